@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/buf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/mem.h"
+
+char *buf_reserve(struct buf *buf, size_t more)
+{
+	CHECK(more < SIZE_MAX / 4 && buf->len < SIZE_MAX / 4);
+	MEM_RESERVE(buf->data, buf->len + more + 1, buf->capacity);
+	return buf->data + buf->len;
+}
+
+void buf_add(struct buf *buf, const void *ptr, size_t len)
+{
+	char *to = buf_reserve(buf, len);
+
+	if (len)
+		memcpy(to, ptr, len);
+	to[len] = '\0';
+	buf->len += len;
+}
+
+void buf_add_span(struct buf *buf, struct span s)
+{
+	buf_add(buf, s.ptr, s.len);
+}
+
+void buf_add_str(struct buf *buf, const char *s)
+{
+	buf_add(buf, s, strlen(s));
+}
+
+void buf_add_char(struct buf *buf, char c)
+{
+	buf_add(buf, &c, 1);
+}
+
+void buf_vprintf(struct buf *buf, const char *fmt, va_list ap)
+{
+	va_list again;
+	int len;
+
+	va_copy(again, ap);
+	len = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	CHECK(len >= 0);
+	vsnprintf(buf_reserve(buf, (size_t)len), (size_t)len + 1, fmt, ap);
+	buf->len += (size_t)len;
+}
+
+void buf_printf(struct buf *buf, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	buf_vprintf(buf, fmt, ap);
+	va_end(ap);
+}
+
+void buf_clear(struct buf *buf)
+{
+	buf->len = 0;
+	if (buf->data)
+		buf->data[0] = '\0';
+}
+
+void buf_release(struct buf *buf)
+{
+	free(buf->data);
+	*buf = BUF_INIT;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+
+static NORETURN void out_of_memory(size_t size)
+{
+	fprintf(stderr,
+		"isotrace: out of memory (asked for %zu bytes more). Use a machine with more "
+		"memory, or a smaller part of the trace (--from, --to, --session).\n",
+		size);
+	_exit(EXIT_STATUS_INPUT);
+}
+
+void *mem_alloc(size_t size)
+{
+	void *ptr = malloc(size ? size : 1);
+
+	if (!ptr)
+		out_of_memory(size);
+	return ptr;
+}
+
+void *mem_zero(size_t count, size_t size)
+{
+	void *ptr = calloc(count ? count : 1, size ? size : 1);
+
+	if (!ptr)
+		out_of_memory(count);
+	return ptr;
+}
+
+void *mem_realloc(void *ptr, size_t count, size_t size)
+{
+	void *fresh = reallocarray(ptr, count ? count : 1, size ? size : 1);
+
+	if (!fresh)
+		out_of_memory(count);
+	return fresh;
+}
+
+char *mem_strdup(const char *s)
+{
+	return mem_dup(s, strlen(s) + 1);
+}
+
+void *mem_dup(const void *ptr, size_t len)
+{
+	void *copy = mem_alloc(len);
+
+	if (len)
+		memcpy(copy, ptr, len);
+	return copy;
+}
+
+void mem_wipe(void *ptr, size_t len)
+{
+	if (len)
+		explicit_bzero(ptr, len);
+}
+
+void *mem_grow(void *ptr, size_t need, size_t *capacity, size_t size)
+{
+	size_t fresh = *capacity ? *capacity : 16;
+
+	while (fresh < need) {
+		if (fresh > SIZE_MAX / 2)
+			out_of_memory(need);
+		fresh *= 2;
+	}
+	ptr = mem_realloc(ptr, fresh, size);
+	*capacity = fresh;
+	return ptr;
+}

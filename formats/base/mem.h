@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Memory that is there: these end the process with a message when the system has none left.  The
+ * analyzer uses them everywhere.  The recorder uses them at start and for small things of bounded
+ * size; what grows with the traffic of a session comes from its own bounded buffers.
+ */
+#ifndef BASE_MEM_H
+#define BASE_MEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+
+void *mem_alloc(size_t size) __attribute__((malloc, returns_nonnull, alloc_size(1)));
+/* count * size bytes, all zero; the product is checked. */
+void *mem_zero(size_t count, size_t size) __attribute__((malloc, returns_nonnull));
+void *mem_realloc(void *ptr, size_t count, size_t size) MUST_CHECK;
+char *mem_strdup(const char *s) __attribute__((malloc, returns_nonnull));
+void *mem_dup(const void *ptr, size_t len) __attribute__((malloc));
+/* Overwrites a secret in a way the compiler keeps. */
+void mem_wipe(void *ptr, size_t len);
+
+/* Room for `need` elements in a growable array: doubles, so n appends cost O(n). */
+void *mem_grow(void *ptr, size_t need, size_t *capacity, size_t size) MUST_CHECK;
+#define MEM_RESERVE(ptr, need, capacity)                                                         \
+	do {                                                                                     \
+		if ((size_t)(need) > (size_t)(capacity))                                         \
+			(ptr) = mem_grow((ptr), (need), &(capacity), sizeof(*(ptr)));            \
+	} while (0)
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A borrowed view of bytes.  It owns nothing, need not be UTF-8 and has no NUL at its end.  A span
+ * is not kept beyond the call that got it unless its name ends in _ref and a comment names the
+ * owner.  A NULL ptr means "no value" (SQL NULL, field absent); an empty string has a ptr.
+ */
+#ifndef BASE_SPAN_H
+#define BASE_SPAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <strings.h>
+
+struct span {
+	const char *ptr;
+	size_t len;
+};
+
+#define SPAN_NONE ((struct span){NULL, 0})
+#define SPAN_LIT(s) ((struct span){"" s, sizeof(s) - 1})
+/* For printf("%.*s", SPAN_ARG(s)). */
+#define SPAN_ARG(s) (int)(s).len, (s).ptr
+
+static inline struct span span_of(const void *ptr, size_t len)
+{
+	return (struct span){(const char *)ptr, len};
+}
+
+static inline struct span span_str(const char *s)
+{
+	return s ? (struct span){s, strlen(s)} : SPAN_NONE;
+}
+
+static inline bool span_eq(struct span a, struct span b)
+{
+	return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+static inline bool span_eq_str(struct span a, const char *s)
+{
+	return span_eq(a, span_str(s));
+}
+
+/* ASCII letters only, whatever the locale. */
+static inline bool span_ieq(struct span a, struct span b)
+{
+	if (a.len != b.len)
+		return false;
+	for (size_t i = 0; i < a.len; i++) {
+		unsigned char x = (unsigned char)a.ptr[i], y = (unsigned char)b.ptr[i];
+
+		if (x >= 'A' && x <= 'Z')
+			x = (unsigned char)(x + 32);
+		if (y >= 'A' && y <= 'Z')
+			y = (unsigned char)(y + 32);
+		if (x != y)
+			return false;
+	}
+	return true;
+}
+
+static inline bool span_ieq_str(struct span a, const char *s)
+{
+	return span_ieq(a, span_str(s));
+}
+
+static inline int span_cmp(struct span a, struct span b)
+{
+	size_t n = a.len < b.len ? a.len : b.len;
+	int c = n ? memcmp(a.ptr, b.ptr, n) : 0;
+
+	return c ? c : (a.len > b.len) - (a.len < b.len);
+}
+
+#endif
