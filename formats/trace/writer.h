@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Writing a trace: producers fill blocks, one background thread compresses and writes them.
+ *
+ * Threads: each recording thread makes its own producer and is the only one to use it.  The writer
+ * may be shared.  A producer never touches the disk; it hands over a block when the block is full,
+ * when the flush interval has passed (noticed by the background thread as well, so an idle
+ * producer's records reach the disk too) or at trace_producer_flush.
+ *
+ * When blocks come faster than the disk takes them, at most `buffer_size_max` bytes wait.  Past
+ * that the policy decides: wait (at most wait_ms_max, then drop), drop with a gap record, or stop
+ * recording; what was done stands in the trace as gap records, and nothing else is ever lost.
+ *
+ * Context records (server, schema, open sessions, prepared statements) are repeated at the start of
+ * every later segment, so that a segment can be read when older ones were removed.
+ *
+ * Files are created with mode 0600.  One segment: the path itself; with rotation the path is a
+ * directory of segments 000001.itr, 000002.itr ...
+ */
+#ifndef TRACE_WRITER_H
+#define TRACE_WRITER_H
+
+#include "base/attr.h"
+#include "base/err.h"
+#include "trace/record.h"
+
+enum trace_policy {
+	TRACE_POLICY_WAIT, /* the producer waits, up to wait_ms_max, then drops */
+	TRACE_POLICY_DROP, /* drop at once; a gap record says how much */
+	TRACE_POLICY_STOP, /* stop recording; the traffic goes on */
+};
+
+enum trace_sync {
+	TRACE_SYNC_NEVER,    /* leave it to the kernel */
+	TRACE_SYNC_INTERVAL, /* fdatasync every sync_interval_ms */
+	TRACE_SYNC_ALWAYS,   /* fdatasync after each block */
+};
+
+struct trace_writer_options {
+	size_t block_size;           /* uncompressed bytes that fill a block */
+	size_t buffer_size_max;      /* bytes in blocks waiting for the disk */
+	unsigned flush_interval_ms;  /* a record waits no longer than this in memory */
+	unsigned sync_interval_ms;
+	enum trace_sync sync;
+	enum trace_policy policy;
+	unsigned wait_ms_max;
+	int compression_level;       /* zstd; 0: raw blocks */
+	uint64_t segment_size_max;   /* --max-size: rotate past this; 0: one file */
+	uint64_t total_size_max;     /* --max-total: oldest segments are removed past this; 0: never */
+	const char *recorder;        /* "isorec 0.1.0" */
+	const char *const *facts;    /* NULL or name, value, name, value ..., NULL for the header */
+};
+
+struct trace_writer_stats {
+	uint64_t records, blocks, bytes_raw, bytes_written, lost_records, lost_bytes, waited_ns;
+	uint64_t backlog_bytes;
+	uint32_t segments;
+	bool stopped; /* by the policy or a full disk */
+};
+
+struct trace_writer;
+struct trace_producer;
+
+void trace_writer_defaults(struct trace_writer_options *options);
+/* NULL and err when the file cannot be made. */
+struct trace_writer *trace_writer_open(const char *path, const struct trace_writer_options *options,
+	struct err *err) MUST_CHECK;
+/* Flushes everything, writes the footer, joins the thread and frees.  False when anything could not
+ * be written; err says what and where the readable part ends.  All producers must be done. */
+bool trace_writer_close(struct trace_writer *writer, struct err *err) MUST_CHECK;
+/* Ends the segment and begins the next one (SIGHUP). */
+void trace_writer_rotate(struct trace_writer *writer);
+void trace_writer_stats(struct trace_writer *writer, struct trace_writer_stats *out);
+
+struct trace_producer *trace_producer_open(struct trace_writer *writer);
+/* Hands over what is left. */
+void trace_producer_close(struct trace_producer *producer);
+void trace_producer_flush(struct trace_producer *producer);
+/* The next sequence number; taken at the beginning of things that take time. */
+uint64_t trace_seq(struct trace_writer *writer);
+
+/* Emitting: trace_emit_stmt(producer, &record) and so on for each kind.  A record whose seq is 0 gets
+ * the next one, whose `at` is 0 the clock's.  Returns the seq.  Never fails: what cannot be kept is
+ * counted in a gap record. */
+#define TRACE_DECLARE_EMIT(lower, upper)                                                         \
+	uint64_t trace_emit_##lower(struct trace_producer *producer, struct record_##lower *record);
+#define TRACE_EMIT_KINDS(K)                                                                      \
+	K(server, SERVER)                                                                        \
+	K(schema, SCHEMA)                                                                        \
+	K(rows, ROWS)                                                                            \
+	K(session, SESSION)                                                                      \
+	K(stmt, STMT)                                                                            \
+	K(result, RESULT)                                                                        \
+	K(probe, PROBE)                                                                          \
+	K(txn, TXN)                                                                              \
+	K(cluster, CLUSTER)                                                                      \
+	K(note, NOTE)
+TRACE_EMIT_KINDS(TRACE_DECLARE_EMIT)
+#undef TRACE_DECLARE_EMIT
+
+/* Remembers an encoded record under a key (any bytes), to be repeated at the start of later
+ * segments; SPAN_NONE forgets it. */
+void trace_context_set(struct trace_writer *writer, struct span key, struct span record);
+
+#endif
