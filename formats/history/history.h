@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The history: what every oracle reads, whatever it was loaded from.
+ *
+ * Flat arrays indexed by 32-bit ids; HISTORY_NONE is no id.  After loading it is read-only and may
+ * be shared by threads.
+ *
+ * Invariants (history_check() asserts all of them; loaders and importers call it):
+ *  1. Every id in a record is below its array's count, or HISTORY_NONE where the field says so.
+ *  2. Operations are grouped by transaction: ops[t.first_op .. + t.op_count) belong to t, in the
+ *     order the session sent them; within a statement, reads come before writes.
+ *  3. Transactions are numbered by begin; those of a session are linked by next_in_session in
+ *     session order, and do not overlap: a session runs one transaction at a time.
+ *  4. Every object has exactly one UNBORN version; it is first in the object's order.
+ *  5. order[o.first_order .. + o.order_count) lists every version of o once.  When o.order_known,
+ *     the first o.installed_count of them are the versions in version order: unborn, initial, then
+ *     what committed (or perhaps committed) transactions installed last, deletions being DEAD
+ *     versions; `position` of each is its index there.  Intermediate, rolled back and aborted
+ *     versions, and versions that nobody is known to have written, stand behind with
+ *     position HISTORY_NONE.  When not order_known, order_problem says why and oracles decide
+ *     nothing that needs the order of this object.
+ *  6. v.previous is the version that v's write overwrote, as its probe said it; NONE: not known.
+ *     Only UNBORN has none by nature.
+ *  7. Version, image and key bytes are encoded values (trace/value.h) in the byte pool.
+ *  8. Nothing in here was guessed: what a probe did not show is NONE or counted in `counts`.
+ *
+ * Definitions: semantics, section 1.  Object = (table, primary key).
+ */
+#ifndef HISTORY_HISTORY_H
+#define HISTORY_HISTORY_H
+
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "base/err.h"
+#include "base/span.h"
+#include "base/strtab.h"
+#include "trace/record.h"
+
+#define HISTORY_NONE UINT32_MAX
+
+struct history_session {
+	uint32_t number; /* in the trace */
+	uint32_t node;   /* string */
+	uint32_t user;   /* string */
+	uint32_t first_txn;
+	uint64_t thread; /* the server's connection id */
+	bool closed;     /* its end is in the trace */
+	bool opaque;     /* not all of its statements were read */
+};
+
+struct history_table {
+	uint32_t database, name; /* strings */
+	struct span schema_ref;  /* encoded schema record; in the byte pool; SPAN_NONE: none seen */
+	bool has_initial_rows;   /* complete initial content was recorded */
+	bool has_final_rows;
+};
+
+enum history_txn_flags {
+	HISTORY_TXN_READ_ONLY = 1 << 0,
+	HISTORY_TXN_SNAPSHOT = 1 << 1, /* WITH CONSISTENT SNAPSHOT */
+	HISTORY_TXN_AUTOCOMMIT = 1 << 2,
+	HISTORY_TXN_NO_BEGIN = 1 << 3, /* its begin is not in the trace */
+	HISTORY_TXN_NO_END = 1 << 4,   /* its end is not in the trace: outcome unknown */
+};
+
+struct history_txn {
+	uint64_t number; /* in the trace, or the other tool's id */
+	uint64_t begin_ns, end_ns;
+	uint32_t begin_seq, end_seq; /* relative to history.seq_base; real-time order */
+	uint32_t session;
+	uint32_t next_in_session;
+	uint32_t first_op, op_count;
+	uint32_t gtid;   /* string; 0: none */
+	uint8_t level;   /* enum txn_level: the effective one */
+	uint8_t outcome; /* enum txn_outcome */
+	uint16_t flags;
+};
+
+struct history_stmt {
+	uint32_t session;
+	uint32_t number;
+	uint32_t txn; /* or NONE */
+	uint32_t begin_seq, end_seq;
+	uint32_t block; /* where its record is, for history_fetch_stmt */
+	uint16_t index; /* in that block; UINT16_MAX: look through the block */
+	uint16_t error;
+};
+
+enum history_op_kind {
+	HISTORY_READ,      /* of (object, version) */
+	HISTORY_WRITE,     /* installs version; version.previous is what it overwrote */
+	HISTORY_PREDICATE, /* predicate read; `predicate` says which */
+};
+
+enum history_op_flags {
+	HISTORY_OP_EXACT = 1 << 0,  /* rests on an exact probe */
+	HISTORY_OP_ABSENT = 1 << 1, /* the read found no row: version is an UNBORN or DEAD one, or
+				       NONE where several are possible */
+	HISTORY_OP_UNDONE = 1 << 2, /* a write taken back by ROLLBACK TO or a failed statement */
+};
+
+struct history_op {
+	uint32_t txn;
+	uint32_t stmt;
+	uint32_t object; /* NONE for predicates */
+	union {
+		uint32_t version;
+		uint32_t predicate;
+	};
+	uint8_t kind;      /* enum history_op_kind */
+	uint8_t read_kind; /* enum probe_read_kind */
+	uint8_t flags;     /* enum history_op_flags */
+	uint8_t probe;     /* enum probe_kind it came from */
+};
+
+enum history_version_flags {
+	HISTORY_VERSION_UNBORN = 1 << 0,
+	HISTORY_VERSION_INITIAL = 1 << 1, /* there before the recording began */
+	HISTORY_VERSION_DEAD = 1 << 2,
+	HISTORY_VERSION_INTERMEDIATE = 1 << 3, /* its transaction overwrote it itself */
+	HISTORY_VERSION_UNDONE = 1 << 4,       /* by ROLLBACK TO or a failed statement */
+	HISTORY_VERSION_UNWRITTEN = 1 << 5,    /* read, or overwritten, but no write is recorded */
+	HISTORY_VERSION_FINAL = 1 << 6,        /* seen in the final rows */
+	HISTORY_VERSION_EXACT = 1 << 7,        /* `previous` rests on an exact probe */
+};
+
+struct history_version {
+	uint64_t name; /* the version column's value when an integer, else a pool reference */
+	uint32_t object;
+	uint32_t txn;      /* installer; NONE: initial, unborn, or not known */
+	uint32_t stmt;     /* or NONE */
+	uint32_t previous; /* or NONE */
+	uint32_t position; /* in the order; NONE: not installed */
+	uint32_t image;    /* pool reference; 0: not recorded */
+	uint16_t flags;    /* enum history_version_flags */
+	bool name_is_bytes;
+};
+
+enum history_order_problem {
+	HISTORY_ORDER_OK,
+	HISTORY_ORDER_UNKNOWN,  /* some overwritten version was not recorded exactly */
+	HISTORY_ORDER_FORK,     /* two committed writes claim to overwrite the same version */
+	HISTORY_ORDER_BROKEN,   /* a chain does not link up: a version is missing */
+	HISTORY_ORDER_CYCLE,
+	HISTORY_ORDER_UNDECIDED, /* depends on a transaction of unknown outcome that nobody read */
+};
+
+struct history_object {
+	uint32_t table;
+	uint32_t key; /* pool reference to the encoded key */
+	uint32_t first_order, order_count, installed_count;
+	bool order_known;
+	uint8_t order_problem; /* enum history_order_problem */
+	uint32_t problem_version; /* where it shows; NONE when order_known */
+};
+
+enum history_predicate_flags {
+	HISTORY_PREDICATE_EXACT = 1 << 0,
+	HISTORY_PREDICATE_MATCHES = 1 << 1, /* the matched versions are recorded */
+	HISTORY_PREDICATE_SET = 1 << 2,     /* the whole version set is recorded */
+	HISTORY_PREDICATE_WRITE = 1 << 3,   /* of an UPDATE or DELETE */
+};
+
+struct history_predicate {
+	uint32_t txn, stmt, table;
+	uint32_t text; /* pool reference to the WHERE clause; 0: not recorded */
+	uint32_t first_match, match_count; /* in predicate_versions */
+	uint32_t first_set, set_count;     /* in predicate_versions; with HISTORY_PREDICATE_SET */
+	uint16_t flags;
+};
+
+/* What the loader could not turn into certain facts; printed with every verdict. */
+struct history_counts {
+	uint64_t probes, inexact_probes, probe_rows;
+	uint64_t stmts_without_probe; /* reads and writes with neither probe nor rows */
+	uint64_t reads_undecided;     /* absent rows with several candidates */
+	uint64_t orders_unknown;      /* objects without a known version order */
+	uint64_t unknown_outcomes, unknown_counted_committed;
+	uint64_t lost_records, damaged_bytes, torn_bytes;
+	uint64_t opaque_sessions, unfinished_txns;
+	uint64_t records_skipped; /* unknown kinds, records that name things never declared */
+};
+
+struct history {
+	struct history_session *sessions;
+	struct history_table *tables;
+	struct history_txn *txns;
+	struct history_stmt *stmts;
+	struct history_op *ops;
+	struct history_object *objects;
+	struct history_version *versions;
+	struct history_predicate *predicates;
+	uint32_t *predicate_versions; /* version ids of matches and version sets */
+	uint32_t *order;              /* version ids, by object */
+	uint32_t session_count, table_count, txn_count, stmt_count, op_count, object_count,
+		version_count, predicate_count, order_count;
+	uint64_t predicate_version_count;
+
+	struct strtab strings;
+	char *pool; /* length-prefixed bytes; see history_bytes() */
+	uint64_t pool_size;
+
+	uint64_t seq_base;
+	uint64_t wall_ns, mono_ns; /* the clock anchor */
+	uint32_t server_version, flavour; /* strings of the first server record */
+	struct span server_ref;  /* encoded server record of the first node, in the pool */
+	struct history_counts counts;
+	bool complete; /* clean end, no damage, nothing lost */
+	struct history_source *source; /* for history_fetch_stmt; NULL: the input is gone */
+};
+
+/* Bytes behind a pool reference; SPAN_NONE for 0. */
+struct span history_bytes(const struct history *history, uint32_t reference);
+
+void history_release(struct history *history);
+/* Asserts the invariants; O(size).  Called once after loading. */
+void history_check(const struct history *history);
+
+/* A transaction's outcome as semantics section 1 has it: unknown counts as committed if and only if
+ * somebody read what it wrote or the final rows show it. */
+bool history_committed(const struct history *history, uint32_t txn);
+
+#endif
