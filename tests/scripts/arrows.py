@@ -1,0 +1,215 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Checks the rules of the source tree that a compiler alone does not: TAP on standard output.
+
+    arrows.py SOURCE-ROOT BUILD-ROOT ISOTRACE-PROGRAM
+
+- The include arrows: formats <- oracles <- analyzer, formats <- oracles <- recorder.  Quoted
+  includes are paths below a top folder that the includer may use; system headers are the C
+  library's or those of the libraries that the folder may use.
+- The build enforces the arrows too: a file with a wrong include does not compile with the
+  flags that meson gives to that folder (and one with a right include does).
+- isotrace links no database client.
+- Every source file has an SPDX line; no tracked file is larger than 1 MiB; open points live in
+  the tracker, not in comments.
+"""
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+FOLDERS = {  # folder: the top folders it may include from
+    "formats": ["formats"],
+    "oracles": ["formats", "oracles"],
+    "analyzer": ["formats", "oracles", "analyzer"],
+    "recorder": ["formats", "oracles", "recorder"],
+}
+LIBRARIES = {  # folder: system headers beside the C library's, as prefixes
+    "formats": ["msgpack", "zstd", "pcre2"],
+    "oracles": ["igraph/"],
+    "analyzer": [],
+    "recorder": ["mysql", "mariadb/", "openssl/", "zlib"],
+}
+LIBC = set("""
+    aio alloca arm_acle arpa/* assert byteswap complex cpuid ctype dirent dlfcn elf endian err errno
+    execinfo fcntl fenv float fnmatch ftw getopt glob grp iconv ifaddrs immintrin inttypes iso646
+    langinfo libgen limits linux/* locale malloc math mqueue net/* netdb netinet/* nmmintrin paths
+    poll pthread pty pwd regex sched search semaphore setjmp signal spawn stdalign stdarg stdatomic
+    stdbool stddef stdint stdio stdlib stdnoreturn string strings sys/* sysexits syslog termios
+    threads time uchar ucontext unistd utime wchar wctype wordexp x86intrin
+    """.split())
+INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
+SOURCE = (".c", ".h", ".re", ".y", ".l")
+NEEDS_SPDX = SOURCE + (".py", ".js", ".sh", ".1", ".5", ".7", "meson.build", "meson_options.txt")
+
+results = []
+
+
+def report(good, what, problems=()):
+    results.append(good)
+    print(f"{'ok' if good else 'not ok'} {len(results)} - {what}")
+    for problem in list(problems)[:40]:
+        print(f"# {problem}")
+
+
+def skip(what, reason):
+    results.append(True)
+    print(f"ok {len(results)} - {what} # SKIP {reason}")
+
+
+def tree(root):
+    """The files of the project, by path below root: git's list, or a walk without it."""
+    run = subprocess.run(["git", "-c", "safe.directory=*", "-C", root, "ls-files", "-co",
+                          "--exclude-standard"], capture_output=True, text=True, check=False)
+    if run.returncode == 0 and run.stdout:
+        names = run.stdout.splitlines()
+    else:
+        names = [os.path.relpath(os.path.join(folder, name), root)
+                 for folder, _, files in os.walk(root) for name in files]
+        names = [n for n in names if not re.match(r"build|\.git/", n)]
+    return sorted(n for n in names if os.path.isfile(os.path.join(root, n)))
+
+
+def text_of(root, name):
+    with open(os.path.join(root, name), encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def include_problem(roots, folder, form, path):
+    if ".." in path.split("/"):
+        return "'..' in an include path; name the header by its path below the top folder"
+    if form == "<":
+        stem = path[:-2] if path.endswith(".h") else path
+        if stem in LIBC or stem.split("/")[0] + "/*" in LIBC:
+            return None
+        if any(path.startswith(prefix) for prefix in LIBRARIES[folder]):
+            return None
+        return f"{folder}/ may not use this system header"
+    found = [top for top in FOLDERS for root in roots
+             if os.path.isfile(os.path.join(root, top, path))]
+    if not found:
+        return "no such header below a top folder (includes are written from there)"
+    if not any(top in FOLDERS[folder] for top in found):
+        return f"{folder}/ may not include from {found[0]}/"
+    return None
+
+
+def check_includes(root, build, names):
+    problems, count = [], 0
+    for name in names:
+        folder = name.split("/")[0]
+        if folder not in FOLDERS or not name.endswith(SOURCE):
+            continue
+        for form, path in INCLUDE.findall(text_of(root, name)):
+            count += 1
+            problem = include_problem([root, build], folder, form, path)
+            if problem:
+                problems.append(f"{name}: {path}: {problem}")
+    report(not problems and count > 0, f"the {count} includes follow the arrows", problems)
+    same = {}
+    for name in names:
+        top, _, below = name.partition("/")
+        if top in FOLDERS and name.endswith(".h"):
+            same.setdefault(below, []).append(name)
+    twice = [" and ".join(paths) for paths in same.values() if len(paths) > 1]
+    report(not twice, "a header's path below its top folder is unique", twice)
+
+
+def compile_flags(build, folder):
+    """The compiler and flags that meson gives to a C file of the folder, without in- and output."""
+    with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
+        for entry in json.load(file):
+            path = os.path.normpath(os.path.join(entry["directory"], entry["file"]))
+            if f"/{folder}/" not in path or not path.endswith(".c") or "/tests/" in path:
+                continue
+            words, flags = shlex.split(entry["command"]), []
+            while words:
+                word = words.pop(0)
+                if word in ("-o", "-MF", "-MQ", "-MT"):
+                    words.pop(0)
+                elif word not in ("-c", "-MD") and word != entry["file"]:
+                    flags.append(word)
+            return flags, entry["directory"]
+    return None, None
+
+
+def compiles(flags, directory, header):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "probe.c")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f'#include "{header}"\nint probe_nothing;\n')
+        run = subprocess.run(flags + ["-fsyntax-only", path], cwd=directory, capture_output=True,
+                             text=True, check=False, env={**os.environ, "LC_ALL": "C"})
+    return run.returncode == 0, run.stderr
+
+
+def header_of(names, folder):
+    for name in names:
+        if name.startswith(folder + "/") and name.endswith(".h"):
+            return name.split("/", 1)[1]
+    return None
+
+
+def check_build_enforces(build, names):
+    for folder in FOLDERS:
+        flags, directory = compile_flags(build, folder)
+        for other in FOLDERS:
+            if other == folder:
+                continue
+            allowed = other in FOLDERS[folder]
+            what = f"a file of {folder}/ {'may' if allowed else 'cannot'} include from {other}/"
+            header = header_of(names, other)
+            if not flags:
+                skip(what, f"{folder}/ has no C file yet")
+            elif not header:
+                skip(what, f"{other}/ has no header yet")
+            else:
+                good, errors = compiles(flags, directory, header)
+                missing = "No such file" in errors or "file not found" in errors
+                report(good if allowed else not good and missing, what, errors.splitlines()[:5])
+
+
+def check_linking(program):
+    run = subprocess.run(["readelf", "-d", program], capture_output=True, text=True, check=False)
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", run.stdout)
+    loaded = subprocess.run(["ldd", program], capture_output=True, text=True, check=False)
+    bad = [line for line in needed + loaded.stdout.splitlines()
+           if re.search(r"mariadb|mysql|libssl", line)]
+    report(needed and not bad, "isotrace links no database client",
+           bad or ["needs: " + " ".join(needed)])
+
+
+def check_files(root, names):
+    without, large, open_points = [], [], []
+    marks = re.compile(r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"]) + r")\b")
+    for name in names:
+        if os.path.getsize(os.path.join(root, name)) > 1024 * 1024:
+            large.append(name)
+            continue
+        text = text_of(root, name)
+        script = text.startswith("#!")
+        if name.endswith(NEEDS_SPDX) or script:
+            if "SPDX-License-Identifier:" not in "".join(text.splitlines(True)[:5]):
+                without.append(name)
+        if name.endswith(NEEDS_SPDX) and marks.search(text):
+            open_points.append(f"{name}: {marks.search(text)[0]}")
+    report(not without, "every source file has an SPDX line", without)
+    report(not large, "no file is larger than 1 MiB", large)
+    report(not open_points, "no open points in comments", open_points)
+
+
+def main(root, build, program):
+    names = tree(root)
+    check_includes(root, build, names)
+    check_build_enforces(build, names)
+    check_linking(program)
+    check_files(root, names)
+    print(f"1..{len(results)}")
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(*[os.path.abspath(argument) for argument in sys.argv[1:4]]))
