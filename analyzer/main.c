@@ -1,11 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The program isotrace: command line and dispatch to its commands. */
-#include <stdio.h>
+/* The program isotrace: the table of its commands.  Each is a file cmd_NAME.c. */
+#include "base/command.h"
+#include "commands.h"
 
-#include "base/err.h"
+static const struct command *const commands[] = {
+	NULL,
+};
 
-int main(void)
+static const struct program isotrace = {
+	.name = "isotrace",
+	.summary = "tells from a recording whether a database isolated its transactions",
+	.description = "Reads traces that isorec recorded from a MySQL-compatible database and "
+		       "tells, offline,\n"
+		       "what happened and whether transactions were isolated as promised.\n"
+		       "TRACE is a file, a directory of segments, or - for standard input.",
+	.exit_status = "  0  all is well and the evidence is complete\n"
+		       "  1  at least one violation was found\n"
+		       "  2  wrong usage\n"
+		       "  3  nothing violated, but the evidence is incomplete (a damaged or "
+		       "cut-off trace)\n"
+		       "  4  the input cannot be read\n"
+		       "  5  a bug in isotrace; the message says what to report",
+	.commands = commands,
+};
+
+int main(int argc, char **argv)
 {
-	fprintf(stderr, "usage: isotrace COMMAND [OPTION...]\n");
-	return EXIT_STATUS_USAGE;
+	return program_main(&isotrace, argc, argv);
 }

@@ -1,11 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The program isorec: command line and dispatch to its commands. */
-#include <stdio.h>
+/* The program isorec: the table of its commands.  Each is a file cmd_NAME.c. */
+#include "base/command.h"
 
-#include "base/err.h"
+static const struct command *const commands[] = {
+	NULL,
+};
 
-int main(void)
+static const struct program isorec = {
+	.name = "isorec",
+	.summary = "records what a MySQL-compatible database really did",
+	.description = "Records the sessions of a MySQL-compatible database into a trace, which\n"
+		       "isotrace then analyses without the server.",
+	.exit_status = "  0  all is well\n"
+		       "  1  at least one violation was found\n"
+		       "  2  wrong usage\n"
+		       "  3  nothing violated, but the evidence is incomplete\n"
+		       "  4  the input cannot be read or the server cannot be used\n"
+		       "  5  a bug in isorec; the message says what to report",
+	.commands = commands,
+};
+
+int main(int argc, char **argv)
 {
-	fprintf(stderr, "usage: isorec COMMAND [OPTION...]\n");
-	return EXIT_STATUS_USAGE;
+	return program_main(&isorec, argc, argv);
 }

@@ -9,7 +9,7 @@
 
 /* Length of the valid UTF-8 sequence at p (RFC 3629: no overlong forms, no surrogates, at most
  * U+10FFFF), or 0. */
-static size_t utf8_step(const unsigned char *p, size_t left)
+size_t utf8_step(const unsigned char *p, size_t left)
 {
 	unsigned char lo = 0x80, hi = 0xbf;
 	size_t len;

@@ -46,5 +46,7 @@ void json_bytes(struct json *json, struct span s);
 /* The escaped inside of a JSON string, without its quotes. */
 void json_escape(struct buf *out, struct span s);
 bool utf8_valid(struct span s);
+/* Length of the valid UTF-8 sequence at p (RFC 3629), or 0; left is at least 1. */
+size_t utf8_step(const unsigned char *p, size_t left);
 
 #endif

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The commands of isotrace, one file each; main.c lists them in the order of `isotrace help`. */
+#ifndef COMMANDS_H
+#define COMMANDS_H
+
+#include "base/command.h"
+
+extern const struct command show_command, stats_command;
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A program of several commands: `isotrace COMMAND [OPTION...] [ARGUMENT...]`.
+ *
+ * Each command is one file that defines one `const struct command`; the program's main lists them
+ * and calls program_main, which dispatches and answers `help`, `completion`, --help and --version
+ * itself.  All texts come from these structs, so help, manual and completion cannot disagree.
+ */
+#ifndef BASE_COMMAND_H
+#define BASE_COMMAND_H
+
+#include "base/err.h"
+#include "base/options.h"
+
+struct command_example {
+	const char *line; /* what to type, behind the program's name; NULL: the end */
+	const char *what;
+};
+
+struct command {
+	const char *name;
+	const char *summary;     /* one line, no capital, no full stop */
+	const char *arguments;   /* behind the options in the synopsis: "TRACE" */
+	const char *description; /* paragraphs, lines broken, for --help */
+	const struct option_def *options;
+	const struct command_example *examples;
+	enum exit_status (*run)(const struct command *command, int argc, char **argv);
+	bool files; /* arguments are files: completion */
+};
+
+struct program {
+	const char *name;
+	const char *summary;
+	const char *description;
+	const char *exit_status;               /* what the numbers mean, lines broken */
+	const struct command *const *commands; /* NULL at the end */
+};
+
+/* The options of every command that prints a result for people. */
+struct output_options {
+	int color;    /* enum output_when */
+	int progress; /* enum output_when */
+};
+extern const char *const output_when_words[];
+#define OUTPUT_OPTIONS(struct_type, member)                                                        \
+	{.name = "color",                                                                          \
+		OPTION_CHOICE(struct_type, member.color),                                          \
+		.choices = output_when_words,                                                      \
+		.flags = OPTION_OPTIONAL,                                                          \
+		.bare = "always",                                                                  \
+		.preset = "auto",                                                                  \
+		.argument = "WHEN",                                                                \
+		.help = "colour the text: auto (on a terminal, unless NO_COLOR is set), always "   \
+			"or "                                                                      \
+			"never"},                                                                  \
+	{                                                                                          \
+		.name = "progress", OPTION_CHOICE(struct_type, member.progress),                   \
+		.choices = output_when_words, .flags = OPTION_OPTIONAL, .bare = "always",          \
+		.preset = "auto", .argument = "WHEN",                                              \
+		.help = "draw a progress bar on standard error: auto (on a terminal), always or "  \
+			"never"                                                                    \
+	}
+
+/* Parses a command's options into `target`.  False: *status is what to exit with (help was
+ * printed, or the mistake was).  *args and *count are the arguments behind the options. */
+bool command_parse(const struct command *command, void *target, int argc, char **argv, char ***args,
+	int *count, enum exit_status *status) MUST_CHECK;
+/* Prints what is wrong and where help is; returns EXIT_STATUS_USAGE. */
+enum exit_status command_misused(const struct command *command, const char *fmt, ...)
+	PRINTF_LIKE(2, 3);
+
+/* The whole of main; returns what main returns. */
+int program_main(const struct program *program, int argc, char **argv);
+
+#endif
