@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "graph/graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/attr.h"
+#include "base/bug.h"
+#include "base/mem.h"
+
+void graph_builder_init(struct graph_builder *builder, uint32_t txn_count)
+{
+	*builder = (struct graph_builder){.node_count = txn_count, .txn_count = txn_count};
+}
+
+static void grow(struct graph_builder *builder)
+{
+	size_t capacity = builder->capacity ? builder->capacity * 2 : 1024;
+
+	builder->from = mem_realloc(builder->from, capacity, sizeof(*builder->from));
+	builder->to = mem_realloc(builder->to, capacity, sizeof(*builder->to));
+	builder->detail = mem_realloc(builder->detail, capacity, sizeof(*builder->detail));
+	builder->kind = mem_realloc(builder->kind, capacity, sizeof(*builder->kind));
+	builder->capacity = capacity;
+}
+
+void graph_builder_add(struct graph_builder *builder, uint32_t from, uint32_t to,
+	enum graph_kind kind, uint32_t detail)
+{
+	size_t i = builder->count;
+
+	CHECK(from < builder->node_count && to < builder->node_count);
+	if (from == to)
+		return;
+	CHECK(i < UINT32_MAX);
+	if (UNLIKELY(i == builder->capacity))
+		grow(builder);
+	builder->from[i] = from;
+	builder->to[i] = to;
+	builder->detail[i] = detail;
+	builder->kind[i] = (uint8_t)kind;
+	builder->count++;
+}
+
+struct moment {
+	uint64_t at;
+	uint32_t txn;
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct moment *x = a, *y = b;
+
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	return x->txn < y->txn ? -1 : x->txn > y->txn;
+}
+
+static struct moment *sorted_moments(const uint64_t *at, uint32_t count)
+{
+	struct moment *moments = mem_realloc(NULL, count, sizeof(*moments));
+
+	for (uint32_t i = 0; i < count; i++)
+		moments[i] = (struct moment){at[i], i};
+	qsort(moments, count, sizeof(*moments), by_time);
+	return moments;
+}
+
+/* A sweep over time.  Each run of ends that is followed by a begin becomes one point in time: ends
+ * lead into it, begins come out of the latest one, and each point leads to the next. */
+void graph_builder_realtime(
+	struct graph_builder *builder, const uint64_t *begin, const uint64_t *end)
+{
+	uint32_t count = builder->txn_count;
+	struct moment *begins = sorted_moments(begin, count);
+	struct moment *ends = sorted_moments(end, count);
+	uint32_t done = 0, point = GRAPH_NONE;
+
+	CHECK(builder->node_count == count);
+	for (uint32_t b = 0; b < count; b++) {
+		uint32_t first = done;
+
+		while (done < count && ends[done].at < begins[b].at)
+			done++;
+		if (done > first) {
+			uint32_t fresh = builder->node_count++;
+
+			for (uint32_t e = first; e < done; e++)
+				graph_builder_add(builder, ends[e].txn, fresh, GRAPH_REALTIME, 0);
+			if (point != GRAPH_NONE)
+				graph_builder_add(builder, point, fresh, GRAPH_REALTIME, 0);
+			point = fresh;
+		}
+		if (point != GRAPH_NONE)
+			graph_builder_add(builder, point, begins[b].txn, GRAPH_REALTIME, 0);
+	}
+	free(begins);
+	free(ends);
+}
+
+void graph_builder_release(struct graph_builder *builder)
+{
+	free(builder->from);
+	free(builder->to);
+	free(builder->detail);
+	free(builder->kind);
+	*builder = (struct graph_builder){0};
+}
+
+static void allocate(struct graph *graph, uint32_t nodes, uint32_t txns, uint32_t edges)
+{
+	*graph = (struct graph){.node_count = nodes, .txn_count = txns, .edge_count = edges};
+	graph->head = mem_zero((size_t)nodes + 2, sizeof(*graph->head));
+	graph->to = mem_realloc(NULL, edges, sizeof(*graph->to));
+	graph->detail = mem_realloc(NULL, edges, sizeof(*graph->detail));
+	graph->kind = mem_realloc(NULL, edges, sizeof(*graph->kind));
+}
+
+void graph_build(struct graph *graph, struct graph_builder *builder)
+{
+	uint32_t count = (uint32_t)builder->count;
+
+	allocate(graph, builder->node_count, builder->txn_count, count);
+	/* Counting sort by source; head is shifted by one while filling. */
+	for (uint32_t i = 0; i < count; i++)
+		graph->head[builder->from[i] + 2]++;
+	for (uint32_t v = 0; v < graph->node_count; v++)
+		graph->head[v + 2] += graph->head[v + 1];
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t at = graph->head[builder->from[i] + 1]++;
+
+		graph->to[at] = builder->to[i];
+		graph->detail[at] = builder->detail[i];
+		graph->kind[at] = builder->kind[i];
+	}
+	graph_builder_release(builder);
+}
+
+void graph_release(struct graph *graph)
+{
+	free(graph->head);
+	free(graph->to);
+	free(graph->detail);
+	free(graph->kind);
+	free(graph->origin);
+	*graph = (struct graph){0};
+}
+
+/* Tarjan's algorithm (SIAM J. Comput. 1(2), 1972) with its recursion on a stack of our own. */
+struct tarjan {
+	uint32_t *index; /* 0: not seen; order of discovery otherwise */
+	uint32_t *low;
+	uint32_t *path, path_count;   /* nodes being visited */
+	uint32_t *stack, stack_count; /* nodes whose component is open */
+	uint32_t *next_edge;          /* where each node on the path goes on */
+	uint32_t seen;
+};
+
+static void visit(struct tarjan *t, const struct graph *graph, uint32_t v)
+{
+	t->index[v] = t->low[v] = ++t->seen;
+	t->next_edge[v] = graph->head[v];
+	t->path[t->path_count++] = v;
+	t->stack[t->stack_count++] = v;
+}
+
+/* v is the root of a component: takes it from the stack.  Components of one node get a number only
+ * where `singles` says so. */
+static uint32_t close_component(
+	struct tarjan *t, uint32_t v, bool singles, uint32_t *component, uint32_t number)
+{
+	uint32_t u;
+
+	if (!singles && t->stack[t->stack_count - 1] == v) {
+		t->stack_count--;
+		t->low[v] = UINT32_MAX;
+		return number;
+	}
+	do {
+		u = t->stack[--t->stack_count];
+		t->low[u] = UINT32_MAX; /* closed: no later node may take it for open */
+		component[u] = number;
+	} while (u != v);
+	return number + 1;
+}
+
+static uint32_t find_components(
+	const struct graph *graph, unsigned mask, bool singles, uint32_t *component)
+{
+	uint32_t n = graph->node_count, number = 0;
+	struct tarjan t = {
+		.index = mem_zero(n, sizeof(uint32_t)),
+		.low = mem_realloc(NULL, n, sizeof(uint32_t)),
+		.path = mem_realloc(NULL, n, sizeof(uint32_t)),
+		.stack = mem_realloc(NULL, n, sizeof(uint32_t)),
+		.next_edge = mem_realloc(NULL, n, sizeof(uint32_t)),
+	};
+
+	memset(component, 0xff, (size_t)n * sizeof(*component));
+	for (uint32_t root = 0; root < n; root++) {
+		if (t.index[root])
+			continue;
+		visit(&t, graph, root);
+		while (t.path_count) {
+			uint32_t v = t.path[t.path_count - 1];
+			uint32_t e = t.next_edge[v], end = graph->head[v + 1];
+			uint32_t low = t.low[v], fresh = GRAPH_NONE;
+
+			for (; e < end; e++) {
+				uint32_t u = graph->to[e];
+
+				if (!(mask >> graph->kind[e] & 1))
+					continue;
+				if (!t.index[u]) {
+					fresh = u;
+					break;
+				}
+				/* Open nodes have low <= index; closed ones UINT32_MAX. */
+				if (t.low[u] != UINT32_MAX && t.index[u] < low)
+					low = t.index[u];
+			}
+			t.low[v] = low;
+			if (fresh != GRAPH_NONE) {
+				t.next_edge[v] = e + 1;
+				visit(&t, graph, fresh);
+				continue;
+			}
+			t.path_count--;
+			if (t.path_count) {
+				uint32_t parent = t.path[t.path_count - 1];
+
+				if (low < t.low[parent])
+					t.low[parent] = low;
+			}
+			if (low == t.index[v])
+				number = close_component(&t, v, singles, component, number);
+		}
+	}
+	free(t.index);
+	free(t.low);
+	free(t.path);
+	free(t.stack);
+	free(t.next_edge);
+	return number;
+}
+
+uint32_t graph_components(const struct graph *graph, unsigned mask, uint32_t *component)
+{
+	return find_components(graph, mask, false, component);
+}
+
+/* Tarjan closes a component after all that can be reached from it. */
+void graph_ranks(const struct graph *graph, unsigned mask, uint32_t *rank)
+{
+	find_components(graph, mask, true, rank);
+}
+
+void graph_cut(
+	struct graph *out, const struct graph *graph, unsigned mask, const uint32_t *component)
+{
+	uint32_t *fresh = mem_realloc(NULL, graph->node_count, sizeof(*fresh));
+	uint32_t *origin;
+	uint32_t nodes = 0, txns = 0, edges = 0;
+
+	for (uint32_t v = 0; v < graph->node_count; v++) {
+		if (v == graph->txn_count)
+			txns = nodes;
+		fresh[v] = component[v] == GRAPH_NONE ? GRAPH_NONE : nodes++;
+		if (fresh[v] == GRAPH_NONE)
+			continue;
+		for (uint32_t e = graph->head[v]; e < graph->head[v + 1]; e++)
+			edges += (mask >> graph->kind[e] & 1) &&
+				 component[graph->to[e]] == component[v];
+	}
+	if (graph->txn_count == graph->node_count)
+		txns = nodes;
+	allocate(out, nodes, txns, edges);
+	origin = mem_realloc(NULL, nodes, sizeof(*origin));
+	edges = 0;
+	for (uint32_t v = 0; v < graph->node_count; v++) {
+		if (fresh[v] == GRAPH_NONE)
+			continue;
+		origin[fresh[v]] = graph->origin ? graph->origin[v] : v;
+		out->head[fresh[v]] = edges;
+		for (uint32_t e = graph->head[v]; e < graph->head[v + 1]; e++) {
+			if (!(mask >> graph->kind[e] & 1) ||
+				component[graph->to[e]] != component[v])
+				continue;
+			out->to[edges] = fresh[graph->to[e]];
+			out->detail[edges] = graph->detail[e];
+			out->kind[edges] = graph->kind[e];
+			edges++;
+		}
+	}
+	out->head[nodes] = edges;
+	out->origin = origin;
+	free(fresh);
+}
+
+const char *graph_kind_name(enum graph_kind kind)
+{
+	switch (kind) {
+	case GRAPH_WW:
+		return "ww";
+	case GRAPH_WR:
+		return "wr";
+	case GRAPH_PREDICATE_WR:
+		return "predicate wr";
+	case GRAPH_RW:
+		return "rw";
+	case GRAPH_PREDICATE_RW:
+		return "predicate rw";
+	case GRAPH_SESSION:
+		return "session";
+	case GRAPH_REALTIME:
+		return "real time";
+	}
+	return "unknown";
+}
