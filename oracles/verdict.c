@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "verdict.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/mem.h"
+
+void verdict_init(struct verdict *verdict)
+{
+	*verdict = (struct verdict){.arena = ARENA_INIT};
+}
+
+void verdict_release(struct verdict *verdict)
+{
+	free(verdict->findings);
+	arena_release(&verdict->arena);
+	verdict_init(verdict);
+}
+
+struct finding *verdict_add(struct verdict *verdict, const char *oracle, const char *class_name)
+{
+	struct finding *finding;
+
+	MEM_RESERVE(verdict->findings, verdict->finding_count + 1, verdict->finding_capacity);
+	finding = &verdict->findings[verdict->finding_count++];
+	*finding = (struct finding){.oracle = oracle, .class_name = class_name};
+	return finding;
+}
+
+/* FNV-1a, 64 bits: a fixed digest, unlike the seeded hashes of base/hash.h. */
+static uint64_t digest(uint64_t h, struct span s)
+{
+	for (size_t i = 0; i < s.len; i++)
+		h = (h ^ (unsigned char)s.ptr[i]) * 0x100000001b3u;
+	/* A byte that ends each part, so that "ab","c" and "a","bc" differ. */
+	return (h ^ 0xff) * 0x100000001b3u;
+}
+
+void finding_seal(struct finding *finding)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+
+	h = digest(h, span_str(finding->oracle));
+	h = digest(h, span_str(finding->class_name));
+	for (uint32_t i = 0; i < finding->transaction_count; i++)
+		h = digest(h, finding->transactions[i]);
+	for (uint32_t i = 0; i < finding->edge_count; i++) {
+		const struct finding_edge *edge = &finding->edges[i];
+
+		h = digest(h, edge->from);
+		h = digest(h, edge->to);
+		h = digest(h, edge->kind);
+		h = digest(h, edge->object);
+		h = digest(h, edge->from_version);
+		h = digest(h, edge->to_version);
+	}
+	if (finding->edge_count == 0)
+		h = digest(h, finding->explanation);
+	snprintf(finding->id, sizeof(finding->id), "%016llx", (unsigned long long)h);
+}
+
+void verdict_level(struct verdict *verdict, const char *name, enum level_answer answer)
+{
+	CHECK(verdict->level_count < VERDICT_LEVELS_MAX);
+	verdict->levels[verdict->level_count++] = (struct verdict_level){name, answer};
+}
+
+void verdict_undecided(struct verdict *verdict, const char *reason, uint64_t count)
+{
+	if (count == 0)
+		return;
+	verdict->undecided += count;
+	for (size_t i = 0; i < verdict->reason_count; i++) {
+		if (strcmp(verdict->reasons[i].name, reason) == 0) {
+			verdict->reasons[i].count += count;
+			return;
+		}
+	}
+	CHECK(verdict->reason_count < VERDICT_REASONS_MAX);
+	verdict->reasons[verdict->reason_count++] = (struct verdict_reason){reason, count};
+}
+
+static int by_weight(const void *a, const void *b)
+{
+	const struct finding *x = a, *y = b;
+	int c;
+
+	if (x->severity != y->severity)
+		return x->severity < y->severity ? -1 : 1;
+	c = strcmp(x->class_name, y->class_name);
+	for (uint32_t i = 0; !c && i < x->transaction_count && i < y->transaction_count; i++) {
+		/* "T9" before "T10". */
+		if (x->transactions[i].len != y->transactions[i].len)
+			c = x->transactions[i].len < y->transactions[i].len ? -1 : 1;
+		else
+			c = span_cmp(x->transactions[i], y->transactions[i]);
+	}
+	return c ? c : strcmp(x->id, y->id);
+}
+
+void verdict_sort(struct verdict *verdict)
+{
+	if (verdict->finding_count)
+		qsort(verdict->findings, verdict->finding_count, sizeof(*verdict->findings), by_weight);
+}
+
+uint64_t verdict_count(const struct verdict *verdict, enum severity severity)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < verdict->finding_count; i++)
+		count += verdict->findings[i].severity == severity;
+	return count;
+}
+
+const char *severity_name(enum severity severity)
+{
+	static const char *const names[] = {"violation", "documented", "suspicion", "compat"};
+
+	return names[severity];
+}
+
+const char *level_answer_name(enum level_answer answer)
+{
+	static const char *const names[] = {"holds", "fails", "undecided"};
+
+	return names[answer];
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the oracles say: findings, levels, and what was not decided.  The same for every oracle, in
+ * words, so that reports need not know what the evidence was.  All bytes live in the verdict's
+ * arena.
+ */
+#ifndef ORACLES_VERDICT_H
+#define ORACLES_VERDICT_H
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/span.h"
+#include "graph/cycles.h"
+
+enum severity {
+	SEVERITY_VIOLATION,  /* the contract forbids it */
+	SEVERITY_DOCUMENTED, /* the engine's manual says so; `rule` names where */
+	SEVERITY_SUSPICION,  /* not proven */
+	SEVERITY_COMPAT,     /* two servers differ, both within their contracts */
+};
+
+/* One dependency of a witness.  Texts, ready to print. */
+struct finding_edge {
+	struct span from, to; /* transactions: "T17" */
+	struct span kind;     /* "ww", "predicate rw", "session" ... */
+	struct span object;   /* "shop.stock(5)"; SPAN_NONE for session and real-time order */
+	struct span from_version, to_version;
+	struct span sentence; /* why, in words */
+};
+
+struct finding {
+	char id[17]; /* 16 hex digits; the same in every run over the same trace */
+	const char *class_name;
+	const char *oracle;
+	enum severity severity;
+	const char *level; /* "REPEATABLE READ"; the weakest of those concerned */
+	const char *rule;  /* DOCUMENTED: the rule's name; else NULL */
+	struct span *transactions;
+	uint32_t transaction_count;
+	struct finding_edge *edges;
+	uint32_t edge_count;
+	struct span explanation; /* sentences */
+	uint64_t similar;        /* how many more of this class and level were not listed */
+};
+
+struct verdict_level {
+	const char *name; /* "PL-2", "strong-session-PL-3" */
+	enum level_answer answer;
+};
+
+struct verdict_reason {
+	const char *name; /* why something was not decided */
+	uint64_t count;
+};
+
+enum { VERDICT_LEVELS_MAX = 64, VERDICT_REASONS_MAX = 32 };
+
+struct verdict {
+	struct arena arena;
+	const char *contract;
+	struct finding *findings;
+	size_t finding_count, finding_capacity;
+	struct verdict_level levels[VERDICT_LEVELS_MAX];
+	size_t level_count;
+	uint64_t decided, undecided, unsupported;
+	struct verdict_reason reasons[VERDICT_REASONS_MAX];
+	size_t reason_count;
+};
+
+void verdict_init(struct verdict *verdict);
+void verdict_release(struct verdict *verdict);
+
+/* A finding to fill; its strings must live in the arena or be constants. */
+struct finding *verdict_add(struct verdict *verdict, const char *oracle, const char *class_name);
+/* Call when a finding is filled: gives it its id, a digest of what it is (oracle, class, edges or
+ * explanation), not of when it was found. */
+void finding_seal(struct finding *finding);
+/* `name` is a constant string. */
+void verdict_level(struct verdict *verdict, const char *name, enum level_answer answer);
+/* Counts `count` things as undecided for a reason; 0 is no reason. */
+void verdict_undecided(struct verdict *verdict, const char *reason, uint64_t count);
+/* Findings in a stable order: severity, class, transactions. */
+void verdict_sort(struct verdict *verdict);
+uint64_t verdict_count(const struct verdict *verdict, enum severity severity);
+
+const char *severity_name(enum severity severity);
+const char *level_answer_name(enum level_answer answer);
+
+#endif
