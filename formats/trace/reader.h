@@ -4,8 +4,8 @@
  *
  * Blocks are checked (marker, CRC-32C, bounds) before anything in them is decoded.  What is damaged
  * is reported with offset and cause, never skipped in silence:
- * - a last block that is not whole is a torn tail: the rest of the trace is read, the torn bytes are
- *   counted, and the trace is incomplete;
+ * - a last block that is not whole is a torn tail: the rest of the trace is read, the torn bytes
+ * are counted, and the trace is incomplete;
  * - damage in the middle ends the reading with an error, or, with `salvage`, is stepped over to the
  *   next block that checks out, the gap counted.
  * Memory is bounded whatever the file says: one block at a time, raw size at most
@@ -19,22 +19,13 @@
 
 #include "base/attr.h"
 #include "base/err.h"
+#include "trace/header.h"
 #include "trace/record.h"
 
 struct trace_reader_options {
 	bool salvage;
 	bool ordered;
 	size_t order_bytes_max; /* 0: the default */
-};
-
-struct trace_header {
-	uint32_t version;
-	struct span recorder_ref; /* owned by the reader */
-	struct span facts_ref;    /* raw msgpack map, owned by the reader */
-	uint64_t clock_mono_ns, clock_wall_ns; /* the same moment on both clocks */
-	uint32_t segment;
-	unsigned char marker[16];
-	unsigned char trace_id[16]; /* the same in all segments of a trace */
 };
 
 struct trace_damage {
@@ -53,28 +44,29 @@ struct trace_block {
 };
 
 struct trace_item {
-	uint32_t kind; /* perhaps one we do not know: skip it */
-	uint32_t left; /* fields behind the kind */
-	struct mp mp;  /* stands at the first field; pass a copy to record_X_read */
+	uint32_t kind;     /* perhaps one we do not know: skip it */
+	uint32_t left;     /* fields behind the kind */
+	struct mp mp;      /* stands at the first field; pass a copy to record_X_read */
 	struct span whole; /* the record's bytes; valid until the next call */
 };
 
 struct trace_totals {
 	uint64_t bytes_file, bytes_raw, blocks, records;
 	uint64_t bytes_damaged, bytes_torn;
-	uint64_t lost_records;     /* by gap records */
-	uint64_t out_of_order;     /* records past the ordered window */
+	uint64_t lost_records; /* by gap records */
+	uint64_t out_of_order; /* records past the ordered window */
+	uint64_t damages;      /* found, also past the number that is kept */
 	uint32_t segments;
-	bool clean;                /* every segment ended with its footer, no damage */
+	bool clean; /* every segment ended with its footer, no damage */
 };
 
 struct trace_reader;
 
 /* NULL and err when it cannot be opened or is no trace. */
-struct trace_reader *trace_reader_open(const char *path, const struct trace_reader_options *options,
-	struct err *err) MUST_CHECK;
+struct trace_reader *trace_reader_open(
+	const char *path, const struct trace_reader_options *options, struct err *err) MUST_CHECK;
 void trace_reader_close(struct trace_reader *reader);
-/* Of the segment being read. */
+/* Of the segment being read; all zero but the marker when salvage found it lost. */
 const struct trace_header *trace_reader_header(const struct trace_reader *reader);
 
 enum trace_next {
@@ -84,10 +76,10 @@ enum trace_next {
 };
 
 /* Use one of the two, not both. */
-enum trace_next trace_next_block(struct trace_reader *reader, struct trace_block *block,
-	struct err *err) MUST_CHECK;
-enum trace_next trace_next_item(struct trace_reader *reader, struct trace_item *item,
-	struct err *err) MUST_CHECK;
+enum trace_next trace_next_block(
+	struct trace_reader *reader, struct trace_block *block, struct err *err) MUST_CHECK;
+enum trace_next trace_next_item(
+	struct trace_reader *reader, struct trace_item *item, struct err *err) MUST_CHECK;
 
 void trace_reader_totals(const struct trace_reader *reader, struct trace_totals *out);
 size_t trace_reader_damage(const struct trace_reader *reader, const struct trace_damage **out);

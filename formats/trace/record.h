@@ -17,6 +17,8 @@
  * 4. `seq` is one 64-bit counter for the whole trace, taken when the record is made; it orders
  *    records of different producers.  `at` is the monotonic clock in nanoseconds.  For what takes
  *    time, seq and at are those of its end; `begin_seq` and `begin` those of its start.
+ * 5. The first field of every kind but `block` is seq, of kinds to come too: readers order records
+ *    of kinds that they do not know.
  *
  * Field types: u64, u32, u8 unsigned; flag (bool); str, bin (SPAN_NONE is nil); raw.
  */
@@ -54,7 +56,8 @@ enum { RECORD_KIND_COUNT = 13 };
 	F(u64, last_seq)                                                                         \
 	F(u64, watermark) /* no later block has a record with a smaller seq */                   \
 	F(u64, first_at)                                                                         \
-	F(u64, last_at)
+	F(u64, last_at)                                                                          \
+	F(flag, context) /* repeats records of earlier segments, for readers that begin here */
 
 /* A node and the variables that change what its statements mean. */
 #define RECORD_SERVER_FIELDS(F)                                                                  \
@@ -282,7 +285,8 @@ enum txn_level {
 	F(u64, begin)                                                                            \
 	F(u32, producer)                                                                         \
 	F(str, reason)  /* waited, dropped, stopped, rotated */                                  \
-	F(u64, records) /* lost; 0 when the producer only waited */                              \
+	F(u64, records) /* lost; 0 when the producer only waited; for rotated, all that were     \
+			   removed since the trace began */                                      \
 	F(u64, bytes)                                                                            \
 	F(u64, first_seq) /* of the lost ones */                                                 \
 	F(u64, last_seq)                                                                         \

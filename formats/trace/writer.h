@@ -20,6 +20,8 @@
 #ifndef TRACE_WRITER_H
 #define TRACE_WRITER_H
 
+#include <sys/types.h>
+
 #include "base/attr.h"
 #include "base/err.h"
 #include "trace/record.h"
@@ -37,18 +39,28 @@ enum trace_sync {
 };
 
 struct trace_writer_options {
-	size_t block_size;           /* uncompressed bytes that fill a block */
-	size_t buffer_size_max;      /* bytes in blocks waiting for the disk */
-	unsigned flush_interval_ms;  /* a record waits no longer than this in memory */
+	size_t block_size;          /* uncompressed bytes that fill a block */
+	size_t buffer_size_max;     /* bytes in blocks waiting for the disk */
+	unsigned flush_interval_ms; /* a record waits no longer than this in memory */
 	unsigned sync_interval_ms;
 	enum trace_sync sync;
 	enum trace_policy policy;
 	unsigned wait_ms_max;
-	int compression_level;       /* zstd; 0: raw blocks */
-	uint64_t segment_size_max;   /* --max-size: rotate past this; 0: one file */
-	uint64_t total_size_max;     /* --max-total: oldest segments are removed past this; 0: never */
-	const char *recorder;        /* "isorec 0.1.0" */
-	const char *const *facts;    /* NULL or name, value, name, value ..., NULL for the header */
+	int compression_level;     /* zstd; 0: raw blocks */
+	uint64_t segment_size_max; /* --max-size: rotate past this; 0: one file */
+	uint64_t total_size_max;  /* --max-total: oldest segments are removed past this; 0: never */
+	bool overwrite;           /* an existing file; else only an empty one is taken */
+	const char *recorder;     /* "isorec 0.1.0" */
+	const char *const *facts; /* NULL or name, value, name, value ..., NULL for the header */
+	const struct trace_io *io; /* tests only; NULL: the system's calls */
+};
+
+/* The system calls that write, for tests that make them fail.  Results as of the real ones. */
+struct trace_io {
+	ssize_t (*write)(void *data, int fd, const void *ptr, size_t len);
+	int (*datasync)(void *data, int fd);
+	int (*truncate)(void *data, int fd, uint64_t size);
+	void *data;
 };
 
 struct trace_writer_stats {
@@ -63,13 +75,15 @@ struct trace_producer;
 
 void trace_writer_defaults(struct trace_writer_options *options);
 /* NULL and err when the file cannot be made. */
-struct trace_writer *trace_writer_open(const char *path, const struct trace_writer_options *options,
-	struct err *err) MUST_CHECK;
+struct trace_writer *trace_writer_open(
+	const char *path, const struct trace_writer_options *options, struct err *err) MUST_CHECK;
 /* Flushes everything, writes the footer, joins the thread and frees.  False when anything could not
  * be written; err says what and where the readable part ends.  All producers must be done. */
 bool trace_writer_close(struct trace_writer *writer, struct err *err) MUST_CHECK;
-/* Ends the segment and begins the next one (SIGHUP). */
+/* Ends the segment and begins the next one (SIGHUP); nothing when the trace is one file. */
 void trace_writer_rotate(struct trace_writer *writer);
+/* True, and why, once recording has stopped: the disk, or the policy.  To be polled. */
+bool trace_writer_stopped(struct trace_writer *writer, struct err *why);
 void trace_writer_stats(struct trace_writer *writer, struct trace_writer_stats *out);
 
 struct trace_producer *trace_producer_open(struct trace_writer *writer);
@@ -79,27 +93,30 @@ void trace_producer_flush(struct trace_producer *producer);
 /* The next sequence number; taken at the beginning of things that take time. */
 uint64_t trace_seq(struct trace_writer *writer);
 
-/* Emitting: trace_emit_stmt(producer, &record) and so on for each kind.  A record whose seq is 0 gets
- * the next one, whose `at` is 0 the clock's.  Returns the seq.  Never fails: what cannot be kept is
- * counted in a gap record. */
-#define TRACE_DECLARE_EMIT(lower, upper)                                                         \
+/* Emitting: trace_emit_stmt(producer, &record) and so on for each kind.  A record whose seq is 0
+ * gets the next one, whose `at` is 0 the clock's; the struct itself is left as it was.  Returns the
+ * seq. Never fails: what cannot be kept is counted in a gap record.  A seq of the caller's own
+ * should be a fresh one of trace_seq(): an older one may come too late to be read in order. */
+#define TRACE_DECLARE_EMIT(lower, upper)                                                           \
 	uint64_t trace_emit_##lower(struct trace_producer *producer, struct record_##lower *record);
-#define TRACE_EMIT_KINDS(K)                                                                      \
-	K(server, SERVER)                                                                        \
-	K(schema, SCHEMA)                                                                        \
-	K(rows, ROWS)                                                                            \
-	K(session, SESSION)                                                                      \
-	K(stmt, STMT)                                                                            \
-	K(result, RESULT)                                                                        \
-	K(probe, PROBE)                                                                          \
-	K(txn, TXN)                                                                              \
-	K(cluster, CLUSTER)                                                                      \
+#define TRACE_EMIT_KINDS(K)                                                                        \
+	K(server, SERVER)                                                                          \
+	K(schema, SCHEMA)                                                                          \
+	K(rows, ROWS)                                                                              \
+	K(session, SESSION)                                                                        \
+	K(stmt, STMT)                                                                              \
+	K(result, RESULT)                                                                          \
+	K(probe, PROBE)                                                                            \
+	K(txn, TXN)                                                                                \
+	K(cluster, CLUSTER)                                                                        \
 	K(note, NOTE)
 TRACE_EMIT_KINDS(TRACE_DECLARE_EMIT)
 #undef TRACE_DECLARE_EMIT
 
 /* Remembers an encoded record under a key (any bytes), to be repeated at the start of later
- * segments; SPAN_NONE forgets it. */
+ * segments; SPAN_NONE forgets it.  Call it after the record was emitted (with the seq that emit
+ * returned), and forget after the last record that needs it: a forgotten record is repeated until
+ * everything emitted before has been written. */
 void trace_context_set(struct trace_writer *writer, struct span key, struct span record);
 
 #endif

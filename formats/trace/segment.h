@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One segment file being written: header, framed blocks, index, footer.  Used by the writer's
+ * background thread alone (and by trace_writer_open before that thread runs).
+ *
+ * Invariant: `offset` is the end of the last whole block; whatever lies behind it after a failed
+ * write is cut off again, so a segment is readable up to `offset` at every moment.
+ */
+#ifndef TRACE_SEGMENT_H
+#define TRACE_SEGMENT_H
+
+#include <zstd.h>
+
+#include "base/attr.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "trace/header.h"
+#include "trace/record.h"
+#include "trace/writer.h"
+
+/* An entry of the footer's index: one block, or several in a row once the index is full. */
+struct segment_run {
+	uint64_t offset, size, records, first_seq, last_seq, first_at, last_at;
+};
+
+enum {
+	SEGMENT_RUNS_MAX = 16384, /* then neighbours are joined: the index is bounded */
+	SEGMENT_ROOM = 64,        /* left free before a block's records, for the block record */
+};
+
+struct segment {
+	const struct trace_io *io;
+	int fd;        /* -1: none */
+	bool cuttable; /* a regular file: a torn block can be cut off */
+	char *path;
+	struct trace_header header;
+	uint64_t offset, blocks, records, bytes_raw, lost;
+	uint64_t repeated; /* records of context blocks */
+	uint64_t first_seq, last_seq;
+	uint64_t counts[RECORD_KIND_COUNT];
+	struct segment_run *runs;
+	size_t run_count, run_blocks; /* blocks a run has: doubled at each joining */
+	size_t last_run_blocks;
+	bool unsynced;
+};
+
+/* What a block of records has beside its bytes. */
+struct segment_block {
+	struct record_block info; /* block number and watermark are filled here and by the caller */
+	uint32_t records;
+	uint32_t counts[RECORD_KIND_COUNT];
+	uint64_t lost; /* records that gap records of this block say were dropped or lost */
+};
+
+struct segment_codec {
+	ZSTD_CCtx *zstd; /* NULL: raw blocks */
+	struct buf frame;
+};
+
+void segment_init(struct segment *segment, const struct trace_io *io);
+/* Creates the file and writes the header, or leaves no file.  header.marker is chosen here. */
+bool segment_create(
+	struct segment *segment, const char *path, bool overwrite, struct err *err) MUST_CHECK;
+/* `body` begins with SEGMENT_ROOM free bytes.  On failure the file ends where it did before. */
+bool segment_write(struct segment *segment, struct segment_codec *codec,
+	struct segment_block *block, struct buf *body, struct err *err) MUST_CHECK;
+/* The bytes that the next block of this raw size takes at most. */
+uint64_t segment_block_size_max(size_t raw);
+bool segment_footer(struct segment *segment, struct segment_codec *codec, const char *reason,
+	uint64_t seq, uint64_t watermark, struct err *err) MUST_CHECK;
+bool segment_sync(struct segment *segment, struct err *err) MUST_CHECK;
+/* Closes the file; the counters stay. */
+bool segment_end(struct segment *segment, bool sync, struct err *err) MUST_CHECK;
+void segment_release(struct segment *segment);
+
+#endif
