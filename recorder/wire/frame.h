@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Framing: bytes of one direction, in any pieces, become logical packets.
+ *
+ * A packet on the wire is a 3-byte little-endian length, a sequence number and the payload; a
+ * length of 0xffffff says that the next one continues it, so a logical packet may have any size and
+ * ends with a shorter, perhaps empty, packet.  A packet that lies whole in the bytes given is not
+ * copied. At most keep_max bytes of a longer one are; then the length and a digest of all of it are
+ * known.
+ */
+#ifndef WIRE_FRAME_H
+#define WIRE_FRAME_H
+
+#include "base/attr.h"
+#include "base/buf.h"
+#include "base/siphash.h"
+#include "wire/limits.h"
+
+struct packet {
+	struct span payload; /* all of it, or a prefix when cut; valid until the next call */
+	uint64_t total;      /* payload bytes */
+	uint64_t digest;     /* of all payload bytes, when cut */
+	uint8_t seq;         /* of its first part */
+	bool cut;
+	bool joined; /* more than one part: the first had the length 0xffffff */
+};
+
+struct frame {
+	unsigned char head[4];
+	uint8_t head_len;
+	uint8_t seq;
+	bool inside; /* a logical packet has begun: its first header was read */
+	bool part;   /* in the payload of a part */
+	bool more;   /* this part will be continued */
+	bool joined;
+	bool cut;
+	uint32_t left; /* of the part's payload */
+	uint64_t total;
+	struct buf kept;
+	struct siphash digest;
+	struct wire_budget *budget; /* may be NULL */
+	bool secret;                /* wipe what was kept */
+	struct siphash *stream;     /* not NULL: payloads go here and are not kept */
+};
+
+void frame_init(struct frame *f, struct wire_budget *budget);
+/* Gives memory back, wiped. */
+void frame_release(struct frame *f);
+/* Eats from the front of *bytes.  True: a packet is complete, in *out. */
+bool frame_next(
+	struct frame *f, struct span *bytes, size_t keep_max, struct packet *out) MUST_CHECK;
+
+/* The packet was dealt with: large or secret copies are given back. */
+void frame_forget(struct frame *f);
+
+/* Nothing of a packet has been seen. */
+static inline bool frame_idle(const struct frame *f)
+{
+	return !f->inside && f->head_len == 0;
+}
+
+#endif

@@ -1,0 +1,994 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "wire/wire.h"
+
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/mem.h"
+
+void wire_init(struct wire *w, const struct wire_sink *sink, void *ctx, struct wire_budget *budget)
+{
+	*w = (struct wire){.sink = sink,
+		.ctx = ctx,
+		.phase = WIRE_GREETING,
+		.keep_max = WIRE_PACKET_KEEP_MAX,
+		.row_keep_max = WIRE_PACKET_KEEP_MAX};
+	frame_init(&w->client, budget);
+	frame_init(&w->server, budget);
+	w->client.secret = w->server.secret = true;
+}
+
+static void drop_memory(struct wire *w)
+{
+	frame_release(&w->client);
+	frame_release(&w->server);
+	wire_inflate_release(&w->client_inflate);
+	wire_inflate_release(&w->server_inflate);
+	for (size_t i = 0; i < w->count; i++)
+		buf_release(&w->queue[(w->head + i) % w->capacity].body);
+	w->count = 0;
+	w->queued_bytes = 0;
+	free(w->queue);
+	w->queue = NULL;
+	w->capacity = w->head = 0;
+	wire_stmts_clear(&w->stmts);
+	wire_columns_release(&w->columns);
+	buf_release(&w->infile_name);
+}
+
+void wire_release(struct wire *w)
+{
+	drop_memory(w);
+}
+
+static struct wire_command *queue_at(struct wire *w, size_t i)
+{
+	return &w->queue[(w->head + i) & (w->capacity - 1)];
+}
+
+/* Nothing is read any more.  Memory stays until wire_end or wire_release: callers up the stack may
+ * still hold a command. */
+void wire_make_opaque(struct wire *w, const char *reason)
+{
+	if (w->phase == WIRE_OPAQUE)
+		return;
+	w->phase = WIRE_OPAQUE;
+	w->reason = reason;
+	w->sink->opaque(w->ctx, reason);
+}
+
+/* ---- the queue of commands ---- */
+
+static struct wire_command *queue_push(struct wire *w, uint8_t byte)
+{
+	struct wire_command *c;
+
+	if (w->count >= WIRE_PIPELINE_MAX) {
+		wire_make_opaque(w, "more commands sent ahead than WIRE_PIPELINE_MAX");
+		return NULL;
+	}
+	if (w->count == w->capacity) {
+		size_t fresh = w->capacity ? w->capacity * 2 : 2;
+		struct wire_command *queue = mem_zero(fresh, sizeof(*queue));
+
+		for (size_t i = 0; i < w->count; i++)
+			queue[i] = *queue_at(w, i);
+		free(w->queue);
+		w->queue = queue;
+		w->head = 0;
+		w->capacity = fresh;
+	}
+	c = queue_at(w, w->count++);
+	*c = (struct wire_command){.byte = byte, .number = ++w->numbers, .begin = w->client_stamp};
+	return c;
+}
+
+static void queue_pop(struct wire *w)
+{
+	struct wire_command *c = queue_at(w, 0);
+
+	w->queued_bytes -= c->body.len;
+	buf_release(&c->body);
+	w->head = (w->head + 1) & (w->capacity - 1);
+	w->count--;
+}
+
+static enum wire_expect expect_of(uint8_t byte)
+{
+	switch (byte) {
+	case COM_QUIT:
+	case COM_STMT_SEND_LONG_DATA:
+	case COM_STMT_CLOSE:
+		return EXPECT_NOTHING;
+	case COM_QUERY:
+	case COM_PROCESS_INFO:
+	case COM_STMT_EXECUTE:
+	case COM_STMT_BULK_EXECUTE:
+		return EXPECT_FIRST;
+	case COM_FIELD_LIST:
+		return EXPECT_FIELDS;
+	case COM_STATISTICS:
+		return EXPECT_TEXT;
+	case COM_STMT_PREPARE:
+		return EXPECT_PREPARED;
+	case COM_STMT_FETCH:
+		return EXPECT_ROWS;
+	case COM_CHANGE_USER:
+		return EXPECT_AUTH;
+	case COM_INIT_DB:
+	case COM_CREATE_DB:
+	case COM_DROP_DB:
+	case COM_REFRESH:
+	case COM_SHUTDOWN:
+	case COM_PROCESS_KILL:
+	case COM_DEBUG:
+	case COM_PING:
+	case COM_REGISTER_SLAVE:
+	case COM_STMT_RESET:
+	case COM_SET_OPTION:
+	case COM_RESET_CONNECTION:
+		return EXPECT_SIMPLE;
+	default:
+		return EXPECT_UNKNOWN;
+	}
+}
+
+static const char *opaque_command(uint8_t byte)
+{
+	switch (byte) {
+	case COM_BINLOG_DUMP:
+	case COM_BINLOG_DUMP_GTID:
+		return "binlog dump";
+	case COM_TABLE_DUMP:
+		return "table dump";
+	case COM_CLONE:
+		return "clone";
+	default:
+		return NULL;
+	}
+}
+
+/* ---- a command's turn has come ---- */
+
+static void read_execute(
+	struct wire *w, struct wire_command *c, struct span body, struct wire_request *request)
+{
+	struct wire_execute execute;
+	bool ok;
+
+	if (c->byte == COM_STMT_BULK_EXECUTE) {
+		ok = wire_bulk_parse(body, &w->stmts, &execute);
+		request->bulk = true;
+	} else {
+		ok = wire_execute_parse(body, w->caps, &w->stmts, &execute);
+		c->cursor = execute.flags & EXECUTE_CURSOR_MASK;
+	}
+	c->stmt = execute.stmt;
+	c->binary = true;
+	request->flags = execute.flags;
+	request->iterations = execute.iterations;
+	request->params = execute.params;
+	request->params_bad = !ok || !execute.stmt || c->cut;
+}
+
+static void read_long_data(
+	struct wire *w, struct wire_command *c, struct span body, struct wire_request *request)
+{
+	struct cursor cursor = cursor_over(body);
+	uint32_t id = (uint32_t)cursor_uint(&cursor, 4);
+	uint16_t param = (uint16_t)cursor_uint(&cursor, 2);
+	uint64_t total;
+
+	if (cursor.bad)
+		return;
+	c->stmt = wire_stmts_find(&w->stmts, id);
+	total = c->length - 7;
+	request->value = total;
+	if (c->stmt && !wire_stmt_long_data(
+			       &w->stmts, c->stmt, param, cursor_rest(&cursor), total, c->cut))
+		wire_make_opaque(w, "long data past WIRE_STATEMENT_BYTES_MAX");
+}
+
+static void read_request(struct wire *w, struct wire_command *c, struct span body,
+	struct wire_request *request, struct wire_login *login)
+{
+	struct cursor cursor = cursor_over(body);
+
+	switch (c->byte) {
+	case COM_QUERY:
+		if (!wire_query_parse(body, w->caps, &request->text, &request->params)) {
+			request->text = SPAN_NONE;
+			request->params_bad = true;
+		}
+		request->text_cut = c->cut;
+		break;
+	case COM_INIT_DB:
+	case COM_CREATE_DB:
+	case COM_DROP_DB:
+	case COM_STMT_PREPARE:
+		request->text = body;
+		request->text_cut = c->cut;
+		break;
+	case COM_FIELD_LIST:
+		request->text = cursor_nul_str(&cursor);
+		break;
+	case COM_PROCESS_KILL:
+		request->value = cursor_uint(&cursor, 4);
+		break;
+	case COM_CHANGE_USER:
+		if (wire_change_user_parse(body, w->caps, login))
+			request->login = login;
+		break;
+	case COM_STMT_EXECUTE:
+	case COM_STMT_BULK_EXECUTE:
+		read_execute(w, c, body, request);
+		break;
+	case COM_STMT_FETCH:
+		c->stmt = wire_stmts_find(&w->stmts, (uint32_t)cursor_uint(&cursor, 4));
+		request->value = cursor_uint(&cursor, 4);
+		c->binary = true;
+		c->no_columns = !c->stmt || !c->stmt->columns.count;
+		break;
+	case COM_STMT_SEND_LONG_DATA:
+		read_long_data(w, c, body, request);
+		break;
+	case COM_STMT_RESET:
+	case COM_STMT_CLOSE:
+		c->stmt = wire_stmts_find(&w->stmts, (uint32_t)cursor_uint(&cursor, 4));
+		break;
+	default:
+		break;
+	}
+}
+
+static void activate(struct wire *w, struct wire_command *c, struct span body)
+{
+	struct wire_request request = {.text = SPAN_NONE};
+	struct wire_login login;
+	const char *reason = opaque_command(c->byte);
+
+	c->active = true;
+	read_request(w, c, body, &request, &login);
+	if (w->phase == WIRE_OPAQUE)
+		return;
+	w->sink->command(w->ctx, c, &request);
+	if (c->stmt && (c->byte == COM_STMT_EXECUTE || c->byte == COM_STMT_RESET))
+		wire_stmt_drop_long_data(&w->stmts, c->stmt);
+	if (c->byte == COM_STMT_CLOSE && c->stmt) {
+		wire_stmts_remove(&w->stmts, c->stmt->id);
+		c->stmt = NULL;
+	}
+	if (reason)
+		wire_make_opaque(w, reason);
+}
+
+/* Gives the command at the head its event, and those behind it that need no answer. */
+static void activate_head(struct wire *w)
+{
+	while (w->count && w->phase == WIRE_COMMANDS) {
+		struct wire_command *c = queue_at(w, 0);
+
+		if (!c->active) {
+			if (!c->complete)
+				return;
+			activate(w, c, buf_span(&c->body));
+		}
+		if (c->expect != EXPECT_NOTHING || w->phase != WIRE_COMMANDS)
+			return;
+		w->sink->reply(w->ctx, c, &(struct wire_reply){.kind = REPLY_NONE, .last = true});
+		queue_pop(w);
+	}
+}
+
+static void command_done(struct wire *w, struct wire_command *c, struct wire_reply *reply)
+{
+	reply->last = true;
+	w->sink->reply(w->ctx, c, reply);
+	queue_pop(w);
+	activate_head(w);
+}
+
+/* ---- client to server ---- */
+
+/* The first byte of a command is here, the rest perhaps not. */
+static struct wire_command *announce(struct wire *w, uint8_t byte)
+{
+	struct wire_command *c;
+
+	/* A command we did not know is over when the client goes on. */
+	if (w->count == 1 && queue_at(w, 0)->expect == EXPECT_UNREAD)
+		command_done(w, queue_at(w, 0), &(struct wire_reply){.kind = REPLY_UNREAD});
+	c = queue_push(w, byte);
+	if (c)
+		c->expect = expect_of(byte);
+	return c;
+}
+
+static void client_command(struct wire *w, const struct packet *p)
+{
+	uint8_t byte = p->payload.len ? (uint8_t)p->payload.ptr[0] : COM_SLEEP;
+	struct wire_command *c;
+	struct span body;
+
+	if (w->announced) {
+		c = w->count ? queue_at(w, w->count - 1) : NULL;
+		/* Answered before it was complete: nothing is left to do with it. */
+		if (!c || c->number != w->announced)
+			c = NULL;
+		w->announced = 0;
+		if (!c)
+			return;
+	} else {
+		c = announce(w, byte);
+		if (!c)
+			return;
+	}
+	c->complete = true;
+	c->cut = p->cut;
+	c->length = p->total;
+	c->digest = p->digest;
+	body = p->payload.len ? span_of(p->payload.ptr + 1, p->payload.len - 1) : p->payload;
+	if (c->active)
+		return; /* the answer was faster than the command's end */
+	if (w->count == 1) {
+		activate(w, c, body);
+		activate_head(w);
+		return;
+	}
+	w->queued_bytes += body.len;
+	if (w->queued_bytes > WIRE_PIPELINE_BYTES_MAX) {
+		w->queued_bytes -= body.len;
+		wire_make_opaque(w, "commands sent ahead past WIRE_PIPELINE_BYTES_MAX");
+		return;
+	}
+	buf_add_span(&c->body, body);
+}
+
+static void client_login(struct wire *w, const struct packet *p)
+{
+	struct wire_login login;
+
+	if (!wire_login_parse(p->payload, w->server_caps, &login)) {
+		wire_make_opaque(w, "login packet not understood (a client of before 4.1?)");
+		return;
+	}
+	if (login.ssl_request) {
+		wire_make_opaque(w, "TLS passed through");
+		return;
+	}
+	w->caps = w->server_caps & login.caps;
+	w->phase = WIRE_AUTH;
+	w->sink->login(w->ctx, &login);
+}
+
+static void infile_end(struct wire *w)
+{
+	unsigned char digest[8];
+
+	siphash_final(&w->infile_digest, digest);
+	w->infile = false;
+	w->client.stream = NULL;
+	if (w->count)
+		w->sink->infile(
+			w->ctx, queue_at(w, 0), buf_span(&w->infile_name), w->infile_size, digest);
+}
+
+static void client_packet(struct wire *w, const struct packet *p)
+{
+	switch (w->phase) {
+	case WIRE_GREETING:
+		wire_make_opaque(w, "the client spoke before the server");
+		return;
+	case WIRE_LOGIN:
+		client_login(w, p);
+		return;
+	case WIRE_AUTH:
+	case WIRE_REFUSED:
+	case WIRE_OPAQUE:
+		return;
+	case WIRE_COMMANDS:
+		break;
+	}
+	if (w->infile) {
+		w->infile_size += p->total;
+		if (p->total == 0)
+			infile_end(w);
+		return;
+	}
+	/* Answers in the dialogue of CHANGE_USER go on counting; a command starts at 0. */
+	if (w->count && queue_at(w, 0)->expect == EXPECT_AUTH && p->seq != 0)
+		return;
+	client_command(w, p);
+}
+
+static void feed_client_plain(struct wire *w, struct span bytes)
+{
+	struct packet p;
+
+	for (;;) {
+		size_t keep = w->phase == WIRE_COMMANDS ? w->keep_max : WIRE_HANDSHAKE_KEEP_MAX;
+
+		if (w->phase == WIRE_OPAQUE)
+			return;
+		if (frame_idle(&w->client))
+			w->client_stamp = w->now;
+		if (!frame_next(&w->client, &bytes, keep, &p))
+			break;
+		client_packet(w, &p);
+		frame_forget(&w->client);
+	}
+	/* A command of which only a part is here must be in the queue before it can be answered. */
+	if (w->phase == WIRE_COMMANDS && !w->announced && !w->infile && w->client.inside &&
+		w->client.kept.len &&
+		!(w->count && queue_at(w, 0)->expect == EXPECT_AUTH && w->client.seq != 0)) {
+		struct wire_command *c = announce(w, (uint8_t)w->client.kept.data[0]);
+
+		if (c)
+			w->announced = c->number;
+	}
+}
+
+/* ---- server to client ---- */
+
+/* Without DEPRECATE_EOF: 0xfe and under 9 bytes.  With it rows end with an OK packet under 0xfe,
+ * of any length that fits one packet (an info or state may be long). */
+static bool is_rows_end(const struct wire *w, const struct packet *p)
+{
+	if (p->payload.len == 0 || (uint8_t)p->payload.ptr[0] != 0xfe)
+		return false;
+	if (w->caps & CAP_DEPRECATE_EOF)
+		return p->total < PROTO_PAYLOAD_MAX;
+	return p->total < 9;
+}
+
+/* An OK under 0x00 or 0xfe, or an EOF. */
+static bool parse_end(const struct wire *w, const struct packet *p, struct wire_reply *reply)
+{
+	if ((uint8_t)p->payload.ptr[0] == 0xfe && p->total < 7)
+		return wire_eof_parse(p->payload, reply);
+	return wire_ok_parse(p->payload, w->caps, reply);
+}
+
+/* A result of the chain is over. */
+static void result_done(struct wire *w, struct wire_command *c, struct wire_reply *reply)
+{
+	if ((reply->status & STATUS_MORE_RESULTS) && c->byte != COM_STMT_FETCH) {
+		reply->last = false;
+		w->sink->reply(w->ctx, c, reply);
+		c->set++;
+		c->expect = EXPECT_FIRST;
+		return;
+	}
+	command_done(w, c, reply);
+}
+
+static void expect_rows(struct wire *w, struct wire_command *c)
+{
+	const struct wire_columns *columns = &w->columns;
+
+	c->no_columns = false;
+	c->expect = EXPECT_ROWS;
+	if (columns->count == 0) {
+		columns = c->stmt && c->stmt->columns.count ? &c->stmt->columns : NULL;
+		c->no_columns = !columns;
+	} else if (c->stmt && c->byte == COM_STMT_EXECUTE && c->set == 0) {
+		if (!wire_stmt_keep_columns(&w->stmts, c->stmt, columns)) {
+			wire_make_opaque(w, "statements past WIRE_STATEMENT_BYTES_MAX");
+			return;
+		}
+	}
+	w->sink->columns(w->ctx, c, columns);
+}
+
+/* The column count; MySQL puts the metadata flag before it, MariaDB behind. */
+static void result_head(struct wire *w, struct wire_command *c, const struct packet *p)
+{
+	struct cursor cursor = cursor_over(p->payload);
+	bool metadata = true;
+	uint64_t count;
+
+	if (w->caps & CAP_OPTIONAL_METADATA)
+		metadata = cursor_uint(&cursor, 1) != 0;
+	count = cursor_lenenc(&cursor);
+	if ((w->caps & CAP_MARIADB_CACHE_METADATA) && cursor_left(&cursor))
+		metadata = cursor_uint(&cursor, 1) != 0;
+	if (cursor.bad || count == 0 || count > WIRE_COLUMNS_MAX) {
+		wire_make_opaque(w, "column count not understood");
+		return;
+	}
+	wire_columns_clear(&w->columns);
+	c->definitions_left = metadata ? (uint32_t)count : 0;
+	if (metadata)
+		c->expect = EXPECT_COLUMNS;
+	else if (w->caps & CAP_DEPRECATE_EOF)
+		expect_rows(w, c);
+	else
+		c->expect = EXPECT_COLUMNS_END;
+}
+
+static void infile_begin(struct wire *w, struct wire_command *c, const struct packet *p)
+{
+	/* The server takes whatever the client sends next for data; so must we, or stop. */
+	if (w->count > 1 || w->announced) {
+		wire_make_opaque(w, "LOCAL INFILE with commands sent ahead");
+		return;
+	}
+	(void)c;
+	buf_clear(&w->infile_name);
+	buf_add(&w->infile_name, p->payload.ptr + 1, p->payload.len - 1);
+	w->infile = true;
+	w->infile_size = 0;
+	siphash_init(&w->infile_digest, NULL, false);
+	w->client.stream = &w->infile_digest;
+}
+
+static void reply_first(struct wire *w, struct wire_command *c, const struct packet *p)
+{
+	uint8_t first = (uint8_t)p->payload.ptr[0];
+	struct wire_reply reply;
+
+	/* With OPTIONAL_RESULTSET_METADATA a leading 0 may be the flag; an OK has 7 bytes or more.
+	 */
+	if (first == 0x00 && (p->total >= 7 || !(w->caps & CAP_OPTIONAL_METADATA))) {
+		if (wire_ok_parse(p->payload, w->caps, &reply))
+			result_done(w, c, &reply);
+		else
+			wire_make_opaque(w, "OK packet not understood");
+	} else if (first == 0xfb) {
+		infile_begin(w, c, p);
+	} else if (first == 0xfe && p->total < 9) {
+		/* Old servers answer some commands with a bare EOF. */
+		if (parse_end(w, p, &reply))
+			result_done(w, c, &reply);
+		else
+			wire_make_opaque(w, "EOF packet not understood");
+	} else {
+		result_head(w, c, p);
+	}
+}
+
+static void reply_columns(struct wire *w, struct wire_command *c, const struct packet *p)
+{
+	if (p->cut || !wire_columns_add(&w->columns, p->payload, w->caps)) {
+		wire_make_opaque(w, "column definition not understood");
+		return;
+	}
+	if (--c->definitions_left)
+		return;
+	if (w->caps & CAP_DEPRECATE_EOF)
+		expect_rows(w, c);
+	else
+		c->expect = EXPECT_COLUMNS_END;
+}
+
+static void reply_columns_end(struct wire *w, struct wire_command *c, const struct packet *p)
+{
+	struct wire_reply reply;
+
+	if (!is_rows_end(w, p) || !wire_eof_parse(p->payload, &reply)) {
+		wire_make_opaque(w, "no EOF behind the column definitions");
+		return;
+	}
+	expect_rows(w, c);
+	/* With a cursor the answer ends here, and FETCH gets the rows. */
+	if (w->phase == WIRE_COMMANDS && c->cursor && (reply.status & STATUS_CURSOR_EXISTS))
+		result_done(w, c, &reply);
+}
+
+static void reply_rows(struct wire *w, struct wire_command *c, const struct packet *p)
+{
+	const struct wire_columns *columns = NULL;
+	struct wire_reply reply;
+
+	if (is_rows_end(w, p)) {
+		if (parse_end(w, p, &reply))
+			result_done(w, c, &reply);
+		else
+			wire_make_opaque(w, "end of rows not understood");
+		return;
+	}
+	if (!c->no_columns) {
+		columns = c->byte != COM_STMT_FETCH && w->columns.count ? &w->columns
+			  : c->stmt                                     ? &c->stmt->columns
+									: NULL;
+	}
+	w->sink->row(w->ctx, c, columns, p);
+}
+
+static void prepared_next(struct wire *w, struct wire_command *c)
+{
+	if (c->params_left) {
+		c->expect = EXPECT_PREPARED_PARAMS;
+	} else if (c->definitions_left) {
+		c->expect = EXPECT_PREPARED_COLUMNS;
+	} else {
+		if (c->stmt && w->columns.count &&
+			!wire_stmt_keep_columns(&w->stmts, c->stmt, &w->columns)) {
+			wire_make_opaque(w, "statements past WIRE_STATEMENT_BYTES_MAX");
+			return;
+		}
+		command_done(w, c, &c->prepared);
+	}
+}
+
+/* PREPARE's OK: id 4, columns 2, parameters 2, filler, warnings 2, perhaps the metadata flag. */
+static void reply_prepared(struct wire *w, struct wire_command *c, const struct packet *p)
+{
+	struct cursor cursor = cursor_over(p->payload);
+	bool metadata = true;
+
+	c->prepared = (struct wire_reply){.kind = REPLY_PREPARED};
+	if (cursor_uint(&cursor, 1) != 0) {
+		wire_make_opaque(w, "answer to PREPARE not understood");
+		return;
+	}
+	c->prepared.statement_id = (uint32_t)cursor_uint(&cursor, 4);
+	c->prepared.columns = (uint16_t)cursor_uint(&cursor, 2);
+	c->prepared.params = (uint16_t)cursor_uint(&cursor, 2);
+	if (cursor_left(&cursor) >= 3) {
+		cursor_uint(&cursor, 1);
+		c->prepared.warnings = (uint16_t)cursor_uint(&cursor, 2);
+	}
+	if ((w->caps & CAP_OPTIONAL_METADATA) && cursor_left(&cursor))
+		metadata = cursor_uint(&cursor, 1) != 0;
+	if (cursor.bad) {
+		wire_make_opaque(w, "answer to PREPARE not understood");
+		return;
+	}
+	c->stmt = wire_stmts_add(&w->stmts, c->prepared.statement_id);
+	if (!c->stmt) {
+		wire_make_opaque(w, "more prepared statements than WIRE_STATEMENTS_MAX");
+		return;
+	}
+	w->stmts.last_id = c->prepared.statement_id;
+	c->stmt->number = c->number;
+	c->stmt->params = c->prepared.params;
+	wire_columns_clear(&w->columns);
+	c->params_left = metadata ? c->prepared.params : 0;
+	c->definitions_left = metadata ? c->prepared.columns : 0;
+	prepared_next(w, c);
+}
+
+static void reply_prepared_definition(
+	struct wire *w, struct wire_command *c, const struct packet *p)
+{
+	bool end = !(w->caps & CAP_DEPRECATE_EOF);
+
+	if (c->expect == EXPECT_PREPARED_PARAMS) {
+		if (--c->params_left == 0) {
+			c->expect = EXPECT_PREPARED_PARAMS_END;
+			if (!end)
+				prepared_next(w, c);
+		}
+		return;
+	}
+	if (p->cut || !wire_columns_add(&w->columns, p->payload, w->caps)) {
+		wire_make_opaque(w, "column definition not understood");
+		return;
+	}
+	if (--c->definitions_left == 0) {
+		c->expect = EXPECT_PREPARED_COLUMNS_END;
+		if (!end)
+			prepared_next(w, c);
+	}
+}
+
+static void reply_prepared_end(struct wire *w, struct wire_command *c, const struct packet *p)
+{
+	struct wire_reply reply;
+
+	if (!is_rows_end(w, p) || !wire_eof_parse(p->payload, &reply)) {
+		wire_make_opaque(w, "no EOF behind the definitions of a prepared statement");
+		return;
+	}
+	c->prepared.status = reply.status;
+	c->prepared.has_status = true;
+	prepared_next(w, c);
+}
+
+static void reply_simple(struct wire *w, struct wire_command *c, const struct packet *p)
+{
+	uint8_t first = (uint8_t)p->payload.ptr[0];
+	struct wire_reply reply;
+
+	if ((first != 0x00 && first != 0xfe) || !parse_end(w, p, &reply)) {
+		wire_make_opaque(w, "answer not understood");
+		return;
+	}
+	if (c->byte == COM_RESET_CONNECTION)
+		wire_stmts_clear(&w->stmts);
+	command_done(w, c, &reply);
+}
+
+static void reply_auth(struct wire *w, struct wire_command *c, const struct packet *p)
+{
+	struct wire_reply reply;
+
+	if ((uint8_t)p->payload.ptr[0] != 0x00)
+		return; /* the dialogue goes on */
+	if (!wire_ok_parse(p->payload, w->caps, &reply)) {
+		wire_make_opaque(w, "OK packet not understood");
+		return;
+	}
+	wire_stmts_clear(&w->stmts);
+	reply.info = SPAN_NONE; /* may hold a proof made from the password */
+	command_done(w, c, &reply);
+}
+
+static void reply_unknown(struct wire *w, struct wire_command *c, const struct packet *p)
+{
+	uint8_t first = (uint8_t)p->payload.ptr[0];
+	struct wire_reply reply;
+
+	if ((first == 0x00 || (first == 0xfe && p->total < 9)) && parse_end(w, p, &reply)) {
+		command_done(w, c, &reply);
+		return;
+	}
+	if (w->count > 1)
+		wire_make_opaque(w, "unknown command with commands sent ahead");
+	c->expect = EXPECT_UNREAD;
+}
+
+static void reply_error(struct wire *w, struct wire_command *c, const struct packet *p)
+{
+	struct wire_reply reply;
+
+	if (!wire_err_parse(p->payload, &reply)) {
+		wire_make_opaque(w, "ERR packet not understood");
+		return;
+	}
+	/* A failed PREPARE leaves nothing for EXECUTE(-1) to run. */
+	if (c->byte == COM_STMT_PREPARE)
+		w->stmts.last_id = 0;
+	command_done(w, c, &reply);
+}
+
+static void reply_packet(struct wire *w, struct wire_command *c, const struct packet *p)
+{
+	c->reply_bytes += p->total + PROTO_HEAD_SIZE * (1 + p->total / PROTO_PAYLOAD_MAX);
+	if (!c->active) {
+		/* Refused before it was complete, as a packet too large is. */
+		struct span body = buf_span(&w->client.kept);
+
+		c->cut = true;
+		c->length = w->client.total;
+		activate(w, c, body.len ? span_of(body.ptr + 1, body.len - 1) : body);
+		if (w->phase != WIRE_COMMANDS)
+			return;
+	}
+	if (p->payload.len == 0 && c->expect != EXPECT_TEXT && c->expect != EXPECT_ROWS) {
+		wire_make_opaque(w, "empty packet in an answer");
+		return;
+	}
+	if (p->payload.len && (uint8_t)p->payload.ptr[0] == 0xff && c->expect != EXPECT_UNREAD) {
+		if (wire_is_progress(p->payload) && (w->caps & CAP_MARIADB_PROGRESS))
+			return;
+		reply_error(w, c, p);
+		return;
+	}
+	switch (c->expect) {
+	case EXPECT_NOTHING:
+		wire_make_opaque(w, "an answer where none was due");
+		return;
+	case EXPECT_SIMPLE:
+		reply_simple(w, c, p);
+		return;
+	case EXPECT_FIRST:
+		reply_first(w, c, p);
+		return;
+	case EXPECT_COLUMNS:
+		reply_columns(w, c, p);
+		return;
+	case EXPECT_COLUMNS_END:
+		reply_columns_end(w, c, p);
+		return;
+	case EXPECT_ROWS:
+		reply_rows(w, c, p);
+		return;
+	case EXPECT_PREPARED:
+		reply_prepared(w, c, p);
+		return;
+	case EXPECT_PREPARED_PARAMS:
+	case EXPECT_PREPARED_COLUMNS:
+		reply_prepared_definition(w, c, p);
+		return;
+	case EXPECT_PREPARED_PARAMS_END:
+	case EXPECT_PREPARED_COLUMNS_END:
+		reply_prepared_end(w, c, p);
+		return;
+	case EXPECT_FIELDS:
+		if (is_rows_end(w, p))
+			reply_simple(w, c, p);
+		return;
+	case EXPECT_TEXT:
+		command_done(w, c, &(struct wire_reply){.kind = REPLY_TEXT, .info = p->payload});
+		return;
+	case EXPECT_AUTH:
+		reply_auth(w, c, p);
+		return;
+	case EXPECT_UNKNOWN:
+		reply_unknown(w, c, p);
+		return;
+	case EXPECT_UNREAD:
+		if (w->count > 1)
+			wire_make_opaque(w, "unknown command with commands sent ahead");
+		return;
+	}
+}
+
+static void server_greeting(struct wire *w, const struct packet *p)
+{
+	struct wire_greeting greeting;
+	struct wire_reply reply;
+
+	if (p->payload.len && (uint8_t)p->payload.ptr[0] == 0xff &&
+		wire_err_parse(p->payload, &reply)) {
+		w->phase = WIRE_REFUSED;
+		reply.last = true;
+		w->sink->authenticated(w->ctx, &reply);
+		return;
+	}
+	if (!wire_greeting_parse(p->payload, &greeting)) {
+		wire_make_opaque(w, "greeting not understood");
+		return;
+	}
+	w->server_caps = greeting.caps & ~w->caps_cleared;
+	w->phase = WIRE_LOGIN;
+	w->sink->greeting(w->ctx, &greeting);
+}
+
+static void server_auth(struct wire *w, const struct packet *p)
+{
+	uint8_t first = p->payload.len ? (uint8_t)p->payload.ptr[0] : 1;
+	struct wire_reply reply;
+
+	if (first == 0xff && wire_err_parse(p->payload, &reply)) {
+		w->phase = WIRE_REFUSED;
+		reply.last = true;
+		w->sink->authenticated(w->ctx, &reply);
+		return;
+	}
+	/* Switch, more data, next factor, or a plugin's own bytes: any number of rounds. */
+	if (first != 0x00)
+		return;
+	if (!wire_ok_parse(p->payload, w->caps, &reply)) {
+		wire_make_opaque(w, "OK packet not understood");
+		return;
+	}
+	w->phase = WIRE_COMMANDS;
+	w->client.secret = w->server.secret = false;
+	if (w->caps & (CAP_COMPRESS | CAP_ZSTD)) {
+		/* zlib wins when both are there. */
+		enum wire_compression kind =
+			w->caps & CAP_COMPRESS ? COMPRESSION_ZLIB : COMPRESSION_ZSTD;
+
+		w->client_inflate.kind = w->server_inflate.kind = kind;
+	}
+	reply.info = SPAN_NONE; /* MariaDB's proof of the certificate, made from the password */
+	reply.last = true;
+	w->sink->authenticated(w->ctx, &reply);
+}
+
+static void server_packet(struct wire *w, const struct packet *p)
+{
+	struct wire_reply reply;
+
+	switch (w->phase) {
+	case WIRE_GREETING:
+		server_greeting(w, p);
+		return;
+	case WIRE_LOGIN:
+	case WIRE_AUTH:
+		server_auth(w, p);
+		return;
+	case WIRE_REFUSED:
+	case WIRE_OPAQUE:
+		return;
+	case WIRE_COMMANDS:
+		break;
+	}
+	if (w->count) {
+		reply_packet(w, queue_at(w, 0), p);
+		return;
+	}
+	if (p->payload.len && (uint8_t)p->payload.ptr[0] == 0xff &&
+		wire_err_parse(p->payload, &reply)) {
+		w->sink->unsolicited(w->ctx, &reply);
+		return;
+	}
+	wire_make_opaque(w, "an answer without a command");
+}
+
+static size_t server_keep(const struct wire *w)
+{
+	if (w->phase != WIRE_COMMANDS)
+		return WIRE_HANDSHAKE_KEEP_MAX;
+	if (w->count && w->queue[w->head].expect == EXPECT_ROWS)
+		return w->row_keep_max;
+	return w->keep_max;
+}
+
+/* Returns what is left when compression begins in the middle of the bytes. */
+static struct span feed_server_plain(struct wire *w, struct span bytes)
+{
+	enum wire_compression kind = w->server_inflate.kind;
+	struct packet p;
+
+	if (w->count && bytes.len && !w->queue[w->head].first_byte_at)
+		w->queue[w->head].first_byte_at = w->now.at;
+	while (w->phase != WIRE_OPAQUE && frame_next(&w->server, &bytes, server_keep(w), &p)) {
+		server_packet(w, &p);
+		frame_forget(&w->server);
+		if (w->count && bytes.len && !w->queue[w->head].first_byte_at)
+			w->queue[w->head].first_byte_at = w->now.at;
+		if (w->server_inflate.kind != kind)
+			return bytes;
+	}
+	return SPAN_NONE;
+}
+
+void wire_feed_client(struct wire *w, struct span bytes, struct wire_stamp now)
+{
+	struct span plain;
+	bool bad = false;
+
+	if (w->phase == WIRE_OPAQUE)
+		return;
+	w->now = now;
+	if (w->client_inflate.kind == COMPRESSION_NONE) {
+		feed_client_plain(w, bytes);
+		return;
+	}
+	while (w->phase != WIRE_OPAQUE &&
+		wire_inflate_next(&w->client_inflate, &bytes, &plain, &bad))
+		feed_client_plain(w, plain);
+	if (bad)
+		wire_make_opaque(w, "compressed frame of the client damaged");
+}
+
+void wire_feed_server(struct wire *w, struct span bytes, struct wire_stamp now)
+{
+	struct span plain;
+	bool bad = false;
+
+	if (w->phase == WIRE_OPAQUE)
+		return;
+	w->now = now;
+	if (w->server_inflate.kind == COMPRESSION_NONE) {
+		bytes = feed_server_plain(w, bytes);
+		if (w->server_inflate.kind == COMPRESSION_NONE)
+			return;
+	}
+	while (w->phase != WIRE_OPAQUE && bytes.len &&
+		wire_inflate_next(&w->server_inflate, &bytes, &plain, &bad))
+		(void)feed_server_plain(w, plain);
+	if (bad)
+		wire_make_opaque(w, "compressed frame of the server damaged");
+}
+
+void wire_end(struct wire *w, struct wire_stamp now)
+{
+	w->now = now;
+	while (w->count && w->phase == WIRE_COMMANDS) {
+		struct wire_command *c = queue_at(w, 0);
+
+		if (!c->active) {
+			struct span body = c->complete ? buf_span(&c->body) : SPAN_NONE;
+
+			if (!c->complete && w->client.kept.len)
+				body = span_of(w->client.kept.data + 1, w->client.kept.len - 1);
+			c->cut |= !c->complete;
+			if (!c->complete)
+				c->length = w->client.total;
+			activate(w, c, body);
+			if (w->phase != WIRE_COMMANDS)
+				break;
+		}
+		w->sink->reply(w->ctx, c,
+			&(struct wire_reply){.kind = REPLY_NONE,
+				.last = true,
+				.lost = c->expect != EXPECT_NOTHING});
+		queue_pop(w);
+	}
+	drop_memory(w);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The protocol parser on arbitrary bytes of both directions.  Input: pieces of a direction byte
+ * (its lowest bit: from the server), a length byte, and that many bytes.  Beyond not crashing:
+ * every command gets exactly one last answer unless the session became opaque, and no memory is
+ * kept.
+ */
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "wire/wire.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct state {
+	uint64_t sum; /* of what was read, so that reading is not optimised away */
+	bool open, opaque;
+};
+
+static void touch(struct state *s, struct span bytes)
+{
+	for (size_t i = 0; i < bytes.len; i++)
+		s->sum = s->sum * 31 + (unsigned char)bytes.ptr[i];
+}
+
+static void on_greeting(void *ctx, const struct wire_greeting *g)
+{
+	touch(ctx, g->version);
+	touch(ctx, g->plugin);
+}
+
+static void on_login(void *ctx, const struct wire_login *l)
+{
+	touch(ctx, l->user);
+	touch(ctx, l->schema);
+	touch(ctx, l->attributes);
+}
+
+static void on_reply_content(struct state *s, const struct wire_reply *r)
+{
+	struct cursor state = cursor_over(r->state), pending = {0};
+	struct wire_track item;
+
+	touch(s, r->info);
+	touch(s, r->message);
+	touch(s, r->sqlstate);
+	while (wire_track_next(&state, &pending, &item)) {
+		touch(s, item.name);
+		touch(s, item.value);
+	}
+}
+
+static void on_authenticated(void *ctx, const struct wire_reply *r)
+{
+	on_reply_content(ctx, r);
+}
+
+static void on_command(void *ctx, struct wire_command *c, const struct wire_request *r)
+{
+	struct state *s = ctx;
+	struct wire_params params = r->params;
+	struct wire_param param;
+
+	CHECK(!s->open);
+	s->open = true;
+	touch(s, r->text);
+	if (r->login)
+		on_login(s, r->login);
+	while (wire_params_next(&params, &param)) {
+		touch(s, param.name);
+		touch(s, param.value);
+		if (param.long_data)
+			touch(s, buf_span(&param.long_data->kept));
+	}
+	if (c->stmt)
+		s->sum += c->stmt->number;
+}
+
+static void on_columns(void *ctx, struct wire_command *c, const struct wire_columns *columns)
+{
+	struct state *s = ctx;
+
+	CHECK(s->open && c->active);
+	for (size_t i = 0; columns && i < columns->count; i++) {
+		struct wire_column_names names;
+
+		wire_column_names(columns, i, &names);
+		touch(s, names.name);
+		touch(s, names.table_original);
+	}
+}
+
+static void on_row(void *ctx, struct wire_command *c, const struct wire_columns *columns,
+	const struct packet *row)
+{
+	struct state *s = ctx;
+	struct cursor cursor = cursor_over(row->payload);
+	struct span value;
+
+	CHECK(s->open && c->active);
+	touch(s, row->payload);
+	for (size_t i = 0; columns && i < columns->count; i++)
+		if (wire_binary_value(&cursor, columns->list[i].type, &value))
+			touch(s, value);
+}
+
+static void on_reply(void *ctx, struct wire_command *c, const struct wire_reply *r)
+{
+	struct state *s = ctx;
+
+	CHECK(s->open && c->active);
+	on_reply_content(s, r);
+	if (r->last)
+		s->open = false;
+}
+
+static void on_infile(void *ctx, struct wire_command *c, struct span name, uint64_t size,
+	const unsigned char digest[8])
+{
+	struct state *s = ctx;
+
+	(void)c;
+	touch(s, name);
+	s->sum += size + digest[0];
+}
+
+static void on_unsolicited(void *ctx, const struct wire_reply *r)
+{
+	on_reply_content(ctx, r);
+}
+
+static void on_opaque(void *ctx, const char *reason)
+{
+	struct state *s = ctx;
+
+	CHECK(!s->opaque && reason);
+	s->opaque = true;
+}
+
+static const struct wire_sink sink = {on_greeting, on_login, on_authenticated, on_command,
+	on_columns, on_row, on_reply, on_infile, on_unsolicited, on_opaque};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct state s = {0};
+	struct wire w;
+	struct wire_budget budget = {0, 256 * 1024};
+	struct wire_stamp now = {1, 1};
+
+	wire_init(&w, &sink, &s, &budget);
+	w.keep_max = w.row_keep_max = 4096;
+	while (size >= 2) {
+		bool server = data[0] & 1;
+		size_t len = data[1];
+		char *copy;
+
+		data += 2;
+		size -= 2;
+		if (len > size)
+			len = size;
+		copy = malloc(len ? len : 1);
+		CHECK(copy);
+		memcpy(copy, data, len);
+		if (server)
+			wire_feed_server(&w, span_of(copy, len), now);
+		else
+			wire_feed_client(&w, span_of(copy, len), now);
+		free(copy);
+		data += len;
+		size -= len;
+		now.at++;
+	}
+	wire_end(&w, now);
+	CHECK(!s.open || s.opaque);
+	wire_release(&w);
+	CHECK(budget.used == 0);
+	return s.sum == 1;
+}
