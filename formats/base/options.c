@@ -96,6 +96,19 @@ bool parse_duration(const char *text, const char *what, uint64_t *out, struct er
 		text);
 }
 
+bool parse_real(const char *text, const char *what, double *out, struct err *err)
+{
+	char *end;
+
+	/* strtod takes signs, blanks, hexadecimal and "inf" too. */
+	if (*text && text[strspn(text, "0123456789.e+-")] == '\0' && *text != '-' && *text != '+') {
+		*out = strtod(text, &end);
+		if (!*end && *out <= 1e300)
+			return true;
+	}
+	return err_set(err, ERR_USAGE, "%s: '%s' is not a number; write it as 0.05", what, text);
+}
+
 static bool set_choice(const struct option_def *def, int *out, const char *value, struct err *err)
 {
 	struct buf words = BUF_INIT;
@@ -144,6 +157,8 @@ static bool set_value(const struct option_def *def, void *target, char *value, s
 		return parse_size(value, what, at, err);
 	case OPTION_TYPE_DURATION:
 		return parse_duration(value, what, at, err);
+	case OPTION_TYPE_REAL:
+		return parse_real(value, what, at, err);
 	case OPTION_TYPE_CHOICE:
 		return set_choice(def, at, value, err);
 	case OPTION_TYPE_STRINGS: {

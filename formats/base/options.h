@@ -38,6 +38,7 @@ enum option_type {
 	OPTION_TYPE_UINT,     /* uint64_t from min to max (0: no maximum) */
 	OPTION_TYPE_SIZE,     /* uint64_t, bytes: 64K, 16M, 2G */
 	OPTION_TYPE_DURATION, /* uint64_t, nanoseconds: 200ms, 1.5s, 5m */
+	OPTION_TYPE_REAL,     /* double, not negative: 0.05 */
 	OPTION_TYPE_CHOICE,   /* int: index into choices */
 	OPTION_TYPE_STRINGS,  /* struct option_strings: may be given several times */
 };
@@ -78,6 +79,7 @@ struct option_def {
 #define OPTION_UINT(s, m)     .type = OPTION_TYPE_UINT, .offset = OPTION_AT(s, m, uint64_t)
 #define OPTION_SIZE(s, m)     .type = OPTION_TYPE_SIZE, .offset = OPTION_AT(s, m, uint64_t)
 #define OPTION_DURATION(s, m) .type = OPTION_TYPE_DURATION, .offset = OPTION_AT(s, m, uint64_t)
+#define OPTION_REAL(s, m)     .type = OPTION_TYPE_REAL, .offset = OPTION_AT(s, m, double)
 #define OPTION_CHOICE(s, m)   .type = OPTION_TYPE_CHOICE, .offset = OPTION_AT(s, m, int)
 #define OPTION_STRINGS(s, m)                                                                       \
 	.type = OPTION_TYPE_STRINGS, .offset = OPTION_AT(s, m, struct option_strings)
@@ -126,5 +128,6 @@ bool parse_uint(const char *text, uint64_t min, uint64_t max, const char *what, 
 	struct err *err) MUST_CHECK;
 bool parse_size(const char *text, const char *what, uint64_t *out, struct err *err) MUST_CHECK;
 bool parse_duration(const char *text, const char *what, uint64_t *out, struct err *err) MUST_CHECK;
+bool parse_real(const char *text, const char *what, double *out, struct err *err) MUST_CHECK;
 
 #endif

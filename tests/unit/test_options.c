@@ -226,6 +226,24 @@ START_TEST(help_is_made_from_the_table)
 }
 END_TEST
 
+START_TEST(real_numbers)
+{
+	static const char *const good[] = {"0", "0.05", ".5", "1e-3", "12"};
+	static const double values[] = {0, 0.05, 0.5, 0.001, 12};
+	static const char *const bad[] = {
+		"", "-1", "+1", " 1", "1x", "inf", "nan", "0x1", "1e", "1e999"};
+	struct err err;
+	double value;
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
+		ck_assert_msg(parse_real(good[i], "--x", &value, &err), "%s", good[i]);
+		ck_assert_double_eq(value, values[i]);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		ck_assert_msg(!parse_real(bad[i], "--x", &value, &err), "%s", bad[i]);
+}
+END_TEST
+
 START_TEST(nearest_words)
 {
 	static const char *const words[] = {"show", "stats", "check", "report", NULL};
@@ -367,6 +385,6 @@ START_TEST(wrapping_keeps_every_word)
 END_TEST
 
 UNIT_MAIN("options", values_of_every_type, a_secret_leaves_the_command_line, mistakes_are_explained,
-	option_files_use_the_same_table, help_is_made_from_the_table, nearest_words,
+	option_files_use_the_same_table, help_is_made_from_the_table, real_numbers, nearest_words,
 	text_never_reaches_the_terminal_raw, text_is_cut_to_columns, numbers_for_people,
 	wrapping_keeps_every_word)
