@@ -119,9 +119,10 @@ static bool set_choice(const struct option_def *def, int *out, const char *value
 			*out = i;
 			return true;
 		}
+	}
+	for (int i = 0; def->choices[i]; i++)
 		buf_printf(&words, "%s%s", i ? (def->choices[i + 1] ? ", " : " or ") : "",
 			def->choices[i]);
-	}
 	near = nearest_word(value, def->choices);
 	err_set(err, ERR_USAGE, "--%s: '%s' is none of its values; it takes %s%s%s%s", def->name,
 		value, words.data, near ? "; did you mean '" : "", near ? near : "",
