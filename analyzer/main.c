@@ -4,6 +4,7 @@
 #include "commands.h"
 
 static const struct command *const commands[] = {
+	&show_command,
 	NULL,
 };
 

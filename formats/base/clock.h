@@ -3,8 +3,11 @@
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
+
+#include "base/attr.h"
 
 static inline uint64_t clock_ns(clockid_t id)
 {
@@ -29,5 +32,7 @@ static inline uint64_t clock_wall_ns(void)
 enum { CLOCK_RFC3339_SIZE = 48 };
 /* "2026-11-16T01:58:00.123456789Z"; returns out. */
 char *clock_rfc3339(uint64_t wall_ns, char out[CLOCK_RFC3339_SIZE]);
+/* The other way, with or without fraction, Z or an offset, from 1970 on; false when it is none. */
+bool clock_parse_rfc3339(const char *text, uint64_t *wall_ns) MUST_CHECK;
 
 #endif
