@@ -5,6 +5,7 @@
 
 static const struct command *const commands[] = {
 	&show_command,
+	&stats_command,
 	NULL,
 };
 
