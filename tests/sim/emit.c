@@ -349,7 +349,7 @@ void sim_emit_txn(struct sim *sim, const struct sim_session *session, enum txn_e
 	record.txn = session->txn;
 	record.event = (uint8_t)event;
 	record.number = session->stmt_number;
-	record.level = sim_level(sim->options->discipline);
+	record.level = session->level;
 	record.consistent_snapshot = session->consistent_snapshot;
 	record.autocommit = session->autocommit;
 	record.begin_seq = session->txn_begin_seq;

@@ -25,27 +25,36 @@ uint32_t sim_truth_object(struct sim *sim, uint32_t table, uint32_t key)
 
 uint32_t sim_truth_version(struct sim *sim, uint32_t table, uint32_t key, uint32_t version)
 {
-	if (version == STORE_NONE)
-		return sim->truth->objects[sim_truth_object(sim, table, key)].unborn;
-	return sim->store.versions[version].truth;
+	uint32_t object;
+
+	if (version != STORE_NONE)
+		return sim->store.versions[version].truth;
+	object = sim_truth_object(sim, table, key); /* moves the array */
+	return sim->truth->objects[object].unborn;
 }
 
-static void truth_op(struct sim *sim, struct sim_session *s, struct twin_op op)
+void sim_truth_op(struct sim *sim, struct sim_session *s, struct twin_op op)
 {
+	if (!sim->truth)
+		return;
 	op.txn = s->truth_txn;
 	op.stmt = s->truth_stmt;
 	op.begin_seq = s->begin_seq;
 	(void)twin_add_op(sim->truth, &op);
 }
 
-static void truth_read(
-	struct sim *sim, struct sim_session *s, uint32_t key, uint32_t version, uint8_t read_kind)
+struct sim_seen sim_seen(struct sim *sim, uint32_t table, uint32_t key, uint32_t version)
 {
+	struct sim_seen seen = {.truth = TWIN_NONE};
+
 	if (sim->truth)
-		truth_op(sim, s,
-			(struct twin_op){.kind = TWIN_READ,
-				.version = sim_truth_version(sim, s->stmt.table, key, version),
-				.read_kind = read_kind});
+		seen.truth = sim_truth_version(sim, table, key, version);
+	if (!store_exists(&sim->store, version))
+		return seen;
+	seen.exists = true;
+	seen.name = sim->store.versions[version].name;
+	seen.value = sim->store.versions[version].value;
+	return seen;
 }
 
 /* `version` was just written; `before` is what it overwrote. */
@@ -64,7 +73,6 @@ static void truth_write(
 			.stmt_seq = s->begin_seq,
 			.value = v->value,
 			.exists = !v->dead});
-	truth_op(sim, s, (struct twin_op){.kind = TWIN_WRITE, .version = v->truth});
 }
 
 /* ---- probes ---- */
@@ -98,16 +106,13 @@ static bool separate_select_exact(const struct sim *sim, bool of_write)
 	BUG("discipline %d", (int)sim->options->discipline);
 }
 
-static void add_version_row(struct sim *sim, struct sim_rows *rows, uint32_t key, uint32_t version)
+static void add_version_row(
+	struct sim *sim, struct sim_rows *rows, uint32_t key, const struct sim_seen *seen)
 {
-	const struct store_version *v =
-		version == STORE_NONE ? NULL : &sim->store.versions[version];
-	bool exists = v && !v->dead;
-
 	sim_rows_add_probe(rows, &(struct sim_probe_row){.key = key,
-					 .version = exists ? v->name : 0,
-					 .value = exists ? v->value : 0,
-					 .has_image = exists && !sim->options->no_images});
+					 .version = seen->exists ? seen->name : 0,
+					 .value = seen->value,
+					 .has_image = seen->exists && !sim->options->no_images});
 }
 
 /* What a plain read returns. */
@@ -130,7 +135,7 @@ static uint32_t plain_view(struct sim *sim, struct sim_session *s, uint32_t obje
 	BUG("discipline %d", (int)sim->options->discipline);
 }
 
-static uint8_t plain_kind(const struct sim *sim)
+uint8_t sim_plain_kind(const struct sim *sim)
 {
 	switch (sim->options->discipline) {
 	case SIM_SNAPSHOT:
@@ -166,16 +171,17 @@ static bool is_scan(enum sim_action action)
 	       action == ACTION_SCAN_UPDATE || action == ACTION_SCAN_DELETE;
 }
 
-static bool matches(const struct sim_stmt *stmt, uint32_t key, int64_t value)
+bool sim_matches(const struct sim_stmt *stmt, uint32_t key, const struct sim_seen *seen)
 {
-	int64_t tested = stmt->by_key ? (int64_t)key : value;
+	int64_t tested = stmt->by_key ? (int64_t)key : seen->value;
 
-	return tested >= stmt->low && tested <= stmt->high;
+	return seen->exists && tested >= stmt->low && tested <= stmt->high;
 }
 
 void sim_probe_before(struct sim *sim, struct sim_session *s)
 {
 	const struct sim_table *t = &sim->tables[s->stmt.table];
+	uint8_t kind = sim_plain_kind(sim);
 	bool write = is_write(s->stmt.action);
 
 	if (sim->options->probes != SIM_PROBES_SELECT || s->stmt.action < ACTION_READ ||
@@ -183,98 +189,135 @@ void sim_probe_before(struct sim *sim, struct sim_session *s)
 		return;
 	/* It runs before the statement, on its own, and may see something else. */
 	if (is_scan(s->stmt.action)) {
+		(void)use_probe(s, PROBE_PM, false, kind);
 		for (uint32_t key = 0; key < t->keys; key++) {
 			uint32_t v = plain_view(sim, s, t->first_object + key);
+			struct sim_seen seen = sim_seen(sim, s->stmt.table, key, v);
 
-			if (!store_exists(&sim->store, v))
-				continue;
-			if (!sim->options->no_version_sets)
-				add_version_row(sim,
-					use_probe(s, PROBE_VSR, false, plain_kind(sim)), key, v);
-			if (matches(&s->stmt, key, sim->store.versions[v].value))
-				add_version_row(sim, use_probe(s, PROBE_PM, false, plain_kind(sim)),
-					key, v);
+			if (seen.exists && !sim->options->no_version_sets)
+				add_version_row(
+					sim, use_probe(s, PROBE_VSR, false, kind), key, &seen);
+			if (sim_matches(&s->stmt, key, &seen))
+				add_version_row(sim, &s->probes[PROBE_PM], key, &seen);
 		}
-		(void)use_probe(s, PROBE_PM, false, plain_kind(sim));
 	} else {
-		enum probe_kind kind = write ? PROBE_BWR : PROBE_PM;
-		struct sim_rows *rows = use_probe(s, kind, false, plain_kind(sim));
-		uint32_t v = plain_view(sim, s, t->first_object + s->stmt.key);
+		struct sim_rows *rows = use_probe(s, write ? PROBE_BWR : PROBE_PM, false, kind);
+		struct sim_seen seen = sim_seen(sim, s->stmt.table, s->stmt.key,
+			plain_view(sim, s, t->first_object + s->stmt.key));
 
-		if (store_exists(&sim->store, v))
-			add_version_row(sim, rows, s->stmt.key, v);
+		if (seen.exists)
+			add_version_row(sim, rows, s->stmt.key, &seen);
 	}
 }
 
-/* A row that the statement returned, or found absent. */
-static void probe_read(
-	struct sim *sim, struct sim_session *s, uint32_t key, uint32_t version, uint8_t read_kind)
+void sim_note_read(struct sim *sim, struct sim_session *s, uint32_t key,
+	const struct sim_seen *seen, uint8_t read_kind)
 {
-	bool exists = store_exists(&sim->store, version);
+	enum probe_kind kind = is_write(s->stmt.action) ? PROBE_BWR : PROBE_PM;
 
-	truth_read(sim, s, key, version, read_kind);
+	sim_truth_op(sim, s,
+		(struct twin_op){
+			.kind = TWIN_READ, .version = seen->truth, .read_kind = read_kind});
 	switch (sim->options->probes) {
 	case SIM_PROBES_TRIGGER:
-		add_version_row(sim, use_probe(s, PROBE_READ, true, read_kind), key, version);
+		add_version_row(sim, use_probe(s, PROBE_READ, true, read_kind), key, seen);
 		return;
 	case SIM_PROBES_SELECT:
-		if (is_scan(s->stmt.action))
-			return; /* the predicate's own probes say it */
-		if (!separate_select_exact(sim, s->stmt.action != ACTION_READ))
+		/* A predicate's own probes say it; what is not exact ran before. */
+		if (is_scan(s->stmt.action) ||
+			!separate_select_exact(sim, s->stmt.action != ACTION_READ))
 			return;
-		if (is_write(s->stmt.action)) {
-			(void)use_probe(s, PROBE_BWR, true, read_kind);
-			if (exists)
-				add_version_row(sim, &s->probes[PROBE_BWR], key, version);
-			return;
-		}
-		(void)use_probe(s, PROBE_PM, true, read_kind);
-		if (exists)
-			add_version_row(sim, &s->probes[PROBE_PM], key, version);
+		(void)use_probe(s, kind, true, read_kind);
+		if (seen->exists)
+			add_version_row(sim, &s->probes[kind], key, seen);
 		return;
 	case SIM_PROBES_OFF:
 		return;
 	}
 }
 
-/* `version` was written over `before`, whose row may have had another key. */
-static void probe_write(struct sim *sim, struct sim_session *s, uint32_t key, uint32_t version,
-	uint32_t old_key, uint32_t before, enum probe_op op)
+void sim_note_write(struct sim *sim, struct sim_session *s, uint32_t key,
+	const struct sim_seen *now, uint32_t old_key, const struct sim_seen *before,
+	enum probe_op op)
 {
-	const struct store_version *v = &sim->store.versions[version];
-	const struct store_version *b =
-		store_exists(&sim->store, before) ? &sim->store.versions[before] : NULL;
 	bool images = !sim->options->no_images;
 
+	sim_truth_op(sim, s, (struct twin_op){.kind = TWIN_WRITE, .version = now->truth});
 	switch (sim->options->probes) {
 	case SIM_PROBES_TRIGGER:
 		sim_rows_add_probe(use_probe(s, PROBE_WRITE, true, PROBE_READ_CURRENT),
 			&(struct sim_probe_row){.key = key,
-				.version = v->dead ? 0 : v->name,
-				.value = v->value,
+				.version = now->exists ? now->name : 0,
+				.value = now->value,
 				.has_previous = true,
-				.previous = b ? b->name : 0,
-				.has_image = !v->dead && images,
+				.previous = before->exists ? before->name : 0,
+				.has_image = now->exists && images,
 				.op = op,
 				.has_old_key = old_key != key,
 				.old_key = old_key,
-				.has_old_image = b && images,
-				.old_value = b ? b->value : 0});
+				.has_old_image = before->exists && images,
+				.old_value = before->value});
 		return;
 	case SIM_PROBES_SELECT:
 		if (separate_select_exact(sim, true)) {
 			(void)use_probe(s, PROBE_BWR, true, PROBE_READ_CURRENT);
-			if (b)
+			if (before->exists)
 				add_version_row(sim, &s->probes[PROBE_BWR], old_key, before);
 		}
 		/* Nobody else can have touched the row since: it is locked. */
 		(void)use_probe(s, PROBE_AWR, true, PROBE_READ_CURRENT);
-		if (!v->dead)
-			add_version_row(sim, &s->probes[PROBE_AWR], key, version);
+		if (now->exists)
+			add_version_row(sim, &s->probes[PROBE_AWR], key, now);
 		return;
 	case SIM_PROBES_OFF:
 		return;
 	}
+}
+
+void sim_note_predicate_begin(
+	struct sim *sim, struct sim_session *s, uint8_t read_kind, struct twin_predicate *predicate)
+{
+	bool probe = sim->options->probes != SIM_PROBES_OFF;
+
+	*predicate = (struct twin_predicate){.table = s->stmt.table,
+		.by_key = s->stmt.by_key,
+		.low = s->stmt.low,
+		.high = s->stmt.high,
+		.write = s->stmt.action != ACTION_SCAN};
+	if (sim->truth)
+		predicate->first = (uint32_t)sim->truth->set_count;
+	if (sim->options->probes == SIM_PROBES_SELECT)
+		probe = separate_select_exact(sim, predicate->write);
+	if (!probe)
+		return;
+	(void)use_probe(s, PROBE_PM, true, read_kind);
+	if (!sim->options->no_version_sets)
+		(void)use_probe(s, PROBE_VSR, true, read_kind);
+}
+
+void sim_note_predicate_row(
+	struct sim *sim, struct sim_session *s, uint32_t key, const struct sim_seen *seen)
+{
+	if (sim->truth && !sim->truth->versions[seen->truth].unborn)
+		twin_add_to_set(sim->truth, seen->truth);
+	if (!seen->exists || !s->probe_used[PROBE_PM] || !s->probe_exact[PROBE_PM])
+		return;
+	if (s->probe_used[PROBE_VSR])
+		add_version_row(sim, &s->probes[PROBE_VSR], key, seen);
+	if (sim_matches(&s->stmt, key, seen))
+		add_version_row(sim, &s->probes[PROBE_PM], key, seen);
+}
+
+void sim_note_predicate_end(
+	struct sim *sim, struct sim_session *s, uint8_t read_kind, struct twin_predicate *predicate)
+{
+	if (!sim->truth)
+		return;
+	predicate->count = (uint32_t)sim->truth->set_count - predicate->first;
+	sim_truth_op(sim, s,
+		(struct twin_op){.kind = TWIN_PREDICATE,
+			.predicate = twin_add_predicate(sim->truth, predicate),
+			.read_kind = read_kind});
 }
 
 /* ---- locks ---- */
@@ -329,8 +372,9 @@ static enum effect do_read(struct sim *sim, struct sim_session *s)
 	uint32_t key = s->stmt.key, object = object_of(sim, s, key), v;
 	bool locking = s->stmt.action == ACTION_READ_LOCK;
 	bool serializable = sim->options->discipline == SIM_SERIALIZABLE;
-	uint8_t kind = locking ? PROBE_READ_CURRENT : plain_kind(sim);
+	uint8_t kind = locking ? PROBE_READ_CURRENT : sim_plain_kind(sim);
 	enum effect effect = EFFECT_DONE;
+	struct sim_seen seen;
 
 	if (serializable)
 		effect = lock_table(sim, s, locking ? LOCK_IX : LOCK_IS);
@@ -343,11 +387,26 @@ static enum effect do_read(struct sim *sim, struct sim_session *s)
 	if (locking && changed_since(sim, s, key))
 		return EFFECT_CONFLICT;
 	v = locking ? current_view(sim, s, object) : plain_view(sim, s, object);
-	probe_read(sim, s, key, v, kind);
+	seen = sim_seen(sim, s->stmt.table, key, v);
+	sim_note_read(sim, s, key, &seen, kind);
 	s->has_result = true;
-	if (store_exists(&sim->store, v))
-		sim_rows_add_row(&s->result, key, sim->store.versions[v].value);
+	if (seen.exists)
+		sim_rows_add_row(&s->result, key, seen.value);
 	return EFFECT_DONE;
+}
+
+/* Writes a version over the one that `before` names, and notes it. */
+static void write_version(struct sim *sim, struct sim_session *s, uint32_t key, uint32_t before,
+	int64_t value, enum probe_op op)
+{
+	struct sim_seen old = sim_seen(sim, s->stmt.table, key, before), now;
+	uint32_t v = store_write(
+		&sim->store, s->index, object_of(sim, s, key), value, op == PROBE_OP_DELETE);
+
+	truth_write(sim, s, key, v, before);
+	now = sim_seen(sim, s->stmt.table, key, v);
+	sim_note_write(sim, s, key, &now, key, &old, op);
+	s->affected++;
 }
 
 /* The table's intention lock, then the row's: for anything that writes a key. */
@@ -365,7 +424,7 @@ static uint8_t write_read_kind(const struct sim *sim)
 
 static enum effect do_update_or_delete(struct sim *sim, struct sim_session *s)
 {
-	uint32_t key = s->stmt.key, object = object_of(sim, s, key), before, v;
+	uint32_t key = s->stmt.key, object = object_of(sim, s, key), before;
 	bool delete = s->stmt.action == ACTION_DELETE;
 	enum effect effect = lock_for_write(sim, s, key);
 
@@ -375,21 +434,21 @@ static enum effect do_update_or_delete(struct sim *sim, struct sim_session *s)
 	/* No such row, or nothing to change: it only looked. */
 	if (!store_exists(&sim->store, before) ||
 		(!delete &&sim->store.versions[before].value == s->stmt.value)) {
-		probe_read(sim, s, key, before, write_read_kind(sim));
+		struct sim_seen seen = sim_seen(sim, s->stmt.table, key, before);
+
+		sim_note_read(sim, s, key, &seen, write_read_kind(sim));
 		return EFFECT_DONE;
 	}
 	if (changed_since(sim, s, key))
 		return EFFECT_CONFLICT;
-	v = store_write(&sim->store, s->index, object, delete ? 0 : s->stmt.value, delete);
-	truth_write(sim, s, key, v, before);
-	probe_write(sim, s, key, v, key, before, delete ? PROBE_OP_DELETE : PROBE_OP_UPDATE);
-	s->affected = 1;
+	write_version(sim, s, key, before, delete ? 0 : s->stmt.value,
+		delete ? PROBE_OP_DELETE : PROBE_OP_UPDATE);
 	return EFFECT_DONE;
 }
 
 static enum effect do_insert(struct sim *sim, struct sim_session *s)
 {
-	uint32_t key = s->stmt.key, object = object_of(sim, s, key), before, v;
+	uint32_t key = s->stmt.key, object = object_of(sim, s, key), before;
 	enum effect effect = lock_for_write(sim, s, key);
 
 	if (effect != EFFECT_DONE)
@@ -399,10 +458,7 @@ static enum effect do_insert(struct sim *sim, struct sim_session *s)
 	before = current_view(sim, s, object);
 	if (store_exists(&sim->store, before))
 		return EFFECT_DUPLICATE;
-	v = store_write(&sim->store, s->index, object, s->stmt.value, false);
-	truth_write(sim, s, key, v, before);
-	probe_write(sim, s, key, v, key, before, PROBE_OP_INSERT);
-	s->affected = 1;
+	write_version(sim, s, key, before, s->stmt.value, PROBE_OP_INSERT);
 	return EFFECT_DONE;
 }
 
@@ -412,7 +468,7 @@ static enum effect do_pk_update(struct sim *sim, struct sim_session *s)
 	uint32_t from = s->stmt.key, to = s->stmt.new_key;
 	uint32_t before, before_to, v;
 	enum effect effect = lock_for_write(sim, s, from);
-	int64_t value;
+	struct sim_seen old, now;
 
 	if (effect == EFFECT_DONE)
 		effect = lock_row(sim, s, to);
@@ -420,7 +476,8 @@ static enum effect do_pk_update(struct sim *sim, struct sim_session *s)
 		return effect;
 	before = current_view(sim, s, object_of(sim, s, from));
 	if (!store_exists(&sim->store, before) || from == to) {
-		probe_read(sim, s, from, before, write_read_kind(sim));
+		now = sim_seen(sim, s->stmt.table, from, before);
+		sim_note_read(sim, s, from, &now, write_read_kind(sim));
 		return EFFECT_DONE;
 	}
 	if (changed_since(sim, s, from) || changed_since(sim, s, to))
@@ -428,12 +485,15 @@ static enum effect do_pk_update(struct sim *sim, struct sim_session *s)
 	before_to = current_view(sim, s, object_of(sim, s, to));
 	if (store_exists(&sim->store, before_to))
 		return EFFECT_DUPLICATE;
-	value = sim->store.versions[before].value;
+	old = sim_seen(sim, s->stmt.table, from, before);
 	v = store_write(&sim->store, s->index, object_of(sim, s, from), 0, true);
 	truth_write(sim, s, from, v, before);
-	v = store_write(&sim->store, s->index, object_of(sim, s, to), value, false);
+	now = sim_seen(sim, s->stmt.table, from, v);
+	sim_truth_op(sim, s, (struct twin_op){.kind = TWIN_WRITE, .version = now.truth});
+	v = store_write(&sim->store, s->index, object_of(sim, s, to), old.value, false);
 	truth_write(sim, s, to, v, before_to);
-	probe_write(sim, s, to, v, from, before, PROBE_OP_UPDATE);
+	now = sim_seen(sim, s->stmt.table, to, v);
+	sim_note_write(sim, s, to, &now, from, &old, PROBE_OP_UPDATE);
 	s->affected = 1;
 	return EFFECT_DONE;
 }
@@ -450,7 +510,13 @@ static uint32_t scan_view(struct sim *sim, struct sim_session *s, uint32_t key)
 
 static bool scan_matches(struct sim *sim, struct sim_session *s, uint32_t key, uint32_t v)
 {
-	return store_exists(&sim->store, v) && matches(&s->stmt, key, sim->store.versions[v].value);
+	int64_t tested = s->stmt.by_key ? (int64_t)key : 0;
+
+	if (!store_exists(&sim->store, v))
+		return false;
+	if (!s->stmt.by_key)
+		tested = sim->store.versions[v].value;
+	return tested >= s->stmt.low && tested <= s->stmt.high;
 }
 
 static enum effect scan_locks(struct sim *sim, struct sim_session *s)
@@ -471,75 +537,46 @@ static enum effect scan_locks(struct sim *sim, struct sim_session *s)
 }
 
 /* The predicate read itself: what it saw and what matched. */
-static void probe_predicate(struct sim *sim, struct sim_session *s, uint8_t read_kind)
+static void note_predicate(struct sim *sim, struct sim_session *s, uint8_t read_kind)
 {
 	uint32_t keys = sim->tables[s->stmt.table].keys;
-	bool write = s->stmt.action != ACTION_SCAN, probe = sim->options->probes != SIM_PROBES_OFF;
-	struct twin_predicate predicate = {.table = s->stmt.table,
-		.by_key = s->stmt.by_key,
-		.low = s->stmt.low,
-		.high = s->stmt.high,
-		.write = write};
+	struct twin_predicate predicate;
 
-	if (sim->options->probes == SIM_PROBES_SELECT)
-		probe = separate_select_exact(sim, write);
-	if (sim->truth)
-		predicate.first = (uint32_t)sim->truth->set_count;
-	if (probe)
-		(void)use_probe(s, PROBE_PM, true, read_kind);
-	if (probe && !sim->options->no_version_sets)
-		(void)use_probe(s, PROBE_VSR, true, read_kind);
-	for (uint32_t key = 0; key < keys && (probe || sim->truth); key++) {
-		uint32_t v = scan_view(sim, s, key);
+	sim_note_predicate_begin(sim, s, read_kind, &predicate);
+	for (uint32_t key = 0; key < keys; key++) {
+		struct sim_seen seen = sim_seen(sim, s->stmt.table, key, scan_view(sim, s, key));
 
-		if (sim->truth && v != STORE_NONE)
-			twin_add_to_set(sim->truth, sim->store.versions[v].truth);
-		if (!probe || !store_exists(&sim->store, v))
-			continue;
-		if (!sim->options->no_version_sets)
-			add_version_row(sim, &s->probes[PROBE_VSR], key, v);
-		if (scan_matches(sim, s, key, v))
-			add_version_row(sim, &s->probes[PROBE_PM], key, v);
+		sim_note_predicate_row(sim, s, key, &seen);
 	}
-	if (sim->truth) {
-		predicate.count = (uint32_t)sim->truth->set_count - predicate.first;
-		truth_op(sim, s,
-			(struct twin_op){.kind = TWIN_PREDICATE,
-				.predicate = twin_add_predicate(sim->truth, &predicate),
-				.read_kind = read_kind});
-	}
+	sim_note_predicate_end(sim, s, read_kind, &predicate);
 }
 
 static enum effect do_scan(struct sim *sim, struct sim_session *s)
 {
 	uint32_t keys = sim->tables[s->stmt.table].keys;
 	enum sim_action action = s->stmt.action;
-	uint8_t kind = action == ACTION_SCAN ? plain_kind(sim) : write_read_kind(sim);
+	uint8_t kind = action == ACTION_SCAN ? sim_plain_kind(sim) : write_read_kind(sim);
 	enum effect effect = scan_locks(sim, s);
 
 	if (effect != EFFECT_DONE)
 		return effect;
-	probe_predicate(sim, s, kind);
+	note_predicate(sim, s, kind);
 	s->has_result = action == ACTION_SCAN || action == ACTION_SCAN_LOCK;
 	for (uint32_t key = 0; key < keys; key++) {
-		uint32_t before = scan_view(sim, s, key), v;
-		bool delete = action == ACTION_SCAN_DELETE;
+		uint32_t before = scan_view(sim, s, key);
+		struct sim_seen seen;
 
 		if (!scan_matches(sim, s, key, before))
 			continue;
+		seen = sim_seen(sim, s->stmt.table, key, before);
 		if (s->has_result) {
-			probe_read(sim, s, key, before, kind);
-			sim_rows_add_row(&s->result, key, sim->store.versions[before].value);
-			continue;
+			sim_note_read(sim, s, key, &seen, kind);
+			sim_rows_add_row(&s->result, key, seen.value);
+		} else if (action == ACTION_SCAN_DELETE) {
+			write_version(sim, s, key, before, 0, PROBE_OP_DELETE);
+		} else if (seen.value != s->stmt.value) {
+			write_version(sim, s, key, before, s->stmt.value, PROBE_OP_UPDATE);
 		}
-		if (!delete &&sim->store.versions[before].value == s->stmt.value)
-			continue;
-		v = store_write(&sim->store, s->index, object_of(sim, s, key),
-			delete ? 0 : s->stmt.value, delete);
-		truth_write(sim, s, key, v, before);
-		probe_write(
-			sim, s, key, v, key, before, delete ? PROBE_OP_DELETE : PROBE_OP_UPDATE);
-		s->affected++;
 	}
 	return EFFECT_DONE;
 }
@@ -619,6 +656,8 @@ static enum effect do_statement(struct sim *sim, struct sim_session *s)
 	case ACTION_SCAN_UPDATE:
 	case ACTION_SCAN_DELETE:
 		return do_scan(sim, s);
+	case ACTION_SET_LEVEL:
+		break;
 	}
 	BUG("action %d", (int)s->stmt.action);
 }

@@ -30,6 +30,7 @@ enum sim_action {
 	ACTION_SCAN_LOCK,
 	ACTION_SCAN_UPDATE,
 	ACTION_SCAN_DELETE,
+	ACTION_SET_LEVEL, /* REPEATABLE READ for the next transaction; plants only */
 };
 
 struct sim_stmt {
@@ -60,6 +61,7 @@ struct sim_session {
 	uint32_t index;  /* in the store */
 	uint32_t number; /* in the trace; a new one after a lost connection */
 	uint32_t stmt_number;
+	uint8_t level; /* enum txn_level */
 	enum sim_phase phase;
 
 	/* The transaction. */
@@ -137,7 +139,9 @@ uint64_t sim_random(struct sim *sim);
 uint64_t sim_random_below(struct sim *sim, uint64_t bound);
 bool sim_chance(struct sim *sim, double p);
 uint64_t sim_tick(struct sim *sim); /* moves the clock; returns the next seq */
-void sim_session_init(struct sim_session *session, uint32_t index);
+void sim_session_init(struct sim *sim, struct sim_session *session, uint32_t index);
+/* Under a new number, with its record. */
+void sim_session_open(struct sim *sim, struct sim_session *session);
 void sim_session_release(struct sim_session *session);
 /* The statement is on its way: text and numbers. */
 void sim_send(struct sim *sim, struct sim_session *session);
@@ -157,6 +161,32 @@ bool sim_execute(struct sim *sim, struct sim_session *session);
 void sim_probe_before(struct sim *sim, struct sim_session *session);
 uint32_t sim_truth_object(struct sim *sim, uint32_t table, uint32_t key);
 uint32_t sim_truth_version(struct sim *sim, uint32_t table, uint32_t key, uint32_t version);
+void sim_truth_op(struct sim *sim, struct sim_session *session, struct twin_op op);
+/* A version as a statement meets it. */
+struct sim_seen {
+	uint64_t name;
+	int64_t value;
+	uint32_t truth;
+	bool exists;
+};
+struct sim_seen sim_seen(struct sim *sim, uint32_t table, uint32_t key, uint32_t version);
+/* The statement returned this row, or found it absent. */
+void sim_note_read(struct sim *sim, struct sim_session *session, uint32_t key,
+	const struct sim_seen *seen, uint8_t read_kind);
+/* It wrote this over that, whose row may have had another key. */
+void sim_note_write(struct sim *sim, struct sim_session *session, uint32_t key,
+	const struct sim_seen *now, uint32_t old_key, const struct sim_seen *before,
+	enum probe_op op);
+/* Its predicate read: begin, then every key's version, then end. */
+void sim_note_predicate_begin(struct sim *sim, struct sim_session *session, uint8_t read_kind,
+	struct twin_predicate *predicate);
+void sim_note_predicate_row(
+	struct sim *sim, struct sim_session *session, uint32_t key, const struct sim_seen *seen);
+void sim_note_predicate_end(struct sim *sim, struct sim_session *session, uint8_t read_kind,
+	struct twin_predicate *predicate);
+bool sim_matches(const struct sim_stmt *stmt, uint32_t key, const struct sim_seen *seen);
+/* What plain reads of this discipline are to a probe. */
+uint8_t sim_plain_kind(const struct sim *sim);
 
 /* ---- emit.c ---- */
 void sim_rows_clear(struct sim_rows *rows);
@@ -192,8 +222,7 @@ void sim_plants_load(struct sim *sim, uint32_t table, uint32_t predicate_table);
 /* Runs steps of what is due; false when all plants are done. */
 bool sim_plants_step(struct sim *sim);
 bool sim_plants_done(const struct sim *sim);
-/* What the final rows of a plant's key show, where that is not what the store holds. */
-void sim_plants_final(struct sim *sim);
+/* The side file; once, at the end. */
 void sim_plants_json(const struct sim *sim, struct buf *out);
 
 #endif

@@ -182,9 +182,10 @@ struct sim_sink sim_sink_memory(struct buf *out)
 	return (struct sim_sink){memory_emit, out};
 }
 
-void sim_session_init(struct sim_session *s, uint32_t index)
+void sim_session_init(struct sim *sim, struct sim_session *s, uint32_t index)
 {
-	*s = (struct sim_session){.index = index, .phase = PHASE_IDLE};
+	*s = (struct sim_session){
+		.index = index, .level = sim_level(sim->options->discipline), .phase = PHASE_IDLE};
 }
 
 void sim_session_release(struct sim_session *s)
@@ -202,13 +203,12 @@ static void truth_begin_txn(struct sim *sim, struct sim_session *s)
 {
 	if (!sim->truth)
 		return;
-	s->truth_txn =
-		twin_add_txn(sim->truth, &(struct twin_txn){.number = s->txn,
-						 .session = s->number,
-						 .begin_seq = s->begin_seq,
-						 .end_seq = UINT64_MAX,
-						 .level = sim_level(sim->options->discipline),
-						 .outcome = TXN_UNKNOWN});
+	s->truth_txn = twin_add_txn(sim->truth, &(struct twin_txn){.number = s->txn,
+							.session = s->number,
+							.begin_seq = s->begin_seq,
+							.end_seq = UINT64_MAX,
+							.level = s->level,
+							.outcome = TXN_UNKNOWN});
 }
 
 void sim_send(struct sim *sim, struct sim_session *s)
@@ -263,7 +263,7 @@ static void end_txn_records(struct sim *sim, struct sim_session *s)
 	s->autocommit = false;
 }
 
-static void open_session(struct sim *sim, struct sim_session *s)
+void sim_session_open(struct sim *sim, struct sim_session *s)
 {
 	s->number = ++sim->next_session_number;
 	s->stmt_number = 0;
@@ -289,7 +289,7 @@ void sim_answer(struct sim *sim, struct sim_session *s)
 	s->phase = PHASE_IDLE;
 	if (s->no_reply) {
 		sim_emit_session(sim, s, SESSION_CLOSED, "connection lost");
-		open_session(sim, s);
+		sim_session_open(sim, s);
 	}
 }
 
@@ -466,8 +466,8 @@ static void start_sessions(struct sim *sim)
 	sim->sessions = mem_zero(count, sizeof(*sim->sessions));
 	sim->active = mem_zero(count, sizeof(*sim->active));
 	for (uint32_t i = 0; i < count; i++) {
-		sim_session_init(&sim->sessions[i], i);
-		open_session(sim, &sim->sessions[i]);
+		sim_session_init(sim, &sim->sessions[i], i);
+		sim_session_open(sim, &sim->sessions[i]);
 		sim->active[i] = i;
 	}
 	sim->active_count = count;
@@ -502,7 +502,6 @@ bool sim_run(const struct sim_options *options, const struct sim_sink *sink,
 	sim_emit_prologue(&sim);
 	start_sessions(&sim);
 	run_schedule(&sim);
-	sim_plants_final(&sim);
 	truth_final(&sim);
 	sim_emit_epilogue(&sim);
 	if (plants)

@@ -172,6 +172,73 @@ START_TEST(read_uncommitted_has_dirty_reads)
 }
 END_TEST
 
+/* A plant in a correct history: its class is there, by its own transactions, and nothing else that
+ * the discipline would not have had by itself. */
+static void check_plant(
+	const struct sim_options *o, enum sim_plant plant, const struct twin_history *truth)
+{
+	struct twin_result result;
+	struct buf text = BUF_INIT;
+	enum twin_class class, companion = TWIN_CLASSES;
+	enum twin_strength strength;
+	bool found = false, good = true;
+
+	sim_plant_class(plant, &class, &strength);
+	(void)!sim_plant_companion(plant, &companion);
+	twin_check(truth, &result);
+	for (size_t i = 0; i < result.finding_count; i++) {
+		const struct twin_finding *f = &result.findings[i];
+		bool own = f->class == class && f->strength == strength;
+		bool with = f->class == companion && f->strength == TWIN_PLAIN;
+
+		found |= own;
+		if (own || with || permitted(o->discipline, f->class, f->strength))
+			continue;
+		good = false;
+		buf_add_str(&text, "unexpected ");
+		twin_class_print(&text, f->class, f->strength);
+		for (uint32_t k = 0; k < f->txn_count; k++)
+			buf_printf(&text, " T%llu",
+				(unsigned long long)truth->txns[f->txns[k]].number);
+		buf_add_char(&text, '\n');
+	}
+	if (!found || !good) {
+		buf_printf(&text, "%s in %s, seed %llu%s\n", sim_plant_name(plant),
+			sim_discipline_name(o->discipline), (unsigned long long)o->seed,
+			found ? "" : ": not found");
+		twin_history_print(&text, truth);
+		ck_abort_msg("%s", text.data);
+	}
+	twin_result_release(&result);
+	buf_release(&text);
+}
+
+START_TEST(plants_are_what_they_say)
+{
+	struct twin_history truth = TWIN_HISTORY_INIT;
+	struct buf records = BUF_INIT;
+	struct sim_sink sink = sim_sink_memory(&records);
+	struct err err;
+
+	for (int plant = 0; plant < SIM_PLANT_KINDS; plant++) {
+		for (int d = 0; d < SIM_DISCIPLINE_COUNT; d++) {
+			for (uint64_t seed = 1; seed <= (seeds() + 9) / 10; seed++) {
+				struct sim_options options;
+
+				small_options(&options, (enum sim_discipline)d, seed);
+				options.plants[plant] = 1 + seed % 2;
+				twin_history_clear(&truth);
+				buf_clear(&records);
+				ck_assert(sim_run(&options, &sink, &truth, NULL, NULL, &err));
+				check_plant(&options, (enum sim_plant)plant, &truth);
+			}
+		}
+	}
+	twin_history_release(&truth);
+	buf_release(&records);
+}
+END_TEST
+
 START_TEST(same_seed_same_records)
 {
 	for (int d = 0; d < SIM_DISCIPLINE_COUNT; d++) {
@@ -202,4 +269,4 @@ END_TEST
 
 UNIT_MAIN("sim", serializable_has_no_phenomenon, snapshot_isolation_has_write_skew_only,
 	repeatable_read_loses_updates, read_committed_has_read_skew,
-	read_uncommitted_has_dirty_reads, same_seed_same_records)
+	read_uncommitted_has_dirty_reads, plants_are_what_they_say, same_seed_same_records)

@@ -250,6 +250,9 @@ void sim_stmt_text(const struct sim *sim, struct sim_session *s)
 	case ACTION_ROLLBACK_TO:
 		buf_add_str(out, "rollback to savepoint s1");
 		return;
+	case ACTION_SET_LEVEL:
+		buf_add_str(out, "set transaction isolation level repeatable read");
+		return;
 	case ACTION_READ:
 	case ACTION_READ_LOCK:
 		buf_add_str(out, "select k, v from ");

@@ -708,26 +708,28 @@ static void need_in_snapshot(
 		out[version_of(t, next)->txn] = true;
 }
 
-/* Makes the set closed: whoever came before a member is a member. */
-static void close_snapshot(const struct twin *t, bool *in)
+/* Whether b depends on a over ww and wr edges, however many. */
+static bool depends(const struct twin *t, uint32_t a, uint32_t b)
 {
-	const struct twin_history *h = t->h;
-	bool changed = true;
+	const uint8_t data = TWIN_EDGE_WW | TWIN_EDGE_WR | TWIN_EDGE_PRED_WR;
+	bool reached[TWIN_TXN_MAX] = {false}, changed = true;
 
+	reached[a] = true;
 	while (changed) {
 		changed = false;
-		for (uint32_t a = 0; a < h->txn_count; a++) {
-			for (uint32_t b = 0; b < h->txn_count && !in[a]; b++) {
-				uint8_t kinds = t->r->edge[a][b];
-
-				if (!in[b] || !t->r->committed[a])
-					continue;
-				if ((kinds & (TWIN_EDGE_WW | TWIN_EDGE_WR | TWIN_EDGE_PRED_WR)) ||
-					h->txns[a].end_seq < h->txns[b].commit_seq)
-					in[a] = changed = true;
-			}
-		}
+		for (uint32_t i = 0; i < t->h->txn_count; i++)
+			for (uint32_t j = 0; j < t->h->txn_count && reached[i]; j++)
+				if (!reached[j] && t->r->edge[i][j] & data)
+					reached[j] = changed = true;
 	}
+	return reached[b];
+}
+
+/* A snapshot with w in it must have n in it. */
+static bool came_first(const struct twin *t, uint32_t n, uint32_t w)
+{
+	return n == w || t->h->txns[n].end_seq < t->h->txns[w].commit_seq ||
+	       (depends(t, n, w) && !depends(t, w, n));
 }
 
 static void find_unstable_snapshots(struct twin *t)
@@ -751,10 +753,10 @@ static void find_unstable_snapshots(struct twin *t)
 					need_in_snapshot(t, reader,
 						seen(t, &h->predicates[op->predicate], o), in, out);
 		}
-		close_snapshot(t, in);
-		for (uint32_t a = 0; a < h->txn_count; a++)
-			if (in[a] && out[a])
-				report(t, TWIN_UNSTABLE_SNAPSHOT, reader, a, TWIN_NONE);
+		for (uint32_t w = 0; w < h->txn_count; w++)
+			for (uint32_t n = 0; n < h->txn_count && in[w]; n++)
+				if (out[n] && came_first(t, n, w))
+					report(t, TWIN_UNSTABLE_SNAPSHOT, reader, n, TWIN_NONE);
 	}
 }
 

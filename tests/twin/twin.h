@@ -21,9 +21,11 @@
  *     and own-write.
  *  d. An object whose chain forks or does not link up is a lost-version; it has no order, so it
  *     makes wr edges and no others.
- *  e. A snapshot is a set of committed transactions, closed under ww, wr and "its COMMIT was
- *     answered before the other's was sent".  unstable-snapshot: no such set explains all snapshot
- *     reads of a REPEATABLE READ transaction (reads of its own writes aside).
+ *  e. A snapshot read of x_k needs the writer of x_k in the snapshot and the writer of the next
+ *     version out of it.  unstable-snapshot: the snapshot reads of one REPEATABLE READ transaction
+ *     (reads of its own writes aside) need some W in and some N out although N came first: N is W,
+ *     N's COMMIT was answered before W's was sent, or W depends on N by ww and wr edges and not the
+ *     other way round as well.
  */
 #ifndef TWIN_H
 #define TWIN_H
