@@ -140,8 +140,10 @@ bool segment_create(struct segment *segment, const char *path, bool overwrite, s
 		    TRACE_MARKER_SIZE - TRACE_MARKER_PREFIX_SIZE, err))
 		return false;
 	header->version = TRACE_VERSION;
-	header->clock_mono_ns = clock_mono_ns();
-	header->clock_wall_ns = clock_wall_ns();
+	if (!segment->anchored) {
+		header->clock_mono_ns = clock_mono_ns();
+		header->clock_wall_ns = clock_wall_ns();
+	}
 	trace_header_pack(&bytes, header);
 	if (bytes.len > TRACE_HEADER_SIZE_MAX) {
 		buf_release(&bytes);
@@ -340,6 +342,8 @@ bool segment_footer(struct segment *segment, struct segment_codec *codec, const 
 	};
 	bool ok;
 
+	if (segment->anchored && segment->run_count)
+		footer.at = segment->runs[segment->run_count - 1].last_at;
 	pack_counts(&counts, segment);
 	pack_index(&index, segment);
 	footer.counts = buf_span(&counts);

@@ -34,6 +34,7 @@ struct segment {
 	bool cuttable; /* a regular file: a torn block can be cut off */
 	char *path;
 	struct trace_header header;
+	bool anchored; /* header's clocks are given, not taken from the system */
 	uint64_t offset, blocks, records, bytes_raw, lost;
 	uint64_t repeated; /* records of context blocks */
 	uint64_t first_seq, last_seq;

@@ -780,6 +780,11 @@ static bool segment_open(struct trace_writer *writer, uint32_t number, struct er
 	segment->header.segment = number;
 	segment->header.recorder_ref = span_str(writer->options.recorder);
 	segment->header.facts_ref = buf_span(&writer->facts);
+	segment->anchored = writer->options.anchor_mono_ns != 0;
+	if (segment->anchored) {
+		segment->header.clock_mono_ns = writer->options.anchor_mono_ns;
+		segment->header.clock_wall_ns = writer->options.anchor_wall_ns;
+	}
 	ok = segment_create(segment, path, writer->options.overwrite && !writer->directory, err);
 	free(path);
 	if (ok) {

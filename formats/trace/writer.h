@@ -52,6 +52,9 @@ struct trace_writer_options {
 	bool overwrite;           /* an existing file; else only an empty one is taken */
 	const char *recorder;     /* "isorec 0.1.0" */
 	const char *const *facts; /* NULL or name, value, name, value ..., NULL for the header */
+	/* The clock anchor, where `at` of the records is not the system's monotonic clock (a
+	 * simulation, an importer); mono 0: it is. */
+	uint64_t anchor_mono_ns, anchor_wall_ns;
 	const struct trace_io *io; /* tests only; NULL: the system's calls */
 };
 
