@@ -290,6 +290,9 @@ static bool run(const struct isosim *o, struct sim_stats *stats, struct err *err
 	options.wait_ms_max = 3600u * 1000;
 	options.flush_interval_ms = 3600u * 1000;
 	options.sync = TRACE_SYNC_NEVER;
+	/* The clock is logical; it began at a moment that is the same in every run. */
+	options.anchor_mono_ns = SIM_CLOCK_START_NS;
+	options.anchor_wall_ns = 1767225600u * UINT64_C(1000000000); /* 2026-01-01 */
 	file.writer = trace_writer_open(o->output, &options, err);
 	if (!file.writer)
 		return false;

@@ -495,7 +495,7 @@ bool sim_run(const struct sim_options *options, const struct sim_sink *sink,
 
 	if (!sim_options_check(options, err))
 		return false;
-	sim.now = 1000000;
+	sim.now = SIM_CLOCK_START_NS;
 	sim.transactions_left = options->transactions;
 	make_tables(&sim);
 	load_rows(&sim);

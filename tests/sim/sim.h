@@ -39,6 +39,9 @@ enum sim_discipline {
 };
 enum { SIM_DISCIPLINE_COUNT = 5 };
 
+/* The logical clock's first moment. */
+#define SIM_CLOCK_START_NS UINT64_C(1000000)
+
 enum sim_probes { SIM_PROBES_TRIGGER, SIM_PROBES_SELECT, SIM_PROBES_OFF };
 
 /* What can be planted; sim_plant_name() and docs/simulator.md have the names. */
