@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Building a history: what loaders and importers share.
+ *
+ *	struct history_build build;
+ *	build_init(&build, &history);
+ *	... build_room() now and then, sessions, txns, statements, objects, versions, operations ...
+ *	build_finish(&build);           the history is complete; build is released
+ *
+ * Everything is named by its number in the input (sparse, in any order) and made at its first
+ * mention; ids are handed out in order of mention.  Numbers come from outside: the maps grow with
+ * the input and no faster.  build_finish() sorts transactions by begin and operations by
+ * transaction, so ids of transactions and operations change there; all other ids stay.
+ *
+ * Until then two things stand in a version that a finished history does not have:
+ * previous == BUILD_NIL: the probe said that no row was there before (unborn or dead, whichever the
+ * order will tell); UNWRITTEN is set on every version until build_write or build_initial names it.
+ *
+ * One thread.
+ */
+#ifndef HISTORY_BUILD_H
+#define HISTORY_BUILD_H
+
+#include "base/attr.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "history/history.h"
+
+#define BUILD_NIL (UINT32_MAX - 1)
+
+struct build_slot {
+	uint64_t key;
+	uint32_t owner; /* table (with BUILD_KEY_LONG) or object */
+	uint32_t id;    /* HISTORY_NONE: free */
+};
+
+/* Open addressing with the whole key in the slot, so that a lookup costs one cache line. */
+struct build_hashmap {
+	struct build_slot *slots;
+	size_t mask, count, limit; /* limit: grow past this */
+};
+
+struct build_savepoint {
+	uint32_t name; /* string */
+	uint32_t number;
+};
+
+/* What the loader remembers of a session while it reads. */
+struct build_session {
+	uint64_t txn_number; /* the latest one named, and its id; 0: none */
+	uint32_t txn;
+	uint32_t stmt, stmt_number;     /* the newest statement; NONE */
+	uint32_t before, before_number; /* the one before it */
+	uint64_t savepoint_txn;         /* whose savepoints these are */
+	struct build_savepoint *savepoints;
+	size_t savepoint_count, savepoint_capacity;
+	void *group; /* the loader's: probes of the newest statement that wait for their pair */
+};
+
+/* Writes of statements between from and to (both not included) were taken back. */
+struct build_undo {
+	uint32_t txn, from, to;
+};
+
+struct history_build {
+	struct history *history;
+	struct build_session *sessions;
+	size_t session_capacity, session_state_capacity, table_capacity, txn_capacity,
+		stmt_capacity, op_capacity, object_capacity, version_capacity, predicate_capacity,
+		predicate_version_capacity, pool_capacity;
+	uint32_t *schemas; /* by table: pool reference; 0: none */
+	size_t schema_capacity;
+	struct map session_map, table_map, txn_map;
+	uint64_t last_session_number; /* a cache before session_map; UINT64_MAX: none */
+	uint32_t last_session;
+	struct map stmt_map; /* (session, number): only once statements came out of order */
+	bool stmt_map_used;
+	struct build_hashmap objects, versions;
+	struct strtab names; /* version names that are no integers */
+	uint32_t *name_refs; /* by id of `names`: pool reference */
+	size_t name_ref_capacity, name_ref_count;
+	struct map named; /* (object, id of names): version */
+	struct build_undo *undo;
+	size_t undo_count, undo_capacity;
+	uint64_t absent_count, failed_stmts;
+	uint64_t waiting_rows; /* taken in, and not yet made into operations */
+	uint32_t server;       /* pool reference */
+	struct buf scratch;
+};
+
+void build_init(struct history_build *build, struct history *history);
+/* Before taking in `bytes` bytes of input: false when ids or pool references could run out. */
+bool build_room(struct history_build *build, size_t bytes, struct err *err) MUST_CHECK;
+/* Completes the history and releases the build. */
+void build_finish(struct history_build *build);
+/* Gives up: releases both. */
+void build_abandon(struct history_build *build);
+
+uint32_t build_bytes(struct history_build *build, struct span bytes);
+
+/* By number; made when new.  NONE past HISTORY_SESSIONS_MAX or HISTORY_TABLES_MAX. */
+uint32_t build_session_at(struct history_build *build, uint32_t number);
+uint32_t build_table_at(struct history_build *build, uint32_t number);
+/* NONE for number 0.  `seq`: of the record that names it, which begins it if nothing else does. */
+uint32_t build_txn_at(struct history_build *build, uint32_t session, uint64_t number, uint64_t seq);
+/* NONE for number 0. */
+uint32_t build_stmt_at(struct history_build *build, uint32_t session, uint32_t number);
+/* `key` is one encoded value or an array of them; the canonical (shortest) encoding is kept. */
+uint32_t build_object_at(struct history_build *build, uint32_t table, struct span key);
+/* `name` is an encoded value, not nil. */
+uint32_t build_version_at(struct history_build *build, uint32_t object, struct span name);
+uint32_t build_version_int(struct history_build *build, uint32_t object, uint64_t name);
+/* A new DEAD version without a name. */
+uint32_t build_dead(struct history_build *build, uint32_t object);
+void build_image(struct history_build *build, uint32_t version, struct span image);
+/* It was there before the recording. */
+void build_initial(struct history_build *build, uint32_t version);
+
+/* An operation with kind READ; version NONE and ABSENT: found no row. */
+void build_read(struct history_build *build, struct history_op op);
+/* An operation with kind WRITE of op.version, which overwrote `previous`: a version of the same
+ * object, BUILD_NIL or NONE. */
+void build_write(struct history_build *build, struct history_op op, uint32_t previous);
+/* A predicate and its operation; matches and set are copied. */
+struct build_predicate {
+	struct history_op op;
+	struct history_predicate predicate;
+	const uint32_t *matches, *set;
+	size_t match_count, set_count;
+};
+void build_predicate_add(struct history_build *build, const struct build_predicate *from);
+/* Writes of statements behind number `from` and before `to` of txn were taken back. */
+void build_undo_between(struct history_build *build, uint32_t txn, uint32_t from, uint32_t to);
+
+/* seq relative to the base; `missing` for 0 and for what lies outside 32 bits. */
+static inline uint32_t build_seq(const struct history_build *build, uint64_t seq, uint32_t missing)
+{
+	uint64_t relative = seq - build->history->seq_base;
+
+	if (UNLIKELY(seq <= build->history->seq_base || relative >= HISTORY_NONE))
+		return missing;
+	return (uint32_t)relative;
+}
+
+/* ---- lookups by hash, split in two so that a loader can fetch slots ahead ---- */
+
+/* In build_slot.owner: `key` is a hash of the key's bytes. */
+#define BUILD_KEY_LONG ((uint32_t)1 << 31)
+
+struct build_key {
+	uint64_t key;
+	uint32_t owner;
+	uint64_t hash;
+	struct span bytes; /* canonical; valid until the next build_key of a long one */
+};
+
+static inline uint64_t build_hash(uint64_t key, uint32_t owner)
+{
+	return hash_mix(key ^ hash_seed, owner ^ 0x9e3779b97f4a7c15u);
+}
+
+static inline void build_prefetch(const struct build_hashmap *map, uint64_t hash)
+{
+	__builtin_prefetch(&map->slots[hash & map->mask]);
+}
+
+void build_key_of(
+	struct history_build *build, uint32_t table, struct span key, struct build_key *out);
+uint32_t build_object_find(struct history_build *build, const struct build_key *key);
+uint32_t build_version_find(
+	struct history_build *build, uint32_t object, uint64_t name, uint64_t hash);
+/* An encoded integer from zero up: true and its value. */
+bool build_name_int(struct span name, uint64_t *value);
+
+/* ---- order.c: the version orders, called by build_finish ---- */
+void build_orders(struct history_build *build);
+
+#endif

@@ -1,0 +1,1160 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reading a trace into a history.  docs/history.md has the rules by number.
+ *
+ * The rows of READ and WRITE probes are most of a trace.  Each costs two or three lookups in tables
+ * far larger than the cache, so they are gathered in small batches: the slots of a whole batch are
+ * fetched before the first one is looked at.
+ */
+#include "history/load.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/bug.h"
+#include "base/mem.h"
+#include "history/build.h"
+#include "history/group.h"
+#include "trace/pack.h"
+
+enum { BATCH_ROWS = 32 };
+
+/* A probe row on its way into the history. */
+struct batch_row {
+	struct history_op op; /* object and version not yet filled */
+	uint32_t table;
+	struct build_key key;
+	uint64_t name, previous_name;
+	uint64_t hash, previous_hash;
+	bool key_ready;    /* key is filled; else from row.key */
+	bool has_name;     /* version is an integer: name */
+	bool has_previous; /* previous is an integer: previous_name */
+	struct probe_row row;
+};
+
+/* Rows that came before their table's schema. */
+struct deferred {
+	struct buf bytes; /* encoded records, one after the other */
+	uint32_t count;
+};
+
+/* How far the parts of a table's contents came; [1]: initial, [0]: final. */
+struct content_state {
+	uint32_t next[2]; /* part; NONE: one is missing or unsound */
+};
+
+struct loader {
+	struct history_build build;
+	struct history *history;
+	const struct history_load_options *options;
+	struct strtab texts; /* predicates */
+	uint32_t *text_refs; /* by id of `texts` */
+	size_t text_ref_count, text_ref_capacity;
+	struct deferred deferred;
+	struct content_state *contents; /* by table */
+	size_t content_count, content_capacity;
+	struct buf key;
+	uint32_t block;
+	struct batch_row batch[BATCH_ROWS];
+	unsigned batch_count;
+	bool seq_known;
+};
+
+/* ---- operations from probe rows ---- */
+
+static bool keeps_images(const struct loader *loader)
+{
+	return !loader->options || !loader->options->no_images;
+}
+
+/* A version by its encoded name, in a known object; NONE for nil. */
+static uint32_t version_named(struct loader *loader, uint32_t object, struct span name)
+{
+	return name.ptr ? build_version_at(&loader->build, object, name) : HISTORY_NONE;
+}
+
+static uint32_t row_version(struct loader *loader, const struct batch_row *b, uint32_t object)
+{
+	return b->has_name ? build_version_find(&loader->build, object, b->name, b->hash)
+			   : version_named(loader, object, b->row.version);
+}
+
+/* What a write overwrote, when that is a version of this object. */
+static uint32_t row_previous(struct loader *loader, const struct batch_row *b, uint32_t object)
+{
+	if (b->has_previous)
+		return build_version_find(
+			&loader->build, object, b->previous_name, b->previous_hash);
+	return version_named(loader, object, b->row.previous);
+}
+
+static void row_image(struct loader *loader, uint32_t version, struct span image)
+{
+	if (image.ptr && version < BUILD_NIL && keeps_images(loader))
+		build_image(&loader->build, version, image);
+}
+
+static void row_delete(
+	struct loader *loader, const struct batch_row *b, struct history_op op, uint32_t previous)
+{
+	op.version = row_version(loader, b, op.object);
+	if (op.version == HISTORY_NONE)
+		op.version = build_dead(&loader->build, op.object);
+	else
+		loader->history->versions[op.version].flags |= HISTORY_VERSION_DEAD;
+	row_image(loader, previous, b->row.old_image);
+	build_write(&loader->build, op, previous);
+}
+
+/* Rule 7: the old object dies, the new one is born, by one write. */
+static void row_rekey(struct loader *loader, const struct batch_row *b, struct history_op op)
+{
+	struct history_op old = op;
+	uint32_t previous;
+
+	old.object = build_object_at(&loader->build, b->table, b->row.old_key);
+	previous = version_named(loader, old.object, b->row.previous);
+	row_image(loader, previous, b->row.old_image);
+	old.version = build_dead(&loader->build, old.object);
+	build_write(&loader->build, old, previous);
+	op.version = row_version(loader, b, op.object);
+	row_image(loader, op.version, b->row.image);
+	build_write(&loader->build, op, BUILD_NIL);
+}
+
+static void row_write(struct loader *loader, const struct batch_row *b, struct history_op op)
+{
+	const struct probe_row *row = &b->row;
+	uint32_t previous;
+
+	if (row->op == PROBE_OP_DELETE || (row->op == PROBE_OP_NONE && !row->version.ptr)) {
+		row_delete(loader, b, op, row_previous(loader, b, op.object));
+		return;
+	}
+	if (!row->version.ptr) {
+		/* A row without a version: nobody could say that he read it. */
+		loader->history->counts.rows_skipped++;
+		return;
+	}
+	if (row->old_key.ptr && !span_eq(row->old_key, row->key)) {
+		row_rekey(loader, b, op);
+		return;
+	}
+	op.version = row_version(loader, b, op.object);
+	previous = row_previous(loader, b, op.object);
+	row_image(loader, op.version, row->image);
+	row_image(loader, previous, row->old_image);
+	if (previous == op.version) {
+		/* Rule 5: an UPDATE that changed nothing only looked. */
+		build_read(&loader->build, op);
+		return;
+	}
+	/* Rule 6: nil is unborn or dead for an INSERT; an UPDATE of a row without a version is an
+	 * UPDATE of something not known. */
+	if (previous == HISTORY_NONE && row->op != PROBE_OP_UPDATE &&
+		(row->has_previous || row->op == PROBE_OP_INSERT))
+		previous = BUILD_NIL;
+	build_write(&loader->build, op, previous);
+}
+
+static void row_read(struct loader *loader, const struct batch_row *b, struct history_op op)
+{
+	op.version = row_version(loader, b, op.object);
+	if (op.version == HISTORY_NONE)
+		op.flags |= HISTORY_OP_ABSENT;
+	else
+		row_image(loader, op.version, b->row.image);
+	build_read(&loader->build, op);
+}
+
+/* ---- batches ---- */
+
+static void batch_flush(struct loader *loader)
+{
+	struct history_build *build = &loader->build;
+	unsigned count = loader->batch_count;
+
+	for (unsigned i = 0; i < count; i++) {
+		struct batch_row *b = &loader->batch[i];
+
+		b->op.object = b->key_ready ? build_object_find(build, &b->key)
+					    : build_object_at(build, b->table, b->row.key);
+		if (b->has_name) {
+			b->hash = build_hash(b->name, b->op.object);
+			build_prefetch(&build->versions, b->hash);
+		}
+		if (b->has_previous) {
+			b->previous_hash = build_hash(b->previous_name, b->op.object);
+			build_prefetch(&build->versions, b->previous_hash);
+		}
+	}
+	for (unsigned i = 0; i < count; i++) {
+		struct batch_row *b = &loader->batch[i];
+
+		if (b->op.probe == PROBE_WRITE)
+			row_write(loader, b, b->op);
+		else
+			row_read(loader, b, b->op);
+	}
+	loader->batch_count = 0;
+}
+
+static void batch_add(struct loader *loader, const struct history_op *op, uint32_t table,
+	const struct probe_row *row)
+{
+	struct batch_row *b = &loader->batch[loader->batch_count++];
+
+	b->op = *op;
+	b->table = table;
+	b->row = *row;
+	/* Longer keys are looked up without fetching ahead: they are compared in the pool. */
+	b->key_ready = row->key.len <= sizeof(b->key.key);
+	if (b->key_ready) {
+		build_key_of(&loader->build, table, row->key, &b->key);
+		b->key_ready = b->key.bytes.ptr == row->key.ptr;
+	}
+	if (b->key_ready)
+		build_prefetch(&loader->build.objects, b->key.hash);
+	b->has_name = row->version.ptr && build_name_int(row->version, &b->name);
+	b->has_previous = row->previous.ptr && build_name_int(row->previous, &b->previous_name);
+	if (loader->batch_count == BATCH_ROWS)
+		batch_flush(loader);
+}
+
+/* ---- probes ---- */
+
+static uint32_t text_reference(struct loader *loader, struct span text)
+{
+	uint32_t id;
+
+	if (!text.ptr)
+		return 0;
+	id = strtab_add(&loader->texts, text);
+	MEM_RESERVE(loader->text_refs, (size_t)id + 1, loader->text_ref_capacity);
+	for (; loader->text_ref_count <= id; loader->text_ref_count++)
+		loader->text_refs[loader->text_ref_count] = build_bytes(&loader->build,
+			strtab_get(&loader->texts, (uint32_t)loader->text_ref_count));
+	return loader->text_refs[id];
+}
+
+/* Probes that wait for others of their statement; READ comes here for its predicate only. */
+static void probe_group(struct loader *loader, const struct record_probe *record,
+	const struct history_op *op, uint32_t session, uint32_t table)
+{
+	struct build_session *state = &loader->build.sessions[session];
+	struct mp mp = mp_over(record->rows);
+	uint32_t count = mp_array(&mp);
+	struct group_probe *probe;
+	struct group *group;
+
+	if (!state->group)
+		state->group = mem_zero(1, sizeof(struct group));
+	group = state->group;
+	if (group->number != record->number && group->number)
+		group_finish(group, &loader->build);
+	group->number = record->number;
+	probe = group_probe_add(group);
+	if (!probe) {
+		loader->history->counts.records_skipped++;
+		return;
+	}
+	probe->op = *op;
+	probe->table = table;
+	probe->text = text_reference(loader, record->predicate);
+	for (uint32_t i = 0; i < count; i++) {
+		struct probe_row row;
+		struct group_row to = {.version = HISTORY_NONE, .previous = HISTORY_NONE};
+
+		if (!probe_row_read(&mp, &row) || !row.key.ptr) {
+			loader->history->counts.rows_skipped++;
+			if (mp.bad)
+				break;
+			continue;
+		}
+		to.object = build_object_at(&loader->build, table, row.key);
+		to.version = version_named(loader, to.object, row.version);
+		if (row.previous.ptr)
+			to.previous = version_named(loader, to.object, row.previous);
+		else if (row.has_previous || row.op == PROBE_OP_INSERT)
+			to.previous = BUILD_NIL;
+		row_image(loader, to.version, row.image);
+		group_row_add(group, &loader->build, &to);
+	}
+}
+
+static void probe_rows(struct loader *loader, const struct record_probe *record,
+	const struct history_op *op, uint32_t table)
+{
+	struct mp mp = mp_over(record->rows);
+	uint32_t count = mp_array(&mp);
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct probe_row row;
+
+		if (probe_row_read(&mp, &row) && row.key.ptr) {
+			batch_add(loader, op, table, &row);
+		} else {
+			loader->history->counts.rows_skipped++;
+			if (mp.bad)
+				return;
+		}
+	}
+	loader->history->counts.probe_rows += count;
+}
+
+static bool take_probe(struct loader *loader, struct mp *mp, uint32_t left)
+{
+	struct history_build *build = &loader->build;
+	struct history_counts *counts = &loader->history->counts;
+	struct record_probe record;
+	struct history_op op = {.object = HISTORY_NONE, .version = HISTORY_NONE};
+	uint32_t session, table;
+
+	if (!record_probe_read(mp, left, &record))
+		return false;
+	counts->probes++;
+	counts->inexact_probes += !record.exact;
+	if (record.probe == PROBE_BPM || record.probe == PROBE_APM) {
+		counts->predicate_probes_skipped++;
+		return true;
+	}
+	session = build_session_at(build, record.session);
+	table = build_table_at(build, record.table);
+	if (session == HISTORY_NONE || table == HISTORY_NONE || record.probe > PROBE_WRITE ||
+		record.number == 0) {
+		counts->records_skipped++;
+		return true;
+	}
+	op.txn = build_txn_at(build, session, record.txn, record.seq);
+	op.stmt = build_stmt_at(build, session, record.number);
+	op.probe = record.probe;
+	op.read_kind = record.read_kind <= PROBE_READ_DIRTY ? record.read_kind : PROBE_READ_UNKNOWN;
+	op.flags = record.exact ? HISTORY_OP_EXACT : 0;
+	loader->history->stmts[op.stmt].flags |= HISTORY_STMT_PROBE;
+	if (record.probe == PROBE_BWR || record.probe == PROBE_AWR || record.probe == PROBE_WRITE)
+		loader->history->stmts[op.stmt].flags |= HISTORY_STMT_WRITES;
+	if (record.probe == PROBE_READ || record.probe == PROBE_WRITE)
+		probe_rows(loader, &record, &op, table);
+	if (record.probe < PROBE_READ || (record.probe == PROBE_READ && record.predicate.ptr)) {
+		batch_flush(loader);
+		probe_group(loader, &record, &op, session, table);
+	}
+	return true;
+}
+
+/* ---- statements and transactions ---- */
+
+static bool take_stmt(struct loader *loader, struct mp *mp, uint32_t left, uint32_t index)
+{
+	struct history_build *build = &loader->build;
+	struct record_stmt record;
+	struct history_stmt *stmt;
+	uint32_t session, txn, id;
+
+	if (!record_stmt_read(mp, left, &record))
+		return false;
+	session = build_session_at(build, record.session);
+	if (session == HISTORY_NONE || record.number == 0) {
+		loader->history->counts.records_skipped++;
+		return true;
+	}
+	txn = build_txn_at(
+		build, session, record.txn, record.begin_seq ? record.begin_seq : record.seq);
+	id = build_stmt_at(build, session, record.number);
+	stmt = &loader->history->stmts[id];
+	if (stmt->flags & HISTORY_STMT_RECORD) {
+		/* A prepared statement that a later segment repeats, or a forgery. */
+		loader->history->counts.records_skipped++;
+		return true;
+	}
+	stmt->txn = txn;
+	stmt->begin_seq = build_seq(build, record.begin_seq, 0);
+	stmt->end_seq = build_seq(build, record.seq, HISTORY_NONE);
+	stmt->block = loader->block;
+	stmt->index = (uint16_t)(index < UINT16_MAX ? index : UINT16_MAX);
+	stmt->error = (uint16_t)(record.error < UINT16_MAX ? record.error : UINT16_MAX);
+	build->failed_stmts += record.error != 0;
+	stmt->flags |= HISTORY_STMT_RECORD;
+	if (record.flags & STMT_NO_REPLY)
+		stmt->flags |= HISTORY_STMT_NO_REPLY;
+	if (record.flags & STMT_INJECTED)
+		stmt->flags |= HISTORY_STMT_INJECTED;
+	if (record.error == 0 && (record.result_sets || record.affected))
+		stmt->flags |= HISTORY_STMT_DATA;
+	return true;
+}
+
+static void take_begin(struct loader *loader, uint32_t id, const struct record_txn *record)
+{
+	struct history_txn *txn = &loader->history->txns[id];
+
+	if (!(txn->flags & HISTORY_TXN_NO_BEGIN)) {
+		loader->history->counts.records_skipped++;
+		return;
+	}
+	txn->flags &= (uint16_t)~HISTORY_TXN_NO_BEGIN;
+	txn->begin_seq = build_seq(&loader->build, record->seq, 0);
+	txn->begin_ns = record->at;
+	txn->level = record->level <= LEVEL_SERIALIZABLE ? record->level : LEVEL_UNKNOWN;
+	if (record->read_only)
+		txn->flags |= HISTORY_TXN_READ_ONLY;
+	if (record->consistent_snapshot)
+		txn->flags |= HISTORY_TXN_SNAPSHOT;
+}
+
+static void take_end(struct loader *loader, uint32_t id, const struct record_txn *record)
+{
+	struct history_txn *txn = &loader->history->txns[id];
+
+	if (!(txn->flags & HISTORY_TXN_NO_END)) {
+		loader->history->counts.records_skipped++;
+		return;
+	}
+	txn->flags &= (uint16_t)~HISTORY_TXN_NO_END;
+	txn->end_seq = build_seq(&loader->build, record->seq, HISTORY_NONE);
+	txn->end_ns = record->at;
+	txn->outcome = record->outcome <= TXN_ABORTED ? record->outcome : TXN_UNKNOWN;
+	if (txn->level == LEVEL_UNKNOWN && record->level <= LEVEL_SERIALIZABLE)
+		txn->level = record->level;
+	if (record->begin_seq) {
+		uint32_t begin = build_seq(&loader->build, record->begin_seq, 0);
+
+		/* The earlier of two says: nothing may be concluded from a begin too late. */
+		if ((txn->flags & HISTORY_TXN_NO_BEGIN) || begin < txn->begin_seq) {
+			txn->begin_seq = begin;
+			txn->begin_ns = record->begin;
+		}
+		txn->flags &= (uint16_t)~HISTORY_TXN_NO_BEGIN;
+	}
+	if (record->read_only)
+		txn->flags |= HISTORY_TXN_READ_ONLY;
+	if (record->consistent_snapshot)
+		txn->flags |= HISTORY_TXN_SNAPSHOT;
+	if (record->autocommit)
+		txn->flags |= HISTORY_TXN_AUTOCOMMIT;
+	if (record->gtid.ptr && record->gtid.len)
+		txn->gtid = strtab_add(&loader->history->strings, record->gtid);
+}
+
+/* Rule 9.  As the server has it: SAVEPOINT of a name that exists replaces that one alone; ROLLBACK
+ * TO forgets the later ones, RELEASE it and the later ones (sql/transaction.cc). */
+static void take_savepoint(
+	struct loader *loader, uint32_t session, uint32_t txn, const struct record_txn *record)
+{
+	struct build_session *state = &loader->build.sessions[session];
+	uint32_t name = strtab_add(&loader->history->strings, record->name);
+	size_t i;
+
+	if (state->savepoint_txn != record->txn) {
+		state->savepoint_txn = record->txn;
+		state->savepoint_count = 0;
+	}
+	for (i = state->savepoint_count; i > 0 && state->savepoints[i - 1].name != name; i--)
+		;
+	if (record->event == TXN_SAVEPOINT) {
+		if (i > 0) {
+			memmove(&state->savepoints[i - 1], &state->savepoints[i],
+				(state->savepoint_count - i) * sizeof(*state->savepoints));
+			state->savepoint_count--;
+		}
+		if (state->savepoint_count == HISTORY_SAVEPOINTS_MAX) {
+			loader->history->counts.records_skipped++;
+			return;
+		}
+		MEM_RESERVE(
+			state->savepoints, state->savepoint_count + 1, state->savepoint_capacity);
+		state->savepoints[state->savepoint_count++] =
+			(struct build_savepoint){name, record->number};
+		return;
+	}
+	if (i == 0) {
+		loader->history->counts.records_skipped++;
+		return;
+	}
+	if (record->event == TXN_ROLLBACK_TO) {
+		build_undo_between(
+			&loader->build, txn, state->savepoints[i - 1].number, record->number);
+		state->savepoint_count = i;
+	} else {
+		state->savepoint_count = i - 1;
+	}
+}
+
+static bool take_txn(struct loader *loader, struct mp *mp, uint32_t left)
+{
+	struct record_txn record;
+	uint32_t session, txn;
+
+	if (!record_txn_read(mp, left, &record))
+		return false;
+	session = build_session_at(&loader->build, record.session);
+	if (session == HISTORY_NONE || record.txn == 0 || record.event > TXN_RELEASE) {
+		loader->history->counts.records_skipped++;
+		return true;
+	}
+	txn = build_txn_at(&loader->build, session, record.txn, record.seq);
+	switch ((enum txn_event)record.event) {
+	case TXN_BEGIN:
+		take_begin(loader, txn, &record);
+		return true;
+	case TXN_END:
+		take_end(loader, txn, &record);
+		return true;
+	case TXN_SAVEPOINT:
+	case TXN_ROLLBACK_TO:
+	case TXN_RELEASE:
+		take_savepoint(loader, session, txn, &record);
+		return true;
+	}
+	BUG("transaction event %u", record.event);
+}
+
+static bool take_session(struct loader *loader, struct mp *mp, uint32_t left)
+{
+	struct history *history = loader->history;
+	struct record_session record;
+	struct history_session *session;
+	uint32_t id;
+
+	if (!record_session_read(mp, left, &record))
+		return false;
+	id = build_session_at(&loader->build, record.session);
+	if (id == HISTORY_NONE) {
+		history->counts.records_skipped++;
+		return true;
+	}
+	session = &history->sessions[id];
+	if (record.node.ptr && !session->node)
+		session->node = strtab_add(&history->strings, record.node);
+	if (record.user.ptr && !session->user)
+		session->user = strtab_add(&history->strings, record.user);
+	if (record.thread)
+		session->thread = record.thread;
+	session->closed |= record.event == SESSION_CLOSED;
+	session->opaque |= record.event == SESSION_OPAQUE;
+	return true;
+}
+
+static bool take_server(struct loader *loader, struct mp *mp, uint32_t left, struct span whole)
+{
+	struct history *history = loader->history;
+	struct record_server record;
+
+	if (!record_server_read(mp, left, &record))
+		return false;
+	if (!loader->build.server) {
+		loader->build.server = build_bytes(&loader->build, whole);
+		history->server_version = strtab_add(&history->strings, record.version);
+		history->flavour = strtab_add(&history->strings, record.flavour);
+	}
+	return true;
+}
+
+static bool take_schema(struct loader *loader, struct mp *mp, uint32_t left, struct span whole)
+{
+	struct history *history = loader->history;
+	struct record_schema record;
+	uint32_t table;
+
+	if (!record_schema_read(mp, left, &record))
+		return false;
+	table = build_table_at(&loader->build, record.table);
+	if (table == HISTORY_NONE) {
+		history->counts.records_skipped++;
+	} else if (!loader->build.schemas[table]) {
+		/* The first one counts: a number names one table for a whole trace. */
+		loader->build.schemas[table] = build_bytes(&loader->build, whole);
+		history->tables[table].database = strtab_add(&history->strings, record.database);
+		history->tables[table].name = strtab_add(&history->strings, record.name);
+	}
+	return true;
+}
+
+/* ---- contents: initial and final rows (rule 14) ---- */
+
+enum { KEY_COLUMNS_MAX = 64 }; /* the servers allow 16 */
+
+struct row_shape {
+	uint32_t key_columns[KEY_COLUMNS_MAX]; /* places in a row */
+	uint32_t key_count;
+	bool whole; /* rows have all columns, in the schema's order */
+};
+
+/* The name of a schema's column. */
+static struct span column_name(struct span columns, uint32_t index)
+{
+	struct mp mp = mp_over(columns);
+	uint32_t count = mp_array(&mp);
+
+	if (index >= count || !record_skip_fields(&mp, index))
+		return SPAN_NONE;
+	return mp_array(&mp) ? mp_bytes(&mp) : SPAN_NONE;
+}
+
+static uint32_t place_of(struct span names, struct span name)
+{
+	struct mp mp = mp_over(names);
+	uint32_t count = mp_array(&mp);
+
+	for (uint32_t i = 0; i < count && !mp.bad; i++) {
+		struct span at = mp_bytes(&mp);
+
+		if (at.ptr && name.ptr && span_eq(at, name))
+			return i;
+	}
+	return HISTORY_NONE;
+}
+
+/* False: the table has no primary key, or the rows do not have it. */
+static bool shape_of(const struct history *history, uint32_t schema, struct span columns,
+	struct row_shape *shape)
+{
+	struct mp mp = mp_over(history_bytes(history, schema));
+	struct record_schema record;
+	uint32_t kind, left;
+
+	if (!record_begin(&mp, &kind, &left) || !record_schema_read(&mp, left, &record))
+		return false;
+	mp = mp_over(record.primary_key);
+	shape->key_count = mp_array(&mp);
+	shape->whole = !columns.ptr;
+	if (shape->key_count == 0 || shape->key_count > KEY_COLUMNS_MAX)
+		return false;
+	for (uint32_t i = 0; i < shape->key_count; i++) {
+		uint32_t column = mp_u32(&mp);
+
+		shape->key_columns[i] =
+			shape->whole ? column
+				     : place_of(columns, column_name(record.columns, column));
+		if (mp.bad || shape->key_columns[i] == HISTORY_NONE)
+			return false;
+	}
+	return true;
+}
+
+/* The encoded key of a row; SPAN_NONE when the row does not have it.  mp goes behind the row. */
+static struct span row_key(struct loader *loader, struct mp *mp, const struct row_shape *shape)
+{
+	struct span parts[KEY_COLUMNS_MAX] = {SPAN_NONE};
+	uint32_t found = 0, count = mp_array(mp);
+	msgpack_packer pk;
+
+	for (uint32_t i = 0; i < count && !mp->bad; i++) {
+		struct span value = mp_raw(mp);
+
+		for (uint32_t k = 0; k < shape->key_count; k++) {
+			if (shape->key_columns[k] == i && value.ptr) {
+				parts[k] = value;
+				found++;
+			}
+		}
+	}
+	if (mp->bad || found != shape->key_count)
+		return SPAN_NONE;
+	if (found == 1)
+		return parts[0];
+	buf_clear(&loader->key);
+	pk = pack_into(&loader->key);
+	msgpack_pack_array(&pk, found);
+	for (uint32_t k = 0; k < found; k++)
+		pack_raw(&pk, parts[k]);
+	return buf_span(&loader->key);
+}
+
+static void content_row(struct loader *loader, uint32_t table, struct span key, struct span name,
+	struct span image, bool initial)
+{
+	uint32_t object = build_object_at(&loader->build, table, key);
+	uint32_t version = build_version_at(&loader->build, object, name);
+
+	if (image.ptr && keeps_images(loader))
+		build_image(&loader->build, version, image);
+	if (initial)
+		build_initial(&loader->build, version);
+	else
+		loader->history->versions[version].flags |= HISTORY_VERSION_FINAL;
+}
+
+/* Complete when the parts came one after the other up to the last, with nothing left out. */
+static void content_part(struct loader *loader, uint32_t table, const struct record_rows *record,
+	bool initial, bool sound)
+{
+	struct history_table *t = &loader->history->tables[table];
+	struct content_state *state;
+
+	if (loader->content_count < loader->history->table_count) {
+		MEM_RESERVE(
+			loader->contents, loader->history->table_count, loader->content_capacity);
+		while (loader->content_count < loader->history->table_count)
+			loader->contents[loader->content_count++] = (struct content_state){{0, 0}};
+	}
+	state = &loader->contents[table];
+	if (record->part == 0)
+		state->next[initial] = 0;
+	if (!sound || record->part != state->next[initial]) {
+		state->next[initial] = HISTORY_NONE;
+		return;
+	}
+	state->next[initial]++;
+	if (!record->last || !record->complete)
+		return;
+	if (initial)
+		t->has_initial_rows = true;
+	else
+		t->has_final_rows = true;
+}
+
+static void content(
+	struct loader *loader, uint32_t table, const struct record_rows *record, bool initial)
+{
+	struct history *history = loader->history;
+	struct mp rows = mp_over(record->rows), versions = mp_over(record->versions);
+	uint32_t count = mp_array(&rows);
+	uint32_t named = record->versions.ptr ? mp_array(&versions) : 0;
+	bool sound = record->versions.ptr || count == 0;
+	struct row_shape shape;
+
+	if (!shape_of(history, loader->build.schemas[table], record->columns, &shape)) {
+		history->counts.rows_skipped += count;
+		return;
+	}
+	for (uint32_t i = 0; i < count && !rows.bad; i++) {
+		const unsigned char *start = rows.p;
+		struct span key = row_key(loader, &rows, &shape);
+		struct span name = i < named ? mp_raw(&versions) : SPAN_NONE;
+		struct span image = span_of(start, (size_t)(rows.p - start));
+
+		if (key.ptr && name.ptr) {
+			content_row(
+				loader, table, key, name, shape.whole ? image : SPAN_NONE, initial);
+		} else {
+			history->counts.rows_skipped++;
+			sound = false;
+		}
+	}
+	content_part(loader, table, record, initial, sound && !rows.bad);
+}
+
+static bool take_rows(struct loader *loader, struct mp *mp, uint32_t left, struct span whole)
+{
+	struct history *history = loader->history;
+	struct record_rows record;
+	bool initial, final;
+	uint32_t table;
+
+	if (!record_rows_read(mp, left, &record))
+		return false;
+	initial = span_eq_str(record.moment, "initial");
+	final = span_eq_str(record.moment, "final");
+	table = build_table_at(&loader->build, record.table);
+	if (table == HISTORY_NONE) {
+		history->counts.records_skipped++;
+	} else if (!initial && !final) {
+		/* A moment of the driver's: not ours to judge. */
+	} else if (loader->build.schemas[table]) {
+		content(loader, table, &record, initial);
+	} else if (loader->deferred.bytes.len + whole.len <= HISTORY_DEFERRED_MAX) {
+		buf_add_span(&loader->deferred.bytes, whole);
+		loader->deferred.count++;
+	} else {
+		history->counts.records_skipped++;
+	}
+	return true;
+}
+
+/* What waited for a schema that came later, or never. */
+static void take_deferred(struct loader *loader)
+{
+	struct mp mp = mp_over(buf_span(&loader->deferred.bytes));
+
+	for (uint32_t i = 0; i < loader->deferred.count; i++) {
+		struct record_rows record;
+		uint32_t kind, left, table;
+		bool ok = record_begin(&mp, &kind, &left) && record_rows_read(&mp, left, &record);
+
+		CHECK(ok);
+		table = build_table_at(&loader->build, record.table);
+		if (loader->build.schemas[table]) {
+			content(loader, table, &record, span_eq_str(record.moment, "initial"));
+		} else {
+			struct mp rows = mp_over(record.rows);
+
+			loader->history->counts.rows_skipped += mp_array(&rows);
+		}
+	}
+}
+
+/* ---- records ---- */
+
+/* One record; false when it is malformed, and nothing behind it can be found. */
+static bool take_record(struct loader *loader, struct mp *mp, uint32_t index)
+{
+	const unsigned char *start = mp->p;
+	uint32_t kind, left;
+	struct mp body, fields;
+
+	if (!record_begin(mp, &kind, &left))
+		return false;
+	switch (kind) {
+	case RECORD_STMT:
+		return take_stmt(loader, mp, left, index);
+	case RECORD_PROBE:
+		return take_probe(loader, mp, left);
+	case RECORD_TXN:
+		return take_txn(loader, mp, left);
+	case RECORD_SESSION:
+		return take_session(loader, mp, left);
+	}
+	body = *mp;
+	if (!record_skip_fields(mp, left))
+		return false;
+	fields = body;
+	fields.end = mp->p;
+	switch (kind) {
+	case RECORD_SERVER:
+		return take_server(loader, &fields, left, span_of(start, (size_t)(mp->p - start)));
+	case RECORD_SCHEMA:
+		return take_schema(loader, &fields, left, span_of(start, (size_t)(mp->p - start)));
+	case RECORD_ROWS:
+		return take_rows(loader, &fields, left, span_of(start, (size_t)(mp->p - start)));
+	}
+	loader->history->counts.records_skipped += kind >= RECORD_KIND_COUNT;
+	return true;
+}
+
+/* The records of a block.  False when one is malformed; those before it are taken. */
+static bool take_records(struct loader *loader, struct span records, uint32_t count)
+{
+	struct mp mp = mp_over(records);
+	uint32_t index = 0;
+
+	while (index < count && mp.p < mp.end && take_record(loader, &mp, index))
+		index++;
+	batch_flush(loader);
+	return index == count && mp.p == mp.end;
+}
+
+/* ---- begin and end ---- */
+
+static void loader_init(
+	struct loader *loader, struct history *history, const struct history_load_options *options)
+{
+	memset(loader, 0, sizeof(*loader));
+	build_init(&loader->build, history);
+	loader->history = history;
+	loader->options = options;
+}
+
+static void loader_release(struct loader *loader)
+{
+	for (uint32_t i = 0; i < loader->history->session_count; i++) {
+		group_free(loader->build.sessions[i].group);
+		loader->build.sessions[i].group = NULL;
+	}
+	strtab_release(&loader->texts);
+	free(loader->text_refs);
+	free(loader->contents);
+	buf_release(&loader->deferred.bytes);
+	buf_release(&loader->key);
+}
+
+static void loader_finish(struct loader *loader)
+{
+	struct history *history = loader->history;
+
+	take_deferred(loader);
+	for (uint32_t i = 0; i < history->session_count; i++) {
+		struct group *group = loader->build.sessions[i].group;
+
+		if (group)
+			group_finish(group, &loader->build);
+	}
+	loader_release(loader);
+	build_finish(&loader->build);
+	if (!loader->options || !loader->options->unchecked)
+		history_check(history);
+}
+
+bool history_load_records(struct history *history, struct span records,
+	const struct history_load_options *options, struct err *err)
+{
+	struct loader *loader = mem_alloc(sizeof(*loader));
+	struct mp mp = mp_over(records);
+	uint32_t index = 0;
+	bool ok;
+
+	loader_init(loader, history, options);
+	loader->block = HISTORY_NONE;
+	ok = build_room(&loader->build, records.len, err);
+	while (ok && mp.p < mp.end && take_record(loader, &mp, index))
+		index++;
+	batch_flush(loader);
+	if (ok && mp.p < mp.end)
+		history->counts.damaged_bytes += mp_left(&mp);
+	if (ok) {
+		loader_finish(loader);
+		history->complete = history->counts.damaged_bytes == 0;
+	} else {
+		loader_release(loader);
+		build_abandon(&loader->build);
+	}
+	free(loader);
+	return ok;
+}
+
+/* ---- files ---- */
+
+struct history_source {
+	char *path;
+	int fd; /* of the copy of standard input, whose path it is; -1 */
+	bool salvage;
+	struct trace_reader *reader; /* stands before block `next` */
+	uint32_t next;
+};
+
+void history_source_free(struct history_source *source)
+{
+	if (!source)
+		return;
+	trace_reader_close(source->reader);
+	if (source->fd >= 0)
+		close(source->fd);
+	free(source->path);
+	free(source);
+}
+
+static bool write_all(int fd, const char *bytes, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, bytes, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		bytes += n;
+		len -= (size_t)n;
+	}
+	return true;
+}
+
+/* Copies standard input to an unlinked temporary file.  -1 and err when that fails: part of the
+ * input is then gone. */
+static int spool_input(struct err *err)
+{
+	const char *dir = getenv("TMPDIR");
+	char path[4096];
+	static const size_t size = 1 << 20;
+	char *bytes;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/isotrace-XXXXXX", dir && *dir ? dir : "/tmp");
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd < 0) {
+		err_set_errno(err, errno,
+			"cannot make a temporary file for standard input in %s (set TMPDIR, or "
+			"give a file name)",
+			dir && *dir ? dir : "/tmp");
+		return -1;
+	}
+	unlink(path);
+	bytes = mem_alloc(size);
+	for (;;) {
+		ssize_t n = read(STDIN_FILENO, bytes, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n == 0)
+			break;
+		if (n < 0 || !write_all(fd, bytes, (size_t)n)) {
+			err_set_errno(err, errno,
+				"cannot copy standard input to a temporary file (set TMPDIR to a "
+				"file system with room, or give a file name)");
+			close(fd);
+			fd = -1;
+			break;
+		}
+	}
+	free(bytes);
+	return fd;
+}
+
+/* Where the trace is, such that it can be read twice. */
+static struct history_source *source_open(const char *path, bool salvage, struct err *err)
+{
+	struct history_source *source = mem_zero(1, sizeof(*source));
+	struct stat st;
+	char name[64];
+
+	source->fd = -1;
+	source->salvage = salvage;
+	if (strcmp(path, "-") != 0) {
+		source->path = mem_strdup(path);
+		return source;
+	}
+	if (fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode) &&
+		lseek(STDIN_FILENO, 0, SEEK_CUR) == 0) {
+		source->path = mem_strdup("/proc/self/fd/0");
+		return source;
+	}
+	source->fd = spool_input(err);
+	if (source->fd < 0) {
+		history_source_free(source);
+		return NULL;
+	}
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", source->fd);
+	source->path = mem_strdup(name);
+	return source;
+}
+
+/* Sequence numbers are kept in 32 bits, relative to the smallest that can come. */
+static void choose_base(struct loader *loader, const struct record_block *info)
+{
+	uint64_t least = info->watermark && info->watermark < info->first_seq ? info->watermark
+									      : info->first_seq;
+
+	if (loader->seq_known || !info->first_seq || info->context)
+		return;
+	loader->seq_known = true;
+	if (least > INT32_MAX)
+		loader->history->seq_base = least - 1;
+}
+
+static bool load_blocks(struct loader *loader, struct trace_reader *reader, struct err *err)
+{
+	const struct history_load_options *options = loader->options;
+	struct trace_block block;
+	enum trace_next next;
+
+	while ((next = trace_next_block(reader, &block, err)) == TRACE_NEXT_OK) {
+		if (loader->block == 0) {
+			const struct trace_header *header = trace_reader_header(reader);
+
+			loader->history->wall_ns = header->clock_wall_ns;
+			loader->history->mono_ns = header->clock_mono_ns;
+		}
+		choose_base(loader, &block.info);
+		if (!build_room(&loader->build, block.records.len, err))
+			return false;
+		if (!take_records(loader, block.records, block.record_count))
+			loader->history->counts.records_skipped++;
+		loader->block++;
+		if (options && options->progress) {
+			uint64_t done, all;
+
+			trace_reader_progress(reader, &done, &all);
+			options->progress(options->progress_data, done, all);
+		}
+	}
+	return next == TRACE_NEXT_END;
+}
+
+bool history_load(struct history *history, const char *path,
+	const struct history_load_options *options, struct err *err)
+{
+	struct trace_reader_options reading = {.salvage = options && options->salvage};
+	struct history_source *source = source_open(path, reading.salvage, err);
+	struct trace_reader *reader = NULL;
+	struct trace_totals totals;
+	struct loader *loader;
+	bool ok = false;
+
+	memset(history, 0, sizeof(*history));
+	if (!source)
+		return false;
+	loader = mem_alloc(sizeof(*loader));
+	loader_init(loader, history, options);
+	reader = trace_reader_open(source->path, &reading, err);
+	ok = reader && load_blocks(loader, reader, err);
+	if (ok) {
+		trace_reader_totals(reader, &totals);
+		history->counts.lost_records = totals.lost_records;
+		history->counts.damaged_bytes = totals.bytes_damaged;
+		history->counts.torn_bytes = totals.bytes_torn;
+		history->complete = totals.clean && totals.lost_records == 0;
+		trace_reader_close(reader);
+		loader_finish(loader);
+		history->source = source;
+	} else {
+		trace_reader_close(reader);
+		loader_release(loader);
+		build_abandon(&loader->build);
+		history_source_free(source);
+	}
+	free(loader);
+	return ok;
+}
+
+/* ---- statements again ---- */
+
+/* Moves the source's reader to a block. */
+static bool source_block(
+	struct history_source *source, uint32_t number, struct trace_block *block, struct err *err)
+{
+	struct trace_reader_options reading = {.salvage = source->salvage};
+	enum trace_next next;
+
+	if (source->reader && source->next > number) {
+		trace_reader_close(source->reader);
+		source->reader = NULL;
+	}
+	if (!source->reader) {
+		source->next = 0;
+		source->reader = trace_reader_open(source->path, &reading, err);
+	}
+	if (!source->reader)
+		return false;
+	do {
+		next = trace_next_block(source->reader, block, err);
+		if (next == TRACE_NEXT_END)
+			return err_set(err, ERR_FORMAT,
+				"the trace was changed since it was loaded: block %u is gone",
+				number);
+		if (next == TRACE_NEXT_ERROR)
+			return false;
+	} while (source->next++ < number);
+	return true;
+}
+
+bool history_fetch_stmt(const struct history *history, uint32_t stmt, struct arena *arena,
+	struct record_stmt *out, struct err *err)
+{
+	const struct history_stmt *s = &history->stmts[stmt];
+	struct trace_block block;
+	uint32_t kind, left;
+	struct mp mp;
+
+	CHECK(stmt < history->stmt_count);
+	memset(out, 0, sizeof(*out));
+	if (!history->source || s->block == HISTORY_NONE)
+		return err_set(err, ERR_UNSUPPORTED,
+			"statement %u of session %u is not in the trace, only its probes are",
+			s->number, history->sessions[s->session].number);
+	if (!source_block(history->source, s->block, &block, err))
+		return false;
+	mp = mp_over(block.records);
+	for (uint32_t i = 0; i < block.record_count; i++) {
+		const unsigned char *start = mp.p;
+		struct mp fields;
+
+		if (!record_begin(&mp, &kind, &left))
+			break;
+		fields = mp;
+		if (!record_skip_fields(&mp, left))
+			break;
+		if (kind != RECORD_STMT || (s->index != UINT16_MAX && i < s->index) ||
+			!record_stmt_read(&fields, left, out) || out->number != s->number ||
+			out->session != history->sessions[s->session].number)
+			continue;
+		/* Once more over a copy, so that spans live as long as the arena. */
+		fields = mp_over(arena_copy(arena, span_of(start, (size_t)(mp.p - start))));
+		return record_begin(&fields, &kind, &left) && record_stmt_read(&fields, left, out);
+	}
+	return err_set(err, ERR_FORMAT,
+		"the trace was changed since it was loaded: statement %u of session %u is gone",
+		s->number, history->sessions[s->session].number);
+}
