@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The program isorec: the table of its commands.  Each is a file cmd_NAME.c. */
 #include "base/command.h"
+#include "commands.h"
 
 static const struct command *const commands[] = {
+	&proxy_command,
 	NULL,
 };
 

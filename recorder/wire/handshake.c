@@ -66,7 +66,7 @@ bool wire_login_parse(struct span payload, uint64_t server_caps, struct wire_log
 		out->ssl_request = (out->caps & CAP_SSL) != 0;
 		return out->ssl_request;
 	}
-	caps = out->caps & server_caps;
+	caps = out->in_force = out->caps & server_caps;
 	out->user = cursor_nul_str(&c);
 	skip_auth(&c, caps);
 	if (caps & CAP_CONNECT_WITH_DB)

@@ -21,7 +21,8 @@ struct wire_greeting {
 };
 
 struct wire_login {
-	uint64_t caps; /* as the client sent them */
+	uint64_t caps;     /* as the client sent them */
+	uint64_t in_force; /* those that the server offered too */
 	uint32_t packet_max;
 	uint16_t charset;
 	struct span user, schema, plugin;

@@ -18,6 +18,11 @@ void wire_init(struct wire *w, const struct wire_sink *sink, void *ctx, struct w
 	w->client.secret = w->server.secret = true;
 }
 
+static struct wire_command *queue_at(struct wire *w, size_t i)
+{
+	return &w->queue[(w->head + i) & (w->capacity - 1)];
+}
+
 static void drop_memory(struct wire *w)
 {
 	frame_release(&w->client);
@@ -41,20 +46,21 @@ void wire_release(struct wire *w)
 	drop_memory(w);
 }
 
-static struct wire_command *queue_at(struct wire *w, size_t i)
-{
-	return &w->queue[(w->head + i) & (w->capacity - 1)];
-}
-
 /* Nothing is read any more.  Memory stays until wire_end or wire_release: callers up the stack may
  * still hold a command. */
 void wire_make_opaque(struct wire *w, const char *reason)
 {
+	struct wire_command *command = NULL;
+
 	if (w->phase == WIRE_OPAQUE)
 		return;
 	w->phase = WIRE_OPAQUE;
 	w->reason = reason;
-	w->sink->opaque(w->ctx, reason);
+	if (w->count && queue_at(w, 0)->active) {
+		command = queue_at(w, 0);
+		command->end_at = w->now.at;
+	}
+	w->sink->opaque(w->ctx, reason, command);
 }
 
 /* ---- the queue of commands ---- */
@@ -275,6 +281,7 @@ static void activate_head(struct wire *w)
 		}
 		if (c->expect != EXPECT_NOTHING || w->phase != WIRE_COMMANDS)
 			return;
+		c->end_at = w->now.at;
 		w->sink->reply(w->ctx, c, &(struct wire_reply){.kind = REPLY_NONE, .last = true});
 		queue_pop(w);
 	}
@@ -283,6 +290,7 @@ static void activate_head(struct wire *w)
 static void command_done(struct wire *w, struct wire_command *c, struct wire_reply *reply)
 {
 	reply->last = true;
+	c->end_at = w->now.at;
 	w->sink->reply(w->ctx, c, reply);
 	queue_pop(w);
 	activate_head(w);
@@ -454,6 +462,7 @@ static void result_done(struct wire *w, struct wire_command *c, struct wire_repl
 {
 	if ((reply->status & STATUS_MORE_RESULTS) && c->byte != COM_STMT_FETCH) {
 		reply->last = false;
+		c->end_at = w->now.at;
 		w->sink->reply(w->ctx, c, reply);
 		c->set++;
 		c->expect = EXPECT_FIRST;
@@ -984,6 +993,7 @@ void wire_end(struct wire *w, struct wire_stamp now)
 			if (w->phase != WIRE_COMMANDS)
 				break;
 		}
+		c->end_at = now.at;
 		w->sink->reply(w->ctx, c,
 			&(struct wire_reply){.kind = REPLY_NONE,
 				.last = true,

@@ -75,6 +75,7 @@ struct wire_command {
 	uint16_t params_left;
 	struct wire_stamp begin;
 	uint64_t first_byte_at;
+	uint64_t end_at;         /* of the bytes that completed the answer, or of its loss */
 	uint64_t length, digest; /* payload bytes; digest of all of them when cut */
 	uint64_t reply_bytes;
 	struct wire_stmt *stmt; /* EXECUTE, FETCH, and PREPARE once answered */
@@ -112,7 +113,8 @@ struct wire_sink {
 		const unsigned char digest[8]);
 	/* An ERR that answers no command: the server is about to close. */
 	void (*unsolicited)(void *ctx, const struct wire_reply *reply);
-	void (*opaque)(void *ctx, const char *reason);
+	/* command: the one being answered, which gets no further event; or NULL. */
+	void (*opaque)(void *ctx, const char *reason, struct wire_command *command);
 };
 
 struct wire {

@@ -129,10 +129,11 @@ static void on_unsolicited(void *ctx, const struct wire_reply *r)
 	on_reply_content(ctx, r);
 }
 
-static void on_opaque(void *ctx, const char *reason)
+static void on_opaque(void *ctx, const char *reason, struct wire_command *command)
 {
 	struct state *s = ctx;
 
+	(void)command;
 	CHECK(!s->opaque && reason);
 	s->opaque = true;
 }

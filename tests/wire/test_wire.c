@@ -179,10 +179,11 @@ static void log_unsolicited(void *ctx, const struct wire_reply *r)
 	put_reply(&log->text, r);
 }
 
-static void log_opaque(void *ctx, const char *reason)
+static void log_opaque(void *ctx, const char *reason, struct wire_command *command)
 {
 	struct log *log = ctx;
 
+	(void)command;
 	buf_printf(&log->text, "opaque: %s\n", reason);
 }
 

@@ -1,0 +1,750 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/capture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/mem.h"
+#include "trace/pack.h"
+#include "trace/value.h"
+
+/* ---- workers ---- */
+
+void capture_worker_open(struct capture_worker *worker, const struct capture_config *config,
+	struct trace_writer *writer, unsigned index, unsigned count)
+{
+	*worker = (struct capture_worker){.config = config, .writer = writer};
+	/* Numbers unique in the trace without sharing a counter. */
+	worker->next_txn = 1 + index;
+	worker->txn_step = count;
+	if (writer)
+		worker->producer = trace_producer_open(writer);
+}
+
+void capture_worker_close(struct capture_worker *worker)
+{
+	if (worker->producer)
+		trace_producer_close(worker->producer);
+	worker->producer = NULL;
+}
+
+uint64_t capture_begin_seq(struct capture_worker *worker)
+{
+	return trace_seq(worker->writer);
+}
+
+size_t capture_row_keep_max(const struct capture_worker *worker, size_t keep_max)
+{
+	if (!(worker->config->levels & CAPTURE_RESULTS) && keep_max > WIRE_PACKET_KEEP_SMALL)
+		return WIRE_PACKET_KEEP_SMALL;
+	return keep_max;
+}
+
+/* ---- sessions ---- */
+
+static struct span span_or_none(const struct buf *buf)
+{
+	return buf->len ? buf_span(buf) : SPAN_NONE;
+}
+
+static void buf_set(struct buf *buf, struct span s)
+{
+	buf_clear(buf);
+	if (s.len)
+		buf_add_span(buf, s);
+}
+
+/* Given back when a statement made it large. */
+static void buf_reuse(struct buf *buf)
+{
+	if (buf->capacity > WIRE_BUFFER_IDLE_MAX)
+		buf_release(buf);
+	else
+		buf_clear(buf);
+}
+
+static void emit_session(struct capture *c, enum session_event event, const char *reason)
+{
+	struct record_session record = {
+		.session = c->id,
+		.event = (uint8_t)event,
+		.node = span_str(c->node->name),
+		.client = buf_span(&c->client),
+		.user = span_or_none(&c->user),
+		.database = span_or_none(&c->database),
+		.thread = c->thread,
+		.capabilities = c->capabilities,
+		.reason = span_str(reason),
+		.attributes = event == SESSION_OPENED ? span_or_none(&c->attributes) : SPAN_NONE,
+	};
+
+	trace_emit_session(c->worker->producer, &record);
+	/* Later segments of the trace begin with the sessions that are open. */
+	if (event == SESSION_OPENED || event == SESSION_CHANGED || event == SESSION_CLOSED) {
+		struct buf packed = BUF_INIT;
+		char key[24];
+
+		snprintf(key, sizeof(key), "session %u", c->id);
+		record.event = SESSION_OPENED;
+		record.attributes = span_or_none(&c->attributes);
+		record_session_pack(&packed, &record);
+		trace_context_set(c->worker->writer, span_str(key),
+			event == SESSION_CLOSED ? SPAN_NONE : buf_span(&packed));
+		buf_release(&packed);
+	}
+}
+
+static void opened(struct capture *c)
+{
+	if (c->opened)
+		return;
+	c->opened = true;
+	emit_session(c, SESSION_OPENED, NULL);
+}
+
+void capture_open(struct capture *c, struct capture_worker *worker, struct capture_node *node,
+	uint32_t id, const char *client)
+{
+	memset(c, 0, sizeof(*c));
+	c->worker = worker;
+	c->node = node;
+	c->id = id;
+	buf_set(&c->client, span_str(client));
+	txn_reset_session(c);
+}
+
+void capture_close(struct capture *c, const char *reason)
+{
+	struct buf *all[] = {&c->client, &c->user, &c->database, &c->pending_user,
+		&c->pending_database, &c->attributes, &c->txn.name, &c->now.text, &c->now.params,
+		&c->now.name, &c->now.track, &c->now.gtid, &c->result.rows, &c->result.columns_text,
+		&c->result.columns};
+
+	opened(c);
+	if (c->quit)
+		reason = "quit";
+	buf_clear(&c->now.gtid);
+	if (c->txn.open && c->txn.prepared)
+		txn_end(c, 0, TXN_UNKNOWN, "prepared XA transaction left behind");
+	else if (c->txn.open && c->txn.lost_commit)
+		txn_end(c, 0, TXN_UNKNOWN, "no answer to what may have committed it");
+	else if (c->txn.open)
+		txn_end(c, 0, TXN_ABORTED, "disconnect");
+	emit_session(c, SESSION_CLOSED, reason);
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		buf_release(all[i]);
+}
+
+/* ---- the connection phase ---- */
+
+static void on_greeting(void *ctx, const struct wire_greeting *greeting)
+{
+	struct capture *c = ctx;
+	bool mariadb = memmem(greeting->version.ptr, greeting->version.len, "MariaDB", 7) != NULL;
+	bool tidb = memmem(greeting->version.ptr, greeting->version.len, "TiDB", 4) != NULL;
+	struct record_server record = {
+		.node = span_str(c->node->name),
+		.version = greeting->version,
+		.flavour = span_str(mariadb ? "mariadb"
+				    : tidb  ? "tidb"
+					    : "mysql"),
+		.address = span_str(c->node->address),
+	};
+
+	/* MariaDB before 11 hides its version from old replicas behind this; VERSION() does not. */
+	if (mariadb && record.version.len > 6 && memcmp(record.version.ptr, "5.5.5-", 6) == 0)
+		record.version = span_of(record.version.ptr + 6, record.version.len - 6);
+	c->thread = greeting->thread;
+	if (!atomic_exchange(&c->node->announced, true))
+		trace_emit_server(c->worker->producer, &record);
+}
+
+/* Attributes that say what the client is; others may hold anything. */
+static bool attribute_allowed(struct span name)
+{
+	return (name.len && name.ptr[0] == '_') || span_eq_str(name, "program_name");
+}
+
+static void keep_attributes(struct capture *c, struct span attributes)
+{
+	struct cursor cursor = cursor_over(attributes);
+	struct buf pairs = BUF_INIT;
+	msgpack_packer pk = pack_into(&pairs);
+	uint32_t count = 0;
+
+	while (!cursor.bad && cursor_left(&cursor) && count < 64) {
+		struct span name = cursor_lenenc_str(&cursor), value = cursor_lenenc_str(&cursor);
+
+		if (cursor.bad || !attribute_allowed(name))
+			continue;
+		pack_str(&pk, name);
+		pack_str(&pk, value);
+		count++;
+	}
+	buf_clear(&c->attributes);
+	pk = pack_into(&c->attributes);
+	msgpack_pack_map(&pk, count);
+	buf_add_span(&c->attributes, buf_span(&pairs));
+	buf_release(&pairs);
+}
+
+static void on_login(void *ctx, const struct wire_login *login)
+{
+	struct capture *c = ctx;
+
+	buf_set(&c->user, login->user);
+	buf_set(&c->database, login->schema);
+	c->capabilities = login->in_force;
+	if (login->attributes.ptr)
+		keep_attributes(c, login->attributes);
+}
+
+static void on_authenticated(void *ctx, const struct wire_reply *reply)
+{
+	struct capture *c = ctx;
+
+	opened(c);
+	if (reply->kind == REPLY_OK) {
+		c->status = reply->status;
+		c->status_known = true;
+		return;
+	}
+	struct record_note note = {.source = SPAN_LIT("recorder"),
+		.topic = SPAN_LIT("refused"),
+		.text = reply->message};
+	struct buf data = BUF_INIT;
+	msgpack_packer pk = pack_into(&data);
+
+	msgpack_pack_map(&pk, 2);
+	pack_str(&pk, SPAN_LIT("session"));
+	pack_uint(&pk, c->id);
+	pack_str(&pk, SPAN_LIT("error"));
+	pack_uint(&pk, reply->error);
+	note.data = buf_span(&data);
+	trace_emit_note(c->worker->producer, &note);
+	buf_release(&data);
+}
+
+/* ---- commands ---- */
+
+static struct look_dialect dialect_of(const struct capture *c)
+{
+	return (struct look_dialect){(c->status & STATUS_NO_BACKSLASH_ESCAPES) != 0,
+		(c->status & STATUS_ANSI_QUOTES) != 0};
+}
+
+static void look_at_text(struct capture *c, struct span text)
+{
+	struct look_dialect dialect = dialect_of(c);
+	struct span rest = text, name;
+
+	c->now.look_count = 0;
+	do {
+		if (c->now.look_count == CAPTURE_LOOKS_MAX) {
+			c->now.looks_end = true;
+			break;
+		}
+		look_at(rest, dialect, &c->now.looks[c->now.look_count], &rest, &name);
+		if (c->now.look_count++ == 0 && name.ptr)
+			buf_set(&c->now.name, name);
+		while (rest.len && (*rest.ptr == ' ' || *rest.ptr == '\n' || *rest.ptr == ';')) {
+			rest.ptr++;
+			rest.len--;
+		}
+	} while (rest.len);
+	c->now.has_from = c->level_next == UINT8_MAX || look_has_from(text, dialect);
+}
+
+static void keep_text(struct capture *c, struct span text)
+{
+	bool params_secret;
+
+	buf_reuse(&c->now.text);
+	if (!text.ptr)
+		return;
+	c->now.secret = look_mask(text, dialect_of(c), &c->now.text, &params_secret);
+	if (!c->now.secret)
+		buf_add_span(&c->now.text, text);
+	if (params_secret)
+		c->now.secret = true;
+}
+
+static void keep_params(struct capture *c, const struct wire_request *request)
+{
+	struct wire_params params = request->params;
+	struct wire_param param;
+	uint32_t count = 0;
+	size_t head;
+
+	buf_reuse(&c->now.params);
+	if (!params.count || request->params_bad || !(c->worker->config->levels & CAPTURE_PARAMS))
+		return;
+	/* array 32: the count is filled in behind. */
+	buf_add(&c->now.params, "\xdd\0\0\0\0", 5);
+	head = c->now.params.len - 4;
+	while (wire_params_next(&params, &param)) {
+		if (c->now.secret) {
+			struct value dropped = {.type = VALUE_DROPPED, .bytes = span_of("", 0)};
+
+			value_pack(&c->now.params, &dropped);
+		} else {
+			values_pack_param(&c->now.params, &param, &c->worker->config->values);
+		}
+		count++;
+	}
+	for (int i = 0; i < 4; i++)
+		c->now.params.data[head + (size_t)i] = (char)(count >> (24 - 8 * i));
+	if (params.bad)
+		buf_clear(&c->now.params);
+}
+
+static struct look look_from_tag(uint64_t tag)
+{
+	struct look look;
+
+	memcpy(&look, &tag, sizeof(look));
+	return look;
+}
+
+static uint64_t tag_from_look(struct look look)
+{
+	uint64_t tag;
+
+	_Static_assert(sizeof(look) == sizeof(tag), "a look fits beside a prepared statement");
+	memcpy(&tag, &look, sizeof(tag));
+	return tag;
+}
+
+/* What a command without SQL does to transactions. */
+static enum look_class class_of_command(uint8_t byte)
+{
+	switch (byte) {
+	case COM_RESET_CONNECTION:
+	case COM_CHANGE_USER:
+		return LOOK_ROLLBACK;
+	case COM_CREATE_DB:
+	case COM_DROP_DB:
+		return LOOK_DEFINE;
+	default:
+		return LOOK_NEUTRAL;
+	}
+}
+
+static void on_command(void *ctx, struct wire_command *command, const struct wire_request *request)
+{
+	struct capture *c = ctx;
+
+	c->now.active = true;
+	c->now.secret = c->now.data = c->now.looks_end = c->now.began = false;
+	c->now.schema_changed = false;
+	c->now.text_cut = request->text_cut;
+	c->now.not_kept = !(c->worker->config->levels & CAPTURE_RESULTS);
+	c->now.prepared = command->stmt ? command->stmt->number : 0;
+	c->now.txn = 0;
+	c->now.result_sets = 0;
+	c->now.rows = c->now.affected = c->now.insert_id = 0;
+	c->now.warnings = 0;
+	c->now.has_from = true;
+	buf_clear(&c->now.name);
+	buf_clear(&c->now.track);
+	buf_clear(&c->now.gtid);
+	c->now.look_count = 1;
+	c->now.looks[0] = (struct look){.class = (uint8_t)class_of_command(command->byte)};
+	if (command->byte == COM_QUERY || command->byte == COM_STMT_PREPARE) {
+		if (request->text.ptr)
+			look_at_text(c, request->text);
+		else
+			c->now.looks[0].class = LOOK_UNKNOWN;
+	} else if (command->byte == COM_STMT_EXECUTE || command->byte == COM_STMT_BULK_EXECUTE) {
+		c->now.looks[0] = command->stmt ? look_from_tag(command->stmt->tag)
+						: (struct look){.class = LOOK_UNKNOWN};
+		c->now.secret = c->now.looks[0].secret;
+	}
+	if (command->byte == COM_STMT_EXECUTE || command->byte == COM_STMT_BULK_EXECUTE)
+		buf_reuse(&c->now.text);
+	else
+		keep_text(c, request->text);
+	keep_params(c, request);
+	if (command->byte == COM_STMT_PREPARE) {
+		/* PREPARE itself runs nothing; its look is for the executions. */
+		c->now.looks[0].secret = c->now.secret;
+	}
+	if (request->login) {
+		buf_set(&c->pending_user, request->login->user);
+		buf_set(&c->pending_database, request->login->schema);
+	}
+	if (command->byte == COM_QUIT)
+		c->quit = true;
+	if (command->byte == COM_PROCESS_KILL)
+		buf_printf(&c->now.text, "%llu", (unsigned long long)request->value);
+}
+
+/* ---- results ---- */
+
+enum { ARRAY32_SIZE = 5 };
+
+static void part_begin(struct capture *c)
+{
+	buf_reuse(&c->result.rows);
+	buf_add(&c->result.rows, "\xdd\0\0\0\0", ARRAY32_SIZE);
+	c->result.part_rows = 0;
+}
+
+static void part_emit(struct capture *c, const struct wire_command *command, bool last)
+{
+	struct record_result record = {
+		.session = c->id,
+		.number = command->number,
+		.set = command->set,
+		.part = c->result.part,
+		.last = last,
+	};
+	unsigned char digest[8];
+
+	for (int i = 0; i < 4; i++)
+		c->result.rows.data[1 + i] = (char)(c->result.part_rows >> (24 - 8 * i));
+	if (c->result.part == 0)
+		record.columns = span_or_none(&c->result.columns);
+	record.rows = buf_span(&c->result.rows);
+	if (last) {
+		record.total = c->result.total;
+		if (c->result.left_out &&
+			c->worker->config->rows_max + c->worker->config->result_bytes_max) {
+			siphash_final(&c->result.digest, digest);
+			record.digest = span_of(digest, 8);
+		}
+	}
+	trace_emit_result(c->worker->producer, &record);
+	c->result.part++;
+	part_begin(c);
+}
+
+static void on_columns(void *ctx, struct wire_command *command, const struct wire_columns *columns)
+{
+	struct capture *c = ctx;
+
+	(void)command;
+	c->now.result_sets++;
+	c->result.open = true;
+	c->result.left_out = false;
+	c->result.part = 0;
+	c->result.total = c->result.kept = c->result.bytes = 0;
+	siphash_init(&c->result.digest, NULL, false);
+	if (c->now.not_kept)
+		return;
+	part_begin(c);
+	if (!columns) {
+		buf_clear(&c->result.columns_text);
+		buf_clear(&c->result.columns);
+	} else if (!span_eq(buf_span(&columns->text), buf_span(&c->result.columns_text))) {
+		buf_set(&c->result.columns_text, buf_span(&columns->text));
+		buf_clear(&c->result.columns);
+		values_pack_columns(&c->result.columns, columns);
+	}
+}
+
+static void on_row(void *ctx, struct wire_command *command, const struct wire_columns *columns,
+	const struct packet *row)
+{
+	struct capture *c = ctx;
+	const struct capture_config *config = c->worker->config;
+	size_t before;
+
+	/* The rows of FETCH come without column definitions before them. */
+	if (!c->result.open)
+		on_columns(ctx, command, columns);
+	c->result.total++;
+	c->now.rows++;
+	if (c->now.not_kept)
+		return;
+	if (config->rows_max + config->result_bytes_max)
+		siphash_add(&c->result.digest, row->payload.ptr, row->payload.len);
+	if (!columns || row->cut || (config->rows_max && c->result.kept >= config->rows_max) ||
+		(config->result_bytes_max && c->result.bytes >= config->result_bytes_max)) {
+		c->result.left_out = true;
+		return;
+	}
+	before = c->result.rows.len;
+	if (!values_pack_row(
+		    &c->result.rows, columns, row->payload, command->binary, &config->values)) {
+		c->result.left_out = true;
+		return;
+	}
+	c->result.bytes += c->result.rows.len - before;
+	c->result.kept++;
+	c->result.part_rows++;
+	if (c->result.rows.len >= CAPTURE_PART_SIZE)
+		part_emit(c, command, false);
+}
+
+static void result_end(struct capture *c, const struct wire_command *command)
+{
+	if (!c->result.open)
+		return;
+	c->result.open = false;
+	if (!c->now.not_kept)
+		part_emit(c, command, true);
+}
+
+/* ---- answers ---- */
+
+static void keep_track(struct capture *c, const struct wire_reply *reply)
+{
+	struct cursor state = cursor_over(reply->state), pending = {0};
+	struct wire_track item;
+	struct buf pairs = BUF_INIT;
+	msgpack_packer pk = pack_into(&pairs);
+	uint32_t count = 0;
+
+	while (wire_track_next(&state, &pending, &item)) {
+		struct span name = SPAN_NONE;
+
+		switch (item.type) {
+		case TRACK_VARIABLES:
+			name = item.name;
+			if (span_eq_str(name, "last_gtid"))
+				buf_set(&c->now.gtid, item.value);
+			else if (span_eq_str(name, "transaction_isolation") ||
+				 span_eq_str(name, "tx_isolation"))
+				c->level_session = look_level(item.value) <= LEVEL_SERIALIZABLE
+							   ? look_level(item.value)
+							   : LEVEL_UNKNOWN;
+			break;
+		case TRACK_SCHEMA:
+			name = SPAN_LIT("schema");
+			c->now.schema_changed |= !span_eq(item.value, buf_span(&c->database));
+			buf_set(&c->database, item.value);
+			break;
+		case TRACK_GTIDS:
+			name = SPAN_LIT("gtid");
+			buf_set(&c->now.gtid, item.value);
+			break;
+		case TRACK_CHARACTERISTICS:
+			name = SPAN_LIT("characteristics");
+			break;
+		case TRACK_TXN_STATE:
+			name = SPAN_LIT("state");
+			break;
+		default:
+			continue;
+		}
+		pack_str(&pk, name);
+		pack_str(&pk, item.value);
+		count++;
+	}
+	if (count) {
+		buf_clear(&c->now.track);
+		pk = pack_into(&c->now.track);
+		msgpack_pack_map(&pk, count);
+		buf_add_span(&c->now.track, buf_span(&pairs));
+	}
+	buf_release(&pairs);
+}
+
+static const struct look *look_now(const struct capture *c, const struct wire_command *command)
+{
+	static const struct look unknown = {.class = LOOK_UNKNOWN};
+	static const struct look neutral = {.class = LOOK_NEUTRAL};
+
+	if (command->byte == COM_STMT_PREPARE)
+		return &neutral;
+	/* One statement, or the n-th of several; a call before it makes the count unsure. */
+	if (c->now.look_count == 1)
+		return &c->now.looks[0];
+	for (size_t i = 0; i < command->set && i < c->now.look_count; i++)
+		if (c->now.looks[i].class == LOOK_CALL || c->now.looks[i].class == LOOK_UNKNOWN)
+			return &unknown;
+	return command->set < c->now.look_count ? &c->now.looks[command->set] : &unknown;
+}
+
+static void emit_stmt(struct capture *c, const struct wire_command *command,
+	const struct wire_reply *reply, uint32_t flags)
+{
+	struct record_stmt record = {
+		.at = command->end_at,
+		.session = c->id,
+		.number = command->number,
+		.txn = c->now.txn,
+		.begin_seq = command->begin.seq,
+		.begin = command->begin.at,
+		.first_byte = command->first_byte_at,
+		.command = command->byte,
+		.text = c->now.text.len || command->byte == COM_QUERY ? buf_span(&c->now.text)
+								      : SPAN_NONE,
+		.prepared = command->byte == COM_STMT_PREPARE ? 0 : c->now.prepared,
+		.params = span_or_none(&c->now.params),
+		.status = reply->status,
+		.affected = c->now.affected,
+		.insert_id = c->now.insert_id,
+		.warnings = c->now.warnings,
+		.info = reply->info.len ? reply->info : SPAN_NONE,
+		.error = reply->error,
+		.sqlstate = reply->sqlstate.len ? reply->sqlstate : SPAN_NONE,
+		.error_text = reply->error ? reply->message : SPAN_NONE,
+		.result_sets = c->now.not_kept ? 0 : c->now.result_sets,
+		.rows = c->now.rows,
+		.reply_bytes = command->reply_bytes,
+		.track = span_or_none(&c->now.track),
+		.client_begin = command->begin.at,
+		.flags = flags,
+	};
+
+	if (reply->lost)
+		record.flags |= STMT_NO_REPLY;
+	if (c->now.text_cut || (!command->complete && c->now.text.len))
+		record.flags |= STMT_TEXT_CUT;
+	if (c->now.not_kept && c->now.result_sets)
+		record.flags |= STMT_NOT_KEPT;
+	if (reply->kind == REPLY_UNREAD)
+		record.flags |= STMT_OPAQUE;
+	/* The server quotes the statement: its message would tell the password. */
+	if (reply->error && c->now.secret)
+		record.error_text = SPAN_LIT("(left out: the statement holds a password)");
+	trace_emit_stmt(c->worker->producer, &record);
+}
+
+/* Effects on the session, once the server has agreed. */
+static void apply(struct capture *c, const struct wire_command *command)
+{
+	switch (command->byte) {
+	case COM_INIT_DB:
+		buf_set(&c->database, buf_span(&c->now.text));
+		emit_session(c, SESSION_CHANGED, "database");
+		break;
+	case COM_CHANGE_USER:
+		buf_set(&c->user, buf_span(&c->pending_user));
+		buf_set(&c->database, buf_span(&c->pending_database));
+		txn_reset_session(c);
+		emit_session(c, SESSION_CHANGED, "change user");
+		break;
+	case COM_RESET_CONNECTION:
+		txn_reset_session(c);
+		emit_session(c, SESSION_CHANGED, "reset");
+		break;
+	case COM_STMT_PREPARE:
+		if (command->stmt)
+			command->stmt->tag = tag_from_look(c->now.looks[0]);
+		break;
+	default:
+		break;
+	}
+}
+
+static void on_reply(void *ctx, struct wire_command *command, const struct wire_reply *reply)
+{
+	struct capture *c = ctx;
+	const struct look *look = look_now(c, command);
+	bool inside_call = !reply->last && c->now.look_count == 1 &&
+			   (look->class == LOOK_CALL || look->class == LOOK_UNKNOWN);
+	result_end(c, command);
+	if (reply->state.len)
+		keep_track(c, reply);
+	if (reply->kind == REPLY_OK) {
+		c->now.affected += reply->affected;
+		if (reply->insert_id)
+			c->now.insert_id = reply->insert_id;
+	}
+	c->now.warnings += reply->warnings;
+	/* What a call did shows in the flags of its last answer. */
+	if (inside_call)
+		return;
+	txn_before(c, command, look, reply);
+	if (reply->last && command->byte != COM_QUIT && command->byte != COM_STMT_SEND_LONG_DATA) {
+		emit_stmt(c, command, reply, 0);
+		c->statements++;
+	}
+	txn_after(c, command, look, reply);
+	if (reply->kind != REPLY_ERR && reply->kind != REPLY_NONE) {
+		if (look->class == LOOK_SET)
+			txn_set_levels(c, look);
+		apply(c, command);
+	}
+	if (!reply->last) {
+		/* The next result of a text may be a transaction of its own. */
+		c->now.data = c->now.began = false;
+		c->now.txn = 0;
+		return;
+	}
+	if (c->now.schema_changed && command->byte != COM_INIT_DB &&
+		command->byte != COM_CHANGE_USER)
+		emit_session(c, SESSION_CHANGED, "database");
+	c->now.active = false;
+	buf_reuse(&c->now.text);
+	buf_reuse(&c->now.params);
+	buf_reuse(&c->result.rows);
+}
+
+static void on_infile(void *ctx, struct wire_command *command, struct span name, uint64_t size,
+	const unsigned char digest[8])
+{
+	struct capture *c = ctx;
+	struct record_note note = {
+		.source = SPAN_LIT("recorder"), .topic = SPAN_LIT("local infile"), .text = name};
+	struct buf data = BUF_INIT;
+	msgpack_packer pk = pack_into(&data);
+
+	msgpack_pack_map(&pk, 4);
+	pack_str(&pk, SPAN_LIT("session"));
+	pack_uint(&pk, c->id);
+	pack_str(&pk, SPAN_LIT("number"));
+	pack_uint(&pk, command->number);
+	pack_str(&pk, SPAN_LIT("size"));
+	pack_uint(&pk, size);
+	pack_str(&pk, SPAN_LIT("digest"));
+	pack_bin(&pk, span_of(digest, 8));
+	note.data = buf_span(&data);
+	trace_emit_note(c->worker->producer, &note);
+	buf_release(&data);
+}
+
+static void on_unsolicited(void *ctx, const struct wire_reply *reply)
+{
+	struct capture *c = ctx;
+	struct record_note note = {.source = SPAN_LIT("recorder"),
+		.topic = SPAN_LIT("unsolicited error"),
+		.text = reply->message};
+	struct buf data = BUF_INIT;
+	msgpack_packer pk = pack_into(&data);
+
+	msgpack_pack_map(&pk, 2);
+	pack_str(&pk, SPAN_LIT("session"));
+	pack_uint(&pk, c->id);
+	pack_str(&pk, SPAN_LIT("error"));
+	pack_uint(&pk, reply->error);
+	note.data = buf_span(&data);
+	trace_emit_note(c->worker->producer, &note);
+	buf_release(&data);
+}
+
+static void on_opaque(void *ctx, const char *reason, struct wire_command *command)
+{
+	struct capture *c = ctx;
+	const struct wire_reply none = {.kind = REPLY_NONE};
+
+	opened(c);
+	c->result.open = false;
+	if (command && c->now.active) {
+		txn_before(c, command, look_now(c, command), &none);
+		emit_stmt(c, command, &none, STMT_OPAQUE);
+		if (c->now.data)
+			txn_single(c, command, TXN_UNKNOWN, "the session became opaque");
+		c->statements++;
+	}
+	if (c->txn.open)
+		txn_end(c, 0, TXN_UNKNOWN, "the session became opaque");
+	emit_session(c, SESSION_OPAQUE, reason);
+}
+
+const struct wire_sink capture_sink = {
+	.greeting = on_greeting,
+	.login = on_login,
+	.authenticated = on_authenticated,
+	.command = on_command,
+	.columns = on_columns,
+	.row = on_row,
+	.reply = on_reply,
+	.infile = on_infile,
+	.unsolicited = on_unsolicited,
+	.opaque = on_opaque,
+};

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the parser saw of a session, as records of the trace.
+ *
+ * One struct capture a session, one capture_worker a thread with its trace producer; the producer
+ * never blocks on the disk unless the user chose that policy.
+ *
+ * Order in the trace: a transaction's begin stands before the statement that began it, its end
+ * behind the statement that ended it; results stand before their statement's record, which is made
+ * when its answer is complete.
+ *
+ * Transactions are what the server's status flags say (protocol, OK and EOF packets); the look at
+ * the SQL only tells whether an end was a commit or a rollback.  ERR packets carry no flags: errors
+ * known to roll back the whole transaction (1213, 1020 ...) end it, after others the next flags
+ * decide.
+ */
+#ifndef CAPTURE_CAPTURE_H
+#define CAPTURE_CAPTURE_H
+
+#include <stdatomic.h>
+
+#include "capture/look.h"
+#include "capture/values.h"
+#include "trace/writer.h"
+#include "wire/wire.h"
+
+enum {
+	CAPTURE_PARAMS = 1,
+	CAPTURE_RESULTS = 2,
+	/* Bytes of rows after which a part of a result is handed on. */
+	CAPTURE_PART_SIZE = 64 * 1024,
+	/* Statements of one text that are told apart. */
+	CAPTURE_LOOKS_MAX = 32,
+};
+
+struct capture_config {
+	unsigned levels;           /* CAPTURE_* */
+	uint64_t rows_max;         /* kept of one result; 0: all */
+	uint64_t result_bytes_max; /* ... 0: no limit */
+	struct values_limits values;
+};
+
+/* A node as sessions on it need to know it; shared by the workers. */
+struct capture_node {
+	const char *name, *address;
+	atomic_bool announced;     /* its server record was written */
+	atomic_uint_fast8_t level; /* the global isolation level; enum txn_level */
+	bool rollback_on_timeout;  /* innodb_rollback_on_timeout, when known */
+};
+
+struct capture_worker {
+	const struct capture_config *config;
+	struct trace_writer *writer;
+	struct trace_producer *producer; /* NULL: nothing is recorded */
+	uint64_t next_txn, txn_step;
+};
+
+struct capture_txn {
+	bool open;
+	bool prepared;    /* XA PREPARE was answered */
+	bool doubt;       /* a failed statement may have committed implicitly */
+	bool lost_commit; /* a command that may commit got no answer */
+	bool read_only, consistent_snapshot;
+	uint8_t level;
+	uint16_t last_error; /* of a statement since it began */
+	uint64_t id, begin, begin_seq;
+	struct buf name; /* XA */
+};
+
+/* Owned by its session's worker. */
+struct capture {
+	struct capture_worker *worker;
+	struct capture_node *node;
+	uint32_t id;
+	bool opened, quit;
+	uint64_t statements;
+	uint64_t thread, capabilities;
+	struct buf client, user, database, pending_user, pending_database, attributes;
+	uint16_t status; /* the server's, last seen */
+	bool status_known;
+
+	/* Isolation levels: the session's, and the one set for the next transaction only. */
+	uint8_t level_session, level_next;
+	struct capture_txn txn;
+	/* autocommit=0: a failed statement may have opened a transaction */
+	uint64_t maybe_begin, maybe_begin_seq;
+
+	/* The command being answered. */
+	struct {
+		bool active, not_kept, text_cut, secret;
+		bool data;  /* a transaction of its own, as none is open */
+		bool began; /* it began the open transaction */
+		bool schema_changed;
+		uint32_t prepared;
+		uint64_t txn;
+		struct buf text, params, name;
+		struct look looks[CAPTURE_LOOKS_MAX];
+		size_t look_count;
+		bool looks_end; /* more statements than looks */
+		uint32_t result_sets;
+		uint64_t rows;
+		uint64_t affected, insert_id;
+		uint32_t warnings;
+		bool has_from;
+		struct buf track, gtid;
+	} now;
+
+	/* The result being read. */
+	struct {
+		bool open, left_out;
+		uint32_t part;
+		uint64_t total, kept, bytes;
+		uint32_t part_rows;
+		struct buf rows;
+		struct buf columns_text, columns; /* last definitions, and packed */
+		struct siphash digest;
+	} result;
+};
+
+extern const struct wire_sink capture_sink;
+
+void capture_worker_open(struct capture_worker *worker, const struct capture_config *config,
+	struct trace_writer *writer, unsigned index, unsigned count);
+void capture_worker_close(struct capture_worker *worker);
+uint64_t capture_begin_seq(struct capture_worker *worker);
+size_t capture_row_keep_max(const struct capture_worker *worker, size_t keep_max);
+
+void capture_open(struct capture *c, struct capture_worker *worker, struct capture_node *node,
+	uint32_t id, const char *client);
+/* After wire_end.  Frees. */
+void capture_close(struct capture *c, const char *reason);
+
+static inline bool capture_in_txn(const struct capture *c)
+{
+	return c->txn.open;
+}
+
+/* capture/txn.c */
+void txn_set_levels(struct capture *c, const struct look *look);
+/* Before the statement's record: may begin a transaction; decides now.txn. */
+void txn_before(struct capture *c, const struct wire_command *command, const struct look *look,
+	const struct wire_reply *reply);
+/* Behind it: ends transactions. */
+void txn_after(struct capture *c, const struct wire_command *command, const struct look *look,
+	const struct wire_reply *reply);
+/* A statement that was a transaction of its own. */
+void txn_single(struct capture *c, const struct wire_command *command, enum txn_outcome outcome,
+	const char *reason);
+void txn_end(struct capture *c, uint32_t number, enum txn_outcome outcome, const char *reason);
+void txn_reset_session(struct capture *c);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A quick look at SQL text: what kind of statement it is, what it does to transactions and to the
+ * isolation level, and where passwords stand in it.  Not a parser: it knows words, strings,
+ * comments and brackets, in MySQL's and MariaDB's dialects.  Whether a transaction is open is never
+ * taken from here, but from the server's status flags; the look only explains a change of them.
+ */
+#ifndef CAPTURE_LOOK_H
+#define CAPTURE_LOOK_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/span.h"
+
+enum look_class {
+	LOOK_UNKNOWN, /* may do anything, ending transactions included */
+	LOOK_READ,    /* SELECT, VALUES, TABLE, WITH, HANDLER, DO */
+	LOOK_WRITE,   /* INSERT, UPDATE, DELETE, REPLACE, LOAD */
+	LOOK_DEFINE,  /* DDL, account management, LOCK TABLES: commits before and after */
+	LOOK_CALL,    /* CALL and EXECUTE: their content is not known */
+	LOOK_BEGIN,
+	LOOK_COMMIT,
+	LOOK_ROLLBACK,
+	LOOK_SAVEPOINT,
+	LOOK_ROLLBACK_TO,
+	LOOK_RELEASE,
+	LOOK_XA_BEGIN,
+	LOOK_XA_END,
+	LOOK_XA_PREPARE,
+	LOOK_XA_COMMIT,
+	LOOK_XA_ROLLBACK,
+	LOOK_SET,
+	LOOK_NEUTRAL, /* SHOW, USE, EXPLAIN, KILL ...: no transaction of its own */
+};
+
+/* Packs into 64 bits, to stand beside a prepared statement. */
+struct look {
+	uint8_t class;         /* enum look_class */
+	uint8_t level_session; /* enum txn_level that a SET gives; 0: none; LOOK_LEVEL_* too */
+	uint8_t level_next;
+	uint8_t level_global;
+	bool consistent_snapshot;
+	bool chain;
+	bool secret; /* has or takes a password: parameters are not recorded */
+	bool sets_autocommit;
+};
+
+enum {
+	LOOK_LEVEL_UNREADABLE = 0x40, /* set to something that only the server knows */
+	LOOK_LEVEL_DEFAULT = 0x41,    /* set to the global value */
+};
+
+struct look_dialect {
+	bool no_backslash_escapes, ansi_quotes;
+};
+
+/* Looks at the first statement of `text`; *rest is what stands behind its semicolon, or empty.
+ * *name: of the savepoint or XA transaction, as written; SPAN_NONE: none. */
+void look_at(struct span text, struct look_dialect dialect, struct look *out, struct span *rest,
+	struct span *name);
+/* The text without its passwords.  Returns false, and leaves `out` alone, when there are none. */
+bool look_mask(struct span text, struct look_dialect dialect, struct buf *out, bool *params_secret);
+/* Whether the text reads from a table, as far as a look can tell. */
+bool look_has_from(struct span text, struct look_dialect dialect);
+/* "READ-COMMITTED", "read committed": enum txn_level; LOOK_LEVEL_UNREADABLE when it is none. */
+uint8_t look_level(struct span text);
+
+#endif

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Transactions of a session, from the server's status flags.
+ *
+ * Effective isolation level (design, section 4; measured on MariaDB 10.11, same in MySQL's manual):
+ * SET SESSION in a running transaction changes the session's level, not the transaction's; outside
+ * one it also overrides a level set for the next transaction.  SET TRANSACTION and SET @@name set
+ * the next transaction's only, which is used up when that ends: by COMMIT, or by the first
+ * autocommitted statement that reads or writes a table.
+ */
+#include <stdio.h>
+
+#include "capture/capture.h"
+
+enum {
+	ER_CHECKREAD = 1020, /* snapshot conflict: rolled back whole */
+	ER_PARSE_ERROR = 1064,
+	ER_LOCK_WAIT_TIMEOUT = 1205, /* the statement only, unless innodb_rollback_on_timeout */
+	ER_LOCK_DEADLOCK = 1213,
+	ER_XA_RBROLLBACK = 1402,
+	ER_XA_RBTIMEOUT = 1613,
+	ER_XA_RBDEADLOCK = 1614,
+};
+
+static uint8_t known_level(struct capture *c, uint8_t level)
+{
+	if (level == LOOK_LEVEL_DEFAULT)
+		return (uint8_t)atomic_load(&c->node->level);
+	return level == LOOK_LEVEL_UNREADABLE ? LEVEL_UNKNOWN : level;
+}
+
+static uint8_t level_for_new(struct capture *c)
+{
+	return c->level_next != UINT8_MAX ? c->level_next : c->level_session;
+}
+
+void txn_set_levels(struct capture *c, const struct look *look)
+{
+	if (look->level_global)
+		atomic_store(&c->node->level, known_level(c, look->level_global));
+	if (look->level_session) {
+		c->level_session = known_level(c, look->level_session);
+		if (!c->txn.open)
+			c->level_next = UINT8_MAX;
+	}
+	if (look->level_next && !c->txn.open)
+		c->level_next = known_level(c, look->level_next);
+}
+
+void txn_reset_session(struct capture *c)
+{
+	c->level_session = (uint8_t)atomic_load(&c->node->level);
+	c->level_next = UINT8_MAX;
+}
+
+static void emit_begin(
+	struct capture *c, const struct wire_command *command, const struct look *look)
+{
+	struct capture_txn *t = &c->txn;
+	struct record_txn record = {
+		.session = c->id, .event = TXN_BEGIN, .number = command->number};
+
+	buf_clear(&t->name);
+	if (look->class == LOOK_XA_BEGIN)
+		buf_add_span(&t->name, buf_span(&c->now.name));
+	t->open = c->now.began = true;
+	t->prepared = t->doubt = t->lost_commit = false;
+	t->last_error = 0;
+	t->id = c->worker->next_txn;
+	c->worker->next_txn += c->worker->txn_step;
+	t->level = level_for_new(c);
+	t->read_only = (c->status & STATUS_IN_TRANS_READONLY) != 0;
+	t->consistent_snapshot = look->consistent_snapshot;
+	t->begin = command->begin.at;
+	t->begin_seq = command->begin.seq;
+	if (c->maybe_begin && look->class != LOOK_BEGIN && look->class != LOOK_XA_BEGIN) {
+		t->begin = c->maybe_begin;
+		t->begin_seq = c->maybe_begin_seq;
+	}
+	c->maybe_begin = 0;
+	record.txn = t->id;
+	record.level = t->level;
+	record.read_only = t->read_only;
+	record.consistent_snapshot = t->consistent_snapshot;
+	record.begin = t->begin;
+	record.begin_seq = t->begin_seq;
+	if (t->name.len)
+		record.name = buf_span(&t->name);
+	trace_emit_txn(c->worker->producer, &record);
+}
+
+void txn_end(struct capture *c, uint32_t number, enum txn_outcome outcome, const char *reason)
+{
+	struct capture_txn *t = &c->txn;
+	struct record_txn record = {
+		.session = c->id,
+		.txn = t->id,
+		.event = TXN_END,
+		.number = number,
+		.level = t->level,
+		.read_only = t->read_only,
+		.consistent_snapshot = t->consistent_snapshot,
+		.outcome = (uint8_t)outcome,
+		.begin = t->begin,
+		.begin_seq = t->begin_seq,
+		.reason = span_str(reason),
+	};
+
+	if (c->now.gtid.len && outcome == TXN_COMMITTED)
+		record.gtid = buf_span(&c->now.gtid);
+	if (t->name.len)
+		record.name = buf_span(&t->name);
+	trace_emit_txn(c->worker->producer, &record);
+	t->open = false;
+	c->level_next = UINT8_MAX;
+	buf_release(&t->name);
+}
+
+void txn_single(struct capture *c, const struct wire_command *command, enum txn_outcome outcome,
+	const char *reason)
+{
+	struct record_txn record = {
+		.session = c->id,
+		.txn = c->now.txn,
+		.event = TXN_END,
+		.number = command->number,
+		.level = level_for_new(c),
+		.read_only = (c->status & STATUS_IN_TRANS_READONLY) != 0,
+		.autocommit = true,
+		.outcome = (uint8_t)outcome,
+		.begin = command->begin.at,
+		.begin_seq = command->begin.seq,
+		.reason = span_str(reason),
+	};
+
+	if (c->now.gtid.len && outcome == TXN_COMMITTED)
+		record.gtid = buf_span(&c->now.gtid);
+	trace_emit_txn(c->worker->producer, &record);
+	/* A level for the next transaction is used up by a statement that touched a table. */
+	if (c->level_next != UINT8_MAX && c->now.has_from)
+		c->level_next = UINT8_MAX;
+}
+
+/* Runs as a transaction of its own when none is open. */
+static bool is_data(const struct look *look)
+{
+	switch ((enum look_class)look->class) {
+	case LOOK_UNKNOWN:
+	case LOOK_READ:
+	case LOOK_WRITE:
+	case LOOK_DEFINE:
+	case LOOK_CALL:
+		return true;
+	case LOOK_BEGIN:
+	case LOOK_COMMIT:
+	case LOOK_ROLLBACK:
+	case LOOK_SAVEPOINT:
+	case LOOK_ROLLBACK_TO:
+	case LOOK_RELEASE:
+	case LOOK_XA_BEGIN:
+	case LOOK_XA_END:
+	case LOOK_XA_PREPARE:
+	case LOOK_XA_COMMIT:
+	case LOOK_XA_ROLLBACK:
+	case LOOK_SET:
+	case LOOK_NEUTRAL:
+		return false;
+	}
+	return true;
+}
+
+/* Could have committed the open transaction, were its answer never seen. */
+static bool may_commit(const struct capture *c, const struct look *look)
+{
+	if (c->now.look_count != 1 || c->now.looks_end)
+		return true;
+	switch ((enum look_class)look->class) {
+	case LOOK_READ:
+	case LOOK_WRITE:
+	case LOOK_ROLLBACK:
+	case LOOK_SAVEPOINT:
+	case LOOK_ROLLBACK_TO:
+	case LOOK_RELEASE:
+	case LOOK_XA_BEGIN:
+	case LOOK_XA_END:
+	case LOOK_XA_PREPARE:
+	case LOOK_XA_ROLLBACK:
+	case LOOK_NEUTRAL:
+		return false;
+	case LOOK_SET:
+		return look->sets_autocommit;
+	case LOOK_UNKNOWN:
+	case LOOK_DEFINE:
+	case LOOK_CALL:
+	case LOOK_BEGIN:
+	case LOOK_COMMIT:
+	case LOOK_XA_COMMIT:
+		return true;
+	}
+	return true;
+}
+
+static bool ends_whole(const struct capture *c, uint16_t error)
+{
+	switch (error) {
+	case ER_LOCK_DEADLOCK:
+	case ER_CHECKREAD:
+	case ER_XA_RBROLLBACK:
+	case ER_XA_RBTIMEOUT:
+	case ER_XA_RBDEADLOCK:
+		return true;
+	case ER_LOCK_WAIT_TIMEOUT:
+		return c->node->rollback_on_timeout;
+	default:
+		return false;
+	}
+}
+
+static bool begins_anew(const struct look *look)
+{
+	return look->class == LOOK_BEGIN || look->class == LOOK_XA_BEGIN;
+}
+
+static bool finishes(const struct look *look)
+{
+	return look->class == LOOK_COMMIT || look->class == LOOK_ROLLBACK;
+}
+
+/* The flags say that no transaction is open: how did this one end? */
+static void end_by_flags(struct capture *c, uint32_t number, const struct look *look)
+{
+	struct capture_txn *t = &c->txn;
+
+	switch ((enum look_class)look->class) {
+	case LOOK_COMMIT:
+	case LOOK_XA_COMMIT:
+		txn_end(c, number, TXN_COMMITTED, "commit");
+		return;
+	case LOOK_ROLLBACK:
+	case LOOK_XA_ROLLBACK:
+		txn_end(c, number, TXN_ABORTED, "rollback");
+		return;
+	case LOOK_DEFINE:
+		txn_end(c, number, TXN_COMMITTED, "implicit commit");
+		return;
+	case LOOK_BEGIN:
+	case LOOK_XA_BEGIN:
+	case LOOK_SET:
+		if (look->class != LOOK_SET || look->sets_autocommit) {
+			txn_end(c, number, TXN_COMMITTED, "implicit commit");
+			return;
+		}
+		break;
+	case LOOK_XA_PREPARE:
+		txn_end(c, number, TXN_UNKNOWN, "xa prepare: decided later, perhaps elsewhere");
+		return;
+	case LOOK_CALL:
+	case LOOK_UNKNOWN:
+		txn_end(c, number, TXN_UNKNOWN, "ended inside the statement");
+		return;
+	case LOOK_READ:
+	case LOOK_WRITE:
+	case LOOK_SAVEPOINT:
+	case LOOK_ROLLBACK_TO:
+	case LOOK_RELEASE:
+	case LOOK_XA_END:
+	case LOOK_NEUTRAL:
+		break;
+	}
+	/* It had ended before this statement, with an earlier error. */
+	if (t->doubt)
+		txn_end(c, number, TXN_COMMITTED, "implicit commit of a statement that failed");
+	else if (t->last_error == ER_LOCK_WAIT_TIMEOUT)
+		txn_end(c, number, TXN_ABORTED, "error 1205 (innodb_rollback_on_timeout)");
+	else
+		txn_end(c, number, TXN_UNKNOWN, "ended, the server did not say how");
+}
+
+/* The last flags before a statement's own answer contradicted what we believed. */
+static bool ended_earlier(const struct look *look, uint16_t status)
+{
+	return !(status & STATUS_IN_TRANS) &&
+	       (look->class == LOOK_READ || look->class == LOOK_WRITE ||
+		       look->class == LOOK_NEUTRAL ||
+		       (look->class == LOOK_SET && !look->sets_autocommit));
+}
+
+void txn_before(struct capture *c, const struct wire_command *command, const struct look *look,
+	const struct wire_reply *reply)
+{
+	if (reply->has_status) {
+		c->status = reply->status;
+		c->status_known = true;
+		if (c->txn.open && ended_earlier(look, reply->status))
+			end_by_flags(c, 0, &(struct look){.class = LOOK_NEUTRAL});
+		if (c->txn.open && c->txn.doubt && (reply->status & STATUS_IN_TRANS) &&
+			!(reply->status & STATUS_AUTOCOMMIT))
+			txn_end(c, 0, TXN_UNKNOWN, "a failed statement may have committed it");
+		c->txn.doubt = false;
+		if (!c->txn.open && (reply->status & STATUS_IN_TRANS))
+			emit_begin(c, command, look);
+		else if (c->txn.open && (reply->status & STATUS_IN_TRANS) && begins_anew(look)) {
+			/* BEGIN in a transaction commits it and begins the next one. */
+			txn_end(c, command->number, TXN_COMMITTED, "implicit commit");
+			emit_begin(c, command, look);
+		}
+	}
+	if (reply->lost && !command->complete)
+		return; /* the server never had all of it */
+	if (c->txn.open) {
+		c->now.txn = c->txn.id;
+	} else if (c->now.txn == 0 && is_data(look)) {
+		c->now.txn = c->worker->next_txn;
+		c->worker->next_txn += c->worker->txn_step;
+		c->now.data = true;
+	}
+}
+
+static void emit_savepoint(
+	struct capture *c, const struct wire_command *command, const struct look *look)
+{
+	struct record_txn record = {
+		.session = c->id,
+		.txn = c->txn.id,
+		.number = command->number,
+		.level = c->txn.level,
+		.event = look->class == LOOK_SAVEPOINT ? TXN_SAVEPOINT
+			 : look->class == LOOK_RELEASE ? TXN_RELEASE
+						       : TXN_ROLLBACK_TO,
+	};
+
+	if (c->now.name.len)
+		record.name = buf_span(&c->now.name);
+	trace_emit_txn(c->worker->producer, &record);
+}
+
+static void after_flags(struct capture *c, const struct wire_command *command,
+	const struct look *look, const struct wire_reply *reply)
+{
+	bool in = (reply->status & STATUS_IN_TRANS) != 0;
+
+	if (c->txn.open && !in) {
+		end_by_flags(c, command->number, look);
+	} else if (c->txn.open && finishes(look) && !c->now.began) {
+		/* Still in a transaction: AND CHAIN, or completion_type=CHAIN; it keeps the level.
+		 */
+		uint8_t level = c->txn.level;
+
+		txn_end(c, command->number,
+			look->class == LOOK_COMMIT ? TXN_COMMITTED : TXN_ABORTED,
+			look->class == LOOK_COMMIT ? "commit" : "rollback");
+		emit_begin(c, command, look);
+		c->txn.level = level;
+	} else if (c->txn.open && look->class == LOOK_XA_PREPARE) {
+		c->txn.prepared = true;
+	} else if (c->txn.open && (look->class == LOOK_SAVEPOINT || look->class == LOOK_RELEASE ||
+					  look->class == LOOK_ROLLBACK_TO)) {
+		emit_savepoint(c, command, look);
+	} else if (!c->txn.open && c->now.data) {
+		txn_single(c, command, TXN_COMMITTED, "autocommit");
+	}
+	if (!in)
+		c->maybe_begin = 0;
+}
+
+static void after_error(struct capture *c, const struct wire_command *command,
+	const struct look *look, const struct wire_reply *reply)
+{
+	char reason[40];
+
+	snprintf(reason, sizeof(reason), "error %u", reply->error);
+	if (c->txn.open) {
+		c->txn.last_error = reply->error;
+		if (ends_whole(c, reply->error))
+			txn_end(c, command->number, TXN_ABORTED, reason);
+		else if (look->class == LOOK_COMMIT || look->class == LOOK_XA_COMMIT)
+			txn_end(c, command->number, TXN_UNKNOWN, reason);
+		else if (look->class == LOOK_DEFINE && reply->error != ER_PARSE_ERROR)
+			c->txn.doubt = true;
+	} else if (c->now.data) {
+		/* A call may have committed part of its work before it failed. */
+		txn_single(c, command,
+			look->class == LOOK_CALL || look->class == LOOK_UNKNOWN ? TXN_UNKNOWN
+										: TXN_ABORTED,
+			reason);
+		if (c->status_known && !(c->status & STATUS_AUTOCOMMIT) && !c->maybe_begin) {
+			c->maybe_begin = command->begin.at;
+			c->maybe_begin_seq = command->begin.seq;
+		}
+	}
+}
+
+void txn_after(struct capture *c, const struct wire_command *command, const struct look *look,
+	const struct wire_reply *reply)
+{
+	if (reply->has_status) {
+		after_flags(c, command, look, reply);
+	} else if (reply->kind == REPLY_ERR) {
+		after_error(c, command, look, reply);
+	} else if (reply->lost && command->complete) {
+		/* Sent, never answered: nobody may assume either outcome (design, section 4). */
+		if (c->txn.open)
+			c->txn.lost_commit |= may_commit(c, look);
+		else if (c->now.data)
+			txn_single(c, command, TXN_UNKNOWN, "no answer");
+	}
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Rows and parameters of the wire as values of the trace (trace/value.h). */
+#ifndef CAPTURE_VALUES_H
+#define CAPTURE_VALUES_H
+
+#include "wire/params.h"
+#include "wire/reply.h"
+
+struct values_limits {
+	size_t value_keep_max; /* longer strings become VALUE_CUT */
+};
+
+/* Appends [[name, table, type, flags, charset, length, decimals, database, original table, original
+ * name], ...]. */
+void values_pack_columns(struct buf *out, const struct wire_columns *columns);
+/* Appends one row.  False, and `out` as it was, when the bytes do not fit the columns. */
+bool values_pack_row(struct buf *out, const struct wire_columns *columns, struct span row,
+	bool binary, const struct values_limits *limits) MUST_CHECK;
+/* One parameter. */
+void values_pack_param(
+	struct buf *out, const struct wire_param *param, const struct values_limits *limits);
+
+#endif

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `isorec proxy`: options of the recording relay. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/output.h"
+#include "commands.h"
+#include "proxy/proxy.h"
+
+static const char *const tls_words[] = {"strip", "passthrough", NULL};
+static const char *const policy_words[] = {"wait", "drop", "stop", NULL};
+static const char *const sync_words[] = {"never", "interval", "always", NULL};
+
+struct proxy_options {
+	struct option_strings listen, nodes;
+	const char *output, *capture;
+	uint64_t workers, sample, sessions_max, rows_max;
+	uint64_t result_bytes_max, value_max, packet_max, buffer, segment_size, total_size;
+	uint64_t connect_timeout, drain_timeout, flush_interval;
+	int tls, policy, sync;
+	uint64_t compression;
+	bool no_compression, no_record, quiet;
+	struct output_options output_options;
+};
+
+static const struct option_def proxy_table[] = {
+	OPTION_HEADING("Where"),
+	{.name = "node",
+		.argument = "[NAME=]ADDRESS",
+		OPTION_STRINGS(struct proxy_options, nodes),
+		.help = "a server to record; may be given several times, once a node of a cluster"},
+	{.name = "listen",
+		.argument = "[NAME=]ADDRESS",
+		OPTION_STRINGS(struct proxy_options, listen),
+		.preset = "127.0.0.1:3307, and one port up for each further node",
+		.help = "where clients of a node connect: the first one given belongs to the first "
+			"node and so on, or name the node"},
+	{.name = "output",
+		.letter = 'o',
+		.argument = "PATH",
+		.files = true,
+		OPTION_STRING(struct proxy_options, output),
+		.preset = "isorec.itr",
+		.help = "the trace: a file, or with --max-size a directory of segments"},
+
+	OPTION_HEADING("What to record"),
+	{.name = "capture",
+		.argument = "LIST",
+		OPTION_STRING(struct proxy_options, capture),
+		.preset = "statements,params,results",
+		.help = "statements, params (of prepared statements), results (rows); what is left "
+			"out is counted"},
+	{.name = "max-rows",
+		.argument = "N",
+		OPTION_UINT(struct proxy_options, rows_max),
+		.preset = "0, all",
+		.help = "rows kept of one result; of the rest a count and a digest"},
+	{.name = "max-result",
+		.argument = "SIZE",
+		OPTION_SIZE(struct proxy_options, result_bytes_max),
+		.preset = "0, no limit",
+		.help = "bytes kept of one result; of the rest a count and a digest"},
+	{.name = "max-value",
+		.argument = "SIZE",
+		OPTION_SIZE(struct proxy_options, value_max),
+		.preset = "1M",
+		.help = "longer values are cut: length, digest and first bytes are kept"},
+	{.name = "max-packet",
+		.argument = "SIZE",
+		OPTION_SIZE(struct proxy_options, packet_max),
+		.preset = "16M",
+		.help = "longer statements are cut, longer rows left out"},
+	{.name = "sample",
+		.argument = "N",
+		.min = 1,
+		OPTION_UINT(struct proxy_options, sample),
+		.preset = "1",
+		.help = "record one session of N; sessions are recorded whole or not at all, as "
+			"sampled statements prove nothing about isolation"},
+	{.name = "no-record",
+		OPTION_FLAG(struct proxy_options, no_record),
+		.help = "relay only: to see what recording costs"},
+
+	OPTION_HEADING("Connections"),
+	{.name = "tls",
+		.argument = "MODE",
+		OPTION_CHOICE(struct proxy_options, tls),
+		.choices = tls_words,
+		.preset = "strip",
+		.help = "strip: take the server's offer of TLS out of its greeting, so that "
+			"sessions "
+			"can be read; passthrough: let TLS through unread, such sessions are "
+			"opaque"},
+	{.name = "no-compression",
+		OPTION_FLAG(struct proxy_options, no_compression),
+		.help = "take the offer of compression out of the greeting too"},
+	{.name = "connect-timeout",
+		.argument = "TIME",
+		OPTION_DURATION(struct proxy_options, connect_timeout),
+		.preset = "10s",
+		.help = "give up on a node that does not answer"},
+	{.name = "drain-timeout",
+		.argument = "TIME",
+		OPTION_DURATION(struct proxy_options, drain_timeout),
+		.preset = "10s",
+		.help = "after SIGTERM, wait so long for open transactions"},
+	{.name = "max-sessions",
+		.argument = "N",
+		.min = 1,
+		OPTION_UINT(struct proxy_options, sessions_max),
+		.preset = "10000",
+		.help = "further connections are closed"},
+
+	OPTION_HEADING("Resources"),
+	{.name = "workers",
+		.argument = "N",
+		.max = PROXY_WORKERS_MAX,
+		OPTION_UINT(struct proxy_options, workers),
+		.preset = "0, one a processor, at most 8",
+		.help = "threads that forward"},
+	{.name = "buffer",
+		.argument = "SIZE",
+		OPTION_SIZE(struct proxy_options, buffer),
+		.preset = "256M",
+		.help = "memory for records that wait for the disk, and the same again for packets "
+			"being read"},
+	{.name = "when-full",
+		.argument = "POLICY",
+		OPTION_CHOICE(struct proxy_options, policy),
+		.choices = policy_words,
+		.preset = "drop",
+		.help = "when the disk is too slow: wait (slows the clients down), drop records, "
+			"or "
+			"stop recording; the trace says what was lost"},
+	{.name = "flush-interval",
+		.argument = "TIME",
+		OPTION_DURATION(struct proxy_options, flush_interval),
+		.preset = "100ms",
+		.help = "records wait no longer than this in memory"},
+	{.name = "sync",
+		.argument = "WHEN",
+		OPTION_CHOICE(struct proxy_options, sync),
+		.choices = sync_words,
+		.preset = "interval",
+		.help = "when to fdatasync the trace"},
+	{.name = "compression",
+		.argument = "LEVEL",
+		.max = 19,
+		OPTION_UINT(struct proxy_options, compression),
+		.preset = "1",
+		.help = "zstd level of the trace; 0: none"},
+	{.name = "max-size",
+		.argument = "SIZE",
+		OPTION_SIZE(struct proxy_options, segment_size),
+		.preset = "0, one file",
+		.help = "begin a new segment of the trace past this size"},
+	{.name = "max-total",
+		.argument = "SIZE",
+		OPTION_SIZE(struct proxy_options, total_size),
+		.preset = "0, no limit",
+		.help = "remove the oldest segments past this size"},
+	OPTION_HEADING("Output"),
+	{.name = "quiet",
+		.letter = 'q',
+		OPTION_FLAG(struct proxy_options, quiet),
+		.help = "say nothing but errors"},
+	OUTPUT_OPTIONS(struct proxy_options, output_options),
+	OPTION_END,
+};
+
+static const struct command_example proxy_examples[] = {
+	{"proxy --node 127.0.0.1:3306 -o run.itr",
+		"record what clients of port 3307 do on the server at port 3306"},
+	{"proxy --node n1=10.0.0.1:3306 --node n2=10.0.0.2:3306 -o run.itr",
+		"a cluster: clients of n1 connect to port 3307, those of n2 to port 3308"},
+	{"proxy --node /run/mysqld/mysqld.sock --listen unix:/tmp/rec.sock -o run.itr",
+		"Unix sockets on both sides"},
+	{NULL, NULL},
+};
+
+static bool read_capture(const char *list, unsigned *levels)
+{
+	*levels = 0;
+	while (*list) {
+		size_t len = strcspn(list, ",");
+		struct span word = span_of(list, len);
+
+		if (span_eq_str(word, "params"))
+			*levels |= CAPTURE_PARAMS;
+		else if (span_eq_str(word, "results"))
+			*levels |= CAPTURE_RESULTS;
+		else if (!span_eq_str(word, "statements"))
+			return false;
+		list += len + (list[len] == ',');
+	}
+	return true;
+}
+
+/* "NAME=ADDRESS" with a name of a node, or "ADDRESS". */
+static const char *after_name(const char *text, size_t *name_len)
+{
+	const char *equals = strchr(text, '=');
+
+	*name_len = equals ? (size_t)(equals - text) : 0;
+	return equals ? equals + 1 : text;
+}
+
+static bool read_nodes(const struct proxy_options *options, struct proxy *proxy, struct err *err)
+{
+	if (options->nodes.count == 0)
+		return err_set(err, ERR_USAGE,
+			"which server? Name it with --node, for example --node 127.0.0.1:3306");
+	if (options->nodes.count > PROXY_NODES_MAX || options->listen.count > options->nodes.count)
+		return err_set(err, ERR_USAGE,
+			options->nodes.count > PROXY_NODES_MAX ? "too many nodes"
+							       : "more --listen than --node");
+	for (size_t i = 0; i < options->nodes.count; i++) {
+		struct relay_node *node = &proxy->nodes[proxy->node_count++];
+		size_t len;
+		const char *address = after_name(options->nodes.items[i], &len);
+		struct buf name = BUF_INIT;
+
+		if (len)
+			buf_add(&name, options->nodes.items[i], len);
+		else
+			buf_printf(&name, "n%zu", i + 1);
+		node->name = name.data; /* lives as long as the program */
+		if (!address_parse(&node->upstream, address, 3306, err))
+			return false;
+		node->capture.name = node->name;
+		node->capture.address = node->upstream.text;
+		for (size_t k = 0; k < i; k++)
+			if (strcmp(proxy->nodes[k].name, node->name) == 0)
+				return err_set(
+					err, ERR_USAGE, "two nodes are named %s", node->name);
+	}
+	return true;
+}
+
+static bool read_listen(const struct proxy_options *options, struct proxy *proxy, struct err *err)
+{
+	for (size_t i = 0; i < options->listen.count; i++) {
+		size_t len, at = i;
+		const char *address = after_name(options->listen.items[i], &len);
+
+		for (size_t k = 0; len && k <= proxy->node_count; k++) {
+			if (k == proxy->node_count)
+				return err_set(err, ERR_USAGE,
+					"--listen %s: no --node has that name",
+					options->listen.items[i]);
+			if (strlen(proxy->nodes[k].name) == len &&
+				memcmp(proxy->nodes[k].name, options->listen.items[i], len) == 0) {
+				at = k;
+				break;
+			}
+		}
+		if (proxy->nodes[at].listen.count)
+			return err_set(
+				err, ERR_USAGE, "node %s has two --listen", proxy->nodes[at].name);
+		if (!address_parse(&proxy->nodes[at].listen, address, 0, err))
+			return false;
+	}
+	for (size_t i = 0; i < proxy->node_count; i++) {
+		char text[32];
+
+		if (proxy->nodes[i].listen.count)
+			continue;
+		snprintf(text, sizeof(text), "127.0.0.1:%zu", 3307 + i);
+		if (!address_parse(&proxy->nodes[i].listen, text, 0, err))
+			return false;
+	}
+	return true;
+}
+
+static unsigned default_workers(void)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return processors < 1 ? 1 : processors > 8 ? 8 : (unsigned)processors;
+}
+
+static struct trace_writer *open_trace(const struct proxy_options *options, struct err *err)
+{
+	struct trace_writer_options writer;
+
+	trace_writer_defaults(&writer);
+	writer.buffer_size_max = options->buffer;
+	writer.flush_interval_ms = (unsigned)(options->flush_interval / 1000000);
+	writer.policy = (enum trace_policy)options->policy;
+	writer.sync = (enum trace_sync)options->sync;
+	writer.compression_level = (int)options->compression;
+	writer.segment_size_max = options->segment_size;
+	writer.total_size_max = options->total_size;
+	writer.recorder = "isorec " ISOTRACE_VERSION;
+	return trace_writer_open(options->output, &writer, err);
+}
+
+static void ready(const struct proxy *proxy)
+{
+	if (!proxy->say)
+		return;
+	for (size_t i = 0; i < proxy->node_count; i++)
+		proxy->say("node %s: clients connect to %s, the server is %s%s",
+			proxy->nodes[i].name, proxy->nodes[i].listen.text,
+			proxy->nodes[i].upstream.text,
+			address_is_loopback(&proxy->nodes[i].listen)
+				? ""
+				: " (others on the network can connect, too)");
+}
+
+static enum exit_status fail(const struct err *err)
+{
+	output_message("%s", err->text);
+	return err_exit_status(err);
+}
+
+static void fill_proxy(const struct proxy_options *options, struct proxy *proxy)
+{
+	proxy->worker_count = options->workers ? (unsigned)options->workers : default_workers();
+	proxy->relay = (struct relay_options){
+		.tls = (enum relay_tls)options->tls,
+		.no_compression = options->no_compression,
+		.connect_timeout_ns = options->connect_timeout,
+		.drain_timeout_ns = options->drain_timeout,
+		.sessions_max = options->sessions_max,
+		.sample = options->sample,
+		.buffer_size = options->buffer / proxy->worker_count,
+		.packet_keep_max = options->packet_max,
+	};
+	proxy->capture.rows_max = options->rows_max;
+	proxy->capture.result_bytes_max = options->result_bytes_max;
+	proxy->capture.values.value_keep_max = options->value_max;
+	proxy->say = options->quiet ? NULL : output_message;
+	proxy->ready = ready;
+	proxy->status_line =
+		!options->quiet &&
+		(options->output_options.progress == OUTPUT_ALWAYS ||
+			(options->output_options.progress == OUTPUT_AUTO && isatty(STDERR_FILENO)));
+}
+
+static enum exit_status run(const struct command *command, int argc, char **argv)
+{
+	struct proxy_options options = {
+		.output = "isorec.itr",
+		.capture = "statements,params,results",
+		.sample = 1,
+		.sessions_max = 10000,
+		.value_max = 1 << 20,
+		.packet_max = WIRE_PACKET_KEEP_MAX,
+		.buffer = 256 << 20,
+		.policy = TRACE_POLICY_DROP,
+		.sync = TRACE_SYNC_INTERVAL,
+		.compression = 1,
+		.connect_timeout = 10000000000u,
+		.drain_timeout = 10000000000u,
+		.flush_interval = 100000000u,
+	};
+	struct proxy *proxy;
+	enum exit_status status;
+	struct err err;
+	char **args;
+	int count;
+	bool ok;
+
+	if (!command_parse(command, &options, argc, argv, &args, &count, &status))
+		return status;
+	if (count)
+		return command_misused(command, "unexpected argument: %s", args[0]);
+	proxy = mem_zero(1, sizeof(*proxy));
+	if (!read_capture(options.capture, &proxy->capture.levels)) {
+		free(proxy);
+		return command_misused(command,
+			"--capture takes statements, params and results, separated by commas");
+	}
+	fill_proxy(&options, proxy);
+	umask(077);
+	if (!read_nodes(&options, proxy, &err) || !read_listen(&options, proxy, &err)) {
+		free(proxy);
+		return fail(&err);
+	}
+	if (!options.no_record) {
+		proxy->writer = open_trace(&options, &err);
+		if (!proxy->writer) {
+			free(proxy);
+			return fail(&err);
+		}
+	}
+	ok = proxy_run(proxy, &err);
+	status = ok ? EXIT_STATUS_OK : fail(&err);
+	if (proxy->writer && !trace_writer_close(proxy->writer, &err))
+		status = fail(&err);
+	free(proxy);
+	return status;
+}
+
+const struct command proxy_command = {
+	.name = "proxy",
+	.summary = "sits between clients and a server, and records every session",
+	.description =
+		"Relays MySQL and MariaDB connections, one to the server for each client, and\n"
+		"records what passes: statements, results, transactions, times. Clients connect "
+		"to\n"
+		"the proxy instead of the server; nothing else changes for them. The proxy never\n"
+		"knows a password: the server's greeting and the authentication pass through.\n"
+		"\n"
+		"The server sees connections from the proxy's address: an account for "
+		"'user'@'host'\n"
+		"must allow that. It listens on loopback unless told otherwise.\n"
+		"\n"
+		"TERM and INT end it when open transactions have ended, at once when given twice;\n"
+		"HUP begins a new segment of the trace; USR1 prints statistics.",
+	.options = proxy_table,
+	.examples = proxy_examples,
+	.run = run,
+};

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The commands of isorec, one file each. */
+#ifndef COMMANDS_H
+#define COMMANDS_H
+
+#include "base/command.h"
+
+extern const struct command proxy_command;
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "proxy/proxy.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+enum { ACCEPT_IN_TURN = 64, STATUS_INTERVAL_MS = 500 };
+
+void proxy_totals(const struct proxy *proxy, struct proxy_totals *out)
+{
+	memset(out, 0, sizeof(*out));
+	for (unsigned i = 0; i < proxy->worker_count; i++) {
+		const struct relay_stats *s = &proxy->workers[i].stats;
+
+		out->sessions += atomic_load_explicit(&s->sessions, memory_order_relaxed);
+		out->opened += atomic_load_explicit(&s->opened, memory_order_relaxed);
+		out->opaque += atomic_load_explicit(&s->opaque, memory_order_relaxed);
+		out->refused += atomic_load_explicit(&s->refused, memory_order_relaxed);
+		out->statements += atomic_load_explicit(&s->statements, memory_order_relaxed);
+		out->bytes_to_server +=
+			atomic_load_explicit(&s->bytes_to_server, memory_order_relaxed);
+		out->bytes_to_client +=
+			atomic_load_explicit(&s->bytes_to_client, memory_order_relaxed);
+	}
+}
+
+static struct relay_worker *least_busy(struct proxy *proxy, uint32_t *load)
+{
+	struct relay_worker *best = &proxy->workers[0];
+
+	for (unsigned i = 1; i < proxy->worker_count; i++)
+		if (load[i] < load[best - proxy->workers])
+			best = &proxy->workers[i];
+	load[best - proxy->workers]++;
+	return best;
+}
+
+/* Two descriptors a session, and some of our own. */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static void accept_some(struct proxy *proxy, struct relay_node *node)
+{
+	uint32_t load[PROXY_WORKERS_MAX], all = 0;
+
+	for (unsigned i = 0; i < proxy->worker_count; i++) {
+		load[i] = (uint32_t)atomic_load_explicit(
+			&proxy->workers[i].stats.sessions, memory_order_relaxed);
+		all += load[i];
+	}
+	for (int i = 0; i < ACCEPT_IN_TURN; i++) {
+		struct relay_arrival arrival = {.node = node};
+		socklen_t len = sizeof(arrival.peer);
+
+		arrival.fd = accept4(node->listen_fd, (struct sockaddr *)&arrival.peer, &len,
+			SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (arrival.fd < 0) {
+			/* Out of descriptors: leave the rest in the queue, sessions will end. */
+			if (errno == EMFILE || errno == ENFILE)
+				usleep(10000);
+			return;
+		}
+		if (all >= proxy->relay.sessions_max) {
+			close(arrival.fd);
+			continue;
+		}
+		all++;
+		arrival.id = ++proxy->sessions;
+		relay_worker_hand_over(least_busy(proxy, load), &arrival);
+	}
+}
+
+static bool listen_all(struct proxy *proxy, struct err *err)
+{
+	for (size_t i = 0; i < proxy->node_count; i++)
+		proxy->nodes[i].listen_fd = -1;
+	for (size_t i = 0; i < proxy->node_count; i++) {
+		struct relay_node *node = &proxy->nodes[i];
+		struct sockaddr_storage bound;
+		socklen_t len = sizeof(bound);
+
+		node->listen_fd = address_listen(&node->listen, err);
+		if (node->listen_fd < 0)
+			return false;
+		/* Port 0: tell which one it became. */
+		if (node->listen.list[0].ss_family != AF_UNIX &&
+			getsockname(node->listen_fd, (struct sockaddr *)&bound, &len) == 0)
+			sockaddr_print(&bound, node->listen.text);
+	}
+	return true;
+}
+
+static void close_listeners(struct proxy *proxy)
+{
+	for (size_t i = 0; i < proxy->node_count; i++) {
+		if (proxy->nodes[i].listen_fd >= 0) {
+			close(proxy->nodes[i].listen_fd);
+			address_unlink(&proxy->nodes[i].listen);
+		}
+		proxy->nodes[i].listen_fd = -1;
+	}
+}
+
+static void say_statistics(const struct proxy *proxy)
+{
+	struct proxy_totals t;
+	struct trace_writer_stats trace = {0};
+
+	if (!proxy->say)
+		return;
+	proxy_totals(proxy, &t);
+	if (proxy->writer)
+		trace_writer_stats(proxy->writer, &trace);
+	proxy->say("%llu sessions open, %llu in all (%llu refused by the node, %llu opaque), "
+		   "%llu statements, %llu bytes to the server, %llu to clients; "
+		   "trace: %llu records, %llu bytes written, %llu waiting, %llu records lost",
+		(unsigned long long)t.sessions, (unsigned long long)t.opened,
+		(unsigned long long)t.refused, (unsigned long long)t.opaque,
+		(unsigned long long)t.statements, (unsigned long long)t.bytes_to_server,
+		(unsigned long long)t.bytes_to_client, (unsigned long long)trace.records,
+		(unsigned long long)trace.bytes_written, (unsigned long long)trace.backlog_bytes,
+		(unsigned long long)trace.lost_records);
+}
+
+static void draw_status(const struct proxy *proxy, uint64_t *statements, uint64_t *at)
+{
+	struct proxy_totals t;
+	struct trace_writer_stats trace = {0};
+	uint64_t now = clock_mono_ns();
+	double seconds = (double)(now - *at) / 1e9;
+
+	proxy_totals(proxy, &t);
+	if (proxy->writer)
+		trace_writer_stats(proxy->writer, &trace);
+	fprintf(stderr,
+		"\r\033[K%llu sessions, %.0f statements/s, %.1f MB written, %.1f MB waiting",
+		(unsigned long long)t.sessions,
+		seconds > 0 ? (double)(t.statements - *statements) / seconds : 0,
+		(double)trace.bytes_written / 1e6, (double)trace.backlog_bytes / 1e6);
+	fflush(stderr);
+	*statements = t.statements;
+	*at = now;
+}
+
+static void tell_all(struct proxy *proxy, bool stop)
+{
+	for (unsigned i = 0; i < proxy->worker_count; i++)
+		relay_worker_tell(&proxy->workers[i], true, stop);
+}
+
+static bool idle(const struct proxy *proxy)
+{
+	struct proxy_totals t;
+
+	proxy_totals(proxy, &t);
+	return t.sessions == 0;
+}
+
+/* Returns when draining is over or cut short. */
+static void serve(struct proxy *proxy, int signal_fd)
+{
+	struct pollfd fds[PROXY_NODES_MAX + 1];
+	uint64_t statements = 0, status_at = clock_mono_ns();
+	bool draining = false, stopping = false;
+
+	while (!stopping && !(draining && idle(proxy))) {
+		size_t count = draining ? 0 : proxy->node_count;
+		int timeout = draining ? 20 : proxy->status_line ? STATUS_INTERVAL_MS : -1;
+		struct signalfd_siginfo info;
+
+		for (size_t i = 0; i < count; i++)
+			fds[i] = (struct pollfd){.fd = proxy->nodes[i].listen_fd, .events = POLLIN};
+		fds[count] = (struct pollfd){.fd = signal_fd, .events = POLLIN};
+		if (poll(fds, count + 1, timeout) > 0) {
+			for (size_t i = 0; i < count; i++)
+				if (fds[i].revents)
+					accept_some(proxy, &proxy->nodes[i]);
+			while (read(signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+				if (info.ssi_signo == SIGHUP && proxy->writer) {
+					trace_writer_rotate(proxy->writer);
+				} else if (info.ssi_signo == SIGUSR1) {
+					say_statistics(proxy);
+				} else if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT) {
+					stopping = draining;
+					draining = true;
+					close_listeners(proxy);
+					tell_all(proxy, stopping);
+				}
+			}
+		}
+		if (proxy->status_line &&
+			clock_mono_ns() - status_at >= STATUS_INTERVAL_MS * 1000000ull)
+			draw_status(proxy, &statements, &status_at);
+	}
+	if (proxy->status_line)
+		fprintf(stderr, "\r\033[K");
+}
+
+bool proxy_run(struct proxy *proxy, struct err *err)
+{
+	sigset_t handled;
+	int signal_fd;
+	unsigned started = 0;
+	bool ok = false;
+
+	sigemptyset(&handled);
+	sigaddset(&handled, SIGTERM);
+	sigaddset(&handled, SIGINT);
+	sigaddset(&handled, SIGHUP);
+	sigaddset(&handled, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &handled, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	raise_file_limit();
+	signal_fd = signalfd(-1, &handled, SFD_NONBLOCK | SFD_CLOEXEC);
+	proxy->workers = mem_zero(proxy->worker_count, sizeof(*proxy->workers));
+	if (signal_fd < 0) {
+		err_set_errno(err, errno, "cannot watch for signals");
+		goto out;
+	}
+	if (!listen_all(proxy, err))
+		goto out;
+	for (; started < proxy->worker_count; started++)
+		if (!relay_worker_start(&proxy->workers[started], &proxy->relay, &proxy->capture,
+			    proxy->writer, started, proxy->worker_count, err))
+			goto out;
+	if (proxy->ready)
+		proxy->ready(proxy);
+	serve(proxy, signal_fd);
+	ok = true;
+out:
+	for (unsigned i = 0; i < started; i++)
+		relay_worker_tell(&proxy->workers[i], true, true);
+	for (unsigned i = 0; i < started; i++)
+		relay_worker_join(&proxy->workers[i]);
+	if (ok)
+		say_statistics(proxy);
+	close_listeners(proxy);
+	if (signal_fd >= 0)
+		close(signal_fd);
+	free(proxy->workers);
+	proxy->workers = NULL;
+	return ok;
+}

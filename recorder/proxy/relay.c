@@ -1,0 +1,619 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "proxy/relay.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/bug.h"
+#include "base/clock.h"
+#include "base/mem.h"
+
+enum { CLIENT = 0, SERVER = 1 };
+
+struct side {
+	int fd;
+	bool readable, writable; /* as far as epoll told; edge-triggered */
+	bool hangup;             /* the peer closed: read up to the end */
+	bool eof;                /* read to the end */
+	bool shut;               /* told the peer that nothing more comes */
+	bool secret;             /* pending may hold authentication data */
+	struct buf pending;      /* waits to be written to this side */
+	size_t pending_sent;
+};
+
+/* Owned by its worker. */
+struct session {
+	struct relay_worker *worker;
+	struct relay_node *node;
+	struct session *prev, *next, *next_ready;
+	struct side side[2];
+	uint32_t id;
+	bool connecting, in_ready, dead, opaque_counted;
+	bool recording;
+	bool parsed;            /* the parser was told that it is over */
+	const char *end_reason; /* who closed first */
+	uint64_t bytes;
+	size_t address_index;
+	uint64_t connect_deadline;
+	struct wire_clearing clearing;
+	struct wire wire;
+	struct capture capture;
+	uint64_t statements_counted;
+};
+
+#define COUNT(worker, what, by)                                                                    \
+	atomic_store_explicit(&(worker)->stats.what,                                               \
+		atomic_load_explicit(&(worker)->stats.what, memory_order_relaxed) + (by),          \
+		memory_order_relaxed)
+
+/* epoll's data: the session, and its side in the lowest bit. */
+static bool watch(struct session *s, int which)
+{
+	struct epoll_event event = {
+		.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
+		.data.u64 = (uint64_t)(uintptr_t)s | (unsigned)which,
+	};
+
+	return epoll_ctl(s->worker->epoll_fd, EPOLL_CTL_ADD, s->side[which].fd, &event) == 0;
+}
+
+/* ---- the end of a session ---- */
+
+static void side_close(struct side *side)
+{
+	if (side->fd >= 0)
+		close(side->fd);
+	side->fd = -1;
+	if (side->secret && side->pending.data)
+		mem_wipe(side->pending.data, side->pending.capacity);
+	buf_release(&side->pending);
+}
+
+/* Commands in flight will get no answer. */
+static void stop_parsing(struct session *s)
+{
+	struct wire_stamp now = {clock_mono_ns(), 0};
+
+	if (s->recording && !s->parsed) {
+		s->parsed = true;
+		wire_end(&s->wire, now);
+	}
+}
+
+static void session_close(struct session *s, const char *reason)
+{
+	struct relay_worker *w = s->worker;
+
+	if (s->dead)
+		return;
+	s->dead = true;
+	if (s->recording) {
+		stop_parsing(s);
+		wire_release(&s->wire);
+		capture_close(&s->capture, reason);
+	}
+	side_close(&s->side[CLIENT]);
+	side_close(&s->side[SERVER]);
+	if (s->connecting)
+		w->connecting--;
+	if (s->prev)
+		s->prev->next = s->next;
+	else
+		w->sessions = s->next;
+	if (s->next)
+		s->next->prev = s->prev;
+	w->session_count--;
+	COUNT(w, sessions, (uint64_t)-1);
+	/* Events of this turn may still name it: freed when the turn is over. */
+	s->next = w->dead;
+	w->dead = s;
+}
+
+static void free_dead(struct relay_worker *w)
+{
+	struct session **at = &w->dead;
+
+	while (*at) {
+		struct session *s = *at;
+
+		if (s->in_ready) {
+			at = &s->next; /* the ready list still names it */
+			continue;
+		}
+		*at = s->next;
+		free(s);
+	}
+}
+
+/* ---- forwarding ---- */
+
+/* False: the session was closed. */
+static bool side_flush(struct session *s, int to)
+{
+	struct side *side = &s->side[to];
+
+	while (side->pending.len && side->writable) {
+		ssize_t n = send(side->fd, side->pending.data + side->pending_sent,
+			side->pending.len - side->pending_sent, MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN) {
+			side->writable = false;
+			return true;
+		}
+		if (n < 0) {
+			session_close(s, to == CLIENT ? "client gone" : "server gone");
+			return false;
+		}
+		side->pending_sent += (size_t)n;
+		if (side->pending_sent == side->pending.len) {
+			if (side->secret)
+				mem_wipe(side->pending.data, side->pending.capacity);
+			side->secret = false;
+			buf_release(&side->pending);
+			side->pending_sent = 0;
+		}
+	}
+	return true;
+}
+
+static bool forward(struct session *s, int to, const unsigned char *bytes, size_t len, bool secret)
+{
+	struct side *side = &s->side[to];
+
+	while (len && side->writable) {
+		ssize_t n = send(side->fd, bytes, len, MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN) {
+			side->writable = false;
+			break;
+		}
+		if (n < 0) {
+			session_close(s, to == CLIENT ? "client gone" : "server gone");
+			return false;
+		}
+		bytes += n;
+		len -= (size_t)n;
+	}
+	if (len) {
+		side->secret |= secret;
+		buf_add(&side->pending, bytes, len);
+	}
+	return true;
+}
+
+static void show_to_parser(struct session *s, int from, size_t len)
+{
+	struct relay_worker *w = s->worker;
+	struct span bytes = span_of(w->scratch, len);
+	struct wire_stamp now = {clock_mono_ns(), 0};
+
+	if (from == CLIENT) {
+		/* Taken before the bytes can reach the server: see protocol, time and order. */
+		now.seq = capture_begin_seq(&w->capture);
+		wire_feed_client(&s->wire, bytes, now);
+	} else {
+		wire_feed_server(&s->wire, bytes, now);
+	}
+	if (s->capture.statements != s->statements_counted) {
+		COUNT(w, statements, s->capture.statements - s->statements_counted);
+		s->statements_counted = s->capture.statements;
+	}
+	if (s->wire.phase == WIRE_OPAQUE && !s->opaque_counted) {
+		s->opaque_counted = true;
+		COUNT(w, opaque, 1);
+	}
+}
+
+enum pump { PUMP_AGAIN, PUMP_DRY, PUMP_CLOSED };
+
+/* One read of a side, given to the parser and to the other side. */
+static enum pump pump(struct session *s, int from)
+{
+	struct relay_worker *w = s->worker;
+	struct side *side = &s->side[from];
+	int to = !from;
+	bool secret;
+	ssize_t n;
+
+	do {
+		n = recv(side->fd, w->scratch, sizeof(w->scratch), 0);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0 && errno == EAGAIN) {
+		side->readable = false;
+		return PUMP_DRY;
+	}
+	if (n < 0) {
+		session_close(s, from == CLIENT ? "client reset" : "server reset");
+		return PUMP_CLOSED;
+	}
+	if (n == 0) {
+		side->eof = true;
+		side->readable = false;
+		if (!s->end_reason)
+			s->end_reason = from == CLIENT ? "client closed" : "server closed";
+		if (from == SERVER)
+			stop_parsing(s); /* no answer will come any more */
+		return PUMP_DRY;
+	}
+	/* A short read has emptied the socket, unless the end is waiting behind it. */
+	if ((size_t)n < sizeof(w->scratch) && !side->hangup)
+		side->readable = false;
+	/* The start of a session that is not parsed may hold a password too. */
+	secret = s->recording ? wire_is_secret(&s->wire) : s->bytes < RELAY_READ_SIZE;
+	s->bytes += (uint64_t)n;
+	if (s->recording && !s->parsed && s->wire.phase != WIRE_OPAQUE)
+		show_to_parser(s, from, (size_t)n);
+	if (from == SERVER && s->clearing.clear && !s->clearing.done)
+		wire_clearing_apply(&s->clearing, w->scratch, (size_t)n);
+	if (from == CLIENT)
+		COUNT(w, bytes_to_server, (uint64_t)n);
+	else
+		COUNT(w, bytes_to_client, (uint64_t)n);
+	secret |= s->recording && wire_is_secret(&s->wire);
+	if (!forward(s, to, w->scratch, (size_t)n, secret)) {
+		mem_wipe(w->scratch, secret ? (size_t)n : 0);
+		return PUMP_CLOSED;
+	}
+	mem_wipe(w->scratch, secret ? (size_t)n : 0);
+	return PUMP_AGAIN;
+}
+
+/* Passes a peer's end on, behind everything that was read from it. */
+static void pass_end(struct session *s, int from)
+{
+	struct side *to = &s->side[!from];
+
+	if (s->side[from].eof && !to->shut && to->pending.len == 0) {
+		to->shut = true;
+		shutdown(to->fd, SHUT_WR);
+	}
+}
+
+static bool at_rest(const struct session *s)
+{
+	if (s->side[CLIENT].pending.len || s->side[SERVER].pending.len || s->connecting)
+		return false;
+	if (!s->recording || s->wire.phase != WIRE_COMMANDS)
+		return false;
+	return s->wire.count == 0 && frame_idle(&s->wire.client) && !capture_in_txn(&s->capture);
+}
+
+static void put_ready(struct session *s)
+{
+	if (s->in_ready)
+		return;
+	s->in_ready = true;
+	s->next_ready = s->worker->ready;
+	s->worker->ready = s;
+}
+
+/* Does what can be done without waiting. */
+static void session_work(struct session *s)
+{
+	int turns = 0;
+	bool more = true;
+
+	while (more && !s->dead) {
+		more = false;
+		for (int from = SERVER; from >= CLIENT; from--) {
+			if (!side_flush(s, !from))
+				return;
+			if (!s->side[from].readable || s->side[!from].pending.len)
+				continue;
+			if (++turns > RELAY_READS_IN_TURN) {
+				put_ready(s);
+				return;
+			}
+			switch (pump(s, from)) {
+			case PUMP_AGAIN:
+				more |= s->side[from].readable;
+				break;
+			case PUMP_DRY:
+				break;
+			case PUMP_CLOSED:
+				return;
+			}
+		}
+	}
+	if (s->dead)
+		return;
+	pass_end(s, CLIENT);
+	pass_end(s, SERVER);
+	if (s->side[CLIENT].shut && s->side[SERVER].shut)
+		session_close(s, s->end_reason);
+	else if (s->worker->draining && at_rest(s))
+		session_close(s, "recorder shutdown");
+}
+
+/* ---- connecting ---- */
+
+/* The client gets an ERR packet in place of the greeting, as from a server that refuses. */
+static void refuse(struct session *s, int errnum)
+{
+	char text[400], packet[420], reason[128];
+	int len;
+
+	COUNT(s->worker, refused, 1);
+	len = snprintf(text, sizeof(text), "isorec: cannot connect to node %s (%s): %s",
+		s->node->name, s->node->upstream.text, strerror_r(errnum, reason, sizeof(reason)));
+	if (len >= (int)sizeof(text))
+		len = (int)sizeof(text) - 1;
+	packet[0] = (char)((len + 3) & 0xff);
+	packet[1] = (char)((len + 3) >> 8);
+	packet[2] = packet[3] = 0;
+	packet[4] = (char)0xff;
+	packet[5] = (char)0xd3; /* 2003: the client's own code for "can't connect" */
+	packet[6] = 0x07;
+	memcpy(packet + 7, text, (size_t)len);
+	(void)!send(s->side[CLIENT].fd, packet, (size_t)len + 7, MSG_NOSIGNAL | MSG_DONTWAIT);
+	session_close(s, text);
+}
+
+static void connect_next(struct session *s, int errnum)
+{
+	while (s->address_index < s->node->upstream.count) {
+		int fd = address_connect(&s->node->upstream, s->address_index++);
+
+		if (fd < 0) {
+			errnum = errno;
+			continue;
+		}
+		s->side[SERVER].fd = fd;
+		s->side[SERVER].readable = s->side[SERVER].writable = s->side[SERVER].hangup =
+			false;
+		if (!watch(s, SERVER))
+			refuse(s, errno);
+		return;
+	}
+	refuse(s, errnum);
+}
+
+static void connected(struct session *s)
+{
+	int errnum = 0;
+	socklen_t len = sizeof(errnum);
+
+	getsockopt(s->side[SERVER].fd, SOL_SOCKET, SO_ERROR, &errnum, &len);
+	if (errnum) {
+		close(s->side[SERVER].fd);
+		s->side[SERVER].fd = -1;
+		connect_next(s, errnum);
+		return;
+	}
+	s->connecting = false;
+	s->worker->connecting--;
+	session_work(s);
+}
+
+static void session_open(struct relay_worker *w, const struct relay_arrival *arrival)
+{
+	struct session *s = mem_zero(1, sizeof(*s));
+	char peer[ADDRESS_TEXT_SIZE];
+
+	s->worker = w;
+	s->node = arrival->node;
+	s->id = arrival->id;
+	s->side[CLIENT].fd = arrival->fd;
+	s->side[SERVER].fd = -1;
+	s->connecting = true;
+	s->connect_deadline = clock_mono_ns() + w->options->connect_timeout_ns;
+	w->connecting++;
+	s->next = w->sessions;
+	if (s->next)
+		s->next->prev = s;
+	w->sessions = s;
+	w->session_count++;
+	COUNT(w, sessions, 1);
+	COUNT(w, opened, 1);
+	socket_no_delay(arrival->fd);
+	if (w->options->tls == RELAY_TLS_STRIP)
+		s->clearing.clear |= (uint32_t)CAP_SSL;
+	if (w->options->no_compression)
+		s->clearing.clear |= (uint32_t)(CAP_COMPRESS | CAP_ZSTD);
+	s->recording = w->capture.producer && s->id % w->options->sample == 0;
+	if (s->recording) {
+		sockaddr_print(&arrival->peer, peer);
+		wire_init(&s->wire, &capture_sink, &s->capture, &w->budget);
+		s->wire.caps_cleared = s->clearing.clear;
+		s->wire.keep_max = w->options->packet_keep_max;
+		s->wire.row_keep_max =
+			capture_row_keep_max(&w->capture, w->options->packet_keep_max);
+		capture_open(&s->capture, &w->capture, &s->node->capture, s->id, peer);
+	}
+	if (watch(s, CLIENT))
+		connect_next(s, ECONNREFUSED);
+	else
+		session_close(s, "no memory to watch the connection");
+}
+
+static void expire_connecting(struct relay_worker *w)
+{
+	uint64_t now = clock_mono_ns();
+	struct session *next;
+
+	for (struct session *s = w->sessions; s && w->connecting; s = next) {
+		next = s->next;
+		if (s->connecting && now >= s->connect_deadline)
+			refuse(s, ETIMEDOUT);
+	}
+}
+
+/* ---- the worker's loop ---- */
+
+static void take_mail(struct relay_worker *w)
+{
+	struct relay_arrival *arrivals;
+	size_t count;
+	uint64_t drained;
+	bool drain, stop;
+
+	(void)!read(w->event_fd, &drained, sizeof(drained));
+	pthread_mutex_lock(&w->lock);
+	arrivals = w->arrivals;
+	count = w->arrival_count;
+	w->arrivals = NULL;
+	w->arrival_count = w->arrival_capacity = 0;
+	drain = w->drain;
+	stop = w->stop;
+	pthread_mutex_unlock(&w->lock);
+	for (size_t i = 0; i < count; i++)
+		session_open(w, &arrivals[i]);
+	free(arrivals);
+	if ((drain || stop) && !w->draining) {
+		struct session *next;
+
+		w->draining = true;
+		w->drain_deadline = clock_mono_ns() + w->options->drain_timeout_ns;
+		for (struct session *s = w->sessions; s; s = next) {
+			next = s->next;
+			if (at_rest(s))
+				session_close(s, "recorder shutdown");
+		}
+	}
+	w->stopping |= stop;
+}
+
+static void handle(struct relay_worker *w, const struct epoll_event *event)
+{
+	struct session *s = (struct session *)(uintptr_t)(event->data.u64 & ~UINT64_C(1));
+	struct side *side;
+
+	if (!event->data.u64) {
+		take_mail(w);
+		return;
+	}
+	if (s->dead)
+		return;
+	side = &s->side[event->data.u64 & 1];
+	if (event->events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+		side->readable = !side->eof;
+	if (event->events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+		side->hangup = true;
+	if (event->events & EPOLLOUT)
+		side->writable = true;
+	if (!s->connecting)
+		session_work(s);
+	else if (side == &s->side[SERVER] && (event->events & (EPOLLOUT | EPOLLERR | EPOLLHUP)))
+		connected(s);
+	else if (side == &s->side[CLIENT] && side->hangup)
+		session_close(s, "client gone before the server answered");
+}
+
+static void run_ready(struct relay_worker *w)
+{
+	struct session *s = w->ready;
+
+	w->ready = NULL;
+	while (s) {
+		struct session *next = s->next_ready;
+
+		s->in_ready = false;
+		if (!s->dead)
+			session_work(s);
+		s = next;
+	}
+}
+
+static int wait_ms(const struct relay_worker *w)
+{
+	if (w->ready)
+		return 0;
+	return w->connecting || w->draining ? 50 : -1;
+}
+
+static void *worker_main(void *arg)
+{
+	struct relay_worker *w = arg;
+	struct epoll_event events[RELAY_EVENTS];
+
+	for (;;) {
+		int count = epoll_wait(w->epoll_fd, events, RELAY_EVENTS, wait_ms(w));
+
+		for (int i = 0; i < count; i++)
+			handle(w, &events[i]);
+		run_ready(w);
+		if (w->connecting)
+			expire_connecting(w);
+		if (w->draining) {
+			if (w->stopping || clock_mono_ns() >= w->drain_deadline)
+				while (w->sessions)
+					session_close(w->sessions, "recorder shutdown");
+			if (!w->sessions && !w->ready)
+				break;
+		}
+		free_dead(w);
+	}
+	free_dead(w);
+	capture_worker_close(&w->capture);
+	return NULL;
+}
+
+bool relay_worker_start(struct relay_worker *worker, const struct relay_options *options,
+	const struct capture_config *capture, struct trace_writer *writer, unsigned index,
+	unsigned count, struct err *err)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u64 = 0};
+	sigset_t all, before;
+	int code;
+
+	memset(worker, 0, sizeof(*worker));
+	worker->options = options;
+	worker->budget.max = options->buffer_size;
+	pthread_mutex_init(&worker->lock, NULL);
+	worker->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	worker->event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (worker->epoll_fd < 0 || worker->event_fd < 0 ||
+		epoll_ctl(worker->epoll_fd, EPOLL_CTL_ADD, worker->event_fd, &event) < 0)
+		return err_set_errno(err, errno, "cannot make a worker's epoll");
+	capture_worker_open(&worker->capture, capture, writer, index, count);
+	/* Signals are the main thread's. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	code = pthread_create(&worker->thread, NULL, worker_main, worker);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (code)
+		return err_set_errno(err, code, "cannot start a worker thread");
+	return true;
+}
+
+static void wake(struct relay_worker *worker)
+{
+	uint64_t one = 1;
+
+	(void)!write(worker->event_fd, &one, sizeof(one));
+}
+
+void relay_worker_hand_over(struct relay_worker *worker, const struct relay_arrival *arrival)
+{
+	pthread_mutex_lock(&worker->lock);
+	MEM_RESERVE(worker->arrivals, worker->arrival_count + 1, worker->arrival_capacity);
+	worker->arrivals[worker->arrival_count++] = *arrival;
+	pthread_mutex_unlock(&worker->lock);
+	wake(worker);
+}
+
+void relay_worker_tell(struct relay_worker *worker, bool drain, bool stop)
+{
+	pthread_mutex_lock(&worker->lock);
+	worker->drain |= drain;
+	worker->stop |= stop;
+	pthread_mutex_unlock(&worker->lock);
+	wake(worker);
+}
+
+void relay_worker_join(struct relay_worker *worker)
+{
+	pthread_join(worker->thread, NULL);
+	close(worker->epoll_fd);
+	close(worker->event_fd);
+	pthread_mutex_destroy(&worker->lock);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The relay: worker threads that each forward the bytes of their own sessions, both ways, and show
+ * them to the parser in passing.
+ *
+ * A session is one client connection and one connection to the node, made for it; the server's own
+ * greeting and the authentication dialogue pass through.  Each worker has its epoll and its
+ * sessions, and shares nothing with the others; the main thread accepts connections and hands them
+ * over through a mailbox.
+ *
+ * Flow: what is read is parsed, then written to the other side at once.  What that side does not
+ * take waits in the session, and nothing more is read meanwhile: so a session holds at most
+ * RELAY_READ_SIZE bytes of traffic, and a client that does not read stops its server by TCP's own
+ * means.
+ *
+ * Times: a command begins with the clock read after its first byte came from the client and before
+ * it is written to the server; an answer ends with the clock read after the read that completed it.
+ */
+#ifndef PROXY_RELAY_H
+#define PROXY_RELAY_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "capture/capture.h"
+#include "proxy/address.h"
+#include "wire/wire.h"
+
+enum {
+	RELAY_READ_SIZE = 64 * 1024,
+	RELAY_EVENTS = 256,
+	/* Reads of one session before others get their turn. */
+	RELAY_READS_IN_TURN = 8,
+};
+
+enum relay_tls {
+	RELAY_TLS_STRIP, /* the server's offer of TLS is taken out of its greeting */
+	RELAY_TLS_PASS,  /* TLS goes through unread; such a session is opaque */
+};
+
+struct relay_node {
+	const char *name;
+	struct address upstream, listen;
+	int listen_fd;
+	struct capture_node capture;
+};
+
+struct relay_options {
+	enum relay_tls tls;
+	bool no_compression; /* take it out of the greeting */
+	uint64_t connect_timeout_ns;
+	uint64_t drain_timeout_ns;
+	uint64_t sessions_max;
+	uint64_t sample;    /* record one session of so many */
+	size_t buffer_size; /* of packets held for parsing, a worker */
+	size_t packet_keep_max;
+};
+
+/* Counters of a worker; it alone writes them. */
+struct relay_stats {
+	atomic_uint_fast64_t sessions, opened, opaque, refused, statements, bytes_to_server,
+		bytes_to_client;
+};
+
+struct relay_arrival {
+	int fd;
+	uint32_t id;
+	struct relay_node *node;
+	struct sockaddr_storage peer;
+};
+
+struct session;
+
+struct relay_worker {
+	pthread_t thread;
+	const struct relay_options *options;
+	int epoll_fd, event_fd;
+	struct relay_stats stats;
+
+	pthread_mutex_t lock; /* guards the mailbox */
+	struct relay_arrival *arrivals;
+	size_t arrival_count, arrival_capacity;
+	bool drain, stop;
+
+	/* The worker thread's own. */
+	struct capture_worker capture;
+	struct wire_budget budget;
+	struct session *sessions; /* all, doubly linked */
+	struct session *ready;    /* those with more to read, singly linked */
+	struct session *dead;     /* to be freed at the end of the turn */
+	size_t session_count, connecting;
+	bool draining, stopping;
+	uint64_t drain_deadline;
+	unsigned char scratch[RELAY_READ_SIZE];
+};
+
+/* Makes the worker and starts its thread.  writer may be NULL: relay only. */
+bool relay_worker_start(struct relay_worker *worker, const struct relay_options *options,
+	const struct capture_config *capture, struct trace_writer *writer, unsigned index,
+	unsigned count, struct err *err) MUST_CHECK;
+void relay_worker_hand_over(struct relay_worker *worker, const struct relay_arrival *arrival);
+/* drain: sessions end when they are at rest; stop: now. */
+void relay_worker_tell(struct relay_worker *worker, bool drain, bool stop);
+/* Waits for the thread; it ends when told to and all sessions are gone. */
+void relay_worker_join(struct relay_worker *worker);
+
+#endif
