@@ -8,8 +8,8 @@
 
 #include "base/mem.h"
 #include "base/output.h"
-#include "commands.h"
 #include "proxy/proxy.h"
+#include "recorder_commands.h"
 
 static const char *const tls_words[] = {"strip", "passthrough", NULL};
 static const char *const policy_words[] = {"wait", "drop", "stop", NULL};

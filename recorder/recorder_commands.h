@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The commands of isorec, one file each. */
-#ifndef COMMANDS_H
-#define COMMANDS_H
+#ifndef RECORDER_COMMANDS_H
+#define RECORDER_COMMANDS_H
 
 #include "base/command.h"
 
