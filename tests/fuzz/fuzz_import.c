@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Foreign histories: the first byte chooses the format and how the input is cut, the rest is the
+ * input.  Whatever is accepted must satisfy the model's invariants, and be the same however it was
+ * cut.
+ */
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "import/import.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct values v = {0}, w = {0};
+	struct err err;
+	enum import_format format;
+	struct span bytes;
+	bool ok;
+
+	if (size < 1 || size > 1 << 16)
+		return 0;
+	format = (enum import_format)(data[0] % IMPORT_FORMAT_COUNT);
+	bytes = span_of(data + 1, size - 1);
+	err_clear(&err);
+	ok = import_memory(format, "fuzz", bytes, 0, &v, &err);
+	if (ok)
+		values_check(&v);
+	else
+		CHECK(strncmp(err.text, "fuzz", 4) == 0);
+	if (size < 512) {
+		size_t step = (size_t)(data[0] / IMPORT_FORMAT_COUNT) % 16 + 1;
+
+		CHECK(import_memory(format, "fuzz", bytes, step, &w, &err) == ok);
+		if (ok) {
+			values_check(&w);
+			CHECK(v.txn_count == w.txn_count && v.op_count == w.op_count);
+			for (uint32_t i = 0; i < v.op_count; i++)
+				CHECK(memcmp(&v.ops[i], &w.ops[i], 14) == 0);
+		}
+		values_release(&w);
+	}
+	values_release(&v);
+	return 0;
+}
