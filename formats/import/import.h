@@ -8,8 +8,8 @@
 
 #include "base/attr.h"
 #include "base/err.h"
-#include "import/window.h"
 #include "import/values.h"
+#include "import/window.h"
 
 enum import_format {
 	IMPORT_ELLE,       /* Elle / Jepsen, EDN */

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "values/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/mem.h"
+#include "graph/cycles.h"
+#include "values/edges.h"
+#include "values/facts.h"
+#include "values/report.h"
+#include "values/weak.h"
+
+enum { EXAMPLES_DEFAULT = 5 };
+
+struct judge {
+	const struct values *v;
+	const struct values_options *options;
+	struct verdict *out;
+	struct facts facts;
+	struct cycles cycles;
+	bool session, realtime;
+	enum level_answer levels[CYCLE_ORDER_COUNT][CYCLE_LEVEL_COUNT];
+};
+
+/* ---------------------------------------------------------------------------- levels */
+
+static bool asked(const struct judge *j, enum cycle_order order)
+{
+	return order == CYCLE_PLAIN || (order == CYCLE_SESSION ? j->session : j->realtime);
+}
+
+static unsigned order_mask(enum cycle_order order)
+{
+	return order == CYCLE_PLAIN     ? 0
+	       : order == CYCLE_SESSION ? GRAPH_MASK_SESSION
+					: GRAPH_MASK_SESSION | GRAPH_MASK_REALTIME;
+}
+
+/* PL-1 and PL-2 without the edges that only hold from PL-2+ on. */
+static void decide_hard(struct judge *j, const struct graph *graph)
+{
+	struct graph hard = *graph;
+	uint32_t *component = mem_realloc(NULL, graph->node_count, sizeof(*component));
+	static const unsigned masks[] = {GRAPH_MASK_WW, GRAPH_MASK_DEPENDENCY};
+
+	/* A soft edge becomes an rw edge, which neither mask has. */
+	hard.kind = mem_dup(graph->kind, graph->edge_count);
+	for (uint32_t e = 0; e < graph->edge_count; e++) {
+		if (graph->kind[e] == GRAPH_WW && (graph->detail[e] & EDGE_SOFT))
+			hard.kind[e] = GRAPH_RW;
+	}
+	for (int o = 0; o < CYCLE_ORDER_COUNT; o++) {
+		for (int l = CYCLE_PL_1; l <= CYCLE_PL_2; l++) {
+			unsigned mask = masks[l] | order_mask((enum cycle_order)o);
+
+			if (asked(j, (enum cycle_order)o))
+				j->levels[o][l] = graph_components(&hard, mask, component)
+							  ? LEVEL_FAILS
+							  : LEVEL_HOLDS;
+		}
+	}
+	free(hard.kind);
+	free(component);
+}
+
+static void fail_from(struct judge *j, const enum cycle_level *levels, size_t count)
+{
+	for (int o = 0; o < CYCLE_ORDER_COUNT; o++) {
+		for (size_t i = 0; i < count; i++)
+			j->levels[o][levels[i]] = LEVEL_FAILS;
+	}
+}
+
+/* What is refuted without a cycle (docs/oracles/values.md, "Levels"). */
+static void apply_anomalies(struct judge *j)
+{
+	static const enum cycle_level all[] = {CYCLE_PL_1}, from_2[] = {CYCLE_PL_2},
+				      from_2plus[] = {CYCLE_PL_2PLUS, CYCLE_PL_2_99},
+				      si_and_3[] = {CYCLE_PL_SI, CYCLE_PL_3};
+	const struct anomalies *a = j->facts.anomalies;
+
+	if (a[ANOMALY_DUPLICATE].count)
+		fail_from(j, all, ARRAY_LEN(all));
+	if (a[ANOMALY_G1A].count || a[ANOMALY_G1B].count || a[ANOMALY_GARBAGE].count ||
+		a[ANOMALY_FUTURE].count || a[ANOMALY_INCOMPATIBLE].count ||
+		a[ANOMALY_DIRTY_UPDATE].count)
+		fail_from(j, from_2, ARRAY_LEN(from_2));
+	if (a[ANOMALY_LOST_UPDATE].count)
+		fail_from(j, from_2plus, ARRAY_LEN(from_2plus));
+	if (a[ANOMALY_INTERNAL].count)
+		fail_from(j, si_and_3, ARRAY_LEN(si_and_3));
+}
+
+/* A level fails when a weaker one does, or the same without its session or real-time order. */
+static void spread(struct judge *j)
+{
+	static const struct {
+		enum cycle_level weaker, stronger;
+	} pairs[] = {{CYCLE_PL_1, CYCLE_PL_2}, {CYCLE_PL_2, CYCLE_PL_2PLUS},
+		{CYCLE_PL_2, CYCLE_PL_2_99}, {CYCLE_PL_2PLUS, CYCLE_PL_SI},
+		{CYCLE_PL_2_99, CYCLE_PL_3}, {CYCLE_PL_SI, CYCLE_PL_3}};
+
+	for (int o = 0; o < CYCLE_ORDER_COUNT; o++) {
+		for (int l = 0; o && l < CYCLE_LEVEL_COUNT; l++) {
+			if (j->levels[o - 1][l] == LEVEL_FAILS)
+				j->levels[o][l] = LEVEL_FAILS;
+		}
+		for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
+			if (j->levels[o][pairs[i].weaker] == LEVEL_FAILS)
+				j->levels[o][pairs[i].stronger] = LEVEL_FAILS;
+		}
+	}
+	/* And the other way: what holds, holds without the order, and so do weaker levels. */
+	for (int o = CYCLE_ORDER_COUNT - 1; o >= 0; o--) {
+		for (int l = 0; o + 1 < CYCLE_ORDER_COUNT && l < CYCLE_LEVEL_COUNT; l++) {
+			if (asked(j, (enum cycle_order)(o + 1)) &&
+				j->levels[o + 1][l] == LEVEL_HOLDS &&
+				j->levels[o][l] == LEVEL_UNDECIDED)
+				j->levels[o][l] = LEVEL_HOLDS;
+		}
+		for (size_t i = ARRAY_LEN(pairs); i-- > 0;) {
+			if (j->levels[o][pairs[i].stronger] == LEVEL_HOLDS &&
+				j->levels[o][pairs[i].weaker] == LEVEL_UNDECIDED)
+				j->levels[o][pairs[i].weaker] = LEVEL_HOLDS;
+		}
+	}
+}
+
+/* What "no cycle found" does not prove while some orders are not known. */
+static void doubt(struct judge *j, const struct edges *edges)
+{
+	bool ambiguous = j->facts.reads_ambiguous > 0 || edges->unordered > 0 || edges->skipped > 0;
+	bool shaken[CYCLE_LEVEL_COUNT] = {
+		[CYCLE_PL_1] = edges->unordered > 0,
+		[CYCLE_PL_2] = ambiguous,
+		[CYCLE_PL_2PLUS] = ambiguous || edges->open_chains || edges->open_tails,
+		[CYCLE_PL_2_99] = ambiguous || edges->open_chains,
+		[CYCLE_PL_SI] = ambiguous || edges->open_chains || edges->open_tails,
+		[CYCLE_PL_3] = ambiguous || edges->open_chains,
+	};
+
+	for (int o = 0; o < CYCLE_ORDER_COUNT; o++) {
+		for (int l = 0; l < CYCLE_LEVEL_COUNT; l++) {
+			if (shaken[l] && j->levels[o][l] == LEVEL_HOLDS)
+				j->levels[o][l] = LEVEL_UNDECIDED;
+		}
+	}
+}
+
+static bool any_undecided(const struct judge *j)
+{
+	for (int o = 0; o < CYCLE_ORDER_COUNT; o++) {
+		for (int l = 0; l < CYCLE_LEVEL_COUNT; l++) {
+			if (asked(j, (enum cycle_order)o) && j->levels[o][l] == LEVEL_UNDECIDED)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Orders that the data leaves open are tried in the order of a topological sort: if a level holds
+ * with them, it holds.  That it does not proves nothing. */
+static void try_orders(struct judge *j, const struct edges *edges)
+{
+	uint32_t *rank = mem_realloc(NULL, edges->graph.node_count, sizeof(*rank));
+
+	for (int o = CYCLE_ORDER_COUNT - 1; o >= 0; o--) {
+		struct edges_options options = {
+			.session = j->session, .realtime = j->realtime, .rank = rank};
+		struct cycles_options search = {
+			.session = j->session, .realtime = j->realtime, .budget = 1};
+		struct edges tried;
+		struct cycles found;
+
+		if (!asked(j, (enum cycle_order)o) || !any_undecided(j))
+			continue;
+		graph_ranks(&edges->graph, GRAPH_MASK_DATA | order_mask((enum cycle_order)o), rank);
+		edges_build(&tried, &j->facts, &options);
+		cycles_find(&found, &tried.graph, &search);
+		for (int l = CYCLE_PL_2PLUS; l < CYCLE_LEVEL_COUNT; l++) {
+			for (int p = 0; p < CYCLE_ORDER_COUNT; p++) {
+				if (asked(j, (enum cycle_order)p) &&
+					j->levels[p][l] == LEVEL_UNDECIDED &&
+					found.levels[p][l] == LEVEL_HOLDS)
+					j->levels[p][l] = LEVEL_HOLDS;
+			}
+		}
+		cycles_release(&found);
+		edges_release(&tried);
+		spread(j);
+	}
+	free(rank);
+}
+
+static void decide(struct judge *j, const struct edges *edges)
+{
+	memcpy(j->levels, j->cycles.levels, sizeof(j->levels));
+	for (int o = 0; o < CYCLE_ORDER_COUNT; o++) {
+		for (int l = 0; !asked(j, (enum cycle_order)o) && l < CYCLE_LEVEL_COUNT; l++)
+			j->levels[o][l] = LEVEL_UNDECIDED;
+	}
+	if (edges->soft)
+		decide_hard(j, &edges->graph);
+	apply_anomalies(j);
+	spread(j);
+	doubt(j, edges);
+	spread(j);
+	if (any_undecided(j) && !j->facts.reads_ambiguous && !edges->unordered && !edges->skipped)
+		try_orders(j, edges);
+}
+
+/* --------------------------------------------------------------------------- findings */
+
+/* A cycle that is G0 or G1c only by an order that holds from PL-2+ on is a G-single in every order
+ * there is. */
+static enum cycle_class class_of(const struct cycle *cycle)
+{
+	if (cycle->class > CYCLE_G1C)
+		return cycle->class;
+	for (uint32_t i = 0; i < cycle->length; i++) {
+		if (cycle->steps[i].kind == GRAPH_WW && (cycle->steps[i].detail & EDGE_SOFT))
+			return CYCLE_G_SINGLE;
+	}
+	return cycle->class;
+}
+
+static const char *const cycle_names[CYCLE_ORDER_COUNT][CYCLE_CLASS_COUNT] = {
+	{"G0", "G1c", "G-single", "G-nonadjacent", "G2-item", "G2"},
+	{"G0-session", "G1c-session", "G-single-session", "G-nonadjacent-session",
+		"G2-item-session", "G2-session"},
+	{"G0-realtime", "G1c-realtime", "G-single-realtime", "G-nonadjacent-realtime",
+		"G2-item-realtime", "G2-realtime"},
+};
+
+static const char *const level_names[CYCLE_ORDER_COUNT][CYCLE_LEVEL_COUNT] = {
+	{"PL-1", "PL-2", "PL-2+", "PL-2.99", "PL-SI", "PL-3"},
+	{"strong-session-PL-1", "strong-session-PL-2", "strong-session-PL-2+",
+		"strong-session-PL-2.99", "strong-session-PL-SI", "strong-session-PL-3"},
+	{"strong-PL-1", "strong-PL-2", "strong-PL-2+", "strong-PL-2.99", "strong-PL-SI",
+		"strong-PL-3"},
+};
+
+static enum cycle_level refuted(enum cycle_class class)
+{
+	switch (class) {
+	case CYCLE_G0:
+		return CYCLE_PL_1;
+	case CYCLE_G1C:
+		return CYCLE_PL_2;
+	case CYCLE_G_SINGLE:
+		return CYCLE_PL_2PLUS;
+	case CYCLE_G_NONADJACENT:
+		return CYCLE_PL_SI;
+	case CYCLE_G2_ITEM:
+		return CYCLE_PL_2_99;
+	case CYCLE_G2:
+		return CYCLE_PL_3;
+	}
+	BUG("cycle class %d", (int)class);
+}
+
+static void report_cycles(struct judge *j, uint32_t examples)
+{
+	for (int o = 0; o < CYCLE_ORDER_COUNT; o++) {
+		for (int c = 0; c < CYCLE_CLASS_COUNT; c++) {
+			size_t first = SIZE_MAX;
+			uint64_t listed = 0;
+
+			for (size_t i = 0; i < j->cycles.count; i++) {
+				const struct cycle *cycle = &j->cycles.cycles[i];
+
+				if ((int)cycle->order != o || (int)class_of(cycle) != c)
+					continue;
+				if (listed++ >= examples) {
+					j->out->findings[first].similar++;
+					continue;
+				}
+				report_cycle(&j->facts, cycle, cycle_names[o][c],
+					level_names[o][refuted((enum cycle_class)c)], false,
+					j->out);
+				if (first == SIZE_MAX)
+					first = j->out->finding_count - 1;
+			}
+		}
+	}
+}
+
+static void report_levels(struct judge *j)
+{
+	for (int o = 0; o < CYCLE_ORDER_COUNT; o++) {
+		for (int l = 0; asked(j, (enum cycle_order)o) && l < CYCLE_LEVEL_COUNT; l++)
+			verdict_level(j->out, level_names[o][l], j->levels[o][l]);
+	}
+}
+
+static void adya(struct judge *j, uint32_t examples)
+{
+	struct edges edges;
+	struct edges_options options = {.session = j->session, .realtime = j->realtime};
+	struct cycles_options search = {
+		.session = j->session, .realtime = j->realtime, .budget = j->options->budget};
+
+	edges_build(&edges, &j->facts, &options);
+	cycles_find(&j->cycles, &edges.graph, &search);
+	decide(j, &edges);
+	report_cycles(j, examples);
+	report_levels(j);
+	if (any_undecided(j)) {
+		verdict_undecided(j->out, "version order not known", edges.open_chains);
+		verdict_undecided(j->out, "order of unread appends not known", edges.open_tails);
+		verdict_undecided(
+			j->out, "reads of the key contradict each other", edges.unordered);
+		verdict_undecided(j->out, "too many unread writes of a key", edges.skipped);
+	}
+	verdict_undecided(j->out, "witness search cut short", j->cycles.cut);
+	cycles_release(&j->cycles);
+	edges_release(&edges);
+}
+
+void values_judge(const struct values *v, const struct values_options *options, struct verdict *out)
+{
+	struct judge j = {.v = v, .options = options, .out = out};
+	uint32_t examples = options->examples ? options->examples : EXAMPLES_DEFAULT;
+	uint64_t predicates = 0;
+
+	j.session = v->has_sessions && !options->no_session;
+	j.realtime = (v->has_real_time || v->stamps) && !options->no_realtime;
+	facts_find(&j.facts, v);
+	report_anomalies(&j.facts, examples, out);
+	if (!options->no_adya)
+		adya(&j, examples);
+	if (!options->no_weak && v->has_sessions)
+		weak_judge(&j.facts, examples, out);
+	out->decided += j.facts.reads - j.facts.reads_ambiguous;
+	verdict_undecided(out, "several writers of the value read", j.facts.reads_ambiguous);
+	verdict_undecided(out, "result of a read not known", v->counts.reads_unknown);
+	for (uint32_t i = 0; i < v->op_count; i++)
+		predicates += v->ops[i].kind == VALUES_PREDICATE;
+	out->unsupported += predicates;
+	facts_release(&j.facts);
+	verdict_sort(out);
+}

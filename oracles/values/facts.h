@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a value history says before any order is asked for: who counts as committed, who wrote what
+ * was read, and everything that is wrong with a single read.
+ *
+ * Which transactions count: committed ones, and those of unknown outcome that a transaction that
+ * counts has read from (semantics, section 1).
+ */
+#ifndef VALUES_FACTS_H
+#define VALUES_FACTS_H
+
+#include "import/values.h"
+
+enum writer_state {
+	WRITER_ONE,     /* exactly one transaction that counts wrote it */
+	WRITER_INITIAL, /* it is what the key held before */
+	WRITER_ABORTED, /* only aborted transactions wrote it */
+	WRITER_NOBODY,
+	WRITER_SEVERAL, /* more than one candidate */
+};
+
+/* Everything that is wrong without a cycle. */
+enum anomaly_class {
+	ANOMALY_G1A,
+	ANOMALY_G1B,
+	ANOMALY_GARBAGE,
+	ANOMALY_INTERNAL,
+	ANOMALY_FUTURE,
+	ANOMALY_LOST_UPDATE,
+	ANOMALY_DUPLICATE,
+	ANOMALY_INCOMPATIBLE,
+	ANOMALY_DIRTY_UPDATE,
+};
+enum { ANOMALY_CLASS_COUNT = 9 };
+
+const char *anomaly_class_name(enum anomaly_class class);
+
+enum { ANOMALY_EXAMPLES_MAX = 8 };
+
+/* One occurrence.  What the fields mean depends on the class; NONE where nothing is meant. */
+struct anomaly {
+	uint32_t txn, op; /* who read, or wrote second */
+	uint32_t other;   /* transaction read from, or first writer */
+	uint32_t key, item;
+};
+
+struct anomalies {
+	uint64_t count;
+	struct anomaly examples[ANOMALY_EXAMPLES_MAX];
+};
+
+enum op_note {
+	OP_FINAL = 1 << 0,    /* a write: the transaction's last of this key */
+	OP_EXTERNAL = 1 << 1, /* a read that the transaction's own writes do not explain */
+	OP_BLIND = 1 << 2,    /* a first write of a key that the transaction had not read before, or
+				 had read a version of unknown writer */
+};
+
+struct facts {
+	const struct values *v;
+	uint8_t *counts;      /* by transaction: it counts as committed */
+	uint8_t *state;       /* by item: enum writer_state */
+	uint32_t *writer;     /* by item: op; with WRITER_ONE */
+	uint8_t *notes;       /* by op: enum op_note */
+	uint32_t *seen;       /* by op: what an external list read saw of others: how many items */
+	uint32_t *overwriter; /* by item: the transaction that read it and then wrote the key */
+	uint32_t *overwriter_initial; /* by key: the same for what it held initially */
+	uint32_t *next;         /* by item: what that transaction wrote last; with overwriter */
+	uint32_t *next_initial; /* by key */
+	uint32_t *list_end;     /* by key: items of its list that all reads agree on */
+	uint32_t *position;     /* by item: place in its key's list; NONE */
+	struct anomalies anomalies[ANOMALY_CLASS_COUNT];
+	uint64_t reads, reads_ambiguous;
+	uint64_t unknown_counted;
+	uint64_t own_missed; /* reads that miss the transaction's own write: in ANOMALY_INTERNAL */
+	bool has_lists, has_registers;
+};
+
+void facts_find(struct facts *facts, const struct values *v);
+void facts_release(struct facts *facts);
+
+/* The transaction that wrote an item, or NONE. */
+static inline uint32_t facts_writer(const struct facts *facts, uint32_t item)
+{
+	return facts->state[item] == WRITER_ONE ? facts->v->ops[facts->writer[item]].txn
+						: VALUES_NONE;
+}
+
+#endif

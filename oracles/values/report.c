@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "values/report.h"
+
+#include "values/edges.h"
+
+static struct span text(struct verdict *out, struct buf *buf)
+{
+	struct span s = arena_copy(&out->arena, buf_span(buf));
+
+	buf_clear(buf);
+	return s;
+}
+
+static void add_txn(const struct values *v, uint32_t t, struct buf *buf)
+{
+	if (t == VALUES_NONE)
+		buf_add_str(buf, "nobody");
+	else if (t >= v->txn_count)
+		buf_add_str(buf, "the initial state");
+	else if (v->txns[t].id == UINT64_MAX)
+		buf_printf(buf, "an aborted transaction of session %lld",
+			(long long)v->sessions[v->txns[t].session].number);
+	else
+		buf_printf(buf, "T%llu", (unsigned long long)v->txns[t].id);
+}
+
+static void add_key(const struct values *v, uint32_t key, struct buf *buf)
+{
+	buf_add_str(buf, "key ");
+	values_atom_text(v, v->keys[key].atom, buf);
+}
+
+static void add_item(const struct values *v, uint32_t item, struct buf *buf)
+{
+	if (item == VALUES_NONE)
+		buf_add_str(buf, "the initial value");
+	else
+		values_atom_text(v, v->items[item].atom, buf);
+}
+
+/* What an external read saw of others; NONE: the initial state. */
+static uint32_t read_item(const struct facts *f, uint32_t op)
+{
+	const struct values *v = f->v;
+	const struct values_op *o = &v->ops[op];
+
+	if (o->kind == VALUES_READ)
+		return f->state[o->value] == WRITER_INITIAL ? VALUES_NONE : o->value;
+	if (f->seen[op] == 0)
+		return VALUES_NONE;
+	if (o->flags & VALUES_OP_OWN_LIST)
+		return v->lists[o->value + f->seen[op]];
+	return v->order[v->keys[o->key].first_order + f->seen[op] - 1];
+}
+
+/* A write of the key by t; for lists the first one, for registers the last. */
+static uint32_t written_item(const struct facts *f, uint32_t t, uint32_t key)
+{
+	const struct values *v = f->v;
+	uint32_t found = VALUES_NONE;
+
+	for (uint32_t i = 0; i < v->txns[t].op_count; i++) {
+		const struct values_op *op = &v->ops[v->txns[t].first_op + i];
+
+		if (!values_is_write(op) || op->key != key)
+			continue;
+		if (op->kind == VALUES_APPEND)
+			return op->value;
+		found = op->value;
+	}
+	return found;
+}
+
+struct words {
+	const struct facts *f;
+	struct verdict *out;
+	struct buf buf;
+};
+
+static void say_read(struct words *w, uint32_t op)
+{
+	const struct values *v = w->f->v;
+	uint32_t item = read_item(w->f, op);
+
+	add_txn(v, v->ops[op].txn, &w->buf);
+	buf_add_str(&w->buf, " read ");
+	add_key(v, v->ops[op].key, &w->buf);
+	if (v->ops[op].kind == VALUES_READ_LIST) {
+		buf_add_str(&w->buf,
+			item == VALUES_NONE ? " as an empty list" : " as a list that ends in ");
+		if (item != VALUES_NONE)
+			add_item(v, item, &w->buf);
+	} else {
+		buf_add_str(&w->buf, " as ");
+		add_item(v, item, &w->buf);
+	}
+}
+
+static void say_write(struct words *w, uint32_t t, uint32_t key, uint32_t item)
+{
+	const struct values *v = w->f->v;
+	bool list = (v->keys[key].flags & VALUES_KEY_LIST) != 0;
+
+	add_txn(v, t, &w->buf);
+	buf_add_str(&w->buf, list ? " appended " : " wrote ");
+	add_item(v, item, &w->buf);
+}
+
+static void data_edge(
+	struct words *w, const struct cycle_step *s, bool inferred, struct finding_edge *e)
+{
+	const struct values *v = w->f->v;
+	uint32_t op = s->detail & ~EDGE_SOFT, key = v->ops[op].key;
+	uint32_t item;
+
+	add_key(v, key, &w->buf);
+	e->object = text(w->out, &w->buf);
+	if (s->kind == GRAPH_WR) {
+		item = read_item(w->f, op);
+		add_item(v, item, &w->buf);
+		e->from_version = e->to_version = text(w->out, &w->buf);
+		say_read(w, op);
+		buf_add_str(&w->buf, ", and ");
+		say_write(w, s->from, key, written_item(w->f, s->from, key));
+	} else if (s->kind == GRAPH_RW) {
+		item = written_item(w->f, s->to, key);
+		add_item(v, read_item(w->f, op), &w->buf);
+		e->from_version = text(w->out, &w->buf);
+		add_item(v, item, &w->buf);
+		e->to_version = text(w->out, &w->buf);
+		say_read(w, op);
+		buf_add_str(&w->buf, ", the state before ");
+		say_write(w, s->to, key, item);
+	} else if (inferred) {
+		/* The level's axiom: the read of `op` says that s->to wrote last. */
+		say_read(w, op);
+		buf_add_str(&w->buf, " from ");
+		add_txn(v, s->to, &w->buf);
+		buf_add_str(&w->buf, ", though it comes after ");
+		add_txn(v, s->from, &w->buf);
+		buf_add_str(&w->buf, ", which wrote the key too: so ");
+		add_txn(v, s->from, &w->buf);
+		buf_add_str(&w->buf, " must come before ");
+		add_txn(v, s->to, &w->buf);
+	} else {
+		item = written_item(w->f, s->from, key);
+		add_item(v, item, &w->buf);
+		e->from_version = text(w->out, &w->buf);
+		add_item(v, v->ops[op].value, &w->buf);
+		e->to_version = text(w->out, &w->buf);
+		say_write(w, s->from, key, item);
+		buf_add_str(&w->buf, " to ");
+		add_key(v, key, &w->buf);
+		buf_add_str(&w->buf, ", and behind it ");
+		say_write(w, s->to, key, v->ops[op].value);
+	}
+	e->sentence = text(w->out, &w->buf);
+}
+
+static void edge(struct words *w, const struct cycle_step *s, bool inferred, struct finding_edge *e)
+{
+	const struct values *v = w->f->v;
+
+	*e = (struct finding_edge){.object = SPAN_NONE};
+	add_txn(v, s->from, &w->buf);
+	e->from = text(w->out, &w->buf);
+	add_txn(v, s->to, &w->buf);
+	e->to = text(w->out, &w->buf);
+	e->kind =
+		span_str(inferred && s->kind == GRAPH_WW ? "forced ww" : graph_kind_name(s->kind));
+	if (s->kind == GRAPH_SESSION || s->kind == GRAPH_REALTIME) {
+		add_txn(v, s->from, &w->buf);
+		if (s->from >= v->txn_count) {
+			buf_add_str(&w->buf, " comes before every transaction");
+		} else if (s->kind == GRAPH_SESSION) {
+			buf_printf(&w->buf, " came before ");
+			add_txn(v, s->to, &w->buf);
+			buf_printf(&w->buf, " in session %lld",
+				(long long)v->sessions[v->txns[s->from].session].number);
+		} else {
+			buf_add_str(&w->buf, " had ended before ");
+			add_txn(v, s->to, &w->buf);
+			buf_add_str(&w->buf, " began");
+		}
+		e->sentence = text(w->out, &w->buf);
+		return;
+	}
+	data_edge(w, s, inferred, e);
+}
+
+struct finding *report_cycle(const struct facts *f, const struct cycle *cycle,
+	const char *class_name, const char *level, bool inferred, struct verdict *out)
+{
+	struct words w = {f, out, BUF_INIT};
+	struct finding *finding = verdict_add(out, "values", class_name);
+
+	finding->severity = SEVERITY_VIOLATION;
+	finding->level = level;
+	finding->transaction_count = finding->edge_count = cycle->length;
+	finding->transactions = arena_zero(&out->arena, cycle->length * sizeof(struct span));
+	finding->edges = arena_zero(&out->arena, cycle->length * sizeof(struct finding_edge));
+	for (uint32_t i = 0; i < cycle->length; i++) {
+		edge(&w, &cycle->steps[i], inferred, &finding->edges[i]);
+		finding->transactions[i] = finding->edges[i].from;
+	}
+	for (uint32_t i = 0; i < cycle->length; i++) {
+		if (i)
+			buf_add_str(&w.buf, i + 1 == cycle->length ? ". But " : ". ");
+		buf_add_span(&w.buf, finding->edges[i].sentence);
+	}
+	buf_add_str(&w.buf, ": each must come before the next, and the last before the first.");
+	finding->explanation = text(out, &w.buf);
+	buf_release(&w.buf);
+	finding_seal(finding);
+	return finding;
+}
+
+/* ---------------------------------------------------------------- without a cycle */
+
+static void explain(struct words *w, enum anomaly_class class, const struct anomaly *a)
+{
+	const struct values *v = w->f->v;
+	struct buf *b = &w->buf;
+
+	switch (class) {
+	case ANOMALY_G1A:
+	case ANOMALY_G1B:
+	case ANOMALY_GARBAGE:
+		add_txn(v, a->txn, b);
+		buf_add_str(b, " read ");
+		add_key(v, a->key, b);
+		buf_add_str(b, (v->keys[a->key].flags & VALUES_KEY_LIST) ? " and saw " : " as ");
+		add_item(v, a->item, b);
+		if (class == ANOMALY_GARBAGE) {
+			buf_add_str(b, ", which nobody wrote.");
+			return;
+		}
+		buf_add_str(b, ", which ");
+		add_txn(v, a->other, b);
+		buf_add_str(
+			b, class == ANOMALY_G1A ? " wrote and took back." : " overwrote itself.");
+		return;
+	case ANOMALY_INTERNAL:
+		say_read(w, a->op);
+		buf_add_str(
+			b, ", which does not agree with its own last read or write of the key.");
+		return;
+	case ANOMALY_FUTURE:
+		add_txn(v, a->txn, b);
+		buf_add_str(b, " read from ");
+		add_key(v, a->key, b);
+		buf_add_str(b, " what it wrote itself only afterwards.");
+		return;
+	case ANOMALY_LOST_UPDATE:
+		add_txn(v, a->other, b);
+		buf_add_str(b, " and ");
+		add_txn(v, a->txn, b);
+		buf_add_str(b, " both read ");
+		add_key(v, a->key, b);
+		buf_add_str(b, " as ");
+		add_item(v, a->item, b);
+		buf_add_str(b, " and then both wrote it.");
+		return;
+	case ANOMALY_DUPLICATE:
+		add_txn(v, a->txn, b);
+		buf_add_str(b, " read ");
+		add_key(v, a->key, b);
+		buf_add_str(b, " with ");
+		add_item(v, a->item, b);
+		buf_add_str(b, " in it twice.");
+		return;
+	case ANOMALY_INCOMPATIBLE:
+		add_txn(v, a->txn, b);
+		buf_add_str(b, " read ");
+		add_key(v, a->key, b);
+		buf_add_str(b, " with ");
+		add_item(v, a->item, b);
+		buf_add_str(b, " where other reads have another element.");
+		return;
+	case ANOMALY_DIRTY_UPDATE:
+		add_txn(v, a->txn, b);
+		buf_add_str(b, " appended ");
+		add_item(v, a->item, b);
+		buf_add_str(b, " to ");
+		add_key(v, a->key, b);
+		buf_add_str(b, " behind what ");
+		add_txn(v, a->other, b);
+		buf_add_str(b, " wrote and took back.");
+		return;
+	}
+}
+
+static const char *refuted_level(enum anomaly_class class)
+{
+	switch (class) {
+	case ANOMALY_G1A:
+	case ANOMALY_G1B:
+	case ANOMALY_GARBAGE:
+	case ANOMALY_FUTURE:
+	case ANOMALY_INCOMPATIBLE:
+	case ANOMALY_DIRTY_UPDATE:
+		return "PL-2";
+	case ANOMALY_INTERNAL:
+		return "PL-SI";
+	case ANOMALY_LOST_UPDATE:
+		return "PL-2+";
+	case ANOMALY_DUPLICATE:
+		return "PL-1";
+	}
+	return NULL;
+}
+
+void report_anomalies(const struct facts *f, uint32_t examples, struct verdict *out)
+{
+	struct words w = {f, out, BUF_INIT};
+
+	for (int c = 0; c < ANOMALY_CLASS_COUNT; c++) {
+		const struct anomalies *all = &f->anomalies[c];
+		uint64_t listed =
+			all->count < ANOMALY_EXAMPLES_MAX ? all->count : ANOMALY_EXAMPLES_MAX;
+
+		if (listed > examples)
+			listed = examples;
+		for (uint64_t i = 0; i < listed; i++) {
+			const struct anomaly *a = &all->examples[i];
+			struct finding *finding = verdict_add(
+				out, "values", anomaly_class_name((enum anomaly_class)c));
+
+			finding->severity = SEVERITY_VIOLATION;
+			finding->level = refuted_level((enum anomaly_class)c);
+			finding->transactions = arena_zero(&out->arena, 2 * sizeof(struct span));
+			add_txn(f->v, a->txn, &w.buf);
+			finding->transactions[finding->transaction_count++] = text(out, &w.buf);
+			if (a->other != VALUES_NONE && a->other != a->txn) {
+				add_txn(f->v, a->other, &w.buf);
+				finding->transactions[finding->transaction_count++] =
+					text(out, &w.buf);
+			}
+			explain(&w, (enum anomaly_class)c, a);
+			finding->explanation = text(out, &w.buf);
+			finding->similar = i == 0 ? all->count - listed : 0;
+			finding_seal(finding);
+		}
+	}
+	buf_release(&w.buf);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Puts what was found into words. */
+#ifndef VALUES_REPORT_H
+#define VALUES_REPORT_H
+
+#include "graph/cycles.h"
+#include "values/facts.h"
+#include "verdict.h"
+
+/* The anomalies without a cycle. */
+void report_anomalies(const struct facts *facts, uint32_t examples, struct verdict *out);
+/* One cycle.  `level` is the weakest level it refutes.  inferred: ww edges were forced by the
+ * axioms of that level rather than seen. */
+struct finding *report_cycle(const struct facts *facts, const struct cycle *cycle,
+	const char *class_name, const char *level, bool inferred, struct verdict *out);
+
+#endif

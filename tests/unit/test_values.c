@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The values oracle on histories whose verdicts are published or can be seen by eye. */
+#include "unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "import/import.h"
+#include "values/check.h"
+
+static const char *const plain_levels[] = {
+	"PL-1", "PL-2", "PL-2+", "PL-2.99", "PL-SI", "PL-3", NULL};
+static const char *const weak_levels[] = {"be-RC", "be-RA", "be-CC", NULL};
+
+static char answer_of(const struct verdict *verdict, const char *prefix, const char *name)
+{
+	char full[64];
+
+	snprintf(full, sizeof(full), "%s%s", prefix, name);
+	for (size_t i = 0; i < verdict->level_count; i++) {
+		if (strcmp(verdict->levels[i].name, full) == 0)
+			return "+-?"[verdict->levels[i].answer];
+	}
+	return ' ';
+}
+
+/* "++----" and so on: + holds, - fails, ? undecided, in the order of the names. */
+static void answers(
+	const struct verdict *verdict, const char *prefix, const char *const *names, char *out)
+{
+	while (*names)
+		*out++ = answer_of(verdict, prefix, *names++);
+	*out = '\0';
+}
+
+static void judge(
+	enum import_format format, const char *text, struct values *v, struct verdict *out)
+{
+	struct err err = {0};
+	struct values_options options = {0};
+
+	ck_assert_msg(import_memory(format, "in", span_str(text), 0, v, &err), "%s", err.text);
+	verdict_init(out);
+	values_judge(v, &options, out);
+}
+
+/* Classes of the findings, each once, in order. */
+static void classes(const struct verdict *verdict, struct buf *out)
+{
+	buf_add_str(out, "");
+	for (size_t i = 0; i < verdict->finding_count; i++) {
+		const char *name = verdict->findings[i].class_name;
+		bool seen = false;
+
+		for (size_t k = 0; k < i; k++)
+			seen |= strcmp(verdict->findings[k].class_name, name) == 0;
+		if (!seen)
+			buf_printf(out, "%s%s", out->len ? " " : "", name);
+	}
+}
+
+static void expect(enum import_format format, const char *text, const char *prefix,
+	const char *const *names, const char *expected, const char *expected_classes)
+{
+	struct values v;
+	struct verdict verdict;
+	char got[16];
+	struct buf found = BUF_INIT;
+
+	judge(format, text, &v, &verdict);
+	answers(&verdict, prefix, names, got);
+	classes(&verdict, &found);
+	ck_assert_msg(strcmp(got, expected) == 0, "levels %s, expected %s (%s) of\n%s", got,
+		expected, found.data, text);
+	if (expected_classes)
+		ck_assert_msg(strcmp(found.data, expected_classes) == 0,
+			"found %s, expected %s of\n%s", found.data, expected_classes, text);
+	for (size_t i = 0; i < verdict.finding_count; i++)
+		ck_assert_msg(verdict.findings[i].explanation.len > 10, "no explanation");
+	buf_release(&found);
+	verdict_release(&verdict);
+	values_release(&v);
+}
+
+#define OK(process, ops)   "{:type :ok :process " #process " :value [" ops "]}\n"
+#define FAIL(process, ops) "{:type :fail :process " #process " :value [" ops "]}\n"
+
+static void plain(const char *text, const char *expected, const char *expected_classes)
+{
+	expect(IMPORT_ELLE, text, "", plain_levels, expected, expected_classes);
+}
+
+START_TEST(lists_without_anomaly)
+{
+	plain(OK(0, "[:append 1 1]") OK(1, "[:r 1 [1]] [:append 1 2]") OK(2, "[:r 1 [1 2]]"),
+		"++++++", "");
+	plain("", "++++++", "");
+	/* Unread appends: their order does not matter. */
+	plain(OK(0, "[:append 1 1]") OK(1, "[:append 1 2]") OK(2, "[:r 1 []]"), "++++++", "");
+}
+END_TEST
+
+START_TEST(classic_lists)
+{
+	/* G0: two transactions append to two lists in opposite orders. */
+	plain(OK(0, "[:append :x 1] [:append :y 1]") OK(1, "[:append :x 2] [:append :y 2]")
+			OK(2, "[:r :x [1 2]] [:r :y [2 1]]"),
+		"------", "G0");
+	/* G1a */
+	plain(FAIL(0, "[:append :x 1]") OK(1, "[:r :x [1]]"), "+-----", "G1a");
+	/* G1b */
+	plain(OK(0, "[:append :x 1] [:append :x 2]") OK(1, "[:r :x [1]]") OK(2, "[:r :x [1 2]]"),
+		"+-----", NULL);
+	/* G1c */
+	plain(OK(0, "[:append :x 1] [:r :y [1]]") OK(1, "[:append :y 1] [:r :x [1]]"), "+-----",
+		"G1c");
+	/* Read skew. */
+	plain(OK(0, "[:append :x 1] [:append :y 1]") OK(1, "[:r :x [1]] [:r :y nil]")
+			OK(2, "[:r :x [1]] [:r :y [1]]"),
+		"++----", "G-single");
+	/* Write skew. */
+	plain(OK(0, "[:r :x nil] [:append :y 1]") OK(1, "[:r :y nil] [:append :x 1]")
+			OK(2, "[:r :x [1]] [:r :y [1]]"),
+		"+++-+-", "G2-item");
+	/* Long fork. */
+	plain(OK(0, "[:append :x 1]") OK(1, "[:append :y 1]") OK(2, "[:r :x [1]] [:r :y nil]")
+			OK(3, "[:r :x nil] [:r :y [1]]"),
+		"+++---", "G-nonadjacent");
+	/* Lost update. */
+	plain(OK(0, "[:r :x nil] [:append :x 1]") OK(1, "[:r :x nil] [:append :x 2]")
+			OK(2, "[:r :x [1 2]]"),
+		"++----", "G-single lost-update");
+	/* Two reads, neither a prefix of the other. */
+	plain(OK(0, "[:append :x 1]") OK(1, "[:append :x 2]") OK(2, "[:r :x [1 2]]")
+			OK(3, "[:r :x [2]]"),
+		"?-----", "incompatible-order");
+	plain(OK(0, "[:append :x 1]") OK(2, "[:r :x [1 1]]"), "------", "duplicate-elements");
+	plain(OK(0, "[:r :x [7]]"), "+-----", "garbage-read");
+	plain(FAIL(0, "[:append :x 1]") OK(1, "[:append :x 2]") OK(2, "[:r :x [1 2]]"), "+-----",
+		"G1a dirty-update");
+	plain(OK(0, "[:append :x 1] [:r :x [1 2]] [:append :x 2]"), "+-----", "future-read");
+	plain(OK(0, "[:append :x 1] [:r :x []]"), "++++--", "internal");
+	plain(OK(0, "[:append :x 1]") OK(1, "[:r :x []] [:r :x [1]]"), "++----",
+		"G-single internal");
+}
+END_TEST
+
+START_TEST(elle_paper)
+{
+	/* Kingsbury and Alvaro, VLDB 2020, section 1: T1 = r(34,[2 1]) a(36,5) a(34,4);
+	 * T2 = r(34,[2 1 5]) ...; the example of G-single in TiDB: T1 misses T2's append of 5 to 34
+	 * which comes before T1's own 4. */
+	plain(OK(0, "[:r 34 [2 1]] [:append 36 5] [:append 34 4]") OK(1, "[:append 34 5]")
+			OK(2, "[:r 34 [2 1 5 4]]") OK(3, "[:append 34 2]") OK(4, "[:append 34 1]"),
+		"++----", "G-single");
+}
+END_TEST
+
+START_TEST(sessions_and_time)
+{
+	/* A session does not see its own write: only the strong session levels say no. */
+	static const char stale[] =
+		OK(0, "[:append :x 1]") OK(0, "[:r :x nil]") OK(1, "[:r :x [1]]");
+	static const char late[] = "{:type :invoke :process 0 :value [[:append :x 1]]}\n" OK(
+		0, "[:append :x 1]") "{:type :invoke :process 1 :value [[:r :x nil]]}\n" OK(1,
+		"[:r :x []]") "{:type :invoke :process 2 :value [[:r :x nil]]}\n" OK(2,
+		"[:r :x [1]]");
+
+	expect(IMPORT_ELLE, stale, "", plain_levels, "++++++", "G-single-session");
+	expect(IMPORT_ELLE, stale, "strong-session-", plain_levels, "++----", NULL);
+	expect(IMPORT_ELLE, late, "", plain_levels, "++++++", "G-single-realtime");
+	expect(IMPORT_ELLE, late, "strong-session-", plain_levels, "++++++", NULL);
+	expect(IMPORT_ELLE, late, "strong-", plain_levels, "++----", NULL);
+}
+END_TEST
+
+static void registers(const char *text, const char *expected, const char *expected_weak)
+{
+	expect(IMPORT_PLUME, text, "", plain_levels, expected, NULL);
+	expect(IMPORT_PLUME, text, "", weak_levels, expected_weak, NULL);
+}
+
+START_TEST(classic_registers)
+{
+	registers("w(1,1,0,1)\nr(1,1,1,2)\n", "++++++", "+++");
+	registers("", "++++++", "+++");
+	/* Every write reads before: the order is known. */
+	registers("r(1,0,0,1)\nw(1,1,0,1)\nr(1,1,1,2)\nw(1,2,1,2)\nr(1,2,2,3)\n", "++++++", "+++");
+	/* Lost update. */
+	registers("r(1,0,0,1)\nw(1,1,0,1)\nr(1,0,1,2)\nw(1,2,1,2)\n", "++----", "+++");
+	/* Write skew. */
+	registers("r(1,0,0,1)\nr(2,0,0,1)\nw(1,1,0,1)\nr(1,0,1,2)\nr(2,0,1,2)\nw(2,2,1,2)\n",
+		"+++-+-", "+++");
+	/* A read of an aborted transaction's write; of nobody's. */
+	registers("w(1,1,0,-1)\nr(1,1,1,2)\n", "+-----", "---");
+	registers("r(1,1,1,2)\n", "+-----", "---");
+	/* An intermediate read. */
+	registers("w(1,1,0,1)\nw(1,2,0,1)\nr(1,1,1,2)\n", "+-----", "---");
+	/* A fractured read. */
+	registers("w(1,1,0,1)\nw(2,1,0,1)\nr(1,1,1,2)\nr(2,0,1,2)\n", "++----", "---");
+	registers("w(1,1,0,1)\nw(2,1,0,1)\nr(2,0,1,2)\nr(1,1,1,2)\n", "++----", "+--");
+	/* A session that does not see its own write. */
+	registers("w(1,1,0,1)\nr(1,0,0,2)\n", "++++++", "+--");
+	/* Causality: 3 saw 2 saw 1, and 3 does not see 1. */
+	registers("w(1,1,0,1)\nr(1,1,1,2)\nw(2,1,1,2)\nr(2,1,2,3)\nr(1,0,2,3)\n", "++----", "++-");
+}
+END_TEST
+
+UNIT_MAIN("values", lists_without_anomaly, classic_lists, elle_paper, sessions_and_time,
+	classic_registers)
