@@ -856,6 +856,31 @@ static void mark_perhaps_deleted(struct order_pass *pass)
 	}
 }
 
+/* The life that nothing ended is the last one only if nothing can have ended it: no transaction of
+ * unknown outcome deleted it, and no other life began after it was there. */
+static bool may_be_last(struct order_pass *pass)
+{
+	const struct life *last = &pass->lives[pass->life_count - 1];
+	uint32_t there = start_end_seq(pass, last);
+	bool perhaps = pass->next[last->last] == NEXT_PERHAPS;
+
+	if (ends_dead(pass, last))
+		return true;
+	for (size_t k = 0; k + 1 < pass->life_count; k++) {
+		const struct life *life = &pass->lives[k];
+		uint32_t stmt = life->start == HISTORY_NONE ? HISTORY_NONE
+							    : version_of(pass, life->start)->stmt;
+
+		if (is_initial(pass, life) || stmt == HISTORY_NONE)
+			continue;
+		if (perhaps)
+			return order_problem(pass, HISTORY_ORDER_UNDECIDED, last->first);
+		if (pass->history->stmts[stmt].begin_seq > there)
+			return order_problem(pass, HISTORY_ORDER_BROKEN, life->first);
+	}
+	return true;
+}
+
 static int life_order(const void *a, const void *b)
 {
 	const struct life *x = a, *y = b;
@@ -893,6 +918,8 @@ static bool order_lives(struct order_pass *pass)
 		return order_problem(pass,
 			alive == perhaps ? HISTORY_ORDER_UNDECIDED : HISTORY_ORDER_BROKEN,
 			lives[pass->life_count - 1].first);
+	if (!may_be_last(pass))
+		return false;
 	for (size_t k = 0; k + 1 < pass->life_count; k++) {
 		if (!surely_before(pass, &lives[k], &lives[k + 1]))
 			return order_problem(pass, HISTORY_ORDER_UNKNOWN, lives[k + 1].first);
