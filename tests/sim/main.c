@@ -4,9 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/mem.h"
 #include "base/options.h"
 #include "base/output.h"
 #include "sim/sim.h"
@@ -210,57 +208,6 @@ static bool take_options(struct isosim *o, struct err *err)
 	return sim_options_check(&o->sim, err);
 }
 
-/* ---- into a file ---- */
-
-struct file_sink {
-	struct trace_writer *writer;
-	struct trace_producer *producer;
-	uint64_t emitted;
-};
-
-enum { BUFFER_MAX = 256 << 20, BACKLOG_MAX = 64 << 20, BACKLOG_LOOK = 4096 };
-
-/* The writer drops records when the disk is slow for too long, or notes that it waited.  A
- * simulation can wait by itself, and leaves no trace of it. */
-static void wait_for_disk(struct file_sink *sink)
-{
-	const struct timespec pause = {.tv_nsec = 2000000};
-	struct trace_writer_stats stats;
-
-	for (;;) {
-		trace_writer_stats(sink->writer, &stats);
-		if (stats.backlog_bytes < BACKLOG_MAX || stats.stopped)
-			return;
-		nanosleep(&pause, NULL);
-	}
-}
-
-#define FILE_EMIT(lower, upper)                                                                    \
-	case RECORD_##upper:                                                                       \
-		seq = ((struct record_##lower *)record)->seq;                                      \
-		while (trace_seq(sink->writer) < seq)                                              \
-			;                                                                          \
-		(void)trace_emit_##lower(sink->producer, record);                                  \
-		break;
-
-static void file_emit(void *data, enum record_kind kind, void *record)
-{
-	struct file_sink *sink = data;
-	uint64_t seq;
-
-	if (++sink->emitted % BACKLOG_LOOK == 0)
-		wait_for_disk(sink);
-	/* The simulator numbers for itself; the writer's own counter keeps up, so that its
-	 * watermarks hold. */
-	switch (kind) {
-		TRACE_EMIT_KINDS(FILE_EMIT)
-	case RECORD_BLOCK:
-	case RECORD_GAP:
-	case RECORD_FOOTER:
-		break;
-	}
-}
-
 static bool write_file(const char *path, const struct buf *text, struct err *err)
 {
 	FILE *file = fopen(path, "w");
@@ -276,30 +223,9 @@ static bool write_file(const char *path, const struct buf *text, struct err *err
 
 static bool run(const struct isosim *o, struct sim_stats *stats, struct err *err)
 {
-	struct trace_writer_options options;
-	struct file_sink file = {0};
-	struct sim_sink sink = {file_emit, &file};
 	struct buf plants = BUF_INIT;
-	bool good;
+	bool good = sim_write(&o->sim, o->output, (int)o->compression, NULL, &plants, stats, err);
 
-	trace_writer_defaults(&options);
-	options.recorder = "isosim " ISOTRACE_VERSION;
-	options.overwrite = true;
-	options.compression_level = (int)o->compression;
-	options.buffer_size_max = BUFFER_MAX;
-	options.wait_ms_max = 3600u * 1000;
-	options.flush_interval_ms = 3600u * 1000;
-	options.sync = TRACE_SYNC_NEVER;
-	/* The clock is logical; it began at a moment that is the same in every run. */
-	options.anchor_mono_ns = SIM_CLOCK_START_NS;
-	options.anchor_wall_ns = 1767225600u * UINT64_C(1000000000); /* 2026-01-01 */
-	file.writer = trace_writer_open(o->output, &options, err);
-	if (!file.writer)
-		return false;
-	file.producer = trace_producer_open(file.writer);
-	good = sim_run(&o->sim, &sink, NULL, &plants, stats, err);
-	trace_producer_close(file.producer);
-	good = trace_writer_close(file.writer, good ? err : NULL) && good;
 	if (good && o->truth)
 		good = write_file(o->truth, &plants, err);
 	buf_release(&plants);

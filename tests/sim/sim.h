@@ -135,6 +135,11 @@ bool sim_run(const struct sim_options *options, const struct sim_sink *sink,
 	struct twin_history *truth, struct buf *plants, struct sim_stats *stats,
 	struct err *err) MUST_CHECK;
 
+/* The same into a trace file, which is replaced; compression is zstd's level, 0: none. */
+bool sim_write(const struct sim_options *options, const char *path, int compression,
+	struct twin_history *truth, struct buf *plants, struct sim_stats *stats,
+	struct err *err) MUST_CHECK;
+
 const char *sim_discipline_name(enum sim_discipline discipline);
 bool sim_discipline_parse(const char *name, enum sim_discipline *out) MUST_CHECK;
 /* "G-single-realtime"; the phenomenon itself is sim_plant_class(). */

@@ -151,7 +151,9 @@ static void begin_txn(struct sim *sim, struct sim_session *s)
 		pick_data_stmt(sim, &s->stmt);
 		return;
 	}
-	s->consistent_snapshot = sim_chance(sim, o->consistent_snapshot);
+	/* Elsewhere the server ignores it, with a warning. */
+	s->consistent_snapshot =
+		sim_chance(sim, o->consistent_snapshot) && s->level == LEVEL_REPEATABLE_READ;
 	s->will_abort = sim_chance(sim, o->abort);
 	if (!s->will_abort)
 		s->will_be_unknown = sim_chance(sim, o->unknown);
