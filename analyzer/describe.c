@@ -145,7 +145,7 @@ static bool changes_rows(struct span sql)
 
 /* ---- values ---- */
 
-/* "1, 'a', NULL": the values of an array, as long as they fit. */
+/* "1,'a',NULL": the values of an array, as long as they fit. */
 static void add_values(struct buf *out, struct mp *mp, size_t bytes_max)
 {
 	uint32_t count = mp_array(mp);
@@ -159,12 +159,12 @@ static void add_values(struct buf *out, struct mp *mp, size_t bytes_max)
 			continue;
 		}
 		if (i)
-			buf_add_str(out, ", ");
+			buf_add_char(out, ',');
 		if (!value_read(mp, &value))
 			return;
 		value_print(out, &value, VALUE_BYTES_MAX);
 		if (out->len - begin > bytes_max && i + 1 < count)
-			buf_add_str(out, ", " ELLIPSIS);
+			buf_add_str(out, "," ELLIPSIS);
 	}
 }
 
@@ -330,9 +330,8 @@ void describe_session(struct buf *out, const struct record_session *session, siz
 {
 	struct buf line = BUF_INIT;
 
-	buf_printf(&line, "session %s",
-		session->event == SESSION_OPAQUE ? "not read from here on"
-						 : session_event_name(session->event));
+	buf_add_str(&line, session->event == SESSION_OPAQUE ? "NOT READ from here on"
+							    : session_event_name(session->event));
 	if (session->event == SESSION_OPENED || session->event == SESSION_CHANGED) {
 		add_field(&line, ": ", session->user);
 		add_field(&line, "@", session->client);

@@ -17,7 +17,7 @@ void describe_stmt(
  * describe_rows made of the statement's results, or SPAN_NONE. */
 void describe_outcome(
 	struct buf *out, const struct record_stmt *stmt, struct span rows, size_t columns);
-/* "(1, 'a') (2, NULL)": appends rows while they fit into `bytes_max`; returns how many did. */
+/* "(1,'a') (2,NULL)": appends rows while they fit into `bytes_max`; returns how many did. */
 uint64_t describe_rows(struct buf *out, struct span rows, size_t bytes_max);
 void describe_session(struct buf *out, const struct record_session *session, size_t columns);
 void describe_txn(struct buf *out, const struct record_txn *txn, size_t columns);

@@ -315,9 +315,10 @@ static size_t columns_fit(const struct timeline *timeline)
 	return fit > COLUMNS_MAX ? COLUMNS_MAX : fit;
 }
 
-static void add_session_name(
+static size_t add_session_name(
 	const struct timeline *timeline, struct buf *out, uint32_t session, size_t columns)
 {
+	size_t used;
 	const struct names_session *known = names_session(timeline->names, session);
 	struct buf text = BUF_INIT;
 
@@ -328,13 +329,14 @@ static void add_session_name(
 		buf_printf(&text, "@%s", known->client);
 	if (known && known->node[0])
 		buf_printf(&text, " on %s", known->node);
-	text_add_padded(out, buf_span(&text), columns, TEXT_PLAIN);
+	used = text_add(out, buf_span(&text), columns, TEXT_PLAIN);
 	buf_release(&text);
+	return used;
 }
 
 static void heading(struct timeline *timeline, struct buf *out)
 {
-	size_t width = cell_width(timeline);
+	size_t width = cell_width(timeline), used;
 
 	timeline->rows_since_heading = 0;
 	buf_printf(out, "%*s  ", TIME_WIDTH, "seconds");
@@ -343,8 +345,9 @@ static void heading(struct timeline *timeline, struct buf *out)
 
 		if (i)
 			buf_add_str(out, SEPARATOR);
-		add_session_name(timeline, &name, timeline->columns[i].session, width);
+		used = add_session_name(timeline, &name, timeline->columns[i].session, width);
 		add_styled(timeline, out, STYLE_NOTICE, buf_span(&name));
+		text_add_blanks(out, width - used);
 		buf_release(&name);
 	}
 	end_line(out);
@@ -367,34 +370,58 @@ static struct column *find_column(struct timeline *timeline, uint32_t session)
 	return NULL;
 }
 
-/* Sessions of the window, in order of number, become the first columns. */
+static int by_order(const void *a, const void *b)
+{
+	const struct event *const *x = a, *const *y = b;
+
+	return event_before(*x, *y) ? -1 : event_before(*y, *x) ? 1 : 0;
+}
+
+/* A column that nobody uses, or a new one; NULL when all that fit are taken. */
+static struct column *free_column(struct timeline *timeline, size_t fit)
+{
+	for (size_t i = 0; i < timeline->column_count; i++) {
+		if (!timeline->columns[i].open)
+			return &timeline->columns[i];
+	}
+	return timeline->column_count < fit ? &timeline->columns[timeline->column_count++] : NULL;
+}
+
+/* Plays the window through: as many columns as sessions are open at a time. */
 static void lay_out(struct timeline *timeline, struct buf *out)
 {
 	size_t fit = columns_fit(timeline);
+	struct event **events = mem_dup(timeline->heap, timeline->count * sizeof(struct event *));
+	struct column first[COLUMNS_MAX];
+	size_t seen = 0;
 
 	timeline->laid_out = true;
-	if (timeline->options.layout == TIMELINE_LINES || fit == 0) {
-		switch_to_lines(timeline, out, NULL);
-		return;
-	}
-	for (size_t i = 0; i < timeline->count; i++) {
-		const struct event *event = timeline->heap[i];
-		size_t at = timeline->column_count;
+	timeline->lines = timeline->options.layout == TIMELINE_LINES || fit == 0;
+	qsort(events, timeline->count, sizeof(struct event *), by_order);
+	for (size_t i = 0; i < timeline->count && !timeline->lines; i++) {
+		const struct event *event = events[i];
+		struct column *column;
 
-		if (event->class == EVENT_ACROSS || find_column(timeline, event->session))
+		if (event->class == EVENT_ACROSS)
 			continue;
-		if (timeline->column_count == fit) {
-			switch_to_lines(timeline, out, NULL);
-			return;
+		column = find_column(timeline, event->session);
+		if (!column) {
+			column = free_column(timeline, fit);
+			if (!column) {
+				timeline->lines = true;
+				break;
+			}
+			if (timeline->column_count > seen)
+				first[seen++] = (struct column){event->session, true};
 		}
-		while (at > 0 && timeline->columns[at - 1].session > event->session) {
-			timeline->columns[at] = timeline->columns[at - 1];
-			at--;
-		}
-		timeline->columns[at] = (struct column){event->session, true};
-		timeline->column_count++;
+		*column = (struct column){event->session, !event->closes};
 	}
-	if (timeline->column_count)
+	free(events);
+	/* The first session of each column stands in the first heading. */
+	memcpy(timeline->columns, first, seen * sizeof(*first));
+	if (timeline->lines)
+		timeline->column_count = 0;
+	else if (timeline->column_count)
 		heading(timeline, out);
 }
 
@@ -413,12 +440,7 @@ static struct column *take_column(struct timeline *timeline, struct buf *out, ui
 		}
 		return column;
 	}
-	for (size_t i = 0; i < timeline->column_count && !column; i++) {
-		if (!timeline->columns[i].open)
-			column = &timeline->columns[i];
-	}
-	if (!column && timeline->column_count < columns_fit(timeline))
-		column = &timeline->columns[timeline->column_count++];
+	column = free_column(timeline, columns_fit(timeline));
 	if (!column) {
 		switch_to_lines(timeline, out,
 			"(more sessions than columns: one line an event from here on)");
@@ -433,7 +455,7 @@ static struct column *take_column(struct timeline *timeline, struct buf *out, ui
 static void cell_line(struct timeline *timeline, struct buf *out, uint64_t at, bool with_time,
 	uint32_t session, const struct column *column, enum timeline_style style, struct span text)
 {
-	size_t width = cell_width(timeline);
+	size_t width = cell_width(timeline), used;
 	struct buf line = BUF_INIT;
 
 	if (with_time)
@@ -459,11 +481,26 @@ static void cell_line(struct timeline *timeline, struct buf *out, uint64_t at, b
 			continue;
 		}
 		buf_clear(&line);
-		text_add_padded(&line, text, width, TEXT_PLAIN);
+		used = text_add(&line, text, width, TEXT_PLAIN);
 		add_styled(timeline, out, style, buf_span(&line));
+		text_add_blanks(out, width - used);
 	}
 	buf_release(&line);
 	end_line(out);
+}
+
+/* text_wrap that leaves no arrow at the end of a line. */
+static struct span wrap(struct span text, size_t width, struct span *rest)
+{
+	struct span line = text_wrap(text, width, rest);
+	const size_t tail = sizeof(" " ARROW) - 2; /* without the blank behind */
+
+	if (line.len > tail && rest->len &&
+		memcmp(line.ptr + line.len - tail, " " ARROW, tail) == 0) {
+		line.len -= tail;
+		*rest = span_of(line.ptr + line.len + 1, text.len - line.len - 1);
+	}
+	return line;
 }
 
 /* A text over at most `lines_max` lines of a cell; what is left over is cut from the last. */
@@ -479,7 +516,7 @@ static void cell_lines(struct timeline *timeline, struct buf *out, uint64_t at, 
 		struct span part = text;
 
 		if (i + 1 < lines_max)
-			part = text_wrap(text, room, &text);
+			part = wrap(text, room, &text);
 		buf_clear(&line);
 		text_add_blanks(&line, i ? indent : 0);
 		text_add(&line, part, room, TEXT_PLAIN);
@@ -492,7 +529,7 @@ static void cell_lines(struct timeline *timeline, struct buf *out, uint64_t at, 
 static bool fits_lines(struct span text, size_t width, size_t indent, size_t lines_max)
 {
 	for (size_t i = 0; i < lines_max && text.len; i++)
-		(void)text_wrap(text, width - (i ? indent : 0), &text);
+		(void)wrap(text, width - (i ? indent : 0), &text);
 	return text.len == 0;
 }
 
