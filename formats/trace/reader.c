@@ -69,7 +69,7 @@ struct trace_reader {
 	struct input input;
 	struct trace_header header;
 	struct buf header_bytes;
-	bool header_known, footer_seen, ended;
+	bool header_known, footer_seen, torn_seen, ended;
 	bool marker_known;
 	uint64_t segment_records; /* in blocks of this segment so far, block records not counted */
 	uint64_t segment_damage;  /* totals.damages when the segment began */
@@ -124,6 +124,7 @@ static struct trace_damage *note_damage(struct trace_reader *reader, uint64_t of
 	reader->totals.damages++;
 	reader->totals.bytes_damaged += torn ? 0 : size;
 	reader->totals.bytes_torn += torn ? size : 0;
+	reader->torn_seen |= torn;
 	if (reader->damage_count == DAMAGE_KEPT_MAX)
 		return NULL;
 	MEM_RESERVE(reader->damage, reader->damage_count + 1, reader->damage_capacity);
@@ -247,11 +248,11 @@ static void segment_reset(struct trace_reader *reader)
 {
 	memset(&reader->header, 0, sizeof(reader->header));
 	memcpy(reader->header.marker, TRACE_MARKER_PREFIX, TRACE_MARKER_PREFIX_SIZE);
-	reader->header_known = reader->marker_known = reader->footer_seen = false;
+	reader->header_known = reader->marker_known = false;
+	reader->footer_seen = reader->torn_seen = false;
 	reader->block_next = 0;
 	reader->after_damage = false;
 	reader->missing_count = 0;
-	reader->repeated_count = 0;
 	reader->segment_records = 0;
 	reader->segment_damage = reader->totals.damages;
 	reader->totals.segments++;
@@ -371,9 +372,12 @@ static enum trace_next bad_header(
 		return TRACE_NEXT_ERROR;
 	}
 	found = frame_scan(reader, &gave_up);
-	if (!found && first && result == HEADER_NONE && !gave_up) {
+	if (!found && first && input->count == 1 && !gave_up &&
+		(result == HEADER_NONE || input->offset == 0)) {
 		err_set_at(err, ERR_FORMAT, offset,
-			"%s is no isotrace trace: it has neither a header nor any block",
+			input->offset
+				? "%s is no isotrace trace: it has neither a header nor any block"
+				: "%s is no isotrace trace: it is empty",
 			segment_name(reader));
 		reader->ended = true;
 		return TRACE_NEXT_ERROR;
@@ -411,7 +415,7 @@ static enum trace_next segment_begin(struct trace_reader *reader, struct err *er
 static void segment_finish(struct trace_reader *reader)
 {
 	reader->totals.bytes_file += reader->input.offset;
-	if (!reader->footer_seen && reader->totals.damages == reader->segment_damage)
+	if (!reader->footer_seen && !reader->torn_seen)
 		note_damage(reader, reader->input.offset, 0, true,
 			"no footer: the recorder was killed, or is still writing");
 	/* A segment that was read whole, with the context it began with, leaves nothing out. */
@@ -798,18 +802,31 @@ static uint64_t item_seq(const struct trace_item *item, uint64_t otherwise)
 	return mp.bad || !item->left ? otherwise : seq;
 }
 
-/* A record of a context block may come again in a later block of this segment, when a producer held
- * the original while the segment began.  True when this one was given out before. */
-static bool item_repeats(struct trace_reader *reader, const struct cursor *cursor, uint64_t seq)
+/* A record of a context block may come again in a later block, of this segment or the next, when a
+ * producer held the original while the segment began.  Remembers those of a context block that is
+ * given out. */
+static void repeats_note(struct trace_reader *reader, const struct trace_block *block)
 {
-	if (cursor->context) {
-		if (seq >= cursor->watermark && reader->repeated_count < REPEATED_MAX) {
+	struct cursor cursor = cursor_of(reader, block, block->records);
+	struct trace_item item;
+	bool bad;
+
+	while (reader->repeated_count < REPEATED_MAX && cursor_next(&cursor, &item, &bad)) {
+		uint64_t seq = item_seq(&item, 0);
+
+		if (seq >= block->info.watermark) {
 			MEM_RESERVE(reader->repeated, reader->repeated_count + 1,
 				reader->repeated_capacity);
 			reader->repeated[reader->repeated_count++] = seq;
 		}
-		return false;
 	}
+}
+
+/* True when this record was given out before. */
+static bool item_repeats(struct trace_reader *reader, const struct cursor *cursor, uint64_t seq)
+{
+	if (cursor->context)
+		return false;
 	for (size_t i = 0; i < reader->repeated_count; i++) {
 		if (reader->repeated[i] == seq) {
 			reader->repeated[i] = reader->repeated[--reader->repeated_count];
@@ -842,7 +859,7 @@ static enum trace_next next_item_plain(
 		bool bad;
 
 		if (cursor_next(cursor, item, &bad)) {
-			if (UNLIKELY(cursor->context || reader->repeated_count) &&
+			if (UNLIKELY(reader->repeated_count) &&
 				item_repeats(reader, cursor, item_seq(item, 0)))
 				continue;
 			return TRACE_NEXT_OK;
@@ -853,8 +870,11 @@ static enum trace_next next_item_plain(
 			if (reader->repeated_count && !cursor->context)
 				repeats_prune(reader, cursor->watermark);
 			next = next_block(reader, &block, err);
-			if (next == TRACE_NEXT_OK)
+			if (next == TRACE_NEXT_OK) {
+				if (block.info.context)
+					repeats_note(reader, &block);
 				*cursor = cursor_of(reader, &block, block.records);
+			}
 		}
 		if (next != TRACE_NEXT_OK)
 			return next;
@@ -934,7 +954,7 @@ static bool held_advance(
 	*next = TRACE_NEXT_OK;
 	while (cursor_next(&held->cursor, &held->item, &bad)) {
 		held->seq = item_seq(&held->item, held->seq);
-		if (UNLIKELY(held->cursor.context || reader->repeated_count) &&
+		if (UNLIKELY(reader->repeated_count) &&
 			item_repeats(reader, &held->cursor, held->seq))
 			continue;
 		return true;
@@ -966,6 +986,8 @@ static enum trace_next window_add(
 	}
 	reader->held_bytes += held->bytes.len + HELD_OVERHEAD;
 	held->seq = 0;
+	if (block->info.context)
+		repeats_note(reader, block);
 	if (block->info.watermark > reader->watermark)
 		reader->watermark = block->info.watermark;
 	if (!held_advance(reader, held, &next, err)) {

@@ -13,6 +13,21 @@
 
 #include "base/buf.h"
 
+/* ck_assert tells the parent process of every call; these tell of failures only, for loops that ask
+ * millions of times. */
+#define HOLDS(cond)                                                                                \
+	do {                                                                                       \
+		if (!(cond))                                                                       \
+			ck_abort_msg("%s", #cond);                                                 \
+	} while (0)
+#define EQUAL(a, b)                                                                                \
+	do {                                                                                       \
+		unsigned long long a_ = (unsigned long long)(a), b_ = (unsigned long long)(b);     \
+                                                                                                   \
+		if (a_ != b_)                                                                      \
+			ck_abort_msg("%s == %s: %llu, %llu", #a, #b, a_, b_);                      \
+	} while (0)
+
 /* A fresh directory; temp_dir_remove frees the string. */
 static inline char *temp_dir(void)
 {
