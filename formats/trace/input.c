@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/bug.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "trace/format.h"
 #include "trace/header.h"
@@ -227,13 +228,18 @@ bool input_open(struct input *input, const char *path, struct err *err)
 
 static bool is_text(struct span bytes)
 {
-	for (size_t i = 0; i < bytes.len && i < 512; i++) {
+	if (bytes.len > 512)
+		bytes.len = 512;
+	for (size_t i = 0; i < bytes.len; i++) {
 		unsigned char c = (unsigned char)bytes.ptr[i];
 
 		if (c < 0x20 && c != '\n' && c != '\r' && c != '\t' && c != '\f')
 			return false;
 	}
-	return true;
+	/* The last character may be cut. */
+	for (int i = 0; i < 3 && bytes.len > 3 && (bytes.ptr[bytes.len - 1] & 0x80); i++)
+		bytes.len--;
+	return utf8_valid(bytes);
 }
 
 const char *input_looks_like(struct span bytes, const char **advice)

@@ -70,6 +70,7 @@ struct trace_reader {
 	struct trace_header header;
 	struct buf header_bytes;
 	bool header_known, footer_seen, torn_seen, ended;
+	bool goes_on; /* the last footer says that another segment follows */
 	bool marker_known;
 	uint64_t segment_records; /* in blocks of this segment so far, block records not counted */
 	uint64_t segment_damage;  /* totals.damages when the segment began */
@@ -441,6 +442,10 @@ static enum trace_next next_segment(struct trace_reader *reader, struct err *err
 		note_damage(reader, 0, segment->size, false,
 			"this segment belongs to another trace and was left out");
 	}
+	if (reader->footer_seen && reader->goes_on)
+		note_damage(reader, input->offset, 0, true,
+			"the trace goes on in segment %u, which is not there",
+			reader->segment_last + 1);
 	return TRACE_NEXT_END;
 }
 
@@ -633,7 +638,17 @@ static bool check_footer(struct trace_reader *reader, const struct trace_block *
 			" and %" PRIu64 " are there",
 			footer.blocks, footer.records, block->info.block, reader->segment_records);
 	reader->footer_seen = true;
+	reader->goes_on = span_eq_str(footer.reason, "rotated");
 	return true;
+}
+
+/* The header is lost: a marker that two blocks in a row have is the segment's.  One is not enough,
+ * it may be spoilt itself, for the checksum does not cover it. */
+static void learn_marker(struct trace_reader *reader, const unsigned char *marker)
+{
+	if (memcmp(reader->header.marker, marker, TRACE_MARKER_SIZE) == 0)
+		reader->marker_known = true;
+	memcpy(reader->header.marker, marker, TRACE_MARKER_SIZE);
 }
 
 /* The next block whose records are to be given out. */
@@ -654,12 +669,8 @@ static enum trace_next next_block(
 			return next;
 		}
 		reader->frame_used = size;
-		if (!reader->marker_known) {
-			memcpy(reader->header.marker,
-				input_bytes(&reader->input) + TRACE_EXT_HEAD_SIZE,
-				TRACE_MARKER_SIZE);
-			reader->marker_known = true;
-		}
+		if (!reader->marker_known)
+			learn_marker(reader, input_bytes(&reader->input) + TRACE_EXT_HEAD_SIZE);
 		cause = block_decode(reader, size, block);
 		if (cause) {
 			reader->after_damage = true;

@@ -112,6 +112,8 @@ struct trace_writer {
 	bool failed;                /* the disk refused; only small records are still tried */
 	bool stop_noted;            /* the gap record of the stop is written */
 	struct buf facts;
+	bool ended_well; /* once the thread is joined */
+	struct err end_err;
 };
 
 /* ---- blocks in memory ---- */
@@ -1031,6 +1033,20 @@ static void process_queue(struct trace_writer *writer)
 	}
 }
 
+/* Everything is written: the last gap record and the footer.  After a failure there may be room
+ * again for so little; if not, the trace ends without a footer. */
+static bool finish(struct trace_writer *writer, struct err *err)
+{
+	bool stopped = atomic_load(&writer->stopped);
+	bool ok = true;
+
+	if (writer->segment.fd < 0)
+		return false;
+	if (writer->stats.lost_records > writer->accounted)
+		ok = write_stop_gap(writer);
+	return ok && end_segment(writer, stopped ? "stopped" : "end", err);
+}
+
 static void *writer_thread(void *arg)
 {
 	struct trace_writer *writer = arg;
@@ -1060,6 +1076,9 @@ static void *writer_thread(void *arg)
 		writer->thread_waits = false;
 	}
 	pthread_mutex_unlock(&writer->lock);
+	/* Here and not in trace_writer_close: this thread has SIGXFSZ and SIGPIPE blocked. */
+	err_clear(&writer->end_err);
+	writer->ended_well = finish(writer, &writer->end_err);
 	return NULL;
 }
 
@@ -1251,23 +1270,8 @@ void trace_writer_stats(struct trace_writer *writer, struct trace_writer_stats *
 	pthread_mutex_unlock(&writer->lock);
 }
 
-/* The thread is gone: the last gap record and the footer.  After a failure there may be room again
- * for so little; if not, the trace ends without a footer. */
-static bool finish(struct trace_writer *writer, struct err *err)
-{
-	bool stopped = atomic_load(&writer->stopped);
-	bool ok = true;
-
-	if (writer->segment.fd < 0)
-		return false;
-	if (writer->stats.lost_records > writer->accounted)
-		ok = write_stop_gap(writer);
-	return ok && end_segment(writer, stopped ? "stopped" : "end", err);
-}
-
 bool trace_writer_close(struct trace_writer *writer, struct err *err)
 {
-	struct err end;
 	bool ok;
 
 	pthread_mutex_lock(&writer->producers_lock);
@@ -1278,8 +1282,7 @@ bool trace_writer_close(struct trace_writer *writer, struct err *err)
 	pthread_cond_signal(&writer->work);
 	pthread_mutex_unlock(&writer->lock);
 	pthread_join(writer->thread, NULL);
-	err_clear(&end);
-	ok = finish(writer, &end);
+	ok = writer->ended_well;
 	if (atomic_load(&writer->stopped)) {
 		err_set(err, writer->stop_why.code, "%s; %" PRIu64 " records were lost%s",
 			writer->stop_why.text, writer->stats.lost_records,
@@ -1287,7 +1290,7 @@ bool trace_writer_close(struct trace_writer *writer, struct err *err)
 		err->errnum = writer->stop_why.errnum;
 		ok = false;
 	} else if (!ok) {
-		err_set_errno(err, end.errnum,
+		err_set_errno(err, writer->end_err.errnum,
 			"the trace %s ends without a footer after %" PRIu64
 			" bytes, which are readable",
 			writer->segment.path, writer->segment.offset);

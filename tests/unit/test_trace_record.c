@@ -292,6 +292,7 @@ START_TEST(spoilt_records_are_refused_or_read)
 		buf_release(&text);
 	}
 	ck_assert_uint_gt(accepted, 1000);
+	pool_release(&pool);
 }
 END_TEST
 
