@@ -91,7 +91,8 @@ static void program_help(struct buf *out)
 static void command_help(struct buf *out, const struct command *command)
 {
 	buf_printf(out, "Usage: %s %s [OPTION...]%s%s\n\n%s\n\n", running->name, command->name,
-		*command->arguments ? " " : "", command->arguments, command->description);
+		command->arguments ? " " : "", command->arguments ? command->arguments : "",
+		command->description);
 	if (!command->options || option_is_end(command->options) || command->options->name)
 		buf_add_str(out, "Options:\n");
 	options_help(out, command->options, help_columns());

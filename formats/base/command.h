@@ -20,7 +20,7 @@ struct command_example {
 struct command {
 	const char *name;
 	const char *summary;     /* one line, no capital, no full stop */
-	const char *arguments;   /* behind the options in the synopsis: "TRACE" */
+	const char *arguments;   /* behind the options in the synopsis: "TRACE"; NULL: none */
 	const char *description; /* paragraphs, lines broken, for --help */
 	const struct option_def *options;
 	const struct command_example *examples;
