@@ -118,8 +118,8 @@ void capture_close(struct capture *c, const char *reason)
 {
 	struct buf *all[] = {&c->client, &c->user, &c->database, &c->pending_user,
 		&c->pending_database, &c->attributes, &c->txn.name, &c->now.text, &c->now.params,
-		&c->now.name, &c->now.track, &c->now.gtid, &c->result.rows, &c->result.columns_text,
-		&c->result.columns};
+		&c->now.name, &c->now.track, &c->now.gtid, &c->now.blockers, &c->result.rows,
+		&c->result.columns_text, &c->result.columns};
 
 	opened(c);
 	if (c->quit)
@@ -349,6 +349,9 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 	buf_clear(&c->now.name);
 	buf_clear(&c->now.track);
 	buf_clear(&c->now.gtid);
+	buf_clear(&c->now.blockers);
+	c->now.blocked_seen = false;
+	c->now.blocked_ns = 0;
 	c->now.look_count = 1;
 	c->now.looks[0] = (struct look){.class = (uint8_t)class_of_command(command->byte)};
 	if (command->byte == COM_QUERY || command->byte == COM_STMT_PREPARE) {
@@ -585,11 +588,15 @@ static void emit_stmt(struct capture *c, const struct wire_command *command,
 		.result_sets = c->now.not_kept ? 0 : c->now.result_sets,
 		.rows = c->now.rows,
 		.reply_bytes = command->reply_bytes,
+		.blocked_ns = c->now.blocked_ns,
+		.blockers = span_or_none(&c->now.blockers),
 		.track = span_or_none(&c->now.track),
 		.client_begin = command->begin.at,
 		.flags = flags,
 	};
 
+	if (c->now.blocked_seen)
+		record.flags |= STMT_BLOCKED_SEEN;
 	if (reply->lost)
 		record.flags |= STMT_NO_REPLY;
 	if (c->now.text_cut || (!command->complete && c->now.text.len))

@@ -103,6 +103,10 @@ struct capture {
 		uint32_t warnings;
 		bool has_from;
 		struct buf track, gtid;
+		/* Set before the reply by whoever watches lock waits; nobody does in the proxy. */
+		bool blocked_seen;
+		uint64_t blocked_ns;
+		struct buf blockers; /* [session, ...], packed */
 	} now;
 
 	/* The result being read. */
