@@ -933,6 +933,10 @@ static struct span feed_server_plain(struct wire *w, struct span bytes)
 		if (w->server_inflate.kind != kind)
 			return bytes;
 	}
+	/* Not a greeting, and by its length it may never be complete. */
+	if (w->phase == WIRE_GREETING && w->server.inside &&
+		w->server.total + w->server.left > WIRE_HANDSHAKE_KEEP_MAX)
+		wire_make_opaque(w, "greeting not understood");
 	return SPAN_NONE;
 }
 

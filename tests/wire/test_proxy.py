@@ -1,0 +1,872 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""isorec proxy between a scripted server and a scripted client: TAP on standard output.
+
+    test_proxy.py ISOREC ISOTRACE [TEST...]
+
+Each conversation is played with every message whole, with messages of one direction joined, and
+cut in two at every byte; each piece is read by the other side before the next one is sent, so that
+the proxy sees just these pieces.  What arrives must be what was sent, and the trace must hold what
+was said.
+"""
+import os
+import random
+import signal
+import socket
+import struct
+import sys
+import zlib
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from proxy_harness import Proxy, records, run_tests, test, wait_for  # noqa: E402
+
+ISOREC, ISOTRACE = (os.path.abspath(p) for p in sys.argv[1:3])
+
+CAPS = (1 << 3 | 1 << 7 | 1 << 9 | 1 << 13 | 1 << 15 | 1 << 16 | 1 << 17 | 1 << 18 | 1 << 19 | 1 << 20)
+MYSQL, COMPRESS, SSL, TRACK, DEPRECATE_EOF = 1, 1 << 5, 1 << 11, 1 << 23, 1 << 24
+PROGRESS, BULK, CACHE_METADATA = 1 << 32, 1 << 34, 1 << 36
+SECRET = b"SECRETSECRETSECRET20"
+
+
+# ---- packets ----
+
+def packet(seq, payload):
+    out = b""
+    while True:
+        part, payload = payload[:0xffffff], payload[0xffffff:]
+        out += struct.pack("<I", len(part))[:3] + bytes([seq & 255]) + part
+        seq += 1
+        if len(part) < 0xffffff:
+            return out
+
+
+def lenenc(text):
+    if isinstance(text, str):
+        text = text.encode()
+    assert len(text) < 251
+    return bytes([len(text)]) + text
+
+
+def greeting(caps):
+    return (b"\x0a10.11.6-MariaDB\0" + struct.pack("<I", 77) + b"12345678\0" +
+            struct.pack("<HBHH", caps & 0xffff, 45, 2, caps >> 16 & 0xffff) + b"\x15" + b"\0" * 6 +
+            struct.pack("<I", 0 if caps & MYSQL else caps >> 32) + b"901234567890\0" +
+            b"mysql_native_password\0")
+
+
+def login(caps):
+    return (struct.pack("<IIB", caps & 0xffffffff, 1 << 24, 45) + b"\0" * 19 +
+            struct.pack("<I", 0 if caps & MYSQL else caps >> 32) + b"bob\0" + lenenc(SECRET) +
+            b"shop\0mysql_native_password\0" + lenenc(lenenc("_os") + lenenc("Linux")))
+
+
+def ok(status=2, affected=0, more=b""):
+    return b"\0" + bytes([affected, 0]) + struct.pack("<HH", status, 0) + more
+
+
+def eof(status=2):
+    return b"\xfe" + struct.pack("<HH", 0, status)
+
+
+def err(code, text):
+    return b"\xff" + struct.pack("<H", code) + b"#HY000" + text
+
+
+def column(name, kind, flags=0):
+    return (lenenc("def") + lenenc("shop") + lenenc("t") + lenenc("t") + lenenc(name) +
+            lenenc(name) + b"\x0c" + struct.pack("<HIBHB", 45, 11, kind, flags, 0) + b"\0\0")
+
+
+class Talk:
+    """A conversation: (from the server?, bytes) in order, and what the trace must say."""
+
+    def __init__(self, caps=CAPS, client_caps=None, connect=True):
+        self.steps, self.seq, self.expected, self.caps = [], 0, [], caps
+        self.opaque, self.inner = False, None
+        if connect:
+            self.server(greeting(caps))
+            self.client(login(caps if client_caps is None else client_caps))
+            self.server(ok())
+
+    def add(self, server, seq, payload):
+        self.steps.append((server, packet(seq, payload)))
+        self.seq = seq + 1 + len(payload) // 0xffffff
+
+    def server(self, *payloads):
+        for payload in payloads:
+            self.add(True, self.seq, payload)
+        return self
+
+    def client(self, payload):
+        self.add(False, self.seq, payload)
+        return self
+
+    def command(self, payload, **expected):
+        self.add(False, 0, payload)
+        if expected:
+            self.expected.append(dict(command=payload[0] if payload else 0, **expected))
+        return self
+
+    def rows(self, *rows, status=2):
+        """A text result of a (INT) and b (VARCHAR)."""
+        self.server(b"\2", column("a", 3, 3), column("b", 253), eof(status))
+        for row in rows:
+            self.server(b"".join(b"\xfb" if v is None else lenenc(str(v)) for v in row))
+        return self.server(eof(status))
+
+
+CONVERSATIONS = {}
+
+
+def conversation(function):
+    CONVERSATIONS[function.__name__] = function()
+    return function
+
+
+@conversation
+def text_result():
+    return (Talk().command(b"\3select * from t", text="select * from t", rows=2,
+                           values=[[1, "x"], [-2, None]])
+            .rows((1, "x"), (-2, None))
+            .command(b"\3delete from t", text="delete from t", affected=2).server(ok(2, 2))
+            .command(b"\1"))
+
+
+@conversation
+def authentication_dialogue():
+    talk = Talk(connect=False)
+    talk.server(greeting(CAPS)).client(login(CAPS))
+    talk.server(b"\xfecaching_sha2_password\0abcdefghijklmnopqrst\0").client(SECRET + b"1234")
+    talk.server(b"\1\4").client(b"\2").server(b"\1-----BEGIN PUBLIC KEY-----").client(SECRET)
+    talk.server(b"\2next\0").client(SECRET).server(b"raw plugin bytes").client(b"")
+    talk.server(ok())
+    return talk.command(b"\x0e", error=0).server(ok())
+
+
+@conversation
+def refused_login():
+    talk = Talk(connect=False)
+    return talk.server(greeting(CAPS)).client(login(CAPS)).server(err(1045, b"Access denied"))
+
+
+@conversation
+def too_many_connections():
+    return Talk(connect=False).server(b"\xff\x10\x04Too many connections")
+
+
+@conversation
+def several_results_and_an_error():
+    return (Talk().command(b"\3a;b;c", text="a;b;c", rows=1, error=1146)
+            .server(ok(8, 1)).rows((1, "x"), status=8).server(err(1146, b"no table")))
+
+
+@conversation
+def deprecate_eof():
+    caps = CAPS | DEPRECATE_EOF | TRACK
+    state = b"\0" + lenenc(lenenc("last_gtid") + lenenc("0-1-7"))
+    return (Talk(caps).command(b"\3select a from t", rows=1, values=[[7]])
+            .server(b"\1", column("a", 3), lenenc("7"), b"\xfe\0\0\2\0\0\0")
+            .command(b"\3commit", track={"last_gtid": "0-1-7"})
+            .server(ok(0x4002, 0, lenenc("") + lenenc(state))))
+
+
+@conversation
+def prepared_statements():
+    talk = Talk()
+    talk.command(b"\x16select a from t where a=? and b=?", text="select a from t where a=? and b=?")
+    talk.server(b"\0" + struct.pack("<IHHBH", 1, 1, 2, 0, 0), column("?", 6), column("?", 6), eof(),
+                column("a", 3), eof())
+    head = b"\x17" + struct.pack("<IBI", 1, 0, 1)
+    talk.command(head + b"\0\1\x08\x80\xfd\0" + struct.pack("<Q", 5) + lenenc("hi"), prepared=1,
+                 params=[5, "hi"], rows=1, values=[[9]])
+    talk.server(b"\1", column("a", 3), eof(), b"\0\0" + struct.pack("<i", 9), eof())
+    talk.command(head + b"\1\0" + lenenc("yo"), prepared=1, params=[None, "yo"], rows=0, values=[])
+    talk.server(b"\1", column("a", 3), eof(), eof())
+    talk.add(False, 0, b"\x18" + struct.pack("<IH", 1, 1) + b"long ")
+    talk.add(False, 0, b"\x18" + struct.pack("<IH", 1, 1) + b"data")
+    talk.command(head + b"\0\0" + struct.pack("<Q", 6), params=[6, "long data"], affected=1)
+    talk.server(ok(2, 1))
+    talk.command(b"\x19" + struct.pack("<I", 1), prepared=1)
+    return talk.command(b"\1")
+
+
+@conversation
+def pipelined():
+    talk = Talk()
+    talk.command(b"\x16insert into t values (?)", text="insert into t values (?)")
+    talk.command(b"\x17\xff\xff\xff\xff\0\1\0\0\0\0\1\3\0" + struct.pack("<i", -4), prepared=1,
+                 params=[-4], affected=1)
+    talk.command(b"\x0e", error=0)
+    talk.server(b"\0" + struct.pack("<IHHBH", 3, 0, 1, 0, 0), column("?", 6), eof())
+    return talk.server(ok(2, 1), ok())
+
+
+@conversation
+def bulk():
+    talk = Talk(CAPS | BULK)
+    talk.command(b"\x16insert into t values (?,?)", text="insert into t values (?,?)")
+    talk.server(b"\0" + struct.pack("<IHHBH", 1, 0, 2, 0, 0), column("?", 6), column("?", 6), eof())
+    talk.command(b"\xfa\1\0\0\0\x80\0\1\0\xfd\0" b"\0\5\0\1a" b"\0\6\1", affected=2,
+                 params=[5, "a", 6, None])
+    return talk.server(ok(2, 2))
+
+
+@conversation
+def cursor():
+    talk = Talk()
+    talk.command(b"\x16select a from t", text="select a from t")
+    talk.server(b"\0" + struct.pack("<IHHBH", 1, 1, 0, 0, 0), column("a", 3), eof())
+    talk.command(b"\x17\1\0\0\0\1\1\0\0\0", prepared=1, rows=0)
+    talk.server(b"\1", column("a", 3), eof(2 | 64))
+    talk.command(b"\x1c\1\0\0\0\2\0\0\0", prepared=1, rows=2, values=[[5], [6]])
+    talk.server(b"\0\0" + struct.pack("<i", 5), b"\0\0" + struct.pack("<i", 6), eof(2 | 64))
+    talk.command(b"\x1c\1\0\0\0\2\0\0\0", prepared=1, rows=0)
+    return talk.server(eof(2 | 128))
+
+
+@conversation
+def local_infile():
+    talk = Talk().command(b"\3load data local infile 'x' into table t", affected=3)
+    talk.server(b"\xfb/tmp/x").client(b"1\n2\n").client(b"3\n").client(b"")
+    return talk.server(ok(2, 3)).command(b"\x0e", error=0).server(ok())
+
+
+@conversation
+def change_user_and_reset():
+    talk = Talk()
+    talk.command(b"\x11eve\0" + lenenc(SECRET) + b"next\0\x2d\0mysql_native_password\0", error=0)
+    talk.server(b"\xfeclient_ed25519\0abc").client(b"\3" + SECRET).server(ok())
+    return talk.command(b"\x1f", error=0).server(ok())
+
+
+@conversation
+def other_commands():
+    talk = Talk(CAPS | PROGRESS)
+    talk.command(b"\x09", error=0).server(b"Uptime: 3")
+    talk.command(b"\x04t\0", text="t").server(column("a", 3), eof())
+    talk.command(b"\2other", text="other").server(ok())
+    talk.command(b"\x0c" + struct.pack("<I", 5), text="5").server(ok())
+    talk.command(b"\3alter table t force", text="alter table t force", error=0)
+    talk.server(b"\xff\xff\xff\1\1\2\x10\0\0\4copy", ok())
+    talk.command(b"\x0f", error=1047).server(err(1047, b"Unknown command"))
+    talk.command(b"", error=1047).server(err(1047, b"Unknown command"))
+    talk.command(b"\x1b\0\0", error=0).server(eof())
+    return talk.command(b"\x0d", error=0).server(eof())
+
+
+@conversation
+def metadata_cached():
+    talk = Talk(CAPS | CACHE_METADATA)
+    talk.command(b"\x16select a from t", text="select a from t")
+    talk.server(b"\0" + struct.pack("<IHHBH", 1, 1, 0, 0, 0), column("a", 3), eof())
+    talk.command(b"\x17\1\0\0\0\0\1\0\0\0", rows=1, values=[[5]])
+    return talk.server(b"\1\0", eof(), b"\0\0" + struct.pack("<i", 5), eof())
+
+
+@conversation
+def binlog_dump():
+    talk = Talk().command(b"\x12\4\0\0\0\0\0\1\0\0\0binlog.1", flags=16)
+    talk.opaque = True
+    return talk.server(b"\0event one", b"\0event two").command(b"\xef ack").server(b"\0event three")
+
+
+@conversation
+def nonsense():
+    talk = Talk().command(b"\x0e", flags=16).server(b"\x42nonsense").command(b"\3select 1")
+    talk.opaque = True
+    return talk.server(b"\1\2\3", b"")
+
+
+@conversation
+def no_handshake():
+    talk = Talk(connect=False)
+    talk.steps = [(True, b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"), (False, b"GET / HTTP/1.0\r\n\r\n")]
+    talk.opaque = True
+    return talk
+
+
+@conversation
+def compressed():
+    """Frames that hold halves of packets; some compressed, some stored."""
+    talk = Talk(CAPS | COMPRESS)
+    plain = Talk()
+    plain.command(b"\3select * from t", text="select * from t", rows=1, values=[[1, "y" * 200]])
+    plain.rows((1, "y" * 200))
+    talk.expected = plain.expected
+    for server in (False, True):
+        stream = b"".join(b for s, b in plain.steps[3:] if s == server)
+        for number, part in enumerate((stream[:10], stream[10:])):
+            deflated = zlib.compress(part) if number else part
+            head = struct.pack("<I", len(deflated))[:3] + bytes([number])
+            head += struct.pack("<I", len(part) if number else 0)[:3]
+            talk.steps.append((server, head + deflated))
+    return talk
+
+
+# ---- playing ----
+
+def receive(sock, count):
+    out = b""
+    while len(out) < count:
+        part = sock.recv(count - len(out))
+        assert part, "the connection ended after %d of %d bytes" % (len(out), count)
+        out += part
+    return out
+
+
+class Mock:
+    """A listening socket that plays the server."""
+
+    def __init__(self, family=socket.AF_INET, address=("127.0.0.1", 0)):
+        self.socket = socket.socket(family)
+        self.socket.bind(address)
+        self.socket.listen(1024)
+        self.port = self.socket.getsockname()[1] if family != socket.AF_UNIX else None
+
+    def connect(self, proxy):
+        client = socket.create_connection(("127.0.0.1", proxy.port))
+        server = self.accept()
+        for side in (client, server):
+            side.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            side.settimeout(60)
+        return client, server
+
+    def accept(self):
+        self.socket.settimeout(60)
+        return self.socket.accept()[0]
+
+
+def pass_on(source, target, data, pieces):
+    """Sends in pieces, each read by the other side before the next; must arrive as it is."""
+    got = b""
+    for piece in pieces(data):
+        if piece:
+            source.sendall(piece)
+            got += receive(target, len(piece))
+    assert got == data, "sent %r, got %r" % (data, got)
+
+
+def play(mock, proxy, steps, pieces):
+    client, server = mock.connect(proxy)
+    with client, server:
+        for from_server, data in steps:
+            if from_server:
+                pass_on(server, client, data, pieces)
+            else:
+                pass_on(client, server, data, pieces)
+        client.shutdown(socket.SHUT_WR)
+        assert server.recv(1) == b"", "the client's end did not arrive"
+        server.shutdown(socket.SHUT_WR)
+        assert client.recv(1) == b"", "the server's end did not arrive"
+
+
+def joined(steps):
+    out = []
+    for server, data in steps:
+        if out and out[-1][0] == server:
+            out[-1] = (server, out[-1][1] + data)
+        else:
+            out.append((server, data))
+    return out
+
+
+def whole(data):
+    return [data]
+
+
+def single_bytes(data):
+    return [data[i:i + 1] for i in range(len(data))]
+
+
+def plain_value(value):
+    return value
+
+
+def of_session(everything):
+    """What a session's records say, without times and numbers that differ."""
+    out = []
+    rows = {}
+    for record in everything:
+        if record["kind"] == "result":
+            rows.setdefault((record["number"], record["set"]), []).extend(record["rows"])
+        elif record["kind"] == "stmt":
+            out.append({k: record[k] for k in (
+                "number", "command", "text", "prepared", "params", "status", "affected", "error",
+                "rows", "flags", "track", "reply_bytes")})
+            values = [row for key in sorted(rows) if key[0] == record["number"] for row in rows[key]]
+            out[-1]["values"] = values
+        elif record["kind"] == "session":
+            out.append({k: record[k] for k in ("event", "user", "database", "reason", "thread")})
+        elif record["kind"] == "txn":
+            out.append({k: record[k] for k in ("event", "outcome", "level", "reason")})
+    return out
+
+
+def check_session(name, talk, got):
+    stmts = [r for r in got if "command" in r]
+    assert len(stmts) == len(talk.expected), "%s: %d statements, not %d: %s" % (
+        name, len(stmts), len(talk.expected), stmts)
+    for expected, stmt in zip(talk.expected, stmts):
+        for key, value in expected.items():
+            assert stmt[key] == value, "%s: %s is %r, not %r in %s" % (
+                name, key, stmt[key], value, stmt)
+    events = [r["event"] for r in got if "user" in r]
+    assert events[0] == 0 and events[-1] == 1, events
+    assert (2 in events) == talk.opaque, "%s: opaque %s, not %s: %s" % (
+        name, 2 in events, talk.opaque, got)
+
+
+def play_everywhere(name, talk):
+    mock = Mock()
+    with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port], "--workers=2") as proxy:
+        play(mock, proxy, talk.steps, whole)
+        play(mock, proxy, joined(talk.steps), whole)
+        play(mock, proxy, talk.steps, single_bytes)
+        count = 3
+        # Cut k cuts every message at k, so all cuts of all messages are tried.
+        for k in range(1, max(len(data) for _, data in talk.steps)):
+            play(mock, proxy, talk.steps, lambda data, k=k: (data[:k], data[k:]))
+            count += 1
+        for k in range(1, max(len(data) for _, data in joined(talk.steps)), 3):
+            play(mock, proxy, joined(talk.steps), lambda data, k=k: (data[:k], data[k:]))
+            count += 1
+        proxy.stop()
+        everything = records(ISOTRACE, proxy.trace)
+        with open(proxy.trace, "rb") as trace:
+            assert SECRET not in trace.read()
+    assert SECRET.decode() not in str(everything)
+    sessions = {}
+    for record in everything:
+        if "session" in record:
+            sessions.setdefault(record["session"], []).append(record)
+    assert len(sessions) == count, "%d sessions, not %d" % (len(sessions), count)
+    first = of_session(sessions[1])
+    check_session(name, talk, first)
+    for number, got in sessions.items():
+        assert of_session(got) == first, "session %d: %s\nis not as session 1: %s" % (
+            number, of_session(got), first)
+
+
+def define(name, talk):
+    def function():
+        play_everywhere(name, talk)
+    function.__name__ = name
+    function.__doc__ = "%s, cut at every byte and joined" % name.replace("_", " ")
+    test(function)
+
+
+for conversation_name, conversation_talk in CONVERSATIONS.items():
+    define(conversation_name, conversation_talk)
+
+
+# ---- the greeting, TLS ----
+
+@test
+def tls_is_taken_out_of_the_greeting():
+    """strip: the offer of TLS is cleared and nothing else; passthrough: nothing is"""
+    mock = Mock()
+    address = "127.0.0.1:%d" % mock.port
+    offered, plain = packet(0, greeting(CAPS | SSL)), packet(0, greeting(CAPS))
+    for option, arrives in (("--tls=strip", plain), ("--tls=passthrough", offered)):
+        with Proxy(ISOREC, [address], option) as proxy:
+            for k in range(len(offered)):
+                client, server = mock.connect(proxy)
+                with client, server:
+                    server.sendall(offered[:k])
+                    got = receive(client, k)
+                    server.sendall(offered[k:])
+                    got += receive(client, len(offered) - k)
+                    assert got == arrives
+
+
+@test
+def tls_passes_through_opaque():
+    """after an SSLRequest all bytes pass, and the session is marked opaque"""
+    mock = Mock()
+    with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port], "--tls=passthrough") as proxy:
+        caps = CAPS | SSL
+        request = packet(1, struct.pack("<IIB", caps & 0xffffffff, 1 << 24, 45) + b"\0" * 23)
+        noise = random.Random(1).randbytes(3000)
+        play(mock, proxy, [(True, packet(0, greeting(caps))), (False, request), (False, noise),
+                           (True, noise), (False, noise)], whole)
+        proxy.stop()
+        sessions = records(ISOTRACE, proxy.trace, ["session"])
+        assert [s["event"] for s in sessions] == [0, 2, 1], sessions
+        assert "TLS" in sessions[1]["reason"]
+
+
+# ---- sockets of all kinds ----
+
+@test
+def unix_sockets_and_ipv6():
+    """Unix sockets on both sides, IPv6 on both sides, two nodes at once"""
+    with Proxy(ISOREC, ["unused=127.0.0.1:1"]) as outer:
+        path, mine = os.path.join(outer.folder, "server.sock"), os.path.join(outer.folder, "rec.sock")
+        unix = Mock(socket.AF_UNIX, path)
+        six = Mock(socket.AF_INET6, ("::1", 0))
+        with Proxy(ISOREC, ["u=unix:" + path, "v6=[::1]:%d" % six.port],
+                   listen=["v6=[::1]:0", "u=" + mine]) as proxy:
+            for family, address, mock in ((socket.AF_UNIX, mine, unix),
+                                          (socket.AF_INET6, ("::1", proxy.ports[-1]), six)):
+                with socket.socket(family) as client:
+                    client.connect(address)
+                    with mock.accept() as server:
+                        server.sendall(packet(0, greeting(CAPS)))
+                        assert receive(client, 20)
+            proxy.stop()
+            nodes = [r["node"] for r in records(ISOTRACE, proxy.trace, ["session"])]
+            assert sorted(set(nodes)) == ["u", "v6"], nodes
+            assert not os.path.exists(mine), "the socket file is left behind"
+
+
+# ---- faults ----
+
+@test
+def upstream_refused():
+    """a client gets an ERR packet when the node does not listen, and the trace says why"""
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        with Proxy(ISOREC, ["db=127.0.0.1:%d" % closed.getsockname()[1]]) as proxy:
+            with socket.create_connection(("127.0.0.1", proxy.port)) as client:
+                client.settimeout(60)
+                answer = b""
+                while True:
+                    part = client.recv(1000)
+                    if not part:
+                        break
+                    answer += part
+            assert answer[4:7] == b"\xff\xd3\x07" and b"Connection refused" in answer, answer
+            assert b"cannot connect to node db" in answer
+            assert len(answer) == 4 + answer[0] + 256 * answer[1]
+            proxy.stop()
+            closing = records(ISOTRACE, proxy.trace, ["session"])[-1]
+            assert "Connection refused" in closing["reason"], closing
+
+
+def lost_after(query, status_before, answer=b"", end="server"):
+    """The records of a session that ends after the query was sent."""
+    talk = Talk()
+    if status_before & 1:
+        talk.command(b"\3begin").server(ok(status_before))
+    mock = Mock()
+    with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port]) as proxy:
+        client, server = mock.connect(proxy)
+        with client, server:
+            for from_server, data in talk.steps + [(False, packet(0, query))]:
+                if from_server:
+                    pass_on(server, client, data, whole)
+                else:
+                    pass_on(client, server, data, whole)
+            if answer:
+                server.sendall(answer)
+                receive(client, len(answer))
+            # RST, as of a process that was killed with data unread; or an orderly end.
+            gone = server if end == "server" else client
+            gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            gone.close()
+            other = client if end == "server" else server
+            try:
+                assert other.recv(10) == b""
+            except ConnectionResetError:
+                pass
+        wait_for("the session's end", lambda: proxy.statistics()["sessions"] == 0)
+        proxy.stop()
+        return records(ISOTRACE, proxy.trace)
+
+
+@test
+def commit_without_an_answer():
+    """server gone after COMMIT was sent: no reply, the outcome is unknown"""
+    got = lost_after(b"\3commit", 3)
+    stmt = [r for r in got if r["kind"] == "stmt"][-1]
+    txn = [r for r in got if r["kind"] == "txn"][-1]
+    assert stmt["flags"] == 1 and stmt["text"] == "commit", stmt
+    assert txn["event"] == 1 and txn["outcome"] == 0 and txn["txn"] == stmt["txn"], txn
+
+
+@test
+def write_without_an_answer_in_a_transaction():
+    """server gone during an UPDATE of an open transaction: that cannot have committed"""
+    txn = [r for r in lost_after(b"\3update t set a=1", 3) if r["kind"] == "txn"][-1]
+    assert txn["outcome"] == 2, txn
+
+
+@test
+def write_without_an_answer_alone():
+    """server gone during an autocommitted UPDATE: unknown"""
+    got = lost_after(b"\3update t set a=1", 2)
+    txn = [r for r in got if r["kind"] == "txn"]
+    assert len(txn) == 1 and txn[0]["outcome"] == 0 and txn[0]["autocommit"], txn
+
+
+@test
+def server_gone_in_a_result():
+    """server gone after some rows: they are in the trace, the statement has no reply"""
+    part = b"".join(packet(i + 1, p) for i, p in enumerate(
+        (b"\1", column("a", 3), eof(), lenenc("1"), lenenc("2"))))
+    got = lost_after(b"\3select a from t", 3, part)
+    stmt = [r for r in got if r["kind"] == "stmt"][-1]
+    rows = [row for r in got if r["kind"] == "result" for row in r["rows"]]
+    assert stmt["flags"] == 1 and stmt["rows"] == 2 and rows == [[1], [2]], (stmt, rows)
+
+
+@test
+def client_gone():
+    """client gone in the middle of a transaction: rolled back by the server, recorded so"""
+    got = lost_after(b"\3select a from t", 3, end="client")
+    txn = [r for r in got if r["kind"] == "txn"][-1]
+    assert txn["outcome"] == 2, txn
+    assert "client" in [r for r in got if r["kind"] == "session"][-1]["reason"]
+
+
+@test
+def half_a_command():
+    """client gone in the middle of a command: the server never had it, nothing is unknown"""
+    mock = Mock()
+    with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port]) as proxy:
+        client, server = mock.connect(proxy)
+        with client, server:
+            for from_server, data in Talk().steps:
+                pass_on(*((server, client) if from_server else (client, server)), data, whole)
+            part = packet(0, b"\3insert into t values (1)")[:12]
+            pass_on(client, server, part, whole)
+            client.close()
+            assert server.recv(10) == b""
+        wait_for("the session's end", lambda: proxy.statistics()["sessions"] == 0)
+        proxy.stop()
+        got = records(ISOTRACE, proxy.trace)
+        assert not [r for r in got if r["kind"] == "txn"], got
+        stmt = [r for r in got if r["kind"] == "stmt"][-1]
+        assert stmt["flags"] & 5 == 5, stmt
+
+
+@test
+def proxy_killed():
+    """kill -9: what was flushed is readable"""
+    mock = Mock()
+    with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port], "--flush-interval=10ms") as proxy:
+        client, server = mock.connect(proxy)
+        with client, server:
+            talk = Talk().command(b"\3select * from t").rows((1, "x"))
+            for from_server, data in talk.steps:
+                pass_on(*((server, client) if from_server else (client, server)), data, whole)
+            wait_for("the flush", lambda: any(
+                r["kind"] == "stmt" for r in records(ISOTRACE, proxy.trace)))
+            proxy.stop(signal.SIGKILL, -signal.SIGKILL)
+            assert [r["text"] for r in records(ISOTRACE, proxy.trace, ["stmt"])] == [
+                "select * from t"]
+
+
+# ---- size ----
+
+@test
+def large_packets():
+    """packets of 16 MB - 1, 16 MB and 64 MB, both ways, arrive as they are"""
+    mock = Mock()
+    with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port]) as proxy:
+        for size in ((1 << 24) - 2, (1 << 24) - 1, 1 << 24, 64 << 20):
+            talk = Talk()
+            noise = random.Random(size).randbytes(1000) * (size // 1000 + 1)
+            talk.command(b"\3" + noise[:size - 1])
+            talk.server(b"\1", column("a", 252), eof())
+            talk.server(b"\xfe" + struct.pack("<Q", size - 9) + noise[:size - 9], eof())
+            client, server = mock.connect(proxy)
+            with client, server:
+                for from_server, data in talk.steps:
+                    source, target = (server, client) if from_server else (client, server)
+                    exchange(source, target, data)
+        proxy.stop()
+        stmts = records(ISOTRACE, proxy.trace, ["stmt"])
+        assert [s["rows"] for s in stmts] == [1] * 4, stmts
+        # The last two are past --max-packet=16M: cut.
+        assert [bool(s["flags"] & 4) for s in stmts] == [False, False, False, True], [
+            s["flags"] for s in stmts]
+
+
+def exchange(source, target, data):
+    """Sends and receives at the same time, as no buffer on the way holds it all."""
+    source.setblocking(False)
+    sent, got = 0, []
+    count = 0
+    while count < len(data):
+        if sent < len(data):
+            try:
+                sent += source.send(memoryview(data)[sent:sent + (1 << 20)])
+            except BlockingIOError:
+                pass
+        part = target.recv(1 << 20)
+        got.append(part)
+        count += len(part)
+    source.setblocking(True)
+    source.settimeout(60)
+    assert b"".join(got) == data
+
+
+@test
+def client_that_never_reads():
+    """a large result for a client that does not read: the proxy's memory stays bounded"""
+    mock = Mock()
+    with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port], "--buffer=32M") as proxy:
+        client, server = mock.connect(proxy)
+        with client, server:
+            for from_server, data in Talk().command(b"\3select * from t").steps:
+                pass_on(*((server, client) if from_server else (client, server)), data, whole)
+            server.setblocking(False)
+            server.settimeout(1)
+            row = packet(5, lenenc("x" * 200)) * 5000
+            head = b"".join(packet(i + 1, p) for i, p in enumerate((b"\1", column("a", 253), eof())))
+            server.sendall(head)
+            sent = 0
+            try:
+                while sent < 500 << 20:
+                    sent += server.send(row)  # whole or not: it is never read
+            except (BlockingIOError, socket.timeout):
+                pass
+            assert sent < 100 << 20, "%d bytes were taken though nobody reads them" % sent
+            assert proxy.memory() < 100 << 20, proxy.memory()
+        proxy.stop()
+
+
+@test
+def thousand_idle_sessions():
+    """1,000 idle sessions cost little memory, and a drain ends them all"""
+    mock = Mock()
+    with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port]) as proxy:
+        before = proxy.memory()
+        pairs = []
+        for _ in range(1000):
+            client, server = mock.connect(proxy)
+            for from_server, data in Talk().steps:
+                pass_on(*((server, client) if from_server else (client, server)), data, whole)
+            pairs.append((client, server))
+        assert proxy.statistics()["sessions"] == 1000
+        cost = (proxy.memory() - before) / 1000
+        assert cost < 16 * 1024, "%d bytes a session" % cost
+        proxy.stop()
+        for client, server in pairs:
+            assert client.recv(1) == b"" and server.recv(1) == b""
+            client.close()
+            server.close()
+        closed = [r for r in records(ISOTRACE, proxy.trace, ["session"]) if r["event"] == 1]
+        assert len(closed) == 1000 and {r["reason"] for r in closed} == {"recorder shutdown"}
+
+
+# ---- signals ----
+
+@test
+def drain_waits_for_transactions():
+    """SIGTERM: no new connections, idle sessions end, an open transaction may end first"""
+    mock = Mock()
+    with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port], "--drain-timeout=60s") as proxy:
+        busy, busy_server = mock.connect(proxy)
+        idle, idle_server = mock.connect(proxy)
+        talk = Talk().command(b"\3begin").server(ok(3))
+        for from_server, data in talk.steps:
+            pass_on(*((busy_server, busy) if from_server else (busy, busy_server)), data, whole)
+        for from_server, data in Talk().steps:
+            pass_on(*((idle_server, idle) if from_server else (idle, idle_server)), data, whole)
+        proxy.process.send_signal(signal.SIGTERM)
+        assert idle.recv(1) == b"", "the idle session was not closed"
+        assert proxy.process.poll() is None
+        pass_on(busy, busy_server, packet(0, b"\3commit"), whole)
+        busy_server.sendall(packet(1, ok(2)))
+        assert receive(busy, 11) == packet(1, ok(2)), "the answer to COMMIT was not delivered"
+        assert busy.recv(1) == b""
+        proxy.process.wait(timeout=60)
+        txn = records(ISOTRACE, proxy.trace, ["txn"])[-1]
+        assert txn["outcome"] == 1, txn
+
+
+@test
+def second_signal_stops():
+    """a second SIGTERM ends it at once, whatever is open"""
+    mock = Mock()
+    with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port], "--drain-timeout=600s") as proxy:
+        client, server = mock.connect(proxy)
+        for from_server, data in Talk().command(b"\3begin").server(ok(3)).steps:
+            pass_on(*((server, client) if from_server else (client, server)), data, whole)
+        proxy.process.send_signal(signal.SIGTERM)
+        wait_for("the end of listening", lambda: not listens(proxy.port))
+        assert proxy.process.poll() is None
+        proxy.stop()
+
+
+def listens(port):
+    try:
+        socket.create_connection(("127.0.0.1", port)).close()
+        return True
+    except ConnectionRefusedError:
+        return False
+
+
+@test
+def hangup_rotates():
+    """SIGHUP begins a new segment, which starts with the sessions that are open"""
+    mock = Mock()
+    with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port], "--max-size=1G") as proxy:
+        client, server = mock.connect(proxy)
+        for from_server, data in Talk().steps:
+            pass_on(*((server, client) if from_server else (client, server)), data, whole)
+        wait_for("the first segment's blocks", lambda: records(ISOTRACE, proxy.trace, ["session"]))
+        proxy.process.send_signal(signal.SIGHUP)
+        proxy.statistics()  # both signals were seen
+        for from_server, data in Talk().command(b"\3select 1").server(ok()).steps[3:]:
+            pass_on(*((server, client) if from_server else (client, server)), data, whole)
+        wait_for("a second segment", lambda: len(os.listdir(proxy.trace)) == 2)
+        proxy.stop()
+        last = os.path.join(proxy.trace, sorted(os.listdir(proxy.trace))[-1])
+        kinds = [r["kind"] for r in records(ISOTRACE, last)]
+        assert "session" in kinds and "stmt" in kinds, kinds
+
+
+# ---- what is recorded ----
+
+@test
+def capture_levels_and_limits():
+    """--capture, --max-rows, --max-value and --sample leave out what they say, and count it"""
+    talk = (Talk().command(b"\3select * from t").rows((1, "x" * 100), (2, "y"), (3, "z")))
+
+    def run(*options):
+        mock = Mock()
+        with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port], *options) as proxy:
+            play(mock, proxy, talk.steps, whole)
+            play(mock, proxy, talk.steps, whole)
+            proxy.stop()
+            return records(ISOTRACE, proxy.trace)
+
+    got = run("--capture=statements")
+    assert not [r for r in got if r["kind"] == "result"]
+    assert [(r["rows"], r["flags"]) for r in got if r["kind"] == "stmt"] == [(3, 8)] * 2
+    first, second = [r for r in run("--max-rows=2") if r["kind"] == "result"]
+    assert len(first["rows"]) == 2 and first["total"] == 3 and first["digest"], first
+    assert first["digest"] == second["digest"]
+    cut = [r for r in run("--max-value=50") if r["kind"] == "result"][0]["rows"]
+    assert "cut" in cut[0][1] and cut[1] == [2, "y"], cut
+    sampled = {r["session"] for r in run("--sample=2") if r["kind"] == "session"}
+    assert sampled == {2}, sampled
+
+
+@test
+def passwords_are_masked():
+    """passwords in SQL, in errors about it and in parameters stay out of the trace"""
+    talk = Talk()
+    for text in (b"create user a identified by 'sesame1'", b"set password for 'a'@'b' = 'sesame2'",
+                 b"change master to master_host='h', MASTER_PASSWORD = 'sesame3', master_port=1",
+                 b"create server s foreign data wrapper mysql options (user 'u', password 'sesame4')",
+                 b"select aes_encrypt('sesame5', 'sesame6')",
+                 b"prepare p from 'set password = \\'sesame7\\''"):
+        talk.command(b"\3" + text).server(err(1064, b"near '" + text + b"'"))
+    mock = Mock()
+    with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port], "--compression=0") as proxy:
+        play(mock, proxy, talk.steps, whole)
+        proxy.stop()
+        with open(proxy.trace, "rb") as trace:
+            assert b"sesame" not in trace.read()
+        texts = [r["text"] for r in records(ISOTRACE, proxy.trace, ["stmt"])]
+        assert texts[0] == "create user a identified by '***'", texts
+        assert texts[2] == ("change master to master_host='h', MASTER_PASSWORD = '***', "
+                            "master_port=1"), texts
+
+
+sys.exit(run_tests(sys.argv[3:]))
