@@ -176,38 +176,36 @@ static void find_writers(struct facts *f)
 		uint32_t op, found = VALUES_NONE;
 		bool several = false, written = v->items[i].first_write != VALUES_NONE;
 
-		if (v->items[i].write_count == 1) {
-			op = v->items[i].first_write;
-			found = f->counts[v->ops[op].txn] ? op : VALUES_NONE;
-		} else {
-			w = writers_of(v, i);
-			while ((op = next_writer(&w)) != VALUES_NONE) {
-				if (!f->counts[v->ops[op].txn])
-					continue;
-				several |=
-					found != VALUES_NONE && v->ops[found].txn != v->ops[op].txn;
-				found = op; /* of one transaction: the last */
+		w = writers_of(v, i);
+		while ((op = next_writer(&w)) != VALUES_NONE) {
+			uint32_t t = v->ops[op].txn;
+
+			if (!f->counts[t]) {
+				/* That nobody is known to have read from it does not mean that it
+				 * was not the one. */
+				several |= v->txns[t].outcome == VALUES_UNKNOWN &&
+					   v->items[i].write_count > 1;
+				continue;
 			}
+			several |= found != VALUES_NONE && v->ops[found].txn != t;
+			found = op; /* of one transaction: the last */
 		}
 		f->writer[i] = found;
 		if (found != VALUES_NONE)
 			f->state[i] = several || v->items[i].initial ? WRITER_SEVERAL : WRITER_ONE;
 		else if (v->items[i].initial)
-			f->state[i] = WRITER_INITIAL;
+			f->state[i] = several ? WRITER_SEVERAL : WRITER_INITIAL;
+		else if (several)
+			f->state[i] = WRITER_SEVERAL;
 		else
 			f->state[i] = written ? WRITER_ABORTED : WRITER_NOBODY;
-	}
-	/* An item that nobody who counts wrote, but several of unknown outcome: one of them did. */
-	for (uint32_t i = 0; i < v->item_count; i++) {
-		struct writers w;
-		uint32_t op;
-
-		if (f->state[i] != WRITER_ABORTED)
-			continue;
-		w = writers_of(v, i);
-		while ((op = next_writer(&w)) != VALUES_NONE) {
-			if (v->txns[v->ops[op].txn].outcome == VALUES_UNKNOWN)
-				f->state[i] = WRITER_SEVERAL;
+		/* What the key held at first, or what somebody wrote who may not have committed. */
+		if (f->state[i] == WRITER_INITIAL && written) {
+			w = writers_of(v, i);
+			while ((op = next_writer(&w)) != VALUES_NONE) {
+				if (v->txns[v->ops[op].txn].outcome == VALUES_UNKNOWN)
+					f->state[i] = WRITER_SEVERAL;
+			}
 		}
 	}
 }
@@ -571,7 +569,7 @@ static void judge_lists(struct facts *f)
 	for (uint32_t k = 0; k < v->key_count; k++) {
 		const struct values_key *key = &v->keys[k];
 		const uint32_t *order = v->order + key->first_order;
-		uint32_t aborted = VALUES_NONE;
+		uint32_t aborted = VALUES_NONE, last = VALUES_NONE;
 
 		for (uint32_t e = 0; e < key->order_count; e++) {
 			struct anomaly a = {VALUES_NONE, reader[k], VALUES_NONE, k, order[e]};
@@ -601,6 +599,14 @@ static void judge_lists(struct facts *f)
 					note(f, ANOMALY_DIRTY_UPDATE, a);
 				}
 				aborted = VALUES_NONE;
+				/* One transaction's appends in another order than it made them. */
+				if (last != VALUES_NONE &&
+					v->ops[last].txn == v->ops[f->writer[order[e]]].txn &&
+					last > f->writer[order[e]])
+					note(f, ANOMALY_INTERNAL,
+						(struct anomaly){v->ops[last].txn, VALUES_NONE,
+							VALUES_NONE, k, order[e]});
+				last = f->writer[order[e]];
 				break;
 			case WRITER_INITIAL:
 			case WRITER_SEVERAL:

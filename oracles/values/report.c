@@ -241,6 +241,14 @@ static void explain(struct words *w, enum anomaly_class class, const struct anom
 			b, class == ANOMALY_G1A ? " wrote and took back." : " overwrote itself.");
 		return;
 	case ANOMALY_INTERNAL:
+		if (a->op == VALUES_NONE) {
+			say_write(w, a->txn, a->key, a->item);
+			buf_add_str(b, " to ");
+			add_key(v, a->key, b);
+			buf_add_str(b,
+				", and reads show its appends in another order than it made them.");
+			return;
+		}
 		say_read(w, a->op);
 		buf_add_str(
 			b, ", which does not agree with its own last read or write of the key.");
