@@ -42,13 +42,18 @@ void buf_add_char(struct buf *buf, char c)
 void buf_vprintf(struct buf *buf, const char *fmt, va_list ap)
 {
 	va_list again;
+	size_t room;
 	int len;
 
+	/* Most texts are short: one pass does, where there is room. */
+	buf_reserve(buf, 64);
+	room = buf->capacity - buf->len;
 	va_copy(again, ap);
-	len = vsnprintf(NULL, 0, fmt, again);
+	len = vsnprintf(buf->data + buf->len, room, fmt, again);
 	va_end(again);
 	CHECK(len >= 0);
-	vsnprintf(buf_reserve(buf, (size_t)len), (size_t)len + 1, fmt, ap);
+	if ((size_t)len >= room)
+		vsnprintf(buf_reserve(buf, (size_t)len), (size_t)len + 1, fmt, ap);
 	buf->len += (size_t)len;
 }
 

@@ -126,8 +126,10 @@ size_t text_add(struct buf *out, struct span s, size_t columns_max, unsigned fla
 		combined = glyph.columns ? 0 : combined + 1;
 		if (glyph.columns > columns_max || columns > columns_max - glyph.columns) {
 			out->len = cut_len;
-			if (columns_max == 0)
+			if (columns_max == 0) {
+				buf_add_str(out, "");
 				return 0;
+			}
 			buf_add_str(out, ellipsis);
 			return cut_columns + 1;
 		}
@@ -147,7 +149,10 @@ size_t text_add(struct buf *out, struct span s, size_t columns_max, unsigned fla
 
 void text_add_blanks(struct buf *out, size_t count)
 {
-	memset(buf_reserve(out, count), ' ', count);
+	char *to = buf_reserve(out, count);
+
+	memset(to, ' ', count);
+	to[count] = '\0';
 	out->len += count;
 }
 

@@ -124,6 +124,9 @@ START_TEST(json_is_well_formed)
 	json_int(&json, -1);
 	json_uint(&json, UINT64_MAX);
 	json_int(&json, (int64_t)1 << 53);
+	json_int(&json, INT64_MIN);
+	json_int(&json, -((int64_t)1 << 53));
+	json_uint(&json, 0);
 	json_double(&json, 0.1);
 	json_double(&json, NAN);
 	json_end_array(&json);
@@ -136,7 +139,8 @@ START_TEST(json_is_well_formed)
 	json_end_object(&json);
 	json_end_object(&json);
 	ck_assert_str_eq(out.data,
-		"{\"a\":[-1,\"18446744073709551615\",9007199254740992,0.1,null],"
+		"{\"a\":[-1,\"18446744073709551615\",9007199254740992,"
+		"\"-9223372036854775808\",-9007199254740992,0,0.1,null],"
 		"\"b\\\"\\n\":\"\\u0001\xef\xbf\xbd<\xc3\xa9>\",\"c\":{\"base64\":\"//4=\"},"
 		"\"d\":{}}");
 	buf_release(&out);
