@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the printer's files share.  Internal to formats/sql. */
+#ifndef SQL_PRINT_H
+#define SQL_PRINT_H
+
+#include "sql/sql.h"
+
+struct printer {
+	struct buf *out;
+	struct sql_options opt;
+};
+
+void put(struct printer *p, const char *s);
+void put_span(struct printer *p, struct span s);
+void put_name(struct printer *p, struct span name);
+void put_string(struct printer *p, struct span value);
+void put_names(struct printer *p, const struct sql_names *names); /* (a, b) */
+void put_table(struct printer *p, const struct sql_table_name *table);
+void put_expr(struct printer *p, const struct sql_expr *e);
+void put_simple(struct printer *p, const struct sql_expr *e); /* as an operand of an operator */
+void put_bit(struct printer *p, const struct sql_expr *e);    /* as a bit expression */
+void put_exprs(struct printer *p, struct sql_exprs list);
+void put_type(struct printer *p, const struct sql_type *type);
+void put_cast_type(struct printer *p, const struct sql_type *type);
+void put_query(struct printer *p, const struct sql_query *q);
+void put_order(struct printer *p, const char *words, const struct sql_order *order);
+void put_ddl(struct printer *p, const struct sql_stmt *stmt);
+
+#endif

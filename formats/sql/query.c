@@ -1,0 +1,1055 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Query expressions: SELECT, set operations, VALUES, TABLE, WITH, and the table references of FROM.
+ *
+ * ORDER BY, LIMIT, INTO and locking clauses (the "tail") belong to the whole of a set operation;
+ * an operand has a tail of its own only in parentheses.
+ */
+#include <string.h>
+
+#include "sql/parse.h"
+
+static struct sql_query *query_new(struct parser *p, enum sql_query_kind kind, uint32_t start)
+{
+	struct sql_query *q = NEW(p, struct sql_query);
+
+	q->kind = kind;
+	q->loc = loc_from(p, start);
+	return q;
+}
+
+/* VALUES starts a query, and also the function VALUES(column). */
+static bool values_is_query(struct parser *p)
+{
+	struct token next = parse_peek(p, 1), inner;
+
+	if (!is_maria(p))
+		return next.kind == T_ROW;
+	if (next.kind != T_LPAREN)
+		return false;
+	if (!p->in_duplicate)
+		return true;
+	inner = parse_peek(p, 2);
+	return !((inner.kind == T_IDENT || inner.kind == T_QUOTED) && !(inner.flags & TF_CALL) &&
+		 (parse_peek(p, 3).kind == T_RPAREN || parse_peek(p, 3).kind == T_DOT));
+}
+
+bool at_query(struct parser *p)
+{
+	switch (p->tok.kind) {
+	case T_SELECT:
+	case T_WITH:
+		return true;
+	case T_VALUES:
+		return values_is_query(p);
+	case T_TABLE:
+		return !is_maria(p) && p->opt.version >= 80000;
+	default:
+		return false;
+	}
+}
+
+bool query_continues(struct parser *p)
+{
+	switch (p->tok.kind) {
+	case T_UNION:
+	case T_INTERSECT:
+	case T_EXCEPT:
+	case T_ORDER:
+	case T_LIMIT:
+	case T_FOR:
+	case T_LOCK:
+	case T_INTO:
+		return true;
+	case T_OFFSET:
+	case T_FETCH:
+		return is_maria(p);
+	default:
+		return false;
+	}
+}
+
+/* ------------------------------------------------------------------ tables */
+
+static void parse_hints(struct parser *p, struct sql_index_hint **tail)
+{
+	for (;;) {
+		struct sql_index_hint *hint;
+		enum sql_index_hint_kind kind;
+		struct sql_names **names;
+
+		if (at(p, T_USE))
+			kind = SQL_HINT_USE;
+		else if (at(p, T_IGNORE))
+			kind = SQL_HINT_IGNORE;
+		else if (at(p, T_FORCE))
+			kind = SQL_HINT_FORCE;
+		else
+			return;
+		parse_advance(p);
+		hint = NEW(p, struct sql_index_hint);
+		hint->kind = kind;
+		if (!accept(p, T_INDEX))
+			expect(p, T_KEY);
+		if (accept(p, T_FOR)) {
+			if (accept(p, T_JOIN)) {
+				hint->scope = SQL_HINT_FOR_JOIN;
+			} else if (accept(p, T_ORDER)) {
+				expect(p, T_BY);
+				hint->scope = SQL_HINT_FOR_ORDER;
+			} else {
+				expect(p, T_GROUP);
+				expect(p, T_BY);
+				hint->scope = SQL_HINT_FOR_GROUP;
+			}
+		}
+		expect(p, T_LPAREN);
+		names = &hint->names;
+		if (kind != SQL_HINT_USE || !at(p, T_RPAREN)) {
+			do {
+				struct sql_names *name = NEW(p, struct sql_names);
+				uint32_t start = p->tok.start;
+
+				if (accept(p, T_PRIMARY))
+					name->name = SPAN_LIT("PRIMARY");
+				else
+					name->name = parse_name(p);
+				name->loc = loc_from(p, start);
+				APPEND(names, name);
+			} while (accept(p, T_COMMA));
+		}
+		expect(p, T_RPAREN);
+		APPEND(tail, hint);
+	}
+}
+
+static void parse_system_time_point(
+	struct parser *p, struct sql_table_ref *ref, struct sql_expr **where)
+{
+	/* TRANSACTION and TIMESTAMP are words here unless they start an expression. */
+	if (p->tok.kind == T_TRANSACTION && parse_peek(p, 1).kind != T_DOT) {
+		ref->u.name.time_is_transaction = true;
+		parse_advance(p);
+	} else if (p->tok.kind == T_TIMESTAMP && parse_peek(p, 1).kind != T_STRING &&
+		   parse_peek(p, 1).kind != T_LPAREN && parse_peek(p, 1).kind != T_DOT) {
+		ref->u.name.time_is_timestamp = true;
+		parse_advance(p);
+	}
+	*where = parse_bit_expr(p);
+}
+
+/* FOR SYSTEM_TIME ..., MariaDB; FOR is current. */
+static void parse_system_time(struct parser *p, struct sql_table_ref *ref)
+{
+	parse_advance(p);
+	parse_advance(p);
+	if (accept(p, T_AS)) {
+		expect(p, T_OF);
+		ref->u.name.system_time = SQL_SYSTEM_TIME_AS_OF;
+		parse_system_time_point(p, ref, &ref->u.name.time_low);
+	} else if (accept(p, T_ALL)) {
+		ref->u.name.system_time = SQL_SYSTEM_TIME_ALL;
+	} else if (accept(p, T_FROM)) {
+		ref->u.name.system_time = SQL_SYSTEM_TIME_FROM;
+		parse_system_time_point(p, ref, &ref->u.name.time_low);
+		expect(p, T_TO);
+		parse_system_time_point(p, ref, &ref->u.name.time_high);
+	} else {
+		expect(p, T_BETWEEN);
+		ref->u.name.system_time = SQL_SYSTEM_TIME_BETWEEN;
+		parse_system_time_point(p, ref, &ref->u.name.time_low);
+		expect(p, T_AND);
+		parse_system_time_point(p, ref, &ref->u.name.time_high);
+	}
+}
+
+static struct span parse_table_alias(struct parser *p)
+{
+	if (accept(p, T_AS)) {
+		return parse_name(p);
+	} else if (p->tok.flags & TF_NAME && p->tok.kind != T_WINDOW) {
+		return parse_name(p);
+	}
+	return SPAN_NONE;
+}
+
+static struct sql_table_ref *ref_new(struct parser *p, enum sql_table_kind kind, uint32_t start)
+{
+	struct sql_table_ref *ref = NEW(p, struct sql_table_ref);
+
+	ref->kind = kind;
+	ref->loc = loc_from(p, start);
+	return ref;
+}
+
+static struct sql_table_ref *parse_named_table(struct parser *p)
+{
+	uint32_t start = p->tok.start;
+	struct sql_table_ref *ref = ref_new(p, SQL_TABLE_NAME, start);
+
+	ref->u.name.table = parse_table_name(p);
+	if (p->tok.kind == T_PARTITION) {
+		parse_advance(p);
+		ref->u.name.partitions = parse_paren_names(p);
+	}
+	if (p->tok.kind == T_FOR && is_maria(p) && parse_peek(p, 1).kind == T_SYSTEM_TIME)
+		parse_system_time(p, ref);
+	ref->alias = parse_table_alias(p);
+	parse_hints(p, &ref->u.name.hints);
+	ref->loc = loc_from(p, start);
+	return ref;
+}
+
+static struct sql_table_ref *derived_table(
+	struct parser *p, struct sql_query *query, uint32_t start)
+{
+	struct sql_table_ref *ref = ref_new(p, SQL_TABLE_DERIVED, start);
+
+	ref->u.derived.query = query;
+	ref->alias = parse_table_alias(p);
+	if (!ref->alias.ptr) {
+		if (UNLIKELY(p->track))
+			parse_want(p, T_WANT_NAME);
+		parse_fail(p);
+	}
+	if (!is_maria(p) && p->tok.kind == T_LPAREN)
+		ref->u.derived.columns = parse_paren_names(p);
+	ref->loc = loc_from(p, start);
+	return ref;
+}
+
+static struct sql_table_ref *parse_join_chain(struct parser *p, struct sql_table_ref *left);
+static struct sql_table_ref *parse_more_refs(struct parser *p, struct sql_table_ref *first);
+
+struct table_paren {
+	struct sql_query *query;
+	struct sql_table_ref *refs;
+};
+
+/* More than one reference in parentheses becomes one. */
+static struct sql_table_ref *nest_refs(struct parser *p, struct sql_table_ref *refs, uint32_t start)
+{
+	struct sql_table_ref *ref;
+
+	if (!refs->next)
+		return refs;
+	ref = ref_new(p, SQL_TABLE_NEST, start);
+	ref->u.nest = refs;
+	return ref;
+}
+
+/* As parse_paren_open of expressions: what an inner parenthesis was is known behind it. */
+static struct table_paren parse_table_paren(struct parser *p)
+{
+	struct table_paren out = {NULL, NULL};
+	uint32_t start = p->tok.start;
+
+	if (!parse_enter(p)) {
+		parse_leave(p);
+		out.refs = ref_new(p, SQL_TABLE_NAME, start);
+		return out;
+	}
+	expect(p, T_LPAREN);
+	if (at_query(p)) {
+		out.query = parse_query(p);
+	} else if (p->tok.kind == T_LPAREN) {
+		uint32_t inner_start = p->tok.start;
+		struct table_paren inner = parse_table_paren(p);
+		struct sql_table_ref *first;
+
+		if (inner.query && query_continues(p))
+			inner.query = parse_query_after(p, inner.query, inner_start);
+		if (inner.query && p->tok.kind == T_RPAREN) {
+			out.query = inner.query;
+		} else {
+			first = inner.query ? derived_table(p, inner.query, inner_start)
+					    : nest_refs(p, inner.refs, inner_start);
+			out.refs = parse_more_refs(p, parse_join_chain(p, first));
+		}
+	} else {
+		out.refs = parse_table_refs(p);
+	}
+	expect(p, T_RPAREN);
+	parse_leave(p);
+	return out;
+}
+
+/* JSON_TABLE(document, path COLUMNS (...)) alias: the columns are kept as text. */
+static struct sql_table_ref *parse_table_func(struct parser *p)
+{
+	uint32_t start = p->tok.start;
+	struct sql_table_ref *ref = ref_new(p, SQL_TABLE_FUNC, start);
+	int depth = 0;
+
+	ref->u.func.name = span_of(p->text + start, p->tok.end - start);
+	parse_advance(p);
+	expect(p, T_LPAREN);
+	ref->u.func.document = parse_expr(p);
+	expect(p, T_COMMA);
+	while (p->tok.kind != T_EOF && p->tok.kind != T_ERROR) {
+		if (p->tok.kind == T_LPAREN)
+			depth++;
+		else if (p->tok.kind == T_RPAREN && depth-- == 0)
+			break;
+		parse_advance(p);
+	}
+	expect(p, T_RPAREN);
+	ref->u.func.text = text_from(p, start);
+	ref->alias = parse_table_alias(p);
+	if (!ref->alias.ptr)
+		parse_fail(p);
+	ref->loc = loc_from(p, start);
+	return ref;
+}
+
+static struct sql_table_ref *parse_table_factor(struct parser *p)
+{
+	uint32_t start = p->tok.start;
+	struct sql_table_ref *ref;
+
+	if (p->tok.kind == T_LPAREN) {
+		struct table_paren paren = parse_table_paren(p);
+
+		if (paren.query)
+			return derived_table(p, paren.query, start);
+		return nest_refs(p, paren.refs, start);
+	}
+	if (p->tok.kind == T_LATERAL && !is_maria(p)) {
+		parse_advance(p);
+		struct sql_query *query = parse_subquery(p);
+		ref = derived_table(p, query, start);
+		ref->u.derived.lateral = true;
+		return ref;
+	}
+	if (p->tok.kind == T_LBRACE) { /* { OJ ... }, ODBC */
+		parse_advance(p);
+		parse_name(p);
+		if (parse_enter(p))
+			ref = parse_table_ref(p);
+		else
+			ref = ref_new(p, SQL_TABLE_NAME, start);
+		parse_leave(p);
+		expect(p, T_RBRACE);
+		return ref;
+	}
+	if (p->tok.kind == T_JSON_TABLE && parse_peek(p, 1).kind == T_LPAREN)
+		return parse_table_func(p);
+	if (UNLIKELY(p->track))
+		parse_want(p, T_WANT_TABLE);
+	return parse_named_table(p);
+}
+
+/* The join operator at the current token, read; false when there is none. */
+static bool parse_join_op(struct parser *p, enum sql_join *join, bool *natural)
+{
+	*natural = false;
+	switch (p->tok.kind) {
+	case T_JOIN:
+		*join = SQL_JOIN_INNER;
+		parse_advance(p);
+		return true;
+	case T_INNER:
+		*join = SQL_JOIN_INNER;
+		parse_advance(p);
+		expect(p, T_JOIN);
+		return true;
+	case T_CROSS:
+		*join = SQL_JOIN_CROSS;
+		parse_advance(p);
+		expect(p, T_JOIN);
+		return true;
+	case T_STRAIGHT_JOIN:
+		*join = SQL_JOIN_STRAIGHT;
+		parse_advance(p);
+		return true;
+	case T_LEFT:
+	case T_RIGHT:
+		*join = p->tok.kind == T_LEFT ? SQL_JOIN_LEFT : SQL_JOIN_RIGHT;
+		parse_advance(p);
+		accept(p, T_OUTER);
+		expect(p, T_JOIN);
+		return true;
+	case T_NATURAL:
+		*natural = true;
+		parse_advance(p);
+		*join = SQL_JOIN_INNER;
+		if (p->tok.kind == T_LEFT || p->tok.kind == T_RIGHT) {
+			*join = p->tok.kind == T_LEFT ? SQL_JOIN_LEFT : SQL_JOIN_RIGHT;
+			parse_advance(p);
+			accept(p, T_OUTER);
+		} else {
+			accept(p, T_INNER);
+		}
+		expect(p, T_JOIN);
+		return true;
+	default:
+		if (UNLIKELY(p->track)) {
+			parse_want(p, T_JOIN);
+			parse_want(p, T_LEFT);
+		}
+		return false;
+	}
+}
+
+static bool at_join(const struct parser *p)
+{
+	return p->tok.kind == T_JOIN || p->tok.kind == T_INNER || p->tok.kind == T_CROSS ||
+	       p->tok.kind == T_STRAIGHT_JOIN || p->tok.kind == T_LEFT || p->tok.kind == T_RIGHT ||
+	       p->tok.kind == T_NATURAL;
+}
+
+/* The servers shift a join word behind `a JOIN b` before they look for its condition, so
+ * a JOIN b JOIN c ON x ON y is a JOIN (b JOIN c ON x) ON y. */
+static struct sql_table_ref *parse_join_chain(struct parser *p, struct sql_table_ref *left)
+{
+	enum sql_join join;
+	bool natural;
+
+	while (parse_join_op(p, &join, &natural)) {
+		struct sql_table_ref *ref, *right = parse_table_factor(p);
+
+		if (!natural && at_join(p)) {
+			if (parse_enter(p))
+				right = parse_join_chain(p, right);
+			parse_leave(p);
+		}
+		ref = ref_new(p, SQL_TABLE_JOIN, left->loc.start);
+		ref->u.join.join = join;
+		ref->u.join.natural = natural;
+		ref->u.join.left = left;
+		ref->u.join.right = right;
+		if (natural) {
+			;
+		} else if (accept(p, T_ON)) {
+			ref->u.join.on = parse_expr(p);
+		} else if (at(p, T_USING) && (join != SQL_JOIN_STRAIGHT || is_maria(p))) {
+			parse_advance(p);
+			ref->u.join.using_columns = parse_paren_names(p);
+		} else if (join == SQL_JOIN_LEFT || join == SQL_JOIN_RIGHT) {
+			parse_fail(p);
+		}
+		ref->loc = loc_from(p, left->loc.start);
+		left = ref;
+	}
+	return left;
+}
+
+struct sql_table_ref *parse_table_ref(struct parser *p)
+{
+	return parse_join_chain(p, parse_table_factor(p));
+}
+
+static struct sql_table_ref *parse_more_refs(struct parser *p, struct sql_table_ref *first)
+{
+	struct sql_table_ref **tail = &first->next;
+
+	while (accept(p, T_COMMA)) {
+		struct sql_table_ref *ref = parse_table_ref(p);
+
+		APPEND(tail, ref);
+	}
+	return first;
+}
+
+struct sql_table_ref *parse_table_refs(struct parser *p)
+{
+	return parse_more_refs(p, parse_table_ref(p));
+}
+
+/* ------------------------------------------------------------------ SELECT */
+
+static uint32_t parse_select_flags(struct parser *p)
+{
+	static const struct {
+		uint16_t kind;
+		uint16_t flag;
+	} words[] = {
+		{T_DISTINCT, SQL_SELECT_DISTINCT},
+		{T_DISTINCTROW, SQL_SELECT_DISTINCT},
+		{T_ALL, SQL_SELECT_ALL},
+		{T_STRAIGHT_JOIN, SQL_SELECT_STRAIGHT_JOIN},
+		{T_HIGH_PRIORITY, SQL_SELECT_HIGH_PRIORITY},
+		{T_SQL_SMALL_RESULT, SQL_SELECT_SMALL_RESULT},
+		{T_SQL_BIG_RESULT, SQL_SELECT_BIG_RESULT},
+		{T_SQL_BUFFER_RESULT, SQL_SELECT_BUFFER_RESULT},
+		{T_SQL_CALC_FOUND_ROWS, SQL_SELECT_CALC_FOUND_ROWS},
+		{T_SQL_CACHE, SQL_SELECT_CACHE},
+		{T_SQL_NO_CACHE, SQL_SELECT_NO_CACHE},
+	};
+	uint32_t flags = 0;
+
+	for (;;) {
+		size_t i;
+
+		if (p->tok.kind <= T_BEFORE_KEYWORDS)
+			return flags;
+		for (i = 0; i < ARRAY_LEN(words); i++) {
+			if (p->tok.kind == words[i].kind)
+				break;
+		}
+		if (i == ARRAY_LEN(words))
+			return flags;
+		if (words[i].flag == SQL_SELECT_CACHE && !is_maria(p) && p->opt.version >= 80000)
+			return flags;
+		flags |= words[i].flag;
+		parse_advance(p);
+	}
+}
+
+/* t.* and db.t.*, or NULL. */
+static struct sql_expr *parse_table_star(struct parser *p)
+{
+	uint32_t start = p->tok.start;
+	struct sql_expr *e;
+	struct span db = SPAN_NONE, table;
+
+	if (!(p->tok.flags & TF_NAME) || p->text[p->tok.end] != '.') {
+		/* White space before the dot is possible and rare. */
+		if (!(p->tok.flags & TF_NAME) || parse_peek(p, 1).kind != T_DOT)
+			return NULL;
+	}
+	if (parse_peek(p, 2).kind != T_STAR &&
+		!(parse_peek(p, 3).kind == T_DOT && parse_peek(p, 4).kind == T_STAR))
+		return NULL;
+	table = parse_name(p);
+	expect(p, T_DOT);
+	if (p->tok.kind != T_STAR) {
+		db = table;
+		table = parse_name(p);
+		expect(p, T_DOT);
+	}
+	expect(p, T_STAR);
+	e = expr_new(p, SQL_EXPR_STAR, start);
+	e->u.column.db = db;
+	e->u.column.table = table;
+	return e;
+}
+
+static struct sql_item *parse_item(struct parser *p, bool first)
+{
+	struct sql_item *item = NEW(p, struct sql_item);
+
+	if (first && p->tok.kind == T_STAR) {
+		uint32_t start = p->tok.start;
+
+		parse_advance(p);
+		item->expr = expr_new(p, SQL_EXPR_STAR, start);
+		return item;
+	}
+	item->expr = parse_table_star(p);
+	if (item->expr)
+		return item;
+	item->expr = parse_expr(p);
+	if (p->tok.kind == T_AS) {
+		parse_advance(p);
+		item->alias = parse_name_or_string(p);
+	} else if ((p->tok.flags & TF_NAME && p->tok.kind != T_SOUNDS) || p->tok.kind == T_STRING) {
+		item->alias = parse_name_or_string(p);
+	} else if (UNLIKELY(p->track)) {
+		parse_want(p, T_AS);
+	}
+	return item;
+}
+
+struct sql_item *parse_items(struct parser *p)
+{
+	struct sql_item *list = NULL, **tail = &list;
+	bool first = true;
+
+	do {
+		struct sql_item *item = parse_item(p, first);
+
+		APPEND(tail, item);
+		first = false;
+	} while (accept(p, T_COMMA));
+	return list;
+}
+
+struct sql_expr *parse_where(struct parser *p)
+{
+	return accept(p, T_WHERE) ? parse_expr(p) : NULL;
+}
+
+struct sql_order *parse_order_by(struct parser *p)
+{
+	if (!accept(p, T_ORDER))
+		return NULL;
+	expect(p, T_BY);
+	return parse_order_list(p, true);
+}
+
+/* A number, a parameter, or a variable of a stored program. */
+static struct sql_expr *parse_limit_value(struct parser *p)
+{
+	if (p->tok.kind == T_L_INT)
+		return parse_literal(p);
+	if (p->tok.kind == T_PARAM || at_name(p)) {
+		if (p->tok.kind == T_PARAM) {
+			struct sql_expr *e = expr_new(p, SQL_EXPR_PARAM, p->tok.start);
+
+			e->u.param = p->params++;
+			parse_advance(p);
+			e->loc.end = p->last_end;
+			return e;
+		}
+		return parse_column(p);
+	}
+	if (UNLIKELY(p->track))
+		parse_want(p, T_WANT_NUMBER);
+	parse_fail(p);
+	return expr_new(p, SQL_EXPR_LITERAL, p->tok.start);
+}
+
+/* OFFSET n ROWS FETCH FIRST m ROWS ONLY: MariaDB 10.6. */
+static void parse_fetch(struct parser *p, struct sql_limit *limit)
+{
+	limit->fetch = true;
+	if (accept(p, T_OFFSET)) {
+		limit->offset = parse_limit_value(p);
+		if (!accept(p, T_ROW))
+			expect(p, T_ROWS);
+		if (p->tok.kind != T_FETCH)
+			return;
+	}
+	expect(p, T_FETCH);
+	if (!accept(p, T_FIRST))
+		expect(p, T_NEXT);
+	if (p->tok.kind != T_ROW && p->tok.kind != T_ROWS)
+		limit->count = parse_limit_value(p);
+	if (!accept(p, T_ROW))
+		expect(p, T_ROWS);
+	if (accept(p, T_WITH)) {
+		expect(p, T_TIES);
+		limit->with_ties = true;
+	} else {
+		expect(p, T_ONLY);
+	}
+}
+
+struct sql_limit *parse_limit(struct parser *p, bool simple)
+{
+	struct sql_limit *limit;
+
+	if (!simple && is_maria(p) && (p->tok.kind == T_FETCH || p->tok.kind == T_OFFSET)) {
+		limit = NEW(p, struct sql_limit);
+		parse_fetch(p, limit);
+		return limit;
+	}
+	if (!accept(p, T_LIMIT))
+		return NULL;
+	limit = NEW(p, struct sql_limit);
+	if (!simple && is_maria(p) && p->tok.kind == T_ROWS) {
+		parse_advance(p);
+		expect(p, T_EXAMINED);
+		limit->rows_examined = parse_limit_value(p);
+		return limit;
+	}
+	limit->count = parse_limit_value(p);
+	if (simple)
+		return limit;
+	if (accept(p, T_COMMA)) {
+		limit->offset = limit->count;
+		limit->count = parse_limit_value(p);
+	} else if (accept(p, T_OFFSET)) {
+		limit->offset = parse_limit_value(p);
+	}
+	if (is_maria(p) && accept(p, T_ROWS)) {
+		expect(p, T_EXAMINED);
+		limit->rows_examined = parse_limit_value(p);
+	}
+	return limit;
+}
+
+static struct sql_into *parse_into(struct parser *p)
+{
+	struct sql_into *into = NEW(p, struct sql_into);
+	struct sql_expr **tail = &into->vars.first;
+
+	parse_advance(p);
+	if (p->tok.kind == T_OUTFILE || p->tok.kind == T_DUMPFILE) {
+		uint32_t start = p->tok.start;
+		bool dump = p->tok.kind == T_DUMPFILE;
+
+		into->is_file = true;
+		parse_advance(p);
+		parse_string(p);
+		if (!dump) {
+			/* CHARACTER SET, FIELDS, LINES: words, strings and numbers only. */
+			while (p->tok.kind == T_CHARACTER || p->tok.kind == T_CHARSET ||
+				p->tok.kind == T_FIELDS || p->tok.kind == T_COLUMNS ||
+				p->tok.kind == T_LINES) {
+				parse_advance(p);
+				while (p->tok.kind == T_SET || p->tok.kind == T_TERMINATED ||
+					p->tok.kind == T_OPTIONALLY || p->tok.kind == T_ENCLOSED ||
+					p->tok.kind == T_ESCAPED || p->tok.kind == T_STARTING ||
+					p->tok.kind == T_BY || p->tok.kind == T_STRING ||
+					p->tok.kind == T_IDENT || p->tok.kind == T_HEX_STR ||
+					p->tok.kind == T_L_HEX || p->tok.kind == T_BINARY)
+					parse_advance(p);
+			}
+		}
+		into->text = text_from(p, start);
+		return into;
+	}
+	do {
+		uint32_t start = p->tok.start;
+		struct sql_expr *e;
+
+		if (p->tok.kind == T_USER_VAR) {
+			e = parse_simple_expr(p);
+			if (e->kind != SQL_EXPR_USER_VAR)
+				parse_fail(p);
+		} else {
+			e = parse_column(p);
+		}
+		e->loc = loc_from(p, start);
+		exprs_add(&into->vars, &tail, e);
+	} while (accept(p, T_COMMA));
+	return into;
+}
+
+static void parse_lock_wait(struct parser *p, struct sql_lock *lock)
+{
+	if (accept(p, T_NOWAIT)) {
+		lock->wait = SQL_LOCK_NOWAIT;
+	} else if (at(p, T_SKIP)) {
+		parse_advance(p);
+		expect(p, T_LOCKED);
+		lock->wait = SQL_LOCK_SKIP_LOCKED;
+	} else if (is_maria(p) && accept(p, T_WAIT)) {
+		lock->wait = SQL_LOCK_WAIT_SECONDS;
+		lock->seconds = parse_number(p);
+	}
+}
+
+static void parse_locks(struct parser *p, struct sql_lock **tail)
+{
+	while (at(p, T_FOR) || at(p, T_LOCK)) {
+		struct sql_lock *lock = NEW(p, struct sql_lock);
+		bool old = p->tok.kind == T_LOCK;
+
+		parse_advance(p);
+		if (old) {
+			lock->mode = SQL_LOCK_IN_SHARE_MODE;
+			expect(p, T_IN);
+			expect(p, T_SHARE);
+			expect(p, T_MODE);
+		} else if (!is_maria(p) && p->opt.version >= 80000 && accept(p, T_SHARE)) {
+			lock->mode = SQL_LOCK_FOR_SHARE;
+		} else {
+			expect(p, T_UPDATE);
+			lock->mode = SQL_LOCK_FOR_UPDATE;
+		}
+		if (!is_maria(p) && !old && accept(p, T_OF)) {
+			struct sql_table_name **of = &lock->of;
+
+			do {
+				struct sql_table_name *name = NEW(p, struct sql_table_name);
+
+				*name = parse_table_name(p);
+				APPEND(of, name);
+			} while (accept(p, T_COMMA));
+		}
+		if (is_maria(p) || !old)
+			parse_lock_wait(p, lock);
+		APPEND(tail, lock);
+		if (is_maria(p) || old)
+			return;
+	}
+}
+
+static void parse_windows(struct parser *p, struct sql_window **tail)
+{
+	do {
+		struct sql_window *w = NEW(p, struct sql_window);
+
+		w->name = parse_name(p);
+		expect(p, T_AS);
+		parse_window_spec(p, w);
+		APPEND(tail, w);
+	} while (accept(p, T_COMMA));
+}
+
+/* FROM ... up to HAVING and WINDOW. */
+static void parse_from(struct parser *p, struct sql_query *q)
+{
+	if (p->tok.kind == T_DUAL) {
+		q->u.select.dual = true;
+		parse_advance(p);
+		return;
+	}
+	q->u.select.from = parse_table_refs(p);
+}
+
+static void parse_group(struct parser *p, struct sql_query *q)
+{
+	expect(p, T_BY);
+	q->u.select.group = parse_order_list(p, is_maria(p) || p->opt.version < 80000);
+	if (p->tok.kind == T_WITH && parse_peek(p, 1).kind == T_ROLLUP) {
+		parse_advance(p);
+		parse_advance(p);
+		q->u.select.rollup = true;
+	}
+}
+
+static struct sql_query *parse_select_core(struct parser *p)
+{
+	uint32_t start = p->tok.start;
+	struct sql_query *q = query_new(p, SQL_QUERY_SELECT, start);
+
+	p->scan.hint = SPAN_NONE;
+	parse_advance(p);
+	q->u.select.hint = p->scan.hint;
+	q->u.select.flags = parse_select_flags(p);
+	q->u.select.items = parse_items(p);
+	if (p->tok.kind == T_INTO)
+		q->into = parse_into(p);
+	if (accept(p, T_FROM))
+		parse_from(p, q);
+	if (at(p, T_WHERE))
+		q->u.select.where = parse_where(p);
+	if (accept(p, T_GROUP))
+		parse_group(p, q);
+	if (accept(p, T_HAVING))
+		q->u.select.having = parse_expr(p);
+	if (p->tok.kind == T_WINDOW && parse_peek(p, 2).kind == T_AS) {
+		parse_advance(p);
+		parse_windows(p, &q->u.select.windows);
+	}
+	if (p->tok.kind == T_QUALIFY && !is_maria(p)) {
+		parse_advance(p);
+		q->u.select.qualify = parse_expr(p);
+	}
+	q->loc = loc_from(p, start);
+	return q;
+}
+
+/* ------------------------------------------------------------------ query expressions */
+
+struct sql_values_row *parse_rows(struct parser *p, bool insert)
+{
+	struct sql_values_row *list = NULL, **tail = &list;
+
+	do {
+		struct sql_values_row *row = NEW(p, struct sql_values_row);
+		struct sql_expr **cells = &row->values.first;
+
+		if (!is_maria(p)) {
+			if (!insert)
+				expect(p, T_ROW);
+			else if (p->tok.kind == T_ROW)
+				parse_advance(p);
+		}
+		expect(p, T_LPAREN);
+		if (p->tok.kind != T_RPAREN) {
+			do {
+				exprs_add(&row->values, &cells, parse_expr_or_default(p));
+			} while (accept(p, T_COMMA));
+		}
+		expect(p, T_RPAREN);
+		APPEND(tail, row);
+	} while (accept(p, T_COMMA));
+	return list;
+}
+
+static bool has_tail(const struct sql_query *q)
+{
+	return q->with || q->order || q->limit || q->locks || q->into;
+}
+
+static struct sql_query *parse_query_primary(struct parser *p, bool *paren)
+{
+	uint32_t start = p->tok.start;
+	struct sql_query *q;
+
+	*paren = false;
+	switch (p->tok.kind) {
+	case T_SELECT:
+		return parse_select_core(p);
+	case T_VALUES:
+		parse_advance(p);
+		q = query_new(p, SQL_QUERY_VALUES, start);
+		q->u.values = parse_rows(p, false);
+		q->loc = loc_from(p, start);
+		return q;
+	case T_TABLE:
+		if (is_maria(p))
+			break;
+		parse_advance(p);
+		q = query_new(p, SQL_QUERY_TABLE, start);
+		q->u.table = NEW(p, struct sql_table_name);
+		*q->u.table = parse_table_name(p);
+		q->loc = loc_from(p, start);
+		return q;
+	case T_LPAREN:
+		*paren = true;
+		return parse_subquery(p);
+	default:
+		break;
+	}
+	if (UNLIKELY(p->track))
+		parse_want(p, T_WANT_QUERY);
+	parse_fail(p);
+	return query_new(p, SQL_QUERY_SELECT, start);
+}
+
+static struct sql_query *set_op(struct parser *p, enum sql_set_op op, struct sql_query *left)
+{
+	struct sql_query *q = query_new(p, SQL_QUERY_SET_OP, left->loc.start);
+
+	parse_advance(p);
+	q->u.set.op = op;
+	q->u.set.left = left;
+	if (accept(p, T_ALL))
+		q->u.set.all = true;
+	else if (accept(p, T_DISTINCT))
+		q->u.set.distinct = true;
+	return q;
+}
+
+/* INTERSECT binds tighter than UNION and EXCEPT. */
+static struct sql_query *parse_intersections(struct parser *p, struct sql_query *left)
+{
+	bool paren;
+
+	while (at(p, T_INTERSECT)) {
+		struct sql_query *q = set_op(p, SQL_INTERSECT, left);
+
+		q->u.set.right = parse_query_primary(p, &paren);
+		q->loc = loc_from(p, left->loc.start);
+		left = q;
+	}
+	return left;
+}
+
+static void parse_tail(struct parser *p, struct sql_query *q)
+{
+	if (at(p, T_ORDER))
+		q->order = parse_order_by(p);
+	q->limit = parse_limit(p, false);
+	if (p->tok.kind == T_PROCEDURE && q->kind == SQL_QUERY_SELECT && is_maria(p)) {
+		uint32_t start = p->tok.start;
+
+		parse_advance(p);
+		parse_name(p);
+		expect(p, T_LPAREN);
+		if (p->tok.kind != T_RPAREN)
+			parse_expr_list(p);
+		expect(p, T_RPAREN);
+		q->u.select.procedure = text_from(p, start);
+	}
+	if (at(p, T_INTO) && !q->into)
+		q->into = parse_into(p);
+	parse_locks(p, &q->locks);
+	if (p->tok.kind == T_INTO && !q->into)
+		q->into = parse_into(p);
+}
+
+static bool at_tail(const struct parser *p)
+{
+	switch (p->tok.kind) {
+	case T_ORDER:
+	case T_LIMIT:
+	case T_PROCEDURE:
+	case T_INTO:
+	case T_FOR:
+	case T_LOCK:
+		return true;
+	case T_FETCH:
+	case T_OFFSET:
+		return is_maria(p);
+	default:
+		return false;
+	}
+}
+
+/* Set operations and tail behind a first operand. */
+static struct sql_query *query_rest(
+	struct parser *p, struct sql_query *q, bool paren, struct sql_with *with, uint32_t start)
+{
+	bool more = false;
+
+	q = parse_intersections(p, q);
+	while (at(p, T_UNION) || at(p, T_EXCEPT)) {
+		struct sql_query *set =
+			set_op(p, p->tok.kind == T_UNION ? SQL_UNION : SQL_EXCEPT, q);
+		bool inner;
+
+		set->u.set.right = parse_intersections(p, parse_query_primary(p, &inner));
+		set->loc = loc_from(p, start);
+		q = set;
+		more = true;
+	}
+	if (at_tail(p) || with) {
+		/* (q) with something of its own keeps its parentheses. */
+		if (paren && !more && has_tail(q)) {
+			struct sql_query *outer = query_new(p, SQL_QUERY_PAREN, start);
+
+			outer->u.inner = q;
+			q = outer;
+		}
+		q->with = with;
+		parse_tail(p, q);
+	}
+	q->loc = loc_from(p, start);
+	return q;
+}
+
+struct sql_query *parse_query_after(struct parser *p, struct sql_query *first, uint32_t start)
+{
+	return query_rest(p, first, true, NULL, start);
+}
+
+struct sql_query *parse_query(struct parser *p)
+{
+	uint32_t start = p->tok.start;
+	struct sql_with *with = NULL;
+	struct sql_query *q;
+	bool paren;
+
+	if (!parse_enter(p)) {
+		parse_leave(p);
+		return query_new(p, SQL_QUERY_SELECT, start);
+	}
+	if (p->tok.kind == T_WITH)
+		with = parse_with(p);
+	q = parse_query_primary(p, &paren);
+	q = query_rest(p, q, paren, with, start);
+	parse_leave(p);
+	return q;
+}
+
+struct sql_query *parse_subquery(struct parser *p)
+{
+	struct sql_query *q;
+
+	expect(p, T_LPAREN);
+	q = parse_query(p);
+	expect(p, T_RPAREN);
+	return q;
+}
+
+struct sql_with *parse_with(struct parser *p)
+{
+	struct sql_with *with = NEW(p, struct sql_with);
+	struct sql_cte **tail = &with->ctes;
+
+	parse_advance(p);
+	with->recursive = accept(p, T_RECURSIVE);
+	do {
+		struct sql_cte *cte = NEW(p, struct sql_cte);
+
+		cte->name = parse_name(p);
+		if (p->tok.kind == T_LPAREN)
+			cte->columns = parse_paren_names(p);
+		expect(p, T_AS);
+		cte->query = parse_subquery(p);
+		if (is_maria(p) && with->recursive && p->tok.kind == T_CYCLE) {
+			parse_advance(p);
+			cte->cycle = parse_names(p);
+			expect(p, T_RESTRICT);
+		}
+		APPEND(tail, cte);
+	} while (accept(p, T_COMMA));
+	return with;
+}
