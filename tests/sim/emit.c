@@ -336,6 +336,8 @@ static const char *end_reason(const struct sim_session *session)
 		return "error 1213";
 	if (session->error == 1020)
 		return "error 1020";
+	if (session->error == 1205)
+		return "error 1205";
 	if (session->txn_outcome == TXN_ABORTED)
 		return session->autocommit ? "error" : "rollback";
 	return session->autocommit ? "autocommit" : "commit";
@@ -402,6 +404,10 @@ static void fill_error(struct record_stmt *record, uint32_t error)
 		record->sqlstate = SPAN_LIT("40001");
 		record->error_text = SPAN_LIT(
 			"Deadlock found when trying to get lock; try restarting transaction");
+	} else if (error == 1205) {
+		record->sqlstate = SPAN_LIT("HY000");
+		record->error_text =
+			SPAN_LIT("Lock wait timeout exceeded; try restarting transaction");
 	} else if (error == 1020) {
 		record->sqlstate = SPAN_LIT("HY000");
 		record->error_text = SPAN_LIT("Record has changed since last read");

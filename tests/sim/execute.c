@@ -662,6 +662,14 @@ static enum effect do_statement(struct sim *sim, struct sim_session *s)
 	BUG("action %d", (int)s->stmt.action);
 }
 
+void sim_time_out(struct sim *sim, struct sim_session *s)
+{
+	s->error = 1205;
+	sim->stats.timeouts++;
+	if (s->autocommit)
+		end_txn(sim, s, false, TXN_ABORTED);
+}
+
 bool sim_execute(struct sim *sim, struct sim_session *s)
 {
 	switch (do_statement(sim, s)) {

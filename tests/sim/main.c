@@ -89,6 +89,11 @@ static const struct option_def table[] = {
 		"chance of SAVEPOINT or ROLLBACK TO before each statement (0.02)"),
 	SHARE("consistent-snapshot", consistent_snapshot,
 		"START TRANSACTION WITH CONSISTENT SNAPSHOT (0.2)"),
+	{.name = "lock-timeout",
+		.argument = "TIME",
+		OPTION_DURATION(struct isosim, sim.lock_timeout_ns),
+		.help = "waits longer than this, on the logical clock of about 1 us a step, end in "
+			"error 1205 (never)"},
 	OPTION_HEADING("Wrong answers"),
 	{.name = "plant",
 		.argument = "NAME[:N]",
@@ -278,12 +283,14 @@ int main(int argc, char **argv)
 	if (!o.quiet)
 		fprintf(stderr,
 			"%s: %llu transactions (%llu committed, %llu aborted, %llu unknown), "
-			"%llu statements, %llu waits, %llu deadlocks, %llu conflicts, %llu "
+			"%llu statements, %llu waits, %llu timeouts, %llu deadlocks, %llu "
+			"conflicts, %llu "
 			"records\n",
 			o.output, (unsigned long long)stats.transactions,
 			(unsigned long long)stats.committed, (unsigned long long)stats.aborted,
 			(unsigned long long)stats.unknown, (unsigned long long)stats.statements,
-			(unsigned long long)stats.blocked, (unsigned long long)stats.deadlocks,
-			(unsigned long long)stats.conflicts, (unsigned long long)stats.records);
+			(unsigned long long)stats.blocked, (unsigned long long)stats.timeouts,
+			(unsigned long long)stats.deadlocks, (unsigned long long)stats.conflicts,
+			(unsigned long long)stats.records);
 	return EXIT_STATUS_OK;
 }

@@ -157,6 +157,8 @@ void sim_stmt_text(const struct sim *sim, struct sim_session *session);
 /* ---- execute.c ---- */
 /* False: it waits. */
 bool sim_execute(struct sim *sim, struct sim_session *session);
+/* Lock wait timeout: the statement did nothing, its transaction goes on with the locks it has. */
+void sim_time_out(struct sim *sim, struct sim_session *session);
 /* Before it takes effect: probes that a recorder runs as separate statements. */
 void sim_probe_before(struct sim *sim, struct sim_session *session);
 uint32_t sim_truth_object(struct sim *sim, uint32_t table, uint32_t key);

@@ -295,12 +295,27 @@ void sim_answer(struct sim *sim, struct sim_session *s)
 
 /* ---- the schedule ---- */
 
+static bool waited_too_long(const struct sim *sim, const struct sim_session *s)
+{
+	uint64_t limit = sim->options->lock_timeout_ns;
+
+	return limit && s->blocked_since && sim->now - s->blocked_since > limit;
+}
+
 static void try_execute(struct sim *sim, struct sim_session *s)
 {
 	if (sim->store.sessions[s->index].waits_for != STORE_NONE) {
-		if (!store_grantable(&sim->store, s->index))
+		bool grantable = store_grantable(&sim->store, s->index);
+
+		if (!grantable && !waited_too_long(sim, s))
 			return;
 		sim->store.sessions[s->index].waits_for = STORE_NONE;
+		if (!grantable) {
+			sim_time_out(sim, s);
+			s->blocked_ns = sim->now - s->blocked_since;
+			s->phase = PHASE_DONE;
+			return;
+		}
 	}
 	if (sim_execute(sim, s)) {
 		if (s->blocked_since)

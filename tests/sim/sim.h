@@ -103,10 +103,12 @@ struct sim_options {
 	double abort;      /* share of the transactions that end in ROLLBACK */
 	double unknown;    /* ... whose COMMIT is never answered */
 	double autocommit; /* ... that are one statement outside BEGIN */
-	double consistent_snapshot;       /* ... that START WITH CONSISTENT SNAPSHOT */
-	bool no_version_sets;             /* leave VSR probes out */
-	bool no_images;                   /* leave images out of probes */
-	bool no_results;                  /* leave result rows out */
+	double consistent_snapshot; /* ... that START WITH CONSISTENT SNAPSHOT */
+	uint64_t lock_timeout_ns;   /* of the logical clock: waiting longer is error 1205, which
+				       undoes   the statement alone; 0: never */
+	bool no_version_sets;       /* leave VSR probes out */
+	bool no_images;             /* leave images out of probes */
+	bool no_results;            /* leave result rows out */
 	uint32_t plants[SIM_PLANT_KINDS]; /* how many of each */
 };
 
@@ -125,7 +127,8 @@ struct sim_sink sim_sink_memory(struct buf *out);
 
 struct sim_stats {
 	uint64_t transactions, committed, aborted, unknown;
-	uint64_t statements, blocked, deadlocks, conflicts; /* conflicts: error 1020 */
+	uint64_t statements, blocked, deadlocks, timeouts;
+	uint64_t conflicts; /* error 1020 */
 	uint64_t records, versions_peak;
 };
 

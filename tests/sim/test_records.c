@@ -458,6 +458,7 @@ START_TEST(records_say_what_happened)
 			o.pk_update = 0.1;
 			o.savepoint = 0.1;
 			o.unknown = 0.05;
+			o.lock_timeout_ns = seed % 4 ? 0 : 20000;
 			o.values = seed % 5 == 0 ? 0 : 50;
 			run_options(&o);
 		}

@@ -43,6 +43,7 @@ static void small_options(struct sim_options *o, enum sim_discipline discipline,
 	o->abort = 0.1;
 	o->unknown = 0.1;
 	o->autocommit = 0.1;
+	o->lock_timeout_ns = seed % 3 ? 0 : 20000;
 }
 
 /* The classes that a discipline permits; the rest must never be there. */
