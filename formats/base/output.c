@@ -127,7 +127,8 @@ bool output_color(enum output_when when)
 void progress_begin(
 	struct progress *progress, enum output_when when, const char *what, bool result_scrolls)
 {
-	*progress = (struct progress){.what = what, .begin_ns = clock_mono_ns()};
+	*progress = (struct progress){.what = what, .begin_ns = clock_mono_ns(),
+		.at_once = when == OUTPUT_ALWAYS};
 	progress->on = when == OUTPUT_ALWAYS ||
 		       (when == OUTPUT_AUTO && isatty(STDERR_FILENO) && !terminal_is_dumb() &&
 			       !(result_scrolls && isatty(STDOUT_FILENO)));
@@ -142,8 +143,8 @@ void progress_update(struct progress *progress, uint64_t done, uint64_t all)
 		return;
 	now = clock_mono_ns();
 	/* What ends within half a second needs no bar. */
-	elapsed = now - progress->begin_ns;
-	if (elapsed < 500000000 || now - progress->drawn_ns < 100000000)
+	elapsed = now - progress->begin_ns + 1;
+	if ((elapsed < 500000000 && !progress->at_once) || now - progress->drawn_ns < 100000000)
 		return;
 	progress->drawn_ns = now;
 	buf_printf(&line, "\r%s: ", progress->what);

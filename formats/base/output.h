@@ -57,6 +57,7 @@ struct progress {
 	uint64_t drawn_ns; /* 0: never */
 	uint64_t begin_ns;
 	bool on;
+	bool at_once; /* asked for, so drawn from the beginning */
 };
 void progress_begin(
 	struct progress *progress, enum output_when when, const char *what, bool result_scrolls);
