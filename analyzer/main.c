@@ -4,6 +4,8 @@
 #include "commands.h"
 
 static const struct command *const commands[] = {
+	&check_command,
+	&import_command,
 	&show_command,
 	&stats_command,
 	NULL,

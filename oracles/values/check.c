@@ -242,6 +242,40 @@ static const char *const level_names[CYCLE_ORDER_COUNT][CYCLE_LEVEL_COUNT] = {
 		"strong-PL-3"},
 };
 
+/* The place of a level's name; false: it is none of Adya's. */
+static bool find_level(const char *name, int *order, int *level)
+{
+	for (*order = 0; *order < CYCLE_ORDER_COUNT; ++*order) {
+		for (*level = 0; *level < CYCLE_LEVEL_COUNT; ++*level) {
+			if (strcmp(level_names[*order][*level], name) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+bool values_level_implies(const char *a, const char *b)
+{
+	/* By level: those it implies, as bits.  PL-2.99 and PL-SI do not imply each other. */
+	static const unsigned implied[CYCLE_LEVEL_COUNT] = {1 << CYCLE_PL_1,
+		1 << CYCLE_PL_1 | 1 << CYCLE_PL_2, 1 << CYCLE_PL_1 | 1 << CYCLE_PL_2 | 1 << CYCLE_PL_2PLUS,
+		1 << CYCLE_PL_1 | 1 << CYCLE_PL_2 | 1 << CYCLE_PL_2PLUS | 1 << CYCLE_PL_2_99,
+		1 << CYCLE_PL_1 | 1 << CYCLE_PL_2 | 1 << CYCLE_PL_2PLUS | 1 << CYCLE_PL_SI,
+		(1 << CYCLE_LEVEL_COUNT) - 1};
+	static const char *const weak[] = {"be-RC", "be-RA", "be-CC"};
+	int a_order, a_level, b_order, b_level;
+
+	if (find_level(a, &a_order, &a_level) && find_level(b, &b_order, &b_level))
+		return b_order <= a_order && (implied[a_level] >> b_level & 1);
+	for (size_t i = 0; i < ARRAY_LEN(weak); i++) {
+		for (size_t k = 0; k <= i; k++) {
+			if (strcmp(a, weak[i]) == 0 && strcmp(b, weak[k]) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
 static enum cycle_level refuted(enum cycle_class class)
 {
 	switch (class) {

@@ -23,6 +23,9 @@ struct values_options {
 	uint32_t examples; /* findings of one class that are listed; 0: the default */
 };
 
+/* Does a history that satisfies level a satisfy level b?  Names as in the verdict. */
+bool values_level_implies(const char *a, const char *b);
+
 void values_judge(
 	const struct values *v, const struct values_options *options, struct verdict *out);
 

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* isotrace import: another tool's history, read and written again for yet another tool. */
+#include <stdio.h>
+
+#include "base/output.h"
+#include "commands.h"
+#include "import/export.h"
+#include "import/import.h"
+
+/* In the order of enum import_format. */
+static const char *const from_words[] = {"elle", "elle-json", "plume", "awdit", "dbcop",
+	"dbcop-json", "cobra", "viper", "chronos", NULL};
+/* In the order of enum export_format. */
+static const char *const to_words[] = {"elle", "plume", "dbcop", "json", NULL};
+
+struct import_options {
+	int from, to;
+};
+
+static bool sink(void *context, struct buf *out)
+{
+	(void)context;
+	return output_write(out);
+}
+
+static enum exit_status import_run(const struct command *command, int argc, char **argv)
+{
+	struct import_options options = {.from = -1, .to = EXPORT_JSON};
+	struct values v = {0};
+	struct err err;
+	enum exit_status status = EXIT_STATUS_OK;
+	char **args;
+	int count;
+
+	if (!command_parse(command, &options, argc, argv, &args, &count, &status))
+		return status;
+	if (count != 1)
+		return command_misused(
+			command, count ? "import takes one history" : "which history?");
+	if (options.from < 0)
+		return command_misused(
+			command, "give --from FORMAT: which tool wrote the history?");
+	if (!import_path((enum import_format)options.from, args[0], &v, &err) ||
+		!values_export(&v, (enum export_format)options.to, sink, NULL, &err)) {
+		output_message("%s", err.text);
+		status = err_exit_status(&err);
+	}
+	values_release(&v);
+	return status;
+}
+
+static const struct option_def import_table[] = {
+	{.name = "from",
+		.argument = "FORMAT",
+		OPTION_CHOICE(struct import_options, from),
+		.choices = from_words,
+		.help = "the tool whose history this is"},
+	{.name = "to",
+		.argument = "FORMAT",
+		OPTION_CHOICE(struct import_options, to),
+		.choices = to_words,
+		.preset = "json",
+		.help = "Elle's EDN, Plume's text, dbcop's bincode, or JSON lines"},
+	OPTION_END,
+};
+
+static const struct command_example examples[] = {
+	{"import --from=plume hist.txt --to=elle >hist.edn", "for Elle to check"},
+	{"import --from=elle history.edn | jq -c .ops", "look at the operations"},
+	{NULL, NULL},
+};
+
+const struct command import_command = {
+	.name = "import",
+	.summary = "reads another tool's history and writes it for one more",
+	.arguments = "HISTORY",
+	.description = "Reads a history of Elle, Plume, AWDIT, dbcop, Cobra, Viper or Chronos and "
+		       "writes it to\n"
+		       "standard output.  What a format cannot hold is refused, never bent.",
+	.options = import_table,
+	.examples = examples,
+	.run = import_run,
+	.files = true,
+};

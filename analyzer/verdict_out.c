@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "verdict_out.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/text.h"
+
+static enum level_answer answer_of(const struct verdict *verdict, const char *level)
+{
+	for (size_t i = 0; i < verdict->level_count; i++) {
+		if (strcmp(verdict->levels[i].name, level) == 0)
+			return verdict->levels[i].answer;
+	}
+	return LEVEL_UNDECIDED;
+}
+
+void verdict_conclude(struct verdict_context *context, const struct verdict *verdict)
+{
+	bool fails = verdict_count(verdict, SEVERITY_VIOLATION) > 0, open = false;
+
+	for (size_t i = 0; !context->level && i < verdict->level_count; i++) {
+		fails |= verdict->levels[i].answer == LEVEL_FAILS;
+		open |= verdict->levels[i].answer == LEVEL_UNDECIDED;
+	}
+	if (context->level) {
+		fails |= answer_of(verdict, context->level) == LEVEL_FAILS;
+		open |= answer_of(verdict, context->level) == LEVEL_UNDECIDED;
+	} else {
+		open |= verdict->undecided > 0;
+	}
+	open |= verdict->unsupported > 0;
+	context->conclusion = fails ? "violated" : open ? "incomplete" : "ok";
+	context->status = fails  ? EXIT_STATUS_VIOLATION
+			  : open ? EXIT_STATUS_INCOMPLETE
+				 : EXIT_STATUS_OK;
+}
+
+/* ---- text ---- */
+
+static void clean(struct buf *out, struct span s)
+{
+	text_add(out, s, 400, TEXT_FOLD);
+}
+
+static void wrapped(struct buf *out, struct span text, const char *indent)
+{
+	struct buf line = BUF_INIT;
+	struct span rest, part;
+
+	text_add(&line, text, 4000, TEXT_FOLD);
+	rest = buf_span(&line);
+	while (rest.len) {
+		part = text_wrap(rest, 92, &rest);
+		buf_printf(out, "%s%.*s\n", indent, SPAN_ARG(part));
+	}
+	buf_release(&line);
+}
+
+static void levels_text(struct buf *out, const struct verdict *verdict, enum level_answer answer,
+	const char *heading)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < verdict->level_count; i++) {
+		if (verdict->levels[i].answer != answer)
+			continue;
+		buf_printf(out, "%s %s", any ? "," : heading, verdict->levels[i].name);
+		any = true;
+	}
+	if (any)
+		buf_add_char(out, '\n');
+}
+
+static void finding_text(struct buf *out, const struct finding *finding)
+{
+	buf_printf(out, "\n%s  (%s", finding->class_name, severity_name(finding->severity));
+	if (finding->level)
+		buf_printf(out, ", against %s", finding->level);
+	buf_printf(out, ", %s)", finding->id);
+	if (finding->similar) {
+		buf_add_str(out, "  and ");
+		text_add_count(out, finding->similar);
+		buf_add_str(out, " more of this class");
+	}
+	buf_add_char(out, '\n');
+	if (finding->edge_count == 0) {
+		wrapped(out, finding->explanation, "  ");
+		return;
+	}
+	for (uint32_t i = 0; i < finding->edge_count; i++) {
+		const struct finding_edge *edge = &finding->edges[i];
+		struct buf sentence = BUF_INIT;
+
+		buf_add_str(out, "  ");
+		clean(out, edge->from);
+		buf_add_str(out, " -> ");
+		clean(out, edge->to);
+		buf_printf(out, "  %.*s\n", SPAN_ARG(edge->kind));
+		buf_add_span(&sentence, edge->sentence);
+		buf_add_char(&sentence, '.');
+		wrapped(out, buf_span(&sentence), "      ");
+		buf_release(&sentence);
+	}
+}
+
+void verdict_text(
+	struct buf *out, const struct verdict_context *context, const struct verdict *verdict)
+{
+	clean(out, span_str(context->input));
+	buf_add_str(out, ": ");
+	text_add_count(out, context->transactions);
+	buf_add_str(out, " transactions, ");
+	text_add_count(out, context->operations);
+	buf_printf(out, " operations: %s\n", context->conclusion);
+	if (context->level)
+		buf_printf(out, "asked: %s %s\n", context->level,
+			level_answer_name(answer_of(verdict, context->level)));
+	levels_text(out, verdict, LEVEL_HOLDS, "holds:    ");
+	levels_text(out, verdict, LEVEL_FAILS, "fails:    ");
+	levels_text(out, verdict, LEVEL_UNDECIDED, "undecided:");
+	for (size_t i = 0; i < verdict->finding_count; i++)
+		finding_text(out, &verdict->findings[i]);
+	buf_add_str(out, "\ndecided ");
+	text_add_count(out, verdict->decided);
+	buf_add_str(out, ", undecided ");
+	text_add_count(out, verdict->undecided);
+	buf_add_str(out, ", unsupported ");
+	text_add_count(out, verdict->unsupported);
+	buf_add_char(out, '\n');
+	for (size_t i = 0; i < verdict->reason_count; i++) {
+		buf_printf(out, "  %s: ", verdict->reasons[i].name);
+		text_add_count(out, verdict->reasons[i].count);
+		buf_add_char(out, '\n');
+	}
+}
+
+/* ---- JSON ---- */
+
+static void string_json(struct json *json, const char *key, struct span value)
+{
+	json_key(json, key);
+	json_string(json, value);
+}
+
+static void uint_json(struct json *json, const char *key, uint64_t value)
+{
+	json_key(json, key);
+	json_uint(json, value);
+}
+
+static void edge_json(struct json *json, const struct finding_edge *edge)
+{
+	json_begin_object(json);
+	string_json(json, "from", edge->from);
+	string_json(json, "to", edge->to);
+	string_json(json, "kind", edge->kind);
+	string_json(json, "object", edge->object);
+	string_json(json, "from_version", edge->from_version);
+	string_json(json, "to_version", edge->to_version);
+	string_json(json, "explanation", edge->sentence);
+	json_end_object(json);
+}
+
+static void finding_json(struct json *json, const struct finding *finding)
+{
+	json_begin_object(json);
+	string_json(json, "id", span_str(finding->id));
+	string_json(json, "class", span_str(finding->class_name));
+	string_json(json, "severity", span_str(severity_name(finding->severity)));
+	string_json(json, "oracle", span_str(finding->oracle));
+	string_json(json, "level", span_str(finding->level));
+	if (finding->rule)
+		string_json(json, "rule", span_str(finding->rule));
+	json_key(json, "known");
+	json_begin_array(json);
+	json_end_array(json);
+	json_key(json, "transactions");
+	json_begin_array(json);
+	for (uint32_t i = 0; i < finding->transaction_count; i++)
+		json_string(json, finding->transactions[i]);
+	json_end_array(json);
+	json_key(json, "edges");
+	json_begin_array(json);
+	for (uint32_t i = 0; i < finding->edge_count; i++)
+		edge_json(json, &finding->edges[i]);
+	json_end_array(json);
+	string_json(json, "explanation", finding->explanation);
+	uint_json(json, "similar", finding->similar);
+	json_end_object(json);
+}
+
+void verdict_json(
+	struct json *json, const struct verdict_context *context, const struct verdict *verdict)
+{
+	json_begin_object(json);
+	string_json(json, "schema", SPAN_LIT("isotrace.check/1"));
+	json_key(json, "input");
+	json_begin_object(json);
+	string_json(json, "path", span_str(context->input));
+	string_json(json, "format", span_str(context->format));
+	uint_json(json, "transactions", context->transactions);
+	uint_json(json, "operations", context->operations);
+	json_end_object(json);
+	string_json(json, "contract", span_str(verdict->contract));
+	string_json(json, "level", span_str(context->level));
+	string_json(json, "verdict", span_str(context->conclusion));
+	json_key(json, "levels");
+	json_begin_object(json);
+	for (size_t i = 0; i < verdict->level_count; i++)
+		string_json(json, verdict->levels[i].name,
+			span_str(level_answer_name(verdict->levels[i].answer)));
+	json_end_object(json);
+	json_key(json, "findings");
+	json_begin_array(json);
+	for (size_t i = 0; i < verdict->finding_count; i++)
+		finding_json(json, &verdict->findings[i]);
+	json_end_array(json);
+	json_key(json, "coverage");
+	json_begin_object(json);
+	uint_json(json, "decided", verdict->decided);
+	uint_json(json, "undecided", verdict->undecided);
+	uint_json(json, "unsupported", verdict->unsupported);
+	json_key(json, "reasons");
+	json_begin_object(json);
+	for (size_t i = 0; i < verdict->reason_count; i++)
+		uint_json(json, verdict->reasons[i].name, verdict->reasons[i].count);
+	json_end_object(json);
+	json_end_object(json);
+	json_end_object(json);
+}

@@ -1,0 +1,151 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""isotrace check and import on other tools' histories."""
+import os
+import random
+import struct
+
+from run import isotrace, scratch
+import tap
+
+
+def write(name, text):
+    path = scratch(name)
+    with open(path, "wb") as file:
+        file.write(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+SKEW = write("skew.edn", """
+{:type :ok :process 0 :value [[:append :x 1] [:append :y 1]]}
+{:type :ok :process 1 :value [[:r :x [1]] [:r :y nil]]}
+{:type :ok :process 2 :value [[:r :x [1]] [:r :y [1]]]}
+""")
+GOOD = write("good.edn", "{:type :ok :process 0 :value [[:append 1 1]]}\n"
+             "{:type :ok :process 1 :value [[:r 1 [1]]]}\n")
+
+
+def test_violation():
+    out = isotrace("check", "--from=elle", SKEW).expect(1).out
+    assert "fails:     PL-2+, PL-2.99, PL-SI, PL-3" in out
+    assert "T1 read key :y as an empty list, the state before T0 appended 1." in out
+
+
+def test_good():
+    assert "holds" in isotrace("check", "--from=elle", GOOD).expect(0).out
+
+
+def test_level():
+    isotrace("check", "--from=elle", "--level=read-committed", SKEW).expect(0)
+    isotrace("check", "--from=elle", "--level=snapshot-isolation", SKEW).expect(1)
+    isotrace("check", "--from=elle", "--level=PL-2", SKEW).expect(0)
+    isotrace("check", "--from=elle", "--level=PL-7", SKEW).expect(2, "PL-7")
+    # No invocations, so no real time to judge by.
+    isotrace("check", "--from=elle", "--level=strict-serializable", SKEW).expect(2, "strict")
+
+
+def test_json():
+    data = isotrace("check", "--from=elle", "--format=json", SKEW).expect(1).json()
+    assert data["schema"] == "isotrace.check/1"
+    assert data["verdict"] == "violated"
+    assert data["levels"]["PL-2"] == "holds" and data["levels"]["PL-SI"] == "fails"
+    (finding,) = data["findings"]
+    assert finding["class"] == "G-single" and finding["severity"] == "violation"
+    assert [(e["from"], e["to"], e["kind"]) for e in finding["edges"]] == [
+        ("T0", "T1", "wr"), ("T1", "T0", "rw")]
+    assert data["coverage"]["undecided"] == 0
+    again = isotrace("check", "--from=elle", "--format=json", SKEW).json()
+    assert again == data, "two runs differ"
+
+
+def test_undecided():
+    """An ambiguous read: two wrote the value."""
+    path = write("dup.txt", "w(1,5,0,1)\nw(1,5,1,2)\nr(1,5,2,3)\n")
+    data = isotrace("check", "--from=plume", "--format=json", path).expect(3).json()
+    assert data["verdict"] == "incomplete"
+    assert data["coverage"]["reasons"]["several writers of the value read"] == 1
+
+
+def test_errors():
+    isotrace("check", "--from=elle", scratch("none.edn")).expect(4, "No such file")
+    isotrace("check", SKEW).expect(2, "--from")
+    isotrace("check", "--from=excel", SKEW).expect(2, "excel")
+    bad = write("bad.edn", "{:type :ok}\n{:type\n")
+    isotrace("check", "--from=elle", bad).expect(4, "bad.edn:3 (byte 19)")
+
+
+def test_standard_input():
+    with open(SKEW, "rb") as file:
+        data = file.read()
+    assert "G-single" in isotrace("check", "--from=elle", "-", stdin=data).expect(1).out
+
+
+def random_registers(rng):
+    """Plume lines; every verdict is the same whatever format carries the history."""
+    lines, state, value = [], {}, 0
+    for txn in range(rng.randint(1, 12)):
+        session = rng.randint(0, 2)
+        for _ in range(rng.randint(1, 4)):
+            key = rng.randint(1, 3)
+            if rng.random() < 0.5:
+                value += 1
+                state.setdefault(key, [0]).append(value)
+                lines.append(f"w({key},{value},{session},{txn})")
+            else:
+                lines.append(f"r({key},{rng.choice(state.get(key, [0])[-2:])},{session},{txn})")
+    return "\n".join(lines) + "\n"
+
+
+def levels(format, path):
+    run = isotrace("check", f"--from={format}", "--format=json", path)
+    assert run.status in (0, 1, 3), run.err
+    return {k: v for k, v in run.json()["levels"].items() if not k.startswith("strong-PL")}
+
+
+def test_formats_agree():
+    rng = random.Random(5)
+    for i in range(25):
+        plume = write("h.txt", random_registers(rng))
+        expected = levels("plume", plume)
+        for to, source in (("elle", "elle"), ("dbcop", "dbcop"), ("plume", "plume")):
+            raw = isotrace("import", "--from=plume", f"--to={to}", plume).expect(0).raw
+            assert levels(source, write("h." + to, raw)) == expected, (i, to)
+        if i % 5 == 0:
+            lines = isotrace("import", "--from=plume", plume).lines()
+            assert sum(len(t["ops"]) for t in lines) == open(plume).read().count("\n")
+
+
+def test_refuses_what_does_not_fit():
+    isotrace("import", "--from=elle", "--to=plume", SKEW).expect(4, "a list, insert")
+    unknown = write("info.edn", "{:type :info :process 0 :value [[:w 1 1]]}")
+    isotrace("import", "--from=elle", "--to=dbcop", unknown).expect(4, "outcome is not known")
+    word = write("word.edn", "{:type :ok :process 0 :value [[:w :k 1]]}")
+    isotrace("import", "--from=elle", "--to=plume", word).expect(4, "a key that is no number")
+
+
+def test_elle_round_trip():
+    text = ("{:index 0, :type :invoke, :process 0, :f :txn, :value [[:append 1 1] [:r 2 nil]]}\n"
+            "{:index 1, :type :invoke, :process 1, :f :txn, :value [[:r 1 nil]]}\n"
+            "{:index 2, :type :ok, :process 0, :f :txn, :value [[:append 1 1] [:r 2 []]]}\n"
+            "{:index 3, :type :ok, :process 1, :f :txn, :value [[:r 1 [1]]]}\n")
+    out = isotrace("import", "--from=elle", "--to=elle", write("rt.edn", text)).expect(0).out
+    assert out == text, out
+
+
+def test_directory():
+    os.makedirs(scratch("logs"), exist_ok=True)
+    for n, writer in ((0, 0), (1, 1)):
+        record = struct.pack(">cQ", b"S", n + 1)
+        if writer == 0:
+            record += struct.pack(">cQQQ", b"W", 7, 100, 5)
+        else:
+            record += struct.pack(">cQQQQ", b"R", 1, 7, 100, 5)
+        record += struct.pack(">cQ", b"C", n + 1)
+        write(f"logs/T{n}.log", record)
+    data = isotrace("check", "--from=cobra", "--format=json", scratch("logs")).expect(0).json()
+    assert data["input"]["transactions"] == 2
+    assert data["levels"]["be-CC"] == "holds"
+
+
+if __name__ == "__main__":
+    tap.main(globals())
