@@ -597,13 +597,23 @@ static void undo_to(struct sim *sim, struct sim_session *s, size_t count, bool s
 	}
 }
 
-static void end_txn(struct sim *sim, struct sim_session *s, bool commit, uint8_t outcome)
+void sim_undo_to_savepoint(struct sim *sim, struct sim_session *s)
+{
+	undo_to(sim, s, s->savepoint_written, true);
+}
+
+void sim_end_in_store(struct sim *sim, struct sim_session *s, bool commit)
 {
 	if (commit)
 		store_commit(&sim->store, s->index);
 	else
 		undo_to(sim, s, 0, false);
 	store_end(&sim->store, s->index);
+}
+
+static void end_txn(struct sim *sim, struct sim_session *s, bool commit, uint8_t outcome)
+{
+	sim_end_in_store(sim, s, commit);
 	s->txn_ended = true;
 	s->txn_outcome = outcome;
 }
@@ -639,7 +649,7 @@ static enum effect do_statement(struct sim *sim, struct sim_session *s)
 		s->savepoint_written = ss->written_count;
 		return EFFECT_DONE;
 	case ACTION_ROLLBACK_TO:
-		undo_to(sim, s, s->savepoint_written, true);
+		sim_undo_to_savepoint(sim, s);
 		return EFFECT_DONE;
 	case ACTION_READ:
 	case ACTION_READ_LOCK:
@@ -668,6 +678,24 @@ void sim_time_out(struct sim *sim, struct sim_session *s)
 	sim->stats.timeouts++;
 	if (s->autocommit)
 		end_txn(sim, s, false, TXN_ABORTED);
+}
+
+void sim_execute_at_once(struct sim *sim, struct sim_session *s)
+{
+	switch (do_statement(sim, s)) {
+	case EFFECT_DONE:
+		return;
+	case EFFECT_WAIT:
+	case EFFECT_DEADLOCK:
+	case EFFECT_CONFLICT:
+		sim->store.sessions[s->index].waits_for = STORE_NONE;
+		sim_time_out(sim, s);
+		return;
+	case EFFECT_DUPLICATE:
+		s->error = 1062;
+		return;
+	}
+	BUG("effect");
 }
 
 bool sim_execute(struct sim *sim, struct sim_session *s)

@@ -99,6 +99,10 @@ static const struct option_def table[] = {
 		.argument = "NAME[:N]",
 		OPTION_STRINGS(struct isosim, plants),
 		.help = "make a phenomenon happen, N times; may be given several times"},
+	{.name = "tangle",
+		OPTION_FLAG(struct isosim, sim.tangle),
+		.help = "planted transactions run ordinary statements too; further phenomena may "
+			"come of it"},
 	{.name = "list-plants",
 		OPTION_FLAG(struct isosim, list_plants),
 		.help = "print the names that --plant takes"},

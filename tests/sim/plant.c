@@ -43,7 +43,7 @@
 #include "sim/run.h"
 
 enum {
-	ACTORS = 4,
+	ACTORS = SIM_PLANT_ACTORS,
 	OBJECTS = 4,        /* x, y, p, q */
 	VERSIONS = 4,       /* of an object */
 	PLANT_RANGE = 1000, /* values of a plant; the first 100 of them satisfy its predicate */
@@ -241,6 +241,8 @@ struct sim_plants *sim_plants_new(
 	json_uint(&p->writer, options->seed);
 	json_key(&p->writer, "discipline");
 	json_str(&p->writer, sim_discipline_name(options->discipline));
+	json_key(&p->writer, "tangled");
+	json_bool(&p->writer, options->tangle);
 	json_key(&p->writer, "plants");
 	json_begin_array(&p->writer);
 	return p;
@@ -340,7 +342,8 @@ static void start_plant(struct sim *sim)
 
 	if (!p->opened) {
 		for (uint32_t i = 1; i <= ACTORS; i++) {
-			sim_session_init(sim, &p->actors[i], STORE_NONE);
+			/* In the store they only are when tangled. */
+			sim_session_init(sim, &p->actors[i], sim->options->sessions + i - 1);
 			sim_session_open(sim, &p->actors[i]);
 		}
 		p->opened = true;
@@ -471,6 +474,8 @@ static void end_txn(struct sim *sim, struct sim_session *s, unsigned actor, bool
 {
 	struct sim_plants *p = sim->plants;
 
+	if (sim->options->tangle)
+		sim_end_in_store(sim, s, commit);
 	s->txn_ended = true;
 	s->txn_outcome = commit ? TXN_COMMITTED : TXN_ABORTED;
 	for (int i = 0; i < OBJECTS && commit; i++) {
@@ -696,8 +701,14 @@ static void do_step(struct sim *sim, struct sim_session *s, const struct step *s
 	case 'a':
 		end_txn(sim, s, step->actor, step->what == 'c');
 		return;
+	case 's':
+		if (sim->options->tangle)
+			s->savepoint_written = sim->store.sessions[s->index].written_count;
+		return;
 	case 'u':
 		undo_writes(sim, step->actor);
+		if (sim->options->tangle)
+			sim_undo_to_savepoint(sim, s);
 		return;
 	case 'l':
 		s->level = LEVEL_REPEATABLE_READ;
@@ -730,7 +741,7 @@ static void do_step(struct sim *sim, struct sim_session *s, const struct step *s
 	case 'U':
 		do_predicate_update(sim, s, step);
 		return;
-	default: /* begin, savepoint */
+	default: /* begin */
 		return;
 	}
 }
@@ -836,6 +847,28 @@ static void close_pool(struct sim *sim)
 		sim_emit_session(sim, &sim->plants->actors[i], SESSION_CLOSED, "quit");
 }
 
+uint32_t sim_plants_session(const struct sim *sim, uint32_t index)
+{
+	return sim->plants->actors[index - sim->options->sessions + 1].number;
+}
+
+/* An ordinary statement of some actor whose transaction is open and idle; false: none is. */
+static bool tangle(struct sim *sim)
+{
+	struct sim_plants *p = sim->plants;
+	struct sim_session *s = &p->actors[1 + sim_random_below(sim, ACTORS)];
+
+	/* One that was set to another level is left alone: the store would not honour it. */
+	if (!s->txn || s->phase != PHASE_IDLE || s->level != sim_level(sim->options->discipline))
+		return false;
+	sim_pick_data_stmt(sim, &s->stmt);
+	sim_send(sim, s);
+	sim_probe_before(sim, s);
+	sim_execute_at_once(sim, s);
+	p->pending = s;
+	return true;
+}
+
 bool sim_plants_step(struct sim *sim)
 {
 	struct sim_plants *p = sim->plants;
@@ -852,6 +885,8 @@ bool sim_plants_step(struct sim *sim)
 	if (p->pending) {
 		answer_step(sim, p->pending);
 		p->pending = NULL;
+	} else if (sim->options->tangle && sim_chance(sim, 0.4) && tangle(sim)) {
+		return true;
 	} else if (*p->at) {
 		step = parse_step(&p->at);
 		if (step.what == 'F') {

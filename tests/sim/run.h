@@ -152,11 +152,18 @@ void sim_answer(struct sim *sim, struct sim_session *session);
 void sim_zipf_init(struct sim_zipf *zipf, uint64_t n, double theta);
 /* False when the session has nothing left to do. */
 bool sim_next_stmt(struct sim *sim, struct sim_session *session);
+/* A statement on the ordinary tables. */
+void sim_pick_data_stmt(struct sim *sim, struct sim_stmt *stmt);
 void sim_stmt_text(const struct sim *sim, struct sim_session *session);
 
 /* ---- execute.c ---- */
 /* False: it waits. */
 bool sim_execute(struct sim *sim, struct sim_session *session);
+/* As sim_execute, but what cannot be had at once ends in a lock wait timeout. */
+void sim_execute_at_once(struct sim *sim, struct sim_session *session);
+/* Ends the transaction in the store. */
+void sim_end_in_store(struct sim *sim, struct sim_session *session, bool commit);
+void sim_undo_to_savepoint(struct sim *sim, struct sim_session *session);
 /* Lock wait timeout: the statement did nothing, its transaction goes on with the locks it has. */
 void sim_time_out(struct sim *sim, struct sim_session *session);
 /* Before it takes effect: probes that a recorder runs as separate statements. */
@@ -215,6 +222,9 @@ void sim_emit_txn(struct sim *sim, const struct sim_session *session, enum txn_e
 uint8_t sim_level(enum sim_discipline discipline);
 
 /* ---- plant.c ---- */
+enum { SIM_PLANT_ACTORS = 4 };
+/* The session number of one of its store sessions, behind those of the workload. */
+uint32_t sim_plants_session(const struct sim *sim, uint32_t index);
 /* Before the tables are made: how many keys the plants need in their two tables. */
 struct sim_plants *sim_plants_new(
 	const struct sim_options *options, uint32_t *keys, uint32_t *predicate_keys);

@@ -328,7 +328,8 @@ static void try_execute(struct sim *sim, struct sim_session *s)
 		uint32_t blocker = store_blocker(&sim->store, s->index);
 
 		s->blocked_since = sim->now;
-		s->blocker = sim->sessions[blocker].number;
+		s->blocker = blocker < sim->options->sessions ? sim->sessions[blocker].number
+							      : sim_plants_session(sim, blocker);
 		sim->stats.blocked++;
 	}
 }
@@ -411,7 +412,7 @@ static void make_tables(struct sim *sim)
 		add_table(sim, "plant", plant_keys, &objects);
 	if (plant_predicate_keys)
 		add_table(sim, "plant_p", plant_predicate_keys, &objects);
-	store_init(&sim->store, objects, o->sessions);
+	store_init(&sim->store, objects, o->sessions + (o->tangle ? SIM_PLANT_ACTORS : 0u));
 	for (uint32_t i = plant_tables; i < sim->table_count; i++)
 		sim->tables[i].planted = true;
 	sim_plants_load(sim, plant_tables, plant_keys ? plant_tables + 1 : plant_tables);

@@ -109,6 +109,7 @@ struct sim_options {
 	bool no_version_sets;       /* leave VSR probes out */
 	bool no_images;             /* leave images out of probes */
 	bool no_results;            /* leave result rows out */
+	bool tangle;                /* planted transactions run ordinary statements too */
 	uint32_t plants[SIM_PLANT_KINDS]; /* how many of each */
 };
 

@@ -477,6 +477,7 @@ START_TEST(records_of_plants_say_what_happened)
 			o.seed = (uint64_t)plant;
 			o.transactions = 20;
 			o.plants[plant] = 3;
+			o.tangle = plant % 2;
 			run_options(&o);
 		}
 	}

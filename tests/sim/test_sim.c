@@ -240,6 +240,45 @@ START_TEST(plants_are_what_they_say)
 }
 END_TEST
 
+/* Tangled, the planted class is still there, whatever else is. */
+START_TEST(tangled_plants_are_still_there)
+{
+	struct twin_history truth = TWIN_HISTORY_INIT;
+	struct buf records = BUF_INIT;
+	struct sim_sink sink = sim_sink_memory(&records);
+	unsigned larger = 0;
+	struct err err;
+
+	for (int plant = 0; plant < SIM_PLANT_KINDS; plant++) {
+		for (uint64_t seed = 1; seed <= 40; seed++) {
+			enum twin_class class;
+			enum twin_strength strength;
+			struct twin_result result;
+			struct sim_options options;
+			bool found;
+
+			small_options(&options, (enum sim_discipline)(seed % 5), seed);
+			options.plants[plant] = 1;
+			options.tangle = true;
+			twin_history_clear(&truth);
+			buf_clear(&records);
+			ck_assert(sim_run(&options, &sink, &truth, NULL, NULL, &err));
+			sim_plant_class((enum sim_plant)plant, &class, &strength);
+			twin_check(&truth, &result);
+			found = result.exists[class][strength] || result.cut;
+			ck_assert_msg(found, "%s, seed %llu", sim_plant_name((enum sim_plant)plant),
+				(unsigned long long)seed);
+			larger += result.cycles > 1;
+			twin_result_release(&result);
+		}
+	}
+	/* Some got into more cycles than their own. */
+	ck_assert_uint_gt(larger, 100);
+	twin_history_release(&truth);
+	buf_release(&records);
+}
+END_TEST
+
 START_TEST(same_seed_same_records)
 {
 	for (int d = 0; d < SIM_DISCIPLINE_COUNT; d++) {
@@ -270,4 +309,5 @@ END_TEST
 
 UNIT_MAIN("sim", serializable_has_no_phenomenon, snapshot_isolation_has_write_skew_only,
 	repeatable_read_loses_updates, read_committed_has_read_skew,
-	read_uncommitted_has_dirty_reads, plants_are_what_they_say, same_seed_same_records)
+	read_uncommitted_has_dirty_reads, plants_are_what_they_say, tangled_plants_are_still_there,
+	same_seed_same_records)

@@ -105,7 +105,7 @@ static void pick_predicate(struct sim *sim, struct sim_stmt *stmt)
 	}
 }
 
-static void pick_data_stmt(struct sim *sim, struct sim_stmt *stmt)
+void sim_pick_data_stmt(struct sim *sim, struct sim_stmt *stmt)
 {
 	const struct sim_options *o = sim->options;
 	double kind = (double)(sim_random(sim) >> 11) * 0x1p-53;
@@ -148,7 +148,7 @@ static void begin_txn(struct sim *sim, struct sim_session *s)
 	s->consistent_snapshot = false;
 	s->will_abort = s->will_be_unknown = false;
 	if (s->autocommit) {
-		pick_data_stmt(sim, &s->stmt);
+		sim_pick_data_stmt(sim, &s->stmt);
 		return;
 	}
 	/* Elsewhere the server ignores it, with a warning. */
@@ -180,7 +180,7 @@ bool sim_next_stmt(struct sim *sim, struct sim_session *s)
 		return true;
 	}
 	s->ops_left--;
-	pick_data_stmt(sim, &s->stmt);
+	sim_pick_data_stmt(sim, &s->stmt);
 	return true;
 }
 
