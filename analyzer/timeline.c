@@ -18,7 +18,7 @@ enum {
 	NAME_WIDTH = 6,               /* of the session in the line layout: "T12345" */
 	HEADING_EVERY = 50,           /* rows */
 	CELL_LINES_MAX = 2,           /* of a statement, and of its result */
-	ATTACHED_MAX = 4,             /* words about transactions behind one statement */
+	ATTACHED_MAX = 16,            /* a statement's own events between its beginning and end */
 	FULL_COLUMNS_MAX = 16 * 1024, /* of one text with `full` */
 };
 
@@ -377,6 +377,13 @@ static int by_order(const void *a, const void *b)
 	return event_before(*x, *y) ? -1 : event_before(*y, *x) ? 1 : 0;
 }
 
+static int by_session(const void *a, const void *b)
+{
+	const struct column *x = a, *y = b;
+
+	return (x->session > y->session) - (x->session < y->session);
+}
+
 /* A column that nobody uses, or a new one; NULL when all that fit are taken. */
 static struct column *free_column(struct timeline *timeline, size_t fit)
 {
@@ -417,7 +424,8 @@ static void lay_out(struct timeline *timeline, struct buf *out)
 		*column = (struct column){event->session, !event->closes};
 	}
 	free(events);
-	/* The first session of each column stands in the first heading. */
+	/* The first session of each column stands in the first heading, in order of number. */
+	qsort(first, seen, sizeof(*first), by_session);
 	memcpy(timeline->columns, first, seen * sizeof(*first));
 	if (timeline->lines)
 		timeline->column_count = 0;
@@ -584,22 +592,28 @@ static void draw_across(struct timeline *timeline, struct buf *out, const struct
 
 /* ---- rows ---- */
 
-/* Events that share a row. */
+/* Events that share a row: a statement, what is said of transactions behind it, and the session's
+ * other cells (probes) that came between its beginning and its end. */
 struct row {
 	struct event *begin, *end;
-	struct event *attached[ATTACHED_MAX]; /* EVENT_TXN */
+	struct event *attached[ATTACHED_MAX]; /* EVENT_TXN, EVENT_CELL */
 	size_t attached_count;
 };
 
-static void attach(struct timeline *timeline, struct row *row, uint32_t session, uint32_t number)
+static bool belongs(const struct event *event, uint32_t session, uint32_t number, bool cells)
 {
-	struct event *top = heap_top(timeline);
+	if (!event || event->session != session)
+		return false;
+	return (event->class == EVENT_TXN && number && event->number == number) ||
+	       (event->class == EVENT_CELL && cells && !event->closes);
+}
 
-	while (row->attached_count < ATTACHED_MAX && top && top->class == EVENT_TXN && number &&
-		top->session == session && top->number == number) {
+static void attach(
+	struct timeline *timeline, struct row *row, uint32_t session, uint32_t number, bool cells)
+{
+	while (row->attached_count < ATTACHED_MAX &&
+		belongs(heap_top(timeline), session, number, cells))
 		row->attached[row->attached_count++] = heap_pop(timeline);
-		top = heap_top(timeline);
-	}
 }
 
 /* Which style says more. */
@@ -627,6 +641,8 @@ static void draw_stmt(struct timeline *timeline, struct buf *out, const struct r
 	}
 	buf_add_span(&result, event_result(end));
 	for (size_t i = 0; i < row->attached_count; i++) {
+		if (row->attached[i]->class != EVENT_TXN)
+			continue;
 		buf_add_str(&result, result.len ? DOT : "");
 		buf_add_span(&result, event_text(row->attached[i]));
 		style = stronger(style, row->attached[i]->style);
@@ -669,7 +685,7 @@ static void draw_event(struct timeline *timeline, struct buf *out, struct event 
 		break;
 	case EVENT_STMT_BEGIN:
 		row.begin = event;
-		attach(timeline, &row, event->session, event->number);
+		attach(timeline, &row, event->session, event->number, true);
 		if (heap_top(timeline) == event->end)
 			row.end = heap_pop(timeline);
 		else
@@ -680,7 +696,7 @@ static void draw_event(struct timeline *timeline, struct buf *out, struct event 
 		break;
 	case EVENT_TXN:
 		row.attached[row.attached_count++] = event;
-		attach(timeline, &row, event->session, event->number);
+		attach(timeline, &row, event->session, event->number, false);
 		if (heap_top(timeline) && heap_top(timeline)->class == EVENT_STMT_END &&
 			event->number && heap_top(timeline)->session == event->session &&
 			heap_top(timeline)->number == event->number)
@@ -688,12 +704,15 @@ static void draw_event(struct timeline *timeline, struct buf *out, struct event 
 		break;
 	}
 	if (row.end) {
-		attach(timeline, &row, row.end->session, row.end->number);
+		attach(timeline, &row, row.end->session, row.end->number, false);
 		draw_stmt(timeline, out, &row);
-	} else {
-		for (size_t i = 0; i < row.attached_count; i++)
-			draw_cell(timeline, out, row.attached[i]->at, row.attached[i]->session,
-				row.attached[i]->style, event_text(row.attached[i]), SPAN_NONE);
+	}
+	for (size_t i = 0; i < row.attached_count; i++) {
+		const struct event *one = row.attached[i];
+
+		if (!row.end || one->class == EVENT_CELL)
+			draw_cell(timeline, out, one->at, one->session, one->style, event_text(one),
+				SPAN_NONE);
 	}
 	for (size_t i = 0; i < row.attached_count; i++)
 		free(row.attached[i] == event ? NULL : row.attached[i]);
