@@ -7,6 +7,10 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/pattern.h"
+#include "sql/sql.h"
+
+/* Longer statements are searched for the word alone. */
+enum { PARSE_BYTES_MAX = 1024 * 1024 };
 
 struct table_name {
 	struct span database, name; /* database: SPAN_NONE when not given; point into argv */
@@ -16,6 +20,7 @@ struct filter {
 	struct map sessions, txns;
 	struct table_name tables[OPTION_STRINGS_MAX];
 	size_t table_count;
+	struct arena arena; /* of the statement being parsed */
 	struct pattern *match;
 	uint64_t from, to;
 	bool errors_only;
@@ -98,6 +103,7 @@ struct filter *filter_new(const struct filter_options *options, uint64_t anchor_
 {
 	struct filter *filter = mem_zero(1, sizeof(*filter));
 
+	filter->arena = ARENA_INIT;
 	filter->to = UINT64_MAX;
 	filter->errors_only = options->errors_only;
 	filter->by_session = options->session.count > 0;
@@ -124,6 +130,7 @@ void filter_free(struct filter *filter)
 		return;
 	map_release(&filter->sessions);
 	map_release(&filter->txns);
+	arena_release(&filter->arena);
 	pattern_free(filter->match);
 	free(filter);
 }
@@ -151,8 +158,8 @@ static struct span qualifier(struct span sql, size_t at)
 	return span_of(sql.ptr + begin, end - begin);
 }
 
-/* The name stands in the text as a word of its own (ASCII letters in either case).  A string
- * literal that holds it counts too: showing too much is better than too little. */
+/* The name stands in the text as a word of its own (ASCII letters in either case), be it in a
+ * string or as an alias. */
 static bool mentions(struct span sql, const struct table_name *table)
 {
 	struct span name = table->name;
@@ -170,7 +177,46 @@ static bool mentions(struct span sql, const struct table_name *table)
 	return false;
 }
 
-static bool concerns_table(const struct filter *filter, const struct filter_facts *facts)
+struct wanted {
+	const struct table_name *table;
+	bool found;
+};
+
+static void compare_table(void *ctx, const struct sql_table_name *table,
+	const struct sql_table_ref *ref, enum sql_access_kind access)
+{
+	struct wanted *wanted = ctx;
+	const struct table_name *name = wanted->table;
+
+	(void)ref;
+	(void)access;
+	if (span_ieq(table->name, name->name) &&
+		(!name->database.ptr || !table->db.ptr || span_ieq(table->db, name->database)))
+		wanted->found = true;
+}
+
+/* The statement uses the table.  Where we cannot parse it, the word decides: showing too much is
+ * better than too little. */
+static bool uses_table(struct filter *filter, struct span sql, const struct table_name *table)
+{
+	const struct sql_options options = sql_options_default();
+	struct wanted wanted = {table, false};
+	struct sql_stmt *stmt;
+	struct err ignored;
+
+	if (!mentions(sql, table))
+		return false;
+	if (sql.len > PARSE_BYTES_MAX)
+		return true;
+	arena_clear(&filter->arena);
+	if (!sql_parse_multi(&filter->arena, sql, &options, &stmt, &ignored))
+		return true;
+	for (; stmt && !wanted.found; stmt = stmt->next)
+		sql_stmt_tables(stmt, compare_table, &wanted);
+	return wanted.found;
+}
+
+static bool concerns_table(struct filter *filter, const struct filter_facts *facts)
 {
 	for (size_t i = 0; i < filter->table_count; i++) {
 		const struct table_name *wanted = &filter->tables[i];
@@ -179,7 +225,7 @@ static bool concerns_table(const struct filter *filter, const struct filter_fact
 			(!wanted->database.ptr ||
 				span_ieq(facts->table->database_ref, wanted->database)))
 			return true;
-		if (facts->sql.ptr && mentions(facts->sql, wanted))
+		if (facts->sql.ptr && uses_table(filter, facts->sql, wanted))
 			return true;
 	}
 	return false;
