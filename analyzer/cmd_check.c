@@ -1,26 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * isotrace check: is this history isolated as it should be?
+ * isotrace check: is this history isolated as it should be?  Our own traces go to the oracle adya
+ * and are judged by the contract of the server; other tools' histories go to the oracle values.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "adya/adya.h"
 #include "base/output.h"
 #include "commands.h"
+#include "contract.h"
+#include "history/load.h"
 #include "import/import.h"
+#include "trace/value.h"
 #include "values/check.h"
 #include "verdict_out.h"
 
-enum check_format { FORMAT_TEXT, FORMAT_JSON };
-static const char *const format_words[] = {"text", "json", NULL};
+enum check_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_JUNIT };
+static const char *const format_words[] = {"text", "json", "junit", NULL};
+static const char *const fail_words[] = {"violation", "suspicion", "documented", "none", NULL};
 /* In the order of enum import_format, behind the one for our own traces. */
 static const char *const from_words[] = {"trace", "elle", "elle-json", "plume", "awdit", "dbcop",
 	"dbcop-json", "cobra", "viper", "chronos", NULL};
 
 struct check_options {
 	int format, from;
+	int fail_on; /* enum fail_on */
 	const char *level;
+	const char *contract, *contract_file;
+	bool salvage, no_strong;
 	uint64_t examples, budget;
+	struct output_options output;
 };
 
 /* Names that people use for levels. */
@@ -66,6 +77,54 @@ static void ask_for(struct verdict *verdict, const char *level)
 	verdict_sort(verdict);
 }
 
+static bool has_level(const struct verdict *verdict, const char *level)
+{
+	for (size_t i = 0; i < verdict->level_count; i++) {
+		if (strcmp(verdict->levels[i].name, level) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The end of every check: what it comes to, and out with it. */
+static enum exit_status conclude(const struct command *command, const struct check_options *options,
+	struct verdict_context *context, struct verdict *verdict)
+{
+	struct buf out = BUF_INIT;
+	struct json json;
+
+	context->fail_on = (enum fail_on)options->fail_on;
+	context->color = output_color((enum output_when)options->output.color);
+	context->level = options->level ? level_named(options->level) : NULL;
+	if (context->level && !has_level(verdict, context->level))
+		return command_misused(command,
+			"level %s: not a level, or not one that this history can be judged by",
+			options->level);
+	if (context->level)
+		ask_for(verdict, context->level);
+	verdict_conclude(context, verdict);
+	switch ((enum check_format)options->format) {
+	case FORMAT_TEXT:
+		verdict_text(&out, context, verdict);
+		break;
+	case FORMAT_JSON:
+		json_init(&json, &out, 2);
+		verdict_json(&json, context, verdict);
+		buf_add_char(&out, '\n');
+		break;
+	case FORMAT_JUNIT:
+		buf_add_str(&out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
+		verdict_junit(&out, context, verdict);
+		buf_add_str(&out, "</testsuites>\n");
+		break;
+	}
+	(void)!output_write(&out);
+	buf_release(&out);
+	return context->status;
+}
+
+/* ---- other tools' histories ---- */
+
 static enum exit_status check_values(
 	const struct command *command, const struct check_options *options, const char *path)
 {
@@ -75,9 +134,8 @@ static enum exit_status check_values(
 		.examples = (uint32_t)options->examples, .budget = options->budget};
 	struct values v = {0};
 	struct verdict verdict;
-	struct buf out = BUF_INIT;
+	enum exit_status status;
 	struct err err;
-	bool known = false;
 
 	if (!import_path(format, path, &v, &err)) {
 		output_message("%s", err.text);
@@ -87,32 +145,126 @@ static enum exit_status check_values(
 	values_judge(&v, &judge, &verdict);
 	context.transactions = v.txn_count;
 	context.operations = v.op_count;
-	context.level = options->level ? level_named(options->level) : NULL;
-	for (size_t i = 0; context.level && i < verdict.level_count; i++)
-		known |= strcmp(verdict.levels[i].name, context.level) == 0;
-	if (context.level && !known) {
-		context.status = command_misused(command,
-			"level %s: not a level, or not one that this history can be judged by",
-			options->level);
-	} else {
-		if (context.level)
-			ask_for(&verdict, context.level);
-		verdict_conclude(&context, &verdict);
-		if (options->format == FORMAT_JSON) {
-			struct json json;
-
-			json_init(&json, &out, 2);
-			verdict_json(&json, &context, &verdict);
-			buf_add_char(&out, '\n');
-		} else {
-			verdict_text(&out, &context, &verdict);
-		}
-		(void)!output_write(&out);
-	}
-	buf_release(&out);
+	status = conclude(command, options, &context, &verdict);
 	verdict_release(&verdict);
 	values_release(&v);
-	return context.status;
+	return status;
+}
+
+/* ---- traces ---- */
+
+/* The value of a variable in the trace's server record. */
+static bool server_variable_is_on(const struct history *history, const char *name)
+{
+	struct mp mp = mp_over(history->server_ref);
+	struct record_server server;
+	uint32_t kind, left, count;
+
+	if (!history->server_ref.ptr || !record_begin(&mp, &kind, &left) || kind != RECORD_SERVER ||
+		!record_server_read(&mp, left, &server))
+		return false;
+	mp = mp_over(server.variables);
+	count = mp_map(&mp);
+	for (uint32_t i = 0; i < count && !mp.bad; i++) {
+		struct value key, value;
+
+		if (!value_read(&mp, &key) || !value_read(&mp, &value))
+			break;
+		if (span_eq_str(key.bytes, name))
+			return span_ieq_str(value.bytes, "ON") || span_eq_str(value.bytes, "1") ||
+			       (value.type == VALUE_UINT && value.u == 1);
+	}
+	return false;
+}
+
+static bool read_contract_file(struct contract *out, const char *path, struct err *err)
+{
+	char text[64 * 1024];
+	FILE *file = fopen(path, "rb");
+	size_t len;
+
+	if (!file)
+		return err_set_errno(err, errno, "cannot open the contract %s", path);
+	len = fread(text, 1, sizeof(text), file);
+	fclose(file);
+	if (len == sizeof(text))
+		return err_set(err, ERR_LIMIT, "%s is larger than any contract (64 KiB)", path);
+	return contract_parse(out, span_of(text, len), path, err);
+}
+
+static bool choose_contract(struct contract *out, const struct check_options *options,
+	const struct history *history, struct err *err)
+{
+	if (options->contract_file)
+		return read_contract_file(out, options->contract_file, err);
+	if (options->contract)
+		return contract_builtin(out, options->contract, err);
+	return contract_builtin(out,
+		contract_for(strtab_get(&history->strings, history->flavour),
+			server_variable_is_on(history, "innodb_snapshot_isolation")),
+		err);
+}
+
+static void show_progress(void *data, uint64_t done, uint64_t all)
+{
+	progress_update(data, done, all);
+}
+
+static bool load_trace(struct history *history, const struct check_options *options,
+	const char *path, struct err *err)
+{
+	struct progress progress;
+	struct history_load_options load = {
+		.salvage = options->salvage, .progress = show_progress, .progress_data = &progress};
+	bool loaded;
+
+	progress_begin(&progress, (enum output_when)options->output.progress, "reading", false);
+	loaded = history_load(history, path, &load, err);
+	progress_end(&progress);
+	return loaded;
+}
+
+static enum exit_status check_trace(
+	const struct command *command, const struct check_options *options, const char *path)
+{
+	struct verdict_context context = {.input = path, .format = "trace"};
+	struct history history = {0};
+	struct contract contract;
+	struct verdict verdict;
+	enum exit_status status;
+	struct err err;
+
+	err_clear(&err);
+	if (!load_trace(&history, options, path, &err) ||
+		!choose_contract(&contract, options, &history, &err)) {
+		output_message("%s", err.text);
+		if (err.code == ERR_FORMAT)
+			output_message("a history of another tool needs --from, see isotrace check "
+				       "--help");
+		history_release(&history);
+		return err_exit_status(&err);
+	}
+	verdict_init(&verdict);
+	adya_check(&history,
+		&(struct adya_options){.contract = &contract,
+			.session = !options->no_strong,
+			.realtime = !options->no_strong,
+			.per_class_max = (uint32_t)options->examples},
+		&verdict);
+	context.transactions = history.txn_count;
+	context.operations = history.op_count;
+	context.sessions = history.session_count;
+	context.objects = history.object_count;
+	context.damaged = !history.complete;
+	context.server = strtab_get(&history.strings, history.server_version);
+	if (context.server.len == 0)
+		context.server = SPAN_NONE;
+	for (uint32_t t = 0; t < history.txn_count; t++)
+		context.committed += history.txns[t].outcome == TXN_COMMITTED;
+	status = conclude(command, options, &context, &verdict);
+	verdict_release(&verdict);
+	history_release(&history);
+	return status;
 }
 
 static enum exit_status check_run(const struct command *command, int argc, char **argv)
@@ -127,10 +279,8 @@ static enum exit_status check_run(const struct command *command, int argc, char 
 	if (count != 1)
 		return command_misused(
 			command, count ? "check takes one history" : "which history?");
-	if (options.from == 0)
-		return command_misused(
-			command, "give --from FORMAT: which tool wrote the history?");
-	return check_values(command, &options, args[0]);
+	return options.from == 0 ? check_trace(command, &options, args[0])
+				 : check_values(command, &options, args[0]);
 }
 
 static const struct option_def check_table[] = {
@@ -139,8 +289,33 @@ static const struct option_def check_table[] = {
 		.argument = "FORMAT",
 		OPTION_CHOICE(struct check_options, from),
 		.choices = from_words,
+		.preset = "trace",
 		.help = "the tool whose history this is"},
+	{.name = "salvage",
+		OPTION_FLAG(struct check_options, salvage),
+		.help = "go on after damage in the middle of a trace; the gap is counted"},
 	OPTION_HEADING("Judgement"),
+	{.name = "contract",
+		.argument = "NAME",
+		OPTION_STRING(struct check_options, contract),
+		.preset = "by the server in the trace",
+		.help = "what was promised, for traces: innodb, innodb-si, tidb-pessimistic, or "
+			"adya "
+			"(the textbook levels)"},
+	{.name = "contract-file",
+		.argument = "FILE",
+		OPTION_STRING(struct check_options, contract_file),
+		.files = true,
+		.help = "a contract of your own"},
+	{.name = "fail-on",
+		.argument = "WHAT",
+		OPTION_CHOICE(struct check_options, fail_on),
+		.choices = fail_words,
+		.preset = "violation",
+		.help = "the least severity that makes the exit status 1"},
+	{.name = "no-strong",
+		OPTION_FLAG(struct check_options, no_strong),
+		.help = "traces: leave out the levels with session and real-time order"},
 	{.name = "level",
 		.argument = "LEVEL",
 		OPTION_STRING(struct check_options, level),
@@ -160,7 +335,7 @@ static const struct option_def check_table[] = {
 		OPTION_CHOICE(struct check_options, format),
 		.choices = format_words,
 		.preset = "text",
-		.help = "text for people, or one JSON document"},
+		.help = "text for people, one JSON document, or JUnit for a build server"},
 	{.name = "examples",
 		.argument = "N",
 		OPTION_UINT(struct check_options, examples),
@@ -168,10 +343,13 @@ static const struct option_def check_table[] = {
 		.max = 1000,
 		.preset = "5",
 		.help = "findings of one class that are listed; the others are counted"},
+	OUTPUT_OPTIONS(struct check_options, output),
 	OPTION_END,
 };
 
 static const struct command_example examples[] = {
+	{"check run.itr", "by what the recorded server promises"},
+	{"check --contract=adya run.itr", "by the textbook levels"},
 	{"check --from=elle history.edn", "every level, with a witness for each that fails"},
 	{"check --from=plume hist.txt --level=snapshot-isolation", "exit status 1 when it fails"},
 	{"check --from=cobra logs/ --format=json | jq .levels", "for a program"},
@@ -183,14 +361,14 @@ const struct command check_command = {
 	.summary = "judges a history: which isolation levels hold, and why the others do not",
 	.arguments = "HISTORY",
 	.description =
-		"Judges the histories of other tools: Elle and Jepsen (EDN, JSON), Plume and "
-		"PolySI text,\n"
-		"AWDIT text, dbcop (bincode, JSON), Cobra and Viper logs, Chronos JSON.  Prints "
-		"the "
-		"levels that\n"
-		"hold and those that fail, each failure with a shortest witness, one sentence an "
-		"edge, and what\n"
-		"could not be decided.",
+		"Judges a trace that was recorded with instrumentation, or the history of "
+		"another tool:\n"
+		"Elle and Jepsen (EDN, JSON), Plume and PolySI text, AWDIT text, dbcop "
+		"(bincode, JSON),\n"
+		"Cobra and Viper logs, Chronos JSON.  Prints the levels that hold and those "
+		"that fail, each\n"
+		"failure with a shortest witness, one sentence an edge, and what could not be "
+		"decided.",
 	.options = check_table,
 	.examples = examples,
 	.run = check_run,

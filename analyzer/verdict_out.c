@@ -16,11 +16,32 @@ static enum level_answer answer_of(const struct verdict *verdict, const char *le
 	return LEVEL_UNDECIDED;
 }
 
+static uint64_t findings_that_count(const struct verdict *verdict, enum fail_on fail_on)
+{
+	uint64_t count = 0;
+
+	switch (fail_on) {
+	case FAIL_ON_DOCUMENTED:
+		count += verdict_count(verdict, SEVERITY_DOCUMENTED);
+		/* fall through */
+	case FAIL_ON_SUSPICION:
+		count += verdict_count(verdict, SEVERITY_SUSPICION);
+		/* fall through */
+	case FAIL_ON_VIOLATION:
+		count += verdict_count(verdict, SEVERITY_VIOLATION);
+		break;
+	case FAIL_ON_NONE:
+		break;
+	}
+	return count;
+}
+
 void verdict_conclude(struct verdict_context *context, const struct verdict *verdict)
 {
-	bool fails = verdict_count(verdict, SEVERITY_VIOLATION) > 0, open = false;
+	bool fails = findings_that_count(verdict, context->fail_on) > 0, open = context->damaged;
 
-	for (size_t i = 0; !context->level && i < verdict->level_count; i++) {
+	/* A contract says which levels matter, and its findings say whether they hold. */
+	for (size_t i = 0; !verdict->contract && !context->level && i < verdict->level_count; i++) {
 		fails |= verdict->levels[i].answer == LEVEL_FAILS;
 		open |= verdict->levels[i].answer == LEVEL_UNDECIDED;
 	}
@@ -38,6 +59,32 @@ void verdict_conclude(struct verdict_context *context, const struct verdict *ver
 }
 
 /* ---- text ---- */
+
+enum ink { INK_BAD, INK_GOOD, INK_WARN, INK_BOLD };
+
+static void add_inked(
+	struct buf *out, const struct verdict_context *context, enum ink ink, const char *text)
+{
+	static const char *const codes[] = {"\033[31;1m", "\033[32;1m", "\033[33m", "\033[1m"};
+
+	if (context->color)
+		buf_add_str(out, codes[ink]);
+	buf_add_str(out, text);
+	if (context->color)
+		buf_add_str(out, "\033[0m");
+}
+
+static enum ink ink_of(const struct verdict_context *context)
+{
+	switch (context->status) {
+	case EXIT_STATUS_OK:
+		return INK_GOOD;
+	case EXIT_STATUS_VIOLATION:
+		return INK_BAD;
+	default:
+		return INK_WARN;
+	}
+}
 
 static void clean(struct buf *out, struct span s)
 {
@@ -73,11 +120,19 @@ static void levels_text(struct buf *out, const struct verdict *verdict, enum lev
 		buf_add_char(out, '\n');
 }
 
-static void finding_text(struct buf *out, const struct finding *finding)
+static void finding_text(
+	struct buf *out, const struct verdict_context *context, const struct finding *finding)
 {
-	buf_printf(out, "\n%s  (%s", finding->class_name, severity_name(finding->severity));
+	buf_add_char(out, '\n');
+	add_inked(out, context, INK_BOLD, finding->class_name);
+	buf_add_str(out, "  (");
+	add_inked(out, context, finding->severity == SEVERITY_VIOLATION ? INK_BAD : INK_WARN,
+		severity_name(finding->severity));
+	if (finding->rule)
+		buf_printf(out, ": %s", finding->rule);
 	if (finding->level)
-		buf_printf(out, ", against %s", finding->level);
+		buf_printf(out, ", %s %s", strncmp(finding->level, "PL", 2) ? "at" : "against",
+			finding->level);
 	buf_printf(out, ", %s)", finding->id);
 	if (finding->similar) {
 		buf_add_str(out, "  and ");
@@ -105,6 +160,30 @@ static void finding_text(struct buf *out, const struct finding *finding)
 	}
 }
 
+/* Class and severity with how many there are: findings are sorted, so equal ones are neighbours. */
+static void summary_text(struct buf *out, const struct verdict *verdict)
+{
+	buf_add_str(out, "found:    ");
+	for (size_t i = 0; i < verdict->finding_count;) {
+		const struct finding *first = &verdict->findings[i];
+		uint64_t count = 0;
+		bool begins = i == 0;
+
+		for (; i < verdict->finding_count; i++) {
+			const struct finding *f = &verdict->findings[i];
+
+			if (f->severity != first->severity ||
+				strcmp(f->class_name, first->class_name) != 0)
+				break;
+			count += 1 + f->similar;
+		}
+		buf_add_str(out, begins ? " " : ", ");
+		text_add_count(out, count);
+		buf_printf(out, " %s (%s)", first->class_name, severity_name(first->severity));
+	}
+	buf_add_str(out, verdict->finding_count ? "\n" : " nothing\n");
+}
+
 void verdict_text(
 	struct buf *out, const struct verdict_context *context, const struct verdict *verdict)
 {
@@ -113,15 +192,25 @@ void verdict_text(
 	text_add_count(out, context->transactions);
 	buf_add_str(out, " transactions, ");
 	text_add_count(out, context->operations);
-	buf_printf(out, " operations: %s\n", context->conclusion);
+	buf_add_str(out, " operations: ");
+	add_inked(out, context, ink_of(context), context->conclusion);
+	buf_add_char(out, '\n');
+	if (verdict->contract)
+		buf_printf(out, "contract:  %s\n", verdict->contract);
+	if (context->server.ptr) {
+		buf_add_str(out, "server:    ");
+		clean(out, context->server);
+		buf_add_char(out, '\n');
+	}
 	if (context->level)
 		buf_printf(out, "asked: %s %s\n", context->level,
 			level_answer_name(answer_of(verdict, context->level)));
 	levels_text(out, verdict, LEVEL_HOLDS, "holds:    ");
 	levels_text(out, verdict, LEVEL_FAILS, "fails:    ");
 	levels_text(out, verdict, LEVEL_UNDECIDED, "undecided:");
+	summary_text(out, verdict);
 	for (size_t i = 0; i < verdict->finding_count; i++)
-		finding_text(out, &verdict->findings[i]);
+		finding_text(out, context, &verdict->findings[i]);
 	buf_add_str(out, "\ndecided ");
 	text_add_count(out, verdict->decided);
 	buf_add_str(out, ", undecided ");
@@ -134,6 +223,8 @@ void verdict_text(
 		text_add_count(out, verdict->reasons[i].count);
 		buf_add_char(out, '\n');
 	}
+	if (context->damaged)
+		buf_add_str(out, "  The trace is not complete; isotrace stats says where.\n");
 }
 
 /* ---- JSON ---- */
@@ -202,6 +293,14 @@ void verdict_json(
 	string_json(json, "format", span_str(context->format));
 	uint_json(json, "transactions", context->transactions);
 	uint_json(json, "operations", context->operations);
+	if (context->sessions) {
+		uint_json(json, "sessions", context->sessions);
+		uint_json(json, "committed", context->committed);
+		uint_json(json, "objects", context->objects);
+		string_json(json, "server", context->server);
+	}
+	json_key(json, "complete");
+	json_bool(json, !context->damaged);
 	json_end_object(json);
 	string_json(json, "contract", span_str(verdict->contract));
 	string_json(json, "level", span_str(context->level));
@@ -229,4 +328,71 @@ void verdict_json(
 	json_end_object(json);
 	json_end_object(json);
 	json_end_object(json);
+}
+
+/* ---- JUnit ---- */
+
+/* XML 1.0 text: control characters other than tab and newline cannot be written at all. */
+static void add_xml(struct buf *out, struct span s)
+{
+	struct buf clean = BUF_INIT;
+
+	text_add(&clean, s, TEXT_NO_LIMIT, TEXT_PLAIN);
+	for (size_t i = 0; i < clean.len; i++) {
+		switch (clean.data[i]) {
+		case '<':
+			buf_add_str(out, "&lt;");
+			break;
+		case '>':
+			buf_add_str(out, "&gt;");
+			break;
+		case '&':
+			buf_add_str(out, "&amp;");
+			break;
+		case '"':
+			buf_add_str(out, "&quot;");
+			break;
+		default:
+			buf_add_char(out, clean.data[i]);
+		}
+	}
+	buf_release(&clean);
+}
+
+void verdict_junit(
+	struct buf *out, const struct verdict_context *context, const struct verdict *verdict)
+{
+	uint64_t failures = verdict_count(verdict, SEVERITY_VIOLATION);
+	bool failed = context->status == EXIT_STATUS_VIOLATION;
+	bool incomplete = context->status == EXIT_STATUS_INCOMPLETE;
+
+	buf_add_str(out, "  <testsuite name=\"");
+	add_xml(out, span_str(context->input));
+	buf_printf(out, "\" tests=\"%llu\" failures=\"%llu\" errors=\"%d\">\n",
+		(unsigned long long)(failures ? failures : 1),
+		(unsigned long long)(failures ? failures : failed), !failures && incomplete);
+	for (size_t i = 0; i < verdict->finding_count; i++) {
+		const struct finding *f = &verdict->findings[i];
+
+		if (f->severity != SEVERITY_VIOLATION)
+			continue;
+		buf_printf(out,
+			"    <testcase classname=\"%s\" name=\"%s %s\">\n      <failure "
+			"message=\"%s\">",
+			f->oracle, f->class_name, f->id, f->class_name);
+		add_xml(out, f->explanation);
+		buf_add_str(out, "</failure>\n    </testcase>\n");
+	}
+	if (!failures) {
+		buf_add_str(out, "    <testcase classname=\"check\" name=\"levels\">");
+		if (failed)
+			buf_add_str(out, "<failure message=\"a level fails\"/>");
+		if (incomplete)
+			buf_printf(out, "<error message=\"%llu undecided, %llu unsupported%s\"/>",
+				(unsigned long long)verdict->undecided,
+				(unsigned long long)verdict->unsupported,
+				context->damaged ? ", trace incomplete" : "");
+		buf_add_str(out, "</testcase>\n");
+	}
+	buf_add_str(out, "  </testsuite>\n");
 }

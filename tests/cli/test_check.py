@@ -68,7 +68,7 @@ def test_undecided():
 
 def test_errors():
     isotrace("check", "--from=elle", scratch("none.edn")).expect(4, "No such file")
-    isotrace("check", SKEW).expect(2, "--from")
+    isotrace("check", SKEW).expect(4, "--from")
     isotrace("check", "--from=excel", SKEW).expect(2, "excel")
     bad = write("bad.edn", "{:type :ok}\n{:type\n")
     isotrace("check", "--from=elle", bad).expect(4, "bad.edn:3 (byte 19)")

@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "adya/adya.h"
+
+#include <stdlib.h>
+
+#include "adya/dependencies.h"
+#include "adya/words.h"
+#include "base/bug.h"
+#include "base/mem.h"
+
+enum { PER_CLASS_DEFAULT = 100 };
+
+/* Findings of one class and severity past the limit are counted on the last one listed. */
+struct limiter {
+	const char *class_name;
+	enum severity severity;
+	uint32_t listed;
+	uint64_t more;
+};
+
+struct adya {
+	const struct history *history;
+	const struct adya_options *options;
+	struct verdict *verdict;
+	struct dependencies dependencies;
+	struct limiter limiters[128];
+	uint32_t limiter_count;
+	bool seen_g1a, seen_g1b;
+};
+
+/* ---- adding findings ---- */
+
+static struct limiter *limiter_of(struct adya *a, const char *class_name, enum severity severity)
+{
+	for (uint32_t i = 0; i < a->limiter_count; i++) {
+		if (a->limiters[i].class_name == class_name && a->limiters[i].severity == severity)
+			return &a->limiters[i];
+	}
+	CHECK(a->limiter_count < ARRAY_LEN(a->limiters));
+	a->limiters[a->limiter_count] = (struct limiter){class_name, severity, 0, 0};
+	return &a->limiters[a->limiter_count++];
+}
+
+/* NULL when enough of this kind are listed; the rest are counted. */
+static struct finding *add(struct adya *a, const char *class_name, enum severity severity,
+	const char *rule, uint8_t level)
+{
+	struct limiter *limiter = limiter_of(a, class_name, severity);
+	uint32_t max = a->options->per_class_max ? a->options->per_class_max : PER_CLASS_DEFAULT;
+	struct finding *finding;
+
+	if (limiter->listed == max) {
+		limiter->more++;
+		return NULL;
+	}
+	limiter->listed++;
+	finding = verdict_add(a->verdict, "adya", class_name);
+	finding->severity = severity;
+	finding->rule = rule;
+	finding->level = txn_level_name(level);
+	return finding;
+}
+
+static void set_txns(struct adya *a, struct finding *finding, const uint32_t *txns, uint32_t count)
+{
+	struct arena *arena = &a->verdict->arena;
+
+	finding->transactions = arena_alloc(arena, count * sizeof(*finding->transactions));
+	finding->transaction_count = count;
+	for (uint32_t i = 0; i < count; i++)
+		finding->transactions[i] = words_txn(arena, a->history, txns[i]);
+}
+
+/* A finding about one operation of `txn`, concerning another transaction (or none). */
+static void add_single(struct adya *a, const char *class_name, uint32_t txn, uint32_t other,
+	const char *explanation)
+{
+	uint8_t level = a->history->txns[txn].level;
+	uint32_t txns[2] = {txn, other};
+	const char *rule;
+	enum severity severity = contract_judge(a->options->contract, level, class_name, &rule);
+	struct finding *finding = add(a, class_name, severity, rule, level);
+
+	if (!finding)
+		return;
+	set_txns(a, finding, txns, other == HISTORY_NONE || other == txn ? 1 : 2);
+	finding->explanation = span_str(explanation);
+	finding_seal(finding);
+}
+
+/* ---- phenomena of one operation ---- */
+
+#define SAY(a, ...) arena_printf(&(a)->verdict->arena, __VA_ARGS__)
+
+/* G1a, G1b, future-read, garbage-read: what a committed transaction may not have read. */
+static void judge_read(struct adya *a, uint32_t txn, const struct history_op *op)
+{
+	const struct history *h = a->history;
+	struct arena *arena = &a->verdict->arena;
+	const struct history_version *v = &h->versions[op->version];
+	struct span me = words_txn(arena, h, txn), object = words_object(arena, h, v->object);
+	struct span version = words_version(arena, h, op->version);
+	struct span stmt = words_stmt(arena, h, op->stmt), writer;
+
+	if (v->txn == HISTORY_NONE) {
+		if (!(v->flags & HISTORY_VERSION_UNWRITTEN))
+			return;
+		/* Nobody wrote it: certain only when everything was recorded. */
+		if (!h->complete || h->counts.opaque_sessions ||
+			!h->tables[h->objects[v->object].table].has_initial_rows) {
+			verdict_undecided(
+				a->verdict, "reads of versions written outside the trace", 1);
+			return;
+		}
+		add_single(a, "garbage-read", txn, HISTORY_NONE,
+			SAY(a, "%.*s read version %.*s of %.*s (%.*s). Nobody wrote it.",
+				SPAN_ARG(me), SPAN_ARG(version), SPAN_ARG(object), SPAN_ARG(stmt)));
+		return;
+	}
+	if (v->txn == txn)
+		return;
+	writer = words_txn(arena, h, v->txn);
+	if (h->txns[v->txn].outcome == TXN_ABORTED) {
+		a->seen_g1a = true;
+		add_single(a, "G1a", txn, v->txn,
+			SAY(a,
+				"%.*s committed after it read version %.*s of %.*s (%.*s), which "
+				"%.*s "
+				"wrote and then rolled back.",
+				SPAN_ARG(me), SPAN_ARG(version), SPAN_ARG(object), SPAN_ARG(stmt),
+				SPAN_ARG(writer)));
+	} else if (!history_committed(h, v->txn)) {
+		/* One of G1a and G1b, or neither: its writer's outcome is not known. */
+		verdict_undecided(a->verdict, "reads from transactions of unknown outcome", 1);
+	} else if (v->flags & (HISTORY_VERSION_INTERMEDIATE | HISTORY_VERSION_UNDONE)) {
+		a->seen_g1b = true;
+		add_single(a, "G1b", txn, v->txn,
+			SAY(a,
+				"%.*s committed after it read version %.*s of %.*s (%.*s), which "
+				"%.*s "
+				"itself replaced before it committed.",
+				SPAN_ARG(me), SPAN_ARG(version), SPAN_ARG(object), SPAN_ARG(stmt),
+				SPAN_ARG(writer)));
+	}
+	if (v->stmt != HISTORY_NONE && op->stmt != HISTORY_NONE &&
+		h->stmts[v->stmt].begin_seq > h->stmts[op->stmt].end_seq)
+		add_single(a, "future-read", txn, v->txn,
+			SAY(a,
+				"%.*s read version %.*s of %.*s (%.*s) before the statement of "
+				"%.*s "
+				"that wrote it was sent.",
+				SPAN_ARG(me), SPAN_ARG(version), SPAN_ARG(object), SPAN_ARG(stmt),
+				SPAN_ARG(writer)));
+}
+
+/* Cheap first: nearly all reads are of a version that its writer left and committed. */
+static bool read_needs_judging(const struct history *h, uint32_t txn, const struct history_op *op)
+{
+	const struct history_version *v = &h->versions[op->version];
+
+	if (v->txn == HISTORY_NONE)
+		return v->flags & HISTORY_VERSION_UNWRITTEN;
+	if (v->txn == txn)
+		return false;
+	return h->txns[v->txn].outcome == TXN_ABORTED ||
+	       v->flags & (HISTORY_VERSION_INTERMEDIATE | HISTORY_VERSION_UNDONE) ||
+	       (v->stmt != HISTORY_NONE && op->stmt != HISTORY_NONE &&
+		       h->stmts[v->stmt].begin_seq > h->stmts[op->stmt].end_seq);
+}
+
+/* What each object looked like to the transaction at hand, without clearing between them. */
+struct own_view {
+	uint32_t *stamp;   /* by object: transaction + 1 */
+	uint32_t *written; /* its latest own version */
+	uint32_t *read_stmt, *read_version;
+};
+
+/* own-write: after its own write of an object, a transaction sees that version and no other. */
+static void judge_own(
+	struct adya *a, struct own_view *view, uint32_t txn, const struct history_op *op)
+{
+	const struct history *h = a->history;
+	struct arena *arena = &a->verdict->arena;
+	uint32_t own = view->written[op->object];
+
+	if (view->stamp[op->object] != txn + 1 || own == HISTORY_NONE || own == op->version)
+		return;
+	add_single(a, "own-write", txn, h->versions[op->version].txn,
+		SAY(a, "%.*s wrote version %.*s of %.*s and then read version %.*s (%.*s).",
+			SPAN_ARG(words_txn(arena, h, txn)), SPAN_ARG(words_version(arena, h, own)),
+			SPAN_ARG(words_object(arena, h, op->object)),
+			SPAN_ARG(words_version(arena, h, op->version)),
+			SPAN_ARG(words_stmt(arena, h, op->stmt))));
+}
+
+/* duplicate-row: one result, two versions of one object. */
+static void judge_duplicate(
+	struct adya *a, struct own_view *view, uint32_t txn, const struct history_op *op)
+{
+	const struct history *h = a->history;
+	struct arena *arena = &a->verdict->arena;
+
+	if (op->probe != PROBE_READ)
+		return;
+	if (view->stamp[op->object] == txn + 1 && view->read_stmt[op->object] == op->stmt &&
+		op->stmt != HISTORY_NONE && view->read_version[op->object] != op->version)
+		add_single(a, "duplicate-row", txn, HISTORY_NONE,
+			SAY(a,
+				"%.*s got %.*s twice in one result, at versions %.*s and %.*s "
+				"(%.*s).",
+				SPAN_ARG(words_txn(arena, h, txn)),
+				SPAN_ARG(words_object(arena, h, op->object)),
+				SPAN_ARG(words_version(arena, h, view->read_version[op->object])),
+				SPAN_ARG(words_version(arena, h, op->version)),
+				SPAN_ARG(words_stmt(arena, h, op->stmt))));
+}
+
+static void view_touch(struct own_view *view, uint32_t txn, uint32_t object)
+{
+	if (view->stamp[object] == txn + 1)
+		return;
+	view->stamp[object] = txn + 1;
+	view->written[object] = HISTORY_NONE;
+	view->read_stmt[object] = HISTORY_NONE;
+	view->read_version[object] = HISTORY_NONE;
+}
+
+static void judge_operations(struct adya *a)
+{
+	const struct history *h = a->history;
+	struct own_view view = {
+		mem_zero(h->object_count, sizeof(uint32_t)),
+		mem_realloc(NULL, h->object_count, sizeof(uint32_t)),
+		mem_realloc(NULL, h->object_count, sizeof(uint32_t)),
+		mem_realloc(NULL, h->object_count, sizeof(uint32_t)),
+	};
+
+	for (uint32_t t = 0; t < h->txn_count; t++) {
+		const struct history_txn *txn = &h->txns[t];
+		bool committed = a->dependencies.node_of[t] != GRAPH_NONE;
+
+		for (uint32_t i = txn->first_op; i < txn->first_op + txn->op_count; i++) {
+			const struct history_op *op = &h->ops[i];
+
+			if (op->kind == HISTORY_PREDICATE)
+				continue;
+			view_touch(&view, t, op->object);
+			if (op->kind == HISTORY_WRITE) {
+				/* Savepoints make "latest" depend on when it was undone: not
+				 * judged. */
+				view.written[op->object] =
+					op->flags & HISTORY_OP_UNDONE ? HISTORY_NONE : op->version;
+				continue;
+			}
+			if (!(op->flags & HISTORY_OP_EXACT) || op->version == HISTORY_NONE)
+				continue;
+			if (committed && read_needs_judging(h, t, op))
+				judge_read(a, t, op);
+			judge_own(a, &view, t, op);
+			judge_duplicate(a, &view, t, op);
+			view.read_stmt[op->object] = op->stmt;
+			view.read_version[op->object] = op->version;
+		}
+	}
+	free(view.stamp);
+	free(view.written);
+	free(view.read_stmt);
+	free(view.read_version);
+}
+
+/* ---- lost versions ---- */
+
+static void add_lost(struct adya *a, uint32_t version, const char *explanation)
+{
+	uint32_t txn = a->history->versions[version].txn;
+	uint8_t level = txn == HISTORY_NONE ? LEVEL_UNKNOWN : a->history->txns[txn].level;
+	const char *rule;
+	enum severity severity = contract_judge(a->options->contract, level, "lost-version", &rule);
+	struct finding *finding = add(a, "lost-version", severity, rule, level);
+
+	if (!finding)
+		return;
+	set_txns(a, finding, &txn, txn != HISTORY_NONE);
+	finding->explanation = span_str(explanation);
+	finding_seal(finding);
+}
+
+/* A transaction of unknown outcome wrote the object, and nobody is known to have seen it: it may have
+ * committed after all, and then its write is what is missing. */
+static bool has_unknown_writer(const struct history *h, const struct history_object *o)
+{
+	for (uint32_t i = 0; i < o->order_count; i++) {
+		uint32_t txn = h->versions[h->order[o->first_order + i]].txn;
+
+		if (txn != HISTORY_NONE && h->txns[txn].outcome == TXN_UNKNOWN &&
+			!history_committed(h, txn))
+			return true;
+	}
+	return false;
+}
+
+/* The chain of an object contradicts itself (semantics, section 1). */
+static void judge_broken_order(struct adya *a, uint32_t object)
+{
+	const struct history *h = a->history;
+	const struct history_object *o = &h->objects[object];
+	struct arena *arena = &a->verdict->arena;
+	const char *what = NULL;
+
+	switch ((enum history_order_problem)o->order_problem) {
+	case HISTORY_ORDER_FORK:
+		what = "two committed writes overwrote the same version";
+		break;
+	case HISTORY_ORDER_BROKEN:
+		what = "a committed write overwrote a version that no committed write left";
+		break;
+	case HISTORY_ORDER_CYCLE:
+		what = "the versions overwrite each other in a circle";
+		break;
+	case HISTORY_ORDER_OK:
+	case HISTORY_ORDER_UNKNOWN:
+	case HISTORY_ORDER_UNDECIDED:
+		return;
+	}
+	if (!h->complete || h->counts.opaque_sessions || has_unknown_writer(h, o)) {
+		verdict_undecided(a->verdict, "version chains that something unrecorded may explain",
+			1);
+		return;
+	}
+	CHECK(o->problem_version != HISTORY_NONE);
+	add_lost(a, o->problem_version,
+		SAY(a, "The versions of %.*s do not form a chain: %s (seen at version %.*s).",
+			SPAN_ARG(words_object(arena, h, object)), what,
+			SPAN_ARG(words_version(arena, h, o->problem_version))));
+}
+
+/* The last installed version must be what the final rows show. */
+static void judge_final(struct adya *a, uint32_t object)
+{
+	const struct history *h = a->history;
+	const struct history_object *o = &h->objects[object];
+	struct arena *arena = &a->verdict->arena;
+	uint32_t last, shown = HISTORY_NONE;
+	struct span seen;
+
+	if (!o->order_known || !h->tables[o->table].has_final_rows || !h->complete ||
+		has_unknown_writer(h, o))
+		return;
+	last = h->order[o->first_order + o->installed_count - 1];
+	for (uint32_t i = 0; i < o->order_count; i++) {
+		if (h->versions[h->order[o->first_order + i]].flags & HISTORY_VERSION_FINAL)
+			shown = h->order[o->first_order + i];
+	}
+	if (shown == last)
+		return;
+	if (shown == HISTORY_NONE &&
+		h->versions[last].flags & (HISTORY_VERSION_DEAD | HISTORY_VERSION_UNBORN))
+		return;
+	seen = shown == HISTORY_NONE ? SPAN_LIT("no row") : words_version(arena, h, shown);
+	add_lost(a, last,
+		SAY(a, "The last version of %.*s is %.*s, but the final rows show %.*s.",
+			SPAN_ARG(words_object(arena, h, object)),
+			SPAN_ARG(words_version(arena, h, last)), SPAN_ARG(seen)));
+}
+
+/* ---- cycles ---- */
+
+static const char *class_with_order(enum cycle_class class, enum cycle_order order)
+{
+	static const char *const names[CYCLE_ORDER_COUNT][CYCLE_CLASS_COUNT] = {
+		{"G0", "G1c", "G-single", "G-nonadjacent", "G2-item", "G2"},
+		{"G0-session", "G1c-session", "G-single-session", "G-nonadjacent-session",
+			"G2-item-session", "G2-session"},
+		{"G0-realtime", "G1c-realtime", "G-single-realtime", "G-nonadjacent-realtime",
+			"G2-item-realtime", "G2-realtime"}};
+
+	return names[order][class];
+}
+
+static uint8_t weakest_level(const struct adya *a, const struct cycle *cycle)
+{
+	uint8_t weakest = LEVEL_SERIALIZABLE;
+
+	for (uint32_t i = 0; i < cycle->length; i++) {
+		uint32_t txn = a->dependencies.txn_of[cycle->steps[i].from];
+
+		if (a->history->txns[txn].level < weakest)
+			weakest = a->history->txns[txn].level;
+	}
+	return weakest;
+}
+
+/* Both ends of the missed write are plain reads of one transaction: it saw two snapshots, which no
+ * rule about current writes excuses (semantics, section 4, RR). */
+static bool reads_two_snapshots(const struct adya *a, const struct cycle *cycle)
+{
+	const struct history *h = a->history;
+
+	for (uint32_t i = 0; i < cycle->length; i++) {
+		const struct cycle_step *out = &cycle->steps[i];
+		const struct cycle_step *in =
+			&cycle->steps[(i + cycle->length - 1) % cycle->length];
+		uint32_t txn = a->dependencies.txn_of[out->from];
+		const struct history_op *read, *other;
+
+		if (out->kind != GRAPH_RW || in->kind != GRAPH_WR)
+			continue;
+		read = find_op(h, txn, HISTORY_READ, out->detail);
+		other = find_op(h, txn, HISTORY_READ, in->detail);
+		if (read && other && read->read_kind == PROBE_READ_SNAPSHOT &&
+			other->read_kind == PROBE_READ_SNAPSHOT &&
+			h->txns[txn].level == LEVEL_REPEATABLE_READ)
+			return true;
+	}
+	return false;
+}
+
+/* Two transactions read the same version and both overwrote it. */
+static bool is_lost_update(const struct adya *a, const struct cycle *cycle)
+{
+	const struct history *h = a->history;
+
+	if (cycle->class != CYCLE_G_SINGLE || cycle->length != 2)
+		return false;
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct cycle_step *rw = &cycle->steps[i], *ww = &cycle->steps[1 - i];
+
+		if (rw->kind == GRAPH_RW && ww->kind == GRAPH_WW &&
+			h->versions[rw->detail].object == h->versions[ww->detail].object)
+			return true;
+	}
+	return false;
+}
+
+static struct span explain_cycle(
+	struct adya *a, const struct cycle *cycle, const struct finding *finding)
+{
+	struct buf text = BUF_INIT;
+	struct span kept;
+
+	for (uint32_t i = 0; i < finding->edge_count; i++) {
+		const struct finding_edge *edge = &finding->edges[i];
+		bool last = i + 1 == finding->edge_count;
+
+		buf_add_str(&text, i == 0 ? "" : last ? "However, " : "Then ");
+		buf_printf(&text, "%.*s < %.*s, because %.*s%s", SPAN_ARG(edge->from),
+			SPAN_ARG(edge->to), SPAN_ARG(edge->sentence),
+			last ? ": a contradiction. " : ". ");
+	}
+	if (is_lost_update(a, cycle))
+		buf_add_str(&text, "This is a lost update (P4). ");
+	kept = arena_copy(&a->verdict->arena, span_of(text.data, text.len - 1));
+	buf_release(&text);
+	return kept;
+}
+
+static void add_cycle(struct adya *a, const struct cycle *cycle)
+{
+	const char *class_name = class_with_order(cycle->class, cycle->order), *rule;
+	const char *judged = class_name;
+	uint8_t level = weakest_level(a, cycle);
+	struct arena *arena = &a->verdict->arena;
+	enum severity severity;
+	struct finding *finding;
+	uint32_t *txns;
+
+	if (cycle->class == CYCLE_G_SINGLE && reads_two_snapshots(a, cycle))
+		judged = "unstable-snapshot";
+	severity = contract_judge(a->options->contract, level, judged, &rule);
+	finding = add(a, class_name, severity, rule, level);
+	if (!finding)
+		return;
+	txns = arena_alloc(arena, cycle->length * sizeof(*txns));
+	finding->edges = arena_alloc(arena, cycle->length * sizeof(*finding->edges));
+	finding->edge_count = cycle->length;
+	for (uint32_t i = 0; i < cycle->length; i++) {
+		txns[i] = a->dependencies.txn_of[cycle->steps[i].from];
+		words_edge(
+			&finding->edges[i], arena, a->history, &a->dependencies, &cycle->steps[i]);
+	}
+	set_txns(a, finding, txns, cycle->length);
+	finding->explanation = explain_cycle(a, cycle, finding);
+	finding_seal(finding);
+}
+
+/* ---- levels and coverage ---- */
+
+static void add_levels(struct adya *a, const struct cycles *cycles)
+{
+	static const char *const names[CYCLE_ORDER_COUNT][CYCLE_LEVEL_COUNT] = {
+		{"PL-1", "PL-2", "PL-2+", "PL-2.99", "PL-SI", "PL-3"},
+		{"strong-session-PL-1", "strong-session-PL-2", "strong-session-PL-2+",
+			"strong-session-PL-2.99", "strong-session-PL-SI", "strong-session-PL-3"},
+		{"strong-PL-1", "strong-PL-2", "strong-PL-2+", "strong-PL-2.99", "strong-PL-SI",
+			"strong-PL-3"}};
+
+	for (int order = 0; order < CYCLE_ORDER_COUNT; order++) {
+		if ((order == CYCLE_SESSION && !a->options->session) ||
+			(order == CYCLE_REALTIME && !a->options->realtime))
+			continue;
+		for (int level = 0; level < CYCLE_LEVEL_COUNT; level++) {
+			enum level_answer answer = cycles->levels[order][level];
+
+			/* PL-2 and up forbid G1a and G1b as well. */
+			if (level >= CYCLE_PL_2 && (a->seen_g1a || a->seen_g1b))
+				answer = LEVEL_FAILS;
+			/* No cycle among certain edges is no proof while others are uncertain. */
+			if (answer == LEVEL_HOLDS &&
+				(a->verdict->undecided || !a->history->complete))
+				answer = LEVEL_UNDECIDED;
+			verdict_level(a->verdict, names[order][level], answer);
+		}
+	}
+}
+
+static void add_coverage(struct adya *a)
+{
+	const struct history *h = a->history;
+	const struct dependencies *d = &a->dependencies;
+	struct verdict *v = a->verdict;
+
+	v->decided += d->decided;
+	verdict_undecided(v, "reads with an inexact probe", d->inexact_reads);
+	verdict_undecided(v, "reads of objects without a known version order", d->unordered_reads);
+	verdict_undecided(v, "absent rows that could be several versions", d->absent_undecided);
+	verdict_undecided(
+		v, "rows whose match with a predicate is not known", d->predicate_undecided);
+	verdict_undecided(v, "predicate tests past the limit", d->predicate_budget_cut);
+	verdict_undecided(v, "objects without a known version order", h->counts.orders_unknown);
+	verdict_undecided(v, "statements without a probe", h->counts.stmts_without_probe);
+	verdict_undecided(v, "transactions of unknown outcome that nobody saw",
+		h->counts.unknown_outcomes - h->counts.unknown_counted_committed);
+	verdict_undecided(v, "records lost while recording", h->counts.lost_records);
+	verdict_undecided(v, "damaged or torn bytes of the trace",
+		h->counts.damaged_bytes + h->counts.torn_bytes);
+	verdict_undecided(v, "sessions that were not read", h->counts.opaque_sessions);
+}
+
+void adya_check(
+	const struct history *history, const struct adya_options *options, struct verdict *verdict)
+{
+	struct adya a = {.history = history, .options = options, .verdict = verdict};
+	struct cycles cycles;
+
+	dependencies_build(&a.dependencies, history, options->session, options->realtime);
+	cycles_find(&cycles, &a.dependencies.graph,
+		&(struct cycles_options){
+			.session = options->session, .realtime = options->realtime});
+	judge_operations(&a);
+	for (uint32_t o = 0; o < history->object_count; o++) {
+		if (!history->objects[o].order_known)
+			judge_broken_order(&a, o);
+		judge_final(&a, o);
+	}
+	for (size_t i = 0; i < cycles.count; i++)
+		add_cycle(&a, &cycles.cycles[i]);
+	for (uint32_t i = 0; i < a.limiter_count; i++) {
+		/* The count goes to the last one listed of its kind. */
+		for (size_t f = verdict->finding_count; a.limiters[i].more && f-- > 0;) {
+			if (verdict->findings[f].class_name == a.limiters[i].class_name &&
+				verdict->findings[f].severity == a.limiters[i].severity) {
+				verdict->findings[f].similar = a.limiters[i].more;
+				break;
+			}
+		}
+	}
+	add_coverage(&a);
+	add_levels(&a, &cycles);
+	verdict->contract = options->contract->name;
+	verdict_sort(verdict);
+	cycles_release(&cycles);
+	dependencies_release(&a.dependencies);
+}

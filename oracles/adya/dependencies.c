@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "adya/dependencies.h"
+
+#include <stdlib.h>
+
+#include "adya/match.h"
+#include "base/attr.h"
+#include "base/mem.h"
+
+/* (predicate, version) tests in all; what is past it is undecided, and said. */
+enum {
+	PREDICATE_TESTS_MAX = 200 * 1000 * 1000,
+	NEVER_MATCHES_MAX = 32, /* versions of an object that are all tested for one predicate */
+};
+
+uint32_t version_next(const struct history *history, uint32_t version)
+{
+	const struct history_version *v = &history->versions[version];
+	const struct history_object *o = &history->objects[v->object];
+
+	if (!o->order_known || v->position == HISTORY_NONE || v->position + 1 >= o->installed_count)
+		return HISTORY_NONE;
+	return history->order[o->first_order + v->position + 1];
+}
+
+struct builder {
+	struct dependencies *out;
+	const struct history *history;
+	struct graph_builder graph;
+	struct matcher *matcher;
+	uint64_t tests_left;
+	uint32_t *objects_of, *objects_head; /* objects by table */
+	uint32_t *seen, *seen_stamp;         /* by object: the version in the predicate's set */
+	bool *seen_matches;
+	uint32_t stamp;
+};
+
+static uint32_t node_of_version(const struct builder *b, uint32_t version)
+{
+	uint32_t txn = b->history->versions[version].txn;
+
+	return txn == HISTORY_NONE ? GRAPH_NONE : b->out->node_of[txn];
+}
+
+static void add_edge(
+	struct builder *b, uint32_t from, uint32_t to, enum graph_kind kind, uint32_t detail)
+{
+	if (from != GRAPH_NONE && to != GRAPH_NONE)
+		graph_builder_add(&b->graph, from, to, kind, detail);
+}
+
+/* ww: Ti installs x_i and Tj installs the next version of x. */
+static void add_write_edges(struct builder *b)
+{
+	const struct history *h = b->history;
+
+	for (uint32_t o = 0; o < h->object_count; o++) {
+		const struct history_object *object = &h->objects[o];
+		const uint32_t *order = h->order + object->first_order;
+
+		if (!object->order_known)
+			continue;
+		for (uint32_t i = 1; i < object->installed_count; i++)
+			add_edge(b, node_of_version(b, order[i - 1]), node_of_version(b, order[i]),
+				GRAPH_WW, order[i]);
+	}
+}
+
+/* wr: Ti installs x_i and Tj reads x_i.  rw: Ti reads x_k and Tj installs the next version. */
+static void add_read(struct builder *b, uint32_t node, const struct history_op *op)
+{
+	const struct history *h = b->history;
+	const struct history_version *v;
+	uint32_t next;
+
+	if (!(op->flags & HISTORY_OP_EXACT)) {
+		b->out->inexact_reads++;
+		return;
+	}
+	if (op->version == HISTORY_NONE) {
+		b->out->absent_undecided++;
+		return;
+	}
+	v = &h->versions[op->version];
+	if (v->position == HISTORY_NONE && h->objects[v->object].order_known) {
+		/* Aborted, intermediate, or its own: G1a and G1b judge these, the graph does not.
+		 */
+		b->out->decided++;
+		return;
+	}
+	if (!(v->flags & (HISTORY_VERSION_INTERMEDIATE | HISTORY_VERSION_UNDONE)))
+		add_edge(b, node_of_version(b, op->version), node, GRAPH_WR, op->version);
+	if (!h->objects[v->object].order_known) {
+		b->out->unordered_reads++;
+		return;
+	}
+	next = version_next(h, op->version);
+	if (next != HISTORY_NONE)
+		add_edge(b, node, node_of_version(b, next), GRAPH_RW, op->version);
+	b->out->decided++;
+}
+
+/* ---- predicates ---- */
+
+static enum match test(struct builder *b, const struct history_predicate *p, uint32_t version)
+{
+	const struct history_version *v = &b->history->versions[version];
+
+	if (b->tests_left == 0)
+		return MATCH_UNKNOWN;
+	b->tests_left--;
+	/* What the statement saw of this very version needs no evaluation. */
+	if (p->flags & HISTORY_PREDICATE_MATCHES && b->seen_stamp[v->object] == b->stamp &&
+		b->seen[v->object] == version)
+		return b->seen_matches[v->object] ? MATCH_YES : MATCH_NO;
+	return matcher_test(b->matcher, p, version);
+}
+
+static void add_predicate_edge(struct builder *b, uint32_t from, uint32_t to, enum graph_kind kind,
+	struct predicate_edge edge)
+{
+	struct dependencies *out = b->out;
+
+	if (from == GRAPH_NONE || to == GRAPH_NONE || from == to)
+		return;
+	MEM_RESERVE(
+		out->predicate_edges, out->predicate_edge_count + 1, out->predicate_edge_capacity);
+	out->predicate_edges[out->predicate_edge_count] = edge;
+	add_edge(b, from, to, kind, (uint32_t)out->predicate_edge_count++);
+}
+
+/* The predicate saw version x_k of an object.  pred-wr comes from the latest version at or before
+ * x_k that changed the matches, pred-rw leads to the first one after it.  False: undecided. */
+static bool add_from_version(struct builder *b, uint32_t predicate, uint32_t node, uint32_t seen)
+{
+	const struct history *h = b->history;
+	const struct history_predicate *p = &h->predicates[predicate];
+	const struct history_version *v = &h->versions[seen];
+	const struct history_object *o = &h->objects[v->object];
+	const uint32_t *order = h->order + o->first_order;
+	enum match here, other;
+
+	if (!o->order_known || v->position == HISTORY_NONE)
+		return v->txn != HISTORY_NONE && b->out->node_of[v->txn] == node;
+	here = test(b, p, seen);
+	other = here;
+	for (uint32_t i = v->position; i > 0 && here != MATCH_UNKNOWN; i--) {
+		other = test(b, p, order[i - 1]);
+		if (other == MATCH_UNKNOWN)
+			break;
+		if (other != here) {
+			add_predicate_edge(b, node_of_version(b, order[i]), node,
+				GRAPH_PREDICATE_WR,
+				(struct predicate_edge){predicate, seen, order[i]});
+			break;
+		}
+	}
+	if (here == MATCH_UNKNOWN || other == MATCH_UNKNOWN)
+		return false;
+	for (uint32_t i = v->position + 1; i < o->installed_count; i++) {
+		other = test(b, p, order[i]);
+		if (other == MATCH_UNKNOWN)
+			return false;
+		if (other != here) {
+			add_predicate_edge(b, node, node_of_version(b, order[i]),
+				GRAPH_PREDICATE_RW,
+				(struct predicate_edge){predicate, seen, order[i]});
+			break;
+		}
+	}
+	return true;
+}
+
+/* The one absent version (unborn or dead) an object has, or HISTORY_NONE when there are several.
+ * Those that were never installed count: a transaction sees its own, and a dirty read any. */
+static uint32_t only_absent(const struct history *h, const struct history_object *o)
+{
+	uint32_t found = HISTORY_NONE;
+
+	for (uint32_t i = 0; i < o->order_count; i++) {
+		uint32_t version = h->order[o->first_order + i];
+
+		if (!(h->versions[version].flags & (HISTORY_VERSION_UNBORN | HISTORY_VERSION_DEAD)))
+			continue;
+		if (found != HISTORY_NONE)
+			return HISTORY_NONE;
+		found = version;
+	}
+	return found;
+}
+
+/* No version of the object ever satisfies the predicate: whichever was seen, nothing changes the
+ * matches. */
+static bool never_matches(struct builder *b, uint32_t predicate, const struct history_object *o)
+{
+	const struct history *h = b->history;
+
+	if (o->order_count > NEVER_MATCHES_MAX)
+		return false;
+	for (uint32_t i = 0; i < o->order_count; i++) {
+		if (test(b, &h->predicates[predicate], h->order[o->first_order + i]) != MATCH_NO)
+			return false;
+	}
+	return true;
+}
+
+/* The predicate did not return the object, and which version it saw was not recorded.  If only a
+ * first run of versions fails it and all later ones match, it saw one of that run: pred-rw to the
+ * first match is certain (semantics, section 2).  False: undecided. */
+static bool add_forced(
+	struct builder *b, uint32_t predicate, uint32_t node, const struct history_object *o)
+{
+	const struct history *h = b->history;
+	const struct history_predicate *p = &h->predicates[predicate];
+	const uint32_t *order = h->order + o->first_order;
+	uint32_t first_match = HISTORY_NONE;
+
+	/* With versions that were never installed, it may have seen one of those. */
+	if (!o->order_known || o->order_count != o->installed_count)
+		return false;
+	for (uint32_t i = 0; i < o->installed_count; i++) {
+		enum match match = test(b, p, order[i]);
+
+		if (match == MATCH_UNKNOWN || (match == MATCH_NO && first_match != HISTORY_NONE))
+			return false;
+		if (match == MATCH_YES && first_match == HISTORY_NONE)
+			first_match = i;
+	}
+	if (first_match != HISTORY_NONE && first_match > 0)
+		add_predicate_edge(b, node, node_of_version(b, order[first_match]),
+			GRAPH_PREDICATE_RW,
+			(struct predicate_edge){
+				predicate, order[first_match - 1], order[first_match]});
+	return true;
+}
+
+static void note_seen(struct builder *b, uint32_t first, uint32_t count, bool matches)
+{
+	const struct history *h = b->history;
+
+	for (uint32_t i = first; i < first + count; i++) {
+		uint32_t version = h->predicate_versions[i];
+		uint32_t object = h->versions[version].object;
+
+		b->seen_stamp[object] = b->stamp;
+		b->seen[object] = version;
+		b->seen_matches[object] = matches;
+	}
+}
+
+static void add_predicate(struct builder *b, uint32_t predicate, uint32_t node)
+{
+	const struct history *h = b->history;
+	const struct history_predicate *p = &h->predicates[predicate];
+
+	if (!(p->flags & HISTORY_PREDICATE_EXACT)) {
+		b->out->inexact_reads++;
+		return;
+	}
+	b->stamp++;
+	if (p->flags & HISTORY_PREDICATE_SET)
+		note_seen(b, p->first_set, p->set_count, false);
+	if (p->flags & HISTORY_PREDICATE_MATCHES)
+		note_seen(b, p->first_match, p->match_count, true);
+	for (uint32_t i = b->objects_head[p->table]; i < b->objects_head[p->table + 1]; i++) {
+		uint32_t o = b->objects_of[i], seen = HISTORY_NONE;
+		bool decided;
+
+		if (b->tests_left == 0) {
+			b->out->predicate_budget_cut += b->objects_head[p->table + 1] - i;
+			return;
+		}
+		if (b->seen_stamp[o] == b->stamp)
+			seen = b->seen[o];
+		else if (p->flags & HISTORY_PREDICATE_SET)
+			seen = only_absent(h, &h->objects[o]);
+		if (seen != HISTORY_NONE)
+			decided = add_from_version(b, predicate, node, seen);
+		else if (p->flags & HISTORY_PREDICATE_SET)
+			decided = never_matches(b, predicate, &h->objects[o]);
+		else
+			decided = add_forced(b, predicate, node, &h->objects[o]);
+		b->out->decided += decided;
+		b->out->predicate_undecided += !decided;
+	}
+}
+
+static void group_objects(struct builder *b)
+{
+	const struct history *h = b->history;
+
+	b->objects_head = mem_zero((size_t)h->table_count + 2, sizeof(*b->objects_head));
+	b->objects_of = mem_realloc(NULL, h->object_count, sizeof(*b->objects_of));
+	for (uint32_t o = 0; o < h->object_count; o++)
+		b->objects_head[h->objects[o].table + 2]++;
+	for (uint32_t t = 0; t < h->table_count; t++)
+		b->objects_head[t + 2] += b->objects_head[t + 1];
+	for (uint32_t o = 0; o < h->object_count; o++)
+		b->objects_of[b->objects_head[h->objects[o].table + 1]++] = o;
+	b->seen = mem_realloc(NULL, h->object_count, sizeof(*b->seen));
+	b->seen_stamp = mem_zero(h->object_count, sizeof(*b->seen_stamp));
+	b->seen_matches = mem_zero(h->object_count, sizeof(*b->seen_matches));
+	b->matcher = matcher_new(h);
+}
+
+static void add_read_edges(struct builder *b)
+{
+	const struct history *h = b->history;
+
+	for (uint32_t node = 0; node < b->graph.txn_count; node++) {
+		const struct history_txn *t = &h->txns[b->out->txn_of[node]];
+
+		for (uint32_t i = t->first_op; i < t->first_op + t->op_count; i++) {
+			const struct history_op *op = &h->ops[i];
+
+			if (op->kind == HISTORY_READ)
+				add_read(b, node, op);
+			else if (op->kind == HISTORY_PREDICATE)
+				add_predicate(b, op->predicate, node);
+			else
+				b->out->decided++;
+		}
+	}
+}
+
+/* ---- the orders beside the data ---- */
+
+static void add_session_edges(struct builder *b)
+{
+	const struct history *h = b->history;
+
+	for (uint32_t s = 0; s < h->session_count; s++) {
+		uint32_t last = GRAPH_NONE;
+
+		for (uint32_t t = h->sessions[s].first_txn; t != HISTORY_NONE;
+			t = h->txns[t].next_in_session) {
+			uint32_t node = b->out->node_of[t];
+
+			if (node == GRAPH_NONE)
+				continue;
+			add_edge(b, last, node, GRAPH_SESSION, 0);
+			last = node;
+		}
+	}
+}
+
+static void add_realtime_edges(struct builder *b)
+{
+	const struct history *h = b->history;
+	uint32_t count = b->graph.txn_count;
+	uint64_t *begin = mem_realloc(NULL, count, sizeof(*begin));
+	uint64_t *end = mem_realloc(NULL, count, sizeof(*end));
+
+	for (uint32_t node = 0; node < count; node++) {
+		const struct history_txn *t = &h->txns[b->out->txn_of[node]];
+
+		begin[node] = t->begin_seq;
+		/* Without an answered commit nothing is known to come after it. */
+		end[node] = t->outcome == TXN_COMMITTED ? t->end_seq : UINT64_MAX;
+	}
+	graph_builder_realtime(&b->graph, begin, end);
+	free(begin);
+	free(end);
+}
+
+void dependencies_build(
+	struct dependencies *out, const struct history *history, bool session, bool realtime)
+{
+	struct builder b = {.out = out, .history = history, .tests_left = PREDICATE_TESTS_MAX};
+	uint32_t count = 0;
+
+	*out = (struct dependencies){0};
+	out->node_of = mem_realloc(NULL, history->txn_count, sizeof(*out->node_of));
+	out->txn_of = mem_realloc(NULL, history->txn_count, sizeof(*out->txn_of));
+	for (uint32_t t = 0; t < history->txn_count; t++) {
+		out->node_of[t] = GRAPH_NONE;
+		if (history_committed(history, t)) {
+			out->node_of[t] = count;
+			out->txn_of[count++] = t;
+		}
+	}
+	graph_builder_init(&b.graph, count);
+	if (history->predicate_count)
+		group_objects(&b);
+	add_write_edges(&b);
+	add_read_edges(&b);
+	if (session)
+		add_session_edges(&b);
+	if (realtime)
+		add_realtime_edges(&b);
+	graph_build(&out->graph, &b.graph);
+	free(b.objects_of);
+	free(b.objects_head);
+	free(b.seen);
+	free(b.seen_stamp);
+	free(b.seen_matches);
+	if (b.matcher)
+		matcher_free(b.matcher);
+}
+
+void dependencies_release(struct dependencies *dependencies)
+{
+	graph_release(&dependencies->graph);
+	free(dependencies->node_of);
+	free(dependencies->txn_of);
+	free(dependencies->predicate_edges);
+	*dependencies = (struct dependencies){0};
+}

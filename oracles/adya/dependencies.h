@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From a history to its direct serialization graph: the edges of semantics, section 2.
+ *
+ * An edge's detail in the graph: for ww the later version, for wr and rw the version read, for
+ * predicate edges an index into predicate_edges.  What the next version is follows from the order.
+ */
+#ifndef ADYA_DEPENDENCIES_H
+#define ADYA_DEPENDENCIES_H
+
+#include "graph/graph.h"
+#include "history/history.h"
+
+struct predicate_edge {
+	uint32_t predicate;
+	uint32_t seen;    /* the version in the predicate's version set */
+	uint32_t changed; /* the version that changed the matches */
+};
+
+struct dependencies {
+	struct graph graph;
+	uint32_t *node_of; /* by transaction; GRAPH_NONE: not committed */
+	uint32_t *txn_of;  /* by node */
+	struct predicate_edge *predicate_edges;
+	size_t predicate_edge_count, predicate_edge_capacity;
+	/* Operations and (predicate, object) pairs that gave certain edges or certainly none; and
+	 * the others, by reason. */
+	uint64_t decided;
+	uint64_t inexact_reads;
+	uint64_t unordered_reads;  /* of objects without a known version order */
+	uint64_t absent_undecided; /* "no row" that could be several versions */
+	uint64_t predicate_undecided;
+	uint64_t predicate_budget_cut;
+};
+
+void dependencies_build(
+	struct dependencies *out, const struct history *history, bool session, bool realtime);
+void dependencies_release(struct dependencies *dependencies);
+
+/* The installed version behind this one in its object's order, or HISTORY_NONE. */
+uint32_t version_next(const struct history *history, uint32_t version);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names and sentences for transactions, objects, versions and dependencies of a history. */
+#ifndef ADYA_WORDS_H
+#define ADYA_WORDS_H
+
+#include "adya/dependencies.h"
+#include "base/arena.h"
+#include "verdict.h"
+
+/* "T17", by the transaction's number in the trace. */
+struct span words_txn(struct arena *arena, const struct history *history, uint32_t txn);
+/* "shop.stock(5)" */
+struct span words_object(struct arena *arena, const struct history *history, uint32_t object);
+/* "41", "unborn", "dead (deleted by T7)", "initial 0" */
+struct span words_version(struct arena *arena, const struct history *history, uint32_t version);
+/* "statement 3 of session 2" */
+struct span words_stmt(struct arena *arena, const struct history *history, uint32_t stmt);
+/* One step of a cycle, its sentence included. */
+void words_edge(struct finding_edge *out, struct arena *arena, const struct history *history,
+	const struct dependencies *dependencies, const struct cycle_step *step);
+
+/* The operation of a transaction that read, or wrote, a version; NULL: none did. */
+const struct history_op *find_op(
+	const struct history *history, uint32_t txn, enum history_op_kind kind, uint32_t version);
+
+#endif

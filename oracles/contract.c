@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "contract.h"
+
+#include <stdio.h>
+
+#include "trace/record.h"
+
+/* The files of oracles/contracts, as the build turned them into strings. */
+static const char innodb_text[] =
+#include "innodb.contract.inc"
+	;
+static const char innodb_si_text[] =
+#include "innodb-si.contract.inc"
+	;
+static const char tidb_text[] =
+#include "tidb-pessimistic.contract.inc"
+	;
+static const char adya_text[] =
+#include "adya.contract.inc"
+	;
+
+static const char *const phenomena[] = {"G0", "G1a", "G1b", "G1c", "G-single", "G-nonadjacent",
+	"G2-item", "G2", "garbage-read", "future-read", "own-write", "unstable-snapshot",
+	"duplicate-row", "split-statement", "lost-version"};
+
+/* 0 for a name that is none. */
+static uint32_t phenomenon_bit(struct span name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(phenomena); i++) {
+		if (span_eq_str(name, phenomena[i]))
+			return 1u << i;
+	}
+	return 0;
+}
+
+struct parser {
+	struct contract *out;
+	struct contract_level *level;
+	struct contract_rule *rule;
+	const char *source;
+	unsigned line;
+	struct err *err;
+};
+
+static struct span next_word(struct span *rest)
+{
+	struct span word;
+
+	while (rest->len && (*rest->ptr == ' ' || *rest->ptr == '\t' || *rest->ptr == '\r'))
+		*rest = span_of(rest->ptr + 1, rest->len - 1);
+	word = span_of(rest->ptr, 0);
+	while (rest->len && *rest->ptr != ' ' && *rest->ptr != '\t' && *rest->ptr != '\r') {
+		word.len++;
+		*rest = span_of(rest->ptr + 1, rest->len - 1);
+	}
+	return word;
+}
+
+static bool fail(struct parser *p, const char *what, struct span word)
+{
+	return err_set(p->err, ERR_FORMAT, "%s, line %u: %s '%.*s'", p->source, p->line, what,
+		SPAN_ARG(word));
+}
+
+static bool copy_word(struct parser *p, char *out, size_t size, struct span word)
+{
+	if (word.len == 0 || word.len >= size)
+		return fail(p, "a name of 1 to 199 characters belongs here, not", word);
+	memcpy(out, word.ptr, word.len);
+	out[word.len] = '\0';
+	return true;
+}
+
+static bool parse_set(struct parser *p, struct span rest, uint32_t *set)
+{
+	for (struct span word = next_word(&rest); word.len; word = next_word(&rest)) {
+		uint32_t bit = phenomenon_bit(word);
+
+		if (!bit && !span_eq_str(word, "none"))
+			return fail(p, "no phenomenon is called", word);
+		*set |= bit;
+	}
+	return true;
+}
+
+static bool parse_level(struct parser *p, struct span word)
+{
+	for (uint8_t level = LEVEL_READ_UNCOMMITTED; level <= LEVEL_SERIALIZABLE; level++) {
+		if (span_eq_str(word, txn_level_short(level))) {
+			p->level = &p->out->levels[level];
+			p->level->given = true;
+			p->rule = NULL;
+			return true;
+		}
+	}
+	return fail(p, "RU, RC, RR or SER belongs behind level, not", word);
+}
+
+static bool parse_rule(struct parser *p, struct span rest)
+{
+	struct span allows;
+
+	if (p->level->rule_count == CONTRACT_RULES_MAX)
+		return fail(p, "too many rules at", rest);
+	p->rule = &p->level->rules[p->level->rule_count++];
+	if (!copy_word(p, p->rule->name, sizeof(p->rule->name), next_word(&rest)))
+		return false;
+	allows = next_word(&rest);
+	if (!span_eq_str(allows, "allows"))
+		return fail(p, "'allows' belongs behind a rule's name, not", allows);
+	return parse_set(p, rest, &p->rule->allows);
+}
+
+static bool parse_line(struct parser *p, struct span line)
+{
+	struct span rest = line, word = next_word(&rest);
+
+	if (word.len == 0 || *word.ptr == '#')
+		return true;
+	if (span_eq_str(word, "contract"))
+		return copy_word(p, p->out->name, sizeof(p->out->name), next_word(&rest));
+	if (span_eq_str(word, "level"))
+		return parse_level(p, next_word(&rest));
+	if (!p->level)
+		return fail(p, "a level line belongs before", word);
+	if (span_eq_str(word, "forbids"))
+		return parse_set(p, rest, &p->level->forbids);
+	if (span_eq_str(word, "rule"))
+		return parse_rule(p, rest);
+	if (span_eq_str(word, "page") && p->rule)
+		return copy_word(p, p->rule->page, sizeof(p->rule->page), next_word(&rest));
+	return fail(p, "contract, level, forbids, rule or page belongs here, not", word);
+}
+
+bool contract_parse(struct contract *out, struct span text, const char *source, struct err *err)
+{
+	struct parser p = {.out = out, .source = source, .err = err};
+
+	memset(out, 0, sizeof(*out));
+	while (text.len) {
+		const char *end = memchr(text.ptr, '\n', text.len);
+		size_t len = end ? (size_t)(end - text.ptr) : text.len;
+
+		p.line++;
+		if (!parse_line(&p, span_of(text.ptr, len)))
+			return false;
+		text = span_of(text.ptr + len + (end != NULL), text.len - len - (end != NULL));
+	}
+	if (!out->name[0])
+		return err_set(err, ERR_FORMAT, "%s: no line 'contract NAME'", source);
+	return true;
+}
+
+const char *const *contract_names(void)
+{
+	static const char *const names[] = {
+		"innodb", "innodb-si", "tidb-pessimistic", "adya", NULL};
+
+	return names;
+}
+
+bool contract_builtin(struct contract *out, const char *name, struct err *err)
+{
+	const struct {
+		const char *name, *text;
+	} files[] = {{"innodb", innodb_text}, {"innodb-si", innodb_si_text},
+		{"tidb-pessimistic", tidb_text}, {"adya", adya_text}};
+
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		if (strcmp(files[i].name, name) == 0)
+			return contract_parse(out, span_str(files[i].text), name, err);
+	}
+	return err_set(err, ERR_USAGE,
+		"no contract is called '%s'; there are innodb, innodb-si, tidb-pessimistic and "
+		"adya",
+		name);
+}
+
+const char *contract_for(struct span flavour, bool snapshot_isolation)
+{
+	if (span_eq_str(flavour, "tidb"))
+		return "tidb-pessimistic";
+	if (span_eq_str(flavour, "mariadb") || span_eq_str(flavour, "mysql"))
+		return snapshot_isolation ? "innodb-si" : "innodb";
+	return "adya";
+}
+
+enum severity contract_judge(
+	const struct contract *contract, uint8_t level, const char *phenomenon, const char **rule)
+{
+	const struct contract_level *l =
+		&contract->levels[level < CONTRACT_LEVELS ? level : LEVEL_UNKNOWN];
+	uint32_t bit = phenomenon_bit(span_str(phenomenon));
+
+	*rule = NULL;
+	if (bit & l->forbids)
+		return SEVERITY_VIOLATION;
+	for (uint32_t i = 0; i < l->rule_count; i++) {
+		if (bit & l->rules[i].allows) {
+			*rule = l->rules[i].name;
+			return SEVERITY_DOCUMENTED;
+		}
+	}
+	*rule = "not-promised";
+	return SEVERITY_DOCUMENTED;
+}

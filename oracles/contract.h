@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Contracts: what an engine really promises at each level (semantics, section 4).
+ *
+ * A contract is a text file, oracles/contracts/NAME.contract, built into the program; a user may
+ * give a file of his own.  Lines, in this order:
+ *
+ *	# a comment
+ *	contract NAME
+ *	level RU|RC|RR|SER
+ *	forbids CLASS...                  of the level above it
+ *	rule NAME allows CLASS...|none    documented behaviour, named in the report
+ *	page URL                          where the rule above is documented
+ *
+ * What a level neither forbids nor has a rule for is not promised: found, shown as documented, and
+ * no violation.
+ */
+#ifndef ORACLES_CONTRACT_H
+#define ORACLES_CONTRACT_H
+
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "base/err.h"
+#include "base/span.h"
+#include "verdict.h"
+
+enum { CONTRACT_RULES_MAX = 16, CONTRACT_LEVELS = 5 /* by enum txn_level */ };
+
+struct contract_rule {
+	char name[40];
+	uint32_t allows; /* bits of phenomena */
+	char page[200];
+};
+
+struct contract_level {
+	bool given;
+	uint32_t forbids; /* bits of phenomena */
+	struct contract_rule rules[CONTRACT_RULES_MAX];
+	uint32_t rule_count;
+};
+
+struct contract {
+	char name[40];
+	struct contract_level levels[CONTRACT_LEVELS];
+};
+
+/* A built-in contract by name. */
+bool contract_builtin(struct contract *out, const char *name, struct err *err) MUST_CHECK;
+bool contract_parse(
+	struct contract *out, struct span text, const char *source, struct err *err) MUST_CHECK;
+/* NULL-terminated. */
+const char *const *contract_names(void);
+/* The one for a server: by flavour ("mariadb", "mysql", "tidb") and innodb_snapshot_isolation. */
+const char *contract_for(struct span flavour, bool snapshot_isolation);
+
+/* What the contract says of a phenomenon at a level; *rule is the rule's name where there is one.
+ */
+enum severity contract_judge(
+	const struct contract *contract, uint8_t level, const char *phenomenon, const char **rule);
+
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The oracle adya against the brute-force twin: for each simulated history, the twin judges what
+ * really happened and the oracle what the trace shows; both must name the same phenomena.
+ */
+#include "unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "adya/adya.h"
+#include "history/load.h"
+#include "sim/sim.h"
+#include "twin/twin.h"
+
+static const char *const class_names[TWIN_CLASSES] = {
+	[TWIN_G0] = "G0",
+	[TWIN_G1C] = "G1c",
+	[TWIN_G_SINGLE] = "G-single",
+	[TWIN_G_NONADJACENT] = "G-nonadjacent",
+	[TWIN_G2_ITEM] = "G2-item",
+	[TWIN_G2] = "G2",
+	[TWIN_G1A] = "G1a",
+	[TWIN_G1B] = "G1b",
+	[TWIN_GARBAGE_READ] = "garbage-read",
+	[TWIN_FUTURE_READ] = "future-read",
+	[TWIN_OWN_WRITE] = "own-write",
+	[TWIN_DUPLICATE_ROW] = "duplicate-row",
+	[TWIN_LOST_VERSION] = "lost-version",
+};
+
+struct outcome {
+	struct history history;
+	struct verdict verdict;
+	struct twin_history truth;
+	struct twin_result twin;
+	struct buf records;
+};
+
+static void judge(struct outcome *o, const struct sim_options *options)
+{
+	struct sim_sink sink;
+	struct contract contract;
+	struct err err;
+
+	memset(o, 0, sizeof(*o));
+	sink = sim_sink_memory(&o->records);
+	if (!sim_run(options, &sink, &o->truth, NULL, NULL, &err) ||
+		!history_load_records(&o->history, buf_span(&o->records), NULL, &err) ||
+		!contract_builtin(&contract, "adya", &err))
+		ck_abort_msg("%s", err.text);
+	twin_check(&o->truth, &o->twin);
+	verdict_init(&o->verdict);
+	adya_check(&o->history,
+		&(struct adya_options){.contract = &contract, .session = true, .realtime = true},
+		&o->verdict);
+}
+
+static void outcome_release(struct outcome *o)
+{
+	verdict_release(&o->verdict);
+	history_release(&o->history);
+	twin_history_release(&o->truth);
+	twin_result_release(&o->twin);
+	buf_release(&o->records);
+}
+
+static bool found(const struct verdict *verdict, const char *name, const char *suffix)
+{
+	char whole[64];
+
+	snprintf(whole, sizeof(whole), "%s%s", name, suffix);
+	for (size_t i = 0; i < verdict->finding_count; i++) {
+		if (strcmp(verdict->findings[i].class_name, whole) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void complain(const struct outcome *o, const struct sim_options *options, const char *name,
+	const char *suffix, bool expected)
+{
+	struct buf text = BUF_INIT;
+
+	twin_history_print(&text, &o->truth);
+	for (size_t i = 0; i < o->verdict.finding_count; i++)
+		buf_printf(&text, "\n%s: %.*s", o->verdict.findings[i].class_name,
+			SPAN_ARG(o->verdict.findings[i].explanation));
+	for (size_t i = 0; i < o->verdict.reason_count; i++)
+		buf_printf(&text, "\nundecided: %llu %s",
+			(unsigned long long)o->verdict.reasons[i].count,
+			o->verdict.reasons[i].name);
+	ck_abort_msg("discipline %s, seed %llu: %s%s is %s the twin and %s the oracle\n%s",
+		sim_discipline_name(options->discipline), (unsigned long long)options->seed, name,
+		suffix, expected ? "found by" : "unknown to", expected ? "not by" : "found by",
+		text.data);
+}
+
+static uint32_t twin_index(const struct outcome *o, struct span name)
+{
+	for (size_t t = 0; t < o->truth.txn_count; t++) {
+		char text[32];
+
+		snprintf(text, sizeof(text), "T%llu", (unsigned long long)o->truth.txns[t].number);
+		if (span_eq_str(name, text))
+			return (uint32_t)t;
+	}
+	ck_abort_msg("no transaction %.*s", SPAN_ARG(name));
+}
+
+/* Each edge of a witness is an edge of the twin's graph, and together they are a cycle. */
+static void verify_witness(const struct outcome *o, const struct finding *finding)
+{
+	static const struct {
+		const char *name;
+		enum twin_edge edge;
+	} kinds[] = {{"ww", TWIN_EDGE_WW}, {"wr", TWIN_EDGE_WR}, {"rw", TWIN_EDGE_RW},
+		{"predicate wr", TWIN_EDGE_PRED_WR}, {"predicate rw", TWIN_EDGE_PRED_RW},
+		{"session", TWIN_EDGE_SESSION}, {"real time", TWIN_EDGE_REALTIME}};
+
+	for (uint32_t i = 0; i < finding->edge_count; i++) {
+		const struct finding_edge *edge = &finding->edges[i];
+		const struct finding_edge *next = &finding->edges[(i + 1) % finding->edge_count];
+		uint8_t real = o->twin.edge[twin_index(o, edge->from)][twin_index(o, edge->to)];
+		bool known = false;
+
+		ck_assert(span_eq(edge->to, next->from));
+		for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++)
+			known |= span_eq_str(edge->kind, kinds[k].name) && real & kinds[k].edge;
+		if (!known) {
+			struct buf text = BUF_INIT;
+
+			twin_history_print(&text, &o->truth);
+			ck_abort_msg("%.*s is no edge of the twin\n%s", SPAN_ARG(edge->sentence),
+				text.data);
+		}
+	}
+}
+
+/* A row's absence does not say who deleted it: the twin may know of a commit that the trace does
+ * not prove, and that stands between two transactions of an edge. */
+static bool same_commits(const struct outcome *o)
+{
+	for (uint32_t t = 0; t < o->history.txn_count; t++) {
+		for (size_t i = 0; i < o->truth.txn_count; i++) {
+			if (o->truth.txns[i].number == o->history.txns[t].number &&
+				o->twin.committed[i] != history_committed(&o->history, t))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* Plain classes are the same; a session or real-time variant is reported where the class is not
+ * there without that order. */
+static void compare(const struct outcome *o, const struct sim_options *options)
+{
+	static const char *const suffixes[TWIN_STRENGTHS] = {"", "-session", "-realtime"};
+
+	for (int class = 0; class < TWIN_CLASSES; class ++) {
+		const char *name = class_names[class];
+		bool weaker = false;
+
+		for (int s = 0; name && s < TWIN_STRENGTHS; s++) {
+			bool expected = o->twin.exists[class][s];
+			bool seen = found(&o->verdict, name, suffixes[s]);
+
+			if (seen && !expected)
+				complain(o, options, name, suffixes[s], expected);
+			/* What the trace leaves open may hide it, and then the verdict says so. */
+			if (expected && !seen && !weaker && o->verdict.undecided == 0)
+				complain(o, options, name, suffixes[s], expected);
+			weaker |= seen;
+		}
+	}
+	for (size_t i = 0; same_commits(o) && i < o->verdict.finding_count; i++)
+		verify_witness(o, &o->verdict.findings[i]);
+}
+
+/* How many seeds: SEEDS in the environment, for longer runs. */
+static uint64_t seeds(uint64_t preset)
+{
+	const char *text = getenv("SEEDS");
+
+	return text ? strtoull(text, NULL, 10) : preset;
+}
+
+static void small(struct sim_options *options, uint64_t seed)
+{
+	sim_defaults(options);
+	options->seed = seed;
+	options->discipline = (enum sim_discipline)(seed % SIM_DISCIPLINE_COUNT);
+	options->sessions = 2 + (uint32_t)(seed / 5 % 3);
+	options->transactions = 4 + seed % 8;
+	options->ops = 3;
+	options->tables = 1 + (uint32_t)(seed / 3 % 2);
+	options->keys = 2 + (uint32_t)(seed / 7 % 4);
+	options->values = 6;
+	options->predicate_keys = 0;
+	options->predicate = seed % 3 ? 0.2 : 0;
+	options->insert = options->delete = 0.1;
+	options->abort = 0.15;
+	options->unknown = seed % 4 ? 0 : 0.1;
+	options->savepoint = 0;
+}
+
+START_TEST(agrees_with_the_twin)
+{
+	uint64_t count = seeds(4000), decided = 0;
+
+	for (uint64_t seed = 1; seed <= count; seed++) {
+		struct sim_options options;
+		struct outcome o;
+
+		small(&options, seed);
+		judge(&o, &options);
+		if (!o.twin.cut)
+			compare(&o, &options);
+		decided += !o.twin.cut && o.verdict.undecided == 0;
+		outcome_release(&o);
+	}
+	ck_assert_msg(decided > count / 2, "only %llu of %llu histories were fully decided",
+		(unsigned long long)decided, (unsigned long long)count);
+}
+END_TEST
+
+/* Everything planted is found, and nothing else in a correct history. */
+START_TEST(finds_what_was_planted)
+{
+	for (int plant = 0; plant < SIM_PLANT_KINDS; plant++) {
+		if (plant == SIM_PLANT_OWN_WRITE_UNDONE || plant == SIM_PLANT_UNSTABLE_SNAPSHOT ||
+			plant == SIM_PLANT_SPLIT_STATEMENT)
+			continue;
+		for (uint64_t seed = 1; seed <= 40; seed++) {
+			struct sim_options options;
+			struct outcome o;
+
+			small(&options, seed);
+			options.discipline = SIM_SERIALIZABLE;
+			options.unknown = 0;
+			options.plants[plant] = 1;
+			judge(&o, &options);
+			if (!o.twin.cut)
+				compare(&o, &options);
+			ck_assert_msg(o.verdict.finding_count > 0, "%s, seed %llu: nothing found",
+				sim_plant_name((enum sim_plant)plant), (unsigned long long)seed);
+			outcome_release(&o);
+		}
+	}
+}
+END_TEST
+
+/* No findings at a level where nothing can be wrong. */
+START_TEST(serializable_is_clean)
+{
+	for (uint64_t seed = 1; seed <= 300; seed++) {
+		struct sim_options options;
+		struct outcome o;
+
+		small(&options, seed);
+		options.discipline = SIM_SERIALIZABLE;
+		options.transactions = 40;
+		options.sessions = 6;
+		judge(&o, &options);
+		if (o.verdict.finding_count)
+			ck_abort_msg("seed %llu: %.*s", (unsigned long long)seed,
+				SPAN_ARG(o.verdict.findings[0].explanation));
+		outcome_release(&o);
+	}
+}
+END_TEST
+
+UNIT_MAIN("adya", agrees_with_the_twin, finds_what_was_planted, serializable_is_clean)
