@@ -222,13 +222,14 @@ static bool read_nodes(const struct proxy_options *options, struct proxy *proxy,
 		struct relay_node *node = &proxy->nodes[proxy->node_count++];
 		size_t len;
 		const char *address = after_name(options->nodes.items[i], &len);
-		struct buf name = BUF_INIT;
 
+		if (len >= sizeof(node->name))
+			return err_set(err, ERR_USAGE, "--node %s: a name has at most %zu bytes",
+				options->nodes.items[i], sizeof(node->name) - 1);
 		if (len)
-			buf_add(&name, options->nodes.items[i], len);
+			memcpy(node->name, options->nodes.items[i], len);
 		else
-			buf_printf(&name, "n%zu", i + 1);
-		node->name = name.data; /* lives as long as the program */
+			snprintf(node->name, sizeof(node->name), "n%zu", i + 1);
 		if (!address_parse(&node->upstream, address, 3306, err))
 			return false;
 		node->capture.name = node->name;

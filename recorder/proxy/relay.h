@@ -38,8 +38,10 @@ enum relay_tls {
 	RELAY_TLS_PASS,  /* TLS goes through unread; such a session is opaque */
 };
 
+enum { RELAY_NODE_NAME_SIZE = 64 };
+
 struct relay_node {
-	const char *name;
+	char name[RELAY_NODE_NAME_SIZE];
 	struct address upstream, listen;
 	int listen_fd;
 	struct capture_node capture;
