@@ -134,6 +134,8 @@ static void finding_text(
 		buf_printf(out, ", %s %s", strncmp(finding->level, "PL", 2) ? "at" : "against",
 			finding->level);
 	buf_printf(out, ", %s)", finding->id);
+	if (finding->also)
+		buf_printf(out, "  a %s", finding->also);
 	if (finding->similar) {
 		buf_add_str(out, "  and ");
 		text_add_count(out, finding->similar);
@@ -278,6 +280,7 @@ static void finding_json(struct json *json, const struct finding *finding)
 		edge_json(json, &finding->edges[i]);
 	json_end_array(json);
 	string_json(json, "explanation", finding->explanation);
+	string_json(json, "also", span_str(finding->also));
 	uint_json(json, "similar", finding->similar);
 	json_end_object(json);
 }

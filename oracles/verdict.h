@@ -41,6 +41,7 @@ struct finding {
 	struct finding_edge *edges;
 	uint32_t edge_count;
 	struct span explanation; /* sentences */
+	const char *also;        /* another name for it: "lost update (P4)"; NULL: none */
 	uint64_t similar;        /* how many more of this class and level were not listed */
 };
 

@@ -432,8 +432,7 @@ static bool is_lost_update(const struct adya *a, const struct cycle *cycle)
 	return false;
 }
 
-static struct span explain_cycle(
-	struct adya *a, const struct cycle *cycle, const struct finding *finding)
+static struct span explain_cycle(struct adya *a, const struct finding *finding)
 {
 	struct buf text = BUF_INIT;
 	struct span kept;
@@ -447,8 +446,8 @@ static struct span explain_cycle(
 			SPAN_ARG(edge->to), SPAN_ARG(edge->sentence),
 			last ? ": a contradiction. " : ". ");
 	}
-	if (is_lost_update(a, cycle))
-		buf_add_str(&text, "This is a lost update (P4). ");
+	if (finding->also)
+		buf_printf(&text, "This is a %s. ", finding->also);
 	kept = arena_copy(&a->verdict->arena, span_of(text.data, text.len - 1));
 	buf_release(&text);
 	return kept;
@@ -479,7 +478,9 @@ static void add_cycle(struct adya *a, const struct cycle *cycle)
 			&finding->edges[i], arena, a->history, &a->dependencies, &cycle->steps[i]);
 	}
 	set_txns(a, finding, txns, cycle->length);
-	finding->explanation = explain_cycle(a, cycle, finding);
+	if (is_lost_update(a, cycle))
+		finding->also = "lost update (P4)";
+	finding->explanation = explain_cycle(a, finding);
 	finding_seal(finding);
 }
 
