@@ -82,6 +82,7 @@ bool input_select(struct input *input, size_t index, struct err *err)
 		input->data = NULL;
 		input->data_capacity = 0;
 	}
+	MEM_RESERVE(input->data, READ_SIZE, input->data_capacity);
 	input->fd = segment->path ? open(segment->path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
 	if (input->fd < 0)
 		return err_set_errno(err, errno, "cannot open the trace %s", segment->path);

@@ -50,10 +50,10 @@ bool mp_next(struct mp *mp, struct mp_object *out)
 	unsigned char c;
 	bool ok;
 
-	memset(out, 0, sizeof(*out));
-	out->type = MP_BAD;
-	if (mp->bad || mp->p >= mp->end)
+	if (UNLIKELY(mp->bad || mp->p >= mp->end)) {
+		out->type = MP_BAD;
 		return mp_fail(mp);
+	}
 	c = *mp->p;
 	if (c < 0x80) {
 		mp->p++;
@@ -69,16 +69,14 @@ bool mp_next(struct mp *mp, struct mp_object *out)
 	}
 	if (c < 0xc0) {
 		mp->p++;
-		if (c < 0x90)
-			ok = take_count(mp, out, MP_MAP, c & 0x0f);
-		else if (c < 0xa0)
-			ok = take_count(mp, out, MP_ARRAY, c & 0x0f);
-		else
+		if (c >= 0xa0)
 			ok = take_body(mp, out, MP_STR, c & 0x1f);
+		else
+			ok = take_count(mp, out, c < 0x90 ? MP_MAP : MP_ARRAY, c & 0x0f);
 	} else {
 		ok = next_sized(mp, out, c);
 	}
-	if (!ok) {
+	if (UNLIKELY(!ok)) {
 		mp->p = start;
 		out->type = MP_BAD;
 	}
@@ -94,7 +92,9 @@ static bool next_sized(struct mp *mp, struct mp_object *out, unsigned char c)
 
 	switch (c) {
 	case 0xc0:
+		/* Nil reads as nothing of any type. */
 		mp->p++;
+		memset(out, 0, sizeof(*out));
 		out->type = MP_NIL;
 		return true;
 	case 0xc2:
@@ -238,52 +238,60 @@ enum mp_type mp_peek(const struct mp *mp)
 	return MP_EXT; /* 0xc7..0xc9, 0xd4..0xd8 */
 }
 
+/* The size of an object by its first byte, where that says it all; 0 where it does not. */
+#define SIZE_16(n) n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n
+static const unsigned char whole_size[256] = {
+	/* 0x00 */ SIZE_16(1), SIZE_16(1), SIZE_16(1), SIZE_16(1),
+	/* 0x40 */ SIZE_16(1), SIZE_16(1), SIZE_16(1), SIZE_16(1),
+	/* 0x80 */ SIZE_16(0), SIZE_16(0), /* maps and arrays */
+	/* 0xa0 */ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
+	/* 0xb0 */ 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32,
+	/* 0xc0 */ 1, 0, 1, 1, 0, 0, 0, 0, 0, 0, 5, 9, 2, 3, 5, 9,
+	/* 0xd0 */ 2, 3, 5, 9, 3, 4, 6, 10, 18, 0, 0, 0, 0, 0, 0, 0,
+	/* 0xe0 */ SIZE_16(1), SIZE_16(1)};
+
 bool mp_skip(struct mp *mp)
 {
-	const unsigned char *start = mp->p;
+	const unsigned char *start = mp->p, *end = mp->end, *p = mp->p;
 	uint64_t open = 1; /* objects still to step over */
 
+	if (mp->bad)
+		return false;
 	while (open) {
 		struct mp_object object;
+		size_t size = p < end ? whole_size[*p] : 0;
 
-		/* Short integers and strings are most of a trace. */
-		if (LIKELY(!mp->bad && mp->p < mp->end)) {
-			unsigned char c = *mp->p;
-
-			if (c < 0x80) {
-				mp->p++;
-				open--;
-				continue;
-			}
-			if ((c & 0xe0) == 0xa0 && mp_left(mp) > (c & 0x1fu)) {
-				mp->p += 1 + (c & 0x1f);
-				open--;
-				continue;
-			}
+		if (LIKELY(size && size <= (size_t)(end - p))) {
+			p += size;
+			open--;
+			continue;
 		}
+		mp->p = p;
 		if (!mp_next(mp, &object)) {
 			mp->p = start;
 			return false;
 		}
+		p = mp->p;
 		open--;
 		if (object.type == MP_ARRAY)
 			open += object.count;
 		else if (object.type == MP_MAP)
 			open += 2 * (uint64_t)object.count;
 		/* Each object still open needs a byte. */
-		if (open > mp_left(mp)) {
+		if (open > (size_t)(end - p)) {
 			mp->p = start;
 			return mp_fail(mp);
 		}
 	}
+	mp->p = p;
 	return true;
 }
 
-struct span mp_raw(struct mp *mp)
+struct span mp_raw_slow(struct mp *mp)
 {
 	const unsigned char *start = mp->p;
 
-	if (mp_take_nil(mp) || !mp_skip(mp))
+	if (!mp_skip(mp))
 		return SPAN_NONE;
 	return span_of(start, (size_t)(mp->p - start));
 }

@@ -45,7 +45,7 @@ enum mp_type {
 	MP_BAD, /* the end, a truncated object, or the byte 0xc1 */
 };
 
-/* One object's head.  For MP_STR, MP_BIN and MP_EXT the bytes are in `bytes`; for MP_ARRAY and
+/* One object's head; fields that its type does not use are not set.  For MP_STR, MP_BIN and MP_EXT the bytes are in `bytes`; for MP_ARRAY and
  * MP_MAP the elements (pairs) follow at the cursor. */
 struct mp_object {
 	enum mp_type type;
@@ -107,9 +107,6 @@ enum mp_type mp_peek(const struct mp *mp);
 /* Steps over one whole object, nested or not. */
 bool mp_skip(struct mp *mp);
 
-/* Steps over one whole object and returns its bytes; SPAN_NONE for nil. */
-struct span mp_raw(struct mp *mp);
-
 /* Takes a nil if one is there. */
 static inline bool mp_take_nil(struct mp *mp)
 {
@@ -117,6 +114,14 @@ static inline bool mp_take_nil(struct mp *mp)
 		return false;
 	mp->p++;
 	return true;
+}
+
+struct span mp_raw_slow(struct mp *mp);
+
+/* Steps over one whole object and returns its bytes; SPAN_NONE for nil. */
+static inline struct span mp_raw(struct mp *mp)
+{
+	return mp_take_nil(mp) ? SPAN_NONE : mp_raw_slow(mp);
 }
 
 uint64_t mp_uint_slow(struct mp *mp);
@@ -182,6 +187,10 @@ static inline struct span mp_bytes(struct mp *mp)
 
 			mp->p += 1 + len;
 			return s;
+		}
+		if (c == 0xc0) {
+			mp->p++;
+			return SPAN_NONE;
 		}
 	}
 	return mp_bytes_slow(mp);

@@ -15,11 +15,14 @@
 #include "base/buf.h"
 #include "base/span.h"
 
-static inline int pack_write(void *data, const char *bytes, size_t len)
+/* In line by force: then the sizes are constants, and a small number costs a store. */
+__attribute__((always_inline)) static inline int pack_write(void *data, const char *bytes, size_t len)
 {
 	struct buf *buf = (struct buf *)data;
 
-	memcpy(buf_reserve(buf, len), bytes, len);
+	if (UNLIKELY(buf->capacity - buf->len <= len))
+		(void)buf_reserve(buf, len);
+	memcpy(buf->data + buf->len, bytes, len);
 	buf->len += len;
 	return 0;
 }

@@ -732,7 +732,6 @@ static bool cursor_next(struct cursor *cursor, struct trace_item *item, bool *ba
 	*bad = false;
 	if (!cursor->left) {
 		*bad = mp.p != mp.end;
-		cursor->mp.p = cursor->mp.end;
 		return false;
 	}
 	if (record_begin(&mp, &item->kind, &item->left)) {
@@ -782,8 +781,7 @@ static void block_walk(struct trace_reader *reader, struct trace_block *block)
 	if (!bad)
 		return;
 	block->record_count -= cursor.left;
-	if (cursor.left)
-		block->records.len = (size_t)((const char *)cursor.mp.p - block->records.ptr);
+	block->records.len = (size_t)((const char *)cursor.mp.p - block->records.ptr);
 	reader->error_pending = bad_record(reader, &cursor, &reader->error) != TRACE_NEXT_OK;
 }
 

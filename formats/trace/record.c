@@ -16,43 +16,67 @@
 #define pack_field_bin(pk, value) pack_bin(pk, value)
 #define pack_field_raw(pk, value) pack_raw(pk, value)
 
-/* ---- reading ---- */
+/* ---- reading ----
+ *
+ * Most fields are a byte: a small number, nil, a bool, a short string.  Those are taken with the
+ * cursor's position in a register; all others go through the cursor, which must then be told the
+ * position and asked for it.  After damage the fast ways may go on, within the bytes; the result is
+ * refused at the end.
+ */
+#define READ_SLOWLY(to, call)                                                                    \
+	do {                                                                                     \
+		mp->p = p;                                                                       \
+		(to) = call;                                                                     \
+		p = mp->p;                                                                       \
+	} while (0)
+#define READ_UINT(to, call)                                                                      \
+	do {                                                                                     \
+		if (LIKELY(p < end && *p < 0x80))                                                \
+			(to) = *p++;                                                             \
+		else                                                                             \
+			READ_SLOWLY(to, call);                                                   \
+	} while (0)
+#define READ_BYTES(to)                                                                           \
+	do {                                                                                     \
+		if (LIKELY(p < end && *p == 0xc0)) {                                             \
+			(to) = SPAN_NONE;                                                        \
+			p++;                                                                     \
+		} else if (LIKELY(p < end && (*p & 0xe0) == 0xa0 &&                              \
+				   (size_t)(end - p) > (*p & 0x1fu))) {                          \
+			(to) = span_of(p + 1, *p & 0x1f);                                        \
+			p += 1 + (*p & 0x1f);                                                    \
+		} else {                                                                         \
+			READ_SLOWLY(to, mp_bytes(mp));                                           \
+		}                                                                                \
+	} while (0)
 
-static inline uint64_t read_field_u64(struct mp *mp)
-{
-	return mp_uint(mp);
-}
+#define read_field_u64(to) READ_UINT(to, mp_uint(mp))
+#define read_field_u32(to) READ_UINT(to, mp_u32(mp))
+#define read_field_u8(to) READ_UINT(to, (uint8_t)mp_uint_max(mp, UINT8_MAX))
+#define read_field_flag(to)                                                                      \
+	do {                                                                                     \
+		if (LIKELY(p < end && (*p & 0xfe) == 0xc2))                                      \
+			(to) = *p++ & 1;                                                         \
+		else                                                                             \
+			READ_SLOWLY(to, mp_bool(mp));                                            \
+	} while (0)
+#define read_field_str(to) READ_BYTES(to)
+#define read_field_bin(to) READ_BYTES(to)
+#define read_field_raw(to)                                                                       \
+	do {                                                                                     \
+		if (LIKELY(p < end && *p == 0xc0)) {                                             \
+			(to) = SPAN_NONE;                                                        \
+			p++;                                                                     \
+		} else {                                                                         \
+			READ_SLOWLY(to, mp_raw(mp));                                             \
+		}                                                                                \
+	} while (0)
 
-static inline uint32_t read_field_u32(struct mp *mp)
+/* The end of a record: all fields that were there are read. */
+static bool read_done(struct mp *mp, const unsigned char *start, const unsigned char *p)
 {
-	return mp_u32(mp);
-}
-
-static inline uint8_t read_field_u8(struct mp *mp)
-{
-	return (uint8_t)mp_uint_max(mp, UINT8_MAX);
-}
-
-static inline bool read_field_flag(struct mp *mp)
-{
-	if (LIKELY(!mp->bad && mp->p < mp->end && (*mp->p & 0xfe) == 0xc2))
-		return *mp->p++ & 1;
-	return mp_bool(mp);
-}
-
-static inline struct span read_field_str(struct mp *mp)
-{
-	return mp_bytes(mp);
-}
-
-static inline struct span read_field_bin(struct mp *mp)
-{
-	return mp_bytes(mp);
-}
-
-static inline struct span read_field_raw(struct mp *mp)
-{
-	return mp_raw(mp);
+	mp->p = mp->bad ? start : p;
+	return !mp->bad;
 }
 
 #define COUNT_FIELD(type, name) +1
@@ -60,8 +84,8 @@ static inline struct span read_field_raw(struct mp *mp)
 /* A missing field keeps its zero. */
 #define READ_FIELD(type, name)                                                                   \
 	if (left == 0)                                                                           \
-		return !mp->bad;                                                                 \
-	record->name = read_field_##type(mp);                                                    \
+		return read_done(mp, start, p);                                                  \
+	read_field_##type(record->name);                                                         \
 	left--;
 
 #define DEFINE_KIND(lower, upper)                                                                \
@@ -76,8 +100,11 @@ static inline struct span read_field_raw(struct mp *mp)
                                                                                                  \
 	bool record_##lower##_read(struct mp *mp, uint32_t left, struct record_##lower *record)  \
 	{                                                                                        \
+		const unsigned char *start = mp->p, *end = mp->end, *p = start;                  \
+                                                                                                 \
 		memset(record, 0, sizeof(*record));                                              \
-		RECORD_##upper##_FIELDS(READ_FIELD) return record_skip_fields(mp, left);         \
+		RECORD_##upper##_FIELDS(READ_FIELD) return read_done(mp, start, p) &&            \
+			record_skip_fields(mp, left);                                            \
 	}
 RECORD_KINDS(DEFINE_KIND)
 

@@ -258,6 +258,19 @@ START_TEST(block_reading_keeps_the_good_part)
 	ck_assert_int_eq(trace_next_block(reader, &block, &err), TRACE_NEXT_ERROR);
 	ck_assert(strstr(err.text, "record 3 of 3"));
 	trace_reader_close(reader);
+	/* Bytes behind the last record are not given out either. */
+	body.len--;
+	around(&file, TRACE_EXT_RAW, 2, buf_span(&body));
+	file_store(path, file.data, file.len);
+	reader = trace_reader_open(path, NULL, &err);
+	ck_assert(reader != NULL);
+	ck_assert_int_eq(trace_next_block(reader, &block, &err), TRACE_NEXT_OK);
+	ck_assert_int_eq(trace_next_block(reader, &block, &err), TRACE_NEXT_OK);
+	ck_assert_uint_eq(block.record_count, 1);
+	ck_assert_uint_eq(block.records.len, good.len);
+	ck_assert_int_eq(trace_next_block(reader, &block, &err), TRACE_NEXT_ERROR);
+	ck_assert(strstr(err.text, "more bytes than its 1 records"));
+	trace_reader_close(reader);
 	free(path);
 	temp_dir_remove(dir);
 	buf_release(&good);
