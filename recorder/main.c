@@ -5,6 +5,7 @@
 
 static const struct command *const commands[] = {
 	&proxy_command,
+	&run_command,
 	NULL,
 };
 

@@ -6,5 +6,6 @@
 #include "base/command.h"
 
 extern const struct command proxy_command;
+extern const struct command run_command;
 
 #endif

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "run/client.h"
+
+#include <errmsg.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+
+/* ---- connecting ---- */
+
+MYSQL *client_dial(const struct run_target *target, struct err *err)
+{
+	MYSQL *mysql = mysql_init(NULL);
+	unsigned protocol;
+
+	if (!mysql) {
+		err_set(err, ERR_SERVER, "no memory for a connection");
+		return NULL;
+	}
+	mysql_options(mysql, MYSQL_OPT_NONBLOCK, 0);
+	mysql_options(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &target->timeout_s);
+	if (target->read_timeout_s)
+		mysql_options(mysql, MYSQL_OPT_READ_TIMEOUT, &target->read_timeout_s);
+	mysql_options(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+	/* The library takes the socket for the host "localhost" only. */
+	protocol = target->socket ? MYSQL_PROTOCOL_SOCKET : MYSQL_PROTOCOL_TCP;
+	mysql_options(mysql, MYSQL_OPT_PROTOCOL, &protocol);
+	if (mysql_real_connect(mysql, target->socket ? NULL : target->host, target->user,
+		    target->password, target->database, target->port, target->socket,
+		    CLIENT_MULTI_RESULTS))
+		return mysql;
+	err_set(err, ERR_SERVER, "cannot connect to %s as '%s': %s",
+		target->socket ? target->socket : target->host, target->user, mysql_error(mysql));
+	mysql_close(mysql);
+	return NULL;
+}
+
+/* What the proxy would have seen of the connection phase. */
+static void tell_login(struct client *c, const struct run_target *target)
+{
+	struct wire_greeting greeting = {
+		.version = span_str(mysql_get_server_info(c->mysql)),
+		.thread = (uint32_t)mysql_thread_id(c->mysql),
+	};
+	struct wire_login login = {
+		.user = span_str(target->user),
+		.schema = target->database ? span_str(target->database) : SPAN_LIT(""),
+		.in_force = c->mysql->client_flag,
+	};
+	struct wire_reply reply = {.kind = REPLY_OK,
+		.last = true,
+		.has_status = true,
+		.status = (uint16_t)c->mysql->server_status};
+
+	capture_sink.greeting(&c->capture, &greeting);
+	capture_sink.login(&c->capture, &login);
+	capture_sink.authenticated(&c->capture, &reply);
+}
+
+bool client_open(struct client *c, const struct run_target *target, struct capture_worker *worker,
+	struct capture_node *node, uint32_t id, const char *name, struct err *err)
+{
+	*c = (struct client){.name = name, .packer.columns = WIRE_COLUMNS_INIT};
+	c->mysql = client_dial(target, err);
+	if (!c->mysql)
+		return err_prefix(err, "session %s", name);
+	capture_open(&c->capture, worker, node, id, name);
+	c->recorded = true;
+	tell_login(c, target);
+	return true;
+}
+
+void client_close(struct client *c, const char *reason)
+{
+	if (c->recorded)
+		capture_close(&c->capture, reason ? reason : "quit");
+	if (c->result)
+		mysql_free_result(c->result);
+	if (c->mysql)
+		mysql_close(c->mysql);
+	row_packer_release(&c->packer);
+	buf_release(&c->sql);
+	buf_release(&c->rows);
+	*c = (struct client){0};
+}
+
+/* ---- events ---- */
+
+static void tell_row(struct client *c, MYSQL_ROW row, bool keep)
+{
+	const unsigned long *lengths = mysql_fetch_lengths(c->result);
+	struct packet packet = {.payload = row_packet(&c->packer, row, lengths)};
+
+	packet.total = packet.payload.len;
+	c->command.reply_bytes += packet.total + 4;
+	capture_sink.row(&c->capture, &c->command, &c->packer.columns, &packet);
+	/* For expectations, as the trace has it. */
+	if (keep &&
+		!row_pack(&c->packer, row, lengths, &c->rows, &c->capture.worker->config->values))
+		c->rows_bad = true;
+}
+
+static void tell_result(struct client *c)
+{
+	bool first = !c->has_rows;
+	MYSQL_ROW row;
+
+	row_packer_reuse(&c->packer, c->result);
+	capture_sink.columns(&c->capture, &c->command, c->packer.bad ? NULL : &c->packer.columns);
+	if (first) {
+		c->has_rows = true;
+		c->rows_bad = c->packer.bad;
+	}
+	while (!c->packer.bad && (row = mysql_fetch_row(c->result)) != NULL) {
+		tell_row(c, row, first);
+		if (first)
+			c->row_count++;
+	}
+}
+
+/* Ends a result of the statement, or the statement. */
+static void tell_reply(struct client *c, bool rows)
+{
+	const char *info = mysql_info(c->mysql);
+	struct wire_reply reply = {
+		.kind = rows ? REPLY_EOF : REPLY_OK,
+		.last = !mysql_more_results(c->mysql),
+		.has_status = true,
+		.status = (uint16_t)c->mysql->server_status,
+		.warnings = (uint16_t)mysql_warning_count(c->mysql),
+	};
+
+	if (!rows) {
+		reply.affected = c->affected = mysql_affected_rows(c->mysql);
+		reply.insert_id = mysql_insert_id(c->mysql);
+		reply.info = info ? span_str(info) : SPAN_NONE;
+	}
+	c->command.end_at = clock_mono_ns();
+	capture_sink.reply(&c->capture, &c->command, &reply);
+}
+
+static bool is_lost(unsigned error)
+{
+	return error == CR_SERVER_GONE_ERROR || error == CR_SERVER_LOST ||
+	       error == CR_MALFORMED_PACKET || error == CR_COMMANDS_OUT_OF_SYNC;
+}
+
+static void tell_error(struct client *c)
+{
+	unsigned error = mysql_errno(c->mysql);
+	struct wire_reply reply = {.kind = REPLY_ERR, .last = true};
+
+	c->error = error;
+	snprintf(c->message, sizeof(c->message), "%s", mysql_error(c->mysql));
+	c->command.end_at = clock_mono_ns();
+	if (is_lost(error)) {
+		c->dead = true;
+		reply.kind = REPLY_NONE;
+		reply.lost = true;
+	} else {
+		reply.error = (uint16_t)error;
+		reply.sqlstate = span_str(mysql_sqlstate(c->mysql));
+		reply.message = span_str(c->message);
+	}
+	capture_sink.reply(&c->capture, &c->command, &reply);
+}
+
+/* ---- statements ---- */
+
+void client_send(struct client *c, struct span sql)
+{
+	uint32_t number = c->command.number + 1;
+	struct wire_request request = {0};
+
+	buf_clear(&c->sql);
+	buf_add_span(&c->sql, sql);
+	c->command = (struct wire_command){.byte = COM_QUERY,
+		.complete = true,
+		.active = true,
+		.number = number,
+		.length = sql.len + 1,
+		.begin = {.at = clock_mono_ns(), .seq = capture_begin_seq(c->capture.worker)}};
+	c->error = 0;
+	c->message[0] = '\0';
+	c->affected = c->row_count = 0;
+	c->has_rows = c->rows_bad = false;
+	buf_clear(&c->rows);
+	request.text = buf_span(&c->sql);
+	capture_sink.command(&c->capture, &c->command, &request);
+	c->state = CLIENT_QUERY;
+	c->wait = mysql_real_query_start(&c->status, c->mysql, c->sql.data, c->sql.len);
+}
+
+static bool finished(struct client *c)
+{
+	c->state = CLIENT_IDLE;
+	c->wait = 0;
+	return true;
+}
+
+/* The call that was under way has returned: what is next?  True when nothing is. */
+static bool advance(struct client *c)
+{
+	if (c->state == CLIENT_STORE) {
+		if (!c->result) {
+			tell_error(c);
+			return finished(c);
+		}
+		tell_result(c);
+		mysql_free_result(c->result);
+		c->result = NULL;
+		tell_reply(c, true);
+	} else if (c->status) { /* QUERY, NEXT: an error */
+		tell_error(c);
+		return finished(c);
+	} else if (mysql_field_count(c->mysql)) {
+		c->state = CLIENT_STORE;
+		c->wait = mysql_store_result_start(&c->result, c->mysql);
+		return false;
+	} else {
+		tell_reply(c, false);
+	}
+	if (!mysql_more_results(c->mysql))
+		return finished(c);
+	c->command.set++;
+	c->state = CLIENT_NEXT;
+	c->wait = mysql_next_result_start(&c->status, c->mysql);
+	return false;
+}
+
+bool client_step(struct client *c, int ready)
+{
+	if (c->wait && !ready)
+		return false;
+	if (ready && !c->command.first_byte_at)
+		c->command.first_byte_at = clock_mono_ns();
+	while (c->state != CLIENT_IDLE) {
+		if (c->wait) {
+			if (!ready)
+				return false;
+			switch (c->state) {
+			case CLIENT_IDLE:
+				break;
+			case CLIENT_QUERY:
+				c->wait = mysql_real_query_cont(&c->status, c->mysql, ready);
+				break;
+			case CLIENT_STORE:
+				c->wait = mysql_store_result_cont(&c->result, c->mysql, ready);
+				break;
+			case CLIENT_NEXT:
+				c->wait = mysql_next_result_cont(&c->status, c->mysql, ready);
+				break;
+			}
+			ready = 0;
+			if (c->wait)
+				return false;
+		}
+		if (advance(c))
+			return true;
+	}
+	return true;
+}
+
+void client_abandon(struct client *c, const char *reason)
+{
+	struct wire_reply reply = {.kind = REPLY_NONE, .last = true, .lost = true};
+
+	if (c->state != CLIENT_IDLE) {
+		c->command.end_at = clock_mono_ns();
+		snprintf(c->message, sizeof(c->message), "%s", reason);
+		c->error = CR_SERVER_LOST;
+		capture_sink.reply(&c->capture, &c->command, &reply);
+		/* The call that is under way must end before the handle can be freed. */
+		shutdown(mysql_get_socket(c->mysql), SHUT_RDWR);
+		for (int i = 0; c->wait && i < 100; i++) {
+			switch (c->state) {
+			case CLIENT_IDLE:
+				break;
+			case CLIENT_QUERY:
+				c->wait = mysql_real_query_cont(
+					&c->status, c->mysql, MYSQL_WAIT_READ);
+				break;
+			case CLIENT_STORE:
+				c->wait = mysql_store_result_cont(
+					&c->result, c->mysql, MYSQL_WAIT_READ);
+				break;
+			case CLIENT_NEXT:
+				c->wait = mysql_next_result_cont(
+					&c->status, c->mysql, MYSQL_WAIT_READ);
+				break;
+			}
+		}
+	}
+	c->state = CLIENT_IDLE;
+	c->wait = 0;
+	c->dead = true;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A session of `isorec run`: a connection on which one statement at a time is under way.
+ *
+ * Statements go out and answers come in through libmariadb's non-blocking calls, so that one thread
+ * serves all sessions.  What happens is told to the session's capture as the events that the
+ * proxy's parser would give (wire/wire.h): the traces of both are alike.
+ */
+#ifndef RUN_CLIENT_H
+#define RUN_CLIENT_H
+
+#include "capture/capture.h"
+#include "run/mysql_library.h"
+#include "run/row.h"
+
+/* Where the server is and who logs in. */
+struct run_target {
+	const char *host, *user, *password, *socket, *database;
+	unsigned port;
+	unsigned timeout_s;      /* of connecting */
+	unsigned read_timeout_s; /* of answers; 0: none */
+};
+
+enum client_state {
+	CLIENT_IDLE,
+	CLIENT_QUERY, /* sent; the answer's first packet is awaited */
+	CLIENT_STORE, /* rows are being read */
+	CLIENT_NEXT,  /* a further result is awaited */
+};
+
+struct client {
+	const char *name;
+	MYSQL *mysql;
+	struct capture capture;
+	bool recorded; /* capture is open */
+	bool dead;     /* the connection was lost */
+	enum client_state state;
+	int wait; /* MYSQL_WAIT_* that is awaited */
+	int status;
+	MYSQL_RES *result;
+	struct wire_command command;
+	struct row_packer packer;
+	struct buf sql;
+
+	/* The last statement's outcome, valid when idle. */
+	uint32_t error;
+	char message[512];
+	uint64_t affected, row_count;
+	bool has_rows, rows_bad;
+	struct buf rows; /* of the first result: packed arrays, one behind the other */
+
+	/* The runner's. */
+	uint32_t stmt; /* index in the section of the statement that is under way */
+	bool settled;  /* known to wait for a lock, as of the last event */
+	bool blocked;  /* was seen waiting */
+	bool by_time;  /* ... only because no answer came */
+	uint64_t blocked_since;
+};
+
+/* A connection of its own, used with the blocking calls; NULL and err on failure. */
+MYSQL *client_dial(const struct run_target *target, struct err *err) MUST_CHECK;
+
+/* Connects and begins the session's record. */
+bool client_open(struct client *c, const struct run_target *target, struct capture_worker *worker,
+	struct capture_node *node, uint32_t id, const char *name, struct err *err) MUST_CHECK;
+/* Ends the session and its record.  reason: when it was not by COM_QUIT. */
+void client_close(struct client *c, const char *reason);
+
+void client_send(struct client *c, struct span sql);
+/* Goes on as far as it can; `ready` is what of c->wait happened (MYSQL_WAIT_*).  True when the
+ * answer is complete and the session idle (or dead). */
+bool client_step(struct client *c, int ready) MUST_CHECK;
+/* Gives up on an answer: the connection is dropped, the statement recorded as without reply. */
+void client_abandon(struct client *c, const char *reason);
+
+#endif

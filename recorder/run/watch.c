@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "run/watch.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "trace/pack.h"
+
+#define PROCESS_LIST                                                                               \
+	"select id, 0 from information_schema.processlist "                                        \
+	"where state like 'Waiting for%lock%' or state = 'User lock'"
+
+static const char *const queries[] = {
+	[WATCH_NONE] = NULL,
+	/* The state tells who waits; the join, who is waited for, where both have an id. */
+	[WATCH_INNODB_TRX] =
+		"select trx_mysql_thread_id, 0 from information_schema.innodb_trx "
+		"where trx_state = 'LOCK WAIT' union all "
+		"select r.trx_mysql_thread_id, b.trx_mysql_thread_id "
+		"from information_schema.innodb_lock_waits w "
+		"join information_schema.innodb_trx r on r.trx_id = w.requesting_trx_id "
+		"join information_schema.innodb_trx b on b.trx_id = w.blocking_trx_id "
+		"where r.trx_state = 'LOCK WAIT' union all " PROCESS_LIST,
+	/* The thread of a lock is the one that made its entry, and a thread that changes a row's
+	 * place in the page makes new entries for those who wait for it.  The transaction is right;
+	 * its own thread is that of its intention lock on the table. */
+	[WATCH_DATA_LOCKS] = "select r.processlist_id, b.processlist_id "
+			     "from performance_schema.data_lock_waits w "
+			     "join performance_schema.data_locks rl on rl.lock_type = 'TABLE' "
+			     "and rl.engine_transaction_id = w.requesting_engine_transaction_id "
+			     "join performance_schema.threads r on r.thread_id = rl.thread_id "
+			     "left join performance_schema.data_locks bl on bl.lock_type = 'TABLE' "
+			     "and bl.engine_transaction_id = w.blocking_engine_transaction_id "
+			     "left join performance_schema.threads b on b.thread_id = bl.thread_id "
+			     "union all " PROCESS_LIST,
+};
+
+static MYSQL_RES *ask(MYSQL *control, const char *sql)
+{
+	return mysql_query(control, sql) ? NULL : mysql_store_result(control);
+}
+
+void watch_open(struct watch *watch, MYSQL *control)
+{
+	*watch = (struct watch){.control = control};
+	for (int kind = WATCH_DATA_LOCKS; kind > WATCH_NONE; kind--) {
+		MYSQL_RES *result = ask(control, queries[kind]);
+
+		if (!result)
+			continue;
+		mysql_free_result(result);
+		watch->kind = (enum watch_kind)kind;
+		watch->interval_ns = kind == WATCH_DATA_LOCKS ? 5000000 : 150000000;
+		watch->last_ns = clock_mono_ns();
+		return;
+	}
+}
+
+uint64_t watch_next_ns(const struct watch *watch)
+{
+	return watch->last_ns + watch->interval_ns;
+}
+
+const char *watch_name(enum watch_kind kind)
+{
+	switch (kind) {
+	case WATCH_NONE:
+		return "time";
+	case WATCH_INNODB_TRX:
+		return "information_schema.innodb_trx";
+	case WATCH_DATA_LOCKS:
+		return "performance_schema.data_lock_waits";
+	}
+	return "?";
+}
+
+static struct client *by_thread(struct client *clients, size_t count, const char *thread)
+{
+	unsigned long id = thread ? strtoul(thread, NULL, 10) : 0;
+
+	for (size_t i = 0; id && i < count; i++)
+		if (clients[i].mysql && !clients[i].dead && mysql_thread_id(clients[i].mysql) == id)
+			return &clients[i];
+	return NULL;
+}
+
+/* Adds a session to the waiter's packed list, once: an array 16 whose count is renewed. */
+static void add_blocker(struct client *waiter, const struct client *blocker)
+{
+	struct buf *list = &waiter->capture.now.blockers;
+	struct mp mp = mp_over(buf_span(list));
+	uint32_t count = list->len ? mp_array(&mp) : 0;
+	msgpack_packer pk;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (mp_uint(&mp) == blocker->capture.id)
+			return;
+	if (!list->len)
+		buf_add(list, "\xdc\0\0", 3);
+	pk = pack_into(list);
+	pack_uint(&pk, blocker->capture.id);
+	list->data[1] = (char)((count + 1) >> 8);
+	list->data[2] = (char)(count + 1);
+}
+
+bool watch_look(struct watch *watch, struct client *clients, size_t count)
+{
+	uint64_t now = clock_mono_ns();
+	MYSQL_RES *result;
+	MYSQL_ROW row;
+
+	result = ask(watch->control, queries[watch->kind]);
+	watch->last_ns = clock_mono_ns();
+	if (!result)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		clients[i].settled = false;
+	while ((row = mysql_fetch_row(result)) != NULL) {
+		struct client *waiter = by_thread(clients, count, row[0]);
+		struct client *blocker = by_thread(clients, count, row[1]);
+
+		if (!waiter || waiter->state == CLIENT_IDLE)
+			continue;
+		waiter->settled = true;
+		if (!waiter->blocked)
+			waiter->blocked_since = now;
+		waiter->blocked = true;
+		if (blocker && blocker != waiter)
+			add_blocker(waiter, blocker);
+	}
+	mysql_free_result(result);
+	return true;
+}

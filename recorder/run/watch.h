@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Who waits for whom: the server's own lock-wait views, asked on the control connection.
+ *
+ * MySQL 8 and later have performance_schema.data_lock_waits, which is always fresh.  MariaDB and
+ * MySQL 5.x have information_schema.innodb_trx and innodb_lock_waits, which the server caches: they
+ * are renewed only when nobody read them for 0.1 s, so asking more often shows the same picture for
+ * ever.  Metadata, table and user-level locks show in the process list.
+ */
+#ifndef RUN_WATCH_H
+#define RUN_WATCH_H
+
+#include "run/client.h"
+#include "run/mysql_library.h"
+
+enum watch_kind {
+	WATCH_NONE, /* no view can be read: only time tells */
+	WATCH_INNODB_TRX,
+	WATCH_DATA_LOCKS,
+};
+
+struct watch {
+	MYSQL *control;
+	enum watch_kind kind;
+	uint64_t interval_ns; /* between two looks that can differ */
+	uint64_t last_ns;     /* when the last look ended */
+};
+
+void watch_open(struct watch *watch, MYSQL *control);
+/* When the next look makes sense. */
+uint64_t watch_next_ns(const struct watch *watch);
+/* Looks once: for each busy client, whether it waits (settled, blocked) and for whom.  False when
+ * the view could not be read. */
+bool watch_look(struct watch *watch, struct client *clients, size_t count) MUST_CHECK;
+const char *watch_name(enum watch_kind kind);
+
+#endif

@@ -1,0 +1,527 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`isorec run` on a real server: TAP on standard output.
+
+    test_run.py ISOREC ISOTRACE ISOREC-SERVERS RELEASE COLUMN [SERVER-OPTION...]
+
+COLUMN names the kind of server in TRUTH, which says at which levels each known anomaly shows on it;
+auto: by its version.  That table was measured with other programs than ours.  The tests of the
+runner itself are run for mariadb-local only; the anomalies on every release.
+"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+ISOREC, ISOTRACE, SERVERS, RELEASE, COLUMN = sys.argv[1:6]
+OPTIONS = sys.argv[6:]
+NAME = "run-test-%d" % os.getpid()
+LEVELS = ("RU", "RC", "RR", "SER")
+
+
+class Skip(Exception):
+    pass
+
+
+def servers(*args):
+    done = subprocess.run([SERVERS, *args], stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, check=False)
+    if done.returncode == 77:
+        raise Skip(done.stderr.strip().splitlines()[-1])
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def start(name, *options):
+    return json.loads(servers("start", RELEASE, "--name=" + name, "--json",
+                              "--with-parent=%d" % os.getpid(), "--", *options))
+
+
+def isorec(*args, status=0, server=None, user="root"):
+    done = subprocess.run([ISOREC, "run", "--socket=" + (server or SERVER)["socket"],
+                           "--user=" + user, "--overwrite", *args], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == status, "exit status %d instead of %d\n%s%s" % (
+        done.returncode, status, done.stdout, done.stderr)
+    return done
+
+
+def write(text):
+    path = os.path.join(FOLDER, "x.scn")
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(text)
+    return path
+
+
+class Trace:
+    """The records of a trace, by isotrace's own reading of it."""
+
+    def __init__(self, path):
+        done = subprocess.run([ISOTRACE, "show", "--format=json", path], capture_output=True,
+                              check=False)
+        document = json.loads(done.stdout.decode("utf-8", "replace"))
+        assert document["totals"]["evidence"]["clean"], document["totals"]
+        self.records = document["records"]
+        self.names = {r["session"]: r["client"] for r in self.kind("session")}
+
+    def kind(self, kind):
+        return [r for r in self.records if r["kind"] == kind]
+
+    def stmts(self, name=None):
+        """In the order they were sent."""
+        found = [r for r in self.kind("stmt") if name in (None, self.names[r["session"]])]
+        return sorted(found, key=lambda r: r["begin_seq"])
+
+    def rows(self, stmt):
+        return [tuple(row) for r in self.kind("result")
+                if (r["session"], r["number"]) == (stmt["session"], stmt["number"])
+                for row in r["rows"]]
+
+    def table(self, moment):
+        return [tuple(row) for r in self.kind("rows") if r["moment"] == moment
+                for row in r["rows"]]
+
+
+def run(text, *args, **more):
+    path = os.path.join(FOLDER, "x.itr")
+    done = isorec("-o", path, *args, write(text), **more)
+    return Trace(path), done.stdout
+
+
+# Anomalies -------------------------------------------------------------------------------------
+
+def ghost(trace):
+    return (2, 2) in trace.rows(trace.stmts("T2")[3])
+
+
+def own_update_invisible(trace):
+    return (1, 1) in trace.rows(trace.stmts("T0")[4])
+
+
+def first_row_skipped(trace):
+    return not trace.stmts("T1")[1]["error"] and any(row[1] == 1 for row in trace.table("final"))
+
+
+def one_of_two(trace):
+    return not trace.stmts("T2")[1]["error"] and any(row[1] == 3 for row in trace.table("final"))
+
+
+def moved_row_left(trace):
+    return not trace.stmts("T2")[1]["error"] and trace.rows(trace.stmts("T2")[2]) == [(1,)]
+
+
+def insert_lost(trace):
+    return trace.stmts("T2")[1]["error"] == 1213 and (1,) not in trace.table("final")
+
+
+def upgrade_deadlock(trace):
+    return trace.stmts("T2")[1]["error"] == 1213
+
+
+def old_row_seen(trace):
+    return (1, 1) in trace.rows(trace.stmts("T2")[2])
+
+
+ANOMALIES = {
+    "MDEV-32898": (ghost, """
+[setup]
+create table t(a int primary key, b int); insert into t values (1,1),(2,2);
+[schedule]
+T1> begin;
+T2> begin; select * from t;
+T1> update t set a=3 where b=2; commit;
+T2> update t set b=3; select * from t; commit;
+"""),
+    "MDEV-26642": (own_update_invisible, """
+[setup]
+create table t(a int, b int); insert into t values (0,0),(1,1),(2,2);
+[schedule]
+T0> begin; select * from t;
+T1> begin; update t set a=10 where b=1; commit;
+T0> select * from t; update t set a=10 where true; select * from t; commit;
+"""),
+    "MDEV-26643": (first_row_skipped, """
+[setup]
+create table t(a int, b int);
+insert into t values (null,1),(2,2),(null,null),(null,3),(4,null);
+[schedule]
+T0> begin; update t set a=10 where 1;
+T1> begin; update t set b=20 where a;
+T0> commit;
+T1> commit;
+"""),
+    "MDEV-34108": (one_of_two, """
+[setup]
+create table t(a int, b int); insert into t values (null,1),(1,1);
+[schedule]
+T1> begin;
+T2> begin;
+T1> update t set b=3;
+T2> update t set b=2 where a is not null;
+T1> update t set a=1; commit;
+T2> commit;
+"""),
+    "MDEV-27992": (moved_row_left, """
+[setup]
+create table t(c1 int primary key); insert into t values (3);
+[schedule]
+T1> begin; update t set c1=2;
+T2> begin; delete from t;
+T1> update t set c1=1; commit;
+T2> select * from t for update; commit;
+"""),
+    "MDEV-27922": (insert_lost, """
+[setup]
+create table t(c1 int primary key); insert into t values (3);
+[schedule]
+T1> begin; update t set c1=5;
+T2> begin; delete from t;
+T1> insert into t values (2); commit;
+T2> insert into t values (1); rollback;
+"""),
+    "MYSQL-106655": (upgrade_deadlock, """
+[setup]
+create table t(c1 int primary key, c2 int); insert into t values (1,1),(2,2);
+[schedule]
+T1> begin; select * from t;
+T2> begin; delete from t where c1=1;
+T1> delete from t; commit;
+T2> commit;
+"""),
+    "TIDB-33315": (old_row_seen, """
+[setup]
+create table t(c1 int primary key, c2 int); insert into t values (1,1);
+[schedule]
+T1> begin; update t set c1=2,c2=2;
+T2> begin; delete from t;
+T1> commit;
+T2> select * from t; commit;
+"""),
+}
+
+WEAK, RR, NONE = {"RU", "RC"}, {"RR"}, set()
+TRUTH = {  # server: anomaly: levels at which it shows
+    "mysql-5.6": {"MDEV-32898": RR, "MDEV-26642": RR, "MDEV-26643": WEAK, "MDEV-34108": WEAK,
+                  "MDEV-27992": WEAK, "MDEV-27922": {"RR", "SER"}, "MYSQL-106655": {"SER"},
+                  "TIDB-33315": NONE},
+    "mysql-9.7": {"MDEV-32898": RR, "MDEV-26642": RR, "MDEV-26643": WEAK, "MDEV-34108": WEAK,
+                  "MDEV-27992": WEAK, "MDEV-27922": NONE, "MYSQL-106655": NONE,
+                  "TIDB-33315": NONE},
+    "mariadb-10.5": {"MDEV-32898": RR, "MDEV-26642": RR, "MDEV-26643": WEAK, "MDEV-34108": WEAK,
+                     "MDEV-27992": WEAK, "MDEV-27922": {"RR", "SER"}, "MYSQL-106655": {"SER"},
+                     "TIDB-33315": NONE},
+    "mariadb-10.11": {"MDEV-32898": RR, "MDEV-26642": RR, "MDEV-26643": WEAK,
+                      "MDEV-34108": WEAK, "MDEV-27992": WEAK, "MDEV-27922": NONE,
+                      "MYSQL-106655": {"SER"}, "TIDB-33315": NONE},
+    "mariadb-10.11-si": {"MDEV-32898": NONE, "MDEV-26642": NONE, "MDEV-26643": NONE,
+                         "MDEV-34108": {"RU"}, "MDEV-27992": WEAK, "MDEV-27922": NONE,
+                         "MYSQL-106655": {"SER"}, "TIDB-33315": NONE},
+    "mariadb-11.8": {"MDEV-32898": NONE, "MDEV-26642": NONE, "MDEV-26643": NONE,
+                     "MDEV-34108": {"RU"}, "MDEV-27992": WEAK, "MDEV-27922": NONE,
+                     "MYSQL-106655": NONE, "TIDB-33315": NONE},
+}
+
+
+def column():
+    """The server's column of TRUTH."""
+    if COLUMN != "auto":
+        return COLUMN
+    known = [name for name in TRUTH if name.startswith("mariadb-") and
+             SERVER["version"].startswith(name[8:] + ".")]
+    if not known:
+        raise Skip("nothing is known of MariaDB " + SERVER["version"])
+    return known[0]
+
+
+def anomaly(name):
+    def check():
+        truth = TRUTH[column()][name]
+        seen, text = ANOMALIES[name]
+        isorec("-q", "--isolation=" + ",".join(LEVELS), "-o", FOLDER, write(text))
+        shown = set()
+        for level in LEVELS:
+            trace = Trace(os.path.join(FOLDER, "x-%s.itr" % level))
+            # The level is that of each transaction, not only of the file's name.
+            wanted = LEVELS.index(level) + 1
+            assert {r["level"] for r in trace.kind("txn")} == {wanted}, level
+            if seen(trace):
+                shown.add(level)
+        assert shown == truth, "seen at %s, not at %s" % (sorted(shown), sorted(truth))
+    check.__name__ = name
+    return check
+
+
+# The runner ------------------------------------------------------------------------------------
+
+def blocked_and_resumed():
+    trace, _ = run("""
+# isolation: RR
+[setup]
+create table t(a int primary key, b int); insert into t values (1,10),(2,20);
+[schedule]
+T1> begin; update t set b=11 where a=1;   -- => not blocked, ok 1
+T2> begin; update t set b=12 where a=1;   -- => blocked, ok 1
+T2> update t set b=22 where a=2;          -- => not blocked, ok 1
+T3> update t set b=13 where a=1;          -- => blocked, ok 1
+T1> select 'still here';                  -- => ('still here')
+T1> commit;
+T1> select b from t where a=2;            -- => (20)
+T2> commit;
+T1> select b from t where a=2;            -- => (22)
+[final]
+select * from t;                          -- => (1,13) (2,22)
+""")
+    order = [(trace.names[s["session"]], s["text"]) for s in trace.stmts()]
+    # T2's second statement had to wait for its first, and goes out as soon as T2 is free.
+    assert order[6:9] == [("T1", "commit"), ("T2", "update t set b=22 where a=2"),
+                           ("T1", "select b from t where a=2")], order
+    waiting = [s for s in trace.stmts() if s["blocked_ns"]]
+    assert [trace.names[s["session"]] for s in waiting] == ["T2", "T3"], waiting
+    numbers = {name: session for session, name in trace.names.items()}
+    assert waiting[0]["blockers"] == [numbers["T1"]]
+    assert all(s["flags"] & 32 for s in trace.stmts())
+    assert trace.table("initial") == [(1, 10), (2, 20)]
+    assert trace.table("final") == [(1, 13), (2, 22)]
+
+
+def statements_go_on_after_errors():
+    trace, _ = run("""
+# isolation: RR
+[setup]
+create table t(a int primary key, b int); insert into t values (1,1),(2,2);
+[schedule]
+T1> begin; update t set b=10 where a=1;
+T2> begin; update t set b=20 where a=2; insert into t values (3,3),(4,4),(5,5);
+T1> update t set b=11 where a=2;      -- => blocked, error 1213
+T2> update t set b=21 where a=1;
+T1> select nonsense;                  -- => error 1054
+T1> insert into t values (7,7);       -- => error
+T1> select 1;                         -- => (1)
+T2> commit;
+""", status=1)
+    # Which of the two is the victim is the server's choice; both kinds of ends were expected of
+    # one of them above, so that one expectation at most fails.
+    deadlocks = [s for s in trace.stmts() if s["error"] == 1213]
+    assert len(deadlocks) == 1
+    ends = [r for r in trace.kind("txn") if r["event"] == 1 and r["outcome"] == 2]
+    assert any("1213" in (r["reason"] or "") for r in ends), ends
+    assert [s["text"] for s in trace.stmts("T1")][-3:] == \
+        ["select nonsense", "insert into t values (7,7)", "select 1"]
+
+
+def metadata_locks():
+    run("""
+[setup]
+create table t(a int primary key);
+[schedule]
+T1> begin; select * from t;            -- => empty
+T2> alter table t add column b int;    -- => blocked, ok
+T1> commit;
+T2> insert into t values (1,2);        -- => ok 1
+[final]
+select * from t;                       -- => (1,2)
+""")
+
+
+def a_wait_that_times_out():
+    trace, _ = run("""
+[setup]
+create table t(a int primary key); insert into t values (1);
+[schedule]
+T1> begin; delete from t;
+T2> set innodb_lock_wait_timeout=1;
+T2> delete from t;                     -- => blocked, error 1205
+T2> select 1;                          -- => (1)
+""")
+    assert trace.table("final") == [(1,)]  # T1 was rolled back by its end
+    ends = {trace.names[r["session"]]: r for r in trace.kind("txn") if r["event"] == 1}
+    assert ends["T1"]["outcome"] == 2
+
+
+def a_hang_is_ended():
+    trace, out = run("""
+[schedule]
+T1> select get_lock('x', 0);           -- => (1)
+T2> select get_lock('x', 1000);        -- => blocked
+T2> select 2;
+T3> select 3;                          -- => (3)
+""", "--hang-timeout=300ms", status=3)
+    assert "not sent: the session is gone" in out
+    assert [s["text"] for s in trace.stmts() if s["flags"] & 1] == ["select get_lock('x', 1000)"]
+    assert [r for r in trace.kind("note") if r["topic"] == "hang"]
+
+
+def a_server_that_dies():
+    victim = start(NAME + "-victim")
+    path = os.path.join(FOLDER, "dead.itr")
+    text = write("""
+[setup]
+create table t(a int primary key); insert into t values (1);
+[schedule]
+T1> begin; delete from t;
+T2> delete from t;
+T1> select sleep(1000);
+T1> select 1;
+""")
+    process = subprocess.Popen([ISOREC, "run", "--socket=" + victim["socket"], "-o", path, text],
+                               stdout=subprocess.PIPE, text=True)
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        if line.endswith("-- blocked\n"):
+            os.kill(victim["pid"], signal.SIGKILL)
+    assert process.wait() == 3, lines
+    assert "the server is gone" in lines[-1], lines
+    trace = Trace(path)
+    assert "delete from t" in [s["text"] for s in trace.stmts("T2") if s["flags"] & 1]
+    servers("stop", victim["name"])
+
+
+def without_the_lock_views():
+    servers("sql", NAME, "create user weak@localhost")
+    servers("sql", NAME, "grant all on isorec_run.* to weak@localhost")
+    _, out = run("""
+[setup]
+create table t(a int primary key); insert into t values (1);
+[schedule]
+T1> begin; delete from t;
+T2> delete from t;                     -- => blocked, ok 0
+T1> commit;
+""", "--blocked-timeout=200ms", user="weak", status=3)
+    assert "clock only" in out, out
+
+
+def unmet_expectations_are_told():
+    _, out = run("""
+[setup]
+create table t(a int, b int); insert into t values (1,2),(1,3);
+[schedule]
+T1> select 1;                          -- => (2)
+T1> select * from t;                   -- => (1,*) (*,2)
+T1> select * from t order by b;        -- => ordered (1,3) (1,2)
+T1> update t set a=2;                  -- => ok 1
+T1> select 1;                          -- => blocked
+T1> select nonsense;                   -- => error 1064
+""", status=1)
+    assert out.count("NOT as expected") == 5, out
+
+
+def what_cannot_run():
+    done = isorec("-o", FOLDER, write("[setup]\nselect 1;\nnonsense;\n[schedule]\nT1> a;\n"),
+                  status=4)
+    assert "setup, line 3: error 1064" in done.stderr, done.stderr
+    done = isorec("-o", FOLDER, write("[schedule]\nT1> a\n"), status=4)
+    assert "x.scn:2:5: this statement has no ';'" in done.stderr, done.stderr
+    servers("sql", NAME, "create database isorec_run")
+    done = isorec("-o", FOLDER, write("[schedule]\nT1> select 1;\n"), status=4)
+    assert "--drop-database" in done.stderr, done.stderr
+    isorec("--drop-database", "-o", FOLDER, write("[schedule]\nT1> select 1;\n"))
+    assert "isorec_run" not in servers("sql", NAME, "show databases")
+    isorec(status=2)
+    isorec("--isolation=XX", write("[schedule]\nT1> select 1;\n"), status=2)
+
+
+def the_server_splits_statements_alike():
+    """Each statement reaches the server whole, or it would answer otherwise."""
+    run(r"""
+[setup]
+create table t(a int);
+delimiter //
+create trigger g before insert on t for each row begin set @x = ';'; set new.a = 5; end
+//
+delimiter ;
+[schedule]
+T1> select 'a;b', "c;""d", 'it''s', 'x\';';   -- => ('a;b','c;"d','it\'s','x\';')
+T1> select 1 -- ;
+    + 1 # ;
+    ;                                         -- => (2)
+T1> select 5--3;                              -- => (8)
+T1> select /* ; */ 1, /*! 2, */ 3 as `a;b`;   -- => (1,2,3)
+T1> insert into t values (1);                 -- => ok 1
+T1> select a, @x from t;                      -- => (5,';')
+""")
+
+
+def procedures_and_types():
+    trace, _ = run("""
+[setup]
+create table t(a int primary key, d decimal(10,2), f double, s varchar(20) character set utf8mb4,
+               b varbinary(10), y date, z datetime(3), n int);
+insert into t values (1, 1.5, 0.1, 'ä''x', x'00ff', '2020-01-02', '2020-01-02 03:04:05.6', null);
+delimiter //
+create procedure p() begin select a from t; select 'second'; update t set n=1; end
+//
+delimiter ;
+[schedule]
+T1> call p();                                 -- => (1)
+T1> select * from t;
+-- => (1,1.5,0.1,'ä''x',x'00ff','2020-01-02','2020-01-02 03:04:05.600',1)
+""")
+    call = trace.stmts()[0]
+    assert call["result_sets"] == 2 and trace.rows(call) == [(1,), ("second",)]
+    schema = trace.kind("schema")[0]
+    assert [c[0] for c in schema["columns"]] == list("adfsbyzn") and schema["primary_key"] == [0]
+
+
+def many_sessions():
+    lines = ["# isolation: RR", "[setup]", "create table t(a int primary key, b int);",
+             "insert into t values (1,0);", "[schedule]"]
+    lines += ["T%d> begin;" % i for i in range(60)]
+    lines += ["T0> update t set b=b+1;"]
+    lines += ["T%d> update t set b=b+1; -- => blocked, ok 1" % i for i in range(1, 12)]
+    lines += ["T%d> commit;" % i for i in range(60)]
+    lines += ["[final]", "select b from t; -- => (12)"]
+    trace, _ = run("\n".join(lines) + "\n")
+    assert len(trace.stmts()) == 60 + 12 + 60 + 1
+
+
+def case_files():
+    path = os.path.join(FOLDER, "case.txt")
+    with open(path, "w", encoding="ascii") as out:
+        out.write("CREATE TABLE t(a INT)\nINSERT INTO t VALUES (1)\n\nRC\nBEGIN\n"
+                  "UPDATE t SET a=2\nCOMMIT\n\nRR\nBEGIN\nSELECT * FROM t\nCOMMIT\n\n"
+                  "1-1-2-2-1-2\nEND\n")
+    isorec("-o", FOLDER, path)
+    trace = Trace(os.path.join(FOLDER, "case.txt.itr"))
+    assert trace.rows(trace.stmts("T2")[1]) == [(1,)]
+    assert {trace.names[r["session"]]: r["level"] for r in trace.kind("txn")} == {"T1": 2, "T2": 3}
+
+
+TESTS = [anomaly(name) for name in ANOMALIES]
+if RELEASE == "mariadb-local":
+    TESTS += [blocked_and_resumed, statements_go_on_after_errors, metadata_locks,
+              a_wait_that_times_out, a_hang_is_ended, a_server_that_dies, without_the_lock_views,
+              unmet_expectations_are_told, what_cannot_run, the_server_splits_statements_alike,
+              procedures_and_types, many_sessions, case_files]
+
+
+def main():
+    print("1..%d" % len(TESTS))
+    failed = 0
+    for number, function in enumerate(TESTS, 1):
+        try:
+            function()
+            print("ok %d - %s" % (number, function.__name__), flush=True)
+        except Skip as exc:
+            print("ok %d - %s # SKIP %s" % (number, function.__name__, exc), flush=True)
+        except Exception as exc:  # pylint: disable=broad-except
+            failed += 1
+            print("not ok %d - %s" % (number, function.__name__))
+            for line in ("%s: %s" % (type(exc).__name__, exc)).splitlines():
+                print("# " + line, flush=True)
+    return 1 if failed else 0
+
+
+with tempfile.TemporaryDirectory(prefix="isorec-run-") as FOLDER:
+    try:
+        SERVER = start(NAME, *OPTIONS)
+    except Skip as exc:
+        print("1..0 # SKIP %s" % exc)
+        sys.exit(0)
+    try:
+        status = main()
+    finally:
+        servers("stop", NAME)
+sys.exit(status)
