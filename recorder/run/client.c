@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "run/client.h"
 
-#include <errmsg.h>
 #include <stdio.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
+
+/* Errors of the library itself that end a connection (errmsg.h). */
+enum {
+	CLIENT_SERVER_GONE = 2006,
+	CLIENT_SERVER_LOST = 2013,
+	CLIENT_OUT_OF_SYNC = 2014,
+	CLIENT_MALFORMED_PACKET = 2027,
+};
 
 /* ---- connecting ---- */
 
@@ -142,8 +149,8 @@ static void tell_reply(struct client *c, bool rows)
 
 static bool is_lost(unsigned error)
 {
-	return error == CR_SERVER_GONE_ERROR || error == CR_SERVER_LOST ||
-	       error == CR_MALFORMED_PACKET || error == CR_COMMANDS_OUT_OF_SYNC;
+	return error == CLIENT_SERVER_GONE || error == CLIENT_SERVER_LOST ||
+	       error == CLIENT_MALFORMED_PACKET || error == CLIENT_OUT_OF_SYNC;
 }
 
 static void tell_error(struct client *c)
@@ -269,7 +276,7 @@ void client_abandon(struct client *c, const char *reason)
 	if (c->state != CLIENT_IDLE) {
 		c->command.end_at = clock_mono_ns();
 		snprintf(c->message, sizeof(c->message), "%s", reason);
-		c->error = CR_SERVER_LOST;
+		c->error = CLIENT_SERVER_LOST;
 		capture_sink.reply(&c->capture, &c->command, &reply);
 		/* The call that is under way must end before the handle can be freed. */
 		shutdown(mysql_get_socket(c->mysql), SHUT_RDWR);
