@@ -81,9 +81,8 @@ struct twin {
 	struct twin_result *r;
 	bool *installed; /* by version: the last of a committed transaction, initial, or unborn */
 	uint32_t *next;  /* by version: the next installed one, where the order is known */
-	uint32_t *position; /* by version; NONE: not installed, or the order is not known */
-	bool *ordered;      /* by object */
-	uint32_t *order;    /* scratch: one object's versions in order */
+	bool *ordered;   /* by object */
+	uint32_t *order; /* scratch: one object's versions in order */
 	size_t order_count;
 };
 
@@ -245,7 +244,7 @@ static void order_object(struct twin *t, uint32_t object)
 	}
 	t->ordered[object] = true;
 	for (size_t i = 0; i < count; i++) {
-		t->position[t->order[i]] = (uint32_t)i;
+		t->r->position[t->order[i]] = (uint32_t)i;
 		t->next[t->order[i]] = i + 1 < count ? t->order[i + 1] : TWIN_NONE;
 	}
 	if (h->objects[object].final != TWIN_NONE && h->objects[object].final != at)
@@ -498,7 +497,7 @@ static void take_cycle(struct twin *t, const uint32_t *path, size_t length)
 	}
 }
 
-enum { CYCLES_MAX = 300000 };
+enum { CYCLES_MAX = 300000, STEPS_MAX = 20 * 1000 * 1000 };
 
 /* All simple cycles whose smallest transaction is path[0]. */
 static void extend(struct twin *t, uint32_t *path, size_t length, bool *on_path)
@@ -507,6 +506,7 @@ static void extend(struct twin *t, uint32_t *path, size_t length, bool *on_path)
 	uint32_t last = path[length - 1];
 	bool by_order = length > 1 && !(t->r->edge[path[length - 2]][last] & ~order);
 
+	t->r->cut |= ++t->r->steps >= STEPS_MAX;
 	for (uint32_t n = path[0]; n < t->h->txn_count && !t->r->cut; n++) {
 		uint8_t kinds = t->r->edge[last][n];
 
@@ -515,7 +515,7 @@ static void extend(struct twin *t, uint32_t *path, size_t length, bool *on_path)
 			continue;
 		if (n == path[0]) {
 			take_cycle(t, path, length);
-			t->r->cut = t->r->cycles >= CYCLES_MAX;
+			t->r->cut |= t->r->cycles >= CYCLES_MAX;
 		} else if (!on_path[n]) {
 			on_path[n] = true;
 			path[length] = n;
@@ -659,7 +659,7 @@ static int includes(const struct twin *t, uint32_t v, uint32_t txn, uint32_t rea
 	for (uint32_t w = 0; w < t->h->version_count; w++)
 		if (t->installed[w] && version_of(t, w)->object == object &&
 			version_of(t, w)->txn == txn)
-			return t->position[w] <= t->position[v];
+			return t->r->position[w] <= t->r->position[v];
 	return -1;
 }
 
@@ -762,7 +762,7 @@ static void find_unstable_snapshots(struct twin *t)
 
 /* ---- all of it ---- */
 
-void twin_check(const struct twin_history *h, struct twin_result *result)
+static void check(const struct twin_history *h, struct twin_result *result, bool edges_only)
 {
 	struct twin t = {.h = h, .r = result};
 
@@ -770,31 +770,43 @@ void twin_check(const struct twin_history *h, struct twin_result *result)
 	CHECK(h->txn_count <= TWIN_TXN_MAX);
 	t.installed = mem_zero(h->version_count + 1, sizeof(*t.installed));
 	t.next = mem_alloc((h->version_count + 1) * sizeof(*t.next));
-	t.position = mem_alloc((h->version_count + 1) * sizeof(*t.position));
 	t.order = mem_alloc((h->version_count + 1) * sizeof(*t.order));
 	t.ordered = mem_zero(h->object_count + 1, sizeof(*t.ordered));
+	result->position = mem_alloc((h->version_count + 1) * sizeof(*result->position));
 	memset(t.next, 0xff, (h->version_count + 1) * sizeof(*t.next));
-	memset(t.position, 0xff, (h->version_count + 1) * sizeof(*t.position));
+	memset(result->position, 0xff, (h->version_count + 1) * sizeof(*result->position));
 	find_committed(&t);
 	find_installed(&t);
 	for (uint32_t object = 0; object < h->object_count; object++)
 		order_object(&t, object);
 	find_edges(&t);
-	find_cycles(&t);
-	find_lost_updates(&t);
-	find_wrong_answers(&t);
-	find_split_statements(&t);
-	find_unstable_snapshots(&t);
+	if (!edges_only) {
+		find_cycles(&t);
+		find_lost_updates(&t);
+		find_wrong_answers(&t);
+		find_split_statements(&t);
+		find_unstable_snapshots(&t);
+	}
 	free(t.installed);
 	free(t.next);
-	free(t.position);
 	free(t.order);
 	free(t.ordered);
+}
+
+void twin_check(const struct twin_history *h, struct twin_result *result)
+{
+	check(h, result, false);
+}
+
+void twin_check_edges(const struct twin_history *h, struct twin_result *result)
+{
+	check(h, result, true);
 }
 
 void twin_result_release(struct twin_result *result)
 {
 	free(result->findings);
+	free(result->position);
 	memset(result, 0, sizeof(*result));
 }
 

@@ -169,12 +169,18 @@ struct twin_result {
 	struct twin_finding *findings;
 	size_t finding_count, finding_capacity;
 	bool committed[TWIN_TXN_MAX];
+	/* By version: its index in the order of its object's installed versions; NONE: it is not
+	 * installed, or the object has no order. */
+	uint32_t *position;
 	uint8_t edge[TWIN_TXN_MAX][TWIN_TXN_MAX]; /* enum twin_edge, by txn index */
 	uint64_t cycles;                          /* enumerated */
-	bool cut; /* gave up counting: too many cycles; exists[] is a lower bound */
+	bool cut;       /* gave up: too many cycles or paths; exists[] is a lower bound */
+	uint64_t steps; /* of the enumeration */
 };
 
-/* At most TWIN_TXN_MAX transactions; more is a bug of the caller. */
+/* At most TWIN_TXN_MAX transactions; more is a bug of the caller.  The first finds only what is
+ * committed, version orders and edges: no phenomena but lost-version, G1a and G1b. */
+void twin_check_edges(const struct twin_history *h, struct twin_result *result);
 void twin_check(const struct twin_history *h, struct twin_result *result);
 void twin_result_release(struct twin_result *result);
 
