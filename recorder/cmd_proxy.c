@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/output.h"
+#include "capture/backdrop.h"
 #include "proxy/proxy.h"
 #include "recorder_commands.h"
 
@@ -16,8 +17,9 @@ static const char *const policy_words[] = {"wait", "drop", "stop", NULL};
 static const char *const sync_words[] = {"never", "interval", "always", NULL};
 
 struct proxy_options {
-	struct option_strings listen, nodes;
-	const char *output, *capture;
+	struct option_strings listen, nodes, databases;
+	const char *output, *capture, *user, *password;
+	uint64_t snapshot_rows;
 	uint64_t workers, sample, sessions_max, rows_max;
 	uint64_t result_bytes_max, value_max, packet_max, buffer, segment_size, total_size;
 	uint64_t connect_timeout, drain_timeout, flush_interval;
@@ -84,6 +86,34 @@ static const struct option_def proxy_table[] = {
 	{.name = "no-record",
 		OPTION_FLAG(struct proxy_options, no_record),
 		.help = "relay only: to see what recording costs"},
+
+	OPTION_HEADING("Context, through a connection of the proxy's own"),
+	{.name = "user",
+		.letter = 'u',
+		.argument = "NAME",
+		OPTION_STRING(struct proxy_options, user),
+		.help = "read each node's variables, tables and rows as this user, before the "
+			"first "
+			"client and after the last; without it the trace has none of them"},
+	{.name = "password",
+		.letter = 'p',
+		.argument = "PASSWORD",
+		.flags = OPTION_SECRET,
+		OPTION_STRING(struct proxy_options, password),
+		.preset = "the variable MYSQL_PWD",
+		.help = "that user's password"},
+	{.name = "database",
+		.letter = 'D',
+		.argument = "NAME",
+		OPTION_STRINGS(struct proxy_options, databases),
+		.preset = "all but the server's own",
+		.help = "tables of this database; may be given several times"},
+	{.name = "snapshot-rows",
+		.argument = "N",
+		OPTION_UINT(struct proxy_options, snapshot_rows),
+		.preset = "10000",
+		.help = "rows of each table to keep, before and after, in primary-key order; 0: "
+			"none"},
 
 	OPTION_HEADING("Connections"),
 	{.name = "tls",
@@ -343,11 +373,95 @@ static void fill_proxy(const struct proxy_options *options, struct proxy *proxy)
 			(options->output_options.progress == OUTPUT_AUTO && isatty(STDERR_FILENO)));
 }
 
+struct proxy_context {
+	struct backdrop_options options;
+	struct backdrop context;
+	struct trace_producer *producer;
+};
+
+static struct backdrop_address address_of(
+	const struct relay_node *node, char host[ADDRESS_TEXT_SIZE])
+{
+	struct backdrop_address address;
+
+	address_parts(&node->upstream, host, &address.port, &address.socket);
+	address.host = host;
+	return address;
+}
+
+/* Before the first client: variables of all nodes, tables and rows of the first. */
+static bool read_context(struct proxy *proxy, struct proxy_context *c,
+	const struct proxy_options *options, struct err *err)
+{
+	char host[ADDRESS_TEXT_SIZE];
+	struct backdrop_address address;
+
+	c->options = (struct backdrop_options){
+		.user = options->user,
+		.password = options->password ? options->password : getenv("MYSQL_PWD"),
+		.databases = options->databases.items,
+		.database_count = options->databases.count,
+		.rows_max = options->snapshot_rows,
+		.connect_timeout_ns = options->connect_timeout,
+		.values = &proxy->capture.values,
+	};
+	c->producer = trace_producer_open(proxy->writer);
+	backdrop_init(&c->context, &c->options, proxy->writer, c->producer);
+	for (size_t i = 0; i < proxy->node_count; i++) {
+		address = address_of(&proxy->nodes[i], host);
+		if (!backdrop_server(&c->context, &proxy->nodes[i].capture, &address, err))
+			return false;
+	}
+	address = address_of(&proxy->nodes[0], host);
+	return backdrop_schema(&c->context, &proxy->nodes[0].capture, &address, err) &&
+	       backdrop_rows(&c->context, &proxy->nodes[0].capture, &address, "initial", err);
+}
+
+/* After the last client: rows of every node, so that nodes can be compared. */
+static bool read_final_rows(struct proxy *proxy, struct proxy_context *c, struct err *err)
+{
+	for (size_t i = 0; i < proxy->node_count; i++) {
+		char host[ADDRESS_TEXT_SIZE];
+		struct backdrop_address address = address_of(&proxy->nodes[i], host);
+
+		if (!backdrop_rows(&c->context, &proxy->nodes[i].capture, &address, "final", err))
+			return false;
+	}
+	return true;
+}
+
+/* Records with what stands around the sessions, where the user gave an account for it. */
+static enum exit_status record(struct proxy *proxy, const struct proxy_options *options)
+{
+	struct proxy_context context = {.producer = NULL};
+	enum exit_status status = EXIT_STATUS_OK;
+	struct err err;
+	bool with_context = proxy->writer && options->user;
+
+	if (proxy->writer && !options->user && proxy->say)
+		proxy->say("recording without the server's variables, tables and rows: give --user "
+			   "to have them in the trace");
+	if (with_context && !read_context(proxy, &context, options, &err)) {
+		status = fail(&err);
+	} else if (!proxy_run(proxy, &err)) {
+		status = fail(&err);
+	} else if (with_context && !read_final_rows(proxy, &context, &err)) {
+		/* The recording is whole; only the comparison with the end is missing. */
+		output_message("no final rows: %s", err.text);
+		status = EXIT_STATUS_INCOMPLETE;
+	}
+	backdrop_release(&context.context);
+	if (context.producer)
+		trace_producer_close(context.producer);
+	return status;
+}
+
 static enum exit_status run(const struct command *command, int argc, char **argv)
 {
 	struct proxy_options options = {
 		.output = "isorec.itr",
 		.capture = "statements,params,results",
+		.snapshot_rows = 10000,
 		.sample = 1,
 		.sessions_max = 10000,
 		.value_max = 1 << 20,
@@ -365,7 +479,6 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 	struct err err;
 	char **args;
 	int count;
-	bool ok;
 
 	if (!command_parse(command, &options, argc, argv, &args, &count, &status))
 		return status;
@@ -390,8 +503,7 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 			return fail(&err);
 		}
 	}
-	ok = proxy_run(proxy, &err);
-	status = ok ? EXIT_STATUS_OK : fail(&err);
+	status = record(proxy, &options);
 	if (proxy->writer && !trace_writer_close(proxy->writer, &err))
 		status = fail(&err);
 	free(proxy);

@@ -138,17 +138,21 @@ void capture_close(struct capture *c, const char *reason)
 
 /* ---- the connection phase ---- */
 
+const char *capture_flavour(struct span version)
+{
+	if (memmem(version.ptr, version.len, "MariaDB", 7))
+		return "mariadb";
+	return memmem(version.ptr, version.len, "TiDB", 4) ? "tidb" : "mysql";
+}
+
 static void on_greeting(void *ctx, const struct wire_greeting *greeting)
 {
 	struct capture *c = ctx;
-	bool mariadb = memmem(greeting->version.ptr, greeting->version.len, "MariaDB", 7) != NULL;
-	bool tidb = memmem(greeting->version.ptr, greeting->version.len, "TiDB", 4) != NULL;
+	bool mariadb = strcmp(capture_flavour(greeting->version), "mariadb") == 0;
 	struct record_server record = {
 		.node = span_str(c->node->name),
 		.version = greeting->version,
-		.flavour = span_str(mariadb ? "mariadb"
-				    : tidb  ? "tidb"
-					    : "mysql"),
+		.flavour = span_str(capture_flavour(greeting->version)),
 		.address = span_str(c->node->address),
 	};
 
@@ -320,11 +324,11 @@ static uint64_t tag_from_look(struct look look)
 static enum look_class class_of_command(uint8_t byte)
 {
 	switch (byte) {
-	case COM_RESET_CONNECTION:
-	case COM_CHANGE_USER:
+	case CMD_RESET_CONNECTION:
+	case CMD_CHANGE_USER:
 		return LOOK_ROLLBACK;
-	case COM_CREATE_DB:
-	case COM_DROP_DB:
+	case CMD_CREATE_DB:
+	case CMD_DROP_DB:
 		return LOOK_DEFINE;
 	default:
 		return LOOK_NEUTRAL;
@@ -354,22 +358,22 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 	c->now.blocked_ns = 0;
 	c->now.look_count = 1;
 	c->now.looks[0] = (struct look){.class = (uint8_t)class_of_command(command->byte)};
-	if (command->byte == COM_QUERY || command->byte == COM_STMT_PREPARE) {
+	if (command->byte == CMD_QUERY || command->byte == CMD_STMT_PREPARE) {
 		if (request->text.ptr)
 			look_at_text(c, request->text);
 		else
 			c->now.looks[0].class = LOOK_UNKNOWN;
-	} else if (command->byte == COM_STMT_EXECUTE || command->byte == COM_STMT_BULK_EXECUTE) {
+	} else if (command->byte == CMD_STMT_EXECUTE || command->byte == CMD_STMT_BULK_EXECUTE) {
 		c->now.looks[0] = command->stmt ? look_from_tag(command->stmt->tag)
 						: (struct look){.class = LOOK_UNKNOWN};
 		c->now.secret = c->now.looks[0].secret;
 	}
-	if (command->byte == COM_STMT_EXECUTE || command->byte == COM_STMT_BULK_EXECUTE)
+	if (command->byte == CMD_STMT_EXECUTE || command->byte == CMD_STMT_BULK_EXECUTE)
 		buf_reuse(&c->now.text);
 	else
 		keep_text(c, request->text);
 	keep_params(c, request);
-	if (command->byte == COM_STMT_PREPARE) {
+	if (command->byte == CMD_STMT_PREPARE) {
 		/* PREPARE itself runs nothing; its look is for the executions. */
 		c->now.looks[0].secret = c->now.secret;
 	}
@@ -377,9 +381,9 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 		buf_set(&c->pending_user, request->login->user);
 		buf_set(&c->pending_database, request->login->schema);
 	}
-	if (command->byte == COM_QUIT)
+	if (command->byte == CMD_QUIT)
 		c->quit = true;
-	if (command->byte == COM_PROCESS_KILL)
+	if (command->byte == CMD_PROCESS_KILL)
 		buf_printf(&c->now.text, "%llu", (unsigned long long)request->value);
 }
 
@@ -550,7 +554,7 @@ static const struct look *look_now(const struct capture *c, const struct wire_co
 	static const struct look unknown = {.class = LOOK_UNKNOWN};
 	static const struct look neutral = {.class = LOOK_NEUTRAL};
 
-	if (command->byte == COM_STMT_PREPARE)
+	if (command->byte == CMD_STMT_PREPARE)
 		return &neutral;
 	/* One statement, or the n-th of several; a call before it makes the count unsure. */
 	if (c->now.look_count == 1)
@@ -573,9 +577,9 @@ static void emit_stmt(struct capture *c, const struct wire_command *command,
 		.begin = command->begin.at,
 		.first_byte = command->first_byte_at,
 		.command = command->byte,
-		.text = c->now.text.len || command->byte == COM_QUERY ? buf_span(&c->now.text)
+		.text = c->now.text.len || command->byte == CMD_QUERY ? buf_span(&c->now.text)
 								      : SPAN_NONE,
-		.prepared = command->byte == COM_STMT_PREPARE ? 0 : c->now.prepared,
+		.prepared = command->byte == CMD_STMT_PREPARE ? 0 : c->now.prepared,
 		.params = span_or_none(&c->now.params),
 		.status = reply->status,
 		.affected = c->now.affected,
@@ -615,21 +619,21 @@ static void emit_stmt(struct capture *c, const struct wire_command *command,
 static void apply(struct capture *c, const struct wire_command *command)
 {
 	switch (command->byte) {
-	case COM_INIT_DB:
+	case CMD_INIT_DB:
 		buf_set(&c->database, buf_span(&c->now.text));
 		emit_session(c, SESSION_CHANGED, "database");
 		break;
-	case COM_CHANGE_USER:
+	case CMD_CHANGE_USER:
 		buf_set(&c->user, buf_span(&c->pending_user));
 		buf_set(&c->database, buf_span(&c->pending_database));
 		txn_reset_session(c);
 		emit_session(c, SESSION_CHANGED, "change user");
 		break;
-	case COM_RESET_CONNECTION:
+	case CMD_RESET_CONNECTION:
 		txn_reset_session(c);
 		emit_session(c, SESSION_CHANGED, "reset");
 		break;
-	case COM_STMT_PREPARE:
+	case CMD_STMT_PREPARE:
 		if (command->stmt)
 			command->stmt->tag = tag_from_look(c->now.looks[0]);
 		break;
@@ -657,7 +661,7 @@ static void on_reply(void *ctx, struct wire_command *command, const struct wire_
 	if (inside_call)
 		return;
 	txn_before(c, command, look, reply);
-	if (reply->last && command->byte != COM_QUIT && command->byte != COM_STMT_SEND_LONG_DATA) {
+	if (reply->last && command->byte != CMD_QUIT && command->byte != CMD_STMT_SEND_LONG_DATA) {
 		emit_stmt(c, command, reply, 0);
 		c->statements++;
 	}
@@ -673,8 +677,8 @@ static void on_reply(void *ctx, struct wire_command *command, const struct wire_
 		c->now.txn = 0;
 		return;
 	}
-	if (c->now.schema_changed && command->byte != COM_INIT_DB &&
-		command->byte != COM_CHANGE_USER)
+	if (c->now.schema_changed && command->byte != CMD_INIT_DB &&
+		command->byte != CMD_CHANGE_USER)
 		emit_session(c, SESSION_CHANGED, "database");
 	c->now.active = false;
 	buf_reuse(&c->now.text);

@@ -123,6 +123,9 @@ struct capture {
 
 extern const struct wire_sink capture_sink;
 
+/* mariadb, tidb or mysql, from what the server says of its version. */
+const char *capture_flavour(struct span version);
+
 void capture_worker_open(struct capture_worker *worker, const struct capture_config *config,
 	struct trace_writer *writer, unsigned index, unsigned count);
 void capture_worker_close(struct capture_worker *worker);

@@ -357,6 +357,17 @@ bool values_pack_row(struct buf *out, const struct wire_columns *columns, struct
 	return false;
 }
 
+void values_pack_text(struct buf *out, const struct wire_column *column, struct span s,
+	const struct values_limits *limits)
+{
+	msgpack_packer pk = pack_into(out);
+
+	if (s.ptr)
+		pack_text_value(&pk, column, s, limits);
+	else
+		msgpack_pack_nil(&pk);
+}
+
 void values_pack_columns(struct buf *out, const struct wire_columns *columns)
 {
 	msgpack_packer pk = pack_into(out);

@@ -16,6 +16,9 @@ void values_pack_columns(struct buf *out, const struct wire_columns *columns);
 /* Appends one row.  False, and `out` as it was, when the bytes do not fit the columns. */
 bool values_pack_row(struct buf *out, const struct wire_columns *columns, struct span row,
 	bool binary, const struct values_limits *limits) MUST_CHECK;
+/* One value of the text protocol; SPAN_NONE is NULL. */
+void values_pack_text(struct buf *out, const struct wire_column *column, struct span s,
+	const struct values_limits *limits);
 /* One parameter. */
 void values_pack_param(
 	struct buf *out, const struct wire_param *param, const struct values_limits *limits);

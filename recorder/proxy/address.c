@@ -163,6 +163,29 @@ bool address_is_loopback(const struct address *address)
 	return true;
 }
 
+void address_parts(const struct address *address, char host[ADDRESS_TEXT_SIZE], unsigned *port,
+	const char **socket)
+{
+	const struct sockaddr_storage *sa = &address->list[0];
+
+	host[0] = '\0';
+	*port = 0;
+	*socket = NULL;
+	if (sa->ss_family == AF_UNIX) {
+		*socket = ((const struct sockaddr_un *)sa)->sun_path;
+	} else if (sa->ss_family == AF_INET) {
+		const struct sockaddr_in *in = (const struct sockaddr_in *)sa;
+
+		inet_ntop(AF_INET, &in->sin_addr, host, ADDRESS_TEXT_SIZE);
+		*port = ntohs(in->sin_port);
+	} else {
+		const struct sockaddr_in6 *in = (const struct sockaddr_in6 *)sa;
+
+		inet_ntop(AF_INET6, &in->sin6_addr, host, ADDRESS_TEXT_SIZE);
+		*port = ntohs(in->sin6_port);
+	}
+}
+
 void socket_no_delay(int fd)
 {
 	int one = 1;

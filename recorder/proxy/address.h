@@ -30,6 +30,9 @@ int address_connect(const struct address *address, size_t index) MUST_CHECK;
 /* Removes the file of a listening Unix socket. */
 void address_unlink(const struct address *address);
 bool address_is_loopback(const struct address *address);
+/* What a client library wants: *socket is NULL, or a path and the others are unset. */
+void address_parts(const struct address *address, char host[ADDRESS_TEXT_SIZE], unsigned *port,
+	const char **socket);
 /* Small packets must not wait for one another. */
 void socket_no_delay(int fd);
 /* "127.0.0.1:40112", "[::1]:40112", "unix". */

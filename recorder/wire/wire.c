@@ -102,37 +102,37 @@ static void queue_pop(struct wire *w)
 static enum wire_expect expect_of(uint8_t byte)
 {
 	switch (byte) {
-	case COM_QUIT:
-	case COM_STMT_SEND_LONG_DATA:
-	case COM_STMT_CLOSE:
+	case CMD_QUIT:
+	case CMD_STMT_SEND_LONG_DATA:
+	case CMD_STMT_CLOSE:
 		return EXPECT_NOTHING;
-	case COM_QUERY:
-	case COM_PROCESS_INFO:
-	case COM_STMT_EXECUTE:
-	case COM_STMT_BULK_EXECUTE:
+	case CMD_QUERY:
+	case CMD_PROCESS_INFO:
+	case CMD_STMT_EXECUTE:
+	case CMD_STMT_BULK_EXECUTE:
 		return EXPECT_FIRST;
-	case COM_FIELD_LIST:
+	case CMD_FIELD_LIST:
 		return EXPECT_FIELDS;
-	case COM_STATISTICS:
+	case CMD_STATISTICS:
 		return EXPECT_TEXT;
-	case COM_STMT_PREPARE:
+	case CMD_STMT_PREPARE:
 		return EXPECT_PREPARED;
-	case COM_STMT_FETCH:
+	case CMD_STMT_FETCH:
 		return EXPECT_ROWS;
-	case COM_CHANGE_USER:
+	case CMD_CHANGE_USER:
 		return EXPECT_AUTH;
-	case COM_INIT_DB:
-	case COM_CREATE_DB:
-	case COM_DROP_DB:
-	case COM_REFRESH:
-	case COM_SHUTDOWN:
-	case COM_PROCESS_KILL:
-	case COM_DEBUG:
-	case COM_PING:
-	case COM_REGISTER_SLAVE:
-	case COM_STMT_RESET:
-	case COM_SET_OPTION:
-	case COM_RESET_CONNECTION:
+	case CMD_INIT_DB:
+	case CMD_CREATE_DB:
+	case CMD_DROP_DB:
+	case CMD_REFRESH:
+	case CMD_SHUTDOWN:
+	case CMD_PROCESS_KILL:
+	case CMD_DEBUG:
+	case CMD_PING:
+	case CMD_REGISTER_SLAVE:
+	case CMD_STMT_RESET:
+	case CMD_SET_OPTION:
+	case CMD_RESET_CONNECTION:
 		return EXPECT_SIMPLE;
 	default:
 		return EXPECT_UNKNOWN;
@@ -142,12 +142,12 @@ static enum wire_expect expect_of(uint8_t byte)
 static const char *opaque_command(uint8_t byte)
 {
 	switch (byte) {
-	case COM_BINLOG_DUMP:
-	case COM_BINLOG_DUMP_GTID:
+	case CMD_BINLOG_DUMP:
+	case CMD_BINLOG_DUMP_GTID:
 		return "binlog dump";
-	case COM_TABLE_DUMP:
+	case CMD_TABLE_DUMP:
 		return "table dump";
-	case COM_CLONE:
+	case CMD_CLONE:
 		return "clone";
 	default:
 		return NULL;
@@ -162,7 +162,7 @@ static void read_execute(
 	struct wire_execute execute;
 	bool ok;
 
-	if (c->byte == COM_STMT_BULK_EXECUTE) {
+	if (c->byte == CMD_STMT_BULK_EXECUTE) {
 		ok = wire_bulk_parse(body, &w->stmts, &execute);
 		request->bulk = true;
 	} else {
@@ -201,45 +201,45 @@ static void read_request(struct wire *w, struct wire_command *c, struct span bod
 	struct cursor cursor = cursor_over(body);
 
 	switch (c->byte) {
-	case COM_QUERY:
+	case CMD_QUERY:
 		if (!wire_query_parse(body, w->caps, &request->text, &request->params)) {
 			request->text = SPAN_NONE;
 			request->params_bad = true;
 		}
 		request->text_cut = c->cut;
 		break;
-	case COM_INIT_DB:
-	case COM_CREATE_DB:
-	case COM_DROP_DB:
-	case COM_STMT_PREPARE:
+	case CMD_INIT_DB:
+	case CMD_CREATE_DB:
+	case CMD_DROP_DB:
+	case CMD_STMT_PREPARE:
 		request->text = body;
 		request->text_cut = c->cut;
 		break;
-	case COM_FIELD_LIST:
+	case CMD_FIELD_LIST:
 		request->text = cursor_nul_str(&cursor);
 		break;
-	case COM_PROCESS_KILL:
+	case CMD_PROCESS_KILL:
 		request->value = cursor_uint(&cursor, 4);
 		break;
-	case COM_CHANGE_USER:
+	case CMD_CHANGE_USER:
 		if (wire_change_user_parse(body, w->caps, login))
 			request->login = login;
 		break;
-	case COM_STMT_EXECUTE:
-	case COM_STMT_BULK_EXECUTE:
+	case CMD_STMT_EXECUTE:
+	case CMD_STMT_BULK_EXECUTE:
 		read_execute(w, c, body, request);
 		break;
-	case COM_STMT_FETCH:
+	case CMD_STMT_FETCH:
 		c->stmt = wire_stmts_find(&w->stmts, (uint32_t)cursor_uint(&cursor, 4));
 		request->value = cursor_uint(&cursor, 4);
 		c->binary = true;
 		c->no_columns = !c->stmt || !c->stmt->columns.count;
 		break;
-	case COM_STMT_SEND_LONG_DATA:
+	case CMD_STMT_SEND_LONG_DATA:
 		read_long_data(w, c, body, request);
 		break;
-	case COM_STMT_RESET:
-	case COM_STMT_CLOSE:
+	case CMD_STMT_RESET:
+	case CMD_STMT_CLOSE:
 		c->stmt = wire_stmts_find(&w->stmts, (uint32_t)cursor_uint(&cursor, 4));
 		break;
 	default:
@@ -258,9 +258,9 @@ static void activate(struct wire *w, struct wire_command *c, struct span body)
 	if (w->phase == WIRE_OPAQUE)
 		return;
 	w->sink->command(w->ctx, c, &request);
-	if (c->stmt && (c->byte == COM_STMT_EXECUTE || c->byte == COM_STMT_RESET))
+	if (c->stmt && (c->byte == CMD_STMT_EXECUTE || c->byte == CMD_STMT_RESET))
 		wire_stmt_drop_long_data(&w->stmts, c->stmt);
-	if (c->byte == COM_STMT_CLOSE && c->stmt) {
+	if (c->byte == CMD_STMT_CLOSE && c->stmt) {
 		wire_stmts_remove(&w->stmts, c->stmt->id);
 		c->stmt = NULL;
 	}
@@ -314,7 +314,7 @@ static struct wire_command *announce(struct wire *w, uint8_t byte)
 
 static void client_command(struct wire *w, const struct packet *p)
 {
-	uint8_t byte = p->payload.len ? (uint8_t)p->payload.ptr[0] : COM_SLEEP;
+	uint8_t byte = p->payload.len ? (uint8_t)p->payload.ptr[0] : CMD_SLEEP;
 	struct wire_command *c;
 	struct span body;
 
@@ -460,7 +460,7 @@ static bool parse_end(const struct wire *w, const struct packet *p, struct wire_
 /* A result of the chain is over. */
 static void result_done(struct wire *w, struct wire_command *c, struct wire_reply *reply)
 {
-	if ((reply->status & STATUS_MORE_RESULTS) && c->byte != COM_STMT_FETCH) {
+	if ((reply->status & STATUS_MORE_RESULTS) && c->byte != CMD_STMT_FETCH) {
 		reply->last = false;
 		c->end_at = w->now.at;
 		w->sink->reply(w->ctx, c, reply);
@@ -480,7 +480,7 @@ static void expect_rows(struct wire *w, struct wire_command *c)
 	if (columns->count == 0) {
 		columns = c->stmt && c->stmt->columns.count ? &c->stmt->columns : NULL;
 		c->no_columns = !columns;
-	} else if (c->stmt && c->byte == COM_STMT_EXECUTE && c->set == 0) {
+	} else if (c->stmt && c->byte == CMD_STMT_EXECUTE && c->set == 0) {
 		if (!wire_stmt_keep_columns(&w->stmts, c->stmt, columns)) {
 			wire_make_opaque(w, "statements past WIRE_STATEMENT_BYTES_MAX");
 			return;
@@ -597,7 +597,7 @@ static void reply_rows(struct wire *w, struct wire_command *c, const struct pack
 		return;
 	}
 	if (!c->no_columns) {
-		columns = c->byte != COM_STMT_FETCH && w->columns.count ? &w->columns
+		columns = c->byte != CMD_STMT_FETCH && w->columns.count ? &w->columns
 			  : c->stmt                                     ? &c->stmt->columns
 									: NULL;
 	}
@@ -704,7 +704,7 @@ static void reply_simple(struct wire *w, struct wire_command *c, const struct pa
 		wire_make_opaque(w, "answer not understood");
 		return;
 	}
-	if (c->byte == COM_RESET_CONNECTION)
+	if (c->byte == CMD_RESET_CONNECTION)
 		wire_stmts_clear(&w->stmts);
 	command_done(w, c, &reply);
 }
@@ -747,7 +747,7 @@ static void reply_error(struct wire *w, struct wire_command *c, const struct pac
 		return;
 	}
 	/* A failed PREPARE leaves nothing for EXECUTE(-1) to run. */
-	if (c->byte == COM_STMT_PREPARE)
+	if (c->byte == CMD_STMT_PREPARE)
 		w->stmts.last_id = 0;
 	command_done(w, c, &reply);
 }

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "capture/look.h"
+#include "capture/values.h"
 #include "wire/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -64,6 +66,25 @@ static void on_command(void *ctx, struct wire_command *c, const struct wire_requ
 	CHECK(!s->open);
 	s->open = true;
 	touch(s, r->text);
+	if (r->text.ptr) {
+		struct look_dialect dialect = {c->number & 1, c->number & 2};
+		struct span rest = r->text, name;
+		struct buf masked = BUF_INIT;
+		struct look look;
+		bool secret;
+
+		while (rest.len) {
+			size_t before = rest.len;
+
+			look_at(rest, dialect, &look, &rest, &name);
+			touch(s, name);
+			CHECK(rest.len < before);
+		}
+		if (look_mask(r->text, dialect, &masked, &secret))
+			touch(s, buf_span(&masked));
+		s->sum += look_has_from(r->text, dialect);
+		buf_release(&masked);
+	}
 	if (r->login)
 		on_login(s, r->login);
 	while (wire_params_next(&params, &param)) {
@@ -102,6 +123,15 @@ static void on_row(void *ctx, struct wire_command *c, const struct wire_columns 
 	for (size_t i = 0; columns && i < columns->count; i++)
 		if (wire_binary_value(&cursor, columns->list[i].type, &value))
 			touch(s, value);
+	if (columns) {
+		struct values_limits limits = {100};
+		struct buf packed = BUF_INIT;
+
+		for (int binary = 0; binary < 2; binary++)
+			s->sum += values_pack_row(&packed, columns, row->payload, binary, &limits);
+		touch(s, buf_span(&packed));
+		buf_release(&packed);
+	}
 }
 
 static void on_reply(void *ctx, struct wire_command *c, const struct wire_reply *r)

@@ -419,18 +419,18 @@ END_TEST
 
 START_TEST(simple_commands)
 {
-	static const unsigned char bytes[] = {COM_INIT_DB, COM_CREATE_DB, COM_DROP_DB, COM_REFRESH,
-		COM_SHUTDOWN, COM_PROCESS_KILL, COM_DEBUG, COM_PING, COM_REGISTER_SLAVE,
-		COM_STMT_RESET, COM_SET_OPTION, COM_RESET_CONNECTION};
+	static const unsigned char bytes[] = {CMD_INIT_DB, CMD_CREATE_DB, CMD_DROP_DB, CMD_REFRESH,
+		CMD_SHUTDOWN, CMD_PROCESS_KILL, CMD_DEBUG, CMD_PING, CMD_REGISTER_SLAVE,
+		CMD_STMT_RESET, CMD_SET_OPTION, CMD_RESET_CONNECTION};
 
 	for (size_t i = 0; i < ARRAY_LEN(bytes); i++) {
 		struct talk t = {0};
 		struct buf expected = BUF_INIT;
 		unsigned char packet[5] = {bytes[i], 'd', 0, 0, 0};
-		const char *argument = bytes[i] == COM_INIT_DB || bytes[i] == COM_CREATE_DB ||
-						       bytes[i] == COM_DROP_DB
+		const char *argument = bytes[i] == CMD_INIT_DB || bytes[i] == CMD_CREATE_DB ||
+						       bytes[i] == CMD_DROP_DB
 					       ? " d<00><00><00>"
-				       : bytes[i] == COM_PROCESS_KILL ? " value 100"
+				       : bytes[i] == CMD_PROCESS_KILL ? " value 100"
 								      : "";
 
 		talk_connect(&t, TALK_CAPS, TALK_CAPS);
@@ -1024,7 +1024,7 @@ START_TEST(large_packets)
 		struct feeding how = {.keep_max = 64 * 1024};
 
 		memset(big, 'x', sizes[i]);
-		big[0] = COM_QUERY;
+		big[0] = CMD_QUERY;
 		talk_connect(&t, TALK_CAPS, TALK_CAPS);
 		talk_add(&t, false, 0, big, sizes[i]);
 		talk_count(&t, 1, true);

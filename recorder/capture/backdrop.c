@@ -1,0 +1,637 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/backdrop.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <mysql.h>
+#include <mysqld_error.h>
+
+#include "base/mem.h"
+#include "trace/pack.h"
+
+void backdrop_init(struct backdrop *context, const struct backdrop_options *options,
+	struct trace_writer *writer, struct trace_producer *producer)
+{
+	*context = (struct backdrop){.options = options, .writer = writer, .producer = producer};
+}
+
+void backdrop_release(struct backdrop *context)
+{
+	for (size_t i = 0; i < context->count; i++) {
+		buf_release(&context->tables[i].database);
+		buf_release(&context->tables[i].name);
+		buf_release(&context->tables[i].columns);
+	}
+	free(context->tables);
+	context->tables = NULL;
+	context->count = context->capacity = 0;
+}
+
+/* ---- the connection ---- */
+
+static bool server_error(
+	MYSQL *db, const struct capture_node *node, const char *what, struct err *err)
+{
+	return err_set(err, ERR_SERVER, "node %s: %s: error %u: %s", node->name, what,
+		mysql_errno(db), mysql_error(db));
+}
+
+static MYSQL *connect_to(const struct backdrop *context, const struct capture_node *node,
+	const struct backdrop_address *address, struct err *err)
+{
+	const struct backdrop_options *options = context->options;
+	unsigned timeout = (unsigned)(options->connect_timeout_ns / 1000000000u);
+	MYSQL *db = mysql_init(NULL);
+
+	if (!db) {
+		err_set(err, ERR_SERVER, "node %s: the client library has no memory", node->name);
+		return NULL;
+	}
+	if (timeout == 0)
+		timeout = 1;
+	mysql_options(db, MYSQL_OPT_CONNECT_TIMEOUT, &timeout);
+	mysql_options(db, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+	mysql_optionsv(db, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name", "isorec");
+	if (!mysql_real_connect(db, address->socket ? NULL : address->host, options->user,
+		    options->password, NULL, address->port, address->socket, 0)) {
+		server_error(db, node, "cannot connect to read its variables and tables", err);
+		mysql_close(db);
+		return NULL;
+	}
+	/* Lists of column names; MySQL's default is 1024 bytes. */
+	if (mysql_query(db, "set session group_concat_max_len = 1000000")) {
+		server_error(db, node, "cannot set group_concat_max_len", err);
+		mysql_close(db);
+		return NULL;
+	}
+	return db;
+}
+
+static struct span field(MYSQL_RES *result, MYSQL_ROW row, unsigned index)
+{
+	return row[index] ? span_of(row[index], mysql_fetch_lengths(result)[index]) : SPAN_NONE;
+}
+
+/* Runs a query of names: each %s is put in as a quoted string. */
+static MYSQL_RES *ask(MYSQL *db, const struct capture_node *node, struct err *err, const char *sql,
+	struct span a, struct span b)
+{
+	struct buf text = BUF_INIT;
+	struct span values[2] = {a, b};
+	unsigned next = 0;
+	MYSQL_RES *result = NULL;
+
+	for (const char *p = sql; *p; p++) {
+		if (*p != '?') {
+			buf_add_char(&text, *p);
+			continue;
+		}
+		struct span value = values[next++ & 1];
+		char *to;
+
+		buf_add_char(&text, '\'');
+		to = buf_reserve(&text, value.len * 2 + 1);
+		text.len += mysql_real_escape_string(db, to, value.ptr, (unsigned long)value.len);
+		buf_add_char(&text, '\'');
+	}
+	if (mysql_real_query(db, text.data, (unsigned long)text.len) == 0)
+		result = mysql_store_result(db);
+	if (!result)
+		server_error(db, node, text.data, err);
+	buf_release(&text);
+	return result;
+}
+
+/* ---- variables ---- */
+
+static const char *const variable_names[] = {"autocommit", "binlog_format", "binlog_row_image",
+	"character_set_server", "collation_database", "collation_server", "completion_type",
+	"default_storage_engine", "explicit_defaults_for_timestamp", "gtid_domain_id", "gtid_mode",
+	"gtid_strict_mode", "innodb_autoinc_lock_mode", "innodb_deadlock_detect",
+	"innodb_flush_log_at_trx_commit", "innodb_lock_wait_timeout", "innodb_rollback_on_timeout",
+	"innodb_snapshot_isolation", "innodb_version", "log_bin", "lower_case_table_names",
+	"max_allowed_packet", "old_mode", "read_only", "server_id", "session_track_gtids",
+	"session_track_system_variables", "session_track_transaction_info", "sql_mode",
+	"super_read_only", "sync_binlog", "system_time_zone", "time_zone", "transaction_isolation",
+	"transaction_read_only", "tx_isolation", "tx_read_only", "version", "version_comment"};
+
+static bool wanted_variable(struct span name)
+{
+	if (name.len > 6 && memcmp(name.ptr, "wsrep_", 6) == 0)
+		return !memmem(name.ptr, name.len, "auth", 4); /* wsrep_sst_auth is a password */
+	if (name.len > 9 && memcmp(name.ptr, "tidb_txn_", 9) == 0)
+		return true;
+	if (name.len > 18 && memcmp(name.ptr, "group_replication_", 18) == 0)
+		return !memmem(name.ptr, name.len, "recovery", 8);
+	for (size_t i = 0; i < ARRAY_LEN(variable_names); i++)
+		if (span_eq_str(name, variable_names[i]))
+			return true;
+	return false;
+}
+
+static void use_variable(struct capture_node *node, struct span name, struct span value)
+{
+	if (span_eq_str(name, "transaction_isolation") || span_eq_str(name, "tx_isolation")) {
+		uint8_t level = look_level(value);
+
+		atomic_store(&node->level, level <= LEVEL_SERIALIZABLE ? level : LEVEL_UNKNOWN);
+	}
+	if (span_eq_str(name, "innodb_rollback_on_timeout"))
+		node->rollback_on_timeout = span_ieq_str(value, "on") || span_eq_str(value, "1");
+}
+
+bool backdrop_server(struct backdrop *context, struct capture_node *node,
+	const struct backdrop_address *address, struct err *err)
+{
+	MYSQL *db = connect_to(context, node, address, err);
+	struct buf pairs = BUF_INIT, variables = BUF_INIT, version = BUF_INIT;
+	msgpack_packer pk = pack_into(&pairs);
+	MYSQL_RES *result;
+	MYSQL_ROW row;
+	uint32_t count = 0;
+
+	if (!db)
+		return false;
+	result = ask(db, node, err, "show global variables", SPAN_NONE, SPAN_NONE);
+	if (!result) {
+		mysql_close(db);
+		return false;
+	}
+	while ((row = mysql_fetch_row(result))) {
+		struct span name = field(result, row, 0), value = field(result, row, 1);
+
+		if (!name.ptr || !wanted_variable(name))
+			continue;
+		if (value.ptr)
+			use_variable(node, name, value);
+		if (span_eq_str(name, "version") && value.ptr)
+			buf_add_span(&version, value);
+		pack_str(&pk, name);
+		pack_str(&pk, value);
+		count++;
+	}
+	mysql_free_result(result);
+	mysql_close(db);
+	pk = pack_into(&variables);
+	msgpack_pack_map(&pk, count);
+	buf_add_span(&variables, buf_span(&pairs));
+	struct record_server record = {
+		.node = span_str(node->name),
+		.version = buf_span(&version),
+		.flavour = span_str(capture_flavour(buf_span(&version))),
+		.address = span_str(node->address),
+		.variables = buf_span(&variables),
+	};
+	atomic_store(&node->announced, true);
+	trace_emit_server(context->producer, &record);
+	struct buf key = BUF_INIT, packed = BUF_INIT;
+
+	/* Later segments of the trace begin with it, and with the tables. */
+	buf_printf(&key, "server %s", node->name);
+	record_server_pack(&packed, &record);
+	trace_context_set(context->writer, buf_span(&key), buf_span(&packed));
+	buf_release(&key);
+	buf_release(&packed);
+	buf_release(&pairs);
+	buf_release(&variables);
+	buf_release(&version);
+	return true;
+}
+
+/* ---- schema ---- */
+
+struct columns {
+	char **names;
+	size_t count, capacity;
+};
+
+static uint32_t column_index(const struct columns *columns, struct span name)
+{
+	for (size_t i = 0; i < columns->count; i++)
+		if (span_ieq_str(name, columns->names[i]))
+			return (uint32_t)i;
+	return UINT32_MAX;
+}
+
+static bool read_columns(MYSQL *db, const struct capture_node *node, struct span database,
+	struct span table, struct columns *columns, struct buf *out, struct err *err)
+{
+	MYSQL_RES *result = ask(db, node, err,
+		"select column_name, column_type, is_nullable, collation_name, column_default, "
+		"generation_expression, extra from information_schema.columns "
+		"where table_schema = ? and table_name = ? order by ordinal_position",
+		database, table);
+	msgpack_packer pk = pack_into(out);
+	MYSQL_ROW row;
+
+	if (!result)
+		return false;
+	msgpack_pack_array(&pk, (size_t)mysql_num_rows(result));
+	while ((row = mysql_fetch_row(result))) {
+		struct span generated = field(result, row, 5);
+
+		MEM_RESERVE(columns->names, columns->count + 1, columns->capacity);
+		columns->names[columns->count++] = mem_strdup(row[0]);
+		msgpack_pack_array(&pk, 7);
+		pack_str(&pk, field(result, row, 0));
+		pack_str(&pk, field(result, row, 1));
+		pack_bool(&pk, span_ieq_str(field(result, row, 2), "yes"));
+		pack_str(&pk, field(result, row, 3));
+		pack_str(&pk, field(result, row, 4));
+		pack_str(&pk, generated.len ? generated : SPAN_NONE);
+		pack_str(&pk, field(result, row, 6));
+	}
+	mysql_free_result(result);
+	return true;
+}
+
+static void quote_name(struct buf *out, struct span name)
+{
+	buf_add_char(out, '`');
+	for (size_t i = 0; i < name.len; i++) {
+		if (name.ptr[i] == '`')
+			buf_add_char(out, '`');
+		buf_add_char(out, name.ptr[i]);
+	}
+	buf_add_char(out, '`');
+}
+
+/* [[name, unique, [index, ...]], ...]; the primary key's columns go to `primary`. */
+static bool read_keys(MYSQL *db, const struct capture_node *node, struct backdrop_table *table,
+	const struct columns *columns, struct buf *primary, struct buf *out, struct err *err)
+{
+	MYSQL_RES *result = ask(db, node, err,
+		"select index_name, min(non_unique), group_concat(column_name order by "
+		"seq_in_index "
+		"separator '\\n') from information_schema.statistics where table_schema = ? and "
+		"table_name = ? group by index_name order by index_name",
+		buf_span(&table->database), buf_span(&table->name));
+	msgpack_packer pk = pack_into(out);
+	MYSQL_ROW row;
+
+	if (!result)
+		return false;
+	msgpack_pack_array(&pk, (size_t)mysql_num_rows(result));
+	while ((row = mysql_fetch_row(result))) {
+		struct span names = field(result, row, 2);
+		bool is_primary = span_ieq_str(field(result, row, 0), "primary");
+		struct buf list = BUF_INIT;
+		msgpack_packer numbers = pack_into(&list);
+		uint32_t count = 0;
+
+		while (names.ptr && names.len) {
+			const char *end = memchr(names.ptr, '\n', names.len);
+			size_t len = end ? (size_t)(end - names.ptr) : names.len;
+
+			pack_uint(&numbers, column_index(columns, span_of(names.ptr, len)));
+			if (is_primary) {
+				buf_add_str(&table->columns, count ? ", " : "");
+				quote_name(&table->columns, span_of(names.ptr, len));
+			}
+			count++;
+			names.ptr += len + (end != NULL);
+			names.len -= len + (end != NULL);
+		}
+		msgpack_pack_array(&pk, 3);
+		pack_str(&pk, field(result, row, 0));
+		pack_bool(&pk, row[1] && row[1][0] == '0');
+		msgpack_pack_array(&pk, count);
+		buf_add_span(out, buf_span(&list));
+		if (is_primary) {
+			msgpack_packer to = pack_into(primary);
+
+			msgpack_pack_array(&to, count);
+			buf_add_span(primary, buf_span(&list));
+		}
+		buf_release(&list);
+	}
+	mysql_free_result(result);
+	return true;
+}
+
+/* [[name, [column index], database, table, [column name], on delete, on update], ...] */
+static bool read_foreign_keys(MYSQL *db, const struct capture_node *node,
+	const struct backdrop_table *table, const struct columns *columns, struct buf *out,
+	struct err *err)
+{
+	MYSQL_RES *result = ask(db, node, err,
+		"select k.constraint_name, k.column_name, k.referenced_table_schema, "
+		"k.referenced_table_name, k.referenced_column_name, r.delete_rule, r.update_rule "
+		"from information_schema.key_column_usage k join "
+		"information_schema.referential_constraints r on r.constraint_schema = "
+		"k.constraint_schema and r.constraint_name = k.constraint_name and r.table_name = "
+		"k.table_name where k.table_schema = ? and k.table_name = ? and "
+		"k.referenced_table_name is not null order by k.constraint_name, "
+		"k.ordinal_position",
+		buf_span(&table->database), buf_span(&table->name));
+	struct buf keys = BUF_INIT;
+	uint32_t count = 0;
+	MYSQL_ROW row;
+
+	if (!result)
+		return false;
+	row = mysql_fetch_row(result);
+	while (row) {
+		struct buf mine = BUF_INIT, theirs = BUF_INIT, head = BUF_INIT, tail = BUF_INIT;
+		msgpack_packer pk = pack_into(&head), end = pack_into(&tail);
+		msgpack_packer numbers = pack_into(&mine), names = pack_into(&theirs);
+		char *name = mem_strdup(row[0]);
+		uint32_t parts = 0;
+
+		msgpack_pack_array(&pk, 7);
+		pack_str(&pk, field(result, row, 0));
+		pack_str(&end, field(result, row, 5));
+		pack_str(&end, field(result, row, 6));
+		struct buf target = BUF_INIT;
+		msgpack_packer to = pack_into(&target);
+
+		pack_str(&to, field(result, row, 2));
+		pack_str(&to, field(result, row, 3));
+		do {
+			pack_uint(&numbers, column_index(columns, field(result, row, 1)));
+			pack_str(&names, field(result, row, 4));
+			parts++;
+			row = mysql_fetch_row(result);
+		} while (row && strcmp(row[0], name) == 0);
+		msgpack_pack_array(&pk, parts);
+		buf_add_span(&head, buf_span(&mine));
+		buf_add_span(&head, buf_span(&target));
+		msgpack_pack_array(&pk, parts);
+		buf_add_span(&head, buf_span(&theirs));
+		buf_add_span(&head, buf_span(&tail));
+		buf_add_span(&keys, buf_span(&head));
+		count++;
+		free(name);
+		buf_release(&mine);
+		buf_release(&theirs);
+		buf_release(&head);
+		buf_release(&tail);
+		buf_release(&target);
+	}
+	mysql_free_result(result);
+	msgpack_packer pk = pack_into(out);
+
+	msgpack_pack_array(&pk, count);
+	buf_add_span(out, buf_span(&keys));
+	buf_release(&keys);
+	return true;
+}
+
+static void qualified(struct buf *out, const struct backdrop_table *table)
+{
+	quote_name(out, buf_span(&table->database));
+	buf_add_char(out, '.');
+	quote_name(out, buf_span(&table->name));
+}
+
+static bool table_schema(struct backdrop *context, MYSQL *db, struct capture_node *node,
+	size_t index, struct err *err)
+{
+	struct backdrop_table *table = &context->tables[index];
+	struct columns names = {NULL, 0, 0};
+	struct buf columns = BUF_INIT, primary = BUF_INIT, keys = BUF_INIT, foreign = BUF_INIT;
+	struct buf sql = BUF_INIT;
+	MYSQL_RES *result = NULL;
+	MYSQL_ROW row;
+	bool ok = false;
+
+	buf_add_str(&sql, "show create table ");
+	qualified(&sql, table);
+	if (!read_columns(db, node, buf_span(&table->database), buf_span(&table->name), &names,
+		    &columns, err) ||
+		!read_keys(db, node, table, &names, &primary, &keys, err) ||
+		!read_foreign_keys(db, node, table, &names, &foreign, err))
+		goto out;
+	result = ask(db, node, err, sql.data, SPAN_NONE, SPAN_NONE);
+	if (!result)
+		goto out;
+	row = mysql_fetch_row(result);
+	if (row && mysql_num_fields(result) >= 2) {
+		struct span create = field(result, row, 1);
+		const char *partition = memmem(create.ptr, create.len, "PARTITION BY", 12);
+		struct record_schema record = {
+			.table = (uint32_t)index + 1,
+			.node = span_str(node->name),
+			.database = buf_span(&table->database),
+			.name = buf_span(&table->name),
+			.columns = buf_span(&columns),
+			.primary_key = primary.len ? buf_span(&primary) : SPAN_NONE,
+			.keys = buf_span(&keys),
+			.foreign_keys = buf_span(&foreign),
+			.create_text = create,
+		};
+
+		if (partition)
+			record.partitions =
+				span_of(partition, (size_t)(create.ptr + create.len - partition));
+		trace_emit_schema(context->producer, &record);
+		struct buf key = BUF_INIT, packed = BUF_INIT;
+
+		buf_printf(&key, "schema %zu", index + 1);
+		record_schema_pack(&packed, &record);
+		trace_context_set(context->writer, buf_span(&key), buf_span(&packed));
+		buf_release(&key);
+		buf_release(&packed);
+	}
+	ok = true;
+out:
+	if (result)
+		mysql_free_result(result);
+	for (size_t i = 0; i < names.count; i++)
+		free(names.names[i]);
+	free(names.names);
+	buf_release(&columns);
+	buf_release(&primary);
+	buf_release(&keys);
+	buf_release(&foreign);
+	buf_release(&sql);
+	return ok;
+}
+
+static bool wanted_database(const struct backdrop_options *options, struct span name)
+{
+	static const char *const own[] = {
+		"mysql", "information_schema", "performance_schema", "sys", "metrics_schema"};
+
+	for (size_t i = 0; i < options->database_count; i++)
+		if (span_eq_str(name, options->databases[i]))
+			return true;
+	if (options->database_count)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(own); i++)
+		if (span_ieq_str(name, own[i]))
+			return false;
+	return true;
+}
+
+bool backdrop_schema(struct backdrop *context, struct capture_node *node,
+	const struct backdrop_address *address, struct err *err)
+{
+	MYSQL *db = connect_to(context, node, address, err);
+	MYSQL_RES *result;
+	MYSQL_ROW row;
+	bool ok = true;
+
+	if (!db)
+		return false;
+	result = ask(db, node, err,
+		"select table_schema, table_name from information_schema.tables where table_type "
+		"like "
+		"'%BASE TABLE%' or table_type = 'SYSTEM VERSIONED' order by table_schema, "
+		"table_name",
+		SPAN_NONE, SPAN_NONE);
+	if (!result) {
+		mysql_close(db);
+		return false;
+	}
+	while ((row = mysql_fetch_row(result))) {
+		struct backdrop_table *table;
+
+		if (!wanted_database(context->options, field(result, row, 0)))
+			continue;
+		if (context->count == BACKDROP_TABLES_MAX) {
+			ok = err_set(err, ERR_LIMIT,
+				"node %s has more than %d tables: choose databases with --database",
+				node->name, BACKDROP_TABLES_MAX);
+			break;
+		}
+		MEM_RESERVE(context->tables, context->count + 1, context->capacity);
+		table = &context->tables[context->count++];
+		*table = (struct backdrop_table){BUF_INIT, BUF_INIT, BUF_INIT};
+		buf_add_span(&table->database, field(result, row, 0));
+		buf_add_span(&table->name, field(result, row, 1));
+	}
+	mysql_free_result(result);
+	for (size_t i = 0; ok && i < context->count; i++)
+		ok = table_schema(context, db, node, i, err);
+	mysql_close(db);
+	return ok;
+}
+
+/* ---- rows ---- */
+
+struct part {
+	struct backdrop *context;
+	struct record_rows record;
+	struct buf rows;
+	uint32_t count;
+};
+
+static void part_flush(struct part *part, bool last, bool complete)
+{
+	struct record_rows *record = &part->record;
+
+	for (int i = 0; i < 4; i++)
+		part->rows.data[1 + i] = (char)(part->count >> (24 - 8 * i));
+	record->seq = record->at = 0;
+	record->last = last;
+	record->complete = last && complete;
+	record->rows = buf_span(&part->rows);
+	trace_emit_rows(part->context->producer, record);
+	record->part++;
+	buf_clear(&part->rows);
+	buf_add(&part->rows, "\xdd\0\0\0\0", 5);
+	part->count = 0;
+}
+
+static struct wire_column column_of(const MYSQL_FIELD *field)
+{
+	struct wire_column column = {
+		.charset = (uint16_t)field->charsetnr,
+		.flags = (uint16_t)field->flags,
+		.type = (uint8_t)field->type,
+		.decimals = (uint8_t)field->decimals,
+	};
+	MARIADB_CONST_STRING format;
+
+	if (mariadb_field_attr(&format, field, MARIADB_FIELD_ATTR_FORMAT_NAME) == 0)
+		column.json = span_eq_str(span_of(format.str, format.length), "json");
+	return column;
+}
+
+static bool table_rows(struct backdrop *context, MYSQL *db, struct capture_node *node, size_t index,
+	const char *moment, struct err *err)
+{
+	struct backdrop_table *table = &context->tables[index];
+	struct part part = {.context = context, .rows = BUF_INIT};
+	struct buf sql = BUF_INIT;
+	struct wire_column *columns = NULL;
+	MYSQL_RES *result = NULL;
+	MYSQL_ROW row;
+	unsigned count;
+	uint64_t rows = 0;
+	bool ok = false, complete = true;
+
+	buf_add_str(&sql, "select * from ");
+	qualified(&sql, table);
+	if (table->columns.len)
+		buf_printf(&sql, " order by %s", table->columns.data);
+	buf_printf(&sql, " limit %llu", (unsigned long long)context->options->rows_max + 1);
+	if (mysql_real_query(db, sql.data, (unsigned long)sql.len) == 0)
+		result = mysql_use_result(db);
+	if (!result) {
+		/* A table that was dropped meanwhile has no rows to tell of. */
+		ok = mysql_errno(db) == ER_NO_SUCH_TABLE;
+		server_error(db, node, sql.data, err);
+		goto out;
+	}
+	count = mysql_num_fields(result);
+	columns = mem_zero(count, sizeof(*columns));
+	for (unsigned i = 0; i < count; i++)
+		columns[i] = column_of(mysql_fetch_field_direct(result, i));
+	part.record = (struct record_rows){.table = (uint32_t)index + 1,
+		.node = span_str(node->name),
+		.moment = span_str(moment)};
+	buf_add(&part.rows, "\xdd\0\0\0\0", 5);
+	while ((row = mysql_fetch_row(result))) {
+		msgpack_packer pk = pack_into(&part.rows);
+
+		/* The rest is read, not kept: the connection must be free for the next table. */
+		if (rows++ >= context->options->rows_max) {
+			complete = false;
+			continue;
+		}
+		msgpack_pack_array(&pk, count);
+		for (unsigned i = 0; i < count; i++)
+			values_pack_text(&part.rows, &columns[i], field(result, row, i),
+				context->options->values);
+		part.count++;
+		if (part.rows.len >= CAPTURE_PART_SIZE)
+			part_flush(&part, false, false);
+	}
+	if (mysql_errno(db)) {
+		server_error(db, node, sql.data, err);
+		complete = false;
+	} else {
+		ok = true;
+	}
+	part_flush(&part, true, complete);
+out:
+	if (result)
+		mysql_free_result(result);
+	free(columns);
+	buf_release(&part.rows);
+	buf_release(&sql);
+	return ok;
+}
+
+bool backdrop_rows(struct backdrop *context, struct capture_node *node,
+	const struct backdrop_address *address, const char *moment, struct err *err)
+{
+	MYSQL *db;
+	bool ok = true;
+
+	if (context->options->rows_max == 0 || context->count == 0)
+		return true;
+	db = connect_to(context, node, address, err);
+	if (!db)
+		return false;
+	if (mysql_query(db, "set session transaction isolation level repeatable read") ||
+		mysql_query(db, "start transaction with consistent snapshot"))
+		ok = server_error(db, node, "cannot begin a consistent snapshot", err);
+	for (size_t i = 0; ok && i < context->count; i++)
+		ok = table_rows(context, db, node, i, moment, err);
+	mysql_close(db);
+	return ok;
+}
