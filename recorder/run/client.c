@@ -182,7 +182,7 @@ void client_send(struct client *c, struct span sql)
 
 	buf_clear(&c->sql);
 	buf_add_span(&c->sql, sql);
-	c->command = (struct wire_command){.byte = COM_QUERY,
+	c->command = (struct wire_command){.byte = CMD_QUERY,
 		.complete = true,
 		.active = true,
 		.number = number,
