@@ -57,18 +57,17 @@ START_TEST(components_agree_with_igraph)
 		igraph_connected_components(&twin, &member, &size, &count, IGRAPH_STRONG);
 		for (igraph_integer_t c = 0; c < count; c++)
 			big += VECTOR(size)[c] > 1;
-		ck_assert_uint_eq(
-			graph_components(&graph, GRAPH_MASK_ALL & ~GRAPH_MASK_ITEM_RW, component),
-			big);
+		UNIT_REQUIRE((graph_components(&graph, GRAPH_MASK_ALL & ~GRAPH_MASK_ITEM_RW,
+				     component)) == (big));
 		graph_ranks(&graph, GRAPH_MASK_ALL & ~GRAPH_MASK_ITEM_RW, rank);
 		for (uint32_t a = 0; a < nodes; a++) {
-			ck_assert_int_eq(
-				component[a] == GRAPH_NONE, VECTOR(size)[VECTOR(member)[a]] == 1);
+			UNIT_REQUIRE((component[a] == GRAPH_NONE) ==
+				     (VECTOR(size)[VECTOR(member)[a]] == 1));
 			for (uint32_t b = 0; b < nodes; b++)
-				ck_assert_int_eq(
-					rank[a] == rank[b], VECTOR(member)[a] == VECTOR(member)[b]);
+				UNIT_REQUIRE((rank[a] == rank[b]) ==
+					     (VECTOR(member)[a] == VECTOR(member)[b]));
 			for (uint32_t e = graph.head[a]; e < graph.head[a + 1]; e++)
-				ck_assert(
+				UNIT_REQUIRE(
 					graph.kind[e] == GRAPH_RW || rank[graph.to[e]] <= rank[a]);
 		}
 		igraph_destroy(&twin);
@@ -304,20 +303,20 @@ static void check_witness(const struct naive *g, const struct cycle *cycle)
 		const struct cycle_step *step = &cycle->steps[i];
 		bool real = false;
 
-		ck_assert_uint_eq(step->to, cycle->steps[(i + 1) % cycle->length].from);
+		UNIT_REQUIRE((step->to) == (cycle->steps[(i + 1) % cycle->length].from));
 		for (uint32_t k = 0; k < i; k++)
-			ck_assert_uint_ne(step->from, cycle->steps[k].from);
+			UNIT_REQUIRE((step->from) != (cycle->steps[k].from));
 		for (uint32_t k = 0; k < g->edge_count; k++)
 			real |= g->edges[k].from == step->from && g->edges[k].to == step->to &&
 				g->edges[k].kind == step->kind;
-		ck_assert(real);
+		UNIT_REQUIRE(real);
 		session |= step->kind == GRAPH_SESSION;
 		realtime |= step->kind == GRAPH_REALTIME;
 	}
-	ck_assert_int_eq(cycle_classify(cycle->steps, cycle->length), cycle->class);
-	ck_assert_int_eq(cycle->order, realtime  ? CYCLE_REALTIME
-				       : session ? CYCLE_SESSION
-						 : CYCLE_PLAIN);
+	UNIT_REQUIRE((cycle_classify(cycle->steps, cycle->length)) == (cycle->class));
+	UNIT_REQUIRE((cycle->order) == (realtime         ? CYCLE_REALTIME
+					       : session ? CYCLE_SESSION
+							 : CYCLE_PLAIN));
 }
 
 /* PL-2+ alone may stay undecided, when there was no budget to search with. */
@@ -333,15 +332,15 @@ static void check_levels(const struct naive *g, const struct cycles *cycles, boo
 		for (uint32_t i = 0; i < g->edge_count; i++)
 			single |= GRAPH_MASK_RW >> g->edges[i].kind & 1 &&
 				  reach[g->edges[i].to][g->edges[i].from];
-		ck_assert_int_eq(levels[CYCLE_PL_1], cyclic(g, GRAPH_MASK_WW | extra));
-		ck_assert_int_eq(levels[CYCLE_PL_2], cyclic(g, d));
-		ck_assert_int_eq(levels[CYCLE_PL_2_99], cyclic(g, d | GRAPH_MASK_ITEM_RW));
-		ck_assert_int_eq(levels[CYCLE_PL_3], cyclic(g, GRAPH_MASK_DATA | extra));
-		ck_assert_int_eq(levels[CYCLE_PL_SI], si_cyclic(g, extra));
+		UNIT_REQUIRE((levels[CYCLE_PL_1]) == (cyclic(g, GRAPH_MASK_WW | extra)));
+		UNIT_REQUIRE((levels[CYCLE_PL_2]) == (cyclic(g, d)));
+		UNIT_REQUIRE((levels[CYCLE_PL_2_99]) == (cyclic(g, d | GRAPH_MASK_ITEM_RW)));
+		UNIT_REQUIRE((levels[CYCLE_PL_3]) == (cyclic(g, GRAPH_MASK_DATA | extra)));
+		UNIT_REQUIRE((levels[CYCLE_PL_SI]) == (si_cyclic(g, extra)));
 		if (levels[CYCLE_PL_2PLUS] != LEVEL_UNDECIDED)
-			ck_assert_int_eq(levels[CYCLE_PL_2PLUS], cyclic(g, d) || single);
+			UNIT_REQUIRE((levels[CYCLE_PL_2PLUS]) == (cyclic(g, d) || single));
 		else
-			ck_assert(!exact && single);
+			UNIT_REQUIRE(!exact && single);
 	}
 }
 
@@ -360,20 +359,20 @@ static void check_seed(uint32_t seed, uint64_t budget, bool exact)
 		uint32_t c = component_of(&g, cycle->order, cycle->steps[0].from);
 
 		check_witness(&g, cycle);
-		ck_assert_msg(
-			!exact || !seen[cycle->order][c][cycle->class], "twice, seed %u", seed);
+		UNIT_REQUIRE(!exact || !seen[cycle->order][c][cycle->class]);
 		seen[cycle->order][c][cycle->class] = true;
 		if (exact && cycle->class <= CYCLE_G_SINGLE)
-			ck_assert_uint_eq(cycle->length, g.shortest[cycle->order][c][cycle->class]);
+			UNIT_REQUIRE(
+				(cycle->length) == (g.shortest[cycle->order][c][cycle->class]));
 	}
 	for (int order = 0; exact && order < CYCLE_ORDER_COUNT; order++)
 		for (uint32_t c = 0; c < g.nodes; c++)
 			for (int class = 0; class < CYCLE_CLASS_COUNT; class ++)
-				ck_assert_msg(
-					seen[order][c][class] == expected(&g, order, c, class),
-					"seed %u order %d component %u class %s: found %d", seed,
-					order, c, cycle_class_name((enum cycle_class) class),
-					seen[order][c][class]);
+				if (seen[order][c][class] != expected(&g, order, c, class))
+					ck_abort_msg("seed %u order %d component %u class %s: found %d",
+						seed, order, c,
+						cycle_class_name((enum cycle_class) class),
+						seen[order][c][class]);
 	check_levels(&g, &cycles, exact);
 	cycles_release(&cycles);
 	graph_release(&graph);

@@ -13,6 +13,13 @@
 #include <check.h>
 #include <stdlib.h>
 
+/* An assertion for inner loops: ck_assert writes to a file each time it is passed. */
+#define UNIT_REQUIRE(cond)                                                                         \
+	do {                                                                                       \
+		if (!(cond))                                                                       \
+			ck_abort_msg("%s", #cond);                                                 \
+	} while (0)
+
 static int unit_run(const char *name, const TTest *const *tests, size_t count)
 {
 	Suite *suite = suite_create(name);
