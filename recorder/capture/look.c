@@ -205,7 +205,7 @@ uint8_t look_level(struct span text)
 	size_t len = 0;
 
 	for (size_t i = 0; i < text.len; i++) {
-		if (text.ptr[i] == ' ' || text.ptr[i] == '-')
+		if (is_space(text.ptr[i]) || text.ptr[i] == '-')
 			continue;
 		if (len == sizeof(word))
 			return LOOK_LEVEL_UNREADABLE;

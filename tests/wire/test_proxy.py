@@ -14,6 +14,7 @@ import random
 import signal
 import socket
 import struct
+import subprocess
 import sys
 import zlib
 
@@ -820,6 +821,165 @@ def hangup_rotates():
         assert "session" in kinds and "stmt" in kinds, kinds
 
 
+# ---- transactions ----
+
+AUTO, IN = 2, 1
+
+
+def sql(text, status=None, error=None, command=3):
+    """A statement and its answer: status flags, or an error, or None for no answer at all."""
+    return (bytes([command]) + text.encode(), status, error)
+
+
+# Name: statements, then the transaction records: (event, outcome, reason), autocommitted ones as
+# ("auto", outcome, reason).
+TXN_CASES = {
+    "autocommit": ([sql("insert into t values (1)", AUTO), sql("select 1 from t", AUTO),
+                    sql("set names utf8", AUTO), sql("show tables", AUTO)],
+                   [("auto", 1, "autocommit"), ("auto", 1, "autocommit")]),
+    "begin and commit": ([sql("begin", AUTO | IN), sql("update t set a=1", AUTO | IN),
+                          sql("commit", AUTO)], ["begin", ("end", 1, "commit")]),
+    "comments and rollback": ([sql("/* x */ start -- y\n transaction", AUTO | IN),
+                               sql("/*!40101 rollback */", AUTO)],
+                              ["begin", ("end", 2, "rollback")]),
+    "autocommit off": ([sql("set autocommit=0", 0), sql("select 1", 0), sql("select a from t", IN),
+                        sql("commit", 0), sql("insert into t values (1)", IN),
+                        sql("set autocommit=1", AUTO)],
+                       [("auto", 1, "autocommit"), "begin", ("end", 1, "commit"), "begin",
+                        ("end", 1, "implicit commit")]),
+    "begin in a transaction": ([sql("begin", AUTO | IN), sql("begin", AUTO | IN), sql("commit", AUTO)],
+                               ["begin", ("end", 1, "implicit commit"), "begin", ("end", 1, "commit")]),
+    "chain": ([sql("begin", AUTO | IN), sql("commit and chain", AUTO | IN),
+               sql("rollback and no chain", AUTO)],
+              ["begin", ("end", 1, "commit"), "begin", ("end", 2, "rollback")]),
+    "deadlock": ([sql("begin", AUTO | IN), sql("update t set a=1", error=1213),
+                  sql("update t set a=2", AUTO)],
+                 ["begin", ("end", 2, "error 1213"), ("auto", 1, "autocommit")]),
+    "snapshot conflict": ([sql("begin", AUTO | IN), sql("update t set a=1", error=1020)],
+                          ["begin", ("end", 2, "error 1020")]),
+    "lock wait timeout": ([sql("begin", AUTO | IN), sql("update t set a=1", error=1205),
+                           sql("commit", AUTO)], ["begin", ("end", 1, "commit")]),
+    "lock wait timeout that rolled back": (
+        [sql("begin", AUTO | IN), sql("update t set a=1", error=1205), sql("select a from t", AUTO)],
+        ["begin", ("end", 2, "error 1205 (innodb_rollback_on_timeout)"), ("auto", 1, "autocommit")]),
+    "commit fails": ([sql("begin", AUTO | IN), sql("commit", error=1180)],
+                     ["begin", ("end", 0, "error 1180")]),
+    "commit is a deadlock victim": ([sql("begin", AUTO | IN), sql("commit", error=1213)],
+                                    ["begin", ("end", 2, "error 1213")]),
+    "definition commits": ([sql("begin", AUTO | IN), sql("create table x (a int)", AUTO)],
+                           ["begin", ("end", 1, "implicit commit")]),
+    "temporary table does not": ([sql("begin", AUTO | IN),
+                                  sql("create temporary table x (a int)", AUTO | IN),
+                                  sql("rollback", AUTO)], ["begin", ("end", 2, "rollback")]),
+    "failed definition commits": (
+        [sql("begin", AUTO | IN), sql("create table t (a int)", error=1050), sql("select 1", AUTO)],
+        ["begin", ("end", 1, "implicit commit of a statement that failed"),
+         ("auto", 1, "autocommit")]),
+    "parse error does not": ([sql("begin", AUTO | IN), sql("create nonsense", error=1064),
+                              sql("commit", AUTO)], ["begin", ("end", 1, "commit")]),
+    "call": ([sql("begin", AUTO | IN), sql("call p()", AUTO)],
+             ["begin", ("end", 0, "ended inside the statement")]),
+    "failed call": ([sql("call p()", error=1062)], [("auto", 0, "error 1062")]),
+    "failed insert": ([sql("insert into t values (1)", error=1062)], [("auto", 2, "error 1062")]),
+    "savepoints": ([sql("begin", AUTO | IN), sql("savepoint `a b`", AUTO | IN),
+                    sql("rollback work to savepoint a", AUTO | IN),
+                    sql("release savepoint a", AUTO | IN), sql("commit", AUTO)],
+                   ["begin", ("savepoint", "a b"), ("rollback to", "a"), ("release", "a"),
+                    ("end", 1, "commit")]),
+    "xa": ([sql("xa start 'x'", AUTO | IN), sql("xa end 'x'", AUTO | IN),
+            sql("xa prepare 'x'", AUTO | IN), sql("xa commit 'x'", AUTO)],
+           ["begin", ("end", 1, "commit")]),
+    "xa left behind": ([sql("xa start 'x'", AUTO | IN), sql("xa end 'x'", AUTO | IN),
+                        sql("xa prepare 'x'", AUTO | IN)],
+                       ["begin", ("end", 0, "prepared XA transaction left behind")]),
+    "reset connection": ([sql("begin", AUTO | IN), sql("", AUTO, command=0x1f)],
+                         ["begin", ("end", 2, "rollback")]),
+    "disconnect": ([sql("begin", AUTO | IN)], ["begin", ("end", 2, "disconnect")]),
+    "lost commit behind another": (
+        [sql("begin", AUTO | IN), sql("update t set a=1"), sql("commit")],
+        ["begin", ("end", 0, "no answer to what may have committed it")]),
+    "lost select": ([sql("begin", AUTO | IN), sql("select a from t")],
+                    ["begin", ("end", 2, "disconnect")]),
+    "lost definition": ([sql("begin", AUTO | IN), sql("drop table t")],
+                        ["begin", ("end", 0, "no answer to what may have committed it")]),
+    "lost autocommit": ([sql("delete from t")], [("auto", 0, "no answer")]),
+}
+EVENTS = ["begin", "end", "savepoint", "rollback to", "release"]
+
+
+def txn_shape(record):
+    event = EVENTS[record["event"]]
+    if event == "begin":
+        return "begin"
+    if event != "end":
+        return (event, record["name"])
+    return ("auto" if record["autocommit"] else "end", record["outcome"], record["reason"])
+
+
+@test
+def transactions_from_status_flags():
+    """transactions begin and end as the server's flags and errors say"""
+    mock = Mock()
+    with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port]) as proxy:
+        for statements, _ in TXN_CASES.values():
+            client, server = mock.connect(proxy)
+            with client, server:
+                for from_server, data in Talk().steps:
+                    pass_on(*((server, client) if from_server else (client, server)), data, whole)
+                for payload, status, error in statements:
+                    pass_on(client, server, packet(0, payload), whole)
+                    if error:
+                        pass_on(server, client, packet(1, err(error, b"failed")), whole)
+                    elif status is not None:
+                        pass_on(server, client, packet(1, ok(status)), whole)
+                server.close()
+                assert client.recv(1) == b""
+        wait_for("the sessions' end", lambda: proxy.statistics()["sessions"] == 0)
+        proxy.stop()
+        got = {}
+        for record in records(ISOTRACE, proxy.trace, ["txn"]):
+            got.setdefault(record["session"], []).append(txn_shape(record))
+    for number, (name, (_, expected)) in enumerate(TXN_CASES.items(), 1):
+        assert got.get(number, []) == expected, "%s:\n%s\nnot\n%s" % (
+            name, got.get(number), expected)
+
+
+@test
+def several_statements_in_one_text():
+    """each result of a text moves the transaction on; the flags stand with each"""
+    talk = Talk().command(b"\3begin; update t set a=1; commit; select a from t; rollback")
+    talk.server(ok(AUTO | IN | 8), ok(AUTO | IN | 8, 1), ok(AUTO | 8))
+    talk.rows((1, "x"), status=AUTO | 8).server(ok(AUTO))
+    mock = Mock()
+    with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port]) as proxy:
+        play(mock, proxy, talk.steps, whole)
+        proxy.stop()
+        shapes = [txn_shape(r) for r in records(ISOTRACE, proxy.trace, ["txn"])]
+    assert shapes == ["begin", ("end", 1, "commit"), ("auto", 1, "autocommit")], shapes
+
+
+@test
+def prepared_transaction_statements():
+    """COMMIT as a prepared statement ends the transaction, SET TRANSACTION sets the level"""
+    talk = Talk()
+
+    def prepared(number, text, status):
+        talk.command(b"\x16" + text)
+        talk.server(b"\0" + struct.pack("<IHHBH", number, 0, 0, 0, 0))
+        talk.command(b"\x17" + struct.pack("<IBI", number, 0, 1)).server(ok(status))
+
+    prepared(1, b"set session transaction isolation level serializable", AUTO)
+    prepared(2, b"start transaction with consistent snapshot", AUTO | IN)
+    prepared(3, b"commit", AUTO)
+    mock = Mock()
+    with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port]) as proxy:
+        play(mock, proxy, talk.steps, whole)
+        proxy.stop()
+        begin, end = records(ISOTRACE, proxy.trace, ["txn"])
+    assert begin["level"] == 4 and begin["consistent_snapshot"], begin
+    assert txn_shape(end) == ("end", 1, "commit") and end["txn"] == begin["txn"], end
+
+
 # ---- what is recorded ----
 
 @test
@@ -867,6 +1027,17 @@ def passwords_are_masked():
         assert texts[0] == "create user a identified by '***'", texts
         assert texts[2] == ("change master to master_host='h', MASTER_PASSWORD = '***', "
                             "master_port=1"), texts
+
+
+@test
+def manual_page():
+    """the options in the manual page are those of the program"""
+    page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/man/isorec-proxy.1")
+    with open(page, encoding="utf-8") as text:
+        have = text.read().split('.\\" begin options\n')[1].split('.\\" end options\n')[0]
+    want = subprocess.run([ISOREC, "help", "--mdoc", "proxy"], capture_output=True, text=True,
+                          check=True).stdout
+    assert have == want, "make it anew: isorec help --mdoc proxy"
 
 
 sys.exit(run_tests(sys.argv[3:]))
