@@ -10,6 +10,7 @@
 #include "values/edges.h"
 #include "values/facts.h"
 #include "values/report.h"
+#include "values/schedule.h"
 #include "values/weak.h"
 
 enum { EXAMPLES_DEFAULT = 5 };
@@ -149,19 +150,33 @@ static void doubt(struct judge *j, const struct edges *edges)
 	}
 }
 
-static bool any_undecided(const struct judge *j)
+static bool undecided_at(const struct judge *j, int order)
 {
-	for (int o = 0; o < CYCLE_ORDER_COUNT; o++) {
-		for (int l = 0; l < CYCLE_LEVEL_COUNT; l++) {
-			if (asked(j, (enum cycle_order)o) && j->levels[o][l] == LEVEL_UNDECIDED)
-				return true;
-		}
-	}
-	return false;
+	bool any = false;
+
+	for (int l = 0; asked(j, (enum cycle_order)order) && l < CYCLE_LEVEL_COUNT; l++)
+		any |= j->levels[order][l] == LEVEL_UNDECIDED;
+	return any;
 }
 
-/* Orders that the data leaves open are tried in the order of a topological sort: if a level holds
- * with them, it holds.  That it does not proves nothing. */
+static bool any_undecided(const struct judge *j)
+{
+	return undecided_at(j, CYCLE_PLAIN) || undecided_at(j, CYCLE_SESSION) ||
+	       undecided_at(j, CYCLE_REALTIME);
+}
+
+/* Marks a level, and what it implies, as holding up to an order. */
+static void mark_holds(struct judge *j, int order, enum cycle_level level)
+{
+	for (int o = 0; o <= order; o++) {
+		if (asked(j, (enum cycle_order)o) && j->levels[o][level] == LEVEL_UNDECIDED)
+			j->levels[o][level] = LEVEL_HOLDS;
+	}
+	spread(j);
+}
+
+/* Orders of unread appends that the data leaves open are tried in the order of a topological sort:
+ * if a level holds with them, it holds.  That it does not proves nothing. */
 static void try_orders(struct judge *j, const struct edges *edges)
 {
 	uint32_t *rank = mem_realloc(NULL, edges->graph.node_count, sizeof(*rank));
@@ -174,7 +189,7 @@ static void try_orders(struct judge *j, const struct edges *edges)
 		struct edges tried;
 		struct cycles found;
 
-		if (!asked(j, (enum cycle_order)o) || !any_undecided(j))
+		if (!undecided_at(j, o))
 			continue;
 		graph_ranks(&edges->graph, GRAPH_MASK_DATA | order_mask((enum cycle_order)o), rank);
 		edges_build(&tried, &j->facts, &options);
@@ -182,16 +197,33 @@ static void try_orders(struct judge *j, const struct edges *edges)
 		for (int l = CYCLE_PL_2PLUS; l < CYCLE_LEVEL_COUNT; l++) {
 			for (int p = 0; p < CYCLE_ORDER_COUNT; p++) {
 				if (asked(j, (enum cycle_order)p) &&
-					j->levels[p][l] == LEVEL_UNDECIDED &&
 					found.levels[p][l] == LEVEL_HOLDS)
-					j->levels[p][l] = LEVEL_HOLDS;
+					mark_holds(j, p, (enum cycle_level)l);
 			}
 		}
 		cycles_release(&found);
 		edges_release(&tried);
-		spread(j);
 	}
 	free(rank);
+}
+
+/* Registers whose order is open: an execution that explains all reads proves the level. */
+static void try_schedules(struct judge *j)
+{
+	const struct facts *f = &j->facts;
+
+	if (f->has_lists || f->own_missed || f->anomalies[ANOMALY_INTERNAL].count)
+		return;
+	for (int o = CYCLE_ORDER_COUNT - 1; o >= 0; o--) {
+		if (!asked(j, (enum cycle_order)o))
+			continue;
+		if (j->levels[o][CYCLE_PL_3] == LEVEL_UNDECIDED &&
+			schedule_found(f, (enum cycle_order)o, false))
+			mark_holds(j, o, CYCLE_PL_3);
+		else if (j->levels[o][CYCLE_PL_SI] == LEVEL_UNDECIDED &&
+			 schedule_found(f, (enum cycle_order)o, true))
+			mark_holds(j, o, CYCLE_PL_SI);
+	}
 }
 
 static void decide(struct judge *j, const struct edges *edges)
@@ -207,6 +239,8 @@ static void decide(struct judge *j, const struct edges *edges)
 	spread(j);
 	doubt(j, edges);
 	spread(j);
+	if (any_undecided(j))
+		try_schedules(j);
 	if (any_undecided(j) && !j->facts.reads_ambiguous && !edges->unordered && !edges->skipped)
 		try_orders(j, edges);
 }
@@ -258,7 +292,8 @@ bool values_level_implies(const char *a, const char *b)
 {
 	/* By level: those it implies, as bits.  PL-2.99 and PL-SI do not imply each other. */
 	static const unsigned implied[CYCLE_LEVEL_COUNT] = {1 << CYCLE_PL_1,
-		1 << CYCLE_PL_1 | 1 << CYCLE_PL_2, 1 << CYCLE_PL_1 | 1 << CYCLE_PL_2 | 1 << CYCLE_PL_2PLUS,
+		1 << CYCLE_PL_1 | 1 << CYCLE_PL_2,
+		1 << CYCLE_PL_1 | 1 << CYCLE_PL_2 | 1 << CYCLE_PL_2PLUS,
 		1 << CYCLE_PL_1 | 1 << CYCLE_PL_2 | 1 << CYCLE_PL_2PLUS | 1 << CYCLE_PL_2_99,
 		1 << CYCLE_PL_1 | 1 << CYCLE_PL_2 | 1 << CYCLE_PL_2PLUS | 1 << CYCLE_PL_SI,
 		(1 << CYCLE_LEVEL_COUNT) - 1};
