@@ -635,6 +635,8 @@ static void enumerate(struct finder *f, unsigned mask)
 {
 	struct enumeration en = {.f = f, .mask = mask, .steps = ENUMERATE_STEPS_MAX};
 
+	if (en.steps > f->budget)
+		en.steps = f->budget;
 	en.depth_max = 4 * f->node_count + 16;
 	en.node = mem_realloc(NULL, en.depth_max, sizeof(uint32_t));
 	en.edge = mem_realloc(NULL, en.depth_max, sizeof(uint32_t));
@@ -765,6 +767,22 @@ static void find_single(struct finder *f, const struct projections *p, bool *und
 	f->accept[anchor.from] = 0;
 }
 
+/* Is there a predicate rw edge in the component?  Without one there is no G2. */
+static bool has_predicate_rw(const struct finder *f)
+{
+	const struct graph *graph = f->graph;
+
+	for (uint32_t i = 0; i < f->node_count; i++) {
+		uint32_t v = f->nodes[i];
+
+		for (uint32_t e = graph->head[v]; e < graph->head[v + 1]; e++) {
+			if (graph->kind[e] == GRAPH_PREDICATE_RW)
+				return true;
+		}
+	}
+	return false;
+}
+
 /* Finds the shortest cycle of each class in the component; `skip` has the classes that are there
  * already without session or real-time edges. */
 static void find_in_component(
@@ -791,6 +809,8 @@ static void find_in_component(
 			f, CYCLE_G_NONADJACENT, GRAPH_MASK_RW, NULL, &nonadjacent, 1 << 3, all);
 	if (!(skip >> CYCLE_G2_ITEM & 1) && touches(f, p->item))
 		find_adjacent(f, CYCLE_G2_ITEM, dependency | GRAPH_MASK_ITEM_RW);
+	if (!has_predicate_rw(f))
+		skip |= 1u << CYCLE_G2;
 	if (!(skip >> CYCLE_G2 & 1))
 		find_adjacent(f, CYCLE_G2, all);
 	/* Two classes whose search walks may cross themselves: where nothing was found and it is
