@@ -134,6 +134,7 @@ void values_builder_init(struct values_builder *b)
 static void release_lists(struct values_builder *b)
 {
 	for (uint32_t k = 0; k < b->v.key_count; k++) {
+		free(b->key_lists[k].slots);
 		free(b->key_lists[k].items);
 		free(b->key_lists[k].text);
 		free(b->key_lists[k].ends);
@@ -147,7 +148,6 @@ void values_builder_release(struct values_builder *b)
 	release_lists(b);
 	free(b->own);
 	map_release(&b->key_of_atom);
-	map_release(&b->item_of_pair);
 	map_release(&b->session_of_number);
 	values_release(&b->v);
 	memset(b, 0, sizeof(*b));
@@ -204,18 +204,48 @@ uint32_t values_key_of_atom(struct values_builder *b, uint32_t atom)
 	return *slot;
 }
 
+static uint32_t slot_of(const struct values_list *list, uint32_t atom)
+{
+	uint32_t i = (uint32_t)(hash_u64(atom) >> 32) & (list->slot_count - 1);
+
+	while (list->slots[i] != UINT64_MAX && list->slots[i] >> 32 != atom)
+		i = (i + 1) & (list->slot_count - 1);
+	return i;
+}
+
+static void grow_slots(struct values_list *list)
+{
+	uint64_t *old = list->slots;
+	uint32_t old_count = list->slot_count;
+
+	list->slot_count = old_count ? 2 * old_count : 4;
+	list->slots = mem_realloc(NULL, list->slot_count, sizeof(*list->slots));
+	memset(list->slots, 0xff, list->slot_count * sizeof(*list->slots));
+	for (uint32_t i = 0; i < old_count; i++) {
+		if (old[i] != UINT64_MAX)
+			list->slots[slot_of(list, (uint32_t)(old[i] >> 32))] = old[i];
+	}
+	free(old);
+}
+
 uint32_t values_item_of(struct values_builder *b, uint32_t key, uint32_t atom)
 {
-	uint32_t *slot = map_at(&b->item_of_pair, (uint64_t)key << 32 | atom);
+	struct values_list *list = &b->key_lists[key];
+	uint32_t slot, item;
 
-	if (*slot == MAP_NONE) {
-		uint32_t item = next_id(b, &b->v.item_count);
-
-		MEM_RESERVE(b->v.items, item + 1, b->item_capacity);
-		b->v.items[item] = (struct values_item){key, atom, VALUES_NONE, 0, 0};
-		*slot = item;
+	if (list->slot_count) {
+		slot = slot_of(list, atom);
+		if (list->slots[slot] != UINT64_MAX)
+			return (uint32_t)list->slots[slot];
 	}
-	return *slot;
+	if (list->slots_used >= list->slot_count / 4 * 3)
+		grow_slots(list);
+	item = next_id(b, &b->v.item_count);
+	MEM_RESERVE(b->v.items, item + 1, b->item_capacity);
+	b->v.items[item] = (struct values_item){key, atom, VALUES_NONE, 0, 0};
+	list->slots[slot_of(list, atom)] = (uint64_t)atom << 32 | item;
+	list->slots_used++;
+	return item;
 }
 
 uint32_t values_session_of(struct values_builder *b, int64_t number)

@@ -189,7 +189,6 @@ struct values_builder {
 	size_t txn_capacity, op_capacity, item_capacity, key_capacity, list_capacity,
 		predicate_capacity, match_capacity, session_capacity, stamp_capacity;
 	struct map key_of_atom;
-	struct map item_of_pair; /* key << 32 | atom */
 	struct map session_of_number;
 	struct values_list *key_lists; /* by key */
 	size_t key_list_capacity;
@@ -202,6 +201,11 @@ struct values_builder {
 };
 
 struct values_list {
+	/* atom << 32 | item, open addressing, a table a key: a history works on few keys at a time,
+	 * so these stay in the cache where one table for all would not. */
+	uint64_t *slots;
+	uint32_t slot_count; /* a power of two, or 0 */
+	uint32_t slots_used;
 	uint32_t *items;
 	size_t count, capacity;
 	/* The same list as the input wrote it, between its brackets, and where each element ends in

@@ -46,9 +46,12 @@ void window_close(struct window *in)
 static uint64_t count_newlines(const char *p, size_t len)
 {
 	uint64_t count = 0;
+	const char *end = p + len;
 
-	for (size_t i = 0; i < len; i++)
-		count += p[i] == '\n';
+	while ((p = memchr(p, '\n', (size_t)(end - p)))) {
+		count++;
+		p++;
+	}
 	return count;
 }
 
