@@ -10,6 +10,7 @@
 #include "values/edges.h"
 #include "values/facts.h"
 #include "values/report.h"
+#include "values/saturate.h"
 #include "values/schedule.h"
 #include "values/weak.h"
 
@@ -26,6 +27,14 @@ struct judge {
 };
 
 /* ---------------------------------------------------------------------------- levels */
+
+static const char *const level_names[CYCLE_ORDER_COUNT][CYCLE_LEVEL_COUNT] = {
+	{"PL-1", "PL-2", "PL-2+", "PL-2.99", "PL-SI", "PL-3"},
+	{"strong-session-PL-1", "strong-session-PL-2", "strong-session-PL-2+",
+		"strong-session-PL-2.99", "strong-session-PL-SI", "strong-session-PL-3"},
+	{"strong-PL-1", "strong-PL-2", "strong-PL-2+", "strong-PL-2.99", "strong-PL-SI",
+		"strong-PL-3"},
+};
 
 static bool asked(const struct judge *j, enum cycle_order order)
 {
@@ -112,6 +121,18 @@ static void spread(struct judge *j)
 			if (j->levels[o][pairs[i].weaker] == LEVEL_FAILS)
 				j->levels[o][pairs[i].stronger] = LEVEL_FAILS;
 		}
+	}
+	/* Without predicates and without unstable reads, PL-2.99 and PL-3 forbid the same. */
+	for (int o = 0; o < CYCLE_ORDER_COUNT; o++) {
+		enum level_answer *item = &j->levels[o][CYCLE_PL_2_99],
+				  *all = &j->levels[o][CYCLE_PL_3];
+
+		if (j->v->predicate_count || j->facts.anomalies[ANOMALY_INTERNAL].count)
+			break;
+		if (*item == LEVEL_UNDECIDED)
+			*item = *all;
+		else if (*all == LEVEL_UNDECIDED)
+			*all = *item;
 	}
 	/* And the other way: what holds, holds without the order, and so do weaker levels. */
 	for (int o = CYCLE_ORDER_COUNT - 1; o >= 0; o--) {
@@ -226,6 +247,37 @@ static void try_schedules(struct judge *j)
 	}
 }
 
+/* And what reads force, to a fixpoint: refutes, or leads to an execution. */
+static void try_saturation(struct judge *j)
+{
+	const struct facts *f = &j->facts;
+
+	if (f->has_lists || f->own_missed || f->anomalies[ANOMALY_INTERNAL].count ||
+		f->reads_ambiguous)
+		return;
+	for (int o = CYCLE_SESSION; o >= CYCLE_PLAIN; o--) {
+		for (int snapshot = 1; snapshot >= 0; snapshot--) {
+			enum cycle_level level = snapshot ? CYCLE_PL_SI : CYCLE_PL_3;
+			enum level_answer answer;
+			struct cycle cycle;
+
+			if (!asked(j, (enum cycle_order)o) ||
+				j->levels[o][level] != LEVEL_UNDECIDED)
+				continue;
+			answer = saturate(f, (enum cycle_order)o, snapshot, &cycle);
+			if (answer == LEVEL_HOLDS)
+				mark_holds(j, o, level);
+			if (answer == LEVEL_FAILS) {
+				j->levels[o][level] = LEVEL_FAILS;
+				spread(j);
+				report_cycle(f, &cycle, snapshot ? "not-SI" : "not-serializable",
+					level_names[o][level], true, j->out);
+			}
+			free(cycle.steps);
+		}
+	}
+}
+
 static void decide(struct judge *j, const struct edges *edges)
 {
 	memcpy(j->levels, j->cycles.levels, sizeof(j->levels));
@@ -241,6 +293,8 @@ static void decide(struct judge *j, const struct edges *edges)
 	spread(j);
 	if (any_undecided(j))
 		try_schedules(j);
+	if (any_undecided(j))
+		try_saturation(j);
 	if (any_undecided(j) && !j->facts.reads_ambiguous && !edges->unordered && !edges->skipped)
 		try_orders(j, edges);
 }
@@ -266,14 +320,6 @@ static const char *const cycle_names[CYCLE_ORDER_COUNT][CYCLE_CLASS_COUNT] = {
 		"G2-item-session", "G2-session"},
 	{"G0-realtime", "G1c-realtime", "G-single-realtime", "G-nonadjacent-realtime",
 		"G2-item-realtime", "G2-realtime"},
-};
-
-static const char *const level_names[CYCLE_ORDER_COUNT][CYCLE_LEVEL_COUNT] = {
-	{"PL-1", "PL-2", "PL-2+", "PL-2.99", "PL-SI", "PL-3"},
-	{"strong-session-PL-1", "strong-session-PL-2", "strong-session-PL-2+",
-		"strong-session-PL-2.99", "strong-session-PL-SI", "strong-session-PL-3"},
-	{"strong-PL-1", "strong-PL-2", "strong-PL-2+", "strong-PL-2.99", "strong-PL-SI",
-		"strong-PL-3"},
 };
 
 /* The place of a level's name; false: it is none of Adya's. */

@@ -110,8 +110,19 @@ static void data_edge(
 	struct words *w, const struct cycle_step *s, bool inferred, struct finding_edge *e)
 {
 	const struct values *v = w->f->v;
-	uint32_t op = s->detail & ~EDGE_SOFT, key = v->ops[op].key;
-	uint32_t item;
+	uint32_t op = s->detail & ~EDGE_SOFT, key, item;
+
+	if (s->detail == VALUES_NONE) {
+		add_txn(v, s->from, &w->buf);
+		buf_add_str(&w->buf, " and ");
+		add_txn(v, s->to, &w->buf);
+		buf_add_str(&w->buf, " write a key in common and may not overlap: the first must "
+				     "have ended before the "
+				     "other began");
+		e->sentence = text(w->out, &w->buf);
+		return;
+	}
+	key = v->ops[op].key;
 
 	add_key(v, key, &w->buf);
 	e->object = text(w->out, &w->buf);

@@ -12,6 +12,7 @@ struct stream {
 	uint32_t at, end; /* in the list of transactions */
 	uint32_t next_waiter;
 	bool started; /* the transaction at hand has its snapshot */
+	bool parked;  /* it waits for events that must come before */
 };
 
 struct heap_entry {
@@ -37,6 +38,9 @@ struct schedule {
 	uint32_t *by_complete;     /* transactions by completion */
 	uint32_t complete_count, complete_at;
 	uint8_t *done; /* by transaction */
+	/* Guided: events that must come before, and after whom. */
+	uint32_t *missing, *after_head, *after;
+	uint32_t *stream_of; /* by transaction */
 	struct heap_entry *heap;
 	size_t heap_count, heap_capacity;
 };
@@ -251,6 +255,33 @@ static void commit(struct schedule *s, uint32_t t)
 	wake(s, &s->time_waiters);
 }
 
+static uint32_t event_of(const struct schedule *s, uint32_t t, bool commits)
+{
+	return s->snapshot ? 2 * t + commits : t;
+}
+
+/* Guided: must something else come first? */
+static bool parks(struct schedule *s, struct stream *stream, uint32_t t)
+{
+	stream->parked = s->missing && s->missing[event_of(s, t, stream->started)] > 0;
+	return stream->parked;
+}
+
+/* Guided: an event has happened. */
+static void happened(struct schedule *s, uint32_t event)
+{
+	if (!s->missing)
+		return;
+	for (uint32_t i = s->after_head[event]; i < s->after_head[event + 1]; i++) {
+		uint32_t next = s->after[i], t = s->snapshot ? next / 2 : next;
+
+		if (--s->missing[next] == 0 && s->streams[s->stream_of[t]].parked) {
+			s->streams[s->stream_of[t]].parked = false;
+			push(s, s->stream_of[t]);
+		}
+	}
+}
+
 static bool run(struct schedule *s)
 {
 	uint32_t left = 0;
@@ -264,6 +295,8 @@ static bool run(struct schedule *s)
 		struct stream *stream = &s->streams[number];
 		uint32_t t = s->txns[stream->at];
 
+		if (parks(s, stream, t))
+			continue;
 		if (!stream->started) {
 			if (!can_start(s, number, t) ||
 				(!s->snapshot && !can_commit(s, number, t, false)))
@@ -271,6 +304,7 @@ static bool run(struct schedule *s)
 			start(s, number, t);
 			stream->started = true;
 			if (s->snapshot) {
+				happened(s, event_of(s, t, false));
 				push(s, number);
 				continue;
 			}
@@ -281,6 +315,7 @@ static bool run(struct schedule *s)
 		stream->started = false;
 		stream->at++;
 		left--;
+		happened(s, event_of(s, t, true));
 		push(s, number);
 	}
 	return left == 0;
@@ -311,12 +346,12 @@ static void make_streams(struct schedule *s, bool sessions)
 						 : ((uint64_t)i << 32) / total;
 			s->txns[count++] = t;
 			if (!sessions)
-				s->streams[s->stream_count++] =
-					(struct stream){count - 1, count, VALUES_NONE, false};
+				s->streams[s->stream_count++] = (struct stream){
+					count - 1, count, VALUES_NONE, false, false};
 		}
 		if (sessions)
 			s->streams[s->stream_count++] =
-				(struct stream){first, count, VALUES_NONE, false};
+				(struct stream){first, count, VALUES_NONE, false, false};
 	}
 }
 
@@ -362,38 +397,95 @@ static uint32_t *none_array(size_t count)
 	return array;
 }
 
+static void release(struct schedule *s)
+{
+	free(s->txns);
+	free(s->streams);
+	free(s->priority);
+	free(s->current);
+	free(s->lock);
+	free(s->waiters);
+	free(s->pending);
+	free(s->pending_initial);
+	free(s->writers_left);
+	free(s->by_complete);
+	free(s->done);
+	free(s->heap);
+	free(s->missing);
+	free(s->after_head);
+	free(s->after);
+	free(s->stream_of);
+}
+
+static void set_up(struct schedule *s, enum cycle_order order, bool by_place)
+{
+	const struct values *v = s->v;
+
+	s->realtime = order == CYCLE_REALTIME;
+	make_streams(s, order != CYCLE_PLAIN);
+	for (uint32_t t = 0; by_place && t < v->txn_count; t++)
+		s->priority[t] = t;
+	s->current = none_array(v->key_count);
+	s->lock = none_array(v->key_count);
+	s->waiters = none_array(v->key_count);
+	s->time_waiters = VALUES_NONE;
+	s->pending = mem_zero(v->item_count, sizeof(uint32_t));
+	s->pending_initial = mem_zero(v->key_count, sizeof(uint32_t));
+	s->writers_left = mem_zero(v->item_count, sizeof(uint32_t));
+	s->by_complete = mem_zero(v->txn_count, sizeof(uint32_t));
+	s->done = mem_zero(v->txn_count, 1);
+	count_all(s);
+}
+
 bool schedule_found(const struct facts *f, enum cycle_order order, bool snapshot)
 {
-	const struct values *v = f->v;
-	struct schedule s = {.f = f, .v = v, .snapshot = snapshot, .time_waiters = VALUES_NONE};
-	bool found;
+	bool found = false;
 
 	/* Times of hybrid clocks are not places in the input. */
-	if (order == CYCLE_REALTIME && v->stamps)
+	if (order == CYCLE_REALTIME && f->v->stamps)
 		return false;
-	s.realtime = order == CYCLE_REALTIME;
-	make_streams(&s, order != CYCLE_PLAIN);
-	s.current = none_array(v->key_count);
-	s.lock = none_array(v->key_count);
-	s.waiters = none_array(v->key_count);
-	s.pending = mem_zero(v->item_count, sizeof(uint32_t));
-	s.pending_initial = mem_zero(v->key_count, sizeof(uint32_t));
-	s.writers_left = mem_zero(v->item_count, sizeof(uint32_t));
-	s.by_complete = mem_zero(v->txn_count, sizeof(uint32_t));
-	s.done = mem_zero(v->txn_count, 1);
-	count_all(&s);
-	found = run(&s);
-	free(s.txns);
-	free(s.streams);
-	free(s.priority);
-	free(s.current);
-	free(s.lock);
-	free(s.waiters);
-	free(s.pending);
-	free(s.pending_initial);
-	free(s.writers_left);
-	free(s.by_complete);
-	free(s.done);
-	free(s.heap);
+	/* First as the input has them, which often is the order of commits. */
+	for (int by_place = 1; by_place >= 0 && !found; by_place--) {
+		struct schedule s = {.f = f, .v = f->v, .snapshot = snapshot};
+
+		set_up(&s, order, by_place);
+		found = run(&s);
+		release(&s);
+	}
+	return found;
+}
+
+static void take_edges(struct schedule *s, const struct precedence *edges)
+{
+	uint32_t nodes = s->snapshot ? 2 * s->v->txn_count : s->v->txn_count;
+
+	s->missing = mem_zero(nodes, sizeof(uint32_t));
+	s->after_head = mem_zero((size_t)nodes + 2, sizeof(uint32_t));
+	s->after = mem_realloc(NULL, edges->count, sizeof(uint32_t));
+	s->stream_of = mem_zero(s->v->txn_count, sizeof(uint32_t));
+	for (uint32_t i = 0; i < s->stream_count; i++)
+		s->stream_of[s->txns[s->streams[i].at]] = i;
+	for (size_t e = 0; e < edges->count; e++) {
+		s->missing[edges->edges[e].to]++;
+		s->after_head[edges->edges[e].from + 2]++;
+	}
+	for (uint32_t n = 0; n < nodes; n++)
+		s->after_head[n + 2] += s->after_head[n + 1];
+	for (size_t e = 0; e < edges->count; e++)
+		s->after[s->after_head[edges->edges[e].from + 1]++] = edges->edges[e].to;
+}
+
+bool schedule_guided(const struct facts *f, bool snapshot, const struct precedence *edges)
+{
+	bool found = false;
+
+	for (int by_place = 1; by_place >= 0 && !found; by_place--) {
+		struct schedule s = {.f = f, .v = f->v, .snapshot = snapshot};
+
+		set_up(&s, CYCLE_PLAIN, by_place);
+		take_edges(&s, edges);
+		found = run(&s);
+		release(&s);
+	}
 	return found;
 }

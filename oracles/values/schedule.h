@@ -16,6 +16,21 @@
 #include "graph/cycles.h"
 #include "values/facts.h"
 
+/* Edges between events: 2t and 2t + 1 are the start and commit of transaction t in a schedule of
+ * snapshots, else t is the transaction. */
+struct precedence_edge {
+	uint32_t from, to, detail;
+	uint8_t kind; /* enum graph_kind */
+};
+
+struct precedence {
+	struct precedence_edge *edges;
+	size_t count;
+};
+
+/* Did a schedule come to its end that respects these edges? */
+bool schedule_guided(const struct facts *facts, bool snapshot, const struct precedence *edges);
+
 /* Did a schedule come to its end that respects the order (session, real time)? */
 bool schedule_found(const struct facts *facts, enum cycle_order order, bool snapshot);
 

@@ -205,5 +205,21 @@ int main(int argc, char **argv)
 	shape.writes_per_key = 0;
 	shape.store = STORE_SNAPSHOT;
 	registers("registers, snapshot, 50 sessions", &shape);
+	for (int i = 0; i < 6; i++) {
+		static const uint32_t percent[] = {95, 50, 30};
+		char name[64];
+
+		shape = (struct history_shape){.txns = 10000,
+			.store = i < 3 ? STORE_SERIAL : STORE_SNAPSHOT,
+			.processes = 25,
+			.keys = 10000,
+			.ops_max = 15,
+			.read_percent = percent[i % 3],
+			.by_session = true,
+			.seed = 11};
+		snprintf(name, sizeof(name), "registers, %s, %u %% reads",
+			i < 3 ? "serial" : "snapshot", percent[i % 3]);
+		registers(name, &shape);
+	}
 	return 0;
 }

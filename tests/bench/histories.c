@@ -29,6 +29,9 @@ struct process {
 	uint32_t count, at;
 	uint64_t start;
 	uint32_t txn;
+	FILE *lines; /* by_session: what it says, until the end */
+	char *text;
+	size_t text_len;
 };
 
 struct sim {
@@ -197,8 +200,9 @@ static void completion_lines(struct sim *s, struct process *p, uint32_t number, 
 
 		if (!ok && op->read)
 			continue;
-		fprintf(s->out, "%c(%u,%u,%u,%lld)\n", op->read ? 'r' : 'w', op->name,
-			op->read ? op->last : op->value, number, ok ? (long long)p->txn : -1LL);
+		fprintf(p->lines ? p->lines : s->out, "%c(%u,%u,%u,%lld)\n", op->read ? 'r' : 'w',
+			op->name, op->read ? op->last : op->value, number,
+			ok ? (long long)p->txn : -1LL);
 	}
 }
 
@@ -270,11 +274,19 @@ void history_write(const struct history_shape *shape, FILE *out)
 	s.processes = mem_zero(shape->processes, sizeof(*s.processes));
 	for (uint32_t k = 0; k < shape->keys; k++)
 		s.active[k] = fresh_name(&s);
+	for (uint32_t i = 0; shape->by_session && i < shape->processes; i++)
+		s.processes[i].lines =
+			open_memstream(&s.processes[i].text, &s.processes[i].text_len);
 	while (s.started < shape->txns || busy) {
 		step(&s, roll(&s, shape->processes));
 		busy = s.started < shape->txns;
 		for (uint32_t i = 0; !busy && i < shape->processes; i++)
 			busy = s.processes[i].busy;
+	}
+	for (uint32_t i = 0; shape->by_session && i < shape->processes; i++) {
+		fclose(s.processes[i].lines);
+		fwrite(s.processes[i].text, 1, s.processes[i].text_len, out);
+		free(s.processes[i].text);
 	}
 	for (uint32_t k = 0; k < s.names; k++) {
 		free(s.cells[k].values);

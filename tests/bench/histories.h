@@ -25,7 +25,7 @@ struct history_shape {
 	uint32_t ops_max;        /* a transaction has 1 to ops_max */
 	uint32_t read_percent;
 	uint32_t fail_percent; /* aborted for no reason */
-	bool blind;            /* registers: writes do not read before */
+	bool by_session;       /* registers: one session after the other, not as they ended */
 	uint64_t seed;
 };
 

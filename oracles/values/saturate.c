@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "values/saturate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/mem.h"
+#include "values/schedule.h"
+
+enum { ROUNDS_MAX = 1000, PAIR_WRITERS_MAX = 512, BATCHES = 32 };
+
+struct saturation {
+	const struct facts *f;
+	const struct values *v;
+	bool snapshot;
+	uint32_t node_count;
+	struct precedence edges; /* all of them, unsorted */
+	size_t edge_capacity;
+	uint32_t *head, *out; /* CSR of edge numbers by their start */
+	uint32_t *order;      /* topological */
+	uint64_t *reach;      /* node_count rows of `words` */
+	size_t words;
+	uint32_t *writer_head, *writers; /* by key: transactions that write it */
+};
+
+static uint32_t start_of(const struct saturation *s, uint32_t t)
+{
+	return s->snapshot ? 2 * t : t;
+}
+
+static uint32_t commit_of(const struct saturation *s, uint32_t t)
+{
+	return s->snapshot ? 2 * t + 1 : t;
+}
+
+static bool reaches(const struct saturation *s, uint32_t from, uint32_t to)
+{
+	return s->reach[from * s->words + to / 64] >> to % 64 & 1;
+}
+
+static void add(
+	struct saturation *s, uint32_t from, uint32_t to, enum graph_kind kind, uint32_t detail)
+{
+	struct precedence *p = &s->edges;
+
+	if (from == to)
+		return;
+	MEM_RESERVE(p->edges, p->count + 1, s->edge_capacity);
+	p->edges[p->count++] = (struct precedence_edge){from, to, detail, (uint8_t)kind};
+}
+
+/* ----------------------------------------------------------------------- the beginning */
+
+static bool is_read(const struct saturation *s, uint32_t i)
+{
+	return s->v->ops[i].kind == VALUES_READ && (s->f->notes[i] & OP_EXTERNAL);
+}
+
+static void index_writers(struct saturation *s)
+{
+	const struct values *v = s->v;
+	uint32_t *fill;
+
+	s->writer_head = mem_zero((size_t)v->key_count + 1, sizeof(uint32_t));
+	for (int pass = 0; pass < 2; pass++) {
+		for (uint32_t i = 0; i < v->op_count; i++) {
+			const struct values_op *op = &v->ops[i];
+
+			if (!values_is_write(op) || !(s->f->notes[i] & OP_FINAL) ||
+				!s->f->counts[op->txn])
+				continue;
+			if (pass == 0)
+				s->writer_head[op->key + 1]++;
+			else
+				s->writers[fill[op->key]++] = op->txn;
+		}
+		if (pass == 0) {
+			for (uint32_t k = 0; k < v->key_count; k++)
+				s->writer_head[k + 1] += s->writer_head[k];
+			s->writers =
+				mem_realloc(NULL, s->writer_head[v->key_count], sizeof(uint32_t));
+			fill = mem_dup(s->writer_head, v->key_count * sizeof(*fill));
+		} else {
+			free(fill);
+		}
+	}
+}
+
+static void known_edges(struct saturation *s, enum cycle_order order)
+{
+	const struct values *v = s->v;
+
+	for (uint32_t t = 0; s->snapshot && t < v->txn_count; t++)
+		add(s, start_of(s, t), commit_of(s, t), GRAPH_SESSION, 0);
+	for (uint32_t k = 0; order != CYCLE_PLAIN && k < v->session_count; k++) {
+		uint32_t last = VALUES_NONE;
+
+		for (uint32_t i = 0; i < v->sessions[k].txn_count; i++) {
+			uint32_t t = v->session_txns[v->sessions[k].first_txn + i];
+
+			if (!s->f->counts[t])
+				continue;
+			if (last != VALUES_NONE)
+				add(s, commit_of(s, last), start_of(s, t), GRAPH_SESSION, 0);
+			last = t;
+		}
+	}
+	for (uint32_t i = 0; i < v->op_count; i++) {
+		const struct values_op *op = &v->ops[i];
+		uint32_t writer;
+
+		if (!is_read(s, i) || !s->f->counts[op->txn])
+			continue;
+		writer = facts_writer(s->f, op->value);
+		if (writer != VALUES_NONE) {
+			add(s, commit_of(s, writer), start_of(s, op->txn), GRAPH_WR, i);
+			continue;
+		}
+		/* The initial value: every writer comes after. */
+		for (uint32_t w = s->writer_head[op->key]; w < s->writer_head[op->key + 1]; w++) {
+			if (s->writers[w] != op->txn)
+				add(s, start_of(s, op->txn), commit_of(s, s->writers[w]), GRAPH_RW,
+					i);
+		}
+	}
+}
+
+/* ------------------------------------------------------------------------ reachability */
+
+static void sort_edges(struct saturation *s)
+{
+	const struct precedence *p = &s->edges;
+
+	memset(s->head, 0, ((size_t)s->node_count + 2) * sizeof(*s->head));
+	s->out = mem_realloc(s->out, p->count, sizeof(*s->out));
+	for (size_t e = 0; e < p->count; e++)
+		s->head[p->edges[e].from + 2]++;
+	for (uint32_t n = 0; n < s->node_count; n++)
+		s->head[n + 2] += s->head[n + 1];
+	for (size_t e = 0; e < p->count; e++)
+		s->out[s->head[p->edges[e].from + 1]++] = (uint32_t)e;
+}
+
+/* False: there is a cycle. */
+static bool close_over(struct saturation *s)
+{
+	uint32_t *missing = mem_zero(s->node_count, sizeof(*missing));
+	uint32_t tail = 0;
+
+	sort_edges(s);
+	for (size_t e = 0; e < s->edges.count; e++)
+		missing[s->edges.edges[e].to]++;
+	for (uint32_t n = 0; n < s->node_count; n++) {
+		if (missing[n] == 0)
+			s->order[tail++] = n;
+	}
+	for (uint32_t at = 0; at < tail; at++) {
+		for (uint32_t i = s->head[s->order[at]]; i < s->head[s->order[at] + 1]; i++) {
+			uint32_t to = s->edges.edges[s->out[i]].to;
+
+			if (--missing[to] == 0)
+				s->order[tail++] = to;
+		}
+	}
+	free(missing);
+	if (tail < s->node_count)
+		return false;
+	memset(s->reach, 0, s->node_count * s->words * sizeof(*s->reach));
+	for (uint32_t at = s->node_count; at-- > 0;) {
+		uint32_t n = s->order[at];
+		uint64_t *row = s->reach + n * s->words;
+
+		for (uint32_t i = s->head[n]; i < s->head[n + 1]; i++) {
+			uint32_t to = s->edges.edges[s->out[i]].to;
+			const uint64_t *other = s->reach + to * s->words;
+
+			if (row[to / 64] >> to % 64 & 1)
+				continue; /* it and all behind it are there */
+			for (size_t w = 0; w < s->words; w++)
+				row[w] |= other[w];
+			row[to / 64] |= (uint64_t)1 << to % 64;
+		}
+	}
+	return true;
+}
+
+/* ------------------------------------------------------------------------------ forcing */
+
+static bool add_new(
+	struct saturation *s, uint32_t from, uint32_t to, enum graph_kind kind, uint32_t detail)
+{
+	if (from == to || reaches(s, from, to))
+		return false;
+	add(s, from, to, kind, detail);
+	return true;
+}
+
+/* t3 reads op from t1; t2 writes the key too. */
+static bool force(struct saturation *s, uint32_t op, uint32_t t1, uint32_t t2)
+{
+	uint32_t t3 = s->v->ops[op].txn;
+	bool before_ok = !reaches(s, start_of(s, t1), commit_of(s, t2)) && t1 != t2;
+	bool after_ok = !reaches(s, start_of(s, t2), commit_of(s, t1)) &&
+			(t2 == t3 || !reaches(s, commit_of(s, t2), start_of(s, t3)));
+	bool changed = false;
+
+	if (!before_ok) { /* so t2 is after, and t3 did not see it */
+		changed |= add_new(s, commit_of(s, t1), start_of(s, t2), GRAPH_WW, op);
+		if (t2 != t3)
+			changed |= add_new(s, start_of(s, t3), commit_of(s, t2), GRAPH_RW, op);
+	}
+	if (!after_ok)
+		changed |= add_new(s, commit_of(s, t2), start_of(s, t1), GRAPH_WW, op);
+	return changed;
+}
+
+static bool force_reads(struct saturation *s)
+{
+	const struct values *v = s->v;
+	bool changed = false;
+
+	for (uint32_t i = 0; i < v->op_count; i++) {
+		uint32_t t1, key = v->ops[i].key;
+
+		if (!is_read(s, i) || !s->f->counts[v->ops[i].txn])
+			continue;
+		t1 = facts_writer(s->f, v->ops[i].value);
+		for (uint32_t w = s->writer_head[key];
+			t1 != VALUES_NONE && w < s->writer_head[key + 1]; w++) {
+			if (s->writers[w] != t1)
+				changed |= force(s, i, t1, s->writers[w]);
+		}
+	}
+	return changed;
+}
+
+/* Two writers of a key do not overlap under snapshot isolation. */
+static bool force_pairs(struct saturation *s)
+{
+	bool changed = false;
+
+	for (uint32_t k = 0; s->snapshot && k < s->v->key_count; k++) {
+		uint32_t first = s->writer_head[k], end = s->writer_head[k + 1];
+
+		for (uint32_t a = first; end - first <= PAIR_WRITERS_MAX && a < end; a++) {
+			for (uint32_t b = first; b < end; b++) {
+				uint32_t x = s->writers[a], y = s->writers[b];
+
+				if (x != y && reaches(s, start_of(s, x), commit_of(s, y)) &&
+					!reaches(s, commit_of(s, x), start_of(s, y))) {
+					add(s, commit_of(s, x), start_of(s, y), GRAPH_WW,
+						VALUES_NONE);
+					changed = true;
+				}
+			}
+		}
+	}
+	return changed;
+}
+
+/* Forces until nothing changes.  False: a cycle. */
+static bool settle(struct saturation *s)
+{
+	bool acyclic = true, changed = true;
+
+	for (int round = 0; acyclic && changed && round < ROUNDS_MAX; round++) {
+		changed = force_reads(s);
+		changed |= force_pairs(s);
+		if (changed)
+			acyclic = close_over(s);
+	}
+	return acyclic;
+}
+
+static int compare_places(const void *a, const void *b, void *context)
+{
+	const uint32_t *place = context;
+	uint32_t x = place[*(const uint32_t *)a], y = place[*(const uint32_t *)b];
+
+	return (x > y) - (x < y);
+}
+
+/* Orders the writers of some keys as a topological sort has them. */
+static void order_writers(struct saturation *s, uint32_t batch, uint32_t *place)
+{
+	for (uint32_t i = 0; i < s->node_count; i++)
+		place[s->snapshot ? s->order[i] / 2 : s->order[i]] = i; /* the commit comes last */
+	for (uint32_t k = batch; k < s->v->key_count; k += BATCHES) {
+		uint32_t first = s->writer_head[k], end = s->writer_head[k + 1];
+
+		qsort_r(s->writers + first, end - first, sizeof(uint32_t), compare_places, place);
+		for (uint32_t w = first; w + 1 < end; w++)
+			add_new(s, commit_of(s, s->writers[w]), start_of(s, s->writers[w + 1]),
+				GRAPH_WW, VALUES_NONE);
+	}
+}
+
+/* Decides what is open, some keys at a time, by a topological sort, and what follows from it. True:
+ * every key is ordered and there is no cycle, which proves the level.  False proves nothing. */
+static bool decide_open(struct saturation *s)
+{
+	uint32_t *place = mem_zero(s->node_count, sizeof(*place));
+	bool acyclic = true;
+
+	for (uint32_t batch = 0; acyclic && batch < BATCHES; batch++) {
+		order_writers(s, batch, place);
+		acyclic = close_over(s) && settle(s);
+	}
+	free(place);
+	return acyclic;
+}
+
+/* ------------------------------------------------------------------------ contradiction */
+
+/* The shortest cycle through one node, breadth first; returns its length in edges, which are left
+ * in `path`. */
+static uint32_t cycle_through(struct saturation *s, uint32_t root, uint32_t *path, uint32_t limit)
+{
+	uint32_t *parent = mem_realloc(NULL, s->node_count, sizeof(*parent)); /* edge */
+	uint32_t *queue = mem_realloc(NULL, s->node_count, sizeof(*queue));
+	uint32_t *depth = mem_zero(s->node_count, sizeof(*depth));
+	uint32_t tail = 0, length = 0, closing = VALUES_NONE;
+
+	memset(parent, 0xff, s->node_count * sizeof(*parent));
+	queue[tail++] = root;
+	for (uint32_t at = 0; at < tail && closing == VALUES_NONE && depth[queue[at]] < limit;
+		at++) {
+		uint32_t n = queue[at];
+
+		for (uint32_t i = s->head[n]; i < s->head[n + 1] && closing == VALUES_NONE; i++) {
+			uint32_t to = s->edges.edges[s->out[i]].to;
+
+			if (to == root) {
+				closing = s->out[i];
+			} else if (parent[to] == VALUES_NONE) {
+				parent[to] = s->out[i];
+				depth[to] = depth[n] + 1;
+				queue[tail++] = to;
+			}
+		}
+	}
+	for (uint32_t e = closing; e != VALUES_NONE; e = parent[s->edges.edges[e].from]) {
+		path[length++] = e;
+		if (s->edges.edges[e].from == root)
+			break;
+	}
+	free(parent);
+	free(queue);
+	free(depth);
+	return length;
+}
+
+/* Some nodes on cycles are tried; the shortest cycle found is reported, transactions only. */
+static void find_cycle(struct saturation *s, struct cycle *cycle)
+{
+	uint32_t *path = mem_realloc(NULL, s->node_count, sizeof(*path));
+	uint32_t *best = mem_realloc(NULL, s->node_count, sizeof(*best));
+	uint32_t best_length = 0, tries = 0;
+	uint32_t *missing = mem_zero(s->node_count, sizeof(*missing));
+
+	/* What Kahn's sort does not reach from both ends lies on or between cycles. */
+	for (size_t e = 0; e < s->edges.count; e++)
+		missing[s->edges.edges[e].to]++;
+	for (uint32_t n = 0; n < s->node_count && tries < 200; n++) {
+		uint32_t length;
+
+		if (missing[n] == 0 || s->head[n] == s->head[n + 1])
+			continue;
+		length = cycle_through(s, n, path, best_length ? best_length - 1 : s->node_count);
+		tries += length > 0;
+		if (length && (!best_length || length < best_length)) {
+			best_length = length;
+			memcpy(best, path, length * sizeof(*best));
+		}
+	}
+	free(missing);
+	*cycle = (struct cycle){.class = CYCLE_G2_ITEM};
+	cycle->steps = mem_zero(best_length, sizeof(*cycle->steps));
+	for (uint32_t i = best_length; i-- > 0;) {
+		const struct precedence_edge *e = &s->edges.edges[best[i]];
+		uint32_t from = s->snapshot ? e->from / 2 : e->from,
+			 to = s->snapshot ? e->to / 2 : e->to;
+
+		if (from != to)
+			cycle->steps[cycle->length++] =
+				(struct cycle_step){from, to, e->detail, (enum graph_kind)e->kind};
+	}
+	free(path);
+	free(best);
+}
+
+enum level_answer saturate(
+	const struct facts *f, enum cycle_order order, bool snapshot, struct cycle *cycle)
+{
+	const struct values *v = f->v;
+	struct saturation s = {.f = f, .v = v, .snapshot = snapshot};
+	enum level_answer answer = LEVEL_UNDECIDED;
+	bool acyclic;
+
+	*cycle = (struct cycle){0};
+	if (v->txn_count > SATURATE_TXNS_MAX || v->txn_count == 0)
+		return LEVEL_UNDECIDED;
+	s.node_count = snapshot ? 2 * v->txn_count : v->txn_count;
+	s.words = (s.node_count + 63) / 64;
+	s.head = mem_zero((size_t)s.node_count + 2, sizeof(uint32_t));
+	s.order = mem_realloc(NULL, s.node_count, sizeof(uint32_t));
+	s.reach = mem_realloc(NULL, s.node_count * s.words, sizeof(uint64_t));
+	index_writers(&s);
+	known_edges(&s, order);
+	acyclic = close_over(&s);
+	acyclic = acyclic && settle(&s);
+	if (!acyclic) {
+		answer = LEVEL_FAILS;
+		find_cycle(&s, cycle);
+	} else if (schedule_guided(f, snapshot, &s.edges) || decide_open(&s)) {
+		answer = LEVEL_HOLDS;
+	}
+	free(s.edges.edges);
+	free(s.head);
+	free(s.out);
+	free(s.order);
+	free(s.reach);
+	free(s.writer_head);
+	free(s.writers);
+	return answer;
+}
