@@ -60,7 +60,6 @@ void build_init(struct history_build *build, struct history *history)
 	memset(build, 0, sizeof(*build));
 	memset(history, 0, sizeof(*history));
 	build->history = history;
-	build->last_session_number = UINT64_MAX;
 	hashmap_grow(&build->objects);
 	hashmap_grow(&build->versions);
 	strtab_add(&history->strings, SPAN_LIT(""));
@@ -75,6 +74,9 @@ static void release_maps(struct history_build *build)
 	free(build->versions.slots);
 	build->objects = build->versions = (struct build_hashmap){NULL, 0, 0, 0};
 	map_release(&build->session_map);
+	free(build->near_sessions);
+	free(build->near_txns);
+	build->near_sessions = build->near_txns = NULL;
 	map_release(&build->table_map);
 	map_release(&build->txn_map);
 	map_release(&build->stmt_map);
@@ -163,32 +165,44 @@ uint32_t build_bytes(struct history_build *build, struct span bytes)
 
 /* ---- things with numbers ---- */
 
-uint32_t build_session_at(struct history_build *build, uint32_t number)
+static uint32_t session_new(struct history_build *build, uint32_t number)
 {
 	struct history *history = build->history;
-	uint32_t *slot;
+	uint32_t id = history->session_count;
 
-	if (LIKELY(build->last_session_number == number))
-		return build->last_session;
-	if (history->session_count >= HISTORY_SESSIONS_MAX) {
-		uint32_t known = map_get(&build->session_map, number);
+	if (id >= HISTORY_SESSIONS_MAX)
+		return HISTORY_NONE;
+	history->session_count++;
+	MEM_RESERVE(history->sessions, history->session_count, build->session_capacity);
+	MEM_RESERVE(build->sessions, history->session_count, build->session_state_capacity);
+	history->sessions[id] =
+		(struct history_session){.number = number, .first_txn = HISTORY_NONE};
+	build->sessions[id] = (struct build_session){
+		.txn = HISTORY_NONE, .stmt = HISTORY_NONE, .before = HISTORY_NONE};
+	return id;
+}
 
-		if (known == MAP_NONE)
-			return HISTORY_NONE;
+uint32_t build_session_slow(struct history_build *build, uint32_t number)
+{
+	uint32_t id = HISTORY_NONE;
+
+	if (number >= BUILD_SESSIONS_NEAR) {
+		id = map_get(&build->session_map, number);
+		if (id == MAP_NONE) {
+			id = session_new(build, number);
+			if (id != HISTORY_NONE)
+				map_put(&build->session_map, number, id);
+		}
+		return id;
 	}
-	slot = map_at(&build->session_map, number);
-	if (*slot == MAP_NONE) {
-		*slot = history->session_count++;
-		MEM_RESERVE(history->sessions, history->session_count, build->session_capacity);
-		MEM_RESERVE(build->sessions, history->session_count, build->session_state_capacity);
-		history->sessions[*slot] =
-			(struct history_session){.number = number, .first_txn = HISTORY_NONE};
-		build->sessions[*slot] = (struct build_session){
-			.txn = HISTORY_NONE, .stmt = HISTORY_NONE, .before = HISTORY_NONE};
+	if (number >= build->near_session_count) {
+		MEM_RESERVE(build->near_sessions, (size_t)number + 1, build->near_session_capacity);
+		while (build->near_session_count <= number)
+			build->near_sessions[build->near_session_count++] = HISTORY_NONE;
 	}
-	build->last_session_number = number;
-	build->last_session = *slot;
-	return *slot;
+	if (build->near_sessions[number] == HISTORY_NONE)
+		build->near_sessions[number] = session_new(build, number);
+	return build->near_sessions[number];
 }
 
 uint32_t build_table_at(struct history_build *build, uint32_t number)
@@ -209,7 +223,29 @@ uint32_t build_table_at(struct history_build *build, uint32_t number)
 	return known;
 }
 
-uint32_t build_txn_at(struct history_build *build, uint32_t session, uint64_t number, uint64_t seq)
+/* Transactions are numbered from 1 in most traces: such numbers index an array, others a map. */
+static uint32_t *txn_slot(struct history_build *build, uint64_t number)
+{
+	uint64_t near = 2 * (uint64_t)build->history->txn_count + BUILD_TXNS_NEAR;
+
+	if (number < build->near_txn_count && build->near_txns[number] != HISTORY_NONE)
+		return &build->near_txns[number];
+	/* It may have been far when it came first. */
+	if (build->txn_map.count && map_get(&build->txn_map, number) != MAP_NONE)
+		return map_at(&build->txn_map, number);
+	if (number >= near)
+		return map_at(&build->txn_map, number);
+	if (number >= build->near_txn_count) {
+		MEM_RESERVE(build->near_txns, number + 1, build->near_txn_capacity);
+		memset(build->near_txns + build->near_txn_count, 0xff,
+			(number + 1 - build->near_txn_count) * sizeof(*build->near_txns));
+		build->near_txn_count = number + 1;
+	}
+	return &build->near_txns[number];
+}
+
+uint32_t build_txn_slow(
+	struct history_build *build, uint32_t session, uint64_t number, uint64_t seq)
 {
 	struct history *history = build->history;
 	struct build_session *state = &build->sessions[session];
@@ -217,10 +253,8 @@ uint32_t build_txn_at(struct history_build *build, uint32_t session, uint64_t nu
 
 	if (number == 0)
 		return HISTORY_NONE;
-	if (LIKELY(state->txn_number == number))
-		return state->txn;
-	slot = map_at(&build->txn_map, number);
-	if (*slot == MAP_NONE) {
+	slot = txn_slot(build, number);
+	if (*slot == HISTORY_NONE) {
 		*slot = history->txn_count++;
 		MEM_RESERVE(history->txns, history->txn_count, build->txn_capacity);
 		history->txns[*slot] = (struct history_txn){
@@ -279,14 +313,12 @@ static uint32_t stmt_out_of_place(struct history_build *build, uint32_t session,
 	return known != MAP_NONE ? known : stmt_new(build, session, number);
 }
 
-uint32_t build_stmt_at(struct history_build *build, uint32_t session, uint32_t number)
+uint32_t build_stmt_slow(struct history_build *build, uint32_t session, uint32_t number)
 {
 	struct build_session *state = &build->sessions[session];
 
 	if (number == 0)
 		return HISTORY_NONE;
-	if (number == state->stmt_number)
-		return state->stmt;
 	if (LIKELY(number > state->stmt_number)) {
 		state->before = state->stmt;
 		state->before_number = state->stmt_number;
@@ -440,15 +472,11 @@ uint32_t build_version_int(struct history_build *build, uint32_t object, uint64_
 	return build_version_find(build, object, name, build_hash(name, object));
 }
 
-bool build_name_int(struct span name, uint64_t *value)
+bool build_name_int_slow(struct span name, uint64_t *value)
 {
 	struct mp mp = mp_over(name);
 	struct mp_object object;
 
-	if (LIKELY((unsigned char)name.ptr[0] < 0x80)) {
-		*value = (unsigned char)name.ptr[0];
-		return true;
-	}
 	if (!mp_next(&mp, &object) || object.type != MP_UINT)
 		return false;
 	*value = object.u;

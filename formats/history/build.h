@@ -28,6 +28,11 @@
 
 #define BUILD_NIL (UINT32_MAX - 1)
 
+enum {
+	BUILD_SESSIONS_NEAR = 1 << 16, /* session numbers up to here need no map */
+	BUILD_TXNS_NEAR = 1 << 16, /* nor transaction numbers up to here above twice their count */
+};
+
 struct build_slot {
 	uint64_t key;
 	uint32_t owner; /* table (with BUILD_KEY_LONG) or object */
@@ -71,8 +76,10 @@ struct history_build {
 	uint32_t *schemas; /* by table: pool reference; 0: none */
 	size_t schema_capacity;
 	struct map session_map, table_map, txn_map;
-	uint64_t last_session_number; /* a cache before session_map; UINT64_MAX: none */
-	uint32_t last_session;
+	uint32_t *near_sessions; /* by number, below BUILD_SESSIONS_NEAR */
+	size_t near_session_count, near_session_capacity;
+	uint32_t *near_txns; /* by number, while it is not far above the count */
+	size_t near_txn_count, near_txn_capacity;
 	struct map stmt_map; /* (session, number): only once statements came out of order */
 	bool stmt_map_used;
 	struct build_hashmap objects, versions;
@@ -99,12 +106,41 @@ void build_abandon(struct history_build *build);
 uint32_t build_bytes(struct history_build *build, struct span bytes);
 
 /* By number; made when new.  NONE past HISTORY_SESSIONS_MAX or HISTORY_TABLES_MAX. */
-uint32_t build_session_at(struct history_build *build, uint32_t number);
+uint32_t build_session_slow(struct history_build *build, uint32_t number);
+static inline uint32_t build_session_at(struct history_build *build, uint32_t number)
+{
+	if (LIKELY(number < build->near_session_count &&
+		    build->near_sessions[number] != HISTORY_NONE))
+		return build->near_sessions[number];
+	return build_session_slow(build, number);
+}
+
 uint32_t build_table_at(struct history_build *build, uint32_t number);
+
 /* NONE for number 0.  `seq`: of the record that names it, which begins it if nothing else does. */
-uint32_t build_txn_at(struct history_build *build, uint32_t session, uint64_t number, uint64_t seq);
+uint32_t build_txn_slow(
+	struct history_build *build, uint32_t session, uint64_t number, uint64_t seq);
+static inline uint32_t build_txn_at(
+	struct history_build *build, uint32_t session, uint64_t number, uint64_t seq)
+{
+	const struct build_session *state = &build->sessions[session];
+
+	return LIKELY(number && state->txn_number == number)
+		       ? state->txn
+		       : build_txn_slow(build, session, number, seq);
+}
+
 /* NONE for number 0. */
-uint32_t build_stmt_at(struct history_build *build, uint32_t session, uint32_t number);
+uint32_t build_stmt_slow(struct history_build *build, uint32_t session, uint32_t number);
+static inline uint32_t build_stmt_at(struct history_build *build, uint32_t session, uint32_t number)
+{
+	const struct build_session *state = &build->sessions[session];
+
+	return LIKELY(number && state->stmt_number == number)
+		       ? state->stmt
+		       : build_stmt_slow(build, session, number);
+}
+
 /* `key` is one encoded value or an array of them; the canonical (shortest) encoding is kept. */
 uint32_t build_object_at(struct history_build *build, uint32_t table, struct span key);
 /* `name` is an encoded value, not nil. */
@@ -164,13 +200,53 @@ static inline void build_prefetch(const struct build_hashmap *map, uint64_t hash
 	__builtin_prefetch(&map->slots[hash & map->mask]);
 }
 
+/* A key of at most eight bytes in an encoding that is surely the shortest: true and the key. */
+static inline bool build_key_short(uint32_t table, struct span key, struct build_key *out)
+{
+	const unsigned char *p = (const unsigned char *)key.ptr;
+
+	/* Positive integers and short strings.  An encoded value is never the beginning of another,
+	 * so eight bytes padded with zeros stand for one value only. */
+	out->key = 0;
+	if (p[0] < 0x80)
+		memcpy(&out->key, p, 1);
+	else if (p[0] == 0xce && (p[1] | p[2]))
+		memcpy(&out->key, p, 5);
+	else if (p[0] == 0xcd && p[1])
+		memcpy(&out->key, p, 3);
+	else if (p[0] == 0xcc && p[1] >= 0x80)
+		memcpy(&out->key, p, 2);
+	else if ((p[0] & 0xe0) == 0xa0 && key.len <= sizeof(out->key))
+		memcpy(&out->key, p, key.len);
+	else
+		return false;
+	out->owner = table;
+	out->bytes = key;
+	out->hash = build_hash(out->key, table);
+	return true;
+}
+
 void build_key_of(
 	struct history_build *build, uint32_t table, struct span key, struct build_key *out);
 uint32_t build_object_find(struct history_build *build, const struct build_key *key);
 uint32_t build_version_find(
 	struct history_build *build, uint32_t object, uint64_t name, uint64_t hash);
+bool build_name_int_slow(struct span name, uint64_t *value);
 /* An encoded integer from zero up: true and its value. */
-bool build_name_int(struct span name, uint64_t *value);
+static inline bool build_name_int(struct span name, uint64_t *value)
+{
+	const unsigned char *p = (const unsigned char *)name.ptr;
+
+	if (p[0] == 0xce) {
+		*value = mp_load_be(p + 1, 4);
+		return true;
+	}
+	if (p[0] < 0x80) {
+		*value = p[0];
+		return true;
+	}
+	return build_name_int_slow(name, value);
+}
 
 /* ---- order.c: the version orders, called by build_finish ---- */
 void build_orders(struct history_build *build);

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -19,6 +20,7 @@
 #include "base/mem.h"
 #include "history/build.h"
 #include "history/group.h"
+#include "history/lean.h"
 #include "trace/pack.h"
 
 enum { BATCH_ROWS = 32 };
@@ -27,12 +29,13 @@ enum { BATCH_ROWS = 32 };
 struct batch_row {
 	struct history_op op; /* object and version not yet filled */
 	uint32_t table;
+	uint32_t previous; /* version; NONE: nil, or not said */
 	struct build_key key;
 	uint64_t name, previous_name;
 	uint64_t hash, previous_hash;
 	bool key_ready;    /* key is filled; else from row.key */
 	bool has_name;     /* version is an integer: name */
-	bool has_previous; /* previous is an integer: previous_name */
+	bool has_previous; /* previous is an integer of this object: previous_name */
 	struct probe_row row;
 };
 
@@ -61,7 +64,8 @@ struct loader {
 	uint32_t block;
 	struct batch_row batch[BATCH_ROWS];
 	unsigned batch_count;
-	bool seq_known;
+	bool seq_known, context;
+	uint64_t lost_records, removed_records;
 };
 
 /* ---- operations from probe rows ---- */
@@ -77,43 +81,33 @@ static uint32_t version_named(struct loader *loader, uint32_t object, struct spa
 	return name.ptr ? build_version_at(&loader->build, object, name) : HISTORY_NONE;
 }
 
-static uint32_t row_version(struct loader *loader, const struct batch_row *b, uint32_t object)
-{
-	return b->has_name ? build_version_find(&loader->build, object, b->name, b->hash)
-			   : version_named(loader, object, b->row.version);
-}
-
-/* What a write overwrote, when that is a version of this object. */
-static uint32_t row_previous(struct loader *loader, const struct batch_row *b, uint32_t object)
-{
-	if (b->has_previous)
-		return build_version_find(
-			&loader->build, object, b->previous_name, b->previous_hash);
-	return version_named(loader, object, b->row.previous);
-}
-
 static void row_image(struct loader *loader, uint32_t version, struct span image)
 {
 	if (image.ptr && version < BUILD_NIL && keeps_images(loader))
 		build_image(&loader->build, version, image);
 }
 
-static void row_delete(
-	struct loader *loader, const struct batch_row *b, struct history_op op, uint32_t previous)
+static bool is_rekey(const struct probe_row *row)
 {
-	op.version = row_version(loader, b, op.object);
+	return row->old_key.ptr && !span_eq(row->old_key, row->key);
+}
+
+static void row_delete(struct loader *loader, const struct batch_row *b)
+{
+	struct history_op op = b->op;
+
 	if (op.version == HISTORY_NONE)
 		op.version = build_dead(&loader->build, op.object);
 	else
 		loader->history->versions[op.version].flags |= HISTORY_VERSION_DEAD;
-	row_image(loader, previous, b->row.old_image);
-	build_write(&loader->build, op, previous);
+	row_image(loader, b->previous, b->row.old_image);
+	build_write(&loader->build, op, b->previous);
 }
 
 /* Rule 7: the old object dies, the new one is born, by one write. */
-static void row_rekey(struct loader *loader, const struct batch_row *b, struct history_op op)
+static void row_rekey(struct loader *loader, const struct batch_row *b)
 {
-	struct history_op old = op;
+	struct history_op old = b->op;
 	uint32_t previous;
 
 	old.object = build_object_at(&loader->build, b->table, b->row.old_key);
@@ -121,18 +115,17 @@ static void row_rekey(struct loader *loader, const struct batch_row *b, struct h
 	row_image(loader, previous, b->row.old_image);
 	old.version = build_dead(&loader->build, old.object);
 	build_write(&loader->build, old, previous);
-	op.version = row_version(loader, b, op.object);
-	row_image(loader, op.version, b->row.image);
-	build_write(&loader->build, op, BUILD_NIL);
+	row_image(loader, b->op.version, b->row.image);
+	build_write(&loader->build, b->op, BUILD_NIL);
 }
 
-static void row_write(struct loader *loader, const struct batch_row *b, struct history_op op)
+static void row_write(struct loader *loader, const struct batch_row *b)
 {
 	const struct probe_row *row = &b->row;
-	uint32_t previous;
+	uint32_t previous = b->previous;
 
 	if (row->op == PROBE_OP_DELETE || (row->op == PROBE_OP_NONE && !row->version.ptr)) {
-		row_delete(loader, b, op, row_previous(loader, b, op.object));
+		row_delete(loader, b);
 		return;
 	}
 	if (!row->version.ptr) {
@@ -140,17 +133,15 @@ static void row_write(struct loader *loader, const struct batch_row *b, struct h
 		loader->history->counts.rows_skipped++;
 		return;
 	}
-	if (row->old_key.ptr && !span_eq(row->old_key, row->key)) {
-		row_rekey(loader, b, op);
+	if (is_rekey(row)) {
+		row_rekey(loader, b);
 		return;
 	}
-	op.version = row_version(loader, b, op.object);
-	previous = row_previous(loader, b, op.object);
-	row_image(loader, op.version, row->image);
+	row_image(loader, b->op.version, row->image);
 	row_image(loader, previous, row->old_image);
-	if (previous == op.version) {
+	if (previous == b->op.version) {
 		/* Rule 5: an UPDATE that changed nothing only looked. */
-		build_read(&loader->build, op);
+		build_read(&loader->build, b->op);
 		return;
 	}
 	/* Rule 6: nil is unborn or dead for an INSERT; an UPDATE of a row without a version is an
@@ -158,27 +149,25 @@ static void row_write(struct loader *loader, const struct batch_row *b, struct h
 	if (previous == HISTORY_NONE && row->op != PROBE_OP_UPDATE &&
 		(row->has_previous || row->op == PROBE_OP_INSERT))
 		previous = BUILD_NIL;
-	build_write(&loader->build, op, previous);
+	build_write(&loader->build, b->op, previous);
 }
 
-static void row_read(struct loader *loader, const struct batch_row *b, struct history_op op)
+static void row_read(struct loader *loader, struct batch_row *b)
 {
-	op.version = row_version(loader, b, op.object);
-	if (op.version == HISTORY_NONE)
-		op.flags |= HISTORY_OP_ABSENT;
+	if (b->op.version == HISTORY_NONE)
+		b->op.flags |= HISTORY_OP_ABSENT;
 	else
-		row_image(loader, op.version, b->row.image);
-	build_read(&loader->build, op);
+		row_image(loader, b->op.version, b->row.image);
+	build_read(&loader->build, b->op);
 }
 
 /* ---- batches ---- */
 
-static void batch_flush(struct loader *loader)
+static void batch_objects(struct loader *loader)
 {
 	struct history_build *build = &loader->build;
-	unsigned count = loader->batch_count;
 
-	for (unsigned i = 0; i < count; i++) {
+	for (unsigned i = 0; i < loader->batch_count; i++) {
 		struct batch_row *b = &loader->batch[i];
 
 		b->op.object = b->key_ready ? build_object_find(build, &b->key)
@@ -192,36 +181,58 @@ static void batch_flush(struct loader *loader)
 			build_prefetch(&build->versions, b->previous_hash);
 		}
 	}
-	for (unsigned i = 0; i < count; i++) {
+}
+
+static void batch_versions(struct loader *loader)
+{
+	struct history_build *build = &loader->build;
+
+	for (unsigned i = 0; i < loader->batch_count; i++) {
+		struct batch_row *b = &loader->batch[i];
+
+		b->op.version = b->has_name
+					? build_version_find(build, b->op.object, b->name, b->hash)
+					: version_named(loader, b->op.object, b->row.version);
+		if (b->has_previous)
+			b->previous = build_version_find(
+				build, b->op.object, b->previous_name, b->previous_hash);
+		else if (b->row.previous.ptr && !is_rekey(&b->row))
+			b->previous = version_named(loader, b->op.object, b->row.previous);
+		else
+			b->previous = HISTORY_NONE;
+		if (b->op.version != HISTORY_NONE)
+			__builtin_prefetch(&loader->history->versions[b->op.version], 1);
+		if (b->previous != HISTORY_NONE)
+			__builtin_prefetch(&loader->history->versions[b->previous], 1);
+	}
+}
+
+static void batch_flush(struct loader *loader)
+{
+	batch_objects(loader);
+	batch_versions(loader);
+	for (unsigned i = 0; i < loader->batch_count; i++) {
 		struct batch_row *b = &loader->batch[i];
 
 		if (b->op.probe == PROBE_WRITE)
-			row_write(loader, b, b->op);
+			row_write(loader, b);
 		else
-			row_read(loader, b, b->op);
+			row_read(loader, b);
 	}
 	loader->batch_count = 0;
 }
 
-static void batch_add(struct loader *loader, const struct history_op *op, uint32_t table,
-	const struct probe_row *row)
+/* The batch's next row, whose row, op and table are filled. */
+static void batch_add(struct loader *loader, struct batch_row *b)
 {
-	struct batch_row *b = &loader->batch[loader->batch_count++];
-
-	b->op = *op;
-	b->table = table;
-	b->row = *row;
 	/* Longer keys are looked up without fetching ahead: they are compared in the pool. */
-	b->key_ready = row->key.len <= sizeof(b->key.key);
-	if (b->key_ready) {
-		build_key_of(&loader->build, table, row->key, &b->key);
-		b->key_ready = b->key.bytes.ptr == row->key.ptr;
-	}
+	b->key_ready = build_key_short(b->table, b->row.key, &b->key);
 	if (b->key_ready)
 		build_prefetch(&loader->build.objects, b->key.hash);
-	b->has_name = row->version.ptr && build_name_int(row->version, &b->name);
-	b->has_previous = row->previous.ptr && build_name_int(row->previous, &b->previous_name);
-	if (loader->batch_count == BATCH_ROWS)
+	b->has_name = b->row.version.ptr && build_name_int(b->row.version, &b->name);
+	b->has_previous = b->row.previous.ptr && !is_rekey(&b->row) &&
+			  build_name_int(b->row.previous, &b->previous_name);
+	if (++loader->batch_count == BATCH_ROWS)
 		batch_flush(loader);
 }
 
@@ -241,12 +252,26 @@ static uint32_t text_reference(struct loader *loader, struct span text)
 	return loader->text_refs[id];
 }
 
+/* The next row of a probe.  False: it is no row; mp goes behind it if it is anything at all. */
+static bool next_row(struct mp *mp, struct probe_row *row)
+{
+	struct mp start = *mp;
+
+	if (LIKELY(lean_row(mp, row)))
+		return row->key.ptr;
+	*mp = start;
+	if (probe_row_read(mp, row))
+		return row->key.ptr;
+	*mp = start;
+	(void)mp_skip(mp);
+	return false;
+}
+
 /* Probes that wait for others of their statement; READ comes here for its predicate only. */
-static void probe_group(struct loader *loader, const struct record_probe *record,
-	const struct history_op *op, uint32_t session, uint32_t table)
+static void probe_group(struct loader *loader, const struct group_probe *from, uint32_t session,
+	uint32_t number, struct mp mp)
 {
 	struct build_session *state = &loader->build.sessions[session];
-	struct mp mp = mp_over(record->rows);
 	uint32_t count = mp_array(&mp);
 	struct group_probe *probe;
 	struct group *group;
@@ -254,28 +279,26 @@ static void probe_group(struct loader *loader, const struct record_probe *record
 	if (!state->group)
 		state->group = mem_zero(1, sizeof(struct group));
 	group = state->group;
-	if (group->number != record->number && group->number)
+	if (group->number != number && group->number)
 		group_finish(group, &loader->build);
-	group->number = record->number;
+	group->number = number;
 	probe = group_probe_add(group);
 	if (!probe) {
 		loader->history->counts.records_skipped++;
 		return;
 	}
-	probe->op = *op;
-	probe->table = table;
-	probe->text = text_reference(loader, record->predicate);
-	for (uint32_t i = 0; i < count; i++) {
-		struct probe_row row;
+	probe->op = from->op;
+	probe->table = from->table;
+	probe->text = from->text;
+	for (uint32_t i = 0; i < count && !mp.bad; i++) {
 		struct group_row to = {.version = HISTORY_NONE, .previous = HISTORY_NONE};
+		struct probe_row row;
 
-		if (!probe_row_read(&mp, &row) || !row.key.ptr) {
+		if (!next_row(&mp, &row)) {
 			loader->history->counts.rows_skipped++;
-			if (mp.bad)
-				break;
 			continue;
 		}
-		to.object = build_object_at(&loader->build, table, row.key);
+		to.object = build_object_at(&loader->build, from->table, row.key);
 		to.version = version_named(loader, to.object, row.version);
 		if (row.previous.ptr)
 			to.previous = version_named(loader, to.object, row.previous);
@@ -286,109 +309,169 @@ static void probe_group(struct loader *loader, const struct record_probe *record
 	}
 }
 
-static void probe_rows(struct loader *loader, const struct record_probe *record,
-	const struct history_op *op, uint32_t table)
+/* The rows of a READ or WRITE probe; mp goes behind them. */
+static void probe_rows(
+	struct loader *loader, struct mp *mp, const struct history_op *op, uint32_t table)
 {
-	struct mp mp = mp_over(record->rows);
-	uint32_t count = mp_array(&mp);
+	uint32_t count = mp_array(mp);
 
-	for (uint32_t i = 0; i < count; i++) {
-		struct probe_row row;
+	loader->history->counts.probe_rows += count;
+	for (uint32_t i = 0; i < count && !mp->bad; i++) {
+		struct batch_row *b = &loader->batch[loader->batch_count];
 
-		if (probe_row_read(&mp, &row) && row.key.ptr) {
-			batch_add(loader, op, table, &row);
+		if (next_row(mp, &b->row)) {
+			b->op = *op;
+			b->table = table;
+			batch_add(loader, b);
 		} else {
 			loader->history->counts.rows_skipped++;
-			if (mp.bad)
-				return;
 		}
 	}
-	loader->history->counts.probe_rows += count;
+}
+
+/* What a probe record has to say; rows stand at mp, which goes behind them.  False: damage. */
+ALWAYS_INLINE bool store_probe(
+	struct loader *loader, const struct record_probe *record, struct mp *mp)
+{
+	struct history_build *build = &loader->build;
+	struct history_counts *counts = &loader->history->counts;
+	struct history_op op = {.object = HISTORY_NONE, .version = HISTORY_NONE};
+	enum mp_type type = mp_peek(mp);
+	uint32_t session, table;
+	struct history_stmt *stmt;
+
+	counts->probes++;
+	counts->inexact_probes += !record->exact;
+	if (record->probe == PROBE_BPM || record->probe == PROBE_APM) {
+		counts->predicate_probes_skipped++;
+		return mp_skip(mp);
+	}
+	session = build_session_at(build, record->session);
+	table = build_table_at(build, record->table);
+	if (session == HISTORY_NONE || table == HISTORY_NONE || record->probe > PROBE_WRITE ||
+		record->number == 0 || (type != MP_ARRAY && type != MP_NIL)) {
+		counts->records_skipped++;
+		return mp_skip(mp);
+	}
+	op.txn = build_txn_at(build, session, record->txn, record->seq);
+	op.stmt = build_stmt_at(build, session, record->number);
+	op.probe = record->probe;
+	op.read_kind =
+		record->read_kind <= PROBE_READ_DIRTY ? record->read_kind : PROBE_READ_UNKNOWN;
+	op.flags = record->exact ? HISTORY_OP_EXACT : 0;
+	stmt = &loader->history->stmts[op.stmt];
+	stmt->flags |= HISTORY_STMT_PROBE;
+	if (record->probe == PROBE_BWR || record->probe == PROBE_AWR ||
+		record->probe == PROBE_WRITE)
+		stmt->flags |= HISTORY_STMT_WRITES;
+	if (UNLIKELY(record->probe < PROBE_READ ||
+		     (record->probe == PROBE_READ && record->predicate.ptr))) {
+		struct group_probe from = {.op = op, .table = table};
+
+		batch_flush(loader);
+		from.text = text_reference(loader, record->predicate);
+		probe_group(loader, &from, session, record->number, *mp);
+		if (record->probe < PROBE_READ)
+			return mp_skip(mp);
+	}
+	probe_rows(loader, mp, &op, table);
+	return !mp->bad;
+}
+
+/* The fields before `rows`: the list's order is the struct's. */
+#define BEFORE_ROWS(name)                                                                          \
+	(offsetof(struct record_probe, name) < offsetof(struct record_probe, rows))
+#define COUNT_BEFORE_ROWS(type, name) +BEFORE_ROWS(name)
+#define LEAN_BEFORE_ROWS(type, name)                                                               \
+	if (BEFORE_ROWS(name) && !lean_##type(&lean, &record.name))                                \
+		return take_probe_slowly(loader, mp, left);
+
+static bool take_probe_slowly(struct loader *loader, struct mp *mp, uint32_t left)
+{
+	struct record_probe record;
+	struct mp rows;
+
+	if (!record_probe_read(mp, left, &record))
+		return false;
+	rows = mp_over(record.rows.ptr ? record.rows : SPAN_LIT("\xc0"));
+	(void)store_probe(loader, &record, &rows);
+	return true;
 }
 
 static bool take_probe(struct loader *loader, struct mp *mp, uint32_t left)
 {
-	struct history_build *build = &loader->build;
-	struct history_counts *counts = &loader->history->counts;
+	const uint32_t before = 0 RECORD_PROBE_FIELDS(COUNT_BEFORE_ROWS);
 	struct record_probe record;
-	struct history_op op = {.object = HISTORY_NONE, .version = HISTORY_NONE};
-	uint32_t session, table;
+	struct mp lean = *mp;
 
-	if (!record_probe_read(mp, left, &record))
-		return false;
-	counts->probes++;
-	counts->inexact_probes += !record.exact;
-	if (record.probe == PROBE_BPM || record.probe == PROBE_APM) {
-		counts->predicate_probes_skipped++;
-		return true;
-	}
-	session = build_session_at(build, record.session);
-	table = build_table_at(build, record.table);
-	if (session == HISTORY_NONE || table == HISTORY_NONE || record.probe > PROBE_WRITE ||
-		record.number == 0) {
-		counts->records_skipped++;
-		return true;
-	}
-	op.txn = build_txn_at(build, session, record.txn, record.seq);
-	op.stmt = build_stmt_at(build, session, record.number);
-	op.probe = record.probe;
-	op.read_kind = record.read_kind <= PROBE_READ_DIRTY ? record.read_kind : PROBE_READ_UNKNOWN;
-	op.flags = record.exact ? HISTORY_OP_EXACT : 0;
-	loader->history->stmts[op.stmt].flags |= HISTORY_STMT_PROBE;
-	if (record.probe == PROBE_BWR || record.probe == PROBE_AWR || record.probe == PROBE_WRITE)
-		loader->history->stmts[op.stmt].flags |= HISTORY_STMT_WRITES;
-	if (record.probe == PROBE_READ || record.probe == PROBE_WRITE)
-		probe_rows(loader, &record, &op, table);
-	if (record.probe < PROBE_READ || (record.probe == PROBE_READ && record.predicate.ptr)) {
-		batch_flush(loader);
-		probe_group(loader, &record, &op, session, table);
+	if (left <= before)
+		return take_probe_slowly(loader, mp, left);
+	RECORD_PROBE_FIELDS(LEAN_BEFORE_ROWS)
+	if (!store_probe(loader, &record, &lean))
+		return mp_fail(mp);
+	*mp = lean;
+	for (left -= before + 1; left; left--) {
+		if (!lean_skip(mp))
+			return mp_fail(mp);
 	}
 	return true;
 }
 
 /* ---- statements and transactions ---- */
 
-static bool take_stmt(struct loader *loader, struct mp *mp, uint32_t left, uint32_t index)
+ALWAYS_INLINE void store_stmt(
+	struct loader *loader, const struct record_stmt *record, uint32_t index)
 {
 	struct history_build *build = &loader->build;
-	struct record_stmt record;
 	struct history_stmt *stmt;
-	uint32_t session, txn, id;
+	uint32_t session = build_session_at(build, record->session);
+	uint32_t txn, id;
 
-	if (!record_stmt_read(mp, left, &record))
-		return false;
-	session = build_session_at(build, record.session);
-	if (session == HISTORY_NONE || record.number == 0) {
+	if (session == HISTORY_NONE || record->number == 0) {
 		loader->history->counts.records_skipped++;
-		return true;
+		return;
 	}
 	txn = build_txn_at(
-		build, session, record.txn, record.begin_seq ? record.begin_seq : record.seq);
-	id = build_stmt_at(build, session, record.number);
+		build, session, record->txn, record->begin_seq ? record->begin_seq : record->seq);
+	id = build_stmt_at(build, session, record->number);
 	stmt = &loader->history->stmts[id];
 	if (stmt->flags & HISTORY_STMT_RECORD) {
 		/* A prepared statement that a later segment repeats, or a forgery. */
 		loader->history->counts.records_skipped++;
-		return true;
+		return;
 	}
 	stmt->txn = txn;
-	stmt->begin_seq = build_seq(build, record.begin_seq, 0);
-	stmt->end_seq = build_seq(build, record.seq, HISTORY_NONE);
+	stmt->begin_seq = build_seq(build, record->begin_seq, 0);
+	stmt->end_seq = build_seq(build, record->seq, HISTORY_NONE);
 	stmt->block = loader->block;
 	stmt->index = (uint16_t)(index < UINT16_MAX ? index : UINT16_MAX);
-	stmt->error = (uint16_t)(record.error < UINT16_MAX ? record.error : UINT16_MAX);
-	build->failed_stmts += record.error != 0;
+	stmt->error = (uint16_t)(record->error < UINT16_MAX ? record->error : UINT16_MAX);
+	build->failed_stmts += record->error != 0;
 	stmt->flags |= HISTORY_STMT_RECORD;
-	if (record.flags & STMT_NO_REPLY)
+	if (record->flags & STMT_NO_REPLY)
 		stmt->flags |= HISTORY_STMT_NO_REPLY;
-	if (record.flags & STMT_INJECTED)
+	if (record->flags & STMT_INJECTED)
 		stmt->flags |= HISTORY_STMT_INJECTED;
-	if (record.error == 0 && (record.result_sets || record.affected))
+	if (record->error == 0 && (record->result_sets || record->affected))
 		stmt->flags |= HISTORY_STMT_DATA;
+}
+
+static bool take_stmt(struct loader *loader, struct mp *mp, uint32_t left, uint32_t index)
+{
+	struct record_stmt record, full;
+	bool ok;
+
+	LEAN_READ(STMT, mp, left, &record, ok);
+	if (LIKELY(ok))
+		store_stmt(loader, &record, index);
+	else if (record_stmt_read(mp, left, &full))
+		store_stmt(loader, &full, index);
+	else
+		return false;
 	return true;
 }
 
-static void take_begin(struct loader *loader, uint32_t id, const struct record_txn *record)
+ALWAYS_INLINE void take_begin(struct loader *loader, uint32_t id, const struct record_txn *record)
 {
 	struct history_txn *txn = &loader->history->txns[id];
 
@@ -406,7 +489,7 @@ static void take_begin(struct loader *loader, uint32_t id, const struct record_t
 		txn->flags |= HISTORY_TXN_SNAPSHOT;
 }
 
-static void take_end(struct loader *loader, uint32_t id, const struct record_txn *record)
+ALWAYS_INLINE void take_end(struct loader *loader, uint32_t id, const struct record_txn *record)
 {
 	struct history_txn *txn = &loader->history->txns[id];
 
@@ -440,22 +523,29 @@ static void take_end(struct loader *loader, uint32_t id, const struct record_txn
 		txn->gtid = strtab_add(&loader->history->strings, record->gtid);
 }
 
+struct savepoint_event {
+	uint64_t txn;
+	enum txn_event event;
+	uint32_t number;
+	struct span name;
+};
+
 /* Rule 9.  As the server has it: SAVEPOINT of a name that exists replaces that one alone; ROLLBACK
  * TO forgets the later ones, RELEASE it and the later ones (sql/transaction.cc). */
 static void take_savepoint(
-	struct loader *loader, uint32_t session, uint32_t txn, const struct record_txn *record)
+	struct loader *loader, uint32_t session, uint32_t txn, struct savepoint_event record)
 {
 	struct build_session *state = &loader->build.sessions[session];
-	uint32_t name = strtab_add(&loader->history->strings, record->name);
+	uint32_t name = strtab_add(&loader->history->strings, record.name);
 	size_t i;
 
-	if (state->savepoint_txn != record->txn) {
-		state->savepoint_txn = record->txn;
+	if (state->savepoint_txn != record.txn) {
+		state->savepoint_txn = record.txn;
 		state->savepoint_count = 0;
 	}
 	for (i = state->savepoint_count; i > 0 && state->savepoints[i - 1].name != name; i--)
 		;
-	if (record->event == TXN_SAVEPOINT) {
+	if (record.event == TXN_SAVEPOINT) {
 		if (i > 0) {
 			memmove(&state->savepoints[i - 1], &state->savepoints[i],
 				(state->savepoint_count - i) * sizeof(*state->savepoints));
@@ -468,49 +558,56 @@ static void take_savepoint(
 		MEM_RESERVE(
 			state->savepoints, state->savepoint_count + 1, state->savepoint_capacity);
 		state->savepoints[state->savepoint_count++] =
-			(struct build_savepoint){name, record->number};
+			(struct build_savepoint){name, record.number};
 		return;
 	}
 	if (i == 0) {
 		loader->history->counts.records_skipped++;
 		return;
 	}
-	if (record->event == TXN_ROLLBACK_TO) {
+	if (record.event == TXN_ROLLBACK_TO) {
 		build_undo_between(
-			&loader->build, txn, state->savepoints[i - 1].number, record->number);
+			&loader->build, txn, state->savepoints[i - 1].number, record.number);
 		state->savepoint_count = i;
 	} else {
 		state->savepoint_count = i - 1;
 	}
 }
 
+ALWAYS_INLINE void store_txn(struct loader *loader, const struct record_txn *record)
+{
+	uint32_t session = build_session_at(&loader->build, record->session);
+	uint32_t txn;
+
+	if (session == HISTORY_NONE || record->txn == 0 || record->event > TXN_RELEASE) {
+		loader->history->counts.records_skipped++;
+		return;
+	}
+	txn = build_txn_at(&loader->build, session, record->txn, record->seq);
+	if (record->event == TXN_BEGIN) {
+		take_begin(loader, txn, record);
+	} else if (record->event == TXN_END) {
+		take_end(loader, txn, record);
+	} else {
+		take_savepoint(loader, session, txn,
+			(struct savepoint_event){record->txn, (enum txn_event)record->event,
+				record->number, record->name});
+	}
+}
+
 static bool take_txn(struct loader *loader, struct mp *mp, uint32_t left)
 {
-	struct record_txn record;
-	uint32_t session, txn;
+	struct record_txn record, full;
+	bool ok;
 
-	if (!record_txn_read(mp, left, &record))
+	LEAN_READ(TXN, mp, left, &record, ok);
+	if (LIKELY(ok))
+		store_txn(loader, &record);
+	else if (record_txn_read(mp, left, &full))
+		store_txn(loader, &full);
+	else
 		return false;
-	session = build_session_at(&loader->build, record.session);
-	if (session == HISTORY_NONE || record.txn == 0 || record.event > TXN_RELEASE) {
-		loader->history->counts.records_skipped++;
-		return true;
-	}
-	txn = build_txn_at(&loader->build, session, record.txn, record.seq);
-	switch ((enum txn_event)record.event) {
-	case TXN_BEGIN:
-		take_begin(loader, txn, &record);
-		return true;
-	case TXN_END:
-		take_end(loader, txn, &record);
-		return true;
-	case TXN_SAVEPOINT:
-	case TXN_ROLLBACK_TO:
-	case TXN_RELEASE:
-		take_savepoint(loader, session, txn, &record);
-		return true;
-	}
-	BUG("transaction event %u", record.event);
+	return true;
 }
 
 static bool take_session(struct loader *loader, struct mp *mp, uint32_t left)
@@ -571,6 +668,22 @@ static bool take_schema(struct loader *loader, struct mp *mp, uint32_t left, str
 		history->tables[table].database = strtab_add(&history->strings, record.database);
 		history->tables[table].name = strtab_add(&history->strings, record.name);
 	}
+	return true;
+}
+
+/* What the recorder could not keep.  `rotated` says how much was removed since the trace began. */
+static bool take_gap(struct loader *loader, struct mp *mp, uint32_t left)
+{
+	struct record_gap record;
+
+	if (!record_gap_read(mp, left, &record))
+		return false;
+	if (loader->context)
+		return true;
+	if (span_eq_str(record.reason, "rotated"))
+		loader->removed_records = record.records;
+	else
+		loader->lost_records += record.records;
 	return true;
 }
 
@@ -797,8 +910,11 @@ static bool take_record(struct loader *loader, struct mp *mp, uint32_t index)
 	uint32_t kind, left;
 	struct mp body, fields;
 
-	if (!record_begin(mp, &kind, &left))
-		return false;
+	if (!lean_begin(mp, &kind, &left)) {
+		mp->p = start;
+		if (!record_begin(mp, &kind, &left))
+			return false;
+	}
 	switch (kind) {
 	case RECORD_STMT:
 		return take_stmt(loader, mp, left, index);
@@ -819,6 +935,8 @@ static bool take_record(struct loader *loader, struct mp *mp, uint32_t index)
 		return take_server(loader, &fields, left, span_of(start, (size_t)(mp->p - start)));
 	case RECORD_SCHEMA:
 		return take_schema(loader, &fields, left, span_of(start, (size_t)(mp->p - start)));
+	case RECORD_GAP:
+		return take_gap(loader, &fields, left);
 	case RECORD_ROWS:
 		return take_rows(loader, &fields, left, span_of(start, (size_t)(mp->p - start)));
 	}
@@ -826,16 +944,17 @@ static bool take_record(struct loader *loader, struct mp *mp, uint32_t index)
 	return true;
 }
 
-/* The records of a block.  False when one is malformed; those before it are taken. */
-static bool take_records(struct loader *loader, struct span records, uint32_t count)
+/* The records of a block: how many were taken; fewer than count when one is malformed. */
+static uint32_t take_records(struct loader *loader, const struct trace_block *block, bool *rest)
 {
-	struct mp mp = mp_over(records);
+	struct mp mp = mp_over(block->records);
 	uint32_t index = 0;
 
-	while (index < count && mp.p < mp.end && take_record(loader, &mp, index))
+	while (index < block->record_count && mp.p < mp.end && take_record(loader, &mp, index))
 		index++;
 	batch_flush(loader);
-	return index == count && mp.p == mp.end;
+	*rest = mp.p < mp.end;
+	return index;
 }
 
 /* ---- begin and end ---- */
@@ -1029,6 +1148,8 @@ static bool load_blocks(struct loader *loader, struct trace_reader *reader, stru
 	const struct history_load_options *options = loader->options;
 	struct trace_block block;
 	enum trace_next next;
+	uint32_t taken;
+	bool rest;
 
 	while ((next = trace_next_block(reader, &block, err)) == TRACE_NEXT_OK) {
 		if (loader->block == 0) {
@@ -1040,8 +1161,11 @@ static bool load_blocks(struct loader *loader, struct trace_reader *reader, stru
 		choose_base(loader, &block.info);
 		if (!build_room(&loader->build, block.records.len, err))
 			return false;
-		if (!take_records(loader, block.records, block.record_count))
-			loader->history->counts.records_skipped++;
+		loader->context = block.info.context;
+		taken = take_records(loader, &block, &rest);
+		if (UNLIKELY(taken < block.record_count || rest) &&
+			trace_block_bad(reader, &block, taken, err) == TRACE_NEXT_ERROR)
+			return false;
 		loader->block++;
 		if (options && options->progress) {
 			uint64_t done, all;
@@ -1056,7 +1180,8 @@ static bool load_blocks(struct loader *loader, struct trace_reader *reader, stru
 bool history_load(struct history *history, const char *path,
 	const struct history_load_options *options, struct err *err)
 {
-	struct trace_reader_options reading = {.salvage = options && options->salvage};
+	struct trace_reader_options reading = {
+		.salvage = options && options->salvage, .unwalked = true};
 	struct history_source *source = source_open(path, reading.salvage, err);
 	struct trace_reader *reader = NULL;
 	struct trace_totals totals;
@@ -1072,10 +1197,10 @@ bool history_load(struct history *history, const char *path,
 	ok = reader && load_blocks(loader, reader, err);
 	if (ok) {
 		trace_reader_totals(reader, &totals);
-		history->counts.lost_records = totals.lost_records;
+		history->counts.lost_records = loader->lost_records + loader->removed_records;
 		history->counts.damaged_bytes = totals.bytes_damaged;
 		history->counts.torn_bytes = totals.bytes_torn;
-		history->complete = totals.clean && totals.lost_records == 0;
+		history->complete = totals.clean && history->counts.lost_records == 0;
 		trace_reader_close(reader);
 		loader_finish(loader);
 		history->source = source;
@@ -1095,7 +1220,7 @@ bool history_load(struct history *history, const char *path,
 static bool source_block(
 	struct history_source *source, uint32_t number, struct trace_block *block, struct err *err)
 {
-	struct trace_reader_options reading = {.salvage = source->salvage};
+	struct trace_reader_options reading = {.salvage = source->salvage, .unwalked = true};
 	enum trace_next next;
 
 	if (source->reader && source->next > number) {

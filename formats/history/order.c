@@ -349,24 +349,22 @@ struct own_pass {
 	uint32_t
 		*dead_one; /* by object: its DEAD version, NONE or SEVERAL; NULL: no absent reads */
 	bool *begun;       /* by object: has a recorded initial version */
+	uint32_t writes[SMALL_TXN]; /* of the transaction at hand, if it is small */
+	unsigned write_count;
 };
 
 #define SEVERAL BUILD_NIL
 
-static uint32_t own_before(const struct own_pass *pass, uint32_t t, uint32_t i)
+/* The latest write of the object by the transaction so far, as an operation; NONE. */
+static uint32_t own_before(const struct own_pass *pass, uint32_t t, uint32_t object)
 {
 	const struct history *history = pass->history;
-	const struct history_txn *txn = &history->txns[t];
-	uint32_t object = history->ops[i].object;
 
-	if (txn->op_count > SMALL_TXN)
+	if (history->txns[t].op_count > SMALL_TXN)
 		return pass->own[object].txn == t ? pass->own[object].op : HISTORY_NONE;
-	while (i-- > txn->first_op) {
-		const struct history_op *op = &history->ops[i];
-
-		if (op->kind == HISTORY_WRITE && op->object == object &&
-			!(op->flags & HISTORY_OP_UNDONE))
-			return i;
+	for (unsigned k = pass->write_count; k-- > 0;) {
+		if (history->ops[pass->writes[k]].object == object)
+			return pass->writes[k];
 	}
 	return HISTORY_NONE;
 }
@@ -408,19 +406,20 @@ static void own_txn(struct own_pass *pass, uint32_t t)
 		pass->own = mem_realloc(NULL, history->object_count, sizeof(*pass->own));
 		memset(pass->own, 0xff, history->object_count * sizeof(*pass->own));
 	}
+	pass->write_count = 0;
 	for (uint32_t i = txn->first_op; i < txn->first_op + txn->op_count; i++) {
 		struct history_op *op = &history->ops[i];
 		struct history_version *v;
 		uint32_t own;
 
 		if (op->kind == HISTORY_READ && (op->flags & HISTORY_OP_ABSENT)) {
-			op->version = absent_version(pass, t, op, own_before(pass, t, i));
+			op->version = absent_version(pass, t, op, own_before(pass, t, op->object));
 			history->counts.reads_undecided += op->version == HISTORY_NONE;
 			continue;
 		}
 		if (op->kind != HISTORY_WRITE || (op->flags & HISTORY_OP_UNDONE))
 			continue;
-		own = own_before(pass, t, i);
+		own = own_before(pass, t, op->object);
 		v = &history->versions[op->version];
 		if (own != HISTORY_NONE) {
 			uint32_t before = history->ops[own].version;
@@ -433,6 +432,8 @@ static void own_txn(struct own_pass *pass, uint32_t t)
 		}
 		if (txn->op_count > SMALL_TXN)
 			pass->own[op->object] = (struct own){t, i};
+		else
+			pass->writes[pass->write_count++] = i;
 	}
 }
 
@@ -823,16 +824,21 @@ static bool is_initial(const struct order_pass *pass, const struct life *life)
 	return (version_of(pass, life->first)->flags & both) == HISTORY_VERSION_INITIAL;
 }
 
-/* b cannot have been over before a began. */
-static bool surely_before(const struct order_pass *pass, const struct life *a, const struct life *b)
+/* Did the statement that wrote version i surely begin after life a's first write was answered? */
+static bool began_after(const struct order_pass *pass, uint32_t i, const struct life *a)
 {
-	uint32_t stmt, begin;
+	uint32_t stmt = i == HISTORY_NONE ? HISTORY_NONE : version_of(pass, i)->stmt;
 
-	if (is_initial(pass, a) || !ends_dead(pass, b))
-		return true;
-	stmt = version_of(pass, b->last)->stmt;
-	begin = stmt == HISTORY_NONE ? 0 : pass->history->stmts[stmt].begin_seq;
-	return begin > start_end_seq(pass, a);
+	return stmt != HISTORY_NONE &&
+	       pass->history->stmts[stmt].begin_seq > start_end_seq(pass, a);
+}
+
+/* b was not over before a began. */
+static bool not_over_before(
+	const struct order_pass *pass, const struct life *b, const struct life *a)
+{
+	return !ends_dead(pass, b) || began_after(pass, b->last, a) ||
+	       began_after(pass, b->start, a);
 }
 
 /* Marks the last versions of lives that a transaction of unknown outcome perhaps deleted. */
@@ -861,21 +867,18 @@ static void mark_perhaps_deleted(struct order_pass *pass)
 static bool may_be_last(struct order_pass *pass)
 {
 	const struct life *last = &pass->lives[pass->life_count - 1];
-	uint32_t there = start_end_seq(pass, last);
 	bool perhaps = pass->next[last->last] == NEXT_PERHAPS;
 
 	if (ends_dead(pass, last))
 		return true;
 	for (size_t k = 0; k + 1 < pass->life_count; k++) {
 		const struct life *life = &pass->lives[k];
-		uint32_t stmt = life->start == HISTORY_NONE ? HISTORY_NONE
-							    : version_of(pass, life->start)->stmt;
 
-		if (is_initial(pass, life) || stmt == HISTORY_NONE)
+		if (is_initial(pass, life) || life->start == HISTORY_NONE)
 			continue;
 		if (perhaps)
 			return order_problem(pass, HISTORY_ORDER_UNDECIDED, last->first);
-		if (pass->history->stmts[stmt].begin_seq > there)
+		if (began_after(pass, life->start, last))
 			return order_problem(pass, HISTORY_ORDER_BROKEN, life->first);
 	}
 	return true;
@@ -921,8 +924,13 @@ static bool order_lives(struct order_pass *pass)
 	if (!may_be_last(pass))
 		return false;
 	for (size_t k = 0; k + 1 < pass->life_count; k++) {
-		if (!surely_before(pass, &lives[k], &lives[k + 1]))
-			return order_problem(pass, HISTORY_ORDER_UNKNOWN, lives[k + 1].first);
+		const struct life *a = &lives[k], *b = &lives[k + 1];
+
+		/* The deletion began after what follows it was there. */
+		if (not_over_before(pass, a, b))
+			return order_problem(pass, HISTORY_ORDER_BROKEN, b->first);
+		if (!is_initial(pass, a) && !not_over_before(pass, b, a))
+			return order_problem(pass, HISTORY_ORDER_UNKNOWN, b->first);
 	}
 	return true;
 }

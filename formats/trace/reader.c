@@ -796,9 +796,19 @@ enum trace_next trace_next_block(
 		return TRACE_NEXT_ERROR;
 	}
 	next = next_block(reader, block, err);
-	if (next == TRACE_NEXT_OK)
+	if (next == TRACE_NEXT_OK && !reader->options.unwalked)
 		block_walk(reader, block);
 	return next;
+}
+
+enum trace_next trace_block_bad(struct trace_reader *reader, const struct trace_block *block,
+	uint32_t index, struct err *err)
+{
+	struct cursor cursor = cursor_of(reader, block, block->records);
+
+	CHECK(index <= block->record_count);
+	cursor.left = block->record_count - index;
+	return bad_record(reader, &cursor, err);
 }
 
 /* ---- the interface: items ---- */

@@ -25,6 +25,9 @@
 struct trace_reader_options {
 	bool salvage;
 	bool ordered;
+	/* trace_next_block gives blocks out without walking over their records first: for a caller
+	 * that does so himself, tells trace_block_bad what he finds, and counts gap records. */
+	bool unwalked;
 	size_t order_bytes_max; /* 0: the default */
 };
 
@@ -78,6 +81,11 @@ enum trace_next {
 /* Use one of the two, not both. */
 enum trace_next trace_next_block(
 	struct trace_reader *reader, struct trace_block *block, struct err *err) MUST_CHECK;
+/* With `unwalked`: record `index` of the block given out last is malformed, or, where index is its
+ * record_count, bytes follow the last one.  OK with salvage, when the damage is noted and reading goes
+ * on with the next block; else ERROR. */
+enum trace_next trace_block_bad(struct trace_reader *reader, const struct trace_block *block,
+	uint32_t index, struct err *err) MUST_CHECK;
 enum trace_next trace_next_item(
 	struct trace_reader *reader, struct trace_item *item, struct err *err) MUST_CHECK;
 

@@ -170,7 +170,7 @@ START_TEST(lives_at_the_same_time_are_unknown)
 		if (apart)
 			ck_order(1, "U 11 D(11) 21 D(21)");
 		else
-			ck_order(1, "unknown@21 U | 11 D(11) 21 D(21)");
+			ck_order(1, "unknown@21 U | 11 21 D(11) D(21)");
 		done();
 	}
 }
@@ -583,7 +583,7 @@ START_TEST(unknown_deletions_leave_it_undecided)
 	add_write_txn(1, 2, 2, TXN_UNKNOWN, {1, NIL, 11, PROBE_OP_DELETE, 0});
 	add_write_txn(2, 1, 3, TXN_COMMITTED, {1, 12, NIL, PROBE_OP_INSERT, 0});
 	load();
-	ck_order(1, "undecided@12 U | 11 D(11) 12");
+	ck_order(1, "undecided@12 U | 11 12 D(11)");
 	done();
 }
 END_TEST

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How fast a trace becomes a history, and how much memory that takes.
+ *
+ *	bench_load SMALL.itr [LARGE.itr]
+ *
+ * For each trace, with its bytes in the page cache:
+ * - history_load(): reading the file, checksums, decompression, decoding, the version orders and
+ *   history_check(), in a process of its own, whose peak memory is that of the load;
+ * - msgpack_unpack_next() over the same records, decompressed beforehand and held in memory: the
+ *   yardstick does neither read, check nor decompress, and keeps nothing.
+ * Both are run ROUNDS times, one after the other in turns; the best of each counts.  With two
+ *traces the ratios of size, time and memory are printed as well.
+ *
+ * Exit status 1 when a ratio that the design promises does not hold (only with --strict).
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <msgpack/unpack.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "history/load.h"
+
+enum { ROUNDS = 3 };
+
+struct measured {
+	uint64_t records, bytes_raw, bytes_file;
+	uint64_t ops, versions, stmts, txns, objects;
+	double load_s, unpack_s;         /* wall clock */
+	double load_cpu_s, unpack_cpu_s; /* of all threads */
+	double rss_mib, rss_base_mib;    /* of the loading process; before the load */
+};
+
+static void die(const char *what, const struct err *err)
+{
+	fprintf(stderr, "bench_load: %s: %s\n", what, err->text);
+	exit(4);
+}
+
+static double now_s(void)
+{
+	return (double)clock_mono_ns() / 1e9;
+}
+
+static double cpu_s(void)
+{
+	return (double)clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9;
+}
+
+static double rss_mib(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return (double)usage.ru_maxrss / 1024;
+}
+
+/* All records of a trace, decompressed. */
+static struct buf slurp(const char *path, struct measured *out)
+{
+	struct trace_reader_options options = {.salvage = false};
+	struct trace_reader *reader;
+	struct trace_totals totals;
+	struct trace_block block;
+	struct buf bytes = BUF_INIT;
+	enum trace_next next;
+	struct err err;
+
+	reader = trace_reader_open(path, &options, &err);
+	if (!reader)
+		die(path, &err);
+	while ((next = trace_next_block(reader, &block, &err)) == TRACE_NEXT_OK)
+		buf_add_span(&bytes, block.records);
+	if (next == TRACE_NEXT_ERROR)
+		die(path, &err);
+	trace_reader_totals(reader, &totals);
+	out->bytes_file = totals.bytes_file;
+	out->bytes_raw = bytes.len;
+	trace_reader_close(reader);
+	return bytes;
+}
+
+static void time_unpack(struct span bytes, struct measured *out)
+{
+	msgpack_unpacked unpacked;
+	double begin = now_s(), cpu_begin = cpu_s();
+	size_t at = 0;
+
+	out->records = 0;
+	msgpack_unpacked_init(&unpacked);
+	while (msgpack_unpack_next(&unpacked, bytes.ptr, bytes.len, &at) == MSGPACK_UNPACK_SUCCESS)
+		out->records++;
+	msgpack_unpacked_destroy(&unpacked);
+	out->unpack_s = now_s() - begin;
+	out->unpack_cpu_s = cpu_s() - cpu_begin;
+}
+
+/* In a child, so that its peak memory is the load's alone. */
+static void time_load(const char *path, struct measured *out)
+{
+	struct measured *shared;
+	int fds[2], status;
+	pid_t child;
+
+	if (pipe(fds) != 0 || (child = fork()) < 0) {
+		perror("bench_load");
+		exit(4);
+	}
+	if (child == 0) {
+		struct measured m = *out;
+		struct history history;
+		struct err err;
+		double begin, cpu_begin;
+
+		m.rss_base_mib = rss_mib();
+		begin = now_s();
+		cpu_begin = cpu_s();
+		if (!history_load(&history, path, NULL, &err))
+			die(path, &err);
+		m.load_s = now_s() - begin;
+		m.load_cpu_s = cpu_s() - cpu_begin;
+		m.rss_mib = rss_mib();
+		m.ops = history.op_count;
+		m.versions = history.version_count;
+		m.stmts = history.stmt_count;
+		m.txns = history.txn_count;
+		m.objects = history.object_count;
+		if (write(fds[1], &m, sizeof(m)) != (ssize_t)sizeof(m))
+			_exit(4);
+		_exit(0);
+	}
+	close(fds[1]);
+	shared = mem_alloc(sizeof(*shared));
+	if (read(fds[0], shared, sizeof(*shared)) != (ssize_t)sizeof(*shared)) {
+		fprintf(stderr, "bench_load: the loading process failed\n");
+		exit(4);
+	}
+	close(fds[0]);
+	waitpid(child, &status, 0);
+	*out = *shared;
+	free(shared);
+}
+
+/* The unpacking runs in a child too: the loading children must not inherit its memory. */
+static void time_unpack_apart(const char *path, struct measured *out)
+{
+	int fds[2], status;
+	pid_t child;
+
+	if (pipe(fds) != 0 || (child = fork()) < 0) {
+		perror("bench_load");
+		exit(4);
+	}
+	if (child == 0) {
+		struct buf bytes = slurp(path, out);
+
+		time_unpack(buf_span(&bytes), out);
+		if (write(fds[1], out, sizeof(*out)) != (ssize_t)sizeof(*out))
+			_exit(4);
+		_exit(0);
+	}
+	close(fds[1]);
+	if (read(fds[0], out, sizeof(*out)) != (ssize_t)sizeof(*out)) {
+		fprintf(stderr, "bench_load: the unpacking process failed\n");
+		exit(4);
+	}
+	close(fds[0]);
+	waitpid(child, &status, 0);
+}
+
+static void keep_least(double *now, double before)
+{
+	if (before < *now)
+		*now = before;
+}
+
+static struct measured measure(const char *path)
+{
+	struct measured best = {
+		.load_s = 1e9, .unpack_s = 1e9, .load_cpu_s = 1e9, .unpack_cpu_s = 1e9};
+
+	for (int i = 0; i < ROUNDS; i++) {
+		struct measured m = {.load_s = 0};
+
+		time_unpack_apart(path, &m);
+		time_load(path, &m);
+		keep_least(&m.load_s, best.load_s);
+		keep_least(&m.unpack_s, best.unpack_s);
+		keep_least(&m.load_cpu_s, best.load_cpu_s);
+		keep_least(&m.unpack_cpu_s, best.unpack_cpu_s);
+		best = m;
+	}
+	return best;
+}
+
+static void print(const char *path, const struct measured *m)
+{
+	double records = (double)m->records;
+
+	printf("%s: %.1f MiB, %.1f MiB of records, %llu records\n", path,
+		(double)m->bytes_file / 1048576, (double)m->bytes_raw / 1048576,
+		(unsigned long long)m->records);
+	printf("  history: %llu operations, %llu statements, %llu transactions, %llu objects, "
+	       "%llu versions\n",
+		(unsigned long long)m->ops, (unsigned long long)m->stmts,
+		(unsigned long long)m->txns, (unsigned long long)m->objects,
+		(unsigned long long)m->versions);
+	printf("  history_load        %8.3f s  %10.0f records/s  %6.0f ns/record; %.3f s of "
+	       "processor\n",
+		m->load_s, records / m->load_s, m->load_s / records * 1e9, m->load_cpu_s);
+	printf("  msgpack_unpack_next %8.3f s  %10.0f records/s  %6.0f ns/record; %.3f s of "
+	       "processor\n",
+		m->unpack_s, records / m->unpack_s, m->unpack_s / records * 1e9, m->unpack_cpu_s);
+	printf("  ratio of record rates: %.2f (at least 2); by processor time %.2f\n",
+		m->unpack_s / m->load_s, m->unpack_cpu_s / m->load_cpu_s);
+	printf("  peak memory: %.0f MiB, of which %.0f MiB before the load\n", m->rss_mib,
+		m->rss_base_mib);
+}
+
+int main(int argc, char **argv)
+{
+	bool strict = argc > 1 && strcmp(argv[1], "--strict") == 0;
+	struct measured small, large;
+	bool ok;
+
+	argv += strict;
+	argc -= strict;
+	if (argc == 3 && strcmp(argv[1], "--once") == 0) {
+		/* For a profiler. */
+		struct measured m = {.records = 1};
+
+		time_load(argv[2], &m);
+		return 0;
+	}
+	if (argc < 2 || argc > 3) {
+		fprintf(stderr, "usage: bench_load [--strict] SMALL.itr [LARGE.itr]\n");
+		return 2;
+	}
+	printf("Timed: history_load from a file in the page cache (read, checksum, decompress, "
+	       "decode, order, check)\n"
+	       "against msgpack_unpack_next over the same records, decompressed beforehand.  Best "
+	       "of "
+	       "%d.\n",
+		ROUNDS);
+	small = measure(argv[1]);
+	print(argv[1], &small);
+	ok = small.unpack_s / small.load_s >= 2;
+	if (argc == 3) {
+		double size, seconds, memory;
+
+		large = measure(argv[2]);
+		print(argv[2], &large);
+		size = (double)large.ops / (double)small.ops;
+		seconds = large.load_s / small.load_s;
+		memory =
+			(large.rss_mib - large.rss_base_mib) / (small.rss_mib - small.rss_base_mib);
+		printf("operations x %.2f: time x %.2f, memory x %.2f (for x 10, at most x 11 "
+		       "each)\n",
+			size, seconds, memory);
+		printf("peak memory of the large one: %.2f GiB (at most 1.5 for 10 million "
+		       "operations)\n",
+			large.rss_mib / 1024);
+		ok &= seconds <= 1.1 * size && memory <= 1.1 * size && large.rss_mib <= 1536;
+	}
+	return strict && !ok;
+}
