@@ -26,8 +26,17 @@ enum {
 
 /* ---- the window ---- */
 
+/* How much to ask for at once: no more than a small file has. */
+static size_t chunk_size(const struct input *input)
+{
+	uint64_t size = input->segments[input->current].size;
+
+	return size && size < READ_SIZE ? (size_t)size + 1 : READ_SIZE;
+}
+
 bool input_more(struct input *input)
 {
+	size_t chunk = chunk_size(input);
 	ssize_t n;
 
 	if (input->eof)
@@ -39,9 +48,9 @@ bool input_more(struct input *input)
 		input->end -= input->start;
 		input->start = 0;
 	}
-	MEM_RESERVE(input->data, input->end + READ_SIZE, input->data_capacity);
+	MEM_RESERVE(input->data, input->end + chunk, input->data_capacity);
 	do
-		n = read(input->fd, input->data + input->end, READ_SIZE);
+		n = read(input->fd, input->data + input->end, chunk);
 	while (n < 0 && errno == EINTR);
 	if (n <= 0) {
 		input->eof = true;
@@ -82,7 +91,7 @@ bool input_select(struct input *input, size_t index, struct err *err)
 		input->data = NULL;
 		input->data_capacity = 0;
 	}
-	MEM_RESERVE(input->data, READ_SIZE, input->data_capacity);
+	MEM_RESERVE(input->data, chunk_size(input), input->data_capacity);
 	input->fd = segment->path ? open(segment->path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
 	if (input->fd < 0)
 		return err_set_errno(err, errno, "cannot open the trace %s", segment->path);
