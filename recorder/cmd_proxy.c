@@ -13,17 +13,19 @@
 #include "recorder_commands.h"
 
 static const char *const tls_words[] = {"strip", "passthrough", NULL};
+static const char *const protocol_words[] = {"none", "v1", "v2", NULL};
 static const char *const policy_words[] = {"wait", "drop", "stop", NULL};
 static const char *const sync_words[] = {"never", "interval", "always", NULL};
 
 struct proxy_options {
 	struct option_strings listen, nodes, databases;
 	const char *output, *capture, *user, *password;
+	const char *only_user, *skip_user, *only_database, *skip_database;
 	uint64_t snapshot_rows;
 	uint64_t workers, sample, sessions_max, rows_max;
 	uint64_t result_bytes_max, value_max, packet_max, buffer, segment_size, total_size;
 	uint64_t connect_timeout, drain_timeout, flush_interval;
-	int tls, policy, sync;
+	int tls, policy, sync, proxy_protocol;
 	uint64_t compression;
 	bool no_compression, no_record, quiet;
 	struct output_options output_options;
@@ -83,6 +85,23 @@ static const struct option_def proxy_table[] = {
 		.preset = "1",
 		.help = "record one session of N; sessions are recorded whole or not at all, as "
 			"sampled statements prove nothing about isolation"},
+	{.name = "only-user",
+		.argument = "REGEX",
+		OPTION_STRING(struct proxy_options, only_user),
+		.help = "record only sessions of users whose name matches this Perl-compatible "
+			"pattern"},
+	{.name = "skip-user",
+		.argument = "REGEX",
+		OPTION_STRING(struct proxy_options, skip_user),
+		.help = "do not record sessions of these users"},
+	{.name = "only-database",
+		.argument = "REGEX",
+		OPTION_STRING(struct proxy_options, only_database),
+		.help = "record only sessions that log in to a matching database"},
+	{.name = "skip-database",
+		.argument = "REGEX",
+		OPTION_STRING(struct proxy_options, skip_database),
+		.help = "do not record sessions that log in to a matching database"},
 	{.name = "no-record",
 		OPTION_FLAG(struct proxy_options, no_record),
 		.help = "relay only: to see what recording costs"},
@@ -125,6 +144,14 @@ static const struct option_def proxy_table[] = {
 			"sessions "
 			"can be read; passthrough: let TLS through unread, such sessions are "
 			"opaque"},
+	{.name = "proxy-protocol",
+		.argument = "VERSION",
+		OPTION_CHOICE(struct proxy_options, proxy_protocol),
+		.choices = protocol_words,
+		.preset = "none",
+		.help = "tell the server each client's own address with the PROXY protocol, v1 or "
+			"v2; "
+			"MariaDB takes it from the addresses in proxy_protocol_networks"},
 	{.name = "no-compression",
 		OPTION_FLAG(struct proxy_options, no_compression),
 		.help = "take the offer of compression out of the greeting too"},
@@ -228,6 +255,15 @@ static bool read_capture(const char *list, unsigned *levels)
 		list += len + (list[len] == ',');
 	}
 	return true;
+}
+
+static bool read_filter(const struct proxy_options *options, struct filter *filter, struct err *err)
+{
+	return filter_compile(&filter->user, "--only-user", options->only_user, err) &&
+	       filter_compile(&filter->not_user, "--skip-user", options->skip_user, err) &&
+	       filter_compile(&filter->database, "--only-database", options->only_database, err) &&
+	       filter_compile(
+		       &filter->not_database, "--skip-database", options->skip_database, err);
 }
 
 /* "NAME=ADDRESS" with a name of a node, or "ADDRESS". */
@@ -354,6 +390,7 @@ static void fill_proxy(const struct proxy_options *options, struct proxy *proxy)
 	proxy->worker_count = options->workers ? (unsigned)options->workers : default_workers();
 	proxy->relay = (struct relay_options){
 		.tls = (enum relay_tls)options->tls,
+		.proxy_protocol = (enum proxy_protocol)options->proxy_protocol,
 		.no_compression = options->no_compression,
 		.connect_timeout_ns = options->connect_timeout,
 		.drain_timeout_ns = options->drain_timeout,
@@ -456,6 +493,12 @@ static enum exit_status record(struct proxy *proxy, const struct proxy_options *
 	return status;
 }
 
+static void proxy_free(struct proxy *proxy)
+{
+	filter_release(&proxy->capture.filter);
+	free(proxy);
+}
+
 static enum exit_status run(const struct command *command, int argc, char **argv)
 {
 	struct proxy_options options = {
@@ -486,27 +529,28 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 		return command_misused(command, "unexpected argument: %s", args[0]);
 	proxy = mem_zero(1, sizeof(*proxy));
 	if (!read_capture(options.capture, &proxy->capture.levels)) {
-		free(proxy);
+		proxy_free(proxy);
 		return command_misused(command,
 			"--capture takes statements, params and results, separated by commas");
 	}
 	fill_proxy(&options, proxy);
 	umask(077);
-	if (!read_nodes(&options, proxy, &err) || !read_listen(&options, proxy, &err)) {
-		free(proxy);
+	if (!read_filter(&options, &proxy->capture.filter, &err) ||
+		!read_nodes(&options, proxy, &err) || !read_listen(&options, proxy, &err)) {
+		proxy_free(proxy);
 		return fail(&err);
 	}
 	if (!options.no_record) {
 		proxy->writer = open_trace(&options, &err);
 		if (!proxy->writer) {
-			free(proxy);
+			proxy_free(proxy);
 			return fail(&err);
 		}
 	}
 	status = record(proxy, &options);
 	if (proxy->writer && !trace_writer_close(proxy->writer, &err))
 		status = fail(&err);
-	free(proxy);
+	proxy_free(proxy);
 	return status;
 }
 

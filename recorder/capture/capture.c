@@ -97,7 +97,7 @@ static void emit_session(struct capture *c, enum session_event event, const char
 
 static void opened(struct capture *c)
 {
-	if (c->opened)
+	if (c->opened || c->muted)
 		return;
 	c->opened = true;
 	emit_session(c, SESSION_OPENED, NULL);
@@ -131,7 +131,8 @@ void capture_close(struct capture *c, const char *reason)
 		txn_end(c, 0, TXN_UNKNOWN, "no answer to what may have committed it");
 	else if (c->txn.open)
 		txn_end(c, 0, TXN_ABORTED, "disconnect");
-	emit_session(c, SESSION_CLOSED, reason);
+	if (!c->muted)
+		emit_session(c, SESSION_CLOSED, reason);
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)
 		buf_release(all[i]);
 }
@@ -199,6 +200,7 @@ static void on_login(void *ctx, const struct wire_login *login)
 
 	buf_set(&c->user, login->user);
 	buf_set(&c->database, login->schema);
+	c->muted = !filter_wants(&c->worker->config->filter, login->user, login->schema);
 	c->capabilities = login->in_force;
 	if (login->attributes.ptr)
 		keep_attributes(c, login->attributes);
@@ -733,6 +735,8 @@ static void on_opaque(void *ctx, const char *reason, struct wire_command *comman
 	struct capture *c = ctx;
 	const struct wire_reply none = {.kind = REPLY_NONE};
 
+	if (c->muted)
+		return;
 	opened(c);
 	c->result.open = false;
 	if (command && c->now.active) {

@@ -19,6 +19,7 @@
 
 #include <stdatomic.h>
 
+#include "capture/filter.h"
 #include "capture/look.h"
 #include "capture/values.h"
 #include "trace/writer.h"
@@ -38,6 +39,7 @@ struct capture_config {
 	uint64_t rows_max;         /* kept of one result; 0: all */
 	uint64_t result_bytes_max; /* ... 0: no limit */
 	struct values_limits values;
+	struct filter filter;
 };
 
 /* A node as sessions on it need to know it; shared by the workers. */
@@ -73,6 +75,7 @@ struct capture {
 	struct capture_node *node;
 	uint32_t id;
 	bool opened, quit;
+	bool muted; /* the filter does not want it: nothing more is recorded */
 	uint64_t statements;
 	uint64_t thread, capabilities;
 	struct buf client, user, database, pending_user, pending_database, attributes;

@@ -12,6 +12,7 @@
 #include "base/bug.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "proxy/header.h"
 
 enum { CLIENT = 0, SERVER = 1 };
 
@@ -207,6 +208,11 @@ static void show_to_parser(struct session *s, int from, size_t len)
 		COUNT(w, statements, s->capture.statements - s->statements_counted);
 		s->statements_counted = s->capture.statements;
 	}
+	/* A session that the filter does not want is no longer read. */
+	if (s->capture.muted) {
+		wire_make_opaque(&s->wire, "not wanted");
+		return;
+	}
 	if (s->wire.phase == WIRE_OPAQUE && !s->opaque_counted) {
 		s->opaque_counted = true;
 		COUNT(w, opaque, 1);
@@ -248,7 +254,8 @@ static enum pump pump(struct session *s, int from)
 	if ((size_t)n < sizeof(w->scratch) && !side->hangup)
 		side->readable = false;
 	/* The start of a session that is not parsed may hold a password too. */
-	secret = s->recording ? wire_is_secret(&s->wire) : s->bytes < RELAY_READ_SIZE;
+	secret = s->recording && !s->capture.muted ? wire_is_secret(&s->wire)
+						   : s->bytes < RELAY_READ_SIZE;
 	s->bytes += (uint64_t)n;
 	if (s->recording && !s->parsed && s->wire.phase != WIRE_OPAQUE)
 		show_to_parser(s, from, (size_t)n);
@@ -283,6 +290,8 @@ static bool at_rest(const struct session *s)
 	if (s->side[CLIENT].pending.len || s->side[SERVER].pending.len || s->connecting)
 		return false;
 	if (!s->recording || s->wire.phase != WIRE_COMMANDS)
+		return false;
+	if (s->capture.muted)
 		return false;
 	return s->wire.count == 0 && frame_idle(&s->wire.client) && !capture_in_txn(&s->capture);
 }
@@ -379,6 +388,8 @@ static void connect_next(struct session *s, int errnum)
 
 static void connected(struct session *s)
 {
+	unsigned char header[PROXY_HEADER_MAX];
+	size_t header_len;
 	int errnum = 0;
 	socklen_t len = sizeof(errnum);
 
@@ -391,6 +402,9 @@ static void connected(struct session *s)
 	}
 	s->connecting = false;
 	s->worker->connecting--;
+	header_len = proxy_header(s->worker->options->proxy_protocol, s->side[CLIENT].fd, header);
+	if (!forward(s, SERVER, header, header_len, false))
+		return;
 	session_work(s);
 }
 

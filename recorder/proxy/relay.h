@@ -24,6 +24,7 @@
 
 #include "capture/capture.h"
 #include "proxy/address.h"
+#include "proxy/header.h"
 #include "wire/wire.h"
 
 enum {
@@ -49,7 +50,8 @@ struct relay_node {
 
 struct relay_options {
 	enum relay_tls tls;
-	bool no_compression; /* take it out of the greeting */
+	enum proxy_protocol proxy_protocol; /* sent to the server */
+	bool no_compression;                /* take it out of the greeting */
 	uint64_t connect_timeout_ns;
 	uint64_t drain_timeout_ns;
 	uint64_t sessions_max;

@@ -535,6 +535,23 @@ insert into parts values (1),(2),(3);
 
 
 @test
+def proxy_protocol():
+    """--proxy-protocol: the server sees the client's own address, v1 and v2"""
+    running = json.loads(servers("start", "mariadb-local", "--name=pp", "--json", "-o",
+                                 "proxy_protocol_networks=127.0.0.1", "--with-parent=%d" % os.getpid()))
+    try:
+        for version in ("v1", "v2"):
+            host, got = recorded(lambda port: run(command_line(
+                port, "-N", "-e", "select host from information_schema.processlist "
+                "where id = connection_id()")), "--proxy-protocol=" + version,
+                                 node="127.0.0.1:%d" % running["port"])
+            client, = {r["client"] for r in got if r["kind"] == "session"}
+            assert host.strip().rpartition(":")[2] == client.rpartition(":")[2], (host, client)
+    finally:
+        servers("stop", "pp", check=False)
+
+
+@test
 def server_killed():
     """the server is killed while COMMITs pour in: every one without an answer is unknown"""
     import pymysql  # pylint: disable=import-outside-toplevel

@@ -1008,6 +1008,25 @@ def capture_levels_and_limits():
 
 
 @test
+def filters_by_user_and_database():
+    """--only-user and the others: a session is recorded whole or not at all"""
+    talk = Talk().command(b"\3begin").server(ok(3))
+    for options, count in ((["--only-user=^b.b$"], 1), (["--only-user=^x"], 0), (["--skip-user=o"], 0),
+                           (["--skip-user=(?i)EVE"], 1), (["--only-database=shop"], 1),
+                           (["--skip-database=^shop$"], 0)):
+        mock = Mock()
+        with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port], *options) as proxy:
+            play(mock, proxy, talk.steps, whole)
+            proxy.stop()
+            got = records(ISOTRACE, proxy.trace, ["session", "stmt", "txn"])
+            assert len([r for r in got if r["kind"] == "stmt"]) == count, (options, got)
+            assert bool(got) == bool(count), (options, got)
+    done = subprocess.run([ISOREC, "proxy", "--node=127.0.0.1:1", "--only-user=(x", "-o", "/dev/null"],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "--only-user" in done.stderr, done
+
+
+@test
 def passwords_are_masked():
     """passwords in SQL, in errors about it and in parameters stay out of the trace"""
     talk = Talk()
