@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `isorec run`: executes scenario files and records a trace of each. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,23 @@
 #include "recorder_commands.h"
 #include "run/expect.h"
 #include "run/run.h"
+
+/* INT and TERM: the run ends, its database is dropped; a second one ends at once. */
+static volatile sig_atomic_t stop;
+
+static void on_signal(int number)
+{
+	stop = 1;
+	signal(number, SIG_DFL);
+}
+
+static void catch_signals(void)
+{
+	struct sigaction action = {.sa_handler = on_signal}; /* no SA_RESTART: poll must return */
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
 
 enum { LEVELS_MAX = 4, SHOWN_COLUMNS = 200, SHOWN_ROWS = 20 };
 
@@ -319,9 +337,9 @@ static void run_file(struct runs *runs, const char *path)
 
 		if (list.count > 1)
 			snprintf(number, sizeof(number), ".%zu", i + 1);
-		for (size_t k = 0; k < runs->level_count; k++)
+		for (size_t k = 0; k < runs->level_count && !stop; k++)
 			run_once(runs, &list.scenarios[i], path, number, runs->levels[k]);
-		if (!runs->level_count)
+		if (!runs->level_count && !stop)
 			run_once(runs, &list.scenarios[i], path, number, LEVEL_UNKNOWN);
 	}
 	scenario_list_release(&list);
@@ -361,6 +379,7 @@ static void fill_run(struct runs *runs)
 		.drop_database = o->drop_database,
 		.keep_database = o->keep_database,
 		.overwrite = o->overwrite,
+		.stop = &stop,
 		.tell = on_event,
 		.ctx = &runs->teller,
 	};
@@ -410,11 +429,12 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 	}
 	fill_run(&runs);
 	runs.teller.quiet = options.quiet;
+	catch_signals();
 	if (mysql_library_init(0, NULL, NULL) != 0) {
 		output_message("the database client library cannot be started");
 		return EXIT_STATUS_INPUT;
 	}
-	for (int i = 0; i < count && !runs.teller.gone; i++)
+	for (int i = 0; i < count && !runs.teller.gone && !stop; i++)
 		run_file(&runs, args[i]);
 	mysql_library_end();
 	buf_release(&runs.teller.line);

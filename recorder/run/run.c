@@ -338,7 +338,13 @@ static short events_of(int wait)
 	return events;
 }
 
-/* Serves the sessions until at least one has its answer, or the time is over.  True: one has. */
+static bool stopped(const struct run *r)
+{
+	return r->options->stop && *r->options->stop;
+}
+
+/* Serves the sessions until at least one has its answer, or the time is over, or the user wants no
+ * more.  True: one has. */
 static bool serve(struct run *r, int timeout_ms)
 {
 	uint64_t deadline = clock_mono_ns() + (uint64_t)timeout_ms * 1000000;
@@ -361,7 +367,7 @@ static bool serve(struct run *r, int timeout_ms)
 		now = clock_mono_ns();
 		if (poll(r->fds, count,
 			    any || now >= deadline ? 0 : (int)((deadline - now) / 1000000 + 1)) < 0)
-			continue; /* a signal */
+			count = 0; /* a signal */
 		for (size_t i = 0; i < count; i++) {
 			struct client *c = &r->clients[i];
 			int ready = r->fds[i].fd < 0 ? 0 : ready_of(r->fds[i].revents) & c->wait;
@@ -374,7 +380,7 @@ static bool serve(struct run *r, int timeout_ms)
 				any = true;
 			}
 		}
-		if (any || clock_mono_ns() >= deadline)
+		if (any || stopped(r) || clock_mono_ns() >= deadline)
 			return any;
 	}
 }
@@ -429,7 +435,7 @@ static bool all_settled(const struct run *r)
 /* Until every session is idle or known to wait (rule 1). */
 static void settle(struct run *r)
 {
-	while (!all_settled(r)) {
+	while (!all_settled(r) && !stopped(r)) {
 		uint64_t now = clock_mono_ns(), next = r->event_ns + FIRST_LOOK_NS;
 
 		if (r->watch.kind && watch_next_ns(&r->watch) > next)
@@ -505,6 +511,11 @@ static bool run_section(struct run *r, const struct scenario_section *section)
 		size_t next;
 
 		settle(r);
+		if (stopped(r)) {
+			note(r, "interrupted", SPAN_LIT("the user ended the run"));
+			abandon_all(r);
+			return err_set(r->err, ERR_SERVER, "interrupted");
+		}
 		if (next_statement(r, &next)) {
 			struct client *c = client_of(r, &section->stmts[next]);
 
@@ -515,7 +526,7 @@ static bool run_section(struct run *r, const struct scenario_section *section)
 			client_send(c, section->stmts[next].sql);
 		} else if (!any_busy(r)) {
 			return true;
-		} else if (!serve(r, (int)(r->options->hang_timeout_ns / 1000000))) {
+		} else if (!serve(r, (int)(r->options->hang_timeout_ns / 1000000)) && !stopped(r)) {
 			/* Not even the server's own lock wait timeout ended it. */
 			note(r, "hang", SPAN_LIT("nothing moves any more; sessions were killed"));
 			abandon_all(r);

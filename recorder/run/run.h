@@ -20,6 +20,8 @@
 #ifndef RUN_RUN_H
 #define RUN_RUN_H
 
+#include <signal.h>
+
 #include "run/client.h"
 #include "run/watch.h"
 #include "scenario/scenario.h"
@@ -49,6 +51,7 @@ struct run_options {
 	bool keep_database;
 	const char *output; /* the trace */
 	bool overwrite;
+	const volatile sig_atomic_t *stop; /* not 0: end soon, and leave nothing behind */
 	void (*tell)(void *ctx, const struct run_event *event);
 	void *ctx;
 };

@@ -379,6 +379,23 @@ T1> select 1;
     servers("stop", victim["name"])
 
 
+def an_interrupt_leaves_nothing():
+    path = os.path.join(FOLDER, "interrupted.itr")
+    process = subprocess.Popen([ISOREC, "run", "--socket=" + SERVER["socket"], "-o", path, write("""
+[schedule]
+T1> select get_lock('y', 0);
+T2> select get_lock('y', 1000);
+""")], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    for line in process.stdout:
+        if line.endswith("-- blocked\n"):
+            process.send_signal(signal.SIGINT)
+    assert process.wait() == 4
+    assert "isorec_run" not in servers("sql", NAME, "show databases")
+    trace = Trace(path)
+    assert [r for r in trace.kind("note") if r["topic"] == "interrupted"]
+    assert trace.stmts("T2")[0]["flags"] & 1
+
+
 def without_the_lock_views():
     servers("sql", NAME, "create user weak@localhost")
     servers("sql", NAME, "grant all on isorec_run.* to weak@localhost")
@@ -492,7 +509,8 @@ def case_files():
 TESTS = [anomaly(name) for name in ANOMALIES]
 if RELEASE == "mariadb-local":
     TESTS += [blocked_and_resumed, statements_go_on_after_errors, metadata_locks,
-              a_wait_that_times_out, a_hang_is_ended, a_server_that_dies, without_the_lock_views,
+              a_wait_that_times_out, a_hang_is_ended, a_server_that_dies,
+              an_interrupt_leaves_nothing, without_the_lock_views,
               unmet_expectations_are_told, what_cannot_run, the_server_splits_statements_alike,
               procedures_and_types, many_sessions, case_files]
 

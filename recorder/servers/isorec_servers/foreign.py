@@ -148,7 +148,7 @@ def watch_parent(about):
     null = os.open("/dev/null", os.O_RDWR)
     for fd in range(3):
         os.dup2(null, fd)
-    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+    process.close_from(3)
     path = os.path.join(about["rundir"], "instance.json")
     while not process.wait_end(about["parent"], 1.0):
         with contextlib.suppress(OSError, ValueError):

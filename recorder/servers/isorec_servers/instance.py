@@ -16,6 +16,7 @@ Every server has a supervisor, a small process that is its parent.  Invariants:
     run directory.
 """
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -490,11 +491,10 @@ def detach(about, command, environment, uid, keep_port):
             log = os.open(os.path.join(about["rundir"], "supervisor.log"),
                           os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
             # Nothing of the caller stays open: it may wait for the end of a pipe.
-            report_fd = os.dup2(write_fd, 100, inheritable=False)
+            report_fd = fcntl.fcntl(write_fd, fcntl.F_DUPFD_CLOEXEC, 3)
             for fd, wanted in ((null, 0), (log, 1), (log, 2)):
                 os.dup2(fd, wanted)
-            os.closerange(3, 100)
-            os.closerange(101, os.sysconf("SC_OPEN_MAX"))
+            process.close_from(3, (report_fd,))
             Supervisor(about, command, environment, uid, report_fd, keep_port).run()
         except BaseException:  # pylint: disable=broad-except
             sys.excepthook(*sys.exc_info())

@@ -106,6 +106,19 @@ def kill_children():
                 pass
 
 
+def close_from(lowest, keep=()):
+    """Closes every descriptor from `lowest` on but those of `keep`.
+
+    The open ones are asked for: a limit of a thousand million descriptors is not rare.
+    """
+    for word in os.listdir("/proc/self/fd"):
+        if int(word) >= lowest and int(word) not in keep:
+            try:
+                os.close(int(word))
+            except OSError:
+                pass  # that of the listing itself
+
+
 def die_with_parent(parent):
     """In a child before exec: a TERM when `parent` dies, however it dies (prctl(2)).
 
