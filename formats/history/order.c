@@ -388,6 +388,10 @@ static uint32_t absent_version(
 		const struct history_version *d = &history->versions[dead];
 		bool later = d->txn == t; /* not an own deletion of before, so one to come */
 
+		/* ... or one that was taken back, before this read or after it. */
+		if (later && (d->flags & HISTORY_VERSION_UNDONE))
+			return HISTORY_NONE;
+
 		if (!later && d->stmt != HISTORY_NONE && op->stmt != HISTORY_NONE)
 			later = history->stmts[d->stmt].begin_seq >
 				history->stmts[op->stmt].end_seq;

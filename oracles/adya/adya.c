@@ -120,7 +120,8 @@ static void judge_read(struct adya *a, uint32_t txn, const struct history_op *op
 	if (v->txn == txn)
 		return;
 	writer = words_txn(arena, h, v->txn);
-	if (h->txns[v->txn].outcome == TXN_ABORTED) {
+	/* What ROLLBACK TO took back was rolled back, whatever became of its transaction. */
+	if (h->txns[v->txn].outcome == TXN_ABORTED || v->flags & HISTORY_VERSION_UNDONE) {
 		a->seen_g1a = true;
 		add_single(a, "G1a", txn, v->txn,
 			SAY(a,
@@ -132,7 +133,7 @@ static void judge_read(struct adya *a, uint32_t txn, const struct history_op *op
 	} else if (!history_committed(h, v->txn)) {
 		/* One of G1a and G1b, or neither: its writer's outcome is not known. */
 		verdict_undecided(a->verdict, "reads from transactions of unknown outcome", 1);
-	} else if (v->flags & (HISTORY_VERSION_INTERMEDIATE | HISTORY_VERSION_UNDONE)) {
+	} else if (v->flags & HISTORY_VERSION_INTERMEDIATE) {
 		a->seen_g1b = true;
 		add_single(a, "G1b", txn, v->txn,
 			SAY(a,

@@ -201,7 +201,7 @@ static void small(struct sim_options *options, uint64_t seed)
 	options->insert = options->delete = 0.1;
 	options->abort = 0.15;
 	options->unknown = seed % 4 ? 0 : 0.1;
-	options->savepoint = 0;
+	options->savepoint = seed % 5 ? 0 : 0.1;
 }
 
 START_TEST(agrees_with_the_twin)
