@@ -343,9 +343,14 @@ bool values_level_implies(const char *a, const char *b)
 		1 << CYCLE_PL_1 | 1 << CYCLE_PL_2 | 1 << CYCLE_PL_2PLUS | 1 << CYCLE_PL_2_99,
 		1 << CYCLE_PL_1 | 1 << CYCLE_PL_2 | 1 << CYCLE_PL_2PLUS | 1 << CYCLE_PL_SI,
 		(1 << CYCLE_LEVEL_COUNT) - 1};
-	static const char *const weak[] = {"be-RC", "be-RA", "be-CC"};
+	static const char *const weak[] = {"be-RC", "be-RA", "be-CC", "be-SI", "be-SER"};
 	int a_order, a_level, b_order, b_level;
 
+	/* These two are strong session levels under another name. */
+	if (strcmp(a, "be-SI") == 0 && values_level_implies("strong-session-PL-SI", b))
+		return true;
+	if (strcmp(a, "be-SER") == 0 && values_level_implies("strong-session-PL-3", b))
+		return true;
 	if (find_level(a, &a_order, &a_level) && find_level(b, &b_order, &b_level))
 		return b_order <= a_order && (implied[a_level] >> b_level & 1);
 	for (size_t i = 0; i < ARRAY_LEN(weak); i++) {
@@ -410,6 +415,16 @@ static void report_levels(struct judge *j)
 	}
 }
 
+/* Biswas and Enea's SI and SER have session order in them: they are the strong session levels.
+ * (The twin of the tests checks their axioms as written.) */
+static void report_equivalents(struct judge *j)
+{
+	if (!j->session || j->facts.has_lists)
+		return;
+	verdict_level(j->out, "be-SI", j->levels[CYCLE_SESSION][CYCLE_PL_SI]);
+	verdict_level(j->out, "be-SER", j->levels[CYCLE_SESSION][CYCLE_PL_3]);
+}
+
 static void adya(struct judge *j, uint32_t examples)
 {
 	struct edges edges;
@@ -448,6 +463,8 @@ void values_judge(const struct values *v, const struct values_options *options, 
 		adya(&j, examples);
 	if (!options->no_weak && v->has_sessions)
 		weak_judge(&j.facts, examples, out);
+	if (!options->no_adya && !options->no_weak)
+		report_equivalents(&j);
 	out->decided += j.facts.reads - j.facts.reads_ambiguous;
 	verdict_undecided(out, "several writers of the value read", j.facts.reads_ambiguous);
 	verdict_undecided(out, "result of a read not known", v->counts.reads_unknown);

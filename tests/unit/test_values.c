@@ -207,5 +207,52 @@ START_TEST(classic_registers)
 }
 END_TEST
 
+/* The fourteen patterns of Plume (OOPSLA 2024), each as a smallest history; the verdicts are those
+ * of Biswas and Enea's axioms.  Where Plume itself answers otherwise is in docs/oracles/values.md.
+ */
+START_TEST(plume_patterns)
+{
+	static const struct {
+		const char *name, *text, *weak;
+	} patterns[] = {
+		{"a thin air read", "r(1,7,0,1)\n", "---"},
+		{"b aborted read", "w(1,7,0,-1)\nr(1,7,1,2)\n", "---"},
+		{"c future read", "r(1,7,0,1)\nw(1,7,0,1)\n", "---"},
+		{"d not my own write", "w(1,1,0,1)\nw(1,2,1,2)\nr(1,1,1,2)\n", "---"},
+		{"e not my last write", "w(1,1,0,1)\nw(1,2,0,1)\nr(1,1,0,1)\n", "---"},
+		{"f intermediate read", "w(1,1,0,1)\nw(1,2,0,1)\nr(1,1,1,2)\n", "---"},
+		{"g cyclic causality", "r(2,1,0,1)\nw(1,1,0,1)\nr(1,1,1,2)\nw(2,1,1,2)\n", "---"},
+		{"h non-monotonic read, causal",
+			/* t1 before t2 in a session; t3 reads y of t2, then x of t1, which t2
+			   overwrote. */
+			"w(1,1,0,1)\nw(1,2,0,2)\nw(2,2,0,2)\nr(2,2,1,3)\nr(1,1,1,3)\n", "---"},
+		{"i non-monotonic read, arbitration",
+			/* The same, t1 and t2 ordered only by what another transaction saw of both.
+			 */
+			"w(1,1,0,1)\nw(3,1,0,1)\nw(1,2,1,2)\nw(2,2,1,2)\nr(2,2,2,3)\nr(1,1,2,3)\n"
+			"r(1,2,3,4)\nr(3,1,3,4)\n",
+			"+--"},
+		{"j non-repeatable read", "w(1,1,0,1)\nw(1,2,1,2)\nr(1,1,2,3)\nr(1,2,2,3)\n",
+			"+--"},
+		{"k fractured read, causal",
+			"w(1,1,0,1)\nw(1,2,0,2)\nw(2,2,0,2)\nr(1,1,1,3)\nr(2,2,1,3)\n", "+--"},
+		{"l fractured read, arbitration",
+			"w(1,1,0,1)\nr(1,1,1,2)\nw(1,2,1,2)\nw(2,2,1,2)\nr(1,1,2,3)\nr(2,2,2,3)\n",
+			"+--"},
+		{"m conflict of causality",
+			/* t3 sees t2 by way of t4, and reads what t2 overwrote. */
+			"w(1,1,0,1)\nw(1,2,0,2)\nr(1,2,1,4)\nw(3,1,1,4)\nr(3,1,2,3)\nr(1,1,2,3)\n",
+			"++-"},
+		{"n conflict of arbitration",
+			/* Two readers see the two writes of x in opposite orders. */
+			"w(1,1,0,1)\nw(1,2,1,2)\nr(1,1,2,3)\nr(1,2,2,4)\nr(1,2,3,5)\nr(1,1,3,6)\n",
+			"++-"},
+	};
+
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++)
+		expect(IMPORT_PLUME, patterns[i].text, "", weak_levels, patterns[i].weak, NULL);
+}
+END_TEST
+
 UNIT_MAIN("values", lists_without_anomaly, classic_lists, elle_paper, sessions_and_time,
-	classic_registers)
+	classic_registers, plume_patterns)

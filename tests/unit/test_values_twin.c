@@ -9,8 +9,8 @@
  *  - PL-SI: some interleaving of starts and commits explains every read by a snapshot, without two
  *    concurrent writers of a key.
  *  - PL-3: some serial order explains every read.
- *  - be-RC, be-RA, be-CC: some commit order satisfies Biswas and Enea's axiom, checked as written.
- * Sessions and real time constrain the orders of the strong variants.
+ *  - be-RC, be-RA, be-CC, be-SI, be-SER: some commit order satisfies Biswas and Enea's axiom,
+ * checked as written. Sessions and real time constrain the orders of the strong variants.
  *
  * The oracle may say undecided where the data leaves orders open; what it does say must agree.
  * ISOTRACE_TWIN_COUNT is the number of histories a model, 3000 unless given.
@@ -411,8 +411,8 @@ struct search {
 	int order_len[KEYS];
 	/* Answers gathered over all choices, by session/real-time order. */
 	bool pl1[3], pl2[3], pl2plus[3], pl299[3];
-	bool g1; /* G1a, G1b, garbage or future read whatever is chosen */
-	bool be[3];
+	bool g1;    /* G1a, G1b, garbage or future read whatever is chosen */
+	bool be[6]; /* RC, RA, CC, prefix, SI, SER */
 	bool be_consistent;
 };
 
@@ -546,10 +546,24 @@ static void version_orders(struct search *s, int key, unsigned used, bool g1)
 
 /* Biswas and Enea's axiom for one commit order. */
 static bool related(const struct search *s, int level, int t2, const struct source *read,
-	const uint8_t causal[TXNS])
+	const uint8_t causal[TXNS], const uint8_t direct[TXNS], const int place[TXNS])
 {
 	const struct hist *h = s->h;
 	int t3 = read->txn;
+
+	if (level == 5)
+		return place[t2] < place[t3];
+	if (level >= 3) {
+		for (int t4 = 0; t4 < h->n; t4++) {
+			if (!h->counts[t4] || t4 == t3 || place[t2] > place[t4])
+				continue;
+			if (direct[t4] >> t3 & 1)
+				return true;
+			if (level == 4 && place[t4] < place[t3] && conflict(h, t4, t3))
+				return true;
+		}
+		return false;
+	}
 
 	if (level == 2)
 		return causal[t2] >> t3 & 1;
@@ -564,8 +578,8 @@ static bool related(const struct search *s, int level, int t2, const struct sour
 	return false;
 }
 
-static bool axiom(
-	const struct search *s, int level, const int place[TXNS], const uint8_t causal[TXNS])
+static bool axiom(const struct search *s, int level, const int place[TXNS],
+	const uint8_t causal[TXNS], const uint8_t direct[TXNS])
 {
 	const struct hist *h = s->h;
 
@@ -575,7 +589,8 @@ static bool axiom(
 
 		for (int t2 = 0; t2 < h->n; t2++) {
 			if (!h->counts[t2] || t2 == r->from || t2 == r->txn ||
-				!writes_key(h, t2, key) || !related(s, level, t2, r, causal))
+				!writes_key(h, t2, key) ||
+				!related(s, level, t2, r, causal, direct, place))
 				continue;
 			if (r->from < 0 || place[t2] > place[r->from])
 				return false;
@@ -600,8 +615,8 @@ static void commit_orders(struct search *s, int place[TXNS], int count, unsigned
 		place[t] = count;
 		commit_orders(s, place, count + 1, done | 1u << t, direct, causal);
 	}
-	for (int level = 0; complete && level < 3; level++)
-		s->be[level] |= axiom(s, level, place, causal);
+	for (int level = 0; complete && level < 6; level++)
+		s->be[level] |= axiom(s, level, place, causal, direct);
 }
 
 static void judge_be(struct search *s)
@@ -993,6 +1008,8 @@ static void one(struct hist *h, struct tally *tally)
 			compare(&verdict, "", "be-RC", s.be[0], text.data, tally);
 			compare(&verdict, "", "be-RA", s.be[1], text.data, tally);
 			compare(&verdict, "", "be-CC", s.be[2], text.data, tally);
+			compare(&verdict, "", "be-SI", s.be[4], text.data, tally);
+			compare(&verdict, "", "be-SER", s.be[5], text.data, tally);
 		}
 		for (size_t i = 0; i < verdict.finding_count; i++)
 			verify_witness(h, &verdict.findings[i], text.data);
