@@ -399,6 +399,7 @@ static void fill_proxy(const struct proxy_options *options, struct proxy *proxy)
 		.buffer_size = options->buffer / proxy->worker_count,
 		.packet_keep_max = options->packet_max,
 	};
+	proxy->capture.segments = options->segment_size != 0;
 	proxy->capture.rows_max = options->rows_max;
 	proxy->capture.result_bytes_max = options->result_bytes_max;
 	proxy->capture.values.value_keep_max = options->value_max;

@@ -114,6 +114,8 @@ void capture_open(struct capture *c, struct capture_worker *worker, struct captu
 	txn_reset_session(c);
 }
 
+static void forget_prepared(struct capture *c, uint32_t number);
+
 void capture_close(struct capture *c, const char *reason)
 {
 	struct buf *all[] = {&c->client, &c->user, &c->database, &c->pending_user,
@@ -133,6 +135,8 @@ void capture_close(struct capture *c, const char *reason)
 		txn_end(c, 0, TXN_ABORTED, "disconnect");
 	if (!c->muted)
 		emit_session(c, SESSION_CLOSED, reason);
+	forget_prepared(c, 0);
+	free(c->prepared);
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)
 		buf_release(all[i]);
 }
@@ -567,6 +571,29 @@ static const struct look *look_now(const struct capture *c, const struct wire_co
 	return command->set < c->now.look_count ? &c->now.looks[command->set] : &unknown;
 }
 
+/* A statement's PREPARE in the context of later segments: set, or with record NULL forgotten. */
+static void prepared_context(struct capture *c, uint32_t number, const struct record_stmt *record)
+{
+	struct buf packed = BUF_INIT;
+	char key[40];
+
+	snprintf(key, sizeof(key), "prepare %u %u", c->id, number);
+	if (record)
+		record_stmt_pack(&packed, record);
+	trace_context_set(c->worker->writer, span_str(key), record ? buf_span(&packed) : SPAN_NONE);
+	buf_release(&packed);
+}
+
+static void forget_prepared(struct capture *c, uint32_t number)
+{
+	for (size_t i = 0; i < c->prepared_count; i++) {
+		if (number && c->prepared[i] != number)
+			continue;
+		prepared_context(c, c->prepared[i], NULL);
+		c->prepared[i--] = c->prepared[--c->prepared_count];
+	}
+}
+
 static void emit_stmt(struct capture *c, const struct wire_command *command,
 	const struct wire_reply *reply, uint32_t flags)
 {
@@ -615,6 +642,12 @@ static void emit_stmt(struct capture *c, const struct wire_command *command,
 	if (reply->error && c->now.secret)
 		record.error_text = SPAN_LIT("(left out: the statement holds a password)");
 	trace_emit_stmt(c->worker->producer, &record);
+	if (reply->kind == REPLY_PREPARED && c->worker->config->segments &&
+		c->prepared_count < CAPTURE_PREPARED_MAX) {
+		MEM_RESERVE(c->prepared, c->prepared_count + 1, c->prepared_capacity);
+		c->prepared[c->prepared_count++] = command->number;
+		prepared_context(c, command->number, &record);
+	}
 }
 
 /* Effects on the session, once the server has agreed. */
@@ -625,13 +658,18 @@ static void apply(struct capture *c, const struct wire_command *command)
 		buf_set(&c->database, buf_span(&c->now.text));
 		emit_session(c, SESSION_CHANGED, "database");
 		break;
+	case CMD_STMT_CLOSE:
+		forget_prepared(c, c->now.prepared);
+		break;
 	case CMD_CHANGE_USER:
+		forget_prepared(c, 0);
 		buf_set(&c->user, buf_span(&c->pending_user));
 		buf_set(&c->database, buf_span(&c->pending_database));
 		txn_reset_session(c);
 		emit_session(c, SESSION_CHANGED, "change user");
 		break;
 	case CMD_RESET_CONNECTION:
+		forget_prepared(c, 0);
 		txn_reset_session(c);
 		emit_session(c, SESSION_CHANGED, "reset");
 		break;
@@ -668,7 +706,7 @@ static void on_reply(void *ctx, struct wire_command *command, const struct wire_
 		c->statements++;
 	}
 	txn_after(c, command, look, reply);
-	if (reply->kind != REPLY_ERR && reply->kind != REPLY_NONE) {
+	if (reply->kind != REPLY_ERR && !reply->lost) {
 		if (look->class == LOOK_SET)
 			txn_set_levels(c, look);
 		apply(c, command);

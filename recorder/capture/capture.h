@@ -32,6 +32,8 @@ enum {
 	CAPTURE_PART_SIZE = 64 * 1024,
 	/* Statements of one text that are told apart. */
 	CAPTURE_LOOKS_MAX = 32,
+	/* Prepared statements of a session that later segments repeat. */
+	CAPTURE_PREPARED_MAX = 1024,
 };
 
 struct capture_config {
@@ -40,6 +42,7 @@ struct capture_config {
 	uint64_t result_bytes_max; /* ... 0: no limit */
 	struct values_limits values;
 	struct filter filter;
+	bool segments; /* the trace has several: later ones repeat prepared statements */
 };
 
 /* A node as sessions on it need to know it; shared by the workers. */
@@ -81,6 +84,10 @@ struct capture {
 	struct buf client, user, database, pending_user, pending_database, attributes;
 	uint16_t status; /* the server's, last seen */
 	bool status_known;
+
+	/* Prepared statements that later segments of the trace begin with. */
+	uint32_t *prepared;
+	size_t prepared_count, prepared_capacity;
 
 	/* Isolation levels: the session's, and the one set for the next transaction only. */
 	uint8_t level_session, level_next;

@@ -226,6 +226,7 @@ bool proxy_run(struct proxy *proxy, struct err *err)
 	sigaddset(&handled, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &handled, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a file size limit is like a full disk */
 	raise_file_limit();
 	signal_fd = signalfd(-1, &handled, SFD_NONBLOCK | SFD_CLOEXEC);
 	proxy->workers = mem_zero(proxy->worker_count, sizeof(*proxy->workers));

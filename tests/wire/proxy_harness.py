@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import select
 import shutil
 import signal
@@ -57,7 +58,8 @@ def wait_for(what, condition, seconds=60):
 class Proxy:
     """isorec proxy, started and ready; `port` (or `ports`, one a node) is where to connect."""
 
-    def __init__(self, isorec, nodes, *options, listen=None, trace=None, env=None):
+    def __init__(self, isorec, nodes, *options, listen=None, trace=None, env=None,
+                 file_size=None):
         self.folder = tempfile.mkdtemp(prefix="isorec-proxy-")
         self.trace = trace or os.path.join(self.folder, "run.itr")
         self.log = open(os.path.join(self.folder, "log"), "w+", encoding="utf-8")
@@ -67,7 +69,9 @@ class Proxy:
         for address in listen or ["127.0.0.1:0"] * len(nodes):
             args += ["--listen", address]
         self.process = subprocess.Popen([*args, *options], stdin=subprocess.DEVNULL,
-                                        stdout=self.log, stderr=self.log, env=env)
+                                        stdout=self.log, stderr=self.log, env=env,
+                                        preexec_fn=file_size and (lambda: resource.setrlimit(
+                                            resource.RLIMIT_FSIZE, (file_size, file_size))))
         self.ports = []
         wait_for("the proxy listens: " + self.text(), lambda: self.listening(len(nodes)))
         self.port = self.ports[0] if self.ports else None

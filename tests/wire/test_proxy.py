@@ -662,6 +662,28 @@ def proxy_killed():
 # ---- size ----
 
 @test
+def disk_full():
+    """no room for the trace: the traffic goes on, what was written is readable, the loss is told"""
+    mock = Mock()
+    with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port], "--compression=0", "--flush-interval=10ms",
+               file_size=20000) as proxy:
+        client, server = mock.connect(proxy)
+        with client, server:
+            talk = Talk()
+            for number in range(50):
+                talk.command(b"\3select " + b"%d" % number + b"x" * 1000).server(ok())
+            for step, (from_server, data) in enumerate(talk.steps):
+                pass_on(*((server, client) if from_server else (client, server)), data, whole)
+                if step == 4:
+                    wait_for("the first block", lambda: records(ISOTRACE, proxy.trace, ["stmt"]))
+        wait_for("the session's end", lambda: proxy.statistics()["sessions"] == 0)
+        proxy.stop(status=4)
+        assert "File too large" in proxy.text() and "lost" in proxy.text(), proxy.text()
+        got = records(ISOTRACE, proxy.trace, ["stmt"])
+        assert 0 < len(got) < 50 and got[0]["text"].startswith("select 0"), len(got)
+
+
+@test
 def large_packets():
     """packets of 16 MB - 1, 16 MB and 64 MB, both ways, arrive as they are"""
     mock = Mock()
@@ -807,7 +829,11 @@ def hangup_rotates():
     mock = Mock()
     with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port], "--max-size=1G") as proxy:
         client, server = mock.connect(proxy)
-        for from_server, data in Talk().steps:
+        talk = Talk().command(b"\x16select ?").server(
+            b"\0" + struct.pack("<IHHBH", 1, 0, 1, 0, 0), column("?", 6), eof())
+        talk.command(b"\x16closed again").server(b"\0" + struct.pack("<IHHBH", 2, 0, 0, 0, 0))
+        talk.command(b"\x19" + struct.pack("<I", 2))
+        for from_server, data in talk.steps:
             pass_on(*((server, client) if from_server else (client, server)), data, whole)
         wait_for("the first segment's blocks", lambda: records(ISOTRACE, proxy.trace, ["session"]))
         proxy.process.send_signal(signal.SIGHUP)
@@ -817,8 +843,10 @@ def hangup_rotates():
         wait_for("a second segment", lambda: len(os.listdir(proxy.trace)) == 2)
         proxy.stop()
         last = os.path.join(proxy.trace, sorted(os.listdir(proxy.trace))[-1])
-        kinds = [r["kind"] for r in records(ISOTRACE, last)]
-        assert "session" in kinds and "stmt" in kinds, kinds
+        got = records(ISOTRACE, last)
+        assert "session" in [r["kind"] for r in got], got
+        texts = [r["text"] for r in got if r["kind"] == "stmt"]
+        assert texts[0] == "select ?" and texts[-1] == "select 1", texts
 
 
 # ---- transactions ----
