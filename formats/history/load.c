@@ -18,12 +18,17 @@
 
 #include "base/bug.h"
 #include "base/mem.h"
+#include "history/ahead.h"
 #include "history/build.h"
 #include "history/group.h"
 #include "history/lean.h"
 #include "trace/pack.h"
 
-enum { BATCH_ROWS = 32 };
+enum {
+	BATCH_ROWS = 32,
+	COLUMNS_KEPT = 16,       /* column lists of results, to know them again */
+	COLUMNS_SIZE_MAX = 4096, /* longer ones are not kept */
+};
 
 /* A probe row on its way into the history. */
 struct batch_row {
@@ -62,6 +67,7 @@ struct loader {
 	size_t content_count, content_capacity;
 	struct buf key;
 	uint32_t block;
+	struct buf columns[COLUMNS_KEPT]; /* by a hash of their first bytes */
 	struct batch_row batch[BATCH_ROWS];
 	unsigned batch_count;
 	bool seq_known, context;
@@ -901,6 +907,49 @@ static void take_deferred(struct loader *loader)
 	}
 }
 
+/* ---- results: stepped over ---- */
+
+/* The columns are most of a small result, and the same bytes in result after result: comparing them
+ * with those of before costs less than walking over them.  Equal bytes are the same object, since
+ * no encoded object is the beginning of another. */
+static bool skip_columns(struct loader *loader, struct mp *mp)
+{
+	const unsigned char *start = mp->p;
+	struct buf *kept;
+	size_t size;
+
+	if (mp_left(mp) < 32)
+		return mp_skip(mp);
+	kept = &loader->columns[hash_bytes(start, 32) % COLUMNS_KEPT];
+	if (LIKELY(kept->len && kept->len <= mp_left(mp) &&
+		    memcmp(start, kept->data, kept->len) == 0)) {
+		mp->p += kept->len;
+		return true;
+	}
+	if (!mp_skip(mp))
+		return false;
+	size = (size_t)(mp->p - start);
+	if (size <= COLUMNS_SIZE_MAX) {
+		buf_clear(kept);
+		buf_add(kept, start, size);
+	}
+	return true;
+}
+
+#define COUNT_BEFORE_COLUMNS(type, name)                                                           \
+	+(offsetof(struct record_result, name) < offsetof(struct record_result, columns))
+
+static bool skip_result(struct loader *loader, struct mp *mp, uint32_t left)
+{
+	const uint32_t before = 0 RECORD_RESULT_FIELDS(COUNT_BEFORE_COLUMNS);
+
+	for (uint32_t i = 0; i < left; i++) {
+		if (!(i == before ? skip_columns(loader, mp) : lean_skip(mp)))
+			return mp_fail(mp);
+	}
+	return true;
+}
+
 /* ---- records ---- */
 
 /* One record; false when it is malformed, and nothing behind it can be found. */
@@ -924,6 +973,8 @@ static bool take_record(struct loader *loader, struct mp *mp, uint32_t index)
 		return take_txn(loader, mp, left);
 	case RECORD_SESSION:
 		return take_session(loader, mp, left);
+	case RECORD_RESULT:
+		return skip_result(loader, mp, left);
 	}
 	body = *mp;
 	if (!record_skip_fields(mp, left))
@@ -979,6 +1030,8 @@ static void loader_release(struct loader *loader)
 	free(loader->contents);
 	buf_release(&loader->deferred.bytes);
 	buf_release(&loader->key);
+	for (size_t i = 0; i < COLUMNS_KEPT; i++)
+		buf_release(&loader->columns[i]);
 }
 
 static void loader_finish(struct loader *loader)
@@ -1143,74 +1196,105 @@ static void choose_base(struct loader *loader, const struct record_block *info)
 		loader->history->seq_base = least - 1;
 }
 
-static bool load_blocks(struct loader *loader, struct trace_reader *reader, struct err *err)
+/* Takes one block; `ahead` NULL: the reader is ours.  A malformed record makes *bad true; with a
+ * reader ahead nothing can be done about it here. */
+static bool load_block(struct loader *loader, const struct trace_block *block,
+	struct trace_reader *reader, const struct ahead *ahead, bool *bad, struct err *err)
 {
-	const struct history_load_options *options = loader->options;
-	struct trace_block block;
-	enum trace_next next;
 	uint32_t taken;
 	bool rest;
 
-	while ((next = trace_next_block(reader, &block, err)) == TRACE_NEXT_OK) {
+	choose_base(loader, &block->info);
+	if (!build_room(&loader->build, block->records.len, err))
+		return false;
+	loader->context = block->info.context;
+	taken = take_records(loader, block, &rest);
+	loader->block++;
+	*bad = taken < block->record_count || rest;
+	return !*bad || (!ahead && trace_block_bad(reader, block, taken, err) == TRACE_NEXT_OK);
+}
+
+static bool load_blocks(
+	struct loader *loader, struct trace_reader *reader, bool alone, bool *bad, struct err *err)
+{
+	const struct history_load_options *options = loader->options;
+	struct ahead *ahead = alone ? NULL : ahead_begin(reader);
+	struct trace_block block;
+	enum trace_next next;
+
+	*bad = false;
+	for (;;) {
+		struct ahead_place place = {0, 0, 0, 0};
+
+		next = ahead ? ahead_next(ahead, &block, err)
+			     : trace_next_block(reader, &block, err);
+		if (next != TRACE_NEXT_OK)
+			break;
+		place = ahead ? ahead_place(ahead) : ahead_place_of(reader);
 		if (loader->block == 0) {
-			const struct trace_header *header = trace_reader_header(reader);
-
-			loader->history->wall_ns = header->clock_wall_ns;
-			loader->history->mono_ns = header->clock_mono_ns;
+			loader->history->wall_ns = place.wall_ns;
+			loader->history->mono_ns = place.mono_ns;
 		}
-		choose_base(loader, &block.info);
-		if (!build_room(&loader->build, block.records.len, err))
-			return false;
-		loader->context = block.info.context;
-		taken = take_records(loader, &block, &rest);
-		if (UNLIKELY(taken < block.record_count || rest) &&
-			trace_block_bad(reader, &block, taken, err) == TRACE_NEXT_ERROR)
-			return false;
-		loader->block++;
-		if (options && options->progress) {
-			uint64_t done, all;
-
-			trace_reader_progress(reader, &done, &all);
-			options->progress(options->progress_data, done, all);
+		if (!load_block(loader, &block, reader, ahead, bad, err)) {
+			next = TRACE_NEXT_ERROR;
+			break;
 		}
+		if (options && options->progress)
+			options->progress(options->progress_data, place.done, place.all);
 	}
+	if (ahead)
+		ahead_end(ahead);
 	return next == TRACE_NEXT_END;
 }
 
-bool history_load(struct history *history, const char *path,
-	const struct history_load_options *options, struct err *err)
+/* One attempt.  *bad: a record is malformed; only a load without a reader ahead can tell which, and
+ * go on where salvage is wanted. */
+static bool load_source(struct history *history, struct history_source *source,
+	const struct history_load_options *options, bool alone, bool *bad, struct err *err)
 {
-	struct trace_reader_options reading = {
-		.salvage = options && options->salvage, .unwalked = true};
-	struct history_source *source = source_open(path, reading.salvage, err);
-	struct trace_reader *reader = NULL;
+	struct trace_reader_options reading = {.salvage = source->salvage, .unwalked = true};
+	struct loader *loader = mem_alloc(sizeof(*loader));
+	struct trace_reader *reader = trace_reader_open(source->path, &reading, err);
 	struct trace_totals totals;
-	struct loader *loader;
-	bool ok = false;
+	bool ok;
 
-	memset(history, 0, sizeof(*history));
-	if (!source)
-		return false;
-	loader = mem_alloc(sizeof(*loader));
+	*bad = false;
 	loader_init(loader, history, options);
-	reader = trace_reader_open(source->path, &reading, err);
-	ok = reader && load_blocks(loader, reader, err);
+	ok = reader && load_blocks(loader, reader, alone, bad, err);
 	if (ok) {
 		trace_reader_totals(reader, &totals);
 		history->counts.lost_records = loader->lost_records + loader->removed_records;
 		history->counts.damaged_bytes = totals.bytes_damaged;
 		history->counts.torn_bytes = totals.bytes_torn;
 		history->complete = totals.clean && history->counts.lost_records == 0;
-		trace_reader_close(reader);
+	}
+	trace_reader_close(reader);
+	if (ok) {
 		loader_finish(loader);
-		history->source = source;
 	} else {
-		trace_reader_close(reader);
 		loader_release(loader);
 		build_abandon(&loader->build);
-		history_source_free(source);
 	}
 	free(loader);
+	return ok;
+}
+
+bool history_load(struct history *history, const char *path,
+	const struct history_load_options *options, struct err *err)
+{
+	struct history_source *source = source_open(path, options && options->salvage, err);
+	bool ok, bad;
+
+	memset(history, 0, sizeof(*history));
+	if (!source)
+		return false;
+	ok = load_source(history, source, options, false, &bad, err);
+	if (!ok && bad)
+		ok = load_source(history, source, options, true, &bad, err);
+	if (ok)
+		history->source = source;
+	else
+		history_source_free(source);
 	return ok;
 }
 

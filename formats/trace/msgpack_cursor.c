@@ -266,12 +266,17 @@ bool mp_skip(struct mp *mp)
 			open--;
 			continue;
 		}
-		mp->p = p;
-		if (!mp_next(mp, &object)) {
-			mp->p = start;
-			return false;
+		if (p < end && (*p & 0xf0) == 0x90) {
+			object.type = MP_ARRAY;
+			object.count = *p++ & 0x0f;
+		} else {
+			mp->p = p;
+			if (!mp_next(mp, &object)) {
+				mp->p = start;
+				return false;
+			}
+			p = mp->p;
 		}
-		p = mp->p;
 		open--;
 		if (object.type == MP_ARRAY)
 			open += object.count;

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reading a trace ahead: one thread reads, checks and decompresses blocks while the caller decodes
+ * them.  At most AHEAD_BLOCKS wait, so memory stays bounded.
+ *
+ * Threads: the helper owns the reader between ahead_begin and ahead_end; the caller owns the block
+ * it got until it asks for the next one.  Everything else is behind the mutex.
+ */
+#ifndef HISTORY_AHEAD_H
+#define HISTORY_AHEAD_H
+
+#include "trace/reader.h"
+
+enum { AHEAD_BLOCKS = 4 };
+
+struct ahead;
+
+/* NULL when no thread can be had: read without. */
+struct ahead *ahead_begin(struct trace_reader *reader);
+/* As trace_next_block; *block is valid until the next call. */
+enum trace_next ahead_next(struct ahead *ahead, struct trace_block *block, struct err *err);
+/* The reader's progress and clock anchor when the block given out last was read. */
+struct ahead_place {
+	uint64_t done, all, wall_ns, mono_ns;
+};
+struct ahead_place ahead_place(const struct ahead *ahead);
+struct ahead_place ahead_place_of(const struct trace_reader *reader);
+/* Stops the helper; the reader is the caller's again, somewhere ahead. */
+void ahead_end(struct ahead *ahead);
+
+#endif
