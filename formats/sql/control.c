@@ -305,13 +305,15 @@ static void parse_set_names(struct parser *p, struct sql_set_item *item)
 
 	item->kind = SQL_SET_NAMES;
 	parse_advance(p);
-	if (accept(p, T_DEFAULT))
+	if (!accept(p, T_DEFAULT)) {
+		start = p->tok.start;
+		struct span name = parse_charset_name(p);
+		item->value = expr_new(p, SQL_EXPR_LITERAL, start);
+		item->value->u.literal.kind = SQL_LIT_STRING;
+		item->value->u.literal.text = name;
+	} else if (!is_maria(p)) {
 		return;
-	start = p->tok.start;
-	struct span name = parse_charset_name(p);
-	item->value = expr_new(p, SQL_EXPR_LITERAL, start);
-	item->value->u.literal.kind = SQL_LIT_STRING;
-	item->value->u.literal.text = name;
+	}
 	if (accept(p, T_COLLATE)) {
 		if (!accept(p, T_DEFAULT))
 			item->collation = parse_charset_name(p);
@@ -464,6 +466,8 @@ void parse_set(struct parser *p, struct sql_stmt *stmt)
 	} while (accept(p, T_COMMA));
 	if (statement) {
 		expect(p, T_FOR);
+		if (p->tok.kind == T_EOF || p->tok.kind == T_SEMICOLON)
+			parse_fail(p);
 		if (parse_enter(p)) {
 			stmt->u.set->statement = parse_statement(p);
 		} else {

@@ -107,16 +107,31 @@ static void parse_type_charset(struct parser *p, struct sql_type *type)
 
 static void parse_number_flags(struct parser *p, struct sql_type *type)
 {
-	for (;;) {
-		if (accept(p, T_UNSIGNED))
-			type->is_unsigned = true;
-		else if (accept(p, T_ZEROFILL))
-			type->zerofill = true;
-		else if (p->tok.kind == T_SIGNED)
-			parse_advance(p), type->is_signed = true;
-		else
+	if (p->tok.kind == T_SIGNED) {
+		parse_advance(p);
+		type->is_signed = true;
+		if (is_maria(p))
 			return;
 	}
+	for (;;) {
+		if (at(p, T_UNSIGNED) && !(type->is_unsigned && is_maria(p)))
+			type->is_unsigned = true;
+		else if (at(p, T_ZEROFILL) && !(type->zerofill && is_maria(p)))
+			type->zerofill = true;
+		else if (p->tok.kind == T_SIGNED && !is_maria(p))
+			type->is_signed = true;
+		else
+			return;
+		parse_advance(p);
+	}
+}
+
+/* A name, or DEFAULT in MariaDB. */
+static struct span parse_collation(struct parser *p)
+{
+	if (is_maria(p) && accept(p, T_DEFAULT))
+		return SPAN_LIT("DEFAULT");
+	return parse_charset_name(p);
 }
 
 /* CHAR, NCHAR, NATIONAL ..., LONG ..., ENUM, SET: types of more than one word.  False: none. */
@@ -211,14 +226,19 @@ void parse_type(struct parser *p, struct sql_type *type)
 			    type->kind == SQL_TYPE_VARBINARY) &&
 			!type->length.ptr)
 			parse_fail(p);
-		if (is_maria(p) && types[i].word != T_JSON &&
-			(types[i].text || type->kind >= SQL_TYPE_BINARY) && accept(p, T_COMPRESSED))
+		if (is_maria(p) && (types[i].text || type->kind >= SQL_TYPE_BINARY) &&
+			accept(p, T_COMPRESSED))
 			type->compressed = true;
 		if (types[i].number)
 			parse_number_flags(p, type);
 		if (types[i].text)
 			parse_type_charset(p, type);
 		return;
+	}
+	/* mariadb_schema.date is date whatever the sql_mode. */
+	if (is_maria(p) && p->tok.kind == T_IDENT && parse_peek(p, 1).kind == T_DOT) {
+		parse_advance(p);
+		parse_advance(p);
 	}
 	/* Geometry and types of plugins are plain names in both servers. */
 	if (p->tok.flags & TF_NAME && p->tok.kind != T_QUOTED) {
@@ -232,6 +252,10 @@ void parse_type(struct parser *p, struct sql_type *type)
 			if (span_ieq_str(type->name, shapes[i]))
 				type->kind = SQL_TYPE_GEOMETRY;
 		}
+		/* MySQL has no types of plugins; VECTOR came with 9. */
+		if (!is_maria(p) && type->kind == SQL_TYPE_OTHER &&
+			!span_ieq_str(type->name, "vector"))
+			parse_fail(p);
 		parse_type_args(p, type, 2);
 		return;
 	}
@@ -302,7 +326,7 @@ struct sql_type *parse_cast_type(struct parser *p)
 			(type->decimals.ptr && !is_maria(p) && type->kind != SQL_TYPE_DECIMAL))
 			parse_fail(p);
 		if (is_maria(p) && type->kind == SQL_TYPE_CHAR && accept(p, T_COLLATE))
-			type->collate = parse_charset_name(p);
+			type->collate = parse_collation(p);
 	}
 	if (!is_maria(p) && accept(p, T_ARRAY))
 		type->array = true;
@@ -458,7 +482,9 @@ static void parse_key_options(struct parser *p, struct sql_option **tail)
 			opt->value = parse_text(p, start);
 			break;
 		case T_NOT:
-			if (parse_peek(p, 1).kind != T_IGNORED || !is_maria(p))
+			/* The server's grammar forgot the NOT of HIGH_NOT_PRECEDENCE here. */
+			if (parse_peek(p, 1).kind != T_IGNORED || !is_maria(p) ||
+				p->opt.mode & SQL_MODE_HIGH_NOT_PRECEDENCE)
 				return;
 			parse_advance(p);
 			parse_advance(p);
@@ -472,7 +498,7 @@ static void parse_key_options(struct parser *p, struct sql_option **tail)
 			break;
 		case T_VISIBLE:
 		case T_INVISIBLE:
-			if (is_maria(p))
+			if (is_maria(p) && p->tok.kind == T_INVISIBLE)
 				return;
 			parse_advance(p);
 			opt = option_new(p, parse_text(p, start));
@@ -880,13 +906,21 @@ static bool parse_attribute(struct parser *p, struct sql_column_def *col)
 		return true;
 	case T_COLLATE:
 		parse_advance(p);
-		col->type.collate = parse_charset_name(p);
+		col->type.collate = parse_collation(p);
 		return true;
 	case T_CHECK:
 		add_check(p, col);
 		return true;
 	case T_CONSTRAINT:
 		next = parse_peek(p, 2).kind;
+		if (next == T_REFERENCES || parse_peek(p, 1).kind == T_REFERENCES) {
+			/* The name of such a constraint is not kept by the servers either. */
+			parse_advance(p);
+			if (p->tok.kind != T_REFERENCES)
+				parse_name(p);
+			col->reference = parse_reference(p);
+			return true;
+		}
 		if (next != T_CHECK && parse_peek(p, 1).kind != T_CHECK)
 			return false;
 		add_check(p, col);
@@ -922,6 +956,12 @@ static bool parse_attribute(struct parser *p, struct sql_column_def *col)
 			return false;
 		parse_advance(p);
 		add_column_option(p, col, parse_text(p, start), true);
+		return true;
+	case T_COMPRESSED:
+		if (!is_maria(p))
+			return false;
+		parse_advance(p);
+		add_column_option(p, col, SPAN_LIT("COMPRESSED"), p->tok.kind == T_EQ);
 		return true;
 	case T_REF_SYSTEM_ID:
 		parse_advance(p);
@@ -967,7 +1007,7 @@ static void parse_column_body(struct parser *p, struct sql_column_def *col)
 	}
 	if (p->tok.kind == T_COLLATE) {
 		parse_advance(p);
-		col->type.collate = parse_charset_name(p);
+		col->type.collate = parse_collation(p);
 	}
 	if (p->tok.kind == T_GENERATED || p->tok.kind == T_AS) {
 		parse_generated(p, col);
@@ -990,7 +1030,7 @@ static struct sql_column_def *parse_column_def(struct parser *p)
 
 	col->name = parse_name(p);
 	/* t.c and db.t.c name the table over again; the column is the last. */
-	while (accept(p, T_DOT))
+	while (is_maria(p) && accept(p, T_DOT))
 		col->name = parse_name(p);
 	parse_column_body(p, col);
 	col->loc = loc_from(p, start);
@@ -1124,7 +1164,11 @@ static struct sql_partition *parse_partitions(struct parser *p, bool sub)
 	do {
 		struct sql_partition *part = NEW(p, struct sql_partition);
 
-		expect(p, sub ? T_SUBPARTITION : T_PARTITION);
+		/* MariaDB does without the word. */
+		if (sub)
+			expect(p, T_SUBPARTITION);
+		else if (!accept(p, T_PARTITION) && !is_maria(p))
+			parse_fail(p);
 		part->name = parse_name_or_string(p);
 		if (!sub) {
 			if (p->tok.kind == T_VALUES)
@@ -1233,7 +1277,9 @@ static void parse_create_query(struct parser *p, struct sql_create_table *ct)
 	else if (accept(p, T_REPLACE))
 		ct->replace = true;
 	bool as = accept(p, T_AS);
-	if (p->tok.kind == T_LPAREN || at_query(p))
+	if (p->tok.kind == T_LPAREN && parse_peek(p, 1).kind == T_WITH)
+		ct->query = parse_subquery(p);
+	else if (p->tok.kind == T_LPAREN || at_query(p))
 		ct->query = parse_query(p);
 	else if (as || ct->ignore || ct->replace)
 		parse_fail(p);
@@ -1285,8 +1331,6 @@ void parse_create_table(struct parser *p, struct sql_stmt *stmt, bool or_replace
 	if (p->tok.kind == T_PARTITION)
 		ct->partition = parse_partition_by(p);
 	parse_create_query(p, ct);
-	if (!ct->elements && !ct->query && !is_maria(p))
-		parse_fail(p);
 }
 
 /* ------------------------------------------------------------------ ALTER TABLE */
@@ -1402,6 +1446,13 @@ static void parse_alter_drop(struct parser *p, struct sql_alter *a, uint32_t sta
 			parse_fail(p);
 		/* fall through */
 	case T_CONSTRAINT:
+		if (is_maria(p) && parse_peek(p, 1).kind == T_PRIMARY) {
+			parse_advance(p);
+			parse_advance(p);
+			expect(p, T_KEY);
+			a->kind = SQL_ALTER_DROP_PRIMARY;
+			return;
+		}
 		a->check_word = p->tok.kind == T_CHECK;
 		parse_advance(p);
 		a->kind = SQL_ALTER_DROP_CONSTRAINT;
@@ -1431,7 +1482,8 @@ static void parse_alter_column(struct parser *p, struct sql_alter *a, uint32_t s
 		accept_exists(p, false, NULL);
 		parse_name(p);
 		if (is_maria(p)) {
-			accept(p, T_NOT);
+			if (!(p->opt.mode & SQL_MODE_HIGH_NOT_PRECEDENCE))
+				accept(p, T_NOT);
 			expect(p, T_IGNORED);
 		} else if (!accept(p, T_VISIBLE)) {
 			expect(p, T_INVISIBLE);
@@ -1482,6 +1534,24 @@ static void parse_alter_rename(struct parser *p, struct sql_alter *a)
 	a->table = parse_table_name(p);
 }
 
+/* Columns only. */
+static struct sql_order *parse_alter_order(struct parser *p)
+{
+	struct sql_order *list = NULL, **tail = &list;
+
+	do {
+		struct sql_order *item = NEW(p, struct sql_order);
+
+		item->expr = parse_column(p);
+		if (accept(p, T_DESC))
+			item->desc = true;
+		else if (accept(p, T_ASC))
+			item->asc = true;
+		APPEND(tail, item);
+	} while (accept(p, T_COMMA));
+	return list;
+}
+
 static struct sql_alter *parse_alter_action(struct parser *p)
 {
 	struct sql_alter *a = NEW(p, struct sql_alter);
@@ -1521,7 +1591,7 @@ static struct sql_alter *parse_alter_action(struct parser *p)
 		parse_advance(p);
 		expect(p, T_BY);
 		a->kind = SQL_ALTER_ORDER;
-		a->order = parse_order_list(p, true);
+		a->order = parse_alter_order(p);
 		break;
 	case T_PARTITION:
 		a->kind = SQL_ALTER_PARTITION_BY;

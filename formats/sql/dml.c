@@ -70,6 +70,9 @@ static void parse_insert_source(struct parser *p, struct sql_insert *ins)
 		parse_advance(p);
 		ins->set = parse_assigns(p);
 		parse_row_alias(p, ins);
+	} else if (p->tok.kind == T_LPAREN && !ins->has_columns &&
+		   parse_peek(p, 1).kind == T_WITH) {
+		ins->query = parse_subquery(p);
 	} else if (p->tok.kind == T_LPAREN || at_query(p)) {
 		ins->query = parse_query(p);
 	} else {

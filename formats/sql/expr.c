@@ -477,6 +477,8 @@ static struct sql_expr *parse_bit_level(struct parser *p, int min)
 				parse_fail(p);
 			left->op = (uint8_t)op;
 			left->u.interval.date = parse_simple_expr(p);
+			if (is_open_interval(left->u.interval.date))
+				parse_fail(p);
 			left->loc.end = p->last_end;
 			continue;
 		}
@@ -530,6 +532,14 @@ static struct sql_expr *parse_unary(struct parser *p, enum sql_op op)
 	else
 		e = expr_new(p, SQL_EXPR_LITERAL, start);
 	parse_leave(p);
+	if (is_open_interval(e)) {
+		/* - INTERVAL 1 DAY + date: the sum is one operand. */
+		expect(p, T_PLUS);
+		e->op = SQL_OP_ADD;
+		e->u.interval.date = parse_simple_expr(p);
+		if (is_open_interval(e->u.interval.date))
+			parse_fail(p);
+	}
 	return unary(p, op, e, start);
 }
 
@@ -619,7 +629,8 @@ struct sql_expr *parse_column(struct parser *p)
 	struct span parts[3];
 	int n = 0;
 
-	if (accept(p, T_DOT)) { /* .table.column, an ODBC spelling */
+	/* .table.column, an ODBC spelling that MySQL 8 dropped */
+	if ((is_maria(p) || p->opt.version < 80000) && accept(p, T_DOT)) {
 		parts[n++] = parse_name(p);
 		if (!at(p, T_DOT))
 			parse_fail(p);
@@ -920,8 +931,12 @@ static struct sql_query *parse_paren_open(struct parser *p)
 	if (!parse_enter(p))
 		return NULL;
 	expect(p, T_LPAREN);
-	if (at_query(p))
-		return parse_query(p);
+	if (at_query(p)) {
+		query = parse_query(p);
+		if (query->into)
+			parse_fail_why(p, "INTO is not for a subquery, before this");
+		return query;
+	}
 	if (p->tok.kind != T_LPAREN)
 		return NULL;
 	inner = p->tok.start;
@@ -1347,9 +1362,12 @@ static void parse_aggregate_args(struct parser *p, struct sql_expr *e, enum toke
 		return;
 	}
 	bool many = kind == T_GROUP_CONCAT || kind == T_JSON_OBJECTAGG ||
+		    (kind == T_JSON_ARRAYAGG && is_maria(p)) ||
 		    (kind == T_COUNT && e->u.call.extra && e->u.call.extra->distinct);
 	if (many) {
 		e->u.call.args = parse_expr_list(p);
+		if (kind == T_JSON_OBJECTAGG && e->u.call.args.count != 2)
+			parse_fail_why(p, "JSON_OBJECTAGG takes two arguments");
 	} else {
 		e->u.call.args = (struct sql_exprs){parse_expr(p), 1};
 	}
@@ -1372,10 +1390,11 @@ static bool window_only(const struct parser *p, enum token_kind kind)
 	case T_LAG:
 	case T_FIRST_VALUE:
 	case T_NTH_VALUE:
+		return true;
 	case T_MEDIAN:
 	case T_PERCENTILE_CONT:
 	case T_PERCENTILE_DISC:
-		return true;
+		return is_maria(p);
 	case T_LAST_VALUE:
 		return !is_maria(p);
 	default:
@@ -1392,7 +1411,6 @@ static const struct arity {
 	{T_CHARSET, 1, 1},
 	{T_COALESCE, 1, 255},
 	{T_COLLATION, 1, 1},
-	{T_CONTAINS, 2, 2},
 	{T_CURDATE, 0, 0},
 	{T_CURRENT_DATE, 0, 0},
 	{T_CURRENT_ROLE, 0, 0},
@@ -1401,27 +1419,41 @@ static const struct arity {
 	{T_CURRENT_USER, 0, 0},
 	{T_CURTIME, 0, 1},
 	{T_DATABASE, 0, 0},
+	{T_CUME_DIST, 0, 0},
 	{T_DATE, 1, 1},
 	{T_DAY, 1, 1},
+	{T_DENSE_RANK, 0, 0},
+	{T_FIRST_VALUE, 1, 1},
 	{T_FORMAT, 2, 3},
 	{T_HOUR, 1, 1},
 	{T_IF, 3, 3},
 	{T_INSERT, 4, 4},
+	{T_LAG, 1, 3},
+	{T_LAST_VALUE, 1, 255},
+	{T_LEAD, 1, 3},
 	{T_LEFT, 2, 2},
 	{T_LOCALTIME, 0, 1},
 	{T_LOCALTIMESTAMP, 0, 1},
+	{T_MEDIAN, 1, 1},
 	{T_MICROSECOND, 1, 1},
 	{T_MINUTE, 1, 1},
 	{T_MOD, 2, 2},
 	{T_MONTH, 1, 1},
 	{T_NOW, 0, 1},
+	{T_NTH_VALUE, 2, 2},
+	{T_NTILE, 1, 1},
 	{T_PASSWORD, 1, 1},
+	{T_PERCENTILE_CONT, 1, 1},
+	{T_PERCENTILE_DISC, 1, 1},
+	{T_PERCENT_RANK, 0, 0},
 	{T_QUARTER, 1, 1},
+	{T_RANK, 0, 0},
 	{T_REPEAT, 2, 2},
 	{T_REPLACE, 3, 3},
 	{T_REVERSE, 1, 1},
 	{T_RIGHT, 2, 2},
 	{T_ROW_COUNT, 0, 0},
+	{T_ROW_NUMBER, 0, 0},
 	{T_SCHEMA, 0, 0},
 	{T_SECOND, 1, 1},
 	{T_SYSDATE, 0, 1},
@@ -1483,10 +1515,15 @@ static struct span skip_to_close(struct parser *p)
 }
 
 /* Functions with clauses behind an argument, which are kept as text: WEIGHT_STRING(x AS CHAR(4)),
- * JSON_VALUE(d, p RETURNING t NULL ON EMPTY). */
-static bool own_clauses(struct span name)
+ * JSON_VALUE(d, p RETURNING t NULL ON EMPTY), COLUMN_GET(b, n AS INT). */
+static bool own_clauses(const struct parser *p, struct span name)
 {
-	return span_ieq_str(name, "weight_string") || span_ieq_str(name, "json_value");
+	if (span_ieq_str(name, "weight_string") ||
+		(!is_maria(p) && span_ieq_str(name, "json_value")))
+		return true;
+	return is_maria(p) &&
+	       (span_ieq_str(name, "column_create") || span_ieq_str(name, "column_add") ||
+		       span_ieq_str(name, "column_get"));
 }
 
 /* Arguments of any other function: expr [AS alias], ... */
@@ -1503,7 +1540,7 @@ static void parse_plain_args(struct parser *p, struct sql_expr *e, bool aliases)
 		exprs_add(&e->u.call.args, &tail, arg);
 		if (!aliases || p->tok.kind == T_COMMA || p->tok.kind == T_RPAREN)
 			continue;
-		if (own_clauses(e->u.call.name)) {
+		if (own_clauses(p, e->u.call.name)) {
 			extra_of(p, e)->tail = skip_to_close(p);
 		} else if (accept(p, T_AS) || at_name(p) || p->tok.kind == T_STRING) {
 			/* Only loadable functions may see the alias; the tree leaves it out. */
@@ -1514,7 +1551,7 @@ static void parse_plain_args(struct parser *p, struct sql_expr *e, bool aliases)
 }
 
 /* What may stand behind the arguments: nulls treatment, WITHIN GROUP, OVER. */
-static void parse_call_tail(struct parser *p, struct sql_expr *e)
+static void parse_call_tail(struct parser *p, struct sql_expr *e, bool takes_over)
 {
 	uint32_t start = p->tok.start;
 
@@ -1526,6 +1563,8 @@ static void parse_call_tail(struct parser *p, struct sql_expr *e)
 		expect(p, T_BY);
 		extra_of(p, e)->within_group = true;
 		extra_of(p, e)->order = parse_order_list(p, true);
+		if (extra_of(p, e)->order->next)
+			parse_fail_why(p, "WITHIN GROUP orders by one expression");
 		expect(p, T_RPAREN);
 	}
 	if (!is_maria(p)) {
@@ -1544,7 +1583,7 @@ static void parse_call_tail(struct parser *p, struct sql_expr *e)
 		if (p->last_end > start)
 			extra_of(p, e)->nulls = text_from(p, start);
 	}
-	if (p->tok.kind == T_OVER)
+	if (p->tok.kind == T_OVER && takes_over)
 		extra_of(p, e)->over = parse_over(p);
 }
 
@@ -1574,7 +1613,7 @@ static struct sql_expr *parse_call(struct parser *p, struct span db, struct span
 				     (arity->max < 255 && e->u.call.args.count > arity->max)))
 			parse_fail_why(p, "wrong number of arguments before this");
 	}
-	parse_call_tail(p, e);
+	parse_call_tail(p, e, is_aggregate(kind) || window_only(p, kind) || kind == T_LAST_VALUE);
 	if (window_only(p, kind) && !(e->u.call.extra && e->u.call.extra->over))
 		expect(p, T_OVER);
 	e->loc = loc_from(p, start);
@@ -1635,7 +1674,9 @@ static struct sql_expr *parse_word_call(struct parser *p)
 		e->loc.start = start;
 		return e;
 	case T_VALUE:
-		if (!is_maria(p) || !p->in_duplicate)
+		if (!is_maria(p))
+			parse_fail(p);
+		if (!p->in_duplicate)
 			break;
 		parse_advance(p);
 		expect(p, T_LPAREN);
@@ -1841,7 +1882,7 @@ struct sql_expr *parse_operand(struct parser *p)
 	case T_DOT:
 		return parse_column(p);
 	default:
-		if (p->tok.flags & TF_NAME && p->tok.kind > T_BEFORE_KEYWORDS)
+		if (p->tok.flags & (TF_NAME | KF_FUNC) && p->tok.kind > T_BEFORE_KEYWORDS)
 			return parse_name_operand(p);
 		return parse_reserved_operand(p);
 	}

@@ -93,6 +93,7 @@ void put_table(struct printer *p, const struct sql_table_name *table)
 /* ------------------------------------------------------------------ levels */
 
 enum level {
+	LEVEL_ASSIGN, /* @x := takes everything behind it */
 	LEVEL_OR,
 	LEVEL_XOR,
 	LEVEL_AND,
@@ -193,7 +194,7 @@ static enum level expr_level(const struct sql_expr *e)
 	case SQL_EXPR_COLLATE:
 		return LEVEL_SIMPLE;
 	case SQL_EXPR_ASSIGN:
-		return LEVEL_OR; /* @x := takes everything behind it */
+		return LEVEL_ASSIGN;
 	case SQL_EXPR_LITERAL:
 	case SQL_EXPR_COLUMN:
 	case SQL_EXPR_STAR:
@@ -645,16 +646,29 @@ static void put_match(struct printer *p, const struct sql_expr *e)
 	put(p, ")");
 }
 
+/* What a test or predicate asks of its left operand.  MySQL: IS TRUE ends an expression, and an
+ * operand of a predicate is a bit expression.  MariaDB: a BETWEEN b AND c LIKE d would give LIKE to
+ * the last operand. */
+static enum level operand_least(
+	const struct printer *p, const struct sql_expr *left, enum level level)
+{
+	bool mysql = p->opt.flavour == SQL_MYSQL;
+
+	if (level == LEVEL_PREDICATE && (mysql || left->kind == SQL_EXPR_BETWEEN))
+		return LEVEL_BIT_OR;
+	if (level == LEVEL_TEST && mysql && left->kind == SQL_EXPR_IS && left->op != SQL_OP_IS_NULL)
+		return LEVEL_PREDICATE;
+	return level;
+}
+
 static void put_in(struct printer *p, const struct sql_expr *e)
 {
 	static const char *const quantifiers[] = {"ANY (", "SOME (", "ALL ("};
 	bool test = e->kind == SQL_EXPR_QUANTIFIED;
 
-	/* MySQL: an operand of IN is a bit expression. */
-	put_level(p, e->u.in.left,
-		test                            ? LEVEL_TEST
-		: p->opt.flavour == SQL_MARIADB ? LEVEL_PREDICATE
-						: LEVEL_BIT_OR);
+	enum level least = operand_least(p, e->u.in.left, test ? LEVEL_TEST : LEVEL_PREDICATE);
+
+	put_level(p, e->u.in.left, least);
 	if (test) {
 		put(p, op_text((enum sql_op)e->op));
 		put(p, quantifiers[e->quantifier]);
@@ -674,10 +688,7 @@ static void put_between(struct printer *p, const struct sql_expr *e)
 	bool like = e->kind == SQL_EXPR_LIKE;
 	const struct sql_expr *left = e->u.between.left;
 
-	/* a BETWEEN b AND c LIKE d: the last operand takes what follows, so a predicate that ends
-	 * in BETWEEN stands in parentheses on the left. */
-	put_level(
-		p, left, !maria || left->kind == SQL_EXPR_BETWEEN ? LEVEL_BIT_OR : LEVEL_PREDICATE);
+	put_level(p, left, operand_least(p, left, LEVEL_PREDICATE));
 	put(p, e->negated ? " NOT" : "");
 	put(p, like ? " LIKE " : " BETWEEN ");
 	if (like) {
@@ -720,12 +731,7 @@ static void put_operand(struct printer *p, const struct sql_expr *e)
 		put_level(p, e->u.binary.left, e->op == SQL_OP_NOT ? LEVEL_NOT : LEVEL_UNARY);
 		return;
 	case SQL_EXPR_IS:
-		put_level(p, e->u.binary.left,
-			p->opt.flavour == SQL_MARIADB ||
-					!(e->u.binary.left->kind == SQL_EXPR_IS &&
-						e->u.binary.left->op != SQL_OP_IS_NULL)
-				? LEVEL_TEST
-				: LEVEL_PREDICATE);
+		put_level(p, e->u.binary.left, operand_least(p, e->u.binary.left, LEVEL_TEST));
 		put(p, e->negated ? " IS NOT " : " IS ");
 		put(p, op_text((enum sql_op)e->op));
 		return;
@@ -802,7 +808,8 @@ static void put_operand(struct printer *p, const struct sql_expr *e)
 		}
 		return;
 	case SQL_EXPR_VALUES:
-		put(p, "VALUES(");
+		/* MariaDB takes VALUES( for a query inside a subquery. */
+		put(p, p->opt.flavour == SQL_MARIADB ? "VALUE(" : "VALUES(");
 		put_expr(p, e->u.binary.left);
 		put(p, ")");
 		return;
@@ -841,17 +848,7 @@ static const struct sql_expr *chain_left(const struct sql_expr *e)
 
 static enum level left_least(const struct printer *p, const struct sql_expr *e)
 {
-	enum level level = expr_level(e);
-	const struct sql_expr *left = chain_left(e);
-
-	if (level == LEVEL_PREDICATE &&
-		(p->opt.flavour == SQL_MYSQL || left->kind == SQL_EXPR_BETWEEN))
-		return LEVEL_BIT_OR;
-	/* MySQL: IS TRUE ends an expression. */
-	if (level == LEVEL_TEST && p->opt.flavour == SQL_MYSQL && left->kind == SQL_EXPR_IS &&
-		left->op != SQL_OP_IS_NULL)
-		return LEVEL_PREDICATE;
-	return level;
+	return operand_least(p, chain_left(e), expr_level(e));
 }
 
 static void put_right(struct printer *p, const struct sql_expr *e)
@@ -897,7 +894,7 @@ static void put_chain(struct printer *p, const struct sql_expr *top, enum level 
 			stack = more;
 			capacity *= 2;
 		}
-		if (expr_level(e) < want)
+		if (expr_level(e) < want || p->explicit)
 			put(p, "(");
 		stack[count++] = e;
 		want = left_least(p, e);
@@ -908,7 +905,7 @@ static void put_chain(struct printer *p, const struct sql_expr *top, enum level 
 		e = stack[--count];
 		put_right(p, e);
 		want = count ? left_least(p, stack[count - 1]) : least;
-		if (expr_level(e) < want)
+		if (expr_level(e) < want || p->explicit)
 			put(p, ")");
 	}
 	if (stack != fixed)
@@ -921,7 +918,7 @@ static void put_level(struct printer *p, const struct sql_expr *e, enum level le
 		put_chain(p, e, least);
 		return;
 	}
-	bool parens = expr_level(e) < least;
+	bool parens = expr_level(e) < least || (p->explicit && expr_level(e) < LEVEL_OPERAND);
 
 	if (parens)
 		put(p, "(");
@@ -932,7 +929,7 @@ static void put_level(struct printer *p, const struct sql_expr *e, enum level le
 
 void put_expr(struct printer *p, const struct sql_expr *e)
 {
-	put_level(p, e, LEVEL_OR);
+	put_level(p, e, LEVEL_ASSIGN);
 }
 
 void put_simple(struct printer *p, const struct sql_expr *e)
@@ -947,7 +944,7 @@ void put_bit(struct printer *p, const struct sql_expr *e)
 
 void sql_print_expr(const struct sql_expr *expr, const struct sql_options *opt, struct buf *out)
 {
-	struct printer p = {out, *opt};
+	struct printer p = {out, *opt, false};
 
 	put_expr(&p, expr);
 }
@@ -1201,7 +1198,7 @@ static void put_join(struct printer *p, const struct sql_table_ref *top)
 			stack = more;
 			capacity *= 2;
 		}
-		if (count > 0 && left_join_needs_parens(ref))
+		if (p->explicit || (count > 0 && left_join_needs_parens(ref)))
 			put(p, "(");
 		stack[count++] = ref;
 		ref = ref->u.join.left;
@@ -1210,7 +1207,7 @@ static void put_join(struct printer *p, const struct sql_table_ref *top)
 	while (count > 0) {
 		ref = stack[--count];
 		put_join_rest(p, ref);
-		if (count > 0 && left_join_needs_parens(ref))
+		if (p->explicit || (count > 0 && left_join_needs_parens(ref)))
 			put(p, ")");
 	}
 	if (stack != fixed)
@@ -1226,8 +1223,9 @@ static void put_table_ref(struct printer *p, const struct sql_table_ref *ref)
 	case SQL_TABLE_DERIVED:
 		put(p, ref->u.derived.lateral ? "LATERAL (" : "(");
 		put_query(p, ref->u.derived.query);
-		put(p, ") AS ");
-		put_name(p, ref->alias);
+		put(p, ref->alias.ptr ? ") AS " : ")");
+		if (ref->alias.ptr)
+			put_name(p, ref->alias);
 		if (ref->u.derived.columns) {
 			put(p, " ");
 			put_names(p, ref->u.derived.columns);
@@ -1255,7 +1253,10 @@ static void put_items(struct printer *p, const struct sql_item *item)
 		put_expr(p, item->expr);
 		if (item->alias.ptr) {
 			put(p, " AS ");
-			put_name(p, item->alias);
+			if (memchr(item->alias.ptr, '\0', item->alias.len))
+				put_string(p, item->alias); /* no name has a NUL */
+			else
+				put_name(p, item->alias);
 		}
 		if (item->next)
 			put(p, ", ");
@@ -1330,7 +1331,8 @@ static void put_rows(struct printer *p, const struct sql_values_row *row, const 
 
 static bool has_tail(const struct sql_query *q)
 {
-	return q->with || q->order || q->limit || q->locks || q->into;
+	return q->with || q->order || q->limit || q->locks || q->into ||
+	       (q->kind == SQL_QUERY_SELECT && q->u.select.procedure.ptr);
 }
 
 static void put_set_operand(struct printer *p, const struct sql_query *q, bool parens)
@@ -1385,6 +1387,8 @@ static void put_set_op(struct printer *p, const struct sql_query *top)
 		q = q->u.set.left;
 	}
 	q = stack[count - 1];
+	for (size_t i = 0; p->explicit && i < count; i++)
+		put(p, "(");
 	put_set_operand(p, q->u.set.left, left_needs_parens(q, q->u.set.left));
 	while (count > 0) {
 		q = stack[--count];
@@ -1394,6 +1398,7 @@ static void put_set_op(struct printer *p, const struct sql_query *top)
 		else if (q->u.set.distinct)
 			put(p, "DISTINCT ");
 		put_set_operand(p, q->u.set.right, right_needs_parens(q, q->u.set.right));
+		put(p, p->explicit ? ")" : "");
 	}
 	if (stack != fixed)
 		free(stack);
@@ -1436,7 +1441,7 @@ void put_query(struct printer *p, const struct sql_query *q)
 
 void sql_print_query(const struct sql_query *query, const struct sql_options *opt, struct buf *out)
 {
-	struct printer p = {out, *opt};
+	struct printer p = {out, *opt, false};
 
 	put_query(&p, query);
 }
@@ -1468,6 +1473,13 @@ static void put_dml_flags(struct printer *p, uint32_t flags)
 	}
 }
 
+static bool starts_with_values(const struct sql_query *q)
+{
+	while (q->kind == SQL_QUERY_SET_OP && !q->with && !left_needs_parens(q, q->u.set.left))
+		q = q->u.set.left;
+	return q->kind == SQL_QUERY_VALUES && !q->with;
+}
+
 static void put_insert(struct printer *p, const struct sql_insert *ins, bool replace)
 {
 	put(p, replace ? "REPLACE " : "INSERT ");
@@ -1491,8 +1503,12 @@ static void put_insert(struct printer *p, const struct sql_insert *ins, bool rep
 		put(p, " SET ");
 		put_assigns(p, ins->set);
 	} else {
-		put(p, " ");
+		/* INSERT INTO t VALUES would be rows. */
+		bool parens = starts_with_values(ins->query);
+
+		put(p, parens ? " (" : " ");
 		put_query(p, ins->query);
+		put(p, parens ? ")" : "");
 	}
 	if (ins->row_alias.ptr) {
 		put(p, " AS ");
@@ -1759,6 +1775,8 @@ static void put_set_item(struct printer *p, const struct sql_set_item *item)
 	put_expr(p, item->value);
 }
 
+static void put_stmt(struct printer *p, const struct sql_stmt *stmt);
+
 static void put_set(struct printer *p, const struct sql_set *set)
 {
 	put(p, set->statement ? "SET STATEMENT " : "SET ");
@@ -1769,7 +1787,7 @@ static void put_set(struct printer *p, const struct sql_set *set)
 	}
 	if (set->statement) {
 		put(p, " FOR ");
-		sql_print(set->statement, &p->opt, p->out);
+		put_stmt(p, set->statement);
 	}
 }
 
@@ -1821,17 +1839,15 @@ static void put_explain(struct printer *p, const struct sql_explain *ex)
 	put_span(p, ex->words);
 	put(p, " ");
 	if (ex->statement) {
-		sql_print(ex->statement, &p->opt, p->out);
+		put_stmt(p, ex->statement);
 	} else {
 		put(p, "FOR CONNECTION ");
 		put_expr(p, ex->connection);
 	}
 }
 
-void sql_print(const struct sql_stmt *stmt, const struct sql_options *opt, struct buf *out)
+static void put_stmt(struct printer *p, const struct sql_stmt *stmt)
 {
-	struct printer printer = {out, *opt}, *p = &printer;
-
 	switch (stmt->kind) {
 	case SQL_STMT_EMPTY:
 		return;
@@ -1931,4 +1947,18 @@ void sql_print(const struct sql_stmt *stmt, const struct sql_options *opt, struc
 		put_span(p, stmt->opaque);
 		return;
 	}
+}
+
+void sql_print(const struct sql_stmt *stmt, const struct sql_options *opt, struct buf *out)
+{
+	struct printer p = {out, *opt, false};
+
+	put_stmt(&p, stmt);
+}
+
+void sql_print_explicit(const struct sql_stmt *stmt, const struct sql_options *opt, struct buf *out)
+{
+	struct printer p = {out, *opt, true};
+
+	put_stmt(&p, stmt);
 }

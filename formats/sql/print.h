@@ -8,6 +8,7 @@
 struct printer {
 	struct buf *out;
 	struct sql_options opt;
+	bool explicit; /* parentheses around everything that has operands */
 };
 
 void put(struct printer *p, const char *s);

@@ -126,7 +126,10 @@ static void put_collate(struct printer *p, const struct sql_type *type)
 	if (!type->collate.ptr)
 		return;
 	put(p, " COLLATE ");
-	put_name(p, type->collate);
+	if (span_ieq_str(type->collate, "default"))
+		put(p, "DEFAULT");
+	else
+		put_name(p, type->collate);
 }
 
 void put_cast_type(struct printer *p, const struct sql_type *type)
@@ -147,7 +150,7 @@ static void put_option(struct printer *p, const struct sql_option *opt, const ch
 static bool takes_no_equals(const struct sql_option *opt)
 {
 	static const char *const names[] = {
-		"USING", "WITH PARSER", "COLUMN_FORMAT", "STORAGE", "SRID", "COMMENT"};
+		"USING", "WITH PARSER", "COLUMN_FORMAT", "STORAGE", "SRID", "TABLESPACE"};
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		if (span_ieq_str(opt->name, names[i]))
@@ -156,11 +159,15 @@ static bool takes_no_equals(const struct sql_option *opt)
 	return false;
 }
 
-static void put_options(struct printer *p, const struct sql_option *opt, bool equals)
+/* `comment` says how COMMENT is written: with = for tables and partitions, without for keys. */
+static void put_options(struct printer *p, const struct sql_option *opt, bool comment)
 {
 	for (; opt; opt = opt->next) {
 		put(p, " ");
-		put_option(p, opt, equals && !takes_no_equals(opt) ? " = " : " ");
+		put_option(p, opt,
+			takes_no_equals(opt) || (!comment && span_ieq_str(opt->name, "COMMENT"))
+				? " "
+				: " = ");
 	}
 }
 
@@ -282,7 +289,7 @@ static void put_key(struct printer *p, const struct sql_key *key)
 	put_key_parts(p, key->parts);
 	if (key->reference)
 		put_reference(p, key->reference);
-	put_options(p, key->options, true);
+	put_options(p, key->options, false);
 }
 
 static void put_generated(struct printer *p, const struct sql_column_def *col)
@@ -338,9 +345,9 @@ static void put_column_def(struct printer *p, const struct sql_column_def *col)
 	put(p, col->visible == SQL_NO ? " INVISIBLE" : col->visible == SQL_YES ? " VISIBLE" : "");
 	put(p, col->auto_increment ? " AUTO_INCREMENT" : "");
 	put(p, col->serial_default ? " SERIAL DEFAULT VALUE" : "");
-	put(p, col->unique ? " UNIQUE" : "");
 	put(p, col->primary ? " PRIMARY KEY" : "");
 	put(p, col->key ? " KEY" : "");
+	put(p, col->unique ? " UNIQUE" : "");
 	if (col->comment.ptr) {
 		put(p, " COMMENT ");
 		put_string(p, col->comment);
@@ -598,7 +605,7 @@ static void put_alter(struct printer *p, const struct sql_alter *a)
 		put_order(p, "ORDER BY ", a->order);
 		return;
 	case SQL_ALTER_OPTION:
-		put_option(p, a->option, " = ");
+		put_option(p, a->option, takes_no_equals(a->option) ? " " : " = ");
 		return;
 	case SQL_ALTER_PARTITION_BY:
 		put_partition_by(p, a->partition);
@@ -647,7 +654,7 @@ static void put_index(struct printer *p, const struct sql_index_stmt *ix, bool c
 		put_key_parts(p, ix->key.parts);
 	put_wait(p, ix->wait);
 	if (create)
-		put_options(p, ix->key.options, true);
+		put_options(p, ix->key.options, false);
 	put_options(p, ix->options, true);
 }
 

@@ -18,6 +18,21 @@ static struct sql_query *query_new(struct parser *p, enum sql_query_kind kind, u
 	return q;
 }
 
+static void no_into(struct parser *p, const struct sql_query *q)
+{
+	if (q->into)
+		parse_fail_why(p, "INTO belongs behind the whole query, before this");
+	if (q->kind == SQL_QUERY_SELECT && q->u.select.procedure.ptr)
+		parse_fail_why(p, "PROCEDURE is for a query by itself, before this");
+}
+
+/* MariaDB has no WITH in the parentheses of an operand of UNION and the like. */
+static void no_with(struct parser *p, const struct sql_query *q)
+{
+	if (q->with && is_maria(p))
+		parse_fail_why(p, "WITH is not for a query in these parentheses, before this");
+}
+
 /* VALUES starts a query, and also the function VALUES(column). */
 static bool values_is_query(struct parser *p)
 {
@@ -207,7 +222,8 @@ static struct sql_table_ref *derived_table(
 
 	ref->u.derived.query = query;
 	ref->alias = parse_table_alias(p);
-	if (!ref->alias.ptr) {
+	/* MySQL's grammar takes none and complains later. */
+	if (!ref->alias.ptr && is_maria(p)) {
 		if (UNLIKELY(p->track))
 			parse_want(p, T_WANT_NAME);
 		parse_fail(p);
@@ -252,14 +268,19 @@ static struct table_paren parse_table_paren(struct parser *p)
 	expect(p, T_LPAREN);
 	if (at_query(p)) {
 		out.query = parse_query(p);
+		no_into(p, out.query);
 	} else if (p->tok.kind == T_LPAREN) {
 		uint32_t inner_start = p->tok.start;
 		struct table_paren inner = parse_table_paren(p);
 		struct sql_table_ref *first;
 
-		if (inner.query && query_continues(p))
+		if (inner.query && query_continues(p)) {
 			inner.query = parse_query_after(p, inner.query, inner_start);
+			if (!at(p, T_RPAREN))
+				parse_fail(p);
+		}
 		if (inner.query && p->tok.kind == T_RPAREN) {
+			no_with(p, inner.query);
 			out.query = inner.query;
 		} else {
 			first = inner.query ? derived_table(p, inner.query, inner_start)
@@ -373,6 +394,11 @@ static bool parse_join_op(struct parser *p, enum sql_join *join, bool *natural)
 		*natural = true;
 		parse_advance(p);
 		*join = SQL_JOIN_INNER;
+		if (is_maria(p) && p->tok.kind == T_STRAIGHT_JOIN) {
+			*join = SQL_JOIN_STRAIGHT;
+			parse_advance(p);
+			return true;
+		}
 		if (p->tok.kind == T_LEFT || p->tok.kind == T_RIGHT) {
 			*join = p->tok.kind == T_LEFT ? SQL_JOIN_LEFT : SQL_JOIN_RIGHT;
 			parse_advance(p);
@@ -422,7 +448,7 @@ static struct sql_table_ref *parse_join_chain(struct parser *p, struct sql_table
 			;
 		} else if (accept(p, T_ON)) {
 			ref->u.join.on = parse_expr(p);
-		} else if (at(p, T_USING) && (join != SQL_JOIN_STRAIGHT || is_maria(p))) {
+		} else if (at(p, T_USING)) {
 			parse_advance(p);
 			ref->u.join.using_columns = parse_paren_names(p);
 		} else if (join == SQL_JOIN_LEFT || join == SQL_JOIN_RIGHT) {
@@ -542,9 +568,9 @@ static struct sql_item *parse_item(struct parser *p, bool first)
 	item->expr = parse_expr(p);
 	if (p->tok.kind == T_AS) {
 		parse_advance(p);
-		item->alias = parse_name_or_string(p);
+		item->alias = p->tok.kind == T_STRING ? parse_string(p) : parse_name(p);
 	} else if ((p->tok.flags & TF_NAME && p->tok.kind != T_SOUNDS) || p->tok.kind == T_STRING) {
-		item->alias = parse_name_or_string(p);
+		item->alias = p->tok.kind == T_STRING ? parse_string(p) : parse_name(p);
 	} else if (UNLIKELY(p->track)) {
 		parse_want(p, T_AS);
 	}
@@ -792,7 +818,7 @@ static void parse_group(struct parser *p, struct sql_query *q)
 	}
 }
 
-static struct sql_query *parse_select_core(struct parser *p)
+static struct sql_query *parse_select_core(struct parser *p, bool operand)
 {
 	uint32_t start = p->tok.start;
 	struct sql_query *q = query_new(p, SQL_QUERY_SELECT, start);
@@ -802,7 +828,8 @@ static struct sql_query *parse_select_core(struct parser *p)
 	q->u.select.hint = p->scan.hint;
 	q->u.select.flags = parse_select_flags(p);
 	q->u.select.items = parse_items(p);
-	if (p->tok.kind == T_INTO)
+	/* Behind UNION, INTO belongs to the whole. */
+	if (p->tok.kind == T_INTO && !operand)
 		q->into = parse_into(p);
 	if (accept(p, T_FROM))
 		parse_from(p, q);
@@ -854,10 +881,11 @@ struct sql_values_row *parse_rows(struct parser *p, bool insert)
 
 static bool has_tail(const struct sql_query *q)
 {
-	return q->with || q->order || q->limit || q->locks || q->into;
+	return q->with || q->order || q->limit || q->locks || q->into ||
+	       (q->kind == SQL_QUERY_SELECT && q->u.select.procedure.ptr);
 }
 
-static struct sql_query *parse_query_primary(struct parser *p, bool *paren)
+static struct sql_query *parse_query_primary(struct parser *p, bool *paren, bool operand)
 {
 	uint32_t start = p->tok.start;
 	struct sql_query *q;
@@ -865,7 +893,7 @@ static struct sql_query *parse_query_primary(struct parser *p, bool *paren)
 	*paren = false;
 	switch (p->tok.kind) {
 	case T_SELECT:
-		return parse_select_core(p);
+		return parse_select_core(p, operand);
 	case T_VALUES:
 		parse_advance(p);
 		q = query_new(p, SQL_QUERY_VALUES, start);
@@ -883,7 +911,9 @@ static struct sql_query *parse_query_primary(struct parser *p, bool *paren)
 		return q;
 	case T_LPAREN:
 		*paren = true;
-		return parse_subquery(p);
+		q = parse_subquery(p);
+		no_with(p, q);
+		return q;
 	default:
 		break;
 	}
@@ -897,6 +927,7 @@ static struct sql_query *set_op(struct parser *p, enum sql_set_op op, struct sql
 {
 	struct sql_query *q = query_new(p, SQL_QUERY_SET_OP, left->loc.start);
 
+	no_into(p, left);
 	parse_advance(p);
 	q->u.set.op = op;
 	q->u.set.left = left;
@@ -915,7 +946,8 @@ static struct sql_query *parse_intersections(struct parser *p, struct sql_query 
 	while (at(p, T_INTERSECT)) {
 		struct sql_query *q = set_op(p, SQL_INTERSECT, left);
 
-		q->u.set.right = parse_query_primary(p, &paren);
+		q->u.set.right = parse_query_primary(p, &paren, true);
+		no_into(p, q->u.set.right);
 		q->loc = loc_from(p, left->loc.start);
 		left = q;
 	}
@@ -975,7 +1007,8 @@ static struct sql_query *query_rest(
 			set_op(p, p->tok.kind == T_UNION ? SQL_UNION : SQL_EXCEPT, q);
 		bool inner;
 
-		set->u.set.right = parse_intersections(p, parse_query_primary(p, &inner));
+		set->u.set.right = parse_intersections(p, parse_query_primary(p, &inner, true));
+		no_into(p, set->u.set.right);
 		set->loc = loc_from(p, start);
 		q = set;
 		more = true;
@@ -997,6 +1030,7 @@ static struct sql_query *query_rest(
 
 struct sql_query *parse_query_after(struct parser *p, struct sql_query *first, uint32_t start)
 {
+	no_with(p, first);
 	return query_rest(p, first, true, NULL, start);
 }
 
@@ -1013,7 +1047,7 @@ struct sql_query *parse_query(struct parser *p)
 	}
 	if (p->tok.kind == T_WITH)
 		with = parse_with(p);
-	q = parse_query_primary(p, &paren);
+	q = parse_query_primary(p, &paren, false);
 	q = query_rest(p, q, paren, with, start);
 	parse_leave(p);
 	return q;
@@ -1025,6 +1059,7 @@ struct sql_query *parse_subquery(struct parser *p)
 
 	expect(p, T_LPAREN);
 	q = parse_query(p);
+	no_into(p, q);
 	expect(p, T_RPAREN);
 	return q;
 }

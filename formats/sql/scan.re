@@ -88,7 +88,10 @@ static struct token word(struct scanner *s, const char *from, const char *to, un
 	if (info && (info->flags & KF_FUNC) && !(flags & TF_CALL) && !reserved(s, info))
 		info = NULL;
 	if (info) {
-		if (!reserved(s, info))
+		/* A function word before `(` cannot name anything else: CREATE TABLE count(a INT). */
+		if (!reserved(s, info) && (!(info->flags & KF_FUNC) || info->kind == T_ADDDATE ||
+				info->kind == T_SUBDATE || info->kind == T_SYSDATE ||
+				info->kind == T_SESSION_USER || info->kind == T_SYSTEM_USER))
 			flags |= TF_NAME;
 		tok = make(s, info->kind, flags | info->flags, from, to);
 		s->hint_place = info->kind == T_SELECT || info->kind == T_INSERT ||

@@ -1051,6 +1051,10 @@ size_t sql_statement_end(struct span text, const struct sql_options *opt);
 /* Appends the statement in a canonical form that parses, under the same options, to an equal
  * tree.  The options decide quoting (ANSI_QUOTES, NO_BACKSLASH_ESCAPES). */
 void sql_print(const struct sql_stmt *stmt, const struct sql_options *opt, struct buf *out);
+/* The same with parentheses around every operator, join and set operation: two trees are equal
+ * exactly when these texts are. */
+void sql_print_explicit(
+	const struct sql_stmt *stmt, const struct sql_options *opt, struct buf *out);
 void sql_print_expr(const struct sql_expr *expr, const struct sql_options *opt, struct buf *out);
 void sql_print_query(const struct sql_query *query, const struct sql_options *opt, struct buf *out);
 /* A name in backticks (always), a string literal in quotes. */

@@ -181,7 +181,15 @@ struct span parse_string(struct parser *p)
 
 struct span parse_name_or_string(struct parser *p)
 {
-	return p->tok.kind == T_STRING ? parse_string(p) : parse_name(p);
+	struct span name;
+
+	if (p->tok.kind != T_STRING)
+		return parse_name(p);
+	name = parse_string(p);
+	/* As in quoted names; the alias of a column, which may have one, is read elsewhere. */
+	if (name.len && memchr(name.ptr, '\0', name.len))
+		parse_fail_why(p, "a name must not contain a NUL character, before this");
+	return name;
 }
 
 struct span parse_charset_name(struct parser *p)
@@ -420,12 +428,12 @@ static void parse_lock_tables(struct parser *p, struct sql_stmt *stmt)
 		struct sql_lock_table *lock = NEW(p, struct sql_lock_table);
 
 		lock->table = parse_table_name(p);
-		if (accept(p, T_AS) || (p->tok.flags & TF_NAME && p->tok.kind != T_CONCURRENT))
+		if (accept(p, T_AS) || (p->tok.flags & TF_NAME))
 			lock->alias = parse_name(p);
 		if (accept(p, T_READ)) {
 			lock->lock = accept(p, T_LOCAL) ? SQL_TABLE_LOCK_READ_LOCAL
 							: SQL_TABLE_LOCK_READ;
-		} else if (accept(p, T_LOW_PRIORITY)) {
+		} else if ((is_maria(p) || p->opt.version < 90000) && accept(p, T_LOW_PRIORITY)) {
 			expect(p, T_WRITE);
 			lock->lock = SQL_TABLE_LOCK_WRITE_LOW;
 		} else {
@@ -484,7 +492,8 @@ static void parse_explain(struct parser *p, struct sql_stmt *stmt)
 
 	/* All words before the statement: EXTENDED, PARTITIONS, FORMAT = JSON, ANALYZE. */
 	parse_advance(p);
-	while (p->tok.kind == T_EXTENDED || p->tok.kind == T_PARTITIONS ||
+	bool old_words = is_maria(p) || p->opt.version < 80000;
+	while ((old_words && (p->tok.kind == T_EXTENDED || p->tok.kind == T_PARTITIONS)) ||
 		p->tok.kind == T_ANALYZE || p->tok.kind == T_FORMAT) {
 		enum token_kind next = parse_peek(p, 1).kind;
 
@@ -769,6 +778,10 @@ static void parse_create(struct parser *p, struct sql_stmt *stmt)
 
 	parse_advance(p);
 	or_replace = accept2(p, T_OR, T_REPLACE);
+	if (or_replace && !is_maria(p) &&
+		(p->tok.kind == T_TABLE || p->tok.kind == T_INDEX || p->tok.kind == T_TEMPORARY ||
+			p->tok.kind == T_UNIQUE))
+		parse_fail(p);
 	temporary = accept(p, T_TEMPORARY);
 	if (p->tok.kind == T_TABLE) {
 		parse_create_table(p, stmt, or_replace, temporary);
@@ -836,6 +849,8 @@ static void parse_drop(struct parser *p, struct sql_stmt *stmt)
 		parse_drop_list(p, stmt, SQL_STMT_DROP_VIEW, false);
 		return;
 	case T_SEQUENCE:
+		if (!is_maria(p))
+			parse_fail(p);
 		parse_drop_list(p, stmt, SQL_STMT_DROP_SEQUENCE, temporary);
 		return;
 	case T_INDEX:
@@ -889,7 +904,7 @@ static void parse_alter(struct parser *p, struct sql_stmt *stmt)
 
 	parse_advance(p);
 	online = is_maria(p) && accept(p, T_ONLINE);
-	ignore = accept(p, T_IGNORE);
+	ignore = (is_maria(p) || p->opt.version < 50700) && accept(p, T_IGNORE);
 	if (p->tok.kind == T_TABLE) {
 		parse_alter_table(p, stmt, online, ignore);
 		return;
@@ -1419,7 +1434,7 @@ bool sql_parse(struct arena *arena, struct span text, const struct sql_options *
 
 	if (too_long(text, err))
 		return false;
-	copy = arena_copy(arena, text);
+	copy = arena_copy(arena, text.ptr ? text : SPAN_LIT(""));
 	parser_init(&p, arena, copy.ptr, (uint32_t)copy.len, opt, true);
 	*stmt = parse_one(&p);
 	if (LIKELY(!p.failure)) {
@@ -1443,7 +1458,7 @@ bool sql_parse_multi(struct arena *arena, struct span text, const struct sql_opt
 	*first = NULL;
 	if (too_long(text, err))
 		return false;
-	copy = arena_copy(arena, text);
+	copy = arena_copy(arena, text.ptr ? text : SPAN_LIT(""));
 	while (at < copy.len) {
 		struct span rest = span_of(copy.ptr + at, copy.len - at);
 		struct parser p;
@@ -1489,7 +1504,7 @@ size_t sql_statement_end(struct span text, const struct sql_options *opt)
 
 	if (text.len >= SQL_TEXT_MAX)
 		return text.len;
-	copy = arena_copy(&arena, text);
+	copy = arena_copy(&arena, text.ptr ? text : SPAN_LIT(""));
 	parser_init(&p, &arena, copy.ptr, (uint32_t)copy.len, opt, false);
 	for (unsigned n = 0; p.tok.kind != T_EOF && !p.failure; n++) {
 		if (n == 0) {
