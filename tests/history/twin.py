@@ -475,6 +475,8 @@ class Twin:
             d = dead[0]
             read, write = self.stmts.get(op.stmt), self.stmts.get(d.stmt)
             later = d.txn is not None and d.txn == op.txn
+            if later and "u" in d.flags:
+                return None  # taken back, before the read or after it
             if not later and read and write and write["begin"] > read["end"]:
                 later = True
             if not later:
