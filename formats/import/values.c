@@ -429,7 +429,8 @@ struct values_txn *values_end_txn(
 	uint32_t count = b->v.op_count - b->mark_ops;
 
 	b->v.txns[t].first_op = b->mark_ops;
-	settle_ops(b, t, b->v.ops + b->mark_ops, count);
+	if (count)
+		settle_ops(b, t, b->v.ops + b->mark_ops, count);
 	b->v.op_count = b->mark_ops + b->v.txns[t].op_count;
 	values_begin_txn(b);
 	return &b->v.txns[t];
@@ -491,7 +492,7 @@ static void group_ops(struct values_builder *b)
 		v->ops = sorted;
 	}
 	v->op_count = 0;
-	for (uint32_t t = 0; t < v->txn_count; t++) {
+	for (uint32_t t = 0; count > 0 && t < v->txn_count; t++) {
 		v->txns[t].first_op = v->op_count;
 		settle_ops(b, t, v->ops + next[t], next[t + 1] - next[t]);
 		v->op_count += v->txns[t].op_count;
