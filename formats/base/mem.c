@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -62,6 +63,16 @@ void mem_wipe(void *ptr, size_t len)
 {
 	if (len)
 		explicit_bzero(ptr, len);
+}
+
+void mem_advise_large(void *ptr, size_t size)
+{
+	enum { LARGE_MIN = 32 << 20, PAGE = 4096 };
+	uintptr_t begin = ((uintptr_t)ptr + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+	uintptr_t end = ((uintptr_t)ptr + size) & ~(uintptr_t)(PAGE - 1);
+
+	if (size >= LARGE_MIN)
+		(void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
 }
 
 void *mem_grow(void *ptr, size_t need, size_t *capacity, size_t size)

@@ -21,6 +21,10 @@ void *mem_dup(const void *ptr, size_t len) __attribute__((malloc));
 /* Overwrites a secret in a way the compiler keeps. */
 void mem_wipe(void *ptr, size_t len);
 
+/* Asks for large pages behind a large allocation that is read at random: the processor then finds
+ * them without walking page tables.  Does nothing where it is small or refused. */
+void mem_advise_large(void *ptr, size_t size);
+
 /* Room for `need` elements in a growable array: doubles, so n appends cost O(n). */
 void *mem_grow(void *ptr, size_t need, size_t *capacity, size_t size) MUST_CHECK;
 #define MEM_RESERVE(ptr, need, capacity)                                                         \

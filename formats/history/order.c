@@ -309,13 +309,21 @@ static void undo_failed(struct history *history)
 
 /* ---- versions by object ---- */
 
+static void prefetch_object(const struct history *history, uint32_t version)
+{
+	if (version < history->version_count)
+		__builtin_prefetch(&history->objects[history->versions[version].object], 1);
+}
+
 /* The order array: versions by object, by id; so the unborn one is first. */
 static void group_versions(struct history *history)
 {
 	uint32_t total = 0;
 
-	for (uint32_t v = 0; v < history->version_count; v++)
+	for (uint32_t v = 0; v < history->version_count; v++) {
+		prefetch_object(history, v + PREFETCH_AHEAD);
 		history->objects[history->versions[v].object].order_count++;
+	}
 	for (uint32_t o = 0; o < history->object_count; o++) {
 		history->objects[o].first_order = total;
 		total += history->objects[o].order_count;
@@ -326,6 +334,7 @@ static void group_versions(struct history *history)
 	for (uint32_t v = 0; v < history->version_count; v++) {
 		struct history_object *object = &history->objects[history->versions[v].object];
 
+		prefetch_object(history, v + PREFETCH_AHEAD);
 		history->order[object->first_order + object->order_count++] = v;
 	}
 }
@@ -414,8 +423,11 @@ static void own_txn(struct own_pass *pass, uint32_t t)
 	for (uint32_t i = txn->first_op; i < txn->first_op + txn->op_count; i++) {
 		struct history_op *op = &history->ops[i];
 		struct history_version *v;
-		uint32_t own;
+		uint32_t own, ahead = i + PREFETCH_AHEAD;
 
+		if (pass->dead_one && ahead < history->op_count &&
+			(history->ops[ahead].flags & HISTORY_OP_ABSENT))
+			__builtin_prefetch(&pass->dead_one[history->ops[ahead].object]);
 		if (op->kind == HISTORY_READ && (op->flags & HISTORY_OP_ABSENT)) {
 			op->version = absent_version(pass, t, op, own_before(pass, t, op->object));
 			history->counts.reads_undecided += op->version == HISTORY_NONE;
@@ -454,6 +466,8 @@ static void own_writes(struct history_build *build)
 			const struct history_version *v = &history->versions[i];
 			uint32_t *dead = &pass.dead_one[v->object];
 
+			if (!(v->flags & (HISTORY_VERSION_DEAD | HISTORY_VERSION_INITIAL)))
+				continue;
 			if (v->flags & HISTORY_VERSION_DEAD)
 				*dead = *dead == HISTORY_NONE ? i : SEVERAL;
 			if (v->flags & HISTORY_VERSION_INITIAL)
