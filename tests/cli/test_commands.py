@@ -1,12 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The command line itself: help, versions, mistakes, shell completion, manual pages."""
+import fcntl
 import os
 import pty
 import re
 import select
 import shutil
+import struct
 import subprocess
+import termios
 import time
 
 from run import HERE, ISOTRACE, SCRATCH, environment, isotrace, scratch
@@ -115,9 +118,10 @@ class Terminal:
     def __init__(self, argv, columns=100, **env):
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
+            # Here, so that the program never sees another size.
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
             os.chdir(SCRATCH)
             os.execvpe(argv[0], argv, environment(TERM="xterm", COLUMNS=None, **env))
-        subprocess.run(["stty", "cols", str(columns), "rows", "50"], stdin=self.fd, check=True)
         self.seen = ""
 
     def read_until(self, text, seconds=30):

@@ -457,7 +457,6 @@ static uint64_t spoil(struct random *random, const struct sample *sample, char *
 {
 	uint64_t hit = 0, places = 1 + random_below(random, 3);
 
-	*header = false;
 	while (places--) {
 		size_t at = random_below(random, sample->bytes.len), len = 1;
 		uint64_t how = random_below(random, 8);
@@ -470,8 +469,6 @@ static uint64_t spoil(struct random *random, const struct sample *sample, char *
 		if (at + len > sample->bytes.len)
 			len = 1;
 		for (size_t i = 0; i < len; i++) {
-			char old = bytes[at + i];
-
 			if (how == 0)
 				bytes[at + i] = (char)random_next(random);
 			else if (how == 1)
@@ -480,14 +477,14 @@ static uint64_t spoil(struct random *random, const struct sample *sample, char *
 				bytes[at + i] = (char)random_next(random);
 			else
 				bytes[at + i] ^= (char)(1 << random_below(random, 8));
-			if (bytes[at + i] == old)
-				continue;
-			*header |= at + i < sample->header_size;
-			for (size_t b = 0; b < sample->count; b++) {
-				if (at + i >= sample->start[b] && at + i < sample->end[b])
-					hit |= (uint64_t)1 << b;
-			}
 		}
+	}
+	/* By what came out: two changes of one bit are none. */
+	*header = memcmp(bytes, sample->bytes.data, sample->header_size) != 0;
+	for (size_t b = 0; b < sample->count; b++) {
+		if (memcmp(bytes + sample->start[b], sample->bytes.data + sample->start[b],
+			    sample->end[b] - sample->start[b]) != 0)
+			hit |= (uint64_t)1 << b;
 	}
 	return hit;
 }
