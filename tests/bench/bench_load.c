@@ -8,7 +8,9 @@
  * - history_load(): reading the file, checksums, decompression, decoding, the version orders and
  *   history_check(), in a process of its own, whose peak memory is that of the load;
  * - msgpack_unpack_next() over the same records, decompressed beforehand and held in memory: the
- *   yardstick does neither read, check nor decompress, and keeps nothing.
+ *   yardstick does neither read, check nor decompress, and keeps nothing;
+ * - history_load_records() over those same bytes in memory: decoding, version orders and
+ *   history_check() alone.
  * Both are run ROUNDS times, one after the other in turns; the best of each counts.  With two
  *traces the ratios of size, time and memory are printed as well.
  *
@@ -35,6 +37,7 @@ struct measured {
 	uint64_t ops, versions, stmts, txns, objects;
 	double load_s, unpack_s;         /* wall clock */
 	double load_cpu_s, unpack_cpu_s; /* of all threads */
+	double decode_s, decode_cpu_s;   /* of history_load_records */
 	double rss_mib, rss_base_mib;    /* of the loading process; before the load */
 };
 
@@ -102,6 +105,19 @@ static void time_unpack(struct span bytes, struct measured *out)
 	out->unpack_cpu_s = cpu_s() - cpu_begin;
 }
 
+static void time_decode(struct span bytes, struct measured *out)
+{
+	double begin = now_s(), cpu_begin = cpu_s();
+	struct history history;
+	struct err err;
+
+	if (!history_load_records(&history, bytes, NULL, &err))
+		die("records", &err);
+	out->decode_s = now_s() - begin;
+	out->decode_cpu_s = cpu_s() - cpu_begin;
+	history_release(&history);
+}
+
 /* In a child, so that its peak memory is the load's alone. */
 static void time_load(const char *path, struct measured *out)
 {
@@ -162,6 +178,7 @@ static void time_unpack_apart(const char *path, struct measured *out)
 		struct buf bytes = slurp(path, out);
 
 		time_unpack(buf_span(&bytes), out);
+		time_decode(buf_span(&bytes), out);
 		if (write(fds[1], out, sizeof(*out)) != (ssize_t)sizeof(*out))
 			_exit(4);
 		_exit(0);
@@ -183,8 +200,12 @@ static void keep_least(double *now, double before)
 
 static struct measured measure(const char *path)
 {
-	struct measured best = {
-		.load_s = 1e9, .unpack_s = 1e9, .load_cpu_s = 1e9, .unpack_cpu_s = 1e9};
+	struct measured best = {.load_s = 1e9,
+		.unpack_s = 1e9,
+		.load_cpu_s = 1e9,
+		.decode_s = 1e9,
+		.decode_cpu_s = 1e9,
+		.unpack_cpu_s = 1e9};
 
 	for (int i = 0; i < ROUNDS; i++) {
 		struct measured m = {.load_s = 0};
@@ -194,6 +215,8 @@ static struct measured measure(const char *path)
 		keep_least(&m.load_s, best.load_s);
 		keep_least(&m.unpack_s, best.unpack_s);
 		keep_least(&m.load_cpu_s, best.load_cpu_s);
+		keep_least(&m.decode_s, best.decode_s);
+		keep_least(&m.decode_cpu_s, best.decode_cpu_s);
 		keep_least(&m.unpack_cpu_s, best.unpack_cpu_s);
 		best = m;
 	}
@@ -218,8 +241,13 @@ static void print(const char *path, const struct measured *m)
 	printf("  msgpack_unpack_next %8.3f s  %10.0f records/s  %6.0f ns/record; %.3f s of "
 	       "processor\n",
 		m->unpack_s, records / m->unpack_s, m->unpack_s / records * 1e9, m->unpack_cpu_s);
+	printf("  history_load_records%8.3f s  %10.0f records/s  %6.0f ns/record; %.3f s of "
+	       "processor\n",
+		m->decode_s, records / m->decode_s, m->decode_s / records * 1e9, m->decode_cpu_s);
 	printf("  ratio of record rates: %.2f (at least 2); by processor time %.2f\n",
 		m->unpack_s / m->load_s, m->unpack_cpu_s / m->load_cpu_s);
+	printf("  ... over the same bytes in memory: %.2f; by processor time %.2f\n",
+		m->unpack_s / m->decode_s, m->unpack_cpu_s / m->decode_cpu_s);
 	printf("  peak memory: %.0f MiB, of which %.0f MiB before the load\n", m->rss_mib,
 		m->rss_base_mib);
 }

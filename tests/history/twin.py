@@ -7,7 +7,6 @@ docs/history.md in the plainest way, with sets, walks and permutations, and comp
 what history_dump prints.  Random traces are made here; simulated ones by isosim.
 """
 import argparse
-import itertools
 import json
 import os
 import random
@@ -633,10 +632,17 @@ class Twin:
         if alive and maybe_deleted(alive[0]) and any(
                 born(x) and not recorded(x) for x in lives if x is not alive[0]):
             return "undecided"
-        if len(lives) > 6:
-            return "unknown or broken"
-        good = [list(p) for p in itertools.permutations(lives)
-                if all(possible(a, b) for a, b in itertools.combinations(p, 2))]
+        good = []
+
+        def extend(done, left):
+            """All orders in which each life can precede those behind it; two are enough."""
+            if not left:
+                good.append(done)
+            for x in left:
+                if len(good) < 2 and all(possible(x, y) for y in left if y is not x):
+                    extend(done + [x], [y for y in left if y is not x])
+
+        extend([], lives)
         if len(good) == 1:
             order = good[0]
             keys = [start(x) for x in order if not recorded(x) and dead(x)]
