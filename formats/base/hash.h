@@ -28,7 +28,8 @@ static inline uint64_t hash_load(const unsigned char *p, size_t len)
 {
 	uint64_t word = 0;
 
-	memcpy(&word, p, len);
+	if (len) /* no bytes may come without a pointer */
+		memcpy(&word, p, len);
 	return word;
 }
 
