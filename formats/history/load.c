@@ -22,6 +22,7 @@
 #include "history/build.h"
 #include "history/group.h"
 #include "history/lean.h"
+#include "trace/format.h"
 #include "trace/pack.h"
 
 enum {
@@ -1056,14 +1057,27 @@ bool history_load_records(struct history *history, struct span records,
 {
 	struct loader *loader = mem_alloc(sizeof(*loader));
 	struct mp mp = mp_over(records);
+	const unsigned char *asked = mp.p; /* up to here there is room */
 	uint32_t index = 0;
-	bool ok;
+	bool ok = true;
 
 	loader_init(loader, history, options);
 	loader->block = HISTORY_NONE;
-	ok = build_room(&loader->build, records.len, err);
-	while (ok && mp.p < mp.end && take_record(loader, &mp, index))
+	/* A block's worth at a time, as from a file: all of it at once might not fit the ids. */
+	while (ok && mp.p < mp.end) {
+		size_t left = mp_left(&mp);
+
+		if (mp.p >= asked) {
+			size_t more = left < TRACE_BLOCK_RAW_MAX ? left : TRACE_BLOCK_RAW_MAX;
+
+			/* The last record may be one more block's worth long. */
+			ok = build_room(&loader->build, left < 2 * more ? left : 2 * more, err);
+			asked = mp.p + more;
+		}
+		if (!ok || !take_record(loader, &mp, index))
+			break;
 		index++;
+	}
 	batch_flush(loader);
 	if (ok && mp.p < mp.end)
 		history->counts.damaged_bytes += mp_left(&mp);
