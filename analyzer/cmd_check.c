@@ -100,7 +100,9 @@ static enum exit_status conclude(const struct command *command, const struct che
 		return command_misused(command,
 			"level %s: not a level, or not one that this history can be judged by",
 			options->level);
-	if (context->level)
+	if (context->level && verdict->contract)
+		context->fail_on = FAIL_ON_NONE; /* the level decides, not the contract */
+	else if (context->level)
 		ask_for(verdict, context->level);
 	verdict_conclude(context, verdict);
 	switch ((enum check_format)options->format) {
@@ -249,7 +251,8 @@ static enum exit_status check_trace(
 		&(struct adya_options){.contract = &contract,
 			.session = !options->no_strong,
 			.realtime = !options->no_strong,
-			.per_class_max = (uint32_t)options->examples},
+			.per_class_max = (uint32_t)options->examples,
+			.budget = options->budget},
 		&verdict);
 	context.transactions = history.txn_count;
 	context.operations = history.op_count;

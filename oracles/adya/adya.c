@@ -286,8 +286,8 @@ static void add_lost(struct adya *a, uint32_t version, const char *explanation)
 	finding_seal(finding);
 }
 
-/* A transaction of unknown outcome wrote the object, and nobody is known to have seen it: it may have
- * committed after all, and then its write is what is missing. */
+/* A transaction of unknown outcome wrote the object, and nobody is known to have seen it: it may
+ * have committed after all, and then its write is what is missing. */
 static bool has_unknown_writer(const struct history *h, const struct history_object *o)
 {
 	for (uint32_t i = 0; i < o->order_count; i++) {
@@ -324,8 +324,8 @@ static void judge_broken_order(struct adya *a, uint32_t object)
 		return;
 	}
 	if (!h->complete || h->counts.opaque_sessions || has_unknown_writer(h, o)) {
-		verdict_undecided(a->verdict, "version chains that something unrecorded may explain",
-			1);
+		verdict_undecided(
+			a->verdict, "version chains that something unrecorded may explain", 1);
 		return;
 	}
 	CHECK(o->problem_version != HISTORY_NONE);
@@ -546,8 +546,9 @@ void adya_check(
 
 	dependencies_build(&a.dependencies, history, options->session, options->realtime);
 	cycles_find(&cycles, &a.dependencies.graph,
-		&(struct cycles_options){
-			.session = options->session, .realtime = options->realtime});
+		&(struct cycles_options){.session = options->session,
+			.realtime = options->realtime,
+			.budget = options->budget});
 	judge_operations(&a);
 	for (uint32_t o = 0; o < history->object_count; o++) {
 		if (!history->objects[o].order_known)

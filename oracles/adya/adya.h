@@ -19,6 +19,7 @@ struct adya_options {
 	const struct contract *contract;
 	bool session, realtime; /* the strong variants too */
 	uint32_t per_class_max; /* findings listed a class; 0: the default */
+	uint64_t budget;        /* of the search for witnesses (graph/cycles.h); 0: the default */
 };
 
 void adya_check(
