@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "commands.h"
+#include "execution/execution.h"
 #include "source.h"
 #include "stats.h"
 #include "table.h"
@@ -21,7 +22,7 @@ struct stats_options {
 	struct output_options output;
 	int format;
 	uint64_t top;
-	bool salvage;
+	bool salvage, digest;
 };
 
 static const double quantiles[] = {0.5, 0.9, 0.99, 0.999};
@@ -641,6 +642,40 @@ static void report_json(struct buf *out, const struct source *source, const stru
 
 /* ---- the command ---- */
 
+/* Two traces with the same digest tell of the same execution, up to times and ids. */
+static enum exit_status print_digests(
+	const struct stats_options *options, char **paths, int count)
+{
+	const struct execution_load_options load = {.salvage = options->salvage};
+	enum exit_status status = EXIT_STATUS_OK;
+	struct buf out = BUF_INIT;
+
+	for (int i = 0; i < count; i++) {
+		struct execution e;
+		struct err err;
+		char digest[33];
+
+		if (!execution_load(&e, paths[i], &load, &err)) {
+			output_message("%s", err.text);
+			status = EXIT_STATUS_INPUT;
+			continue;
+		}
+		execution_digest(&e, digest);
+		buf_printf(&out, "%s  ", digest);
+		add_clean(&out, span_str(paths[i]));
+		buf_add_char(&out, '\n');
+		if (!e.complete) {
+			output_message("%s: the trace is incomplete: %s", paths[i], e.damage);
+			if (status == EXIT_STATUS_OK)
+				status = EXIT_STATUS_INCOMPLETE;
+		}
+		execution_release(&e);
+	}
+	(void)!output_write(&out);
+	buf_release(&out);
+	return output_finish(status);
+}
+
 static enum exit_status stats_run(const struct command *command, int argc, char **argv)
 {
 	struct stats_options options = {.top = 20};
@@ -654,6 +689,8 @@ static enum exit_status stats_run(const struct command *command, int argc, char 
 
 	if (!command_parse(command, &options, argc, argv, &args, &count, &status))
 		return status;
+	if (options.digest && count)
+		return print_digests(&options, args, count);
 	if (count != 1)
 		return command_misused(command, count ? "stats takes one trace" : "which trace?");
 	if (!source_open(&source, args[0], options.salvage, false, options.output.progress, false,
@@ -697,6 +734,10 @@ static const struct option_def stats_table[] = {
 		.min = 1,
 		.preset = "20",
 		.help = "text: at most N lines of each list"},
+	{.name = "digest",
+		OPTION_FLAG(struct stats_options, digest),
+		.help = "print instead, for one or more traces, a digest of what happened that "
+			"does not depend on times, ids and the server's version"},
 	OUTPUT_OPTIONS(struct stats_options, output),
 	OPTION_HEADING("Input"),
 	{.name = "salvage",
@@ -709,6 +750,7 @@ static const struct command_example examples[] = {
 	{"stats run.itr", "what is in this trace"},
 	{"stats run.itr --format=json | jq '.statements.latency'", "numbers for a program"},
 	{"stats - <run.itr", "from standard input"},
+	{"stats --digest *.itr", "which of these recordings tell the same?"},
 	{NULL, NULL},
 };
 

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * isotrace export: a trace, told in the words of another tool.  Each target is a function in the
+ * table below.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/output.h"
+#include "commands.h"
+#include "execution/execution.h"
+#include "scenario/scenario.h"
+
+struct export_options {
+	int to;
+	bool expect, skip, salvage;
+};
+
+/* ---- scenario ---- */
+
+static enum exit_status export_scenario(const struct export_options *options, const char *path)
+{
+	const struct execution_load_options load = {.salvage = options->salvage};
+	const struct execution_scenario_options how = {
+		.expect = options->expect, .skip = options->skip};
+	struct execution e;
+	struct scenario scenario;
+	struct buf out = BUF_INIT;
+	struct err err;
+	uint64_t skipped;
+	enum exit_status status = EXIT_STATUS_OK;
+
+	if (!execution_load(&e, path, &load, &err)) {
+		output_message("%s", err.text);
+		return err_exit_status(&err);
+	}
+	if (!execution_to_scenario(&e, &how, &scenario, &skipped, &err)) {
+		output_message("%s: %s%s", path, err.text,
+			options->skip ? "" : "; --skip leaves out what cannot be said");
+		execution_release(&e);
+		return err_exit_status(&err);
+	}
+	if (skipped) {
+		output_message("%s: %" PRIu64 " statements were left out", path, skipped);
+		status = EXIT_STATUS_INCOMPLETE;
+	}
+	if (!e.complete) {
+		output_message("%s: the trace is incomplete: %s", path, e.damage);
+		status = EXIT_STATUS_INCOMPLETE;
+	}
+	scenario_print(&scenario, &out);
+	(void)!output_write(&out);
+	buf_release(&out);
+	scenario_release(&scenario);
+	execution_release(&e);
+	return status;
+}
+
+/* ---- the table ---- */
+
+static const char *const to_words[] = {"scenario", NULL};
+static enum exit_status (*const targets[])(
+	const struct export_options *options, const char *path) = {export_scenario};
+
+static enum exit_status export_run(const struct command *command, int argc, char **argv)
+{
+	struct export_options options = {.to = -1};
+	enum exit_status status;
+	char **args;
+	int count;
+
+	if (!command_parse(command, &options, argc, argv, &args, &count, &status))
+		return status;
+	if (count != 1)
+		return command_misused(command, count ? "export takes one trace" : "which trace?");
+	if (options.to < 0)
+		return command_misused(command, "give --to FORMAT: what shall it become?");
+	return targets[options.to](&options, args[0]);
+}
+
+static const struct option_def export_table[] = {
+	{.name = "to",
+		.argument = "FORMAT",
+		OPTION_CHOICE(struct export_options, to),
+		.choices = to_words,
+		.help = "scenario: what isorec run executes again"},
+	{.name = "expect",
+		OPTION_FLAG(struct export_options, expect),
+		.help = "scenario: with what came back as expectations"},
+	{.name = "skip",
+		OPTION_FLAG(struct export_options, skip),
+		.help = "leave out statements that cannot be said (cut, redacted, or no SQL)"},
+	{.name = "salvage",
+		OPTION_FLAG(struct export_options, salvage),
+		.help = "step over damage in the middle of the trace instead of ending there"},
+	OPTION_END,
+};
+
+static const struct command_example examples[] = {
+	{"export --to=scenario run.itr >run.scn", "a text to edit and to run again"},
+	{"export --to=scenario --expect run.itr", "... that also says what came back"},
+	{NULL, NULL},
+};
+
+const struct command export_command = {
+	.name = "export",
+	.summary = "writes a trace in another form",
+	.arguments = "TRACE",
+	.description =
+		"Writes a trace to standard output in another form.\n"
+		"\n"
+		"scenario: the statements in the order they were sent, with the sessions' levels\n"
+		"and the tables' definitions and content from before, as isorec run takes them.\n"
+		"Parameters of prepared statements are put into the text.",
+	.options = export_table,
+	.examples = examples,
+	.run = export_run,
+	.files = true,
+};

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Values and statements of a trace as SQL text that a server reads back as the same. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "execution/execution.h"
+#include "scenario/split.h"
+
+static void add_hex(struct buf *out, struct span bytes)
+{
+	buf_add_str(out, "x'");
+	for (size_t i = 0; i < bytes.len; i++)
+		buf_printf(out, "%02x", (unsigned char)bytes.ptr[i]);
+	buf_add_char(out, '\'');
+}
+
+static void add_quoted(struct buf *out, struct span bytes)
+{
+	buf_add_char(out, '\'');
+	for (size_t i = 0; i < bytes.len; i++) {
+		switch (bytes.ptr[i]) {
+		case '\0':
+			buf_add_str(out, "\\0");
+			break;
+		case '\n':
+			buf_add_str(out, "\\n");
+			break;
+		case '\r':
+			buf_add_str(out, "\\r");
+			break;
+		case '\x1a':
+			buf_add_str(out, "\\Z");
+			break;
+		case '\'':
+		case '\\':
+			buf_add_char(out, '\\');
+			buf_add_char(out, bytes.ptr[i]);
+			break;
+		default:
+			buf_add_char(out, bytes.ptr[i]);
+		}
+	}
+	buf_add_char(out, '\'');
+}
+
+bool execution_literal(const struct value *value, struct buf *out, struct err *err)
+{
+	switch (value->type) {
+	case VALUE_NULL:
+		buf_add_str(out, "NULL");
+		return true;
+	case VALUE_INT:
+		buf_printf(out, "%" PRId64, value->i);
+		return true;
+	case VALUE_UINT:
+		buf_printf(out, "%" PRIu64, value->u);
+		return true;
+	case VALUE_DOUBLE:
+		buf_printf(out, "%.17ge0", value->d);
+		return true;
+	case VALUE_FLOAT:
+		buf_printf(out, "%.9ge0", value->d);
+		return true;
+	case VALUE_DECIMAL:
+		buf_add_span(out, value->bytes);
+		return true;
+	case VALUE_TEXT:
+	case VALUE_DATE:
+	case VALUE_DATETIME:
+	case VALUE_TIME:
+	case VALUE_JSON:
+		add_quoted(out, value->bytes);
+		return true;
+	case VALUE_BYTES:
+	case VALUE_BIT:
+	case VALUE_GEOMETRY:
+		add_hex(out, value->bytes);
+		return true;
+	case VALUE_HASHED:
+	case VALUE_DROPPED:
+		return err_set(err, ERR_UNSUPPORTED, "a value was redacted when recording");
+	case VALUE_CUT:
+		return err_set(err, ERR_UNSUPPORTED, "a value was cut when recording");
+	}
+	return false;
+}
+
+void execution_quote_name(struct buf *out, struct span name)
+{
+	buf_add_char(out, '`');
+	for (size_t i = 0; i < name.len; i++) {
+		if (name.ptr[i] == '`')
+			buf_add_char(out, '`');
+		buf_add_char(out, name.ptr[i]);
+	}
+	buf_add_char(out, '`');
+}
+
+/* Puts the parameters where the question marks outside quotes and comments are. */
+static bool put_params(struct span sql, struct span params, struct buf *out, struct err *err)
+{
+	struct mp mp = mp_over(params);
+	uint32_t left = params.ptr ? mp_array(&mp) : 0;
+	size_t at = 0;
+
+	for (;;) {
+		struct split split = split_statement(sql, at, SPAN_LIT("?"));
+		struct value value;
+
+		if (split.state != SPLIT_FOUND)
+			break;
+		if (!left-- || !value_read(&mp, &value))
+			return err_set(err, ERR_UNSUPPORTED,
+				"parameters of a prepared statement were not recorded");
+		buf_add_span(out, span_of(sql.ptr + at, split.end - at));
+		if (!execution_literal(&value, out, err))
+			return false;
+		at = split.end + 1;
+	}
+	if (left && params.ptr)
+		return err_set(err, ERR_UNSUPPORTED, "more parameters than question marks");
+	buf_add_span(out, span_of(sql.ptr + at, sql.len - at));
+	return true;
+}
+
+bool execution_sql(const struct execution_stmt *stmt, struct buf *out, struct err *err)
+{
+	if (stmt->record.flags & (STMT_TEXT_CUT | STMT_OPAQUE) || !stmt->sql.ptr)
+		return err_set(err, ERR_UNSUPPORTED, "the statement's text was not recorded whole");
+	switch (stmt->record.command) {
+	case 0x02: /* INIT_DB */
+		buf_add_str(out, "use ");
+		execution_quote_name(out, stmt->sql);
+		return true;
+	case 0x00:
+	case 0x03: /* QUERY */
+		buf_add_span(out, stmt->sql);
+		return true;
+	case 0x17: /* EXECUTE */
+		return put_params(stmt->sql, stmt->record.params, out, err);
+	}
+	return err_set(err, ERR_UNSUPPORTED, "command 0x%02x of the protocol has no text",
+		stmt->record.command);
+}
