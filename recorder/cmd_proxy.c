@@ -12,7 +12,7 @@
 #include "proxy/proxy.h"
 #include "recorder_commands.h"
 
-static const char *const tls_words[] = {"strip", "passthrough", NULL};
+static const char *const tls_words[] = {"strip", "passthrough", "as-client", "terminate", NULL};
 static const char *const protocol_words[] = {"none", "v1", "v2", NULL};
 static const char *const policy_words[] = {"wait", "drop", "stop", NULL};
 static const char *const sync_words[] = {"never", "interval", "always", NULL};
@@ -20,6 +20,7 @@ static const char *const sync_words[] = {"never", "interval", "always", NULL};
 struct proxy_options {
 	struct option_strings listen, nodes, databases;
 	const char *output, *capture, *user, *password;
+	const char *tls_cert, *tls_key, *tls_ca;
 	const char *only_user, *skip_user, *only_database, *skip_database;
 	uint64_t snapshot_rows;
 	uint64_t workers, sample, sessions_max, rows_max;
@@ -141,9 +142,28 @@ static const struct option_def proxy_table[] = {
 		.choices = tls_words,
 		.preset = "strip",
 		.help = "strip: take the server's offer of TLS out of its greeting, so that "
-			"sessions "
-			"can be read; passthrough: let TLS through unread, such sessions are "
-			"opaque"},
+			"sessions can be read; passthrough: let TLS through unread, such sessions "
+			"are opaque; as-client: TLS to the server when the client uses TLS, both "
+			"ending at the proxy; terminate: TLS to the server whatever the client "
+			"does"},
+	{.name = "tls-cert",
+		.argument = "FILE",
+		.files = true,
+		OPTION_STRING(struct proxy_options, tls_cert),
+		.help = "certificate shown to clients, and its chain, in PEM; as-client needs it, "
+			"terminate offers clients TLS when it is given"},
+	{.name = "tls-key",
+		.argument = "FILE",
+		.files = true,
+		OPTION_STRING(struct proxy_options, tls_key),
+		.preset = "in the file of --tls-cert",
+		.help = "its private key"},
+	{.name = "tls-ca",
+		.argument = "FILE",
+		.files = true,
+		OPTION_STRING(struct proxy_options, tls_ca),
+		.preset = "any certificate will do",
+		.help = "the server's certificate must be signed by one of these"},
 	{.name = "proxy-protocol",
 		.argument = "VERSION",
 		OPTION_CHOICE(struct proxy_options, proxy_protocol),
@@ -343,6 +363,20 @@ static bool read_listen(const struct proxy_options *options, struct proxy *proxy
 	return true;
 }
 
+static bool read_tls(const struct proxy_options *options, struct proxy *proxy, struct err *err)
+{
+	bool decrypts = options->tls == RELAY_TLS_AS_CLIENT || options->tls == RELAY_TLS_TERMINATE;
+
+	if (!decrypts && (options->tls_cert || options->tls_key || options->tls_ca))
+		return err_set(err, ERR_USAGE,
+			"--tls-cert, --tls-key and --tls-ca go with --tls=as-client or terminate");
+	if (options->tls == RELAY_TLS_AS_CLIENT && !options->tls_cert)
+		return err_set(err, ERR_USAGE,
+			"--tls=as-client needs a certificate to show to clients: --tls-cert");
+	return !decrypts || tls_context_init(&proxy->relay.tls_context, options->tls_cert,
+				    options->tls_key, options->tls_ca, err);
+}
+
 static unsigned default_workers(void)
 {
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -441,6 +475,8 @@ static bool read_context(struct proxy *proxy, struct proxy_context *c,
 		.database_count = options->databases.count,
 		.rows_max = options->snapshot_rows,
 		.connect_timeout_ns = options->connect_timeout,
+		.tls = options->tls == RELAY_TLS_AS_CLIENT || options->tls == RELAY_TLS_TERMINATE,
+		.tls_ca = options->tls_ca,
 		.values = &proxy->capture.values,
 	};
 	c->producer = trace_producer_open(proxy->writer);
@@ -497,6 +533,7 @@ static enum exit_status record(struct proxy *proxy, const struct proxy_options *
 static void proxy_free(struct proxy *proxy)
 {
 	filter_release(&proxy->capture.filter);
+	tls_context_release(&proxy->relay.tls_context);
 	free(proxy);
 }
 
@@ -537,7 +574,8 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 	fill_proxy(&options, proxy);
 	umask(077);
 	if (!read_filter(&options, &proxy->capture.filter, &err) ||
-		!read_nodes(&options, proxy, &err) || !read_listen(&options, proxy, &err)) {
+		!read_nodes(&options, proxy, &err) || !read_listen(&options, proxy, &err) ||
+		!read_tls(&options, proxy, &err)) {
 		proxy_free(proxy);
 		return fail(&err);
 	}

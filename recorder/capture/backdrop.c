@@ -52,6 +52,8 @@ static MYSQL *connect_to(const struct backdrop *context, const struct capture_no
 		timeout = 1;
 	mysql_options(db, MYSQL_OPT_CONNECT_TIMEOUT, &timeout);
 	mysql_options(db, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+	if (options->tls)
+		mysql_ssl_set(db, NULL, NULL, options->tls_ca, NULL, NULL);
 	mysql_optionsv(db, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name", "isorec");
 	if (!mysql_real_connect(db, address->socket ? NULL : address->host, options->user,
 		    options->password, NULL, address->port, address->socket, 0)) {

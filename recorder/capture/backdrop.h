@@ -22,6 +22,8 @@ struct backdrop_options {
 	size_t database_count;
 	uint64_t rows_max; /* of a table; 0: no rows */
 	uint64_t connect_timeout_ns;
+	bool tls;           /* where the server has it */
+	const char *tls_ca; /* NULL: any certificate will do */
 	const struct values_limits *values;
 };
 

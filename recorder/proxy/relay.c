@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "proxy/header.h"
+#include "proxy/upgrade.h"
 
 enum { CLIENT = 0, SERVER = 1 };
 
@@ -23,6 +24,10 @@ struct side {
 	bool eof;                /* read to the end */
 	bool shut;               /* told the peer that nothing more comes */
 	bool secret;             /* pending may hold authentication data */
+	bool recv_waits_out;     /* TLS must write before it can read */
+	bool send_waits_in;      /* ... and the other way round */
+	bool fresh;              /* nothing was read through TLS yet */
+	struct tls *tls;         /* NULL: plain */
 	struct buf pending;      /* waits to be written to this side */
 	size_t pending_sent;
 };
@@ -38,10 +43,15 @@ struct session {
 	bool recording;
 	bool parsed;            /* the parser was told that it is over */
 	const char *end_reason; /* who closed first */
+	char *doom;             /* TLS with the server failed; the client is yet to be told */
 	uint64_t bytes;
 	size_t address_index;
 	uint64_t connect_deadline;
 	struct wire_clearing clearing;
+	bool gate; /* the client's first packet is held in `upgrade` */
+	struct upgrade upgrade;
+	bool login_flags;            /* the next bytes are a login to be marked as one under TLS */
+	struct renumber renumber[2]; /* by the side that the packets come from */
 	struct wire wire;
 	struct capture capture;
 	uint64_t statements_counted;
@@ -67,6 +77,11 @@ static bool watch(struct session *s, int which)
 
 static void side_close(struct side *side)
 {
+	if (side->tls) {
+		tls_end(side->tls);
+		tls_free(side->tls);
+	}
+	side->tls = NULL;
 	if (side->fd >= 0)
 		close(side->fd);
 	side->fd = -1;
@@ -100,8 +115,10 @@ static void session_close(struct session *s, const char *reason)
 	}
 	side_close(&s->side[CLIENT]);
 	side_close(&s->side[SERVER]);
-	if (s->connecting)
+	if (s->connecting || s->doom)
 		w->connecting--;
+	free(s->doom);
+	s->doom = NULL;
 	if (s->prev)
 		s->prev->next = s->next;
 	else
@@ -133,14 +150,127 @@ static void free_dead(struct relay_worker *w)
 
 /* ---- forwarding ---- */
 
+/* recv(2), through TLS where there is one. */
+static ssize_t side_recv(struct side *side, void *out, size_t size)
+{
+	enum tls_wait wait = TLS_WAIT_READABLE;
+	ssize_t n;
+
+	if (LIKELY(!side->tls))
+		return recv(side->fd, out, size, 0);
+	n = tls_recv(side->tls, out, size, &wait);
+	side->fresh &= n <= 0;
+	if (n < 0 && errno == EAGAIN && wait == TLS_WAIT_WRITABLE)
+		side->recv_waits_out = true;
+	return n;
+}
+
+static ssize_t side_send(struct side *side, const void *bytes, size_t len)
+{
+	enum tls_wait wait = TLS_WAIT_WRITABLE;
+	ssize_t n;
+
+	if (LIKELY(!side->tls))
+		return send(side->fd, bytes, len, MSG_NOSIGNAL);
+	n = tls_send(side->tls, bytes, len, &wait);
+	if (n < 0 && errno == EAGAIN && wait == TLS_WAIT_READABLE)
+		side->send_waits_in = true;
+	return n;
+}
+
+/* An ERR packet to the client, from us; it may get lost, as the session is about to end. */
+static void send_error(struct session *s, uint8_t seq, const char *text)
+{
+	char packet[512];
+	/* An SQL state stands in every ERR but one in place of the greeting. */
+	int len = snprintf(packet + 7, sizeof(packet) - 7, "%s%.400s", seq ? "#HY000" : "", text);
+
+	packet[0] = (char)((len + 3) & 0xff);
+	packet[1] = (char)((len + 3) >> 8);
+	packet[2] = 0;
+	packet[3] = (char)seq;
+	packet[4] = (char)0xff;
+	/* 1105, unknown error: MariaDB's library takes the codes of clients for damage. */
+	packet[5] = 0x51;
+	packet[6] = 0x04;
+	(void)!side_send(&s->side[CLIENT], packet, (size_t)len + 7);
+}
+
+static void put_ready(struct session *s)
+{
+	if (s->in_ready)
+		return;
+	s->in_ready = true;
+	s->next_ready = s->worker->ready;
+	s->worker->ready = s;
+}
+
+/* The socket of a side does no more; reason: unless TLS knows better. */
+static void side_failed(struct session *s, int which, const char *reason)
+{
+	char problem[TLS_PROBLEM_SIZE], text[TLS_PROBLEM_SIZE + 100];
+
+	if (s->side[which].tls && errno == EPROTO) {
+		tls_problem(s->side[which].tls, problem);
+		snprintf(text, sizeof(text), "isorec: TLS with the %s failed: %s",
+			which == CLIENT ? "client" : "server", problem);
+		reason = text;
+		if (which == SERVER && s->side[SERVER].fresh) {
+			/* The client is told behind its login, when that is here. */
+			s->doom = mem_strdup(text);
+			s->connect_deadline =
+				clock_mono_ns() + s->worker->options->connect_timeout_ns;
+			s->worker->connecting++;
+			side_close(&s->side[SERVER]);
+			put_ready(s);
+			return;
+		}
+	}
+	session_close(s, reason);
+}
+
+/* The rest of a session whose server is lost before it could answer. */
+static void doomed_work(struct session *s)
+{
+	ssize_t n = side_recv(&s->side[CLIENT], s->worker->scratch, sizeof(s->worker->scratch));
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n > 0) {
+		mem_wipe(s->worker->scratch, (size_t)n);
+		send_error(s, s->side[CLIENT].tls ? 3 : 2, s->doom);
+	}
+	session_close(s, s->doom);
+}
+
+static bool tls_start(struct session *s, int which)
+{
+	struct side *side = &s->side[which];
+	const struct tls_context *context = &s->worker->options->tls_context;
+
+	if (side->pending.len) {
+		session_close(s, "the server takes no bytes");
+		return false;
+	}
+	side->tls =
+		which == CLIENT ? tls_accept(context, side->fd) : tls_connect(context, side->fd);
+	if (!side->tls) {
+		session_close(s, "no memory for TLS");
+		return false;
+	}
+	/* The next calls run the handshake; no event may come by itself before. */
+	side->readable = side->writable = side->fresh = true;
+	return true;
+}
+
 /* False: the session was closed. */
 static bool side_flush(struct session *s, int to)
 {
 	struct side *side = &s->side[to];
 
 	while (side->pending.len && side->writable) {
-		ssize_t n = send(side->fd, side->pending.data + side->pending_sent,
-			side->pending.len - side->pending_sent, MSG_NOSIGNAL);
+		ssize_t n = side_send(side, side->pending.data + side->pending_sent,
+			side->pending.len - side->pending_sent);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -149,7 +279,7 @@ static bool side_flush(struct session *s, int to)
 			return true;
 		}
 		if (n < 0) {
-			session_close(s, to == CLIENT ? "client gone" : "server gone");
+			side_failed(s, to, to == CLIENT ? "client gone" : "server gone");
 			return false;
 		}
 		side->pending_sent += (size_t)n;
@@ -169,7 +299,7 @@ static bool forward(struct session *s, int to, const unsigned char *bytes, size_
 	struct side *side = &s->side[to];
 
 	while (len && side->writable) {
-		ssize_t n = send(side->fd, bytes, len, MSG_NOSIGNAL);
+		ssize_t n = side_send(side, bytes, len);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -178,7 +308,7 @@ static bool forward(struct session *s, int to, const unsigned char *bytes, size_
 			break;
 		}
 		if (n < 0) {
-			session_close(s, to == CLIENT ? "client gone" : "server gone");
+			side_failed(s, to, to == CLIENT ? "client gone" : "server gone");
 			return false;
 		}
 		bytes += n;
@@ -221,57 +351,127 @@ static void show_to_parser(struct session *s, int from, size_t len)
 
 enum pump { PUMP_AGAIN, PUMP_DRY, PUMP_CLOSED };
 
-/* One read of a side, given to the parser and to the other side. */
-static enum pump pump(struct session *s, int from)
+/* A read that gave nothing. */
+static enum pump nothing_read(struct session *s, int from, ssize_t n)
 {
-	struct relay_worker *w = s->worker;
 	struct side *side = &s->side[from];
-	int to = !from;
-	bool secret;
-	ssize_t n;
 
-	do {
-		n = recv(side->fd, w->scratch, sizeof(w->scratch), 0);
-	} while (n < 0 && errno == EINTR);
 	if (n < 0 && errno == EAGAIN) {
 		side->readable = false;
 		return PUMP_DRY;
 	}
 	if (n < 0) {
-		session_close(s, from == CLIENT ? "client reset" : "server reset");
+		side_failed(s, from, from == CLIENT ? "client reset" : "server reset");
 		return PUMP_CLOSED;
 	}
-	if (n == 0) {
-		side->eof = true;
-		side->readable = false;
-		if (!s->end_reason)
-			s->end_reason = from == CLIENT ? "client closed" : "server closed";
-		if (from == SERVER)
-			stop_parsing(s); /* no answer will come any more */
-		return PUMP_DRY;
-	}
-	/* A short read has emptied the socket, unless the end is waiting behind it. */
-	if ((size_t)n < sizeof(w->scratch) && !side->hangup)
-		side->readable = false;
-	/* The start of a session that is not parsed may hold a password too. */
-	secret = s->recording && !s->capture.muted ? wire_is_secret(&s->wire)
-						   : s->bytes < RELAY_READ_SIZE;
-	s->bytes += (uint64_t)n;
+	side->eof = true;
+	side->readable = false;
+	if (!s->end_reason)
+		s->end_reason = from == CLIENT ? "client closed" : "server closed";
+	if (from == SERVER)
+		stop_parsing(s); /* no answer will come any more */
+	return PUMP_DRY;
+}
+
+/* The start of a session that is not parsed may hold a password too. */
+static bool is_secret(const struct session *s)
+{
+	return s->recording && !s->capture.muted ? wire_is_secret(&s->wire)
+						 : s->bytes < RELAY_READ_SIZE;
+}
+
+/* Gives what was read to the parser, then to the other side. */
+static enum pump deliver(struct session *s, int from, size_t len)
+{
+	struct relay_worker *w = s->worker;
+	bool secret = is_secret(s), ok;
+
+	s->bytes += len;
 	if (s->recording && !s->parsed && s->wire.phase != WIRE_OPAQUE)
-		show_to_parser(s, from, (size_t)n);
-	if (from == SERVER && s->clearing.clear && !s->clearing.done)
-		wire_clearing_apply(&s->clearing, w->scratch, (size_t)n);
-	if (from == CLIENT)
-		COUNT(w, bytes_to_server, (uint64_t)n);
-	else
-		COUNT(w, bytes_to_client, (uint64_t)n);
-	secret |= s->recording && wire_is_secret(&s->wire);
-	if (!forward(s, to, w->scratch, (size_t)n, secret)) {
-		mem_wipe(w->scratch, secret ? (size_t)n : 0);
-		return PUMP_CLOSED;
+		show_to_parser(s, from, len);
+	if (from == SERVER && !s->clearing.done)
+		wire_clearing_apply(&s->clearing, w->scratch, len);
+	if (UNLIKELY(s->login_flags)) {
+		upgrade_flags(w->scratch);
+		s->login_flags = false;
 	}
-	mem_wipe(w->scratch, secret ? (size_t)n : 0);
-	return PUMP_AGAIN;
+	if (UNLIKELY(s->renumber[from].by) && renumber_apply(&s->renumber[from], w->scratch, len))
+		s->renumber[CLIENT].by = s->renumber[SERVER].by = 0;
+	if (from == CLIENT)
+		COUNT(w, bytes_to_server, (uint64_t)len);
+	else
+		COUNT(w, bytes_to_client, (uint64_t)len);
+	secret |= s->recording && wire_is_secret(&s->wire);
+	ok = forward(s, !from, w->scratch, len, secret);
+	mem_wipe(w->scratch, secret ? len : 0);
+	return ok ? PUMP_AGAIN : PUMP_CLOSED;
+}
+
+/* Reads the client's first packet, no further than a request for TLS goes, and acts on it. */
+static enum pump pump_gate(struct session *s)
+{
+	struct relay_worker *w = s->worker;
+	struct upgrade *upgrade = &s->upgrade;
+	unsigned char request[UPGRADE_REQUEST_SIZE];
+	enum pump done;
+	ssize_t n;
+
+	do {
+		n = recv(s->side[CLIENT].fd, upgrade->bytes + upgrade->len, upgrade_room(upgrade),
+			0);
+	} while (n < 0 && errno == EINTR);
+	if (n <= 0)
+		return nothing_read(s, CLIENT, n);
+	upgrade->len += (size_t)n;
+	memcpy(w->scratch, upgrade->bytes, upgrade->len);
+	switch (upgrade_verdict(upgrade)) {
+	case UPGRADE_MORE:
+		return PUMP_AGAIN;
+	case UPGRADE_TLS:
+		s->gate = false;
+		if (!w->options->tls_context.accept) {
+			session_close(s, "the client asked for TLS, which was not offered");
+			return PUMP_CLOSED;
+		}
+		done = deliver(s, CLIENT, upgrade->len);
+		return done == PUMP_AGAIN && !(tls_start(s, CLIENT) && tls_start(s, SERVER))
+			       ? PUMP_CLOSED
+			       : done;
+	case UPGRADE_PLAIN:
+		break;
+	}
+	s->gate = false;
+	if (w->options->tls != RELAY_TLS_TERMINATE || !(s->clearing.offered & CAP_SSL) ||
+		upgrade->len < UPGRADE_REQUEST_SIZE)
+		return deliver(s, CLIENT, upgrade->len);
+	upgrade_request(upgrade, request);
+	if (!forward(s, SERVER, request, sizeof(request), false) || !tls_start(s, SERVER))
+		return PUMP_CLOSED;
+	s->renumber[CLIENT].by = 1;
+	s->renumber[SERVER].by = -1;
+	s->login_flags = true;
+	return deliver(s, CLIENT, upgrade->len);
+}
+
+/* One read of a side, given to the parser and to the other side. */
+static enum pump pump(struct session *s, int from)
+{
+	struct relay_worker *w = s->worker;
+	struct side *side = &s->side[from];
+	ssize_t n;
+
+	if (UNLIKELY(s->gate) && from == CLIENT)
+		return pump_gate(s);
+	do {
+		n = side_recv(side, w->scratch, sizeof(w->scratch));
+	} while (n < 0 && errno == EINTR);
+	if (n <= 0)
+		return nothing_read(s, from, n);
+	/* A short read has emptied the socket, unless the end is waiting behind it; TLS may hold
+	 * more. */
+	if ((size_t)n < sizeof(w->scratch) && !side->hangup && !side->tls)
+		side->readable = false;
+	return deliver(s, from, (size_t)n);
 }
 
 /* Passes a peer's end on, behind everything that was read from it. */
@@ -281,6 +481,8 @@ static void pass_end(struct session *s, int from)
 
 	if (s->side[from].eof && !to->shut && to->pending.len == 0) {
 		to->shut = true;
+		if (to->tls)
+			tls_end(to->tls);
 		shutdown(to->fd, SHUT_WR);
 	}
 }
@@ -296,21 +498,16 @@ static bool at_rest(const struct session *s)
 	return s->wire.count == 0 && frame_idle(&s->wire.client) && !capture_in_txn(&s->capture);
 }
 
-static void put_ready(struct session *s)
-{
-	if (s->in_ready)
-		return;
-	s->in_ready = true;
-	s->next_ready = s->worker->ready;
-	s->worker->ready = s;
-}
-
 /* Does what can be done without waiting. */
 static void session_work(struct session *s)
 {
 	int turns = 0;
 	bool more = true;
 
+	if (UNLIKELY(s->doom != NULL)) {
+		doomed_work(s);
+		return;
+	}
 	while (more && !s->dead) {
 		more = false;
 		for (int from = SERVER; from >= CLIENT; from--) {
@@ -348,22 +545,12 @@ static void session_work(struct session *s)
 /* The client gets an ERR packet in place of the greeting, as from a server that refuses. */
 static void refuse(struct session *s, int errnum)
 {
-	char text[400], packet[420], reason[128];
-	int len;
+	char text[400], reason[128];
 
 	COUNT(s->worker, refused, 1);
-	len = snprintf(text, sizeof(text), "isorec: cannot connect to node %s (%s): %s",
-		s->node->name, s->node->upstream.text, strerror_r(errnum, reason, sizeof(reason)));
-	if (len >= (int)sizeof(text))
-		len = (int)sizeof(text) - 1;
-	packet[0] = (char)((len + 3) & 0xff);
-	packet[1] = (char)((len + 3) >> 8);
-	packet[2] = packet[3] = 0;
-	packet[4] = (char)0xff;
-	packet[5] = (char)0xd3; /* 2003: the client's own code for "can't connect" */
-	packet[6] = 0x07;
-	memcpy(packet + 7, text, (size_t)len);
-	(void)!send(s->side[CLIENT].fd, packet, (size_t)len + 7, MSG_NOSIGNAL | MSG_DONTWAIT);
+	snprintf(text, sizeof(text), "isorec: cannot connect to node %s (%s): %s", s->node->name,
+		s->node->upstream.text, strerror_r(errnum, reason, sizeof(reason)));
+	send_error(s, 0, text);
 	session_close(s, text);
 }
 
@@ -431,13 +618,18 @@ static void session_open(struct relay_worker *w, const struct relay_arrival *arr
 	socket_no_delay(arrival->fd);
 	if (w->options->tls == RELAY_TLS_STRIP)
 		s->clearing.clear |= (uint32_t)CAP_SSL;
+	if (w->options->tls == RELAY_TLS_TERMINATE && !w->options->tls_context.accept)
+		s->clearing.clear |= (uint32_t)CAP_SSL;
+	s->gate = w->options->tls == RELAY_TLS_AS_CLIENT || w->options->tls == RELAY_TLS_TERMINATE;
 	if (w->options->no_compression)
 		s->clearing.clear |= (uint32_t)(CAP_COMPRESS | CAP_ZSTD);
+	s->clearing.done = !s->clearing.clear && !s->gate;
 	s->recording = w->capture.producer && s->id % w->options->sample == 0;
 	if (s->recording) {
 		sockaddr_print(&arrival->peer, peer);
 		wire_init(&s->wire, &capture_sink, &s->capture, &w->budget);
 		s->wire.caps_cleared = s->clearing.clear;
+		s->wire.tls_ends = s->gate;
 		s->wire.keep_max = w->options->packet_keep_max;
 		s->wire.row_keep_max =
 			capture_row_keep_max(&w->capture, w->options->packet_keep_max);
@@ -456,8 +648,12 @@ static void expire_connecting(struct relay_worker *w)
 
 	for (struct session *s = w->sessions; s && w->connecting; s = next) {
 		next = s->next;
-		if (s->connecting && now >= s->connect_deadline)
+		if (now < s->connect_deadline)
+			continue;
+		if (s->connecting)
 			refuse(s, ETIMEDOUT);
+		else if (s->doom)
+			session_close(s, s->doom);
 	}
 }
 
@@ -514,6 +710,14 @@ static void handle(struct relay_worker *w, const struct epoll_event *event)
 		side->hangup = true;
 	if (event->events & EPOLLOUT)
 		side->writable = true;
+	if (UNLIKELY(side->send_waits_in) && side->readable) {
+		side->send_waits_in = false;
+		side->writable = true;
+	}
+	if (UNLIKELY(side->recv_waits_out) && side->writable) {
+		side->recv_waits_out = false;
+		side->readable = !side->eof;
+	}
 	if (!s->connecting)
 		session_work(s);
 	else if (side == &s->side[SERVER] && (event->events & (EPOLLOUT | EPOLLERR | EPOLLHUP)))

@@ -25,6 +25,7 @@
 #include "capture/capture.h"
 #include "proxy/address.h"
 #include "proxy/header.h"
+#include "proxy/tls.h"
 #include "wire/wire.h"
 
 enum {
@@ -35,8 +36,10 @@ enum {
 };
 
 enum relay_tls {
-	RELAY_TLS_STRIP, /* the server's offer of TLS is taken out of its greeting */
-	RELAY_TLS_PASS,  /* TLS goes through unread; such a session is opaque */
+	RELAY_TLS_STRIP,     /* the server's offer of TLS is taken out of its greeting */
+	RELAY_TLS_PASS,      /* TLS goes through unread; such a session is opaque */
+	RELAY_TLS_AS_CLIENT, /* TLS on both sides when the client asks for it, else on neither */
+	RELAY_TLS_TERMINATE, /* TLS to the server when it offers it, whatever the client does */
 };
 
 enum { RELAY_NODE_NAME_SIZE = 64 };
@@ -50,6 +53,7 @@ struct relay_node {
 
 struct relay_options {
 	enum relay_tls tls;
+	struct tls_context tls_context; /* of the last two */
 	enum proxy_protocol proxy_protocol; /* sent to the server */
 	bool no_compression;                /* take it out of the greeting */
 	uint64_t connect_timeout_ns;

@@ -128,9 +128,12 @@ void wire_clearing_apply(struct wire_clearing *clearing, unsigned char *bytes, s
 				clearing->done = true;
 			continue;
 		}
-		for (unsigned k = 0; k < 4; k++)
-			if (offset == clearing->nul + at[k])
-				bytes[i] &= (unsigned char)~(clearing->clear >> (8 * k));
+		for (unsigned k = 0; k < 4; k++) {
+			if (offset != clearing->nul + at[k])
+				continue;
+			clearing->offered |= (uint32_t)bytes[i] << (8 * k);
+			bytes[i] &= (unsigned char)~(clearing->clear >> (8 * k));
+		}
 		clearing->done = offset >= clearing->nul + at[3];
 	}
 }

@@ -40,9 +40,10 @@ bool wire_change_user_parse(struct span body, uint64_t caps, struct wire_login *
 /* Clears bits of the capability words while a greeting passes, in any pieces. */
 struct wire_clearing {
 	uint32_t clear;
-	uint32_t offset; /* bytes of the stream seen */
-	uint32_t length; /* of the greeting packet's payload */
-	uint32_t nul;    /* offset of the version's end; 0: not yet */
+	uint32_t offset;  /* bytes of the stream seen */
+	uint32_t length;  /* of the greeting packet's payload */
+	uint32_t nul;     /* offset of the version's end; 0: not yet */
+	uint32_t offered; /* the words as the server sent them */
 	bool done;
 };
 

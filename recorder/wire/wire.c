@@ -361,7 +361,8 @@ static void client_login(struct wire *w, const struct packet *p)
 		return;
 	}
 	if (login.ssl_request) {
-		wire_make_opaque(w, "TLS passed through");
+		if (!w->tls_ends)
+			wire_make_opaque(w, "TLS passed through");
 		return;
 	}
 	w->caps = w->server_caps & login.caps;

@@ -123,6 +123,7 @@ struct wire {
 	enum wire_phase phase;
 	size_t keep_max, row_keep_max;
 	uint64_t caps_cleared; /* by the relay, in the greeting */
+	bool tls_ends;         /* the relay decrypts: a request for TLS hides nothing */
 	uint64_t server_caps;  /* as forwarded */
 	uint64_t caps;         /* in force: server AND client */
 	struct frame client, server;

@@ -537,7 +537,7 @@ def upstream_refused():
                     if not part:
                         break
                     answer += part
-            assert answer[4:7] == b"\xff\xd3\x07" and b"Connection refused" in answer, answer
+            assert answer[4:7] == b"\xff\x51\x04" and b"Connection refused" in answer, answer
             assert b"cannot connect to node db" in answer
             assert len(answer) == 4 + answer[0] + 256 * answer[1]
             proxy.stop()
