@@ -28,7 +28,7 @@ struct proxy_options {
 	uint64_t connect_timeout, drain_timeout, flush_interval;
 	int tls, policy, sync, proxy_protocol;
 	uint64_t compression;
-	bool no_compression, no_record, quiet;
+	bool no_compression, no_record, quiet, accept_proxy_protocol;
 	struct output_options output_options;
 };
 
@@ -172,6 +172,10 @@ static const struct option_def proxy_table[] = {
 		.help = "tell the server each client's own address with the PROXY protocol, v1 or "
 			"v2; "
 			"MariaDB takes it from the addresses in proxy_protocol_networks"},
+	{.name = "accept-proxy-protocol",
+		OPTION_FLAG(struct proxy_options, accept_proxy_protocol),
+		.help = "clients come through a load balancer that begins each connection with a "
+			"header of the PROXY protocol, v1 or v2; others are refused"},
 	{.name = "no-compression",
 		OPTION_FLAG(struct proxy_options, no_compression),
 		.help = "take the offer of compression out of the greeting too"},
@@ -425,6 +429,7 @@ static void fill_proxy(const struct proxy_options *options, struct proxy *proxy)
 	proxy->relay = (struct relay_options){
 		.tls = (enum relay_tls)options->tls,
 		.proxy_protocol = (enum proxy_protocol)options->proxy_protocol,
+		.accept_proxy_protocol = options->accept_proxy_protocol,
 		.no_compression = options->no_compression,
 		.connect_timeout_ns = options->connect_timeout,
 		.drain_timeout_ns = options->drain_timeout,

@@ -47,6 +47,9 @@ struct session {
 	uint64_t bytes;
 	size_t address_index;
 	uint64_t connect_deadline;
+	bool header_due;        /* of the PROXY protocol, from the client */
+	struct proxy_ends ends; /* the client's, as it or the socket says */
+	struct sockaddr_storage peer;
 	struct wire_clearing clearing;
 	bool gate; /* the client's first packet is held in `upgrade` */
 	struct upgrade upgrade;
@@ -589,16 +592,73 @@ static void connected(struct session *s)
 	}
 	s->connecting = false;
 	s->worker->connecting--;
-	header_len = proxy_header(s->worker->options->proxy_protocol, s->side[CLIENT].fd, header);
+	header_len = proxy_header(s->worker->options->proxy_protocol, &s->ends, header);
 	if (!forward(s, SERVER, header, header_len, false))
 		return;
 	session_work(s);
 }
 
+/* Who the client is is known: recording and connecting begin. */
+static void session_begin(struct session *s)
+{
+	struct relay_worker *w = s->worker;
+	char peer[ADDRESS_TEXT_SIZE];
+
+	s->recording = w->capture.producer && s->id % w->options->sample == 0;
+	if (s->recording) {
+		if (s->ends.family != AF_UNSPEC)
+			proxy_ends_print(&s->ends, peer);
+		else
+			sockaddr_print(&s->peer, peer);
+		wire_init(&s->wire, &capture_sink, &s->capture, &w->budget);
+		s->wire.caps_cleared = s->clearing.clear;
+		s->wire.tls_ends = s->gate;
+		s->wire.keep_max = w->options->packet_keep_max;
+		s->wire.row_keep_max =
+			capture_row_keep_max(&w->capture, w->options->packet_keep_max);
+		capture_open(&s->capture, &w->capture, &s->node->capture, s->id, peer);
+	}
+	/* The server is told what the client told us, or where it came from. */
+	if (s->ends.family == AF_UNSPEC && w->options->proxy_protocol != PROXY_PROTOCOL_NONE)
+		s->ends = proxy_ends_of(s->side[CLIENT].fd);
+	connect_next(s, ECONNREFUSED);
+}
+
+/* Looks at what the client sent without taking more than its header. */
+static void header_work(struct session *s)
+{
+	unsigned char *bytes = s->worker->scratch;
+	ssize_t n = recv(s->side[CLIENT].fd, bytes, PROXY_HEADER_READ_MAX, MSG_PEEK);
+	size_t used;
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		session_close(s, "client gone before its header");
+		return;
+	}
+	switch (proxy_header_read(bytes, (size_t)n, &s->ends, &used)) {
+	case PROXY_HEADER_MORE:
+		return;
+	case PROXY_HEADER_BAD:
+		send_error(s, 0,
+			"isorec: the connection must begin with a header of the PROXY protocol");
+		COUNT(s->worker, refused, 1);
+		session_close(s, "no header of the PROXY protocol");
+		return;
+	case PROXY_HEADER_DONE:
+		break;
+	}
+	s->header_due = false;
+	if (recv(s->side[CLIENT].fd, bytes, used, 0) != (ssize_t)used)
+		session_close(s, "client gone behind its header");
+	else
+		session_begin(s);
+}
+
 static void session_open(struct relay_worker *w, const struct relay_arrival *arrival)
 {
 	struct session *s = mem_zero(1, sizeof(*s));
-	char peer[ADDRESS_TEXT_SIZE];
 
 	s->worker = w;
 	s->node = arrival->node;
@@ -624,21 +684,12 @@ static void session_open(struct relay_worker *w, const struct relay_arrival *arr
 	if (w->options->no_compression)
 		s->clearing.clear |= (uint32_t)(CAP_COMPRESS | CAP_ZSTD);
 	s->clearing.done = !s->clearing.clear && !s->gate;
-	s->recording = w->capture.producer && s->id % w->options->sample == 0;
-	if (s->recording) {
-		sockaddr_print(&arrival->peer, peer);
-		wire_init(&s->wire, &capture_sink, &s->capture, &w->budget);
-		s->wire.caps_cleared = s->clearing.clear;
-		s->wire.tls_ends = s->gate;
-		s->wire.keep_max = w->options->packet_keep_max;
-		s->wire.row_keep_max =
-			capture_row_keep_max(&w->capture, w->options->packet_keep_max);
-		capture_open(&s->capture, &w->capture, &s->node->capture, s->id, peer);
-	}
-	if (watch(s, CLIENT))
-		connect_next(s, ECONNREFUSED);
-	else
+	s->peer = arrival->peer;
+	s->header_due = w->options->accept_proxy_protocol;
+	if (!watch(s, CLIENT))
 		session_close(s, "no memory to watch the connection");
+	else if (!s->header_due)
+		session_begin(s);
 }
 
 static void expire_connecting(struct relay_worker *w)
@@ -650,7 +701,9 @@ static void expire_connecting(struct relay_worker *w)
 		next = s->next;
 		if (now < s->connect_deadline)
 			continue;
-		if (s->connecting)
+		if (s->header_due)
+			session_close(s, "no header of the PROXY protocol in time");
+		else if (s->connecting)
 			refuse(s, ETIMEDOUT);
 		else if (s->doom)
 			session_close(s, s->doom);
@@ -720,6 +773,8 @@ static void handle(struct relay_worker *w, const struct epoll_event *event)
 	}
 	if (!s->connecting)
 		session_work(s);
+	else if (s->header_due)
+		header_work(s);
 	else if (side == &s->side[SERVER] && (event->events & (EPOLLOUT | EPOLLERR | EPOLLHUP)))
 		connected(s);
 	else if (side == &s->side[CLIENT] && side->hangup)

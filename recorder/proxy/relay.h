@@ -55,6 +55,7 @@ struct relay_options {
 	enum relay_tls tls;
 	struct tls_context tls_context; /* of the last two */
 	enum proxy_protocol proxy_protocol; /* sent to the server */
+	bool accept_proxy_protocol;         /* each client begins with a header of it */
 	bool no_compression;                /* take it out of the greeting */
 	uint64_t connect_timeout_ns;
 	uint64_t drain_timeout_ns;

@@ -14,6 +14,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -549,6 +550,61 @@ def proxy_protocol():
             assert host.strip().rpartition(":")[2] == client.rpartition(":")[2], (host, client)
     finally:
         servers("stop", "pp", check=False)
+
+
+@test
+def proxy_protocol_chain():
+    """haproxy before us, MariaDB behind: the server still sees the client's own address"""
+    if not shutil.which("haproxy"):
+        raise SkipTest("haproxy is not installed")
+    running = json.loads(servers("start", "mariadb-local", "--name=pp2", "--json", "-o",
+                                 "proxy_protocol_networks=127.0.0.1", "--with-parent=%d" % os.getpid()))
+    ask = "select host from information_schema.processlist where id = connection_id()"
+    try:
+        for there, here in (("send-proxy", "v2"), ("send-proxy-v2", "v1")):
+            with Proxy(ISOREC, ["n1=127.0.0.1:%d" % running["port"]], "--accept-proxy-protocol",
+                       "--proxy-protocol=" + here) as proxy:
+                port = free_port()
+                config = os.path.join(proxy.folder, "haproxy.cfg")
+                with open(config, "w", encoding="ascii") as out:
+                    out.write("""defaults
+  mode tcp
+  timeout connect 10s
+  timeout client 60s
+  timeout server 60s
+listen l
+  bind 127.0.0.1:%d
+  server s 127.0.0.1:%d %s
+""" % (port, proxy.port, there))
+                with subprocess.Popen(["haproxy", "-db", "-q", "-f", config]) as balancer:
+                    try:
+                        wait_for("haproxy", lambda p=port: reachable(p))
+                        host = run(command_line(port, "-N", "-e", ask)).strip()
+                    finally:
+                        balancer.terminate()
+                # The look whether haproxy listens made a session, too.
+                wait_for("the sessions' end", lambda p=proxy: p.statistics()["sessions"] == 0)
+                proxy.stop()
+                got = records(ISOTRACE, proxy.trace)
+            client, = {s["client"] for s in got if s["kind"] == "session" and s["user"] == "root"}
+            assert host.rpartition(":")[2] == client.rpartition(":")[2], (host, client)
+            assert client.rpartition(":")[2] != str(proxy.port)
+    finally:
+        servers("stop", "pp2", check=False)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def reachable(port):
+    try:
+        socket.create_connection(("127.0.0.1", port)).close()
+        return True
+    except OSError:
+        return False
 
 
 @test

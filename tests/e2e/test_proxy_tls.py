@@ -309,6 +309,37 @@ def caching_sha2():
         assert len(out.split()[1]) > 5, out
 
 
+ALGORITHMS = {"zstd": 1 << 26, "zlib": 1 << 5}
+
+
+@test
+def compressed():
+    """MySQL's client with zstd and zlib, plain and under TLS: the copy that is read says the same"""
+    server = mysql_server()
+    mysql_client(server["port"], "create database if not exists z; create or replace view z.v as "
+                 "with recursive n(i) as (select 1 union all select i + 1 from n where i < 900) "
+                 "select i, repeat('abc', 50) t from n", "-uroot")
+    ask = "select * from z.v order by i; select repeat('pq', 600000) b; select 'small' s"
+    direct = mysql_client(server["port"], ask, "-uroot", "--ssl-mode=DISABLED")
+    for algorithm, flag in ALGORITHMS.items():
+        for mode, tls in ((["--tls=strip"], "--ssl-mode=DISABLED"),
+                          (["--tls=as-client", *certificate()], "--ssl-mode=REQUIRED")):
+            with Recording(server, *mode) as r:
+                out = mysql_client(r.port, ask, "-uroot", "--compression-algorithms=" + algorithm,
+                                   tls)
+                used = mysql_client(r.port, "show session status like 'Compression_algorithm'",
+                                    "-uroot", "--compression-algorithms=" + algorithm, tls)
+                assert out == direct and algorithm in used, used
+            assert not r.opaque(), r.opaque()
+            opened = {int(s["capabilities"]) & sum(ALGORITHMS.values()) for s in r.got
+                      if s["kind"] == "session" and s["event"] == 0}
+            assert opened == {flag}, opened
+            rows = [row for s in r.got if s["kind"] == "result" for row in s["rows"]]
+            assert [[i + 1, "abc" * 50] for i in range(900)] == [
+                row for row in rows if row[1:] == ["abc" * 50]]
+            assert ["small"] in rows and r.texts()[-1].startswith("show session status")
+
+
 def ed25519_here(server):
     try:
         servers("sql", server["name"], "install soname 'auth_ed25519'")

@@ -521,6 +521,55 @@ def unix_sockets_and_ipv6():
             assert not os.path.exists(mine), "the socket file is left behind"
 
 
+HEADER_2 = b"\r\n\r\n\0\r\nQUIT\n"
+
+
+@test
+def proxy_protocol_of_clients():
+    """--accept-proxy-protocol: headers of both versions, cut at every byte; anything else is refused"""
+    mock = Mock()
+    four = socket.inet_aton("192.0.2.7") + socket.inet_aton("10.0.0.1") + struct.pack(">HH", 4711, 3306)
+    six = (socket.inet_pton(socket.AF_INET6, "2001:db8::5") + b"\0" * 16 +
+           struct.pack(">HH", 99, 3306))
+    # A header, and the client's address in the trace (None: the connection's own).
+    cases = [(b"PROXY TCP4 192.0.2.1 10.0.0.1 65535 3306\r\n", "192.0.2.1:65535"),
+             (b"PROXY TCP6 2001:db8::1 ::1 1 2\r\n", "[2001:db8::1]:1"),
+             (b"PROXY UNKNOWN what ever\r\n", None),
+             (HEADER_2 + b"\x21\x11" + struct.pack(">H", 12) + four, "192.0.2.7:4711"),
+             (HEADER_2 + b"\x21\x21" + struct.pack(">H", 36 + 7) + six + b"\4\0\4TLV.",
+              "[2001:db8::5]:99"),
+             (HEADER_2 + b"\x20\0\0\0", None)]
+    bad = [b"PROXY TCP4 192.0.2.1 10.0.0.1 65536 3306\r\n", b"PROXY TCP4 192.0.2.1 10.0.0.1 1\r\n",
+           b"PROXY TCP4 ::1 ::1 1 2\r\n", b"PROXY TCP4 192.0.2.1 10.0.0.1 1 2 3\r\n",
+           b"PROXY " + b"x" * 200, b"GET / HTTP/1.1\r\n", HEADER_2 + b"\x31\x11\0\x0c" + four,
+           HEADER_2 + b"\x21\x11\0\4" + four[:4], HEADER_2 + b"\x21\x11\xff\xff"]
+    with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port], "--accept-proxy-protocol") as proxy:
+        want = []
+        for header, address in cases:
+            for k in range(len(header) if len(header) < 60 else 8):
+                with socket.create_connection(("127.0.0.1", proxy.port)) as client:
+                    client.settimeout(60)
+                    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                    for part in (header[:k], header[k:]):
+                        client.sendall(part)
+                    with mock.accept() as server:
+                        server.sendall(packet(0, greeting(CAPS)))
+                        assert receive(client, 4 + len(greeting(CAPS))) == packet(0, greeting(CAPS))
+                        client.sendall(packet(1, login(CAPS)))
+                        assert receive(server, 4 + len(login(CAPS))) == packet(1, login(CAPS))
+                        want.append(address or "%s:%d" % client.getsockname())
+        for header in bad:
+            with socket.create_connection(("127.0.0.1", proxy.port)) as client:
+                client.settimeout(60)
+                client.sendall(header)
+                assert b"PROXY protocol" in client.recv(1000), header
+        wait_for("the sessions' end", lambda: proxy.statistics()["sessions"] == 0)
+        proxy.stop()
+        opened = [r for r in records(ISOTRACE, proxy.trace, ["session"]) if r["event"] == 0]
+        opened.sort(key=lambda r: r["session"])
+        assert [r["client"] for r in opened] == want, (opened, want)
+
+
 # ---- faults ----
 
 @test
