@@ -8,13 +8,28 @@
 
 /* ---- packing ---- */
 
-#define pack_field_u64(pk, value) pack_uint(pk, value)
-#define pack_field_u32(pk, value) pack_uint(pk, value)
-#define pack_field_u8(pk, value) pack_uint(pk, value)
-#define pack_field_flag(pk, value) pack_bool(pk, value)
-#define pack_field_str(pk, value) pack_str(pk, value)
-#define pack_field_bin(pk, value) pack_bin(pk, value)
-#define pack_field_raw(pk, value) pack_raw(pk, value)
+/* The most that a field takes, and the field itself. */
+#define room_field_u64(value) MP_PUT_NUMBER_MAX
+#define room_field_u32(value) MP_PUT_NUMBER_MAX
+#define room_field_u8(value) MP_PUT_NUMBER_MAX
+#define room_field_flag(value) 1
+#define room_field_str(value) (MP_PUT_HEAD_MAX + (value).len)
+#define room_field_bin(value) (MP_PUT_HEAD_MAX + (value).len)
+#define room_field_raw(value) (1 + (value).len)
+
+#define put_field_u64(p, value) mp_put_uint(p, value)
+#define put_field_u32(p, value) mp_put_uint(p, value)
+#define put_field_u8(p, value) mp_put_uint(p, value)
+#define put_field_flag(p, value) mp_put_bool(p, value)
+#define put_field_str(p, value) put_span(p, value, mp_put_str_head(p, (uint32_t)(value).len))
+#define put_field_bin(p, value) put_span(p, value, mp_put_bin_head(p, (uint32_t)(value).len))
+#define put_field_raw(p, value) put_span(p, value, p)
+
+/* SPAN_NONE is nil; else the bytes stand behind their head, which was put. */
+ALWAYS_INLINE char *put_span(char *p, struct span s, char *body)
+{
+	return s.ptr ? mp_put_bytes(body, s.ptr, s.len) : mp_put_nil(p);
+}
 
 /* ---- reading ----
  *
@@ -80,7 +95,8 @@ static bool read_done(struct mp *mp, const unsigned char *start, const unsigned 
 }
 
 #define COUNT_FIELD(type, name) +1
-#define PACK_FIELD(type, name) pack_field_##type(&pk, record->name);
+#define ROOM_FIELD(type, name) +room_field_##type(record->name)
+#define PUT_FIELD(type, name) p = put_field_##type(p, record->name);
 /* A missing field keeps its zero. */
 #define READ_FIELD(type, name)                                                                   \
 	if (left == 0)                                                                           \
@@ -91,11 +107,13 @@ static bool read_done(struct mp *mp, const unsigned char *start, const unsigned 
 #define DEFINE_KIND(lower, upper)                                                                \
 	void record_##lower##_pack(struct buf *out, const struct record_##lower *record)         \
 	{                                                                                        \
-		msgpack_packer pk = pack_into(out);                                              \
+		char *p = buf_reserve(                                                           \
+			out, MP_PUT_HEAD_MAX + 1 RECORD_##upper##_FIELDS(ROOM_FIELD));           \
                                                                                                  \
-		msgpack_pack_array(&pk, 1 RECORD_##upper##_FIELDS(COUNT_FIELD));                 \
-		pack_uint(&pk, RECORD_##upper);                                                  \
-		RECORD_##upper##_FIELDS(PACK_FIELD)                                              \
+		p = mp_put_array_head(p, 1 RECORD_##upper##_FIELDS(COUNT_FIELD));                \
+		p = mp_put_uint(p, RECORD_##upper);                                              \
+		RECORD_##upper##_FIELDS(PUT_FIELD)                                               \
+		out->len = (size_t)(p - out->data);                                              \
 	}                                                                                        \
                                                                                                  \
 	bool record_##lower##_read(struct mp *mp, uint32_t left, struct record_##lower *record)  \

@@ -69,19 +69,19 @@ void value_pack(struct buf *out, const struct value *value)
 
 	switch (value->type) {
 	case VALUE_NULL:
-		msgpack_pack_nil(&pk);
+		pack_nil(&pk);
 		return;
 	case VALUE_INT:
-		msgpack_pack_int64(&pk, value->i);
+		pack_int(&pk, value->i);
 		return;
 	case VALUE_UINT:
 		pack_uint(&pk, value->u);
 		return;
 	case VALUE_DOUBLE:
-		msgpack_pack_double(&pk, value->d);
+		pack_double(&pk, value->d);
 		return;
 	case VALUE_FLOAT:
-		msgpack_pack_float(&pk, (float)value->d);
+		pack_float(&pk, (float)value->d);
 		return;
 	case VALUE_TEXT:
 		pack_str(&pk, value->bytes);
@@ -99,8 +99,7 @@ void value_pack(struct buf *out, const struct value *value)
 	case VALUE_HASHED:
 	case VALUE_CUT:
 	case VALUE_DROPPED:
-		msgpack_pack_ext(&pk, value->bytes.len, (int8_t)value->type);
-		msgpack_pack_ext_body(&pk, value->bytes.ptr, value->bytes.len);
+		pack_ext(&pk, (int8_t)value->type, value->bytes);
 		return;
 	}
 	BUG("value type %d", (int)value->type);

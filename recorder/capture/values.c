@@ -12,12 +12,6 @@ enum { CUT_PREFIX = 256 };
 
 /* ---- single values ---- */
 
-static void pack_ext(msgpack_packer *pk, enum value_type type, struct span s)
-{
-	msgpack_pack_ext(pk, s.len, (int8_t)type);
-	msgpack_pack_ext_body(pk, s.ptr, s.len);
-}
-
 static void pack_cut(msgpack_packer *pk, struct span prefix, uint64_t total, uint64_t digest)
 {
 	char body[16 + CUT_PREFIX];
@@ -58,19 +52,11 @@ static void pack_string(msgpack_packer *pk, uint8_t type, bool binary_charset, b
 		if (json)
 			pack_ext(pk, VALUE_JSON, s);
 		else if (binary_charset)
-			msgpack_pack_bin_with_body(pk, s.ptr, s.len);
+			pack_bin(pk, s);
 		else
-			msgpack_pack_str_with_body(pk, s.ptr, s.len);
+			pack_str(pk, s);
 		return;
 	}
-}
-
-static void pack_signed(msgpack_packer *pk, int64_t value)
-{
-	if (value < 0)
-		msgpack_pack_int64(pk, value);
-	else
-		pack_uint(pk, (uint64_t)value);
 }
 
 /* Decimal digits with an optional sign; false when it is anything else or does not fit. */
@@ -91,7 +77,7 @@ static bool pack_digits(msgpack_packer *pk, struct span s)
 	if (negative && value > (uint64_t)INT64_MAX + 1)
 		return false;
 	if (negative && value)
-		msgpack_pack_int64(pk, (int64_t)(0 - value));
+		pack_int(pk, (int64_t)(0 - value));
 	else
 		pack_uint(pk, value);
 	return true;
@@ -110,9 +96,9 @@ static bool pack_number_text(msgpack_packer *pk, bool is_float, struct span s)
 	if (end != text + s.len)
 		return false;
 	if (is_float)
-		msgpack_pack_float(pk, (float)value);
+		pack_float(pk, (float)value);
 	else
-		msgpack_pack_double(pk, value);
+		pack_double(pk, value);
 	return true;
 }
 
@@ -129,12 +115,12 @@ static void pack_text_value(msgpack_packer *pk, const struct wire_column *column
 	case TYPE_INT24:
 	case TYPE_YEAR:
 		if (!pack_digits(pk, s))
-			msgpack_pack_str_with_body(pk, s.ptr, s.len);
+			pack_str(pk, s);
 		return;
 	case TYPE_FLOAT:
 	case TYPE_DOUBLE:
 		if (!pack_number_text(pk, column->type == TYPE_FLOAT, s))
-			msgpack_pack_str_with_body(pk, s.ptr, s.len);
+			pack_str(pk, s);
 		return;
 	case TYPE_DATE:
 		pack_ext(pk, VALUE_DATE, s);
@@ -163,7 +149,7 @@ static bool pack_text_row(msgpack_packer *pk, const struct wire_columns *columns
 
 		if (cursor_left(&c) && *c.p == 0xfb) {
 			c.p++;
-			msgpack_pack_nil(pk);
+			pack_nil(pk);
 			continue;
 		}
 		s = cursor_lenenc_str(&c);
@@ -193,7 +179,7 @@ static void pack_integer(msgpack_packer *pk, struct span s, bool is_unsigned)
 	if (is_unsigned || bits == 0)
 		pack_uint(pk, value);
 	else
-		pack_signed(pk, (int64_t)(value << (64 - bits)) >> (64 - bits));
+		pack_int(pk, (int64_t)(value << (64 - bits)) >> (64 - bits));
 }
 
 /* The fraction as the text protocol prints it: as many digits as the column has. */
@@ -290,7 +276,7 @@ static bool pack_binary_value(msgpack_packer *pk, struct binary_type type, struc
 		float value;
 
 		memcpy(&value, &bits, 4);
-		msgpack_pack_float(pk, value);
+		pack_float(pk, value);
 		return true;
 	}
 	case TYPE_DOUBLE: {
@@ -298,7 +284,7 @@ static bool pack_binary_value(msgpack_packer *pk, struct binary_type type, struc
 		double value;
 
 		memcpy(&value, &bits, 8);
-		msgpack_pack_double(pk, value);
+		pack_double(pk, value);
 		return true;
 	}
 	case TYPE_DATE:
@@ -308,7 +294,7 @@ static bool pack_binary_value(msgpack_packer *pk, struct binary_type type, struc
 	case TYPE_TIME:
 		return pack_time(pk, s, type.decimals);
 	case TYPE_NULL:
-		msgpack_pack_nil(pk);
+		pack_nil(pk);
 		return true;
 	default:
 		pack_string(pk, type.type, type.binary_charset, type.json, s, limits);
@@ -333,7 +319,7 @@ static bool pack_binary_row(msgpack_packer *pk, const struct wire_columns *colum
 		struct span s;
 
 		if (nulls[(i + 2) / 8] >> ((i + 2) % 8) & 1)
-			msgpack_pack_nil(pk);
+			pack_nil(pk);
 		else if (!wire_binary_value(&c, column->type, &s) ||
 			 !pack_binary_value(pk, type, s, limits))
 			return false;
@@ -349,7 +335,7 @@ bool values_pack_row(struct buf *out, const struct wire_columns *columns, struct
 	msgpack_packer pk = pack_into(out);
 	size_t start = out->len;
 
-	msgpack_pack_array(&pk, columns->count);
+	pack_array(&pk, columns->count);
 	if (binary ? pack_binary_row(&pk, columns, row, limits)
 		   : pack_text_row(&pk, columns, row, limits))
 		return true;
@@ -365,20 +351,20 @@ void values_pack_text(struct buf *out, const struct wire_column *column, struct 
 	if (s.ptr)
 		pack_text_value(&pk, column, s, limits);
 	else
-		msgpack_pack_nil(&pk);
+		pack_nil(&pk);
 }
 
 void values_pack_columns(struct buf *out, const struct wire_columns *columns)
 {
 	msgpack_packer pk = pack_into(out);
 
-	msgpack_pack_array(&pk, columns->count);
+	pack_array(&pk, columns->count);
 	for (size_t i = 0; i < columns->count; i++) {
 		const struct wire_column *column = &columns->list[i];
 		struct wire_column_names names;
 
 		wire_column_names(columns, i, &names);
-		msgpack_pack_array(&pk, 10);
+		pack_array(&pk, 10);
 		pack_str(&pk, names.name);
 		pack_str(&pk, names.table);
 		pack_uint(&pk, column->type);
@@ -402,7 +388,7 @@ void values_pack_param(
 	size_t start = out->len;
 
 	if (param->null) {
-		msgpack_pack_nil(&pk);
+		pack_nil(&pk);
 		return;
 	}
 	if (param->long_data) {
@@ -421,6 +407,6 @@ void values_pack_param(
 	}
 	if (!pack_binary_value(&pk, type, param->value, limits)) {
 		out->len = start;
-		msgpack_pack_bin_with_body(&pk, param->value.ptr, param->value.len);
+		pack_bin(&pk, param->value);
 	}
 }

@@ -49,14 +49,6 @@ struct span sim_rows_span(struct sim_rows *rows)
 	return span_of(body - head, rows->buf.len - ROWS_HEAD + head);
 }
 
-static void pack_int(msgpack_packer *pk, int64_t value)
-{
-	if (value < 0)
-		msgpack_pack_int64(pk, value);
-	else
-		pack_uint(pk, (uint64_t)value);
-}
-
 static void pack_image(msgpack_packer *pk, int64_t key, int64_t value)
 {
 	msgpack_pack_array(pk, 2);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The msgpack cursor against msgpack-c: what one reads the other reads, and what one refuses the
- * other refuses, on random objects, on random bytes and on spoilt objects.
+ * other refuses, on random objects, on random bytes and on spoilt objects.  And what we put is what
+ * msgpack-c packs, to the byte.
  */
 #include "unit.h"
 
@@ -14,6 +15,7 @@
 #include "base/buf.h"
 #include "random.h"
 #include "trace/msgpack_cursor.h"
+#include "trace/msgpack_put.h"
 #include "trace/value.h"
 #include "trace_util.h"
 
@@ -412,6 +414,80 @@ START_TEST(deep_nesting_is_skipped)
 }
 END_TEST
 
+/* ---- putting ---- */
+
+/* Empties what was packed. */
+static bool same(msgpack_packer *pk, const char *start, const char *end)
+{
+	msgpack_sbuffer *packed = (msgpack_sbuffer *)pk->data;
+	size_t len = (size_t)(end - start);
+	bool equal = packed->size == len && memcmp(packed->data, start, len) == 0;
+
+	msgpack_sbuffer_clear(packed);
+	return equal;
+}
+
+#define SAME_BYTES(pack, put)                                                                      \
+	do {                                                                                       \
+		pack;                                                                              \
+		UNIT_REQUIRE(same(pk, bytes, put));                                                \
+	} while (0)
+
+static void put_numbers(msgpack_packer *pk, uint64_t word)
+{
+	char bytes[16];
+	double number;
+
+	memcpy(&number, &word, sizeof(number));
+	SAME_BYTES(msgpack_pack_uint64(pk, word), mp_put_uint(bytes, word));
+	SAME_BYTES(msgpack_pack_int64(pk, (int64_t)word), mp_put_int(bytes, (int64_t)word));
+	SAME_BYTES(msgpack_pack_double(pk, number), mp_put_double(bytes, number));
+	SAME_BYTES(msgpack_pack_float(pk, (float)word), mp_put_float(bytes, (float)word));
+}
+
+static void put_heads(msgpack_packer *pk, uint32_t len)
+{
+	char bytes[16];
+
+	SAME_BYTES(msgpack_pack_str(pk, len), mp_put_str_head(bytes, len));
+	SAME_BYTES(msgpack_pack_bin(pk, len), mp_put_bin_head(bytes, len));
+	SAME_BYTES(msgpack_pack_array(pk, len), mp_put_array_head(bytes, len));
+	SAME_BYTES(msgpack_pack_ext(pk, len, -7), mp_put_ext_head(bytes, -7, len));
+}
+
+START_TEST(puts_what_msgpack_c_packs)
+{
+	struct random random = {7};
+	msgpack_sbuffer packed;
+	msgpack_packer packer, *pk = &packer;
+	char bytes[16];
+
+	msgpack_sbuffer_init(&packed);
+	msgpack_packer_init(pk, &packed, msgpack_sbuffer_write);
+	SAME_BYTES(msgpack_pack_nil(pk), mp_put_nil(bytes));
+	SAME_BYTES(msgpack_pack_true(pk), mp_put_bool(bytes, true));
+	SAME_BYTES(msgpack_pack_false(pk), mp_put_bool(bytes, false));
+	/* Around every power of two, where the forms change, and anywhere. */
+	for (unsigned bit = 0; bit < 64; bit++) {
+		for (uint64_t off = 0; off < 5; off++) {
+			uint64_t word = (UINT64_C(1) << bit) + off - 2;
+
+			put_numbers(pk, word);
+			put_numbers(pk, 0 - word);
+			put_heads(pk, (uint32_t)word);
+		}
+	}
+	for (int i = 0; i < 100000; i++) {
+		uint64_t word = random_next(&random) >> random_below(&random, 64);
+
+		put_numbers(pk, word);
+		put_numbers(pk, ~word);
+		put_heads(pk, (uint32_t)word);
+	}
+	msgpack_sbuffer_destroy(&packed);
+}
+END_TEST
+
 /* msgpack-c asks for a new zone for each object, of 1.5 MB for a forged array 16: without mmap. */
 __attribute__((constructor)) static void keep_memory(void)
 {
@@ -421,4 +497,4 @@ __attribute__((constructor)) static void keep_memory(void)
 
 UNIT_MAIN("trace_cursor", reads_what_msgpack_c_packs, refuses_what_msgpack_c_refuses,
 	random_bytes_agree, every_first_byte_agrees, forged_lengths_cost_nothing,
-	deep_nesting_is_skipped)
+	deep_nesting_is_skipped, puts_what_msgpack_c_packs)
