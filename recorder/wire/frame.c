@@ -28,9 +28,9 @@ static void kept_clear(struct frame *f)
 	kept_account(f, before);
 }
 
-void frame_forget(struct frame *f)
+void frame_forget_kept(struct frame *f)
 {
-	if (f->kept.len && !f->inside)
+	if (!f->inside)
 		kept_clear(f);
 }
 
@@ -103,7 +103,7 @@ static bool read_head(struct frame *f, struct span *bytes)
 	return true;
 }
 
-bool frame_next(struct frame *f, struct span *bytes, size_t keep_max, struct packet *out)
+bool frame_next_pieces(struct frame *f, struct span *bytes, size_t keep_max, struct packet *out)
 {
 	while (bytes->len || (f->part && f->left == 0)) {
 		struct span part;
@@ -111,7 +111,7 @@ bool frame_next(struct frame *f, struct span *bytes, size_t keep_max, struct pac
 		if (!f->part && !read_head(f, bytes))
 			return false;
 		part = take(bytes, f->left);
-		/* The common case: the packet lies whole in what was read. */
+		/* Only its header had come before. */
 		if (part.len == f->left && !f->more && !f->joined && f->total == 0 &&
 			part.len <= keep_max && !f->stream) {
 			f->inside = f->part = false;

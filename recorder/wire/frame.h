@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/siphash.h"
 #include "wire/limits.h"
+#include "wire/proto.h"
 
 struct packet {
 	struct span payload; /* all of it, or a prefix when cut; valid until the next call */
@@ -46,17 +47,45 @@ struct frame {
 void frame_init(struct frame *f, struct wire_budget *budget);
 /* Gives memory back, wiped. */
 void frame_release(struct frame *f);
-/* Eats from the front of *bytes.  True: a packet is complete, in *out. */
-bool frame_next(
-	struct frame *f, struct span *bytes, size_t keep_max, struct packet *out) MUST_CHECK;
-
-/* The packet was dealt with: large or secret copies are given back. */
-void frame_forget(struct frame *f);
-
 /* Nothing of a packet has been seen. */
 static inline bool frame_idle(const struct frame *f)
 {
 	return !f->inside && f->head_len == 0;
+}
+
+bool frame_next_pieces(
+	struct frame *f, struct span *bytes, size_t keep_max, struct packet *out) MUST_CHECK;
+
+/* Eats from the front of *bytes.  True: a packet is complete, in *out. */
+ALWAYS_INLINE MUST_CHECK bool frame_next(
+	struct frame *f, struct span *bytes, size_t keep_max, struct packet *out)
+{
+	/* The common case: the packet lies whole in what was read. */
+	if (LIKELY(bytes->len >= PROTO_HEAD_SIZE && frame_idle(f) && !f->kept.len && !f->stream)) {
+		const unsigned char *head = (const unsigned char *)bytes->ptr;
+		size_t len = head[0] | (size_t)head[1] << 8 | (size_t)head[2] << 16;
+
+		if (LIKELY(len <= bytes->len - PROTO_HEAD_SIZE && len <= keep_max &&
+			    len != PROTO_PAYLOAD_MAX)) {
+			*out = (struct packet){
+				.payload = span_of(bytes->ptr + PROTO_HEAD_SIZE, len),
+				.total = len,
+				.seq = head[3]};
+			*bytes = span_of(bytes->ptr + PROTO_HEAD_SIZE + len,
+				bytes->len - PROTO_HEAD_SIZE - len);
+			return true;
+		}
+	}
+	return frame_next_pieces(f, bytes, keep_max, out);
+}
+
+void frame_forget_kept(struct frame *f);
+
+/* The packet was dealt with: large or secret copies are given back. */
+static inline void frame_forget(struct frame *f)
+{
+	if (UNLIKELY(f->kept.len))
+		frame_forget_kept(f);
 }
 
 #endif
