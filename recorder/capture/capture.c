@@ -124,6 +124,7 @@ void capture_close(struct capture *c, const char *reason)
 		&c->result.columns_text, &c->result.columns};
 
 	opened(c);
+	c->now.at = 0;
 	if (c->quit)
 		reason = "quit";
 	buf_clear(&c->now.gtid);
@@ -346,6 +347,7 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 	struct capture *c = ctx;
 
 	c->now.active = true;
+	c->now.at = 0;
 	c->now.secret = c->now.data = c->now.looks_end = c->now.began = false;
 	c->now.schema_changed = false;
 	c->now.text_cut = request->text_cut;
@@ -407,6 +409,7 @@ static void part_begin(struct capture *c)
 static void part_emit(struct capture *c, const struct wire_command *command, bool last)
 {
 	struct record_result record = {
+		.at = last ? c->now.at : 0,
 		.session = c->id,
 		.number = command->number,
 		.set = command->set,
@@ -688,6 +691,8 @@ static void on_reply(void *ctx, struct wire_command *command, const struct wire_
 	const struct look *look = look_now(c, command);
 	bool inside_call = !reply->last && c->now.look_count == 1 &&
 			   (look->class == LOOK_CALL || look->class == LOOK_UNKNOWN);
+
+	c->now.at = command->end_at;
 	result_end(c, command);
 	if (reply->state.len)
 		keep_track(c, reply);
@@ -777,6 +782,7 @@ static void on_opaque(void *ctx, const char *reason, struct wire_command *comman
 		return;
 	opened(c);
 	c->result.open = false;
+	c->now.at = 0;
 	if (command && c->now.active) {
 		txn_before(c, command, look_now(c, command), &none);
 		emit_stmt(c, command, &none, STMT_OPAQUE);

@@ -103,6 +103,9 @@ struct capture {
 		bool schema_changed;
 		uint32_t prepared;
 		uint64_t txn;
+		/* When the answer was complete, which is the time of all records that it makes; 0:
+		 * it is not, and records get the time when they are made. */
+		uint64_t at;
 		struct buf text, params, name;
 		struct look looks[CAPTURE_LOOKS_MAX];
 		size_t look_count;

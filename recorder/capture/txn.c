@@ -57,8 +57,10 @@ static void emit_begin(
 	struct capture *c, const struct wire_command *command, const struct look *look)
 {
 	struct capture_txn *t = &c->txn;
-	struct record_txn record = {
-		.session = c->id, .event = TXN_BEGIN, .number = command->number};
+	struct record_txn record = {.at = c->now.at,
+		.session = c->id,
+		.event = TXN_BEGIN,
+		.number = command->number};
 
 	buf_clear(&t->name);
 	if (look->class == LOOK_XA_BEGIN)
@@ -93,6 +95,7 @@ void txn_end(struct capture *c, uint32_t number, enum txn_outcome outcome, const
 {
 	struct capture_txn *t = &c->txn;
 	struct record_txn record = {
+		.at = c->now.at,
 		.session = c->id,
 		.txn = t->id,
 		.event = TXN_END,
@@ -120,6 +123,7 @@ void txn_single(struct capture *c, const struct wire_command *command, enum txn_
 	const char *reason)
 {
 	struct record_txn record = {
+		.at = c->now.at,
 		.session = c->id,
 		.txn = c->now.txn,
 		.event = TXN_END,
@@ -320,6 +324,7 @@ static void emit_savepoint(
 	struct capture *c, const struct wire_command *command, const struct look *look)
 {
 	struct record_txn record = {
+		.at = c->now.at,
 		.session = c->id,
 		.txn = c->txn.id,
 		.number = command->number,
