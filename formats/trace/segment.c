@@ -205,6 +205,8 @@ static void store_be32(char *p, uint32_t value)
 		p[i] = (char)(value >> (24 - 8 * i));
 }
 
+enum { FRAME_HEAD_SIZE = TRACE_EXT_HEAD_SIZE + TRACE_BLOCK_HEAD_SIZE };
+
 /* Puts the block record right before the records; returns the whole body. */
 static struct span body_complete(const struct segment_block *block, struct buf *body)
 {
@@ -212,46 +214,73 @@ static struct span body_complete(const struct segment_block *block, struct buf *
 	size_t start;
 
 	record_block_pack(&record, &block->info);
-	CHECK(record.len <= SEGMENT_ROOM);
+	CHECK(FRAME_HEAD_SIZE + record.len <= SEGMENT_ROOM);
 	start = SEGMENT_ROOM - record.len;
 	memcpy(body->data + start, record.data, record.len);
 	buf_release(&record);
 	return span_of(body->data + start, body->len - start);
 }
 
-/* codec->frame gets the finished block. */
-static void frame_build(
-	struct segment *segment, struct segment_codec *codec, uint32_t records, struct span body)
+/* Fills in the head of a frame whose body stands behind it; returns the frame. */
+static struct span frame_complete(
+	const struct segment *segment, char *p, unsigned char type, uint32_t records, size_t stored)
 {
-	const size_t head = TRACE_EXT_HEAD_SIZE + TRACE_BLOCK_HEAD_SIZE;
-	struct buf *frame = &codec->frame;
-	size_t room = codec->zstd ? ZSTD_compressBound(body.len) : body.len;
-	size_t stored = body.len;
-	unsigned char type = TRACE_EXT_RAW;
 	uint32_t crc;
-	char *p;
 
-	buf_clear(frame);
-	p = buf_reserve(frame, head + room);
-	if (codec->zstd) {
-		size_t n = ZSTD_compress2(codec->zstd, p + head, room, body.ptr, body.len);
-
-		if (!ZSTD_isError(n) && n < body.len) {
-			type = TRACE_EXT_ZSTD;
-			stored = n;
-		}
-	}
-	if (type == TRACE_EXT_RAW)
-		memcpy(p + head, body.ptr, body.len);
 	p[0] = (char)0xc9;
 	store_be32(p + 1, (uint32_t)(TRACE_BLOCK_HEAD_SIZE + stored));
 	p[5] = (char)type;
 	memcpy(p + TRACE_EXT_HEAD_SIZE, segment->header.marker, TRACE_MARKER_SIZE);
-	store_be32(p + head - 4, records);
+	store_be32(p + FRAME_HEAD_SIZE - 4, records);
 	crc = crc32c(0, &type, 1);
-	crc = crc32c(crc, p + head - 4, 4 + stored);
-	store_be32(p + head - 8, crc);
-	frame->len = head + stored;
+	crc = crc32c(crc, p + FRAME_HEAD_SIZE - 4, 4 + stored);
+	store_be32(p + FRAME_HEAD_SIZE - 8, crc);
+	return span_of(p, FRAME_HEAD_SIZE + stored);
+}
+
+/* Rows of random data do not shrink: then time is spent on a block once in a while only. */
+static bool worth_trying(struct segment_codec *codec)
+{
+	if (!codec->zstd)
+		return false;
+	if (codec->left_alone >= codec->leave_alone)
+		return true;
+	codec->left_alone++;
+	return false;
+}
+
+static bool did_shrink(struct segment_codec *codec, size_t before, size_t after)
+{
+	codec->left_alone = 0;
+	if (!ZSTD_isError(after) && after < before - before / SEGMENT_SAVING_MIN) {
+		codec->leave_alone = 0;
+		return true;
+	}
+	codec->leave_alone = codec->leave_alone ? codec->leave_alone * 2 : 1;
+	if (codec->leave_alone > SEGMENT_LEAVE_ALONE_MAX)
+		codec->leave_alone = SEGMENT_LEAVE_ALONE_MAX;
+	return false;
+}
+
+/* The finished block, in codec->frame or, where it stays as it is, around its body. */
+static struct span frame_build(struct segment *segment, struct segment_codec *codec,
+	struct segment_block *block, struct buf *buf)
+{
+	struct span body = body_complete(block, buf);
+	uint32_t records = block->records + 1;
+
+	if (worth_trying(codec)) {
+		size_t room = ZSTD_compressBound(body.len), n;
+		char *p;
+
+		buf_clear(&codec->frame);
+		p = buf_reserve(&codec->frame, FRAME_HEAD_SIZE + room);
+		n = ZSTD_compress2(codec->zstd, p + FRAME_HEAD_SIZE, room, body.ptr, body.len);
+		if (did_shrink(codec, body.len, n))
+			return frame_complete(segment, p, TRACE_EXT_ZSTD, records, n);
+	}
+	return frame_complete(segment, buf->data + (body.ptr - buf->data) - FRAME_HEAD_SIZE,
+		TRACE_EXT_RAW, records, body.len);
 }
 
 bool segment_write(struct segment *segment, struct segment_codec *codec,
@@ -265,13 +294,14 @@ bool segment_write(struct segment *segment, struct segment_codec *codec,
 		.first_at = block->info.first_at,
 		.last_at = block->info.last_at,
 	};
+	struct span frame;
 
 	block->info.block = segment->blocks;
 	CHECK(body->len >= SEGMENT_ROOM);
-	frame_build(segment, codec, block->records + 1, body_complete(block, body));
-	if (!append(segment, codec->frame.data, codec->frame.len, err))
+	frame = frame_build(segment, codec, block, body);
+	if (!append(segment, frame.ptr, frame.len, err))
 		return false;
-	run.size = codec->frame.len;
+	run.size = frame.len;
 	index_add(segment, &run);
 	segment->blocks++;
 	segment->records += block->records;

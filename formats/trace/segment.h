@@ -25,7 +25,13 @@ struct segment_run {
 
 enum {
 	SEGMENT_RUNS_MAX = 16384, /* then neighbours are joined: the index is bounded */
-	SEGMENT_ROOM = 64,        /* left free before a block's records, for the block record */
+	/* Left free before a block's records, for the block record and the frame's head: a block
+	 * that is not compressed is written from where it stands. */
+	SEGMENT_ROOM = 96,
+	/* Compression must save one byte of so many ... */
+	SEGMENT_SAVING_MIN = 16,
+	/* ... or at most so many blocks are not tried. */
+	SEGMENT_LEAVE_ALONE_MAX = 32,
 };
 
 struct segment {
@@ -56,6 +62,8 @@ struct segment_block {
 struct segment_codec {
 	ZSTD_CCtx *zstd; /* NULL: raw blocks */
 	struct buf frame;
+	/* Blocks that hardly shrank: so many are left as they are before the next is tried. */
+	unsigned left_alone, leave_alone;
 };
 
 void segment_init(struct segment *segment, const struct trace_io *io);

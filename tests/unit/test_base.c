@@ -50,6 +50,23 @@ START_TEST(crc32c_instruction_agrees_with_table)
 }
 END_TEST
 
+/* Long ones go in three stretches at a time. */
+START_TEST(crc32c_of_long_data_agrees_with_table)
+{
+	static unsigned char data[20000];
+	uint32_t state = 1;
+
+	for (size_t i = 0; i < sizeof(data); i++) {
+		state = state * 1664525 + 1013904223;
+		data[i] = (unsigned char)(state >> 24);
+	}
+	for (size_t from = 0; from < 3; from++)
+		for (size_t len = 3000; from + len <= sizeof(data); len += 61)
+			UNIT_REQUIRE(crc32c((uint32_t)len, data + from, len) ==
+				     crc32c_table((uint32_t)len, data + from, len));
+}
+END_TEST
+
 START_TEST(map_finds_what_was_put)
 {
 	struct map map = MAP_INIT;
@@ -180,5 +197,6 @@ START_TEST(errors_carry_their_story)
 END_TEST
 
 UNIT_MAIN("base", crc32c_known_answers, crc32c_instruction_agrees_with_table,
+	crc32c_of_long_data_agrees_with_table,
 	map_finds_what_was_put, strtab_interns, arena_keeps_and_clears, json_is_well_formed,
 	utf8_rules, errors_carry_their_story)

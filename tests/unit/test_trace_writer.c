@@ -234,6 +234,60 @@ START_TEST(producers_merge_in_order)
 }
 END_TEST
 
+static void emit_notes(struct trace_producer *producer, int count, uint64_t *state)
+{
+	char text[1000];
+	struct record_note note = {.topic = SPAN_LIT("t"), .text = span_of(text, sizeof(text))};
+
+	memset(text, 'a', sizeof(text));
+	for (int i = 0; i < count; i++) {
+		for (size_t k = 0; state && k < sizeof(text); k++) {
+			*state = *state * 6364136223846793005u + 1442695040888963407u;
+			text[k] = (char)(*state >> 56);
+		}
+		trace_emit_note(producer, &note);
+	}
+	trace_producer_flush(producer);
+}
+
+/* What does not shrink is written as it is, and soon not even tried; what comes later is. */
+START_TEST(compression_must_pay)
+{
+	struct trace_writer_options options;
+	struct trace_writer_stats random, all;
+	struct trace_writer *writer;
+	struct trace_producer *producer;
+	struct seen seen;
+	char *dir = temp_dir(), *path = temp_path(dir, "trace");
+	uint64_t state = 1;
+
+	trace_writer_defaults(&options);
+	options.block_size = 4096;
+	options.compression_level = TRACE_COMPRESSION_FAST;
+	writer = open_writer(path, &options);
+	producer = trace_producer_open(writer);
+	emit_notes(producer, 1000, &state);
+	do
+		trace_writer_stats(writer, &random);
+	while (random.backlog_bytes);
+	emit_notes(producer, 1000, NULL);
+	trace_producer_close(producer);
+	do
+		trace_writer_stats(writer, &all);
+	while (all.backlog_bytes);
+	close_writer(writer);
+	ck_assert_uint_gt(random.bytes_written, random.bytes_raw);
+	/* At most 32 of the 250 blocks of 4 KiB passed before the next was tried. */
+	ck_assert_uint_lt(all.bytes_written - random.bytes_written,
+		(all.bytes_raw - random.bytes_raw) / 4);
+	see(path, true, &seen);
+	ck_assert_uint_eq(seen.others, 2000);
+	ck_assert(seen.totals.clean);
+	free(path);
+	temp_dir_remove(dir);
+}
+END_TEST
+
 START_TEST(segments_merge_in_order)
 {
 	several_producers(1, 64 * 1024);
@@ -1005,7 +1059,7 @@ START_TEST(failing_sync_stops)
 }
 END_TEST
 
-UNIT_MAIN("trace_writer", producers_merge_in_order, segments_merge_in_order,
+UNIT_MAIN("trace_writer", producers_merge_in_order, compression_must_pay, segments_merge_in_order,
 	small_window_is_counted, idle_records_are_flushed, large_records_stand_alone,
 	impossible_records_are_told, existing_files_are_kept, pipes_work, context_is_repeated,
 	total_size_is_kept, drop_policy_tells_how_much, wait_policy_waits_then_drops,
