@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/text.h"
+#include "connection.h"
 #include "recorder_commands.h"
 #include "run/expect.h"
 #include "run/run.h"
@@ -35,52 +36,16 @@ static void catch_signals(void)
 enum { LEVELS_MAX = 4, SHOWN_COLUMNS = 200, SHOWN_ROWS = 20 };
 
 struct run_command_options {
-	const char *host, *user, *password, *socket, *database, *output, *isolation;
-	uint64_t port, rows_max;
-	uint64_t blocked_timeout, answer_timeout, hang_timeout, connect_timeout;
+	struct connection_options connection;
+	const char *database, *output, *isolation, *instrument;
+	uint64_t rows_max;
+	uint64_t blocked_timeout, answer_timeout, hang_timeout;
 	bool drop_database, keep_database, overwrite, quiet;
 };
 
 static const struct option_def run_table[] = {
 	OPTION_HEADING("Server"),
-	{.name = "host",
-		.letter = 'h',
-		.argument = "NAME",
-		OPTION_STRING(struct run_command_options, host),
-		.preset = "127.0.0.1, or MYSQL_HOST",
-		.help = "the server's host"},
-	{.name = "port",
-		.letter = 'P',
-		.argument = "N",
-		.min = 1,
-		.max = 65535,
-		OPTION_UINT(struct run_command_options, port),
-		.preset = "3306, or MYSQL_TCP_PORT",
-		.help = "the server's port"},
-	{.name = "socket",
-		.letter = 'S',
-		.argument = "PATH",
-		.files = true,
-		OPTION_STRING(struct run_command_options, socket),
-		.help = "connect through this socket file instead"},
-	{.name = "user",
-		.letter = 'u',
-		.argument = "NAME",
-		OPTION_STRING(struct run_command_options, user),
-		.preset = "root",
-		.help = "log in as"},
-	{.name = "password",
-		.letter = 'p',
-		.argument = "WORD",
-		.flags = OPTION_SECRET,
-		OPTION_STRING(struct run_command_options, password),
-		.preset = "MYSQL_PWD",
-		.help = "its password"},
-	{.name = "connect-timeout",
-		.argument = "TIME",
-		OPTION_DURATION(struct run_command_options, connect_timeout),
-		.preset = "10s",
-		.help = "give up on a server that does not answer"},
+	CONNECTION_OPTIONS(struct run_command_options, connection),
 	OPTION_HEADING("Database"),
 	{.name = "database",
 		.letter = 'D',
@@ -101,6 +66,12 @@ static const struct option_def run_table[] = {
 		.preset = "what the scenario says",
 		.help = "RU, RC, RR, SER or several with commas: a run and a trace for each, all "
 			"sessions at that level"},
+	{.name = "instrument",
+		.argument = "MODE",
+		OPTION_STRING(struct run_command_options, instrument),
+		.preset = "off",
+		.help = "off, or trigger: version columns and triggers on the scenario's tables, so "
+			"that the trace says which versions statements read and wrote"},
 	{.name = "blocked-timeout",
 		.argument = "TIME",
 		OPTION_DURATION(struct run_command_options, blocked_timeout),
@@ -365,13 +336,7 @@ static void fill_run(struct runs *runs)
 	const struct run_command_options *o = runs->options;
 
 	runs->run = (struct run_options){
-		.target = {.host = o->host,
-			.port = (unsigned)o->port,
-			.user = o->user,
-			.password = o->password,
-			.socket = o->socket,
-			.database = o->database,
-			.timeout_s = (unsigned)(o->connect_timeout / 1000000000) + 1},
+		.target = connection_target(&o->connection),
 		.blocked_timeout_ns = o->blocked_timeout,
 		.answer_timeout_ns = o->answer_timeout,
 		.hang_timeout_ns = o->hang_timeout,
@@ -379,33 +344,25 @@ static void fill_run(struct runs *runs)
 		.drop_database = o->drop_database,
 		.keep_database = o->keep_database,
 		.overwrite = o->overwrite,
+		.instrument = strcmp(o->instrument, "trigger") == 0,
 		.stop = &stop,
 		.tell = on_event,
 		.ctx = &runs->teller,
 	};
-}
-
-static const char *from_environment(const char *name, const char *otherwise)
-{
-	const char *value = getenv(name);
-
-	return value && *value ? value : otherwise;
+	runs->run.target.database = o->database;
 }
 
 static enum exit_status run(const struct command *command, int argc, char **argv)
 {
 	struct run_command_options options = {
-		.host = from_environment("MYSQL_HOST", "127.0.0.1"),
-		.user = "root",
+		.connection = connection_defaults(),
 		.database = "isorec_run",
 		.output = ".",
-		.port = strtoul(from_environment("MYSQL_TCP_PORT", "3306"), NULL, 10),
-		.password = getenv("MYSQL_PWD"),
+		.instrument = "off",
 		.rows_max = 100000,
 		.blocked_timeout = 1000000000u,
 		.answer_timeout = 10000000000u,
 		.hang_timeout = 70000000000u,
-		.connect_timeout = 10000000000u,
 	};
 	struct runs runs = {.options = &options};
 	enum exit_status status;
@@ -419,6 +376,8 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 	if (!read_levels(&runs, options.isolation))
 		return command_misused(
 			command, "--isolation takes RU, RC, RR, SER, separated by commas");
+	if (strcmp(options.instrument, "off") != 0 && strcmp(options.instrument, "trigger") != 0)
+		return command_misused(command, "--instrument takes off or trigger");
 	runs.single = is_trace_name(options.output);
 	if (runs.single && (count > 1 || runs.level_count > 1))
 		return command_misused(command,

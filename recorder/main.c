@@ -4,8 +4,10 @@
 #include "recorder_commands.h"
 
 static const struct command *const commands[] = {
+	&prepare_command,
 	&proxy_command,
 	&run_command,
+	&unprepare_command,
 	NULL,
 };
 

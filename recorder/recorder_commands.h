@@ -5,7 +5,9 @@
 
 #include "base/command.h"
 
+extern const struct command prepare_command;
 extern const struct command proxy_command;
 extern const struct command run_command;
+extern const struct command unprepare_command;
 
 #endif

@@ -116,6 +116,14 @@ void capture_open(struct capture *c, struct capture_worker *worker, struct captu
 
 static void forget_prepared(struct capture *c, uint32_t number);
 
+void capture_probe(struct capture *c, struct record_probe *probe)
+{
+	if (c->muted || !c->worker->producer)
+		return;
+	probe->session = c->id;
+	trace_emit_probe(c->worker->producer, probe);
+}
+
 void capture_close(struct capture *c, const char *reason)
 {
 	struct buf *all[] = {&c->client, &c->user, &c->database, &c->pending_user,

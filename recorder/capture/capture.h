@@ -150,6 +150,11 @@ void capture_open(struct capture *c, struct capture_worker *worker, struct captu
 /* After wire_end.  Frees. */
 void capture_close(struct capture *c, const char *reason);
 
+/* The isolation level that the next statement runs at; enum txn_level. */
+uint8_t capture_level(const struct capture *c);
+/* A probe record of this session; fills its session.  Nothing where nothing is recorded. */
+void capture_probe(struct capture *c, struct record_probe *probe);
+
 static inline bool capture_in_txn(const struct capture *c)
 {
 	return c->txn.open;

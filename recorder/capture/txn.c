@@ -29,9 +29,14 @@ static uint8_t known_level(struct capture *c, uint8_t level)
 	return level == LOOK_LEVEL_UNREADABLE ? LEVEL_UNKNOWN : level;
 }
 
-static uint8_t level_for_new(struct capture *c)
+static uint8_t level_for_new(const struct capture *c)
 {
 	return c->level_next != UINT8_MAX ? c->level_next : c->level_session;
+}
+
+uint8_t capture_level(const struct capture *c)
+{
+	return c->txn.open ? c->txn.level : level_for_new(c);
 }
 
 void txn_set_levels(struct capture *c, const struct look *look)

@@ -78,8 +78,40 @@ bool client_open(struct client *c, const struct run_target *target, struct captu
 	return true;
 }
 
+void client_instrument(struct client *c, const struct instrument_tables *tables)
+{
+	struct sql_options options =
+		sql_options_for_server(span_str(mysql_get_server_info(c->mysql)));
+
+	instrument_session_init(&c->instrument, tables, &options);
+	c->instrumented = true;
+}
+
+/* What the last write logged.  The statement touches no table: it neither waits nor opens a
+ * transaction. */
+static void read_log(struct client *c)
+{
+	MYSQL_RES *result = NULL;
+	MYSQL_ROW row = NULL;
+	const unsigned long *lengths;
+
+	if (!c->instrumented || !instrument_wants_log(&c->instrument))
+		return;
+	if (!c->dead && mysql_query(c->mysql, LOG_READ_SQL) == 0)
+		result = mysql_store_result(c->mysql);
+	if (result)
+		row = mysql_fetch_row(result);
+	lengths = row ? mysql_fetch_lengths(result) : NULL;
+	instrument_take_log(&c->instrument, &c->capture, row && row[1] && row[2],
+		row && row[0] ? span_of(row[0], lengths[0]) : SPAN_NONE,
+		row && row[1] ? span_of(row[1], lengths[1]) : SPAN_NONE,
+		row && row[2] ? span_of(row[2], lengths[2]) : SPAN_NONE);
+	mysql_free_result(result);
+}
+
 void client_close(struct client *c, const char *reason)
 {
+	read_log(c);
 	if (c->recorded)
 		capture_close(&c->capture, reason ? reason : "quit");
 	if (c->result)
@@ -89,6 +121,7 @@ void client_close(struct client *c, const char *reason)
 	row_packer_release(&c->packer);
 	buf_release(&c->sql);
 	buf_release(&c->rows);
+	instrument_session_release(&c->instrument);
 	*c = (struct client){0};
 }
 
@@ -108,12 +141,39 @@ static void tell_row(struct client *c, MYSQL_ROW row, bool keep)
 		c->rows_bad = true;
 }
 
+/* The client's columns come first. */
+static void hide_appended(struct client *c)
+{
+	size_t appended = c->instrumented && c->instrument.plan.rewritten
+				  ? c->instrument.plan.table_count
+				  : 0;
+
+	if (c->packer.columns.count > appended)
+		c->packer.columns.count -= appended;
+}
+
+static void take_appended(struct client *c, MYSQL_ROW row)
+{
+	const unsigned long *lengths = mysql_fetch_lengths(c->result);
+
+	if (!c->instrumented || !c->instrument.plan.rewritten)
+		return;
+	for (size_t i = 0; i < c->instrument.plan.table_count; i++) {
+		size_t at = c->packer.columns.count + i;
+
+		instrument_take_row(&c->instrument, &c->capture, i,
+			row[at] ? span_of(row[at], lengths[at]) : SPAN_NONE);
+	}
+}
+
 static void tell_result(struct client *c)
 {
 	bool first = !c->has_rows;
 	MYSQL_ROW row;
 
 	row_packer_reuse(&c->packer, c->result);
+	if (first)
+		hide_appended(c);
 	capture_sink.columns(&c->capture, &c->command, c->packer.bad ? NULL : &c->packer.columns);
 	if (first) {
 		c->has_rows = true;
@@ -121,8 +181,10 @@ static void tell_result(struct client *c)
 	}
 	while (!c->packer.bad && (row = mysql_fetch_row(c->result)) != NULL) {
 		tell_row(c, row, first);
-		if (first)
+		if (first) {
+			take_appended(c, row);
 			c->row_count++;
+		}
 	}
 }
 
@@ -182,6 +244,13 @@ void client_send(struct client *c, struct span sql)
 
 	buf_clear(&c->sql);
 	buf_add_span(&c->sql, sql);
+	if (c->instrumented) {
+		instrument_begin(&c->instrument, &c->capture, number, sql);
+		read_log(c);
+		/* A failure is one of the connection, and the statement will show it. */
+		if (instrument_wants_reset(&c->instrument))
+			(void)!mysql_query(c->mysql, LOG_RESET_SQL);
+	}
 	c->command = (struct wire_command){.byte = CMD_QUERY,
 		.complete = true,
 		.active = true,
@@ -196,11 +265,17 @@ void client_send(struct client *c, struct span sql)
 	request.text = buf_span(&c->sql);
 	capture_sink.command(&c->capture, &c->command, &request);
 	c->state = CLIENT_QUERY;
+	if (c->instrumented && c->instrument.plan.rewritten) {
+		buf_clear(&c->sql);
+		buf_add_span(&c->sql, buf_span(&c->instrument.plan.text));
+	}
 	c->wait = mysql_real_query_start(&c->status, c->mysql, c->sql.data, c->sql.len);
 }
 
 static bool finished(struct client *c)
 {
+	if (c->instrumented)
+		instrument_end(&c->instrument, &c->capture, !c->error);
 	c->state = CLIENT_IDLE;
 	c->wait = 0;
 	return true;

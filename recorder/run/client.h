@@ -10,6 +10,7 @@
 #define RUN_CLIENT_H
 
 #include "capture/capture.h"
+#include "instrument/session.h"
 #include "run/mysql_library.h"
 #include "run/row.h"
 
@@ -41,6 +42,8 @@ struct client {
 	struct wire_command command;
 	struct row_packer packer;
 	struct buf sql;
+	bool instrumented;
+	struct instrument_session instrument;
 
 	/* The last statement's outcome, valid when idle. */
 	uint32_t error;
@@ -63,6 +66,8 @@ MYSQL *client_dial(const struct run_target *target, struct err *err) MUST_CHECK;
 /* Connects and begins the session's record. */
 bool client_open(struct client *c, const struct run_target *target, struct capture_worker *worker,
 	struct capture_node *node, uint32_t id, const char *name, struct err *err) MUST_CHECK;
+/* From here on statements are recorded in trigger mode. */
+void client_instrument(struct client *c, const struct instrument_tables *tables);
 /* Ends the session and its record.  reason: when it was not by COM_QUIT. */
 void client_close(struct client *c, const char *reason);
 

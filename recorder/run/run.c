@@ -9,6 +9,7 @@
 #include "base/bug.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "instrument/prepare.h"
 #include "run/expect.h"
 #include "run/snapshot.h"
 #include "trace/pack.h"
@@ -33,6 +34,7 @@ struct run {
 	struct capture_worker worker;
 	struct capture_node node;
 	struct snapshot snapshot;
+	struct instrument_tables tables; /* prepared ones */
 	struct watch watch;
 	struct client *clients;
 	size_t client_count; /* open ones come first */
@@ -133,6 +135,37 @@ static bool run_setup(struct run *r)
 	return true;
 }
 
+static void on_prepared(void *ctx, const char *database, const char *table,
+	enum prepare_outcome outcome, const char *why)
+{
+	struct run *r = ctx;
+	struct buf text = BUF_INIT;
+
+	(void)database;
+	if (outcome == PREPARE_DONE && strcmp(why, "is prepared") == 0)
+		return;
+	buf_printf(&text, "%s %s", table, why);
+	note(r, "instrumentation", buf_span(&text));
+	buf_release(&text);
+}
+
+/* Tables without a key get a hidden one: scenarios have many of them. */
+static bool instrument_database(struct run *r)
+{
+	struct prepare_options options = {.database = r->options->target.database,
+		.add_key = true,
+		.tell = on_prepared,
+		.ctx = r};
+	struct prepare_summary summary;
+
+	if (!r->options->instrument)
+		return true;
+	note(r, "instrumentation", SPAN_LIT("trigger"));
+	return prepare_database(r->control, &options, &summary, r->err) &&
+	       instrument_tables_load(
+		       &r->tables, r->control, r->options->target.database, r->err);
+}
+
 static enum txn_level level_of(MYSQL *mysql, const char *scope)
 {
 	static const char *const names[] = {"transaction_isolation", "tx_isolation"};
@@ -178,6 +211,18 @@ static bool open_trace(struct run *r)
 	return true;
 }
 
+static bool number_tables(struct run *r)
+{
+	for (size_t i = 0; i < r->snapshot.table_count; i++) {
+		struct instrument_table *table = instrument_tables_find(&r->tables,
+			span_str(r->options->target.database), span_str(r->snapshot.tables[i]));
+
+		if (table)
+			table->number = (uint32_t)i;
+	}
+	return true;
+}
+
 static bool begin_trace(struct run *r)
 {
 	struct buf text = BUF_INIT;
@@ -193,11 +238,13 @@ static bool begin_trace(struct run *r)
 		.address = r->node.address,
 		.database = r->options->target.database,
 		.rows_max = r->options->rows_max,
-		.limits = r->config.values};
+		.limits = r->config.values,
+		.instrument = r->options->instrument ? &r->tables : NULL};
 	scenario_print(r->scenario, &text);
 	note(r, "scenario", buf_span(&text));
 	buf_release(&text);
-	return snapshot_server(&r->snapshot, r->err) && snapshot_schema(&r->snapshot, r->err) &&
+	return snapshot_server(&r->snapshot, r->err) && instrument_database(r) &&
+	       snapshot_schema(&r->snapshot, r->err) && number_tables(r) &&
 	       snapshot_rows(&r->snapshot, "initial", r->err);
 }
 
@@ -221,6 +268,8 @@ static bool open_session(
 	}
 	/* What the server says, not what was asked for. */
 	c->capture.level_session = (uint8_t)level_of(c->mysql, "session");
+	if (r->options->instrument)
+		client_instrument(c, &r->tables);
 	return true;
 }
 
@@ -591,6 +640,7 @@ bool run_scenario(const struct scenario *scenario, const struct run_options *opt
 		!control_format(&r, "drop database if exists", options->target.database) && ok)
 		ok = fail(&r, "the database cannot be dropped");
 	snapshot_release(&r.snapshot);
+	instrument_tables_release(&r.tables);
 	if (r.writer) {
 		struct err local;
 

@@ -49,6 +49,7 @@ struct run_options {
 	uint64_t rows_max;           /* kept of a table's content */
 	bool drop_database;          /* one of that name may be there */
 	bool keep_database;
+	bool instrument; /* in trigger mode */
 	const char *output; /* the trace */
 	bool overwrite;
 	const volatile sig_atomic_t *stop; /* not 0: end soon, and leave nothing behind */

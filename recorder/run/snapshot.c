@@ -129,6 +129,14 @@ static void add_where(struct snapshot *s, struct buf *sql, const char *prefix, c
 	add_quoted(sql, s->control, table);
 }
 
+/* A prepared table; its version column is no part of the table that the trace tells of. */
+static const struct instrument_table *instrumented(const struct snapshot *s, const char *table)
+{
+	return s->instrument ? instrument_tables_find(
+				       s->instrument, span_str(s->database), span_str(table))
+			     : NULL;
+}
+
 static bool read_columns(
 	struct snapshot *s, const char *table, struct schema_text *out, struct err *err)
 {
@@ -146,11 +154,14 @@ static bool read_columns(
 	buf_release(&sql);
 	if (!ok)
 		return false;
-	msgpack_pack_array(&pk, (uint32_t)mysql_num_rows(result));
+	msgpack_pack_array(
+		&pk, (uint32_t)mysql_num_rows(result) - (instrumented(s, table) != NULL));
 	while ((row = mysql_fetch_row(result)) != NULL) {
 		bool generated = row[5] && strcasestr(row[5], "GENERATED") &&
 				 !strcasestr(row[5], "DEFAULT_GENERATED");
 
+		if (instrumented(s, table) && strcmp(row[0], VERSION_COLUMN) == 0)
+			continue;
 		msgpack_pack_array(&pk, 7);
 		pack_text(&pk, row[0]);
 		pack_text(&pk, row[1]);
@@ -308,8 +319,11 @@ static bool read_create(
 	if (!ok)
 		return false;
 	row = mysql_fetch_row(result);
-	if (row && row[1])
-		buf_add_str(&out->create, row[1]);
+	for (char *next = row ? row[1] : NULL, *line; (line = strsep(&next, "\n")) != NULL;) {
+		if (instrumented(s, table) && strncmp(line, "  `" VERSION_COLUMN "`", 14) == 0)
+			continue;
+		buf_printf(&out->create, "%s%s", out->create.len ? "\n" : "", line);
+	}
 	mysql_free_result(result);
 	return true;
 }
@@ -388,8 +402,19 @@ static bool order_by(struct snapshot *s, const char *table, struct buf *sql, str
 	return ok;
 }
 
-static void emit_rows(struct snapshot *s, uint32_t number, const char *moment, MYSQL_RES *result)
+static void pack_version(struct buf *out, const char *digits)
 {
+	msgpack_packer pk = pack_into(out);
+
+	pack_uint(&pk, digits ? strtoull(digits, NULL, 10) : 0);
+}
+
+/* versioned: the last column is the version. */
+static void emit_rows(struct snapshot *s, uint32_t number, const char *moment, MYSQL_RES *result,
+	bool versioned)
+{
+	unsigned version_at = mysql_num_fields(result) - 1;
+	struct buf versions = BUF_INIT, version_part = BUF_INIT;
 	struct record_rows record = {
 		.table = number, .node = span_str(s->node), .moment = span_str(moment)};
 	struct row_packer packer;
@@ -399,12 +424,16 @@ static void emit_rows(struct snapshot *s, uint32_t number, const char *moment, M
 	MYSQL_ROW row;
 
 	row_packer_init(&packer, result);
+	if (versioned)
+		packer.columns.count--;
 	do {
 		row = left && kept < s->rows_max ? mysql_fetch_row(result) : NULL;
 		if (row && row_pack(&packer, row, mysql_fetch_lengths(result), &rows, &s->limits)) {
 			left--;
 			kept++;
 			count++;
+			if (versioned)
+				pack_version(&versions, row[version_at]);
 		} else {
 			row = NULL;
 		}
@@ -416,6 +445,14 @@ static void emit_rows(struct snapshot *s, uint32_t number, const char *moment, M
 			msgpack_pack_array(&pk, count);
 			buf_add_span(&part, buf_span(&rows));
 			record.rows = buf_span(&part);
+			if (versioned) {
+				buf_clear(&version_part);
+				pk = pack_into(&version_part);
+				msgpack_pack_array(&pk, count);
+				buf_add_span(&version_part, buf_span(&versions));
+				record.versions = buf_span(&version_part);
+				buf_clear(&versions);
+			}
 			record.last = !row;
 			record.complete = !row && !left;
 			trace_emit_rows(s->producer, &record);
@@ -427,6 +464,19 @@ static void emit_rows(struct snapshot *s, uint32_t number, const char *moment, M
 	row_packer_release(&packer);
 	buf_release(&rows);
 	buf_release(&part);
+	buf_release(&versions);
+	buf_release(&version_part);
+}
+
+/* Invisible columns by name; the version last. */
+static void add_select(struct buf *sql, const struct instrument_table *table)
+{
+	buf_add_str(sql, "select ");
+	for (size_t i = 0; table && i < table->column_count; i++) {
+		instrument_add_name(sql, span_str(table->columns[i].name));
+		buf_add_str(sql, ", ");
+	}
+	buf_add_str(sql, table ? VERSION_COLUMN " from " : "* from ");
 }
 
 bool snapshot_rows(struct snapshot *s, const char *moment, struct err *err)
@@ -436,7 +486,7 @@ bool snapshot_rows(struct snapshot *s, const char *moment, struct err *err)
 		MYSQL_RES *result;
 		bool ok;
 
-		buf_add_str(&sql, "select * from ");
+		add_select(&sql, instrumented(s, s->tables[i]));
 		add_name(&sql, s->database);
 		buf_add_char(&sql, '.');
 		add_name(&sql, s->tables[i]);
@@ -446,7 +496,7 @@ bool snapshot_rows(struct snapshot *s, const char *moment, struct err *err)
 			continue;
 		if (!ok)
 			return false;
-		emit_rows(s, (uint32_t)i, moment, result);
+		emit_rows(s, (uint32_t)i, moment, result, instrumented(s, s->tables[i]) != NULL);
 		mysql_free_result(result);
 	}
 	return true;

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "capture/capture.h"
+#include "instrument/tables.h"
 #include "run/mysql_library.h"
 
 enum { SNAPSHOT_TABLES_MAX = 10000 };
@@ -18,6 +19,7 @@ struct snapshot {
 	const char *node, *address, *database;
 	uint64_t rows_max; /* of a table */
 	struct values_limits limits;
+	const struct instrument_tables *instrument; /* NULL: none is prepared */
 	/* Tables by number, in the order of their names. */
 	char **tables;
 	size_t table_count, table_capacity;

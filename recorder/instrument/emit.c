@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "instrument/emit.h"
+
+#include "trace/pack.h"
+
+uint8_t probed_read_kind(const struct capture *c, const struct plan *plan)
+{
+	if (plan->locking)
+		return PROBE_READ_CURRENT;
+	switch (capture_level(c)) {
+	case LEVEL_READ_UNCOMMITTED:
+		return PROBE_READ_DIRTY;
+	case LEVEL_READ_COMMITTED:
+	case LEVEL_REPEATABLE_READ:
+		return PROBE_READ_SNAPSHOT;
+	case LEVEL_SERIALIZABLE:
+		/* Plain reads lock, but for those that are a transaction of their own. */
+		return c->txn.open || !(c->status & STATUS_AUTOCOMMIT) ? PROBE_READ_CURRENT
+								       : PROBE_READ_SNAPSHOT;
+	case LEVEL_UNKNOWN:
+		break;
+	}
+	return PROBE_READ_UNKNOWN;
+}
+
+static void emit(struct capture *c, const struct probed *stmt, enum probe_kind kind,
+	const struct instrument_table *table, struct record_probe probe, const struct buf *rows,
+	uint32_t count)
+{
+	struct buf packed = BUF_INIT;
+	msgpack_packer pk = pack_into(&packed);
+
+	if (table->number == INSTRUMENT_NO_NUMBER)
+		return;
+	msgpack_pack_array(&pk, count);
+	if (rows)
+		buf_add_span(&packed, buf_span(rows));
+	probe.number = stmt->number;
+	probe.probe = (uint8_t)kind;
+	probe.table = table->number;
+	probe.rows = buf_span(&packed);
+	capture_probe(c, &probe);
+	buf_release(&packed);
+}
+
+static const struct table_probes *rows_of(
+	const struct statement_probes *probes, const struct instrument_table *table)
+{
+	for (size_t i = 0; i < probes->count; i++)
+		if (probes->list[i].table == table)
+			return &probes->list[i];
+	return NULL;
+}
+
+static bool seen_before(const struct plan *plan, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (plan->tables[i] == plan->tables[index])
+			return true;
+	return false;
+}
+
+/* What was read and is not known: a probe that is not exact, with no rows. */
+static void emit_blind(struct capture *c, const struct probed *stmt, const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->blind_count; i++)
+		emit(c, stmt, PROBE_READ, plan->blind[i],
+			(struct record_probe){.read_kind = stmt->read_kind}, NULL, 0);
+}
+
+void probed_emit_reads(struct capture *c, const struct probed *stmt, const struct plan *plan,
+	const struct statement_probes *probes)
+{
+	for (size_t i = 0; i < plan->table_count; i++) {
+		const struct instrument_table *table = plan->tables[i];
+		const struct table_probes *rows = rows_of(probes, table);
+		struct record_probe probe = {
+			.read_kind = stmt->read_kind,
+			.exact = instrument_table_exact(table) && !plan->vague && !stmt->lost,
+			.predicate = plan->predicate_of == table ? stmt->predicate : SPAN_NONE,
+		};
+
+		if (!seen_before(plan, i))
+			emit(c, stmt, PROBE_READ, table, probe, rows ? &rows->reads : NULL,
+				rows ? rows->read_count : 0);
+	}
+	emit_blind(c, stmt, plan);
+}
+
+void probed_emit_writes(struct capture *c, const struct probed *stmt, const struct plan *plan,
+	const struct statement_probes *probes)
+{
+	bool exact = !plan->vague && !stmt->lost;
+
+	for (size_t i = 0; i < probes->count; i++) {
+		const struct table_probes *rows = &probes->list[i];
+		struct record_probe probe = {.read_kind = PROBE_READ_CURRENT,
+			.exact = exact && instrument_table_exact(rows->table)};
+
+		if (rows->write_count)
+			emit(c, stmt, PROBE_WRITE, rows->table, probe, &rows->writes,
+				rows->write_count);
+	}
+	if (plan->predicate_of && stmt->predicate.ptr) {
+		const struct instrument_table *table = plan->predicate_of;
+		const struct table_probes *rows = rows_of(probes, table);
+		struct record_probe probe = {.read_kind = PROBE_READ_CURRENT,
+			.exact = exact && instrument_table_exact(table)};
+
+		if (!rows || !rows->write_count)
+			emit(c, stmt, PROBE_WRITE, table, probe, NULL, 0);
+		probe.predicate = stmt->predicate;
+		emit(c, stmt, PROBE_PM, table, probe, rows ? &rows->matches : NULL,
+			rows ? rows->match_count : 0);
+	}
+	emit_blind(c, stmt, plan);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Probe records of a statement that is over, from its plan and from what was seen of its rows. */
+#ifndef INSTRUMENT_EMIT_H
+#define INSTRUMENT_EMIT_H
+
+#include "instrument/plan.h"
+
+/* A statement whose probes are to be written. */
+struct probed {
+	uint32_t number;       /* in its session */
+	uint8_t read_kind;     /* enum probe_read_kind of a plain read: probed_read_kind() */
+	bool lost;             /* something of its log is missing */
+	struct span predicate; /* SPAN_NONE: not known */
+};
+
+/* What a plain SELECT sees, by the level it runs at; asked before it is sent. */
+uint8_t probed_read_kind(const struct capture *capture, const struct plan *plan);
+
+/* Behind the statement's own record. */
+void probed_emit_reads(struct capture *capture, const struct probed *stmt, const struct plan *plan,
+	const struct statement_probes *probes);
+void probed_emit_writes(struct capture *capture, const struct probed *stmt,
+	const struct plan *plan, const struct statement_probes *probes);
+
+#endif

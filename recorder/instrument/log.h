@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the triggers of prepared tables and the appended columns tell, as probe records.
+ *
+ * A session's log is a user variable; while it is NULL (in sessions that are not recorded) nothing is
+ * logged.  An entry a row, each ended by a newline; TABLE is the database and the table in
+ * hexadecimal digits with a dot between, ROW the values of all columns (instrument/tables.h) with
+ * commas between:
+ *
+ *	ITABLE|version|ROW                                  inserted
+ *	DTABLE|version|ROW                                  deleted
+ *	UTABLE|version before|version after|ROW|ROW         updated
+ *	NTABLE|version|ROW                                  matched by an UPDATE that changed nothing
+ *
+ * The appended column of a read is KEY|version; NULL where an outer join found no row.
+ *
+ * User variables know no transactions: the log of a statement that failed is thrown away by whoever
+ * reads it.  The log is exact: the triggers run inside the statement, on the rows it writes.
+ */
+#ifndef INSTRUMENT_LOG_H
+#define INSTRUMENT_LOG_H
+
+#include "capture/capture.h"
+#include "instrument/tables.h"
+
+#define LOG_VARIABLE      "@isorec_log"
+#define LOG_LONG_VARIABLE "@isorec_long"
+#define LOG_LOST_VARIABLE "@isorec_lost"
+/* Begins a log, or empties it; and reads it. */
+#define LOG_RESET_SQL                                                                              \
+	"/* isorec */ set " LOG_VARIABLE " = '', " LOG_LONG_VARIABLE " = '', " LOG_LOST_VARIABLE  \
+	" = 0"
+#define LOG_READ_SQL                                                                               \
+	"/* isorec */ select cast(" LOG_LOST_VARIABLE " as char), cast(" LOG_LONG_VARIABLE         \
+	" as binary), cast(" LOG_VARIABLE " as binary)"
+
+enum {
+	LOG_INSERT = 'I',
+	LOG_DELETE = 'D',
+	LOG_UPDATE = 'U',
+	LOG_LOOKED = 'N',
+	INSTRUMENT_LOG_SHORT = 8000,
+	INSTRUMENT_LOG_MAX = 8000000,
+};
+
+/* Rows of one table that one statement touched, as elements of record_probe.rows. */
+struct table_probes {
+	const struct instrument_table *table;
+	struct buf writes, matches, reads;
+	uint32_t write_count, match_count, read_count;
+};
+
+struct statement_probes {
+	struct table_probes *list;
+	size_t count, capacity;
+	struct buf scratch[4];
+};
+
+void log_add_table(struct buf *out, const struct instrument_table *table);
+
+/* Adds a log's rows.  False: it is not what it should be; what was good is kept. */
+bool log_take(struct statement_probes *probes, const struct instrument_tables *tables,
+	struct span log, const struct values_limits *limits) MUST_CHECK;
+/* Adds a row of a read by its appended column. */
+bool log_take_read(struct statement_probes *probes, const struct instrument_table *table,
+	struct span text, const struct values_limits *limits) MUST_CHECK;
+struct table_probes *statement_probes_of(
+	struct statement_probes *probes, const struct instrument_table *table);
+void statement_probes_clear(struct statement_probes *probes);
+void statement_probes_release(struct statement_probes *probes);
+
+#endif

@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "instrument/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Functions whose result is made of several rows (manuals, "Aggregate Functions"). */
+static const char *const aggregates[] = {"ANY_VALUE", "AVG", "BIT_AND", "BIT_OR", "BIT_XOR",
+	"COUNT", "GROUP_CONCAT", "GROUPING", "JSON_ARRAYAGG", "JSON_OBJECTAGG", "MAX", "MIN", "STD",
+	"STDDEV", "STDDEV_POP", "STDDEV_SAMP", "ST_COLLECT", "SUM", "VARIANCE", "VAR_POP",
+	"VAR_SAMP"};
+/* ... that tell of the statement before. */
+static const char *const looking_back[] = {"ROW_COUNT", "FOUND_ROWS"};
+static const char *const looking_back_variables[] = {"warning_count", "error_count"};
+
+struct planner {
+	struct plan *plan;
+	const struct instrument_tables *tables;
+	struct span database;
+	const struct sql_stmt *stmt;
+	struct sql_options options;
+};
+
+static bool is_one_of(struct span name, const char *const *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (span_ieq_str(name, list[i]))
+			return true;
+	return false;
+}
+
+static struct instrument_table *find(
+	const struct planner *p, const struct sql_table_name *name)
+{
+	return instrument_tables_find(
+		p->tables, name->db.ptr ? name->db : p->database, name->name);
+}
+
+/* ---- what it looks at ---- */
+
+struct look_state {
+	bool aggregate, looks_back, foreign_call;
+};
+
+static bool look_expr(void *ctx, const struct sql_expr *e)
+{
+	struct look_state *state = ctx;
+
+	if (e->kind == SQL_EXPR_CALL) {
+		const struct sql_call_extra *extra = e->u.call.extra;
+
+		if (is_one_of(e->u.call.name, looking_back, ARRAY_LEN(looking_back)))
+			state->looks_back = true;
+		/* A window function leaves the rows as they are. */
+		if (!(extra && extra->over) &&
+			is_one_of(e->u.call.name, aggregates, ARRAY_LEN(aggregates)))
+			state->aggregate = true;
+		if (e->u.call.db.ptr)
+			state->foreign_call = true;
+	}
+	if (e->kind == SQL_EXPR_SYSTEM_VAR &&
+		is_one_of(e->u.var.name, looking_back_variables, ARRAY_LEN(looking_back_variables)))
+		state->looks_back = true;
+	return true;
+}
+
+static bool no_query(void *ctx, const struct sql_query *query)
+{
+	(void)ctx;
+	(void)query;
+	return false;
+}
+
+/* Aggregates of the query itself, not of its subqueries. */
+static struct look_state look_at_select(const struct sql_query *q)
+{
+	struct look_state state = {0};
+	struct sql_visitor visitor = {.expr = look_expr, .query = no_query, .ctx = &state};
+
+	for (const struct sql_item *item = q->u.select.items; item; item = item->next)
+		sql_walk_expr(item->expr, &visitor);
+	for (const struct sql_order *order = q->order; order; order = order->next)
+		sql_walk_expr(order->expr, &visitor);
+	return state;
+}
+
+static bool looks_back(const struct sql_stmt *stmt)
+{
+	struct look_state state = {0};
+	struct sql_visitor visitor = {.expr = look_expr, .ctx = &state};
+
+	sql_walk_stmt(stmt, &visitor);
+	return state.looks_back;
+}
+
+/* ---- tables that are not seen ---- */
+
+static bool is_covered(const struct plan *plan, const struct instrument_table *table)
+{
+	for (size_t i = 0; i < plan->table_count; i++)
+		if (plan->tables[i] == table)
+			return true;
+	return plan->predicate_of == table;
+}
+
+static void note_table(void *ctx, const struct sql_table_name *name,
+	const struct sql_table_ref *ref, enum sql_access_kind access)
+{
+	struct planner *p = ctx;
+	const struct instrument_table *table = find(p, name);
+	struct plan *plan = p->plan;
+
+	(void)ref;
+	if (!table || access != SQL_TABLE_READ || is_covered(plan, table))
+		return;
+	for (size_t i = 0; i < plan->blind_count; i++)
+		if (plan->blind[i] == table)
+			return;
+	if (plan->blind_count < PLAN_TABLES_MAX)
+		plan->blind[plan->blind_count++] = table;
+}
+
+/* Changes that fire no triggers. */
+static void note_disturbed(void *ctx, const struct sql_table_name *name,
+	const struct sql_table_ref *ref, enum sql_access_kind access)
+{
+	struct planner *p = ctx;
+	struct instrument_table *table = find(p, name);
+
+	(void)ref;
+	if (table && access != SQL_TABLE_READ)
+		atomic_store(&table->disturbed, true);
+}
+
+/* ---- predicates ---- */
+
+struct param_state {
+	uint32_t *indexes;
+	size_t count;
+};
+
+static bool note_param(void *ctx, const struct sql_expr *e)
+{
+	struct param_state *state = ctx;
+
+	if (e->kind == SQL_EXPR_PARAM && state->count++ < PLAN_PARAMS_MAX)
+		state->indexes[state->count - 1] = e->u.param;
+	return true;
+}
+
+/* The places of the parameters in a printed expression, which has no comments. */
+static size_t find_params(struct plan *plan, const uint32_t *indexes)
+{
+	struct span text = buf_span(&plan->predicate);
+	size_t count = 0;
+	char quote = 0;
+
+	for (size_t i = 0; i < text.len; i++) {
+		char c = text.ptr[i];
+
+		if (quote) {
+			if (c == '\\' && quote != '`')
+				i++;
+			else if (c == quote)
+				quote = 0; /* a doubled one opens it again */
+		} else if (c == '\'' || c == '"' || c == '`') {
+			quote = c;
+		} else if (c == '?' && count++ < PLAN_PARAMS_MAX) {
+			plan->params[count - 1] =
+				(struct plan_param){indexes[count - 1], (uint32_t)i};
+		}
+	}
+	return count;
+}
+
+/* Printed anew, as the tree has no parentheses of the text; always with backslashes in strings. */
+static void set_predicate(
+	struct planner *p, const struct instrument_table *table, const struct sql_expr *where)
+{
+	uint32_t indexes[PLAN_PARAMS_MAX];
+	struct param_state state = {.indexes = indexes};
+	struct sql_visitor visitor = {.expr = note_param, .ctx = &state};
+	struct sql_options print = p->options;
+	struct plan *plan = p->plan;
+
+	if (!where) {
+		plan->predicate_of = table;
+		buf_add_str(&plan->predicate, "TRUE");
+		return;
+	}
+	print.mode = 0;
+	sql_walk_expr(where, &visitor);
+	sql_print_expr(where, &print, &plan->predicate);
+	if (state.count > PLAN_PARAMS_MAX || find_params(plan, indexes) != state.count) {
+		buf_clear(&plan->predicate);
+		return;
+	}
+	plan->param_count = state.count;
+	plan->predicate_of = table;
+}
+
+/* The one table of a FROM clause; NULL when there are others. */
+static const struct sql_table_ref *only_table(const struct sql_table_ref *from)
+{
+	return from && !from->next && from->kind == SQL_TABLE_NAME ? from : NULL;
+}
+
+/* ---- reads ---- */
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
+}
+
+static bool is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '$' || (unsigned char)c >= 0x80;
+}
+
+/* The place of FROM behind the select list's last expression: an alias and a closing bracket may
+ * come before it. 0: not found. */
+static size_t find_from(struct span text, size_t at)
+{
+	while (at < text.len) {
+		const char *p = text.ptr + at;
+		size_t left = text.len - at;
+
+		if (is_space(*p)) {
+			at++;
+		} else if (left >= 2 && p[0] == '/' && p[1] == '*') {
+			const char *end = memmem(p + 2, left - 2, "*/", 2);
+
+			if (!end || p[2] == '!' || p[2] == 'M')
+				return 0;
+			at = (size_t)(end + 2 - text.ptr);
+		} else if (*p == '#' || (left >= 3 && p[0] == '-' && p[1] == '-' && is_space(p[2]))) {
+			const char *end = memchr(p, '\n', left);
+
+			if (!end)
+				return 0;
+			at = (size_t)(end + 1 - text.ptr);
+		} else if (*p == '`' || *p == '\'' || *p == '"') {
+			const char *end = memchr(p + 1, *p, left - 1);
+
+			if (!end || memchr(p, '\\', (size_t)(end - p)))
+				return 0;
+			at = (size_t)(end + 1 - text.ptr);
+		} else if (is_word(*p)) {
+			size_t len = 1;
+
+			while (len < left && is_word(p[len]))
+				len++;
+			if (span_ieq_str(span_of(p, len), "FROM"))
+				return at;
+			at += len;
+		} else if (*p == ')') {
+			at++;
+		} else {
+			return 0;
+		}
+	}
+	return 0;
+}
+
+static void add_appended(
+	struct planner *p, const struct sql_table_ref *ref, const struct instrument_table *table)
+{
+	struct plan *plan = p->plan;
+	struct buf row = BUF_INIT;
+
+	if (ref->alias.ptr) {
+		instrument_add_name(&row, ref->alias);
+	} else {
+		if (ref->u.name.table.db.ptr) {
+			instrument_add_name(&row, ref->u.name.table.db);
+			buf_add_char(&row, '.');
+		}
+		instrument_add_name(&row, ref->u.name.table.name);
+	}
+	buf_add_str(&plan->text, ", cast(concat(");
+	instrument_add_key(&plan->text, table, row.data);
+	buf_printf(&plan->text, ",'|',%s." VERSION_COLUMN ") as binary) ", row.data);
+	plan->tables[plan->table_count++] = table;
+	buf_release(&row);
+}
+
+/* Appends for each base table of a join.  False: too many. */
+static bool append_tables(struct planner *p, const struct sql_table_ref *ref)
+{
+	for (; ref; ref = ref->next) {
+		const struct instrument_table *table;
+
+		switch (ref->kind) {
+		case SQL_TABLE_NAME:
+			table = find(p, &ref->u.name.table);
+			if (!table || ref->u.name.system_time != SQL_SYSTEM_TIME_NONE)
+				break;
+			if (p->plan->table_count == PLAN_TABLES_MAX)
+				return false;
+			add_appended(p, ref, table);
+			break;
+		case SQL_TABLE_JOIN:
+			if (!append_tables(p, ref->u.join.left) ||
+				!append_tables(p, ref->u.join.right))
+				return false;
+			break;
+		case SQL_TABLE_NEST:
+			if (!append_tables(p, ref->u.nest))
+				return false;
+			break;
+		case SQL_TABLE_DERIVED:
+		case SQL_TABLE_FUNC:
+			break;
+		}
+	}
+	return true;
+}
+
+/* Names that a CTE hides are not tables; such a query is left alone. */
+static bool can_append(const struct planner *p, const struct sql_query *q)
+{
+	struct look_state state;
+
+	if (q->kind != SQL_QUERY_SELECT || q->with || q->into || !q->u.select.from ||
+		(q->u.select.flags & SQL_SELECT_DISTINCT) || q->u.select.group ||
+		q->u.select.having || q->u.select.rollup || q->u.select.procedure.ptr ||
+		p->stmt->text.len > PLAN_TEXT_MAX)
+		return false;
+	state = look_at_select(q);
+	return !state.aggregate && !state.foreign_call;
+}
+
+static void plan_read(struct planner *p, const struct sql_query *q)
+{
+	const struct sql_item *last = q->kind == SQL_QUERY_SELECT ? q->u.select.items : NULL;
+	struct plan *plan = p->plan;
+	struct span text = p->stmt->text;
+	size_t at;
+
+	if (!can_append(p, q) || !last)
+		return;
+	while (last->next)
+		last = last->next;
+	at = find_from(text, last->expr->loc.end);
+	if (!at)
+		return;
+	buf_add(&plan->text, text.ptr, at);
+	if (!append_tables(p, q->u.select.from)) {
+		plan->table_count = 0;
+		return;
+	}
+	if (!plan->table_count)
+		return;
+	buf_add(&plan->text, text.ptr + at, text.len - at);
+	plan->rewritten = plan->reads = true;
+	/* With a LIMIT the rows that came are not all that match. */
+	if (only_table(q->u.select.from) && !q->limit)
+		set_predicate(p, plan->tables[0], q->u.select.where);
+}
+
+/* ---- writes ---- */
+
+static void plan_condition(struct planner *p, const struct sql_table_ref *tables,
+	const struct sql_expr *where, const struct sql_limit *limit)
+{
+	const struct sql_table_ref *ref = only_table(tables);
+	const struct instrument_table *table = ref ? find(p, &ref->u.name.table) : NULL;
+
+	if (table && !limit)
+		set_predicate(p, table, where);
+}
+
+static bool shows_diagnostics(struct span text)
+{
+	char words[64];
+	size_t len = 0;
+
+	/* SHOW WARNINGS, SHOW ERRORS, SHOW COUNT(*) WARNINGS */
+	for (size_t i = 0; i < text.len && len < sizeof(words) - 1; i++)
+		words[len++] = text.ptr[i];
+	words[len] = '\0';
+	return strcasestr(words, "WARNINGS") || strcasestr(words, "ERRORS");
+}
+
+static void plan_parsed(struct planner *p)
+{
+	const struct sql_stmt *stmt = p->stmt;
+	struct plan *plan = p->plan;
+
+	switch (stmt->kind) {
+	case SQL_STMT_EMPTY:
+	case SQL_STMT_BEGIN:
+	case SQL_STMT_COMMIT:
+	case SQL_STMT_ROLLBACK:
+	case SQL_STMT_SAVEPOINT:
+	case SQL_STMT_ROLLBACK_TO:
+	case SQL_STMT_RELEASE_SAVEPOINT:
+	case SQL_STMT_SET_TRANSACTION:
+	case SQL_STMT_XA:
+	case SQL_STMT_USE:
+	case SQL_STMT_EXPLAIN:
+	case SQL_STMT_PREPARE:
+	case SQL_STMT_DEALLOCATE:
+	case SQL_STMT_KILL:
+	case SQL_STMT_HELP:
+	case SQL_STMT_LOCK_TABLES:
+	case SQL_STMT_UNLOCK_TABLES:
+		return;
+	case SQL_STMT_SHOW:
+		plan->diagnostics = shows_diagnostics(stmt->text);
+		return;
+	case SQL_STMT_GET_DIAGNOSTICS:
+		plan->diagnostics = true;
+		return;
+	case SQL_STMT_SET:
+	case SQL_STMT_DO:
+		plan->diagnostics = looks_back(stmt);
+		return;
+	case SQL_STMT_SELECT:
+		plan->diagnostics = looks_back(stmt);
+		plan->locking = sql_stmt_locking_read(stmt) != NULL;
+		plan_read(p, stmt->u.query);
+		sql_stmt_tables(stmt, note_table, p);
+		return;
+	case SQL_STMT_UPDATE:
+		plan->writes = true;
+		plan->diagnostics = looks_back(stmt);
+		if (!stmt->u.update->with)
+			plan_condition(p, stmt->u.update->tables, stmt->u.update->where,
+				stmt->u.update->limit);
+		sql_stmt_tables(stmt, note_table, p);
+		return;
+	case SQL_STMT_DELETE:
+		plan->writes = true;
+		plan->diagnostics = looks_back(stmt);
+		if (!stmt->u.del->with && !stmt->u.del->targets)
+			plan_condition(
+				p, stmt->u.del->from, stmt->u.del->where, stmt->u.del->limit);
+		sql_stmt_tables(stmt, note_table, p);
+		return;
+	case SQL_STMT_INSERT:
+	case SQL_STMT_REPLACE:
+		plan->writes = true;
+		plan->diagnostics = looks_back(stmt);
+		sql_stmt_tables(stmt, note_table, p);
+		return;
+	case SQL_STMT_LOAD_DATA:
+		plan->writes = true;
+		return;
+	case SQL_STMT_CREATE_TABLE:
+	case SQL_STMT_ALTER_TABLE:
+	case SQL_STMT_DROP_TABLE:
+	case SQL_STMT_RENAME_TABLE:
+	case SQL_STMT_TRUNCATE:
+	case SQL_STMT_CREATE_INDEX:
+	case SQL_STMT_DROP_INDEX:
+	case SQL_STMT_CREATE_TRIGGER:
+		sql_stmt_tables(stmt, note_disturbed, p);
+		plan->writes = plan->vague = true;
+		return;
+	default:
+		/* Routines, EXECUTE, what is not known: rows may be written. */
+		plan->writes = plan->vague = true;
+		return;
+	}
+}
+
+void plan_statement(struct plan *plan, const struct instrument_tables *tables, struct span text,
+	struct span database, const struct sql_options *options)
+{
+	struct arena arena = ARENA_INIT;
+	struct sql_stmt *stmt;
+	struct planner p = {
+		.plan = plan, .tables = tables, .database = database, .options = *options};
+
+	plan->writes = plan->diagnostics = plan->vague = plan->locking = plan->reads = plan->rewritten = false;
+	plan->table_count = plan->blind_count = plan->param_count = 0;
+	plan->predicate_of = NULL;
+	buf_clear(&plan->text);
+	buf_clear(&plan->predicate);
+	/* What an executable comment holds depends on the server. */
+	if (memmem(text.ptr, text.len, "/*!", 3) || memmem(text.ptr, text.len, "/*M!", 4) ||
+		!sql_parse(&arena, text, options, &stmt, NULL)) {
+		plan->writes = plan->vague = true;
+	} else {
+		p.stmt = stmt;
+		plan_parsed(&p);
+	}
+	arena_release(&arena);
+}
+
+void plan_copy(struct plan *to, const struct plan *from)
+{
+	struct buf text = to->text, predicate = to->predicate;
+
+	*to = *from;
+	to->text = text;
+	to->predicate = predicate;
+	buf_clear(&to->text);
+	buf_clear(&to->predicate);
+	buf_add_span(&to->text, buf_span(&from->text));
+	buf_add_span(&to->predicate, buf_span(&from->predicate));
+}
+
+void plan_release(struct plan *plan)
+{
+	buf_release(&plan->text);
+	buf_release(&plan->predicate);
+	*plan = (struct plan){0};
+}
+
+void plan_predicate(
+	const struct plan *plan, const struct span *literals, size_t count, struct buf *out)
+{
+	struct span text = buf_span(&plan->predicate);
+	size_t at = 0;
+
+	for (size_t i = 0; i < plan->param_count; i++) {
+		const struct plan_param *param = &plan->params[i];
+
+		buf_add(out, text.ptr + at, param->offset - at);
+		if (param->index < count)
+			buf_add_span(out, literals[param->index]);
+		else
+			buf_add_char(out, '?');
+		at = param->offset + 1;
+	}
+	buf_add(out, text.ptr + at, text.len - at);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "instrument/session.h"
+
+void instrument_session_init(struct instrument_session *s, const struct instrument_tables *tables,
+	const struct sql_options *options)
+{
+	*s = (struct instrument_session){.tables = tables, .options = *options};
+}
+
+void instrument_session_release(struct instrument_session *s)
+{
+	plan_release(&s->plan);
+	plan_release(&s->pending_plan);
+	buf_release(&s->predicate);
+	buf_release(&s->pending_predicate);
+	statement_probes_release(&s->reads);
+	statement_probes_release(&s->writes);
+}
+
+static void begin(struct instrument_session *s, const struct capture *capture, uint32_t number,
+	const struct span *literals, size_t count)
+{
+	buf_clear(&s->predicate);
+	statement_probes_clear(&s->reads);
+	s->stmt = (struct probed){
+		.number = number, .read_kind = probed_read_kind(capture, &s->plan)};
+	if (s->plan.predicate_of) {
+		plan_predicate(&s->plan, literals, count, &s->predicate);
+		s->stmt.predicate = buf_span(&s->predicate);
+	}
+	/* What two writes logged cannot be told apart: neither is exact. */
+	if (s->pending && s->plan.writes && s->plan.diagnostics)
+		s->stmt.lost = true;
+}
+
+void instrument_begin(struct instrument_session *s, const struct capture *capture, uint32_t number,
+	struct span text)
+{
+	plan_statement(&s->plan, s->tables, text, buf_span(&capture->database), &s->options);
+	begin(s, capture, number, NULL, 0);
+}
+
+void instrument_begin_planned(struct instrument_session *s, const struct capture *capture,
+	uint32_t number, const struct plan *plan, const struct span *literals, size_t count)
+{
+	plan_copy(&s->plan, plan);
+	begin(s, capture, number, literals, count);
+}
+
+void instrument_take_log(struct instrument_session *s, struct capture *capture, bool complete,
+	struct span lost, struct span first, struct span second)
+{
+	const struct values_limits *limits = &capture->worker->config->values;
+
+	statement_probes_clear(&s->writes);
+	if (!complete || (lost.len && !span_eq_str(lost, "0")))
+		s->pending_stmt.lost = true;
+	if (!log_take(&s->writes, s->tables, first, limits) ||
+		!log_take(&s->writes, s->tables, second, limits))
+		s->pending_stmt.lost = true;
+	s->pending = false;
+	/* With nothing known of it, the statement is one without a probe, and counted as that. */
+	if (complete)
+		probed_emit_writes(capture, &s->pending_stmt, &s->pending_plan, &s->writes);
+}
+
+void instrument_take_row(struct instrument_session *s, const struct capture *capture, size_t index,
+	struct span value)
+{
+	if (!log_take_read(&s->reads, s->plan.tables[index], value,
+		    &capture->worker->config->values))
+		s->stmt.lost = true;
+}
+
+void instrument_end(struct instrument_session *s, struct capture *capture, bool ok)
+{
+	if (ok && s->plan.writes) {
+		s->pending = true;
+		plan_copy(&s->pending_plan, &s->plan);
+		s->pending_stmt = s->stmt;
+		buf_clear(&s->pending_predicate);
+		buf_add_span(&s->pending_predicate, buf_span(&s->predicate));
+		if (s->stmt.predicate.ptr)
+			s->pending_stmt.predicate = buf_span(&s->pending_predicate);
+	} else if (ok) {
+		probed_emit_reads(capture, &s->stmt, &s->plan, &s->reads);
+	} else if (s->plan.writes && s->pending) {
+		s->pending_stmt.lost = true; /* it may have logged too */
+	}
+	s->plan.writes = s->plan.diagnostics = s->plan.reads = false;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Instrumentation of one session in trigger mode: between what its statements are and what its
+ * driver (the runner, the proxy) sends.
+ *
+ * For each statement, in this order:
+ *	instrument_begin(s, ...)        what is to be done with it: s->plan
+ *	if (instrument_wants_log(s))    send LOG_READ_SQL, give the answer to instrument_take_log()
+ *	if (instrument_wants_reset(s))  send LOG_RESET_SQL
+ *	the statement: s->plan.text if rewritten
+ *	instrument_take_row(...)        for each row of a rewritten read
+ *	instrument_end(s, ...)          when its own record was made
+ * and before the connection is reset or given up instrument_wants_log() once more.
+ *
+ * The log of a write is read as late as that: right before the next statement that is not one which
+ * tells of the last one (ROW_COUNT(), FOUND_ROWS(), SHOW WARNINGS ...), so that these tell the client
+ * what they would have told it.  A user variable outlives the transaction; nothing is lost by waiting
+ * but with the connection.
+ */
+#ifndef INSTRUMENT_SESSION_H
+#define INSTRUMENT_SESSION_H
+
+#include "instrument/emit.h"
+
+struct instrument_session {
+	const struct instrument_tables *tables;
+	struct sql_options options;
+	struct plan plan; /* of the statement under way */
+	struct probed stmt;
+	struct buf predicate; /* of stmt */
+	struct statement_probes reads;
+	/* A write whose log was not read yet. */
+	bool pending;
+	struct plan pending_plan;
+	struct probed pending_stmt;
+	struct buf pending_predicate;
+	struct statement_probes writes;
+};
+
+void instrument_session_init(struct instrument_session *s, const struct instrument_tables *tables,
+	const struct sql_options *options);
+void instrument_session_release(struct instrument_session *s);
+
+/* A statement by its text; or a prepared one by its plan and the literals of its parameters. */
+void instrument_begin(struct instrument_session *s, const struct capture *capture, uint32_t number,
+	struct span text);
+void instrument_begin_planned(struct instrument_session *s, const struct capture *capture,
+	uint32_t number, const struct plan *plan, const struct span *literals, size_t count);
+
+static inline bool instrument_wants_log(const struct instrument_session *s)
+{
+	return s->pending && !s->plan.diagnostics;
+}
+
+static inline bool instrument_wants_reset(const struct instrument_session *s)
+{
+	return s->plan.writes && !s->pending;
+}
+
+/* The columns of LOG_READ_SQL's only row; `complete` false: it could not be read. */
+void instrument_take_log(struct instrument_session *s, struct capture *capture, bool complete,
+	struct span lost, struct span first, struct span second);
+/* The value of appended column `index` of a row; SPAN_NONE: NULL. */
+void instrument_take_row(struct instrument_session *s, const struct capture *capture, size_t index,
+	struct span value);
+/* The statement was answered; ok: without an error. */
+void instrument_end(struct instrument_session *s, struct capture *capture, bool ok);
+
+#endif

@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "instrument/tables.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "instrument/log.h"
+#include "trace/pack.h"
+#include "trace/value.h"
+
+enum { CHARSET_UTF8MB4 = 45 };
+
+/* ---- asking ---- */
+
+MYSQL_RES *instrument_query(MYSQL *mysql, const char *sql, struct err *err)
+{
+	MYSQL_RES *result = NULL;
+
+	if (mysql_query(mysql, sql) == 0)
+		result = mysql_store_result(mysql);
+	if (!result)
+		err_set(err, ERR_SERVER, "%.200s: %s", sql, mysql_error(mysql));
+	return result;
+}
+
+bool instrument_execute(MYSQL *mysql, const char *sql, struct err *err)
+{
+	if (mysql_query(mysql, sql))
+		return err_set(err, ERR_SERVER, "%.200s: %s", sql, mysql_error(mysql));
+	return true;
+}
+
+void instrument_add_name(struct buf *out, struct span name)
+{
+	buf_add_char(out, '`');
+	for (size_t i = 0; i < name.len; i++) {
+		if (name.ptr[i] == '`')
+			buf_add_char(out, '`');
+		buf_add_char(out, name.ptr[i]);
+	}
+	buf_add_char(out, '`');
+}
+
+/* As hexadecimal digits: the same in every sql_mode and character set. */
+void instrument_add_string(struct buf *out, struct span text)
+{
+	buf_add_str(out, "_utf8mb4 X'");
+	for (size_t i = 0; i < text.len; i++)
+		buf_printf(out, "%02X", (unsigned)(unsigned char)text.ptr[i]);
+	buf_add_char(out, '\'');
+}
+
+/* ---- columns ---- */
+
+struct type_row {
+	const char *name;
+	enum column_kind kind;
+	uint8_t wire;
+};
+
+static const struct type_row types[] = {
+	{"tinyint", COLUMN_NUMBER, TYPE_LONGLONG},
+	{"smallint", COLUMN_NUMBER, TYPE_LONGLONG},
+	{"mediumint", COLUMN_NUMBER, TYPE_LONGLONG},
+	{"int", COLUMN_NUMBER, TYPE_LONGLONG},
+	{"bigint", COLUMN_NUMBER, TYPE_LONGLONG},
+	{"year", COLUMN_NUMBER, TYPE_LONGLONG},
+	{"float", COLUMN_REAL, TYPE_FLOAT},
+	{"double", COLUMN_REAL, TYPE_DOUBLE},
+	{"decimal", COLUMN_DECIMAL, TYPE_NEWDECIMAL},
+	{"date", COLUMN_TIME, TYPE_DATE},
+	{"time", COLUMN_TIME, TYPE_TIME},
+	{"datetime", COLUMN_TIME, TYPE_DATETIME},
+	{"timestamp", COLUMN_TIMESTAMP, TYPE_TIMESTAMP},
+	{"bit", COLUMN_BIT, TYPE_BIT},
+	{"char", COLUMN_TEXT, TYPE_VAR_STRING},
+	{"varchar", COLUMN_TEXT, TYPE_VAR_STRING},
+	{"tinytext", COLUMN_TEXT, TYPE_VAR_STRING},
+	{"text", COLUMN_TEXT, TYPE_VAR_STRING},
+	{"mediumtext", COLUMN_TEXT, TYPE_VAR_STRING},
+	{"longtext", COLUMN_TEXT, TYPE_VAR_STRING},
+	{"enum", COLUMN_ENUM, TYPE_VAR_STRING},
+	{"set", COLUMN_ENUM, TYPE_VAR_STRING},
+	{"binary", COLUMN_BYTES, TYPE_VAR_STRING},
+	{"varbinary", COLUMN_BYTES, TYPE_VAR_STRING},
+	{"tinyblob", COLUMN_BYTES, TYPE_VAR_STRING},
+	{"blob", COLUMN_BYTES, TYPE_VAR_STRING},
+	{"mediumblob", COLUMN_BYTES, TYPE_VAR_STRING},
+	{"longblob", COLUMN_BYTES, TYPE_VAR_STRING},
+	{"json", COLUMN_JSON, TYPE_JSON},
+	{"geometry", COLUMN_GEOMETRY, TYPE_GEOMETRY},
+	{"point", COLUMN_GEOMETRY, TYPE_GEOMETRY},
+	{"linestring", COLUMN_GEOMETRY, TYPE_GEOMETRY},
+	{"polygon", COLUMN_GEOMETRY, TYPE_GEOMETRY},
+	{"multipoint", COLUMN_GEOMETRY, TYPE_GEOMETRY},
+	{"multilinestring", COLUMN_GEOMETRY, TYPE_GEOMETRY},
+	{"multipolygon", COLUMN_GEOMETRY, TYPE_GEOMETRY},
+	{"geometrycollection", COLUMN_GEOMETRY, TYPE_GEOMETRY},
+	{"geomcollection", COLUMN_GEOMETRY, TYPE_GEOMETRY},
+	{"vector", COLUMN_GEOMETRY, TYPE_VAR_STRING},
+};
+
+/* (name, data type, bits, extra, default, character set) of information_schema.columns. */
+static void column_fill(struct instrument_column *column, MYSQL_ROW row)
+{
+	struct type_row type = {"", COLUMN_OTHER, TYPE_VAR_STRING};
+	bool bytes;
+
+	for (size_t i = 0; i < ARRAY_LEN(types); i++)
+		if (row[1] && strcasecmp(types[i].name, row[1]) == 0)
+			type = types[i];
+	bytes = type.kind == COLUMN_BYTES || type.kind == COLUMN_GEOMETRY;
+	*column = (struct instrument_column){
+		.name = mem_strdup(row[0]),
+		.kind = type.kind,
+		.wire = {.type = type.wire,
+			.charset = (uint16_t)(bytes ? CHARSET_BINARY : CHARSET_UTF8MB4),
+			.length = row[2] ? (uint32_t)strtoul(row[2], NULL, 10) : 0},
+		.generated = row[3] && strcasestr(row[3], "GENERATED") &&
+			     !strcasestr(row[3], "DEFAULT_GENERATED"),
+	};
+}
+
+static void add_where(struct buf *sql, const struct instrument_table *t, const char *schema,
+	const char *table)
+{
+	buf_printf(sql, " where %s = ", schema);
+	instrument_add_string(sql, span_str(t->database));
+	buf_printf(sql, " and %s = ", table);
+	instrument_add_string(sql, span_str(t->name));
+}
+
+static bool read_columns(struct instrument_table *t, MYSQL *mysql, struct err *err)
+{
+	struct buf sql = BUF_INIT;
+	MYSQL_RES *result;
+	MYSQL_ROW row;
+
+	buf_add_str(&sql, "select column_name, data_type, numeric_precision, extra from "
+			  "information_schema.columns");
+	add_where(&sql, t, "table_schema", "table_name");
+	buf_add_str(&sql, " order by ordinal_position");
+	result = instrument_query(mysql, sql.data, err);
+	buf_release(&sql);
+	if (!result)
+		return false;
+	while ((row = mysql_fetch_row(result)) != NULL) {
+		if (strcmp(row[0], VERSION_COLUMN) == 0)
+			continue;
+		MEM_RESERVE(t->columns, t->column_count + 1, t->column_capacity);
+		column_fill(&t->columns[t->column_count++], row);
+	}
+	mysql_free_result(result);
+	return true;
+}
+
+static bool read_key(struct instrument_table *t, MYSQL *mysql, struct err *err)
+{
+	struct buf sql = BUF_INIT;
+	MYSQL_RES *result;
+	MYSQL_ROW row;
+
+	buf_add_str(&sql, "select column_name from information_schema.statistics");
+	add_where(&sql, t, "table_schema", "table_name");
+	buf_add_str(&sql, " and index_name = 'PRIMARY' order by seq_in_index");
+	result = instrument_query(mysql, sql.data, err);
+	buf_release(&sql);
+	if (!result)
+		return false;
+	while ((row = mysql_fetch_row(result)) != NULL && t->key_count < INSTRUMENT_KEY_MAX) {
+		for (uint32_t i = 0; i < t->column_count; i++) {
+			if (row[0] && strcasecmp(t->columns[i].name, row[0]) == 0) {
+				t->columns[i].key = true;
+				t->key[t->key_count++] = i;
+			}
+		}
+	}
+	mysql_free_result(result);
+	return true;
+}
+
+static bool read_cascades(struct instrument_table *t, MYSQL *mysql, struct err *err)
+{
+	struct buf sql = BUF_INIT;
+	MYSQL_RES *result;
+
+	buf_add_str(&sql, "select 1 from information_schema.referential_constraints");
+	add_where(&sql, t, "constraint_schema", "table_name");
+	buf_add_str(&sql, " and (delete_rule in ('CASCADE', 'SET NULL', 'SET DEFAULT') or "
+			  "update_rule in ('CASCADE', 'SET NULL', 'SET DEFAULT')) limit 1");
+	result = instrument_query(mysql, sql.data, err);
+	buf_release(&sql);
+	if (!result)
+		return false;
+	t->cascades = mysql_num_rows(result) != 0;
+	mysql_free_result(result);
+	return true;
+}
+
+bool instrument_table_describe(struct instrument_table *table, MYSQL *mysql, struct err *err)
+{
+	struct buf name = BUF_INIT;
+
+	log_add_table(&name, table);
+	table->log_name = mem_strdup(name.data);
+	buf_release(&name);
+	return read_columns(table, mysql, err) && read_key(table, mysql, err) &&
+	       read_cascades(table, mysql, err);
+}
+
+void instrument_table_release(struct instrument_table *t)
+{
+	for (size_t i = 0; i < t->column_count; i++)
+		free(t->columns[i].name);
+	free(t->columns);
+	free(t->database);
+	free(t->name);
+	free(t->log_name);
+	*t = (struct instrument_table){.number = INSTRUMENT_NO_NUMBER};
+}
+
+/* ---- all tables ---- */
+
+static int compare_names(
+	struct span database, struct span name, const struct instrument_table *table)
+{
+	int order = span_cmp(database, span_str(table->database));
+
+	return order ? order : span_cmp(name, span_str(table->name));
+}
+
+bool instrument_tables_load(
+	struct instrument_tables *tables, MYSQL *mysql, const char *database, struct err *err)
+{
+	struct buf sql = BUF_INIT;
+	MYSQL_RES *result;
+	MYSQL_ROW row;
+	bool ok = true;
+
+	buf_add_str(&sql, "select table_schema, table_name from information_schema.columns where "
+			  "column_name = '" VERSION_COLUMN "' and column_comment = '" VERSION_COMMENT
+			  "'");
+	if (database) {
+		buf_add_str(&sql, " and table_schema = ");
+		instrument_add_string(&sql, span_str(database));
+	}
+	buf_add_str(&sql, " order by binary table_schema, binary table_name");
+	result = instrument_query(mysql, sql.data, err);
+	buf_release(&sql);
+	if (!result)
+		return false;
+	while (ok && (row = mysql_fetch_row(result)) != NULL &&
+		tables->count < INSTRUMENT_TABLES_MAX) {
+		struct instrument_table *t;
+
+		MEM_RESERVE(tables->list, tables->count + 1, tables->capacity);
+		t = &tables->list[tables->count++];
+		*t = (struct instrument_table){.number = INSTRUMENT_NO_NUMBER,
+			.database = mem_strdup(row[0]),
+			.name = mem_strdup(row[1])};
+		ok = instrument_table_describe(t, mysql, err);
+	}
+	mysql_free_result(result);
+	return ok;
+}
+
+void instrument_tables_release(struct instrument_tables *tables)
+{
+	for (size_t i = 0; i < tables->count; i++)
+		instrument_table_release(&tables->list[i]);
+	free(tables->list);
+	*tables = (struct instrument_tables){0};
+}
+
+struct instrument_table *instrument_tables_find(
+	const struct instrument_tables *tables, struct span database, struct span name)
+{
+	size_t low = 0, high = tables->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = compare_names(database, name, &tables->list[middle]);
+
+		if (order == 0)
+			return &tables->list[middle];
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return NULL;
+}
+
+/* ---- values as text ---- */
+
+static void add_field(struct buf *out, const struct instrument_column *column, const char *row)
+{
+	buf_printf(out, "%s.", row);
+	instrument_add_name(out, span_str(column->name));
+}
+
+/* Hexadecimal digits of what `before` and `behind` make of the field; or its length and digest. */
+static void add_hex(struct buf *out, const struct instrument_column *column, const char *row,
+	const char *before, const char *behind)
+{
+	bool may_be_long = column->kind != COLUMN_ENUM && !column->key;
+
+	if (may_be_long) {
+		buf_add_str(out, "IF(OCTET_LENGTH(");
+		buf_add_str(out, before);
+		add_field(out, column, row);
+		buf_printf(out, "%s)>%d,CONCAT('C',OCTET_LENGTH(%s", behind,
+			(int)INSTRUMENT_LONG_VALUE, before);
+		add_field(out, column, row);
+		buf_printf(out, "%s),':',LEFT(MD5(%s", behind, before);
+		add_field(out, column, row);
+		buf_printf(out, "%s),16)),", behind);
+	}
+	buf_printf(out, "IFNULL(HEX(%s", before);
+	add_field(out, column, row);
+	buf_printf(out, "%s),'N')%s", behind, may_be_long ? ")" : "");
+}
+
+void instrument_add_value(
+	struct buf *out, const struct instrument_column *column, const char *row)
+{
+	switch (column->kind) {
+	case COLUMN_NUMBER:
+	case COLUMN_REAL:
+	case COLUMN_DECIMAL:
+	case COLUMN_TIME:
+	case COLUMN_TIMESTAMP:
+		buf_add_str(out, "IFNULL(");
+		add_field(out, column, row);
+		buf_add_str(out, ",'N')");
+		return;
+	case COLUMN_BIT:
+		buf_add_str(out, "IFNULL(");
+		add_field(out, column, row);
+		buf_add_str(out, "+0,'N')");
+		return;
+	case COLUMN_TEXT:
+	case COLUMN_ENUM:
+		add_hex(out, column, row, "CONVERT(", " USING utf8mb4)");
+		return;
+	case COLUMN_BYTES:
+	case COLUMN_GEOMETRY:
+		add_hex(out, column, row, "", "");
+		return;
+	case COLUMN_JSON:
+	case COLUMN_OTHER:
+		add_hex(out, column, row, "CAST(", " AS CHAR CHARACTER SET utf8mb4)");
+		return;
+	}
+}
+
+void instrument_add_key(struct buf *out, const struct instrument_table *table, const char *row)
+{
+	for (size_t i = 0; i < table->key_count; i++) {
+		if (i)
+			buf_add_str(out, ",',',");
+		instrument_add_value(out, &table->columns[table->key[i]], row);
+	}
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return -1;
+}
+
+bool instrument_add_unhex(struct buf *out, struct span digits)
+{
+	if (digits.len % 2)
+		return false;
+	for (size_t i = 0; i < digits.len; i += 2) {
+		int high = hex_digit(digits.ptr[i]), low = hex_digit(digits.ptr[i + 1]);
+
+		if (high < 0 || low < 0)
+			return false;
+		buf_add_char(out, (char)(high << 4 | low));
+	}
+	return true;
+}
+
+/* C, length, ':', 16 digits: VALUE_CUT without any of its bytes. */
+static bool pack_long(struct buf *out, struct span text)
+{
+	msgpack_packer pk = pack_into(out);
+	struct buf body = BUF_INIT;
+	uint64_t length = 0;
+	size_t i = 1;
+	bool ok;
+
+	for (; i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9' && i < 20; i++)
+		length = length * 10 + (uint64_t)(text.ptr[i] - '0');
+	if (i + 17 != text.len || text.ptr[i] != ':')
+		return false;
+	for (int k = 0; k < 8; k++)
+		buf_add_char(&body, (char)(length >> (56 - 8 * k)));
+	ok = instrument_add_unhex(&body, span_of(text.ptr + i + 1, 16));
+	if (ok) {
+		msgpack_pack_ext(&pk, body.len, VALUE_CUT);
+		msgpack_pack_ext_body(&pk, body.data, body.len);
+	}
+	buf_release(&body);
+	return ok;
+}
+
+static bool pack_bits(struct buf *out, const struct instrument_column *column, struct span text,
+	const struct values_limits *limits)
+{
+	uint64_t value = 0;
+	char bytes[8];
+	size_t size = (column->wire.length + 7) / 8;
+
+	for (size_t i = 0; i < text.len; i++) {
+		if (text.ptr[i] < '0' || text.ptr[i] > '9' || i >= 20)
+			return false;
+		value = value * 10 + (uint64_t)(text.ptr[i] - '0');
+	}
+	size = size == 0 ? 1 : size > 8 ? 8 : size;
+	for (size_t i = 0; i < size; i++)
+		bytes[i] = (char)(value >> (8 * (size - 1 - i)));
+	values_pack_text(out, &column->wire, span_of(bytes, size), limits);
+	return true;
+}
+
+bool instrument_pack_value(struct buf *out, const struct instrument_column *column,
+	struct span text, const struct values_limits *limits)
+{
+	struct buf bytes = BUF_INIT;
+	bool ok;
+
+	if (span_eq_str(text, "N")) {
+		values_pack_text(out, &column->wire, SPAN_NONE, limits);
+		return true;
+	}
+	switch (column->kind) {
+	case COLUMN_NUMBER:
+	case COLUMN_REAL:
+	case COLUMN_DECIMAL:
+	case COLUMN_TIME:
+	case COLUMN_TIMESTAMP:
+		values_pack_text(out, &column->wire, text, limits);
+		return text.len != 0;
+	case COLUMN_BIT:
+		return pack_bits(out, column, text, limits);
+	case COLUMN_TEXT:
+	case COLUMN_ENUM:
+	case COLUMN_BYTES:
+	case COLUMN_GEOMETRY:
+	case COLUMN_JSON:
+	case COLUMN_OTHER:
+		break;
+	}
+	/* No hexadecimal digits of whole bytes begin with C and have a colon. */
+	if (text.len > 17 && text.ptr[0] == 'C' && text.ptr[text.len - 17] == ':')
+		return pack_long(out, text);
+	ok = instrument_add_unhex(&bytes, text);
+	if (ok)
+		values_pack_text(out, &column->wire, buf_span(&bytes), limits);
+	buf_release(&bytes);
+	return ok;
+}
