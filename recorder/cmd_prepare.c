@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `isorec prepare` and `isorec unprepare`: the instrumentation of a schema, put in and taken out. */
+/* `isorec prepare` and `isorec unprepare`: the instrumentation of a schema, put in and taken out.
+ */
 #include <stdio.h>
 
 #include "base/output.h"
@@ -19,10 +20,11 @@ struct prepare_command_options {
 		.letter = 'n',                                                                     \
 		OPTION_FLAG(struct prepare_command_options, dry_run),                              \
 		.help = "print the statements and change nothing"},                                \
-		{.name = "quiet",                                                                  \
-			.letter = 'q',                                                             \
-			OPTION_FLAG(struct prepare_command_options, quiet),                        \
-			.help = "tell only what was refused"}
+	{                                                                                          \
+		.name = "quiet", .letter = 'q',                                                    \
+		OPTION_FLAG(struct prepare_command_options, quiet),                                \
+		.help = "tell only what was refused"                                               \
+	}
 
 static const struct option_def prepare_table_options[] = {
 	COMMON_OPTIONS,

@@ -21,38 +21,38 @@ struct connection_options {
 		OPTION_STRING(type, member.host),                                                  \
 		.preset = "127.0.0.1, or MYSQL_HOST",                                              \
 		.help = "the server's host"},                                                      \
-	{.name = "port",                                                                           \
-		.letter = 'P',                                                                     \
-		.argument = "N",                                                                   \
-		.min = 1,                                                                          \
-		.max = 65535,                                                                      \
-		OPTION_UINT(type, member.port),                                                    \
-		.preset = "3306, or MYSQL_TCP_PORT",                                               \
-		.help = "the server's port"},                                                      \
-	{.name = "socket",                                                                         \
-		.letter = 'S',                                                                     \
-		.argument = "PATH",                                                                \
-		.files = true,                                                                     \
-		OPTION_STRING(type, member.socket),                                                \
-		.help = "connect through this socket file instead"},                               \
-	{.name = "user",                                                                           \
-		.letter = 'u',                                                                     \
-		.argument = "NAME",                                                                \
-		OPTION_STRING(type, member.user),                                                  \
-		.preset = "root",                                                                  \
-		.help = "log in as"},                                                              \
-	{.name = "password",                                                                       \
-		.letter = 'p',                                                                     \
-		.argument = "WORD",                                                                \
-		.flags = OPTION_SECRET,                                                            \
-		OPTION_STRING(type, member.password),                                              \
-		.preset = "MYSQL_PWD",                                                             \
-		.help = "its password"},                                                           \
-	{.name = "connect-timeout",                                                                \
-		.argument = "TIME",                                                                \
-		OPTION_DURATION(type, member.connect_timeout),                                     \
-		.preset = "10s",                                                                   \
-		.help = "give up on a server that does not answer"}
+		{.name = "port",                                                                   \
+			.letter = 'P',                                                             \
+			.argument = "N",                                                           \
+			.min = 1,                                                                  \
+			.max = 65535,                                                              \
+			OPTION_UINT(type, member.port),                                            \
+			.preset = "3306, or MYSQL_TCP_PORT",                                       \
+			.help = "the server's port"},                                              \
+		{.name = "socket",                                                                 \
+			.letter = 'S',                                                             \
+			.argument = "PATH",                                                        \
+			.files = true,                                                             \
+			OPTION_STRING(type, member.socket),                                        \
+			.help = "connect through this socket file instead"},                       \
+		{.name = "user",                                                                   \
+			.letter = 'u',                                                             \
+			.argument = "NAME",                                                        \
+			OPTION_STRING(type, member.user),                                          \
+			.preset = "root",                                                          \
+			.help = "log in as"},                                                      \
+		{.name = "password",                                                               \
+			.letter = 'p',                                                             \
+			.argument = "WORD",                                                        \
+			.flags = OPTION_SECRET,                                                    \
+			OPTION_STRING(type, member.password),                                      \
+			.preset = "MYSQL_PWD",                                                     \
+			.help = "its password"},                                                   \
+	{                                                                                          \
+		.name = "connect-timeout", .argument = "TIME",                                     \
+		OPTION_DURATION(type, member.connect_timeout), .preset = "10s",                    \
+		.help = "give up on a server that does not answer"                                 \
+	}
 
 static inline const char *connection_environment(const char *name, const char *otherwise)
 {

@@ -204,33 +204,85 @@ static bool never_matches(struct builder *b, uint32_t predicate, const struct hi
 	return true;
 }
 
-/* The predicate did not return the object, and which version it saw was not recorded.  If only a
- * first run of versions fails it and all later ones match, it saw one of that run: pred-rw to the
- * first match is certain (semantics, section 2).  False: undecided. */
+/* Whether a statement may have seen a version: not one whose writing began after it had ended, and
+ * not the unborn one of an object that was there before anything was recorded. */
+static bool may_have_seen(
+	const struct history *h, const struct history_predicate *p, uint32_t version, bool born)
+{
+	const struct history_version *v = &h->versions[version];
+	uint32_t end = p->stmt == HISTORY_NONE ? HISTORY_NONE : h->stmts[p->stmt].end_seq;
+
+	if (v->flags & HISTORY_VERSION_UNBORN)
+		return !born;
+	return end == HISTORY_NONE || v->stmt == HISTORY_NONE || h->stmts[v->stmt].begin_seq <= end;
+}
+
+/* The initial rows have it: `position` 1, as unborn is 0. */
+static bool was_there(const struct history *h, const struct history_object *o)
+{
+	const uint32_t both = HISTORY_VERSION_INITIAL | HISTORY_VERSION_UNWRITTEN;
+
+	return o->installed_count > 1 &&
+	       (h->versions[h->order[o->first_order + 1]].flags & both) == HISTORY_VERSION_INITIAL;
+}
+
+/* Versions that were never installed and that it may have seen without returning them. */
+static bool may_be_uninstalled(
+	struct builder *b, const struct history_predicate *p, const struct history_object *o)
+{
+	for (uint32_t i = o->installed_count; i < o->order_count; i++) {
+		uint32_t version = b->history->order[o->first_order + i];
+
+		if (may_have_seen(b->history, p, version, false) &&
+			test(b, p, version) != MATCH_YES)
+			return true;
+	}
+	return false;
+}
+
+/* The predicate did not return the object, and which version it saw was not recorded: it was one
+ * that fails it.  If all that it may have seen lie in one run of versions that fail, the edges are
+ * the same for each: pred-wr from the version that began the run, pred-rw to the one that ended it
+ * (semantics, section 2).  False: undecided. */
 static bool add_forced(
 	struct builder *b, uint32_t predicate, uint32_t node, const struct history_object *o)
 {
 	const struct history *h = b->history;
 	const struct history_predicate *p = &h->predicates[predicate];
 	const uint32_t *order = h->order + o->first_order;
-	uint32_t first_match = HISTORY_NONE;
+	bool born = was_there(h, o), possible = false, over = false;
+	uint32_t start = 0, end = HISTORY_NONE;
 
-	/* With versions that were never installed, it may have seen one of those. */
-	if (!o->order_known || o->order_count != o->installed_count)
+	if (!o->order_known || may_be_uninstalled(b, p, o))
 		return false;
 	for (uint32_t i = 0; i < o->installed_count; i++) {
-		enum match match = test(b, p, order[i]);
+		bool seeable = may_have_seen(h, p, order[i], born);
+		enum match match;
 
-		if (match == MATCH_UNKNOWN || (match == MATCH_NO && first_match != HISTORY_NONE))
+		/* What comes behind the run matters only if it may have been seen. */
+		if (over && !seeable)
+			continue;
+		match = test(b, p, order[i]);
+		if (match == MATCH_UNKNOWN)
 			return false;
-		if (match == MATCH_YES && first_match == HISTORY_NONE)
-			first_match = i;
+		if (match == MATCH_NO && seeable && over)
+			return false;
+		possible |= match == MATCH_NO && seeable;
+		if (match == MATCH_NO || over)
+			continue;
+		over = possible;
+		end = i;
+		if (!possible)
+			start = i + 1; /* nothing before here was seen */
 	}
-	if (first_match != HISTORY_NONE && first_match > 0)
-		add_predicate_edge(b, node, node_of_version(b, order[first_match]),
-			GRAPH_PREDICATE_RW,
-			(struct predicate_edge){
-				predicate, order[first_match - 1], order[first_match]});
+	if (!possible)
+		return false;
+	if (over)
+		add_predicate_edge(b, node, node_of_version(b, order[end]), GRAPH_PREDICATE_RW,
+			(struct predicate_edge){predicate, order[end - 1], order[end]});
+	if (start > 0)
+		add_predicate_edge(b, node_of_version(b, order[start]), node, GRAPH_PREDICATE_WR,
+			(struct predicate_edge){predicate, order[start], order[start]});
 	return true;
 }
 

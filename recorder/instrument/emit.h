@@ -19,7 +19,7 @@ uint8_t probed_read_kind(const struct capture *capture, const struct plan *plan)
 /* Behind the statement's own record. */
 void probed_emit_reads(struct capture *capture, const struct probed *stmt, const struct plan *plan,
 	const struct statement_probes *probes);
-void probed_emit_writes(struct capture *capture, const struct probed *stmt,
-	const struct plan *plan, const struct statement_probes *probes);
+void probed_emit_writes(struct capture *capture, const struct probed *stmt, const struct plan *plan,
+	const struct statement_probes *probes);
 
 #endif

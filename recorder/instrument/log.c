@@ -133,8 +133,7 @@ static bool pack_key_of_row(struct buf *out, const struct instrument_table *tabl
 	if (table->key_count > 1)
 		msgpack_pack_array(&pk, table->key_count);
 	for (size_t k = 0; k < table->key_count; k++)
-		if (!instrument_pack_value(
-			    out, &table->columns[table->key[k]], values[k], limits))
+		if (!instrument_pack_value(out, &table->columns[table->key[k]], values[k], limits))
 			return false;
 	return true;
 }
@@ -165,8 +164,7 @@ static const struct instrument_table *find_table(struct statement_probes *probes
 	struct buf *database = &probes->scratch[0], *table = &probes->scratch[1];
 	struct span first;
 
-	if (probes->count &&
-		span_eq_str(log_name, probes->list[probes->count - 1].table->log_name))
+	if (probes->count && span_eq_str(log_name, probes->list[probes->count - 1].table->log_name))
 		return probes->list[probes->count - 1].table;
 	buf_clear(database);
 	buf_clear(table);
@@ -217,7 +215,8 @@ static bool take_entry(struct statement_probes *probes, const struct instrument_
 	ok = pack_version(versions, first) && pack_key_of_row(key, table, entry, limits) &&
 	     pack_image(image, table, entry, limits);
 	if (ok && letter == LOG_UPDATE)
-		ok = pack_version(&before, second) && pack_key_of_row(old, table, old_row, limits) &&
+		ok = pack_version(&before, second) &&
+		     pack_key_of_row(old, table, old_row, limits) &&
 		     pack_image(&old_image, table, old_row, limits);
 	if (!ok)
 		goto out;

@@ -2,15 +2,16 @@
 /*
  * What the triggers of prepared tables and the appended columns tell, as probe records.
  *
- * A session's log is a user variable; while it is NULL (in sessions that are not recorded) nothing is
- * logged.  An entry a row, each ended by a newline; TABLE is the database and the table in
+ * A session's log is a user variable; while it is NULL (in sessions that are not recorded) nothing
+ *is logged.  An entry a row, each ended by a newline; TABLE is the database and the table in
  * hexadecimal digits with a dot between, ROW the values of all columns (instrument/tables.h) with
  * commas between:
  *
  *	ITABLE|version|ROW                                  inserted
  *	DTABLE|version|ROW                                  deleted
  *	UTABLE|version before|version after|ROW|ROW         updated
- *	NTABLE|version|ROW                                  matched by an UPDATE that changed nothing
+ *	NTABLE|version|ROW                                  matched by an UPDATE that changed
+ *nothing
  *
  * The appended column of a read is KEY|version; NULL where an outer join found no row.
  *
@@ -28,7 +29,7 @@
 #define LOG_LOST_VARIABLE "@isorec_lost"
 /* Begins a log, or empties it; and reads it. */
 #define LOG_RESET_SQL                                                                              \
-	"/* isorec */ set " LOG_VARIABLE " = '', " LOG_LONG_VARIABLE " = '', " LOG_LOST_VARIABLE  \
+	"/* isorec */ set " LOG_VARIABLE " = '', " LOG_LONG_VARIABLE " = '', " LOG_LOST_VARIABLE   \
 	" = 0"
 #define LOG_READ_SQL                                                                               \
 	"/* isorec */ select cast(" LOG_LOST_VARIABLE " as char), cast(" LOG_LONG_VARIABLE         \

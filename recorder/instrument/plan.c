@@ -29,11 +29,9 @@ static bool is_one_of(struct span name, const char *const *list, size_t count)
 	return false;
 }
 
-static struct instrument_table *find(
-	const struct planner *p, const struct sql_table_name *name)
+static struct instrument_table *find(const struct planner *p, const struct sql_table_name *name)
 {
-	return instrument_tables_find(
-		p->tables, name->db.ptr ? name->db : p->database, name->name);
+	return instrument_tables_find(p->tables, name->db.ptr ? name->db : p->database, name->name);
 }
 
 /* ---- what it looks at ---- */
@@ -234,7 +232,8 @@ static size_t find_from(struct span text, size_t at)
 			if (!end || p[2] == '!' || p[2] == 'M')
 				return 0;
 			at = (size_t)(end + 2 - text.ptr);
-		} else if (*p == '#' || (left >= 3 && p[0] == '-' && p[1] == '-' && is_space(p[2]))) {
+		} else if (*p == '#' ||
+			   (left >= 3 && p[0] == '-' && p[1] == '-' && is_space(p[2]))) {
 			const char *end = memchr(p, '\n', left);
 
 			if (!end)
@@ -474,7 +473,8 @@ void plan_statement(struct plan *plan, const struct instrument_tables *tables, s
 	struct planner p = {
 		.plan = plan, .tables = tables, .database = database, .options = *options};
 
-	plan->writes = plan->diagnostics = plan->vague = plan->locking = plan->reads = plan->rewritten = false;
+	plan->writes = plan->diagnostics = plan->vague = plan->locking = plan->reads =
+		plan->rewritten = false;
 	plan->table_count = plan->blind_count = plan->param_count = 0;
 	plan->predicate_of = NULL;
 	buf_clear(&plan->text);

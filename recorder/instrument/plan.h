@@ -4,10 +4,10 @@
  * appended to it, what may be said of what it read.
  *
  * A read gets one column for each prepared table of its FROM clause, behind its own:
- * CAST(CONCAT(key, '|', version) AS BINARY).  The text of the statement stays as the client sent it but
- * for that.  Reads whose rows are not rows of their tables (DISTINCT, GROUP BY, aggregates, UNION,
- * derived tables) or whose columns go elsewhere (INTO) are left alone; what they read is not seen, and
- * said so (`blind`).
+ * CAST(CONCAT(key, '|', version) AS BINARY).  The text of the statement stays as the client sent it
+ * but for that.  Reads whose rows are not rows of their tables (DISTINCT, GROUP BY, aggregates,
+ * UNION, derived tables) or whose columns go elsewhere (INTO) are left alone; what they read is not
+ * seen, and said so (`blind`).
  */
 #ifndef INSTRUMENT_PLAN_H
 #define INSTRUMENT_PLAN_H
@@ -55,7 +55,7 @@ void plan_copy(struct plan *to, const struct plan *from);
 void plan_release(struct plan *plan);
 
 /* The predicate with its parameters, whose SQL literals `literals` has one by one. */
-void plan_predicate(const struct plan *plan, const struct span *literals, size_t count,
-	struct buf *out);
+void plan_predicate(
+	const struct plan *plan, const struct span *literals, size_t count, struct buf *out);
 
 #endif

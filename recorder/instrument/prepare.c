@@ -96,7 +96,8 @@ static bool check_server(struct preparer *p)
 		return false;
 	if (statement)
 		return err_set(p->err, ERR_UNSUPPORTED,
-			"binlog_format is STATEMENT: versions differ between a server and its replicas "
+			"binlog_format is STATEMENT: versions differ between a server and its "
+			"replicas "
 			"then; set it to MIXED or ROW");
 	p->log_max = packet / 4 < INSTRUMENT_LOG_MAX ? packet / 4 : INSTRUMENT_LOG_MAX;
 	return true;
@@ -218,15 +219,15 @@ static void add_row(struct buf *sql, const struct instrument_table *t, const cha
 	}
 }
 
-/* The statement that appends the entry, whose parts `entry` holds as arguments of CONCAT.  Appending
+/* The statement that appends the entry, whose parts `entry` holds as arguments of CONCAT. Appending
  * copies the string: a short one that spills into a long one keeps a long log cheap. */
 static void add_append(struct preparer *p, struct buf *sql, const struct buf *entry)
 {
 	buf_printf(sql,
-		"if length(" LOG_VARIABLE ") > %d then if length(" LOG_LONG_VARIABLE
-		") > %" PRIu64 " then set " LOG_LOST_VARIABLE " = 1, " LOG_VARIABLE
-		" = ''; else set " LOG_LONG_VARIABLE " = concat(" LOG_LONG_VARIABLE ", " LOG_VARIABLE
-		"), " LOG_VARIABLE " = ''; end if; end if; set " LOG_VARIABLE
+		"if length(" LOG_VARIABLE ") > %d then if length(" LOG_LONG_VARIABLE ") > %" PRIu64
+		" then set " LOG_LOST_VARIABLE " = 1, " LOG_VARIABLE
+		" = ''; else set " LOG_LONG_VARIABLE " = concat(" LOG_LONG_VARIABLE
+		", " LOG_VARIABLE "), " LOG_VARIABLE " = ''; end if; end if; set " LOG_VARIABLE
 		" = concat(" LOG_VARIABLE ", %s);",
 		(int)INSTRUMENT_LOG_SHORT, p->log_max, entry->data);
 }
@@ -479,8 +480,9 @@ static bool prepare_table(struct preparer *p, struct instrument_table *t, MYSQL_
 
 	if (strcmp(kind, "BASE TABLE") != 0) {
 		if (strcmp(kind, "SYSTEM VERSIONED") == 0)
-			return refuse(p, t, "is system-versioned: its history would have to change "
-					    "with it");
+			return refuse(p, t,
+				"is system-versioned: its history would have to change "
+				"with it");
 		outcome(p, t, PREPARE_SKIPPED,
 			strcasestr(kind, "VIEW") ? "is a view: reads through it are not seen"
 						 : "is no table");
@@ -510,14 +512,17 @@ static bool prepare_table(struct preparer *p, struct instrument_table *t, MYSQL_
 	if (bad)
 		return refuse(p, t,
 			"has the column %s in its primary key: a %s does not name a row exactly",
-			bad->name, bad->kind == COLUMN_REAL ? "floating-point number" : "TIMESTAMP");
+			bad->name,
+			bad->kind == COLUMN_REAL ? "floating-point number" : "TIMESTAMP");
 	hidden_key = t->key_count == 0;
 	if (hidden_key && !p->options->add_key)
-		return refuse(p, t, "has no primary key: rows have no name; --add-key adds a hidden "
-				    "one (which changes what the server locks)");
+		return refuse(p, t,
+			"has no primary key: rows have no name; --add-key adds a hidden "
+			"one (which changes what the server locks)");
 	if (hidden_key && partitioned)
-		return refuse(p, t, "is partitioned and has no primary key: a key would have to "
-				    "contain the partitioning columns");
+		return refuse(p, t,
+			"is partitioned and has no primary key: a key would have to "
+			"contain the partitioning columns");
 	ok = add_columns(p, t, hidden_key);
 	if (ok && hidden_key && !p->options->dry_run)
 		ok = describe_again(p, t);
@@ -532,8 +537,9 @@ static bool prepare_table(struct preparer *p, struct instrument_table *t, MYSQL_
 		return false;
 	}
 	outcome(p, t, PREPARE_DONE,
-		t->cascades ? "is prepared; a foreign key changes its rows without triggers: what is "
-			      "recorded of them is not exact"
+		t->cascades
+			? "is prepared; a foreign key changes its rows without triggers: what is "
+			  "recorded of them is not exact"
 		: hidden_key ? "is prepared, with a hidden primary key"
 			     : "is prepared");
 	return true;
@@ -576,9 +582,8 @@ static bool each_table(struct preparer *p,
 		return false;
 	if (!mysql_num_rows(result))
 		ok = err_set(p->err, ERR_SERVER, "there is no %s %s%s%s",
-			p->options->table ? "table" : "table in the database",
-			p->options->database, p->options->table ? "." : "",
-			p->options->table ? p->options->table : "");
+			p->options->table ? "table" : "table in the database", p->options->database,
+			p->options->table ? "." : "", p->options->table ? p->options->table : "");
 	while (ok && (row = mysql_fetch_row(result)) != NULL) {
 		struct instrument_table t = {.database = mem_strdup(p->options->database),
 			.name = mem_strdup(row[0]),

@@ -31,8 +31,8 @@ struct prepare_options {
 	bool add_key;      /* a hidden primary key where there is none */
 	bool dry_run;      /* only tell what would be done */
 	/* Called for each table. `sql` in a dry run: the statements. */
-	void (*tell)(void *ctx, const char *database, const char *table, enum prepare_outcome outcome,
-		const char *why);
+	void (*tell)(void *ctx, const char *database, const char *table,
+		enum prepare_outcome outcome, const char *why);
 	void (*tell_sql)(void *ctx, const char *sql);
 	void *ctx;
 };

@@ -22,8 +22,8 @@ static void begin(struct instrument_session *s, const struct capture *capture, u
 {
 	buf_clear(&s->predicate);
 	statement_probes_clear(&s->reads);
-	s->stmt = (struct probed){
-		.number = number, .read_kind = probed_read_kind(capture, &s->plan)};
+	s->stmt =
+		(struct probed){.number = number, .read_kind = probed_read_kind(capture, &s->plan)};
 	if (s->plan.predicate_of) {
 		plan_predicate(&s->plan, literals, count, &s->predicate);
 		s->stmt.predicate = buf_span(&s->predicate);
@@ -67,8 +67,8 @@ void instrument_take_log(struct instrument_session *s, struct capture *capture, 
 void instrument_take_row(struct instrument_session *s, const struct capture *capture, size_t index,
 	struct span value)
 {
-	if (!log_take_read(&s->reads, s->plan.tables[index], value,
-		    &capture->worker->config->values))
+	if (!log_take_read(
+		    &s->reads, s->plan.tables[index], value, &capture->worker->config->values))
 		s->stmt.lost = true;
 }
 

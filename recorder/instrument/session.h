@@ -13,9 +13,9 @@
  * and before the connection is reset or given up instrument_wants_log() once more.
  *
  * The log of a write is read as late as that: right before the next statement that is not one which
- * tells of the last one (ROW_COUNT(), FOUND_ROWS(), SHOW WARNINGS ...), so that these tell the client
- * what they would have told it.  A user variable outlives the transaction; nothing is lost by waiting
- * but with the connection.
+ * tells of the last one (ROW_COUNT(), FOUND_ROWS(), SHOW WARNINGS ...), so that these tell the
+ *client what they would have told it.  A user variable outlives the transaction; nothing is lost by
+ *waiting but with the connection.
  */
 #ifndef INSTRUMENT_SESSION_H
 #define INSTRUMENT_SESSION_H

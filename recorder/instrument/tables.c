@@ -122,8 +122,8 @@ static void column_fill(struct instrument_column *column, MYSQL_ROW row)
 	};
 }
 
-static void add_where(struct buf *sql, const struct instrument_table *t, const char *schema,
-	const char *table)
+static void add_where(
+	struct buf *sql, const struct instrument_table *t, const char *schema, const char *table)
 {
 	buf_printf(sql, " where %s = ", schema);
 	instrument_add_string(sql, span_str(t->database));
@@ -238,9 +238,9 @@ bool instrument_tables_load(
 	MYSQL_ROW row;
 	bool ok = true;
 
-	buf_add_str(&sql, "select table_schema, table_name from information_schema.columns where "
-			  "column_name = '" VERSION_COLUMN "' and column_comment = '" VERSION_COMMENT
-			  "'");
+	buf_add_str(&sql,
+		"select table_schema, table_name from information_schema.columns where "
+		"column_name = '" VERSION_COLUMN "' and column_comment = '" VERSION_COMMENT "'");
 	if (database) {
 		buf_add_str(&sql, " and table_schema = ");
 		instrument_add_string(&sql, span_str(database));
@@ -322,8 +322,7 @@ static void add_hex(struct buf *out, const struct instrument_column *column, con
 	buf_printf(out, "%s),'N')%s", behind, may_be_long ? ")" : "");
 }
 
-void instrument_add_value(
-	struct buf *out, const struct instrument_column *column, const char *row)
+void instrument_add_value(struct buf *out, const struct instrument_column *column, const char *row)
 {
 	switch (column->kind) {
 	case COLUMN_NUMBER:

@@ -3,17 +3,17 @@
  * Instrumented tables: what `isorec prepare` adds to a table, which tables have it, and how their
  * values are written as text.
  *
- * A prepared table has a version column, VERSION_COLUMN, that its triggers give a new value in every
- * write that changes the row (UUID_SHORT(): unique on a server, and on a cluster whose nodes have
- * server ids of their own), and, if it had no primary key and the user asked for one, a column
- * KEY_COLUMN as its key.  Both are invisible: SELECT *, INSERT without a column list and NATURAL JOIN
- * do not see them.
+ * A prepared table has a version column, VERSION_COLUMN, that its triggers give a new value in
+ * every write that changes the row (UUID_SHORT(): unique on a server, and on a cluster whose nodes
+ * have server ids of their own), and, if it had no primary key and the user asked for one, a column
+ * KEY_COLUMN as its key.  Both are invisible: SELECT *, INSERT without a column list and NATURAL
+ * JOIN do not see them.
  *
  * Values leave the server in one text form, in the log that the triggers write and in the column
  * that is appended to reads (instrument/log.h).  It depends neither on the character set of the
  * session nor on the protocol: numbers and times as the server prints them, strings as hexadecimal
- * digits of their bytes (text in utf8mb4), NULL as N, long values as C, length, ':' and 16 digits of
- * their MD5.
+ * digits of their bytes (text in utf8mb4), NULL as N, long values as C, length, ':' and 16 digits
+ * of their MD5.
  */
 #ifndef INSTRUMENT_TABLES_H
 #define INSTRUMENT_TABLES_H
@@ -33,7 +33,7 @@
 
 enum {
 	INSTRUMENT_TABLES_MAX = 10000,
-	INSTRUMENT_KEY_MAX = 32,     /* columns of a key; the servers have 16 and 32 */
+	INSTRUMENT_KEY_MAX = 32,      /* columns of a key; the servers have 16 and 32 */
 	INSTRUMENT_LONG_VALUE = 1024, /* longer ones are written as length and digest */
 };
 
@@ -58,7 +58,7 @@ struct instrument_column {
 	char *name;
 	enum column_kind kind;
 	bool generated;
-	bool key; /* of the primary key: its values are never cut */
+	bool key;                /* of the primary key: its values are never cut */
 	struct wire_column wire; /* how the trace has its values */
 };
 
@@ -90,8 +90,8 @@ struct instrument_table *instrument_tables_find(
 	const struct instrument_tables *tables, struct span database, struct span name);
 
 /* Fills a table's columns, key and cascades from the server; prepared or not. */
-bool instrument_table_describe(struct instrument_table *table, MYSQL *mysql,
-	struct err *err) MUST_CHECK;
+bool instrument_table_describe(
+	struct instrument_table *table, MYSQL *mysql, struct err *err) MUST_CHECK;
 void instrument_table_release(struct instrument_table *table);
 static inline bool instrument_table_exact(const struct instrument_table *table)
 {
@@ -100,8 +100,7 @@ static inline bool instrument_table_exact(const struct instrument_table *table)
 
 /* Appends an SQL expression: the text form of column of the row `row` (an alias, NEW, OLD;
  * already quoted). */
-void instrument_add_value(
-	struct buf *out, const struct instrument_column *column, const char *row);
+void instrument_add_value(struct buf *out, const struct instrument_column *column, const char *row);
 /* ... the key's columns with commas between, as arguments of CONCAT. */
 void instrument_add_key(struct buf *out, const struct instrument_table *table, const char *row);
 void instrument_add_name(struct buf *out, struct span name);
