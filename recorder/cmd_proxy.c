@@ -13,6 +13,7 @@
 #include "recorder_commands.h"
 
 static const char *const tls_words[] = {"strip", "passthrough", "as-client", "terminate", NULL};
+static const char *const redact_words[] = {"hash", "drop", NULL};
 static const char *const protocol_words[] = {"none", "v1", "v2", NULL};
 static const char *const policy_words[] = {"wait", "drop", "stop", NULL};
 static const char *const sync_words[] = {"never", "interval", "always", NULL};
@@ -21,12 +22,13 @@ struct proxy_options {
 	struct option_strings listen, nodes, databases;
 	const char *output, *capture, *user, *password;
 	const char *tls_cert, *tls_key, *tls_ca;
+	const char *only_table, *skip_table, *redact, *redact_key;
 	const char *only_user, *skip_user, *only_database, *skip_database;
 	uint64_t snapshot_rows;
 	uint64_t workers, sample, sessions_max, rows_max;
 	uint64_t result_bytes_max, value_max, packet_max, buffer, segment_size, total_size;
 	uint64_t connect_timeout, drain_timeout, flush_interval;
-	int tls, policy, sync, proxy_protocol;
+	int tls, policy, redact_with, sync, proxy_protocol;
 	const char *compression;
 	int compression_level;
 	bool no_compression, no_record, quiet, accept_proxy_protocol;
@@ -104,6 +106,32 @@ static const struct option_def proxy_table[] = {
 		.argument = "REGEX",
 		OPTION_STRING(struct proxy_options, skip_database),
 		.help = "do not record sessions that log in to a matching database"},
+	{.name = "only-table",
+		.argument = "REGEX",
+		OPTION_STRING(struct proxy_options, only_table),
+		.help = "of statements that name tables, and none whose database.table matches, "
+			"keep the place in their transaction, but not text, parameters and rows"},
+	{.name = "skip-table",
+		.argument = "REGEX",
+		OPTION_STRING(struct proxy_options, skip_table),
+		.help = "the same for statements that name matching tables only"},
+	{.name = "redact",
+		.argument = "all|REGEX",
+		OPTION_STRING(struct proxy_options, redact),
+		.help = "record no values, or none of the columns whose name matches: in "
+			"statements, parameters, results and rows of tables"},
+	{.name = "redact-with",
+		.argument = "HOW",
+		OPTION_CHOICE(struct proxy_options, redact_with),
+		.choices = redact_words,
+		.preset = "hash",
+		.help = "hash: equal values can still be told from others; drop: nothing is left"},
+	{.name = "redact-key",
+		.argument = "FILE",
+		.files = true,
+		OPTION_STRING(struct proxy_options, redact_key),
+		.preset = "a random key for each recording",
+		.help = "at least 16 secret bytes, so that hashes of several recordings agree"},
 	{.name = "no-record",
 		OPTION_FLAG(struct proxy_options, no_record),
 		.help = "relay only: to see what recording costs"},
@@ -306,8 +334,21 @@ static bool read_filter(const struct proxy_options *options, struct filter *filt
 	return filter_compile(&filter->user, "--only-user", options->only_user, err) &&
 	       filter_compile(&filter->not_user, "--skip-user", options->skip_user, err) &&
 	       filter_compile(&filter->database, "--only-database", options->only_database, err) &&
-	       filter_compile(
-		       &filter->not_database, "--skip-database", options->skip_database, err);
+	       filter_compile(&filter->not_database, "--skip-database", options->skip_database,
+		       err) &&
+	       filter_compile(&filter->table, "--only-table", options->only_table, err) &&
+	       filter_compile(&filter->not_table, "--skip-table", options->skip_table, err);
+}
+
+static bool read_redact(const struct proxy_options *options, struct redact *redact, struct err *err)
+{
+	if (!options->redact) {
+		if (options->redact_key)
+			return err_set(err, ERR_USAGE, "--redact-key goes with --redact");
+		return true;
+	}
+	return redact_init(redact, options->redact, (enum redact_how)options->redact_with,
+		options->redact_key, err);
 }
 
 /* "NAME=ADDRESS" with a name of a node, or "ADDRESS". */
@@ -503,6 +544,8 @@ static bool read_context(struct proxy *proxy, struct proxy_context *c,
 		.tls = options->tls == RELAY_TLS_AS_CLIENT || options->tls == RELAY_TLS_TERMINATE,
 		.tls_ca = options->tls_ca,
 		.values = &proxy->capture.values,
+		.filter = &proxy->capture.filter,
+		.redact = &proxy->capture.redact,
 	};
 	c->producer = trace_producer_open(proxy->writer);
 	backdrop_init(&c->context, &c->options, proxy->writer, c->producer);
@@ -529,6 +572,43 @@ static bool read_final_rows(struct proxy *proxy, struct proxy_context *c, struct
 	return true;
 }
 
+/* What the trace leaves out on purpose, for whoever reads it. */
+static void note_left_out(struct trace_writer *writer, const struct proxy_options *options)
+{
+	const struct {
+		const char *option, *value;
+	} all[] = {
+		{"only-user", options->only_user},
+		{"skip-user", options->skip_user},
+		{"only-database", options->only_database},
+		{"skip-database", options->skip_database},
+		{"only-table", options->only_table},
+		{"skip-table", options->skip_table},
+		{"redact", options->redact},
+	};
+	struct trace_producer *producer = trace_producer_open(writer);
+	struct buf text = BUF_INIT;
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		if (all[i].value)
+			buf_printf(&text, "%s--%s=%s", text.len ? " " : "", all[i].option,
+				all[i].value);
+	if (options->redact)
+		buf_printf(&text, " --redact-with=%s", redact_words[options->redact_with]);
+	if (options->sample > 1)
+		buf_printf(&text, "%s--sample=%llu", text.len ? " " : "",
+			(unsigned long long)options->sample);
+	if (text.len) {
+		struct record_note note = {.source = SPAN_LIT("recorder"),
+			.topic = SPAN_LIT("left out"),
+			.text = buf_span(&text)};
+
+		trace_emit_note(producer, &note);
+	}
+	buf_release(&text);
+	trace_producer_close(producer);
+}
+
 /* Records with what stands around the sessions, where the user gave an account for it. */
 static enum exit_status record(struct proxy *proxy, const struct proxy_options *options)
 {
@@ -540,6 +620,8 @@ static enum exit_status record(struct proxy *proxy, const struct proxy_options *
 	if (proxy->writer && !options->user && proxy->say)
 		proxy->say("recording without the server's variables, tables and rows: give --user "
 			   "to have them in the trace");
+	if (proxy->writer)
+		note_left_out(proxy->writer, options);
 	if (with_context && !read_context(proxy, &context, options, &err)) {
 		status = fail(&err);
 	} else if (!proxy_run(proxy, &err)) {
@@ -558,6 +640,7 @@ static enum exit_status record(struct proxy *proxy, const struct proxy_options *
 static void proxy_free(struct proxy *proxy)
 {
 	filter_release(&proxy->capture.filter);
+	redact_release(&proxy->capture.redact);
 	tls_context_release(&proxy->relay.tls_context);
 	free(proxy);
 }
@@ -602,6 +685,7 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 	fill_proxy(&options, proxy);
 	umask(077);
 	if (!read_filter(&options, &proxy->capture.filter, &err) ||
+		!read_redact(&options, &proxy->capture.redact, &err) ||
 		!read_nodes(&options, proxy, &err) || !read_listen(&options, proxy, &err) ||
 		!read_tls(&options, proxy, &err)) {
 		proxy_free(proxy);

@@ -96,11 +96,14 @@ static char unescape(char c)
 	}
 }
 
-/* Quotes away, doubled quotes single, backslashes resolved ("String Literals": \% and \_ stay as
- * they are, any other unknown escape is its character). */
 struct span parse_value(struct parser *p, struct token tok)
 {
-	const char *from = p->text + tok.start;
+	return token_value(p->text, tok, p->opt.mode, p->arena);
+}
+
+struct span token_value(const char *base, struct token tok, uint32_t mode, struct arena *arena)
+{
+	const char *from = base + tok.start;
 	size_t len = tok.end - tok.start;
 	char quote;
 
@@ -116,9 +119,9 @@ struct span parse_value(struct parser *p, struct token tok)
 	len -= 2;
 	if (!(tok.flags & TF_ESCAPED))
 		return span_of(from, len);
-	bool backslash = quote != '`' && !(p->opt.mode & SQL_MODE_NO_BACKSLASH_ESCAPES) &&
+	bool backslash = quote != '`' && !(mode & SQL_MODE_NO_BACKSLASH_ESCAPES) &&
 			 !(quote == '"' && tok.kind == T_QUOTED);
-	char *out = arena_alloc(p->arena, len + 1), *to = out;
+	char *out = arena_alloc(arena, len + 1), *to = out;
 	for (size_t i = 0; i < len; i++) {
 		char c = from[i];
 

@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/span.h"
 #include "sql/sql.h"
 
@@ -130,6 +131,9 @@ struct scanner {
 void scan_init(struct scanner *s, const char *base, uint32_t len, const struct sql_options *opt);
 /* T_ERROR with s->error set when the text has no token here. */
 struct token scan_next(struct scanner *s);
+/* Quotes away, doubled quotes single, backslashes resolved ("String Literals": \% and \_ stay as
+ * they are, any other unknown escape is its character).  Points into the text or the arena. */
+struct span token_value(const char *base, struct token tok, uint32_t mode, struct arena *arena);
 
 /* T_IDENT when the word is no keyword. */
 struct keyword_info {

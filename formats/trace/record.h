@@ -127,6 +127,7 @@ enum stmt_flags {
 	STMT_NOT_KEPT = 1u << 3,    /* its results were not recorded (capture level) */
 	STMT_OPAQUE = 1u << 4,      /* relayed unread */
 	STMT_BLOCKED_SEEN = 1u << 5, /* blocked_ns and blockers were looked at, even when 0 */
+	STMT_FILTERED = 1u << 6,    /* names only tables that were not to be recorded */
 };
 
 /* One command and how it ended; made when it ended, so seq and at are its end. */

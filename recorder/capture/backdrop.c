@@ -490,7 +490,10 @@ bool backdrop_schema(struct backdrop *context, struct capture_node *node,
 	while ((row = mysql_fetch_row(result))) {
 		struct backdrop_table *table;
 
-		if (!wanted_database(context->options, field(result, row, 0)))
+		if (!wanted_database(context->options, field(result, row, 0)) ||
+			(context->options->filter &&
+				!filter_wants_table(context->options->filter, field(result, row, 0),
+					field(result, row, 1))))
 			continue;
 		if (context->count == BACKDROP_TABLES_MAX) {
 			ok = err_set(err, ERR_LIMIT,
@@ -558,7 +561,9 @@ static bool table_rows(struct backdrop *context, MYSQL *db, struct capture_node 
 	struct backdrop_table *table = &context->tables[index];
 	struct part part = {.context = context, .rows = BUF_INIT};
 	struct buf sql = BUF_INIT;
+	const struct redact *redact = context->options->redact;
 	struct wire_column *columns = NULL;
+	bool *hidden = NULL;
 	MYSQL_RES *result = NULL;
 	MYSQL_ROW row;
 	unsigned count;
@@ -580,8 +585,13 @@ static bool table_rows(struct backdrop *context, MYSQL *db, struct capture_node 
 	}
 	count = mysql_num_fields(result);
 	columns = mem_zero(count, sizeof(*columns));
-	for (unsigned i = 0; i < count; i++)
-		columns[i] = column_of(mysql_fetch_field_direct(result, i));
+	hidden = mem_zero(count, sizeof(*hidden));
+	for (unsigned i = 0; i < count; i++) {
+		const MYSQL_FIELD *of = mysql_fetch_field_direct(result, i);
+
+		columns[i] = column_of(of);
+		hidden[i] = redact && redact->on && redact_column(redact, span_str(of->name));
+	}
 	part.record = (struct record_rows){.table = (uint32_t)index + 1,
 		.node = span_str(node->name),
 		.moment = span_str(moment)};
@@ -595,9 +605,14 @@ static bool table_rows(struct backdrop *context, MYSQL *db, struct capture_node 
 			continue;
 		}
 		msgpack_pack_array(&pk, count);
-		for (unsigned i = 0; i < count; i++)
+		for (unsigned i = 0; i < count; i++) {
+			size_t before = part.rows.len;
+
 			values_pack_text(&part.rows, &columns[i], field(result, row, i),
 				context->options->values);
+			if (hidden[i])
+				redact_packed(context->options->redact, &part.rows, before);
+		}
 		part.count++;
 		if (part.rows.len >= CAPTURE_PART_SIZE)
 			part_flush(&part, false, false);
@@ -613,6 +628,7 @@ out:
 	if (result)
 		mysql_free_result(result);
 	free(columns);
+	free(hidden);
 	buf_release(&part.rows);
 	buf_release(&sql);
 	return ok;

@@ -25,6 +25,8 @@ struct backdrop_options {
 	bool tls;           /* where the server has it */
 	const char *tls_ca; /* NULL: any certificate will do */
 	const struct values_limits *values;
+	const struct filter *filter; /* of tables; NULL: all */
+	const struct redact *redact; /* NULL: none */
 };
 
 /* How to reach a node: a host and port, or a socket file. */

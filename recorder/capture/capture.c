@@ -129,7 +129,7 @@ void capture_close(struct capture *c, const char *reason)
 	struct buf *all[] = {&c->client, &c->user, &c->database, &c->pending_user,
 		&c->pending_database, &c->attributes, &c->txn.name, &c->now.text, &c->now.params,
 		&c->now.name, &c->now.track, &c->now.gtid, &c->now.blockers, &c->result.rows,
-		&c->result.columns_text, &c->result.columns};
+		&c->result.columns_text, &c->result.columns, &c->result.hidden};
 
 	opened(c);
 	c->now.at = 0;
@@ -287,6 +287,36 @@ static void keep_text(struct capture *c, struct span text)
 		buf_add_span(&c->now.text, text);
 	if (params_secret)
 		c->now.secret = true;
+	if (UNLIKELY(c->now.redacted)) {
+		struct buf redacted = BUF_INIT;
+
+		if (!redact_text(&c->worker->config->redact, buf_span(&c->now.text), dialect_of(c),
+			    &redacted))
+			c->now.text_cut = true;
+		mem_wipe(c->now.text.data, c->now.text.len);
+		buf_set(&c->now.text, buf_span(&redacted));
+		buf_release(&redacted);
+	}
+}
+
+/* What --redact and the filter of tables make of a text. */
+static void judge_text(struct capture *c, struct span text)
+{
+	const struct capture_config *config = c->worker->config;
+	struct look_dialect dialect = dialect_of(c);
+
+	if (UNLIKELY(config->redact.on))
+		c->now.redacted = redact_statement(&config->redact, text, dialect);
+	if (UNLIKELY(config->filter.table.code || config->filter.not_table.code)) {
+		struct sql_options options = sql_options_default();
+
+		if (dialect.no_backslash_escapes)
+			options.mode |= SQL_MODE_NO_BACKSLASH_ESCAPES;
+		if (dialect.ansi_quotes)
+			options.mode |= SQL_MODE_ANSI_QUOTES;
+		c->now.filtered = !filter_wants_statement(
+			&config->filter, text, buf_span(&c->database), &options);
+	}
 }
 
 static void keep_params(struct capture *c, const struct wire_request *request)
@@ -297,18 +327,23 @@ static void keep_params(struct capture *c, const struct wire_request *request)
 	size_t head;
 
 	buf_reuse(&c->now.params);
-	if (!params.count || request->params_bad || !(c->worker->config->levels & CAPTURE_PARAMS))
+	if (!params.count || request->params_bad || c->now.filtered ||
+		!(c->worker->config->levels & CAPTURE_PARAMS))
 		return;
 	/* array 32: the count is filled in behind. */
 	buf_add(&c->now.params, "\xdd\0\0\0\0", 5);
 	head = c->now.params.len - 4;
 	while (wire_params_next(&params, &param)) {
+		size_t before = c->now.params.len;
+
 		if (c->now.secret) {
 			struct value dropped = {.type = VALUE_DROPPED, .bytes = span_of("", 0)};
 
 			value_pack(&c->now.params, &dropped);
 		} else {
 			values_pack_param(&c->now.params, &param, &c->worker->config->values);
+			if (UNLIKELY(c->now.redacted))
+				redact_packed(&c->worker->config->redact, &c->now.params, before);
 		}
 		count++;
 	}
@@ -357,7 +392,9 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 	c->now.active = true;
 	c->now.at = 0;
 	c->now.secret = c->now.data = c->now.looks_end = c->now.began = false;
-	c->now.schema_changed = false;
+	c->now.schema_changed = c->now.filtered = false;
+	/* Of what is not known to be harmless. */
+	c->now.redacted = c->worker->config->redact.on;
 	c->now.text_cut = request->text_cut;
 	c->now.not_kept = !(c->worker->config->levels & CAPTURE_RESULTS);
 	c->now.prepared = command->stmt ? command->stmt->number : 0;
@@ -375,15 +412,26 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 	c->now.look_count = 1;
 	c->now.looks[0] = (struct look){.class = (uint8_t)class_of_command(command->byte)};
 	if (command->byte == CMD_QUERY || command->byte == CMD_STMT_PREPARE) {
-		if (request->text.ptr)
+		if (request->text.ptr) {
 			look_at_text(c, request->text);
-		else
+			judge_text(c, request->text);
+		} else {
 			c->now.looks[0].class = LOOK_UNKNOWN;
+		}
 	} else if (command->byte == CMD_STMT_EXECUTE || command->byte == CMD_STMT_BULK_EXECUTE) {
 		c->now.looks[0] = command->stmt ? look_from_tag(command->stmt->tag)
 						: (struct look){.class = LOOK_UNKNOWN};
 		c->now.secret = c->now.looks[0].secret;
+	} else {
+		c->now.redacted = false; /* names, not values */
 	}
+	if (command->stmt && command->byte != CMD_STMT_PREPARE) {
+		struct look look = look_from_tag(command->stmt->tag);
+
+		c->now.redacted = look.redacted;
+		c->now.filtered = look.filtered;
+	}
+	c->now.not_kept |= c->now.filtered;
 	if (command->byte == CMD_STMT_EXECUTE || command->byte == CMD_STMT_BULK_EXECUTE)
 		buf_reuse(&c->now.text);
 	else
@@ -392,7 +440,11 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 	if (command->byte == CMD_STMT_PREPARE) {
 		/* PREPARE itself runs nothing; its look is for the executions. */
 		c->now.looks[0].secret = c->now.secret;
+		c->now.looks[0].redacted = c->now.redacted;
+		c->now.looks[0].filtered = c->now.filtered;
 	}
+	if (c->now.filtered)
+		buf_clear(&c->now.text);
 	if (request->login) {
 		buf_set(&c->pending_user, request->login->user);
 		buf_set(&c->pending_database, request->login->schema);
@@ -444,6 +496,25 @@ static void part_emit(struct capture *c, const struct wire_command *command, boo
 	part_begin(c);
 }
 
+/* Which columns of a result are redacted: the chosen ones by either name, and computed ones of a
+ * statement that names a chosen one. */
+static void hide_columns(struct capture *c, const struct wire_columns *columns)
+{
+	const struct redact *redact = &c->worker->config->redact;
+
+	buf_clear(&c->result.hidden);
+	for (size_t i = 0; columns && i < columns->count; i++) {
+		struct wire_column_names names;
+		bool hidden;
+
+		wire_column_names(columns, i, &names);
+		hidden = redact_column(redact, names.name) ||
+			 redact_column(redact, names.name_original) ||
+			 (c->now.redacted && names.name_original.len == 0);
+		buf_add_char(&c->result.hidden, (char)hidden);
+	}
+}
+
 static void on_columns(void *ctx, struct wire_command *command, const struct wire_columns *columns)
 {
 	struct capture *c = ctx;
@@ -454,10 +525,14 @@ static void on_columns(void *ctx, struct wire_command *command, const struct wir
 	c->result.left_out = false;
 	c->result.part = 0;
 	c->result.total = c->result.kept = c->result.bytes = 0;
-	siphash_init(&c->result.digest, NULL, false);
+	/* A digest without a key tells whether a guess at a redacted value is right. */
+	siphash_init(&c->result.digest,
+		c->worker->config->redact.on ? c->worker->config->redact.key : NULL, false);
 	if (c->now.not_kept)
 		return;
 	part_begin(c);
+	if (UNLIKELY(c->worker->config->redact.on))
+		hide_columns(c, columns);
 	if (!columns) {
 		buf_clear(&c->result.columns_text);
 		buf_clear(&c->result.columns);
@@ -495,6 +570,8 @@ static void on_row(void *ctx, struct wire_command *command, const struct wire_co
 		c->result.left_out = true;
 		return;
 	}
+	if (UNLIKELY(config->redact.on))
+		redact_row(&config->redact, &c->result.rows, before, buf_span(&c->result.hidden));
 	c->result.bytes += c->result.rows.len - before;
 	c->result.kept++;
 	c->result.part_rows++;
@@ -647,11 +724,18 @@ static void emit_stmt(struct capture *c, const struct wire_command *command,
 		record.flags |= STMT_TEXT_CUT;
 	if (c->now.not_kept && c->now.result_sets)
 		record.flags |= STMT_NOT_KEPT;
+	if (UNLIKELY(c->now.filtered)) {
+		record.flags |= STMT_FILTERED;
+		record.text = record.params = SPAN_NONE;
+	}
 	if (reply->kind == REPLY_UNREAD)
 		record.flags |= STMT_OPAQUE;
 	/* The server quotes the statement: its message would tell the password. */
 	if (reply->error && c->now.secret)
 		record.error_text = SPAN_LIT("(left out: the statement holds a password)");
+	/* ... and values: 'Duplicate entry', 'Incorrect value'. */
+	if (reply->error && (c->now.redacted || c->now.filtered))
+		record.error_text = SPAN_LIT("(left out: the statement's values are not recorded)");
 	trace_emit_stmt(c->worker->producer, &record);
 	if (reply->kind == REPLY_PREPARED && c->worker->config->segments &&
 		c->prepared_count < CAPTURE_PREPARED_MAX) {
@@ -748,15 +832,19 @@ static void on_infile(void *ctx, struct wire_command *command, struct span name,
 	struct buf data = BUF_INIT;
 	msgpack_packer pk = pack_into(&data);
 
-	msgpack_pack_map(&pk, 4);
+	bool hidden = c->worker->config->redact.on; /* the digest has no key */
+
+	msgpack_pack_map(&pk, hidden ? 3 : 4);
 	pack_str(&pk, SPAN_LIT("session"));
 	pack_uint(&pk, c->id);
 	pack_str(&pk, SPAN_LIT("number"));
 	pack_uint(&pk, command->number);
 	pack_str(&pk, SPAN_LIT("size"));
 	pack_uint(&pk, size);
-	pack_str(&pk, SPAN_LIT("digest"));
-	pack_bin(&pk, span_of(digest, 8));
+	if (!hidden) {
+		pack_str(&pk, SPAN_LIT("digest"));
+		pack_bin(&pk, span_of(digest, 8));
+	}
 	note.data = buf_span(&data);
 	trace_emit_note(c->worker->producer, &note);
 	buf_release(&data);

@@ -21,6 +21,7 @@
 
 #include "capture/filter.h"
 #include "capture/look.h"
+#include "capture/redact.h"
 #include "capture/values.h"
 #include "trace/writer.h"
 #include "wire/wire.h"
@@ -42,6 +43,7 @@ struct capture_config {
 	uint64_t result_bytes_max; /* ... 0: no limit */
 	struct values_limits values;
 	struct filter filter;
+	struct redact redact;
 	bool segments; /* the trace has several: later ones repeat prepared statements */
 };
 
@@ -98,6 +100,8 @@ struct capture {
 	/* The command being answered. */
 	struct {
 		bool active, not_kept, text_cut, secret;
+		bool redacted; /* its literals, parameters and computed columns are */
+		bool filtered; /* it names no table that is wanted */
 		bool data;  /* a transaction of its own, as none is open */
 		bool began; /* it began the open transaction */
 		bool schema_changed;
@@ -131,6 +135,7 @@ struct capture {
 		struct buf rows;
 		struct buf columns_text, columns; /* last definitions, and packed */
 		struct siphash digest;
+		struct buf hidden; /* a byte a column: 1 when it is redacted; empty: none is */
 	} result;
 };
 

@@ -42,8 +42,11 @@ struct look {
 	uint8_t level_global;
 	bool consistent_snapshot;
 	bool chain;
-	bool secret; /* has or takes a password: parameters are not recorded */
 	bool sets_autocommit;
+	bool secret : 1; /* has or takes a password: parameters are not recorded */
+	/* Not from the look: what the options make of it. */
+	bool redacted : 1;
+	bool filtered : 1;
 };
 
 enum {

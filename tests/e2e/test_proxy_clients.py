@@ -535,6 +535,130 @@ insert into parts values (1),(2),(3);
     assert levels and set(levels) == {3}, levels
 
 
+SECRETS = ("anna@example.org", "918273645", "Zaphod")
+
+
+def private_life(port):
+    """Statements with the secrets as literals, parameters, results; prepared and not."""
+    perl = """
+use DBI;
+my $db = DBI->connect("DBI:MariaDB:host=127.0.0.1;port=$ARGV[0];database=priv", "root", "",
+  {RaiseError => 0, PrintError => 0, mariadb_server_prepare => 1});
+my $st = $db->prepare("insert into people (id, email, pin) values (?, ?, ?)");
+$st->execute(2, "anna\\@example.org", 918273645);
+$st = $db->prepare("select id, email, concat(email, '!') from people where email = ? order by id");
+$st->execute("anna\\@example.org");
+$st->fetchall_arrayref;
+$db->do("update people set pin = 918273645 where email = 'anna\\@example.org'");
+$db->do("insert into people (id, email) values (2, 'Zaphod')");
+$db->do("insert into people values (3, 'Zaphod', 1, 'harmless')");
+$db->do("select count(*) from people where id > 1");
+$db->do("insert into audit values ('anna\\@example.org')");
+"""
+    return run(["perl", "-e", perl, str(port)])
+
+
+def record_private(*options):
+    run(command_line(PORT, "-e", "drop database if exists priv; create database priv; create table "
+                     "priv.people (id int primary key, email varchar(40), pin int, note varchar(20)); "
+                     "create table priv.audit (who varchar(40)); "
+                     "insert into priv.people values (1, 'anna@example.org', 918273645, 'plain note')"))
+    with Proxy(ISOREC, ["n1=127.0.0.1:%d" % PORT], "--compression=0", "--user=root",
+               "--database=priv", *options) as proxy:
+        private_life(proxy.port)
+        wait_for("the sessions' end", lambda: proxy.statistics()["sessions"] == 0)
+        proxy.stop()
+        with open(proxy.trace, "rb") as trace:
+            return records(ISOTRACE, proxy.trace), trace.read()
+
+
+def hashes(value_):
+    return {v["hashed"] for v in value_ if isinstance(v, dict) and "hashed" in v}
+
+
+@test
+def redact_columns():
+    """--redact: values of a column are nowhere in the trace; equal ones stay equal everywhere"""
+    got, data = record_private("--redact=^(email|pin|who)$")
+    for secret in SECRETS:
+        assert secret.encode() not in data, secret
+    assert b"plain note" in data, "columns that were not named are kept"
+    # One hash for the one address: initial row, parameter, result, literal, final row.
+    initial, = (r["rows"][0] for r in got if r["kind"] == "rows" and r["moment"] == "initial" and
+                r["rows"] and len(r["rows"][0]) == 4)
+    address, pin = initial[1]["hashed"].lower(), initial[2]["hashed"].lower()
+    assert initial[0] == 1 and initial[3] == "plain note", initial
+    params = [r["params"] for r in got if r["kind"] == "stmt" and r["params"]]
+    assert [p["hashed"].lower() for p in params[0][1:]] == [address, pin], params
+    assert params[1][0]["hashed"].lower() == address
+    selected = [row for r in got if r["kind"] == "result" for row in r["rows"] if len(row) == 3]
+    assert [row[0] for row in selected] == [1, 2], selected
+    assert {row[1]["hashed"].lower() for row in selected} == {address}
+    assert all("hashed" in row[2] for row in selected), "a computed column of a redacted one"
+    update, = (r["text"] for r in got if r["kind"] == "stmt" and (r["text"] or "").startswith("update"))
+    assert update == ("update people set pin = 'redacted:%s' where email = 'redacted:%s'" %
+                      (pin, address)), update
+    errors = [(r["error"], r["error_text"]) for r in got if r["kind"] == "stmt" and r["error"]]
+    assert errors and errors[0][0] == 1062 and "left out" in errors[0][1], errors
+    counted, = (r["text"] for r in got if r["kind"] == "stmt" and "count(*)" in (r["text"] or ""))
+    assert counted.endswith("id > 1"), counted
+    note, = (r["text"] for r in got if r["kind"] == "note" and r["topic"] == "left out")
+    assert "--redact=^(email|pin|who)$" in note, note
+
+
+@test
+def redact_all():
+    """--redact=all: with hashes and without; a key file makes recordings agree"""
+    for how in ("hash", "drop"):
+        got, data = record_private("--redact=all", "--redact-with=" + how)
+        for secret in (*SECRETS, "plain note", "harmless"):
+            assert secret.encode() not in data, (how, secret)
+        kind = "hashed" if how == "hash" else "dropped"
+        rows = [row for r in got if r["kind"] in ("rows", "result") for row in r["rows"]]
+        assert rows and all(v is None or list(v) == [kind] for row in rows for v in row), rows
+    with open(os.path.join(BUILD, "redact.key"), "wb") as key:
+        key.write(b"not so very secret, this one")
+    both_times = [sorted(json.dumps(r["rows"]) for r in record_private(
+        "--redact=all", "--redact-key=" + key.name)[0] if r["kind"] == "rows") for _ in range(2)]
+    assert both_times[0] == both_times[1] and "hashed" in both_times[0][0], both_times
+
+
+@test
+def tables():
+    """--only-table, --skip-table: statements keep their place, not their content"""
+    got, data = record_private("--only-table=\\.audit$")
+    for secret in ("918273645", "Zaphod", "plain note", "people"):
+        assert secret.encode() not in data, secret
+    texts = [(r["text"], r["flags"] & 64, r["txn"]) for r in got if r["kind"] == "stmt" and
+             r["command"] in (3, 0x16, 0x17)]
+    kept = [t for t in texts if t[0]]
+    assert any("insert into audit" in t[0] for t in kept), kept
+    left_out = [t for t in texts if t[1]]
+    assert len(left_out) >= 5 and all(t[0] is None for t in left_out), texts
+    assert {r["name"] for r in got if r["kind"] == "schema"} == {"audit"}
+    got, data = record_private("--skip-table=\\.audit$")
+    assert b"918273645" in data and b"insert into audit" not in data
+
+
+@test
+def sampling():
+    """--sample: one session of three, and that one whole"""
+    with Proxy(ISOREC, ["n1=127.0.0.1:%d" % PORT], "--sample=3") as proxy:
+        for i in range(9):
+            out = run(command_line(proxy.port, "-N", "-e", "select %d; select 'x%d'" % (i, i)))
+            assert out == "%d\nx%d\n" % (i, i), out
+        wait_for("the sessions' end", lambda: proxy.statistics()["sessions"] == 0)
+        proxy.stop()
+        got = records(ISOTRACE, proxy.trace)
+    sessions = {}
+    for r in got:
+        if r["kind"] == "stmt" and r["text"] and not r["text"].startswith("select @@"):
+            sessions.setdefault(r["session"], []).append(r["text"])
+    assert sessions == {i: ["select %d" % (i - 1), "select 'x%d'" % (i - 1)] for i in (3, 6, 9)}
+    note, = (r["text"] for r in got if r["kind"] == "note" and r["topic"] == "left out")
+    assert note == "--sample=3", note
+
+
 @test
 def proxy_protocol():
     """--proxy-protocol: the server sees the client's own address, v1 and v2"""

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Values that must not reach the trace: of chosen columns, or all.  A value becomes a keyed hash,
+ * the same for equal values wherever they stand, or nothing.  NULL stays NULL.
+ *
+ * By column, of a statement's text it is not known which literal goes with which column.  So when a
+ * statement names a chosen column anywhere, or may write columns that it does not name (INSERT
+ * without a list, CALL, LOAD DATA ...), all its literals and parameters are redacted, and those
+ * columns of its results that are computed.  When a text cannot be read it is left out.
+ *
+ * Hashes are SipHash-2-4, 128 bits, of the value as text: 5, 5.00 and '5' are equal, '05' is not.
+ * Strings are hashed byte for byte: what only a collation holds equal is not.
+ *
+ * Shared by the workers, read only.
+ */
+#ifndef CAPTURE_REDACT_H
+#define CAPTURE_REDACT_H
+
+#include "base/attr.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "capture/filter.h"
+#include "capture/look.h"
+
+enum redact_how { REDACT_HASH, REDACT_DROP };
+
+enum { REDACT_KEY_SIZE = 16, REDACT_KEY_FILE_MAX = 4096 };
+
+struct redact {
+	bool on, all;
+	enum redact_how how;
+	struct filter_pattern columns;
+	unsigned char key[REDACT_KEY_SIZE];
+};
+
+/* what: "all" or a pattern for names of columns; key_file NULL: a random key. */
+bool redact_init(struct redact *redact, const char *what, enum redact_how how, const char *key_file,
+	struct err *err) MUST_CHECK;
+void redact_release(struct redact *redact);
+
+/* Whether values of a column are redacted. */
+bool redact_column(const struct redact *redact, struct span name);
+/* Whether a statement's literals and parameters are. */
+bool redact_statement(const struct redact *redact, struct span text, struct look_dialect dialect);
+/* Appends the text with its literals redacted and its comments left out.  False: from some point on
+ * it could not be read, and is left out from there. */
+bool redact_text(const struct redact *redact, struct span text, struct look_dialect dialect,
+	struct buf *out);
+/* Replaces the one packed value behind `start`. */
+void redact_packed(const struct redact *redact, struct buf *out, size_t start);
+
+/* The same in the one packed row behind `start`; hidden: a byte a column, 1 for the redacted. */
+void redact_row(const struct redact *redact, struct buf *out, size_t start, struct span hidden);
+
+#endif

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Redaction and the filter of tables. */
+#include "../unit/unit.h"
+
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "capture/filter.h"
+#include "capture/redact.h"
+#include "trace/pack.h"
+#include "trace/value.h"
+
+static const struct look_dialect usual = {false, false};
+
+static void init(struct redact *redact, const char *what, enum redact_how how)
+{
+	struct err err;
+
+	ck_assert_msg(redact_init(redact, what, how, NULL, &err), "%s", err.text);
+	memcpy(redact->key, "0123456789abcdef", 16);
+}
+
+static char *text_of(const struct redact *redact, const char *sql, bool *ok)
+{
+	struct buf out = BUF_INIT;
+
+	buf_add_str(&out, "");
+	*ok = redact_text(redact, span_str(sql), usual, &out);
+	return out.data;
+}
+
+START_TEST(literals_are_dropped)
+{
+	static const struct {
+		const char *sql, *left;
+		bool ok;
+	} cases[] = {
+		{"select 1", "select '***'", true},
+		{"select a,b from t where c = 'it''s' and d=\"x\\\"y\" and e>1.5e3",
+			"select a,b from t where c = '***' and d='***' and e>'***'", true},
+		{"insert into t values (-5, +6, 7 - 8, x'41', 0x42, b'1', n'u', _utf8'v', null)",
+			"insert into t values ('***', +'***', '***' - '***', '***', '***', '***', "
+			"'***', "
+			"_utf8'***', null)",
+			true},
+		{"select a /* secret 'c' */ from t -- secret\n where b in (1,2)",
+			"select a from t where b in ('***','***')", true},
+		{"select /*!50000 'x', */ a /*!101100 , 'y' */ from t",
+			"select '***', a , '***' from t", true},
+		{"select - a, -(3) from t", "select -a, -('***') from t", true},
+		{"select a from t order by a limit 5, 10", "select a from t order by a limit 5, 10",
+			true},
+		{"select a from t limit 5; select 5", "select a from t limit 5; select '***'",
+			true},
+		{"create table t (a varchar(10) default 'x', b decimal(5,2))",
+			"create table t (a varchar(10) default '***', b decimal(5,2))", true},
+		{"create table t as select 10 as a", "create table t as select '***' as a", true},
+		{"set password = '***'", "set password = '***'", true},
+		{"select a from t where b = ? and c = 'open",
+			"select a from t where b = ? and c =", false},
+		{"", "", true},
+	};
+	struct redact redact;
+
+	init(&redact, "all", REDACT_DROP);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		bool ok;
+		char *text = text_of(&redact, cases[i].sql, &ok);
+
+		ck_assert_str_eq(text ? text : "", cases[i].left);
+		ck_assert_msg(ok == cases[i].ok, "%s", cases[i].sql);
+		free(text);
+	}
+	redact_release(&redact);
+}
+END_TEST
+
+/* The hash that a literal becomes, as bytes. */
+static void literal_hash(const struct redact *redact, const char *literal, unsigned char out[16])
+{
+	char sql[200], *text, *hex;
+	bool ok;
+
+	snprintf(sql, sizeof(sql), "select (%s)", literal);
+	text = text_of(redact, sql, &ok);
+	hex = strstr(text, "'redacted:");
+	ck_assert_msg(ok && hex && strlen(hex) == 10 + 32 + 2, "%s", text);
+	for (int i = 0; i < 16; i++) {
+		unsigned byte;
+
+		ck_assert_int_eq(sscanf(hex + 10 + 2 * i, "%2x", &byte), 1);
+		out[i] = (unsigned char)byte;
+	}
+	free(text);
+}
+
+START_TEST(equal_values_have_equal_hashes)
+{
+	static const struct {
+		const char *literal;
+		struct value value;
+		bool equal;
+	} cases[] = {
+		{"5", {.type = VALUE_UINT, .u = 5}, true},
+		{"'5'", {.type = VALUE_UINT, .u = 5}, true},
+		{"005", {.type = VALUE_UINT, .u = 5}, true},
+		{"'05'", {.type = VALUE_UINT, .u = 5}, false},
+		{"-5", {.type = VALUE_INT, .i = -5}, true},
+		{"- 5", {.type = VALUE_INT, .i = -5}, true},
+		{"5", {.type = VALUE_INT, .i = -5}, false},
+		{"1.50", {.type = VALUE_DECIMAL, .bytes = {"1.5", 3}}, true},
+		{"1.5", {.type = VALUE_DECIMAL, .bytes = {"1.500", 5}}, true},
+		{"-.5", {.type = VALUE_DECIMAL, .bytes = {"-0.50", 5}}, true},
+		{"3", {.type = VALUE_DECIMAL, .bytes = {"3.00", 4}}, true},
+		{"0", {.type = VALUE_DECIMAL, .bytes = {"0.00", 4}}, true},
+		{"2.5e3", {.type = VALUE_DOUBLE, .d = 2500}, true},
+		{"2500", {.type = VALUE_DOUBLE, .d = 2500}, true},
+		{"'a\\'b'", {.type = VALUE_TEXT, .bytes = {"a'b", 3}}, true},
+		{"'a''b'", {.type = VALUE_TEXT, .bytes = {"a'b", 3}}, true},
+		{"'A'", {.type = VALUE_TEXT, .bytes = {"a", 1}}, false},
+		{"x'0041'", {.type = VALUE_BYTES, .bytes = {"\0A", 2}}, true},
+		{"0x141", {.type = VALUE_BYTES, .bytes = {"\1A", 2}}, true},
+		{"'2026-01-02'", {.type = VALUE_DATE, .bytes = {"2026-01-02", 10}}, true},
+	};
+	struct redact redact, other;
+
+	init(&redact, "all", REDACT_HASH);
+	init(&other, "all", REDACT_HASH);
+	other.key[0] ^= 1;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct buf packed = BUF_INIT;
+		unsigned char hash[16], elsewhere[16];
+		struct value value;
+		struct mp mp;
+
+		literal_hash(&redact, cases[i].literal, hash);
+		literal_hash(&other, cases[i].literal, elsewhere);
+		ck_assert(memcmp(hash, elsewhere, 16) != 0);
+		buf_add_str(&packed, "before");
+		value_pack(&packed, &cases[i].value);
+		redact_packed(&redact, &packed, 6);
+		mp = mp_over(span_of(packed.data + 6, packed.len - 6));
+		ck_assert(value_read(&mp, &value) && mp.p == mp.end);
+		ck_assert_int_eq(value.type, VALUE_HASHED);
+		ck_assert_uint_eq(value.bytes.len, 16);
+		ck_assert_msg((memcmp(hash, value.bytes.ptr, 16) == 0) == cases[i].equal, "%s",
+			cases[i].literal);
+		buf_release(&packed);
+	}
+	redact_release(&redact);
+	redact_release(&other);
+}
+END_TEST
+
+START_TEST(rows_keep_null_and_other_columns)
+{
+	struct buf row = BUF_INIT;
+	msgpack_packer pk = pack_into(&row);
+	struct redact redact;
+	struct value value;
+	struct mp mp;
+
+	init(&redact, "^email$", REDACT_HASH);
+	buf_add_char(&row, 'x');
+	msgpack_pack_array(&pk, 4);
+	pack_uint(&pk, 7);
+	pack_str(&pk, SPAN_LIT("a@b"));
+	msgpack_pack_nil(&pk);
+	pack_str(&pk, SPAN_LIT("kept"));
+	redact_row(&redact, &row, 1, span_of("\0\1\1\0", 4));
+	mp = mp_over(span_of(row.data + 1, row.len - 1));
+	ck_assert_uint_eq(mp_array(&mp), 4);
+	ck_assert(value_read(&mp, &value) && value.type == VALUE_UINT && value.u == 7);
+	ck_assert(value_read(&mp, &value) && value.type == VALUE_HASHED);
+	ck_assert(value_read(&mp, &value) && value.type == VALUE_NULL);
+	ck_assert(value_read(&mp, &value) && span_eq_str(value.bytes, "kept"));
+	ck_assert(mp.p == mp.end);
+	buf_release(&row);
+	redact_release(&redact);
+}
+END_TEST
+
+START_TEST(statements_that_touch_a_column)
+{
+	static const struct {
+		const char *sql;
+		bool touched;
+	} cases[] = {
+		{"select name from t where id = 4", false},
+		{"select email from t", true},
+		{"select * from t where `EMAIL` = 'x'", true},
+		{"select * from t where id = 'email'", false},
+		{"select 1 /* email */", false},
+		{"insert into t (id, name) values (1, 'x')", false},
+		{"insert into t (id, email) values (1, 'x')", true},
+		{"insert into t values (1, 'x')", true},
+		{"insert t () values ()", true},
+		{"insert into d.t select * from s", true},
+		{"insert into t (select * from s)", true},
+		{"insert ignore into t set id = 1, name = 'x'", false},
+		{"insert into t partition (p) (id) values (1)", false},
+		{"insert into t partition (p) values (1)", true},
+		{"replace into t values (1, 'x')", true},
+		{"select replace(name, 'a', 'b') from t", false},
+		{"update t set name = 'x'; insert into t values (1)", true},
+		{"call p('x')", true},
+		{"load data local infile 'f' into table t", true},
+		{"prepare s from 'select 1'", true},
+		{"select 'open", true},
+		{"begin", false},
+	};
+	struct redact redact;
+
+	init(&redact, "(?i)^email$", REDACT_HASH);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		ck_assert_msg(redact_statement(&redact, span_str(cases[i].sql), usual) ==
+				      cases[i].touched,
+			"%s", cases[i].sql);
+	redact_release(&redact);
+}
+END_TEST
+
+START_TEST(statements_by_their_tables)
+{
+	static const struct {
+		const char *only, *skip, *sql;
+		bool wanted;
+	} cases[] = {
+		{NULL, NULL, "select * from a", true},
+		{"^shop\\.a$", NULL, "select * from a", true},
+		{"^shop\\.a$", NULL, "select * from b", false},
+		{"^shop\\.a$", NULL, "select * from other.a", false},
+		{"^shop\\.a$", NULL, "select * from b join shop.a", true},
+		{"^shop\\.a$", NULL, "insert into b select * from a", true},
+		{"^shop\\.a$", NULL, "update b set x = 1", false},
+		{"^shop\\.a$", NULL, "commit", true},
+		{"^shop\\.a$", NULL, "select 1", true},
+		{"^shop\\.a$", NULL, "call p()", true},
+		{"^shop\\.a$", NULL, "select * from b; select * from a", true},
+		{"^shop\\.a$", NULL, "select * from b; select * from c", false},
+		{"^shop\\.a$", NULL, "with a as (select * from b) select * from a", false},
+		{"^shop\\.a$", NULL, "this is no statement", true},
+		{NULL, "log", "insert into log_2026 values (1)", false},
+		{NULL, "log", "insert into log_2026 select * from t", true},
+		{"^shop\\.", "log", "insert into log values (1)", false},
+	};
+	struct sql_options options = sql_options_default();
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct filter filter = {.user = {NULL}};
+		struct err err;
+
+		ck_assert(filter_compile(&filter.table, "x", cases[i].only, &err));
+		ck_assert(filter_compile(&filter.not_table, "x", cases[i].skip, &err));
+		ck_assert_msg(filter_wants_statement(&filter, span_str(cases[i].sql),
+				      SPAN_LIT("shop"), &options) == cases[i].wanted,
+			"%s", cases[i].sql);
+		filter_release(&filter);
+	}
+}
+END_TEST
+
+UNIT_MAIN("redact", literals_are_dropped, equal_values_have_equal_hashes,
+	rows_keep_null_and_other_columns, statements_that_touch_a_column,
+	statements_by_their_tables)
