@@ -132,15 +132,12 @@ const struct command diff_command = {
 	.description =
 		"Compares two recordings of one schedule, on two servers or two releases,\n"
 		"statement by statement: what was blocked, deadlocks, errors, warnings, results,\n"
-		"and the tables at the end.  The first difference is judged; what stands behind "
-		"it\n"
-		"may follow from it.\n"
+		"and the tables at the end.  The first difference is judged; what stands behind\n"
+		"it may follow from it.\n"
 		"\n"
-		"compat: both kept their contracts, and the contracts differ.  violation: one "
-		"broke\n"
-		"its own.  undecided (exit status 3): the contracts do not explain the "
-		"difference,\n"
-		"and no oracle could tell.",
+		"compat: both kept their contracts, and the contracts differ.  violation: one\n"
+		"broke its own.  undecided (exit status 3): the contracts do not explain the\n"
+		"difference, and no oracle could tell.",
 	.options = diff_table,
 	.examples = examples,
 	.run = diff_run,

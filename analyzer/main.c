@@ -5,6 +5,7 @@
 
 static const struct command *const commands[] = {
 	&check_command,
+	&corpus_command,
 	&diff_command,
 	&export_command,
 	&import_command,

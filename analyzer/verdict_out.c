@@ -335,33 +335,6 @@ void verdict_json(
 
 /* ---- JUnit ---- */
 
-/* XML 1.0 text: control characters other than tab and newline cannot be written at all. */
-static void add_xml(struct buf *out, struct span s)
-{
-	struct buf clean = BUF_INIT;
-
-	text_add(&clean, s, TEXT_NO_LIMIT, TEXT_PLAIN);
-	for (size_t i = 0; i < clean.len; i++) {
-		switch (clean.data[i]) {
-		case '<':
-			buf_add_str(out, "&lt;");
-			break;
-		case '>':
-			buf_add_str(out, "&gt;");
-			break;
-		case '&':
-			buf_add_str(out, "&amp;");
-			break;
-		case '"':
-			buf_add_str(out, "&quot;");
-			break;
-		default:
-			buf_add_char(out, clean.data[i]);
-		}
-	}
-	buf_release(&clean);
-}
-
 void verdict_junit(
 	struct buf *out, const struct verdict_context *context, const struct verdict *verdict)
 {
@@ -370,7 +343,7 @@ void verdict_junit(
 	bool incomplete = context->status == EXIT_STATUS_INCOMPLETE;
 
 	buf_add_str(out, "  <testsuite name=\"");
-	add_xml(out, span_str(context->input));
+	text_add_xml(out, span_str(context->input));
 	buf_printf(out, "\" tests=\"%llu\" failures=\"%llu\" errors=\"%d\">\n",
 		(unsigned long long)(failures ? failures : 1),
 		(unsigned long long)(failures ? failures : failed), !failures && incomplete);
@@ -383,7 +356,7 @@ void verdict_junit(
 			"    <testcase classname=\"%s\" name=\"%s %s\">\n      <failure "
 			"message=\"%s\">",
 			f->oracle, f->class_name, f->id, f->class_name);
-		add_xml(out, f->explanation);
+		text_add_xml(out, f->explanation);
 		buf_add_str(out, "</failure>\n    </testcase>\n");
 	}
 	if (!failures) {

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/text.h"
@@ -175,22 +176,6 @@ static void on_event(void *ctx, const struct run_event *event)
 
 /* ---- files ---- */
 
-static bool read_file(const char *path, struct buf *out, struct err *err)
-{
-	FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
-	bool ok = true;
-
-	if (!file)
-		return err_set_errno(err, errno, "cannot open %s", path);
-	while (!feof(file) && !ferror(file) && out->len <= SCENARIO_TEXT_MAX)
-		out->len += fread(buf_reserve(out, 65536), 1, 65536, file);
-	if (ferror(file))
-		ok = err_set_errno(err, errno, "cannot read %s", path);
-	if (file != stdin)
-		fclose(file);
-	return ok;
-}
-
 /* Letters that are safe in a file's name, from the id or the file's own name. */
 static void add_stem(struct buf *out, const struct scenario *s, const char *path)
 {
@@ -297,7 +282,7 @@ static void run_file(struct runs *runs, const char *path)
 	struct scenario_list list = {0};
 	struct err err;
 
-	if (!read_file(path, &text, &err) ||
+	if (!file_read(path, SCENARIO_TEXT_MAX, &text, &err) ||
 		!scenario_import(
 			&list, scenario_guess(buf_span(&text)), buf_span(&text), path, &err)) {
 		output_message("%s", err.text);

@@ -273,3 +273,29 @@ void text_add_size(struct buf *out, uint64_t bytes)
 	add_three_digits(out, value);
 	buf_printf(out, " %s", names[i]);
 }
+
+void text_add_xml(struct buf *out, struct span s)
+{
+	struct buf clean = BUF_INIT;
+
+	text_add(&clean, s, TEXT_NO_LIMIT, TEXT_PLAIN);
+	for (size_t i = 0; i < clean.len; i++) {
+		switch (clean.data[i]) {
+		case '<':
+			buf_add_str(out, "&lt;");
+			break;
+		case '>':
+			buf_add_str(out, "&gt;");
+			break;
+		case '&':
+			buf_add_str(out, "&amp;");
+			break;
+		case '"':
+			buf_add_str(out, "&quot;");
+			break;
+		default:
+			buf_add_char(out, clean.data[i]);
+		}
+	}
+	buf_release(&clean);
+}

@@ -35,6 +35,10 @@ size_t text_columns(struct span s);
  * *rest is what follows, without the blanks between.  At least one character is taken. */
 struct span text_wrap(struct span s, size_t columns, struct span *rest);
 
+/* As text or an attribute's value of XML 1.0 or HTML.  Control characters, which cannot be written
+ * there at all, come out as text_add has them. */
+void text_add_xml(struct buf *out, struct span s);
+
 /* 1234567 as "1,234,567", for people. */
 void text_add_count(struct buf *out, uint64_t count);
 /* A time in three significant digits: "0", "870 ns", "1.23 ms", "45.6 s", "3 h 02 m". */

@@ -336,6 +336,39 @@ static size_t word_length(struct span s)
 	return len;
 }
 
+/* What may stand behind the '=' of an expected verdict (docs/scenario-format.md). */
+static const struct {
+	const char *word;
+	bool shows;
+} verdict_words[] = {
+	{"bug", true},
+	{"documented", true},
+	{"allowed", true},
+	{"violated", true},
+	{"fixed", false},
+	{"prevented", false},
+	{"absent", false},
+	{"ok", false},
+	{"incomplete", false},
+	{"error", false},
+};
+
+static bool is_verdict(struct span word)
+{
+	for (size_t i = 0; i < ARRAY_LEN(verdict_words); i++)
+		if (span_eq_str(word, verdict_words[i].word))
+			return true;
+	return false;
+}
+
+bool scenario_verdict_shows(const struct scenario_verdict *verdict)
+{
+	for (size_t i = 0; i < ARRAY_LEN(verdict_words); i++)
+		if (span_eq_str(verdict->verdict, verdict_words[i].word))
+			return verdict_words[i].shows;
+	return false;
+}
+
 static bool add_verdict(struct scenario *s, struct span value, struct err *err)
 {
 	const char *equals = value.len ? memchr(value.ptr, '=', value.len) : NULL;
@@ -345,7 +378,7 @@ static bool add_verdict(struct scenario *s, struct span value, struct err *err)
 
 	if (!equals)
 		return err_set_at(err, ERR_FORMAT, 0,
-			"an expected verdict is `RELEASE [LEVEL,...] = ok|violated|incomplete`");
+			"an expected verdict is `RELEASE [LEVEL,...] = bug|fixed|error N|...`");
 	left = span_trim(span_of(value.ptr, (size_t)(equals - value.ptr)));
 	right = span_trim(span_of(equals + 1, value.len - (size_t)(equals + 1 - value.ptr)));
 	len = word_length(left);
@@ -358,10 +391,10 @@ static bool add_verdict(struct scenario *s, struct span value, struct err *err)
 		return false;
 	len = word_length(right);
 	out.verdict = span_of(right.ptr, len);
-	if (!span_eq_str(out.verdict, "ok") && !span_eq_str(out.verdict, "violated") &&
-		!span_eq_str(out.verdict, "incomplete"))
+	if (!is_verdict(out.verdict))
 		return err_set_at(err, ERR_FORMAT, (uint64_t)(right.ptr - value.ptr),
-			"a verdict is ok, violated or incomplete");
+			"a verdict is bug, documented, allowed, fixed, prevented, absent, error N, "
+			"ok, violated or incomplete");
 	out.verdict = arena_copy(&s->arena, out.verdict);
 	out.detail = arena_copy(&s->arena, span_trim(span_of(right.ptr + len, right.len - len)));
 	MEM_RESERVE(s->verdicts, s->verdict_count + 1, s->verdict_capacity);

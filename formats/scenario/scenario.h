@@ -118,7 +118,7 @@ struct scenario_section {
 struct scenario_verdict {
 	struct span release; /* a pattern: * stands for any characters */
 	uint32_t levels;     /* bit 1 << enum txn_level; 0: all */
-	struct span verdict; /* ok, violated or incomplete */
+	struct span verdict; /* one of scenario_verdict_words */
 	struct span detail;  /* the rest, e.g. classes of findings; may be empty */
 	struct scenario_place place;
 };
@@ -189,9 +189,18 @@ enum txn_level scenario_level(const struct scenario *s, uint32_t session);
 /* What is expected of that release at that level: the last line that fits; NULL when none does. */
 const struct scenario_verdict *scenario_verdict(
 	const struct scenario *s, struct span release, enum txn_level level);
+/* Whether that verdict says that what the scenario is about shows. */
+bool scenario_verdict_shows(const struct scenario_verdict *verdict);
 /* RR, rr, repeatable-read, "REPEATABLE READ" …; LEVEL_UNKNOWN for anything else. */
 enum txn_level scenario_level_word(struct span word);
 /* Whether a value that a server gave is the expected one.  Numbers are compared as numbers. */
 bool scenario_value_matches(const struct scenario_value *expected, const struct value *got);
+/* The same for rows, `values` being count times `columns` of them: one row; exactly the expected
+ * ones, in order or not as the expectation says; at least those, in any order (up to 2,000). */
+bool scenario_row_fits(const struct scenario_row *row, const struct value *values, size_t columns);
+bool scenario_rows_fit(const struct scenario_expect *expect, const struct value *values,
+	size_t columns, size_t count);
+bool scenario_rows_include(const struct scenario_expect *expect, const struct value *values,
+	size_t columns, size_t count);
 
 #endif

@@ -32,63 +32,6 @@ static bool read_rows(const struct client *client, struct rows *out)
 	return true;
 }
 
-static bool row_fits(const struct scenario_row *row, const struct rows *rows, size_t index)
-{
-	if (row->count != rows->columns)
-		return false;
-	for (uint32_t i = 0; i < row->count; i++)
-		if (!scenario_value_matches(
-			    &row->values[i], &rows->values[index * rows->columns + i]))
-			return false;
-	return true;
-}
-
-/* Finds a row for expected row `e`, moving others if that helps (augmenting paths): with * in two
- * expected rows the first that fits need not be the right one. */
-static bool assign(const struct scenario_expect *expect, const struct rows *rows, size_t e,
-	uint32_t *owner, bool *tried)
-{
-	for (size_t i = 0; i < rows->count; i++) {
-		if (tried[i] || !row_fits(&expect->rows[e], rows, i))
-			continue;
-		tried[i] = true;
-		if (owner[i] == UINT32_MAX || assign(expect, rows, owner[i], owner, tried)) {
-			owner[i] = (uint32_t)e;
-			return true;
-		}
-	}
-	return false;
-}
-
-enum {
-	UNORDERED_MAX = 2000
-}; /* rows compared in any order; the depth of assign is bounded by it */
-
-static bool rows_fit(const struct scenario_expect *expect, const struct rows *rows)
-{
-	uint32_t *owner;
-	bool *tried, ok = true;
-
-	if (rows->count != expect->row_count)
-		return false;
-	if (expect->ordered || rows->count > UNORDERED_MAX) {
-		for (size_t i = 0; i < rows->count; i++)
-			if (!row_fits(&expect->rows[i], rows, i))
-				return false;
-		return true;
-	}
-	owner = mem_alloc((rows->count + 1) * sizeof(*owner));
-	tried = mem_alloc((rows->count + 1) * sizeof(*tried));
-	memset(owner, 0xff, (rows->count + 1) * sizeof(*owner));
-	for (size_t e = 0; ok && e < expect->row_count; e++) {
-		memset(tried, 0, rows->count * sizeof(*tried));
-		ok = assign(expect, rows, e, owner, tried);
-	}
-	free(owner);
-	free(tried);
-	return ok;
-}
-
 void expect_print_rows(const struct client *client, uint64_t rows_max, struct buf *out)
 {
 	struct rows rows;
@@ -130,7 +73,7 @@ static bool outcome_met(const struct scenario_expect *expect, const struct clien
 	case SCENARIO_OUTCOME_ROWS:
 		if (client->error || !client->has_rows)
 			return false;
-		ok = read_rows(client, &rows) && rows_fit(expect, &rows);
+		ok = read_rows(client, &rows) && scenario_rows_fit(expect, rows.values, rows.columns, rows.count);
 		free(rows.values);
 		return ok;
 	}

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "corpus_out.h"
+
+#include "base/text.h"
+#include "diff_out.h"
+#include "table.h"
+
+static const char *level_word(enum txn_level level)
+{
+	return level ? txn_level_short((uint8_t)level) : "mixed";
+}
+
+static void add_answer(struct buf *out, const struct corpus_recording *r)
+{
+	if (!r)
+		buf_add_str(out, "no recording");
+	else if (r->expected && known_as_expected(&r->answer, r->expected))
+		buf_printf(out, "%.*s%s%.*s", SPAN_ARG(r->expected->verdict),
+			r->expected->detail.len ? " " : "", SPAN_ARG(r->expected->detail));
+	else
+		known_print(&r->answer, out);
+}
+
+static void table_buf(struct table *table, struct buf *text)
+{
+	table_text(table, buf_span(text));
+	buf_clear(text);
+}
+
+/* ---- verify ---- */
+
+void corpus_checks_text(struct buf *out, const struct corpus_checks *checks, bool all)
+{
+	struct buf cell = BUF_INIT;
+	size_t without = 0;
+
+	if (all) {
+		struct table table;
+
+		table_begin(&table, "lllll", "scenario|level|release|found|");
+		for (size_t i = 0; i < checks->count; i++) {
+			const struct corpus_recording *r = checks->items[i].recording;
+
+			table_text(&table, r->id);
+			table_str(&table, level_word(r->level));
+			table_text(&table, buf_span(&r->label));
+			add_answer(&cell, r);
+			table_buf(&table, &cell);
+			table_str(&table, checks->items[i].ok ? "as expected" : "NOT EXPECTED");
+		}
+		table_end(&table, out);
+	}
+	for (size_t i = 0; i < checks->count; i++) {
+		const struct corpus_check *check = &checks->items[i];
+
+		if (check->ok)
+			continue;
+		text_add(out, span_str(check->recording->path), 300, TEXT_FOLD);
+		buf_add_str(out, ": ");
+		text_add(out, buf_span(&check->why), 1000, TEXT_FOLD);
+		buf_add_char(out, '\n');
+	}
+	for (size_t i = 0; i < checks->scenarios->count; i++)
+		without += !checks->scenarios->entries[i].recordings;
+	buf_printf(out, "%zu scenarios, %zu recordings: %zu as expected, %zu not",
+		checks->scenarios->count, checks->count, checks->count - checks->failed,
+		checks->failed);
+	if (without)
+		buf_printf(out, "; %zu scenarios have no recording", without);
+	buf_add_char(out, '\n');
+	buf_release(&cell);
+}
+
+static void recording_json(struct json *json, const struct corpus_recording *r)
+{
+	struct buf text = BUF_INIT;
+
+	if (!r) {
+		json_null(json);
+		return;
+	}
+	json_begin_object(json);
+	json_key(json, "path");
+	json_str(json, r->path);
+	json_key(json, "release");
+	json_string(json, buf_span(&r->label));
+	json_key(json, "digest");
+	json_str(json, r->digest);
+	json_key(json, "shown");
+	if (r->answer.state == KNOWN_SHOWN || r->answer.state == KNOWN_ABSENT)
+		json_bool(json, r->answer.state == KNOWN_SHOWN);
+	else
+		json_null(json);
+	json_key(json, "errors");
+	json_begin_array(json);
+	for (size_t i = 0; i < r->answer.error_count; i++)
+		json_uint(json, r->answer.errors[i]);
+	json_end_array(json);
+	json_key(json, "expected");
+	if (r->expected) {
+		buf_printf(&text, "%.*s%s%.*s", SPAN_ARG(r->expected->verdict),
+			r->expected->detail.len ? " " : "", SPAN_ARG(r->expected->detail));
+		json_string(json, buf_span(&text));
+	} else {
+		json_null(json);
+	}
+	json_key(json, "as_expected");
+	if (r->expected)
+		json_bool(json, known_as_expected(&r->answer, r->expected));
+	else
+		json_null(json);
+	json_end_object(json);
+	buf_release(&text);
+}
+
+void corpus_checks_json(struct json *json, const struct corpus_checks *checks)
+{
+	json_begin_object(json);
+	json_key(json, "schema");
+	json_str(json, "isotrace.corpus-verify/1");
+	json_key(json, "scenarios");
+	json_uint(json, checks->scenarios->count);
+	json_key(json, "failed");
+	json_uint(json, checks->failed);
+	json_key(json, "recordings");
+	json_begin_array(json);
+	for (size_t i = 0; i < checks->count; i++) {
+		const struct corpus_check *check = &checks->items[i];
+
+		json_begin_object(json);
+		json_key(json, "id");
+		json_string(json, check->recording->id);
+		json_key(json, "level");
+		json_str(json, level_word(check->recording->level));
+		json_key(json, "ok");
+		json_bool(json, check->ok);
+		json_key(json, "why");
+		json_string(json, buf_span(&check->why));
+		json_key(json, "recording");
+		recording_json(json, check->recording);
+		json_end_object(json);
+	}
+	json_end_array(json);
+	json_end_object(json);
+}
+
+static void junit_begin(
+	struct buf *out, const char *suite, size_t tests, size_t failures, size_t skipped)
+{
+	buf_printf(out,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
+		"  <testsuite name=\"%s\" tests=\"%zu\" failures=\"%zu\" skipped=\"%zu\">\n",
+		suite, tests, failures, skipped);
+}
+
+static void junit_case(struct buf *out, struct span id, enum txn_level level, struct span release)
+{
+	buf_add_str(out, "    <testcase classname=\"");
+	text_add_xml(out, id);
+	buf_printf(out, "\" name=\"%s", level_word(level));
+	if (release.len) {
+		buf_add_char(out, ' ');
+		text_add_xml(out, release);
+	}
+	buf_add_str(out, "\"");
+}
+
+void corpus_checks_junit(struct buf *out, const struct corpus_checks *checks)
+{
+	junit_begin(out, "isotrace corpus verify", checks->count, checks->failed, 0);
+	for (size_t i = 0; i < checks->count; i++) {
+		const struct corpus_check *check = &checks->items[i];
+
+		junit_case(out, check->recording->id, check->recording->level,
+			buf_span(&check->recording->label));
+		if (check->ok) {
+			buf_add_str(out, "/>\n");
+			continue;
+		}
+		buf_add_str(out, ">\n      <failure message=\"");
+		text_add_xml(out, buf_span(&check->why));
+		buf_add_str(out, "\"/>\n    </testcase>\n");
+	}
+	buf_add_str(out, "  </testsuite>\n</testsuites>\n");
+}
+
+/* ---- comparison ---- */
+
+/* The releases of a side; several when the folder mixes them. */
+static void add_releases(struct buf *out, const struct corpus_recordings *side)
+{
+	for (size_t i = 0; i < side->count; i++) {
+		struct span label = buf_span(&side->items[i].label);
+		bool seen = false;
+
+		for (size_t k = 0; k < i && !seen; k++)
+			seen = span_eq(label, buf_span(&side->items[k].label));
+		if (seen)
+			continue;
+		if (i)
+			buf_add_str(out, ", ");
+		text_add(out, label, 100, TEXT_FOLD);
+	}
+}
+
+static void add_difference(struct buf *out, const struct corpus_pair *pair)
+{
+	if (!pair->differs)
+		return;
+	buf_add_str(out, diff_class_name(pair->class_));
+	if (pair->statement.ptr) {
+		buf_add_str(out, " at ");
+		buf_add_span(out, pair->statement);
+	}
+	buf_printf(out, " (%s)", pair->rule ? pair->rule : diff_cause_name(pair->cause));
+}
+
+static void add_counts(struct buf *out, const struct corpus_comparison *c)
+{
+	for (int i = 0; i < CORPUS_CHANGES; i++)
+		buf_printf(out, "%s%zu %s", i ? ", " : "", c->by[i],
+			corpus_change_name((enum corpus_change)i));
+}
+
+static void section_text(
+	struct buf *out, const struct corpus_comparison *c, enum corpus_change change)
+{
+	struct buf cell = BUF_INIT;
+	struct table table;
+
+	if (!c->by[change])
+		return;
+	buf_printf(out, "\n%s\n", corpus_change_name(change));
+	table_begin(&table, "lllll", "scenario|level|old|new|first difference");
+	for (size_t i = 0; i < c->count; i++) {
+		const struct corpus_pair *pair = &c->pairs[i];
+
+		if (pair->change != change)
+			continue;
+		table_text(&table, pair->id);
+		table_str(&table, level_word(pair->level));
+		for (int side = 0; side < 2; side++) {
+			add_answer(&cell, pair->sides[side]);
+			table_buf(&table, &cell);
+		}
+		add_difference(&cell, pair);
+		table_buf(&table, &cell);
+	}
+	table_end(&table, out);
+	buf_release(&cell);
+}
+
+void corpus_comparison_text(struct buf *out, const struct corpus_comparison *c, bool all)
+{
+	buf_add_str(out, "old: ");
+	add_releases(out, c->sides[0]);
+	buf_add_str(out, "\nnew: ");
+	add_releases(out, c->sides[1]);
+	buf_add_char(out, '\n');
+	for (int i = 0; i < CORPUS_CHANGES; i++)
+		if (all || i != CORPUS_UNCHANGED)
+			section_text(out, c, (enum corpus_change)i);
+	buf_add_char(out, '\n');
+	add_counts(out, c);
+	buf_add_char(out, '\n');
+}
+
+void corpus_comparison_json(struct json *json, const struct corpus_comparison *c)
+{
+	static const char *const keys[] = {"old", "new"};
+	static const char *const counts[] = {"new", "fixed", "changed", "unchanged", "not_run"};
+	struct buf text = BUF_INIT;
+
+	json_begin_object(json);
+	json_key(json, "schema");
+	json_str(json, "isotrace.corpus/1");
+	for (int side = 0; side < 2; side++) {
+		json_key(json, keys[side]);
+		buf_clear(&text);
+		add_releases(&text, c->sides[side]);
+		json_string(json, buf_span(&text));
+	}
+	json_key(json, "counts");
+	json_begin_object(json);
+	for (int i = 0; i < CORPUS_CHANGES; i++) {
+		json_key(json, counts[i]);
+		json_uint(json, c->by[i]);
+	}
+	json_end_object(json);
+	json_key(json, "scenarios");
+	json_begin_array(json);
+	for (size_t i = 0; i < c->count; i++) {
+		const struct corpus_pair *pair = &c->pairs[i];
+
+		json_begin_object(json);
+		json_key(json, "id");
+		json_string(json, pair->id);
+		json_key(json, "level");
+		json_str(json, level_word(pair->level));
+		json_key(json, "change");
+		json_str(json, corpus_change_name(pair->change));
+		for (int side = 0; side < 2; side++) {
+			json_key(json, keys[side]);
+			recording_json(json, pair->sides[side]);
+		}
+		json_key(json, "difference");
+		if (pair->differs) {
+			json_begin_object(json);
+			json_key(json, "class");
+			json_str(json, diff_class_name(pair->class_));
+			json_key(json, "cause");
+			json_str(json, diff_cause_name(pair->cause));
+			json_key(json, "rule");
+			if (pair->rule)
+				json_str(json, pair->rule);
+			else
+				json_null(json);
+			json_key(json, "statement");
+			if (pair->statement.ptr)
+				json_string(json, pair->statement);
+			else
+				json_null(json);
+			json_end_object(json);
+		} else {
+			json_null(json);
+		}
+		json_end_object(json);
+	}
+	json_end_array(json);
+	json_end_object(json);
+	buf_release(&text);
+}
+
+void corpus_comparison_junit(struct buf *out, const struct corpus_comparison *c)
+{
+	struct buf text = BUF_INIT;
+
+	junit_begin(out, "isotrace corpus", c->count, c->by[CORPUS_NEW], c->by[CORPUS_NOT_RUN]);
+	for (size_t i = 0; i < c->count; i++) {
+		const struct corpus_pair *pair = &c->pairs[i];
+
+		junit_case(out, pair->id, pair->level, SPAN_LIT(""));
+		buf_clear(&text);
+		add_answer(&text, pair->sides[0]);
+		buf_add_str(&text, " became ");
+		add_answer(&text, pair->sides[1]);
+		switch (pair->change) {
+		case CORPUS_NEW:
+			buf_add_str(out, ">\n      <failure message=\"");
+			text_add_xml(out, buf_span(&text));
+			buf_add_str(out, "\">");
+			buf_clear(&text);
+			add_difference(&text, pair);
+			text_add_xml(out, buf_span(&text));
+			buf_add_str(out, "</failure>\n    </testcase>\n");
+			break;
+		case CORPUS_NOT_RUN:
+			buf_add_str(out, ">\n      <skipped message=\"not run on both\"/>\n"
+					 "    </testcase>\n");
+			break;
+		case CORPUS_FIXED:
+		case CORPUS_CHANGED:
+			buf_add_str(out, ">\n      <system-out>");
+			text_add_xml(out, buf_span(&text));
+			buf_add_str(out, "</system-out>\n    </testcase>\n");
+			break;
+		case CORPUS_UNCHANGED:
+			buf_add_str(out, "/>\n");
+			break;
+		}
+	}
+	buf_add_str(out, "  </testsuite>\n</testsuites>\n");
+	buf_release(&text);
+}
+
+/* ---- HTML ---- */
+
+static void html_cell(struct buf *out, struct buf *text)
+{
+	buf_add_str(out, "<td>");
+	text_add_xml(out, buf_span(text));
+	buf_add_str(out, "</td>");
+	buf_clear(text);
+}
+
+static void html_row(struct buf *out, const struct corpus_pair *pair)
+{
+	static const char *const classes[] = {"new", "fixed", "changed", "same", "missing"};
+	const struct corpus_recording *any = pair->sides[!pair->sides[0]];
+	struct span link = scenario_meta(&any->scenario, "link");
+	struct buf text = BUF_INIT;
+
+	buf_printf(out, "<tr class=\"%s\"><td>%s</td><td>", classes[pair->change],
+		corpus_change_name(pair->change));
+	if (link.len > 8 && span_eq_str(span_of(link.ptr, 8), "https://")) {
+		buf_add_str(out, "<a href=\"");
+		text_add_xml(out, link);
+		buf_add_str(out, "\">");
+		text_add_xml(out, pair->id);
+		buf_add_str(out, "</a>");
+	} else {
+		text_add_xml(out, pair->id);
+	}
+	buf_add_str(out, "</td>");
+	buf_add_span(&text, pair->title);
+	html_cell(out, &text);
+	buf_add_str(&text, level_word(pair->level));
+	html_cell(out, &text);
+	for (int side = 0; side < 2; side++) {
+		add_answer(&text, pair->sides[side]);
+		html_cell(out, &text);
+	}
+	add_difference(&text, pair);
+	html_cell(out, &text);
+	buf_add_str(out, "</tr>\n");
+	buf_release(&text);
+}
+
+/* The two executions side by side, folded away. */
+static void html_detail(struct buf *out, const struct corpus_pair *pair)
+{
+	struct diff_side sides[2];
+	struct differential d;
+	struct buf text = BUF_INIT;
+	const char *paths[2];
+	struct err err;
+
+	if (!pair->differs)
+		return;
+	for (int i = 0; i < 2; i++) {
+		sides[i] = (struct diff_side){
+			.e = &pair->sides[i]->e, .contract = corpus_contract(pair->sides[i])};
+		paths[i] = pair->sides[i]->path;
+	}
+	if (!differential_compare(&d, sides, &err))
+		return;
+	buf_add_str(out, "<details><summary>");
+	text_add_xml(out, pair->id);
+	buf_printf(out, " at %s</summary><pre>", level_word(pair->level));
+	diff_text(&text, &d, paths, 120, true);
+	/* Line by line: text_add_xml would show the breaks. */
+	for (struct span left = buf_span(&text); left.len;) {
+		const char *end = memchr(left.ptr, '\n', left.len);
+		size_t len = end ? (size_t)(end - left.ptr) : left.len;
+
+		text_add_xml(out, span_of(left.ptr, len));
+		buf_add_char(out, '\n');
+		left = span_of(left.ptr + len + (end != NULL), left.len - len - (end != NULL));
+	}
+	buf_add_str(out, "</pre></details>\n");
+	buf_release(&text);
+	differential_release(&d);
+}
+
+void corpus_comparison_html(struct buf *out, const struct corpus_comparison *c)
+{
+	static const enum corpus_change order[] = {
+		CORPUS_NEW, CORPUS_CHANGED, CORPUS_FIXED, CORPUS_NOT_RUN, CORPUS_UNCHANGED};
+
+	buf_add_str(out,
+		"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+		"<title>isotrace corpus</title>\n<style>"
+		"body{font:15px/1.4 sans-serif;margin:2em;max-width:90em}"
+		"table{border-collapse:collapse}td,th{padding:.2em .6em;text-align:left;"
+		"border-bottom:1px solid #ddd;vertical-align:top}"
+		"tr.new td:first-child{background:#f9c0c0}tr.fixed "
+		"td:first-child{background:#c4ebc4}"
+		"tr.changed td:first-child{background:#f7e6b0}tr.missing td:first-child"
+		"{background:#ddd}pre{overflow-x:auto;font-size:13px}"
+		"@media (prefers-color-scheme:dark){body{background:#111;color:#ddd}"
+		"tr td:first-child{color:#111}tr.same td:first-child{color:#ddd}a{color:#8bf}}"
+		"</style></head><body>\n<h1>What changed</h1>\n<p>old: ");
+	add_releases(out, c->sides[0]);
+	buf_add_str(out, "<br>new: ");
+	add_releases(out, c->sides[1]);
+	buf_add_str(out, "<br>");
+	add_counts(out, c);
+	buf_add_str(out, "</p>\n<table><tr><th></th><th>scenario</th><th>about</th><th>level</th>"
+			 "<th>old</th><th>new</th><th>first difference</th></tr>\n");
+	for (size_t k = 0; k < ARRAY_LEN(order); k++)
+		for (size_t i = 0; i < c->count; i++)
+			if (c->pairs[i].change == order[k])
+				html_row(out, &c->pairs[i]);
+	buf_add_str(out, "</table>\n<h2>Side by side</h2>\n");
+	for (size_t k = 0; k < ARRAY_LEN(order); k++)
+		for (size_t i = 0; i < c->count; i++)
+			if (c->pairs[i].change == order[k])
+				html_detail(out, &c->pairs[i]);
+	buf_add_str(out, "</body></html>\n");
+}

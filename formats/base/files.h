@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Whole files and whole folders, for what a person keeps in them: bounded in size and depth. */
+#ifndef BASE_FILES_H
+#define BASE_FILES_H
+
+#include "base/attr.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+enum { FILES_DEPTH_MAX = 16, FILES_COUNT_MAX = 100000 };
+
+struct file_list {
+	char **paths; /* sorted */
+	size_t count, capacity;
+};
+
+/* Every file below a folder (or the file itself) whose name ends in `suffix`.  Symbolic links to
+ * folders are not followed. */
+bool files_below(
+	const char *path, const char *suffix, struct file_list *out, struct err *err) MUST_CHECK;
+void file_list_release(struct file_list *list);
+
+/* Appends the content, at most size_max bytes; more is an error.  "-" is standard input. */
+bool file_read(const char *path, size_t size_max, struct buf *out, struct err *err) MUST_CHECK;
+
+#endif
