@@ -758,6 +758,7 @@ struct sql_expr *parse_literal(struct parser *p)
 		parse_fail(p);
 		return e;
 	}
+	e->u.literal.quoted = tok.kind == T_HEX_STR || tok.kind == T_BIT_STR;
 	if (e->u.literal.kind == SQL_LIT_HEX || e->u.literal.kind == SQL_LIT_BIT)
 		e->u.literal.text = between_quotes(p, tok, 2);
 	else if (tok.kind == T_L_INT || tok.kind == T_L_DECIMAL || tok.kind == T_L_FLOAT)

@@ -385,9 +385,10 @@ static void put_literal(struct printer *p, const struct sql_expr *e)
 		put_span(p, e->u.literal.text);
 		return;
 	case SQL_LIT_HEX:
-		/* 0x takes any number of digits, x'' an even one. */
-		put(p, e->u.literal.text.len ? "0x" : "x''");
+		/* 0x takes any number of digits, x'' an even one; to MariaDB they differ. */
+		put(p, e->u.literal.quoted || !e->u.literal.text.len ? "x'" : "0x");
 		put_span(p, e->u.literal.text);
+		put(p, e->u.literal.quoted || !e->u.literal.text.len ? "'" : "");
 		return;
 	case SQL_LIT_BIT:
 		put(p, e->u.literal.text.len ? "0b" : "b''");

@@ -236,6 +236,7 @@ struct sql_expr {
 			uint8_t kind; /* enum sql_literal_kind */
 			struct span text;
 			struct span charset; /* introducer without its underscore, or none */
+			bool quoted;         /* x'41' rather than 0x41: to MariaDB no number */
 		} literal;
 		struct {
 			struct span db, table, name;

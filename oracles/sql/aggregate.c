@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * COUNT, SUM, AVG, MIN, MAX, BIT_*, GROUP_CONCAT.  The order in which a server meets the rows of a
+ * group is its own affair; where the result depends on it (sums of DOUBLEs, GROUP_CONCAT without a
+ * total order) it is unsupported.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sql/arith.h"
+#include "sql/query.h"
+
+static const struct {
+	const char *name;
+	enum aggregate_kind kind;
+} kinds[] = {
+	{"count", AGG_COUNT},
+	{"sum", AGG_SUM},
+	{"avg", AGG_AVG},
+	{"min", AGG_MIN},
+	{"max", AGG_MAX},
+	{"bit_and", AGG_BIT_AND},
+	{"bit_or", AGG_BIT_OR},
+	{"bit_xor", AGG_BIT_XOR},
+	{"group_concat", AGG_GROUP_CONCAT},
+};
+
+static const char *const unmodelled[] = {"std", "stddev", "stddev_pop", "stddev_samp", "variance",
+	"var_pop", "var_samp", "json_arrayagg", "json_objectagg", "any_value", "median",
+	"percentile_cont", "percentile_disc", "st_collect"};
+
+static struct eval_value run_aggregate(const struct node *n, struct frame *f)
+{
+	if (!f->aggregates)
+		return run_unsupported(f->run, "an aggregate outside its group");
+	return f->aggregates[n->u.number];
+}
+
+static bool aggregate_type(struct compiler *c, struct aggregate *a)
+{
+	struct eval_type t;
+
+	if (a->kind == AGG_COUNT) {
+		a->type = type_int(false);
+		return true;
+	}
+	t = arithmetic_type(&a->args[0]->type);
+	switch (a->kind) {
+	case AGG_COUNT:
+		break;
+	case AGG_SUM:
+	case AGG_AVG:
+		if (type_is_temporal(&a->args[0]->type) || a->args[0]->type.kind == EVAL_T_BIT ||
+			a->args[0]->type.hybrid) {
+			compile_unsupported(c, "SUM or AVG of dates, BITs or hexadecimal literals");
+			return false;
+		}
+		if (t.kind == EVAL_T_DOUBLE) {
+			a->type = type_double();
+			a->type.decimals =
+				a->args[0]->type.kind == EVAL_T_NULL ? EVAL_NOT_FIXED : t.decimals;
+			if (a->kind == AGG_AVG && t.decimals < EVAL_NOT_FIXED)
+				a->type.decimals =
+					(uint8_t)(t.decimals + c->env->div_precision_increment);
+			return true;
+		}
+		if (a->kind == AGG_SUM) {
+			a->type = type_decimal(
+				type_precision(&t) + 22, t.kind == EVAL_T_DECIMAL ? t.decimals : 0);
+		} else {
+			uint32_t scale = (t.kind == EVAL_T_DECIMAL ? t.decimals : 0u) +
+					 c->env->div_precision_increment;
+
+			if (scale > decimal_scale_max(c->env))
+				scale = decimal_scale_max(c->env);
+			a->type = type_decimal(
+				type_precision(&t) + c->env->div_precision_increment, scale);
+		}
+		break;
+	case AGG_MIN:
+	case AGG_MAX:
+		a->type = a->args[0]->type;
+		a->type.hybrid = false;
+		if (a->type.kind == EVAL_T_ENUM || a->type.kind == EVAL_T_SET)
+			a->type = type_string(a->type.collation, 2, 0); /* compared as text */
+		if (a->type.kind == EVAL_T_JSON) {
+			compile_unsupported(c, "MIN or MAX of JSON");
+			return false;
+		}
+		break;
+	case AGG_BIT_AND:
+	case AGG_BIT_OR:
+	case AGG_BIT_XOR:
+		if (c->env->flavour == SQL_MYSQL && type_is_string(&a->args[0]->type) &&
+			a->args[0]->type.collation == COLLATION_BINARY) {
+			compile_unsupported(c, "bit operations on binary strings");
+			return false;
+		}
+		a->type = type_int(true);
+		break;
+	case AGG_GROUP_CONCAT: {
+		uint16_t collation;
+
+		if (!aggregate_collation(
+			    c, a->args, a->arg_count, "group_concat", &collation, NULL))
+			return false;
+		a->type = type_string(collation, 2, 0);
+		break;
+	}
+	}
+	return true;
+}
+
+static bool group_concat_clauses(
+	struct compiler *c, struct aggregate *a, const struct sql_call_extra *extra)
+{
+	uint32_t count = 0;
+	bool *desc;
+
+	a->separator = extra && extra->separator.ptr ? extra->separator : SPAN_LIT(",");
+	if (!extra)
+		return true;
+	if (extra->limit) {
+		compile_unsupported(c, "GROUP_CONCAT with LIMIT");
+		return false;
+	}
+	for (const struct sql_order *o = extra->order; o; o = o->next)
+		count++;
+	a->order = arena_zero(c->arena, (count + 1) * sizeof(*a->order));
+	desc = arena_zero(c->arena, count + 1);
+	for (const struct sql_order *o = extra->order; o; o = o->next) {
+		if (o->expr->kind == SQL_EXPR_LITERAL) {
+			compile_unsupported(c, "GROUP_CONCAT ordered by a constant");
+			return false;
+		}
+		a->order[a->order_count] = compile_value(c, o->expr);
+		if (!a->order[a->order_count])
+			return false;
+		desc[a->order_count++] = o->desc;
+	}
+	a->order_desc = desc;
+	return true;
+}
+
+struct node *compile_aggregate(struct compiler *c, const struct sql_expr *e, bool *is_aggregate)
+{
+	const struct sql_call_extra *extra = e->u.call.extra;
+	struct aggregate *a = NULL;
+	struct scope *scope = c->scope;
+	struct node *n;
+	size_t i;
+
+	*is_aggregate = false;
+	if (e->u.call.quoted)
+		return NULL;
+	for (i = 0; i < ARRAY_LEN(unmodelled); i++) {
+		if (span_ieq_str(e->u.call.name, unmodelled[i])) {
+			*is_aggregate = true;
+			return compile_unsupported(c, "an aggregate that is not modelled");
+		}
+	}
+	for (i = 0; i < ARRAY_LEN(kinds); i++) {
+		if (span_ieq_str(e->u.call.name, kinds[i].name))
+			break;
+	}
+	if (i == ARRAY_LEN(kinds))
+		return NULL;
+	*is_aggregate = true;
+	if (extra && extra->over)
+		return compile_unsupported(c, "window functions");
+	if (extra && extra->within_group)
+		return compile_unsupported(c, "WITHIN GROUP");
+	if (!scope || !scope->aggregates_allowed || scope->in_aggregate)
+		return compile_error(c, 1111, "an aggregate where none may stand");
+	a = arena_zero(c->arena, sizeof(*a));
+	a->expr = e;
+	a->kind = kinds[i].kind;
+	a->distinct = extra && extra->distinct;
+	a->star = extra && extra->star;
+	a->arg_count = e->u.call.args.count;
+	a->args = arena_zero(c->arena, (a->arg_count + 1) * sizeof(*a->args));
+	if (!a->star && a->arg_count == 0)
+		return compile_error(c, 1064, "an aggregate without argument");
+	scope->in_aggregate = true;
+	if (!compile_list(c, &e->u.call.args, a->args) ||
+		(a->kind == AGG_GROUP_CONCAT && !group_concat_clauses(c, a, extra)))
+		return NULL;
+	scope->in_aggregate = false;
+	if (scope->outer_reach && a->arg_count && c->scope->outer)
+		return compile_unsupported(c, "an aggregate in a correlated query");
+	if (!aggregate_type(c, a))
+		return NULL;
+	*scope->aggregates_tail = a;
+	scope->aggregates_tail = &a->next;
+	n = node_new(c, run_aggregate, e, 0);
+	n->type = a->type;
+	n->u.number = scope->aggregate_count++;
+	return n;
+}
+
+/* ---- values ---- */
+
+/* The arguments of one group's rows; rows with a NULL among them are left out. */
+struct arguments {
+	const struct eval_value **rows;
+	uint32_t *members; /* which row of the group each comes from */
+	size_t count;
+};
+
+static struct arguments collect(const struct eval_query *q, const struct aggregate *a,
+	struct frame *f, const uint32_t *matches, const uint32_t *members, size_t count,
+	const struct eval_rows *rows)
+{
+	struct arguments out = {arena_alloc(f->run->arena, (count + 1) * sizeof(void *)),
+		arena_alloc(f->run->arena, (count + 1) * sizeof(uint32_t)), 0};
+
+	for (size_t i = 0; i < count && run_step(f->run); i++) {
+		struct eval_value *values = arena_alloc(
+			f->run->arena, (a->arg_count + a->order_count + 1) * sizeof(*values));
+		bool null = false;
+
+		frame_set(q, f, rows, matches + members[i] * q->table_count);
+		for (uint32_t k = 0; k < a->arg_count; k++) {
+			values[k] = node_run(a->args[k], f);
+			null |= values[k].kind == EVAL_NULL;
+		}
+		if (null)
+			continue;
+		for (uint32_t k = 0; k < a->order_count; k++)
+			values[a->arg_count + k] = node_run(a->order[k], f);
+		out.rows[out.count] = values;
+		out.members[out.count++] = members[i];
+	}
+	return out;
+}
+
+static int compare_arguments(struct run *run, const struct aggregate *a, const struct eval_value *x,
+	const struct eval_value *y)
+{
+	for (uint32_t k = 0; k < a->arg_count; k++) {
+		int c = order_values(run, &a->args[k]->type, &x[k], &y[k]);
+
+		if (c)
+			return c;
+	}
+	return 0;
+}
+
+/* Quadratic: groups are small, and the number of steps is bounded. */
+static void drop_equal(struct run *run, const struct aggregate *a, struct arguments *args)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < args->count; i++) {
+		bool seen = false;
+
+		for (size_t k = 0; k < kept && !seen && run_step(run); k++) {
+			seen = compare_arguments(run, a, args->rows[k], args->rows[i]) == 0;
+			if (seen && a->kind == AGG_GROUP_CONCAT) {
+				for (uint32_t j = 0; j < a->arg_count; j++) {
+					if (!eval_same(&args->rows[k][j], &args->rows[i][j]))
+						run_unsupported(run,
+							"DISTINCT among texts that are equal and "
+							"differ");
+				}
+			}
+		}
+		if (!seen)
+			args->rows[kept++] = args->rows[i];
+	}
+	args->count = kept;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double x = fabs(*(const double *)a), y = fabs(*(const double *)b);
+
+	return (x > y) - (x < y);
+}
+
+/* The sum, if it is the same in several orders. */
+static struct eval_value sum_doubles(
+	struct run *run, const struct aggregate *a, const struct arguments *args)
+{
+	double forward = 0, backward = 0, up = 0, down = 0;
+	double *values = arena_alloc(run->arena, (args->count + 1) * sizeof(*values));
+
+	for (size_t i = 0; i < args->count; i++) {
+		values[i] = to_double(run, &a->args[0]->type, &args->rows[i][0]);
+		forward += values[i];
+	}
+	for (size_t i = args->count; i-- > 0;)
+		backward += values[i];
+	qsort(values, args->count, sizeof(*values), compare_doubles);
+	for (size_t i = 0; i < args->count; i++)
+		up += values[i];
+	for (size_t i = args->count; i-- > 0;)
+		down += values[i];
+	if (forward != backward || forward != up || forward != down)
+		return run_unsupported(run, "a sum of DOUBLEs that depends on their order");
+	return check_double(run, forward);
+}
+
+static struct eval_value sum(
+	struct run *run, const struct aggregate *a, const struct arguments *args)
+{
+	struct decimal total = {0};
+
+	if (!args->count)
+		return EVAL_NULL_VALUE;
+	if (a->type.kind == EVAL_T_DOUBLE) {
+		struct eval_value v = sum_doubles(run, a, args);
+
+		if (a->kind == AGG_AVG && v.kind == EVAL_DOUBLE)
+			v.d /= (double)args->count;
+		return v;
+	}
+	for (size_t i = 0; i < args->count; i++) {
+		struct decimal d = to_decimal(run, &a->args[0]->type, &args->rows[i][0]);
+
+		if (!decimal_add(&total, &d, &total))
+			return run_unsupported(run, "a DECIMAL near the limit of its digits");
+	}
+	if (a->kind == AGG_AVG) {
+		struct decimal n = decimal_from_uint(args->count);
+
+		/* More digits than are shown, as the servers keep them. */
+		uint32_t scale = (total.scale + run->env->div_precision_increment + 8u) / 9 * 9;
+
+		if (!decimal_div(&total, &n, scale, &total))
+			return run_unsupported(run, "a DECIMAL near the limit of its digits");
+	}
+	return make_decimal(run, &total);
+}
+
+static struct eval_value extreme(
+	struct run *run, const struct aggregate *a, const struct arguments *args)
+{
+	struct eval_value best = EVAL_NULL_VALUE;
+	const struct eval_type *type = a->type.kind == EVAL_T_STRING ? &a->type : &a->args[0]->type;
+
+	for (size_t i = 0; i < args->count; i++) {
+		const struct eval_value *v = &args->rows[i][0];
+		int order = i ? order_values(run, type, v, &best) : 0;
+
+		if (i && order == 0 && !eval_same(v, &best))
+			return run_unsupported(
+				run, "MIN or MAX of texts that are equal and differ");
+		if (i == 0 || (a->kind == AGG_MIN ? order < 0 : order > 0))
+			best = *v;
+	}
+	return best;
+}
+
+static struct eval_value bits(
+	struct run *run, const struct aggregate *a, const struct arguments *args)
+{
+	uint64_t u = a->kind == AGG_BIT_AND ? UINT64_MAX : 0;
+
+	for (size_t i = 0; i < args->count; i++) {
+		struct eval_value v = to_integer(run, &a->args[0]->type, &args->rows[i][0]);
+		uint64_t x = v.kind == EVAL_UINT ? v.u : (uint64_t)v.i;
+
+		if (args->rows[i][0].kind == EVAL_DOUBLE || args->rows[i][0].kind == EVAL_DECIMAL)
+			return run_unsupported(run, "BIT_AND and kin of numbers with fractions");
+		u = a->kind == AGG_BIT_AND ? u & x : a->kind == AGG_BIT_OR ? u | x : u ^ x;
+	}
+	return eval_uint(u);
+}
+
+struct concat {
+	struct run *run;
+	const struct aggregate *a;
+};
+
+static int compare_concat(const void *px, const void *py, void *ctx)
+{
+	const struct concat *s = ctx;
+	const struct eval_value *x = *(const struct eval_value *const *)px;
+	const struct eval_value *y = *(const struct eval_value *const *)py;
+
+	for (uint32_t k = 0; k < s->a->order_count; k++) {
+		int c = order_values(s->run, &s->a->order[k]->type, &x[s->a->arg_count + k],
+			&y[s->a->arg_count + k]);
+
+		if (c)
+			return s->a->order_desc[k] ? -c : c;
+	}
+	return 0;
+}
+
+static struct eval_value group_concat(
+	struct run *run, const struct aggregate *a, struct arguments *args)
+{
+	struct concat s = {run, a};
+	struct buf text = BUF_INIT;
+	struct eval_value v;
+
+	if (!args->count)
+		return EVAL_NULL_VALUE;
+	qsort_r(args->rows, args->count, sizeof(*args->rows), compare_concat, &s);
+	for (size_t i = 0; i < args->count; i++) {
+		if (i && compare_concat(&args->rows[i - 1], &args->rows[i], &s) == 0) {
+			for (uint32_t k = 0; k < a->arg_count; k++) {
+				if (!eval_same(&args->rows[i - 1][k], &args->rows[i][k]))
+					run_unsupported(run, "GROUP_CONCAT in no certain order");
+			}
+		}
+		if (i)
+			buf_add_span(&text, a->separator);
+		for (uint32_t k = 0; k < a->arg_count; k++) {
+			struct span part = to_text(run, &a->args[k]->type, &args->rows[i][k]);
+			bool malformed;
+
+			if (args->rows[i][k].kind == EVAL_STRING &&
+				!text_convert(run->arena,
+					collation_charset(args->rows[i][k].collation),
+					collation_charset(a->type.collation), part, &part,
+					&malformed))
+				run_unsupported(run, "text that the other character set lacks");
+			buf_add_span(&text, part);
+		}
+	}
+	if (text.len > run->env->group_concat_max_len)
+		run_unsupported(run, "GROUP_CONCAT beyond group_concat_max_len");
+	v = make_text(run, &text, a->type.collation);
+	buf_release(&text);
+	return v;
+}
+
+bool run_aggregates(const struct eval_query *q, struct frame *f, const uint32_t *matches,
+	const uint32_t *members, size_t count, const struct eval_rows *rows, struct eval_value *out)
+{
+	for (const struct aggregate *a = q->aggregates; a; a = a->next, out++) {
+		struct arguments args;
+
+		if (a->star) {
+			*out = eval_int((int64_t)count);
+			continue;
+		}
+		args = collect(q, a, f, matches, members, count, rows);
+		if (a->distinct)
+			drop_equal(f->run, a, &args);
+		switch (a->kind) {
+		case AGG_COUNT:
+			*out = eval_int((int64_t)args.count);
+			break;
+		case AGG_SUM:
+		case AGG_AVG:
+			*out = sum(f->run, a, &args);
+			break;
+		case AGG_MIN:
+		case AGG_MAX:
+			*out = extreme(f->run, a, &args);
+			break;
+		case AGG_BIT_AND:
+		case AGG_BIT_OR:
+		case AGG_BIT_XOR:
+			*out = bits(f->run, a, &args);
+			break;
+		case AGG_GROUP_CONCAT:
+			*out = group_concat(f->run, a, &args);
+			break;
+		}
+		if (f->run->failed)
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The manual, "Arithmetic Operators" and "Bit Functions and Operators". */
+#include "sql/arith.h"
+
+#include <math.h>
+
+struct eval_value division_by_zero(struct run *run)
+{
+	const struct eval_env *env = run->env;
+
+	if (run->storing && (env->mode & EVAL_MODE_ERROR_FOR_DIVISION_BY_ZERO) &&
+		(env->mode & (EVAL_MODE_STRICT_TRANS_TABLES | EVAL_MODE_STRICT_ALL_TABLES)))
+		return run_error(run, 1365, "division by zero");
+	return EVAL_NULL_VALUE;
+}
+
+struct eval_value check_integer(struct run *run, wide value, bool is_unsigned)
+{
+	if (is_unsigned) {
+		if (value < 0 || value > (wide)UINT64_MAX)
+			return run_error(run, 1690, "BIGINT UNSIGNED value is out of range");
+		return eval_uint((uint64_t)value);
+	}
+	if (value < INT64_MIN || value > INT64_MAX)
+		return run_error(run, 1690, "BIGINT value is out of range");
+	return eval_int((int64_t)value);
+}
+
+struct eval_value check_double(struct run *run, double d)
+{
+	if (!isfinite(d))
+		return run_error(run, 1690, "DOUBLE value is out of range");
+	return eval_double(d);
+}
+
+static wide wide_of(const struct eval_value *v)
+{
+	return v->kind == EVAL_UINT ? (wide)v->u : (wide)v->i;
+}
+
+struct eval_type arithmetic_type(const struct eval_type *type)
+{
+	struct eval_type t = type_int(false);
+
+	switch ((enum eval_type_kind)type->kind) {
+	case EVAL_T_INT:
+		t = *type;
+		t.zerofill = false;
+		return t;
+	case EVAL_T_BIT:
+	case EVAL_T_YEAR:
+		t.is_unsigned = true;
+		t.length = type_int_digits(type);
+		return t;
+	case EVAL_T_DECIMAL:
+		return *type;
+	case EVAL_T_FLOAT:
+	case EVAL_T_DOUBLE:
+		t = type_double();
+		t.decimals = type->decimals;
+		return t;
+	case EVAL_T_STRING:
+		if (type->hybrid) {
+			t.is_unsigned = true;
+			return t;
+		}
+		return type_double();
+	case EVAL_T_ENUM:
+	case EVAL_T_SET:
+	case EVAL_T_JSON:
+	case EVAL_T_NULL:
+		return type_double();
+	case EVAL_T_DATE:
+	case EVAL_T_TIME:
+	case EVAL_T_DATETIME:
+	case EVAL_T_TIMESTAMP:
+		if (type->decimals && type->kind != EVAL_T_DATE)
+			return type_decimal(type_precision(type), type->decimals);
+		t.length = type_int_digits(type);
+		return t;
+	}
+	return t;
+}
+
+/* ---- + - * ---- */
+
+static struct eval_value run_int(const struct node *n, struct frame *f)
+{
+	struct eval_value a = node_run(n->args[0], f), b = node_run(n->args[1], f);
+	wide x, y, r;
+
+	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL)
+		return EVAL_NULL_VALUE;
+	a = to_integer(f->run, &n->args[0]->type, &a);
+	b = to_integer(f->run, &n->args[1]->type, &b);
+	x = wide_of(&a);
+	y = wide_of(&b);
+	switch (n->op) {
+	case SQL_OP_ADD:
+		r = x + y;
+		break;
+	case SQL_OP_SUB:
+		r = x - y;
+		break;
+	default:
+		r = x * y; /* |x|, |y| < 2^64: may exceed 127 bits only for two huge unsigned */
+		if (x > INT64_MAX && y > INT64_MAX)
+			return run_error(f->run, 1690, "BIGINT UNSIGNED value is out of range");
+		break;
+	}
+	return check_integer(f->run, r, n->type.is_unsigned);
+}
+
+static struct eval_value run_real(const struct node *n, struct frame *f)
+{
+	struct eval_value a = node_run(n->args[0], f), b = node_run(n->args[1], f);
+	double x, y;
+
+	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL)
+		return EVAL_NULL_VALUE;
+	x = to_double(f->run, &n->args[0]->type, &a);
+	y = to_double(f->run, &n->args[1]->type, &b);
+	switch (n->op) {
+	case SQL_OP_ADD:
+		return check_double(f->run, x + y);
+	case SQL_OP_SUB:
+		return check_double(f->run, x - y);
+	case SQL_OP_MUL:
+		return check_double(f->run, x * y);
+	case SQL_OP_DIV:
+		return y == 0 ? division_by_zero(f->run) : check_double(f->run, x / y);
+	default:
+		return y == 0 ? division_by_zero(f->run) : eval_double(fmod(x, y));
+	}
+}
+
+/* The quotient has as many whole words of nine digits behind the point as the operands' words and
+ * the increment need (the servers' decimal_div); a later operation sees them all. */
+static uint32_t quotient_scale(const struct decimal *a, const struct decimal *b, uint32_t more)
+{
+	uint32_t fa = (a->scale + 8u) / 9 * 9, fb = (b->scale + 8u) / 9 * 9;
+	uint32_t grown = fa - a->scale + fb - b->scale;
+
+	more = more > grown ? more - grown : 0;
+	return (fa + fb + more + 8) / 9 * 9;
+}
+
+static struct eval_value run_decimal(const struct node *n, struct frame *f)
+{
+	struct eval_value a = node_run(n->args[0], f), b = node_run(n->args[1], f);
+	struct decimal x, y, r;
+	bool good = true;
+
+	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL)
+		return EVAL_NULL_VALUE;
+	x = to_decimal(f->run, &n->args[0]->type, &a);
+	y = to_decimal(f->run, &n->args[1]->type, &b);
+	switch (n->op) {
+	case SQL_OP_ADD:
+		good = decimal_add(&x, &y, &r);
+		break;
+	case SQL_OP_SUB:
+		good = decimal_sub(&x, &y, &r);
+		break;
+	case SQL_OP_MUL:
+		good = decimal_mul(&x, &y, &r);
+		/* The servers keep no more than the largest scale of a product. */
+		if (good && r.scale > decimal_scale_max(f->run->env))
+			good = false;
+		break;
+	case SQL_OP_DIV:
+		if (!y.count)
+			return division_by_zero(f->run);
+		good = decimal_div(
+			&x, &y, quotient_scale(&x, &y, f->run->env->div_precision_increment), &r);
+		break;
+	default:
+		if (!y.count)
+			return division_by_zero(f->run);
+		good = decimal_mod(&x, &y, &r);
+		break;
+	}
+	if (!good)
+		return run_unsupported(f->run, "a DECIMAL near the limit of its digits");
+	return make_decimal(f->run, &r);
+}
+
+static struct eval_value run_int_mod(const struct node *n, struct frame *f)
+{
+	struct eval_value a = node_run(n->args[0], f), b = node_run(n->args[1], f);
+	wide y;
+
+	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL)
+		return EVAL_NULL_VALUE;
+	a = to_integer(f->run, &n->args[0]->type, &a);
+	b = to_integer(f->run, &n->args[1]->type, &b);
+	y = wide_of(&b);
+	if (y == 0)
+		return division_by_zero(f->run);
+	return check_integer(f->run, wide_of(&a) % y, n->type.is_unsigned);
+}
+
+static struct eval_value run_int_div(const struct node *n, struct frame *f)
+{
+	struct eval_value a = node_run(n->args[0], f), b = node_run(n->args[1], f);
+
+	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL)
+		return EVAL_NULL_VALUE;
+	if (n->aux) { /* not two integers: as DECIMALs */
+		struct decimal x = to_decimal(f->run, &n->args[0]->type, &a);
+		struct decimal y = to_decimal(f->run, &n->args[1]->type, &b), r;
+		bool overflow;
+
+		if (f->run->failed)
+			return EVAL_NULL_VALUE;
+		if (!y.count)
+			return division_by_zero(f->run);
+		if (!decimal_div(&x, &y, 0, &r))
+			return run_unsupported(f->run, "a DECIMAL near the limit of its digits");
+		if (n->type.is_unsigned) {
+			uint64_t u = decimal_to_uint(&r, &overflow);
+
+			return overflow ? run_error(f->run, 1690, "BIGINT UNSIGNED out of range")
+					: eval_uint(u);
+		} else {
+			int64_t i = decimal_to_int(&r, &overflow);
+
+			return overflow ? run_error(f->run, 1690, "BIGINT out of range")
+					: eval_int(i);
+		}
+	}
+	a = to_integer(f->run, &n->args[0]->type, &a);
+	b = to_integer(f->run, &n->args[1]->type, &b);
+	if (wide_of(&b) == 0)
+		return division_by_zero(f->run);
+	return check_integer(f->run, wide_of(&a) / wide_of(&b), n->type.is_unsigned);
+}
+
+/* ---- bits ---- */
+
+static uint64_t bits_of(struct run *run, const struct eval_type *type, const struct eval_value *v)
+{
+	struct eval_value i;
+
+	if (v->kind == EVAL_DECIMAL) {
+		bool overflow;
+		uint64_t u = v->dec->neg ? (uint64_t)decimal_to_int(v->dec, &overflow)
+					 : decimal_to_uint(v->dec, &overflow);
+
+		if (overflow)
+			run_unsupported(run, "a large number in a bit operation");
+		return u;
+	}
+	if (v->kind == EVAL_DOUBLE && fabs(v->d) >= 9.2e18)
+		run_unsupported(run, "a large number in a bit operation");
+	i = to_integer(run, type, v);
+	return i.kind == EVAL_UINT ? i.u : (uint64_t)i.i;
+}
+
+static struct eval_value run_bits(const struct node *n, struct frame *f)
+{
+	struct eval_value a = node_run(n->args[0], f), b;
+	uint64_t x, y;
+
+	if (a.kind == EVAL_NULL)
+		return EVAL_NULL_VALUE;
+	x = bits_of(f->run, &n->args[0]->type, &a);
+	if (n->op == SQL_OP_BIT_NOT)
+		return eval_uint(~x);
+	b = node_run(n->args[1], f);
+	if (b.kind == EVAL_NULL)
+		return EVAL_NULL_VALUE;
+	y = bits_of(f->run, &n->args[1]->type, &b);
+	switch (n->op) {
+	case SQL_OP_BIT_OR:
+		return eval_uint(x | y);
+	case SQL_OP_BIT_AND:
+		return eval_uint(x & y);
+	case SQL_OP_BIT_XOR:
+		return eval_uint(x ^ y);
+	case SQL_OP_SHIFT_LEFT:
+		return eval_uint(y < 64 ? x << y : 0);
+	default:
+		return eval_uint(y < 64 ? x >> y : 0);
+	}
+}
+
+static bool binary_bits(const struct compiler *c, const struct node *n)
+{
+	return c->env->flavour == SQL_MYSQL && n->type.kind == EVAL_T_STRING &&
+	       n->type.collation == COLLATION_BINARY;
+}
+
+/* ---- types ---- */
+
+static uint32_t max_u32(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint32_t min_u32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static struct eval_type real_result(const struct eval_env *env, enum sql_op op,
+	const struct eval_type *a, const struct eval_type *b)
+{
+	struct eval_type t = type_double();
+	uint32_t da = a->kind == EVAL_T_INT ? 0 : a->decimals;
+	uint32_t db = b->kind == EVAL_T_INT ? 0 : b->decimals, d = max_u32(da, db);
+
+	/* A number of decimals that all operands have stays one. */
+	if (op == SQL_OP_MUL)
+		d = da + db;
+	else if (op == SQL_OP_DIV)
+		d += env->div_precision_increment;
+	t.decimals = (uint8_t)min_u32(d, EVAL_NOT_FIXED);
+	return t;
+}
+
+static struct eval_type decimal_result(const struct eval_env *env, enum sql_op op,
+	const struct eval_type *a, const struct eval_type *b)
+{
+	uint32_t most = decimal_scale_max(env), scale, whole;
+	uint32_t sa = a->kind == EVAL_T_DECIMAL ? a->decimals : 0;
+	uint32_t sb = b->kind == EVAL_T_DECIMAL ? b->decimals : 0;
+
+	switch (op) {
+	case SQL_OP_ADD:
+	case SQL_OP_SUB:
+		scale = max_u32(sa, sb);
+		whole = max_u32(type_int_digits(a), type_int_digits(b)) + 1;
+		break;
+	case SQL_OP_MUL:
+		scale = min_u32(sa + sb, most);
+		whole = type_int_digits(a) + type_int_digits(b);
+		break;
+	case SQL_OP_DIV:
+		scale = min_u32(sa + env->div_precision_increment, most);
+		whole = type_int_digits(a) + sb;
+		break;
+	default:
+		scale = max_u32(sa, sb);
+		whole = max_u32(type_int_digits(a), type_int_digits(b));
+		break;
+	}
+	return type_decimal(whole + scale, scale);
+}
+
+struct node *compile_arithmetic(struct compiler *c, const struct sql_expr *e, enum sql_op op,
+	struct node *l, struct node *r)
+{
+	struct node *n = node_new(c, run_bits, e, 2);
+	struct eval_type a = arithmetic_type(&l->type), b = arithmetic_type(&r->type);
+	bool real = a.kind == EVAL_T_DOUBLE || b.kind == EVAL_T_DOUBLE;
+	bool ints = a.kind == EVAL_T_INT && b.kind == EVAL_T_INT;
+
+	n->args[0] = l;
+	n->args[1] = r;
+	n->op = (uint8_t)op;
+	n->type = type_int(true);
+	if (op == SQL_OP_BIT_OR || op == SQL_OP_BIT_AND || op == SQL_OP_BIT_XOR ||
+		op == SQL_OP_SHIFT_LEFT || op == SQL_OP_SHIFT_RIGHT) {
+		if (binary_bits(c, l) || binary_bits(c, r))
+			return compile_unsupported(c, "bit operations on binary strings");
+		return n;
+	}
+	if (op == SQL_OP_INT_DIV) {
+		n->fn = run_int_div;
+		n->aux = !ints || type_is_temporal(&l->type) || type_is_temporal(&r->type);
+		n->type = type_int(a.is_unsigned || b.is_unsigned);
+		return n;
+	}
+	if (real) {
+		n->fn = run_real;
+		n->type = real_result(c->env, op, &a, &b);
+	} else if (ints && op != SQL_OP_DIV) {
+		n->fn = op == SQL_OP_MOD ? run_int_mod : run_int;
+		n->type =
+			type_int(op == SQL_OP_MOD ? a.is_unsigned : a.is_unsigned || b.is_unsigned);
+		if (op == SQL_OP_SUB && (c->env->mode & EVAL_MODE_NO_UNSIGNED_SUBTRACTION))
+			n->type.is_unsigned = false;
+		n->type.length = min_u32(
+			op == SQL_OP_MUL ? type_int_digits(&a) + type_int_digits(&b)
+					 : max_u32(type_int_digits(&a), type_int_digits(&b)) +
+						   (op != SQL_OP_MOD),
+			20);
+	} else {
+		n->fn = run_decimal;
+		n->type = decimal_result(c->env, op, &a, &b);
+	}
+	return n;
+}
+
+/* ---- unary ---- */
+
+static struct eval_value run_negate(const struct node *n, struct frame *f)
+{
+	struct eval_value v = node_run(n->args[0], f);
+	struct decimal d;
+
+	if (v.kind == EVAL_NULL)
+		return v;
+	switch (n->type.kind) {
+	case EVAL_T_DOUBLE:
+		return eval_double(-to_double(f->run, &n->args[0]->type, &v));
+	case EVAL_T_DECIMAL:
+		d = to_decimal(f->run, &n->args[0]->type, &v);
+		d.neg = d.count && !d.neg;
+		return make_decimal(f->run, &d);
+	default:
+		v = to_integer(f->run, &n->args[0]->type, &v);
+		return check_integer(f->run, -wide_of(&v), false);
+	}
+}
+
+struct node *compile_negate(struct compiler *c, const struct sql_expr *e, struct node *arg)
+{
+	struct node *n = node_new(c, run_negate, e, 1);
+
+	n->args[0] = arg;
+	n->type = arithmetic_type(&arg->type);
+	n->literal = arg->literal;
+	if (n->type.kind == EVAL_T_INT) {
+		/* A constant beyond BIGINT becomes a DECIMAL. */
+		if (arg->literal && arg->fn && arg->type.kind == EVAL_T_INT &&
+			arg->u.value.kind == EVAL_UINT && arg->u.value.u > (uint64_t)INT64_MAX + 1)
+			n->type = type_decimal(20, 0);
+		n->type.is_unsigned = false;
+	}
+	return n;
+}
+
+struct node *compile_bit_not(struct compiler *c, const struct sql_expr *e, struct node *arg)
+{
+	struct node *n = node_new(c, run_bits, e, 1);
+
+	if (binary_bits(c, arg))
+		return compile_unsupported(c, "bit operations on binary strings");
+	n->args[0] = arg;
+	n->op = SQL_OP_BIT_NOT;
+	n->type = type_int(true);
+	return n;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Arithmetic and bit operators: types and values. */
+#ifndef SQL_ARITH_H
+#define SQL_ARITH_H
+
+#include "sql/node.h"
+
+/* Wide enough for sums and products of 64-bit integers. */
+__extension__ typedef __int128 wide;
+
+struct node *compile_arithmetic(struct compiler *c, const struct sql_expr *e, enum sql_op op,
+	struct node *l, struct node *r);
+struct node *compile_negate(struct compiler *c, const struct sql_expr *e, struct node *arg);
+struct node *compile_bit_not(struct compiler *c, const struct sql_expr *e, struct node *arg);
+/* The type in which a value takes part in arithmetic: INT, DECIMAL or DOUBLE. */
+struct eval_type arithmetic_type(const struct eval_type *type);
+/* x / 0: NULL, or error 1365 where sql_mode says so and a row is being stored. */
+struct eval_value division_by_zero(struct run *run);
+/* Integers of either sign as BIGINT of the wanted signedness, else error 1690. */
+struct eval_value check_integer(struct run *run, wide value, bool is_unsigned);
+struct eval_value check_double(struct run *run, double d);
+
+#endif

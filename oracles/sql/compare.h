@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Comparison, logic, IN, BETWEEN, LIKE: how two values meet, and three-valued truth. */
+#ifndef SQL_COMPARE_H
+#define SQL_COMPARE_H
+
+#include "sql/node.h"
+
+/* How two expressions are compared: in which type, under which collation. */
+struct comparison {
+	struct eval_type as;
+	uint16_t collation;
+};
+
+/* False: the compiler failed (error 1267, or a pair of types that is not modelled). */
+bool comparison_of(struct compiler *c, const struct node *a, const struct node *b,
+	struct comparison *out) MUST_CHECK;
+/* Neither value is NULL.  *null: one has no value in the type of the comparison. */
+int compare_as(struct run *run, const struct comparison *how, const struct eval_type *at,
+	const struct eval_value *a, const struct eval_type *bt, const struct eval_value *b,
+	bool *null);
+/* A string, or a number as text, in the character set of `collation`. */
+struct span text_in(struct run *run, const struct eval_type *type, const struct eval_value *v,
+	uint16_t collation);
+
+struct node *compile_compare(struct compiler *c, const struct sql_expr *e, enum sql_op op,
+	struct node *l, struct node *r);
+struct node *compile_logic(struct compiler *c, const struct sql_expr *e, enum sql_op op,
+	struct node *l, struct node *r);
+struct node *compile_not(struct compiler *c, const struct sql_expr *e, struct node *arg);
+struct node *compile_is(struct compiler *c, const struct sql_expr *e, struct node *arg);
+struct node *compile_between(struct compiler *c, const struct sql_expr *e);
+struct node *compile_in_list(struct compiler *c, const struct sql_expr *e);
+struct node *compile_like(struct compiler *c, const struct sql_expr *e);
+
+bool node_is_row(const struct node *n);
+struct node *compile_row(struct compiler *c, const struct sql_expr *e);
+
+/* Truth of op given the order of two values that are not NULL. */
+bool order_satisfies(enum sql_op op, int order);
+
+#endif

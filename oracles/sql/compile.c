@@ -1,0 +1,683 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The syntax tree of an expression to nodes: literals, names, operators. */
+#include "sql/compile.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "sql/arith.h"
+#include "sql/compare.h"
+#include "sql/temporal.h"
+
+enum { COMPILE_DEPTH_MAX = 1000 };
+
+struct node *compile_unsupported(struct compiler *c, const char *reason)
+{
+	c->failed = true;
+	return outcome_unsupported(c->outcome, reason);
+}
+
+struct node *compile_error(struct compiler *c, unsigned error, const char *what)
+{
+	c->failed = true;
+	return outcome_error(c->outcome, error, what);
+}
+
+struct node *node_new(
+	struct compiler *c, node_fn *fn, const struct sql_expr *expr, uint32_t arg_count)
+{
+	struct node *n = arena_zero(c->arena, sizeof(*n));
+
+	n->fn = fn;
+	n->expr = expr;
+	n->arg_count = arg_count;
+	n->args = arena_zero(c->arena, (arg_count + 1) * sizeof(*n->args));
+	return n;
+}
+
+bool compile_list(struct compiler *c, const struct sql_exprs *list, struct node **out)
+{
+	for (const struct sql_expr *e = list->first; e; e = e->next) {
+		*out = compile_expr(c, e);
+		if (!*out++)
+			return false;
+	}
+	return true;
+}
+
+struct node *compile_value(struct compiler *c, const struct sql_expr *e)
+{
+	struct node *n = compile_expr(c, e);
+
+	return n && node_is_row(n) ? compile_error(c, 1241, "a row where a value is wanted") : n;
+}
+
+/* ---- literals ---- */
+
+static struct eval_value run_literal(const struct node *n, struct frame *f)
+{
+	(void)f;
+	return n->u.value;
+}
+
+struct node *node_literal(struct compiler *c, const struct sql_expr *e, struct eval_type type,
+	struct eval_value value)
+{
+	struct node *n = node_new(c, run_literal, e, 0);
+
+	n->type = type;
+	n->u.value = value;
+	n->constant = n->literal = true;
+	return n;
+}
+
+static struct node *literal_decimal(struct compiler *c, const struct sql_expr *e, struct span text)
+{
+	struct decimal *d = arena_alloc(c->arena, sizeof(*d));
+	uint32_t digits;
+	bool overflow;
+
+	if (decimal_parse(text, d, &overflow) != text.len || overflow ||
+		d->scale > decimal_scale_max(c->env))
+		return compile_unsupported(c, "a number with more digits than DECIMAL has");
+	digits = decimal_int_digits(d);
+	if (digits + d->scale > DECIMAL_PRECISION_MAX)
+		return compile_unsupported(c, "a number with more digits than DECIMAL has");
+	if (!digits && !d->scale)
+		digits = 1;
+	return node_literal(c, e, type_decimal(digits + d->scale, d->scale),
+		(struct eval_value){.kind = EVAL_DECIMAL, .dec = d});
+}
+
+static struct node *literal_int(struct compiler *c, const struct sql_expr *e, struct span text)
+{
+	struct eval_type type = type_int(false);
+	uint64_t u = 0;
+
+	for (size_t i = 0; i < text.len; i++) {
+		if (__builtin_mul_overflow(u, 10u, &u) ||
+			__builtin_add_overflow(u, (uint64_t)(text.ptr[i] - '0'), &u))
+			return literal_decimal(c, e, text);
+	}
+	type.length = (uint32_t)(text.len > 20 ? 20 : text.len);
+	type.is_unsigned = u > INT64_MAX;
+	return node_literal(c, e, type, type.is_unsigned ? eval_uint(u) : eval_int((int64_t)u));
+}
+
+static struct node *literal_string(
+	struct compiler *c, const struct sql_expr *e, struct span text, struct span charset)
+{
+	uint16_t collation = c->env->collation_connection;
+
+	if (charset.ptr) {
+		bool mysql = c->env->flavour == SQL_MYSQL;
+
+		collation = collation_of_charset(charset, mysql, c->env->version);
+		if (collation == COLLATION_NONE)
+			return compile_unsupported(c, "a character set that is not modelled");
+		/* MariaDB: the connection's collation where it is of that set. */
+		if (collation_charset(collation) == collation_charset(c->env->collation_connection))
+			collation = c->env->collation_connection;
+	}
+	if (!text_is_valid(collation_charset(collation), text))
+		return compile_unsupported(c, "a literal with bytes that are no characters");
+	return node_literal(c, e,
+		type_string(collation, 4, (uint32_t)text_chars(collation_charset(collation), text)),
+		eval_string(text, collation));
+}
+
+static int hex_digit(char ch)
+{
+	return ch <= '9' ? ch - '0' : (ch | 32) - 'a' + 10;
+}
+
+static struct node *literal_bytes(struct compiler *c, const struct sql_expr *e, struct span digits)
+{
+	uint32_t bits = e->u.literal.kind == SQL_LIT_HEX ? 4 : 1;
+	size_t len = (digits.len * bits + 7) / 8;
+	char *bytes = arena_zero(c->arena, len + 1);
+	struct eval_type type;
+	struct node *n;
+
+	for (size_t i = 0; i < digits.len; i++) {
+		size_t from_end = (digits.len - 1 - i) * bits;
+		char *byte = &bytes[len - 1 - from_end / 8];
+
+		*byte = (char)(*byte | hex_digit(digits.ptr[i]) << (from_end % 8));
+	}
+	if (e->u.literal.charset.ptr) {
+		n = literal_string(c, e, span_of(bytes, len), e->u.literal.charset);
+		return n;
+	}
+	type = type_string(COLLATION_BINARY, 4, (uint32_t)len);
+	/* MariaDB: x'41' is a string everywhere, 0x41 and b'1' are numbers among numbers. */
+	type.hybrid = !(c->env->flavour == SQL_MARIADB && e->u.literal.quoted &&
+			e->u.literal.kind == SQL_LIT_HEX);
+	if (type.hybrid && len > 8)
+		return compile_unsupported(c, "a hexadecimal literal of more than eight bytes");
+	return node_literal(c, e, type, eval_string(span_of(bytes, len), COLLATION_BINARY));
+}
+
+static struct node *literal_time(struct compiler *c, const struct sql_expr *e)
+{
+	struct span text = e->u.literal.text;
+	struct eval_value v;
+	enum eval_type_kind kind = EVAL_T_DATE;
+	enum time_parse parsed;
+
+	if (e->u.literal.kind == SQL_LIT_TIME) {
+		parsed = time_parse_time(c->env, text, &v);
+		kind = EVAL_T_TIME;
+	} else {
+		parsed = time_parse_datetime(c->env, text, &v);
+		if (parsed == TIME_PARSED && e->u.literal.kind == SQL_LIT_DATE &&
+			v.kind != EVAL_DATE)
+			parsed = TIME_UNSURE;
+		if (e->u.literal.kind == SQL_LIT_TIMESTAMP) {
+			kind = EVAL_T_DATETIME;
+			v.kind = EVAL_DATETIME;
+		}
+	}
+	if (parsed == TIME_UNSURE)
+		return compile_unsupported(c, "a date or time literal in another form");
+	if (parsed == TIME_INVALID || (kind != EVAL_T_TIME && !date_allowed(c->env, &v.t)))
+		return compile_error(c, 1525, "not a date or time");
+	return node_literal(c, e, type_temporal(kind, v.decimals), v);
+}
+
+static struct node *compile_literal(struct compiler *c, const struct sql_expr *e)
+{
+	struct span text = e->u.literal.text;
+	struct eval_type type;
+	size_t used;
+
+	switch ((enum sql_literal_kind)e->u.literal.kind) {
+	case SQL_LIT_NULL:
+		type = (struct eval_type){.kind = EVAL_T_NULL, .coercibility = 6};
+		return node_literal(c, e, type, EVAL_NULL_VALUE);
+	case SQL_LIT_TRUE:
+	case SQL_LIT_FALSE:
+		return node_literal(c, e, type_bool(), eval_int(e->u.literal.kind == SQL_LIT_TRUE));
+	case SQL_LIT_INT:
+		return literal_int(c, e, text);
+	case SQL_LIT_DECIMAL:
+		return literal_decimal(c, e, text);
+	case SQL_LIT_FLOAT:
+		return node_literal(c, e, type_double(), eval_double(text_to_double(text, &used)));
+	case SQL_LIT_STRING:
+		return literal_string(c, e, text, e->u.literal.charset);
+	case SQL_LIT_NSTRING:
+		return literal_string(c, e, text, SPAN_LIT("utf8mb3"));
+	case SQL_LIT_HEX:
+	case SQL_LIT_BIT:
+		return literal_bytes(c, e, text);
+	case SQL_LIT_DATE:
+	case SQL_LIT_TIME:
+	case SQL_LIT_TIMESTAMP:
+		return literal_time(c, e);
+	}
+	return NULL;
+}
+
+/* A value from the session (a parameter, a variable) as a constant. */
+static struct node *from_value(struct compiler *c, const struct sql_expr *e, struct eval_value v)
+{
+	struct eval_type type = {.kind = EVAL_T_NULL, .coercibility = 6};
+
+	switch ((enum eval_kind)v.kind) {
+	case EVAL_NULL:
+		break;
+	case EVAL_INT:
+	case EVAL_UINT:
+		type = type_int(v.kind == EVAL_UINT);
+		break;
+	case EVAL_DOUBLE:
+		type = type_double();
+		break;
+	case EVAL_DECIMAL:
+		type = type_decimal(decimal_int_digits(v.dec) + v.dec->scale, v.dec->scale);
+		break;
+	case EVAL_STRING:
+		type = type_string(
+			v.collation, 4, (uint32_t)text_chars(collation_charset(v.collation), v.s));
+		break;
+	case EVAL_DATE:
+		type = type_temporal(EVAL_T_DATE, 0);
+		break;
+	case EVAL_TIME:
+		type = type_temporal(EVAL_T_TIME, v.decimals);
+		break;
+	case EVAL_DATETIME:
+		type = type_temporal(EVAL_T_DATETIME, v.decimals);
+		break;
+	}
+	return node_literal(c, e, type, v);
+}
+
+static struct node *compile_variable(struct compiler *c, const struct sql_expr *e)
+{
+	struct eval_value v;
+	struct node *n;
+
+	if (e->kind == SQL_EXPR_PARAM) {
+		if (e->u.param >= c->env->param_count)
+			return compile_unsupported(c, "a parameter whose value is not known");
+		return from_value(c, e, c->env->params[e->u.param]);
+	}
+	if (!c->env->user_var || !c->env->user_var(c->env->ctx, e->u.var.name, &v))
+		return compile_unsupported(c, "a user variable whose value is not known");
+	n = from_value(c, e, v);
+	n->literal = false;
+	if (n->type.kind == EVAL_T_STRING)
+		n->type.coercibility = 2; /* the manual: user variables are implicit */
+	return n;
+}
+
+/* ---- names ---- */
+
+static struct eval_value run_column(const struct node *n, struct frame *f)
+{
+	const struct frame *at = f;
+	const struct eval_value *row;
+
+	for (uint32_t i = 0; i < n->u.at.depth; i++)
+		at = at->outer;
+	row = at->rows[n->u.at.table];
+	return row ? row[n->u.at.column] : EVAL_NULL_VALUE;
+}
+
+static struct eval_value run_own_column(const struct node *n, struct frame *f)
+{
+	const struct eval_value *row = f->rows[n->u.at.table];
+
+	return row ? row[n->u.at.column] : EVAL_NULL_VALUE;
+}
+
+struct node *node_column(struct compiler *c, const struct sql_expr *e, uint32_t depth,
+	uint32_t table, uint32_t column, const struct eval_type *type)
+{
+	struct node *n = node_new(c, depth ? run_column : run_own_column, e, 0);
+
+	n->type = *type;
+	n->type.coercibility = type_is_string(type) ? 2 : 5;
+	n->u.at.depth = depth;
+	n->u.at.table = table;
+	n->u.at.column = column;
+	n->column = true;
+	return n;
+}
+
+static bool names_table(const struct scope_table *t, struct span db, struct span table)
+{
+	if (table.ptr && !span_eq(t->alias, table))
+		return false;
+	return !db.ptr || !t->db.ptr || span_eq(t->db, db);
+}
+
+/* 0: none, 1: found, 2: more than one. */
+static int find_in_scope(
+	const struct scope *s, const struct sql_expr *e, uint32_t *table, uint32_t *column)
+{
+	int found = 0;
+
+	for (uint32_t t = 0; t < s->table_count; t++) {
+		const struct scope_table *st = &s->tables[t];
+
+		if (!names_table(st, e->u.column.db, e->u.column.table))
+			continue;
+		for (uint32_t i = 0; i < st->column_count; i++) {
+			if (!span_ieq(st->names[i], e->u.column.name))
+				continue;
+			if (!e->u.column.table.ptr && st->merged && st->merged[i])
+				continue;
+			if (found++)
+				return 2;
+			*table = t;
+			*column = i;
+		}
+	}
+	return found;
+}
+
+static struct node *find_alias(const struct scope *s, const struct sql_expr *e, bool *ambiguous)
+{
+	struct node *found = NULL;
+	uint32_t i = 0;
+
+	*ambiguous = false;
+	if (e->u.column.table.ptr || !s->items)
+		return NULL;
+	for (const struct sql_item *item = s->items; item; item = item->next, i++) {
+		struct span name = item->alias;
+
+		if (!name.ptr && item->expr->kind == SQL_EXPR_COLUMN)
+			name = item->expr->u.column.name;
+		if (!name.ptr || !span_ieq(name, e->u.column.name) || !s->item_nodes[i])
+			continue;
+		if (found && found != s->item_nodes[i])
+			*ambiguous = true;
+		found = s->item_nodes[i];
+	}
+	return found;
+}
+
+static bool is_column(const struct node *n, uint32_t table, uint32_t column)
+{
+	return n->fn == run_own_column && n->u.at.table == table && n->u.at.column == column;
+}
+
+static struct node *compile_column(struct compiler *c, const struct sql_expr *e)
+{
+	uint32_t depth = 0, table = 0, column = 0;
+	bool ambiguous;
+
+	if (e->negated)
+		return compile_unsupported(c, "a word in place of a value");
+	for (struct scope *s = c->scope; s; s = s->outer, depth++) {
+		int found;
+		struct node *alias;
+
+		found = find_in_scope(s, e, &table, &column);
+		if (depth == 0 && s->alias_first && (alias = find_alias(s, e, &ambiguous))) {
+			/* Which one is meant depends on clause and server. */
+			if (ambiguous || (found && !is_column(alias, table, column)))
+				return compile_unsupported(c, "an alias that is also a column");
+			return alias;
+		}
+		if (found == 2)
+			return compile_error(c, 1052, "a column name that two tables have");
+		if (found) {
+			struct scope *inner = c->scope;
+
+			for (uint32_t i = 0; i < depth; i++, inner = inner->outer) {
+				if (inner->outer_reach < depth - i)
+					inner->outer_reach = depth - i;
+			}
+			return node_column(
+				c, e, depth, table, column, &s->tables[table].types[column]);
+		}
+		if (depth == 0 && s->alias_last && (alias = find_alias(s, e, &ambiguous))) {
+			if (ambiguous)
+				return compile_unsupported(c, "an alias that two columns have");
+			return alias;
+		}
+		if (depth > 0 && find_alias(s, e, &ambiguous))
+			return compile_unsupported(c, "an alias of an outer query");
+	}
+	return compile_error(c, 1054, "unknown column");
+}
+
+/* ---- operators ---- */
+
+static struct node *compile_unary(struct compiler *c, const struct sql_expr *e)
+{
+	struct node *arg = compile_expr(c, e->u.binary.left), *n;
+
+	if (!arg)
+		return NULL;
+	switch (e->op) {
+	case SQL_OP_NOT:
+	case SQL_OP_BANG:
+		return compile_not(c, e, arg);
+	case SQL_OP_NEG:
+		return node_is_row(arg) ? compile_error(c, 1241, "a row where a value is wanted")
+					: compile_negate(c, e, arg);
+	case SQL_OP_PLUS:
+		return arg;
+	case SQL_OP_BIT_NOT:
+		return node_is_row(arg) ? compile_error(c, 1241, "a row where a value is wanted")
+					: compile_bit_not(c, e, arg);
+	case SQL_OP_BINARY:
+		n = compile_cast(c, e);
+		return n;
+	default:
+		return compile_unsupported(c, "a unary operator that is not modelled");
+	}
+}
+
+static struct node *compile_binary(struct compiler *c, const struct sql_expr *e)
+{
+	struct node *l, *r;
+
+	switch (e->op) {
+	case SQL_OP_REGEXP:
+		return compile_unsupported(c, "REGEXP");
+	case SQL_OP_SOUNDS_LIKE:
+		return compile_unsupported(c, "SOUNDS LIKE");
+	case SQL_OP_MEMBER_OF:
+	case SQL_OP_JSON_EXTRACT:
+	case SQL_OP_JSON_UNQUOTE:
+		return compile_unsupported(c, "JSON operators");
+	default:
+		break;
+	}
+	l = compile_expr(c, e->u.binary.left);
+	r = l ? compile_expr(c, e->u.binary.right) : NULL;
+	if (!r)
+		return NULL;
+	switch (e->op) {
+	case SQL_OP_OR:
+	case SQL_OP_XOR:
+	case SQL_OP_AND:
+		return compile_logic(c, e, e->op, l, r);
+	case SQL_OP_EQ:
+	case SQL_OP_NULL_EQ:
+	case SQL_OP_NE:
+	case SQL_OP_LT:
+	case SQL_OP_LE:
+	case SQL_OP_GT:
+	case SQL_OP_GE:
+		return compile_compare(c, e, e->op, l, r);
+	default:
+		break;
+	}
+	if (node_is_row(l) || node_is_row(r))
+		return compile_error(c, 1241, "a row where a value is wanted");
+	if (e->op == SQL_OP_CONCAT)
+		return compile_concat(c, e, l, r);
+	return compile_arithmetic(c, e, e->op, l, r);
+}
+
+static struct eval_value run_values_column(const struct node *n, struct frame *f)
+{
+	return f->insert ? f->insert[n->u.at.column] : EVAL_NULL_VALUE;
+}
+
+/* VALUES(c) in ON DUPLICATE KEY UPDATE. */
+static struct node *compile_values(struct compiler *c, const struct sql_expr *e)
+{
+	const struct eval_table *table = NULL;
+	struct node *n;
+	uint32_t column;
+
+	for (struct scope *s = c->scope; s && !table; s = s->outer)
+		table = s->insert_table;
+	if (!table || e->u.binary.left->kind != SQL_EXPR_COLUMN)
+		return compile_unsupported(c, "VALUES(column) outside ON DUPLICATE KEY UPDATE");
+	column = eval_table_column(table, e->u.binary.left->u.column.name);
+	if (column == UINT32_MAX)
+		return compile_error(c, 1054, "unknown column");
+	n = node_column(c, e, 0, 0, column, &table->columns[column].type);
+	n->fn = run_values_column;
+	return n;
+}
+
+static bool all_constant(const struct node *n)
+{
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		if (!n->args[i]->constant)
+			return false;
+	}
+	return true;
+}
+
+static struct node *compile_kind(struct compiler *c, const struct sql_expr *e)
+{
+	struct node *arg;
+
+	switch ((enum sql_expr_kind)e->kind) {
+	case SQL_EXPR_LITERAL:
+		return compile_literal(c, e);
+	case SQL_EXPR_COLUMN:
+		return compile_column(c, e);
+	case SQL_EXPR_STAR:
+		return compile_error(c, 1064, "* where a value is wanted");
+	case SQL_EXPR_PARAM:
+	case SQL_EXPR_USER_VAR:
+		return compile_variable(c, e);
+	case SQL_EXPR_SYSTEM_VAR:
+		return compile_unsupported(c, "a system variable");
+	case SQL_EXPR_ASSIGN:
+		return compile_unsupported(c, "an assignment to a user variable");
+	case SQL_EXPR_UNARY:
+		return compile_unary(c, e);
+	case SQL_EXPR_BINARY:
+		return compile_binary(c, e);
+	case SQL_EXPR_IS:
+		arg = compile_expr(c, e->u.binary.left);
+		return arg ? compile_is(c, e, arg) : NULL;
+	case SQL_EXPR_IN:
+		return e->u.in.query ? compile_subquery(c, e) : compile_in_list(c, e);
+	case SQL_EXPR_BETWEEN:
+		return compile_between(c, e);
+	case SQL_EXPR_LIKE:
+		return compile_like(c, e);
+	case SQL_EXPR_QUANTIFIED:
+	case SQL_EXPR_EXISTS:
+	case SQL_EXPR_SUBQUERY:
+		return compile_subquery(c, e);
+	case SQL_EXPR_ROW:
+		return compile_row(c, e);
+	case SQL_EXPR_CASE:
+		return compile_case(c, e);
+	case SQL_EXPR_CALL:
+		return compile_call(c, e);
+	case SQL_EXPR_CAST:
+		return compile_cast(c, e);
+	case SQL_EXPR_CONVERT_USING:
+		return compile_convert_using(c, e);
+	case SQL_EXPR_COLLATE:
+		return compile_collate(c, e);
+	case SQL_EXPR_INTERVAL:
+	case SQL_EXPR_DATE_FUNC:
+		return compile_interval(c, e);
+	case SQL_EXPR_EXTRACT:
+		return compile_extract(c, e);
+	case SQL_EXPR_TRIM:
+		return compile_trim(c, e);
+	case SQL_EXPR_POSITION:
+		return compile_position(c, e);
+	case SQL_EXPR_DEFAULT:
+		return compile_unsupported(c, "DEFAULT in an expression");
+	case SQL_EXPR_VALUES:
+		return compile_values(c, e);
+	case SQL_EXPR_MATCH:
+		return compile_unsupported(c, "MATCH ... AGAINST");
+	case SQL_EXPR_SEQUENCE:
+		return compile_unsupported(c, "sequences");
+	case SQL_EXPR_ODBC:
+		return compile_unsupported(c, "ODBC function syntax");
+	}
+	return NULL;
+}
+
+struct node *compile_expr(struct compiler *c, const struct sql_expr *e)
+{
+	struct node *n;
+
+	if (c->failed)
+		return NULL;
+	if (++c->depth > COMPILE_DEPTH_MAX)
+		return compile_unsupported(c, "an expression nested too deeply");
+	n = compile_kind(c, e);
+	c->depth--;
+	if (!n || c->failed) {
+		if (!c->failed)
+			compile_unsupported(c, "an expression that is not modelled");
+		return NULL;
+	}
+	if (!n->literal && n->arg_count && e->kind != SQL_EXPR_IN &&
+		e->kind != SQL_EXPR_QUANTIFIED && all_constant(n))
+		n->constant = true;
+	return n;
+}
+
+/* ---- calls ---- */
+
+static const struct function *find_function(struct span name)
+{
+	static const struct function *const tables[] = {
+		functions_control, functions_number, functions_string, functions_time};
+
+	for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
+		for (const struct function *f = tables[i]; f->name; f++) {
+			if (span_ieq_str(name, f->name))
+				return f;
+		}
+	}
+	return NULL;
+}
+
+static struct eval_value run_recorded(const struct node *n, struct frame *f)
+{
+	struct eval_value v;
+
+	if (!f->run->env->recorded || !f->run->env->recorded(f->run->env->ctx, n->expr, &v))
+		return run_unsupported(f->run, "a function that is not deterministic");
+	return to_type(f->run, &n->type, &v, &n->type);
+}
+
+static struct node *compile_recorded(struct compiler *c, const struct sql_expr *e)
+{
+	struct eval_value v;
+	struct node *n;
+
+	if (!c->env->recorded || !c->env->recorded(c->env->ctx, e, &v))
+		return NULL;
+	n = from_value(c, e, v);
+	n->fn = run_recorded;
+	n->literal = n->constant = false;
+	return n;
+}
+
+struct node *compile_call(struct compiler *c, const struct sql_expr *e)
+{
+	const struct sql_exprs *args = &e->u.call.args;
+	const struct function *function;
+	bool is_aggregate;
+	struct node *n;
+	char reason[EVAL_REASON_MAX];
+
+	if (e->u.call.db.ptr)
+		return compile_unsupported(c, "a stored function");
+	n = compile_aggregate(c, e, &is_aggregate);
+	if (is_aggregate)
+		return n;
+	if (e->u.call.extra && (e->u.call.extra->over || e->u.call.extra->tail.ptr ||
+				       e->u.call.extra->using_charset.ptr))
+		return compile_unsupported(
+			c, e->u.call.extra->over ? "window functions" : "a function's own clauses");
+	function = find_function(e->u.call.name);
+	if (!function) {
+		n = compile_recorded(c, e);
+		if (n)
+			return n;
+		snprintf(reason, sizeof(reason), "function %.*s",
+			(int)(e->u.call.name.len > 40 ? 40 : e->u.call.name.len),
+			e->u.call.name.ptr);
+		for (char *p = reason + 9; *p; p++)
+			*p = (char)(*p >= 'a' && *p <= 'z' ? *p - 32 : *p);
+		return compile_unsupported(c, reason);
+	}
+	if (args->count < function->args_min || args->count > function->args_max)
+		return compile_error(c, 1582, "the wrong number of arguments");
+	n = node_new(c, function->fn, e, args->count);
+	if (!compile_list(c, args, n->args))
+		return NULL;
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		if (node_is_row(n->args[i]))
+			return compile_error(c, 1241, "a row where a value is wanted");
+	}
+	n->op = (uint8_t)function->number;
+	return function->compile(c, n, function);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names, scopes and functions while an expression is compiled. */
+#ifndef SQL_COMPILE_H
+#define SQL_COMPILE_H
+
+#include "sql/node.h"
+
+struct scope_table {
+	struct span db, alias;
+	const struct eval_table *base; /* NULL: derived */
+	uint32_t column_count;
+	const struct span *names;
+	const struct eval_type *types;
+	bool *merged;       /* by column: USING made it one with a column of the other side */
+	bool nullable_side; /* of an outer join */
+};
+
+struct aggregate {
+	const struct sql_expr *expr;
+	enum aggregate_kind {
+		AGG_COUNT,
+		AGG_SUM,
+		AGG_AVG,
+		AGG_MIN,
+		AGG_MAX,
+		AGG_BIT_AND,
+		AGG_BIT_OR,
+		AGG_BIT_XOR,
+		AGG_GROUP_CONCAT,
+	} kind;
+	bool distinct, star;
+	struct node **args;
+	uint32_t arg_count;
+	struct eval_type type;
+	struct span separator;
+	struct node **order; /* GROUP_CONCAT */
+	const bool *order_desc;
+	uint32_t order_count;
+	struct aggregate *next;
+};
+
+/* Where names are looked up: one query's tables, then those of the query around it. */
+struct scope {
+	struct scope *outer;
+	struct scope_table *tables;
+	uint32_t table_count;
+	/* Aggregates found so far; `aggregates_allowed` while compiling what may have them. */
+	struct aggregate *aggregates, **aggregates_tail;
+	uint32_t aggregate_count;
+	bool aggregates_allowed, in_aggregate;
+	/* The select list, for aliases in HAVING, GROUP BY and ORDER BY. */
+	const struct sql_item *items;
+	struct node **item_nodes;
+	bool alias_first;     /* HAVING, ORDER BY: before the columns of tables */
+	bool alias_last;      /* GROUP BY: behind them */
+	uint32_t outer_reach; /* how many scopes outwards names were found: 0 none */
+	const struct eval_table *insert_table; /* VALUES(c) */
+};
+
+struct function {
+	const char *name;
+	uint8_t args_min, args_max;
+	/* args are compiled; sets fn, type; NULL: failed. */
+	struct node *(*compile)(
+		struct compiler *c, struct node *n, const struct function *function);
+	node_fn *fn;
+	int number; /* for functions that share code */
+};
+
+extern const struct function functions_control[], functions_number[], functions_string[],
+	functions_time[];
+
+struct node *compile_call(struct compiler *c, const struct sql_expr *e);
+/* CASE, CAST, TRIM and what else has a syntax of its own; NULL when it failed. */
+struct node *compile_case(struct compiler *c, const struct sql_expr *e);
+struct node *compile_cast(struct compiler *c, const struct sql_expr *e);
+struct node *compile_convert_using(struct compiler *c, const struct sql_expr *e);
+struct node *compile_collate(struct compiler *c, const struct sql_expr *e);
+struct node *compile_trim(struct compiler *c, const struct sql_expr *e);
+struct node *compile_position(struct compiler *c, const struct sql_expr *e);
+struct node *compile_concat(
+	struct compiler *c, const struct sql_expr *e, struct node *l, struct node *r);
+struct node *compile_interval(struct compiler *c, const struct sql_expr *e);
+struct node *compile_extract(struct compiler *c, const struct sql_expr *e);
+struct node *compile_aggregate(struct compiler *c, const struct sql_expr *e, bool *is_aggregate);
+/* Subqueries: query.c. */
+struct node *compile_subquery(struct compiler *c, const struct sql_expr *e);
+
+/* The type that holds all of them: IF, CASE, COALESCE, UNION. */
+bool merge_types(struct compiler *c, struct node **args, uint32_t count, const char *operation,
+	struct eval_type *out) MUST_CHECK;
+struct node *node_literal(struct compiler *c, const struct sql_expr *e, struct eval_type type,
+	struct eval_value value);
+struct node *node_column(struct compiler *c, const struct sql_expr *e, uint32_t depth,
+	uint32_t table, uint32_t column, const struct eval_type *type);
+/* Sets n->collation and gives n a string type of it. */
+bool string_result(struct compiler *c, struct node *n, struct node **args, uint32_t count,
+	const char *operation) MUST_CHECK;
+struct node *compile_value(struct compiler *c, const struct sql_expr *e); /* no row */
+
+#endif

@@ -1,0 +1,798 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What INSERT, UPDATE and DELETE make of rows. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sql/query.h"
+#include "sql/temporal.h"
+
+struct assignment {
+	uint32_t table, column;
+	struct node *value; /* NULL: DEFAULT */
+};
+
+/* ---- what they share ---- */
+
+static bool fail_error(struct eval_outcome *outcome, unsigned error, const char *what)
+{
+	outcome_error(outcome, error, what);
+	return false;
+}
+
+static bool fail_unsupported(struct eval_outcome *outcome, const char *reason)
+{
+	outcome_unsupported(outcome, reason);
+	return false;
+}
+
+static struct eval_value implicit_default(struct run *run, const struct eval_type *type)
+{
+	struct decimal zero = {.scale = type->decimals};
+
+	switch (eval_kind_of(type)) {
+	case EVAL_NULL:
+		break;
+	case EVAL_INT:
+		return eval_int(0);
+	case EVAL_UINT:
+		return eval_uint(0);
+	case EVAL_DOUBLE:
+		return eval_double(0);
+	case EVAL_DECIMAL:
+		return make_decimal(run, &zero);
+	case EVAL_STRING:
+		if (type->kind == EVAL_T_ENUM && type->value_count)
+			return eval_string(type->values[0], type->collation);
+		if (type->fixed && type->collation == COLLATION_BINARY)
+			return run_unsupported(run, "the implicit default of BINARY(n)");
+		return eval_string(SPAN_LIT(""), type->collation);
+	case EVAL_DATE:
+	case EVAL_TIME:
+	case EVAL_DATETIME:
+		return (struct eval_value){
+			.kind = (uint8_t)eval_kind_of(type), .decimals = type->decimals};
+	}
+	return EVAL_NULL_VALUE;
+}
+
+static bool is_strict_mode(const struct eval_env *env, unsigned flags)
+{
+	return !(flags & EVAL_STORE_IGNORE) &&
+	       (env->mode & (EVAL_MODE_STRICT_TRANS_TABLES | EVAL_MODE_STRICT_ALL_TABLES));
+}
+
+/* The default of a column as it is stored.  `said`: DEFAULT was written, or the column left out. */
+static bool column_default(struct run *run, const struct eval_table *table, uint32_t i,
+	unsigned flags, struct eval_value *row)
+{
+	const struct eval_column *column = &table->columns[i];
+	struct eval_outcome inner;
+	struct eval_expr *expr;
+	struct eval_value v;
+
+	row[i] = EVAL_NULL_VALUE;
+	if (column->generated || column->auto_increment)
+		return true;
+	if (!column->dflt) {
+		if (column->nullable)
+			return true;
+		if (column->type.kind == EVAL_T_ENUM) {
+			row[i] = implicit_default(run, &column->type);
+			return !run->failed;
+		}
+		if (is_strict_mode(run->env, flags))
+			return fail_error(run->outcome, 1364, "column has no default");
+		outcome_warn(run->outcome, 1364);
+		row[i] = implicit_default(run, &column->type);
+		return !run->failed;
+	}
+	expr = eval_expr_compile(
+		run->arena, column->dflt, table, SPAN_NONE, run->env, run->source, &inner);
+	if (!expr || !eval_expr_run(expr, run->arena, run->env, run->source, row, &v, &inner)) {
+		*run->outcome = inner;
+		return false;
+	}
+	return eval_store(run->arena, run->env, table, i, eval_expr_type(expr), &v, flags, &row[i],
+		run->outcome);
+}
+
+static bool wants_auto_value(
+	const struct eval_env *env, const struct eval_column *column, const struct eval_value *v)
+{
+	if (!column->auto_increment)
+		return false;
+	if (v->kind == EVAL_NULL)
+		return true;
+	return !(env->mode & EVAL_MODE_NO_AUTO_VALUE_ON_ZERO) &&
+	       (v->kind == EVAL_INT || v->kind == EVAL_UINT) && v->u == 0;
+}
+
+static bool compile_assignments(
+	struct compiler *c, const struct sql_assign *set, struct assignment **out, uint32_t *count)
+{
+	uint32_t n = 0;
+
+	for (const struct sql_assign *a = set; a; a = a->next)
+		n++;
+	*out = arena_zero(c->arena, (n + 1) * sizeof(**out));
+	*count = 0;
+	for (const struct sql_assign *a = set; a; a = a->next) {
+		struct assignment *as = &(*out)[*count];
+		struct node *target = compile_expr(c, a->target);
+
+		if (!target)
+			return false;
+		if (!target->column || target->u.at.depth) {
+			compile_unsupported(c, "an assignment to what is no column");
+			return false;
+		}
+		as->table = target->u.at.table;
+		as->column = target->u.at.column;
+		if (!c->scope->tables[as->table].base) {
+			compile_error(c, 1288, "the target is not updatable");
+			return false;
+		}
+		if (a->value->kind == SQL_EXPR_DEFAULT && !a->value->u.binary.left &&
+			!a->value->negated) {
+			as->value = NULL;
+		} else {
+			as->value = compile_value(c, a->value);
+			if (!as->value)
+				return false;
+		}
+		if (c->scope->tables[as->table].base->columns[as->column].generated && as->value) {
+			compile_error(c, c->env->flavour == SQL_MARIADB ? 1906 : 3105,
+				"a value for a generated column");
+			return false;
+		}
+		(*count)++;
+	}
+	return true;
+}
+
+/* ---- INSERT ---- */
+
+struct eval_insert {
+	const struct eval_table *table;
+	uint32_t *targets;
+	uint32_t target_count;
+	struct node ***rows; /* NULL nodes: DEFAULT */
+	size_t row_count;
+	struct eval_query *query;
+	struct assignment *on_duplicate;
+	uint32_t on_duplicate_count;
+	unsigned flags;
+};
+
+static struct scope *scope_of(struct compiler *c, const struct eval_table *table, struct span alias)
+{
+	struct scope *scope = arena_zero(c->arena, sizeof(*scope));
+	struct scope_table *t = arena_zero(c->arena, 2 * sizeof(*t));
+	struct span *names = arena_alloc(c->arena, (table->column_count + 1) * sizeof(*names));
+	struct eval_type *types = arena_alloc(c->arena, (table->column_count + 1) * sizeof(*types));
+
+	for (uint32_t i = 0; i < table->column_count; i++) {
+		names[i] = table->columns[i].name;
+		types[i] = table->columns[i].type;
+	}
+	*t = (struct scope_table){.db = table->db,
+		.alias = alias.ptr ? alias : table->name,
+		.base = table,
+		.column_count = table->column_count,
+		.names = names,
+		.types = types};
+	scope->tables = t;
+	scope->table_count = 1;
+	return scope;
+}
+
+static bool insert_targets(
+	struct compiler *c, struct eval_insert *ins, const struct sql_insert *insert)
+{
+	const struct eval_table *table = ins->table;
+
+	ins->targets = arena_zero(c->arena,
+		(table->column_count + insert->columns.count + 1) * sizeof(*ins->targets));
+	if (!insert->has_columns && !insert->set) {
+		for (uint32_t i = 0; i < table->column_count; i++) {
+			if (!table->columns[i].invisible)
+				ins->targets[ins->target_count++] = i;
+		}
+		return true;
+	}
+	for (const struct sql_expr *e = insert->columns.first; e; e = e->next) {
+		uint32_t column = eval_table_column(table, e->u.column.name);
+
+		if (column == UINT32_MAX)
+			return compile_error(c, 1054, "unknown column") != NULL;
+		for (uint32_t i = 0; i < ins->target_count; i++) {
+			if (ins->targets[i] == column)
+				return compile_error(c, 1110, "a column named twice") != NULL;
+		}
+		ins->targets[ins->target_count++] = column;
+	}
+	return true;
+}
+
+static bool insert_row(struct compiler *c, struct eval_insert *ins, const struct sql_exprs *values)
+{
+	struct node **row = arena_zero(c->arena, (values->count + 1) * sizeof(*row));
+	uint32_t i = 0;
+
+	if (values->count != ins->target_count && values->count != 0)
+		return compile_error(c, 1136, "as many values as columns") != NULL;
+	for (const struct sql_expr *e = values->first; e; e = e->next, i++) {
+		const struct eval_column *column = &ins->table->columns[ins->targets[i]];
+		bool dflt = e->kind == SQL_EXPR_DEFAULT && !e->u.binary.left && !e->negated;
+
+		if (column->generated && !dflt)
+			return compile_error(c, c->env->flavour == SQL_MARIADB ? 1906 : 3105,
+				       "a value for a generated column") != NULL;
+		if (dflt)
+			continue;
+		row[i] = compile_value(c, e);
+		if (!row[i])
+			return false;
+	}
+	/* VALUES () leaves every column to its default. */
+	ins->rows[ins->row_count++] = values->count ? row : NULL;
+	return true;
+}
+
+static bool insert_values(
+	struct compiler *c, struct eval_insert *ins, const struct sql_insert *insert)
+{
+	size_t count = 1;
+
+	for (const struct sql_values_row *r = insert->rows; r; r = r->next)
+		count++;
+	ins->rows = arena_zero(c->arena, count * sizeof(*ins->rows));
+	c->scope = scope_of(c, ins->table, SPAN_NONE);
+	if (insert->set) {
+		struct assignment *set;
+		uint32_t n;
+
+		if (!compile_assignments(c, insert->set, &set, &n))
+			return false;
+		ins->targets = arena_zero(c->arena, (n + 1) * sizeof(*ins->targets));
+		ins->rows[0] = arena_zero(c->arena, (n + 1) * sizeof(struct node *));
+		for (uint32_t i = 0; i < n; i++) {
+			ins->targets[i] = set[i].column;
+			ins->rows[0][i] = set[i].value;
+		}
+		ins->target_count = n;
+		ins->row_count = 1;
+		return true;
+	}
+	for (const struct sql_values_row *r = insert->rows; r; r = r->next) {
+		if (!insert_row(c, ins, &r->values))
+			return false;
+	}
+	return true;
+}
+
+static bool insert_duplicate(
+	struct compiler *c, struct eval_insert *ins, const struct sql_insert *insert)
+{
+	struct scope *scope = scope_of(c, ins->table, SPAN_NONE);
+
+	if (!insert->on_duplicate)
+		return true;
+	scope->insert_table = ins->table;
+	if (insert->row_alias.ptr) {
+		uint32_t i = 0;
+		struct span *names =
+			arena_alloc(c->arena, (ins->table->column_count + 1) * sizeof(*names));
+
+		scope->tables[1] = scope->tables[0];
+		scope->tables[1].alias = insert->row_alias;
+		scope->tables[1].db = SPAN_NONE;
+		memcpy(names, scope->tables[0].names, ins->table->column_count * sizeof(*names));
+		for (const struct sql_names *n = insert->row_columns; n; n = n->next, i++) {
+			if (i < ins->target_count)
+				names[ins->targets[i]] = n->name;
+		}
+		scope->tables[1].names = names;
+		scope->table_count = 2;
+	}
+	c->scope = scope;
+	if (!compile_assignments(
+		    c, insert->on_duplicate, &ins->on_duplicate, &ins->on_duplicate_count)) {
+		if (insert->query && c->outcome->status == EVAL_ERROR) {
+			/* The names may be those of the query's tables. */
+			c->outcome->status = EVAL_OK;
+			compile_unsupported(c, "ON DUPLICATE KEY UPDATE with the query's columns");
+		}
+		return false;
+	}
+	return true;
+}
+
+struct eval_insert *eval_insert_compile(struct arena *arena, const struct sql_insert *insert,
+	const struct eval_env *env, const struct eval_source *source, struct eval_outcome *outcome)
+{
+	struct compiler c = compiler_begin(arena, env, source, outcome);
+	struct eval_insert *ins = arena_zero(arena, sizeof(*ins));
+
+	ins->table = source ? source->table(source->ctx, &insert->table) : NULL;
+	if (!ins->table)
+		return outcome_error(outcome, 1146, "no such table");
+	if (insert->partitions)
+		return outcome_unsupported(outcome, "PARTITION (...)");
+	if (insert->flags & SQL_DML_DELAYED)
+		return outcome_unsupported(outcome, "INSERT DELAYED");
+	ins->flags = insert->flags & SQL_DML_IGNORE ? EVAL_STORE_IGNORE : 0;
+	if (!insert_targets(&c, ins, insert))
+		return NULL;
+	if (insert->query) {
+		ins->query = compile_query(&c, insert->query, NULL, NULL);
+		if (!ins->query)
+			return NULL;
+		if (ins->query->column_count != ins->target_count)
+			return outcome_error(outcome, 1136, "as many values as columns");
+		for (uint32_t i = 0; i < ins->target_count; i++) {
+			if (ins->table->columns[ins->targets[i]].generated)
+				return outcome_unsupported(
+					outcome, "a query into generated columns");
+		}
+	} else if (!insert_values(&c, ins, insert)) {
+		return NULL;
+	}
+	return insert_duplicate(&c, ins, insert) ? ins : NULL;
+}
+
+const struct eval_table *eval_insert_table(const struct eval_insert *insert)
+{
+	return insert->table;
+}
+
+/* One row: defaults of what is not named first, so that expressions may use them. */
+static bool build_row(const struct eval_insert *ins, struct run *run, size_t number,
+	struct node *const *nodes, const struct eval_value *values, struct eval_value *row)
+{
+	const struct eval_table *table = ins->table;
+	unsigned flags = ins->flags | (number ? EVAL_STORE_LATER_ROW : 0u);
+	const struct eval_value *view = row;
+	struct frame f = {.run = run, .rows = &view};
+	bool all_default = !nodes && !values;
+
+	for (uint32_t i = 0; i < table->column_count; i++) {
+		bool named = false;
+
+		for (uint32_t k = 0; k < ins->target_count && !named && !all_default; k++)
+			named = ins->targets[k] == i;
+		row[i] = EVAL_NULL_VALUE;
+		if (!named && !column_default(run, table, i, flags, row))
+			return false;
+	}
+	for (uint32_t k = 0; k < ins->target_count && !all_default; k++) {
+		uint32_t i = ins->targets[k];
+		const struct eval_type *type = values ? &ins->query->types[k] : NULL;
+		struct eval_value v;
+
+		if (values) {
+			v = values[k];
+		} else if (nodes[k]) {
+			type = &nodes[k]->type;
+			run->storing = true;
+			v = node_run(nodes[k], &f);
+			run->storing = false;
+			if (run->failed)
+				return false;
+		} else {
+			if (!column_default(run, table, i, flags, row))
+				return false;
+			continue;
+		}
+		if (!eval_store(
+			    run->arena, run->env, table, i, type, &v, flags, &row[i], run->outcome))
+			return false;
+		if (wants_auto_value(run->env, &table->columns[i], &row[i]))
+			row[i] = EVAL_NULL_VALUE;
+	}
+	return eval_generate(run->arena, run->env, table, row, run->outcome);
+}
+
+bool eval_insert_rows(const struct eval_insert *ins, struct arena *arena,
+	const struct eval_env *env, const struct eval_source *source, struct eval_rows *out,
+	struct eval_outcome *outcome)
+{
+	struct run run = run_begin(env, source, arena, outcome);
+	struct eval_result result = {0};
+	const struct eval_value **rows;
+	size_t count = ins->row_count;
+
+	if (ins->query) {
+		if (!run_query(ins->query, &run, NULL, &result))
+			return false;
+		if (result.open_count)
+			return fail_unsupported(outcome, "LIMIT that cuts between equal rows");
+		count = result.row_count;
+	}
+	rows = arena_alloc(arena, (count + 1) * sizeof(*rows));
+	for (size_t i = 0; i < count; i++) {
+		struct eval_value *row =
+			arena_alloc(arena, (ins->table->column_count + 1) * sizeof(*row));
+
+		if (!build_row(ins, &run, i, ins->query ? NULL : ins->rows[i],
+			    ins->query ? result.rows[i] : NULL, row))
+			return false;
+		rows[i] = row;
+	}
+	*out = (struct eval_rows){rows, count};
+	return true;
+}
+
+/* ---- assigning ---- */
+
+static bool touch_on_update(struct run *run, const struct eval_table *table,
+	const struct assignment *set, uint32_t count, uint32_t number, struct eval_value *row)
+{
+	for (uint32_t i = 0; i < table->column_count; i++) {
+		bool assigned = false;
+		struct eval_value now = {.kind = EVAL_DATETIME, .decimals = 6, .t = run->env->now};
+
+		if (!table->columns[i].on_update)
+			continue;
+		for (uint32_t k = 0; k < count; k++)
+			assigned |= set[k].table == number && set[k].column == i;
+		if (assigned)
+			continue;
+		if (!run->env->has_now)
+			return fail_unsupported(
+				run->outcome, "ON UPDATE CURRENT_TIMESTAMP: the time is not known");
+		if (!time_set_decimals(&now, table->columns[i].type.decimals, false))
+			return fail_unsupported(run->outcome, "a time out of range");
+		row[i] = now;
+	}
+	return true;
+}
+
+/* The assignments to table `number`, from left to right. */
+static bool assign(struct run *run, const struct eval_table *table, uint32_t number,
+	const struct assignment *set, uint32_t count, struct frame *f, bool sees_changes,
+	unsigned flags, const struct eval_value *old, const struct eval_value **out, bool *changed)
+{
+	struct eval_value *row = arena_alloc(run->arena, (table->column_count + 1) * sizeof(*row));
+	bool differs = false;
+
+	memcpy(row, old, table->column_count * sizeof(*row));
+	if (sees_changes && !(run->env->mode & EVAL_MODE_SIMULTANEOUS_ASSIGNMENT))
+		f->rows[number] = row;
+	for (uint32_t k = 0; k < count; k++) {
+		uint32_t i = set[k].column;
+		struct eval_value v;
+
+		if (set[k].table != number)
+			continue;
+		if (!set[k].value) {
+			if (!column_default(run, table, i, flags, row))
+				return false;
+			continue;
+		}
+		run->storing = true;
+		v = node_run(set[k].value, f);
+		run->storing = false;
+		if (run->failed || !eval_store(run->arena, run->env, table, i, &set[k].value->type,
+					   &v, flags, &row[i], run->outcome))
+			return false;
+	}
+	if (!eval_generate(run->arena, run->env, table, row, run->outcome))
+		return false;
+	for (uint32_t i = 0; i < table->column_count; i++)
+		differs |= !eval_same(&row[i], &old[i]);
+	if (differs && !touch_on_update(run, table, set, count, number, row))
+		return false;
+	f->rows[number] = old;
+	*out = row;
+	*changed = differs;
+	return true;
+}
+
+bool eval_insert_duplicate(const struct eval_insert *ins, struct arena *arena,
+	const struct eval_env *env, const struct eval_source *source, const struct eval_value *old,
+	const struct eval_value *attempt, const struct eval_value **out,
+	struct eval_outcome *outcome)
+{
+	struct run run = run_begin(env, source, arena, outcome);
+	const struct eval_value *rows[2] = {old, attempt};
+	struct frame f = {.run = &run, .rows = rows, .insert = attempt};
+	bool changed;
+
+	return assign(&run, ins->table, 0, ins->on_duplicate, ins->on_duplicate_count, &f, true,
+		ins->flags, old, out, &changed);
+}
+
+/* ---- UPDATE and DELETE of one table ---- */
+
+struct eval_change {
+	const struct eval_table *table;
+	struct node *where;
+	struct assignment *set;
+	uint32_t set_count;
+	struct select_order *order;
+	uint32_t order_count;
+	struct node *limit;
+	unsigned flags;
+};
+
+static struct eval_change *change_compile(struct compiler *c, const struct sql_table_ref *ref,
+	const struct sql_with *with, const struct sql_expr *where, const struct sql_order *order,
+	const struct sql_limit *limit, const struct sql_assign *set, uint32_t flags)
+{
+	struct eval_change *change = arena_zero(c->arena, sizeof(*change));
+	struct node *offset;
+
+	if (!ref || ref->next || ref->kind != SQL_TABLE_NAME)
+		return outcome_unsupported(c->outcome, "several tables");
+	if (ref->u.name.partitions || ref->u.name.portion.ptr ||
+		ref->u.name.system_time != SQL_SYSTEM_TIME_NONE)
+		return outcome_unsupported(c->outcome, "PARTITION (...), FOR PORTION OF");
+	if (with)
+		return outcome_unsupported(c->outcome, "WITH before UPDATE or DELETE");
+	change->table = c->source ? c->source->table(c->source->ctx, &ref->u.name.table) : NULL;
+	if (!change->table)
+		return outcome_error(c->outcome, 1146, "no such table");
+	change->flags = flags & SQL_DML_IGNORE ? EVAL_STORE_IGNORE : 0;
+	c->scope = scope_of(c, change->table, ref->alias);
+	if (where && !(change->where = compile_value(c, where)))
+		return NULL;
+	if (!compile_assignments(c, set, &change->set, &change->set_count) ||
+		!compile_order(c, order, &change->order, &change->order_count) ||
+		!compile_limit(c, limit, &change->limit, &offset))
+		return NULL;
+	return change;
+}
+
+struct eval_change *eval_update_compile(struct arena *arena, const struct sql_update *update,
+	const struct eval_env *env, const struct eval_source *source, struct eval_outcome *outcome)
+{
+	struct compiler c = compiler_begin(arena, env, source, outcome);
+
+	return change_compile(&c, update->tables, update->with, update->where, update->order,
+		update->limit, update->set, update->flags);
+}
+
+struct eval_change *eval_delete_compile(struct arena *arena, const struct sql_delete *del,
+	const struct eval_env *env, const struct eval_source *source, struct eval_outcome *outcome)
+{
+	struct compiler c = compiler_begin(arena, env, source, outcome);
+
+	if (del->before || (del->flags & SQL_DML_HISTORY))
+		return outcome_unsupported(outcome, "DELETE HISTORY");
+	if (del->targets)
+		return outcome_unsupported(outcome, "several tables");
+	return change_compile(
+		&c, del->from, del->with, del->where, del->order, del->limit, NULL, del->flags);
+}
+
+const struct eval_table *eval_change_table(const struct eval_change *change)
+{
+	return change->table;
+}
+
+bool eval_change_test(const struct eval_change *change, struct arena *arena,
+	const struct eval_env *env, const struct eval_source *source, const struct eval_value *row,
+	enum eval_truth *truth, struct eval_outcome *outcome)
+{
+	struct run run = run_begin(env, source, arena, outcome);
+	struct frame f = {.run = &run, .rows = &row};
+	struct eval_value v;
+
+	*truth = EVAL_TRUE;
+	if (!change->where)
+		return true;
+	v = node_run(change->where, &f);
+	if (v.kind == EVAL_NULL)
+		*truth = EVAL_UNKNOWN;
+	else
+		*truth = to_bool(&run, &change->where->type, &v) ? EVAL_TRUE : EVAL_FALSE;
+	return !run.failed;
+}
+
+bool eval_change_apply(const struct eval_change *change, struct arena *arena,
+	const struct eval_env *env, const struct eval_source *source, const struct eval_value *row,
+	const struct eval_value **out, bool *changed, struct eval_outcome *outcome)
+{
+	struct run run = run_begin(env, source, arena, outcome);
+	const struct eval_value *rows = row;
+	struct frame f = {.run = &run, .rows = &rows};
+
+	return assign(&run, change->table, 0, change->set, change->set_count, &f, true,
+		change->flags, row, out, changed);
+}
+
+struct change_sort {
+	struct run *run;
+	const struct eval_change *change;
+	const struct eval_value *const *keys;
+};
+
+static int compare_changes(const void *pa, const void *pb, void *ctx)
+{
+	const struct change_sort *s = ctx;
+	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+	int c = compare_keys(
+		s->run, s->change->order, s->change->order_count, s->keys[a], s->keys[b]);
+
+	return c ? c : (a > b) - (a < b);
+}
+
+bool eval_change_limit(const struct eval_change *change, struct arena *arena,
+	const struct eval_env *env, const struct eval_source *source, struct eval_rows rows,
+	uint32_t *order, size_t *count, bool *open, struct eval_outcome *outcome)
+{
+	struct run run = run_begin(env, source, arena, outcome);
+	const struct eval_value **keys = arena_alloc(arena, (rows.count + 1) * sizeof(*keys));
+	struct change_sort sort = {&run, change, keys};
+	uint64_t limit = UINT64_MAX;
+
+	*open = false;
+	*count = rows.count;
+	for (size_t i = 0; i < rows.count; i++) {
+		const struct eval_value *view = rows.row[i];
+		struct frame f = {.run = &run, .rows = &view};
+		struct eval_value *key =
+			arena_alloc(arena, (change->order_count + 1) * sizeof(*key));
+
+		for (uint32_t k = 0; k < change->order_count; k++)
+			key[k] = node_run(change->order[k].node, &f);
+		keys[i] = key;
+		order[i] = (uint32_t)i;
+	}
+	if (rows.count > 1)
+		qsort_r(order, rows.count, sizeof(*order), compare_changes, &sort);
+	if (change->limit && !run_limit(&run, change->limit, &limit))
+		return false;
+	if (limit < rows.count) {
+		*count = (size_t)limit;
+		*open = limit > 0 && compare_keys(&run, change->order, change->order_count,
+					     keys[order[limit - 1]], keys[order[limit]]) == 0;
+	}
+	return !run.failed;
+}
+
+/* ---- UPDATE and DELETE of several tables ---- */
+
+struct eval_join {
+	struct eval_query *query;
+	bool *target;
+	struct assignment *set;
+	uint32_t set_count;
+	unsigned flags;
+};
+
+struct reads {
+	const struct sql_assign *set, *own;
+	bool found;
+};
+
+/* Does an expression read a column that another assignment of the statement writes? */
+static bool reads_assigned(void *ctx, const struct sql_expr *e)
+{
+	struct reads *r = ctx;
+
+	if (e->kind != SQL_EXPR_COLUMN)
+		return true;
+	for (const struct sql_assign *a = r->set; a; a = a->next) {
+		if (a != r->own && span_ieq(a->target->u.column.name, e->u.column.name))
+			r->found = true;
+	}
+	return true;
+}
+
+static bool mark_targets(struct compiler *c, struct eval_join *join, const struct sql_delete *del)
+{
+	for (const struct sql_table_name *t = del->targets; t; t = t->next) {
+		bool found = false;
+
+		for (uint32_t i = 0; i < join->query->table_count && !found; i++) {
+			const struct scope_table *st = &join->query->scope_tables[i];
+
+			if (!span_eq(st->alias, t->name) || !st->base ||
+				(t->db.ptr && st->db.ptr && !span_eq(st->db, t->db)))
+				continue;
+			join->target[i] = found = true;
+		}
+		if (!found) {
+			compile_error(c, 1109, "unknown table");
+			return false;
+		}
+	}
+	return true;
+}
+
+struct eval_join *eval_join_compile(struct arena *arena, const struct sql_stmt *stmt,
+	const struct eval_env *env, const struct eval_source *source, struct eval_outcome *outcome)
+{
+	struct compiler c = compiler_begin(arena, env, source, outcome);
+	struct eval_join *join = arena_zero(arena, sizeof(*join));
+	struct eval_query *q = arena_zero(arena, sizeof(*q));
+	struct scope *scope = arena_zero(arena, sizeof(*scope));
+	bool update = stmt->kind == SQL_STMT_UPDATE;
+	const struct sql_with *with;
+	const struct cte *ctes = NULL;
+	const struct sql_expr *where;
+
+	if (!update && stmt->kind != SQL_STMT_DELETE)
+		return outcome_unsupported(outcome, "not an UPDATE or DELETE");
+	with = update ? stmt->u.update->with : stmt->u.del->with;
+	where = update ? stmt->u.update->where : stmt->u.del->where;
+	if ((update && (stmt->u.update->order || stmt->u.update->limit)) ||
+		(!update && (stmt->u.del->order || stmt->u.del->limit)))
+		return outcome_unsupported(outcome, "ORDER BY or LIMIT over several tables");
+	join->query = q;
+	join->flags = (update ? stmt->u.update->flags : stmt->u.del->flags) & SQL_DML_IGNORE
+			      ? EVAL_STORE_IGNORE
+			      : 0;
+	if (!compile_ctes(&c, with, NULL, &ctes))
+		return NULL;
+	c.ctes = ctes;
+	c.scope = scope;
+	if (!compile_from(&c, q, update ? stmt->u.update->tables : stmt->u.del->from, scope, ctes))
+		return NULL;
+	join->target = arena_zero(arena, q->table_count + 1);
+	if (where && !(q->where = compile_value(&c, where)))
+		return NULL;
+	if (!update)
+		return mark_targets(&c, join, stmt->u.del) ? join : NULL;
+	if (!compile_assignments(&c, stmt->u.update->set, &join->set, &join->set_count))
+		return NULL;
+	for (const struct sql_assign *a = stmt->u.update->set; a; a = a->next) {
+		struct reads r = {stmt->u.update->set, a, false};
+		struct sql_visitor v = {.expr = reads_assigned, .ctx = &r};
+
+		sql_walk_expr(a->value, &v);
+		if (r.found)
+			return outcome_unsupported(
+				outcome, "an UPDATE of several tables that reads what it writes");
+	}
+	for (uint32_t i = 0; i < join->set_count; i++)
+		join->target[join->set[i].table] = true;
+	return join;
+}
+
+uint32_t eval_join_table_count(const struct eval_join *join)
+{
+	return join->query->table_count;
+}
+
+const struct eval_table *eval_join_table(const struct eval_join *join, uint32_t table)
+{
+	return join->query->tables[table].base;
+}
+
+bool eval_join_is_target(const struct eval_join *join, uint32_t table)
+{
+	return join->target[table];
+}
+
+bool eval_join_run(const struct eval_join *join, struct arena *arena, const struct eval_env *env,
+	const struct eval_source *source, const uint32_t **matches, size_t *count,
+	struct eval_outcome *outcome)
+{
+	struct run run = run_begin(env, source, arena, outcome);
+	struct eval_rows *rows = arena_zero(arena, (join->query->table_count + 1) * sizeof(*rows));
+	struct frame f = {.run = &run};
+	uint32_t *found;
+
+	f.rows = arena_zero(arena, (join->query->table_count + 1) * sizeof(*f.rows));
+	if (!run_from(join->query, &f, rows, &found, count))
+		return false;
+	*matches = found;
+	return true;
+}
+
+bool eval_join_apply(const struct eval_join *join, struct arena *arena, const struct eval_env *env,
+	const struct eval_source *source, uint32_t table, const struct eval_value *const *rows,
+	const struct eval_value **out, bool *changed, struct eval_outcome *outcome)
+{
+	struct run run = run_begin(env, source, arena, outcome);
+	struct frame f = {.run = &run};
+	uint32_t count = join->query->table_count;
+
+	f.rows = arena_alloc(arena, (count + 1) * sizeof(*f.rows));
+	memcpy(f.rows, rows, count * sizeof(*f.rows));
+	return assign(&run, join->query->tables[table].base, table, join->set, join->set_count, &f,
+		false, join->flags, rows[table], out, changed);
+}

@@ -1,0 +1,611 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Control flow, casts, and the type that holds several types. */
+#include <math.h>
+#include <string.h>
+
+#include "sql/arith.h"
+#include "sql/compare.h"
+#include "sql/compile.h"
+#include "sql/temporal.h"
+
+/* ---- the type of a result that may be any of several ---- */
+
+static bool small_int(const struct eval_type *t)
+{
+	return t->kind == EVAL_T_INT && t->bytes <= 2;
+}
+
+static struct eval_type merge_numbers(const struct eval_type *a, const struct eval_type *b)
+{
+	struct eval_type t;
+	uint32_t whole, scale;
+
+	if (a->kind == EVAL_T_FLOAT || b->kind == EVAL_T_FLOAT || a->kind == EVAL_T_DOUBLE ||
+		b->kind == EVAL_T_DOUBLE) {
+		uint8_t da = type_is_int(a) ? 0 : a->decimals,
+			db = type_is_int(b) ? 0 : b->decimals;
+
+		t = type_double();
+		if ((a->kind == EVAL_T_FLOAT && b->kind == EVAL_T_FLOAT) ||
+			(a->kind == EVAL_T_FLOAT && small_int(b)) ||
+			(b->kind == EVAL_T_FLOAT && small_int(a)))
+			t.kind = EVAL_T_FLOAT;
+		t.decimals = da > db ? da : db;
+		return t;
+	}
+	if (a->kind == EVAL_T_DECIMAL || b->kind == EVAL_T_DECIMAL) {
+		whole = type_int_digits(a);
+		if (type_int_digits(b) > whole)
+			whole = type_int_digits(b);
+		scale = a->kind == EVAL_T_DECIMAL ? a->decimals : 0;
+		if (b->kind == EVAL_T_DECIMAL && b->decimals > scale)
+			scale = b->decimals;
+		if (whole + scale > DECIMAL_PRECISION_MAX)
+			scale = DECIMAL_PRECISION_MAX - whole;
+		return type_decimal(whole + scale, scale);
+	}
+	if (a->kind == b->kind && a->kind != EVAL_T_INT)
+		return *a;
+	t = type_int(eval_kind_of(a) == EVAL_UINT && eval_kind_of(b) == EVAL_UINT);
+	t.bytes = a->kind == EVAL_T_INT && b->kind == EVAL_T_INT && a->bytes > b->bytes ? a->bytes
+		  : b->kind == EVAL_T_INT                                               ? b->bytes
+											: a->bytes;
+	t.length =
+		type_int_digits(a) > type_int_digits(b) ? type_int_digits(a) : type_int_digits(b);
+	t.is_bool = a->is_bool && b->is_bool;
+	/* Signed and unsigned: no integer type holds both. */
+	if (eval_kind_of(a) != eval_kind_of(b))
+		return type_decimal(20, 0);
+	return t;
+}
+
+static bool merge_pair(struct compiler *c, const struct eval_type *a, const struct eval_type *b,
+	struct eval_type *out)
+{
+	if (a->kind == EVAL_T_NULL || b->kind == EVAL_T_NULL) {
+		*out = a->kind == EVAL_T_NULL ? *b : *a;
+		return true;
+	}
+	if (a->kind == EVAL_T_JSON || b->kind == EVAL_T_JSON) {
+		compile_unsupported(c, "JSON values");
+		return false;
+	}
+	if (type_is_number(a) && type_is_number(b)) {
+		*out = merge_numbers(a, b);
+		return true;
+	}
+	if (type_is_temporal(a) && type_is_temporal(b)) {
+		uint8_t decimals = a->decimals > b->decimals ? a->decimals : b->decimals;
+
+		*out = type_temporal(
+			a->kind == b->kind ? (enum eval_type_kind)a->kind : EVAL_T_DATETIME,
+			decimals);
+		return true;
+	}
+	*out = type_string(COLLATION_NONE, 4, 0);
+	return true;
+}
+
+bool merge_types(struct compiler *c, struct node **args, uint32_t count, const char *operation,
+	struct eval_type *out)
+{
+	struct eval_type t = args[0]->type;
+
+	for (uint32_t i = 1; i < count; i++) {
+		if (!merge_pair(c, &t, &args[i]->type, &t))
+			return false;
+	}
+	if (type_is_string(&t)) {
+		uint16_t collation;
+		uint8_t coercibility;
+
+		if (!aggregate_collation(c, args, count, operation, &collation, &coercibility))
+			return false;
+		t = type_string(collation, coercibility, 0);
+	}
+	t.zerofill = false;
+	t.hybrid = false;
+	*out = t;
+	return true;
+}
+
+static struct eval_value run_as(const struct node *arg, struct frame *f, const struct eval_type *to)
+{
+	struct eval_value v = node_run(arg, f);
+
+	if (v.kind == EVAL_NULL)
+		return v;
+	if (arg->type.kind == to->kind && v.kind == eval_kind_of(to) && v.kind != EVAL_STRING &&
+		!type_is_temporal(to))
+		return v;
+	return to_type(f->run, &arg->type, &v, to);
+}
+
+/* ---- CASE, IF and kin ---- */
+
+static struct eval_value run_if(const struct node *n, struct frame *f)
+{
+	struct eval_value v = node_run(n->args[0], f);
+	bool yes = v.kind != EVAL_NULL && to_bool(f->run, &n->args[0]->type, &v);
+
+	return run_as(n->args[yes ? 1 : 2], f, &n->type);
+}
+
+static struct node *compile_if(struct compiler *c, struct node *n, const struct function *function)
+{
+	(void)function;
+	return merge_types(c, n->args + 1, 2, "if", &n->type) ? n : NULL;
+}
+
+static struct eval_value run_coalesce(const struct node *n, struct frame *f)
+{
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		struct eval_value v = run_as(n->args[i], f, &n->type);
+
+		if (v.kind != EVAL_NULL || f->run->failed)
+			return v;
+	}
+	return EVAL_NULL_VALUE;
+}
+
+static struct node *compile_coalesce(
+	struct compiler *c, struct node *n, const struct function *function)
+{
+	return merge_types(c, n->args, n->arg_count, function->name, &n->type) ? n : NULL;
+}
+
+static struct eval_value run_nullif(const struct node *n, struct frame *f)
+{
+	const struct comparison *how = n->u.data;
+	struct eval_value a = node_run(n->args[0], f), b = node_run(n->args[1], f);
+	bool null;
+
+	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL)
+		return a;
+	if (compare_as(f->run, how, &n->args[0]->type, &a, &n->args[1]->type, &b, &null) == 0 &&
+		!null)
+		return EVAL_NULL_VALUE;
+	return run_as(n->args[0], f, &n->type);
+}
+
+static struct node *compile_nullif(
+	struct compiler *c, struct node *n, const struct function *function)
+{
+	struct comparison *how = arena_zero(c->arena, sizeof(*how));
+
+	(void)function;
+	if (!comparison_of(c, n->args[0], n->args[1], how))
+		return NULL;
+	n->u.data = how;
+	n->type = n->args[0]->type;
+	n->type.hybrid = n->type.zerofill = false;
+	if (n->type.kind == EVAL_T_ENUM || n->type.kind == EVAL_T_SET)
+		n->type.kind = EVAL_T_STRING;
+	return n;
+}
+
+static struct eval_value run_isnull(const struct node *n, struct frame *f)
+{
+	struct eval_value v = node_run(n->args[0], f);
+
+	return eval_int(v.kind == EVAL_NULL);
+}
+
+static struct node *compile_bool(
+	struct compiler *c, struct node *n, const struct function *function)
+{
+	(void)c;
+	(void)function;
+	n->type = type_bool();
+	return n;
+}
+
+/* args: [value,] when, then, when, then ... [, else]; aux: has value; op: has else. */
+static struct eval_value run_case(const struct node *n, struct frame *f)
+{
+	const struct comparison *how = n->u.data;
+	struct eval_value value = EVAL_NULL_VALUE;
+	uint32_t i = n->aux;
+
+	if (n->aux)
+		value = node_run(n->args[0], f);
+	for (; i + 1 < n->arg_count - n->op; i += 2) {
+		struct eval_value w;
+		bool null, yes;
+
+		if (n->aux && value.kind == EVAL_NULL)
+			continue;
+		w = node_run(n->args[i], f);
+		if (f->run->failed)
+			return EVAL_NULL_VALUE;
+		if (w.kind == EVAL_NULL)
+			continue;
+		if (n->aux)
+			yes = compare_as(f->run, &how[i], &n->args[0]->type, &value,
+				      &n->args[i]->type, &w, &null) == 0 &&
+			      !null;
+		else
+			yes = to_bool(f->run, &n->args[i]->type, &w);
+		if (yes)
+			return run_as(n->args[i + 1], f, &n->type);
+	}
+	return n->op ? run_as(n->args[n->arg_count - 1], f, &n->type) : EVAL_NULL_VALUE;
+}
+
+struct node *compile_case(struct compiler *c, const struct sql_expr *e)
+{
+	uint32_t count = 0, i = 0, results = 0;
+	struct node *n, **result;
+	struct comparison *how;
+
+	for (const struct sql_when *w = e->u.kase.whens; w; w = w->next)
+		count += 2;
+	count += (e->u.kase.value ? 1 : 0) + (e->u.kase.otherwise ? 1 : 0);
+	n = node_new(c, run_case, e, count);
+	how = arena_zero(c->arena, (count + 1) * sizeof(*how));
+	result = arena_zero(c->arena, (count + 1) * sizeof(struct node *));
+	n->aux = e->u.kase.value != NULL;
+	n->op = e->u.kase.otherwise != NULL;
+	if (n->aux && !(n->args[i++] = compile_value(c, e->u.kase.value)))
+		return NULL;
+	for (const struct sql_when *w = e->u.kase.whens; w; w = w->next) {
+		n->args[i] = compile_value(c, w->when);
+		if (!n->args[i])
+			return NULL;
+		if (n->aux && !comparison_of(c, n->args[0], n->args[i], &how[i]))
+			return NULL;
+		i++;
+		n->args[i] = compile_value(c, w->then);
+		if (!n->args[i])
+			return NULL;
+		result[results++] = n->args[i++];
+	}
+	if (n->op) {
+		n->args[i] = compile_value(c, e->u.kase.otherwise);
+		if (!n->args[i])
+			return NULL;
+		result[results++] = n->args[i];
+	}
+	n->u.data = how;
+	return merge_types(c, result, results, "case", &n->type) ? n : NULL;
+}
+
+/* ---- GREATEST, LEAST ---- */
+
+static struct eval_value run_extreme(const struct node *n, struct frame *f)
+{
+	const struct comparison *how = n->u.data;
+	struct eval_value best = EVAL_NULL_VALUE;
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		struct eval_value v = node_run(n->args[i], f);
+		bool null;
+		int order;
+
+		if (v.kind == EVAL_NULL || f->run->failed)
+			return EVAL_NULL_VALUE;
+		if (i == 0) {
+			best = v;
+			continue;
+		}
+		order = compare_as(
+			f->run, how, &n->args[at]->type, &best, &n->args[i]->type, &v, &null);
+		if (null)
+			return run_unsupported(f->run, "GREATEST with a string that is no date");
+		if (n->op ? order > 0 : order < 0) {
+			best = v;
+			at = i;
+		}
+	}
+	return to_type(f->run, &n->args[at]->type, &best, &n->type);
+}
+
+static struct node *compile_extreme(
+	struct compiler *c, struct node *n, const struct function *function)
+{
+	struct comparison *how = arena_zero(c->arena, sizeof(*how));
+
+	if (!merge_types(c, n->args, n->arg_count, function->name, &n->type))
+		return NULL;
+	how->as = n->type;
+	how->collation = n->type.collation;
+	if (n->type.kind == EVAL_T_STRING) {
+		/* The servers compare as numbers when a number is among them. */
+		for (uint32_t i = 0; i < n->arg_count; i++) {
+			if (!type_is_string(&n->args[i]->type) &&
+				n->args[i]->type.kind != EVAL_T_NULL)
+				return compile_unsupported(c, "GREATEST of strings and others");
+			if (n->args[i]->type.hybrid)
+				return compile_unsupported(c, "GREATEST of strings and others");
+		}
+	} else if (type_is_temporal(&n->type)) {
+		for (uint32_t i = 0; i < n->arg_count; i++) {
+			if (n->args[i]->type.kind != n->type.kind &&
+				n->args[i]->type.kind != EVAL_T_NULL)
+				return compile_unsupported(
+					c, "GREATEST of different temporal types");
+		}
+	} else if (n->type.kind == EVAL_T_FLOAT) {
+		n->type.kind = EVAL_T_DOUBLE;
+	}
+	n->u.data = how;
+	return n;
+}
+
+/* ---- CAST ---- */
+
+static uint32_t number_of(struct span s)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < s.len && n < 100000000; i++)
+		n = n * 10 + (uint32_t)(s.ptr[i] - '0');
+	return n;
+}
+
+static struct eval_value run_cast_int(const struct node *n, struct frame *f)
+{
+	const struct eval_type *t = &n->args[0]->type;
+	struct eval_value v = node_run(n->args[0], f);
+	bool overflow;
+
+	if (v.kind == EVAL_NULL)
+		return v;
+	if (v.kind == EVAL_DECIMAL) {
+		if (n->type.is_unsigned && !v.dec->neg)
+			return eval_uint(decimal_to_uint(v.dec, &overflow));
+		if (n->type.is_unsigned)
+			return run_unsupported(f->run, "a negative number cast to UNSIGNED");
+		return eval_int(decimal_to_int(v.dec, &overflow));
+	}
+	if (v.kind == EVAL_DOUBLE) {
+		double r = rint(v.d);
+
+		if (n->type.is_unsigned && r < 0)
+			return run_unsupported(f->run, "a negative number cast to UNSIGNED");
+		if (n->type.is_unsigned)
+			return eval_uint(r >= 18446744073709551616.0 ? UINT64_MAX : (uint64_t)r);
+		v = to_integer(f->run, &(struct eval_type){.kind = EVAL_T_DOUBLE}, &v);
+		return v;
+	}
+	v = to_integer(f->run, t, &v);
+	if (n->type.is_unsigned)
+		return eval_uint(v.kind == EVAL_UINT ? v.u : (uint64_t)v.i);
+	return eval_int(v.kind == EVAL_INT ? v.i : (int64_t)v.u);
+}
+
+static struct eval_value run_cast_decimal(const struct node *n, struct frame *f)
+{
+	struct eval_value v = node_run(n->args[0], f);
+	struct decimal d, most;
+
+	if (v.kind == EVAL_NULL)
+		return v;
+	d = to_decimal(f->run, &n->args[0]->type, &v);
+	if (f->run->failed)
+		return EVAL_NULL_VALUE;
+	if (!decimal_round(&d, n->type.decimals, DECIMAL_HALF_UP, &d) ||
+		decimal_int_digits(&d) > n->type.length - n->type.decimals) {
+		most = decimal_max(n->type.length, n->type.decimals, d.neg);
+		return make_decimal(f->run, &most);
+	}
+	if (n->type.is_unsigned && d.neg)
+		d = (struct decimal){.scale = n->type.decimals};
+	return make_decimal(f->run, &d);
+}
+
+static struct eval_value run_cast_double(const struct node *n, struct frame *f)
+{
+	struct eval_value v = node_run(n->args[0], f);
+
+	if (v.kind == EVAL_NULL)
+		return v;
+	return eval_double(to_double(f->run, &n->args[0]->type, &v));
+}
+
+static struct eval_value run_cast_text(const struct node *n, struct frame *f)
+{
+	struct eval_value v = node_run(n->args[0], f);
+	enum charset charset = collation_charset(n->type.collation);
+	struct span s;
+
+	if (v.kind == EVAL_NULL)
+		return v;
+	s = to_text(f->run, &n->args[0]->type, &v);
+	if (v.kind == EVAL_STRING && n->type.collation != COLLATION_BINARY &&
+		v.collation == COLLATION_BINARY && !text_is_valid(charset, s))
+		return run_unsupported(f->run, "bytes that are no characters");
+	s = text_in(f->run, &n->args[0]->type, &v, n->type.collation);
+	if (n->aux) /* CHAR(n) */
+		s.len = text_offset(charset, s, n->type.length);
+	if (n->op && s.len < n->type.length) { /* BINARY(n) is filled up */
+		char *padded;
+
+		if (n->type.length > 65536)
+			return run_unsupported(f->run, "a long BINARY(n)");
+		padded = arena_zero(f->run->arena, n->type.length + 1);
+		memcpy(padded, s.ptr, s.len);
+		s = span_of(padded, n->type.length);
+	}
+	return eval_string(s, n->type.collation);
+}
+
+static struct eval_value run_cast_time(const struct node *n, struct frame *f)
+{
+	struct eval_value v = node_run(n->args[0], f), out;
+	bool round = f->run->env->flavour == SQL_MYSQL ||
+		     (f->run->env->mode & EVAL_MODE_TIME_ROUND_FRACTIONAL);
+
+	if (v.kind == EVAL_NULL)
+		return v;
+	if (!time_from_value(f->run, &n->args[0]->type, &v, eval_kind_of(&n->type), &out))
+		return EVAL_NULL_VALUE;
+	if (!time_set_decimals(&out, n->type.decimals, round))
+		return EVAL_NULL_VALUE;
+	return out;
+}
+
+static struct node *cast_time(
+	struct compiler *c, struct node *n, enum eval_type_kind kind, const struct sql_type *type)
+{
+	uint32_t decimals = type->length.ptr ? number_of(type->length) : 0;
+
+	if (decimals > 6)
+		return compile_error(c, 1426, "too many digits of a fraction");
+	n->type = type_temporal(kind, kind == EVAL_T_DATE ? 0 : decimals);
+	n->fn = run_cast_time;
+	return n;
+}
+
+static struct node *cast_text(struct compiler *c, struct node *n, const struct sql_type *type)
+{
+	uint16_t collation = c->env->collation_connection;
+	bool mysql = c->env->flavour == SQL_MYSQL;
+
+	if (type->kind == SQL_TYPE_BINARY || type->kind == SQL_TYPE_VARBINARY || type->byte) {
+		collation = COLLATION_BINARY;
+		n->op = type->length.ptr && type->kind == SQL_TYPE_BINARY;
+	} else if (type->charset.ptr) {
+		collation = collation_of_charset(type->charset, mysql, c->env->version);
+	} else if (type->kind == SQL_TYPE_NCHAR || type->kind == SQL_TYPE_NVARCHAR) {
+		collation = COLLATION_UTF8MB3_GENERAL_CI;
+	}
+	if (type->collate.ptr)
+		collation = collation_find(type->collate);
+	if (type->binary || type->ascii || type->unicode)
+		return compile_unsupported(c, "CAST to CHAR with BINARY, ASCII or UNICODE");
+	if (collation == COLLATION_NONE)
+		return compile_unsupported(c, "a collation that is not modelled");
+	n->type = type_string(collation, type->collate.ptr ? 0 : 2,
+		type->length.ptr ? number_of(type->length) : 0);
+	n->aux = type->length.ptr != NULL;
+	n->fn = run_cast_text;
+	return n;
+}
+
+static struct node *cast_decimal(struct compiler *c, struct node *n, const struct sql_type *type)
+{
+	uint32_t precision = type->length.ptr ? number_of(type->length) : 10;
+	uint32_t scale = type->decimals.ptr ? number_of(type->decimals) : 0;
+
+	if (precision == 0)
+		precision = 10;
+	if (scale > decimal_scale_max(c->env))
+		return compile_error(c, 1425, "too big a scale");
+	if (precision > DECIMAL_PRECISION_MAX)
+		return compile_error(c, 1426, "too big a precision");
+	if (scale > precision)
+		return compile_error(c, 1427, "a scale above the precision");
+	n->type = type_decimal(precision, scale);
+	n->type.is_unsigned = type->is_unsigned;
+	n->fn = run_cast_decimal;
+	return n;
+}
+
+static struct node *cast_to(struct compiler *c, struct node *n, const struct sql_type *type)
+{
+	if (type->array)
+		return compile_unsupported(c, "CAST to an array");
+	switch (type->kind) {
+	case SQL_TYPE_SIGNED:
+	case SQL_TYPE_UNSIGNED:
+	case SQL_TYPE_INT:
+	case SQL_TYPE_BIGINT:
+		n->fn = run_cast_int;
+		n->type = type_int(type->kind == SQL_TYPE_UNSIGNED || type->is_unsigned);
+		return n;
+	case SQL_TYPE_DECIMAL:
+		return cast_decimal(c, n, type);
+	case SQL_TYPE_DOUBLE:
+		if (type->length.ptr)
+			return compile_unsupported(c, "CAST to DOUBLE(M, D)");
+		n->fn = run_cast_double;
+		n->type = type_double();
+		return n;
+	case SQL_TYPE_CHAR:
+	case SQL_TYPE_VARCHAR:
+	case SQL_TYPE_NCHAR:
+	case SQL_TYPE_NVARCHAR:
+	case SQL_TYPE_BINARY:
+	case SQL_TYPE_VARBINARY:
+		return cast_text(c, n, type);
+	case SQL_TYPE_DATE:
+		return cast_time(c, n, EVAL_T_DATE, type);
+	case SQL_TYPE_TIME:
+		return cast_time(c, n, EVAL_T_TIME, type);
+	case SQL_TYPE_DATETIME:
+		return cast_time(c, n, EVAL_T_DATETIME, type);
+	default:
+		return compile_unsupported(c, "CAST to a type that is not modelled");
+	}
+}
+
+/* CAST, CONVERT and the operator BINARY. */
+struct node *compile_cast(struct compiler *c, const struct sql_expr *e)
+{
+	static const struct sql_type binary = {.kind = SQL_TYPE_BINARY};
+	const struct sql_expr *left = e->kind == SQL_EXPR_UNARY ? e->u.binary.left : e->u.cast.left;
+	struct node *n = node_new(c, run_cast_int, e, 1);
+
+	n->args[0] = compile_value(c, left);
+	if (!n->args[0])
+		return NULL;
+	return cast_to(c, n, e->kind == SQL_EXPR_UNARY ? &binary : e->u.cast.type);
+}
+
+struct node *compile_convert_using(struct compiler *c, const struct sql_expr *e)
+{
+	struct node *n = node_new(c, run_cast_text, e, 1);
+	uint16_t collation = collation_of_charset(
+		e->u.cast.charset, c->env->flavour == SQL_MYSQL, c->env->version);
+
+	n->args[0] = compile_value(c, e->u.cast.left);
+	if (!n->args[0])
+		return NULL;
+	if (collation == COLLATION_NONE)
+		return compile_unsupported(c, "a character set that is not modelled");
+	n->type = type_string(collation, 2, 0);
+	return n;
+}
+
+static struct eval_value run_collate(const struct node *n, struct frame *f)
+{
+	struct eval_value v = node_run(n->args[0], f);
+
+	if (v.kind == EVAL_NULL)
+		return v;
+	return eval_string(to_text(f->run, &n->args[0]->type, &v), n->type.collation);
+}
+
+struct node *compile_collate(struct compiler *c, const struct sql_expr *e)
+{
+	struct node *n = node_new(c, run_collate, e, 1);
+	uint16_t collation = collation_find(e->u.cast.charset);
+	enum charset charset;
+
+	n->args[0] = compile_value(c, e->u.cast.left);
+	if (!n->args[0])
+		return NULL;
+	if (collation == COLLATION_NONE)
+		return compile_unsupported(c, "a collation that is not modelled");
+	charset =
+		collation_charset(type_is_string(&n->args[0]->type) ? n->args[0]->type.collation
+								    : c->env->collation_connection);
+	if (charset != collation_charset(collation))
+		return compile_error(c, 1253, "a collation of another character set");
+	n->type = type_string(collation, 0, n->args[0]->type.length);
+	return n;
+}
+
+const struct function functions_control[] = {
+	{"if", 3, 3, compile_if, run_if, 0},
+	{"ifnull", 2, 2, compile_coalesce, run_coalesce, 0},
+	{"nvl", 2, 2, compile_coalesce, run_coalesce, 0},
+	{"coalesce", 1, 255, compile_coalesce, run_coalesce, 0},
+	{"nullif", 2, 2, compile_nullif, run_nullif, 0},
+	{"isnull", 1, 1, compile_bool, run_isnull, 0},
+	{"greatest", 2, 255, compile_extreme, run_extreme, 0},
+	{"least", 2, 255, compile_extreme, run_extreme, 1},
+	{NULL, 0, 0, NULL, NULL, 0},
+};

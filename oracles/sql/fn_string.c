@@ -1,0 +1,806 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* String functions.  Positions and lengths count characters of the argument's character set. */
+#include <string.h>
+
+#include "sql/compare.h"
+#include "sql/compile.h"
+
+enum { RESULT_MAX = 1 << 20 }; /* longer results are unsupported */
+
+bool string_result(struct compiler *c, struct node *n, struct node **args, uint32_t count,
+	const char *operation)
+{
+	uint8_t coercibility;
+
+	if (!aggregate_collation(c, args, count, operation, &n->collation, &coercibility))
+		return false;
+	n->type = type_string(n->collation, coercibility, 0);
+	return true;
+}
+
+/* Argument number i as text in the function's character set; false: NULL. */
+static bool text_arg(const struct node *n, struct frame *f, uint32_t i, struct span *out)
+{
+	struct eval_value v = node_run(n->args[i], f);
+
+	if (v.kind == EVAL_NULL || f->run->failed)
+		return false;
+	*out = text_in(f->run, &n->args[i]->type, &v, n->collation);
+	return !f->run->failed;
+}
+
+/* An integer argument, large ones cut to what fits int64_t; false: NULL. */
+static bool int_arg(const struct node *n, struct frame *f, uint32_t i, int64_t *out)
+{
+	struct eval_value v = node_run(n->args[i], f);
+
+	if (v.kind == EVAL_NULL || f->run->failed)
+		return false;
+	v = to_integer(f->run, &n->args[i]->type, &v);
+	*out = v.kind == EVAL_UINT && v.u > INT64_MAX ? INT64_MAX : v.i;
+	return true;
+}
+
+static struct eval_value text_result(const struct node *n, struct span s)
+{
+	return eval_string(s, n->collation);
+}
+
+static struct eval_value buf_result(const struct node *n, struct frame *f, struct buf *text)
+{
+	struct eval_value v = make_text(f->run, text, n->collation);
+
+	buf_release(text);
+	return v;
+}
+
+static enum charset set_of(const struct node *n)
+{
+	return collation_charset(n->collation);
+}
+
+/* ---- compiling ---- */
+
+/* A string of all the arguments. */
+static struct node *compile_all(struct compiler *c, struct node *n, const struct function *function)
+{
+	return string_result(c, n, n->args, n->arg_count, function->name) ? n : NULL;
+}
+
+/* A string like the first argument. */
+static struct node *compile_first(
+	struct compiler *c, struct node *n, const struct function *function)
+{
+	return string_result(c, n, n->args, 1, function->name) ? n : NULL;
+}
+
+/* An integer from one string. */
+static struct node *compile_measure(
+	struct compiler *c, struct node *n, const struct function *function)
+{
+	if (!string_result(c, n, n->args, 1, function->name))
+		return NULL;
+	n->type = type_int(false);
+	return n;
+}
+
+/* An integer from two strings. */
+static struct node *compile_relate(
+	struct compiler *c, struct node *n, const struct function *function)
+{
+	if (!string_result(c, n, n->args, 2, function->name))
+		return NULL;
+	n->type = type_int(false);
+	return n;
+}
+
+static struct node *compile_split(
+	struct compiler *c, struct node *n, const struct function *function)
+{
+	return string_result(c, n, n->args, 2, function->name) ? n : NULL;
+}
+
+/* ---- CONCAT ---- */
+
+static struct eval_value run_concat(const struct node *n, struct frame *f)
+{
+	struct buf text = BUF_INIT;
+	struct span s;
+
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		if (!text_arg(n, f, i, &s)) {
+			buf_release(&text);
+			return EVAL_NULL_VALUE;
+		}
+		buf_add_span(&text, s);
+	}
+	if (text.len > RESULT_MAX)
+		run_unsupported(f->run, "a very long string");
+	return buf_result(n, f, &text);
+}
+
+struct node *compile_concat(
+	struct compiler *c, const struct sql_expr *e, struct node *l, struct node *r)
+{
+	struct node *n = node_new(c, run_concat, e, 2);
+
+	n->args[0] = l;
+	n->args[1] = r;
+	return string_result(c, n, n->args, 2, "concat") ? n : NULL;
+}
+
+static struct eval_value run_concat_ws(const struct node *n, struct frame *f)
+{
+	struct buf text = BUF_INIT;
+	struct span separator, s;
+	bool any = false;
+
+	if (!text_arg(n, f, 0, &separator))
+		return EVAL_NULL_VALUE;
+	for (uint32_t i = 1; i < n->arg_count; i++) {
+		if (!text_arg(n, f, i, &s))
+			continue;
+		if (any)
+			buf_add_span(&text, separator);
+		buf_add_span(&text, s);
+		any = true;
+	}
+	if (text.len > RESULT_MAX)
+		run_unsupported(f->run, "a very long string");
+	return buf_result(n, f, &text);
+}
+
+/* ---- lengths and codes ---- */
+
+enum { LENGTH_BYTES, LENGTH_CHARS, LENGTH_BITS, LENGTH_ASCII, LENGTH_ORD };
+
+static struct eval_value run_length(const struct node *n, struct frame *f)
+{
+	struct eval_value v = node_run(n->args[0], f);
+	struct span s;
+	uint32_t bytes;
+	int64_t code = 0;
+
+	if (v.kind == EVAL_NULL)
+		return v;
+	s = to_text(f->run, &n->args[0]->type, &v);
+	switch (n->op) {
+	case LENGTH_BYTES:
+		return eval_int((int64_t)s.len);
+	case LENGTH_BITS:
+		return eval_int((int64_t)s.len * 8);
+	case LENGTH_CHARS:
+		return eval_int((int64_t)text_chars(set_of(n), s));
+	case LENGTH_ASCII:
+		return eval_int(s.len ? (unsigned char)s.ptr[0] : 0);
+	default:
+		if (!s.len)
+			return eval_int(0);
+		bytes = char_bytes(set_of(n), s);
+		for (uint32_t i = 0; i < (bytes ? bytes : 1); i++)
+			code = code << 8 | (unsigned char)s.ptr[i];
+		return eval_int(code);
+	}
+}
+
+/* ---- case ---- */
+
+static struct eval_value run_case_fold(const struct node *n, struct frame *f)
+{
+	struct buf text = BUF_INIT;
+	bool unknown = false;
+	struct span s;
+
+	if (!text_arg(n, f, 0, &s))
+		return EVAL_NULL_VALUE;
+	collation_fold(n->collation, s, n->op, &text, &unknown);
+	if (unknown)
+		run_unsupported(f->run, "UPPER or LOWER of other than ASCII characters");
+	return buf_result(n, f, &text);
+}
+
+/* ---- parts ---- */
+
+static struct eval_value run_left(const struct node *n, struct frame *f)
+{
+	struct span s;
+	int64_t count;
+
+	if (!text_arg(n, f, 0, &s) || !int_arg(n, f, 1, &count))
+		return EVAL_NULL_VALUE;
+	if (count <= 0)
+		return text_result(n, SPAN_LIT(""));
+	s.len = text_offset(set_of(n), s, (size_t)count);
+	return text_result(n, s);
+}
+
+static struct eval_value run_right(const struct node *n, struct frame *f)
+{
+	struct span s;
+	int64_t count;
+	size_t chars, from;
+
+	if (!text_arg(n, f, 0, &s) || !int_arg(n, f, 1, &count))
+		return EVAL_NULL_VALUE;
+	if (count <= 0)
+		return text_result(n, SPAN_LIT(""));
+	chars = text_chars(set_of(n), s);
+	from = (uint64_t)count >= chars ? 0 : text_offset(set_of(n), s, chars - (size_t)count);
+	return text_result(n, span_of(s.ptr + from, s.len - from));
+}
+
+static struct eval_value run_substring(const struct node *n, struct frame *f)
+{
+	int64_t position, count = INT64_MAX;
+	struct span s;
+	size_t chars, from;
+
+	if (!text_arg(n, f, 0, &s) || !int_arg(n, f, 1, &position) ||
+		(n->arg_count > 2 && !int_arg(n, f, 2, &count)))
+		return EVAL_NULL_VALUE;
+	chars = text_chars(set_of(n), s);
+	if (count <= 0 || position == 0)
+		return text_result(n, SPAN_LIT(""));
+	if (position < 0) {
+		if ((uint64_t)0 - (uint64_t)position > chars)
+			return text_result(n, SPAN_LIT(""));
+		position += (int64_t)chars + 1;
+	}
+	if ((uint64_t)position > chars)
+		return text_result(n, SPAN_LIT(""));
+	from = text_offset(set_of(n), s, (size_t)position - 1);
+	s = span_of(s.ptr + from, s.len - from);
+	s.len = text_offset(set_of(n), s, (size_t)count);
+	return text_result(n, s);
+}
+
+static struct eval_value run_substring_index(const struct node *n, struct frame *f)
+{
+	struct span s, delimiter;
+	int64_t count;
+	size_t at = 0, hits = 0, wanted;
+
+	if (!text_arg(n, f, 0, &s) || !text_arg(n, f, 1, &delimiter) || !int_arg(n, f, 2, &count))
+		return EVAL_NULL_VALUE;
+	if (!delimiter.len || !count || !s.len)
+		return text_result(n, SPAN_LIT(""));
+	if (charset_max_bytes(set_of(n)) > 1 && (!text_is_ascii(s) || !text_is_ascii(delimiter)))
+		return run_unsupported(f->run, "SUBSTRING_INDEX of other than ASCII characters");
+	if (count < 0) { /* from the right, and there too without overlap */
+		size_t end = s.len;
+
+		for (int64_t left = -count; left; left--) {
+			size_t k = end;
+
+			while (k >= delimiter.len &&
+				memcmp(s.ptr + k - delimiter.len, delimiter.ptr, delimiter.len))
+				k--;
+			if (k < delimiter.len)
+				return text_result(n, s);
+			end = k - delimiter.len;
+		}
+		end += delimiter.len;
+		return text_result(n, span_of(s.ptr + end, s.len - end));
+	}
+	wanted = (size_t)count;
+	while (at + delimiter.len <= s.len) {
+		if (memcmp(s.ptr + at, delimiter.ptr, delimiter.len)) {
+			at++;
+			continue;
+		}
+		if (++hits == wanted)
+			return text_result(n, span_of(s.ptr, at));
+		at += delimiter.len;
+	}
+	return text_result(n, s);
+}
+
+/* ---- trimming and padding ---- */
+
+static struct span trim_text(struct span s, struct span what, bool leading, bool trailing)
+{
+	if (!what.len)
+		return s;
+	while (leading && s.len >= what.len && !memcmp(s.ptr, what.ptr, what.len)) {
+		s.ptr += what.len;
+		s.len -= what.len;
+	}
+	while (trailing && s.len >= what.len &&
+		!memcmp(s.ptr + s.len - what.len, what.ptr, what.len))
+		s.len -= what.len;
+	return s;
+}
+
+static struct eval_value run_trim(const struct node *n, struct frame *f)
+{
+	struct span s, what = SPAN_LIT(" ");
+
+	if (!text_arg(n, f, 0, &s) || (n->arg_count > 1 && !text_arg(n, f, 1, &what)))
+		return EVAL_NULL_VALUE;
+	if (charset_max_bytes(set_of(n)) > 1 && !text_is_ascii(what))
+		return run_unsupported(f->run, "TRIM of other than ASCII characters");
+	return text_result(
+		n, trim_text(s, what, n->op != SQL_TRIM_TRAILING, n->op != SQL_TRIM_LEADING));
+}
+
+struct node *compile_trim(struct compiler *c, const struct sql_expr *e)
+{
+	struct node *n = node_new(c, run_trim, e, e->u.trim.what ? 2 : 1);
+
+	n->args[0] = compile_value(c, e->u.trim.left);
+	if (e->u.trim.what)
+		n->args[1] = n->args[0] ? compile_value(c, e->u.trim.what) : NULL;
+	if (!n->args[0] || (e->u.trim.what && !n->args[1]))
+		return NULL;
+	n->op = e->u.trim.where;
+	return string_result(c, n, n->args, n->arg_count, "trim") ? n : NULL;
+}
+
+static struct eval_value run_pad(const struct node *n, struct frame *f)
+{
+	struct span s, pad = SPAN_LIT(" ");
+	int64_t length;
+	struct buf text = BUF_INIT;
+	size_t chars, pad_chars, missing;
+
+	if (!text_arg(n, f, 0, &s) || !int_arg(n, f, 1, &length) ||
+		(n->arg_count > 2 && !text_arg(n, f, 2, &pad)))
+		return EVAL_NULL_VALUE;
+	if (length < 0)
+		return EVAL_NULL_VALUE;
+	chars = text_chars(set_of(n), s);
+	if ((uint64_t)length <= chars) {
+		s.len = text_offset(set_of(n), s, (size_t)length);
+		return text_result(n, s);
+	}
+	if (length > RESULT_MAX)
+		return run_unsupported(f->run, "a very long string");
+	if (!pad.len)
+		return run_unsupported(f->run, "LPAD or RPAD with an empty string");
+	pad_chars = text_chars(set_of(n), pad);
+	missing = (size_t)length - chars;
+	if (n->op)
+		buf_add_span(&text, s);
+	for (; missing >= pad_chars; missing -= pad_chars)
+		buf_add_span(&text, pad);
+	buf_add(&text, pad.ptr, text_offset(set_of(n), pad, missing));
+	if (!n->op)
+		buf_add_span(&text, s);
+	return buf_result(n, f, &text);
+}
+
+static struct node *compile_pad(struct compiler *c, struct node *n, const struct function *function)
+{
+	struct node *strings[2] = {n->args[0], n->arg_count > 2 ? n->args[2] : NULL};
+
+	return string_result(c, n, strings, n->arg_count > 2 ? 2 : 1, function->name) ? n : NULL;
+}
+
+static struct eval_value run_repeat(const struct node *n, struct frame *f)
+{
+	struct buf text = BUF_INIT;
+	int64_t count;
+	struct span s;
+
+	if (!text_arg(n, f, 0, &s) || !int_arg(n, f, 1, &count))
+		return EVAL_NULL_VALUE;
+	if (count <= 0 || !s.len)
+		return text_result(n, SPAN_LIT(""));
+	if (count > RESULT_MAX || (size_t)count * s.len > RESULT_MAX)
+		return run_unsupported(f->run, "a very long string");
+	while (count--)
+		buf_add_span(&text, s);
+	return buf_result(n, f, &text);
+}
+
+static struct eval_value run_space(const struct node *n, struct frame *f)
+{
+	struct buf text = BUF_INIT;
+	int64_t count;
+
+	if (!int_arg(n, f, 0, &count))
+		return EVAL_NULL_VALUE;
+	if (count > RESULT_MAX)
+		return run_unsupported(f->run, "a very long string");
+	for (; count > 0; count--)
+		buf_add_char(&text, ' ');
+	return buf_result(n, f, &text);
+}
+
+static struct node *compile_connection(
+	struct compiler *c, struct node *n, const struct function *function)
+{
+	(void)function;
+	n->collation = c->env->collation_connection;
+	n->type = type_string(n->collation, 4, 0);
+	return n;
+}
+
+/* ---- changing ---- */
+
+static struct eval_value run_replace(const struct node *n, struct frame *f)
+{
+	struct span s, from, to;
+	struct buf text = BUF_INIT;
+
+	if (!text_arg(n, f, 0, &s) || !text_arg(n, f, 1, &from) || !text_arg(n, f, 2, &to))
+		return EVAL_NULL_VALUE;
+	if (!from.len)
+		return text_result(n, s);
+	if (charset_max_bytes(set_of(n)) > 1 && !text_is_ascii(from))
+		return run_unsupported(f->run, "REPLACE of other than ASCII characters");
+	for (size_t i = 0; i < s.len;) {
+		if (i + from.len <= s.len && !memcmp(s.ptr + i, from.ptr, from.len)) {
+			buf_add_span(&text, to);
+			i += from.len;
+		} else {
+			buf_add_char(&text, s.ptr[i++]);
+		}
+		if (text.len > RESULT_MAX) {
+			buf_release(&text);
+			return run_unsupported(f->run, "a very long string");
+		}
+	}
+	return buf_result(n, f, &text);
+}
+
+static struct eval_value run_reverse(const struct node *n, struct frame *f)
+{
+	struct span s;
+	char *out;
+
+	if (!text_arg(n, f, 0, &s))
+		return EVAL_NULL_VALUE;
+	out = arena_alloc(f->run->arena, s.len + 1);
+	for (size_t i = 0; i < s.len;) {
+		uint32_t bytes = char_bytes(set_of(n), span_of(s.ptr + i, s.len - i));
+
+		bytes = bytes ? bytes : 1;
+		memcpy(out + s.len - i - bytes, s.ptr + i, bytes);
+		i += bytes;
+	}
+	return text_result(n, span_of(out, s.len));
+}
+
+static struct eval_value run_insert(const struct node *n, struct frame *f)
+{
+	struct span s, added;
+	int64_t position, count;
+	size_t chars, from, to;
+	struct buf text = BUF_INIT;
+
+	if (!text_arg(n, f, 0, &s) || !int_arg(n, f, 1, &position) || !int_arg(n, f, 2, &count) ||
+		!text_arg(n, f, 3, &added))
+		return EVAL_NULL_VALUE;
+	chars = text_chars(set_of(n), s);
+	if (position < 1 || (uint64_t)position > chars)
+		return text_result(n, s);
+	from = text_offset(set_of(n), s, (size_t)position - 1);
+	if (count < 0 || (uint64_t)count > chars - (size_t)position + 1)
+		count = (int64_t)(chars - (size_t)position + 1);
+	to = from + text_offset(set_of(n), span_of(s.ptr + from, s.len - from), (size_t)count);
+	buf_add(&text, s.ptr, from);
+	buf_add_span(&text, added);
+	buf_add(&text, s.ptr + to, s.len - to);
+	return buf_result(n, f, &text);
+}
+
+static struct node *compile_insert_fn(
+	struct compiler *c, struct node *n, const struct function *function)
+{
+	struct node *strings[2] = {n->args[0], n->args[3]};
+
+	return string_result(c, n, strings, 2, function->name) ? n : NULL;
+}
+
+/* ---- finding ---- */
+
+/* LOCATE(needle, text[, from]) and INSTR(text, needle); op: which argument is the text. */
+static struct eval_value run_locate(const struct node *n, struct frame *f)
+{
+	struct span text, needle;
+	bool unknown = false;
+	int64_t from = 1;
+	size_t at, start;
+
+	if (!text_arg(n, f, n->op, &text) || !text_arg(n, f, !n->op, &needle) ||
+		(n->arg_count > 2 && !int_arg(n, f, 2, &from)))
+		return EVAL_NULL_VALUE;
+	if (from < 1 || (uint64_t)from > text_chars(set_of(n), text) + 1)
+		return eval_int(0);
+	start = text_offset(set_of(n), text, (size_t)from - 1);
+	if (!needle.len)
+		return eval_int(from);
+	at = collation_locate(n->collation, text, needle, start, &unknown);
+	if (unknown)
+		return run_unsupported(f->run, "characters whose weight is not known");
+	if (at == SIZE_MAX)
+		return eval_int(0);
+	return eval_int((int64_t)text_chars(set_of(n), span_of(text.ptr, at)) + 1);
+}
+
+struct node *compile_position(struct compiler *c, const struct sql_expr *e)
+{
+	struct node *n = node_new(c, run_locate, e, 2);
+
+	n->args[0] = compile_value(c, e->u.binary.left);
+	n->args[1] = n->args[0] ? compile_value(c, e->u.binary.right) : NULL;
+	if (!n->args[1] || !string_result(c, n, n->args, 2, "position"))
+		return NULL;
+	n->op = 1;
+	n->type = type_int(false);
+	return n;
+}
+
+static struct eval_value run_strcmp(const struct node *n, struct frame *f)
+{
+	struct span a, b;
+	bool unknown = false;
+	int order;
+
+	if (!text_arg(n, f, 0, &a) || !text_arg(n, f, 1, &b))
+		return EVAL_NULL_VALUE;
+	order = collation_compare(n->collation, a, b, &unknown);
+	if (unknown)
+		return run_unsupported(f->run, "characters whose weight is not known");
+	return eval_int(order);
+}
+
+static struct eval_value run_find_in_set(const struct node *n, struct frame *f)
+{
+	struct span needle, list;
+	bool unknown = false;
+	int64_t number = 1;
+
+	if (!text_arg(n, f, 0, &needle) || !text_arg(n, f, 1, &list))
+		return EVAL_NULL_VALUE;
+	if (!list.len)
+		return eval_int(0);
+	for (size_t from = 0; from <= list.len; number++) {
+		const char *comma = memchr(list.ptr + from, ',', list.len - from);
+		size_t end = comma ? (size_t)(comma - list.ptr) : list.len;
+		struct span part = span_of(list.ptr + from, end - from);
+
+		/* No padding here: the lengths must agree. */
+		if (collation_compare(n->collation, part, needle, &unknown) == 0 && !unknown) {
+			if (part.len != needle.len)
+				return run_unsupported(f->run, "FIND_IN_SET among trailing blanks");
+			return eval_int(number);
+		}
+		if (unknown)
+			return run_unsupported(f->run, "characters whose weight is not known");
+		from = end + 1;
+	}
+	return eval_int(0);
+}
+
+static struct eval_value run_field(const struct node *n, struct frame *f)
+{
+	const struct comparison *how = n->u.data;
+	struct eval_value a = node_run(n->args[0], f);
+	bool null;
+
+	if (a.kind == EVAL_NULL)
+		return eval_int(0);
+	for (uint32_t i = 1; i < n->arg_count; i++) {
+		struct eval_value b = node_run(n->args[i], f);
+
+		if (b.kind == EVAL_NULL)
+			continue;
+		if (compare_as(f->run, how, &n->args[0]->type, &a, &n->args[i]->type, &b, &null) ==
+				0 &&
+			!null)
+			return eval_int(i);
+	}
+	return eval_int(0);
+}
+
+static struct node *compile_field(
+	struct compiler *c, struct node *n, const struct function *function)
+{
+	struct comparison *how = arena_zero(c->arena, sizeof(*how));
+	bool strings = true, ints = true, exact = true;
+
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		const struct eval_type *t = &n->args[i]->type;
+
+		if (type_is_temporal(t) || t->hybrid || t->kind == EVAL_T_NULL)
+			return compile_unsupported(
+				c, "FIELD of dates, NULL or hexadecimal literals");
+		strings &= type_is_string(t);
+		ints &= type_is_int(t);
+		exact &= type_is_int(t) || t->kind == EVAL_T_DECIMAL;
+	}
+	how->as = ints ? type_int(false) : exact ? type_decimal(65, 0) : type_double();
+	if (strings) {
+		how->as = type_string(COLLATION_BINARY, 4, 0);
+		if (!aggregate_collation(
+			    c, n->args, n->arg_count, function->name, &how->collation, NULL))
+			return NULL;
+	}
+	n->u.data = how;
+	n->type = type_int(false);
+	return n;
+}
+
+static struct eval_value run_elt(const struct node *n, struct frame *f)
+{
+	int64_t i;
+	struct span s;
+
+	if (!int_arg(n, f, 0, &i) || i < 1 || (uint64_t)i >= n->arg_count ||
+		!text_arg(n, f, (uint32_t)i, &s))
+		return EVAL_NULL_VALUE;
+	return text_result(n, s);
+}
+
+static struct node *compile_elt(struct compiler *c, struct node *n, const struct function *function)
+{
+	return string_result(c, n, n->args + 1, n->arg_count - 1, function->name) ? n : NULL;
+}
+
+/* ---- other notations ---- */
+
+static struct eval_value run_hex(const struct node *n, struct frame *f)
+{
+	const struct eval_type *t = &n->args[0]->type;
+	struct eval_value v = node_run(n->args[0], f);
+	struct buf text = BUF_INIT;
+	struct span s;
+
+	if (v.kind == EVAL_NULL)
+		return v;
+	if (v.kind == EVAL_DECIMAL || v.kind == EVAL_DOUBLE)
+		return run_unsupported(f->run, "HEX of a number with a fraction");
+	if (v.kind == EVAL_INT || v.kind == EVAL_UINT) {
+		buf_printf(&text, "%llX", (unsigned long long)v.u);
+	} else {
+		s = to_text(f->run, t, &v);
+		for (size_t i = 0; i < s.len; i++)
+			buf_printf(&text, "%02X", (unsigned char)s.ptr[i]);
+	}
+	return buf_result(n, f, &text);
+}
+
+static int hex_value(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c = (char)(c | 32);
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static struct eval_value run_unhex(const struct node *n, struct frame *f)
+{
+	struct eval_value v = node_run(n->args[0], f);
+	struct buf text = BUF_INIT;
+	struct span s;
+	int high = 0;
+
+	if (v.kind == EVAL_NULL)
+		return v;
+	s = to_text(f->run, &n->args[0]->type, &v);
+	for (size_t i = 0; i < s.len; i++) {
+		int digit = hex_value(s.ptr[i]);
+
+		if (digit < 0) {
+			buf_release(&text);
+			return EVAL_NULL_VALUE;
+		}
+		if ((s.len - i) % 2 == 0)
+			high = digit;
+		else {
+			buf_add_char(&text, (char)(high << 4 | digit));
+			high = 0;
+		}
+	}
+	return buf_result(n, f, &text);
+}
+
+static struct node *compile_unhex(
+	struct compiler *c, struct node *n, const struct function *function)
+{
+	(void)c;
+	(void)function;
+	n->collation = COLLATION_BINARY;
+	n->type = type_string(COLLATION_BINARY, 4, 0);
+	return n;
+}
+
+static struct eval_value run_base(const struct node *n, struct frame *f)
+{
+	struct eval_value v = node_run(n->args[0], f);
+	struct buf text = BUF_INIT;
+	bool started = false;
+
+	if (v.kind == EVAL_NULL)
+		return v;
+	if (v.kind != EVAL_INT && v.kind != EVAL_UINT)
+		return run_unsupported(f->run, "BIN or OCT of other than integers");
+	if (n->op == 8) {
+		buf_printf(&text, "%llo", (unsigned long long)v.u);
+	} else {
+		for (int i = 63; i >= 0; i--) {
+			started |= v.u >> i & 1;
+			if (started || i == 0)
+				buf_add_char(&text, (char)('0' + (v.u >> i & 1)));
+		}
+	}
+	return buf_result(n, f, &text);
+}
+
+static struct eval_value run_quote(const struct node *n, struct frame *f)
+{
+	struct buf text = BUF_INIT;
+	struct span s;
+
+	if (!text_arg(n, f, 0, &s)) {
+		if (f->run->failed)
+			return EVAL_NULL_VALUE;
+		return text_result(n, SPAN_LIT("NULL"));
+	}
+	buf_add_char(&text, '\'');
+	for (size_t i = 0; i < s.len; i++) {
+		switch (s.ptr[i]) {
+		case '\0':
+			buf_add_str(&text, "\\0");
+			break;
+		case '\032':
+			buf_add_str(&text, "\\Z");
+			break;
+		case '\\':
+		case '\'':
+			buf_add_char(&text, '\\');
+			buf_add_char(&text, s.ptr[i]);
+			break;
+		default:
+			buf_add_char(&text, s.ptr[i]);
+		}
+	}
+	buf_add_char(&text, '\'');
+	return buf_result(n, f, &text);
+}
+
+const struct function functions_string[] = {
+	{"concat", 1, 255, compile_all, run_concat, 0},
+	{"concat_ws", 2, 255, compile_all, run_concat_ws, 0},
+	{"length", 1, 1, compile_measure, run_length, LENGTH_BYTES},
+	{"octet_length", 1, 1, compile_measure, run_length, LENGTH_BYTES},
+	{"char_length", 1, 1, compile_measure, run_length, LENGTH_CHARS},
+	{"character_length", 1, 1, compile_measure, run_length, LENGTH_CHARS},
+	{"bit_length", 1, 1, compile_measure, run_length, LENGTH_BITS},
+	{"ascii", 1, 1, compile_measure, run_length, LENGTH_ASCII},
+	{"ord", 1, 1, compile_measure, run_length, LENGTH_ORD},
+	{"lower", 1, 1, compile_first, run_case_fold, 0},
+	{"lcase", 1, 1, compile_first, run_case_fold, 0},
+	{"upper", 1, 1, compile_first, run_case_fold, 1},
+	{"ucase", 1, 1, compile_first, run_case_fold, 1},
+	{"left", 2, 2, compile_first, run_left, 0},
+	{"right", 2, 2, compile_first, run_right, 0},
+	{"substring", 2, 3, compile_first, run_substring, 0},
+	{"substr", 2, 3, compile_first, run_substring, 0},
+	{"mid", 2, 3, compile_first, run_substring, 0},
+	{"substring_index", 3, 3, compile_split, run_substring_index, 0},
+	{"trim", 1, 1, compile_first, run_trim, SQL_TRIM_BOTH},
+	{"ltrim", 1, 1, compile_first, run_trim, SQL_TRIM_LEADING},
+	{"rtrim", 1, 1, compile_first, run_trim, SQL_TRIM_TRAILING},
+	{"lpad", 2, 3, compile_pad, run_pad, 0},
+	{"rpad", 2, 3, compile_pad, run_pad, 1},
+	{"repeat", 2, 2, compile_first, run_repeat, 0},
+	{"space", 1, 1, compile_connection, run_space, 0},
+	{"replace", 3, 3, compile_all, run_replace, 0},
+	{"reverse", 1, 1, compile_first, run_reverse, 0},
+	{"insert", 4, 4, compile_insert_fn, run_insert, 0},
+	{"locate", 2, 3, compile_relate, run_locate, 1},
+	{"instr", 2, 2, compile_relate, run_locate, 0},
+	{"strcmp", 2, 2, compile_relate, run_strcmp, 0},
+	{"find_in_set", 2, 2, compile_relate, run_find_in_set, 0},
+	{"field", 2, 255, compile_field, run_field, 0},
+	{"elt", 2, 255, compile_elt, run_elt, 0},
+	{"hex", 1, 1, compile_connection, run_hex, 0},
+	{"unhex", 1, 1, compile_unhex, run_unhex, 0},
+	{"bin", 1, 1, compile_connection, run_base, 2},
+	{"oct", 1, 1, compile_connection, run_base, 8},
+	{"quote", 1, 1, compile_first, run_quote, 0},
+	{NULL, 0, 0, NULL, NULL, 0},
+};

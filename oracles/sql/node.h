@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Inside the evaluator: the compiled expression and what it runs in.
+ *
+ * A node has the function that computes it, its static type, and its arguments.  A node's value has
+ * the kind that its type implies (eval_kind_of) or is NULL; functions rely on it.  Failure is
+ * sticky: run_fail_* marks the run, and what is computed after that is thrown away, so that no
+ * function needs to check its arguments for failure.
+ */
+#ifndef SQL_NODE_H
+#define SQL_NODE_H
+
+#include "sql/collation.h"
+#include "sql/decimal.h"
+#include "sql/eval.h"
+
+struct node;
+struct frame;
+struct scope;
+struct compiler;
+
+typedef struct eval_value node_fn(const struct node *node, struct frame *frame);
+
+struct node {
+	node_fn *fn;
+	struct eval_type type;
+	const struct sql_expr *expr; /* where it comes from; may be NULL */
+	bool constant; /* the same for every row: no columns of this or an outer query, no
+			  subquery over tables */
+	bool literal;  /* written as a literal */
+	bool column;   /* a column of a table */
+	uint8_t op;    /* enum sql_op, or a function's own number */
+	uint8_t aux;
+	uint16_t collation; /* under which a comparison compares */
+	uint32_t arg_count;
+	struct node **args;
+	union {
+		struct eval_value value; /* literals */
+		struct {
+			uint32_t depth; /* 0: this query, 1: the one around it ... */
+			uint32_t table, column;
+		} at;
+		const void *data;
+		int64_t number;
+	} u;
+};
+
+struct cached_query {
+	const struct eval_query *query;
+	struct eval_result result;
+	struct cached_query *next;
+};
+
+/* One evaluation: what all frames share. */
+struct run {
+	const struct eval_env *env;
+	const struct eval_source *source;
+	struct arena *arena;
+	struct eval_outcome *outcome;
+	bool failed;
+	bool storing; /* INSERT or UPDATE: division by zero may be an error */
+	uint64_t steps, steps_max;
+	size_t rows_max;
+	struct cached_query *cached; /* results of subqueries that need no outer row */
+};
+
+/* One query's rows while it is evaluated. */
+struct frame {
+	struct run *run;
+	const struct eval_value **rows; /* by table number; NULL: the NULL row of an outer join */
+	const struct frame *outer;
+	const struct eval_value *aggregates; /* of the group, where there is one */
+	const struct eval_value *insert;     /* VALUES(c): the row that was to be inserted */
+};
+
+/* ---- failing ---- */
+
+struct eval_value run_error(struct run *run, unsigned error, const char *what);
+struct eval_value run_unsupported(struct run *run, const char *reason);
+/* For compiling: both return NULL. */
+void *outcome_error(struct eval_outcome *outcome, unsigned error, const char *what);
+void *outcome_unsupported(struct eval_outcome *outcome, const char *reason);
+void outcome_warn(struct eval_outcome *outcome, unsigned code);
+
+/* ---- types ---- */
+
+enum eval_kind eval_kind_of(const struct eval_type *type);
+bool type_is_temporal(const struct eval_type *type);
+bool type_is_number(const struct eval_type *type); /* INT, BIT, YEAR, DECIMAL, FLOAT, DOUBLE */
+bool type_is_string(const struct eval_type *type); /* STRING, ENUM, SET, JSON */
+bool type_is_int(const struct eval_type *type);    /* INT, BIT, YEAR */
+/* Digits before the point and all digits, as DECIMAL results are sized. */
+uint32_t type_int_digits(const struct eval_type *type);
+uint32_t type_precision(const struct eval_type *type);
+struct eval_type type_int(bool is_unsigned);
+struct eval_type type_bool(void);
+struct eval_type type_double(void);
+struct eval_type type_decimal(uint32_t precision, uint32_t scale);
+struct eval_type type_string(uint16_t collation, uint8_t coercibility, uint32_t length);
+struct eval_type type_temporal(enum eval_type_kind kind, uint32_t decimals);
+uint32_t decimal_scale_max(const struct eval_env *env); /* 38 MariaDB, 30 MySQL */
+
+/* ---- conversions ---- */
+
+/* Of a value that is not NULL.  What the servers only warn about ("abc" + 0) is silent. */
+double to_double(struct run *run, const struct eval_type *type, const struct eval_value *v);
+/* As an integer with its signedness: rounded; strings by their leading digits. */
+struct eval_value to_integer(
+	struct run *run, const struct eval_type *type, const struct eval_value *v);
+struct decimal to_decimal(
+	struct run *run, const struct eval_type *type, const struct eval_value *v);
+struct span to_text(struct run *run, const struct eval_type *type, const struct eval_value *v);
+/* In another character set: false where a character has no place there or is malformed. */
+bool text_convert(struct arena *arena, enum charset from, enum charset to, struct span s,
+	struct span *out, bool *malformed) MUST_CHECK;
+/* A value as one of another type: for IF, CASE, UNION, casts of results. */
+struct eval_value to_type(struct run *run, const struct eval_type *from, const struct eval_value *v,
+	const struct eval_type *to);
+bool to_bool(struct run *run, const struct eval_type *type, const struct eval_value *v);
+
+struct eval_value make_decimal(struct run *run, const struct decimal *d);
+struct eval_value make_text(struct run *run, const struct buf *text, uint16_t collation);
+
+/* The shortest digits that give the number back, in the servers' layout. */
+void double_print(double d, struct buf *out);
+void double_print_fixed(double d, uint32_t decimals, struct buf *out);
+void float_print(float f, struct buf *out);
+/* The number at the start of s, as the servers read it; *used: bytes read. */
+double text_to_double(struct span s, size_t *used);
+
+/* ---- running ---- */
+
+static inline struct eval_value node_run(const struct node *node, struct frame *frame)
+{
+	return node->fn(node, frame);
+}
+
+/* ---- compiling (compile.c) ---- */
+
+struct compiler {
+	struct arena *arena;
+	const struct eval_env *env;
+	const struct eval_source *source; /* may be NULL */
+	struct eval_outcome *outcome;
+	struct scope *scope;
+	const struct cte *ctes; /* in sight */
+	uint32_t depth;
+	bool failed;
+};
+
+struct node *compile_expr(struct compiler *c, const struct sql_expr *expr);
+struct node *node_new(
+	struct compiler *c, node_fn *fn, const struct sql_expr *expr, uint32_t arg_count);
+struct node *compile_unsupported(struct compiler *c, const char *reason);
+struct node *compile_error(struct compiler *c, unsigned error, const char *what);
+/* All arguments of a call, in order; NULL when one failed. */
+bool compile_list(struct compiler *c, const struct sql_exprs *list, struct node **out);
+
+/* The collation under which strings meet (the manual's "Collation Coercibility"); false: error 1267
+ * was set.  Arguments that are no strings take no part. */
+bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
+	const char *operation, uint16_t *collation, uint8_t *coercibility) MUST_CHECK;
+
+#endif

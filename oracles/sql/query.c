@@ -1,0 +1,810 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Queries compiled: FROM, select list, GROUP BY, ORDER BY, set operations, subqueries. */
+#include "sql/query.h"
+
+#include <string.h>
+
+#include "sql/compare.h"
+
+struct compiler compiler_begin(struct arena *arena, const struct eval_env *env,
+	const struct eval_source *source, struct eval_outcome *outcome)
+{
+	memset(outcome, 0, sizeof(*outcome));
+	return (struct compiler){.arena = arena, .env = env, .source = source, .outcome = outcome};
+}
+
+/* ---- FROM ---- */
+
+struct from_state {
+	struct compiler *c;
+	struct eval_query *q;
+	struct scope *scope;
+	struct scope *outer;
+	const struct cte *ctes;
+	uint32_t capacity;
+};
+
+static uint32_t count_tables(const struct sql_table_ref *ref)
+{
+	uint32_t count = 0;
+
+	for (; ref; ref = ref->next) {
+		if (ref->kind == SQL_TABLE_JOIN) {
+			count += count_tables(ref->u.join.left) + count_tables(ref->u.join.right);
+		} else if (ref->kind == SQL_TABLE_NEST) {
+			count += count_tables(ref->u.nest);
+		} else {
+			count++;
+		}
+	}
+	return count;
+}
+
+static struct join_tree *join_leaf(struct from_state *s, uint32_t table)
+{
+	struct join_tree *j = arena_zero(s->c->arena, sizeof(*j));
+
+	j->kind = JOIN_TABLE;
+	j->table = table;
+	return j;
+}
+
+static struct join_tree *add_table(
+	struct from_state *s, struct span db, struct span alias, const struct from_table *from)
+{
+	uint32_t number = s->q->table_count++;
+	struct scope_table *t = &s->scope->tables[number];
+
+	for (uint32_t i = 0; i < number; i++) {
+		if (span_eq(s->scope->tables[i].alias, alias) &&
+			(from->derived || s->q->tables[i].derived || !db.ptr ||
+				!s->scope->tables[i].db.ptr ||
+				span_eq(s->scope->tables[i].db, db))) {
+			compile_error(s->c, 1066, "two tables of one name");
+			return NULL;
+		}
+	}
+	s->q->tables[number] = *from;
+	s->scope->table_count = s->q->table_count;
+	t->db = db;
+	t->alias = alias;
+	t->base = from->base;
+	if (from->base) {
+		struct span *names;
+		struct eval_type *types;
+
+		t->column_count = from->base->column_count;
+		names = arena_alloc(s->c->arena, (t->column_count + 1) * sizeof(*names));
+		types = arena_alloc(s->c->arena, (t->column_count + 1) * sizeof(*types));
+		for (uint32_t i = 0; i < t->column_count; i++) {
+			names[i] = from->base->columns[i].name;
+			types[i] = from->base->columns[i].type;
+		}
+		t->names = names;
+		t->types = types;
+	} else {
+		t->column_count = from->derived->column_count;
+		t->names = from->derived->names;
+		t->types = from->derived->types;
+	}
+	t->merged = arena_zero(s->c->arena, t->column_count + 1);
+	return join_leaf(s, number);
+}
+
+static const struct cte *find_cte(const struct cte *ctes, const struct sql_table_name *name)
+{
+	if (name->db.ptr)
+		return NULL;
+	for (; ctes; ctes = ctes->next) {
+		if (span_ieq(ctes->tree->name, name->name))
+			return ctes;
+	}
+	return NULL;
+}
+
+static bool rename_columns(struct compiler *c, struct eval_query *q, const struct sql_names *names)
+{
+	uint32_t i = 0;
+
+	for (const struct sql_names *n = names; n; n = n->next, i++) {
+		if (i < q->column_count)
+			q->names[i] = n->name;
+	}
+	if (names && i != q->column_count) {
+		compile_error(c, 1353, "a list of columns of another length");
+		return false;
+	}
+	return true;
+}
+
+static struct join_tree *from_name(struct from_state *s, const struct sql_table_ref *ref)
+{
+	const struct sql_table_name *name = &ref->u.name.table;
+	const struct cte *cte = find_cte(s->ctes, name);
+	struct from_table from = {.ref = ref};
+	struct span alias = ref->alias.ptr ? ref->alias : name->name;
+
+	if (ref->u.name.partitions)
+		return (struct join_tree *)compile_unsupported(s->c, "PARTITION (...)");
+	if (ref->u.name.system_time != SQL_SYSTEM_TIME_NONE || ref->u.name.portion.ptr)
+		return (struct join_tree *)compile_unsupported(s->c, "FOR SYSTEM_TIME");
+	if (cte) {
+		if (!cte->query)
+			return (struct join_tree *)compile_unsupported(s->c, "recursive CTE");
+		from.derived = cte->query;
+		from.ref = NULL;
+		return add_table(s, SPAN_NONE, alias, &from);
+	}
+	from.base = s->c->source ? s->c->source->table(s->c->source->ctx, name) : NULL;
+	if (!from.base)
+		return (struct join_tree *)compile_error(s->c, 1146, "no such table");
+	return add_table(s, name->db.ptr ? name->db : from.base->db, alias, &from);
+}
+
+static struct join_tree *from_ref(struct from_state *s, const struct sql_table_ref *ref);
+
+static uint32_t find_column(const struct scope_table *t, struct span name)
+{
+	for (uint32_t i = 0; i < t->column_count; i++) {
+		if (span_ieq(t->names[i], name))
+			return i;
+	}
+	return UINT32_MAX;
+}
+
+/* The one column of that name among tables [from, to); 0 none, 1 found, 2 several. */
+static int find_among(const struct scope *scope, uint32_t from, uint32_t to, struct span name,
+	uint32_t *table, uint32_t *column)
+{
+	int found = 0;
+
+	for (uint32_t t = from; t < to; t++) {
+		uint32_t i = find_column(&scope->tables[t], name);
+
+		if (i == UINT32_MAX || scope->tables[t].merged[i])
+			continue;
+		found++;
+		*table = t;
+		*column = i;
+	}
+	return found;
+}
+
+static bool merge_column(struct from_state *s, struct join_tree *j, bool right_join, uint32_t from,
+	uint32_t middle, uint32_t to, struct span name, bool natural)
+{
+	uint32_t lt = 0, lc = 0, rt = 0, rc = 0;
+	int l = find_among(s->scope, from, middle, name, &lt, &lc);
+	int r = find_among(s->scope, middle, to, name, &rt, &rc);
+	struct node *a, *b;
+
+	if (natural && (l == 0 || r == 0))
+		return true;
+	if (l == 0 || r == 0) {
+		compile_error(s->c, 1054, "unknown column in USING");
+		return false;
+	}
+	if (l > 1 || r > 1) {
+		compile_error(s->c, 1052, "a column of USING that two tables have");
+		return false;
+	}
+	a = node_column(s->c, NULL, 0, lt, lc, &s->scope->tables[lt].types[lc]);
+	b = node_column(s->c, NULL, 0, rt, rc, &s->scope->tables[rt].types[rc]);
+	j->equal[j->equal_count] = compile_compare(s->c, NULL, SQL_OP_EQ, a, b);
+	if (!j->equal[j->equal_count])
+		return false;
+	j->equal_count++;
+	if (right_join)
+		s->scope->tables[lt].merged[lc] = true;
+	else
+		s->scope->tables[rt].merged[rc] = true;
+	return true;
+}
+
+static bool merge_columns(struct from_state *s, const struct sql_table_ref *ref,
+	struct join_tree *j, uint32_t from, uint32_t middle)
+{
+	uint32_t to = s->q->table_count, most = 0;
+	bool right = ref->u.join.join == SQL_JOIN_RIGHT;
+
+	for (const struct sql_names *n = ref->u.join.using_columns; n; n = n->next)
+		most++;
+	for (uint32_t t = from; t < middle && ref->u.join.natural; t++)
+		most += s->scope->tables[t].column_count;
+	j->equal = arena_zero(s->c->arena, (most + 1) * sizeof(struct node *));
+	for (const struct sql_names *n = ref->u.join.using_columns; n; n = n->next) {
+		if (!merge_column(s, j, right, from, middle, to, n->name, false))
+			return false;
+	}
+	if (ref->u.join.natural) {
+		for (uint32_t t = from; t < middle; t++) {
+			const struct scope_table *st = &s->scope->tables[t];
+
+			for (uint32_t i = 0; i < st->column_count; i++) {
+				if (st->merged[i])
+					continue;
+				if (st->base && st->base->columns[i].invisible)
+					continue;
+				if (!merge_column(
+					    s, j, right, from, middle, to, st->names[i], true))
+					return false;
+			}
+		}
+	}
+	return true;
+}
+
+static struct join_tree *from_join(struct from_state *s, const struct sql_table_ref *ref)
+{
+	struct join_tree *j = arena_zero(s->c->arena, sizeof(*j)), *l, *r;
+	uint32_t from = s->q->table_count, middle;
+	bool outer = ref->u.join.join == SQL_JOIN_LEFT || ref->u.join.join == SQL_JOIN_RIGHT;
+
+	l = from_ref(s, ref->u.join.left);
+	middle = s->q->table_count;
+	r = l ? from_ref(s, ref->u.join.right) : NULL;
+	if (!r)
+		return NULL;
+	j->kind = outer ? JOIN_LEFT : JOIN_INNER;
+	j->left = ref->u.join.join == SQL_JOIN_RIGHT ? r : l;
+	j->right = ref->u.join.join == SQL_JOIN_RIGHT ? l : r;
+	if ((ref->u.join.natural || ref->u.join.using_columns) &&
+		!merge_columns(s, ref, j, from, middle))
+		return NULL;
+	if (ref->u.join.on) {
+		struct scope *saved = s->c->scope;
+
+		s->c->scope = s->scope;
+		j->on = compile_value(s->c, ref->u.join.on);
+		s->c->scope = saved;
+		if (!j->on)
+			return NULL;
+	}
+	return j;
+}
+
+static struct join_tree *from_list(struct from_state *s, const struct sql_table_ref *ref)
+{
+	struct join_tree *all = NULL;
+
+	for (; ref; ref = ref->next) {
+		struct join_tree *one = from_ref(s, ref);
+
+		if (!one)
+			return NULL;
+		if (all) {
+			struct join_tree *j = arena_zero(s->c->arena, sizeof(*j));
+
+			j->kind = JOIN_INNER;
+			j->left = all;
+			j->right = one;
+			all = j;
+		} else {
+			all = one;
+		}
+	}
+	return all;
+}
+
+static struct join_tree *from_ref(struct from_state *s, const struct sql_table_ref *ref)
+{
+	struct from_table from = {0};
+
+	if (s->c->failed)
+		return NULL;
+	switch (ref->kind) {
+	case SQL_TABLE_NAME:
+		return from_name(s, ref);
+	case SQL_TABLE_DERIVED:
+		if (ref->u.derived.lateral)
+			return (struct join_tree *)compile_unsupported(s->c, "LATERAL");
+		/* A derived table sees nothing of the queries around it but, in MySQL, columns
+		 * of the outer query; that is left out. */
+		from.derived = compile_query(s->c, ref->u.derived.query, NULL, s->ctes);
+		if (!from.derived || !rename_columns(s->c, from.derived, ref->u.derived.columns))
+			return NULL;
+		return add_table(s, SPAN_NONE, ref->alias, &from);
+	case SQL_TABLE_JOIN:
+		return from_join(s, ref);
+	case SQL_TABLE_NEST:
+		return from_list(s, ref->u.nest);
+	case SQL_TABLE_FUNC:
+		return (struct join_tree *)compile_unsupported(s->c, "JSON_TABLE");
+	}
+	return NULL;
+}
+
+bool compile_from(struct compiler *c, struct eval_query *q, const struct sql_table_ref *from,
+	struct scope *scope, const struct cte *ctes)
+{
+	uint32_t count = count_tables(from);
+	struct from_state s = {.c = c, .q = q, .scope = scope, .ctes = ctes, .capacity = count};
+
+	q->tables = arena_zero(c->arena, (count + 1) * sizeof(*q->tables));
+	scope->tables = arena_zero(c->arena, (count + 1) * sizeof(*scope->tables));
+	q->scope_tables = scope->tables;
+	q->from = from ? from_list(&s, from) : NULL;
+	return !c->failed;
+}
+
+bool compile_ctes(struct compiler *c, const struct sql_with *with, struct scope *outer,
+	const struct cte **ctes)
+{
+	for (const struct sql_cte *t = with ? with->ctes : NULL; t; t = t->next) {
+		struct cte *cte = arena_zero(c->arena, sizeof(*cte));
+		const struct cte *sight = *ctes;
+
+		cte->tree = t;
+		cte->next = (struct cte *)(uintptr_t)*ctes;
+		if (with->recursive) {
+			cte->recursive = true;
+			sight = cte; /* a mention of itself is found, and unsupported */
+		}
+		cte->query = compile_query(c, t->query, outer, sight);
+		if (!cte->query || !rename_columns(c, cte->query, t->columns))
+			return false;
+		*ctes = cte;
+	}
+	return true;
+}
+
+/* ---- the select list ---- */
+
+struct expanded {
+	struct compiler *c;
+	struct node **nodes;
+	struct span *names;
+	const struct sql_item **items;
+	uint32_t count, capacity;
+};
+
+static void expanded_add(
+	struct expanded *x, struct node *node, struct span name, const struct sql_item *item)
+{
+	if (x->count == x->capacity) {
+		uint32_t capacity = x->capacity ? 2 * x->capacity : 8;
+		struct node **nodes = arena_zero(x->c->arena, capacity * sizeof(*nodes));
+		struct span *names = arena_zero(x->c->arena, capacity * sizeof(*names));
+		const struct sql_item **items = arena_zero(x->c->arena, capacity * sizeof(*items));
+
+		if (x->count) {
+			memcpy(nodes, x->nodes, x->count * sizeof(*nodes));
+			memcpy(names, x->names, x->count * sizeof(*names));
+			memcpy(items, x->items, x->count * sizeof(*items));
+		}
+		x->nodes = nodes;
+		x->names = names;
+		x->items = items;
+		x->capacity = capacity;
+	}
+	x->nodes[x->count] = node;
+	x->names[x->count] = name;
+	x->items[x->count++] = item;
+}
+
+static void add_column(struct expanded *x, const struct scope *scope, uint32_t t, uint32_t i)
+{
+	const struct scope_table *st = &scope->tables[t];
+
+	expanded_add(x, node_column(x->c, NULL, 0, t, i, &st->types[i]), st->names[i], NULL);
+}
+
+static void star_of_table(struct expanded *x, const struct scope *scope, uint32_t t, bool merged)
+{
+	const struct scope_table *st = &scope->tables[t];
+
+	for (uint32_t i = 0; i < st->column_count; i++) {
+		if ((st->base && st->base->columns[i].invisible) || (merged && st->merged[i]))
+			continue;
+		add_column(x, scope, t, i);
+	}
+}
+
+static bool has_merged(const struct join_tree *j)
+{
+	return j && j->kind != JOIN_TABLE &&
+	       (j->equal_count || has_merged(j->left) || has_merged(j->right));
+}
+
+/* One NATURAL or USING join of two plain tables: common columns first, then the others. */
+static bool star_of_using(struct expanded *x, const struct eval_query *q, const struct scope *scope)
+{
+	const struct join_tree *j = q->from;
+	uint32_t first, second;
+
+	if (j->kind == JOIN_TABLE || j->left->kind != JOIN_TABLE || j->right->kind != JOIN_TABLE) {
+		compile_unsupported(x->c, "* over several NATURAL or USING joins");
+		return false;
+	}
+	first = j->left->table; /* the side whose columns are kept */
+	second = j->right->table;
+	for (uint32_t i = 0; i < scope->tables[first].column_count; i++) {
+		uint32_t other = find_column(&scope->tables[second], scope->tables[first].names[i]);
+
+		if (other != UINT32_MAX && scope->tables[second].merged[other])
+			add_column(x, scope, first, i);
+	}
+	for (int side = 0; side < 2; side++) {
+		/* In source order: the left table of the text first. */
+		uint32_t t = side ? (first > second ? first : second)
+				  : (first > second ? second : first);
+		uint32_t o = t == first ? second : first;
+
+		for (uint32_t i = 0; i < scope->tables[t].column_count; i++) {
+			uint32_t other = find_column(&scope->tables[o], scope->tables[t].names[i]);
+			bool common =
+				other != UINT32_MAX &&
+				(scope->tables[t].merged[i] || scope->tables[o].merged[other]);
+
+			if (!common)
+				add_column(x, scope, t, i);
+		}
+	}
+	return true;
+}
+
+static bool expand_star(struct expanded *x, const struct eval_query *q, const struct scope *scope,
+	const struct sql_expr *e)
+{
+	bool found = false;
+
+	if (!e->u.column.table.ptr) {
+		if (!scope->table_count) {
+			compile_error(x->c, 1096, "* without tables");
+			return false;
+		}
+		if (has_merged(q->from))
+			return star_of_using(x, q, scope);
+		for (uint32_t t = 0; t < scope->table_count; t++)
+			star_of_table(x, scope, t, true);
+		return true;
+	}
+	for (uint32_t t = 0; t < scope->table_count; t++) {
+		const struct scope_table *st = &scope->tables[t];
+
+		if (!span_eq(st->alias, e->u.column.table) ||
+			(e->u.column.db.ptr && st->db.ptr && !span_eq(st->db, e->u.column.db)))
+			continue;
+		star_of_table(x, scope, t, false);
+		found = true;
+	}
+	if (!found)
+		compile_error(x->c, 1051, "* of an unknown table");
+	return found;
+}
+
+/* ---- ORDER BY, GROUP BY, LIMIT ---- */
+
+static bool ordinal_of(const struct sql_expr *e, uint64_t *out)
+{
+	if (e->kind != SQL_EXPR_LITERAL || e->u.literal.kind != SQL_LIT_INT)
+		return false;
+	*out = 0;
+	for (size_t i = 0; i < e->u.literal.text.len && *out < 100000; i++)
+		*out = *out * 10 + (uint64_t)(e->u.literal.text.ptr[i] - '0');
+	return true;
+}
+
+static bool compile_keys(struct compiler *c, const struct sql_order *order, struct node **items,
+	uint32_t item_count, struct select_order **out, uint32_t *count)
+{
+	uint32_t n = 0;
+
+	for (const struct sql_order *o = order; o; o = o->next)
+		n++;
+	*out = arena_zero(c->arena, (n + 1) * sizeof(**out));
+	*count = 0;
+	for (const struct sql_order *o = order; o; o = o->next) {
+		struct select_order *key = &(*out)[(*count)++];
+		uint64_t ordinal;
+
+		key->desc = o->desc;
+		key->item = UINT32_MAX;
+		if (items && ordinal_of(o->expr, &ordinal)) {
+			if (ordinal < 1 || ordinal > item_count) {
+				compile_error(c, 1054, "no such column");
+				return false;
+			}
+			key->node = items[ordinal - 1];
+		} else {
+			key->node = compile_value(c, o->expr);
+		}
+		if (!key->node)
+			return false;
+		for (uint32_t i = 0; i < item_count && items; i++) {
+			if (items[i] == key->node)
+				key->item = i;
+		}
+	}
+	return true;
+}
+
+bool compile_order(struct compiler *c, const struct sql_order *order, struct select_order **out,
+	uint32_t *count)
+{
+	return compile_keys(c, order, NULL, 0, out, count);
+}
+
+bool compile_limit(struct compiler *c, const struct sql_limit *limit, struct node **count,
+	struct node **offset)
+{
+	*count = *offset = NULL;
+	if (!limit)
+		return true;
+	if (limit->with_ties || limit->rows_examined) {
+		compile_unsupported(c, "LIMIT ROWS EXAMINED, WITH TIES");
+		return false;
+	}
+	if (limit->count && !(*count = compile_value(c, limit->count)))
+		return false;
+	if (limit->offset && !(*offset = compile_value(c, limit->offset)))
+		return false;
+	return true;
+}
+
+/* ---- SELECT ---- */
+
+static bool same_column(const struct node *a, const struct node *b)
+{
+	return a->column && b->column && a->fn == b->fn && a->u.at.depth == b->u.at.depth &&
+	       a->u.at.table == b->u.at.table && a->u.at.column == b->u.at.column;
+}
+
+static bool compile_items(
+	struct compiler *c, struct eval_query *q, const struct sql_query *query, struct expanded *x)
+{
+	for (const struct sql_item *item = query->u.select.items; item; item = item->next) {
+		struct span name = item->alias;
+		struct node *n;
+
+		if (item->expr->kind == SQL_EXPR_STAR) {
+			if (!expand_star(x, q, c->scope, item->expr))
+				return false;
+			continue;
+		}
+		n = compile_value(c, item->expr);
+		if (!n)
+			return false;
+		if (!name.ptr && item->expr->kind == SQL_EXPR_COLUMN)
+			name = item->expr->u.column.name;
+		if (!name.ptr)
+			name = SPAN_LIT("?");
+		expanded_add(x, n, name, item);
+	}
+	return true;
+}
+
+/* The select list's nodes by item, for aliases: a `*` has none. */
+static void set_aliases(struct compiler *c, const struct sql_query *query, const struct expanded *x)
+{
+	uint32_t count = 0, i = 0;
+
+	for (const struct sql_item *item = query->u.select.items; item; item = item->next)
+		count++;
+	c->scope->item_nodes = arena_zero(c->arena, (count + 1) * sizeof(struct node *));
+	for (const struct sql_item *item = query->u.select.items; item; item = item->next, i++) {
+		for (uint32_t k = 0; k < x->count; k++) {
+			if (x->items[k] == item)
+				c->scope->item_nodes[i] = x->nodes[k];
+		}
+	}
+	c->scope->items = query->u.select.items;
+}
+
+static bool compile_groups(struct compiler *c, struct eval_query *q, const struct sql_query *query)
+{
+	struct scope *scope = c->scope;
+	bool good;
+
+	scope->aggregates_allowed = false;
+	scope->alias_last = true;
+	good = compile_keys(
+		c, query->u.select.group, q->items, q->column_count, &q->group, &q->group_count);
+	scope->alias_last = false;
+	scope->aggregates_allowed = true;
+	return good;
+}
+
+static struct eval_query *compile_select(struct compiler *c, struct eval_query *q,
+	const struct sql_query *query, struct scope *scope, const struct cte *ctes)
+{
+	struct expanded x = {.c = c};
+	bool having_order;
+
+	if (query->u.select.windows || query->u.select.qualify)
+		return (struct eval_query *)compile_unsupported(c, "window functions");
+	if (query->u.select.rollup)
+		return (struct eval_query *)compile_unsupported(c, "WITH ROLLUP");
+	if (query->u.select.procedure.ptr)
+		return (struct eval_query *)compile_unsupported(c, "PROCEDURE");
+	if (!compile_from(c, q, query->u.select.from, scope, ctes))
+		return NULL;
+	scope->aggregates_tail = &scope->aggregates;
+	if (query->u.select.where && !(q->where = compile_value(c, query->u.select.where)))
+		return NULL;
+	scope->aggregates_allowed = true;
+	if (!compile_items(c, q, query, &x))
+		return NULL;
+	q->items = x.nodes;
+	q->names = x.names;
+	q->column_count = x.count;
+	q->types = arena_zero(c->arena, (x.count + 1) * sizeof(*q->types));
+	for (uint32_t i = 0; i < x.count; i++)
+		q->types[i] = x.nodes[i]->type;
+	q->distinct = query->u.select.flags & SQL_SELECT_DISTINCT;
+	set_aliases(c, query, &x);
+	if (!compile_groups(c, q, query))
+		return NULL;
+	having_order = scope->alias_first;
+	scope->alias_first = true;
+	if (query->u.select.having && !(q->having = compile_value(c, query->u.select.having)))
+		return NULL;
+	if (!compile_keys(c, query->order, q->items, q->column_count, &q->order, &q->order_count))
+		return NULL;
+	scope->alias_first = having_order;
+	for (uint32_t k = 0; k < q->order_count; k++) {
+		for (uint32_t i = 0; i < q->column_count && q->order[k].item == UINT32_MAX; i++) {
+			if (same_column(q->order[k].node, q->items[i]))
+				q->order[k].item = i;
+		}
+	}
+	q->aggregates = scope->aggregates;
+	q->aggregate_count = scope->aggregate_count;
+	q->grouped = q->group_count || q->aggregate_count;
+	return q;
+}
+
+/* ---- set operations and VALUES ---- */
+
+static struct eval_value run_nothing(const struct node *n, struct frame *f)
+{
+	(void)n;
+	(void)f;
+	return EVAL_NULL_VALUE;
+}
+
+static struct node *node_of_type(struct compiler *c, const struct eval_type *type)
+{
+	struct node *n = node_new(c, run_nothing, NULL, 0);
+
+	n->type = *type;
+	return n;
+}
+
+/* ORDER BY of a union sees the columns of its result only. */
+static bool compile_set_order(struct compiler *c, struct eval_query *q,
+	const struct sql_query *query, struct scope *scope)
+{
+	struct node **items = arena_zero(c->arena, (q->column_count + 1) * sizeof(*items));
+
+	scope->tables = arena_zero(c->arena, sizeof(*scope->tables));
+	scope->table_count = 1;
+	scope->tables[0].names = q->names;
+	scope->tables[0].types = q->types;
+	scope->tables[0].column_count = q->column_count;
+	for (uint32_t i = 0; i < q->column_count; i++)
+		items[i] = node_column(c, NULL, 0, 0, i, &q->types[i]);
+	return compile_keys(c, query->order, items, q->column_count, &q->order, &q->order_count);
+}
+
+static struct eval_query *compile_set_op(struct compiler *c, struct eval_query *q,
+	const struct sql_query *query, struct scope *scope, const struct cte *ctes)
+{
+	struct scope *saved = c->scope;
+
+	q->op = query->u.set.op;
+	q->all = query->u.set.all;
+	q->left = compile_query(c, query->u.set.left, scope->outer, ctes);
+	q->right = q->left ? compile_query(c, query->u.set.right, scope->outer, ctes) : NULL;
+	if (!q->right)
+		return NULL;
+	c->scope = saved;
+	if (q->left->column_count != q->right->column_count)
+		return (struct eval_query *)compile_error(
+			c, 1222, "queries with different numbers of columns");
+	q->column_count = q->left->column_count;
+	q->names = q->left->names;
+	q->types = arena_zero(c->arena, (q->column_count + 1) * sizeof(*q->types));
+	for (uint32_t i = 0; i < q->column_count; i++) {
+		struct node *pair[2] = {
+			node_of_type(c, &q->left->types[i]), node_of_type(c, &q->right->types[i])};
+
+		if (!merge_types(c, pair, 2, "UNION", &q->types[i]))
+			return NULL;
+	}
+	if (q->left->outer_reach > q->outer_reach)
+		q->outer_reach = q->left->outer_reach;
+	if (q->right->outer_reach > q->outer_reach)
+		q->outer_reach = q->right->outer_reach;
+	return compile_set_order(c, q, query, scope) ? q : NULL;
+}
+
+static struct eval_query *compile_values_query(
+	struct compiler *c, struct eval_query *q, const struct sql_query *query)
+{
+	uint32_t r = 0;
+
+	for (const struct sql_values_row *row = query->u.values; row; row = row->next)
+		q->row_count++;
+	q->column_count = query->u.values->values.count;
+	q->rows = arena_zero(c->arena, (q->row_count + 1) * sizeof(*q->rows));
+	for (const struct sql_values_row *row = query->u.values; row; row = row->next, r++) {
+		if (row->values.count != q->column_count)
+			return (struct eval_query *)compile_error(
+				c, 4045, "VALUES rows of different lengths");
+		q->rows[r] = arena_zero(c->arena, (q->column_count + 1) * sizeof(struct node *));
+		if (!compile_list(c, &row->values, q->rows[r]))
+			return NULL;
+	}
+	q->names = arena_zero(c->arena, (q->column_count + 1) * sizeof(*q->names));
+	q->types = arena_zero(c->arena, (q->column_count + 1) * sizeof(*q->types));
+	for (uint32_t i = 0; i < q->column_count; i++) {
+		struct node **column = arena_zero(c->arena, (q->row_count + 1) * sizeof(*column));
+
+		for (r = 0; r < q->row_count; r++)
+			column[r] = q->rows[r][i];
+		if (!merge_types(c, column, (uint32_t)q->row_count, "VALUES", &q->types[i]))
+			return NULL;
+		q->names[i] = SPAN_LIT("?");
+	}
+	return compile_set_order(c, q, query, c->scope) ? q : NULL;
+}
+
+struct eval_query *compile_query(struct compiler *c, const struct sql_query *query,
+	struct scope *outer, const struct cte *ctes)
+{
+	struct eval_query *q = arena_zero(c->arena, sizeof(*q)), *done = NULL;
+	struct scope *scope = arena_zero(c->arena, sizeof(*scope)), *saved = c->scope;
+	const struct cte *saved_ctes = c->ctes;
+
+	if (c->failed)
+		return NULL;
+	if (query->into)
+		return (struct eval_query *)compile_unsupported(c, "SELECT ... INTO");
+	if (++c->depth > 200)
+		return (struct eval_query *)compile_unsupported(c, "queries nested too deeply");
+	scope->outer = outer;
+	c->scope = scope;
+	if (!compile_ctes(c, query->with, outer, &ctes))
+		return NULL;
+	c->ctes = ctes;
+	switch (query->kind) {
+	case SQL_QUERY_SELECT:
+		q->kind = QUERY_SELECT;
+		done = compile_select(c, q, query, scope, ctes);
+		break;
+	case SQL_QUERY_SET_OP:
+		q->kind = QUERY_SET_OP;
+		done = compile_set_op(c, q, query, scope, ctes);
+		break;
+	case SQL_QUERY_VALUES:
+		q->kind = QUERY_VALUES;
+		done = compile_values_query(c, q, query);
+		break;
+	case SQL_QUERY_TABLE:
+		done = (struct eval_query *)compile_unsupported(c, "TABLE t");
+		break;
+	case SQL_QUERY_PAREN:
+		/* The inner query's own order is lost behind the outer one's, its limit is not:
+		 * a union of one. */
+		done = (struct eval_query *)compile_unsupported(
+			c, "a parenthesised query with two tails");
+		break;
+	}
+	if (done && !compile_limit(c, query->limit, &q->limit, &q->offset))
+		done = NULL;
+	if (scope->outer_reach > q->outer_reach)
+		q->outer_reach = scope->outer_reach;
+	c->scope = saved;
+	c->ctes = saved_ctes;
+	c->depth--;
+	return c->failed ? NULL : done;
+}
+
+struct eval_query *eval_query_compile(struct arena *arena, const struct sql_query *query,
+	const struct eval_env *env, const struct eval_source *source, struct eval_outcome *outcome)
+{
+	struct compiler c = compiler_begin(arena, env, source, outcome);
+
+	return compile_query(&c, query, NULL, NULL);
+}

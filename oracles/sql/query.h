@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The compiled query, shared by the files that compile, run and change rows. */
+#ifndef SQL_QUERY_H
+#define SQL_QUERY_H
+
+#include "sql/compile.h"
+
+struct select_order {
+	struct node *node;
+	bool desc;
+	uint32_t item; /* the select item it repeats, or UINT32_MAX */
+};
+
+/* FROM as a tree; a list of tables is a chain of inner joins. */
+struct join_tree {
+	enum { JOIN_TABLE, JOIN_INNER, JOIN_LEFT } kind;
+	uint32_t table; /* JOIN_TABLE: its number */
+	struct join_tree *left, *right;
+	struct node *on;
+	struct node **equal; /* USING and NATURAL: pairs that must be equal */
+	uint32_t equal_count;
+};
+
+struct from_table {
+	const struct eval_table *base;
+	const struct sql_table_ref *ref; /* of a base table */
+	struct eval_query *derived;
+	struct cte *cte; /* the working rows of a recursive one */
+};
+
+struct eval_query {
+	enum { QUERY_SELECT, QUERY_SET_OP, QUERY_VALUES } kind;
+	uint32_t column_count;
+	struct span *names;
+	struct eval_type *types;
+	uint32_t outer_reach; /* 0: not correlated */
+	/* SELECT */
+	struct from_table *tables;
+	struct scope_table *scope_tables;
+	uint32_t table_count;
+	struct join_tree *from;
+	struct node *where, *having;
+	struct node **items;
+	struct select_order *group;
+	uint32_t group_count;
+	bool grouped; /* GROUP BY, or aggregates without it */
+	bool distinct, rollup;
+	struct aggregate *aggregates;
+	uint32_t aggregate_count;
+	/* SET_OP */
+	enum sql_set_op op;
+	bool all;
+	struct eval_query *left, *right;
+	/* VALUES */
+	struct node ***rows;
+	size_t row_count;
+	/* The tail */
+	struct select_order *order;
+	uint32_t order_count;
+	struct node *limit, *offset;
+};
+
+/* A CTE in sight. */
+struct cte {
+	const struct sql_cte *tree;
+	struct eval_query *query; /* NULL while it is being compiled */
+	bool recursive;
+	struct cte *next;
+};
+
+struct eval_query *compile_query(struct compiler *c, const struct sql_query *query,
+	struct scope *outer, const struct cte *ctes);
+bool run_query(const struct eval_query *q, struct run *run, const struct frame *outer,
+	struct eval_result *out) MUST_CHECK;
+
+/* The FROM clause alone, for UPDATE and DELETE: fills q's tables and q->from; the scope stays. */
+bool compile_from(struct compiler *c, struct eval_query *q, const struct sql_table_ref *from,
+	struct scope *scope, const struct cte *ctes) MUST_CHECK;
+bool compile_ctes(struct compiler *c, const struct sql_with *with, struct scope *outer,
+	const struct cte **ctes) MUST_CHECK;
+/* *matches: table_count row numbers each, of the combinations that satisfy ON and WHERE. */
+bool run_from(const struct eval_query *q, struct frame *frame, struct eval_rows *table_rows,
+	uint32_t **matches, size_t *count) MUST_CHECK;
+bool compile_order(struct compiler *c, const struct sql_order *order, struct select_order **out,
+	uint32_t *count) MUST_CHECK;
+bool compile_limit(struct compiler *c, const struct sql_limit *limit, struct node **count,
+	struct node **offset) MUST_CHECK;
+bool run_limit(struct run *run, const struct node *node, uint64_t *out) MUST_CHECK;
+/* <0, 0, >0: two rows of sort keys. */
+int compare_keys(struct run *run, const struct select_order *order, uint32_t count,
+	const struct eval_value *a, const struct eval_value *b);
+/* Two values of one type as ORDER BY, GROUP BY and DISTINCT have them; NULLs are equal. */
+int order_values(struct run *run, const struct eval_type *type, const struct eval_value *a,
+	const struct eval_value *b);
+
+/* aggregate.c */
+bool run_aggregates(const struct eval_query *q, struct frame *frame, const uint32_t *matches,
+	const uint32_t *members, size_t count, const struct eval_rows *table_rows,
+	struct eval_value *out) MUST_CHECK;
+void frame_set(const struct eval_query *q, struct frame *frame, const struct eval_rows *rows,
+	const uint32_t *match);
+
+/* Starts a run with the bounds of the environment. */
+struct run run_begin(const struct eval_env *env, const struct eval_source *source,
+	struct arena *arena, struct eval_outcome *outcome);
+struct compiler compiler_begin(struct arena *arena, const struct eval_env *env,
+	const struct eval_source *source, struct eval_outcome *outcome);
+bool run_step(struct run *run); /* counts; false: the bound is reached */
+
+#endif

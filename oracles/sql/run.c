@@ -1,0 +1,679 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Queries run: rows joined, filtered, grouped, sorted, cut. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sql/compare.h"
+#include "sql/query.h"
+
+enum { ROWS_MAX_DEFAULT = 1000 * 1000 };
+#define STEPS_MAX_DEFAULT 50000000ull
+#define ABSENT            (UINT32_MAX - 1) /* a table that is not in this part of the join */
+#define NULL_ROW          UINT32_MAX
+
+struct run run_begin(const struct eval_env *env, const struct eval_source *source,
+	struct arena *arena, struct eval_outcome *outcome)
+{
+	memset(outcome, 0, sizeof(*outcome));
+	return (struct run){.env = env,
+		.source = source,
+		.arena = arena,
+		.outcome = outcome,
+		.rows_max = env->rows_max ? env->rows_max : ROWS_MAX_DEFAULT,
+		.steps_max = env->steps_max ? env->steps_max : STEPS_MAX_DEFAULT};
+}
+
+bool run_step(struct run *run)
+{
+	if (UNLIKELY(++run->steps > run->steps_max))
+		run_unsupported(run, "more work than the bound allows");
+	return !run->failed;
+}
+
+/* ---- order ---- */
+
+int order_values(struct run *run, const struct eval_type *type, const struct eval_value *a,
+	const struct eval_value *b)
+{
+	struct comparison how = {.as = *type, .collation = type->collation};
+	bool null;
+
+	if (a->kind == EVAL_NULL || b->kind == EVAL_NULL)
+		return (a->kind != EVAL_NULL) - (b->kind != EVAL_NULL);
+	if (type->kind == EVAL_T_ENUM || type->kind == EVAL_T_SET)
+		how.as = type_int(true); /* by number */
+	if (type->kind == EVAL_T_JSON)
+		run_unsupported(run, "comparing JSON values");
+	return compare_as(run, &how, type, a, type, b, &null);
+}
+
+int compare_keys(struct run *run, const struct select_order *order, uint32_t count,
+	const struct eval_value *a, const struct eval_value *b)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		int c = order_values(run, &order[i].node->type, &a[i], &b[i]);
+
+		if (c)
+			return order[i].desc ? -c : c;
+	}
+	return 0;
+}
+
+struct sort {
+	struct run *run;
+	const struct select_order *order;
+	uint32_t count;
+	const struct eval_value *const *keys;
+	const struct eval_type *types; /* instead of order: whole rows */
+};
+
+static int compare_sorted(const void *pa, const void *pb, void *ctx)
+{
+	const struct sort *s = ctx;
+	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+	int c = 0;
+
+	if (s->order) {
+		c = compare_keys(s->run, s->order, s->count, s->keys[a], s->keys[b]);
+	} else {
+		for (uint32_t i = 0; i < s->count && !c; i++)
+			c = order_values(s->run, &s->types[i], &s->keys[a][i], &s->keys[b][i]);
+	}
+	return c ? c : (a > b) - (a < b);
+}
+
+static uint32_t *sorted(const struct sort *s, size_t count)
+{
+	uint32_t *index = arena_alloc(s->run->arena, (count + 1) * sizeof(*index));
+
+	for (size_t i = 0; i < count; i++)
+		index[i] = (uint32_t)i;
+	if (count > 1)
+		qsort_r(index, count, sizeof(*index), compare_sorted, (void *)(uintptr_t)s);
+	return index;
+}
+
+static bool equal_keys(const struct sort *s, uint32_t a, uint32_t b)
+{
+	if (s->order)
+		return compare_keys(s->run, s->order, s->count, s->keys[a], s->keys[b]) == 0;
+	for (uint32_t i = 0; i < s->count; i++) {
+		if (order_values(s->run, &s->types[i], &s->keys[a][i], &s->keys[b][i]))
+			return false;
+	}
+	return true;
+}
+
+static bool same_rows(const struct eval_value *a, const struct eval_value *b, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (!eval_same(&a[i], &b[i]))
+			return false;
+	}
+	return true;
+}
+
+/* ---- FROM and WHERE ---- */
+
+struct combos {
+	uint32_t *data;
+	size_t count, capacity;
+	uint32_t width;
+};
+
+static uint32_t *combo_add(struct run *run, struct combos *c)
+{
+	if (c->count == c->capacity) {
+		size_t capacity = c->capacity ? 2 * c->capacity : 16;
+		uint32_t *data = arena_alloc(
+			run->arena, capacity * (c->width ? c->width : 1) * sizeof(*data));
+
+		if (c->count)
+			memcpy(data, c->data, c->count * c->width * sizeof(*data));
+		c->data = data;
+		c->capacity = capacity;
+	}
+	if (c->count >= run->rows_max)
+		run_unsupported(run, "more rows than the bound allows");
+	return c->data + c->width * c->count++;
+}
+
+void frame_set(const struct eval_query *q, struct frame *frame, const struct eval_rows *rows,
+	const uint32_t *match)
+{
+	for (uint32_t t = 0; t < q->table_count; t++)
+		frame->rows[t] = match[t] < rows[t].count ? rows[t].row[match[t]] : NULL;
+}
+
+static bool is_true(const struct node *n, struct frame *f)
+{
+	struct eval_value v = node_run(n, f);
+
+	return v.kind != EVAL_NULL && to_bool(f->run, &n->type, &v) && !f->run->failed;
+}
+
+static bool join_matches(const struct join_tree *j, struct frame *f)
+{
+	for (uint32_t i = 0; i < j->equal_count; i++) {
+		if (!is_true(j->equal[i], f))
+			return false;
+	}
+	return !j->on || is_true(j->on, f);
+}
+
+static void join_run(const struct eval_query *q, struct frame *f, const struct join_tree *j,
+	const struct eval_rows *rows, struct combos *out)
+{
+	struct combos left = {.width = out->width}, right = {.width = out->width};
+
+	if (f->run->failed)
+		return;
+	if (j->kind == JOIN_TABLE) {
+		for (size_t i = 0; i < rows[j->table].count && run_step(f->run); i++) {
+			uint32_t *combo = combo_add(f->run, out);
+
+			for (uint32_t t = 0; t < out->width; t++)
+				combo[t] = t == j->table ? (uint32_t)i : ABSENT;
+		}
+		return;
+	}
+	join_run(q, f, j->left, rows, &left);
+	join_run(q, f, j->right, rows, &right);
+	for (size_t l = 0; l < left.count && !f->run->failed; l++) {
+		const uint32_t *a = left.data + l * out->width;
+		bool matched = false;
+
+		for (size_t r = 0; r < right.count && run_step(f->run); r++) {
+			const uint32_t *b = right.data + r * out->width;
+			uint32_t *combo = combo_add(f->run, out);
+
+			for (uint32_t t = 0; t < out->width; t++)
+				combo[t] = a[t] == ABSENT ? b[t] : a[t];
+			frame_set(q, f, rows, combo);
+			if (join_matches(j, f))
+				matched = true;
+			else
+				out->count--;
+		}
+		if (!matched && j->kind == JOIN_LEFT) {
+			uint32_t *combo = combo_add(f->run, out);
+
+			for (uint32_t t = 0; t < out->width; t++)
+				combo[t] = a[t];
+		}
+	}
+}
+
+static bool load_rows(const struct eval_query *q, const struct frame *outer, struct run *run,
+	struct eval_rows *rows)
+{
+	for (uint32_t t = 0; t < q->table_count; t++) {
+		const struct from_table *from = &q->tables[t];
+
+		if (from->derived) {
+			struct eval_result result;
+
+			if (!run_query(from->derived, run, outer, &result))
+				return false;
+			if (result.open_count) {
+				run_unsupported(run, "LIMIT that cuts between equal rows");
+				return false;
+			}
+			rows[t] = (struct eval_rows){result.rows, result.row_count};
+			continue;
+		}
+		if (!run->source ||
+			!run->source->rows(run->source->ctx, from->base, from->ref, &rows[t])) {
+			run_unsupported(run, "a table whose rows are not known");
+			return false;
+		}
+	}
+	return true;
+}
+
+bool run_from(const struct eval_query *q, struct frame *f, struct eval_rows *rows,
+	uint32_t **matches, size_t *count)
+{
+	struct combos all = {.width = q->table_count};
+	size_t kept = 0;
+
+	if (!load_rows(q, f->outer, f->run, rows))
+		return false;
+	if (q->from) {
+		join_run(q, f, q->from, rows, &all);
+		for (size_t i = 0; i < all.count * all.width; i++) {
+			if (all.data[i] == ABSENT)
+				all.data[i] = NULL_ROW;
+		}
+	} else {
+		combo_add(f->run, &all);
+	}
+	if (f->run->failed)
+		return false;
+	for (size_t i = 0; i < all.count; i++) {
+		uint32_t *match = all.data + i * all.width;
+
+		if (q->where) {
+			frame_set(q, f, rows, match);
+			if (!is_true(q->where, f)) {
+				if (f->run->failed)
+					return false;
+				continue;
+			}
+		}
+		memmove(all.data + kept * all.width, match, all.width * sizeof(*match));
+		kept++;
+	}
+	*matches = all.data;
+	*count = kept;
+	return !f->run->failed;
+}
+
+/* ---- the rows of a SELECT ---- */
+
+struct output {
+	const struct eval_value **rows; /* the columns */
+	const struct eval_value **keys; /* of ORDER BY */
+	size_t count;
+};
+
+static const struct eval_value *run_nodes(
+	struct node *const *nodes, uint32_t count, struct frame *f)
+{
+	struct eval_value *values = arena_alloc(f->run->arena, (count + 1) * sizeof(*values));
+
+	for (uint32_t i = 0; i < count; i++)
+		values[i] = node_run(nodes[i], f);
+	return values;
+}
+
+static const struct eval_value *run_order_keys(const struct eval_query *q, struct frame *f)
+{
+	struct eval_value *keys = arena_alloc(f->run->arena, (q->order_count + 1) * sizeof(*keys));
+
+	for (uint32_t i = 0; i < q->order_count; i++)
+		keys[i] = node_run(q->order[i].node, f);
+	return keys;
+}
+
+static struct output output_for(struct run *run, size_t count)
+{
+	return (struct output){arena_alloc(run->arena, (count + 1) * sizeof(void *)),
+		arena_alloc(run->arena, (count + 1) * sizeof(void *)), 0};
+}
+
+static bool select_rows(const struct eval_query *q, struct frame *f, const struct eval_rows *rows,
+	const uint32_t *matches, size_t count, struct output *out)
+{
+	*out = output_for(f->run, count);
+	for (size_t i = 0; i < count && run_step(f->run); i++) {
+		frame_set(q, f, rows, matches + i * q->table_count);
+		if (q->having && !is_true(q->having, f))
+			continue;
+		out->rows[out->count] = run_nodes(q->items, q->column_count, f);
+		out->keys[out->count++] = run_order_keys(q, f);
+	}
+	return !f->run->failed;
+}
+
+/* One group: its columns must be the same whichever of its rows they are taken from. */
+static bool select_group(const struct eval_query *q, struct frame *f, const struct eval_rows *rows,
+	const uint32_t *matches, const uint32_t *members, size_t count, struct output *out)
+{
+	struct eval_value *aggregates =
+		arena_zero(f->run->arena, (q->aggregate_count + 1) * sizeof(*aggregates));
+	const struct eval_value *first = NULL, *first_keys = NULL;
+	bool kept = false;
+
+	if (!run_aggregates(q, f, matches, members, count, rows, aggregates))
+		return false;
+	f->aggregates = aggregates;
+	for (size_t i = 0; i < (count ? count : 1); i++) {
+		const struct eval_value *columns, *keys;
+		bool keep;
+
+		if (count)
+			frame_set(q, f, rows, matches + members[i] * q->table_count);
+		else
+			memset(f->rows, 0, q->table_count * sizeof(*f->rows));
+		keep = !q->having || is_true(q->having, f);
+		if (i && keep != kept) {
+			run_unsupported(f->run, "a column that GROUP BY leaves open");
+			break;
+		}
+		kept = keep;
+		if (!keep)
+			continue;
+		columns = run_nodes(q->items, q->column_count, f);
+		keys = run_order_keys(q, f);
+		if (!first) {
+			first = columns;
+			first_keys = keys;
+		} else if (!same_rows(first, columns, q->column_count) ||
+			   !same_rows(first_keys, keys, q->order_count)) {
+			run_unsupported(f->run, "a column that GROUP BY leaves open");
+			break;
+		}
+	}
+	f->aggregates = NULL;
+	if (first) {
+		out->rows[out->count] = first;
+		out->keys[out->count++] = first_keys;
+	}
+	return !f->run->failed;
+}
+
+static bool select_groups(const struct eval_query *q, struct frame *f, const struct eval_rows *rows,
+	const uint32_t *matches, size_t count, struct output *out)
+{
+	const struct eval_value **keys = arena_alloc(f->run->arena, (count + 1) * sizeof(*keys));
+	struct sort sort = {.run = f->run, .order = q->group, .count = q->group_count};
+	uint32_t *index;
+	size_t from = 0;
+
+	*out = output_for(f->run, count + 1);
+	for (size_t i = 0; i < count && run_step(f->run); i++) {
+		struct eval_value *key =
+			arena_alloc(f->run->arena, (q->group_count + 1) * sizeof(*key));
+
+		frame_set(q, f, rows, matches + i * q->table_count);
+		for (uint32_t k = 0; k < q->group_count; k++)
+			key[k] = node_run(q->group[k].node, f);
+		keys[i] = key;
+	}
+	if (f->run->failed)
+		return false;
+	sort.keys = keys;
+	index = sorted(&sort, count);
+	if (!count && !q->group_count)
+		return select_group(q, f, rows, matches, NULL, 0, out);
+	while (from < count && !f->run->failed) {
+		size_t to = from + 1;
+
+		while (to < count && equal_keys(&sort, index[from], index[to]))
+			to++;
+		if (!select_group(q, f, rows, matches, index + from, to - from, out))
+			return false;
+		from = to;
+	}
+	return !f->run->failed;
+}
+
+/* ---- DISTINCT, set operations ---- */
+
+static bool make_distinct(const struct eval_query *q, struct run *run, struct output *o)
+{
+	struct sort sort = {
+		.run = run, .count = q->column_count, .keys = o->rows, .types = q->types};
+	uint32_t *index = sorted(&sort, o->count);
+	struct output out = output_for(run, o->count);
+
+	for (size_t i = 0; i < o->count; i++) {
+		if (i && equal_keys(&sort, index[i - 1], index[i])) {
+			if (!same_rows(o->rows[index[i - 1]], o->rows[index[i]], q->column_count))
+				run_unsupported(
+					run, "DISTINCT among texts that are equal and differ");
+			continue;
+		}
+		out.rows[out.count] = o->rows[index[i]];
+		out.keys[out.count++] = o->keys[index[i]];
+	}
+	*o = out;
+	return !run->failed;
+}
+
+static bool run_side(const struct eval_query *q, const struct eval_query *side, struct run *run,
+	const struct frame *outer, struct eval_result *out)
+{
+	if (!run_query(side, run, outer, out))
+		return false;
+	if (out->open_count) {
+		run_unsupported(run, "LIMIT that cuts between equal rows");
+		return false;
+	}
+	for (size_t i = 0; i < out->row_count; i++) {
+		struct eval_value *row =
+			arena_alloc(run->arena, (q->column_count + 1) * sizeof(*row));
+
+		for (uint32_t k = 0; k < q->column_count; k++)
+			row[k] = to_type(run, &side->types[k], &out->rows[i][k], &q->types[k]);
+		((const struct eval_value **)(uintptr_t)out->rows)[i] = row;
+	}
+	return !run->failed;
+}
+
+/* Rows of both sides in one list; `from` tells the sides apart.  How often a row remains: UNION
+ * once or all, INTERSECT the lesser count, EXCEPT the difference (the ALL forms), or once. */
+static bool run_set_op(
+	const struct eval_query *q, struct run *run, const struct frame *outer, struct output *out)
+{
+	struct eval_result left, right;
+	const struct eval_value **all;
+	struct sort sort = {.run = run, .count = q->column_count, .types = q->types};
+	uint32_t *index;
+	size_t total, from = 0;
+
+	if (!run_side(q, q->left, run, outer, &left) || !run_side(q, q->right, run, outer, &right))
+		return false;
+	total = left.row_count + right.row_count;
+	if (total > run->rows_max) {
+		run_unsupported(run, "more rows than the bound allows");
+		return false;
+	}
+	*out = output_for(run, total);
+	all = arena_alloc(run->arena, (total + 1) * sizeof(*all));
+	for (size_t i = 0; i < total; i++)
+		all[i] = i < left.row_count ? left.rows[i] : right.rows[i - left.row_count];
+	if (q->op == SQL_UNION && q->all) {
+		memcpy(out->rows, all, total * sizeof(*all));
+		out->count = total;
+	} else {
+		sort.keys = all;
+		index = sorted(&sort, total);
+		while (from < total && !run->failed) {
+			size_t to = from + 1, l = index[from] < left.row_count, r = !l, keep = 1;
+
+			for (; to < total && equal_keys(&sort, index[from], index[to]); to++) {
+				if (index[to] < left.row_count)
+					l++;
+				else
+					r++;
+				if (!same_rows(all[index[from]], all[index[to]], q->column_count))
+					run_unsupported(run,
+						"DISTINCT among texts that are equal and differ");
+			}
+			if (q->op == SQL_INTERSECT)
+				keep = q->all ? (l < r ? l : r) : (l && r);
+			else if (q->op == SQL_EXCEPT)
+				keep = q->all ? (l > r ? l - r : 0) : (l && !r);
+			while (keep--)
+				out->rows[out->count++] = all[index[from]];
+			from = to;
+		}
+	}
+	return !run->failed;
+}
+
+static bool run_values(const struct eval_query *q, struct frame *f, struct output *out)
+{
+	*out = output_for(f->run, q->row_count);
+	for (size_t i = 0; i < q->row_count; i++) {
+		struct eval_value *row =
+			arena_alloc(f->run->arena, (q->column_count + 1) * sizeof(*row));
+
+		for (uint32_t k = 0; k < q->column_count; k++) {
+			struct eval_value v = node_run(q->rows[i][k], f);
+
+			row[k] = to_type(f->run, &q->rows[i][k]->type, &v, &q->types[k]);
+		}
+		out->rows[out->count++] = row;
+	}
+	return !f->run->failed;
+}
+
+static void set_keys(const struct eval_query *q, struct frame *f, struct output *out)
+{
+	for (size_t i = 0; i < out->count; i++) {
+		f->rows[0] = out->rows[i];
+		out->keys[i] = run_order_keys(q, f);
+	}
+}
+
+/* ---- ORDER BY and LIMIT ---- */
+
+bool run_limit(struct run *run, const struct node *node, uint64_t *out)
+{
+	struct frame f = {.run = run};
+	struct eval_value v = node_run(node, &f);
+
+	if ((v.kind != EVAL_INT || v.i < 0) && v.kind != EVAL_UINT) {
+		if (!run->failed)
+			run_error(run, 1210, "LIMIT that is no number");
+		return false;
+	}
+	*out = v.u;
+	return true;
+}
+
+/* Cuts to LIMIT; what is left open is said in the result. */
+static bool cut(const struct eval_query *q, struct run *run, struct eval_result *r,
+	uint32_t *groups, const struct eval_value **rows)
+{
+	uint64_t limit = UINT64_MAX, offset = 0;
+	size_t count = r->row_count, from, to, start, end;
+
+	if ((q->limit && !run_limit(run, q->limit, &limit)) ||
+		(q->offset && !run_limit(run, q->offset, &offset)))
+		return false;
+	from = offset > count ? count : (size_t)offset;
+	to = limit > count - from ? count : from + (size_t)limit;
+	r->rows = rows + from;
+	r->row_count = to - from;
+	r->order_group = groups ? groups + from : NULL;
+	if (from == to)
+		return true;
+	/* The rows that are equal to the first and to the last one kept. */
+	for (start = from; start > 0 && (!groups || groups[start - 1] == groups[from]); start--)
+		;
+	for (end = to; end < count && (!groups || groups[end] == groups[to - 1]); end++)
+		;
+	for (size_t i = start; i < from; i++) {
+		if (!same_rows(rows[i], rows[from], q->column_count)) {
+			run_unsupported(run, "OFFSET that cuts between equal rows");
+			return false;
+		}
+	}
+	if (start < from) {
+		for (size_t i = from + 1; i < count && (!groups || groups[i] == groups[from]);
+			i++) {
+			if (!same_rows(rows[i], rows[from], q->column_count)) {
+				run_unsupported(run, "OFFSET that cuts between equal rows");
+				return false;
+			}
+		}
+	}
+	if (end > to) {
+		bool differ = false;
+		size_t first = to - 1;
+
+		while (first > from && (!groups || groups[first - 1] == groups[to - 1]))
+			first--;
+		for (size_t i = first; i < end; i++)
+			differ |= !same_rows(rows[i], rows[first], q->column_count);
+		if (differ) {
+			r->open_from = first - from;
+			r->open = rows + first;
+			r->open_count = end - first;
+		}
+	}
+	return true;
+}
+
+static bool finish(
+	const struct eval_query *q, struct run *run, struct output *out, struct eval_result *r)
+{
+	const struct eval_value **rows = out->rows;
+	uint32_t *groups = NULL;
+
+	memset(r, 0, sizeof(*r));
+	r->column_count = q->column_count;
+	r->names = q->names;
+	r->types = q->types;
+	r->row_count = out->count;
+	if (q->order_count) {
+		struct sort sort = {
+			.run = run, .order = q->order, .count = q->order_count, .keys = out->keys};
+		uint32_t *index = sorted(&sort, out->count);
+
+		rows = arena_alloc(run->arena, (out->count + 1) * sizeof(*rows));
+		groups = arena_alloc(run->arena, (out->count + 1) * sizeof(*groups));
+		for (size_t i = 0; i < out->count; i++) {
+			rows[i] = out->rows[index[i]];
+			groups[i] =
+				i == 0 ? 0
+				       : groups[i - 1] + !equal_keys(&sort, index[i - 1], index[i]);
+		}
+	}
+	r->rows = rows;
+	r->order_group = groups;
+	if (run->failed)
+		return false;
+	return !(q->limit || q->offset) || cut(q, run, r, groups, rows);
+}
+
+static bool distinct_order_known(const struct eval_query *q)
+{
+	for (uint32_t i = 0; i < q->order_count; i++) {
+		if (q->order[i].item == UINT32_MAX && !q->order[i].node->constant)
+			return false;
+	}
+	return true;
+}
+
+bool run_query(const struct eval_query *q, struct run *run, const struct frame *outer,
+	struct eval_result *result)
+{
+	struct frame f = {.run = run, .outer = outer};
+	struct eval_rows *rows = arena_zero(run->arena, (q->table_count + 1) * sizeof(*rows));
+	struct output out = {0};
+	uint32_t *matches;
+	size_t count;
+	bool good = false;
+
+	f.rows = arena_zero(run->arena, (q->table_count + 1) * sizeof(*f.rows));
+	switch (q->kind) {
+	case QUERY_SELECT:
+		if (!run_from(q, &f, rows, &matches, &count))
+			return false;
+		good = q->grouped ? select_groups(q, &f, rows, matches, count, &out)
+				  : select_rows(q, &f, rows, matches, count, &out);
+		if (good && q->distinct) {
+			if (q->order_count && !distinct_order_known(q)) {
+				run_unsupported(run, "DISTINCT ordered by what is not selected");
+				return false;
+			}
+			good = make_distinct(q, run, &out);
+		}
+		break;
+	case QUERY_SET_OP:
+		good = run_set_op(q, run, outer, &out);
+		if (good)
+			set_keys(q, &f, &out);
+		break;
+	case QUERY_VALUES:
+		good = run_values(q, &f, &out);
+		if (good)
+			set_keys(q, &f, &out);
+		break;
+	}
+	return good && !run->failed && finish(q, run, &out, result) && !run->failed;
+}
+
+bool eval_query_run(const struct eval_query *query, struct arena *arena, const struct eval_env *env,
+	const struct eval_source *source, struct eval_result *result, struct eval_outcome *outcome)
+{
+	struct run run = run_begin(env, source, arena, outcome);
+
+	memset(result, 0, sizeof(*result));
+	return run_query(query, &run, NULL, result) && !run.failed;
+}

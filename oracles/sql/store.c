@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a column holds after a value was assigned to it.  In strict mode what does not fit is an
+ * error; otherwise the nearest value is stored with a warning (the manual, "Server SQL Modes" and
+ * "Out-of-Range and Overflow Handling").
+ */
+#include <math.h>
+#include <string.h>
+
+#include "sql/arith.h"
+#include "sql/compare.h"
+#include "sql/query.h"
+#include "sql/temporal.h"
+
+struct storing {
+	struct run *run;
+	const struct eval_table *table;
+	const struct eval_column *column;
+	const struct eval_type *type; /* the column's */
+	const struct eval_type *from; /* the value's */
+	bool strict;
+};
+
+/* An error in strict mode, else a warning; true: go on. */
+static bool complain(struct storing *s, unsigned code, const char *what)
+{
+	if (s->strict) {
+		run_error(s->run, code, what);
+		return false;
+	}
+	outcome_warn(s->run->outcome, code);
+	return true;
+}
+
+/* ---- integers ---- */
+
+static wide int_min(const struct eval_type *t)
+{
+	return t->is_unsigned ? 0 : -((wide)1 << (8 * t->bytes - 1));
+}
+
+static wide int_max(const struct eval_type *t)
+{
+	return ((wide)1 << (8 * t->bytes - !t->is_unsigned)) - 1;
+}
+
+static struct eval_value store_wide(struct storing *s, wide w)
+{
+	wide low = int_min(s->type), high = int_max(s->type);
+
+	if (w < low || w > high) {
+		complain(s, 1264, "out of range");
+		w = w < low ? low : high;
+	}
+	return s->type->is_unsigned ? eval_uint((uint64_t)w) : eval_int((int64_t)w);
+}
+
+static wide wide_of_double(double d)
+{
+	double r = rint(d);
+
+	return r > 1e30 ? (wide)1 << 100 : r < -1e30 ? -((wide)1 << 100) : (wide)r;
+}
+
+static wide wide_of_decimal(const struct decimal *d)
+{
+	struct decimal r;
+	wide w = 0;
+
+	if (!decimal_round(d, 0, DECIMAL_HALF_UP, &r) || r.count > 4)
+		return d->neg ? -((wide)1 << 100) : (wide)1 << 100;
+	for (uint32_t i = r.count; i-- > 0;)
+		w = w * 1000000000 + r.words[i];
+	return r.neg ? -w : w;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* The number in a string: 0 none, 1 the whole string, 2 its start. */
+static int read_number(struct span s, struct decimal *d, bool *overflow)
+{
+	size_t start = 0, used;
+
+	while (start < s.len && is_blank(s.ptr[start]))
+		start++;
+	used = decimal_parse(span_of(s.ptr + start, s.len - start), d, overflow);
+	if (!used)
+		return 0;
+	for (size_t i = start + used; i < s.len; i++) {
+		if (!is_blank(s.ptr[i]))
+			return 2;
+	}
+	return 1;
+}
+
+static struct eval_value store_int(struct storing *s, const struct eval_value *v)
+{
+	struct decimal d = {0};
+	bool overflow;
+	int read;
+
+	switch ((enum eval_kind)v->kind) {
+	case EVAL_INT:
+		return store_wide(s, v->i);
+	case EVAL_UINT:
+		return store_wide(s, v->u);
+	case EVAL_DOUBLE:
+		return store_wide(s, wide_of_double(v->d));
+	case EVAL_DECIMAL:
+		return store_wide(s, wide_of_decimal(v->dec));
+	case EVAL_STRING:
+		if (s->from->hybrid || s->from->kind == EVAL_T_ENUM ||
+			s->from->kind == EVAL_T_SET) {
+			struct eval_value i = to_integer(s->run, s->from, v);
+
+			return store_wide(s, i.u);
+		}
+		read = read_number(v->s, &d, &overflow);
+		if (read == 0)
+			complain(s, 1366, "not an integer");
+		else if (read == 2)
+			complain(s, 1265, "data truncated");
+		return store_wide(
+			s, overflow ? ((wide)1 << 100) * (d.neg ? -1 : 1) : wide_of_decimal(&d));
+	case EVAL_DATE:
+	case EVAL_TIME:
+	case EVAL_DATETIME:
+		if (v->t.micro)
+			return run_unsupported(
+				s->run, "a time with a fraction stored as an integer");
+		return store_wide(s, time_to_int(v));
+	case EVAL_NULL:
+		break;
+	}
+	return EVAL_NULL_VALUE;
+}
+
+/* ---- DECIMAL, FLOAT, DOUBLE ---- */
+
+static struct eval_value store_decimal(struct storing *s, const struct eval_value *v)
+{
+	struct decimal d, rounded;
+	bool overflow = false;
+	int read;
+
+	if (v->kind == EVAL_STRING && !s->from->hybrid && s->from->kind != EVAL_T_ENUM &&
+		s->from->kind != EVAL_T_SET) {
+		read = read_number(v->s, &d, &overflow);
+		if (read == 0) {
+			complain(s, 1366, "not a number");
+			d = (struct decimal){0};
+		} else if (read == 2) {
+			complain(s, s->run->env->flavour == SQL_MYSQL ? 1366 : 1265,
+				"data truncated");
+		}
+	} else if (v->kind == EVAL_DOUBLE && !decimal_from_double(v->d, &d)) {
+		overflow = true;
+		d.neg = v->d < 0;
+	} else if (v->kind != EVAL_DOUBLE) {
+		d = to_decimal(s->run, s->from, v);
+	}
+	if (d.neg && d.count && s->type->is_unsigned) {
+		complain(s, 1264, "out of range");
+		d = (struct decimal){0};
+	}
+	if (overflow || !decimal_round(&d, s->type->decimals, DECIMAL_HALF_UP, &rounded) ||
+		decimal_int_digits(&rounded) > s->type->length - s->type->decimals) {
+		complain(s, 1264, "out of range");
+		rounded = decimal_max(s->type->length, s->type->decimals, d.neg);
+	} else if (d.scale > rounded.scale && decimal_compare(&d, &rounded) != 0) {
+		outcome_warn(s->run->outcome, 1265); /* a note, in strict mode too */
+	}
+	return make_decimal(s->run, &rounded);
+}
+
+static struct eval_value store_real(struct storing *s, const struct eval_value *v)
+{
+	double d, most = s->type->kind == EVAL_T_FLOAT ? __FLT_MAX__ : __DBL_MAX__;
+	size_t used;
+
+	if (v->kind == EVAL_STRING && !s->from->hybrid && s->from->kind != EVAL_T_ENUM &&
+		s->from->kind != EVAL_T_SET) {
+		d = text_to_double(v->s, &used);
+		for (; used < v->s.len && is_blank(v->s.ptr[used]); used++)
+			;
+		if (used < v->s.len || v->s.len == 0)
+			complain(s, 1265, "data truncated");
+	} else {
+		d = to_double(s->run, s->from, v);
+	}
+	if (s->type->is_unsigned && d < 0) {
+		complain(s, 1264, "out of range");
+		d = 0;
+	}
+	if (s->type->decimals < EVAL_NOT_FIXED) {
+		double limit = pow(10, (double)s->type->length - s->type->decimals) -
+			       pow(10, -(double)s->type->decimals);
+		double unit = pow(10, s->type->decimals);
+
+		if (fabs(d) < 1e15)
+			d = rint(d * unit) / unit;
+		if (fabs(d) > limit) {
+			complain(s, 1264, "out of range");
+			d = d < 0 ? -limit : limit;
+		}
+	}
+	if (fabs(d) > most) {
+		complain(s, 1264, "out of range");
+		d = d < 0 ? -most : most;
+	}
+	return eval_double(s->type->kind == EVAL_T_FLOAT ? (double)(float)d : d);
+}
+
+/* ---- strings ---- */
+
+static struct eval_value store_text(struct storing *s, const struct eval_value *v)
+{
+	enum charset charset = collation_charset(s->type->collation);
+	struct span text = to_text(s->run, s->from, v);
+	bool malformed = false, binary = charset == CHARSET_BINARY;
+	size_t fits;
+
+	if (v->kind == EVAL_STRING && !text_convert(s->run->arena, collation_charset(v->collation),
+					      charset, text, &text, &malformed)) {
+		if (complain(s, 1366, "characters that the column's set lacks"))
+			return run_unsupported(s->run, "text that the column's set lacks");
+		return EVAL_NULL_VALUE;
+	}
+	if (s->type->blob)
+		fits = text.len <= s->type->length ? text.len : s->type->length;
+	else
+		fits = text_offset(charset, text, s->type->length);
+	if (fits < text.len) {
+		size_t end = text.len;
+
+		while (!binary && !s->type->blob && end > fits && text.ptr[end - 1] == ' ')
+			end--;
+		if (end == fits) {
+			if (!s->type->fixed)
+				outcome_warn(s->run->outcome, 1265); /* blanks: a note */
+		} else if (s->strict) {
+			return run_error(s->run, 1406, "data too long");
+		} else {
+			outcome_warn(s->run->outcome, 1265);
+		}
+		if (s->type->blob && !binary)
+			return run_unsupported(s->run, "a text beyond its column's bytes");
+		text.len = fits;
+	}
+	if (s->type->fixed && binary && text.len < s->type->length) {
+		char *padded = arena_zero(s->run->arena, s->type->length + 1);
+
+		memcpy(padded, text.ptr, text.len);
+		text = span_of(padded, s->type->length);
+	} else if (s->type->fixed && !binary) {
+		if (s->run->env->mode & EVAL_MODE_PAD_CHAR_TO_FULL_LENGTH)
+			return run_unsupported(s->run, "PAD_CHAR_TO_FULL_LENGTH");
+		while (text.len && text.ptr[text.len - 1] == ' ')
+			text.len--;
+	}
+	return eval_string(text, s->type->collation);
+}
+
+static uint32_t find_member(struct storing *s, struct span text)
+{
+	bool unknown = false;
+
+	for (uint32_t i = 0; i < s->type->value_count; i++) {
+		if (collation_compare(s->type->collation, s->type->values[i], text, &unknown) ==
+				0 &&
+			!unknown)
+			return i;
+		if (unknown && span_eq(s->type->values[i], text))
+			return i;
+	}
+	if (unknown)
+		run_unsupported(s->run, "characters whose weight is not known");
+	return UINT32_MAX;
+}
+
+static struct eval_value store_enum(struct storing *s, const struct eval_value *v)
+{
+	struct eval_value i;
+	uint32_t member;
+
+	if (v->kind == EVAL_STRING && !s->from->hybrid) {
+		struct span text = v->s;
+
+		while (text.len && text.ptr[text.len - 1] == ' ')
+			text.len--;
+		member = find_member(s, text);
+		if (member == UINT32_MAX && !s->run->failed && text.len && text.ptr[0] >= '0' &&
+			text.ptr[0] <= '9')
+			return run_unsupported(s->run, "a number in a string as a member of ENUM");
+		if (member != UINT32_MAX)
+			return eval_string(s->type->values[member], s->type->collation);
+	} else {
+		i = to_integer(s->run, s->from, v);
+		if (i.u >= 1 && i.u <= s->type->value_count)
+			return eval_string(s->type->values[i.u - 1], s->type->collation);
+	}
+	complain(s, 1265, "no member of the ENUM");
+	return eval_string(SPAN_LIT(""), s->type->collation);
+}
+
+static struct eval_value store_set(struct storing *s, const struct eval_value *v)
+{
+	struct buf text = BUF_INIT;
+	struct eval_value out, i;
+	uint64_t bits = 0, all;
+	bool bad = false;
+
+	all = s->type->value_count >= 64 ? UINT64_MAX : (1ull << s->type->value_count) - 1;
+	if (v->kind == EVAL_STRING && !s->from->hybrid) {
+		for (size_t from = 0; from <= v->s.len && v->s.len;) {
+			const char *comma = memchr(v->s.ptr + from, ',', v->s.len - from);
+			size_t end = comma ? (size_t)(comma - v->s.ptr) : v->s.len;
+			uint32_t member = find_member(s, span_of(v->s.ptr + from, end - from));
+
+			if (member == UINT32_MAX)
+				bad = true;
+			else
+				bits |= 1ull << member;
+			from = end + 1;
+		}
+		if (bad && v->s.ptr[0] >= '0' && v->s.ptr[0] <= '9')
+			return run_unsupported(s->run, "a number in a string as a SET");
+	} else {
+		i = to_integer(s->run, s->from, v);
+		bad = (i.u & ~all) != 0;
+		bits = i.u & all;
+	}
+	if (bad)
+		complain(s, 1265, "no member of the SET");
+	for (uint32_t k = 0; k < s->type->value_count && k < 64; k++) {
+		if (!(bits >> k & 1))
+			continue;
+		if (text.len)
+			buf_add_char(&text, ',');
+		buf_add_span(&text, s->type->values[k]);
+	}
+	out = make_text(s->run, &text, s->type->collation);
+	buf_release(&text);
+	return out;
+}
+
+/* ---- the rest ---- */
+
+static struct eval_value store_bit(struct storing *s, const struct eval_value *v)
+{
+	uint64_t most = s->type->length >= 64 ? UINT64_MAX : (1ull << s->type->length) - 1, u = 0;
+	bool over = false;
+
+	if (v->kind == EVAL_STRING) {
+		size_t from = 0;
+
+		while (from < v->s.len && v->s.ptr[from] == 0)
+			from++;
+		over = v->s.len - from > 8;
+		for (; from < v->s.len; from++)
+			u = u << 8 | (unsigned char)v->s.ptr[from];
+	} else if (v->kind == EVAL_INT || v->kind == EVAL_UINT) {
+		u = v->u;
+	} else {
+		return run_unsupported(
+			s->run, "a number with a fraction, or a time, stored as BIT");
+	}
+	if (over || u > most) {
+		complain(s,
+			s->run->env->flavour == SQL_MYSQL || v->kind == EVAL_STRING ? 1406 : 1406,
+			"data too long");
+		u = most;
+	}
+	return eval_uint(u);
+}
+
+static struct eval_value store_year(struct storing *s, const struct eval_value *v)
+{
+	struct eval_value i = *v;
+	wide w;
+
+	if (v->kind == EVAL_STRING) {
+		if (v->s.len != 4 || !text_is_ascii(v->s))
+			return run_unsupported(
+				s->run, "a string of other than four digits as a YEAR");
+		for (size_t k = 0; k < 4; k++) {
+			if (v->s.ptr[k] < '0' || v->s.ptr[k] > '9')
+				return run_unsupported(s->run, "a string as a YEAR");
+		}
+		i = to_integer(s->run, s->from, v);
+		if (i.i && i.i < 1901)
+			return run_unsupported(s->run, "a string as a YEAR");
+	} else if (v->kind != EVAL_INT && v->kind != EVAL_UINT) {
+		return run_unsupported(
+			s->run, "a number with a fraction, or a time, stored as YEAR");
+	}
+	w = i.kind == EVAL_UINT ? (wide)i.u : (wide)i.i;
+	if (w < 0 || (w > 99 && w < 1901) || w > 2155) {
+		complain(s, 1264, "out of range");
+		return eval_uint(0);
+	}
+	if (w && w < 70)
+		w += 2000;
+	else if (w >= 70 && w < 100)
+		w += 1900;
+	return eval_uint((uint64_t)w);
+}
+
+static bool store_rounds(const struct eval_env *env)
+{
+	if (env->flavour == SQL_MYSQL)
+		return !(env->mode & EVAL_MODE_TIME_TRUNCATE_FRACTIONAL);
+	return env->mode & EVAL_MODE_TIME_ROUND_FRACTIONAL;
+}
+
+static struct eval_value store_time(struct storing *s, const struct eval_value *v)
+{
+	enum eval_kind kind = eval_kind_of(s->type);
+	struct eval_value out, zero = {.kind = (uint8_t)kind, .decimals = s->type->decimals};
+	bool cut = kind == EVAL_DATE && v->kind == EVAL_DATETIME && time_pack(v) % 86400000000ll;
+
+	if (!time_from_value(s->run, s->from, v, kind, &out)) {
+		if (!s->run->failed)
+			complain(s, 1292, "not a date or time");
+		return zero;
+	}
+	if (cut)
+		outcome_warn(s->run->outcome, 1265);
+	if (!time_set_decimals(&out, s->type->decimals, store_rounds(s->run->env)))
+		return run_unsupported(s->run, "a time rounded beyond the last day");
+	if (s->type->kind == EVAL_T_TIMESTAMP) {
+		if (out.t.year && (out.t.year < 1971 || out.t.year > 2036))
+			return run_unsupported(s->run, "a TIMESTAMP near the ends of its range");
+		if (date_is_zeroish(&out.t) && !date_is_zero(&out.t)) {
+			complain(s, 1292, "not a date or time");
+			return zero;
+		}
+	}
+	return out;
+}
+
+static struct eval_value store_null(struct storing *s)
+{
+	if (s->column->nullable || s->column->auto_increment)
+		return EVAL_NULL_VALUE;
+	if (s->type->kind == EVAL_T_TIMESTAMP)
+		return run_unsupported(s->run, "NULL into a TIMESTAMP that is NOT NULL");
+	if (s->strict)
+		return run_error(s->run, 1048, "column cannot be null");
+	/* A statement with one row fails in any mode; which one this is, only the caller knows. */
+	return run_unsupported(s->run, "NULL into NOT NULL outside strict mode");
+}
+
+static struct eval_value store_value(struct storing *s, const struct eval_value *v)
+{
+	if (v->kind == EVAL_NULL)
+		return store_null(s);
+	if ((s->run->env->mode & EVAL_MODE_EMPTY_STRING_IS_NULL) && v->kind == EVAL_STRING)
+		return run_unsupported(s->run, "EMPTY_STRING_IS_NULL");
+	switch ((enum eval_type_kind)s->type->kind) {
+	case EVAL_T_NULL:
+		break;
+	case EVAL_T_INT:
+		return store_int(s, v);
+	case EVAL_T_BIT:
+		return store_bit(s, v);
+	case EVAL_T_YEAR:
+		return store_year(s, v);
+	case EVAL_T_DECIMAL:
+		return store_decimal(s, v);
+	case EVAL_T_FLOAT:
+	case EVAL_T_DOUBLE:
+		return store_real(s, v);
+	case EVAL_T_STRING:
+		return store_text(s, v);
+	case EVAL_T_ENUM:
+		return store_enum(s, v);
+	case EVAL_T_SET:
+		return store_set(s, v);
+	case EVAL_T_JSON:
+		return run_unsupported(s->run, "storing JSON");
+	case EVAL_T_DATE:
+	case EVAL_T_TIME:
+	case EVAL_T_DATETIME:
+	case EVAL_T_TIMESTAMP:
+		return store_time(s, v);
+	}
+	return EVAL_NULL_VALUE;
+}
+
+static bool is_strict(const struct eval_env *env, const struct eval_table *table, unsigned flags)
+{
+	if (flags & EVAL_STORE_IGNORE)
+		return false;
+	if (env->mode & EVAL_MODE_STRICT_ALL_TABLES)
+		return true;
+	return (env->mode & EVAL_MODE_STRICT_TRANS_TABLES) &&
+	       (table->transactional || !(flags & EVAL_STORE_LATER_ROW));
+}
+
+bool eval_store(struct arena *arena, const struct eval_env *env, const struct eval_table *table,
+	uint32_t column, const struct eval_type *type, const struct eval_value *value,
+	unsigned flags, struct eval_value *out, struct eval_outcome *outcome)
+{
+	struct run run = {.env = env, .arena = arena, .outcome = outcome};
+	struct storing s = {.run = &run,
+		.table = table,
+		.column = &table->columns[column],
+		.type = &table->columns[column].type,
+		.from = type,
+		.strict = is_strict(env, table, flags)};
+
+	if (outcome->status != EVAL_OK)
+		return false;
+	*out = store_value(&s, value);
+	return !run.failed;
+}
+
+/* ---- generated columns and checks ---- */
+
+bool eval_generate(struct arena *arena, const struct eval_env *env, const struct eval_table *table,
+	struct eval_value *row, struct eval_outcome *outcome)
+{
+	for (uint32_t i = 0; i < table->column_count; i++) {
+		const struct eval_column *column = &table->columns[i];
+		struct eval_outcome inner;
+		struct eval_expr *expr;
+		struct eval_value v;
+
+		if (!column->generated)
+			continue;
+		expr = eval_expr_compile(
+			arena, column->generated, table, SPAN_NONE, env, NULL, &inner);
+		if (!expr || !eval_expr_run(expr, arena, env, NULL, row, &v, &inner)) {
+			*outcome = inner;
+			return false;
+		}
+		if (!eval_store(
+			    arena, env, table, i, eval_expr_type(expr), &v, 0, &row[i], outcome))
+			return false;
+	}
+	return true;
+}
+
+bool eval_check(struct arena *arena, const struct eval_env *env, const struct eval_table *table,
+	const struct eval_value *row, struct eval_outcome *outcome)
+{
+	for (uint32_t i = 0; i < table->check_count; i++) {
+		struct eval_expr *expr = eval_expr_compile(
+			arena, table->checks[i]->check, table, SPAN_NONE, env, NULL, outcome);
+		enum eval_truth truth;
+
+		if (!expr || !eval_expr_test(expr, arena, env, NULL, row, &truth, outcome))
+			return false;
+		if (truth == EVAL_FALSE) {
+			outcome_error(outcome, env->flavour == SQL_MARIADB ? 4025 : 3819,
+				"a CHECK constraint fails");
+			return false;
+		}
+	}
+	return true;
+}

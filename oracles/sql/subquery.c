@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Scalar subqueries, IN, EXISTS, ANY and ALL. */
+#include "sql/compare.h"
+#include "sql/query.h"
+
+struct subquery {
+	struct eval_query *query;
+	struct comparison how;
+	enum sql_quantifier quantifier;
+};
+
+/* A query that needs no outer row is run once. */
+static bool result_of(const struct subquery *s, struct frame *f, struct eval_result *out)
+{
+	struct cached_query *cached;
+
+	if (s->query->outer_reach == 0) {
+		for (cached = f->run->cached; cached; cached = cached->next) {
+			if (cached->query == s->query) {
+				*out = cached->result;
+				return true;
+			}
+		}
+	}
+	if (!run_query(s->query, f->run, f, out))
+		return false;
+	if (out->open_count) {
+		run_unsupported(f->run, "LIMIT that cuts between equal rows");
+		return false;
+	}
+	if (s->query->outer_reach == 0) {
+		cached = arena_alloc(f->run->arena, sizeof(*cached));
+		*cached = (struct cached_query){s->query, *out, f->run->cached};
+		f->run->cached = cached;
+	}
+	return true;
+}
+
+static struct eval_value run_scalar(const struct node *n, struct frame *f)
+{
+	struct eval_result r;
+
+	if (!result_of(n->u.data, f, &r) || !r.row_count)
+		return EVAL_NULL_VALUE;
+	if (r.row_count > 1)
+		return run_error(f->run, 1242, "a subquery with more than one row");
+	return r.rows[0][0];
+}
+
+static struct eval_value run_exists(const struct node *n, struct frame *f)
+{
+	struct eval_result r;
+
+	if (!result_of(n->u.data, f, &r))
+		return EVAL_NULL_VALUE;
+	return eval_int((r.row_count > 0) != n->aux);
+}
+
+/* left op ANY (...), left op ALL (...); IN is = ANY, NOT IN its negation. */
+static struct eval_value run_quantified(const struct node *n, struct frame *f)
+{
+	const struct subquery *s = n->u.data;
+	struct eval_result r;
+	struct eval_value left;
+	bool all = s->quantifier == SQL_ALL, unknown = false, null;
+
+	if (!result_of(s, f, &r))
+		return EVAL_NULL_VALUE;
+	if (!r.row_count)
+		return eval_int(all != n->aux);
+	left = node_run(n->args[0], f);
+	if (left.kind == EVAL_NULL)
+		return left;
+	for (size_t i = 0; i < r.row_count && run_step(f->run); i++) {
+		const struct eval_value *v = &r.rows[i][0];
+		bool yes;
+
+		if (v->kind == EVAL_NULL) {
+			unknown = true;
+			continue;
+		}
+		yes = order_satisfies(
+			(enum sql_op)n->op, compare_as(f->run, &s->how, &n->args[0]->type, &left,
+						    &r.types[0], v, &null));
+		if (null)
+			return run_unsupported(f->run, "IN with a string that is no date");
+		if (yes != all)
+			return eval_int(!all != n->aux);
+	}
+	if (unknown)
+		return EVAL_NULL_VALUE;
+	return eval_int(all != n->aux);
+}
+
+struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
+{
+	struct subquery *s = arena_zero(c->arena, sizeof(*s));
+	struct node *n = node_new(c, run_scalar, e, 0), *left = NULL, *column;
+
+	if (e->kind == SQL_EXPR_IN || e->kind == SQL_EXPR_QUANTIFIED) {
+		left = compile_expr(c, e->u.in.left);
+		if (!left)
+			return NULL;
+		if (node_is_row(left))
+			return compile_unsupported(c, "rows compared with a subquery");
+	}
+	s->query = compile_query(c, e->u.in.query, c->scope, c->ctes);
+	if (!s->query)
+		return NULL;
+	if (s->query->outer_reach > 1) {
+		/* Names from farther out pass through this query's scope too. */
+		if (c->scope->outer_reach < s->query->outer_reach - 1)
+			c->scope->outer_reach = s->query->outer_reach - 1;
+	}
+	n->u.data = s;
+	n->type = type_bool();
+	n->aux = e->negated;
+	if (e->kind == SQL_EXPR_EXISTS) {
+		n->fn = run_exists;
+		return n;
+	}
+	if (s->query->column_count != 1) {
+		if (e->kind == SQL_EXPR_SUBQUERY)
+			return compile_unsupported(c, "a subquery with several columns");
+		return compile_error(c, 1241, "a subquery with several columns");
+	}
+	if (e->kind == SQL_EXPR_SUBQUERY) {
+		n->type = s->query->types[0];
+		n->type.hybrid = false;
+		n->type.coercibility = type_is_string(&n->type) ? 2 : 5;
+		return n;
+	}
+	column = node_column(c, NULL, 0, 0, 0, &s->query->types[0]);
+	if (!comparison_of(c, left, column, &s->how))
+		return NULL;
+	n->fn = run_quantified;
+	n->arg_count = 1;
+	n->args[0] = left;
+	n->op = e->kind == SQL_EXPR_IN ? SQL_OP_EQ : e->op;
+	s->quantifier = e->kind == SQL_EXPR_IN ? SQL_ANY : (enum sql_quantifier)e->quantifier;
+	return n;
+}
