@@ -169,7 +169,7 @@ START_TEST(control_prints)
 		{"release savepoint x", "RELEASE SAVEPOINT `x`"},
 		{"set local transaction isolation level repeatable read, read write",
 			"SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ WRITE"},
-		{"xa start 'a', x'41', 7 join", "XA START 'a', 0x41, 7 JOIN"},
+		{"xa start 'a', x'41', 7 join", "XA START 'a', x'41', 7 JOIN"},
 		{"xa commit 'a' one phase", "XA COMMIT 'a' ONE PHASE"},
 		{"set global x=1, y=on, @a:=2, @@session.z=default",
 			"SET GLOBAL `x` = 1, GLOBAL `y` = on, @`a` = 2, @@SESSION.`z` = DEFAULT"},
