@@ -36,12 +36,26 @@ void *mem_zero(size_t count, size_t size)
 	return ptr;
 }
 
+/* The whole pages it touches, those at both ends included: a mapping of malloc's that were advised
+ * in part would be two areas to the kernel, and mremap, by which realloc moves large blocks without
+ * copying them, refuses to move two at once. */
+static void advise_large(void *ptr, size_t size)
+{
+	enum { LARGE_MIN = 4 << 20, PAGE = 4096 };
+	uintptr_t begin = (uintptr_t)ptr & ~(uintptr_t)(PAGE - 1);
+	uintptr_t end = ((uintptr_t)ptr + size + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+
+	if (size >= LARGE_MIN)
+		(void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+}
+
 void *mem_realloc(void *ptr, size_t count, size_t size)
 {
 	void *fresh = reallocarray(ptr, count ? count : 1, size ? size : 1);
 
 	if (!fresh)
 		out_of_memory(count);
+	advise_large(fresh, count * size);
 	return fresh;
 }
 
@@ -63,16 +77,6 @@ void mem_wipe(void *ptr, size_t len)
 {
 	if (len)
 		explicit_bzero(ptr, len);
-}
-
-void mem_advise_large(void *ptr, size_t size)
-{
-	enum { LARGE_MIN = 32 << 20, PAGE = 4096 };
-	uintptr_t begin = ((uintptr_t)ptr + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
-	uintptr_t end = ((uintptr_t)ptr + size) & ~(uintptr_t)(PAGE - 1);
-
-	if (size >= LARGE_MIN)
-		(void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
 }
 
 void *mem_grow(void *ptr, size_t need, size_t *capacity, size_t size)

@@ -15,15 +15,13 @@
 void *mem_alloc(size_t size) __attribute__((malloc, returns_nonnull, alloc_size(1)));
 /* count * size bytes, all zero; the product is checked. */
 void *mem_zero(size_t count, size_t size) __attribute__((malloc, returns_nonnull));
+/* Arrays.  Asks for large pages behind a large one: it costs fewer page faults, and the processor
+ * finds what is read at random without walking page tables. */
 void *mem_realloc(void *ptr, size_t count, size_t size) MUST_CHECK;
 char *mem_strdup(const char *s) __attribute__((malloc, returns_nonnull));
 void *mem_dup(const void *ptr, size_t len) __attribute__((malloc));
 /* Overwrites a secret in a way the compiler keeps. */
 void mem_wipe(void *ptr, size_t len);
-
-/* Asks for large pages behind a large allocation that is read at random: the processor then finds
- * them without walking page tables.  Does nothing where it is small or refused. */
-void mem_advise_large(void *ptr, size_t size);
 
 /* Room for `need` elements in a growable array: doubles, so n appends cost O(n). */
 void *mem_grow(void *ptr, size_t need, size_t *capacity, size_t size) MUST_CHECK;

@@ -24,7 +24,6 @@ static void hashmap_grow(struct build_hashmap *map)
 	size_t old_capacity = old ? map->mask + 1 : 0;
 
 	map->slots = mem_realloc(NULL, capacity, sizeof(*map->slots));
-	mem_advise_large(map->slots, capacity * sizeof(*map->slots));
 	memset(map->slots, 0xff, capacity * sizeof(*map->slots));
 	map->mask = capacity - 1;
 	map->limit = capacity / 10 * 7;
@@ -402,11 +401,7 @@ static uint32_t version_new(
 	struct history *history = build->history;
 	uint32_t id = history->version_count++;
 
-	if (UNLIKELY(history->version_count > build->version_capacity)) {
-		MEM_RESERVE(history->versions, history->version_count, build->version_capacity);
-		mem_advise_large(
-			history->versions, build->version_capacity * sizeof(*history->versions));
-	}
+	MEM_RESERVE(history->versions, history->version_count, build->version_capacity);
 	history->versions[id] = (struct history_version){
 		.name = name,
 		.object = object,

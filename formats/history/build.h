@@ -89,7 +89,7 @@ struct history_build {
 	struct map named; /* (object, id of names): version */
 	struct build_undo *undo;
 	size_t undo_count, undo_capacity;
-	uint64_t absent_count, failed_stmts;
+	uint64_t absent_count;
 	uint64_t waiting_rows; /* taken in, and not yet made into operations */
 	uint32_t server;       /* pool reference */
 	struct buf scratch;
@@ -224,6 +224,19 @@ static inline bool build_key_short(uint32_t table, struct span key, struct build
 	out->bytes = key;
 	out->hash = build_hash(out->key, table);
 	return true;
+}
+
+/* The same from its eight bytes, which stay where they are. */
+static inline void build_key_again(uint32_t table, const uint64_t *key, struct build_key *out)
+{
+	const unsigned char *p = (const unsigned char *)key;
+	size_t len = p[0] < 0x80    ? 1
+		     : p[0] == 0xce ? 5
+		     : p[0] == 0xcd ? 3
+		     : p[0] == 0xcc ? 2
+				    : 1 + (p[0] & 0x1fu);
+
+	*out = (struct build_key){*key, table, build_hash(*key, table), span_of(p, len)};
 }
 
 void build_key_of(

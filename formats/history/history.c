@@ -5,6 +5,7 @@
 
 #include "base/bug.h"
 #include "base/mem.h"
+#include "base/parallel.h"
 #include "history/load.h"
 
 struct span history_bytes(const struct history *history, uint32_t reference)
@@ -206,6 +207,18 @@ static void check_predicates(const struct history *history)
 		CHECK(history->predicate_versions[i] < history->version_count);
 }
 
+static void check_part(void *data, unsigned part)
+{
+	const struct history *history = data;
+
+	if (part == 0) {
+		check_txns(history);
+		check_predicates(history);
+	} else {
+		check_orders(history);
+	}
+}
+
 void history_check(const struct history *history)
 {
 	for (uint32_t i = 0; i < history->session_count; i++) {
@@ -221,7 +234,5 @@ void history_check(const struct history *history)
 		CHECK(history->stmts[i].session < history->session_count);
 		CHECK(id_ok(history->stmts[i].txn, history->txn_count));
 	}
-	check_txns(history);
-	check_orders(history);
-	check_predicates(history);
+	parallel_run(check_part, (void *)(uintptr_t)history, 2);
 }

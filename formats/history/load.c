@@ -2,9 +2,9 @@
 /*
  * Reading a trace into a history.  docs/history.md has the rules by number.
  *
- * The rows of READ and WRITE probes are most of a trace.  Each costs two or three lookups in tables
- * far larger than the cache, so they are gathered in small batches: the slots of a whole batch are
- * fetched before the first one is looked at.
+ * The records come decoded (decode.h).  The rows of READ and WRITE probes are most of them; each
+ * costs two or three lookups in tables far larger than the cache, so they are gathered in small
+ * batches: the slots of a whole batch are fetched before the first one is looked at.
  */
 #include "history/load.h"
 
@@ -20,16 +20,12 @@
 #include "base/mem.h"
 #include "history/ahead.h"
 #include "history/build.h"
+#include "history/decode.h"
 #include "history/group.h"
-#include "history/lean.h"
 #include "trace/format.h"
 #include "trace/pack.h"
 
-enum {
-	BATCH_ROWS = 32,
-	COLUMNS_KEPT = 16,       /* column lists of results, to know them again */
-	COLUMNS_SIZE_MAX = 4096, /* longer ones are not kept */
-};
+enum { BATCH_ROWS = 32 };
 
 /* A probe row on its way into the history. */
 struct batch_row {
@@ -42,6 +38,8 @@ struct batch_row {
 	bool key_ready;    /* key is filled; else from row.key */
 	bool has_name;     /* version is an integer: name */
 	bool has_previous; /* previous is an integer of this object: previous_name */
+	bool has_version;  /* it is not nil */
+	/* key, version, previous and old_key only where key_ready is false. */
 	struct probe_row row;
 };
 
@@ -68,7 +66,6 @@ struct loader {
 	size_t content_count, content_capacity;
 	struct buf key;
 	uint32_t block;
-	struct buf columns[COLUMNS_KEPT]; /* by a hash of their first bytes */
 	struct batch_row batch[BATCH_ROWS];
 	unsigned batch_count;
 	bool seq_known, context;
@@ -131,11 +128,11 @@ static void row_write(struct loader *loader, const struct batch_row *b)
 	const struct probe_row *row = &b->row;
 	uint32_t previous = b->previous;
 
-	if (row->op == PROBE_OP_DELETE || (row->op == PROBE_OP_NONE && !row->version.ptr)) {
+	if (row->op == PROBE_OP_DELETE || (row->op == PROBE_OP_NONE && !b->has_version)) {
 		row_delete(loader, b);
 		return;
 	}
-	if (!row->version.ptr) {
+	if (!b->has_version) {
 		/* A row without a version: nobody could say that he read it. */
 		loader->history->counts.rows_skipped++;
 		return;
@@ -229,16 +226,46 @@ static void batch_flush(struct loader *loader)
 	loader->batch_count = 0;
 }
 
-/* The batch's next row, whose row, op and table are filled. */
-static void batch_add(struct loader *loader, struct batch_row *b)
+/* An ordinary row: integers for versions, a short key that stays the same. */
+ALWAYS_INLINE void batch_plain(
+	struct loader *loader, struct batch_row *b, const struct decoded_row *row)
 {
-	/* Longer keys are looked up without fetching ahead: they are compared in the pool. */
-	b->key_ready = build_key_short(b->table, b->row.key, &b->key);
-	if (b->key_ready)
-		build_prefetch(&loader->build.objects, b->key.hash);
-	b->has_name = b->row.version.ptr && build_name_int(b->row.version, &b->name);
-	b->has_previous = b->row.previous.ptr && !is_rekey(&b->row) &&
-			  build_name_int(b->row.previous, &b->previous_name);
+	build_key_again(b->table, &row->key, &b->key);
+	build_prefetch(&loader->build.objects, b->key.hash);
+	b->key_ready = true;
+	b->name = row->name;
+	b->previous_name = row->previous;
+	b->has_version = b->has_name = row->flags & DECODED_ROW_NAME;
+	b->has_previous = row->flags & DECODED_ROW_PREVIOUS;
+	b->row.version = b->row.previous = b->row.old_key = SPAN_NONE;
+	b->row.image = span_of(row->image, row->image_len);
+	b->row.old_image = span_of(row->old_image, row->old_image_len);
+	b->row.op = (enum probe_op)row->op;
+	b->row.has_previous = row->flags & DECODED_ROW_SAYS;
+}
+
+/* Any other: looked up without fetching ahead, since long keys are compared in the pool. */
+static void batch_long(struct batch_row *b, const struct decoded_row *row, const char *end)
+{
+	struct mp mp = mp_over(span_of(row->image, (size_t)(end - row->image)));
+	bool ok = decode_row(&mp, &b->row);
+
+	CHECK(ok);
+	b->key_ready = b->has_name = b->has_previous = false;
+	b->has_version = b->row.version.ptr != NULL;
+}
+
+static void batch_add(struct loader *loader, const struct history_op *op, uint32_t table,
+	const struct decoded_row *row, const char *end)
+{
+	struct batch_row *b = &loader->batch[loader->batch_count];
+
+	b->op = *op;
+	b->table = table;
+	if (UNLIKELY(row->flags & DECODED_ROW_LONG))
+		batch_long(b, row, end);
+	else
+		batch_plain(loader, b, row);
 	if (++loader->batch_count == BATCH_ROWS)
 		batch_flush(loader);
 }
@@ -257,21 +284,6 @@ static uint32_t text_reference(struct loader *loader, struct span text)
 		loader->text_refs[loader->text_ref_count] = build_bytes(&loader->build,
 			strtab_get(&loader->texts, (uint32_t)loader->text_ref_count));
 	return loader->text_refs[id];
-}
-
-/* The next row of a probe.  False: it is no row; mp goes behind it if it is anything at all. */
-static bool next_row(struct mp *mp, struct probe_row *row)
-{
-	struct mp start = *mp;
-
-	if (LIKELY(lean_row(mp, row)))
-		return row->key.ptr;
-	*mp = start;
-	if (probe_row_read(mp, row))
-		return row->key.ptr;
-	*mp = start;
-	(void)mp_skip(mp);
-	return false;
 }
 
 /* Probes that wait for others of their statement; READ comes here for its predicate only. */
@@ -301,7 +313,7 @@ static void probe_group(struct loader *loader, const struct group_probe *from, u
 		struct group_row to = {.version = HISTORY_NONE, .previous = HISTORY_NONE};
 		struct probe_row row;
 
-		if (!next_row(&mp, &row)) {
+		if (!decode_row(&mp, &row)) {
 			loader->history->counts.rows_skipped++;
 			continue;
 		}
@@ -316,118 +328,52 @@ static void probe_group(struct loader *loader, const struct group_probe *from, u
 	}
 }
 
-/* The rows of a READ or WRITE probe; mp goes behind them. */
-static void probe_rows(
-	struct loader *loader, struct mp *mp, const struct history_op *op, uint32_t table)
-{
-	uint32_t count = mp_array(mp);
-
-	loader->history->counts.probe_rows += count;
-	for (uint32_t i = 0; i < count && !mp->bad; i++) {
-		struct batch_row *b = &loader->batch[loader->batch_count];
-
-		if (next_row(mp, &b->row)) {
-			b->op = *op;
-			b->table = table;
-			batch_add(loader, b);
-		} else {
-			loader->history->counts.rows_skipped++;
-		}
-	}
-}
-
-/* What a probe record has to say; rows stand at mp, which goes behind them.  False: damage. */
-ALWAYS_INLINE bool store_probe(
-	struct loader *loader, const struct record_probe *record, struct mp *mp)
+/* A probe, with its decoded rows. */
+static void take_probe(
+	struct loader *loader, const struct decoded_probe *probe, const struct decoded_row *rows)
 {
 	struct history_build *build = &loader->build;
 	struct history_counts *counts = &loader->history->counts;
 	struct history_op op = {.object = HISTORY_NONE, .version = HISTORY_NONE};
-	enum mp_type type = mp_peek(mp);
 	uint32_t session, table;
 	struct history_stmt *stmt;
 
 	counts->probes++;
-	counts->inexact_probes += !record->exact;
-	if (record->probe == PROBE_BPM || record->probe == PROBE_APM) {
+	counts->inexact_probes += !probe->exact;
+	if (probe->probe == PROBE_BPM || probe->probe == PROBE_APM) {
 		counts->predicate_probes_skipped++;
-		return mp_skip(mp);
+		return;
 	}
-	session = build_session_at(build, record->session);
-	table = build_table_at(build, record->table);
-	if (session == HISTORY_NONE || table == HISTORY_NONE || record->probe > PROBE_WRITE ||
-		record->number == 0 || (type != MP_ARRAY && type != MP_NIL)) {
+	session = build_session_at(build, probe->session);
+	table = build_table_at(build, probe->table);
+	if (session == HISTORY_NONE || table == HISTORY_NONE || !probe->sound) {
 		counts->records_skipped++;
-		return mp_skip(mp);
+		return;
 	}
-	op.txn = build_txn_at(build, session, record->txn, record->seq);
-	op.stmt = build_stmt_at(build, session, record->number);
-	op.probe = record->probe;
-	op.read_kind =
-		record->read_kind <= PROBE_READ_DIRTY ? record->read_kind : PROBE_READ_UNKNOWN;
-	op.flags = record->exact ? HISTORY_OP_EXACT : 0;
+	op.txn = build_txn_at(build, session, probe->txn, probe->seq);
+	op.stmt = build_stmt_at(build, session, probe->number);
+	op.probe = probe->probe;
+	op.read_kind = probe->read_kind <= PROBE_READ_DIRTY ? probe->read_kind : PROBE_READ_UNKNOWN;
+	op.flags = probe->exact ? HISTORY_OP_EXACT : 0;
 	stmt = &loader->history->stmts[op.stmt];
 	stmt->flags |= HISTORY_STMT_PROBE;
-	if (record->probe == PROBE_BWR || record->probe == PROBE_AWR ||
-		record->probe == PROBE_WRITE)
+	if (probe->probe == PROBE_BWR || probe->probe == PROBE_AWR || probe->probe == PROBE_WRITE)
 		stmt->flags |= HISTORY_STMT_WRITES;
-	if (UNLIKELY(record->probe < PROBE_READ ||
-		     (record->probe == PROBE_READ && record->predicate.ptr))) {
+	if (UNLIKELY(probe->probe < PROBE_READ ||
+		     (probe->probe == PROBE_READ && probe->predicate.ptr))) {
 		struct group_probe from = {.op = op, .table = table};
 
 		batch_flush(loader);
-		from.text = text_reference(loader, record->predicate);
-		probe_group(loader, &from, session, record->number, *mp);
-		if (record->probe < PROBE_READ)
-			return mp_skip(mp);
+		from.text = text_reference(loader, probe->predicate);
+		probe_group(loader, &from, session, probe->number, mp_over(probe->rows));
 	}
-	probe_rows(loader, mp, &op, table);
-	return !mp->bad;
-}
-
-/* The fields before `rows`: the list's order is the struct's. */
-#define BEFORE_ROWS(name)                                                                          \
-	(offsetof(struct record_probe, name) < offsetof(struct record_probe, rows))
-#define COUNT_BEFORE_ROWS(type, name) +BEFORE_ROWS(name)
-#define LEAN_BEFORE_ROWS(type, name)                                                               \
-	if (BEFORE_ROWS(name) && !lean_##type(&lean, &record.name))                                \
-		return take_probe_slowly(loader, mp, left);
-
-static bool take_probe_slowly(struct loader *loader, struct mp *mp, uint32_t left)
-{
-	struct record_probe record;
-	struct mp rows;
-
-	if (!record_probe_read(mp, left, &record))
-		return false;
-	rows = mp_over(record.rows.ptr ? record.rows : SPAN_LIT("\xc0"));
-	(void)store_probe(loader, &record, &rows);
-	return true;
-}
-
-static bool take_probe(struct loader *loader, struct mp *mp, uint32_t left)
-{
-	const uint32_t before = 0 RECORD_PROBE_FIELDS(COUNT_BEFORE_ROWS);
-	struct record_probe record;
-	struct mp lean = *mp;
-
-	if (left <= before)
-		return take_probe_slowly(loader, mp, left);
-	RECORD_PROBE_FIELDS(LEAN_BEFORE_ROWS)
-	if (!store_probe(loader, &record, &lean))
-		return mp_fail(mp);
-	*mp = lean;
-	for (left -= before + 1; left; left--) {
-		if (!lean_skip(mp))
-			return mp_fail(mp);
-	}
-	return true;
+	for (uint32_t i = 0; i < probe->row_count; i++)
+		batch_add(loader, &op, table, &rows[i], probe->rows.ptr + probe->rows.len);
 }
 
 /* ---- statements and transactions ---- */
 
-ALWAYS_INLINE void store_stmt(
-	struct loader *loader, const struct record_stmt *record, uint32_t index)
+static void take_stmt(struct loader *loader, const struct decoded_stmt *record)
 {
 	struct history_build *build = &loader->build;
 	struct history_stmt *stmt;
@@ -451,34 +397,12 @@ ALWAYS_INLINE void store_stmt(
 	stmt->begin_seq = build_seq(build, record->begin_seq, 0);
 	stmt->end_seq = build_seq(build, record->seq, HISTORY_NONE);
 	stmt->block = loader->block;
-	stmt->index = (uint16_t)(index < UINT16_MAX ? index : UINT16_MAX);
-	stmt->error = (uint16_t)(record->error < UINT16_MAX ? record->error : UINT16_MAX);
-	build->failed_stmts += record->error != 0;
-	stmt->flags |= HISTORY_STMT_RECORD;
-	if (record->flags & STMT_NO_REPLY)
-		stmt->flags |= HISTORY_STMT_NO_REPLY;
-	if (record->flags & STMT_INJECTED)
-		stmt->flags |= HISTORY_STMT_INJECTED;
-	if (record->error == 0 && (record->result_sets || record->affected))
-		stmt->flags |= HISTORY_STMT_DATA;
+	stmt->index = (uint16_t)(record->index < UINT16_MAX ? record->index : UINT16_MAX);
+	stmt->error = record->error;
+	stmt->flags |= record->flags;
 }
 
-static bool take_stmt(struct loader *loader, struct mp *mp, uint32_t left, uint32_t index)
-{
-	struct record_stmt record, full;
-	bool ok;
-
-	LEAN_READ(STMT, mp, left, &record, ok);
-	if (LIKELY(ok))
-		store_stmt(loader, &record, index);
-	else if (record_stmt_read(mp, left, &full))
-		store_stmt(loader, &full, index);
-	else
-		return false;
-	return true;
-}
-
-ALWAYS_INLINE void take_begin(struct loader *loader, uint32_t id, const struct record_txn *record)
+static void take_begin(struct loader *loader, uint32_t id, const struct record_txn *record)
 {
 	struct history_txn *txn = &loader->history->txns[id];
 
@@ -496,7 +420,7 @@ ALWAYS_INLINE void take_begin(struct loader *loader, uint32_t id, const struct r
 		txn->flags |= HISTORY_TXN_SNAPSHOT;
 }
 
-ALWAYS_INLINE void take_end(struct loader *loader, uint32_t id, const struct record_txn *record)
+static void take_end(struct loader *loader, uint32_t id, const struct record_txn *record)
 {
 	struct history_txn *txn = &loader->history->txns[id];
 
@@ -581,7 +505,7 @@ static void take_savepoint(
 	}
 }
 
-ALWAYS_INLINE void store_txn(struct loader *loader, const struct record_txn *record)
+static void take_txn(struct loader *loader, const struct record_txn *record)
 {
 	uint32_t session = build_session_at(&loader->build, record->session);
 	uint32_t txn;
@@ -600,21 +524,6 @@ ALWAYS_INLINE void store_txn(struct loader *loader, const struct record_txn *rec
 			(struct savepoint_event){record->txn, (enum txn_event)record->event,
 				record->number, record->name});
 	}
-}
-
-static bool take_txn(struct loader *loader, struct mp *mp, uint32_t left)
-{
-	struct record_txn record, full;
-	bool ok;
-
-	LEAN_READ(TXN, mp, left, &record, ok);
-	if (LIKELY(ok))
-		store_txn(loader, &record);
-	else if (record_txn_read(mp, left, &full))
-		store_txn(loader, &full);
-	else
-		return false;
-	return true;
 }
 
 static bool take_session(struct loader *loader, struct mp *mp, uint32_t left)
@@ -908,105 +817,73 @@ static void take_deferred(struct loader *loader)
 	}
 }
 
-/* ---- results: stepped over ---- */
-
-/* The columns are most of a small result, and the same bytes in result after result: comparing them
- * with those of before costs less than walking over them.  Equal bytes are the same object, since
- * no encoded object is the beginning of another. */
-static bool skip_columns(struct loader *loader, struct mp *mp)
-{
-	const unsigned char *start = mp->p;
-	struct buf *kept;
-	size_t size;
-
-	if (mp_left(mp) < 32)
-		return mp_skip(mp);
-	kept = &loader->columns[hash_bytes(start, 32) % COLUMNS_KEPT];
-	if (LIKELY(kept->len && kept->len <= mp_left(mp) &&
-		    memcmp(start, kept->data, kept->len) == 0)) {
-		mp->p += kept->len;
-		return true;
-	}
-	if (!mp_skip(mp))
-		return false;
-	size = (size_t)(mp->p - start);
-	if (size <= COLUMNS_SIZE_MAX) {
-		buf_clear(kept);
-		buf_add(kept, start, size);
-	}
-	return true;
-}
-
-#define COUNT_BEFORE_COLUMNS(type, name)                                                           \
-	+(offsetof(struct record_result, name) < offsetof(struct record_result, columns))
-
-static bool skip_result(struct loader *loader, struct mp *mp, uint32_t left)
-{
-	const uint32_t before = 0 RECORD_RESULT_FIELDS(COUNT_BEFORE_COLUMNS);
-
-	for (uint32_t i = 0; i < left; i++) {
-		if (!(i == before ? skip_columns(loader, mp) : lean_skip(mp)))
-			return mp_fail(mp);
-	}
-	return true;
-}
-
 /* ---- records ---- */
 
-/* One record; false when it is malformed, and nothing behind it can be found. */
-static bool take_record(struct loader *loader, struct mp *mp, uint32_t index)
+/* False: its fields are not what its kind has. */
+static bool take_other(struct loader *loader, const struct decoded_other *other)
 {
-	const unsigned char *start = mp->p;
+	struct mp mp = mp_over(other->whole);
 	uint32_t kind, left;
-	struct mp body, fields;
+	bool ok = record_begin(&mp, &kind, &left);
 
-	if (!lean_begin(mp, &kind, &left)) {
-		mp->p = start;
-		if (!record_begin(mp, &kind, &left))
-			return false;
-	}
-	switch (kind) {
-	case RECORD_STMT:
-		return take_stmt(loader, mp, left, index);
-	case RECORD_PROBE:
-		return take_probe(loader, mp, left);
-	case RECORD_TXN:
-		return take_txn(loader, mp, left);
+	switch (other->kind) {
 	case RECORD_SESSION:
-		return take_session(loader, mp, left);
-	case RECORD_RESULT:
-		return skip_result(loader, mp, left);
-	}
-	body = *mp;
-	if (!record_skip_fields(mp, left))
-		return false;
-	fields = body;
-	fields.end = mp->p;
-	switch (kind) {
+		ok &= take_session(loader, &mp, left);
+		break;
 	case RECORD_SERVER:
-		return take_server(loader, &fields, left, span_of(start, (size_t)(mp->p - start)));
+		ok &= take_server(loader, &mp, left, other->whole);
+		break;
 	case RECORD_SCHEMA:
-		return take_schema(loader, &fields, left, span_of(start, (size_t)(mp->p - start)));
+		ok &= take_schema(loader, &mp, left, other->whole);
+		break;
 	case RECORD_GAP:
-		return take_gap(loader, &fields, left);
+		ok &= take_gap(loader, &mp, left);
+		break;
 	case RECORD_ROWS:
-		return take_rows(loader, &fields, left, span_of(start, (size_t)(mp->p - start)));
+		ok &= take_rows(loader, &mp, left, other->whole);
+		break;
 	}
-	loader->history->counts.records_skipped += kind >= RECORD_KIND_COUNT;
-	return true;
+	return ok;
 }
 
-/* The records of a block: how many were taken; fewer than count when one is malformed. */
-static uint32_t take_records(struct loader *loader, const struct trace_block *block, bool *rest)
+/* What was decoded of a block: how many records were sound, and where they end. */
+static uint32_t take_decoded(struct loader *loader, const struct decoded *decoded, const char **end)
 {
-	struct mp mp = mp_over(block->records);
-	uint32_t index = 0;
+	const struct decoded_stmt *stmt = decoded->stmts;
+	const struct record_txn *txn = decoded->txns;
+	const struct decoded_probe *probe = decoded->probes;
+	const struct decoded_row *row = decoded->rows;
+	const struct decoded_other *other = decoded->others;
+	struct history_counts *counts = &loader->history->counts;
+	uint32_t taken = decoded->taken;
 
-	while (index < block->record_count && mp.p < mp.end && take_record(loader, &mp, index))
-		index++;
+	*end = (const char *)decoded->end;
+	counts->probe_rows += decoded->probe_rows;
+	counts->rows_skipped += decoded->rows_skipped;
+	counts->records_skipped += decoded->records_skipped;
+	for (size_t i = 0; i < decoded->kind_count && taken == decoded->taken; i++) {
+		switch ((enum decoded_kind)decoded->kinds[i]) {
+		case DECODED_STMT:
+			take_stmt(loader, stmt++);
+			break;
+		case DECODED_TXN:
+			take_txn(loader, txn++);
+			break;
+		case DECODED_PROBE:
+			take_probe(loader, probe, row);
+			row += probe++->row_count;
+			break;
+		case DECODED_OTHER:
+			if (!take_other(loader, other)) {
+				taken = other->index;
+				*end = other->whole.ptr;
+			}
+			other++;
+			break;
+		}
+	}
 	batch_flush(loader);
-	*rest = mp.p < mp.end;
-	return index;
+	return taken;
 }
 
 /* ---- begin and end ---- */
@@ -1031,8 +908,6 @@ static void loader_release(struct loader *loader)
 	free(loader->contents);
 	buf_release(&loader->deferred.bytes);
 	buf_release(&loader->key);
-	for (size_t i = 0; i < COLUMNS_KEPT; i++)
-		buf_release(&loader->columns[i]);
 }
 
 static void loader_finish(struct loader *loader)
@@ -1052,35 +927,47 @@ static void loader_finish(struct loader *loader)
 		history_check(history);
 }
 
+/* A chunk at a time: room for all of it at once might not fit the ids. */
+static bool load_memory(
+	struct loader *loader, struct ahead *ahead, struct span records, struct err *err)
+{
+	struct decoded own = {.kinds = NULL};
+	bool ok = true;
+
+	while (records.len) {
+		const struct decoded *decoded = ahead ? ahead_decoded(ahead) : &own;
+		const char *end;
+		bool all;
+
+		if (!ahead)
+			decode_records(&own, records, AHEAD_RECORDS);
+		ok = build_room(
+			&loader->build, (size_t)((const char *)decoded->end - records.ptr), err);
+		if (!ok)
+			break;
+		all = decoded->taken && take_decoded(loader, decoded, &end) == decoded->taken;
+		if (decoded->taken)
+			records = span_of(end, (size_t)(records.ptr + records.len - end));
+		if (!all)
+			break;
+	}
+	decoded_release(&own);
+	if (ok)
+		loader->history->counts.damaged_bytes += records.len;
+	return ok;
+}
+
 bool history_load_records(struct history *history, struct span records,
 	const struct history_load_options *options, struct err *err)
 {
 	struct loader *loader = mem_alloc(sizeof(*loader));
-	struct mp mp = mp_over(records);
-	const unsigned char *asked = mp.p; /* up to here there is room */
-	uint32_t index = 0;
-	bool ok = true;
+	struct ahead *ahead = ahead_begin_memory(records);
+	bool ok;
 
 	loader_init(loader, history, options);
 	loader->block = HISTORY_NONE;
-	/* A block's worth at a time, as from a file: all of it at once might not fit the ids. */
-	while (ok && mp.p < mp.end) {
-		size_t left = mp_left(&mp);
-
-		if (mp.p >= asked) {
-			size_t more = left < TRACE_BLOCK_RAW_MAX ? left : TRACE_BLOCK_RAW_MAX;
-
-			/* The last record may be one more block's worth long. */
-			ok = build_room(&loader->build, left < 2 * more ? left : 2 * more, err);
-			asked = mp.p + more;
-		}
-		if (!ok || !take_record(loader, &mp, index))
-			break;
-		index++;
-	}
-	batch_flush(loader);
-	if (ok && mp.p < mp.end)
-		history->counts.damaged_bytes += mp_left(&mp);
+	ok = load_memory(loader, ahead, records, err);
+	ahead_end(ahead);
 	if (ok) {
 		loader_finish(loader);
 		history->complete = history->counts.damaged_bytes == 0;
@@ -1210,22 +1097,22 @@ static void choose_base(struct loader *loader, const struct record_block *info)
 		loader->history->seq_base = least - 1;
 }
 
-/* Takes one block; `ahead` NULL: the reader is ours.  A malformed record makes *bad true; with a
- * reader ahead nothing can be done about it here. */
+/* Takes one block.  A malformed record makes *bad true; with a reader ahead nothing can be done
+ * about it here. */
 static bool load_block(struct loader *loader, const struct trace_block *block,
-	struct trace_reader *reader, const struct ahead *ahead, bool *bad, struct err *err)
+	const struct decoded *decoded, struct trace_reader *reader, bool *bad, struct err *err)
 {
+	const char *end;
 	uint32_t taken;
-	bool rest;
 
 	choose_base(loader, &block->info);
 	if (!build_room(&loader->build, block->records.len, err))
 		return false;
 	loader->context = block->info.context;
-	taken = take_records(loader, block, &rest);
+	taken = take_decoded(loader, decoded, &end);
 	loader->block++;
-	*bad = taken < block->record_count || rest;
-	return !*bad || (!ahead && trace_block_bad(reader, block, taken, err) == TRACE_NEXT_OK);
+	*bad = taken < block->record_count || end < block->records.ptr + block->records.len;
+	return !*bad || (reader && trace_block_bad(reader, block, taken, err) == TRACE_NEXT_OK);
 }
 
 static bool load_blocks(
@@ -1233,31 +1120,37 @@ static bool load_blocks(
 {
 	const struct history_load_options *options = loader->options;
 	struct ahead *ahead = alone ? NULL : ahead_begin(reader);
+	struct decoded own = {.kinds = NULL};
 	struct trace_block block;
 	enum trace_next next;
 
 	*bad = false;
 	for (;;) {
-		struct ahead_place place = {0, 0, 0, 0};
+		const struct decoded *decoded = &own;
+		struct ahead_place place;
 
 		next = ahead ? ahead_next(ahead, &block, err)
 			     : trace_next_block(reader, &block, err);
 		if (next != TRACE_NEXT_OK)
 			break;
+		if (ahead)
+			decoded = ahead_decoded(ahead);
+		else
+			decode_records(&own, block.records, block.record_count);
 		place = ahead ? ahead_place(ahead) : ahead_place_of(reader);
 		if (loader->block == 0) {
 			loader->history->wall_ns = place.wall_ns;
 			loader->history->mono_ns = place.mono_ns;
 		}
-		if (!load_block(loader, &block, reader, ahead, bad, err)) {
+		if (!load_block(loader, &block, decoded, ahead ? NULL : reader, bad, err)) {
 			next = TRACE_NEXT_ERROR;
 			break;
 		}
 		if (options && options->progress)
 			options->progress(options->progress_data, place.done, place.all);
 	}
-	if (ahead)
-		ahead_end(ahead);
+	ahead_end(ahead);
+	decoded_release(&own);
 	return next == TRACE_NEXT_END;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/bug.h"
 #include "base/mem.h"
+#include "base/parallel.h"
 #include "history/build.h"
 
 enum {
@@ -225,25 +226,36 @@ static void sort_run(const struct history *history, struct history_op *ops, uint
 	memcpy(ops + k, spare + i, (half - i) * sizeof(*ops));
 }
 
+static void undo_op(struct history *history, struct history_op *op)
+{
+	if (op->kind != HISTORY_WRITE)
+		return;
+	op->flags |= HISTORY_OP_UNDONE;
+	history->versions[op->version].flags |= HISTORY_VERSION_UNDONE;
+}
+
+/* On the way, since it looks at each operation's statement: rule 10. */
 static void sort_ops(struct history *history)
 {
 	for (uint32_t t = 0; t < history->txn_count; t++) {
 		struct history_op *ops = history->ops + history->txns[t].first_op;
 		uint32_t count = history->txns[t].op_count;
 		uint64_t last = 0;
+		bool sorted = true;
 
 		for (uint32_t i = 0; i < count; i++) {
 			uint64_t place = op_place(history, &ops[i]);
 
-			if (UNLIKELY(place < last)) {
-				struct history_op *spare =
-					mem_realloc(NULL, count / 2 + 1, sizeof(*spare));
-
-				sort_run(history, ops, count, spare);
-				free(spare);
-				break;
-			}
+			if (ops[i].stmt != HISTORY_NONE && history->stmts[ops[i].stmt].error)
+				undo_op(history, &ops[i]);
+			sorted &= place >= last;
 			last = place;
+		}
+		if (UNLIKELY(!sorted)) {
+			struct history_op *spare = mem_realloc(NULL, count / 2 + 1, sizeof(*spare));
+
+			sort_run(history, ops, count, spare);
+			free(spare);
 		}
 	}
 }
@@ -257,14 +269,6 @@ static int undo_order(const void *a, const void *b)
 	if (x->txn != y->txn)
 		return x->txn < y->txn ? -1 : 1;
 	return (x->from > y->from) - (x->from < y->from);
-}
-
-static void undo_op(struct history *history, struct history_op *op)
-{
-	if (op->kind != HISTORY_WRITE)
-		return;
-	op->flags |= HISTORY_OP_UNDONE;
-	history->versions[op->version].flags |= HISTORY_VERSION_UNDONE;
 }
 
 /* Rule 9: intervals and operations of a transaction both run by statement number. */
@@ -293,17 +297,6 @@ static void undo_savepoints(struct history_build *build)
 		}
 		while (u < build->undo_count && build->undo[u].txn == t)
 			u++;
-	}
-}
-
-/* Rule 10. */
-static void undo_failed(struct history *history)
-{
-	for (uint32_t i = 0; i < history->op_count; i++) {
-		struct history_op *op = &history->ops[i];
-
-		if (op->stmt != HISTORY_NONE && history->stmts[op->stmt].error)
-			undo_op(history, op);
 	}
 }
 
@@ -578,6 +571,7 @@ struct order_pass {
 	size_t life_count, life_capacity;
 	uint32_t *ids, count;
 	struct history_object *object;
+	uint64_t unknown, unwritten; /* for history_counts */
 };
 
 static bool stands(const struct order_pass *pass, const struct history_version *v)
@@ -1004,7 +998,7 @@ static void order_write(struct order_pass *pass)
 		if (stands(pass, v))
 			v->flags |= HISTORY_VERSION_INSTALLED;
 		else if (v->flags & HISTORY_VERSION_UNWRITTEN)
-			pass->history->counts.unwritten_versions++;
+			pass->unwritten++;
 	}
 	pass->sorted[0] = 0;
 	for (uint32_t k = 0; k < installed; k++)
@@ -1023,34 +1017,72 @@ static void order_write(struct order_pass *pass)
 	memcpy(pass->ids, pass->stack, pass->count * sizeof(*pass->ids));
 }
 
-static void order_objects(struct history *history, uint64_t *committed)
+static void order_range(struct order_pass *pass, uint32_t from, uint32_t to)
 {
-	struct order_pass pass = {.history = history, .committed = committed};
+	struct history *history = pass->history;
+	uint32_t end = to < history->object_count ? history->objects[to].first_order
+						  : history->order_count;
 
-	for (uint32_t o = 0; o < history->object_count; o++) {
+	for (uint32_t o = from; o < to; o++) {
 		struct history_object *object = &history->objects[o];
 		uint32_t ahead = object->first_order + PREFETCH_AHEAD;
 
 		for (uint32_t k = 0; k < object->order_count; k++, ahead++) {
-			if (ahead < history->order_count)
+			if (ahead < end)
 				__builtin_prefetch(&history->versions[history->order[ahead]], 1);
 		}
-		pass.object = object;
-		pass.ids = history->order + object->first_order;
-		pass.count = object->order_count;
-		order_reserve(&pass, pass.count + 1);
-		object->order_known = order_directly(&pass) || order_closely(&pass);
-		history->counts.orders_unknown += !object->order_known;
+		pass->object = object;
+		pass->ids = history->order + object->first_order;
+		pass->count = object->order_count;
+		order_reserve(pass, pass->count + 1);
+		object->order_known = order_directly(pass) || order_closely(pass);
+		pass->unknown += !object->order_known;
 		if (!object->order_known)
 			object->installed_count = 1;
-		order_write(&pass);
+		order_write(pass);
 	}
-	free(pass.before);
-	free(pass.next);
-	free(pass.stack);
-	free(pass.sorted);
-	free(pass.stands);
-	free(pass.lives);
+	free(pass->before);
+	free(pass->next);
+	free(pass->stack);
+	free(pass->sorted);
+	free(pass->stands);
+	free(pass->lives);
+}
+
+enum { ORDER_PARTS = 2 };
+
+struct order_objects {
+	struct order_pass passes[ORDER_PARTS];
+	uint32_t bounds[ORDER_PARTS + 1]; /* objects of each */
+};
+
+static void order_part(void *data, unsigned part)
+{
+	struct order_objects *all = data;
+
+	order_range(&all->passes[part], all->bounds[part], all->bounds[part + 1]);
+}
+
+/* An order concerns the versions of its object and nothing else, so objects can be put in order at
+ * the same time; each part has about the same number of versions. */
+static void order_objects(struct history *history, uint64_t *committed)
+{
+	struct order_objects all = {.bounds = {0}};
+	uint32_t o = 0;
+
+	for (unsigned part = 0; part < ORDER_PARTS; part++) {
+		uint64_t end = (uint64_t)history->order_count * (part + 1) / ORDER_PARTS;
+
+		all.passes[part] = (struct order_pass){.history = history, .committed = committed};
+		while (o < history->object_count && history->objects[o].first_order < end)
+			o++;
+		all.bounds[part + 1] = o;
+	}
+	parallel_run(order_part, &all, ORDER_PARTS);
+	for (unsigned part = 0; part < ORDER_PARTS; part++) {
+		history->counts.orders_unknown += all.passes[part].unknown;
+		history->counts.unwritten_versions += all.passes[part].unwritten;
+	}
 }
 
 static void count_rest(struct history *history)
@@ -1074,19 +1106,29 @@ static void count_rest(struct history *history)
 	}
 }
 
-void build_orders(struct history_build *build)
+/* Which versions an object has depends on nothing that happens to operations meanwhile. */
+static void group_part(void *data, unsigned part)
 {
+	struct history_build *build = data;
 	struct history *history = build->history;
-	uint64_t *committed;
 
+	if (part > 0) {
+		group_versions(history);
+		return;
+	}
 	sort_txns(build);
 	link_sessions(history);
 	group_ops(history);
 	sort_ops(history);
 	undo_savepoints(build);
-	if (build->failed_stmts)
-		undo_failed(history);
-	group_versions(history);
+}
+
+void build_orders(struct history_build *build)
+{
+	struct history *history = build->history;
+	uint64_t *committed;
+
+	parallel_run(group_part, build, 2);
 	own_writes(build);
 	observe_unknown(history);
 	committed = bits_new(history->txn_count);

@@ -983,6 +983,22 @@ static bool held_advance(
 	return false;
 }
 
+struct span trace_block_keep(
+	struct trace_reader *reader, const struct trace_block *block, struct buf *bytes)
+{
+	struct buf spare = *bytes;
+
+	if (reader->raw.data && block->records.ptr >= reader->raw.data &&
+		block->records.ptr < reader->raw.data + reader->raw.len) {
+		*bytes = reader->raw; /* decompressed: no copy needed */
+		reader->raw = spare;
+		return block->records;
+	}
+	buf_clear(bytes);
+	buf_add_span(bytes, block->records);
+	return buf_span(bytes);
+}
+
 /* A block joins its producer's stream. */
 static enum trace_next window_add(
 	struct trace_reader *reader, const struct trace_block *block, struct err *err)
@@ -991,18 +1007,7 @@ static enum trace_next window_add(
 	enum trace_next next;
 	size_t i = 0;
 
-	if (reader->raw.data && block->records.ptr >= reader->raw.data &&
-		block->records.ptr < reader->raw.data + reader->raw.len) {
-		struct buf spare = held->bytes;
-
-		held->bytes = reader->raw; /* decompressed: no copy needed */
-		reader->raw = spare;
-		held->cursor = cursor_of(reader, block, block->records);
-	} else {
-		buf_clear(&held->bytes);
-		buf_add_span(&held->bytes, block->records);
-		held->cursor = cursor_of(reader, block, buf_span(&held->bytes));
-	}
+	held->cursor = cursor_of(reader, block, trace_block_keep(reader, block, &held->bytes));
 	reader->held_bytes += held->bytes.len + HELD_OVERHEAD;
 	held->seq = 0;
 	if (block->info.context)

@@ -18,6 +18,7 @@
 #define TRACE_READER_H
 
 #include "base/attr.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "trace/header.h"
 #include "trace/record.h"
@@ -86,6 +87,10 @@ enum trace_next trace_next_block(
  * on with the next block; else ERROR. */
 enum trace_next trace_block_bad(struct trace_reader *reader, const struct trace_block *block,
 	uint32_t index, struct err *err) MUST_CHECK;
+/* Keeps the records of the block given out last beyond the next call, in `bytes`, by copying them
+ * only where that must be: where they are then. */
+struct span trace_block_keep(
+	struct trace_reader *reader, const struct trace_block *block, struct buf *bytes) MUST_CHECK;
 enum trace_next trace_next_item(
 	struct trace_reader *reader, struct trace_item *item, struct err *err) MUST_CHECK;
 
