@@ -987,6 +987,7 @@ struct history_source {
 	bool salvage;
 	struct trace_reader *reader; /* stands before block `next` */
 	uint32_t next;
+	struct trace_block block; /* the one before it */
 };
 
 void history_source_free(struct history_source *source)
@@ -1207,14 +1208,13 @@ bool history_load(struct history *history, const char *path,
 
 /* ---- statements again ---- */
 
-/* Moves the source's reader to a block. */
-static bool source_block(
-	struct history_source *source, uint32_t number, struct trace_block *block, struct err *err)
+/* A block of the source; the one that was asked for last is at hand, later ones are ahead. */
+static const struct trace_block *source_block(
+	struct history_source *source, uint32_t number, struct err *err)
 {
 	struct trace_reader_options reading = {.salvage = source->salvage, .unwalked = true};
-	enum trace_next next;
 
-	if (source->reader && source->next > number) {
+	if (source->reader && source->next > number + 1) {
 		trace_reader_close(source->reader);
 		source->reader = NULL;
 	}
@@ -1223,24 +1223,30 @@ static bool source_block(
 		source->reader = trace_reader_open(source->path, &reading, err);
 	}
 	if (!source->reader)
-		return false;
-	do {
-		next = trace_next_block(source->reader, block, err);
+		return NULL;
+	while (source->next <= number) {
+		enum trace_next next = trace_next_block(source->reader, &source->block, err);
+
 		if (next == TRACE_NEXT_END)
-			return err_set(err, ERR_FORMAT,
+			err_set(err, ERR_FORMAT,
 				"the trace was changed since it was loaded: block %u is gone",
 				number);
-		if (next == TRACE_NEXT_ERROR)
-			return false;
-	} while (source->next++ < number);
-	return true;
+		if (next != TRACE_NEXT_OK) {
+			/* What it stands before is not known any more. */
+			trace_reader_close(source->reader);
+			source->reader = NULL;
+			return NULL;
+		}
+		source->next++;
+	}
+	return &source->block;
 }
 
 bool history_fetch_stmt(const struct history *history, uint32_t stmt, struct arena *arena,
 	struct record_stmt *out, struct err *err)
 {
 	const struct history_stmt *s = &history->stmts[stmt];
-	struct trace_block block;
+	const struct trace_block *block;
 	uint32_t kind, left;
 	struct mp mp;
 
@@ -1250,10 +1256,11 @@ bool history_fetch_stmt(const struct history *history, uint32_t stmt, struct are
 		return err_set(err, ERR_UNSUPPORTED,
 			"statement %u of session %u is not in the trace, only its probes are",
 			s->number, history->sessions[s->session].number);
-	if (!source_block(history->source, s->block, &block, err))
+	block = source_block(history->source, s->block, err);
+	if (!block)
 		return false;
-	mp = mp_over(block.records);
-	for (uint32_t i = 0; i < block.record_count; i++) {
+	mp = mp_over(block->records);
+	for (uint32_t i = 0; i < block->record_count; i++) {
 		const unsigned char *start = mp.p;
 		struct mp fields;
 
