@@ -243,26 +243,6 @@ void diff_text(struct buf *out, const struct differential *d, const char *const 
 
 /* ---- JSON ---- */
 
-static void rows_json(struct json *json, const struct execution_rows *rows)
-{
-	json_begin_array(json);
-	for (size_t i = 0; i < rows->count; i++) {
-		struct mp mp = mp_over(rows->rows[i]);
-		uint32_t count = mp_array(&mp);
-
-		json_begin_array(json);
-		for (uint32_t k = 0; k < count; k++) {
-			struct value value;
-
-			if (!value_read(&mp, &value))
-				break;
-			value_json(json, &value);
-		}
-		json_end_array(json);
-	}
-	json_end_array(json);
-}
-
 static void answer_json(
 	struct json *json, const struct differential *d, const struct diff_pair *pair, int side)
 {
@@ -286,7 +266,7 @@ static void answer_json(
 	json_uint(json, stmt->record.affected);
 	json_key(json, "rows");
 	if (stmt->set_count)
-		rows_json(json, &stmt->sets[0]);
+		execution_rows_json(json, &stmt->sets[0]);
 	else
 		json_null(json);
 	json_end_object(json);
@@ -317,7 +297,8 @@ static void item_json(struct json *json, const struct differential *d, const str
 		if (item->pair != EXECUTION_NONE)
 			answer_json(json, d, &d->pairs[item->pair], side);
 		else
-			rows_json(json, &d->sides[side].e->tables[item->table[side]].final);
+			execution_rows_json(
+				json, &d->sides[side].e->tables[item->table[side]].final);
 	}
 	json_end_object(json);
 }

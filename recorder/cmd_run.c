@@ -1,51 +1,46 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `isorec run`: executes scenario files and records a trace of each. */
-#include <errno.h>
-#include <signal.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/files.h"
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/text.h"
-#include "connection.h"
+#include "differential/differential.h"
+#include "provide.h"
 #include "recorder_commands.h"
 #include "run/expect.h"
-#include "run/run.h"
+#include "run/shuffle.h"
+#include "runs.h"
 
-/* INT and TERM: the run ends, its database is dropped; a second one ends at once. */
-static volatile sig_atomic_t stop;
-
-static void on_signal(int number)
-{
-	stop = 1;
-	signal(number, SIG_DFL);
-}
-
-static void catch_signals(void)
-{
-	struct sigaction action = {.sa_handler = on_signal}; /* no SA_RESTART: poll must return */
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-}
-
-enum { LEVELS_MAX = 4, SHOWN_COLUMNS = 200, SHOWN_ROWS = 20 };
+enum { SHOWN_COLUMNS = 200, SHOWN_ROWS = 20, REPEAT_MAX = 100000 };
+enum run_format { FORMAT_TEXT, FORMAT_JSON };
+static const char *const format_words[] = {"text", "json", NULL};
 
 struct run_command_options {
 	struct connection_options connection;
 	const char *database, *output, *isolation, *instrument;
-	uint64_t rows_max;
+	struct option_strings servers;
+	uint64_t rows_max, repeat, shuffle, seed;
 	uint64_t blocked_timeout, answer_timeout, hang_timeout;
-	bool drop_database, keep_database, overwrite, quiet;
+	int format;
+	bool drop_database, keep_database, overwrite, quiet, both;
 };
 
 static const struct option_def run_table[] = {
 	OPTION_HEADING("Server"),
+	{.name = "server",
+		.argument = "RELEASE",
+		OPTION_STRINGS(struct run_command_options, servers),
+		.help = "a release of isorec-servers, started for this and stopped afterwards; may "
+			"be "
+			"given several times: the traces of each are then in a folder of its name; "
+			"with +si or -si behind it for innodb_snapshot_isolation, +binlog or "
+			"-binlog "
+			"for the row binary log"},
 	CONNECTION_OPTIONS(struct run_command_options, connection),
 	OPTION_HEADING("Database"),
 	{.name = "database",
@@ -71,8 +66,32 @@ static const struct option_def run_table[] = {
 		.argument = "MODE",
 		OPTION_STRING(struct run_command_options, instrument),
 		.preset = "off",
-		.help = "off, or trigger: version columns and triggers on the scenario's tables, so "
+		.help = "off, or trigger: version columns and triggers on the scenario's tables, "
+			"so "
 			"that the trace says which versions statements read and wrote"},
+	{.name = "both",
+		OPTION_FLAG(struct run_command_options, both),
+		.help = "run each with --instrument=off and with trigger, and tell where the "
+			"clients got different answers"},
+	{.name = "repeat",
+		.argument = "N",
+		.min = 1,
+		.max = REPEAT_MAX,
+		OPTION_UINT(struct run_command_options, repeat),
+		.preset = "1",
+		.help = "run each so many times, and tell whether the executions are the same"},
+	{.name = "shuffle",
+		.argument = "N",
+		.max = REPEAT_MAX,
+		OPTION_UINT(struct run_command_options, shuffle),
+		.preset = "0",
+		.help = "also run N random other orders of the schedule; each session's own order "
+			"stays, expectations do not hold there"},
+	{.name = "seed",
+		.argument = "N",
+		OPTION_UINT(struct run_command_options, seed),
+		.preset = "1",
+		.help = "of --shuffle: the same seed gives the same orders"},
 	{.name = "blocked-timeout",
 		.argument = "TIME",
 		OPTION_DURATION(struct run_command_options, blocked_timeout),
@@ -107,6 +126,12 @@ static const struct option_def run_table[] = {
 		OPTION_UINT(struct run_command_options, rows_max),
 		.preset = "100000",
 		.help = "rows kept of a table's content before and after"},
+	{.name = "format",
+		.letter = 'f',
+		OPTION_CHOICE(struct run_command_options, format),
+		.choices = format_words,
+		.preset = "text",
+		.help = "what happens as it happens, or one JSON document"},
 	{.name = "quiet",
 		.letter = 'q',
 		OPTION_FLAG(struct run_command_options, quiet),
@@ -117,16 +142,36 @@ static const struct option_def run_table[] = {
 static const struct command_example run_examples[] = {
 	{"run -P 3306 lost-update.scn", "run it as it says, into lost-update.itr"},
 	{"run --isolation RC,RR -o traces *.scn", "every scenario at two levels"},
+	{"run --server mariadb-10.11 --server mysql-9.7 x.scn", "the same on two releases"},
+	{"run --shuffle 50 --seed 7 x.scn", "fifty other interleavings"},
 	{NULL, NULL},
 };
 
 /* ---- telling ---- */
 
-struct teller {
-	bool quiet;
+struct runs {
+	const struct run_command_options *options;
+	struct run_options run;
+	struct run_levels levels; /* none: as the scenario says */
+	const char *folder;
+	enum exit_status status;
+	bool single;
 	bool gone; /* nobody reads the output any more */
 	struct buf line;
+	struct json json;
+	bool document_open;
+	struct buf unmet; /* JSON: what was not as expected in this run, a line each */
 };
+
+static bool is_json(const struct runs *runs)
+{
+	return runs->options->format == FORMAT_JSON;
+}
+
+static void put(struct runs *runs)
+{
+	runs->gone = !output_write(&runs->line) || runs->gone;
+}
 
 static void add_outcome(struct buf *out, const struct client *c)
 {
@@ -144,14 +189,20 @@ static void add_outcome(struct buf *out, const struct client *c)
 
 static void on_event(void *ctx, const struct run_event *event)
 {
-	struct teller *t = ctx;
+	struct runs *runs = ctx;
 	struct buf outcome = BUF_INIT;
 
-	if (t->quiet && !event->unmet)
+	if (is_json(runs)) {
+		if (event->unmet)
+			buf_printf(&runs->unmet, "%s> %.*s: %s\n", event->session,
+				SPAN_ARG(event->stmt->sql), event->unmet);
 		return;
-	buf_printf(&t->line, "%s> ", event->session);
-	text_add(&t->line, event->stmt->sql, SHOWN_COLUMNS, TEXT_FOLD);
-	buf_add_str(&t->line, "; -- ");
+	}
+	if (runs->options->quiet && !event->unmet)
+		return;
+	buf_printf(&runs->line, "%s> ", event->session);
+	text_add(&runs->line, event->stmt->sql, SHOWN_COLUMNS, TEXT_FOLD);
+	buf_add_str(&runs->line, "; -- ");
 	switch (event->kind) {
 	case RUN_BLOCKED:
 		buf_add_str(&outcome, "blocked");
@@ -163,59 +214,158 @@ static void on_event(void *ctx, const struct run_event *event)
 		add_outcome(&outcome, event->client);
 		break;
 	}
-	text_add(&t->line, buf_span(&outcome), SHOWN_COLUMNS, TEXT_FOLD);
-	buf_add_char(&t->line, '\n');
+	text_add(&runs->line, buf_span(&outcome), SHOWN_COLUMNS, TEXT_FOLD);
+	buf_add_char(&runs->line, '\n');
 	if (event->unmet) {
-		buf_add_str(&t->line, "   NOT as expected: ");
-		text_add(&t->line, span_str(event->unmet), SHOWN_COLUMNS, TEXT_FOLD);
-		buf_add_char(&t->line, '\n');
+		buf_add_str(&runs->line, "   NOT as expected: ");
+		text_add(&runs->line, span_str(event->unmet), SHOWN_COLUMNS, TEXT_FOLD);
+		buf_add_char(&runs->line, '\n');
 	}
-	t->gone = !output_write(&t->line) || t->gone;
+	put(runs);
 	buf_release(&outcome);
 }
 
-/* ---- files ---- */
+static void say(struct runs *runs, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* Letters that are safe in a file's name, from the id or the file's own name. */
-static void add_stem(struct buf *out, const struct scenario *s, const char *path)
+/* A line of our own among what happens; not in JSON. */
+static void say(struct runs *runs, const char *fmt, ...)
 {
-	struct span id = scenario_meta(s, "id");
-	const char *slash = strrchr(path, '/');
+	va_list ap;
 
-	if (!id.len) {
-		id = span_str(slash ? slash + 1 : path);
-		if (id.len > 4 && span_eq_str(span_of(id.ptr + id.len - 4, 4), ".scn"))
-			id.len -= 4;
-	}
-	for (size_t i = 0; i < id.len && i < 100; i++) {
-		char c = id.ptr[i];
-		bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-			    (c >= '0' && c <= '9') || c == '-' || c == '_' || (c == '.' && i);
-
-		buf_add_char(out, fine ? c : '_');
-	}
-	if (!id.len)
-		buf_add_str(out, "scenario");
+	if (is_json(runs))
+		return;
+	va_start(ap, fmt);
+	buf_add_str(&runs->line, "# ");
+	buf_vprintf(&runs->line, fmt, ap);
+	buf_add_char(&runs->line, '\n');
+	va_end(ap);
+	put(runs);
 }
 
-static bool is_trace_name(const char *path)
+static void say_summary(struct runs *runs, const struct run_summary *s)
 {
-	size_t len = strlen(path);
+	if (!runs->options->quiet)
+		say(runs,
+			"%" PRIu64 " statements, %" PRIu64 " blocked, %" PRIu64 " errors, %" PRIu64
+			" without an answer, %" PRIu64 " not as expected%s%s",
+			s->statements, s->blocked, s->errors, s->lost, s->unmet,
+			s->server_gone ? "; the server is gone" : "",
+			s->by_time ? "; that something was blocked was known from the clock only"
+				   : "");
+}
 
-	return len > 4 && strcmp(path + len - 4, ".itr") == 0;
+/* ---- JSON ---- */
+
+static void json_pair(struct json *json, const char *key, uint64_t value)
+{
+	json_key(json, key);
+	json_uint(json, value);
+}
+
+static void stmt_json(struct json *json, const struct execution *e, const struct execution_stmt *s)
+{
+	json_begin_object(json);
+	json_key(json, "session");
+	json_string(json, e->sessions[s->session].name);
+	json_pair(json, "number", s->ordinal);
+	json_key(json, "sql");
+	json_string(json, s->sql);
+	json_key(json, "blocked");
+	json_bool(json, execution_blocked(s));
+	json_key(json, "answered");
+	json_bool(json, !(s->record.flags & STMT_NO_REPLY));
+	json_pair(json, "error", s->record.error);
+	json_pair(json, "warnings", s->record.warnings);
+	json_pair(json, "affected", s->record.affected);
+	json_key(json, "rows");
+	if (s->set_count)
+		execution_rows_json(json, &s->sets[0]);
+	else
+		json_null(json);
+	json_end_object(json);
+}
+
+static void unmet_json(struct runs *runs)
+{
+	json_key(&runs->json, "unmet");
+	json_begin_array(&runs->json);
+	for (struct span left = buf_span(&runs->unmet); left.len;) {
+		const char *end = memchr(left.ptr, '\n', left.len);
+		size_t len = (size_t)(end - left.ptr);
+
+		json_string(&runs->json, span_of(left.ptr, len));
+		left = span_of(end + 1, left.len - len - 1);
+	}
+	json_end_array(&runs->json);
+	buf_clear(&runs->unmet);
+}
+
+/* One run; e is what was recorded, NULL when that could not be read or nothing was. */
+static void run_json(struct runs *runs, const char *path, const struct run_summary *summary,
+	const struct execution *e, const char *failure)
+{
+	struct json *json = &runs->json;
+	struct buf label = BUF_INIT;
+	char digest[33];
+
+	json_begin_object(json);
+	json_key(json, "trace");
+	json_str(json, path);
+	if (failure) {
+		json_key(json, "failure");
+		json_str(json, failure);
+	}
+	if (e) {
+		execution_label(e, &label);
+		execution_digest(e, digest);
+		json_key(json, "server");
+		json_string(json, buf_span(&label));
+		json_key(json, "digest");
+		json_str(json, digest);
+		json_key(json, "statements");
+		json_begin_array(json);
+		for (size_t i = 0; i < e->stmt_count; i++)
+			stmt_json(json, e, &e->stmts[i]);
+		json_end_array(json);
+	}
+	json_pair(json, "blocked", summary->blocked);
+	json_pair(json, "errors", summary->errors);
+	json_pair(json, "lost", summary->lost);
+	json_pair(json, "not_sent", summary->not_sent);
+	json_key(json, "server_gone");
+	json_bool(json, summary->server_gone);
+	json_key(json, "by_time");
+	json_bool(json, summary->by_time);
+	unmet_json(runs);
+	json_end_object(json);
+	put(runs);
+	buf_release(&label);
+}
+
+static void open_document(struct runs *runs)
+{
+	if (!is_json(runs))
+		return;
+	json_init(&runs->json, &runs->line, 2);
+	json_begin_object(&runs->json);
+	json_key(&runs->json, "schema");
+	json_str(&runs->json, "isorec.run/1");
+	json_key(&runs->json, "runs");
+	json_begin_array(&runs->json);
+	runs->document_open = true;
+}
+
+static void close_document(struct runs *runs)
+{
+	if (!runs->document_open)
+		return;
+	json_end_array(&runs->json);
+	json_end_object(&runs->json);
+	buf_add_char(&runs->line, '\n');
+	put(runs);
 }
 
 /* ---- runs ---- */
-
-struct runs {
-	const struct run_command_options *options;
-	struct run_options run;
-	enum txn_level levels[LEVELS_MAX];
-	size_t level_count; /* 0: as the scenario says */
-	struct teller teller;
-	enum exit_status status;
-	bool single;
-};
 
 /* The worst wins: 4 over 1 over 3 over 0. */
 static void worsen(struct runs *runs, enum exit_status status)
@@ -231,49 +381,158 @@ static void worsen(struct runs *runs, enum exit_status status)
 		runs->status = status;
 }
 
-static void add_summary(struct buf *out, const struct run_summary *s)
+/* Runs once into `path`.  True: *e is what was recorded, if the caller wants it. */
+static bool run_once(struct runs *runs, const struct scenario *s, const char *name,
+	struct buf *path, struct execution *e)
 {
-	buf_printf(out,
-		"# %llu statements, %llu blocked, %llu errors, %llu without an answer, %llu not as "
-		"expected%s%s\n",
-		(unsigned long long)s->statements, (unsigned long long)s->blocked,
-		(unsigned long long)s->errors, (unsigned long long)s->lost,
-		(unsigned long long)s->unmet, s->server_gone ? "; the server is gone" : "",
-		s->by_time ? "; that something was blocked was known from the clock only" : "");
+	struct run_summary summary = {0};
+	struct err err;
+	bool ok;
+
+	runs->run.output = path->data;
+	if (!runs->options->quiet)
+		say(runs, "%s", path->data);
+	ok = run_scenario(s, &runs->run, &summary, &err);
+	if (!ok) {
+		output_message("%s: %s", name, err.text);
+		worsen(runs, EXIT_STATUS_INPUT);
+		if (is_json(runs))
+			run_json(runs, path->data, &summary, NULL, err.text);
+		return false;
+	}
+	if (summary.unmet)
+		worsen(runs, EXIT_STATUS_VIOLATION);
+	if (summary.server_gone || summary.lost || summary.not_sent || summary.by_time)
+		worsen(runs, EXIT_STATUS_INCOMPLETE);
+	say_summary(runs, &summary);
+	if (!execution_load(e, path->data, NULL, &err)) {
+		output_message("%s", err.text);
+		worsen(runs, EXIT_STATUS_INPUT);
+		return false;
+	}
+	if (is_json(runs))
+		run_json(runs, path->data, &summary, e, NULL);
+	return true;
 }
 
-static void run_once(struct runs *runs, const struct scenario *s, const char *path,
-	const char *number, enum txn_level level)
+/* Where the clients of an instrumented run got other answers than those of the plain one. */
+static void compare_both(struct runs *runs, const struct execution *plain,
+	const struct execution *instrumented, const char *path)
 {
-	struct buf output = BUF_INIT;
-	struct run_summary summary;
+	struct diff_side sides[2] = {
+		{.e = plain, .contract = "plain"}, {.e = instrumented, .contract = "trigger"}};
+	struct differential d;
 	struct err err;
 
-	if (runs->single) {
-		buf_add_str(&output, runs->options->output);
-	} else {
-		buf_printf(&output, "%s/", runs->options->output);
-		add_stem(&output, s, path);
-		buf_printf(&output, "%s%s%s.itr", number, level ? "-" : "",
-			level ? txn_level_short((uint8_t)level) : "");
-	}
-	runs->run.level = level;
-	runs->run.output = output.data;
-	if (!runs->options->quiet)
-		buf_printf(&runs->teller.line, "# %s\n", output.data);
-	if (!run_scenario(s, &runs->run, &summary, &err)) {
+	if (!differential_compare(&d, sides, &err)) {
 		output_message("%s: %s", path, err.text);
-		worsen(runs, EXIT_STATUS_INPUT);
-	} else {
-		if (summary.unmet)
-			worsen(runs, EXIT_STATUS_VIOLATION);
-		if (summary.server_gone || summary.lost || summary.not_sent || summary.by_time)
-			worsen(runs, EXIT_STATUS_INCOMPLETE);
-		if (!runs->options->quiet)
-			add_summary(&runs->teller.line, &summary);
+		worsen(runs, EXIT_STATUS_INCOMPLETE);
+		return;
 	}
-	runs->teller.gone = !output_write(&runs->teller.line) || runs->teller.gone;
-	buf_release(&output);
+	if (d.item_count) {
+		const struct diff_item *first = &d.items[0];
+		uint32_t at = first->pair == EXECUTION_NONE ? EXECUTION_NONE
+							    : d.pairs[first->pair].stmt[0];
+		struct buf sql = BUF_INIT;
+
+		if (at != EXECUTION_NONE) {
+			buf_add_str(&sql, " of ");
+			text_add(&sql, plain->stmts[at].sql, SHOWN_COLUMNS / 2, TEXT_FOLD);
+		}
+		output_message("%s: the instrumented run differs from the plain one, first in %s%s",
+			path, diff_class_name(first->class_), sql.len ? sql.data : "");
+		buf_release(&sql);
+		worsen(runs, EXIT_STATUS_INCOMPLETE);
+	} else if (!runs->options->quiet) {
+		say(runs, "instrumented and plain run gave the clients the same answers");
+	}
+	differential_release(&d);
+}
+
+static void make_path(struct runs *runs, struct buf *out, const struct scenario *s,
+	const char *name, const char *number, enum txn_level level, const char *variant)
+{
+	buf_clear(out);
+	if (runs->single)
+		buf_add_str(out, runs->options->output);
+	else
+		runs_path(out, runs->folder, s, name, number, level, variant);
+}
+
+/* One scenario at one level: as often, and in as many modes, as was asked for. */
+static void run_level(struct runs *runs, const struct scenario *s, const char *name,
+	const char *number, enum txn_level level, const char *order)
+{
+	const struct run_command_options *o = runs->options;
+	uint64_t different = 0, done = 0;
+	struct buf path = BUF_INIT;
+	char first[33] = "", digest[33], variant[64];
+
+	runs->run.level = level;
+	for (uint64_t i = 0; i < o->repeat && !runs_stop && !runs->gone; i++) {
+		struct execution e, other;
+
+		if (o->repeat > 1)
+			snprintf(variant, sizeof(variant), "%s.%" PRIu64, order, i + 1);
+		else
+			snprintf(variant, sizeof(variant), "%s", order);
+		make_path(runs, &path, s, name, number, level, variant);
+		runs->run.instrument = !o->both && strcmp(o->instrument, "trigger") == 0;
+		if (!run_once(runs, s, name, &path, &e))
+			continue;
+		done++;
+		execution_digest(&e, digest);
+		if (!first[0])
+			memcpy(first, digest, sizeof(first));
+		different += strcmp(first, digest) != 0;
+		if (o->both && !runs_stop) {
+			strncat(variant, ".trigger", sizeof(variant) - strlen(variant) - 1);
+			make_path(runs, &path, s, name, number, level, variant);
+			runs->run.instrument = true;
+			if (run_once(runs, s, name, &path, &other)) {
+				compare_both(runs, &e, &other, path.data);
+				execution_release(&other);
+			}
+		}
+		execution_release(&e);
+	}
+	if (o->repeat > 1 && done)
+		say(runs,
+			"%" PRIu64 " runs, %" PRIu64
+			" of them another execution than the first (%s)",
+			done, different, first);
+	if (different)
+		worsen(runs, EXIT_STATUS_VIOLATION);
+	buf_release(&path);
+}
+
+static void run_levels(struct runs *runs, const struct scenario *s, const char *name,
+	const char *number, const char *order)
+{
+	for (size_t k = 0; k < runs->levels.count && !runs_stop; k++)
+		run_level(runs, s, name, number, runs->levels.levels[k], order);
+	if (!runs->levels.count && !runs_stop)
+		run_level(runs, s, name, number, LEVEL_UNKNOWN, order);
+}
+
+static void run_orders(
+	struct runs *runs, const struct scenario *s, const char *name, const char *number)
+{
+	run_levels(runs, s, name, number, "");
+	for (uint64_t i = 0; i < runs->options->shuffle && !runs_stop && !runs->gone; i++) {
+		struct scenario other;
+		char order[32];
+		struct err err;
+
+		if (!scenario_shuffle(&other, s, runs->options->seed, i + 1, &err)) {
+			output_message("%s: %s", name, err.text);
+			worsen(runs, EXIT_STATUS_INPUT);
+			return;
+		}
+		snprintf(order, sizeof(order), ".s%" PRIu64, i + 1);
+		run_levels(runs, &other, name, number, order);
+		scenario_release(&other);
+	}
 }
 
 static void run_file(struct runs *runs, const char *path)
@@ -288,53 +547,78 @@ static void run_file(struct runs *runs, const char *path)
 		output_message("%s", err.text);
 		worsen(runs, EXIT_STATUS_INPUT);
 	}
-	for (size_t i = 0; i < list.count; i++) {
+	for (size_t i = 0; i < list.count && !runs_stop; i++) {
 		char number[24] = "";
 
 		if (list.count > 1)
 			snprintf(number, sizeof(number), ".%zu", i + 1);
-		for (size_t k = 0; k < runs->level_count && !stop; k++)
-			run_once(runs, &list.scenarios[i], path, number, runs->levels[k]);
-		if (!runs->level_count && !stop)
-			run_once(runs, &list.scenarios[i], path, number, LEVEL_UNKNOWN);
+		run_orders(runs, &list.scenarios[i], path, number);
 	}
 	scenario_list_release(&list);
 	buf_release(&text);
 }
 
-static bool read_levels(struct runs *runs, const char *list)
+static void run_files(struct runs *runs, char **paths, int count)
 {
-	while (list && *list) {
-		size_t len = strcspn(list, ",");
-		enum txn_level level = scenario_level_word(span_of(list, len));
+	for (int i = 0; i < count && !runs->gone && !runs_stop; i++)
+		run_file(runs, paths[i]);
+}
 
-		if (!level || runs->level_count == LEVELS_MAX)
-			return false;
-		runs->levels[runs->level_count++] = level;
-		list += len + (list[len] == ',');
+/* The same on servers that are started for it. */
+static void run_on_servers(struct runs *runs, char **paths, int count)
+{
+	const struct run_command_options *o = runs->options;
+
+	for (size_t i = 0; i < o->servers.count && !runs_stop && !runs->gone; i++) {
+		struct run_target target = runs->run.target;
+		struct provided server;
+		struct buf folder = BUF_INIT;
+		struct err err;
+		bool skip;
+
+		buf_printf(&folder, "%s/%s", o->output, o->servers.items[i]);
+		if (o->servers.count > 1)
+			runs->folder = folder.data;
+		if (!provide_start(&server, o->servers.items[i], &skip, &err)) {
+			output_message("%s", err.text);
+			worsen(runs, skip ? EXIT_STATUS_INCOMPLETE : EXIT_STATUS_INPUT);
+		} else if (!runs->single && !runs_folder(runs->folder)) {
+			worsen(runs, EXIT_STATUS_INPUT);
+		} else {
+			runs->run.target.socket = server.socket;
+			runs->run.target.user = server.user;
+			runs->run.target.password = NULL;
+			run_files(runs, paths, count);
+		}
+		provide_stop(&server);
+		runs->run.target = target;
+		runs->folder = o->output;
+		buf_release(&folder);
 	}
-	return true;
 }
 
 static void fill_run(struct runs *runs)
 {
 	const struct run_command_options *o = runs->options;
 
-	runs->run = (struct run_options){
-		.target = connection_target(&o->connection),
-		.blocked_timeout_ns = o->blocked_timeout,
-		.answer_timeout_ns = o->answer_timeout,
-		.hang_timeout_ns = o->hang_timeout,
-		.rows_max = o->rows_max,
-		.drop_database = o->drop_database,
-		.keep_database = o->keep_database,
-		.overwrite = o->overwrite,
-		.instrument = strcmp(o->instrument, "trigger") == 0,
-		.stop = &stop,
-		.tell = on_event,
-		.ctx = &runs->teller,
-	};
+	runs->run = runs_defaults(&o->connection);
 	runs->run.target.database = o->database;
+	runs->run.blocked_timeout_ns = o->blocked_timeout;
+	runs->run.answer_timeout_ns = o->answer_timeout;
+	runs->run.hang_timeout_ns = o->hang_timeout;
+	runs->run.rows_max = o->rows_max;
+	runs->run.drop_database = o->drop_database;
+	runs->run.keep_database = o->keep_database;
+	runs->run.overwrite = o->overwrite;
+	runs->run.tell = on_event;
+	runs->run.ctx = runs;
+}
+
+static bool is_trace_name(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len > 4 && strcmp(path + len - 4, ".itr") == 0;
 }
 
 static enum exit_status run(const struct command *command, int argc, char **argv)
@@ -345,6 +629,8 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 		.output = ".",
 		.instrument = "off",
 		.rows_max = 100000,
+		.repeat = 1,
+		.seed = 1,
 		.blocked_timeout = 1000000000u,
 		.answer_timeout = 10000000000u,
 		.hang_timeout = 70000000000u,
@@ -358,30 +644,31 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 		return status;
 	if (!count)
 		return command_misused(command, "which scenario?");
-	if (!read_levels(&runs, options.isolation))
+	if (!run_levels_parse(&runs.levels, options.isolation))
 		return command_misused(
 			command, "--isolation takes RU, RC, RR, SER, separated by commas");
 	if (strcmp(options.instrument, "off") != 0 && strcmp(options.instrument, "trigger") != 0)
 		return command_misused(command, "--instrument takes off or trigger");
 	runs.single = is_trace_name(options.output);
-	if (runs.single && (count > 1 || runs.level_count > 1))
+	runs.folder = options.output;
+	if (runs.single && (count > 1 || runs.levels.count > 1 || options.repeat > 1 ||
+				   options.shuffle || options.both || options.servers.count > 1))
 		return command_misused(command,
 			"--output %s is for one run, and several were asked for", options.output);
-	if (!runs.single && mkdir(options.output, 0777) != 0 && errno != EEXIST) {
-		output_message("cannot make the folder %s: %s", options.output, strerror(errno));
+	if (!runs.single && !runs_folder(options.output))
 		return EXIT_STATUS_INPUT;
-	}
 	fill_run(&runs);
-	runs.teller.quiet = options.quiet;
-	catch_signals();
-	if (mysql_library_init(0, NULL, NULL) != 0) {
-		output_message("the database client library cannot be started");
+	if (!runs_begin())
 		return EXIT_STATUS_INPUT;
-	}
-	for (int i = 0; i < count && !runs.teller.gone && !stop; i++)
-		run_file(&runs, args[i]);
-	mysql_library_end();
-	buf_release(&runs.teller.line);
+	open_document(&runs);
+	if (options.servers.count)
+		run_on_servers(&runs, args, count);
+	else
+		run_files(&runs, args, count);
+	close_document(&runs);
+	runs_end();
+	buf_release(&runs.line);
+	buf_release(&runs.unmet);
 	return output_finish(runs.status);
 }
 
@@ -398,8 +685,9 @@ const struct command run_command = {
 		"Scenarios are in the language of docs/scenario-format.md, or case files of DT2,\n"
 		"Troc and Fucci, prompt lines (conn_0> SQL) or marked SQL (/* T1 */ SQL).\n"
 		"\n"
-		"The exit status is 1 when an expectation of a scenario was not met, 3 when an\n"
-		"answer never came or only the clock said that a statement was blocked.",
+		"The exit status is 1 when an expectation of a scenario was not met or repeated\n"
+		"runs differ, 3 when an answer never came, only the clock said that a statement\n"
+		"was blocked, instrumentation changed an answer, or a release cannot be had here.",
 	.options = run_table,
 	.examples = run_examples,
 	.files = true,

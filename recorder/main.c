@@ -4,6 +4,7 @@
 #include "recorder_commands.h"
 
 static const struct command *const commands[] = {
+	&corpus_command,
 	&prepare_command,
 	&proxy_command,
 	&run_command,

@@ -346,6 +346,63 @@ static void join_sets(struct loader *l, struct execution_stmt *stmt)
 	free(parts);
 }
 
+/* Columns that the recorder added to the end of the table (isorec prepare): how many are the
+ * application's own. */
+static uint32_t own_columns(const struct record_schema *schema)
+{
+	struct mp mp = mp_over(schema->columns);
+	uint32_t count = schema->columns.ptr ? mp_array(&mp) : 0, own = 0;
+
+	for (uint32_t i = 0; i < count && !mp.bad; i++) {
+		struct mp column = mp_over(mp_raw(&mp));
+		struct span name;
+
+		(void)mp_array(&column);
+		name = mp_bytes(&column);
+		if (name.len < 7 || !span_eq_str(span_of(name.ptr, 7), "isorec_"))
+			own = i + 1;
+	}
+	return own;
+}
+
+/* Leaves the first `own` values of each row. */
+static void cut_rows(struct execution *e, struct execution_rows *rows, uint32_t own)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		struct mp mp = mp_over(rows->rows[i]);
+		uint32_t count = mp_array(&mp);
+		const unsigned char *start = mp.p;
+		size_t len;
+		char *bytes;
+
+		if (mp.bad || count <= own || own > 0xffff)
+			continue;
+		for (uint32_t k = 0; k < own; k++)
+			(void)mp_skip(&mp);
+		len = (size_t)(mp.p - start);
+		bytes = arena_alloc(&e->arena, len + 3);
+		bytes[0] = (char)0xdc; /* array 16 */
+		bytes[1] = (char)(own >> 8);
+		bytes[2] = (char)own;
+		memcpy(bytes + 3, start, len);
+		rows->rows[i] = span_of(bytes, len + 3);
+	}
+}
+
+/* An instrumented table reads as the application sees it. */
+static void hide_added_columns(struct execution *e)
+{
+	for (size_t i = 0; i < e->table_count; i++) {
+		struct execution_table *t = &e->tables[i];
+		uint32_t own = own_columns(&t->schema);
+
+		if (own && !t->initial.columns.ptr && !t->final.columns.ptr) {
+			cut_rows(e, &t->initial, own);
+			cut_rows(e, &t->final, own);
+		}
+	}
+}
+
 static void name_sessions(struct execution *e)
 {
 	for (size_t i = 0; i < e->session_count; i++) {
@@ -370,6 +427,7 @@ static void finish(struct loader *l)
 	if (e->txn_count)
 		qsort(e->txns, e->txn_count, sizeof(*e->txns), by_seq);
 	name_sessions(e);
+	hide_added_columns(e);
 	for (size_t i = 0; i < e->stmt_count; i++) {
 		struct execution_stmt *stmt = &e->stmts[i];
 		struct execution_session *s = &e->sessions[stmt->session];
@@ -548,4 +606,24 @@ size_t execution_row(struct span row, struct value *values, size_t max)
 		if (!value_read(&mp, &values[i]))
 			return SIZE_MAX;
 	return count;
+}
+
+void execution_rows_json(struct json *json, const struct execution_rows *rows)
+{
+	json_begin_array(json);
+	for (size_t i = 0; i < rows->count; i++) {
+		struct mp mp = mp_over(rows->rows[i]);
+		uint32_t count = mp_array(&mp);
+
+		json_begin_array(json);
+		for (uint32_t k = 0; k < count; k++) {
+			struct value value;
+
+			if (!value_read(&mp, &value))
+				break;
+			value_json(json, &value);
+		}
+		json_end_array(json);
+	}
+	json_end_array(json);
 }

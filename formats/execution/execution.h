@@ -126,6 +126,9 @@ const struct execution_stmt *execution_stmt(
 /* Reads a row into values[0..max); the number of columns, or SIZE_MAX when it cannot be read. */
 size_t execution_row(struct span row, struct value *values, size_t max);
 
+/* The rows as an array of arrays. */
+void execution_rows_json(struct json *json, const struct execution_rows *rows);
+
 /* The statement as text that can be sent: parameters put in as literals.  False: it cannot be
  * said as one text (a value was not kept, the text was cut). */
 bool execution_sql(const struct execution_stmt *stmt, struct buf *out, struct err *err) MUST_CHECK;

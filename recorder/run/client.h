@@ -22,6 +22,8 @@ struct run_target {
 	unsigned read_timeout_s; /* of answers; 0: none */
 };
 
+enum { CLIENT_SET_WORDS = 4 }; /* room for SCENARIO_SESSION_MAX and one more */
+
 enum client_state {
 	CLIENT_IDLE,
 	CLIENT_QUERY, /* sent; the answer's first packet is awaited */
@@ -55,9 +57,11 @@ struct client {
 	/* The runner's. */
 	uint32_t stmt; /* index in the section of the statement that is under way */
 	bool settled;  /* known to wait for a lock, as of the last event */
-	bool blocked;  /* was seen waiting */
+	bool waiting;  /* was seen waiting */
+	bool blocked;  /* the schedule went on while it waited */
 	bool by_time;  /* ... only because no answer came */
-	uint64_t blocked_since;
+	uint64_t waiting_since;
+	uint64_t waits_for[CLIENT_SET_WORDS]; /* as of the last look: a set of clients' indexes */
 };
 
 /* A connection of its own, used with the blocking calls; NULL and err on failure. */

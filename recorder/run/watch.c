@@ -103,6 +103,37 @@ static void add_blocker(struct client *waiter, const struct client *blocker)
 	list->data[2] = (char)(count + 1);
 }
 
+static bool waits_for(const struct client *c, size_t other)
+{
+	return c->waits_for[other / 64] >> (other % 64) & 1;
+}
+
+/* Whether `from` waits for `to`, perhaps through others. */
+static bool reaches(
+	const struct client *clients, size_t count, size_t from, size_t to, bool *visited)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (visited[i] || !waits_for(&clients[from], i))
+			continue;
+		visited[i] = true;
+		if (i == to || reaches(clients, count, i, to, visited))
+			return true;
+	}
+	return false;
+}
+
+/* MySQL 8 looks for deadlocks in a thread of its own: for some milliseconds all of a circle are
+ * seen waiting.  Who of them is blocked is not known before the circle is broken. */
+static void unsettle_circles(struct client *clients, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		bool visited[CLIENT_SET_WORDS * 64] = {false};
+
+		if (clients[i].settled && reaches(clients, count, i, i, visited))
+			clients[i].settled = false;
+	}
+}
+
 bool watch_look(struct watch *watch, struct client *clients, size_t count)
 {
 	uint64_t now = clock_mono_ns();
@@ -113,8 +144,10 @@ bool watch_look(struct watch *watch, struct client *clients, size_t count)
 	watch->last_ns = clock_mono_ns();
 	if (!result)
 		return false;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		clients[i].settled = false;
+		memset(clients[i].waits_for, 0, sizeof(clients[i].waits_for));
+	}
 	while ((row = mysql_fetch_row(result)) != NULL) {
 		struct client *waiter = by_thread(clients, count, row[0]);
 		struct client *blocker = by_thread(clients, count, row[1]);
@@ -122,12 +155,17 @@ bool watch_look(struct watch *watch, struct client *clients, size_t count)
 		if (!waiter || waiter->state == CLIENT_IDLE)
 			continue;
 		waiter->settled = true;
-		if (!waiter->blocked)
-			waiter->blocked_since = now;
-		waiter->blocked = true;
-		if (blocker && blocker != waiter)
+		if (!waiter->waiting)
+			waiter->waiting_since = now;
+		waiter->waiting = true;
+		if (blocker && blocker != waiter) {
+			size_t index = (size_t)(blocker - clients);
+
+			waiter->waits_for[index / 64] |= (uint64_t)1 << index % 64;
 			add_blocker(waiter, blocker);
+		}
 	}
 	mysql_free_result(result);
+	unsettle_circles(clients, count);
 	return true;
 }

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "runs.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/output.h"
+
+volatile sig_atomic_t runs_stop;
+
+static void on_signal(int number)
+{
+	runs_stop = 1;
+	signal(number, SIG_DFL);
+}
+
+bool runs_begin(void)
+{
+	struct sigaction action = {.sa_handler = on_signal}; /* no SA_RESTART: poll must return */
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	if (mysql_library_init(0, NULL, NULL) == 0)
+		return true;
+	output_message("the database client library cannot be started");
+	return false;
+}
+
+void runs_end(void)
+{
+	mysql_library_end();
+}
+
+bool run_levels_parse(struct run_levels *out, const char *list)
+{
+	*out = (struct run_levels){.count = 0};
+	while (list && *list) {
+		size_t len = strcspn(list, ",");
+		enum txn_level level = scenario_level_word(span_of(list, len));
+
+		if (!level || out->count == RUNS_LEVELS_MAX)
+			return false;
+		out->levels[out->count++] = level;
+		list += len + (list[len] == ',');
+	}
+	return true;
+}
+
+void runs_path(struct buf *out, const char *folder, const struct scenario *s, const char *path,
+	const char *number, enum txn_level level, const char *variant)
+{
+	struct span id = scenario_meta(s, "id");
+	const char *slash = strrchr(path, '/');
+
+	buf_printf(out, "%s/", folder);
+	if (!id.len) {
+		id = span_str(slash ? slash + 1 : path);
+		if (id.len > 4 && span_eq_str(span_of(id.ptr + id.len - 4, 4), ".scn"))
+			id.len -= 4;
+	}
+	for (size_t i = 0; i < id.len && i < 100; i++) {
+		char c = id.ptr[i];
+		bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+			    (c >= '0' && c <= '9') || c == '-' || c == '_' || (c == '.' && i);
+
+		buf_add_char(out, fine ? c : '_');
+	}
+	if (!id.len)
+		buf_add_str(out, "scenario");
+	buf_printf(out, "%s%s%s%s.itr", number, level ? "-" : "",
+		level ? txn_level_short((uint8_t)level) : "", variant);
+}
+
+bool runs_folder(const char *path)
+{
+	struct buf part = BUF_INIT;
+	bool ok = true;
+
+	/* Those above it too. */
+	for (const char *at = path; ok && *at;) {
+		at += strspn(at, "/");
+		at += strcspn(at, "/");
+		buf_clear(&part);
+		buf_add(&part, path, (size_t)(at - path));
+		ok = mkdir(part.data, 0777) == 0 || errno == EEXIST;
+	}
+	if (!ok)
+		output_message("cannot make the folder %s: %s", part.data, strerror(errno));
+	buf_release(&part);
+	return ok;
+}
+
+struct run_options runs_defaults(const struct connection_options *connection)
+{
+	return (struct run_options){
+		.target = connection_target(connection),
+		.blocked_timeout_ns = 1000000000u,
+		.answer_timeout_ns = 10000000000u,
+		.hang_timeout_ns = 70000000000u,
+		.rows_max = 100000,
+		.stop = &runs_stop,
+	};
+}
