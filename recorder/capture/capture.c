@@ -129,7 +129,7 @@ void capture_close(struct capture *c, const char *reason)
 	struct buf *all[] = {&c->client, &c->user, &c->database, &c->pending_user,
 		&c->pending_database, &c->attributes, &c->txn.name, &c->now.text, &c->now.params,
 		&c->now.name, &c->now.track, &c->now.gtid, &c->now.blockers, &c->result.rows,
-		&c->result.columns_text, &c->result.columns, &c->result.hidden};
+		&c->result.hidden};
 
 	opened(c);
 	c->now.at = 0;
@@ -148,6 +148,10 @@ void capture_close(struct capture *c, const char *reason)
 	free(c->prepared);
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)
 		buf_release(all[i]);
+	for (size_t i = 0; i < CAPTURE_SHAPES; i++) {
+		buf_release(&c->shapes[i].text);
+		buf_release(&c->shapes[i].packed);
+	}
 }
 
 /* ---- the connection phase ---- */
@@ -480,8 +484,8 @@ static void part_emit(struct capture *c, const struct wire_command *command, boo
 
 	for (int i = 0; i < 4; i++)
 		c->result.rows.data[1 + i] = (char)(c->result.part_rows >> (24 - 8 * i));
-	if (c->result.part == 0)
-		record.columns = span_or_none(&c->result.columns);
+	if (c->result.part == 0 && c->result.shape)
+		record.columns = buf_span(&c->result.shape->packed);
 	record.rows = buf_span(&c->result.rows);
 	if (last) {
 		record.total = c->result.total;
@@ -515,11 +519,30 @@ static void hide_columns(struct capture *c, const struct wire_columns *columns)
 	}
 }
 
+/* A prepared statement mostly has the same columns each time; others share a place. */
+static const struct capture_shape *shape_of(
+	struct capture *c, const struct wire_command *command, const struct wire_columns *columns)
+{
+	uint32_t place = command->stmt ? command->stmt->number % CAPTURE_SHAPES : 0;
+	struct capture_shape *shape;
+
+	/* One large one at a time. */
+	if (columns->text.len > WIRE_BUFFER_IDLE_MAX)
+		place = 0;
+	shape = &c->shapes[place];
+	if (!span_eq(buf_span(&columns->text), buf_span(&shape->text))) {
+		buf_reuse(&shape->text);
+		buf_add_span(&shape->text, buf_span(&columns->text));
+		buf_reuse(&shape->packed);
+		values_pack_columns(&shape->packed, columns);
+	}
+	return shape;
+}
+
 static void on_columns(void *ctx, struct wire_command *command, const struct wire_columns *columns)
 {
 	struct capture *c = ctx;
 
-	(void)command;
 	c->now.result_sets++;
 	c->result.open = true;
 	c->result.left_out = false;
@@ -533,14 +556,7 @@ static void on_columns(void *ctx, struct wire_command *command, const struct wir
 	part_begin(c);
 	if (UNLIKELY(c->worker->config->redact.on))
 		hide_columns(c, columns);
-	if (!columns) {
-		buf_clear(&c->result.columns_text);
-		buf_clear(&c->result.columns);
-	} else if (!span_eq(buf_span(&columns->text), buf_span(&c->result.columns_text))) {
-		buf_set(&c->result.columns_text, buf_span(&columns->text));
-		buf_clear(&c->result.columns);
-		values_pack_columns(&c->result.columns, columns);
-	}
+	c->result.shape = columns ? shape_of(c, command, columns) : NULL;
 }
 
 static void on_row(void *ctx, struct wire_command *command, const struct wire_columns *columns,

@@ -35,6 +35,8 @@ enum {
 	CAPTURE_LOOKS_MAX = 32,
 	/* Prepared statements of a session that later segments repeat. */
 	CAPTURE_PREPARED_MAX = 1024,
+	/* Column definitions of a session that are kept packed. */
+	CAPTURE_SHAPES = 16,
 };
 
 struct capture_config {
@@ -60,6 +62,11 @@ struct capture_worker {
 	struct trace_writer *writer;
 	struct trace_producer *producer; /* NULL: nothing is recorded */
 	uint64_t next_txn, txn_step;
+};
+
+/* Column definitions as they came, and packed: a server repeats them with every result. */
+struct capture_shape {
+	struct buf text, packed;
 };
 
 struct capture_txn {
@@ -126,6 +133,7 @@ struct capture {
 		struct buf blockers; /* [session, ...], packed */
 	} now;
 
+	struct capture_shape shapes[CAPTURE_SHAPES];
 	/* The result being read. */
 	struct {
 		bool open, left_out;
@@ -133,7 +141,7 @@ struct capture {
 		uint64_t total, kept, bytes;
 		uint32_t part_rows;
 		struct buf rows;
-		struct buf columns_text, columns; /* last definitions, and packed */
+		const struct capture_shape *shape; /* NULL: not known */
 		struct siphash digest;
 		struct buf hidden; /* a byte a column: 1 when it is redacted; empty: none is */
 	} result;
