@@ -2,12 +2,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What isorec proxy costs: sysbench directly, through haproxy, and through isorec proxy.
 
-    proxy.py ISOREC ISOREC-SERVERS [--rounds=N] [--seconds=N] [--threads=1,8,64]
+    proxy.py ISOREC ISOREC-SERVERS [--rounds=N] [--seconds=N] [--threads=1,8,64] [--short]
 
-Runs are interleaved, so that whatever else the machine does meets all three alike; each figure is
-the median of its rounds.  Printed: throughput and p99 latency of isorec proxy (recording
-everything) as ratios to haproxy's in TCP mode, and user and system CPU time a query of both.
-Goals: throughput 0.95 or more, p99 1.10 or less, user CPU under 2 us + 1 ns a result byte.
+Each round runs sysbench directly, through haproxy in TCP mode, through isorec proxy that only
+relays (--no-record) and through isorec proxy that records everything, one behind the other and
+every second round the other way round, so that whatever else the machine does meets all alike.
+
+Printed: throughput and p99 latency of isorec proxy as ratios to haproxy's, the median of the
+rounds; and processor time a statement over all rounds, of all threads of a process, the user part
+against its budget of 2 us + 1 ns a byte of the answers.  The kernel samples how a thread's time
+is divided between user and system, and a machine that is busy otherwise makes both grow with
+the misses in its caches: haproxy's and the bare relay's figures tell how much.
+
+Goals: throughput 0.95 or more, p99 1.10 or less, user time within the budget.
 """
 import argparse
 import json
@@ -28,7 +35,7 @@ TICK = os.sysconf("SC_CLK_TCK")
 
 
 def cpu(pid):
-    """User and system time of a process so far, in seconds."""
+    """User and system time of a process so far, all its threads, in seconds."""
     with open("/proc/%d/stat" % pid, encoding="ascii") as stat:
         fields = stat.read().rpartition(")")[2].split()
     return int(fields[11]) / TICK, int(fields[12]) / TICK
@@ -54,12 +61,30 @@ def sysbench(port, workload, threads, seconds, what="run"):
     return queries, rate, float(re.search(r"99th percentile:\s+([\d.]+)", done.stdout).group(1))
 
 
-def measure(name, port, pid, workload, threads, seconds, into):
-    before = cpu(pid) if pid else (0, 0)
-    queries, rate, p99 = sysbench(port, workload, threads, seconds)
-    after = cpu(pid) if pid else (0, 0)
-    into.setdefault(name, []).append(
-        (rate, p99, (after[0] - before[0]) * 1e6 / queries, (after[1] - before[1]) * 1e6 / queries))
+class Subject:
+    """A way to the server, and what was measured on it for one workload."""
+
+    def __init__(self, name, port, pid=None):
+        self.name, self.port, self.pid = name, port, pid
+        self.clear()
+
+    def clear(self):
+        self.rates, self.p99s = [], []
+        self.queries = self.user = self.system = 0
+
+    def measure(self, workload, threads, seconds):
+        before = cpu(self.pid) if self.pid else (0, 0)
+        queries, rate, p99 = sysbench(self.port, workload, threads, seconds)
+        after = cpu(self.pid) if self.pid else (0, 0)
+        self.rates.append(rate)
+        self.p99s.append(p99)
+        self.queries += queries
+        self.user += after[0] - before[0]
+        self.system += after[1] - before[1]
+
+    def cost(self):
+        """User and system microseconds a query."""
+        return self.user * 1e6 / self.queries, self.system * 1e6 / self.queries
 
 
 def start_haproxy(folder, upstream):
@@ -81,14 +106,35 @@ def start_haproxy(folder, upstream):
     return process, port
 
 
-def report(workload, threads, got):
-    median = {name: [statistics.median(column) for column in zip(*rounds)]
-              for name, rounds in got.items()}
-    direct, haproxy, isorec = median["direct"], median["haproxy"], median["isorec"]
-    print("%-18s %3d threads: direct %6.0f/s, haproxy %6.0f/s, isorec %6.0f/s = %.2f of haproxy; "
-          "p99 %.2f of haproxy's; user+sys us a query: haproxy %.1f+%.1f, isorec %.1f+%.1f" % (
-              workload, threads, direct[0], haproxy[0], isorec[0], isorec[0] / haproxy[0],
-              isorec[1] / haproxy[1], haproxy[2], haproxy[3], isorec[2], isorec[3]), flush=True)
+def report(workload, threads, subjects, answer_bytes):
+    direct, haproxy, relay, isorec = subjects
+    budget = 2 + answer_bytes / 1000
+    user = isorec.cost()[0]
+    print("%s, %d threads, %.0f bytes an answer" % (workload, threads, answer_bytes))
+    for what in subjects:
+        print("  %-8s %7.0f/s, p99 %7.2f ms%s" % (
+            what.name, statistics.median(what.rates), statistics.median(what.p99s),
+            ", user %5.2f + system %5.2f us a statement" % what.cost() if what.pid else ""))
+    print("  isorec / haproxy: throughput %.2f, p99 %.2f; user time %.2f us of %.2f, of them %.2f "
+          "us (%.2f ns a byte) for recording" % (
+              statistics.median(a / b for a, b in zip(isorec.rates, haproxy.rates)),
+              statistics.median(a / b for a, b in zip(isorec.p99s, haproxy.p99s)),
+              user, budget, user - relay.cost()[0],
+              (user - relay.cost()[0]) * 1000 / answer_bytes), flush=True)
+
+
+def run_all(options, subjects, proxy):
+    for workload in options.workloads.split(","):
+        for threads in map(int, options.threads.split(",")):
+            for what in subjects:
+                what.clear()
+            before = proxy.statistics()
+            for number in range(options.rounds):
+                for what in subjects if number % 2 == 0 else subjects[::-1]:
+                    what.measure(workload, threads, options.seconds)
+            after = proxy.statistics()
+            report(workload, threads, subjects, (after["to_clients"] - before["to_clients"]) /
+                   (after["statements"] - before["statements"]))
 
 
 def main():
@@ -100,7 +146,10 @@ def main():
     parser.add_argument("--threads", default="1,8,64")
     parser.add_argument("--workloads", default="oltp_point_select,oltp_read_write")
     parser.add_argument("--option", action="append", default=[], help="for isorec proxy")
+    parser.add_argument("--short", action="store_true", help="2 rounds of 1 s with 8 threads")
     options = parser.parse_args()
+    if options.short:
+        options.rounds, options.seconds, options.threads = 2, 1, "8"
     with tempfile.TemporaryDirectory(prefix="isorec-bench-") as folder:
         env = dict(os.environ, ISOREC_SERVERS_CACHE=os.path.join(folder, "cache"))
         done = subprocess.run([options.servers, "start", "mariadb-local", "--name=bench", "--json",
@@ -114,17 +163,13 @@ def main():
                            check=True, stdout=subprocess.DEVNULL)
             sysbench(port, "oltp_read_write", 1, 1, "prepare")
             haproxy, haproxy_port = start_haproxy(folder, port)
-            with Proxy(os.path.abspath(options.isorec), ["127.0.0.1:%d" % port],
-                       *options.option) as proxy:
-                for workload in options.workloads.split(","):
-                    for threads in map(int, options.threads.split(",")):
-                        got = {}
-                        for _ in range(options.rounds):
-                            for name, at, pid in (("direct", port, None),
-                                                  ("haproxy", haproxy_port, haproxy.pid),
-                                                  ("isorec", proxy.port, proxy.process.pid)):
-                                measure(name, at, pid, workload, threads, options.seconds, got)
-                        report(workload, threads, got)
+            isorec, node = os.path.abspath(options.isorec), ["127.0.0.1:%d" % port]
+            with Proxy(isorec, node, *options.option) as proxy, \
+                    Proxy(isorec, node, "--no-record") as relay:
+                run_all(options, [Subject("direct", port),
+                                  Subject("haproxy", haproxy_port, haproxy.pid),
+                                  Subject("relay", relay.port, relay.process.pid),
+                                  Subject("isorec", proxy.port, proxy.process.pid)], proxy)
                 print(proxy.stop().splitlines()[-1])
         finally:
             if haproxy:

@@ -99,7 +99,9 @@ class Proxy:
         wait_for("statistics", lambda: self.text().count("sessions open") > before)
         line = [line for line in self.text().splitlines() if "sessions open" in line][-1]
         names = {"sessions": r"(\d+) sessions open", "opened": r"(\d+) in all",
-                 "opaque": r"(\d+) opaque", "statements": r"(\d+) statements"}
+                 "opaque": r"(\d+) opaque", "statements": r"(\d+) statements",
+                 "to_clients": r"(\d+) to clients", "written": r"(\d+) bytes written",
+                 "lost": r"(\d+) records lost"}
         return {name: int(re.search(regex, line).group(1)) for name, regex in names.items()}
 
     def stop(self, how=signal.SIGTERM, status=0):
