@@ -16,6 +16,7 @@
 #include "trace/value.h"
 #include "values/check.h"
 #include "verdict_out.h"
+#include "witness.h"
 
 enum check_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_JUNIT };
 static const char *const format_words[] = {"text", "json", "junit", NULL};
@@ -254,6 +255,7 @@ static enum exit_status check_trace(
 			.per_class_max = (uint32_t)options->examples,
 			.budget = options->budget},
 		&verdict);
+	witness_fetch(&history, &verdict);
 	context.transactions = history.txn_count;
 	context.operations = history.op_count;
 	context.sessions = history.session_count;

@@ -256,6 +256,43 @@ static void edge_json(struct json *json, const struct finding_edge *edge)
 	json_end_object(json);
 }
 
+static void step_json(struct json *json, const struct finding_step *step)
+{
+	json_begin_object(json);
+	string_json(json, "transaction", step->transaction);
+	uint_json(json, "session", step->session);
+	uint_json(json, "statement", step->number);
+	uint_json(json, "begin_ns", step->begin_ns);
+	uint_json(json, "end_ns", step->end_ns);
+	string_json(json, "sql", step->text);
+	if (step->error)
+		uint_json(json, "error", step->error);
+	string_json(json, "what", step->what);
+	json_end_object(json);
+}
+
+/* What a stranger needs: the statements in order, and the versions of the rows concerned. */
+static void witness_json(struct json *json, const struct finding *finding)
+{
+	json_key(json, "witness");
+	json_begin_object(json);
+	json_key(json, "statements");
+	json_begin_array(json);
+	for (uint32_t i = 0; i < finding->step_count; i++)
+		step_json(json, &finding->steps[i]);
+	json_end_array(json);
+	json_key(json, "rows");
+	json_begin_array(json);
+	for (uint32_t i = 0; i < finding->row_count; i++) {
+		json_begin_object(json);
+		string_json(json, "object", finding->rows[i].object);
+		string_json(json, "versions", finding->rows[i].chain);
+		json_end_object(json);
+	}
+	json_end_array(json);
+	json_end_object(json);
+}
+
 static void finding_json(struct json *json, const struct finding *finding)
 {
 	json_begin_object(json);
@@ -279,6 +316,7 @@ static void finding_json(struct json *json, const struct finding *finding)
 	for (uint32_t i = 0; i < finding->edge_count; i++)
 		edge_json(json, &finding->edges[i]);
 	json_end_array(json);
+	witness_json(json, finding);
 	string_json(json, "explanation", finding->explanation);
 	string_json(json, "also", span_str(finding->also));
 	uint_json(json, "similar", finding->similar);

@@ -29,6 +29,23 @@ struct finding_edge {
 	struct span sentence; /* why, in words */
 };
 
+/* One statement of a witness, in the order in which they began. */
+struct finding_step {
+	struct span transaction;  /* "T17" */
+	uint32_t session, number; /* in the trace; number 0: the statement is not in it */
+	uint32_t stmt;            /* its id in the history; UINT32_MAX: none */
+	struct span what;         /* "reads shop.stock(5) at version 3 (5, 'nails', 40)" */
+	/* Filled where reports are made, from the trace (witness.h). */
+	struct span text;
+	uint64_t begin_ns, end_ns;
+	uint32_t error;
+};
+
+/* A row that the finding is about, and its versions in their order. */
+struct finding_row {
+	struct span object, chain;
+};
+
 struct finding {
 	char id[17]; /* 16 hex digits; the same in every run over the same trace */
 	const char *class_name;
@@ -40,6 +57,10 @@ struct finding {
 	uint32_t transaction_count;
 	struct finding_edge *edges;
 	uint32_t edge_count;
+	struct finding_step *steps;
+	uint32_t step_count;
+	struct finding_row *rows;
+	uint32_t row_count;
 	struct span explanation; /* sentences */
 	const char *also;        /* another name for it: "lost update (P4)"; NULL: none */
 	uint64_t similar;        /* how many more of this class and level were not listed */

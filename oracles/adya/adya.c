@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "adya/dependencies.h"
+#include "adya/witness.h"
 #include "adya/words.h"
 #include "base/bug.h"
 #include "base/mem.h"
@@ -71,10 +72,12 @@ static void set_txns(struct adya *a, struct finding *finding, const uint32_t *tx
 		finding->transactions[i] = words_txn(arena, a->history, txns[i]);
 }
 
-/* A finding about one operation of `txn`, concerning another transaction (or none). */
+/* A finding about one read of `txn`, concerning another transaction (or none); `own`: a version
+ * that it should have seen, or saw as well; NONE. */
 static void add_single(struct adya *a, const char *class_name, uint32_t txn, uint32_t other,
-	const char *explanation)
+	const struct history_op *op, uint32_t own, const char *explanation)
 {
+	struct witness witness = {.history = a->history, .arena = &a->verdict->arena};
 	uint8_t level = a->history->txns[txn].level;
 	uint32_t txns[2] = {txn, other};
 	const char *rule;
@@ -84,6 +87,11 @@ static void add_single(struct adya *a, const char *class_name, uint32_t txn, uin
 	if (!finding)
 		return;
 	set_txns(a, finding, txns, other == HISTORY_NONE || other == txn ? 1 : 2);
+	witness_write(&witness, op->version);
+	if (own != HISTORY_NONE)
+		witness_write(&witness, own);
+	witness_read(&witness, txn, op->stmt, op->version);
+	witness_finish(&witness, finding);
 	finding->explanation = span_str(explanation);
 	finding_seal(finding);
 }
@@ -112,7 +120,7 @@ static void judge_read(struct adya *a, uint32_t txn, const struct history_op *op
 				a->verdict, "reads of versions written outside the trace", 1);
 			return;
 		}
-		add_single(a, "garbage-read", txn, HISTORY_NONE,
+		add_single(a, "garbage-read", txn, HISTORY_NONE, op, HISTORY_NONE,
 			SAY(a, "%.*s read version %.*s of %.*s (%.*s). Nobody wrote it.",
 				SPAN_ARG(me), SPAN_ARG(version), SPAN_ARG(object), SPAN_ARG(stmt)));
 		return;
@@ -123,7 +131,7 @@ static void judge_read(struct adya *a, uint32_t txn, const struct history_op *op
 	/* What ROLLBACK TO took back was rolled back, whatever became of its transaction. */
 	if (h->txns[v->txn].outcome == TXN_ABORTED || v->flags & HISTORY_VERSION_UNDONE) {
 		a->seen_g1a = true;
-		add_single(a, "G1a", txn, v->txn,
+		add_single(a, "G1a", txn, v->txn, op, HISTORY_NONE,
 			SAY(a,
 				"%.*s committed after it read version %.*s of %.*s (%.*s), which "
 				"%.*s "
@@ -135,7 +143,7 @@ static void judge_read(struct adya *a, uint32_t txn, const struct history_op *op
 		verdict_undecided(a->verdict, "reads from transactions of unknown outcome", 1);
 	} else if (v->flags & HISTORY_VERSION_INTERMEDIATE) {
 		a->seen_g1b = true;
-		add_single(a, "G1b", txn, v->txn,
+		add_single(a, "G1b", txn, v->txn, op, HISTORY_NONE,
 			SAY(a,
 				"%.*s committed after it read version %.*s of %.*s (%.*s), which "
 				"%.*s "
@@ -145,7 +153,7 @@ static void judge_read(struct adya *a, uint32_t txn, const struct history_op *op
 	}
 	if (v->stmt != HISTORY_NONE && op->stmt != HISTORY_NONE &&
 		h->stmts[v->stmt].begin_seq > h->stmts[op->stmt].end_seq)
-		add_single(a, "future-read", txn, v->txn,
+		add_single(a, "future-read", txn, v->txn, op, HISTORY_NONE,
 			SAY(a,
 				"%.*s read version %.*s of %.*s (%.*s) before the statement of "
 				"%.*s "
@@ -186,7 +194,7 @@ static void judge_own(
 
 	if (view->stamp[op->object] != txn + 1 || own == HISTORY_NONE || own == op->version)
 		return;
-	add_single(a, "own-write", txn, h->versions[op->version].txn,
+	add_single(a, "own-write", txn, h->versions[op->version].txn, op, own,
 		SAY(a, "%.*s wrote version %.*s of %.*s and then read version %.*s (%.*s).",
 			SPAN_ARG(words_txn(arena, h, txn)), SPAN_ARG(words_version(arena, h, own)),
 			SPAN_ARG(words_object(arena, h, op->object)),
@@ -205,7 +213,8 @@ static void judge_duplicate(
 		return;
 	if (view->stamp[op->object] == txn + 1 && view->read_stmt[op->object] == op->stmt &&
 		op->stmt != HISTORY_NONE && view->read_version[op->object] != op->version)
-		add_single(a, "duplicate-row", txn, HISTORY_NONE,
+		add_single(a, "duplicate-row", txn, HISTORY_NONE, op,
+			view->read_version[op->object],
 			SAY(a,
 				"%.*s got %.*s twice in one result, at versions %.*s and %.*s "
 				"(%.*s).",
@@ -273,6 +282,7 @@ static void judge_operations(struct adya *a)
 
 static void add_lost(struct adya *a, uint32_t version, const char *explanation)
 {
+	struct witness witness = {.history = a->history, .arena = &a->verdict->arena};
 	uint32_t txn = a->history->versions[version].txn;
 	uint8_t level = txn == HISTORY_NONE ? LEVEL_UNKNOWN : a->history->txns[txn].level;
 	const char *rule;
@@ -282,6 +292,8 @@ static void add_lost(struct adya *a, uint32_t version, const char *explanation)
 	if (!finding)
 		return;
 	set_txns(a, finding, &txn, txn != HISTORY_NONE);
+	witness_write(&witness, version);
+	witness_finish(&witness, finding);
 	finding->explanation = span_str(explanation);
 	finding_seal(finding);
 }
@@ -460,6 +472,7 @@ static void add_cycle(struct adya *a, const struct cycle *cycle)
 	const char *judged = class_name;
 	uint8_t level = weakest_level(a, cycle);
 	struct arena *arena = &a->verdict->arena;
+	struct witness witness = {.history = a->history, .arena = arena};
 	enum severity severity;
 	struct finding *finding;
 	uint32_t *txns;
@@ -477,7 +490,9 @@ static void add_cycle(struct adya *a, const struct cycle *cycle)
 		txns[i] = a->dependencies.txn_of[cycle->steps[i].from];
 		words_edge(
 			&finding->edges[i], arena, a->history, &a->dependencies, &cycle->steps[i]);
+		witness_cycle_step(&witness, &a->dependencies, &cycle->steps[i]);
 	}
+	witness_finish(&witness, finding);
 	set_txns(a, finding, txns, cycle->length);
 	if (is_lost_update(a, cycle))
 		finding->also = "lost update (P4)";

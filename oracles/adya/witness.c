@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "adya/witness.h"
+
+#include <stdlib.h>
+
+#include "adya/words.h"
+#include "trace/value.h"
+
+enum { CHAIN_MAX = 24 }; /* versions of a row that are written out */
+
+static void add_step(struct witness *w, uint32_t txn, uint32_t stmt, struct span what)
+{
+	for (uint32_t i = 0; i < w->step_count; i++) {
+		struct witness_step *step = &w->steps[i];
+
+		if (step->txn != txn || step->stmt != stmt)
+			continue;
+		if (!span_eq(step->what, what) && stmt != HISTORY_NONE)
+			step->what = span_str(arena_printf(
+				w->arena, "%.*s; %.*s", SPAN_ARG(step->what), SPAN_ARG(what)));
+		return;
+	}
+	if (w->step_count < WITNESS_STEPS_MAX)
+		w->steps[w->step_count++] = (struct witness_step){txn, stmt, what};
+}
+
+static void add_object(struct witness *w, uint32_t object)
+{
+	for (uint32_t i = 0; i < w->object_count; i++) {
+		if (w->objects[i] == object)
+			return;
+	}
+	if (w->object_count < WITNESS_ROWS_MAX)
+		w->objects[w->object_count++] = object;
+}
+
+/* " (5, 'nails', 40)": a version's row, where it was recorded. */
+static void add_image(struct buf *out, const struct history *h, uint32_t version)
+{
+	struct span image = history_bytes(h, h->versions[version].image);
+	struct mp mp = mp_over(image);
+	uint32_t count;
+
+	if (!image.ptr || mp_peek(&mp) != MP_ARRAY)
+		return;
+	count = mp_array(&mp);
+	buf_add_str(out, " (");
+	for (uint32_t i = 0; i < count && i < 12; i++) {
+		struct value value;
+
+		buf_add_str(out, i ? ", " : "");
+		if (!value_read(&mp, &value))
+			break;
+		value_print(out, &value, 40);
+	}
+	buf_add_str(out, count > 12 ? ", ...)" : ")");
+}
+
+static struct span say(struct witness *w, const char *verb, uint32_t version)
+{
+	const struct history *h = w->history;
+	const struct history_version *v = &h->versions[version];
+	struct buf text = BUF_INIT;
+	struct span kept;
+
+	buf_printf(&text, "%s %.*s", verb, SPAN_ARG(words_object(w->arena, h, v->object)));
+	if (!(v->flags & HISTORY_VERSION_DEAD && verb[0] == 'd')) {
+		buf_printf(&text, "%s version %.*s", verb[0] == 'r' ? " at" : " as",
+			SPAN_ARG(words_version(w->arena, h, version)));
+		add_image(&text, h, version);
+	}
+	kept = arena_copy(w->arena, buf_span(&text));
+	buf_release(&text);
+	return kept;
+}
+
+void witness_read(struct witness *w, uint32_t txn, uint32_t stmt, uint32_t version)
+{
+	if (stmt == HISTORY_NONE) {
+		const struct history_op *op = find_op(w->history, txn, HISTORY_READ, version);
+
+		stmt = op ? op->stmt : HISTORY_NONE;
+	}
+	add_object(w, w->history->versions[version].object);
+	add_step(w, txn, stmt, say(w, "reads", version));
+}
+
+void witness_write(struct witness *w, uint32_t version)
+{
+	const struct history_version *v = &w->history->versions[version];
+	bool dead = v->flags & HISTORY_VERSION_DEAD;
+
+	add_object(w, v->object);
+	if (v->txn != HISTORY_NONE)
+		add_step(w, v->txn, v->stmt, say(w, dead ? "deletes" : "writes", version));
+}
+
+static void predicate_step(struct witness *w, const struct predicate_edge *edge)
+{
+	const struct history *h = w->history;
+	const struct history_predicate *p = &h->predicates[edge->predicate];
+	struct span where = history_bytes(h, p->text);
+	struct buf clause = BUF_INIT;
+
+	json_escape(&clause, where.ptr ? where : SPAN_LIT("its predicate"));
+	add_step(w, p->txn, p->stmt,
+		span_str(arena_printf(w->arena, "tests [%s] on %.*s at version %.*s", clause.data,
+			SPAN_ARG(words_object(w->arena, h, h->versions[edge->seen].object)),
+			SPAN_ARG(words_version(w->arena, h, edge->seen)))));
+	buf_release(&clause);
+	witness_write(w, edge->changed);
+}
+
+void witness_cycle_step(
+	struct witness *w, const struct dependencies *dependencies, const struct cycle_step *step)
+{
+	const struct history *h = w->history;
+	uint32_t from = dependencies->txn_of[step->from], to = dependencies->txn_of[step->to];
+	uint32_t version = step->detail;
+
+	switch (step->kind) {
+	case GRAPH_WW:
+		witness_write(w, h->order[h->objects[h->versions[version].object].first_order +
+					  h->versions[version].position - 1]);
+		witness_write(w, version);
+		return;
+	case GRAPH_WR:
+		witness_write(w, version);
+		witness_read(w, to, HISTORY_NONE, version);
+		return;
+	case GRAPH_RW:
+		witness_read(w, from, HISTORY_NONE, version);
+		witness_write(w, version_next(h, version));
+		return;
+	case GRAPH_PREDICATE_WR:
+	case GRAPH_PREDICATE_RW:
+		predicate_step(w, &dependencies->predicate_edges[version]);
+		return;
+	case GRAPH_SESSION:
+	case GRAPH_REALTIME:
+		return;
+	}
+}
+
+/* ---- into the finding ---- */
+
+static uint32_t begin_of(const struct history *h, const struct witness_step *step)
+{
+	return step->stmt == HISTORY_NONE ? h->txns[step->txn].begin_seq
+					  : h->stmts[step->stmt].begin_seq;
+}
+
+static int by_begin(const void *a, const void *b, void *history)
+{
+	const struct witness_step *x = a, *y = b;
+	uint32_t first = begin_of(history, x), second = begin_of(history, y);
+
+	if (first != second)
+		return first < second ? -1 : 1;
+	return (x->stmt > y->stmt) - (x->stmt < y->stmt);
+}
+
+/* "unborn -> initial 1 -> 5 by T4 -> ... | not installed: 6 by T9" */
+static struct span chain_of(struct witness *w, uint32_t object)
+{
+	const struct history *h = w->history;
+	const struct history_object *o = &h->objects[object];
+	uint32_t shown = o->order_count < CHAIN_MAX ? o->order_count : CHAIN_MAX;
+	struct buf text = BUF_INIT;
+	struct span kept;
+
+	for (uint32_t k = 0; k < shown; k++) {
+		uint32_t id = h->order[o->first_order + k];
+		const struct history_version *v = &h->versions[id];
+
+		buf_add_str(&text, k == 0                    ? ""
+				   : k == o->installed_count ? " | not installed: "
+				   : k > o->installed_count  ? ", "
+							     : " -> ");
+		buf_printf(&text, "%.*s", SPAN_ARG(words_version(w->arena, h, id)));
+		if (v->txn != HISTORY_NONE && !(v->flags & HISTORY_VERSION_DEAD))
+			buf_printf(&text, " by T%llu", (unsigned long long)h->txns[v->txn].number);
+	}
+	if (shown < o->order_count)
+		buf_printf(&text, " ... and %u more", o->order_count - shown);
+	if (!o->order_known)
+		buf_printf(&text, " (in no known order: %s)",
+			history_order_problem_name(o->order_problem));
+	kept = arena_copy(w->arena, buf_span(&text));
+	buf_release(&text);
+	return kept;
+}
+
+void witness_finish(struct witness *w, struct finding *finding)
+{
+	const struct history *h = w->history;
+
+	qsort_r(w->steps, w->step_count, sizeof(w->steps[0]), by_begin, (void *)(uintptr_t)h);
+	finding->step_count = w->step_count;
+	finding->steps = arena_alloc(w->arena, (w->step_count + 1) * sizeof(*finding->steps));
+	for (uint32_t i = 0; i < w->step_count; i++) {
+		const struct witness_step *step = &w->steps[i];
+		bool known = step->stmt != HISTORY_NONE;
+
+		finding->steps[i] = (struct finding_step){
+			.transaction = words_txn(w->arena, h, step->txn),
+			.session = h->sessions[h->txns[step->txn].session].number,
+			.number = known ? h->stmts[step->stmt].number : 0,
+			.stmt = step->stmt,
+			.what = step->what,
+		};
+	}
+	finding->row_count = w->object_count;
+	finding->rows = arena_alloc(w->arena, (w->object_count + 1) * sizeof(*finding->rows));
+	for (uint32_t i = 0; i < w->object_count; i++)
+		finding->rows[i] = (struct finding_row){
+			words_object(w->arena, h, w->objects[i]), chain_of(w, w->objects[i])};
+}
