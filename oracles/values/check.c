@@ -9,12 +9,16 @@
 #include "graph/cycles.h"
 #include "values/edges.h"
 #include "values/facts.h"
+#include "values/levels.h"
+#include "values/model.h"
 #include "values/report.h"
 #include "values/saturate.h"
 #include "values/schedule.h"
 #include "values/weak.h"
 
 enum { EXAMPLES_DEFAULT = 5 };
+/* Literals and edges the solver looks at, a level: some ten seconds. */
+#define SOLVER_STEPS_DEFAULT ((uint64_t)1000 * 1000 * 1000)
 
 struct judge {
 	const struct values *v;
@@ -23,18 +27,12 @@ struct judge {
 	struct facts facts;
 	struct cycles cycles;
 	bool session, realtime;
+	uint64_t out_of_steps; /* levels that the solver did not finish */
 	enum level_answer levels[CYCLE_ORDER_COUNT][CYCLE_LEVEL_COUNT];
+	enum level_answer cursor, monotonic, forward; /* PL-CS, PL-2L, PL-FCV */
 };
 
 /* ---------------------------------------------------------------------------- levels */
-
-static const char *const level_names[CYCLE_ORDER_COUNT][CYCLE_LEVEL_COUNT] = {
-	{"PL-1", "PL-2", "PL-2+", "PL-2.99", "PL-SI", "PL-3"},
-	{"strong-session-PL-1", "strong-session-PL-2", "strong-session-PL-2+",
-		"strong-session-PL-2.99", "strong-session-PL-SI", "strong-session-PL-3"},
-	{"strong-PL-1", "strong-PL-2", "strong-PL-2+", "strong-PL-2.99", "strong-PL-SI",
-		"strong-PL-3"},
-};
 
 static bool asked(const struct judge *j, enum cycle_order order)
 {
@@ -127,7 +125,8 @@ static void spread(struct judge *j)
 		enum level_answer *item = &j->levels[o][CYCLE_PL_2_99],
 				  *all = &j->levels[o][CYCLE_PL_3];
 
-		if (j->v->predicate_count || j->facts.anomalies[ANOMALY_INTERNAL].count)
+		if (j->v->predicate_count || j->facts.anomalies[ANOMALY_INTERNAL].count ||
+			j->facts.ambiguous_list)
 			break;
 		if (*item == LEVEL_UNDECIDED)
 			*item = *all;
@@ -271,9 +270,48 @@ static void try_saturation(struct judge *j)
 				j->levels[o][level] = LEVEL_FAILS;
 				spread(j);
 				report_cycle(f, &cycle, snapshot ? "not-SI" : "not-serializable",
-					level_names[o][level], true, j->out);
+					adya_level_names[o][level], true, j->out);
 			}
 			free(cycle.steps);
+		}
+	}
+}
+
+static enum level_answer ask_solver(struct judge *j, enum model_level model, enum cycle_order order,
+	const char *class_name, const char *level)
+{
+	uint64_t steps = j->options->budget ? j->options->budget : SOLVER_STEPS_DEFAULT;
+	struct model_core core;
+	enum level_answer answer = model_decide(&j->facts, model, order, &steps, &core);
+
+	if (answer == LEVEL_FAILS)
+		report_core(&j->facts, &core, class_name, level, j->out);
+	j->out_of_steps += answer == LEVEL_UNDECIDED;
+	free(core.txns);
+	return answer;
+}
+
+/* What is still open, exactly. */
+static void try_solver(struct judge *j)
+{
+	static const struct {
+		enum cycle_level level;
+		enum model_level model;
+		const char *class_name;
+	} asks[] = {{CYCLE_PL_1, MODEL_PL_1, "not-PL-1"}, {CYCLE_PL_2, MODEL_PL_2, "not-PL-2"},
+		{CYCLE_PL_SI, MODEL_PL_SI, "not-SI"}, {CYCLE_PL_3, MODEL_PL_3, "not-serializable"},
+		{CYCLE_PL_2PLUS, MODEL_PL_2PLUS, "not-PL-2+"},
+		{CYCLE_PL_2_99, MODEL_PL_2_99, "not-PL-2.99"}};
+
+	for (int o = CYCLE_PLAIN; o < CYCLE_ORDER_COUNT; o++) {
+		for (size_t i = 0; i < ARRAY_LEN(asks); i++) {
+			enum level_answer *answer = &j->levels[o][asks[i].level];
+
+			if (!asked(j, (enum cycle_order)o) || *answer != LEVEL_UNDECIDED)
+				continue;
+			*answer = ask_solver(j, asks[i].model, (enum cycle_order)o,
+				asks[i].class_name, adya_level_names[o][asks[i].level]);
+			spread(j);
 		}
 	}
 }
@@ -297,6 +335,8 @@ static void decide(struct judge *j, const struct edges *edges)
 		try_saturation(j);
 	if (any_undecided(j) && !j->facts.reads_ambiguous && !edges->unordered && !edges->skipped)
 		try_orders(j, edges);
+	if (any_undecided(j))
+		try_solver(j);
 }
 
 /* --------------------------------------------------------------------------- findings */
@@ -321,46 +361,6 @@ static const char *const cycle_names[CYCLE_ORDER_COUNT][CYCLE_CLASS_COUNT] = {
 	{"G0-realtime", "G1c-realtime", "G-single-realtime", "G-nonadjacent-realtime",
 		"G2-item-realtime", "G2-realtime"},
 };
-
-/* The place of a level's name; false: it is none of Adya's. */
-static bool find_level(const char *name, int *order, int *level)
-{
-	for (*order = 0; *order < CYCLE_ORDER_COUNT; ++*order) {
-		for (*level = 0; *level < CYCLE_LEVEL_COUNT; ++*level) {
-			if (strcmp(level_names[*order][*level], name) == 0)
-				return true;
-		}
-	}
-	return false;
-}
-
-bool values_level_implies(const char *a, const char *b)
-{
-	/* By level: those it implies, as bits.  PL-2.99 and PL-SI do not imply each other. */
-	static const unsigned implied[CYCLE_LEVEL_COUNT] = {1 << CYCLE_PL_1,
-		1 << CYCLE_PL_1 | 1 << CYCLE_PL_2,
-		1 << CYCLE_PL_1 | 1 << CYCLE_PL_2 | 1 << CYCLE_PL_2PLUS,
-		1 << CYCLE_PL_1 | 1 << CYCLE_PL_2 | 1 << CYCLE_PL_2PLUS | 1 << CYCLE_PL_2_99,
-		1 << CYCLE_PL_1 | 1 << CYCLE_PL_2 | 1 << CYCLE_PL_2PLUS | 1 << CYCLE_PL_SI,
-		(1 << CYCLE_LEVEL_COUNT) - 1};
-	static const char *const weak[] = {"be-RC", "be-RA", "be-CC", "be-SI", "be-SER"};
-	int a_order, a_level, b_order, b_level;
-
-	/* These two are strong session levels under another name. */
-	if (strcmp(a, "be-SI") == 0 && values_level_implies("strong-session-PL-SI", b))
-		return true;
-	if (strcmp(a, "be-SER") == 0 && values_level_implies("strong-session-PL-3", b))
-		return true;
-	if (find_level(a, &a_order, &a_level) && find_level(b, &b_order, &b_level))
-		return b_order <= a_order && (implied[a_level] >> b_level & 1);
-	for (size_t i = 0; i < ARRAY_LEN(weak); i++) {
-		for (size_t k = 0; k <= i; k++) {
-			if (strcmp(a, weak[i]) == 0 && strcmp(b, weak[k]) == 0)
-				return true;
-		}
-	}
-	return false;
-}
 
 static enum cycle_level refuted(enum cycle_class class)
 {
@@ -398,7 +398,7 @@ static void report_cycles(struct judge *j, uint32_t examples)
 					continue;
 				}
 				report_cycle(&j->facts, cycle, cycle_names[o][c],
-					level_names[o][refuted((enum cycle_class)c)], false,
+					adya_level_names[o][refuted((enum cycle_class)c)], false,
 					j->out);
 				if (first == SIZE_MAX)
 					first = j->out->finding_count - 1;
@@ -407,22 +407,113 @@ static void report_cycles(struct judge *j, uint32_t examples)
 	}
 }
 
+/* ------------------------------------------------------- between PL-2 and the strong ones */
+
+static bool has_anomaly(const struct judge *j, enum anomaly_class class)
+{
+	return j->facts.anomalies[class].count > 0;
+}
+
+/* Cursor stability, monotonic view, and with real time forward consistent view. */
+static void decide_between(struct judge *j)
+{
+	enum level_answer weaker = j->levels[CYCLE_PLAIN][CYCLE_PL_2];
+	enum level_answer stronger = j->levels[CYCLE_PLAIN][CYCLE_PL_2PLUS];
+
+	j->cursor = j->monotonic = stronger == LEVEL_HOLDS ? LEVEL_HOLDS
+				   : weaker == LEVEL_FAILS ? LEVEL_FAILS
+							   : LEVEL_UNDECIDED;
+	if (has_anomaly(j, ANOMALY_LOST_UPDATE))
+		j->cursor = LEVEL_FAILS;
+	if (j->cursor == LEVEL_UNDECIDED)
+		j->cursor = ask_solver(j, MODEL_PL_CS, CYCLE_PLAIN, "G-cursor", "PL-CS");
+	if (j->monotonic == LEVEL_UNDECIDED)
+		j->monotonic = ask_solver(j, MODEL_PL_2L, CYCLE_PLAIN, "G-monotonic", "PL-2L");
+	if (!j->realtime)
+		return;
+	if (j->levels[CYCLE_REALTIME][CYCLE_PL_2PLUS] == LEVEL_HOLDS)
+		j->forward = LEVEL_HOLDS;
+	else if (stronger == LEVEL_FAILS)
+		j->forward = LEVEL_FAILS;
+	else
+		j->forward = ask_solver(j, MODEL_FCV, CYCLE_REALTIME, "G-SIb", "PL-FCV");
+}
+
 static void report_levels(struct judge *j)
 {
 	for (int o = 0; o < CYCLE_ORDER_COUNT; o++) {
-		for (int l = 0; asked(j, (enum cycle_order)o) && l < CYCLE_LEVEL_COUNT; l++)
-			verdict_level(j->out, level_names[o][l], j->levels[o][l]);
+		for (int l = 0; asked(j, (enum cycle_order)o) && l < CYCLE_LEVEL_COUNT; l++) {
+			verdict_level(j->out, adya_level_names[o][l], j->levels[o][l]);
+			if (o != CYCLE_PLAIN || l != CYCLE_PL_2)
+				continue;
+			verdict_level(j->out, "PL-CS", j->cursor);
+			verdict_level(j->out, "PL-2L", j->monotonic);
+		}
+		if (o == CYCLE_REALTIME && j->realtime)
+			verdict_level(j->out, "PL-FCV", j->forward);
 	}
 }
 
-/* Biswas and Enea's SI and SER have session order in them: they are the strong session levels.
- * (The twin of the tests checks their axioms as written.) */
-static void report_equivalents(struct judge *j)
+/* Of each session, and both ways of proving them without a question: strong session PL-2+, and
+ * causal consistency. */
+static void guarantees(struct judge *j, bool causal)
 {
-	if (!j->session || j->facts.has_lists)
-		return;
-	verdict_level(j->out, "be-SI", j->levels[CYCLE_SESSION][CYCLE_PL_SI]);
+	static const struct {
+		enum model_level model;
+		const char *name;
+	} all[] = {{MODEL_RYW, "read-your-writes"}, {MODEL_MR, "monotonic-reads"},
+		{MODEL_MW, "monotonic-writes"}, {MODEL_WFR, "writes-follow-reads"},
+		{MODEL_PRAM, "PRAM"}};
+	bool fails = false;
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		enum level_answer answer = LEVEL_HOLDS;
+
+		if (all[i].model == MODEL_PRAM && fails)
+			answer = LEVEL_FAILS;
+		else if (!causal && j->levels[CYCLE_SESSION][CYCLE_PL_2PLUS] != LEVEL_HOLDS)
+			answer = ask_solver(
+				j, all[i].model, CYCLE_SESSION, all[i].name, all[i].name);
+		fails |= answer == LEVEL_FAILS && all[i].model != MODEL_WFR;
+		verdict_level(j->out, all[i].name, answer);
+	}
+}
+
+/* ----------------------------------------------------------------- Biswas and Enea's */
+
+/* SI and SER have session order in them: they are the strong session levels.  (The twin of the
+ * tests checks their axioms as written.)  Lists tell more than who wrote last; these levels are
+ * defined on registers.  True: causal consistency holds. */
+static bool biswas_enea(struct judge *j, uint32_t examples)
+{
+	static const char *const names[] = {"be-RC", "be-RA", "be-CC"};
+	static const enum model_level models[] = {MODEL_RC, MODEL_RA, MODEL_CC};
+	enum level_answer answers[WEAK_LEVEL_COUNT], prefix = LEVEL_UNDECIDED;
+	enum level_answer si = j->levels[CYCLE_SESSION][CYCLE_PL_SI];
+
+	if (!j->v->has_sessions || j->facts.has_lists)
+		return false;
+	weak_judge(&j->facts, examples, answers, j->out);
+	for (int l = 0; l < WEAK_LEVEL_COUNT; l++) {
+		if (l && answers[l - 1] == LEVEL_FAILS)
+			answers[l] = LEVEL_FAILS;
+		else if (answers[l] == LEVEL_UNDECIDED)
+			answers[l] = ask_solver(j, models[l], CYCLE_SESSION, names[l], names[l]);
+	}
+	for (int l = 0; l < WEAK_LEVEL_COUNT; l++)
+		verdict_level(j->out, names[l], answers[l]);
+	if (!j->session || j->options->no_adya)
+		return answers[WEAK_CC] == LEVEL_HOLDS;
+	if (answers[WEAK_CC] == LEVEL_FAILS)
+		prefix = LEVEL_FAILS;
+	else if (si == LEVEL_HOLDS)
+		prefix = LEVEL_HOLDS;
+	else
+		prefix = ask_solver(j, MODEL_PREFIX, CYCLE_SESSION, "be-prefix", "be-prefix");
+	verdict_level(j->out, "be-prefix", prefix);
+	verdict_level(j->out, "be-SI", si);
 	verdict_level(j->out, "be-SER", j->levels[CYCLE_SESSION][CYCLE_PL_3]);
+	return answers[WEAK_CC] == LEVEL_HOLDS;
 }
 
 static void adya(struct judge *j, uint32_t examples)
@@ -435,6 +526,7 @@ static void adya(struct judge *j, uint32_t examples)
 	edges_build(&edges, &j->facts, &options);
 	cycles_find(&j->cycles, &edges.graph, &search);
 	decide(j, &edges);
+	decide_between(j);
 	report_cycles(j, examples);
 	report_levels(j);
 	if (any_undecided(j)) {
@@ -443,6 +535,8 @@ static void adya(struct judge *j, uint32_t examples)
 		verdict_undecided(
 			j->out, "reads of the key contradict each other", edges.unordered);
 		verdict_undecided(j->out, "too many unread writes of a key", edges.skipped);
+		verdict_undecided(
+			j->out, "several writers of the value read", j->facts.reads_ambiguous);
 	}
 	verdict_undecided(j->out, "witness search cut short", j->cycles.cut);
 	cycles_release(&j->cycles);
@@ -454,6 +548,7 @@ void values_judge(const struct values *v, const struct values_options *options, 
 	struct judge j = {.v = v, .options = options, .out = out};
 	uint32_t examples = options->examples ? options->examples : EXAMPLES_DEFAULT;
 	uint64_t predicates = 0;
+	bool causal = false;
 
 	j.session = v->has_sessions && !options->no_session;
 	j.realtime = (v->has_real_time || v->stamps) && !options->no_realtime;
@@ -461,12 +556,12 @@ void values_judge(const struct values *v, const struct values_options *options, 
 	report_anomalies(&j.facts, examples, out);
 	if (!options->no_adya)
 		adya(&j, examples);
-	if (!options->no_weak && v->has_sessions)
-		weak_judge(&j.facts, examples, out);
-	if (!options->no_adya && !options->no_weak)
-		report_equivalents(&j);
-	out->decided += j.facts.reads - j.facts.reads_ambiguous;
-	verdict_undecided(out, "several writers of the value read", j.facts.reads_ambiguous);
+	if (!options->no_weak)
+		causal = biswas_enea(&j, examples);
+	if (!options->no_adya && j.session)
+		guarantees(&j, causal);
+	out->decided += j.facts.reads;
+	verdict_undecided(out, "the solver ran out of steps (--budget)", j.out_of_steps);
 	verdict_undecided(out, "result of a read not known", v->counts.reads_unknown);
 	for (uint32_t i = 0; i < v->op_count; i++)
 		predicates += v->ops[i].kind == VALUES_PREDICATE;

@@ -12,19 +12,17 @@
 #define VALUES_CHECK_H
 
 #include "import/values.h"
+#include "values/levels.h"
 #include "verdict.h"
 
 struct values_options {
 	bool no_session;   /* leave out the strong session variants */
 	bool no_realtime;  /* leave out the strong variants */
 	bool no_adya;      /* leave out Adya's levels */
-	bool no_weak;      /* leave out be-RC, be-RA, be-CC */
+	bool no_weak;      /* leave out Biswas and Enea's levels */
 	uint64_t budget;   /* of cycles_find; 0: the default */
 	uint32_t examples; /* findings of one class that are listed; 0: the default */
 };
-
-/* Does a history that satisfies level a satisfy level b?  Names as in the verdict. */
-bool values_level_implies(const char *a, const char *b);
 
 void values_judge(
 	const struct values *v, const struct values_options *options, struct verdict *out);

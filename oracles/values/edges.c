@@ -414,18 +414,16 @@ static void stamp_times(const struct values *v, uint64_t *begin, uint64_t *end)
 	free(all);
 }
 
-static void realtime_edges(struct build *b)
+void edges_times(const struct facts *f, uint64_t *begin, uint64_t *end)
 {
-	const struct values *v = b->v;
-	uint64_t *begin = mem_realloc(NULL, v->txn_count, sizeof(*begin));
-	uint64_t *end = mem_realloc(NULL, v->txn_count, sizeof(*end));
+	const struct values *v = f->v;
 
 	for (uint32_t t = 0; t < v->txn_count; t++) {
 		const struct values_txn *txn = &v->txns[t];
 
 		begin[t] = 0;
 		end[t] = UINT64_MAX;
-		if (!b->f->counts[t])
+		if (!f->counts[t] && txn->outcome != VALUES_UNKNOWN)
 			continue;
 		if (txn->invoke != VALUES_NONE)
 			begin[t] = (uint64_t)txn->invoke + 1;
@@ -435,6 +433,14 @@ static void realtime_edges(struct build *b)
 	}
 	if (v->stamps)
 		stamp_times(v, begin, end);
+}
+
+static void realtime_edges(struct build *b)
+{
+	uint64_t *begin = mem_realloc(NULL, b->v->txn_count, sizeof(*begin));
+	uint64_t *end = mem_realloc(NULL, b->v->txn_count, sizeof(*end));
+
+	edges_times(b->f, begin, end);
 	graph_builder_realtime(&b->g, begin, end);
 	free(begin);
 	free(end);

@@ -42,6 +42,9 @@ struct edges {
 
 void edges_build(
 	struct edges *edges, const struct facts *facts, const struct edges_options *options);
+/* When transactions began and ended, by transaction, as numbers that compare; UINT64_MAX: not known
+ * to have ended. */
+void edges_times(const struct facts *facts, uint64_t *begin, uint64_t *end);
 void edges_release(struct edges *edges);
 
 #endif

@@ -187,7 +187,9 @@ static void find_writers(struct facts *f)
 					   v->items[i].write_count > 1;
 				continue;
 			}
-			several |= found != VALUES_NONE && v->ops[found].txn != t;
+			/* One element appended twice by one: which of them was seen is open. */
+			several |= found != VALUES_NONE &&
+				   (v->ops[found].txn != t || v->ops[op].kind == VALUES_APPEND);
 			found = op; /* of one transaction: the last */
 		}
 		f->writer[i] = found;
@@ -199,6 +201,8 @@ static void find_writers(struct facts *f)
 			f->state[i] = WRITER_SEVERAL;
 		else
 			f->state[i] = written ? WRITER_ABORTED : WRITER_NOBODY;
+		f->ambiguous_list |= f->state[i] == WRITER_SEVERAL && written &&
+				     v->ops[v->items[i].first_write].kind == VALUES_APPEND;
 		/* What the key held at first, or what somebody wrote who may not have committed. */
 		if (f->state[i] == WRITER_INITIAL && written) {
 			w = writers_of(v, i);
@@ -387,7 +391,7 @@ static bool has_later(const struct values *v, uint32_t t, uint32_t at, const str
 
 		if (op->kind != VALUES_APPEND || op->key != read->key)
 			continue;
-		if (v->items[op->value].write_count != 1)
+		if (f->state[op->value] != WRITER_ONE)
 			continue; /* somebody else may have appended it */
 		place = f->position[op->value];
 		if (!(read->flags & VALUES_OP_OWN_LIST)) {
@@ -502,6 +506,14 @@ static void judge_reads(struct facts *f)
 	free(r.keys);
 }
 
+static uint32_t *none_array(size_t count)
+{
+	uint32_t *array = mem_realloc(NULL, count, sizeof(*array));
+
+	memset(array, 0xff, count * sizeof(*array));
+	return array;
+}
+
 /* -------------------------------------------------------------------- lists by the key */
 
 /* Length that two lists have in common. */
@@ -515,10 +527,44 @@ static uint32_t common_items(
 	return n;
 }
 
+/* How often an element may be in a list: as often as it was appended, and not taken back. */
+static uint32_t live_writes(const struct facts *f, uint32_t item)
+{
+	struct writers w = writers_of(f->v, item);
+	uint32_t op, count = 0;
+
+	while ((op = next_writer(&w)) != VALUES_NONE)
+		count += f->v->txns[f->v->ops[op].txn].outcome != VALUES_ABORTED;
+	return count;
+}
+
+/* An element is in a list for the n-th time: too often?  False: then. */
+static bool judge_repeat(struct facts *f, struct anomaly a, uint32_t times)
+{
+	const struct values *v = f->v;
+	struct writers w = writers_of(v, a.item);
+	uint32_t op;
+
+	if (times <= live_writes(f, a.item))
+		return true;
+	if (times > v->items[a.item].write_count) {
+		note(f, ANOMALY_DUPLICATE, a);
+		return false;
+	}
+	/* One of them is of a transaction that was taken back. */
+	while ((op = next_writer(&w)) != VALUES_NONE) {
+		if (v->txns[v->ops[op].txn].outcome == VALUES_ABORTED)
+			a.other = v->ops[op].txn;
+	}
+	note(f, ANOMALY_G1A, a);
+	return false;
+}
+
 /* Lists that are no prefix of their key's longest one. */
 static void judge_own_lists(struct facts *f)
 {
 	const struct values *v = f->v;
+	uint32_t *times = NULL, *in = NULL; /* by item: how often, in which read */
 
 	for (uint32_t i = 0; i < v->op_count; i++) {
 		const struct values_op *op = &v->ops[i];
@@ -536,6 +582,18 @@ static void judge_own_lists(struct facts *f)
 		if (common < count && common < k->order_count)
 			note(f, ANOMALY_INCOMPATIBLE,
 				(struct anomaly){op->txn, i, VALUES_NONE, op->key, list[common]});
+		if (!times) {
+			times = mem_zero(v->item_count, sizeof(*times));
+			in = none_array(v->item_count);
+		}
+		for (uint32_t e = 0; e < count; e++) {
+			times[list[e]] = in[list[e]] == i ? times[list[e]] + 1 : 1;
+			in[list[e]] = i;
+			if (times[list[e]] > 1)
+				judge_repeat(f,
+					(struct anomaly){op->txn, i, VALUES_NONE, op->key, list[e]},
+					times[list[e]]);
+		}
 		for (uint32_t e = common; e < count; e++) {
 			struct anomaly a = {op->txn, i, VALUES_NONE, op->key, list[e]};
 
@@ -547,6 +605,8 @@ static void judge_own_lists(struct facts *f)
 			}
 		}
 	}
+	free(times);
+	free(in);
 }
 
 /* Aborted and garbage items in a key's longest list, each with a transaction that read it. */
@@ -555,6 +615,7 @@ static void judge_lists(struct facts *f)
 	const struct values *v = f->v;
 	uint32_t *reader =
 		mem_realloc(NULL, v->key_count, sizeof(*reader)); /* op of the longest read */
+	uint32_t *times = f->repeats ? mem_zero(v->item_count, sizeof(*times)) : NULL;
 
 	memset(reader, 0xff, v->key_count * sizeof(*reader));
 	for (uint32_t i = 0; i < v->op_count; i++) {
@@ -570,6 +631,7 @@ static void judge_lists(struct facts *f)
 		const struct values_key *key = &v->keys[k];
 		const uint32_t *order = v->order + key->first_order;
 		uint32_t aborted = VALUES_NONE, last = VALUES_NONE;
+		bool too_often = false;
 
 		for (uint32_t e = 0; e < key->order_count; e++) {
 			struct anomaly a = {VALUES_NONE, reader[k], VALUES_NONE, k, order[e]};
@@ -577,11 +639,11 @@ static void judge_lists(struct facts *f)
 			if (reader[k] == VALUES_NONE)
 				break;
 			a.txn = v->ops[reader[k]].txn;
-			if (f->position[order[e]] < e) { /* seen before, further to the front */
-				note(f, ANOMALY_DUPLICATE, a);
+			if (times && ++times[order[e]] > 1 && !too_often &&
+				!judge_repeat(f, a, times[order[e]])) {
+				too_often = true;
 				if (e < f->list_end[k])
 					f->list_end[k] = e;
-				continue;
 			}
 			switch ((enum writer_state)f->state[order[e]]) {
 			case WRITER_ABORTED:
@@ -616,17 +678,10 @@ static void judge_lists(struct facts *f)
 		}
 	}
 	free(reader);
+	free(times);
 }
 
 /* --------------------------------------------------------------------------------- all */
-
-static uint32_t *none_array(size_t count)
-{
-	uint32_t *array = mem_realloc(NULL, count, sizeof(*array));
-
-	memset(array, 0xff, count * sizeof(*array));
-	return array;
-}
 
 void facts_find(struct facts *f, const struct values *v)
 {
@@ -645,6 +700,7 @@ void facts_find(struct facts *f, const struct values *v)
 	for (uint32_t k = 0; k < v->key_count; k++) {
 		f->has_lists |= (v->keys[k].flags & VALUES_KEY_LIST) != 0;
 		f->has_registers |= (v->keys[k].flags & VALUES_KEY_REGISTER) != 0;
+		f->repeats |= (v->keys[k].flags & VALUES_KEY_REPEATS) != 0;
 		f->list_end[k] = v->keys[k].order_count;
 		for (uint32_t e = v->keys[k].order_count; e-- > 0;)
 			f->position[v->order[v->keys[k].first_order + e]] = e; /* the first wins */

@@ -74,6 +74,8 @@ struct facts {
 	uint64_t unknown_counted;
 	uint64_t own_missed; /* reads that miss the transaction's own write: in ANOMALY_INTERNAL */
 	bool has_lists, has_registers;
+	bool repeats;        /* some list has an element twice */
+	bool ambiguous_list; /* some element was appended by several */
 };
 
 void facts_find(struct facts *facts, const struct values *v);

@@ -3,6 +3,9 @@
 
 #include "values/edges.h"
 
+/* Of a contradiction between many, so much is told in words. */
+enum { CORE_TXNS_MAX = 12, CORE_OPS_MAX = 20 };
+
 static struct span text(struct verdict *out, struct buf *buf)
 {
 	struct span s = arena_copy(&out->arena, buf_span(buf));
@@ -220,6 +223,78 @@ struct finding *report_cycle(const struct facts *f, const struct cycle *cycle,
 		buf_add_span(&w.buf, finding->edges[i].sentence);
 	}
 	buf_add_str(&w.buf, ": each must come before the next, and the last before the first.");
+	finding->explanation = text(out, &w.buf);
+	buf_release(&w.buf);
+	finding_seal(finding);
+	return finding;
+}
+
+/* What a transaction did, in its own words. */
+static void say_txn(struct words *w, uint32_t t)
+{
+	const struct values *v = w->f->v;
+	struct buf *b = &w->buf;
+
+	add_txn(v, t, b);
+	for (uint32_t i = 0; i < v->txns[t].op_count; i++) {
+		uint32_t at = v->txns[t].first_op + i, item = VALUES_NONE;
+		const struct values_op *op = &v->ops[at];
+
+		if (op->kind == VALUES_PREDICATE)
+			continue;
+		if (i == CORE_OPS_MAX) {
+			buf_add_str(b, ", and more");
+			break;
+		}
+		buf_add_str(b, i ? ", " : " ");
+		if (values_is_write(op)) {
+			buf_add_str(b, op->kind == VALUES_APPEND ? "appended " : "wrote ");
+			add_item(v, op->value, b);
+			buf_add_str(b, " to ");
+			add_key(v, op->key, b);
+			continue;
+		}
+		buf_add_str(b, "read ");
+		add_key(v, op->key, b);
+		buf_add_str(b, " as ");
+		if (op->kind == VALUES_READ) {
+			add_item(v, op->value, b);
+			continue;
+		}
+		item = w->f->counts[t] ? read_item(w->f, at) : VALUES_NONE;
+		buf_add_str(b, item == VALUES_NONE ? "an empty list" : "a list up to ");
+		if (item != VALUES_NONE)
+			add_item(v, item, b);
+	}
+	if (v->txns[t].op_count == 0)
+		buf_add_str(b, " did nothing");
+}
+
+struct finding *report_core(const struct facts *f, const struct model_core *core,
+	const char *class_name, const char *level, struct verdict *out)
+{
+	struct words w = {f, out, BUF_INIT};
+	struct finding *finding = verdict_add(out, "values", class_name);
+	uint32_t told = core->count < CORE_TXNS_MAX ? core->count : CORE_TXNS_MAX;
+
+	finding->severity = SEVERITY_VIOLATION;
+	finding->level = level;
+	finding->transactions = arena_zero(&out->arena, core->count * sizeof(struct span));
+	finding->transaction_count = core->count;
+	for (uint32_t i = 0; i < core->count; i++) {
+		add_txn(f->v, core->txns[i], &w.buf);
+		finding->transactions[i] = text(out, &w.buf);
+	}
+	for (uint32_t i = 0; i < told; i++) {
+		say_txn(&w, core->txns[i]);
+		buf_add_str(&w.buf, i + 1 == told ? "" : ". ");
+	}
+	if (told < core->count)
+		buf_printf(&w.buf, ". %u more take part", core->count - told);
+	buf_printf(&w.buf,
+		": whatever order the versions have, and whoever of several wrote a value, %s "
+		"fails for these transactions.",
+		level);
 	finding->explanation = text(out, &w.buf);
 	buf_release(&w.buf);
 	finding_seal(finding);

@@ -5,6 +5,7 @@
 
 #include "graph/cycles.h"
 #include "values/facts.h"
+#include "values/model.h"
 #include "verdict.h"
 
 /* The anomalies without a cycle. */
@@ -13,5 +14,8 @@ void report_anomalies(const struct facts *facts, uint32_t examples, struct verdi
  * axioms of that level rather than seen. */
 struct finding *report_cycle(const struct facts *facts, const struct cycle *cycle,
 	const char *class_name, const char *level, bool inferred, struct verdict *out);
+/* Transactions that cannot be put in any order. */
+struct finding *report_core(const struct facts *facts, const struct model_core *core,
+	const char *class_name, const char *level, struct verdict *out);
 
 #endif

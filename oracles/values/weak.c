@@ -672,18 +672,15 @@ static bool holds(struct weak *w, enum weak_level level, uint32_t examples, stru
 	return acyclic;
 }
 
-void weak_judge(const struct facts *f, uint32_t examples, struct verdict *out)
+void weak_judge(const struct facts *f, uint32_t examples,
+	enum level_answer answers[WEAK_LEVEL_COUNT], struct verdict *out)
 {
 	struct weak w = {.f = f, .v = f->v, .initial = f->v->txn_count};
 	const struct anomalies *a = f->anomalies;
-	enum level_answer answers[WEAK_LEVEL_COUNT];
 	bool inconsistent = a[ANOMALY_G1A].count || a[ANOMALY_G1B].count ||
 			    a[ANOMALY_GARBAGE].count || a[ANOMALY_FUTURE].count || f->own_missed;
 	bool ambiguous = f->reads_ambiguous > 0;
 
-	/* Lists tell more than who wrote last; these levels are defined on registers. */
-	if (f->has_lists)
-		return;
 	collect(&w);
 	/* The strongest first: when it holds, so do the others. */
 	for (int l = WEAK_LEVEL_COUNT - 1; l >= 0; l--) {
@@ -698,8 +695,6 @@ void weak_judge(const struct facts *f, uint32_t examples, struct verdict *out)
 		free(w.order);
 		w.order = NULL;
 	}
-	for (int l = 0; l < WEAK_LEVEL_COUNT; l++)
-		verdict_level(out, weak_names[l], answers[l]);
 	free(w.read_head);
 	free(w.read_key);
 	free(w.read_from);

@@ -11,7 +11,12 @@
 
 static const char *const plain_levels[] = {
 	"PL-1", "PL-2", "PL-2+", "PL-2.99", "PL-SI", "PL-3", NULL};
+static const char *const between_levels[] = {"PL-2", "PL-CS", "PL-2L", "PL-2+", NULL};
 static const char *const weak_levels[] = {"be-RC", "be-RA", "be-CC", NULL};
+static const char *const be_levels[] = {
+	"be-RC", "be-RA", "be-CC", "be-prefix", "be-SI", "be-SER", NULL};
+static const char *const session_levels[] = {"read-your-writes", "monotonic-reads",
+	"monotonic-writes", "writes-follow-reads", "PRAM", NULL};
 
 static char answer_of(const struct verdict *verdict, const char *prefix, const char *name)
 {
@@ -118,7 +123,7 @@ START_TEST(classic_lists)
 	/* Read skew. */
 	plain(OK(0, "[:append :x 1] [:append :y 1]") OK(1, "[:r :x [1]] [:r :y nil]")
 			OK(2, "[:r :x [1]] [:r :y [1]]"),
-		"++----", "G-single");
+		"++----", "G-monotonic G-single");
 	/* Write skew. */
 	plain(OK(0, "[:r :x nil] [:append :y 1]") OK(1, "[:r :y nil] [:append :x 1]")
 			OK(2, "[:r :x [1]] [:r :y [1]]"),
@@ -134,7 +139,7 @@ START_TEST(classic_lists)
 	/* Two reads, neither a prefix of the other. */
 	plain(OK(0, "[:append :x 1]") OK(1, "[:append :x 2]") OK(2, "[:r :x [1 2]]")
 			OK(3, "[:r :x [2]]"),
-		"?-----", "incompatible-order");
+		"+-----", "incompatible-order");
 	plain(OK(0, "[:append :x 1]") OK(2, "[:r :x [1 1]]"), "------", "duplicate-elements");
 	plain(OK(0, "[:r :x [7]]"), "+-----", "garbage-read");
 	plain(FAIL(0, "[:append :x 1]") OK(1, "[:append :x 2]") OK(2, "[:r :x [1 2]]"), "+-----",
@@ -153,7 +158,7 @@ START_TEST(elle_paper)
 	 * which comes before T1's own 4. */
 	plain(OK(0, "[:r 34 [2 1]] [:append 36 5] [:append 34 4]") OK(1, "[:append 34 5]")
 			OK(2, "[:r 34 [2 1 5 4]]") OK(3, "[:append 34 2]") OK(4, "[:append 34 1]"),
-		"++----", "G-single");
+		"++----", "G-cursor G-single");
 }
 END_TEST
 
@@ -167,9 +172,9 @@ START_TEST(sessions_and_time)
 		"[:r :x []]") "{:type :invoke :process 2 :value [[:r :x nil]]}\n" OK(2,
 		"[:r :x [1]]");
 
-	expect(IMPORT_ELLE, stale, "", plain_levels, "++++++", "G-single-session");
+	expect(IMPORT_ELLE, stale, "", plain_levels, "++++++", "G-single-session read-your-writes");
 	expect(IMPORT_ELLE, stale, "strong-session-", plain_levels, "++----", NULL);
-	expect(IMPORT_ELLE, late, "", plain_levels, "++++++", "G-single-realtime");
+	expect(IMPORT_ELLE, late, "", plain_levels, "++++++", "G-SIb G-single-realtime");
 	expect(IMPORT_ELLE, late, "strong-session-", plain_levels, "++++++", NULL);
 	expect(IMPORT_ELLE, late, "strong-", plain_levels, "++----", NULL);
 }
@@ -204,6 +209,84 @@ START_TEST(classic_registers)
 	registers("w(1,1,0,1)\nr(1,0,0,2)\n", "++++++", "+--");
 	/* Causality: 3 saw 2 saw 1, and 3 does not see 1. */
 	registers("w(1,1,0,1)\nr(1,1,1,2)\nw(2,1,1,2)\nr(2,1,2,3)\nr(1,0,2,3)\n", "++----", "++-");
+}
+END_TEST
+
+/* Between PL-2 and PL-2+: Adya's thesis, sections 4.1 and 4.2. */
+START_TEST(cursor_and_monotonic_view)
+{
+	/* Lost update: nobody's cursor is stable. */
+	expect(IMPORT_ELLE,
+		OK(0, "[:r :x nil] [:append :x 1]") OK(1, "[:r :x nil] [:append :x 2]")
+			OK(2, "[:r :x [1 2]]"),
+		"", between_levels, "+-+-", NULL);
+	/* Read skew, x first: the view goes back.  y first: it does not. */
+	expect(IMPORT_ELLE,
+		OK(0, "[:append :x 1] [:append :y 1]") OK(1, "[:r :x [1]] [:r :y nil]")
+			OK(2, "[:r :y [1]]"),
+		"", between_levels, "++--", NULL);
+	expect(IMPORT_ELLE,
+		OK(0, "[:append :x 1] [:append :y 1]") OK(1, "[:r :y nil] [:r :x [1]]")
+			OK(2, "[:r :y [1]]"),
+		"", between_levels, "+++-", NULL);
+	/* The same with registers, whose order is forced by the reads. */
+	expect(IMPORT_PLUME, "w(1,1,0,1)\nw(2,1,0,1)\nr(1,1,1,2)\nr(2,0,1,2)\n", "", between_levels,
+		"++--", NULL);
+	expect(IMPORT_PLUME, "r(1,0,0,1)\nw(1,1,0,1)\nr(1,0,1,2)\nw(1,2,1,2)\n", "", between_levels,
+		"+-+-", NULL);
+}
+END_TEST
+
+START_TEST(session_guarantees)
+{
+	static const struct {
+		const char *text, *expected;
+	} cases[] = {
+		{"w(1,1,0,1)\nr(1,1,0,2)\nw(1,2,0,3)\nr(1,2,1,4)\n", "+++++"},
+		/* A session misses its own write. */
+		{"w(1,1,0,1)\nr(1,0,0,2)\n", "-+++-"},
+		/* It reads an old version after a new one: which is old is forced by the writer. */
+		{"r(1,0,0,1)\nw(1,1,0,1)\nr(1,1,1,2)\nr(1,0,1,3)\n", "+-++-"},
+		/* One sees 1 then 2, the other 2 then 1: nobody's order fits both. */
+		{"w(1,1,0,1)\nw(1,2,1,2)\nr(1,1,2,3)\nr(1,2,2,4)\nr(1,2,3,5)\nr(1,1,3,6)\n",
+			"+-++-"},
+		/* It reads what it writes later. */
+		{"r(1,1,0,1)\nw(1,1,0,2)\n", "+++-+"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		expect(IMPORT_PLUME, cases[i].text, "", session_levels, cases[i].expected, NULL);
+	/* Lists show the order of writes. */
+	expect(IMPORT_ELLE, OK(0, "[:append 1 1]") OK(0, "[:append 1 2]") OK(1, "[:r 1 [2 1]]"), "",
+		session_levels, "++-+-", NULL);
+	expect(IMPORT_ELLE, OK(1, "[:append 1 1]") OK(0, "[:r 1 [2 1]]") OK(0, "[:append 1 2]"), "",
+		session_levels, "+++-+", NULL);
+}
+END_TEST
+
+/* Registers that only a solver decides, and values that several wrote. */
+START_TEST(open_orders)
+{
+	/* Long fork: prefix consistency and SI say no, causal yes. */
+	expect(IMPORT_PLUME,
+		"w(1,1,0,1)\nw(2,1,1,2)\nr(1,1,2,3)\nr(2,0,2,3)\nr(1,0,3,4)\nr(2,1,3,4)\n", "",
+		be_levels, "+++---", NULL);
+	/* Lost update: prefix consistency allows it, SI does not. */
+	expect(IMPORT_PLUME, "r(1,0,0,1)\nw(1,1,0,1)\nr(1,0,1,2)\nw(1,2,1,2)\n", "", be_levels,
+		"++++--", NULL);
+	/* Write skew: SI allows it. */
+	expect(IMPORT_PLUME,
+		"r(1,0,0,1)\nr(2,0,0,1)\nw(1,1,0,1)\nr(1,0,1,2)\nr(2,0,1,2)\nw(2,2,1,2)\n", "",
+		be_levels, "+++++-", NULL);
+	/* Two wrote 5; with the one it is a fractured read, with the other it is not. */
+	expect(IMPORT_PLUME, "w(1,5,0,1)\nw(2,1,0,1)\nw(1,5,1,2)\nr(1,5,2,3)\nr(2,0,2,3)\n", "",
+		be_levels, "++++++", NULL);
+	/* Both of them wrote the other key too. */
+	expect(IMPORT_PLUME,
+		"w(1,5,0,1)\nw(2,1,0,1)\nw(1,5,1,2)\nw(2,2,1,2)\nr(1,5,2,3)\nr(2,0,2,3)\n", "",
+		be_levels, "------", NULL);
+	/* An element that two appended may be there twice. */
+	plain(OK(0, "[:append :x 1]") OK(1, "[:append :x 1]") OK(2, "[:r :x [1 1]]"), "++++++", "");
 }
 END_TEST
 
@@ -255,4 +338,5 @@ START_TEST(plume_patterns)
 END_TEST
 
 UNIT_MAIN("values", lists_without_anomaly, classic_lists, elle_paper, sessions_and_time,
-	classic_registers, plume_patterns)
+	classic_registers, cursor_and_monotonic_view, session_guarantees, open_orders,
+	plume_patterns)

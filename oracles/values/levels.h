@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The levels' names, and which implies which (peers: Elle's lattice, Adya's thesis, Biswas and
+ * Enea).  docs/oracles/values.md says what each means.
+ */
+#ifndef VALUES_LEVELS_H
+#define VALUES_LEVELS_H
+
+#include <stdbool.h>
+
+#include "graph/cycles.h"
+#include "verdict.h"
+
+/* Adya's, plain, strong session and strong. */
+extern const char *const adya_level_names[CYCLE_ORDER_COUNT][CYCLE_LEVEL_COUNT];
+
+/* Does a history that satisfies level a satisfy level b?  A level implies itself. */
+bool values_level_implies(const char *a, const char *b);
+
+/* Is it one of the strongest that hold, or of the weakest that fail? */
+bool level_is_extreme(const struct verdict *verdict, size_t level);
+
+#endif

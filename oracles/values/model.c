@@ -1,0 +1,799 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "values/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "values/edges.h"
+#include "values/model_internal.h"
+
+enum {
+	PLACES_MAX = 24 * 1000 * 1000, /* edges and clauses; more is not tried */
+	SHRINK_MAX = 400,              /* transactions of a core that is made smaller one by one */
+	SHRINK_STEPS = 50 * 1000 * 1000,
+};
+
+/* ------------------------------------------------------------------------- what is open */
+
+struct item_writes item_writes(const struct model *m, uint32_t item)
+{
+	const struct values *v = m->v;
+	struct item_writes w = {m, item, v->dup_count, true};
+	uint32_t low = 0, high = v->dup_count;
+
+	while (v->items[item].write_count > 1 && low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (v->dups[middle].item < item)
+			low = middle + 1;
+		else
+			high = middle;
+		w.dup = low;
+	}
+	return w;
+}
+
+uint32_t next_write(struct item_writes *w)
+{
+	const struct values *v = w->m->v;
+
+	for (;;) {
+		uint32_t op;
+
+		if (w->first) {
+			w->first = false;
+			op = v->items[w->item].first_write;
+		} else if (w->dup < v->dup_count && v->dups[w->dup].item == w->item) {
+			op = v->dups[w->dup++].op;
+		} else {
+			return VALUES_NONE;
+		}
+		if (op == VALUES_NONE)
+			return op;
+		if (v->txns[v->ops[op].txn].outcome != VALUES_ABORTED)
+			return op;
+	}
+}
+
+/* What lists a transaction read that does not count for sure was not looked at. */
+static bool reads_lists(const struct values *v, uint32_t t)
+{
+	for (uint32_t i = 0; i < v->txns[t].op_count; i++) {
+		if (v->ops[v->txns[t].first_op + i].kind == VALUES_READ_LIST)
+			return true;
+	}
+	return false;
+}
+
+/* Unknown transactions that a live one may have read from are live perhaps, and so on. */
+static void find_live(struct model *m)
+{
+	const struct values *v = m->v;
+	uint32_t *queue = mem_realloc(NULL, v->txn_count, sizeof(*queue)), tail = 0;
+	bool unknown = false;
+
+	m->live = mem_zero(v->txn_count, 1);
+	for (uint32_t t = 0; t < v->txn_count; t++) {
+		m->live[t] = m->f->counts[t];
+		unknown |= !m->live[t] && v->txns[t].outcome == VALUES_UNKNOWN;
+		if (m->live[t])
+			queue[tail++] = t;
+	}
+	for (uint32_t at = 0; unknown && at < tail; at++) {
+		const struct values_txn *txn = &v->txns[queue[at]];
+
+		for (uint32_t i = txn->first_op; i < txn->first_op + txn->op_count; i++) {
+			const struct values_op *op = &v->ops[i];
+			uint32_t first = op->value, count = 1, write;
+			const uint32_t *items = &first;
+
+			if (op->kind == VALUES_READ_LIST && !(op->flags & VALUES_OP_OWN_LIST)) {
+				items = v->order + v->keys[op->key].first_order;
+				count = op->value;
+			} else if (op->kind != VALUES_READ) {
+				continue;
+			}
+			for (uint32_t e = 0; e < count; e++) {
+				struct item_writes w = item_writes(m, items[e]);
+
+				while ((write = next_write(&w)) != VALUES_NONE) {
+					uint32_t t = v->ops[write].txn;
+
+					if (m->live[t])
+						continue;
+					m->live[t] = 2;
+					queue[tail++] = t;
+					m->incomplete |= reads_lists(v, t);
+				}
+			}
+		}
+	}
+	free(queue);
+}
+
+static void number_live(struct model *m)
+{
+	const struct values *v = m->v;
+
+	m->turn = mem_zero(v->txn_count, sizeof(uint32_t));
+	for (uint32_t s = 0; s < v->session_count; s++) {
+		for (uint32_t i = 0; i < v->sessions[s].txn_count; i++)
+			m->turn[v->session_txns[v->sessions[s].first_txn + i]] = i;
+	}
+	m->dense = mem_realloc(NULL, v->txn_count, sizeof(uint32_t));
+	m->of_node = mem_realloc(NULL, v->txn_count, sizeof(uint32_t));
+	m->live_count = 0;
+	for (uint32_t t = 0; t < v->txn_count; t++) {
+		m->dense[t] = VALUES_NONE;
+		if (!inside(m, t))
+			continue;
+		m->of_node[m->live_count] = t;
+		m->dense[t] = m->live_count++;
+	}
+}
+
+/* Does the transaction write the item before (or behind) an operation of its own? */
+static bool writes_item(const struct model *m, uint32_t from, uint32_t to, uint32_t item)
+{
+	for (uint32_t i = from; i < to; i++) {
+		if (values_is_write(&m->v->ops[i]) && m->v->ops[i].value == item)
+			return true;
+	}
+	return false;
+}
+
+static bool is_external(const struct model *m, uint32_t i)
+{
+	const struct values_op *op = &m->v->ops[i];
+
+	if (m->f->counts[op->txn])
+		return (m->f->notes[i] & OP_EXTERNAL) != 0;
+	return !writes_item(m, m->v->txns[op->txn].first_op, i, op->value);
+}
+
+static void add_candidate(struct model *m, uint32_t txn)
+{
+	MEM_RESERVE(m->candidates, m->candidate_count + 1, m->candidate_capacity);
+	m->candidates[m->candidate_count++] = (struct candidate){txn, TRUE_LITERAL};
+}
+
+/* Who may have written what op i read.  Own later writes and intermediate ones are no candidates:
+ * every level from PL-2 on forbids them.  False: somebody outside the part looked at. */
+static bool find_candidates(struct model *m, uint32_t i, struct read *r)
+{
+	const struct values_op *op = &m->v->ops[i];
+	struct item_writes w = item_writes(m, op->value);
+	uint32_t write;
+
+	*r = (struct read){op->txn, i, op->key, (uint32_t)m->candidate_count, 0};
+	if (m->v->items[op->value].initial)
+		add_candidate(m, INITIAL_STATE);
+	while ((write = next_write(&w)) != VALUES_NONE) {
+		uint32_t t = m->v->ops[write].txn;
+
+		if (t == op->txn || !m->live[t] || !(m->f->notes[write] & OP_FINAL))
+			continue;
+		if (!inside(m, t)) {
+			m->candidate_count = r->first;
+			return false;
+		}
+		add_candidate(m, t);
+	}
+	r->count = (uint32_t)m->candidate_count - r->first;
+	return true;
+}
+
+static void find_reads(struct model *m)
+{
+	const struct values *v = m->v;
+
+	m->reads_of = mem_zero((size_t)v->txn_count + 1, sizeof(uint32_t));
+	for (uint32_t t = 0; t < v->txn_count; t++) {
+		m->reads_of[t] = (uint32_t)m->read_count;
+		for (uint32_t i = v->txns[t].first_op;
+			inside(m, t) && i < v->txns[t].first_op + v->txns[t].op_count; i++) {
+			struct read r;
+
+			if (v->ops[i].kind != VALUES_READ || is_list(v, v->ops[i].key) ||
+				!is_external(m, i) || !find_candidates(m, i, &r) ||
+				(r.count == 0 && is_guarantee(m->level)))
+				continue;
+			MEM_RESERVE(m->reads, m->read_count + 1, m->read_capacity);
+			m->reads[m->read_count++] = r;
+		}
+	}
+	m->reads_of[v->txn_count] = (uint32_t)m->read_count;
+}
+
+static bool is_register_write(const struct model *m, uint32_t i)
+{
+	const struct values_op *op = &m->v->ops[i];
+
+	return values_is_write(op) && op->kind != VALUES_APPEND && (m->f->notes[i] & OP_FINAL) &&
+	       !is_list(m->v, op->key) && inside(m, op->txn);
+}
+
+static void find_register_writers(struct model *m)
+{
+	const struct values *v = m->v;
+	uint32_t *fill;
+
+	m->writer_head = mem_zero((size_t)v->key_count + 1, sizeof(uint32_t));
+	for (uint32_t i = 0; i < v->op_count; i++) {
+		if (is_register_write(m, i))
+			m->writer_head[v->ops[i].key + 1]++;
+	}
+	for (uint32_t k = 0; k < v->key_count; k++)
+		m->writer_head[k + 1] += m->writer_head[k];
+	m->writers = mem_realloc(NULL, m->writer_head[v->key_count], sizeof(uint32_t));
+	m->writer_op = mem_realloc(NULL, m->writer_head[v->key_count], sizeof(uint32_t));
+	fill = mem_dup(m->writer_head, v->key_count * sizeof(*fill));
+	for (uint32_t i = 0; i < v->op_count; i++) {
+		if (!is_register_write(m, i))
+			continue;
+		m->writers[fill[v->ops[i].key]] = v->ops[i].txn;
+		m->writer_op[fill[v->ops[i].key]++] = i;
+	}
+	free(fill);
+}
+
+/* --------------------------------------------------------------------- clauses and edges */
+
+void forbid(struct model *m, const uint32_t *literals, uint32_t count, uint32_t who)
+{
+	uint32_t out[16], kept = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (literals[i] == (TRUE_LITERAL ^ 1))
+			return; /* never all of them */
+		if (literals[i] != TRUE_LITERAL)
+			out[kept++] = literals[i] ^ 1;
+	}
+	solver_clause(m->solver, out, kept, who);
+}
+
+void add_edge(struct model *m, uint32_t from, uint32_t to, enum edge_kind kind, uint32_t place,
+	uint32_t first, uint32_t second)
+{
+	uint32_t literals[SOLVER_EDGE_LITERALS], count = 0, a, b;
+	uint32_t all[4] = {first, second, m->counted[from], m->counted[to]};
+
+	if (from == to)
+		return;
+	for (int i = 0; i < 4; i++) {
+		if (all[i] == (TRUE_LITERAL ^ 1))
+			return;
+		if (all[i] != TRUE_LITERAL)
+			literals[count++] = all[i];
+	}
+	a = m->dense[from];
+	b = m->dense[to];
+	if (m->shape != SHAPE_FLAT) {
+		/* 2n starts, 2n + 1 commits */
+		a = 2 * a + (kind != EDGE_RW);
+		b = 2 * b + (kind == EDGE_RW || (kind == EDGE_WW && m->shape == SHAPE_PREFIX));
+	}
+	solver_edge(m->solver, a, b, kind == EDGE_RW ? SOLVER_ANTI : SOLVER_DEPENDENCY, place,
+		literals, count);
+}
+
+/* ------------------------------------------------------------------ sessions, real time */
+
+static void session_edges(struct model *m)
+{
+	const struct values *v = m->v;
+
+	for (uint32_t s = 0; s < v->session_count; s++) {
+		const uint32_t *txns = v->session_txns + v->sessions[s].first_txn;
+
+		for (uint32_t i = 0; i < v->sessions[s].txn_count; i++) {
+			if (!inside(m, txns[i]))
+				continue;
+			/* Back to the last that counts for sure. */
+			for (uint32_t k = i; k-- > 0;) {
+				if (!inside(m, txns[k]))
+					continue;
+				add_edge(m, txns[k], txns[i], EDGE_ORDER, 0, TRUE_LITERAL,
+					TRUE_LITERAL);
+				if (m->live[txns[k]] == 1)
+					break;
+			}
+		}
+	}
+}
+
+struct instant {
+	uint64_t at;
+	uint32_t txn;
+};
+
+static int compare_instants(const void *a, const void *b)
+{
+	const struct instant *x = a, *y = b;
+
+	return x->at != y->at ? (x->at < y->at ? -1 : 1) : (x->txn > y->txn) - (x->txn < y->txn);
+}
+
+/* Points in time behind the transactions' nodes, one a begin, each before the next. */
+static void realtime_edges(struct model *m, uint32_t first_node)
+{
+	const struct values *v = m->v;
+	uint64_t *begin = mem_zero(v->txn_count, sizeof(*begin));
+	uint64_t *end = mem_zero(v->txn_count, sizeof(*end));
+	struct instant *begins = mem_zero(m->live_count, sizeof(*begins));
+	bool events = m->shape != SHAPE_FLAT;
+	enum solver_kind kind = m->level == MODEL_FCV ? SOLVER_FREE : SOLVER_DEPENDENCY;
+
+	edges_times(m->f, begin, end);
+	for (uint32_t n = 0; n < m->live_count; n++)
+		begins[n] = (struct instant){begin[m->of_node[n]], m->of_node[n]};
+	qsort(begins, m->live_count, sizeof(*begins), compare_instants);
+	for (uint32_t i = 0; i < m->live_count; i++) {
+		uint32_t n = m->dense[begins[i].txn];
+
+		if (i)
+			solver_edge(
+				m->solver, first_node + i - 1, first_node + i, kind, 0, NULL, 0);
+		solver_edge(m->solver, first_node + i, events ? 2 * n : n, kind, 0, NULL, 0);
+	}
+	for (uint32_t n = 0; n < m->live_count; n++) {
+		uint32_t t = m->of_node[n], low = 0, high = m->live_count;
+
+		while (low < high) { /* the first that began behind its end */
+			uint32_t middle = low + (high - low) / 2;
+
+			if (begins[middle].at <= end[t])
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		if (low < m->live_count && end[t] != UINT64_MAX)
+			solver_edge(m->solver, events ? 2 * n + 1 : n, first_node + low, kind, 0,
+				&m->counted[t], m->counted[t] != TRUE_LITERAL);
+	}
+	free(begin);
+	free(end);
+	free(begins);
+}
+
+/* --------------------------------------------------------------------------- registers */
+
+static bool reads_matter(const struct model *m)
+{
+	return m->level != MODEL_PL_1;
+}
+
+static bool needs_orders(const struct model *m)
+{
+	return m->level >= MODEL_PL_CS && m->level <= MODEL_FCV;
+}
+
+/* Literal that the a-th writer of the key comes before the b-th. */
+static uint32_t before(const struct model *m, uint32_t key, uint32_t a, uint32_t b)
+{
+	uint32_t x = a < b ? a : b, y = a < b ? b : a;
+
+	return 2 * (m->pair_base[key] + y * (y - 1) / 2 + x) + (a > b);
+}
+
+uint32_t writer_place(const struct model *m, uint32_t key, uint32_t txn)
+{
+	uint32_t first = m->writer_head[key], low = first, high = m->writer_head[key + 1];
+
+	while (low < high) { /* by operation, and so by transaction */
+		uint32_t middle = low + (high - low) / 2;
+
+		if (m->writers[middle] < txn)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < m->writer_head[key + 1] && m->writers[low] == txn ? low - first : VALUES_NONE;
+}
+
+/* Which of two writers is first, by key; the edge goes with the answer. */
+static void order_registers(struct model *m)
+{
+	const struct values *v = m->v;
+
+	m->pair_base = mem_zero(v->key_count, sizeof(uint32_t));
+	for (uint32_t k = 0; k < v->key_count; k++) {
+		const uint32_t *writers = m->writers + m->writer_head[k];
+		const uint32_t *ops = m->writer_op + m->writer_head[k];
+		uint32_t count = m->writer_head[k + 1] - m->writer_head[k];
+
+		for (uint32_t y = 1; y < count; y++) {
+			for (uint32_t x = 0; x < y; x++) {
+				uint32_t var = solver_order_variable(m->solver,
+					commit_node(m, writers[x]), commit_node(m, writers[y]));
+
+				if (y == 1)
+					m->pair_base[k] = var;
+				add_edge(m, writers[x], writers[y], EDGE_WW, ops[y], 2 * var,
+					TRUE_LITERAL);
+				add_edge(m, writers[y], writers[x], EDGE_WW, ops[x], 2 * var + 1,
+					TRUE_LITERAL);
+				if (v->stamps) { /* the order is known: by commit */
+					const struct values_stamp *a = &v->stamps[writers[x]],
+								  *b = &v->stamps[writers[y]];
+					bool later =
+						a->commit != b->commit
+							? a->commit > b->commit
+							: a->commit_logical > b->commit_logical;
+
+					solver_clause(m->solver, &(uint32_t){2 * var + later}, 1,
+						writers[x]);
+				}
+			}
+		}
+	}
+}
+
+/* The read's choice of a writer: exactly one. */
+static void choose_writers(struct model *m)
+{
+	for (size_t i = 0; i < m->read_count; i++) {
+		const struct read *r = &m->reads[i];
+		struct candidate *c = m->candidates + r->first;
+		uint32_t *any;
+
+		if (r->count == 1 && (c->txn == INITIAL_STATE || m->live[c->txn] == 1))
+			continue;
+		any = mem_realloc(NULL, (size_t)r->count + 1, sizeof(*any));
+		for (uint32_t k = 0; k < r->count; k++) {
+			c[k].literal = 2 * solver_variable(m->solver, true);
+			any[k] = c[k].literal;
+			if (c[k].txn != INITIAL_STATE && m->counted[c[k].txn] != TRUE_LITERAL)
+				solver_clause(m->solver,
+					(uint32_t[]){c[k].literal ^ 1, m->counted[c[k].txn]}, 2,
+					r->txn);
+			for (uint32_t o = 0; o < k; o++)
+				forbid(m, (uint32_t[]){c[k].literal, c[o].literal}, 2, r->txn);
+		}
+		any[r->count] = m->counted[r->txn] ^ 1;
+		solver_clause(
+			m->solver, any, r->count + (m->counted[r->txn] != TRUE_LITERAL), r->txn);
+		free(any);
+	}
+}
+
+/* A literal that is true when both are. */
+uint32_t both(struct model *m, uint32_t a, uint32_t b, uint32_t who)
+{
+	uint32_t joined;
+
+	if (a == TRUE_LITERAL || b == TRUE_LITERAL)
+		return a == TRUE_LITERAL ? b : a;
+	joined = 2 * solver_variable(m->solver, false);
+	solver_clause(m->solver, (uint32_t[]){a ^ 1, b ^ 1, joined}, 3, who);
+	return joined;
+}
+
+/* wr and rw edges of one read.  Anti-dependencies go to every later writer, which is the same as to
+ * the next one where ww edges lead on from there; only for PL-FCV it is not, when the next one is
+ * the reader itself. */
+static void read_edges(struct model *m, const struct read *r)
+{
+	uint32_t count = m->writer_head[r->key + 1] - m->writer_head[r->key];
+	const uint32_t *writers = m->writers + m->writer_head[r->key];
+	uint32_t own = writer_place(m, r->key, r->txn);
+
+	for (uint32_t i = 0; i < r->count; i++) {
+		const struct candidate *c = &m->candidates[r->first + i];
+		uint32_t place = VALUES_NONE;
+
+		if (c->txn != INITIAL_STATE) {
+			add_edge(m, c->txn, r->txn, EDGE_WR, r->op, c->literal, TRUE_LITERAL);
+			place = writer_place(m, r->key, c->txn);
+		}
+		for (uint32_t o = 0; has_anti(m->level) && o < count; o++) {
+			uint32_t later;
+
+			if (o == place || writers[o] == r->txn)
+				continue;
+			later = place == VALUES_NONE ? TRUE_LITERAL : before(m, r->key, place, o);
+			if (m->level == MODEL_FCV && own != VALUES_NONE)
+				later = both(m, later, before(m, r->key, o, own), r->txn);
+			add_edge(m, r->txn, writers[o], EDGE_RW, r->op, c->literal, later);
+		}
+	}
+}
+
+/* ---- cursor stability: nobody between the version read and the own one, or the other one read */
+
+static void cursor_between(struct model *m, uint32_t key, const struct candidate *low,
+	uint32_t high, uint32_t high_literal, uint32_t who)
+{
+	uint32_t count = m->writer_head[key + 1] - m->writer_head[key];
+	const uint32_t *writers = m->writers + m->writer_head[key];
+	uint32_t a = low->txn == INITIAL_STATE ? VALUES_NONE : writer_place(m, key, low->txn);
+	uint32_t b = writer_place(m, key, high);
+
+	for (uint32_t o = 0; b != VALUES_NONE && o < count; o++) {
+		if (o == a || o == b || writers[o] == who)
+			continue;
+		forbid(m,
+			(uint32_t[]){low->literal, high_literal, before(m, key, o, b),
+				a == VALUES_NONE ? TRUE_LITERAL : before(m, key, a, o),
+				m->counted[writers[o]], m->counted[high], m->counted[who]},
+			7, who);
+	}
+}
+
+static void cursor_registers(struct model *m)
+{
+	for (size_t i = 0; i < m->read_count; i++) {
+		const struct read *r = &m->reads[i];
+
+		for (uint32_t c = 0; c < r->count; c++) {
+			const struct candidate *low = &m->candidates[r->first + c];
+
+			cursor_between(m, r->key, low, r->txn, TRUE_LITERAL, r->txn);
+			for (size_t k = m->reads_of[r->txn]; k < m->reads_of[r->txn + 1]; k++) {
+				const struct read *other = &m->reads[k];
+
+				for (uint32_t d = 0;
+					other != r && other->key == r->key && d < other->count;
+					d++) {
+					const struct candidate *high =
+						&m->candidates[other->first + d];
+
+					if (high->txn != INITIAL_STATE && high->txn != low->txn)
+						cursor_between(m, r->key, low, high->txn,
+							high->literal, r->txn);
+				}
+			}
+		}
+	}
+}
+
+/* --------------------------------------------------------------------------------- all */
+
+/* Edges and clauses that would be made. */
+static uint64_t size_of(const struct model *m)
+{
+	uint64_t size = 0;
+
+	for (uint32_t k = 0; k < m->v->key_count; k++) {
+		uint64_t count = m->writer_head[k + 1] - m->writer_head[k];
+
+		if (needs_orders(m))
+			size += count * count;
+	}
+	for (size_t i = 0; i < m->read_count; i++) {
+		const struct read *r = &m->reads[i];
+		uint64_t count = m->writer_head[r->key + 1] - m->writer_head[r->key];
+
+		size += (uint64_t)r->count * (r->count + (needs_orders(m) ? count : 0));
+	}
+	return size;
+}
+
+static void set_priorities(const struct model *m, uint64_t *priority, uint32_t node_count)
+{
+	const struct values *v = m->v;
+
+	for (uint32_t n = 0; n < node_count; n++)
+		priority[n] = UINT64_MAX;
+	for (uint32_t s = 0; s < v->session_count; s++) {
+		uint64_t total = v->sessions[s].txn_count;
+
+		for (uint32_t i = 0; i < v->sessions[s].txn_count; i++) {
+			uint32_t t = v->session_txns[v->sessions[s].first_txn + i], n;
+			uint64_t p = v->stamps ? v->stamps[t].commit
+				     : v->has_real_time && v->txns[t].complete != VALUES_NONE
+					     ? v->txns[t].complete
+					     : ((uint64_t)i << 32) / total;
+
+			if (!inside(m, t))
+				continue;
+			n = m->dense[t];
+			if (m->shape == SHAPE_FLAT)
+				priority[n] = p;
+			else
+				priority[2 * n] = priority[2 * n + 1] = p;
+		}
+	}
+}
+
+static void make_solver(struct model *m)
+{
+	const struct values *v = m->v;
+	uint32_t txn_nodes = is_guarantee(m->level)   ? m->writer_head[v->key_count]
+			     : m->shape == SHAPE_FLAT ? m->live_count
+						      : 2 * m->live_count;
+	uint32_t nodes = txn_nodes + (m->order == CYCLE_REALTIME ? m->live_count : 0);
+	uint64_t *priority = mem_zero(nodes, sizeof(*priority));
+	uint32_t truth;
+
+	if (!is_guarantee(m->level))
+		set_priorities(m, priority, nodes);
+	m->solver = solver_new(nodes,
+		m->level == MODEL_PL_2PLUS || m->level == MODEL_FCV ? SOLVER_SINGLE
+		: m->level == MODEL_PL_2L                           ? SOLVER_MONOTONIC
+								    : SOLVER_ANY,
+		priority);
+	free(priority);
+	truth = solver_variable(m->solver, true);
+	CHECK(truth == TRUE_LITERAL / 2);
+	solver_clause(m->solver, &(uint32_t){TRUE_LITERAL}, 1, SOLVER_NONE);
+	m->counted = mem_zero(v->txn_count, sizeof(uint32_t));
+	for (uint32_t t = 0; t < v->txn_count; t++) {
+		if (inside(m, t) && m->live[t] == 2)
+			m->counted[t] = 2 * solver_variable(m->solver, false);
+	}
+	for (uint32_t n = 0; m->shape != SHAPE_FLAT && n < m->live_count; n++)
+		solver_edge(m->solver, 2 * n, 2 * n + 1, SOLVER_DEPENDENCY, 0, NULL, 0);
+	if (is_guarantee(m->level))
+		return;
+	if ((m->order != CYCLE_PLAIN || is_weak(m->level) || m->level == MODEL_PREFIX) &&
+		m->level != MODEL_FCV)
+		session_edges(m);
+	if (m->order == CYCLE_REALTIME)
+		realtime_edges(m, txn_nodes);
+}
+
+static void fill_solver(struct model *m)
+{
+	if (reads_matter(m))
+		choose_writers(m);
+	if (is_guarantee(m->level)) {
+		guarantee_edges(m);
+		return;
+	}
+	if (needs_orders(m) || (m->v->stamps && !is_weak(m->level)))
+		order_registers(m);
+	for (size_t i = 0; reads_matter(m) && i < m->read_count; i++) {
+		read_edges(m, &m->reads[i]);
+		if (is_weak(m->level))
+			weak_read(m, &m->reads[i]);
+	}
+	if (m->level == MODEL_PL_CS)
+		cursor_registers(m);
+	if (m->f->has_lists)
+		list_keys(m);
+}
+
+static void release(struct model *m)
+{
+	if (m->solver)
+		solver_free(m->solver);
+	free(m->live);
+	free(m->turn);
+	free(m->dense);
+	free(m->of_node);
+	free(m->counted);
+	free(m->reads);
+	free(m->candidates);
+	free(m->reads_of);
+	free(m->writer_head);
+	free(m->writers);
+	free(m->writer_op);
+	free(m->pair_base);
+	free(m->places);
+	free(m->place_ops);
+	free(m->floating);
+}
+
+struct blame {
+	const struct model *m;
+	uint8_t *txns;
+};
+
+static void blame_node(struct blame *b, uint32_t node)
+{
+	uint32_t n = b->m->shape == SHAPE_FLAT ? node : node / 2;
+
+	if (is_guarantee(b->m->level))
+		b->txns[b->m->writers[node]] = 1;
+	else if (node < b->m->live_count * (b->m->shape == SHAPE_FLAT ? 1u : 2u))
+		b->txns[b->m->of_node[n]] = 1;
+}
+
+static void blame_edge(void *context, const struct solver_edge *edge)
+{
+	blame_node(context, edge->from);
+	blame_node(context, edge->to);
+}
+
+static void blame_clause(void *context, uint32_t tag)
+{
+	((struct blame *)context)->txns[tag] = 1;
+}
+
+/* Is there a choice for these transactions?  On SOLVER_NO `blamed` gets those it rests on. */
+static enum solver_answer ask(const struct facts *f, enum model_level level, enum cycle_order order,
+	const uint8_t *only, uint64_t *steps, uint8_t *blamed)
+{
+	struct model m = {.f = f, .v = f->v, .level = level, .order = order, .only = only};
+	enum solver_answer answer = SOLVER_UNDECIDED;
+
+	m.shape = level == MODEL_PL_SI    ? SHAPE_SI
+		  : level == MODEL_PREFIX ? SHAPE_PREFIX
+					  : SHAPE_FLAT;
+	for (uint32_t k = 0; k < m.v->key_count; k++)
+		m.incomplete |= is_list(m.v, k) && (m.v->keys[k].flags & VALUES_KEY_REGISTER);
+	find_live(&m);
+	number_live(&m);
+	find_reads(&m);
+	find_register_writers(&m);
+	if (size_of(&m) <= PLACES_MAX) {
+		make_solver(&m);
+		fill_solver(&m);
+		if (!m.incomplete)
+			answer = level == MODEL_CC ? solve_causal(&m, steps)
+						   : solver_run(m.solver, steps);
+		if (answer == SOLVER_NO && blamed) {
+			struct blame b = {&m, blamed};
+
+			solver_core(m.solver, blame_edge, blame_clause, &b);
+		}
+	}
+	release(&m);
+	return answer;
+}
+
+/* Leaves out one transaction after the other, as long as there is still no choice. */
+static void shrink(const struct facts *f, enum model_level level, enum cycle_order order,
+	uint8_t *part, uint64_t steps)
+{
+	uint32_t count = 0;
+
+	for (uint32_t t = 0; t < f->v->txn_count; t++)
+		count += part[t];
+	for (uint32_t t = 0; count <= SHRINK_MAX && t < f->v->txn_count && steps; t++) {
+		if (!part[t])
+			continue;
+		part[t] = 0;
+		part[t] = ask(f, level, order, part, &steps, NULL) != SOLVER_NO;
+	}
+}
+
+/* Everybody whom those in the part may have read from. */
+static void add_writers(const struct facts *f, uint8_t *part)
+{
+	const struct values *v = f->v;
+	uint8_t *wanted = mem_zero(v->item_count, 1);
+
+	for (uint32_t i = 0; i < v->op_count; i++) {
+		if (v->ops[i].kind == VALUES_READ && part[v->ops[i].txn])
+			wanted[v->ops[i].value] = 1;
+	}
+	for (uint32_t i = 0; i < v->op_count; i++) {
+		if (values_is_write(&v->ops[i]) && v->ops[i].value != VALUES_NONE &&
+			wanted[v->ops[i].value])
+			part[v->ops[i].txn] = 1;
+	}
+	free(wanted);
+}
+
+enum level_answer model_decide(const struct facts *f, enum model_level level,
+	enum cycle_order order, uint64_t *steps, struct model_core *core)
+{
+	uint32_t txns = f->v->txn_count;
+	uint8_t *part = mem_zero(txns, 1);
+	enum solver_answer answer = ask(f, level, order, NULL, steps, part);
+
+	*core = (struct model_core){0};
+	if (answer == SOLVER_NO) {
+		uint64_t more = SHRINK_STEPS;
+
+		/* Those that were blamed alone, if that is enough; else more of them; else all. */
+		if (ask(f, level, order, part, &more, NULL) != SOLVER_NO) {
+			add_writers(f, part);
+			if (ask(f, level, order, part, &more, NULL) != SOLVER_NO)
+				memset(part, 1, txns);
+		}
+		shrink(f, level, order, part, more);
+		core->txns = mem_realloc(NULL, txns, sizeof(uint32_t));
+		for (uint32_t t = 0; t < txns; t++) {
+			if (part[t] && (f->counts[t] || f->v->txns[t].outcome == VALUES_UNKNOWN))
+				core->txns[core->count++] = t;
+		}
+	}
+	free(part);
+	return answer == SOLVER_YES  ? LEVEL_HOLDS
+	       : answer == SOLVER_NO ? LEVEL_FAILS
+				     : LEVEL_UNDECIDED;
+}

@@ -1,0 +1,1136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "values/solver.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bug.h"
+#include "base/mem.h"
+
+enum {
+	RESTART_UNIT = 128,
+	MEMORY_MAX = 1 << 27, /* literals and origins of clauses */
+};
+#define ACTIVITY_DECAY 0.95
+#define ACTIVITY_MAX   1e80
+
+struct ids {
+	uint32_t *at;
+	size_t count, capacity;
+};
+
+static void ids_add(struct ids *ids, uint32_t id)
+{
+	MEM_RESERVE(ids->at, ids->count + 1, ids->capacity);
+	ids->at[ids->count++] = id;
+}
+
+/* Where a clause came from: `first` .. + `count` in `origins`. */
+struct clause {
+	uint32_t start, size; /* in `literals` */
+	uint32_t origin, origin_count;
+	uint32_t tag; /* of the caller's clauses; else SOLVER_NONE */
+};
+
+/* What a learnt clause rests on. */
+enum origin_kind { ORIGIN_CLAUSE, ORIGIN_EDGE, ORIGIN_VARIABLE };
+
+struct origin {
+	uint32_t id;
+	uint8_t kind;
+};
+
+struct watch {
+	uint32_t clause, blocker;
+};
+
+struct watches {
+	struct watch *at;
+	size_t count, capacity;
+};
+
+struct variable {
+	uint32_t reason; /* clause; SOLVER_NONE: decided */
+	uint32_t level;
+	uint32_t heap;          /* place in the heap; SOLVER_NONE */
+	uint32_t before, after; /* nodes; SOLVER_NONE: no order */
+	double activity;
+	bool phase, seen;
+};
+
+struct solver {
+	enum solver_cycles cycles;
+	/* clauses */
+	uint32_t *literals;
+	size_t literal_count, literal_capacity;
+	struct clause *clauses;
+	size_t clause_count, clause_capacity;
+	struct origin *origins;
+	size_t origin_count, origin_capacity;
+	struct watches *watches; /* by literal */
+	struct variable *variables;
+	struct ids *edges_of; /* by literal */
+	int8_t *value;        /* by literal: 1 true, -1 false, 0 open */
+	uint32_t variable_count;
+	size_t variable_capacity, watch_capacity, edges_capacity, value_capacity;
+	/* assignment */
+	struct ids trail;
+	struct ids level_start;
+	size_t propagated, graphed; /* how far the trail went through clauses and graph */
+	struct ids heap;
+	double bump;
+	bool impossible;
+	struct ids learnt;    /* scratch */
+	struct origin *found; /* scratch: origins of the clause being learnt */
+	size_t found_count, found_capacity;
+	/* graph */
+	struct solver_edge *edges;
+	size_t edge_count, edge_capacity;
+	uint32_t node_count;
+	struct ids *out, *in;           /* by node: edges present */
+	struct ids *anti_out, *anti_in; /* anti edges, when they are not like others */
+	struct ids *free_out, *free_in; /* free edges */
+	uint32_t *order;                /* by node: its place */
+	uint32_t *mark, *back_mark, mark_now;
+	uint32_t *parent, *back_parent; /* by node: edge */
+	struct ids queue, back_queue, region, places;
+	struct ids base;    /* edges without literals, not yet in the graph */
+	uint64_t *priority; /* by node: before the first run */
+	uint64_t *steps;
+};
+
+static void count_steps(struct solver *s, uint64_t steps)
+{
+	*s->steps = *s->steps > steps ? *s->steps - steps : 0;
+}
+
+/* --------------------------------------------------------------------------- activity */
+
+static bool above(const struct solver *s, uint32_t a, uint32_t b)
+{
+	return s->variables[a].activity > s->variables[b].activity;
+}
+
+static void sift_up(struct solver *s, uint32_t place)
+{
+	uint32_t *heap = s->heap.at, v = heap[place];
+
+	while (place > 0 && above(s, v, heap[(place - 1) / 2])) {
+		heap[place] = heap[(place - 1) / 2];
+		s->variables[heap[place]].heap = place;
+		place = (place - 1) / 2;
+	}
+	heap[place] = v;
+	s->variables[v].heap = place;
+}
+
+static void sift_down(struct solver *s, uint32_t place)
+{
+	uint32_t *heap = s->heap.at, v = heap[place], count = (uint32_t)s->heap.count;
+
+	for (;;) {
+		uint32_t child = 2 * place + 1;
+
+		if (child >= count)
+			break;
+		if (child + 1 < count && above(s, heap[child + 1], heap[child]))
+			child++;
+		if (!above(s, heap[child], v))
+			break;
+		heap[place] = heap[child];
+		s->variables[heap[place]].heap = place;
+		place = child;
+	}
+	heap[place] = v;
+	s->variables[v].heap = place;
+}
+
+static void heap_insert(struct solver *s, uint32_t v)
+{
+	if (s->variables[v].heap != SOLVER_NONE)
+		return;
+	ids_add(&s->heap, v);
+	sift_up(s, (uint32_t)s->heap.count - 1);
+}
+
+static uint32_t heap_take(struct solver *s)
+{
+	uint32_t v = s->heap.at[0], last = s->heap.at[--s->heap.count];
+
+	s->variables[v].heap = SOLVER_NONE;
+	if (s->heap.count) {
+		s->heap.at[0] = last;
+		sift_down(s, 0);
+	}
+	return v;
+}
+
+static void bump(struct solver *s, uint32_t v)
+{
+	s->variables[v].activity += s->bump;
+	if (s->variables[v].activity > ACTIVITY_MAX) {
+		for (uint32_t i = 0; i < s->variable_count; i++)
+			s->variables[i].activity /= ACTIVITY_MAX;
+		s->bump /= ACTIVITY_MAX;
+	}
+	if (s->variables[v].heap != SOLVER_NONE)
+		sift_up(s, s->variables[v].heap);
+}
+
+/* ------------------------------------------------------------------------------- graph */
+
+static enum solver_kind kind_of(const struct solver *s, const struct solver_edge *edge)
+{
+	return s->cycles == SOLVER_ANY ? SOLVER_DEPENDENCY : (enum solver_kind)edge->kind;
+}
+
+static struct ids *out_of(struct solver *s, const struct solver_edge *edge)
+{
+	struct ids *const lists[] = {s->out, s->anti_out, s->free_out};
+
+	return &lists[kind_of(s, edge)][edge->from];
+}
+
+static struct ids *into(struct solver *s, const struct solver_edge *edge)
+{
+	struct ids *const lists[] = {s->in, s->anti_in, s->free_in};
+
+	return &lists[kind_of(s, edge)][edge->to];
+}
+
+static void present(struct solver *s, uint32_t e)
+{
+	s->edges[e].present = true;
+	ids_add(out_of(s, &s->edges[e]), e);
+	ids_add(into(s, &s->edges[e]), e);
+}
+
+/* Edges go in the reverse order of their coming. */
+static void absent(struct solver *s, uint32_t e)
+{
+	s->edges[e].present = false;
+	out_of(s, &s->edges[e])->count--;
+	into(s, &s->edges[e])->count--;
+}
+
+/* One step of a search: to everything an edge of the list leads to.  True: the target. */
+static bool step_forward(struct solver *s, const struct ids *out, uint32_t target, uint32_t limit)
+{
+	count_steps(s, out->count + 1);
+	for (size_t i = 0; i < out->count; i++) {
+		uint32_t to = s->edges[out->at[i]].to;
+
+		if (s->mark[to] == s->mark_now || s->order[to] > limit)
+			continue;
+		s->mark[to] = s->mark_now;
+		s->parent[to] = out->at[i];
+		if (to == target)
+			return true;
+		ids_add(&s->queue, to);
+	}
+	return false;
+}
+
+/* Breadth first from a node along present edges to nodes placed up to `limit`, with `all` along
+ * free ones too; true: found. */
+static bool search_forward(
+	struct solver *s, uint32_t root, uint32_t target, uint32_t limit, bool all)
+{
+	s->mark_now++;
+	s->queue.count = 0;
+	ids_add(&s->queue, root);
+	s->mark[root] = s->mark_now;
+	s->parent[root] = SOLVER_NONE;
+	if (root == target)
+		return true;
+	for (size_t at = 0; at < s->queue.count; at++) {
+		uint32_t node = s->queue.at[at];
+
+		if (step_forward(s, &s->out[node], target, limit) ||
+			(all && step_forward(s, &s->free_out[node], target, limit)))
+			return true;
+	}
+	return false;
+}
+
+static void step_backward(struct solver *s, const struct ids *in, uint32_t limit)
+{
+	count_steps(s, in->count + 1);
+	for (size_t i = 0; i < in->count; i++) {
+		uint32_t from = s->edges[in->at[i]].from;
+
+		if (s->back_mark[from] == s->mark_now || s->order[from] < limit)
+			continue;
+		s->back_mark[from] = s->mark_now;
+		s->back_parent[from] = in->at[i];
+		ids_add(&s->back_queue, from);
+	}
+}
+
+static void search_backward(struct solver *s, uint32_t root, uint32_t limit, bool all)
+{
+	s->back_queue.count = 0;
+	ids_add(&s->back_queue, root);
+	s->back_mark[root] = s->mark_now;
+	s->back_parent[root] = SOLVER_NONE;
+	for (size_t at = 0; at < s->back_queue.count; at++) {
+		uint32_t node = s->back_queue.at[at];
+
+		step_backward(s, &s->in[node], limit);
+		if (all)
+			step_backward(s, &s->free_in[node], limit);
+	}
+}
+
+static int compare_u32(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int compare_order(const void *a, const void *b, void *context)
+{
+	const uint32_t *order = context;
+	uint32_t x = order[*(const uint32_t *)a], y = order[*(const uint32_t *)b];
+
+	return (x > y) - (x < y);
+}
+
+/* The nodes found backward take the first of all their places, those found forward the rest. */
+static void reorder(struct solver *s)
+{
+	s->region.count = s->places.count = 0;
+	qsort_r(s->back_queue.at, s->back_queue.count, sizeof(uint32_t), compare_order, s->order);
+	qsort_r(s->queue.at, s->queue.count, sizeof(uint32_t), compare_order, s->order);
+	for (size_t i = 0; i < s->back_queue.count; i++)
+		ids_add(&s->region, s->back_queue.at[i]);
+	for (size_t i = 0; i < s->queue.count; i++)
+		ids_add(&s->region, s->queue.at[i]);
+	for (size_t i = 0; i < s->region.count; i++)
+		ids_add(&s->places, s->order[s->region.at[i]]);
+	qsort(s->places.at, s->places.count, sizeof(uint32_t), compare_u32);
+	for (size_t i = 0; i < s->region.count; i++)
+		s->order[s->region.at[i]] = s->places.at[i];
+}
+
+static void blame_origin(struct solver *s, uint32_t id, enum origin_kind kind)
+{
+	MEM_RESERVE(s->found, s->found_count + 1, s->found_capacity);
+	s->found[s->found_count++] = (struct origin){id, (uint8_t)kind};
+}
+
+/* The conflict's literals: all edges' of the cycle, negated. */
+static void blame_edge(struct solver *s, uint32_t e)
+{
+	const struct solver_edge *edge = &s->edges[e];
+
+	blame_origin(s, e, ORIGIN_EDGE);
+	for (uint32_t i = 0; i < SOLVER_EDGE_LITERALS; i++) {
+		uint32_t literal = edge->literals[i];
+
+		if (literal == SOLVER_NONE)
+			break;
+		ids_add(&s->learnt, literal ^ 1);
+	}
+}
+
+static void blame_forward(struct solver *s, uint32_t node)
+{
+	for (; s->parent[node] != SOLVER_NONE; node = s->edges[s->parent[node]].from)
+		blame_edge(s, s->parent[node]);
+}
+
+static void blame_backward(struct solver *s, uint32_t node)
+{
+	for (; s->back_parent[node] != SOLVER_NONE; node = s->edges[s->back_parent[node]].to)
+		blame_edge(s, s->back_parent[node]);
+}
+
+static void blame_begin(struct solver *s)
+{
+	s->learnt.count = 0;
+	s->found_count = 0;
+}
+
+/* An anti edge u -> v: is there a way back from v?  What search_forward from v marked is known.
+ * Returns the last edge of that way, or NONE. */
+static uint32_t way_back(struct solver *s, const struct solver_edge *anti)
+{
+	const struct ids *lists[] = {&s->in[anti->from], &s->free_in[anti->from]};
+
+	for (size_t l = 0; l < 2; l++) {
+		count_steps(s, lists[l]->count + 1);
+		for (size_t i = 0; i < lists[l]->count; i++) {
+			const struct solver_edge *e = &s->edges[lists[l]->at[i]];
+
+			if (s->mark[e->from] == s->mark_now &&
+				(s->cycles == SOLVER_SINGLE || e->place < anti->place))
+				return lists[l]->at[i];
+		}
+	}
+	return SOLVER_NONE;
+}
+
+/* False: the edge closes a forbidden cycle, whose literals are blamed. */
+static bool add_anti(struct solver *s, uint32_t e)
+{
+	const struct solver_edge *edge = &s->edges[e];
+	uint32_t last;
+
+	search_forward(s, edge->to, SOLVER_NONE, UINT32_MAX, true);
+	last = way_back(s, edge);
+	if (last == SOLVER_NONE) {
+		present(s, e);
+		return true;
+	}
+	blame_begin(s);
+	blame_edge(s, e);
+	blame_edge(s, last);
+	blame_forward(s, s->edges[last].from);
+	return false;
+}
+
+/* The edge e (a -> b) is new: is there an anti edge u -> v with a way from v over it to u? */
+static bool check_singles(struct solver *s, uint32_t e)
+{
+	uint32_t a = s->edges[e].from, b = s->edges[e].to;
+
+	search_forward(s, b, SOLVER_NONE, UINT32_MAX, true);
+	search_backward(s, a, 0, true);
+	for (size_t at = 0; at < s->queue.count; at++) {
+		uint32_t u = s->queue.at[at];
+		const struct ids *anti = &s->anti_out[u];
+
+		count_steps(s, anti->count + 1);
+		for (size_t i = 0; i < anti->count; i++) {
+			const struct solver_edge *x = &s->edges[anti->at[i]];
+			uint32_t last;
+
+			if (s->back_mark[x->to] != s->mark_now)
+				continue;
+			if (u == b) /* e itself is the last; else e were on another cycle */
+				last = s->cycles == SOLVER_SINGLE || s->edges[e].place < x->place
+					       ? e
+					       : SOLVER_NONE;
+			else
+				last = way_back(s, x);
+			if (last == SOLVER_NONE)
+				continue;
+			blame_begin(s);
+			blame_edge(s, anti->at[i]);
+			blame_edge(s, e);
+			blame_backward(s, x->to);
+			if (last != e) {
+				blame_edge(s, last);
+				blame_forward(s, s->edges[last].from);
+			}
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool add_edge(struct solver *s, uint32_t e)
+{
+	struct solver_edge *edge = &s->edges[e];
+
+	if (kind_of(s, edge) == SOLVER_ANTI)
+		return add_anti(s, e);
+	if (kind_of(s, edge) == SOLVER_DEPENDENCY && s->order[edge->from] >= s->order[edge->to]) {
+		if (search_forward(s, edge->to, edge->from, s->order[edge->from], false)) {
+			blame_begin(s);
+			blame_edge(s, e);
+			blame_forward(s, edge->from);
+			return false;
+		}
+		search_backward(s, edge->from, s->order[edge->to], false);
+		reorder(s);
+	}
+	if (s->cycles != SOLVER_ANY && !check_singles(s, e))
+		return false;
+	present(s, e);
+	return true;
+}
+
+/* ---------------------------------------------------------------------------- building */
+
+struct solver *solver_new(uint32_t node_count, enum solver_cycles cycles, const uint64_t *priority)
+{
+	struct solver *s = mem_zero(1, sizeof(*s));
+
+	s->cycles = cycles;
+	s->node_count = node_count;
+	s->bump = 1;
+	s->out = mem_zero(node_count, sizeof(*s->out));
+	s->in = mem_zero(node_count, sizeof(*s->in));
+	s->anti_out = mem_zero(node_count, sizeof(*s->anti_out));
+	s->anti_in = mem_zero(node_count, sizeof(*s->anti_in));
+	s->free_out = mem_zero(node_count, sizeof(*s->free_out));
+	s->free_in = mem_zero(node_count, sizeof(*s->free_in));
+	s->order = mem_zero(node_count, sizeof(*s->order));
+	s->mark = mem_zero(node_count, sizeof(*s->mark));
+	s->back_mark = mem_zero(node_count, sizeof(*s->back_mark));
+	s->parent = mem_zero(node_count, sizeof(*s->parent));
+	s->back_parent = mem_zero(node_count, sizeof(*s->back_parent));
+	s->priority = mem_zero(node_count, sizeof(*s->priority));
+	for (uint32_t n = 0; n < node_count; n++) {
+		s->order[n] = n;
+		s->priority[n] = priority ? priority[n] : n;
+	}
+	return s;
+}
+
+static void free_lists(struct ids *lists, size_t count)
+{
+	for (size_t i = 0; lists && i < count; i++)
+		free(lists[i].at);
+	free(lists);
+}
+
+void solver_free(struct solver *s)
+{
+	for (uint32_t i = 0; i < 2 * s->variable_count; i++)
+		free(s->watches[i].at);
+	free(s->watches);
+	free_lists(s->edges_of, 2 * (size_t)s->variable_count);
+	free_lists(s->out, s->node_count);
+	free_lists(s->in, s->node_count);
+	free_lists(s->anti_out, s->node_count);
+	free_lists(s->anti_in, s->node_count);
+	free_lists(s->free_out, s->node_count);
+	free_lists(s->free_in, s->node_count);
+	free(s->literals);
+	free(s->clauses);
+	free(s->origins);
+	free(s->variables);
+	free(s->value);
+	free(s->trail.at);
+	free(s->level_start.at);
+	free(s->heap.at);
+	free(s->learnt.at);
+	free(s->found);
+	free(s->edges);
+	free(s->order);
+	free(s->mark);
+	free(s->back_mark);
+	free(s->parent);
+	free(s->back_parent);
+	free(s->queue.at);
+	free(s->back_queue.at);
+	free(s->region.at);
+	free(s->places.at);
+	free(s->base.at);
+	free(s->priority);
+	free(s);
+}
+
+uint32_t solver_variable(struct solver *s, bool phase)
+{
+	uint32_t v = s->variable_count++;
+	size_t literals = 2 * (size_t)s->variable_count;
+
+	MEM_RESERVE(s->variables, s->variable_count, s->variable_capacity);
+	MEM_RESERVE(s->watches, literals, s->watch_capacity);
+	MEM_RESERVE(s->edges_of, literals, s->edges_capacity);
+	MEM_RESERVE(s->value, literals, s->value_capacity);
+	memset(&s->watches[2 * v], 0, 2 * sizeof(*s->watches));
+	memset(&s->edges_of[2 * v], 0, 2 * sizeof(*s->edges_of));
+	s->value[2 * v] = s->value[2 * v + 1] = 0;
+	s->variables[v] = (struct variable){.reason = SOLVER_NONE,
+		.heap = SOLVER_NONE,
+		.before = SOLVER_NONE,
+		.after = SOLVER_NONE,
+		.phase = phase};
+	heap_insert(s, v);
+	return v;
+}
+
+uint32_t solver_order_variable(struct solver *s, uint32_t a, uint32_t b)
+{
+	uint32_t v = solver_variable(s, true);
+
+	s->variables[v].before = a;
+	s->variables[v].after = b;
+	return v;
+}
+
+static void assign(struct solver *s, uint32_t literal, uint32_t reason)
+{
+	struct variable *v = &s->variables[literal / 2];
+
+	s->value[literal] = 1;
+	s->value[literal ^ 1] = -1;
+	v->reason = reason;
+	v->level = (uint32_t)s->level_start.count;
+	ids_add(&s->trail, literal);
+}
+
+static void watch(struct solver *s, uint32_t literal, uint32_t clause, uint32_t blocker)
+{
+	struct watches *w = &s->watches[literal];
+
+	MEM_RESERVE(w->at, w->count + 1, w->capacity);
+	w->at[w->count++] = (struct watch){clause, blocker};
+}
+
+static uint32_t store_clause(
+	struct solver *s, const uint32_t *literals, uint32_t count, uint32_t tag)
+{
+	struct clause *c;
+
+	MEM_RESERVE(s->clauses, s->clause_count + 1, s->clause_capacity);
+	MEM_RESERVE(s->literals, s->literal_count + count, s->literal_capacity);
+	c = &s->clauses[s->clause_count];
+	*c = (struct clause){(uint32_t)s->literal_count, count, (uint32_t)s->origin_count, 0, tag};
+	if (count)
+		memcpy(s->literals + s->literal_count, literals, count * sizeof(*literals));
+	s->literal_count += count;
+	if (count > 1) {
+		watch(s, literals[0], (uint32_t)s->clause_count, literals[1]);
+		watch(s, literals[1], (uint32_t)s->clause_count, literals[0]);
+	}
+	return (uint32_t)s->clause_count++;
+}
+
+static void undo(struct solver *s, uint32_t level);
+
+void solver_clause(struct solver *s, const uint32_t *literals, uint32_t count, uint32_t tag)
+{
+	uint32_t clause, kept = 0, copy[64], *all = copy;
+
+	undo(s, 0);
+	if (count > 64)
+		all = mem_realloc(NULL, count, sizeof(*all));
+	/* Open literals to the front, where they are watched. */
+	memcpy(all, literals, count * sizeof(*all));
+	for (uint32_t i = 0; i < count; i++) {
+		if (s->value[all[i]] >= 0) {
+			uint32_t swap = all[kept];
+
+			all[kept++] = all[i];
+			all[i] = swap;
+		}
+	}
+	clause = store_clause(s, all, count, tag);
+	if (kept == 0 && !s->impossible) {
+		s->impossible = true;
+		s->found_count = 0;
+		blame_origin(s, clause, ORIGIN_CLAUSE);
+		for (uint32_t i = 0; i < count; i++)
+			blame_origin(s, all[i] / 2, ORIGIN_VARIABLE);
+	} else if (kept == 1 && s->value[all[0]] == 0) {
+		assign(s, all[0], clause);
+	}
+	if (all != copy)
+		free(all);
+}
+
+void solver_edge(struct solver *s, uint32_t from, uint32_t to, enum solver_kind kind,
+	uint32_t place, const uint32_t *literals, uint32_t count)
+{
+	struct solver_edge *edge;
+	uint32_t e = (uint32_t)s->edge_count;
+
+	CHECK(count <= SOLVER_EDGE_LITERALS);
+	undo(s, 0);
+	MEM_RESERVE(s->edges, s->edge_count + 1, s->edge_capacity);
+	edge = &s->edges[s->edge_count++];
+	*edge = (struct solver_edge){from, to, place,
+		{SOLVER_NONE, SOLVER_NONE, SOLVER_NONE, SOLVER_NONE}, (uint8_t)count, (uint8_t)kind,
+		false};
+	for (uint32_t i = 0; i < count; i++) {
+		edge->literals[i] = literals[i];
+		ids_add(&s->edges_of[literals[i]], e);
+	}
+	if (count == 0)
+		ids_add(&s->base, e);
+	else
+		s->graphed = 0; /* literals that are true already are counted again */
+}
+
+/* ------------------------------------------------------------------------- propagation */
+
+/* A literal became true: edges that now have all of theirs.  False: a cycle. */
+static bool graph_literal(struct solver *s, uint32_t literal)
+{
+	const struct ids *edges = &s->edges_of[literal];
+	bool ok = true;
+
+	count_steps(s, edges->count);
+	for (size_t i = 0; i < edges->count; i++) {
+		if (--s->edges[edges->at[i]].missing == 0 && ok)
+			ok = add_edge(s, edges->at[i]);
+	}
+	return ok;
+}
+
+static void ungraph_literal(struct solver *s, uint32_t literal)
+{
+	const struct ids *edges = &s->edges_of[literal];
+
+	for (size_t i = edges->count; i-- > 0;) {
+		struct solver_edge *edge = &s->edges[edges->at[i]];
+
+		if (edge->missing++ == 0 && edge->present)
+			absent(s, edges->at[i]);
+	}
+}
+
+static void undo(struct solver *s, uint32_t level)
+{
+	size_t start;
+
+	if (s->level_start.count <= level)
+		return;
+	start = s->level_start.at[level];
+	for (size_t i = s->trail.count; i-- > start;) {
+		uint32_t literal = s->trail.at[i];
+
+		if (i < s->graphed)
+			ungraph_literal(s, literal);
+		s->value[literal] = s->value[literal ^ 1] = 0;
+		s->variables[literal / 2].phase = !(literal & 1);
+		heap_insert(s, literal / 2);
+	}
+	s->trail.count = start;
+	s->level_start.count = level;
+	if (s->propagated > start)
+		s->propagated = start;
+	if (s->graphed > start)
+		s->graphed = start;
+}
+
+/* Looks for a literal to watch instead of all[1], which is false. */
+static bool move_watch(struct solver *s, uint32_t clause, uint32_t *all)
+{
+	for (uint32_t k = 2; k < s->clauses[clause].size; k++) {
+		if (s->value[all[k]] >= 0) {
+			uint32_t other = all[k];
+
+			all[k] = all[1];
+			all[1] = other;
+			watch(s, other, clause, all[0]);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Returns a clause that is false, or NONE. */
+static uint32_t propagate_clauses(struct solver *s, uint32_t false_literal)
+{
+	struct watches *w = &s->watches[false_literal];
+	size_t keep = 0, i = 0;
+	uint32_t conflict = SOLVER_NONE;
+
+	count_steps(s, w->count + 1);
+	for (; i < w->count && conflict == SOLVER_NONE; i++) {
+		struct watch at = w->at[i];
+		uint32_t *all = s->literals + s->clauses[at.clause].start;
+
+		if (s->value[at.blocker] > 0) {
+			w->at[keep++] = at;
+			continue;
+		}
+		if (all[0] == false_literal) {
+			all[0] = all[1];
+			all[1] = false_literal;
+		}
+		if (s->value[all[0]] > 0) {
+			w->at[keep++] = (struct watch){at.clause, all[0]};
+		} else if (!move_watch(s, at.clause, all)) {
+			w->at[keep++] = at;
+			if (s->value[all[0]] < 0)
+				conflict = at.clause;
+			else
+				assign(s, all[0], at.clause);
+		}
+	}
+	for (; i < w->count; i++)
+		w->at[keep++] = w->at[i];
+	w->count = keep;
+	return conflict;
+}
+
+/* False: a conflict, whose literals (all false) and origins are in learnt and found. */
+static bool propagate(struct solver *s)
+{
+	while (s->propagated < s->trail.count || s->graphed < s->trail.count) {
+		if (s->propagated < s->trail.count) {
+			uint32_t conflict = propagate_clauses(s, s->trail.at[s->propagated++] ^ 1);
+
+			if (conflict == SOLVER_NONE)
+				continue;
+			blame_begin(s);
+			blame_origin(s, conflict, ORIGIN_CLAUSE);
+			for (uint32_t i = 0; i < s->clauses[conflict].size; i++)
+				ids_add(&s->learnt, s->literals[s->clauses[conflict].start + i]);
+			return false;
+		}
+		if (!graph_literal(s, s->trail.at[s->graphed++]))
+			return false;
+	}
+	return true;
+}
+
+/* ---------------------------------------------------------------------------- learning */
+
+/* Marks a false literal of the conflict; those of level 0 are only remembered. */
+static void mark_literal(struct solver *s, uint32_t literal, struct ids *lower, uint32_t *open)
+{
+	struct variable *v = &s->variables[literal / 2];
+
+	if (v->seen)
+		return;
+	if (v->level == 0) {
+		blame_origin(s, literal / 2, ORIGIN_VARIABLE);
+		return;
+	}
+	v->seen = true;
+	bump(s, literal / 2);
+	if (v->level == s->level_start.count)
+		++*open;
+	else
+		ids_add(lower, literal);
+}
+
+/* From the conflict in learnt to the first unique implication point; goes back and asserts. */
+static void learn(struct solver *s)
+{
+	struct ids lower = {0};
+	size_t at = s->trail.count;
+	uint32_t open = 0, literal, back = 0, clause, second = 0;
+
+	ids_add(&lower, 0); /* for the asserting literal */
+	for (size_t i = 0; i < s->learnt.count; i++)
+		mark_literal(s, s->learnt.at[i], &lower, &open);
+	for (;;) {
+		const struct clause *reason;
+
+		do
+			literal = s->trail.at[--at];
+		while (!s->variables[literal / 2].seen);
+		s->variables[literal / 2].seen = false;
+		if (--open == 0)
+			break;
+		CHECK(s->variables[literal / 2].reason != SOLVER_NONE);
+		blame_origin(s, s->variables[literal / 2].reason, ORIGIN_CLAUSE);
+		reason = &s->clauses[s->variables[literal / 2].reason];
+		count_steps(s, reason->size);
+		for (uint32_t i = 0; i < reason->size; i++) {
+			if (s->literals[reason->start + i] != literal)
+				mark_literal(s, s->literals[reason->start + i], &lower, &open);
+		}
+	}
+	lower.at[0] = literal ^ 1;
+	for (size_t i = 1; i < lower.count; i++) {
+		uint32_t level = s->variables[lower.at[i] / 2].level;
+
+		s->variables[lower.at[i] / 2].seen = false;
+		if (level > back) {
+			back = level;
+			second = (uint32_t)i;
+		}
+	}
+	if (second) {
+		uint32_t swap = lower.at[1];
+
+		lower.at[1] = lower.at[second];
+		lower.at[second] = swap;
+	}
+	undo(s, back);
+	clause = store_clause(s, lower.at, (uint32_t)lower.count, SOLVER_NONE);
+	MEM_RESERVE(s->origins, s->origin_count + s->found_count, s->origin_capacity);
+	memcpy(s->origins + s->origin_count, s->found, s->found_count * sizeof(*s->found));
+	s->clauses[clause].origin_count = (uint32_t)s->found_count;
+	s->origin_count += s->found_count;
+	assign(s, lower.at[0], clause);
+	s->bump /= ACTIVITY_DECAY;
+	free(lower.at);
+}
+
+/* A conflict without decisions: the literals of the conflict were all forced. */
+static void give_up(struct solver *s)
+{
+	for (size_t i = 0; i < s->learnt.count; i++)
+		blame_origin(s, s->learnt.at[i] / 2, ORIGIN_VARIABLE);
+	s->impossible = true;
+}
+
+/* -------------------------------------------------------------------------------- run */
+
+/* Luby's sequence: 1 1 2 1 1 2 4 ... */
+static uint64_t luby(uint64_t i)
+{
+	uint64_t size = 1;
+
+	while (size < i + 1)
+		size = 2 * size + 1;
+	while (size - 1 != i) {
+		size = (size - 1) / 2;
+		i %= size;
+	}
+	return (size + 1) / 2;
+}
+
+static bool decide(struct solver *s)
+{
+	while (s->heap.count) {
+		uint32_t v = heap_take(s);
+		const struct variable *x = &s->variables[v];
+		bool phase = x->phase;
+
+		if (s->value[2 * v] != 0)
+			continue;
+		if (x->before != SOLVER_NONE)
+			phase = s->order[x->before] < s->order[x->after];
+		ids_add(&s->level_start, (uint32_t)s->trail.count);
+		assign(s, 2 * v + !phase, SOLVER_NONE);
+		return true;
+	}
+	return false;
+}
+
+static bool comes_first(const struct solver *s, uint32_t a, uint32_t b)
+{
+	return s->priority[a] != s->priority[b] ? s->priority[a] < s->priority[b] : a < b;
+}
+
+/* A heap of nodes, in s->queue. */
+static void ready_push(struct solver *s, uint32_t node)
+{
+	size_t i = s->queue.count;
+
+	ids_add(&s->queue, node);
+	for (; i > 0 && comes_first(s, node, s->queue.at[(i - 1) / 2]); i = (i - 1) / 2)
+		s->queue.at[i] = s->queue.at[(i - 1) / 2];
+	s->queue.at[i] = node;
+}
+
+static uint32_t ready_pop(struct solver *s)
+{
+	uint32_t *heap = s->queue.at, top = heap[0], last = heap[--s->queue.count];
+	size_t i = 0;
+
+	for (;;) {
+		size_t child = 2 * i + 1;
+
+		if (child >= s->queue.count)
+			break;
+		if (child + 1 < s->queue.count && comes_first(s, heap[child + 1], heap[child]))
+			child++;
+		if (!comes_first(s, heap[child], last))
+			break;
+		heap[i] = heap[child];
+		i = child;
+	}
+	if (s->queue.count)
+		heap[i] = last;
+	return top;
+}
+
+/* Before the first run: all edges without literals at once, nodes as their priority wants it.  What
+ * a cycle leaves over comes last; the edges find the cycle again. */
+static void first_order(struct solver *s)
+{
+	uint32_t *missing = mem_zero(s->node_count, sizeof(*missing)), place = 0;
+
+	for (size_t i = 0; i < s->base.count; i++) {
+		const struct solver_edge *e = &s->edges[s->base.at[i]];
+
+		if (kind_of(s, e) != SOLVER_DEPENDENCY)
+			continue;
+		missing[e->to]++;
+		ids_add(&s->out[e->from], s->base.at[i]);
+	}
+	s->queue.count = 0;
+	for (uint32_t n = 0; n < s->node_count; n++) {
+		s->order[n] = SOLVER_NONE;
+		if (missing[n] == 0)
+			ready_push(s, n);
+	}
+	while (s->queue.count) {
+		uint32_t n = ready_pop(s);
+
+		s->order[n] = place++;
+		for (size_t i = 0; i < s->out[n].count; i++) {
+			if (--missing[s->edges[s->out[n].at[i]].to] == 0)
+				ready_push(s, s->edges[s->out[n].at[i]].to);
+		}
+	}
+	for (uint32_t n = 0; n < s->node_count; n++) {
+		if (s->order[n] == SOLVER_NONE)
+			s->order[n] = place++;
+		s->out[n].count = 0;
+	}
+	free(missing);
+}
+
+static bool add_base(struct solver *s)
+{
+	if (s->priority)
+		first_order(s);
+	free(s->priority);
+	s->priority = NULL;
+	/* Anti edges last: then each of them looks for a way back once. */
+	for (int anti = 0; anti < 2; anti++) {
+		for (size_t i = 0; i < s->base.count; i++) {
+			const struct solver_edge *e = &s->edges[s->base.at[i]];
+
+			if ((e->kind == SOLVER_ANTI) == anti && !add_edge(s, s->base.at[i]))
+				return false;
+		}
+	}
+	s->base.count = 0;
+	return true;
+}
+
+/* After edges were added: what is true already is told to all edges again. */
+static void count_again(struct solver *s)
+{
+	if (s->graphed || !s->trail.count)
+		return;
+	for (size_t i = s->trail.count; i-- > 0;) {
+		const struct ids *edges = &s->edges_of[s->trail.at[i]];
+
+		for (size_t k = edges->count; k-- > 0;) {
+			struct solver_edge *edge = &s->edges[edges->at[k]];
+
+			if (edge->present)
+				absent(s, edges->at[k]);
+		}
+	}
+	for (size_t e = 0; e < s->edge_count; e++) {
+		struct solver_edge *edge = &s->edges[e];
+
+		edge->missing = 0;
+		for (uint32_t i = 0; i < SOLVER_EDGE_LITERALS; i++)
+			edge->missing += edge->literals[i] != SOLVER_NONE;
+	}
+}
+
+enum solver_answer solver_run(struct solver *s, uint64_t *steps)
+{
+	uint64_t restarts = 0, conflicts = 0;
+
+	s->steps = steps;
+	undo(s, 0);
+	count_again(s);
+	if (!s->impossible && !add_base(s))
+		give_up(s);
+	while (!s->impossible) {
+		if (*steps == 0 || s->literal_count + s->origin_count > MEMORY_MAX)
+			return SOLVER_UNDECIDED;
+		if (!propagate(s)) {
+			if (s->level_start.count == 0) {
+				give_up(s);
+				break;
+			}
+			learn(s);
+			if (++conflicts >= luby(restarts) * RESTART_UNIT) {
+				conflicts = 0;
+				restarts++;
+				undo(s, 0);
+			}
+		} else if (!decide(s)) {
+			return SOLVER_YES;
+		}
+	}
+	return SOLVER_NO;
+}
+
+bool solver_true(const struct solver *s, uint32_t literal)
+{
+	return s->value[literal] > 0;
+}
+
+/* -------------------------------------------------------------------------------- core */
+
+struct core {
+	struct solver *s;
+	uint8_t *clauses, *edges, *variables; /* already on the stack, or told */
+	struct origin *stack;
+	size_t count, capacity;
+};
+
+static void core_add(struct core *c, uint32_t id, enum origin_kind kind)
+{
+	uint8_t *seen = kind == ORIGIN_CLAUSE ? c->clauses
+			: kind == ORIGIN_EDGE ? c->edges
+					      : c->variables;
+
+	if (id == SOLVER_NONE || seen[id])
+		return;
+	seen[id] = 1;
+	MEM_RESERVE(c->stack, c->count + 1, c->capacity);
+	c->stack[c->count++] = (struct origin){id, (uint8_t)kind};
+}
+
+/* A clause stands on what it was learnt from, or is the caller's; the other literals of a forced
+ * variable's reason were false before. */
+static void core_clause(struct core *c, uint32_t id, void (*tell)(void *, uint32_t), void *context)
+{
+	const struct clause *clause = &c->s->clauses[id];
+
+	if (clause->tag != SOLVER_NONE)
+		tell(context, clause->tag);
+	for (uint32_t i = 0; i < clause->origin_count; i++)
+		core_add(c, c->s->origins[clause->origin + i].id,
+			(enum origin_kind)c->s->origins[clause->origin + i].kind);
+}
+
+static void core_variable(struct core *c, uint32_t id)
+{
+	uint32_t reason = c->s->variables[id].reason;
+	const struct clause *clause;
+
+	if (reason == SOLVER_NONE)
+		return;
+	core_add(c, reason, ORIGIN_CLAUSE);
+	clause = &c->s->clauses[reason];
+	for (uint32_t i = 0; i < clause->size; i++) {
+		uint32_t v = c->s->literals[clause->start + i] / 2;
+
+		if (v != id)
+			core_add(c, v, ORIGIN_VARIABLE);
+	}
+}
+
+void solver_core(struct solver *s, void (*edge)(void *context, const struct solver_edge *edge),
+	void (*clause)(void *context, uint32_t tag), void *context)
+{
+	struct core c = {.s = s};
+
+	CHECK(s->impossible);
+	c.clauses = mem_zero(s->clause_count, 1);
+	c.edges = mem_zero(s->edge_count, 1);
+	c.variables = mem_zero(s->variable_count, 1);
+	for (size_t i = 0; i < s->found_count; i++)
+		core_add(&c, s->found[i].id, (enum origin_kind)s->found[i].kind);
+	while (c.count) {
+		struct origin o = c.stack[--c.count];
+
+		switch ((enum origin_kind)o.kind) {
+		case ORIGIN_CLAUSE:
+			core_clause(&c, o.id, clause, context);
+			break;
+		case ORIGIN_EDGE:
+			edge(context, &s->edges[o.id]);
+			for (uint32_t i = 0; i < SOLVER_EDGE_LITERALS; i++) {
+				uint32_t literal = s->edges[o.id].literals[i];
+
+				if (literal != SOLVER_NONE && s->variables[literal / 2].level == 0)
+					core_add(&c, literal / 2, ORIGIN_VARIABLE);
+			}
+			break;
+		case ORIGIN_VARIABLE:
+			core_variable(&c, o.id);
+			break;
+		}
+	}
+	free(c.clauses);
+	free(c.edges);
+	free(c.variables);
+	free(c.stack);
+}

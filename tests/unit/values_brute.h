@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Levels of small histories from their definitions, everything tried out: every choice of writers,
+ * every version order, every serial order, every interleaving of starts and commits, every commit
+ * order.  The twin of the values oracle; knows nothing of it.
+ */
+#ifndef VALUES_BRUTE_H
+#define VALUES_BRUTE_H
+
+#include <stdbool.h>
+
+enum { TXNS = 4, OPS = 4, KEYS = 2, LIST = 12 };
+enum kind {
+	R,
+	W,
+	GONE,     /* left out of the question */
+	EVIDENCE, /* a list that only shows the order of appends */
+};
+
+struct op {
+	enum kind kind;
+	int key, value;      /* registers: value, 0 initial */
+	int list[LIST], len; /* lists: what was read */
+};
+
+struct txn {
+	struct op ops[OPS];
+	int count, session, outcome; /* 0 committed, 1 aborted, 2 unknown */
+	int invoke, complete;
+};
+
+struct hist {
+	struct txn t[TXNS];
+	int n;
+	bool lists;
+	bool counts[TXNS];
+	bool sure[TXNS]; /* counts whatever can be seen */
+};
+
+enum guarantee { SG_RYW, SG_MR, SG_MW, SG_WFR, SG_PRAM, SG_COUNT };
+enum be_level { BE_RC, BE_RA, BE_CC, BE_PREFIX, BE_SI, BE_SER, BE_COUNT };
+
+/* By order: none, sessions, sessions and real time. */
+struct answers {
+	bool pl1[3], pl2[3], pl2plus[3], pl299[3], si[3], pl3[3];
+	bool cs, monotonic, fcv;
+	bool be[BE_COUNT];
+	bool sg[SG_COUNT];
+};
+
+/* A strong variant's order: 1 session, 2 session and real time. */
+bool precedes(const struct hist *h, int a, int b, int order);
+bool writes_key(const struct hist *h, int t, int key);
+
+/* Sets h->counts as it goes. */
+void brute(struct hist *h, struct answers *out);
+
+/* The same history with only some transactions (bits): reads that somebody left out may explain are
+ * left out too, and their elements of lists.  Lists that others read still show the order.
+ * With `places` lists stay whole, and the others only do nothing in anybody's session.
+ * False: an element may be of somebody left out or of one of the part, or what a reader saw of its
+ * own cannot be told any more. */
+bool brute_part(const struct hist *h, unsigned part, bool places, struct hist *out);
+
+#endif
