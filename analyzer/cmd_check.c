@@ -333,7 +333,9 @@ static const struct option_def check_table[] = {
 		.argument = "N",
 		OPTION_UINT(struct check_options, budget),
 		.help = "edges that the search for a shortest witness may look at, a class and "
-			"component; changes no verdict"},
+			"component, which changes no verdict; and steps of the solver, a level, "
+			"for histories whose version orders are open: past them the level is "
+			"undecided"},
 	OPTION_HEADING("Output"),
 	{.name = "format",
 		.letter = 'f',

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/text.h"
+#include "values/levels.h"
 
 static enum level_answer answer_of(const struct verdict *verdict, const char *level)
 {
@@ -105,19 +106,36 @@ static void wrapped(struct buf *out, struct span text, const char *indent)
 	buf_release(&line);
 }
 
+/* Of those that hold the strongest, of those that fail the weakest: the rest follows. */
 static void levels_text(struct buf *out, const struct verdict *verdict, enum level_answer answer,
-	const char *heading)
+	const char *heading, const char *rest)
 {
-	bool any = false;
+	bool any = false, left = false;
 
 	for (size_t i = 0; i < verdict->level_count; i++) {
 		if (verdict->levels[i].answer != answer)
 			continue;
+		if (rest && !level_is_extreme(verdict, i)) {
+			left = true;
+			continue;
+		}
 		buf_printf(out, "%s %s", any ? "," : heading, verdict->levels[i].name);
 		any = true;
 	}
 	if (any)
-		buf_add_char(out, '\n');
+		buf_printf(out, "%s\n", left ? rest : "");
+}
+
+static void extremes_json(
+	struct json *json, const struct verdict *verdict, enum level_answer answer, const char *key)
+{
+	json_key(json, key);
+	json_begin_array(json);
+	for (size_t i = 0; i < verdict->level_count; i++) {
+		if (verdict->levels[i].answer == answer && level_is_extreme(verdict, i))
+			json_string(json, span_str(verdict->levels[i].name));
+	}
+	json_end_array(json);
 }
 
 static void finding_text(
@@ -207,9 +225,9 @@ void verdict_text(
 	if (context->level)
 		buf_printf(out, "asked: %s %s\n", context->level,
 			level_answer_name(answer_of(verdict, context->level)));
-	levels_text(out, verdict, LEVEL_HOLDS, "holds:    ");
-	levels_text(out, verdict, LEVEL_FAILS, "fails:    ");
-	levels_text(out, verdict, LEVEL_UNDECIDED, "undecided:");
+	levels_text(out, verdict, LEVEL_HOLDS, "holds:    ", ", and what these imply");
+	levels_text(out, verdict, LEVEL_FAILS, "fails:    ", ", and what implies these");
+	levels_text(out, verdict, LEVEL_UNDECIDED, "undecided:", NULL);
 	summary_text(out, verdict);
 	for (size_t i = 0; i < verdict->finding_count; i++)
 		finding_text(out, context, &verdict->findings[i]);
@@ -352,6 +370,8 @@ void verdict_json(
 		string_json(json, verdict->levels[i].name,
 			span_str(level_answer_name(verdict->levels[i].answer)));
 	json_end_object(json);
+	extremes_json(json, verdict, LEVEL_HOLDS, "strongest_holding");
+	extremes_json(json, verdict, LEVEL_FAILS, "weakest_failing");
 	json_key(json, "findings");
 	json_begin_array(json);
 	for (size_t i = 0; i < verdict->finding_count; i++)

@@ -489,7 +489,9 @@ static bool biswas_enea(struct judge *j, uint32_t examples)
 	static const char *const names[] = {"be-RC", "be-RA", "be-CC"};
 	static const enum model_level models[] = {MODEL_RC, MODEL_RA, MODEL_CC};
 	enum level_answer answers[WEAK_LEVEL_COUNT], prefix = LEVEL_UNDECIDED;
-	enum level_answer si = j->levels[CYCLE_SESSION][CYCLE_PL_SI];
+	enum level_answer si = j->session && !j->options->no_adya
+				       ? j->levels[CYCLE_SESSION][CYCLE_PL_SI]
+				       : LEVEL_UNDECIDED;
 
 	if (!j->v->has_sessions || j->facts.has_lists)
 		return false;
@@ -497,6 +499,8 @@ static bool biswas_enea(struct judge *j, uint32_t examples)
 	for (int l = 0; l < WEAK_LEVEL_COUNT; l++) {
 		if (l && answers[l - 1] == LEVEL_FAILS)
 			answers[l] = LEVEL_FAILS;
+		else if (answers[l] == LEVEL_UNDECIDED && si == LEVEL_HOLDS)
+			answers[l] = LEVEL_HOLDS;
 		else if (answers[l] == LEVEL_UNDECIDED)
 			answers[l] = ask_solver(j, models[l], CYCLE_SESSION, names[l], names[l]);
 	}

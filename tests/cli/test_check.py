@@ -27,7 +27,8 @@ GOOD = write("good.edn", "{:type :ok :process 0 :value [[:append 1 1]]}\n"
 
 def test_violation():
     out = isotrace("check", "--from=elle", SKEW).expect(1).out
-    assert "fails:     PL-2+, PL-2.99, PL-SI, PL-3" in out
+    assert "holds:     PL-CS, strong-session-PL-2, PRAM, and what these imply" in out
+    assert "fails:     PL-2L, and what implies these" in out
     assert "T1 read key :y as an empty list, the state before T0 appended 1." in out
 
 
@@ -49,7 +50,10 @@ def test_json():
     assert data["schema"] == "isotrace.check/1"
     assert data["verdict"] == "violated"
     assert data["levels"]["PL-2"] == "holds" and data["levels"]["PL-SI"] == "fails"
-    (finding,) = data["findings"]
+    assert data["weakest_failing"] == ["PL-2L"]
+    assert "PL-CS" in data["strongest_holding"] and "PL-2" not in data["strongest_holding"]
+    view, finding = data["findings"]
+    assert view["class"] == "G-monotonic" and view["transactions"] == ["T0", "T1"]
     assert finding["class"] == "G-single" and finding["severity"] == "violation"
     assert [(e["from"], e["to"], e["kind"]) for e in finding["edges"]] == [
         ("T0", "T1", "wr"), ("T1", "T0", "rw")]
@@ -59,11 +63,16 @@ def test_json():
 
 
 def test_undecided():
-    """An ambiguous read: two wrote the value."""
-    path = write("dup.txt", "w(1,5,0,1)\nw(1,5,1,2)\nr(1,5,2,3)\n")
-    data = isotrace("check", "--from=plume", "--format=json", path).expect(3).json()
-    assert data["verdict"] == "incomplete"
-    assert data["coverage"]["reasons"]["several writers of the value read"] == 1
+    """An ambiguous read: two wrote the value.  Decided, unless the solver may not look."""
+    path = write("dup.txt", "r(1,0,0,1)\nw(1,1,0,1)\nr(1,0,1,2)\nw(1,2,1,2)\n"
+                            "w(2,5,2,3)\nw(2,5,3,4)\nr(2,5,4,5)\n")
+    asked = ("check", "--from=plume", "--format=json", "--level=be-CC")
+    data = isotrace(*asked, path).expect(0).json()
+    assert data["levels"]["be-CC"] == "holds" and data["levels"]["be-SI"] == "fails"
+    assert data["coverage"]["undecided"] == 0
+    data = isotrace(*asked, "--budget=1", path).expect(3).json()
+    assert data["verdict"] == "incomplete" and data["levels"]["be-CC"] == "undecided"
+    assert data["coverage"]["reasons"]["the solver ran out of steps (--budget)"] > 0
 
 
 def test_errors():
