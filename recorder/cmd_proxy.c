@@ -9,8 +9,12 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "capture/backdrop.h"
+#include "cluster/cluster.h"
 #include "proxy/proxy.h"
 #include "recorder_commands.h"
+
+/* Of a node that is asked how it is; one that takes longer counts as unreachable. */
+enum { ANSWER_TIMEOUT_S = 5 };
 
 static const char *const tls_words[] = {"strip", "passthrough", "as-client", "terminate", NULL};
 static const char *const redact_words[] = {"hash", "drop", NULL};
@@ -19,7 +23,9 @@ static const char *const policy_words[] = {"wait", "drop", "stop", NULL};
 static const char *const sync_words[] = {"never", "interval", "always", NULL};
 
 struct proxy_options {
-	struct option_strings listen, nodes, databases;
+	struct option_strings listen, nodes, databases, logs, log_patterns;
+	const char *control;
+	uint64_t poll_interval;
 	const char *output, *capture, *user, *password;
 	const char *tls_cert, *tls_key, *tls_ca;
 	const char *only_table, *skip_table, *redact, *redact_key;
@@ -163,6 +169,29 @@ static const struct option_def proxy_table[] = {
 		.preset = "10000",
 		.help = "rows of each table to keep, before and after, in primary-key order; 0: "
 			"none"},
+
+	OPTION_HEADING("Nodes and clusters"),
+	{.name = "poll-interval",
+		.argument = "TIME",
+		OPTION_DURATION(struct proxy_options, poll_interval),
+		.preset = "1s",
+		.help = "with --user, ask each node so often how it and its cluster are (Galera, "
+			"group replication, TiDB), and record what changed; 0: never"},
+	{.name = "log",
+		.argument = "[NODE=]FILE",
+		.files = true,
+		OPTION_STRINGS(struct proxy_options, logs),
+		.help = "follow the error log of a node and record its lines about crashes, "
+			"shutdowns, state transfers, evictions; may be given several times"},
+	{.name = "log-pattern",
+		.argument = "REGEX",
+		OPTION_STRINGS(struct proxy_options, log_patterns),
+		.help = "record lines that match this, too; may be given several times"},
+	{.name = "control",
+		.argument = "PATH",
+		.files = true,
+		OPTION_STRING(struct proxy_options, control),
+		.help = "listen on this Unix socket for events from outside: isorec note"},
 
 	OPTION_HEADING("Connections"),
 	{.name = "tls",
@@ -393,23 +422,27 @@ static bool read_nodes(const struct proxy_options *options, struct proxy *proxy,
 	return true;
 }
 
+static bool find_node(const struct proxy *proxy, const char *name, size_t len, size_t *at)
+{
+	for (size_t k = 0; k < proxy->node_count; k++) {
+		if (strlen(proxy->nodes[k].name) != len ||
+			memcmp(proxy->nodes[k].name, name, len) != 0)
+			continue;
+		*at = k;
+		return true;
+	}
+	return false;
+}
+
 static bool read_listen(const struct proxy_options *options, struct proxy *proxy, struct err *err)
 {
 	for (size_t i = 0; i < options->listen.count; i++) {
 		size_t len, at = i;
 		const char *address = after_name(options->listen.items[i], &len);
 
-		for (size_t k = 0; len && k <= proxy->node_count; k++) {
-			if (k == proxy->node_count)
-				return err_set(err, ERR_USAGE,
-					"--listen %s: no --node has that name",
-					options->listen.items[i]);
-			if (strlen(proxy->nodes[k].name) == len &&
-				memcmp(proxy->nodes[k].name, options->listen.items[i], len) == 0) {
-				at = k;
-				break;
-			}
-		}
+		if (len && !find_node(proxy, options->listen.items[i], len, &at))
+			return err_set(err, ERR_USAGE, "--listen %s: no --node has that name",
+				options->listen.items[i]);
 		if (proxy->nodes[at].listen.count)
 			return err_set(
 				err, ERR_USAGE, "node %s has two --listen", proxy->nodes[at].name);
@@ -511,8 +544,34 @@ static void fill_proxy(const struct proxy_options *options, struct proxy *proxy)
 			(options->output_options.progress == OUTPUT_AUTO && isatty(STDERR_FILENO)));
 }
 
+/* "NODE=FILE"; without a node the only or first one.  A file's name may have a "=". */
+static bool read_logs(const struct proxy_options *options, struct proxy *proxy,
+	struct cluster *cluster, struct err *err)
+{
+	for (size_t i = 0; i < options->log_patterns.count; i++)
+		if (!logs_add_pattern(&cluster->logs, options->log_patterns.items[i], err))
+			return false;
+	for (size_t i = 0; i < options->logs.count; i++) {
+		const char *item = options->logs.items[i], *file;
+		size_t len, at = 0;
+
+		file = after_name(item, &len);
+		if (len && !find_node(proxy, item, len, &at)) {
+			if (!memchr(item, '/', len))
+				return err_set(err, ERR_USAGE, "--log %s: no --node has that name",
+					item);
+			file = item;
+		}
+		if (!logs_add(&cluster->logs, &proxy->nodes[at].capture, file, err))
+			return false;
+	}
+	return true;
+}
+
 struct proxy_context {
 	struct backdrop_options options;
+	struct cluster cluster;
+	char hosts[PROXY_NODES_MAX][ADDRESS_TEXT_SIZE];
 	struct backdrop context;
 	struct trace_producer *producer;
 };
@@ -527,13 +586,10 @@ static struct backdrop_address address_of(
 	return address;
 }
 
-/* Before the first client: variables of all nodes, tables and rows of the first. */
-static bool read_context(struct proxy *proxy, struct proxy_context *c,
-	const struct proxy_options *options, struct err *err)
+/* How to reach the nodes with a connection of our own. */
+static void fill_context(
+	struct proxy *proxy, struct proxy_context *c, const struct proxy_options *options)
 {
-	char host[ADDRESS_TEXT_SIZE];
-	struct backdrop_address address;
-
 	c->options = (struct backdrop_options){
 		.user = options->user,
 		.password = options->password ? options->password : getenv("MYSQL_PWD"),
@@ -547,6 +603,16 @@ static bool read_context(struct proxy *proxy, struct proxy_context *c,
 		.filter = &proxy->capture.filter,
 		.redact = &proxy->capture.redact,
 	};
+	c->cluster.connect = c->options;
+	c->cluster.connect.answer_timeout_s = ANSWER_TIMEOUT_S;
+}
+
+/* Before the first client: variables of all nodes, tables and rows of the first. */
+static bool read_context(struct proxy *proxy, struct proxy_context *c, struct err *err)
+{
+	char host[ADDRESS_TEXT_SIZE];
+	struct backdrop_address address;
+
 	c->producer = trace_producer_open(proxy->writer);
 	backdrop_init(&c->context, &c->options, proxy->writer, c->producer);
 	for (size_t i = 0; i < proxy->node_count; i++) {
@@ -609,31 +675,54 @@ static void note_left_out(struct trace_writer *writer, const struct proxy_option
 	trace_producer_close(producer);
 }
 
+/* Watches the nodes while the sessions run. */
+static bool run_watched(struct proxy *proxy, struct proxy_context *c,
+	const struct proxy_options *options, struct err *err)
+{
+	bool ok;
+
+	if (!read_logs(options, proxy, &c->cluster, err)) {
+		cluster_stop(&c->cluster);
+		return false;
+	}
+	for (size_t i = 0; options->user && options->poll_interval && i < proxy->node_count; i++) {
+		struct backdrop_address address = address_of(&proxy->nodes[i], c->hosts[i]);
+
+		cluster_add_node(&c->cluster, &proxy->nodes[i].capture, &address,
+			options->poll_interval);
+	}
+	if (!cluster_start(&c->cluster, options->control, proxy->writer, err))
+		return false;
+	ok = proxy_run(proxy, err);
+	cluster_stop(&c->cluster);
+	return ok;
+}
+
 /* Records with what stands around the sessions, where the user gave an account for it. */
 static enum exit_status record(struct proxy *proxy, const struct proxy_options *options)
 {
-	struct proxy_context context = {.producer = NULL};
+	struct proxy_context *context = mem_zero(1, sizeof(*context));
 	enum exit_status status = EXIT_STATUS_OK;
 	struct err err;
-	bool with_context = proxy->writer && options->user;
 
-	if (proxy->writer && !options->user && proxy->say)
+	if (!options->user && proxy->say)
 		proxy->say("recording without the server's variables, tables and rows: give --user "
 			   "to have them in the trace");
-	if (proxy->writer)
-		note_left_out(proxy->writer, options);
-	if (with_context && !read_context(proxy, &context, options, &err)) {
+	note_left_out(proxy->writer, options);
+	fill_context(proxy, context, options);
+	if (options->user && !read_context(proxy, context, &err)) {
 		status = fail(&err);
-	} else if (!proxy_run(proxy, &err)) {
+	} else if (!run_watched(proxy, context, options, &err)) {
 		status = fail(&err);
-	} else if (with_context && !read_final_rows(proxy, &context, &err)) {
+	} else if (options->user && !read_final_rows(proxy, context, &err)) {
 		/* The recording is whole; only the comparison with the end is missing. */
 		output_message("no final rows: %s", err.text);
 		status = EXIT_STATUS_INCOMPLETE;
 	}
-	backdrop_release(&context.context);
-	if (context.producer)
-		trace_producer_close(context.producer);
+	backdrop_release(&context->context);
+	if (context->producer)
+		trace_producer_close(context->producer);
+	free(context);
 	return status;
 }
 
@@ -661,6 +750,7 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 		.compression = "fast",
 		.connect_timeout = 10000000000u,
 		.drain_timeout = 10000000000u,
+		.poll_interval = 1000000000u,
 		.flush_interval = 100000000u,
 	};
 	struct proxy *proxy;
@@ -698,7 +788,10 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 			return fail(&err);
 		}
 	}
-	status = record(proxy, &options);
+	if (proxy->writer)
+		status = record(proxy, &options);
+	else
+		status = proxy_run(proxy, &err) ? EXIT_STATUS_OK : fail(&err);
 	if (proxy->writer && !trace_writer_close(proxy->writer, &err))
 		status = fail(&err);
 	proxy_free(proxy);

@@ -267,7 +267,7 @@ enum txn_level {
 	F(u64, at)                                                                               \
 	F(u64, begin)                                                                            \
 	F(str, node)                                                                             \
-	F(str, what) /* state, membership, operation, exit, log */                               \
+	F(str, what) /* state, membership, connection, operation, exit, log */                   \
 	F(str, detail)                                                                           \
 	F(raw, data) /* {name: value} */
 

@@ -37,10 +37,9 @@ static bool server_error(
 		mysql_errno(db), mysql_error(db));
 }
 
-static MYSQL *connect_to(const struct backdrop *context, const struct capture_node *node,
+MYSQL *backdrop_connect(const struct backdrop_options *options, const struct capture_node *node,
 	const struct backdrop_address *address, struct err *err)
 {
-	const struct backdrop_options *options = context->options;
 	unsigned timeout = (unsigned)(options->connect_timeout_ns / 1000000000u);
 	MYSQL *db = mysql_init(NULL);
 
@@ -51,6 +50,8 @@ static MYSQL *connect_to(const struct backdrop *context, const struct capture_no
 	if (timeout == 0)
 		timeout = 1;
 	mysql_options(db, MYSQL_OPT_CONNECT_TIMEOUT, &timeout);
+	if (options->answer_timeout_s)
+		mysql_options(db, MYSQL_OPT_READ_TIMEOUT, &options->answer_timeout_s);
 	mysql_options(db, MYSQL_SET_CHARSET_NAME, "utf8mb4");
 	if (options->tls)
 		mysql_ssl_set(db, NULL, NULL, options->tls_ca, NULL, NULL);
@@ -61,6 +62,16 @@ static MYSQL *connect_to(const struct backdrop *context, const struct capture_no
 		mysql_close(db);
 		return NULL;
 	}
+	return db;
+}
+
+static MYSQL *connect_to(const struct backdrop *context, const struct capture_node *node,
+	const struct backdrop_address *address, struct err *err)
+{
+	MYSQL *db = backdrop_connect(context->options, node, address, err);
+
+	if (!db)
+		return NULL;
 	/* Lists of column names; MySQL's default is 1024 bytes. */
 	if (mysql_query(db, "set session group_concat_max_len = 1000000")) {
 		server_error(db, node, "cannot set group_concat_max_len", err);
@@ -185,6 +196,7 @@ bool backdrop_server(struct backdrop *context, struct capture_node *node,
 		.address = span_str(node->address),
 		.variables = buf_span(&variables),
 	};
+	atomic_store(&node->flavour, (uint_fast8_t)capture_flavour_of(buf_span(&version)));
 	atomic_store(&node->announced, true);
 	trace_emit_server(context->producer, &record);
 	struct buf key = BUF_INIT, packed = BUF_INIT;

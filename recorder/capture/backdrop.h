@@ -22,6 +22,7 @@ struct backdrop_options {
 	size_t database_count;
 	uint64_t rows_max; /* of a table; 0: no rows */
 	uint64_t connect_timeout_ns;
+	unsigned answer_timeout_s; /* of each statement; 0: none */
 	bool tls;           /* where the server has it */
 	const char *tls_ca; /* NULL: any certificate will do */
 	const struct values_limits *values;
@@ -48,6 +49,11 @@ struct backdrop {
 	struct backdrop_table *tables;
 	size_t count, capacity;
 };
+
+/* A connection of the recorder's own; NULL and err. */
+struct st_mysql *backdrop_connect(const struct backdrop_options *options,
+	const struct capture_node *node, const struct backdrop_address *address,
+	struct err *err) MUST_CHECK;
 
 void backdrop_init(struct backdrop *context, const struct backdrop_options *options,
 	struct trace_writer *writer, struct trace_producer *producer);

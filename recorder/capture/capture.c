@@ -6,6 +6,7 @@
 
 #include "base/bug.h"
 #include "base/mem.h"
+#include "cluster/event.h"
 #include "trace/pack.h"
 #include "trace/value.h"
 
@@ -39,6 +40,22 @@ size_t capture_row_keep_max(const struct capture_worker *worker, size_t keep_max
 	if (!(worker->config->levels & CAPTURE_RESULTS) && keep_max > WIRE_PACKET_KEEP_SMALL)
 		return WIRE_PACKET_KEEP_SMALL;
 	return keep_max;
+}
+
+void capture_connection_event(struct capture_worker *worker, const char *node, uint32_t session,
+	const char *what, const char *reason)
+{
+	struct event_data data = {.pairs = BUF_INIT};
+	struct buf detail = BUF_INIT;
+	char id[16];
+
+	if (!worker->producer)
+		return;
+	buf_printf(&detail, "%s%s%s", what, reason ? ": " : "", reason ? reason : "");
+	snprintf(id, sizeof(id), "%u", session);
+	event_data_add(&data, "session", span_str(id));
+	event_emit(worker->producer, node, "connection", buf_span(&detail), 0, &data);
+	buf_release(&detail);
 }
 
 /* ---- sessions ---- */
@@ -156,17 +173,25 @@ void capture_close(struct capture *c, const char *reason)
 
 /* ---- the connection phase ---- */
 
-const char *capture_flavour(struct span version)
+enum capture_flavours capture_flavour_of(struct span version)
 {
 	if (memmem(version.ptr, version.len, "MariaDB", 7))
-		return "mariadb";
-	return memmem(version.ptr, version.len, "TiDB", 4) ? "tidb" : "mysql";
+		return FLAVOUR_MARIADB;
+	return memmem(version.ptr, version.len, "TiDB", 4) ? FLAVOUR_TIDB : FLAVOUR_MYSQL;
+}
+
+const char *capture_flavour(struct span version)
+{
+	static const char *const names[] = {
+		[FLAVOUR_MARIADB] = "mariadb", [FLAVOUR_MYSQL] = "mysql", [FLAVOUR_TIDB] = "tidb"};
+
+	return names[capture_flavour_of(version)];
 }
 
 static void on_greeting(void *ctx, const struct wire_greeting *greeting)
 {
 	struct capture *c = ctx;
-	bool mariadb = strcmp(capture_flavour(greeting->version), "mariadb") == 0;
+	bool mariadb = capture_flavour_of(greeting->version) == FLAVOUR_MARIADB;
 	struct record_server record = {
 		.node = span_str(c->node->name),
 		.version = greeting->version,
@@ -178,6 +203,9 @@ static void on_greeting(void *ctx, const struct wire_greeting *greeting)
 	if (mariadb && record.version.len > 6 && memcmp(record.version.ptr, "5.5.5-", 6) == 0)
 		record.version = span_of(record.version.ptr + 6, record.version.len - 6);
 	c->thread = greeting->thread;
+	if (atomic_load_explicit(&c->node->announced, memory_order_relaxed))
+		return;
+	atomic_store(&c->node->flavour, (uint_fast8_t)capture_flavour_of(greeting->version));
 	if (!atomic_exchange(&c->node->announced, true))
 		trace_emit_server(c->worker->producer, &record);
 }

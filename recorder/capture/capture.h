@@ -49,11 +49,15 @@ struct capture_config {
 	bool segments; /* the trace has several: later ones repeat prepared statements */
 };
 
+enum capture_flavours { FLAVOUR_UNKNOWN, FLAVOUR_MARIADB, FLAVOUR_MYSQL, FLAVOUR_TIDB };
+
 /* A node as sessions on it need to know it; shared by the workers. */
 struct capture_node {
 	const char *name, *address;
 	atomic_bool announced;     /* its server record was written */
 	atomic_uint_fast8_t level; /* the global isolation level; enum txn_level */
+	atomic_uint_fast8_t flavour; /* enum capture_flavours */
+	atomic_bool refuses;         /* the last connection could not be made */
 	bool rollback_on_timeout;  /* innodb_rollback_on_timeout, when known */
 };
 
@@ -149,6 +153,7 @@ struct capture {
 
 extern const struct wire_sink capture_sink;
 
+enum capture_flavours capture_flavour_of(struct span version);
 /* mariadb, tidb or mysql, from what the server says of its version. */
 const char *capture_flavour(struct span version);
 
@@ -167,6 +172,10 @@ void capture_close(struct capture *c, const char *reason);
 uint8_t capture_level(const struct capture *c);
 /* A probe record of this session; fills its session.  Nothing where nothing is recorded. */
 void capture_probe(struct capture *c, struct record_probe *probe);
+
+/* What happened to a connection with a node: a cluster record. */
+void capture_connection_event(struct capture_worker *worker, const char *node, uint32_t session,
+	const char *what, const char *reason);
 
 static inline bool capture_in_txn(const struct capture *c)
 {

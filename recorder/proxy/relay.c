@@ -104,6 +104,15 @@ static void stop_parsing(struct session *s)
 	}
 }
 
+/* The server ended a session that had logged in and did not ask for the end. */
+static void tell_loss(struct session *s, const char *reason)
+{
+	if (!s->recording || s->parsed || s->capture.quit || s->wire.phase != WIRE_COMMANDS)
+		return;
+	capture_connection_event(
+		&s->worker->capture, s->node->capture.name, s->id, "lost", reason);
+}
+
 static void session_close(struct session *s, const char *reason)
 {
 	struct relay_worker *w = s->worker;
@@ -111,6 +120,8 @@ static void session_close(struct session *s, const char *reason)
 	if (s->dead)
 		return;
 	s->dead = true;
+	if (strncmp(reason, "server ", 7) == 0)
+		tell_loss(s, reason);
 	if (s->recording) {
 		stop_parsing(s);
 		wire_release(&s->wire);
@@ -358,6 +369,7 @@ enum pump { PUMP_AGAIN, PUMP_DRY, PUMP_CLOSED };
 static enum pump nothing_read(struct session *s, int from, ssize_t n)
 {
 	struct side *side = &s->side[from];
+	const char *reason = from == CLIENT ? "client closed" : "server closed";
 
 	if (n < 0 && errno == EAGAIN) {
 		side->readable = false;
@@ -370,7 +382,9 @@ static enum pump nothing_read(struct session *s, int from, ssize_t n)
 	side->eof = true;
 	side->readable = false;
 	if (!s->end_reason)
-		s->end_reason = from == CLIENT ? "client closed" : "server closed";
+		s->end_reason = reason;
+	if (from == SERVER && s->end_reason == reason)
+		tell_loss(s, reason);
 	if (from == SERVER)
 		stop_parsing(s); /* no answer will come any more */
 	return PUMP_DRY;
@@ -554,6 +568,10 @@ static void refuse(struct session *s, int errnum)
 	snprintf(text, sizeof(text), "isorec: cannot connect to node %s (%s): %s", s->node->name,
 		s->node->upstream.text, strerror_r(errnum, reason, sizeof(reason)));
 	send_error(s, 0, text);
+	/* Clients come again and again: the first one tells. */
+	if (!atomic_exchange(&s->node->capture.refuses, true))
+		capture_connection_event(
+			&s->worker->capture, s->node->capture.name, s->id, "refused", text);
 	session_close(s, text);
 }
 
@@ -592,6 +610,10 @@ static void connected(struct session *s)
 	}
 	s->connecting = false;
 	s->worker->connecting--;
+	if (UNLIKELY(atomic_load_explicit(&s->node->capture.refuses, memory_order_relaxed)) &&
+		atomic_exchange(&s->node->capture.refuses, false))
+		capture_connection_event(&s->worker->capture, s->node->capture.name, s->id,
+			"accepted again", NULL);
 	header_len = proxy_header(s->worker->options->proxy_protocol, &s->ends, header);
 	if (!forward(s, SERVER, header, header_len, false))
 		return;

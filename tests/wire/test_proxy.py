@@ -1126,14 +1126,15 @@ def passwords_are_masked():
 
 
 @test
-def manual_page():
-    """the options in the manual page are those of the program"""
-    page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/man/isorec-proxy.1")
-    with open(page, encoding="utf-8") as text:
-        have = text.read().split('.\\" begin options\n')[1].split('.\\" end options\n')[0]
-    want = subprocess.run([ISOREC, "help", "--mdoc", "proxy"], capture_output=True, text=True,
-                          check=True).stdout
-    assert have == want, "make it anew: isorec help --mdoc proxy"
+def manual_pages():
+    """the options in the manual pages are those of the program"""
+    pages = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/man")
+    for name in ("note", "proxy"):
+        with open(os.path.join(pages, "isorec-%s.1" % name), encoding="utf-8") as text:
+            have = text.read().split('.\\" begin options\n')[1].split('.\\" end options\n')[0]
+        want = subprocess.run([ISOREC, "help", "--mdoc", name], capture_output=True, text=True,
+                              check=True).stdout
+        assert have == want, "make it anew: isorec help --mdoc " + name
 
 
 sys.exit(run_tests(sys.argv[3:]))
