@@ -12,7 +12,10 @@
 #include "commands.h"
 #include "contract.h"
 #include "history/load.h"
+#include "execution/execution.h"
 #include "import/import.h"
+#include "joint.h"
+#include "mvcc/mvcc.h"
 #include "trace/value.h"
 #include "values/check.h"
 #include "verdict_out.h"
@@ -20,13 +23,15 @@
 
 enum check_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_JUNIT };
 static const char *const format_words[] = {"text", "json", "junit", NULL};
+enum check_oracle { ORACLE_AUTO, ORACLE_ADYA, ORACLE_MVCC, ORACLE_ALL };
+static const char *const oracle_words[] = {"auto", "adya", "mvcc", "all", NULL};
 static const char *const fail_words[] = {"violation", "suspicion", "documented", "none", NULL};
 /* In the order of enum import_format, behind the one for our own traces. */
 static const char *const from_words[] = {"trace", "elle", "elle-json", "plume", "awdit", "dbcop",
 	"dbcop-json", "cobra", "viper", "chronos", NULL};
 
 struct check_options {
-	int format, from;
+	int format, from, oracle;
 	int fail_on; /* enum fail_on */
 	const char *level;
 	const char *contract, *contract_file;
@@ -227,6 +232,65 @@ static bool load_trace(struct history *history, const struct check_options *opti
 	return loaded;
 }
 
+/* The solver reads statements and answers, not versions.  *ran is false when the trace has no
+ * initial rows and the oracle was not asked for. */
+static bool check_mvcc(const struct check_options *options, const char *path,
+	const struct contract *contract, struct verdict *verdict, bool *ran, struct err *err)
+{
+	struct execution_load_options load = {.salvage = options->salvage};
+	struct execution execution = {0};
+	struct schedule schedule;
+
+	if (!execution_load(&execution, path, &load, err))
+		return false;
+	*ran = options->oracle != ORACLE_AUTO;
+	for (size_t i = 0; i < execution.table_count; i++)
+		*ran |= execution.tables[i].has_initial;
+	if (*ran) {
+		schedule_init(&schedule, &execution);
+		mvcc_check(&schedule,
+			&(struct mvcc_options){.contract = contract,
+				.per_class_max = (uint32_t)options->examples,
+				.budget = options->budget},
+			verdict);
+		schedule_release(&schedule);
+	}
+	execution_release(&execution);
+	return true;
+}
+
+static void check_adya(const struct check_options *options, const struct history *history,
+	const struct contract *contract, struct verdict *verdict)
+{
+	adya_check(history,
+		&(struct adya_options){.contract = contract,
+			.session = !options->no_strong,
+			.realtime = !options->no_strong,
+			.per_class_max = (uint32_t)options->examples,
+			.budget = options->budget},
+		verdict);
+}
+
+/* Probes tell versions, which adya needs; without them the solver finds them itself. */
+static bool check_oracles(const struct check_options *options, const char *path,
+	const struct history *history, const struct contract *contract, struct verdict *verdict,
+	struct err *err)
+{
+	bool solved = false;
+
+	if (options->oracle == ORACLE_MVCC || options->oracle == ORACLE_ALL ||
+		(options->oracle == ORACLE_AUTO && history->counts.probes == 0)) {
+		if (!check_mvcc(options, path, contract, verdict, &solved, err))
+			return false;
+	}
+	if (options->oracle == ORACLE_ADYA || options->oracle == ORACLE_ALL ||
+		(options->oracle == ORACLE_AUTO && !solved))
+		check_adya(options, history, contract, verdict);
+	verdict_join(verdict);
+	verdict_sort(verdict);
+	return true;
+}
+
 static enum exit_status check_trace(
 	const struct command *command, const struct check_options *options, const char *path)
 {
@@ -248,13 +312,12 @@ static enum exit_status check_trace(
 		return err_exit_status(&err);
 	}
 	verdict_init(&verdict);
-	adya_check(&history,
-		&(struct adya_options){.contract = &contract,
-			.session = !options->no_strong,
-			.realtime = !options->no_strong,
-			.per_class_max = (uint32_t)options->examples,
-			.budget = options->budget},
-		&verdict);
+	if (!check_oracles(options, path, &history, &contract, &verdict, &err)) {
+		output_message("%s", err.text);
+		verdict_release(&verdict);
+		history_release(&history);
+		return err_exit_status(&err);
+	}
 	witness_fetch(&history, &verdict);
 	context.transactions = history.txn_count;
 	context.operations = history.op_count;
@@ -300,6 +363,13 @@ static const struct option_def check_table[] = {
 		OPTION_FLAG(struct check_options, salvage),
 		.help = "go on after damage in the middle of a trace; the gap is counted"},
 	OPTION_HEADING("Judgement"),
+	{.name = "oracle",
+		.argument = "NAME",
+		OPTION_CHOICE(struct check_options, oracle),
+		.choices = oracle_words,
+		.preset = "adya where the trace has probes, else mvcc where it has initial rows",
+		.help = "traces: adya (versions from probes), mvcc (the schedule executed again "
+			"on a model), or all"},
 	{.name = "contract",
 		.argument = "NAME",
 		OPTION_STRING(struct check_options, contract),
@@ -356,6 +426,7 @@ static const struct option_def check_table[] = {
 
 static const struct command_example examples[] = {
 	{"check run.itr", "by what the recorded server promises"},
+	{"check --oracle=mvcc run.itr", "execute a scenario's run again and compare every answer"},
 	{"check --contract=adya run.itr", "by the textbook levels"},
 	{"check --from=elle history.edn", "every level, with a witness for each that fails"},
 	{"check --from=plume hist.txt --level=snapshot-isolation", "exit status 1 when it fails"},

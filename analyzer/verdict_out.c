@@ -160,10 +160,8 @@ static void finding_text(
 		buf_add_str(out, " more of this class");
 	}
 	buf_add_char(out, '\n');
-	if (finding->edge_count == 0) {
+	if (finding->edge_count == 0)
 		wrapped(out, finding->explanation, "  ");
-		return;
-	}
 	for (uint32_t i = 0; i < finding->edge_count; i++) {
 		const struct finding_edge *edge = &finding->edges[i];
 		struct buf sentence = BUF_INIT;
@@ -178,6 +176,8 @@ static void finding_text(
 		wrapped(out, buf_span(&sentence), "      ");
 		buf_release(&sentence);
 	}
+	if (finding->remark.len)
+		wrapped(out, finding->remark, "  ");
 }
 
 /* Class and severity with how many there are: findings are sorted, so equal ones are neighbours. */
@@ -336,6 +336,8 @@ static void finding_json(struct json *json, const struct finding *finding)
 	json_end_array(json);
 	witness_json(json, finding);
 	string_json(json, "explanation", finding->explanation);
+	if (finding->remark.len)
+		string_json(json, "remark", finding->remark);
 	string_json(json, "also", span_str(finding->also));
 	uint_json(json, "similar", finding->similar);
 	json_end_object(json);

@@ -21,7 +21,9 @@ static const char adya_text[] =
 
 static const char *const phenomena[] = {"G0", "G1a", "G1b", "G1c", "G-single", "G-nonadjacent",
 	"G2-item", "G2", "garbage-read", "future-read", "own-write", "unstable-snapshot",
-	"duplicate-row", "split-statement", "lost-version"};
+	"duplicate-row", "split-statement", "lost-version", "dirty-read", "wrong-result",
+	"wrong-error", "missing-lock", "current-write", "own-write-shows", "noop-update",
+	"deleted-row-stays", "no-autocommit"};
 
 /* 0 for a name that is none. */
 static uint32_t phenomenon_bit(struct span name)

@@ -67,19 +67,36 @@ void verdict_level(struct verdict *verdict, const char *name, enum level_answer 
 	verdict->levels[verdict->level_count++] = (struct verdict_level){name, answer};
 }
 
-void verdict_undecided(struct verdict *verdict, const char *reason, uint64_t count)
+static void add_reason(struct verdict *verdict, const char *reason, uint64_t count)
 {
-	if (count == 0)
-		return;
-	verdict->undecided += count;
 	for (size_t i = 0; i < verdict->reason_count; i++) {
 		if (strcmp(verdict->reasons[i].name, reason) == 0) {
 			verdict->reasons[i].count += count;
 			return;
 		}
 	}
-	CHECK(verdict->reason_count < VERDICT_REASONS_MAX);
-	verdict->reasons[verdict->reason_count++] = (struct verdict_reason){reason, count};
+	if (verdict->reason_count == VERDICT_REASONS_MAX - 1)
+		reason = "other reasons";
+	if (verdict->reason_count == VERDICT_REASONS_MAX)
+		verdict->reasons[VERDICT_REASONS_MAX - 1].count += count;
+	else
+		verdict->reasons[verdict->reason_count++] = (struct verdict_reason){reason, count};
+}
+
+void verdict_undecided(struct verdict *verdict, const char *reason, uint64_t count)
+{
+	if (count == 0)
+		return;
+	verdict->undecided += count;
+	add_reason(verdict, reason, count);
+}
+
+void verdict_unsupported(struct verdict *verdict, const char *reason, uint64_t count)
+{
+	if (count == 0)
+		return;
+	verdict->unsupported += count;
+	add_reason(verdict, reason, count);
 }
 
 static int by_weight(const void *a, const void *b)

@@ -62,6 +62,7 @@ struct finding {
 	struct finding_row *rows;
 	uint32_t row_count;
 	struct span explanation; /* sentences */
+	struct span remark;      /* what another oracle says of the same transactions; or none */
 	const char *also;        /* another name for it: "lost update (P4)"; NULL: none */
 	uint64_t similar;        /* how many more of this class and level were not listed */
 };
@@ -102,6 +103,8 @@ void finding_seal(struct finding *finding);
 void verdict_level(struct verdict *verdict, const char *name, enum level_answer answer);
 /* Counts `count` things as undecided for a reason; 0 is no reason. */
 void verdict_undecided(struct verdict *verdict, const char *reason, uint64_t count);
+/* ... as unsupported: not modelled.  Reasons past the number kept are counted under one name. */
+void verdict_unsupported(struct verdict *verdict, const char *reason, uint64_t count);
 /* Findings in a stable order: severity, class, transactions. */
 void verdict_sort(struct verdict *verdict);
 uint64_t verdict_count(const struct verdict *verdict, enum severity severity);

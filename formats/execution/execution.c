@@ -84,6 +84,7 @@ static void take_session(struct loader *l, const struct record_session *r)
 		s->user = r->user;
 		s->database = r->database;
 		s->opened_at = r->at;
+		s->capabilities = r->capabilities;
 		s->named = is_name(r->client);
 		s->name = s->named ? r->client : SPAN_NONE;
 		break;

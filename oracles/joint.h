@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Joint classification: where two oracles speak of the same transactions, one finding says what
+ * each of them has to say.
+ */
+#ifndef ORACLES_JOINT_H
+#define ORACLES_JOINT_H
+
+#include "verdict.h"
+
+/* Joins findings of `mvcc` to those of `adya` with the same transactions.  The graph's class and
+ * witness stay, what the solver found becomes the remark, and the graver severity counts.
+ * Suspicions are not joined: they speak of something else.  Call before verdict_sort. */
+void verdict_join(struct verdict *verdict);
+
+#endif

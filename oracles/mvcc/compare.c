@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Recorded rows against expected ones: as a multiset where nothing orders them, as a list where
+ * ORDER BY does, with any choice that LIMIT leaves open.
+ */
+#include "mvcc/compare.h"
+
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "mvcc/solver.h"
+#include "trace/value.h"
+
+/* Decoded rows, one after the other. */
+struct decoded {
+	const struct eval_value **rows;
+	size_t count;
+};
+
+/* Every row has `width` columns of those types? */
+static bool decode(struct arena *arena, const struct execution_rows *recorded,
+	const struct eval_type *types, uint32_t width, struct decoded *out, bool *undecided)
+{
+	struct value *values = arena_alloc(arena, (width + 1) * sizeof(*values));
+
+	out->rows = arena_alloc(arena, (recorded->count + 1) * sizeof(*out->rows));
+	out->count = recorded->count;
+	for (size_t r = 0; r < recorded->count; r++) {
+		struct eval_value *row = arena_alloc(arena, (width + 1) * sizeof(*row));
+
+		if (execution_row(recorded->rows[r], values, width) != width)
+			return false;
+		for (uint32_t c = 0; c < width; c++) {
+			if (!eval_from_trace(arena, &types[c], &values[c], &row[c])) {
+				*undecided = true;
+				return false;
+			}
+		}
+		out->rows[r] = row;
+	}
+	return true;
+}
+
+static bool value_same(
+	const struct eval_type *type, const struct eval_value *a, const struct eval_value *b)
+{
+	struct buf x = BUF_INIT, y = BUF_INIT;
+	bool same;
+
+	if (eval_same(a, b))
+		return true;
+	if ((a->kind == EVAL_NULL) != (b->kind == EVAL_NULL))
+		return false;
+	if (a->kind == b->kind && (a->kind == EVAL_INT || a->kind == EVAL_UINT))
+		return false;
+	/* What SELECT prints is what was recorded: 1.50 may be kept in more than one way. */
+	eval_print(type, a, &x);
+	eval_print(type, b, &y);
+	same = span_eq(buf_span(&x), buf_span(&y));
+	buf_release(&x);
+	buf_release(&y);
+	return same;
+}
+
+static bool rows_same(const struct eval_type *types, uint32_t width, const struct eval_value *a,
+	const struct eval_value *b)
+{
+	for (uint32_t c = 0; c < width; c++) {
+		if (!value_same(&types[c], &a[c], &b[c]))
+			return false;
+	}
+	return true;
+}
+
+struct keyed {
+	struct span key;
+};
+
+static int by_key(const void *a, const void *b)
+{
+	return span_cmp(((const struct keyed *)a)->key, ((const struct keyed *)b)->key);
+}
+
+static struct keyed *keys_of(struct mvcc *m, const struct eval_type *types, uint32_t width,
+	const struct eval_value *const *rows, size_t count)
+{
+	struct keyed *keys = arena_alloc(&m->scratch, (count + 1) * sizeof(*keys));
+	struct buf text = BUF_INIT;
+
+	for (size_t r = 0; r < count; r++) {
+		buf_clear(&text);
+		for (uint32_t c = 0; c < width; c++) {
+			buf_add_char(&text, rows[r][c].kind == EVAL_NULL ? 'N' : 'V');
+			eval_print(&types[c], &rows[r][c], &text);
+			buf_add_char(&text, '\0');
+		}
+		keys[r].key = arena_copy(&m->scratch, buf_span(&text));
+	}
+	buf_release(&text);
+	qsort(keys, count, sizeof(*keys), by_key);
+	return keys;
+}
+
+/* `part` as a multiset within `whole`. */
+static bool rows_within(struct mvcc *m, const struct eval_type *types, uint32_t width,
+	const struct eval_value *const *part, size_t part_count,
+	const struct eval_value *const *whole, size_t whole_count)
+{
+	struct keyed *a, *b;
+	size_t j = 0;
+
+	if (part_count > whole_count)
+		return false;
+	a = keys_of(m, types, width, part, part_count);
+	b = keys_of(m, types, width, whole, whole_count);
+	for (size_t i = 0; i < part_count; i++, j++) {
+		while (j < whole_count && span_cmp(b[j].key, a[i].key) < 0)
+			j++;
+		if (j == whole_count || !span_eq(a[i].key, b[j].key))
+			return false;
+	}
+	return true;
+}
+
+bool compare_result(struct mvcc *m, const struct eval_result *expected,
+	const struct execution_rows *recorded, bool *undecided)
+{
+	uint32_t width = expected->column_count;
+	size_t firm = expected->open_count ? expected->open_from : expected->row_count;
+	struct decoded got;
+
+	*undecided = false;
+	if (!recorded)
+		return false;
+	if (!recorded->complete) {
+		*undecided = true;
+		return false;
+	}
+	if (!decode(&m->scratch, recorded, expected->types, width, &got, undecided))
+		return false;
+	if (got.count != expected->row_count)
+		return false;
+	/* Usually they come in the same order. */
+	size_t i = 0;
+	while (i < got.count && rows_same(expected->types, width, expected->rows[i], got.rows[i]))
+		i++;
+	if (i == got.count)
+		return true;
+	for (size_t from = 0; from < firm;) {
+		size_t to = firm;
+
+		if (expected->order_group) {
+			to = from + 1;
+			while (to < firm &&
+				expected->order_group[to] == expected->order_group[from])
+				to++;
+		}
+		if (!rows_within(m, expected->types, width, got.rows + from, to - from,
+			    expected->rows + from, to - from))
+			return false;
+		from = to;
+	}
+	return firm == got.count || rows_within(m, expected->types, width, got.rows + firm,
+					    got.count - firm, expected->open, expected->open_count);
+}
+
+bool compare_has_duplicates(
+	struct mvcc *m, const struct eval_result *expected, const struct execution_rows *recorded)
+{
+	struct decoded got;
+	bool undecided = false;
+
+	if (!recorded || !recorded->complete ||
+		!decode(&m->scratch, recorded, expected->types, expected->column_count, &got,
+			&undecided) ||
+		got.count <= expected->row_count)
+		return false;
+	for (size_t i = 0; i < got.count; i++) {
+		size_t j = 0;
+
+		while (j < expected->row_count &&
+			!rows_same(expected->types, expected->column_count, got.rows[i],
+				expected->rows[j]))
+			j++;
+		if (j == expected->row_count)
+			return false;
+	}
+	return true;
+}
+
+/* Fills `types` with those of the columns. */
+static struct eval_type *table_types(struct mvcc *m, const struct eval_table *def)
+{
+	struct eval_type *types =
+		arena_alloc(&m->scratch, (def->column_count + 1) * sizeof(*types));
+
+	for (uint32_t c = 0; c < def->column_count; c++)
+		types[c] = def->columns[c].type;
+	return types;
+}
+
+bool content_rows(struct mvcc *m, struct arena *arena, const struct eval_table *def,
+	const struct execution_rows *content, const struct eval_value *const **rows, size_t *count)
+{
+	struct decoded got;
+	bool undecided = false;
+
+	/* Only whole rows in the order of the definition. */
+	if (!content->complete || content->columns.ptr ||
+		!decode(arena, content, table_types(m, def), def->column_count, &got, &undecided))
+		return false;
+	*rows = got.rows;
+	*count = got.count;
+	return true;
+}
+
+bool compare_final(struct mvcc *m, uint32_t table, struct eval_result *expected, bool *undecided)
+{
+	struct store_table *t = &m->store.tables[table];
+	const struct eval_value **rows = arena_alloc(&m->scratch, (t->count + 1) * sizeof(*rows));
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < t->count; i++) {
+		const struct store_version *v = store_current(&m->store, t->records[i], 0);
+
+		if (store_alive(v))
+			rows[count++] = v->image;
+	}
+	*expected = (struct eval_result){.column_count = t->def->column_count,
+		.types = table_types(m, t->def),
+		.rows = rows,
+		.row_count = count};
+	return compare_result(m, expected, &m->schedule->execution->tables[table].final, undecided);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Recorded rows against expected ones (semantics, section 5).
+ */
+#ifndef MVCC_COMPARE_H
+#define MVCC_COMPARE_H
+
+#include "mvcc/schedule.h"
+#include "sql/eval.h"
+
+struct mvcc;
+
+/* *undecided: cannot be compared (rows left out, values redacted). */
+bool compare_result(struct mvcc *m, const struct eval_result *expected,
+	const struct execution_rows *recorded, bool *undecided) MUST_CHECK;
+/* More rows than expected, and each of them is one that was expected? */
+bool compare_has_duplicates(
+	struct mvcc *m, const struct eval_result *expected, const struct execution_rows *recorded);
+/* The table's final rows against what is committed in the store. */
+bool compare_final(
+	struct mvcc *m, uint32_t table, struct eval_result *expected, bool *undecided) MUST_CHECK;
+/* Recorded rows of a table, decoded into the arena.  False: not all there. */
+bool content_rows(struct mvcc *m, struct arena *arena, const struct eval_table *def,
+	const struct execution_rows *content, const struct eval_value *const **rows,
+	size_t *count) MUST_CHECK;
+
+#endif

@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One statement: what it can have answered, against what was recorded.
+ */
+#include "mvcc/solver.h"
+
+enum {
+	ER_LOCK_WAIT_TIMEOUT = 1205,
+	ER_LOCK_DEADLOCK = 1213,
+	ER_DUP_ENTRY = 1062,
+	ER_CHECKREAD = 1020,
+	ER_LOCK_NOWAIT = 3572,
+	CLIENT_FOUND_ROWS = 2,
+};
+
+static void judged(struct mvcc *m, enum stmt_verdict verdict, const char *reason)
+{
+	struct stmt_run *run = &m->runs[m->now_stmt];
+
+	TRAIL_SET(&m->store.trail, run->verdict, (uint32_t)verdict);
+	TRAIL_SET(&m->store.trail, run->reason, reason ? reason_number(m, reason) : 0);
+}
+
+static bool mismatch(struct mvcc *m, enum mismatch_kind kind)
+{
+	m->mismatch = (struct mismatch){.kind = kind,
+		.stmt = m->now_stmt,
+		.table = m->now_plan->table_count ? m->now_plan->tables[0] : STORE_NONE,
+		.other_txn = STORE_NONE};
+	return false;
+}
+
+/* From now on nobody knows what is in the tables that the statement writes. */
+static void forget_written(struct mvcc *m, const char *reason)
+{
+	const struct plan *plan = m->now_plan;
+	bool any = false;
+
+	for (uint32_t i = 0; i < plan->table_count; i++) {
+		if (!plan->written[i])
+			continue;
+		TRAIL_SET(&m->store.trail, m->store.tables[plan->tables[i]].unknown,
+			reason_number(m, reason));
+		any = true;
+	}
+	for (uint32_t i = 0; !any && i < m->store.table_count; i++)
+		TRAIL_SET(&m->store.trail, m->store.tables[i].unknown, reason_number(m, reason));
+	/* Foreign keys carry it on. */
+	for (size_t i = 0; i < m->foreign_count; i++) {
+		const struct foreign *f = &m->foreigns[i];
+
+		if (m->store.tables[f->parent].unknown && !m->store.tables[f->child].unknown)
+			TRAIL_SET(&m->store.trail, m->store.tables[f->child].unknown,
+				reason_number(m, reason));
+	}
+}
+
+/* ---- waiting ---- */
+
+/* Could anybody at all have held a lock that this statement needed?  Whoever used one of its tables
+ * in a locking way and had not ended when it was sent; or waits as it does. */
+static bool lock_possible(const struct mvcc *m)
+{
+	const struct plan *plan = m->now_plan;
+	uint32_t begin = m->runs[m->now_stmt].begin_event;
+
+	if (m->any_ddl)
+		return true;
+	for (uint32_t i = 0; i < m->store.table_count; i++) {
+		bool concerned = false;
+		unsigned looked = 0;
+
+		for (uint32_t j = 0; j < plan->table_count && !concerned; j++)
+			concerned = plan->tables[j] == i || foreign_related(m, plan->tables[j], i);
+		if (!concerned)
+			continue;
+		for (const struct store_touch *t = m->store.tables[i].touches; t; t = t->next) {
+			uint32_t ended = m->store.txns[t->txn].ended_at;
+
+			if (t->txn != m->now_txn && (ended == STORE_NONE || ended >= begin))
+				return true;
+			if (++looked > 1000)
+				return true;
+		}
+	}
+	for (size_t i = 0; i < m->in_flight_count; i++) {
+		if (m->in_flight[i] != m->now_stmt)
+			return true;
+	}
+	return false;
+}
+
+static bool may_lock(const struct mvcc *m)
+{
+	return m->now_plan->writes || m->now_plan->lock ||
+	       (m->now_plan->reads && read_mode_of(m) == READ_CURRENT);
+}
+
+static void judge_wait(struct mvcc *m)
+{
+	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
+
+	if (!stmt->in->record.blocked_ns || m->now_plan->unsupported)
+		return;
+	if (!may_lock(m) ? !m->any_ddl : !lock_possible(m))
+		note_add(m, NOTE_NEEDLESS_BLOCK, STORE_NONE,
+			m->now_plan->table_count ? m->now_plan->tables[0] : STORE_NONE, NULL);
+}
+
+static void touch_tables(struct mvcc *m)
+{
+	const struct plan *plan = m->now_plan;
+
+	if (!may_lock(m))
+		return;
+	for (uint32_t i = 0; i < plan->table_count; i++)
+		store_touch(&m->store, m->now_txn, &m->store.tables[plan->tables[i]],
+			plan->written[i] ? STORE_LOCK_X : STORE_LOCK_S);
+}
+
+/* ---- errors that the engine's concurrency control gives ---- */
+
+/* Is there a committed row in the statement's tables that is newer than the transaction's snapshot,
+ * or, where it has none yet, than its beginning? */
+static bool changed_since_snapshot(const struct mvcc *m)
+{
+	const struct store *s = &m->store;
+	const struct store_txn *t = &s->txns[m->now_txn];
+	uint32_t view = t->view != STORE_NONE ? t->view : t->first_commits;
+
+	for (uint32_t i = 0; i < m->now_plan->table_count; i++) {
+		const struct store_table *table = &s->tables[m->now_plan->tables[i]];
+
+		if (table->unknown)
+			return true;
+		for (uint32_t r = 0; r < table->count; r++) {
+			const struct store_version *v =
+				store_current(s, table->records[r], m->now_txn);
+
+			/* Own versions hide what they stand on. */
+			while (v && v->txn == m->now_txn)
+				v = v->previous;
+			if (v && s->txns[v->txn].state == STORE_COMMITTED &&
+				s->txns[v->txn].commit_no > view)
+				return true;
+		}
+	}
+	return m->foreign_count > 0;
+}
+
+/* True: the recorded error is one of these and was handled; *ok says whether it can be. */
+static bool concurrency_error(struct mvcc *m, unsigned error, bool *ok)
+{
+	*ok = true;
+	switch (error) {
+	case ER_LOCK_DEADLOCK:
+	case ER_LOCK_WAIT_TIMEOUT:
+	case ER_LOCK_NOWAIT:
+		if (!lock_possible(m))
+			note_add(m, NOTE_NEEDLESS_DEADLOCK, STORE_NONE,
+				m->now_plan->table_count ? m->now_plan->tables[0] : STORE_NONE,
+				NULL);
+		touch_tables(m);
+		judged(m, STMT_DECIDED, NULL);
+		return true;
+	case ER_CHECKREAD:
+		if (m->engine != ENGINE_INNODB_SI || !changed_since_snapshot(m)) {
+			*ok = mismatch(m, MISMATCH_ERROR);
+			return true;
+		}
+		touch_tables(m);
+		judged(m, STMT_DECIDED, NULL);
+		return true;
+	}
+	return false;
+}
+
+/* ---- queries ---- */
+
+/* Locks of a locking read of one table. */
+static void lock_read_rows(struct mvcc *m, struct write_answer *a)
+{
+	const struct plan *plan = m->now_plan;
+	enum store_lock_mode mode =
+		plan->lock && plan->lock->mode == SQL_LOCK_FOR_UPDATE ? STORE_LOCK_X : STORE_LOCK_S;
+
+	if (!plan->single || read_mode_of(m) != READ_CURRENT || m->now_gathered_count != 1 ||
+		(plan->lock && plan->lock->wait == SQL_LOCK_SKIP_LOCKED))
+		return;
+	for (size_t i = 0; i < m->now_gathered[0].count; i++) {
+		const struct gathered *g = &m->now_gathered[0];
+		enum eval_truth truth;
+
+		if (!row_matches(m, g->rows[i], &truth) || truth != EVAL_TRUE)
+			continue;
+		act_on(m, g->table, g->records[i], mode, a);
+	}
+}
+
+/* An answer that nobody could have got while the lock was held. */
+static bool lock_mismatch(struct mvcc *m, const struct write_answer *a)
+{
+	m->mismatch = (struct mismatch){.kind = MISMATCH_LOCK,
+		.stmt = m->now_stmt,
+		.table = (uint32_t)(a->held_table - m->store.tables),
+		.other_txn = a->held_by,
+		.record = a->held_record};
+	return false;
+}
+
+/* A statement that waits may have changed rows already, which a dirty read sees: how far it came is
+ * not known. */
+static bool half_done_writer(const struct mvcc *m)
+{
+	for (size_t i = 0; i < m->in_flight_count; i++) {
+		uint32_t other = m->in_flight[i];
+		const struct plan *plan;
+
+		if (other == m->now_stmt || m->runs[other].state == STMT_DONE)
+			continue;
+		plan = m->runs[other].plan;
+		for (uint32_t t = 0; t < plan->table_count; t++) {
+			for (uint32_t u = 0; u < m->now_plan->table_count; u++) {
+				if (plan->written[t] &&
+					(plan->tables[t] == m->now_plan->tables[u] ||
+						foreign_related(m, plan->tables[t],
+							m->now_plan->tables[u])))
+					return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* The optimizer does not look at a table when it sees that nothing can match (EXPLAIN: "Impossible
+ * WHERE"), and then makes no read view. */
+static void forget_idle_view(struct mvcc *m, const struct eval_result *result)
+{
+	struct store_txn *t = &m->store.txns[m->now_txn];
+	const struct plan *plan = m->now_plan;
+	bool idle = result->row_count <= 1;
+
+	if (t->view == STORE_NONE || t->view_stmt != m->now_stmt || !plan->filtered)
+		return;
+	if (plan->single && m->now_gathered_count == 1) {
+		const struct gathered *g = &m->now_gathered[0];
+		enum eval_truth truth;
+
+		idle = true;
+		for (size_t i = 0; i < g->count && idle; i++)
+			idle = !row_matches(m, g->rows[i], &truth) || truth != EVAL_TRUE;
+	}
+	if (idle && choose(m, 2) == 1) {
+		TRAIL_SET(&m->store.trail, t->view, STORE_NONE);
+		TRAIL_SET(&m->store.trail, t->view_stmt, STORE_NONE);
+	}
+}
+
+static bool run_query(struct mvcc *m)
+{
+	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
+	struct write_answer answer = {.status = EVAL_OK, .held_by = STORE_NONE};
+	struct eval_outcome outcome = {0};
+	struct eval_result result = {0};
+	bool undecided;
+
+	if (!eval_query_run(
+		    m->now_plan->query, &m->scratch, &m->env, &m->source, &result, &outcome)) {
+		if (m->now_unknown) {
+			judged(m, STMT_UNDECIDED, m->now_unknown);
+			return true;
+		}
+		if (outcome.status == EVAL_UNSUPPORTED) {
+			judged(m, STMT_UNSUPPORTED, outcome.reason);
+			return true;
+		}
+		if (stmt->in->record.error == outcome.error) {
+			judged(m, STMT_DECIDED, NULL);
+			return true;
+		}
+		mismatch(m, MISMATCH_ERROR);
+		m->mismatch.expected_error = outcome.error;
+		return false;
+	}
+	if (m->now_plan->lock && m->now_plan->lock->wait == SQL_LOCK_SKIP_LOCKED) {
+		judged(m, STMT_UNDECIDED, "SKIP LOCKED");
+		return true;
+	}
+	lock_read_rows(m, &answer);
+	if (answer.held_by != STORE_NONE)
+		return lock_mismatch(m, &answer);
+	if (stmt->in->record.error)
+		return mismatch(m, MISMATCH_ERROR);
+	if (answer.conflict) {
+		mismatch(m, MISMATCH_CONFLICT);
+		m->mismatch.record = answer.conflict_record;
+		m->mismatch.table = (uint32_t)(answer.conflict_table - m->store.tables);
+		m->mismatch.expected_error = ER_CHECKREAD;
+		return false;
+	}
+	if (!compare_result(m, &result, stmt->result, &undecided)) {
+		if (undecided) {
+			judged(m, STMT_UNDECIDED, "results that were not recorded whole");
+			return true;
+		}
+		if (m->now_plan->reads && read_mode_of(m) == READ_DIRTY && m->now_half_done) {
+			judged(m, STMT_UNDECIDED, "dirty reads while a statement waits");
+			return true;
+		}
+		mismatch(m, MISMATCH_RESULT);
+		m->mismatch.expected = result;
+		return false;
+	}
+	judged(m, STMT_DECIDED, NULL);
+	forget_idle_view(m, &result);
+	return true;
+}
+
+/* ---- writes ---- */
+
+/* "Rows matched: 2  Changed: 1  Warnings: 0" */
+static bool info_number(struct span info, const char *word, uint64_t *out)
+{
+	size_t len = strlen(word);
+
+	for (size_t i = 0; info.ptr && i + len < info.len; i++) {
+		if (memcmp(info.ptr + i, word, len) != 0)
+			continue;
+		*out = 0;
+		for (i += len; i < info.len && (info.ptr[i] == ' ' || info.ptr[i] == ':'); i++) {
+		}
+		for (; i < info.len && info.ptr[i] >= '0' && info.ptr[i] <= '9'; i++)
+			*out = *out * 10 + (uint64_t)(info.ptr[i] - '0');
+		return true;
+	}
+	return false;
+}
+
+static bool counts_fit(struct mvcc *m, const struct write_answer *a)
+{
+	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
+	bool found = m->schedule->execution->sessions[stmt->in->session].capabilities &
+		     CLIENT_FOUND_ROWS;
+	uint64_t affected = a->affected, matched;
+
+	if (found && m->now_plan->stmt->kind == SQL_STMT_UPDATE)
+		affected = a->matched;
+	else if (found && m->now_plan->insert && m->now_plan->stmt->u.insert->on_duplicate)
+		affected += a->untouched;
+	if (affected != stmt->in->record.affected)
+		return false;
+	return m->now_plan->stmt->kind != SQL_STMT_UPDATE || m->now_plan->join ||
+	       !info_number(stmt->in->record.info, "matched", &matched) || matched == a->matched;
+}
+
+static bool run_write(struct mvcc *m)
+{
+	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
+	struct write_answer a;
+	struct store_txn *t = &m->store.txns[m->now_txn];
+	struct store_undo *undo = t->undo;
+	uint32_t undo_count = t->undo_count;
+
+	/* When it read while it waited, or while others did, is not known, and dirty states are
+	 * not kept. */
+	if (m->now_plan->sourced && read_mode_of(m) == READ_DIRTY &&
+		(m->now_half_done || stmt->in->record.blocked_ns)) {
+		if (!stmt->in->record.error)
+			forget_written(m, "tables written from dirty reads while somebody waited");
+		judged(m, STMT_UNDECIDED, "dirty reads while a statement waits");
+		return true;
+	}
+	write_execute(m, m->now_plan, &a);
+	if (a.held_by != STORE_NONE && a.status != EVAL_UNSUPPORTED &&
+		!(stmt->in->record.error &&
+			(stmt->in->record.error == a.error ||
+				(stmt->in->record.error == ER_DUP_ENTRY && a.order_matters))))
+		return lock_mismatch(m, &a);
+	switch (a.status) {
+	case EVAL_UNSUPPORTED:
+		if (!stmt->in->record.error)
+			forget_written(m, "tables that an unsupported statement wrote");
+		judged(m, m->now_unknown ? STMT_UNDECIDED : STMT_UNSUPPORTED, a.reason);
+		return true;
+	case EVAL_ERROR:
+		if (stmt->in->record.error == a.error) {
+			judged(m, STMT_DECIDED, NULL);
+			return true;
+		}
+		if (a.conflict) {
+			mismatch(m, MISMATCH_CONFLICT);
+			m->mismatch.record = a.conflict_record;
+			m->mismatch.table = (uint32_t)(a.conflict_table - m->store.tables);
+		} else {
+			mismatch(m, MISMATCH_ERROR);
+		}
+		m->mismatch.expected_error = a.error;
+		return false;
+	case EVAL_OK:
+		break;
+	}
+	if (stmt->in->record.error == ER_DUP_ENTRY && a.order_matters) {
+		store_rollback_to(&m->store, m->now_txn, undo, undo_count);
+		judged(m, STMT_DECIDED, NULL);
+		return true;
+	}
+	if (stmt->in->record.error)
+		return mismatch(m, MISMATCH_ERROR);
+	if (!counts_fit(m, &a)) {
+		mismatch(m, MISMATCH_AFFECTED);
+		m->mismatch.expected_affected = a.affected;
+		m->mismatch.expected_matched = a.matched;
+		return false;
+	}
+	judged(m, STMT_DECIDED, NULL);
+	return true;
+}
+
+/* ---- all ---- */
+
+/* Errors of the statement itself that we do not foresee (syntax, privileges, a lost connection
+ * ...): it did nothing. */
+static bool known_error(unsigned error)
+{
+	static const uint16_t errors[] = {1020, 1048, 1062, 1205, 1213, 1216, 1217, 1242, 1264,
+		1265, 1292, 1364, 1365, 1366, 1406, 1451, 1452, 1690, 3572, 3819, 4025, 1241, 1093,
+		1136};
+
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		if (errors[i] == error)
+			return true;
+	}
+	return false;
+}
+
+static void begin_statement(struct mvcc *m, uint32_t index)
+{
+	const struct schedule_stmt *stmt = &m->schedule->stmts[index];
+
+	arena_clear(&m->scratch);
+	m->now_stmt = index;
+	m->now_txn = stmt->txn == SCHEDULE_NONE ? STORE_NONE : stmt->txn + 1;
+	m->now_view = STORE_NONE;
+	m->now_optional = 0;
+	m->now_split = false;
+	m->now_split_record = NULL;
+	m->now_unknown = NULL;
+	m->now_gathered_count = 0;
+	m->now_level =
+		stmt->txn == SCHEDULE_NONE ? LEVEL_UNKNOWN : m->schedule->txns[stmt->txn].level;
+	m->now_autocommit = stmt->txn != SCHEDULE_NONE && m->schedule->txns[stmt->txn].autocommit;
+	m->env.database = m->schedule->execution->sessions[stmt->in->session].database;
+	m->now_plan = m->runs[index].plan;
+	if (m->now_txn != STORE_NONE && m->store.txns[m->now_txn].began == STORE_NONE) {
+		TRAIL_SET(&m->store.trail, m->store.txns[m->now_txn].began, m->event);
+		TRAIL_SET(&m->store.trail, m->store.txns[m->now_txn].first_commits,
+			m->runs[index].begin_commits);
+	}
+}
+
+/* The recorded answer stands, whatever we think of it. */
+static bool follow(struct mvcc *m)
+{
+	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
+
+	if (m->now_plan->writes && !stmt->in->record.error)
+		forget_written(m, "tables that a contradicted statement wrote");
+	touch_tables(m);
+	judged(m, m->uncertain ? STMT_UNDECIDED : STMT_DECIDED,
+		m->uncertain ? "more orders possible than were tried" : NULL);
+	return true;
+}
+
+bool execute(struct mvcc *m, uint32_t index)
+{
+	const struct schedule_stmt *stmt = &m->schedule->stmts[index];
+	const struct plan *plan;
+	bool ok;
+
+	begin_statement(m, index);
+	plan = m->now_plan;
+	if (plan->harmless || !(plan->reads || plan->writes || plan->query)) {
+		judged(m, STMT_HARMLESS, NULL);
+		return true;
+	}
+	if (stmt->in->record.flags & (STMT_NO_REPLY | STMT_OPAQUE | STMT_TEXT_CUT)) {
+		if (plan->writes)
+			forget_written(m, "tables after a statement without an answer");
+		judged(m, STMT_UNDECIDED, "statements without an answer");
+		return true;
+	}
+	if (m->now_txn == STORE_NONE || !m->now_level) {
+		if (plan->writes && !stmt->in->record.error)
+			forget_written(m, "tables written in an unknown transaction");
+		judged(m, STMT_UNDECIDED, "transaction or its level not recorded");
+		return true;
+	}
+	judge_wait(m);
+	for (uint32_t i = 0; i < m->follow_count; i++) {
+		if (m->follow[i] == index)
+			return follow(m);
+	}
+	if (concurrency_error(m, stmt->in->record.error, &ok))
+		return ok;
+	if (stmt->in->record.error && !known_error(stmt->in->record.error)) {
+		judged(m, STMT_UNDECIDED, "errors that are not modelled");
+		return true;
+	}
+	if (plan->unsupported) {
+		if (plan->writes && !stmt->in->record.error)
+			forget_written(m, "tables that an unsupported statement wrote");
+		touch_tables(m);
+		judged(m, STMT_UNSUPPORTED, plan->unsupported);
+		return true;
+	}
+	touch_tables(m);
+	m->now_half_done = m->now_level == LEVEL_READ_UNCOMMITTED && half_done_writer(m);
+	ok = plan->query ? run_query(m) : run_write(m);
+	if (ok && m->now_split)
+		note_add(m, NOTE_SPLIT, STORE_NONE, plan->tables[0], m->now_split_record);
+	return ok;
+}

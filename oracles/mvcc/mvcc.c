@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "mvcc/mvcc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "mvcc/solver.h"
+
+uint32_t reason_number(struct mvcc *m, const char *reason)
+{
+	for (uint32_t i = 1; i < m->reason_count; i++) {
+		if (m->reasons[i] == reason || strcmp(m->reasons[i], reason) == 0)
+			return i;
+	}
+	if (m->reason_count == ARRAY_LEN(m->reasons))
+		return m->reason_count - 1;
+	m->reasons[m->reason_count] = arena_copy(&m->verdict->arena, span_str(reason)).ptr;
+	return m->reason_count++;
+}
+
+/* ---- the server ---- */
+
+static enum mvcc_engine engine_of(const struct execution *s, const struct contract *contract)
+{
+	if (strcmp(contract->name, "tidb-pessimistic") == 0 ||
+		span_eq_str(s->server.flavour, "tidb"))
+		return ENGINE_TIDB;
+	return execution_is_on(s, "innodb_snapshot_isolation") ? ENGINE_INNODB_SI : ENGINE_INNODB;
+}
+
+static void open_env(struct mvcc *m)
+{
+	const struct execution *s = m->schedule->execution;
+	struct span mode = execution_variable(s, "sql_mode");
+
+	m->env = eval_env_for_server(s->server.version);
+	m->sql = sql_options_for_server(s->server.version);
+	if (mode.ptr) {
+		m->env.mode = eval_mode_flags(mode);
+		m->sql.mode = sql_mode_flags(mode);
+	}
+	m->no_foreign_checks = execution_variable(s, "foreign_key_checks").ptr &&
+			       !execution_is_on(s, "foreign_key_checks");
+	m->source = (struct eval_source){table_named, rows_of, m};
+}
+
+/* ---- tables ---- */
+
+static const char *open_table(struct mvcc *m, uint32_t number)
+{
+	const struct execution_table *in = &m->schedule->execution->tables[number];
+	struct store_table *table = &m->store.tables[number];
+	struct eval_outcome outcome = {0};
+	struct sql_stmt *stmt = NULL;
+	const struct eval_value *const *rows;
+	struct eval_table *def;
+	size_t count;
+	struct err err;
+
+	if (!in->schema.create_text.ptr ||
+		!sql_parse(&m->plans_arena, in->schema.create_text, &m->sql, &stmt, &err) ||
+		stmt->kind != SQL_STMT_CREATE_TABLE)
+		return "tables whose definition cannot be read";
+	def = eval_table_create(&m->plans_arena, stmt->u.create_table, &m->env, &outcome);
+	if (!def) {
+		/* The reason is about the definition. */
+		return m->reasons[reason_number(m, outcome.reason)];
+	}
+	store_table_init(table, def, &m->plans_arena);
+	if (!def->transactional)
+		return "tables that are not transactional";
+	if (!in->has_initial || !content_rows(m, &m->store.arena, def, &in->initial, &rows, &count))
+		return "tables without initial rows";
+	for (size_t i = 0; i < count; i++)
+		store_write(&m->store, 0, STORE_NONE, store_record_for(&m->store, table, rows[i]),
+			rows[i]);
+	return NULL;
+}
+
+static void open_tables(struct mvcc *m)
+{
+	for (uint32_t i = 0; i < m->store.table_count; i++) {
+		const char *problem = open_table(m, i);
+
+		if (problem)
+			m->store.tables[i].unknown = reason_number(m, problem);
+	}
+	foreign_init(m);
+}
+
+static void make_plans(struct mvcc *m)
+{
+	for (size_t i = 0; i < m->schedule->stmt_count; i++) {
+		const struct schedule_stmt *stmt = &m->schedule->stmts[i];
+
+		m->now_stmt = (uint32_t)i;
+		m->runs[i].plan = plan_of(m, stmt->text,
+			m->schedule->execution->sessions[stmt->in->session].database);
+		/* Definitions that change, and table locks, make waits that are none of ours. */
+		m->any_ddl |= m->runs[i].plan->ddl;
+	}
+	m->now_stmt = STORE_NONE;
+}
+
+/* ---- the end ---- */
+
+static bool anything_open(const struct mvcc *m)
+{
+	for (uint32_t i = 1; i < m->store.txn_count; i++) {
+		if (store_is_active(&m->store, i) && m->store.txns[i].undo)
+			return true;
+	}
+	return false;
+}
+
+static void judge_final(struct mvcc *m)
+{
+	for (uint32_t i = 0; i < m->store.table_count; i++) {
+		const struct store_table *table = &m->store.tables[i];
+		struct eval_result expected;
+		bool undecided;
+
+		if (!m->schedule->execution->tables[i].has_final)
+			continue;
+		arena_clear(&m->scratch);
+		if (table->unknown) {
+			verdict_undecided(m->verdict, m->reasons[table->unknown], 1);
+		} else if (!m->schedule->execution->tables[i].final.complete ||
+			   m->schedule->execution->tables[i].final.columns.ptr ||
+			   anything_open(m) || !m->schedule->execution->complete) {
+			verdict_undecided(m->verdict, "final rows that were not recorded whole", 1);
+		} else if (compare_final(m, i, &expected, &undecided)) {
+			m->verdict->decided++;
+		} else if (undecided) {
+			verdict_undecided(m->verdict, "final rows that were not recorded whole", 1);
+		} else {
+			m->verdict->decided++;
+			m->mismatch = (struct mismatch){.kind = MISMATCH_FINAL,
+				.stmt = STORE_NONE,
+				.table = i,
+				.other_txn = STORE_NONE,
+				.expected = expected};
+			note_mismatch(m);
+		}
+	}
+}
+
+static void count_statements(struct mvcc *m)
+{
+	for (size_t i = 0; i < m->schedule->stmt_count; i++) {
+		const struct stmt_run *run = &m->runs[i];
+
+		switch ((enum stmt_verdict)run->verdict) {
+		case STMT_DECIDED:
+			m->verdict->decided++;
+			break;
+		case STMT_UNJUDGED:
+			verdict_undecided(m->verdict, "statements without an answer", 1);
+			break;
+		case STMT_UNDECIDED:
+			verdict_undecided(m->verdict, m->reasons[run->reason], 1);
+			break;
+		case STMT_UNSUPPORTED:
+			verdict_unsupported(m->verdict, m->reasons[run->reason], 1);
+			break;
+		case STMT_HARMLESS:
+			break;
+		}
+	}
+}
+
+void mvcc_check(const struct schedule *schedule, const struct mvcc_options *options,
+	struct verdict *verdict)
+{
+	struct mvcc *m = mem_zero(1, sizeof(*m));
+
+	m->schedule = schedule;
+	m->options = options;
+	m->verdict = verdict;
+	m->reason_count = 1;
+	m->now_stmt = STORE_NONE;
+	m->engine = engine_of(schedule->execution, options->contract);
+	verdict->contract = options->contract->name;
+	store_init(&m->store, (uint32_t)schedule->execution->table_count,
+		(uint32_t)schedule->txn_count);
+	m->runs = mem_zero(schedule->stmt_count + 1, sizeof(*m->runs));
+	open_env(m);
+	open_tables(m);
+	make_plans(m);
+	solver_search(m);
+	m->uncertain = false;
+	judge_final(m);
+	count_statements(m);
+	notes_report(m);
+	verdict_sort(verdict);
+	store_release(&m->store);
+	arena_release(&m->plans_arena);
+	arena_release(&m->scratch);
+	map_release(&m->plans);
+	free(m->plan_list);
+	free(m->runs);
+	free(m->notes);
+	free(m->points);
+	free(m->in_flight);
+	free(m->foreigns);
+	free(m);
+}

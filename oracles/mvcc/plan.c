@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Statement texts, parsed, compiled and looked at once. */
+#include <stdio.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "mvcc/solver.h"
+
+uint32_t solver_table(const struct mvcc *m, struct span database, struct span name)
+{
+	for (size_t i = 0; i < m->schedule->execution->table_count; i++) {
+		const struct execution_table *t = &m->schedule->execution->tables[i];
+
+		if (span_eq(t->schema.name, name) && (!database.ptr || !t->schema.database.ptr ||
+							     span_eq(t->schema.database, database)))
+			return (uint32_t)i;
+	}
+	return STORE_NONE;
+}
+
+static struct span database_or_current(const struct mvcc *m, struct span database)
+{
+	if (database.ptr)
+		return database;
+	if (m->now_stmt == STORE_NONE)
+		return SPAN_NONE;
+	return m->schedule->execution->sessions[m->schedule->stmts[m->now_stmt].in->session]
+		.database;
+}
+
+const struct eval_table *table_named(void *ctx, const struct sql_table_name *name)
+{
+	struct mvcc *m = ctx;
+	uint32_t table = solver_table(m, database_or_current(m, name->db), name->name);
+
+	return table == STORE_NONE ? NULL : m->store.tables[table].def;
+}
+
+struct table_walk {
+	struct mvcc *m;
+	struct plan *plan;
+};
+
+static void see_table(void *ctx, const struct sql_table_name *name, const struct sql_table_ref *ref,
+	enum sql_access_kind access)
+{
+	struct table_walk *walk = ctx;
+	struct plan *plan = walk->plan;
+	uint32_t table = solver_table(walk->m, database_or_current(walk->m, name->db), name->name);
+
+	(void)ref;
+	if (table == STORE_NONE || !walk->m->store.tables[table].def) {
+		plan->unsupported = table == STORE_NONE ? "tables that the trace does not describe"
+							: "tables that are not modelled";
+		return;
+	}
+	for (uint32_t i = 0; i < plan->table_count; i++) {
+		if (plan->tables[i] == table) {
+			plan->written[i] |= access != SQL_TABLE_READ;
+			return;
+		}
+	}
+	if (plan->table_count == MVCC_TABLES_MAX) {
+		plan->unsupported = "statements with many tables";
+		return;
+	}
+	plan->tables[plan->table_count] = table;
+	plan->written[plan->table_count++] = access != SQL_TABLE_READ;
+}
+
+static bool note_outcome(struct plan *plan, const struct eval_outcome *outcome)
+{
+	if (outcome->status == EVAL_UNSUPPORTED) {
+		snprintf(plan->why, sizeof(plan->why), "%s", outcome->reason);
+		plan->unsupported = plan->why;
+	} else if (outcome->status == EVAL_ERROR) {
+		/* An error of every execution: known when it runs. */
+		snprintf(plan->why, sizeof(plan->why), "errors before execution");
+		plan->unsupported = plan->why;
+	}
+	return false;
+}
+
+static bool condition_anywhere(void *ctx, const struct sql_query *query)
+{
+	bool *found = ctx;
+
+	if (query->kind == SQL_QUERY_SELECT)
+		*found |= query->u.select.where || query->u.select.having ||
+			  (query->u.select.from && query->u.select.from->kind == SQL_TABLE_JOIN);
+	*found |= query->limit != NULL;
+	return true;
+}
+
+static bool subquery_anywhere(void *ctx, const struct sql_query *query)
+{
+	unsigned *count = ctx;
+
+	(void)query;
+	++*count;
+	return true;
+}
+
+/* A locking read whose locked rows are exactly those that WHERE picks. */
+static void plan_locking_read(struct mvcc *m, struct plan *plan, const struct sql_query *query)
+{
+	unsigned queries = 0;
+	struct sql_visitor visitor = {.query = subquery_anywhere, .ctx = &queries};
+	struct eval_outcome outcome = {0};
+	const struct sql_table_ref *from;
+
+	sql_walk_stmt(plan->stmt,
+		&(struct sql_visitor){.query = condition_anywhere, .ctx = &plan->filtered});
+	sql_walk_stmt(plan->stmt, &visitor);
+	if (query->kind != SQL_QUERY_SELECT || queries != 1) {
+		if (plan->lock)
+			plan->unsupported = "locking reads with several query blocks";
+		return;
+	}
+	from = query->u.select.from;
+	if (!from || from->next || from->kind != SQL_TABLE_NAME || query->limit)
+		return;
+	if (query->u.select.where) {
+		plan->where = eval_expr_compile(&m->plans_arena, query->u.select.where,
+			m->store.tables[plan->tables[0]].def, from->alias, &m->env, &m->source,
+			&outcome);
+		if (!plan->where)
+			return;
+	}
+	plan->single = true;
+}
+
+static bool only_harmless_sets(const struct sql_stmt *stmt)
+{
+	static const char *const names[] = {"autocommit", "transaction_isolation", "tx_isolation",
+		"transaction_read_only", "tx_read_only", "innodb_lock_wait_timeout",
+		"lock_wait_timeout", "wait_timeout", "interactive_timeout", "net_write_timeout",
+		"net_read_timeout", "session_track_gtids", "session_track_schema",
+		"session_track_state_change", "session_track_transaction_info",
+		"session_track_system_variables", "profiling", "max_statement_time",
+		"max_execution_time"};
+
+	if (stmt->u.set->statement)
+		return false;
+	for (const struct sql_set_item *item = stmt->u.set->items; item; item = item->next) {
+		bool known = item->kind == SQL_SET_USER_VAR;
+
+		for (size_t i = 0; !known && i < ARRAY_LEN(names); i++)
+			known = span_ieq_str(item->name, names[i]);
+		if (!known)
+			return false;
+	}
+	return true;
+}
+
+static void compile(struct mvcc *m, struct plan *plan)
+{
+	const struct sql_stmt *stmt = plan->stmt;
+	struct eval_outcome outcome = {0};
+
+	switch (stmt->kind) {
+	case SQL_STMT_SELECT:
+		plan->reads = plan->table_count > 0;
+		plan->lock = sql_stmt_locking_read(stmt);
+		if (plan->unsupported)
+			return;
+		if (stmt->u.query->into) {
+			plan->unsupported = "SELECT INTO";
+			return;
+		}
+		plan->query = eval_query_compile(
+			&m->plans_arena, stmt->u.query, &m->env, &m->source, &outcome);
+		if (!plan->query)
+			note_outcome(plan, &outcome);
+		else if (plan->reads)
+			plan_locking_read(m, plan, stmt->u.query);
+		return;
+	case SQL_STMT_INSERT:
+	case SQL_STMT_REPLACE:
+		plan->writes = true;
+		if (plan->unsupported)
+			return;
+		plan->insert = eval_insert_compile(
+			&m->plans_arena, stmt->u.insert, &m->env, &m->source, &outcome);
+		if (!plan->insert)
+			note_outcome(plan, &outcome);
+		else if (stmt->u.insert->returning)
+			plan->unsupported = "RETURNING";
+		return;
+	case SQL_STMT_UPDATE:
+		plan->writes = true;
+		if (plan->unsupported)
+			return;
+		if (stmt->u.update->tables->kind == SQL_TABLE_NAME && !stmt->u.update->tables->next)
+			plan->change = eval_update_compile(
+				&m->plans_arena, stmt->u.update, &m->env, &m->source, &outcome);
+		else
+			plan->join = eval_join_compile(
+				&m->plans_arena, stmt, &m->env, &m->source, &outcome);
+		if (!plan->change && !plan->join)
+			note_outcome(plan, &outcome);
+		else if (stmt->u.update->flags & SQL_DML_IGNORE)
+			plan->unsupported = "UPDATE IGNORE";
+		return;
+	case SQL_STMT_DELETE:
+		plan->writes = true;
+		if (plan->unsupported)
+			return;
+		if (!stmt->u.del->targets)
+			plan->change = eval_delete_compile(
+				&m->plans_arena, stmt->u.del, &m->env, &m->source, &outcome);
+		else
+			plan->join = eval_join_compile(
+				&m->plans_arena, stmt, &m->env, &m->source, &outcome);
+		if (!plan->change && !plan->join)
+			note_outcome(plan, &outcome);
+		else if (stmt->u.del->returning)
+			plan->unsupported = "RETURNING";
+		return;
+	case SQL_STMT_SET:
+		plan->harmless = only_harmless_sets(stmt);
+		if (!plan->harmless)
+			plan->unsupported = "SET";
+		return;
+	case SQL_STMT_EMPTY:
+	case SQL_STMT_BEGIN:
+	case SQL_STMT_COMMIT:
+	case SQL_STMT_ROLLBACK:
+	case SQL_STMT_SAVEPOINT:
+	case SQL_STMT_ROLLBACK_TO:
+	case SQL_STMT_RELEASE_SAVEPOINT:
+	case SQL_STMT_SET_TRANSACTION:
+	case SQL_STMT_SHOW:
+	case SQL_STMT_HELP:
+	case SQL_STMT_EXPLAIN:
+	case SQL_STMT_PREPARE:
+	case SQL_STMT_DEALLOCATE:
+	case SQL_STMT_KILL:
+		plan->harmless = true;
+		return;
+	default:
+		plan->ddl = sql_stmt_is_ddl(stmt) || stmt->kind == SQL_STMT_LOCK_TABLES ||
+			    stmt->kind == SQL_STMT_XA;
+		/* What only the name tells may write anything. */
+		plan->writes = true;
+		plan->unsupported = sql_stmt_kind_name(stmt->kind);
+		return;
+	}
+}
+
+static struct plan *make_plan(struct mvcc *m, struct span text, struct span database)
+{
+	struct plan *plan = arena_zero(&m->plans_arena, sizeof(*plan));
+	struct sql_stmt *stmt = NULL;
+	struct table_walk walk = {m, plan};
+	struct err err;
+
+	plan->text = arena_copy(&m->plans_arena, text);
+	plan->database = database.ptr ? arena_copy(&m->plans_arena, database) : SPAN_NONE;
+	if (!sql_parse(&m->plans_arena, plan->text, &m->sql, &stmt, &err)) {
+		plan->unsupported = "statements that do not parse";
+		plan->writes = true;
+		return plan;
+	}
+	plan->stmt = stmt;
+	if (sql_stmt_is_write(stmt)) {
+		unsigned queries = 0;
+
+		sql_walk_stmt(
+			stmt, &(struct sql_visitor){.query = subquery_anywhere, .ctx = &queries});
+		plan->sourced = queries > 0;
+	}
+	if (stmt->kind == SQL_STMT_SELECT || sql_stmt_is_write(stmt))
+		sql_stmt_tables(stmt, see_table, &walk);
+	compile(m, plan);
+	return plan;
+}
+
+const struct plan *plan_of(struct mvcc *m, struct span text, struct span database)
+{
+	uint64_t hash = hash_bytes(text.ptr, text.len);
+	uint32_t *slot = map_at(&m->plans, hash);
+	struct plan *plan, *first = *slot == MAP_NONE ? NULL : m->plan_list[*slot];
+
+	for (plan = first; plan; plan = plan->next) {
+		if (span_eq(plan->text, text) && span_eq(plan->database, database))
+			return plan;
+	}
+	plan = make_plan(m, text, database);
+	slot = map_at(&m->plans, hash);
+	if (*slot == MAP_NONE) {
+		MEM_RESERVE(m->plan_list, m->plan_count + 1, m->plan_capacity);
+		*slot = (uint32_t)m->plan_count++;
+		m->plan_list[*slot] = plan;
+	} else {
+		plan->next = m->plan_list[*slot]->next;
+		m->plan_list[*slot]->next = plan;
+	}
+	return plan;
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which version of which row a statement sees. */
+#include "mvcc/read.h"
+
+#include "base/bug.h"
+#include "mvcc/solver.h"
+
+struct store_table *solver_store_table(struct mvcc *m, const struct eval_table *def)
+{
+	for (uint32_t i = 0; i < m->store.table_count; i++) {
+		if (m->store.tables[i].def == def)
+			return &m->store.tables[i];
+	}
+	return NULL;
+}
+
+/* Reads in a SELECT's subqueries stay plain ones; one query block is locked by its own clause. */
+enum read_mode read_mode_of(const struct mvcc *m)
+{
+	const struct plan *plan = m->now_plan;
+	bool dirty = m->now_level == LEVEL_READ_UNCOMMITTED;
+	bool weak = m->now_level <= LEVEL_READ_COMMITTED;
+
+	if (plan->stmt->kind == SQL_STMT_SELECT) {
+		if (plan->lock)
+			/* TiDB's FOR SHARE is a plain read (contract tidb-pessimistic). */
+			return m->engine == ENGINE_TIDB && plan->lock->mode != SQL_LOCK_FOR_UPDATE
+				       ? READ_SNAPSHOT
+				       : READ_CURRENT;
+		if (dirty && m->engine != ENGINE_TIDB)
+			return READ_DIRTY;
+		if (m->now_level == LEVEL_SERIALIZABLE && m->engine != ENGINE_TIDB &&
+			!m->now_autocommit)
+			return READ_CURRENT;
+		return READ_SNAPSHOT;
+	}
+	/* At READ COMMITTED and below InnoDB reads the source of INSERT ... SELECT and the
+	 * subqueries of a single-table UPDATE without locks (ha_innobase::store_lock; MySQL manual,
+	 * "Locks Set by Different SQL Statements in InnoDB"). */
+	if (weak && m->engine != ENGINE_TIDB &&
+		(plan->insert || (plan->stmt->kind == SQL_STMT_UPDATE && plan->change)))
+		return dirty ? READ_DIRTY : READ_SNAPSHOT;
+	return READ_CURRENT;
+}
+
+/* ---- rows that a waiting statement may have passed before they changed ---- */
+
+/* At READ COMMITTED a scan lets go of rows that do not match.  Was there, since the statement was
+ * sent, a committed state of the record in which it did not match? */
+static bool may_have_passed(struct mvcc *m, const struct store_record *record)
+{
+	const struct store *s = &m->store;
+	uint32_t begin = m->runs[m->now_stmt].begin_commits;
+	const struct store_version *v = store_current(s, record, m->now_txn);
+	uint32_t last = STORE_NONE;
+
+	if (v->txn == m->now_txn || s->txns[v->txn].commit_no <= begin)
+		return false;
+	/* Backwards through the versions that were the newest committed one at some time. */
+	for (v = v->previous;; v = v->previous) {
+		enum eval_truth truth = EVAL_TRUE;
+
+		while (v && (s->txns[v->txn].state != STORE_COMMITTED || v->txn == last))
+			v = v->previous;
+		if (!store_alive(v))
+			return true;
+		last = v->txn;
+		if (m->now_plan->change || m->now_plan->single) {
+			if (!row_matches(m, v->image, &truth))
+				return true;
+			if (truth != EVAL_TRUE)
+				return true;
+		} else {
+			return true;
+		}
+		if (s->txns[v->txn].commit_no <= begin)
+			return false;
+	}
+}
+
+bool row_matches(struct mvcc *m, const struct eval_value *row, enum eval_truth *truth)
+{
+	const struct plan *plan = m->now_plan;
+	struct eval_outcome outcome = {0};
+
+	*truth = EVAL_TRUE;
+	if (plan->change)
+		return eval_change_test(
+			plan->change, &m->scratch, &m->env, &m->source, row, truth, &outcome);
+	if (plan->where)
+		return eval_expr_test(
+			plan->where, &m->scratch, &m->env, &m->source, row, truth, &outcome);
+	return true;
+}
+
+/* MariaDB with innodb_snapshot_isolation=ON looks at what is not committed yet when an UPDATE at
+ * READ UNCOMMITTED meets a locked row, and passes over it where that does not match (seen on 11.8).
+ */
+static bool may_pass_dirty(struct mvcc *m, const struct store_record *record)
+{
+	const struct store_version *v = record->newest;
+	enum eval_truth truth;
+
+	if (m->engine != ENGINE_INNODB_SI || m->now_level != LEVEL_READ_UNCOMMITTED ||
+		m->now_plan->stmt->kind != SQL_STMT_UPDATE)
+		return false;
+	/* A statement that waits may have changed any row already. */
+	if (m->now_half_done && v->txn != m->now_txn)
+		return true;
+	if (v->txn == m->now_txn || !store_is_active(&m->store, v->txn))
+		return false;
+	return !store_alive(v) || !row_matches(m, v->image, &truth) || truth != EVAL_TRUE;
+}
+
+/* Does the statement leave out a row that is there now? */
+static bool left_out(struct mvcc *m, struct store_record *record)
+{
+	bool dirty = false, passed = false;
+
+	if (m->now_level > LEVEL_READ_COMMITTED || m->engine == ENGINE_TIDB ||
+		m->now_optional == MVCC_OPTIONAL_MAX)
+		return false;
+	if (m->runs[m->now_stmt].begin_commits != m->store.commits)
+		passed = may_have_passed(m, record);
+	if (!passed)
+		dirty = may_pass_dirty(m, record);
+	if (!passed && !dirty)
+		return false;
+	m->now_optional++;
+	/* Where it had to wait otherwise, leaving out is what happens. */
+	if ((choose(m, 2) == 0) != dirty)
+		return false;
+	if (passed) {
+		m->now_split = true;
+		m->now_split_record = record;
+	}
+	return true;
+}
+
+/* ---- gathering ---- */
+
+uint32_t statement_view(struct mvcc *m)
+{
+	struct store_txn *t = &m->store.txns[m->now_txn];
+	uint32_t begin = m->runs[m->now_stmt].begin_commits, view;
+
+	if (t->view != STORE_NONE && m->now_level >= LEVEL_REPEATABLE_READ)
+		return t->view;
+	if (m->now_view != STORE_NONE)
+		return m->now_view;
+	/* A statement that overlaps commits may have begun to read before or after each of them. */
+	view = m->store.commits;
+	if (begin < view) {
+		uint32_t options = view - begin + 1;
+		uint32_t taken = choose(m, options > 8 ? 8 : options);
+
+		view = m->schedule->stmts[m->now_stmt].in->record.blocked_ns ? begin + taken
+									     : view - taken;
+	}
+	m->now_view = view;
+	if (m->now_level >= LEVEL_REPEATABLE_READ) {
+		TRAIL_SET(&m->store.trail, t->view, view);
+		TRAIL_SET(&m->store.trail, t->view_stmt, m->now_stmt);
+	}
+	return view;
+}
+
+/* Once a transaction and rule. */
+static void note_snapshot_oddities(
+	struct mvcc *m, struct store_table *table, struct store_record *record, uint32_t view)
+{
+	const struct store *s = &m->store;
+	struct store_version *seen = store_visible(s, record, m->now_txn, view);
+	struct store_version *before;
+
+	if (m->now_level != LEVEL_REPEATABLE_READ || !store_alive(seen))
+		return;
+	if (seen->txn != m->now_txn) {
+		const struct store_version *now = store_current(s, record, m->now_txn);
+
+		if (now != seen && !store_alive(now) &&
+			s->txns[m->now_txn].noted & 1u << NOTE_CURRENT_WRITE)
+			note_add(m, NOTE_DELETED_ROW, now->txn, (uint32_t)(table - m->store.tables),
+				record);
+		return;
+	}
+	before = seen->previous;
+	while (before && before->txn == m->now_txn)
+		before = before->previous;
+	/* My own version stands on one that my snapshot does not have. */
+	if (before && s->txns[before->txn].state == STORE_COMMITTED &&
+		s->txns[before->txn].commit_no > view)
+		note_add(m, NOTE_OWN_WRITE_SHOWS, before->txn, (uint32_t)(table - m->store.tables),
+			record);
+}
+
+/* The rows of a table as the statement at hand sees them. */
+bool gather(struct mvcc *m, struct store_table *table, enum read_mode mode, struct gathered *out)
+{
+	const struct eval_value **rows =
+		arena_alloc(&m->scratch, (table->count + 1) * sizeof(*rows));
+	struct store_record **records =
+		arena_alloc(&m->scratch, (table->count + 1) * sizeof(*records));
+	uint32_t view = mode == READ_SNAPSHOT ? statement_view(m) : 0;
+	size_t count = 0;
+
+	if (table->unknown) {
+		m->now_unknown = m->reasons[table->unknown];
+		return false;
+	}
+	for (uint32_t i = 0; i < table->count; i++) {
+		struct store_record *record = table->records[i];
+		const struct store_version *v = NULL;
+
+		switch (m->force) {
+		case FORCE_NONE:
+			break;
+		case FORCE_DIRTY:
+			mode = READ_DIRTY;
+			break;
+		case FORCE_CURRENT:
+			mode = READ_CURRENT;
+			break;
+		case FORCE_SNAPSHOT:
+			mode = READ_SNAPSHOT;
+			view = m->store.txns[m->now_txn].view;
+			break;
+		case FORCE_NOT_OWN:
+			v = store_visible(&m->store, record, STORE_NONE, view);
+			if (store_alive(v)) {
+				rows[count] = v->image;
+				records[count++] = record;
+			}
+			continue;
+		}
+		switch (mode) {
+		case READ_DIRTY:
+			v = record->newest;
+			break;
+		case READ_SNAPSHOT:
+			v = store_visible(&m->store, record, m->now_txn, view);
+			break;
+		case READ_CURRENT:
+			v = store_current(&m->store, record, m->now_txn);
+			break;
+		}
+		if (!store_alive(v) || (mode == READ_CURRENT && !m->force && left_out(m, record)))
+			continue;
+		if (mode == READ_DIRTY && !m->force && v->txn != m->now_txn &&
+			store_is_active(&m->store, v->txn))
+			note_add(m, NOTE_DIRTY_READ, v->txn, (uint32_t)(table - m->store.tables),
+				record);
+		if (mode == READ_SNAPSHOT && !m->force)
+			note_snapshot_oddities(m, table, record, view);
+		rows[count] = v->image;
+		records[count++] = record;
+	}
+	*out = (struct gathered){rows, records, count, table, mode};
+	return true;
+}
+
+bool rows_of(void *ctx, const struct eval_table *def, const struct sql_table_ref *ref,
+	struct eval_rows *out)
+{
+	struct mvcc *m = ctx;
+	struct store_table *table = solver_store_table(m, def);
+	struct gathered *g;
+
+	(void)ref;
+	if (!table)
+		return false;
+	/* Every mention in one statement sees the same rows in the same mode. */
+	for (uint32_t i = 0; i < m->now_gathered_count; i++) {
+		g = &m->now_gathered[i];
+		if (g->table == table) {
+			*out = (struct eval_rows){g->rows, g->count};
+			return true;
+		}
+	}
+	CHECK(m->now_gathered_count < MVCC_TABLES_MAX * 2);
+	g = &m->now_gathered[m->now_gathered_count];
+	if (!gather(m, table, read_mode_of(m), g))
+		return false;
+	m->now_gathered_count++;
+	*out = (struct eval_rows){g->rows, g->count};
+	return true;
+}

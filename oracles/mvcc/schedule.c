@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "mvcc/schedule.h"
+
+#include <stdlib.h>
+
+#include "base/map.h"
+#include "base/mem.h"
+
+struct maker {
+	struct schedule *s;
+	struct map txns;
+	struct map stmts; /* (session, number) to index */
+	struct schedule_event *txn_ends;
+	size_t txn_end_count, txn_end_capacity;
+};
+
+static uint64_t stmt_key(uint32_t session, uint32_t number)
+{
+	return (uint64_t)session << 32 | number;
+}
+
+static uint32_t txn_at(struct maker *maker, uint64_t number)
+{
+	struct schedule *s = maker->s;
+	uint32_t *slot;
+
+	if (!number)
+		return SCHEDULE_NONE;
+	slot = map_at(&maker->txns, number);
+	if (*slot == MAP_NONE) {
+		MEM_RESERVE(s->txns, s->txn_count + 1, s->txn_capacity);
+		*slot = (uint32_t)s->txn_count++;
+		s->txns[*slot] = (struct schedule_txn){.number = number};
+	}
+	return *slot;
+}
+
+static struct span text_of(struct schedule *s, const struct execution_stmt *in)
+{
+	struct buf text = BUF_INIT;
+	struct span out = in->sql;
+
+	if (in->record.params.ptr) {
+		out = execution_sql(in, &text, NULL) ? arena_copy(&s->arena, buf_span(&text))
+						     : SPAN_NONE;
+		buf_release(&text);
+	}
+	return out;
+}
+
+static void take_stmt(struct maker *maker, uint32_t index)
+{
+	struct schedule *s = maker->s;
+	const struct execution_stmt *in = &s->execution->stmts[index];
+
+	map_put(&maker->stmts, stmt_key(in->record.session, in->record.number), index);
+	s->stmts[index] = (struct schedule_stmt){.in = in,
+		.txn = txn_at(maker, in->record.txn),
+		.text = text_of(s, in),
+		.result = in->set_count ? &in->sets[0] : NULL};
+}
+
+/* A statement has few events: the list is walked. */
+static void hang_event(struct schedule_stmt *stmt, struct schedule_txn_event *event)
+{
+	struct schedule_txn_event **end = &stmt->txn_events;
+
+	while (*end)
+		end = &(*end)->next;
+	*end = event;
+}
+
+static void take_txn(struct maker *maker, const struct execution_txn *in)
+{
+	struct schedule *s = maker->s;
+	const struct record_txn *r = &in->record;
+	uint32_t index = txn_at(maker, r->txn), stmt;
+	struct schedule_txn_event *event;
+	struct schedule_txn *txn;
+
+	if (index == SCHEDULE_NONE)
+		return;
+	txn = &s->txns[index];
+	txn->session = in->session;
+	txn->level = r->level;
+	txn->snapshot |= r->consistent_snapshot;
+	if (r->event == TXN_END) {
+		txn->ended = true;
+		txn->outcome = r->outcome;
+		txn->autocommit = r->autocommit;
+	}
+	stmt = r->number ? map_get(&maker->stmts, stmt_key(r->session, r->number)) : MAP_NONE;
+	if (stmt == MAP_NONE) {
+		if (r->event != TXN_END)
+			return;
+		MEM_RESERVE(maker->txn_ends, maker->txn_end_count + 1, maker->txn_end_capacity);
+		maker->txn_ends[maker->txn_end_count++] =
+			(struct schedule_event){r->seq, index, EVENT_TXN};
+		return;
+	}
+	event = arena_zero(&s->arena, sizeof(*event));
+	*event = (struct schedule_txn_event){index, r->event, r->name, NULL};
+	hang_event(&s->stmts[stmt], event);
+}
+
+static int by_seq(const void *a, const void *b)
+{
+	const struct schedule_event *x = a, *y = b;
+
+	if (x->seq != y->seq)
+		return x->seq < y->seq ? -1 : 1;
+	return (x->kind > y->kind) - (x->kind < y->kind);
+}
+
+static void make_events(struct maker *maker)
+{
+	struct schedule *s = maker->s;
+	size_t n = 0;
+
+	s->event_count = 2 * s->stmt_count + maker->txn_end_count;
+	s->events = mem_zero(s->event_count + 1, sizeof(*s->events));
+	for (uint32_t i = 0; i < s->stmt_count; i++) {
+		const struct record_stmt *r = &s->stmts[i].in->record;
+
+		s->events[n++] = (struct schedule_event){r->begin_seq, i, EVENT_SENT};
+		s->events[n++] = (struct schedule_event){r->seq, i, EVENT_ANSWERED};
+	}
+	for (size_t i = 0; i < maker->txn_end_count; i++)
+		s->events[n++] = maker->txn_ends[i];
+	qsort(s->events, s->event_count, sizeof(*s->events), by_seq);
+}
+
+void schedule_init(struct schedule *s, const struct execution *execution)
+{
+	struct maker maker = {.s = s};
+
+	*s = (struct schedule){.execution = execution,
+		.arena = ARENA_INIT,
+		.stmt_count = execution->stmt_count,
+		.one_at_a_time = execution->scenario.ptr != NULL};
+	s->stmts = mem_zero(s->stmt_count + 1, sizeof(*s->stmts));
+	for (uint32_t i = 0; i < s->stmt_count; i++)
+		take_stmt(&maker, i);
+	for (size_t i = 0; i < execution->txn_count; i++)
+		take_txn(&maker, &execution->txns[i]);
+	make_events(&maker);
+	map_release(&maker.txns);
+	map_release(&maker.stmts);
+	free(maker.txn_ends);
+}
+
+void schedule_release(struct schedule *s)
+{
+	free(s->txns);
+	free(s->stmts);
+	free(s->events);
+	arena_release(&s->arena);
+}

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The order of things.  Events are taken as they were recorded.  Where statements overlap, or the
+ * engine chose where we cannot look, a choice is made and remembered; when a later answer
+ * contradicts it, the store goes back there (its trail) and the next possibility is tried.  Only
+ * when none is left is the answer called wrong; when the budget ends first, undecided (semantics,
+ * section 5).
+ */
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/mem.h"
+#include "mvcc/solver.h"
+
+enum {
+	BUDGET_DEFAULT = 2000, /* ways tried a contradiction */
+	POINTS_MAX = 256,      /* choices that can still be changed */
+};
+
+uint32_t choose(struct mvcc *m, uint32_t options)
+{
+	struct point *point;
+
+	if (options <= 1)
+		return 0;
+	if (m->script < m->point_count && m->points[m->script].event == m->event)
+		return m->points[m->script++].taken;
+	if (m->settled)
+		return 0;
+	MEM_RESERVE(m->points, m->point_count + 1, m->point_capacity);
+	point = &m->points[m->point_count++];
+	m->script = m->point_count;
+	*point = (struct point){.event = m->event,
+		.options = options,
+		.trail = m->event_trail,
+		.notes = m->event_notes};
+	return 0;
+}
+
+/* The oldest choices cannot be changed any more. */
+static void forget_old_points(struct mvcc *m)
+{
+	size_t drop = m->point_count / 2;
+
+	/* Those of one event stay together. */
+	while (drop < m->point_count && m->points[drop].event == m->points[drop - 1].event)
+		drop++;
+	if (drop == m->point_count)
+		return;
+	memmove(m->points, m->points + drop, (m->point_count - drop) * sizeof(*m->points));
+	m->point_count -= drop;
+	m->points_lost = true;
+}
+
+/* ---- events ---- */
+
+static void end_txn(struct mvcc *m, uint32_t txn)
+{
+	uint8_t outcome = m->schedule->txns[txn].outcome;
+	uint32_t number = txn + 1;
+
+	if (!store_is_active(&m->store, number))
+		return;
+	if (outcome == TXN_UNKNOWN && m->store.txns[number].undo)
+		outcome = choose(m, 2) == 0 ? TXN_ABORTED : TXN_COMMITTED;
+	if (outcome == TXN_COMMITTED)
+		store_commit(&m->store, number, m->event);
+	else
+		store_rollback(&m->store, number, m->event);
+}
+
+/* With autocommit on, only BEGIN and its kin open a transaction (MDEV-27922: after a deadlock, the
+ * next statement does). */
+static void judge_implicit_begin(struct mvcc *m, uint32_t txn)
+{
+	enum { IN_TRANS = 1, AUTOCOMMIT = 2 };
+	const struct record_stmt *r = &m->schedule->stmts[m->now_stmt].in->record;
+	const struct plan *plan = m->now_plan;
+
+	if (!plan->unsupported && (plan->reads || plan->writes) && m->now_txn == txn && !r->error &&
+		(r->status & (IN_TRANS | AUTOCOMMIT)) == (IN_TRANS | AUTOCOMMIT))
+		note_add(m, NOTE_NO_AUTOCOMMIT, STORE_NONE, STORE_NONE, NULL);
+}
+
+static void txn_event(struct mvcc *m, const struct schedule_txn_event *e)
+{
+	const struct schedule_txn *txn = &m->schedule->txns[e->txn];
+	struct store_txn *t = &m->store.txns[e->txn + 1];
+
+	switch ((enum txn_event)e->event) {
+	case TXN_BEGIN:
+		judge_implicit_begin(m, e->txn + 1);
+		if (t->began == STORE_NONE) {
+			TRAIL_SET(&m->store.trail, t->began, m->event);
+			TRAIL_SET(&m->store.trail, t->first_commits, m->store.commits);
+		}
+		if (txn->level == LEVEL_REPEATABLE_READ && t->view == STORE_NONE &&
+			(txn->snapshot || m->engine == ENGINE_TIDB))
+			TRAIL_SET(&m->store.trail, t->view, m->store.commits);
+		break;
+	case TXN_END:
+		end_txn(m, e->txn);
+		break;
+	case TXN_SAVEPOINT:
+		store_savepoint(&m->store, e->txn + 1, e->name);
+		break;
+	case TXN_ROLLBACK_TO:
+		(void)store_savepoint_rollback(&m->store, e->txn + 1, e->name);
+		break;
+	case TXN_RELEASE:
+		store_savepoint_release(&m->store, e->txn + 1, e->name);
+		break;
+	}
+}
+
+/* Kept sorted: choices are numbers into it, and must mean the same after going back. */
+static void enter_flight(struct mvcc *m, uint32_t stmt)
+{
+	size_t i;
+
+	MEM_RESERVE(m->in_flight, m->in_flight_count + 1, m->in_flight_capacity);
+	for (i = m->in_flight_count++; i && m->in_flight[i - 1] > stmt; i--)
+		m->in_flight[i] = m->in_flight[i - 1];
+	m->in_flight[i] = stmt;
+}
+
+static void leave_flight(struct mvcc *m, uint32_t stmt)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < m->in_flight_count; i++) {
+		if (m->in_flight[i] != stmt)
+			m->in_flight[kept++] = m->in_flight[i];
+	}
+	m->in_flight_count = kept;
+}
+
+static bool run_stmt(struct mvcc *m, uint32_t stmt)
+{
+	if (!execute(m, stmt))
+		return false;
+	TRAIL_SET(&m->store.trail, m->runs[stmt].state, (uint32_t)STMT_DONE);
+	for (const struct schedule_txn_event *e = m->schedule->stmts[stmt].txn_events; e;
+		e = e->next)
+		txn_event(m, e);
+	return true;
+}
+
+static bool ends_txn(const struct schedule_stmt *stmt)
+{
+	for (const struct schedule_txn_event *e = stmt->txn_events; e; e = e->next) {
+		if (e->event == TXN_END)
+			return true;
+	}
+	return false;
+}
+
+/* Was it answered before anything else was sent?  Under isorec run nothing is sent while it is not
+ * known whether a session waits, so only such statements can have run on already. */
+static bool answered_soon(const struct mvcc *m, uint32_t stmt)
+{
+	return !m->schedule->one_at_a_time ||
+	       m->schedule->stmts[stmt].in->record.seq < m->next_sent_seq;
+}
+
+/* Others that may have been executed before the one whose answer came first. */
+static uint32_t candidates(struct mvcc *m, uint32_t stmt, uint32_t *out, uint32_t max)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < m->in_flight_count && count < max; i++) {
+		uint32_t other = m->in_flight[i];
+
+		if (other != stmt && m->runs[other].state == STMT_IN_FLIGHT &&
+			answered_soon(m, other))
+			out[count++] = other;
+	}
+	return count;
+}
+
+/* Victims of deadlocks are rolled back before anybody goes on because of them, and so are
+ * transactions whose end lets others go on. */
+static bool goes_first(const struct mvcc *m, uint32_t stmt)
+{
+	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
+
+	return ends_txn(s) && (s->in->record.error || !s->in->record.blocked_ns);
+}
+
+static bool answered(struct mvcc *m, uint32_t stmt)
+{
+	uint32_t others[8];
+
+	if (m->runs[stmt].state == STMT_DONE) {
+		leave_flight(m, stmt);
+		return true;
+	}
+	for (;;) {
+		uint32_t count = candidates(m, stmt, others, ARRAY_LEN(others)), first = count,
+			 pick;
+
+		if (count == 0)
+			break;
+		for (uint32_t i = 0; i < count && first == count; i++) {
+			if (goes_first(m, others[i]) && !goes_first(m, stmt))
+				first = i;
+		}
+		/* The usual order first, then each of the others before this one. */
+		pick = choose(m, count + 1);
+		if (first < count)
+			pick = pick == 0 ? first : pick == first + 1 ? count : pick - 1;
+		else
+			pick = pick == 0 ? count : pick - 1;
+		if (pick == count)
+			break;
+		if (!run_stmt(m, others[pick]))
+			return false;
+	}
+	if (!run_stmt(m, stmt))
+		return false;
+	leave_flight(m, stmt);
+	return true;
+}
+
+static void find_next_sent(struct mvcc *m)
+{
+	const struct schedule *s = m->schedule;
+
+	m->next_sent_seq = UINT64_MAX;
+	for (uint32_t e = m->event + 1; e < s->event_count && e < m->event + 64; e++) {
+		if (s->events[e].kind == EVENT_SENT) {
+			m->next_sent_seq = s->events[e].seq;
+			return;
+		}
+	}
+}
+
+static void sent(struct mvcc *m, uint32_t stmt)
+{
+	struct stmt_run *run = &m->runs[stmt];
+
+	TRAIL_SET(&m->store.trail, run->state, (uint32_t)STMT_IN_FLIGHT);
+	TRAIL_SET(&m->store.trail, run->begin_commits, m->store.commits);
+	TRAIL_SET(&m->store.trail, run->begin_event, m->event);
+	enter_flight(m, stmt);
+}
+
+static bool process(struct mvcc *m)
+{
+	const struct schedule_event *e = &m->schedule->events[m->event];
+
+	switch ((enum schedule_event_kind)e->kind) {
+	case EVENT_SENT:
+		sent(m, e->index);
+		return true;
+	case EVENT_ANSWERED:
+		if (m->in_flight_count > 1)
+			find_next_sent(m);
+		return answered(m, e->index);
+	case EVENT_TXN:
+		end_txn(m, e->index);
+		return true;
+	}
+	return true;
+}
+
+/* ---- going back ---- */
+
+/* The list of statements under way, as it was before an event. */
+static void rebuild_flight(struct mvcc *m, uint32_t event)
+{
+	/* It follows from the events alone: sent and not answered yet. */
+	size_t kept = 0;
+
+	for (size_t i = 0; i < m->in_flight_count; i++) {
+		if (m->runs[m->in_flight[i]].state != STMT_WAITING)
+			m->in_flight[kept++] = m->in_flight[i];
+	}
+	m->in_flight_count = kept;
+	for (uint32_t e = event; e < m->event + 1 && e < m->schedule->event_count; e++) {
+		const struct schedule_event *ev = &m->schedule->events[e];
+		bool there = false;
+
+		if (ev->kind != EVENT_ANSWERED || m->runs[ev->index].state == STMT_WAITING)
+			continue;
+		for (size_t i = 0; i < m->in_flight_count && !there; i++)
+			there = m->in_flight[i] == ev->index;
+		if (there)
+			continue;
+		enter_flight(m, ev->index);
+	}
+}
+
+static void go_back(struct mvcc *m, uint32_t event, size_t trail, size_t notes)
+{
+	trail_undo(&m->store.trail, trail);
+	notes_drop(m, notes);
+	rebuild_flight(m, event);
+	m->event = event;
+}
+
+static void begin_event(struct mvcc *m)
+{
+	if (!m->point_count)
+		m->store.trail.count = 0;
+	if (m->point_count > POINTS_MAX && !m->settled &&
+		m->points[m->point_count - 1].event != m->event)
+		forget_old_points(m);
+	m->event_trail = m->store.trail.count;
+	m->event_notes = m->note_count;
+	/* Choices of this event that are made already, after going back. */
+	m->script = m->point_count;
+	while (m->script && m->points[m->script - 1].event >= m->event)
+		m->script--;
+}
+
+/* The next possibility; false: there is none left. */
+static bool next_way(struct mvcc *m)
+{
+	while (m->point_count) {
+		struct point *p = &m->points[m->point_count - 1];
+
+		if (p->taken + 1 < p->options) {
+			p->taken++;
+			go_back(m, p->event, p->trail, p->notes);
+			return true;
+		}
+		m->point_count--;
+	}
+	return false;
+}
+
+/* The first contradiction met, and the way that led to it. */
+struct failure {
+	bool any;
+	uint32_t event;
+	uint64_t tried;
+	struct point *way;
+	size_t way_count, way_capacity;
+};
+
+static void note_failure(struct mvcc *m, struct failure *f)
+{
+	if (f->any)
+		return;
+	f->any = true;
+	f->event = m->event;
+	f->tried = 0;
+	MEM_RESERVE(f->way, m->point_count + 1, f->way_capacity);
+	f->way_count = m->point_count;
+	if (m->point_count)
+		memcpy(f->way, m->points, m->point_count * sizeof(*f->way));
+}
+
+/* Takes the way of the first contradiction once more, to say what is wrong there. */
+static void take_way(struct mvcc *m, const struct failure *f)
+{
+	m->settled = true;
+	m->point_count = 0;
+	if (!f->way_count) {
+		go_back(m, f->event, m->event_trail, m->event_notes);
+		return;
+	}
+	go_back(m, f->way[0].event, f->way[0].trail, f->way[0].notes);
+	MEM_RESERVE(m->points, f->way_count, m->point_capacity);
+	memcpy(m->points, f->way, f->way_count * sizeof(*f->way));
+	m->point_count = f->way_count;
+}
+
+/* The recorded answers stand, each contradiction is noted, and what follows is judged from there.
+ */
+static void accept_contradiction(struct mvcc *m)
+{
+	m->follow_count = 0;
+	do {
+		size_t notes;
+
+		note_mismatch(m);
+		CHECK(m->follow_count < ARRAY_LEN(m->follow));
+		m->follow[m->follow_count++] = m->mismatch.stmt;
+		notes = m->note_count;
+		go_back(m, m->event, m->event_trail, notes);
+		begin_event(m);
+		m->event_notes = notes;
+	} while (!process(m));
+	m->follow_count = 0;
+}
+
+void solver_search(struct mvcc *m)
+{
+	uint64_t budget = m->options->budget ? m->options->budget : BUDGET_DEFAULT;
+	struct failure failure = {0};
+
+	for (m->event = 0; m->event < m->schedule->event_count;) {
+		begin_event(m);
+		if (process(m)) {
+			/* Past it: what was chosen explains it. */
+			if (failure.any && m->event >= failure.event) {
+				failure.any = false;
+				m->settled = false;
+			}
+			m->event++;
+			continue;
+		}
+		if (m->settled) {
+			accept_contradiction(m);
+			failure.any = false;
+			m->settled = false;
+			m->point_count = 0;
+			m->event++;
+			continue;
+		}
+		note_failure(m, &failure);
+		if (++failure.tried <= budget && next_way(m))
+			continue;
+		/* Nothing explains it, or the budget is used up. */
+		m->uncertain = failure.tried > budget || m->points_lost;
+		take_way(m, &failure);
+	}
+	free(failure.way);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Inside the solver: what its parts share.  mvcc.h is for everybody else.
+ *
+ * The solver goes through the events of the schedule.  A statement is executed on the store when
+ * its answer was recorded, unless another order is tried (search.c); what it may answer is compared
+ * with what was recorded (compare.c).  Where the engine has a choice that we cannot see, choose()
+ * picks one, and a later contradiction makes the search come back and pick another.
+ */
+#ifndef MVCC_SOLVER_H
+#define MVCC_SOLVER_H
+
+#include "base/buf.h"
+#include "contract.h"
+#include "mvcc/compare.h"
+#include "mvcc/foreign.h"
+#include "mvcc/mvcc.h"
+#include "mvcc/read.h"
+#include "mvcc/schedule.h"
+#include "mvcc/store.h"
+#include "mvcc/write.h"
+#include "sql/eval.h"
+#include "sql/sql.h"
+#include "verdict.h"
+
+enum mvcc_engine { ENGINE_INNODB, ENGINE_INNODB_SI, ENGINE_TIDB };
+
+enum { MVCC_TABLES_MAX = 16, MVCC_OPTIONAL_MAX = 6 };
+
+/* A statement text, parsed and compiled once. */
+struct plan {
+	struct span text, database;
+	struct plan *next;           /* of the same hash */
+	const struct sql_stmt *stmt; /* NULL: does not parse */
+	const char *unsupported;     /* why it cannot be executed; NULL: it can */
+	struct eval_query *query;
+	struct eval_insert *insert;
+	struct eval_change *change;
+	struct eval_join *join;
+	struct eval_expr *where; /* of a locking read of one table, without grouping or LIMIT */
+	const struct sql_lock *lock;
+	uint32_t tables[MVCC_TABLES_MAX]; /* numbers, each once */
+	bool written[MVCC_TABLES_MAX];
+	uint32_t table_count;
+	bool reads;    /* a query that reads a table */
+	bool writes;   /* INSERT, REPLACE, UPDATE, DELETE */
+	bool ddl;      /* changes definitions, or locks tables */
+	bool harmless; /* touches no rows: transaction control, SET of what does not matter ... */
+	bool sourced;  /* a write that reads rows by a query of its own */
+	bool filtered; /* has a WHERE, ON or HAVING */
+	bool single;   /* `where` is all there is to know about the rows that are locked */
+	char why[EVAL_REASON_MAX];
+};
+
+/* Why an answer cannot be right. */
+enum mismatch_kind {
+	MISMATCH_NONE,
+	MISMATCH_RESULT,
+	MISMATCH_AFFECTED,
+	MISMATCH_ERROR,    /* an error where none can be, none where one must be, another one */
+	MISMATCH_LOCK,     /* missing-lock */
+	MISMATCH_CONFLICT, /* error 1020 did not come */
+	MISMATCH_FINAL,    /* final rows */
+};
+
+struct mismatch {
+	enum mismatch_kind kind;
+	uint32_t stmt; /* or STORE_NONE */
+	uint32_t table;
+	uint32_t other_txn; /* store number, or STORE_NONE */
+	struct store_record *record;
+	unsigned expected_error;
+	struct eval_result expected; /* MISMATCH_RESULT; in the scratch arena */
+	uint64_t expected_affected, expected_matched;
+};
+
+struct point { /* a choice that was made */
+	uint32_t event;
+	uint32_t options, taken;
+	size_t trail, notes; /* before the event */
+};
+
+/* Documented behaviour and suspicions met on the way; become findings when their order stands. */
+enum note_kind {
+	NOTE_CURRENT_WRITE, /* acted on a version that the own snapshot does not have */
+	NOTE_OWN_WRITE_SHOWS,
+	NOTE_NOOP_UPDATE,
+	NOTE_DELETED_ROW,
+	NOTE_SPLIT,
+	NOTE_DIRTY_READ,
+	NOTE_NEEDLESS_BLOCK,
+	NOTE_NEEDLESS_DEADLOCK,
+	NOTE_NO_AUTOCOMMIT, /* a statement outside of a transaction opened one */
+	NOTE_MISMATCH,
+	NOTE_COUNT
+};
+
+struct note {
+	uint32_t kind; /* enum note_kind */
+	uint32_t stmt, txn, other_txn;
+	uint32_t table;
+	struct store_record *record;
+	const char *class_name; /* NOTE_MISMATCH */
+	struct span text;       /* explanation, in the store's arena */
+};
+
+enum stmt_state { STMT_WAITING, STMT_IN_FLIGHT, STMT_DONE };
+
+struct stmt_run { /* of a statement, all trailed */
+	uint32_t state;
+	uint32_t begin_commits; /* commits before it was sent */
+	uint32_t begin_event;
+	const struct plan *plan; /* set for all before the search */
+	uint32_t verdict;        /* enum stmt_verdict */
+	uint32_t reason;         /* index of m->reasons */
+};
+
+enum stmt_verdict { STMT_UNJUDGED, STMT_DECIDED, STMT_UNDECIDED, STMT_UNSUPPORTED, STMT_HARMLESS };
+
+struct mvcc {
+	const struct schedule *schedule;
+	const struct mvcc_options *options;
+	struct verdict *verdict;
+	enum mvcc_engine engine;
+	struct store store;
+	struct arena plans_arena, scratch;
+	struct eval_env env;
+	struct eval_source source;
+	struct sql_options sql;
+	struct map plans; /* hash to index of plan_list */
+	struct plan **plan_list;
+	size_t plan_count, plan_capacity;
+	struct stmt_run *runs;
+	struct note *notes;
+	size_t note_count, note_capacity;
+	uint32_t noted[NOTE_COUNT]; /* notes by kind */
+	struct foreign *foreigns;
+	size_t foreign_count, foreign_capacity;
+	bool no_foreign_checks;
+	bool any_ddl;
+	const char *reasons[256];
+	uint32_t reason_count;
+
+	/* The search. */
+	struct point *points;
+	size_t point_count, point_capacity;
+	size_t script; /* points of the current event that are already decided */
+	uint32_t event;
+	size_t event_trail, event_notes; /* before it */
+	uint64_t next_sent_seq;
+	uint32_t *in_flight; /* statements that were sent and not answered */
+	size_t in_flight_count, in_flight_capacity;
+	bool settled;   /* no new choices: the usual way is taken */
+	bool uncertain; /* not every way was tried */
+	bool points_lost;
+	struct mismatch mismatch;
+
+	/* The statement that is being executed. */
+	uint32_t now_stmt, now_txn;
+	const struct plan *now_plan;
+	uint32_t now_view;
+	uint8_t now_level;
+	uint32_t now_optional;
+	bool now_split;
+	struct store_record *now_split_record;
+	bool now_autocommit;
+	bool now_half_done; /* a statement that waits may have changed rows that this one reads */
+	const char *now_unknown; /* why a table's content is not known */
+	struct gathered now_gathered[MVCC_TABLES_MAX * 2];
+	uint32_t now_gathered_count;
+	uint32_t follow[64]; /* statements whose answer is a contradiction and is taken as it is */
+	uint32_t follow_count;
+	enum forced_read {
+		FORCE_NONE,
+		FORCE_DIRTY,
+		FORCE_CURRENT,
+		FORCE_SNAPSHOT,
+		FORCE_NOT_OWN
+	} force;
+};
+
+/* search.c */
+uint32_t choose(struct mvcc *m, uint32_t options);
+void solver_search(struct mvcc *m);
+
+/* plan.c */
+const struct plan *plan_of(struct mvcc *m, struct span text, struct span database);
+uint32_t solver_table(const struct mvcc *m, struct span database, struct span name);
+
+/* execute.c: false: m->mismatch says why the recorded answer cannot be */
+bool execute(struct mvcc *m, uint32_t stmt);
+/* words.c: what was met, in words */
+void note_add(struct mvcc *m, enum note_kind kind, uint32_t other, uint32_t table,
+	struct store_record *record);
+/* Of m->mismatch; the state is the one in which it showed. */
+void note_mismatch(struct mvcc *m);
+void notes_drop(struct mvcc *m, size_t count);
+void notes_report(struct mvcc *m);
+
+uint32_t reason_number(struct mvcc *m, const char *reason);
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The multi-version store: tables of records, each a chain of versions, newest first; transactions
+ * with what they wrote; and the locks that are certain (semantics, section 5).
+ *
+ * A record is what InnoDB's clustered index has: the rows of one primary key, one after the other
+ * (or of the first UNIQUE key without NULLs; or one row for ever where the table has neither).  An
+ * UPDATE of the key is a dead version of the old record and a live one of the new.
+ *
+ * Invariants:
+ *  1. A version's transaction is active or committed: rolling back takes its versions out.
+ *  2. commit_no of transactions are handed out in commit order, from 1; initial rows belong to the
+ *     transaction 0 with commit_no 0, which every read view sees.
+ *  3. Everything that changes after it was made is changed through the trail, so that the solver
+ * can go back to an earlier state and try another order.  Memory is never given back: it may come
+ *     into sight again.
+ */
+#ifndef MVCC_STORE_H
+#define MVCC_STORE_H
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "sql/eval.h"
+
+#define STORE_NONE UINT32_MAX
+
+/* ---- the trail ---- */
+
+struct trail_entry {
+	void *at;
+	uint64_t old;
+	uint32_t size; /* 4 or 8 */
+};
+
+struct trail {
+	struct trail_entry *entries;
+	size_t count, capacity;
+};
+
+void trail_put(struct trail *trail, void *at, uint32_t size);
+void trail_undo(struct trail *trail, size_t mark);
+
+#define TRAIL_SET(trail, lvalue, value)                                                            \
+	do {                                                                                       \
+		_Static_assert(sizeof(lvalue) == 4 || sizeof(lvalue) == 8, "trailed field");       \
+		trail_put((trail), &(lvalue), sizeof(lvalue));                                     \
+		(lvalue) = (value);                                                                \
+	} while (0)
+
+/* ---- tables ---- */
+
+struct store_version {
+	const struct eval_value *image; /* NULL: dead */
+	struct store_version *previous; /* NULL: unborn */
+	uint32_t txn;
+	uint32_t stmt; /* of the schedule; STORE_NONE: initial */
+};
+
+enum store_lock_mode { STORE_LOCK_S = 1, STORE_LOCK_X = 2 };
+
+/* A lock that is certainly held until its transaction ends. */
+struct store_lock {
+	struct store_lock *next;
+	uint32_t txn, mode, stmt;
+};
+
+struct store_record {
+	struct store_version *newest;
+	struct store_lock *locks;
+	uint64_t key_hash; /* of the cluster key; 0 where the table has none */
+	struct span key;   /* encoded, SPAN_NONE where the table has none */
+	uint32_t id;
+};
+
+/* Somebody used the table in a way that may lock anything in it. */
+struct store_touch {
+	struct store_touch *next;
+	uint32_t txn, mode;
+};
+
+struct store_table {
+	struct eval_table *def;
+	struct store_record **records;
+	uint32_t count;
+	size_t capacity;
+	struct map by_key;                 /* of key_hash to record number */
+	const struct eval_index *cluster;  /* NULL: none, rows are what they are */
+	const struct eval_index **uniques; /* all unique keys, the primary one first */
+	uint32_t unique_count;
+	bool has_secondary;
+	uint32_t unknown; /* its content is not known (any more): why, as a reason number */
+	struct store_touch *touches;
+};
+
+enum store_txn_state { STORE_ACTIVE, STORE_COMMITTED, STORE_ABORTED };
+
+struct store_undo {
+	struct store_undo *previous;
+	struct store_record *record;
+	struct store_version *version;
+};
+
+struct store_savepoint {
+	struct store_savepoint *previous;
+	struct span name;
+	struct store_undo *undo;
+	uint32_t undo_count;
+};
+
+struct store_txn {
+	uint32_t state;
+	uint32_t commit_no; /* of committed ones */
+	uint32_t ended_at;  /* event at which it ended; STORE_NONE: has not */
+	uint32_t began;     /* event of its first statement */
+	uint32_t view; /* what its read view sees: commit numbers up to this; STORE_NONE: none */
+	uint32_t view_stmt; /* that made the view */
+	uint32_t undo_count;
+	uint32_t first_commits; /* commits before its first statement */
+	uint32_t noted;         /* documented rules it was noted for, as bits */
+	struct store_undo *undo;
+	struct store_savepoint *savepoints;
+};
+
+struct store {
+	struct arena arena;
+	struct trail trail;
+	struct store_table *tables;
+	uint32_t table_count;
+	struct store_txn *txns; /* by number of the schedule + 1; 0 made the initial rows */
+	uint32_t txn_count;
+	uint32_t commits;
+	struct buf key; /* room for keys */
+};
+
+void store_init(struct store *store, uint32_t table_count, uint32_t txn_count);
+void store_release(struct store *store);
+void store_table_init(struct store_table *table, struct eval_table *def, struct arena *arena);
+
+/* The record of a row: the one of its cluster key, made where there is none yet. */
+struct store_record *store_record_for(
+	struct store *store, struct store_table *table, const struct eval_value *row);
+/* The same without making one: NULL. */
+struct store_record *store_find(
+	struct store *store, struct store_table *table, const struct eval_value *row);
+/* Does an UPDATE from one row to the other stay in its record? */
+bool store_same_record(struct store *store, const struct store_table *table,
+	const struct eval_value *a, const struct eval_value *b);
+
+/* Equal key values, none of them NULL.  `index` has no expression parts. */
+bool store_key_equal(const struct eval_table *def, const struct eval_index *index,
+	const struct eval_value *a, const struct eval_value *b);
+
+/* Appends a version; image NULL: dead. */
+void store_write(struct store *store, uint32_t txn, uint32_t stmt, struct store_record *record,
+	const struct eval_value *image);
+void store_commit(struct store *store, uint32_t txn, uint32_t event);
+void store_rollback(struct store *store, uint32_t txn, uint32_t event);
+/* Takes back what was written since `undo`. */
+void store_rollback_to(struct store *store, uint32_t txn, struct store_undo *undo, uint32_t count);
+void store_savepoint(struct store *store, uint32_t txn, struct span name);
+/* False: there is no such savepoint. */
+bool store_savepoint_rollback(struct store *store, uint32_t txn, struct span name);
+void store_savepoint_release(struct store *store, uint32_t txn, struct span name);
+
+void store_lock(struct store *store, uint32_t txn, uint32_t stmt, struct store_record *record,
+	enum store_lock_mode mode);
+/* An active other transaction whose certain lock conflicts; STORE_NONE. */
+uint32_t store_lock_conflict(const struct store *store, uint32_t txn,
+	const struct store_record *record, enum store_lock_mode mode);
+void store_touch(struct store *store, uint32_t txn, struct store_table *table, uint32_t mode);
+
+static inline bool store_is_active(const struct store *store, uint32_t txn)
+{
+	return store->txns[txn].state == STORE_ACTIVE;
+}
+
+/* The newest version that is committed or txn's own. */
+static inline struct store_version *store_current(
+	const struct store *store, const struct store_record *record, uint32_t txn)
+{
+	struct store_version *v = record->newest;
+
+	while (v && v->txn != txn && store->txns[v->txn].state != STORE_COMMITTED)
+		v = v->previous;
+	return v;
+}
+
+/* What a read view of txn sees; may be dead or NULL (unborn). */
+static inline struct store_version *store_visible(
+	const struct store *store, const struct store_record *record, uint32_t txn, uint32_t view)
+{
+	struct store_version *v = record->newest;
+
+	while (v && v->txn != txn &&
+		(store->txns[v->txn].state != STORE_COMMITTED ||
+			store->txns[v->txn].commit_no > view))
+		v = v->previous;
+	return v;
+}
+
+static inline bool store_alive(const struct store_version *version)
+{
+	return version && version->image;
+}
+
+#endif

@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the solver met, in words: the answer, what it can have been, and the versions in question.
+ */
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "mvcc/solver.h"
+
+enum { ROWS_SHOWN = 8, CHAINS_SHOWN = 4, VERSIONS_SHOWN = 8, PER_CLASS_DEFAULT = 5 };
+
+/* By enum note_kind. */
+static const struct {
+	const char *class_name;
+	bool suspicion;
+} kinds[NOTE_COUNT] = {
+	[NOTE_CURRENT_WRITE] = {"current-write", false},
+	[NOTE_OWN_WRITE_SHOWS] = {"own-write-shows", false},
+	[NOTE_NOOP_UPDATE] = {"noop-update", false},
+	[NOTE_DELETED_ROW] = {"deleted-row-stays", false},
+	[NOTE_SPLIT] = {"split-statement", false},
+	[NOTE_DIRTY_READ] = {"dirty-read", false},
+	[NOTE_NEEDLESS_BLOCK] = {"needless-block", true},
+	[NOTE_NEEDLESS_DEADLOCK] = {"needless-deadlock", true},
+	[NOTE_NO_AUTOCOMMIT] = {"no-autocommit", false},
+	[NOTE_MISMATCH] = {NULL, false},
+};
+
+/* ---- pieces ---- */
+
+static void add_txn(struct buf *out, const struct mvcc *m, uint32_t txn)
+{
+	if (txn == 0 || txn == STORE_NONE)
+		buf_add_str(out, "nobody");
+	else
+		buf_printf(out, "T%llu", (unsigned long long)m->schedule->txns[txn - 1].number);
+}
+
+static void add_stmt(struct buf *out, const struct mvcc *m, uint32_t stmt)
+{
+	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
+	const struct execution_session *session = &m->schedule->execution->sessions[s->in->session];
+
+	buf_printf(out, "statement %u of session %u", s->in->record.number, session->number);
+	if (session->name.ptr)
+		buf_printf(out, " (%.*s)", SPAN_ARG(session->name));
+}
+
+static void add_text(struct buf *out, const struct mvcc *m, uint32_t stmt)
+{
+	struct span text = m->schedule->stmts[stmt].text;
+
+	buf_printf(out, "`%.*s%s`", (int)(text.len > 200 ? 200 : text.len), text.ptr,
+		text.len > 200 ? "..." : "");
+}
+
+static void add_row(struct buf *out, const struct eval_type *types, size_t stride, uint32_t width,
+	const struct eval_value *row)
+{
+	buf_add_char(out, '(');
+	for (uint32_t c = 0; c < width; c++) {
+		const struct eval_type *type =
+			(const struct eval_type *)((const char *)types + c * stride);
+
+		if (c)
+			buf_add_char(out, ',');
+		if (row[c].kind == EVAL_STRING)
+			buf_add_char(out, '\'');
+		eval_print(type, &row[c], out);
+		if (row[c].kind == EVAL_STRING)
+			buf_add_char(out, '\'');
+	}
+	buf_add_char(out, ')');
+}
+
+static void add_rows(struct buf *out, const struct eval_type *types, uint32_t width,
+	const struct eval_value *const *rows, size_t count)
+{
+	if (!count)
+		buf_add_str(out, "no row");
+	for (size_t i = 0; i < count && i < ROWS_SHOWN; i++) {
+		if (i)
+			buf_add_char(out, ' ');
+		add_row(out, types, sizeof(*types), width, rows[i]);
+	}
+	if (count > ROWS_SHOWN)
+		buf_printf(out, " and %zu more", count - ROWS_SHOWN);
+}
+
+static void add_recorded_rows(struct buf *out, const struct execution_rows *recorded)
+{
+	size_t count = recorded ? recorded->count : 0;
+
+	if (!count)
+		buf_add_str(out, "no row");
+	for (size_t r = 0; r < count && r < ROWS_SHOWN; r++) {
+		struct value values[32];
+		size_t width = execution_row(recorded->rows[r], values, ARRAY_LEN(values));
+
+		buf_add_str(out, r ? " (" : "(");
+		for (size_t c = 0; c < width && c < ARRAY_LEN(values); c++) {
+			if (c)
+				buf_add_char(out, ',');
+			value_print(out, &values[c], 40);
+		}
+		buf_add_char(out, ')');
+	}
+	if (count > ROWS_SHOWN)
+		buf_printf(out, " and %zu more", count - ROWS_SHOWN);
+}
+
+static void add_object(
+	struct buf *out, const struct mvcc *m, uint32_t table, const struct store_record *record)
+{
+	const struct store_table *t = &m->store.tables[table];
+	const struct store_version *v = record->newest;
+
+	buf_printf(out, "%.*s(", SPAN_ARG(m->schedule->execution->tables[table].schema.name));
+	while (v && !v->image)
+		v = v->previous;
+	if (t->cluster && v) {
+		for (uint32_t i = 0; i < t->cluster->count; i++) {
+			uint32_t c = t->cluster->columns[i];
+
+			if (i)
+				buf_add_char(out, ',');
+			eval_print(&t->def->columns[c].type, &v->image[c], out);
+		}
+	} else {
+		buf_printf(out, "row %u", record->id + 1);
+	}
+	buf_add_char(out, ')');
+}
+
+/* "Versions of t(2), oldest first: (2,2) initial; deleted by T1 (committed; not in the view of
+ * T2)." */
+static void add_chain(struct buf *out, const struct mvcc *m, uint32_t table,
+	const struct store_record *record, uint32_t reader)
+{
+	const struct store_table *t = &m->store.tables[table];
+	const struct store_version *versions[VERSIONS_SHOWN];
+	uint32_t count = 0, view = reader == STORE_NONE ? STORE_NONE : m->store.txns[reader].view;
+
+	for (const struct store_version *v = record->newest; v && count < VERSIONS_SHOWN;
+		v = v->previous)
+		versions[count++] = v;
+	buf_add_str(out, " Versions of ");
+	add_object(out, m, table, record);
+	buf_add_str(out, ", oldest first: ");
+	for (uint32_t i = count; i-- > 0;) {
+		const struct store_version *v = versions[i];
+		const struct store_txn *writer = &m->store.txns[v->txn];
+
+		if (v->image)
+			add_row(out, &t->def->columns[0].type, sizeof(t->def->columns[0]),
+				t->def->column_count, v->image);
+		else
+			buf_add_str(out, "deleted");
+		if (v->txn == 0) {
+			buf_add_str(out, " initial");
+		} else {
+			buf_add_str(out, " by ");
+			add_txn(out, m, v->txn);
+			if (v->txn == reader)
+				buf_add_str(out, " (own)");
+			else if (writer->state != STORE_COMMITTED)
+				buf_add_str(out, " (not committed)");
+			else if (view != STORE_NONE && writer->commit_no > view)
+				buf_add_str(out, " (committed after the snapshot)");
+			else
+				buf_add_str(out, " (committed)");
+		}
+		buf_add_str(out, i ? "; " : ".");
+	}
+}
+
+/* The chains of rows that have a history, newest first in the store. */
+static void add_chains(
+	struct buf *out, const struct mvcc *m, const struct plan *plan, uint32_t reader)
+{
+	uint32_t shown = 0;
+
+	for (uint32_t t = 0; t < plan->table_count; t++) {
+		const struct store_table *table = &m->store.tables[plan->tables[t]];
+
+		for (uint32_t r = 0; r < table->count && shown < CHAINS_SHOWN; r++) {
+			const struct store_version *v = table->records[r]->newest;
+
+			if (!v || v->txn == 0)
+				continue;
+			add_chain(out, m, plan->tables[t], table->records[r], reader);
+			shown++;
+		}
+	}
+}
+
+/* ---- notes ---- */
+
+static uint32_t listed_max(const struct mvcc *m)
+{
+	return m->options->per_class_max ? m->options->per_class_max : PER_CLASS_DEFAULT;
+}
+
+static void describe(struct buf *out, const struct mvcc *m, enum note_kind kind, uint32_t other,
+	uint32_t table, const struct store_record *record)
+{
+	add_txn(out, m, m->now_txn);
+	buf_add_str(out, ", ");
+	add_stmt(out, m, m->now_stmt);
+	buf_add_str(out, ", ");
+	add_text(out, m, m->now_stmt);
+	switch (kind) {
+	case NOTE_CURRENT_WRITE:
+		if (other == STORE_NONE) {
+			buf_add_str(
+				out, " picked rows by what is committed now, not by its snapshot.");
+			break;
+		}
+		buf_add_str(out, " acted on a version that its snapshot does not have; ");
+		add_txn(out, m, other);
+		buf_add_str(out, " committed it later.");
+		break;
+	case NOTE_OWN_WRITE_SHOWS:
+		buf_add_str(out, " shows a row as it left it, with what ");
+		add_txn(out, m, other);
+		buf_add_str(out, " had written there after the snapshot.");
+		break;
+	case NOTE_NOOP_UPDATE:
+		buf_add_str(out,
+			" shows the snapshot's version of a row that it updated: the UPDATE "
+			"changed nothing in what ");
+		add_txn(out, m, other);
+		buf_add_str(out, " had committed.");
+		break;
+	case NOTE_DELETED_ROW:
+		buf_add_str(out, " still shows a row that ");
+		add_txn(out, m, other);
+		buf_add_str(
+			out, " deleted after the snapshot, beside rows that it changed itself.");
+		break;
+	case NOTE_SPLIT:
+		buf_add_str(out,
+			" judged some rows before and others after the same foreign commit, "
+			"and so missed one.");
+		break;
+	case NOTE_NEEDLESS_BLOCK:
+		buf_add_str(out, " waited, and nobody can have held a lock that it needed.");
+		break;
+	case NOTE_NEEDLESS_DEADLOCK:
+		buf_printf(out, " got error %u, and nobody can have held a lock that it needed.",
+			m->schedule->stmts[m->now_stmt].in->record.error);
+		break;
+	case NOTE_DIRTY_READ:
+		buf_add_str(out, " read what ");
+		add_txn(out, m, other);
+		buf_add_str(out, " had not committed.");
+		break;
+	case NOTE_NO_AUTOCOMMIT:
+		buf_add_str(out, " was sent outside of a transaction with autocommit on, and the "
+				 "server did not commit it: it opened a transaction.");
+		break;
+	case NOTE_MISMATCH:
+	case NOTE_COUNT:
+		break;
+	}
+	if (record)
+		add_chain(out, m, table, record, m->now_txn);
+}
+
+static struct note *add(struct mvcc *m, enum note_kind kind, const char *class_name)
+{
+	struct note *note;
+
+	MEM_RESERVE(m->notes, m->note_count + 1, m->note_capacity);
+	note = &m->notes[m->note_count++];
+	*note = (struct note){.kind = kind,
+		.stmt = m->now_stmt,
+		.txn = m->now_txn,
+		.other_txn = STORE_NONE,
+		.class_name = class_name};
+	m->noted[kind]++;
+	return note;
+}
+
+static void keep_text(struct mvcc *m, struct note *note, struct buf *text)
+{
+	note->text = arena_copy(&m->store.arena, buf_span(text));
+	buf_release(text);
+}
+
+void note_add(struct mvcc *m, enum note_kind kind, uint32_t other, uint32_t table,
+	struct store_record *record)
+{
+	struct store_txn *t = &m->store.txns[m->now_txn];
+	struct buf text = BUF_INIT;
+	struct note *note;
+
+	if (t->noted & 1u << kind)
+		return;
+	TRAIL_SET(&m->store.trail, t->noted, t->noted | 1u << kind);
+	note = add(m, kind, kinds[kind].class_name);
+	note->other_txn = other;
+	if (m->noted[kind] > listed_max(m))
+		return;
+	describe(&text, m, kind, other, table, record);
+	keep_text(m, note, &text);
+}
+
+void notes_drop(struct mvcc *m, size_t count)
+{
+	while (m->note_count > count)
+		m->noted[m->notes[--m->note_count].kind]--;
+}
+
+/* ---- contradictions ---- */
+
+/* Would the answer be right if the statement had read in another way? */
+static bool fits_forced(struct mvcc *m, enum forced_read force)
+{
+	const struct schedule_stmt *stmt = &m->schedule->stmts[m->mismatch.stmt];
+	struct eval_outcome outcome = {0};
+	struct eval_result result;
+	bool undecided, fits;
+
+	if (!m->now_plan->query)
+		return false;
+	m->force = force;
+	m->now_gathered_count = 0;
+	fits = eval_query_run(
+		       m->now_plan->query, &m->scratch, &m->env, &m->source, &result, &outcome) &&
+	       compare_result(m, &result, stmt->result, &undecided);
+	m->force = FORCE_NONE;
+	return fits;
+}
+
+static const char *class_of_result(struct mvcc *m)
+{
+	if (read_mode_of(m) == READ_SNAPSHOT) {
+		if (fits_forced(m, FORCE_NOT_OWN))
+			return "own-write";
+		if (m->now_level == LEVEL_REPEATABLE_READ && fits_forced(m, FORCE_CURRENT))
+			return "unstable-snapshot";
+		if (fits_forced(m, FORCE_DIRTY))
+			return "dirty-read";
+	} else if (read_mode_of(m) == READ_CURRENT && fits_forced(m, FORCE_DIRTY)) {
+		return "dirty-read";
+	}
+	if (m->now_plan->single && compare_has_duplicates(m, &m->mismatch.expected,
+					   m->schedule->stmts[m->mismatch.stmt].result))
+		return "duplicate-row";
+	return "wrong-result";
+}
+
+static const char *class_of(struct mvcc *m)
+{
+	switch (m->mismatch.kind) {
+	case MISMATCH_RESULT:
+		return class_of_result(m);
+	case MISMATCH_AFFECTED:
+		return "wrong-result";
+	case MISMATCH_ERROR:
+		return "wrong-error";
+	case MISMATCH_LOCK:
+		return "missing-lock";
+	case MISMATCH_CONFLICT:
+		return "G-single";
+	case MISMATCH_FINAL:
+		return "lost-version";
+	case MISMATCH_NONE:
+		break;
+	}
+	return "wrong-result";
+}
+
+static void describe_mismatch(struct buf *out, struct mvcc *m)
+{
+	const struct mismatch *x = &m->mismatch;
+	const struct schedule_stmt *stmt =
+		x->stmt == STORE_NONE ? NULL : &m->schedule->stmts[x->stmt];
+
+	if (stmt) {
+		add_txn(out, m, m->now_txn);
+		buf_add_str(out, ", ");
+		add_stmt(out, m, x->stmt);
+		buf_add_str(out, ", ");
+		add_text(out, m, x->stmt);
+	}
+	switch (x->kind) {
+	case MISMATCH_RESULT:
+		buf_add_str(out, " answered ");
+		add_recorded_rows(out, stmt->result);
+		buf_add_str(out, ". It should have answered ");
+		add_rows(out, x->expected.types, x->expected.column_count, x->expected.rows,
+			x->expected.row_count);
+		buf_add_char(out, '.');
+		break;
+	case MISMATCH_AFFECTED:
+		buf_printf(out, " changed %llu rows; it should have matched %llu and changed %llu.",
+			(unsigned long long)stmt->in->record.affected,
+			(unsigned long long)x->expected_matched,
+			(unsigned long long)x->expected_affected);
+		break;
+	case MISMATCH_ERROR:
+		if (stmt->in->record.error)
+			buf_printf(out, " failed with error %u (%.*s)", stmt->in->record.error,
+				SPAN_ARG(stmt->in->record.error_text));
+		else
+			buf_add_str(out, " succeeded");
+		if (x->expected_error)
+			buf_printf(
+				out, "; it should have failed with error %u.", x->expected_error);
+		else
+			buf_add_str(out, "; it should have succeeded.");
+		break;
+	case MISMATCH_LOCK:
+		buf_add_str(out, " acted on ");
+		if (x->record)
+			add_object(out, m, x->table, x->record);
+		buf_add_str(out, " while ");
+		add_txn(out, m, x->other_txn);
+		buf_add_str(out, " held a lock on it that does not allow that.");
+		break;
+	case MISMATCH_CONFLICT:
+		buf_add_str(out, " acted on ");
+		if (x->record)
+			add_object(out, m, x->table, x->record);
+		buf_add_str(out,
+			", which another transaction changed after the snapshot; it should "
+			"have failed with error 1020.");
+		break;
+	case MISMATCH_FINAL:
+		buf_printf(out, "The final rows of %.*s are ",
+			SPAN_ARG(m->schedule->execution->tables[x->table].schema.name));
+		add_recorded_rows(out, &m->schedule->execution->tables[x->table].final);
+		buf_add_str(out, ". They should be ");
+		add_rows(out, x->expected.types, x->expected.column_count, x->expected.rows,
+			x->expected.row_count);
+		buf_add_char(out, '.');
+		break;
+	case MISMATCH_NONE:
+		break;
+	}
+	if (x->record)
+		add_chain(out, m, x->table, x->record, m->now_txn);
+	else if (stmt)
+		add_chains(out, m, m->now_plan, m->now_txn);
+}
+
+void note_mismatch(struct mvcc *m)
+{
+	const char *class_name;
+	struct buf text = BUF_INIT;
+	struct note *note;
+
+	if (m->uncertain)
+		return;
+	class_name = class_of(m);
+	note = add(m, NOTE_MISMATCH, class_name);
+	note->other_txn = m->mismatch.other_txn;
+	if (m->mismatch.stmt == STORE_NONE)
+		note->txn = note->stmt = STORE_NONE;
+	describe_mismatch(&text, m);
+	keep_text(m, note, &text);
+}
+
+/* ---- findings ---- */
+
+struct limiter {
+	const char *class_name;
+	enum severity severity;
+	size_t last; /* finding */
+	uint32_t listed;
+};
+
+static void set_transactions(struct mvcc *m, struct finding *finding, const struct note *note)
+{
+	struct arena *arena = &m->verdict->arena;
+	uint32_t txns[2] = {note->txn, note->other_txn};
+
+	finding->transactions = arena_alloc(arena, 2 * sizeof(*finding->transactions));
+	for (uint32_t i = 0; i < 2; i++) {
+		if (txns[i] == STORE_NONE || txns[i] == 0)
+			continue;
+		finding->transactions[finding->transaction_count++] = span_str(arena_printf(
+			arena, "T%llu", (unsigned long long)m->schedule->txns[txns[i] - 1].number));
+	}
+}
+
+void notes_report(struct mvcc *m)
+{
+	struct limiter limiters[64];
+	uint32_t limiter_count = 0;
+
+	for (size_t i = 0; i < m->note_count; i++) {
+		const struct note *note = &m->notes[i];
+		uint8_t level = note->txn == STORE_NONE ? LEVEL_READ_COMMITTED
+							: m->schedule->txns[note->txn - 1].level;
+		const char *rule = NULL;
+		enum severity severity = kinds[note->kind].suspicion
+						 ? SEVERITY_SUSPICION
+						 : contract_judge(m->options->contract, level,
+							   note->class_name, &rule);
+		struct limiter *limiter = NULL;
+		struct finding *finding;
+
+		for (uint32_t l = 0; l < limiter_count; l++) {
+			if (limiters[l].severity == severity &&
+				strcmp(limiters[l].class_name, note->class_name) == 0)
+				limiter = &limiters[l];
+		}
+		if (!limiter) {
+			limiter = &limiters[limiter_count++];
+			*limiter = (struct limiter){note->class_name, severity, 0, 0};
+		}
+		if (limiter->listed && (limiter->listed >= listed_max(m) || !note->text.ptr)) {
+			m->verdict->findings[limiter->last].similar++;
+			continue;
+		}
+		limiter->listed++;
+		limiter->last = m->verdict->finding_count;
+		finding = verdict_add(m->verdict, "mvcc", note->class_name);
+		finding->severity = severity;
+		finding->rule = rule;
+		finding->level = txn_level_name(level);
+		set_transactions(m, finding, note);
+		finding->explanation = arena_copy(&m->verdict->arena, note->text);
+		finding_seal(finding);
+	}
+}

@@ -1,0 +1,106 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Random schedules on a real server, then the mvcc oracle over what was recorded.
+
+    campaign.py --release mariadb-10.11 --count 20000 --seed 1 --keep out/
+
+Runs the scenarios of schedules.py through `isorec run`, in batches, and `mvcc_tool solve` over the
+traces of each.  Every violation is printed with its trace, which is kept; everything else is thrown
+away unless --keep-all.  Exit status 1: a violation, or fewer than --decided per cent decided.
+77: the release cannot be had.
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import schedules  # noqa: E402
+
+TOP = os.path.join(HERE, "..", "..")
+SERVERS = os.path.join(TOP, "recorder", "servers", "isorec-servers")
+
+
+def start(release):
+    done = subprocess.run([SERVERS, "start", release, "--with-parent", str(os.getpid()), "--env"],
+                          stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit(done.returncode)
+    env = dict(re.findall(r"(?:export )?(\w+)='?([^'\n]*)'?", done.stdout))
+    return env["MYSQL_TCP_PORT"]
+
+
+def record(isorec, port, names, out, database):
+    done = subprocess.run([isorec, "run", "--port", port, "-o", out, "--overwrite",
+                           "--drop-database", "-D", database, "--quiet"] + names,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    if done.returncode not in (0, 3):
+        sys.exit("isorec run: exit status %d\n%s" % (done.returncode, done.stderr))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--release", default="mariadb-local")
+    parser.add_argument("--port")
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--batch", type=int, default=100)
+    parser.add_argument("--keep", help="folder for the traces of violations")
+    parser.add_argument("--keep-all", action="store_true")
+    parser.add_argument("--decided", type=float, default=95.0)
+    parser.add_argument("--isorec", default="isorec")
+    parser.add_argument("--tool", default="mvcc_tool")
+    args = parser.parse_args()
+    port = args.port or start(args.release)
+    work = tempfile.mkdtemp(prefix="mvcc-campaign-")
+    totals = dict.fromkeys(("traces", "decided", "undecided", "unsupported", "violations",
+                            "suspicions"), 0)
+    reasons = {}
+    try:
+        for begin in range(0, args.count, args.batch):
+            names = []
+            for seed in range(args.seed + begin, args.seed + min(begin + args.batch, args.count)):
+                names.append(os.path.join(work, "s%d.scn" % seed))
+                with open(names[-1], "w") as out:
+                    out.write(schedules.scenario(seed))
+            traces = os.path.join(work, "traces")
+            record(args.isorec, port, names, traces, "mvcc_campaign_%d" % os.getpid())
+            listed = sorted(os.path.join(traces, n) for n in os.listdir(traces))
+            done = subprocess.run([args.tool, "solve"] + listed, stdout=subprocess.PIPE, text=True)
+            if done.returncode not in (0, 1):
+                sys.exit("mvcc_tool: exit status %d\n%s" % (done.returncode, done.stdout))
+            for line in done.stdout.splitlines():
+                reason = re.match(r"  (\S.*): (\d+)$", line)
+                if line.startswith("traces "):
+                    words = line.split()
+                    for key, value in zip(words[::2], words[1::2]):
+                        totals[key] += int(value)
+                elif reason:
+                    reasons[reason[1]] = reasons.get(reason[1], 0) + int(reason[2])
+                else:
+                    print(line, flush=True)
+                    if args.keep:
+                        os.makedirs(args.keep, exist_ok=True)
+                        shutil.copy(line.split(": ")[0], args.keep)
+            if args.keep_all and args.keep:
+                shutil.copytree(traces, args.keep, dirs_exist_ok=True)
+            shutil.rmtree(traces)
+            for name in names:
+                os.unlink(name)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    for name, count in sorted(reasons.items()):
+        print("  %s: %d" % (name, count))
+    judged = totals["decided"] + totals["undecided"] + totals["unsupported"]
+    share = 100.0 * totals["decided"] / max(judged, 1)
+    print("%s: %s; %.2f %% decided" % (args.release, ", ".join(
+        "%d %s" % (v, k) for k, v in totals.items()), share))
+    return 1 if totals["violations"] or share < args.decided else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The mvcc oracle over many traces at once, for the campaigns in this folder:
+ *
+ *	mvcc_tool solve TRACE...        a line for each trace that is not clean, then a total
+ *	mvcc_tool mutate SEED TRACE...  alters recorded answers; says which alterations go unnoticed
+ *	mvcc_tool bench ROUNDS TRACE... statements solved a second of processor time
+ *
+ * A name of the form @FILE stands for the names in that file, one a line.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "mvcc/mvcc.h"
+#include "trace/pack.h"
+
+static char **names;
+static size_t name_count, name_capacity;
+
+static void add_name(const char *name)
+{
+	MEM_RESERVE(names, name_count + 1, name_capacity);
+	names[name_count++] = mem_strdup(name);
+}
+
+static void read_names(char **args, int count)
+{
+	for (int i = 0; i < count; i++) {
+		char line[4096];
+		FILE *file;
+
+		if (args[i][0] != '@') {
+			add_name(args[i]);
+			continue;
+		}
+		file = fopen(args[i] + 1, "r");
+		while (file && fgets(line, sizeof(line), file)) {
+			line[strcspn(line, "\n")] = '\0';
+			add_name(line);
+		}
+		if (file)
+			fclose(file);
+	}
+}
+
+static bool load(struct execution *execution, const char *path)
+{
+	struct err err;
+
+	*execution = (struct execution){0};
+	if (execution_load(execution, path, NULL, &err))
+		return true;
+	fprintf(stderr, "%s: %s\n", path, err.text);
+	return false;
+}
+
+static void judge(const struct execution *execution, struct verdict *verdict)
+{
+	struct contract contract;
+	struct schedule schedule;
+	struct err err;
+
+	if (!contract_builtin(&contract,
+		    contract_for(execution->server.flavour,
+			    execution_is_on(execution, "innodb_snapshot_isolation")),
+		    &err))
+		abort();
+	verdict_init(verdict);
+	schedule_init(&schedule, execution);
+	mvcc_check(&schedule, &(struct mvcc_options){.contract = &contract}, verdict);
+	schedule_release(&schedule);
+	verdict->contract = NULL; /* was this function's */
+}
+
+static uint64_t alarms(const struct verdict *verdict)
+{
+	return verdict_count(verdict, SEVERITY_VIOLATION) +
+	       verdict_count(verdict, SEVERITY_SUSPICION);
+}
+
+/* ---- solve ---- */
+
+struct tally {
+	const char *name;
+	uint64_t count;
+};
+
+static struct tally tallies[512];
+static size_t tally_count;
+
+static void count(const char *kind, const char *name, uint64_t n)
+{
+	char text[300];
+
+	snprintf(text, sizeof(text), "%s%s", kind, name);
+	for (size_t i = 0; i < tally_count; i++) {
+		if (strcmp(tallies[i].name, text) == 0) {
+			tallies[i].count += n;
+			return;
+		}
+	}
+	if (tally_count < ARRAY_LEN(tallies))
+		tallies[tally_count++] = (struct tally){mem_strdup(text), n};
+}
+
+static int solve(void)
+{
+	uint64_t decided = 0, undecided = 0, unsupported = 0, violations = 0, suspicions = 0;
+
+	for (size_t i = 0; i < name_count; i++) {
+		struct execution execution;
+		struct verdict v;
+
+		if (!load(&execution, names[i]))
+			continue;
+		judge(&execution, &v);
+		decided += v.decided;
+		undecided += v.undecided;
+		unsupported += v.unsupported;
+		for (size_t r = 0; r < v.reason_count; r++)
+			count("reason: ", v.reasons[r].name, v.reasons[r].count);
+		for (size_t f = 0; f < v.finding_count; f++) {
+			const struct finding *finding = &v.findings[f];
+
+			count(severity_name(finding->severity), " ", 0);
+			if (finding->severity == SEVERITY_DOCUMENTED) {
+				count("documented: ", finding->class_name, 1 + finding->similar);
+				continue;
+			}
+			violations += finding->severity == SEVERITY_VIOLATION;
+			suspicions += finding->severity == SEVERITY_SUSPICION;
+			printf("%s: %s %s at %s: %.*s\n", names[i],
+				severity_name(finding->severity), finding->class_name,
+				finding->level, SPAN_ARG(finding->explanation));
+		}
+		verdict_release(&v);
+		execution_release(&execution);
+	}
+	for (size_t i = 0; i < tally_count; i++) {
+		if (tallies[i].count)
+			printf("  %s: %llu\n", tallies[i].name,
+				(unsigned long long)tallies[i].count);
+	}
+	printf("traces %zu decided %llu undecided %llu unsupported %llu violations %llu "
+	       "suspicions %llu\n",
+		name_count, (unsigned long long)decided, (unsigned long long)undecided,
+		(unsigned long long)unsupported, (unsigned long long)violations,
+		(unsigned long long)suspicions);
+	return violations != 0;
+}
+
+/* ---- mutate ---- */
+
+enum mutation {
+	DROP_ROW,
+	DOUBLE_ROW,
+	CHANGE_VALUE,
+	STALE_RESULT,
+	SWAP_ORDER,
+	COUNT_OFF,
+	NO_BLOCK,
+	LOST_ERROR,
+	FALSE_ERROR,
+	FINAL_DROP,
+	MUTATIONS
+};
+static const char *const mutation_names[] = {"row dropped", "row doubled", "value changed",
+	"stale result", "order swapped", "count off", "block missing", "error lost",
+	"error made up", "final row dropped"};
+
+static struct span changed_row(struct arena *arena, struct span row, uint64_t random)
+{
+	struct value values[32];
+	size_t width = execution_row(row, values, ARRAY_LEN(values));
+	struct buf out = BUF_INIT;
+	msgpack_packer pk = pack_into(&out);
+	struct span copy;
+
+	if (width == 0 || width > ARRAY_LEN(values))
+		return SPAN_NONE;
+	/* Of the same type, and nothing that a generated schedule comes near to. */
+	switch (values[random % width].type) {
+	case VALUE_INT:
+	case VALUE_UINT:
+		values[random % width] = value_uint(7000000 + random % 1000);
+		break;
+	case VALUE_TEXT:
+		values[random % width].bytes = SPAN_LIT("mutant");
+		break;
+	case VALUE_DECIMAL:
+		values[random % width].bytes = SPAN_LIT("7000000");
+		break;
+	case VALUE_NULL:
+		return SPAN_NONE;
+	default:
+		values[random % width] = (struct value){.type = VALUE_NULL};
+	}
+	pack_array(&pk, (uint32_t)width);
+	for (size_t c = 0; c < width; c++)
+		value_pack(&out, &values[c]);
+	copy = arena_copy(arena, buf_span(&out));
+	buf_release(&out);
+	return copy;
+}
+
+static bool has_word(struct span text, const char *word)
+{
+	return text.ptr && memmem(text.ptr, text.len, word, strlen(word)) != NULL;
+}
+
+static bool same_rows(const struct execution_rows *a, const struct execution_rows *b)
+{
+	if (a->count != b->count)
+		return false;
+	for (size_t i = 0; i < a->count; i++) {
+		size_t j = 0;
+
+		while (j < b->count && !span_eq(a->rows[i], b->rows[j]))
+			j++;
+		if (j == b->count)
+			return false;
+	}
+	return true;
+}
+
+/* An earlier answer to the same text, with other rows. */
+static const struct execution_rows *earlier(const struct execution *e, size_t stmt)
+{
+	for (size_t i = stmt; i-- > 0;) {
+		if (e->stmts[i].set_count == 1 && span_eq(e->stmts[i].sql, e->stmts[stmt].sql) &&
+			!same_rows(&e->stmts[i].sets[0], &e->stmts[stmt].sets[0]))
+			return &e->stmts[i].sets[0];
+	}
+	return NULL;
+}
+
+/* What a write of one table names: all rows, or one id.  False for anything else. */
+static bool simple_write(struct span sql, char table[8], int *id)
+{
+	char text[256];
+	const char *where;
+
+	if (sql.len >= sizeof(text))
+		return false;
+	memcpy(text, sql.ptr, sql.len);
+	text[sql.len] = '\0';
+	if ((sscanf(text, "update %7s set", table) != 1 &&
+		    sscanf(text, "delete from %7s", table) != 1) ||
+		strstr(text, " join ") || strstr(text, " limit ") || strstr(text, "set id") ||
+		strstr(text, ", id ="))
+		return false;
+	*id = -1;
+	where = strstr(text, " where ");
+	return !where || (sscanf(where, " where id = %d", id) == 1 && !strstr(where + 7, " or ") &&
+				 strspn(where + 12, "0123456789") == strlen(where + 12));
+}
+
+/* The statement changed a row that its blocker had changed before, and changes nothing of that. */
+static bool certain_block(const struct execution *e, const struct execution_stmt *stmt)
+{
+	char table[8], other_table[8];
+	int id, other_id;
+
+	if (!stmt->record.blocked_ns || stmt->record.error || !stmt->record.affected ||
+		!simple_write(stmt->sql, table, &id))
+		return false;
+	for (size_t i = 0; i < e->stmt_count; i++) {
+		const struct execution_stmt *o = &e->stmts[i];
+		bool open = false;
+
+		if (o->session == stmt->session || o->record.seq > stmt->record.begin_seq ||
+			!o->record.affected || !has_word(o->sql, "update ") ||
+			!simple_write(o->sql, other_table, &other_id) ||
+			strcmp(table, other_table) != 0 ||
+			(id >= 0 && other_id >= 0 && id != other_id) ||
+			(id >= 0) != (other_id >= 0))
+			continue;
+		/* Still in its transaction when ours was sent, and not back at a savepoint. */
+		for (size_t t = 0; t < e->txn_count; t++) {
+			const struct record_txn *r = &e->txns[t].record;
+
+			if (r->txn != o->record.txn)
+				continue;
+			open |= r->event == TXN_END && r->seq > stmt->record.begin_seq;
+			if (r->event == TXN_ROLLBACK_TO)
+				return false;
+		}
+		if (open)
+			return true;
+	}
+	return false;
+}
+
+/* False: does not apply. */
+static bool mutate(struct execution *e, size_t index, enum mutation kind, uint64_t random)
+{
+	struct execution_stmt *stmt = &e->stmts[index];
+	struct execution_rows *rows = stmt->set_count == 1 ? &stmt->sets[0] : NULL;
+
+	switch (kind) {
+	case DROP_ROW:
+		if (!rows || !rows->count)
+			return false;
+		rows->rows[random % rows->count] = rows->rows[rows->count - 1];
+		rows->count--;
+		return true;
+	case DOUBLE_ROW:
+		if (!rows || !rows->count)
+			return false;
+		rows->rows = mem_dup(rows->rows, rows->count * sizeof(*rows->rows));
+		rows->rows = mem_realloc(rows->rows, rows->count + 1, sizeof(*rows->rows));
+		rows->rows[rows->count] = rows->rows[random % rows->count];
+		rows->count++;
+		return true;
+	case CHANGE_VALUE: {
+		struct span row;
+
+		if (!rows || !rows->count)
+			return false;
+		row = changed_row(&e->arena, rows->rows[random % rows->count], random >> 8);
+		if (!row.ptr)
+			return false;
+		rows->rows[random % rows->count] = row;
+		return true;
+	}
+	case STALE_RESULT: {
+		const struct execution_rows *old = rows ? earlier(e, index) : NULL;
+
+		if (!old)
+			return false;
+		rows->rows = mem_realloc(NULL, old->count + 1, sizeof(*old->rows));
+		for (rows->count = 0; rows->count < old->count; rows->count++)
+			rows->rows[rows->count] = old->rows[rows->count];
+		return true;
+	}
+	case SWAP_ORDER: {
+		struct value a[32], b[32];
+		struct span first;
+
+		if (!rows || rows->count < 2 || !has_word(stmt->sql, "order by id") ||
+			has_word(stmt->sql, "limit") || execution_row(rows->rows[0], a, 32) > 32 ||
+			execution_row(rows->rows[rows->count - 1], b, 32) > 32 ||
+			value_eq(&a[0], &b[0]))
+			return false;
+		first = rows->rows[0];
+		rows->rows[0] = rows->rows[rows->count - 1];
+		rows->rows[rows->count - 1] = first;
+		return true;
+	}
+	case COUNT_OFF:
+		if (rows || stmt->record.error ||
+			!(has_word(stmt->sql, "update ") || has_word(stmt->sql, "delete ") ||
+				has_word(stmt->sql, "insert ") || has_word(stmt->sql, "replace ")))
+			return false;
+		stmt->record.affected += 1 + random % 2;
+		stmt->record.info = SPAN_NONE;
+		return true;
+	case NO_BLOCK:
+		if (!certain_block(e, stmt))
+			return false;
+		stmt->record.blocked_ns = 0;
+		stmt->record.seq = stmt->record.begin_seq;
+		return true;
+	case LOST_ERROR:
+		if (stmt->record.error != 1062)
+			return false;
+		stmt->record.error = 0;
+		stmt->record.affected = 1;
+		return true;
+	case FALSE_ERROR:
+		if (rows || stmt->record.error || !has_word(stmt->sql, "insert into") ||
+			has_word(stmt->sql, "duplicate") || !stmt->record.affected)
+			return false;
+		stmt->record.error = 1062;
+		stmt->record.affected = 0;
+		return true;
+	case FINAL_DROP: {
+		struct execution_table *table = &e->tables[random % e->table_count];
+
+		if (index != 0 || !table->has_final || !table->final.count)
+			return false;
+		table->final.count--;
+		return true;
+	}
+	case MUTATIONS:
+		break;
+	}
+	return false;
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+	*state += 0x9e3779b97f4a7c15u;
+	uint64_t z = *state;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+static int mutate_all(uint64_t seed)
+{
+	uint64_t tried[MUTATIONS] = {0}, noticed[MUTATIONS] = {0}, all = 0, all_noticed = 0;
+	uint64_t state = seed;
+
+	for (size_t i = 0; i < name_count; i++) {
+		struct execution execution;
+		struct verdict v;
+		size_t stmts;
+		bool clean;
+
+		if (!load(&execution, names[i]))
+			continue;
+		judge(&execution, &v);
+		clean = !v.undecided && !v.unsupported && !alarms(&v);
+		stmts = execution.stmt_count;
+		verdict_release(&v);
+		execution_release(&execution);
+		/* A few alterations a trace, of kinds in turn; each of a fresh copy. */
+		for (int n = 0; clean && n < 2 * MUTATIONS; n++) {
+			enum mutation kind = (enum mutation)(n % MUTATIONS);
+			bool done = false, seen;
+
+			if (!load(&execution, names[i]))
+				break;
+			size_t at = 0;
+
+			size_t first = kind == FINAL_DROP ? 0 : next_random(&state) % stmts;
+
+			/* The next one that it applies to. */
+			for (size_t k = 0; !done && k < stmts; k++) {
+				at = (first + k) % stmts;
+				done = mutate(&execution, at, kind, next_random(&state));
+			}
+			if (done) {
+				judge(&execution, &v);
+				seen = alarms(&v) > 0;
+				tried[kind]++;
+				noticed[kind] += seen;
+				if (!seen)
+					printf("unnoticed: %s: %s, statement %zu: %.*s\n", names[i],
+						mutation_names[kind], at + 1,
+						SPAN_ARG(execution.stmts[at].sql));
+				verdict_release(&v);
+			}
+			execution_release(&execution);
+		}
+	}
+	for (int k = 0; k < MUTATIONS; k++) {
+		printf("  %-18s %llu of %llu\n", mutation_names[k], (unsigned long long)noticed[k],
+			(unsigned long long)tried[k]);
+		all += tried[k];
+		all_noticed += noticed[k];
+	}
+	printf("altered %llu noticed %llu (%.2f %%)\n", (unsigned long long)all,
+		(unsigned long long)all_noticed,
+		all ? 100.0 * (double)all_noticed / (double)all : 0);
+	return 0;
+}
+
+/* ---- bench ---- */
+
+static double cpu_seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static int bench(unsigned rounds)
+{
+	struct execution *executions = mem_zero(name_count + 1, sizeof(*executions));
+	uint64_t statements = 0;
+	double begin, seconds;
+
+	for (size_t i = 0; i < name_count; i++)
+		if (!load(&executions[i], names[i]))
+			return 1;
+	begin = cpu_seconds();
+	for (unsigned r = 0; r < rounds; r++) {
+		for (size_t i = 0; i < name_count; i++) {
+			struct verdict v;
+
+			judge(&executions[i], &v);
+			statements += executions[i].stmt_count;
+			verdict_release(&v);
+		}
+	}
+	seconds = cpu_seconds() - begin;
+	printf("%llu statements in %.2f s of processor time: %.0f a second\n",
+		(unsigned long long)statements, seconds, (double)statements / seconds);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc >= 3 && strcmp(argv[1], "solve") == 0) {
+		read_names(argv + 2, argc - 2);
+		return solve();
+	}
+	if (argc >= 4 && strcmp(argv[1], "mutate") == 0) {
+		read_names(argv + 3, argc - 3);
+		return mutate_all(strtoull(argv[2], NULL, 10));
+	}
+	if (argc >= 4 && strcmp(argv[1], "bench") == 0) {
+		read_names(argv + 3, argc - 3);
+		return bench((unsigned)strtoul(argv[2], NULL, 10));
+	}
+	fprintf(stderr, "usage: mvcc_tool solve|mutate SEED|bench ROUNDS TRACE...\n");
+	return 2;
+}

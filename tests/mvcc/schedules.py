@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Random schedules of several transactions as scenarios (docs/scenario-format.md).
+
+The same seed gives the same scenario.  Tables have 0 to 12 rows with small values, so that
+transactions meet; with and without primary, unique and secondary keys; all four levels, mixed
+within a scenario at times; reads, locking reads, every kind of write, savepoints, rollbacks,
+statements outside of transactions.
+"""
+import random
+
+LEVELS = ("RU", "RC", "RR", "SER")
+
+
+class Table:
+    def __init__(self, rng, name):
+        self.name = name
+        self.rng = rng
+        self.key = rng.choice(("primary", "primary", "primary", "none", "unique"))
+        self.text = rng.random() < 0.3
+        self.defs = ["id int" + (" primary key" if self.key == "primary" else
+                                 " not null" if self.key == "unique" else ""), "a int", "b int"]
+        self.columns = ["id", "a", "b"]
+        if self.text:
+            self.defs.append("c varchar(10)")
+            self.columns.append("c")
+        if self.key == "unique":
+            self.defs.append("unique key uid(id)")
+        for _ in range(rng.choice((0, 0, 1, 1, 2))):
+            name = "k%d" % len(self.defs)
+            kind = rng.choice(("key", "key", "key", "unique key"))
+            cols = rng.choice((["a"], ["b"], ["a", "b"], ["b", "a"]))
+            if kind == "unique key" and rng.random() < 0.5:
+                cols = ["b"]
+            self.defs.append("%s %s(%s)" % (kind, name, ",".join(cols)))
+        self.next_id = 0
+
+    def value(self, column):
+        r = self.rng
+        if column == "id":
+            return str(r.randrange(0, 14))
+        if column == "c":
+            return r.choice(("'x'", "'y'", "'xy'", "'X'", "''", "NULL"))
+        return r.choice([str(n) for n in range(0, 10)] + ["NULL"])
+
+    def row(self):
+        return "(" + ",".join(self.value(c) for c in self.columns) + ")"
+
+    def setup(self):
+        out = ["create table %s(%s) engine=innodb;" % (self.name, ", ".join(self.defs))]
+        rows = self.rng.randrange(0, 8)
+        ids = self.rng.sample(range(0, 14), rows)
+        uniques = [d for d in self.defs if d.startswith("unique")]
+        for i in range(rows):
+            values = [str(ids[i])] + [self.value(c) for c in self.columns[1:]]
+            if uniques:
+                out.append("insert ignore into %s values (%s);" % (self.name, ",".join(values)))
+            else:
+                out.append("insert into %s values (%s);" % (self.name, ",".join(values)))
+        return out
+
+
+class Generator:
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+        self.tables = [Table(self.rng, "t%d" % (i + 1)) for i in
+                       range(self.rng.choice((1, 1, 1, 2, 2, 3)))]
+
+    def column(self, t):
+        return self.rng.choice(t.columns[:3])
+
+    def predicate(self, t, depth=0):
+        r = self.rng
+        col = self.column(t)
+        kind = r.randrange(0, 14 if depth else 17)
+        n = r.randrange(0, 12)
+        if kind < 4:
+            return "id = %d" % n
+        if kind == 4:
+            return "%s > %d" % (col, n)
+        if kind == 5:
+            return "%s < %d" % (col, n)
+        if kind == 6:
+            return "%s in (%d,%d,%d)" % (col, n, r.randrange(12), r.randrange(12))
+        if kind == 7:
+            return "%s is %snull" % (col, r.choice(("", "not ")))
+        if kind == 8:
+            return "%s between %d and %d" % (col, n, n + 4)
+        if kind == 9:
+            return col
+        if kind == 10:
+            return "%s <> %d" % (col, n)
+        if kind == 11:
+            return r.choice(("true", "1", "%s <=> NULL" % col))
+        if kind == 12 and t.text:
+            return r.choice(("c = 'x'", "c like 'x%'", "c > 'x'"))
+        if kind == 13:
+            return "%s = %d" % (col, n)
+        if kind == 14:
+            return "(%s) or (%s)" % (self.predicate(t, 1), self.predicate(t, 1))
+        if kind == 15:
+            return "(%s) and (%s)" % (self.predicate(t, 1), self.predicate(t, 1))
+        if kind == 16:
+            return "not (%s)" % self.predicate(t, 1)
+        return "%s = %d" % (col, n)
+
+    def where(self, t):
+        return "" if self.rng.random() < 0.2 else " where " + self.predicate(t)
+
+    def select(self):
+        r = self.rng
+        t = r.choice(self.tables)
+        kind = r.randrange(0, 12)
+        if kind < 5:
+            return "select * from %s%s" % (t.name, self.where(t))
+        if kind == 5:
+            return "select id, %s from %s%s order by id" % (self.column(t), t.name, self.where(t))
+        if kind == 6:
+            return "select count(*), sum(%s), min(%s) from %s%s" % (
+                self.column(t), self.column(t), t.name, self.where(t))
+        if kind == 7:
+            return "select %s, count(*) from %s group by %s" % (("a", t.name, "a"))
+        if kind == 8:
+            u = r.choice(self.tables)
+            return "select x.id, y.b from %s x join %s y on x.a = y.a" % (t.name, u.name)
+        if kind == 9:
+            u = r.choice(self.tables)
+            return "select * from %s where a in (select b from %s)" % (t.name, u.name)
+        if kind == 10:
+            return "select distinct %s from %s%s" % (self.column(t), t.name, self.where(t))
+        return "select * from %s%s order by a, id limit 2" % (t.name, self.where(t))
+
+    def locking(self):
+        r = self.rng
+        t = r.choice(self.tables)
+        return "select * from %s%s %s" % (t.name, self.where(t),
+                                          r.choice(("for update", "lock in share mode")))
+
+    def assignment(self, t):
+        r = self.rng
+        col = r.choice(("a", "b", "a", "b", "id") + (("c",) if t.text else ()))
+        if col == "c":
+            return "c = " + t.value("c")
+        kind = r.randrange(0, 5)
+        if kind == 0 or col == "id":
+            value = t.value(col) if col != "id" or r.random() < 0.6 else "id + %d" % r.choice((1, 7))
+            return "%s = %s" % (col, value)
+        if kind == 1:
+            return "%s = %s + 1" % (col, col)
+        if kind == 2:
+            return "%s = %s" % (col, r.choice(("a", "b", "id")))
+        if kind == 3:
+            return "%s = %s" % (col, t.value(col))
+        return "%s = if(%s is null, 1, %s)" % (col, col, col)
+
+    def update(self):
+        r = self.rng
+        t = r.choice(self.tables)
+        if len(self.tables) > 1 and r.random() < 0.08:
+            u = r.choice([x for x in self.tables if x is not t])
+            return "update %s x join %s y on x.a = y.a set x.b = y.id" % (t.name, u.name)
+        if len(self.tables) > 1 and r.random() < 0.08:
+            u = r.choice([x for x in self.tables if x is not t])
+            return "update %s set %s where a in (select b from %s)" % (
+                t.name, self.assignment(t), u.name)
+        sets = ", ".join(self.assignment(t) for _ in range(r.choice((1, 1, 2))))
+        tail = ""
+        if r.random() < 0.06:
+            tail = " order by id limit %d" % r.randrange(1, 3)
+        return "update %s set %s%s%s" % (t.name, sets, self.where(t), tail)
+
+    def delete(self):
+        r = self.rng
+        t = r.choice(self.tables)
+        tail = " order by id limit 1" if r.random() < 0.06 else ""
+        return "delete from %s%s%s" % (t.name, self.where(t) if r.random() < 0.95 else "", tail)
+
+    def insert(self):
+        r = self.rng
+        t = r.choice(self.tables)
+        rows = ",".join(t.row() for _ in range(r.choice((1, 1, 1, 2, 3))))
+        kind = r.randrange(0, 10)
+        if kind == 0:
+            return "insert ignore into %s values %s" % (t.name, rows)
+        if kind == 1:
+            return "replace into %s values %s" % (t.name, rows)
+        if kind == 2:
+            return "insert into %s values %s on duplicate key update %s" % (
+                t.name, rows, r.choice(("a = a + 1", "b = values(b)", "a = 5", "b = 3")))
+        if kind == 3:
+            u = r.choice(self.tables)
+            return "insert into %s(id,a,b) select id + %d, b, a from %s%s" % (
+                t.name, r.choice((7, 14, 20)), u.name, self.where(u))
+        return "insert into %s values %s" % (t.name, rows)
+
+    def statement(self):
+        x = self.rng.random()
+        if x < 0.30:
+            return self.select()
+        if x < 0.42:
+            return self.locking()
+        if x < 0.68:
+            return self.update()
+        if x < 0.80:
+            return self.delete()
+        return self.insert()
+
+    def transaction(self):
+        r = self.rng
+        if r.random() < 0.12:
+            return [self.statement()]
+        out = [r.choice(("begin", "begin", "begin", "start transaction",
+                         "start transaction with consistent snapshot"))]
+        names = []
+        for _ in range(r.randrange(1, 6)):
+            out.append(self.statement())
+            if r.random() < 0.08:
+                names.append(r.choice(("s1", "s2")))
+                out.append("savepoint " + names[-1])
+            elif names and r.random() < 0.25:
+                out.append("rollback to " + r.choice(names))
+                names = []
+        out.append("rollback" if r.random() < 0.15 else "commit")
+        return out
+
+    def scenario(self, name):
+        r = self.rng
+        sessions = r.choice((2, 2, 2, 3, 3, 4, 5))
+        queues = []
+        for _ in range(sessions):
+            queue = []
+            for _ in range(r.choice((1, 1, 2)) if sessions < 4 else 1):
+                queue += self.transaction()
+            queues.append(queue)
+        if r.random() < 0.8:
+            level = r.choice(LEVELS)
+        else:
+            level = ", ".join("T%d=%s" % (i + 1, r.choice(LEVELS)) for i in range(sessions))
+        out = ["# id: " + name, "# isolation: " + level, "[setup]"]
+        for t in self.tables:
+            out += t.setup()
+        out.append("[schedule]")
+        # Runs of one session are more likely than fair turns to bring transactions side by side.
+        while any(queues):
+            i = r.choice([i for i, q in enumerate(queues) if q])
+            for _ in range(r.choice((1, 1, 2, 3))):
+                if queues[i]:
+                    out.append("T%d> %s;" % (i + 1, queues[i].pop(0)))
+        out.append("[final]")
+        for t in self.tables:
+            out.append("select * from %s;" % t.name)
+        return "\n".join(out) + "\n"
+
+
+def scenario(seed, name=None):
+    return Generator(seed).scenario(name or "s%d" % seed)
+
+
+if __name__ == "__main__":
+    import sys
+    print(scenario(int(sys.argv[1])), end="")
