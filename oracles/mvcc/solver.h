@@ -25,7 +25,7 @@
 
 enum mvcc_engine { ENGINE_INNODB, ENGINE_INNODB_SI, ENGINE_TIDB };
 
-enum { MVCC_TABLES_MAX = 16, MVCC_OPTIONAL_MAX = 6 };
+enum { MVCC_TABLES_MAX = 16, MVCC_OPTIONAL_MAX = 6, MVCC_ROWS_MAX = 4 };
 
 /* A statement text, parsed and compiled once. */
 struct plan {
@@ -101,7 +101,9 @@ struct note {
 	uint32_t table;
 	struct store_record *record;
 	const char *class_name; /* NOTE_MISMATCH */
-	struct span text;       /* explanation, in the store's arena */
+	struct span text;       /* explanation, in the store's arena; none: only counted */
+	struct finding_row *rows;
+	uint32_t row_count;
 };
 
 enum stmt_state { STMT_WAITING, STMT_IN_FLIGHT, STMT_DONE };
@@ -168,6 +170,8 @@ struct mvcc {
 	const char *now_unknown; /* why a table's content is not known */
 	struct gathered now_gathered[MVCC_TABLES_MAX * 2];
 	uint32_t now_gathered_count;
+	struct finding_row now_rows[MVCC_ROWS_MAX]; /* of the note that is being made */
+	uint32_t now_row_count;
 	uint32_t follow[64]; /* statements whose answer is a contradiction and is taken as it is */
 	uint32_t follow_count;
 	enum forced_read {
@@ -195,6 +199,10 @@ void note_add(struct mvcc *m, enum note_kind kind, uint32_t other, uint32_t tabl
 /* Of m->mismatch; the state is the one in which it showed. */
 void note_mismatch(struct mvcc *m);
 void notes_drop(struct mvcc *m, size_t count);
+uint32_t notes_listed_max(const struct mvcc *m);
+
+/* report.c */
+const char *note_class(enum note_kind kind);
 void notes_report(struct mvcc *m);
 
 uint32_t reason_number(struct mvcc *m, const char *reason);

@@ -1,29 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the solver met, in words: the answer, what it can have been, and the versions in question.
  */
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "mvcc/solver.h"
 
-enum { ROWS_SHOWN = 8, CHAINS_SHOWN = 4, VERSIONS_SHOWN = 8, PER_CLASS_DEFAULT = 5 };
-
-/* By enum note_kind. */
-static const struct {
-	const char *class_name;
-	bool suspicion;
-} kinds[NOTE_COUNT] = {
-	[NOTE_CURRENT_WRITE] = {"current-write", false},
-	[NOTE_OWN_WRITE_SHOWS] = {"own-write-shows", false},
-	[NOTE_NOOP_UPDATE] = {"noop-update", false},
-	[NOTE_DELETED_ROW] = {"deleted-row-stays", false},
-	[NOTE_SPLIT] = {"split-statement", false},
-	[NOTE_DIRTY_READ] = {"dirty-read", false},
-	[NOTE_NEEDLESS_BLOCK] = {"needless-block", true},
-	[NOTE_NEEDLESS_DEADLOCK] = {"needless-deadlock", true},
-	[NOTE_NO_AUTOCOMMIT] = {"no-autocommit", false},
-	[NOTE_MISMATCH] = {NULL, false},
-};
+enum { ROWS_SHOWN = 8, CHAINS_SHOWN = MVCC_ROWS_MAX, VERSIONS_SHOWN = 8, PER_CLASS_DEFAULT = 5 };
 
 /* ---- pieces ---- */
 
@@ -131,9 +113,8 @@ static void add_object(
 	buf_add_char(out, ')');
 }
 
-/* "Versions of t(2), oldest first: (2,2) initial; deleted by T1 (committed; not in the view of
- * T2)." */
-static void add_chain(struct buf *out, const struct mvcc *m, uint32_t table,
+/* "(2,2) initial; deleted by T1 (committed after the snapshot)" */
+static void add_versions(struct buf *out, const struct mvcc *m, uint32_t table,
 	const struct store_record *record, uint32_t reader)
 {
 	const struct store_table *t = &m->store.tables[table];
@@ -143,9 +124,6 @@ static void add_chain(struct buf *out, const struct mvcc *m, uint32_t table,
 	for (const struct store_version *v = record->newest; v && count < VERSIONS_SHOWN;
 		v = v->previous)
 		versions[count++] = v;
-	buf_add_str(out, " Versions of ");
-	add_object(out, m, table, record);
-	buf_add_str(out, ", oldest first: ");
 	for (uint32_t i = count; i-- > 0;) {
 		const struct store_version *v = versions[i];
 		const struct store_txn *writer = &m->store.txns[v->txn];
@@ -169,8 +147,27 @@ static void add_chain(struct buf *out, const struct mvcc *m, uint32_t table,
 			else
 				buf_add_str(out, " (committed)");
 		}
-		buf_add_str(out, i ? "; " : ".");
+		if (i)
+			buf_add_str(out, "; ");
 	}
+}
+
+/* The chain in words, and as a row of the witness. */
+static void add_chain(struct buf *out, struct mvcc *m, uint32_t table,
+	const struct store_record *record, uint32_t reader)
+{
+	struct buf object = BUF_INIT, versions = BUF_INIT;
+
+	add_object(&object, m, table, record);
+	add_versions(&versions, m, table, record, reader);
+	buf_printf(out, " Versions of %.*s, oldest first: %.*s.", SPAN_ARG(buf_span(&object)),
+		SPAN_ARG(buf_span(&versions)));
+	if (m->now_row_count < CHAINS_SHOWN)
+		m->now_rows[m->now_row_count++] =
+			(struct finding_row){arena_copy(&m->store.arena, buf_span(&object)),
+				arena_copy(&m->store.arena, buf_span(&versions))};
+	buf_release(&object);
+	buf_release(&versions);
 }
 
 /* The chains of rows that have a history, newest first in the store. */
@@ -195,12 +192,12 @@ static void add_chains(
 
 /* ---- notes ---- */
 
-static uint32_t listed_max(const struct mvcc *m)
+uint32_t notes_listed_max(const struct mvcc *m)
 {
 	return m->options->per_class_max ? m->options->per_class_max : PER_CLASS_DEFAULT;
 }
 
-static void describe(struct buf *out, const struct mvcc *m, enum note_kind kind, uint32_t other,
+static void describe(struct buf *out, struct mvcc *m, enum note_kind kind, uint32_t other,
 	uint32_t table, const struct store_record *record)
 {
 	add_txn(out, m, m->now_txn);
@@ -284,6 +281,11 @@ static struct note *add(struct mvcc *m, enum note_kind kind, const char *class_n
 static void keep_text(struct mvcc *m, struct note *note, struct buf *text)
 {
 	note->text = arena_copy(&m->store.arena, buf_span(text));
+	note->rows = arena_alloc(&m->store.arena, (m->now_row_count + 1) * sizeof(*note->rows));
+	note->row_count = m->now_row_count;
+	for (uint32_t i = 0; i < m->now_row_count; i++)
+		note->rows[i] = m->now_rows[i];
+	m->now_row_count = 0;
 	buf_release(text);
 }
 
@@ -297,9 +299,9 @@ void note_add(struct mvcc *m, enum note_kind kind, uint32_t other, uint32_t tabl
 	if (t->noted & 1u << kind)
 		return;
 	TRAIL_SET(&m->store.trail, t->noted, t->noted | 1u << kind);
-	note = add(m, kind, kinds[kind].class_name);
+	note = add(m, kind, note_class(kind));
 	note->other_txn = other;
-	if (m->noted[kind] > listed_max(m))
+	if (m->noted[kind] > notes_listed_max(m))
 		return;
 	describe(&text, m, kind, other, table, record);
 	keep_text(m, note, &text);
@@ -460,69 +462,4 @@ void note_mismatch(struct mvcc *m)
 		note->txn = note->stmt = STORE_NONE;
 	describe_mismatch(&text, m);
 	keep_text(m, note, &text);
-}
-
-/* ---- findings ---- */
-
-struct limiter {
-	const char *class_name;
-	enum severity severity;
-	size_t last; /* finding */
-	uint32_t listed;
-};
-
-static void set_transactions(struct mvcc *m, struct finding *finding, const struct note *note)
-{
-	struct arena *arena = &m->verdict->arena;
-	uint32_t txns[2] = {note->txn, note->other_txn};
-
-	finding->transactions = arena_alloc(arena, 2 * sizeof(*finding->transactions));
-	for (uint32_t i = 0; i < 2; i++) {
-		if (txns[i] == STORE_NONE || txns[i] == 0)
-			continue;
-		finding->transactions[finding->transaction_count++] = span_str(arena_printf(
-			arena, "T%llu", (unsigned long long)m->schedule->txns[txns[i] - 1].number));
-	}
-}
-
-void notes_report(struct mvcc *m)
-{
-	struct limiter limiters[64];
-	uint32_t limiter_count = 0;
-
-	for (size_t i = 0; i < m->note_count; i++) {
-		const struct note *note = &m->notes[i];
-		uint8_t level = note->txn == STORE_NONE ? LEVEL_READ_COMMITTED
-							: m->schedule->txns[note->txn - 1].level;
-		const char *rule = NULL;
-		enum severity severity = kinds[note->kind].suspicion
-						 ? SEVERITY_SUSPICION
-						 : contract_judge(m->options->contract, level,
-							   note->class_name, &rule);
-		struct limiter *limiter = NULL;
-		struct finding *finding;
-
-		for (uint32_t l = 0; l < limiter_count; l++) {
-			if (limiters[l].severity == severity &&
-				strcmp(limiters[l].class_name, note->class_name) == 0)
-				limiter = &limiters[l];
-		}
-		if (!limiter) {
-			limiter = &limiters[limiter_count++];
-			*limiter = (struct limiter){note->class_name, severity, 0, 0};
-		}
-		if (limiter->listed && (limiter->listed >= listed_max(m) || !note->text.ptr)) {
-			m->verdict->findings[limiter->last].similar++;
-			continue;
-		}
-		limiter->listed++;
-		limiter->last = m->verdict->finding_count;
-		finding = verdict_add(m->verdict, "mvcc", note->class_name);
-		finding->severity = severity;
-		finding->rule = rule;
-		finding->level = txn_level_name(level);
-		set_transactions(m, finding, note);
-		finding->explanation = arena_copy(&m->verdict->arena, note->text);
-		finding_seal(finding);
-	}
 }

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From what the solver noted to findings: severity by the contract, the statements as witness. */
+#include "mvcc/solver.h"
+
+enum { STEPS_MAX = 60 };
+
+/* By enum note_kind. */
+static const struct {
+	const char *class_name;
+	bool suspicion;
+} kinds[NOTE_COUNT] = {
+	[NOTE_CURRENT_WRITE] = {"current-write", false},
+	[NOTE_OWN_WRITE_SHOWS] = {"own-write-shows", false},
+	[NOTE_NOOP_UPDATE] = {"noop-update", false},
+	[NOTE_DELETED_ROW] = {"deleted-row-stays", false},
+	[NOTE_SPLIT] = {"split-statement", false},
+	[NOTE_DIRTY_READ] = {"dirty-read", false},
+	[NOTE_NEEDLESS_BLOCK] = {"needless-block", true},
+	[NOTE_NEEDLESS_DEADLOCK] = {"needless-deadlock", true},
+	[NOTE_NO_AUTOCOMMIT] = {"no-autocommit", false},
+	[NOTE_MISMATCH] = {NULL, false},
+};
+
+const char *note_class(enum note_kind kind)
+{
+	return kinds[kind].class_name;
+}
+
+struct limiter {
+	const char *class_name;
+	enum severity severity;
+	size_t last; /* finding */
+	uint32_t listed;
+};
+
+static void set_transactions(struct mvcc *m, struct finding *finding, const struct note *note)
+{
+	struct arena *arena = &m->verdict->arena;
+	uint32_t txns[2] = {note->txn, note->other_txn};
+
+	finding->transactions = arena_alloc(arena, 2 * sizeof(*finding->transactions));
+	for (uint32_t i = 0; i < 2; i++) {
+		if (txns[i] == STORE_NONE || txns[i] == 0)
+			continue;
+		finding->transactions[finding->transaction_count++] = span_str(arena_printf(
+			arena, "T%llu", (unsigned long long)m->schedule->txns[txns[i] - 1].number));
+	}
+}
+
+/* "3 rows", "ok 2, waited", "error 1213" */
+static struct span outcome_of(struct mvcc *m, const struct schedule_stmt *stmt)
+{
+	const struct record_stmt *r = &stmt->in->record;
+	const char *waited = r->blocked_ns ? ", waited" : "";
+
+	if (r->flags & STMT_NO_REPLY)
+		return SPAN_LIT("no answer");
+	if (r->error)
+		return span_str(arena_printf(&m->verdict->arena, "error %u%s", r->error, waited));
+	if (stmt->result)
+		return span_str(arena_printf(&m->verdict->arena, "%llu rows%s",
+			(unsigned long long)stmt->result->total, waited));
+	return span_str(arena_printf(
+		&m->verdict->arena, "ok %llu%s", (unsigned long long)r->affected, waited));
+}
+
+/* The statements of the transactions concerned, up to the one in question. */
+static void set_steps(struct mvcc *m, struct finding *finding, const struct note *note)
+{
+	const struct schedule *s = m->schedule;
+	struct arena *arena = &m->verdict->arena;
+	uint64_t last = note->stmt == STORE_NONE ? UINT64_MAX : s->stmts[note->stmt].in->record.seq;
+
+	finding->steps = arena_zero(arena, STEPS_MAX * sizeof(*finding->steps));
+	for (size_t i = 0; i < s->stmt_count && finding->step_count < STEPS_MAX; i++) {
+		const struct schedule_stmt *stmt = &s->stmts[i];
+		uint32_t txn = stmt->txn == SCHEDULE_NONE ? STORE_NONE : stmt->txn + 1;
+
+		if (txn == STORE_NONE || (txn != note->txn && txn != note->other_txn) ||
+			stmt->in->record.begin_seq > last)
+			continue;
+		finding->steps[finding->step_count++] = (struct finding_step){
+			.transaction = span_str(arena_printf(
+				arena, "T%llu", (unsigned long long)s->txns[stmt->txn].number)),
+			.session = s->execution->sessions[stmt->in->session].number,
+			.number = stmt->in->record.number,
+			.stmt = UINT32_MAX,
+			.what = outcome_of(m, stmt),
+			.text = arena_copy(arena, stmt->text),
+			.begin_ns = stmt->in->record.begin,
+			.end_ns = stmt->in->record.at,
+			.error = stmt->in->record.error};
+	}
+}
+
+static void set_rows(struct mvcc *m, struct finding *finding, const struct note *note)
+{
+	struct arena *arena = &m->verdict->arena;
+
+	finding->rows = arena_zero(arena, (note->row_count + 1) * sizeof(*finding->rows));
+	for (uint32_t i = 0; i < note->row_count; i++)
+		finding->rows[finding->row_count++] =
+			(struct finding_row){arena_copy(arena, note->rows[i].object),
+				arena_copy(arena, note->rows[i].chain)};
+}
+
+void notes_report(struct mvcc *m)
+{
+	struct limiter limiters[64];
+	uint32_t limiter_count = 0;
+
+	for (size_t i = 0; i < m->note_count; i++) {
+		const struct note *note = &m->notes[i];
+		uint8_t level = note->txn == STORE_NONE ? LEVEL_READ_COMMITTED
+							: m->schedule->txns[note->txn - 1].level;
+		const char *rule = NULL;
+		enum severity severity = kinds[note->kind].suspicion
+						 ? SEVERITY_SUSPICION
+						 : contract_judge(m->options->contract, level,
+							   note->class_name, &rule);
+		struct limiter *limiter = NULL;
+		struct finding *finding;
+
+		for (uint32_t l = 0; l < limiter_count; l++) {
+			if (limiters[l].severity == severity &&
+				strcmp(limiters[l].class_name, note->class_name) == 0)
+				limiter = &limiters[l];
+		}
+		if (!limiter) {
+			limiter = &limiters[limiter_count++];
+			*limiter = (struct limiter){note->class_name, severity, 0, 0};
+		}
+		if (limiter->listed &&
+			(limiter->listed >= notes_listed_max(m) || !note->text.ptr)) {
+			m->verdict->findings[limiter->last].similar++;
+			continue;
+		}
+		limiter->listed++;
+		limiter->last = m->verdict->finding_count;
+		finding = verdict_add(m->verdict, "mvcc", note->class_name);
+		finding->severity = severity;
+		finding->rule = rule;
+		finding->level = txn_level_name(level);
+		set_transactions(m, finding, note);
+		set_steps(m, finding, note);
+		set_rows(m, finding, note);
+		finding->explanation = arena_copy(&m->verdict->arena, note->text);
+		finding_seal(finding);
+	}
+}
