@@ -311,6 +311,7 @@ static bool run_query(struct mvcc *m)
 		m->mismatch.expected = result;
 		return false;
 	}
+	take_locks(m);
 	judged(m, STMT_DECIDED, NULL);
 	forget_idle_view(m, &result);
 	return true;
@@ -412,6 +413,7 @@ static bool run_write(struct mvcc *m)
 		m->mismatch.expected_matched = a.matched;
 		return false;
 	}
+	take_locks(m);
 	judged(m, STMT_DECIDED, NULL);
 	return true;
 }
@@ -446,6 +448,7 @@ static void begin_statement(struct mvcc *m, uint32_t index)
 	m->now_split_record = NULL;
 	m->now_unknown = NULL;
 	m->now_gathered_count = 0;
+	m->now_lock_count = 0;
 	m->now_level =
 		stmt->txn == SCHEDULE_NONE ? LEVEL_UNKNOWN : m->schedule->txns[stmt->txn].level;
 	m->now_autocommit = stmt->txn != SCHEDULE_NONE && m->schedule->txns[stmt->txn].autocommit;

@@ -204,5 +204,6 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 	free(m->points);
 	free(m->in_flight);
 	free(m->foreigns);
+	free(m->now_locks);
 	free(m);
 }

@@ -170,6 +170,8 @@ struct mvcc {
 	const char *now_unknown; /* why a table's content is not known */
 	struct gathered now_gathered[MVCC_TABLES_MAX * 2];
 	uint32_t now_gathered_count;
+	struct wanted_lock *now_locks;
+	size_t now_lock_count, now_lock_capacity;
 	struct finding_row now_rows[MVCC_ROWS_MAX]; /* of the note that is being made */
 	uint32_t now_row_count;
 	uint32_t follow[64]; /* statements whose answer is a contradiction and is taken as it is */

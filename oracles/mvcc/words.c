@@ -171,8 +171,7 @@ static void add_chain(struct buf *out, struct mvcc *m, uint32_t table,
 }
 
 /* The chains of rows that have a history, newest first in the store. */
-static void add_chains(
-	struct buf *out, const struct mvcc *m, const struct plan *plan, uint32_t reader)
+static void add_chains(struct buf *out, struct mvcc *m, const struct plan *plan, uint32_t reader)
 {
 	uint32_t shown = 0;
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "base/mem.h"
 #include "mvcc/foreign.h"
 #include "mvcc/solver.h"
 
@@ -88,8 +89,18 @@ void act_on(struct mvcc *m, struct store_table *table, struct store_record *reco
 			note_add(m, NOTE_CURRENT_WRITE, v->txn, number_of(m, table), record);
 		}
 	}
-	if (mode == STORE_LOCK_X || !table->has_secondary)
-		store_lock(s, m->now_txn, m->now_stmt, record, mode);
+	if (mode == STORE_LOCK_X || !table->has_secondary) {
+		MEM_RESERVE(m->now_locks, m->now_lock_count + 1, m->now_lock_capacity);
+		m->now_locks[m->now_lock_count++] = (struct wanted_lock){record, mode};
+	}
+}
+
+void take_locks(struct mvcc *m)
+{
+	for (size_t i = 0; i < m->now_lock_count; i++)
+		store_lock(&m->store, m->now_txn, m->now_stmt, m->now_locks[i].record,
+			m->now_locks[i].mode);
+	m->now_lock_count = 0;
 }
 
 /* ---- unique keys ---- */
@@ -108,22 +119,27 @@ struct duplicate {
 	uint32_t waits_for;          /* an active transaction that has to end first; STORE_NONE */
 };
 
-/* Could a version of somebody who has not ended stand in the way? */
+static bool has_key(const struct store_table *table, const struct eval_index *index,
+	const struct store_version *v, const struct eval_value *row)
+{
+	return store_alive(v) && store_key_equal(table->def, index, v->image, row);
+}
+
+/* Does it depend on somebody who has not ended whether the key is taken?  A writer of the row that
+ * left a secondary key as it was holds no lock on its entry. */
 static bool foreign_claim(const struct mvcc *m, const struct store_table *table,
 	const struct eval_index *index, const struct store_record *record,
 	const struct eval_value *row)
 {
 	const struct store_version *v = record->newest;
+	const struct store_version *committed;
 
 	if (!v || v->txn == m->now_txn || !store_is_active(&m->store, v->txn))
 		return false;
-	for (; v; v = v->previous) {
-		if (v->image && store_key_equal(table->def, index, v->image, row))
-			return true;
-		if (!store_is_active(&m->store, v->txn))
-			break;
-	}
-	return false;
+	committed = store_current(&m->store, record, m->now_txn);
+	if (index == table->cluster)
+		return has_key(table, index, v, row) || has_key(table, index, committed, row);
+	return has_key(table, index, v, row) != has_key(table, index, committed, row);
 }
 
 static struct duplicate find_duplicate(struct mvcc *m, struct store_table *table,

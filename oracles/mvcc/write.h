@@ -31,6 +31,14 @@ struct write_answer {
  * with an error, which it met before it came to that row. */
 void write_execute(struct mvcc *m, const struct plan *plan, struct write_answer *answer);
 
+struct wanted_lock {
+	struct store_record *record;
+	enum store_lock_mode mode;
+};
+
+/* The locks that act_on asked for, once it is known that the statement got to all of its rows: one
+ * that fails does not. */
+void take_locks(struct mvcc *m);
 /* The lock on a row that the statement at hand acts on. */
 void act_on(struct mvcc *m, struct store_table *table, struct store_record *record,
 	enum store_lock_mode mode, struct write_answer *answer);
