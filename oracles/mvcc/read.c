@@ -45,13 +45,33 @@ enum read_mode read_mode_of(const struct mvcc *m)
 
 /* ---- rows that a waiting statement may have passed before they changed ---- */
 
+static bool moved_in_index(
+	const struct store_table *table, const struct eval_value *from, const struct eval_value *to)
+{
+	const struct eval_table *def = table->def;
+
+	for (uint32_t i = 0; i < def->index_count; i++) {
+		const struct eval_index *index = &def->indexes[i];
+
+		for (uint32_t c = 0; c < index->count; c++) {
+			uint32_t column = index->columns[c];
+
+			if (column == UINT32_MAX || eval_order(&def->columns[column].type,
+							    &from[column], &to[column]) != 0)
+				return true;
+		}
+	}
+	return false;
+}
+
 /* At READ COMMITTED a scan lets go of rows that do not match.  Was there, since the statement was
  * sent, a committed state of the record in which it did not match? */
-static bool may_have_passed(struct mvcc *m, const struct store_record *record)
+static bool may_have_passed(
+	struct mvcc *m, const struct store_table *table, const struct store_record *record)
 {
 	const struct store *s = &m->store;
 	uint32_t begin = m->runs[m->now_stmt].begin_commits;
-	const struct store_version *v = store_current(s, record, m->now_txn);
+	const struct store_version *v = store_current(s, record, m->now_txn), *later = v;
 	uint32_t last = STORE_NONE;
 
 	if (v->txn == m->now_txn || s->txns[v->txn].commit_no <= begin)
@@ -65,6 +85,10 @@ static bool may_have_passed(struct mvcc *m, const struct store_record *record)
 		if (!store_alive(v))
 			return true;
 		last = v->txn;
+		/* Its entry in an index went from before the scan to behind it. */
+		if (moved_in_index(table, v->image, later->image))
+			return true;
+		later = v;
 		if (m->now_plan->change || m->now_plan->single) {
 			if (!row_matches(m, v->image, &truth))
 				return true;
@@ -113,7 +137,7 @@ static bool may_pass_dirty(struct mvcc *m, const struct store_record *record)
 }
 
 /* Does the statement leave out a row that is there now? */
-static bool left_out(struct mvcc *m, struct store_record *record)
+static bool left_out(struct mvcc *m, const struct store_table *table, struct store_record *record)
 {
 	bool dirty = false, passed = false;
 
@@ -121,7 +145,7 @@ static bool left_out(struct mvcc *m, struct store_record *record)
 		m->now_optional == MVCC_OPTIONAL_MAX)
 		return false;
 	if (m->runs[m->now_stmt].begin_commits != m->store.commits)
-		passed = may_have_passed(m, record);
+		passed = may_have_passed(m, table, record);
 	if (!passed)
 		dirty = may_pass_dirty(m, record);
 	if (!passed && !dirty)
@@ -244,7 +268,8 @@ bool gather(struct mvcc *m, struct store_table *table, enum read_mode mode, stru
 			v = store_current(&m->store, record, m->now_txn);
 			break;
 		}
-		if (!store_alive(v) || (mode == READ_CURRENT && !m->force && left_out(m, record)))
+		if (!store_alive(v) ||
+			(mode == READ_CURRENT && !m->force && left_out(m, table, record)))
 			continue;
 		if (mode == READ_DIRTY && !m->force && v->txn != m->now_txn &&
 			store_is_active(&m->store, v->txn))
