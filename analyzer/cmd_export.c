@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * isotrace export: a trace, told in the words of another tool.  Each target is a function in the
- * table below.
+ * isotrace export: a trace, or another tool's history, told in the words of another tool.  Each
+ * target is a function in the table below.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,10 +9,11 @@
 #include "base/output.h"
 #include "commands.h"
 #include "execution/execution.h"
+#include "export_values.h"
 #include "scenario/scenario.h"
 
 struct export_options {
-	int to;
+	int to, from;
 	bool expect, skip, salvage;
 };
 
@@ -56,11 +57,38 @@ static enum exit_status export_scenario(const struct export_options *options, co
 	return status;
 }
 
+/* ---- other checkers, graphs ---- */
+
+static struct export_source source_of(const struct export_options *options, const char *path)
+{
+	return (struct export_source){path, options->from, options->salvage, options->skip};
+}
+
+#define TARGET(name, call)                                                                         \
+	static enum exit_status export_##name(                                                     \
+		const struct export_options *options, const char *path)                            \
+	{                                                                                          \
+		struct export_source source = source_of(options, path);                            \
+		return call;                                                                       \
+	}
+TARGET(elle, export_values(&source, EXPORT_ELLE))
+TARGET(plume, export_values(&source, EXPORT_PLUME))
+TARGET(dbcop, export_values(&source, EXPORT_DBCOP))
+TARGET(json, export_values(&source, EXPORT_JSON))
+TARGET(dot, export_graph(&source, false))
+TARGET(graphml, export_graph(&source, true))
+#undef TARGET
+
 /* ---- the table ---- */
 
-static const char *const to_words[] = {"scenario", NULL};
+static const char *const to_words[] = {
+	"scenario", "elle", "plume", "dbcop", "json", "dot", "graphml", NULL};
 static enum exit_status (*const targets[])(
-	const struct export_options *options, const char *path) = {export_scenario};
+	const struct export_options *options, const char *path) = {export_scenario, export_elle,
+	export_plume, export_dbcop, export_json, export_dot, export_graphml};
+/* Our own, then in the order of enum import_format. */
+static const char *const from_words[] = {"trace", "elle", "elle-json", "plume", "awdit", "dbcop",
+	"dbcop-json", "cobra", "viper", "chronos", NULL};
 
 static enum exit_status export_run(const struct command *command, int argc, char **argv)
 {
@@ -75,6 +103,9 @@ static enum exit_status export_run(const struct command *command, int argc, char
 		return command_misused(command, count ? "export takes one trace" : "which trace?");
 	if (options.to < 0)
 		return command_misused(command, "give --to FORMAT: what shall it become?");
+	if (options.to == 0 && options.from)
+		return command_misused(
+			command, "a scenario is made of a trace, not of other histories");
 	return targets[options.to](&options, args[0]);
 }
 
@@ -83,13 +114,22 @@ static const struct option_def export_table[] = {
 		.argument = "FORMAT",
 		OPTION_CHOICE(struct export_options, to),
 		.choices = to_words,
-		.help = "scenario: what isorec run executes again"},
+		.help = "scenario: what isorec run executes again; elle, plume, dbcop: a history "
+			"for these checkers; json: one object a transaction; dot, graphml: the "
+			"dependency graph"},
+	{.name = "from",
+		.argument = "FORMAT",
+		OPTION_CHOICE(struct export_options, from),
+		.choices = from_words,
+		.preset = "trace",
+		.help = "the tool whose history this is"},
 	{.name = "expect",
 		OPTION_FLAG(struct export_options, expect),
 		.help = "scenario: with what came back as expectations"},
 	{.name = "skip",
 		OPTION_FLAG(struct export_options, skip),
-		.help = "leave out statements that cannot be said (cut, redacted, or no SQL)"},
+		.help = "leave out what cannot be said: statements that were cut, redacted or are "
+			"no SQL; transactions of unknown outcome"},
 	{.name = "salvage",
 		OPTION_FLAG(struct export_options, salvage),
 		.help = "step over damage in the middle of the trace instead of ending there"},
@@ -99,19 +139,29 @@ static const struct option_def export_table[] = {
 static const struct command_example examples[] = {
 	{"export --to=scenario run.itr >run.scn", "a text to edit and to run again"},
 	{"export --to=scenario --expect run.itr", "... that also says what came back"},
+	{"export --to=elle run.itr >run.edn", "a second opinion, by Elle"},
+	{"export --from=elle --to=dot history.edn | dot -Tsvg >history.svg", "a picture"},
 	{NULL, NULL},
 };
 
 const struct command export_command = {
 	.name = "export",
-	.summary = "writes a trace in another form",
+	.summary = "writes a trace or history in another form",
 	.arguments = "TRACE",
 	.description =
-		"Writes a trace to standard output in another form.\n"
+		"Writes a trace, or another tool's history, to standard output in another\n"
+		"form.\n"
 		"\n"
 		"scenario: the statements in the order they were sent, with the sessions' levels\n"
 		"and the tables' definitions and content from before, as isorec run takes them.\n"
-		"Parameters of prepared statements are put into the text.",
+		"Parameters of prepared statements are put into the text.\n"
+		"\n"
+		"elle, plume, dbcop, json: who read and wrote what, for other checkers.  Of\n"
+		"a trace, objects become numbered keys and versions the values of registers.\n"
+		"What the form has no word for (predicates) is left out and counted; what\n"
+		"would bend the verdict is refused.\n"
+		"\n"
+		"dot, graphml: transactions and the dependencies between them.",
 	.options = export_table,
 	.examples = examples,
 	.run = export_run,
