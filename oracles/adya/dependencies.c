@@ -30,6 +30,8 @@ struct builder {
 	struct matcher *matcher;
 	uint64_t tests_left;
 	uint32_t *objects_of, *objects_head; /* objects by table */
+	wide *keys_of;                       /* of objects_of, where sorted[table] */
+	bool *sorted;                        /* by table: keys are integers, in order */
 	uint32_t *seen, *seen_stamp;         /* by object: the version in the predicate's set */
 	bool *seen_matches;
 	uint32_t stamp;
@@ -113,7 +115,7 @@ static enum match test(struct builder *b, const struct history_predicate *p, uin
 	if (p->flags & HISTORY_PREDICATE_MATCHES && b->seen_stamp[v->object] == b->stamp &&
 		b->seen[v->object] == version)
 		return b->seen_matches[v->object] ? MATCH_YES : MATCH_NO;
-	return matcher_test(b->matcher, p, version);
+	return matcher_test(b->matcher, version);
 }
 
 static void add_predicate_edge(struct builder *b, uint32_t from, uint32_t to, enum graph_kind kind,
@@ -171,6 +173,11 @@ static bool add_from_version(struct builder *b, uint32_t predicate, uint32_t nod
 	return true;
 }
 
+static bool is_absent(const struct history *h, uint32_t version)
+{
+	return h->versions[version].flags & (HISTORY_VERSION_UNBORN | HISTORY_VERSION_DEAD);
+}
+
 /* The one absent version (unborn or dead) an object has, or HISTORY_NONE when there are several.
  * Those that were never installed count: a transaction sees its own, and a dirty read any. */
 static uint32_t only_absent(const struct history *h, const struct history_object *o)
@@ -180,7 +187,7 @@ static uint32_t only_absent(const struct history *h, const struct history_object
 	for (uint32_t i = 0; i < o->order_count; i++) {
 		uint32_t version = h->order[o->first_order + i];
 
-		if (!(h->versions[version].flags & (HISTORY_VERSION_UNBORN | HISTORY_VERSION_DEAD)))
+		if (!is_absent(h, version))
 			continue;
 		if (found != HISTORY_NONE)
 			return HISTORY_NONE;
@@ -230,20 +237,24 @@ static bool was_there(const struct history *h, const struct history_object *o)
 static bool may_be_uninstalled(
 	struct builder *b, const struct history_predicate *p, const struct history_object *o)
 {
+	bool set = p->flags & HISTORY_PREDICATE_SET;
+
 	for (uint32_t i = o->installed_count; i < o->order_count; i++) {
 		uint32_t version = b->history->order[o->first_order + i];
 
-		if (may_have_seen(b->history, p, version, false) &&
-			test(b, p, version) != MATCH_YES)
+		if ((!set || is_absent(b->history, version)) &&
+			may_have_seen(b->history, p, version, false) &&
+			(set || test(b, p, version) != MATCH_YES))
 			return true;
 	}
 	return false;
 }
 
 /* The predicate did not return the object, and which version it saw was not recorded: it was one
- * that fails it.  If all that it may have seen lie in one run of versions that fail, the edges are
- * the same for each: pred-wr from the version that began the run, pred-rw to the one that ended it
- * (semantics, section 2).  False: undecided. */
+ * that fails it, and where the version set is recorded, one without a row.  If all that it may have
+ * seen lie in one run of versions that fail, the edges are the same for each: pred-wr from the
+ * version that began the run, pred-rw to the one that ended it (semantics, section 2).  False:
+ * undecided. */
 static bool add_forced(
 	struct builder *b, uint32_t predicate, uint32_t node, const struct history_object *o)
 {
@@ -256,7 +267,8 @@ static bool add_forced(
 	if (!o->order_known || may_be_uninstalled(b, p, o))
 		return false;
 	for (uint32_t i = 0; i < o->installed_count; i++) {
-		bool seeable = may_have_seen(h, p, order[i], born);
+		bool seeable = (!(p->flags & HISTORY_PREDICATE_SET) || is_absent(h, order[i])) &&
+			       may_have_seen(h, p, order[i], born);
 		enum match match;
 
 		/* What comes behind the run matters only if it may have been seen. */
@@ -300,41 +312,128 @@ static void note_seen(struct builder *b, uint32_t first, uint32_t count, bool ma
 	}
 }
 
+/* What one predicate says of one object. */
+static void add_object(struct builder *b, uint32_t predicate, uint32_t node, uint32_t o)
+{
+	const struct history *h = b->history;
+	const struct history_predicate *p = &h->predicates[predicate];
+	uint32_t seen = HISTORY_NONE;
+	bool decided;
+
+	if (b->seen_stamp[o] == b->stamp)
+		seen = b->seen[o];
+	else if (p->flags & HISTORY_PREDICATE_SET)
+		seen = only_absent(h, &h->objects[o]);
+	if (seen != HISTORY_NONE)
+		decided = add_from_version(b, predicate, node, seen);
+	else
+		decided = add_forced(b, predicate, node, &h->objects[o]) ||
+			  never_matches(b, predicate, &h->objects[o]);
+	b->out->decided += decided;
+	b->out->predicate_undecided += !decided;
+}
+
+/* The first of a table's objects, sorted by key, whose key is `key` or more. */
+static uint32_t first_from(const struct builder *b, uint32_t table, wide key)
+{
+	uint32_t low = b->objects_head[table], high = b->objects_head[table + 1];
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (b->keys_of[middle] < key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Is every recorded row of the predicate within [from, to) of objects_of? */
+static bool all_within(
+	const struct builder *b, const struct history_predicate *p, wide low, wide high)
+{
+	const struct history *h = b->history;
+
+	for (uint32_t i = 0; i < p->match_count; i++) {
+		uint32_t version = h->predicate_versions[p->first_match + i];
+		wide key;
+
+		if (!object_key_int(h, h->versions[version].object, &key) || key < low ||
+			key > high)
+			return false;
+	}
+	return true;
+}
+
 static void add_predicate(struct builder *b, uint32_t predicate, uint32_t node)
 {
 	const struct history *h = b->history;
 	const struct history_predicate *p = &h->predicates[predicate];
+	uint32_t from = b->objects_head[p->table], to = b->objects_head[p->table + 1];
+	wide low, high;
 
 	if (!(p->flags & HISTORY_PREDICATE_EXACT)) {
 		b->out->inexact_reads++;
 		return;
 	}
 	b->stamp++;
+	matcher_choose(b->matcher, p);
 	if (p->flags & HISTORY_PREDICATE_SET)
 		note_seen(b, p->first_set, p->set_count, false);
 	if (p->flags & HISTORY_PREDICATE_MATCHES)
 		note_seen(b, p->first_match, p->match_count, true);
-	for (uint32_t i = b->objects_head[p->table]; i < b->objects_head[p->table + 1]; i++) {
-		uint32_t o = b->objects_of[i], seen = HISTORY_NONE;
-		bool decided;
-
+	/* Rows whose key the predicate excludes never satisfy it, at any version: no edges.  Unless
+	 * the server returned one all the same. */
+	if (b->sorted[p->table] && matcher_key_range(b->matcher, &low, &high) &&
+		all_within(b, p, low, high)) {
+		b->out->decided += to - from;
+		from = first_from(b, p->table, low);
+		to = high < low ? from : first_from(b, p->table, high + 1);
+		b->out->decided -= to - from;
+	}
+	for (uint32_t i = from; i < to; i++) {
 		if (b->tests_left == 0) {
-			b->out->predicate_budget_cut += b->objects_head[p->table + 1] - i;
+			b->out->predicate_budget_cut += to - i;
 			return;
 		}
-		if (b->seen_stamp[o] == b->stamp)
-			seen = b->seen[o];
-		else if (p->flags & HISTORY_PREDICATE_SET)
-			seen = only_absent(h, &h->objects[o]);
-		if (seen != HISTORY_NONE)
-			decided = add_from_version(b, predicate, node, seen);
-		else if (p->flags & HISTORY_PREDICATE_SET)
-			decided = never_matches(b, predicate, &h->objects[o]);
-		else
-			decided = add_forced(b, predicate, node, &h->objects[o]);
-		b->out->decided += decided;
-		b->out->predicate_undecided += !decided;
+		add_object(b, predicate, node, b->objects_of[i]);
 	}
+}
+
+struct keyed_object {
+	wide key;
+	uint32_t object;
+};
+
+static int by_key(const void *a, const void *b)
+{
+	const struct keyed_object *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return (x->object > y->object) - (x->object < y->object);
+}
+
+/* Puts a table's objects in the order of their keys, if those are integers. */
+static bool sort_objects(struct builder *b, uint32_t table)
+{
+	uint32_t first = b->objects_head[table], count = b->objects_head[table + 1] - first;
+	struct keyed_object *all = mem_realloc(NULL, (size_t)count + 1, sizeof(*all));
+	bool ok = true;
+
+	for (uint32_t i = 0; i < count && ok; i++) {
+		all[i].object = b->objects_of[first + i];
+		ok = object_key_int(b->history, all[i].object, &all[i].key);
+	}
+	if (ok && count)
+		qsort(all, count, sizeof(*all), by_key);
+	for (uint32_t i = 0; i < count && ok; i++) {
+		b->objects_of[first + i] = all[i].object;
+		b->keys_of[first + i] = all[i].key;
+	}
+	free(all);
+	return ok;
 }
 
 static void group_objects(struct builder *b)
@@ -343,12 +442,16 @@ static void group_objects(struct builder *b)
 
 	b->objects_head = mem_zero((size_t)h->table_count + 2, sizeof(*b->objects_head));
 	b->objects_of = mem_realloc(NULL, h->object_count, sizeof(*b->objects_of));
+	b->keys_of = mem_realloc(NULL, h->object_count, sizeof(*b->keys_of));
+	b->sorted = mem_zero(h->table_count, sizeof(*b->sorted));
 	for (uint32_t o = 0; o < h->object_count; o++)
 		b->objects_head[h->objects[o].table + 2]++;
 	for (uint32_t t = 0; t < h->table_count; t++)
 		b->objects_head[t + 2] += b->objects_head[t + 1];
 	for (uint32_t o = 0; o < h->object_count; o++)
 		b->objects_of[b->objects_head[h->objects[o].table + 1]++] = o;
+	for (uint32_t t = 0; t < h->table_count; t++)
+		b->sorted[t] = sort_objects(b, t);
 	b->seen = mem_realloc(NULL, h->object_count, sizeof(*b->seen));
 	b->seen_stamp = mem_zero(h->object_count, sizeof(*b->seen_stamp));
 	b->seen_matches = mem_zero(h->object_count, sizeof(*b->seen_matches));
@@ -443,6 +546,8 @@ void dependencies_build(
 	graph_build(&out->graph, &b.graph);
 	free(b.objects_of);
 	free(b.objects_head);
+	free(b.keys_of);
+	free(b.sorted);
 	free(b.seen);
 	free(b.seen_stamp);
 	free(b.seen_matches);

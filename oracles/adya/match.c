@@ -1,369 +1,351 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * What is evaluated here: integers, NULL and integer columns, with comparison, BETWEEN, IN, IS,
- * three-valued logic and + - * %, as the manual's chapter "Functions and Operators" has them.
- * Anything else (strings and their collations, decimals, functions, subqueries) is MATCH_UNKNOWN
- * for the rows it decides.
- */
 #include "adya/match.h"
 
 #include <stdlib.h>
 
-#include "base/arena.h"
 #include "base/buf.h"
+#include "base/map.h"
 #include "base/mem.h"
+#include "sql/eval.h"
 #include "sql/sql.h"
 #include "trace/value.h"
 
-/* Parsed predicates are kept; past this many the cache begins anew. */
-enum { CACHE_MAX = 100 * 1000, DEPTH_MAX = 200 };
+/* Compiled predicates are kept; past this many the cache begins anew. */
+enum { CACHE_MAX = 100 * 1000, COLUMNS_MAX = 4096 };
 
-struct columns {
+struct matched_table {
 	bool looked_up;
-	struct span *names;
-	uint32_t count;
+	struct int_names names;
+	uint32_t key_column; /* of a primary key of one column; NONE */
+	/* For the evaluator; NULL: not modelled. */
+	const struct eval_table *table;
+	uint32_t *place; /* by its columns: where in an image; NONE */
+};
+
+struct compiled {
+	struct int_predicate ints;
+	const struct eval_expr *full; /* NULL: not needed, or not modelled */
+	wide low, high;               /* of the key column */
+	bool parsed, ranged;
 };
 
 struct matcher {
 	const struct history *history;
-	struct columns *columns; /* by table */
-	struct strtab texts;
-	const struct sql_expr **exprs; /* by id of texts; NULL: does not parse */
-	size_t expr_capacity;
+	struct matched_table *tables;
+	struct map known; /* (table, text): compiled */
+	struct compiled *compiled;
+	size_t compiled_count, compiled_capacity;
 	struct sql_options options;
-	struct arena arena;        /* of exprs */
-	struct arena column_arena; /* of columns */
+	struct eval_env env;
+	struct arena arena;       /* of compiled predicates */
+	struct arena table_arena; /* of tables */
+	struct arena scratch;     /* of one evaluation */
+	struct operand *columns;  /* of the row at hand */
+	size_t column_capacity;
+	struct eval_value *row;
+	size_t row_capacity;
+	/* What was chosen. */
+	const struct history_predicate *predicate;
+	const struct compiled *chosen;
 };
+
+/* The session's own sql_mode may differ; what is told of the server is the best guess there is of
+ * the parser's options, and no operator's result depends on more. */
+static void set_environment(struct matcher *m)
+{
+	const struct history *h = m->history;
+	struct span version = strtab_get(&h->strings, h->server_version);
+	struct mp mp = mp_over(h->server_ref);
+	struct record_server server;
+	uint32_t kind, left, count;
+
+	m->options = sql_options_for_server(version);
+	m->env = eval_env_for_server(version);
+	if (!h->server_ref.ptr || !record_begin(&mp, &kind, &left) || kind != RECORD_SERVER ||
+		!record_server_read(&mp, left, &server))
+		return;
+	mp = mp_over(server.variables);
+	count = mp_map(&mp);
+	for (uint32_t i = 0; i < count && !mp.bad; i++) {
+		struct value key, value;
+
+		if (!value_read(&mp, &key) || !value_read(&mp, &value))
+			break;
+		if (span_eq_str(key.bytes, "sql_mode"))
+			m->env.mode = eval_mode_flags(value.bytes);
+	}
+}
 
 struct matcher *matcher_new(const struct history *history)
 {
 	struct matcher *m = mem_zero(1, sizeof(*m));
 
 	m->history = history;
-	m->columns = mem_zero(history->table_count, sizeof(*m->columns));
-	m->options = sql_options_for_server(strtab_get(&history->strings, history->server_version));
+	m->tables = mem_zero(history->table_count, sizeof(*m->tables));
+	set_environment(m);
 	return m;
 }
 
 void matcher_free(struct matcher *m)
 {
+	free(m->tables);
+	free(m->compiled);
 	free(m->columns);
-	free(m->exprs);
-	strtab_release(&m->texts);
+	free(m->row);
+	map_release(&m->known);
 	arena_release(&m->arena);
-	arena_release(&m->column_arena);
+	arena_release(&m->table_arena);
+	arena_release(&m->scratch);
 	free(m);
 }
 
-/* ---- what a name means ---- */
+/* ---- tables ---- */
 
-static void look_up_columns(struct matcher *m, uint32_t table)
+/* The evaluator's table, from the CREATE text; its columns are found in images by name. */
+static void look_up_definition(struct matcher *m, struct matched_table *t, struct span create)
 {
-	struct columns *columns = &m->columns[table];
-	struct span encoded = m->history->tables[table].schema_ref;
-	struct mp mp = mp_over(encoded);
-	struct record_schema schema;
-	uint32_t kind, left;
+	struct eval_outcome outcome = {0};
+	struct sql_stmt *stmt;
 
-	columns->looked_up = true;
-	if (!encoded.ptr || !record_begin(&mp, &kind, &left) || kind != RECORD_SCHEMA ||
+	if (!create.ptr || !sql_parse(&m->table_arena, create, &m->options, &stmt, NULL) ||
+		stmt->kind != SQL_STMT_CREATE_TABLE)
+		return;
+	t->table = eval_table_create(&m->table_arena, stmt->u.create_table, &m->env, &outcome);
+	if (!t->table)
+		return;
+	t->place = arena_alloc(&m->table_arena, (t->table->column_count + 1) * sizeof(*t->place));
+	for (uint32_t c = 0; c < t->table->column_count; c++) {
+		t->place[c] = HISTORY_NONE;
+		for (uint32_t i = 0; i < t->names.count; i++) {
+			if (t->names.columns[i].ptr &&
+				span_ieq(t->names.columns[i], t->table->columns[c].name))
+				t->place[c] = i;
+		}
+	}
+}
+
+static void look_up_table(struct matcher *m, uint32_t number)
+{
+	const struct history_table *from = &m->history->tables[number];
+	struct matched_table *t = &m->tables[number];
+	struct mp mp = mp_over(from->schema_ref);
+	struct record_schema schema;
+	uint32_t kind, left, count;
+	struct span *names;
+
+	t->looked_up = true;
+	t->key_column = HISTORY_NONE;
+	t->names.table = strtab_get(&m->history->strings, from->name);
+	if (!from->schema_ref.ptr || !record_begin(&mp, &kind, &left) || kind != RECORD_SCHEMA ||
 		!record_schema_read(&mp, left, &schema))
 		return;
 	mp = mp_over(schema.columns);
-	columns->count = mp_array(&mp);
-	columns->names = arena_alloc(&m->column_arena, columns->count * sizeof(struct span));
-	for (uint32_t i = 0; i < columns->count; i++) {
+	count = mp_array(&mp);
+	if (count > COLUMNS_MAX)
+		return;
+	names = arena_alloc(&m->table_arena, (count + 1) * sizeof(*names));
+	for (uint32_t i = 0; i < count; i++) {
 		uint32_t fields = mp_array(&mp);
 
-		columns->names[i] = fields ? mp_bytes(&mp) : SPAN_NONE;
+		names[i] = fields ? mp_bytes(&mp) : SPAN_NONE;
 		if (fields && !record_skip_fields(&mp, fields - 1))
-			break;
+			return;
 	}
 	if (mp.bad)
-		columns->count = 0;
+		return;
+	t->names.columns = names;
+	t->names.count = count;
+	mp = mp_over(schema.primary_key);
+	if (schema.primary_key.ptr && mp_array(&mp) == 1) {
+		uint32_t column = mp_u32(&mp);
+
+		t->key_column = !mp.bad && column < count ? column : HISTORY_NONE;
+	}
+	look_up_definition(m, t, schema.create_text);
 }
+
+/* ---- predicates ---- */
 
 static const struct sql_expr *parse_predicate(struct matcher *m, struct span text)
 {
 	struct buf sql = BUF_INIT;
 	struct sql_stmt *stmt;
 	const struct sql_expr *expr = NULL;
+	struct span kept;
 
 	/* DO takes expressions; exactly one must come out, whatever parentheses the text has. */
 	buf_add_str(&sql, "DO (");
 	buf_add_span(&sql, text);
 	buf_add_str(&sql, "\n)"); /* behind a comment that the text may end with */
-	if (sql_parse(&m->arena, buf_span(&sql), &m->options, &stmt, NULL) &&
-		stmt->kind == SQL_STMT_DO && stmt->u.exprs.count == 1)
-		expr = stmt->u.exprs.first;
+	kept = arena_copy(&m->arena, buf_span(&sql)); /* the tree borrows from it */
 	buf_release(&sql);
+	if (sql_parse(&m->arena, kept, &m->options, &stmt, NULL) && stmt->kind == SQL_STMT_DO &&
+		stmt->u.exprs.count == 1)
+		expr = stmt->u.exprs.first;
 	return expr;
 }
 
-static const struct sql_expr *predicate_expr(struct matcher *m, struct span text)
+static void compile(
+	struct matcher *m, struct compiled *out, const struct matched_table *t, struct span text)
 {
-	uint32_t id;
+	const struct sql_expr *expr = parse_predicate(m, text);
+	struct eval_outcome outcome = {0};
 
-	if (m->texts.count > CACHE_MAX) {
-		strtab_release(&m->texts);
-		arena_clear(&m->arena);
+	*out = (struct compiled){.parsed = expr != NULL};
+	if (!expr)
+		return;
+	int_compile(&out->ints, &m->arena, expr, &t->names);
+	if (t->key_column != HISTORY_NONE) {
+		int_range(&out->ints, t->key_column, &out->low, &out->high);
+		out->ranged = true;
 	}
-	id = strtab_find(&m->texts, text);
-	if (id == STRTAB_NONE) {
-		id = strtab_add(&m->texts, text);
-		MEM_RESERVE(m->exprs, (size_t)id + 1, m->expr_capacity);
-		m->exprs[id] = parse_predicate(m, text);
+	if (t->table && !out->ints.foreign)
+		out->full = eval_expr_compile(
+			&m->arena, expr, t->table, SPAN_NONE, &m->env, NULL, &outcome);
+}
+
+static void forget_all(struct matcher *m)
+{
+	map_release(&m->known);
+	m->known = MAP_INIT;
+	m->compiled_count = 0;
+	arena_clear(&m->arena);
+}
+
+void matcher_choose(struct matcher *m, const struct history_predicate *predicate)
+{
+	struct matched_table *t = &m->tables[predicate->table];
+	uint64_t key = (uint64_t)predicate->table << 32 | predicate->text;
+	uint32_t known;
+
+	m->predicate = predicate;
+	m->chosen = NULL;
+	if (!predicate->text)
+		return;
+	if (!t->looked_up)
+		look_up_table(m, predicate->table);
+	known = map_get(&m->known, key);
+	if (known == MAP_NONE) {
+		if (m->compiled_count == CACHE_MAX)
+			forget_all(m);
+		known = (uint32_t)m->compiled_count++;
+		MEM_RESERVE(m->compiled, m->compiled_count, m->compiled_capacity);
+		compile(m, &m->compiled[known], t, history_bytes(m->history, predicate->text));
+		map_put(&m->known, key, known);
 	}
-	return m->exprs[id];
+	m->chosen = &m->compiled[known];
+	MEM_RESERVE(m->columns, (size_t)t->names.count + 1, m->column_capacity);
+}
+
+bool matcher_key_range(struct matcher *m, wide *low, wide *high)
+{
+	if (!m->chosen || !m->chosen->parsed || !m->chosen->ranged)
+		return false;
+	*low = m->chosen->low;
+	*high = m->chosen->high;
+	return true;
+}
+
+bool object_key_int(const struct history *history, uint32_t object, wide *key)
+{
+	struct mp mp = mp_over(history_bytes(history, history->objects[object].key));
+	struct mp_object value;
+
+	if (!mp_next(&mp, &value))
+		return false;
+	if (value.type == MP_UINT)
+		*key = (wide)value.u;
+	else if (value.type == MP_INT)
+		*key = value.i;
+	return value.type == MP_UINT || value.type == MP_INT;
 }
 
 /* ---- evaluation ---- */
 
-/* Wide enough for sums of BIGINT and BIGINT UNSIGNED. */
-__extension__ typedef __int128 wide;
-
-struct operand {
-	enum { OPERAND_UNKNOWN, OPERAND_NULL, OPERAND_INT } type;
-	wide i;
-};
-
-#define UNKNOWN_OPERAND ((struct operand){OPERAND_UNKNOWN, 0})
-#define NULL_OPERAND    ((struct operand){OPERAND_NULL, 0})
-
-static struct operand integer(wide i)
+/* The columns that the integers' half looks at; false: the image has another shape than the
+ * schema, and says nothing. */
+static bool read_columns(struct matcher *m, const struct matched_table *t, struct span image)
 {
-	/* Outside BIGINT and BIGINT UNSIGNED the server reports an error. */
-	if (i < INT64_MIN || i > (wide)UINT64_MAX)
-		return UNKNOWN_OPERAND;
-	return (struct operand){OPERAND_INT, i};
-}
+	struct mp mp = mp_over(image);
 
-static struct operand truth(bool value)
-{
-	return (struct operand){OPERAND_INT, value};
-}
+	if (mp_peek(&mp) != MP_ARRAY || mp_array(&mp) != t->names.count)
+		return false;
+	for (uint32_t i = 0; i < m->chosen->ints.column_last; i++) {
+		struct operand *out = &m->columns[i];
+		enum mp_type type = mp_peek(&mp);
+		struct mp_object object;
 
-struct row {
-	const struct columns *columns;
-	struct span image; /* encoded array, in the schema's order */
-	struct span table; /* its name */
-};
-
-static struct operand column_value(const struct row *row, const struct sql_expr *expr)
-{
-	struct mp mp = mp_over(row->image);
-	uint32_t count = mp_array(&mp);
-	struct value value;
-
-	if (expr->u.column.table.ptr && !span_eq(expr->u.column.table, row->table))
-		return UNKNOWN_OPERAND;
-	/* An image of another shape than the schema's says nothing about this column. */
-	if (count != row->columns->count)
-		return UNKNOWN_OPERAND;
-	for (uint32_t i = 0; i < count; i++) {
-		if (!span_ieq(row->columns->names[i], expr->u.column.name)) {
+		*out = (struct operand){OPERAND_UNKNOWN, 0};
+		if (type != MP_UINT && type != MP_INT && type != MP_NIL) {
 			if (!mp_skip(&mp))
-				return UNKNOWN_OPERAND;
+				return false;
 			continue;
 		}
-		if (!value_read(&mp, &value))
-			return UNKNOWN_OPERAND;
-		if (value.type == VALUE_NULL)
-			return NULL_OPERAND;
-		if (value.type == VALUE_INT)
-			return integer(value.i);
-		if (value.type == VALUE_UINT)
-			return integer((wide)value.u);
-		return UNKNOWN_OPERAND;
+		if (!mp_next(&mp, &object))
+			return false;
+		if (type == MP_NIL)
+			out->type = OPERAND_NULL;
+		else
+			*out = (struct operand){OPERAND_INT,
+				object.type == MP_UINT ? (wide)object.u : (wide)object.i};
 	}
-	return UNKNOWN_OPERAND;
+	return true;
 }
 
-static struct operand literal_value(const struct sql_expr *expr)
+static bool read_row(struct matcher *m, const struct matched_table *t, struct span image)
 {
-	struct span digits = expr->u.literal.text;
-	wide i = 0;
+	const struct eval_table *table = t->table;
+	struct mp mp = mp_over(image);
+	struct value *values;
+	uint32_t count = mp_array(&mp);
 
-	switch ((enum sql_literal_kind)expr->u.literal.kind) {
-	case SQL_LIT_NULL:
-		return NULL_OPERAND;
-	case SQL_LIT_TRUE:
-		return truth(true);
-	case SQL_LIT_FALSE:
-		return truth(false);
-	case SQL_LIT_INT:
-		for (size_t k = 0; k < digits.len && k < 21; k++)
-			i = i * 10 + (digits.ptr[k] - '0');
-		return digits.len > 20 ? UNKNOWN_OPERAND : integer(i);
-	case SQL_LIT_DECIMAL:
-	case SQL_LIT_FLOAT:
-	case SQL_LIT_STRING:
-	case SQL_LIT_NSTRING:
-	case SQL_LIT_HEX:
-	case SQL_LIT_BIT:
-	case SQL_LIT_DATE:
-	case SQL_LIT_TIME:
-	case SQL_LIT_TIMESTAMP:
-		return UNKNOWN_OPERAND;
+	values = arena_alloc(&m->scratch, (count + 1) * sizeof(*values));
+	for (uint32_t i = 0; i < count; i++) {
+		if (!value_read(&mp, &values[i]))
+			return false;
 	}
-	return UNKNOWN_OPERAND;
-}
-
-static struct operand evaluate(const struct row *row, const struct sql_expr *expr, int depth);
-
-/* FALSE decides AND and TRUE decides OR whatever the other side is, NULL or not known. */
-static struct operand logic(struct operand a, struct operand b, bool decisive)
-{
-	if ((a.type == OPERAND_INT && (a.i != 0) == decisive) ||
-		(b.type == OPERAND_INT && (b.i != 0) == decisive))
-		return truth(decisive);
-	if (a.type == OPERAND_UNKNOWN || b.type == OPERAND_UNKNOWN)
-		return UNKNOWN_OPERAND;
-	if (a.type == OPERAND_NULL || b.type == OPERAND_NULL)
-		return NULL_OPERAND;
-	return truth(!decisive);
-}
-
-static struct operand negate(struct operand a)
-{
-	return a.type == OPERAND_INT ? truth(a.i == 0) : a;
-}
-
-static struct operand compute(enum sql_op op, struct operand a, struct operand b)
-{
-	if (a.type == OPERAND_UNKNOWN || b.type == OPERAND_UNKNOWN)
-		return UNKNOWN_OPERAND;
-	if (op == SQL_OP_NULL_EQ)
-		return truth(a.type == b.type && a.i == b.i);
-	if (a.type == OPERAND_NULL || b.type == OPERAND_NULL)
-		return NULL_OPERAND;
-	if (op == SQL_OP_EQ)
-		return truth(a.i == b.i);
-	if (op == SQL_OP_NE)
-		return truth(a.i != b.i);
-	if (op == SQL_OP_LT)
-		return truth(a.i < b.i);
-	if (op == SQL_OP_LE)
-		return truth(a.i <= b.i);
-	if (op == SQL_OP_GT)
-		return truth(a.i > b.i);
-	if (op == SQL_OP_GE)
-		return truth(a.i >= b.i);
-	if (op == SQL_OP_XOR)
-		return truth((a.i != 0) != (b.i != 0));
-	if (op == SQL_OP_ADD)
-		return integer(a.i + b.i);
-	if (op == SQL_OP_SUB)
-		return integer(a.i - b.i);
-	if (op == SQL_OP_MUL && a.i >= INT32_MIN && a.i <= INT32_MAX)
-		return integer(a.i * b.i);
-	if (op == SQL_OP_MOD)
-		return b.i == 0 ? NULL_OPERAND : integer(a.i % b.i);
-	return UNKNOWN_OPERAND;
-}
-
-static struct operand evaluate_in(const struct row *row, const struct sql_expr *expr, int depth)
-{
-	struct operand left, found = truth(false);
-
-	if (expr->u.in.query)
-		return UNKNOWN_OPERAND;
-	left = evaluate(row, expr->u.in.left, depth);
-	for (const struct sql_expr *item = expr->u.in.list.first; item; item = item->next)
-		found = logic(found, compute(SQL_OP_EQ, left, evaluate(row, item, depth)), true);
-	return expr->negated ? negate(found) : found;
-}
-
-static struct operand evaluate_is(const struct operand value, const struct sql_expr *expr)
-{
-	bool holds;
-
-	if (value.type == OPERAND_UNKNOWN)
-		return UNKNOWN_OPERAND;
-	if (expr->op == SQL_OP_IS_NULL || expr->op == SQL_OP_IS_UNKNOWN)
-		holds = value.type == OPERAND_NULL;
-	else if (expr->op == SQL_OP_IS_TRUE)
-		holds = value.type == OPERAND_INT && value.i != 0;
-	else if (expr->op == SQL_OP_IS_FALSE)
-		holds = value.type == OPERAND_INT && value.i == 0;
-	else
-		return UNKNOWN_OPERAND;
-	return truth(holds != expr->negated);
-}
-
-static struct operand evaluate_unary(struct operand value, enum sql_op op)
-{
-	if (value.type != OPERAND_INT)
-		return value;
-	if (op == SQL_OP_NOT || op == SQL_OP_BANG)
-		return negate(value);
-	if (op == SQL_OP_NEG)
-		return integer(-value.i);
-	return op == SQL_OP_PLUS ? value : UNKNOWN_OPERAND;
-}
-
-static struct operand evaluate_binary(const struct row *row, const struct sql_expr *expr, int depth)
-{
-	struct operand left = evaluate(row, expr->u.binary.left, depth);
-	struct operand right = evaluate(row, expr->u.binary.right, depth);
-
-	if (expr->op == SQL_OP_AND || expr->op == SQL_OP_OR)
-		return logic(left, right, expr->op == SQL_OP_OR);
-	return compute((enum sql_op)expr->op, left, right);
-}
-
-static struct operand evaluate(const struct row *row, const struct sql_expr *expr, int depth)
-{
-	struct operand value;
-
-	if (depth++ > DEPTH_MAX)
-		return UNKNOWN_OPERAND;
-	if (expr->kind == SQL_EXPR_LITERAL)
-		return literal_value(expr);
-	if (expr->kind == SQL_EXPR_COLUMN)
-		return column_value(row, expr);
-	if (expr->kind == SQL_EXPR_UNARY)
-		return evaluate_unary(
-			evaluate(row, expr->u.binary.left, depth), (enum sql_op)expr->op);
-	if (expr->kind == SQL_EXPR_BINARY)
-		return evaluate_binary(row, expr, depth);
-	if (expr->kind == SQL_EXPR_IS)
-		return evaluate_is(evaluate(row, expr->u.binary.left, depth), expr);
-	if (expr->kind == SQL_EXPR_IN)
-		return evaluate_in(row, expr, depth);
-	if (expr->kind == SQL_EXPR_BETWEEN) {
-		value = evaluate(row, expr->u.between.left, depth);
-		value = logic(compute(SQL_OP_GE, value, evaluate(row, expr->u.between.low, depth)),
-			compute(SQL_OP_LE, value, evaluate(row, expr->u.between.high, depth)),
-			false);
-		return expr->negated ? negate(value) : value;
+	MEM_RESERVE(m->row, (size_t)table->column_count + 1, m->row_capacity);
+	for (uint32_t c = 0; c < table->column_count; c++) {
+		/* A column of the instrumentation: the predicate does not speak of it. */
+		m->row[c] = EVAL_NULL_VALUE;
+		if (t->place[c] != HISTORY_NONE &&
+			!eval_from_trace(&m->scratch, &table->columns[c].type, &values[t->place[c]],
+				&m->row[c]))
+			return false;
 	}
-	return UNKNOWN_OPERAND;
+	return true;
 }
 
-enum match matcher_test(
-	struct matcher *m, const struct history_predicate *predicate, uint32_t version)
+static enum match test_fully(struct matcher *m, const struct matched_table *t, struct span image)
+{
+	struct eval_outcome outcome = {0};
+	enum match match = MATCH_UNKNOWN;
+	enum eval_truth truth;
+
+	arena_clear(&m->scratch);
+	if (read_row(m, t, image) && eval_expr_test(m->chosen->full, &m->scratch, &m->env, NULL,
+					     m->row, &truth, &outcome))
+		match = truth == EVAL_TRUE ? MATCH_YES : MATCH_NO;
+	return match;
+}
+
+enum match matcher_test(struct matcher *m, uint32_t version)
 {
 	const struct history *h = m->history;
 	const struct history_version *v = &h->versions[version];
-	struct columns *columns = &m->columns[predicate->table];
-	const struct sql_expr *expr;
+	const struct matched_table *t = &m->tables[m->predicate->table];
 	struct operand value;
-	struct row row;
+	struct span image;
 
 	if (v->flags & (HISTORY_VERSION_UNBORN | HISTORY_VERSION_DEAD))
 		return MATCH_NO;
-	if (!predicate->text || !v->image)
+	if (!m->chosen || !m->chosen->parsed || !v->image)
 		return MATCH_UNKNOWN;
-	expr = predicate_expr(m, history_bytes(h, predicate->text));
-	if (!expr)
+	image = history_bytes(h, v->image);
+	if (!read_columns(m, t, image))
 		return MATCH_UNKNOWN;
-	if (!columns->looked_up)
-		look_up_columns(m, predicate->table);
-	row = (struct row){columns, history_bytes(h, v->image),
-		strtab_get(&h->strings, h->tables[predicate->table].name)};
-	value = evaluate(&row, expr, 0);
+	value = int_evaluate(&m->chosen->ints, m->columns);
 	if (value.type == OPERAND_UNKNOWN)
-		return MATCH_UNKNOWN;
+		return m->chosen->full ? test_fully(m, t, image) : MATCH_UNKNOWN;
 	return value.type == OPERAND_INT && value.i != 0 ? MATCH_YES : MATCH_NO;
 }

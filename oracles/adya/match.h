@@ -3,10 +3,14 @@
  * Does a version satisfy a predicate?  Unborn and dead versions satisfy nothing (semantics, section
  * 2).  What the statement itself saw is taken from its recorded matches; any other version is
  * judged by evaluating the WHERE clause on its image.  Never guessed: MATCH_UNKNOWN.
+ *
+ * Integers, which most predicates are made of, are evaluated by match_int.h; what it does not know
+ * by the evaluator that the solver has too (sql/eval.h).
  */
 #ifndef ADYA_MATCH_H
 #define ADYA_MATCH_H
 
+#include "adya/match_int.h"
 #include "history/history.h"
 
 enum match {
@@ -19,8 +23,15 @@ struct matcher;
 
 struct matcher *matcher_new(const struct history *history);
 void matcher_free(struct matcher *matcher);
+/* The predicate that the calls below speak of. */
+void matcher_choose(struct matcher *matcher, const struct history_predicate *predicate);
 /* By evaluation alone. */
-enum match matcher_test(
-	struct matcher *matcher, const struct history_predicate *predicate, uint32_t version);
+enum match matcher_test(struct matcher *matcher, uint32_t version);
+/* Objects whose key, an integer, is outside [*low, *high] never satisfy it.  False: it does not
+ * restrict the table's key, or that is not one integer. */
+bool matcher_key_range(struct matcher *matcher, wide *low, wide *high);
+
+/* An object's key where it is one integer. */
+bool object_key_int(const struct history *history, uint32_t object, wide *key);
 
 #endif
