@@ -256,6 +256,19 @@ static void forget_idle_view(struct mvcc *m, const struct eval_result *result)
 	}
 }
 
+/* A read that is not evaluated makes a read view all the same, if it looks at a table at all. */
+static void assume_view(struct mvcc *m)
+{
+	struct store_txn *t = &m->store.txns[m->now_txn];
+	const struct sql_stmt *stmt = m->now_plan->stmt;
+
+	if (m->now_level != LEVEL_REPEATABLE_READ || t->view != STORE_NONE ||
+		(stmt && (stmt->kind != SQL_STMT_SELECT || m->now_plan->lock)))
+		return;
+	if (choose(m, 2) == 0)
+		(void)statement_view(m);
+}
+
 static bool run_query(struct mvcc *m)
 {
 	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
@@ -271,6 +284,7 @@ static bool run_query(struct mvcc *m)
 			return true;
 		}
 		if (outcome.status == EVAL_UNSUPPORTED) {
+			assume_view(m);
 			judged(m, STMT_UNSUPPORTED, outcome.reason);
 			return true;
 		}
@@ -444,6 +458,7 @@ static void begin_statement(struct mvcc *m, uint32_t index)
 	m->now_txn = stmt->txn == SCHEDULE_NONE ? STORE_NONE : stmt->txn + 1;
 	m->now_view = STORE_NONE;
 	m->now_optional = 0;
+	m->now_capped = false;
 	m->now_split = false;
 	m->now_split_record = NULL;
 	m->now_unknown = NULL;
@@ -506,6 +521,7 @@ bool execute(struct mvcc *m, uint32_t index)
 	if (concurrency_error(m, stmt->in->record.error, &ok))
 		return ok;
 	if (stmt->in->record.error && !known_error(stmt->in->record.error)) {
+		assume_view(m);
 		judged(m, STMT_UNDECIDED, "errors that are not modelled");
 		return true;
 	}
@@ -513,6 +529,7 @@ bool execute(struct mvcc *m, uint32_t index)
 		if (plan->writes && !stmt->in->record.error)
 			forget_written(m, "tables that an unsupported statement wrote");
 		touch_tables(m);
+		assume_view(m);
 		judged(m, STMT_UNSUPPORTED, plan->unsupported);
 		return true;
 	}

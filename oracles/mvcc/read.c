@@ -76,6 +76,14 @@ static bool may_have_passed(
 
 	if (v->txn == m->now_txn || s->txns[v->txn].commit_no <= begin)
 		return false;
+	/* Without a semi-consistent read, what was there uncommitted when the scan came is waited
+	 * for, not passed. */
+	if ((m->now_plan->stmt->kind != SQL_STMT_UPDATE ||
+		    (m->engine == ENGINE_INNODB_SI && m->now_level == LEVEL_READ_COMMITTED)) &&
+		m->schedule->one_at_a_time && v->stmt != STORE_NONE &&
+		m->schedule->stmts[v->stmt].in->record.seq <
+			m->schedule->stmts[m->now_stmt].in->record.begin_seq)
+		return false;
 	/* Backwards through the versions that were the newest committed one at some time. */
 	for (v = v->previous;; v = v->previous) {
 		enum eval_truth truth = EVAL_TRUE;
@@ -140,9 +148,9 @@ static bool may_pass_dirty(struct mvcc *m, const struct store_record *record)
 static bool left_out(struct mvcc *m, const struct store_table *table, struct store_record *record)
 {
 	bool dirty = false, passed = false;
+	enum eval_truth truth;
 
-	if (m->now_level > LEVEL_READ_COMMITTED || m->engine == ENGINE_TIDB ||
-		m->now_optional == MVCC_OPTIONAL_MAX)
+	if (m->now_level > LEVEL_READ_COMMITTED || m->engine == ENGINE_TIDB)
 		return false;
 	if (m->runs[m->now_stmt].begin_commits != m->store.commits)
 		passed = may_have_passed(m, table, record);
@@ -150,6 +158,15 @@ static bool left_out(struct mvcc *m, const struct store_table *table, struct sto
 		dirty = may_pass_dirty(m, record);
 	if (!passed && !dirty)
 		return false;
+	/* What does not match is of no consequence. */
+	if ((m->now_plan->change || m->now_plan->single) &&
+		row_matches(m, store_current(&m->store, record, m->now_txn)->image, &truth) &&
+		truth != EVAL_TRUE)
+		return false;
+	if (m->now_optional == MVCC_OPTIONAL_MAX) {
+		m->now_capped = true;
+		return false;
+	}
 	m->now_optional++;
 	/* Where it had to wait otherwise, leaving out is what happens. */
 	if ((choose(m, 2) == 0) != dirty)

@@ -155,24 +155,46 @@ static bool ends_txn(const struct schedule_stmt *stmt)
 	return false;
 }
 
+/* ---- the order of statements that overlap ---- */
+
+static const struct record_stmt *record_of(const struct mvcc *m, uint32_t stmt)
+{
+	return &m->schedule->stmts[stmt].in->record;
+}
+
 /* Was it answered before anything else was sent?  Under isorec run nothing is sent while it is not
  * known whether a session waits, so only such statements can have run on already. */
 static bool answered_soon(const struct mvcc *m, uint32_t stmt)
 {
-	return !m->schedule->one_at_a_time ||
-	       m->schedule->stmts[stmt].in->record.seq < m->next_sent_seq;
+	return !m->schedule->one_at_a_time || record_of(m, stmt)->seq < m->next_sent_seq;
+}
+
+/* Of a scenario's run: the statement that was sent last, unless it is done.  All others under way
+ * were waiting when it was sent, and go on because of it. */
+static uint32_t trigger_of(const struct mvcc *m)
+{
+	for (uint32_t e = m->event; m->schedule->one_at_a_time && e-- > 0;) {
+		const struct schedule_event *event = &m->schedule->events[e];
+
+		if (event->kind == EVENT_SENT)
+			return m->runs[event->index].state == STMT_IN_FLIGHT ? event->index
+									     : STORE_NONE;
+	}
+	return STORE_NONE;
 }
 
 /* Others that may have been executed before the one whose answer came first. */
 static uint32_t candidates(struct mvcc *m, uint32_t stmt, uint32_t *out, uint32_t max)
 {
-	uint32_t count = 0;
+	uint32_t count = 0, trigger = trigger_of(m);
 
 	for (size_t i = 0; i < m->in_flight_count && count < max; i++) {
 		uint32_t other = m->in_flight[i];
 
+		/* Before the trigger only those whose waiting it ended with an error. */
 		if (other != stmt && m->runs[other].state == STMT_IN_FLIGHT &&
-			answered_soon(m, other))
+			answered_soon(m, other) &&
+			(stmt != trigger || m->victim || record_of(m, other)->error))
 			out[count++] = other;
 	}
 	return count;
@@ -182,19 +204,24 @@ static uint32_t candidates(struct mvcc *m, uint32_t stmt, uint32_t *out, uint32_
  * transactions whose end lets others go on. */
 static bool goes_first(const struct mvcc *m, uint32_t stmt)
 {
-	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
-
-	return ends_txn(s) && (s->in->record.error || !s->in->record.blocked_ns);
+	return ends_txn(&m->schedule->stmts[stmt]) &&
+	       (record_of(m, stmt)->error || !record_of(m, stmt)->blocked_ns);
 }
 
 static bool answered(struct mvcc *m, uint32_t stmt)
 {
-	uint32_t others[8];
+	uint32_t others[8], trigger = trigger_of(m);
 
 	if (m->runs[stmt].state == STMT_DONE) {
 		leave_flight(m, stmt);
 		return true;
 	}
+	/* A wait that ended well ended by what the trigger did. */
+	if (trigger != STORE_NONE && trigger != stmt && !m->victim &&
+		!record_of(m, trigger)->blocked_ns && !record_of(m, stmt)->error &&
+		record_of(m, stmt)->blocked_ns && answered_soon(m, trigger) &&
+		!run_stmt(m, trigger))
+		return false;
 	for (;;) {
 		uint32_t count = candidates(m, stmt, others, ARRAY_LEN(others)), first = count,
 			 pick;
@@ -222,17 +249,22 @@ static bool answered(struct mvcc *m, uint32_t stmt)
 	return true;
 }
 
-static void find_next_sent(struct mvcc *m)
+/* What happened between the last sending and the next. */
+static void look_around(struct mvcc *m)
 {
 	const struct schedule *s = m->schedule;
+	uint32_t e = m->event;
 
 	m->next_sent_seq = UINT64_MAX;
-	for (uint32_t e = m->event + 1; e < s->event_count && e < m->event + 64; e++) {
-		if (s->events[e].kind == EVENT_SENT) {
-			m->next_sent_seq = s->events[e].seq;
-			return;
-		}
+	m->victim = false;
+	while (e > 0 && s->events[e].kind != EVENT_SENT)
+		e--;
+	for (e++; e < s->event_count && s->events[e].kind != EVENT_SENT; e++) {
+		if (s->events[e].kind == EVENT_ANSWERED && record_of(m, s->events[e].index)->error)
+			m->victim = true;
 	}
+	if (e < s->event_count)
+		m->next_sent_seq = s->events[e].seq;
 }
 
 static void sent(struct mvcc *m, uint32_t stmt)
@@ -255,7 +287,7 @@ static bool process(struct mvcc *m)
 		return true;
 	case EVENT_ANSWERED:
 		if (m->in_flight_count > 1)
-			find_next_sent(m);
+			look_around(m);
 		return answered(m, e->index);
 	case EVENT_TXN:
 		end_txn(m, e->index);
@@ -414,7 +446,7 @@ void solver_search(struct mvcc *m)
 		if (++failure.tried <= budget && next_way(m))
 			continue;
 		/* Nothing explains it, or the budget is used up. */
-		m->uncertain = failure.tried > budget || m->points_lost;
+		m->uncertain = failure.tried > budget || m->points_lost || m->now_capped;
 		take_way(m, &failure);
 	}
 	free(failure.way);

@@ -25,7 +25,7 @@
 
 enum mvcc_engine { ENGINE_INNODB, ENGINE_INNODB_SI, ENGINE_TIDB };
 
-enum { MVCC_TABLES_MAX = 16, MVCC_OPTIONAL_MAX = 6, MVCC_ROWS_MAX = 4 };
+enum { MVCC_TABLES_MAX = 16, MVCC_OPTIONAL_MAX = 10, MVCC_ROWS_MAX = 4 };
 
 /* A statement text, parsed and compiled once. */
 struct plan {
@@ -150,6 +150,7 @@ struct mvcc {
 	uint32_t event;
 	size_t event_trail, event_notes; /* before it */
 	uint64_t next_sent_seq;
+	bool victim; /* a waiting statement failed before that: others went on because of it */
 	uint32_t *in_flight; /* statements that were sent and not answered */
 	size_t in_flight_count, in_flight_capacity;
 	bool settled;   /* no new choices: the usual way is taken */
@@ -166,6 +167,7 @@ struct mvcc {
 	bool now_split;
 	struct store_record *now_split_record;
 	bool now_autocommit;
+	bool now_capped;    /* more rows may have been missed than are tried */
 	bool now_half_done; /* a statement that waits may have changed rows that this one reads */
 	const char *now_unknown; /* why a table's content is not known */
 	struct gathered now_gathered[MVCC_TABLES_MAX * 2];

@@ -6,8 +6,10 @@
  *	mvcc_tool mutate SEED TRACE...  alters recorded answers; says which alterations go unnoticed
  *	mvcc_tool bench ROUNDS TRACE... statements solved a second of processor time
  *
- * A name of the form @FILE stands for the names in that file, one a line.
+ * A folder stands for the traces in it; a name of the form @FILE for the names in that file, one a
+ * line.
  */
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,12 +28,33 @@ static void add_name(const char *name)
 	names[name_count++] = mem_strdup(name);
 }
 
+static bool add_folder(const char *path)
+{
+	DIR *folder = opendir(path);
+	struct dirent *entry;
+
+	while (folder && (entry = readdir(folder)) != NULL) {
+		char name[4096];
+		size_t len = strlen(entry->d_name);
+
+		if (len < 5 || strcmp(entry->d_name + len - 4, ".itr") != 0)
+			continue;
+		snprintf(name, sizeof(name), "%s/%s", path, entry->d_name);
+		add_name(name);
+	}
+	if (folder)
+		closedir(folder);
+	return folder != NULL;
+}
+
 static void read_names(char **args, int count)
 {
 	for (int i = 0; i < count; i++) {
 		char line[4096];
 		FILE *file;
 
+		if (add_folder(args[i]))
+			continue;
 		if (args[i][0] != '@') {
 			add_name(args[i]);
 			continue;
@@ -404,6 +427,7 @@ static uint64_t next_random(uint64_t *state)
 static int mutate_all(uint64_t seed)
 {
 	uint64_t tried[MUTATIONS] = {0}, noticed[MUTATIONS] = {0}, all = 0, all_noticed = 0;
+	uint64_t undecided = 0;
 	uint64_t state = seed;
 
 	for (size_t i = 0; i < name_count; i++) {
@@ -441,9 +465,11 @@ static int mutate_all(uint64_t seed)
 				tried[kind]++;
 				noticed[kind] += seen;
 				if (!seen)
-					printf("unnoticed: %s: %s, statement %zu: %.*s\n", names[i],
+					printf("unnoticed (%s): %s: %s, statement %zu: %.*s\n",
+						v.undecided ? "undecided" : "passed", names[i],
 						mutation_names[kind], at + 1,
 						SPAN_ARG(execution.stmts[at].sql));
+				undecided += !seen && v.undecided;
 				verdict_release(&v);
 			}
 			execution_release(&execution);
@@ -455,8 +481,8 @@ static int mutate_all(uint64_t seed)
 		all += tried[k];
 		all_noticed += noticed[k];
 	}
-	printf("altered %llu noticed %llu (%.2f %%)\n", (unsigned long long)all,
-		(unsigned long long)all_noticed,
+	printf("altered %llu noticed %llu undecided %llu (%.2f %%)\n", (unsigned long long)all,
+		(unsigned long long)all_noticed, (unsigned long long)undecided,
 		all ? 100.0 * (double)all_noticed / (double)all : 0);
 	return 0;
 }

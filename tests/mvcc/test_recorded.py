@@ -1,0 +1,87 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The mvcc oracle over recordings of real servers (recorded/), without a server: TAP.
+
+    test_recorded.py MVCC_TOOL ISOTRACE
+
+The recordings are runs of schedules.py by `isorec run`; what is in them is what the servers answered.
+"""
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "scripts"))
+import tap  # noqa: E402
+
+TOOL, ISOTRACE = sys.argv[1:3]
+TRACES = sorted(glob.glob(os.path.join(HERE, "recorded", "m*", "*.itr")))
+
+
+def tool(*args):
+    done = subprocess.run([TOOL, *args], stdout=subprocess.PIPE, text=True, check=False)
+    assert done.returncode in (0, 1), done.returncode
+    return done.stdout
+
+
+def check(path, *args, status=0):
+    done = subprocess.run([ISOTRACE, "check", "--format=json", *args, path],
+                          stdout=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == status, (done.returncode, done.stdout)
+    return json.loads(done.stdout)
+
+
+def test_no_false_alarm_on_recorded_schedules():
+    assert len(TRACES) >= 50
+    last = tool("solve", *TRACES).splitlines()[-1]
+    words = last.split()
+    got = {k: int(v) for k, v in zip(words[::2], words[1::2])}
+    assert got["violations"] == got["suspicions"] == 0, last
+    judged = got["decided"] + got["undecided"] + got["unsupported"]
+    assert judged > 800 and got["decided"] >= 0.95 * judged, last
+
+
+def test_altered_answers_are_noticed():
+    out = tool("mutate", "1", *TRACES)
+    altered, noticed, undecided = (int(n) for n in re.search(
+        r"altered (\d+) noticed (\d+) undecided (\d+)", out).groups())
+    # What an alteration turns into something that cannot be decided is not called right.
+    assert altered > 500 and noticed >= 0.98 * altered, out
+    assert noticed + undecided >= 0.99 * altered, out
+
+
+def test_known_anomalies_carry_their_rule():
+    # Recorded on MariaDB 10.11; what the manuals say of them is in the contract innodb.
+    for name, rule in (("mdev-32898-RR", "rr-current-write"), ("mdev-26642-RR", "rr-noop-update"),
+                       ("mdev-34108-RC", "rc-semi-consistent")):
+        found = check(os.path.join(HERE, "recorded", "known", name + ".itr"), "--oracle=mvcc")
+        assert found["verdict"] == "ok"
+        rules = {f["rule"] for f in found["findings"] if f["severity"] == "documented"}
+        assert rule in rules, (name, rules)
+        finding = [f for f in found["findings"] if f["rule"] == rule][0]
+        assert finding["witness"]["rows"] and finding["witness"]["statements"]
+        assert "Versions of t(" in finding["explanation"]
+
+
+def test_a_row_returned_twice_is_a_violation():
+    found = check(os.path.join(HERE, "recorded", "known", "mdev-33802-SER.itr"),
+                  "--oracle=mvcc", status=1)
+    assert [f["class"] for f in found["findings"]] == ["duplicate-row"]
+
+
+def test_the_oracle_is_chosen_by_what_the_trace_has():
+    path = os.path.join(HERE, "recorded", "known", "mdev-34108-RC.itr")
+    assert {f["oracle"] for f in check(path)["findings"]} == {"mvcc"}
+    assert check(path, "--oracle=adya", status=3)["findings"] == []
+
+
+def test_reports_are_the_same_every_time():
+    path = os.path.join(HERE, "recorded", "known", "mdev-32898-RR.itr")
+    assert check(path, "--oracle=all", status=3) == check(path, "--oracle=all", status=3)
+
+
+if __name__ == "__main__":
+    tap.main(globals())
