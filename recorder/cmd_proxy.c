@@ -22,6 +22,8 @@ static const char *const protocol_words[] = {"none", "v1", "v2", NULL};
 static const char *const policy_words[] = {"wait", "drop", "stop", NULL};
 static const char *const sync_words[] = {"never", "interval", "always", NULL};
 
+enum { LATER_NS_MAX = 25000000 };
+
 struct proxy_options {
 	struct option_strings listen, nodes, databases, logs, log_patterns;
 	const char *control;
@@ -482,13 +484,22 @@ static unsigned default_workers(void)
 	return processors < 1 ? 1 : processors > 8 ? 8 : (unsigned)processors;
 }
 
+/* Of the time that a record may wait, a quarter is for the bytes that are yet to be parsed. */
+static uint64_t parse_later_ns(const struct proxy_options *options)
+{
+	uint64_t quarter = options->flush_interval / 4;
+
+	return quarter > LATER_NS_MAX ? LATER_NS_MAX : quarter;
+}
+
 static struct trace_writer *open_trace(const struct proxy_options *options, struct err *err)
 {
 	struct trace_writer_options writer;
 
 	trace_writer_defaults(&writer);
 	writer.buffer_size_max = options->buffer;
-	writer.flush_interval_ms = (unsigned)(options->flush_interval / 1000000);
+	writer.flush_interval_ms =
+		(unsigned)((options->flush_interval - parse_later_ns(options)) / 1000000);
 	writer.policy = (enum trace_policy)options->policy;
 	writer.sync = (enum trace_sync)options->sync;
 	writer.compression_level = options->compression_level;
@@ -531,6 +542,7 @@ static void fill_proxy(const struct proxy_options *options, struct proxy *proxy)
 		.sample = options->sample,
 		.buffer_size = options->buffer / proxy->worker_count,
 		.packet_keep_max = options->packet_max,
+		.later_ns = parse_later_ns(options),
 	};
 	proxy->capture.segments = options->segment_size != 0;
 	proxy->capture.rows_max = options->rows_max;

@@ -11,7 +11,8 @@
  * The watermark of a block is the smallest seq that may still come in a later block.  It is found
  * by reading the seq counter first, then looking into every producer, then into the queue: a seq is
  * taken and its record packed under the producer's lock, and blocks move from producers to the
- * queue only, so a record that was missed at its producer is found in the queue.
+ * queue only, so a record that was missed at its producer is found in the queue.  Numbers that a
+ * producer has reserved count as if their records were there.
  *
  * The file is the background thread's alone.
  */
@@ -64,6 +65,9 @@ struct trace_producer {
 	struct block *block;     /* being filled; NULL: none yet */
 	size_t start;            /* where the record being packed begins */
 	uint64_t held_first_seq; /* of a full block in the waiting owner's hands; 0: none */
+	uint64_t reserved;       /* the oldest seq that the owner may still use; 0: none is */
+	uint64_t use, use_end;   /* of the reserved ones, those for the records that come now */
+	uint64_t last_seq;       /* of what was packed so far */
 	uint64_t deadline_ns;    /* until when the emission under way may wait; 0: not waited yet */
 	struct loss loss;
 };
@@ -239,7 +243,8 @@ static uint64_t next_seq(struct trace_writer *writer)
 	return atomic_fetch_add_explicit(&writer->next_seq, 1, memory_order_relaxed);
 }
 
-static void gap_pack(struct trace_writer *writer, struct block *block, uint32_t producer,
+/* Returns its seq. */
+static uint64_t gap_pack(struct trace_writer *writer, struct block *block, uint32_t producer,
 	const char *reason, const struct loss *loss, const char *detail)
 {
 	struct record_gap gap = {
@@ -257,6 +262,7 @@ static void gap_pack(struct trace_writer *writer, struct block *block, uint32_t 
 
 	record_gap_pack(&block->body, &gap);
 	block_count(block, RECORD_GAP, gap.seq, gap.at);
+	return gap.seq;
 }
 
 static void loss_join(struct loss *into, const struct loss *loss)
@@ -383,8 +389,8 @@ static void hand_over(struct trace_producer *producer, struct block *block)
 	enum handing handing;
 
 	if (producer->loss.records) {
-		gap_pack(writer, block, producer->id, "dropped", &producer->loss,
-			"the disk did not keep up and the buffer was full");
+		producer->last_seq = gap_pack(writer, block, producer->id, "dropped",
+			&producer->loss, "the disk did not keep up and the buffer was full");
 		block->head.lost += producer->loss.records;
 	}
 	pthread_mutex_lock(&writer->lock);
@@ -416,8 +422,8 @@ static void hand_over(struct trace_producer *producer, struct block *block)
 
 		if (!producer->block)
 			producer->block = block_take(writer, producer->id);
-		gap_pack(writer, producer->block, producer->id, "waited", &none,
-			"the buffer was full; nothing was lost");
+		producer->last_seq = gap_pack(writer, producer->block, producer->id, "waited",
+			&none, "the buffer was full; nothing was lost");
 	}
 }
 
@@ -470,10 +476,14 @@ static struct buf *emit_begin(struct trace_producer *producer, uint64_t *seq, ui
 	struct trace_writer *writer = producer->writer;
 
 	pthread_mutex_lock(&producer->lock);
-	if (LIKELY(!*seq))
-		*seq = next_seq(writer);
-	else
+	if (UNLIKELY(*seq != 0))
 		seq_raise(writer, *seq);
+	else if (producer->use < producer->use_end && producer->use > producer->last_seq)
+		*seq = producer->use++;
+	else
+		*seq = next_seq(writer);
+	if (*seq > producer->last_seq)
+		producer->last_seq = *seq;
 	if (!*at)
 		*at = clock_mono_ns();
 	if (UNLIKELY(atomic_load_explicit(&writer->stopped, memory_order_relaxed))) {
@@ -545,6 +555,31 @@ static void emit_end(
 		return seq;                                                                        \
 	}
 TRACE_EMIT_KINDS(DEFINE_EMIT)
+
+uint64_t trace_producer_reserve(struct trace_producer *producer, unsigned count)
+{
+	uint64_t first;
+
+	/* Under the lock, so that whoever sees the counter past them sees that they are reserved:
+	 * see watermark_now. */
+	pthread_mutex_lock(&producer->lock);
+	first = atomic_fetch_add_explicit(
+		&producer->writer->next_seq, count, memory_order_relaxed);
+	if (!producer->reserved)
+		producer->reserved = first;
+	pthread_mutex_unlock(&producer->lock);
+	return first;
+}
+
+void trace_producer_use(struct trace_producer *producer, uint64_t first, unsigned count)
+{
+	pthread_mutex_lock(&producer->lock);
+	producer->use = first;
+	producer->use_end = first + count;
+	if (!first)
+		producer->reserved = 0;
+	pthread_mutex_unlock(&producer->lock);
+}
 
 uint64_t trace_seq(struct trace_writer *writer)
 {
@@ -631,6 +666,7 @@ static uint64_t watermark_now(struct trace_writer *writer)
 	for (struct trace_producer *p = writer->producers; p; p = p->next) {
 		pthread_mutex_lock(&p->lock);
 		lower(&low, p->held_first_seq);
+		lower(&low, p->reserved);
 		if (p->block)
 			lower(&low, p->block->head.info.first_seq);
 		pthread_mutex_unlock(&p->lock);
@@ -654,7 +690,7 @@ static void take_stale(struct trace_writer *writer)
 			if (!p->block)
 				p->block = block_take(writer, p->id);
 			if (p->loss.records) {
-				gap_pack(writer, p->block, p->id, "dropped", &p->loss,
+				p->last_seq = gap_pack(writer, p->block, p->id, "dropped", &p->loss,
 					"the disk did not keep up and the buffer was full");
 				p->block->head.lost += p->loss.records;
 				p->loss = (struct loss){0};
@@ -722,7 +758,7 @@ static bool write_gap(struct trace_writer *writer, const char *reason, const str
 	struct block *block = block_take(writer, 0);
 	bool ok;
 
-	gap_pack(writer, block, 0, reason, loss, detail);
+	(void)gap_pack(writer, block, 0, reason, loss, detail);
 	block->head.lost = accounts;
 	block->head.info.watermark = watermark_now(writer);
 	lower(&block->head.info.watermark, writer->watermark);

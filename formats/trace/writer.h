@@ -96,6 +96,13 @@ struct trace_producer *trace_producer_open(struct trace_writer *writer);
 /* Hands over what is left. */
 void trace_producer_close(struct trace_producer *producer);
 void trace_producer_flush(struct trace_producer *producer);
+/* For records that are made later than what they tell of: reserves `count` numbers in a row now, and
+ * returns the first.  Then, in the order in which they were reserved, trace_producer_use() before
+ * the records are emitted: those without a seq get these numbers, and once they are used up fresh
+ * ones.  At the end trace_producer_use(producer, 0, 0): none is reserved any more; until then
+ * readers wait for them. */
+uint64_t trace_producer_reserve(struct trace_producer *producer, unsigned count);
+void trace_producer_use(struct trace_producer *producer, uint64_t first, unsigned count);
 /* The next sequence number; taken at the beginning of things that take time. */
 uint64_t trace_seq(struct trace_writer *writer);
 

@@ -35,6 +35,16 @@ uint64_t capture_begin_seq(struct capture_worker *worker)
 	return trace_seq(worker->writer);
 }
 
+uint64_t capture_reserve_seqs(struct capture_worker *worker, unsigned count)
+{
+	return trace_producer_reserve(worker->producer, count);
+}
+
+void capture_use_seqs(struct capture_worker *worker, uint64_t first, unsigned count)
+{
+	trace_producer_use(worker->producer, first, count);
+}
+
 size_t capture_row_keep_max(const struct capture_worker *worker, size_t keep_max)
 {
 	if (!(worker->config->levels & CAPTURE_RESULTS) && keep_max > WIRE_PACKET_KEEP_SMALL)

@@ -161,6 +161,9 @@ void capture_worker_open(struct capture_worker *worker, const struct capture_con
 	struct trace_writer *writer, unsigned index, unsigned count);
 void capture_worker_close(struct capture_worker *worker);
 uint64_t capture_begin_seq(struct capture_worker *worker);
+/* For answers that are parsed later: see trace_producer_reserve. */
+uint64_t capture_reserve_seqs(struct capture_worker *worker, unsigned count);
+void capture_use_seqs(struct capture_worker *worker, uint64_t first, unsigned count);
 size_t capture_row_keep_max(const struct capture_worker *worker, size_t keep_max);
 
 void capture_open(struct capture *c, struct capture_worker *worker, struct capture_node *node,

@@ -93,11 +93,14 @@ static void side_close(struct side *side)
 	buf_release(&side->pending);
 }
 
+static void parse_later(struct relay_worker *w);
+
 /* Commands in flight will get no answer. */
 static void stop_parsing(struct session *s)
 {
 	struct wire_stamp now = {clock_mono_ns(), 0};
 
+	parse_later(s->worker);
 	if (s->recording && !s->parsed) {
 		s->parsed = true;
 		wire_end(&s->wire, now);
@@ -335,19 +338,14 @@ static bool forward(struct session *s, int to, const unsigned char *bytes, size_
 	return true;
 }
 
-static void show_to_parser(struct session *s, int from, size_t len)
+static void parse(struct session *s, int from, struct span bytes, struct wire_stamp stamp)
 {
 	struct relay_worker *w = s->worker;
-	struct span bytes = span_of(w->scratch, len);
-	struct wire_stamp now = {clock_mono_ns(), 0};
 
-	if (from == CLIENT) {
-		/* Taken before the bytes can reach the server: see protocol, time and order. */
-		now.seq = capture_begin_seq(&w->capture);
-		wire_feed_client(&s->wire, bytes, now);
-	} else {
-		wire_feed_server(&s->wire, bytes, now);
-	}
+	if (from == CLIENT)
+		wire_feed_client(&s->wire, bytes, stamp);
+	else
+		wire_feed_server(&s->wire, bytes, stamp);
 	if (s->capture.statements != s->statements_counted) {
 		COUNT(w, statements, s->capture.statements - s->statements_counted);
 		s->statements_counted = s->capture.statements;
@@ -361,6 +359,69 @@ static void show_to_parser(struct session *s, int from, size_t len)
 		s->opaque_counted = true;
 		COUNT(w, opaque, 1);
 	}
+}
+
+static void show_to_parser(struct session *s, int from, size_t len)
+{
+	struct relay_worker *w = s->worker;
+	struct wire_stamp now = {clock_mono_ns(), 0};
+
+	parse_later(w);
+	/* Taken before the bytes can reach the server: see protocol, time and order. */
+	if (from == CLIENT)
+		now.seq = capture_begin_seq(&w->capture);
+	parse(s, from, span_of(w->scratch, len), now);
+}
+
+/* ---- parsing later ---- */
+
+/* Is there nothing that the bytes could change in how they are passed on? */
+static bool may_wait(const struct session *s)
+{
+	return s->recording && s->wire.phase == WIRE_COMMANDS && !s->parsed &&
+	       !s->worker->draining && !s->renumber[CLIENT].by && !s->renumber[SERVER].by &&
+	       !s->login_flags && s->clearing.done && !wire_is_secret(&s->wire);
+}
+
+/* Parses all that waits.  To be called before anything else is recorded by this worker. */
+static void parse_later(struct relay_worker *w)
+{
+	const unsigned char *bytes = w->later.bytes;
+
+	if (!w->later.count)
+		return;
+	for (size_t i = 0; i < w->later.count; i++) {
+		const struct relay_read *r = &w->later.list[i];
+		struct wire_stamp stamp = {r->at, r->from_client ? r->seq : 0};
+
+		if (!r->from_client)
+			capture_use_seqs(&w->capture, r->seq, RELAY_LATER_SEQS);
+		parse(r->session, r->from_client ? CLIENT : SERVER, span_of(bytes, r->len), stamp);
+		bytes += r->len;
+	}
+	capture_use_seqs(&w->capture, 0, 0);
+	/* A change of user may have been among it. */
+	mem_wipe(w->later.bytes, w->later.len);
+	w->later.count = w->later.len = 0;
+}
+
+/* The clock and the numbers of a read; before its bytes are passed on. */
+static void note_read(struct session *s, int from, size_t len)
+{
+	struct relay_worker *w = s->worker;
+	struct relay_read *r = &w->later.list[w->later.count++];
+
+	*r = (struct relay_read){s, from == CLIENT, (uint32_t)len, clock_mono_ns(), 0};
+	r->seq = from == CLIENT ? capture_begin_seq(&w->capture)
+				: capture_reserve_seqs(&w->capture, RELAY_LATER_SEQS);
+	w->later.len += len;
+}
+
+/* The coarse clock may be some milliseconds late; it costs next to nothing. */
+static bool is_time_to_parse(const struct relay_worker *w)
+{
+	return w->later.count && clock_ns(CLOCK_MONOTONIC_COARSE) >=
+					 w->later.list[0].at + w->options->later_ns;
 }
 
 enum pump { PUMP_AGAIN, PUMP_DRY, PUMP_CLOSED };
@@ -397,13 +458,22 @@ static bool is_secret(const struct session *s)
 						 : s->bytes < RELAY_READ_SIZE;
 }
 
+static void count_bytes(struct session *s, int from, size_t len)
+{
+	s->bytes += len;
+	if (from == CLIENT)
+		COUNT(s->worker, bytes_to_server, (uint64_t)len);
+	else
+		COUNT(s->worker, bytes_to_client, (uint64_t)len);
+}
+
 /* Gives what was read to the parser, then to the other side. */
 static enum pump deliver(struct session *s, int from, size_t len)
 {
 	struct relay_worker *w = s->worker;
 	bool secret = is_secret(s), ok;
 
-	s->bytes += len;
+	count_bytes(s, from, len);
 	if (s->recording && !s->parsed && s->wire.phase != WIRE_OPAQUE)
 		show_to_parser(s, from, len);
 	if (from == SERVER && !s->clearing.done)
@@ -414,10 +484,6 @@ static enum pump deliver(struct session *s, int from, size_t len)
 	}
 	if (UNLIKELY(s->renumber[from].by) && renumber_apply(&s->renumber[from], w->scratch, len))
 		s->renumber[CLIENT].by = s->renumber[SERVER].by = 0;
-	if (from == CLIENT)
-		COUNT(w, bytes_to_server, (uint64_t)len);
-	else
-		COUNT(w, bytes_to_client, (uint64_t)len);
 	secret |= s->recording && wire_is_secret(&s->wire);
 	ok = forward(s, !from, w->scratch, len, secret);
 	mem_wipe(w->scratch, secret ? len : 0);
@@ -470,25 +536,48 @@ static enum pump pump_gate(struct session *s)
 	return deliver(s, CLIENT, upgrade->len);
 }
 
+/* Gives what was read to the other side, and to the parser in its time. */
+static enum pump deliver_first(struct session *s, int from, const unsigned char *bytes, size_t len)
+{
+	struct relay_worker *w = s->worker;
+
+	count_bytes(s, from, len);
+	note_read(s, from, len);
+	/* What it is is not known yet: if it must wait, it is taken for a secret. */
+	if (!forward(s, !from, bytes, len, true))
+		return PUMP_CLOSED;
+	/* The server is busy with it now, and no client waits for us. */
+	if (from == CLIENT && w->later.count >= RELAY_LATER_GOOD)
+		parse_later(w);
+	return PUMP_AGAIN;
+}
+
 /* One read of a side, given to the parser and to the other side. */
 static enum pump pump(struct session *s, int from)
 {
 	struct relay_worker *w = s->worker;
 	struct side *side = &s->side[from];
+	unsigned char *bytes = w->scratch;
+	bool later = may_wait(s);
 	ssize_t n;
 
 	if (UNLIKELY(s->gate) && from == CLIENT)
 		return pump_gate(s);
+	if (LIKELY(later)) {
+		if (w->later.count == RELAY_LATER_MAX || w->later.len >= RELAY_LATER_SIZE)
+			parse_later(w);
+		bytes = w->later.bytes + w->later.len;
+	}
 	do {
-		n = side_recv(side, w->scratch, sizeof(w->scratch));
+		n = side_recv(side, bytes, RELAY_READ_SIZE);
 	} while (n < 0 && errno == EINTR);
 	if (n <= 0)
 		return nothing_read(s, from, n);
 	/* A short read has emptied the socket, unless the end is waiting behind it; TLS may hold
 	 * more. */
-	if ((size_t)n < sizeof(w->scratch) && !side->hangup && !side->tls)
+	if ((size_t)n < RELAY_READ_SIZE && !side->hangup && !side->tls)
 		side->readable = false;
-	return deliver(s, from, (size_t)n);
+	return later ? deliver_first(s, from, bytes, (size_t)n) : deliver(s, from, (size_t)n);
 }
 
 /* Passes a peer's end on, behind everything that was read from it. */
@@ -756,6 +845,7 @@ static void take_mail(struct relay_worker *w)
 	if ((drain || stop) && !w->draining) {
 		struct session *next;
 
+		parse_later(w);
 		w->draining = true;
 		w->drain_deadline = clock_mono_ns() + w->options->drain_timeout_ns;
 		for (struct session *s = w->sessions; s; s = next) {
@@ -822,6 +912,8 @@ static int wait_ms(const struct relay_worker *w)
 {
 	if (w->ready)
 		return 0;
+	if (w->later.count)
+		return (int)((w->options->later_ns + 999999) / 1000000);
 	return w->connecting || w->draining ? 50 : -1;
 }
 
@@ -833,6 +925,8 @@ static void *worker_main(void *arg)
 	for (;;) {
 		int count = epoll_wait(w->epoll_fd, events, RELAY_EVENTS, wait_ms(w));
 
+		if ((count == 0 && !w->ready) || is_time_to_parse(w))
+			parse_later(w);
 		for (int i = 0; i < count; i++)
 			handle(w, &events[i]);
 		run_ready(w);

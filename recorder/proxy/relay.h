@@ -8,10 +8,14 @@
  * sessions, and shares nothing with the others; the main thread accepts connections and hands them
  * over through a mailbox.
  *
- * Flow: what is read is parsed, then written to the other side at once.  What that side does not
- * take waits in the session, and nothing more is read meanwhile: so a session holds at most
- * RELAY_READ_SIZE bytes of traffic, and a client that does not read stops its server by TCP's own
- * means.
+ * Flow: what is read is written to the other side at once.  What that side does not take waits in
+ * the session, and nothing more is read meanwhile: so a session holds at most RELAY_READ_SIZE bytes
+ * of traffic, and a client that does not read stops its server by TCP's own means.
+ *
+ * Parsing: in the connection phase, which the relay may have to change, before the bytes are written;
+ * then a little later, some reads of all sessions in one go.  A statement's bytes come after waiting
+ * in the kernel, and the parser's code and tables are no longer in the processor's caches then: one
+ * parsed alone costs several times one in a row.  Times and sequence numbers are those of the read.
  *
  * Times: a command begins with the clock read after its first byte came from the client and before
  * it is written to the server; an answer ends with the clock read after the read that completed it.
@@ -33,6 +37,13 @@ enum {
 	RELAY_EVENTS = 256,
 	/* Reads of one session before others get their turn. */
 	RELAY_READS_IN_TURN = 8,
+	/* Reads, and their bytes, that wait to be parsed ... */
+	RELAY_LATER_MAX = 64,
+	RELAY_LATER_SIZE = 32 * 1024,
+	/* ... but when so many do and a server has just got something to do, it is time. */
+	RELAY_LATER_GOOD = 24,
+	/* Numbers taken for the records of an answer: result, statement, transaction, one spare. */
+	RELAY_LATER_SEQS = 4,
 };
 
 enum relay_tls {
@@ -63,6 +74,7 @@ struct relay_options {
 	uint64_t sample;    /* record one session of so many */
 	size_t buffer_size; /* of packets held for parsing, a worker */
 	size_t packet_keep_max;
+	uint64_t later_ns; /* what was read is parsed after this time at the latest */
 };
 
 /* Counters of a worker; it alone writes them. */
@@ -79,6 +91,14 @@ struct relay_arrival {
 };
 
 struct session;
+
+/* What was read of a session in its command phase, and is yet to be parsed. */
+struct relay_read {
+	struct session *session;
+	bool from_client;
+	uint32_t len;
+	uint64_t at, seq; /* the command's begin, or the first of RELAY_LATER_SEQS */
+};
 
 struct relay_worker {
 	pthread_t thread;
@@ -101,6 +121,11 @@ struct relay_worker {
 	bool draining, stopping;
 	uint64_t drain_deadline;
 	unsigned char scratch[RELAY_READ_SIZE];
+	struct {
+		struct relay_read list[RELAY_LATER_MAX];
+		size_t count, len;
+		unsigned char bytes[RELAY_LATER_SIZE + RELAY_READ_SIZE]; /* theirs, in order */
+	} later;
 };
 
 /* Makes the worker and starts its thread.  writer may be NULL: relay only. */

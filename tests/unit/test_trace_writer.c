@@ -141,14 +141,51 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static void run_workers(struct trace_writer *writer, uint64_t count)
+/* Numbers are reserved for several things, and their records made later: fewer or more of them than
+ * were reserved for. */
+static void *work_later(void *arg)
+{
+	enum { THINGS = 7, RESERVED = 3 };
+	struct worker *worker = arg;
+	struct trace_producer *producer = trace_producer_open(worker->writer);
+	uint64_t last = 0, i = 0;
+
+	while (i < worker->count) {
+		uint64_t first[THINGS];
+
+		for (int k = 0; k < THINGS; k++)
+			first[k] = trace_producer_reserve(producer, RESERVED);
+		/* A block is written, and its watermark found, while they are reserved. */
+		if (i % 10 == 0)
+			trace_producer_flush(producer);
+		for (int k = 0; k < THINGS; k++) {
+			unsigned records = i % 101 == 0 ? 5 : (unsigned)k % 4;
+
+			trace_producer_use(producer, first[k], RESERVED);
+			for (unsigned n = 0; n < records && i < worker->count; n++, i++) {
+				uint64_t seq = numbered_emit(producer, worker->thread, i);
+
+				/* Those that were reserved, unless more were needed before. */
+				if (seq <= last || (last < first[k] && n < RESERVED &&
+							   seq != first[k] + n))
+					abort();
+				last = seq;
+			}
+		}
+		trace_producer_use(producer, 0, 0);
+	}
+	trace_producer_close(producer);
+	return NULL;
+}
+
+static void run_workers(struct trace_writer *writer, uint64_t count, void *(*main)(void *))
 {
 	struct worker workers[THREADS];
 	pthread_t threads[THREADS];
 
 	for (uint32_t i = 0; i < THREADS; i++) {
 		workers[i] = (struct worker){writer, i, count};
-		ck_assert_int_eq(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, main, &workers[i]), 0);
 	}
 	for (uint32_t i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
@@ -194,7 +231,7 @@ static void check_watermarks(const char *path)
 	trace_reader_close(reader);
 }
 
-static void several_producers(int level, uint64_t segment_size)
+static void several_producers(int level, uint64_t segment_size, void *(*main)(void *))
 {
 	struct trace_writer_options options;
 	struct trace_writer *writer;
@@ -207,7 +244,7 @@ static void several_producers(int level, uint64_t segment_size)
 	options.compression_level = level;
 	options.segment_size_max = segment_size;
 	writer = open_writer(path, &options);
-	run_workers(writer, EACH);
+	run_workers(writer, EACH, main);
 	close_writer(writer);
 
 	see(path, false, &seen);
@@ -229,8 +266,14 @@ static void several_producers(int level, uint64_t segment_size)
 
 START_TEST(producers_merge_in_order)
 {
-	several_producers(1, 0);
-	several_producers(0, 0);
+	several_producers(1, 0, work);
+	several_producers(0, 0, work);
+}
+END_TEST
+
+START_TEST(reserved_numbers_are_kept_in_order)
+{
+	several_producers(0, 0, work_later);
 }
 END_TEST
 
@@ -290,7 +333,7 @@ END_TEST
 
 START_TEST(segments_merge_in_order)
 {
-	several_producers(1, 64 * 1024);
+	several_producers(1, 64 * 1024, work);
 }
 END_TEST
 
@@ -507,7 +550,7 @@ START_TEST(pipes_work)
 	ck_assert_int_ge(dup2(fd, STDIN_FILENO), 0);
 	close(fd);
 	ck_assert_int_eq(pthread_create(&thread, NULL, read_pipe, &seen), 0);
-	run_workers(writer, 1000);
+	run_workers(writer, 1000, work);
 	close_writer(writer);
 	pthread_join(thread, NULL);
 	ck_assert_uint_eq(seen.notes, THREADS * 1000);
@@ -676,7 +719,7 @@ START_TEST(total_size_is_kept)
 	options.segment_size_max = 50 * 1000;
 	options.total_size_max = 220 * 1000;
 	writer = open_writer(path, &options);
-	run_workers(writer, 4000);
+	run_workers(writer, 4000, work);
 	close_writer(writer);
 	ck_assert_uint_le(directory_size(path, &files), options.total_size_max);
 	ck_assert_uint_ge(files, 3);
@@ -947,7 +990,7 @@ START_TEST(short_writes_are_completed)
 	options.block_size = 4096;
 	options.io = &io;
 	writer = open_writer(path, &options);
-	run_workers(writer, 1000);
+	run_workers(writer, 1000, work);
 	close_writer(writer);
 	see(path, true, &seen);
 	ck_assert_uint_eq(seen.notes, THREADS * 1000);
@@ -1059,7 +1102,8 @@ START_TEST(failing_sync_stops)
 }
 END_TEST
 
-UNIT_MAIN("trace_writer", producers_merge_in_order, compression_must_pay, segments_merge_in_order,
+UNIT_MAIN("trace_writer", producers_merge_in_order,
+	reserved_numbers_are_kept_in_order, compression_must_pay, segments_merge_in_order,
 	small_window_is_counted, idle_records_are_flushed, large_records_stand_alone,
 	impossible_records_are_told, existing_files_are_kept, pipes_work, context_is_repeated,
 	total_size_is_kept, drop_policy_tells_how_much, wait_policy_waits_then_drops,

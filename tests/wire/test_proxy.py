@@ -827,6 +827,42 @@ def thousand_idle_sessions():
 # ---- signals ----
 
 @test
+def what_ended_before_comes_before():
+    """sessions that take turns: each statement's numbers and times end before the next ones begin"""
+    mock = Mock()
+    texts = []
+    with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port], "--workers=2") as proxy:
+        pairs = [mock.connect(proxy) for _ in range(5)]
+        for client, server in pairs:
+            for from_server, data in Talk().steps:
+                pass_on(*((server, client) if from_server else (client, server)), data, whole)
+        for turn in range(40):
+            for who, (client, server) in enumerate(pairs):
+                texts.append("select %d from t%d" % (turn, who))
+                talk = Talk(connect=False).command(b"\3" + texts[-1].encode())
+                if turn % 3:
+                    talk.rows((1, "x"), (2, "y"))
+                else:
+                    talk.server(ok())
+                for from_server, data in joined(talk.steps):
+                    pass_on(*((server, client) if from_server else (client, server)), data, whole)
+        for client, server in pairs:
+            client.close()
+            server.close()
+        proxy.stop()
+        got = records(ISOTRACE, proxy.trace)
+    stmts = sorted((r for r in got if r["kind"] == "stmt"), key=lambda r: r["begin_seq"])
+    ends = {(r["session"], r["number"]): r for r in got if r["kind"] == "txn"}
+    assert [r["text"] for r in stmts] == texts
+    for this, after in zip(stmts, stmts[1:]):
+        end = ends[this["session"], this["number"]]
+        assert max(this["seq"], end["seq"]) < after["begin_seq"], (this, end, after)
+        assert max(this["at"], end["at"]) <= after["begin"], (this, end, after)
+    seqs = [r["seq"] for r in got if "seq" in r]
+    assert len(set(seqs)) == len(seqs)
+
+
+@test
 def drain_waits_for_transactions():
     """SIGTERM: no new connections, idle sessions end, an open transaction may end first"""
     mock = Mock()
