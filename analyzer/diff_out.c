@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 
-enum { ROWS_IN_TEXT = 20, VALUE_BYTES_IN_TEXT = 60 };
+enum { ROWS_IN_TEXT = 20, CELL_COLUMNS_MAX = 500, VALUE_BYTES_IN_TEXT = 60 };
 
 /* ---- answers ---- */
 
@@ -90,7 +90,7 @@ static void add_row(
 	const size_t widths[3] = {w->sql, w->answer, w->answer};
 
 	for (int i = 0; i < 3; i++) {
-		text_add(&clean[i], buf_span(&cells[i]), 2000, TEXT_FOLD);
+		text_add(&clean[i], buf_span(&cells[i]), CELL_COLUMNS_MAX, TEXT_FOLD);
 		left[i] = buf_span(&clean[i]);
 	}
 	do {

@@ -246,7 +246,7 @@ static enum exit_status corpus(const struct command *command, int argc, char **a
 		.isolation = "RU,RC,RR,SER",
 		.database = "isorec_corpus"};
 	struct corpus_runs runs = {.options = &options};
-	struct provided server = {{0}, {0}, {0}};
+	struct provided server = {{0}, 0, {0}};
 	enum exit_status status;
 	struct err err;
 	char **args;
@@ -268,7 +268,9 @@ static enum exit_status corpus(const struct command *command, int argc, char **a
 			output_message("%s", err.text);
 			return EXIT_STATUS_INPUT;
 		}
-		options.connection.socket = server.socket;
+		options.connection.host = "127.0.0.1";
+		options.connection.port = server.port;
+		options.connection.socket = NULL;
 		options.connection.user = server.user;
 	}
 	runs.run = runs_defaults(&options.connection);

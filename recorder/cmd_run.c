@@ -585,7 +585,9 @@ static void run_on_servers(struct runs *runs, char **paths, int count)
 		} else if (!runs->single && !runs_folder(runs->folder)) {
 			worsen(runs, EXIT_STATUS_INPUT);
 		} else {
-			runs->run.target.socket = server.socket;
+			runs->run.target.host = "127.0.0.1";
+			runs->run.target.port = server.port;
+			runs->run.target.socket = NULL;
 			runs->run.target.user = server.user;
 			runs->run.target.password = NULL;
 			run_files(runs, paths, count);

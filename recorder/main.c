@@ -8,6 +8,7 @@ static const struct command *const commands[] = {
 	&note_command,
 	&prepare_command,
 	&proxy_command,
+	&replay_command,
 	&run_command,
 	&unprepare_command,
 	NULL,

@@ -150,13 +150,13 @@ static bool add_release(const char *given, char *release, size_t size, const cha
 bool provide_start(struct provided *out, const char *release, bool *skip, struct err *err)
 {
 	static unsigned number;
-	char tool[4096], name[100], parent[64], plain[64];
+	char tool[4096], name[100], parent[64], plain[64], port[16] = "";
 	const char *args[ARGS_MAX] = {tool, "start"};
 	struct buf output = BUF_INIT, messages = BUF_INIT;
 	int count = 2, status;
 	bool ok;
 
-	*out = (struct provided){{0}, {0}, {0}};
+	*out = (struct provided){{0}, 0, {0}};
 	*skip = false;
 	find_tool(tool, sizeof(tool));
 	if (!add_release(release, plain, sizeof(plain), args, &count, err))
@@ -170,14 +170,15 @@ bool provide_start(struct provided *out, const char *release, bool *skip, struct
 	ok = status == 0;
 	if (ok) {
 		take_variable(output.data, "ISOREC_SERVER_NAME", out->name, sizeof(out->name));
-		take_variable(output.data, "MYSQL_UNIX_PORT", out->socket, sizeof(out->socket));
+		take_variable(output.data, "MYSQL_TCP_PORT", port, sizeof(port));
+		out->port = (unsigned)strtoul(port, NULL, 10);
 		take_variable(output.data, "ISOREC_SERVER_USER", out->user, sizeof(out->user));
 	} else {
 		*skip = status == STATUS_SKIP;
 		err_set(err, ERR_SERVER, "%s: %s%s", release, *skip ? "skipped: " : "",
 			last_line(&messages));
 	}
-	if (ok && !out->socket[0])
+	if (ok && !out->port)
 		ok = err_set(
 			err, ERR_SERVER, "%s: %s did not say where the server is", release, tool);
 	buf_release(&output);

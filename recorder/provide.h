@@ -17,7 +17,7 @@
 
 struct provided {
 	char name[80]; /* of the instance; "": none */
-	char socket[200];
+	unsigned port; /* on 127.0.0.1 */
 	char user[64];
 };
 

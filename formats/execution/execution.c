@@ -92,6 +92,8 @@ static void take_session(struct loader *l, const struct record_session *r)
 		s->opaque = true;
 		break;
 	case SESSION_CLOSED:
+		s->closed_seq = r->seq;
+		break;
 	case SESSION_CHANGED:
 		break;
 	}

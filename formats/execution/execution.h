@@ -61,6 +61,7 @@ struct execution_session {
 	struct span node, user, database;
 	uint64_t opened_at;
 	uint64_t capabilities; /* in force: server AND client */
+	uint64_t closed_seq; /* 0: its end is not in the trace */
 	uint32_t first_stmt, last_stmt; /* index or NONE */
 	uint32_t stmt_count;
 	uint8_t level; /* enum txn_level: of its first transaction */

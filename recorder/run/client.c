@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
+#include "run/prepared.h"
 
 /* Errors of the library itself that end a connection (errmsg.h). */
 enum {
@@ -116,6 +117,7 @@ void client_close(struct client *c, const char *reason)
 		capture_close(&c->capture, reason ? reason : "quit");
 	if (c->result)
 		mysql_free_result(c->result);
+	prepared_release(c);
 	if (c->mysql)
 		mysql_close(c->mysql);
 	row_packer_release(&c->packer);
@@ -127,9 +129,8 @@ void client_close(struct client *c, const char *reason)
 
 /* ---- events ---- */
 
-static void tell_row(struct client *c, MYSQL_ROW row, bool keep)
+void client_tell_row(struct client *c, MYSQL_ROW row, const unsigned long *lengths, bool keep)
 {
-	const unsigned long *lengths = mysql_fetch_lengths(c->result);
 	struct packet packet = {.payload = row_packet(&c->packer, row, lengths)};
 
 	packet.total = packet.payload.len;
@@ -166,21 +167,27 @@ static void take_appended(struct client *c, MYSQL_ROW row)
 	}
 }
 
-static void tell_result(struct client *c)
+void client_tell_columns(struct client *c, MYSQL_RES *metadata, bool *first)
 {
-	bool first = !c->has_rows;
-	MYSQL_ROW row;
-
-	row_packer_reuse(&c->packer, c->result);
-	if (first)
+	*first = !c->has_rows;
+	row_packer_reuse(&c->packer, metadata);
+	if (*first)
 		hide_appended(c);
 	capture_sink.columns(&c->capture, &c->command, c->packer.bad ? NULL : &c->packer.columns);
-	if (first) {
+	if (*first) {
 		c->has_rows = true;
 		c->rows_bad = c->packer.bad;
 	}
+}
+
+static void tell_result(struct client *c)
+{
+	bool first;
+	MYSQL_ROW row;
+
+	client_tell_columns(c, c->result, &first);
 	while (!c->packer.bad && (row = mysql_fetch_row(c->result)) != NULL) {
-		tell_row(c, row, first);
+		client_tell_row(c, row, mysql_fetch_lengths(c->result), first);
 		if (first) {
 			take_appended(c, row);
 			c->row_count++;
@@ -189,24 +196,34 @@ static void tell_result(struct client *c)
 }
 
 /* Ends a result of the statement, or the statement. */
-static void tell_reply(struct client *c, bool rows)
+void client_tell_reply(struct client *c, const struct wire_reply *more, bool rows)
 {
-	const char *info = mysql_info(c->mysql);
 	struct wire_reply reply = {
 		.kind = rows ? REPLY_EOF : REPLY_OK,
-		.last = !mysql_more_results(c->mysql),
+		.last = more->last,
 		.has_status = true,
 		.status = (uint16_t)c->mysql->server_status,
 		.warnings = (uint16_t)mysql_warning_count(c->mysql),
 	};
 
 	if (!rows) {
-		reply.affected = c->affected = mysql_affected_rows(c->mysql);
-		reply.insert_id = mysql_insert_id(c->mysql);
-		reply.info = info ? span_str(info) : SPAN_NONE;
+		reply.affected = c->affected = more->affected;
+		reply.insert_id = more->insert_id;
+		reply.info = more->info;
 	}
 	c->command.end_at = clock_mono_ns();
 	capture_sink.reply(&c->capture, &c->command, &reply);
+}
+
+static void tell_reply(struct client *c, bool rows)
+{
+	const char *info = mysql_info(c->mysql);
+	struct wire_reply reply = {.last = !mysql_more_results(c->mysql),
+		.affected = mysql_affected_rows(c->mysql),
+		.insert_id = mysql_insert_id(c->mysql),
+		.info = info ? span_str(info) : SPAN_NONE};
+
+	client_tell_reply(c, &reply, rows);
 }
 
 static bool is_lost(unsigned error)
@@ -215,13 +232,12 @@ static bool is_lost(unsigned error)
 	       error == CLIENT_MALFORMED_PACKET || error == CLIENT_OUT_OF_SYNC;
 }
 
-static void tell_error(struct client *c)
+void client_tell_error(struct client *c, unsigned error, const char *sqlstate, const char *message)
 {
-	unsigned error = mysql_errno(c->mysql);
 	struct wire_reply reply = {.kind = REPLY_ERR, .last = true};
 
 	c->error = error;
-	snprintf(c->message, sizeof(c->message), "%s", mysql_error(c->mysql));
+	snprintf(c->message, sizeof(c->message), "%s", message);
 	c->command.end_at = clock_mono_ns();
 	if (is_lost(error)) {
 		c->dead = true;
@@ -229,39 +245,49 @@ static void tell_error(struct client *c)
 		reply.lost = true;
 	} else {
 		reply.error = (uint16_t)error;
-		reply.sqlstate = span_str(mysql_sqlstate(c->mysql));
+		reply.sqlstate = span_str(sqlstate);
 		reply.message = span_str(c->message);
 	}
 	capture_sink.reply(&c->capture, &c->command, &reply);
 }
 
+static void tell_error(struct client *c)
+{
+	client_tell_error(
+		c, mysql_errno(c->mysql), mysql_sqlstate(c->mysql), mysql_error(c->mysql));
+}
+
 /* ---- statements ---- */
 
-void client_send(struct client *c, struct span sql)
+void client_begin(struct client *c, uint8_t command, size_t length)
 {
-	uint32_t number = c->command.number + 1;
-	struct wire_request request = {0};
-
-	buf_clear(&c->sql);
-	buf_add_span(&c->sql, sql);
-	if (c->instrumented) {
-		instrument_begin(&c->instrument, &c->capture, number, sql);
-		read_log(c);
-		/* A failure is one of the connection, and the statement will show it. */
-		if (instrument_wants_reset(&c->instrument))
-			(void)!mysql_query(c->mysql, LOG_RESET_SQL);
-	}
-	c->command = (struct wire_command){.byte = CMD_QUERY,
+	c->command = (struct wire_command){.byte = command,
 		.complete = true,
 		.active = true,
-		.number = number,
-		.length = sql.len + 1,
+		.number = c->command.number + 1,
+		.length = length + 1,
 		.begin = {.at = clock_mono_ns(), .seq = capture_begin_seq(c->capture.worker)}};
 	c->error = 0;
 	c->message[0] = '\0';
 	c->affected = c->row_count = 0;
 	c->has_rows = c->rows_bad = false;
 	buf_clear(&c->rows);
+}
+
+void client_send(struct client *c, struct span sql)
+{
+	struct wire_request request = {0};
+
+	buf_clear(&c->sql);
+	buf_add_span(&c->sql, sql);
+	if (c->instrumented) {
+		instrument_begin(&c->instrument, &c->capture, c->command.number + 1, sql);
+		read_log(c);
+		/* A failure is one of the connection, and the statement will show it. */
+		if (instrument_wants_reset(&c->instrument))
+			(void)!mysql_query(c->mysql, LOG_RESET_SQL);
+	}
+	client_begin(c, CMD_QUERY, sql.len);
 	request.text = buf_span(&c->sql);
 	capture_sink.command(&c->capture, &c->command, &request);
 	c->state = CLIENT_QUERY;
@@ -284,6 +310,8 @@ static bool finished(struct client *c)
 /* The call that was under way has returned: what is next?  True when nothing is. */
 static bool advance(struct client *c)
 {
+	if (c->state >= CLIENT_PREPARE)
+		return prepared_advance(c) && finished(c);
 	if (c->state == CLIENT_STORE) {
 		if (!c->result) {
 			tell_error(c);
@@ -311,6 +339,29 @@ static bool advance(struct client *c)
 	return false;
 }
 
+/* The library's call that is under way goes on. */
+static void continue_call(struct client *c, int ready)
+{
+	switch (c->state) {
+	case CLIENT_IDLE:
+		break;
+	case CLIENT_QUERY:
+		c->wait = mysql_real_query_cont(&c->status, c->mysql, ready);
+		break;
+	case CLIENT_STORE:
+		c->wait = mysql_store_result_cont(&c->result, c->mysql, ready);
+		break;
+	case CLIENT_NEXT:
+		c->wait = mysql_next_result_cont(&c->status, c->mysql, ready);
+		break;
+	case CLIENT_PREPARE:
+	case CLIENT_EXECUTE:
+	case CLIENT_EXECUTE_STORE:
+		prepared_continue(c, ready);
+		break;
+	}
+}
+
 bool client_step(struct client *c, int ready)
 {
 	if (c->wait && !ready)
@@ -321,19 +372,7 @@ bool client_step(struct client *c, int ready)
 		if (c->wait) {
 			if (!ready)
 				return false;
-			switch (c->state) {
-			case CLIENT_IDLE:
-				break;
-			case CLIENT_QUERY:
-				c->wait = mysql_real_query_cont(&c->status, c->mysql, ready);
-				break;
-			case CLIENT_STORE:
-				c->wait = mysql_store_result_cont(&c->result, c->mysql, ready);
-				break;
-			case CLIENT_NEXT:
-				c->wait = mysql_next_result_cont(&c->status, c->mysql, ready);
-				break;
-			}
+			continue_call(c, ready);
 			ready = 0;
 			if (c->wait)
 				return false;
@@ -356,22 +395,7 @@ void client_abandon(struct client *c, const char *reason)
 		/* The call that is under way must end before the handle can be freed. */
 		shutdown(mysql_get_socket(c->mysql), SHUT_RDWR);
 		for (int i = 0; c->wait && i < 100; i++) {
-			switch (c->state) {
-			case CLIENT_IDLE:
-				break;
-			case CLIENT_QUERY:
-				c->wait = mysql_real_query_cont(
-					&c->status, c->mysql, MYSQL_WAIT_READ);
-				break;
-			case CLIENT_STORE:
-				c->wait = mysql_store_result_cont(
-					&c->result, c->mysql, MYSQL_WAIT_READ);
-				break;
-			case CLIENT_NEXT:
-				c->wait = mysql_next_result_cont(
-					&c->status, c->mysql, MYSQL_WAIT_READ);
-				break;
-			}
+			continue_call(c, MYSQL_WAIT_READ);
 		}
 	}
 	c->state = CLIENT_IDLE;

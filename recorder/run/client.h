@@ -29,6 +29,10 @@ enum client_state {
 	CLIENT_QUERY, /* sent; the answer's first packet is awaited */
 	CLIENT_STORE, /* rows are being read */
 	CLIENT_NEXT,  /* a further result is awaited */
+	/* The same of prepared statements (run/prepared.h). */
+	CLIENT_PREPARE,
+	CLIENT_EXECUTE,
+	CLIENT_EXECUTE_STORE,
 };
 
 struct client {
@@ -46,6 +50,9 @@ struct client {
 	struct buf sql;
 	bool instrumented;
 	struct instrument_session instrument;
+	struct client_prepared **prepared;
+	size_t prepared_count, prepared_capacity;
+	struct client_prepared *executing; /* PREPARE, EXECUTE */
 
 	/* The last statement's outcome, valid when idle. */
 	uint32_t error;
@@ -76,6 +83,13 @@ void client_instrument(struct client *c, const struct instrument_tables *tables)
 void client_close(struct client *c, const char *reason);
 
 void client_send(struct client *c, struct span sql);
+/* Begins a command of its kind: what the answer brings is empty, times are taken. */
+void client_begin(struct client *c, uint8_t command, size_t length);
+/* For run/prepared.c: what came, told to the capture. */
+void client_tell_row(struct client *c, MYSQL_ROW row, const unsigned long *lengths, bool keep);
+void client_tell_columns(struct client *c, MYSQL_RES *metadata, bool *first);
+void client_tell_reply(struct client *c, const struct wire_reply *more, bool rows);
+void client_tell_error(struct client *c, unsigned error, const char *sqlstate, const char *message);
 /* Goes on as far as it can; `ready` is what of c->wait happened (MYSQL_WAIT_*).  True when the
  * answer is complete and the session idle (or dead). */
 bool client_step(struct client *c, int ready) MUST_CHECK;

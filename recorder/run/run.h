@@ -20,10 +20,7 @@
 #ifndef RUN_RUN_H
 #define RUN_RUN_H
 
-#include <signal.h>
-
-#include "run/client.h"
-#include "run/watch.h"
+#include "run/engine.h"
 #include "scenario/scenario.h"
 
 enum run_event_kind {
@@ -38,23 +35,6 @@ struct run_event {
 	const struct scenario_stmt *stmt;
 	const struct client *client; /* NULL for NOT_SENT */
 	const char *unmet;           /* what was expected and did not come; NULL: nothing */
-};
-
-struct run_options {
-	struct run_target target;    /* database: the one to make */
-	enum txn_level level;        /* of all sessions; LEVEL_UNKNOWN: as the scenario says */
-	uint64_t blocked_timeout_ns; /* without views: so long without an answer is blocked */
-	uint64_t answer_timeout_ns;  /* with views: neither waiting nor answering */
-	uint64_t hang_timeout_ns;    /* nothing moves any more */
-	uint64_t rows_max;           /* kept of a table's content */
-	bool drop_database;          /* one of that name may be there */
-	bool keep_database;
-	bool instrument; /* in trigger mode */
-	const char *output; /* the trace */
-	bool overwrite;
-	const volatile sig_atomic_t *stop; /* not 0: end soon, and leave nothing behind */
-	void (*tell)(void *ctx, const struct run_event *event);
-	void *ctx;
 };
 
 struct run_summary {

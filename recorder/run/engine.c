@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "run/engine.h"
+
+#include <mysqld_error.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "instrument/prepare.h"
+#include "scenario/scenario.h"
+#include "trace/pack.h"
+
+enum {
+	/* A statement that answers at once needs no look at the lock views. */
+	FIRST_LOOK_NS = 10 * 1000 * 1000,
+	/* A deadlock's victim may be seen waiting for the moment until it is chosen. */
+	GRACE_MS = 5,
+	FINAL_SESSION_WAIT_MS = 20000,
+	CONTROL_TIMEOUT_S = 30,
+};
+
+bool engine_fail(struct engine *e, const char *what)
+{
+	return err_set(e->err, ERR_SERVER, "%s: %s", what, mysql_error(e->control));
+}
+
+void engine_note(struct engine *e, const char *topic, struct span text)
+{
+	struct record_note record = {
+		.source = span_str(e->source), .topic = span_str(topic), .text = text};
+
+	trace_emit_note(e->worker.producer, &record);
+}
+
+/* ---- the control connection ---- */
+
+bool engine_query(struct engine *e, struct span sql)
+{
+	if (mysql_real_query(e->control, sql.ptr, sql.len)) {
+		unsigned error = mysql_errno(e->control);
+
+		/* Errors of the library itself: nobody answers. */
+		e->control_dead = error >= 2000 && error < 3000;
+		return false;
+	}
+	do {
+		MYSQL_RES *result = mysql_store_result(e->control);
+
+		if (result)
+			mysql_free_result(result);
+		else if (mysql_errno(e->control))
+			return false;
+	} while (mysql_next_result(e->control) == 0);
+	return mysql_errno(e->control) == 0;
+}
+
+static bool control_format(struct engine *e, const char *fmt, const char *name)
+{
+	struct buf sql = BUF_INIT, quoted = BUF_INIT;
+	bool ok;
+
+	for (; *name; name++) {
+		if (*name == '`')
+			buf_add_char(&quoted, '`');
+		buf_add_char(&quoted, *name);
+	}
+	buf_add_str(&sql, fmt);
+	buf_printf(&sql, " `%s`", quoted.len ? quoted.data : "");
+	ok = engine_query(e, buf_span(&sql));
+	buf_release(&sql);
+	buf_release(&quoted);
+	return ok;
+}
+
+bool engine_make_database(struct engine *e, const char *name)
+{
+	if (e->options->drop_database && !control_format(e, "drop database if exists", name))
+		return engine_fail(e, "the database cannot be dropped");
+	if (!control_format(e, "create database", name)) {
+		if (mysql_errno(e->control) == ER_DB_CREATE_EXISTS)
+			return err_set(e->err, ERR_SERVER,
+				"the database %s exists: choose another with --database, or let it "
+				"be dropped with --drop-database",
+				name);
+		return engine_fail(e, "the database cannot be made");
+	}
+	MEM_RESERVE(e->databases, e->database_count + 1, e->database_capacity);
+	e->databases[e->database_count++] = mem_strdup(name);
+	if (!control_format(e, "use", name))
+		return engine_fail(e, "the database cannot be used");
+	return true;
+}
+
+/* ---- the trace ---- */
+
+static void on_prepared(void *ctx, const char *database, const char *table,
+	enum prepare_outcome outcome, const char *why)
+{
+	struct engine *e = ctx;
+	struct buf text = BUF_INIT;
+
+	(void)database;
+	if (outcome == PREPARE_DONE && strcmp(why, "is prepared") == 0)
+		return;
+	buf_printf(&text, "%s %s", table, why);
+	engine_note(e, "instrumentation", buf_span(&text));
+	buf_release(&text);
+}
+
+/* Tables without a key get a hidden one: scenarios have many of them. */
+static bool instrument_database(struct engine *e)
+{
+	struct prepare_options options = {.database = e->options->target.database,
+		.add_key = true,
+		.tell = on_prepared,
+		.ctx = e};
+	struct prepare_summary summary;
+
+	if (!e->options->instrument)
+		return true;
+	engine_note(e, "instrumentation", SPAN_LIT("trigger"));
+	return prepare_database(e->control, &options, &summary, e->err) &&
+	       instrument_tables_load(&e->tables, e->control, e->options->target.database, e->err);
+}
+
+static enum txn_level level_of(MYSQL *mysql, const char *scope)
+{
+	static const char *const names[] = {"transaction_isolation", "tx_isolation"};
+	enum txn_level level = LEVEL_UNKNOWN;
+
+	for (size_t i = 0; i < ARRAY_LEN(names) && level == LEVEL_UNKNOWN; i++) {
+		char sql[80];
+		MYSQL_RES *result = NULL;
+		MYSQL_ROW row;
+
+		snprintf(sql, sizeof(sql), "select @@%s.%s", scope, names[i]);
+		if (mysql_query(mysql, sql) == 0)
+			result = mysql_store_result(mysql);
+		row = result ? mysql_fetch_row(result) : NULL;
+		if (row && row[0])
+			level = scenario_level_word(span_str(row[0]));
+		if (result)
+			mysql_free_result(result);
+	}
+	return level;
+}
+
+bool engine_open_trace(struct engine *e, const char *const *facts)
+{
+	struct trace_writer_options options;
+
+	trace_writer_defaults(&options);
+	options.recorder = "isorec " ISOTRACE_VERSION;
+	options.overwrite = e->options->overwrite;
+	options.facts = facts;
+	options.policy = TRACE_POLICY_WAIT;
+	e->writer = trace_writer_open(e->options->output, &options, e->err);
+	if (!e->writer)
+		return false;
+	e->config = (struct capture_config){
+		.levels = CAPTURE_PARAMS | CAPTURE_RESULTS, .values.value_keep_max = 16 << 20};
+	capture_worker_open(&e->worker, &e->config, e->writer, 0, 1);
+	return true;
+}
+
+static void number_tables(struct engine *e)
+{
+	for (size_t i = 0; i < e->snapshot.table_count; i++) {
+		struct instrument_table *table = instrument_tables_find(&e->tables,
+			span_str(e->options->target.database), span_str(e->snapshot.tables[i]));
+
+		if (table)
+			table->number = (uint32_t)i;
+	}
+}
+
+bool engine_begin_trace(struct engine *e)
+{
+	e->node = (struct capture_node){.name = "n1",
+		.address = e->options->target.socket ? e->options->target.socket
+						     : e->options->target.host};
+	atomic_store(&e->node.announced, true); /* the snapshot's server record says more */
+	atomic_store(&e->node.level, (uint8_t)level_of(e->control, "global"));
+	e->snapshot = (struct snapshot){.control = e->control,
+		.producer = e->worker.producer,
+		.node = e->node.name,
+		.address = e->node.address,
+		.database = e->options->target.database,
+		.rows_max = e->options->rows_max,
+		.limits = e->config.values,
+		.instrument = e->options->instrument ? &e->tables : NULL};
+	if (!snapshot_server(&e->snapshot, e->err) || !instrument_database(e) ||
+		!snapshot_schema(&e->snapshot, e->err))
+		return false;
+	number_tables(e);
+	return snapshot_rows(&e->snapshot, "initial", e->err);
+}
+
+void engine_watch(struct engine *e)
+{
+	watch_open(&e->watch, e->control);
+	engine_note(e, "blocked is known from", span_str(watch_name(e->watch.kind)));
+}
+
+/* ---- sessions ---- */
+
+bool engine_open_session(struct engine *e, size_t index, uint32_t id, const char *name,
+	const char *database, enum txn_level level)
+{
+	struct client *c = &e->clients[index];
+	struct run_target target = e->options->target;
+
+	CHECK(index < e->client_max);
+	target.database = database;
+	if (!client_open(c, &target, &e->worker, &e->node, id, name, e->err))
+		return false;
+	if (e->client_count < index + 1)
+		e->client_count = index + 1;
+	if (level) {
+		char sql[80];
+
+		snprintf(sql, sizeof(sql), "set session transaction isolation level %s",
+			txn_level_name((uint8_t)level));
+		if (mysql_query(c->mysql, sql))
+			return err_set(e->err, ERR_SERVER, "session %s: %s: %s", name, sql,
+				mysql_error(c->mysql));
+	}
+	/* What the server says, not what was asked for. */
+	c->capture.level_session = (uint8_t)level_of(c->mysql, "session");
+	if (e->options->instrument)
+		client_instrument(c, &e->tables);
+	return true;
+}
+
+/* The server rolls back behind our back when a connection ends; the final state is the one after
+ * that. */
+static void wait_closed(struct engine *e, const struct buf *threads)
+{
+	struct buf sql = BUF_INIT;
+
+	if (!threads->len)
+		return;
+	buf_printf(&sql, "select 1 from information_schema.processlist where id in (%s) limit 1",
+		threads->data);
+	for (int waited_ms = 0; waited_ms < FINAL_SESSION_WAIT_MS; waited_ms += 5) {
+		MYSQL_RES *result = NULL;
+		bool some;
+
+		if (mysql_query(e->control, sql.data) == 0)
+			result = mysql_store_result(e->control);
+		some = result && mysql_num_rows(result);
+		if (result)
+			mysql_free_result(result);
+		if (!some)
+			break;
+		poll(NULL, 0, 5);
+	}
+	buf_release(&sql);
+}
+
+void engine_close_sessions(struct engine *e)
+{
+	struct buf threads = BUF_INIT;
+
+	for (size_t i = 0; i < e->client_count; i++) {
+		struct client *c = &e->clients[i];
+
+		if (c->mysql)
+			buf_printf(&threads, "%s%lu", threads.len ? "," : "",
+				mysql_thread_id(c->mysql));
+		client_close(c, c->dead ? "lost" : NULL);
+	}
+	e->client_count = 0;
+	if (e->control && !e->control_dead)
+		wait_closed(e, &threads);
+	buf_release(&threads);
+}
+
+void engine_sending(struct engine *e, struct client *c)
+{
+	c->blocked = c->waiting = c->settled = c->by_time = false;
+	e->event_ns = clock_mono_ns();
+}
+
+/* ---- answers ---- */
+
+static void complete(struct engine *e, struct client *c)
+{
+	e->event_ns = clock_mono_ns();
+	e->answered(e->ctx, c);
+	c->blocked = c->waiting = c->settled = c->by_time = false;
+	/* Whoever waits may go on now: what is known of the others is out of date. */
+	for (size_t i = 0; i < e->client_count; i++)
+		e->clients[i].settled = false;
+}
+
+/* Before the reply's record is made. */
+static void fill_blocked(struct client *c)
+{
+	struct capture *capture = &c->capture;
+
+	/* Seen even when nobody looked: it answered while all who could hold a lock were idle. */
+	capture->now.blocked_seen = true;
+	capture->now.blocked_ns = c->blocked ? clock_mono_ns() - c->waiting_since + 1 : 0;
+	if (!c->blocked)
+		buf_clear(&capture->now.blockers);
+}
+
+static int ready_of(short revents)
+{
+	int ready = 0;
+
+	if (revents & (POLLIN | POLLHUP | POLLERR))
+		ready |= MYSQL_WAIT_READ;
+	if (revents & (POLLOUT | POLLHUP | POLLERR))
+		ready |= MYSQL_WAIT_WRITE;
+	if (revents & POLLPRI)
+		ready |= MYSQL_WAIT_EXCEPT;
+	return ready;
+}
+
+static short events_of(int wait)
+{
+	short events = 0;
+
+	if (wait & MYSQL_WAIT_READ)
+		events |= POLLIN;
+	if (wait & MYSQL_WAIT_WRITE)
+		events |= POLLOUT;
+	if (wait & MYSQL_WAIT_EXCEPT)
+		events |= POLLPRI;
+	return events;
+}
+
+bool engine_stopped(const struct engine *e)
+{
+	return e->options->stop && *e->options->stop;
+}
+
+bool engine_serve(struct engine *e, int timeout_ms)
+{
+	uint64_t deadline = clock_mono_ns() + (uint64_t)timeout_ms * 1000000;
+	bool any = false;
+
+	for (;;) {
+		nfds_t count = 0;
+		uint64_t now;
+
+		for (size_t i = 0; i < e->client_count; i++) {
+			struct client *c = &e->clients[i];
+
+			e->fds[i] = (struct pollfd){.fd = -1};
+			if (c->state == CLIENT_IDLE)
+				continue;
+			e->fds[i].fd = mysql_get_socket(c->mysql);
+			e->fds[i].events = events_of(c->wait);
+			count = i + 1;
+		}
+		now = clock_mono_ns();
+		if (poll(e->fds, count,
+			    any || now >= deadline ? 0 : (int)((deadline - now) / 1000000 + 1)) < 0)
+			count = 0; /* a signal */
+		for (size_t i = 0; i < count; i++) {
+			struct client *c = &e->clients[i];
+			int ready = e->fds[i].fd < 0 ? 0 : ready_of(e->fds[i].revents) & c->wait;
+
+			if (c->state == CLIENT_IDLE || (c->wait && !ready))
+				continue;
+			fill_blocked(c);
+			if (client_step(c, ready)) {
+				complete(e, c);
+				any = true;
+			}
+		}
+		if (any || engine_stopped(e) || clock_mono_ns() >= deadline)
+			return any;
+	}
+}
+
+/* ---- settling ---- */
+
+static void mark_by_time(struct engine *e, struct client *c)
+{
+	c->settled = true;
+	if (!c->waiting)
+		c->waiting_since = c->command.begin.at;
+	c->waiting = c->by_time = true;
+	e->by_time = true;
+}
+
+/* The views say who waits; what neither waits nor answers is given its time. */
+static void look(struct engine *e)
+{
+	uint64_t now = clock_mono_ns();
+	uint64_t limit =
+		e->watch.kind ? e->options->answer_timeout_ns : e->options->blocked_timeout_ns;
+
+	if (e->watch.kind && now >= watch_next_ns(&e->watch) &&
+		now >= e->event_ns + FIRST_LOOK_NS) {
+		if (!watch_look(&e->watch, e->clients, e->client_count))
+			e->watch.kind = WATCH_NONE;
+		else if (engine_serve(e, GRACE_MS))
+			return;
+	}
+	for (size_t i = 0; i < e->client_count; i++) {
+		struct client *c = &e->clients[i];
+
+		if (c->state != CLIENT_IDLE && !c->settled && now >= e->event_ns + limit)
+			mark_by_time(e, c);
+	}
+}
+
+static bool is_settled(const struct client *c)
+{
+	return c->state == CLIENT_IDLE || c->settled;
+}
+
+static bool all_settled(const struct engine *e)
+{
+	for (size_t i = 0; i < e->client_count; i++)
+		if (!is_settled(&e->clients[i]))
+			return false;
+	return true;
+}
+
+void engine_settle(struct engine *e, const struct client *c)
+{
+	while (!(c ? is_settled(c) : all_settled(e)) && !engine_stopped(e)) {
+		uint64_t now = clock_mono_ns(), next = e->event_ns + FIRST_LOOK_NS;
+
+		if (e->watch.kind && watch_next_ns(&e->watch) > next)
+			next = watch_next_ns(&e->watch);
+		if (next <= now)
+			next = now + 10000000; /* only time can tell more */
+		if (!engine_serve(e, (int)((next - now) / 1000000 + 1)))
+			look(e);
+	}
+}
+
+bool engine_any_busy(const struct engine *e)
+{
+	for (size_t i = 0; i < e->client_count; i++)
+		if (e->clients[i].state != CLIENT_IDLE)
+			return true;
+	return false;
+}
+
+void engine_abandon_all(struct engine *e)
+{
+	for (size_t i = 0; i < e->client_count; i++) {
+		struct client *c = &e->clients[i];
+		char sql[40];
+
+		if (c->state == CLIENT_IDLE)
+			continue;
+		/* Else it would hold its locks until it notices that nobody is there. */
+		snprintf(sql, sizeof(sql), "kill %lu", mysql_thread_id(c->mysql));
+		if (!e->control_dead)
+			(void)!engine_query(e, span_str(sql));
+		fill_blocked(c);
+		client_abandon(c, "no answer came");
+		complete(e, c);
+	}
+}
+
+bool engine_server_alive(struct engine *e)
+{
+	if (!e->control_dead && mysql_ping(e->control) == 0)
+		return true;
+	e->control_dead = true;
+	return false;
+}
+
+/* ---- beginning and end ---- */
+
+bool engine_open(struct engine *e, size_t client_max)
+{
+	struct run_target target = e->options->target;
+
+	target.database = NULL;
+	target.read_timeout_s = CONTROL_TIMEOUT_S;
+	e->control = client_dial(&target, e->err);
+	if (!e->control)
+		return false;
+	e->client_max = client_max;
+	e->clients = mem_zero(client_max, sizeof(*e->clients));
+	e->fds = mem_zero(client_max, sizeof(*e->fds));
+	return true;
+}
+
+bool engine_close(struct engine *e, bool ok)
+{
+	engine_close_sessions(e);
+	for (size_t i = 0; i < e->database_count; i++) {
+		if (!e->options->keep_database && !e->control_dead &&
+			!control_format(e, "drop database if exists", e->databases[i]) && ok)
+			ok = engine_fail(e, "the database cannot be dropped");
+		free(e->databases[i]);
+	}
+	free(e->databases);
+	snapshot_release(&e->snapshot);
+	instrument_tables_release(&e->tables);
+	if (e->writer) {
+		struct err local;
+
+		capture_worker_close(&e->worker);
+		if (!trace_writer_close(e->writer, ok ? e->err : &local))
+			ok = false;
+	}
+	mysql_close(e->control);
+	free(e->clients);
+	free(e->fds);
+	return ok;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What executing a schedule needs, whoever makes the schedule (run/run.h, replay/replay.h): a
+ * control connection, the sessions and who of them waits for a lock, databases that are made and
+ * dropped again, and the trace.
+ *
+ * One thread.  engine_serve and engine_settle call `answered` for every statement that is complete.
+ */
+#ifndef RUN_ENGINE_H
+#define RUN_ENGINE_H
+
+#include <poll.h>
+#include <signal.h>
+
+#include "instrument/tables.h"
+#include "run/client.h"
+#include "run/snapshot.h"
+#include "run/watch.h"
+#include "trace/record.h"
+
+struct run_event;
+
+struct run_options {
+	struct run_target target;    /* database: the one to make */
+	enum txn_level level;        /* of all sessions; LEVEL_UNKNOWN: as the scenario says */
+	uint64_t blocked_timeout_ns; /* without views: so long without an answer is blocked */
+	uint64_t answer_timeout_ns;  /* with views: neither waiting nor answering */
+	uint64_t hang_timeout_ns;    /* nothing moves any more */
+	uint64_t rows_max;           /* kept of a table's content */
+	bool drop_database;          /* one of that name may be there */
+	bool keep_database;
+	const char *output; /* the trace */
+	bool overwrite;
+	bool instrument; /* trigger mode: the tables are prepared after the setup */
+	const volatile sig_atomic_t *stop; /* not 0: end soon, and leave nothing behind */
+	void (*tell)(void *ctx, const struct run_event *event);
+	void *ctx;
+};
+
+struct engine {
+	const struct run_options *options;
+	const char *source; /* of notes */
+	struct err *err;    /* where failures are said */
+	void (*answered)(void *ctx, struct client *c);
+	void *ctx;
+
+	MYSQL *control;
+	bool control_dead; /* the last query got no answer */
+	char **databases;  /* made here */
+	size_t database_count, database_capacity;
+	struct trace_writer *writer;
+	struct capture_config config;
+	struct capture_worker worker;
+	struct capture_node node;
+	struct snapshot snapshot;
+	struct instrument_tables tables; /* prepared ones */
+	struct watch watch;
+	struct client *clients; /* as many as were asked for */
+	size_t client_max;
+	size_t client_count; /* those that were ever opened come first */
+	struct pollfd *fds;
+	uint64_t event_ns; /* when something was last sent or answered */
+	bool by_time;      /* time alone said that something was blocked */
+};
+
+/* Connects.  options, source, err, answered and ctx are set by the caller. */
+bool engine_open(struct engine *e, size_t client_max) MUST_CHECK;
+/* Ends sessions and trace, drops databases.  ok is what the run came to; the result, what it comes
+ * to in the end. */
+bool engine_close(struct engine *e, bool ok);
+
+void engine_note(struct engine *e, const char *topic, struct span text);
+/* On the control connection, results thrown away; false: mysql_error(e->control). */
+bool engine_query(struct engine *e, struct span sql) MUST_CHECK;
+bool engine_fail(struct engine *e, const char *what);
+/* Makes a database and uses it on the control connection; engine_close drops it. */
+bool engine_make_database(struct engine *e, const char *name) MUST_CHECK;
+
+/* facts: pairs for the trace's header, or NULL. */
+bool engine_open_trace(struct engine *e, const char *const *facts) MUST_CHECK;
+/* Server, tables and their content; prepares the tables in trigger mode. */
+bool engine_begin_trace(struct engine *e) MUST_CHECK;
+/* Begins to look for lock waits. */
+void engine_watch(struct engine *e);
+
+/* Connects session `index`, gives it its level before anything of it is recorded. */
+bool engine_open_session(struct engine *e, size_t index, uint32_t id, const char *name,
+	const char *database, enum txn_level level) MUST_CHECK;
+/* Ends all sessions, and waits until the server has rolled back what they left open. */
+void engine_close_sessions(struct engine *e);
+/* Before each statement that is sent. */
+void engine_sending(struct engine *e, struct client *c);
+
+/* Serves the sessions until at least one has its answer, or the time is over, or the user wants no
+ * more.  True: one has. */
+bool engine_serve(struct engine *e, int timeout_ms) MUST_CHECK;
+/* Serves until the client is idle or known to wait; NULL: until all are. */
+void engine_settle(struct engine *e, const struct client *c);
+bool engine_any_busy(const struct engine *e);
+bool engine_stopped(const struct engine *e);
+/* Gives up on all answers that are awaited. */
+void engine_abandon_all(struct engine *e);
+bool engine_server_alive(struct engine *e);
+
+#endif
