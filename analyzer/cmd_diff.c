@@ -4,8 +4,8 @@
 
 #include "base/output.h"
 #include "commands.h"
-#include "contract.h"
 #include "diff_out.h"
+#include "known/violations.h"
 
 enum diff_format { FORMAT_TEXT, FORMAT_JSON };
 static const char *const format_words[] = {"text", "json", NULL};
@@ -54,6 +54,23 @@ static enum exit_status print_diff(const struct diff_options *options, const str
 	return output_finish(status_of(options, d));
 }
 
+/* Whether it kept its contract, where mvcc can tell. */
+static void judge_side(struct diff_side *side, const struct execution *e)
+{
+	struct known_violations found;
+	struct err err;
+
+	*side = (struct diff_side){.e = e, .contract = known_contract(e)};
+	if (!known_violations(e, &found, &err))
+		return;
+	if (found.count) {
+		side->verdict = DIFF_SIDE_BROKEN;
+		side->why = found.classes[0];
+	} else if (found.decided) {
+		side->verdict = DIFF_SIDE_KEPT;
+	}
+}
+
 static enum exit_status diff_run(const struct command *command, int argc, char **argv)
 {
 	struct diff_options options = {0};
@@ -79,9 +96,7 @@ static enum exit_status diff_run(const struct command *command, int argc, char *
 			execution_release(&e[0]);
 			return err_exit_status(&err);
 		}
-		sides[i].e = &e[i];
-		sides[i].contract = contract_for(
-			e[i].server.flavour, execution_is_on(&e[i], "innodb_snapshot_isolation"));
+		judge_side(&sides[i], &e[i]);
 	}
 	if (differential_compare(&d, sides, &err)) {
 		status = print_diff(&options, &d, paths);

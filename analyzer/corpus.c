@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "contract.h"
 
 /* ---- scenarios ---- */
 
@@ -91,7 +90,9 @@ static bool load_recording(struct corpus_recordings *all, const char *path, stru
 		ok = r.id.len || err_set(err, ERR_FORMAT, "%s: its scenario has no id", path);
 	}
 	if (ok)
-		ok = known_judge(&r.scenario, &r.e, &r.answer, err) || err_prefix(err, "%s", path);
+		ok = (known_judge(&r.scenario, &r.e, &r.answer, err) &&
+			     known_violations(&r.e, &r.violations, err)) ||
+		     err_prefix(err, "%s", path);
 	if (!ok) {
 		recording_release(&r);
 		return false;
@@ -144,12 +145,6 @@ void corpus_recordings_release(struct corpus_recordings *r)
 	free(r->items);
 	file_list_release(&r->files);
 	*r = (struct corpus_recordings){0};
-}
-
-const char *corpus_contract(const struct corpus_recording *r)
-{
-	return contract_for(
-		r->e.server.flavour, execution_is_on(&r->e, "innodb_snapshot_isolation"));
 }
 
 /* ---- verifying ---- */
@@ -211,6 +206,12 @@ void corpus_verify(struct corpus_scenarios *s, struct corpus_recording *r, struc
 		buf_printf(&out->why, "expected %.*s%s%.*s, found ", SPAN_ARG(r->expected->verdict),
 			r->expected->detail.len ? " " : "", SPAN_ARG(r->expected->detail));
 		known_print(&r->answer, &out->why);
+	} else if (!known_violations_expected(&r->violations, r->expected)) {
+		out->ok = false;
+		buf_printf(&out->why, "expected of the oracle mvcc %s%.*s, found ",
+			r->expected->detail.len ? "" : "no violation",
+			SPAN_ARG(r->expected->detail));
+		known_violations_print(&r->violations, &out->why);
 	}
 }
 
@@ -264,7 +265,7 @@ static void compare_pair(struct corpus_comparison *c, struct corpus_pair *pair)
 		return;
 	for (int i = 0; i < 2; i++)
 		sides[i] = (struct diff_side){
-			.e = &pair->sides[i]->e, .contract = corpus_contract(pair->sides[i])};
+			.e = &pair->sides[i]->e, .contract = known_contract(&pair->sides[i]->e)};
 	if (!differential_compare(&d, sides, &err))
 		return; /* another version of the scenario */
 	if (d.item_count)

@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "differential/differential.h"
 #include "known/known.h"
+#include "known/violations.h"
 
 struct corpus_entry {
 	const char *path;
@@ -29,6 +30,7 @@ struct corpus_recording {
 	struct buf label;
 	char digest[33];
 	struct known_answer answer;
+	struct known_violations violations;
 	const struct scenario_verdict *expected; /* NULL: nothing is said */
 };
 
@@ -54,9 +56,6 @@ struct corpus_entry *corpus_entry(struct corpus_scenarios *s, struct span id);
 bool corpus_recordings_load(
 	struct corpus_recordings *out, const char *folder, struct err *err) MUST_CHECK;
 void corpus_recordings_release(struct corpus_recordings *r);
-/* The name of the contract that the recording's server is under. */
-const char *corpus_contract(const struct corpus_recording *r);
-
 /* ---- verifying ---- */
 
 struct corpus_check {

@@ -96,6 +96,13 @@ static void recording_json(struct json *json, const struct corpus_recording *r)
 	for (size_t i = 0; i < r->answer.error_count; i++)
 		json_uint(json, r->answer.errors[i]);
 	json_end_array(json);
+	json_key(json, "violations");
+	json_begin_array(json);
+	for (size_t i = 0; i < r->violations.count; i++)
+		json_str(json, r->violations.classes[i]);
+	json_end_array(json);
+	json_key(json, "all_decided");
+	json_bool(json, r->violations.decided);
 	json_key(json, "expected");
 	if (r->expected) {
 		buf_printf(&text, "%.*s%s%.*s", SPAN_ARG(r->expected->verdict),
@@ -429,7 +436,7 @@ static void html_detail(struct buf *out, const struct corpus_pair *pair)
 		return;
 	for (int i = 0; i < 2; i++) {
 		sides[i] = (struct diff_side){
-			.e = &pair->sides[i]->e, .contract = corpus_contract(pair->sides[i])};
+			.e = &pair->sides[i]->e, .contract = known_contract(&pair->sides[i]->e)};
 		paths[i] = pair->sides[i]->path;
 	}
 	if (!differential_compare(&d, sides, &err))

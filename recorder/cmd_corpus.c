@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "connection.h"
 #include "known/known.h"
+#include "known/violations.h"
 #include "provide.h"
 #include "recorder_commands.h"
 #include "runs.h"
@@ -49,6 +50,7 @@ static void judge(struct corpus_runs *runs, const struct scenario *s, const char
 	enum txn_level level, struct cell *cell)
 {
 	const struct scenario_verdict *expected;
+	struct known_violations violations;
 	struct known_answer answer;
 	struct execution e;
 	struct err err;
@@ -60,7 +62,7 @@ static void judge(struct corpus_runs *runs, const struct scenario *s, const char
 	}
 	buf_clear(&runs->label);
 	execution_label(&e, &runs->label);
-	if (!known_judge(s, &e, &answer, &err)) {
+	if (!known_judge(s, &e, &answer, &err) || !known_violations(&e, &violations, &err)) {
 		output_message("%s: %s", path, err.text);
 		cell->state = CELL_FAILED;
 		execution_release(&e);
@@ -70,6 +72,11 @@ static void judge(struct corpus_runs *runs, const struct scenario *s, const char
 	if (!expected) {
 		cell->state = CELL_UNSAID;
 		known_print(&answer, &cell->text);
+	} else if (!known_violations_expected(&violations, expected)) {
+		cell->state = CELL_UNEXPECTED;
+		known_violations_print(&violations, &cell->text);
+		output_message("%s: expected %.*s %.*s, and the oracle mvcc found %s", path,
+			SPAN_ARG(expected->verdict), SPAN_ARG(expected->detail), cell->text.data);
 	} else if (known_as_expected(&answer, expected)) {
 		cell->state = CELL_AS_EXPECTED;
 		buf_printf(&cell->text, "%.*s%s%.*s", SPAN_ARG(expected->verdict),
