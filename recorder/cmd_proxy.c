@@ -41,6 +41,7 @@ struct proxy_options {
 	int compression_level;
 	bool no_compression, no_record, quiet, accept_proxy_protocol;
 	struct output_options output_options;
+	struct option_file_options option_files;
 };
 
 static const struct option_def proxy_table[] = {
@@ -310,6 +311,8 @@ static const struct option_def proxy_table[] = {
 		OPTION_FLAG(struct proxy_options, quiet),
 		.help = "say nothing but errors"},
 	OUTPUT_OPTIONS(struct proxy_options, output_options),
+	OPTION_HEADING("Option files"),
+	OPTION_FILE_OPTIONS(struct proxy_options, option_files),
 	OPTION_END,
 };
 
@@ -828,5 +831,7 @@ const struct command proxy_command = {
 		"HUP begins a new segment of the trace; USR1 prints statistics.",
 	.options = proxy_table,
 	.examples = proxy_examples,
+	.client_groups = client_option_groups,
+	.option_files_at = offsetof(struct proxy_options, option_files),
 	.run = run,
 };

@@ -19,6 +19,7 @@ static const struct program isorec = {
 	.summary = "records what a MySQL-compatible database really did",
 	.description = "Records the sessions of a MySQL-compatible database into a trace, which\n"
 		       "isotrace then analyses without the server.",
+	.group = "recorder",
 	.exit_status = "  0  all is well\n"
 		       "  1  at least one violation was found\n"
 		       "  2  wrong usage\n"

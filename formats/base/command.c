@@ -385,19 +385,134 @@ enum exit_status command_misused(const struct command *command, const char *fmt,
 	return EXIT_STATUS_USAGE;
 }
 
+/* ---- option files ---- */
+
+const char *const client_option_groups[] = {"client", "client-server", "client-mariadb", NULL};
+
+/* What the running command's options point to. */
+static struct option_files from_files;
+
+static bool known_to_a_command(const char *key)
+{
+	for (size_t i = 0; running->commands[i]; i++)
+		if (option_find(running->commands[i]->options, key))
+			return true;
+	return false;
+}
+
+/* The options that stand first and are about the files; parsed once more with the others. */
+static struct option_file_options leading_options(int argc, char **argv)
+{
+	struct option_file_options how = {NULL, NULL, NULL, false, false};
+
+	for (int i = 1; i < argc && strncmp(argv[i], "--", 2) == 0; i++) {
+		const char *value = strchr(argv[i], '=');
+		size_t len = value ? (size_t)(value - argv[i]) : strlen(argv[i]);
+		const struct {
+			const char *name;
+			const char **to;
+		} words[] = {
+			{"--defaults-file", &how.file},
+			{"--defaults-extra-file", &how.extra_file},
+			{"--defaults-group-suffix", &how.group_suffix},
+		};
+		bool found = false;
+
+		for (size_t k = 0; k < ARRAY_LEN(words); k++) {
+			if (strlen(words[k].name) != len || strncmp(argv[i], words[k].name, len) != 0)
+				continue;
+			found = true;
+			if (!value && i + 1 < argc)
+				*words[k].to = argv[++i];
+			else if (value)
+				*words[k].to = value + 1;
+			break;
+		}
+		if (strcmp(argv[i], "--no-defaults") == 0)
+			found = how.none = true;
+		if (strcmp(argv[i], "--print-defaults") == 0)
+			found = how.print = true;
+		if (!found)
+			break;
+	}
+	return how;
+}
+
+static bool read_option_files(const struct command *command, void *target,
+	const struct option_file_options *how, struct err *err)
+{
+	char own[80];
+	const char *const names[] = {running->group, own, NULL};
+	struct option_groups groups = {command->client_groups, names, known_to_a_command};
+	char *line, *state = NULL;
+
+	snprintf(own, sizeof(own), "%s-%s", running->group, command->name);
+	if (!option_files_read(&from_files, command->options, target, &groups, how, err))
+		return false;
+	if (from_files.warnings.len)
+		for (line = strtok_r(from_files.warnings.data, "\n", &state); line;
+			line = strtok_r(NULL, "\n", &state))
+			output_message("%s", line);
+	return true;
+}
+
+static enum exit_status print_defaults(const struct command *command)
+{
+	struct buf out = BUF_INIT;
+
+	buf_printf(&out, "# from option files\n%s# defaults of the others\n",
+		from_files.set.len ? from_files.set.data : "");
+	for (const struct option_def *def = command->options; !option_is_end(def); def++)
+		if (def->name && def->preset)
+			buf_printf(&out, "--%s: %s\n", def->name, def->preset);
+	return print(&out);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_file_options(
+	const struct option_file_options *a, const struct option_file_options *b)
+{
+	return same_text(a->file, b->file) && same_text(a->extra_file, b->extra_file) &&
+	       same_text(a->group_suffix, b->group_suffix) && a->none == b->none &&
+	       a->print == b->print;
+}
+
 bool command_parse(const struct command *command, void *target, int argc, char **argv, char ***args,
 	int *count, enum exit_status *status)
 {
 	struct buf out = BUF_INIT;
+	struct option_file_options how = {NULL, NULL, NULL, false, false};
 	struct err err;
 	int first;
 
 	err_clear(&err);
+	if (command->client_groups) {
+		how = leading_options(argc, argv);
+		if (!read_option_files(command, target, &how, &err)) {
+			*status = command_misused(command, "%s", err.text);
+			return false;
+		}
+	}
 	switch (options_parse(command->options, target, argc, argv, &first, &err)) {
 	case OPTIONS_OK:
 		*args = argv + first;
 		*count = argc - first;
-		return true;
+		if (!command->client_groups)
+			return true;
+		if (!same_file_options((const struct option_file_options *)((const char *)target +
+					       command->option_files_at),
+			    &how)) {
+			*status = command_misused(command,
+				"--defaults-file and the like must stand before all other options");
+			return false;
+		}
+		if (how.print)
+			*status = print_defaults(command);
+		return !how.print;
 	case OPTIONS_HELP:
 		command_help(&out, command);
 		*status = print(&out);
@@ -441,7 +556,11 @@ static enum exit_status dispatch(int argc, char **argv)
 
 int program_main(const struct program *program, int argc, char **argv)
 {
+	enum exit_status status;
+
 	running = program;
 	output_init(program->name);
-	return (int)output_finish(dispatch(argc, argv));
+	status = output_finish(dispatch(argc, argv));
+	option_files_release(&from_files);
+	return (int)status;
 }

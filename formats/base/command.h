@@ -10,6 +10,7 @@
 #define BASE_COMMAND_H
 
 #include "base/err.h"
+#include "base/option_file.h"
 #include "base/options.h"
 
 struct command_example {
@@ -26,12 +27,18 @@ struct command {
 	const struct command_example *examples;
 	enum exit_status (*run)(const struct command *command, int argc, char **argv);
 	bool files; /* arguments are files: completion */
+	/* Option files (base/option_file.h): NULL: none are read.  Groups of all clients, and where
+	 * struct option_file_options stands in the options; our own groups are the program's, and
+	 * PROGRAM-COMMAND. */
+	const char *const *client_groups;
+	size_t option_files_at;
 };
 
 struct program {
 	const char *name;
 	const char *summary;
 	const char *description;
+	const char *group;                     /* of option files; NULL: none */
 	const char *exit_status;               /* what the numbers mean, lines broken */
 	const struct command *const *commands; /* NULL at the end */
 };
@@ -68,6 +75,9 @@ bool command_parse(const struct command *command, void *target, int argc, char *
 /* Prints what is wrong and where help is; returns EXIT_STATUS_USAGE. */
 enum exit_status command_misused(const struct command *command, const char *fmt, ...)
 	PRINTF_LIKE(2, 3);
+
+/* "client", "client-server", "client-mariadb": for commands that talk to a server. */
+extern const char *const client_option_groups[];
 
 /* The whole of main; returns what main returns. */
 int program_main(const struct program *program, int argc, char **argv);

@@ -312,8 +312,7 @@ enum options_result options_parse(const struct option_def *table, void *target, 
 	return result;
 }
 
-bool option_set(const struct option_def *table, void *target, const char *name, const char *value,
-	struct err *err)
+const struct option_def *option_find(const struct option_def *table, const char *name)
 {
 	for (const struct option_def *def = table; !option_is_end(def); def++) {
 		const char *a = def->name, *b = name;
@@ -322,16 +321,25 @@ bool option_set(const struct option_def *table, void *target, const char *name, 
 			a++;
 			b++;
 		}
-		if (!a || *a || *b)
-			continue;
-		if (def->type == OPTION_TYPE_FLAG && value)
-			return err_set(err, ERR_USAGE, "option '%s' takes no value", name);
-		if (def->type != OPTION_TYPE_FLAG && !value && !(def->flags & OPTION_OPTIONAL))
-			return err_set(err, ERR_USAGE, "option '%s' needs a value", name);
-		/* Only a secret is written to, and then the file's copy is wiped too. */
-		return set_value(def, target, (char *)(uintptr_t)value, err);
+		if (a && !*a && !*b)
+			return def;
 	}
-	return err_set(err, ERR_USAGE, "unknown option '%s'", name);
+	return NULL;
+}
+
+bool option_set(const struct option_def *table, void *target, const char *name, const char *value,
+	struct err *err)
+{
+	const struct option_def *def = option_find(table, name);
+
+	if (!def)
+		return err_set(err, ERR_USAGE, "unknown option '%s'", name);
+	if (def->type == OPTION_TYPE_FLAG && value)
+		return err_set(err, ERR_USAGE, "option '%s' takes no value", name);
+	if (def->type != OPTION_TYPE_FLAG && !value && !(def->flags & OPTION_OPTIONAL))
+		return err_set(err, ERR_USAGE, "option '%s' needs a value", name);
+	/* Only a secret is written to, and then the file's copy is wiped too. */
+	return set_value(def, target, (char *)(uintptr_t)value, err);
 }
 
 /* ---- the nearest word ---- */

@@ -103,6 +103,8 @@ enum options_result {
  * the first of them. */
 enum options_result options_parse(const struct option_def *table, void *target, int argc,
 	char **argv, int *first, struct err *err) MUST_CHECK;
+/* By its long name, dash and underscore alike; NULL: the table has none. */
+const struct option_def *option_find(const struct option_def *table, const char *name);
 /* One option by its long name (dash and underscore are the same), as an option file gives it;
  * value NULL: none.  The value must live as long as the target. */
 bool option_set(const struct option_def *table, void *target, const char *name, const char *value,

@@ -11,6 +11,7 @@ was said.
 """
 import os
 import random
+import re
 import signal
 import socket
 import struct
@@ -1159,6 +1160,44 @@ def passwords_are_masked():
         assert texts[0] == "create user a identified by '***'", texts
         assert texts[2] == ("change master to master_host='h', MASTER_PASSWORD = '***', "
                             "master_port=1"), texts
+
+
+@test
+def option_files():
+    """options from a file, the command line wins; files' options stand first; --print-defaults"""
+    mock = Mock()
+    with Proxy(ISOREC, ["unused=127.0.0.1:1"]) as other:
+        path = os.path.join(other.folder, "rec.cnf")
+        with open(path, "w", encoding="ascii") as out:
+            out.write("[client]\npassword=sesame\nport=1\n[recorder]\nmax_rows = 1\n[recorder-proxy]\n"
+                      "capture=statements\nworkers=3 # few\nnode = f=127.0.0.1:%d\n" % mock.port)
+
+        def isorec(*args, status=0):
+            done = subprocess.run([ISOREC, "proxy", *args], capture_output=True, text=True,
+                                  check=False, timeout=60)
+            assert done.returncode == status, done
+            return done.stdout if status == 0 else done.stderr
+
+        shown = isorec("--defaults-file=" + path, "--print-defaults")
+        assert "--password=*****\n--max-rows=1\n--capture=statements\n--workers=3\n" in shown, shown
+        assert "sesame" not in shown and "--buffer: 256M\n" in shown, shown
+        assert "before all other" in isorec("--workers=1", "--defaults-file=" + path, status=2)
+        assert "cannot be read" in isorec("--defaults-file=/no/such", status=2)
+        log = open(os.path.join(other.folder, "log2"), "w+", encoding="utf-8")
+        trace = os.path.join(other.folder, "two.itr")
+        with log, subprocess.Popen([ISOREC, "proxy", "--defaults-file", path, "--listen=127.0.0.1:0",
+                                    "--capture=statements,results", "-o", trace], stderr=log) as proxy:
+            def address():
+                with open(log.name, encoding="utf-8") as text:
+                    return re.search(r"node f: clients connect to \S+:(\d+),", text.read())
+            port = int(wait_for("the proxy listens", address).group(1))
+            talk = Talk().command(b"\3select * from t").rows((1, "x"), (2, "y"), (3, "z"))
+            with socket.create_connection(("127.0.0.1", port)) as client, mock.accept() as server:
+                for from_server, data in talk.steps:
+                    pass_on(*((server, client) if from_server else (client, server)), data, whole)
+            proxy.send_signal(signal.SIGTERM)
+        result, = records(ISOTRACE, trace, ["result"])
+        assert result["rows"] == [[1, "x"]] and result["total"] == 3, result
 
 
 @test
