@@ -640,9 +640,15 @@ static bool read_context(struct proxy *proxy, struct proxy_context *c, struct er
 	       backdrop_rows(&c->context, &proxy->nodes[0].capture, &address, "initial", err);
 }
 
-/* After the last client: rows of every node, so that nodes can be compared. */
+/* After the last client: tables that were made meanwhile, and rows of every node, so that nodes can
+ * be compared. */
 static bool read_final_rows(struct proxy *proxy, struct proxy_context *c, struct err *err)
 {
+	char first[ADDRESS_TEXT_SIZE];
+	struct backdrop_address node = address_of(&proxy->nodes[0], first);
+
+	if (!backdrop_schema(&c->context, &proxy->nodes[0].capture, &node, err))
+		return false;
 	for (size_t i = 0; i < proxy->node_count; i++) {
 		char host[ADDRESS_TEXT_SIZE];
 		struct backdrop_address address = address_of(&proxy->nodes[i], host);

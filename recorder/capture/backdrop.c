@@ -479,10 +479,28 @@ static bool wanted_database(const struct backdrop_options *options, struct span 
 	return true;
 }
 
+static bool known_table(const struct backdrop *context, struct span database, struct span name)
+{
+	for (size_t i = 0; i < context->count; i++)
+		if (span_eq(database, buf_span(&context->tables[i].database)) &&
+			span_eq(name, buf_span(&context->tables[i].name)))
+			return true;
+	return false;
+}
+
+static bool wanted_table(const struct backdrop *context, struct span database, struct span name)
+{
+	return wanted_database(context->options, database) &&
+	       (!context->options->filter ||
+		       filter_wants_table(context->options->filter, database, name)) &&
+	       !known_table(context, database, name);
+}
+
 bool backdrop_schema(struct backdrop *context, struct capture_node *node,
 	const struct backdrop_address *address, struct err *err)
 {
 	MYSQL *db = connect_to(context, node, address, err);
+	size_t before = context->count;
 	MYSQL_RES *result;
 	MYSQL_ROW row;
 	bool ok = true;
@@ -502,10 +520,7 @@ bool backdrop_schema(struct backdrop *context, struct capture_node *node,
 	while ((row = mysql_fetch_row(result))) {
 		struct backdrop_table *table;
 
-		if (!wanted_database(context->options, field(result, row, 0)) ||
-			(context->options->filter &&
-				!filter_wants_table(context->options->filter, field(result, row, 0),
-					field(result, row, 1))))
+		if (!wanted_table(context, field(result, row, 0), field(result, row, 1)))
 			continue;
 		if (context->count == BACKDROP_TABLES_MAX) {
 			ok = err_set(err, ERR_LIMIT,
@@ -520,7 +535,7 @@ bool backdrop_schema(struct backdrop *context, struct capture_node *node,
 		buf_add_span(&table->name, field(result, row, 1));
 	}
 	mysql_free_result(result);
-	for (size_t i = 0; ok && i < context->count; i++)
+	for (size_t i = before; ok && i < context->count; i++)
 		ok = table_schema(context, db, node, i, err);
 	mysql_close(db);
 	return ok;

@@ -60,7 +60,7 @@ void backdrop_init(struct backdrop *context, const struct backdrop_options *opti
 /* The server record of a node; fills the node's isolation level. */
 bool backdrop_server(struct backdrop *context, struct capture_node *node,
 	const struct backdrop_address *address, struct err *err) MUST_CHECK;
-/* Schema records of all tables. */
+/* Schema records of all tables that are not known yet; a second time: of those made since. */
 bool backdrop_schema(struct backdrop *context, struct capture_node *node,
 	const struct backdrop_address *address, struct err *err) MUST_CHECK;
 /* Rows records of all tables; moment: "initial" or "final". */

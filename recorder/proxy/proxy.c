@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "proxy/notify.h"
 
 enum { ACCEPT_IN_TURN = 64, STATUS_INTERVAL_MS = 500 };
 
@@ -199,6 +200,8 @@ static void serve(struct proxy *proxy, int signal_fd)
 				} else if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT) {
 					stopping = draining;
 					draining = true;
+					notify_service(
+						"STOPPING=1\nSTATUS=waiting for open transactions");
 					close_listeners(proxy);
 					tell_all(proxy, stopping);
 				}
@@ -242,6 +245,7 @@ bool proxy_run(struct proxy *proxy, struct err *err)
 			goto out;
 	if (proxy->ready)
 		proxy->ready(proxy);
+	notify_service("READY=1\nSTATUS=recording");
 	serve(proxy, signal_fd);
 	ok = true;
 out:

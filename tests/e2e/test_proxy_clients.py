@@ -641,6 +641,24 @@ def tables():
 
 
 @test
+def tables_made_meanwhile():
+    """a table created during the recording has a schema and final rows, one dropped has none"""
+    run(command_line(PORT, "-e", "drop database if exists made; create database made; "
+                     "create table made.old (a int primary key); insert into made.old values (1)"))
+
+    def client(port):
+        run(command_line(port, "made", "-e", "create table fresh (b int primary key, c varchar(9)); "
+                         "insert into fresh values (2, 'two'), (1, 'one'); drop table old"))
+
+    _, got = recorded(client, "--user=root", "--database=made")
+    number = {r["name"]: r["table"] for r in got if r["kind"] == "schema"}
+    assert sorted(number) == ["fresh", "old"] and len(set(number.values())) == 2, number
+    rows = {(r["table"], r["moment"]): r["rows"] for r in got if r["kind"] == "rows"}
+    assert rows == {(number["old"], "initial"): [[1]],
+                    (number["fresh"], "final"): [[1, "one"], [2, "two"]]}, rows
+
+
+@test
 def sampling():
     """--sample: one session of three, and that one whole"""
     with Proxy(ISOREC, ["n1=127.0.0.1:%d" % PORT], "--sample=3") as proxy:

@@ -1163,6 +1163,35 @@ def passwords_are_masked():
 
 
 @test
+def service_manager():
+    """systemd is told when the proxy listens and when it ends (sd_notify)"""
+    with Proxy(ISOREC, ["unused=127.0.0.1:1"]) as other:
+        for name in (os.path.join(other.folder, "notify"), "\0isorec-test-%d" % os.getpid()):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+                manager.bind(name)
+                manager.settimeout(60)
+                env = dict(os.environ, NOTIFY_SOCKET=name.replace("\0", "@"))
+                with Proxy(ISOREC, ["127.0.0.1:1"], env=env) as proxy:
+                    assert b"READY=1" in manager.recv(1000).split(b"\n")
+                    proxy.stop()
+                    assert b"STOPPING=1" in manager.recv(1000).split(b"\n")
+
+
+@test
+def status_line():
+    """--progress=always: sessions, statements a second, bytes written and waiting"""
+    mock = Mock()
+    with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port], "--progress=always") as proxy:
+        client, server = mock.connect(proxy)
+        with client, server:
+            line = wait_for("a status line", lambda: re.search(
+                r"\x1b\[K1 sessions, \d+ statements/s, [\d.]+ MB written, [\d.]+ MB waiting",
+                proxy.text()))
+            assert line
+        proxy.stop()
+
+
+@test
 def option_files():
     """options from a file, the command line wins; files' options stand first; --print-defaults"""
     mock = Mock()
