@@ -5,6 +5,7 @@
 
 #include "base/command.h"
 
-extern const struct command check_command, corpus_command, diff_command, export_command, import_command, show_command, stats_command;
+extern const struct command check_command, corpus_command, diff_command,
+	explain_command, export_command, import_command, show_command, stats_command;
 
 #endif

@@ -7,6 +7,7 @@ static const struct command *const commands[] = {
 	&check_command,
 	&corpus_command,
 	&diff_command,
+	&explain_command,
 	&export_command,
 	&import_command,
 	&show_command,

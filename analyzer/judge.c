@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "judge.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "adya/adya.h"
+#include "execution/execution.h"
+#include "history/load.h"
+#include "joint.h"
+#include "mvcc/mvcc.h"
+#include "trace/value.h"
+#include "witness.h"
+
+enum judge_oracle { ORACLE_AUTO, ORACLE_ADYA, ORACLE_MVCC, ORACLE_ALL };
+const char *const judge_oracles[] = {"auto", "adya", "mvcc", "all", NULL};
+
+/* The value of a variable in the trace's server record. */
+static bool server_variable_is_on(const struct history *history, const char *name)
+{
+	struct mp mp = mp_over(history->server_ref);
+	struct record_server server;
+	uint32_t kind, left, count;
+
+	if (!history->server_ref.ptr || !record_begin(&mp, &kind, &left) || kind != RECORD_SERVER ||
+		!record_server_read(&mp, left, &server))
+		return false;
+	mp = mp_over(server.variables);
+	count = mp_map(&mp);
+	for (uint32_t i = 0; i < count && !mp.bad; i++) {
+		struct value key, value;
+
+		if (!value_read(&mp, &key) || !value_read(&mp, &value))
+			break;
+		if (span_eq_str(key.bytes, name))
+			return span_ieq_str(value.bytes, "ON") || span_eq_str(value.bytes, "1") ||
+			       (value.type == VALUE_UINT && value.u == 1);
+	}
+	return false;
+}
+
+static bool read_contract_file(struct contract *out, const char *path, struct err *err)
+{
+	char text[64 * 1024];
+	FILE *file = fopen(path, "rb");
+	size_t len;
+
+	if (!file)
+		return err_set_errno(err, errno, "cannot open the contract %s", path);
+	len = fread(text, 1, sizeof(text), file);
+	fclose(file);
+	if (len == sizeof(text))
+		return err_set(err, ERR_LIMIT, "%s is larger than any contract (64 KiB)", path);
+	return contract_parse(out, span_of(text, len), path, err);
+}
+
+static bool choose_contract(struct contract *out, const struct judge_options *options,
+	const struct history *history, struct err *err)
+{
+	if (options->contract_file)
+		return read_contract_file(out, options->contract_file, err);
+	if (options->contract)
+		return contract_builtin(out, options->contract, err);
+	return contract_builtin(out,
+		contract_for(strtab_get(&history->strings, history->flavour),
+			server_variable_is_on(history, "innodb_snapshot_isolation")),
+		err);
+}
+
+static void show_progress(void *data, uint64_t done, uint64_t all)
+{
+	progress_update(data, done, all);
+}
+
+static bool load_trace(struct history *history, const struct judge_options *options,
+	const char *path, struct err *err)
+{
+	struct progress progress;
+	struct history_load_options load = {
+		.salvage = options->salvage, .progress = show_progress, .progress_data = &progress};
+	bool loaded;
+
+	progress_begin(&progress, options->progress, "reading", false);
+	loaded = history_load(history, path, &load, err);
+	progress_end(&progress);
+	return loaded;
+}
+
+/* The solver reads statements and answers, not versions.  *ran is false when the trace has no
+ * initial rows and the oracle was not asked for. */
+static bool check_mvcc(const struct judge_options *options, const char *path,
+	const struct contract *contract, struct verdict *verdict, bool *ran, struct err *err)
+{
+	struct execution_load_options load = {.salvage = options->salvage};
+	struct execution execution = {0};
+	struct schedule schedule;
+
+	if (!execution_load(&execution, path, &load, err))
+		return false;
+	*ran = options->oracle != ORACLE_AUTO;
+	for (size_t i = 0; i < execution.table_count; i++)
+		*ran |= execution.tables[i].has_initial;
+	if (*ran) {
+		schedule_init(&schedule, &execution);
+		mvcc_check(&schedule,
+			&(struct mvcc_options){.contract = contract,
+				.per_class_max = (uint32_t)options->examples,
+				.budget = options->budget},
+			verdict);
+		schedule_release(&schedule);
+	}
+	execution_release(&execution);
+	return true;
+}
+
+static void check_adya(const struct judge_options *options, const struct history *history,
+	const struct contract *contract, struct verdict *verdict)
+{
+	adya_check(history,
+		&(struct adya_options){.contract = contract,
+			.session = !options->no_strong,
+			.realtime = !options->no_strong,
+			.per_class_max = (uint32_t)options->examples,
+			.budget = options->budget},
+		verdict);
+}
+
+/* Probes tell versions, which adya needs; without them the solver finds them itself. */
+static bool check_oracles(const struct judge_options *options, const char *path,
+	const struct history *history, const struct contract *contract, struct verdict *verdict,
+	struct err *err)
+{
+	bool solved = false;
+
+	if (options->oracle == ORACLE_MVCC || options->oracle == ORACLE_ALL ||
+		(options->oracle == ORACLE_AUTO && history->counts.probes == 0)) {
+		if (!check_mvcc(options, path, contract, verdict, &solved, err))
+			return false;
+	}
+	if (options->oracle == ORACLE_ADYA || options->oracle == ORACLE_ALL ||
+		(options->oracle == ORACLE_AUTO && !solved))
+		check_adya(options, history, contract, verdict);
+	verdict_join(verdict);
+	verdict_sort(verdict);
+	return true;
+}
+
+static void describe(struct judged *out, const char *path)
+{
+	const struct history *history = &out->history;
+	struct verdict_context *context = &out->context;
+
+	*context = (struct verdict_context){.input = path, .format = "trace"};
+	context->transactions = history->txn_count;
+	context->operations = history->op_count;
+	context->sessions = history->session_count;
+	context->objects = history->object_count;
+	context->damaged = !history->complete;
+	context->server = strtab_get(&history->strings, history->server_version);
+	if (context->server.len == 0)
+		context->server = SPAN_NONE;
+	for (uint32_t t = 0; t < history->txn_count; t++)
+		context->committed += history->txns[t].outcome == TXN_COMMITTED;
+}
+
+bool judge_trace(
+	struct judged *out, const char *path, const struct judge_options *options, struct err *err)
+{
+	*out = (struct judged){.history = {0}};
+	verdict_init(&out->verdict);
+	out->loaded = load_trace(&out->history, options, path, err);
+	if (!out->loaded || !choose_contract(&out->contract, options, &out->history, err) ||
+		!check_oracles(options, path, &out->history, &out->contract, &out->verdict, err)) {
+		judged_release(out);
+		return false;
+	}
+	witness_fetch(&out->history, &out->verdict);
+	describe(out, path);
+	return true;
+}
+
+void judged_release(struct judged *judged)
+{
+	verdict_release(&judged->verdict);
+	history_release(&judged->history);
+}

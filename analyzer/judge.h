@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A trace judged: loaded, given to the oracles that fit what was recorded, and measured by the
+ * contract of its server.  What check prints, explain tells of one finding.
+ */
+#ifndef JUDGE_H
+#define JUDGE_H
+
+#include "base/attr.h"
+#include "base/options.h"
+#include "base/output.h"
+#include "contract.h"
+#include "history/history.h"
+#include "verdict_out.h"
+
+struct judge_options {
+	int oracle; /* of judge_oracles */
+	const char *contract, *contract_file;
+	bool salvage, no_strong;
+	uint64_t examples, budget;
+	enum output_when progress;
+};
+
+struct judged {
+	struct history history;
+	struct contract contract;
+	struct verdict verdict;
+	struct verdict_context context; /* not yet concluded */
+	bool loaded;                    /* when judge_trace fails: not for the trace's sake */
+};
+
+/* False and err when it cannot be read; nothing is left to release. */
+bool judge_trace(struct judged *out, const char *path, const struct judge_options *options,
+	struct err *err) MUST_CHECK;
+void judged_release(struct judged *judged);
+
+extern const char *const judge_oracles[];
+
+/* clang-format off */
+#define JUDGE_OPTIONS(struct_type, member) \
+	{.name = "oracle", \
+		.argument = "NAME", \
+		OPTION_CHOICE(struct_type, member.oracle), \
+		.choices = judge_oracles, \
+		.preset = "adya where the trace has probes, else mvcc where it has initial rows", \
+		.help = "traces: adya (versions from probes), mvcc (the schedule executed again " \
+			"on a model), or all"}, \
+	{.name = "contract", \
+		.argument = "NAME", \
+		OPTION_STRING(struct_type, member.contract), \
+		.preset = "by the server in the trace", \
+		.help = "what was promised, for traces: innodb, innodb-si, tidb-pessimistic, or " \
+			"adya " \
+			"(the textbook levels)"}, \
+	{.name = "contract-file", \
+		.argument = "FILE", \
+		OPTION_STRING(struct_type, member.contract_file), \
+		.files = true, \
+		.help = "a contract of your own"}, \
+	{.name = "salvage", \
+		OPTION_FLAG(struct_type, member.salvage), \
+		.help = "go on after damage in the middle of a trace; the gap is counted"}, \
+	{.name = "no-strong", \
+		OPTION_FLAG(struct_type, member.no_strong), \
+		.help = "traces: leave out the levels with session and real-time order"}, \
+	{.name = "budget", \
+		.argument = "N", \
+		OPTION_UINT(struct_type, member.budget), \
+		.help = "edges that the search for a shortest witness may look at, a class and " \
+			"component, which changes no verdict; and steps of the solver, a level, " \
+			"for histories whose version orders are open: past them the level is " \
+			"undecided"}, \
+	{.name = "examples", \
+		.argument = "N", \
+		OPTION_UINT(struct_type, member.examples), \
+		.min = 1, \
+		.max = 1000, \
+		.preset = "5", \
+		.help = "findings of one class that are listed; the others are counted"}
+/* clang-format on */
+
+#endif

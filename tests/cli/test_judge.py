@@ -1,0 +1,170 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""isotrace check and explain on simulated traces: contracts, levels, formats, one finding in full."""
+import json
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as xml
+
+import jsonschema
+
+from run import HERE, isotrace, scratch
+import tap
+
+ISOSIM = os.path.abspath(sys.argv[2])
+with open(os.path.join(HERE, "..", "..", "docs", "check.schema.json"), encoding="utf-8") as file:
+    SCHEMA = json.load(file)
+# Each with what semantics.md calls it, and the least level that forbids it.
+PLANTS = {"G1a": "G1a", "G1b": "G1b", "G1c": "G1c", "G0": "G0", "lost-update": "G-single",
+          "G-single": "G-single", "G2-item": "G2-item", "G2": "G2", "future-read": "future-read",
+          "garbage-read": "garbage-read", "own-write": "own-write", "lost-version": "lost-version",
+          "duplicate-row": "duplicate-row"}
+
+
+def simulate(name, *args):
+    path = scratch(name)
+    subprocess.run([ISOSIM, "--sessions=4", "--transactions=60", "--keys=12", *args, "-o", path],
+                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return path
+
+
+CLEAN = simulate("clean.itr", "--seed=11", "--discipline=serializable", "--unknown=0")
+LOST = simulate("lost.itr", "--seed=5", "--plant=lost-update")
+
+
+def findings(path, *args):
+    return isotrace("check", "--format=json", path, *args).json()["findings"]
+
+
+def test_json_follows_its_schema():
+    for plant, name in PLANTS.items():
+        path = simulate("plant.itr", "--seed=3", f"--plant={plant}")
+        data = isotrace("check", "--format=json", "--contract=adya", path).expect(1).json()
+        jsonschema.validate(data, SCHEMA)
+        assert name in {f["class"] for f in data["findings"]}, (plant, data["findings"])
+        for finding in data["findings"]:
+            assert finding["witness"]["rows"], finding
+    foreign = scratch("h.txt")
+    with open(foreign, "w", encoding="utf-8") as out:
+        out.write("w(1,1,0,1)\nw(1,2,1,2)\nr(1,1,1,3)\nr(1,7,1,4)\n")
+    data = isotrace("check", "--format=json", "--from=plume", foreign).json()
+    jsonschema.validate(data, SCHEMA)
+
+
+def test_the_witness_is_what_the_trace_says():
+    """Each statement of a witness is in the trace, with this text and these times."""
+    stmts = {}
+    for record in isotrace("show", "--format=ndjson", LOST).lines():
+        if record["kind"] == "stmt":
+            stmts[record["session"], record["number"]] = record
+    [finding] = [f for f in findings(LOST) if f["also"] == "lost update (P4)"]
+    steps = finding["witness"]["statements"]
+    assert len(steps) >= 3
+    for step in steps:
+        record = stmts[step["session"], step["statement"]]
+        assert (record["text"], record["begin"], record["at"]) == (
+            step["sql"], step["begin_ns"], step["end_ns"])
+        assert f"T{record['txn']}" == step["transaction"]
+    assert [s["begin_ns"] for s in steps] == sorted(s["begin_ns"] for s in steps)
+    # Both read the same version, and both overwrote: the second over the first.
+    chain = finding["witness"]["rows"][0]["versions"]
+    first, second = finding["transactions"]
+    assert re.search(rf"-> \d+ by {first} -> \d+ by {second}$", chain), chain
+
+
+def test_explain():
+    [finding] = [f for f in findings(LOST) if f["also"] == "lost update (P4)"]
+    out = isotrace("explain", LOST, finding["id"]).expect(0).out
+    for part in ("What was promised", "The transactions", "What happened", "Why that cannot be",
+                 "The versions of the rows concerned", "Everything these transactions did",
+                 "By the contract adya SERIALIZABLE may not let this happen.",
+                 finding["witness"]["rows"][0]["versions"]):
+        assert part in out, (part, out)
+    for step in finding["witness"]["statements"]:
+        assert step["sql"] in out
+    brief = isotrace("explain", "--brief", LOST, finding["id"][:6]).expect(0).out
+    assert out.startswith(brief) and "Everything" not in brief
+    for line in brief.splitlines():
+        assert len(line) <= 100, line
+    isotrace("explain", LOST, "ffffffff").expect(2, "there is no finding ffffffff")
+    isotrace("explain", LOST, "0").expect(2, "digits")
+    isotrace("explain", LOST).expect(2, "id")
+    isotrace("explain", "-", finding["id"]).expect(2, "must be a file")
+    isotrace("explain", scratch("none.itr"), finding["id"]).expect(4, "none.itr")
+
+
+def test_junit():
+    run = isotrace("check", "--format=junit", LOST, CLEAN)
+    suites = xml.fromstring(run.out).findall("testsuite")
+    assert [s.get("name") for s in suites] == [LOST, CLEAN]
+    violations = [f for f in findings(LOST) if f["severity"] == "violation"]
+    assert int(suites[0].get("failures")) == len(violations) > 0
+    texts = [f.text for f in suites[0].iter("failure")]
+    assert sorted(texts) == sorted(f["explanation"] for f in violations)
+    assert int(suites[1].get("failures")) == 0
+    for suite in suites:
+        assert int(suite.get("tests")) == len(suite.findall("testcase"))
+    assert run.status == 1
+
+
+def test_several_histories():
+    """The worst status counts, and each is printed."""
+    clean = isotrace("check", "--level=PL-1", CLEAN).status
+    assert isotrace("check", LOST, CLEAN).status == 1
+    both = isotrace("check", CLEAN, LOST).out
+    assert both.index(CLEAN) < both.index(LOST)
+    run = isotrace("check", LOST, scratch("none.itr"))
+    assert run.status == 4 and "none.itr" in run.err and "lost update" in run.out
+    assert clean in (0, 3)
+
+
+def contract(text):
+    path = scratch("own.contract")
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(text)
+    return path
+
+
+def test_contract_file():
+    """A contract of one's own decides what counts."""
+    lenient = contract("contract mine\nlevel SER\nforbids G0\nrule we-know allows G-single\n"
+                       "page https://example.org/\n")
+    data = isotrace("check", "--format=json", f"--contract-file={lenient}", LOST).json()
+    jsonschema.validate(data, SCHEMA)
+    assert data["contract"] == "mine"
+    [finding] = [f for f in data["findings"] if f["class"] == "G-single"]
+    assert (finding["severity"], finding["rule"]) == ("documented", "we-know")
+    assert data["verdict"] != "violated"
+    assert isotrace("check", f"--contract-file={lenient}", "--fail-on=documented", LOST).status == 1
+    strict = contract("contract mine\nlevel SER\nforbids G-single\n")
+    assert isotrace("check", f"--contract-file={strict}", LOST).status == 1
+    assert isotrace("check", f"--contract-file={strict}", "--fail-on=none", LOST).status in (0, 3)
+
+
+def test_contract_errors_name_the_place():
+    for text, line, words in (
+            ("contract a\nlevel XX\n", 2, "XX"),
+            ("contract a\nforbids G0\n", 2, "level"),
+            ("contract a\nlevel RR\nfrobs G0\n", 3, "frobs"),
+            ("level RR\nforbids G0\n", None, "contract"),
+            ("contract a\nlevel RR\nrule x\n", 3, "rule")):
+        run = isotrace("check", f"--contract-file={contract(text)}", LOST)
+        assert run.status == 4, (text, run.status, run.err)
+        assert words in run.err, (text, run.err)
+        if line:
+            assert f"own.contract, line {line}" in run.err, (text, run.err)
+        assert "--from" not in run.err
+    isotrace("check", "--contract-file=" + scratch("no.contract"), LOST).expect(4, "no.contract")
+    isotrace("check", "--contract=postgres", LOST).expect(2, "postgres")
+
+
+def test_level_of_a_trace():
+    assert isotrace("check", "--level=serializable", LOST).status == 1
+    assert isotrace("check", "--level=PL-2", LOST).status in (0, 3)
+    isotrace("check", "--level=PL-9", LOST).expect(2, "PL-9")
+
+
+if __name__ == "__main__":
+    tap.main(globals())
