@@ -1,0 +1,248 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A small live share: isorec corpus, the options of isorec run, isorec replay.
+
+    test_live.py ISOREC ISOTRACE ISOREC-SERVERS CORPUS RELEASE
+"""
+import glob
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "scripts"))
+import tap  # noqa: E402
+from live import Live  # noqa: E402
+
+LIVE = Live(*sys.argv[1:4])
+CORPUS, RELEASE = sys.argv[4:6]
+MAN = os.path.join(CORPUS, "..", "docs", "man")
+FOLDER = tempfile.mkdtemp(prefix="corpus-live-")
+SERVER = LIVE.start(RELEASE)
+AT = "--socket=" + SERVER["socket"]
+BLOCKED = os.path.join(CORPUS, "bugs", "mdev-34108.scn")
+
+
+def sql(text):
+    return LIVE.servers("sql", SERVER["name"], text)
+
+
+def folder(name):
+    return os.path.join(FOLDER, name)
+
+
+def databases():
+    return {line for line in sql("show databases").splitlines() if line.startswith("isorec")}
+
+
+# ---- corpus ----
+
+def test_corpus_on_a_running_server():
+    done = LIVE.isorec("corpus", AT, "--corpus", CORPUS, "--match", "MDEV-26", "-o", folder("c"))
+    assert "MDEV-26642" in done.stdout and ": 8 as expected, 0 not (!)" in done.stdout, done.stdout
+    assert len(os.listdir(folder("c"))) == 8
+    LIVE.isotrace("corpus", "verify", CORPUS, folder("c"))
+    LIVE.isorec("corpus", AT, "--corpus", CORPUS, "--match", "MDEV-26", "-o", folder("c"), status=4)
+
+
+def test_corpus_says_what_is_not_expected():
+    with open(os.path.join(CORPUS, "anomalies", "g1a.scn"), encoding="utf-8") as file:
+        text = file.read()
+    os.mkdir(folder("wrong"))
+    with open(folder("wrong/x.scn"), "w", encoding="utf-8") as file:
+        file.write(text.replace("* RU = allowed", "* RU = prevented"))
+    done = LIVE.isorec("corpus", AT, "--corpus", folder("wrong"), "-o", folder("w"), status=1)
+    assert "expected prevented, found shown" in done.stderr and "shown !" in done.stdout, done
+    with open(folder("wrong/x.scn"), "w", encoding="utf-8") as file:
+        file.write(text.replace("# expect: * ", "# expect: other-* "))
+    done = LIVE.isorec("corpus", AT, "--corpus", folder("wrong"), "-o", folder("w2"), status=3)
+    assert "4 of which nothing is said" in done.stdout, done.stdout
+
+
+def test_a_release_that_cannot_be_had():
+    done = LIVE.isorec("corpus", "--server", "nosuch-1.0", "-o", folder("none"), status=4)
+    assert "nosuch-1.0" in done.stderr, done.stderr
+
+
+# ---- run ----
+
+def test_repeat():
+    done = LIVE.isorec("run", AT, "-f", "json", "--isolation", "RC,RR", "--repeat", "3", "-o",
+                       folder("r"), BLOCKED)
+    document = json.loads(done.stdout)
+    assert document["schema"] == "isorec.run/1" and len(document["runs"]) == 6
+    for level in "RC", "RR":
+        digests = {x["digest"] for x in document["runs"] if "-%s." % level in x["trace"]}
+        assert len(digests) == 1, digests
+    statement = document["runs"][0]["statements"][3]
+    assert (statement["session"], statement["blocked"], statement["error"]) == ("T2", True, 0)
+    assert sorted(os.listdir(folder("r")))[0] == "MDEV-34108-RC.1.itr"
+
+
+def test_repeat_notices_another_execution():
+    path = folder("random.scn")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("[schedule]\nT1> select uuid();\n")
+    done = LIVE.isorec("run", AT, "-q", "--repeat", "3", "-o", folder("u"), path, status=1)
+    assert "3 runs, 2 of them another execution" in done.stdout, done.stdout
+
+
+def orders(name):
+    found = []
+    for path in sorted(glob.glob(folder(name) + "/*.s*.itr")):
+        told = LIVE.isotrace("export", "--to=scenario", path).stdout
+        found.append([line for line in told.splitlines() if line.startswith(("T1>", "T2>"))])
+    return found
+
+
+def test_shuffle():
+    for name, seed in ("s1", "7"), ("s2", "7"), ("s3", "8"):
+        LIVE.isorec("run", AT, "-q", "--shuffle", "6", "--seed", seed, "-o", folder(name), BLOCKED)
+    assert len(orders("s1")) == 6 and orders("s1") == orders("s2") != orders("s3")
+    assert len({tuple(x) for x in orders("s1")}) > 2
+    for order in orders("s1"):  # each session's own order stays
+        assert [x for x in order if x.startswith("T2>")] == [
+            "T2> begin;", "T2> update t set b=2 where a is not null;", "T2> commit;"], order
+
+
+def test_both():
+    done = LIVE.isorec("run", AT, "--isolation", "RR", "--both", "-o", folder("b"),
+                       os.path.join(CORPUS, "bugs", "mdev-26642.scn"))
+    assert "gave the clients the same answers" in done.stdout, done.stdout
+    assert set(os.listdir(folder("b"))) == {"MDEV-26642-RR.itr", "MDEV-26642-RR.trigger.itr"}
+    LIVE.isotrace("diff", folder("b/MDEV-26642-RR.itr"), folder("b/MDEV-26642-RR.trigger.itr"))
+
+
+def test_a_server_that_is_killed():
+    victim = LIVE.start(RELEASE)
+    path = folder("kill.scn")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("[setup]\ncreate table t(a int);\n[schedule]\nT1> insert into t values (1);\n"
+                   "T2> select sleep(100);\nT1> select 2;\n")
+    with subprocess.Popen([LIVE.isorec_path, "run", "--socket=" + victim["socket"], "-o",
+                           folder("k.itr"), path], stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            if line.startswith("T1> insert"):
+                os.kill(victim["pid"], signal.SIGKILL)
+        assert process.wait() == 3
+    shown = LIVE.isotrace("show", folder("k.itr")).stdout
+    assert "the server is gone" in shown and "no reply" in shown, shown
+
+
+def test_a_full_disk():
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
+
+    done = LIVE.isorec("run", AT, "-o", folder("full.itr"), BLOCKED, status=4, preexec_fn=limit)
+    assert "full.itr" in done.stderr, done.stderr
+    assert not databases()
+
+
+# ---- replay ----
+
+def test_replay_of_a_scenario():
+    LIVE.isorec("run", AT, "-q", "--isolation", "RR", "-o", folder("p.itr"),
+                os.path.join(CORPUS, "anomalies", "lost-update.scn"))
+    done = LIVE.isorec("replay", AT, "-o", folder("q.itr"), folder("p.itr"))
+    assert "9 statements of 3 sessions, 1 tables restored with 2 rows; followed" in done.stdout
+    LIVE.isotrace("diff", "--fail-on=difference", folder("p.itr"), folder("q.itr"))
+    assert not databases()
+
+
+def test_replay_tells_where_it_diverged():
+    LIVE.isorec("run", AT, "-q", "--isolation", "RC", "-o", folder("d.itr"),
+                os.path.join(CORPUS, "compat", "dt2-listing-5.scn"))
+    other = LIVE.start(RELEASE, "--snapshot-isolation=on")
+    done = LIVE.isorec("replay", "--socket=" + other["socket"], "-o", folder("e.itr"),
+                       folder("d.itr"), status=3)
+    assert "T2, statement 2: waits for a lock here, had its answer there" in done.stdout, done.stdout
+    found = json.loads(LIVE.isotrace("diff", "-f", "json", folder("d.itr"), folder("e.itr")).stdout)
+    assert found["rule"] == "rc-semi-consistent" and found["verdict"] == "compat", found
+
+
+def record_sysbench():
+    """sysbench through the proxy: prepared statements, several sessions at once."""
+    if not shutil.which("sysbench"):
+        raise tap.Skip("sysbench is not installed")
+    sql("drop database if exists sbt")
+    sql("create database sbt")
+    base = ["sysbench", "oltp_read_write", "--db-driver=mysql", "--mysql-host=127.0.0.1",
+            "--mysql-user=root", "--mysql-db=sbt", "--tables=2", "--table-size=200",
+            "--threads=2", "--time=0", "--events=20", "--rand-type=uniform"]
+    subprocess.run([*base, "--mysql-port=%d" % SERVER["port"], "prepare"], check=True,
+                   stdout=subprocess.DEVNULL)
+    with subprocess.Popen([LIVE.isorec_path, "proxy", "--node=127.0.0.1:%d" % SERVER["port"],
+                           "--listen=127.0.0.1:0", "-u", "root", "-D", "sbt", "-o",
+                           folder("sb.itr")], stderr=subprocess.PIPE, text=True) as proxy:
+        port = proxy.stderr.readline().split(" connect to ")[1].split(",")[0].split(":")[1]
+        subprocess.run([*base, "--mysql-port=" + port, "run"], check=True,
+                       stdout=subprocess.DEVNULL)
+        proxy.send_signal(signal.SIGTERM)
+        proxy.stderr.read()
+        assert proxy.wait() == 0
+    sql("drop database sbt")
+
+
+def test_replay_of_sysbench_through_the_proxy():
+    record_sysbench()
+    for pace in "fast", "as-recorded":
+        done = LIVE.isorec("replay", AT, "--pace", pace, "--overwrite", "-o", folder("sc.itr"),
+                           folder("sb.itr"), status=None)
+        assert done.returncode in (0, 3), done.stderr
+        assert "2 tables restored with 400 rows" in done.stdout, done.stdout
+        assert "0 not sent" in done.stdout or "followed" in done.stdout, done.stdout
+        # Two sessions race, so single results may differ; every statement is there all the same.
+        found = json.loads(LIVE.isotrace("diff", "-f", "json", folder("sb.itr"), folder("sc.itr"),
+                                         status=None).stdout)
+        assert found["a"]["statements"] == found["b"]["statements"] > 400
+        assert len(found["discrepancies"]) < found["a"]["statements"] / 10
+
+
+def test_replay_of_one_session_is_the_same():
+    if not os.path.exists(folder("sb.itr")):
+        raise tap.Skip("nothing was recorded")
+    path = folder("one.scn")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("[setup]\ncreate table t(a int primary key, b varchar(20), c decimal(8,2), d datetime,"
+                   " e blob);\ninsert into t values (1,'o''x',1.50,'2026-01-02 03:04:05',x'00ff');\n"
+                   "[schedule]\nT1> select * from t;\nT1> insert into t values (2,null,-1,null,'');\n"
+                   "T1> select * from t order by a;\n")
+    LIVE.isorec("run", AT, "-q", "-o", folder("one.itr"), path)
+    LIVE.isorec("replay", AT, "-o", folder("two.itr"), folder("one.itr"))
+    LIVE.isotrace("diff", "--fail-on=difference", folder("one.itr"), folder("two.itr"))
+
+
+def test_replay_of_what_is_no_trace():
+    LIVE.isorec("replay", AT, "-o", folder("x"), BLOCKED, status=4)
+    LIVE.isorec("replay", AT, status=2)
+
+
+# ---- manual pages ----
+
+def test_manual_pages_have_the_options_of_the_program():
+    for command in "corpus", "replay", "run":
+        path = os.path.join(MAN, "isorec-%s.1" % command)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        begin, end = '.\\" begin options\n', '.\\" end options\n'
+        before, rest = text.split(begin)
+        inside, after = rest.split(end)
+        wanted = LIVE.isorec("help", "--mdoc", command).stdout
+        if os.environ.get("ISOTRACE_UPDATE"):
+            inside = wanted
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(before + begin + inside + end + after)
+        assert inside == wanted, "isorec-%s.1 has other options: set ISOTRACE_UPDATE=1" % command
+
+
+if __name__ == "__main__":
+    try:
+        tap.main(globals())
+    finally:
+        LIVE.stop()
+        shutil.rmtree(FOLDER, ignore_errors=True)
