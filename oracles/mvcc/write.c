@@ -660,6 +660,16 @@ static void insert_duplicate(struct mvcc *m, const struct plan *plan, struct sto
 	write_row(m, table, met, old, new, a);
 }
 
+/* INSERT IGNORE leaves out the rows that a constraint does not allow. */
+static void skip_ignored(const struct sql_insert *insert, struct write_answer *a)
+{
+	if (a->status != EVAL_ERROR || !(insert->flags & SQL_DML_IGNORE))
+		return;
+	a->status = EVAL_OK;
+	a->error = 0;
+	a->untouched++;
+}
+
 static void insert_row(struct mvcc *m, const struct plan *plan, struct store_table *table,
 	const struct eval_value *row, struct write_answer *a)
 {
@@ -669,6 +679,7 @@ static void insert_row(struct mvcc *m, const struct plan *plan, struct store_tab
 
 	if (!eval_check(&m->scratch, &m->env, table->def, row, &outcome)) {
 		answer_outcome(m, a, &outcome);
+		skip_ignored(insert, a);
 		return;
 	}
 	for (uint32_t u = 0; u < table->unique_count; u++) {
@@ -717,8 +728,10 @@ static void insert_row(struct mvcc *m, const struct plan *plan, struct store_tab
 		a->affected++;
 	}
 	foreign_before(m, table, NULL, row, a);
-	if (a->status != EVAL_OK)
+	if (a->status != EVAL_OK) {
+		skip_ignored(insert, a);
 		return;
+	}
 	store_write(
 		&m->store, m->now_txn, m->now_stmt, store_record_for(&m->store, table, row), row);
 	a->affected++;

@@ -82,20 +82,18 @@ static bool load(struct execution *execution, const char *path)
 
 static void judge(const struct execution *execution, struct verdict *verdict)
 {
-	struct contract contract;
+	static struct contract contract; /* of the trace before, usually the same */
+	const char *name = contract_for(
+		execution->server.flavour, execution_is_on(execution, "innodb_snapshot_isolation"));
 	struct schedule schedule;
 	struct err err;
 
-	if (!contract_builtin(&contract,
-		    contract_for(execution->server.flavour,
-			    execution_is_on(execution, "innodb_snapshot_isolation")),
-		    &err))
+	if (strcmp(contract.name, name) != 0 && !contract_builtin(&contract, name, &err))
 		abort();
 	verdict_init(verdict);
 	schedule_init(&schedule, execution);
 	mvcc_check(&schedule, &(struct mvcc_options){.contract = &contract}, verdict);
 	schedule_release(&schedule);
-	verdict->contract = NULL; /* was this function's */
 }
 
 static uint64_t alarms(const struct verdict *verdict)

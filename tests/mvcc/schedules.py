@@ -23,6 +23,15 @@ class Table:
         if self.text:
             self.defs.append("c varchar(10)")
             self.columns.append("c")
+        self.rich = rng.random() < 0.5
+        if self.rich and self.key == "primary" and rng.random() < 0.25:
+            self.defs[0] = "id int auto_increment primary key"
+            self.key = "auto"
+        if self.rich and rng.random() < 0.3:
+            self.defs.append("d decimal(6,2) default 1.50")
+            self.columns.append("d")
+        if self.rich and rng.random() < 0.15:
+            self.defs.append("check (a is null or a < 30)")
         if self.key == "unique":
             self.defs.append("unique key uid(id)")
         for _ in range(rng.choice((0, 0, 1, 1, 2))):
@@ -38,6 +47,10 @@ class Table:
         r = self.rng
         if column == "id":
             return str(r.randrange(0, 14))
+        if column == "d":
+            return r.choice(("1.5", "2", "-0.25", "NULL", "99.994", "1e1"))
+        if column == "p":
+            return r.choice([str(n) for n in range(0, 14)] + ["NULL"] * 3)
         if column == "c":
             return r.choice(("'x'", "'y'", "'xy'", "'X'", "''", "NULL"))
         return r.choice([str(n) for n in range(0, 10)] + ["NULL"])
@@ -48,8 +61,11 @@ class Table:
     def setup(self):
         out = ["create table %s(%s) engine=innodb;" % (self.name, ", ".join(self.defs))]
         rows = self.rng.randrange(0, 8)
+        if self.key == "auto":
+            return out + ["insert ignore into %s values (%s);" % (self.name, ",".join(
+                [str(i + 1)] + [self.value(c) for c in self.columns[1:]])) for i in range(rows)]
         ids = self.rng.sample(range(0, 14), rows)
-        uniques = [d for d in self.defs if d.startswith("unique")]
+        uniques = [d for d in self.defs if d.startswith(("unique", "foreign", "check"))]
         for i in range(rows):
             values = [str(ids[i])] + [self.value(c) for c in self.columns[1:]]
             if uniques:
@@ -62,8 +78,17 @@ class Table:
 class Generator:
     def __init__(self, seed):
         self.rng = random.Random(seed)
+        self.nowait = False
         self.tables = [Table(self.rng, "t%d" % (i + 1)) for i in
                        range(self.rng.choice((1, 1, 1, 2, 2, 3)))]
+        if len(self.tables) > 1 and self.tables[0].key in ("primary", "auto") and \
+                self.rng.random() < 0.35:
+            child = self.tables[1]
+            child.columns.append("p")
+            child.defs.insert(len(child.columns) - 1, "p int")
+            child.defs.append("foreign key (p) references t1(id)%s%s" % (
+                self.rng.choice(("", " on delete cascade", " on delete set null")),
+                self.rng.choice(("", " on update cascade", " on update set null"))))
 
     def column(self, t):
         return self.rng.choice(t.columns[:3])
@@ -109,9 +134,28 @@ class Generator:
     def select(self):
         r = self.rng
         t = r.choice(self.tables)
-        kind = r.randrange(0, 12)
+        kind = r.randrange(0, 18)
         if kind < 5:
             return "select * from %s%s" % (t.name, self.where(t))
+        if kind == 12:
+            u = r.choice(self.tables)
+            return "select x.id, y.a from %s x left join %s y on x.id = y.b order by x.id" % (
+                t.name, u.name)
+        if kind == 13:
+            u = r.choice(self.tables)
+            return "select a from %s union%s select b from %s" % (
+                t.name, r.choice(("", " all")), u.name)
+        if kind == 14:
+            return "select a, sum(b) from %s group by a having count(*) > 1" % t.name
+        if kind == 15:
+            u = r.choice(self.tables)
+            return "select (select max(a) from %s), id from %s%s" % (u.name, t.name, self.where(t))
+        if kind == 16:
+            u = r.choice(self.tables)
+            return "select * from %s x where exists (select 1 from %s y where y.a = x.b)" % (
+                t.name, u.name)
+        if kind == 17:
+            return "select * from %s order by id desc limit 1, 2" % t.name
         if kind == 5:
             return "select id, %s from %s%s order by id" % (self.column(t), t.name, self.where(t))
         if kind == 6:
@@ -132,8 +176,13 @@ class Generator:
     def locking(self):
         r = self.rng
         t = r.choice(self.tables)
-        return "select * from %s%s %s" % (t.name, self.where(t),
-                                          r.choice(("for update", "lock in share mode")))
+        if len(self.tables) > 1 and r.random() < 0.1:
+            u = r.choice([x for x in self.tables if x is not t])
+            return "select x.id, y.id from %s x join %s y on x.a = y.a for update" % (
+                t.name, u.name)
+        return "select * from %s%s %s%s" % (
+            t.name, self.where(t), r.choice(("for update", "lock in share mode")),
+            " nowait" if self.nowait and r.random() < 0.1 else "")
 
     def assignment(self, t):
         r = self.rng
@@ -172,13 +221,29 @@ class Generator:
         r = self.rng
         t = r.choice(self.tables)
         tail = " order by id limit 1" if r.random() < 0.06 else ""
+        if len(self.tables) > 1 and r.random() < 0.08:
+            u = r.choice([x for x in self.tables if x is not t])
+            return r.choice(("delete x from %s x join %s y on x.a = y.a",
+                             "delete x, y from %s x join %s y on x.id = y.id")) % (t.name, u.name)
+        if r.random() < 0.05:
+            u = r.choice(self.tables)
+            if u is not t:
+                return "delete from %s where a in (select b from %s)" % (t.name, u.name)
         return "delete from %s%s%s" % (t.name, self.where(t) if r.random() < 0.95 else "", tail)
 
     def insert(self):
         r = self.rng
         t = r.choice(self.tables)
         rows = ",".join(t.row() for _ in range(r.choice((1, 1, 1, 2, 3))))
-        kind = r.randrange(0, 10)
+        kind = r.randrange(0, 12)
+        if kind == 10:
+            return "insert into %s(id, b) values (%s, %s)" % (t.name, t.value("id"), t.value("b"))
+        if kind == 11:
+            return "insert into %s set %s a = %s" % (
+                t.name, "" if t.key == "auto" else "id = %s," % t.value("id"), t.value("a"))
+        if t.key == "auto" and r.random() < 0.6:
+            rows = ",".join("(NULL," + ",".join(t.value(c) for c in t.columns[1:]) + ")"
+                            for _ in range(r.choice((1, 2, 3))))
         if kind == 0:
             return "insert ignore into %s values %s" % (t.name, rows)
         if kind == 1:
@@ -219,6 +284,11 @@ class Generator:
             elif names and r.random() < 0.25:
                 out.append("rollback to " + r.choice(names))
                 names = []
+            elif names and r.random() < 0.1:
+                out.append("release savepoint " + names.pop())
+        if r.random() < 0.05:
+            out.append(r.choice(("commit and chain", "rollback and chain")))
+            out.append(self.statement())
         out.append("rollback" if r.random() < 0.15 else "commit")
         return out
 
@@ -227,9 +297,11 @@ class Generator:
         sessions = r.choice((2, 2, 2, 3, 3, 4, 5))
         queues = []
         for _ in range(sessions):
-            queue = []
+            queue = ["set autocommit=0"] if r.random() < 0.06 else []
             for _ in range(r.choice((1, 1, 2)) if sessions < 4 else 1):
                 queue += self.transaction()
+            if queue[0] == "set autocommit=0":
+                queue.append("commit")
             queues.append(queue)
         if r.random() < 0.8:
             level = r.choice(LEVELS)
