@@ -92,8 +92,9 @@ static bool lock_possible(const struct mvcc *m)
 
 static bool may_lock(const struct mvcc *m)
 {
+	/* At SERIALIZABLE also where the trace says autocommit: an error does not tell. */
 	return m->now_plan->writes || m->now_plan->lock ||
-	       (m->now_plan->reads && read_mode_of(m) == READ_CURRENT);
+	       (m->now_plan->reads && m->now_level == LEVEL_SERIALIZABLE);
 }
 
 static void judge_wait(struct mvcc *m)

@@ -670,6 +670,23 @@ static void skip_ignored(const struct sql_insert *insert, struct write_answer *a
 	a->untouched++;
 }
 
+/* InnoDB tests secondary and foreign keys in the order of their indexes, MySQL from 9.6 on foreign keys
+ * before: where both fail, either error may come. */
+static bool foreign_error_first(struct mvcc *m, struct store_table *table,
+	const struct eval_value *row, struct write_answer *a)
+{
+	struct write_answer probe = {.status = EVAL_OK, .held_by = STORE_NONE};
+	uint32_t recorded = m->schedule->stmts[m->now_stmt].in->record.error;
+
+	if (!recorded || recorded == ER_DUP_ENTRY)
+		return false;
+	foreign_before(m, table, NULL, row, &probe);
+	if (probe.status != EVAL_ERROR || probe.error != recorded)
+		return false;
+	answer_error(a, probe.error);
+	return true;
+}
+
 static void insert_row(struct mvcc *m, const struct plan *plan, struct store_table *table,
 	const struct eval_value *row, struct write_answer *a)
 {
@@ -697,6 +714,8 @@ static void insert_row(struct mvcc *m, const struct plan *plan, struct store_tab
 			held(a, d.waits_for, table, d.record);
 			continue;
 		}
+		if (foreign_error_first(m, table, row, a))
+			return;
 		if (insert->on_duplicate) {
 			insert_duplicate(m, plan, table, d.record, row, a);
 			return;
