@@ -563,6 +563,18 @@ static void write_join(struct mvcc *m, const struct plan *plan, struct write_ans
 					m, a, "a table joined with itself in UPDATE or DELETE");
 				return;
 			}
+			/* What a cascade takes away is not counted again, or not seen. */
+			if (eval_join_is_target(plan->join, i) &&
+				eval_join_is_target(plan->join, j) &&
+				foreign_related(m,
+					number_of(m, solver_store_table(
+							     m, eval_join_table(plan->join, i))),
+					number_of(m, solver_store_table(
+							     m, eval_join_table(plan->join, j))))) {
+				answer_unsupported(
+					m, a, "UPDATE or DELETE of tables tied by a foreign key");
+				return;
+			}
 		}
 	}
 	if (!eval_join_run(plan->join, &m->scratch, &m->env, &m->source, &matches, &match_count,
@@ -670,8 +682,8 @@ static void skip_ignored(const struct sql_insert *insert, struct write_answer *a
 	a->untouched++;
 }
 
-/* InnoDB tests secondary and foreign keys in the order of their indexes, MySQL from 9.6 on foreign keys
- * before: where both fail, either error may come. */
+/* InnoDB tests secondary and foreign keys in the order of their indexes, MySQL from 9.6 on foreign
+ * keys before: where both fail, either error may come. */
 static bool foreign_error_first(struct mvcc *m, struct store_table *table,
 	const struct eval_value *row, struct write_answer *a)
 {
