@@ -367,6 +367,12 @@ static struct token look_at_txn_words(struct scan *s, struct look *out, struct s
 {
 	struct token t = next_token(s), before = {TOKEN_END, SPAN_NONE, SPAN_NONE};
 
+	if (out->class == LOOK_BEGIN && is(&t, "not")) {
+		/* MariaDB's BEGIN NOT ATOMIC: a block, with semicolons of its own. */
+		out->class = LOOK_CALL;
+		s->p = s->end;
+		return next_token(s);
+	}
 	for (; t.kind != TOKEN_END && !is_char(&t, ';'); before = t, t = next_token(s)) {
 		if (is(&t, "snapshot"))
 			out->consistent_snapshot = true;
@@ -400,6 +406,17 @@ static void look_at_more(struct scan *s, struct token *t, struct look *out, stru
 		}
 	} else if (is(t, "xa")) {
 		look_at_xa(s, out, name);
+	} else if (is(t, "analyze")) {
+		/* MariaDB's ANALYZE [FORMAT=JSON] runs the statement behind it; else it is a
+		 * table's. */
+		*t = next_token(s);
+		if (is(t, "format"))
+			for (int i = 0; i < 3; i++)
+				*t = next_token(s);
+		if (is(t, "with"))
+			out->class = LOOK_UNKNOWN;
+		else if (class_of(t) == LOOK_WRITE || class_of(t) == LOOK_READ)
+			out->class = is(t, "table") ? LOOK_DEFINE : (uint8_t)class_of(t);
 	}
 	switch ((enum look_class)out->class) {
 	case LOOK_SET:

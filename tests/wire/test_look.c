@@ -2,7 +2,11 @@
 /* The quick look at SQL: kinds of statements, isolation levels, passwords. */
 #include "../unit/unit.h"
 
+#include <stdio.h>
+
+#include "base/arena.h"
 #include "capture/look.h"
+#include "sql/sql.h"
 #include "trace/record.h"
 
 static const struct look_dialect usual = {false, false};
@@ -23,6 +27,7 @@ START_TEST(kinds_of_statements)
 		{"load data infile 'x' into table t", LOOK_WRITE, NULL},
 		{"begin", LOOK_BEGIN, NULL},
 		{"begin work", LOOK_BEGIN, NULL},
+		{"begin not atomic commit; select 1; end", LOOK_CALL, NULL},
 		{"start transaction read only", LOOK_BEGIN, NULL},
 		{"start slave", LOOK_DEFINE, NULL},
 		{"-- a comment\ncommit", LOOK_COMMIT, NULL},
@@ -38,6 +43,9 @@ START_TEST(kinds_of_statements)
 		{"xa start 'id'", LOOK_XA_BEGIN, "id"},
 		{"xa prepare 'id'", LOOK_XA_PREPARE, "id"},
 		{"xa recover", LOOK_NEUTRAL, NULL},
+		{"analyze format=json update t set a=1", LOOK_WRITE, NULL},
+		{"analyze select 1", LOOK_READ, NULL},
+		{"analyze table t", LOOK_DEFINE, NULL},
 		{"create table t (a int)", LOOK_DEFINE, NULL},
 		{"set password = 'x'", LOOK_DEFINE, NULL},
 		{"set names utf8", LOOK_SET, NULL},
@@ -204,5 +212,86 @@ START_TEST(passwords_as_parameters)
 }
 END_TEST
 
-UNIT_MAIN(
-	"look", kinds_of_statements, levels, several_statements, passwords, passwords_as_parameters)
+/* Whether the look may say so of a statement that the parser read.  It may always say that it does
+ * not know; what it knows must be true. */
+static bool agrees(
+	enum look_class class, const struct sql_stmt *stmt, const struct sql_options *opt)
+{
+	/* MariaDB's ANALYZE runs what stands behind it. */
+	if (stmt->kind == SQL_STMT_EXPLAIN && stmt->u.explain->statement &&
+		span_ieq_str(span_of(stmt->text.ptr, 7), "analyze"))
+		stmt = stmt->u.explain->statement;
+	switch (class) {
+	case LOOK_UNKNOWN:
+	case LOOK_CALL:
+		return true;
+	case LOOK_READ:
+		return sql_stmt_is_read(stmt) || stmt->kind == SQL_STMT_SELECT ||
+		       stmt->kind == SQL_STMT_DO || stmt->kind == SQL_STMT_HANDLER;
+	case LOOK_WRITE:
+		return sql_stmt_is_write(stmt) || stmt->kind == SQL_STMT_CACHE_INDEX;
+	case LOOK_BEGIN:
+		return stmt->kind == SQL_STMT_BEGIN;
+	case LOOK_COMMIT:
+		return stmt->kind == SQL_STMT_COMMIT;
+	case LOOK_ROLLBACK:
+		return stmt->kind == SQL_STMT_ROLLBACK;
+	case LOOK_SAVEPOINT:
+		return stmt->kind == SQL_STMT_SAVEPOINT;
+	case LOOK_ROLLBACK_TO:
+		return stmt->kind == SQL_STMT_ROLLBACK_TO;
+	case LOOK_RELEASE:
+		return stmt->kind == SQL_STMT_RELEASE_SAVEPOINT;
+	case LOOK_XA_BEGIN:
+	case LOOK_XA_END:
+	case LOOK_XA_PREPARE:
+	case LOOK_XA_COMMIT:
+	case LOOK_XA_ROLLBACK:
+		return stmt->kind == SQL_STMT_XA;
+	case LOOK_SET:
+		return stmt->kind == SQL_STMT_SET || stmt->kind == SQL_STMT_SET_TRANSACTION;
+	case LOOK_NEUTRAL:
+		return !sql_stmt_is_write(stmt) && !sql_stmt_implicit_commit(stmt, opt) &&
+		       (!sql_stmt_is_transaction_control(stmt) ||
+			       stmt->kind == SQL_STMT_XA); /* XA RECOVER */
+	case LOOK_DEFINE: /* may commit: the server's flags tell whether it did */
+		return !sql_stmt_is_transaction_control(stmt) &&
+		       (!sql_stmt_is_write(stmt) || sql_stmt_implicit_commit(stmt, opt));
+	}
+	return false;
+}
+
+START_TEST(agrees_with_the_parser)
+{
+	struct sql_options opt = sql_options_default();
+	struct arena arena = ARENA_INIT;
+	FILE *file = fopen(STATEMENTS, "r");
+	char line[4096];
+	unsigned compared = 0, known = 0;
+
+	ck_assert_ptr_nonnull(file);
+	while (fgets(line, sizeof(line), file)) {
+		struct span text = span_of(line, strcspn(line, "\n")), rest, name;
+		struct sql_stmt *stmt;
+		struct look look;
+		struct err err;
+
+		arena_clear(&arena);
+		if (!sql_parse(&arena, text, &opt, &stmt, &err) || stmt->kind == SQL_STMT_EMPTY)
+			continue;
+		look_at(text, usual, &look, &rest, &name);
+		if (!agrees(look.class, stmt, &opt))
+			ck_abort_msg("%s: look %d, parser %s", line, look.class,
+				sql_stmt_kind_name(stmt->kind));
+		compared++;
+		known += look.class != LOOK_UNKNOWN;
+	}
+	fclose(file);
+	arena_release(&arena);
+	ck_assert_uint_gt(compared, 500);
+	ck_assert_uint_gt(known, compared * 9 / 10);
+}
+END_TEST
+
+UNIT_MAIN("look", agrees_with_the_parser, kinds_of_statements, levels, several_statements,
+	passwords, passwords_as_parameters)
