@@ -252,7 +252,7 @@ static bool worth_trying(struct segment_codec *codec)
 static bool did_shrink(struct segment_codec *codec, size_t before, size_t after)
 {
 	codec->left_alone = 0;
-	if (!ZSTD_isError(after) && after < before - before / SEGMENT_SAVING_MIN) {
+	if (!ZSTD_isError(after) && after < before - before / codec->saving_min) {
 		codec->leave_alone = 0;
 		return true;
 	}

@@ -28,8 +28,10 @@ enum {
 	/* Left free before a block's records, for the block record and the frame's head: a block
 	 * that is not compressed is written from where it stands. */
 	SEGMENT_ROOM = 96,
-	/* Compression must save one byte of so many ... */
+	/* Compression must save one byte of so many, a fast level more: who chose it wants to save
+	 * time ... */
 	SEGMENT_SAVING_MIN = 16,
+	SEGMENT_SAVING_MIN_FAST = 4,
 	/* ... or at most so many blocks are not tried. */
 	SEGMENT_LEAVE_ALONE_MAX = 32,
 };
@@ -60,7 +62,8 @@ struct segment_block {
 };
 
 struct segment_codec {
-	ZSTD_CCtx *zstd; /* NULL: raw blocks */
+	ZSTD_CCtx *zstd;     /* NULL: raw blocks */
+	unsigned saving_min; /* one byte of so many */
 	struct buf frame;
 	/* Blocks that hardly shrank: so many are left as they are before the next is tried. */
 	unsigned left_alone, leave_alone;

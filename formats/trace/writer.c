@@ -1237,6 +1237,9 @@ static struct trace_writer *writer_new(const char *path, const struct trace_writ
 		CHECK(writer->codec.zstd);
 		ZSTD_CCtx_setParameter(writer->codec.zstd, ZSTD_c_compressionLevel,
 			writer->options.compression_level);
+		writer->codec.saving_min = writer->options.compression_level < 0
+						   ? SEGMENT_SAVING_MIN_FAST
+						   : SEGMENT_SAVING_MIN;
 	}
 	return writer;
 }

@@ -420,8 +420,8 @@ static void note_read(struct session *s, int from, size_t len)
 /* The coarse clock may be some milliseconds late; it costs next to nothing. */
 static bool is_time_to_parse(const struct relay_worker *w)
 {
-	return w->later.count && clock_ns(CLOCK_MONOTONIC_COARSE) >=
-					 w->later.list[0].at + w->options->later_ns;
+	return w->later.count &&
+	       clock_ns(CLOCK_MONOTONIC_COARSE) >= w->later.list[0].at + w->options->later_ns;
 }
 
 enum pump { PUMP_AGAIN, PUMP_DRY, PUMP_CLOSED };

@@ -12,10 +12,11 @@
  * the session, and nothing more is read meanwhile: so a session holds at most RELAY_READ_SIZE bytes
  * of traffic, and a client that does not read stops its server by TCP's own means.
  *
- * Parsing: in the connection phase, which the relay may have to change, before the bytes are written;
- * then a little later, some reads of all sessions in one go.  A statement's bytes come after waiting
- * in the kernel, and the parser's code and tables are no longer in the processor's caches then: one
- * parsed alone costs several times one in a row.  Times and sequence numbers are those of the read.
+ * Parsing: in the connection phase, which the relay may have to change, before the bytes are
+ * written; then a little later, some reads of all sessions in one go.  A statement's bytes come
+ * after waiting in the kernel, and the parser's code and tables are no longer in the processor's
+ * caches then: one parsed alone costs several times one in a row.  Times and sequence numbers are
+ * those of the read.
  *
  * Times: a command begins with the clock read after its first byte came from the client and before
  * it is written to the server; an answer ends with the clock read after the read that completed it.
@@ -64,7 +65,7 @@ struct relay_node {
 
 struct relay_options {
 	enum relay_tls tls;
-	struct tls_context tls_context; /* of the last two */
+	struct tls_context tls_context;     /* of the last two */
 	enum proxy_protocol proxy_protocol; /* sent to the server */
 	bool accept_proxy_protocol;         /* each client begins with a header of it */
 	bool no_compression;                /* take it out of the greeting */
