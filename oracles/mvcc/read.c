@@ -45,6 +45,15 @@ enum read_mode read_mode_of(const struct mvcc *m)
 
 /* ---- rows that a waiting statement may have passed before they changed ---- */
 
+/* Is it this table's rows that WHERE of the statement tests?  Not those of its subqueries. */
+static bool is_tested(const struct mvcc *m, const struct store_table *table)
+{
+	if (m->now_matching)
+		return false;
+	return m->now_plan->change ? eval_change_table(m->now_plan->change) == table->def
+				   : m->now_plan->single;
+}
+
 static bool moved_in_index(
 	const struct store_table *table, const struct eval_value *from, const struct eval_value *to)
 {
@@ -97,7 +106,7 @@ static bool may_have_passed(
 		if (moved_in_index(table, v->image, later->image))
 			return true;
 		later = v;
-		if (m->now_plan->change || m->now_plan->single) {
+		if (is_tested(m, table)) {
 			if (!row_matches(m, v->image, &truth))
 				return true;
 			if (truth != EVAL_TRUE)
@@ -114,27 +123,31 @@ bool row_matches(struct mvcc *m, const struct eval_value *row, enum eval_truth *
 {
 	const struct plan *plan = m->now_plan;
 	struct eval_outcome outcome = {0};
+	bool was = m->now_matching, told = true;
 
 	*truth = EVAL_TRUE;
+	m->now_matching = true;
 	if (plan->change)
-		return eval_change_test(
+		told = eval_change_test(
 			plan->change, &m->scratch, &m->env, &m->source, row, truth, &outcome);
-	if (plan->where)
-		return eval_expr_test(
+	else if (plan->where)
+		told = eval_expr_test(
 			plan->where, &m->scratch, &m->env, &m->source, row, truth, &outcome);
-	return true;
+	m->now_matching = was;
+	return told;
 }
 
 /* MariaDB with innodb_snapshot_isolation=ON looks at what is not committed yet when an UPDATE at
  * READ UNCOMMITTED meets a locked row, and passes over it where that does not match (seen on 11.8).
  */
-static bool may_pass_dirty(struct mvcc *m, const struct store_record *record)
+static bool may_pass_dirty(
+	struct mvcc *m, const struct store_table *table, const struct store_record *record)
 {
 	const struct store_version *v = record->newest;
 	enum eval_truth truth;
 
 	if (m->engine != ENGINE_INNODB_SI || m->now_level != LEVEL_READ_UNCOMMITTED ||
-		m->now_plan->stmt->kind != SQL_STMT_UPDATE)
+		m->now_plan->stmt->kind != SQL_STMT_UPDATE || !is_tested(m, table))
 		return false;
 	/* A statement that waits may have changed any row already. */
 	if (m->now_half_done && v->txn != m->now_txn)
@@ -155,11 +168,11 @@ static bool left_out(struct mvcc *m, const struct store_table *table, struct sto
 	if (m->runs[m->now_stmt].begin_commits != m->store.commits)
 		passed = may_have_passed(m, table, record);
 	if (!passed)
-		dirty = may_pass_dirty(m, record);
+		dirty = may_pass_dirty(m, table, record);
 	if (!passed && !dirty)
 		return false;
 	/* What does not match is of no consequence. */
-	if ((m->now_plan->change || m->now_plan->single) &&
+	if (is_tested(m, table) &&
 		row_matches(m, store_current(&m->store, record, m->now_txn)->image, &truth) &&
 		truth != EVAL_TRUE)
 		return false;

@@ -167,6 +167,7 @@ struct mvcc {
 	bool now_split;
 	struct store_record *now_split_record;
 	bool now_autocommit;
+	bool now_matching;  /* WHERE is being tested: its subqueries read, too */
 	bool now_capped;    /* more rows may have been missed than are tried */
 	bool now_half_done; /* a statement that waits may have changed rows that this one reads */
 	const char *now_unknown; /* why a table's content is not known */

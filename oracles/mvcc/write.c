@@ -607,30 +607,35 @@ static void write_join(struct mvcc *m, const struct plan *plan, struct write_ans
 
 /* ---- INSERT and REPLACE ---- */
 
-/* AUTO_INCREMENT: what the server said of the first row, then one after the other. */
-static void fill_autoinc(struct mvcc *m, const struct eval_table *def, struct eval_value *row,
-	uint64_t *next, struct write_answer *a)
+/* AUTO_INCREMENT: what the server said of the first row that it inserted, then one after the other.
+ * Where rows may be left out or become updates it is not known which that was. */
+static void fill_autoinc(struct mvcc *m, const struct plan *plan, const struct eval_table *def,
+	size_t row_count, struct eval_value *row, uint64_t *next, struct write_answer *a)
 {
 	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
+	const struct sql_insert *insert = plan->stmt->u.insert;
 
 	for (uint32_t c = 0; c < def->column_count; c++) {
 		if (!def->columns[c].auto_increment || row[c].kind != EVAL_NULL)
 			continue;
 		if (!*next)
 			*next = stmt->in->record.insert_id;
+		if (!stmt->in->record.error &&
+			(!*next ||
+				(row_count > 1 && (insert->flags & SQL_DML_IGNORE ||
+							  insert->on_duplicate || insert->query ||
+							  plan->stmt->kind == SQL_STMT_REPLACE)))) {
+			answer_unsupported(m, a, "AUTO_INCREMENT values that were not recorded");
+			return;
+		}
+		/* A failed statement does not tell: a new value, or one that is taken. */
 		if (!*next) {
-			/* A failed statement does not tell; any new value will do. */
-			if (!stmt->in->record.error) {
-				answer_unsupported(
-					m, a, "AUTO_INCREMENT values that were not recorded");
-				return;
-			}
-			*next = UINT32_MAX / 2;
+			*next = INT32_MAX / 2;
+			a->order_matters = true;
 		}
 		row[c] = def->columns[c].type.is_unsigned ? eval_uint((*next)++)
 							  : eval_int((int64_t)(*next)++);
 	}
-	return;
 }
 
 void write_row(struct mvcc *m, struct store_table *table, struct store_record *record,
@@ -793,7 +798,7 @@ static void write_insert(struct mvcc *m, const struct plan *plan, struct write_a
 			arena_alloc(&m->store.arena, def->column_count * sizeof(*row));
 
 		memcpy(row, rows.row[i], def->column_count * sizeof(*row));
-		fill_autoinc(m, def, row, &next, a);
+		fill_autoinc(m, plan, def, rows.count, row, &next, a);
 		if (a->status == EVAL_OK)
 			insert_row(m, plan, table, row, a);
 	}
