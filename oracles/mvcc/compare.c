@@ -199,19 +199,25 @@ static struct eval_type *table_types(struct mvcc *m, const struct eval_table *de
 	return types;
 }
 
-bool content_rows(struct mvcc *m, struct arena *arena, const struct eval_table *def,
-	const struct execution_rows *content, const struct eval_value *const **rows, size_t *count)
+bool result_rows(struct mvcc *m, struct arena *arena, const struct eval_table *def,
+	const struct execution_rows *recorded, const struct eval_value *const **rows, size_t *count)
 {
 	struct decoded got;
 	bool undecided = false;
 
-	/* Only whole rows in the order of the definition. */
-	if (!content->complete || content->columns.ptr ||
-		!decode(arena, content, table_types(m, def), def->column_count, &got, &undecided))
+	if (!recorded->complete ||
+		!decode(arena, recorded, table_types(m, def), def->column_count, &got, &undecided))
 		return false;
 	*rows = got.rows;
 	*count = got.count;
 	return true;
+}
+
+bool content_rows(struct mvcc *m, struct arena *arena, const struct eval_table *def,
+	const struct execution_rows *content, const struct eval_value *const **rows, size_t *count)
+{
+	/* Only whole rows in the order of the definition. */
+	return !content->columns.ptr && result_rows(m, arena, def, content, rows, count);
 }
 
 bool compare_final(struct mvcc *m, uint32_t table, struct eval_result *expected, bool *undecided)

@@ -19,6 +19,10 @@ bool compare_has_duplicates(
 /* The table's final rows against what is committed in the store. */
 bool compare_final(
 	struct mvcc *m, uint32_t table, struct eval_result *expected, bool *undecided) MUST_CHECK;
+/* Rows of a result that has the table's columns, decoded.  False: not all there. */
+bool result_rows(struct mvcc *m, struct arena *arena, const struct eval_table *def,
+	const struct execution_rows *recorded, const struct eval_value *const **rows,
+	size_t *count) MUST_CHECK;
 /* Recorded rows of a table, decoded into the arena.  False: not all there. */
 bool content_rows(struct mvcc *m, struct arena *arena, const struct eval_table *def,
 	const struct execution_rows *content, const struct eval_value *const **rows,

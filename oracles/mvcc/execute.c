@@ -30,6 +30,16 @@ static bool mismatch(struct mvcc *m, enum mismatch_kind kind)
 	return false;
 }
 
+static void forget_table(struct mvcc *m, struct store_table *table, const char *reason)
+{
+	uint32_t by = m->now_txn == STORE_NONE ? 0 : m->now_txn;
+
+	/* A second reason cannot be taken back with the first. */
+	TRAIL_SET(&m->store.trail, table->unknown_by,
+		!table->unknown || table->unknown_by == by ? by : 0);
+	TRAIL_SET(&m->store.trail, table->unknown, reason_number(m, reason));
+}
+
 /* From now on nobody knows what is in the tables that the statement writes. */
 static void forget_written(struct mvcc *m, const char *reason)
 {
@@ -39,19 +49,17 @@ static void forget_written(struct mvcc *m, const char *reason)
 	for (uint32_t i = 0; i < plan->table_count; i++) {
 		if (!plan->written[i])
 			continue;
-		TRAIL_SET(&m->store.trail, m->store.tables[plan->tables[i]].unknown,
-			reason_number(m, reason));
+		forget_table(m, &m->store.tables[plan->tables[i]], reason);
 		any = true;
 	}
 	for (uint32_t i = 0; !any && i < m->store.table_count; i++)
-		TRAIL_SET(&m->store.trail, m->store.tables[i].unknown, reason_number(m, reason));
+		forget_table(m, &m->store.tables[i], reason);
 	/* Foreign keys carry it on. */
 	for (size_t i = 0; i < m->foreign_count; i++) {
 		const struct foreign *f = &m->foreigns[i];
 
 		if (m->store.tables[f->parent].unknown && !m->store.tables[f->child].unknown)
-			TRAIL_SET(&m->store.trail, m->store.tables[f->child].unknown,
-				reason_number(m, reason));
+			forget_table(m, &m->store.tables[f->child], reason);
 	}
 }
 
@@ -270,60 +278,123 @@ static void assume_view(struct mvcc *m)
 		(void)statement_view(m);
 }
 
-static bool run_query(struct mvcc *m)
+enum query_answer {
+	QUERY_FITS,
+	QUERY_DIFFERS,
+	QUERY_OPEN,  /* cannot be told; judged */
+	QUERY_FAILS, /* the wrong error; m->mismatch */
+};
+
+static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 {
 	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
-	struct write_answer answer = {.status = EVAL_OK, .held_by = STORE_NONE};
 	struct eval_outcome outcome = {0};
-	struct eval_result result = {0};
 	bool undecided;
 
+	m->now_gathered_count = 0;
+	*result = (struct eval_result){0};
 	if (!eval_query_run(
-		    m->now_plan->query, &m->scratch, &m->env, &m->source, &result, &outcome)) {
+		    m->now_plan->query, &m->scratch, &m->env, &m->source, result, &outcome)) {
 		if (m->now_unknown) {
 			judged(m, STMT_UNDECIDED, m->now_unknown);
-			return true;
+			learn_table(m);
+			return QUERY_OPEN;
 		}
 		if (outcome.status == EVAL_UNSUPPORTED) {
 			assume_view(m);
 			judged(m, STMT_UNSUPPORTED, outcome.reason);
-			return true;
+			return QUERY_OPEN;
 		}
 		if (stmt->in->record.error == outcome.error) {
 			judged(m, STMT_DECIDED, NULL);
-			return true;
+			return QUERY_OPEN;
 		}
 		mismatch(m, MISMATCH_ERROR);
 		m->mismatch.expected_error = outcome.error;
-		return false;
+		return QUERY_FAILS;
 	}
 	if (m->now_plan->lock && m->now_plan->lock->wait == SQL_LOCK_SKIP_LOCKED) {
 		judged(m, STMT_UNDECIDED, "SKIP LOCKED");
+		return QUERY_OPEN;
+	}
+	if (stmt->in->record.error) {
+		mismatch(m, MISMATCH_ERROR);
+		return QUERY_FAILS;
+	}
+	if (compare_result(m, result, stmt->result, &undecided))
+		return QUERY_FITS;
+	if (undecided) {
+		judged(m, STMT_UNDECIDED, "results that were not recorded whole");
+		return QUERY_OPEN;
+	}
+	if (m->now_plan->reads && read_mode_of(m) == READ_DIRTY && m->now_half_done) {
+		judged(m, STMT_UNDECIDED, "dirty reads while a statement waits");
+		return QUERY_OPEN;
+	}
+	return QUERY_DIFFERS;
+}
+
+/* A plain read that overlaps commits: each of its possible read views is tried.  One that is for
+ * this statement only leaves no choice behind; a transaction's stays, so which of those that fit is
+ * a choice. */
+static enum query_answer ask_in_views(struct mvcc *m, struct eval_result *result)
+{
+	enum { VIEWS_MAX = 32 };
+	struct store_txn *t = &m->store.txns[m->now_txn];
+	uint32_t begin = m->runs[m->now_stmt].begin_commits, end = m->store.commits;
+	uint32_t fits[VIEWS_MAX], count = 0;
+	bool lasts = m->now_level >= LEVEL_REPEATABLE_READ;
+	enum query_answer answer = QUERY_DIFFERS;
+
+	if (begin == end || (lasts && t->view != STORE_NONE) || !m->now_plan->reads ||
+		read_mode_of(m) != READ_SNAPSHOT)
+		return ask_query(m, result);
+	for (uint32_t view = end; view + 1 > begin && end - view < VIEWS_MAX; view--) {
+		m->now_view = view;
+		answer = ask_query(m, result);
+		if (answer != QUERY_FITS && answer != QUERY_DIFFERS)
+			return answer;
+		if (answer == QUERY_FITS) {
+			fits[count++] = view;
+			if (!lasts)
+				return QUERY_FITS;
+		}
+	}
+	m->now_capped |= end - begin >= VIEWS_MAX;
+	m->now_view = end;
+	if (count) {
+		m->now_view = fits[choose(m, count)];
+		TRAIL_SET(&m->store.trail, t->view, m->now_view);
+		TRAIL_SET(&m->store.trail, t->view_stmt, m->now_stmt);
+	}
+	return ask_query(m, result);
+}
+
+static bool run_query(struct mvcc *m)
+{
+	struct write_answer answer = {.status = EVAL_OK, .held_by = STORE_NONE};
+	struct eval_result result;
+
+	switch (ask_in_views(m, &result)) {
+	case QUERY_OPEN:
 		return true;
+	case QUERY_FAILS:
+		return false;
+	case QUERY_DIFFERS:
+		mismatch(m, MISMATCH_RESULT);
+		m->mismatch.expected = result;
+		return false;
+	case QUERY_FITS:
+		break;
 	}
 	lock_read_rows(m, &answer);
 	if (answer.held_by != STORE_NONE)
 		return lock_mismatch(m, &answer);
-	if (stmt->in->record.error)
-		return mismatch(m, MISMATCH_ERROR);
 	if (answer.conflict) {
 		mismatch(m, MISMATCH_CONFLICT);
 		m->mismatch.record = answer.conflict_record;
 		m->mismatch.table = (uint32_t)(answer.conflict_table - m->store.tables);
 		m->mismatch.expected_error = ER_CHECKREAD;
-		return false;
-	}
-	if (!compare_result(m, &result, stmt->result, &undecided)) {
-		if (undecided) {
-			judged(m, STMT_UNDECIDED, "results that were not recorded whole");
-			return true;
-		}
-		if (m->now_plan->reads && read_mode_of(m) == READ_DIRTY && m->now_half_done) {
-			judged(m, STMT_UNDECIDED, "dirty reads while a statement waits");
-			return true;
-		}
-		mismatch(m, MISMATCH_RESULT);
-		m->mismatch.expected = result;
 		return false;
 	}
 	take_locks(m);

@@ -200,7 +200,7 @@ uint32_t statement_view(struct mvcc *m)
 
 	if (t->view != STORE_NONE && m->now_level >= LEVEL_REPEATABLE_READ)
 		return t->view;
-	if (m->now_view != STORE_NONE)
+	if (m->now_view != STORE_NONE) /* tried by a query (execute.c), or made before */
 		return m->now_view;
 	/* A statement that overlaps commits may have begun to read before or after each of them. */
 	view = m->store.commits;
@@ -260,6 +260,10 @@ bool gather(struct mvcc *m, struct store_table *table, enum read_mode mode, stru
 
 	if (table->unknown) {
 		m->now_unknown = m->reasons[table->unknown];
+		return false;
+	}
+	if (mode == READ_SNAPSHOT && view < table->known_since) {
+		m->now_unknown = "read views from before a table was known again";
 		return false;
 	}
 	for (uint32_t i = 0; i < table->count; i++) {

@@ -54,6 +54,18 @@ static void forget_old_points(struct mvcc *m)
 
 /* ---- events ---- */
 
+/* What it did that is not known is gone with it. */
+static void roll_back(struct mvcc *m, uint32_t txn)
+{
+	store_rollback(&m->store, txn, m->event);
+	for (uint32_t i = 0; i < m->store.table_count; i++) {
+		struct store_table *table = &m->store.tables[i];
+
+		if (table->unknown && table->unknown_by == txn)
+			TRAIL_SET(&m->store.trail, table->unknown, 0);
+	}
+}
+
 static void end_txn(struct mvcc *m, uint32_t txn)
 {
 	uint8_t outcome = m->schedule->txns[txn].outcome;
@@ -66,7 +78,7 @@ static void end_txn(struct mvcc *m, uint32_t txn)
 	if (outcome == TXN_COMMITTED)
 		store_commit(&m->store, number, m->event);
 	else
-		store_rollback(&m->store, number, m->event);
+		roll_back(m, number);
 }
 
 /* With autocommit on, only BEGIN and its kin open a transaction (MDEV-27922: after a deadlock, the
@@ -183,6 +195,36 @@ static uint32_t trigger_of(const struct mvcc *m)
 	return STORE_NONE;
 }
 
+/* Tables whose state a statement looks at or changes. */
+static uint64_t tables_of(const struct mvcc *m, uint32_t stmt)
+{
+	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
+	const struct plan *plan = m->runs[stmt].plan;
+	uint64_t tables = 0;
+
+	for (uint32_t i = 0; i < plan->table_count; i++)
+		tables |= store_table_bit(plan->tables[i]);
+	if (plan->unsupported && plan->writes && !plan->table_count)
+		tables = UINT64_MAX;
+	if (ends_txn(s) && s->txn != SCHEDULE_NONE)
+		tables |= m->store.txns[s->txn + 1].tables;
+	return tables;
+}
+
+/* Can it matter to `stmt` that `other` was before it?  What a transaction wrote shows when it ends;
+ * a plain read finds its read view itself (execute.c); dirty reads see all. */
+static bool matters(const struct mvcc *m, uint32_t stmt, uint32_t other)
+{
+	uint32_t txn = m->schedule->stmts[other].txn;
+
+	if (m->schedule->one_at_a_time)
+		return true;
+	if (!(tables_of(m, stmt) & tables_of(m, other)))
+		return false;
+	return ends_txn(&m->schedule->stmts[other]) ||
+	       (txn != SCHEDULE_NONE && m->schedule->txns[txn].level == LEVEL_READ_UNCOMMITTED);
+}
+
 /* Others that may have been executed before the one whose answer came first. */
 static uint32_t candidates(struct mvcc *m, uint32_t stmt, uint32_t *out, uint32_t max)
 {
@@ -193,7 +235,7 @@ static uint32_t candidates(struct mvcc *m, uint32_t stmt, uint32_t *out, uint32_
 
 		/* Before the trigger only those whose waiting it ended with an error. */
 		if (other != stmt && m->runs[other].state == STMT_IN_FLIGHT &&
-			answered_soon(m, other) &&
+			answered_soon(m, other) && matters(m, stmt, other) &&
 			(stmt != trigger || m->victim || record_of(m, other)->error))
 			out[count++] = other;
 	}
@@ -438,6 +480,8 @@ void solver_search(struct mvcc *m)
 			accept_contradiction(m);
 			failure.any = false;
 			m->settled = false;
+			/* What was chosen before cannot be changed any more. */
+			m->points_lost |= m->point_count > 0;
 			m->point_count = 0;
 			m->event++;
 			continue;

@@ -14,6 +14,7 @@
 #include "contract.h"
 #include "mvcc/compare.h"
 #include "mvcc/foreign.h"
+#include "mvcc/learn.h"
 #include "mvcc/mvcc.h"
 #include "mvcc/read.h"
 #include "mvcc/schedule.h"

@@ -333,12 +333,17 @@ uint32_t store_lock_conflict(const struct store *store, uint32_t txn,
 
 void store_touch(struct store *store, uint32_t txn, struct store_table *table, uint32_t mode)
 {
+	struct store_txn *t = &store->txns[txn];
+	uint64_t bit = store_table_bit((uint32_t)(table - store->tables));
 	struct store_touch *made;
 	unsigned looked = 0;
 
+	if (!(t->tables & bit))
+		TRAIL_SET(&store->trail, t->tables, t->tables | bit);
+
 	/* A second entry for the same transaction does no harm; the list is long on long traces. */
-	for (struct store_touch *t = table->touches; t && looked < 16; t = t->next, looked++) {
-		if (t->txn == txn && t->mode >= mode)
+	for (struct store_touch *o = table->touches; o && looked < 16; o = o->next, looked++) {
+		if (o->txn == txn && o->mode >= mode)
 			return;
 	}
 	made = arena_alloc(&store->arena, sizeof(*made));

@@ -90,7 +90,9 @@ struct store_table {
 	const struct eval_index **uniques; /* all unique keys, the primary one first */
 	uint32_t unique_count;
 	bool has_secondary;
-	uint32_t unknown; /* its content is not known (any more): why, as a reason number */
+	uint32_t known_since; /* read views from before this commit do not know it */
+	uint32_t unknown_by;  /* the transaction that made it unknown; 0: cannot be taken back */
+	uint32_t unknown;     /* its content is not known (any more): why, as a reason number */
 	struct store_touch *touches;
 };
 
@@ -119,6 +121,7 @@ struct store_txn {
 	uint32_t undo_count;
 	uint32_t first_commits; /* commits before its first statement */
 	uint32_t noted;         /* documented rules it was noted for, as bits */
+	uint64_t tables; /* that it used in a locking way, as bits; the last one: all others */
 	struct store_undo *undo;
 	struct store_savepoint *savepoints;
 };
@@ -170,6 +173,11 @@ void store_lock(struct store *store, uint32_t txn, uint32_t stmt, struct store_r
 uint32_t store_lock_conflict(const struct store *store, uint32_t txn,
 	const struct store_record *record, enum store_lock_mode mode);
 void store_touch(struct store *store, uint32_t txn, struct store_table *table, uint32_t mode);
+
+static inline uint64_t store_table_bit(uint32_t table)
+{
+	return (uint64_t)1 << (table < 63 ? table : 63);
+}
 
 static inline bool store_is_active(const struct store *store, uint32_t txn)
 {

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Knowing a table's content again (see learn.c).
+ */
+#ifndef MVCC_LEARN_H
+#define MVCC_LEARN_H
+
+struct mvcc;
+
+/* Called where the statement at hand read a table whose content is not known: takes it from the
+ * recorded answer where that is all of it.  Read views from before stay blind for the table. */
+void learn_table(struct mvcc *m);
+
+#endif
