@@ -107,13 +107,18 @@ static void stop_parsing(struct session *s)
 	}
 }
 
+static void connection_event(struct session *s, const char *what, const char *reason)
+{
+	parse_later(s->worker);
+	capture_connection_event(&s->worker->capture, s->node->capture.name, s->id, what, reason);
+}
+
 /* The server ended a session that had logged in and did not ask for the end. */
 static void tell_loss(struct session *s, const char *reason)
 {
-	if (!s->recording || s->parsed || s->capture.quit || s->wire.phase != WIRE_COMMANDS)
-		return;
-	capture_connection_event(
-		&s->worker->capture, s->node->capture.name, s->id, "lost", reason);
+	parse_later(s->worker); /* a QUIT may wait there */
+	if (s->recording && !s->parsed && !s->capture.quit && s->wire.phase == WIRE_COMMANDS)
+		connection_event(s, "lost", reason);
 }
 
 static void session_close(struct session *s, const char *reason)
@@ -659,8 +664,7 @@ static void refuse(struct session *s, int errnum)
 	send_error(s, 0, text);
 	/* Clients come again and again: the first one tells. */
 	if (!atomic_exchange(&s->node->capture.refuses, true))
-		capture_connection_event(
-			&s->worker->capture, s->node->capture.name, s->id, "refused", text);
+		connection_event(s, "refused", text);
 	session_close(s, text);
 }
 
@@ -701,8 +705,7 @@ static void connected(struct session *s)
 	s->worker->connecting--;
 	if (UNLIKELY(atomic_load_explicit(&s->node->capture.refuses, memory_order_relaxed)) &&
 		atomic_exchange(&s->node->capture.refuses, false))
-		capture_connection_event(&s->worker->capture, s->node->capture.name, s->id,
-			"accepted again", NULL);
+		connection_event(s, "accepted again", NULL);
 	header_len = proxy_header(s->worker->options->proxy_protocol, &s->ends, header);
 	if (!forward(s, SERVER, header, header_len, false))
 		return;

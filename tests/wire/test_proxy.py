@@ -864,6 +864,30 @@ def what_ended_before_comes_before():
 
 
 @test
+def quitting_is_no_loss():
+    """a server that closes after QUIT, and one that closes without: only the second is an event"""
+    mock = Mock()
+    with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port]) as proxy:
+        for quits in (True, False):
+            talk = Talk().command(b"\3select 1").server(ok())
+            if quits:
+                talk.command(b"\1")
+            client, server = mock.connect(proxy)
+            with client, server:
+                for from_server, data in talk.steps:
+                    pass_on(*((server, client) if from_server else (client, server)), data, whole)
+                server.close()
+                assert client.recv(1) == b""
+        wait_for("the sessions' end", lambda: proxy.statistics()["sessions"] == 0)
+        proxy.stop()
+        got = records(ISOTRACE, proxy.trace, ["cluster", "session"])
+    closed = [r["reason"] for r in got if r["kind"] == "session" and r["event"] == 1]
+    assert closed == ["quit", "server closed"], closed
+    lost = [r for r in got if r["kind"] == "cluster"]
+    assert len(lost) == 1, lost
+
+
+@test
 def drain_waits_for_transactions():
     """SIGTERM: no new connections, idle sessions end, an open transaction may end first"""
     mock = Mock()
