@@ -61,6 +61,9 @@ static bool choose_contract(struct contract *out, const struct judge_options *op
 		return read_contract_file(out, options->contract_file, err);
 	if (options->contract)
 		return contract_builtin(out, options->contract, err);
+	/* wsrep_on is ON on a node of a cluster, be the trace of one node or of several. */
+	if (server_variable_is_on(history, "wsrep_on"))
+		return contract_builtin(out, "galera", err);
 	return contract_builtin(out,
 		contract_for(strtab_get(&history->strings, history->flavour),
 			server_variable_is_on(history, "innodb_snapshot_isolation")),

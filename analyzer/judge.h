@@ -49,7 +49,7 @@ extern const char *const judge_oracles[];
 		.argument = "NAME", \
 		OPTION_STRING(struct_type, member.contract), \
 		.preset = "by the server in the trace", \
-		.help = "what was promised, for traces: innodb, innodb-si, tidb-pessimistic, or " \
+		.help = "what was promised, for traces: innodb, innodb-si, tidb-pessimistic, galera, or " \
 			"adya " \
 			"(the textbook levels)"}, \
 	{.name = "contract-file", \

@@ -15,6 +15,9 @@ static const char innodb_si_text[] =
 static const char tidb_text[] =
 #include "tidb-pessimistic.contract.inc"
 	;
+static const char galera_text[] =
+#include "galera.contract.inc"
+	;
 static const char adya_text[] =
 #include "adya.contract.inc"
 	;
@@ -156,7 +159,7 @@ bool contract_parse(struct contract *out, struct span text, const char *source, 
 const char *const *contract_names(void)
 {
 	static const char *const names[] = {
-		"innodb", "innodb-si", "tidb-pessimistic", "adya", NULL};
+		"innodb", "innodb-si", "tidb-pessimistic", "galera", "adya", NULL};
 
 	return names;
 }
@@ -166,15 +169,15 @@ bool contract_builtin(struct contract *out, const char *name, struct err *err)
 	const struct {
 		const char *name, *text;
 	} files[] = {{"innodb", innodb_text}, {"innodb-si", innodb_si_text},
-		{"tidb-pessimistic", tidb_text}, {"adya", adya_text}};
+		{"tidb-pessimistic", tidb_text}, {"galera", galera_text}, {"adya", adya_text}};
 
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
 		if (strcmp(files[i].name, name) == 0)
 			return contract_parse(out, span_str(files[i].text), name, err);
 	}
 	return err_set(err, ERR_USAGE,
-		"no contract is called '%s'; there are innodb, innodb-si, tidb-pessimistic and "
-		"adya",
+		"no contract is called '%s'; there are innodb, innodb-si, tidb-pessimistic, galera "
+		"and adya",
 		name);
 }
 

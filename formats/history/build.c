@@ -95,7 +95,6 @@ void build_abandon(struct history_build *build)
 {
 	release_maps(build);
 	free(build->schemas);
-	free(build->undo);
 	history_release(build->history);
 	memset(build, 0, sizeof(*build));
 }
@@ -114,7 +113,6 @@ void build_finish(struct history_build *build)
 	history->server_ref = history_bytes(history, build->server);
 	build_orders(build);
 	free(build->schemas);
-	free(build->undo);
 	memset(build, 0, sizeof(*build));
 }
 
@@ -607,6 +605,7 @@ void build_undo_between(struct history_build *build, uint32_t txn, uint32_t from
 {
 	if (to <= from || to - from < 2)
 		return;
-	MEM_RESERVE(build->undo, build->undo_count + 1, build->undo_capacity);
-	build->undo[build->undo_count++] = (struct build_undo){txn, from, to};
+	MEM_RESERVE(build->history->undos, (size_t)build->history->undo_count + 1,
+		build->undo_capacity);
+	build->history->undos[build->history->undo_count++] = (struct history_undo){txn, from, to};
 }

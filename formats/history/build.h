@@ -62,11 +62,6 @@ struct build_session {
 	void *group; /* the loader's: probes of the newest statement that wait for their pair */
 };
 
-/* Writes of statements between from and to (both not included) were taken back. */
-struct build_undo {
-	uint32_t txn, from, to;
-};
-
 struct history_build {
 	struct history *history;
 	struct build_session *sessions;
@@ -87,8 +82,7 @@ struct history_build {
 	uint32_t *name_refs; /* by id of `names`: pool reference */
 	size_t name_ref_capacity, name_ref_count;
 	struct map named; /* (object, id of names): version */
-	struct build_undo *undo;
-	size_t undo_count, undo_capacity;
+	size_t undo_capacity;
 	uint64_t absent_count;
 	uint64_t waiting_rows; /* taken in, and not yet made into operations */
 	uint32_t server;       /* pool reference */

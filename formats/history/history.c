@@ -37,6 +37,7 @@ void history_release(struct history *history)
 	free(history->predicates);
 	free(history->predicate_versions);
 	free(history->order);
+	free(history->undos);
 	free(history->pool);
 	strtab_release(&history->strings);
 	memset(history, 0, sizeof(*history));
@@ -207,6 +208,17 @@ static void check_predicates(const struct history *history)
 		CHECK(history->predicate_versions[i] < history->version_count);
 }
 
+static void check_undos(const struct history *history)
+{
+	for (uint32_t i = 0; i < history->undo_count; i++) {
+		const struct history_undo *undo = &history->undos[i];
+
+		CHECK(undo->txn < history->txn_count && undo->from < undo->to);
+		CHECK(i == 0 || undo[-1].txn < undo->txn ||
+			(undo[-1].txn == undo->txn && undo[-1].from <= undo->from));
+	}
+}
+
 static void check_part(void *data, unsigned part)
 {
 	const struct history *history = data;
@@ -214,6 +226,7 @@ static void check_part(void *data, unsigned part)
 	if (part == 0) {
 		check_txns(history);
 		check_predicates(history);
+		check_undos(history);
 	} else {
 		check_orders(history);
 	}

@@ -209,6 +209,12 @@ struct history_predicate {
 	uint16_t flags;
 };
 
+/* ROLLBACK TO SAVEPOINT: statement `to` of the transaction took back what its statements behind
+ * number `from` and before `to` wrote.  Sorted by transaction, then by `from`. */
+struct history_undo {
+	uint32_t txn, from, to;
+};
+
 /* What the loader could not turn into certain facts; printed with every verdict. */
 struct history_counts {
 	uint64_t probes, inexact_probes, probe_rows;
@@ -244,8 +250,9 @@ struct history {
 	struct history_predicate *predicates;
 	uint32_t *predicate_versions; /* version ids of matches and version sets */
 	uint32_t *order;              /* version ids, by object */
+	struct history_undo *undos;
 	uint32_t session_count, table_count, txn_count, stmt_count, op_count, object_count,
-		version_count, predicate_count, order_count;
+		version_count, predicate_count, order_count, undo_count;
 	uint64_t predicate_version_count;
 
 	struct strtab strings;

@@ -94,8 +94,8 @@ static void sort_txns(struct history_build *build)
 		renumber(&history->versions[i].txn, fresh);
 	for (uint32_t i = 0; i < history->predicate_count; i++)
 		renumber(&history->predicates[i].txn, fresh);
-	for (size_t i = 0; i < build->undo_count; i++)
-		renumber(&build->undo[i].txn, fresh);
+	for (size_t i = 0; i < history->undo_count; i++)
+		renumber(&history->undos[i].txn, fresh);
 	free(fresh);
 }
 
@@ -264,7 +264,7 @@ static void sort_ops(struct history *history)
 
 static int undo_order(const void *a, const void *b)
 {
-	const struct build_undo *x = a, *y = b;
+	const struct history_undo *x = a, *y = b;
 
 	if (x->txn != y->txn)
 		return x->txn < y->txn ? -1 : 1;
@@ -272,30 +272,29 @@ static int undo_order(const void *a, const void *b)
 }
 
 /* Rule 9: intervals and operations of a transaction both run by statement number. */
-static void undo_savepoints(struct history_build *build)
+static void undo_savepoints(struct history *history)
 {
-	struct history *history = build->history;
 	size_t u = 0;
 
-	if (build->undo_count)
-		qsort(build->undo, build->undo_count, sizeof(*build->undo), undo_order);
-	while (u < build->undo_count) {
-		const struct history_txn *txn = &history->txns[build->undo[u].txn];
-		uint32_t t = build->undo[u].txn;
+	if (history->undo_count)
+		qsort(history->undos, history->undo_count, sizeof(*history->undos), undo_order);
+	while (u < history->undo_count) {
+		const struct history_txn *txn = &history->txns[history->undos[u].txn];
+		uint32_t t = history->undos[u].txn;
 		uint32_t to = 0; /* the furthest end of the intervals that began before this op */
 
 		for (uint32_t i = 0; i < txn->op_count; i++) {
 			struct history_op *op = &history->ops[txn->first_op + i];
 			uint64_t number = op_place(history, op) >> 1;
 
-			for (; u < build->undo_count && build->undo[u].txn == t &&
-				build->undo[u].from < number;
+			for (; u < history->undo_count && history->undos[u].txn == t &&
+				history->undos[u].from < number;
 				u++)
-				to = build->undo[u].to > to ? build->undo[u].to : to;
+				to = history->undos[u].to > to ? history->undos[u].to : to;
 			if (number < to)
 				undo_op(history, op);
 		}
-		while (u < build->undo_count && build->undo[u].txn == t)
+		while (u < history->undo_count && history->undos[u].txn == t)
 			u++;
 	}
 }
@@ -1120,7 +1119,7 @@ static void group_part(void *data, unsigned part)
 	link_sessions(history);
 	group_ops(history);
 	sort_ops(history);
-	undo_savepoints(build);
+	undo_savepoints(history);
 }
 
 void build_orders(struct history_build *build)

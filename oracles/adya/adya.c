@@ -3,31 +3,13 @@
 
 #include <stdlib.h>
 
-#include "adya/dependencies.h"
+#include "adya/internal.h"
 #include "adya/witness.h"
 #include "adya/words.h"
 #include "base/bug.h"
 #include "base/mem.h"
 
 enum { PER_CLASS_DEFAULT = 100 };
-
-/* Findings of one class and severity past the limit are counted on the last one listed. */
-struct limiter {
-	const char *class_name;
-	enum severity severity;
-	uint32_t listed;
-	uint64_t more;
-};
-
-struct adya {
-	const struct history *history;
-	const struct adya_options *options;
-	struct verdict *verdict;
-	struct dependencies dependencies;
-	struct limiter limiters[128];
-	uint32_t limiter_count;
-	bool seen_g1a, seen_g1b;
-};
 
 /* ---- adding findings ---- */
 
@@ -42,8 +24,7 @@ static struct limiter *limiter_of(struct adya *a, const char *class_name, enum s
 	return &a->limiters[a->limiter_count++];
 }
 
-/* NULL when enough of this kind are listed; the rest are counted. */
-static struct finding *add(struct adya *a, const char *class_name, enum severity severity,
+struct finding *adya_add(struct adya *a, const char *class_name, enum severity severity,
 	const char *rule, uint8_t level)
 {
 	struct limiter *limiter = limiter_of(a, class_name, severity);
@@ -62,7 +43,7 @@ static struct finding *add(struct adya *a, const char *class_name, enum severity
 	return finding;
 }
 
-static void set_txns(struct adya *a, struct finding *finding, const uint32_t *txns, uint32_t count)
+void adya_set_txns(struct adya *a, struct finding *finding, const uint32_t *txns, uint32_t count)
 {
 	struct arena *arena = &a->verdict->arena;
 
@@ -72,9 +53,7 @@ static void set_txns(struct adya *a, struct finding *finding, const uint32_t *tx
 		finding->transactions[i] = words_txn(arena, a->history, txns[i]);
 }
 
-/* A finding about one read of `txn`, concerning another transaction (or none); `own`: a version
- * that it should have seen, or saw as well; NONE. */
-static void add_single(struct adya *a, const char *class_name, uint32_t txn, uint32_t other,
+void adya_add_read(struct adya *a, const char *class_name, uint32_t txn, uint32_t other,
 	const struct history_op *op, uint32_t own, const char *explanation)
 {
 	struct witness witness = {.history = a->history, .arena = &a->verdict->arena};
@@ -82,11 +61,11 @@ static void add_single(struct adya *a, const char *class_name, uint32_t txn, uin
 	uint32_t txns[2] = {txn, other};
 	const char *rule;
 	enum severity severity = contract_judge(a->options->contract, level, class_name, &rule);
-	struct finding *finding = add(a, class_name, severity, rule, level);
+	struct finding *finding = adya_add(a, class_name, severity, rule, level);
 
 	if (!finding)
 		return;
-	set_txns(a, finding, txns, other == HISTORY_NONE || other == txn ? 1 : 2);
+	adya_set_txns(a, finding, txns, other == HISTORY_NONE || other == txn ? 1 : 2);
 	witness_write(&witness, op->version);
 	if (own != HISTORY_NONE)
 		witness_write(&witness, own);
@@ -94,188 +73,6 @@ static void add_single(struct adya *a, const char *class_name, uint32_t txn, uin
 	witness_finish(&witness, finding);
 	finding->explanation = span_str(explanation);
 	finding_seal(finding);
-}
-
-/* ---- phenomena of one operation ---- */
-
-#define SAY(a, ...) arena_printf(&(a)->verdict->arena, __VA_ARGS__)
-
-/* G1a, G1b, future-read, garbage-read: what a committed transaction may not have read. */
-static void judge_read(struct adya *a, uint32_t txn, const struct history_op *op)
-{
-	const struct history *h = a->history;
-	struct arena *arena = &a->verdict->arena;
-	const struct history_version *v = &h->versions[op->version];
-	struct span me = words_txn(arena, h, txn), object = words_object(arena, h, v->object);
-	struct span version = words_version(arena, h, op->version);
-	struct span stmt = words_stmt(arena, h, op->stmt), writer;
-
-	if (v->txn == HISTORY_NONE) {
-		if (!(v->flags & HISTORY_VERSION_UNWRITTEN))
-			return;
-		/* Nobody wrote it: certain only when everything was recorded. */
-		if (!h->complete || h->counts.opaque_sessions ||
-			!h->tables[h->objects[v->object].table].has_initial_rows) {
-			verdict_undecided(
-				a->verdict, "reads of versions written outside the trace", 1);
-			return;
-		}
-		add_single(a, "garbage-read", txn, HISTORY_NONE, op, HISTORY_NONE,
-			SAY(a, "%.*s read version %.*s of %.*s (%.*s). Nobody wrote it.",
-				SPAN_ARG(me), SPAN_ARG(version), SPAN_ARG(object), SPAN_ARG(stmt)));
-		return;
-	}
-	if (v->txn == txn)
-		return;
-	writer = words_txn(arena, h, v->txn);
-	/* What ROLLBACK TO took back was rolled back, whatever became of its transaction. */
-	if (h->txns[v->txn].outcome == TXN_ABORTED || v->flags & HISTORY_VERSION_UNDONE) {
-		a->seen_g1a = true;
-		add_single(a, "G1a", txn, v->txn, op, HISTORY_NONE,
-			SAY(a,
-				"%.*s committed after it read version %.*s of %.*s (%.*s), which "
-				"%.*s "
-				"wrote and then rolled back.",
-				SPAN_ARG(me), SPAN_ARG(version), SPAN_ARG(object), SPAN_ARG(stmt),
-				SPAN_ARG(writer)));
-	} else if (!history_committed(h, v->txn)) {
-		/* One of G1a and G1b, or neither: its writer's outcome is not known. */
-		verdict_undecided(a->verdict, "reads from transactions of unknown outcome", 1);
-	} else if (v->flags & HISTORY_VERSION_INTERMEDIATE) {
-		a->seen_g1b = true;
-		add_single(a, "G1b", txn, v->txn, op, HISTORY_NONE,
-			SAY(a,
-				"%.*s committed after it read version %.*s of %.*s (%.*s), which "
-				"%.*s "
-				"itself replaced before it committed.",
-				SPAN_ARG(me), SPAN_ARG(version), SPAN_ARG(object), SPAN_ARG(stmt),
-				SPAN_ARG(writer)));
-	}
-	if (v->stmt != HISTORY_NONE && op->stmt != HISTORY_NONE &&
-		h->stmts[v->stmt].begin_seq > h->stmts[op->stmt].end_seq)
-		add_single(a, "future-read", txn, v->txn, op, HISTORY_NONE,
-			SAY(a,
-				"%.*s read version %.*s of %.*s (%.*s) before the statement of "
-				"%.*s "
-				"that wrote it was sent.",
-				SPAN_ARG(me), SPAN_ARG(version), SPAN_ARG(object), SPAN_ARG(stmt),
-				SPAN_ARG(writer)));
-}
-
-/* Cheap first: nearly all reads are of a version that its writer left and committed. */
-static bool read_needs_judging(const struct history *h, uint32_t txn, const struct history_op *op)
-{
-	const struct history_version *v = &h->versions[op->version];
-
-	if (v->txn == HISTORY_NONE)
-		return v->flags & HISTORY_VERSION_UNWRITTEN;
-	if (v->txn == txn)
-		return false;
-	return h->txns[v->txn].outcome == TXN_ABORTED ||
-	       v->flags & (HISTORY_VERSION_INTERMEDIATE | HISTORY_VERSION_UNDONE) ||
-	       (v->stmt != HISTORY_NONE && op->stmt != HISTORY_NONE &&
-		       h->stmts[v->stmt].begin_seq > h->stmts[op->stmt].end_seq);
-}
-
-/* What each object looked like to the transaction at hand, without clearing between them. */
-struct own_view {
-	uint32_t *stamp;   /* by object: transaction + 1 */
-	uint32_t *written; /* its latest own version */
-	uint32_t *read_stmt, *read_version;
-};
-
-/* own-write: after its own write of an object, a transaction sees that version and no other. */
-static void judge_own(
-	struct adya *a, struct own_view *view, uint32_t txn, const struct history_op *op)
-{
-	const struct history *h = a->history;
-	struct arena *arena = &a->verdict->arena;
-	uint32_t own = view->written[op->object];
-
-	if (view->stamp[op->object] != txn + 1 || own == HISTORY_NONE || own == op->version)
-		return;
-	add_single(a, "own-write", txn, h->versions[op->version].txn, op, own,
-		SAY(a, "%.*s wrote version %.*s of %.*s and then read version %.*s (%.*s).",
-			SPAN_ARG(words_txn(arena, h, txn)), SPAN_ARG(words_version(arena, h, own)),
-			SPAN_ARG(words_object(arena, h, op->object)),
-			SPAN_ARG(words_version(arena, h, op->version)),
-			SPAN_ARG(words_stmt(arena, h, op->stmt))));
-}
-
-/* duplicate-row: one result, two versions of one object. */
-static void judge_duplicate(
-	struct adya *a, struct own_view *view, uint32_t txn, const struct history_op *op)
-{
-	const struct history *h = a->history;
-	struct arena *arena = &a->verdict->arena;
-
-	if (op->probe != PROBE_READ)
-		return;
-	if (view->stamp[op->object] == txn + 1 && view->read_stmt[op->object] == op->stmt &&
-		op->stmt != HISTORY_NONE && view->read_version[op->object] != op->version)
-		add_single(a, "duplicate-row", txn, HISTORY_NONE, op,
-			view->read_version[op->object],
-			SAY(a,
-				"%.*s got %.*s twice in one result, at versions %.*s and %.*s "
-				"(%.*s).",
-				SPAN_ARG(words_txn(arena, h, txn)),
-				SPAN_ARG(words_object(arena, h, op->object)),
-				SPAN_ARG(words_version(arena, h, view->read_version[op->object])),
-				SPAN_ARG(words_version(arena, h, op->version)),
-				SPAN_ARG(words_stmt(arena, h, op->stmt))));
-}
-
-static void view_touch(struct own_view *view, uint32_t txn, uint32_t object)
-{
-	if (view->stamp[object] == txn + 1)
-		return;
-	view->stamp[object] = txn + 1;
-	view->written[object] = HISTORY_NONE;
-	view->read_stmt[object] = HISTORY_NONE;
-	view->read_version[object] = HISTORY_NONE;
-}
-
-static void judge_operations(struct adya *a)
-{
-	const struct history *h = a->history;
-	struct own_view view = {
-		mem_zero(h->object_count, sizeof(uint32_t)),
-		mem_realloc(NULL, h->object_count, sizeof(uint32_t)),
-		mem_realloc(NULL, h->object_count, sizeof(uint32_t)),
-		mem_realloc(NULL, h->object_count, sizeof(uint32_t)),
-	};
-
-	for (uint32_t t = 0; t < h->txn_count; t++) {
-		const struct history_txn *txn = &h->txns[t];
-		bool committed = a->dependencies.node_of[t] != GRAPH_NONE;
-
-		for (uint32_t i = txn->first_op; i < txn->first_op + txn->op_count; i++) {
-			const struct history_op *op = &h->ops[i];
-
-			if (op->kind == HISTORY_PREDICATE)
-				continue;
-			view_touch(&view, t, op->object);
-			if (op->kind == HISTORY_WRITE) {
-				/* Savepoints make "latest" depend on when it was undone: not
-				 * judged. */
-				view.written[op->object] =
-					op->flags & HISTORY_OP_UNDONE ? HISTORY_NONE : op->version;
-				continue;
-			}
-			if (!(op->flags & HISTORY_OP_EXACT) || op->version == HISTORY_NONE)
-				continue;
-			if (committed && read_needs_judging(h, t, op))
-				judge_read(a, t, op);
-			judge_own(a, &view, t, op);
-			judge_duplicate(a, &view, t, op);
-			view.read_stmt[op->object] = op->stmt;
-			view.read_version[op->object] = op->version;
-		}
-	}
-	free(view.stamp);
-	free(view.written);
-	free(view.read_stmt);
-	free(view.read_version);
 }
 
 /* ---- lost versions ---- */
@@ -287,11 +84,11 @@ static void add_lost(struct adya *a, uint32_t version, const char *explanation)
 	uint8_t level = txn == HISTORY_NONE ? LEVEL_UNKNOWN : a->history->txns[txn].level;
 	const char *rule;
 	enum severity severity = contract_judge(a->options->contract, level, "lost-version", &rule);
-	struct finding *finding = add(a, "lost-version", severity, rule, level);
+	struct finding *finding = adya_add(a, "lost-version", severity, rule, level);
 
 	if (!finding)
 		return;
-	set_txns(a, finding, &txn, txn != HISTORY_NONE);
+	adya_set_txns(a, finding, &txn, txn != HISTORY_NONE);
 	witness_write(&witness, version);
 	witness_finish(&witness, finding);
 	finding->explanation = span_str(explanation);
@@ -480,7 +277,7 @@ static void add_cycle(struct adya *a, const struct cycle *cycle)
 	if (cycle->class == CYCLE_G_SINGLE && reads_two_snapshots(a, cycle))
 		judged = "unstable-snapshot";
 	severity = contract_judge(a->options->contract, level, judged, &rule);
-	finding = add(a, class_name, severity, rule, level);
+	finding = adya_add(a, class_name, severity, rule, level);
 	if (!finding)
 		return;
 	txns = arena_alloc(arena, cycle->length * sizeof(*txns));
@@ -493,7 +290,7 @@ static void add_cycle(struct adya *a, const struct cycle *cycle)
 		witness_cycle_step(&witness, &a->dependencies, &cycle->steps[i]);
 	}
 	witness_finish(&witness, finding);
-	set_txns(a, finding, txns, cycle->length);
+	adya_set_txns(a, finding, txns, cycle->length);
 	if (is_lost_update(a, cycle))
 		finding->also = "lost update (P4)";
 	finding->explanation = explain_cycle(a, finding);
@@ -564,7 +361,7 @@ void adya_check(
 		&(struct cycles_options){.session = options->session,
 			.realtime = options->realtime,
 			.budget = options->budget});
-	judge_operations(&a);
+	judge_views(&a);
 	for (uint32_t o = 0; o < history->object_count; o++) {
 		if (!history->objects[o].order_known)
 			judge_broken_order(&a, o);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of the oracle share; adya.h is for everybody else. */
+#ifndef ADYA_INTERNAL_H
+#define ADYA_INTERNAL_H
+
+#include "adya/adya.h"
+#include "adya/dependencies.h"
+
+/* Findings of one class and severity past the limit are counted on the last one listed. */
+struct limiter {
+	const char *class_name;
+	enum severity severity;
+	uint32_t listed;
+	uint64_t more;
+};
+
+struct adya {
+	const struct history *history;
+	const struct adya_options *options;
+	struct verdict *verdict;
+	struct dependencies dependencies;
+	struct limiter limiters[128];
+	uint32_t limiter_count;
+	bool seen_g1a, seen_g1b;
+};
+
+#define SAY(a, ...) arena_printf(&(a)->verdict->arena, __VA_ARGS__)
+
+/* NULL when enough of this kind are listed; the rest are counted.  class_name is a constant. */
+struct finding *adya_add(struct adya *a, const char *class_name, enum severity severity,
+	const char *rule, uint8_t level);
+void adya_set_txns(struct adya *a, struct finding *finding, const uint32_t *txns, uint32_t count);
+/* A finding about one read of `txn`, concerning another transaction (or none); `own`: a version
+ * that it should have seen, or saw as well; NONE. */
+void adya_add_read(struct adya *a, const char *class_name, uint32_t txn, uint32_t other,
+	const struct history_op *op, uint32_t own, const char *explanation);
+
+/* views.c: what one transaction saw, by itself: wrong reads, own writes, snapshots, split
+ * statements. */
+void judge_views(struct adya *a);
+
+#endif
