@@ -16,6 +16,8 @@
 #include "base/siphash.h"
 #include "execution/execution.h"
 
+enum { BLOCKERS_MAX = 1000 }; /* looked at, of one statement */
+
 struct event {
 	uint64_t seq;
 	uint64_t round; /* begins before it */
@@ -111,7 +113,8 @@ static int by_number(const void *a, const void *b)
 static void add_blockers(struct digest *d, const struct execution *e, struct span blockers)
 {
 	struct mp mp = mp_over(blockers);
-	uint32_t count = blockers.ptr ? mp_array(&mp) : 0;
+	uint32_t told = blockers.ptr ? mp_array(&mp) : 0;
+	uint32_t count = told < BLOCKERS_MAX ? told : BLOCKERS_MAX;
 	uint64_t *found = mem_zero((size_t)count + 1, sizeof(*found));
 
 	for (uint32_t i = 0; i < count && !mp.bad; i++) {

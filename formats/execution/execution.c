@@ -472,6 +472,17 @@ static void note_damage(struct execution *e, const struct trace_reader *reader)
 			totals.clean ? "" : ", no clean end");
 }
 
+static void loader_release(struct loader *l)
+{
+	map_release(&l->sessions);
+	map_release(&l->stmts);
+	map_release(&l->parts);
+	map_release(&l->prepared);
+	map_release(&l->tables);
+	free(l->texts);
+	free(l->results);
+}
+
 bool execution_load(struct execution *out, const char *path,
 	const struct execution_load_options *options, struct err *err)
 {
@@ -501,16 +512,29 @@ bool execution_load(struct execution *out, const char *path,
 		note_damage(out, reader);
 	}
 	trace_reader_close(reader);
-	map_release(&l.sessions);
-	map_release(&l.stmts);
-	map_release(&l.parts);
-	map_release(&l.prepared);
-	map_release(&l.tables);
-	free(l.texts);
-	free(l.results);
+	loader_release(&l);
 	if (!ok)
 		execution_release(out);
 	return ok;
+}
+
+void execution_load_records(struct execution *out, struct span records)
+{
+	struct loader l = {.e = out, .bytes_max = EXECUTION_BYTES_MAX};
+	struct mp mp = mp_over(records);
+
+	*out = (struct execution){.arena = ARENA_INIT};
+	while (mp_left(&mp)) {
+		struct trace_item item = {.whole = mp_raw(&mp)};
+
+		item.mp = mp_over(item.whole);
+		if (!item.whole.ptr || !record_begin(&item.mp, &item.kind, &item.left))
+			break;
+		take(&l, &item);
+	}
+	finish(&l);
+	out->complete = !mp_left(&mp) && !out->malformed;
+	loader_release(&l);
 }
 
 void execution_release(struct execution *e)
