@@ -67,8 +67,8 @@ extern const char *const judge_oracles[];
 		.argument = "N", \
 		OPTION_UINT(struct_type, member.budget), \
 		.help = "edges that the search for a shortest witness may look at, a class and " \
-			"component, which changes no verdict; and steps of the solver, a level, " \
-			"for histories whose version orders are open: past them the level is " \
+			"component, which changes no verdict; and steps of the solver, " \
+			"for histories whose version orders are open: past them a level is " \
 			"undecided"}, \
 	{.name = "examples", \
 		.argument = "N", \

@@ -9,6 +9,7 @@
 #include "graph/cycles.h"
 #include "values/edges.h"
 #include "values/facts.h"
+#include "values/guarantees.h"
 #include "values/levels.h"
 #include "values/model.h"
 #include "values/report.h"
@@ -17,8 +18,8 @@
 #include "values/weak.h"
 
 enum { EXAMPLES_DEFAULT = 5 };
-/* Literals and edges the solver looks at, a level: some ten seconds. */
-#define SOLVER_STEPS_DEFAULT ((uint64_t)1000 * 1000 * 1000)
+/* Literals and edges the solver looks at, all levels together: some ten seconds. */
+#define SOLVER_STEPS_DEFAULT ((uint64_t)30 * 1000 * 1000)
 
 struct judge {
 	const struct values *v;
@@ -27,7 +28,8 @@ struct judge {
 	struct facts facts;
 	struct cycles cycles;
 	bool session, realtime;
-	uint64_t out_of_steps; /* levels that the solver did not finish */
+	uint64_t steps;        /* of the solver, left */
+	uint64_t out_of_steps; /* levels that it did not finish */
 	enum level_answer levels[CYCLE_ORDER_COUNT][CYCLE_LEVEL_COUNT];
 	enum level_answer cursor, monotonic, forward; /* PL-CS, PL-2L, PL-FCV */
 };
@@ -280,9 +282,8 @@ static void try_saturation(struct judge *j)
 static enum level_answer ask_solver(struct judge *j, enum model_level model, enum cycle_order order,
 	const char *class_name, const char *level)
 {
-	uint64_t steps = j->options->budget ? j->options->budget : SOLVER_STEPS_DEFAULT;
 	struct model_core core;
-	enum level_answer answer = model_decide(&j->facts, model, order, &steps, &core);
+	enum level_answer answer = model_decide(&j->facts, model, order, &j->steps, &core);
 
 	if (answer == LEVEL_FAILS)
 		report_core(&j->facts, &core, class_name, level, j->out);
@@ -461,19 +462,29 @@ static void guarantees(struct judge *j, bool causal)
 	static const struct {
 		enum model_level model;
 		const char *name;
-	} all[] = {{MODEL_RYW, "read-your-writes"}, {MODEL_MR, "monotonic-reads"},
+	} all[] = {/* in the order of enum guarantee */
+		{MODEL_RYW, "read-your-writes"}, {MODEL_MR, "monotonic-reads"},
 		{MODEL_MW, "monotonic-writes"}, {MODEL_WFR, "writes-follow-reads"},
 		{MODEL_PRAM, "PRAM"}};
-	bool fails = false;
+	struct guarantee_breach breaches[GUARANTEE_COUNT];
+	bool proven = causal || j->levels[CYCLE_SESSION][CYCLE_PL_2PLUS] == LEVEL_HOLDS;
+	bool known = !proven && guarantees_of_lists(&j->facts, breaches), fails = false;
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
 		enum level_answer answer = LEVEL_HOLDS;
 
-		if (all[i].model == MODEL_PRAM && fails)
+		if (all[i].model == MODEL_PRAM && fails) {
 			answer = LEVEL_FAILS;
-		else if (!causal && j->levels[CYCLE_SESSION][CYCLE_PL_2PLUS] != LEVEL_HOLDS)
+		} else if (known && i < GUARANTEE_COUNT && breaches[i].first != VALUES_NONE) {
+			struct model_core core = {&breaches[i].first, 2};
+
+			core.count -= breaches[i].first == breaches[i].second;
+			report_core(&j->facts, &core, all[i].name, all[i].name, j->out);
+			answer = LEVEL_FAILS;
+		} else if (!known && !proven) {
 			answer = ask_solver(
 				j, all[i].model, CYCLE_SESSION, all[i].name, all[i].name);
+		}
 		fails |= answer == LEVEL_FAILS && all[i].model != MODEL_WFR;
 		verdict_level(j->out, all[i].name, answer);
 	}
@@ -554,6 +565,7 @@ void values_judge(const struct values *v, const struct values_options *options, 
 	uint64_t predicates = 0;
 	bool causal = false;
 
+	j.steps = options->budget ? options->budget : SOLVER_STEPS_DEFAULT;
 	j.session = v->has_sessions && !options->no_session;
 	j.realtime = (v->has_real_time || v->stamps) && !options->no_realtime;
 	facts_find(&j.facts, v);

@@ -709,6 +709,8 @@ static enum solver_answer ask(const struct facts *f, enum model_level level, enu
 	struct model m = {.f = f, .v = f->v, .level = level, .order = order, .only = only};
 	enum solver_answer answer = SOLVER_UNDECIDED;
 
+	if (*steps == 0)
+		return answer;
 	m.shape = level == MODEL_PL_SI    ? SHAPE_SI
 		  : level == MODEL_PREFIX ? SHAPE_PREFIX
 					  : SHAPE_FLAT;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "values/guarantees.h"
 #include "values/model_internal.h"
 
 enum { PAIRS_MAX = 20 * 1000 * 1000 };
@@ -45,18 +46,6 @@ static void add_event(struct events *e, struct event event)
 	e->at[e->count++] = event;
 }
 
-/* Up to where a list that was read is of others. */
-static uint32_t others_end(const struct model *m, uint32_t op)
-{
-	const struct values *v = m->v;
-	const uint32_t *list = v->order + v->keys[v->ops[op].key].first_order;
-	uint32_t end = v->ops[op].value;
-
-	while (end && facts_writer(m->f, list[end - 1]) == v->ops[op].txn)
-		end--;
-	return end;
-}
-
 static void session_events(struct model *m, uint32_t session, struct events *e)
 {
 	const struct values *v = m->v;
@@ -78,17 +67,13 @@ static void session_events(struct model *m, uint32_t session, struct events *e)
 				op->key, o, t, i, VALUES_NONE, 0, values_is_write(op)};
 
 			if (op->kind == VALUES_APPEND) {
-				event.end = m->f->position[op->value] < m->f->list_end[op->key]
-						    ? m->f->position[op->value]
-						    : UINT32_MAX; /* behind all that was read */
+				event.end = guarantee_append_place(m->f, o);
 				m->incomplete |= v->items[op->value].write_count > 1;
 			} else if (event.write) {
 				if (!(m->f->notes[o] & OP_FINAL) || is_list(v, op->key))
 					continue;
-			} else if (op->kind == VALUES_READ_LIST && m->f->counts[t] &&
-				   !(op->flags & VALUES_OP_OWN_LIST) &&
-				   op->value <= m->f->list_end[op->key]) {
-				event.end = others_end(m, o);
+			} else if (guarantee_read_counts(m->f, o)) {
+				event.end = guarantee_read_end(m->f, o);
 			} else {
 				continue;
 			}
