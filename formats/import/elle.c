@@ -336,7 +336,7 @@ static const char *item_read(struct elle *e, const char *p, uint32_t key, enum o
 		return *p == ']' ? p : scan_skip(&e->s, p);
 	}
 	if (scan_is_nil(&e->s, p)) {
-		values_add_initial_read(e->b, key);
+		values_add_nil_read(e->b, key);
 		return p + (e->s.json ? 4 : 3);
 	}
 	p = atom(e, p, &value);
@@ -395,7 +395,7 @@ static const char *micro_op(struct elle *e, const char *p, enum op_type type)
 		else if (span_eq_str(f, "insert"))
 			p = item_write(e, p, key, VALUES_INSERT);
 		else if (span_eq_str(f, "delete"))
-			values_add_op(e->b, VALUES_DELETE, key, VALUES_NONE);
+			values_add_delete(e->b, key);
 		else
 			return scan_fail(s, p, "an unknown micro-operation `%.*s'",
 				f.len < 40 ? (int)f.len : 40, f.ptr);

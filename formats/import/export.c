@@ -139,6 +139,8 @@ static bool edn_event(struct writer *w, const struct event *e, uint32_t index)
 		e->invoke ? "invoke" : types[t->outcome],
 		(long long)w->v->sessions[t->session].number);
 	for (uint32_t i = 0; i < t->op_count; i++) {
+		if (w->v->ops[t->first_op + i].flags & VALUES_OP_MATCH)
+			continue;
 		if (i)
 			buf_add_char(&w->out, ' ');
 		edn_op(w, &w->v->ops[t->first_op + i], e->invoke);

@@ -53,6 +53,38 @@ bool values_atom_int(const struct values *values, uint32_t atom, int64_t *number
 	return *end == '\0';
 }
 
+bool values_matches(
+	const struct values *values, const struct values_predicate *predicate, uint32_t item)
+{
+	int64_t number, rest;
+
+	if (item == VALUES_NONE)
+		return false;
+	if (!values_atom_int(values, values->items[item].atom, &number)) {
+		struct buf text = BUF_INIT;
+		bool nil;
+
+		values_atom_text(values, values->items[item].atom, &text);
+		nil = span_eq_str(buf_span(&text), "nil") || span_eq_str(buf_span(&text), "null");
+		buf_release(&text);
+		return !nil && predicate->kind == VALUES_PREDICATE_TRUE;
+	}
+	switch ((enum values_predicate_kind)predicate->kind) {
+	case VALUES_PREDICATE_TRUE:
+		return true;
+	case VALUES_PREDICATE_EQUAL:
+		return number == predicate->a;
+	case VALUES_PREDICATE_MOD: /* the sign of the divisor, as in Clojure */
+		if (predicate->a == 0 || predicate->a == -1)
+			return predicate->a == -1 && predicate->b == 0;
+		rest = number % predicate->a;
+		if (rest != 0 && (rest < 0) != (predicate->a < 0))
+			rest += predicate->a;
+		return rest == predicate->b;
+	}
+	BUG("predicate kind %u", predicate->kind);
+}
+
 size_t values_memory(const struct values *values)
 {
 	return values->session_count * sizeof(*values->sessions) +
@@ -85,6 +117,7 @@ static void check_op(const struct values *v, const struct values_op *op)
 		return;
 	case VALUES_DELETE:
 		CHECK(op->key < v->key_count);
+		CHECK(op->value == VALUES_NONE || v->items[op->value].key == op->key);
 		return;
 	case VALUES_PREDICATE:
 		CHECK(op->value < v->predicate_count);
@@ -305,6 +338,27 @@ void values_add_initial_read(struct values_builder *b, uint32_t key)
 	values_add_op(b, VALUES_READ, key, item);
 }
 
+static uint32_t nil_item(struct values_builder *b, uint32_t key)
+{
+	return values_item_of(b, key, values_atom_of_text(b, SPAN_LIT("nil")));
+}
+
+void values_add_nil_read(struct values_builder *b, uint32_t key)
+{
+	uint32_t initial = b->v.keys[key].initial_item;
+
+	/* In a closed universe the key may have begun with something else. */
+	if (b->v.closed && initial != VALUES_NONE && initial != nil_item(b, key))
+		values_add_op(b, VALUES_READ, key, nil_item(b, key));
+	else
+		values_add_initial_read(b, key);
+}
+
+void values_add_delete(struct values_builder *b, uint32_t key)
+{
+	values_add_op(b, VALUES_DELETE, key, nil_item(b, key));
+}
+
 void values_add_predicate(
 	struct values_builder *b, enum values_predicate_kind kind, int64_t p, int64_t q)
 {
@@ -322,6 +376,8 @@ void values_add_match(struct values_builder *b, uint32_t item)
 	MEM_RESERVE(b->v.matches, at + 1, b->match_capacity);
 	b->v.matches[at] = item;
 	b->v.predicates[b->v.predicate_count - 1].match_count++;
+	values_add_op(b, VALUES_READ, b->v.items[item].key, item);
+	b->v.ops[b->v.op_count - 1].flags |= VALUES_OP_MATCH;
 }
 
 static bool repeats(const uint32_t *items, size_t count)

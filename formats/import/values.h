@@ -60,12 +60,13 @@ enum values_op_kind {
 	VALUES_READ_LIST, /* value: length, or index in lists with VALUES_OP_OWN_LIST */
 	VALUES_APPEND,    /* value: item */
 	VALUES_INSERT,    /* value: item; the key was absent before */
-	VALUES_DELETE,    /* value: VALUES_NONE */
+	VALUES_DELETE,    /* value: the item nil, or VALUES_NONE: nobody can tell absent rows */
 	VALUES_PREDICATE, /* value: index in predicates; key VALUES_NONE */
 };
 
 enum values_op_flags {
 	VALUES_OP_OWN_LIST = 1 << 0,
+	VALUES_OP_MATCH = 1 << 1, /* a read that is one of the matches of the predicate before it */
 };
 
 struct values_op {
@@ -168,6 +169,9 @@ void values_check(const struct values *values);
 void values_atom_text(const struct values *values, uint32_t atom, struct buf *out);
 /* The integer an atom stands for, if it is one. */
 bool values_atom_int(const struct values *values, uint32_t atom, int64_t *number);
+/* Does a value satisfy a predicate?  nil satisfies none. */
+bool values_matches(
+	const struct values *values, const struct values_predicate *predicate, uint32_t item);
 /* Resident bytes of the arrays. */
 size_t values_memory(const struct values *values);
 
@@ -231,7 +235,11 @@ void values_add_op(
 	struct values_builder *b, enum values_op_kind kind, uint32_t key, uint32_t value);
 /* A read of what the key holds initially. */
 void values_add_initial_read(struct values_builder *b, uint32_t key);
-/* A predicate read; then its matches, one call each. */
+/* A read that found nothing: what the key held initially, or what a deletion left. */
+void values_add_nil_read(struct values_builder *b, uint32_t key);
+/* A deletion that reads can see. */
+void values_add_delete(struct values_builder *b, uint32_t key);
+/* A predicate read; then its matches, one call each, which also become reads. */
 void values_add_predicate(
 	struct values_builder *b, enum values_predicate_kind kind, int64_t p, int64_t q);
 void values_add_match(struct values_builder *b, uint32_t item);

@@ -155,13 +155,14 @@ static void spread(struct judge *j)
 static void doubt(struct judge *j, const struct edges *edges)
 {
 	bool ambiguous = j->facts.reads_ambiguous > 0 || edges->unordered > 0 || edges->skipped > 0;
+	bool predicates = j->v->predicate_count > 0; /* what they did not return is not in it */
 	bool shaken[CYCLE_LEVEL_COUNT] = {
 		[CYCLE_PL_1] = edges->unordered > 0,
 		[CYCLE_PL_2] = ambiguous,
 		[CYCLE_PL_2PLUS] = ambiguous || edges->open_chains || edges->open_tails,
 		[CYCLE_PL_2_99] = ambiguous || edges->open_chains,
-		[CYCLE_PL_SI] = ambiguous || edges->open_chains || edges->open_tails,
-		[CYCLE_PL_3] = ambiguous || edges->open_chains,
+		[CYCLE_PL_SI] = predicates || ambiguous || edges->open_chains || edges->open_tails,
+		[CYCLE_PL_3] = predicates || ambiguous || edges->open_chains,
 	};
 
 	for (int o = 0; o < CYCLE_ORDER_COUNT; o++) {
@@ -330,11 +331,12 @@ static void decide(struct judge *j, const struct edges *edges)
 	spread(j);
 	doubt(j, edges);
 	spread(j);
-	if (any_undecided(j))
+	if (any_undecided(j) && !j->v->predicate_count)
 		try_schedules(j);
-	if (any_undecided(j))
+	if (any_undecided(j) && !j->v->predicate_count)
 		try_saturation(j);
-	if (any_undecided(j) && !j->facts.reads_ambiguous && !edges->unordered && !edges->skipped)
+	if (any_undecided(j) && !j->v->predicate_count && !j->facts.reads_ambiguous &&
+		!edges->unordered && !edges->skipped)
 		try_orders(j, edges);
 	if (any_undecided(j))
 		try_solver(j);
@@ -562,7 +564,6 @@ void values_judge(const struct values *v, const struct values_options *options, 
 {
 	struct judge j = {.v = v, .options = options, .out = out};
 	uint32_t examples = options->examples ? options->examples : EXAMPLES_DEFAULT;
-	uint64_t predicates = 0;
 	bool causal = false;
 
 	j.steps = options->budget ? options->budget : SOLVER_STEPS_DEFAULT;
@@ -579,9 +580,6 @@ void values_judge(const struct values *v, const struct values_options *options, 
 	out->decided += j.facts.reads;
 	verdict_undecided(out, "the solver ran out of steps (--budget)", j.out_of_steps);
 	verdict_undecided(out, "result of a read not known", v->counts.reads_unknown);
-	for (uint32_t i = 0; i < v->op_count; i++)
-		predicates += v->ops[i].kind == VALUES_PREDICATE;
-	out->unsupported += predicates;
 	facts_release(&j.facts);
 	verdict_sort(out);
 }

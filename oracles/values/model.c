@@ -10,7 +10,8 @@
 
 enum {
 	PLACES_MAX = 24 * 1000 * 1000, /* edges and clauses; more is not tried */
-	SHRINK_MAX = 400,              /* transactions of a core that is made smaller one by one */
+	PREDICATE_WORK_MAX = 1 << 28,
+	SHRINK_MAX = 400, /* transactions of a core that is made smaller one by one */
 	SHRINK_STEPS = 50 * 1000 * 1000,
 };
 
@@ -66,6 +67,27 @@ static bool reads_lists(const struct values *v, uint32_t t)
 	return false;
 }
 
+/* A predicate read that did not return a key may have seen what an unknown transaction wrote there,
+ * or that it deleted it. */
+static void find_missed_writers(struct model *m, uint32_t *queue, uint32_t *tail)
+{
+	const struct values *v = m->v;
+
+	for (uint32_t p = 0; p < v->predicate_count; p++) {
+		for (uint32_t i = 0; i < v->op_count; i++) {
+			uint32_t t = v->ops[i].txn;
+
+			if (!values_is_write(&v->ops[i]) || m->live[t] ||
+				v->txns[t].outcome != VALUES_UNKNOWN ||
+				!(m->f->notes[i] & OP_FINAL) ||
+				values_matches(v, &v->predicates[p], v->ops[i].value))
+				continue;
+			m->live[t] = 2;
+			queue[(*tail)++] = t;
+		}
+	}
+}
+
 /* Unknown transactions that a live one may have read from are live perhaps, and so on. */
 static void find_live(struct model *m)
 {
@@ -80,6 +102,10 @@ static void find_live(struct model *m)
 		if (m->live[t])
 			queue[tail++] = t;
 	}
+	if (unknown && (uint64_t)v->predicate_count * v->op_count > PREDICATE_WORK_MAX)
+		m->incomplete = true;
+	else if (unknown && is_internal(m->level))
+		find_missed_writers(m, queue, &tail);
 	for (uint32_t at = 0; unknown && at < tail; at++) {
 		const struct values_txn *txn = &v->txns[queue[at]];
 
@@ -184,10 +210,92 @@ static bool find_candidates(struct model *m, uint32_t i, struct read *r)
 	return true;
 }
 
+/* What the transaction itself wrote to the key before op i; NONE: nothing. */
+static uint32_t own_write_before(const struct model *m, uint32_t i, uint32_t key)
+{
+	for (uint32_t o = i; o-- > m->v->txns[m->v->ops[i].txn].first_op;) {
+		if (values_is_write(&m->v->ops[o]) && m->v->ops[o].key == key)
+			return o;
+	}
+	return VALUES_NONE;
+}
+
+/* A predicate read that did not return the key saw a version that does not match: one more read,
+ * of any of these.  False: nothing is to be said. */
+static bool unmatched_read(struct model *m, uint32_t i, uint32_t key, struct read *r)
+{
+	const struct values *v = m->v;
+	const struct values_predicate *p = &v->predicates[v->ops[i].value];
+	uint32_t own = own_write_before(m, i, key), initial = v->keys[key].initial_item;
+
+	*r = (struct read){v->ops[i].txn, i, key, (uint32_t)m->candidate_count, 0};
+	for (uint32_t k = 0; k < p->match_count; k++) {
+		if (v->items[v->matches[p->first_match + k]].key == key)
+			return false;
+	}
+	if (own != VALUES_NONE) /* if it matches, nothing explains the read */
+		return values_matches(v, p, v->ops[own].value);
+	if (initial == VALUES_NONE || !values_matches(v, p, initial))
+		add_candidate(m, INITIAL_STATE);
+	for (uint32_t w = m->all_head[key]; w < m->all_head[key + 1]; w++) {
+		const struct values_op *op = &v->ops[m->all_writes[w]];
+
+		if (op->txn == r->txn || values_matches(v, p, op->value))
+			continue;
+		if (!inside(m, op->txn)) {
+			m->candidate_count = r->first;
+			return false;
+		}
+		add_candidate(m, op->txn);
+	}
+	r->count = (uint32_t)m->candidate_count - r->first;
+	m->incomplete |= m->candidate_count > PLACES_MAX;
+	return true;
+}
+
+/* Every final write of a register by somebody live, by key, whatever part is looked at. */
+static void index_writes(struct model *m)
+{
+	const struct values *v = m->v;
+	uint32_t *fill = NULL;
+
+	m->all_head = mem_zero((size_t)v->key_count + 1, sizeof(uint32_t));
+	for (int pass = 0; pass < 2; pass++) {
+		for (uint32_t i = 0; i < v->op_count; i++) {
+			const struct values_op *op = &v->ops[i];
+
+			if (!values_is_write(op) || !(m->f->notes[i] & OP_FINAL) ||
+				!m->live[op->txn])
+				continue;
+			if (pass == 0)
+				m->all_head[op->key + 1]++;
+			else
+				m->all_writes[fill[op->key]++] = i;
+		}
+		if (pass)
+			break;
+		for (uint32_t k = 0; k < v->key_count; k++)
+			m->all_head[k + 1] += m->all_head[k];
+		m->all_writes = mem_realloc(NULL, m->all_head[v->key_count], sizeof(uint32_t));
+		fill = mem_dup(m->all_head, v->key_count * sizeof(*fill));
+	}
+	free(fill);
+}
+
+static void add_read(struct model *m, const struct read *read)
+{
+	MEM_RESERVE(m->reads, m->read_count + 1, m->read_capacity);
+	m->reads[m->read_count++] = *read;
+}
+
 static void find_reads(struct model *m)
 {
 	const struct values *v = m->v;
 
+	bool predicates = v->predicate_count && is_internal(m->level);
+
+	if (predicates)
+		index_writes(m);
 	m->reads_of = mem_zero((size_t)v->txn_count + 1, sizeof(uint32_t));
 	for (uint32_t t = 0; t < v->txn_count; t++) {
 		m->reads_of[t] = (uint32_t)m->read_count;
@@ -195,12 +303,17 @@ static void find_reads(struct model *m)
 			inside(m, t) && i < v->txns[t].first_op + v->txns[t].op_count; i++) {
 			struct read r;
 
+			for (uint32_t k = 0; predicates && v->ops[i].kind == VALUES_PREDICATE &&
+					     !m->incomplete && k < v->key_count;
+				k++) {
+				if (unmatched_read(m, i, k, &r))
+					add_read(m, &r);
+			}
 			if (v->ops[i].kind != VALUES_READ || is_list(v, v->ops[i].key) ||
 				!is_external(m, i) || !find_candidates(m, i, &r) ||
 				(r.count == 0 && is_guarantee(m->level)))
 				continue;
-			MEM_RESERVE(m->reads, m->read_count + 1, m->read_capacity);
-			m->reads[m->read_count++] = r;
+			add_read(m, &r);
 		}
 	}
 	m->reads_of[v->txn_count] = (uint32_t)m->read_count;
@@ -671,6 +784,8 @@ static void release(struct model *m)
 	free(m->writers);
 	free(m->writer_op);
 	free(m->pair_base);
+	free(m->all_head);
+	free(m->all_writes);
 	free(m->places);
 	free(m->place_ops);
 	free(m->floating);

@@ -61,9 +61,10 @@ struct model {
 	uint32_t *reads_of;              /* by transaction: reads; txn_count + 1 */
 	uint32_t *writer_head, *writers; /* by key: transactions that write the register */
 	uint32_t *writer_op;
-	uint32_t *pair_base;  /* by key: its first order variable */
-	struct place *places; /* by place in v->order */
-	uint8_t *floating;    /* by item: nothing is said on where it is in its list */
+	uint32_t *all_head, *all_writes; /* by key: writes of everybody live; with predicates */
+	uint32_t *pair_base;             /* by key: its first order variable */
+	struct place *places;            /* by place in v->order */
+	uint8_t *floating;               /* by item: nothing is said on where it is in its list */
 	struct place_op *place_ops;
 	size_t place_op_count, place_op_capacity;
 	bool incomplete; /* something cannot be asked */

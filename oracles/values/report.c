@@ -229,6 +229,34 @@ struct finding *report_cycle(const struct facts *f, const struct cycle *cycle,
 	return finding;
 }
 
+static void say_predicate(struct words *w, uint32_t number)
+{
+	const struct values *v = w->f->v;
+	const struct values_predicate *p = &v->predicates[number];
+
+	buf_add_str(&w->buf, "read where ");
+	switch ((enum values_predicate_kind)p->kind) {
+	case VALUES_PREDICATE_TRUE:
+		buf_add_str(&w->buf, "true");
+		break;
+	case VALUES_PREDICATE_EQUAL:
+		buf_printf(&w->buf, "value = %lld", (long long)p->a);
+		break;
+	case VALUES_PREDICATE_MOD:
+		buf_printf(&w->buf, "value mod %lld = %lld", (long long)p->a, (long long)p->b);
+		break;
+	}
+	buf_add_str(&w->buf, p->match_count ? " and saw" : " and saw nothing");
+	for (uint32_t i = 0; i < p->match_count; i++) {
+		uint32_t item = v->matches[p->first_match + i];
+
+		buf_add_str(&w->buf, i ? ", " : " ");
+		add_item(v, item, &w->buf);
+		buf_add_str(&w->buf, " of ");
+		add_key(v, v->items[item].key, &w->buf);
+	}
+}
+
 /* What a transaction did, in its own words. */
 static void say_txn(struct words *w, uint32_t t)
 {
@@ -240,7 +268,12 @@ static void say_txn(struct words *w, uint32_t t)
 		uint32_t at = v->txns[t].first_op + i, item = VALUES_NONE;
 		const struct values_op *op = &v->ops[at];
 
-		if (op->kind == VALUES_PREDICATE)
+		if (op->kind == VALUES_PREDICATE) {
+			buf_add_str(b, i ? ", " : " ");
+			say_predicate(w, op->value);
+			continue;
+		}
+		if (op->flags & VALUES_OP_MATCH)
 			continue;
 		if (i == CORE_OPS_MAX) {
 			buf_add_str(b, ", and more");

@@ -231,7 +231,7 @@ START_TEST(elle_closed_predicate)
 		"{:type :ok :process 2 :f :txn :value [[:rp :true {:x 0, :y 3}] [:rp [:= 3] {:y 3}]"
 		" [:rp [:mod 2 1] {}]]}\n",
 		"1 1 c i(:y 3) d(:x) w(:z 4) r(:x 0*)\n"
-		"2 2 c p(0 0 0 [0 3]) p(1 3 0 [3]) p(2 2 1 [])\n");
+		"2 2 c p(0 0 0 [0 3]) r(:x 0*) r(:y 3) p(1 3 0 [3]) r(:y 3) p(2 2 1 [])\n");
 }
 END_TEST
 

@@ -290,6 +290,28 @@ START_TEST(open_orders)
 }
 END_TEST
 
+/* Elle's closed predicates: what was not returned counts too. */
+START_TEST(closed_predicates)
+{
+#define INIT "{:type :ok :f :init :value {:x 1, :y nil}}\n"
+	/* A phantom: both count the odd ones and insert another.  Only PL-3 forbids it. */
+	plain(INIT OK(0, "[:rp [:mod 2 1] {:x 1}] [:insert :y 3]")
+			OK(1, "[:rp [:mod 2 1] {:x 1}] [:insert :z 5]")
+				OK(2, "[:rp :true {:x 1 :y 3 :z 5}]"),
+		"+++++-", "not-serializable");
+	plain(INIT OK(0, "[:rp [:mod 2 1] {:x 1}] [:insert :y 3]")
+			OK(1, "[:rp [:mod 2 1] {:x 1, :y 3}] [:insert :z 5]"),
+		"++++++", "");
+	/* Every version of x matches, and x was not returned. */
+	plain(INIT OK(0, "[:w :x 3]") OK(1, "[:rp [:mod 2 1] {}]"), "++++--", "be-prefix not-SI");
+	/* Deleted: then it need not be. */
+	plain(INIT OK(0, "[:delete :x]") OK(1, "[:rp [:mod 2 1] {}]"), "++++++", "");
+	/* Its own insert is missing. */
+	plain(INIT OK(0, "[:insert :y 3] [:rp [:= 3] {}]"), "++++--", "be-prefix not-SI");
+#undef INIT
+}
+END_TEST
+
 /* The fourteen patterns of Plume (OOPSLA 2024), each as a smallest history; the verdicts are those
  * of Biswas and Enea's axioms.  Where Plume itself answers otherwise is in docs/oracles/values.md.
  */
@@ -338,5 +360,5 @@ START_TEST(plume_patterns)
 END_TEST
 
 UNIT_MAIN("values", lists_without_anomaly, classic_lists, elle_paper, sessions_and_time,
-	classic_registers, cursor_and_monotonic_view, session_guarantees, open_orders,
-	plume_patterns)
+	classic_registers, closed_predicates, cursor_and_monotonic_view, session_guarantees,
+	open_orders, plume_patterns)

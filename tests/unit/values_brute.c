@@ -43,6 +43,20 @@ static int final_value(const struct hist *h, int t, int key)
 	return h->t[t].ops[final_op(h, t, key)].value;
 }
 
+static bool matches(int value, int rest)
+{
+	return value && value % 2 == rest;
+}
+
+bool writes_key(const struct hist *h, int t, int key)
+{
+	for (int k = 0; k < h->t[t].count; k++) {
+		if (h->t[t].ops[k].kind == W && h->t[t].ops[k].key == key)
+			return true;
+	}
+	return false;
+}
+
 /* Who counts: committed, or unknown and read by one that counts.  Where an unknown one is one of
  * several that can have written the value it only may count: those are returned as bits. */
 static unsigned find_counting(struct hist *h)
@@ -57,7 +71,8 @@ static unsigned find_counting(struct hist *h)
 			int len = h->lists ? o->len : 1;
 
 			for (int e = 0; (o->kind == R || o->kind == EVIDENCE) && e < len; e++) {
-				int value = h->lists ? o->list[e] : o->value, writers = 0;
+				int value = h->lists ? o->list[e] : o->value;
+				int writers = !h->lists && value == 0; /* initially there */
 				unsigned unknown = 0;
 
 				for (int j = 0; j < h->n; j++) {
@@ -71,6 +86,21 @@ static unsigned find_counting(struct hist *h)
 					maybe |= unknown;
 				for (int j = 0; writers == 1 && j < h->n; j++)
 					h->counts[j] |= unknown >> j & 1;
+			}
+		}
+	}
+	/* Or a predicate may have missed a key because of them. */
+	for (int i = 0; i < h->n; i++) {
+		for (int k = 0; h->t[i].outcome == 0 && k < h->t[i].count; k++) {
+			const struct op *o = &h->t[i].ops[k];
+
+			for (int j = 0; o->kind == P && j < h->n; j++) {
+				for (int key = 0; key < KEYS; key++) {
+					if (h->t[j].outcome == 2 && o->list[key] == 0 &&
+						writes_key(h, j, key) &&
+						!matches(final_value(h, j, key), o->value))
+						maybe |= 1u << j;
+				}
 			}
 		}
 	}
@@ -102,7 +132,7 @@ static bool somebody_counts(const struct hist *h)
 
 			for (int e = 0; (o->kind == R || o->kind == EVIDENCE) && e < len; e++) {
 				int value = h->lists ? o->list[e] : o->value;
-				bool possible = false, chosen = false;
+				bool possible = false, chosen = !h->lists && value == 0;
 
 				for (int j = 0; j < h->n; j++) {
 					if (!wrote(h, j, o->key, value) ||
@@ -129,20 +159,23 @@ bool precedes(const struct hist *h, int a, int b, int order)
 	return order == 2 && h->t[a].outcome == 0 && h->t[a].complete < h->t[b].invoke;
 }
 
-bool writes_key(const struct hist *h, int t, int key)
-{
-	for (int k = 0; k < h->t[t].count; k++) {
-		if (h->t[t].ops[k].kind == W && h->t[t].ops[k].key == key)
-			return true;
-	}
-	return false;
-}
-
 /* ------------------------------------------------------------------------------- PL-3 */
 
 struct store {
 	int state[KEYS][32], len[KEYS];
 };
+
+/* Does the predicate return what it did? */
+static bool matches_are(const struct op *o, const struct store *store)
+{
+	for (int key = 0; key < KEYS; key++) {
+		int value = store->len[key] ? store->state[key][store->len[key] - 1] : 0;
+
+		if (o->list[key] >= 0 && o->list[key] != (matches(value, o->value) ? value : 0))
+			return false;
+	}
+	return true;
+}
 
 /* Runs one transaction on a snapshot; false when a read differs.  Unknown ones' reads are not
  * known. */
@@ -157,6 +190,9 @@ static bool run(const struct hist *h, int t, const struct store *snapshot)
 			if (!h->lists)
 				own.len[o->key] = 0;
 			own.state[o->key][own.len[o->key]++] = o->value;
+		} else if (o->kind == P && !h->t[t].outcome) {
+			if (!matches_are(o, &own))
+				return false;
 		} else if (h->t[t].outcome || o->kind != R) {
 			continue;
 		} else if (h->lists) {
@@ -1116,6 +1152,20 @@ bool brute_part(const struct hist *h, unsigned part, bool places, struct hist *o
 			struct op *o = &out->t[t].ops[k];
 			int kept = 0;
 
+			/* Keys of which somebody left out may have written what did not match. */
+			for (int key = 0; o->kind == P && (part >> t & 1) && key < KEYS; key++) {
+				bool own = false;
+
+				for (int q = 0; q < k; q++)
+					own |= h->t[t].ops[q].kind == W &&
+					       h->t[t].ops[q].key == key;
+				for (int u = 0; u < h->n; u++) {
+					if (!own && !(part >> u & 1) && h->t[u].outcome != 1 &&
+						writes_key(h, u, key) &&
+						!matches(final_value(h, u, key), o->value))
+						o->list[key] = -1;
+				}
+			}
 			if (!(part >> t & 1))
 				o->kind = h->lists && o->kind == R ? EVIDENCE : GONE;
 			for (int e = 0; (o->kind == R || o->kind == EVIDENCE) &&

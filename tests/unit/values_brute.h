@@ -15,12 +15,15 @@ enum kind {
 	W,
 	GONE,     /* left out of the question */
 	EVIDENCE, /* a list that only shows the order of appends */
+	P,        /* all values mod 2 = value; list: by key what matched, 0 nothing, -1 not asked.
+		     Its matches are also reads, behind it */
 };
 
 struct op {
 	enum kind kind;
 	int key, value;      /* registers: value, 0 initial */
 	int list[LIST], len; /* lists: what was read */
+	bool match;          /* a read that is a match of the predicate before it */
 };
 
 struct txn {
@@ -33,6 +36,7 @@ struct hist {
 	struct txn t[TXNS];
 	int n;
 	bool lists;
+	bool closed; /* registers with predicates; 0 is also what a deletion writes */
 	bool counts[TXNS];
 	bool sure[TXNS]; /* counts whatever can be seen */
 };
