@@ -37,6 +37,17 @@ static struct eval_value run_aggregate(const struct node *n, struct frame *f)
 	return f->aggregates[n->u.number];
 }
 
+bool node_aggregates(const struct node *n)
+{
+	if (n->fn == run_aggregate)
+		return true;
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		if (node_aggregates(n->args[i]))
+			return true;
+	}
+	return false;
+}
+
 static bool aggregate_type(struct compiler *c, struct aggregate *a)
 {
 	struct eval_type t;
@@ -82,6 +93,10 @@ static bool aggregate_type(struct compiler *c, struct aggregate *a)
 	case AGG_MAX:
 		a->type = a->args[0]->type;
 		a->type.hybrid = false;
+		if (a->type.kind == EVAL_T_BIT) {
+			compile_unsupported(c, "MIN or MAX of BIT");
+			return false;
+		}
 		if (a->type.kind == EVAL_T_ENUM || a->type.kind == EVAL_T_SET)
 			a->type = type_string(a->type.collation, 2, 0); /* compared as text */
 		if (a->type.kind == EVAL_T_JSON) {
@@ -187,6 +202,8 @@ struct node *compile_aggregate(struct compiler *c, const struct sql_expr *e, boo
 		(a->kind == AGG_GROUP_CONCAT && !group_concat_clauses(c, a, extra)))
 		return NULL;
 	scope->in_aggregate = false;
+	for (uint32_t k = 0; k < a->arg_count; k++)
+		a->args[k]->nested = true;
 	if (scope->outer_reach && a->arg_count && c->scope->outer)
 		return compile_unsupported(c, "an aggregate in a correlated query");
 	if (!aggregate_type(c, a))
@@ -292,6 +309,9 @@ static struct eval_value sum_doubles(
 	}
 	for (size_t i = args->count; i-- > 0;)
 		backward += values[i];
+	if (forward == 0 && run->env->flavour == SQL_MYSQL)
+		return run_unsupported(
+			run, "MySQL: a sum of DOUBLEs that is a zero of either sign");
 	qsort(values, args->count, sizeof(*values), compare_doubles);
 	for (size_t i = 0; i < args->count; i++)
 		up += values[i];
@@ -299,7 +319,9 @@ static struct eval_value sum_doubles(
 		down += values[i];
 	if (forward != backward || forward != up || forward != down)
 		return run_unsupported(run, "a sum of DOUBLEs that depends on their order");
-	return check_double(run, forward);
+	if (!isfinite(forward))
+		return run_unsupported(run, "a sum beyond DOUBLE");
+	return eval_double(forward);
 }
 
 static struct eval_value sum(
@@ -317,8 +339,14 @@ static struct eval_value sum(
 		return v;
 	}
 	for (size_t i = 0; i < args->count; i++) {
-		struct decimal d = to_decimal(run, &a->args[0]->type, &args->rows[i][0]);
+		struct decimal d = to_decimal(run, &a->args[0]->type, &args->rows[i][0]), shown_as;
 
+		/* Through a temporary table the digits beyond the scale are lost, otherwise not. */
+		if (a->args[0]->type.kind == EVAL_T_DECIMAL &&
+			d.scale > a->args[0]->type.decimals &&
+			decimal_round(&d, a->args[0]->type.decimals, DECIMAL_HALF_UP, &shown_as) &&
+			decimal_compare(&d, &shown_as) != 0)
+			return run_unsupported(run, "a sum of quotients that have more digits");
 		if (!decimal_add(&total, &d, &total))
 			return run_unsupported(run, "a DECIMAL near the limit of its digits");
 	}

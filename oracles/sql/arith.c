@@ -8,8 +8,7 @@ struct eval_value division_by_zero(struct run *run)
 {
 	const struct eval_env *env = run->env;
 
-	if (run->storing && (env->mode & EVAL_MODE_ERROR_FOR_DIVISION_BY_ZERO) &&
-		(env->mode & (EVAL_MODE_STRICT_TRANS_TABLES | EVAL_MODE_STRICT_ALL_TABLES)))
+	if (run->strict && (env->mode & EVAL_MODE_ERROR_FOR_DIVISION_BY_ZERO))
 		return run_error(run, 1365, "division by zero");
 	return EVAL_NULL_VALUE;
 }
@@ -45,7 +44,7 @@ struct eval_type arithmetic_type(const struct eval_type *type)
 	switch ((enum eval_type_kind)type->kind) {
 	case EVAL_T_INT:
 		t = *type;
-		t.zerofill = false;
+		t.zerofill = t.merged = false;
 		return t;
 	case EVAL_T_BIT:
 	case EVAL_T_YEAR:
@@ -53,7 +52,9 @@ struct eval_type arithmetic_type(const struct eval_type *type)
 		t.length = type_int_digits(type);
 		return t;
 	case EVAL_T_DECIMAL:
-		return *type;
+		t = *type;
+		t.own_scale = t.merged = false;
+		return t;
 	case EVAL_T_FLOAT:
 	case EVAL_T_DOUBLE:
 		t = type_double();
@@ -64,12 +65,18 @@ struct eval_type arithmetic_type(const struct eval_type *type)
 			t.is_unsigned = true;
 			return t;
 		}
-		return type_double();
+		t = type_double();
+		t.decimals = type->decimals;
+		return t;
 	case EVAL_T_ENUM:
 	case EVAL_T_SET:
+		return t; /* by number */
 	case EVAL_T_JSON:
-	case EVAL_T_NULL:
 		return type_double();
+	case EVAL_T_NULL:
+		t = type_double();
+		t.decimals = 0;
+		return t;
 	case EVAL_T_DATE:
 	case EVAL_T_TIME:
 	case EVAL_T_DATETIME:
@@ -101,6 +108,10 @@ static struct eval_value run_int(const struct node *n, struct frame *f)
 		break;
 	case SQL_OP_SUB:
 		r = x - y;
+		/* MariaDB overlooks this overflow. */
+		if (x == 0 && y == INT64_MIN && !n->type.is_unsigned &&
+			f->run->env->flavour == SQL_MARIADB)
+			return eval_int(INT64_MIN);
 		break;
 	default:
 		r = x * y; /* |x|, |y| < 2^64: may exceed 127 bits only for two huge unsigned */
@@ -114,12 +125,12 @@ static struct eval_value run_int(const struct node *n, struct frame *f)
 static struct eval_value run_real(const struct node *n, struct frame *f)
 {
 	struct eval_value a = node_run(n->args[0], f), b = node_run(n->args[1], f);
-	double x, y;
+	/* Both are converted, for their errors. */
+	double x = to_double(f->run, &n->args[0]->type, &a);
+	double y = to_double(f->run, &n->args[1]->type, &b);
 
 	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL)
 		return EVAL_NULL_VALUE;
-	x = to_double(f->run, &n->args[0]->type, &a);
-	y = to_double(f->run, &n->args[1]->type, &b);
 	switch (n->op) {
 	case SQL_OP_ADD:
 		return check_double(f->run, x + y);
@@ -147,11 +158,14 @@ static uint32_t quotient_scale(const struct decimal *a, const struct decimal *b,
 
 static struct eval_value run_decimal(const struct node *n, struct frame *f)
 {
-	struct eval_value a = node_run(n->args[0], f), b = node_run(n->args[1], f);
+	struct eval_value a = node_run(n->args[0], f), b;
 	struct decimal x, y, r;
 	bool good = true;
 
-	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL)
+	if (a.kind == EVAL_NULL) /* the second is not asked for */
+		return a;
+	b = node_run(n->args[1], f);
+	if (b.kind == EVAL_NULL)
 		return EVAL_NULL_VALUE;
 	x = to_decimal(f->run, &n->args[0]->type, &a);
 	y = to_decimal(f->run, &n->args[1]->type, &b);
@@ -161,6 +175,8 @@ static struct eval_value run_decimal(const struct node *n, struct frame *f)
 		break;
 	case SQL_OP_SUB:
 		good = decimal_sub(&x, &y, &r);
+		if (good && r.neg && n->type.is_unsigned && f->run->env->flavour == SQL_MYSQL)
+			return run_unsupported(f->run, "MySQL: a negative DECIMAL UNSIGNED");
 		break;
 	case SQL_OP_MUL:
 		good = decimal_mul(&x, &y, &r);
@@ -173,11 +189,17 @@ static struct eval_value run_decimal(const struct node *n, struct frame *f)
 			return division_by_zero(f->run);
 		good = decimal_div(
 			&x, &y, quotient_scale(&x, &y, f->run->env->div_precision_increment), &r);
+		if (good && f->run->env->flavour == SQL_MYSQL)
+			good = decimal_round(&r, n->type.decimals, DECIMAL_HALF_UP, &r);
+		if (good && !r.count && x.count && x.neg != y.neg) /* printed and compared as -0 */
+			return run_unsupported(f->run, "a negative DECIMAL quotient that is zero");
 		break;
 	default:
 		if (!y.count)
 			return division_by_zero(f->run);
 		good = decimal_mod(&x, &y, &r);
+		if (good && x.neg && !r.count) /* MariaDB prints -0.0, which is no value here */
+			return run_unsupported(f->run, "a negative DECIMAL modulo that is zero");
 		break;
 	}
 	if (!good)
@@ -202,8 +224,11 @@ static struct eval_value run_int_mod(const struct node *n, struct frame *f)
 
 static struct eval_value run_int_div(const struct node *n, struct frame *f)
 {
-	struct eval_value a = node_run(n->args[0], f), b = node_run(n->args[1], f);
+	struct eval_value a = node_run(n->args[0], f), b;
 
+	if (a.kind == EVAL_NULL && n->aux)
+		return a;
+	b = node_run(n->args[1], f);
 	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL)
 		return EVAL_NULL_VALUE;
 	if (n->aux) { /* not two integers: as DECIMALs */
@@ -217,6 +242,8 @@ static struct eval_value run_int_div(const struct node *n, struct frame *f)
 			return division_by_zero(f->run);
 		if (!decimal_div(&x, &y, 0, &r))
 			return run_unsupported(f->run, "a DECIMAL near the limit of its digits");
+		if (!r.count && x.count && x.neg != y.neg)
+			return run_unsupported(f->run, "a negative DECIMAL quotient that is zero");
 		if (n->type.is_unsigned) {
 			uint64_t u = decimal_to_uint(&r, &overflow);
 
@@ -233,56 +260,67 @@ static struct eval_value run_int_div(const struct node *n, struct frame *f)
 	b = to_integer(f->run, &n->args[1]->type, &b);
 	if (wide_of(&b) == 0)
 		return division_by_zero(f->run);
+	if (a.kind == EVAL_INT && a.i == INT64_MIN && f->run->env->flavour == SQL_MYSQL)
+		return run_unsupported(f->run, "MySQL: the least BIGINT DIV another");
 	return check_integer(f->run, wide_of(&a) / wide_of(&b), n->type.is_unsigned);
 }
 
 /* ---- bits ---- */
 
-static uint64_t bits_of(struct run *run, const struct eval_type *type, const struct eval_value *v)
+uint64_t bits_of(struct run *run, const struct eval_type *type, const struct eval_value *v)
 {
+	bool text = v->kind == EVAL_STRING && !type->hybrid && type->kind != EVAL_T_ENUM &&
+		    type->kind != EVAL_T_SET;
 	struct eval_value i;
 
-	if (v->kind == EVAL_DECIMAL) {
+	/* MariaDB goes through DECIMAL, which rounds halves away from zero. */
+	if (v->kind == EVAL_DECIMAL || v->kind == EVAL_DOUBLE || text || v->kind >= EVAL_DATE) {
+		struct decimal d = to_decimal(run, type, v);
 		bool overflow;
-		uint64_t u = v->dec->neg ? (uint64_t)decimal_to_int(v->dec, &overflow)
-					 : decimal_to_uint(v->dec, &overflow);
+		uint64_t u = d.neg ? (uint64_t)decimal_to_int(&d, &overflow)
+				   : decimal_to_uint(&d, &overflow);
 
+		if (run->env->flavour == SQL_MYSQL &&
+			(text || (v->kind != EVAL_DECIMAL && d.scale) || u > INT64_MAX))
+			run_unsupported(run,
+				"MySQL: a fraction, string or large number in a bit operation");
 		if (overflow)
 			run_unsupported(run, "a large number in a bit operation");
 		return u;
 	}
-	if (v->kind == EVAL_DOUBLE && fabs(v->d) >= 9.2e18)
-		run_unsupported(run, "a large number in a bit operation");
 	i = to_integer(run, type, v);
 	return i.kind == EVAL_UINT ? i.u : (uint64_t)i.i;
 }
 
 static struct eval_value run_bits(const struct node *n, struct frame *f)
 {
-	struct eval_value a = node_run(n->args[0], f), b;
+	struct eval_value a = node_run(n->args[0], f), b = EVAL_NULL_VALUE, count;
 	uint64_t x, y;
 
-	if (a.kind == EVAL_NULL)
+	if (a.kind == EVAL_NULL && (n->op == SQL_OP_BIT_AND || n->op == SQL_OP_BIT_OR ||
+					   f->run->env->flavour == SQL_MYSQL))
+		return a; /* the second is not asked for */
+	if (n->op != SQL_OP_BIT_NOT)
+		b = node_run(n->args[1], f);
+	if (a.kind == EVAL_NULL && b.kind != EVAL_NULL && n->op != SQL_OP_BIT_XOR)
+		(void)to_integer(f->run, &n->args[1]->type, &b); /* for its errors */
+	if (a.kind == EVAL_NULL || (b.kind == EVAL_NULL && n->op != SQL_OP_BIT_NOT))
 		return EVAL_NULL_VALUE;
 	x = bits_of(f->run, &n->args[0]->type, &a);
 	if (n->op == SQL_OP_BIT_NOT)
 		return eval_uint(~x);
-	b = node_run(n->args[1], f);
-	if (b.kind == EVAL_NULL)
-		return EVAL_NULL_VALUE;
-	y = bits_of(f->run, &n->args[1]->type, &b);
-	switch (n->op) {
-	case SQL_OP_BIT_OR:
-		return eval_uint(x | y);
-	case SQL_OP_BIT_AND:
-		return eval_uint(x & y);
-	case SQL_OP_BIT_XOR:
-		return eval_uint(x ^ y);
-	case SQL_OP_SHIFT_LEFT:
-		return eval_uint(y < 64 ? x << y : 0);
-	default:
-		return eval_uint(y < 64 ? x >> y : 0);
+	if (n->op == SQL_OP_SHIFT_LEFT || n->op == SQL_OP_SHIFT_RIGHT) {
+		count = to_integer(f->run, &n->args[1]->type, &b);
+		if (b.kind == EVAL_STRING && count.kind == EVAL_UINT && count.u > INT64_MAX)
+			return run_unsupported(f->run, "a large number in a bit operation");
+		/* MariaDB looks at the low 32 bits. */
+		y = f->run->env->flavour == SQL_MARIADB ? (uint32_t)count.u : count.u;
+		if (y >= 64)
+			return eval_uint(0);
+		return eval_uint(n->op == SQL_OP_SHIFT_LEFT ? x << y : x >> y);
 	}
+	y = bits_of(f->run, &n->args[1]->type, &b);
+	return eval_uint(n->op == SQL_OP_BIT_OR ? x | y : n->op == SQL_OP_BIT_AND ? x & y : x ^ y);
 }
 
 static bool binary_bits(const struct compiler *c, const struct node *n)
@@ -311,9 +349,7 @@ static struct eval_type real_result(const struct eval_env *env, enum sql_op op,
 	uint32_t db = b->kind == EVAL_T_INT ? 0 : b->decimals, d = max_u32(da, db);
 
 	/* A number of decimals that all operands have stays one. */
-	if (op == SQL_OP_MUL)
-		d = da + db;
-	else if (op == SQL_OP_DIV)
+	if (op == SQL_OP_DIV)
 		d += env->div_precision_increment;
 	t.decimals = (uint8_t)min_u32(d, EVAL_NOT_FIXED);
 	return t;
@@ -323,6 +359,7 @@ static struct eval_type decimal_result(const struct eval_env *env, enum sql_op o
 	const struct eval_type *a, const struct eval_type *b)
 {
 	uint32_t most = decimal_scale_max(env), scale, whole;
+	struct eval_type t;
 	uint32_t sa = a->kind == EVAL_T_DECIMAL ? a->decimals : 0;
 	uint32_t sb = b->kind == EVAL_T_DECIMAL ? b->decimals : 0;
 
@@ -345,7 +382,22 @@ static struct eval_type decimal_result(const struct eval_env *env, enum sql_op o
 		whole = max_u32(type_int_digits(a), type_int_digits(b));
 		break;
 	}
-	return type_decimal(whole + scale, scale);
+	t = type_decimal(whole + scale, scale);
+	t.is_unsigned = a->is_unsigned && b->is_unsigned && op != SQL_OP_MOD;
+	return t;
+}
+
+bool arithmetic_modelled(struct compiler *c, const struct node *n)
+{
+	const struct eval_type *t = &n->type;
+
+	if (c->env->flavour == SQL_MYSQL &&
+		(t->kind == EVAL_T_ENUM || t->kind == EVAL_T_SET || t->hybrid ||
+			t->kind == EVAL_T_TIME || (type_is_temporal(t) && t->decimals))) {
+		compile_unsupported(c, "MySQL: arithmetic on ENUM, SET or times with a fraction");
+		return false;
+	}
+	return true;
 }
 
 struct node *compile_arithmetic(struct compiler *c, const struct sql_expr *e, enum sql_op op,
@@ -355,7 +407,11 @@ struct node *compile_arithmetic(struct compiler *c, const struct sql_expr *e, en
 	struct eval_type a = arithmetic_type(&l->type), b = arithmetic_type(&r->type);
 	bool real = a.kind == EVAL_T_DOUBLE || b.kind == EVAL_T_DOUBLE;
 	bool ints = a.kind == EVAL_T_INT && b.kind == EVAL_T_INT;
+	bool temporal = c->env->flavour == SQL_MARIADB &&
+			(type_is_temporal(&l->type) || type_is_temporal(&r->type));
 
+	if (!arithmetic_modelled(c, l) || !arithmetic_modelled(c, r))
+		return NULL;
 	n->args[0] = l;
 	n->args[1] = r;
 	n->op = (uint8_t)op;
@@ -368,13 +424,19 @@ struct node *compile_arithmetic(struct compiler *c, const struct sql_expr *e, en
 	}
 	if (op == SQL_OP_INT_DIV) {
 		n->fn = run_int_div;
-		n->aux = !ints || type_is_temporal(&l->type) || type_is_temporal(&r->type);
-		n->type = type_int(a.is_unsigned || b.is_unsigned);
+		n->aux = !ints || temporal;
+		n->type = type_int(a.is_unsigned || b.is_unsigned || l->type.is_unsigned ||
+				   r->type.is_unsigned);
 		return n;
 	}
 	if (real) {
 		n->fn = run_real;
 		n->type = real_result(c->env, op, &a, &b);
+	} else if (temporal && op != SQL_OP_DIV &&
+		   decimal_result(c->env, op, &a, &b).decimals == 0) {
+		/* With a date, all that has no fraction is a signed BIGINT. */
+		n->fn = op == SQL_OP_MOD ? run_int_mod : run_int;
+		n->type = type_int(op == SQL_OP_MOD && a.is_unsigned);
 	} else if (ints && op != SQL_OP_DIV) {
 		n->fn = op == SQL_OP_MOD ? run_int_mod : run_int;
 		n->type =
@@ -399,12 +461,16 @@ static struct eval_value run_negate(const struct node *n, struct frame *f)
 {
 	struct eval_value v = node_run(n->args[0], f);
 	struct decimal d;
+	double d0;
 
 	if (v.kind == EVAL_NULL)
 		return v;
 	switch (n->type.kind) {
 	case EVAL_T_DOUBLE:
-		return eval_double(-to_double(f->run, &n->args[0]->type, &v));
+		d0 = to_double(f->run, &n->args[0]->type, &v);
+		if (d0 == 0 && n->type.decimals < EVAL_NOT_FIXED && v.kind == EVAL_STRING)
+			return run_unsupported(f->run, "the negative of a string that is zero");
+		return eval_double(-d0);
 	case EVAL_T_DECIMAL:
 		d = to_decimal(f->run, &n->args[0]->type, &v);
 		d.neg = d.count && !d.neg;
@@ -419,16 +485,34 @@ struct node *compile_negate(struct compiler *c, const struct sql_expr *e, struct
 {
 	struct node *n = node_new(c, run_negate, e, 1);
 
+	if (!arithmetic_modelled(c, arg))
+		return NULL;
 	n->args[0] = arg;
 	n->type = arithmetic_type(&arg->type);
+	if (type_is_temporal(&arg->type) && c->env->flavour == SQL_MYSQL)
+		return compile_unsupported(c, "MySQL: the negative of a date or time");
+	if (type_is_temporal(&arg->type))
+		n->type = type_decimal(type_precision(&arg->type),
+			n->type.kind == EVAL_T_DECIMAL ? n->type.decimals : 0);
 	n->literal = arg->literal;
-	if (n->type.kind == EVAL_T_INT) {
-		/* A constant beyond BIGINT becomes a DECIMAL. */
-		if (arg->literal && arg->fn && arg->type.kind == EVAL_T_INT &&
-			arg->u.value.kind == EVAL_UINT && arg->u.value.u > (uint64_t)INT64_MAX + 1)
-			n->type = type_decimal(20, 0);
-		n->type.is_unsigned = false;
+	n->constant = arg->constant;
+	/* MariaDB makes it a DECIMAL where the constant has no negative in BIGINT. */
+	if (n->type.kind == EVAL_T_INT && arg->constant) {
+		struct eval_outcome outcome = {0};
+		struct run run = {.env = c->env, .arena = c->arena, .outcome = &outcome};
+		struct frame f = {.run = &run};
+		struct eval_value v = node_run(arg, &f);
+
+		if (run.failed && outcome.status == EVAL_ERROR) /* it is asked for here */
+			return compile_error(c, outcome.error, outcome.reason);
+		if (!run.failed && v.kind != EVAL_NULL) {
+			v = to_integer(&run, &arg->type, &v);
+			if ((v.kind == EVAL_UINT && v.u > (uint64_t)INT64_MAX + 1) ||
+				(v.kind == EVAL_INT && v.i == INT64_MIN))
+				n->type = type_decimal(20, 0);
+		}
 	}
+	n->type.is_unsigned = false;
 	return n;
 }
 

@@ -14,6 +14,10 @@ struct node *compile_negate(struct compiler *c, const struct sql_expr *e, struct
 struct node *compile_bit_not(struct compiler *c, const struct sql_expr *e, struct node *arg);
 /* The type in which a value takes part in arithmetic: INT, DECIMAL or DOUBLE. */
 struct eval_type arithmetic_type(const struct eval_type *type);
+/* False (and the compiler failed) for what takes part in arithmetic in MySQL's own way. */
+bool arithmetic_modelled(struct compiler *c, const struct node *n) MUST_CHECK;
+/* A number as the operand of a bit operation. */
+uint64_t bits_of(struct run *run, const struct eval_type *type, const struct eval_value *v);
 /* x / 0: NULL, or error 1365 where sql_mode says so and a row is being stored. */
 struct eval_value division_by_zero(struct run *run);
 /* Integers of either sign as BIGINT of the wanted signedness, else error 1690. */

@@ -6,6 +6,8 @@
  */
 #include "sql/compare.h"
 
+#include <math.h>
+
 #include "sql/temporal.h"
 
 /* ---- how to compare ---- */
@@ -48,8 +50,13 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct eval_type *t = &args[i]->type;
-		uint16_t other = type_is_string(t) ? t->collation : c->env->collation_connection;
-		uint8_t mine = type_is_string(t) ? t->coercibility : t->kind == EVAL_T_NULL ? 6 : 5;
+		uint16_t other = type_is_string(t)       ? t->collation
+				 : t->kind == EVAL_T_BIT ? COLLATION_BINARY
+							 : c->env->collation_connection;
+		uint8_t mine = type_is_string(t)        ? t->coercibility
+			       : t->kind == EVAL_T_BIT  ? 2
+			       : t->kind == EVAL_T_NULL ? 6
+							: 5;
 		enum charset a, b;
 
 		if (other == COLLATION_NONE) {
@@ -64,6 +71,10 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 		}
 		a = collation_charset(coll);
 		b = collation_charset(other);
+		if (c->env->flavour == SQL_MYSQL && type_is_string(t)) {
+			compile_unsupported(c, "MySQL: strings of different collations");
+			return false;
+		}
 		if (coll == COLLATION_BINARY || other == COLLATION_BINARY) {
 			/* Binary wins unless the other is stronger. */
 			bool take = other == COLLATION_BINARY ? mine <= level : mine < level;
@@ -97,9 +108,23 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 			}
 			continue;
 		}
-		/* The wider set wins: ascii, latin1, utf8mb3, utf8mb4. */
+		/* The wider set wins: ascii, latin1, utf8mb3, utf8mb4.  MariaDB 11 tells casts from
+		 * columns here. */
+		if (c->env->flavour == SQL_MARIADB && c->env->version >= 110000) {
+			compile_unsupported(c, "strings of different character sets");
+			return false;
+		}
 		if (b > a)
 			coll = other;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		/* A binary literal becomes text when the query is prepared. */
+		if (args[i]->literal && args[i]->u.value.kind == EVAL_STRING &&
+			args[i]->type.collation == COLLATION_BINARY && coll != COLLATION_BINARY &&
+			!text_is_valid(collation_charset(coll), args[i]->u.value.s)) {
+			compile_unsupported(c, "a literal with bytes that are no characters");
+			return false;
+		}
 	}
 	*collation = coll;
 	if (coercibility)
@@ -114,7 +139,7 @@ bool comparison_of(
 	struct node *pair[2] = {(struct node *)(uintptr_t)a, (struct node *)(uintptr_t)b};
 	bool mysql = c->env->flavour == SQL_MYSQL;
 
-	out->collation = COLLATION_BINARY;
+	*out = (struct comparison){.collation = COLLATION_BINARY};
 	if (node_is_row(a) || node_is_row(b)) {
 		compile_error(c, 1241, "a row where a value is wanted");
 		return false;
@@ -140,6 +165,10 @@ bool comparison_of(
 		bool time = (x != CMP_TIME || a->type.kind == EVAL_T_TIME) &&
 			    (y != CMP_TIME || b->type.kind == EVAL_T_TIME);
 
+		if (a->type.kind == EVAL_T_YEAR || b->type.kind == EVAL_T_YEAR) {
+			compile_unsupported(c, "a YEAR compared with a date or time");
+			return false;
+		}
 		if (mysql && x != y) {
 			compile_unsupported(c, "MySQL: comparing a date or time with another type");
 			return false;
@@ -155,6 +184,10 @@ bool comparison_of(
 		out->as = type_int(false);
 	else
 		out->as = type_double();
+	if (a->type.kind == EVAL_T_YEAR && a->column && b->constant)
+		out->year = 2;
+	else if (b->type.kind == EVAL_T_YEAR && b->column && a->constant)
+		out->year = 1;
 	return true;
 }
 
@@ -188,6 +221,62 @@ static int compare_integers(const struct eval_value *a, const struct eval_value 
 	return b->i < 0 ? 1 : sign_of(a->u > (uint64_t)b->i, a->u < (uint64_t)b->i);
 }
 
+static bool has_digit(struct span s)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		if (s.ptr[i] >= '0' && s.ptr[i] <= '9')
+			return true;
+	}
+	return false;
+}
+
+/* MariaDB compares what is no date as 0000-00-00, and dates such as 2024-02-30 as they are. */
+static bool time_operand(struct run *run, const struct eval_type *type, const struct eval_value *v,
+	enum eval_kind kind, struct eval_value *out)
+{
+	const struct eval_env *env = run->env;
+	struct eval_env loose = *env;
+	bool found;
+
+	if (env->flavour == SQL_MYSQL)
+		return time_from_value(run, type, v, kind, out);
+	loose.mode &= ~(uint32_t)(EVAL_MODE_NO_ZERO_DATE | EVAL_MODE_NO_ZERO_IN_DATE);
+	loose.mode |= EVAL_MODE_ALLOW_INVALID_DATES;
+	run->env = &loose;
+	found = time_from_value(run, type, v, kind, out);
+	run->env = env;
+	if (!found && kind == EVAL_TIME && (v->kind != EVAL_STRING || has_digit(v->s)))
+		run_unsupported(run, "what is no TIME compared with a TIME");
+	if (!found)
+		*out = (struct eval_value){.kind = (uint8_t)kind};
+	return !run->failed;
+}
+
+/* A constant beside a YEAR column is a YEAR: 5 is 2005. */
+static void as_year(struct run *run, struct eval_value *v)
+{
+	if (v->kind == EVAL_INT && v->i > 0 && v->i < 100)
+		v->i += v->i < 70 ? 2000 : 1900;
+	else if (v->kind == EVAL_UINT && v->u > 0 && v->u < 100)
+		v->u += v->u < 70 ? 2000 : 1900;
+	else if (v->u == 0)
+		run_unsupported(run, "a YEAR compared with 0");
+}
+
+static void round_to(const struct eval_type *type, struct decimal *d)
+{
+	if (type->kind == EVAL_T_DECIMAL && d->scale > type->decimals &&
+		!decimal_round(d, type->decimals, DECIMAL_HALF_UP, d))
+		d->scale = type->decimals; /* cannot be: fewer digits always fit */
+}
+
+/* As a constant beside a BIGINT column a string is compared as an integer, exactly. */
+static bool beyond_double(const struct eval_value *v)
+{
+	return (v->kind == EVAL_INT && (v->i > 1ll << 53 || v->i < -(1ll << 53))) ||
+	       (v->kind == EVAL_UINT && v->u > 1ull << 53);
+}
+
 int compare_as(struct run *run, const struct comparison *how, const struct eval_type *at,
 	const struct eval_value *a, const struct eval_type *bt, const struct eval_value *b,
 	bool *null)
@@ -213,17 +302,32 @@ int compare_as(struct run *run, const struct comparison *how, const struct eval_
 	case EVAL_T_YEAR: {
 		struct eval_value x = to_integer(run, at, a), y = to_integer(run, bt, b);
 
+		if (how->year)
+			as_year(run, how->year == 1 ? &x : &y);
 		return compare_integers(&x, &y);
 	}
 	case EVAL_T_DECIMAL: {
 		struct decimal x = to_decimal(run, at, a), y = to_decimal(run, bt, b);
 
+		if (how->year)
+			run_unsupported(run, "a YEAR compared with a constant that is no integer");
+		if (how->rounds) {
+			round_to(at, &x);
+			round_to(bt, &y);
+		}
 		return decimal_compare(&x, &y);
 	}
 	case EVAL_T_FLOAT:
 	case EVAL_T_DOUBLE: {
 		double x = to_double(run, at, a), y = to_double(run, bt, b);
 
+		if (how->year)
+			run_unsupported(run, "a YEAR compared with a constant that is no integer");
+		if ((how->between || a->kind == EVAL_STRING || b->kind == EVAL_STRING) &&
+			(beyond_double(a) || beyond_double(b)))
+			run_unsupported(run, "an integer beyond 2^53 compared with a string");
+		if (how->within && fabs(x - y) < how->within)
+			return 0;
 		return sign_of(x > y, x < y);
 	}
 	case EVAL_T_DATE:
@@ -233,8 +337,8 @@ int compare_as(struct run *run, const struct comparison *how, const struct eval_
 		struct eval_value x, y;
 		int64_t i, j;
 
-		if (!time_from_value(run, at, a, eval_kind_of(&how->as), &x) ||
-			!time_from_value(run, bt, b, eval_kind_of(&how->as), &y)) {
+		if (!time_operand(run, at, a, eval_kind_of(&how->as), &x) ||
+			!time_operand(run, bt, b, eval_kind_of(&how->as), &y)) {
 			*null = true;
 			return 0;
 		}
@@ -265,6 +369,34 @@ bool order_satisfies(enum sql_op op, int order)
 	default:
 		return false;
 	}
+}
+
+/* What the operators do and IN, BETWEEN and CASE do not. */
+static void as_operator(
+	struct compiler *c, const struct node *a, const struct node *b, struct comparison *how)
+{
+	uint8_t da = type_is_int(&a->type) ? 0 : a->type.decimals;
+	uint8_t db = type_is_int(&b->type) ? 0 : b->type.decimals;
+
+	how->rounds = c->env->flavour == SQL_MARIADB;
+	/* A constant string beside a DECIMAL that is not constant is read as a DECIMAL. */
+	if (how->rounds && how->as.kind == EVAL_T_DOUBLE &&
+		((a->type.kind == EVAL_T_DECIMAL && !a->constant && type_is_string(&b->type) &&
+			 b->constant) ||
+			(b->type.kind == EVAL_T_DECIMAL && !b->constant &&
+				type_is_string(&a->type) && a->constant)))
+		how->as = type_decimal(65, 0);
+	if (how->as.kind == EVAL_T_DOUBLE && da < EVAL_NOT_FIXED && db < EVAL_NOT_FIXED)
+		how->within = 5 / pow(10, (da > db ? da : db) + 1);
+}
+
+bool operator_comparison_of(
+	struct compiler *c, const struct node *a, const struct node *b, struct comparison *out)
+{
+	if (!comparison_of(c, a, b, out))
+		return false;
+	as_operator(c, a, b, out);
+	return true;
 }
 
 static struct eval_value truth(bool b)
@@ -370,7 +502,7 @@ static struct node *compile_compare_rows(struct compiler *c, const struct sql_ex
 			return compile_unsupported(c, "rows within rows");
 		n->args[2 * i] = l->args[i];
 		n->args[2 * i + 1] = r->args[i];
-		if (!comparison_of(c, l->args[i], r->args[i], &how[i]))
+		if (!operator_comparison_of(c, l->args[i], r->args[i], &how[i]))
 			return NULL;
 	}
 	n->op = (uint8_t)op;
@@ -393,7 +525,7 @@ struct node *compile_compare(struct compiler *c, const struct sql_expr *e, enum 
 	n->args[1] = r;
 	n->op = (uint8_t)op;
 	n->type = type_bool();
-	if (!comparison_of(c, l, r, how))
+	if (!operator_comparison_of(c, l, r, how))
 		return NULL;
 	n->u.data = how;
 	return n;
@@ -437,10 +569,16 @@ static struct eval_value run_or(const struct node *n, struct frame *f)
 
 static struct eval_value run_xor(const struct node *n, struct frame *f)
 {
-	struct eval_value a = node_run(n->args[0], f), b = node_run(n->args[1], f);
+	struct eval_value a = node_run(n->args[0], f), b;
 
-	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL)
-		return EVAL_NULL_VALUE;
+	if (a.kind == EVAL_NULL) /* the second is not asked for */
+		return a;
+	b = node_run(n->args[1], f);
+	if (b.kind == EVAL_NULL)
+		return b;
+	if (f->run->env->flavour == SQL_MARIADB && mariadb_2026(f->run->env) != 1 &&
+		!(type_is_int(&n->args[0]->type) && type_is_int(&n->args[1]->type)))
+		return run_unsupported(f->run, "XOR of other than integers in older releases");
 	return truth(
 		to_bool(f->run, &n->args[0]->type, &a) != to_bool(f->run, &n->args[1]->type, &b));
 }
@@ -527,9 +665,12 @@ static struct eval_value run_between(const struct node *n, struct frame *f)
 	bool null, at_least = false, at_most = false, low_known, high_known;
 	bool result;
 
-	for (int i = 0; i < 3; i++)
+	v[0] = node_run(n->args[0], f);
+	if (v[0].kind == EVAL_NULL)
+		return EVAL_NULL_VALUE;
+	for (int i = 1; i < 3; i++)
 		v[i] = node_run(n->args[i], f);
-	if (v[0].kind == EVAL_NULL || (v[1].kind == EVAL_NULL && v[2].kind == EVAL_NULL))
+	if (v[1].kind == EVAL_NULL && v[2].kind == EVAL_NULL)
 		return EVAL_NULL_VALUE;
 	low_known = v[1].kind != EVAL_NULL;
 	high_known = v[2].kind != EVAL_NULL;
@@ -557,40 +698,48 @@ static struct eval_value run_between(const struct node *n, struct frame *f)
 /* The three are compared in one type. */
 static bool between_comparison(struct compiler *c, struct node **args, struct comparison *out)
 {
-	struct comparison low, high;
-	bool string;
+	bool strings = true, temporal = false, exact = true, ints = true, any_string = false;
+	struct comparison low, high, both;
 
-	if (!comparison_of(c, args[0], args[1], &low) || !comparison_of(c, args[0], args[2], &high))
-		return false;
-	*out = low;
-	string = low.as.kind == EVAL_T_STRING;
-	if (type_is_temporal(&low.as) || type_is_temporal(&high.as)) {
-		struct comparison both;
+	for (int i = 0; i < 3; i++) {
+		const struct eval_type *t = &args[i]->type;
+		enum cmp_class class = class_of(t);
 
-		if (!comparison_of(c, args[1], args[2], &both))
-			return false;
-		if (low.as.kind != high.as.kind ||
-			(type_is_temporal(&both.as) && both.as.kind != low.as.kind)) {
-			compile_unsupported(c, "BETWEEN with different temporal types");
+		if (class == CMP_NULL)
+			continue;
+		strings &= class == CMP_STRING;
+		any_string |= class == CMP_STRING;
+		temporal |= class == CMP_TIME;
+		exact &= class == CMP_INT || class == CMP_DECIMAL || t->hybrid;
+		ints &= class == CMP_INT || t->hybrid;
+		if (t->kind == EVAL_T_YEAR && args[i]->column &&
+			(args[0]->constant || args[1]->constant || args[2]->constant)) {
+			compile_unsupported(c, "BETWEEN with a YEAR and constants");
 			return false;
 		}
+	}
+	*out = (struct comparison){.collation = COLLATION_BINARY};
+	if (!temporal && !strings) {
+		if (!exact && any_string && c->env->flavour == SQL_MYSQL) {
+			compile_unsupported(c, "MySQL: BETWEEN with strings and numbers");
+			return false;
+		}
+		out->as = ints ? type_int(false) : exact ? type_decimal(65, 0) : type_double();
+		out->between = true;
 		return true;
 	}
-	if (string && high.as.kind == EVAL_T_STRING)
+	if (!comparison_of(c, args[0], args[1], &low) || !comparison_of(c, args[0], args[2], &high))
+		return false;
+	*out = args[1]->type.kind == EVAL_T_NULL ? high : low;
+	if (strings)
 		return aggregate_collation(c, args, 3, "between", &out->collation, NULL);
-	if (low.as.kind == high.as.kind)
-		return true;
-	if (args[1]->type.kind == EVAL_T_NULL) {
-		*out = high;
-		return true;
+	if (!comparison_of(c, args[1], args[2], &both))
+		return false;
+	if (low.as.kind != high.as.kind ||
+		(type_is_temporal(&both.as) && both.as.kind != low.as.kind)) {
+		compile_unsupported(c, "BETWEEN with different temporal types");
+		return false;
 	}
-	if (args[2]->type.kind == EVAL_T_NULL)
-		return true;
-	if (low.as.kind == EVAL_T_DOUBLE || high.as.kind == EVAL_T_DOUBLE || string ||
-		high.as.kind == EVAL_T_STRING)
-		out->as = type_double();
-	else
-		out->as = type_decimal(65, 0);
 	return true;
 }
 
@@ -622,18 +771,43 @@ static struct eval_value run_in(const struct node *n, struct frame *f)
 	struct eval_value left = node_run(n->args[0], f);
 	bool unknown = false, null;
 
-	if (left.kind == EVAL_NULL)
+	if (left.kind == EVAL_NULL) {
+		/* MySQL asks for the others all the same. */
+		for (uint32_t i = 1; i < n->arg_count && f->run->env->flavour == SQL_MYSQL; i++)
+			(void)node_run(n->args[i], f);
+		for (uint32_t i = 1; i < n->arg_count; i++) {
+			if (!n->args[i]->constant || n->args[i]->literal || f->run->failed)
+				continue;
+			(void)node_run(n->args[i], f);
+			if (f->run->failed && f->run->outcome->status == EVAL_ERROR) {
+				/* Whether it is asked for when the query is prepared depends on
+				 * the other types. */
+				f->run->outcome->status = EVAL_OK;
+				run_unsupported(f->run, "an error in a constant of IN");
+			}
+		}
 		return left;
+	}
 	for (uint32_t i = 1; i < n->arg_count; i++) {
 		struct eval_value v = node_run(n->args[i], f);
 		int order;
 
+		if (f->run->failed && f->run->outcome->status == EVAL_ERROR) {
+			/* The servers sort constants and may find a match without it. */
+			f->run->outcome->status = EVAL_OK;
+			run_unsupported(f->run, "an error in a value of IN");
+		}
 		if (f->run->failed)
 			return EVAL_NULL_VALUE;
 		if (v.kind == EVAL_NULL) {
 			unknown = true;
 			continue;
 		}
+		if (f->run->env->flavour == SQL_MYSQL && left.kind != v.kind &&
+			how[i].as.kind == EVAL_T_INT &&
+			((left.kind == EVAL_UINT && left.u > INT64_MAX) ||
+				(v.kind == EVAL_UINT && v.u > INT64_MAX)))
+			return run_unsupported(f->run, "MySQL: IN with large unsigned numbers");
 		order = compare_as(
 			f->run, &how[i], &n->args[0]->type, &left, &n->args[i]->type, &v, &null);
 		if (null)
@@ -665,7 +839,7 @@ struct node *compile_in_list(struct compiler *c, const struct sql_expr *e)
 	uint32_t count = e->u.in.list.count;
 	struct node *n = node_new(c, run_in, e, count + 1), *left;
 	struct comparison *how = arena_zero(c->arena, (count + 1) * sizeof(*how));
-	bool strings = true;
+	bool strings = true, any_string = false;
 
 	left = compile_expr(c, e->u.in.left);
 	if (!left || !compile_list(c, &e->u.in.list, n->args + 1))
@@ -689,8 +863,23 @@ struct node *compile_in_list(struct compiler *c, const struct sql_expr *e)
 		if (!comparison_of(c, left, n->args[i], &how[i]))
 			return NULL;
 		strings &= how[i].as.kind == EVAL_T_STRING;
+		any_string |= how[i].as.kind == EVAL_T_STRING;
 	}
-	if (strings) { /* one collation for all */
+	for (uint32_t i = 1; i <= count && left->constant && count > 1; i++) {
+		if (n->args[i]->type.kind == EVAL_T_YEAR)
+			return compile_unsupported(c, "a constant IN values with a YEAR");
+	}
+	for (uint32_t i = 1; i <= count && left->type.kind == EVAL_T_YEAR; i++) {
+		if (!n->args[i]->constant && count > 1)
+			return compile_unsupported(c, "a YEAR IN values that are not constant");
+	}
+	if (c->env->flavour == SQL_MYSQL && any_string && !strings)
+		return compile_unsupported(c, "MySQL: IN with strings and others");
+	if (left->type.hybrid && count > 1 && !strings)
+		return compile_unsupported(c, "a hexadecimal literal IN values of several types");
+	if (count == 1) /* the servers make it an = */
+		as_operator(c, left, n->args[1], &how[1]);
+	if (any_string) { /* one collation for all */
 		uint16_t collation;
 
 		if (!aggregate_collation(c, n->args, count + 1, "in", &collation, NULL))
@@ -706,11 +895,14 @@ struct node *compile_in_list(struct compiler *c, const struct sql_expr *e)
 
 static struct eval_value run_like(const struct node *n, struct frame *f)
 {
-	struct eval_value a = node_run(n->args[0], f), b = node_run(n->args[1], f);
+	struct eval_value a = node_run(n->args[0], f), b;
 	bool unknown = false, match;
 	struct span text, pattern;
 
-	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL)
+	if (a.kind == EVAL_NULL)
+		return a;
+	b = node_run(n->args[1], f);
+	if (b.kind == EVAL_NULL)
 		return EVAL_NULL_VALUE;
 	text = text_in(f->run, &n->args[0]->type, &a, n->collation);
 	pattern = text_in(f->run, &n->args[1]->type, &b, n->collation);

@@ -9,10 +9,17 @@
 struct comparison {
 	struct eval_type as;
 	uint16_t collation;
+	bool rounds; /* DECIMALs are compared as they would be printed */
+	bool between;
+	double within; /* DOUBLEs with decimals: equal when nearer than this */
+	uint8_t year;  /* 1, 2: the first, second value is a constant beside a YEAR column */
 };
 
 /* False: the compiler failed (error 1267, or a pair of types that is not modelled). */
 bool comparison_of(struct compiler *c, const struct node *a, const struct node *b,
+	struct comparison *out) MUST_CHECK;
+/* The same as the operators =, < ... compare. */
+bool operator_comparison_of(struct compiler *c, const struct node *a, const struct node *b,
 	struct comparison *out) MUST_CHECK;
 /* Neither value is NULL.  *null: one has no value in the type of the comparison. */
 int compare_as(struct run *run, const struct comparison *how, const struct eval_type *at,

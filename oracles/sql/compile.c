@@ -153,6 +153,8 @@ static struct node *literal_bytes(struct compiler *c, const struct sql_expr *e, 
 	/* MariaDB: x'41' is a string everywhere, 0x41 and b'1' are numbers among numbers. */
 	type.hybrid = !(c->env->flavour == SQL_MARIADB && e->u.literal.quoted &&
 			e->u.literal.kind == SQL_LIT_HEX);
+	type.decimals = 0; /* unlike other strings it has no fraction, as a number */
+	type.is_unsigned = true;
 	if (type.hybrid && len > 8)
 		return compile_unsupported(c, "a hexadecimal literal of more than eight bytes");
 	return node_literal(c, e, type, eval_string(span_of(bytes, len), COLLATION_BINARY));
@@ -596,7 +598,9 @@ struct node *compile_expr(struct compiler *c, const struct sql_expr *e)
 			compile_unsupported(c, "an expression that is not modelled");
 		return NULL;
 	}
-	if (!n->literal && n->arg_count && e->kind != SQL_EXPR_IN &&
+	for (uint32_t i = 0; i < n->arg_count; i++)
+		n->args[i]->nested = true;
+	if (!n->literal && n->arg_count && !(e->kind == SQL_EXPR_IN && e->u.in.query) &&
 		e->kind != SQL_EXPR_QUANTIFIED && all_constant(n))
 		n->constant = true;
 	return n;
@@ -606,8 +610,8 @@ struct node *compile_expr(struct compiler *c, const struct sql_expr *e)
 
 static const struct function *find_function(struct span name)
 {
-	static const struct function *const tables[] = {
-		functions_control, functions_number, functions_string, functions_time};
+	static const struct function *const tables[] = {functions_control, functions_number,
+		functions_string, functions_time, functions_interval};
 
 	for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
 		for (const struct function *f = tables[i]; f->name; f++) {

@@ -68,7 +68,7 @@ struct function {
 };
 
 extern const struct function functions_control[], functions_number[], functions_string[],
-	functions_time[];
+	functions_time[], functions_interval[];
 
 struct node *compile_call(struct compiler *c, const struct sql_expr *e);
 /* CASE, CAST, TRIM and what else has a syntax of its own; NULL when it failed. */

@@ -55,6 +55,12 @@ struct eval_value run_unsupported(struct run *run, const char *reason)
 	return EVAL_NULL_VALUE;
 }
 
+void run_truncated(struct run *run)
+{
+	if (run->strict)
+		run_error(run, 1292, "truncated incorrect value");
+}
+
 /* ---- types ---- */
 
 enum eval_kind eval_kind_of(const struct eval_type *type)
@@ -149,6 +155,7 @@ struct eval_type type_string(uint16_t collation, uint8_t coercibility, uint32_t 
 	return (struct eval_type){.kind = EVAL_T_STRING,
 		.collation = collation,
 		.coercibility = coercibility,
+		.decimals = EVAL_NOT_FIXED,
 		.length = length};
 }
 
@@ -221,7 +228,7 @@ static int shortest(double d, char digits[20], int *point)
 	char text[40];
 	int count = 0, exponent;
 
-	for (int n = 15; n <= 17; n++) {
+	for (int n = fabs(d) < 1e-290 ? 1 : 15; n <= 17; n++) { /* tiny ones have fewer digits */
 		snprintf(text, sizeof(text), "%.*e", n - 1, fabs(d));
 		if (strtod(text, NULL) == fabs(d))
 			break;
@@ -242,7 +249,8 @@ static void print_digits(bool neg, const char *digits, int count, int point, str
 {
 	if (neg)
 		buf_add_char(out, '-');
-	if (point > 15 || point < -14) { /* the servers' bounds for digits without exponent */
+	/* An exponent where zeros would have to be filled in beyond 15 places. */
+	if ((point > 15 && count <= point) || point < -14) {
 		buf_add_char(out, digits[0]);
 		if (count > 1) {
 			buf_add_char(out, '.');
@@ -278,9 +286,26 @@ void double_print(double d, struct buf *out)
 	print_digits(d < 0, digits, count, point, out);
 }
 
+/* The shortest digits when they are few enough, else rounded. */
 void double_print_fixed(double d, uint32_t decimals, struct buf *out)
 {
-	buf_printf(out, "%.*f", (int)decimals, d);
+	char digits[20];
+	int point, count = d == 0 ? 0 : shortest(d, digits, &point);
+
+	if (d == 0 || count - point > (int)decimals) {
+		buf_printf(out, "%.*f", (int)decimals, d);
+		return;
+	}
+	if (d < 0)
+		buf_add_char(out, '-');
+	if (point <= 0)
+		buf_add_char(out, '0');
+	for (int i = 0; i < point; i++)
+		buf_add_char(out, i < count ? digits[i] : '0');
+	if (decimals)
+		buf_add_char(out, '.');
+	for (int i = point; i < point + (int)decimals; i++)
+		buf_add_char(out, i >= 0 && i < count ? digits[i] : '0');
 }
 
 void float_print(float f, struct buf *out)
@@ -311,6 +336,14 @@ void float_print(float f, struct buf *out)
 static bool is_blank(char c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* Nothing but blanks from `from` on. */
+static bool only_blanks(struct span s, size_t from)
+{
+	while (from < s.len && is_blank(s.ptr[from]))
+		from++;
+	return from >= s.len;
 }
 
 double text_to_double(struct span s, size_t *used)
@@ -366,9 +399,9 @@ double text_to_double(struct span s, size_t *used)
 
 /* The integer at the start of a string: digits only, as strings are read where an integer is
  * wanted ("1.9" is 1, "1e3" is 1). */
-static struct eval_value text_to_integer(struct span s)
+static struct eval_value text_to_integer(struct run *run, struct span s)
 {
-	size_t i = 0;
+	size_t i = 0, start;
 	bool neg = false, over = false;
 	uint64_t u = 0;
 
@@ -376,11 +409,14 @@ static struct eval_value text_to_integer(struct span s)
 		i++;
 	if (i < s.len && (s.ptr[i] == '-' || s.ptr[i] == '+'))
 		neg = s.ptr[i++] == '-';
+	start = i;
 	for (; i < s.len && s.ptr[i] >= '0' && s.ptr[i] <= '9'; i++) {
 		if (__builtin_mul_overflow(u, 10u, &u) ||
 			__builtin_add_overflow(u, (uint64_t)(s.ptr[i] - '0'), &u))
 			over = true;
 	}
+	if (i == start || !only_blanks(s, i) || over)
+		run_truncated(run);
 	if (neg)
 		return eval_int(over || u > (uint64_t)INT64_MAX + 1 ? INT64_MIN : (int64_t)(0 - u));
 	if (over)
@@ -425,17 +461,31 @@ static uint64_t member_number(const struct eval_type *type, struct span s)
 
 /* ---- conversions ---- */
 
+/* Where MariaDB's functions, asked for a number, do not give the number of their value. */
+static void check_number(struct run *run, const struct eval_type *type, const struct eval_value *v)
+{
+	if (type->text_only)
+		run_unsupported(run, "GREATEST, LEAST or ELT of strings as a number");
+	if (type->merged && v->kind >= EVAL_DATE && run->env->flavour == SQL_MYSQL)
+		run_unsupported(run, "MySQL: a date or time of IF or CASE as a number");
+	if (type->merged && v->kind == EVAL_TIME && v->t.neg)
+		run_unsupported(run, "a negative TIME of IF, CASE or NULLIF as a number");
+}
+
 double to_double(struct run *run, const struct eval_type *type, const struct eval_value *v)
 {
 	size_t used;
+	double d;
 
-	(void)run;
+	check_number(run, type, v);
 	switch ((enum eval_kind)v->kind) {
 	case EVAL_NULL:
 		return 0;
 	case EVAL_INT:
 		return (double)v->i;
 	case EVAL_UINT:
+		if (type->merged && v->u > INT64_MAX)
+			run_unsupported(run, "a large unsigned number of IF or CASE as a DOUBLE");
 		return (double)v->u;
 	case EVAL_DOUBLE:
 		return v->d;
@@ -446,7 +496,10 @@ double to_double(struct run *run, const struct eval_type *type, const struct eva
 			return (double)hybrid_number(v->s);
 		if (type->kind == EVAL_T_ENUM || type->kind == EVAL_T_SET)
 			return (double)member_number(type, v->s);
-		return text_to_double(v->s, &used);
+		d = text_to_double(v->s, &used);
+		if (!used || !only_blanks(v->s, used) || fabs(d) == __DBL_MAX__)
+			run_truncated(run);
+		return d;
 	case EVAL_DATE:
 	case EVAL_TIME:
 	case EVAL_DATETIME:
@@ -460,7 +513,7 @@ struct eval_value to_integer(
 {
 	bool overflow;
 
-	(void)run;
+	check_number(run, type, v);
 	switch ((enum eval_kind)v->kind) {
 	case EVAL_NULL:
 		return EVAL_NULL_VALUE;
@@ -470,6 +523,8 @@ struct eval_value to_integer(
 	case EVAL_DOUBLE: {
 		double r = rint(v->d);
 
+		if (run->env->flavour == SQL_MYSQL && fabs(r) >= 9223372036854775808.0)
+			run_unsupported(run, "MySQL: a large DOUBLE as an integer");
 		if (type->is_unsigned && r >= 0)
 			return eval_uint(r >= 18446744073709551616.0 ? UINT64_MAX : (uint64_t)r);
 		if (r >= 9223372036854775808.0)
@@ -487,7 +542,7 @@ struct eval_value to_integer(
 			return eval_uint(hybrid_number(v->s));
 		if (type->kind == EVAL_T_ENUM || type->kind == EVAL_T_SET)
 			return eval_uint(member_number(type, v->s));
-		return text_to_integer(v->s);
+		return text_to_integer(run, v->s);
 	case EVAL_DATE:
 	case EVAL_TIME:
 	case EVAL_DATETIME:
@@ -500,8 +555,9 @@ struct decimal to_decimal(struct run *run, const struct eval_type *type, const s
 {
 	struct decimal d = {0};
 	bool overflow;
-	size_t i = 0;
+	size_t i = 0, used;
 
+	check_number(run, type, v);
 	switch ((enum eval_kind)v->kind) {
 	case EVAL_NULL:
 		break;
@@ -522,7 +578,10 @@ struct decimal to_decimal(struct run *run, const struct eval_type *type, const s
 			return decimal_from_uint(member_number(type, v->s));
 		while (i < v->s.len && is_blank(v->s.ptr[i]))
 			i++;
-		if (!decimal_parse(span_of(v->s.ptr + i, v->s.len - i), &d, &overflow))
+		used = decimal_parse(span_of(v->s.ptr + i, v->s.len - i), &d, &overflow);
+		if (!used || !only_blanks(v->s, i + used))
+			run_truncated(run);
+		if (!used)
 			d = (struct decimal){0};
 		else if (overflow)
 			run_unsupported(run, "a string beyond DECIMAL");
@@ -568,6 +627,7 @@ static void print_value(const struct eval_type *type, const struct eval_value *v
 		return;
 	case EVAL_DECIMAL:
 		if (type->kind == EVAL_T_DECIMAL && type->decimals != v->dec->scale &&
+			!(type->own_scale && v->dec->scale < type->decimals) &&
 			decimal_round(v->dec, type->decimals, DECIMAL_HALF_UP, &rounded))
 			decimal_print(&rounded, out);
 		else
@@ -589,14 +649,45 @@ void eval_print(const struct eval_type *type, const struct eval_value *value, st
 	print_value(type, value, out);
 }
 
+int mariadb_2026(const struct eval_env *env)
+{
+	uint32_t series = env->version / 100, patch = env->version % 100;
+
+	if (env->flavour == SQL_MYSQL || series < 1011)
+		return 0;
+	if (series == 1011)
+		return patch >= 19 ? 1 : patch <= 14 ? 0 : -1;
+	if (series == 1108)
+		return patch >= 9 ? 1 : patch <= 6 ? 0 : -1;
+	return -1;
+}
+
+struct eval_value shown(struct run *run, struct eval_value v)
+{
+	int recent;
+
+	if (v.kind != EVAL_DOUBLE || v.d != 0 || !signbit(v.d))
+		return v;
+	recent = mariadb_2026(run->env);
+	if (recent < 0)
+		return run_unsupported(run, "a negative zero, which releases print differently");
+	if (recent)
+		v.d = 0;
+	return v;
+}
+
 struct span to_text(struct run *run, const struct eval_type *type, const struct eval_value *v)
 {
 	struct buf text = BUF_INIT;
+	struct eval_value plain;
 	struct span out;
 
 	if (v->kind == EVAL_STRING)
 		return v->s;
-	print_value(type, v, &text);
+	plain = shown(run, *v);
+	print_value(type, &plain, &text);
+	if (v->kind == EVAL_DOUBLE && text.len > 22 && run->env->flavour == SQL_MYSQL)
+		run_unsupported(run, "MySQL: a DOUBLE of more than 22 characters as text");
 	out = arena_copy(run->arena, buf_span(&text));
 	buf_release(&text);
 	return out;

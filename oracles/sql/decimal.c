@@ -304,25 +304,27 @@ bool decimal_div(
 	struct decimal x = *a, y = *b, rest;
 	/* x / 10^xs / (y / 10^ys) * 10^scale = x * 10^(scale + ys - xs) / y */
 	int shift = (int)scale + b->scale - a->scale;
+	bool neg = a->neg != b->neg; /* out may be one of them */
 
 	x.neg = y.neg = false;
 	if (shift >= 0 ? !shift_up(&x, (uint32_t)shift) : !shift_up(&y, (uint32_t)-shift))
 		return false;
 	divide(&x, &y, out, &rest);
 	out->scale = (uint8_t)scale;
-	out->neg = out->count && a->neg != b->neg;
+	out->neg = out->count && neg;
 	return fits(out);
 }
 
 bool decimal_mod(const struct decimal *a, const struct decimal *b, struct decimal *out)
 {
 	struct decimal x = *a, y = *b, quotient;
+	bool neg = a->neg; /* out may be a */
 
 	if (!align(&x, &y))
 		return false;
 	divide(&x, &y, &quotient, out);
 	out->scale = x.scale;
-	out->neg = a->neg && out->count;
+	out->neg = neg && out->count;
 	return true;
 }
 
@@ -553,7 +555,7 @@ bool decimal_from_double(double d, struct decimal *out)
 
 	if (!isfinite(d))
 		return false;
-	for (int digits = 15; digits <= 17; digits++) {
+	for (int digits = fabs(d) < 1e-290 ? 1 : 15; digits <= 17; digits++) {
 		snprintf(text, sizeof(text), "%.*e", digits - 1, d);
 		if (strtod(text, NULL) == d)
 			break;

@@ -374,9 +374,9 @@ static bool build_row(const struct eval_insert *ins, struct run *run, size_t num
 			v = values[k];
 		} else if (nodes[k]) {
 			type = &nodes[k]->type;
-			run->storing = true;
+			run->strict = is_strict_mode(run->env, flags);
 			v = node_run(nodes[k], &f);
-			run->storing = false;
+			run->strict = false;
 			if (run->failed)
 				return false;
 		} else {
@@ -470,9 +470,9 @@ static bool assign(struct run *run, const struct eval_table *table, uint32_t num
 				return false;
 			continue;
 		}
-		run->storing = true;
+		run->strict = is_strict_mode(run->env, flags);
 		v = node_run(set[k].value, f);
-		run->storing = false;
+		run->strict = false;
 		if (run->failed || !eval_store(run->arena, run->env, table, i, &set[k].value->type,
 					   &v, flags, &row[i], run->outcome))
 			return false;
@@ -582,6 +582,7 @@ bool eval_change_test(const struct eval_change *change, struct arena *arena,
 	*truth = EVAL_TRUE;
 	if (!change->where)
 		return true;
+	run.strict = is_strict_mode(env, change->flags);
 	v = node_run(change->where, &f);
 	if (v.kind == EVAL_NULL)
 		*truth = EVAL_UNKNOWN;

@@ -122,11 +122,14 @@ struct eval_type {
 	uint8_t decimals;     /* DECIMAL, FLOAT, DOUBLE: scale; temporal: digits of the fraction */
 	uint8_t coercibility; /* strings: 0 COLLATE, 2 column, 4 literal, 5 number, 6 NULL */
 	bool is_unsigned, zerofill;
-	bool fixed;   /* CHAR, BINARY: padded */
-	bool blob;    /* TEXT and BLOB kinds */
-	bool hybrid;  /* 0x41, b'1': a string that is a number where a number is wanted */
-	bool is_bool; /* result of a comparison or logical operator */
-	bool autoinc;
+	bool fixed;     /* CHAR, BINARY: padded */
+	bool blob;      /* TEXT and BLOB kinds */
+	bool text_only; /* as a number it is not what its text says: GREATEST of strings */
+	bool merged;    /* of IF, CASE, COALESCE, NULLIF ... */
+	bool own_scale; /* a DECIMAL that is printed with the digits that it has (MySQL) */
+	bool hybrid;    /* 0x41, b'1': a string that is a number where a number is wanted */
+	bool is_bool;   /* result of a comparison or logical operator */
+
 	uint16_t collation;        /* strings, ENUM, SET; binary for the rest */
 	uint32_t length;           /* strings: characters (bytes when binary); DECIMAL: precision;
 				      BIT: bits; INT ZEROFILL: display width */

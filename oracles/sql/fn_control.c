@@ -12,7 +12,7 @@
 
 static bool small_int(const struct eval_type *t)
 {
-	return t->kind == EVAL_T_INT && t->bytes <= 2;
+	return t->kind == EVAL_T_YEAR || (t->kind == EVAL_T_INT && t->bytes <= 2);
 }
 
 static struct eval_type merge_numbers(const struct eval_type *a, const struct eval_type *b)
@@ -53,17 +53,20 @@ static struct eval_type merge_numbers(const struct eval_type *a, const struct ev
 	t.length =
 		type_int_digits(a) > type_int_digits(b) ? type_int_digits(a) : type_int_digits(b);
 	t.is_bool = a->is_bool && b->is_bool;
-	/* Signed and unsigned: no integer type holds both. */
 	if (eval_kind_of(a) != eval_kind_of(b))
-		return type_decimal(20, 0);
+		return type_decimal(20, 0); /* no integer type holds both */
 	return t;
 }
 
 static bool merge_pair(struct compiler *c, const struct eval_type *a, const struct eval_type *b,
-	struct eval_type *out)
+	bool null_is_signed, struct eval_type *out)
 {
 	if (a->kind == EVAL_T_NULL || b->kind == EVAL_T_NULL) {
 		*out = a->kind == EVAL_T_NULL ? *b : *a;
+		/* To MariaDB NULL is signed, but not in IF(). */
+		if (null_is_signed && type_is_int(out) && out->kind != EVAL_T_YEAR &&
+			eval_kind_of(out) == EVAL_UINT)
+			*out = type_decimal(20, 0);
 		return true;
 	}
 	if (a->kind == EVAL_T_JSON || b->kind == EVAL_T_JSON) {
@@ -86,13 +89,35 @@ static bool merge_pair(struct compiler *c, const struct eval_type *a, const stru
 	return true;
 }
 
+/* Mixtures that MySQL treats in its own way. */
+static bool mysql_merges(struct compiler *c, struct node **args, uint32_t count)
+{
+	bool number = false, temporal = false, is_float = false, all_float = true;
+
+	for (uint32_t i = 0; i < count; i++) {
+		number |= type_is_number(&args[i]->type);
+		temporal |= type_is_temporal(&args[i]->type);
+		is_float |= args[i]->type.kind == EVAL_T_FLOAT;
+		all_float &= args[i]->type.kind == EVAL_T_FLOAT;
+	}
+	if ((number && temporal) || (is_float && !all_float)) {
+		compile_unsupported(
+			c, "MySQL: a result that is FLOAT or a date, or another number");
+		return false;
+	}
+	return true;
+}
+
 bool merge_types(struct compiler *c, struct node **args, uint32_t count, const char *operation,
 	struct eval_type *out)
 {
 	struct eval_type t = args[0]->type;
 
+	if (c->env->flavour == SQL_MYSQL && !mysql_merges(c, args, count))
+		return false;
 	for (uint32_t i = 1; i < count; i++) {
-		if (!merge_pair(c, &t, &args[i]->type, &t))
+		if (!merge_pair(c, &t, &args[i]->type,
+			    c->env->flavour == SQL_MARIADB && strcmp(operation, "if") != 0, &t))
 			return false;
 	}
 	if (type_is_string(&t)) {
@@ -102,9 +127,14 @@ bool merge_types(struct compiler *c, struct node **args, uint32_t count, const c
 		if (!aggregate_collation(c, args, count, operation, &collation, &coercibility))
 			return false;
 		t = type_string(collation, coercibility, 0);
+		for (uint32_t i = 0; i < count; i++)
+			t.text_only |= args[i]->type.text_only;
 	}
 	t.zerofill = false;
 	t.hybrid = false;
+	t.merged = true;
+	t.own_scale = c->env->flavour == SQL_MYSQL &&
+		      (strcmp(operation, "if") == 0 || strcmp(operation, "case") == 0);
 	*out = t;
 	return true;
 }
@@ -157,12 +187,14 @@ static struct node *compile_coalesce(
 static struct eval_value run_nullif(const struct node *n, struct frame *f)
 {
 	const struct comparison *how = n->u.data;
-	struct eval_value a = node_run(n->args[0], f), b = node_run(n->args[1], f);
+	struct eval_value a = node_run(n->args[0], f), b;
 	bool null;
 
-	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL)
+	if (a.kind == EVAL_NULL)
 		return a;
-	if (compare_as(f->run, how, &n->args[0]->type, &a, &n->args[1]->type, &b, &null) == 0 &&
+	b = node_run(n->args[1], f);
+	if (b.kind != EVAL_NULL &&
+		compare_as(f->run, how, &n->args[0]->type, &a, &n->args[1]->type, &b, &null) == 0 &&
 		!null)
 		return EVAL_NULL_VALUE;
 	return run_as(n->args[0], f, &n->type);
@@ -174,10 +206,13 @@ static struct node *compile_nullif(
 	struct comparison *how = arena_zero(c->arena, sizeof(*how));
 
 	(void)function;
-	if (!comparison_of(c, n->args[0], n->args[1], how))
+	if (!operator_comparison_of(c, n->args[0], n->args[1], how))
 		return NULL;
 	n->u.data = how;
 	n->type = n->args[0]->type;
+	n->type.merged = true;
+	if (c->env->flavour == SQL_MYSQL && type_is_temporal(&n->type))
+		return compile_unsupported(c, "MySQL: NULLIF of a date or time");
 	n->type.hybrid = n->type.zerofill = false;
 	if (n->type.kind == EVAL_T_ENUM || n->type.kind == EVAL_T_SET)
 		n->type.kind = EVAL_T_STRING;
@@ -205,17 +240,22 @@ static struct eval_value run_case(const struct node *n, struct frame *f)
 {
 	const struct comparison *how = n->u.data;
 	struct eval_value value = EVAL_NULL_VALUE;
-	uint32_t i = n->aux;
+	bool asked = !n->aux;
 
-	if (n->aux)
-		value = node_run(n->args[0], f);
-	for (; i + 1 < n->arg_count - n->op; i += 2) {
+	for (uint32_t i = n->aux; i + 1 < n->arg_count - n->op; i += 2) {
 		struct eval_value w;
 		bool null, yes;
+
+		if (n->aux && n->args[i]->type.kind == EVAL_T_NULL)
+			continue; /* WHEN NULL is no reason to ask for the value */
+		if (!asked)
+			value = node_run(n->args[0], f);
+		asked = true;
 
 		if (n->aux && value.kind == EVAL_NULL)
 			continue;
 		w = node_run(n->args[i], f);
+
 		if (f->run->failed)
 			return EVAL_NULL_VALUE;
 		if (w.kind == EVAL_NULL)
@@ -298,6 +338,8 @@ static struct eval_value run_extreme(const struct node *n, struct frame *f)
 			at = i;
 		}
 	}
+	if (best.kind == EVAL_DOUBLE && best.d == 0 && mariadb_2026(f->run->env) != 1)
+		return run_unsupported(f->run, "GREATEST or LEAST that is a zero of either sign");
 	return to_type(f->run, &n->args[at]->type, &best, &n->type);
 }
 
@@ -308,10 +350,18 @@ static struct node *compile_extreme(
 
 	if (!merge_types(c, n->args, n->arg_count, function->name, &n->type))
 		return NULL;
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		if (n->args[i]->type.kind == EVAL_T_NULL)
+			return compile_unsupported(c, "GREATEST or LEAST of the literal NULL");
+		if (type_is_int(&n->args[i]->type) && type_is_int(&n->args[0]->type) &&
+			eval_kind_of(&n->args[i]->type) != eval_kind_of(&n->args[0]->type))
+			return compile_unsupported(c, "GREATEST or LEAST of signed and unsigned");
+	}
 	how->as = n->type;
 	how->collation = n->type.collation;
 	if (n->type.kind == EVAL_T_STRING) {
 		/* The servers compare as numbers when a number is among them. */
+		n->type.text_only = true;
 		for (uint32_t i = 0; i < n->arg_count; i++) {
 			if (!type_is_string(&n->args[i]->type) &&
 				n->args[i]->type.kind != EVAL_T_NULL)
@@ -326,8 +376,6 @@ static struct node *compile_extreme(
 				return compile_unsupported(
 					c, "GREATEST of different temporal types");
 		}
-	} else if (n->type.kind == EVAL_T_FLOAT) {
-		n->type.kind = EVAL_T_DOUBLE;
 	}
 	n->u.data = how;
 	return n;
@@ -344,6 +392,13 @@ static uint32_t number_of(struct span s)
 	return n;
 }
 
+static struct eval_value negative_unsigned(struct run *run)
+{
+	return run->env->flavour == SQL_MARIADB
+		       ? eval_uint(0)
+		       : run_unsupported(run, "MySQL: a negative number cast to UNSIGNED");
+}
+
 static struct eval_value run_cast_int(const struct node *n, struct frame *f)
 {
 	const struct eval_type *t = &n->args[0]->type;
@@ -355,20 +410,28 @@ static struct eval_value run_cast_int(const struct node *n, struct frame *f)
 	if (v.kind == EVAL_DECIMAL) {
 		if (n->type.is_unsigned && !v.dec->neg)
 			return eval_uint(decimal_to_uint(v.dec, &overflow));
-		if (n->type.is_unsigned)
-			return run_unsupported(f->run, "a negative number cast to UNSIGNED");
+		if (decimal_int_digits(v.dec) > 18 && f->run->env->flavour == SQL_MYSQL)
+			return run_unsupported(f->run, "MySQL: a large DECIMAL as an integer");
+		if (n->type.is_unsigned) /* MariaDB: 0; MySQL: as its bits */
+			return negative_unsigned(f->run);
 		return eval_int(decimal_to_int(v.dec, &overflow));
 	}
 	if (v.kind == EVAL_DOUBLE) {
 		double r = rint(v.d);
 
+		if (fabs(r) > 9e18 && f->run->env->flavour == SQL_MYSQL)
+			return run_unsupported(f->run, "MySQL: a large DOUBLE as an integer");
 		if (n->type.is_unsigned && r < 0)
-			return run_unsupported(f->run, "a negative number cast to UNSIGNED");
+			return negative_unsigned(f->run);
 		if (n->type.is_unsigned)
 			return eval_uint(r >= 18446744073709551616.0 ? UINT64_MAX : (uint64_t)r);
 		v = to_integer(f->run, &(struct eval_type){.kind = EVAL_T_DOUBLE}, &v);
 		return v;
 	}
+	if (v.kind >= EVAL_DATE && v.t.micro && f->run->env->flavour == SQL_MYSQL)
+		return run_unsupported(f->run, "MySQL: a time with a fraction as an integer");
+	if (v.kind >= EVAL_DATE && v.t.neg && n->type.is_unsigned)
+		return negative_unsigned(f->run);
 	v = to_integer(f->run, t, &v);
 	if (n->type.is_unsigned)
 		return eval_uint(v.kind == EVAL_UINT ? v.u : (uint64_t)v.i);
@@ -387,6 +450,8 @@ static struct eval_value run_cast_decimal(const struct node *n, struct frame *f)
 		return EVAL_NULL_VALUE;
 	if (!decimal_round(&d, n->type.decimals, DECIMAL_HALF_UP, &d) ||
 		decimal_int_digits(&d) > n->type.length - n->type.decimals) {
+		if (f->run->strict)
+			return run_error(f->run, 1264, "out of range");
 		most = decimal_max(n->type.length, n->type.decimals, d.neg);
 		return make_decimal(f->run, &most);
 	}
@@ -413,12 +478,19 @@ static struct eval_value run_cast_text(const struct node *n, struct frame *f)
 	if (v.kind == EVAL_NULL)
 		return v;
 	s = to_text(f->run, &n->args[0]->type, &v);
-	if (v.kind == EVAL_STRING && n->type.collation != COLLATION_BINARY &&
-		v.collation == COLLATION_BINARY && !text_is_valid(charset, s))
+	if (n->type.collation != COLLATION_BINARY && !text_is_valid(charset, s) &&
+		(v.kind != EVAL_STRING || v.collation == COLLATION_BINARY))
 		return run_unsupported(f->run, "bytes that are no characters");
 	s = text_in(f->run, &n->args[0]->type, &v, n->type.collation);
-	if (n->aux) /* CHAR(n) */
-		s.len = text_offset(charset, s, n->type.length);
+	if (n->aux) { /* CHAR(n) */
+		size_t end = text_offset(charset, s, n->type.length);
+
+		if (end < s.len && f->run->strict && v.kind == EVAL_STRING)
+			run_unsupported(f->run, "CAST that cuts a string in strict mode");
+		if (end < s.len)
+			run_truncated(f->run);
+		s.len = end;
+	}
 	if (n->op && s.len < n->type.length) { /* BINARY(n) is filled up */
 		char *padded;
 
@@ -440,7 +512,7 @@ static struct eval_value run_cast_time(const struct node *n, struct frame *f)
 	if (v.kind == EVAL_NULL)
 		return v;
 	if (!time_from_value(f->run, &n->args[0]->type, &v, eval_kind_of(&n->type), &out))
-		return EVAL_NULL_VALUE;
+		return no_date(n, f);
 	if (!time_set_decimals(&out, n->type.decimals, round))
 		return EVAL_NULL_VALUE;
 	return out;
@@ -479,6 +551,8 @@ static struct node *cast_text(struct compiler *c, struct node *n, const struct s
 		return compile_unsupported(c, "a collation that is not modelled");
 	n->type = type_string(collation, type->collate.ptr ? 0 : 2,
 		type->length.ptr ? number_of(type->length) : 0);
+	if (c->env->flavour == SQL_MARIADB)
+		n->type.decimals = 0;
 	n->aux = type->length.ptr != NULL;
 	n->fn = run_cast_text;
 	return n;

@@ -36,9 +36,13 @@ static struct eval_value run_abs(const struct node *n, struct frame *f)
 
 static struct node *compile_abs(struct compiler *c, struct node *n, const struct function *function)
 {
-	(void)c;
 	(void)function;
+	if (!arithmetic_modelled(c, n->args[0]))
+		return NULL;
 	n->type = arithmetic_type(&n->args[0]->type);
+	if (type_is_temporal(&n->args[0]->type) && n->type.kind == EVAL_T_INT &&
+		c->env->flavour == SQL_MARIADB)
+		n->type = type_decimal(type_precision(&n->args[0]->type), 0);
 	return n;
 }
 
@@ -82,6 +86,12 @@ static struct eval_value run_integral(const struct node *n, struct frame *f)
 			return run_unsupported(f->run, "a DECIMAL near the limit of its digits");
 		return make_decimal(f->run, &d);
 	default:
+		if (v.kind == EVAL_DECIMAL) {
+			if (!decimal_round(v.dec, 0, n->op ? DECIMAL_FLOOR : DECIMAL_CEILING, &d))
+				return run_unsupported(
+					f->run, "a DECIMAL near the limit of its digits");
+			v.dec = &d;
+		}
 		return to_type(f->run, t, &v, &n->type);
 	}
 }
@@ -90,11 +100,21 @@ static struct node *compile_integral(
 	struct compiler *c, struct node *n, const struct function *function)
 {
 	(void)function;
-	if (type_is_temporal(&n->args[0]->type))
-		return compile_unsupported(c, "CEILING or FLOOR of a date or time");
+	if (type_is_temporal(&n->args[0]->type) ||
+		(n->args[0]->type.kind == EVAL_T_NULL && c->env->flavour == SQL_MYSQL))
+		return compile_unsupported(c, "CEILING or FLOOR of a date, time or NULL");
 	n->type = arithmetic_type(&n->args[0]->type);
-	if (n->type.kind == EVAL_T_DECIMAL)
-		n->type = type_decimal(type_int_digits(&n->type) + 1, 0);
+	if (n->type.kind == EVAL_T_DECIMAL) {
+		struct eval_type t = n->type;
+		uint32_t digits = type_int_digits(&t) + (t.decimals > 0) + !t.is_unsigned;
+
+		/* An integer where it surely fits. */
+		n->type = digits < 20 ? type_int(t.is_unsigned)
+				      : type_decimal(type_int_digits(&t) + 1, 0);
+		n->type.is_unsigned = t.is_unsigned && c->env->flavour == SQL_MARIADB;
+	}
+	if (n->type.kind == EVAL_T_DOUBLE && c->env->flavour == SQL_MARIADB)
+		n->type.decimals = 0;
 	return n;
 }
 
@@ -116,7 +136,8 @@ static struct eval_value round_int(struct run *run, struct eval_value v, int64_t
 	if (!cut && (rest < 0 ? -rest : rest) * 2 >= unit)
 		w += rest < 0 ? -unit : unit;
 	if (is_unsigned ? w > (wide)UINT64_MAX : w > INT64_MAX || w < INT64_MIN)
-		return run_unsupported(run, "ROUND beyond BIGINT");
+		return run->env->flavour == SQL_MYSQL ? run_error(run, 1690, "BIGINT out of range")
+						      : run_unsupported(run, "ROUND beyond BIGINT");
 	return is_unsigned ? eval_uint((uint64_t)w) : eval_int((int64_t)w);
 }
 
@@ -161,8 +182,10 @@ static struct eval_value run_round(const struct node *n, struct frame *f)
 		return eval_double(round_double(to_double(f->run, t, &v), places, cut));
 	case EVAL_T_DECIMAL:
 		d = to_decimal(f->run, t, &v);
+		if (f->run->failed)
+			return EVAL_NULL_VALUE;
 		if (places > n->type.decimals)
-			places = n->type.decimals;
+			places = n->type.decimals; /* no more than the largest scale */
 		if (places < -100)
 			places = -100;
 		if (!decimal_round(&d, (int)places, cut ? DECIMAL_TRUNCATE : DECIMAL_HALF_UP, &d))
@@ -182,6 +205,8 @@ static struct node *compile_round(
 	(void)function;
 	if (type_is_temporal(&n->args[0]->type))
 		return compile_unsupported(c, "ROUND of a date or time");
+	if (n->args[0]->type.kind == EVAL_T_ENUM || n->args[0]->type.kind == EVAL_T_SET)
+		return compile_unsupported(c, "ROUND of an ENUM or SET");
 	if (n->arg_count > 1) {
 		struct eval_outcome outcome = {0};
 		struct run run = {.env = c->env, .arena = c->arena, .outcome = &outcome};
@@ -197,7 +222,15 @@ static struct node *compile_round(
 		places = p.kind == EVAL_UINT && p.u > INT64_MAX ? INT64_MAX : p.i;
 	}
 	n->type = t;
-	if (t.kind == EVAL_T_DOUBLE) {
+	if (t.kind == EVAL_T_INT && places < 0 && !n->op && c->env->flavour == SQL_MARIADB &&
+		!n->args[0]->column && (!n->args[0]->literal || type_int_digits(&t) > 9))
+		return compile_unsupported(c, "ROUND of an integer to tens");
+	if (t.kind == EVAL_T_INT && places < 0 && !n->op && c->env->flavour == SQL_MARIADB &&
+		type_int_digits(&t) >= 18)
+		n->type = type_decimal(21, 0); /* it may grow */
+	if (t.kind == EVAL_T_DOUBLE && c->env->flavour == SQL_MYSQL) {
+		n->type.decimals = EVAL_NOT_FIXED;
+	} else if (t.kind == EVAL_T_DOUBLE) {
 		if (n->arg_count > 1)
 			n->type.decimals = (uint8_t)(places < 0                ? 0
 						     : places > EVAL_NOT_FIXED ? EVAL_NOT_FIXED
@@ -205,11 +238,12 @@ static struct node *compile_round(
 		else
 			n->type.decimals = 0;
 	} else if (t.kind == EVAL_T_DECIMAL) {
-		uint32_t scale = places < 0            ? 0
-				 : places < t.decimals ? (uint32_t)places
-						       : t.decimals;
+		uint32_t most =
+			c->env->flavour == SQL_MARIADB ? decimal_scale_max(c->env) : t.decimals;
+		uint32_t scale = places < 0 ? 0 : places < most ? (uint32_t)places : most;
 
 		n->type = type_decimal(type_int_digits(&t) + 1 + scale, scale);
+		n->type.is_unsigned = t.is_unsigned && c->env->flavour == SQL_MARIADB;
 	}
 	return n;
 }
@@ -264,10 +298,7 @@ static struct eval_value run_bit_count(const struct node *n, struct frame *f)
 
 	if (v.kind == EVAL_NULL)
 		return v;
-	if (v.kind == EVAL_DOUBLE || v.kind == EVAL_DECIMAL)
-		return run_unsupported(f->run, "BIT_COUNT of a number with a fraction");
-	v = to_integer(f->run, &n->args[0]->type, &v);
-	return eval_int(__builtin_popcountll(v.u));
+	return eval_int(__builtin_popcountll(bits_of(f->run, &n->args[0]->type, &v)));
 }
 
 const struct function functions_number[] = {

@@ -33,10 +33,16 @@ static bool text_arg(const struct node *n, struct frame *f, uint32_t i, struct s
 static bool int_arg(const struct node *n, struct frame *f, uint32_t i, int64_t *out)
 {
 	struct eval_value v = node_run(n->args[i], f);
+	bool text;
 
 	if (v.kind == EVAL_NULL || f->run->failed)
 		return false;
+	text = v.kind == EVAL_STRING;
+	if (v.kind == EVAL_DECIMAL && decimal_int_digits(v.dec) > 18)
+		run_unsupported(f->run, "a DECIMAL beyond BIGINT as a position or length");
 	v = to_integer(f->run, &n->args[i]->type, &v);
+	if (text && v.kind == EVAL_UINT && v.u > INT64_MAX)
+		run_unsupported(f->run, "a string beyond BIGINT as a position or length");
 	*out = v.kind == EVAL_UINT && v.u > INT64_MAX ? INT64_MAX : v.i;
 	return true;
 }
@@ -59,7 +65,16 @@ static enum charset set_of(const struct node *n)
 	return collation_charset(n->collation);
 }
 
+/* MariaDB evaluates all arguments of most functions, for their errors, and MySQL none behind a
+ * NULL. */
+static bool sequential(const struct frame *f)
+{
+	return f->run->env->flavour == SQL_MYSQL;
+}
+
 /* ---- compiling ---- */
+
+static node_fn run_strcmp;
 
 /* A string of all the arguments. */
 static struct node *compile_all(struct compiler *c, struct node *n, const struct function *function)
@@ -88,6 +103,9 @@ static struct node *compile_measure(
 static struct node *compile_relate(
 	struct compiler *c, struct node *n, const struct function *function)
 {
+	if (c->env->flavour == SQL_MYSQL && function->fn == run_strcmp &&
+		!(type_is_string(&n->args[0]->type) && type_is_string(&n->args[1]->type)))
+		return compile_unsupported(c, "MySQL: STRCMP of other than strings");
 	if (!string_result(c, n, n->args, 2, function->name))
 		return NULL;
 	n->type = type_int(false);
@@ -206,7 +224,11 @@ static struct eval_value run_left(const struct node *n, struct frame *f)
 	struct span s;
 	int64_t count;
 
-	if (!text_arg(n, f, 0, &s) || !int_arg(n, f, 1, &count))
+	bool known = text_arg(n, f, 0, &s);
+
+	if (!known && sequential(f))
+		return EVAL_NULL_VALUE;
+	if (!int_arg(n, f, 1, &count) || !known)
 		return EVAL_NULL_VALUE;
 	if (count <= 0)
 		return text_result(n, SPAN_LIT(""));
@@ -220,7 +242,11 @@ static struct eval_value run_right(const struct node *n, struct frame *f)
 	int64_t count;
 	size_t chars, from;
 
-	if (!text_arg(n, f, 0, &s) || !int_arg(n, f, 1, &count))
+	bool known = text_arg(n, f, 0, &s);
+
+	if (!known && sequential(f))
+		return EVAL_NULL_VALUE;
+	if (!int_arg(n, f, 1, &count) || !known)
 		return EVAL_NULL_VALUE;
 	if (count <= 0)
 		return text_result(n, SPAN_LIT(""));
@@ -234,9 +260,13 @@ static struct eval_value run_substring(const struct node *n, struct frame *f)
 	int64_t position, count = INT64_MAX;
 	struct span s;
 	size_t chars, from;
+	bool known;
 
-	if (!text_arg(n, f, 0, &s) || !int_arg(n, f, 1, &position) ||
-		(n->arg_count > 2 && !int_arg(n, f, 2, &count)))
+	known = text_arg(n, f, 0, &s);
+	if (!known && sequential(f))
+		return EVAL_NULL_VALUE;
+	known = int_arg(n, f, 1, &position) && known;
+	if ((n->arg_count > 2 && !int_arg(n, f, 2, &count)) || !known)
 		return EVAL_NULL_VALUE;
 	chars = text_chars(set_of(n), s);
 	if (count <= 0 || position == 0)
@@ -259,8 +289,13 @@ static struct eval_value run_substring_index(const struct node *n, struct frame 
 	struct span s, delimiter;
 	int64_t count;
 	size_t at = 0, hits = 0, wanted;
+	bool known;
 
-	if (!text_arg(n, f, 0, &s) || !text_arg(n, f, 1, &delimiter) || !int_arg(n, f, 2, &count))
+	known = text_arg(n, f, 0, &s);
+	if (!known && sequential(f))
+		return EVAL_NULL_VALUE;
+	known = text_arg(n, f, 1, &delimiter) && known;
+	if (!int_arg(n, f, 2, &count) || !known)
 		return EVAL_NULL_VALUE;
 	if (!delimiter.len || !count || !s.len)
 		return text_result(n, SPAN_LIT(""));
@@ -342,9 +377,13 @@ static struct eval_value run_pad(const struct node *n, struct frame *f)
 	int64_t length;
 	struct buf text = BUF_INIT;
 	size_t chars, pad_chars, missing;
+	bool known;
 
-	if (!text_arg(n, f, 0, &s) || !int_arg(n, f, 1, &length) ||
-		(n->arg_count > 2 && !text_arg(n, f, 2, &pad)))
+	known = text_arg(n, f, 0, &s);
+	if (!known && sequential(f))
+		return EVAL_NULL_VALUE;
+	known = int_arg(n, f, 1, &length) && known;
+	if ((n->arg_count > 2 && !text_arg(n, f, 2, &pad)) || !known)
 		return EVAL_NULL_VALUE;
 	if (length < 0)
 		return EVAL_NULL_VALUE;
@@ -382,7 +421,11 @@ static struct eval_value run_repeat(const struct node *n, struct frame *f)
 	int64_t count;
 	struct span s;
 
-	if (!text_arg(n, f, 0, &s) || !int_arg(n, f, 1, &count))
+	bool known = text_arg(n, f, 0, &s);
+
+	if (!known && sequential(f))
+		return EVAL_NULL_VALUE;
+	if (!int_arg(n, f, 1, &count) || !known)
 		return EVAL_NULL_VALUE;
 	if (count <= 0 || !s.len)
 		return text_result(n, SPAN_LIT(""));
@@ -423,12 +466,22 @@ static struct eval_value run_replace(const struct node *n, struct frame *f)
 	struct span s, from, to;
 	struct buf text = BUF_INIT;
 
-	if (!text_arg(n, f, 0, &s) || !text_arg(n, f, 1, &from) || !text_arg(n, f, 2, &to))
+	if (!text_arg(n, f, 0, &s) || !text_arg(n, f, 1, &from))
 		return EVAL_NULL_VALUE;
-	if (!from.len)
+	if (!from.len && (f->run->env->flavour == SQL_MARIADB || text_arg(n, f, 2, &to)))
 		return text_result(n, s);
+	if (!from.len)
+		return EVAL_NULL_VALUE;
 	if (charset_max_bytes(set_of(n)) > 1 && !text_is_ascii(from))
 		return run_unsupported(f->run, "REPLACE of other than ASCII characters");
+	if (f->run->env->flavour == SQL_MYSQL && !text_arg(n, f, 2, &to))
+		return EVAL_NULL_VALUE;
+	/* MariaDB asks for the third argument only when there is something to replace. */
+	if ((collation_is_bin(n->collation) || charset_max_bytes(set_of(n)) == 1) &&
+		!memmem(s.ptr, s.len, from.ptr, from.len) && f->run->env->flavour == SQL_MARIADB)
+		return text_result(n, s);
+	if (!text_arg(n, f, 2, &to))
+		return EVAL_NULL_VALUE;
 	for (size_t i = 0; i < s.len;) {
 		if (i + from.len <= s.len && !memcmp(s.ptr + i, from.ptr, from.len)) {
 			buf_add_span(&text, to);
@@ -467,10 +520,15 @@ static struct eval_value run_insert(const struct node *n, struct frame *f)
 	struct span s, added;
 	int64_t position, count;
 	size_t chars, from, to;
+	bool known;
 	struct buf text = BUF_INIT;
 
-	if (!text_arg(n, f, 0, &s) || !int_arg(n, f, 1, &position) || !int_arg(n, f, 2, &count) ||
-		!text_arg(n, f, 3, &added))
+	known = text_arg(n, f, 0, &s);
+	if (!known && sequential(f))
+		return EVAL_NULL_VALUE;
+	known = int_arg(n, f, 1, &position) && known;
+	known = int_arg(n, f, 2, &count) && known;
+	if (!text_arg(n, f, 3, &added) || !known)
 		return EVAL_NULL_VALUE;
 	chars = text_chars(set_of(n), s);
 	if (position < 1 || (uint64_t)position > chars)
@@ -490,6 +548,8 @@ static struct node *compile_insert_fn(
 {
 	struct node *strings[2] = {n->args[0], n->args[3]};
 
+	if (n->args[0]->type.hybrid)
+		return compile_unsupported(c, "INSERT() into a hexadecimal literal");
 	return string_result(c, n, strings, 2, function->name) ? n : NULL;
 }
 
@@ -499,12 +559,15 @@ static struct node *compile_insert_fn(
 static struct eval_value run_locate(const struct node *n, struct frame *f)
 {
 	struct span text, needle;
-	bool unknown = false;
+	bool unknown = false, known;
 	int64_t from = 1;
 	size_t at, start;
 
-	if (!text_arg(n, f, n->op, &text) || !text_arg(n, f, !n->op, &needle) ||
-		(n->arg_count > 2 && !int_arg(n, f, 2, &from)))
+	known = text_arg(n, f, n->op, &text);
+	if (!known && sequential(f))
+		return EVAL_NULL_VALUE;
+	known = text_arg(n, f, !n->op, &needle) && known;
+	if (!known || (n->arg_count > 2 && !int_arg(n, f, 2, &from)))
 		return EVAL_NULL_VALUE;
 	if (from < 1 || (uint64_t)from > text_chars(set_of(n), text) + 1)
 		return eval_int(0);
@@ -535,10 +598,13 @@ struct node *compile_position(struct compiler *c, const struct sql_expr *e)
 static struct eval_value run_strcmp(const struct node *n, struct frame *f)
 {
 	struct span a, b;
-	bool unknown = false;
+	bool unknown = false, known;
 	int order;
 
-	if (!text_arg(n, f, 0, &a) || !text_arg(n, f, 1, &b))
+	known = text_arg(n, f, 0, &a);
+	if (!known && sequential(f))
+		return EVAL_NULL_VALUE;
+	if (!text_arg(n, f, 1, &b) || !known)
 		return EVAL_NULL_VALUE;
 	order = collation_compare(n->collation, a, b, &unknown);
 	if (unknown)
@@ -549,10 +615,13 @@ static struct eval_value run_strcmp(const struct node *n, struct frame *f)
 static struct eval_value run_find_in_set(const struct node *n, struct frame *f)
 {
 	struct span needle, list;
-	bool unknown = false;
+	bool unknown = false, known;
 	int64_t number = 1;
 
-	if (!text_arg(n, f, 0, &needle) || !text_arg(n, f, 1, &list))
+	known = text_arg(n, f, 0, &needle);
+	if (!known && sequential(f))
+		return EVAL_NULL_VALUE;
+	if (!text_arg(n, f, 1, &list) || !known)
 		return EVAL_NULL_VALUE;
 	if (!list.len)
 		return eval_int(0);
@@ -612,6 +681,8 @@ static struct node *compile_field(
 		exact &= type_is_int(t) || t->kind == EVAL_T_DECIMAL;
 	}
 	how->as = ints ? type_int(false) : exact ? type_decimal(65, 0) : type_double();
+	if (strings && c->env->flavour == SQL_MYSQL)
+		return compile_unsupported(c, "MySQL: FIELD of strings");
 	if (strings) {
 		how->as = type_string(COLLATION_BINARY, 4, 0);
 		if (!aggregate_collation(
@@ -626,17 +697,28 @@ static struct node *compile_field(
 static struct eval_value run_elt(const struct node *n, struct frame *f)
 {
 	int64_t i;
+	struct eval_value v;
+	uint64_t number;
 	struct span s;
 
-	if (!int_arg(n, f, 0, &i) || i < 1 || (uint64_t)i >= n->arg_count ||
-		!text_arg(n, f, (uint32_t)i, &s))
+	v = node_run(n->args[0], f);
+	if (v.kind == EVAL_NULL || !int_arg(n, f, 0, &i)) /* which knows what is out of range */
+		return EVAL_NULL_VALUE;
+	v = to_integer(f->run, &n->args[0]->type, &v);
+	number = (uint32_t)v.u; /* as the servers do */
+	if (number < 1 || number >= n->arg_count || !text_arg(n, f, (uint32_t)number, &s))
 		return EVAL_NULL_VALUE;
 	return text_result(n, s);
 }
 
 static struct node *compile_elt(struct compiler *c, struct node *n, const struct function *function)
 {
-	return string_result(c, n, n->args + 1, n->arg_count - 1, function->name) ? n : NULL;
+	if (!string_result(c, n, n->args + 1, n->arg_count - 1, function->name))
+		return NULL;
+	/* Asked for a number, ELT asks its argument for one. */
+	for (uint32_t i = 1; i < n->arg_count; i++)
+		n->type.text_only |= !type_is_string(&n->args[i]->type);
+	return n;
 }
 
 /* ---- other notations ---- */
@@ -695,6 +777,14 @@ static struct eval_value run_unhex(const struct node *n, struct frame *f)
 		}
 	}
 	return buf_result(n, f, &text);
+}
+
+static struct node *compile_hex(struct compiler *c, struct node *n, const struct function *function)
+{
+	n = compile_connection(c, n, function);
+	if (c->env->flavour == SQL_MARIADB)
+		n->type.decimals = 0;
+	return n;
 }
 
 static struct node *compile_unhex(
@@ -797,7 +887,7 @@ const struct function functions_string[] = {
 	{"find_in_set", 2, 2, compile_relate, run_find_in_set, 0},
 	{"field", 2, 255, compile_field, run_field, 0},
 	{"elt", 2, 255, compile_elt, run_elt, 0},
-	{"hex", 1, 1, compile_connection, run_hex, 0},
+	{"hex", 1, 1, compile_hex, run_hex, 0},
 	{"unhex", 1, 1, compile_unhex, run_unhex, 0},
 	{"bin", 1, 1, compile_connection, run_base, 2},
 	{"oct", 1, 1, compile_connection, run_base, 8},

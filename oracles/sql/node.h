@@ -29,6 +29,7 @@ struct node {
 			  subquery over tables */
 	bool literal;  /* written as a literal */
 	bool column;   /* a column of a table */
+	bool nested;   /* an argument of something */
 	uint8_t op;    /* enum sql_op, or a function's own number */
 	uint8_t aux;
 	uint16_t collation; /* under which a comparison compares */
@@ -58,7 +59,8 @@ struct run {
 	struct arena *arena;
 	struct eval_outcome *outcome;
 	bool failed;
-	bool storing; /* INSERT or UPDATE: division by zero may be an error */
+	bool strict; /* INSERT, UPDATE, DELETE in strict mode: what a query only warns of is an
+			error */
 	uint64_t steps, steps_max;
 	size_t rows_max;
 	struct cached_query *cached; /* results of subqueries that need no outer row */
@@ -77,6 +79,8 @@ struct frame {
 
 struct eval_value run_error(struct run *run, unsigned error, const char *what);
 struct eval_value run_unsupported(struct run *run, const char *reason);
+/* Something was cut off in a conversion: an error in strict mode, else nothing. */
+void run_truncated(struct run *run);
 /* For compiling: both return NULL. */
 void *outcome_error(struct eval_outcome *outcome, unsigned error, const char *what);
 void *outcome_unsupported(struct eval_outcome *outcome, const char *reason);
@@ -118,6 +122,12 @@ struct eval_value to_type(struct run *run, const struct eval_type *from, const s
 	const struct eval_type *to);
 bool to_bool(struct run *run, const struct eval_type *type, const struct eval_value *v);
 
+/* The MariaDB releases of late 2026 (10.11.19, 11.8.9) print no sign of a zero and take XOR's
+ * operands as truth values; older ones and MySQL print it.  1: such a release, 0: not, -1: not
+ * known. */
+int mariadb_2026(const struct eval_env *env);
+/* A value as it leaves the evaluator: negative zero as the release prints it. */
+struct eval_value shown(struct run *run, struct eval_value v);
 struct eval_value make_decimal(struct run *run, const struct decimal *d);
 struct eval_value make_text(struct run *run, const struct buf *text, uint16_t collation);
 

@@ -475,11 +475,15 @@ static bool expand_star(struct expanded *x, const struct eval_query *q, const st
 
 /* ---- ORDER BY, GROUP BY, LIMIT ---- */
 
-static bool ordinal_of(const struct sql_expr *e, uint64_t *out)
+static bool ordinal_of(const struct compiler *c, const struct sql_expr *e, uint64_t *out)
 {
-	if (e->kind != SQL_EXPR_LITERAL || e->u.literal.kind != SQL_LIT_INT)
+	if (e->kind != SQL_EXPR_LITERAL)
 		return false;
-	*out = 0;
+	*out = e->u.literal.kind == SQL_LIT_TRUE;
+	if (e->u.literal.kind == SQL_LIT_TRUE || e->u.literal.kind == SQL_LIT_FALSE)
+		return c->env->flavour == SQL_MARIADB; /* to MySQL they are values */
+	if (e->u.literal.kind != SQL_LIT_INT)
+		return false;
 	for (size_t i = 0; i < e->u.literal.text.len && *out < 100000; i++)
 		*out = *out * 10 + (uint64_t)(e->u.literal.text.ptr[i] - '0');
 	return true;
@@ -500,12 +504,30 @@ static bool compile_keys(struct compiler *c, const struct sql_order *order, stru
 
 		key->desc = o->desc;
 		key->item = UINT32_MAX;
-		if (items && ordinal_of(o->expr, &ordinal)) {
+		if (items && o->expr->kind == SQL_EXPR_UNARY && o->expr->op == SQL_OP_NEG &&
+			ordinal_of(c, o->expr->u.binary.left, &ordinal)) {
+			compile_unsupported(c, "a constant in GROUP BY or ORDER BY");
+			return false;
+		}
+		if (items && ordinal_of(c, o->expr, &ordinal)) {
+			if (ordinal >= 100000) {
+				compile_unsupported(c, "a constant in GROUP BY or ORDER BY");
+				return false;
+			}
 			if (ordinal < 1 || ordinal > item_count) {
 				compile_error(c, 1054, "no such column");
 				return false;
 			}
 			key->node = items[ordinal - 1];
+			if (c->scope->aggregate_count && !c->scope->aggregates_allowed &&
+				node_aggregates(key->node)) {
+				compile_error(c, 1056, "grouping by an aggregate");
+				return false;
+			}
+		} else if (items && o->expr->kind == SQL_EXPR_UNARY &&
+			   o->expr->u.binary.left->kind == SQL_EXPR_UNARY) {
+			compile_unsupported(c, "a constant in GROUP BY or ORDER BY");
+			return false;
 		} else {
 			key->node = compile_value(c, o->expr);
 		}

@@ -94,11 +94,17 @@ int order_values(struct run *run, const struct eval_type *type, const struct eva
 	const struct eval_value *b);
 
 /* aggregate.c */
+bool node_aggregates(const struct node *n);
 bool run_aggregates(const struct eval_query *q, struct frame *frame, const uint32_t *matches,
 	const uint32_t *members, size_t count, const struct eval_rows *table_rows,
 	struct eval_value *out) MUST_CHECK;
 void frame_set(const struct eval_query *q, struct frame *frame, const struct eval_rows *rows,
 	const uint32_t *match);
+
+/* A value as a temporary table or a sort key holds it: a DECIMAL without the digits beyond its
+ * scale. */
+struct eval_value materialized(
+	struct run *run, const struct eval_type *type, struct eval_value value);
 
 /* Starts a run with the bounds of the environment. */
 struct run run_begin(const struct eval_env *env, const struct eval_source *source,

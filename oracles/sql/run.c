@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Queries run: rows joined, filtered, grouped, sorted, cut. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,19 @@ bool run_step(struct run *run)
 }
 
 /* ---- order ---- */
+
+struct eval_value materialized(struct run *run, const struct eval_type *type, struct eval_value v)
+{
+	struct decimal d;
+
+	if (v.kind == EVAL_DOUBLE && v.d == 0 && signbit(v.d))
+		return run_unsupported(run, "a negative zero that is sorted or grouped");
+	if (v.kind != EVAL_DECIMAL || type->kind != EVAL_T_DECIMAL ||
+		v.dec->scale <= type->decimals ||
+		!decimal_round(v.dec, type->decimals, DECIMAL_HALF_UP, &d))
+		return v;
+	return make_decimal(run, &d);
+}
 
 int order_values(struct run *run, const struct eval_type *type, const struct eval_value *a,
 	const struct eval_value *b)
@@ -204,6 +218,25 @@ static void join_run(const struct eval_query *q, struct frame *f, const struct j
 	}
 }
 
+/* Whether a derived table is merged or made is the server's choice, and it shows in DECIMALs that
+ * have more digits than their type. */
+static bool check_digits(struct run *run, const struct eval_query *q, const struct eval_rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		for (uint32_t k = 0; k < q->column_count; k++) {
+			struct eval_value v = materialized(run, &q->types[k], rows->row[i][k]);
+
+			if (v.kind == EVAL_DECIMAL &&
+				decimal_compare(v.dec, rows->row[i][k].dec) != 0) {
+				run_unsupported(
+					run, "quotients with more digits in a derived table");
+				return false;
+			}
+		}
+	}
+	return true;
+}
+
 static bool load_rows(const struct eval_query *q, const struct frame *outer, struct run *run,
 	struct eval_rows *rows)
 {
@@ -220,6 +253,8 @@ static bool load_rows(const struct eval_query *q, const struct frame *outer, str
 				return false;
 			}
 			rows[t] = (struct eval_rows){result.rows, result.row_count};
+			if (!check_digits(run, from->derived, &rows[t]))
+				return false;
 			continue;
 		}
 		if (!run->source ||
@@ -229,6 +264,17 @@ static bool load_rows(const struct eval_query *q, const struct frame *outer, str
 		}
 	}
 	return true;
+}
+
+/* In which order a server evaluates the parts of a WHERE clause is its own affair, and so whether
+ * it meets an error. */
+static void open_error(const struct node *where, struct run *run)
+{
+	if (run->outcome->status != EVAL_ERROR ||
+		(where->op != SQL_OP_AND && where->op != SQL_OP_OR))
+		return;
+	run->outcome->status = EVAL_OK;
+	outcome_unsupported(run->outcome, "an error in a WHERE with AND or OR");
 }
 
 bool run_from(const struct eval_query *q, struct frame *f, struct eval_rows *rows,
@@ -256,8 +302,10 @@ bool run_from(const struct eval_query *q, struct frame *f, struct eval_rows *row
 		if (q->where) {
 			frame_set(q, f, rows, match);
 			if (!is_true(q->where, f)) {
-				if (f->run->failed)
+				if (f->run->failed) {
+					open_error(q->where, f->run);
 					return false;
+				}
 				continue;
 			}
 		}
@@ -283,7 +331,7 @@ static const struct eval_value *run_nodes(
 	struct eval_value *values = arena_alloc(f->run->arena, (count + 1) * sizeof(*values));
 
 	for (uint32_t i = 0; i < count; i++)
-		values[i] = node_run(nodes[i], f);
+		values[i] = shown(f->run, node_run(nodes[i], f));
 	return values;
 }
 
@@ -292,7 +340,8 @@ static const struct eval_value *run_order_keys(const struct eval_query *q, struc
 	struct eval_value *keys = arena_alloc(f->run->arena, (q->order_count + 1) * sizeof(*keys));
 
 	for (uint32_t i = 0; i < q->order_count; i++)
-		keys[i] = node_run(q->order[i].node, f);
+		keys[i] = materialized(
+			f->run, &q->order[i].node->type, node_run(q->order[i].node, f));
 	return keys;
 }
 
@@ -378,7 +427,8 @@ static bool select_groups(const struct eval_query *q, struct frame *f, const str
 
 		frame_set(q, f, rows, matches + i * q->table_count);
 		for (uint32_t k = 0; k < q->group_count; k++)
-			key[k] = node_run(q->group[k].node, f);
+			key[k] = materialized(
+				f->run, &q->group[k].node->type, node_run(q->group[k].node, f));
 		keys[i] = key;
 	}
 	if (f->run->failed)
@@ -405,9 +455,18 @@ static bool make_distinct(const struct eval_query *q, struct run *run, struct ou
 {
 	struct sort sort = {
 		.run = run, .count = q->column_count, .keys = o->rows, .types = q->types};
-	uint32_t *index = sorted(&sort, o->count);
+	uint32_t *index;
 	struct output out = output_for(run, o->count);
 
+	for (size_t i = 0; i < o->count; i++) {
+		struct eval_value *row =
+			arena_alloc(run->arena, (q->column_count + 1) * sizeof(*row));
+
+		for (uint32_t k = 0; k < q->column_count; k++)
+			row[k] = materialized(run, &q->types[k], o->rows[i][k]);
+		o->rows[i] = row;
+	}
+	index = sorted(&sort, o->count);
 	for (size_t i = 0; i < o->count; i++) {
 		if (i && equal_keys(&sort, index[i - 1], index[i])) {
 			if (!same_rows(o->rows[index[i - 1]], o->rows[index[i]], q->column_count))
@@ -436,7 +495,8 @@ static bool run_side(const struct eval_query *q, const struct eval_query *side, 
 			arena_alloc(run->arena, (q->column_count + 1) * sizeof(*row));
 
 		for (uint32_t k = 0; k < q->column_count; k++)
-			row[k] = to_type(run, &side->types[k], &out->rows[i][k], &q->types[k]);
+			row[k] = materialized(run, &q->types[k],
+				to_type(run, &side->types[k], &out->rows[i][k], &q->types[k]));
 		((const struct eval_value **)(uintptr_t)out->rows)[i] = row;
 	}
 	return !run->failed;
@@ -621,6 +681,15 @@ static bool finish(
 	return !(q->limit || q->offset) || cut(q, run, r, groups, rows);
 }
 
+static bool all_constant_items(const struct eval_query *q)
+{
+	for (uint32_t i = 0; i < q->column_count; i++) {
+		if (!q->items[i]->constant)
+			return false;
+	}
+	return true;
+}
+
 static bool distinct_order_known(const struct eval_query *q)
 {
 	for (uint32_t i = 0; i < q->order_count; i++) {
@@ -650,6 +719,11 @@ bool run_query(const struct eval_query *q, struct run *run, const struct frame *
 		if (good && q->distinct) {
 			if (q->order_count && !distinct_order_known(q)) {
 				run_unsupported(run, "DISTINCT ordered by what is not selected");
+				return false;
+			}
+			if (q->offset && all_constant_items(q)) {
+				/* MariaDB does not count the duplicates that OFFSET skips. */
+				run_unsupported(run, "DISTINCT constants with OFFSET");
 				return false;
 			}
 			good = make_distinct(q, run, &out);

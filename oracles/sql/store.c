@@ -96,6 +96,11 @@ static int read_number(struct span s, struct decimal *d, bool *overflow)
 	return 1;
 }
 
+static bool in_range(const struct eval_type *t, wide w)
+{
+	return w >= int_min(t) && w <= int_max(t);
+}
+
 static struct eval_value store_int(struct storing *s, const struct eval_value *v)
 {
 	struct decimal d = {0};
@@ -110,7 +115,10 @@ static struct eval_value store_int(struct storing *s, const struct eval_value *v
 	case EVAL_DOUBLE:
 		return store_wide(s, wide_of_double(v->d));
 	case EVAL_DECIMAL:
-		return store_wide(s, wide_of_decimal(v->dec));
+		if (s->type->is_unsigned && v->dec->neg) /* however small */
+			complain(s, 1264, "out of range");
+		return store_wide(
+			s, v->dec->neg && s->type->is_unsigned ? 0 : wide_of_decimal(v->dec));
 	case EVAL_STRING:
 		if (s->from->hybrid || s->from->kind == EVAL_T_ENUM ||
 			s->from->kind == EVAL_T_SET) {
@@ -121,7 +129,9 @@ static struct eval_value store_int(struct storing *s, const struct eval_value *v
 		read = read_number(v->s, &d, &overflow);
 		if (read == 0)
 			complain(s, 1366, "not an integer");
-		else if (read == 2)
+		else if (read == 2 && s->run->env->flavour == SQL_MYSQL)
+			return run_unsupported(s->run, "MySQL: a string with more than a number");
+		else if (read == 2 && !overflow && in_range(s->type, wide_of_decimal(&d)))
 			complain(s, 1265, "data truncated");
 		return store_wide(
 			s, overflow ? ((wide)1 << 100) * (d.neg ? -1 : 1) : wide_of_decimal(&d));
@@ -143,7 +153,7 @@ static struct eval_value store_int(struct storing *s, const struct eval_value *v
 static struct eval_value store_decimal(struct storing *s, const struct eval_value *v)
 {
 	struct decimal d, rounded;
-	bool overflow = false;
+	bool overflow = false, cut = false;
 	int read;
 
 	if (v->kind == EVAL_STRING && !s->from->hybrid && s->from->kind != EVAL_T_ENUM &&
@@ -152,10 +162,8 @@ static struct eval_value store_decimal(struct storing *s, const struct eval_valu
 		if (read == 0) {
 			complain(s, 1366, "not a number");
 			d = (struct decimal){0};
-		} else if (read == 2) {
-			complain(s, s->run->env->flavour == SQL_MYSQL ? 1366 : 1265,
-				"data truncated");
 		}
+		cut = read == 2;
 	} else if (v->kind == EVAL_DOUBLE && !decimal_from_double(v->d, &d)) {
 		overflow = true;
 		d.neg = v->d < 0;
@@ -170,6 +178,8 @@ static struct eval_value store_decimal(struct storing *s, const struct eval_valu
 		decimal_int_digits(&rounded) > s->type->length - s->type->decimals) {
 		complain(s, 1264, "out of range");
 		rounded = decimal_max(s->type->length, s->type->decimals, d.neg);
+	} else if (cut) {
+		complain(s, s->run->env->flavour == SQL_MYSQL ? 1366 : 1265, "data truncated");
 	} else if (d.scale > rounded.scale && decimal_compare(&d, &rounded) != 0) {
 		outcome_warn(s->run->outcome, 1265); /* a note, in strict mode too */
 	}
@@ -179,15 +189,20 @@ static struct eval_value store_decimal(struct storing *s, const struct eval_valu
 static struct eval_value store_real(struct storing *s, const struct eval_value *v)
 {
 	double d, most = s->type->kind == EVAL_T_FLOAT ? __FLT_MAX__ : __DBL_MAX__;
+	bool only_blanks;
 	size_t used;
 
 	if (v->kind == EVAL_STRING && !s->from->hybrid && s->from->kind != EVAL_T_ENUM &&
 		s->from->kind != EVAL_T_SET) {
 		d = text_to_double(v->s, &used);
+		only_blanks = used == 0;
 		for (; used < v->s.len && is_blank(v->s.ptr[used]); used++)
 			;
-		if (used < v->s.len || v->s.len == 0)
-			complain(s, 1265, "data truncated");
+		if (!used || only_blanks)
+			complain(s, 1366, "not a number");
+		else if (used < v->s.len)
+			complain(s, s->run->env->flavour == SQL_MYSQL ? 1366 : 1265,
+				"data truncated");
 	} else {
 		d = to_double(s->run, s->from, v);
 	}
@@ -211,7 +226,7 @@ static struct eval_value store_real(struct storing *s, const struct eval_value *
 		complain(s, 1264, "out of range");
 		d = d < 0 ? -most : most;
 	}
-	return eval_double(s->type->kind == EVAL_T_FLOAT ? (double)(float)d : d);
+	return shown(s->run, eval_double(s->type->kind == EVAL_T_FLOAT ? (double)(float)d : d));
 }
 
 /* ---- strings ---- */
@@ -219,10 +234,22 @@ static struct eval_value store_real(struct storing *s, const struct eval_value *
 static struct eval_value store_text(struct storing *s, const struct eval_value *v)
 {
 	enum charset charset = collation_charset(s->type->collation);
-	struct span text = to_text(s->run, s->from, v);
+	struct eval_type own = type_decimal(65, v->kind == EVAL_DECIMAL ? v->dec->scale : 0);
+	/* Numbers are stored with the digits that they have, not with those of their type. */
+	struct eval_type real = type_double();
+	struct span text = to_text(s->run,
+		v->kind == EVAL_DECIMAL          ? &own
+		: s->from->kind == EVAL_T_DOUBLE ? &real
+						 : s->from,
+		v);
 	bool malformed = false, binary = charset == CHARSET_BINARY;
 	size_t fits;
 
+	if (v->kind == EVAL_DECIMAL && !v->dec->count && v->dec->scale &&
+		s->run->env->flavour == SQL_MYSQL)
+		return run_unsupported(s->run, "MySQL: a DECIMAL zero stored as text");
+	if (s->from->kind == EVAL_T_BIT || s->from->kind == EVAL_T_FLOAT)
+		return run_unsupported(s->run, "a BIT or FLOAT stored as text");
 	if (v->kind == EVAL_STRING && !text_convert(s->run->arena, collation_charset(v->collation),
 					      charset, text, &text, &malformed)) {
 		if (complain(s, 1366, "characters that the column's set lacks"))
@@ -235,6 +262,9 @@ static struct eval_value store_text(struct storing *s, const struct eval_value *
 		fits = text_offset(charset, text, s->type->length);
 	if (fits < text.len) {
 		size_t end = text.len;
+
+		if (v->kind == EVAL_DOUBLE) /* the server tries to print it shorter */
+			return run_unsupported(s->run, "a DOUBLE longer than its column");
 
 		while (!binary && !s->type->blob && end > fits && text.ptr[end - 1] == ' ')
 			end--;
@@ -286,7 +316,9 @@ static struct eval_value store_enum(struct storing *s, const struct eval_value *
 	struct eval_value i;
 	uint32_t member;
 
-	if (v->kind == EVAL_STRING && !s->from->hybrid) {
+	if (s->from->hybrid)
+		return run_unsupported(s->run, "a hexadecimal literal as ENUM or SET");
+	if (v->kind == EVAL_STRING) {
 		struct span text = v->s;
 
 		while (text.len && text.ptr[text.len - 1] == ' ')
@@ -298,6 +330,9 @@ static struct eval_value store_enum(struct storing *s, const struct eval_value *
 		if (member != UINT32_MAX)
 			return eval_string(s->type->values[member], s->type->collation);
 	} else {
+		if (v->kind != EVAL_INT && v->kind != EVAL_UINT && v->kind != EVAL_STRING)
+			return run_unsupported(
+				s->run, "a number with a fraction or a time as ENUM or SET");
 		i = to_integer(s->run, s->from, v);
 		if (i.u >= 1 && i.u <= s->type->value_count)
 			return eval_string(s->type->values[i.u - 1], s->type->collation);
@@ -314,7 +349,9 @@ static struct eval_value store_set(struct storing *s, const struct eval_value *v
 	bool bad = false;
 
 	all = s->type->value_count >= 64 ? UINT64_MAX : (1ull << s->type->value_count) - 1;
-	if (v->kind == EVAL_STRING && !s->from->hybrid) {
+	if (s->from->hybrid)
+		return run_unsupported(s->run, "a hexadecimal literal as ENUM or SET");
+	if (v->kind == EVAL_STRING) {
 		for (size_t from = 0; from <= v->s.len && v->s.len;) {
 			const char *comma = memchr(v->s.ptr + from, ',', v->s.len - from);
 			size_t end = comma ? (size_t)(comma - v->s.ptr) : v->s.len;
@@ -326,9 +363,12 @@ static struct eval_value store_set(struct storing *s, const struct eval_value *v
 				bits |= 1ull << member;
 			from = end + 1;
 		}
-		if (bad && v->s.ptr[0] >= '0' && v->s.ptr[0] <= '9')
+		if (bad && !((v->s.ptr[0] | 32) >= 'a' && (v->s.ptr[0] | 32) <= 'z'))
 			return run_unsupported(s->run, "a number in a string as a SET");
 	} else {
+		if (v->kind != EVAL_INT && v->kind != EVAL_UINT && v->kind != EVAL_STRING)
+			return run_unsupported(
+				s->run, "a number with a fraction or a time as ENUM or SET");
 		i = to_integer(s->run, s->from, v);
 		bad = (i.u & ~all) != 0;
 		bits = i.u & all;
@@ -422,6 +462,8 @@ static struct eval_value store_time(struct storing *s, const struct eval_value *
 	struct eval_value out, zero = {.kind = (uint8_t)kind, .decimals = s->type->decimals};
 	bool cut = kind == EVAL_DATE && v->kind == EVAL_DATETIME && time_pack(v) % 86400000000ll;
 
+	if (s->from->kind == EVAL_T_YEAR)
+		return run_unsupported(s->run, "a YEAR stored as a date or time");
 	if (!time_from_value(s->run, s->from, v, kind, &out)) {
 		if (!s->run->failed)
 			complain(s, 1292, "not a date or time");
@@ -456,6 +498,11 @@ static struct eval_value store_null(struct storing *s)
 
 static struct eval_value store_value(struct storing *s, const struct eval_value *v)
 {
+	if (s->run->env->flavour == SQL_MYSQL && s->from->merged && v->kind >= EVAL_DATE)
+		return run_unsupported(s->run, "MySQL: storing a date or time of IF or CASE");
+	if (s->run->env->flavour == SQL_MYSQL && v->kind == EVAL_DOUBLE && v->d == 0 &&
+		s->type->kind == EVAL_T_FLOAT)
+		return run_unsupported(s->run, "MySQL: storing a zero of either sign as FLOAT");
 	if (v->kind == EVAL_NULL)
 		return store_null(s);
 	if ((s->run->env->mode & EVAL_MODE_EMPTY_STRING_IS_NULL) && v->kind == EVAL_STRING)

@@ -131,7 +131,7 @@ struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
 		return n;
 	}
 	column = node_column(c, NULL, 0, 0, 0, &s->query->types[0]);
-	if (!comparison_of(c, left, column, &s->how))
+	if (!operator_comparison_of(c, left, column, &s->how))
 		return NULL;
 	n->fn = run_quantified;
 	n->arg_count = 1;

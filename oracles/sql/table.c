@@ -116,6 +116,7 @@ static bool real_type(struct creating *k, const struct sql_type *type, struct ev
 static void string_type(struct eval_type *t, uint32_t length, bool blob)
 {
 	t->kind = EVAL_T_STRING;
+	t->decimals = EVAL_NOT_FIXED;
 	t->length = length;
 	t->blob = blob;
 }

@@ -129,8 +129,9 @@ struct decimal time_to_decimal(const struct eval_value *v)
 
 	if (!v->decimals || v->kind == EVAL_DATE)
 		return decimal_from_int(number);
-	micros = decimal_from_uint(v->t.micro / pow10_table[6 - v->decimals]);
-	micros.scale = v->decimals;
+	/* Six digits whatever the type: it shows in the digits of quotients. */
+	micros = decimal_from_uint(v->t.micro);
+	micros.scale = 6;
 	if (!decimal_add(&whole, &micros, &sum))
 		return whole;
 	sum.neg = sum.count && v->kind == EVAL_TIME && v->t.neg;
@@ -216,8 +217,11 @@ bool time_set_decimals(struct eval_value *v, uint32_t decimals, bool round)
 		return true;
 	rest = v->t.micro % unit;
 	v->t.micro -= rest;
-	if (!round || rest < unit / 2 || unit == 1)
+	if (!round || rest < unit / 2 || unit == 1) {
+		if (v->kind == EVAL_TIME && !time_micros(&v->t))
+			v->t.neg = false;
 		return true;
+	}
 	if (v->kind == EVAL_TIME) {
 		bool neg = v->t.neg;
 
@@ -322,6 +326,19 @@ static uint16_t two_digit_year(uint32_t year)
 	return (uint16_t)(year < 70 ? 2000 + year : 1900 + year);
 }
 
+/* What begins with other than a digit: nothing when a letter stands there or no digit follows; the
+ * servers skip some signs. */
+static enum time_parse no_digits(const struct reader *r)
+{
+	if (r->p == r->end || (*r->p | 32) >= 'a')
+		return TIME_INVALID;
+	for (const char *p = r->p; p < r->end; p++) {
+		if (*p >= '0' && *p <= '9')
+			return TIME_UNSURE;
+	}
+	return TIME_INVALID;
+}
+
 enum time_parse time_parse_datetime(
 	const struct eval_env *env, struct span s, struct eval_value *out)
 {
@@ -335,10 +352,7 @@ enum time_parse time_parse_datetime(
 		r.end--;
 	n = digits_ahead(&r);
 	if (n == 0)
-		return r.p == r.end || (*r.p != '-' && *r.p != '+' && *r.p != '.') ||
-				       env->flavour == SQL_MARIADB
-			       ? TIME_INVALID
-			       : TIME_UNSURE;
+		return no_digits(&r);
 	if (r.p + n == r.end) {
 		if (n != 6 && n != 8 && n != 12 && n != 14)
 			return TIME_UNSURE;
@@ -392,8 +406,7 @@ enum time_parse time_parse_time(const struct eval_env *env, struct span s, struc
 	v.t.neg = take_char(&r, '-');
 	n = digits_ahead(&r);
 	if (n == 0)
-		return r.p == r.end || v.t.neg || *r.p == '.' || *r.p == '+' ? TIME_UNSURE
-									     : TIME_INVALID;
+		return v.t.neg || r.p == r.end ? TIME_UNSURE : no_digits(&r);
 	if (n == 4 && r.p + 4 < r.end && (r.p[4] == '-' || r.p[4] == '/')) {
 		if (v.t.neg)
 			return TIME_UNSURE;
@@ -541,10 +554,20 @@ static bool from_number(struct run *run, const struct eval_type *type, const str
 		run_unsupported(run, "a floating-point number as a date or time");
 		return false;
 	}
+	if (type->kind == EVAL_T_DECIMAL && d.scale > type->decimals) {
+		run_unsupported(run, "a quotient as a date or time");
+		return false;
+	}
+	if (d.scale > 6 && run->env->flavour == SQL_MYSQL) {
+		run_unsupported(run, "MySQL: a number with more than six decimals as a time");
+		return false;
+	}
 	d.neg = false;
 	if (!decimal_round(&d, 0, DECIMAL_TRUNCATE, &whole))
 		return false;
 	n = decimal_to_uint(&whole, &overflow);
+	if (overflow && kind == EVAL_TIME)
+		run_unsupported(run, "a large number as a TIME");
 	if (overflow)
 		return false;
 	if (d.scale && decimal_sub(&d, &whole, &fraction) && fraction.count) {
@@ -553,6 +576,10 @@ static bool from_number(struct run *run, const struct eval_type *type, const str
 		fraction.scale = 0;
 		micro = (uint32_t)decimal_to_uint(&fraction, &overflow);
 		decimals = d.scale > 6 ? 6 : d.scale;
+	}
+	if (kind != EVAL_TIME && n < 10000101 && run->env->flavour == SQL_MYSQL) {
+		run_unsupported(run, "MySQL: a small number as a date");
+		return false;
 	}
 	if (kind == EVAL_TIME) {
 		if (!time_from_number(neg, n, out, &unsure)) {
@@ -564,8 +591,13 @@ static bool from_number(struct run *run, const struct eval_type *type, const str
 	} else {
 		if (neg)
 			return false;
-		if (!datetime_from_number(n, out))
+		if (n > 99991231235959ull)
+			run_unsupported(run, "a large number as a date");
+		if (!datetime_from_number(n, out)) {
+			if (run->env->flavour == SQL_MYSQL)
+				run_unsupported(run, "MySQL: a number that is no date");
 			return false;
+		}
 		if (out->kind == EVAL_DATE && micro) {
 			run_unsupported(run, "a number with a fraction as a date");
 			return false;
@@ -576,7 +608,7 @@ static bool from_number(struct run *run, const struct eval_type *type, const str
 	return true;
 }
 
-bool time_from_value(struct run *run, const struct eval_type *type, const struct eval_value *v,
+static bool time_value(struct run *run, const struct eval_type *type, const struct eval_value *v,
 	enum eval_kind kind, struct eval_value *out)
 {
 	struct eval_value r = *v;
@@ -584,15 +616,25 @@ bool time_from_value(struct run *run, const struct eval_type *type, const struct
 
 	if (v->kind == EVAL_NULL)
 		return false;
-	if (v->kind == EVAL_STRING && !type->hybrid && type->kind != EVAL_T_ENUM &&
-		type->kind != EVAL_T_SET) {
+	if (type->kind == EVAL_T_YEAR) {
+		if (run->env->flavour == SQL_MYSQL) {
+			run_unsupported(run, "MySQL: a YEAR as a date or time");
+			return false;
+		}
+		/* A date without month and day. */
+		r = (struct eval_value){.kind = EVAL_DATE, .t.year = (uint16_t)v->u};
+	} else if (type->kind == EVAL_T_BIT) {
+		run_unsupported(run, "a BIT as a date or time");
+		return false;
+	}
+	if (r.kind == EVAL_STRING) {
 		parsed = kind == EVAL_TIME ? time_parse_time(run->env, v->s, &r)
 					   : time_parse_datetime(run->env, v->s, &r);
 		if (parsed == TIME_UNSURE)
 			run_unsupported(run, "a string in another form as a date or time");
 		if (parsed != TIME_PARSED)
 			return false;
-	} else if (v->kind < EVAL_DATE) {
+	} else if (r.kind < EVAL_DATE) {
 		if (!from_number(run, type, v, kind, &r))
 			return false;
 	}
@@ -609,6 +651,10 @@ bool time_from_value(struct run *run, const struct eval_type *type, const struct
 			struct eval_value base = {.kind = EVAL_DATE, .t = run->env->now};
 			int64_t days, micros = time_micros(&r.t);
 
+			if (run->env->flavour == SQL_MYSQL) {
+				run_unsupported(run, "MySQL: a TIME as a date");
+				return false;
+			}
 			if (!run->env->has_now) {
 				run_unsupported(
 					run, "TIME as a date: the current date is not known");
@@ -640,4 +686,21 @@ bool time_from_value(struct run *run, const struct eval_type *type, const struct
 	r.kind = (uint8_t)kind;
 	*out = r;
 	return true;
+}
+
+bool time_from_value(struct run *run, const struct eval_type *type, const struct eval_value *v,
+	enum eval_kind kind, struct eval_value *out)
+{
+	if (time_value(run, type, v, kind, out))
+		return true;
+	if (v->kind != EVAL_NULL && !run->failed)
+		run_truncated(run);
+	return false;
+}
+
+struct eval_value no_date(const struct node *n, struct frame *f)
+{
+	if (n->nested && f->run->env->flavour == SQL_MARIADB)
+		return run_unsupported(f->run, "a cast of what is no date, used further");
+	return EVAL_NULL_VALUE;
 }

@@ -22,6 +22,10 @@ int64_t time_pack(const struct eval_value *v);
 bool time_from_value(struct run *run, const struct eval_type *type, const struct eval_value *v,
 	enum eval_kind kind, struct eval_value *out) MUST_CHECK;
 
+/* NULL for a cast of what is no date.  Inside a comparison, IF() or MIN() MariaDB asks the cast in
+ * another way, and gets 0000-00-00: there it is unsupported. */
+struct eval_value no_date(const struct node *n, struct frame *f);
+
 enum time_parse { TIME_PARSED, TIME_INVALID, TIME_UNSURE };
 /* A string as a date with or without time.  A string without a time is a DATE. */
 enum time_parse time_parse_datetime(

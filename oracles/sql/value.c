@@ -280,7 +280,7 @@ bool eval_expr_run(const struct eval_expr *expr, struct arena *arena, const stru
 	struct run run = run_begin(env, source, arena, outcome);
 	struct frame f = {.run = &run, .rows = &row};
 
-	*out = node_run(expr->node, &f);
+	*out = shown(&run, node_run(expr->node, &f));
 	return !run.failed;
 }
 
