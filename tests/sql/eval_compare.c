@@ -1,0 +1,894 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Compares the SQL evaluator with a server: random expressions over random rows, random queries,
+ * random changes, each computed here and there.
+ *
+ *	sql_eval SOCKET [--seed=N] [--expressions=N] [--queries=N] [--changes=N] [--show=N]
+ *	sql_eval SOCKET --try      expressions from standard input, one a line
+ *
+ * What must hold: whatever we say is a value is the server's, to the byte as it is printed;
+ *whatever we say is an error is the same error there.  What we call unsupported is counted by
+ *reason. Prints differences and a summary; exits 1 if there was any difference.
+ */
+#include <mysql.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/bug.h"
+#include "eval_random.h"
+#include "sql/collation.h"
+#include "sql/eval.h"
+
+enum { BATCH = 40, ROWS = 8, REASONS_MAX = 400 };
+
+struct reason {
+	char text[EVAL_REASON_MAX];
+	unsigned long count;
+};
+
+struct state {
+	MYSQL *server;
+	struct sql_options options;
+	struct eval_env env;
+	struct generator generator;
+	struct arena schema, rows, scratch;
+	struct eval_table *tables[4];
+	struct eval_rows contents[4];
+	unsigned table_count;
+	struct reason reasons[REASONS_MAX];
+	unsigned reason_count;
+	unsigned long expressions, values, unsupported, unsupported_values, errors, differences;
+	unsigned long statements, statements_unsupported, statement_errors;
+	unsigned long show;
+	double cpu; /* seconds spent in the evaluator */
+};
+
+/* ---- the server ---- */
+
+static void must(struct state *s, const char *sql)
+{
+	MYSQL_RES *result;
+
+	if (mysql_real_query(s->server, sql, strlen(sql))) {
+		fprintf(stderr, "sql_eval: %s: %s\n", sql, mysql_error(s->server));
+		exit(2);
+	}
+	result = mysql_store_result(s->server);
+	if (result)
+		mysql_free_result(result);
+}
+
+static void use(struct state *s, const char *socket)
+{
+	s->server = mysql_init(NULL);
+	if (!s->server || !mysql_real_connect(s->server, NULL, "root", NULL, NULL, 0, socket, 0)) {
+		fprintf(stderr, "sql_eval: %s\n", s->server ? mysql_error(s->server) : "no memory");
+		exit(2);
+	}
+	s->options = sql_options_for_server(span_str(mysql_get_server_info(s->server)));
+	s->env = eval_env_for_server(span_str(mysql_get_server_info(s->server)));
+	s->generator.mysql = s->env.flavour == SQL_MYSQL;
+	must(s, "DROP DATABASE IF EXISTS sql_eval");
+	must(s, "CREATE DATABASE sql_eval CHARACTER SET utf8mb4");
+	must(s, "USE sql_eval");
+	must(s, "SET NAMES utf8mb4");
+	must(s, "SET character_set_results = NULL");
+	must(s, "SET sql_mode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO'");
+	must(s, "SET timestamp = 1709210096"); /* 2024-02-29 12:34:56 UTC */
+	must(s, "SET time_zone = '+00:00'");
+	s->env.mode = EVAL_MODE_STRICT_TRANS_TABLES | EVAL_MODE_ERROR_FOR_DIVISION_BY_ZERO;
+	s->env.has_now = true;
+	s->env.time_zone_utc = true;
+	s->env.now = (struct eval_time){
+		.year = 2024, .month = 2, .day = 29, .hour = 12, .minute = 34, .second = 56};
+}
+
+/* ---- tables ---- */
+
+static const struct eval_table *find_table(void *ctx, const struct sql_table_name *name)
+{
+	struct state *s = ctx;
+
+	for (unsigned i = 0; i < s->table_count; i++) {
+		if (span_eq(s->tables[i]->name, name->name))
+			return s->tables[i];
+	}
+	return NULL;
+}
+
+static bool find_rows(void *ctx, const struct eval_table *table, const struct sql_table_ref *ref,
+	struct eval_rows *out)
+{
+	struct state *s = ctx;
+
+	(void)ref;
+	for (unsigned i = 0; i < s->table_count; i++) {
+		if (s->tables[i] == table) {
+			*out = s->contents[i];
+			return true;
+		}
+	}
+	return false;
+}
+
+static struct eval_source source_of(struct state *s)
+{
+	return (struct eval_source){find_table, find_rows, s};
+}
+
+static void add_table(struct state *s, const char *sql)
+{
+	struct sql_stmt *stmt;
+	struct eval_outcome outcome;
+	struct err err;
+
+	must(s, sql);
+	if (!sql_parse(&s->schema, span_str(sql), &s->options, &stmt, &err))
+		BUG("%s: %s", sql, err.text);
+	s->tables[s->table_count] =
+		eval_table_create(&s->schema, stmt->u.create_table, &s->env, &outcome);
+	if (!s->tables[s->table_count])
+		BUG("%s: %s", sql, outcome.reason);
+	s->table_count++;
+}
+
+/* Reads the rows of a table back.  FLOAT is printed with six digits only, so it is asked for as a
+ * DOUBLE; BIT as a number. */
+static void load_rows(struct state *s, unsigned number)
+{
+	const struct eval_table *t = s->tables[number];
+	struct buf sql = BUF_INIT;
+	const struct eval_value **rows;
+	MYSQL_RES *result;
+	MYSQL_ROW row;
+	size_t count = 0;
+
+	buf_add_str(&sql, "SELECT ");
+	for (uint32_t i = 0; i < t->column_count; i++) {
+		bool number_like = t->columns[i].type.kind == EVAL_T_FLOAT ||
+				   t->columns[i].type.kind == EVAL_T_BIT;
+
+		buf_printf(&sql, "%s`%.*s`%s", i ? ", " : "", SPAN_ARG(t->columns[i].name),
+			t->columns[i].type.kind == EVAL_T_FLOAT ? "+0e0"
+			: number_like                           ? "+0"
+								: "");
+	}
+	buf_printf(&sql, " FROM %.*s ORDER BY id", SPAN_ARG(t->name));
+	if (mysql_real_query(s->server, sql.data, sql.len))
+		BUG("%s: %s", sql.data, mysql_error(s->server));
+	result = mysql_store_result(s->server);
+	rows = arena_alloc(&s->rows, (mysql_num_rows(result) + 1) * sizeof(*rows));
+	while ((row = mysql_fetch_row(result))) {
+		unsigned long *lengths = mysql_fetch_lengths(result);
+		struct eval_value *values =
+			arena_zero(&s->rows, (t->column_count + 1) * sizeof(*values));
+
+		for (uint32_t i = 0; i < t->column_count; i++) {
+			struct value v = {.type = VALUE_NULL};
+
+			if (row[i] && t->columns[i].type.kind == EVAL_T_BIT)
+				v = value_uint(strtoull(row[i], NULL, 10));
+			else if (row[i])
+				v = value_bytes(VALUE_TEXT,
+					arena_copy(&s->rows, span_of(row[i], lengths[i])));
+			if (!eval_from_trace(&s->rows, &t->columns[i].type, &v, &values[i]))
+				BUG("column %.*s: %s", SPAN_ARG(t->columns[i].name), row[i]);
+		}
+		rows[count++] = values;
+	}
+	s->contents[number] = (struct eval_rows){rows, count};
+	mysql_free_result(result);
+	buf_release(&sql);
+}
+
+static void fill(struct state *s, unsigned number, unsigned count)
+{
+	struct buf sql = BUF_INIT;
+
+	buf_printf(&sql, "DELETE FROM %.*s", SPAN_ARG(s->tables[number]->name));
+	must(s, sql.data);
+	for (unsigned i = 0; i < count; i++) {
+		buf_clear(&sql);
+		buf_printf(&sql, "INSERT INTO %.*s VALUES ", SPAN_ARG(s->tables[number]->name));
+		generate_row(&s->generator, i + 1, &sql);
+		must(s, sql.data);
+	}
+	load_rows(s, number);
+	buf_release(&sql);
+}
+
+/* ---- counting ---- */
+
+static void count_reason(struct state *s, const char *text)
+{
+	for (unsigned i = 0; i < s->reason_count; i++) {
+		if (!strcmp(s->reasons[i].text, text)) {
+			s->reasons[i].count++;
+			return;
+		}
+	}
+	if (s->reason_count < REASONS_MAX) {
+		snprintf(s->reasons[s->reason_count].text, EVAL_REASON_MAX, "%s", text);
+		s->reasons[s->reason_count++].count = 1;
+	}
+}
+
+static int by_count(const void *a, const void *b)
+{
+	unsigned long x = ((const struct reason *)a)->count, y = ((const struct reason *)b)->count;
+
+	return (x < y) - (x > y);
+}
+
+static void difference(struct state *s, const char *text, const char *what)
+{
+	s->differences++;
+	if (s->differences <= s->show)
+		printf("difference: %.1500s\n    %s\n", text, what);
+}
+
+static double cpu_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* ---- expressions ---- */
+
+struct answer {
+	char *text; /* of the expression */
+	enum { WHOLE, FAILED, LEFT_OUT } kind;
+	unsigned error;
+	bool known[ROWS];
+	struct span value[ROWS]; /* ptr NULL: NULL */
+};
+
+static void answer_ours(struct state *s, const char *text, struct answer *a)
+{
+	struct buf sql = BUF_INIT, print = BUF_INIT;
+	struct eval_outcome outcome;
+	struct eval_source source = source_of(s);
+	struct sql_stmt *stmt;
+	struct eval_expr *expr = NULL;
+	struct err err;
+	double start = cpu_now();
+
+	a->text = arena_copy(&s->scratch, span_str(text)).ptr ? strdup(text) : NULL;
+	a->kind = LEFT_OUT;
+	buf_printf(&sql, "DO (%s)", text);
+	if (!sql_parse(&s->scratch, buf_span(&sql), &s->options, &stmt, &err))
+		BUG("%s: %s", text, err.text);
+	expr = eval_expr_compile(&s->scratch, stmt->u.exprs.first, s->tables[0], SPAN_NONE, &s->env,
+		&source, &outcome);
+	s->expressions++;
+	for (size_t i = 0; i < s->contents[0].count && expr; i++) {
+		struct eval_value v;
+
+		if (eval_expr_run(expr, &s->scratch, &s->env, &source, s->contents[0].row[i], &v,
+			    &outcome)) {
+			buf_clear(&print);
+			eval_print(eval_expr_type(expr), &v, &print);
+			a->known[i] = true;
+			a->value[i] = v.kind == EVAL_NULL
+					      ? SPAN_NONE
+					      : arena_copy(&s->scratch, buf_span(&print));
+			a->kind = WHOLE;
+			s->values++;
+		} else if (outcome.status == EVAL_UNSUPPORTED) {
+			a->known[i] = false;
+			s->unsupported_values++;
+			count_reason(s, outcome.reason);
+		} else {
+			expr = NULL;
+		}
+	}
+	s->cpu += cpu_now() - start;
+	if (!expr) {
+		a->kind = outcome.status == EVAL_ERROR ? FAILED : LEFT_OUT;
+		a->error = outcome.error;
+		if (a->kind == LEFT_OUT) {
+			count_reason(s, outcome.reason);
+			s->unsupported++;
+		}
+	}
+	if (a->kind == FAILED) {
+		/* The server may meet an unsupported row first. */
+		for (size_t i = 0; i < s->contents[0].count; i++)
+			s->errors += i == 0;
+	}
+	buf_release(&sql);
+	buf_release(&print);
+}
+
+static void compare_cell(struct state *s, const struct answer *a, size_t row, struct span theirs)
+{
+	struct span ours = a->value[row];
+	char what[600];
+
+	if (!a->known[row] || (ours.ptr == NULL) == (theirs.ptr == NULL)) {
+		if (!a->known[row] || !ours.ptr || span_eq(ours, theirs))
+			return;
+	}
+	snprintf(what, sizeof(what), "row %zu: ours %s%.*s%s, the server's %s%.*s%s", row + 1,
+		ours.ptr ? "'" : "", ours.ptr ? (int)(ours.len > 200 ? 200 : ours.len) : 4,
+		ours.ptr ? ours.ptr : "NULL", ours.ptr ? "'" : "", theirs.ptr ? "'" : "",
+		theirs.ptr ? (int)(theirs.len > 200 ? 200 : theirs.len) : 4,
+		theirs.ptr ? theirs.ptr : "NULL", theirs.ptr ? "'" : "");
+	difference(s, a->text, what);
+}
+
+/* True: the server computed it. */
+static bool ask(struct state *s, struct answer *answers, unsigned count)
+{
+	struct buf sql = BUF_INIT;
+	MYSQL_RES *result;
+	MYSQL_ROW row;
+	bool good = false;
+	char *reported[BATCH] = {NULL};
+
+	buf_add_str(&sql, "SELECT ");
+	for (unsigned i = 0; i < count; i++)
+		buf_printf(&sql, "%s%s", i ? ", " : "", answers[i].text);
+	buf_add_str(&sql, " FROM t ORDER BY id");
+	if (mysql_real_query(s->server, sql.data, sql.len))
+		goto out;
+	result = mysql_store_result(s->server);
+	if (!result)
+		goto out;
+	for (size_t r = 0; (row = mysql_fetch_row(result)); r++) {
+		unsigned long *lengths = mysql_fetch_lengths(result);
+
+		for (unsigned i = 0; i < count; i++) {
+			unsigned long before = s->differences;
+
+			if (reported[i]) /* once an expression is enough */
+				continue;
+			compare_cell(s, &answers[i], r,
+				row[i] ? span_of(row[i], lengths[i]) : SPAN_NONE);
+			if (s->differences != before)
+				reported[i] = answers[i].text;
+		}
+	}
+	mysql_free_result(result);
+	good = true;
+out:
+	buf_release(&sql);
+	return good;
+}
+
+static void ask_one(struct state *s, struct answer *a)
+{
+	char what[300];
+	bool unknown = false;
+
+	for (unsigned i = 0; i < ROWS; i++)
+		unknown |= !a->known[i];
+	if (ask(s, a, 1)) {
+		if (a->kind == FAILED) {
+			snprintf(what, sizeof(what), "ours: error %u, the server has none",
+				a->error);
+			difference(s, a->text, what);
+		}
+		return;
+	}
+	if (a->kind == FAILED && mysql_errno(s->server) == a->error)
+		return;
+	if (a->kind == WHOLE && unknown && mysql_errno(s->server) == 1690)
+		return; /* on a row that we did not decide */
+	if (a->kind == FAILED)
+		snprintf(what, sizeof(what), "ours: error %u, the server's: %.200s", a->error,
+			mysql_error(s->server));
+	else
+		snprintf(what, sizeof(what), "ours: none, the server's error %u: %.200s",
+			mysql_errno(s->server), mysql_error(s->server));
+	difference(s, a->text, what);
+}
+
+static void flush(struct state *s, struct answer *answers, unsigned *count)
+{
+	if (*count && !ask(s, answers, *count)) {
+		for (unsigned i = 0; i < *count; i++)
+			ask_one(s, &answers[i]);
+	}
+	for (unsigned i = 0; i < *count; i++)
+		free(answers[i].text);
+	*count = 0;
+	arena_clear(&s->scratch);
+}
+
+static void one_expression(struct state *s, const char *text, struct answer *batch, unsigned *count)
+{
+	struct answer *a = &batch[*count];
+
+	memset(a, 0, sizeof(*a));
+	answer_ours(s, text, a);
+	if (a->kind == WHOLE) {
+		if (++*count == BATCH)
+			flush(s, batch, count);
+		return;
+	}
+	if (a->kind == FAILED)
+		ask_one(s, a);
+	free(a->text);
+}
+
+static void expressions(struct state *s, unsigned long count)
+{
+	struct answer *batch = calloc(BATCH, sizeof(*batch));
+	struct buf text = BUF_INIT;
+	unsigned pending = 0;
+
+	for (unsigned long i = 0; i < count; i++) {
+		if (i % 2000 == 0) {
+			flush(s, batch, &pending);
+			arena_clear(&s->rows);
+			fill(s, 0, ROWS);
+		}
+		buf_clear(&text);
+		s->generator.prefix = "";
+		generate_expr(&s->generator, &text);
+		one_expression(s, text.data, batch, &pending);
+	}
+	flush(s, batch, &pending);
+	buf_release(&text);
+	free(batch);
+}
+
+static void try_input(struct state *s)
+{
+	struct answer *batch = calloc(BATCH, sizeof(*batch));
+	char *line = NULL;
+	size_t size = 0;
+	unsigned pending = 0;
+	ssize_t len;
+
+	fill(s, 0, ROWS);
+	while ((len = getline(&line, &size, stdin)) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		one_expression(s, line, batch, &pending);
+		if (pending) {
+			printf("%s = %.*s\n", line,
+				batch[0].value[0].ptr ? (int)batch[0].value[0].len : 4,
+				batch[0].value[0].ptr ? batch[0].value[0].ptr : "NULL");
+			flush(s, batch, &pending);
+		}
+	}
+	free(line);
+	free(batch);
+}
+
+/* ---- queries ---- */
+
+static void print_row(const struct eval_result *r, const struct eval_value *row, struct buf *out)
+{
+	for (uint32_t i = 0; i < r->column_count; i++) {
+		if (i)
+			buf_add_char(out, '\t');
+		eval_print(&r->types[i], &row[i], out);
+	}
+}
+
+/* The rows as lines; unordered ones sorted. */
+struct lines {
+	char **line;
+	size_t count;
+};
+
+static int compare_lines(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void free_lines(struct lines *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		free(l->line[i]);
+	free(l->line);
+}
+
+static void sort_groups(const struct eval_result *r, struct lines *l)
+{
+	size_t from = 0;
+
+	while (from < l->count) {
+		size_t to = from + 1;
+
+		while (to < l->count &&
+			(!r->order_group || r->order_group[to] == r->order_group[from]))
+			to++;
+		qsort(l->line + from, to - from, sizeof(*l->line), compare_lines);
+		from = to;
+	}
+}
+
+/* Every line of `some` from `from` on is among the open rows, as often as there. */
+static bool among_open(const struct eval_result *r, const struct lines *some, size_t from)
+{
+	bool *used = calloc(r->open_count + 1, sizeof(*used)), good = true;
+	struct buf text = BUF_INIT;
+
+	for (size_t i = from; i < some->count && good; i++) {
+		good = false;
+		for (size_t k = 0; k < r->open_count && !good; k++) {
+			if (used[k])
+				continue;
+			buf_clear(&text);
+			print_row(r, r->open[k], &text);
+			if (!strcmp(text.data, some->line[i]))
+				used[k] = good = true;
+		}
+	}
+	buf_release(&text);
+	free(used);
+	return good;
+}
+
+static struct lines server_lines(MYSQL_RES *result)
+{
+	struct lines l = {calloc(mysql_num_rows(result) + 1, sizeof(char *)), 0};
+	unsigned columns = mysql_num_fields(result);
+	struct buf text = BUF_INIT;
+	MYSQL_ROW row;
+
+	while ((row = mysql_fetch_row(result))) {
+		unsigned long *lengths = mysql_fetch_lengths(result);
+
+		buf_clear(&text);
+		for (unsigned i = 0; i < columns; i++) {
+			if (i)
+				buf_add_char(&text, '\t');
+			buf_add(&text, row[i] ? row[i] : "NULL", row[i] ? lengths[i] : 4);
+		}
+		l.line[l.count++] = strdup(columns ? text.data : "");
+	}
+	buf_release(&text);
+	return l;
+}
+
+static void compare_result(
+	struct state *s, const char *sql, const struct eval_result *r, MYSQL_RES *result)
+{
+	struct lines ours = {calloc(r->row_count + 1, sizeof(char *)), 0};
+	struct lines theirs = server_lines(result);
+	struct buf text = BUF_INIT;
+	size_t certain = r->open_count ? r->open_from : r->row_count;
+	bool same = theirs.count == r->row_count;
+
+	for (size_t i = 0; i < r->row_count; i++) {
+		buf_clear(&text);
+		print_row(r, r->rows[i], &text);
+		ours.line[ours.count++] = strdup(text.data ? text.data : "");
+	}
+	if (same) {
+		struct lines tail = theirs;
+
+		if (r->open_count)
+			same = among_open(r, &tail, certain);
+		ours.count = theirs.count = certain;
+		sort_groups(r, &ours);
+		sort_groups(r, &theirs);
+		for (size_t i = 0; i < certain && same; i++)
+			same = !strcmp(ours.line[i], theirs.line[i]);
+		ours.count = theirs.count = r->row_count;
+	}
+	if (!same) {
+		char what[700];
+		size_t at = 0;
+
+		while (at < ours.count && at < theirs.count &&
+			!strcmp(ours.line[at], theirs.line[at]))
+			at++;
+		snprintf(what, sizeof(what), "ours %zu rows, theirs %zu; first: [%.250s] [%.250s]",
+			ours.count, theirs.count, at < ours.count ? ours.line[at] : "",
+			at < theirs.count ? theirs.line[at] : "");
+		difference(s, sql, what);
+	}
+	free_lines(&ours);
+	free_lines(&theirs);
+	buf_release(&text);
+}
+
+static void one_query(struct state *s, const char *sql)
+{
+	struct eval_source source = source_of(s);
+	struct eval_outcome outcome;
+	struct eval_result r;
+	struct eval_query *q;
+	struct sql_stmt *stmt;
+	struct err err;
+	double start = cpu_now();
+	bool good;
+	char what[300];
+
+	s->statements++;
+	if (!sql_parse(&s->scratch, span_str(sql), &s->options, &stmt, &err))
+		BUG("%s: %s", sql, err.text);
+	q = eval_query_compile(&s->scratch, stmt->u.query, &s->env, &source, &outcome);
+	good = q && eval_query_run(q, &s->scratch, &s->env, &source, &r, &outcome);
+	s->cpu += cpu_now() - start;
+	if (!good && outcome.status == EVAL_UNSUPPORTED) {
+		s->statements_unsupported++;
+		count_reason(s, outcome.reason);
+		return;
+	}
+	if (mysql_real_query(s->server, sql, strlen(sql)) == 0) {
+		MYSQL_RES *result = mysql_store_result(s->server);
+
+		if (result) {
+			if (good) {
+				compare_result(s, sql, &r, result);
+			} else {
+				snprintf(what, sizeof(what), "ours: error %u, the server has none",
+					outcome.error);
+				difference(s, sql, what);
+			}
+			mysql_free_result(result);
+			return;
+		}
+	}
+	s->statement_errors++;
+	if (good || outcome.error != mysql_errno(s->server)) {
+		snprintf(what, sizeof(what), "ours: error %u, the server's %u: %.150s",
+			good ? 0 : outcome.error, mysql_errno(s->server), mysql_error(s->server));
+		difference(s, sql, what);
+	}
+}
+
+static void fill_small(struct state *s, unsigned number)
+{
+	struct buf sql = BUF_INIT;
+	struct generator *g = &s->generator;
+	static const char *const texts[] = {"a", "b", "abc", "a_c", "1", "", "10"};
+
+	buf_printf(&sql, "DELETE FROM %.*s", SPAN_ARG(s->tables[number]->name));
+	must(s, sql.data);
+	for (unsigned i = 0; i < 7; i++) {
+		char v[20] = "NULL", s_text[20] = "NULL";
+
+		if (random_below(&g->random, 5))
+			snprintf(v, sizeof(v), "%d", (int)random_below(&g->random, 6) - 1);
+		if (random_below(&g->random, 5))
+			snprintf(s_text, sizeof(s_text), "'%s'",
+				texts[random_below(&g->random, ARRAY_LEN(texts))]);
+		buf_clear(&sql);
+		buf_printf(&sql, "INSERT INTO %.*s VALUES (%u, %u, %s, %s)",
+			SPAN_ARG(s->tables[number]->name), i + 1,
+			(unsigned)random_below(&g->random, 4), v, s_text);
+		must(s, sql.data);
+	}
+	load_rows(s, number);
+	buf_release(&sql);
+}
+
+static void queries(struct state *s, unsigned long count)
+{
+	struct buf text = BUF_INIT;
+
+	for (unsigned long i = 0; i < count; i++) {
+		if (i % 500 == 0) {
+			arena_clear(&s->rows);
+			fill(s, 0, ROWS);
+			fill_small(s, 1);
+			fill_small(s, 2);
+		}
+		buf_clear(&text);
+		generate_query(&s->generator, &text);
+		one_query(s, text.data);
+		arena_clear(&s->scratch);
+	}
+	buf_release(&text);
+}
+
+/* ---- changes ---- */
+
+static bool change_ours(struct state *s, const struct sql_stmt *stmt, struct eval_value *before,
+	const struct eval_value **row, struct eval_outcome *outcome)
+{
+	struct eval_source source = source_of(s);
+	struct arena *a = &s->scratch;
+
+	if (stmt->kind == SQL_STMT_INSERT) {
+		struct eval_insert *insert =
+			eval_insert_compile(a, stmt->u.insert, &s->env, &source, outcome);
+		struct eval_rows rows;
+
+		if (!insert || !eval_insert_rows(insert, a, &s->env, &source, &rows, outcome))
+			return false;
+		*row = rows.row[0];
+		return true;
+	} else {
+		struct eval_change *change =
+			eval_update_compile(a, stmt->u.update, &s->env, &source, outcome);
+		bool changed;
+
+		return change && eval_change_apply(change, a, &s->env, &source, before, row,
+					 &changed, outcome);
+	}
+}
+
+static void compare_row(struct state *s, const char *sql, const struct eval_value *ours, size_t id)
+{
+	const struct eval_table *t = s->tables[3];
+	struct buf a = BUF_INIT, b = BUF_INIT;
+	char what[500];
+
+	load_rows(s, 3);
+	for (uint32_t i = 0; i < t->column_count; i++) {
+		const struct eval_value *theirs = &s->contents[3].row[id][i];
+
+		if (eval_same(&ours[i], theirs))
+			continue;
+		buf_clear(&a);
+		buf_clear(&b);
+		eval_print(&t->columns[i].type, &ours[i], &a);
+		eval_print(&t->columns[i].type, theirs, &b);
+		if (ours[i].kind == theirs->kind && span_eq(buf_span(&a), buf_span(&b)))
+			continue;
+		snprintf(what, sizeof(what), "column %.*s: ours '%.150s', the server's '%.150s'",
+			SPAN_ARG(t->columns[i].name), a.data, b.data);
+		difference(s, sql, what);
+		break;
+	}
+	buf_release(&a);
+	buf_release(&b);
+}
+
+static void one_change(struct state *s, const char *sql)
+{
+	struct eval_outcome outcome;
+	const struct eval_value *row;
+	struct sql_stmt *stmt;
+	struct err err;
+	char what[300];
+	bool good;
+
+	s->statements++;
+	if (!sql_parse(&s->scratch, span_str(sql), &s->options, &stmt, &err))
+		BUG("%s: %s", sql, err.text);
+	good = change_ours(
+		s, stmt, (struct eval_value *)(uintptr_t)s->contents[3].row[0], &row, &outcome);
+	if (!good && outcome.status == EVAL_UNSUPPORTED) {
+		s->statements_unsupported++;
+		count_reason(s, outcome.reason);
+		return;
+	}
+	must(s, "START TRANSACTION");
+	if (mysql_real_query(s->server, sql, strlen(sql))) {
+		s->statement_errors++;
+		if (good || outcome.error != mysql_errno(s->server)) {
+			snprintf(what, sizeof(what), "ours: error %u, the server's %u: %.150s",
+				good ? 0 : outcome.error, mysql_errno(s->server),
+				mysql_error(s->server));
+			difference(s, sql, what);
+		}
+	} else if (!good) {
+		snprintf(what, sizeof(what), "ours: error %u, the server has none", outcome.error);
+		difference(s, sql, what);
+	} else {
+		compare_row(s, sql, row, stmt->kind == SQL_STMT_INSERT ? 1 : 0);
+	}
+	must(s, "ROLLBACK");
+}
+
+static void changes(struct state *s, unsigned long count)
+{
+	struct buf text = BUF_INIT;
+	bool strict = true;
+
+	for (unsigned long i = 0; i < count; i++) {
+		if (i % 100 == 0) {
+			strict = !strict;
+			must(s, strict ? "SET sql_mode = 'STRICT_TRANS_TABLES,"
+					 "ERROR_FOR_DIVISION_BY_ZERO'"
+				       : "SET sql_mode = ''");
+			s->env.mode = strict ? EVAL_MODE_STRICT_TRANS_TABLES |
+						       EVAL_MODE_ERROR_FOR_DIVISION_BY_ZERO
+					     : 0;
+		}
+		arena_clear(&s->rows);
+		if (i % 20 == 0)
+			fill(s, 3, 1);
+		else
+			load_rows(s, 3);
+		buf_clear(&text);
+		generate_change(&s->generator, 2, &text);
+		one_change(s, text.data);
+		arena_clear(&s->scratch);
+	}
+	buf_release(&text);
+}
+
+/* ---- the whole ---- */
+
+static void summary(struct state *s)
+{
+	unsigned long all = s->expressions ? s->expressions : 1;
+
+	if (s->statements)
+		printf("%lu statements: %lu unsupported (%.2f %%), %lu errors; %lu differences in "
+		       "all\n",
+			s->statements, s->statements_unsupported,
+			100.0 * (double)s->statements_unsupported / (double)s->statements,
+			s->statement_errors, s->differences);
+
+	printf("%lu expressions, %lu values: %lu differences, %lu errors, %lu unsupported (%.2f "
+	       "%%), "
+	       "%lu values unsupported (%.2f %%); %.0f expressions a second of CPU\n",
+		s->expressions, s->values, s->differences, s->errors, s->unsupported,
+		100.0 * (double)s->unsupported / (double)all, s->unsupported_values,
+		100.0 * (double)s->unsupported_values /
+			(double)(s->values + s->unsupported_values + !s->values),
+		(double)s->expressions / (s->cpu > 0 ? s->cpu : 1));
+	qsort(s->reasons, s->reason_count, sizeof(*s->reasons), by_count);
+	for (unsigned i = 0; i < s->reason_count; i++)
+		printf("  %8lu  %s\n", s->reasons[i].count, s->reasons[i].text);
+}
+
+static bool number_option(const char *arg, const char *name, unsigned long *out)
+{
+	size_t len = strlen(name);
+
+	if (strncmp(arg, name, len) || arg[len] != '=')
+		return false;
+	*out = strtoul(arg + len + 1, NULL, 10);
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	static struct state s;
+	unsigned long seed = 1, expression_count = 0, query_count = 0, change_count = 0;
+	struct buf sql = BUF_INIT;
+	bool try = false;
+
+	s.show = 40;
+	for (int i = 2; i < argc; i++) {
+		if (!strcmp(argv[i], "--try"))
+			try = true;
+		else if (!number_option(argv[i], "--seed", &seed) &&
+			 !number_option(argv[i], "--expressions", &expression_count) &&
+			 !number_option(argv[i], "--queries", &query_count) &&
+			 !number_option(argv[i], "--changes", &change_count) &&
+			 !number_option(argv[i], "--show", &s.show)) {
+			fprintf(stderr, "sql_eval: what is %s?\n", argv[i]);
+			return 2;
+		}
+	}
+	if (argc < 2) {
+		fprintf(stderr, "usage: sql_eval SOCKET [--seed=N] [--expressions=N] ...\n");
+		return 2;
+	}
+	s.generator.random.state = seed;
+	use(&s, argv[1]);
+	generate_create(&s.generator, "t", &sql);
+	add_table(&s, sql.data);
+	add_table(&s,
+		"CREATE TABLE k (id INT PRIMARY KEY, g INT, v INT, s VARCHAR(10)) ENGINE=InnoDB");
+	add_table(&s,
+		"CREATE TABLE m (id INT PRIMARY KEY, g INT, v INT, s VARCHAR(10)) ENGINE=InnoDB");
+	buf_clear(&sql);
+	generate_create(&s.generator, "w", &sql);
+	add_table(&s, sql.data);
+	if (try)
+		try_input(&s);
+	if (expression_count)
+		expressions(&s, expression_count);
+	if (query_count)
+		queries(&s, query_count);
+	if (change_count)
+		changes(&s, change_count);
+	summary(&s);
+	buf_release(&sql);
+	arena_release(&s.schema);
+	arena_release(&s.rows);
+	arena_release(&s.scratch);
+	mysql_close(s.server);
+	mysql_library_end();
+	return s.differences ? 1 : 0;
+}

@@ -1,0 +1,987 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "eval_random.h"
+
+#include <string.h>
+
+#include "base/attr.h"
+
+const struct generated_column generated_columns[] = {
+	{"ti", "TINYINT"},
+	{"tu", "TINYINT UNSIGNED"},
+	{"si", "SMALLINT"},
+	{"i", "INT"},
+	{"iu", "INT UNSIGNED"},
+	{"bi", "BIGINT"},
+	{"bu", "BIGINT UNSIGNED"},
+	{"d2", "DECIMAL(10,2)"},
+	{"d9", "DECIMAL(30,9)"},
+	{"d0", "DECIMAL(20,0) UNSIGNED"},
+	{"db", "DOUBLE"},
+	{"f", "FLOAT"},
+	{"vc", "VARCHAR(40)"},
+	{"ch", "CHAR(10)"},
+	{"vn", "VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"},
+	{"vl", "VARCHAR(20) CHARACTER SET latin1"},
+	{"vb", "VARBINARY(20)"},
+	{"tx", "TEXT"},
+	{"da", "DATE"},
+	{"tm", "TIME"},
+	{"t3", "TIME(3)"},
+	{"dt", "DATETIME"},
+	{"d6", "DATETIME(6)"},
+	{"y", "YEAR"},
+	{"en", "ENUM('a','B','cc','10')"},
+	{"st", "SET('x','y','z')"},
+	{"bt", "BIT(8)"},
+	{NULL, NULL},
+};
+
+enum kind { K_INT, K_DECIMAL, K_DOUBLE, K_STRING, K_DATE, K_TIME, K_DATETIME, K_OTHER, K_COUNT };
+
+static uint64_t below(struct generator *g, uint64_t limit)
+{
+	return random_below(&g->random, limit);
+}
+
+static bool chance(struct generator *g, uint64_t one_in)
+{
+	return below(g, one_in) == 0;
+}
+
+#define PICK(g, list) ((list)[below((g), ARRAY_LEN(list))])
+
+static const char *const ints[] = {"0", "1", "2", "3", "5", "7", "10", "42", "99", "100", "127",
+	"128", "255", "256", "1000", "32767", "65535", "100000", "2147483647", "2147483648",
+	"4294967295", "4294967296", "9007199254740993", "9223372036854775807",
+	"9223372036854775808", "18446744073709551615", "20240229", "101112"};
+static const char *const decimals[] = {"0.0", "0.5", "1.5", "2.50", "0.05", "1.005", "99.99",
+	"100.0", "0.000000001", "123456.789", "12345678901234567890.5", "3.14159", "0.3333", "1.0",
+	"2.5", "99999999.99"};
+static const char *const doubles[] = {"0e0", "1e0", "1.5e0", "2.5e0", "1e-3", "1e10", "1.1e0",
+	"3e15", "1.7e308", "4.9e-320", "1e-20", "123456.789e0", "0.1e0", "9007199254740993e0",
+	"1e20"};
+static const char *const strings[] = {"", "a", "A", "b", "abc", "ABC", "abcdef", "0", "1", "-1",
+	"1.5", "10", "1e2", " 1", "1 ", "1abc", "abc1", "a b", "a%c", "a_c", "%", "_", "\\\\",
+	"a\\\\b", "''", "Hello World", "x,y", "x", ",", "9223372036854775808", "0x41", "  ", "a ",
+	"a  ", "-0", "+5", ".5", "5.", "1e", "1e400", "null", "TRUE", "z", "2024-02-29",
+	"2023-12-31 23:59:59", "12:34:56", "20240229", "99", "-12.75", "\\t", "~", "`", "^", "[",
+	"{", "aB", "Ab", "ab"};
+static const char *const dates[] = {"2024-02-29", "2023-12-31", "2000-01-01", "1999-12-31",
+	"1970-01-01", "2038-01-19", "9999-12-31", "1000-01-01", "2024-03-31", "2023-02-28",
+	"2024-01-31"};
+static const char *const times[] = {"00:00:00", "12:34:56", "23:59:59", "-01:30:00", "838:59:59",
+	"-838:59:59", "100:00:00", "00:00:01", "01:02:03"};
+static const char *const patterns[] = {"%", "a%", "%a", "%b%", "_", "__", "a_c", "A%C", "", "%%",
+	"1%", "\\\\%", "a\\\\%c", "%\\\\_%", "abc", "% %", "2024%", "_%_"};
+
+/* ---- rows ---- */
+
+void generate_create(struct generator *g, const char *name, struct buf *out)
+{
+	(void)g;
+	buf_printf(out, "CREATE TABLE %s (id INT PRIMARY KEY", name);
+	for (const struct generated_column *c = generated_columns; c->name; c++)
+		buf_printf(out, ", %s %s", c->name, c->definition);
+	buf_add_str(out, ") ENGINE=InnoDB");
+}
+
+static void signed_int(struct generator *g, int64_t low, int64_t high, struct buf *out)
+{
+	switch (below(g, 6)) {
+	case 0:
+		buf_printf(out, "%lld", (long long)low);
+		break;
+	case 1:
+		buf_printf(out, "%lld", (long long)high);
+		break;
+	case 2:
+	case 3:
+		buf_printf(out, "%lld", (long long)(below(g, 12)) - (low < 0 ? 3 : 0));
+		break;
+	default: {
+		uint64_t range = (uint64_t)high - (uint64_t)low;
+		uint64_t v = range == UINT64_MAX ? random_next(&g->random) : below(g, range + 1);
+
+		buf_printf(out, "%lld", (long long)((uint64_t)low + v));
+	}
+	}
+}
+
+static void row_value(struct generator *g, const char *name, struct buf *out)
+{
+	if (chance(g, 6)) {
+		buf_add_str(out, "NULL");
+		return;
+	}
+	if (!strcmp(name, "ti")) {
+		signed_int(g, -128, 127, out);
+	} else if (!strcmp(name, "tu") || !strcmp(name, "bt")) {
+		signed_int(g, 0, 255, out);
+	} else if (!strcmp(name, "si")) {
+		signed_int(g, -32768, 32767, out);
+	} else if (!strcmp(name, "i")) {
+		signed_int(g, INT32_MIN, INT32_MAX, out);
+	} else if (!strcmp(name, "iu")) {
+		signed_int(g, 0, UINT32_MAX, out);
+	} else if (!strcmp(name, "bi")) {
+		signed_int(g, INT64_MIN, INT64_MAX, out);
+	} else if (!strcmp(name, "bu") || !strcmp(name, "d0")) {
+		if (chance(g, 4))
+			buf_add_str(out, "18446744073709551615");
+		else
+			signed_int(g, 0, INT64_MAX, out);
+	} else if (!strcmp(name, "d2")) {
+		buf_printf(out, "%s%s", chance(g, 3) ? "-" : "",
+			chance(g, 2)   ? "99999999.99"
+			: chance(g, 2) ? "1.50"
+				       : "12.34");
+	} else if (!strcmp(name, "d9")) {
+		buf_printf(out, "%s%llu.%09llu", chance(g, 3) ? "-" : "",
+			(unsigned long long)below(g, chance(g, 2) ? 10 : 1000000000000000ull),
+			(unsigned long long)below(g, 1000000000));
+	} else if (!strcmp(name, "db")) {
+		buf_printf(out, "%s%s", chance(g, 3) ? "-" : "", PICK(g, doubles));
+	} else if (!strcmp(name, "f")) {
+		buf_printf(out, "%s%s", chance(g, 3) ? "-" : "",
+			chance(g, 2)   ? "1.1"
+			: chance(g, 2) ? "2.5"
+				       : "123456.789");
+	} else if (!strcmp(name, "da")) {
+		buf_printf(out, "'%s'", PICK(g, dates));
+	} else if (!strcmp(name, "tm")) {
+		buf_printf(out, "'%s'", PICK(g, times));
+	} else if (!strcmp(name, "t3")) {
+		buf_printf(out, "'%s%s'", times[6 + below(g, 3)], chance(g, 2) ? "" : ".125");
+	} else if (!strcmp(name, "dt")) {
+		buf_printf(out, "'%s %02u:%02u:%02u'", PICK(g, dates), (unsigned)below(g, 24),
+			(unsigned)below(g, 60), (unsigned)below(g, 60));
+	} else if (!strcmp(name, "d6")) {
+		buf_printf(out, "'%s %02u:%02u:%02u.%06u'", PICK(g, dates), (unsigned)below(g, 24),
+			(unsigned)below(g, 60), (unsigned)below(g, 60),
+			(unsigned)below(g, 1000000));
+	} else if (!strcmp(name, "y")) {
+		buf_printf(out, "%u", 1901 + (unsigned)below(g, 255));
+	} else if (!strcmp(name, "en")) {
+		buf_printf(out, "%u", 1 + (unsigned)below(g, 4));
+	} else if (!strcmp(name, "st")) {
+		buf_printf(out, "%u", (unsigned)below(g, 8));
+	} else if (!strcmp(name, "ch")) {
+		buf_printf(out, "LEFT('%s', 10)", PICK(g, strings));
+	} else {
+		buf_printf(out, "'%s'", PICK(g, strings));
+	}
+}
+
+void generate_row(struct generator *g, unsigned id, struct buf *out)
+{
+	buf_printf(out, "(%u", id);
+	for (const struct generated_column *c = generated_columns; c->name; c++) {
+		buf_add_str(out, ", ");
+		row_value(g, c->name, out);
+	}
+	buf_add_char(out, ')');
+}
+
+/* ---- expressions ---- */
+
+static void column_of(struct generator *g, enum kind kind, struct buf *out)
+{
+	static const char *const by_kind[K_COUNT][9] = {
+		[K_INT] = {"ti", "tu", "si", "i", "iu", "bi", "bu", "id", "i"},
+		[K_DECIMAL] = {"d2", "d9", "d0", "d2", "d9", "d0", "d2", "d9", "d2"},
+		[K_DOUBLE] = {"db", "f", "db", "f", "db", "db", "db", "db", "db"},
+		[K_STRING] = {"vc", "ch", "vn", "vl", "vb", "tx", "vc", "vc", "ch"},
+		[K_DATE] = {"da", "da", "da", "da", "da", "da", "da", "da", "da"},
+		[K_TIME] = {"tm", "t3", "tm", "t3", "tm", "t3", "tm", "t3", "tm"},
+		[K_DATETIME] = {"dt", "d6", "dt", "d6", "dt", "d6", "dt", "d6", "dt"},
+		[K_OTHER] = {"y", "en", "st", "bt", "y", "en", "st", "bt", "y"},
+	};
+
+	buf_printf(out, "%s%s", g->prefix, by_kind[kind][below(g, 9)]);
+}
+
+static void leaf(struct generator *g, enum kind kind, struct buf *out)
+{
+	if (chance(g, 15)) {
+		buf_add_str(out, "NULL");
+		return;
+	}
+	if (chance(g, 2)) {
+		column_of(g, kind, out);
+		return;
+	}
+	switch (kind) {
+	case K_INT:
+		buf_printf(out, "%s%s", chance(g, 5) ? "-" : "",
+			chance(g, 2) ? ints[below(g, 12)] : PICK(g, ints));
+		break;
+	case K_DECIMAL:
+		buf_printf(out, "%s%s", chance(g, 4) ? "-" : "", PICK(g, decimals));
+		break;
+	case K_DOUBLE:
+		buf_printf(out, "%s%s", chance(g, 4) ? "-" : "", PICK(g, doubles));
+		break;
+	case K_STRING:
+		buf_printf(out, "'%s'", PICK(g, strings));
+		break;
+	case K_DATE:
+		buf_printf(out, "DATE '%s'", PICK(g, dates));
+		break;
+	case K_TIME:
+		buf_printf(out, "TIME '%s'", PICK(g, times));
+		break;
+	case K_DATETIME:
+		buf_printf(out, "TIMESTAMP '%s %s'", PICK(g, dates),
+			chance(g, 2) ? "10:11:12" : "23:59:59.999999");
+		break;
+	case K_OTHER:
+	case K_COUNT:
+		switch (below(g, 5)) {
+		case 0:
+			buf_printf(out, "0x%02x", (unsigned)below(g, 256));
+			break;
+		case 1:
+			buf_printf(out, "x'%02x%02x'", 0x30 + (unsigned)below(g, 10),
+				(unsigned)below(g, 128));
+			break;
+		case 2:
+			buf_printf(out, "b'%u%u%u'", (unsigned)below(g, 2), (unsigned)below(g, 2),
+				(unsigned)below(g, 2));
+			break;
+		case 3:
+			buf_add_str(out, "TRUE");
+			break;
+		default:
+			buf_add_str(out, "FALSE");
+		}
+	}
+}
+
+static enum kind any_kind(struct generator *g)
+{
+	static const enum kind weights[] = {K_INT, K_INT, K_INT, K_INT, K_DECIMAL, K_DECIMAL,
+		K_DOUBLE, K_STRING, K_STRING, K_STRING, K_DATE, K_TIME, K_DATETIME, K_OTHER};
+
+	return PICK(g, weights);
+}
+
+static void expr(struct generator *g, enum kind kind, struct buf *out);
+
+static void call(struct generator *g, const char *name, const enum kind *kinds, unsigned count,
+	struct buf *out)
+{
+	buf_printf(out, "%s(", name);
+	for (unsigned i = 0; i < count; i++) {
+		if (i)
+			buf_add_str(out, ", ");
+		expr(g, kinds[i], out);
+	}
+	buf_add_char(out, ')');
+}
+
+static void binary(struct generator *g, const char *op, enum kind l, enum kind r, struct buf *out)
+{
+	buf_add_char(out, '(');
+	expr(g, l, out);
+	buf_printf(out, " %s ", op);
+	expr(g, r, out);
+	buf_add_char(out, ')');
+}
+
+/* Mostly of the kind wanted, sometimes of any: conversions are half of the matter. */
+static enum kind like(struct generator *g, enum kind kind)
+{
+	return chance(g, 4) ? any_kind(g) : kind;
+}
+
+static void predicate(struct generator *g, struct buf *out)
+{
+	static const char *const compare[] = {"=", "<>", "<", "<=", ">", ">=", "<=>", "="};
+	enum kind k = any_kind(g);
+
+	switch (below(g, 13)) {
+	case 0:
+	case 1:
+	case 2:
+	case 3:
+		binary(g, PICK(g, compare), k, like(g, k), out);
+		break;
+	case 4:
+		binary(g, chance(g, 2) ? "AND" : "OR", K_OTHER, any_kind(g), out);
+		break;
+	case 5:
+		binary(g, chance(g, 3) ? "XOR" : "AND", any_kind(g), any_kind(g), out);
+		break;
+	case 6:
+		buf_add_str(out, "(NOT ");
+		expr(g, any_kind(g), out);
+		buf_add_char(out, ')');
+		break;
+	case 7: {
+		static const char *const is[] = {"NULL", "NOT NULL", "TRUE", "NOT TRUE", "FALSE",
+			"NOT FALSE", "UNKNOWN", "NOT UNKNOWN"};
+
+		buf_add_char(out, '(');
+		expr(g, k, out);
+		buf_printf(out, " IS %s)", PICK(g, is));
+		break;
+	}
+	case 8:
+	case 9:
+		buf_add_char(out, '(');
+		expr(g, k, out);
+		buf_printf(out, "%s BETWEEN ", chance(g, 4) ? " NOT" : "");
+		expr(g, like(g, k), out);
+		buf_add_str(out, " AND ");
+		expr(g, like(g, k), out);
+		buf_add_char(out, ')');
+		break;
+	case 10:
+	case 11:
+		buf_add_char(out, '(');
+		expr(g, k, out);
+		buf_printf(out, "%s IN (", chance(g, 4) ? " NOT" : "");
+		for (unsigned i = 0, n = 1 + (unsigned)below(g, 4); i < n; i++) {
+			if (i)
+				buf_add_str(out, ", ");
+			expr(g, like(g, k), out);
+		}
+		buf_add_str(out, "))");
+		break;
+	default:
+		buf_add_char(out, '(');
+		expr(g, like(g, K_STRING), out);
+		buf_printf(out, "%s LIKE ", chance(g, 4) ? " NOT" : "");
+		if (chance(g, 4))
+			expr(g, K_STRING, out);
+		else
+			buf_printf(out, "'%s'", PICK(g, patterns));
+		if (chance(g, 6))
+			buf_add_str(out, " ESCAPE '|'");
+		buf_add_char(out, ')');
+	}
+}
+
+static void control(struct generator *g, enum kind kind, struct buf *out)
+{
+	switch (below(g, 7)) {
+	case 0:
+		buf_add_str(out, "IF(");
+		expr(g, K_OTHER, out);
+		buf_add_str(out, ", ");
+		expr(g, kind, out);
+		buf_add_str(out, ", ");
+		expr(g, like(g, kind), out);
+		buf_add_char(out, ')');
+		break;
+	case 1:
+		call(g, "IFNULL", (enum kind[]){kind, like(g, kind)}, 2, out);
+		break;
+	case 2:
+		call(g, "COALESCE", (enum kind[]){kind, like(g, kind), kind}, 3, out);
+		break;
+	case 3:
+		call(g, "NULLIF", (enum kind[]){kind, like(g, kind)}, 2, out);
+		break;
+	case 4:
+		call(g, chance(g, 2) ? "GREATEST" : "LEAST",
+			(enum kind[]){kind, like(g, kind), kind}, 2 + (unsigned)below(g, 2), out);
+		break;
+	case 5:
+		buf_add_str(out, "CASE ");
+		expr(g, kind, out);
+		buf_add_str(out, " WHEN ");
+		expr(g, like(g, kind), out);
+		buf_add_str(out, " THEN ");
+		expr(g, kind, out);
+		buf_add_str(out, " ELSE ");
+		expr(g, like(g, kind), out);
+		buf_add_str(out, " END");
+		break;
+	default:
+		buf_add_str(out, "CASE WHEN ");
+		expr(g, K_OTHER, out);
+		buf_add_str(out, " THEN ");
+		expr(g, kind, out);
+		if (chance(g, 2)) {
+			buf_add_str(out, " ELSE ");
+			expr(g, like(g, kind), out);
+		}
+		buf_add_str(out, " END");
+	}
+}
+
+static void number_expr(struct generator *g, enum kind kind, struct buf *out)
+{
+	static const char *const arithmetic[] = {"+", "-", "*", "/", "DIV", "%", "+", "-", "*"};
+	static const char *const bits[] = {"&", "|", "^", "<<", ">>"};
+
+	switch (below(g, 14)) {
+	case 0:
+	case 1:
+	case 2:
+	case 3:
+		binary(g, PICK(g, arithmetic), kind, like(g, kind), out);
+		break;
+	case 4:
+		buf_add_str(out, "(- ");
+		expr(g, like(g, kind), out);
+		buf_add_char(out, ')');
+		break;
+	case 5:
+		binary(g, PICK(g, bits), K_INT, like(g, K_INT), out);
+		break;
+	case 6: {
+		static const char *const one[] = {
+			"ABS", "SIGN", "CEILING", "FLOOR", "ROUND", "BIT_COUNT"};
+
+		call(g, PICK(g, one), (enum kind[]){like(g, kind)}, 1, out);
+		break;
+	}
+	case 7:
+		buf_printf(out, "%s(", chance(g, 2) ? "ROUND" : "TRUNCATE");
+		expr(g, like(g, kind), out);
+		buf_printf(out, ", %d)", (int)below(g, 8) - 3);
+		break;
+	case 8: {
+		static const char *const types[] = {"SIGNED", "UNSIGNED", "DECIMAL(10,2)",
+			"DECIMAL(20)", "DECIMAL(30,10)", "DOUBLE", "DECIMAL"};
+
+		buf_add_str(out, "CAST(");
+		expr(g, any_kind(g), out);
+		buf_printf(out, " AS %s)", PICK(g, types));
+		break;
+	}
+	case 9: {
+		static const char *const measure[] = {
+			"LENGTH", "CHAR_LENGTH", "ASCII", "ORD", "BIT_LENGTH"};
+
+		call(g, PICK(g, measure), (enum kind[]){like(g, K_STRING)}, 1, out);
+		break;
+	}
+	case 10: {
+		static const char *const relate[] = {
+			"LOCATE", "INSTR", "STRCMP", "FIND_IN_SET", "FIELD"};
+
+		call(g, PICK(g, relate), (enum kind[]){like(g, K_STRING), like(g, K_STRING)}, 2,
+			out);
+		break;
+	}
+	case 11: {
+		static const char *const part[] = {"YEAR", "MONTH", "DAY", "HOUR", "MINUTE",
+			"SECOND", "MICROSECOND", "DAYOFWEEK", "WEEKDAY", "DAYOFYEAR", "QUARTER",
+			"TO_DAYS", "TIME_TO_SEC", "WEEK", "DAYOFMONTH", "LAST_DAY", "TO_SECONDS",
+			"YEARWEEK"};
+		enum kind k = chance(g, 3) ? K_DATE : chance(g, 2) ? K_DATETIME : K_TIME;
+
+		call(g, PICK(g, part), (enum kind[]){like(g, k)}, 1, out);
+		break;
+	}
+	case 12: {
+		static const char *const units[] = {"YEAR", "MONTH", "DAY", "HOUR", "MINUTE",
+			"SECOND", "MICROSECOND", "QUARTER", "WEEK", "YEAR_MONTH", "DAY_HOUR",
+			"DAY_MICROSECOND", "HOUR_SECOND"};
+		enum kind k = chance(g, 2) ? K_DATE : K_DATETIME;
+
+		if (chance(g, 2)) {
+			buf_printf(out, "EXTRACT(%s FROM ", PICK(g, units));
+			expr(g, like(g, k), out);
+			buf_add_char(out, ')');
+		} else if (chance(g, 2)) {
+			call(g, "DATEDIFF", (enum kind[]){k, like(g, k)}, 2, out);
+		} else {
+			buf_printf(out, "TIMESTAMPDIFF(%s, ", units[below(g, 9)]);
+			expr(g, k, out);
+			buf_add_str(out, ", ");
+			expr(g, like(g, k), out);
+			buf_add_char(out, ')');
+		}
+		break;
+	}
+	default:
+		control(g, kind, out);
+	}
+}
+
+static void string_expr(struct generator *g, struct buf *out)
+{
+	switch (below(g, 16)) {
+	case 0:
+	case 1:
+		call(g, "CONCAT", (enum kind[]){K_STRING, any_kind(g), K_STRING},
+			1 + (unsigned)below(g, 3), out);
+		break;
+	case 2:
+		call(g, "CONCAT_WS", (enum kind[]){K_STRING, any_kind(g), K_STRING},
+			2 + (unsigned)below(g, 2), out);
+		break;
+	case 3: {
+		static const char *const one[] = {"UPPER", "LOWER", "REVERSE", "TRIM", "LTRIM",
+			"RTRIM", "HEX", "UNHEX", "QUOTE"};
+
+		call(g, PICK(g, one), (enum kind[]){like(g, K_STRING)}, 1, out);
+		break;
+	}
+	case 4:
+		call(g, chance(g, 2) ? "LEFT" : "RIGHT", (enum kind[]){like(g, K_STRING), K_INT}, 2,
+			out);
+		break;
+	case 5:
+		buf_add_str(out, "SUBSTRING(");
+		expr(g, like(g, K_STRING), out);
+		buf_printf(out, ", %d", (int)below(g, 12) - 5);
+		if (chance(g, 2))
+			buf_printf(out, ", %d", (int)below(g, 8) - 2);
+		buf_add_char(out, ')');
+		break;
+	case 6:
+		call(g, "REPLACE", (enum kind[]){like(g, K_STRING), K_STRING, K_STRING}, 3, out);
+		break;
+	case 7:
+		buf_printf(out, "%s(", chance(g, 2) ? "LPAD" : "RPAD");
+		expr(g, like(g, K_STRING), out);
+		buf_printf(out, ", %u, ", (unsigned)below(g, 20));
+		expr(g, K_STRING, out);
+		buf_add_char(out, ')');
+		break;
+	case 8:
+		buf_add_str(out, "REPEAT(");
+		expr(g, like(g, K_STRING), out);
+		buf_printf(out, ", %d)", (int)below(g, 6) - 1);
+		break;
+	case 9:
+		buf_add_str(out, "TRIM(");
+		buf_add_str(out, chance(g, 2) ? "BOTH " : chance(g, 2) ? "LEADING " : "TRAILING ");
+		expr(g, K_STRING, out);
+		buf_add_str(out, " FROM ");
+		expr(g, like(g, K_STRING), out);
+		buf_add_char(out, ')');
+		break;
+	case 10: {
+		static const char *const types[] = {
+			"CHAR", "CHAR(3)", "BINARY", "BINARY(6)", "CHAR CHARACTER SET latin1"};
+
+		buf_add_str(out, "CAST(");
+		expr(g, any_kind(g), out);
+		buf_printf(out, " AS %s)", PICK(g, types));
+		break;
+	}
+	case 11:
+		buf_add_str(out, "SUBSTRING_INDEX(");
+		expr(g, like(g, K_STRING), out);
+		buf_add_str(out, ", ");
+		expr(g, K_STRING, out);
+		buf_printf(out, ", %d)", (int)below(g, 5) - 2);
+		break;
+	case 12:
+		call(g, "ELT", (enum kind[]){K_INT, K_STRING, any_kind(g), K_STRING}, 4, out);
+		break;
+	case 13:
+		buf_add_str(out, "INSERT(");
+		expr(g, like(g, K_STRING), out);
+		buf_printf(out, ", %d, %d, ", (int)below(g, 8) - 1, (int)below(g, 6) - 1);
+		expr(g, K_STRING, out);
+		buf_add_char(out, ')');
+		break;
+	case 14: {
+		static const char *const formats[] = {"%Y-%m-%d", "%H:%i:%s.%f", "%W %M %e %y",
+			"%a %b %c", "%j %k %l %p %r %T", "%D %d %h %I", "%u %v %x %X %V %w",
+			"x%%y%z"};
+
+		buf_add_str(out, "DATE_FORMAT(");
+		expr(g, chance(g, 2) ? K_DATE : K_DATETIME, out);
+		buf_printf(out, ", '%s')", PICK(g, formats));
+		break;
+	}
+	default:
+		control(g, K_STRING, out);
+	}
+}
+
+static void time_expr(struct generator *g, enum kind kind, struct buf *out)
+{
+	static const char *const units[] = {"MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY",
+		"WEEK", "MONTH", "QUARTER", "YEAR"};
+	static const char *const compound[] = {"'1:2' MINUTE_SECOND", "'1 2' DAY_HOUR",
+		"'1-2' YEAR_MONTH", "'-1:30' HOUR_MINUTE", "'1.5' SECOND_MICROSECOND"};
+
+	switch (below(g, 9)) {
+	case 0:
+	case 1:
+		buf_printf(out, "DATE_%s(", chance(g, 2) ? "ADD" : "SUB");
+		expr(g, kind == K_TIME ? K_TIME : kind, out);
+		buf_add_str(out, ", INTERVAL ");
+		if (chance(g, 3)) {
+			buf_add_str(out, PICK(g, compound));
+		} else {
+			expr(g, chance(g, 3) ? K_DECIMAL : K_INT, out);
+			buf_printf(out, " %s", PICK(g, units));
+		}
+		buf_add_char(out, ')');
+		break;
+	case 2:
+		buf_add_str(out, "CAST(");
+		expr(g, any_kind(g), out);
+		buf_printf(out, " AS %s)",
+			kind == K_DATE   ? "DATE"
+			: kind == K_TIME ? (chance(g, 2) ? "TIME" : "TIME(2)")
+					 : (chance(g, 2) ? "DATETIME" : "DATETIME(4)"));
+		break;
+	case 3:
+		call(g, kind == K_TIME ? "TIME" : "DATE", (enum kind[]){like(g, K_DATETIME)}, 1,
+			out);
+		break;
+	case 4:
+		if (kind == K_TIME)
+			call(g, chance(g, 2) ? "SEC_TO_TIME" : "TIME", (enum kind[]){K_INT}, 1,
+				out);
+		else
+			call(g, chance(g, 2) ? "LAST_DAY" : "DATE", (enum kind[]){kind}, 1, out);
+		break;
+	case 5:
+		if (kind == K_TIME)
+			call(g, chance(g, 2) ? "TIMEDIFF" : "ADDTIME",
+				(enum kind[]){K_TIME, K_TIME}, 2, out);
+		else
+			call(g, chance(g, 2) ? "ADDTIME" : "SUBTIME",
+				(enum kind[]){K_DATETIME, K_TIME}, 2, out);
+		break;
+	case 6:
+		if (kind == K_TIME)
+			buf_printf(out, "MAKETIME(%d, %d, %d)", (int)below(g, 50) - 10,
+				(int)below(g, 65), (int)below(g, 65));
+		else
+			buf_printf(out, "MAKEDATE(%u, %d)", 1990 + (unsigned)below(g, 50),
+				(int)below(g, 800) - 10);
+		break;
+	default:
+		control(g, kind, out);
+	}
+}
+
+static void expr(struct generator *g, enum kind kind, struct buf *out)
+{
+	if (g->depth <= 0 || chance(g, 3)) {
+		leaf(g, kind, out);
+		return;
+	}
+	g->depth--;
+	switch (kind) {
+	case K_INT:
+	case K_DECIMAL:
+	case K_DOUBLE:
+		number_expr(g, kind, out);
+		break;
+	case K_STRING:
+		string_expr(g, out);
+		break;
+	case K_DATE:
+	case K_TIME:
+	case K_DATETIME:
+		time_expr(g, kind, out);
+		break;
+	case K_OTHER:
+	case K_COUNT:
+		predicate(g, out);
+		break;
+	}
+	g->depth++;
+}
+
+void generate_expr(struct generator *g, struct buf *out)
+{
+	g->depth = 1 + (int)below(g, 3);
+	switch (below(g, 4)) {
+	case 0:
+		g->depth--;
+		predicate(g, out);
+		break;
+	default: {
+		static const enum kind tops[] = {K_INT, K_INT, K_DECIMAL, K_DOUBLE, K_STRING,
+			K_STRING, K_DATE, K_TIME, K_DATETIME, K_OTHER};
+
+		expr(g, PICK(g, tops), out);
+	}
+	}
+}
+
+/* ---- queries ---- */
+
+/* Over a, b (wide) and k(id, g, v, s): mostly of small integers, so that joins and groups meet. */
+static void small_column(struct generator *g, const char *table, struct buf *out)
+{
+	static const char *const columns[] = {"id", "g", "v", "s", "g", "v"};
+
+	buf_printf(out, "%s.%s", table, PICK(g, columns));
+}
+
+static void small_value(struct generator *g, const char *table, struct buf *out)
+{
+	switch (below(g, 7)) {
+	case 0:
+		buf_printf(out, "%d", (int)below(g, 7) - 2);
+		break;
+	case 1:
+		buf_printf(out, "%s.v + %s.g", table, table);
+		break;
+	case 2:
+		buf_printf(out, "%s.g * %u", table, (unsigned)below(g, 4));
+		break;
+	case 3:
+		buf_printf(out, "COALESCE(%s.v, %s.id)", table, table);
+		break;
+	case 4:
+		buf_printf(out, "%s.g %% 2", table);
+		break;
+	default:
+		small_column(g, table, out);
+	}
+}
+
+static void small_predicate(struct generator *g, const char *table, struct buf *out)
+{
+	static const char *const compare[] = {"=", "<>", "<", "<=", ">", ">=", "<=>"};
+
+	switch (below(g, 9)) {
+	case 0:
+		buf_printf(out, "%s.v IS %sNULL", table, chance(g, 2) ? "NOT " : "");
+		break;
+	case 1:
+		buf_printf(out, "%s.g IN (%u, %u, NULL)", table, (unsigned)below(g, 4),
+			(unsigned)below(g, 4));
+		break;
+	case 2:
+		buf_printf(out, "%s.v BETWEEN %d AND %d", table, (int)below(g, 4) - 2,
+			(int)below(g, 6));
+		break;
+	case 3:
+		buf_printf(out, "%s.s LIKE '%s'", table, PICK(g, patterns));
+		break;
+	case 4:
+		buf_add_str(out, "(");
+		small_predicate(g, table, out);
+		buf_add_str(out, chance(g, 2) ? " AND " : " OR ");
+		small_predicate(g, table, out);
+		buf_add_str(out, ")");
+		break;
+	case 5:
+		buf_add_str(out, "NOT (");
+		small_predicate(g, table, out);
+		buf_add_str(out, ")");
+		break;
+	default:
+		small_value(g, table, out);
+		buf_printf(out, " %s ", PICK(g, compare));
+		small_value(g, table, out);
+	}
+}
+
+/* A subquery in WHERE; `table` is in sight. */
+static void sub_predicate(struct generator *g, const char *table, struct buf *out)
+{
+	static const char *const compare[] = {"=", "<>", "<", "<=", ">", ">="};
+
+	switch (below(g, 5)) {
+	case 0:
+		buf_printf(out, "%s.g %sIN (SELECT x.g FROM k x WHERE ", table,
+			chance(g, 3) ? "NOT " : "");
+		small_predicate(g, "x", out);
+		buf_add_str(out, ")");
+		break;
+	case 1:
+		buf_printf(out, "%sEXISTS (SELECT 1 FROM k x WHERE x.g %s %s.v)",
+			chance(g, 2) ? "NOT " : "", PICK(g, compare), table);
+		break;
+	case 2:
+		buf_printf(out, "%s.v %s (SELECT %s(x.v) FROM k x WHERE x.g = %s.g)", table,
+			PICK(g, compare), chance(g, 2) ? "MAX" : "COUNT", table);
+		break;
+	case 3:
+		buf_printf(out, "%s.v %s %s (SELECT x.v FROM k x WHERE ", table, PICK(g, compare),
+			chance(g, 2) ? "ALL" : "ANY");
+		small_predicate(g, "x", out);
+		buf_add_str(out, ")");
+		break;
+	default:
+		small_predicate(g, table, out);
+	}
+}
+
+static void order_limit(struct generator *g, unsigned columns, struct buf *out)
+{
+	if (chance(g, 2)) {
+		buf_add_str(out, " ORDER BY ");
+		for (unsigned i = 0; i < columns; i++)
+			buf_printf(
+				out, "%s%u%s", i ? ", " : "", i + 1, chance(g, 3) ? " DESC" : "");
+	}
+	if (chance(g, 4)) {
+		buf_printf(out, " LIMIT %u", (unsigned)below(g, 6));
+		if (chance(g, 2))
+			buf_printf(out, " OFFSET %u", (unsigned)below(g, 4));
+	}
+}
+
+static void plain_select(struct generator *g, unsigned columns, struct buf *out)
+{
+	buf_printf(out, "SELECT %s", chance(g, 4) ? "DISTINCT " : "");
+	for (unsigned i = 0; i < columns; i++) {
+		buf_add_str(out, i ? ", " : "");
+		small_value(g, "t1", out);
+	}
+	buf_add_str(out, " FROM k t1");
+	if (chance(g, 2)) {
+		buf_add_str(out, " WHERE ");
+		sub_predicate(g, "t1", out);
+	}
+}
+
+static void join_select(struct generator *g, struct buf *out)
+{
+	static const char *const joins[] = {
+		"JOIN", "LEFT JOIN", "RIGHT JOIN", "CROSS JOIN", "LEFT JOIN"};
+	const char *join = PICK(g, joins);
+
+	switch (below(g, 4)) {
+	case 0:
+		buf_printf(out, "SELECT * FROM k t1 NATURAL %s m t2",
+			chance(g, 2) ? "LEFT JOIN" : "JOIN");
+		break;
+	case 1:
+		buf_printf(out, "SELECT t1.v, t2.s, g FROM k t1 %s m t2 USING (g)",
+			chance(g, 2) ? "RIGHT JOIN" : "JOIN");
+		break;
+	default:
+		buf_add_str(out, "SELECT ");
+		small_value(g, "t1", out);
+		buf_add_str(out, ", ");
+		small_value(g, "t2", out);
+		buf_printf(out, " FROM k t1 %s m t2", join);
+		if (strcmp(join, "CROSS JOIN")) {
+			buf_add_str(out, " ON ");
+			if (chance(g, 2))
+				buf_add_str(out, "t1.g = t2.g");
+			else
+				small_predicate(g, chance(g, 2) ? "t1" : "t2", out);
+		}
+		if (chance(g, 4))
+			buf_add_str(out, " LEFT JOIN k t3 ON t3.id = t2.v");
+	}
+	if (chance(g, 2)) {
+		buf_add_str(out, " WHERE ");
+		small_predicate(g, chance(g, 2) ? "t1" : "t2", out);
+	}
+}
+
+static void group_select(struct generator *g, struct buf *out)
+{
+	static const char *const aggregates[] = {"COUNT(*)", "COUNT(t1.v)", "SUM(t1.v)",
+		"AVG(t1.v)", "MIN(t1.v)", "MAX(t1.s)", "COUNT(DISTINCT t1.g)", "SUM(t1.id + 0.5)",
+		"AVG(t1.id)", "BIT_OR(t1.id)", "BIT_AND(t1.g)", "SUM(DISTINCT t1.g)",
+		"MAX(t1.v) - MIN(t1.v)", "GROUP_CONCAT(t1.id ORDER BY t1.id)",
+		"GROUP_CONCAT(DISTINCT t1.g ORDER BY 1 + t1.g DESC)", "SUM(t1.v) IS NULL",
+		"MIN(t1.s)", "AVG(t1.v / 3)"};
+	bool grouped = !chance(g, 4);
+
+	buf_printf(out, "SELECT %s%s, %s", grouped ? "t1.g, " : "", PICK(g, aggregates),
+		PICK(g, aggregates));
+	buf_add_str(out, " FROM k t1");
+	if (chance(g, 3)) {
+		buf_add_str(out, " WHERE ");
+		small_predicate(g, "t1", out);
+	}
+	if (grouped)
+		buf_add_str(out, " GROUP BY t1.g");
+	if (chance(g, 3))
+		buf_printf(out, " HAVING %s %s %d", PICK(g, aggregates),
+			chance(g, 2) ? ">" : "<=", (int)below(g, 4));
+}
+
+void generate_query(struct generator *g, struct buf *out)
+{
+	unsigned columns = 1 + (unsigned)below(g, 3);
+
+	switch (below(g, 9)) {
+	case 0:
+		join_select(g, out);
+		break;
+	case 1:
+		group_select(g, out);
+		order_limit(g, 1 + (unsigned)below(g, 2), out);
+		break;
+	case 2:
+		plain_select(g, columns, out);
+		buf_printf(out, " UNION %s", chance(g, 2) ? "ALL " : "");
+		plain_select(g, columns, out);
+		order_limit(g, columns, out);
+		break;
+	case 3:
+		buf_add_str(out, "SELECT d.c, COUNT(*) FROM (SELECT ");
+		small_value(g, "t1", out);
+		buf_add_str(out, " AS c FROM k t1) d GROUP BY d.c");
+		order_limit(g, 1, out);
+		break;
+	case 4:
+		buf_add_str(out, "WITH q AS (SELECT t1.id AS a, ");
+		small_value(g, "t1", out);
+		buf_add_str(out, " AS b FROM k t1 WHERE ");
+		small_predicate(g, "t1", out);
+		buf_add_str(out, ") SELECT x.a, y.b FROM q x JOIN q y ON x.a = y.b");
+		break;
+	case 5:
+		buf_add_str(out, "SELECT id FROM t WHERE ");
+		g->prefix = "";
+		g->depth = 2;
+		predicate(g, out);
+		buf_add_str(out, " ORDER BY id");
+		break;
+	case 6:
+		buf_add_str(out, "SELECT id, ");
+		g->prefix = "";
+		g->depth = 1;
+		expr(g, any_kind(g), out);
+		buf_add_str(out, " AS c FROM t ORDER BY c, id");
+		break;
+	case 7:
+		buf_add_str(out, "SELECT COUNT(*), ");
+		g->prefix = "";
+		g->depth = 1;
+		buf_printf(out, "%s(", chance(g, 2) ? "MIN" : chance(g, 2) ? "MAX" : "SUM");
+		expr(g, any_kind(g), out);
+		buf_add_str(out, ") FROM t GROUP BY ");
+		expr(g, any_kind(g), out);
+		break;
+	default:
+		plain_select(g, columns, out);
+		order_limit(g, columns, out);
+	}
+}
+
+/* ---- changes ---- */
+
+void generate_change(struct generator *g, unsigned id, struct buf *out)
+{
+	size_t count = ARRAY_LEN(generated_columns) - 1;
+	const char *ignore = chance(g, 8) ? "IGNORE " : "";
+
+	g->prefix = "";
+	g->depth = 1;
+	if (chance(g, 2)) {
+		const char *column = generated_columns[below(g, count)].name;
+
+		buf_printf(out, "INSERT %sINTO w (id, %s) VALUES (%u, ", ignore, column, id);
+		if (chance(g, 2))
+			row_value(g, generated_columns[below(g, count)].name, out);
+		else
+			leaf(g, any_kind(g), out);
+		buf_add_char(out, ')');
+		return;
+	}
+	buf_printf(out, "UPDATE %sw SET %s = ", ignore, generated_columns[below(g, count)].name);
+	expr(g, any_kind(g), out);
+	if (chance(g, 3)) {
+		buf_printf(out, ", %s = ", generated_columns[below(g, count)].name);
+		expr(g, any_kind(g), out);
+	}
+	buf_add_str(out, " WHERE id = 1");
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Random tables, expressions and queries as text, for the comparison of the evaluator with a
+ * server. */
+#ifndef EVAL_RANDOM_H
+#define EVAL_RANDOM_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "random.h"
+
+struct generator {
+	struct random random;
+	bool mysql;
+	const char *prefix; /* of columns: "t." or "" */
+	int depth;
+};
+
+/* The columns of the wide table, and what CREATE TABLE says of them. */
+struct generated_column {
+	const char *name, *definition;
+};
+extern const struct generated_column generated_columns[];
+
+void generate_create(struct generator *g, const char *name, struct buf *out);
+/* One row of literals, `id` first. */
+void generate_row(struct generator *g, unsigned id, struct buf *out);
+/* An expression over the wide table. */
+void generate_expr(struct generator *g, struct buf *out);
+/* A query over the tables t (wide), k and m (small: id, g, v, s). */
+void generate_query(struct generator *g, struct buf *out);
+/* INSERT or UPDATE of table w, which has the columns of the wide table. */
+void generate_change(struct generator *g, unsigned id, struct buf *out);
+
+#endif
