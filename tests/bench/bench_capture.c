@@ -5,7 +5,7 @@
  *
  *	bench_capture [STATEMENTS [LEVEL [point|read]]]
  *
- * 200000 statements, the writer's own level and both workloads unless told otherwise.
+ * 200000 statements, the proxy's own level and both workloads unless told otherwise.
  *
  * CPU time of the thread that parses and, apart, of the writer's thread; the best of five runs.
  * The budget (design, "Speed and size") is 2 us + 1 ns a byte of the answer for both together and
@@ -291,8 +291,7 @@ static struct cost run(const struct script *script, uint64_t statements, int lev
 	trace_writer_defaults(&options);
 	options.wait_ms_max = 60000;
 	options.sync = TRACE_SYNC_NEVER;
-	if (level != INT32_MAX)
-		options.compression_level = level;
+	options.compression_level = level;
 	writer = trace_writer_open("/dev/null", &options, &err);
 	if (!writer) {
 		printf("%s\n", err.text);
@@ -358,7 +357,7 @@ static void bench(struct script *script, uint64_t statements, int level)
 int main(int argc, char **argv)
 {
 	uint64_t statements = argc > 1 ? strtoull(argv[1], NULL, 10) : 200000;
-	int level = argc > 2 ? atoi(argv[2]) : INT32_MAX;
+	int level = argc > 2 ? atoi(argv[2]) : TRACE_COMPRESSION_FAST;
 	const char *only = argc > 3 ? argv[3] : "";
 	struct script script;
 
