@@ -133,7 +133,7 @@ int address_connect(const struct address *address, size_t index)
 
 	if (fd < 0)
 		return -1;
-	socket_no_delay(fd);
+	socket_prepare(fd);
 	if (connect(fd, sa, address->len[index]) < 0 && errno != EINPROGRESS) {
 		int saved = errno;
 
@@ -186,12 +186,17 @@ void address_parts(const struct address *address, char host[ADDRESS_TEXT_SIZE], 
 	}
 }
 
-void socket_no_delay(int fd)
+void socket_prepare(int fd)
 {
-	int one = 1;
+	int one = 1, idle_s = KEEPALIVE_IDLE_S, interval_s = KEEPALIVE_INTERVAL_S,
+	    count = KEEPALIVE_COUNT;
 
-	/* Not for Unix sockets, where it fails and does not matter. */
+	/* Not for Unix sockets, where these fail and do not matter. */
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof(interval_s));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
 }
 
 void sockaddr_print(const struct sockaddr_storage *sa, char out[ADDRESS_TEXT_SIZE])

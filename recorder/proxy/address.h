@@ -11,7 +11,14 @@
 #include "base/attr.h"
 #include "base/err.h"
 
-enum { ADDRESS_COUNT_MAX = 4, ADDRESS_TEXT_SIZE = 160 };
+enum {
+	ADDRESS_COUNT_MAX = 4,
+	ADDRESS_TEXT_SIZE = 160,
+	/* A silent peer is asked after this time, then so often, so many times. */
+	KEEPALIVE_IDLE_S = 120,
+	KEEPALIVE_INTERVAL_S = 15,
+	KEEPALIVE_COUNT = 8,
+};
 
 struct address {
 	char text[ADDRESS_TEXT_SIZE]; /* as given */
@@ -33,8 +40,9 @@ bool address_is_loopback(const struct address *address);
 /* What a client library wants: *socket is NULL, or a path and the others are unset. */
 void address_parts(const struct address *address, char host[ADDRESS_TEXT_SIZE], unsigned *port,
 	const char **socket);
-/* Small packets must not wait for one another. */
-void socket_no_delay(int fd);
+/* Small packets must not wait for one another; and a peer whose machine has gone without a word is
+ * found out, as a session that nobody else ends would stay for ever. */
+void socket_prepare(int fd);
 /* "127.0.0.1:40112", "[::1]:40112", "unix". */
 void sockaddr_print(const struct sockaddr_storage *sa, char out[ADDRESS_TEXT_SIZE]);
 

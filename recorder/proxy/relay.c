@@ -789,7 +789,7 @@ static void session_open(struct relay_worker *w, const struct relay_arrival *arr
 	w->session_count++;
 	COUNT(w, sessions, 1);
 	COUNT(w, opened, 1);
-	socket_no_delay(arrival->fd);
+	socket_prepare(arrival->fd);
 	if (w->options->tls == RELAY_TLS_STRIP)
 		s->clearing.clear |= (uint32_t)CAP_SSL;
 	if (w->options->tls == RELAY_TLS_TERMINATE && !w->options->tls_context.accept)

@@ -595,6 +595,85 @@ def upstream_refused():
             assert "Connection refused" in closing["reason"], closing
 
 
+@test
+def garbage():
+    """bytes that are no MySQL, from either side, pass as they are, and nothing is made of them"""
+    mock = Mock()
+    rng = random.Random(7)
+    noise = [b"SSH-2.0-OpenSSH_9.2\r\n", b"\0" * 300, b"\xff" * 300, rng.randbytes(5000),
+             packet(0, b"\x09old greeting\0"), packet(0, b""), b"\x01\0\0\0\x0a" + b"a" * 3000]
+    with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port]) as proxy:
+        for data in noise:
+            client, server = mock.connect(proxy)
+            with client, server:  # the server speaks nonsense, then both do
+                for source, sink in ((server, client), (client, server), (server, client)):
+                    source.sendall(data)
+                    assert receive(sink, len(data)) == data
+            client, server = mock.connect(proxy)
+            with client, server:  # a right greeting, and nonsense for an answer
+                server.sendall(packet(0, greeting(CAPS)))
+                receive(client, 4 + len(greeting(CAPS)))
+                client.sendall(data)
+                assert receive(server, len(data)) == data
+                server.sendall(data)
+                assert receive(client, len(data)) == data
+        wait_for("the sessions' end", lambda: proxy.statistics()["sessions"] == 0)
+        proxy.stop()
+        got = records(ISOTRACE, proxy.trace, ["session", "stmt"])
+    assert not [r for r in got if r["kind"] == "stmt"], got
+    assert len({r["session"] for r in got if r["event"] == 1}) == 2 * len(noise), got
+
+
+@test
+def half_closed():
+    """a client that says that it sends no more still gets its answer; so does the other side"""
+    mock = Mock()
+    with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port]) as proxy:
+        client, server = mock.connect(proxy)
+        with client, server:
+            for from_server, data in Talk().steps:
+                pass_on(*((server, client) if from_server else (client, server)), data, whole)
+            query, answer = packet(0, b"\3delete from t"), packet(1, ok(2, 5))
+            client.sendall(query)
+            client.shutdown(socket.SHUT_WR)
+            assert receive(server, len(query)) == query
+            assert server.recv(1) == b"", "the end passes, too"
+            server.sendall(answer)
+            server.shutdown(socket.SHUT_WR)
+            assert receive(client, len(answer)) == answer
+            assert client.recv(1) == b""
+        wait_for("the sessions' end", lambda: proxy.statistics()["sessions"] == 0)
+        proxy.stop()
+        statement, = records(ISOTRACE, proxy.trace, ["stmt"])
+        assert statement["affected"] == 5 and not statement["flags"] & 1, statement
+
+
+@test
+def keepalive():
+    """both sockets of a session ask for a peer that has gone without a word (half-open)"""
+    mock = Mock()
+    with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port]) as proxy:
+        client, server = mock.connect(proxy)
+        with client, server:
+            server.sendall(packet(0, greeting(CAPS)))
+            receive(client, 20)
+            ports = {mock.port, client.getsockname()[1]}
+
+            def asking():
+                """Far ends of the proxy's connections whose timer is the keepalive one (2)."""
+                seen = set()
+                with open("/proc/net/tcp", encoding="ascii") as table:
+                    for line in list(table)[1:]:
+                        local, remote, timer = (line.split()[i] for i in (1, 2, 5))
+                        near, far = (int(a.split(":")[1], 16) for a in (local, remote))
+                        if far in ports and (near == proxy.port or far == mock.port) and \
+                                timer[:2] == "02":
+                            seen.add(far)
+                return seen
+            wait_for("keepalive on both", lambda: asking() == ports)  # once all is acknowledged
+        proxy.stop()
+
+
 def lost_after(query, status_before, answer=b"", end="server"):
     """The records of a session that ends after the query was sent."""
     talk = Talk()
