@@ -348,7 +348,7 @@ static void judge_text(struct capture *c, struct span text)
 	struct look_dialect dialect = dialect_of(c);
 
 	if (UNLIKELY(config->redact.on))
-		c->now.redacted = redact_statement(&config->redact, text, dialect);
+		c->now.redacted = (uint8_t)redact_statement(&config->redact, text, dialect);
 	if (UNLIKELY(config->filter.table.code || config->filter.not_table.code)) {
 		struct sql_options options = sql_options_default();
 
@@ -436,7 +436,7 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 	c->now.secret = c->now.data = c->now.looks_end = c->now.began = false;
 	c->now.schema_changed = c->now.filtered = false;
 	/* Of what is not known to be harmless. */
-	c->now.redacted = c->worker->config->redact.on;
+	c->now.redacted = c->worker->config->redact.on ? REDACT_WHOLE : REDACT_NOTHING;
 	c->now.text_cut = request->text_cut;
 	c->now.not_kept = !(c->worker->config->levels & CAPTURE_RESULTS);
 	c->now.prepared = command->stmt ? command->stmt->number : 0;
@@ -465,12 +465,14 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 						: (struct look){.class = LOOK_UNKNOWN};
 		c->now.secret = c->now.looks[0].secret;
 	} else {
-		c->now.redacted = false; /* names, not values */
+		c->now.redacted = REDACT_NOTHING; /* names, not values */
 	}
 	if (command->stmt && command->byte != CMD_STMT_PREPARE) {
 		struct look look = look_from_tag(command->stmt->tag);
 
-		c->now.redacted = look.redacted;
+		c->now.redacted = look.redacted_whole ? REDACT_WHOLE
+				  : look.redacted     ? REDACT_COMPUTED
+						      : REDACT_NOTHING;
 		c->now.filtered = look.filtered;
 	}
 	c->now.not_kept |= c->now.filtered;
@@ -482,7 +484,8 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 	if (command->byte == CMD_STMT_PREPARE) {
 		/* PREPARE itself runs nothing; its look is for the executions. */
 		c->now.looks[0].secret = c->now.secret;
-		c->now.looks[0].redacted = c->now.redacted;
+		c->now.looks[0].redacted = c->now.redacted != REDACT_NOTHING;
+		c->now.looks[0].redacted_whole = c->now.redacted == REDACT_WHOLE;
 		c->now.looks[0].filtered = c->now.filtered;
 	}
 	if (c->now.filtered)
@@ -552,6 +555,7 @@ static void hide_columns(struct capture *c, const struct wire_columns *columns)
 		wire_column_names(columns, i, &names);
 		hidden = redact_column(redact, names.name) ||
 			 redact_column(redact, names.name_original) ||
+			 c->now.redacted == REDACT_WHOLE ||
 			 (c->now.redacted && names.name_original.len == 0);
 		buf_add_char(&c->result.hidden, (char)hidden);
 	}

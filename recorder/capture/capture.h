@@ -111,7 +111,7 @@ struct capture {
 	/* The command being answered. */
 	struct {
 		bool active, not_kept, text_cut, secret;
-		bool redacted; /* its literals, parameters and computed columns are */
+		uint8_t redacted; /* enum redact_reach */
 		bool filtered; /* it names no table that is wanted */
 		bool data;  /* a transaction of its own, as none is open */
 		bool began; /* it began the open transaction */

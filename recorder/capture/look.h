@@ -5,12 +5,12 @@
  * comments and brackets, in MySQL's and MariaDB's dialects.  Whether a transaction is open is never
  * taken from here, but from the server's status flags; the look only explains a change of them.
  *
- * Why not formats/sql: the look stands in the way of every statement.  Of a SELECT, INSERT or UPDATE
- * it needs the first word and one search for "passw" and the like; parsing costs 2 to 3 times as
- * much CPU (sysbench's point select: 0.8 us against 0.3 us).  It must say something of a text that
- * is cut off, and of one that the parser refuses; and SET may give three levels at once, or one that
- * only the server knows, which sql_stmt_txn_setting does not tell.  The test `look` holds it to the
- * parser: what it says of a statement that parses must be true.
+ * Why not formats/sql: the look stands in the way of every statement.  Of a SELECT, INSERT or
+ * UPDATE it needs the first word and one search for "passw" and the like; parsing costs 2 to 3
+ * times as much CPU (sysbench's point select: 0.8 us against 0.3 us).  It must say something of a
+ * text that is cut off, and of one that the parser refuses; and SET may give three levels at once,
+ * or one that only the server knows, which sql_stmt_txn_setting does not tell.  The test `look`
+ * holds it to the parser: what it says of a statement that parses must be true.
  */
 #ifndef CAPTURE_LOOK_H
 #define CAPTURE_LOOK_H
@@ -52,7 +52,7 @@ struct look {
 	bool sets_autocommit;
 	bool secret : 1; /* has or takes a password: parameters are not recorded */
 	/* Not from the look: what the options make of it. */
-	bool redacted : 1;
+	bool redacted : 1, redacted_whole : 1;
 	bool filtered : 1;
 };
 

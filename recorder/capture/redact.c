@@ -295,38 +295,46 @@ static bool names_columns(
 	return false;
 }
 
-bool redact_statement(const struct redact *redact, struct span text, struct look_dialect dialect)
+enum redact_reach redact_statement(
+	const struct redact *redact, struct span text, struct look_dialect dialect)
 {
 	struct reading r;
 	struct token t, before = {.kind = T_SEMICOLON};
 	bool chosen = false;
+	unsigned selects = 0;
 
 	if (redact->all)
-		return true;
+		return REDACT_WHOLE;
 	if (!reading_begin(&r, text, dialect)) {
 		reading_end(&r);
-		return true;
+		return REDACT_WHOLE;
 	}
-	for (t = scan_next(&r.scanner); !chosen && t.kind != T_EOF; t = scan_next(&r.scanner)) {
+	for (t = scan_next(&r.scanner); t.kind != T_EOF; t = scan_next(&r.scanner)) {
 		bool first = before.kind == T_SEMICOLON;
 
 		before = t;
+		selects += t.kind == T_SELECT || t.kind == T_TABLE || t.kind == T_VALUES;
 		if (t.kind == T_ERROR) {
 			chosen = true;
+			selects = 2;
+			break;
 		} else if (first && (t.kind == T_CALL || t.kind == T_LOAD || t.kind == T_EXECUTE ||
 					    t.kind == T_PREPARE || t.kind == T_HANDLER)) {
 			chosen = true;
+			selects = 2;
 		} else if (t.kind == T_INSERT || (t.kind == T_REPLACE && !(t.flags & TF_CALL))) {
 			struct token next = scan_next(&r.scanner);
 
 			if (!names_columns(&r, next, &chosen, redact))
 				chosen = true;
+		} else if (t.kind == T_USER_VAR) {
+			chosen = true; /* may hold what was read from any column */
 		} else if (is_name(t)) {
-			chosen = redact_column(redact, content(&r, t));
+			chosen |= redact_column(redact, content(&r, t));
 		}
 	}
 	reading_end(&r);
-	return chosen;
+	return !chosen ? REDACT_NOTHING : selects > 1 ? REDACT_WHOLE : REDACT_COMPUTED;
 }
 
 /* ---- text ---- */
@@ -423,7 +431,7 @@ static bool begins_operand(struct token t)
 }
 
 /* Counts of LIMIT and lengths of types are no data.  In definitions without a query numbers are
- * lengths nearly always: strings alone are redacted there. */
+ * lengths nearly always. */
 struct place {
 	bool limit, definition;
 };
@@ -454,22 +462,23 @@ bool redact_text(
 		ok = t.kind != T_ERROR;
 		if (!ok)
 			break;
-		/* What stands between tokens is space and comments. */
-		if (t.start > end && end && sign.kind != T_MINUS)
-			buf_add_char(out, ' ');
 		if (before.kind == T_SEMICOLON)
 			place.definition = t.kind == T_CREATE || t.kind == T_ALTER;
-		bool kept = place.limit ||
-			    (place.definition && t.kind != T_STRING && t.kind != T_NSTRING);
+		bool kept = (place.limit || place.definition) && t.kind == T_L_INT;
+		bool hide = is_literal(t) && !kept;
 
-		if (is_literal(t) && !kept) {
+		/* A sign belongs to the number behind it, or is written after all. */
+		if (sign.kind == T_MINUS && !hide)
+			buf_add_char(out, '-');
+		/* What stands between tokens is space and comments. */
+		if (t.start > end && end && !(sign.kind == T_MINUS && hide))
+			buf_add_char(out, ' ');
+		else if (hide && out->len && out->data[out->len - 1] == '\'')
+			buf_add_char(out, ' '); /* 'a''b' would be one string */
+		if (hide)
 			add_literal(redact, &r, t, sign.kind == T_MINUS, out);
-		} else {
-			if (sign.kind == T_MINUS)
-				buf_add_char(out, '-');
-			if (!(t.kind == T_MINUS && begins_operand(before)))
-				buf_add(out, r.text.data + t.start, t.end - t.start);
-		}
+		else if (!(t.kind == T_MINUS && begins_operand(before)))
+			buf_add(out, r.text.data + t.start, t.end - t.start);
 		sign = t.kind == T_MINUS && begins_operand(before) ? t
 								   : (struct token){.kind = T_EOF};
 		place_after(&place, t);

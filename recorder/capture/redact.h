@@ -6,7 +6,10 @@
  * By column, of a statement's text it is not known which literal goes with which column.  So when a
  * statement names a chosen column anywhere, or may write columns that it does not name (INSERT
  * without a list, CALL, LOAD DATA ...), all its literals and parameters are redacted, and those
- * columns of its results that are computed.  When a text cannot be read it is left out.
+ * columns of its results that are computed.  The servers tell from which column a column of a
+ * result comes, but not through a derived table, a common table expression or a UNION: of a
+ * statement with more than one SELECT all columns are redacted then.  Columns of a view are known by
+ * the view's names only.  When a text cannot be read it is left out.
  *
  * Hashes are SipHash-2-4, 128 bits, of the value as text: 5, 5.00 and '5' are equal, '05' is not.
  * Strings are hashed byte for byte: what only a collation holds equal is not.
@@ -40,8 +43,14 @@ void redact_release(struct redact *redact);
 
 /* Whether values of a column are redacted. */
 bool redact_column(const struct redact *redact, struct span name);
-/* Whether a statement's literals and parameters are. */
-bool redact_statement(const struct redact *redact, struct span text, struct look_dialect dialect);
+/* What of a statement is redacted besides the columns that are chosen by their name. */
+enum redact_reach {
+	REDACT_NOTHING,
+	REDACT_COMPUTED, /* literals, parameters, columns of results that are computed */
+	REDACT_WHOLE,    /* ... and all other columns: one query in another renames them */
+};
+enum redact_reach redact_statement(
+	const struct redact *redact, struct span text, struct look_dialect dialect);
 /* Appends the text with its literals redacted and its comments left out.  False: from some point on
  * it could not be read, and is left out from there. */
 bool redact_text(const struct redact *redact, struct span text, struct look_dialect dialect,

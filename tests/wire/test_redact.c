@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "capture/filter.h"
 #include "capture/redact.h"
+#include "sql/token.h"
 #include "trace/pack.h"
 #include "trace/value.h"
 
@@ -47,7 +48,7 @@ START_TEST(literals_are_dropped)
 			"select a from t where b in ('***','***')", true},
 		{"select /*!50000 'x', */ a /*!101100 , 'y' */ from t",
 			"select '***', a , '***' from t", true},
-		{"select - a, -(3) from t", "select -a, -('***') from t", true},
+		{"select - a, -(3) from t", "select - a, -('***') from t", true},
 		{"select a from t order by a limit 5, 10", "select a from t order by a limit 5, 10",
 			true},
 		{"select a from t limit 5; select 5", "select a from t limit 5; select '***'",
@@ -72,6 +73,48 @@ START_TEST(literals_are_dropped)
 		free(text);
 	}
 	redact_release(&redact);
+}
+END_TEST
+
+/* Whatever the statement, no string is left in it, and what is left is read the same way again. */
+START_TEST(no_string_survives)
+{
+	struct sql_options opt = sql_options_default();
+	FILE *file = fopen(STATEMENTS, "r");
+	struct redact redact;
+	char line[4096];
+	unsigned strings = 0;
+
+	ck_assert_ptr_nonnull(file);
+	init(&redact, "all", REDACT_DROP);
+	while (fgets(line, sizeof(line), file)) {
+		struct buf once = BUF_INIT, twice = BUF_INIT;
+		struct scanner scanner;
+		struct token t;
+
+		buf_add_str(&once, "");
+		if (redact_text(&redact, span_of(line, strcspn(line, "\n")), usual, &once)) {
+			opt.version = 999999;
+			scan_init(&scanner, once.data, (uint32_t)once.len, &opt);
+			while ((t = scan_next(&scanner)).kind != T_EOF && t.kind != T_ERROR) {
+				if (t.kind != T_STRING)
+					continue;
+				strings++;
+				if (t.end - t.start != 5 ||
+					memcmp(once.data + t.start, "'***'", 5) != 0)
+					ck_abort_msg("%s: %s", line, once.data);
+			}
+			if (!redact_text(&redact, buf_span(&once), usual, &twice) ||
+				!span_eq(buf_span(&once), buf_span(&twice)))
+				ck_abort_msg("%s: %s, then %s", line, once.data,
+					twice.data ? twice.data : "");
+		}
+		buf_release(&once);
+		buf_release(&twice);
+	}
+	fclose(file);
+	redact_release(&redact);
+	ck_assert_uint_gt(strings, 300);
 }
 END_TEST
 
@@ -208,14 +251,22 @@ START_TEST(statements_that_touch_a_column)
 		{"prepare s from 'select 1'", true},
 		{"select 'open", true},
 		{"begin", false},
+		{"set @x = 'secret'", true},
+		{"select @x", true},
+		{"select @@version", false},
 	};
 	struct redact redact;
 
 	init(&redact, "(?i)^email$", REDACT_HASH);
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-		ck_assert_msg(redact_statement(&redact, span_str(cases[i].sql), usual) ==
-				      cases[i].touched,
+		ck_assert_msg((redact_statement(&redact, span_str(cases[i].sql), usual) !=
+				      REDACT_NOTHING) == cases[i].touched,
 			"%s", cases[i].sql);
+	ck_assert_int_eq(redact_statement(&redact, SPAN_LIT("select id, email from t"), usual),
+		REDACT_COMPUTED);
+	ck_assert_int_eq(redact_statement(&redact,
+				 SPAN_LIT("select x from (select email x from t) d"), usual),
+		REDACT_WHOLE);
 	redact_release(&redact);
 }
 END_TEST
@@ -260,6 +311,6 @@ START_TEST(statements_by_their_tables)
 }
 END_TEST
 
-UNIT_MAIN("redact", literals_are_dropped, equal_values_have_equal_hashes,
+UNIT_MAIN("redact", literals_are_dropped, no_string_survives, equal_values_have_equal_hashes,
 	rows_keep_null_and_other_columns, statements_that_touch_a_column,
 	statements_by_their_tables)
