@@ -17,7 +17,7 @@ enum {
 
 /* ------------------------------------------------------------------------- what is open */
 
-struct item_writes item_writes(const struct model *m, uint32_t item)
+struct item_writes model_item_writes(const struct model *m, uint32_t item)
 {
 	const struct values *v = m->v;
 	struct item_writes w = {m, item, v->dup_count, true};
@@ -35,7 +35,7 @@ struct item_writes item_writes(const struct model *m, uint32_t item)
 	return w;
 }
 
-uint32_t next_write(struct item_writes *w)
+uint32_t model_next_write(struct item_writes *w)
 {
 	const struct values *v = w->m->v;
 
@@ -121,9 +121,9 @@ static void find_live(struct model *m)
 				continue;
 			}
 			for (uint32_t e = 0; e < count; e++) {
-				struct item_writes w = item_writes(m, items[e]);
+				struct item_writes w = model_item_writes(m, items[e]);
 
-				while ((write = next_write(&w)) != VALUES_NONE) {
+				while ((write = model_next_write(&w)) != VALUES_NONE) {
 					uint32_t t = v->ops[write].txn;
 
 					if (m->live[t])
@@ -189,13 +189,13 @@ static void add_candidate(struct model *m, uint32_t txn)
 static bool find_candidates(struct model *m, uint32_t i, struct read *r)
 {
 	const struct values_op *op = &m->v->ops[i];
-	struct item_writes w = item_writes(m, op->value);
+	struct item_writes w = model_item_writes(m, op->value);
 	uint32_t write;
 
 	*r = (struct read){op->txn, i, op->key, (uint32_t)m->candidate_count, 0};
 	if (m->v->items[op->value].initial)
 		add_candidate(m, INITIAL_STATE);
-	while ((write = next_write(&w)) != VALUES_NONE) {
+	while ((write = model_next_write(&w)) != VALUES_NONE) {
 		uint32_t t = m->v->ops[write].txn;
 
 		if (t == op->txn || !m->live[t] || !(m->f->notes[write] & OP_FINAL))
@@ -353,7 +353,7 @@ static void find_register_writers(struct model *m)
 
 /* --------------------------------------------------------------------- clauses and edges */
 
-void forbid(struct model *m, const uint32_t *literals, uint32_t count, uint32_t who)
+void model_forbid(struct model *m, const uint32_t *literals, uint32_t count, uint32_t who)
 {
 	uint32_t out[16], kept = 0;
 
@@ -366,7 +366,7 @@ void forbid(struct model *m, const uint32_t *literals, uint32_t count, uint32_t 
 	solver_clause(m->solver, out, kept, who);
 }
 
-void add_edge(struct model *m, uint32_t from, uint32_t to, enum edge_kind kind, uint32_t place,
+void model_edge(struct model *m, uint32_t from, uint32_t to, enum edge_kind kind, uint32_t place,
 	uint32_t first, uint32_t second)
 {
 	uint32_t literals[SOLVER_EDGE_LITERALS], count = 0, a, b;
@@ -407,7 +407,7 @@ static void session_edges(struct model *m)
 			for (uint32_t k = i; k-- > 0;) {
 				if (!inside(m, txns[k]))
 					continue;
-				add_edge(m, txns[k], txns[i], EDGE_ORDER, 0, TRUE_LITERAL,
+				model_edge(m, txns[k], txns[i], EDGE_ORDER, 0, TRUE_LITERAL,
 					TRUE_LITERAL);
 				if (m->live[txns[k]] == 1)
 					break;
@@ -490,7 +490,7 @@ static uint32_t before(const struct model *m, uint32_t key, uint32_t a, uint32_t
 	return 2 * (m->pair_base[key] + y * (y - 1) / 2 + x) + (a > b);
 }
 
-uint32_t writer_place(const struct model *m, uint32_t key, uint32_t txn)
+uint32_t model_writer_place(const struct model *m, uint32_t key, uint32_t txn)
 {
 	uint32_t first = m->writer_head[key], low = first, high = m->writer_head[key + 1];
 
@@ -523,9 +523,9 @@ static void order_registers(struct model *m)
 
 				if (y == 1)
 					m->pair_base[k] = var;
-				add_edge(m, writers[x], writers[y], EDGE_WW, ops[y], 2 * var,
+				model_edge(m, writers[x], writers[y], EDGE_WW, ops[y], 2 * var,
 					TRUE_LITERAL);
-				add_edge(m, writers[y], writers[x], EDGE_WW, ops[x], 2 * var + 1,
+				model_edge(m, writers[y], writers[x], EDGE_WW, ops[x], 2 * var + 1,
 					TRUE_LITERAL);
 				if (v->stamps) { /* the order is known: by commit */
 					const struct values_stamp *a = &v->stamps[writers[x]],
@@ -562,7 +562,8 @@ static void choose_writers(struct model *m)
 					(uint32_t[]){c[k].literal ^ 1, m->counted[c[k].txn]}, 2,
 					r->txn);
 			for (uint32_t o = 0; o < k; o++)
-				forbid(m, (uint32_t[]){c[k].literal, c[o].literal}, 2, r->txn);
+				model_forbid(
+					m, (uint32_t[]){c[k].literal, c[o].literal}, 2, r->txn);
 		}
 		any[r->count] = m->counted[r->txn] ^ 1;
 		solver_clause(
@@ -572,7 +573,7 @@ static void choose_writers(struct model *m)
 }
 
 /* A literal that is true when both are. */
-uint32_t both(struct model *m, uint32_t a, uint32_t b, uint32_t who)
+uint32_t model_both(struct model *m, uint32_t a, uint32_t b, uint32_t who)
 {
 	uint32_t joined;
 
@@ -590,15 +591,15 @@ static void read_edges(struct model *m, const struct read *r)
 {
 	uint32_t count = m->writer_head[r->key + 1] - m->writer_head[r->key];
 	const uint32_t *writers = m->writers + m->writer_head[r->key];
-	uint32_t own = writer_place(m, r->key, r->txn);
+	uint32_t own = model_writer_place(m, r->key, r->txn);
 
 	for (uint32_t i = 0; i < r->count; i++) {
 		const struct candidate *c = &m->candidates[r->first + i];
 		uint32_t place = VALUES_NONE;
 
 		if (c->txn != INITIAL_STATE) {
-			add_edge(m, c->txn, r->txn, EDGE_WR, r->op, c->literal, TRUE_LITERAL);
-			place = writer_place(m, r->key, c->txn);
+			model_edge(m, c->txn, r->txn, EDGE_WR, r->op, c->literal, TRUE_LITERAL);
+			place = model_writer_place(m, r->key, c->txn);
 		}
 		for (uint32_t o = 0; has_anti(m->level) && o < count; o++) {
 			uint32_t later;
@@ -607,8 +608,8 @@ static void read_edges(struct model *m, const struct read *r)
 				continue;
 			later = place == VALUES_NONE ? TRUE_LITERAL : before(m, r->key, place, o);
 			if (m->level == MODEL_FCV && own != VALUES_NONE)
-				later = both(m, later, before(m, r->key, o, own), r->txn);
-			add_edge(m, r->txn, writers[o], EDGE_RW, r->op, c->literal, later);
+				later = model_both(m, later, before(m, r->key, o, own), r->txn);
+			model_edge(m, r->txn, writers[o], EDGE_RW, r->op, c->literal, later);
 		}
 	}
 }
@@ -620,13 +621,13 @@ static void cursor_between(struct model *m, uint32_t key, const struct candidate
 {
 	uint32_t count = m->writer_head[key + 1] - m->writer_head[key];
 	const uint32_t *writers = m->writers + m->writer_head[key];
-	uint32_t a = low->txn == INITIAL_STATE ? VALUES_NONE : writer_place(m, key, low->txn);
-	uint32_t b = writer_place(m, key, high);
+	uint32_t a = low->txn == INITIAL_STATE ? VALUES_NONE : model_writer_place(m, key, low->txn);
+	uint32_t b = model_writer_place(m, key, high);
 
 	for (uint32_t o = 0; b != VALUES_NONE && o < count; o++) {
 		if (o == a || o == b || writers[o] == who)
 			continue;
-		forbid(m,
+		model_forbid(m,
 			(uint32_t[]){low->literal, high_literal, before(m, key, o, b),
 				a == VALUES_NONE ? TRUE_LITERAL : before(m, key, a, o),
 				m->counted[writers[o]], m->counted[high], m->counted[who]},
@@ -752,7 +753,7 @@ static void fill_solver(struct model *m)
 	if (reads_matter(m))
 		choose_writers(m);
 	if (is_guarantee(m->level)) {
-		guarantee_edges(m);
+		model_guarantees(m);
 		return;
 	}
 	if (needs_orders(m) || (m->v->stamps && !is_weak(m->level)))
@@ -760,12 +761,12 @@ static void fill_solver(struct model *m)
 	for (size_t i = 0; reads_matter(m) && i < m->read_count; i++) {
 		read_edges(m, &m->reads[i]);
 		if (is_weak(m->level))
-			weak_read(m, &m->reads[i]);
+			model_weak_read(m, &m->reads[i]);
 	}
 	if (m->level == MODEL_PL_CS)
 		cursor_registers(m);
 	if (m->f->has_lists)
-		list_keys(m);
+		model_lists(m);
 }
 
 static void release(struct model *m)
@@ -839,7 +840,7 @@ static enum solver_answer ask(const struct facts *f, enum model_level level, enu
 		make_solver(&m);
 		fill_solver(&m);
 		if (!m.incomplete)
-			answer = level == MODEL_CC ? solve_causal(&m, steps)
+			answer = level == MODEL_CC ? model_solve_causal(&m, steps)
 						   : solver_run(m.solver, steps);
 		if (answer == SOLVER_NO && blamed) {
 			struct blame b = {&m, blamed};

@@ -120,7 +120,7 @@ static void not_behind(struct model *m, const struct event *a, const struct even
 			if ((from.txn == to.txn && !future) || from.txn == INITIAL_STATE)
 				continue;
 			if (to.txn == INITIAL_STATE || future) {
-				forbid(m, all, 4, b->txn);
+				model_forbid(m, all, 4, b->txn);
 				continue;
 			}
 			for (int i = 0; i < 4; i++) {
@@ -128,8 +128,8 @@ static void not_behind(struct model *m, const struct event *a, const struct even
 					literals[count++] = all[i];
 			}
 			solver_edge(m->solver,
-				m->writer_head[a->key] + writer_place(m, a->key, from.txn),
-				m->writer_head[a->key] + writer_place(m, a->key, to.txn),
+				m->writer_head[a->key] + model_writer_place(m, a->key, from.txn),
+				m->writer_head[a->key] + model_writer_place(m, a->key, to.txn),
 				SOLVER_DEPENDENCY, 0, literals, count);
 		}
 	}
@@ -165,7 +165,7 @@ static void relate(struct model *m, const struct event *a, const struct event *b
 	}
 }
 
-void guarantee_edges(struct model *m)
+void model_guarantees(struct model *m)
 {
 	struct events e = {0};
 

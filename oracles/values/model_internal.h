@@ -99,8 +99,8 @@ struct item_writes {
 	bool first;
 };
 
-struct item_writes item_writes(const struct model *m, uint32_t item);
-uint32_t next_write(struct item_writes *w);
+struct item_writes model_item_writes(const struct model *m, uint32_t item);
+uint32_t model_next_write(struct item_writes *w);
 
 /* Is the transaction part of the question? */
 static inline bool inside(const struct model *m, uint32_t t)
@@ -119,22 +119,22 @@ static inline uint32_t commit_node(const struct model *m, uint32_t t)
 }
 
 /* Place of a transaction among the writers of a register; NONE. */
-uint32_t writer_place(const struct model *m, uint32_t key, uint32_t txn);
+uint32_t model_writer_place(const struct model *m, uint32_t key, uint32_t txn);
 
 /* A clause that says "not all of these"; constants are left out.  `who` is blamed. */
-void forbid(struct model *m, const uint32_t *literals, uint32_t count, uint32_t who);
+void model_forbid(struct model *m, const uint32_t *literals, uint32_t count, uint32_t who);
 /* A literal that is true when both are. */
-uint32_t both(struct model *m, uint32_t a, uint32_t b, uint32_t who);
+uint32_t model_both(struct model *m, uint32_t a, uint32_t b, uint32_t who);
 /* A dependency that is there when both literals are true (and both transactions count). */
-void add_edge(struct model *m, uint32_t from, uint32_t to, enum edge_kind kind, uint32_t place,
+void model_edge(struct model *m, uint32_t from, uint32_t to, enum edge_kind kind, uint32_t place,
 	uint32_t first, uint32_t second);
 
 /* Lists: orders, reads, and what cursor stability asks of them. */
-void list_keys(struct model *m);
+void model_lists(struct model *m);
 /* The axioms of be-RC, be-RA and be-CC, a read. */
-void weak_read(struct model *m, const struct read *read);
-enum solver_answer solve_causal(struct model *m, uint64_t *steps);
+void model_weak_read(struct model *m, const struct read *read);
+enum solver_answer model_solve_causal(struct model *m, uint64_t *steps);
 /* Session guarantees; nodes are the writers of registers. */
-void guarantee_edges(struct model *m);
+void model_guarantees(struct model *m);
 
 #endif

@@ -17,12 +17,12 @@ static void add_place_op(struct model *m, uint32_t op, uint32_t literal)
 static void list_place(struct model *m, uint32_t at)
 {
 	uint32_t item = m->v->order[at], op;
-	struct item_writes w = item_writes(m, item);
+	struct item_writes w = model_item_writes(m, item);
 	struct place *p = &m->places[at];
 	bool outside = false;
 
 	p->first = (uint32_t)m->place_op_count;
-	while ((op = next_write(&w)) != VALUES_NONE) {
+	while ((op = model_next_write(&w)) != VALUES_NONE) {
 		uint32_t t = m->v->ops[op].txn;
 
 		if (!m->live[t])
@@ -47,8 +47,8 @@ static void list_place(struct model *m, uint32_t at)
 		if (m->counted[t] != TRUE_LITERAL)
 			solver_clause(m->solver, (uint32_t[]){o->literal ^ 1, m->counted[t]}, 2, t);
 		for (uint32_t k = 0; k < i; k++)
-			forbid(m, (uint32_t[]){o->literal, m->place_ops[p->first + k].literal}, 2,
-				t);
+			model_forbid(m,
+				(uint32_t[]){o->literal, m->place_ops[p->first + k].literal}, 2, t);
 	}
 	if (p->count) {
 		uint32_t *any = mem_realloc(NULL, p->count, sizeof(*any));
@@ -102,7 +102,7 @@ static void place_clauses(struct model *m, const struct list_scratch *l)
 				continue;
 			if (a->place == b->place ||
 				(internal && a->place < b->place && a->at > b->at))
-				forbid(m, pair, 2, t);
+				model_forbid(m, pair, 2, t);
 		}
 	}
 }
@@ -152,7 +152,7 @@ static uint32_t tail_literal(struct model *m, const struct list_scratch *l, uint
 	any[count] = 2 * solver_variable(m->solver, true);
 	solver_clause(m->solver, any, (uint32_t)count + 1, m->v->ops[op].txn);
 	for (size_t i = 0; i < count; i++)
-		forbid(m, (uint32_t[]){any[i], any[count]}, 2, m->v->ops[op].txn);
+		model_forbid(m, (uint32_t[]){any[i], any[count]}, 2, m->v->ops[op].txn);
 	return any[count];
 }
 
@@ -174,7 +174,7 @@ static uint32_t list_chain(struct model *m, uint32_t key)
 			for (uint32_t o = 0; o < q->count; o++) {
 				const struct place_op *a = &m->place_ops[q->first + o];
 
-				add_edge(m, m->v->ops[a->op].txn, m->v->ops[b->op].txn, EDGE_WW,
+				model_edge(m, m->v->ops[a->op].txn, m->v->ops[b->op].txn, EDGE_WW,
 					b->op, a->literal, b->literal);
 			}
 		}
@@ -193,9 +193,9 @@ static void place_edges(struct model *m, uint32_t place, uint32_t txn, enum edge
 		uint32_t other = m->v->ops[o->op].txn;
 
 		if (kind == EDGE_RW)
-			add_edge(m, txn, other, kind, op, o->literal, literal);
+			model_edge(m, txn, other, kind, op, o->literal, literal);
 		else
-			add_edge(m, other, txn, kind, op, o->literal, literal);
+			model_edge(m, other, txn, kind, op, o->literal, literal);
 	}
 }
 
@@ -232,7 +232,7 @@ static void list_tail(struct model *m, uint32_t last, struct list_scratch *l)
 							l->tail[k].literal ^ 1, join},
 						4, t);
 				}
-				add_edge(m, way ? t : u, way ? u : t, EDGE_WW,
+				model_edge(m, way ? t : u, way ? u : t, EDGE_WW,
 					l->tail[way ? k : i].op, join, TRUE_LITERAL);
 			}
 		}
@@ -258,7 +258,7 @@ static uint32_t before_own(struct model *m, const struct list_scratch *l, size_t
 			solver_clause(m->solver, (uint32_t[]){l->tail[o].literal, either}, 2, txn);
 			one = either;
 		}
-		all = both(m, all, one, txn);
+		all = model_both(m, all, one, txn);
 	}
 	return all;
 }
@@ -299,7 +299,7 @@ static void list_read(struct model *m, uint32_t i, const struct list_scratch *l)
 			/* Its own earlier ones are behind what it saw of others. */
 			if ((mine && (o->op > i || (is_internal(m->level) && p < seen))) ||
 				(!mine && p + 1 == seen && !(m->f->notes[o->op] & OP_FINAL)))
-				forbid(m, &o->literal, 1, op->txn);
+				model_forbid(m, &o->literal, 1, op->txn);
 		}
 	}
 	if (!has_anti(m->level) || (m->level == MODEL_FCV && has_floating(m, op->txn, op->key)))
@@ -315,7 +315,7 @@ static void list_read(struct model *m, uint32_t i, const struct list_scratch *l)
 
 		if (m->level == MODEL_FCV && t != op->txn)
 			earlier = before_own(m, l, k, op->txn);
-		add_edge(m, op->txn, t, EDGE_RW, i, l->tail[k].literal, earlier);
+		model_edge(m, op->txn, t, EDGE_RW, i, l->tail[k].literal, earlier);
 	}
 }
 
@@ -339,12 +339,12 @@ static void cursor_list(struct model *m, uint32_t i, const struct list_scratch *
 		for (size_t s = 0; s < l->spot_count; s++) {
 			if (v->ops[l->spots[s].place].txn == op->txn &&
 				l->spots[s].at > first + next)
-				forbid(m, (uint32_t[]){other->literal, l->spots[s].literal}, 2,
-					op->txn);
+				model_forbid(m, (uint32_t[]){other->literal, l->spots[s].literal},
+					2, op->txn);
 		}
 		for (size_t s = 0; s < l->tail_count; s++) {
 			if (v->ops[l->tail[s].op].txn == op->txn)
-				forbid(m, (uint32_t[]){other->literal, l->tail[s].literal}, 2,
+				model_forbid(m, (uint32_t[]){other->literal, l->tail[s].literal}, 2,
 					op->txn);
 		}
 		/* A later state that it read as well, made by a third. */
@@ -363,7 +363,8 @@ static void cursor_list(struct model *m, uint32_t i, const struct list_scratch *
 
 				if (v->ops[third->op].txn != op->txn &&
 					v->ops[third->op].txn != v->ops[other->op].txn)
-					forbid(m, (uint32_t[]){other->literal, third->literal}, 2,
+					model_forbid(m,
+						(uint32_t[]){other->literal, third->literal}, 2,
 						op->txn);
 			}
 		}
@@ -377,13 +378,13 @@ static void cursor_list(struct model *m, uint32_t i, const struct list_scratch *
 
 			/* As an edge: there is none the other way then. */
 			if (t != op->txn)
-				add_edge(m, op->txn, t, EDGE_WW, i, l->tail[s].literal,
+				model_edge(m, op->txn, t, EDGE_WW, i, l->tail[s].literal,
 					l->tail[k].literal);
 		}
 	}
 }
 
-void list_keys(struct model *m)
+void model_lists(struct model *m)
 {
 	const struct values *v = m->v;
 	struct list_scratch l = {0};

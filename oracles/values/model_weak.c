@@ -8,7 +8,7 @@
 
 static bool writes_key(const struct model *m, uint32_t t, uint32_t key)
 {
-	return writer_place(m, key, t) != VALUES_NONE;
+	return model_writer_place(m, key, t) != VALUES_NONE;
 }
 
 /* t2 stands in the level's relation to the reader: so it comes before the one read from. */
@@ -20,16 +20,16 @@ static void axiom(struct model *m, const struct read *r, uint32_t t2, uint32_t l
 		if (c->txn == t2)
 			continue;
 		if (c->txn == INITIAL_STATE)
-			forbid(m,
+			model_forbid(m,
 				(uint32_t[]){
 					c->literal, literal, m->counted[t2], m->counted[r->txn]},
 				4, r->txn);
 		else
-			add_edge(m, t2, c->txn, EDGE_WW, r->op, c->literal, literal);
+			model_edge(m, t2, c->txn, EDGE_WW, r->op, c->literal, literal);
 	}
 }
 
-void weak_read(struct model *m, const struct read *r)
+void model_weak_read(struct model *m, const struct read *r)
 {
 	const struct values *v = m->v;
 
@@ -168,7 +168,7 @@ static void causal_round(struct causal *c)
 
 /* Answers are made of choices; what an answer's choices force is told, until one comes again: then
  * it can be kept.  There are finitely many. */
-enum solver_answer solve_causal(struct model *m, uint64_t *steps)
+enum solver_answer model_solve_causal(struct model *m, uint64_t *steps)
 {
 	struct causal c = {.m = m};
 	size_t choices = m->candidate_count, told = 0, capacity = 0;

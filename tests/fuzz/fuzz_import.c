@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Foreign histories: the first byte chooses the format and how the input is cut, the rest is the
- * input.  Whatever is accepted must satisfy the model's invariants, and be the same however it was
- * cut.
+ * input.  Whatever is accepted must satisfy the model's invariants, be the same however it was cut,
+ * and be judged: levels must agree with what they imply.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -10,8 +10,27 @@
 
 #include "base/bug.h"
 #include "import/import.h"
+#include "values/check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What holds must hold of everything weaker. */
+static void judge(const struct values *v)
+{
+	struct values_options options = {.budget = 20000};
+	struct verdict verdict;
+
+	verdict_init(&verdict);
+	values_judge(v, &options, &verdict);
+	for (size_t a = 0; a < verdict.level_count; a++) {
+		for (size_t b = 0; b < verdict.level_count; b++) {
+			if (verdict.levels[a].answer == LEVEL_HOLDS &&
+				values_level_implies(verdict.levels[a].name, verdict.levels[b].name))
+				CHECK(verdict.levels[b].answer != LEVEL_FAILS);
+		}
+	}
+	verdict_release(&verdict);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -43,6 +62,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 		values_release(&w);
 	}
+	if (ok && size < 2048)
+		judge(&v);
 	values_release(&v);
 	return 0;
 }
