@@ -20,6 +20,7 @@ static const char *const tls_words[] = {"strip", "passthrough", "as-client", "te
 static const char *const redact_words[] = {"hash", "drop", NULL};
 static const char *const protocol_words[] = {"none", "v1", "v2", NULL};
 static const char *const policy_words[] = {"wait", "drop", "stop", NULL};
+static const char *const instrument_words[] = {"off", "trigger", NULL};
 static const char *const sync_words[] = {"never", "interval", "always", NULL};
 
 enum { LATER_NS_MAX = 25000000 };
@@ -36,7 +37,7 @@ struct proxy_options {
 	uint64_t workers, sample, sessions_max, rows_max;
 	uint64_t result_bytes_max, value_max, packet_max, buffer, segment_size, total_size;
 	uint64_t connect_timeout, drain_timeout, flush_interval;
-	int tls, policy, redact_with, sync, proxy_protocol;
+	int tls, policy, instrument, redact_with, sync, proxy_protocol;
 	const char *compression;
 	int compression_level;
 	bool no_compression, no_record, quiet, accept_proxy_protocol;
@@ -129,6 +130,13 @@ static const struct option_def proxy_table[] = {
 		OPTION_STRING(struct proxy_options, redact),
 		.help = "record no values, or none of the columns whose name matches: in "
 			"statements, parameters, results and rows of tables"},
+	{.name = "instrument",
+		.argument = "MODE",
+		OPTION_CHOICE(struct proxy_options, instrument),
+		.choices = instrument_words,
+		.preset = "off",
+		.help = "trigger: record which versions statements read and wrote, in tables that "
+			"isorec prepare has made ready; needs --user"},
 	{.name = "redact-with",
 		.argument = "HOW",
 		OPTION_CHOICE(struct proxy_options, redact_with),
@@ -590,6 +598,7 @@ struct proxy_context {
 	char hosts[PROXY_NODES_MAX][ADDRESS_TEXT_SIZE];
 	struct backdrop context;
 	struct trace_producer *producer;
+	struct instrument_tables tables; /* prepared ones */
 };
 
 static struct backdrop_address address_of(
@@ -616,6 +625,7 @@ static void fill_context(
 		.tls = options->tls == RELAY_TLS_AS_CLIENT || options->tls == RELAY_TLS_TERMINATE,
 		.tls_ca = options->tls_ca,
 		.values = &proxy->capture.values,
+		.instrument = options->instrument ? &c->tables : NULL,
 		.filter = &proxy->capture.filter,
 		.redact = &proxy->capture.redact,
 	};
@@ -732,6 +742,7 @@ static enum exit_status record(struct proxy *proxy, const struct proxy_options *
 			   "to have them in the trace");
 	note_left_out(proxy->writer, options);
 	fill_context(proxy, context, options);
+	proxy->relay.instrument = context->options.instrument;
 	if (options->user && !read_context(proxy, context, &err)) {
 		status = fail(&err);
 	} else if (!run_watched(proxy, context, options, &err)) {
@@ -742,6 +753,7 @@ static enum exit_status record(struct proxy *proxy, const struct proxy_options *
 		status = EXIT_STATUS_INCOMPLETE;
 	}
 	backdrop_release(&context->context);
+	instrument_tables_release(&context->tables);
 	if (context->producer)
 		trace_producer_close(context->producer);
 	free(context);
@@ -785,6 +797,12 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 		return status;
 	if (count)
 		return command_misused(command, "unexpected argument: %s", args[0]);
+	if (options.instrument && (!options.user || options.no_record))
+		return command_misused(command,
+			"--instrument needs --user, to find the prepared tables, and a trace");
+	if (options.instrument && options.redact)
+		return command_misused(command,
+			"--instrument records keys and rows as they are: not together with --redact");
 	if (!read_compression(options.compression, &options.compression_level))
 		return command_misused(
 			command, "--compression takes off, fast, or a level from 1 to 19");

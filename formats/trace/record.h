@@ -128,6 +128,7 @@ enum stmt_flags {
 	STMT_OPAQUE = 1u << 4,      /* relayed unread */
 	STMT_BLOCKED_SEEN = 1u << 5, /* blocked_ns and blockers were looked at, even when 0 */
 	STMT_FILTERED = 1u << 6,    /* names only tables that were not to be recorded */
+	STMT_NO_TABLES = 1u << 7,   /* touches no table of the database's: nothing to probe */
 };
 
 /* One command and how it ended; made when it ended, so seq and at are its end. */

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <mysql.h>
 #include <mysqld_error.h>
 
 #include "base/mem.h"
@@ -228,22 +227,36 @@ static uint32_t column_index(const struct columns *columns, struct span name)
 	return UINT32_MAX;
 }
 
-static bool read_columns(MYSQL *db, const struct capture_node *node, struct span database,
-	struct span table, struct columns *columns, struct buf *out, struct err *err)
+/* A prepared table; its version column is no part of the table that the trace tells of. */
+static struct instrument_table *instrumented(
+	const struct backdrop *context, const struct backdrop_table *table)
+{
+	return context->options->instrument
+		       ? instrument_tables_find(context->options->instrument,
+				 buf_span(&table->database), buf_span(&table->name))
+		       : NULL;
+}
+
+static bool read_columns(MYSQL *db, const struct capture_node *node,
+	const struct backdrop_table *table, bool versioned, struct columns *columns,
+	struct buf *out, struct err *err)
 {
 	MYSQL_RES *result = ask(db, node, err,
 		"select column_name, column_type, is_nullable, collation_name, column_default, "
 		"generation_expression, extra from information_schema.columns "
 		"where table_schema = ? and table_name = ? order by ordinal_position",
-		database, table);
+		buf_span(&table->database), buf_span(&table->name));
 	msgpack_packer pk = pack_into(out);
 	MYSQL_ROW row;
 
 	if (!result)
 		return false;
-	msgpack_pack_array(&pk, (size_t)mysql_num_rows(result));
+	msgpack_pack_array(&pk, (size_t)mysql_num_rows(result) - versioned);
 	while ((row = mysql_fetch_row(result))) {
 		struct span generated = field(result, row, 5);
+
+		if (versioned && strcmp(row[0], VERSION_COLUMN) == 0)
+			continue;
 
 		MEM_RESERVE(columns->names, columns->count + 1, columns->capacity);
 		columns->names[columns->count++] = mem_strdup(row[0]);
@@ -405,15 +418,15 @@ static bool table_schema(struct backdrop *context, MYSQL *db, struct capture_nod
 	struct backdrop_table *table = &context->tables[index];
 	struct columns names = {NULL, 0, 0};
 	struct buf columns = BUF_INIT, primary = BUF_INIT, keys = BUF_INIT, foreign = BUF_INIT;
-	struct buf sql = BUF_INIT;
+	struct buf sql = BUF_INIT, create_text = BUF_INIT;
 	MYSQL_RES *result = NULL;
 	MYSQL_ROW row;
 	bool ok = false;
 
 	buf_add_str(&sql, "show create table ");
 	qualified(&sql, table);
-	if (!read_columns(db, node, buf_span(&table->database), buf_span(&table->name), &names,
-		    &columns, err) ||
+	if (!read_columns(db, node, table, instrumented(context, table) != NULL, &names, &columns,
+		    err) ||
 		!read_keys(db, node, table, &names, &primary, &keys, err) ||
 		!read_foreign_keys(db, node, table, &names, &foreign, err))
 		goto out;
@@ -423,6 +436,13 @@ static bool table_schema(struct backdrop *context, MYSQL *db, struct capture_nod
 	row = mysql_fetch_row(result);
 	if (row && mysql_num_fields(result) >= 2) {
 		struct span create = field(result, row, 1);
+		struct instrument_table *prepared = instrumented(context, table);
+
+		if (prepared) {
+			prepared->number = (uint32_t)index + 1;
+			instrument_add_create(&create_text, create);
+			create = buf_span(&create_text);
+		}
 		const char *partition = memmem(create.ptr, create.len, "PARTITION BY", 12);
 		struct record_schema record = {
 			.table = (uint32_t)index + 1,
@@ -459,6 +479,7 @@ out:
 	buf_release(&primary);
 	buf_release(&keys);
 	buf_release(&foreign);
+	buf_release(&create_text);
 	buf_release(&sql);
 	return ok;
 }
@@ -507,6 +528,11 @@ bool backdrop_schema(struct backdrop *context, struct capture_node *node,
 
 	if (!db)
 		return false;
+	if (context->options->instrument && !before &&
+		!instrument_tables_load(context->options->instrument, db, NULL, err)) {
+		mysql_close(db);
+		return false;
+	}
 	result = ask(db, node, err,
 		"select table_schema, table_name from information_schema.tables where table_type "
 		"like "
@@ -547,6 +573,8 @@ struct part {
 	struct backdrop *context;
 	struct record_rows record;
 	struct buf rows;
+	struct buf versions, version_list; /* of a prepared table */
+	bool versioned;
 	uint32_t count;
 };
 
@@ -560,6 +588,15 @@ static void part_flush(struct part *part, bool last, bool complete)
 	record->last = last;
 	record->complete = last && complete;
 	record->rows = buf_span(&part->rows);
+	if (part->versioned) {
+		msgpack_packer pk = pack_into(&part->version_list);
+
+		buf_clear(&part->version_list);
+		msgpack_pack_array(&pk, part->count);
+		buf_add_span(&part->version_list, buf_span(&part->versions));
+		record->versions = buf_span(&part->version_list);
+		buf_clear(&part->versions);
+	}
 	trace_emit_rows(part->context->producer, record);
 	record->part++;
 	buf_clear(&part->rows);
@@ -597,7 +634,8 @@ static bool table_rows(struct backdrop *context, MYSQL *db, struct capture_node 
 	uint64_t rows = 0;
 	bool ok = false, complete = true;
 
-	buf_add_str(&sql, "select * from ");
+	instrument_add_select(&sql, instrumented(context, table));
+	part.versioned = instrumented(context, table) != NULL;
 	qualified(&sql, table);
 	if (table->columns.len)
 		buf_printf(&sql, " order by %s", table->columns.data);
@@ -610,7 +648,7 @@ static bool table_rows(struct backdrop *context, MYSQL *db, struct capture_node 
 		server_error(db, node, sql.data, err);
 		goto out;
 	}
-	count = mysql_num_fields(result);
+	count = mysql_num_fields(result) - part.versioned;
 	columns = mem_zero(count, sizeof(*columns));
 	hidden = mem_zero(count, sizeof(*hidden));
 	for (unsigned i = 0; i < count; i++) {
@@ -640,6 +678,9 @@ static bool table_rows(struct backdrop *context, MYSQL *db, struct capture_node 
 			if (hidden[i])
 				redact_packed(context->options->redact, &part.rows, before);
 		}
+		if (part.versioned &&
+			!instrument_pack_version(&part.versions, field(result, row, count)))
+			buf_add_char(&part.versions, (char)0xc0); /* nil: no version */
 		part.count++;
 		if (part.rows.len >= CAPTURE_PART_SIZE)
 			part_flush(&part, false, false);
@@ -657,6 +698,8 @@ out:
 	free(columns);
 	free(hidden);
 	buf_release(&part.rows);
+	buf_release(&part.versions);
+	buf_release(&part.version_list);
 	buf_release(&sql);
 	return ok;
 }

@@ -10,6 +10,7 @@
 #define CAPTURE_BACKDROP_H
 
 #include "capture/capture.h"
+#include "instrument/tables.h"
 
 enum {
 	BACKDROP_TABLES_MAX = 10000,
@@ -26,6 +27,7 @@ struct backdrop_options {
 	bool tls;           /* where the server has it */
 	const char *tls_ca; /* NULL: any certificate will do */
 	const struct values_limits *values;
+	struct instrument_tables *instrument; /* prepared tables; NULL: they are not looked for */
 	const struct filter *filter; /* of tables; NULL: all */
 	const struct redact *redact; /* NULL: none */
 };

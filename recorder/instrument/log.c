@@ -83,21 +83,8 @@ static struct span take_until(struct span *rest, char end)
 
 static bool pack_version(struct buf *out, struct span digits)
 {
-	msgpack_packer pk = pack_into(out);
-	uint64_t value = 0;
-
-	if (!digits.len || digits.len > 20)
-		return false;
-	for (size_t i = 0; i < digits.len; i++) {
-		unsigned digit = (unsigned)(unsigned char)digits.ptr[i] - '0';
-
-		if (digit > 9 || __builtin_mul_overflow(value, 10, &value) ||
-			__builtin_add_overflow(value, digit, &value))
-			return false;
-	}
 	buf_clear(out);
-	pack_uint(&pk, value);
-	return true;
+	return instrument_pack_version(out, digits);
 }
 
 static struct span next_value(struct span *rest)

@@ -238,6 +238,7 @@ bool instrument_tables_load(
 	MYSQL_ROW row;
 	bool ok = true;
 
+	snprintf(tables->version, sizeof(tables->version), "%s", mysql_get_server_info(mysql));
 	buf_add_str(&sql,
 		"select table_schema, table_name from information_schema.columns where "
 		"column_name = '" VERSION_COLUMN "' and column_comment = '" VERSION_COMMENT "'");
@@ -361,6 +362,53 @@ void instrument_add_key(struct buf *out, const struct instrument_table *table, c
 			buf_add_str(out, ",',',");
 		instrument_add_value(out, &table->columns[table->key[i]], row);
 	}
+}
+
+/* Invisible columns must be named. */
+void instrument_add_select(struct buf *out, const struct instrument_table *table)
+{
+	buf_add_str(out, "select ");
+	for (size_t i = 0; table && i < table->column_count; i++) {
+		instrument_add_name(out, span_str(table->columns[i].name));
+		buf_add_str(out, ", ");
+	}
+	buf_add_str(out, table ? VERSION_COLUMN " from " : "* from ");
+}
+
+void instrument_add_create(struct buf *out, struct span text)
+{
+	static const char ours[] = "  `" VERSION_COLUMN "`";
+	size_t start = out->len;
+
+	while (text.len) {
+		const char *end = memchr(text.ptr, '\n', text.len);
+		size_t len = end ? (size_t)(end - text.ptr) : text.len;
+
+		if (len < sizeof(ours) || memcmp(text.ptr, ours, sizeof(ours) - 1) != 0) {
+			if (out->len > start)
+				buf_add_char(out, '\n');
+			buf_add(out, text.ptr, len);
+		}
+		text = end ? span_of(end + 1, text.len - len - 1) : SPAN_LIT("");
+	}
+}
+
+bool instrument_pack_version(struct buf *out, struct span digits)
+{
+	msgpack_packer pk = pack_into(out);
+	uint64_t value = 0;
+
+	if (!digits.len || digits.len > 20)
+		return false;
+	for (size_t i = 0; i < digits.len; i++) {
+		unsigned digit = (unsigned)(unsigned char)digits.ptr[i] - '0';
+
+		if (digit > 9 || __builtin_mul_overflow(value, 10, &value) ||
+			__builtin_add_overflow(value, digit, &value))
+			return false;
+	}
+	pack_uint(&pk, value);
+	return true;
 }
 
 static int hex_digit(char c)

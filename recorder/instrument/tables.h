@@ -80,6 +80,7 @@ struct instrument_table {
 struct instrument_tables {
 	struct instrument_table *list; /* by database and name */
 	size_t count, capacity;
+	char version[64]; /* of the server */
 };
 
 /* All prepared tables of the server, or of one database. */
@@ -105,6 +106,13 @@ void instrument_add_value(struct buf *out, const struct instrument_column *colum
 void instrument_add_key(struct buf *out, const struct instrument_table *table, const char *row);
 void instrument_add_name(struct buf *out, struct span name);
 void instrument_add_string(struct buf *out, struct span text);
+
+/* Appends "select COLUMN, ..., version from " for a prepared table, "select * from " for NULL. */
+void instrument_add_select(struct buf *out, const struct instrument_table *table);
+/* Appends what SHOW CREATE TABLE said, without the version column. */
+void instrument_add_create(struct buf *out, struct span text);
+/* A version as the server prints it.  False: it is none. */
+bool instrument_pack_version(struct buf *out, struct span digits) MUST_CHECK;
 
 /* A value in its text form as a value of the trace.  False: it is none. */
 bool instrument_pack_value(struct buf *out, const struct instrument_column *column,

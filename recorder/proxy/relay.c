@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "proxy/header.h"
+#include "proxy/interpose.h"
 #include "proxy/upgrade.h"
 
 enum { CLIENT = 0, SERVER = 1 };
@@ -57,6 +58,7 @@ struct session {
 	struct renumber renumber[2]; /* by the side that the packets come from */
 	struct wire wire;
 	struct capture capture;
+	struct interpose *interpose; /* NULL: what is read is forwarded as it is */
 	uint64_t statements_counted;
 };
 
@@ -132,6 +134,8 @@ static void session_close(struct session *s, const char *reason)
 		tell_loss(s, reason);
 	if (s->recording) {
 		stop_parsing(s);
+		if (s->interpose)
+			interpose_free(s->interpose);
 		wire_release(&s->wire);
 		capture_close(&s->capture, reason);
 	}
@@ -343,14 +347,10 @@ static bool forward(struct session *s, int to, const unsigned char *bytes, size_
 	return true;
 }
 
-static void parse(struct session *s, int from, struct span bytes, struct wire_stamp stamp)
+static void after_parsing(struct session *s)
 {
 	struct relay_worker *w = s->worker;
 
-	if (from == CLIENT)
-		wire_feed_client(&s->wire, bytes, stamp);
-	else
-		wire_feed_server(&s->wire, bytes, stamp);
 	if (s->capture.statements != s->statements_counted) {
 		COUNT(w, statements, s->capture.statements - s->statements_counted);
 		s->statements_counted = s->capture.statements;
@@ -364,6 +364,15 @@ static void parse(struct session *s, int from, struct span bytes, struct wire_st
 		s->opaque_counted = true;
 		COUNT(w, opaque, 1);
 	}
+}
+
+static void parse(struct session *s, int from, struct span bytes, struct wire_stamp stamp)
+{
+	if (from == CLIENT)
+		wire_feed_client(&s->wire, bytes, stamp);
+	else
+		wire_feed_server(&s->wire, bytes, stamp);
+	after_parsing(s);
 }
 
 static void show_to_parser(struct session *s, int from, size_t len)
@@ -384,6 +393,7 @@ static void show_to_parser(struct session *s, int from, size_t len)
 static bool may_wait(const struct session *s)
 {
 	return s->recording && s->wire.phase == WIRE_COMMANDS && !s->parsed &&
+	       !s->worker->options->instrument &&
 	       !s->worker->draining && !s->renumber[CLIENT].by && !s->renumber[SERVER].by &&
 	       !s->login_flags && s->clearing.done && !wire_is_secret(&s->wire);
 }
@@ -431,6 +441,65 @@ static bool is_time_to_parse(const struct relay_worker *w)
 
 enum pump { PUMP_AGAIN, PUMP_DRY, PUMP_CLOSED };
 
+/* Instrumentation begins when the session is logged in. */
+static bool is_interposed(struct session *s)
+{
+	if (s->interpose)
+		return true;
+	if (!s->worker->options->instrument || !s->recording || s->capture.muted ||
+		s->wire.phase != WIRE_COMMANDS || s->parsed)
+		return false;
+	s->interpose = interpose_new(s->worker->options->instrument, &s->wire, &s->capture);
+	return true;
+}
+
+/* Sends on what instrumentation made of what was read. */
+static bool forward_interposed(struct session *s)
+{
+	struct relay_worker *w = s->worker;
+	bool secret = wire_is_secret(&s->wire);
+
+	for (int to = CLIENT; to <= SERVER; to++) {
+		struct buf *bytes = &w->interposed[to];
+
+		if (bytes->len && !s->dead)
+			(void)!forward(s, to, (const unsigned char *)bytes->data, bytes->len, secret);
+		if (secret && bytes->data)
+			mem_wipe(bytes->data, bytes->len);
+		if (bytes->capacity > RELAY_READ_SIZE * 4)
+			buf_release(bytes);
+		else
+			buf_clear(bytes);
+	}
+	return !s->dead;
+}
+
+static enum pump deliver_interposed(struct session *s, int from, size_t len)
+{
+	struct relay_worker *w = s->worker;
+	struct span bytes = span_of(w->scratch, len);
+	bool secret = wire_is_secret(&s->wire);
+
+	if (from == CLIENT)
+		interpose_client(s->interpose, bytes, &w->interposed[SERVER]);
+	else
+		interpose_server(
+			s->interpose, bytes, &w->interposed[CLIENT], &w->interposed[SERVER]);
+	after_parsing(s);
+	if (secret || wire_is_secret(&s->wire))
+		mem_wipe(w->scratch, len);
+	return forward_interposed(s) ? PUMP_AGAIN : PUMP_CLOSED;
+}
+
+/* What the last write of a session that ends has logged. */
+static void flush_interposed(struct session *s)
+{
+	if (!s->interpose || !interpose_has_log(s->interpose))
+		return;
+	interpose_flush(s->interpose, &s->worker->interposed[SERVER]);
+	(void)!forward_interposed(s);
+}
+
 /* A read that gave nothing. */
 static enum pump nothing_read(struct session *s, int from, ssize_t n)
 {
@@ -453,7 +522,9 @@ static enum pump nothing_read(struct session *s, int from, ssize_t n)
 		tell_loss(s, reason);
 	if (from == SERVER)
 		stop_parsing(s); /* no answer will come any more */
-	return PUMP_DRY;
+	else
+		flush_interposed(s);
+	return s->dead ? PUMP_CLOSED : PUMP_DRY;
 }
 
 /* The start of a session that is not parsed may hold a password too. */
@@ -479,6 +550,8 @@ static enum pump deliver(struct session *s, int from, size_t len)
 	bool secret = is_secret(s), ok;
 
 	count_bytes(s, from, len);
+	if (UNLIKELY(w->options->instrument != NULL) && is_interposed(s))
+		return deliver_interposed(s, from, len);
 	if (s->recording && !s->parsed && s->wire.phase != WIRE_OPAQUE)
 		show_to_parser(s, from, len);
 	if (from == SERVER && !s->clearing.done)
@@ -604,9 +677,18 @@ static bool at_rest(const struct session *s)
 		return false;
 	if (!s->recording || s->wire.phase != WIRE_COMMANDS)
 		return false;
-	if (s->capture.muted)
+	if (s->capture.muted || (s->interpose && interpose_has_log(s->interpose)))
 		return false;
 	return s->wire.count == 0 && frame_idle(&s->wire.client) && !capture_in_txn(&s->capture);
+}
+
+/* Ends a session that is at rest. */
+static void drain_session(struct session *s)
+{
+	if (s->recording && s->wire.phase == WIRE_COMMANDS && !capture_in_txn(&s->capture))
+		flush_interposed(s);
+	if (!s->dead && at_rest(s))
+		session_close(s, "recorder shutdown");
 }
 
 /* Does what can be done without waiting. */
@@ -625,6 +707,8 @@ static void session_work(struct session *s)
 			if (!side_flush(s, !from))
 				return;
 			if (!s->side[from].readable || s->side[!from].pending.len)
+				continue;
+			if (from == CLIENT && s->interpose && interpose_is_full(s->interpose))
 				continue;
 			if (++turns > RELAY_READS_IN_TURN) {
 				put_ready(s);
@@ -647,8 +731,8 @@ static void session_work(struct session *s)
 	pass_end(s, SERVER);
 	if (s->side[CLIENT].shut && s->side[SERVER].shut)
 		session_close(s, s->end_reason);
-	else if (s->worker->draining && at_rest(s))
-		session_close(s, "recorder shutdown");
+	else if (s->worker->draining)
+		drain_session(s);
 }
 
 /* ---- connecting ---- */
@@ -795,7 +879,7 @@ static void session_open(struct relay_worker *w, const struct relay_arrival *arr
 	if (w->options->tls == RELAY_TLS_TERMINATE && !w->options->tls_context.accept)
 		s->clearing.clear |= (uint32_t)CAP_SSL;
 	s->gate = w->options->tls == RELAY_TLS_AS_CLIENT || w->options->tls == RELAY_TLS_TERMINATE;
-	if (w->options->no_compression)
+	if (w->options->no_compression || w->options->instrument)
 		s->clearing.clear |= (uint32_t)(CAP_COMPRESS | CAP_ZSTD);
 	s->clearing.done = !s->clearing.clear && !s->gate;
 	s->peer = arrival->peer;
@@ -853,8 +937,7 @@ static void take_mail(struct relay_worker *w)
 		w->drain_deadline = clock_mono_ns() + w->options->drain_timeout_ns;
 		for (struct session *s = w->sessions; s; s = next) {
 			next = s->next;
-			if (at_rest(s))
-				session_close(s, "recorder shutdown");
+			drain_session(s);
 		}
 	}
 	w->stopping |= stop;
@@ -945,6 +1028,8 @@ static void *worker_main(void *arg)
 		free_dead(w);
 	}
 	free_dead(w);
+	buf_release(&w->interposed[CLIENT]);
+	buf_release(&w->interposed[SERVER]);
 	capture_worker_close(&w->capture);
 	return NULL;
 }

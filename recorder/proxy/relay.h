@@ -28,6 +28,7 @@
 #include <stdatomic.h>
 
 #include "capture/capture.h"
+#include "instrument/tables.h"
 #include "proxy/address.h"
 #include "proxy/header.h"
 #include "proxy/tls.h"
@@ -75,6 +76,8 @@ struct relay_options {
 	uint64_t sample;    /* record one session of so many */
 	size_t buffer_size; /* of packets held for parsing, a worker */
 	size_t packet_keep_max;
+	/* Trigger mode: the tables that are prepared for it; NULL: off. */
+	const struct instrument_tables *instrument;
 	uint64_t later_ns; /* what was read is parsed after this time at the latest */
 };
 
@@ -121,6 +124,7 @@ struct relay_worker {
 	size_t session_count, connecting;
 	bool draining, stopping;
 	uint64_t drain_deadline;
+	struct buf interposed[2]; /* by the side they go to; empty between reads */
 	unsigned char scratch[RELAY_READ_SIZE];
 	struct {
 		struct relay_read list[RELAY_LATER_MAX];

@@ -280,16 +280,16 @@ void client_send(struct client *c, struct span sql)
 
 	buf_clear(&c->sql);
 	buf_add_span(&c->sql, sql);
+	client_begin(c, CMD_QUERY, sql.len);
+	request.text = buf_span(&c->sql);
+	capture_sink.command(&c->capture, &c->command, &request);
 	if (c->instrumented) {
-		instrument_begin(&c->instrument, &c->capture, c->command.number + 1, sql);
+		instrument_begin(&c->instrument, &c->capture, c->command.number, sql);
 		read_log(c);
 		/* A failure is one of the connection, and the statement will show it. */
 		if (instrument_wants_reset(&c->instrument))
 			(void)!mysql_query(c->mysql, LOG_RESET_SQL);
 	}
-	client_begin(c, CMD_QUERY, sql.len);
-	request.text = buf_span(&c->sql);
-	capture_sink.command(&c->capture, &c->command, &request);
 	c->state = CLIENT_QUERY;
 	if (c->instrumented && c->instrument.plan.rewritten) {
 		buf_clear(&c->sql);

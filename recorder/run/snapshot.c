@@ -319,11 +319,10 @@ static bool read_create(
 	if (!ok)
 		return false;
 	row = mysql_fetch_row(result);
-	for (char *next = row ? row[1] : NULL, *line; (line = strsep(&next, "\n")) != NULL;) {
-		if (instrumented(s, table) && strncmp(line, "  `" VERSION_COLUMN "`", 14) == 0)
-			continue;
-		buf_printf(&out->create, "%s%s", out->create.len ? "\n" : "", line);
-	}
+	if (row && row[1] && instrumented(s, table))
+		instrument_add_create(&out->create, span_str(row[1]));
+	else if (row && row[1])
+		buf_add_str(&out->create, row[1]);
 	mysql_free_result(result);
 	return true;
 }
@@ -402,13 +401,6 @@ static bool order_by(struct snapshot *s, const char *table, struct buf *sql, str
 	return ok;
 }
 
-static void pack_version(struct buf *out, const char *digits)
-{
-	msgpack_packer pk = pack_into(out);
-
-	pack_uint(&pk, digits ? strtoull(digits, NULL, 10) : 0);
-}
-
 /* versioned: the last column is the version. */
 static void emit_rows(struct snapshot *s, uint32_t number, const char *moment, MYSQL_RES *result,
 	bool versioned)
@@ -432,8 +424,9 @@ static void emit_rows(struct snapshot *s, uint32_t number, const char *moment, M
 			left--;
 			kept++;
 			count++;
-			if (versioned)
-				pack_version(&versions, row[version_at]);
+			if (versioned && !instrument_pack_version(
+						 &versions, span_str(row[version_at])))
+				buf_add_char(&versions, (char)0xc0); /* nil: no version */
 		} else {
 			row = NULL;
 		}
@@ -468,17 +461,6 @@ static void emit_rows(struct snapshot *s, uint32_t number, const char *moment, M
 	buf_release(&version_part);
 }
 
-/* Invisible columns by name; the version last. */
-static void add_select(struct buf *sql, const struct instrument_table *table)
-{
-	buf_add_str(sql, "select ");
-	for (size_t i = 0; table && i < table->column_count; i++) {
-		instrument_add_name(sql, span_str(table->columns[i].name));
-		buf_add_str(sql, ", ");
-	}
-	buf_add_str(sql, table ? VERSION_COLUMN " from " : "* from ");
-}
-
 bool snapshot_rows(struct snapshot *s, const char *moment, struct err *err)
 {
 	for (size_t i = 0; i < s->table_count; i++) {
@@ -486,7 +468,7 @@ bool snapshot_rows(struct snapshot *s, const char *moment, struct err *err)
 		MYSQL_RES *result;
 		bool ok;
 
-		add_select(&sql, instrumented(s, s->tables[i]));
+		instrument_add_select(&sql, instrumented(s, s->tables[i]));
 		add_name(&sql, s->database);
 		buf_add_char(&sql, '.');
 		add_name(&sql, s->tables[i]);

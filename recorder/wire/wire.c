@@ -441,7 +441,7 @@ static void feed_client_plain(struct wire *w, struct span bytes)
 
 /* Without DEPRECATE_EOF: 0xfe and under 9 bytes.  With it rows end with an OK packet under 0xfe,
  * of any length that fits one packet (an info or state may be long). */
-static bool is_rows_end(const struct wire *w, const struct packet *p)
+bool wire_is_rows_end(const struct wire *w, const struct packet *p)
 {
 	if (p->payload.len == 0 || (uint8_t)p->payload.ptr[0] != 0xfe)
 		return false;
@@ -575,7 +575,7 @@ static void reply_columns_end(struct wire *w, struct wire_command *c, const stru
 {
 	struct wire_reply reply;
 
-	if (!is_rows_end(w, p) || !wire_eof_parse(p->payload, &reply)) {
+	if (!wire_is_rows_end(w, p) || !wire_eof_parse(p->payload, &reply)) {
 		wire_make_opaque(w, "no EOF behind the column definitions");
 		return;
 	}
@@ -590,7 +590,7 @@ static void reply_rows(struct wire *w, struct wire_command *c, const struct pack
 	const struct wire_columns *columns = NULL;
 	struct wire_reply reply;
 
-	if (is_rows_end(w, p)) {
+	if (wire_is_rows_end(w, p)) {
 		if (parse_end(w, p, &reply))
 			result_done(w, c, &reply);
 		else
@@ -687,7 +687,7 @@ static void reply_prepared_end(struct wire *w, struct wire_command *c, const str
 {
 	struct wire_reply reply;
 
-	if (!is_rows_end(w, p) || !wire_eof_parse(p->payload, &reply)) {
+	if (!wire_is_rows_end(w, p) || !wire_eof_parse(p->payload, &reply)) {
 		wire_make_opaque(w, "no EOF behind the definitions of a prepared statement");
 		return;
 	}
@@ -807,7 +807,7 @@ static void reply_packet(struct wire *w, struct wire_command *c, const struct pa
 		reply_prepared_end(w, c, p);
 		return;
 	case EXPECT_FIELDS:
-		if (is_rows_end(w, p))
+		if (wire_is_rows_end(w, p))
 			reply_simple(w, c, p);
 		return;
 	case EXPECT_TEXT:

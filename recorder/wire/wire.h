@@ -154,6 +154,9 @@ void wire_end(struct wire *w, struct wire_stamp now);
 /* From outside: stop reading this session. */
 void wire_make_opaque(struct wire *w, const char *reason);
 
+/* Whether a packet ends rows rather than being one. */
+bool wire_is_rows_end(const struct wire *w, const struct packet *p);
+
 /* Authentication data may be in the bytes: the relay wipes its copies. */
 static inline bool wire_is_secret(const struct wire *w)
 {

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "instrument/literal.h"
+
+#include <inttypes.h>
+
+#include "capture/values.h"
+#include "sql/sql.h"
+#include "trace/msgpack_cursor.h"
+#include "trace/value.h"
+
+enum { LITERAL_MAX = 64 * 1024 };
+
+static void add_bytes(struct buf *out, struct span bytes)
+{
+	buf_add_str(out, "x'");
+	for (size_t i = 0; i < bytes.len; i++)
+		buf_printf(out, "%02x", (unsigned)(unsigned char)bytes.ptr[i]);
+	buf_add_char(out, '\'');
+}
+
+void literal_add(struct buf *out, const struct wire_param *param)
+{
+	const struct values_limits limits = {.value_keep_max = LITERAL_MAX};
+	struct sql_options options = sql_options_default();
+	struct buf packed = BUF_INIT;
+	struct value value;
+	struct mp mp;
+
+	values_pack_param(&packed, param, &limits);
+	mp = mp_over(buf_span(&packed));
+	if (!value_read(&mp, &value)) {
+		buf_add_char(out, '?');
+		buf_release(&packed);
+		return;
+	}
+	switch (value.type) {
+	case VALUE_NULL:
+		buf_add_str(out, "NULL");
+		break;
+	case VALUE_INT:
+		buf_printf(out, "%" PRId64, value.i);
+		break;
+	case VALUE_UINT:
+		buf_printf(out, "%" PRIu64, value.u);
+		break;
+	case VALUE_DOUBLE:
+	case VALUE_FLOAT:
+		buf_printf(out, "%.17ge0", value.d);
+		break;
+	case VALUE_DECIMAL:
+		buf_add_span(out, value.bytes);
+		break;
+	case VALUE_BYTES:
+		add_bytes(out, value.bytes);
+		break;
+	case VALUE_TEXT:
+	case VALUE_DATE:
+	case VALUE_DATETIME:
+	case VALUE_TIME:
+	case VALUE_JSON:
+		sql_print_string(value.bytes, &options, out);
+		break;
+	case VALUE_BIT:
+	case VALUE_GEOMETRY:
+	case VALUE_HASHED:
+	case VALUE_CUT:
+	case VALUE_DROPPED:
+		buf_add_char(out, '?');
+		break;
+	}
+	buf_release(&packed);
+}

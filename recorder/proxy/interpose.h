@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Instrumentation in the proxy: stands in a session between client and server once it is logged in.
+ *
+ * There are two conversations.  The client's is what the client sends and sees; the session's parser
+ * and capture are shown that one, so that the trace is the one that would have been recorded without
+ * instrumentation.  The server's has the statements with their appended columns, and our own between
+ * them; a second parser follows it and says what each packet is.
+ *
+ * A command is sent when those before it are answered: commands that a client sends ahead wait here.
+ * Our own statements go out together with the command they stand before, so that they cost no round
+ * trip (protocol notes, "Injection safety").
+ *
+ * Packets of both directions are held whole.  A client that sends one longer than
+ * INTERPOSE_PACKET_MAX is served without instrumentation from there on.
+ */
+#ifndef PROXY_INTERPOSE_H
+#define PROXY_INTERPOSE_H
+
+#include "instrument/session.h"
+#include "wire/wire.h"
+
+enum {
+	INTERPOSE_PACKET_MAX = 256 * 1024 * 1024,
+	INTERPOSE_JOBS = 8,
+	INTERPOSE_LITERALS = 1024, /* parameters whose values are known to predicates */
+};
+
+struct interpose;
+
+/* `outer` is the session's parser, at the start of its command phase. */
+struct interpose *interpose_new(
+	const struct instrument_tables *tables, struct wire *outer, struct capture *capture);
+void interpose_free(struct interpose *i);
+
+/* What came from the client; what is to go to the server is appended. */
+void interpose_client(struct interpose *i, struct span bytes, struct buf *to_server);
+/* What came from the server; to_server: a command that waited for it. */
+void interpose_server(struct interpose *i, struct span bytes, struct buf *to_client,
+	struct buf *to_server);
+/* What a write logged was not read yet. */
+bool interpose_has_log(const struct interpose *i);
+/* Reads it now: nothing more comes from the client. */
+void interpose_flush(struct interpose *i, struct buf *to_server);
+/* Commands wait for an answer: read no more from the client. */
+bool interpose_is_full(const struct interpose *i);
+
+#endif
