@@ -175,7 +175,8 @@ ALWAYS_INLINE void add_stmt(
 		flags |= HISTORY_STMT_NO_REPLY;
 	if (record->flags & STMT_INJECTED)
 		flags |= HISTORY_STMT_INJECTED;
-	if (record->error == 0 && (record->result_sets || record->affected))
+	if (record->error == 0 && !(record->flags & STMT_NO_TABLES) &&
+		(record->result_sets || record->affected))
 		flags |= HISTORY_STMT_DATA;
 	ROOM(decoded, stmt);
 	decoded->stmts[decoded->stmt_count++] = (struct decoded_stmt){

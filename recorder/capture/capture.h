@@ -133,6 +133,7 @@ struct capture {
 		struct buf track, gtid;
 		/* Set before the reply by whoever watches lock waits; nobody does in the proxy. */
 		bool blocked_seen;
+		bool no_tables; /* set by instrumentation: STMT_NO_TABLES */
 		uint64_t blocked_ns;
 		struct buf blockers; /* [session, ...], packed */
 	} now;

@@ -36,8 +36,13 @@ static struct instrument_table *find(const struct planner *p, const struct sql_t
 
 /* ---- what it looks at ---- */
 
+/* ... that look at no table.  Any other may be a stored one that does. */
+static const char *const harmless[] = {"ROW_COUNT", "FOUND_ROWS", "LAST_INSERT_ID", "CONNECTION_ID",
+	"VERSION", "DATABASE", "SCHEMA", "USER", "CURRENT_USER", "SESSION_USER", "SYSTEM_USER", "NOW",
+	"SYSDATE", "UUID", "CONCAT", "SLEEP", "IF", "IFNULL", "COALESCE"};
+
 struct look_state {
-	bool aggregate, looks_back, foreign_call;
+	bool aggregate, looks_back, foreign_call, other_call;
 };
 
 static bool look_expr(void *ctx, const struct sql_expr *e)
@@ -55,6 +60,8 @@ static bool look_expr(void *ctx, const struct sql_expr *e)
 			state->aggregate = true;
 		if (e->u.call.db.ptr)
 			state->foreign_call = true;
+		if (e->u.call.db.ptr || !is_one_of(e->u.call.name, harmless, ARRAY_LEN(harmless)))
+			state->other_call = true;
 	}
 	if (e->kind == SQL_EXPR_SYSTEM_VAR &&
 		is_one_of(e->u.var.name, looking_back_variables, ARRAY_LEN(looking_back_variables)))
@@ -82,13 +89,38 @@ static struct look_state look_at_select(const struct sql_query *q)
 	return state;
 }
 
-static bool looks_back(const struct sql_stmt *stmt)
+static struct look_state look_at_all(const struct sql_stmt *stmt)
 {
 	struct look_state state = {0};
 	struct sql_visitor visitor = {.expr = look_expr, .ctx = &state};
 
 	sql_walk_stmt(stmt, &visitor);
-	return state.looks_back;
+	return state;
+}
+
+static bool looks_back(const struct sql_stmt *stmt)
+{
+	return look_at_all(stmt).looks_back;
+}
+
+static void count_table(void *ctx, const struct sql_table_name *name,
+	const struct sql_table_ref *ref, enum sql_access_kind access)
+{
+	static const char *const own[] = {
+		"information_schema", "performance_schema", "mysql", "sys"};
+
+	(void)ref;
+	(void)access;
+	if (!name->db.ptr || !is_one_of(name->db, own, ARRAY_LEN(own)))
+		++*(size_t *)ctx;
+}
+
+static bool names_no_table(const struct sql_stmt *stmt)
+{
+	size_t count = 0;
+
+	sql_stmt_tables(stmt, count_table, &count);
+	return count == 0 && !look_at_all(stmt).other_call;
 }
 
 /* ---- tables that are not seen ---- */
@@ -405,8 +437,10 @@ static void plan_parsed(struct planner *p)
 	case SQL_STMT_HELP:
 	case SQL_STMT_LOCK_TABLES:
 	case SQL_STMT_UNLOCK_TABLES:
+		plan->no_tables = true;
 		return;
 	case SQL_STMT_SHOW:
+		plan->no_tables = true;
 		plan->diagnostics = shows_diagnostics(stmt->text);
 		return;
 	case SQL_STMT_GET_DIAGNOSTICS:
@@ -418,6 +452,7 @@ static void plan_parsed(struct planner *p)
 		return;
 	case SQL_STMT_SELECT:
 		plan->diagnostics = looks_back(stmt);
+		plan->no_tables = names_no_table(stmt);
 		plan->locking = sql_stmt_locking_read(stmt) != NULL;
 		plan_read(p, stmt->u.query);
 		sql_stmt_tables(stmt, note_table, p);
@@ -473,7 +508,7 @@ void plan_statement(struct plan *plan, const struct instrument_tables *tables, s
 	struct planner p = {
 		.plan = plan, .tables = tables, .database = database, .options = *options};
 
-	plan->writes = plan->diagnostics = plan->vague = plan->locking = plan->reads =
+	plan->writes = plan->diagnostics = plan->vague = plan->no_tables = plan->locking = plan->reads =
 		plan->rewritten = false;
 	plan->table_count = plan->blind_count = plan->param_count = 0;
 	plan->predicate_of = NULL;

@@ -30,6 +30,7 @@ struct plan {
 	bool writes;      /* may fire triggers: its log is read behind it */
 	bool diagnostics; /* tells of the statement before it: nothing may come between them */
 	bool vague;       /* may be several statements, or end transactions: nothing is exact */
+	bool no_tables;   /* touches no table but the server's own */
 	bool locking;     /* FOR UPDATE and its like: reads what is current */
 	bool reads;       /* rows are returned and their versions are known */
 	bool rewritten;   /* `text` goes to the server */

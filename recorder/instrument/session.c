@@ -17,9 +17,10 @@ void instrument_session_release(struct instrument_session *s)
 	statement_probes_release(&s->writes);
 }
 
-static void begin(struct instrument_session *s, const struct capture *capture, uint32_t number,
+static void begin(struct instrument_session *s, struct capture *capture, uint32_t number,
 	const struct span *literals, size_t count)
 {
+	capture->now.no_tables = s->plan.no_tables;
 	buf_clear(&s->predicate);
 	statement_probes_clear(&s->reads);
 	s->stmt =
@@ -33,14 +34,14 @@ static void begin(struct instrument_session *s, const struct capture *capture, u
 		s->stmt.lost = true;
 }
 
-void instrument_begin(struct instrument_session *s, const struct capture *capture, uint32_t number,
+void instrument_begin(struct instrument_session *s, struct capture *capture, uint32_t number,
 	struct span text)
 {
 	plan_statement(&s->plan, s->tables, text, buf_span(&capture->database), &s->options);
 	begin(s, capture, number, NULL, 0);
 }
 
-void instrument_begin_planned(struct instrument_session *s, const struct capture *capture,
+void instrument_begin_planned(struct instrument_session *s, struct capture *capture,
 	uint32_t number, const struct plan *plan, const struct span *literals, size_t count)
 {
 	plan_copy(&s->plan, plan);
