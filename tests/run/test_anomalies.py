@@ -54,10 +54,12 @@ def run_level(folder, scenarios, level):
 
 
 def run_scenarios(server, folder, scenarios, level):
-    subprocess.run([ISOREC, "run", "--quiet", "--overwrite", "--socket=" + server["socket"],
-                    "--user=root", "--isolation=" + level, "--instrument=" + MODE,
-                    "--database=anomalies_" + level, "-o", folder, *scenarios],
-                   stdin=subprocess.DEVNULL, check=True)
+    done = subprocess.run([ISOREC, "run", "--quiet", "--overwrite", "--socket=" + server["socket"],
+                           "--user=root", "--isolation=" + level, "--instrument=" + MODE,
+                           "--database=anomalies_" + level, "-o", folder, *scenarios],
+                          stdin=subprocess.DEVNULL, check=False)
+    # 3: on a busy machine the clock may have to say that something is blocked.
+    assert done.returncode in (0, 3), done.returncode
 
 
 def judge(path):

@@ -1336,7 +1336,7 @@ def option_files():
 def manual_pages():
     """the options in the manual pages are those of the program"""
     pages = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/man")
-    for name in ("note", "proxy"):
+    for name in ("note", "prepare", "proxy", "unprepare"):
         with open(os.path.join(pages, "isorec-%s.1" % name), encoding="utf-8") as text:
             have = text.read().split('.\\" begin options\n')[1].split('.\\" end options\n')[0]
         want = subprocess.run([ISOREC, "help", "--mdoc", name], capture_output=True, text=True,
