@@ -130,6 +130,9 @@ enum history_op_flags {
 	HISTORY_OP_ABSENT = 1 << 1, /* the read found no row: version is an UNBORN or DEAD one, or
 				       NONE where several are possible */
 	HISTORY_OP_UNDONE = 1 << 2, /* a write taken back by ROLLBACK TO or a failed statement */
+	/* Before a ROLLBACK TO a savepoint that was set before the transaction touched any table:
+	 * the servers then end the engine's transaction, locks and snapshot with it. */
+	HISTORY_OP_RELEASED = 1 << 3,
 };
 
 struct history_op {

@@ -282,6 +282,8 @@ static void undo_savepoints(struct history *history)
 		const struct history_txn *txn = &history->txns[history->undos[u].txn];
 		uint32_t t = history->undos[u].txn;
 		uint32_t to = 0; /* the furthest end of the intervals that began before this op */
+		uint32_t released = 0; /* ... of those before which no table was touched */
+		bool touched = false;
 
 		for (uint32_t i = 0; i < txn->op_count; i++) {
 			struct history_op *op = &history->ops[txn->first_op + i];
@@ -289,10 +291,17 @@ static void undo_savepoints(struct history *history)
 
 			for (; u < history->undo_count && history->undos[u].txn == t &&
 				history->undos[u].from < number;
-				u++)
+				u++) {
 				to = history->undos[u].to > to ? history->undos[u].to : to;
+				if (!touched && history->undos[u].to > released)
+					released = history->undos[u].to;
+			}
 			if (number < to)
 				undo_op(history, op);
+			if (number < released)
+				op->flags |= HISTORY_OP_RELEASED;
+			else
+				touched = true;
 		}
 		while (u < history->undo_count && history->undos[u].txn == t)
 			u++;

@@ -35,6 +35,8 @@ struct dependencies {
 
 void dependencies_build(
 	struct dependencies *out, const struct history *history, bool session, bool realtime);
+/* Whether operations with HISTORY_OP_RELEASED are no part of their transaction. */
+bool dependencies_released(const struct history *history);
 void dependencies_release(struct dependencies *dependencies);
 
 /* The installed version behind this one in its object's order, or HISTORY_NONE. */

@@ -332,6 +332,7 @@ static void need_all(struct adya *a, struct snapshot *s, uint32_t reader)
 {
 	const struct history *h = a->history;
 	const struct history_txn *t = &h->txns[reader];
+	bool releases = dependencies_released(h);
 
 	s->stamp++;
 	s->in_count = s->out_count = 0;
@@ -340,7 +341,8 @@ static void need_all(struct adya *a, struct snapshot *s, uint32_t reader)
 		const struct history_predicate *p;
 
 		if (op->kind == HISTORY_WRITE || op->read_kind != PROBE_READ_SNAPSHOT ||
-			!(op->flags & HISTORY_OP_EXACT))
+			!(op->flags & HISTORY_OP_EXACT) ||
+			(releases && op->flags & HISTORY_OP_RELEASED))
 			continue;
 		if (op->kind == HISTORY_READ) {
 			if (op->version != HISTORY_NONE)
