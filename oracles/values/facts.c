@@ -527,35 +527,58 @@ static uint32_t common_items(
 	return n;
 }
 
-/* How often an element may be in a list: as often as it was appended, and not taken back. */
-static uint32_t live_writes(const struct facts *f, uint32_t item)
-{
-	struct writers w = writers_of(f->v, item);
-	uint32_t op, count = 0;
+/* How often elements are in the list at hand, and may be: as often as they were appended, and not
+ * taken back.  By item. */
+struct repeats {
+	uint32_t *times, *in; /* in: the read, or the key, that `times` counts for */
+	uint32_t *allowed;    /* NONE: not counted yet */
+};
 
-	while ((op = next_writer(&w)) != VALUES_NONE)
-		count += f->v->txns[f->v->ops[op].txn].outcome != VALUES_ABORTED;
-	return count;
+static void repeats_init(struct repeats *r, const struct values *v)
+{
+	r->times = mem_zero(v->item_count, sizeof(uint32_t));
+	r->in = none_array(v->item_count);
+	r->allowed = none_array(v->item_count);
 }
 
-/* An element is in a list for the n-th time: too often?  False: then. */
-static bool judge_repeat(struct facts *f, struct anomaly a, uint32_t times)
+static void repeats_release(struct repeats *r)
+{
+	free(r->times);
+	free(r->in);
+	free(r->allowed);
+}
+
+/* One more of the element in list `in`: is it there too often?  False: then. */
+static bool judge_repeat(struct facts *f, struct repeats *r, struct anomaly a, uint32_t in)
 {
 	const struct values *v = f->v;
 	struct writers w = writers_of(v, a.item);
 	uint32_t op;
 
-	if (times <= live_writes(f, a.item))
+	r->times[a.item] = r->in[a.item] == in ? r->times[a.item] + 1 : 1;
+	r->in[a.item] = in;
+	if (r->times[a.item] < 2)
 		return true;
-	if (times > v->items[a.item].write_count) {
+	if (r->allowed[a.item] == VALUES_NONE) {
+		r->allowed[a.item] = 0;
+		while ((op = next_writer(&w)) != VALUES_NONE) {
+			bool aborted = v->txns[v->ops[op].txn].outcome == VALUES_ABORTED;
+
+			r->allowed[a.item] += !aborted;
+		}
+	}
+	if (r->times[a.item] <= r->allowed[a.item])
+		return true;
+	if (r->times[a.item] > v->items[a.item].write_count) {
 		note(f, ANOMALY_DUPLICATE, a);
 		return false;
 	}
 	/* One of them is of a transaction that was taken back. */
-	while ((op = next_writer(&w)) != VALUES_NONE) {
-		if (v->txns[v->ops[op].txn].outcome == VALUES_ABORTED)
-			a.other = v->ops[op].txn;
-	}
+	w = writers_of(v, a.item);
+	do
+		op = next_writer(&w);
+	while (v->txns[v->ops[op].txn].outcome != VALUES_ABORTED);
+	a.other = v->ops[op].txn;
 	note(f, ANOMALY_G1A, a);
 	return false;
 }
@@ -564,7 +587,7 @@ static bool judge_repeat(struct facts *f, struct anomaly a, uint32_t times)
 static void judge_own_lists(struct facts *f)
 {
 	const struct values *v = f->v;
-	uint32_t *times = NULL, *in = NULL; /* by item: how often, in which read */
+	struct repeats repeats = {NULL, NULL, NULL};
 
 	for (uint32_t i = 0; i < v->op_count; i++) {
 		const struct values_op *op = &v->ops[i];
@@ -582,18 +605,11 @@ static void judge_own_lists(struct facts *f)
 		if (common < count && common < k->order_count)
 			note(f, ANOMALY_INCOMPATIBLE,
 				(struct anomaly){op->txn, i, VALUES_NONE, op->key, list[common]});
-		if (!times) {
-			times = mem_zero(v->item_count, sizeof(*times));
-			in = none_array(v->item_count);
-		}
-		for (uint32_t e = 0; e < count; e++) {
-			times[list[e]] = in[list[e]] == i ? times[list[e]] + 1 : 1;
-			in[list[e]] = i;
-			if (times[list[e]] > 1)
-				judge_repeat(f,
-					(struct anomaly){op->txn, i, VALUES_NONE, op->key, list[e]},
-					times[list[e]]);
-		}
+		if (!repeats.times)
+			repeats_init(&repeats, v);
+		for (uint32_t e = 0; e < count; e++)
+			judge_repeat(f, &repeats,
+				(struct anomaly){op->txn, i, VALUES_NONE, op->key, list[e]}, i);
 		for (uint32_t e = common; e < count; e++) {
 			struct anomaly a = {op->txn, i, VALUES_NONE, op->key, list[e]};
 
@@ -605,8 +621,7 @@ static void judge_own_lists(struct facts *f)
 			}
 		}
 	}
-	free(times);
-	free(in);
+	repeats_release(&repeats);
 }
 
 /* Aborted and garbage items in a key's longest list, each with a transaction that read it. */
@@ -615,8 +630,10 @@ static void judge_lists(struct facts *f)
 	const struct values *v = f->v;
 	uint32_t *reader =
 		mem_realloc(NULL, v->key_count, sizeof(*reader)); /* op of the longest read */
-	uint32_t *times = f->repeats ? mem_zero(v->item_count, sizeof(*times)) : NULL;
+	struct repeats repeats = {NULL, NULL, NULL};
 
+	if (f->repeats)
+		repeats_init(&repeats, v);
 	memset(reader, 0xff, v->key_count * sizeof(*reader));
 	for (uint32_t i = 0; i < v->op_count; i++) {
 		const struct values_op *op = &v->ops[i];
@@ -631,7 +648,6 @@ static void judge_lists(struct facts *f)
 		const struct values_key *key = &v->keys[k];
 		const uint32_t *order = v->order + key->first_order;
 		uint32_t aborted = VALUES_NONE, last = VALUES_NONE;
-		bool too_often = false;
 
 		for (uint32_t e = 0; e < key->order_count; e++) {
 			struct anomaly a = {VALUES_NONE, reader[k], VALUES_NONE, k, order[e]};
@@ -639,12 +655,8 @@ static void judge_lists(struct facts *f)
 			if (reader[k] == VALUES_NONE)
 				break;
 			a.txn = v->ops[reader[k]].txn;
-			if (times && ++times[order[e]] > 1 && !too_often &&
-				!judge_repeat(f, a, times[order[e]])) {
-				too_often = true;
-				if (e < f->list_end[k])
-					f->list_end[k] = e;
-			}
+			if (f->repeats && !judge_repeat(f, &repeats, a, k) && e < f->list_end[k])
+				f->list_end[k] = e;
 			switch ((enum writer_state)f->state[order[e]]) {
 			case WRITER_ABORTED:
 				a.other = v->ops[v->items[order[e]].first_write].txn;
@@ -678,7 +690,7 @@ static void judge_lists(struct facts *f)
 		}
 	}
 	free(reader);
-	free(times);
+	repeats_release(&repeats);
 }
 
 /* --------------------------------------------------------------------------------- all */
