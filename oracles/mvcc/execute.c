@@ -459,9 +459,7 @@ static bool run_write(struct mvcc *m)
 	}
 	write_execute(m, m->now_plan, &a);
 	if (a.held_by != STORE_NONE && a.status != EVAL_UNSUPPORTED &&
-		!(stmt->in->record.error &&
-			(stmt->in->record.error == a.error ||
-				(stmt->in->record.error == ER_DUP_ENTRY && a.order_matters))))
+		!(stmt->in->record.error && write_can_fail(&a, stmt->in->record.error)))
 		return lock_mismatch(m, &a);
 	switch (a.status) {
 	case EVAL_UNSUPPORTED:
@@ -470,7 +468,7 @@ static bool run_write(struct mvcc *m)
 		judged(m, m->now_unknown ? STMT_UNDECIDED : STMT_UNSUPPORTED, a.reason);
 		return true;
 	case EVAL_ERROR:
-		if (stmt->in->record.error == a.error) {
+		if (write_can_fail(&a, stmt->in->record.error)) {
 			judged(m, STMT_DECIDED, NULL);
 			return true;
 		}

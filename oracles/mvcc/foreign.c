@@ -124,12 +124,6 @@ static bool parent_exists(struct mvcc *m, const struct foreign *f, const struct 
 	return false;
 }
 
-static void fail(struct write_answer *a, unsigned error)
-{
-	a->status = EVAL_ERROR;
-	a->error = error;
-}
-
 static bool unknown(struct mvcc *m, uint32_t table, struct write_answer *a)
 {
 	if (!m->store.tables[table].unknown)
@@ -162,7 +156,7 @@ void foreign_before(struct mvcc *m, struct store_table *table, const struct eval
 			store_touch(
 				&m->store, m->now_txn, &m->store.tables[f->parent], STORE_LOCK_S);
 			if (!parent_exists(m, f, new)) {
-				fail(a, ER_NO_REFERENCED_ROW_2);
+				write_error(a, ER_NO_REFERENCED_ROW_2);
 				return;
 			}
 		}
@@ -181,7 +175,7 @@ void foreign_before(struct mvcc *m, struct store_table *table, const struct eval
 
 			if (store_alive(v) && columns_equal(table->def, f->parent_columns, old,
 						      f->child_columns, v->image, f->count)) {
-				fail(a, ER_ROW_IS_REFERENCED_2);
+				write_error(a, ER_ROW_IS_REFERENCED_2);
 				return;
 			}
 		}

@@ -27,10 +27,24 @@ struct change {
 
 /* ---- answers ---- */
 
-static void answer_error(struct write_answer *a, unsigned error)
+void write_error(struct write_answer *a, unsigned error)
 {
+	if (a->status == EVAL_UNSUPPORTED)
+		return;
+	if (a->status == EVAL_OK)
+		a->error = error;
 	a->status = EVAL_ERROR;
-	a->error = error;
+	if (!write_can_fail(a, error) && a->error_count < WRITE_ERRORS_MAX)
+		a->errors[a->error_count++] = (uint16_t)error;
+}
+
+bool write_can_fail(const struct write_answer *a, unsigned error)
+{
+	for (uint32_t i = 0; i < a->error_count; i++) {
+		if (a->errors[i] == error)
+			return true;
+	}
+	return error == ER_DUP_ENTRY && a->order_matters;
 }
 
 static void answer_unsupported(struct mvcc *m, struct write_answer *a, const char *reason)
@@ -45,7 +59,7 @@ static void answer_outcome(
 	if (m->now_unknown)
 		answer_unsupported(m, a, m->now_unknown);
 	else if (outcome->status == EVAL_ERROR)
-		answer_error(a, outcome->error);
+		write_error(a, outcome->error);
 	else
 		answer_unsupported(m, a, outcome->reason);
 }
@@ -220,13 +234,13 @@ static void test_unique(struct mvcc *m, struct store_table *table, const struct 
 				other = change_of(changes, count, record);
 				if (!other || !other->changed) {
 					if (store_key_equal(table->def, index, v->image, c->new))
-						answer_error(a, ER_DUP_ENTRY);
+						write_error(a, ER_DUP_ENTRY);
 				} else {
 					if (store_key_equal(table->def, index, v->image, c->new))
 						a->order_matters = true;
 					if (other->new &&store_key_equal(
 						    table->def, index, other->new, c->new))
-						answer_error(a, ER_DUP_ENTRY);
+						write_error(a, ER_DUP_ENTRY);
 				}
 			}
 		}
@@ -244,20 +258,22 @@ static void note_noop(struct mvcc *m, struct store_table *table, struct store_re
 		note_add(m, NOTE_NOOP_UPDATE, v->txn, number_of(m, table), record);
 }
 
+static void test_constraints(struct mvcc *m, struct store_table *table,
+	const struct change *changes, size_t count, struct write_answer *a)
+{
+	test_unique(m, table, changes, count, a);
+	for (size_t i = 0; i < count && a->status != EVAL_UNSUPPORTED; i++) {
+		if (changes[i].changed)
+			foreign_before(m, table, changes[i].old, changes[i].new, a);
+	}
+}
+
 /* Appends the versions: first what goes away, then what comes. */
 static void apply(struct mvcc *m, struct store_table *table, const struct change *changes,
 	size_t count, struct write_answer *a)
 {
 	struct store *s = &m->store;
 
-	for (size_t i = 0; i < count; i++) {
-		const struct change *c = &changes[i];
-
-		if (c->changed)
-			foreign_before(m, table, c->old, c->new, a);
-		if (a->status != EVAL_OK)
-			return;
-	}
 	for (size_t i = 0; i < count; i++) {
 		const struct change *c = &changes[i];
 
@@ -421,17 +437,16 @@ static void write_change(struct mvcc *m, const struct plan *plan, struct write_a
 
 		*c = (struct change){records[order[i]], rows[order[i]], NULL, true};
 		act_on(m, table, c->record, STORE_LOCK_X, a);
-		if (a->conflict)
+		if ((is_update && !eval_change_apply(plan->change, &m->store.arena, &m->env,
+					  &m->source, c->old, &c->new, &c->changed, &outcome)) ||
+			(c->new && c->changed &&
+				!eval_check(&m->scratch, &m->env, def, c->new, &outcome))) {
+			answer_outcome(m, a, &outcome);
+			if (a->status == EVAL_UNSUPPORTED)
+				return;
+			outcome = (struct eval_outcome){0};
+			c->changed = false;
 			continue;
-		if (is_update && !eval_change_apply(plan->change, &m->store.arena, &m->env,
-					 &m->source, c->old, &c->new, &c->changed, &outcome)) {
-			answer_outcome(m, a, &outcome);
-			return;
-		}
-		if (c->new && c->changed &&
-			!eval_check(&m->scratch, &m->env, def, c->new, &outcome)) {
-			answer_outcome(m, a, &outcome);
-			return;
 		}
 		a->affected += c->changed;
 		if (!c->changed)
@@ -440,14 +455,11 @@ static void write_change(struct mvcc *m, const struct plan *plan, struct write_a
 	a->matched = kept;
 	note_other_rows(m, table);
 	note_other_source(m, table, &g, truths);
-	if (a->conflict) {
-		answer_error(a, ER_CHECKREAD);
-		return;
-	}
-	test_unique(m, table, changes, kept, a);
-	if (a->status != EVAL_OK)
-		return;
-	apply(m, table, changes, kept, a);
+	if (a->conflict)
+		write_error(a, ER_CHECKREAD);
+	test_constraints(m, table, changes, kept, a);
+	if (a->status == EVAL_OK)
+		apply(m, table, changes, kept, a);
 }
 
 /* ---- UPDATE and DELETE of several tables ---- */
@@ -595,10 +607,10 @@ static void write_join(struct mvcc *m, const struct plan *plan, struct write_ans
 		if (a->status != EVAL_OK)
 			return;
 		if (a->conflict) {
-			answer_error(a, ER_CHECKREAD);
+			write_error(a, ER_CHECKREAD);
 			return;
 		}
-		test_unique(m, table, changes, count, a);
+		test_constraints(m, table, changes, count, a);
 		if (a->status == EVAL_OK)
 			apply(m, table, changes, count, a);
 	}
@@ -643,7 +655,7 @@ void write_row(struct mvcc *m, struct store_table *table, struct store_record *r
 {
 	struct change change = {record, old, new, true};
 
-	test_unique(m, table, &change, 1, a);
+	test_constraints(m, table, &change, 1, a);
 	if (a->status == EVAL_OK)
 		apply(m, table, &change, 1, a);
 }
@@ -657,7 +669,7 @@ static void insert_duplicate(struct mvcc *m, const struct plan *plan, struct sto
 
 	act_on(m, table, met, STORE_LOCK_X, a);
 	if (a->conflict) {
-		answer_error(a, ER_CHECKREAD);
+		write_error(a, ER_CHECKREAD);
 		return;
 	}
 	if (!eval_insert_duplicate(
@@ -684,6 +696,7 @@ static void skip_ignored(const struct sql_insert *insert, struct write_answer *a
 		return;
 	a->status = EVAL_OK;
 	a->error = 0;
+	a->error_count = 0;
 	a->untouched++;
 }
 
@@ -700,7 +713,21 @@ static bool foreign_error_first(struct mvcc *m, struct store_table *table,
 	foreign_before(m, table, NULL, row, &probe);
 	if (probe.status != EVAL_ERROR || probe.error != recorded)
 		return false;
-	answer_error(a, probe.error);
+	write_error(a, probe.error);
+	return true;
+}
+
+/* REPLACE updates the row where the last key is in the way, else it deletes and inserts.  To a
+ * parent of a foreign key the difference shows in its children: only MySQL from 9.6 on updates
+ * there. */
+static bool replaces_in_place(const struct mvcc *m, const struct store_table *table)
+{
+	uint32_t number = number_of(m, table);
+
+	for (size_t i = 0; i < m->foreign_count; i++) {
+		if (m->foreigns[i].parent == number)
+			return m->env.flavour == SQL_MYSQL && m->env.version >= 90600;
+	}
 	return true;
 }
 
@@ -739,7 +766,7 @@ static void insert_row(struct mvcc *m, const struct plan *plan, struct store_tab
 		}
 		if (!replace) {
 			if (!(insert->flags & SQL_DML_IGNORE)) {
-				answer_error(a, ER_DUP_ENTRY);
+				write_error(a, ER_DUP_ENTRY);
 				return;
 			}
 			a->untouched++;
@@ -747,15 +774,16 @@ static void insert_row(struct mvcc *m, const struct plan *plan, struct store_tab
 		}
 		act_on(m, table, d.record, STORE_LOCK_X, a);
 		if (a->conflict) {
-			answer_error(a, ER_CHECKREAD);
+			write_error(a, ER_CHECKREAD);
 			return;
 		}
 		const struct eval_value *old =
 			store_current(&m->store, d.record, m->now_txn)->image;
-		/* The server updates in place where that is the last key in the way; a row that
-		 * stays the same counts once. */
-		if (u + 1 == table->unique_count && same_row(table->def, old, row)) {
-			a->affected++;
+		if (u + 1 == table->unique_count && replaces_in_place(m, table)) {
+			/* A row that stays the same counts once. */
+			a->affected += same_row(table->def, old, row) ? 1 : 2;
+			if (!same_row(table->def, old, row))
+				write_row(m, table, d.record, old, row, a);
 			return;
 		}
 		write_row(m, table, d.record, old, NULL, a);

@@ -10,9 +10,13 @@
 struct mvcc;
 struct plan;
 
+enum { WRITE_ERRORS_MAX = 8 };
+
 struct write_answer {
 	enum eval_status status;
-	unsigned error;
+	unsigned error; /* the first that was met; which comes first depends on the order of rows */
+	uint16_t errors[WRITE_ERRORS_MAX]; /* all that can come */
+	uint32_t error_count;
 	const char *reason; /* EVAL_UNSUPPORTED */
 	bool order_matters; /* error 1062 comes or not by the order of the rows */
 	uint64_t affected;  /* as the server counts without CLIENT_FOUND_ROWS */
@@ -25,6 +29,9 @@ struct write_answer {
 	struct store_record *conflict_record;
 	struct store_table *conflict_table;
 };
+
+void write_error(struct write_answer *answer, unsigned error);
+bool write_can_fail(const struct write_answer *answer, unsigned error);
 
 /* Executes the statement at hand.  Nothing is left behind unless the answer's status is EVAL_OK.
  * Where somebody holds a lock that is in the way (held_by), the statement can have answered only
