@@ -128,6 +128,7 @@ static void plan_locking_read(struct mvcc *m, struct plan *plan, const struct sq
 			return;
 	}
 	plan->single = true;
+	plan_points(m, plan, query->u.select.where);
 }
 
 static bool only_harmless_sets(const struct sql_stmt *stmt)
@@ -201,6 +202,8 @@ static void compile(struct mvcc *m, struct plan *plan)
 			note_outcome(plan, &outcome);
 		else if (stmt->u.update->flags & SQL_DML_IGNORE)
 			plan->unsupported = "UPDATE IGNORE";
+		else if (plan->change && !plan->sourced)
+			plan_points(m, plan, stmt->u.update->where);
 		return;
 	case SQL_STMT_DELETE:
 		plan->writes = true;
@@ -216,6 +219,8 @@ static void compile(struct mvcc *m, struct plan *plan)
 			note_outcome(plan, &outcome);
 		else if (stmt->u.del->returning)
 			plan->unsupported = "RETURNING";
+		else if (plan->change && !plan->sourced)
+			plan_points(m, plan, stmt->u.del->where);
 		return;
 	case SQL_STMT_SET:
 		plan->harmless = only_harmless_sets(stmt);

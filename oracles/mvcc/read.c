@@ -248,15 +248,21 @@ static void note_snapshot_oddities(
 			record);
 }
 
+size_t records_of(struct mvcc *m, struct store_table *table, struct store_record ***out)
+{
+	if (m->now_plan->points && table == &m->store.tables[m->now_plan->tables[0]])
+		return point_records(m, table, out);
+	*out = table->records;
+	return table->count;
+}
+
 /* The rows of a table as the statement at hand sees them. */
 bool gather(struct mvcc *m, struct store_table *table, enum read_mode mode, struct gathered *out)
 {
-	const struct eval_value **rows =
-		arena_alloc(&m->scratch, (table->count + 1) * sizeof(*rows));
-	struct store_record **records =
-		arena_alloc(&m->scratch, (table->count + 1) * sizeof(*records));
 	uint32_t view = mode == READ_SNAPSHOT ? statement_view(m) : 0;
-	size_t count = 0;
+	struct store_record **from, **records;
+	const struct eval_value **rows;
+	size_t count = 0, from_count;
 
 	if (table->unknown) {
 		m->now_unknown = m->reasons[table->unknown];
@@ -266,8 +272,11 @@ bool gather(struct mvcc *m, struct store_table *table, enum read_mode mode, stru
 		m->now_unknown = "read views from before a table was known again";
 		return false;
 	}
-	for (uint32_t i = 0; i < table->count; i++) {
-		struct store_record *record = table->records[i];
+	from_count = records_of(m, table, &from);
+	rows = arena_alloc(&m->scratch, (from_count + 1) * sizeof(*rows));
+	records = arena_alloc(&m->scratch, (from_count + 1) * sizeof(*records));
+	for (size_t i = 0; i < from_count; i++) {
+		struct store_record *record = from[i];
 		const struct store_version *v = NULL;
 
 		switch (m->force) {

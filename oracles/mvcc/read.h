@@ -27,6 +27,8 @@ struct gathered {
 struct store_table *solver_store_table(struct mvcc *m, const struct eval_table *def);
 /* Of the tables that the statement at hand reads; what it changes is always READ_CURRENT. */
 enum read_mode read_mode_of(const struct mvcc *m);
+/* The records of a table that the statement at hand can be about. */
+size_t records_of(struct mvcc *m, struct store_table *table, struct store_record ***out);
 /* The rows of a table as the statement at hand sees them; in the scratch arena.  False: the
  * table's content is not known. */
 bool gather(struct mvcc *m, struct store_table *table, enum read_mode mode, struct gathered *out);

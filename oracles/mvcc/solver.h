@@ -28,6 +28,8 @@ enum mvcc_engine { ENGINE_INNODB, ENGINE_INNODB_SI, ENGINE_TIDB };
 
 enum { MVCC_TABLES_MAX = 16, MVCC_OPTIONAL_MAX = 10, MVCC_ROWS_MAX = 4 };
 
+struct points;
+
 /* A statement text, parsed and compiled once. */
 struct plan {
 	struct span text, database;
@@ -40,6 +42,7 @@ struct plan {
 	struct eval_join *join;
 	struct eval_expr *where; /* of a locking read of one table, without grouping or LIMIT */
 	const struct sql_lock *lock;
+	struct points *points;            /* primary keys that WHERE allows; NULL: any */
 	uint32_t tables[MVCC_TABLES_MAX]; /* numbers, each once */
 	bool written[MVCC_TABLES_MAX];
 	uint32_t table_count;
@@ -192,6 +195,11 @@ struct mvcc {
 /* search.c */
 uint32_t choose(struct mvcc *m, uint32_t options);
 void solver_search(struct mvcc *m);
+
+/* points.c */
+void plan_points(struct mvcc *m, struct plan *plan, const struct sql_expr *where);
+/* The records of the keys that the plan at hand allows; its points are not NULL. */
+size_t point_records(struct mvcc *m, struct store_table *table, struct store_record ***out);
 
 /* plan.c */
 const struct plan *plan_of(struct mvcc *m, struct span text, struct span database);

@@ -342,11 +342,14 @@ static void note_other_rows(struct mvcc *m, struct store_table *table)
 {
 	struct store *s = &m->store;
 	uint32_t view = s->txns[m->now_txn].view;
+	struct store_record **records;
+	size_t count;
 
 	if (!sees_two_states(m))
 		return;
-	for (uint32_t i = 0; i < table->count; i++) {
-		struct store_record *record = table->records[i];
+	count = records_of(m, table, &records);
+	for (size_t i = 0; i < count; i++) {
+		struct store_record *record = records[i];
 		const struct store_version *now = store_current(s, record, m->now_txn);
 		const struct store_version *then = store_visible(s, record, m->now_txn, view);
 		enum eval_truth truth;
