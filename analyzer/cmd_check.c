@@ -166,20 +166,6 @@ static enum exit_status check_trace(const struct command *command,
 	return status;
 }
 
-/* Of several histories the worst counts: what could not be read, before what was violated, before
- * what is incomplete. */
-static int weight(enum exit_status status)
-{
-	static const int weights[] = {[EXIT_STATUS_OK] = 0,
-		[EXIT_STATUS_INCOMPLETE] = 1,
-		[EXIT_STATUS_VIOLATION] = 2,
-		[EXIT_STATUS_INPUT] = 3,
-		[EXIT_STATUS_USAGE] = 4,
-		[EXIT_STATUS_BUG] = 5};
-
-	return weights[status];
-}
-
 static enum exit_status check_run(const struct command *command, int argc, char **argv)
 {
 	struct check_options options = {.judge.examples = 5};
@@ -200,7 +186,7 @@ static enum exit_status check_run(const struct command *command, int argc, char 
 					       ? check_trace(command, &options, args[i], &out)
 					       : check_values(command, &options, args[i], &out);
 
-		worst = weight(one) > weight(worst) ? one : worst;
+		worst = exit_status_weight(one) > exit_status_weight(worst) ? one : worst;
 	}
 	if (options.format == FORMAT_JUNIT)
 		buf_add_str(&out, "</testsuites>\n");

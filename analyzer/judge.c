@@ -187,3 +187,15 @@ void judged_release(struct judged *judged)
 	verdict_release(&judged->verdict);
 	history_release(&judged->history);
 }
+
+int exit_status_weight(enum exit_status status)
+{
+	static const int weights[] = {[EXIT_STATUS_OK] = 0,
+		[EXIT_STATUS_INCOMPLETE] = 1,
+		[EXIT_STATUS_VIOLATION] = 2,
+		[EXIT_STATUS_INPUT] = 3,
+		[EXIT_STATUS_USAGE] = 4,
+		[EXIT_STATUS_BUG] = 5};
+
+	return weights[status];
+}

@@ -34,6 +34,10 @@ bool judge_trace(struct judged *out, const char *path, const struct judge_option
 	struct err *err) MUST_CHECK;
 void judged_release(struct judged *judged);
 
+/* Of several traces the worst counts: what could not be read, before what was violated, before what
+ * is incomplete. */
+int exit_status_weight(enum exit_status status);
+
 extern const char *const judge_oracles[];
 
 /* clang-format off */

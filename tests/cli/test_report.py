@@ -1,0 +1,166 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""isotrace report: the page holds what check says, as data that cannot become markup; and, where
+chromium is there, a browser shows it."""
+import base64
+import hashlib
+import html.parser
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+from run import isotrace, scratch
+import tap
+import tracefile
+
+ISOSIM = os.path.abspath(sys.argv[2])
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+def simulate(name, *args):
+    path = scratch(name)
+    subprocess.run([ISOSIM, "--sessions=4", "--transactions=60", "--keys=12", *args, "-o", path],
+                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return path
+
+
+LOST = simulate("lost.itr", "--seed=5", "--plant=lost-update")
+
+
+class Page(html.parser.HTMLParser):
+    """The elements of a page, and the text of its scripts and styles."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.parts, self.policy, self.at = [], {}, None, None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.tags.append(tag)
+        if attrs.get("http-equiv") == "Content-Security-Policy":
+            self.policy = attrs["content"]
+        self.at = tag + (":data" if attrs.get("id") == "data" else "")
+
+    def handle_endtag(self, tag):
+        self.at = None
+
+    def handle_data(self, data):
+        if self.at in ("script", "script:data", "style"):
+            self.parts[self.at] = self.parts.get(self.at, "") + data
+
+
+def report(path, *args, status=1):
+    out = scratch("report.html")
+    isotrace("report", path, "-o", out, *args).expect(status)
+    with open(out, encoding="utf-8") as file:
+        return Page(file.read())
+
+
+def test_holds_what_check_says():
+    page = report(LOST)
+    [trace] = json.loads(page.parts["script:data"])["traces"]
+    check = isotrace("check", "--format=json", "--examples=1000", LOST).json()
+    assert trace["check"] == check
+    named = {t for f in check["findings"] for t in f["transactions"]}
+    assert set(trace["transactions"]) == named
+    stmts = {(r["session"], r["number"]): r for r in isotrace("show", "--format=ndjson", LOST).lines()
+             if r["kind"] == "stmt"}
+    for txn in trace["transactions"].values():
+        assert txn["statements"]
+        for stmt in txn["statements"]:
+            record = stmts[txn["session"], stmt["number"]]
+            assert (stmt["begin"], stmt["end"], stmt["sql"]) == (
+                record["begin"], record["at"], record["text"])
+    assert sum(b[0] for b in trace["overview"]["buckets"]) == len(stmts)
+
+
+def test_policy_allows_what_is_there_and_no_more():
+    page = report(LOST)
+    for part, name in (("script", "script-src"), ("style", "style-src")):
+        digest = base64.b64encode(hashlib.sha256(page.parts[part].encode()).digest()).decode()
+        assert f"{name} 'sha256-{digest}'" in page.policy
+    assert page.policy.startswith("default-src 'none'")
+    assert not {"link", "img", "iframe", "object"} & set(page.tags)
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", page.parts["script"])
+
+
+HOSTILE = "</script><script>document.title='run'</script><img src=x onerror=alert(1)> <!-- ]]>"
+
+
+def hostile_trace():
+    """An aborted read in a recording whose table, SQL, values and server are full of markup."""
+    t = tracefile.Trace()
+    t.add("server", 0, node="n1", version="10.11 " + HOSTILE, flavour="simulator",
+          variables={"sql_mode" + HOSTILE: HOSTILE})
+    t.add("schema", 0, table=1, node="n1", database="d", name=HOSTILE, primary_key=[0],
+          columns=[[HOSTILE, "int", False, None, None, None, None]], create_text=HOSTILE)
+    for session, number in ((1, 1), (2, 2)):
+        t.add("session", session=session, event=0, node="n1", user=HOSTILE)
+        t.add("txn", session=session, txn=number, event=0, number=1, level=4)
+    t.add("probe", session=1, number=1, txn=1, probe=7, table=1, exact=True, read_kind=2,
+          rows=[[HOSTILE, 7, None, [HOSTILE], 1]])
+    t.stmt(1, 1, "insert into t values ('" + HOSTILE + "')", txn=1, affected=1)
+    t.add("probe", session=2, number=1, txn=2, probe=6, table=1, exact=True, read_kind=3,
+          rows=[[HOSTILE, 7, False, [HOSTILE]]])
+    t.stmt(2, 1, "select '" + HOSTILE + "'", rows=[[HOSTILE]], txn=2)
+    t.add("txn", session=1, txn=1, event=1, level=4, outcome=2, reason=HOSTILE)
+    t.add("txn", session=2, txn=2, event=1, level=4, outcome=1, reason=HOSTILE)
+    t.add("note", source="x", topic="y", text=HOSTILE)
+    path = scratch("hostile.itr")
+    t.write(path)
+    return path
+
+
+def test_markup_stays_text():
+    path = hostile_trace()
+    out = scratch("hostile.html")
+    isotrace("report", "--contract=adya", path, "-o", out).expect(1)
+    with open(out, encoding="utf-8") as file:
+        text = file.read()
+    page = Page(text)
+    assert page.tags.count("script") == 2 and "img" not in page.tags
+    data = json.loads(page.parts["script:data"])
+    [finding] = data["traces"][0]["check"]["findings"]
+    assert finding["class"] == "G1a"
+    assert "<script>" in finding["witness"]["statements"][0]["sql"]
+
+
+def test_errors():
+    isotrace("report").expect(2, "which trace")
+    isotrace("report", "-").expect(2, "must be a file")
+    isotrace("report", scratch("none.itr")).expect(4, "none.itr")
+    isotrace("report", LOST, "-o", scratch("no/such/place.html")).expect(4, "place.html")
+    # Nothing is left of a page that could not be written.
+    assert not os.path.exists(scratch("no"))
+
+
+def browse(path):
+    run = subprocess.run([CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu",
+                          "--virtual-time-budget=5000", "--dump-dom", "file://" + path],
+                         capture_output=True, check=True, timeout=120)
+    return run.stdout.decode()
+
+
+def test_a_browser_shows_it():
+    if not CHROMIUM:
+        raise tap.Skip("chromium is not installed")
+    out = scratch("report.html")
+    isotrace("report", LOST, "-o", out).expect(1)
+    shown = browse(out)
+    [finding] = isotrace("check", "--format=json", LOST).json()["findings"]
+    assert f'id="{finding["id"]}"' in shown and "needs JavaScript" not in shown
+    assert finding["witness"]["rows"][0]["versions"].replace(">", "&gt;") in shown
+    assert shown.count('class="edge ') == len(finding["edges"])
+    out = scratch("hostile.html")
+    isotrace("report", "--contract=adya", hostile_trace(), "-o", out).expect(1)
+    shown = browse(out)
+    assert "<title>isotrace report</title>" in shown and "<img" not in shown
+    assert "&lt;img src=x" in shown, "the text is there, and only text"
+
+
+if __name__ == "__main__":
+    tap.main(globals())
