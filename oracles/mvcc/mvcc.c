@@ -67,9 +67,10 @@ static const char *open_table(struct mvcc *m, uint32_t number)
 		/* The reason is about the definition. */
 		return m->reasons[reason_number(m, outcome.reason)];
 	}
-	store_table_init(table, def, &m->plans_arena);
+	/* Another engine has other rules, or no transactions at all: nothing of it is modelled. */
 	if (!def->transactional)
-		return "tables that are not transactional";
+		return "tables of other engines than InnoDB";
+	store_table_init(table, def, &m->plans_arena);
 	if (!in->has_initial || !content_rows(m, &m->store.arena, def, &in->initial, &rows, &count))
 		return "tables without initial rows";
 	for (size_t i = 0; i < count; i++)

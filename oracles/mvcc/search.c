@@ -77,8 +77,10 @@ static void end_txn(struct mvcc *m, uint32_t txn)
 		outcome = choose(m, 2) == 0 ? TXN_ABORTED : TXN_COMMITTED;
 	if (outcome == TXN_COMMITTED)
 		store_commit(&m->store, number, m->event);
-	else
+	else if (outcome == TXN_ABORTED)
 		roll_back(m, number);
+	else /* a prepared XA transaction: what it did that is not known may still be there */
+		store_rollback(&m->store, number, m->event);
 }
 
 /* With autocommit on, only BEGIN and its kin open a transaction (MDEV-27922: after a deadlock, the
