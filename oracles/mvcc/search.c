@@ -119,7 +119,10 @@ static void txn_event(struct mvcc *m, const struct schedule_txn_event *e)
 		store_savepoint(&m->store, e->txn + 1, e->name);
 		break;
 	case TXN_ROLLBACK_TO:
-		(void)store_savepoint_rollback(&m->store, e->txn + 1, e->name);
+		/* With autocommit off a savepoint may be older than what the server calls the
+		 * transaction. */
+		if (!store_savepoint_rollback(&m->store, e->txn + 1, e->name))
+			store_rollback_to(&m->store, e->txn + 1, NULL, 0);
 		break;
 	case TXN_RELEASE:
 		store_savepoint_release(&m->store, e->txn + 1, e->name);

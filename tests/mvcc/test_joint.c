@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Two oracles, the same transactions: one finding. */
+#include "joint.h"
+#include "unit.h"
+
+static struct finding *add(struct verdict *v, const char *oracle, const char *class_name,
+	enum severity severity, const char *a, const char *b)
+{
+	struct finding *f = verdict_add(v, oracle, class_name);
+
+	f->severity = severity;
+	f->transactions = arena_alloc(&v->arena, 2 * sizeof(*f->transactions));
+	f->transactions[f->transaction_count++] = span_str(a);
+	if (b)
+		f->transactions[f->transaction_count++] = span_str(b);
+	f->explanation = SPAN_LIT("because.");
+	finding_seal(f);
+	return f;
+}
+
+START_TEST(the_same_transactions_become_one_finding)
+{
+	struct verdict v;
+
+	verdict_init(&v);
+	add(&v, "mvcc", "current-write", SEVERITY_DOCUMENTED, "T2", "T1");
+	add(&v, "adya", "G-single", SEVERITY_DOCUMENTED, "T1", "T2");
+	add(&v, "mvcc", "wrong-result", SEVERITY_VIOLATION, "T1", "T2");
+	add(&v, "mvcc", "wrong-result", SEVERITY_VIOLATION, "T1", NULL);
+	add(&v, "mvcc", "needless-block", SEVERITY_SUSPICION, "T1", "T2");
+	verdict_join(&v);
+	ck_assert_uint_eq(v.finding_count, 3);
+	ck_assert_str_eq(v.findings[0].class_name, "G-single");
+	ck_assert_str_eq(v.findings[0].oracle, "adya+mvcc");
+	ck_assert_int_eq(v.findings[0].severity, SEVERITY_VIOLATION);
+	ck_assert(span_eq_str(v.findings[0].remark,
+		"mvcc: current-write: because. mvcc: wrong-result: because."));
+	ck_assert_uint_eq(v.findings[1].transaction_count, 1);
+	ck_assert_str_eq(v.findings[2].class_name, "needless-block");
+	verdict_release(&v);
+}
+END_TEST
+
+START_TEST(one_oracle_alone_stays_as_it_is)
+{
+	struct verdict v;
+
+	verdict_init(&v);
+	add(&v, "mvcc", "wrong-result", SEVERITY_VIOLATION, "T1", "T2");
+	add(&v, "mvcc", "split-statement", SEVERITY_DOCUMENTED, "T1", "T2");
+	verdict_join(&v);
+	ck_assert_uint_eq(v.finding_count, 2);
+	ck_assert_ptr_null(v.findings[0].remark.ptr);
+	verdict_release(&v);
+}
+END_TEST
+
+UNIT_MAIN("joint", the_same_transactions_become_one_finding, one_oracle_alone_stays_as_it_is)
