@@ -67,6 +67,10 @@ static bool aggregate_type(struct compiler *c, struct aggregate *a)
 			compile_unsupported(c, "SUM or AVG of dates, BITs or hexadecimal literals");
 			return false;
 		}
+		if (type_is_string(&a->args[0]->type) && t.decimals < EVAL_NOT_FIXED) {
+			compile_unsupported(c, "SUM or AVG of a string that has no decimals");
+			return false;
+		}
 		if (t.kind == EVAL_T_DOUBLE) {
 			a->type = type_double();
 			a->type.decimals =
@@ -93,8 +97,9 @@ static bool aggregate_type(struct compiler *c, struct aggregate *a)
 	case AGG_MAX:
 		a->type = a->args[0]->type;
 		a->type.hybrid = false;
-		if (a->type.kind == EVAL_T_BIT) {
-			compile_unsupported(c, "MIN or MAX of BIT");
+		if (a->type.kind == EVAL_T_BIT ||
+			(a->type.kind == EVAL_T_DOUBLE && a->type.decimals < EVAL_NOT_FIXED)) {
+			compile_unsupported(c, "MIN or MAX of BIT, or of a DOUBLE with decimals");
 			return false;
 		}
 		if (a->type.kind == EVAL_T_ENUM || a->type.kind == EVAL_T_SET)

@@ -53,7 +53,7 @@ struct eval_type arithmetic_type(const struct eval_type *type)
 		return t;
 	case EVAL_T_DECIMAL:
 		t = *type;
-		t.own_scale = t.merged = false;
+		t.own_scale = t.merged = t.not_int = false;
 		return t;
 	case EVAL_T_FLOAT:
 	case EVAL_T_DOUBLE:

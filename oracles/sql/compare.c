@@ -245,8 +245,8 @@ static bool time_operand(struct run *run, const struct eval_type *type, const st
 	run->env = &loose;
 	found = time_from_value(run, type, v, kind, out);
 	run->env = env;
-	if (!found && kind == EVAL_TIME && (v->kind != EVAL_STRING || has_digit(v->s)))
-		run_unsupported(run, "what is no TIME compared with a TIME");
+	if (!found && (v->kind != EVAL_STRING || (kind == EVAL_TIME && has_digit(v->s))))
+		run_unsupported(run, "what is no date or time, compared with one");
 	if (!found)
 		*out = (struct eval_value){.kind = (uint8_t)kind};
 	return !run->failed;
@@ -636,6 +636,11 @@ static struct eval_value run_is(const struct node *n, struct frame *f)
 		break;
 	default:
 		is = v.kind == EVAL_NULL;
+		if (f->run->failed && f->run->outcome->status == EVAL_ERROR) {
+			/* What cannot be NULL is not computed. */
+			f->run->outcome->status = EVAL_OK;
+			run_unsupported(f->run, "an error in what IS NULL asks");
+		}
 		break;
 	}
 	return truth(is != n->aux);

@@ -465,7 +465,7 @@ static uint64_t member_number(const struct eval_type *type, struct span s)
 static void check_number(struct run *run, const struct eval_type *type, const struct eval_value *v)
 {
 	if (type->text_only)
-		run_unsupported(run, "GREATEST, LEAST or ELT of strings as a number");
+		run_unsupported(run, "a string of GREATEST, ELT, IF or CASE as a number");
 	if (type->merged && v->kind >= EVAL_DATE && run->env->flavour == SQL_MYSQL)
 		run_unsupported(run, "MySQL: a date or time of IF or CASE as a number");
 	if (type->merged && v->kind == EVAL_TIME && v->t.neg)
@@ -514,6 +514,8 @@ struct eval_value to_integer(
 	bool overflow;
 
 	check_number(run, type, v);
+	if (type->not_int)
+		run_unsupported(run, "GREATEST or LEAST with fractions as an integer");
 	switch ((enum eval_kind)v->kind) {
 	case EVAL_NULL:
 		return EVAL_NULL_VALUE;

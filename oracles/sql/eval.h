@@ -125,6 +125,7 @@ struct eval_type {
 	bool fixed;     /* CHAR, BINARY: padded */
 	bool blob;      /* TEXT and BLOB kinds */
 	bool text_only; /* as a number it is not what its text says: GREATEST of strings */
+	bool not_int;   /* as an integer it is not the integer of its value: LEAST of DECIMALs */
 	bool merged;    /* of IF, CASE, COALESCE, NULLIF ... */
 	bool own_scale; /* a DECIMAL that is printed with the digits that it has (MySQL) */
 	bool hybrid;    /* 0x41, b'1': a string that is a number where a number is wanted */

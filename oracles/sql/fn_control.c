@@ -128,10 +128,14 @@ bool merge_types(struct compiler *c, struct node **args, uint32_t count, const c
 			return false;
 		t = type_string(collation, coercibility, 0);
 		for (uint32_t i = 0; i < count; i++)
-			t.text_only |= args[i]->type.text_only;
+			t.text_only |= args[i]->type.text_only ||
+				       (args[i]->type.kind != EVAL_T_STRING &&
+					       args[i]->type.kind != EVAL_T_NULL);
 	}
 	t.zerofill = false;
 	t.hybrid = false;
+	for (uint32_t i = 0; i < count; i++)
+		t.not_int |= args[i]->type.not_int;
 	t.merged = true;
 	t.own_scale = c->env->flavour == SQL_MYSQL &&
 		      (strcmp(operation, "if") == 0 || strcmp(operation, "case") == 0);
@@ -357,6 +361,7 @@ static struct node *compile_extreme(
 			eval_kind_of(&n->args[i]->type) != eval_kind_of(&n->args[0]->type))
 			return compile_unsupported(c, "GREATEST or LEAST of signed and unsigned");
 	}
+	n->type.not_int = n->type.kind == EVAL_T_DECIMAL || n->type.kind == EVAL_T_DOUBLE;
 	how->as = n->type;
 	how->collation = n->type.collation;
 	if (n->type.kind == EVAL_T_STRING) {

@@ -402,6 +402,7 @@ static struct eval_value run_addtime(const struct node *n, struct frame *f)
 		/* The largest TIME; with a fraction it would have one of nines. */
 		if (n->type.decimals || f->run->env->flavour == SQL_MYSQL)
 			return run_unsupported(f->run, "a TIME beyond its range");
+		run_truncated(f->run);
 		micros = micros < 0 ? -3020399000000ll : 3020399000000ll;
 	}
 	a = time_from_micros(micros, n->type.decimals);

@@ -717,7 +717,7 @@ static struct node *compile_elt(struct compiler *c, struct node *n, const struct
 		return NULL;
 	/* Asked for a number, ELT asks its argument for one. */
 	for (uint32_t i = 1; i < n->arg_count; i++)
-		n->type.text_only |= !type_is_string(&n->args[i]->type);
+		n->type.text_only |= n->args[i]->type.kind != EVAL_T_STRING;
 	return n;
 }
 
@@ -790,10 +790,11 @@ static struct node *compile_hex(struct compiler *c, struct node *n, const struct
 static struct node *compile_unhex(
 	struct compiler *c, struct node *n, const struct function *function)
 {
-	(void)c;
 	(void)function;
 	n->collation = COLLATION_BINARY;
 	n->type = type_string(COLLATION_BINARY, 4, 0);
+	if (c->env->flavour == SQL_MARIADB)
+		n->type.decimals = 0;
 	return n;
 }
 

@@ -526,7 +526,9 @@ static struct eval_value run_maketime(const struct node *n, struct frame *f)
 		return EVAL_NULL_VALUE;
 	for (int i = 0; i < 3; i++)
 		v[i] = to_integer(f->run, &n->args[i]->type, &v[i]);
-	if (v[1].i < 0 || v[1].i > 59 || v[2].i < 0 || v[2].i > 59) {
+	if (v[1].i < 0 || v[1].i > 59)
+		return EVAL_NULL_VALUE;
+	if (v[2].i < 0 || v[2].i > 59) {
 		run_truncated(f->run);
 		return EVAL_NULL_VALUE;
 	}
@@ -560,14 +562,19 @@ static struct eval_value run_sec_to_time(const struct node *n, struct frame *f)
 	if (v.kind == EVAL_NULL)
 		return v;
 	d = to_decimal(f->run, t, &v);
+	if (v.kind == EVAL_DECIMAL && d.scale > t->decimals)
+		return run_unsupported(f->run, "a quotient as a date or time");
 	if (!decimal_round(&d, 6, DECIMAL_TRUNCATE, &d))
 		return run_unsupported(f->run, "a DECIMAL near the limit of its digits");
 	d.scale = 0;
+	if (!d.count && v.kind == EVAL_DECIMAL && v.dec->neg) /* the server prints -00:00:00 */
+		return run_unsupported(f->run, "a negative TIME that becomes zero");
 	micros = decimal_to_int(&d, &overflow);
 	if (overflow)
 		micros = d.neg ? INT64_MIN / 2 : INT64_MAX / 2;
 	if (micros >= 3020399000001ll || micros <= -3020399000001ll) {
 		/* Beyond the range: the largest TIME. */
+		run_truncated(f->run);
 		v = time_from_micros(micros < 0 ? -3020399000000ll : 3020399000000ll, 0);
 		if (n->type.decimals)
 			return run_unsupported(f->run, "SEC_TO_TIME beyond the range of TIME");

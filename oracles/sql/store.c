@@ -133,6 +133,8 @@ static struct eval_value store_int(struct storing *s, const struct eval_value *v
 			return run_unsupported(s->run, "MySQL: a string with more than a number");
 		else if (read == 2 && !overflow && in_range(s->type, wide_of_decimal(&d)))
 			complain(s, 1265, "data truncated");
+		if (overflow && d.neg && s->type->is_unsigned)
+			return run_unsupported(s->run, "a huge negative number in a string");
 		return store_wide(
 			s, overflow ? ((wide)1 << 100) * (d.neg ? -1 : 1) : wide_of_decimal(&d));
 	case EVAL_DATE:
@@ -166,20 +168,21 @@ static struct eval_value store_decimal(struct storing *s, const struct eval_valu
 		cut = read == 2;
 	} else if (v->kind == EVAL_DOUBLE && !decimal_from_double(v->d, &d)) {
 		overflow = true;
-		d.neg = v->d < 0;
+		d = (struct decimal){.neg = v->d < 0};
 	} else if (v->kind != EVAL_DOUBLE) {
 		d = to_decimal(s->run, s->from, v);
 	}
-	if (d.neg && d.count && s->type->is_unsigned) {
+	if (cut && !overflow)
+		complain(s, s->run->env->flavour == SQL_MYSQL ? 1366 : 1265, "data truncated");
+	if (d.neg && (d.count || overflow) && s->type->is_unsigned) {
 		complain(s, 1264, "out of range");
 		d = (struct decimal){0};
+		overflow = false;
 	}
 	if (overflow || !decimal_round(&d, s->type->decimals, DECIMAL_HALF_UP, &rounded) ||
 		decimal_int_digits(&rounded) > s->type->length - s->type->decimals) {
 		complain(s, 1264, "out of range");
 		rounded = decimal_max(s->type->length, s->type->decimals, d.neg);
-	} else if (cut) {
-		complain(s, s->run->env->flavour == SQL_MYSQL ? 1366 : 1265, "data truncated");
 	} else if (d.scale > rounded.scale && decimal_compare(&d, &rounded) != 0) {
 		outcome_warn(s->run->outcome, 1265); /* a note, in strict mode too */
 	}
@@ -245,9 +248,9 @@ static struct eval_value store_text(struct storing *s, const struct eval_value *
 	bool malformed = false, binary = charset == CHARSET_BINARY;
 	size_t fits;
 
-	if (v->kind == EVAL_DECIMAL && !v->dec->count && v->dec->scale &&
-		s->run->env->flavour == SQL_MYSQL)
-		return run_unsupported(s->run, "MySQL: a DECIMAL zero stored as text");
+	if (v->kind == EVAL_DECIMAL && !v->dec->count &&
+		v->dec->scale > (s->run->env->flavour == SQL_MYSQL ? 0 : s->from->decimals))
+		return run_unsupported(s->run, "a quotient that is zero stored as text");
 	if (s->from->kind == EVAL_T_BIT || s->from->kind == EVAL_T_FLOAT)
 		return run_unsupported(s->run, "a BIT or FLOAT stored as text");
 	if (v->kind == EVAL_STRING && !text_convert(s->run->arena, collation_charset(v->collation),

@@ -4,7 +4,8 @@
  * random changes, each computed here and there.
  *
  *	sql_eval SOCKET [--seed=N] [--expressions=N] [--queries=N] [--changes=N] [--show=N]
- *	sql_eval SOCKET --try      expressions from standard input, one a line
+ *	sql_eval SOCKET --collations   every pair of bytes
+ *	sql_eval SOCKET --try          expressions from standard input, one a line
  *
  * What must hold: whatever we say is a value is the server's, to the byte as it is printed;
  *whatever we say is an error is the same error there.  What we call unsupported is counted by
@@ -804,6 +805,55 @@ static void changes(struct state *s, unsigned long count)
 	buf_release(&text);
 }
 
+/* ---- collations ---- */
+
+/* Every pair of bytes under every collation that the server knows too. */
+static void collations(struct state *s)
+{
+	struct buf sql = BUF_INIT;
+	unsigned compared = 0;
+
+	must(s, "CREATE TABLE n (i INT)");
+	for (unsigned i = 1; i < 256; i++) {
+		buf_clear(&sql);
+		buf_printf(&sql, "INSERT INTO n VALUES (%u)", i);
+		must(s, sql.data);
+	}
+	for (uint16_t c = 0; c < COLLATION_COUNT; c++) {
+		enum charset charset = collation_charset(c);
+		unsigned last = charset == CHARSET_LATIN1 || charset == CHARSET_BINARY ? 255 : 127;
+		MYSQL_RES *result;
+		MYSQL_ROW row;
+
+		buf_clear(&sql);
+		buf_printf(&sql,
+			"SELECT a.i, b.i, STRCMP(CONVERT(CHAR(a.i) USING %s) COLLATE %s, "
+			"CONVERT(CHAR(b.i) USING %s) COLLATE %s) FROM n a, n b WHERE a.i <= %u AND "
+			"b.i <= %u",
+			charset_name(charset), collation_name(c), charset_name(charset),
+			collation_name(c), last, last);
+		if (mysql_real_query(s->server, sql.data, sql.len))
+			continue; /* the other flavour's */
+		result = mysql_store_result(s->server);
+		compared++;
+		while ((row = mysql_fetch_row(result))) {
+			char a = (char)atoi(row[0]), b = (char)atoi(row[1]), what[80];
+			bool unknown = false;
+			int ours = collation_compare(c, span_of(&a, 1), span_of(&b, 1), &unknown);
+
+			if (unknown || ours == atoi(row[2]))
+				continue;
+			snprintf(what, sizeof(what), "bytes %s and %s: ours %d, the server's %s",
+				row[0], row[1], ours, row[2]);
+			difference(s, collation_name(c), what);
+		}
+		mysql_free_result(result);
+	}
+	must(s, "DROP TABLE n");
+	printf("%u collations compared\n", compared);
+	buf_release(&sql);
+}
+
 /* ---- the whole ---- */
 
 static void summary(struct state *s)
@@ -845,12 +895,14 @@ int main(int argc, char **argv)
 	static struct state s;
 	unsigned long seed = 1, expression_count = 0, query_count = 0, change_count = 0;
 	struct buf sql = BUF_INIT;
-	bool try = false;
+	bool try = false, with_collations = false;
 
 	s.show = 40;
 	for (int i = 2; i < argc; i++) {
 		if (!strcmp(argv[i], "--try"))
 			try = true;
+		else if (!strcmp(argv[i], "--collations"))
+			with_collations = true;
 		else if (!number_option(argv[i], "--seed", &seed) &&
 			 !number_option(argv[i], "--expressions", &expression_count) &&
 			 !number_option(argv[i], "--queries", &query_count) &&
@@ -877,6 +929,8 @@ int main(int argc, char **argv)
 	add_table(&s, sql.data);
 	if (try)
 		try_input(&s);
+	if (with_collations)
+		collations(&s);
 	if (expression_count)
 		expressions(&s, expression_count);
 	if (query_count)
