@@ -916,6 +916,29 @@ static uint32_t *group_nodes(
 	return grouped;
 }
 
+/* Components in which a weaker order has shown every class have nothing left to show: leaves them
+ * out.  Their levels fail already. */
+static void drop_finished(const struct graph *graph, uint32_t *component, uint32_t count,
+	const unsigned *classes_of_node)
+{
+	unsigned *classes = mem_zero(count, sizeof(*classes)), all = (1u << CYCLE_CLASS_COUNT) - 1;
+	bool predicates = false;
+
+	for (uint32_t e = 0; e < graph->edge_count && !predicates; e++)
+		predicates = graph->kind[e] == GRAPH_PREDICATE_RW;
+	if (!predicates)
+		all &= ~(1u << CYCLE_G2);
+	for (uint32_t v = 0; v < graph->node_count; v++) {
+		if (component[v] != GRAPH_NONE)
+			classes[component[v]] |= classes_of_node[graph->origin[v]];
+	}
+	for (uint32_t v = 0; v < graph->node_count; v++) {
+		if (component[v] != GRAPH_NONE && (classes[component[v]] & all) == all)
+			component[v] = GRAPH_NONE;
+	}
+	free(classes);
+}
+
 /* `classes_of_node`: by node of the caller's graph, the classes found in its component so far. */
 static void find_of_order(struct cycles *out, const struct graph *graph, enum cycle_order order,
 	uint64_t budget, unsigned *classes_of_node)
@@ -924,10 +947,12 @@ static void find_of_order(struct cycles *out, const struct graph *graph, enum cy
 		.out = out, .order = order, .extra = order_masks[order], .budget = budget};
 	struct projections p;
 	struct graph cut;
-	uint32_t *head, *grouped, *component;
+	uint32_t *head, *grouped, *component, count;
 	bool single = false, undecided = false;
 
-	project(graph, GRAPH_MASK_DATA | f.extra, &component);
+	count = project(graph, GRAPH_MASK_DATA | f.extra, &component);
+	if (order != CYCLE_PLAIN)
+		drop_finished(graph, component, count, classes_of_node);
 	graph_cut(&cut, graph, GRAPH_MASK_DATA | f.extra, component);
 	free(component);
 	f.graph = &cut;
@@ -952,6 +977,11 @@ static void find_of_order(struct cycles *out, const struct graph *graph, enum cy
 			classes_of_node[cut.origin[f.nodes[i]]] = found;
 	}
 	decide_levels(out->levels[order], &p, single, undecided);
+	for (int l = 0; order != CYCLE_PLAIN && l < CYCLE_LEVEL_COUNT; l++) {
+		if (out->levels[CYCLE_PLAIN][l] == LEVEL_FAILS ||
+			out->levels[order - 1][l] == LEVEL_FAILS)
+			out->levels[order][l] = LEVEL_FAILS;
+	}
 	free(head);
 	free(grouped);
 	free(f.accept);
