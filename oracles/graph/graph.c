@@ -47,6 +47,8 @@ struct moment {
 	uint32_t txn;
 };
 
+enum { RADIX_MIN = 1 << 14 };
+
 static int by_time(const void *a, const void *b)
 {
 	const struct moment *x = a, *y = b;
@@ -56,13 +58,49 @@ static int by_time(const void *a, const void *b)
 	return x->txn < y->txn ? -1 : x->txn > y->txn;
 }
 
+/* By time, then by transaction: where there are many, a stable radix sort over the bits that
+ * differ, 16 at a time. UINT64_MAX, for what never ended, sorts as the number behind the last. */
 static struct moment *sorted_moments(const uint64_t *at, uint32_t count)
 {
-	struct moment *moments = mem_realloc(NULL, count, sizeof(*moments));
+	struct moment *moments = mem_realloc(NULL, count, sizeof(*moments)), *other;
+	uint32_t *place;
+	uint64_t last = 0;
 
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++) {
 		moments[i] = (struct moment){at[i], i};
-	qsort(moments, count, sizeof(*moments), by_time);
+		if (at[i] != UINT64_MAX && at[i] > last)
+			last = at[i];
+	}
+	if (count < RADIX_MIN) {
+		qsort(moments, count, sizeof(*moments), by_time);
+		return moments;
+	}
+	other = mem_realloc(NULL, count, sizeof(*other));
+	place = mem_realloc(NULL, 1 << 16, sizeof(*place));
+	last++;
+	for (unsigned shift = 0; shift < 64 && last >> shift; shift += 16) {
+		struct moment *swap = moments;
+		uint32_t sum = 0;
+
+		memset(place, 0, (1 << 16) * sizeof(*place));
+		for (uint32_t i = 0; i < count; i++)
+			place[(moments[i].at < last ? moments[i].at : last) >> shift & 0xffff]++;
+		for (uint32_t d = 0; d < 1 << 16; d++) {
+			uint32_t here = place[d];
+
+			place[d] = sum;
+			sum += here;
+		}
+		for (uint32_t i = 0; i < count; i++) {
+			uint64_t key = moments[i].at < last ? moments[i].at : last;
+
+			other[place[key >> shift & 0xffff]++] = moments[i];
+		}
+		moments = other;
+		other = swap;
+	}
+	free(other);
+	free(place);
 	return moments;
 }
 
