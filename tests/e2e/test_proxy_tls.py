@@ -4,8 +4,9 @@
 
     test_proxy_tls.py ISOREC ISOTRACE ISOREC-SERVERS BUILD-FOLDER [TEST...]
 
-MariaDB with a certificate of a private authority, MySQL 9.7 with the one it makes itself (skipped
-where that release cannot be had).  What the server says of its side of the connection
+Without names of tests those run that need Debian's MariaDB only, with a certificate of a private
+authority; the others fetch releases: MySQL 9.7 with the certificate it makes itself, and MariaDB with
+its plugins.  What the server says of its side of the connection
 (Ssl_cipher) is believed, not what the proxy says.
 """
 import json
@@ -19,7 +20,8 @@ import threading
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "wire"))
-from proxy_harness import Proxy, SkipTest, records, run_tests, test, wait_for  # noqa: E402
+from proxy_harness import (Proxy, SkipTest, TESTS, records, run_tests, test,  # noqa: E402
+                           wait_for)
 
 ISOREC, ISOTRACE, SERVERS, BUILD = (os.path.abspath(p) for p in sys.argv[1:5])
 ENV = dict(os.environ, MYSQL_PWD="")
@@ -27,6 +29,7 @@ FOLDER = tempfile.TemporaryDirectory(prefix="isorec-tls-")
 CIPHER = "show session status like 'Ssl_cipher'"
 PASSWORD = "s3cret-of-the-tests"
 STATE = {}
+RELEASES = ("caching_sha2", "compressed", "ed25519")
 
 
 def pem(name):
@@ -54,8 +57,9 @@ def servers(*args, check=True):
     return done.stdout
 
 
-def start(release, *options):
-    return json.loads(servers("start", release, "--name=tls-%s-%d" % (release, os.getpid()), "--json",
+def start(release, *options, name="tls"):
+    name = "%s-%s-%d" % (name, release, os.getpid())
+    return json.loads(servers("start", release, "--name=" + name, "--json",
                               "--with-parent=%d" % os.getpid(), *options))
 
 
@@ -68,9 +72,12 @@ def mariadb_server():
         # As root the server drops its privileges and must be able to read these.
         os.chmod(FOLDER.name, 0o755)
         os.chmod(pem("key.pem"), 0o644)
-        # Plugins are not in Debian's -core package; those of a cached Galera release fit 10.11.
-        plugins = os.path.join(cache(), "releases/galera-10.11/root/usr/lib/mysql/plugin")
-        more = ["-o", "plugin_dir=" + plugins] if os.path.isdir(plugins) else []
+        # Plugins are not in Debian's -core package; those of the Galera release fit 10.11.
+        more = []
+        if "ed25519" in sys.argv[5:]:
+            servers("fetch", "galera-10.11")
+            more = ["-o", "plugin_dir=" + os.path.join(
+                cache(), "releases/galera-10.11/root/usr/lib/mysql/plugin")]
         running = STATE["mariadb"] = start(
             "mariadb-10.11" if more else "mariadb-local", *more, "-o", "ssl_cert=" + pem("cert.pem"), "-o", "ssl_key=" + pem("key.pem"),
             "-o", "ssl_ca=" + pem("ca.pem"))
@@ -197,7 +204,7 @@ def terminate():
 @test
 def terminate_without_offer():
     """terminate: a server without TLS gets none, and a client that requires it is told"""
-    running = start("mariadb-10.5")
+    running = start("mariadb-local", "-o", "ssl=0", name="plain")
     try:
         with Recording(running, "--tls=terminate", *certificate()) as r:
             out = client(r.port, CIPHER + "; select 'plain'", "-uroot", "--skip-ssl")
@@ -340,20 +347,11 @@ def compressed():
             assert ["small"] in rows and r.texts()[-1].startswith("show session status")
 
 
-def ed25519_here(server):
-    try:
-        servers("sql", server["name"], "install soname 'auth_ed25519'")
-        return True
-    except AssertionError:
-        return False
-
-
 @test
 def ed25519():
     """ed25519: a challenge and a signature, the same in every mode"""
     server = mariadb_server()
-    if not ed25519_here(server):
-        raise SkipTest("the server has no plugin auth_ed25519")
+    servers("sql", server["name"], "install soname 'auth_ed25519'")
     servers("sql", server["name"], "create or replace user ed@'%%' identified via ed25519 using "
             "password('%s')" % PASSWORD)
     for mode, flags in ((["--tls=strip"], []), (["--tls=as-client", *certificate()], ["--ssl"]),
@@ -384,7 +382,7 @@ def wrong_usage():
 def main():
     make_certificates()
     try:
-        return run_tests(sys.argv[5:])
+        return run_tests(sys.argv[5:] or [t.__name__ for t in TESTS if t.__name__ not in RELEASES])
     finally:
         for server in STATE.values():
             if server:
