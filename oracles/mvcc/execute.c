@@ -567,6 +567,12 @@ bool execute(struct mvcc *m, uint32_t index)
 
 	begin_statement(m, index);
 	plan = m->now_plan;
+	if (plan->odd) {
+		if (!stmt->in->record.error)
+			TRAIL_SET(&m->store.trail, m->odd_sessions[stmt->in->session], 1);
+		judged(m, STMT_UNSUPPORTED, "session variables that are not modelled");
+		return true;
+	}
 	if (plan->harmless || !(plan->reads || plan->writes || plan->query)) {
 		judged(m, STMT_HARMLESS, NULL);
 		return true;
@@ -575,6 +581,16 @@ bool execute(struct mvcc *m, uint32_t index)
 		if (plan->writes)
 			forget_written(m, "tables after a statement without an answer");
 		judged(m, STMT_UNDECIDED, "statements without an answer");
+		return true;
+	}
+	if (m->odd_sessions[stmt->in->session]) {
+		if (plan->writes && !stmt->in->record.error)
+			forget_written(m, "tables that an unsupported statement wrote");
+		if (m->now_txn != STORE_NONE)
+			touch_tables(m);
+		if (m->now_txn != STORE_NONE && plan->stmt)
+			assume_view(m);
+		judged(m, STMT_UNSUPPORTED, "session variables that are not modelled");
 		return true;
 	}
 	if (m->now_txn == STORE_NONE || !m->now_level) {

@@ -79,10 +79,27 @@ static const char *open_table(struct mvcc *m, uint32_t number)
 	return NULL;
 }
 
+/* A trace does not tell of triggers, but the scenario that made it does. */
+static bool makes_triggers(struct span scenario)
+{
+	static const char word[] = "trigger";
+
+	for (size_t i = 0; i + sizeof(word) - 1 <= scenario.len; i++) {
+		if (span_ieq_str(span_of(scenario.ptr + i, sizeof(word) - 1), word))
+			return true;
+	}
+	return false;
+}
+
 static void open_tables(struct mvcc *m)
 {
+	bool triggers = makes_triggers(m->schedule->execution->scenario);
+
 	for (uint32_t i = 0; i < m->store.table_count; i++) {
 		const char *problem = open_table(m, i);
+
+		if (!problem && triggers)
+			problem = "tables with triggers";
 
 		if (problem)
 			m->store.tables[i].unknown = reason_number(m, problem);
@@ -186,6 +203,8 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 	store_init(&m->store, (uint32_t)schedule->execution->table_count,
 		(uint32_t)schedule->txn_count);
 	m->runs = mem_zero(schedule->stmt_count + 1, sizeof(*m->runs));
+	m->odd_sessions =
+		mem_zero(schedule->execution->session_count + 1, sizeof(*m->odd_sessions));
 	open_env(m);
 	open_tables(m);
 	make_plans(m);
@@ -201,6 +220,7 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 	map_release(&m->plans);
 	free(m->plan_list);
 	free(m->runs);
+	free(m->odd_sessions);
 	free(m->notes);
 	free(m->points);
 	free(m->in_flight);

@@ -131,7 +131,21 @@ static void plan_locking_read(struct mvcc *m, struct plan *plan, const struct sq
 	plan_points(m, plan, query->u.select.where);
 }
 
-static bool only_harmless_sets(const struct sql_stmt *stmt)
+static bool set_value_is_one_of(const struct sql_expr *value, const char *const *words)
+{
+	struct span word = value->kind == SQL_EXPR_LITERAL  ? value->u.literal.text
+			   : value->kind == SQL_EXPR_COLUMN ? value->u.column.name
+							    : SPAN_NONE;
+
+	for (; word.ptr && *words; words++) {
+		if (span_ieq_str(word, *words))
+			return true;
+	}
+	return false;
+}
+
+/* Variables that change neither results nor effects of what is modelled. */
+static bool harmless_variable(const struct mvcc *m, const struct sql_set_item *item)
 {
 	static const char *const names[] = {"autocommit", "transaction_isolation", "tx_isolation",
 		"transaction_read_only", "tx_read_only", "innodb_lock_wait_timeout",
@@ -139,17 +153,43 @@ static bool only_harmless_sets(const struct sql_stmt *stmt)
 		"net_read_timeout", "session_track_gtids", "session_track_schema",
 		"session_track_state_change", "session_track_transaction_info",
 		"session_track_system_variables", "profiling", "max_statement_time",
-		"max_execution_time"};
+		"max_execution_time", "character_set_results", "sql_safe_updates",
+		"optimizer_switch", "binlog_format", "sql_log_bin"};
+	const struct sql_expr *value = item->value;
 
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		if (span_ieq_str(item->name, names[i]))
+			return true;
+	}
+	/* The mode that the server has anyhow. */
+	return span_ieq_str(item->name, "sql_mode") && value && value->kind == SQL_EXPR_LITERAL &&
+	       eval_mode_flags(value->u.literal.text) == m->env.mode &&
+	       sql_mode_flags(value->u.literal.text) == m->sql.mode;
+}
+
+static bool only_harmless_sets(const struct mvcc *m, const struct sql_stmt *stmt)
+{
 	if (stmt->u.set->statement)
 		return false;
 	for (const struct sql_set_item *item = stmt->u.set->items; item; item = item->next) {
-		bool known = item->kind == SQL_SET_USER_VAR;
-
-		for (size_t i = 0; !known && i < ARRAY_LEN(names); i++)
-			known = span_ieq_str(item->name, names[i]);
-		if (!known)
+		switch (item->kind) {
+		case SQL_SET_USER_VAR:
+			break; /* unknown to the evaluator: what reads it is unsupported */
+		case SQL_SET_VARIABLE:
+			/* Others' sessions keep their values. */
+			if (item->scope == SQL_SCOPE_GLOBAL || harmless_variable(m, item))
+				break;
 			return false;
+		case SQL_SET_NAMES:
+		case SQL_SET_CHARSET:
+			/* Literals of these character sets compare with columns in the same way. */
+			if (item->value && item->value->kind != SQL_EXPR_DEFAULT &&
+				set_value_is_one_of(
+					item->value, (const char *const[]){"utf8", "utf8mb3",
+							     "utf8mb4", "latin1", NULL}))
+				break;
+			return false;
+		}
 	}
 	return true;
 }
@@ -223,10 +263,15 @@ static void compile(struct mvcc *m, struct plan *plan)
 			plan_points(m, plan, stmt->u.del->where);
 		return;
 	case SQL_STMT_SET:
-		plan->harmless = only_harmless_sets(stmt);
-		if (!plan->harmless)
-			plan->unsupported = "SET";
+		plan->harmless = only_harmless_sets(m, stmt);
+		plan->odd = !plan->harmless;
 		return;
+	case SQL_STMT_USE:
+		plan->harmless = span_eq(stmt->u.name, plan->database);
+		plan->odd = !plan->harmless;
+		return;
+	case SQL_STMT_DO:
+	case SQL_STMT_TABLE_ADMIN:
 	case SQL_STMT_EMPTY:
 	case SQL_STMT_BEGIN:
 	case SQL_STMT_COMMIT:

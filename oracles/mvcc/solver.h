@@ -50,6 +50,7 @@ struct plan {
 	bool writes;   /* INSERT, REPLACE, UPDATE, DELETE */
 	bool ddl;      /* changes definitions, or locks tables */
 	bool harmless; /* touches no rows: transaction control, SET of what does not matter ... */
+	bool odd;      /* leaves its session with variables that are not modelled */
 	bool sourced;  /* a write that reads rows by a query of its own */
 	bool filtered; /* has a WHERE, ON or HAVING */
 	bool single;   /* `where` is all there is to know about the rows that are locked */
@@ -137,6 +138,7 @@ struct mvcc {
 	struct plan **plan_list;
 	size_t plan_count, plan_capacity;
 	struct stmt_run *runs;
+	uint32_t *odd_sessions; /* by session: not 0 after a statement that was odd */
 	struct note *notes;
 	size_t note_count, note_capacity;
 	uint32_t noted[NOTE_COUNT]; /* notes by kind */
