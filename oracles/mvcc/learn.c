@@ -84,5 +84,10 @@ void learn_table(struct mvcc *m)
 	for (size_t i = 0; i < count; i++)
 		store_write(s, 0, STORE_NONE, store_record_for(s, table, rows[i]), rows[i]);
 	TRAIL_SET(&s->trail, table->unknown, 0);
+	/* What was not known may have been committed after older read views were made, without
+	 * a commit that we counted. */
+	TRAIL_SET(&s->trail, s->commits, s->commits + 1);
 	TRAIL_SET(&s->trail, table->known_since, s->commits);
+	if (mode == READ_SNAPSHOT && s->txns[m->now_txn].view_stmt == m->now_stmt)
+		TRAIL_SET(&s->trail, s->txns[m->now_txn].view, s->commits);
 }
