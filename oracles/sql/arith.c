@@ -247,11 +247,15 @@ static struct eval_value run_int_div(const struct node *n, struct frame *f)
 		if (n->type.is_unsigned) {
 			uint64_t u = decimal_to_uint(&r, &overflow);
 
+			if (overflow && f->run->strict)
+				return run_unsupported(f->run, "DIV beyond BIGINT in strict mode");
 			return overflow ? run_error(f->run, 1690, "BIGINT UNSIGNED out of range")
 					: eval_uint(u);
 		} else {
 			int64_t i = decimal_to_int(&r, &overflow);
 
+			if (overflow && f->run->strict)
+				return run_unsupported(f->run, "DIV beyond BIGINT in strict mode");
 			return overflow ? run_error(f->run, 1690, "BIGINT out of range")
 					: eval_int(i);
 		}

@@ -201,7 +201,9 @@ static struct eval_value store_real(struct storing *s, const struct eval_value *
 		only_blanks = used == 0;
 		for (; used < v->s.len && is_blank(v->s.ptr[used]); used++)
 			;
-		if (!used || only_blanks)
+		if (fabs(d) == __DBL_MAX__)
+			complain(s, 1264, "out of range");
+		else if (!used || only_blanks)
 			complain(s, 1366, "not a number");
 		else if (used < v->s.len)
 			complain(s, s->run->env->flavour == SQL_MYSQL ? 1366 : 1265,
@@ -248,9 +250,9 @@ static struct eval_value store_text(struct storing *s, const struct eval_value *
 	bool malformed = false, binary = charset == CHARSET_BINARY;
 	size_t fits;
 
-	if (v->kind == EVAL_DECIMAL && !v->dec->count &&
-		v->dec->scale > (s->run->env->flavour == SQL_MYSQL ? 0 : s->from->decimals))
-		return run_unsupported(s->run, "a quotient that is zero stored as text");
+	/* A zero that was computed has lost its decimals, one that was read has not. */
+	if (v->kind == EVAL_DECIMAL && !v->dec->count && v->dec->scale)
+		return run_unsupported(s->run, "a DECIMAL zero stored as text");
 	if (s->from->kind == EVAL_T_BIT || s->from->kind == EVAL_T_FLOAT)
 		return run_unsupported(s->run, "a BIT or FLOAT stored as text");
 	if (v->kind == EVAL_STRING && !text_convert(s->run->arena, collation_charset(v->collation),
@@ -314,6 +316,11 @@ static uint32_t find_member(struct storing *s, struct span text)
 	return UINT32_MAX;
 }
 
+static bool is_letter(char c)
+{
+	return (c | 32) >= 'a' && (c | 32) <= 'z';
+}
+
 static struct eval_value store_enum(struct storing *s, const struct eval_value *v)
 {
 	struct eval_value i;
@@ -327,8 +334,9 @@ static struct eval_value store_enum(struct storing *s, const struct eval_value *
 		while (text.len && text.ptr[text.len - 1] == ' ')
 			text.len--;
 		member = find_member(s, text);
-		if (member == UINT32_MAX && !s->run->failed && text.len && text.ptr[0] >= '0' &&
-			text.ptr[0] <= '9')
+		if (!text.len && member == UINT32_MAX && !s->run->failed)
+			return run_unsupported(s->run, "an empty string as a member of ENUM");
+		if (member == UINT32_MAX && !s->run->failed && !is_letter(text.ptr[0]))
 			return run_unsupported(s->run, "a number in a string as a member of ENUM");
 		if (member != UINT32_MAX)
 			return eval_string(s->type->values[member], s->type->collation);
@@ -366,7 +374,7 @@ static struct eval_value store_set(struct storing *s, const struct eval_value *v
 				bits |= 1ull << member;
 			from = end + 1;
 		}
-		if (bad && !((v->s.ptr[0] | 32) >= 'a' && (v->s.ptr[0] | 32) <= 'z'))
+		if (bad && !is_letter(v->s.ptr[0]))
 			return run_unsupported(s->run, "a number in a string as a SET");
 	} else {
 		if (v->kind != EVAL_INT && v->kind != EVAL_UINT && v->kind != EVAL_STRING)
