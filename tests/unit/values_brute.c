@@ -9,14 +9,14 @@
  *  - be-...: some commit order satisfies Biswas and Enea's axiom, checked as written.
  *  - session guarantees: some choice of writers and version orders keeps them, a key at a time.
  */
-#include "values_brute.h"
+#include "values_brute_internal.h"
 
 #include <stdint.h>
 #include <string.h>
 
 /* ------------------------------------------------------------------ what the twin knows */
 
-static bool wrote(const struct hist *h, int t, int key, int value)
+bool brute_wrote(const struct hist *h, int t, int key, int value)
 {
 	for (int q = 0; q < h->t[t].count; q++) {
 		const struct op *w = &h->t[t].ops[q];
@@ -27,7 +27,7 @@ static bool wrote(const struct hist *h, int t, int key, int value)
 	return false;
 }
 
-static int final_op(const struct hist *h, int t, int key)
+int brute_final_op(const struct hist *h, int t, int key)
 {
 	int op = -1;
 
@@ -40,7 +40,7 @@ static int final_op(const struct hist *h, int t, int key)
 
 static int final_value(const struct hist *h, int t, int key)
 {
-	return h->t[t].ops[final_op(h, t, key)].value;
+	return h->t[t].ops[brute_final_op(h, t, key)].value;
 }
 
 static bool matches(int value, int rest)
@@ -76,7 +76,8 @@ static unsigned find_counting(struct hist *h)
 				unsigned unknown = 0;
 
 				for (int j = 0; j < h->n; j++) {
-					if (!wrote(h, j, o->key, value) || h->t[j].outcome == 1)
+					if (!brute_wrote(h, j, o->key, value) ||
+						h->t[j].outcome == 1)
 						continue;
 					writers++;
 					if (h->t[j].outcome == 2)
@@ -135,7 +136,7 @@ static bool somebody_counts(const struct hist *h)
 				bool possible = false, chosen = !h->lists && value == 0;
 
 				for (int j = 0; j < h->n; j++) {
-					if (!wrote(h, j, o->key, value) ||
+					if (!brute_wrote(h, j, o->key, value) ||
 						(j == i && !h->lists &&
 							!wrote_before(h, i, k, value)) ||
 						(j != i && !h->lists &&
@@ -316,35 +317,7 @@ static bool interleave(struct si *s, const struct store *store)
 
 /* --------------------------------------------------------------- dependency graphs */
 
-enum { READS_MAX = TXNS * OPS, DEPS_MAX = 4 * TXNS * OPS };
-enum dep_kind { WW, WR, RW };
-
-/* A dependency, drawn exactly as Adya has it; op is the one at its head for ww and wr, the read for
- * rw. */
-struct dep {
-	enum dep_kind kind;
-	int from, to, key, op;
-};
-
-/* One external read and its source: a transaction, or -1 for the initial state. */
-struct source {
-	int txn, op, from;
-	bool silent; /* says nothing about versions: no final version explains it */
-};
-
-struct search {
-	const struct hist *h;
-	struct answers *out;
-	struct source reads[READS_MAX];
-	int read_count;
-	int order[KEYS][TXNS * OPS]; /* registers: transactions; lists: t * OPS + op */
-	int order_len[KEYS];
-	int agreed[KEYS]; /* lists: elements that all reads agree on */
-	struct dep deps[DEPS_MAX];
-	int dep_count;
-};
-
-static void dep(struct search *s, enum dep_kind kind, int from, int to, int key, int op)
+void brute_dep(struct search *s, enum dep_kind kind, int from, int to, int key, int op)
 {
 	if (from != to)
 		s->deps[s->dep_count++] = (struct dep){kind, from, to, key, op};
@@ -438,7 +411,7 @@ static bool has_single(const struct search *s, const uint8_t reach[TXNS])
 	return false;
 }
 
-static void judge_graph(struct search *s, bool g1)
+void brute_judge_graph(struct search *s, bool g1)
 {
 	const struct hist *h = s->h;
 
@@ -499,13 +472,7 @@ static void judge_graph(struct search *s, bool g1)
 
 /* -------------------------------------------------------------------- session guarantees */
 
-/* What a session did with a key: version read, or written; higher is later. */
-struct happening {
-	int txn, op, key, low, high; /* lists: a transaction's appends may have several places */
-	bool write;
-};
-
-static void judge_session(struct search *s, const struct happening *all, int count, bool *bad)
+void brute_judge_session(struct search *s, const struct happening *all, int count, bool *bad)
 {
 	for (int b = 0; b < count; b++) {
 		for (int a = 0; a < count; a++) {
@@ -529,7 +496,7 @@ static void judge_session(struct search *s, const struct happening *all, int cou
 	bad[SG_PRAM] = bad[SG_RYW] || bad[SG_MR] || bad[SG_MW];
 }
 
-static int place_of(const struct search *s, int key, int what)
+int brute_place_of(const struct search *s, int key, int what)
 {
 	for (int i = 0; i < s->order_len[key]; i++) {
 		if (s->order[key][i] == what)
@@ -550,21 +517,21 @@ static void guarantees_of_registers(struct search *s)
 	for (int i = 0; i < s->read_count; i++) {
 		const struct source *r = &s->reads[i];
 		int key = h->t[r->txn].ops[r->op].key;
-		int place = r->from < 0 ? -1 : place_of(s, key, r->from);
+		int place = r->from < 0 ? -1 : brute_place_of(s, key, r->from);
 
 		if (!r->silent)
 			all[count++] = (struct happening){r->txn, r->op, key, place, place, false};
 	}
 	for (int t = 0; t < h->n; t++) {
 		for (int key = 0; h->counts[t] && key < KEYS; key++) {
-			int place = place_of(s, key, t);
+			int place = brute_place_of(s, key, t);
 
 			if (place >= 0)
 				all[count++] = (struct happening){
-					t, final_op(h, t, key), key, place, place, true};
+					t, brute_final_op(h, t, key), key, place, place, true};
 		}
 	}
-	judge_session(s, all, count, bad);
+	brute_judge_session(s, all, count, bad);
 	for (int g = 0; g < SG_COUNT; g++)
 		s->out->sg[g] |= !bad[g];
 }
@@ -576,21 +543,21 @@ static void judge_registers(struct search *s, bool g1, bool guarantees)
 	s->dep_count = 0;
 	for (int key = 0; key < KEYS; key++) {
 		for (int i = 0; i + 1 < s->order_len[key]; i++)
-			dep(s, WW, s->order[key][i], s->order[key][i + 1], key,
-				final_op(h, s->order[key][i + 1], key));
+			brute_dep(s, WW, s->order[key][i], s->order[key][i + 1], key,
+				brute_final_op(h, s->order[key][i + 1], key));
 	}
 	for (int i = 0; i < s->read_count; i++) {
 		const struct source *r = &s->reads[i];
 		int key = h->t[r->txn].ops[r->op].key, next = 0;
 
 		if (r->from >= 0) {
-			dep(s, WR, r->from, r->txn, key, r->op);
-			next = place_of(s, key, r->from) + 1;
+			brute_dep(s, WR, r->from, r->txn, key, r->op);
+			next = brute_place_of(s, key, r->from) + 1;
 		}
 		if (next < s->order_len[key])
-			dep(s, RW, r->txn, s->order[key][next], key, r->op);
+			brute_dep(s, RW, r->txn, s->order[key][next], key, r->op);
 	}
-	judge_graph(s, g1);
+	brute_judge_graph(s, g1);
 	if (guarantees)
 		guarantees_of_registers(s);
 }
@@ -722,7 +689,7 @@ static bool has_final_source(const struct hist *h, int t, const struct op *o)
 	bool any = o->value == 0;
 
 	for (int u = 0; u < h->n; u++)
-		any |= u != t && h->t[u].outcome != 1 && wrote(h, u, o->key, o->value) &&
+		any |= u != t && h->t[u].outcome != 1 && brute_wrote(h, u, o->key, o->value) &&
 		       final_value(h, u, o->key) == o->value;
 	return any;
 }
@@ -765,7 +732,7 @@ static void sources(struct search *s, int at, struct chosen chosen)
 		struct chosen now = chosen;
 		bool bad;
 
-		if (u < 0 ? o->value != 0 : !h->counts[u] || !wrote(h, u, o->key, o->value))
+		if (u < 0 ? o->value != 0 : !h->counts[u] || !brute_wrote(h, u, o->key, o->value))
 			continue;
 		any = true;
 		bad = u >= 0 && (u == t || final_value(h, u, o->key) != o->value);
@@ -785,306 +752,6 @@ static void sources(struct search *s, int at, struct chosen chosen)
 	}
 }
 
-/* ---- lists ---- */
-
-static bool is_live(const struct hist *h, int key, int value)
-{
-	bool live = false;
-
-	for (int t = 0; t < h->n; t++)
-		live |= h->counts[t] && wrote(h, t, key, value);
-	return live;
-}
-
-/* Appends of the value; only by those not taken back, or all. */
-static int appends(const struct hist *h, int key, int value, bool all)
-{
-	int count = 0;
-
-	for (int t = 0; t < h->n; t++) {
-		for (int k = 0; (all || h->t[t].outcome != 1) && k < h->t[t].count; k++)
-			count += h->t[t].ops[k].kind == W && h->t[t].ops[k].key == key &&
-				 h->t[t].ops[k].value == value;
-	}
-	return count;
-}
-
-/* How often the element at `e` occurs up to there. */
-static int times(const struct op *o, int e)
-{
-	int count = 0;
-
-	for (int i = 0; i <= e; i++)
-		count += o->list[i] == o->list[e];
-	return count;
-}
-
-static bool is_list_read(const struct hist *h, int t, int k, int key)
-{
-	const struct op *o = &h->t[t].ops[k];
-
-	return (o->kind == R || o->kind == EVIDENCE) && o->key == key && h->t[t].outcome == 0 &&
-	       k < h->t[t].count;
-}
-
-/* How far the reads of a key agree with each other, and with what was appended. */
-static int agreed(const struct hist *h, int key)
-{
-	int end = LIST;
-
-	for (int a = 0; a < TXNS * OPS; a++) {
-		const struct op *x = &h->t[a / OPS].ops[a % OPS];
-
-		if (a / OPS >= h->n || !is_list_read(h, a / OPS, a % OPS, key))
-			continue;
-		for (int e = 0; e < x->len && e < end; e++) {
-			if (times(x, e) > 1 && times(x, e) > appends(h, key, x->list[e], false))
-				end = e;
-		}
-		for (int b = 0; b < a; b++) {
-			const struct op *y = &h->t[b / OPS].ops[b % OPS];
-			int common = 0;
-
-			if (!is_list_read(h, b / OPS, b % OPS, key))
-				continue;
-			while (common < x->len && common < y->len &&
-				x->list[common] == y->list[common])
-				common++;
-			if (common < x->len && common < y->len && common < end)
-				end = common;
-		}
-	}
-	return end;
-}
-
-/* Elements of a read that somebody who counts appended, up to the agreed end. */
-static int live_elements(const struct search *s, const struct op *o, int *out)
-{
-	int count = 0;
-
-	for (int e = 0; e < o->len && e < s->agreed[o->key]; e++) {
-		if (is_live(s->h, o->key, o->list[e]))
-			out[count++] = o->list[e];
-	}
-	return count;
-}
-
-static int append_value(const struct hist *h, int what)
-{
-	return h->t[what / OPS].ops[what % OPS].value;
-}
-
-/* How many of the transaction's own appends the list ends in: all that it made before, or none. */
-static int own_tail(const struct hist *h, int t, int k)
-{
-	const struct op *o = &h->t[t].ops[k];
-	int own = 0, owned[OPS];
-
-	for (int q = 0; q < k; q++) {
-		if (h->t[t].ops[q].kind == W && h->t[t].ops[q].key == o->key)
-			owned[own++] = h->t[t].ops[q].value;
-	}
-	return o->len >= own &&
-			       memcmp(o->list + o->len - own, owned, (size_t)own * sizeof(int)) == 0
-		       ? own
-		       : 0;
-}
-
-static void guarantees_of_lists(struct search *s)
-{
-	const struct hist *h = s->h;
-	struct happening all[2 * TXNS * OPS];
-	int count = 0;
-	bool bad[SG_COUNT] = {false};
-
-	for (int at = 0; at < h->n * OPS; at++) {
-		const struct op *o = &h->t[at / OPS].ops[at % OPS];
-		int place = LIST;
-
-		if (!h->counts[at / OPS] || at % OPS >= h->t[at / OPS].count || o->kind > W)
-			continue;
-		if (o->kind == R) {
-			/* The last of others. */
-			for (place = o->len - 1;
-				place >= 0 && wrote(h, at / OPS, o->key, o->list[place]);)
-				place--;
-			if (h->t[at / OPS].outcome == 0 && o->len <= s->agreed[o->key])
-				all[count++] = (struct happening){
-					at / OPS, at % OPS, o->key, place, place, false};
-			continue;
-		}
-		for (int r = 0; r < h->n * OPS; r++) {
-			const struct op *x = &h->t[r / OPS].ops[r % OPS];
-
-			for (int e = 0; is_list_read(h, r / OPS, r % OPS, o->key) && e < x->len &&
-					e < s->agreed[o->key];
-				e++) {
-				if (x->list[e] == o->value)
-					place = e;
-			}
-		}
-		all[count++] = (struct happening){at / OPS, at % OPS, o->key, place, place, true};
-	}
-	judge_session(s, all, count, bad);
-	for (int g = 0; g < SG_COUNT; g++)
-		s->out->sg[g] |= !bad[g];
-}
-
-/* What is wrong with a read whatever the order is. */
-static bool bad_read(const struct search *s, int t, int k)
-{
-	const struct op *o = &s->h->t[t].ops[k];
-	bool bad = o->len > s->agreed[o->key];
-
-	for (int e = 0; e < o->len; e++)
-		bad |= !is_live(s->h, o->key, o->list[e]);
-	return bad;
-}
-
-/* One read against one order: its version, and whether PL-2 forbids it. */
-static bool judge_list_read(struct search *s, int t, int k)
-{
-	const struct hist *h = s->h;
-	const struct op *o = &h->t[t].ops[k];
-	int seen[LIST], len = live_elements(s, o, seen), last;
-	bool g1 = bad_read(s, t, k);
-
-	for (int e = 0; e < len; e++)
-		g1 |= s->order[o->key][e] / OPS == t && s->order[o->key][e] % OPS > k;
-	last = len - own_tail(h, t, k);
-	if (last < 0)
-		last = 0;
-	if (last > 0) {
-		int what = s->order[o->key][last - 1];
-
-		g1 |= what / OPS != t && what % OPS != final_op(h, what / OPS, o->key);
-		dep(s, WR, what / OPS, t, o->key, k);
-	}
-	if (last < s->order_len[o->key])
-		dep(s, RW, t, s->order[o->key][last] / OPS, o->key, k);
-	return g1;
-}
-
-static void judge_lists(struct search *s)
-{
-	const struct hist *h = s->h;
-	bool g1 = false;
-
-	s->dep_count = 0;
-	for (int key = 0; key < KEYS; key++) {
-		for (int i = 0; i + 1 < s->order_len[key]; i++)
-			dep(s, WW, s->order[key][i] / OPS, s->order[key][i + 1] / OPS, key,
-				s->order[key][i + 1] % OPS);
-	}
-	for (int t = 0; t < h->n; t++) {
-		for (int k = 0; k < h->t[t].count; k++) {
-			if (h->counts[t] && h->t[t].ops[k].kind == R && h->t[t].outcome == 0)
-				g1 |= judge_list_read(s, t, k);
-		}
-	}
-	judge_graph(s, g1);
-	guarantees_of_lists(s);
-}
-
-/* Does every read of the key have this value at this place, as far as all agree? */
-static bool fits(const struct search *s, int key, int at, int value)
-{
-	for (int u = 0; u < s->h->n; u++) {
-		for (int q = 0; q < s->h->t[u].count; q++) {
-			int seen[LIST];
-
-			if (is_list_read(s->h, u, q, key) &&
-				live_elements(s, &s->h->t[u].ops[q], seen) > at &&
-				seen[at] != value)
-				return false;
-		}
-	}
-	return true;
-}
-
-static bool too_long(const struct search *s, int key)
-{
-	for (int u = 0; u < s->h->n; u++) {
-		for (int q = 0; q < s->h->t[u].count; q++) {
-			int seen[LIST];
-
-			if (is_list_read(s->h, u, q, key) &&
-				live_elements(s, &s->h->t[u].ops[q], seen) > s->order_len[key])
-				return true;
-		}
-	}
-	return false;
-}
-
-static bool is_unread(const struct search *s, int key, int at)
-{
-	for (int u = 0; u < s->h->n; u++) {
-		for (int q = 0; q < s->h->t[u].count; q++) {
-			int seen[LIST];
-
-			if (is_list_read(s->h, u, q, key) &&
-				live_elements(s, &s->h->t[u].ops[q], seen) > at)
-				return false;
-		}
-	}
-	return true;
-}
-
-/* Is an earlier append of the same transaction not there yet? */
-static bool skips_own(const struct search *s, int key, int what)
-{
-	for (int k = 0; k < what % OPS; k++) {
-		const struct op *w = &s->h->t[what / OPS].ops[k];
-
-		if (w->kind == W && w->key == key && place_of(s, key, what - what % OPS + k) < 0)
-			return true;
-	}
-	return false;
-}
-
-/* Every order of the appends that has all reads as prefixes; a transaction's own are in its order
- * unless reads show otherwise. */
-static void list_orders(struct search *s, int key)
-{
-	const struct hist *h = s->h;
-	bool complete = true;
-
-	if (key == KEYS) {
-		judge_lists(s);
-		return;
-	}
-	for (int what = 0; what < h->n * OPS; what++) {
-		const struct op *w = &h->t[what / OPS].ops[what % OPS];
-
-		if (!h->counts[what / OPS] || what % OPS >= h->t[what / OPS].count ||
-			w->kind != W || w->key != key || place_of(s, key, what) >= 0)
-			continue;
-		complete = false;
-		if (!fits(s, key, s->order_len[key], append_value(h, what)) ||
-			(is_unread(s, key, s->order_len[key]) && skips_own(s, key, what)))
-			continue;
-		s->order[key][s->order_len[key]++] = what;
-		list_orders(s, key);
-		s->order_len[key]--;
-	}
-	if (complete && !too_long(s, key))
-		list_orders(s, key + 1);
-}
-
-/* One element more often in a read than it was appended is against every level. */
-static bool repeats(const struct hist *h)
-{
-	for (int at = 0; at < h->n * OPS; at++) {
-		const struct op *o = &h->t[at / OPS].ops[at % OPS];
-
-		for (int e = 0; is_list_read(h, at / OPS, at % OPS, o->key) && e < o->len; e++) {
-			if (times(o, e) > 1 && times(o, e) > appends(h, o->key, o->list[e], true))
-				return true;
-		}
-	}
-	return false;
-}
-
 /* --------------------------------------------------------------------------------- all */
 
 static void judge_choice(struct hist *h, struct answers *out)
@@ -1093,11 +760,11 @@ static void judge_choice(struct hist *h, struct answers *out)
 	struct store empty = {.len = {0}};
 
 	for (int key = 0; h->lists && key < KEYS; key++)
-		s.agreed[key] = agreed(h, key);
+		s.agreed[key] = brute_agreed(h, key);
 	if (!h->lists)
 		sources(&s, 0, (struct chosen){false, false, false});
 	else
-		list_orders(&s, 0);
+		brute_list_orders(&s, 0);
 	for (int order = 0; order < 3; order++) {
 		struct si si = {.h = h, .order = order};
 
@@ -1120,7 +787,7 @@ void brute(struct hist *h, struct answers *out)
 			judge_choice(h, out);
 		part = (part - maybe) & maybe; /* the next subset */
 	} while (part);
-	if (h->lists && repeats(h)) {
+	if (h->lists && brute_repeats(h)) {
 		bool sg[SG_COUNT];
 
 		memcpy(sg, out->sg, sizeof(sg));
@@ -1176,10 +843,10 @@ bool brute_part(const struct hist *h, unsigned part, bool places, struct hist *o
 
 				for (int u = 0; u < h->n; u++)
 					within |= (part >> u & 1) && h->t[u].outcome != 1 &&
-						  wrote(h, u, o->key, value);
+						  brute_wrote(h, u, o->key, value);
 				for (int u = 0; u < h->n; u++)
 					outside |= !(part >> u & 1) && h->t[u].outcome != 1 &&
-						   wrote(h, u, o->key, value) &&
+						   brute_wrote(h, u, o->key, value) &&
 						   (h->lists || final_value(h, u, o->key) == value);
 				exact &= !(h->lists && outside &&
 					   (within || writes_key(h, t, o->key)));
