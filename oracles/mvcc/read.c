@@ -140,8 +140,8 @@ bool row_matches(struct mvcc *m, const struct eval_value *row, enum eval_truth *
 /* MariaDB with innodb_snapshot_isolation=ON looks at what is not committed yet when an UPDATE at
  * READ UNCOMMITTED meets a locked row, and passes over it where that does not match (seen on 11.8).
  */
-static bool may_pass_dirty(
-	struct mvcc *m, const struct store_table *table, const struct store_record *record)
+static bool may_pass_dirty(struct mvcc *m, const struct store_table *table,
+	const struct store_record *record, bool *likely)
 {
 	const struct store_version *v = record->newest;
 	enum eval_truth truth;
@@ -149,18 +149,23 @@ static bool may_pass_dirty(
 	if (m->engine != ENGINE_INNODB_SI || m->now_level != LEVEL_READ_UNCOMMITTED ||
 		m->now_plan->stmt->kind != SQL_STMT_UPDATE || !is_tested(m, table))
 		return false;
-	/* A statement that waits may have changed any row already. */
-	if (m->now_half_done && v->txn != m->now_txn)
-		return true;
-	if (v->txn == m->now_txn || !store_is_active(&m->store, v->txn))
+	if (v->txn == m->now_txn)
 		return false;
+	if (!store_is_active(&m->store, v->txn)) {
+		/* A statement that waits may have changed any row already; what somebody had
+		 * changed while this one waited may be rolled back by now. */
+		*likely = false;
+		return m->now_half_done ||
+		       m->schedule->stmts[m->now_stmt].in->record.blocked_ns != 0;
+	}
+	*likely = true;
 	return !store_alive(v) || !row_matches(m, v->image, &truth) || truth != EVAL_TRUE;
 }
 
 /* Does the statement leave out a row that is there now? */
 static bool left_out(struct mvcc *m, const struct store_table *table, struct store_record *record)
 {
-	bool dirty = false, passed = false;
+	bool dirty = false, passed = false, likely = false;
 	enum eval_truth truth;
 
 	if (m->now_level > LEVEL_READ_COMMITTED || m->engine == ENGINE_TIDB)
@@ -168,7 +173,7 @@ static bool left_out(struct mvcc *m, const struct store_table *table, struct sto
 	if (m->runs[m->now_stmt].begin_commits != m->store.commits)
 		passed = may_have_passed(m, table, record);
 	if (!passed)
-		dirty = may_pass_dirty(m, table, record);
+		dirty = may_pass_dirty(m, table, record, &likely);
 	if (!passed && !dirty)
 		return false;
 	/* What does not match is of no consequence. */
@@ -182,7 +187,7 @@ static bool left_out(struct mvcc *m, const struct store_table *table, struct sto
 	}
 	m->now_optional++;
 	/* Where it had to wait otherwise, leaving out is what happens. */
-	if ((choose(m, 2) == 0) != dirty)
+	if ((choose(m, 2) == 0) != likely)
 		return false;
 	if (passed) {
 		m->now_split = true;
