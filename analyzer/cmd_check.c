@@ -34,7 +34,10 @@ static const struct {
 } aliases[] = {
 	{"read-uncommitted", "PL-1"},
 	{"read-committed", "PL-2"},
+	{"cursor-stability", "PL-CS"},
+	{"monotonic-view", "PL-2L"},
 	{"consistent-view", "PL-2+"},
+	{"forward-consistent-view", "PL-FCV"},
 	{"repeatable-read", "PL-2.99"},
 	{"snapshot-isolation", "PL-SI"},
 	{"serializable", "PL-3"},

@@ -430,7 +430,7 @@ static const char *refuted_level(enum anomaly_class class)
 	case ANOMALY_INTERNAL:
 		return "PL-SI";
 	case ANOMALY_LOST_UPDATE:
-		return "PL-2+";
+		return "PL-CS";
 	case ANOMALY_DUPLICATE:
 		return "PL-1";
 	}

@@ -40,6 +40,9 @@ def test_level():
     isotrace("check", "--from=elle", "--level=read-committed", SKEW).expect(0)
     isotrace("check", "--from=elle", "--level=snapshot-isolation", SKEW).expect(1)
     isotrace("check", "--from=elle", "--level=PL-2", SKEW).expect(0)
+    isotrace("check", "--from=elle", "--level=cursor-stability", SKEW).expect(0)
+    isotrace("check", "--from=elle", "--level=monotonic-view", SKEW).expect(1)
+    isotrace("check", "--from=elle", "--level=read-your-writes", SKEW).expect(0)
     isotrace("check", "--from=elle", "--level=PL-7", SKEW).expect(2, "PL-7")
     # No invocations, so no real time to judge by.
     isotrace("check", "--from=elle", "--level=strict-serializable", SKEW).expect(2, "strict")
