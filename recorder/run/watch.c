@@ -166,6 +166,9 @@ bool watch_look(struct watch *watch, struct client *clients, size_t count)
 		}
 	}
 	mysql_free_result(result);
-	unsettle_circles(clients, count);
+	/* The others look for deadlocks before a session waits, and their view names sessions that
+	 * wait behind the waiter as well: circles in it are none. */
+	if (watch->kind == WATCH_DATA_LOCKS)
+		unsettle_circles(clients, count);
 	return true;
 }
