@@ -282,7 +282,7 @@ static enum exit_status corpus(const struct command *command, int argc, char **a
 		options.connection.socket = NULL;
 		options.connection.user = server.user;
 	}
-	runs.run = runs_defaults(&options.connection);
+	runs.run = runs_defaults(&options.connection, &RUN_TIMEOUTS_DEFAULT);
 	runs.run.target.database = options.database;
 	runs.run.overwrite = options.overwrite;
 	runs.run.drop_database = options.server != NULL;
@@ -303,9 +303,7 @@ static const struct option_def corpus_table[] = {
 	{.name = "server",
 		.argument = "RELEASE",
 		OPTION_STRING(struct corpus_command_options, server),
-		.help = "a release of isorec-servers, started for this and stopped afterwards; "
-			"with +si or -si behind it for innodb_snapshot_isolation, +binlog or "
-			"-binlog for the row binary log"},
+		.help = RUNS_SERVER_HELP},
 	CONNECTION_OPTIONS(struct corpus_command_options, connection),
 	{.name = "database",
 		.letter = 'D',

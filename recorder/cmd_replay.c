@@ -17,7 +17,7 @@ struct replay_command_options {
 	struct connection_options connection;
 	const char *server, *database, *output;
 	uint64_t rows_max, memory, examples;
-	uint64_t blocked_timeout, answer_timeout, hang_timeout;
+	struct run_timeouts timeouts;
 	int pace;
 	bool drop_database, keep_database, overwrite, quiet, salvage;
 };
@@ -155,9 +155,7 @@ static enum exit_status replay_run(const struct command *command, int argc, char
 		.rows_max = 100000,
 		.memory = EXECUTION_BYTES_MAX,
 		.examples = 10,
-		.blocked_timeout = 1000000000u,
-		.answer_timeout = 10000000000u,
-		.hang_timeout = 70000000000u};
+		.timeouts = RUN_TIMEOUTS_DEFAULT};
 	struct provided server = {{0}, 0, {0}};
 	struct replay_options how;
 	enum exit_status status, worst = EXIT_STATUS_OK;
@@ -187,16 +185,13 @@ static enum exit_status replay_run(const struct command *command, int argc, char
 		options.connection.socket = NULL;
 		options.connection.user = server.user;
 	}
-	how = (struct replay_options){.run = runs_defaults(&options.connection),
+	how = (struct replay_options){.run = runs_defaults(&options.connection, &options.timeouts),
 		.as_recorded = options.pace == PACE_AS_RECORDED};
 	how.run.target.database = options.database;
 	how.run.rows_max = options.rows_max;
 	how.run.drop_database = options.drop_database;
 	how.run.keep_database = options.keep_database;
 	how.run.overwrite = options.overwrite;
-	how.run.blocked_timeout_ns = options.blocked_timeout;
-	how.run.answer_timeout_ns = options.answer_timeout;
-	how.run.hang_timeout_ns = options.hang_timeout;
 	if (!runs_begin())
 		return EXIT_STATUS_INPUT;
 	for (int i = 0; i < count && !runs_stop; i++) {
@@ -214,9 +209,7 @@ static const struct option_def replay_table[] = {
 	{.name = "server",
 		.argument = "RELEASE",
 		OPTION_STRING(struct replay_command_options, server),
-		.help = "a release of isorec-servers, started for this and stopped afterwards; "
-			"with +si or -si behind it for innodb_snapshot_isolation, +binlog or "
-			"-binlog for the row binary log"},
+		.help = RUNS_SERVER_HELP},
 	CONNECTION_OPTIONS(struct replay_command_options, connection),
 	OPTION_HEADING("Database"),
 	{.name = "database",
@@ -241,23 +234,7 @@ static const struct option_def replay_table[] = {
 		.preset = "fast",
 		.help = "fast: each statement as soon as the order allows; as-recorded: not before "
 			"its time"},
-	{.name = "blocked-timeout",
-		.argument = "TIME",
-		OPTION_DURATION(struct replay_command_options, blocked_timeout),
-		.preset = "1s",
-		.help = "only where the server's lock views cannot be read: no answer for so long "
-			"means blocked"},
-	{.name = "answer-timeout",
-		.argument = "TIME",
-		OPTION_DURATION(struct replay_command_options, answer_timeout),
-		.preset = "10s",
-		.help = "a statement that neither waits for a lock nor answers is then taken as "
-			"blocked"},
-	{.name = "hang-timeout",
-		.argument = "TIME",
-		OPTION_DURATION(struct replay_command_options, hang_timeout),
-		.preset = "70s",
-		.help = "when every session waits and nothing moves for so long, they are killed"},
+	RUNS_TIMEOUT_OPTIONS(struct replay_command_options, timeouts),
 	OPTION_HEADING("Input and output"),
 	{.name = "output",
 		.letter = 'o',

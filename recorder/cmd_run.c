@@ -25,7 +25,7 @@ struct run_command_options {
 	const char *database, *output, *isolation, *instrument;
 	struct option_strings servers;
 	uint64_t rows_max, repeat, shuffle, seed;
-	uint64_t blocked_timeout, answer_timeout, hang_timeout;
+	struct run_timeouts timeouts;
 	int format;
 	bool drop_database, keep_database, overwrite, quiet, both;
 };
@@ -92,23 +92,7 @@ static const struct option_def run_table[] = {
 		OPTION_UINT(struct run_command_options, seed),
 		.preset = "1",
 		.help = "of --shuffle: the same seed gives the same orders"},
-	{.name = "blocked-timeout",
-		.argument = "TIME",
-		OPTION_DURATION(struct run_command_options, blocked_timeout),
-		.preset = "1s",
-		.help = "only where the server's lock views cannot be read: no answer for so long "
-			"means blocked"},
-	{.name = "answer-timeout",
-		.argument = "TIME",
-		OPTION_DURATION(struct run_command_options, answer_timeout),
-		.preset = "10s",
-		.help = "a statement that neither waits for a lock nor answers is then taken as "
-			"blocked"},
-	{.name = "hang-timeout",
-		.argument = "TIME",
-		OPTION_DURATION(struct run_command_options, hang_timeout),
-		.preset = "70s",
-		.help = "when every session waits and nothing moves for so long, they are killed"},
+	RUNS_TIMEOUT_OPTIONS(struct run_command_options, timeouts),
 	OPTION_HEADING("Output"),
 	{.name = "output",
 		.letter = 'o',
@@ -603,11 +587,8 @@ static void fill_run(struct runs *runs)
 {
 	const struct run_command_options *o = runs->options;
 
-	runs->run = runs_defaults(&o->connection);
+	runs->run = runs_defaults(&o->connection, &o->timeouts);
 	runs->run.target.database = o->database;
-	runs->run.blocked_timeout_ns = o->blocked_timeout;
-	runs->run.answer_timeout_ns = o->answer_timeout;
-	runs->run.hang_timeout_ns = o->hang_timeout;
 	runs->run.rows_max = o->rows_max;
 	runs->run.drop_database = o->drop_database;
 	runs->run.keep_database = o->keep_database;
@@ -633,9 +614,7 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 		.rows_max = 100000,
 		.repeat = 1,
 		.seed = 1,
-		.blocked_timeout = 1000000000u,
-		.answer_timeout = 10000000000u,
-		.hang_timeout = 70000000000u,
+		.timeouts = RUN_TIMEOUTS_DEFAULT,
 	};
 	struct runs runs = {.options = &options};
 	enum exit_status status;

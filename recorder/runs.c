@@ -91,13 +91,14 @@ bool runs_folder(const char *path)
 	return ok;
 }
 
-struct run_options runs_defaults(const struct connection_options *connection)
+struct run_options runs_defaults(
+	const struct connection_options *connection, const struct run_timeouts *timeouts)
 {
 	return (struct run_options){
 		.target = connection_target(connection),
-		.blocked_timeout_ns = 1000000000u,
-		.answer_timeout_ns = 10000000000u,
-		.hang_timeout_ns = 70000000000u,
+		.blocked_timeout_ns = timeouts->blocked,
+		.answer_timeout_ns = timeouts->answer,
+		.hang_timeout_ns = timeouts->hang,
 		.rows_max = 100000,
 		.stop = &runs_stop,
 	};

@@ -25,7 +25,36 @@ void runs_path(struct buf *out, const char *folder, const struct scenario *s, co
 /* Makes the folder if it is not there; false after a message. */
 bool runs_folder(const char *path) MUST_CHECK;
 
-struct run_options runs_defaults(const struct connection_options *connection);
+/* Entries of option tables that several commands have. */
+#define RUNS_SERVER_HELP                                                                           \
+	"a release of isorec-servers, started for this and stopped afterwards; with +si or -si "   \
+	"behind it for innodb_snapshot_isolation, +binlog or -binlog for the row binary log"
+#define RUNS_TIMEOUT_OPTIONS(type, member)                                                         \
+	{.name = "blocked-timeout",                                                                \
+		.argument = "TIME",                                                                \
+		OPTION_DURATION(type, member.blocked),                                             \
+		.preset = "1s",                                                                    \
+		.help = "only where the server's lock views cannot be read: no answer for so "     \
+			"long means blocked"},                                                     \
+		{.name = "answer-timeout",                                                         \
+			.argument = "TIME",                                                        \
+			OPTION_DURATION(type, member.answer),                                      \
+			.preset = "10s",                                                           \
+			.help = "a statement that neither waits for a lock nor answers is then "   \
+				"taken as blocked"},                                               \
+	{                                                                                          \
+		.name = "hang-timeout", .argument = "TIME", OPTION_DURATION(type, member.hang),    \
+		.preset = "70s",                                                                   \
+		.help = "when every session waits and nothing moves for so long, they are killed"  \
+	}
+
+struct run_timeouts {
+	uint64_t blocked, answer, hang; /* ns */
+};
+#define RUN_TIMEOUTS_DEFAULT ((struct run_timeouts){1000000000u, 10000000000u, 70000000000u})
+
+struct run_options runs_defaults(
+	const struct connection_options *connection, const struct run_timeouts *timeouts);
 
 /* INT and TERM: the run ends, its database is dropped; a second one ends at once. */
 extern volatile sig_atomic_t runs_stop;
