@@ -96,7 +96,7 @@ static bool aggregate_type(struct compiler *c, struct aggregate *a)
 	case AGG_MIN:
 	case AGG_MAX:
 		a->type = a->args[0]->type;
-		a->type.hybrid = false;
+		a->type.hybrid = a->type.own_scale = false;
 		if (a->type.kind == EVAL_T_BIT ||
 			(a->type.kind == EVAL_T_DOUBLE && a->type.decimals < EVAL_NOT_FIXED)) {
 			compile_unsupported(c, "MIN or MAX of BIT, or of a DOUBLE with decimals");
@@ -314,9 +314,8 @@ static struct eval_value sum_doubles(
 	}
 	for (size_t i = args->count; i-- > 0;)
 		backward += values[i];
-	if (forward == 0 && run->env->flavour == SQL_MYSQL)
-		return run_unsupported(
-			run, "MySQL: a sum of DOUBLEs that is a zero of either sign");
+	if (forward == 0 && mariadb_2026(run->env) != 1)
+		return run_unsupported(run, "a sum of DOUBLEs that is a zero of either sign");
 	qsort(values, args->count, sizeof(*values), compare_doubles);
 	for (size_t i = 0; i < args->count; i++)
 		up += values[i];

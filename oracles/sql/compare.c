@@ -414,6 +414,14 @@ static struct eval_value run_compare(const struct node *n, struct frame *f)
 	if (a.kind == EVAL_NULL && n->op != SQL_OP_NULL_EQ)
 		return EVAL_NULL_VALUE;
 	b = node_run(n->args[1], f);
+	if (a.kind == EVAL_NULL && f->run->failed && f->run->outcome->status == EVAL_ERROR) {
+		f->run->outcome->status = EVAL_OK;
+		run_unsupported(f->run, "an error beside NULL <=>");
+	}
+	if (f->run->strict && type_is_temporal(&how->as) &&
+		((a.kind == EVAL_NULL && !type_is_temporal(&n->args[1]->type)) ||
+			(b.kind == EVAL_NULL && !type_is_temporal(&n->args[0]->type))))
+		return run_unsupported(f->run, "NULL compared with a date in strict mode");
 	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL) {
 		if (n->op == SQL_OP_NULL_EQ)
 			return truth(a.kind == b.kind);
@@ -777,18 +785,16 @@ static struct eval_value run_in(const struct node *n, struct frame *f)
 	bool unknown = false, null;
 
 	if (left.kind == EVAL_NULL) {
-		/* MySQL asks for the others all the same. */
-		for (uint32_t i = 1; i < n->arg_count && f->run->env->flavour == SQL_MYSQL; i++)
-			(void)node_run(n->args[i], f);
+
 		for (uint32_t i = 1; i < n->arg_count; i++) {
-			if (!n->args[i]->constant || n->args[i]->literal || f->run->failed)
+			if ((!n->args[i]->constant && f->run->env->flavour == SQL_MARIADB) ||
+				n->args[i]->literal || f->run->failed)
 				continue;
 			(void)node_run(n->args[i], f);
 			if (f->run->failed && f->run->outcome->status == EVAL_ERROR) {
-				/* Whether it is asked for when the query is prepared depends on
-				 * the other types. */
+				/* Whether it is asked for depends on the types and the server. */
 				f->run->outcome->status = EVAL_OK;
-				run_unsupported(f->run, "an error in a constant of IN");
+				run_unsupported(f->run, "an error in a value of IN");
 			}
 		}
 		return left;

@@ -497,7 +497,8 @@ double to_double(struct run *run, const struct eval_type *type, const struct eva
 		if (type->kind == EVAL_T_ENUM || type->kind == EVAL_T_SET)
 			return (double)member_number(type, v->s);
 		d = text_to_double(v->s, &used);
-		/* MySQL 9.7 says nothing of an empty string, nor of any in a TEXT or BLOB column. */
+		/* MySQL 9.7 says nothing of an empty string, nor of any in a TEXT or BLOB column.
+		 */
 		if ((!used || !only_blanks(v->s, used) || fabs(d) == __DBL_MAX__) &&
 			!(run->env->flavour == SQL_MYSQL && (type->blob || !v->s.len)))
 			run_truncated(run);

@@ -15,7 +15,8 @@ static bool small_int(const struct eval_type *t)
 	return t->kind == EVAL_T_YEAR || (t->kind == EVAL_T_INT && t->bytes <= 2);
 }
 
-static struct eval_type merge_numbers(const struct eval_type *a, const struct eval_type *b)
+static struct eval_type merge_numbers(
+	const struct eval_type *a, const struct eval_type *b, bool mysql)
 {
 	struct eval_type t;
 	uint32_t whole, scale;
@@ -53,8 +54,14 @@ static struct eval_type merge_numbers(const struct eval_type *a, const struct ev
 	t.length =
 		type_int_digits(a) > type_int_digits(b) ? type_int_digits(a) : type_int_digits(b);
 	t.is_bool = a->is_bool && b->is_bool;
-	if (eval_kind_of(a) != eval_kind_of(b))
-		return type_decimal(20, 0); /* no integer type holds both */
+	if (eval_kind_of(a) != eval_kind_of(b)) {
+		const struct eval_type *u = eval_kind_of(a) == EVAL_UINT ? a : b;
+
+		/* No integer type holds both; to MySQL the smaller ones fit. */
+		if (mysql && u->kind != EVAL_T_BIT && u->bytes < 8)
+			return type_int(false);
+		return type_decimal(20, 0);
+	}
 	return t;
 }
 
@@ -74,7 +81,7 @@ static bool merge_pair(struct compiler *c, const struct eval_type *a, const stru
 		return false;
 	}
 	if (type_is_number(a) && type_is_number(b)) {
-		*out = merge_numbers(a, b);
+		*out = merge_numbers(a, b, c->env->flavour == SQL_MYSQL);
 		return true;
 	}
 	if (type_is_temporal(a) && type_is_temporal(b)) {
@@ -97,8 +104,8 @@ static bool mysql_merges(struct compiler *c, struct node **args, uint32_t count)
 	for (uint32_t i = 0; i < count; i++) {
 		number |= type_is_number(&args[i]->type);
 		temporal |= type_is_temporal(&args[i]->type);
-		is_float |= args[i]->type.kind == EVAL_T_FLOAT;
-		all_float &= args[i]->type.kind == EVAL_T_FLOAT;
+		is_float |= args[i]->type.kind == EVAL_T_FLOAT || args[i]->type.kind == EVAL_T_BIT;
+		all_float &= args[i]->type.kind == args[0]->type.kind;
 	}
 	if ((number && temporal) || (is_float && !all_float)) {
 		compile_unsupported(

@@ -205,6 +205,8 @@ static struct node *compile_round(
 	(void)function;
 	if (type_is_temporal(&n->args[0]->type))
 		return compile_unsupported(c, "ROUND of a date or time");
+	if (!arithmetic_modelled(c, n->args[0]))
+		return NULL;
 	if (n->args[0]->type.kind == EVAL_T_ENUM || n->args[0]->type.kind == EVAL_T_SET)
 		return compile_unsupported(c, "ROUND of an ENUM or SET");
 	if (n->arg_count > 1) {

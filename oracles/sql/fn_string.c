@@ -705,6 +705,8 @@ static struct eval_value run_elt(const struct node *n, struct frame *f)
 	if (v.kind == EVAL_NULL || !int_arg(n, f, 0, &i)) /* which knows what is out of range */
 		return EVAL_NULL_VALUE;
 	v = to_integer(f->run, &n->args[0]->type, &v);
+	if (v.u != (uint32_t)v.u && f->run->env->flavour == SQL_MYSQL)
+		return run_unsupported(f->run, "MySQL: a large number of ELT");
 	number = (uint32_t)v.u; /* as the servers do */
 	if (number < 1 || number >= n->arg_count || !text_arg(n, f, (uint32_t)number, &s))
 		return EVAL_NULL_VALUE;

@@ -533,6 +533,11 @@ static bool compile_keys(struct compiler *c, const struct sql_order *order, stru
 		}
 		if (!key->node)
 			return false;
+		/* The servers may fold it into a number, and take that for a column's. */
+		if (items && key->node->constant && !key->node->literal) {
+			compile_unsupported(c, "a constant in GROUP BY or ORDER BY");
+			return false;
+		}
 		for (uint32_t i = 0; i < item_count && items; i++) {
 			if (items[i] == key->node)
 				key->item = i;

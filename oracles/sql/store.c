@@ -511,9 +511,9 @@ static struct eval_value store_value(struct storing *s, const struct eval_value 
 {
 	if (s->run->env->flavour == SQL_MYSQL && s->from->merged && v->kind >= EVAL_DATE)
 		return run_unsupported(s->run, "MySQL: storing a date or time of IF or CASE");
-	if (s->run->env->flavour == SQL_MYSQL && v->kind == EVAL_DOUBLE && v->d == 0 &&
-		s->type->kind == EVAL_T_FLOAT)
-		return run_unsupported(s->run, "MySQL: storing a zero of either sign as FLOAT");
+	if (mariadb_2026(s->run->env) != 1 && s->type->kind == EVAL_T_FLOAT &&
+		(v->kind == EVAL_STRING || (v->kind == EVAL_DOUBLE && v->d == 0)))
+		return run_unsupported(s->run, "storing what may be a negative zero as FLOAT");
 	if (v->kind == EVAL_NULL)
 		return store_null(s);
 	if ((s->run->env->mode & EVAL_MODE_EMPTY_STRING_IS_NULL) && v->kind == EVAL_STRING)

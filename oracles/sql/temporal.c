@@ -591,7 +591,7 @@ static bool from_number(struct run *run, const struct eval_type *type, const str
 	} else {
 		if (neg)
 			return false;
-		if (n > 99991231235959ull)
+		if (n > 99991231235959ull || (n > 991231235959ull && n < 10000101000000ull))
 			run_unsupported(run, "a large number as a date");
 		if (!datetime_from_number(n, out)) {
 			if (run->env->flavour == SQL_MYSQL)
