@@ -38,8 +38,8 @@ static struct instrument_table *find(const struct planner *p, const struct sql_t
 
 /* ... that look at no table.  Any other may be a stored one that does. */
 static const char *const harmless[] = {"ROW_COUNT", "FOUND_ROWS", "LAST_INSERT_ID", "CONNECTION_ID",
-	"VERSION", "DATABASE", "SCHEMA", "USER", "CURRENT_USER", "SESSION_USER", "SYSTEM_USER", "NOW",
-	"SYSDATE", "UUID", "CONCAT", "SLEEP", "IF", "IFNULL", "COALESCE"};
+	"VERSION", "DATABASE", "SCHEMA", "USER", "CURRENT_USER", "SESSION_USER", "SYSTEM_USER",
+	"NOW", "SYSDATE", "UUID", "CONCAT", "SLEEP", "IF", "IFNULL", "COALESCE"};
 
 struct look_state {
 	bool aggregate, looks_back, foreign_call, other_call;
@@ -508,8 +508,8 @@ void plan_statement(struct plan *plan, const struct instrument_tables *tables, s
 	struct planner p = {
 		.plan = plan, .tables = tables, .database = database, .options = *options};
 
-	plan->writes = plan->diagnostics = plan->vague = plan->no_tables = plan->locking = plan->reads =
-		plan->rewritten = false;
+	plan->writes = plan->diagnostics = plan->vague = plan->no_tables = plan->locking =
+		plan->reads = plan->rewritten = false;
 	plan->table_count = plan->blind_count = plan->param_count = 0;
 	plan->predicate_of = NULL;
 	buf_clear(&plan->text);

@@ -34,8 +34,8 @@ static void begin(struct instrument_session *s, struct capture *capture, uint32_
 		s->stmt.lost = true;
 }
 
-void instrument_begin(struct instrument_session *s, struct capture *capture, uint32_t number,
-	struct span text)
+void instrument_begin(
+	struct instrument_session *s, struct capture *capture, uint32_t number, struct span text)
 {
 	plan_statement(&s->plan, s->tables, text, buf_span(&capture->database), &s->options);
 	begin(s, capture, number, NULL, 0);

@@ -43,8 +43,8 @@ void instrument_session_release(struct instrument_session *s);
 
 /* Behind the capture's own event of the command.
  * A statement by its text; or a prepared one by its plan and the literals of its parameters. */
-void instrument_begin(struct instrument_session *s, struct capture *capture, uint32_t number,
-	struct span text);
+void instrument_begin(
+	struct instrument_session *s, struct capture *capture, uint32_t number, struct span text);
 void instrument_begin_planned(struct instrument_session *s, struct capture *capture,
 	uint32_t number, const struct plan *plan, const struct span *literals, size_t count);
 

@@ -75,16 +75,14 @@ static void on_reply_alone(void *ctx, const struct wire_reply *reply)
 	(void)reply;
 }
 
-static void on_command(
-	void *ctx, struct wire_command *command, const struct wire_request *request)
+static void on_command(void *ctx, struct wire_command *command, const struct wire_request *request)
 {
 	(void)ctx;
 	(void)command;
 	(void)request;
 }
 
-static void on_columns(
-	void *ctx, struct wire_command *command, const struct wire_columns *columns)
+static void on_columns(void *ctx, struct wire_command *command, const struct wire_columns *columns)
 {
 	(void)ctx;
 	(void)command;
@@ -261,8 +259,8 @@ static void send_packet(
 	size_t start = to_server->len;
 
 	strip_put(to_server, payload, 0);
-	wire_feed_client(&i->inner,
-		span_of(to_server->data + start, to_server->len - start), stamp(i, false));
+	wire_feed_client(&i->inner, span_of(to_server->data + start, to_server->len - start),
+		stamp(i, false));
 	add_job(i, kind);
 }
 
@@ -319,8 +317,7 @@ static void plain_command(struct interpose *i)
 {
 	static const struct plan nothing;
 
-	instrument_begin_planned(
-		&i->session, i->capture, i->outer->numbers, &nothing, NULL, 0);
+	instrument_begin_planned(&i->session, i->capture, i->outer->numbers, &nothing, NULL, 0);
 }
 
 static void send_query_command(
@@ -514,8 +511,8 @@ static void send_held(struct interpose *i, struct buf *to_server)
 	while (!i->off && at < i->held.len && next_packet(i, at, &payload, &size)) {
 		struct span raw = span_of(i->held.data + at, size);
 		struct wire_command *head = inner_head(i);
-		bool dialogue = i->inner.infile ||
-				(head && head->expect == EXPECT_AUTH && raw.ptr[3] != 0);
+		bool dialogue =
+			i->inner.infile || (head && head->expect == EXPECT_AUTH && raw.ptr[3] != 0);
 
 		if (!dialogue && waits_for_answer(i))
 			break;
@@ -644,15 +641,15 @@ static bool strip_packet(
 	return false;
 }
 
-static void to_the_client(struct interpose *i, const struct wire_command *c,
-	const struct packet *p, struct buf *to_client)
+static void to_the_client(struct interpose *i, const struct wire_command *c, const struct packet *p,
+	struct buf *to_client)
 {
 	uint8_t seq = (uint8_t)(p->seq - i->shift);
 	unsigned came = 1 + (unsigned)(p->total / PROTO_PAYLOAD_MAX), sent;
 	bool drop = false;
 
-	if (p->payload.len && (uint8_t)p->payload.ptr[0] == 0xff &&
-		!wire_is_progress(p->payload) && c->expect != EXPECT_TEXT)
+	if (p->payload.len && (uint8_t)p->payload.ptr[0] == 0xff && !wire_is_progress(p->payload) &&
+		c->expect != EXPECT_TEXT)
 		i->failed = true;
 	if (i->appended && strip_packet(i, c, p, &drop))
 		sent = strip_put(to_client, buf_span(&i->scratch), seq);

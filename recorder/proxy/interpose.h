@@ -2,14 +2,14 @@
 /*
  * Instrumentation in the proxy: stands in a session between client and server once it is logged in.
  *
- * There are two conversations.  The client's is what the client sends and sees; the session's parser
- * and capture are shown that one, so that the trace is the one that would have been recorded without
- * instrumentation.  The server's has the statements with their appended columns, and our own between
- * them; a second parser follows it and says what each packet is.
+ * There are two conversations.  The client's is what the client sends and sees; the session's
+ * parser and capture are shown that one, so that the trace is the one that would have been recorded
+ * without instrumentation.  The server's has the statements with their appended columns, and our
+ * own between them; a second parser follows it and says what each packet is.
  *
- * A command is sent when those before it are answered: commands that a client sends ahead wait here.
- * Our own statements go out together with the command they stand before, so that they cost no round
- * trip (protocol notes, "Injection safety").
+ * A command is sent when those before it are answered: commands that a client sends ahead wait
+ * here. Our own statements go out together with the command they stand before, so that they cost no
+ * round trip (protocol notes, "Injection safety").
  *
  * Packets of both directions are held whole.  A client that sends one longer than
  * INTERPOSE_PACKET_MAX is served without instrumentation from there on.
@@ -36,8 +36,8 @@ void interpose_free(struct interpose *i);
 /* What came from the client; what is to go to the server is appended. */
 void interpose_client(struct interpose *i, struct span bytes, struct buf *to_server);
 /* What came from the server; to_server: a command that waited for it. */
-void interpose_server(struct interpose *i, struct span bytes, struct buf *to_client,
-	struct buf *to_server);
+void interpose_server(
+	struct interpose *i, struct span bytes, struct buf *to_client, struct buf *to_server);
 /* What a write logged was not read yet. */
 bool interpose_has_log(const struct interpose *i);
 /* Reads it now: nothing more comes from the client. */

@@ -32,9 +32,10 @@ static void add_lenenc(struct buf *out, uint64_t value)
 	}
 }
 
-/* As wire.c reads it: MySQL's flag for left-out metadata stands before the count, MariaDB's behind. */
-bool strip_count(struct span payload, uint64_t caps, uint32_t appended, struct buf *out,
-	uint32_t *columns)
+/* As wire.c reads it: MySQL's flag for left-out metadata stands before the count, MariaDB's behind.
+ */
+bool strip_count(
+	struct span payload, uint64_t caps, uint32_t appended, struct buf *out, uint32_t *columns)
 {
 	struct cursor c = cursor_over(payload);
 	uint64_t count;
@@ -66,8 +67,8 @@ bool strip_prepared(struct span payload, uint32_t appended, struct buf *out, uin
 	return true;
 }
 
-bool strip_text_row(struct span row, uint32_t columns, uint32_t appended, struct buf *out,
-	struct span *values)
+bool strip_text_row(
+	struct span row, uint32_t columns, uint32_t appended, struct buf *out, struct span *values)
 {
 	struct cursor c = cursor_over(row);
 
@@ -86,7 +87,8 @@ bool strip_text_row(struct span row, uint32_t columns, uint32_t appended, struct
 	return !c.bad && cursor_left(&c) == 0;
 }
 
-/* 0, a bitmap of NULLs that begins at bit 2, the values (protocol: Binary Protocol Resultset Row). */
+/* 0, a bitmap of NULLs that begins at bit 2, the values (protocol: Binary Protocol Resultset Row).
+ */
 bool strip_binary_row(struct span row, const struct wire_columns *columns, uint32_t appended,
 	struct buf *out, struct span *values)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Taking the columns that instrumentation appended out of an answer, packet by packet: column counts,
- * definitions, rows of the text and the binary protocol.
+ * Taking the columns that instrumentation appended out of an answer, packet by packet: column
+ * counts, definitions, rows of the text and the binary protocol.
  */
 #ifndef PROXY_STRIP_H
 #define PROXY_STRIP_H

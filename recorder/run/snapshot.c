@@ -401,10 +401,13 @@ static bool order_by(struct snapshot *s, const char *table, struct buf *sql, str
 	return ok;
 }
 
-/* versioned: the last column is the version. */
+/* table: a prepared one, whose version is the last column. */
 static void emit_rows(struct snapshot *s, uint32_t number, const char *moment, MYSQL_RES *result,
-	bool versioned)
+	const struct instrument_table *table)
 {
+	bool versioned = table != NULL;
+	/* Rows changed without triggers: their versions prove nothing. */
+	bool unknown = table && strcmp(moment, "final") == 0 && !instrument_table_exact(table);
 	unsigned version_at = mysql_num_fields(result) - 1;
 	struct buf versions = BUF_INIT, version_part = BUF_INIT;
 	struct record_rows record = {
@@ -438,7 +441,7 @@ static void emit_rows(struct snapshot *s, uint32_t number, const char *moment, M
 			msgpack_pack_array(&pk, count);
 			buf_add_span(&part, buf_span(&rows));
 			record.rows = buf_span(&part);
-			if (versioned) {
+			if (versioned && !unknown) {
 				buf_clear(&version_part);
 				pk = pack_into(&version_part);
 				msgpack_pack_array(&pk, count);
@@ -447,7 +450,7 @@ static void emit_rows(struct snapshot *s, uint32_t number, const char *moment, M
 				buf_clear(&versions);
 			}
 			record.last = !row;
-			record.complete = !row && !left;
+			record.complete = !row && !left && !(unknown && !kept);
 			trace_emit_rows(s->producer, &record);
 			record.part++;
 			count = 0;
@@ -478,7 +481,7 @@ bool snapshot_rows(struct snapshot *s, const char *moment, struct err *err)
 			continue;
 		if (!ok)
 			return false;
-		emit_rows(s, (uint32_t)i, moment, result, instrumented(s, s->tables[i]) != NULL);
+		emit_rows(s, (uint32_t)i, moment, result, instrumented(s, s->tables[i]));
 		mysql_free_result(result);
 	}
 	return true;

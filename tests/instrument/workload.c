@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A concurrent random workload: sessions that insert, update, delete and read, by point and by range, in
- * transactions of one to six statements.  Every statement is chosen by the seed; what it meets is not.
+ * A concurrent random workload: sessions that insert, update, delete and read, by point and by
+ *range, in transactions of one to six statements.  Every statement is chosen by the seed; what it
+ *meets is not.
  *
  *	workload --port=N [--sessions=8] [--transactions=20000] [--keys=300] [--seed=1]
  *		[--level=SERIALIZABLE] [--database=NAME] [--setup]
  *
- * --setup makes the table and ends.  Errors that a busy server answers with (deadlock, timeout, 1020,
- * duplicate key) are part of it; anything else ends the program with status 1.
+ * --setup makes the table and ends.  Errors that a busy server answers with (deadlock, timeout,
+ *1020, duplicate key) are part of it; anything else ends the program with status 1.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -46,7 +47,8 @@ struct session {
 	MYSQL_STMT *point, *range, *update, *insert;
 	uint64_t random;
 	bool in_transaction;
-	bool stuck; /* libmariadb waits for ever for rows behind an error among rows: connect anew */
+	bool stuck; /* libmariadb waits for ever for rows behind an error among rows: connect anew
+		     */
 };
 
 /* splitmix64 */
@@ -140,8 +142,8 @@ static bool statement(struct session *s)
 	case 2:
 		return execute(s, s->point, key, key);
 	case 3:
-		return query(s, "select id, v from t where id between %d and %d order by id desc", key,
-			key + width);
+		return query(s, "select id, v from t where id between %d and %d order by id desc",
+			key, key + width);
 	case 4:
 		return execute(s, s->range, key, key + width);
 	case 5:
@@ -155,8 +157,9 @@ static bool statement(struct session *s)
 	case 9:
 		return execute(s, s->insert, key, value);
 	case 10:
-		return query(s, "insert into t values (%d, %d, %d) on duplicate key update v = v + 1",
-			key, key % 20, value);
+		return query(s,
+			"insert into t values (%d, %d, %d) on duplicate key update v = v + 1", key,
+			key % 20, value);
 	case 11:
 		return query(s, "delete from t where id = %d", key);
 	case 12:
@@ -252,8 +255,7 @@ static void *run(void *arg)
 	struct session *s = arg;
 	bool ok = connect_session(s);
 
-	while (ok && !atomic_load(&broken) &&
-		atomic_fetch_add(&done, 1) < options.transactions) {
+	while (ok && !atomic_load(&broken) && atomic_fetch_add(&done, 1) < options.transactions) {
 		(void)!transaction(s);
 		if (s->stuck) {
 			close_session(s);
@@ -275,7 +277,8 @@ static int setup(void)
 	if (!query(&s, "drop database if exists %s", options.database) ||
 		!query(&s, "create database %s", options.database) ||
 		!query(&s, "use %s", options.database) ||
-		!query(&s, "create table t(id int primary key, g int, v int, key(g)) engine=innodb"))
+		!query(&s,
+			"create table t(id int primary key, g int, v int, key(g)) engine=innodb"))
 		return 1;
 	for (unsigned long i = 0; i < options.keys; i += 2)
 		if (!query(&s, "insert into t values (%lu, %lu, %d)", i, i % 20, below(&s, 100)))
