@@ -314,9 +314,9 @@ static void add_hex(struct buf *out, const struct instrument_column *column, con
 		buf_printf(out, "%s)>%d,CONCAT('C',OCTET_LENGTH(%s", behind,
 			(int)INSTRUMENT_LONG_VALUE, before);
 		add_field(out, column, row);
-		buf_printf(out, "%s),':',LEFT(MD5(%s", behind, before);
+		buf_printf(out, "%s),':',LEFT(SHA2(%s", behind, before);
 		add_field(out, column, row);
-		buf_printf(out, "%s),16)),", behind);
+		buf_printf(out, "%s,256),16)),", behind);
 	}
 	buf_printf(out, "IFNULL(HEX(%s", before);
 	add_field(out, column, row);

@@ -13,7 +13,7 @@
  * that is appended to reads (instrument/log.h).  It depends neither on the character set of the
  * session nor on the protocol: numbers and times as the server prints them, strings as hexadecimal
  * digits of their bytes (text in utf8mb4), NULL as N, long values as C, length, ':' and 16 digits
- * of their MD5.
+ * of their SHA-256.
  */
 #ifndef INSTRUMENT_TABLES_H
 #define INSTRUMENT_TABLES_H

@@ -226,7 +226,7 @@ def command_line():
 def metadata():
     """mariadb --column-type-info: the definitions of the columns too"""
     same_for(lambda port: sql("select * from ai; select v, s from ai where id = 1; select a.id, p.v from "
-                              "ai a join plain p using (id)", "--column-type-info", port=port,
+                              "ai a join plain p using (id) order by 1", "--column-type-info", port=port,
                               database="it"))
 
 
@@ -288,7 +288,7 @@ const mysql = require('mysql2/promise');
 (async () => {
   const db = await mysql.createConnection({host: '127.0.0.1', port: +process.argv[2], user: 'root',
     database: 'it'});
-  await work(async (text, values) => (await db.execute(text, values)));
+  await work(async (text, values) => (await db.execute(text, values))[0]);
   await db.end();
 })();
 """)
