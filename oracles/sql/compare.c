@@ -326,6 +326,8 @@ int compare_as(struct run *run, const struct comparison *how, const struct eval_
 		if ((how->between || a->kind == EVAL_STRING || b->kind == EVAL_STRING) &&
 			(beyond_double(a) || beyond_double(b)))
 			run_unsupported(run, "an integer beyond 2^53 compared with a string");
+		if (how->between && ((x != 0 && fabs(x) < 1e-200) || (y != 0 && fabs(y) < 1e-200)))
+			run_unsupported(run, "BETWEEN with a number that is almost zero");
 		if (how->within && fabs(x - y) < how->within)
 			return 0;
 		return sign_of(x > y, x < y);

@@ -534,7 +534,8 @@ static bool compile_keys(struct compiler *c, const struct sql_order *order, stru
 		if (!key->node)
 			return false;
 		/* The servers may fold it into a number, and take that for a column's. */
-		if (items && key->node->constant && !key->node->literal) {
+		if (items && !c->scope->aggregates_allowed && key->node->constant &&
+			!key->node->literal && !ordinal_of(c, o->expr, &ordinal)) { /* GROUP BY */
 			compile_unsupported(c, "a constant in GROUP BY or ORDER BY");
 			return false;
 		}
