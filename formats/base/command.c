@@ -562,5 +562,6 @@ int program_main(const struct program *program, int argc, char **argv)
 	output_init(program->name);
 	status = output_finish(dispatch(argc, argv));
 	option_files_release(&from_files);
+	options_forget_secrets();
 	return (int)status;
 }

@@ -132,6 +132,29 @@ static bool set_choice(const struct option_def *def, int *out, const char *value
 }
 
 /* value is NULL for a flag, and where an optional argument was left out. */
+/* Copies of passwords; more than these are not wiped at the end. */
+static char *secrets[16];
+static size_t secret_count;
+
+static const char *keep_secret(const char *value)
+{
+	char *copy = mem_strdup(value);
+
+	if (secret_count < ARRAY_LEN(secrets))
+		secrets[secret_count++] = copy;
+	return copy;
+}
+
+void options_forget_secrets(void)
+{
+	while (secret_count) {
+		char *secret = secrets[--secret_count];
+
+		mem_wipe(secret, strlen(secret));
+		free(secret);
+	}
+}
+
 static bool set_value(const struct option_def *def, void *target, char *value, struct err *err)
 {
 	void *at = (char *)target + def->offset;
@@ -146,7 +169,7 @@ static bool set_value(const struct option_def *def, void *target, char *value, s
 		return true;
 	case OPTION_TYPE_STRING:
 		if (value && def->flags & OPTION_SECRET) {
-			*(const char **)at = mem_strdup(value);
+			*(const char **)at = keep_secret(value);
 			mem_wipe(value, strlen(value));
 		} else {
 			*(const char **)at = value ? value : def->bare;

@@ -110,6 +110,9 @@ const struct option_def *option_find(const struct option_def *table, const char 
 bool option_set(const struct option_def *table, void *target, const char *name, const char *value,
 	struct err *err) MUST_CHECK;
 
+/* Wipes and frees the values of SECRET options of all targets: the program is about to end. */
+void options_forget_secrets(void);
+
 /* The word of the list (NULL at the end) that was probably meant; NULL: none is near. */
 const char *nearest_word(const char *word, const char *const *words);
 

@@ -110,7 +110,7 @@ START_TEST(syntax_and_groups)
 	ck_assert(strstr(files.set.data, "--password=*****\n"));
 	ck_assert(!strstr(files.set.data, "a#b"));
 	ck_assert(strstr(files.set.data, "--limit=7\n") && strstr(files.set.data, "--limit=8\n"));
-	free((char *)(uintptr_t)t.password);
+	options_forget_secrets();
 	option_files_release(&files);
 	teardown();
 }
