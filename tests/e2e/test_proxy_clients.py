@@ -663,7 +663,7 @@ def deadlock_timeout_and_implicit_commit():
         thread = threading.Thread(target=wait)
         thread.start()
         wait_for("a lock wait", lambda: servers(
-            "sql", "proxy", "select count(*) from information_schema.innodb_lock_waits"
+            "sql", INSTANCE, "select count(*) from information_schema.innodb_lock_waits"
         ).strip() != "0")
         try:
             two.execute("update dl set v=2 where k=1")
