@@ -18,7 +18,7 @@ static const char create[] =
 	"DOUBLE, "
 	"r FLOAT, s VARCHAR(20), c CHAR(5), b VARBINARY(9), l VARCHAR(9) CHARACTER SET latin1, "
 	"da DATE, tm TIME(3), dt DATETIME(6), y YEAR, e ENUM('a','b'), st SET('x','y'), bt BIT(5), "
-	"gc INT AS (i + 1) VIRTUAL, CHECK (id > -5))";
+	"gc BIGINT AS (i + 1) VIRTUAL, CHECK (id > -5))";
 static const char insert[] =
 	"INSERT INTO t (id, i, u, d, f, r, s, c, b, l, da, tm, dt, y, e, st, bt) VALUES "
 	"(1, -9223372036854775807, 18446744073709551615, -99.5, -0e0, 1.1, '1abc', 'a', 'x', 'y', "
