@@ -24,16 +24,17 @@
 #include "capture/capture.h"
 #include "instrument/tables.h"
 
-#define LOG_VARIABLE      "@isorec_log"
-#define LOG_LONG_VARIABLE "@isorec_long"
-#define LOG_LOST_VARIABLE "@isorec_lost"
-/* Begins a log, or empties it; and reads it. */
+#define LOG_VARIABLE        "@isorec_log"
+#define LOG_LONG_VARIABLE   "@isorec_long"
+#define LOG_LOST_VARIABLE   "@isorec_lost"
+#define LOG_MIDDLE_VARIABLE "@isorec_middle"
+/* Begins a log, or empties it; and reads it: what was lost, its beginning, its end. */
 #define LOG_RESET_SQL                                                                              \
-	"/* isorec */ set " LOG_VARIABLE " = '', " LOG_LONG_VARIABLE " = '', " LOG_LOST_VARIABLE   \
-	" = 0"
+	"/* isorec */ set " LOG_VARIABLE " = '', " LOG_MIDDLE_VARIABLE " = '', " LOG_LONG_VARIABLE \
+	" = '', " LOG_LOST_VARIABLE " = 0"
 #define LOG_READ_SQL                                                                               \
-	"/* isorec */ select cast(" LOG_LOST_VARIABLE " as char), cast(" LOG_LONG_VARIABLE         \
-	" as binary), cast(" LOG_VARIABLE " as binary)"
+	"/* isorec */ select cast(" LOG_LOST_VARIABLE " as char), cast(concat(" LOG_LONG_VARIABLE  \
+	", " LOG_MIDDLE_VARIABLE ") as binary), cast(" LOG_VARIABLE " as binary)"
 
 enum {
 	LOG_INSERT = 'I',
@@ -41,6 +42,7 @@ enum {
 	LOG_UPDATE = 'U',
 	LOG_LOOKED = 'N',
 	INSTRUMENT_LOG_SHORT = 8000,
+	INSTRUMENT_LOG_MIDDLE = 250000,
 	INSTRUMENT_LOG_MAX = 8000000,
 };
 

@@ -220,16 +220,20 @@ static void add_row(struct buf *sql, const struct instrument_table *t, const cha
 }
 
 /* The statement that appends the entry, whose parts `entry` holds as arguments of CONCAT. Appending
- * copies the string: a short one that spills into a long one keeps a long log cheap. */
+ * copies the string: a short one that spills into a longer one, and that into the longest, keep a
+ * long log cheap. */
 static void add_append(struct preparer *p, struct buf *sql, const struct buf *entry)
 {
 	buf_printf(sql,
-		"if length(" LOG_VARIABLE ") > %d then if length(" LOG_LONG_VARIABLE ") > %" PRIu64
-		" then set " LOG_LOST_VARIABLE " = 1, " LOG_VARIABLE
-		" = ''; else set " LOG_LONG_VARIABLE " = concat(" LOG_LONG_VARIABLE
-		", " LOG_VARIABLE "), " LOG_VARIABLE " = ''; end if; end if; set " LOG_VARIABLE
-		" = concat(" LOG_VARIABLE ", %s);",
-		(int)INSTRUMENT_LOG_SHORT, p->log_max, entry->data);
+		"if length(" LOG_VARIABLE ") > %d then set " LOG_MIDDLE_VARIABLE
+		" = concat(" LOG_MIDDLE_VARIABLE ", " LOG_VARIABLE "), " LOG_VARIABLE " = ''; "
+		"if length(" LOG_MIDDLE_VARIABLE ") > %d then "
+		"if length(" LOG_LONG_VARIABLE ") > %" PRIu64 " then set " LOG_LOST_VARIABLE
+		" = 1; "
+		"else set " LOG_LONG_VARIABLE " = concat(" LOG_LONG_VARIABLE
+		", " LOG_MIDDLE_VARIABLE "); end if; set " LOG_MIDDLE_VARIABLE " = ''; "
+		"end if; end if; set " LOG_VARIABLE " = concat(" LOG_VARIABLE ", %s);",
+		(int)INSTRUMENT_LOG_SHORT, (int)INSTRUMENT_LOG_MIDDLE, p->log_max, entry->data);
 }
 
 static void begin_entry(struct buf *entry, const struct instrument_table *t, char letter)
