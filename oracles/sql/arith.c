@@ -314,7 +314,8 @@ static struct eval_value run_bits(const struct node *n, struct frame *f)
 	if (n->op == SQL_OP_BIT_NOT)
 		return eval_uint(~x);
 	if (n->op == SQL_OP_SHIFT_LEFT || n->op == SQL_OP_SHIFT_RIGHT) {
-		if (b.kind == EVAL_DOUBLE && fabs(b.d) >= 9e18)
+		if ((b.kind == EVAL_DOUBLE && fabs(b.d) >= 9e18) ||
+			(b.kind == EVAL_DECIMAL && decimal_int_digits(b.dec) > 18))
 			return run_unsupported(f->run, "a large number in a bit operation");
 		count = to_integer(f->run, &n->args[1]->type, &b);
 		if (b.kind == EVAL_STRING && count.kind == EVAL_UINT && count.u > INT64_MAX)

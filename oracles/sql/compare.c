@@ -71,7 +71,7 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 		}
 		a = collation_charset(coll);
 		b = collation_charset(other);
-		if (c->env->flavour == SQL_MYSQL && type_is_string(t)) {
+		if (c->env->flavour == SQL_MYSQL && (type_is_string(t) || t->kind == EVAL_T_BIT)) {
 			compile_unsupported(c, "MySQL: strings of different collations");
 			return false;
 		}
@@ -885,6 +885,10 @@ struct node *compile_in_list(struct compiler *c, const struct sql_expr *e)
 	for (uint32_t i = 1; i <= count && left->type.kind == EVAL_T_YEAR; i++) {
 		if (!n->args[i]->constant && count > 1)
 			return compile_unsupported(c, "a YEAR IN values that are not constant");
+	}
+	for (uint32_t i = 1; i <= count && c->env->flavour == SQL_MYSQL; i++) {
+		if (how[i].as.kind == EVAL_T_DOUBLE && type_is_int(&left->type))
+			return compile_unsupported(c, "MySQL: an integer IN DOUBLEs");
 	}
 	if (c->env->flavour == SQL_MYSQL && any_string && !strings)
 		return compile_unsupported(c, "MySQL: IN with strings and others");

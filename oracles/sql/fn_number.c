@@ -39,6 +39,8 @@ static struct node *compile_abs(struct compiler *c, struct node *n, const struct
 	(void)function;
 	if (!arithmetic_modelled(c, n->args[0]))
 		return NULL;
+	if (type_is_temporal(&n->args[0]->type) && c->env->flavour == SQL_MYSQL)
+		return compile_unsupported(c, "MySQL: ABS of a date or time");
 	n->type = arithmetic_type(&n->args[0]->type);
 	if (type_is_temporal(&n->args[0]->type) && n->type.kind == EVAL_T_INT &&
 		c->env->flavour == SQL_MARIADB)
