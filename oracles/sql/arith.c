@@ -515,7 +515,8 @@ struct node *compile_negate(struct compiler *c, const struct sql_expr *e, struct
 		if (!run.failed && v.kind != EVAL_NULL) {
 			v = to_integer(&run, &arg->type, &v);
 			if ((v.kind == EVAL_UINT && v.u > (uint64_t)INT64_MAX + 1) ||
-				(v.kind == EVAL_INT && v.i == INT64_MIN))
+				(v.kind == EVAL_INT &&
+					(v.i == INT64_MIN || (v.i < 0 && !arg->literal))))
 				n->type = type_decimal(20, 0);
 		}
 	}

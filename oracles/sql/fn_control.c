@@ -253,6 +253,8 @@ static struct eval_value run_case(const struct node *n, struct frame *f)
 	struct eval_value value = EVAL_NULL_VALUE;
 	bool asked = !n->aux;
 
+	if (n->type.kind == EVAL_T_NULL) /* nothing need be asked */
+		return value;
 	for (uint32_t i = n->aux; i + 1 < n->arg_count - n->op; i += 2) {
 		struct eval_value w;
 		bool null, yes;
