@@ -623,6 +623,6 @@ bool execute(struct mvcc *m, uint32_t index)
 	m->now_half_done = m->now_level == LEVEL_READ_UNCOMMITTED && half_done_writer(m);
 	ok = plan->query ? run_query(m) : run_write(m);
 	if (ok && m->now_split)
-		note_add(m, NOTE_SPLIT, STORE_NONE, plan->tables[0], m->now_split_record);
+		note_add(m, NOTE_SPLIT, STORE_NONE, m->now_split_table, m->now_split_record);
 	return ok;
 }

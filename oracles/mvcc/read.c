@@ -192,6 +192,7 @@ static bool left_out(struct mvcc *m, const struct store_table *table, struct sto
 	if (passed) {
 		m->now_split = true;
 		m->now_split_record = record;
+		m->now_split_table = (uint32_t)(table - m->store.tables);
 	}
 	return true;
 }

@@ -172,6 +172,7 @@ struct mvcc {
 	uint32_t now_optional;
 	bool now_split;
 	struct store_record *now_split_record;
+	uint32_t now_split_table;
 	bool now_autocommit;
 	bool now_matching;  /* WHERE is being tested: its subqueries read, too */
 	bool now_capped;    /* more rows may have been missed than are tried */
