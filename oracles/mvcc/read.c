@@ -189,11 +189,9 @@ static bool left_out(struct mvcc *m, const struct store_table *table, struct sto
 	/* Where it had to wait otherwise, leaving out is what happens. */
 	if ((choose(m, 2) == 0) != likely)
 		return false;
-	if (passed) {
-		m->now_split = true;
-		m->now_split_record = record;
-		m->now_split_table = (uint32_t)(table - m->store.tables);
-	}
+	m->now_split = true;
+	m->now_split_record = record;
+	m->now_split_table = (uint32_t)(table - m->store.tables);
 	return true;
 }
 
