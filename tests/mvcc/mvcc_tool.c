@@ -331,7 +331,6 @@ static bool mutate(struct execution *e, size_t index, enum mutation kind, uint64
 	case DOUBLE_ROW:
 		if (!rows || !rows->count)
 			return false;
-		rows->rows = mem_dup(rows->rows, rows->count * sizeof(*rows->rows));
 		rows->rows = mem_realloc(rows->rows, rows->count + 1, sizeof(*rows->rows));
 		rows->rows[rows->count] = rows->rows[random % rows->count];
 		rows->count++;
@@ -352,7 +351,7 @@ static bool mutate(struct execution *e, size_t index, enum mutation kind, uint64
 
 		if (!old)
 			return false;
-		rows->rows = mem_realloc(NULL, old->count + 1, sizeof(*old->rows));
+		rows->rows = mem_realloc(rows->rows, old->count + 1, sizeof(*old->rows));
 		for (rows->count = 0; rows->count < old->count; rows->count++)
 			rows->rows[rows->count] = old->rows[rows->count];
 		return true;
