@@ -206,6 +206,6 @@ enum severity contract_judge(
 			return SEVERITY_DOCUMENTED;
 		}
 	}
-	*rule = "not-promised";
+	*rule = CONTRACT_NOT_PROMISED;
 	return SEVERITY_DOCUMENTED;
 }

@@ -54,6 +54,9 @@ const char *const *contract_names(void);
 /* The one for a server: by flavour ("mariadb", "mysql", "tidb") and innodb_snapshot_isolation. */
 const char *contract_for(struct span flavour, bool snapshot_isolation);
 
+/* The rule of what a level neither forbids nor documents. */
+#define CONTRACT_NOT_PROMISED "not-promised"
+
 /* What the contract says of a phenomenon at a level; *rule is the rule's name where there is one.
  */
 enum severity contract_judge(

@@ -2,6 +2,7 @@
 #include "adya/adya.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "adya/internal.h"
 #include "adya/witness.h"
@@ -263,10 +264,40 @@ static struct span explain_cycle(struct adya *a, const struct finding *finding)
 	return kept;
 }
 
+static bool all_rw_are_items(const struct cycle *cycle)
+{
+	for (uint32_t i = 0; i < cycle->length; i++) {
+		if (cycle->steps[i].kind == GRAPH_PREDICATE_RW)
+			return false;
+	}
+	return true;
+}
+
+/* What the contract says of a cycle.  Each is reported in its most specific class, but to Adya
+ * every cycle whose anti-dependencies are of items is a G2-item, be there one of them or many:
+ * where a level says nothing of the narrow class, it is judged as that. */
+static enum severity judge_cycle(const struct adya *a, const struct cycle *cycle, uint8_t level,
+	const char *class_name, const char **rule)
+{
+	bool narrow = cycle->class == CYCLE_G_SINGLE || cycle->class == CYCLE_G_NONADJACENT;
+	enum severity severity, wide;
+	const char *ignored;
+
+	if (cycle->class == CYCLE_G_SINGLE && reads_two_snapshots(a, cycle))
+		class_name = "unstable-snapshot";
+	severity = contract_judge(a->options->contract, level, class_name, rule);
+	if (!narrow || cycle->order != CYCLE_PLAIN || severity == SEVERITY_VIOLATION || !*rule ||
+		strcmp(*rule, CONTRACT_NOT_PROMISED) != 0 || !all_rw_are_items(cycle))
+		return severity;
+	wide = contract_judge(a->options->contract, level, "G2-item", &ignored);
+	if (wide == SEVERITY_VIOLATION)
+		*rule = NULL;
+	return wide == SEVERITY_VIOLATION ? wide : severity;
+}
+
 static void add_cycle(struct adya *a, const struct cycle *cycle)
 {
 	const char *class_name = class_with_order(cycle->class, cycle->order), *rule;
-	const char *judged = class_name;
 	uint8_t level = weakest_level(a, cycle);
 	struct arena *arena = &a->verdict->arena;
 	struct witness witness = {.history = a->history, .arena = arena};
@@ -274,9 +305,7 @@ static void add_cycle(struct adya *a, const struct cycle *cycle)
 	struct finding *finding;
 	uint32_t *txns;
 
-	if (cycle->class == CYCLE_G_SINGLE && reads_two_snapshots(a, cycle))
-		judged = "unstable-snapshot";
-	severity = contract_judge(a->options->contract, level, judged, &rule);
+	severity = judge_cycle(a, cycle, level, class_name, &rule);
 	finding = adya_add(a, class_name, severity, rule, level);
 	if (!finding)
 		return;

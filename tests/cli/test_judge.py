@@ -127,6 +127,20 @@ def contract(text):
     return path
 
 
+def test_textbook_repeatable_read_forbids_every_item_cycle():
+    """To Adya a lost update and a read skew are G2-item too, which PL-2.99 forbids."""
+    for plant in ("lost-update", "G-single", "G2-item"):
+        path = simulate("rr.itr", "--seed=9", "--discipline=rr", f"--plant={plant}")
+        found = findings(path, "--contract=adya")
+        items = [f for f in found if f["class"] in ("G-single", "G-nonadjacent", "G2-item") and
+                 f["level"] == "REPEATABLE READ" and
+                 all(e["kind"] != "predicate rw" for e in f["edges"])]
+        assert items and all(f["severity"] == "violation" for f in items), (plant, items)
+        # InnoDB documents them all.
+        assert all(f["severity"] == "documented" for f in findings(path, "--contract=innodb")
+                   if f["class"] in ("G-single", "G2-item") and f["level"] == "REPEATABLE READ")
+
+
 def test_contract_file():
     """A contract of one's own decides what counts."""
     lenient = contract("contract mine\nlevel SER\nforbids G0\nrule we-know allows G-single\n"
