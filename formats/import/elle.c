@@ -531,9 +531,11 @@ static const char *completed(struct elle *e, const struct op_map *op, const char
 	if (!op->parsed && op->value && *op->value == '[') {
 		if (!micro_ops(e, op->value, op->type))
 			return NULL;
-	} else if (!op->parsed && pending->open) {
-		if (op->type == OP_OK)
+	} else if (!op->parsed && op->type == OP_OK) {
+		if (!op->value)
 			return scan_fail(&e->s, p, "an :ok operation without a :value");
+		return scan_expected(&e->s, op->value, "a vector of micro-operations");
+	} else if (!op->parsed && pending->open) {
 		if (!parse_pending(e, pending, op->type))
 			return NULL;
 	}

@@ -271,6 +271,9 @@ START_TEST(elle_errors)
 	refuse(IMPORT_ELLE, "{:type :ok :process 0 :value [[:rp [:mod 0 0] {}]]}", "modulo 0");
 	refuse(IMPORT_ELLE, "{:type :invoke :process 0}{:type :invoke :process 0}", "is open");
 	refuse(IMPORT_ELLE, "{:type :invoke :process 0}{:type :ok :process 0}", "without a :value");
+	refuse(IMPORT_ELLE, "{:type :ok :process 0}", "without a :value");
+	refuse(IMPORT_ELLE, "{:type :ok :process 0 :f :read :value 3}",
+		"in:1 (byte 38): expected a vector of micro-operations, found `3}'");
 	refuse(IMPORT_ELLE, "{:type :invoke :process 0 :value [[:q]]}", "in:1 (byte 40)");
 	refuse(IMPORT_ELLE, "[{:type :ok :process 0 :value []}", "before its closing bracket");
 	refuse(IMPORT_ELLE, "[] {}", "behind the closing bracket");
