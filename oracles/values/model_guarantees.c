@@ -80,7 +80,8 @@ static void session_events(struct model *m, uint32_t session, struct events *e)
 			add_event(e, event);
 		}
 	}
-	qsort(e->at, e->count, sizeof(*e->at), compare_events);
+	if (e->count)
+		qsort(e->at, e->count, sizeof(*e->at), compare_events);
 }
 
 /* Both transactions are to blame, whatever is chosen. */

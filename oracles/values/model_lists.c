@@ -121,7 +121,8 @@ static void gather_list(struct model *m, uint32_t key, struct list_scratch *l)
 				m->place_ops[p->first + i].op, m->place_ops[p->first + i].literal};
 		}
 	}
-	qsort(l->spots, l->spot_count, sizeof(*l->spots), compare_spots);
+	if (l->spot_count)
+		qsort(l->spots, l->spot_count, sizeof(*l->spots), compare_spots);
 }
 
 /* The literal that an append is behind the list; the constants where that is known. */

@@ -250,6 +250,8 @@ START_TEST(session_guarantees)
 		/* One sees 1 then 2, the other 2 then 1: nobody's order fits both. */
 		{"w(1,1,0,1)\nw(1,2,1,2)\nr(1,1,2,3)\nr(1,2,2,4)\nr(1,2,3,5)\nr(1,1,3,6)\n",
 			"+-++-"},
+		/* Nothing that a guarantee speaks of. */
+		{"r(1,1,0,1)\n", "+++++"},
 		/* It reads what it writes later. */
 		{"r(1,1,0,1)\nw(1,1,0,2)\n", "+++-+"},
 	};
