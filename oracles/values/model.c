@@ -441,7 +441,8 @@ static void realtime_edges(struct model *m, uint32_t first_node)
 	edges_times(m->f, begin, end);
 	for (uint32_t n = 0; n < m->live_count; n++)
 		begins[n] = (struct instant){begin[m->of_node[n]], m->of_node[n]};
-	qsort(begins, m->live_count, sizeof(*begins), compare_instants);
+	if (m->live_count)
+		qsort(begins, m->live_count, sizeof(*begins), compare_instants);
 	for (uint32_t i = 0; i < m->live_count; i++) {
 		uint32_t n = m->dense[begins[i].txn];
 

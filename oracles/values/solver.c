@@ -236,7 +236,8 @@ void solver_clause(struct solver *s, const uint32_t *literals, uint32_t count, u
 	if (count > 64)
 		all = mem_realloc(NULL, count, sizeof(*all));
 	/* Open literals to the front, where they are watched. */
-	memcpy(all, literals, count * sizeof(*all));
+	if (count)
+		memcpy(all, literals, count * sizeof(*all));
 	for (uint32_t i = 0; i < count; i++) {
 		if (s->value[all[i]] >= 0) {
 			uint32_t swap = all[kept];
@@ -475,7 +476,8 @@ static void learn(struct solver *s)
 	undo(s, back);
 	clause = store_clause(s, lower.at, (uint32_t)lower.count, SOLVER_NONE);
 	MEM_RESERVE(s->origins, s->origin_count + s->found_count, s->origin_capacity);
-	memcpy(s->origins + s->origin_count, s->found, s->found_count * sizeof(*s->found));
+	if (s->found_count)
+		memcpy(s->origins + s->origin_count, s->found, s->found_count * sizeof(*s->found));
 	s->clauses[clause].origin_count = (uint32_t)s->found_count;
 	s->origin_count += s->found_count;
 	assign(s, lower.at[0], clause);

@@ -134,7 +134,8 @@ static void reorder(struct solver *s)
 		ids_add(&s->region, s->queue.at[i]);
 	for (size_t i = 0; i < s->region.count; i++)
 		ids_add(&s->places, s->order[s->region.at[i]]);
-	qsort(s->places.at, s->places.count, sizeof(uint32_t), compare_u32);
+	if (s->places.count)
+		qsort(s->places.at, s->places.count, sizeof(uint32_t), compare_u32);
 	for (size_t i = 0; i < s->region.count; i++)
 		s->order[s->region.at[i]] = s->places.at[i];
 }
