@@ -28,8 +28,12 @@ static bool decode(struct arena *arena, const struct execution_rows *recorded,
 	for (size_t r = 0; r < recorded->count; r++) {
 		struct eval_value *row = arena_alloc(arena, (width + 1) * sizeof(*row));
 
-		if (execution_row(recorded->rows[r], values, width) != width)
+		size_t told = execution_row(recorded->rows[r], values, width);
+
+		if (told != width) {
+			*undecided |= told == SIZE_MAX;
 			return false;
+		}
 		for (uint32_t c = 0; c < width; c++) {
 			if (!eval_from_trace(arena, &types[c], &values[c], &row[c])) {
 				*undecided = true;

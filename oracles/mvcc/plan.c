@@ -201,7 +201,8 @@ static void compile(struct mvcc *m, struct plan *plan)
 
 	switch (stmt->kind) {
 	case SQL_STMT_SELECT:
-		plan->reads = plan->table_count > 0;
+		/* Of a table that is not known, too: it makes a read view. */
+		plan->reads = plan->table_count > 0 || plan->unsupported;
 		plan->lock = sql_stmt_locking_read(stmt);
 		if (plan->unsupported)
 			return;

@@ -79,6 +79,10 @@ static void add_recorded_rows(struct buf *out, const struct execution_rows *reco
 		size_t width = execution_row(recorded->rows[r], values, ARRAY_LEN(values));
 
 		buf_add_str(out, r ? " (" : "(");
+		if (width == SIZE_MAX) {
+			buf_add_str(out, "unreadable");
+			width = 0;
+		}
 		for (size_t c = 0; c < width && c < ARRAY_LEN(values); c++) {
 			if (c)
 				buf_add_char(out, ',');

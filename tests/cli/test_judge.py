@@ -9,9 +9,11 @@ import sys
 import xml.etree.ElementTree as xml
 
 import jsonschema
+import msgpack
 
 from run import HERE, isotrace, scratch
 import tap
+import tracefile
 
 ISOSIM = os.path.abspath(sys.argv[2])
 with open(os.path.join(HERE, "..", "..", "docs", "check.schema.json"), encoding="utf-8") as file:
@@ -51,6 +53,39 @@ def test_json_follows_its_schema():
         out.write("w(1,1,0,1)\nw(1,2,1,2)\nr(1,1,1,3)\nr(1,7,1,4)\n")
     data = isotrace("check", "--format=json", "--from=plume", foreign).json()
     jsonschema.validate(data, SCHEMA)
+
+
+def answered(name, answer, column="int(11)"):
+    """A trace of one SELECT with this answer, for the oracle that executes it again."""
+    t = tracefile.Trace()
+    t.add("server", 0, node="n1", version="10.11.6-MariaDB", flavour="mariadb", variables={
+        "autocommit": "ON", "tx_isolation": "REPEATABLE-READ", "sql_mode": "STRICT_TRANS_TABLES",
+        "character_set_server": "latin1", "collation_server": "latin1_swedish_ci",
+        "lower_case_table_names": "0", "innodb_snapshot_isolation": "OFF"})
+    t.add("schema", 0, table=1, node="n1", database="d", name="t", primary_key=[0], keys=[],
+          columns=[["id", "int(11)", False, None, None, None, ""],
+                   ["v", column, True, None, "NULL", None, ""]],
+          create_text=f"CREATE TABLE `t` (\n  `id` int(11) NOT NULL,\n  `v` {column} DEFAULT NULL,\n"
+                      "  PRIMARY KEY (`id`)\n) ENGINE=InnoDB DEFAULT CHARSET=latin1")
+    t.add("rows", 0, table=1, node="n1", moment="initial", last=True, rows=[[1, 10]], complete=True)
+    t.add("session", 10, session=1, event=0, node="n1", client="c", user="u", database="d", thread=1)
+    t.stmt(1, 1, "select id, v from t", 100, 150, rows=[answer], status=2, txn=1)
+    t.add("txn", 150, session=1, txn=1, event=1, number=1, level=3, outcome=1, reason="autocommit")
+    t.add("session", 200, session=1, event=1)
+    path = scratch(name)
+    t.write(path)
+    return isotrace("check", "--oracle=mvcc", path)
+
+
+def test_answers_that_cannot_be_read_are_undecided():
+    assert "found:     nothing" in answered("read.itr", [1, 10]).expect(0).out
+    answered("wrong.itr", [1, 11]).expect(1)
+    for value in (msgpack.ExtType(99, b"later"), [1], {1: 2}):
+        got = answered("unread.itr", [1, value]).expect(3)
+        assert "results that were not recorded whole: 1" in got.out, got.out
+    for column in ("bit(999)", "geometry"):
+        got = answered("unknown.itr", [1, 11], column).expect(3)
+        assert "tables that are not modelled: 1" in got.out, got.out
 
 
 def test_the_witness_is_what_the_trace_says():
