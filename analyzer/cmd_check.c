@@ -213,7 +213,9 @@ static const struct option_def check_table[] = {
 		OPTION_CHOICE(struct check_options, fail_on),
 		.choices = fail_words,
 		.preset = "violation",
-		.help = "the least severity that makes the exit status 1"},
+		.help = "violation, suspicion, documented or none: the least severity that makes "
+			"the "
+			"exit status 1"},
 	{.name = "level",
 		.argument = "LEVEL",
 		OPTION_STRING(struct check_options, level),
@@ -250,8 +252,8 @@ const struct command check_command = {
 	.summary = "judges a history: which isolation levels hold, and why the others do not",
 	.arguments = "HISTORY...",
 	.description =
-		"Judges a trace that was recorded with instrumentation, or the history of "
-		"another tool:\n"
+		"Judges a trace (by row versions where instrumentation recorded them, else by\n"
+		"executing it again on a model), or the history of another tool:\n"
 		"Elle and Jepsen (EDN, JSON), Plume and PolySI text, AWDIT text, dbcop "
 		"(bincode, JSON),\n"
 		"Cobra and Viper logs, Chronos JSON.  Prints the levels that hold and those "

@@ -160,7 +160,9 @@ static void finding_full(
 		heading(out, color, "What happened");
 		steps_text(out, f);
 	}
-	heading(out, color, "Why that cannot be");
+	heading(out, color,
+		f->severity == SEVERITY_DOCUMENTED ? "Why no serial order explains it"
+						   : "Why that cannot be");
 	for (uint32_t i = 0; i < f->edge_count; i++) {
 		const struct finding_edge *edge = &f->edges[i];
 

@@ -21,6 +21,8 @@ enum {
 	ANSWER_MAX = 600,  /* ... of its rows */
 	VARIABLES_MAX = 200,
 	TABLES_MAX = 50,
+	INITIAL_ROWS_MAX = 50, /* of a table */
+	INITIAL_BYTES_MAX = 8000,
 };
 
 struct shown_stmt {
@@ -42,6 +44,13 @@ struct event {
 	struct span text;
 };
 
+/* A table's rows before the recording, as the VALUES of an INSERT. */
+struct initial {
+	uint32_t table; /* number in the trace */
+	struct buf values;
+	uint64_t rows, left_out;
+};
+
 struct data {
 	const struct judged *judged;
 	struct arena arena;
@@ -55,6 +64,8 @@ struct data {
 	uint64_t first_ns, width_ns;
 	struct event events[EVENTS_MAX];
 	size_t event_count;
+	struct initial initial[TABLES_MAX];
+	size_t initial_count;
 };
 
 /* ---- which statements ---- */
@@ -196,6 +207,50 @@ static void take_result(struct data *d, const struct record_result *record)
 	}
 }
 
+static struct initial *initial_of(struct data *d, uint32_t table)
+{
+	for (size_t i = 0; i < d->initial_count; i++) {
+		if (d->initial[i].table == table)
+			return &d->initial[i];
+	}
+	if (d->initial_count == TABLES_MAX)
+		return NULL;
+	d->initial[d->initial_count].table = table;
+	return &d->initial[d->initial_count++];
+}
+
+static void take_rows(struct data *d, const struct record_rows *record)
+{
+	struct initial *initial;
+	struct mp mp = mp_over(record->rows);
+	uint32_t count;
+
+	if (!span_eq_str(record->moment, "initial") || !record->rows.ptr)
+		return;
+	initial = initial_of(d, record->table);
+	count = mp_array(&mp);
+	for (uint32_t i = 0; initial && i < count && !mp.bad; i++) {
+		uint32_t columns = mp_array(&mp);
+		bool keep =
+			initial->rows < INITIAL_ROWS_MAX && initial->values.len < INITIAL_BYTES_MAX;
+
+		initial->rows += keep;
+		initial->left_out += !keep;
+		if (keep)
+			buf_add_str(&initial->values, initial->values.len ? ", (" : "(");
+		for (uint32_t c = 0; c < columns && !mp.bad; c++) {
+			struct value value;
+
+			if (!value_read(&mp, &value) || !keep)
+				continue;
+			buf_add_str(&initial->values, c ? ", " : "");
+			value_print(&initial->values, &value, 0);
+		}
+		if (keep)
+			buf_add_char(&initial->values, ')');
+	}
+}
+
 static void add_event(struct data *d, uint64_t begin, uint64_t at, struct buf *text)
 {
 	if (d->event_count < EVENTS_MAX)
@@ -213,6 +268,7 @@ static void take(struct data *d, const struct trace_item *item)
 		struct record_session session;
 		struct record_cluster cluster;
 		struct record_note note;
+		struct record_rows rows;
 	} r;
 
 	switch (item->kind) {
@@ -223,6 +279,10 @@ static void take(struct data *d, const struct trace_item *item)
 	case RECORD_RESULT:
 		if (record_result_read(&mp, item->left, &r.result))
 			take_result(d, &r.result);
+		break;
+	case RECORD_ROWS:
+		if (record_rows_read(&mp, item->left, &r.rows))
+			take_rows(d, &r.rows);
 		break;
 	case RECORD_SESSION:
 		if (record_session_read(&mp, item->left, &r.session))
@@ -402,8 +462,10 @@ static void server_json(struct json *json, const struct history *h)
 	buf_release(&text);
 }
 
-static void tables_json(struct json *json, const struct history *h)
+static void tables_json(struct json *json, struct data *d)
 {
+	const struct history *h = &d->judged->history;
+
 	json_key(json, "tables");
 	json_begin_array(json);
 	for (uint32_t t = 0; t < h->table_count && t < TABLES_MAX; t++) {
@@ -419,6 +481,12 @@ static void tables_json(struct json *json, const struct history *h)
 		json_begin_object(json);
 		put_text(json, "name", schema.name);
 		put_text(json, "create", schema.create_text);
+		for (size_t i = 0; i < d->initial_count; i++) {
+			if (d->initial[i].table != schema.table || !d->initial[i].rows)
+				continue;
+			put_text(json, "values", buf_span(&d->initial[i].values));
+			put_uint(json, "rows_left_out", d->initial[i].left_out);
+		}
 		json_end_object(json);
 	}
 	json_end_array(json);
@@ -441,11 +509,13 @@ bool report_data(
 		transactions_json(json, d);
 		overview_json(json, d);
 		server_json(json, &judged->history);
-		tables_json(json, &judged->history);
+		tables_json(json, d);
 		json_end_object(json);
 	}
 	for (size_t i = 0; i < d->stmt_count; i++)
 		buf_release(&d->stmts[i].answer);
+	for (size_t i = 0; i < d->initial_count; i++)
+		buf_release(&d->initial[i].values);
 	free(d->stmts);
 	free(d->involved);
 	map_release(&d->by_number);

@@ -17,6 +17,8 @@ static const char tool_name[] = "isorec-servers";
 
 static void find_tool(char *out, size_t size)
 {
+	/* Installed beside us; or we are build/recorder/isorec of a source tree. */
+	static const char *const places[] = {"", "../../recorder/servers/"};
 	const char *given = getenv("ISOREC_SERVERS");
 	ssize_t len;
 	char *slash;
@@ -24,11 +26,13 @@ static void find_tool(char *out, size_t size)
 	snprintf(out, size, "%s", given && *given ? given : tool_name);
 	if (given && *given)
 		return;
-	len = readlink("/proc/self/exe", out, size - sizeof(tool_name) - 1);
-	if (len > 0) {
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		len = readlink("/proc/self/exe", out, size - 1);
+		if (len <= 0)
+			break;
 		out[len] = '\0';
 		slash = strrchr(out, '/');
-		memcpy(slash + 1, tool_name, sizeof(tool_name));
+		snprintf(slash + 1, size - (size_t)(slash + 1 - out), "%s%s", places[i], tool_name);
 		if (access(out, X_OK) == 0)
 			return;
 	}

@@ -171,7 +171,12 @@
   function scenario(trace, finding) {
     const lines = [`# id: ${finding.id}`, "[setup]"];
     const objects = new Set((finding.witness.rows || []).map((r) => r.object.replace(/\(.*$/s, "").split(".").pop()));
-    for (const table of trace.tables) if (objects.has(table.name)) lines.push(`${table.create};`);
+    const used = objects.size ? trace.tables.filter((t) => objects.has(t.name)) : trace.tables;
+    for (const table of used) {
+      lines.push(`${table.create};`);
+      if (table.values) lines.push(`insert into \`${table.name}\` values ${table.values};`);
+      if (table.rows_left_out) lines.push(`-- and ${count(table.rows_left_out)} more rows`);
+    }
     lines.push("[schedule]");
     const stmts = finding.transactions.flatMap((name) => (trace.transactions[name] ? trace.transactions[name].statements.map((s) => ({ ...s, session: trace.transactions[name].session })) : []));
     stmts.sort((a, b) => (a.begin || a.end) - (b.begin || b.end));
@@ -184,8 +189,10 @@
     return [`${finding.class} at ${finding.level}${finding.also ? ` (${finding.also})` : ""}`, "",
       `Server: ${check.input.server || "not recorded"}`,
       ...Object.entries(trace.variables).map(([k, v]) => `  ${k} = ${v}`), "",
-      `Expected: ${finding.level} forbids ${finding.class} (contract ${check.contract}).`, "",
-      `Actual: ${finding.explanation}`, "",
+      finding.severity === "documented"
+        ? `The contract ${check.contract} documents this at ${finding.level}: ${finding.rule}.`
+        : `Expected: ${finding.level} does not let this happen (contract ${check.contract}).`, "",
+      `Seen: ${finding.explanation}`, "",
       ...(finding.witness.rows || []).map((r) => `Versions of ${r.object}: ${r.versions}`), "",
       "What was sent, in this order, with the answers:", "", scenario(trace, finding), "",
       `Found by isotrace, finding ${finding.id} of ${check.input.path}.`].join("\n");
@@ -197,7 +204,7 @@
     body.append(el("p", null, finding.explanation));
     if (finding.remark) body.append(el("p", null, finding.remark));
     if (finding.rule) body.append(el("p", null, `Documented by the rule “${finding.rule}” of the contract.`));
-    if (cycle || line) body.append(el("div", { class: "figures" }, cycle, line));
+    if (cycle || line) body.append(el("div", { class: cycle && line ? "figures" : "" }, cycle, line));
     const table = statementsTable(trace, finding);
     if (table) body.append(el("h3", null, "What the transactions did"), table);
     if (finding.witness.rows && finding.witness.rows.length)

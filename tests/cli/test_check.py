@@ -82,8 +82,8 @@ def test_errors():
     isotrace("check", "--from=elle", scratch("none.edn")).expect(4, "No such file")
     isotrace("check", SKEW).expect(4, "--from")
     isotrace("check", "--from=excel", SKEW).expect(2, "excel")
-    bad = write("bad.edn", "{:type :ok}\n{:type\n")
-    isotrace("check", "--from=elle", bad).expect(4, "bad.edn:3 (byte 19)")
+    bad = write("bad.edn", "{:type :ok :value [[:r 1 nil]]}\n{:type\n")
+    isotrace("check", "--from=elle", bad).expect(4, "bad.edn:3 (byte 39)")
 
 
 def test_standard_input():
