@@ -53,6 +53,8 @@ void verdict_conclude(struct verdict_context *context, const struct verdict *ver
 		open |= verdict->undecided > 0;
 	}
 	open |= verdict->unsupported > 0;
+	/* What holds of nothing says nothing of a server. */
+	open |= context->transactions == 0;
 	context->conclusion = fails ? "violated" : open ? "incomplete" : "ok";
 	context->status = fails  ? EXIT_STATUS_VIOLATION
 			  : open ? EXIT_STATUS_INCOMPLETE
@@ -243,6 +245,8 @@ void verdict_text(
 		text_add_count(out, verdict->reasons[i].count);
 		buf_add_char(out, '\n');
 	}
+	if (context->transactions == 0)
+		buf_add_str(out, "  There are no transactions: nothing was checked.\n");
 	if (context->damaged)
 		buf_add_str(out, "  The trace is not complete; isotrace stats says where.\n");
 }

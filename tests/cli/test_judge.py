@@ -14,6 +14,7 @@ import msgpack
 from run import HERE, isotrace, scratch
 import tap
 import tracefile
+import tracefile
 
 ISOSIM = os.path.abspath(sys.argv[2])
 with open(os.path.join(HERE, "..", "..", "docs", "check.schema.json"), encoding="utf-8") as file:
@@ -207,6 +208,16 @@ def test_contract_errors_name_the_place():
         assert "--from" not in run.err
     isotrace("check", "--contract-file=" + scratch("no.contract"), LOST).expect(4, "no.contract")
     isotrace("check", "--contract=postgres", LOST).expect(2, "postgres")
+
+
+def test_nothing_is_not_all_right():
+    """A recording in which nothing happened passes no check."""
+    empty = scratch("empty.itr")
+    tracefile.Trace().write(empty)
+    assert "nothing was checked" in isotrace("check", empty).expect(3).out
+    history = scratch("empty.edn")
+    open(history, "w", encoding="utf-8").close()
+    isotrace("check", "--from=elle", history).expect(3)
 
 
 def test_level_of_a_trace():
