@@ -60,11 +60,12 @@ static void paragraph(struct buf *out, const char *first, const char *indent, st
 
 static const struct history_txn *txn_named(const struct history *history, struct span name)
 {
-	for (uint32_t t = 0; t < history->txn_count; t++) {
-		char text[32];
+	uint64_t number;
 
-		snprintf(text, sizeof(text), "T%llu", (unsigned long long)history->txns[t].number);
-		if (span_eq_str(name, text))
+	if (!txn_number(name, &number))
+		return NULL;
+	for (uint32_t t = 0; t < history->txn_count; t++) {
+		if (history->txns[t].number == number)
 			return &history->txns[t];
 	}
 	return NULL;
@@ -214,8 +215,10 @@ static enum exit_status show_all(const struct finding *f, const char *path, bool
 
 static bool names_transactions(const struct finding *f)
 {
+	uint64_t number;
+
 	for (uint32_t i = 0; i < f->transaction_count; i++) {
-		if (f->transactions[i].len < 2 || f->transactions[i].ptr[0] != 'T')
+		if (!txn_number(f->transactions[i], &number))
 			return false;
 	}
 	return f->transaction_count > 0;

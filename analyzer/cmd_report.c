@@ -7,7 +7,6 @@
  * The policy in the page allows that one script and that one style sheet, by their hashes.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -9,34 +9,18 @@
 #include "history/load.h"
 #include "joint.h"
 #include "mvcc/mvcc.h"
-#include "trace/value.h"
 #include "witness.h"
 
 enum judge_oracle { ORACLE_AUTO, ORACLE_ADYA, ORACLE_MVCC, ORACLE_ALL };
 const char *const judge_oracles[] = {"auto", "adya", "mvcc", "all", NULL};
 
-/* The value of a variable in the trace's server record. */
 static bool server_variable_is_on(const struct history *history, const char *name)
 {
-	struct mp mp = mp_over(history->server_ref);
-	struct record_server server;
-	uint32_t kind, left, count;
+	struct value value;
 
-	if (!history->server_ref.ptr || !record_begin(&mp, &kind, &left) || kind != RECORD_SERVER ||
-		!record_server_read(&mp, left, &server))
-		return false;
-	mp = mp_over(server.variables);
-	count = mp_map(&mp);
-	for (uint32_t i = 0; i < count && !mp.bad; i++) {
-		struct value key, value;
-
-		if (!value_read(&mp, &key) || !value_read(&mp, &value))
-			break;
-		if (span_eq_str(key.bytes, name))
-			return span_ieq_str(value.bytes, "ON") || span_eq_str(value.bytes, "1") ||
-			       (value.type == VALUE_UINT && value.u == 1);
-	}
-	return false;
+	return history_variable(history, name, &value) &&
+	       (span_ieq_str(value.bytes, "ON") || span_eq_str(value.bytes, "1") ||
+		       (value.type == VALUE_UINT && value.u == 1));
 }
 
 static bool read_contract_file(struct contract *out, const char *path, struct err *err)
@@ -198,4 +182,17 @@ int exit_status_weight(enum exit_status status)
 		[EXIT_STATUS_BUG] = 5};
 
 	return weights[status];
+}
+
+bool txn_number(struct span name, uint64_t *number)
+{
+	*number = 0;
+	if (name.len < 2 || name.len > 20 || name.ptr[0] != 'T')
+		return false;
+	for (size_t i = 1; i < name.len; i++) {
+		if (name.ptr[i] < '0' || name.ptr[i] > '9')
+			return false;
+		*number = *number * 10 + (uint64_t)(name.ptr[i] - '0');
+	}
+	return true;
 }

@@ -38,6 +38,9 @@ void judged_release(struct judged *judged);
  * is incomplete. */
 int exit_status_weight(enum exit_status status);
 
+/* The number of a transaction that a finding names: 17 of "T17".  False: it is no such name. */
+bool txn_number(struct span name, uint64_t *number) MUST_CHECK;
+
 extern const char *const judge_oracles[];
 
 /* clang-format off */

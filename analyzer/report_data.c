@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "describe.h"
+#include "execution/execution.h"
 #include "names.h"
 #include "trace/reader.h"
 #include "trace/value.h"
@@ -70,20 +71,6 @@ struct data {
 
 /* ---- which statements ---- */
 
-static uint32_t txn_named(const struct map *by_number, struct span name)
-{
-	uint64_t number = 0;
-
-	if (name.len < 2 || name.ptr[0] != 'T')
-		return HISTORY_NONE;
-	for (size_t i = 1; i < name.len; i++) {
-		if (name.ptr[i] < '0' || name.ptr[i] > '9')
-			return HISTORY_NONE;
-		number = number * 10 + (uint64_t)(name.ptr[i] - '0');
-	}
-	return map_get(by_number, number);
-}
-
 static void choose_stmts(struct data *d)
 {
 	const struct history *h = &d->judged->history;
@@ -95,7 +82,10 @@ static void choose_stmts(struct data *d)
 		map_put(&txns, h->txns[t].number, t);
 	for (size_t f = 0; f < v->finding_count; f++) {
 		for (uint32_t i = 0; i < v->findings[f].transaction_count; i++) {
-			uint32_t t = txn_named(&txns, v->findings[f].transactions[i]);
+			uint64_t number;
+			uint32_t t = txn_number(v->findings[f].transactions[i], &number)
+					     ? map_get(&txns, number)
+					     : MAP_NONE;
 
 			if (t != MAP_NONE)
 				d->involved[t] = true;
@@ -240,11 +230,14 @@ static void take_rows(struct data *d, const struct record_rows *record)
 			buf_add_str(&initial->values, initial->values.len ? ", (" : "(");
 		for (uint32_t c = 0; c < columns && !mp.bad; c++) {
 			struct value value;
+			struct err err;
 
 			if (!value_read(&mp, &value) || !keep)
 				continue;
 			buf_add_str(&initial->values, c ? ", " : "");
-			value_print(&initial->values, &value, 0);
+			/* Redacted, or cut: nobody can say what it was. */
+			if (!execution_literal(&value, &initial->values, &err))
+				buf_add_str(&initial->values, "NULL /* not recorded */");
 		}
 		if (keep)
 			buf_add_char(&initial->values, ')');

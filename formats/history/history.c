@@ -24,6 +24,28 @@ struct span history_bytes(const struct history *history, uint32_t reference)
 	return span_of(p + 1 + sizeof(len), len);
 }
 
+bool history_variable(const struct history *history, const char *name, struct value *out)
+{
+	struct mp mp = mp_over(history->server_ref);
+	struct record_server server;
+	uint32_t kind, left, count;
+
+	if (!history->server_ref.ptr || !record_begin(&mp, &kind, &left) || kind != RECORD_SERVER ||
+		!record_server_read(&mp, left, &server))
+		return false;
+	mp = mp_over(server.variables);
+	count = mp_map(&mp);
+	for (uint32_t i = 0; i < count && !mp.bad; i++) {
+		struct value key;
+
+		if (!value_read(&mp, &key) || !value_read(&mp, out))
+			return false;
+		if (span_eq_str(key.bytes, name))
+			return true;
+	}
+	return false;
+}
+
 void history_release(struct history *history)
 {
 	history_source_free(history->source);

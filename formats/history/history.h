@@ -41,6 +41,7 @@
 #include "base/span.h"
 #include "base/strtab.h"
 #include "trace/record.h"
+#include "trace/value.h"
 
 #define HISTORY_NONE UINT32_MAX
 
@@ -275,6 +276,9 @@ struct history {
 
 /* Bytes behind a pool reference; SPAN_NONE for 0. */
 struct span history_bytes(const struct history *history, uint32_t reference);
+
+/* A variable of the first server record; false when it is not told.  Bytes live in the history. */
+bool history_variable(const struct history *history, const char *name, struct value *out);
 
 void history_release(struct history *history);
 /* Asserts the invariants; O(size).  Called once after loading. */

@@ -55,25 +55,12 @@ static void set_environment(struct matcher *m)
 {
 	const struct history *h = m->history;
 	struct span version = strtab_get(&h->strings, h->server_version);
-	struct mp mp = mp_over(h->server_ref);
-	struct record_server server;
-	uint32_t kind, left, count;
+	struct value mode;
 
 	m->options = sql_options_for_server(version);
 	m->env = eval_env_for_server(version);
-	if (!h->server_ref.ptr || !record_begin(&mp, &kind, &left) || kind != RECORD_SERVER ||
-		!record_server_read(&mp, left, &server))
-		return;
-	mp = mp_over(server.variables);
-	count = mp_map(&mp);
-	for (uint32_t i = 0; i < count && !mp.bad; i++) {
-		struct value key, value;
-
-		if (!value_read(&mp, &key) || !value_read(&mp, &value))
-			break;
-		if (span_eq_str(key.bytes, "sql_mode"))
-			m->env.mode = eval_mode_flags(value.bytes);
-	}
+	if (history_variable(h, "sql_mode", &mode))
+		m->env.mode = eval_mode_flags(mode.bytes);
 }
 
 struct matcher *matcher_new(const struct history *history)

@@ -111,9 +111,9 @@ static bool taken_back(const struct history *h, const struct own_txn *own,
 	if (write->stmt != HISTORY_NONE && h->stmts[write->stmt].error)
 		return true; /* with the end of its statement */
 	for (uint32_t i = 0; i < own->undo_count; i++) {
-		if (own->undos[i].from < written && written < own->undos[i].to)
-			if (own->undos[i].to < number)
-				return true;
+		if (own->undos[i].from < written && written < own->undos[i].to &&
+			own->undos[i].to < number)
+			return true;
 	}
 	return false;
 }
