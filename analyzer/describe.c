@@ -244,11 +244,11 @@ static void add_blocked(struct buf *out, const struct record_stmt *stmt)
 			buf_printf(out, " and %" PRIu32 " more", count - i);
 			break;
 		}
-		buf_printf(out, "%sT%" PRIu32, i ? ", " : " on ", mp_u32(&mp));
+		buf_printf(out, "%sS%" PRIu32, i ? ", " : " on ", mp_u32(&mp));
 	}
 }
 
-/* "(blocked 1.2 ms on T1)", "(35 ms)", or nothing. */
+/* "(blocked 1.2 ms on S1)", "(35 ms)", or nothing. */
 static void add_time_taken(struct buf *out, const struct record_stmt *stmt)
 {
 	uint64_t took = stmt->begin && stmt->at > stmt->begin ? stmt->at - stmt->begin : 0;
@@ -345,7 +345,7 @@ void describe_txn(struct buf *out, const struct record_txn *txn, size_t columns)
 {
 	struct buf line = BUF_INIT;
 
-	buf_printf(&line, "txn %" PRIu64, txn->txn);
+	buf_printf(&line, "T%" PRIu64, txn->txn);
 	switch ((enum txn_event)txn->event) {
 	case TXN_BEGIN:
 		buf_printf(&line, " %s%s%s", txn_level_short(txn->level),

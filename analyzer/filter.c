@@ -27,8 +27,8 @@ struct filter {
 	bool by_session, by_txn;
 };
 
-/* "1,T3,5": numbers, with an optional T where `letter` is set. */
-static bool add_numbers(struct map *map, const struct option_strings *strings, bool letter,
+/* "1,S3,5": numbers, with or without the letter that `show` puts before them. */
+static bool add_numbers(struct map *map, const struct option_strings *strings, char letter,
 	uint64_t max, const char *what, struct err *err)
 {
 	for (size_t i = 0; i < strings->count; i++) {
@@ -39,7 +39,7 @@ static bool add_numbers(struct map *map, const struct option_strings *strings, b
 			char word[24];
 			uint64_t number;
 
-			if (letter && (*p == 'T' || *p == 't')) {
+			if (*p == letter || *p == letter + ('a' - 'A')) {
 				p++;
 				len--;
 			}
@@ -110,8 +110,8 @@ struct filter *filter_new(const struct filter_options *options, uint64_t anchor_
 	filter->by_txn = options->txn.count > 0;
 	add_tables(filter, &options->table);
 	if (!add_numbers(
-		    &filter->sessions, &options->session, true, UINT32_MAX, "--session", err) ||
-		!add_numbers(&filter->txns, &options->txn, false, UINT64_MAX, "--txn", err) ||
+		    &filter->sessions, &options->session, 'S', UINT32_MAX, "--session", err) ||
+		!add_numbers(&filter->txns, &options->txn, 'T', UINT64_MAX, "--txn", err) ||
 		(options->match &&
 			!(filter->match = pattern_new(options->match, "--match", err))) ||
 		(options->from && !parse_moment(options->from, "--from", anchor_mono_ns,

@@ -50,12 +50,12 @@ uint64_t filter_match_failures(const struct filter *filter);
 		.letter = 's',                                                                     \
 		.argument = "N[,N...]",                                                            \
 		OPTION_STRINGS(struct_type, member.session),                                       \
-		.help = "only these sessions (T1 and 1 are the same)"},                            \
+		.help = "only these sessions (S1 and 1 are the same)"},                            \
 		{.name = "txn",                                                                    \
 			.letter = 't',                                                             \
 			.argument = "N[,N...]",                                                    \
 			OPTION_STRINGS(struct_type, member.txn),                                   \
-			.help = "only these transactions, by their number in the trace"},          \
+			.help = "only these transactions (T1 and 1 are the same)"},                \
 		{.name = "table",                                                                  \
 			.argument = "[DATABASE.]NAME",                                             \
 			OPTION_STRINGS(struct_type, member.table),                                 \

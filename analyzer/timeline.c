@@ -15,7 +15,7 @@ enum {
 	COLUMNS_MAX = 32,
 	CELL_MIN = 26, /* narrower cells show too little of a statement */
 	CELL_MIN_FORCED = 12,
-	NAME_WIDTH = 6,               /* of the session in the line layout: "T12345" */
+	NAME_WIDTH = 6,               /* of the session in the line layout: "S12345" */
 	HEADING_EVERY = 50,           /* rows */
 	CELL_LINES_MAX = 2,           /* of a statement, and of its result */
 	ATTACHED_MAX = 16,            /* a statement's own events between its beginning and end */
@@ -322,7 +322,7 @@ static size_t add_session_name(
 	const struct names_session *known = names_session(timeline->names, session);
 	struct buf text = BUF_INIT;
 
-	buf_printf(&text, "T%" PRIu32, session);
+	buf_printf(&text, "S%" PRIu32, session);
 	if (known && known->user[0])
 		buf_printf(&text, " %s", known->user);
 	if (known && known->client[0])
@@ -473,7 +473,7 @@ static void cell_line(struct timeline *timeline, struct buf *out, uint64_t at, b
 	if (!column) {
 		char name[16];
 
-		snprintf(name, sizeof(name), "T%" PRIu32, session);
+		snprintf(name, sizeof(name), "S%" PRIu32, session);
 		buf_printf(out, "%-*s  ", NAME_WIDTH, with_time ? name : "");
 		text_add(&line, text, width, TEXT_PLAIN);
 		add_styled(timeline, out, style, buf_span(&line));

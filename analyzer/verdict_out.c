@@ -308,7 +308,9 @@ static void witness_json(struct json *json, const struct finding *finding)
 	for (uint32_t i = 0; i < finding->row_count; i++) {
 		json_begin_object(json);
 		string_json(json, "object", finding->rows[i].object);
-		string_json(json, "versions", finding->rows[i].chain);
+		string_json(json, "versions",
+			finding->rows[i].exact.ptr ? finding->rows[i].exact
+						   : finding->rows[i].chain);
 		json_end_object(json);
 	}
 	json_end_array(json);

@@ -53,8 +53,8 @@ void finding_seal(struct finding *finding)
 		h = digest(h, edge->to);
 		h = digest(h, edge->kind);
 		h = digest(h, edge->object);
-		h = digest(h, edge->from_version);
-		h = digest(h, edge->to_version);
+		h = digest(h, edge->from_label.ptr ? edge->from_label : edge->from_version);
+		h = digest(h, edge->to_label.ptr ? edge->to_label : edge->to_version);
 	}
 	if (finding->edge_count == 0)
 		h = digest(h, finding->explanation);

@@ -26,6 +26,8 @@ struct finding_edge {
 	struct span kind;     /* "ww", "predicate rw", "session" ... */
 	struct span object;   /* "shop.stock(5)"; SPAN_NONE for session and real-time order */
 	struct span from_version, to_version;
+	/* How the sentences call them, the same in every recording; SPAN_NONE: as above. */
+	struct span from_label, to_label;
 	struct span sentence; /* why, in words */
 };
 
@@ -44,6 +46,7 @@ struct finding_step {
 /* A row that the finding is about, and its versions in their order. */
 struct finding_row {
 	struct span object, chain;
+	struct span exact; /* the chain with the versions' own names; SPAN_NONE: as chain */
 };
 
 struct finding {

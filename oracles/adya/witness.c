@@ -160,8 +160,8 @@ static int by_begin(const void *a, const void *b, void *history)
 	return (x->stmt > y->stmt) - (x->stmt < y->stmt);
 }
 
-/* "unborn -> initial 1 -> 5 by T4 -> ... | not installed: 6 by T9" */
-static struct span chain_of(struct witness *w, uint32_t object)
+/* "unborn -> initial 1 -> 5 by T4 (S2 #7) -> ... | not installed: 6 by T9 (S3 #1)" */
+static struct span chain_of(struct witness *w, uint32_t object, bool exact)
 {
 	const struct history *h = w->history;
 	const struct history_object *o = &h->objects[object];
@@ -177,9 +177,14 @@ static struct span chain_of(struct witness *w, uint32_t object)
 				   : k == o->installed_count ? " | not installed: "
 				   : k > o->installed_count  ? ", "
 							     : " -> ");
-		buf_printf(&text, "%.*s", SPAN_ARG(words_version(w->arena, h, id)));
+		buf_add_span(&text, exact ? words_version_exact(w->arena, h, id)
+					  : words_version(w->arena, h, id));
 		if (v->txn != HISTORY_NONE && !(v->flags & HISTORY_VERSION_DEAD))
 			buf_printf(&text, " by T%llu", (unsigned long long)h->txns[v->txn].number);
+		if (!exact && v->txn != HISTORY_NONE && v->stmt != HISTORY_NONE)
+			buf_printf(&text, " (S%u #%u)",
+				h->sessions[h->stmts[v->stmt].session].number,
+				h->stmts[v->stmt].number);
 	}
 	if (shown < o->order_count)
 		buf_printf(&text, " ... and %u more", o->order_count - shown);
@@ -214,5 +219,6 @@ void witness_finish(struct witness *w, struct finding *finding)
 	finding->rows = arena_alloc(w->arena, (w->object_count + 1) * sizeof(*finding->rows));
 	for (uint32_t i = 0; i < w->object_count; i++)
 		finding->rows[i] = (struct finding_row){
-			words_object(w->arena, h, w->objects[i]), chain_of(w, w->objects[i])};
+			words_object(w->arena, h, w->objects[i]),
+			chain_of(w, w->objects[i], false), chain_of(w, w->objects[i], true)};
 }

@@ -4,6 +4,8 @@
 #include "base/buf.h"
 #include "trace/value.h"
 
+enum { WORDS_NAME_MAX = 999999 }; /* numbers that are easily read and compared */
+
 static struct span keep(struct arena *arena, struct buf *buf)
 {
 	struct span s = arena_copy(arena, buf_span(buf));
@@ -65,14 +67,28 @@ struct span words_object(struct arena *arena, const struct history *history, uin
 	return keep(arena, &text);
 }
 
-struct span words_version(struct arena *arena, const struct history *history, uint32_t version)
+/* The place of a version among all of its object's; the unborn one has place 0. */
+static uint32_t place_of(const struct history *history, uint32_t version)
+{
+	const struct history_object *o = &history->objects[history->versions[version].object];
+	uint32_t place = 0;
+
+	while (place < o->order_count && history->order[o->first_order + place] != version)
+		place++;
+	return place;
+}
+
+static struct span version_words(
+	struct arena *arena, const struct history *history, uint32_t version, bool exact)
 {
 	const struct history_version *v;
 	struct buf text = BUF_INIT;
+	bool initial;
 
 	if (version == HISTORY_NONE)
 		return SPAN_LIT("unknown");
 	v = &history->versions[version];
+	initial = v->flags & HISTORY_VERSION_INITIAL;
 	if (v->flags & HISTORY_VERSION_UNBORN)
 		return SPAN_LIT("unborn");
 	if (v->flags & HISTORY_VERSION_DEAD) {
@@ -82,7 +98,11 @@ struct span words_version(struct arena *arena, const struct history *history, ui
 				(unsigned long long)history->txns[v->txn].number);
 		return keep(arena, &text);
 	}
-	if (v->flags & HISTORY_VERSION_INITIAL)
+	if (!exact && !v->name_is_bytes && v->name > WORDS_NAME_MAX) {
+		buf_printf(&text, "v%u%s", place_of(history, version), initial ? " (initial)" : "");
+		return keep(arena, &text);
+	}
+	if (initial)
 		buf_add_str(&text, "initial ");
 	if (v->name_is_bytes) {
 		struct mp mp = mp_over(history_bytes(history, (uint32_t)v->name));
@@ -92,6 +112,17 @@ struct span words_version(struct arena *arena, const struct history *history, ui
 		buf_printf(&text, "%llu", (unsigned long long)v->name);
 	}
 	return keep(arena, &text);
+}
+
+struct span words_version(struct arena *arena, const struct history *history, uint32_t version)
+{
+	return version_words(arena, history, version, false);
+}
+
+struct span words_version_exact(
+	struct arena *arena, const struct history *history, uint32_t version)
+{
+	return version_words(arena, history, version, true);
 }
 
 const struct history_op *find_op(
@@ -116,6 +147,15 @@ static struct span stmt_of(struct arena *arena, const struct history *h, uint32_
 	return words_stmt(arena, h, op ? op->stmt : HISTORY_NONE);
 }
 
+static void set_versions(struct finding_edge *out, struct arena *arena, const struct history *h,
+	uint32_t from, uint32_t to)
+{
+	out->from_version = words_version_exact(arena, h, from);
+	out->to_version = words_version_exact(arena, h, to);
+	out->from_label = words_version(arena, h, from);
+	out->to_label = words_version(arena, h, to);
+}
+
 static void item_edge(struct finding_edge *out, struct arena *arena, const struct history *h,
 	const struct cycle_step *step, uint32_t from, uint32_t to)
 {
@@ -126,33 +166,31 @@ static void item_edge(struct finding_edge *out, struct arena *arena, const struc
 	case GRAPH_WW:
 		other = h->versions[version].position;
 		other = h->order[h->objects[h->versions[version].object].first_order + other - 1];
-		out->from_version = words_version(arena, h, other);
-		out->to_version = words_version(arena, h, version);
+		set_versions(out, arena, h, other, version);
 		out->sentence = span_str(arena_printf(arena,
 			"%.*s installed version %.*s of %.*s, and %.*s overwrote it with version "
 			"%.*s "
 			"(%.*s)",
-			SPAN_ARG(out->from), SPAN_ARG(out->from_version), SPAN_ARG(out->object),
-			SPAN_ARG(out->to), SPAN_ARG(out->to_version),
+			SPAN_ARG(out->from), SPAN_ARG(out->from_label), SPAN_ARG(out->object),
+			SPAN_ARG(out->to), SPAN_ARG(out->to_label),
 			SPAN_ARG(stmt_of(arena, h, to, HISTORY_WRITE, version))));
 		return;
 	case GRAPH_WR:
-		out->from_version = out->to_version = words_version(arena, h, version);
+		set_versions(out, arena, h, version, version);
 		out->sentence = span_str(arena_printf(arena,
 			"%.*s installed version %.*s of %.*s, and %.*s read it (%.*s)",
-			SPAN_ARG(out->from), SPAN_ARG(out->from_version), SPAN_ARG(out->object),
+			SPAN_ARG(out->from), SPAN_ARG(out->from_label), SPAN_ARG(out->object),
 			SPAN_ARG(out->to), SPAN_ARG(stmt_of(arena, h, to, HISTORY_READ, version))));
 		return;
 	case GRAPH_RW:
 		other = version_next(h, version);
-		out->from_version = words_version(arena, h, version);
-		out->to_version = words_version(arena, h, other);
+		set_versions(out, arena, h, version, other);
 		out->sentence = span_str(arena_printf(arena,
 			"%.*s read version %.*s of %.*s (%.*s), which %.*s overwrote with version "
 			"%.*s (%.*s)",
-			SPAN_ARG(out->from), SPAN_ARG(out->from_version), SPAN_ARG(out->object),
+			SPAN_ARG(out->from), SPAN_ARG(out->from_label), SPAN_ARG(out->object),
 			SPAN_ARG(stmt_of(arena, h, from, HISTORY_READ, version)), SPAN_ARG(out->to),
-			SPAN_ARG(out->to_version),
+			SPAN_ARG(out->to_label),
 			SPAN_ARG(stmt_of(arena, h, to, HISTORY_WRITE, other))));
 		return;
 	case GRAPH_PREDICATE_WR:
@@ -172,15 +210,15 @@ static void predicate_edge_words(struct finding_edge *out, struct arena *arena,
 
 	json_escape(&clause, where.ptr ? where : SPAN_LIT("its predicate"));
 	out->object = words_object(arena, h, h->versions[edge->seen].object);
-	out->from_version = words_version(arena, h, wr ? edge->changed : edge->seen);
-	out->to_version = words_version(arena, h, wr ? edge->seen : edge->changed);
+	set_versions(
+		out, arena, h, wr ? edge->changed : edge->seen, wr ? edge->seen : edge->changed);
 	if (wr)
 		out->sentence = span_str(arena_printf(arena,
 			"%.*s changed whether %.*s satisfies [%s] (version %.*s), and %.*s saw "
 			"that "
 			"(%.*s)",
 			SPAN_ARG(out->from), SPAN_ARG(out->object), clause.data,
-			SPAN_ARG(out->from_version), SPAN_ARG(out->to),
+			SPAN_ARG(out->from_label), SPAN_ARG(out->to),
 			SPAN_ARG(words_stmt(arena, h, p->stmt))));
 	else
 		out->sentence = span_str(arena_printf(arena,
@@ -188,8 +226,8 @@ static void predicate_edge_words(struct finding_edge *out, struct arena *arena,
 			"changed "
 			"whether it satisfies it (version %.*s)",
 			SPAN_ARG(out->from), clause.data, SPAN_ARG(words_stmt(arena, h, p->stmt)),
-			SPAN_ARG(out->object), SPAN_ARG(out->from_version), SPAN_ARG(out->to),
-			SPAN_ARG(out->to_version)));
+			SPAN_ARG(out->object), SPAN_ARG(out->from_label), SPAN_ARG(out->to),
+			SPAN_ARG(out->to_label)));
 	buf_release(&clause);
 }
 

@@ -11,8 +11,12 @@
 struct span words_txn(struct arena *arena, const struct history *history, uint32_t txn);
 /* "shop.stock(5)" */
 struct span words_object(struct arena *arena, const struct history *history, uint32_t object);
-/* "41", "unborn", "dead (deleted by T7)", "initial 0" */
+/* "41", "unborn", "dead (deleted by T7)", "initial 0".  A long name, as UUID_SHORT() makes them, is
+ * told by its place among the versions of its object: "v3", "v1 (initial)". */
 struct span words_version(struct arena *arena, const struct history *history, uint32_t version);
+/* ... the name itself, however long. */
+struct span words_version_exact(
+	struct arena *arena, const struct history *history, uint32_t version);
 /* "statement 3 of session 2" */
 struct span words_stmt(struct arena *arena, const struct history *history, uint32_t stmt);
 /* One step of a cycle, its sentence included. */

@@ -100,8 +100,8 @@ static void set_rows(struct mvcc *m, struct finding *finding, const struct note 
 	finding->rows = arena_zero(arena, (note->row_count + 1) * sizeof(*finding->rows));
 	for (uint32_t i = 0; i < note->row_count; i++)
 		finding->rows[finding->row_count++] =
-			(struct finding_row){arena_copy(arena, note->rows[i].object),
-				arena_copy(arena, note->rows[i].chain)};
+			(struct finding_row){.object = arena_copy(arena, note->rows[i].object),
+				.chain = arena_copy(arena, note->rows[i].chain)};
 }
 
 void notes_report(struct mvcc *m)

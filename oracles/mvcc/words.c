@@ -168,8 +168,9 @@ static void add_chain(struct buf *out, struct mvcc *m, uint32_t table,
 		SPAN_ARG(buf_span(&versions)));
 	if (m->now_row_count < CHAINS_SHOWN)
 		m->now_rows[m->now_row_count++] =
-			(struct finding_row){arena_copy(&m->store.arena, buf_span(&object)),
-				arena_copy(&m->store.arena, buf_span(&versions))};
+			(struct finding_row){
+				.object = arena_copy(&m->store.arena, buf_span(&object)),
+				.chain = arena_copy(&m->store.arena, buf_span(&versions))};
 	buf_release(&object);
 	buf_release(&versions);
 }

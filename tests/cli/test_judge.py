@@ -115,9 +115,12 @@ def test_explain():
     out = isotrace("explain", LOST, finding["id"]).expect(0).out
     for part in ("What was promised", "The transactions", "What happened", "Why that cannot be",
                  "The versions of the rows concerned", "Everything these transactions did",
-                 "By the contract adya SERIALIZABLE may not let this happen.",
-                 finding["witness"]["rows"][0]["versions"]):
+                 "By the contract adya SERIALIZABLE may not let this happen."):
         assert part in out, (part, out)
+    # The chain, and there the statement that wrote each version.
+    chain = re.sub(r" \(S\d+ #\d+\)", "", re.sub(r"\s+", " ", out))
+    assert finding["witness"]["rows"][0]["versions"] in chain, out
+    assert re.search(r"by T\d+ \(S\d+ #\d+\)", re.sub(r"\s+", " ", out)), out
     for step in finding["witness"]["statements"]:
         assert step["sql"] in out
     brief = isotrace("explain", "--brief", LOST, finding["id"][:6]).expect(0).out

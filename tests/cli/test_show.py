@@ -84,9 +84,9 @@ def test_more_sessions_than_columns():
     overlapping(12).write(path)
     text = show(path, columns=100).expect().out
     assert "│" not in text
-    assert re.search(r"0\.001050  T5 +select 1 from s5 → ok", text)
+    assert re.search(r"0\.001050  S5 +select 1 from s5 → ok", text)
     narrow = show(path, "--layout=columns", columns=200).expect().out
-    assert "T12 u12" in narrow.splitlines()[1]
+    assert "S12 u12" in narrow.splitlines()[1]
     assert "│" not in show(DEMO, "--layout=lines").expect().out
     # With 160 columns five cells of at least 26 fit, not twelve.
     overlapping(5).write(path)
@@ -110,7 +110,7 @@ def test_columns_are_handed_on():
     lines = show(path, columns=100).expect().out.splitlines()
     headings = [line for line in lines if line.startswith("    seconds")]
     assert all(line.count("│") <= 2 for line in headings)
-    assert any("T20 u20" in line for line in headings)
+    assert any("S20 u20" in line for line in headings)
     assert "one line an event" not in "\n".join(lines)
 
 
@@ -130,8 +130,8 @@ def test_more_sessions_later_switch_to_lines():
 def test_a_wait_takes_two_rows_in_the_order_of_events():
     text = show(DEMO).out
     begin = text.index("update stock set amount = 9 where id = 1 …")
-    commit = text.index("commit → ok · txn 1 committed")
-    end = text.index("… → ok 1 (blocked 3.20 ms on T1)")
+    commit = text.index("commit → ok · T1 committed")
+    end = text.index("… → ok 1 (blocked 3.20 ms on S1)")
     assert begin < commit < end
 
 
@@ -203,7 +203,8 @@ def kept(*args):
 
 def test_filter_session():
     assert {s for _, s, _ in kept("--session=2")} == {2}
-    assert kept("--session=T2") == kept("-s", "2")
+    assert kept("--session=S2") == kept("-s", "2")
+    assert kept("--txn=T2") == kept("--txn=2")
     assert {s for _, s, _ in kept("--session=1,2")} == {1, 2}
     assert kept("--session=1", "--session=2") == kept("--session=1,2")
     assert kept("--session=77") == []
