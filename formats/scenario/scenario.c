@@ -274,12 +274,15 @@ static bool next_part(struct span list, size_t *at, struct span *part)
 	return true;
 }
 
-/* `RR` or `T1=RR, T2=RC` or `RR, T2=RC`. */
+/* `RR` or `T1=RR, T2=RC` or `RR, T2=RC`; a remark in parentheses may follow. */
 static bool add_isolation(struct scenario *s, struct span value, struct err *err)
 {
+	const char *remark = value.len ? memchr(value.ptr, '(', value.len) : NULL;
 	struct span part;
 	size_t at = 0;
 
+	if (remark)
+		value.len = (size_t)(remark - value.ptr);
 	while (next_part(value, &at, &part)) {
 		const char *equals = part.len ? memchr(part.ptr, '=', part.len) : NULL;
 		size_t offset = (size_t)(part.ptr - value.ptr);

@@ -9,7 +9,7 @@
 #define EXAMPLE                                                                                    \
 	"# id: mdev-32898\n"                                                                       \
 	"# link: https://jira.mariadb.org/browse/MDEV-32898\n"                                     \
-	"# isolation: T1=RR, T2=RC\n"                                                              \
+	"# isolation: T1=RR, T2=RC   (RR alone: for all)\n"                                        \
 	"# who knows: this is no key, because of the blank\n"                                      \
 	"# x-colour: blue: and green\n"                                                            \
 	"# https://example.org is no key either\n"                                                 \
