@@ -146,8 +146,13 @@ static void describe(struct judged *out, const char *path)
 	context->server = strtab_get(&history->strings, history->server_version);
 	if (context->server.len == 0)
 		context->server = SPAN_NONE;
-	for (uint32_t t = 0; t < history->txn_count; t++)
+	context->contract = &out->contract;
+	for (uint32_t t = 0; t < history->txn_count; t++) {
+		uint8_t level = history->txns[t].level;
+
 		context->committed += history->txns[t].outcome == TXN_COMMITTED;
+		context->level_txns[level < CONTRACT_LEVELS ? level : LEVEL_UNKNOWN]++;
+	}
 }
 
 bool judge_trace(
@@ -155,6 +160,7 @@ bool judge_trace(
 {
 	*out = (struct judged){.history = {0}};
 	verdict_init(&out->verdict);
+	out->salvage = options->salvage;
 	out->loaded = load_trace(&out->history, options, path, err);
 	if (!out->loaded || !choose_contract(&out->contract, options, &out->history, err) ||
 		!check_oracles(options, path, &out->history, &out->contract, &out->verdict, err)) {

@@ -26,6 +26,7 @@ struct judged {
 	struct contract contract;
 	struct verdict verdict;
 	struct verdict_context context; /* not yet concluded */
+	bool salvage;                   /* as it was asked for */
 	bool loaded;                    /* when judge_trace fails: not for the trace's sake */
 };
 

@@ -1,83 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report_data.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-#include "base/map.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "describe.h"
 #include "execution/execution.h"
-#include "names.h"
+#include "report_facts.h"
 #include "trace/reader.h"
 #include "trace/value.h"
 
-enum {
-	STMTS_MAX = 20000, /* of the transactions in findings */
-	BUCKETS = 240,     /* of the overview */
-	EVENTS_MAX = 500,  /* of the cluster, and notes */
-	SQL_MAX = 2000,    /* bytes of one statement */
-	ANSWER_MAX = 600,  /* ... of its rows */
-	VARIABLES_MAX = 200,
-	TABLES_MAX = 50,
-	INITIAL_ROWS_MAX = 50, /* of a table */
-	INITIAL_BYTES_MAX = 8000,
-};
-
-struct shown_stmt {
-	uint32_t txn; /* in the history */
-	uint32_t session, number;
-	uint64_t begin, end, blocked;
-	uint32_t error;
-	bool seen;
-	struct span sql;
-	struct buf answer;
-};
-
-struct bucket {
-	uint64_t stmts, errors, sum_ns, max_ns;
-};
-
-struct event {
-	uint64_t begin, at;
-	struct span text;
-};
-
-/* A table's rows before the recording, as the VALUES of an INSERT. */
-struct initial {
-	uint32_t table; /* number in the trace */
-	struct buf values;
-	uint64_t rows, left_out;
-};
-
-struct data {
-	const struct judged *judged;
-	struct arena arena;
-	struct names *names;
-	bool *involved; /* by transaction */
-	struct shown_stmt *stmts;
-	size_t stmt_count, stmt_capacity;
-	uint64_t stmts_left_out;
-	struct map by_number; /* (session, number): index of stmts */
-	struct bucket buckets[BUCKETS];
-	uint64_t first_ns, width_ns;
-	struct event events[EVENTS_MAX];
-	size_t event_count;
-	struct initial initial[TABLES_MAX];
-	size_t initial_count;
-};
-
 /* ---- which statements ---- */
 
-static void choose_stmts(struct data *d)
+static void choose_stmts(struct report_facts *d)
 {
 	const struct history *h = &d->judged->history;
 	const struct verdict *v = &d->judged->verdict;
 	struct map txns = MAP_INIT;
 
 	d->involved = mem_zero((size_t)h->txn_count + 1, sizeof(*d->involved));
+	d->has_snapshot = mem_zero((size_t)h->txn_count + 1, sizeof(*d->has_snapshot));
 	for (uint32_t t = 0; t < h->txn_count; t++)
 		map_put(&txns, h->txns[t].number, t);
 	for (size_t f = 0; f < v->finding_count; f++) {
@@ -111,7 +55,7 @@ static void choose_stmts(struct data *d)
 	}
 }
 
-static struct shown_stmt *shown(struct data *d, uint32_t session, uint32_t number)
+static struct shown_stmt *shown(struct report_facts *d, uint32_t session, uint32_t number)
 {
 	uint32_t i = map_get(&d->by_number, (uint64_t)session << 32 | number);
 
@@ -121,7 +65,7 @@ static struct shown_stmt *shown(struct data *d, uint32_t session, uint32_t numbe
 /* ---- the trace once more ---- */
 
 /* Into its bucket; when time has outgrown them, pairs become one. */
-static void count_stmt(struct data *d, const struct record_stmt *stmt)
+static void count_stmt(struct report_facts *d, const struct record_stmt *stmt)
 {
 	struct bucket *bucket;
 
@@ -155,7 +99,49 @@ static void count_stmt(struct data *d, const struct record_stmt *stmt)
 	}
 }
 
-static void take_stmt(struct data *d, const struct record_stmt *record)
+static bool has_word(struct span text, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (size_t i = 0; i + len <= text.len; i++) {
+		if (strncasecmp(text.ptr + i, word, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Does the read view begin with this statement?  As InnoDB's manual has it ("Consistent Nonlocking
+ * Reads"): READ COMMITTED: each plain SELECT has its own; REPEATABLE READ: the first plain SELECT,
+ * or START TRANSACTION WITH CONSISTENT SNAPSHOT.  A drawing's mark, on which no verdict rests.
+ */
+static bool takes_snapshot(struct report_facts *d, const struct shown_stmt *stmt,
+	const struct record_stmt *record)
+{
+	const struct history_txn *txn = &d->judged->history.txns[stmt->txn];
+	struct span text = names_stmt_text(d->names, record);
+	char word[16];
+
+	if (record->error || !text.ptr)
+		return false;
+	if (text.len > SQL_MAX)
+		text.len = SQL_MAX;
+	sql_keyword(text, word);
+	if (txn->flags & HISTORY_TXN_SNAPSHOT)
+		return strcmp(word, "START") == 0;
+	if (strcmp(word, "SELECT") != 0 || !has_word(text, "from ") ||
+		has_word(text, "for update") || has_word(text, "for share") ||
+		has_word(text, "lock in share mode"))
+		return false;
+	if (txn->level == LEVEL_READ_COMMITTED)
+		return true;
+	if (txn->level != LEVEL_REPEATABLE_READ || d->has_snapshot[stmt->txn])
+		return false;
+	d->has_snapshot[stmt->txn] = true;
+	return true;
+}
+
+static void take_stmt(struct report_facts *d, const struct record_stmt *record)
 {
 	struct shown_stmt *stmt;
 	struct buf text = BUF_INIT;
@@ -173,6 +159,7 @@ static void take_stmt(struct data *d, const struct record_stmt *record)
 	stmt->end = record->at;
 	stmt->blocked = record->blocked_ns;
 	stmt->error = record->error;
+	stmt->snapshot = takes_snapshot(d, stmt, record);
 	describe_stmt(&text, d->names, record, SQL_MAX);
 	stmt->sql = arena_copy(&d->arena, buf_span(&text));
 	buf_clear(&text);
@@ -183,7 +170,7 @@ static void take_stmt(struct data *d, const struct record_stmt *record)
 	buf_release(&text);
 }
 
-static void take_result(struct data *d, const struct record_result *record)
+static void take_result(struct report_facts *d, const struct record_result *record)
 {
 	struct shown_stmt *stmt = shown(d, record->session, record->number);
 
@@ -197,7 +184,7 @@ static void take_result(struct data *d, const struct record_result *record)
 	}
 }
 
-static struct initial *initial_of(struct data *d, uint32_t table)
+static struct initial *initial_of(struct report_facts *d, uint32_t table)
 {
 	for (size_t i = 0; i < d->initial_count; i++) {
 		if (d->initial[i].table == table)
@@ -209,7 +196,7 @@ static struct initial *initial_of(struct data *d, uint32_t table)
 	return &d->initial[d->initial_count++];
 }
 
-static void take_rows(struct data *d, const struct record_rows *record)
+static void take_rows(struct report_facts *d, const struct record_rows *record)
 {
 	struct initial *initial;
 	struct mp mp = mp_over(record->rows);
@@ -244,14 +231,14 @@ static void take_rows(struct data *d, const struct record_rows *record)
 	}
 }
 
-static void add_event(struct data *d, uint64_t begin, uint64_t at, struct buf *text)
+static void add_event(struct report_facts *d, uint64_t begin, uint64_t at, struct buf *text)
 {
 	if (d->event_count < EVENTS_MAX)
 		d->events[d->event_count++] =
 			(struct event){begin, at, arena_copy(&d->arena, buf_span(text))};
 }
 
-static void take(struct data *d, const struct trace_item *item)
+static void take(struct report_facts *d, const struct trace_item *item)
 {
 	struct mp mp = item->mp;
 	struct buf text = BUF_INIT;
@@ -297,7 +284,7 @@ static void take(struct data *d, const struct trace_item *item)
 	buf_release(&text);
 }
 
-static bool read_trace(struct data *d, const char *path, bool salvage, struct err *err)
+static bool read_trace(struct report_facts *d, const char *path, bool salvage, struct err *err)
 {
 	struct trace_reader_options options = {.salvage = salvage};
 	struct trace_reader *reader = trace_reader_open(path, &options, err);
@@ -310,200 +297,35 @@ static bool read_trace(struct data *d, const char *path, bool salvage, struct er
 	return next == TRACE_NEXT_END;
 }
 
-/* ---- JSON ---- */
-
-static void put_uint(struct json *json, const char *key, uint64_t value)
+/* The earliest moment that is shown. */
+static void find_base(struct report_facts *d)
 {
-	json_key(json, key);
-	json_uint(json, value);
-}
-
-static void put_text(struct json *json, const char *key, struct span text)
-{
-	json_key(json, key);
-	json_string(json, text);
-}
-
-static int by_txn_and_begin(const void *a, const void *b)
-{
-	const struct shown_stmt *x = a, *y = b;
-
-	if (x->txn != y->txn)
-		return x->txn < y->txn ? -1 : 1;
-	if (x->number != y->number)
-		return x->number < y->number ? -1 : 1;
-	return 0;
-}
-
-static void stmt_json(struct json *json, const struct shown_stmt *stmt)
-{
-	json_begin_object(json);
-	put_uint(json, "number", stmt->number);
-	put_uint(json, "begin", stmt->begin);
-	put_uint(json, "end", stmt->end);
-	if (stmt->blocked)
-		put_uint(json, "blocked", stmt->blocked);
-	if (stmt->error)
-		put_uint(json, "error", stmt->error);
-	put_text(json, "sql", stmt->sql);
-	put_text(json, "answer", buf_span(&stmt->answer));
-	json_end_object(json);
-}
-
-static void transactions_json(struct json *json, struct data *d)
-{
-	static const char *const outcomes[] = {"unknown", "committed", "rolled back"};
 	const struct history *h = &d->judged->history;
-	size_t next = 0;
 
-	if (d->stmt_count)
-		qsort(d->stmts, d->stmt_count, sizeof(*d->stmts), by_txn_and_begin);
-	json_key(json, "transactions");
-	json_begin_object(json);
+	d->base_ns = d->first_ns;
+	for (size_t i = 0; i < d->stmt_count; i++) {
+		if (d->stmts[i].begin && d->stmts[i].begin < d->base_ns)
+			d->base_ns = d->stmts[i].begin;
+	}
 	for (uint32_t t = 0; t < h->txn_count; t++) {
-		char name[32];
-
-		if (!d->involved[t])
-			continue;
-		snprintf(name, sizeof(name), "T%llu", (unsigned long long)h->txns[t].number);
-		json_key(json, name);
-		json_begin_object(json);
-		put_uint(json, "session", h->sessions[h->txns[t].session].number);
-		put_text(json, "level", span_str(txn_level_name(h->txns[t].level)));
-		put_text(json, "outcome", span_str(outcomes[h->txns[t].outcome]));
-		put_uint(json, "begin", h->txns[t].begin_ns);
-		put_uint(json, "end", h->txns[t].end_ns);
-		json_key(json, "statements");
-		json_begin_array(json);
-		while (next < d->stmt_count && d->stmts[next].txn < t)
-			next++;
-		for (; next < d->stmt_count && d->stmts[next].txn == t; next++) {
-			if (d->stmts[next].seen)
-				stmt_json(json, &d->stmts[next]);
-		}
-		json_end_array(json);
-		json_end_object(json);
+		if (d->involved[t] && h->txns[t].begin_ns && h->txns[t].begin_ns < d->base_ns)
+			d->base_ns = h->txns[t].begin_ns;
 	}
-	json_end_object(json);
-	put_uint(json, "statements_left_out", d->stmts_left_out);
 }
 
-static void overview_json(struct json *json, const struct data *d)
+bool report_data(struct json *json, struct judged *judged, const struct verdict_context *context,
+	struct err *err)
 {
-	size_t last = BUCKETS;
-
-	while (last && !d->buckets[last - 1].stmts)
-		last--;
-	json_key(json, "overview");
-	json_begin_object(json);
-	put_uint(json, "begin", d->first_ns);
-	put_uint(json, "width", d->width_ns);
-	json_key(json, "buckets");
-	json_begin_array(json);
-	for (size_t i = 0; i < last; i++) {
-		const struct bucket *b = &d->buckets[i];
-
-		json_begin_array(json);
-		json_uint(json, b->stmts);
-		json_uint(json, b->errors);
-		json_uint(json, b->stmts ? b->sum_ns / b->stmts : 0);
-		json_uint(json, b->max_ns);
-		json_end_array(json);
-	}
-	json_end_array(json);
-	json_end_object(json);
-	json_key(json, "events");
-	json_begin_array(json);
-	for (size_t i = 0; i < d->event_count; i++) {
-		json_begin_object(json);
-		put_uint(json, "begin", d->events[i].begin);
-		put_uint(json, "at", d->events[i].at);
-		put_text(json, "text", d->events[i].text);
-		json_end_object(json);
-	}
-	json_end_array(json);
-}
-
-/* The server's variables that change what statements mean, for the bug report. */
-static void server_json(struct json *json, const struct history *h)
-{
-	struct mp mp = mp_over(h->server_ref);
-	struct record_server server = {.seq = 0};
-	struct buf text = BUF_INIT;
-	uint32_t kind, left, count = 0;
-
-	json_key(json, "variables");
-	json_begin_object(json);
-	if (h->server_ref.ptr && record_begin(&mp, &kind, &left) && kind == RECORD_SERVER &&
-		record_server_read(&mp, left, &server)) {
-		mp = mp_over(server.variables);
-		count = mp_map(&mp);
-	}
-	for (uint32_t i = 0; i < count && i < VARIABLES_MAX && !mp.bad; i++) {
-		struct value key, value;
-
-		if (!value_read(&mp, &key) || !value_read(&mp, &value))
-			break;
-		buf_clear(&text);
-		text_add(&text, key.bytes, 100, TEXT_FOLD);
-		json_key_span(json, buf_span(&text));
-		buf_clear(&text);
-		value_print(&text, &value, 200);
-		json_string(json, buf_span(&text));
-	}
-	json_end_object(json);
-	buf_release(&text);
-}
-
-static void tables_json(struct json *json, struct data *d)
-{
-	const struct history *h = &d->judged->history;
-
-	json_key(json, "tables");
-	json_begin_array(json);
-	for (uint32_t t = 0; t < h->table_count && t < TABLES_MAX; t++) {
-		struct mp mp = mp_over(h->tables[t].schema_ref);
-		struct record_schema schema;
-		uint32_t kind, left;
-
-		if (!h->tables[t].schema_ref.ptr || !record_begin(&mp, &kind, &left) ||
-			!record_schema_read(&mp, left, &schema) || !schema.create_text.ptr)
-			continue;
-		if (schema.create_text.len > 10000)
-			schema.create_text.len = 10000;
-		json_begin_object(json);
-		put_text(json, "name", schema.name);
-		put_text(json, "create", schema.create_text);
-		for (size_t i = 0; i < d->initial_count; i++) {
-			if (d->initial[i].table != schema.table || !d->initial[i].rows)
-				continue;
-			put_text(json, "values", buf_span(&d->initial[i].values));
-			put_uint(json, "rows_left_out", d->initial[i].left_out);
-		}
-		json_end_object(json);
-	}
-	json_end_array(json);
-}
-
-bool report_data(
-	struct json *json, struct judged *judged, const char *path, bool salvage, struct err *err)
-{
-	struct data *d = mem_zero(1, sizeof(*d));
+	struct report_facts *d = mem_zero(1, sizeof(*d));
 	bool ok;
 
 	d->judged = judged;
 	d->names = names_new();
 	choose_stmts(d);
-	ok = read_trace(d, path, salvage, err);
+	ok = read_trace(d, context->input, judged->salvage, err);
 	if (ok) {
-		json_begin_object(json);
-		json_key(json, "check");
-		verdict_json(json, &judged->context, &judged->verdict);
-		transactions_json(json, d);
-		overview_json(json, d);
-		server_json(json, &judged->history);
-		tables_json(json, d);
-		json_end_object(json);
+		find_base(d);
+		report_facts_json(json, d, context);
 	}
 	for (size_t i = 0; i < d->stmt_count; i++)
 		buf_release(&d->stmts[i].answer);
@@ -511,6 +333,7 @@ bool report_data(
 		buf_release(&d->initial[i].values);
 	free(d->stmts);
 	free(d->involved);
+	free(d->has_snapshot);
 	map_release(&d->by_number);
 	names_free(d->names);
 	arena_release(&d->arena);

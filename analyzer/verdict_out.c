@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "verdict_out.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "base/err.h"
-#include "base/text.h"
+#include "trace/record.h"
 #include "values/levels.h"
 
-static enum level_answer answer_of(const struct verdict *verdict, const char *level)
+enum level_answer verdict_answer(const struct verdict *verdict, const char *level)
 {
 	for (size_t i = 0; i < verdict->level_count; i++) {
 		if (strcmp(verdict->levels[i].name, level) == 0)
@@ -17,29 +15,28 @@ static enum level_answer answer_of(const struct verdict *verdict, const char *le
 	return LEVEL_UNDECIDED;
 }
 
-static uint64_t findings_that_count(const struct verdict *verdict, enum fail_on fail_on)
+bool finding_counts(const struct verdict_context *context, const struct finding *finding)
 {
-	uint64_t count = 0;
-
-	switch (fail_on) {
+	switch (context->fail_on) {
 	case FAIL_ON_DOCUMENTED:
-		count += verdict_count(verdict, SEVERITY_DOCUMENTED);
-		/* fall through */
+		return finding->severity != SEVERITY_COMPAT;
 	case FAIL_ON_SUSPICION:
-		count += verdict_count(verdict, SEVERITY_SUSPICION);
-		/* fall through */
+		return finding->severity == SEVERITY_VIOLATION ||
+		       finding->severity == SEVERITY_SUSPICION;
 	case FAIL_ON_VIOLATION:
-		count += verdict_count(verdict, SEVERITY_VIOLATION);
-		break;
+		return finding->severity == SEVERITY_VIOLATION;
 	case FAIL_ON_NONE:
 		break;
 	}
-	return count;
+	return false;
 }
 
 void verdict_conclude(struct verdict_context *context, const struct verdict *verdict)
 {
-	bool fails = findings_that_count(verdict, context->fail_on) > 0, open = context->damaged;
+	bool fails = false, open = context->damaged;
+
+	for (size_t i = 0; i < verdict->finding_count; i++)
+		fails |= finding_counts(context, &verdict->findings[i]);
 
 	/* A contract says which levels matter, and its findings say whether they hold. */
 	for (size_t i = 0; !verdict->contract && !context->level && i < verdict->level_count; i++) {
@@ -47,8 +44,8 @@ void verdict_conclude(struct verdict_context *context, const struct verdict *ver
 		open |= verdict->levels[i].answer == LEVEL_UNDECIDED;
 	}
 	if (context->level) {
-		fails |= answer_of(verdict, context->level) == LEVEL_FAILS;
-		open |= answer_of(verdict, context->level) == LEVEL_UNDECIDED;
+		fails |= verdict_answer(verdict, context->level) == LEVEL_FAILS;
+		open |= verdict_answer(verdict, context->level) == LEVEL_UNDECIDED;
 	} else {
 		open |= verdict->undecided > 0;
 	}
@@ -61,194 +58,48 @@ void verdict_conclude(struct verdict_context *context, const struct verdict *ver
 				 : EXIT_STATUS_OK;
 }
 
-/* ---- text ---- */
+/* ---- promises ---- */
 
-enum ink { INK_BAD, INK_GOOD, INK_WARN, INK_BOLD };
-
-static void add_inked(
-	struct buf *out, const struct verdict_context *context, enum ink ink, const char *text)
+bool promise_next(const struct verdict_context *context, const struct verdict *verdict,
+	struct promise *promise)
 {
-	static const char *const codes[] = {"\033[31;1m", "\033[32;1m", "\033[33m", "\033[1m"};
+	const struct contract *contract = context->contract;
 
-	if (context->color)
-		buf_add_str(out, codes[ink]);
-	buf_add_str(out, text);
-	if (context->color)
-		buf_add_str(out, "\033[0m");
-}
-
-static enum ink ink_of(const struct verdict_context *context)
-{
-	switch (context->status) {
-	case EXIT_STATUS_OK:
-		return INK_GOOD;
-	case EXIT_STATUS_VIOLATION:
-		return INK_BAD;
-	default:
-		return INK_WARN;
-	}
-}
-
-static void clean(struct buf *out, struct span s)
-{
-	text_add(out, s, 400, TEXT_FOLD);
-}
-
-static void wrapped(struct buf *out, struct span text, const char *indent)
-{
-	struct buf line = BUF_INIT;
-	struct span rest, part;
-
-	text_add(&line, text, 4000, TEXT_FOLD);
-	rest = buf_span(&line);
-	while (rest.len) {
-		part = text_wrap(rest, 92, &rest);
-		buf_printf(out, "%s%.*s\n", indent, SPAN_ARG(part));
-	}
-	buf_release(&line);
-}
-
-/* Of those that hold the strongest, of those that fail the weakest: the rest follows. */
-static void levels_text(struct buf *out, const struct verdict *verdict, enum level_answer answer,
-	const char *heading, const char *rest)
-{
-	bool any = false, left = false;
-
-	for (size_t i = 0; i < verdict->level_count; i++) {
-		if (verdict->levels[i].answer != answer)
+	for (unsigned level = promise->number; contract && level < CONTRACT_LEVELS; level++) {
+		if (!context->level_txns[level])
 			continue;
-		if (rest && !level_is_extreme(verdict, i)) {
-			left = true;
-			continue;
-		}
-		buf_printf(out, "%s %s", any ? "," : heading, verdict->levels[i].name);
-		any = true;
-	}
-	if (any)
-		buf_printf(out, "%s\n", left ? rest : "");
-}
-
-static void extremes_json(
-	struct json *json, const struct verdict *verdict, enum level_answer answer, const char *key)
-{
-	json_key(json, key);
-	json_begin_array(json);
-	for (size_t i = 0; i < verdict->level_count; i++) {
-		if (verdict->levels[i].answer == answer && level_is_extreme(verdict, i))
-			json_string(json, span_str(verdict->levels[i].name));
-	}
-	json_end_array(json);
-}
-
-static void finding_text(
-	struct buf *out, const struct verdict_context *context, const struct finding *finding)
-{
-	buf_add_char(out, '\n');
-	add_inked(out, context, INK_BOLD, finding->class_name);
-	buf_add_str(out, "  (");
-	add_inked(out, context, finding->severity == SEVERITY_VIOLATION ? INK_BAD : INK_WARN,
-		severity_name(finding->severity));
-	if (finding->rule)
-		buf_printf(out, ": %s", finding->rule);
-	if (finding->level)
-		buf_printf(out, ", %s %s", strncmp(finding->level, "PL", 2) ? "at" : "against",
-			finding->level);
-	buf_printf(out, ", %s)", finding->id);
-	if (finding->also)
-		buf_printf(out, "  a %s", finding->also);
-	if (finding->similar) {
-		buf_add_str(out, "  and ");
-		text_add_count(out, finding->similar);
-		buf_add_str(out, " more of this class");
-	}
-	buf_add_char(out, '\n');
-	if (finding->edge_count == 0)
-		wrapped(out, finding->explanation, "  ");
-	for (uint32_t i = 0; i < finding->edge_count; i++) {
-		const struct finding_edge *edge = &finding->edges[i];
-		struct buf sentence = BUF_INIT;
-
-		buf_add_str(out, "  ");
-		clean(out, edge->from);
-		buf_add_str(out, " -> ");
-		clean(out, edge->to);
-		buf_printf(out, "  %.*s\n", SPAN_ARG(edge->kind));
-		buf_add_span(&sentence, edge->sentence);
-		buf_add_char(&sentence, '.');
-		wrapped(out, buf_span(&sentence), "      ");
-		buf_release(&sentence);
-	}
-	if (finding->remark.len)
-		wrapped(out, finding->remark, "  ");
-}
-
-/* Class and severity with how many there are: findings are sorted, so equal ones are neighbours. */
-static void summary_text(struct buf *out, const struct verdict *verdict)
-{
-	buf_add_str(out, "found:    ");
-	for (size_t i = 0; i < verdict->finding_count;) {
-		const struct finding *first = &verdict->findings[i];
-		uint64_t count = 0;
-		bool begins = i == 0;
-
-		for (; i < verdict->finding_count; i++) {
+		*promise = (struct promise){.number = level + 1,
+			.name = txn_level_name((uint8_t)level),
+			.transactions = context->level_txns[level],
+			.level = &contract->levels[level]};
+		for (size_t i = 0; i < verdict->finding_count; i++) {
 			const struct finding *f = &verdict->findings[i];
 
-			if (f->severity != first->severity ||
-				strcmp(f->class_name, first->class_name) != 0)
-				break;
-			count += 1 + f->similar;
+			if (f->severity == SEVERITY_VIOLATION && f->level &&
+				strcmp(f->level, promise->name) == 0)
+				promise->broken += 1 + f->similar;
 		}
-		buf_add_str(out, begins ? " " : ", ");
-		text_add_count(out, count);
-		buf_printf(out, " %s (%s)", first->class_name, severity_name(first->severity));
+		promise->answer = promise->broken ? PROMISE_BROKEN
+				  : level == LEVEL_UNKNOWN || context->damaged ||
+						  verdict->undecided || verdict->unsupported
+					  ? PROMISE_OPEN
+					  : PROMISE_KEPT;
+		return true;
 	}
-	buf_add_str(out, verdict->finding_count ? "\n" : " nothing\n");
+	return false;
 }
 
-void verdict_text(
-	struct buf *out, const struct verdict_context *context, const struct verdict *verdict)
+const char *promise_answer_name(enum promise_answer answer)
 {
-	clean(out, span_str(context->input));
-	buf_add_str(out, ": ");
-	text_add_count(out, context->transactions);
-	buf_add_str(out, " transactions, ");
-	text_add_count(out, context->operations);
-	buf_add_str(out, " operations: ");
-	add_inked(out, context, ink_of(context), context->conclusion);
-	buf_add_char(out, '\n');
-	if (verdict->contract)
-		buf_printf(out, "contract:  %s\n", verdict->contract);
-	if (context->server.ptr) {
-		buf_add_str(out, "server:    ");
-		clean(out, context->server);
-		buf_add_char(out, '\n');
+	switch (answer) {
+	case PROMISE_KEPT:
+		return "kept";
+	case PROMISE_BROKEN:
+		return "broken";
+	case PROMISE_OPEN:
+		return "undecided";
 	}
-	if (context->level)
-		buf_printf(out, "asked: %s %s\n", context->level,
-			level_answer_name(answer_of(verdict, context->level)));
-	levels_text(out, verdict, LEVEL_HOLDS, "holds:    ", ", and what these imply");
-	levels_text(out, verdict, LEVEL_FAILS, "fails:    ", ", and what implies these");
-	levels_text(out, verdict, LEVEL_UNDECIDED, "undecided:", NULL);
-	summary_text(out, verdict);
-	for (size_t i = 0; i < verdict->finding_count; i++)
-		finding_text(out, context, &verdict->findings[i]);
-	buf_add_str(out, "\ndecided ");
-	text_add_count(out, verdict->decided);
-	buf_add_str(out, ", undecided ");
-	text_add_count(out, verdict->undecided);
-	buf_add_str(out, ", unsupported ");
-	text_add_count(out, verdict->unsupported);
-	buf_add_char(out, '\n');
-	for (size_t i = 0; i < verdict->reason_count; i++) {
-		buf_printf(out, "  %s: ", verdict->reasons[i].name);
-		text_add_count(out, verdict->reasons[i].count);
-		buf_add_char(out, '\n');
-	}
-	if (context->transactions == 0)
-		buf_add_str(out, "  There are no transactions: nothing was checked.\n");
-	if (context->damaged)
-		buf_add_str(out, "  The trace is not complete; isotrace stats says where.\n");
+	return "";
 }
 
 /* ---- JSON ---- */
@@ -263,6 +114,18 @@ static void uint_json(struct json *json, const char *key, uint64_t value)
 {
 	json_key(json, key);
 	json_uint(json, value);
+}
+
+static void extremes_json(
+	struct json *json, const struct verdict *verdict, enum level_answer answer, const char *key)
+{
+	json_key(json, key);
+	json_begin_array(json);
+	for (size_t i = 0; i < verdict->level_count; i++) {
+		if (verdict->levels[i].answer == answer && level_is_extreme(verdict, i))
+			json_string(json, span_str(verdict->levels[i].name));
+	}
+	json_end_array(json);
 }
 
 static void edge_json(struct json *json, const struct finding_edge *edge)
@@ -293,6 +156,38 @@ static void step_json(struct json *json, const struct finding_step *step)
 	json_end_object(json);
 }
 
+static void answer_rows_json(
+	struct json *json, const char *key, const struct answer_row *rows, uint32_t count)
+{
+	json_key(json, key);
+	json_begin_array(json);
+	for (uint32_t i = 0; i < count; i++) {
+		json_begin_object(json);
+		string_json(json, "row", rows[i].text);
+		json_key(json, "odd");
+		json_bool(json, rows[i].odd);
+		json_end_object(json);
+	}
+	json_end_array(json);
+}
+
+static void answer_json(struct json *json, const struct finding_answer *answer)
+{
+	json_key(json, "answer");
+	json_begin_object(json);
+	if (answer->number) {
+		uint_json(json, "session", answer->session);
+		uint_json(json, "statement", answer->number);
+	}
+	if (answer->table.ptr)
+		string_json(json, "table", answer->table);
+	answer_rows_json(json, "got", answer->got, answer->got_count);
+	answer_rows_json(json, "expected", answer->expected, answer->expected_count);
+	uint_json(json, "got_count", answer->got_total);
+	uint_json(json, "expected_count", answer->expected_total);
+	json_end_object(json);
+}
+
 /* What a stranger needs: the statements in order, and the versions of the rows concerned. */
 static void witness_json(struct json *json, const struct finding *finding)
 {
@@ -314,10 +209,12 @@ static void witness_json(struct json *json, const struct finding *finding)
 		json_end_object(json);
 	}
 	json_end_array(json);
+	if (finding->answer)
+		answer_json(json, finding->answer);
 	json_end_object(json);
 }
 
-static void finding_json(struct json *json, const struct finding *finding)
+void finding_json(struct json *json, const struct finding *finding)
 {
 	json_begin_object(json);
 	string_json(json, "id", span_str(finding->id));
@@ -349,11 +246,53 @@ static void finding_json(struct json *json, const struct finding *finding)
 	json_end_object(json);
 }
 
-void verdict_json(
+static void phenomena_json(struct json *json, const char *key, uint32_t set)
+{
+	const char *name;
+
+	json_key(json, key);
+	json_begin_array(json);
+	for (unsigned i = 0; (name = contract_phenomenon(set, i)) != NULL; i++)
+		json_str(json, name);
+	json_end_array(json);
+}
+
+/* What the contract promised at each level that was used, and whether it was kept. */
+static void promises_json(
 	struct json *json, const struct verdict_context *context, const struct verdict *verdict)
 {
-	json_begin_object(json);
-	string_json(json, "schema", SPAN_LIT("isotrace.check/1"));
+	struct promise promise = {0};
+
+	json_key(json, "promises");
+	json_begin_array(json);
+	while (promise_next(context, verdict, &promise)) {
+		json_begin_object(json);
+		string_json(json, "level", span_str(promise.name));
+		uint_json(json, "transactions", promise.transactions);
+		string_json(json, "answer", span_str(promise_answer_name(promise.answer)));
+		uint_json(json, "violations", promise.broken);
+		phenomena_json(json, "forbids", promise.level->forbids);
+		json_key(json, "rules");
+		json_begin_array(json);
+		for (uint32_t i = 0; i < promise.level->rule_count; i++) {
+			const struct contract_rule *rule = &promise.level->rules[i];
+
+			json_begin_object(json);
+			string_json(json, "name", span_str(rule->name));
+			phenomena_json(json, "allows", rule->allows);
+			string_json(json, "page", span_str(rule->page));
+			json_end_object(json);
+		}
+		json_end_array(json);
+		json_end_object(json);
+	}
+	json_end_array(json);
+}
+
+/* All but the findings. */
+static void verdict_head_json(
+	struct json *json, const struct verdict_context *context, const struct verdict *verdict)
+{
 	json_key(json, "input");
 	json_begin_object(json);
 	string_json(json, "path", span_str(context->input));
@@ -372,6 +311,7 @@ void verdict_json(
 	string_json(json, "contract", span_str(verdict->contract));
 	string_json(json, "level", span_str(context->level));
 	string_json(json, "verdict", span_str(context->conclusion));
+	promises_json(json, context, verdict);
 	json_key(json, "levels");
 	json_begin_object(json);
 	for (size_t i = 0; i < verdict->level_count; i++)
@@ -380,11 +320,10 @@ void verdict_json(
 	json_end_object(json);
 	extremes_json(json, verdict, LEVEL_HOLDS, "strongest_holding");
 	extremes_json(json, verdict, LEVEL_FAILS, "weakest_failing");
-	json_key(json, "findings");
-	json_begin_array(json);
-	for (size_t i = 0; i < verdict->finding_count; i++)
-		finding_json(json, &verdict->findings[i]);
-	json_end_array(json);
+}
+
+static void coverage_json(struct json *json, const struct verdict *verdict)
+{
 	json_key(json, "coverage");
 	json_begin_object(json);
 	uint_json(json, "decided", verdict->decided);
@@ -396,45 +335,30 @@ void verdict_json(
 		uint_json(json, verdict->reasons[i].name, verdict->reasons[i].count);
 	json_end_object(json);
 	json_end_object(json);
+}
+
+void verdict_json(
+	struct json *json, const struct verdict_context *context, const struct verdict *verdict)
+{
+	json_begin_object(json);
+	string_json(json, "schema", SPAN_LIT("isotrace.check/1"));
+	verdict_head_json(json, context, verdict);
+	json_key(json, "findings");
+	json_begin_array(json);
+	for (size_t i = 0; i < verdict->finding_count; i++)
+		finding_json(json, &verdict->findings[i]);
+	json_end_array(json);
+	coverage_json(json, verdict);
 	json_end_object(json);
 }
 
-/* ---- JUnit ---- */
-
-void verdict_junit(
-	struct buf *out, const struct verdict_context *context, const struct verdict *verdict)
+void verdict_summary_json(
+	struct json *json, const struct verdict_context *context, const struct verdict *verdict)
 {
-	uint64_t failures = verdict_count(verdict, SEVERITY_VIOLATION);
-	bool failed = context->status == EXIT_STATUS_VIOLATION;
-	bool incomplete = context->status == EXIT_STATUS_INCOMPLETE;
-
-	buf_add_str(out, "  <testsuite name=\"");
-	text_add_xml(out, span_str(context->input));
-	buf_printf(out, "\" tests=\"%llu\" failures=\"%llu\" errors=\"%d\">\n",
-		(unsigned long long)(failures ? failures : 1),
-		(unsigned long long)(failures ? failures : failed), !failures && incomplete);
-	for (size_t i = 0; i < verdict->finding_count; i++) {
-		const struct finding *f = &verdict->findings[i];
-
-		if (f->severity != SEVERITY_VIOLATION)
-			continue;
-		buf_printf(out,
-			"    <testcase classname=\"%s\" name=\"%s %s\">\n      <failure "
-			"message=\"%s\">",
-			f->oracle, f->class_name, f->id, f->class_name);
-		text_add_xml(out, f->explanation);
-		buf_add_str(out, "</failure>\n    </testcase>\n");
-	}
-	if (!failures) {
-		buf_add_str(out, "    <testcase classname=\"check\" name=\"levels\">");
-		if (failed)
-			buf_add_str(out, "<failure message=\"a level fails\"/>");
-		if (incomplete)
-			buf_printf(out, "<error message=\"%llu undecided, %llu unsupported%s\"/>",
-				(unsigned long long)verdict->undecided,
-				(unsigned long long)verdict->unsupported,
-				context->damaged ? ", trace incomplete" : "");
-		buf_add_str(out, "</testcase>\n");
-	}
-	buf_add_str(out, "  </testsuite>\n");
+	json_begin_object(json);
+	string_json(json, "schema", SPAN_LIT("isotrace.check/1"));
+	string_json(json, "type", SPAN_LIT("verdict"));
+	verdict_head_json(json, context, verdict);
+	coverage_json(json, verdict);
+	json_end_object(json);
 }

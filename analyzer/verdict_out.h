@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A verdict for people and for programs.  The JSON is `isotrace.check/1` (docs/oracles/values.md,
- * design section 6): keys are only ever added.
+ * What a verdict comes to, and its JSON: `isotrace.check/1` (docs/check.schema.json, design section
+ * 6): keys are only ever added.  The other formats are in out/.
  */
 #ifndef VERDICT_OUT_H
 #define VERDICT_OUT_H
 
 #include "base/err.h"
 #include "base/json.h"
+#include "contract.h"
 #include "verdict.h"
 
 /* Which findings make a verdict "violated". */
@@ -21,8 +22,11 @@ struct verdict_context {
 	uint64_t transactions, operations;
 	/* Of traces; zero elsewhere. */
 	uint64_t sessions, committed, objects;
-	struct span server; /* version; SPAN_NONE: not known */
-	bool damaged;       /* something of the trace is missing: damage, a torn tail, a gap */
+	const struct contract *contract;      /* NULL: none was chosen */
+	const char *contract_asked;           /* NULL: the server chose */
+	uint64_t level_txns[CONTRACT_LEVELS]; /* transactions by enum txn_level */
+	struct span server;                   /* version; SPAN_NONE: not known */
+	bool damaged; /* something of the trace is missing: damage, a torn tail, a gap */
 	bool color;
 	/* Filled by verdict_conclude. */
 	const char *conclusion; /* "ok", "violated", "incomplete" */
@@ -33,13 +37,36 @@ struct verdict_context {
  * says what was promised, the level asked for fails, or any does.  Incomplete: the level asked for
  * is undecided, or without one anything is. */
 void verdict_conclude(struct verdict_context *context, const struct verdict *verdict);
-void verdict_text(
-	struct buf *out, const struct verdict_context *context, const struct verdict *verdict);
+/* Does it make the verdict "violated"? */
+bool finding_counts(const struct verdict_context *context, const struct finding *finding);
+/* LEVEL_UNDECIDED where the verdict has no such level. */
+enum level_answer verdict_answer(const struct verdict *verdict, const char *level);
+
+/* What the contract promises the transactions of one level, and what came of it. */
+enum promise_answer {
+	PROMISE_KEPT,
+	PROMISE_BROKEN,
+	PROMISE_OPEN, /* not broken as far as was decided */
+};
+
+struct promise {
+	unsigned number; /* of the next one; 0 to begin */
+	const char *name;
+	uint64_t transactions, broken; /* broken: violations */
+	const struct contract_level *level;
+	enum promise_answer answer;
+};
+
+/* The levels that were used, weakest first; start with {0}.  False: no more. */
+bool promise_next(const struct verdict_context *context, const struct verdict *verdict,
+	struct promise *promise) MUST_CHECK;
+const char *promise_answer_name(enum promise_answer answer);
+
 void verdict_json(
 	struct json *json, const struct verdict_context *context, const struct verdict *verdict);
-/* One testsuite element: a failure for each violation; else one testcase, an error when the
- * evidence is incomplete. */
-void verdict_junit(
-	struct buf *out, const struct verdict_context *context, const struct verdict *verdict);
+/* The same without the findings, for a stream of lines. */
+void verdict_summary_json(
+	struct json *json, const struct verdict_context *context, const struct verdict *verdict);
+void finding_json(struct json *json, const struct finding *finding);
 
 #endif

@@ -190,6 +190,15 @@ const char *contract_for(struct span flavour, bool snapshot_isolation)
 	return "adya";
 }
 
+const char *contract_phenomenon(uint32_t set, unsigned at)
+{
+	for (size_t i = 0; i < ARRAY_LEN(phenomena); i++) {
+		if (set >> i & 1 && at-- == 0)
+			return phenomena[i];
+	}
+	return NULL;
+}
+
 enum severity contract_judge(
 	const struct contract *contract, uint8_t level, const char *phenomenon, const char **rule)
 {

@@ -57,6 +57,9 @@ const char *contract_for(struct span flavour, bool snapshot_isolation);
 /* The rule of what a level neither forbids nor documents. */
 #define CONTRACT_NOT_PROMISED "not-promised"
 
+/* The names of the phenomena in a set, `at` counting from 0; NULL past the last. */
+const char *contract_phenomenon(uint32_t set, unsigned at);
+
 /* What the contract says of a phenomenon at a level; *rule is the rule's name where there is one.
  */
 enum severity contract_judge(

@@ -49,6 +49,21 @@ struct finding_row {
 	struct span exact; /* the chain with the versions' own names; SPAN_NONE: as chain */
 };
 
+/* A row, or another answer, in words. */
+struct answer_row {
+	struct span text;
+	bool odd; /* answered and not expected, or expected and not answered */
+};
+
+/* What a statement answered, or a table held at the end, against what it should have. */
+struct finding_answer {
+	uint32_t session, number; /* the statement; number 0: none */
+	struct span table;        /* whose final rows these are; or none */
+	struct answer_row *got, *expected;
+	uint32_t got_count, expected_count; /* of those kept */
+	uint64_t got_total, expected_total;
+};
+
 struct finding {
 	char id[17]; /* 16 hex digits; the same in every run over the same trace */
 	const char *class_name;
@@ -64,6 +79,7 @@ struct finding {
 	uint32_t step_count;
 	struct finding_row *rows;
 	uint32_t row_count;
+	const struct finding_answer *answer; /* NULL: the finding is of no single answer */
 	struct span explanation; /* sentences */
 	struct span remark;      /* what another oracle says of the same transactions; or none */
 	const char *also;        /* another name for it: "lost update (P4)"; NULL: none */

@@ -192,6 +192,33 @@ bool compare_has_duplicates(
 	return true;
 }
 
+bool compare_odd_rows(struct mvcc *m, const struct eval_result *expected,
+	const struct execution_rows *recorded, bool *odd, bool *missing)
+{
+	struct decoded got;
+	bool undecided = false;
+
+	if (!recorded || !recorded->complete ||
+		!decode(&m->scratch, recorded, expected->types, expected->column_count, &got,
+			&undecided) ||
+		got.count > COMPARE_ODD_ROWS_MAX || expected->row_count > COMPARE_ODD_ROWS_MAX)
+		return false;
+	for (size_t j = 0; j < expected->row_count; j++)
+		missing[j] = true;
+	for (size_t i = 0; i < got.count; i++) {
+		size_t j = 0;
+
+		while (j < expected->row_count &&
+			(!missing[j] || !rows_same(expected->types, expected->column_count,
+						got.rows[i], expected->rows[j])))
+			j++;
+		odd[i] = j == expected->row_count;
+		if (!odd[i])
+			missing[j] = false;
+	}
+	return true;
+}
+
 /* Fills `types` with those of the columns. */
 static struct eval_type *table_types(struct mvcc *m, const struct eval_table *def)
 {

@@ -16,6 +16,11 @@ bool compare_result(struct mvcc *m, const struct eval_result *expected,
 /* More rows than expected, and each of them is one that was expected? */
 bool compare_has_duplicates(
 	struct mvcc *m, const struct eval_result *expected, const struct execution_rows *recorded);
+enum { COMPARE_ODD_ROWS_MAX = 1000 };
+/* Marks the recorded rows that were not expected and the expected ones that are missing; `odd` and
+ * `missing` have a place a row.  False: cannot be told, or there are too many. */
+bool compare_odd_rows(struct mvcc *m, const struct eval_result *expected,
+	const struct execution_rows *recorded, bool *odd, bool *missing) MUST_CHECK;
 /* The table's final rows against what is committed in the store. */
 bool compare_final(
 	struct mvcc *m, uint32_t table, struct eval_result *expected, bool *undecided) MUST_CHECK;

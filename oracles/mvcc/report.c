@@ -144,6 +144,7 @@ void notes_report(struct mvcc *m)
 		set_transactions(m, finding, note);
 		set_steps(m, finding, note);
 		set_rows(m, finding, note);
+		finding->answer = note->answer;
 		finding->explanation = arena_copy(&m->verdict->arena, note->text);
 		finding_seal(finding);
 	}

@@ -109,6 +109,7 @@ struct note {
 	struct span text;       /* explanation, in the store's arena; none: only counted */
 	struct finding_row *rows;
 	uint32_t row_count;
+	struct finding_answer *answer; /* in the verdict's arena; NULL: none */
 };
 
 enum stmt_state { STMT_WAITING, STMT_IN_FLIGHT, STMT_DONE };

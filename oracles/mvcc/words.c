@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "mvcc/solver.h"
 
-enum { ROWS_SHOWN = 8, CHAINS_SHOWN = MVCC_ROWS_MAX, VERSIONS_SHOWN = 8, PER_CLASS_DEFAULT = 5 };
+enum { ROWS_SHOWN = 8, ANSWER_ROWS = 50, CHAINS_SHOWN = MVCC_ROWS_MAX, VERSIONS_SHOWN = 8, PER_CLASS_DEFAULT = 5 };
 
 /* ---- pieces ---- */
 
@@ -68,6 +68,24 @@ static void add_rows(struct buf *out, const struct eval_type *types, uint32_t wi
 		buf_printf(out, " and %zu more", count - ROWS_SHOWN);
 }
 
+static void add_recorded_row(struct buf *out, struct span row)
+{
+	struct value values[32];
+	size_t width = execution_row(row, values, ARRAY_LEN(values));
+
+	buf_add_char(out, '(');
+	if (width == SIZE_MAX) {
+		buf_add_str(out, "unreadable");
+		width = 0;
+	}
+	for (size_t c = 0; c < width && c < ARRAY_LEN(values); c++) {
+		if (c)
+			buf_add_char(out, ',');
+		value_print(out, &values[c], 40);
+	}
+	buf_add_char(out, ')');
+}
+
 static void add_recorded_rows(struct buf *out, const struct execution_rows *recorded)
 {
 	size_t count = recorded ? recorded->count : 0;
@@ -75,20 +93,9 @@ static void add_recorded_rows(struct buf *out, const struct execution_rows *reco
 	if (!count)
 		buf_add_str(out, "no row");
 	for (size_t r = 0; r < count && r < ROWS_SHOWN; r++) {
-		struct value values[32];
-		size_t width = execution_row(recorded->rows[r], values, ARRAY_LEN(values));
-
-		buf_add_str(out, r ? " (" : "(");
-		if (width == SIZE_MAX) {
-			buf_add_str(out, "unreadable");
-			width = 0;
-		}
-		for (size_t c = 0; c < width && c < ARRAY_LEN(values); c++) {
-			if (c)
-				buf_add_char(out, ',');
-			value_print(out, &values[c], 40);
-		}
-		buf_add_char(out, ')');
+		if (r)
+			buf_add_char(out, ' ');
+		add_recorded_row(out, recorded->rows[r]);
 	}
 	if (count > ROWS_SHOWN)
 		buf_printf(out, " and %zu more", count - ROWS_SHOWN);
@@ -377,6 +384,104 @@ static const char *class_of(struct mvcc *m)
 	return "wrong-result";
 }
 
+/* The rows of both sides, each with whether the other has it. */
+static void set_answer_rows(
+	struct mvcc *m, struct finding_answer *answer, const struct execution_rows *recorded)
+{
+	const struct eval_result *expected = &m->mismatch.expected;
+	struct arena *arena = &m->verdict->arena;
+	size_t got_count = recorded ? recorded->count : 0, shown;
+	bool *odd = arena_zero(&m->scratch, got_count + 1);
+	bool *missing = arena_zero(&m->scratch, expected->row_count + 1);
+	struct buf text = BUF_INIT;
+
+	if (!compare_odd_rows(m, expected, recorded, odd, missing)) {
+		memset(odd, 0, got_count);
+		memset(missing, 0, expected->row_count);
+	}
+	shown = got_count < ANSWER_ROWS ? got_count : ANSWER_ROWS;
+	answer->got = arena_zero(arena, (shown + 1) * sizeof(*answer->got));
+	answer->got_total = recorded ? recorded->total : 0;
+	for (; answer->got_count < shown; answer->got_count++) {
+		buf_clear(&text);
+		add_recorded_row(&text, recorded->rows[answer->got_count]);
+		answer->got[answer->got_count] = (struct answer_row){
+			arena_copy(arena, buf_span(&text)), odd[answer->got_count]};
+	}
+	shown = expected->row_count < ANSWER_ROWS ? expected->row_count : ANSWER_ROWS;
+	answer->expected = arena_zero(arena, (shown + 1) * sizeof(*answer->expected));
+	answer->expected_total = expected->row_count;
+	for (; answer->expected_count < shown; answer->expected_count++) {
+		buf_clear(&text);
+		add_row(&text, expected->types, sizeof(*expected->types), expected->column_count,
+			expected->rows[answer->expected_count]);
+		answer->expected[answer->expected_count] = (struct answer_row){
+			arena_copy(arena, buf_span(&text)), missing[answer->expected_count]};
+	}
+	buf_release(&text);
+}
+
+/* An answer that is no rows: one line a side. */
+static void set_answer_words(struct mvcc *m, struct finding_answer *answer, char *got, char *wanted)
+{
+	struct answer_row *rows = arena_zero(&m->verdict->arena, 2 * sizeof(*rows));
+
+	rows[0] = (struct answer_row){span_str(got), true};
+	rows[1] = (struct answer_row){span_str(wanted), true};
+	answer->got = &rows[0];
+	answer->expected = &rows[1];
+	answer->got_count = answer->expected_count = 1;
+	answer->got_total = answer->expected_total = 1;
+}
+
+/* What the mismatch is of, side by side; NULL where it is of no single answer. */
+static struct finding_answer *answer_of(struct mvcc *m)
+{
+	const struct mismatch *x = &m->mismatch;
+	const struct schedule_stmt *stmt =
+		x->stmt == STORE_NONE ? NULL : &m->schedule->stmts[x->stmt];
+	struct arena *arena = &m->verdict->arena;
+	struct finding_answer *answer = arena_zero(arena, sizeof(*answer));
+
+	if (stmt) {
+		answer->session = m->schedule->execution->sessions[stmt->in->session].number;
+		answer->number = stmt->in->record.number;
+	}
+	switch (x->kind) {
+	case MISMATCH_RESULT:
+		set_answer_rows(m, answer, stmt->result);
+		return answer;
+	case MISMATCH_FINAL:
+		answer->table = arena_copy(
+			arena, m->schedule->execution->tables[x->table].schema.name);
+		set_answer_rows(m, answer, &m->schedule->execution->tables[x->table].final);
+		return answer;
+	case MISMATCH_AFFECTED:
+		set_answer_words(m, answer,
+			arena_printf(arena, "ok %llu",
+				(unsigned long long)stmt->in->record.affected),
+			arena_printf(
+				arena, "ok %llu", (unsigned long long)x->expected_affected));
+		return answer;
+	case MISMATCH_ERROR:
+		set_answer_words(m, answer,
+			stmt->in->record.error
+				? arena_printf(arena, "error %u", stmt->in->record.error)
+				: arena_printf(arena, "ok"),
+			x->expected_error ? arena_printf(arena, "error %u", x->expected_error)
+					  : arena_printf(arena, "ok"));
+		return answer;
+	case MISMATCH_CONFLICT:
+		set_answer_words(
+			m, answer, arena_printf(arena, "ok"), arena_printf(arena, "error 1020"));
+		return answer;
+	case MISMATCH_LOCK:
+	case MISMATCH_NONE:
+		break;
+	}
+	return NULL;
+}
+
 static void describe_mismatch(struct buf *out, struct mvcc *m)
 {
 	const struct mismatch *x = &m->mismatch;
@@ -464,6 +569,7 @@ void note_mismatch(struct mvcc *m)
 	note->other_txn = m->mismatch.other_txn;
 	if (m->mismatch.stmt == STORE_NONE)
 		note->txn = note->stmt = STORE_NONE;
+	note->answer = answer_of(m);
 	describe_mismatch(&text, m);
 	keep_text(m, note, &text);
 }

@@ -26,10 +26,13 @@ GOOD = write("good.edn", "{:type :ok :process 0 :value [[:append 1 1]]}\n"
 
 
 def test_violation():
-    out = isotrace("check", "--from=elle", SKEW).expect(1).out
+    out = isotrace("check", "--from=elle", "--verbose", SKEW).expect(1).out
     assert "holds:     PL-CS, strong-session-PL-2, PRAM, and what these imply" in out
     assert "fails:     PL-2L, and what implies these" in out
-    assert "T1 read key :y as an empty list, the state before T0 appended 1." in out
+    assert "T1 read key :y as an empty list, the state before T0 appended 1" in out
+    brief = isotrace("check", "--from=elle", SKEW).expect(1).out
+    assert "G-monotonic: violation" in brief and "G-single: violation" not in brief
+    assert "isotrace report --from=elle" in brief
 
 
 def test_good():

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The page of `isotrace report`. Everything from the trace becomes text nodes and attributes of
 // elements made here; nothing is ever parsed as markup.
-"use strict";
+
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const SVG = "http://www.w3.org/2000/svg";

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "histories.h"
+
+#include <string.h>
+
+#include "base/output.h"
+#include "import/import.h"
+#include "values/check.h"
+
+const char *const fail_on_words[] = {"violation", "suspicion", "documented", "none", NULL};
+/* In the order of enum import_format, behind the one for our own traces. */
+const char *const history_formats[] = {"trace", "elle", "elle-json", "plume", "awdit", "dbcop",
+	"dbcop-json", "cobra", "viper", "chronos", NULL};
+
+/* Names that people use for levels. */
+static const struct {
+	const char *alias, *level;
+} aliases[] = {
+	{"read-uncommitted", "PL-1"},
+	{"read-committed", "PL-2"},
+	{"cursor-stability", "PL-CS"},
+	{"monotonic-view", "PL-2L"},
+	{"consistent-view", "PL-2+"},
+	{"forward-consistent-view", "PL-FCV"},
+	{"repeatable-read", "PL-2.99"},
+	{"snapshot-isolation", "PL-SI"},
+	{"serializable", "PL-3"},
+	{"strong-session-snapshot-isolation", "strong-session-PL-SI"},
+	{"strong-session-serializable", "strong-session-PL-3"},
+	{"strong-snapshot-isolation", "strong-PL-SI"},
+	{"strict-serializable", "strong-PL-3"},
+};
+
+static const char *level_named(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(aliases); i++) {
+		if (strcmp(aliases[i].alias, name) == 0)
+			return aliases[i].level;
+	}
+	return name;
+}
+
+/* Findings that do not refute the level asked for are allowed by it. */
+static void ask_for(struct verdict *verdict, const char *level)
+{
+	for (size_t i = 0; i < verdict->finding_count; i++) {
+		struct finding *f = &verdict->findings[i];
+
+		if (values_level_implies(level, f->level))
+			continue;
+		/* Broken reads break every level of Biswas and Enea's too. */
+		if (strncmp(level, "be-", 3) == 0 && strcmp(f->level, "PL-2") == 0 &&
+			f->edge_count == 0)
+			continue;
+		f->severity = SEVERITY_DOCUMENTED;
+		f->rule = "allowed by the level asked for";
+	}
+	verdict_sort(verdict);
+}
+
+static bool has_level(const struct verdict *verdict, const char *level)
+{
+	for (size_t i = 0; i < verdict->level_count; i++) {
+		if (strcmp(verdict->levels[i].name, level) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The end of every check: what it comes to, and out with it. */
+static enum exit_status conclude(const struct command *command,
+	const struct histories_options *options, struct verdict_context *context,
+	struct verdict *verdict, struct judged *judged, struct sheet *sheets, size_t count)
+{
+	struct err err;
+
+	context->fail_on = (enum fail_on)options->fail_on;
+	context->level = options->level ? level_named(options->level) : NULL;
+	if (context->level && !has_level(verdict, context->level))
+		return command_misused(command,
+			"level %s: not a level, or not one that this history can be judged by",
+			options->level);
+	if (context->level && verdict->contract)
+		context->fail_on = FAIL_ON_NONE; /* the level decides, not the contract */
+	else if (context->level)
+		ask_for(verdict, context->level);
+	context->contract_asked = judged ? options->judge.contract : NULL;
+	verdict_conclude(context, verdict);
+	for (size_t i = 0; i < count; i++) {
+		if (sheet_add(&sheets[i], context, verdict, judged, &err))
+			continue;
+		output_message("%s", err.text);
+		return err_exit_status(&err);
+	}
+	return context->status;
+}
+
+static enum exit_status check_foreign(const struct command *command,
+	const struct histories_options *options, const char *path, struct sheet *sheets,
+	size_t count)
+{
+	enum import_format format = (enum import_format)(options->from - 1);
+	struct verdict_context context = {.input = path, .format = history_formats[options->from]};
+	struct values_options judge = {
+		.examples = (uint32_t)options->judge.examples, .budget = options->judge.budget};
+	struct values v = {0};
+	struct verdict verdict;
+	enum exit_status status;
+	struct err err;
+
+	if (!import_path(format, path, &v, &err)) {
+		output_message("%s", err.text);
+		return err_exit_status(&err);
+	}
+	verdict_init(&verdict);
+	values_judge(&v, &judge, &verdict);
+	context.transactions = v.txn_count;
+	context.operations = v.op_count;
+	status = conclude(command, options, &context, &verdict, NULL, sheets, count);
+	verdict_release(&verdict);
+	values_release(&v);
+	return status;
+}
+
+static enum exit_status check_trace(const struct command *command,
+	const struct histories_options *options, const char *path, struct sheet *sheets,
+	size_t count)
+{
+	struct judged judged;
+	enum exit_status status;
+	struct err err;
+
+	err_clear(&err);
+	if (!judge_trace(&judged, path, &options->judge, &err)) {
+		output_message("%s", err.text);
+		if (err.code == ERR_FORMAT && !judged.loaded)
+			output_message("a history of another tool needs --from, see isotrace %s "
+				       "--help",
+				command->name);
+		return err_exit_status(&err);
+	}
+	status = conclude(command, options, &judged.context, &judged.verdict, &judged, sheets,
+		count);
+	judged_release(&judged);
+	return status;
+}
+
+enum exit_status histories_check(const struct command *command,
+	const struct histories_options *options, char **paths, int count, struct sheet *sheets,
+	size_t sheet_count)
+{
+	enum exit_status worst = EXIT_STATUS_OK;
+	struct err err;
+
+	for (size_t i = 0; i < sheet_count; i++)
+		sheet_begin(&sheets[i]);
+	for (int i = 0; i < count && worst != EXIT_STATUS_USAGE; i++) {
+		enum exit_status one =
+			options->from == 0
+				? check_trace(command, options, paths[i], sheets, sheet_count)
+				: check_foreign(command, options, paths[i], sheets, sheet_count);
+
+		worst = exit_status_weight(one) > exit_status_weight(worst) ? one : worst;
+	}
+	for (size_t i = 0; i < sheet_count; i++) {
+		if (worst == EXIT_STATUS_USAGE || !sheets[i].histories) {
+			sheet_release(&sheets[i]);
+		} else if (!sheet_end(&sheets[i], &err)) {
+			output_message("%s", err.text);
+			worst = EXIT_STATUS_INPUT;
+		}
+	}
+	return worst;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The witnesses as graphs for Graphviz and for tools that read GraphML: a cluster a finding, a node
+ * a transaction, an edge a dependency.  (`isotrace export` writes the whole history's graph.) */
+#include "base/text.h"
+#include "out/formats.h"
+
+/* In the quotes of DOT only quotes and backslashes are special. */
+static void dot_word(struct buf *out, struct span word)
+{
+	struct buf clean = BUF_INIT;
+
+	text_add(&clean, word, 400, TEXT_FOLD);
+	for (size_t i = 0; i < clean.len; i++) {
+		if (clean.data[i] == '"' || clean.data[i] == '\\')
+			buf_add_char(out, '\\');
+		buf_add_char(out, clean.data[i]);
+	}
+	buf_release(&clean);
+}
+
+static bool ends_in(struct span s, const char *end, size_t len)
+{
+	return s.len >= len && span_eq_str(span_of(s.ptr + s.len - len, len), end);
+}
+
+static const char *dot_style(struct span kind)
+{
+	if (ends_in(kind, "rw", 2))
+		return ", color=red, style=dashed";
+	if (ends_in(kind, "ww", 2) || ends_in(kind, "wr", 2))
+		return "";
+	return ", color=gray, style=dotted";
+}
+
+/* The place of a transaction among those of the finding: its node's number. */
+static uint32_t node_of(const struct finding *f, struct span name)
+{
+	uint32_t i = 0;
+
+	while (i < f->transaction_count && !span_eq(f->transactions[i], name))
+		i++;
+	return i;
+}
+
+void dot_begin(struct buf *out)
+{
+	buf_add_str(out, "digraph findings {\n");
+}
+
+void dot_end(struct buf *out)
+{
+	buf_add_str(out, "}\n");
+}
+
+void verdict_dot(struct buf *out, const struct verdict_context *context,
+	const struct verdict *verdict, uint64_t *number)
+{
+	for (size_t i = 0; i < verdict->finding_count; i++) {
+		const struct finding *f = &verdict->findings[i];
+		unsigned long long n = ++*number;
+
+		buf_printf(out, "  subgraph cluster_%llu {\n    id=\"%s\";\n    label=\"%s %s\\n", n,
+			f->id, f->class_name, severity_name(f->severity));
+		dot_word(out, span_str(context->input));
+		buf_add_str(out, "\";\n");
+		for (uint32_t t = 0; t < f->transaction_count; t++) {
+			buf_printf(out, "    n%llu_%u [label=\"", n, t);
+			dot_word(out, f->transactions[t]);
+			buf_add_str(out, "\"];\n");
+		}
+		for (uint32_t e = 0; e < f->edge_count; e++) {
+			const struct finding_edge *edge = &f->edges[e];
+
+			buf_printf(out, "    n%llu_%u -> n%llu_%u [label=\"", n,
+				node_of(f, edge->from), n, node_of(f, edge->to));
+			dot_word(out, edge->kind);
+			if (edge->object.len)
+				buf_add_str(out, "\\n");
+			dot_word(out, edge->object);
+			buf_printf(out, "\"%s];\n", dot_style(edge->kind));
+		}
+		buf_add_str(out, "  }\n");
+	}
+}
+
+void graphml_begin(struct buf *out)
+{
+	buf_add_str(out,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		"<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n"
+		"  <key id=\"name\" for=\"node\" attr.name=\"name\" attr.type=\"string\"/>\n"
+		"  <key id=\"class\" for=\"graph\" attr.name=\"class\" attr.type=\"string\"/>\n"
+		"  <key id=\"severity\" for=\"graph\" attr.name=\"severity\" attr.type=\"string\"/>\n"
+		"  <key id=\"input\" for=\"graph\" attr.name=\"input\" attr.type=\"string\"/>\n"
+		"  <key id=\"kind\" for=\"edge\" attr.name=\"kind\" attr.type=\"string\"/>\n"
+		"  <key id=\"object\" for=\"edge\" attr.name=\"object\" attr.type=\"string\"/>\n");
+}
+
+void graphml_end(struct buf *out)
+{
+	buf_add_str(out, "</graphml>\n");
+}
+
+static void data(struct buf *out, const char *key, struct span value)
+{
+	buf_printf(out, "<data key=\"%s\">", key);
+	text_add_xml(out, value);
+	buf_add_str(out, "</data>");
+}
+
+void verdict_graphml(struct buf *out, const struct verdict_context *context,
+	const struct verdict *verdict, uint64_t *number)
+{
+	for (size_t i = 0; i < verdict->finding_count; i++) {
+		const struct finding *f = &verdict->findings[i];
+		unsigned long long n = ++*number;
+
+		buf_printf(out, "  <graph id=\"f%llu_%s\" edgedefault=\"directed\">\n    ", n,
+			f->id);
+		data(out, "class", span_str(f->class_name));
+		data(out, "severity", span_str(severity_name(f->severity)));
+		data(out, "input", span_str(context->input));
+		buf_add_char(out, '\n');
+		for (uint32_t t = 0; t < f->transaction_count; t++) {
+			buf_printf(out, "    <node id=\"n%llu_%u\">", n, t);
+			data(out, "name", f->transactions[t]);
+			buf_add_str(out, "</node>\n");
+		}
+		for (uint32_t e = 0; e < f->edge_count; e++) {
+			const struct finding_edge *edge = &f->edges[e];
+
+			buf_printf(out, "    <edge source=\"n%llu_%u\" target=\"n%llu_%u\">", n,
+				node_of(f, edge->from), n, node_of(f, edge->to));
+			data(out, "kind", edge->kind);
+			data(out, "object", edge->object);
+			buf_add_str(out, "</edge>\n");
+		}
+		buf_add_str(out, "  </graph>\n");
+	}
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A verdict for a person at a terminal: what it comes to, what was promised, a table of the
+ * findings, the first witness drawn, what was not decided, and what to run next.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "out/draw.h"
+#include "out/formats.h"
+#include "table.h"
+#include "values/levels.h"
+
+enum { NAMES_MAX = 3 /* transactions named in a row of the table */ };
+
+static const char *ink_of(const struct verdict_context *context)
+{
+	switch (context->status) {
+	case EXIT_STATUS_OK:
+		return INK_GOOD;
+	case EXIT_STATUS_VIOLATION:
+		return INK_BAD;
+	default:
+		return INK_WARN;
+	}
+}
+
+static void add_counted(struct buf *out, uint64_t count, const char *one, const char *many)
+{
+	text_add_count(out, count);
+	buf_printf(out, " %s", count == 1 ? one : many);
+}
+
+/* ---- the verdict ---- */
+
+static void head_text(struct buf *out, const struct page *page,
+	const struct verdict_context *context, const struct verdict *verdict)
+{
+	struct buf line = BUF_INIT;
+
+	text_add(out, span_str(context->input), 400, TEXT_FOLD);
+	buf_add_str(out, ": ");
+	draw_inked(out, page, ink_of(context), context->conclusion);
+	buf_add_char(out, '\n');
+	add_counted(&line, context->transactions, "transaction", "transactions");
+	if (context->sessions) {
+		buf_add_str(&line, " of ");
+		add_counted(&line, context->sessions, "session", "sessions");
+	}
+	if (context->operations) {
+		buf_add_str(&line, ", ");
+		add_counted(&line, context->operations, "operation", "operations");
+	}
+	if (context->server.ptr) {
+		buf_add_str(&line, ", server ");
+		text_add(&line, context->server, 100, TEXT_FOLD);
+	}
+	if (verdict->contract)
+		buf_printf(&line, ", contract %s", verdict->contract);
+	draw_wrapped(out, page, "", buf_span(&line));
+	buf_release(&line);
+}
+
+static void promises_text(struct buf *out, const struct page *page,
+	const struct verdict_context *context, const struct verdict *verdict)
+{
+	static const char *const inks[] = {INK_GOOD, INK_BAD, INK_WARN};
+	struct promise promise = {0};
+
+	while (promise_next(context, verdict, &promise)) {
+		buf_add_str(out, "promised:  ");
+		buf_printf(out, "%s to ", promise.name);
+		add_counted(out, promise.transactions, "transaction", "transactions");
+		buf_add_str(out, ": ");
+		draw_inked(out, page, inks[promise.answer], promise_answer_name(promise.answer));
+		if (promise.broken) {
+			buf_add_str(out, " by ");
+			add_counted(out, promise.broken, "violation", "violations");
+		}
+		buf_add_char(out, '\n');
+	}
+}
+
+/* Of those that hold the strongest, of those that fail the weakest: the rest follows. */
+static void levels_text(struct buf *out, const struct page *page, const struct verdict *verdict,
+	enum level_answer answer, const char *heading, const char *rest)
+{
+	struct buf line = BUF_INIT;
+	bool any = false, left = false;
+
+	for (size_t i = 0; i < verdict->level_count; i++) {
+		if (verdict->levels[i].answer != answer)
+			continue;
+		if (rest && !level_is_extreme(verdict, i)) {
+			left = true;
+			continue;
+		}
+		buf_printf(&line, "%s %s", any ? "," : heading, verdict->levels[i].name);
+		any = true;
+	}
+	if (left)
+		buf_add_str(&line, rest);
+	if (any)
+		draw_hanging(out, page, "           ", buf_span(&line));
+	buf_release(&line);
+}
+
+/* ---- the table ---- */
+
+static void transactions_cell(struct table *table, const struct finding *finding)
+{
+	struct buf cell = BUF_INIT;
+
+	for (uint32_t i = 0; i < finding->transaction_count && i < NAMES_MAX; i++)
+		buf_printf(&cell, "%s%.*s", i ? ", " : "", SPAN_ARG(finding->transactions[i]));
+	if (finding->transaction_count > NAMES_MAX)
+		buf_printf(&cell, " +%u", finding->transaction_count - NAMES_MAX);
+	table_text(table, buf_span(&cell));
+	buf_release(&cell);
+}
+
+/* The line of the table's output that tells of a finding is coloured by its severity. */
+static void table_text_out(struct buf *out, const struct page *page, struct table *table,
+	const struct verdict *verdict)
+{
+	struct buf plain = BUF_INIT;
+	struct span rest;
+	size_t row = 0;
+
+	table_end(table, &plain);
+	rest = buf_span(&plain);
+	for (; rest.len; row++) {
+		const char *end = memchr(rest.ptr, '\n', rest.len);
+		size_t len = end ? (size_t)(end - rest.ptr) : rest.len;
+		struct buf line = BUF_INIT;
+
+		text_add(&line, span_of(rest.ptr, len), page->columns, TEXT_PLAIN);
+		if (row == 0)
+			draw_inked(out, page, INK_SOFT, line.data);
+		else
+			draw_inked(out, page,
+				verdict->findings[row - 1].severity == SEVERITY_VIOLATION
+					? INK_BAD
+					: INK_WARN,
+				line.data);
+		buf_add_char(out, '\n');
+		buf_release(&line);
+		rest = span_of(rest.ptr + len + (end != NULL), rest.len - len - (end != NULL));
+	}
+	buf_release(&plain);
+}
+
+static bool same_group(const struct finding *a, const struct finding *b)
+{
+	return a->severity == b->severity && strcmp(a->class_name, b->class_name) == 0 &&
+	       strcmp(a->level ? a->level : "", b->level ? b->level : "") == 0;
+}
+
+/* All of the group that begins with finding `first`, those that are not listed among them. */
+static uint64_t group_count(const struct verdict *verdict, size_t first)
+{
+	const struct finding *group = &verdict->findings[first];
+	uint64_t count = 0;
+
+	for (size_t i = first; i < verdict->finding_count; i++) {
+		if (!same_group(&verdict->findings[i], group))
+			break;
+		count += 1 + verdict->findings[i].similar;
+	}
+	return count;
+}
+
+static void findings_text(struct buf *out, const struct page *page, const struct verdict *verdict)
+{
+	struct table table;
+	/* What says least goes first when the terminal is narrow. */
+	bool level = page->columns >= 78, names = page->columns >= 64;
+
+	if (!verdict->finding_count) {
+		buf_add_str(out, "\nfound:     nothing\n");
+		return;
+	}
+	buf_add_char(out, '\n');
+	table_begin(&table, level ? "lllrll" : names ? "llrll" : "llrl",
+		level	? "finding|severity|level|count|id|transactions"
+		: names ? "finding|severity|count|id|transactions"
+			: "finding|severity|count|id");
+	for (size_t i = 0; i < verdict->finding_count; i++) {
+		const struct finding *f = &verdict->findings[i];
+		bool first = !i || !same_group(f, f - 1);
+
+		/* A group is named and counted where it begins. */
+		table_str(&table, first ? f->class_name : "");
+		table_str(&table, first ? severity_name(f->severity) : "");
+		if (level)
+			table_str(&table, first && f->level ? f->level : "");
+		if (first)
+			table_count(&table, group_count(verdict, i));
+		else
+			table_str(&table, "");
+		table_str(&table, f->id);
+		if (names)
+			transactions_cell(&table, f);
+	}
+	table_text_out(out, page, &table, verdict);
+}
+
+/* ---- the end ---- */
+
+static void coverage_text(struct buf *out, const struct page *page,
+	const struct verdict_context *context, const struct verdict *verdict)
+{
+	buf_add_str(out, "\ndecided ");
+	text_add_count(out, verdict->decided);
+	buf_add_str(out, ", undecided ");
+	text_add_count(out, verdict->undecided);
+	buf_add_str(out, ", unsupported ");
+	text_add_count(out, verdict->unsupported);
+	buf_add_char(out, '\n');
+	for (size_t i = 0; i < verdict->reason_count; i++) {
+		struct buf line = BUF_INIT;
+
+		buf_printf(&line, "%s: ", verdict->reasons[i].name);
+		text_add_count(&line, verdict->reasons[i].count);
+		draw_wrapped(out, page, "  ", buf_span(&line));
+		buf_release(&line);
+	}
+	if (context->transactions == 0)
+		buf_add_str(out, "  There are no transactions: nothing was checked.\n");
+	if (context->damaged)
+		buf_add_str(out, "  The trace is not complete; isotrace stats says where.\n");
+}
+
+static void add_word(struct buf *out, const char *word)
+{
+	bool plain = word[0] != '\0' &&
+		     word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				       "0123456789_./:=,+@%-")] == '\0';
+
+	if (plain) {
+		buf_add_str(out, word);
+		return;
+	}
+	buf_add_char(out, '\'');
+	for (; *word; word++) {
+		if (*word == '\'')
+			buf_add_str(out, "'\\''");
+		else
+			buf_add_char(out, *word);
+	}
+	buf_add_char(out, '\'');
+}
+
+static void hint(struct buf *out, const struct page *page, const struct verdict_context *context,
+	const char *command, const char *argument, const char *why)
+{
+	struct buf line = BUF_INIT;
+
+	buf_printf(&line, "isotrace %s ", command);
+	if (strcmp(context->format, "trace") != 0)
+		buf_printf(&line, "--from=%s ", context->format);
+	if (context->contract_asked && strcmp(command, "stats") != 0)
+		buf_printf(&line, "--contract=%s ", context->contract_asked);
+	add_word(&line, context->input);
+	buf_add_str(&line, argument);
+	buf_add_str(out, "  ");
+	text_add(out, buf_span(&line), 400, TEXT_PLAIN);
+	buf_add_char(out, '\n');
+	draw_wrapped(out, page, "      ", span_str(why));
+	buf_release(&line);
+}
+
+/* What somebody who has read this far may want to do. */
+static void hints_text(struct buf *out, const struct page *page,
+	const struct verdict_context *context, const struct verdict *verdict)
+{
+	bool trace = strcmp(context->format, "trace") == 0;
+	char id[32];
+
+	if (strcmp(context->input, "-") == 0)
+		return; /* it cannot be read again */
+	if (!verdict->finding_count && !verdict->undecided && !context->damaged)
+		return;
+	buf_add_str(out, "\nnext:\n");
+	if (verdict->finding_count && trace) {
+		snprintf(id, sizeof(id), " %s", verdict->findings[0].id);
+		hint(out, page, context, "explain", id, "this finding in full, with what all did");
+	}
+	if (verdict->finding_count)
+		hint(out, page, context, "report", " -o report.html",
+			"all findings, drawn, for the browser");
+	if (trace && (context->damaged || verdict->undecided || verdict->unsupported))
+		hint(out, page, context, "stats", "", "what was recorded, and what is missing");
+	if (verdict->finding_count && !page->verbose)
+		hint(out, page, context, "check", " --verbose", "every witness, not only the first");
+}
+
+void verdict_text(struct buf *out, const struct page *page, const struct verdict_context *context,
+	const struct verdict *verdict)
+{
+	head_text(out, page, context, verdict);
+	if (context->level)
+		buf_printf(out, "asked:     %s %s\n", context->level,
+			level_answer_name(verdict_answer(verdict, context->level)));
+	promises_text(out, page, context, verdict);
+	levels_text(
+		out, page, verdict, LEVEL_HOLDS, "holds:    ", ", and what these imply");
+	levels_text(out, page, verdict, LEVEL_FAILS, "fails:    ", ", and what implies these");
+	levels_text(out, page, verdict, LEVEL_UNDECIDED, "undecided:", NULL);
+	findings_text(out, page, verdict);
+	for (size_t i = 0; i < verdict->finding_count && (i == 0 || page->verbose); i++)
+		draw_finding(out, page, &verdict->findings[i]);
+	coverage_text(out, page, context, verdict);
+	hints_text(out, page, context, verdict);
+}
