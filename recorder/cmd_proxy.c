@@ -335,25 +335,6 @@ static const struct command_example proxy_examples[] = {
 	{NULL, NULL},
 };
 
-/* Negative levels of zstd are its fast ones. */
-static bool read_compression(const char *text, int *level)
-{
-	char *end;
-	long number;
-
-	if (strcmp(text, "off") == 0) {
-		*level = 0;
-		return true;
-	}
-	if (strcmp(text, "fast") == 0) {
-		*level = TRACE_COMPRESSION_FAST;
-		return true;
-	}
-	number = strtol(text, &end, 10);
-	*level = (int)number;
-	return end != text && !*end && number >= 0 && number <= 19;
-}
-
 static bool read_capture(const char *list, unsigned *levels)
 {
 	*levels = 0;
@@ -803,7 +784,7 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 	if (options.instrument && options.redact)
 		return command_misused(command,
 			"--instrument records keys and rows as they are: not together with --redact");
-	if (!read_compression(options.compression, &options.compression_level))
+	if (!trace_compression_level(options.compression, &options.compression_level))
 		return command_misused(
 			command, "--compression takes off, fast, or a level from 1 to 19");
 	proxy = mem_zero(1, sizeof(*proxy));

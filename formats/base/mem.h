@@ -23,6 +23,15 @@ void *mem_dup(const void *ptr, size_t len) __attribute__((malloc));
 /* Overwrites a secret in a way the compiler keeps. */
 void mem_wipe(void *ptr, size_t len);
 
+/* Begins to fetch an element that is going to be looked at, be it across two cache lines. */
+#define MEM_PREFETCH(ptr)                                                                          \
+	do {                                                                                       \
+		const char *prefetch_ptr = (const char *)(ptr);                                    \
+                                                                                                   \
+		__builtin_prefetch(prefetch_ptr, 1);                                               \
+		__builtin_prefetch(prefetch_ptr + sizeof(*(ptr)) - 1, 1);                          \
+	} while (0)
+
 /* Room for `need` elements in a growable array: doubles, so n appends cost O(n). */
 void *mem_grow(void *ptr, size_t need, size_t *capacity, size_t size) MUST_CHECK;
 #define MEM_RESERVE(ptr, need, capacity)                                                         \

@@ -15,8 +15,8 @@
 #include "trace/reader.h"
 
 enum {
-	AHEAD_BLOCKS = 4,
-	AHEAD_RECORDS = 4096, /* of records in memory: so many are a block */
+	AHEAD_BLOCKS = 12,
+	AHEAD_RECORDS = 1024, /* of records in memory: so many are a block */
 };
 
 struct ahead;

@@ -73,6 +73,8 @@ static void release_maps(struct history_build *build)
 	free(build->objects.slots);
 	free(build->versions.slots);
 	build->objects = build->versions = (struct build_hashmap){NULL, 0, 0, 0};
+	free(build->states);
+	build->states = NULL;
 	map_release(&build->session_map);
 	free(build->near_sessions);
 	free(build->near_txns);
@@ -103,6 +105,8 @@ void build_finish(struct history_build *build)
 {
 	struct history *history = build->history;
 
+	for (uint32_t o = 0; o < history->object_count; o++)
+		history->objects[o].order_count = build->states[o].count;
 	release_maps(build);
 	for (uint32_t t = 0; t < history->table_count; t++) {
 		if (build->schemas[t])
@@ -135,6 +139,17 @@ bool build_room(struct history_build *build, size_t bytes, struct err *err)
 			"keys and row images take more than 16 GiB; load a smaller part of the "
 			"trace, or leave images out");
 	return true;
+}
+
+void build_expect(struct history_build *build, uint64_t parts)
+{
+	struct history *history = build->history;
+
+	MEM_RESERVE(history->txns, history->txn_count * parts, build->txn_capacity);
+	MEM_RESERVE(history->stmts, history->stmt_count * parts, build->stmt_capacity);
+	MEM_RESERVE(history->ops, history->op_count * parts, build->op_capacity);
+	MEM_RESERVE(history->versions, history->version_count * parts, build->version_capacity);
+	MEM_RESERVE(history->pool, history->pool_size * parts, build->pool_capacity);
 }
 
 /* ---- bytes ---- */
@@ -393,8 +408,41 @@ void build_key_of(
 	out->hash = build_hash(out->key, out->owner);
 }
 
-static uint32_t version_new(
-	struct history_build *build, uint32_t object, uint64_t name, uint16_t flags)
+/* Puts a version whose name is an integer into the hash map; it is not there yet. */
+static void version_index(struct history_build *build, uint32_t version)
+{
+	const struct history_version *v = &build->history->versions[version];
+
+	if (v->name_is_bytes || (v->flags & HISTORY_VERSION_NAMELESS))
+		return;
+	*hashmap_at(&build->versions, v->name, v->object, build_hash(v->name, v->object)) =
+		(struct build_slot){v->name, v->object, version};
+	build->versions.count++;
+}
+
+/* The object has a version more, which is filled. */
+static void version_link(struct history_build *build, uint32_t id)
+{
+	struct history_version *v = &build->history->versions[id];
+	struct build_object *state = &build->states[v->object];
+
+	v->position = state->newest;
+	state->newest = id;
+	if (!v->name_is_bytes && v->name > state->name_max)
+		state->name_max = v->name;
+	state->count++;
+	if (LIKELY(state->count <= BUILD_CHAIN_MAX))
+		return;
+	if (state->count > BUILD_CHAIN_MAX + 1) {
+		version_index(build, id);
+		return;
+	}
+	for (; id != HISTORY_NONE; id = build->history->versions[id].position)
+		version_index(build, id);
+}
+
+static uint32_t version_new(struct history_build *build, uint32_t object, uint64_t name,
+	bool name_is_bytes, uint16_t flags)
 {
 	struct history *history = build->history;
 	uint32_t id = history->version_count++;
@@ -408,7 +456,9 @@ static uint32_t version_new(
 		.previous = HISTORY_NONE,
 		.position = HISTORY_NONE,
 		.flags = flags,
+		.name_is_bytes = name_is_bytes,
 	};
+	version_link(build, id);
 	return id;
 }
 
@@ -437,7 +487,9 @@ uint32_t build_object_find(struct history_build *build, const struct build_key *
 		.key = build_bytes(build, key->bytes),
 		.problem_version = HISTORY_NONE,
 	};
-	version_new(build, slot->id, 0, HISTORY_VERSION_UNBORN | HISTORY_VERSION_NAMELESS);
+	MEM_RESERVE(build->states, history->object_count, build->state_capacity);
+	build->states[slot->id] = (struct build_object){.newest = HISTORY_NONE};
+	version_new(build, slot->id, 0, false, HISTORY_VERSION_UNBORN | HISTORY_VERSION_NAMELESS);
 	return slot->id;
 }
 
@@ -451,23 +503,29 @@ uint32_t build_object_at(struct history_build *build, uint32_t table, struct spa
 
 /* ---- versions ---- */
 
-uint32_t build_version_find(
-	struct history_build *build, uint32_t object, uint64_t name, uint64_t hash)
+static bool version_is(const struct history_version *v, uint64_t name)
 {
-	struct build_slot *slot = hashmap_at(&build->versions, name, object, hash);
-
-	if (slot->id == HISTORY_NONE) {
-		uint32_t id = version_new(build, object, name, HISTORY_VERSION_UNWRITTEN);
-
-		*slot = (struct build_slot){name, object, id};
-		build->versions.count++;
-	}
-	return slot->id;
+	return v->name == name && !v->name_is_bytes && !(v->flags & HISTORY_VERSION_NAMELESS);
 }
 
 uint32_t build_version_int(struct history_build *build, uint32_t object, uint64_t name)
 {
-	return build_version_find(build, object, name, build_hash(name, object));
+	const struct history_version *versions = build->history->versions;
+	const struct build_object *state = &build->states[object];
+	uint32_t id = state->newest;
+
+	/* Names mostly grow: then a new one is known without looking. */
+	if (name > state->name_max)
+		id = HISTORY_NONE;
+	else if (version_is(&versions[id], name))
+		return id;
+	else if (state->count > BUILD_CHAIN_MAX)
+		id = hashmap_at(&build->versions, name, object, build_hash(name, object))->id;
+	while (id != HISTORY_NONE && !version_is(&versions[id], name))
+		id = versions[id].position;
+	return id != HISTORY_NONE
+		       ? id
+		       : version_new(build, object, name, false, HISTORY_VERSION_UNWRITTEN);
 }
 
 bool build_name_int_slow(struct span name, uint64_t *value)
@@ -483,7 +541,6 @@ bool build_name_int_slow(struct span name, uint64_t *value)
 
 uint32_t build_version_at(struct history_build *build, uint32_t object, struct span name)
 {
-	struct history *history = build->history;
 	uint64_t value;
 	uint32_t id;
 	uint32_t *slot;
@@ -499,15 +556,15 @@ uint32_t build_version_at(struct history_build *build, uint32_t object, struct s
 			build, strtab_get(&build->names, (uint32_t)build->name_ref_count));
 	slot = map_at(&build->named, (uint64_t)object << 32 | id);
 	if (*slot == MAP_NONE) {
-		*slot = version_new(build, object, build->name_refs[id], HISTORY_VERSION_UNWRITTEN);
-		history->versions[*slot].name_is_bytes = true;
+		*slot = version_new(
+			build, object, build->name_refs[id], true, HISTORY_VERSION_UNWRITTEN);
 	}
 	return *slot;
 }
 
 uint32_t build_dead(struct history_build *build, uint32_t object)
 {
-	return version_new(build, object, 0,
+	return version_new(build, object, 0, false,
 		HISTORY_VERSION_DEAD | HISTORY_VERSION_NAMELESS | HISTORY_VERSION_UNWRITTEN);
 }
 
@@ -529,39 +586,41 @@ void build_initial(struct history_build *build, uint32_t version)
 
 /* ---- operations ---- */
 
-static void op_add(struct history_build *build, const struct history_op *op)
+static void op_add(
+	struct history_build *build, const struct history_op *op, enum history_op_kind kind)
 {
 	struct history *history = build->history;
+	struct history_op *to;
 
 	MEM_RESERVE(history->ops, (size_t)history->op_count + 1, build->op_capacity);
-	history->ops[history->op_count++] = *op;
+	to = &history->ops[history->op_count++];
+	*to = *op;
+	to->kind = (uint8_t)kind;
 }
 
-void build_read(struct history_build *build, struct history_op op)
+void build_read(struct history_build *build, const struct history_op *op)
 {
-	op.kind = HISTORY_READ;
-	if (op.flags & HISTORY_OP_ABSENT)
+	if (op->flags & HISTORY_OP_ABSENT)
 		build->absent_count++;
-	op_add(build, &op);
+	op_add(build, op, HISTORY_READ);
 }
 
-void build_write(struct history_build *build, struct history_op op, uint32_t previous)
+void build_write(struct history_build *build, const struct history_op *op, uint32_t previous)
 {
-	struct history_version *v = &build->history->versions[op.version];
+	struct history_version *v = &build->history->versions[op->version];
 
-	op.kind = HISTORY_WRITE;
 	if (!(v->flags & HISTORY_VERSION_UNWRITTEN)) {
 		v->flags |= HISTORY_VERSION_DUPLICATE;
 		build->history->counts.duplicate_writes++;
 		return;
 	}
 	v->flags &= (uint16_t)~HISTORY_VERSION_UNWRITTEN;
-	if (op.flags & HISTORY_OP_EXACT)
+	if (op->flags & HISTORY_OP_EXACT)
 		v->flags |= HISTORY_VERSION_EXACT;
-	v->txn = op.txn;
-	v->stmt = op.stmt;
+	v->txn = op->txn;
+	v->stmt = op->stmt;
 	v->previous = previous;
-	op_add(build, &op);
+	op_add(build, op, HISTORY_WRITE);
 }
 
 void build_predicate_add(struct history_build *build, const struct build_predicate *from)
@@ -595,10 +654,9 @@ void build_predicate_add(struct history_build *build, const struct build_predica
 	predicate.txn = op.txn;
 	predicate.stmt = op.stmt;
 	history->predicates[history->predicate_count] = predicate;
-	op.kind = HISTORY_PREDICATE;
 	op.object = HISTORY_NONE;
 	op.predicate = history->predicate_count++;
-	op_add(build, &op);
+	op_add(build, &op, HISTORY_PREDICATE);
 }
 
 void build_undo_between(struct history_build *build, uint32_t txn, uint32_t from, uint32_t to)

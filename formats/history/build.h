@@ -12,9 +12,10 @@
  * the input and no faster.  build_finish() sorts transactions by begin and operations by
  * transaction, so ids of transactions and operations change there; all other ids stay.
  *
- * Until then two things stand in a version that a finished history does not have:
+ * Until then three things stand in a version that a finished history does not have:
  * previous == BUILD_NIL: the probe said that no row was there before (unborn or dead, whichever the
- * order will tell); UNWRITTEN is set on every version until build_write or build_initial names it.
+ * order will tell); UNWRITTEN is set on every version until build_write or build_initial names it;
+ * `position` is the next older version of the object.
  *
  * One thread.
  */
@@ -24,6 +25,7 @@
 #include "base/attr.h"
 #include "base/err.h"
 #include "base/map.h"
+#include "base/mem.h"
 #include "history/history.h"
 
 #define BUILD_NIL (UINT32_MAX - 1)
@@ -31,12 +33,22 @@
 enum {
 	BUILD_SESSIONS_NEAR = 1 << 16, /* session numbers up to here need no map */
 	BUILD_TXNS_NEAR = 1 << 16, /* nor transaction numbers up to here above twice their count */
+	BUILD_CHAIN_MAX = 8,
 };
 
 struct build_slot {
 	uint64_t key;
 	uint32_t owner; /* table (with BUILD_KEY_LONG) or object */
 	uint32_t id;    /* HISTORY_NONE: free */
+};
+
+/* What the loader remembers of an object.  Its versions are linked from the newest to the oldest
+ * by `position`; a version is looked for along that chain, or, once there are more of them than
+ * BUILD_CHAIN_MAX, in the hash map. */
+struct build_object {
+	uint64_t name_max; /* of versions whose names are integers; 0 at first */
+	uint32_t newest;   /* version */
+	uint32_t count;    /* of versions */
 };
 
 /* Open addressing with the whole key in the slot, so that a lookup costs one cache line. */
@@ -77,7 +89,10 @@ struct history_build {
 	size_t near_txn_count, near_txn_capacity;
 	struct map stmt_map; /* (session, number): only once statements came out of order */
 	bool stmt_map_used;
-	struct build_hashmap objects, versions;
+	struct build_hashmap objects;
+	struct build_hashmap versions; /* of objects with more than BUILD_CHAIN_MAX */
+	struct build_object *states;   /* by object */
+	size_t state_capacity;
 	struct strtab names; /* version names that are no integers */
 	uint32_t *name_refs; /* by id of `names`: pool reference */
 	size_t name_ref_capacity, name_ref_count;
@@ -92,6 +107,10 @@ struct history_build {
 void build_init(struct history_build *build, struct history *history);
 /* Before taking in `bytes` bytes of input: false when ids or pool references could run out. */
 bool build_room(struct history_build *build, size_t bytes, struct err *err) MUST_CHECK;
+/* What was taken in so far is one part of `parts`: makes room for the others.  Only addresses: what
+ * does not come costs no memory.  Arrays that grow bit by bit are moved again and again, and lose
+ * their large pages on the way. */
+void build_expect(struct history_build *build, uint64_t parts);
 /* Completes the history and releases the build. */
 void build_finish(struct history_build *build);
 /* Gives up: releases both. */
@@ -147,10 +166,10 @@ void build_image(struct history_build *build, uint32_t version, struct span imag
 void build_initial(struct history_build *build, uint32_t version);
 
 /* An operation with kind READ; version NONE and ABSENT: found no row. */
-void build_read(struct history_build *build, struct history_op op);
+void build_read(struct history_build *build, const struct history_op *op);
 /* An operation with kind WRITE of op.version, which overwrote `previous`: a version of the same
  * object, BUILD_NIL or NONE. */
-void build_write(struct history_build *build, struct history_op op, uint32_t previous);
+void build_write(struct history_build *build, const struct history_op *op, uint32_t previous);
 /* A predicate and its operation; matches and set are copied. */
 struct build_predicate {
 	struct history_op op;
@@ -192,6 +211,17 @@ static inline uint64_t build_hash(uint64_t key, uint32_t owner)
 static inline void build_prefetch(const struct build_hashmap *map, uint64_t hash)
 {
 	__builtin_prefetch(&map->slots[hash & map->mask]);
+}
+
+/* Fetches what build_version_int will look at. */
+static inline void build_version_prefetch(
+	const struct history_build *build, uint32_t object, uint64_t name)
+{
+	const struct build_object *state = &build->states[object];
+
+	MEM_PREFETCH(&build->history->versions[state->newest]);
+	if (UNLIKELY(state->count > BUILD_CHAIN_MAX && name <= state->name_max))
+		build_prefetch(&build->versions, build_hash(name, object));
 }
 
 /* A key of at most eight bytes in an encoding that is surely the shortest: true and the key. */
@@ -236,8 +266,6 @@ static inline void build_key_again(uint32_t table, const uint64_t *key, struct b
 void build_key_of(
 	struct history_build *build, uint32_t table, struct span key, struct build_key *out);
 uint32_t build_object_find(struct history_build *build, const struct build_key *key);
-uint32_t build_version_find(
-	struct history_build *build, uint32_t object, uint64_t name, uint64_t hash);
 bool build_name_int_slow(struct span name, uint64_t *value);
 /* An encoded integer from zero up: true and its value. */
 static inline bool build_name_int(struct span name, uint64_t *value)

@@ -98,30 +98,31 @@ ALWAYS_INLINE bool add_probe(
 {
 	const unsigned char *start = mp->p;
 	enum mp_type type = mp_peek(mp);
-	struct decoded_probe probe = {
-		.seq = record->seq,
-		.txn = record->txn,
-		.predicate = record->predicate,
-		.session = record->session,
-		.number = record->number,
-		.table = record->table,
-		.probe = record->probe,
-		.read_kind = record->read_kind,
-		.exact = record->exact,
-		.sound = record->probe <= PROBE_WRITE && record->number != 0 &&
-			 (type == MP_ARRAY || type == MP_NIL),
-	};
+	struct decoded_probe *probe;
 
-	if (probe.sound && (record->probe == PROBE_READ || record->probe == PROBE_WRITE)) {
-		add_rows(decoded, &probe, mp);
+	ROOM(decoded, probe);
+	probe = &decoded->probes[decoded->probe_count];
+	probe->seq = record->seq;
+	probe->txn = record->txn;
+	probe->predicate = record->predicate;
+	probe->session = record->session;
+	probe->number = record->number;
+	probe->table = record->table;
+	probe->row_count = 0;
+	probe->probe = record->probe;
+	probe->read_kind = record->read_kind;
+	probe->exact = record->exact;
+	probe->sound = record->probe <= PROBE_WRITE && record->number != 0 &&
+		       (type == MP_ARRAY || type == MP_NIL);
+	if (probe->sound && (record->probe == PROBE_READ || record->probe == PROBE_WRITE)) {
+		add_rows(decoded, probe, mp);
 		if (mp->bad)
 			return false;
 	} else if (!mp_skip(mp)) {
 		return false;
 	}
-	probe.rows = span_of(start, (size_t)(mp->p - start));
-	ROOM(decoded, probe);
-	decoded->probes[decoded->probe_count++] = probe;
+	probe->rows = span_of(start, (size_t)(mp->p - start));
+	decoded->probe_count++;
 	add_kind(decoded, DECODED_PROBE);
 	return true;
 }
@@ -131,7 +132,7 @@ ALWAYS_INLINE bool add_probe(
 	(offsetof(struct record_probe, name) < offsetof(struct record_probe, rows))
 #define COUNT_BEFORE_ROWS(type, name) +BEFORE_ROWS(name)
 #define LEAN_BEFORE_ROWS(type, name)                                                               \
-	if (BEFORE_ROWS(name) && !lean_##type(&lean, &record.name))                                \
+	if (BEFORE_ROWS(name) && !field_##type(&lean, &record.name))                                \
 		return take_probe_slowly(decoded, mp, left);
 
 static bool take_probe_slowly(struct decoded *decoded, struct mp *mp, uint32_t left)
@@ -151,7 +152,7 @@ static bool take_probe(struct decoded *decoded, struct mp *mp, uint32_t left)
 	struct record_probe record;
 	struct mp lean = *mp;
 
-	if (left <= before)
+	if (left <= before || !lean_has_room(&lean))
 		return take_probe_slowly(decoded, mp, left);
 	RECORD_PROBE_FIELDS(LEAN_BEFORE_ROWS)
 	if (!add_probe(decoded, &record, &lean))

@@ -86,7 +86,7 @@ static void pair_deleted(
 	op.version = build_dead(build, before->object);
 	if (!is_exact(other))
 		op.flags &= (uint8_t)~HISTORY_OP_EXACT;
-	build_write(build, op, before->version);
+	build_write(build, &op, before->version);
 }
 
 static void pair_written(struct group *group, struct history_build *build,
@@ -104,7 +104,7 @@ static void pair_written(struct group *group, struct history_build *build,
 		/* The statement looked at the row and left it as it was. */
 		if (!is_exact(other))
 			op.flags &= (uint8_t)~HISTORY_OP_EXACT;
-		build_read(build, op);
+		build_read(build, &op);
 		return;
 	}
 	if (previous == HISTORY_NONE) {
@@ -114,7 +114,7 @@ static void pair_written(struct group *group, struct history_build *build,
 		if (other)
 			previous = before ? before->version : BUILD_NIL;
 	}
-	build_write(build, op, previous);
+	build_write(build, &op, previous);
 }
 
 static void pair_object(struct group *group, struct history_build *build,

@@ -203,8 +203,7 @@ static void check_orders(const struct history *history)
 
 			CHECK(id < history->version_count);
 			if (total + k + AHEAD < history->order_count)
-				__builtin_prefetch(
-					&history->versions[history->order[total + k + AHEAD]]);
+				MEM_PREFETCH(&history->versions[history->order[total + k + AHEAD]]);
 			CHECK(k <= object->installed_count || id > history->order[total + k - 1]);
 			check_version(history, o, id, k);
 		}

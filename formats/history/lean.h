@@ -17,14 +17,22 @@
 
 enum { LEAN_SLACK = 9 }; /* no integer is longer */
 
-ALWAYS_INLINE bool lean_u64(struct mp *mp, uint64_t *out)
+/* ---- fields of a record: the bytes of all numbers that may follow are known to be there ---- */
+
+/* No record has more fields than this many, of LEAN_SLACK bytes each; what is longer (strings,
+ * nested objects) looks for so many bytes again behind itself. */
+enum { LEAN_ROOM = 32 * LEAN_SLACK };
+
+ALWAYS_INLINE bool lean_has_room(const struct mp *mp)
+{
+	return LIKELY(mp->end - mp->p >= LEAN_ROOM);
+}
+
+ALWAYS_INLINE bool field_u64(struct mp *mp, uint64_t *out)
 {
 	const unsigned char *p = mp->p;
-	unsigned char c;
+	unsigned char c = *p;
 
-	if (UNLIKELY(mp->end - p < LEAN_SLACK))
-		return false;
-	c = *p;
 	if (c < 0x80) {
 		*out = c;
 		mp->p = p + 1;
@@ -46,41 +54,39 @@ ALWAYS_INLINE bool lean_u64(struct mp *mp, uint64_t *out)
 	return true;
 }
 
-ALWAYS_INLINE bool lean_u32(struct mp *mp, uint32_t *out)
+ALWAYS_INLINE bool field_u32(struct mp *mp, uint32_t *out)
 {
 	uint64_t value;
 
-	if (!lean_u64(mp, &value) || UNLIKELY(value > UINT32_MAX))
+	if (!field_u64(mp, &value) || UNLIKELY(value > UINT32_MAX))
 		return false;
 	*out = (uint32_t)value;
 	return true;
 }
 
-ALWAYS_INLINE bool lean_u8(struct mp *mp, uint8_t *out)
+ALWAYS_INLINE bool field_u8(struct mp *mp, uint8_t *out)
 {
 	uint64_t value;
 
-	if (!lean_u64(mp, &value) || UNLIKELY(value > UINT8_MAX))
+	if (!field_u64(mp, &value) || UNLIKELY(value > UINT8_MAX))
 		return false;
 	*out = (uint8_t)value;
 	return true;
 }
 
-ALWAYS_INLINE bool lean_flag(struct mp *mp, bool *out)
+ALWAYS_INLINE bool field_flag(struct mp *mp, bool *out)
 {
-	if (UNLIKELY(mp->p >= mp->end) || (*mp->p & 0xfe) != 0xc2)
+	if ((*mp->p & 0xfe) != 0xc2)
 		return false;
 	*out = *mp->p++ & 1;
 	return true;
 }
 
-ALWAYS_INLINE bool lean_str(struct mp *mp, struct span *out)
+ALWAYS_INLINE bool field_str(struct mp *mp, struct span *out)
 {
 	const unsigned char *p = mp->p;
 	size_t head, len;
 
-	if (UNLIKELY(mp->end - p < LEAN_SLACK))
-		return false;
 	if (*p == 0xc0) {
 		*out = SPAN_NONE;
 		mp->p = p + 1;
@@ -98,17 +104,34 @@ ALWAYS_INLINE bool lean_str(struct mp *mp, struct span *out)
 	} else {
 		return false;
 	}
-	if (UNLIKELY((size_t)(mp->end - p) < head + len))
+	if (UNLIKELY((size_t)(mp->end - p) < head + len + LEAN_ROOM))
 		return false;
 	*out = span_of(p + head, len);
 	mp->p = p + head + len;
 	return true;
 }
 
-ALWAYS_INLINE bool lean_bin(struct mp *mp, struct span *out)
+ALWAYS_INLINE bool field_raw(struct mp *mp, struct span *out)
 {
-	*out = mp_bytes(mp);
-	return !mp->bad;
+	if (LIKELY(*mp->p == 0xc0)) {
+		*out = SPAN_NONE;
+		mp->p++;
+		return true;
+	}
+	*out = mp_raw(mp);
+	return !mp->bad && lean_has_room(mp);
+}
+
+/* ---- others, wherever they stand ---- */
+
+ALWAYS_INLINE bool lean_u64(struct mp *mp, uint64_t *out)
+{
+	return LIKELY(mp->end - mp->p >= LEAN_SLACK) && field_u64(mp, out);
+}
+
+ALWAYS_INLINE bool lean_u8(struct mp *mp, uint8_t *out)
+{
+	return LIKELY(mp->end - mp->p >= LEAN_SLACK) && field_u8(mp, out);
 }
 
 ALWAYS_INLINE bool lean_raw(struct mp *mp, struct span *out)
@@ -244,7 +267,7 @@ ALWAYS_INLINE bool lean_row(struct mp *mp, struct probe_row *row)
 
 #define LEAN_COUNT(type, name) +1
 #define LEAN_FIELD(type, name)                                                                     \
-	if (!lean_##type(&lean_mp, &lean_record->name))                                            \
+	if (!field_##type(&lean_mp, &lean_record->name))                                           \
 		break;
 /* bool ok = LEAN_READ(...): mp goes behind the record only when ok. */
 #define LEAN_READ(upper, mp, left, record, ok)                                                     \
@@ -253,7 +276,9 @@ ALWAYS_INLINE bool lean_row(struct mp *mp, struct probe_row *row)
 		__typeof__(record) lean_record = (record);                                         \
                                                                                                    \
 		(ok) = false;                                                                      \
-		if ((left) != 0 RECORD_##upper##_FIELDS(LEAN_COUNT))                               \
+		_Static_assert(0 RECORD_##upper##_FIELDS(LEAN_COUNT) <= LEAN_ROOM / LEAN_SLACK,    \
+			"LEAN_ROOM is enough");                                                    \
+		if ((left) != 0 RECORD_##upper##_FIELDS(LEAN_COUNT) || !lean_has_room(&lean_mp))   \
 			break;                                                                     \
 		RECORD_##upper##_FIELDS(LEAN_FIELD) * (mp) = lean_mp;                              \
 		(ok) = true;                                                                       \

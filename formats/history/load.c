@@ -34,7 +34,6 @@ struct batch_row {
 	uint32_t previous; /* version; NONE: nil, or not said */
 	struct build_key key;
 	uint64_t name, previous_name;
-	uint64_t hash, previous_hash;
 	bool key_ready;    /* key is filled; else from row.key */
 	bool has_name;     /* version is an integer: name */
 	bool has_previous; /* previous is an integer of this object: previous_name */
@@ -69,6 +68,7 @@ struct loader {
 	struct batch_row batch[BATCH_ROWS];
 	unsigned batch_count;
 	bool seq_known, context;
+	bool expected; /* room for the whole trace was made */
 	uint64_t lost_records, removed_records;
 };
 
@@ -105,7 +105,7 @@ static void row_delete(struct loader *loader, const struct batch_row *b)
 	else
 		loader->history->versions[op.version].flags |= HISTORY_VERSION_DEAD;
 	row_image(loader, b->previous, b->row.old_image);
-	build_write(&loader->build, op, b->previous);
+	build_write(&loader->build, &op, b->previous);
 }
 
 /* Rule 7: the old object dies, the new one is born, by one write. */
@@ -118,9 +118,9 @@ static void row_rekey(struct loader *loader, const struct batch_row *b)
 	previous = version_named(loader, old.object, b->row.previous);
 	row_image(loader, previous, b->row.old_image);
 	old.version = build_dead(&loader->build, old.object);
-	build_write(&loader->build, old, previous);
+	build_write(&loader->build, &old, previous);
 	row_image(loader, b->op.version, b->row.image);
-	build_write(&loader->build, b->op, BUILD_NIL);
+	build_write(&loader->build, &b->op, BUILD_NIL);
 }
 
 static void row_write(struct loader *loader, const struct batch_row *b)
@@ -145,7 +145,7 @@ static void row_write(struct loader *loader, const struct batch_row *b)
 	row_image(loader, previous, row->old_image);
 	if (previous == b->op.version) {
 		/* Rule 5: an UPDATE that changed nothing only looked. */
-		build_read(&loader->build, b->op);
+		build_read(&loader->build, &b->op);
 		return;
 	}
 	/* Rule 6: nil is unborn or dead for an INSERT; an UPDATE of a row without a version is an
@@ -153,7 +153,7 @@ static void row_write(struct loader *loader, const struct batch_row *b)
 	if (previous == HISTORY_NONE && row->op != PROBE_OP_UPDATE &&
 		(row->has_previous || row->op == PROBE_OP_INSERT))
 		previous = BUILD_NIL;
-	build_write(&loader->build, b->op, previous);
+	build_write(&loader->build, &b->op, previous);
 }
 
 static void row_read(struct loader *loader, struct batch_row *b)
@@ -162,7 +162,7 @@ static void row_read(struct loader *loader, struct batch_row *b)
 		b->op.flags |= HISTORY_OP_ABSENT;
 	else
 		row_image(loader, b->op.version, b->row.image);
-	build_read(&loader->build, b->op);
+	build_read(&loader->build, &b->op);
 }
 
 /* ---- batches ---- */
@@ -176,15 +176,10 @@ static void batch_objects(struct loader *loader)
 
 		b->op.object = b->key_ready ? build_object_find(build, &b->key)
 					    : build_object_at(build, b->table, b->row.key);
-		if (b->has_name) {
-			b->hash = build_hash(b->name, b->op.object);
-			build_prefetch(&build->versions, b->hash);
-		}
-		if (b->has_previous) {
-			b->previous_hash = build_hash(b->previous_name, b->op.object);
-			build_prefetch(&build->versions, b->previous_hash);
-		}
+		__builtin_prefetch(&build->states[b->op.object], 1);
 	}
+	for (unsigned i = 0; i < loader->batch_count; i++)
+		build_version_prefetch(build, loader->batch[i].op.object, loader->batch[i].name);
 }
 
 static void batch_versions(struct loader *loader)
@@ -195,19 +190,14 @@ static void batch_versions(struct loader *loader)
 		struct batch_row *b = &loader->batch[i];
 
 		b->op.version = b->has_name
-					? build_version_find(build, b->op.object, b->name, b->hash)
+					? build_version_int(build, b->op.object, b->name)
 					: version_named(loader, b->op.object, b->row.version);
 		if (b->has_previous)
-			b->previous = build_version_find(
-				build, b->op.object, b->previous_name, b->previous_hash);
+			b->previous = build_version_int(build, b->op.object, b->previous_name);
 		else if (b->row.previous.ptr && !is_rekey(&b->row))
 			b->previous = version_named(loader, b->op.object, b->row.previous);
 		else
 			b->previous = HISTORY_NONE;
-		if (b->op.version != HISTORY_NONE)
-			__builtin_prefetch(&loader->history->versions[b->op.version], 1);
-		if (b->previous != HISTORY_NONE)
-			__builtin_prefetch(&loader->history->versions[b->previous], 1);
 	}
 }
 
@@ -260,7 +250,13 @@ static void batch_add(struct loader *loader, const struct history_op *op, uint32
 {
 	struct batch_row *b = &loader->batch[loader->batch_count];
 
-	b->op = *op;
+	/* One by one: they were just written, and the processor would wait for them to be in memory
+	 * before it could copy them together. */
+	b->op.txn = op->txn;
+	b->op.stmt = op->stmt;
+	b->op.read_kind = op->read_kind;
+	b->op.flags = op->flags;
+	b->op.probe = op->probe;
 	b->table = table;
 	if (UNLIKELY(row->flags & DECODED_ROW_LONG))
 		batch_long(b, row, end);
@@ -1116,6 +1112,18 @@ static bool load_block(struct loader *loader, const struct trace_block *block,
 	return !*bad || (reader && trace_block_bad(reader, block, taken, err) == TRACE_NEXT_OK);
 }
 
+/* Once, when some blocks are there to tell by, and not so few that they are like no others. */
+static void expect_rest(struct loader *loader, const struct ahead_place *place)
+{
+	enum { BLOCKS = 8, PARTS = 48 };
+
+	if (loader->expected || loader->block < BLOCKS || place->done < place->all / PARTS)
+		return;
+	loader->expected = true;
+	if (place->done < place->all)
+		build_expect(&loader->build, place->all / place->done + 1);
+}
+
 static bool load_blocks(
 	struct loader *loader, struct trace_reader *reader, bool alone, bool *bad, struct err *err)
 {
@@ -1147,6 +1155,7 @@ static bool load_blocks(
 			next = TRACE_NEXT_ERROR;
 			break;
 		}
+		expect_rest(loader, &place);
 		if (options && options->progress)
 			options->progress(options->progress_data, place.done, place.all);
 	}

@@ -15,10 +15,28 @@
 #include "history/build.h"
 
 enum {
+	PARTS = 2, /* of what is done at the same time */
 	PREFETCH_AHEAD = 16,
 	/* Up to so many operations a transaction's own writes are searched one by one. */
 	SMALL_TXN = 24,
 };
+
+/* What the passes share.  Each of a transaction's versions is written by it alone, so passes over
+ * different transactions do not touch the same ones. */
+struct finishing {
+	struct history_build *build;
+	struct history *history;
+	uint32_t txns[PARTS + 1]; /* bounds of the parts, by about the same number of operations */
+	/* By object, where rows were read that were not there: its DEAD version, NONE or SEVERAL;
+	 * whether it has a recorded initial version. */
+	uint32_t *dead_one;
+	bool *begun;
+	uint64_t *unsure; /* by version: its writer's outcome is unknown */
+	uint32_t ops_without_txn;
+	uint64_t reads_undecided[PARTS];
+};
+
+#define SEVERAL BUILD_NIL
 
 /* ---- transactions by begin ---- */
 
@@ -158,9 +176,10 @@ static void forget_op(struct history *history, const struct history_op *op)
 	}
 }
 
-static void group_ops(struct history *history)
+/* Those without a transaction stand behind the others; returns how many. */
+static uint32_t group_ops(struct history *history)
 {
-	uint32_t total = 0;
+	uint32_t total = 0, lonely = 0;
 	struct history_op *grouped;
 
 	for (uint32_t i = 0; i < history->op_count; i++) {
@@ -169,14 +188,10 @@ static void group_ops(struct history *history)
 
 		if (UNLIKELY(txn != op->txn)) {
 			op->txn = txn;
-			if (txn == HISTORY_NONE)
-				forget_op(history, op);
-			else if (op->kind == HISTORY_WRITE)
+			if (op->kind == HISTORY_WRITE)
 				history->versions[op->version].txn = txn;
 			else if (op->kind == HISTORY_PREDICATE)
 				history->predicates[op->predicate].txn = txn;
-		} else if (UNLIKELY(txn == HISTORY_NONE)) {
-			forget_op(history, op);
 		}
 		if (txn != HISTORY_NONE)
 			history->txns[txn].op_count++;
@@ -186,7 +201,7 @@ static void group_ops(struct history *history)
 		total += history->txns[t].op_count;
 		history->txns[t].op_count = 0;
 	}
-	grouped = mem_realloc(NULL, total, sizeof(*grouped));
+	grouped = mem_realloc(NULL, history->op_count, sizeof(*grouped));
 	for (uint32_t i = 0; i < history->op_count; i++) {
 		const struct history_op *op = &history->ops[i];
 
@@ -194,11 +209,14 @@ static void group_ops(struct history *history)
 			struct history_txn *txn = &history->txns[op->txn];
 
 			grouped[txn->first_op + txn->op_count++] = *op;
+		} else {
+			grouped[total + lonely++] = *op;
 		}
 	}
 	free(history->ops);
 	history->ops = grouped;
 	history->op_count = total;
+	return lonely;
 }
 
 /* Where an operation stands in its transaction: by statement, reads before writes (invariant 2). */
@@ -235,9 +253,12 @@ static void undo_op(struct history *history, struct history_op *op)
 }
 
 /* On the way, since it looks at each operation's statement: rule 10. */
-static void sort_ops(struct history *history)
+static void sort_ops(void *data, unsigned part)
 {
-	for (uint32_t t = 0; t < history->txn_count; t++) {
+	const struct finishing *all = data;
+	struct history *history = all->history;
+
+	for (uint32_t t = all->txns[part]; t < all->txns[part + 1]; t++) {
 		struct history_op *ops = history->ops + history->txns[t].first_op;
 		uint32_t count = history->txns[t].op_count;
 		uint64_t last = 0;
@@ -316,15 +337,30 @@ static void prefetch_object(const struct history *history, uint32_t version)
 		__builtin_prefetch(&history->objects[history->versions[version].object], 1);
 }
 
-/* The order array: versions by object, by id; so the unborn one is first. */
-static void group_versions(struct history *history)
+/* For rows that were not there. */
+static void note_ends(struct finishing *all, uint32_t id)
 {
+	const struct history_version *v = &all->history->versions[id];
+	uint32_t *dead = &all->dead_one[v->object];
+
+	if (v->flags & HISTORY_VERSION_DEAD)
+		*dead = *dead == HISTORY_NONE ? id : SEVERAL;
+	if (v->flags & HISTORY_VERSION_INITIAL)
+		all->begun[v->object] = true;
+}
+
+/* The order array: versions by object, by id; so the unborn one is first. */
+static void group_versions(struct finishing *all)
+{
+	struct history *history = all->history;
 	uint32_t total = 0;
 
-	for (uint32_t v = 0; v < history->version_count; v++) {
-		prefetch_object(history, v + PREFETCH_AHEAD);
-		history->objects[history->versions[v].object].order_count++;
+	if (all->build->absent_count) {
+		all->dead_one = mem_realloc(NULL, history->object_count, sizeof(*all->dead_one));
+		memset(all->dead_one, 0xff, history->object_count * sizeof(*all->dead_one));
+		all->begun = mem_zero(history->object_count, sizeof(*all->begun));
 	}
+
 	for (uint32_t o = 0; o < history->object_count; o++) {
 		history->objects[o].first_order = total;
 		total += history->objects[o].order_count;
@@ -337,6 +373,9 @@ static void group_versions(struct history *history)
 
 		prefetch_object(history, v + PREFETCH_AHEAD);
 		history->order[object->first_order + object->order_count++] = v;
+		if (all->dead_one && (history->versions[v].flags &
+					     (HISTORY_VERSION_DEAD | HISTORY_VERSION_INITIAL)))
+			note_ends(all, v);
 	}
 }
 
@@ -355,15 +394,12 @@ struct own {
 
 struct own_pass {
 	struct history *history;
+	const struct finishing *all;
 	struct own *own; /* by object; NULL until a large transaction comes */
-	uint32_t
-		*dead_one; /* by object: its DEAD version, NONE or SEVERAL; NULL: no absent reads */
-	bool *begun;       /* by object: has a recorded initial version */
 	uint32_t writes[SMALL_TXN]; /* of the transaction at hand, if it is small */
 	unsigned write_count;
+	uint64_t reads_undecided;
 };
-
-#define SEVERAL BUILD_NIL
 
 /* The latest write of the object by the transaction so far, as an operation; NONE. */
 static uint32_t own_before(const struct own_pass *pass, uint32_t t, uint32_t object)
@@ -384,7 +420,7 @@ static uint32_t absent_version(
 	const struct own_pass *pass, uint32_t t, const struct history_op *op, uint32_t own)
 {
 	const struct history *history = pass->history;
-	uint32_t dead = pass->dead_one[op->object];
+	uint32_t dead = pass->all->dead_one[op->object];
 
 	if (own != HISTORY_NONE) {
 		uint32_t version = history->ops[own].version;
@@ -406,7 +442,7 @@ static uint32_t absent_version(
 			later = history->stmts[d->stmt].begin_seq >
 				history->stmts[op->stmt].end_seq;
 		if (!later)
-			return pass->begun[op->object] ? dead : HISTORY_NONE;
+			return pass->all->begun[op->object] ? dead : HISTORY_NONE;
 	}
 	return unborn_of(history, op->object);
 }
@@ -426,12 +462,12 @@ static void own_txn(struct own_pass *pass, uint32_t t)
 		struct history_version *v;
 		uint32_t own, ahead = i + PREFETCH_AHEAD;
 
-		if (pass->dead_one && ahead < history->op_count &&
+		if (pass->all->dead_one && ahead < history->op_count &&
 			(history->ops[ahead].flags & HISTORY_OP_ABSENT))
-			__builtin_prefetch(&pass->dead_one[history->ops[ahead].object]);
+			__builtin_prefetch(&pass->all->dead_one[history->ops[ahead].object]);
 		if (op->kind == HISTORY_READ && (op->flags & HISTORY_OP_ABSENT)) {
 			op->version = absent_version(pass, t, op, own_before(pass, t, op->object));
-			history->counts.reads_undecided += op->version == HISTORY_NONE;
+			pass->reads_undecided += op->version == HISTORY_NONE;
 			continue;
 		}
 		if (op->kind != HISTORY_WRITE || (op->flags & HISTORY_OP_UNDONE))
@@ -454,32 +490,15 @@ static void own_txn(struct own_pass *pass, uint32_t t)
 	}
 }
 
-static void own_writes(struct history_build *build)
+static void own_writes(void *data, unsigned part)
 {
-	struct history *history = build->history;
-	struct own_pass pass = {.history = history};
+	struct finishing *all = data;
+	struct own_pass pass = {.history = all->history, .all = all};
 
-	if (build->absent_count) {
-		pass.dead_one = mem_realloc(NULL, history->object_count, sizeof(*pass.dead_one));
-		memset(pass.dead_one, 0xff, history->object_count * sizeof(*pass.dead_one));
-		pass.begun = mem_zero(history->object_count, sizeof(*pass.begun));
-		for (uint32_t i = 0; i < history->version_count; i++) {
-			const struct history_version *v = &history->versions[i];
-			uint32_t *dead = &pass.dead_one[v->object];
-
-			if (!(v->flags & (HISTORY_VERSION_DEAD | HISTORY_VERSION_INITIAL)))
-				continue;
-			if (v->flags & HISTORY_VERSION_DEAD)
-				*dead = *dead == HISTORY_NONE ? i : SEVERAL;
-			if (v->flags & HISTORY_VERSION_INITIAL)
-				pass.begun[v->object] = true;
-		}
-	}
-	for (uint32_t t = 0; t < history->txn_count; t++)
+	for (uint32_t t = all->txns[part]; t < all->txns[part + 1]; t++)
 		own_txn(&pass, t);
+	all->reads_undecided[part] = pass.reads_undecided;
 	free(pass.own);
-	free(pass.dead_one);
-	free(pass.begun);
 }
 
 /* ---- who counts as committed ---- */
@@ -503,33 +522,48 @@ static void observe(struct history *history, const uint64_t *unsure, uint32_t ve
 {
 	uint32_t txn;
 
-	if (version >= history->version_count || !bit_get(unsure, version))
+	if (version >= history->version_count || LIKELY(!bit_get(unsure, version)))
 		return;
 	txn = history->versions[version].txn;
+	/* The other part may do the same. */
 	if (txn != by)
-		history->txns[txn].flags |= HISTORY_TXN_OBSERVED;
+		__atomic_fetch_or(
+			&history->txns[txn].flags, HISTORY_TXN_OBSERVED, __ATOMIC_RELAXED);
 }
 
-/* Rule 13. */
-static void observe_unknown(struct history *history)
+/* What transactions of unknown outcome wrote. */
+static void mark_unsure(struct finishing *all)
 {
-	uint64_t *unsure;
+	struct history *history = all->history;
 
-	if (!history->counts.unknown_outcomes)
-		return;
-	unsure = bits_new(history->version_count);
-	for (uint32_t i = 0; i < history->version_count; i++) {
-		const struct history_version *v = &history->versions[i];
+	all->unsure = bits_new(history->version_count);
+	for (uint32_t t = 0; t < history->txn_count; t++) {
+		struct history_txn *txn = &history->txns[t];
 
-		if (v->txn == HISTORY_NONE || history->txns[v->txn].outcome != TXN_UNKNOWN)
+		if (txn->outcome != TXN_UNKNOWN)
 			continue;
-		bit_set(unsure, i);
-		if (v->flags & HISTORY_VERSION_FINAL)
-			history->txns[v->txn].flags |= HISTORY_TXN_OBSERVED;
+		for (uint32_t i = txn->first_op; i < txn->first_op + txn->op_count; i++) {
+			const struct history_op *op = &history->ops[i];
+
+			if (op->kind != HISTORY_WRITE)
+				continue;
+			bit_set(all->unsure, op->version);
+			if (history->versions[op->version].flags & HISTORY_VERSION_FINAL)
+				txn->flags |= HISTORY_TXN_OBSERVED;
+		}
 	}
-	for (uint32_t i = 0; i < history->version_count; i++)
+}
+
+static void observe_part(void *data, unsigned part)
+{
+	const struct finishing *all = data;
+	struct history *history = all->history;
+	const uint64_t *unsure = all->unsure;
+	uint64_t versions = history->version_count, ops = history->op_count;
+
+	for (uint64_t i = versions * part / PARTS; i < versions * (part + 1) / PARTS; i++)
 		observe(history, unsure, history->versions[i].previous, history->versions[i].txn);
-	for (uint32_t i = 0; i < history->op_count; i++) {
+	for (uint64_t i = ops * part / PARTS; i < ops * (part + 1) / PARTS; i++) {
 		const struct history_op *op = &history->ops[i];
 
 		if (op->kind == HISTORY_READ && op->read_kind != PROBE_READ_DIRTY)
@@ -545,7 +579,18 @@ static void observe_unknown(struct history *history)
 					history->predicate_versions[p->first_set + k], op->txn);
 		}
 	}
-	free(unsure);
+}
+
+/* Rule 13. */
+static void observe_unknown(struct finishing *all)
+{
+	struct history *history = all->history;
+
+	if (!history->counts.unknown_outcomes)
+		return;
+	mark_unsure(all);
+	parallel_run(observe_part, all, PARTS);
+	free(all->unsure);
 	for (uint32_t t = 0; t < history->txn_count; t++)
 		history->counts.unknown_counted_committed +=
 			(history->txns[t].flags & HISTORY_TXN_OBSERVED) != 0;
@@ -1037,7 +1082,7 @@ static void order_range(struct order_pass *pass, uint32_t from, uint32_t to)
 
 		for (uint32_t k = 0; k < object->order_count; k++, ahead++) {
 			if (ahead < end)
-				__builtin_prefetch(&history->versions[history->order[ahead]], 1);
+				MEM_PREFETCH(&history->versions[history->order[ahead]]);
 		}
 		pass->object = object;
 		pass->ids = history->order + object->first_order;
@@ -1057,11 +1102,9 @@ static void order_range(struct order_pass *pass, uint32_t from, uint32_t to)
 	free(pass->lives);
 }
 
-enum { ORDER_PARTS = 2 };
-
 struct order_objects {
-	struct order_pass passes[ORDER_PARTS];
-	uint32_t bounds[ORDER_PARTS + 1]; /* objects of each */
+	struct order_pass passes[PARTS];
+	uint32_t bounds[PARTS + 1]; /* objects of each */
 };
 
 static void order_part(void *data, unsigned part)
@@ -1078,16 +1121,16 @@ static void order_objects(struct history *history, uint64_t *committed)
 	struct order_objects all = {.bounds = {0}};
 	uint32_t o = 0;
 
-	for (unsigned part = 0; part < ORDER_PARTS; part++) {
-		uint64_t end = (uint64_t)history->order_count * (part + 1) / ORDER_PARTS;
+	for (unsigned part = 0; part < PARTS; part++) {
+		uint64_t end = (uint64_t)history->order_count * (part + 1) / PARTS;
 
 		all.passes[part] = (struct order_pass){.history = history, .committed = committed};
 		while (o < history->object_count && history->objects[o].first_order < end)
 			o++;
 		all.bounds[part + 1] = o;
 	}
-	parallel_run(order_part, &all, ORDER_PARTS);
-	for (unsigned part = 0; part < ORDER_PARTS; part++) {
+	parallel_run(order_part, &all, PARTS);
+	for (unsigned part = 0; part < PARTS; part++) {
 		history->counts.orders_unknown += all.passes[part].unknown;
 		history->counts.unwritten_versions += all.passes[part].unwritten;
 	}
@@ -1117,28 +1160,50 @@ static void count_rest(struct history *history)
 /* Which versions an object has depends on nothing that happens to operations meanwhile. */
 static void group_part(void *data, unsigned part)
 {
-	struct history_build *build = data;
-	struct history *history = build->history;
+	struct finishing *all = data;
 
 	if (part > 0) {
-		group_versions(history);
+		group_versions(all);
 		return;
 	}
-	sort_txns(build);
-	link_sessions(history);
-	group_ops(history);
-	sort_ops(history);
-	undo_savepoints(history);
+	sort_txns(all->build);
+	link_sessions(all->history);
+	all->ops_without_txn = group_ops(all->history);
+}
+
+static void choose_parts(struct finishing *all)
+{
+	const struct history *history = all->history;
+	uint32_t t = 0;
+
+	for (unsigned part = 0; part < PARTS; part++) {
+		uint64_t end = (uint64_t)history->op_count * (part + 1) / PARTS;
+
+		while (t < history->txn_count &&
+			(part + 1 == PARTS || history->txns[t].first_op < end))
+			t++;
+		all->txns[part + 1] = t;
+	}
 }
 
 void build_orders(struct history_build *build)
 {
 	struct history *history = build->history;
+	struct finishing all = {.build = build, .history = history};
 	uint64_t *committed;
 
-	parallel_run(group_part, build, 2);
-	own_writes(build);
-	observe_unknown(history);
+	parallel_run(group_part, &all, 2);
+	for (uint32_t i = 0; i < all.ops_without_txn; i++)
+		forget_op(history, &history->ops[history->op_count + i]);
+	choose_parts(&all);
+	parallel_run(sort_ops, &all, PARTS);
+	undo_savepoints(history);
+	parallel_run(own_writes, &all, PARTS);
+	for (unsigned part = 0; part < PARTS; part++)
+		history->counts.reads_undecided += all.reads_undecided[part];
+	free(all.dead_one);
+	free(all.begun);
+	observe_unknown(&all);
 	committed = bits_new(history->txn_count);
 	for (uint32_t t = 0; t < history->txn_count; t++) {
 		if (history_committed(history, t))

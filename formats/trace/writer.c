@@ -1135,6 +1135,24 @@ void trace_writer_defaults(struct trace_writer_options *options)
 	};
 }
 
+bool trace_compression_level(const char *word, int *level)
+{
+	char *end;
+	long number;
+
+	if (strcmp(word, "off") == 0) {
+		*level = 0;
+		return true;
+	}
+	if (strcmp(word, "fast") == 0) {
+		*level = TRACE_COMPRESSION_FAST;
+		return true;
+	}
+	number = strtol(word, &end, 10);
+	*level = (int)number;
+	return end != word && !*end && number >= 0 && number <= 19;
+}
+
 static void options_complete(struct trace_writer_options *options)
 {
 	if (options->block_size < BLOCK_SIZE_MIN)

@@ -80,6 +80,8 @@ struct trace_writer;
 struct trace_producer;
 
 void trace_writer_defaults(struct trace_writer_options *options);
+/* off, fast, or a level of zstd from 0 to 19: false when the word is none of them. */
+bool trace_compression_level(const char *word, int *level) MUST_CHECK;
 /* NULL and err when the file cannot be made. */
 struct trace_writer *trace_writer_open(
 	const char *path, const struct trace_writer_options *options, struct err *err) MUST_CHECK;

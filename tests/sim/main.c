@@ -8,12 +8,14 @@
 #include "base/options.h"
 #include "base/output.h"
 #include "sim/sim.h"
+#include "trace/writer.h"
 
 struct isosim {
 	struct sim_options sim;
 	uint64_t sessions, transactions, ops, tables, keys, predicate_keys, values;
 	int discipline, probes, distribution;
-	uint64_t compression;
+	const char *compression;
+	int compression_level;
 	struct option_strings plants;
 	const char *output, *truth;
 	bool quiet, list_plants;
@@ -136,9 +138,9 @@ static const struct option_def table[] = {
 		.help = "leave result rows out"},
 	{.name = "compression",
 		.argument = "LEVEL",
-		OPTION_UINT(struct isosim, compression),
-		.max = 19,
-		.help = "of zstd; 0: none (1)"},
+		OPTION_STRING(struct isosim, compression),
+		.preset = "fast",
+		.help = "of the trace, as isorec has it: off, fast, or a level of zstd"},
 	{.name = "quiet",
 		.letter = 'q',
 		OPTION_FLAG(struct isosim, quiet),
@@ -212,6 +214,9 @@ static bool take_options(struct isosim *o, struct err *err)
 	for (size_t i = 0; i < o->plants.count; i++)
 		if (!parse_plant(o->plants.items[i], &o->sim, err))
 			return false;
+	if (!trace_compression_level(o->compression, &o->compression_level))
+		return err_set(
+			err, ERR_USAGE, "--compression takes off, fast, or a level from 1 to 19");
 	if (!o->output)
 		return err_set(err, ERR_USAGE, "where to? give -o FILE");
 	return sim_options_check(&o->sim, err);
@@ -233,7 +238,7 @@ static bool write_file(const char *path, const struct buf *text, struct err *err
 static bool run(const struct isosim *o, struct sim_stats *stats, struct err *err)
 {
 	struct buf plants = BUF_INIT;
-	bool good = sim_write(&o->sim, o->output, (int)o->compression, NULL, &plants, stats, err);
+	bool good = sim_write(&o->sim, o->output, o->compression_level, NULL, &plants, stats, err);
 
 	if (good && o->truth)
 		good = write_file(o->truth, &plants, err);
@@ -243,7 +248,7 @@ static bool run(const struct isosim *o, struct sim_stats *stats, struct err *err
 
 int main(int argc, char **argv)
 {
-	struct isosim o = {.compression = 1};
+	struct isosim o = {.compression = "fast"};
 	struct sim_stats stats = {0};
 	struct err err;
 	int first;

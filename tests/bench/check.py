@@ -1,0 +1,58 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What `isotrace check --oracle adya` costs, as ratios in one run (design, "Speed and size"):
+against merely loading the same trace, and as the trace grows.
+
+usage: check.py ISOTRACE BENCH_LOAD SMALL.itr [LARGE.itr]
+
+Each command runs in a process of its own, several times in turns; the best counts.  By the clock;
+processor time of all threads beside it.  Measurements, never assertions.
+"""
+import os
+import subprocess
+import sys
+import time
+
+ROUNDS = 3
+
+
+class Cost:
+    def __init__(self):
+        self.wall = self.cpu = self.memory = float("inf")
+
+    def add(self, command, fine):
+        begin = time.monotonic()
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode not in fine:
+            sys.exit("%s: exit status %d" % (" ".join(command), child.returncode))
+        self.wall = min(self.wall, time.monotonic() - begin)
+        self.cpu = min(self.cpu, usage.ru_utime + usage.ru_stime)
+        self.memory = min(self.memory, usage.ru_maxrss / 1024)
+
+
+def measure(isotrace, bench_load, trace):
+    load, check = Cost(), Cost()
+    for _ in range(ROUNDS):
+        load.add([bench_load, "--once", trace], (0,))
+        # 3: nothing violated, and not everything could be decided.
+        check.add([isotrace, "check", "--oracle", "adya", "--format", "json", trace], (0, 3))
+    print("%s: load %.2f s (%.2f s of processor), check %.2f s (%.2f s), %.0f MiB" %
+          (trace, load.wall, load.cpu, check.wall, check.cpu, check.memory))
+    print("  check against load: %.2f x the time (at most 3); by processor time %.2f" %
+          (check.wall / load.wall, check.cpu / load.cpu), flush=True)
+    return check
+
+
+def main():
+    isotrace, bench_load, *traces = sys.argv[1:]
+    costs = [measure(isotrace, bench_load, trace) for trace in traces]
+    if len(costs) == 2:
+        small, large = costs
+        print("the larger trace: %.2f x the time, %.2f x the memory of the smaller one (for 10 x the"
+              " operations, at most 11 each); by processor time %.2f" %
+              (large.wall / small.wall, large.memory / small.memory, large.cpu / small.cpu))
+
+
+main()
