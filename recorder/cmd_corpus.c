@@ -286,7 +286,7 @@ static enum exit_status corpus(const struct command *command, int argc, char **a
 	runs.run.target.database = options.database;
 	runs.run.overwrite = options.overwrite;
 	runs.run.drop_database = options.server != NULL;
-	runs.run.instrument = options.instrument;
+	runs.run.instrument = options.instrument ? INSTRUMENT_TRIGGER : INSTRUMENT_OFF;
 	if (runs_begin()) {
 		status = run_all(&runs);
 		runs_end();

@@ -10,6 +10,7 @@
 
 struct prepare_command_options {
 	struct connection_options connection;
+	int mode; /* 0: trigger, 1: select */
 	bool add_key, dry_run, quiet;
 };
 
@@ -26,9 +27,17 @@ struct prepare_command_options {
 		.help = "tell only what was refused"                                               \
 	}
 
+static const char *const mode_words[] = {"trigger", "select", NULL};
+
 static const struct option_def prepare_table_options[] = {
 	COMMON_OPTIONS,
 	OPTION_HEADING("Instrumentation"),
+	{.name = "mode",
+		.argument = "MODE",
+		OPTION_CHOICE(struct prepare_command_options, mode),
+		.choices = mode_words,
+		.preset = "trigger",
+		.help = "what isorec proxy --instrument will be: trigger or select"},
 	{.name = "add-key",
 		OPTION_FLAG(struct prepare_command_options, add_key),
 		.help = "give tables without a primary key a hidden one; this changes what the "
@@ -47,6 +56,7 @@ static const struct option_def unprepare_table_options[] = {
 static const struct command_example prepare_examples[] = {
 	{"prepare -P 3306 shop", "every table of the database shop"},
 	{"prepare --dry-run shop.orders", "what would be done to one table"},
+	{"prepare --mode select shop", "for isorec proxy --instrument select"},
 	{NULL, NULL},
 };
 
@@ -90,6 +100,7 @@ static enum exit_status do_argument(MYSQL *mysql, prepare_fn *work, char *argume
 	const struct prepare_command_options *options, struct telling *telling)
 {
 	struct prepare_options p = {.database = argument,
+		.mode = options->mode ? INSTRUMENT_SELECT : INSTRUMENT_TRIGGER,
 		.add_key = options->add_key,
 		.dry_run = options->dry_run,
 		.tell = tell,

@@ -20,7 +20,6 @@ static const char *const tls_words[] = {"strip", "passthrough", "as-client", "te
 static const char *const redact_words[] = {"hash", "drop", NULL};
 static const char *const protocol_words[] = {"none", "v1", "v2", NULL};
 static const char *const policy_words[] = {"wait", "drop", "stop", NULL};
-static const char *const instrument_words[] = {"off", "trigger", NULL};
 static const char *const sync_words[] = {"never", "interval", "always", NULL};
 
 enum { LATER_NS_MAX = 25000000 };
@@ -40,7 +39,7 @@ struct proxy_options {
 	int tls, policy, instrument, redact_with, sync, proxy_protocol;
 	const char *compression;
 	int compression_level;
-	bool no_compression, no_record, quiet, accept_proxy_protocol;
+	bool no_compression, no_record, quiet, accept_proxy_protocol, all_writers;
 	struct output_options output_options;
 	struct option_file_options option_files;
 };
@@ -133,10 +132,17 @@ static const struct option_def proxy_table[] = {
 	{.name = "instrument",
 		.argument = "MODE",
 		OPTION_CHOICE(struct proxy_options, instrument),
-		.choices = instrument_words,
+		.choices = instrument_mode_words,
 		.preset = "off",
-		.help = "trigger: record which versions statements read and wrote, in tables that "
-			"isorec prepare has made ready; needs --user"},
+		.help = "record which versions statements read and wrote, in tables that isorec "
+			"prepare has made ready; needs --user. trigger: by their triggers and by a "
+			"column added to reads; select: by queries around each statement, most of "
+			"which prove nothing while others write"},
+	{.name = "all-writers",
+		OPTION_FLAG(struct proxy_options, all_writers),
+		.help = "with --instrument: nobody but clients of this proxy writes to the "
+			"instrumented tables while it records; else a version that is missing is "
+			"a suspicion only"},
 	{.name = "redact-with",
 		.argument = "HOW",
 		OPTION_CHOICE(struct proxy_options, redact_with),
@@ -301,7 +307,8 @@ static const struct option_def proxy_table[] = {
 		.argument = "LEVEL",
 		OPTION_STRING(struct proxy_options, compression),
 		.preset = "fast",
-		.help = "of the trace: off; fast, which leaves blocks alone that do not shrink by a "
+		.help = "of the trace: off; fast, which leaves blocks alone that do not shrink by "
+			"a "
 			"quarter; or a level of zstd from 1 to 19, from 2 ns of processor time a "
 			"byte on"},
 	{.name = "max-size",
@@ -358,8 +365,8 @@ static bool read_filter(const struct proxy_options *options, struct filter *filt
 	return filter_compile(&filter->user, "--only-user", options->only_user, err) &&
 	       filter_compile(&filter->not_user, "--skip-user", options->skip_user, err) &&
 	       filter_compile(&filter->database, "--only-database", options->only_database, err) &&
-	       filter_compile(&filter->not_database, "--skip-database", options->skip_database,
-		       err) &&
+	       filter_compile(
+		       &filter->not_database, "--skip-database", options->skip_database, err) &&
 	       filter_compile(&filter->table, "--only-table", options->only_table, err) &&
 	       filter_compile(&filter->not_table, "--skip-table", options->skip_table, err);
 }
@@ -563,8 +570,8 @@ static bool read_logs(const struct proxy_options *options, struct proxy *proxy,
 		file = after_name(item, &len);
 		if (len && !find_node(proxy, item, len, &at)) {
 			if (!memchr(item, '/', len))
-				return err_set(err, ERR_USAGE, "--log %s: no --node has that name",
-					item);
+				return err_set(
+					err, ERR_USAGE, "--log %s: no --node has that name", item);
 			file = item;
 		}
 		if (!logs_add(&cluster->logs, &proxy->nodes[at].capture, file, err))
@@ -701,8 +708,8 @@ static bool run_watched(struct proxy *proxy, struct proxy_context *c,
 	for (size_t i = 0; options->user && options->poll_interval && i < proxy->node_count; i++) {
 		struct backdrop_address address = address_of(&proxy->nodes[i], c->hosts[i]);
 
-		cluster_add_node(&c->cluster, &proxy->nodes[i].capture, &address,
-			options->poll_interval);
+		cluster_add_node(
+			&c->cluster, &proxy->nodes[i].capture, &address, options->poll_interval);
 	}
 	if (!cluster_start(&c->cluster, options->control, proxy->writer, err))
 		return false;
@@ -724,7 +731,11 @@ static enum exit_status record(struct proxy *proxy, const struct proxy_options *
 	note_left_out(proxy->writer, options);
 	fill_context(proxy, context, options);
 	proxy->relay.instrument = context->options.instrument;
-	if (options->user && !read_context(proxy, context, &err)) {
+	if (options->instrument &&
+		!instrument_tables_init(&context->tables, (enum instrument_mode)options->instrument,
+			options->all_writers, &err)) {
+		status = fail(&err);
+	} else if (options->user && !read_context(proxy, context, &err)) {
 		status = fail(&err);
 	} else if (!run_watched(proxy, context, options, &err)) {
 		status = fail(&err);

@@ -22,7 +22,8 @@ static const char *const format_words[] = {"text", "json", NULL};
 
 struct run_command_options {
 	struct connection_options connection;
-	const char *database, *output, *isolation, *instrument;
+	const char *database, *output, *isolation;
+	int instrument; /* enum instrument_mode */
 	struct option_strings servers;
 	uint64_t rows_max, repeat, shuffle, seed;
 	struct run_timeouts timeouts;
@@ -64,15 +65,16 @@ static const struct option_def run_table[] = {
 			"sessions at that level"},
 	{.name = "instrument",
 		.argument = "MODE",
-		OPTION_STRING(struct run_command_options, instrument),
+		OPTION_CHOICE(struct run_command_options, instrument),
+		.choices = instrument_mode_words,
 		.preset = "off",
-		.help = "off, or trigger: version columns and triggers on the scenario's tables, "
-			"so "
-			"that the trace says which versions statements read and wrote"},
+		.help = "have the trace say which versions statements read and wrote. trigger: by "
+			"columns and triggers on the scenario's tables; select: by queries around "
+			"each statement, which are not always exact"},
 	{.name = "both",
 		OPTION_FLAG(struct run_command_options, both),
-		.help = "run each with --instrument=off and with trigger, and tell where the "
-			"clients got different answers"},
+		.help = "run each with --instrument=off and with the other mode (trigger when none "
+			"is given), and tell where the clients got different answers"},
 	{.name = "repeat",
 		.argument = "N",
 		.min = 1,
@@ -404,7 +406,7 @@ static void compare_both(struct runs *runs, const struct execution *plain,
 	const struct execution *instrumented, const char *path)
 {
 	struct diff_side sides[2] = {
-		{.e = plain, .contract = "plain"}, {.e = instrumented, .contract = "trigger"}};
+		{.e = plain, .contract = "plain"}, {.e = instrumented, .contract = "instrumented"}};
 	struct differential d;
 	struct err err;
 
@@ -448,6 +450,7 @@ static void run_level(struct runs *runs, const struct scenario *s, const char *n
 	const char *number, enum txn_level level, const char *order)
 {
 	const struct run_command_options *o = runs->options;
+	enum instrument_mode mode = (enum instrument_mode)o->instrument;
 	uint64_t different = 0, done = 0;
 	struct buf path = BUF_INIT;
 	char first[33] = "", digest[33], variant[64];
@@ -461,7 +464,7 @@ static void run_level(struct runs *runs, const struct scenario *s, const char *n
 		else
 			snprintf(variant, sizeof(variant), "%s", order);
 		make_path(runs, &path, s, name, number, level, variant);
-		runs->run.instrument = !o->both && strcmp(o->instrument, "trigger") == 0;
+		runs->run.instrument = o->both ? INSTRUMENT_OFF : mode;
 		if (!run_once(runs, s, name, &path, &e))
 			continue;
 		done++;
@@ -470,9 +473,12 @@ static void run_level(struct runs *runs, const struct scenario *s, const char *n
 			memcpy(first, digest, sizeof(first));
 		different += strcmp(first, digest) != 0;
 		if (o->both && !runs_stop) {
-			strncat(variant, ".trigger", sizeof(variant) - strlen(variant) - 1);
+			size_t len = strlen(variant);
+
+			runs->run.instrument = mode ? mode : INSTRUMENT_TRIGGER;
+			snprintf(variant + len, sizeof(variant) - len, ".%s",
+				instrument_mode_words[runs->run.instrument]);
 			make_path(runs, &path, s, name, number, level, variant);
-			runs->run.instrument = true;
 			if (run_once(runs, s, name, &path, &other)) {
 				compare_both(runs, &e, &other, path.data);
 				execution_release(&other);
@@ -610,7 +616,6 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 		.connection = connection_defaults(),
 		.database = "isorec_run",
 		.output = ".",
-		.instrument = "off",
 		.rows_max = 100000,
 		.repeat = 1,
 		.seed = 1,
@@ -628,8 +633,6 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 	if (!run_levels_parse(&runs.levels, options.isolation))
 		return command_misused(
 			command, "--isolation takes RU, RC, RR, SER, separated by commas");
-	if (strcmp(options.instrument, "off") != 0 && strcmp(options.instrument, "trigger") != 0)
-		return command_misused(command, "--instrument takes off or trigger");
 	runs.single = is_trace_name(options.output);
 	runs.folder = options.output;
 	if (runs.single && (count > 1 || runs.levels.count > 1 || options.repeat > 1 ||

@@ -59,6 +59,15 @@ enum { RECORD_KIND_COUNT = 13 };
 	F(u64, last_at)                                                                          \
 	F(flag, context) /* repeats records of earlier segments, for readers that begin here */
 
+/* What an instrumenting recorder says of itself among a server's variables.  The names of versions
+ * that its sessions write are the tag, VERSION_TAG_SHIFT bits up, and a number.  WRITERS: whether
+ * sessions that are not in the trace may have written as well. */
+#define VERSION_TAG_VARIABLE "isorec_tag"
+#define WRITERS_VARIABLE     "isorec_writers"
+#define WRITERS_ALL          "all"
+#define WRITERS_SOME         "some"
+enum { VERSION_TAG_SHIFT = 52 };
+
 /* A node and the variables that change what its statements mean. */
 #define RECORD_SERVER_FIELDS(F)                                                                  \
 	F(u64, seq)                                                                              \

@@ -9,6 +9,7 @@
 #include "adya/words.h"
 #include "base/bug.h"
 #include "base/mem.h"
+#include "trace/value.h"
 
 enum { PER_CLASS_DEFAULT = 100 };
 
@@ -62,8 +63,12 @@ void adya_add_read(struct adya *a, const char *class_name, uint32_t txn, uint32_
 	uint32_t txns[2] = {txn, other};
 	const char *rule;
 	enum severity severity = contract_judge(a->options->contract, level, class_name, &rule);
-	struct finding *finding = adya_add(a, class_name, severity, rule, level);
+	struct finding *finding;
 
+	/* That nobody wrote it is known only where everybody was recorded. */
+	if (a->history->versions[op->version].flags & HISTORY_VERSION_UNWRITTEN)
+		severity = adya_weigh(a, severity);
+	finding = adya_add(a, class_name, severity, rule, level);
 	if (!finding)
 		return;
 	adya_set_txns(a, finding, txns, other == HISTORY_NONE || other == txn ? 1 : 2);
@@ -76,6 +81,33 @@ void adya_add_read(struct adya *a, const char *class_name, uint32_t txn, uint32_
 	finding_seal(finding);
 }
 
+/* ---- who wrote ---- */
+
+/* What the recorder said of itself beside the server's variables (docs/trace-format.md). */
+static void read_writers(struct adya *a)
+{
+	struct value value;
+
+	if (history_variable(a->history, VERSION_TAG_VARIABLE, &value) &&
+		value.type == VALUE_UINT && value.u >> (64 - VERSION_TAG_SHIFT) == 0)
+		a->tag = value.u;
+	a->other_writers = history_variable(a->history, WRITERS_VARIABLE, &value) &&
+			   !span_eq_str(value.bytes, WRITERS_ALL);
+}
+
+enum severity adya_weigh(const struct adya *a, enum severity severity)
+{
+	return a->other_writers && severity == SEVERITY_VIOLATION ? SEVERITY_SUSPICION : severity;
+}
+
+static const char *weighed_words(const struct adya *a)
+{
+	return a->other_writers
+		       ? " A session that was not recorded may have done it: who knows that "
+			 "there was none records with --all-writers."
+		       : "";
+}
+
 /* ---- lost versions ---- */
 
 static void add_lost(struct adya *a, uint32_t version, const char *explanation)
@@ -84,7 +116,8 @@ static void add_lost(struct adya *a, uint32_t version, const char *explanation)
 	uint32_t txn = a->history->versions[version].txn;
 	uint8_t level = txn == HISTORY_NONE ? LEVEL_UNKNOWN : a->history->txns[txn].level;
 	const char *rule;
-	enum severity severity = contract_judge(a->options->contract, level, "lost-version", &rule);
+	enum severity severity =
+		adya_weigh(a, contract_judge(a->options->contract, level, "lost-version", &rule));
 	struct finding *finding = adya_add(a, "lost-version", severity, rule, level);
 
 	if (!finding)
@@ -107,6 +140,14 @@ static bool has_unknown_writer(const struct history *h, const struct history_obj
 			!history_committed(h, txn))
 			return true;
 	}
+	return false;
+}
+
+static bool has_foreign_version(const struct adya *a, const struct history_object *o)
+{
+	for (uint32_t i = 0; i < o->order_count; i++)
+		if (adya_is_foreign(a, a->history->order[o->first_order + i]))
+			return true;
 	return false;
 }
 
@@ -138,11 +179,16 @@ static void judge_broken_order(struct adya *a, uint32_t object)
 			a->verdict, "version chains that something unrecorded may explain", 1);
 		return;
 	}
+	if (has_foreign_version(a, o)) {
+		verdict_undecided(
+			a->verdict, "rows that sessions wrote which were not recorded", 1);
+		return;
+	}
 	CHECK(o->problem_version != HISTORY_NONE);
 	add_lost(a, o->problem_version,
-		SAY(a, "The versions of %.*s do not form a chain: %s (seen at version %.*s).",
+		SAY(a, "The versions of %.*s do not form a chain: %s (seen at version %.*s).%s",
 			SPAN_ARG(words_object(arena, h, object)), what,
-			SPAN_ARG(words_version(arena, h, o->problem_version))));
+			SPAN_ARG(words_version(arena, h, o->problem_version)), weighed_words(a)));
 }
 
 /* The last installed version must be what the final rows show. */
@@ -167,11 +213,16 @@ static void judge_final(struct adya *a, uint32_t object)
 	if (shown == HISTORY_NONE &&
 		h->versions[last].flags & (HISTORY_VERSION_DEAD | HISTORY_VERSION_UNBORN))
 		return;
+	if (has_foreign_version(a, o)) {
+		verdict_undecided(
+			a->verdict, "rows that sessions wrote which were not recorded", 1);
+		return;
+	}
 	seen = shown == HISTORY_NONE ? SPAN_LIT("no row") : words_version(arena, h, shown);
 	add_lost(a, last,
-		SAY(a, "The last version of %.*s is %.*s, but the final rows show %.*s.",
+		SAY(a, "The last version of %.*s is %.*s, but the final rows show %.*s.%s",
 			SPAN_ARG(words_object(arena, h, object)),
-			SPAN_ARG(words_version(arena, h, last)), SPAN_ARG(seen)));
+			SPAN_ARG(words_version(arena, h, last)), SPAN_ARG(seen), weighed_words(a)));
 }
 
 /* ---- cycles ---- */
@@ -385,6 +436,7 @@ void adya_check(
 	struct adya a = {.history = history, .options = options, .verdict = verdict};
 	struct cycles cycles;
 
+	read_writers(&a);
 	dependencies_build(&a.dependencies, history, options->session, options->realtime);
 	cycles_find(&cycles, &a.dependencies.graph,
 		&(struct cycles_options){.session = options->session,

@@ -22,7 +22,23 @@ struct adya {
 	struct limiter limiters[128];
 	uint32_t limiter_count;
 	bool seen_g1a, seen_g1b;
+	/* Sessions that are not in the trace may have written too. */
+	bool other_writers;
+	/* What the names of versions that recorded sessions wrote begin with; 0: not told. */
+	uint64_t tag;
 };
+
+/* A version that a session wrote which was not recorded: its name says so. */
+static inline bool adya_is_foreign(const struct adya *a, uint32_t version)
+{
+	const struct history_version *v = &a->history->versions[version];
+
+	return a->tag && v->flags & HISTORY_VERSION_UNWRITTEN && !v->name_is_bytes &&
+	       v->name >> VERSION_TAG_SHIFT != a->tag;
+}
+
+/* What only holds if everybody who wrote was recorded. */
+enum severity adya_weigh(const struct adya *a, enum severity severity);
 
 #define SAY(a, ...) arena_printf(&(a)->verdict->arena, __VA_ARGS__)
 

@@ -24,7 +24,7 @@ static void judge_read(struct adya *a, uint32_t txn, const struct history_op *op
 		if (!(v->flags & HISTORY_VERSION_UNWRITTEN))
 			return;
 		/* Nobody wrote it: certain only when everything was recorded. */
-		if (!h->complete || h->counts.opaque_sessions ||
+		if (!h->complete || h->counts.opaque_sessions || adya_is_foreign(a, op->version) ||
 			!h->tables[h->objects[v->object].table].has_initial_rows) {
 			verdict_undecided(
 				a->verdict, "reads of versions written outside the trace", 1);

@@ -185,6 +185,8 @@ bool backdrop_server(struct backdrop *context, struct capture_node *node,
 	}
 	mysql_free_result(result);
 	mysql_close(db);
+	if (context->options->instrument)
+		count += instrument_add_variables(context->options->instrument, &pairs);
 	pk = pack_into(&variables);
 	msgpack_pack_map(&pk, count);
 	buf_add_span(&variables, buf_span(&pairs));
@@ -425,8 +427,8 @@ static bool table_schema(struct backdrop *context, MYSQL *db, struct capture_nod
 
 	buf_add_str(&sql, "show create table ");
 	qualified(&sql, table);
-	if (!read_columns(db, node, table, instrumented(context, table) != NULL, &names, &columns,
-		    err) ||
+	if (!read_columns(
+		    db, node, table, instrumented(context, table) != NULL, &names, &columns, err) ||
 		!read_keys(db, node, table, &names, &primary, &keys, err) ||
 		!read_foreign_keys(db, node, table, &names, &foreign, err))
 		goto out;

@@ -23,7 +23,7 @@ uint8_t probed_read_kind(const struct capture *c, const struct plan *plan)
 	return PROBE_READ_UNKNOWN;
 }
 
-static void emit(struct capture *c, const struct probed *stmt, enum probe_kind kind,
+void probed_emit(struct capture *c, const struct probed *stmt, enum probe_kind kind,
 	const struct instrument_table *table, struct record_probe probe, const struct buf *rows,
 	uint32_t count)
 {
@@ -43,7 +43,7 @@ static void emit(struct capture *c, const struct probed *stmt, enum probe_kind k
 	buf_release(&packed);
 }
 
-static const struct table_probes *rows_of(
+const struct table_probes *probed_rows(
 	const struct statement_probes *probes, const struct instrument_table *table)
 {
 	for (size_t i = 0; i < probes->count; i++)
@@ -60,11 +60,10 @@ static bool seen_before(const struct plan *plan, size_t index)
 	return false;
 }
 
-/* What was read and is not known: a probe that is not exact, with no rows. */
-static void emit_blind(struct capture *c, const struct probed *stmt, const struct plan *plan)
+void probed_emit_blind(struct capture *c, const struct probed *stmt, const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->blind_count; i++)
-		emit(c, stmt, PROBE_READ, plan->blind[i],
+		probed_emit(c, stmt, PROBE_READ, plan->blind[i],
 			(struct record_probe){.read_kind = stmt->read_kind}, NULL, 0);
 }
 
@@ -73,7 +72,7 @@ void probed_emit_reads(struct capture *c, const struct probed *stmt, const struc
 {
 	for (size_t i = 0; i < plan->table_count; i++) {
 		const struct instrument_table *table = plan->tables[i];
-		const struct table_probes *rows = rows_of(probes, table);
+		const struct table_probes *rows = probed_rows(probes, table);
 		struct record_probe probe = {
 			.read_kind = stmt->read_kind,
 			.exact = instrument_table_exact(table) && !plan->vague && !stmt->lost,
@@ -81,10 +80,10 @@ void probed_emit_reads(struct capture *c, const struct probed *stmt, const struc
 		};
 
 		if (!seen_before(plan, i))
-			emit(c, stmt, PROBE_READ, table, probe, rows ? &rows->reads : NULL,
+			probed_emit(c, stmt, PROBE_READ, table, probe, rows ? &rows->reads : NULL,
 				rows ? rows->read_count : 0);
 	}
-	emit_blind(c, stmt, plan);
+	probed_emit_blind(c, stmt, plan);
 }
 
 void probed_emit_writes(struct capture *c, const struct probed *stmt, const struct plan *plan,
@@ -98,20 +97,20 @@ void probed_emit_writes(struct capture *c, const struct probed *stmt, const stru
 			.exact = exact && instrument_table_exact(rows->table)};
 
 		if (rows->write_count)
-			emit(c, stmt, PROBE_WRITE, rows->table, probe, &rows->writes,
+			probed_emit(c, stmt, PROBE_WRITE, rows->table, probe, &rows->writes,
 				rows->write_count);
 	}
 	if (plan->predicate_of && stmt->predicate.ptr) {
 		const struct instrument_table *table = plan->predicate_of;
-		const struct table_probes *rows = rows_of(probes, table);
+		const struct table_probes *rows = probed_rows(probes, table);
 		struct record_probe probe = {.read_kind = PROBE_READ_CURRENT,
 			.exact = exact && instrument_table_exact(table)};
 
 		if (!rows || !rows->write_count)
-			emit(c, stmt, PROBE_WRITE, table, probe, NULL, 0);
+			probed_emit(c, stmt, PROBE_WRITE, table, probe, NULL, 0);
 		probe.predicate = stmt->predicate;
-		emit(c, stmt, PROBE_PM, table, probe, rows ? &rows->matches : NULL,
+		probed_emit(c, stmt, PROBE_PM, table, probe, rows ? &rows->matches : NULL,
 			rows ? rows->match_count : 0);
 	}
-	emit_blind(c, stmt, plan);
+	probed_emit_blind(c, stmt, plan);
 }

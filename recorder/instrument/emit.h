@@ -16,6 +16,15 @@ struct probed {
 /* What a plain SELECT sees, by the level it runs at; asked before it is sent. */
 uint8_t probed_read_kind(const struct capture *capture, const struct plan *plan);
 
+/* One probe, of `count` rows. */
+void probed_emit(struct capture *capture, const struct probed *stmt, enum probe_kind kind,
+	const struct instrument_table *table, struct record_probe probe, const struct buf *rows,
+	uint32_t count);
+/* What was read and is not known: probes that are not exact, with no rows. */
+void probed_emit_blind(struct capture *capture, const struct probed *stmt, const struct plan *plan);
+const struct table_probes *probed_rows(
+	const struct statement_probes *probes, const struct instrument_table *table);
+
 /* Behind the statement's own record. */
 void probed_emit_reads(struct capture *capture, const struct probed *stmt, const struct plan *plan,
 	const struct statement_probes *probes);

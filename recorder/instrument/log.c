@@ -293,3 +293,109 @@ bool log_take_read(struct statement_probes *probes, const struct instrument_tabl
 	to->read_count++;
 	return true;
 }
+
+/* ---- rows with their versions ---- */
+
+/* Takes "ROW|version" or "ROW|version/overwritten" apart. */
+static bool split_whole(struct span text, struct span *row, struct span *version, struct span *over)
+{
+	struct span rest = text, first;
+
+	*row = take_until(&rest, '|');
+	*over = SPAN_NONE;
+	*version = rest;
+	first = take_until(&rest, '/');
+	if (first.ptr) {
+		*version = first;
+		*over = rest.len ? rest : SPAN_NONE;
+	}
+	return row->ptr && version->len;
+}
+
+bool log_key_of_whole(const struct instrument_table *table, struct span text,
+	const struct values_limits *limits, struct buf *key)
+{
+	struct span row, version, over;
+
+	return split_whole(text, &row, &version, &over) && pack_key_of_row(key, table, row, limits);
+}
+
+bool log_pack_whole(struct statement_probes *probes, const struct instrument_table *table,
+	struct span text, enum log_whole how, const struct values_limits *limits, struct buf *out)
+{
+	struct buf *key = &probes->scratch[0], *image = &probes->scratch[1];
+	struct buf *version = &probes->scratch[2], *before = &probes->scratch[3];
+	struct probe_row probe = {0};
+	struct span row, name, over;
+
+	if (!split_whole(text, &row, &name, &over) || !pack_version(version, name) ||
+		!pack_key_of_row(key, table, row, limits) ||
+		(how != LOG_WHOLE_NAMED && !pack_image(image, table, row, limits)))
+		return false;
+	probe.key = buf_span(key);
+	probe.version = buf_span(version);
+	if (how != LOG_WHOLE_NAMED)
+		probe.image = buf_span(image);
+	if (how == LOG_WHOLE_WRITTEN) {
+		probe.has_previous = true;
+		probe.op = over.ptr ? PROBE_OP_UPDATE : PROBE_OP_INSERT;
+		if (over.ptr && !pack_version(before, over))
+			return false;
+		probe.previous = over.ptr ? buf_span(before) : SPAN_NONE;
+	}
+	probe_row_pack(out, &probe);
+	return true;
+}
+
+/* A value's text form as SQL. */
+static void add_literal(struct buf *out, enum column_kind kind, struct span value)
+{
+	switch (kind) {
+	case COLUMN_NUMBER:
+	case COLUMN_REAL:
+	case COLUMN_DECIMAL:
+	case COLUMN_BIT:
+		buf_add_span(out, value);
+		return;
+	case COLUMN_TIME:
+	case COLUMN_TIMESTAMP:
+		buf_printf(out, "'%.*s'", SPAN_ARG(value));
+		return;
+	case COLUMN_BYTES:
+	case COLUMN_GEOMETRY:
+		buf_printf(out, "X'%.*s'", SPAN_ARG(value));
+		return;
+	case COLUMN_TEXT:
+	case COLUMN_ENUM:
+	case COLUMN_JSON:
+	case COLUMN_OTHER:
+		buf_printf(out, "_utf8mb4 X'%.*s'", SPAN_ARG(value));
+		return;
+	}
+}
+
+bool log_add_key_condition(const struct instrument_table *table, struct span text, struct buf *out)
+{
+	struct span values[INSTRUMENT_KEY_MAX], row, version, over;
+	uint32_t index = 0;
+
+	if (!split_whole(text, &row, &version, &over))
+		return false;
+	for (; row.ptr; index++) {
+		struct span value = next_value(&row);
+
+		for (size_t k = 0; k < table->key_count; k++)
+			if (table->key[k] == index)
+				values[k] = value;
+	}
+	if (index != table->column_count)
+		return false;
+	for (size_t k = 0; k < table->key_count; k++) {
+		buf_add_str(out, k ? " and " : "(");
+		instrument_add_name(out, span_str(table->columns[table->key[k]].name));
+		buf_add_str(out, " = ");
+		add_literal(out, table->columns[table->key[k]].kind, values[k]);
+	}
+	buf_add_char(out, ')');
+	return true;
+}

@@ -28,7 +28,12 @@
 #define LOG_LONG_VARIABLE   "@isorec_long"
 #define LOG_LOST_VARIABLE   "@isorec_lost"
 #define LOG_MIDDLE_VARIABLE "@isorec_middle"
-/* Begins a log, or empties it; and reads it: what was lost, its beginning, its end. */
+#define TAG_VARIABLE        "@isorec_tag"
+/* Select mode: the name of the versions that the next statement writes, as text; NULL in sessions
+ * that are not recorded. */
+#define MARK_VARIABLE "@isorec_mark"
+/* Begins a log, or empties it (with the tag: instrument_tables.reset_sql); and reads it: what was
+ * lost, its beginning, its end. */
 #define LOG_RESET_SQL                                                                              \
 	"/* isorec */ set " LOG_VARIABLE " = '', " LOG_MIDDLE_VARIABLE " = '', " LOG_LONG_VARIABLE \
 	" = '', " LOG_LOST_VARIABLE " = 0"
@@ -67,6 +72,22 @@ bool log_take(struct statement_probes *probes, const struct instrument_tables *t
 /* Adds a row of a read by its appended column. */
 bool log_take_read(struct statement_probes *probes, const struct instrument_table *table,
 	struct span text, const struct values_limits *limits) MUST_CHECK;
+
+/* How much of a row with its version (instrument_add_whole()) becomes a probe row. */
+enum log_whole {
+	LOG_WHOLE_NAMED,   /* key and version */
+	LOG_WHOLE_ROW,     /* ... and image */
+	LOG_WHOLE_WRITTEN, /* ... and what it overwrote */
+};
+/* `probes` lends its memory. */
+bool log_pack_whole(struct statement_probes *probes, const struct instrument_table *table,
+	struct span text, enum log_whole how, const struct values_limits *limits,
+	struct buf *out) MUST_CHECK;
+bool log_key_of_whole(const struct instrument_table *table, struct span text,
+	const struct values_limits *limits, struct buf *key) MUST_CHECK;
+/* Appends an SQL condition that only this row fulfils. */
+bool log_add_key_condition(
+	const struct instrument_table *table, struct span text, struct buf *out) MUST_CHECK;
 struct table_probes *statement_probes_of(
 	struct statement_probes *probes, const struct instrument_table *table);
 void statement_probes_clear(struct statement_probes *probes);

@@ -41,9 +41,23 @@ static const char *const harmless[] = {"ROW_COUNT", "FOUND_ROWS", "LAST_INSERT_I
 	"VERSION", "DATABASE", "SCHEMA", "USER", "CURRENT_USER", "SESSION_USER", "SYSTEM_USER",
 	"NOW", "SYSDATE", "UUID", "CONCAT", "SLEEP", "IF", "IFNULL", "COALESCE"};
 
+/* ... that do something, or take something from a sequence of the session's. */
+static const char *const active[] = {"BENCHMARK", "GET_LOCK", "LAST_INSERT_ID", "LASTVAL",
+	"LOAD_FILE", "MASTER_GTID_WAIT", "MASTER_POS_WAIT", "NEXTVAL", "RAND", "RELEASE_ALL_LOCKS",
+	"RELEASE_LOCK", "SETVAL", "SLEEP", "UUID_SHORT"};
+
 struct look_state {
-	bool aggregate, looks_back, foreign_call, other_call;
+	const struct instrument_tables *tables; /* NULL: stored functions are not looked for */
+	bool aggregate, looks_back, foreign_call, other_call, stored, active;
 };
+
+static bool is_stored(const struct instrument_tables *tables, struct span name)
+{
+	for (size_t i = 0; tables && i < tables->function_count; i++)
+		if (span_ieq_str(name, tables->functions[i]))
+			return true;
+	return false;
+}
 
 static bool look_expr(void *ctx, const struct sql_expr *e)
 {
@@ -60,9 +74,15 @@ static bool look_expr(void *ctx, const struct sql_expr *e)
 			state->aggregate = true;
 		if (e->u.call.db.ptr)
 			state->foreign_call = true;
+		if (e->u.call.db.ptr || is_stored(state->tables, e->u.call.name))
+			state->stored = true;
+		if (is_one_of(e->u.call.name, active, ARRAY_LEN(active)))
+			state->active = true;
 		if (e->u.call.db.ptr || !is_one_of(e->u.call.name, harmless, ARRAY_LEN(harmless)))
 			state->other_call = true;
 	}
+	if (e->kind == SQL_EXPR_ASSIGN || e->kind == SQL_EXPR_SEQUENCE)
+		state->active = true;
 	if (e->kind == SQL_EXPR_SYSTEM_VAR &&
 		is_one_of(e->u.var.name, looking_back_variables, ARRAY_LEN(looking_back_variables)))
 		state->looks_back = true;
@@ -89,9 +109,10 @@ static struct look_state look_at_select(const struct sql_query *q)
 	return state;
 }
 
-static struct look_state look_at_all(const struct sql_stmt *stmt)
+static struct look_state look_at_all(
+	const struct sql_stmt *stmt, const struct instrument_tables *tables)
 {
-	struct look_state state = {0};
+	struct look_state state = {.tables = tables};
 	struct sql_visitor visitor = {.expr = look_expr, .ctx = &state};
 
 	sql_walk_stmt(stmt, &visitor);
@@ -100,7 +121,7 @@ static struct look_state look_at_all(const struct sql_stmt *stmt)
 
 static bool looks_back(const struct sql_stmt *stmt)
 {
-	return look_at_all(stmt).looks_back;
+	return look_at_all(stmt, NULL).looks_back;
 }
 
 static void count_table(void *ctx, const struct sql_table_name *name,
@@ -120,7 +141,7 @@ static bool names_no_table(const struct sql_stmt *stmt)
 	size_t count = 0;
 
 	sql_stmt_tables(stmt, count_table, &count);
-	return count == 0 && !look_at_all(stmt).other_call;
+	return count == 0 && !look_at_all(stmt, NULL).other_call;
 }
 
 /* ---- tables that are not seen ---- */
@@ -148,6 +169,22 @@ static void note_table(void *ctx, const struct sql_table_name *name,
 			return;
 	if (plan->blind_count < PLAN_TABLES_MAX)
 		plan->blind[plan->blind_count++] = table;
+}
+
+/* Tables whose rows it may change. */
+static void note_written(void *ctx, const struct sql_table_name *name,
+	const struct sql_table_ref *ref, enum sql_access_kind access)
+{
+	struct planner *p = ctx;
+	struct instrument_table *table = find(p, name);
+
+	(void)ref;
+	if (!table || access == SQL_TABLE_READ)
+		return;
+	if (p->plan->written_count < PLAN_TABLES_MAX)
+		p->plan->written[p->plan->written_count++] = table;
+	else
+		p->plan->vague = p->plan->anywhere = true;
 }
 
 /* Changes that fire no triggers. */
@@ -178,10 +215,11 @@ static bool note_param(void *ctx, const struct sql_expr *e)
 	return true;
 }
 
-/* The places of the parameters in a printed expression, which has no comments. */
-static size_t find_params(struct plan *plan, const uint32_t *indexes)
+/* The places of the parameters in text that has no comments.  How many; more than
+ * PLAN_PARAMS_MAX: too many. */
+static size_t find_params(struct plan_template *template, const uint32_t *indexes)
 {
-	struct span text = buf_span(&plan->predicate);
+	struct span text = buf_span(&template->text);
 	size_t count = 0;
 	char quote = 0;
 
@@ -196,10 +234,11 @@ static size_t find_params(struct plan *plan, const uint32_t *indexes)
 		} else if (c == '\'' || c == '"' || c == '`') {
 			quote = c;
 		} else if (c == '?' && count++ < PLAN_PARAMS_MAX) {
-			plan->params[count - 1] =
+			template->params[count - 1] =
 				(struct plan_param){indexes[count - 1], (uint32_t)i};
 		}
 	}
+	template->count = count < PLAN_PARAMS_MAX ? count : PLAN_PARAMS_MAX;
 	return count;
 }
 
@@ -215,17 +254,18 @@ static void set_predicate(
 
 	if (!where) {
 		plan->predicate_of = table;
-		buf_add_str(&plan->predicate, "TRUE");
+		buf_add_str(&plan->predicate.text, "TRUE");
 		return;
 	}
 	print.mode = 0;
 	sql_walk_expr(where, &visitor);
-	sql_print_expr(where, &print, &plan->predicate);
-	if (state.count > PLAN_PARAMS_MAX || find_params(plan, indexes) != state.count) {
-		buf_clear(&plan->predicate);
+	sql_print_expr(where, &print, &plan->predicate.text);
+	if (state.count > PLAN_PARAMS_MAX ||
+		find_params(&plan->predicate, indexes) != state.count) {
+		buf_clear(&plan->predicate.text);
+		plan->predicate.count = 0;
 		return;
 	}
-	plan->param_count = state.count;
 	plan->predicate_of = table;
 }
 
@@ -294,24 +334,39 @@ static size_t find_from(struct span text, size_t at)
 	return 0;
 }
 
+/* How the rows of a table are called in its statement. */
+static void add_row_name(struct buf *row, const struct sql_table_ref *ref)
+{
+	if (ref->alias.ptr) {
+		instrument_add_name(row, ref->alias);
+		return;
+	}
+	if (ref->u.name.table.db.ptr) {
+		instrument_add_name(row, ref->u.name.table.db);
+		buf_add_char(row, '.');
+	}
+	instrument_add_name(row, ref->u.name.table.name);
+}
+
 static void add_appended(
 	struct planner *p, const struct sql_table_ref *ref, const struct instrument_table *table)
 {
 	struct plan *plan = p->plan;
+	bool select = p->tables->mode == INSTRUMENT_SELECT;
+	struct buf *out = select && !plan->client_probe ? &plan->columns : &plan->text;
 	struct buf row = BUF_INIT;
 
-	if (ref->alias.ptr) {
-		instrument_add_name(&row, ref->alias);
+	add_row_name(&row, ref);
+	if (out == &plan->text || out->len)
+		buf_add_str(out, ", ");
+	if (!plan->client_probe) {
+		buf_add_str(out, "cast(concat(");
+		instrument_add_key(out, table, row.data);
+		buf_printf(
+			out, ",'|',cast(%s." VERSION_COLUMN " as binary)) as binary) ", row.data);
 	} else {
-		if (ref->u.name.table.db.ptr) {
-			instrument_add_name(&row, ref->u.name.table.db);
-			buf_add_char(&row, '.');
-		}
-		instrument_add_name(&row, ref->u.name.table.name);
+		instrument_add_whole(out, table, row.data);
 	}
-	buf_add_str(&plan->text, ", cast(concat(");
-	instrument_add_key(&plan->text, table, row.data);
-	buf_printf(&plan->text, ",'|',%s." VERSION_COLUMN ") as binary) ", row.data);
 	plan->tables[plan->table_count++] = table;
 	buf_release(&row);
 }
@@ -362,6 +417,34 @@ static bool can_append(const struct planner *p, const struct sql_query *q)
 	return !state.aggregate && !state.foreign_call;
 }
 
+/* Select mode: what follows FROM, to be asked once more with other columns. */
+static void set_tail(struct planner *p, struct span text, size_t at)
+{
+	uint32_t indexes[PLAN_PARAMS_MAX];
+	struct plan_template before = {0};
+	struct plan_template *tail = &p->plan->tail;
+	uint32_t nothing[PLAN_PARAMS_MAX] = {0};
+	size_t first;
+
+	buf_add(&tail->text, text.ptr + at, text.len - at);
+	if (memchr(text.ptr, '?', text.len)) {
+		bool comments = memmem(text.ptr, text.len, "/*", 2) ||
+				memmem(text.ptr, text.len, "--", 2) ||
+				memchr(text.ptr, '#', text.len);
+
+		buf_add(&before.text, text.ptr, at);
+		first = find_params(&before, nothing);
+		for (size_t i = 0; i < PLAN_PARAMS_MAX; i++)
+			indexes[i] = (uint32_t)(first + i);
+		if (comments || first > PLAN_PARAMS_MAX ||
+			find_params(tail, indexes) > PLAN_PARAMS_MAX) {
+			buf_clear(&tail->text);
+			tail->count = 0;
+		}
+		buf_release(&before.text);
+	}
+}
+
 static void plan_read(struct planner *p, const struct sql_query *q)
 {
 	const struct sql_item *last = q->kind == SQL_QUERY_SELECT ? q->u.select.items : NULL;
@@ -383,8 +466,18 @@ static void plan_read(struct planner *p, const struct sql_query *q)
 	}
 	if (!plan->table_count)
 		return;
-	buf_add(&plan->text, text.ptr + at, text.len - at);
-	plan->rewritten = plan->reads = true;
+	if (p->tables->mode == INSTRUMENT_SELECT && !plan->client_probe) {
+		set_tail(p, text, at);
+		if (!plan->plain || !plan->tail.text.len) {
+			plan->table_count = 0;
+			return;
+		}
+	} else {
+		buf_add_char(&plan->text, ' ');
+		buf_add(&plan->text, text.ptr + at, text.len - at);
+		plan->rewritten = true;
+	}
+	plan->reads = true;
 	/* With a LIMIT the rows that came are not all that match. */
 	if (only_table(q->u.select.from) && !q->limit)
 		set_predicate(p, plan->tables[0], q->u.select.where);
@@ -402,16 +495,157 @@ static void plan_condition(struct planner *p, const struct sql_table_ref *tables
 		set_predicate(p, table, where);
 }
 
+/* ---- writes in select mode ---- */
+
+/* The table that a statement writes, and how it is called. */
+static void set_target(struct planner *p, const struct sql_table_ref *ref, enum plan_write write)
+{
+	struct plan *plan = p->plan;
+	struct instrument_table *table = ref ? find(p, &ref->u.name.table) : NULL;
+
+	if (!table || !plan->plain || p->tables->mode != INSTRUMENT_SELECT ||
+		plan->predicate_of != table)
+		return;
+	add_row_name(&plan->row, ref);
+	if (ref->u.name.table.db.ptr) {
+		instrument_add_name(&plan->source, ref->u.name.table.db);
+		buf_add_char(&plan->source, '.');
+	}
+	instrument_add_name(&plan->source, ref->u.name.table.name);
+	if (ref->alias.ptr) {
+		buf_add_str(&plan->source, " as ");
+		instrument_add_name(&plan->source, ref->alias);
+	}
+	plan->target = table;
+	plan->write = write;
+}
+
+static bool is_key(const struct instrument_table *table, struct span name)
+{
+	for (size_t i = 0; i < table->key_count; i++)
+		if (span_ieq_str(name, table->columns[table->key[i]].name))
+			return true;
+	return false;
+}
+
+static bool sets_key(const struct instrument_table *table, const struct sql_assign *set)
+{
+	for (; set; set = set->next)
+		if (!table || is_key(table, set->target->u.column.name))
+			return true;
+	return false;
+}
+
+static const struct sql_expr *nth(const struct sql_exprs *list, size_t index)
+{
+	const struct sql_expr *e = list->first;
+
+	while (e && index--)
+		e = e->next;
+	return e;
+}
+
+/* The value that a row of an INSERT gives a column; NULL: none. */
+static const struct sql_expr *value_for(const struct sql_insert *ins,
+	const struct sql_values_row *row, const struct instrument_table *table, uint32_t column)
+{
+	size_t at = 0;
+
+	for (const struct sql_assign *set = ins->set; set; set = set->next)
+		if (span_ieq_str(set->target->u.column.name, table->columns[column].name))
+			return set->value;
+	if (!row || ins->set)
+		return NULL;
+	if (!ins->has_columns)
+		return nth(&row->values, column);
+	for (const struct sql_expr *e = ins->columns.first; e; e = e->next, at++)
+		if (span_ieq_str(e->u.column.name, table->columns[column].name))
+			return nth(&row->values, at);
+	return NULL;
+}
+
+/* One row's key as a condition.  False: it is not in the text. */
+static bool add_key_condition(struct planner *p, const struct sql_insert *ins,
+	const struct sql_values_row *row, const struct instrument_table *table,
+	struct param_state *params)
+{
+	struct sql_visitor visitor = {.expr = note_param, .ctx = params};
+	struct sql_options print = p->options;
+	struct buf *out = &p->plan->keys.text;
+
+	print.mode = 0;
+	buf_add_str(out, out->len ? " or (" : "(");
+	for (size_t i = 0; i < table->key_count; i++) {
+		const struct sql_expr *e = value_for(ins, row, table, table->key[i]);
+
+		if (!e || (e->kind != SQL_EXPR_LITERAL && e->kind != SQL_EXPR_PARAM &&
+				  e->kind != SQL_EXPR_UNARY))
+			return false;
+		if (e->kind == SQL_EXPR_LITERAL && e->u.literal.kind == SQL_LIT_NULL)
+			return false;
+		buf_add_str(out, i ? " and " : "");
+		instrument_add_name(out, span_str(table->columns[table->key[i]].name));
+		buf_add_str(out, " = ");
+		sql_walk_expr(e, &visitor);
+		sql_print_expr(e, &print, out);
+	}
+	buf_add_char(out, ')');
+	return true;
+}
+
+/* Where the new rows will be: by their keys, if the statement has them. */
+static void set_insert(struct planner *p, const struct sql_insert *ins, bool replaces)
+{
+	struct plan *plan = p->plan;
+	struct instrument_table *table = find(p, &ins->table);
+	uint32_t indexes[PLAN_PARAMS_MAX];
+	struct param_state state = {.indexes = indexes};
+	const struct sql_values_row *row = ins->rows;
+	size_t rows = 0;
+	bool known = !ins->query;
+
+	if (!table || !plan->plain || p->tables->mode != INSTRUMENT_SELECT ||
+		sets_key(table, ins->on_duplicate) ||
+		((replaces || ins->on_duplicate) && table->other_unique))
+		return;
+	instrument_add_name(&plan->source, span_str(table->database));
+	buf_add_char(&plan->source, '.');
+	instrument_add_name(&plan->source, span_str(table->name));
+	buf_add_span(&plan->row, buf_span(&plan->source));
+	plan->target = table;
+	plan->write = replaces            ? PLAN_WRITE_REPLACE
+		      : ins->on_duplicate ? PLAN_WRITE_UPSERT
+					  : PLAN_WRITE_INSERT;
+	for (; known && (row || (ins->set && !rows)); row = row ? row->next : NULL, rows++)
+		known = rows < PLAN_ROWS_MAX && add_key_condition(p, ins, row, table, &state);
+	known = known && state.count <= PLAN_PARAMS_MAX &&
+		find_params(&plan->keys, indexes) == state.count;
+	if (known)
+		return;
+	buf_clear(&plan->keys.text);
+	plan->keys.count = 0;
+	plan->counts_key = table->auto_key && !ins->query && (!ins->rows || !ins->rows->next);
+	/* What a REPLACE of unknown rows deletes is not seen. */
+	if (replaces && !plan->counts_key)
+		plan->target = NULL;
+}
+
+static bool mentions(struct span text, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (size_t i = 0; i + len <= text.len; i++)
+		if (strncasecmp(text.ptr + i, word, len) == 0)
+			return true;
+	return false;
+}
+
+/* SHOW WARNINGS, SHOW ERRORS, SHOW COUNT(*) WARNINGS */
 static bool shows_diagnostics(struct span text)
 {
-	char words[64];
-	size_t len = 0;
+	struct span beginning = span_of(text.ptr, text.len < 64 ? text.len : 64);
 
-	/* SHOW WARNINGS, SHOW ERRORS, SHOW COUNT(*) WARNINGS */
-	for (size_t i = 0; i < text.len && len < sizeof(words) - 1; i++)
-		words[len++] = text.ptr[i];
-	words[len] = '\0';
-	return strcasestr(words, "WARNINGS") || strcasestr(words, "ERRORS");
+	return mentions(beginning, "warnings") || mentions(beginning, "errors");
 }
 
 static void plan_parsed(struct planner *p)
@@ -449,10 +683,16 @@ static void plan_parsed(struct planner *p)
 	case SQL_STMT_SET:
 	case SQL_STMT_DO:
 		plan->diagnostics = looks_back(stmt);
+		/* SET autocommit ends a transaction. */
+		plan->idle = names_no_table(stmt) && !mentions(stmt->text, "autocommit");
 		return;
 	case SQL_STMT_SELECT:
 		plan->diagnostics = looks_back(stmt);
+		/* What a stored function writes is logged like anything else. */
+		if (look_at_all(stmt, p->tables).stored)
+			plan->writes = plan->vague = plan->anywhere = true;
 		plan->no_tables = names_no_table(stmt);
+		plan->idle = plan->no_tables && !plan->writes;
 		plan->locking = sql_stmt_locking_read(stmt) != NULL;
 		plan_read(p, stmt->u.query);
 		sql_stmt_tables(stmt, note_table, p);
@@ -463,6 +703,8 @@ static void plan_parsed(struct planner *p)
 		if (!stmt->u.update->with)
 			plan_condition(p, stmt->u.update->tables, stmt->u.update->where,
 				stmt->u.update->limit);
+		if (!sets_key(plan->predicate_of, stmt->u.update->set))
+			set_target(p, only_table(stmt->u.update->tables), PLAN_WRITE_UPDATE);
 		sql_stmt_tables(stmt, note_table, p);
 		return;
 	case SQL_STMT_DELETE:
@@ -471,12 +713,14 @@ static void plan_parsed(struct planner *p)
 		if (!stmt->u.del->with && !stmt->u.del->targets)
 			plan_condition(
 				p, stmt->u.del->from, stmt->u.del->where, stmt->u.del->limit);
+		set_target(p, only_table(stmt->u.del->from), PLAN_WRITE_DELETE);
 		sql_stmt_tables(stmt, note_table, p);
 		return;
 	case SQL_STMT_INSERT:
 	case SQL_STMT_REPLACE:
 		plan->writes = true;
 		plan->diagnostics = looks_back(stmt);
+		set_insert(p, stmt->u.insert, stmt->kind == SQL_STMT_REPLACE);
 		sql_stmt_tables(stmt, note_table, p);
 		return;
 	case SQL_STMT_LOAD_DATA:
@@ -495,9 +739,61 @@ static void plan_parsed(struct planner *p)
 		return;
 	default:
 		/* Routines, EXECUTE, what is not known: rows may be written. */
-		plan->writes = plan->vague = true;
+		plan->writes = plan->vague = plan->anywhere = true;
 		return;
 	}
+}
+
+/* ---- all ---- */
+
+static struct buf *buffers_of(struct plan *plan, size_t index)
+{
+	struct buf *const all[] = {&plan->text, &plan->predicate.text, &plan->columns,
+		&plan->tail.text, &plan->source, &plan->row, &plan->keys.text};
+
+	return index < ARRAY_LEN(all) ? all[index] : NULL;
+}
+
+/* Keeps the buffers' memory. */
+static void plan_clear(struct plan *plan)
+{
+	struct plan empty = {0};
+
+	for (size_t i = 0; buffers_of(plan, i); i++) {
+		buf_clear(buffers_of(plan, i));
+		*buffers_of(&empty, i) = *buffers_of(plan, i);
+	}
+	*plan = empty;
+}
+
+/* The comment that a statement begins with, where it says that the statement is a probe. */
+static int client_probe_of(struct span text)
+{
+	static const char *const marks[] = {"BWR", "AWR", "VSR", "PM"};
+	const char *end;
+	struct span word;
+
+	while (text.len && is_space(*text.ptr))
+		text = span_of(text.ptr + 1, text.len - 1);
+	if (text.len < 4 || memcmp(text.ptr, "/*", 2) != 0)
+		return 0;
+	end = memmem(text.ptr + 2, text.len - 2, "*/", 2);
+	if (!end)
+		return 0;
+	word = span_of(text.ptr + 2, (size_t)(end - text.ptr) - 2);
+	while (word.len && is_space(*word.ptr))
+		word = span_of(word.ptr + 1, word.len - 1);
+	while (word.len && is_space(word.ptr[word.len - 1]))
+		word.len--;
+	if (word.len > 7 && span_ieq_str(span_of(word.ptr, 7), "isorec:")) {
+		word = span_of(word.ptr + 7, word.len - 7);
+		while (word.len && is_space(*word.ptr))
+			word = span_of(word.ptr + 1, word.len - 1);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(marks); i++)
+		if (span_eq_str(word, marks[i]))
+			return (int)(PROBE_BWR + i) + 1;
+	return 0;
 }
 
 void plan_statement(struct plan *plan, const struct instrument_tables *tables, struct span text,
@@ -508,51 +804,53 @@ void plan_statement(struct plan *plan, const struct instrument_tables *tables, s
 	struct planner p = {
 		.plan = plan, .tables = tables, .database = database, .options = *options};
 
-	plan->writes = plan->diagnostics = plan->vague = plan->no_tables = plan->locking =
-		plan->reads = plan->rewritten = false;
-	plan->table_count = plan->blind_count = plan->param_count = 0;
-	plan->predicate_of = NULL;
-	buf_clear(&plan->text);
-	buf_clear(&plan->predicate);
+	plan_clear(plan);
+	plan->client_probe = tables->mode == INSTRUMENT_SELECT ? client_probe_of(text) : 0;
 	/* What an executable comment holds depends on the server. */
 	if (memmem(text.ptr, text.len, "/*!", 3) || memmem(text.ptr, text.len, "/*M!", 4) ||
 		!sql_parse(&arena, text, options, &stmt, NULL)) {
-		plan->writes = plan->vague = true;
+		plan->writes = plan->vague = plan->anywhere = true;
 	} else {
+		struct look_state state = look_at_all(stmt, tables);
+
 		p.stmt = stmt;
+		plan->plain = !state.active && !state.stored;
 		plan_parsed(&p);
+		if (plan->writes)
+			sql_stmt_tables(stmt, note_written, &p);
 	}
 	arena_release(&arena);
 }
 
 void plan_copy(struct plan *to, const struct plan *from)
 {
-	struct buf text = to->text, predicate = to->predicate;
+	struct plan copy = *from;
 
-	*to = *from;
-	to->text = text;
-	to->predicate = predicate;
-	buf_clear(&to->text);
-	buf_clear(&to->predicate);
-	buf_add_span(&to->text, buf_span(&from->text));
-	buf_add_span(&to->predicate, buf_span(&from->predicate));
+	for (size_t i = 0; buffers_of(to, i); i++) {
+		struct buf kept = *buffers_of(to, i);
+
+		buf_clear(&kept);
+		buf_add_span(&kept, buf_span(buffers_of(&copy, i)));
+		*buffers_of(&copy, i) = kept;
+	}
+	*to = copy;
 }
 
 void plan_release(struct plan *plan)
 {
-	buf_release(&plan->text);
-	buf_release(&plan->predicate);
+	for (size_t i = 0; buffers_of(plan, i); i++)
+		buf_release(buffers_of(plan, i));
 	*plan = (struct plan){0};
 }
 
-void plan_predicate(
-	const struct plan *plan, const struct span *literals, size_t count, struct buf *out)
+void plan_fill(const struct plan_template *template, const struct span *literals, size_t count,
+	struct buf *out)
 {
-	struct span text = buf_span(&plan->predicate);
+	struct span text = buf_span(&template->text);
 	size_t at = 0;
 
-	for (size_t i = 0; i < plan->param_count; i++) {
-		const struct plan_param *param = &plan->params[i];
+	for (size_t i = 0; i < template->count; i++) {
+		const struct plan_param *param = &template->params[i];
 
 		buf_add(out, text.ptr + at, param->offset - at);
 		if (param->index < count)

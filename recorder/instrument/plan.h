@@ -8,6 +8,10 @@
  * but for that.  Reads whose rows are not rows of their tables (DISTINCT, GROUP BY, aggregates,
  * UNION, derived tables) or whose columns go elsewhere (INTO) are left alone; what they read is not
  * seen, and said so (`blind`).
+ *
+ * In select mode statements go out as they are; the plan says what is asked before and behind them
+ * (instrument/select.h).  Only a client's own probes, SELECTs that a comment marks (PROBE_MARKS),
+ * get their column, there with the whole row.
  */
 #ifndef INSTRUMENT_PLAN_H
 #define INSTRUMENT_PLAN_H
@@ -19,6 +23,7 @@ enum {
 	PLAN_TABLES_MAX = 16,      /* with more, a read is left alone */
 	PLAN_PARAMS_MAX = 64,      /* of a predicate */
 	PLAN_TEXT_MAX = 64 * 1024, /* longer statements are not rewritten */
+	PLAN_ROWS_MAX = 100, /* of an INSERT in select mode, to be found again by their keys */
 };
 
 struct plan_param {
@@ -26,11 +31,28 @@ struct plan_param {
 	uint32_t offset; /* of its ? in the predicate */
 };
 
+/* Text with parameters in it. */
+struct plan_template {
+	struct buf text;
+	struct plan_param params[PLAN_PARAMS_MAX];
+	size_t count;
+};
+
+enum plan_write {
+	PLAN_WRITE_NONE,
+	PLAN_WRITE_INSERT,
+	PLAN_WRITE_REPLACE,
+	PLAN_WRITE_UPSERT, /* ON DUPLICATE KEY UPDATE */
+	PLAN_WRITE_UPDATE,
+	PLAN_WRITE_DELETE,
+};
+
 struct plan {
 	bool writes;      /* may fire triggers: its log is read behind it */
 	bool diagnostics; /* tells of the statement before it: nothing may come between them */
 	bool vague;       /* may be several statements, or end transactions: nothing is exact */
 	bool no_tables;   /* touches no table but the server's own */
+	bool idle;        /* does nothing either, not even to a transaction */
 	bool locking;     /* FOR UPDATE and its like: reads what is current */
 	bool reads;       /* rows are returned and their versions are known */
 	bool rewritten;   /* `text` goes to the server */
@@ -43,9 +65,21 @@ struct plan {
 	size_t blind_count;
 	/* The condition that says which rows of `predicate_of` it takes; NULL: none is known. */
 	const struct instrument_table *predicate_of;
-	struct buf predicate;
-	struct plan_param params[PLAN_PARAMS_MAX];
-	size_t param_count;
+	struct plan_template predicate;
+
+	/* Select mode. */
+	bool plain;                /* may be asked again beside itself: nothing in it has effects */
+	int client_probe;          /* it is a probe of this kind (enum probe_kind) + 1; 0: none */
+	struct buf columns;        /* a read: what to ask of its tables ... */
+	struct plan_template tail; /* ... and FROM, WHERE and all that follows */
+	struct instrument_table *written[PLAN_TABLES_MAX];
+	size_t written_count;
+	bool anywhere; /* it may write tables that it does not name */
+	enum plan_write write;
+	struct instrument_table *target; /* the only table that it writes; NULL: not known */
+	struct buf source, row;    /* the predicate's table in a FROM clause; its rows' name */
+	struct plan_template keys; /* INSERT: a condition that finds its rows; or none */
+	bool counts_key;           /* ... its only row has the key that the server will tell */
 };
 
 /* Plans a statement, the only one of its text.  `database`: the current one.  A text that cannot be
@@ -55,8 +89,8 @@ void plan_statement(struct plan *plan, const struct instrument_tables *tables, s
 void plan_copy(struct plan *to, const struct plan *from);
 void plan_release(struct plan *plan);
 
-/* The predicate with its parameters, whose SQL literals `literals` has one by one. */
-void plan_predicate(
-	const struct plan *plan, const struct span *literals, size_t count, struct buf *out);
+/* A text with its parameters, whose SQL literals `literals` has one by one. */
+void plan_fill(const struct plan_template *template, const struct span *literals, size_t count,
+	struct buf *out);
 
 #endif

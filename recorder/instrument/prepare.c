@@ -9,7 +9,18 @@
 #include "base/siphash.h"
 #include "instrument/log.h"
 
-enum { NAME_MAX_LEN = 64, WHY_SIZE = 400, TRIGGER_COUNT = 5 };
+/* The recorder's tag, the node, and 44 bits of UUID_SHORT(): a counter that begins with the time of
+ * the server's start. */
+#define NEW_VERSION_SQL                                                                            \
+	"(ifnull(cast(" TAG_VARIABLE " as unsigned), 0) << 52) | ((@@server_id & 255) << 44) | "   \
+	"(uuid_short() & 17592186044415)"
+
+/* In select mode the recorder gives the name; a statement that writes a row twice makes one
+ * version. */
+#define NEW_MARK_SQL "ifnull(" MARK_VARIABLE ", " NEW_VERSION_SQL ")"
+#define OLD_MARK_SQL "substring_index(OLD." VERSION_COLUMN ", '/', 1)"
+
+enum { NAME_MAX_LEN = 64, WHY_SIZE = 400 };
 
 struct preparer {
 	MYSQL *mysql;
@@ -188,10 +199,11 @@ static void add_same(struct buf *sql, const struct instrument_column *column)
 static bool create_before(struct preparer *p, const struct instrument_table *t, bool hidden_key)
 {
 	struct buf sql = BUF_INIT;
-	bool ok, any = false;
+	bool ok, any = false, marks = p->options->mode == INSTRUMENT_SELECT;
 
 	begin_trigger(&sql, t, "bi", "before insert");
-	buf_add_str(&sql, "set NEW." VERSION_COLUMN " = uuid_short()");
+	buf_printf(&sql, "set NEW." VERSION_COLUMN " = %s",
+		marks ? "concat(" NEW_MARK_SQL ", '/')" : NEW_VERSION_SQL);
 	if (hidden_key)
 		buf_add_str(&sql, ", NEW." KEY_COLUMN " = uuid_short()");
 	ok = execute(p, t, &sql);
@@ -205,7 +217,11 @@ static bool create_before(struct preparer *p, const struct instrument_table *t, 
 		any = true;
 		add_same(&sql, &t->columns[i]);
 	}
-	buf_add_str(&sql, ") then set NEW." VERSION_COLUMN " = uuid_short(); end if; end");
+	if (marks)
+		buf_add_str(&sql, ") and not (cast(" OLD_MARK_SQL
+				  " as binary) <=> cast(" MARK_VARIABLE " as binary)");
+	buf_printf(&sql, ") then set NEW." VERSION_COLUMN " = %s; end if; end",
+		marks ? "concat(" NEW_MARK_SQL ", '/', " OLD_MARK_SQL ")" : NEW_VERSION_SQL);
 	ok = ok && execute(p, t, &sql);
 	buf_release(&sql);
 	return ok;
@@ -335,6 +351,7 @@ static bool drop_triggers(struct preparer *p, const struct instrument_table *t, 
 
 struct table_state {
 	bool version, version_foreign; /* there; by that name and not ours */
+	bool for_select;
 	bool key, key_foreign;
 };
 
@@ -346,7 +363,7 @@ static bool read_state(
 	MYSQL_ROW row;
 
 	*state = (struct table_state){0};
-	buf_add_str(&sql, "select column_name, column_comment from "
+	buf_add_str(&sql, "select column_name, column_comment, data_type from "
 			  "information_schema.columns where table_schema = ");
 	instrument_add_string(&sql, span_str(t->database));
 	buf_add_str(&sql, " and table_name = ");
@@ -359,6 +376,7 @@ static bool read_state(
 		if (strcasecmp(row[0], VERSION_COLUMN) == 0) {
 			state->version = strcmp(row[1], VERSION_COMMENT) == 0;
 			state->version_foreign = !state->version;
+			state->for_select = state->version && strcasecmp(row[2], "bigint") != 0;
 		} else if (strcasecmp(row[0], KEY_COLUMN) == 0) {
 			state->key = strcmp(row[1], KEY_COMMENT) == 0;
 			state->key_foreign = !state->key;
@@ -390,8 +408,11 @@ static bool add_columns(struct preparer *p, const struct instrument_table *t, bo
 	add_table(&sql, t);
 	if (hidden_key)
 		buf_add_str(&sql, " add primary key (" KEY_COLUMN "),");
-	buf_add_str(&sql, " add column " VERSION_COLUMN " bigint unsigned not null default 0 "
-			  "invisible comment '" VERSION_COMMENT "'");
+	buf_printf(&sql,
+		" add column " VERSION_COLUMN " %s invisible comment '" VERSION_COMMENT "'",
+		p->options->mode == INSTRUMENT_SELECT
+			? "varchar(41) character set ascii collate ascii_bin not null default '0/'"
+			: "bigint unsigned not null default 0");
 	ok = ok && execute(p, t, &sql);
 	buf_release(&sql);
 	return ok;
@@ -469,7 +490,7 @@ static bool is_whole(struct preparer *p, const struct instrument_table *t, bool 
 
 	if (!our_triggers(p, t, &result))
 		return false;
-	*whole = mysql_num_rows(result) == TRIGGER_COUNT;
+	*whole = mysql_num_rows(result) == (p->options->mode == INSTRUMENT_SELECT ? 2 : 5);
 	mysql_free_result(result);
 	return true;
 }
@@ -499,6 +520,10 @@ static bool prepare_table(struct preparer *p, struct instrument_table *t, MYSQL_
 	if (state.version_foreign || state.key_foreign)
 		return refuse(p, t, "has a column %s that isorec did not make",
 			state.version_foreign ? VERSION_COLUMN : KEY_COLUMN);
+	if (state.version && state.for_select != (p->options->mode == INSTRUMENT_SELECT))
+		return refuse(p, t, "is prepared for %s mode: unprepare it first",
+			instrument_mode_words[state.for_select ? INSTRUMENT_SELECT
+							       : INSTRUMENT_TRIGGER]);
 	if (state.version || state.key) {
 		bool whole;
 
@@ -530,7 +555,8 @@ static bool prepare_table(struct preparer *p, struct instrument_table *t, MYSQL_
 	ok = add_columns(p, t, hidden_key);
 	if (ok && hidden_key && !p->options->dry_run)
 		ok = describe_again(p, t);
-	ok = ok && create_before(p, t, hidden_key) && create_after(p, t);
+	ok = ok && create_before(p, t, hidden_key) &&
+	     (p->options->mode == INSTRUMENT_SELECT || create_after(p, t));
 	if (!ok) {
 		struct err *first = p->err, second;
 		bool any;

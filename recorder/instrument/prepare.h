@@ -10,7 +10,8 @@
  *   AFTER INSERT, UPDATE, DELETE   append what was done to the session's log (instrument/log.h), if
  *                   the session has one: sessions that are not recorded have none
  * They come behind the application's own triggers for the same event and see what those made of the
- * row.
+ * row.  For select mode there are the first two only, which name the versions as MARK_VARIABLE
+ * says.
  */
 #ifndef INSTRUMENT_PREPARE_H
 #define INSTRUMENT_PREPARE_H
@@ -27,9 +28,10 @@ enum prepare_outcome {
 
 struct prepare_options {
 	const char *database;
-	const char *table; /* NULL: all of the database */
-	bool add_key;      /* a hidden primary key where there is none */
-	bool dry_run;      /* only tell what would be done */
+	const char *table;         /* NULL: all of the database */
+	enum instrument_mode mode; /* trigger or select */
+	bool add_key;              /* a hidden primary key where there is none */
+	bool dry_run;              /* only tell what would be done */
 	/* Called for each table. `sql` in a dry run: the statements. */
 	void (*tell)(void *ctx, const char *database, const char *table,
 		enum prepare_outcome outcome, const char *why);

@@ -15,6 +15,7 @@ void instrument_session_release(struct instrument_session *s)
 	buf_release(&s->pending_predicate);
 	statement_probes_release(&s->reads);
 	statement_probes_release(&s->writes);
+	select_release(&s->select);
 }
 
 static void begin(struct instrument_session *s, struct capture *capture, uint32_t number,
@@ -26,8 +27,12 @@ static void begin(struct instrument_session *s, struct capture *capture, uint32_
 	s->stmt =
 		(struct probed){.number = number, .read_kind = probed_read_kind(capture, &s->plan)};
 	if (s->plan.predicate_of) {
-		plan_predicate(&s->plan, literals, count, &s->predicate);
+		plan_fill(&s->plan.predicate, literals, count, &s->predicate);
 		s->stmt.predicate = buf_span(&s->predicate);
+	}
+	if (instrument_in_select_mode(s)) {
+		select_begin(s, capture, literals, count);
+		return;
 	}
 	/* What two writes logged cannot be told apart: neither is exact. */
 	if (s->pending && s->plan.writes && s->plan.diagnostics)
@@ -68,14 +73,41 @@ void instrument_take_log(struct instrument_session *s, struct capture *capture, 
 void instrument_take_row(struct instrument_session *s, const struct capture *capture, size_t index,
 	struct span value)
 {
-	if (!log_take_read(
-		    &s->reads, s->plan.tables[index], value, &capture->worker->config->values))
+	if (s->plan.client_probe)
+		select_take_client_row(s, capture, index, value);
+	else if (!log_take_read(
+			 &s->reads, s->plan.tables[index], value, &capture->worker->config->values))
 		s->stmt.lost = true;
 }
 
-void instrument_end(struct instrument_session *s, struct capture *capture, bool ok)
+void instrument_query_row(
+	struct instrument_session *s, const struct capture *capture, const struct span *values)
 {
-	if (ok && s->plan.writes) {
+	select_take_row(s, capture, &s->select.queue[s->select.at], values);
+}
+
+bool instrument_query_end(
+	struct instrument_session *s, struct capture *capture, unsigned error, bool quiet)
+{
+	const struct own_query *query = &s->select.queue[s->select.at++];
+	bool is_the_answer = error && query->locks && select_is_lock_error(error);
+
+	select_query_end(s, capture, query, !error, quiet);
+	if (is_the_answer)
+		s->select.at = s->select.count;
+	return is_the_answer;
+}
+
+void instrument_end(struct instrument_session *s, struct capture *capture,
+	const struct instrument_outcome *outcome)
+{
+	bool ok = outcome->ok;
+
+	if (instrument_in_select_mode(s)) {
+		select_end(s, capture, outcome);
+	} else if (ok && s->plan.writes) {
+		if (s->plan.reads)
+			probed_emit_reads(capture, &s->stmt, &s->plan, &s->reads);
 		s->pending = true;
 		plan_copy(&s->pending_plan, &s->plan);
 		s->pending_stmt = s->stmt;

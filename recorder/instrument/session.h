@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Instrumentation of one session in trigger mode: between what its statements are and what its
+ * Instrumentation of one session: between what its statements are and what its
  * driver (the runner, the proxy) sends.
  *
  * For each statement, in this order:
  *	instrument_begin(s, ...)        what is to be done with it: s->plan
  *	if (instrument_wants_log(s))    send LOG_READ_SQL, give the answer to instrument_take_log()
  *	if (instrument_wants_reset(s))  send LOG_RESET_SQL
+ *	in select mode, while (instrument_next_query(s)): send it, instrument_query_row() for
+ *	each row, instrument_query_end(); if that is true, its error is the statement's answer
  *	the statement: s->plan.text if rewritten
  *	instrument_take_row(...)        for each row of a rewritten read
  *	instrument_end(s, ...)          when its own record was made
@@ -20,7 +22,7 @@
 #ifndef INSTRUMENT_SESSION_H
 #define INSTRUMENT_SESSION_H
 
-#include "instrument/emit.h"
+#include "instrument/select.h"
 
 struct instrument_session {
 	const struct instrument_tables *tables;
@@ -35,6 +37,8 @@ struct instrument_session {
 	struct probed pending_stmt;
 	struct buf pending_predicate;
 	struct statement_probes writes;
+	struct select_state select;
+	const uint64_t *ended; /* statements of all sessions that ended; NULL: nobody counts */
 };
 
 void instrument_session_init(struct instrument_session *s, const struct instrument_tables *tables,
@@ -48,15 +52,32 @@ void instrument_begin(
 void instrument_begin_planned(struct instrument_session *s, struct capture *capture,
 	uint32_t number, const struct plan *plan, const struct span *literals, size_t count);
 
+static inline bool instrument_in_select_mode(const struct instrument_session *s)
+{
+	return s->tables && s->tables->mode == INSTRUMENT_SELECT;
+}
+
 static inline bool instrument_wants_log(const struct instrument_session *s)
 {
-	return s->pending && !s->plan.diagnostics;
+	return s->pending && !s->plan.diagnostics && !instrument_in_select_mode(s);
 }
 
 static inline bool instrument_wants_reset(const struct instrument_session *s)
 {
-	return s->plan.writes && !s->pending;
+	return s->plan.writes && !s->pending && !instrument_in_select_mode(s);
 }
+
+/* Select mode: the query that goes out next; NULL: the statement itself. */
+static inline const struct own_query *instrument_next_query(const struct instrument_session *s)
+{
+	return s->select.at < s->select.count ? &s->select.queue[s->select.at] : NULL;
+}
+void instrument_query_row(
+	struct instrument_session *s, const struct capture *capture, const struct span *values);
+/* error: 0 when there was none.  quiet: no other session is executing anything.  True: it is the
+ * statement's error, which is not sent. */
+bool instrument_query_end(
+	struct instrument_session *s, struct capture *capture, unsigned error, bool quiet);
 
 /* The columns of LOG_READ_SQL's only row; `complete` false: it could not be read. */
 void instrument_take_log(struct instrument_session *s, struct capture *capture, bool complete,
@@ -64,7 +85,8 @@ void instrument_take_log(struct instrument_session *s, struct capture *capture, 
 /* The value of appended column `index` of a row; SPAN_NONE: NULL. */
 void instrument_take_row(struct instrument_session *s, const struct capture *capture, size_t index,
 	struct span value);
-/* The statement was answered; ok: without an error. */
-void instrument_end(struct instrument_session *s, struct capture *capture, bool ok);
+/* The statement was answered. */
+void instrument_end(struct instrument_session *s, struct capture *capture,
+	const struct instrument_outcome *outcome);
 
 #endif

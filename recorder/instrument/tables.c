@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "instrument/tables.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
+#include <time.h>
 
 #include "base/mem.h"
 #include "instrument/log.h"
 #include "trace/pack.h"
+#include "trace/record.h"
 #include "trace/value.h"
 
 enum { CHARSET_UTF8MB4 = 45 };
+
+const char *const instrument_mode_words[] = {"off", "trigger", "select", NULL};
 
 /* ---- asking ---- */
 
@@ -119,6 +126,7 @@ static void column_fill(struct instrument_column *column, MYSQL_ROW row)
 			.length = row[2] ? (uint32_t)strtoul(row[2], NULL, 10) : 0},
 		.generated = row[3] && strcasestr(row[3], "GENERATED") &&
 			     !strcasestr(row[3], "DEFAULT_GENERATED"),
+		.counts = row[3] && strcasestr(row[3], "auto_increment"),
 	};
 }
 
@@ -146,8 +154,10 @@ static bool read_columns(struct instrument_table *t, MYSQL *mysql, struct err *e
 	if (!result)
 		return false;
 	while ((row = mysql_fetch_row(result)) != NULL) {
-		if (strcmp(row[0], VERSION_COLUMN) == 0)
+		if (strcmp(row[0], VERSION_COLUMN) == 0) {
+			t->for_select = strcasecmp(row[1], "bigint") != 0;
 			continue;
+		}
 		MEM_RESERVE(t->columns, t->column_count + 1, t->column_capacity);
 		column_fill(&t->columns[t->column_count++], row);
 	}
@@ -161,14 +171,18 @@ static bool read_key(struct instrument_table *t, MYSQL *mysql, struct err *err)
 	MYSQL_RES *result;
 	MYSQL_ROW row;
 
-	buf_add_str(&sql, "select column_name from information_schema.statistics");
+	buf_add_str(&sql, "select column_name, index_name from information_schema.statistics");
 	add_where(&sql, t, "table_schema", "table_name");
-	buf_add_str(&sql, " and index_name = 'PRIMARY' order by seq_in_index");
+	buf_add_str(&sql, " and non_unique = 0 order by index_name, seq_in_index");
 	result = instrument_query(mysql, sql.data, err);
 	buf_release(&sql);
 	if (!result)
 		return false;
 	while ((row = mysql_fetch_row(result)) != NULL && t->key_count < INSTRUMENT_KEY_MAX) {
+		if (!row[1] || strcmp(row[1], "PRIMARY") != 0) {
+			t->other_unique = true;
+			continue;
+		}
 		for (uint32_t i = 0; i < t->column_count; i++) {
 			if (row[0] && strcasecmp(t->columns[i].name, row[0]) == 0) {
 				t->columns[i].key = true;
@@ -177,6 +191,7 @@ static bool read_key(struct instrument_table *t, MYSQL *mysql, struct err *err)
 		}
 	}
 	mysql_free_result(result);
+	t->auto_key = t->key_count == 1 && t->columns[t->key[0]].counts;
 	return true;
 }
 
@@ -222,6 +237,42 @@ void instrument_table_release(struct instrument_table *t)
 
 /* ---- all tables ---- */
 
+bool instrument_tables_init(struct instrument_tables *tables, enum instrument_mode mode,
+	bool all_writers, struct err *err)
+{
+	uint32_t random;
+
+	*tables = (struct instrument_tables){.mode = mode, .all_writers = all_writers};
+	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return err_set_errno(err, errno, "getrandom");
+	tables->tag = 1 + random % INSTRUMENT_TAG_MAX;
+	/* Rows may still have names from an earlier recording with the same tag. */
+	tables->first_mark = (uint64_t)time(NULL) << 20;
+	snprintf(tables->reset_sql, sizeof(tables->reset_sql),
+		LOG_RESET_SQL ", " TAG_VARIABLE " = %" PRIu32, tables->tag);
+	return true;
+}
+
+uint64_t instrument_next_mark(const struct instrument_tables *tables)
+{
+	static atomic_uint_fast64_t given;
+	uint64_t number = tables->first_mark + atomic_fetch_add(&given, 1);
+
+	return (uint64_t)tables->tag << VERSION_TAG_SHIFT |
+	       (number & ((UINT64_C(1) << VERSION_TAG_SHIFT) - 1));
+}
+
+uint32_t instrument_add_variables(const struct instrument_tables *tables, struct buf *pairs)
+{
+	msgpack_packer pk = pack_into(pairs);
+
+	pack_str(&pk, SPAN_LIT(VERSION_TAG_VARIABLE));
+	pack_uint(&pk, tables->tag);
+	pack_str(&pk, SPAN_LIT(WRITERS_VARIABLE));
+	pack_str(&pk, span_str(tables->all_writers ? WRITERS_ALL : WRITERS_SOME));
+	return 2;
+}
+
 static int compare_names(
 	struct span database, struct span name, const struct instrument_table *table)
 {
@@ -230,9 +281,54 @@ static int compare_names(
 	return order ? order : span_cmp(name, span_str(table->name));
 }
 
+/* Select mode sees only what a statement writes itself: what triggers of the application write
+ * beside it, and tables whose rows they change, is not known. */
+static bool note_triggers(struct instrument_tables *tables, MYSQL *mysql, struct err *err)
+{
+	MYSQL_RES *result = instrument_query(mysql,
+		"select event_object_schema, event_object_table, action_statement from "
+		"information_schema.triggers where left(trigger_name, 7) <> '" TRIGGER_PREFIX "'",
+		err);
+	MYSQL_ROW row;
+
+	if (!result)
+		return false;
+	while ((row = mysql_fetch_row(result)) != NULL) {
+		for (size_t i = 0; i < tables->count; i++) {
+			struct instrument_table *t = &tables->list[i];
+
+			if (strcasestr(row[2] ? row[2] : "", t->name) ||
+				(strcmp(row[0], t->database) == 0 && strcmp(row[1], t->name) == 0))
+				t->cascades = true;
+		}
+	}
+	mysql_free_result(result);
+	return true;
+}
+
+static bool read_functions(struct instrument_tables *tables, MYSQL *mysql, struct err *err)
+{
+	MYSQL_RES *result = instrument_query(mysql,
+		"select distinct routine_name from information_schema.routines where "
+		"routine_type = 'FUNCTION' and routine_schema not in ('mysql', 'sys')",
+		err);
+	MYSQL_ROW row;
+
+	if (!result)
+		return false;
+	while ((row = mysql_fetch_row(result)) != NULL) {
+		MEM_RESERVE(
+			tables->functions, tables->function_count + 1, tables->function_capacity);
+		tables->functions[tables->function_count++] = mem_strdup(row[0]);
+	}
+	mysql_free_result(result);
+	return true;
+}
+
 bool instrument_tables_load(
 	struct instrument_tables *tables, MYSQL *mysql, const char *database, struct err *err)
 {
+	bool select = tables->mode == INSTRUMENT_SELECT;
 	struct buf sql = BUF_INIT;
 	MYSQL_RES *result;
 	MYSQL_ROW row;
@@ -261,15 +357,27 @@ bool instrument_tables_load(
 			.database = mem_strdup(row[0]),
 			.name = mem_strdup(row[1])};
 		ok = instrument_table_describe(t, mysql, err);
+		if (ok && t->for_select != select)
+			ok = err_set(err, ERR_UNSUPPORTED,
+				"%s.%s is prepared for %s mode: isorec unprepare, then isorec "
+				"prepare --mode %s",
+				t->database, t->name,
+				instrument_mode_words[select ? INSTRUMENT_TRIGGER
+							     : INSTRUMENT_SELECT],
+				instrument_mode_words[tables->mode]);
 	}
 	mysql_free_result(result);
-	return ok;
+	return ok && read_functions(tables, mysql, err) &&
+	       (!select || note_triggers(tables, mysql, err));
 }
 
 void instrument_tables_release(struct instrument_tables *tables)
 {
 	for (size_t i = 0; i < tables->count; i++)
 		instrument_table_release(&tables->list[i]);
+	for (size_t i = 0; i < tables->function_count; i++)
+		free(tables->functions[i]);
+	free(tables->functions);
 	free(tables->list);
 	*tables = (struct instrument_tables){0};
 }
@@ -364,6 +472,17 @@ void instrument_add_key(struct buf *out, const struct instrument_table *table, c
 	}
 }
 
+void instrument_add_whole(struct buf *out, const struct instrument_table *table, const char *row)
+{
+	buf_add_str(out, "cast(concat(");
+	for (size_t i = 0; i < table->column_count; i++) {
+		buf_add_str(out, i ? ",','," : "");
+		instrument_add_value(out, &table->columns[i], row);
+	}
+	/* Character sets of columns, literals and the session do not always mix. */
+	buf_printf(out, ",'|',cast(%s." VERSION_COLUMN " as binary)) as binary)", row);
+}
+
 /* Invisible columns must be named. */
 void instrument_add_select(struct buf *out, const struct instrument_table *table)
 {
@@ -398,6 +517,10 @@ bool instrument_pack_version(struct buf *out, struct span digits)
 	msgpack_packer pk = pack_into(out);
 	uint64_t value = 0;
 
+	const char *slash = digits.len ? memchr(digits.ptr, '/', digits.len) : NULL;
+
+	if (slash)
+		digits.len = (size_t)(slash - digits.ptr);
 	if (!digits.len || digits.len > 20)
 		return false;
 	for (size_t i = 0; i < digits.len; i++) {

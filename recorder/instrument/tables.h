@@ -4,10 +4,15 @@
  * values are written as text.
  *
  * A prepared table has a version column, VERSION_COLUMN, that its triggers give a new value in
- * every write that changes the row (UUID_SHORT(): unique on a server, and on a cluster whose nodes
- * have server ids of their own), and, if it had no primary key and the user asked for one, a column
- * KEY_COLUMN as its key.  Both are invisible: SELECT *, INSERT without a column list and NATURAL
- * JOIN do not see them.
+ * every write that changes the row, and, if it had no primary key and the user asked for one, a
+ * column KEY_COLUMN as its key.  Both are invisible: SELECT *, INSERT without a column list and
+ * NATURAL JOIN do not see them.
+ *
+ * A version's name is a number: the recorder's tag, 0 in sessions that are not recorded, and 52
+ * bits that are unique on a server, and on a cluster whose nodes have server ids of their own.  In
+ * trigger mode the column is that number (from UUID_SHORT()); in select mode it is text, the number
+ * that the recorder gave the statement, a slash, and the number that it overwrote (none where the
+ * row was inserted).
  *
  * Values leave the server in one text form, in the log that the triggers write and in the column
  * that is appended to reads (instrument/log.h).  It depends neither on the character set of the
@@ -35,6 +40,7 @@ enum {
 	INSTRUMENT_TABLES_MAX = 10000,
 	INSTRUMENT_KEY_MAX = 32,      /* columns of a key; the servers have 16 and 32 */
 	INSTRUMENT_LONG_VALUE = 1024, /* longer ones are written as length and digest */
+	INSTRUMENT_TAG_MAX = 4095,
 };
 
 #define INSTRUMENT_NO_NUMBER UINT32_MAX
@@ -58,6 +64,7 @@ struct instrument_column {
 	char *name;
 	enum column_kind kind;
 	bool generated;
+	bool counts;             /* AUTO_INCREMENT */
 	bool key;                /* of the primary key: its values are never cut */
 	struct wire_column wire; /* how the trace has its values */
 };
@@ -70,18 +77,42 @@ struct instrument_table {
 	size_t column_count, column_capacity;
 	uint32_t key[INSTRUMENT_KEY_MAX]; /* indexes of columns */
 	size_t key_count;
-	/* A foreign key changes or deletes rows of it without firing triggers. */
+	bool for_select;   /* prepared for select mode */
+	bool auto_key;     /* the key is one AUTO_INCREMENT column */
+	bool other_unique; /* it has unique keys beside the primary one */
+	/* A foreign key changes or deletes rows of it without firing triggers; in select mode also
+	 * triggers of the application. */
 	bool cascades;
 	/* A statement that fires no triggers (TRUNCATE, ALTER ...) was sent for it while it was
 	 * recorded: nothing is exact any more.  Set by any thread. */
 	atomic_bool disturbed;
 };
 
+/* How versions come to be known (docs/instrumentation.md). */
+enum instrument_mode { INSTRUMENT_OFF, INSTRUMENT_TRIGGER, INSTRUMENT_SELECT };
+extern const char *const instrument_mode_words[]; /* for --instrument */
+
 struct instrument_tables {
+	enum instrument_mode mode;
 	struct instrument_table *list; /* by database and name */
 	size_t count, capacity;
 	char version[64]; /* of the server */
+	/* In the names of the versions that recorded sessions write; other sessions' have 0. */
+	uint32_t tag;
+	bool all_writers;    /* nobody else writes */
+	uint64_t first_mark; /* select mode: a version's name, without the tag */
+	char reset_sql[256]; /* trigger mode: begins a log, or empties it */
+	char **functions;    /* names of stored ones: a SELECT that calls one may write */
+	size_t function_count, function_capacity;
 };
+
+/* Before the tables are loaded: what the recorder's versions will be called. */
+bool instrument_tables_init(struct instrument_tables *tables, enum instrument_mode mode,
+	bool all_writers, struct err *err) MUST_CHECK;
+/* Select mode: the name of the version that a statement's rows get. */
+uint64_t instrument_next_mark(const struct instrument_tables *tables);
+/* Appends the recorder's own pairs to a server record's variables; how many. */
+uint32_t instrument_add_variables(const struct instrument_tables *tables, struct buf *pairs);
 
 /* All prepared tables of the server, or of one database. */
 bool instrument_tables_load(struct instrument_tables *tables, MYSQL *mysql, const char *database,
@@ -104,6 +135,8 @@ static inline bool instrument_table_exact(const struct instrument_table *table)
 void instrument_add_value(struct buf *out, const struct instrument_column *column, const char *row);
 /* ... the key's columns with commas between, as arguments of CONCAT. */
 void instrument_add_key(struct buf *out, const struct instrument_table *table, const char *row);
+/* ... the whole row and its version, as one column: ROW|version. */
+void instrument_add_whole(struct buf *out, const struct instrument_table *table, const char *row);
 void instrument_add_name(struct buf *out, struct span name);
 void instrument_add_string(struct buf *out, struct span text);
 
@@ -111,7 +144,8 @@ void instrument_add_string(struct buf *out, struct span text);
 void instrument_add_select(struct buf *out, const struct instrument_table *table);
 /* Appends what SHOW CREATE TABLE said, without the version column. */
 void instrument_add_create(struct buf *out, struct span text);
-/* A version as the server prints it.  False: it is none. */
+/* A version as the server prints it, in select mode without what it overwrote.  False: it is none.
+ */
 bool instrument_pack_version(struct buf *out, struct span digits) MUST_CHECK;
 
 /* A value in its text form as a value of the trace.  False: it is none. */

@@ -13,7 +13,8 @@
 enum job_kind {
 	JOB_CLIENT,
 	JOB_LOG,   /* LOG_READ_SQL */
-	JOB_RESET, /* LOG_RESET_SQL */
+	JOB_RESET, /* it is emptied */
+	JOB_OWN,   /* a query of select mode */
 };
 
 struct job {
@@ -46,9 +47,15 @@ struct interpose {
 	uint32_t columns, column;   /* of its answer; how many definitions came */
 	uint8_t shift;              /* by how much its packets' numbers are too high */
 	bool failed;
+	uint64_t affected, insert_id; /* of its OK */
+	bool affected_known, warnings;
+	/* It waits until queries of select mode are answered. */
+	struct buf deferred;
+	bool is_deferred;
+	unsigned own_error; /* of the query of select mode that is being answered */
 
 	struct prepared *prepared;
-	struct buf scratch, raw;
+	struct buf scratch, raw, rewritten;
 	/* The parameters of an EXECUTE, as SQL literals one behind the other. */
 	struct buf literals;
 	struct span literal[INTERPOSE_LITERALS];
@@ -194,7 +201,11 @@ void interpose_free(struct interpose *i)
 	buf_release(&i->held);
 	buf_release(&i->scratch);
 	buf_release(&i->raw);
+	buf_release(&i->rewritten);
 	buf_release(&i->literals);
+	if (i->deferred.data)
+		mem_wipe(i->deferred.data, i->deferred.capacity);
+	buf_release(&i->deferred);
 	free(i);
 }
 
@@ -289,13 +300,37 @@ static void send_own(struct interpose *i, struct buf *to_server)
 		reset = i->session.plan.writes;
 	}
 	if (reset)
-		send_query(i, LOG_RESET_SQL, JOB_RESET, to_server);
+		send_query(i, i->tables->reset_sql, JOB_RESET, to_server);
 }
 
 static void send_raw(struct interpose *i, struct span raw, struct buf *to_server)
 {
 	buf_add_span(to_server, raw);
 	wire_feed_client(&i->inner, raw, stamp(i, false));
+}
+
+/* Select mode: true if something goes out before the command. */
+static bool send_before(struct interpose *i, struct buf *to_server)
+{
+	const struct own_query *q = instrument_next_query(&i->session);
+
+	if (!q)
+		return false;
+	i->own_error = 0;
+	send_query(i, q->sql.data, JOB_OWN, to_server);
+	return true;
+}
+
+/* Sends a command of the client, or keeps it until the queries before it are answered. */
+static void send_command(struct interpose *i, struct span raw, struct buf *to_server)
+{
+	if (!send_before(i, to_server)) {
+		send_raw(i, raw, to_server);
+		return;
+	}
+	buf_clear(&i->deferred);
+	buf_add_span(&i->deferred, raw);
+	i->is_deferred = true;
 }
 
 /* ---- commands of the client ---- */
@@ -332,14 +367,16 @@ static void send_query_command(
 	instrument_begin(&i->session, i->capture, i->outer->numbers, text);
 	send_own(i, to_server);
 	if (!i->session.plan.rewritten) {
-		send_raw(i, raw, to_server);
+		send_command(i, raw, to_server);
 		return;
 	}
 	i->appended = (uint32_t)i->session.plan.table_count;
 	buf_clear(&i->scratch);
 	buf_add(&i->scratch, payload.ptr, (size_t)(text.ptr - payload.ptr));
 	buf_add_span(&i->scratch, buf_span(&i->session.plan.text));
-	send_packet(i, buf_span(&i->scratch), JOB_CLIENT, to_server);
+	buf_clear(&i->rewritten);
+	strip_put(&i->rewritten, buf_span(&i->scratch), 0);
+	send_command(i, buf_span(&i->rewritten), to_server);
 }
 
 static void send_prepare(
@@ -413,7 +450,7 @@ static void send_execute(
 		instrument_begin(&i->session, i->capture, i->outer->numbers, SPAN_LIT("?"));
 	}
 	send_own(i, to_server);
-	send_raw(i, raw, to_server);
+	send_command(i, raw, to_server);
 }
 
 static void close_prepared(struct interpose *i, struct span payload)
@@ -434,6 +471,7 @@ static void handle_command(
 	i->shift = 0;
 	i->failed = false;
 	i->preparing = NULL;
+	i->affected_known = i->warnings = false;
 	i->literal_count = 0;
 	buf_clear(&i->literals);
 	wire_feed_client(i->outer, raw, stamp(i, true));
@@ -454,7 +492,8 @@ static void handle_command(
 	case CMD_RESET_CONNECTION:
 		plain_command(i);
 		send_own(i, to_server);
-		break;
+		send_command(i, raw, to_server);
+		return;
 	case CMD_STMT_CLOSE:
 		close_prepared(i, payload);
 		break;
@@ -555,9 +594,48 @@ void interpose_flush(struct interpose *i, struct buf *to_server)
 		return;
 	plain_command(i);
 	send_own(i, to_server);
+	(void)!send_before(i, to_server);
 }
 
 /* ---- from the server ---- */
+
+static void take_own_row(struct interpose *i, const struct packet *p, enum wire_expect expect)
+{
+	const struct own_query *q = instrument_next_query(&i->session);
+	struct span values[PLAN_TABLES_MAX];
+
+	if (p->payload.len >= 3 && (uint8_t)p->payload.ptr[0] == 0xff &&
+		!wire_is_progress(p->payload)) {
+		i->own_error = (uint8_t)p->payload.ptr[1] | (unsigned)(uint8_t)p->payload.ptr[2]
+								    << 8;
+		return;
+	}
+	buf_clear(&i->scratch);
+	if (expect == EXPECT_ROWS && !wire_is_rows_end(&i->inner, p) &&
+		strip_text_row(p->payload, (uint32_t)q->columns, (uint32_t)q->columns, &i->scratch,
+			values))
+		instrument_query_row(&i->session, i->capture, values);
+}
+
+static void client_command_done(struct interpose *i);
+
+/* A query of select mode is answered; its last packet may be the client's answer. */
+static void own_done(struct interpose *i, const struct packet *p, struct buf *to_client,
+	struct buf *to_server, size_t *fed)
+{
+	if (instrument_query_end(&i->session, i->capture, i->own_error, false)) {
+		i->is_deferred = false;
+		i->failed = true;
+		strip_put(to_client, p->payload, 1);
+		wire_feed_server(i->outer, span_of(to_client->data + *fed, to_client->len - *fed),
+			stamp(i, false));
+		*fed = to_client->len;
+		client_command_done(i);
+	} else if (!send_before(i, to_server) && i->is_deferred) {
+		i->is_deferred = false;
+		send_raw(i, buf_span(&i->deferred), to_server);
+	}
+}
 
 static void take_log(struct interpose *i, const struct packet *p, enum wire_expect expect)
 {
@@ -641,6 +719,34 @@ static bool strip_packet(
 	return false;
 }
 
+/* How many rows an OK says were changed: by its text where the client wants rows found counted. */
+static void note_affected(struct interpose *i, struct span payload)
+{
+	struct cursor c = cursor_over(payload);
+	const char *changed;
+
+	i->affected_known = false;
+	if (cursor_uint(&c, 1) != 0)
+		return;
+	i->affected = cursor_lenenc(&c);
+	i->insert_id = cursor_lenenc(&c);
+	(void)cursor_uint(&c, 2); /* status */
+	i->warnings = cursor_uint(&c, 2) != 0;
+	i->affected_known = !c.bad;
+	changed = memmem(payload.ptr, payload.len, "Changed: ", 9);
+	if (changed) {
+		i->affected = 0;
+		for (changed += 9;
+			changed < payload.ptr + payload.len && *changed >= '0' && *changed <= '9';
+			changed++)
+			i->affected = i->affected * 10 + (uint64_t)(*changed - '0');
+	} else if (i->inner.caps & CAP_FOUND_ROWS) {
+		i->affected_known = i->session.plan.write == PLAN_WRITE_INSERT ||
+				    i->session.plan.write == PLAN_WRITE_REPLACE ||
+				    i->session.plan.write == PLAN_WRITE_DELETE;
+	}
+}
+
 static void to_the_client(struct interpose *i, const struct wire_command *c, const struct packet *p,
 	struct buf *to_client)
 {
@@ -651,6 +757,8 @@ static void to_the_client(struct interpose *i, const struct wire_command *c, con
 	if (p->payload.len && (uint8_t)p->payload.ptr[0] == 0xff && !wire_is_progress(p->payload) &&
 		c->expect != EXPECT_TEXT)
 		i->failed = true;
+	if (c->expect == EXPECT_FIRST)
+		note_affected(i, p->payload);
 	if (i->appended && strip_packet(i, c, p, &drop))
 		sent = strip_put(to_client, buf_span(&i->scratch), seq);
 	else
@@ -681,17 +789,24 @@ static void client_command_done(struct interpose *i)
 	case CMD_QUERY:
 	case CMD_STMT_EXECUTE:
 	case CMD_STMT_BULK_EXECUTE:
-	case CMD_STMT_FETCH:
-		instrument_end(&i->session, i->capture, !i->failed);
+	case CMD_STMT_FETCH: {
+		struct instrument_outcome outcome = {.ok = !i->failed,
+			.affected_known = i->affected_known,
+			.affected = i->affected,
+			.insert_id = i->insert_id,
+			.warnings = i->warnings};
+
+		instrument_end(&i->session, i->capture, &outcome);
 		return;
+	}
 	default:
 		return;
 	}
 }
 
 /* One packet.  `fed`: up to where to_client was shown to the session's parser. */
-static void server_packet(
-	struct interpose *i, const struct packet *p, struct buf *to_client, size_t *fed)
+static void server_packet(struct interpose *i, const struct packet *p, struct buf *to_client,
+	struct buf *to_server, size_t *fed)
 {
 	struct wire_command *head = inner_head(i);
 	enum job_kind kind = head ? kind_of(i, head->number) : JOB_CLIENT;
@@ -704,6 +819,8 @@ static void server_packet(
 		to_the_client(i, head, p, to_client);
 	else if (kind == JOB_LOG)
 		take_log(i, p, expect);
+	else if (kind == JOB_OWN)
+		take_own_row(i, p, expect);
 	buf_clear(&i->raw);
 	strip_put(&i->raw, p->payload, p->seq);
 	wire_feed_server(&i->inner, buf_span(&i->raw), stamp(i, false));
@@ -715,6 +832,8 @@ static void server_packet(
 		/* It failed: a connection that was killed, mostly. */
 		instrument_take_log(
 			&i->session, i->capture, false, SPAN_NONE, SPAN_NONE, SPAN_NONE);
+	} else if (kind == JOB_OWN) {
+		own_done(i, p, to_client, to_server, fed);
 	} else if (kind == JOB_CLIENT) {
 		wire_feed_server(i->outer, span_of(to_client->data + *fed, to_client->len - *fed),
 			stamp(i, false));
@@ -730,7 +849,7 @@ void interpose_server(
 	struct packet p;
 
 	while (!i->off && frame_next(&i->server, &bytes, SIZE_MAX, &p)) {
-		server_packet(i, &p, to_client, &fed);
+		server_packet(i, &p, to_client, to_server, &fed);
 		frame_forget(&i->server);
 	}
 	if (i->off)

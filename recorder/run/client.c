@@ -79,13 +79,52 @@ bool client_open(struct client *c, const struct run_target *target, struct captu
 	return true;
 }
 
-void client_instrument(struct client *c, const struct instrument_tables *tables)
+void client_instrument(
+	struct client *c, const struct instrument_tables *tables, const uint64_t *ended)
 {
 	struct sql_options options =
 		sql_options_for_server(span_str(mysql_get_server_info(c->mysql)));
 
 	instrument_session_init(&c->instrument, tables, &options);
+	c->instrument.ended = ended;
 	c->instrumented = true;
+}
+
+static void take_own_rows(struct client *c, MYSQL_RES *result)
+{
+	const struct own_query *query = instrument_next_query(&c->instrument);
+	struct span values[PLAN_TABLES_MAX];
+	MYSQL_ROW row;
+
+	while (mysql_num_fields(result) == query->columns &&
+		(row = mysql_fetch_row(result)) != NULL) {
+		const unsigned long *lengths = mysql_fetch_lengths(result);
+
+		for (size_t i = 0; i < query->columns; i++)
+			values[i] = row[i] ? span_of(row[i], lengths[i]) : SPAN_NONE;
+		instrument_query_row(&c->instrument, &c->capture, values);
+	}
+}
+
+/* Select mode, when no statement follows: looks at the rows of the last write. */
+static void finish_select(struct client *c)
+{
+	static const struct plan nothing;
+
+	if (!c->instrumented || !instrument_in_select_mode(&c->instrument) || c->dead)
+		return;
+	instrument_begin_planned(&c->instrument, &c->capture, 0, &nothing, NULL, 0);
+	for (const struct own_query *q; (q = instrument_next_query(&c->instrument)) != NULL;) {
+		MYSQL_RES *result = NULL;
+
+		if (mysql_real_query(c->mysql, q->sql.data, q->sql.len) == 0)
+			result = mysql_store_result(c->mysql);
+		if (result)
+			take_own_rows(c, result);
+		mysql_free_result(result);
+		(void)!instrument_query_end(
+			&c->instrument, &c->capture, mysql_errno(c->mysql), false);
+	}
 }
 
 /* What the last write logged.  The statement touches no table: it neither waits nor opens a
@@ -113,6 +152,7 @@ static void read_log(struct client *c)
 void client_close(struct client *c, const char *reason)
 {
 	read_log(c);
+	finish_select(c);
 	if (c->recorded)
 		capture_close(&c->capture, reason ? reason : "quit");
 	if (c->result)
@@ -208,7 +248,7 @@ void client_tell_reply(struct client *c, const struct wire_reply *more, bool row
 
 	if (!rows) {
 		reply.affected = c->affected = more->affected;
-		reply.insert_id = more->insert_id;
+		reply.insert_id = c->insert_id = more->insert_id;
 		reply.info = more->info;
 	}
 	c->command.end_at = clock_mono_ns();
@@ -269,9 +309,20 @@ void client_begin(struct client *c, uint8_t command, size_t length)
 		.begin = {.at = clock_mono_ns(), .seq = capture_begin_seq(c->capture.worker)}};
 	c->error = 0;
 	c->message[0] = '\0';
-	c->affected = c->row_count = 0;
+	c->affected = c->row_count = c->insert_id = 0;
 	c->has_rows = c->rows_bad = false;
 	buf_clear(&c->rows);
+}
+
+/* The statement, or what is asked before it. */
+static void send_next(struct client *c)
+{
+	const struct own_query *own =
+		c->instrumented ? instrument_next_query(&c->instrument) : NULL;
+	const struct buf *sql = own ? &own->sql : &c->sql;
+
+	c->state = own ? CLIENT_OWN_QUERY : CLIENT_QUERY;
+	c->wait = mysql_real_query_start(&c->status, c->mysql, sql->data, sql->len);
 }
 
 void client_send(struct client *c, struct span sql)
@@ -284,32 +335,70 @@ void client_send(struct client *c, struct span sql)
 	request.text = buf_span(&c->sql);
 	capture_sink.command(&c->capture, &c->command, &request);
 	if (c->instrumented) {
+		c->ended_before = *c->instrument.ended;
 		instrument_begin(&c->instrument, &c->capture, c->command.number, sql);
 		read_log(c);
 		/* A failure is one of the connection, and the statement will show it. */
 		if (instrument_wants_reset(&c->instrument))
-			(void)!mysql_query(c->mysql, LOG_RESET_SQL);
+			(void)!mysql_query(c->mysql, c->instrument.tables->reset_sql);
+		if (c->instrument.plan.rewritten) {
+			buf_clear(&c->sql);
+			buf_add_span(&c->sql, buf_span(&c->instrument.plan.text));
+		}
 	}
-	c->state = CLIENT_QUERY;
-	if (c->instrumented && c->instrument.plan.rewritten) {
-		buf_clear(&c->sql);
-		buf_add_span(&c->sql, buf_span(&c->instrument.plan.text));
-	}
-	c->wait = mysql_real_query_start(&c->status, c->mysql, c->sql.data, c->sql.len);
+	send_next(c);
 }
 
 static bool finished(struct client *c)
 {
-	if (c->instrumented)
-		instrument_end(&c->instrument, &c->capture, !c->error);
+	struct instrument_outcome outcome = {.ok = !c->error,
+		.affected = c->affected,
+		.affected_known = !c->has_rows,
+		.insert_id = c->insert_id,
+		.warnings = mysql_warning_count(c->mysql) != 0};
+
+	if (c->instrumented) {
+		outcome.alone = c->alone && *c->instrument.ended == c->ended_before;
+		instrument_end(&c->instrument, &c->capture, &outcome);
+	}
 	c->state = CLIENT_IDLE;
 	c->wait = 0;
 	return true;
 }
 
+/* The same for a query of our own.  True: its error is the statement's, which is not sent. */
+static bool advance_own(struct client *c)
+{
+	unsigned error = 0;
+
+	if (c->state == CLIENT_OWN_STORE) {
+		if (c->result)
+			take_own_rows(c, c->result);
+		else
+			error = mysql_errno(c->mysql);
+		mysql_free_result(c->result);
+		c->result = NULL;
+	} else if (c->status) {
+		error = mysql_errno(c->mysql);
+	} else if (mysql_field_count(c->mysql)) {
+		c->state = CLIENT_OWN_STORE;
+		c->wait = mysql_store_result_start(&c->result, c->mysql);
+		return false;
+	}
+	if (instrument_query_end(&c->instrument, &c->capture, error, c->is_alone(c)) ||
+		is_lost(error)) {
+		tell_error(c);
+		return finished(c);
+	}
+	send_next(c);
+	return false;
+}
+
 /* The call that was under way has returned: what is next?  True when nothing is. */
 static bool advance(struct client *c)
 {
+	if (c->state >= CLIENT_OWN_QUERY)
+		return advance_own(c);
 	if (c->state >= CLIENT_PREPARE)
 		return prepared_advance(c) && finished(c);
 	if (c->state == CLIENT_STORE) {
@@ -346,9 +435,11 @@ static void continue_call(struct client *c, int ready)
 	case CLIENT_IDLE:
 		break;
 	case CLIENT_QUERY:
+	case CLIENT_OWN_QUERY:
 		c->wait = mysql_real_query_cont(&c->status, c->mysql, ready);
 		break;
 	case CLIENT_STORE:
+	case CLIENT_OWN_STORE:
 		c->wait = mysql_store_result_cont(&c->result, c->mysql, ready);
 		break;
 	case CLIENT_NEXT:

@@ -33,6 +33,9 @@ enum client_state {
 	CLIENT_PREPARE,
 	CLIENT_EXECUTE,
 	CLIENT_EXECUTE_STORE,
+	/* A query of select mode that goes before the statement. */
+	CLIENT_OWN_QUERY,
+	CLIENT_OWN_STORE,
 };
 
 struct client {
@@ -50,6 +53,11 @@ struct client {
 	struct buf sql;
 	bool instrumented;
 	struct instrument_session instrument;
+	uint64_t ended_before; /* *instrument.ended when the statement began */
+	bool alone;            /* nobody else was executing anything then */
+	/* The engine's: nobody else is executing anything. */
+	bool (*is_alone)(const struct client *c);
+	const void *engine;
 	struct client_prepared **prepared;
 	size_t prepared_count, prepared_capacity;
 	struct client_prepared *executing; /* PREPARE, EXECUTE */
@@ -57,7 +65,7 @@ struct client {
 	/* The last statement's outcome, valid when idle. */
 	uint32_t error;
 	char message[512];
-	uint64_t affected, row_count;
+	uint64_t affected, row_count, insert_id;
 	bool has_rows, rows_bad;
 	struct buf rows; /* of the first result: packed arrays, one behind the other */
 
@@ -77,8 +85,10 @@ MYSQL *client_dial(const struct run_target *target, struct err *err) MUST_CHECK;
 /* Connects and begins the session's record. */
 bool client_open(struct client *c, const struct run_target *target, struct capture_worker *worker,
 	struct capture_node *node, uint32_t id, const char *name, struct err *err) MUST_CHECK;
-/* From here on statements are recorded in trigger mode. */
-void client_instrument(struct client *c, const struct instrument_tables *tables);
+/* From here on statements are instrumented.  `ended` counts the statements of all sessions that
+ * ended. */
+void client_instrument(
+	struct client *c, const struct instrument_tables *tables, const uint64_t *ended);
 /* Ends the session and its record.  reason: when it was not by COM_QUIT. */
 void client_close(struct client *c, const char *reason);
 

@@ -114,13 +114,14 @@ static bool instrument_database(struct engine *e)
 {
 	struct prepare_options options = {.database = e->options->target.database,
 		.add_key = true,
+		.mode = e->options->instrument,
 		.tell = on_prepared,
 		.ctx = e};
 	struct prepare_summary summary;
 
 	if (!e->options->instrument)
 		return true;
-	engine_note(e, "instrumentation", SPAN_LIT("trigger"));
+	engine_note(e, "instrumentation", span_str(instrument_mode_words[e->options->instrument]));
 	return prepare_database(e->control, &options, &summary, e->err) &&
 	       instrument_tables_load(&e->tables, e->control, e->options->target.database, e->err);
 }
@@ -178,6 +179,10 @@ static void number_tables(struct engine *e)
 
 bool engine_begin_trace(struct engine *e)
 {
+	/* The database is the run's own: nobody else writes. */
+	if (e->options->instrument &&
+		!instrument_tables_init(&e->tables, e->options->instrument, true, e->err))
+		return false;
 	e->node = (struct capture_node){.name = "n1",
 		.address = e->options->target.socket ? e->options->target.socket
 						     : e->options->target.host};
@@ -206,6 +211,21 @@ void engine_watch(struct engine *e)
 
 /* ---- sessions ---- */
 
+static bool is_alone(const struct client *c)
+{
+	const struct engine *e = c->engine;
+
+	for (size_t i = 0; i < e->client_count; i++) {
+		const struct client *other = &e->clients[i];
+
+		/* Who waits for a lock does nothing; by time alone that is not known. */
+		if (other != c && other->state != CLIENT_IDLE &&
+			(!other->settled || other->by_time))
+			return false;
+	}
+	return true;
+}
+
 bool engine_open_session(struct engine *e, size_t index, uint32_t id, const char *name,
 	const char *database, enum txn_level level)
 {
@@ -218,6 +238,8 @@ bool engine_open_session(struct engine *e, size_t index, uint32_t id, const char
 		return false;
 	if (e->client_count < index + 1)
 		e->client_count = index + 1;
+	c->engine = e;
+	c->is_alone = is_alone;
 	if (level) {
 		char sql[80];
 
@@ -230,7 +252,7 @@ bool engine_open_session(struct engine *e, size_t index, uint32_t id, const char
 	/* What the server says, not what was asked for. */
 	c->capture.level_session = (uint8_t)level_of(c->mysql, "session");
 	if (e->options->instrument)
-		client_instrument(c, &e->tables);
+		client_instrument(c, &e->tables, &e->ended);
 	return true;
 }
 
@@ -282,6 +304,7 @@ void engine_sending(struct engine *e, struct client *c)
 {
 	c->blocked = c->waiting = c->settled = c->by_time = false;
 	e->event_ns = clock_mono_ns();
+	c->alone = is_alone(c);
 }
 
 /* ---- answers ---- */
@@ -289,6 +312,7 @@ void engine_sending(struct engine *e, struct client *c)
 static void complete(struct engine *e, struct client *c)
 {
 	e->event_ns = clock_mono_ns();
+	e->ended++;
 	e->answered(e->ctx, c);
 	c->blocked = c->waiting = c->settled = c->by_time = false;
 	/* Whoever waits may go on now: what is known of the others is out of date. */

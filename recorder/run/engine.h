@@ -31,7 +31,7 @@ struct run_options {
 	bool keep_database;
 	const char *output; /* the trace */
 	bool overwrite;
-	bool instrument; /* trigger mode: the tables are prepared after the setup */
+	enum instrument_mode instrument;   /* the tables are prepared after the setup */
 	const volatile sig_atomic_t *stop; /* not 0: end soon, and leave nothing behind */
 	void (*tell)(void *ctx, const struct run_event *event);
 	void *ctx;
@@ -61,6 +61,7 @@ struct engine {
 	struct pollfd *fds;
 	uint64_t event_ns; /* when something was last sent or answered */
 	bool by_time;      /* time alone said that something was blocked */
+	uint64_t ended;    /* statements of all sessions that were answered */
 };
 
 /* Connects.  options, source, err, answered and ctx are set by the caller. */
@@ -78,7 +79,7 @@ bool engine_make_database(struct engine *e, const char *name) MUST_CHECK;
 
 /* facts: pairs for the trace's header, or NULL. */
 bool engine_open_trace(struct engine *e, const char *const *facts) MUST_CHECK;
-/* Server, tables and their content; prepares the tables in trigger mode. */
+/* Server, tables and their content; prepares the tables for instrumentation. */
 bool engine_begin_trace(struct engine *e) MUST_CHECK;
 /* Begins to look for lock waits. */
 void engine_watch(struct engine *e);

@@ -219,6 +219,8 @@ void prepared_continue(struct client *c, int ready)
 	case CLIENT_QUERY:
 	case CLIENT_STORE:
 	case CLIENT_NEXT:
+	case CLIENT_OWN_QUERY:
+	case CLIENT_OWN_STORE:
 		break;
 	}
 }

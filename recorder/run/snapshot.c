@@ -85,6 +85,8 @@ bool snapshot_server(struct snapshot *s, struct err *err)
 			record.version = span_str(row[1]);
 		count++;
 	}
+	if (s->instrument)
+		count += instrument_add_variables(s->instrument, &pairs);
 	pk = pack_into(&map);
 	msgpack_pack_map(&pk, count);
 	buf_add_span(&map, buf_span(&pairs));
@@ -427,8 +429,8 @@ static void emit_rows(struct snapshot *s, uint32_t number, const char *moment, M
 			left--;
 			kept++;
 			count++;
-			if (versioned && !instrument_pack_version(
-						 &versions, span_str(row[version_at])))
+			if (versioned &&
+				!instrument_pack_version(&versions, span_str(row[version_at])))
 				buf_add_char(&versions, (char)0xc0); /* nil: no version */
 		} else {
 			row = NULL;

@@ -15,6 +15,7 @@ enum {
 
 /* Capability flags.  The upper 32 bits are MariaDB's extended ones. */
 #define CAP_MYSQL                     (UINT64_C(1) << 0) /* clear: MariaDB, extended flags are valid */
+#define CAP_FOUND_ROWS                (UINT64_C(1) << 1) /* affected rows of UPDATE: found, not changed */
 #define CAP_CONNECT_WITH_DB           (UINT64_C(1) << 3)
 #define CAP_COMPRESS                  (UINT64_C(1) << 5)
 #define CAP_LOCAL_FILES               (UINT64_C(1) << 7)

@@ -98,10 +98,10 @@ def definitions():
                       "where trigger_schema = 'it' order by 1", "-N")
 
 
-def recorded(what, database, *options):
-    """what(port) through the proxy in trigger mode, and the records."""
-    with Proxy(ISOREC, ["n1=127.0.0.1:%d" % SERVER["port"]], "--instrument=trigger", "--user=root",
-               "--database=" + database, *options) as proxy:
+def recorded(what, database, mode="trigger", all_writers=True):
+    """what(port) through an instrumenting proxy; its result, the records, the verdict."""
+    with Proxy(ISOREC, ["n1=127.0.0.1:%d" % SERVER["port"]], "--instrument=" + mode, "--user=root",
+               "--database=" + database, *(["--all-writers"] if all_writers else [])) as proxy:
         result = what(proxy.port)
         wait_for("the sessions' end", lambda: proxy.statistics()["sessions"] == 0)
         proxy.stop()
@@ -203,14 +203,15 @@ def same_for(client, normal=without_times):
     """The client's output on plain tables, directly, and on prepared ones, through the proxy."""
     sql(TABLES)
     direct = normal(client(SERVER["port"]))
-    sql(TABLES)
-    prepare("--quiet", "--add-key", "it")
-    through, got, verdict = recorded(client, "it")
-    through = normal(through)
-    assert through == direct, "\n".join(difflib.unified_diff(
-        direct.splitlines(), through.splitlines(), "directly", "instrumented"))
-    assert [r for r in got if r["kind"] == "probe" and r["exact"]], "no probes"
-    assert not violations(verdict), violations(verdict)
+    for mode in ("select", "trigger"):
+        sql(TABLES)
+        prepare("--quiet", "--add-key", "--mode=" + mode, "it")
+        through, got, verdict = recorded(client, "it", mode=mode)
+        through = normal(through)
+        assert through == direct, "\n".join(difflib.unified_diff(
+            direct.splitlines(), through.splitlines(), "directly", "in %s mode" % mode))
+        assert [r for r in got if r["kind"] == "probe" and (r["exact"] or mode == "select")], "no probes"
+        assert not violations(verdict), violations(verdict)
     return got
 
 
@@ -425,6 +426,110 @@ def long_logs():
     assert not update["exact"] and 1000 < len(update["rows"]) < 19000, len(update["rows"])
     assert len(delete["rows"]) == 10 and delete["exact"]
     assert not verdict["findings"], verdict["findings"]
+
+
+# ---- others ----
+
+OTHERS = (
+    "update plain set v = 77 where id = 1; insert into plain values (30,1)",
+    "delete from plain where id = 2", "delete from plain where id = 3; insert into plain values (3,9)",
+    "update plain set v = 5; update plain set v = 6", "truncate table multi",
+    "alter table withtrig add column later int; update withtrig set later = 1",
+)
+
+
+@test
+def other_writers():
+    """what sessions change that are not recorded is never a violation; their versions are undecided"""
+    mine = "begin; select * from plain; update plain set v = v + 1; commit; select * from plain; " \
+           "insert into multi values (50,'a','2020-01-01',1); update withtrig set v = v + 1; select v from withtrig;"
+    for mode in ("trigger", "select"):
+        for other in OTHERS:
+            sql(TABLES)
+            prepare("--quiet", "--add-key", "--mode=" + mode, "it")
+
+            def work(port):
+                sql(mine, port=port, database="it")
+                sql(other, database="it")
+                sql(mine.replace("50", "51"), port=port, database="it")
+                sql("replace into plain values (2,2),(3,3); insert ignore into multi values "
+                    "(1,'x','2020-01-01',1); select * from multi", port=port, database="it")
+            _, _, verdict = recorded(work, "it", mode=mode, all_writers=False)
+            bad = violations(verdict)
+            severities = {f["severity"] for f in verdict["findings"]}
+            assert severities <= {"suspicion", "documented"}, (mode, other, bad)
+            # Who only inserts and updates is known by the names of the versions.
+            if "delete" not in other and "truncate" not in other:
+                assert not bad, (mode, other, bad)
+            assert verdict["verdict"] == "incomplete", verdict["verdict"]
+
+
+@test
+def lost_with_all_writers():
+    """with --all-writers a version that vanished is a violation"""
+    sql(TABLES)
+    prepare("--quiet", "it.plain")
+
+    def work(port):
+        sql("update plain set v = 10 where id = 1", port=port, database="it")
+        sql("delete from plain where id = 1", database="it")
+    _, _, verdict = recorded(work, "it")
+    assert [f["severity"] for f in verdict["findings"] if f["class"] == "lost-version"] == ["violation"], verdict
+    sql(TABLES)
+    prepare("--quiet", "it.plain")
+    _, _, verdict = recorded(work, "it", all_writers=False)
+    lost, = [f for f in verdict["findings"] if f["class"] == "lost-version"]
+    assert lost["severity"] == "suspicion" and "--all-writers" in lost["explanation"], lost
+
+
+@test
+def stored_functions():
+    """what a function writes that a SELECT calls is recorded, and not exact"""
+    sql(TABLES)
+    sql("set global log_bin_trust_function_creators = 1", database="it")
+    sql("delimiter //\ncreate function writes() returns int modifies sql data begin "
+        "insert into plain values (60,1); return 1; end//\n", database="it")
+    for mode in ("trigger", "select"):
+        prepare("--quiet", "--mode=" + mode, "it.plain")
+        _, got, verdict = recorded(lambda port: sql(
+            "select writes(); select * from plain; update plain set v = 3 where id = 60; select * from plain; "
+            "delete from plain where id = 60", port=port, database="it"), "it", mode=mode)
+        assert not violations(verdict), violations(verdict)
+        prepare("it", command="unprepare")
+
+
+@test
+def probes_of_the_client():
+    """SELECTs that a comment marks are probes, and the client gets what it asked for"""
+    sql(TABLES)
+    prepare("--quiet", "--mode=select", "it.plain")
+    out, got, verdict = recorded(lambda port: sql("""
+begin; /* BWR */ select v from plain where id < 3 for update; update plain set v = v + 1 where id < 3;
+/* isorec: AWR */ select v from plain where id < 3; /* VSR */ select id from plain;
+/* PM */ select id from plain where v = 3; select * from plain where v = 3; commit;
+""", "-N", port=port, database="it"), "it", mode="select")
+    assert out.split() == ["1", "2", "2", "3", "1", "2", "3", "2", "3", "2", "3", "3", "3"], out
+    numbers = {r["number"]: r["text"] for r in got if r["kind"] == "stmt"}
+    said = {(r["probe"], numbers[r["number"]].split()[0]): r for r in got if r["kind"] == "probe"}
+    assert {k for k in said} == {(0, "update"), (1, "update"), (3, "update"), (6, "select"), (3, "select"),
+                                 (2, "select")}, said.keys()
+    assert [row[0] for row in said[0, "update"]["rows"]] == [1, 2]
+    assert [row[2] for row in said[1, "update"]["rows"]] == [0, 0] and said[1, "update"]["exact"]
+    assert [row[0] for row in said[2, "select"]["rows"]] == [1, 2, 3]
+    assert [row[0] for row in said[3, "select"]["rows"]] == [2, 3] and said[3, "select"]["exact"]
+    assert not violations(verdict), violations(verdict)
+
+
+@test
+def modes_do_not_mix():
+    """tables that are prepared for one mode are refused in the other, with what to do"""
+    sql(TABLES)
+    prepare("--quiet", "--mode=select", "it.plain")
+    assert "is prepared for select mode: unprepare it first" in prepare("it.plain", status=3)
+    said = run([ISOREC, "proxy", "--node", "n1=127.0.0.1:%d" % SERVER["port"], "--user=root", "--database=it",
+                "--instrument=trigger", "--listen=127.0.0.1:0", "-o", os.path.join(os.environ.get("TMPDIR", "/tmp"),
+                "isorec-modes-%d.itr" % os.getpid())], status=4)
+    assert "isorec prepare --mode trigger" in said, said
 
 
 # ---- the workload ----
