@@ -627,6 +627,9 @@ static bool read_context(struct proxy *proxy, struct proxy_context *c, struct er
 	char host[ADDRESS_TEXT_SIZE];
 	struct backdrop_address address;
 
+	c->tables.databases = c->options.databases;
+	c->tables.database_count = c->options.database_count;
+
 	c->producer = trace_producer_open(proxy->writer);
 	backdrop_init(&c->context, &c->options, proxy->writer, c->producer);
 	for (size_t i = 0; i < proxy->node_count; i++) {

@@ -60,11 +60,19 @@ static bool seen_before(const struct plan *plan, size_t index)
 	return false;
 }
 
+void probed_emit_unknown(
+	struct capture *c, const struct probed *stmt, const struct instrument_table *table)
+{
+	struct record_probe probe = {
+		.read_kind = stmt->read_kind, .predicate = SPAN_LIT(PROBED_UNKNOWN)};
+
+	probed_emit(c, stmt, PROBE_READ, table, probe, NULL, 0);
+}
+
 void probed_emit_blind(struct capture *c, const struct probed *stmt, const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->blind_count; i++)
-		probed_emit(c, stmt, PROBE_READ, plan->blind[i],
-			(struct record_probe){.read_kind = stmt->read_kind}, NULL, 0);
+		probed_emit_unknown(c, stmt, plan->blind[i]);
 }
 
 void probed_emit_reads(struct capture *c, const struct probed *stmt, const struct plan *plan,
@@ -79,9 +87,13 @@ void probed_emit_reads(struct capture *c, const struct probed *stmt, const struc
 			.predicate = plan->predicate_of == table ? stmt->predicate : SPAN_NONE,
 		};
 
-		if (!seen_before(plan, i))
-			probed_emit(c, stmt, PROBE_READ, table, probe, rows ? &rows->reads : NULL,
-				rows ? rows->read_count : 0);
+		if (seen_before(plan, i))
+			continue;
+		probed_emit(c, stmt, PROBE_READ, table, probe, rows ? &rows->reads : NULL,
+			rows ? rows->read_count : 0);
+		/* Which rows it passed over, and why, nobody can tell. */
+		if (!probe.predicate.ptr)
+			probed_emit_unknown(c, stmt, table);
 	}
 	probed_emit_blind(c, stmt, plan);
 }
@@ -99,6 +111,8 @@ void probed_emit_writes(struct capture *c, const struct probed *stmt, const stru
 		if (rows->write_count)
 			probed_emit(c, stmt, PROBE_WRITE, rows->table, probe, &rows->writes,
 				rows->write_count);
+		if (rows->match_count && plan->predicate_of != rows->table)
+			probed_emit_unknown(c, stmt, rows->table);
 	}
 	if (plan->predicate_of && stmt->predicate.ptr) {
 		const struct instrument_table *table = plan->predicate_of;

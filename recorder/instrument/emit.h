@@ -20,7 +20,12 @@ uint8_t probed_read_kind(const struct capture *capture, const struct plan *plan)
 void probed_emit(struct capture *capture, const struct probed *stmt, enum probe_kind kind,
 	const struct instrument_table *table, struct record_probe probe, const struct buf *rows,
 	uint32_t count);
-/* What was read and is not known: probes that are not exact, with no rows. */
+/* The condition by which a table was read is not known, or spans tables: the probe counts as one
+ * that is not decided. */
+#define PROBED_UNKNOWN "?"
+void probed_emit_unknown(
+	struct capture *capture, const struct probed *stmt, const struct instrument_table *table);
+/* ... of all tables that were read without being seen. */
 void probed_emit_blind(struct capture *capture, const struct probed *stmt, const struct plan *plan);
 const struct table_probes *probed_rows(
 	const struct statement_probes *probes, const struct instrument_table *table);

@@ -560,6 +560,8 @@ static void emit_read(struct instrument_session *s, struct capture *capture, boo
 		if (probe.predicate.ptr && select->matches_done)
 			probed_emit(capture, &s->stmt, PROBE_PM, table, probe,
 				rows ? &rows->reads : NULL, rows ? rows->read_count : 0);
+		if (!probe.predicate.ptr)
+			probed_emit_unknown(capture, &s->stmt, table);
 		if (select->sets_done && probe.predicate.ptr)
 			probed_emit(capture, &s->stmt, PROBE_VSR, table, probe,
 				set ? &set->reads : NULL, set ? set->read_count : 0);

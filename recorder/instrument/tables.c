@@ -325,6 +325,14 @@ static bool read_functions(struct instrument_tables *tables, MYSQL *mysql, struc
 	return true;
 }
 
+static bool is_recorded(const struct instrument_tables *tables, const char *database)
+{
+	for (size_t i = 0; i < tables->database_count; i++)
+		if (strcmp(tables->databases[i], database) == 0)
+			return true;
+	return !tables->database_count;
+}
+
 bool instrument_tables_load(
 	struct instrument_tables *tables, MYSQL *mysql, const char *database, struct err *err)
 {
@@ -357,7 +365,10 @@ bool instrument_tables_load(
 			.database = mem_strdup(row[0]),
 			.name = mem_strdup(row[1])};
 		ok = instrument_table_describe(t, mysql, err);
-		if (ok && t->for_select != select)
+		if (ok && t->for_select != select && !is_recorded(tables, t->database)) {
+			instrument_table_release(t);
+			tables->count--;
+		} else if (ok && t->for_select != select) {
 			ok = err_set(err, ERR_UNSUPPORTED,
 				"%s.%s is prepared for %s mode: isorec unprepare, then isorec "
 				"prepare --mode %s",
@@ -365,6 +376,7 @@ bool instrument_tables_load(
 				instrument_mode_words[select ? INSTRUMENT_TRIGGER
 							     : INSTRUMENT_SELECT],
 				instrument_mode_words[tables->mode]);
+		}
 	}
 	mysql_free_result(result);
 	return ok && read_functions(tables, mysql, err) &&

@@ -97,6 +97,9 @@ struct instrument_tables {
 	struct instrument_table *list; /* by database and name */
 	size_t count, capacity;
 	char version[64]; /* of the server */
+	/* Those to be recorded: elsewhere tables may be prepared for another mode.  None: all. */
+	const char *const *databases;
+	size_t database_count;
 	/* In the names of the versions that recorded sessions write; other sessions' have 0. */
 	uint32_t tag;
 	bool all_writers;    /* nobody else writes */
