@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "adya/chain.h"
 #include "adya/match.h"
 #include "base/attr.h"
 #include "base/mem.h"
@@ -28,6 +29,7 @@ struct builder {
 	const struct history *history;
 	struct graph_builder graph;
 	struct matcher *matcher;
+	struct chains chains;
 	uint64_t tests_left;
 	uint32_t *objects_of, *objects_head; /* objects by table */
 	wide *keys_of;                       /* of objects_of, where sorted[table] */
@@ -104,18 +106,37 @@ static void add_read(struct builder *b, uint32_t node, const struct history_op *
 
 /* ---- predicates ---- */
 
-static enum match test(struct builder *b, const struct history_predicate *p, uint32_t version)
-{
-	const struct history_version *v = &b->history->versions[version];
+/* One predicate at one object. */
+struct look {
+	uint32_t predicate, node, object;
+	const struct history_predicate *p;
+	const struct chain *chain; /* NULL: the object's order is not known */
+	uint32_t seen;             /* the version it saw; NONE: not recorded */
+	enum match seen_match;     /* ... as its result tells; UNKNOWN: it does not */
+};
 
+static enum match test(struct builder *b, const struct look *look, uint32_t version)
+{
 	if (b->tests_left == 0)
 		return MATCH_UNKNOWN;
 	b->tests_left--;
 	/* What the statement saw of this very version needs no evaluation. */
-	if (p->flags & HISTORY_PREDICATE_MATCHES && b->seen_stamp[v->object] == b->stamp &&
-		b->seen[v->object] == version)
-		return b->seen_matches[v->object] ? MATCH_YES : MATCH_NO;
+	if (version == look->seen && look->seen_match != MATCH_UNKNOWN)
+		return look->seen_match;
 	return matcher_test(b->matcher, version);
+}
+
+/* The same by position in the order. */
+static enum match test_at(struct builder *b, const struct look *look, uint32_t i)
+{
+	uint32_t version = look->chain->order[i];
+
+	if (b->tests_left == 0)
+		return MATCH_UNKNOWN;
+	b->tests_left--;
+	if (version == look->seen && look->seen_match != MATCH_UNKNOWN)
+		return look->seen_match;
+	return matcher_test_row(b->matcher, version, &look->chain->rows[i]);
 }
 
 static void add_predicate_edge(struct builder *b, uint32_t from, uint32_t to, enum graph_kind kind,
@@ -133,118 +154,79 @@ static void add_predicate_edge(struct builder *b, uint32_t from, uint32_t to, en
 
 /* The predicate saw version x_k of an object.  pred-wr comes from the latest version at or before
  * x_k that changed the matches, pred-rw leads to the first one after it.  False: undecided. */
-static bool add_from_version(struct builder *b, uint32_t predicate, uint32_t node, uint32_t seen)
+static bool add_from_version(struct builder *b, const struct look *look, uint32_t seen)
 {
-	const struct history *h = b->history;
-	const struct history_predicate *p = &h->predicates[predicate];
-	const struct history_version *v = &h->versions[seen];
-	const struct history_object *o = &h->objects[v->object];
-	const uint32_t *order = h->order + o->first_order;
+	const struct history_version *v = &b->history->versions[seen];
+	const struct chain *chain = look->chain;
 	enum match here, other;
 
-	if (!o->order_known || v->position == HISTORY_NONE)
-		return v->txn != HISTORY_NONE && b->out->node_of[v->txn] == node;
-	here = test(b, p, seen);
+	if (!chain || v->position == HISTORY_NONE)
+		return v->txn != HISTORY_NONE && b->out->node_of[v->txn] == look->node;
+	here = test_at(b, look, v->position);
 	other = here;
 	for (uint32_t i = v->position; i > 0 && here != MATCH_UNKNOWN; i--) {
-		other = test(b, p, order[i - 1]);
+		other = test_at(b, look, i - 1);
 		if (other == MATCH_UNKNOWN)
 			break;
 		if (other != here) {
-			add_predicate_edge(b, node_of_version(b, order[i]), node,
+			add_predicate_edge(b, node_of_version(b, chain->order[i]), look->node,
 				GRAPH_PREDICATE_WR,
-				(struct predicate_edge){predicate, seen, order[i]});
+				(struct predicate_edge){look->predicate, seen, chain->order[i]});
 			break;
 		}
 	}
 	if (here == MATCH_UNKNOWN || other == MATCH_UNKNOWN)
 		return false;
-	for (uint32_t i = v->position + 1; i < o->installed_count; i++) {
-		other = test(b, p, order[i]);
+	for (uint32_t i = v->position + 1; i < chain->count; i++) {
+		other = test_at(b, look, i);
 		if (other == MATCH_UNKNOWN)
 			return false;
 		if (other != here) {
-			add_predicate_edge(b, node, node_of_version(b, order[i]),
+			add_predicate_edge(b, look->node, node_of_version(b, chain->order[i]),
 				GRAPH_PREDICATE_RW,
-				(struct predicate_edge){predicate, seen, order[i]});
+				(struct predicate_edge){look->predicate, seen, chain->order[i]});
 			break;
 		}
 	}
 	return true;
 }
 
-static bool is_absent(const struct history *h, uint32_t version)
-{
-	return h->versions[version].flags & (HISTORY_VERSION_UNBORN | HISTORY_VERSION_DEAD);
-}
-
-/* The one absent version (unborn or dead) an object has, or HISTORY_NONE when there are several.
- * Those that were never installed count: a transaction sees its own, and a dirty read any. */
-static uint32_t only_absent(const struct history *h, const struct history_object *o)
-{
-	uint32_t found = HISTORY_NONE;
-
-	for (uint32_t i = 0; i < o->order_count; i++) {
-		uint32_t version = h->order[o->first_order + i];
-
-		if (!is_absent(h, version))
-			continue;
-		if (found != HISTORY_NONE)
-			return HISTORY_NONE;
-		found = version;
-	}
-	return found;
-}
-
 /* No version of the object ever satisfies the predicate: whichever was seen, nothing changes the
  * matches. */
-static bool never_matches(struct builder *b, uint32_t predicate, const struct history_object *o)
+static bool never_matches(struct builder *b, const struct look *look)
 {
 	const struct history *h = b->history;
+	const struct history_object *o = &h->objects[look->object];
 
 	if (o->order_count > NEVER_MATCHES_MAX)
 		return false;
 	for (uint32_t i = 0; i < o->order_count; i++) {
-		if (test(b, &h->predicates[predicate], h->order[o->first_order + i]) != MATCH_NO)
+		if (test(b, look, h->order[o->first_order + i]) != MATCH_NO)
 			return false;
 	}
 	return true;
 }
 
-/* Whether a statement may have seen a version: not one whose writing began after it had ended, and
- * not the unborn one of an object that was there before anything was recorded. */
-static bool may_have_seen(
-	const struct history *h, const struct history_predicate *p, uint32_t version, bool born)
+/* When the statement ended: what began to be written later it cannot have seen. */
+static uint32_t end_of(const struct history *h, const struct history_predicate *p)
 {
-	const struct history_version *v = &h->versions[version];
-	uint32_t end = p->stmt == HISTORY_NONE ? HISTORY_NONE : h->stmts[p->stmt].end_seq;
-
-	if (v->flags & HISTORY_VERSION_UNBORN)
-		return !born;
-	return end == HISTORY_NONE || v->stmt == HISTORY_NONE || h->stmts[v->stmt].begin_seq <= end;
-}
-
-/* The initial rows have it: `position` 1, as unborn is 0. */
-static bool was_there(const struct history *h, const struct history_object *o)
-{
-	const uint32_t both = HISTORY_VERSION_INITIAL | HISTORY_VERSION_UNWRITTEN;
-
-	return o->installed_count > 1 &&
-	       (h->versions[h->order[o->first_order + 1]].flags & both) == HISTORY_VERSION_INITIAL;
+	return p->stmt == HISTORY_NONE ? HISTORY_NONE : h->stmts[p->stmt].end_seq;
 }
 
 /* Versions that were never installed and that it may have seen without returning them. */
-static bool may_be_uninstalled(
-	struct builder *b, const struct history_predicate *p, const struct history_object *o)
+static bool may_be_uninstalled(struct builder *b, const struct look *look)
 {
-	bool set = p->flags & HISTORY_PREDICATE_SET;
+	const struct history *h = b->history;
+	const struct history_object *o = &h->objects[look->object];
+	uint32_t end = end_of(h, look->p);
 
+	if (look->p->flags & HISTORY_PREDICATE_SET)
+		return look->chain->hidden_seq != HISTORY_NONE && look->chain->hidden_seq <= end;
 	for (uint32_t i = o->installed_count; i < o->order_count; i++) {
-		uint32_t version = b->history->order[o->first_order + i];
+		uint32_t version = h->order[o->first_order + i], stmt = h->versions[version].stmt;
 
-		if ((!set || is_absent(b->history, version)) &&
-			may_have_seen(b->history, p, version, false) &&
-			(set || test(b, p, version) != MATCH_YES))
+		if ((stmt == HISTORY_NONE || h->stmts[stmt].begin_seq <= end) &&
+			test(b, look, version) != MATCH_YES)
 			return true;
 	}
 	return false;
@@ -255,26 +237,26 @@ static bool may_be_uninstalled(
  * seen lie in one run of versions that fail, the edges are the same for each: pred-wr from the
  * version that began the run, pred-rw to the one that ended it (semantics, section 2).  False:
  * undecided. */
-static bool add_forced(
-	struct builder *b, uint32_t predicate, uint32_t node, const struct history_object *o)
+static bool add_forced(struct builder *b, const struct look *look)
 {
-	const struct history *h = b->history;
-	const struct history_predicate *p = &h->predicates[predicate];
-	const uint32_t *order = h->order + o->first_order;
-	bool born = was_there(h, o), possible = false, over = false;
-	uint32_t start = 0, end = HISTORY_NONE;
+	const struct chain *chain = look->chain;
+	bool set = look->p->flags & HISTORY_PREDICATE_SET;
+	bool possible = false, over = false;
+	uint32_t start = 0, end = HISTORY_NONE, last;
 
-	if (!o->order_known || may_be_uninstalled(b, p, o))
+	if (!chain || may_be_uninstalled(b, look))
 		return false;
-	for (uint32_t i = 0; i < o->installed_count; i++) {
-		bool seeable = (!(p->flags & HISTORY_PREDICATE_SET) || is_absent(h, order[i])) &&
-			       may_have_seen(h, p, order[i], born);
+	last = end_of(b->history, look->p);
+	for (uint32_t i = 0; i < chain->count; i++) {
+		/* Not the unborn one of an object that was there before anything was recorded. */
+		bool seeable = (!set || chain->rows[i].state == MATCH_ROW_ABSENT) &&
+			       (i == 0 ? !chain->born : chain->begin_seq[i] <= last);
 		enum match match;
 
 		/* What comes behind the run matters only if it may have been seen. */
 		if (over && !seeable)
 			continue;
-		match = test(b, p, order[i]);
+		match = test_at(b, look, i);
 		if (match == MATCH_UNKNOWN)
 			return false;
 		if (match == MATCH_NO && seeable && over)
@@ -290,11 +272,15 @@ static bool add_forced(
 	if (!possible)
 		return false;
 	if (over)
-		add_predicate_edge(b, node, node_of_version(b, order[end]), GRAPH_PREDICATE_RW,
-			(struct predicate_edge){predicate, order[end - 1], order[end]});
+		add_predicate_edge(b, look->node, node_of_version(b, chain->order[end]),
+			GRAPH_PREDICATE_RW,
+			(struct predicate_edge){
+				look->predicate, chain->order[end - 1], chain->order[end]});
 	if (start > 0)
-		add_predicate_edge(b, node_of_version(b, order[start]), node, GRAPH_PREDICATE_WR,
-			(struct predicate_edge){predicate, order[start], order[start]});
+		add_predicate_edge(b, node_of_version(b, chain->order[start]), look->node,
+			GRAPH_PREDICATE_WR,
+			(struct predicate_edge){
+				look->predicate, chain->order[start], chain->order[start]});
 	return true;
 }
 
@@ -317,18 +303,24 @@ static void add_object(struct builder *b, uint32_t predicate, uint32_t node, uin
 {
 	const struct history *h = b->history;
 	const struct history_predicate *p = &h->predicates[predicate];
+	struct look look = {predicate, node, o, p, NULL, HISTORY_NONE, MATCH_UNKNOWN};
 	uint32_t seen = HISTORY_NONE;
 	bool decided;
 
-	if (b->seen_stamp[o] == b->stamp)
-		seen = b->seen[o];
-	else if (p->flags & HISTORY_PREDICATE_SET)
-		seen = only_absent(h, &h->objects[o]);
+	if (h->objects[o].order_known)
+		look.chain = chains_get(&b->chains, o);
+	if (b->seen_stamp[o] == b->stamp) {
+		seen = look.seen = b->seen[o];
+		if (p->flags & HISTORY_PREDICATE_MATCHES)
+			look.seen_match = b->seen_matches[o] ? MATCH_YES : MATCH_NO;
+	} else if (p->flags & HISTORY_PREDICATE_SET) {
+		seen = look.chain ? look.chain->only_absent
+				  : only_absent_version(h, &h->objects[o]);
+	}
 	if (seen != HISTORY_NONE)
-		decided = add_from_version(b, predicate, node, seen);
+		decided = add_from_version(b, &look, seen);
 	else
-		decided = add_forced(b, predicate, node, &h->objects[o]) ||
-			  never_matches(b, predicate, &h->objects[o]);
+		decided = add_forced(b, &look) || never_matches(b, &look);
 	b->out->decided += decided;
 	b->out->predicate_undecided += !decided;
 }
@@ -456,6 +448,7 @@ static void group_objects(struct builder *b)
 	b->seen_stamp = mem_zero(h->object_count, sizeof(*b->seen_stamp));
 	b->seen_matches = mem_zero(h->object_count, sizeof(*b->seen_matches));
 	b->matcher = matcher_new(h);
+	chains_init(&b->chains, h, b->matcher);
 }
 
 /* MySQL and MariaDB roll an engine back whole that joined the transaction after the savepoint
@@ -563,8 +556,10 @@ void dependencies_build(
 	free(b.seen);
 	free(b.seen_stamp);
 	free(b.seen_matches);
-	if (b.matcher)
+	if (b.matcher) {
+		chains_release(&b.chains);
 		matcher_free(b.matcher);
+	}
 }
 
 void dependencies_release(struct dependencies *dependencies)

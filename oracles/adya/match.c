@@ -27,6 +27,10 @@ struct compiled {
 	const struct eval_expr *full; /* NULL: not needed, or not modelled */
 	wide low, high;               /* of the key column */
 	bool parsed, ranged;
+	/* It says that one column is within a range, and nothing else. */
+	bool is_range;
+	uint32_t range_column;
+	int64_t range_low, range_high;
 };
 
 struct matcher {
@@ -172,6 +176,21 @@ static const struct sql_expr *parse_predicate(struct matcher *m, struct span tex
 	return expr;
 }
 
+static void take_range(struct compiled *out)
+{
+	wide low, high;
+
+	if (!int_is_range(&out->ints, &out->range_column, &low, &high) ||
+		out->range_column >= MATCH_COLUMNS)
+		return;
+	/* Rows at hand have values of 64 bits with a sign only. */
+	if (low > INT64_MAX || high < INT64_MIN)
+		return;
+	out->is_range = true;
+	out->range_low = low < INT64_MIN ? INT64_MIN : (int64_t)low;
+	out->range_high = high > INT64_MAX ? INT64_MAX : (int64_t)high;
+}
+
 static void compile(
 	struct matcher *m, struct compiled *out, const struct matched_table *t, struct span text)
 {
@@ -186,6 +205,7 @@ static void compile(
 		int_range(&out->ints, t->key_column, &out->low, &out->high);
 		out->ranged = true;
 	}
+	take_range(out);
 	if (t->table && !out->ints.foreign)
 		out->full = eval_expr_compile(
 			&m->arena, expr, t->table, SPAN_NONE, &m->env, NULL, &outcome);
@@ -221,7 +241,7 @@ void matcher_choose(struct matcher *m, const struct history_predicate *predicate
 		map_put(&m->known, key, known);
 	}
 	m->chosen = &m->compiled[known];
-	MEM_RESERVE(m->columns, (size_t)t->names.count + 1, m->column_capacity);
+	MEM_RESERVE(m->columns, (size_t)t->names.count + MATCH_COLUMNS, m->column_capacity);
 }
 
 bool matcher_key_range(struct matcher *m, wide *low, wide *high)
@@ -334,5 +354,77 @@ enum match matcher_test(struct matcher *m, uint32_t version)
 	value = int_evaluate(&m->chosen->ints, m->columns);
 	if (value.type == OPERAND_UNKNOWN)
 		return m->chosen->full ? test_fully(m, t, image) : MATCH_UNKNOWN;
+	return value.type == OPERAND_INT && value.i != 0 ? MATCH_YES : MATCH_NO;
+}
+
+/* ---- rows at hand ---- */
+
+void matcher_row(struct matcher *m, uint32_t version, struct match_row *row)
+{
+	const struct history *h = m->history;
+	const struct history_version *v = &h->versions[version];
+	uint32_t table = h->objects[v->object].table;
+	const struct int_names *names = &m->tables[table].names;
+	struct mp mp;
+
+	*row = (struct match_row){.state = MATCH_ROW_OTHER};
+	if (v->flags & (HISTORY_VERSION_UNBORN | HISTORY_VERSION_DEAD)) {
+		row->state = MATCH_ROW_ABSENT;
+		return;
+	}
+	if (!v->image) {
+		row->state = MATCH_ROW_UNKNOWN;
+		return;
+	}
+	if (!m->tables[table].looked_up)
+		look_up_table(m, table);
+	mp = mp_over(history_bytes(h, v->image));
+	if (mp_peek(&mp) != MP_ARRAY || mp_array(&mp) != names->count)
+		return;
+	for (uint32_t i = 0; i < names->count && i < MATCH_COLUMNS; i++) {
+		enum mp_type type = mp_peek(&mp);
+		struct mp_object object;
+
+		row->types[i] = OPERAND_UNKNOWN;
+		if (type != MP_UINT && type != MP_INT && type != MP_NIL) {
+			if (!mp_skip(&mp))
+				return;
+			continue;
+		}
+		if (!mp_next(&mp, &object) || (object.type == MP_UINT && object.u > INT64_MAX))
+			return;
+		row->types[i] = type == MP_NIL ? OPERAND_NULL : OPERAND_INT;
+		if (type != MP_NIL)
+			row->values[i] = object.type == MP_UINT ? (int64_t)object.u : object.i;
+	}
+	row->state = MATCH_ROW_INTS;
+}
+
+enum match matcher_test_row(struct matcher *m, uint32_t version, const struct match_row *row)
+{
+	const struct compiled *chosen = m->chosen;
+	struct operand value;
+
+	if (row->state == MATCH_ROW_ABSENT)
+		return MATCH_NO;
+	if (!chosen || !chosen->parsed || row->state == MATCH_ROW_UNKNOWN)
+		return MATCH_UNKNOWN;
+	if (row->state != MATCH_ROW_INTS || chosen->ints.column_last > MATCH_COLUMNS)
+		return matcher_test(m, version);
+	if (chosen->is_range && row->types[chosen->range_column] != OPERAND_UNKNOWN) {
+		int64_t i = row->values[chosen->range_column];
+
+		return row->types[chosen->range_column] == OPERAND_INT && i >= chosen->range_low &&
+				       i <= chosen->range_high
+			       ? MATCH_YES
+			       : MATCH_NO;
+	}
+	for (uint32_t i = 0; i < chosen->ints.column_last; i++) {
+		m->columns[i].type = row->types[i];
+		m->columns[i].i = row->values[i];
+	}
+	value = int_evaluate(&chosen->ints, m->columns);
+	if (value.type == OPERAND_UNKNOWN)
+		return chosen->full ? matcher_test(m, version) : MATCH_UNKNOWN;
 	return value.type == OPERAND_INT && value.i != 0 ? MATCH_YES : MATCH_NO;
 }

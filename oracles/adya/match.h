@@ -19,6 +19,20 @@ enum match {
 	MATCH_UNKNOWN,
 };
 
+/* A version's row as far as most predicates look at it. */
+enum { MATCH_COLUMNS = 3 };
+enum match_row_state {
+	MATCH_ROW_ABSENT,  /* unborn or dead */
+	MATCH_ROW_UNKNOWN, /* no image of it was recorded */
+	MATCH_ROW_INTS,    /* its first columns are in `values` */
+	MATCH_ROW_OTHER,   /* ask matcher_test */
+};
+struct match_row {
+	int64_t values[MATCH_COLUMNS];
+	uint8_t types[MATCH_COLUMNS]; /* of struct operand */
+	uint8_t state;                /* enum match_row_state */
+};
+
 struct matcher;
 
 struct matcher *matcher_new(const struct history *history);
@@ -27,6 +41,11 @@ void matcher_free(struct matcher *matcher);
 void matcher_choose(struct matcher *matcher, const struct history_predicate *predicate);
 /* By evaluation alone. */
 enum match matcher_test(struct matcher *matcher, uint32_t version);
+/* The same of a version whose row is at hand. */
+enum match matcher_test_row(
+	struct matcher *matcher, uint32_t version, const struct match_row *row);
+/* Of a version of any table. */
+void matcher_row(struct matcher *matcher, uint32_t version, struct match_row *row);
 /* Objects whose key, an integer, is outside [*low, *high] never satisfy it.  False: it does not
  * restrict the table's key, or that is not one integer. */
 bool matcher_key_range(struct matcher *matcher, wide *low, wide *high);

@@ -388,3 +388,35 @@ void int_range(const struct int_predicate *predicate, uint32_t column, wide *low
 	*low = r.low;
 	*high = r.high;
 }
+
+/* column <op> value, or the reverse; not those that are true for NULL, or outside of a range. */
+static bool is_comparison(const struct int_node *node, const struct int_node **column)
+{
+	const struct int_node *value = node->right;
+
+	*column = node->left;
+	if (node->kind != NODE_BINARY)
+		return false;
+	if (node->op != SQL_OP_EQ && node->op != SQL_OP_LT && node->op != SQL_OP_LE &&
+		node->op != SQL_OP_GT && node->op != SQL_OP_GE)
+		return false;
+	if (node->left->kind == NODE_VALUE) {
+		*column = node->right;
+		value = node->left;
+	}
+	return (*column)->kind == NODE_COLUMN && is_value(value);
+}
+
+bool int_is_range(const struct int_predicate *predicate, uint32_t *column, wide *low, wide *high)
+{
+	const struct int_node *root = predicate->root, *at = root->left;
+	bool between = root->kind == NODE_BETWEEN && !root->negated &&
+		       root->left->kind == NODE_COLUMN && is_value(root->right) &&
+		       is_value(root->high);
+
+	if (!between && !is_comparison(root, &at))
+		return false;
+	*column = at->column;
+	int_range(predicate, at->column, low, high);
+	return true;
+}

@@ -43,5 +43,9 @@ void int_compile(struct int_predicate *out, struct arena *arena, const struct sq
 struct operand int_evaluate(const struct int_predicate *predicate, const struct operand *columns);
 /* Rows whose column is outside [*low, *high] do not satisfy it. */
 void int_range(const struct int_predicate *predicate, uint32_t column, wide *low, wide *high);
+/* True where it says nothing but that one column is within [*low, *high]: NULL and what is outside
+ * do not satisfy it, all else does. */
+bool int_is_range(
+	const struct int_predicate *predicate, uint32_t *column, wide *low, wide *high);
 
 #endif

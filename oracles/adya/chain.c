@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "adya/chain.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+void chains_init(struct chains *chains, const struct history *history, struct matcher *matcher)
+{
+	*chains = (struct chains){.history = history, .matcher = matcher, .arena = ARENA_INIT};
+	chains->of = mem_zero(history->object_count, sizeof(struct chain *));
+}
+
+void chains_release(struct chains *chains)
+{
+	free(chains->of);
+	arena_release(&chains->arena);
+}
+
+bool version_is_absent(const struct history *h, uint32_t version)
+{
+	return h->versions[version].flags & (HISTORY_VERSION_UNBORN | HISTORY_VERSION_DEAD);
+}
+
+uint32_t only_absent_version(const struct history *h, const struct history_object *o)
+{
+	uint32_t found = HISTORY_NONE;
+
+	for (uint32_t i = 0; i < o->order_count; i++) {
+		uint32_t version = h->order[o->first_order + i];
+
+		if (!version_is_absent(h, version))
+			continue;
+		if (found != HISTORY_NONE)
+			return HISTORY_NONE;
+		found = version;
+	}
+	return found;
+}
+
+static uint32_t begin_seq_of(const struct history *h, uint32_t version)
+{
+	uint32_t stmt = h->versions[version].stmt;
+
+	return stmt == HISTORY_NONE ? 0 : h->stmts[stmt].begin_seq;
+}
+
+/* The initial rows have it: position 1, as unborn is 0. */
+static bool was_there(const struct history *h, const struct history_object *o)
+{
+	const uint32_t both = HISTORY_VERSION_INITIAL | HISTORY_VERSION_UNWRITTEN;
+
+	return o->installed_count > 1 &&
+	       (h->versions[h->order[o->first_order + 1]].flags & both) == HISTORY_VERSION_INITIAL;
+}
+
+const struct chain *chains_make(struct chains *chains, uint32_t object)
+{
+	const struct history *h = chains->history;
+	const struct history_object *o = &h->objects[object];
+	struct chain *chain = arena_alloc(&chains->arena, sizeof(*chain));
+	uint32_t *seqs = arena_alloc(&chains->arena, o->installed_count * sizeof(*seqs));
+	struct match_row *rows = arena_alloc(&chains->arena, o->installed_count * sizeof(*rows));
+
+	*chain = (struct chain){
+		.order = h->order + o->first_order,
+		.begin_seq = seqs,
+		.rows = rows,
+		.count = o->installed_count,
+		.only_absent = only_absent_version(h, o),
+		.hidden_seq = HISTORY_NONE,
+		.born = was_there(h, o),
+	};
+	for (uint32_t i = 0; i < o->installed_count; i++) {
+		seqs[i] = begin_seq_of(h, chain->order[i]);
+		matcher_row(chains->matcher, chain->order[i], &rows[i]);
+	}
+	for (uint32_t i = o->installed_count; i < o->order_count; i++) {
+		uint32_t seq = begin_seq_of(h, chain->order[i]);
+
+		if (version_is_absent(h, chain->order[i]) && seq < chain->hidden_seq)
+			chain->hidden_seq = seq;
+	}
+	chains->of[object] = chain;
+	return chain;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The installed versions of one object, side by side, with what predicates ask of them.
+ *
+ * A predicate is tested on run after run of an object's versions; in the history each of them is a
+ * version here, an image there and a statement elsewhere.  A chain is made at the first question
+ * about its object and kept.
+ */
+#ifndef ADYA_CHAIN_H
+#define ADYA_CHAIN_H
+
+#include "adya/match.h"
+#include "base/arena.h"
+#include "history/history.h"
+
+struct chain {
+	const uint32_t *order;     /* versions by position */
+	const uint32_t *begin_seq; /* of the statement that wrote it; 0: not known, or nobody's */
+	const struct match_row *rows;
+	uint32_t count;
+	uint32_t only_absent; /* the one version without a row, installed or not; NONE: several */
+	/* The smallest begin_seq of the versions that have no row and were never installed; NONE:
+	 * there are none. */
+	uint32_t hidden_seq;
+	bool born; /* the initial rows have it, so nobody saw it unborn */
+};
+
+struct chains {
+	const struct history *history;
+	struct matcher *matcher;
+	struct chain **of; /* by object */
+	struct arena arena;
+};
+
+void chains_init(struct chains *chains, const struct history *history, struct matcher *matcher);
+void chains_release(struct chains *chains);
+/* Of an object whose order is known. */
+const struct chain *chains_make(struct chains *chains, uint32_t object);
+static inline const struct chain *chains_get(struct chains *chains, uint32_t object)
+{
+	const struct chain *chain = chains->of[object];
+
+	return LIKELY(chain) ? chain : chains_make(chains, object);
+}
+
+bool version_is_absent(const struct history *history, uint32_t version);
+/* The one version without a row (unborn or dead) of an object; NONE: several.  Those that were
+ * never installed count: a transaction sees its own, and a dirty read any. */
+uint32_t only_absent_version(const struct history *history, const struct history_object *object);
+
+#endif
