@@ -7,26 +7,11 @@
 #include "base/bug.h"
 #include "base/mem.h"
 
-char *buf_reserve(struct buf *buf, size_t more)
+char *buf_grow(struct buf *buf, size_t more)
 {
 	CHECK(more < SIZE_MAX / 4 && buf->len < SIZE_MAX / 4);
 	MEM_RESERVE(buf->data, buf->len + more + 1, buf->capacity);
 	return buf->data + buf->len;
-}
-
-void buf_add(struct buf *buf, const void *ptr, size_t len)
-{
-	char *to = buf_reserve(buf, len);
-
-	if (len)
-		memcpy(to, ptr, len);
-	to[len] = '\0';
-	buf->len += len;
-}
-
-void buf_add_span(struct buf *buf, struct span s)
-{
-	buf_add(buf, s.ptr, s.len);
 }
 
 void buf_add_str(struct buf *buf, const char *s)
@@ -64,13 +49,6 @@ void buf_printf(struct buf *buf, const char *fmt, ...)
 	va_start(ap, fmt);
 	buf_vprintf(buf, fmt, ap);
 	va_end(ap);
-}
-
-void buf_clear(struct buf *buf)
-{
-	buf->len = 0;
-	if (buf->data)
-		buf->data[0] = '\0';
 }
 
 void buf_release(struct buf *buf)

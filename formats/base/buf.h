@@ -19,16 +19,44 @@ struct buf {
 
 #define BUF_INIT ((struct buf){NULL, 0, 0})
 
-/* Room for `more` bytes (and the NUL) behind len; returns where they go. */
-char *buf_reserve(struct buf *buf, size_t more);
-void buf_add(struct buf *buf, const void *ptr, size_t len);
-void buf_add_span(struct buf *buf, struct span s);
+/* Used through buf_reserve. */
+char *buf_grow(struct buf *buf, size_t more);
 void buf_add_str(struct buf *buf, const char *s);
 void buf_add_char(struct buf *buf, char c);
 void buf_printf(struct buf *buf, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void buf_vprintf(struct buf *buf, const char *fmt, va_list ap) PRINTF_LIKE(2, 0);
-void buf_clear(struct buf *buf);   /* forgets the bytes, keeps the memory */
 void buf_release(struct buf *buf); /* frees; the buf is empty and usable */
+
+/* Room for `more` bytes (and the NUL) behind len; returns where they go. */
+static inline char *buf_reserve(struct buf *buf, size_t more)
+{
+	if (UNLIKELY(buf->capacity - buf->len <= more))
+		return buf_grow(buf, more);
+	return buf->data + buf->len;
+}
+
+static inline void buf_add(struct buf *buf, const void *ptr, size_t len)
+{
+	char *to = buf_reserve(buf, len);
+
+	if (len)
+		memcpy(to, ptr, len);
+	to[len] = '\0';
+	buf->len += len;
+}
+
+static inline void buf_add_span(struct buf *buf, struct span s)
+{
+	buf_add(buf, s.ptr, s.len);
+}
+
+/* Forgets the bytes, keeps the memory. */
+static inline void buf_clear(struct buf *buf)
+{
+	buf->len = 0;
+	if (buf->data)
+		buf->data[0] = '\0';
+}
 
 static inline struct span buf_span(const struct buf *buf)
 {
