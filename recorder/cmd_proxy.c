@@ -360,7 +360,8 @@ static bool read_capture(const char *list, unsigned *levels)
 	return true;
 }
 
-static bool read_filter(const struct proxy_options *options, struct filter *filter, struct err *err)
+static bool read_patterns(
+	const struct proxy_options *options, struct filter *filter, struct err *err)
 {
 	return filter_compile(&filter->user, "--only-user", options->only_user, err) &&
 	       filter_compile(&filter->not_user, "--skip-user", options->skip_user, err) &&
@@ -369,6 +370,38 @@ static bool read_filter(const struct proxy_options *options, struct filter *filt
 		       &filter->not_database, "--skip-database", options->skip_database, err) &&
 	       filter_compile(&filter->table, "--only-table", options->only_table, err) &&
 	       filter_compile(&filter->not_table, "--skip-table", options->skip_table, err);
+}
+
+/* Filters in their order; workers may still look at any but the last. */
+struct filters {
+	struct filter **list;
+	size_t count, capacity;
+};
+
+/* Takes the filter of the options for all that comes. */
+static bool read_filter(const struct proxy_options *options, struct capture_config *capture,
+	struct filters *filters, struct err *err)
+{
+	struct filter *filter = mem_zero(1, sizeof(*filter));
+
+	if (!read_patterns(options, filter, err)) {
+		filter_release(filter);
+		free(filter);
+		return false;
+	}
+	MEM_RESERVE(filters->list, filters->count + 1, filters->capacity);
+	filters->list[filters->count++] = filter;
+	atomic_store(&capture->filter, filter);
+	return true;
+}
+
+static void filters_release(struct filters *filters)
+{
+	for (size_t i = 0; i < filters->count; i++) {
+		filter_release(filters->list[i]);
+		free(filters->list[i]);
+	}
+	free(filters->list);
 }
 
 static bool read_redact(const struct proxy_options *options, struct redact *redact, struct err *err)
@@ -587,6 +620,7 @@ struct proxy_context {
 	struct backdrop context;
 	struct trace_producer *producer;
 	struct instrument_tables tables; /* prepared ones */
+	struct origin origin;            /* tables that are no views, for --redact */
 };
 
 static struct backdrop_address address_of(
@@ -614,7 +648,7 @@ static void fill_context(
 		.tls_ca = options->tls_ca,
 		.values = &proxy->capture.values,
 		.instrument = options->instrument ? &c->tables : NULL,
-		.filter = &proxy->capture.filter,
+		.filter = atomic_load(&proxy->capture.filter),
 		.redact = &proxy->capture.redact,
 	};
 	c->cluster.connect = c->options;
@@ -638,8 +672,14 @@ static bool read_context(struct proxy *proxy, struct proxy_context *c, struct er
 			return false;
 	}
 	address = address_of(&proxy->nodes[0], host);
-	return backdrop_schema(&c->context, &proxy->nodes[0].capture, &address, err) &&
-	       backdrop_rows(&c->context, &proxy->nodes[0].capture, &address, "initial", err);
+	if (!backdrop_schema(&c->context, &proxy->nodes[0].capture, &address, err))
+		return false;
+	for (size_t i = 0; i < c->context.count; i++)
+		origin_add(&c->origin, buf_span(&c->context.tables[i].database),
+			buf_span(&c->context.tables[i].name));
+	origin_sort(&c->origin);
+	proxy->capture.redact.origin = &c->origin;
+	return backdrop_rows(&c->context, &proxy->nodes[0].capture, &address, "initial", err);
 }
 
 /* After the last client: tables that were made meanwhile, and rows of every node, so that nodes can
@@ -661,8 +701,9 @@ static bool read_final_rows(struct proxy *proxy, struct proxy_context *c, struct
 	return true;
 }
 
-/* What the trace leaves out on purpose, for whoever reads it. */
-static void note_left_out(struct trace_writer *writer, const struct proxy_options *options)
+/* What the trace leaves out on purpose, for whoever reads it; `again`: nothing, too. */
+static void note_left_out(
+	struct trace_writer *writer, const struct proxy_options *options, bool again)
 {
 	const struct {
 		const char *option, *value;
@@ -687,6 +728,8 @@ static void note_left_out(struct trace_writer *writer, const struct proxy_option
 	if (options->sample > 1)
 		buf_printf(&text, "%s--sample=%llu", text.len ? " " : "",
 			(unsigned long long)options->sample);
+	if (again && !text.len)
+		buf_add_str(&text, "nothing");
 	if (text.len) {
 		struct record_note note = {.source = SPAN_LIT("recorder"),
 			.topic = SPAN_LIT("left out"),
@@ -731,7 +774,13 @@ static enum exit_status record(struct proxy *proxy, const struct proxy_options *
 	if (!options->user && proxy->say)
 		proxy->say("recording without the server's variables, tables and rows: give --user "
 			   "to have them in the trace");
-	note_left_out(proxy->writer, options);
+	if (!options->user && proxy->capture.redact.on && !proxy->capture.redact.all) {
+		proxy->capture.redact.all = true;
+		if (proxy->say)
+			proxy->say("without --user it is not known which tables are views with "
+				   "other names for the columns: all values are redacted");
+	}
+	note_left_out(proxy->writer, options, false);
 	fill_context(proxy, context, options);
 	proxy->relay.instrument = context->options.instrument;
 	if (options->instrument &&
@@ -747,6 +796,8 @@ static enum exit_status record(struct proxy *proxy, const struct proxy_options *
 		output_message("no final rows: %s", err.text);
 		status = EXIT_STATUS_INCOMPLETE;
 	}
+	proxy->capture.redact.origin = NULL;
+	origin_release(&context->origin);
 	backdrop_release(&context->context);
 	instrument_tables_release(&context->tables);
 	if (context->producer)
@@ -757,15 +808,14 @@ static enum exit_status record(struct proxy *proxy, const struct proxy_options *
 
 static void proxy_free(struct proxy *proxy)
 {
-	filter_release(&proxy->capture.filter);
 	redact_release(&proxy->capture.redact);
 	tls_context_release(&proxy->relay.tls_context);
 	free(proxy);
 }
 
-static enum exit_status run(const struct command *command, int argc, char **argv)
+static struct proxy_options default_options(void)
 {
-	struct proxy_options options = {
+	return (struct proxy_options){
 		.output = "isorec.itr",
 		.capture = "statements,params,results",
 		.snapshot_rows = 10000,
@@ -782,6 +832,44 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 		.poll_interval = 1000000000u,
 		.flush_interval = 100000000u,
 	};
+}
+
+/* What SIGHUP needs to read the options again. */
+struct reading {
+	const struct command *command;
+	int argc;
+	char **argv;
+	struct filters filters;
+};
+
+/* The filters of the option files and the command line, for sessions and statements that come. */
+static void read_again(struct proxy *proxy, void *data)
+{
+	struct reading *reading = data;
+	struct proxy_options options = default_options();
+	enum exit_status status;
+	struct err err;
+	char **args;
+	int count;
+
+	if (!command_parse(reading->command, &options, reading->argc, reading->argv, &args, &count,
+		    &status)) {
+		output_message("the options cannot be read: the filters stay as they are");
+		return;
+	}
+	if (!read_filter(&options, &proxy->capture, &reading->filters, &err)) {
+		output_message("%s: the filters stay as they are", err.text);
+		return;
+	}
+	note_left_out(proxy->writer, &options, true);
+	if (proxy->say)
+		proxy->say("filters read again");
+}
+
+static enum exit_status run(const struct command *command, int argc, char **argv)
+{
+	struct proxy_options options = default_options();
+	struct reading reading = {.command = command, .argc = argc, .argv = argv};
 	struct proxy *proxy;
 	enum exit_status status;
 	struct err err;
@@ -809,17 +897,21 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 	}
 	fill_proxy(&options, proxy);
 	umask(077);
-	if (!read_filter(&options, &proxy->capture.filter, &err) ||
+	proxy->hangup = read_again;
+	proxy->hangup_data = &reading;
+	if (!read_filter(&options, &proxy->capture, &reading.filters, &err) ||
 		!read_redact(&options, &proxy->capture.redact, &err) ||
 		!read_nodes(&options, proxy, &err) || !read_listen(&options, proxy, &err) ||
 		!read_tls(&options, proxy, &err)) {
 		proxy_free(proxy);
+		filters_release(&reading.filters);
 		return fail(&err);
 	}
 	if (!options.no_record) {
 		proxy->writer = open_trace(&options, &err);
 		if (!proxy->writer) {
 			proxy_free(proxy);
+			filters_release(&reading.filters);
 			return fail(&err);
 		}
 	}
@@ -830,6 +922,7 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 	if (proxy->writer && !trace_writer_close(proxy->writer, &err))
 		status = fail(&err);
 	proxy_free(proxy);
+	filters_release(&reading.filters);
 	return status;
 }
 
@@ -848,7 +941,8 @@ const struct command proxy_command = {
 		"must allow that. It listens on loopback unless told otherwise.\n"
 		"\n"
 		"TERM and INT end it when open transactions have ended, at once when given twice;\n"
-		"HUP begins a new segment of the trace; USR1 prints statistics.",
+		"HUP reads the filters again and begins a new segment of the trace; USR1 prints\n"
+		"statistics.",
 	.options = proxy_table,
 	.examples = proxy_examples,
 	.client_groups = client_option_groups,

@@ -3,8 +3,9 @@
  * Writing a trace: see writer.h for the use.  How it works inside:
  *
  * Locks, always taken in this order: producers_lock, a producer's lock, `lock` (the queue).
- * - A producer's lock is held while one record is packed.  Only the owner thread and the background
- *   thread take it, so it is nearly always free.
+ * - A producer's lock is held while one record is packed, or the records of a short run that its
+ *   owner announced.  Only the owner thread and the background thread take it, so it is nearly
+ *   always free.
  * - While a producer waits for room it holds its full block in its own hands, with its lock free
  * and held_first_seq set, so that the background thread can go on computing watermarks.
  *
@@ -65,11 +66,12 @@ struct trace_producer {
 	struct block *block;     /* being filled; NULL: none yet */
 	size_t start;            /* where the record being packed begins */
 	uint64_t held_first_seq; /* of a full block in the waiting owner's hands; 0: none */
-	uint64_t reserved;       /* the oldest seq that the owner may still use; 0: none is */
+	_Atomic uint64_t reserved; /* no seq that the owner may still use is older; 0: none is */
 	uint64_t use, use_end;   /* of the reserved ones, those for the records that come now */
 	uint64_t last_seq;       /* of what was packed so far */
 	uint64_t deadline_ns;    /* until when the emission under way may wait; 0: not waited yet */
 	struct loss loss;
+	bool held; /* by the owner, for a run of records; the owner's alone */
 };
 
 /* A closed segment that is still there. */
@@ -469,13 +471,38 @@ static void lose_record(struct trace_producer *producer, uint64_t seq, size_t si
 		leave_loss(producer);
 }
 
+/* The owner's way to its lock, which it may have already. */
+static void owner_lock(struct trace_producer *producer)
+{
+	if (!producer->held)
+		pthread_mutex_lock(&producer->lock);
+}
+
+static void owner_unlock(struct trace_producer *producer)
+{
+	if (!producer->held)
+		pthread_mutex_unlock(&producer->lock);
+}
+
+void trace_producer_hold(struct trace_producer *producer)
+{
+	owner_lock(producer);
+	producer->held = true;
+}
+
+void trace_producer_let_go(struct trace_producer *producer)
+{
+	producer->held = false;
+	owner_unlock(producer);
+}
+
 /* Takes the producer's lock and fills seq and at; the block to pack into, or NULL when the record
  * is not to be kept. */
 static struct buf *emit_begin(struct trace_producer *producer, uint64_t *seq, uint64_t *at)
 {
 	struct trace_writer *writer = producer->writer;
 
-	pthread_mutex_lock(&producer->lock);
+	owner_lock(producer);
 	if (UNLIKELY(*seq != 0))
 		seq_raise(writer, *seq);
 	else if (producer->use < producer->use_end && producer->use > producer->last_seq)
@@ -531,7 +558,7 @@ static void emit_end(
 	if (producer->block &&
 		producer->block->body.len - SEGMENT_ROOM >= writer->options.block_size)
 		hand_over_current(producer);
-	pthread_mutex_unlock(&producer->lock);
+	owner_unlock(producer);
 }
 
 /* The struct is filled for the packing and then given back as it came: a caller that emits one
@@ -548,7 +575,7 @@ static void emit_end(
 			record_##lower##_pack(out, record);                                        \
 			emit_end(producer, RECORD_##upper, seq, record->at);                       \
 		} else {                                                                           \
-			pthread_mutex_unlock(&producer->lock);                                     \
+			owner_unlock(producer);                                                    \
 		}                                                                                  \
 		record->seq = old_seq;                                                             \
 		record->at = old_at;                                                               \
@@ -558,27 +585,23 @@ TRACE_EMIT_KINDS(DEFINE_EMIT)
 
 uint64_t trace_producer_reserve(struct trace_producer *producer, unsigned count)
 {
-	uint64_t first;
+	_Atomic uint64_t *next = &producer->writer->next_seq;
 
-	/* Under the lock, so that whoever sees the counter past them sees that they are reserved:
+	/* Before the counter moves, so that whoever sees it past them sees that they are reserved:
 	 * see watermark_now. */
-	pthread_mutex_lock(&producer->lock);
-	first = atomic_fetch_add_explicit(
-		&producer->writer->next_seq, count, memory_order_relaxed);
-	if (!producer->reserved)
-		producer->reserved = first;
-	pthread_mutex_unlock(&producer->lock);
-	return first;
+	if (!atomic_load_explicit(&producer->reserved, memory_order_relaxed))
+		atomic_store(&producer->reserved, atomic_load(next));
+	return atomic_fetch_add(next, count);
 }
 
 void trace_producer_use(struct trace_producer *producer, uint64_t first, unsigned count)
 {
-	pthread_mutex_lock(&producer->lock);
+	owner_lock(producer);
 	producer->use = first;
 	producer->use_end = first + count;
 	if (!first)
-		producer->reserved = 0;
-	pthread_mutex_unlock(&producer->lock);
+		atomic_store(&producer->reserved, 0);
+	owner_unlock(producer);
 }
 
 uint64_t trace_seq(struct trace_writer *writer)
@@ -604,10 +627,10 @@ struct trace_producer *trace_producer_open(struct trace_writer *writer)
 
 void trace_producer_flush(struct trace_producer *producer)
 {
-	pthread_mutex_lock(&producer->lock);
+	owner_lock(producer);
 	producer->deadline_ns = 0;
 	hand_over_current(producer);
-	pthread_mutex_unlock(&producer->lock);
+	owner_unlock(producer);
 }
 
 void trace_producer_close(struct trace_producer *producer)
@@ -1087,6 +1110,7 @@ static void *writer_thread(void *arg)
 {
 	struct trace_writer *writer = arg;
 
+	pthread_setname_np(pthread_self(), "trace writer");
 	pthread_mutex_lock(&writer->lock);
 	for (;;) {
 		bool closing = writer->closing;

@@ -105,6 +105,10 @@ void trace_producer_flush(struct trace_producer *producer);
  * readers wait for them. */
 uint64_t trace_producer_reserve(struct trace_producer *producer, unsigned count);
 void trace_producer_use(struct trace_producer *producer, uint64_t first, unsigned count);
+/* Around a run of records that is emitted without a pause: the producer's lock is taken once.  The
+ * background thread may have to wait that long. */
+void trace_producer_hold(struct trace_producer *producer);
+void trace_producer_let_go(struct trace_producer *producer);
 /* The next sequence number; taken at the beginning of things that take time. */
 uint64_t trace_seq(struct trace_writer *writer);
 

@@ -45,6 +45,16 @@ void capture_use_seqs(struct capture_worker *worker, uint64_t first, unsigned co
 	trace_producer_use(worker->producer, first, count);
 }
 
+void capture_hold(struct capture_worker *worker)
+{
+	trace_producer_hold(worker->producer);
+}
+
+void capture_let_go(struct capture_worker *worker)
+{
+	trace_producer_let_go(worker->producer);
+}
+
 size_t capture_row_keep_max(const struct capture_worker *worker, size_t keep_max)
 {
 	if (!(worker->config->levels & CAPTURE_RESULTS) && keep_max > WIRE_PACKET_KEEP_SMALL)
@@ -249,13 +259,19 @@ static void keep_attributes(struct capture *c, struct span attributes)
 	buf_release(&pairs);
 }
 
+static const struct filter *filter_now(const struct capture *c)
+{
+	return atomic_load_explicit(&c->worker->config->filter, memory_order_acquire);
+}
+
 static void on_login(void *ctx, const struct wire_login *login)
 {
 	struct capture *c = ctx;
+	const struct filter *filter = filter_now(c);
 
 	buf_set(&c->user, login->user);
 	buf_set(&c->database, login->schema);
-	c->muted = !filter_wants(&c->worker->config->filter, login->user, login->schema);
+	c->muted = filter && !filter_wants(filter, login->user, login->schema);
 	c->capabilities = login->in_force;
 	if (login->attributes.ptr)
 		keep_attributes(c, login->attributes);
@@ -329,7 +345,7 @@ static void keep_text(struct capture *c, struct span text)
 		buf_add_span(&c->now.text, text);
 	if (params_secret)
 		c->now.secret = true;
-	if (UNLIKELY(c->now.redacted)) {
+	if (UNLIKELY(c->now.redacted >= REDACT_COMPUTED)) {
 		struct buf redacted = BUF_INIT;
 
 		if (!redact_text(&c->worker->config->redact, buf_span(&c->now.text), dialect_of(c),
@@ -345,11 +361,15 @@ static void keep_text(struct capture *c, struct span text)
 static void judge_text(struct capture *c, struct span text)
 {
 	const struct capture_config *config = c->worker->config;
+	const struct filter *filter = filter_now(c);
 	struct look_dialect dialect = dialect_of(c);
 
 	if (UNLIKELY(config->redact.on))
-		c->now.redacted = (uint8_t)redact_statement(&config->redact, text, dialect);
-	if (UNLIKELY(config->filter.table.code || config->filter.not_table.code)) {
+		/* Without session tracking nobody tells what USE in a text did. */
+		c->now.redacted = (uint8_t)redact_statement(&config->redact, text,
+			c->capabilities & CAP_SESSION_TRACK ? buf_span(&c->database) : SPAN_NONE,
+			dialect);
+	if (UNLIKELY(filter && (filter->table.code || filter->not_table.code))) {
 		struct sql_options options = sql_options_default();
 
 		if (dialect.no_backslash_escapes)
@@ -357,7 +377,7 @@ static void judge_text(struct capture *c, struct span text)
 		if (dialect.ansi_quotes)
 			options.mode |= SQL_MODE_ANSI_QUOTES;
 		c->now.filtered = !filter_wants_statement(
-			&config->filter, text, buf_span(&c->database), &options);
+			filter, text, buf_span(&c->database), &options);
 	}
 }
 
@@ -384,7 +404,7 @@ static void keep_params(struct capture *c, const struct wire_request *request)
 			value_pack(&c->now.params, &dropped);
 		} else {
 			values_pack_param(&c->now.params, &param, &c->worker->config->values);
-			if (UNLIKELY(c->now.redacted))
+			if (UNLIKELY(c->now.redacted >= REDACT_COMPUTED))
 				redact_packed(&c->worker->config->redact, &c->now.params, before);
 		}
 		count++;
@@ -465,15 +485,13 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 		c->now.looks[0] = command->stmt ? look_from_tag(command->stmt->tag)
 						: (struct look){.class = LOOK_UNKNOWN};
 		c->now.secret = c->now.looks[0].secret;
-	} else {
+	} else if (command->byte != CMD_PROCESS_INFO) {
 		c->now.redacted = REDACT_NOTHING; /* names, not values */
 	}
 	if (command->stmt && command->byte != CMD_STMT_PREPARE) {
 		struct look look = look_from_tag(command->stmt->tag);
 
-		c->now.redacted = look.redacted_whole ? REDACT_WHOLE
-				  : look.redacted     ? REDACT_COMPUTED
-						      : REDACT_NOTHING;
+		c->now.redacted = (uint8_t)look.redacted;
 		c->now.filtered = look.filtered;
 	}
 	c->now.not_kept |= c->now.filtered;
@@ -485,8 +503,7 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 	if (command->byte == CMD_STMT_PREPARE) {
 		/* PREPARE itself runs nothing; its look is for the executions. */
 		c->now.looks[0].secret = c->now.secret;
-		c->now.looks[0].redacted = c->now.redacted != REDACT_NOTHING;
-		c->now.looks[0].redacted_whole = c->now.redacted == REDACT_WHOLE;
+		c->now.looks[0].redacted = c->now.redacted & 3u;
 		c->now.looks[0].filtered = c->now.filtered;
 	}
 	if (c->now.filtered)
@@ -542,8 +559,7 @@ static void part_emit(struct capture *c, const struct wire_command *command, boo
 	part_begin(c);
 }
 
-/* Which columns of a result are redacted: the chosen ones by either name, and computed ones of a
- * statement that names a chosen one. */
+/* Which columns of a result are redacted. */
 static void hide_columns(struct capture *c, const struct wire_columns *columns)
 {
 	const struct redact *redact = &c->worker->config->redact;
@@ -554,10 +570,7 @@ static void hide_columns(struct capture *c, const struct wire_columns *columns)
 		bool hidden;
 
 		wire_column_names(columns, i, &names);
-		hidden = redact_column(redact, names.name) ||
-			 redact_column(redact, names.name_original) ||
-			 c->now.redacted == REDACT_WHOLE ||
-			 (c->now.redacted && names.name_original.len == 0);
+		hidden = redact_result_column(redact, (enum redact_reach)c->now.redacted, &names);
 		buf_add_char(&c->result.hidden, (char)hidden);
 	}
 }
@@ -772,6 +785,7 @@ static void emit_stmt(struct capture *c, const struct wire_command *command,
 		.blockers = span_or_none(&c->now.blockers),
 		.track = span_or_none(&c->now.track),
 		.client_begin = command->begin.at,
+		.client_end = command->sent_at,
 		.flags = flags,
 	};
 
@@ -795,7 +809,8 @@ static void emit_stmt(struct capture *c, const struct wire_command *command,
 	if (reply->error && c->now.secret)
 		record.error_text = SPAN_LIT("(left out: the statement holds a password)");
 	/* ... and values: 'Duplicate entry', 'Incorrect value'. */
-	if (reply->error && (c->now.redacted || c->now.filtered))
+	if (reply->error && (c->now.filtered ||
+				    !redact_keeps_message(&c->worker->config->redact, reply->error)))
 		record.error_text = SPAN_LIT("(left out: the statement's values are not recorded)");
 	trace_emit_stmt(c->worker->producer, &record);
 	if (reply->kind == REPLY_PREPARED && c->worker->config->segments &&

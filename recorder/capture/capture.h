@@ -44,7 +44,7 @@ struct capture_config {
 	uint64_t rows_max;         /* kept of one result; 0: all */
 	uint64_t result_bytes_max; /* ... 0: no limit */
 	struct values_limits values;
-	struct filter filter;
+	_Atomic(const struct filter *) filter; /* may be exchanged at any time; NULL: all */
 	struct redact redact;
 	bool segments; /* the trace has several: later ones repeat prepared statements */
 };
@@ -165,6 +165,9 @@ uint64_t capture_begin_seq(struct capture_worker *worker);
 /* For answers that are parsed later: see trace_producer_reserve. */
 uint64_t capture_reserve_seqs(struct capture_worker *worker, unsigned count);
 void capture_use_seqs(struct capture_worker *worker, uint64_t first, unsigned count);
+/* Around several answers that are parsed one behind the other: see trace_producer_hold. */
+void capture_hold(struct capture_worker *worker);
+void capture_let_go(struct capture_worker *worker);
 size_t capture_row_keep_max(const struct capture_worker *worker, size_t keep_max);
 
 void capture_open(struct capture *c, struct capture_worker *worker, struct capture_node *node,

@@ -52,7 +52,7 @@ struct look {
 	bool sets_autocommit;
 	bool secret : 1; /* has or takes a password: parameters are not recorded */
 	/* Not from the look: what the options make of it. */
-	bool redacted : 1, redacted_whole : 1;
+	uint8_t redacted : 2; /* enum redact_reach */
 	bool filtered : 1;
 };
 

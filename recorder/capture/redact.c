@@ -295,7 +295,26 @@ static bool names_columns(
 	return false;
 }
 
-enum redact_reach redact_statement(
+/* Behind SHOW: lists of names and of settings.  Others quote statements, warnings or rows. */
+static bool shows_names(struct reading *r)
+{
+	static const char *const modifiers[] = {"full", "extended", "global", "session", "local"};
+	static const char *const names[] = {"character", "charset", "collation", "columns",
+		"create", "databases", "engines", "fields", "index", "indexes", "keys", "open",
+		"plugins", "schemas", "status", "storage", "table", "tables", "variables"};
+	struct span word = content(r, scan_next(&r->scanner));
+
+	for (size_t i = 0; i < ARRAY_LEN(modifiers); i++)
+		if (span_ieq_str(word, modifiers[i]))
+			word = content(r, scan_next(&r->scanner));
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (span_ieq_str(word, names[i]))
+			return true;
+	return false;
+}
+
+/* By the names in the text alone. */
+static enum redact_reach reach_by_names(
 	const struct redact *redact, struct span text, struct look_dialect dialect)
 {
 	struct reading r;
@@ -303,8 +322,6 @@ enum redact_reach redact_statement(
 	bool chosen = false;
 	unsigned selects = 0;
 
-	if (redact->all)
-		return REDACT_WHOLE;
 	if (!reading_begin(&r, text, dialect)) {
 		reading_end(&r);
 		return REDACT_WHOLE;
@@ -318,6 +335,11 @@ enum redact_reach redact_statement(
 			chosen = true;
 			selects = 2;
 			break;
+		} else if (first && t.kind == T_SHOW) {
+			if (!shows_names(&r)) {
+				chosen = true;
+				selects = 2;
+			}
 		} else if (first && (t.kind == T_CALL || t.kind == T_LOAD || t.kind == T_EXECUTE ||
 					    t.kind == T_PREPARE || t.kind == T_HANDLER)) {
 			chosen = true;
@@ -334,7 +356,47 @@ enum redact_reach redact_statement(
 		}
 	}
 	reading_end(&r);
-	return !chosen ? REDACT_NOTHING : selects > 1 ? REDACT_WHOLE : REDACT_COMPUTED;
+	if (!chosen)
+		return selects > 1 ? REDACT_RENAMED : REDACT_NOTHING;
+	return selects > 1 ? REDACT_WHOLE : REDACT_COMPUTED;
+}
+
+enum redact_reach redact_statement(const struct redact *redact, struct span text,
+	struct span database, struct look_dialect dialect)
+{
+	struct sql_options options = options_of(dialect);
+	enum redact_reach reach;
+
+	if (redact->all)
+		return REDACT_WHOLE;
+	reach = reach_by_names(redact, text, dialect);
+	/* Asked in any case: it may raise the doubt. */
+	return origin_is_certain(redact->origin, text, database, &options) ? reach : REDACT_WHOLE;
+}
+
+bool redact_result_column(const struct redact *redact, enum redact_reach reach,
+	const struct wire_column_names *names)
+{
+	if (reach == REDACT_WHOLE || redact_column(redact, names->name) ||
+		redact_column(redact, names->name_original))
+		return true;
+	if (!names->table_original.len || !names->name_original.len)
+		return reach != REDACT_NOTHING;
+	return !origin_knows(redact->origin, names->schema, names->table_original);
+}
+
+bool redact_keeps_message(const struct redact *redact, uint16_t error)
+{
+	/* Names, numbers of connections, and fixed texts. */
+	static const uint16_t harmless[] = {1020, 1045, 1046, 1047, 1049, 1053, 1146, 1180, 1205,
+		1213, 1290, 1317, 1836, 1927, 3101};
+
+	if (!redact->on)
+		return true;
+	for (size_t i = 0; i < ARRAY_LEN(harmless); i++)
+		if (harmless[i] == error)
+			return true;
+	return false;
 }
 
 /* ---- text ---- */

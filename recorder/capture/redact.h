@@ -9,7 +9,13 @@
  * columns of its results that are computed.  The servers tell from which column a column of a
  * result comes, but not through a derived table, a common table expression or a UNION: of a
  * statement with more than one SELECT all columns are redacted then.  Columns of a view are known by
- * the view's names only.  When a text cannot be read it is left out.
+ * the view's names only, and a stored function may return anything: capture/origin.h says of which
+ * tables and functions it is certain that they are neither, and a statement that uses others is
+ * redacted whole, as are columns of results that come from others.  When a text cannot be read it is
+ * left out.
+ *
+ * Messages of errors quote values, also of columns that the statement does not name; only those that
+ * have none are kept.
  *
  * Hashes are SipHash-2-4, 128 bits, of the value as text: 5, 5.00 and '5' are equal, '05' is not.
  * Strings are hashed byte for byte: what only a collation holds equal is not.
@@ -24,6 +30,8 @@
 #include "base/err.h"
 #include "capture/filter.h"
 #include "capture/look.h"
+#include "capture/origin.h"
+#include "wire/reply.h"
 
 enum redact_how { REDACT_HASH, REDACT_DROP };
 
@@ -34,6 +42,7 @@ struct redact {
 	enum redact_how how;
 	struct filter_pattern columns;
 	unsigned char key[REDACT_KEY_SIZE];
+	struct origin *origin; /* NULL: no table is known */
 };
 
 /* what: "all" or a pattern for names of columns; key_file NULL: a random key. */
@@ -46,11 +55,18 @@ bool redact_column(const struct redact *redact, struct span name);
 /* What of a statement is redacted besides the columns that are chosen by their name. */
 enum redact_reach {
 	REDACT_NOTHING,
-	REDACT_COMPUTED, /* literals, parameters, columns of results that are computed */
+	REDACT_RENAMED,  /* columns of results that are computed: one query in another */
+	REDACT_COMPUTED, /* ... and literals, parameters */
 	REDACT_WHOLE,    /* ... and all other columns: one query in another renames them */
 };
-enum redact_reach redact_statement(
-	const struct redact *redact, struct span text, struct look_dialect dialect);
+/* database: the session's, for tables without one; SPAN_NONE: not known. */
+enum redact_reach redact_statement(const struct redact *redact, struct span text,
+	struct span database, struct look_dialect dialect);
+/* Whether a column of a result is redacted, by the names that the server gives it. */
+bool redact_result_column(const struct redact *redact, enum redact_reach reach,
+	const struct wire_column_names *names);
+/* Whether the message of an error may be kept. */
+bool redact_keeps_message(const struct redact *redact, uint16_t error);
 /* Appends the text with its literals redacted and its comments left out.  False: from some point on
  * it could not be read, and is left out from there. */
 bool redact_text(const struct redact *redact, struct span text, struct look_dialect dialect,

@@ -214,7 +214,7 @@ void interpose_free(struct interpose *i)
 static struct wire_stamp stamp(struct interpose *i, bool begins)
 {
 	return (struct wire_stamp){
-		clock_mono_ns(), begins ? capture_begin_seq(i->capture->worker) : 0};
+		clock_mono_ns(), begins ? capture_begin_seq(i->capture->worker) : 0, 0};
 }
 
 /* The command being answered on the server's side; NULL: none. */

@@ -194,6 +194,8 @@ static void serve(struct proxy *proxy, int signal_fd)
 					accept_some(proxy, &proxy->nodes[i]);
 			while (read(signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 				if (info.ssi_signo == SIGHUP && proxy->writer) {
+					if (proxy->hangup)
+						proxy->hangup(proxy, proxy->hangup_data);
 					trace_writer_rotate(proxy->writer);
 				} else if (info.ssi_signo == SIGUSR1) {
 					say_statistics(proxy);

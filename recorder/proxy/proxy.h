@@ -25,6 +25,9 @@ struct proxy {
 	bool status_line; /* draw one on standard error */
 	/* Called when all listen, before the first connection is taken. */
 	void (*ready)(const struct proxy *proxy);
+	/* Called at SIGHUP, before the trace is rotated; NULL: nothing more. */
+	void (*hangup)(struct proxy *proxy, void *data);
+	void *hangup_data;
 
 	/* proxy_run's own. */
 	struct relay_worker *workers;

@@ -100,7 +100,7 @@ static void parse_later(struct relay_worker *w);
 /* Commands in flight will get no answer. */
 static void stop_parsing(struct session *s)
 {
-	struct wire_stamp now = {clock_mono_ns(), 0};
+	struct wire_stamp now = {clock_mono_ns(), 0, 0};
 
 	parse_later(s->worker);
 	if (s->recording && !s->parsed) {
@@ -378,7 +378,7 @@ static void parse(struct session *s, int from, struct span bytes, struct wire_st
 static void show_to_parser(struct session *s, int from, size_t len)
 {
 	struct relay_worker *w = s->worker;
-	struct wire_stamp now = {clock_mono_ns(), 0};
+	struct wire_stamp now = {clock_mono_ns(), 0, 0};
 
 	parse_later(w);
 	/* Taken before the bytes can reach the server: see protocol, time and order. */
@@ -405,9 +405,10 @@ static void parse_later(struct relay_worker *w)
 
 	if (!w->later.count)
 		return;
+	capture_hold(&w->capture);
 	for (size_t i = 0; i < w->later.count; i++) {
 		const struct relay_read *r = &w->later.list[i];
-		struct wire_stamp stamp = {r->at, r->from_client ? r->seq : 0};
+		struct wire_stamp stamp = {r->at, r->from_client ? r->seq : 0, r->sent};
 
 		if (!r->from_client)
 			capture_use_seqs(&w->capture, r->seq, RELAY_LATER_SEQS);
@@ -415,6 +416,7 @@ static void parse_later(struct relay_worker *w)
 		bytes += r->len;
 	}
 	capture_use_seqs(&w->capture, 0, 0);
+	capture_let_go(&w->capture);
 	/* A change of user may have been among it. */
 	mem_wipe(w->later.bytes, w->later.len);
 	w->later.count = w->later.len = 0;
@@ -426,7 +428,7 @@ static void note_read(struct session *s, int from, size_t len)
 	struct relay_worker *w = s->worker;
 	struct relay_read *r = &w->later.list[w->later.count++];
 
-	*r = (struct relay_read){s, from == CLIENT, (uint32_t)len, clock_mono_ns(), 0};
+	*r = (struct relay_read){s, from == CLIENT, (uint32_t)len, clock_mono_ns(), 0, 0};
 	r->seq = from == CLIENT ? capture_begin_seq(&w->capture)
 				: capture_reserve_seqs(&w->capture, RELAY_LATER_SEQS);
 	w->later.len += len;
@@ -624,6 +626,8 @@ static enum pump deliver_first(struct session *s, int from, const unsigned char 
 	/* What it is is not known yet: if it must wait, it is taken for a secret. */
 	if (!forward(s, !from, bytes, len, true))
 		return PUMP_CLOSED;
+	if (from == SERVER && !s->side[CLIENT].pending.len)
+		w->later.list[w->later.count - 1].sent = clock_mono_ns();
 	/* The server is busy with it now, and no client waits for us. */
 	if (from == CLIENT && w->later.count >= RELAY_LATER_GOOD)
 		parse_later(w);
@@ -1008,6 +1012,7 @@ static void *worker_main(void *arg)
 	struct relay_worker *w = arg;
 	struct epoll_event events[RELAY_EVENTS];
 
+	pthread_setname_np(pthread_self(), "relay");
 	for (;;) {
 		int count = epoll_wait(w->epoll_fd, events, RELAY_EVENTS, wait_ms(w));
 

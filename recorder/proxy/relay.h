@@ -20,6 +20,8 @@
  *
  * Times: a command begins with the clock read after its first byte came from the client and before
  * it is written to the server; an answer ends with the clock read after the read that completed it.
+ * The client has it at the earliest with the clock read behind the write to its socket; where that
+ * did not take all at once, the time is left out.
  */
 #ifndef PROXY_RELAY_H
 #define PROXY_RELAY_H
@@ -102,6 +104,7 @@ struct relay_read {
 	bool from_client;
 	uint32_t len;
 	uint64_t at, seq; /* the command's begin, or the first of RELAY_LATER_SEQS */
+	uint64_t sent;    /* of an answer: when the client's socket had all of it; 0: not yet */
 };
 
 struct relay_worker {

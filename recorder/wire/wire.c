@@ -291,6 +291,7 @@ static void command_done(struct wire *w, struct wire_command *c, struct wire_rep
 {
 	reply->last = true;
 	c->end_at = w->now.at;
+	c->sent_at = w->now.sent;
 	w->sink->reply(w->ctx, c, reply);
 	queue_pop(w);
 	activate_head(w);

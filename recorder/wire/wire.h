@@ -29,6 +29,7 @@
 /* A moment: monotonic clock and the trace's sequence (0: none was taken). */
 struct wire_stamp {
 	uint64_t at, seq;
+	uint64_t sent; /* bytes of the server: when the client's socket had them; 0: not known */
 };
 
 enum wire_phase {
@@ -76,6 +77,7 @@ struct wire_command {
 	struct wire_stamp begin;
 	uint64_t first_byte_at;
 	uint64_t end_at;         /* of the bytes that completed the answer, or of its loss */
+	uint64_t sent_at;        /* ... when they were written to the client; 0: not known */
 	uint64_t length, digest; /* payload bytes; digest of all of them when cut */
 	uint64_t reply_bytes;
 	struct wire_stmt *stmt; /* EXECUTE, FETCH, and PREPARE once answered */

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What isorec proxy costs: sysbench directly, through haproxy, and through isorec proxy.
 
-    proxy.py ISOREC ISOREC-SERVERS [--rounds=N] [--seconds=N] [--threads=1,8,64] [--short]
+    proxy.py ISOREC ISOREC-SERVERS [--usertime=FILE.so] [--rounds=N] [--seconds=N]
+             [--threads=1,8,64] [--workloads=oltp_point_select,oltp_read_write] [--short]
 
 Each round runs sysbench directly, through haproxy in TCP mode, through isorec proxy that only
 relays (--no-record) and through isorec proxy that records everything, one behind the other and
@@ -10,9 +11,12 @@ every second round the other way round, so that whatever else the machine does m
 
 Printed: throughput and p99 latency of isorec proxy as ratios to haproxy's, the median of the
 rounds; and processor time a statement over all rounds, of all threads of a process, the user part
-against its budget of 2 us + 1 ns a byte of the answers.  The kernel samples how a thread's time
-is divided between user and system, and a machine that is busy otherwise makes both grow with
-the misses in its caches: haproxy's and the bare relay's figures tell how much.
+against its budget of 2 us + 1 ns a byte of the answers.  A kernel with CONFIG_TICK_CPU_ACCOUNTING
+guesses from its timer ticks how a thread's time is divided between user and system.  Therefore
+--usertime (build/tests/bench/usertime.so): every process runs with time stamps around its system
+calls, and the time between them is printed, the threads that relay and parse apart from the one
+that compresses and writes the trace.  Both figures grow with the misses in the processor's caches:
+haproxy's and the bare relay's tell how much.
 
 Goals: throughput 0.95 or more, p99 1.10 or less, user time within the budget.
 """
@@ -23,6 +27,7 @@ import re
 import signal
 import socket
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
@@ -39,6 +44,33 @@ def cpu(pid):
     with open("/proc/%d/stat" % pid, encoding="ascii") as stat:
         fields = stat.read().rpartition(")")[2].split()
     return int(fields[11]) / TICK, int(fields[12]) / TICK
+
+
+class UserTime:
+    """The counters that usertime.so keeps for a process; nothing without it."""
+    COUNT = struct.Struct("16s4Q")
+
+    def __init__(self, library, folder, name):
+        self.path = library and os.path.join(folder, name + ".usertime")
+        self.env = dict(os.environ)
+        if library:
+            self.env.update(LD_PRELOAD=os.path.abspath(library), USERTIME_FILE=self.path)
+
+    def read(self):
+        """Nanoseconds between system calls of the threads that relay, and of the trace's writer;
+        calls; and nanoseconds of pieces in which a thread was interrupted by others."""
+        relay = writer = calls = lost = 0
+        if not self.path:
+            return 0, 0, 0, 0
+        with open(self.path, "rb") as counts:
+            for name, user, count, _, long_ns in self.COUNT.iter_unpack(counts.read()):
+                if name.startswith(b"trace"):
+                    writer += user
+                else:
+                    relay += user
+                    calls += count
+                lost += long_ns
+        return relay, writer, calls, lost
 
 
 def free_port():
@@ -64,16 +96,18 @@ def sysbench(port, workload, threads, seconds, what="run"):
 class Subject:
     """A way to the server, and what was measured on it for one workload."""
 
-    def __init__(self, name, port, pid=None):
-        self.name, self.port, self.pid = name, port, pid
+    def __init__(self, name, port, pid=None, usertime=None):
+        self.name, self.port, self.pid, self.usertime = name, port, pid, usertime
         self.clear()
 
     def clear(self):
         self.rates, self.p99s = [], []
         self.queries = self.user = self.system = 0
+        self.pieces = [0, 0, 0, 0]
 
     def measure(self, workload, threads, seconds):
         before = cpu(self.pid) if self.pid else (0, 0)
+        pieces = self.usertime.read() if self.usertime else (0, 0, 0, 0)
         queries, rate, p99 = sysbench(self.port, workload, threads, seconds)
         after = cpu(self.pid) if self.pid else (0, 0)
         self.rates.append(rate)
@@ -81,20 +115,29 @@ class Subject:
         self.queries += queries
         self.user += after[0] - before[0]
         self.system += after[1] - before[1]
+        if self.usertime:
+            self.pieces = [sum(x) for x in zip(self.pieces, (
+                b - a for a, b in zip(pieces, self.usertime.read())))]
 
     def cost(self):
-        """User and system microseconds a query."""
+        """User and system microseconds a query, as the kernel has it."""
         return self.user * 1e6 / self.queries, self.system * 1e6 / self.queries
 
+    def own(self):
+        """Microseconds a query between system calls: relaying threads, writer; calls; lost."""
+        relay, writer, calls, lost = (x / self.queries for x in self.pieces)
+        return relay / 1000, writer / 1000, calls, lost / 1000
 
-def start_haproxy(folder, upstream):
+
+def start_haproxy(folder, upstream, env):
     port = free_port()
     config = os.path.join(folder, "haproxy.cfg")
     with open(config, "w", encoding="ascii") as out:
         out.write("global\n  nbthread %d\ndefaults\n  mode tcp\n  timeout connect 10s\n"
                   "  timeout client 1h\n  timeout server 1h\nlisten db\n  bind 127.0.0.1:%d\n"
                   "  server s 127.0.0.1:%d\n" % (os.cpu_count(), port, upstream))
-    process = subprocess.Popen(["haproxy", "-f", config, "-db"], stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(["haproxy", "-f", config, "-db"], stderr=subprocess.DEVNULL,
+                               env=env)
 
     def listens():
         try:
@@ -120,7 +163,13 @@ def report(workload, threads, subjects, answer_bytes):
               statistics.median(a / b for a, b in zip(isorec.rates, haproxy.rates)),
               statistics.median(a / b for a, b in zip(isorec.p99s, haproxy.p99s)),
               user, budget, user - relay.cost()[0],
-              (user - relay.cost()[0]) * 1000 / answer_bytes), flush=True)
+              (user - relay.cost()[0]) * 1000 / answer_bytes))
+    for what in subjects:
+        if what.pid and what.usertime.path:
+            print("  %-8s between calls: %5.2f us relaying + %5.2f us writing = %5.2f of %.2f; "
+                  "%.2f calls; %.2f us in pieces with other threads in them" % (
+                      what.name, *what.own()[:2], sum(what.own()[:2]), budget, *what.own()[2:]))
+    sys.stdout.flush()
 
 
 def run_all(options, subjects, proxy):
@@ -145,6 +194,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=3)
     parser.add_argument("--threads", default="1,8,64")
     parser.add_argument("--workloads", default="oltp_point_select,oltp_read_write")
+    parser.add_argument("--usertime", help="usertime.so: time between system calls")
     parser.add_argument("--option", action="append", default=[], help="for isorec proxy")
     parser.add_argument("--short", action="store_true", help="2 rounds of 1 s with 8 threads")
     options = parser.parse_args()
@@ -162,14 +212,17 @@ def main():
             subprocess.run([options.servers, "sql", "bench", "create database sbtest"], env=env,
                            check=True, stdout=subprocess.DEVNULL)
             sysbench(port, "oltp_read_write", 1, 1, "prepare")
-            haproxy, haproxy_port = start_haproxy(folder, port)
+            times = [UserTime(options.usertime, folder, name) for name in
+                     ("haproxy", "relay", "isorec")]
+            haproxy, haproxy_port = start_haproxy(folder, port, times[0].env)
             isorec, node = os.path.abspath(options.isorec), ["127.0.0.1:%d" % port]
-            with Proxy(isorec, node, *options.option) as proxy, \
-                    Proxy(isorec, node, "--no-record") as relay:
+            with Proxy(isorec, node, *options.option, env=times[2].env) as proxy, \
+                    Proxy(isorec, node, "--no-record", env=times[1].env) as relay:
                 run_all(options, [Subject("direct", port),
-                                  Subject("haproxy", haproxy_port, haproxy.pid),
-                                  Subject("relay", relay.port, relay.process.pid),
-                                  Subject("isorec", proxy.port, proxy.process.pid)], proxy)
+                                  Subject("haproxy", haproxy_port, haproxy.pid, times[0]),
+                                  Subject("relay", relay.port, relay.process.pid, times[1]),
+                                  Subject("isorec", proxy.port, proxy.process.pid, times[2])],
+                        proxy)
                 print(proxy.stop().splitlines()[-1])
         finally:
             if haproxy:

@@ -176,7 +176,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct state s = {0};
 	struct wire w;
 	struct wire_budget budget = {0, 256 * 1024};
-	struct wire_stamp now = {1, 1};
+	struct wire_stamp now = {1, 1, 1};
 
 	wire_init(&w, &sink, &s, &budget);
 	w.keep_max = w.row_keep_max = 4096;

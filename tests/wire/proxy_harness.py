@@ -59,11 +59,11 @@ class Proxy:
     """isorec proxy, started and ready; `port` (or `ports`, one a node) is where to connect."""
 
     def __init__(self, isorec, nodes, *options, listen=None, trace=None, env=None,
-                 file_size=None):
+                 file_size=None, first=()):
         self.folder = tempfile.mkdtemp(prefix="isorec-proxy-")
         self.trace = trace or os.path.join(self.folder, "run.itr")
         self.log = open(os.path.join(self.folder, "log"), "w+", encoding="utf-8")
-        args = [isorec, "proxy", "-o", self.trace]
+        args = [isorec, "proxy", *first, "-o", self.trace]
         for node in nodes:
             args += ["--node", node]
         for address in listen or ["127.0.0.1:0"] * len(nodes):

@@ -9,6 +9,7 @@ cut in two at every byte; each piece is read by the other side before the next o
 the proxy sees just these pieces.  What arrives must be what was sent, and the trace must hold what
 was said.
 """
+import ctypes
 import os
 import random
 import re
@@ -17,6 +18,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import zlib
 
 sys.dont_write_bytecode = True
@@ -27,7 +29,8 @@ ISOREC, ISOTRACE = (os.path.abspath(p) for p in sys.argv[1:3])
 
 CAPS = (1 << 3 | 1 << 7 | 1 << 9 | 1 << 13 | 1 << 15 | 1 << 16 | 1 << 17 | 1 << 18 | 1 << 19 | 1 << 20)
 MYSQL, COMPRESS, SSL, TRACK, DEPRECATE_EOF = 1, 1 << 5, 1 << 11, 1 << 23, 1 << 24
-PROGRESS, BULK, CACHE_METADATA = 1 << 32, 1 << 34, 1 << 36
+OPTIONAL_METADATA, ZSTD, ATTRIBUTES = 1 << 25, 1 << 26, 1 << 27
+PROGRESS, BULK, CACHE_METADATA, BULK_UNITS = 1 << 32, 1 << 34, 1 << 36, 1 << 37
 SECRET = b"SECRETSECRETSECRET20"
 
 
@@ -60,7 +63,8 @@ def greeting(caps):
 def login(caps):
     return (struct.pack("<IIB", caps & 0xffffffff, 1 << 24, 45) + b"\0" * 19 +
             struct.pack("<I", 0 if caps & MYSQL else caps >> 32) + b"bob\0" + lenenc(SECRET) +
-            b"shop\0mysql_native_password\0" + lenenc(lenenc("_os") + lenenc("Linux")))
+            b"shop\0mysql_native_password\0" + lenenc(lenenc("_os") + lenenc("Linux")) +
+            (b"\3" if caps & ZSTD else b""))
 
 
 def ok(status=2, affected=0, more=b""):
@@ -289,21 +293,207 @@ def no_handshake():
 
 
 @conversation
-def compressed():
-    """Frames that hold halves of packets; some compressed, some stored."""
-    talk = Talk(CAPS | COMPRESS)
-    plain = Talk()
-    plain.command(b"\3select * from t", text="select * from t", rows=1, values=[[1, "y" * 200]])
-    plain.rows((1, "y" * 200))
+def bulk_with_a_result_a_unit():
+    """Ids and counts of each row, as MariaDB 11.5 sends them when asked."""
+    talk = Talk(CAPS | BULK | BULK_UNITS)
+    talk.command(b"\x16insert into t values (?)", text="insert into t values (?)")
+    talk.server(b"\0" + struct.pack("<IHHBH", 1, 0, 1, 0, 0), column("?", 6), eof())
+    talk.command(b"\xfa\1\0\0\0\xc0\0\3\0" + b"\0" + struct.pack("<i", 5) + b"\0" +
+                 struct.pack("<i", 6), params=[5, 6], rows=2, values=[[11, 1], [12, 1]])
+    talk.server(b"\2", column("Id", 8), column("Affected_rows", 8), eof())
+    for row in ((11, 1), (12, 1)):
+        talk.server(b"\0\0" + struct.pack("<qq", *row))
+    return talk.server(eof()).command(b"\x0e", error=0).server(ok())
+
+
+@conversation
+def bulk_refused():
+    talk = Talk(CAPS | BULK)
+    talk.command(b"\x16insert into t values (?)", text="insert into t values (?)")
+    talk.server(b"\0" + struct.pack("<IHHBH", 1, 0, 1, 0, 0), column("?", 6), eof())
+    talk.command(b"\xfa\1\0\0\0\x80\0\3\0" + b"\2" + b"\3" + b"\0" + struct.pack("<i", 6),
+                 error=1062)
+    return talk.server(err(1062, b"Duplicate entry '6'")).command(b"\x0e", error=0).server(ok())
+
+
+@conversation
+def failed_prepare_pipelined():
+    """EXECUTE(-1) behind a PREPARE that fails: both get an error, and the next command its answer."""
+    talk = Talk().command(b"\x16selec 1", text="selec 1", error=1064)
+    talk.command(b"\x17\xff\xff\xff\xff\0\1\0\0\0", error=1243)
+    talk.command(b"\3select 2", rows=1)
+    talk.server(err(1064, b"syntax"), err(1243, b"Unknown prepared statement handler"))
+    talk.seq = 1
+    return talk.rows((2, "x"))
+
+
+@conversation
+def cursor_of_nothing():
+    """An empty result through a cursor, and a server that opens none for it; DEPRECATE_EOF."""
+    talk = Talk(CAPS | DEPRECATE_EOF)
+    talk.command(b"\x16select a from t", text="select a from t")
+    talk.server(b"\0" + struct.pack("<IHHBH", 1, 1, 0, 0, 0), column("a", 3))
+    talk.command(b"\x17\1\0\0\0\1\1\0\0\0", prepared=1, rows=0)
+    talk.server(b"\1", column("a", 3), b"\xfe\0\0" + struct.pack("<HH", 2 | 64, 0))
+    talk.command(b"\x1c\1\0\0\0\2\0\0\0", prepared=1, rows=0)
+    talk.server(b"\xfe\0\0" + struct.pack("<HH", 2 | 128, 0))
+    talk.command(b"\x17\1\0\0\0\1\1\0\0\0", prepared=1, rows=0)
+    talk.server(b"\1", column("a", 3), b"\xfe\0\0" + struct.pack("<HH", 2, 0))
+    talk.command(b"\x1a\1\0\0\0", error=0).server(ok())
+    return talk.command(b"\x0e", error=0).server(ok())
+
+
+@conversation
+def cursor_of_nothing_with_eof():
+    talk = Talk()
+    talk.command(b"\x16select a from t", text="select a from t")
+    talk.server(b"\0" + struct.pack("<IHHBH", 1, 1, 0, 0, 0), column("a", 3), eof())
+    talk.command(b"\x17\1\0\0\0\1\1\0\0\0", prepared=1, rows=0)
+    talk.server(b"\1", column("a", 3), eof(2 | 64))
+    talk.command(b"\x1c\1\0\0\0\2\0\0\0", prepared=1, rows=0).server(eof(2 | 128))
+    talk.command(b"\x17\1\0\0\0\1\1\0\0\0", prepared=1, rows=0)
+    talk.server(b"\1", column("a", 3), eof(), eof())
+    return talk.command(b"\x0e", error=0).server(ok())
+
+
+@conversation
+def call_with_parameters_out():
+    """CALL: a result, the parameters going out (a result of their own), the end."""
+    talk = Talk()
+    talk.command(b"\x16call p(?)", text="call p(?)")
+    talk.server(b"\0" + struct.pack("<IHHBH", 1, 0, 1, 0, 0), column("?", 6), eof())
+    talk.command(b"\x17\1\0\0\0\0\1\0\0\0\0\1\3\0" + struct.pack("<i", 3), params=[3], rows=2,
+                 values=[[7], [8]])
+    for status, value in ((2 | 8, 7), (2 | 8 | 4096, 8)):
+        talk.server(b"\1", column("a", 3), eof(status), b"\0\0" + struct.pack("<i", value),
+                    eof(status))
+    return talk.server(ok())
+
+
+@conversation
+def query_attributes():
+    """MySQL 8: parameters with names stand before the text; none, and one of each kind."""
+    talk = Talk(CAPS | MYSQL | ATTRIBUTES)
+    talk.command(b"\3\0\1select 1", text="select 1", rows=1).rows((1, "x"))
+    talk.command(b"\3\2\1\0\1\xfd\0" + lenenc("trace") + b"\3\0" + lenenc("n") + lenenc("abc") +
+                 struct.pack("<i", 7) + b"select 2", text="select 2", params=["abc", 7], rows=1)
+    return talk.rows((2, "y"))
+
+
+@conversation
+def metadata_optional():
+    """MySQL: the flag before the count; rows without definitions are counted."""
+    talk = Talk(CAPS | MYSQL | OPTIONAL_METADATA | DEPRECATE_EOF)
+    end = b"\xfe\0\0\2\0\0\0"
+    talk.command(b"\3select a from t", rows=1, values=[[7]])
+    talk.server(b"\1\1", column("a", 3), lenenc("7"), end)
+    talk.command(b"\3select a from t", rows=2, values=[])
+    talk.server(b"\0\1", lenenc("7"), lenenc("8"), end)
+    talk.command(b"\x16select a from t", text="select a from t")
+    talk.server(b"\0" + struct.pack("<IHHBHB", 1, 1, 0, 0, 0, 1), column("a", 3))
+    talk.command(b"\x17\1\0\0\0\0\1\0\0\0", rows=1, values=[[5]])
+    return talk.server(b"\0\1", b"\0\0" + struct.pack("<i", 5), end)
+
+
+@conversation
+def local_infile_refused():
+    talk = Talk().command(b"\3load data local infile 'x' into table t", error=1148)
+    talk.server(b"\xfb/tmp/x").client(b"").server(err(1148, b"not allowed"))
+    return talk.command(b"\x0e", error=0).server(ok())
+
+
+@conversation
+def change_user_refused():
+    talk = Talk().command(b"\x11eve\0" + lenenc(SECRET) + b"next\0\x2d\0mysql_native_password\0",
+                          error=1045)
+    return talk.server(err(1045, b"Access denied"))
+
+
+@conversation
+def error_behind_rows():
+    talk = Talk().command(b"\3select sleep(9)", rows=1, error=1317)
+    talk.server(b"\1", column("a", 3), eof(), lenenc("1"), err(1317, b"interrupted"))
+    return talk.command(b"\x0e", error=0).server(ok())
+
+
+@conversation
+def sequence_wraps():
+    """More than 256 packets in one answer: the number starts again at 0."""
+    return (Talk().command(b"\3select * from t", rows=300)
+            .rows(*((i, "x") for i in range(300))).command(b"\x0e", error=0).server(ok()))
+
+
+@conversation
+def old_commands():
+    talk = Talk()
+    talk.command(b"\5shop", text="shop").server(ok()).command(b"\6shop", text="shop").server(ok())
+    talk.command(b"\7\1", error=0).server(ok())
+    talk.command(b"\x0a", rows=1, values=[[1, "x"]]).rows((1, "x"))
+    talk.command(b"\x15\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", error=0).server(ok())
+    for byte in (0x0b, 0x10, 0x13 + 1, 0x1d, 0xfb, 0xfc, 0xfd, 0xfe):
+        talk.command(bytes([byte]), error=1047).server(err(1047, b"Unknown command"))
+    return talk.command(b"\x08\0", error=0).server(eof())
+
+
+@conversation
+def clone_and_gtid_dump():
+    talk = Talk().command(b"\x1e\0\0\1\0\0\0", flags=16)
+    talk.opaque = True
+    return talk.server(b"\0event").client(b"\xef ack").server(b"\0event")
+
+
+@conversation
+def client_of_before_4_1():
+    """The 320 handshake: passed on, the session is opaque."""
+    talk = Talk(connect=False)
+    talk.server(greeting(CAPS))
+    talk.client(struct.pack("<H", 1 | 4 | 8) + b"\0\0\1" + b"bob\0" + SECRET[:8] + b"\0shop\0")
+    talk.server(b"\xfe").client(SECRET[:8] + b"\0").server(b"\0\0\0\2\0\0\0")
+    talk.opaque = True
+    return talk.command(b"\3select 1").server(b"\1", b"\1a", b"\xfe", b"\0011", b"\xfe")
+
+
+def in_frames(talk, plain, compress):
+    """The commands of `plain` in compressed frames; some stored, some with halves of packets."""
     talk.expected = plain.expected
     for server in (False, True):
         stream = b"".join(b for s, b in plain.steps[3:] if s == server)
         for number, part in enumerate((stream[:10], stream[10:])):
-            deflated = zlib.compress(part) if number else part
-            head = struct.pack("<I", len(deflated))[:3] + bytes([number])
+            packed = compress(part) if number else part
+            head = struct.pack("<I", len(packed))[:3] + bytes([number])
             head += struct.pack("<I", len(part) if number else 0)[:3]
-            talk.steps.append((server, head + deflated))
+            talk.steps.append((server, head + packed))
     return talk
+
+
+def compressed_talk(caps, compress):
+    plain = Talk()
+    plain.command(b"\3select * from t", text="select * from t", rows=1, values=[[1, "y" * 200]])
+    plain.rows((1, "y" * 200))
+    return in_frames(Talk(caps), plain, compress)
+
+
+def zstd(data):
+    library = ctypes.CDLL("libzstd.so.1")
+    library.ZSTD_compressBound.restype = library.ZSTD_compress.restype = ctypes.c_size_t
+    out = ctypes.create_string_buffer(library.ZSTD_compressBound(ctypes.c_size_t(len(data))))
+    size = library.ZSTD_compress(out, ctypes.c_size_t(len(out)), data, ctypes.c_size_t(len(data)), 3)
+    return out.raw[:size]
+
+
+@conversation
+def compressed():
+    return compressed_talk(CAPS | COMPRESS, zlib.compress)
+
+
+@conversation
+def compressed_with_zstd():
+    return compressed_talk(CAPS | MYSQL | ZSTD, zstd)
+
+
+@conversation
+def compressed_with_zlib_though_both():
+    return compressed_talk(CAPS | MYSQL | ZSTD | COMPRESS, zlib.compress)
 
 
 # ---- playing ----
@@ -938,6 +1128,9 @@ def what_ended_before_comes_before():
         end = ends[this["session"], this["number"]]
         assert max(this["seq"], end["seq"]) < after["begin_seq"], (this, end, after)
         assert max(this["at"], end["at"]) <= after["begin"], (this, end, after)
+        # Wider, as the client sees it: never shorter than the server's side.
+        assert this["client_begin"] <= this["begin"], this
+        assert this["at"] <= this["client_end"], this
     seqs = [r["seq"] for r in got if "seq" in r]
     assert len(set(seqs)) == len(seqs)
 
@@ -1036,6 +1229,41 @@ def hangup_rotates():
         assert "session" in [r["kind"] for r in got], got
         texts = [r["text"] for r in got if r["kind"] == "stmt"]
         assert texts[0] == "select ?" and texts[-1] == "select 1", texts
+
+
+@test
+def hangup_reads_filters_again():
+    """SIGHUP: the option file's filters hold for what comes; a mistake leaves the old ones"""
+    mock = Mock()
+    talk = Talk().command(b"\3insert into a values (1)").server(ok()).command(
+        b"\3insert into b values (1)").server(ok())
+    with tempfile.TemporaryDirectory() as folder:
+        defaults = os.path.join(folder, "my.cnf")
+
+        def filters(text):
+            with open(defaults, "w", encoding="ascii") as out:
+                out.write("[recorder-proxy]\n" + text)
+
+        filters("skip-user=bob\n")
+        with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port], first=["--defaults-file=" + defaults]) as proxy:
+            for text in (None, "skip-table=\\.b$\n", "only-user=(x\n", ""):
+                if text is not None:
+                    filters(text)
+                    said = proxy.text().count("filters")
+                    proxy.process.send_signal(signal.SIGHUP)
+                    wait_for("filters read", lambda n=said: proxy.text().count("filters") > n)
+                play(mock, proxy, talk.steps, whole)
+            assert "--only-user" in proxy.text() and "stay as they are" in proxy.text()
+            proxy.stop()
+            got = records(ISOTRACE, proxy.trace)
+    texts = {}
+    for record in got:
+        if record["kind"] == "stmt":
+            texts.setdefault(record["session"], []).append(record["text"])
+    both = ["insert into a values (1)", "insert into b values (1)"]
+    assert texts == {2: [both[0], None], 3: [both[0], None], 4: both}, texts
+    notes = [r["text"] for r in got if r["kind"] == "note" and r["topic"] == "left out"]
+    assert notes == ["--skip-user=bob", "--skip-table=\\.b$", "nothing"], notes
 
 
 # ---- transactions ----

@@ -223,6 +223,20 @@ START_TEST(rows_keep_null_and_other_columns)
 }
 END_TEST
 
+/* Tables that are no views: t and s of d. */
+static void know(struct origin *origin)
+{
+	origin_add(origin, SPAN_LIT("d"), SPAN_LIT("t"));
+	origin_add(origin, SPAN_LIT("d"), SPAN_LIT("s"));
+	origin_add(origin, SPAN_LIT("c"), SPAN_LIT("zz"));
+	origin_sort(origin);
+}
+
+static enum redact_reach reach(const struct redact *redact, const char *sql)
+{
+	return redact_statement(redact, span_str(sql), SPAN_LIT("d"), usual);
+}
+
 START_TEST(statements_that_touch_a_column)
 {
 	static const struct {
@@ -255,18 +269,126 @@ START_TEST(statements_that_touch_a_column)
 		{"select @x", true},
 		{"select @@version", false},
 	};
+	struct origin origin = {0};
 	struct redact redact;
 
+	know(&origin);
 	init(&redact, "(?i)^email$", REDACT_HASH);
+	redact.origin = &origin;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-		ck_assert_msg((redact_statement(&redact, span_str(cases[i].sql), usual) !=
-				      REDACT_NOTHING) == cases[i].touched,
+		ck_assert_msg((reach(&redact, cases[i].sql) != REDACT_NOTHING) == cases[i].touched,
 			"%s", cases[i].sql);
-	ck_assert_int_eq(redact_statement(&redact, SPAN_LIT("select id, email from t"), usual),
-		REDACT_COMPUTED);
-	ck_assert_int_eq(redact_statement(&redact,
-				 SPAN_LIT("select x from (select email x from t) d"), usual),
+	ck_assert_int_eq(reach(&redact, "select id, email from t"), REDACT_COMPUTED);
+	ck_assert_int_eq(reach(&redact, "select x from (select email x from t) d"), REDACT_WHOLE);
+	ck_assert_int_eq(
+		reach(&redact, "select 1, 2 union select id, name from t"), REDACT_RENAMED);
+	origin_release(&origin);
+	redact_release(&redact);
+}
+END_TEST
+
+START_TEST(what_is_not_certain_is_redacted)
+{
+	static const struct {
+		const char *sql;
+		enum redact_reach reach;
+	} cases[] = {
+		{"select x from v", REDACT_WHOLE},
+		{"select x from c.t", REDACT_WHOLE},
+		{"select x from c.zz", REDACT_NOTHING},
+		{"select t.id from t join v using (id)", REDACT_WHOLE},
+		{"update v set x = 'secret'", REDACT_WHOLE},
+		{"insert into v (x) values ('secret')", REDACT_WHOLE},
+		{"delete from v where x = 'secret'", REDACT_WHOLE},
+		{"select f(1)", REDACT_WHOLE},
+		{"select d.f(1)", REDACT_WHOLE},
+		{"select `count`(name) from t", REDACT_NOTHING},
+		{"select d.count(name) from t", REDACT_WHOLE},
+		{"select count(*), max(id), upper(name) from t group by name", REDACT_NOTHING},
+		{"select id from t where id > (select f(2))", REDACT_WHOLE},
+		{"select load_file('/etc/passwd')", REDACT_WHOLE},
+		{"with c as (select id from t) select id from c", REDACT_RENAMED},
+		{"show warnings", REDACT_WHOLE},
+		{"show full processlist", REDACT_WHOLE},
+		{"show engine innodb status", REDACT_WHOLE},
+		{"show tables", REDACT_NOTHING},
+		{"show global variables like 'x'", REDACT_NOTHING},
+		{"select * from information_schema.processlist", REDACT_WHOLE},
+		{"get diagnostics condition 1 @p = message_text", REDACT_WHOLE},
+		{"explain select * from t where id = 3", REDACT_NOTHING},
+		{"this is no statement", REDACT_WHOLE},
+		{"alter table t add index (name)", REDACT_NOTHING},
+		{"create view w as select id from t", REDACT_WHOLE},
+		{"set @@sql_mode = ''", REDACT_NOTHING},
+		{"commit", REDACT_NOTHING},
+	};
+	/* Each makes something else of a name that was known. */
+	static const char *const doubts[] = {"rename table t to u", "alter table t rename to u",
+		"alter table t change name nick varchar(9)", "create view t as select email x from s",
+		"create or replace table t as select email x from s",
+		"create temporary table s (a int)"};
+	struct origin origin = {0};
+	struct redact redact;
+
+	know(&origin);
+	init(&redact, "(?i)^email$", REDACT_HASH);
+	ck_assert_int_eq(reach(&redact, "select name from t"), REDACT_WHOLE);
+	redact.origin = &origin;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		ck_assert_msg(reach(&redact, cases[i].sql) == cases[i].reach, "%s: %d",
+			cases[i].sql, (int)reach(&redact, cases[i].sql));
+	ck_assert_int_eq(redact_statement(&redact, SPAN_LIT("select 1 from t"), SPAN_NONE, usual),
 		REDACT_WHOLE);
+	for (size_t i = 0; i < ARRAY_LEN(doubts); i++) {
+		ck_assert_int_eq(reach(&redact, "select name from t"), REDACT_NOTHING);
+		(void)reach(&redact, doubts[i]);
+		ck_assert_msg(reach(&redact, "select name from t") == REDACT_WHOLE, "%s", doubts[i]);
+		atomic_store(&origin.doubt, false);
+	}
+	origin_release(&origin);
+	redact_release(&redact);
+}
+END_TEST
+
+START_TEST(columns_of_results)
+{
+	static const struct {
+		const char *name, *original, *table, *schema;
+		enum redact_reach reach;
+		bool hidden;
+	} cases[] = {
+		{"id", "id", "t", "d", REDACT_NOTHING, false},
+		{"email", "email", "t", "d", REDACT_NOTHING, true},
+		{"x", "email", "t", "d", REDACT_NOTHING, true},
+		{"email", "id", "t", "d", REDACT_NOTHING, true},
+		{"x", "x", "v", "d", REDACT_NOTHING, true},
+		{"x", "x", "t", "c", REDACT_NOTHING, true},
+		{"x", "x", "", "", REDACT_NOTHING, false},
+		{"x", "", "", "", REDACT_NOTHING, false},
+		{"x", "", "", "", REDACT_RENAMED, true},
+		{"x", "", "", "", REDACT_COMPUTED, true},
+		{"id", "id", "t", "d", REDACT_COMPUTED, false},
+		{"id", "id", "t", "d", REDACT_WHOLE, true},
+	};
+	struct origin origin = {0};
+	struct redact redact;
+
+	know(&origin);
+	init(&redact, "(?i)^email$", REDACT_HASH);
+	redact.origin = &origin;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct wire_column_names names = {.name = span_str(cases[i].name),
+			.name_original = span_str(cases[i].original),
+			.table = SPAN_LIT("alias"),
+			.table_original = span_str(cases[i].table),
+			.schema = span_str(cases[i].schema)};
+
+		ck_assert_msg(redact_result_column(&redact, cases[i].reach, &names) ==
+				      cases[i].hidden,
+			"%zu", i);
+	}
+	ck_assert(redact_keeps_message(&redact, 1213) && !redact_keeps_message(&redact, 1062));
+	origin_release(&origin);
 	redact_release(&redact);
 }
 END_TEST
@@ -313,4 +435,5 @@ END_TEST
 
 UNIT_MAIN("redact", literals_are_dropped, no_string_survives, equal_values_have_equal_hashes,
 	rows_keep_null_and_other_columns, statements_that_touch_a_column,
+	what_is_not_certain_is_redacted, columns_of_results,
 	statements_by_their_tables)

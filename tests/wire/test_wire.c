@@ -209,7 +209,7 @@ struct feeding {
 	bool packets;   /* each step by itself; else runs of one direction are joined */
 };
 
-static struct wire_stamp stamp = {1, 1};
+static struct wire_stamp stamp = {1, 1, 0};
 
 static void feed(struct wire *w, bool server, const char *p, size_t len)
 {
