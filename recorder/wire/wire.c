@@ -175,6 +175,9 @@ static void read_execute(
 	request->iterations = execute.iterations;
 	request->params = execute.params;
 	request->params_bad = !ok || !execute.stmt || c->cut;
+	/* What is there of them may lack its types. */
+	if (request->params_bad)
+		request->params = (struct wire_params){.count = 0};
 }
 
 static void read_long_data(
@@ -205,6 +208,7 @@ static void read_request(struct wire *w, struct wire_command *c, struct span bod
 		if (!wire_query_parse(body, w->caps, &request->text, &request->params)) {
 			request->text = SPAN_NONE;
 			request->params_bad = true;
+			request->params = (struct wire_params){.count = 0};
 		}
 		request->text_cut = c->cut;
 		break;
