@@ -74,7 +74,7 @@ static bool load_trace(struct history *history, const struct judge_options *opti
 }
 
 /* The solver reads statements and answers, not versions.  *ran is false when the trace has no
- * initial rows and the oracle was not asked for. */
+ * initial rows and the oracle was not asked for by name. */
 static bool check_mvcc(const struct judge_options *options, const char *path,
 	const struct contract *contract, struct verdict *verdict, bool *ran, struct err *err)
 {
@@ -84,7 +84,7 @@ static bool check_mvcc(const struct judge_options *options, const char *path,
 
 	if (!execution_load(&execution, path, &load, err))
 		return false;
-	*ran = options->oracle != ORACLE_AUTO;
+	*ran = options->oracle == ORACLE_MVCC;
 	for (size_t i = 0; i < execution.table_count; i++)
 		*ran |= execution.tables[i].has_initial;
 	if (*ran) {
@@ -92,7 +92,8 @@ static bool check_mvcc(const struct judge_options *options, const char *path,
 		mvcc_check(&schedule,
 			&(struct mvcc_options){.contract = contract,
 				.per_class_max = (uint32_t)options->examples,
-				.budget = options->budget},
+				.budget = options->budget,
+				.all_sessions = options->all_sessions},
 			verdict);
 		schedule_release(&schedule);
 	}
@@ -112,21 +113,27 @@ static void check_adya(const struct judge_options *options, const struct history
 		verdict);
 }
 
-/* Probes tell versions, which adya needs; without them the solver finds them itself. */
+/* Probes tell versions, which adya needs; without them the solver finds them itself.  So of `all`
+ * those that have something to go by are run, and the verdict rests on them; where none has, adya
+ * says what is missing. */
 static bool check_oracles(const struct judge_options *options, const char *path,
 	const struct history *history, const struct contract *contract, struct verdict *verdict,
 	struct err *err)
 {
-	bool solved = false;
+	bool solved = false, versions = history->counts.probes > 0;
 
 	if (options->oracle == ORACLE_MVCC || options->oracle == ORACLE_ALL ||
-		(options->oracle == ORACLE_AUTO && history->counts.probes == 0)) {
+		(options->oracle == ORACLE_AUTO && !versions)) {
 		if (!check_mvcc(options, path, contract, verdict, &solved, err))
 			return false;
 	}
-	if (options->oracle == ORACLE_ADYA || options->oracle == ORACLE_ALL ||
-		(options->oracle == ORACLE_AUTO && !solved))
+	if (options->oracle == ORACLE_ADYA || (options->oracle == ORACLE_ALL && versions) ||
+		(options->oracle != ORACLE_MVCC && !solved))
 		check_adya(options, history, contract, verdict);
+	else if (options->oracle == ORACLE_ALL)
+		verdict->note = "adya: not run, the trace has no versions (isorec prepare)";
+	if (options->oracle == ORACLE_ALL && !solved)
+		verdict->note = "mvcc: not run, the trace has no initial rows";
 	verdict_join(verdict);
 	verdict_sort(verdict);
 	return true;
@@ -140,6 +147,7 @@ static void describe(struct judged *out, const char *path)
 	*context = (struct verdict_context){.input = path, .format = "trace"};
 	context->transactions = history->txn_count;
 	context->operations = history->op_count;
+	context->statements = history->stmt_count;
 	context->sessions = history->session_count;
 	context->objects = history->object_count;
 	context->damaged = !history->complete;

@@ -16,7 +16,7 @@
 struct judge_options {
 	int oracle; /* of judge_oracles */
 	const char *contract, *contract_file;
-	bool salvage, no_strong;
+	bool salvage, no_strong, all_sessions;
 	uint64_t examples, budget;
 	enum output_when progress;
 };
@@ -68,6 +68,10 @@ extern const char *const judge_oracles[];
 	{.name = "salvage", \
 		OPTION_FLAG(struct_type, member.salvage), \
 		.help = "go on after damage in the middle of a trace; the gap is counted"}, \
+	{.name = "all-sessions", \
+		OPTION_FLAG(struct_type, member.all_sessions), \
+		.help = "oracle mvcc: every session that writes was recorded, so rows that nobody " \
+			"wrote are violations, not suspicions (isorec run is always so)"}, \
 	{.name = "no-strong", \
 		OPTION_FLAG(struct_type, member.no_strong), \
 		.help = "traces: leave out the levels with session and real-time order"}, \

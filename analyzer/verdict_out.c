@@ -301,6 +301,7 @@ static void verdict_head_json(
 	uint_json(json, "operations", context->operations);
 	if (context->sessions) {
 		uint_json(json, "sessions", context->sessions);
+		uint_json(json, "statements", context->statements);
 		uint_json(json, "committed", context->committed);
 		uint_json(json, "objects", context->objects);
 		string_json(json, "server", context->server);
@@ -334,6 +335,8 @@ static void coverage_json(struct json *json, const struct verdict *verdict)
 	for (size_t i = 0; i < verdict->reason_count; i++)
 		uint_json(json, verdict->reasons[i].name, verdict->reasons[i].count);
 	json_end_object(json);
+	if (verdict->note)
+		string_json(json, "note", span_str(verdict->note));
 	json_end_object(json);
 }
 

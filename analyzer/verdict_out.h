@@ -20,6 +20,7 @@ struct verdict_context {
 	const char *level;  /* the level asked for; NULL: all */
 	enum fail_on fail_on;
 	uint64_t transactions, operations;
+	uint64_t statements; /* of traces */
 	/* Of traces; zero elsewhere. */
 	uint64_t sessions, committed, objects;
 	const struct contract *contract;      /* NULL: none was chosen */

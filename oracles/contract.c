@@ -24,7 +24,7 @@ static const char adya_text[] =
 
 static const char *const phenomena[] = {"G0", "G1a", "G1b", "G1c", "G-single", "G-nonadjacent",
 	"G2-item", "G2", "garbage-read", "future-read", "own-write", "unstable-snapshot",
-	"duplicate-row", "split-statement", "lost-version", "dirty-read", "wrong-result",
+	"duplicate-row", "split-statement", "split-statement-gap", "lost-version", "dirty-read", "wrong-result",
 	"wrong-error", "missing-lock", "current-write", "own-write-shows", "noop-update",
 	"deleted-row-stays", "no-autocommit"};
 

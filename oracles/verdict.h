@@ -101,6 +101,7 @@ enum { VERDICT_LEVELS_MAX = 64, VERDICT_REASONS_MAX = 32 };
 struct verdict {
 	struct arena arena;
 	const char *contract;
+	const char *note; /* which oracle was not run, and why; NULL: none */
 	struct finding *findings;
 	size_t finding_count, finding_capacity;
 	struct verdict_level levels[VERDICT_LEVELS_MAX];

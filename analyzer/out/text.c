@@ -51,6 +51,10 @@ static void head_text(struct buf *out, const struct page *page,
 	if (context->operations) {
 		buf_add_str(&line, ", ");
 		add_counted(&line, context->operations, "operation", "operations");
+	} else if (context->statements) {
+		/* Operations are reads and writes of versions; without versions it is these. */
+		buf_add_str(&line, ", ");
+		add_counted(&line, context->statements, "statement", "statements");
 	}
 	if (context->server.ptr) {
 		buf_add_str(&line, ", server ");
@@ -226,6 +230,8 @@ static void coverage_text(struct buf *out, const struct page *page,
 		draw_wrapped(out, page, "  ", buf_span(&line));
 		buf_release(&line);
 	}
+	if (verdict->note)
+		buf_printf(out, "  %s\n", verdict->note);
 	if (context->transactions == 0)
 		buf_add_str(out, "  There are no transactions: nothing was checked.\n");
 	if (context->damaged)

@@ -216,6 +216,8 @@ static void take_note(struct loader *l, const struct record_note *r)
 {
 	struct execution *e = l->e;
 
+	if (span_eq_str(r->topic, "sessions") && span_eq_str(r->text, "all"))
+		e->all_sessions = true;
 	if (!span_eq_str(r->source, "run"))
 		return;
 	if (span_eq_str(r->topic, "scenario") && !e->scenario.ptr)

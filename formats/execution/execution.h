@@ -87,6 +87,7 @@ struct execution {
 	struct record_server server; /* the first one */
 	bool has_server;
 	struct span scenario; /* the text of the scenario that was run; SPAN_NONE: none */
+	bool all_sessions; /* a note says so: every session that wrote was recorded */
 	uint64_t injected;    /* the recorder's own statements, left out */
 	uint64_t records, malformed;
 	uint64_t probes;

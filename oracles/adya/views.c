@@ -523,10 +523,12 @@ static void add_split(
 	uint32_t txns[2] = {p->txn, other}, after = s->in_version[other],
 		 before = s->out_version[other];
 	uint8_t level = h->txns[p->txn].level;
-	const char *rule;
-	enum severity severity =
-		contract_judge(a->options->contract, level, "split-statement", &rule);
-	struct finding *finding = adya_add(a, "split-statement", severity, rule, level);
+	/* A row that came to where the statement had been is another matter than one that was
+	 * there (contract innodb-si). */
+	bool gap = h->versions[before].flags & (HISTORY_VERSION_UNBORN | HISTORY_VERSION_DEAD);
+	const char *class_name = gap ? "split-statement-gap" : "split-statement", *rule;
+	enum severity severity = contract_judge(a->options->contract, level, class_name, &rule);
+	struct finding *finding = adya_add(a, class_name, severity, rule, level);
 
 	if (!finding)
 		return;

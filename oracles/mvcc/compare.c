@@ -168,6 +168,19 @@ bool compare_result(struct mvcc *m, const struct eval_result *expected,
 					    got.count - firm, expected->open, expected->open_count);
 }
 
+bool compare_within(struct mvcc *m, const struct eval_result *expected,
+	const struct execution_rows *recorded, bool *undecided)
+{
+	struct decoded got;
+
+	*undecided = recorded && !recorded->complete;
+	return recorded && recorded->complete &&
+	       decode(&m->scratch, recorded, expected->types, expected->column_count, &got,
+		       undecided) &&
+	       rows_within(m, expected->types, expected->column_count, got.rows, got.count,
+		       expected->rows, expected->row_count);
+}
+
 bool compare_has_duplicates(
 	struct mvcc *m, const struct eval_result *expected, const struct execution_rows *recorded)
 {

@@ -14,6 +14,9 @@ struct mvcc;
 bool compare_result(struct mvcc *m, const struct eval_result *expected,
 	const struct execution_rows *recorded, bool *undecided) MUST_CHECK;
 /* More rows than expected, and each of them is one that was expected? */
+/* Is every recorded row one of those expected, each at most as often? */
+bool compare_within(struct mvcc *m, const struct eval_result *expected,
+	const struct execution_rows *recorded, bool *undecided);
 bool compare_has_duplicates(
 	struct mvcc *m, const struct eval_result *expected, const struct execution_rows *recorded);
 enum { COMPARE_ODD_ROWS_MAX = 1000 };

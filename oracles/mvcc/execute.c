@@ -10,6 +10,7 @@ enum {
 	ER_DUP_ENTRY = 1062,
 	ER_CHECKREAD = 1020,
 	ER_LOCK_NOWAIT = 3572,
+	ER_READ_ONLY_TRANSACTION = 1792,
 	CLIENT_FOUND_ROWS = 2,
 };
 
@@ -40,6 +41,12 @@ static void forget_table(struct mvcc *m, struct store_table *table, const char *
 	TRAIL_SET(&m->store.trail, table->unknown, reason_number(m, reason));
 }
 
+void forget_all(struct mvcc *m, const char *reason)
+{
+	for (uint32_t i = 0; i < m->store.table_count; i++)
+		forget_table(m, &m->store.tables[i], reason);
+}
+
 /* From now on nobody knows what is in the tables that the statement writes. */
 static void forget_written(struct mvcc *m, const char *reason)
 {
@@ -47,13 +54,17 @@ static void forget_written(struct mvcc *m, const char *reason)
 	bool any = false;
 
 	for (uint32_t i = 0; i < plan->table_count; i++) {
+		struct store_table *table = &m->store.tables[plan->tables[i]];
+
 		if (!plan->written[i])
 			continue;
-		forget_table(m, &m->store.tables[plan->tables[i]], reason);
+		forget_table(m, table, reason);
+		if (plan->redefines && plan->stmt->kind != SQL_STMT_TRUNCATE)
+			TRAIL_SET(&m->store.trail, table->redefined, 1);
 		any = true;
 	}
-	for (uint32_t i = 0; !any && i < m->store.table_count; i++)
-		forget_table(m, &m->store.tables[i], reason);
+	if (!any && !plan->redefines)
+		forget_all(m, reason);
 	/* Foreign keys carry it on. */
 	for (size_t i = 0; i < m->foreign_count; i++) {
 		const struct foreign *f = &m->foreigns[i];
@@ -172,6 +183,12 @@ static bool concurrency_error(struct mvcc *m, unsigned error, bool *ok)
 		touch_tables(m);
 		judged(m, STMT_DECIDED, NULL);
 		return true;
+	case ER_READ_ONLY_TRANSACTION:
+		if (!m->schedule->txns[m->now_txn - 1].read_only ||
+			!(m->now_plan->writes || m->now_plan->lock))
+			return false;
+		judged(m, STMT_DECIDED, NULL);
+		return true;
 	case ER_CHECKREAD:
 		if (m->engine != ENGINE_INNODB_SI || !changed_since_snapshot(m)) {
 			*ok = mismatch(m, MISMATCH_ERROR);
@@ -272,7 +289,7 @@ static void assume_view(struct mvcc *m)
 	const struct sql_stmt *stmt = m->now_plan->stmt;
 
 	if (m->now_level != LEVEL_REPEATABLE_READ || t->view != STORE_NONE ||
-		(stmt && (stmt->kind != SQL_STMT_SELECT || m->now_plan->lock)))
+		(stmt && m->now_plan->lock))
 		return;
 	if (choose(m, 2) == 0)
 		(void)statement_view(m);
@@ -313,13 +330,19 @@ static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 		m->mismatch.expected_error = outcome.error;
 		return QUERY_FAILS;
 	}
-	if (m->now_plan->lock && m->now_plan->lock->wait == SQL_LOCK_SKIP_LOCKED) {
-		judged(m, STMT_UNDECIDED, "SKIP LOCKED");
-		return QUERY_OPEN;
-	}
 	if (stmt->in->record.error) {
 		mismatch(m, MISMATCH_ERROR);
 		return QUERY_FAILS;
+	}
+	/* Rows may be missing where somebody can hold locks, and then only some. */
+	if (m->now_plan->lock && m->now_plan->lock->wait == SQL_LOCK_SKIP_LOCKED &&
+		lock_possible(m)) {
+		if (!m->now_plan->plain) {
+			judged(m, STMT_UNDECIDED, "SKIP LOCKED");
+			return QUERY_OPEN;
+		}
+		if (compare_within(m, result, stmt->result, &undecided))
+			return QUERY_FITS;
 	}
 	if (compare_result(m, result, stmt->result, &undecided))
 		return QUERY_FITS;
@@ -509,7 +532,7 @@ static bool run_write(struct mvcc *m)
 static bool known_error(unsigned error)
 {
 	static const uint16_t errors[] = {1020, 1048, 1062, 1205, 1213, 1216, 1217, 1242, 1264,
-		1265, 1292, 1364, 1365, 1366, 1406, 1451, 1452, 1690, 3572, 3819, 4025, 1241, 1093,
+		1265, 1292, 1364, 1365, 1366, 1406, 1451, 1452, 1690, 3572, 3819, 4025, 1241,
 		1136};
 
 	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
@@ -517,6 +540,29 @@ static bool known_error(unsigned error)
 			return true;
 	}
 	return false;
+}
+
+/* The text of 1451 and 1452 names the child: "... constraint fails (`db`.`child`, CONSTRAINT ..." */
+static bool unknown_foreign_key(const struct mvcc *m, const struct record_stmt *r)
+{
+	struct span names[2] = {SPAN_NONE, SPAN_NONE};
+	size_t count = 0, begin = 0;
+	uint32_t table;
+
+	if (r->error != 1451 && r->error != 1452)
+		return false;
+	for (size_t i = 0, ticks = 0; i < r->error_text.len && count < 2; i++) {
+		if (r->error_text.ptr[i] != '`')
+			continue;
+		if (++ticks % 2)
+			begin = i + 1;
+		else
+			names[count++] = span_of(r->error_text.ptr + begin, i - begin);
+	}
+	if (count < 2)
+		return false;
+	table = solver_table(m, names[0], names[1]);
+	return table == STORE_NONE || !m->store.tables[table].def;
 }
 
 static void begin_statement(struct mvcc *m, uint32_t index)
@@ -536,6 +582,8 @@ static void begin_statement(struct mvcc *m, uint32_t index)
 	m->now_lock_count = 0;
 	m->now_level =
 		stmt->txn == SCHEDULE_NONE ? LEVEL_UNKNOWN : m->schedule->txns[stmt->txn].level;
+	if (m->now_txn != STORE_NONE && m->store.txns[m->now_txn].level_unknown)
+		m->now_level = LEVEL_UNKNOWN;
 	m->now_autocommit = stmt->txn != SCHEDULE_NONE && m->schedule->txns[stmt->txn].autocommit;
 	m->env.database = m->schedule->execution->sessions[stmt->in->session].database;
 	m->now_plan = m->runs[index].plan;
@@ -551,11 +599,18 @@ static bool follow(struct mvcc *m)
 {
 	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
 
+	for (uint32_t i = 0; m->strangers && i < m->now_plan->table_count; i++)
+		forget_table(m, &m->store.tables[m->now_plan->tables[i]],
+			"tables that sessions which were not recorded may have changed");
 	if (m->now_plan->writes && !stmt->in->record.error)
 		forget_written(m, "tables that a contradicted statement wrote");
 	touch_tables(m);
-	judged(m, m->uncertain ? STMT_UNDECIDED : STMT_DECIDED,
-		m->uncertain ? "more orders possible than were tried" : NULL);
+	if (m->uncertain)
+		judged(m, STMT_UNDECIDED, "more orders possible than were tried");
+	else if (m->strangers)
+		judged(m, STMT_UNDECIDED, "rows that nobody who was recorded can have left so");
+	else
+		judged(m, STMT_DECIDED, NULL);
 	return true;
 }
 
@@ -574,6 +629,8 @@ bool execute(struct mvcc *m, uint32_t index)
 		return true;
 	}
 	if (plan->harmless || !(plan->reads || plan->writes || plan->query)) {
+		if (plan->peeks && m->now_txn != STORE_NONE)
+			assume_view(m);
 		judged(m, STMT_HARMLESS, NULL);
 		return true;
 	}
@@ -596,6 +653,8 @@ bool execute(struct mvcc *m, uint32_t index)
 	if (m->now_txn == STORE_NONE || !m->now_level) {
 		if (plan->writes && !stmt->in->record.error)
 			forget_written(m, "tables written in an unknown transaction");
+		if (m->now_txn != STORE_NONE)
+			touch_tables(m);
 		judged(m, STMT_UNDECIDED, "transaction or its level not recorded");
 		return true;
 	}
@@ -606,9 +665,19 @@ bool execute(struct mvcc *m, uint32_t index)
 	}
 	if (concurrency_error(m, stmt->in->record.error, &ok))
 		return ok;
+	if (unknown_foreign_key(m, &stmt->in->record)) {
+		judged(m, STMT_UNDECIDED, "foreign keys of tables that the trace does not describe");
+		return true;
+	}
 	if (stmt->in->record.error && !known_error(stmt->in->record.error)) {
 		assume_view(m);
 		judged(m, STMT_UNDECIDED, "errors that are not modelled");
+		return true;
+	}
+	if (plan->stmt && plan->stmt->kind == SQL_STMT_TRUNCATE && !stmt->in->record.error &&
+		plan->table_count == 1) {
+		learn_empty(m, &m->store.tables[plan->tables[0]]);
+		judged(m, STMT_HARMLESS, NULL);
 		return true;
 	}
 	if (plan->unsupported) {
@@ -623,6 +692,7 @@ bool execute(struct mvcc *m, uint32_t index)
 	m->now_half_done = m->now_level == LEVEL_READ_UNCOMMITTED && half_done_writer(m);
 	ok = plan->query ? run_query(m) : run_write(m);
 	if (ok && m->now_split)
-		note_add(m, NOTE_SPLIT, STORE_NONE, m->now_split_table, m->now_split_record);
+		note_add(m, m->now_split_gap ? NOTE_SPLIT_GAP : NOTE_SPLIT, STORE_NONE,
+			m->now_split_table, m->now_split_record);
 	return ok;
 }

@@ -23,6 +23,14 @@ static bool column_list(const struct eval_table *def, const struct sql_names *na
 	return true;
 }
 
+static uint32_t parent_of(const struct mvcc *m, uint32_t child, const struct sql_reference *ref)
+{
+	return solver_table(m,
+		ref->table.db.ptr ? ref->table.db
+				  : m->schedule->execution->tables[child].schema.database,
+		ref->table.name);
+}
+
 static bool collect(struct mvcc *m, uint32_t child, const struct sql_key *key)
 {
 	const struct eval_table *def = m->store.tables[child].def, *parent_def;
@@ -31,10 +39,7 @@ static bool collect(struct mvcc *m, uint32_t child, const struct sql_key *key)
 		.child = child, .on_delete = ref->on_delete, .on_update = ref->on_update};
 	uint32_t parent_count = 0;
 
-	f.parent = solver_table(m,
-		ref->table.db.ptr ? ref->table.db
-				  : m->schedule->execution->tables[child].schema.database,
-		ref->table.name);
+	f.parent = parent_of(m, child, ref);
 	if (f.parent == STORE_NONE || !m->store.tables[f.parent].def || f.parent == child)
 		return false;
 	parent_def = m->store.tables[f.parent].def;
@@ -61,15 +66,25 @@ static bool collect(struct mvcc *m, uint32_t child, const struct sql_key *key)
 	return true;
 }
 
+static void leave_out(struct mvcc *m, uint32_t table)
+{
+	if (table == STORE_NONE)
+		return;
+	m->store.tables[table].unknown = reason_number(m, "foreign keys that are not modelled");
+	m->store.tables[table].redefined = true;
+}
+
 void foreign_init(struct mvcc *m)
 {
 	for (uint32_t t = 0; t < m->store.table_count; t++) {
 		const struct eval_table *def = m->store.tables[t].def;
 
 		for (uint32_t i = 0; def && i < def->foreign_count; i++) {
-			if (!collect(m, t, def->foreign[i]))
-				m->store.tables[t].unknown =
-					reason_number(m, "foreign keys that are not modelled");
+			if (collect(m, t, def->foreign[i]))
+				continue;
+			leave_out(m, t);
+			/* What happens to the parent's rows depends on the child's. */
+			leave_out(m, parent_of(m, t, def->foreign[i]->reference));
 		}
 	}
 }
@@ -133,6 +148,16 @@ static bool unknown(struct mvcc *m, uint32_t table, struct write_answer *a)
 	return true;
 }
 
+/* Is the parent's key the same afterwards?  `new` NULL: deleted, and perhaps replaced. */
+static bool key_stays(const struct mvcc *m, const struct foreign *f, const struct store_table *table,
+	const struct eval_value *old, const struct eval_value *new)
+{
+	if (!new && m->now_plan->insert && eval_insert_table(m->now_plan->insert) == table->def)
+		new = m->now_replacement;
+	return new && columns_equal(
+			      table->def, f->parent_columns, old, f->parent_columns, new, f->count);
+}
+
 static bool cascades(const struct foreign *f, bool deleted)
 {
 	enum sql_ref_action action = deleted ? f->on_delete : f->on_update;
@@ -160,9 +185,7 @@ void foreign_before(struct mvcc *m, struct store_table *table, const struct eval
 				return;
 			}
 		}
-		if (f->parent != number || !old ||
-			(new &&columns_equal(table->def, f->parent_columns, old, f->parent_columns,
-				new, f->count)))
+		if (f->parent != number || !old || key_stays(m, f, table, old, new))
 			continue;
 		if (unknown(m, f->child, a))
 			return;
@@ -214,8 +237,7 @@ void foreign_after(struct mvcc *m, struct store_table *table, const struct eval_
 		uint32_t count = m->store.tables[f->child].count;
 
 		if (f->parent != number || !old || !cascades(f, !new) ||
-			(new &&columns_equal(table->def, f->parent_columns, old, f->parent_columns,
-				new, f->count)))
+			key_stays(m, f, table, old, new))
 			continue;
 		for (uint32_t r = 0; r < count && a->status == EVAL_OK; r++) {
 			struct store_record *record = m->store.tables[f->child].records[r];

@@ -52,6 +52,34 @@ static bool somebody_writes(const struct mvcc *m, uint32_t table)
 	return false;
 }
 
+/* Whatever is in it goes away, for those who look from now on. */
+static void clear(struct store *s, struct store_table *table)
+{
+	uint32_t before = table->count;
+
+	for (uint32_t i = 0; i < before; i++) {
+		if (store_alive(table->records[i]->newest))
+			store_write(s, 0, STORE_NONE, table->records[i], NULL);
+	}
+}
+
+/* What was not known may have been committed after older read views were made, without a commit
+ * that we counted. */
+static void know_from_now(struct store *s, struct store_table *table)
+{
+	TRAIL_SET(&s->trail, table->unknown, 0);
+	TRAIL_SET(&s->trail, s->commits, s->commits + 1);
+	TRAIL_SET(&s->trail, table->known_since, s->commits);
+}
+
+void learn_empty(struct mvcc *m, struct store_table *table)
+{
+	if (table->redefined || !table->def)
+		return;
+	clear(&m->store, table);
+	know_from_now(&m->store, table);
+}
+
 void learn_table(struct mvcc *m)
 {
 	struct store *s = &m->store;
@@ -59,14 +87,13 @@ void learn_table(struct mvcc *m)
 	enum read_mode mode = read_mode_of(m);
 	const struct eval_value *const *rows;
 	struct store_table *table;
-	uint32_t before;
 	size_t count;
 
 	if (!m->now_plan->query || !m->now_plan->reads || !recorded ||
 		!reads_everything(m->now_plan))
 		return;
 	table = &s->tables[m->now_plan->tables[0]];
-	if (!table->unknown || !table->def || written_by(m, table, false))
+	if (!table->unknown || table->redefined || !table->def || written_by(m, table, false))
 		return;
 	/* A locking read has waited for all others; a plain one must have had none. */
 	if (mode == READ_DIRTY ||
@@ -76,18 +103,10 @@ void learn_table(struct mvcc *m)
 		return;
 	if (!result_rows(m, &s->arena, table->def, recorded, &rows, &count))
 		return;
-	before = table->count;
-	for (uint32_t i = 0; i < before; i++) {
-		if (store_alive(table->records[i]->newest))
-			store_write(s, 0, STORE_NONE, table->records[i], NULL);
-	}
+	clear(s, table);
 	for (size_t i = 0; i < count; i++)
 		store_write(s, 0, STORE_NONE, store_record_for(s, table, rows[i]), rows[i]);
-	TRAIL_SET(&s->trail, table->unknown, 0);
-	/* What was not known may have been committed after older read views were made, without
-	 * a commit that we counted. */
-	TRAIL_SET(&s->trail, s->commits, s->commits + 1);
-	TRAIL_SET(&s->trail, table->known_since, s->commits);
+	know_from_now(s, table);
 	if (mode == READ_SNAPSHOT && s->txns[m->now_txn].view_stmt == m->now_stmt)
 		TRAIL_SET(&s->trail, s->txns[m->now_txn].view, s->commits);
 }

@@ -6,9 +6,12 @@
 #define MVCC_LEARN_H
 
 struct mvcc;
+struct store_table;
 
 /* Called where the statement at hand read a table whose content is not known: takes it from the
  * recorded answer where that is all of it.  Read views from before stay blind for the table. */
 void learn_table(struct mvcc *m);
+/* TRUNCATE: whatever was in it. */
+void learn_empty(struct mvcc *m, struct store_table *table);
 
 #endif

@@ -98,13 +98,39 @@ static void open_tables(struct mvcc *m)
 	for (uint32_t i = 0; i < m->store.table_count; i++) {
 		const char *problem = open_table(m, i);
 
-		if (!problem && triggers)
+		if (!problem && triggers) {
 			problem = "tables with triggers";
-
+			m->store.tables[i].redefined = true;
+		}
 		if (problem)
 			m->store.tables[i].unknown = reason_number(m, problem);
 	}
 	foreign_init(m);
+}
+
+/* MDEV-27922: after a deadlock the next statement goes on in the dead transaction, and has that
+ * one's level, whatever the session's is.  Where they differ the level is not known. */
+static void doubt_levels(struct mvcc *m)
+{
+	enum { IN_TRANS = 1, AUTOCOMMIT = 2 };
+	const struct schedule *s = m->schedule;
+	uint32_t *last = mem_zero(s->execution->session_count + 1, sizeof(*last));
+
+	for (size_t i = 0; i < s->stmt_count; i++) {
+		const struct schedule_stmt *stmt = &s->stmts[i];
+		const struct plan *plan = m->runs[i].plan;
+		uint32_t before = last[stmt->in->session];
+
+		if (stmt->txn == SCHEDULE_NONE || before == stmt->txn + 1)
+			continue;
+		last[stmt->in->session] = stmt->txn + 1;
+		if (before && (plan->reads || plan->writes) &&
+			(stmt->in->record.status & (IN_TRANS | AUTOCOMMIT)) ==
+				(IN_TRANS | AUTOCOMMIT) &&
+			s->txns[before - 1].level != s->txns[stmt->txn].level)
+			m->store.txns[stmt->txn + 1].level_unknown = true;
+	}
+	free(last);
 }
 
 static void make_plans(struct mvcc *m)
@@ -153,7 +179,11 @@ static void judge_final(struct mvcc *m)
 		} else if (undecided) {
 			verdict_undecided(m->verdict, "final rows that were not recorded whole", 1);
 		} else {
-			m->verdict->decided++;
+			if (m->strangers)
+				verdict_undecided(m->verdict,
+					"rows that nobody who was recorded can have left so", 1);
+			else
+				m->verdict->decided++;
 			m->mismatch = (struct mismatch){.kind = MISMATCH_FINAL,
 				.stmt = STORE_NONE,
 				.table = i,
@@ -199,6 +229,9 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 	m->reason_count = 1;
 	m->now_stmt = STORE_NONE;
 	m->engine = engine_of(schedule->execution, options->contract);
+	/* A scenario's run has a database of its own. */
+	m->strangers = !schedule->one_at_a_time && !options->all_sessions &&
+		       !schedule->execution->all_sessions;
 	verdict->contract = options->contract->name;
 	store_init(&m->store, (uint32_t)schedule->execution->table_count,
 		(uint32_t)schedule->txn_count);
@@ -208,6 +241,7 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 	open_env(m);
 	open_tables(m);
 	make_plans(m);
+	doubt_levels(m);
 	solver_search(m);
 	m->uncertain = false;
 	judge_final(m);

@@ -19,6 +19,7 @@ struct mvcc_options {
 	const struct contract *contract;
 	uint32_t per_class_max; /* findings listed a class; 0: the default */
 	uint64_t budget;        /* orders tried a contradiction; 0: the default */
+	bool all_sessions;      /* every session that writes was recorded */
 };
 
 void mvcc_check(const struct schedule *schedule, const struct mvcc_options *options,

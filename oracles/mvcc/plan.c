@@ -49,6 +49,8 @@ static void see_table(void *ctx, const struct sql_table_name *name, const struct
 	uint32_t table = solver_table(walk->m, database_or_current(walk->m, name->db), name->name);
 
 	(void)ref;
+	if (table == STORE_NONE && plan->redefines)
+		return; /* one that the trace does not describe, so nothing of it is judged */
 	if (table == STORE_NONE || !walk->m->store.tables[table].def) {
 		plan->unsupported = table == STORE_NONE ? "tables that the trace does not describe"
 							: "tables that are not modelled";
@@ -128,7 +130,21 @@ static void plan_locking_read(struct mvcc *m, struct plan *plan, const struct sq
 			return;
 	}
 	plan->single = true;
+	plan->plain = !query->u.select.group && !query->u.select.having &&
+		      !(query->u.select.flags & SQL_SELECT_DISTINCT);
+	for (const struct sql_item *item = query->u.select.items; item; item = item->next)
+		plan->plain &= item->expr->kind == SQL_EXPR_STAR ||
+			       item->expr->kind == SQL_EXPR_COLUMN;
 	plan_points(m, plan, query->u.select.where);
+}
+
+/* What is not built in may be a stored function, and do anything. */
+static bool stored_call(void *ctx, const struct sql_expr *e)
+{
+	bool *found = ctx;
+
+	*found |= e->kind == SQL_EXPR_CALL && (e->u.call.db.ptr || !eval_is_native(e->u.call.name));
+	return true;
 }
 
 static bool set_value_is_one_of(const struct sql_expr *value, const char *const *words)
@@ -266,12 +282,17 @@ static void compile(struct mvcc *m, struct plan *plan)
 	case SQL_STMT_SET:
 		plan->harmless = only_harmless_sets(m, stmt);
 		plan->odd = !plan->harmless;
+		plan->peeks = plan->sourced;
 		return;
 	case SQL_STMT_USE:
 		plan->harmless = span_eq(stmt->u.name, plan->database);
 		plan->odd = !plan->harmless;
 		return;
 	case SQL_STMT_DO:
+	case SQL_STMT_EXPLAIN:
+		plan->harmless = plan->peeks = true;
+		return;
+	case SQL_STMT_XA:
 	case SQL_STMT_TABLE_ADMIN:
 	case SQL_STMT_EMPTY:
 	case SQL_STMT_BEGIN:
@@ -283,15 +304,12 @@ static void compile(struct mvcc *m, struct plan *plan)
 	case SQL_STMT_SET_TRANSACTION:
 	case SQL_STMT_SHOW:
 	case SQL_STMT_HELP:
-	case SQL_STMT_EXPLAIN:
 	case SQL_STMT_PREPARE:
 	case SQL_STMT_DEALLOCATE:
 	case SQL_STMT_KILL:
 		plan->harmless = true;
 		return;
 	default:
-		plan->ddl = sql_stmt_is_ddl(stmt) || stmt->kind == SQL_STMT_LOCK_TABLES ||
-			    stmt->kind == SQL_STMT_XA;
 		/* What only the name tells may write anything. */
 		plan->writes = true;
 		plan->unsupported = sql_stmt_kind_name(stmt->kind);
@@ -304,6 +322,8 @@ static struct plan *make_plan(struct mvcc *m, struct span text, struct span data
 	struct plan *plan = arena_zero(&m->plans_arena, sizeof(*plan));
 	struct sql_stmt *stmt = NULL;
 	struct table_walk walk = {m, plan};
+	unsigned queries = 0;
+	bool calls = false;
 	struct err err;
 
 	plan->text = arena_copy(&m->plans_arena, text);
@@ -314,16 +334,25 @@ static struct plan *make_plan(struct mvcc *m, struct span text, struct span data
 		return plan;
 	}
 	plan->stmt = stmt;
-	if (sql_stmt_is_write(stmt)) {
-		unsigned queries = 0;
-
-		sql_walk_stmt(
-			stmt, &(struct sql_visitor){.query = subquery_anywhere, .ctx = &queries});
-		plan->sourced = queries > 0;
-	}
-	if (stmt->kind == SQL_STMT_SELECT || sql_stmt_is_write(stmt))
+	plan->ddl = sql_stmt_is_ddl(stmt) || stmt->kind == SQL_STMT_LOCK_TABLES ||
+		    stmt->kind == SQL_STMT_XA;
+	plan->redefines = sql_stmt_is_ddl(stmt);
+	plan->commits = sql_stmt_implicit_commit(stmt, &m->sql);
+	sql_walk_stmt(stmt, &(struct sql_visitor){.query = subquery_anywhere, .ctx = &queries});
+	plan->sourced = queries > 0 && (sql_stmt_is_write(stmt) || stmt->kind == SQL_STMT_SET);
+	sql_walk_stmt(stmt, &(struct sql_visitor){.expr = stored_call, .ctx = &calls});
+	if (stmt->kind == SQL_STMT_SELECT || sql_stmt_is_write(stmt) || plan->redefines)
 		sql_stmt_tables(stmt, see_table, &walk);
 	compile(m, plan);
+	if (calls && !plan->redefines) {
+		plan->harmless = plan->peeks = false;
+		plan->writes = true;
+		plan->table_count = 0; /* whichever it likes */
+		plan->unsupported = "functions that are not built in";
+	}
+	/* A temporary table may hide one of the same name, for this session only. */
+	if (plan->redefines && !plan->commits)
+		plan->odd = true;
 	return plan;
 }
 

@@ -73,9 +73,16 @@ static bool moved_in_index(
 	return false;
 }
 
+/* How a scan can have missed a row that is there now. */
+enum passed {
+	PASSED_NOT,
+	PASSED_JUDGED, /* it was there under the same keys all along, and did not match before */
+	PASSED_GAP,    /* it came, or moved in an index, to where the scan had been */
+};
+
 /* At READ COMMITTED a scan lets go of rows that do not match.  Was there, since the statement was
  * sent, a committed state of the record in which it did not match? */
-static bool may_have_passed(
+static enum passed may_have_passed(
 	struct mvcc *m, const struct store_table *table, const struct store_record *record)
 {
 	const struct store *s = &m->store;
@@ -84,7 +91,7 @@ static bool may_have_passed(
 	uint32_t last = STORE_NONE;
 
 	if (v->txn == m->now_txn || s->txns[v->txn].commit_no <= begin)
-		return false;
+		return PASSED_NOT;
 	/* Without a semi-consistent read, what was there uncommitted when the scan came is waited
 	 * for, not passed. */
 	if ((m->now_plan->stmt->kind != SQL_STMT_UPDATE ||
@@ -92,7 +99,7 @@ static bool may_have_passed(
 		m->schedule->one_at_a_time && v->stmt != STORE_NONE &&
 		m->schedule->stmts[v->stmt].in->record.seq <
 			m->schedule->stmts[m->now_stmt].in->record.begin_seq)
-		return false;
+		return PASSED_NOT;
 	/* Backwards through the versions that were the newest committed one at some time. */
 	for (v = v->previous;; v = v->previous) {
 		enum eval_truth truth = EVAL_TRUE;
@@ -100,22 +107,16 @@ static bool may_have_passed(
 		while (v && (s->txns[v->txn].state != STORE_COMMITTED || v->txn == last))
 			v = v->previous;
 		if (!store_alive(v))
-			return true;
+			return PASSED_GAP;
 		last = v->txn;
 		/* Its entry in an index went from before the scan to behind it. */
 		if (moved_in_index(table, v->image, later->image))
-			return true;
+			return PASSED_GAP;
 		later = v;
-		if (is_tested(m, table)) {
-			if (!row_matches(m, v->image, &truth))
-				return true;
-			if (truth != EVAL_TRUE)
-				return true;
-		} else {
-			return true;
-		}
+		if (!is_tested(m, table) || !row_matches(m, v->image, &truth) || truth != EVAL_TRUE)
+			return PASSED_JUDGED;
 		if (s->txns[v->txn].commit_no <= begin)
-			return false;
+			return PASSED_NOT;
 	}
 }
 
@@ -165,7 +166,8 @@ static bool may_pass_dirty(struct mvcc *m, const struct store_table *table,
 /* Does the statement leave out a row that is there now? */
 static bool left_out(struct mvcc *m, const struct store_table *table, struct store_record *record)
 {
-	bool dirty = false, passed = false, likely = false;
+	enum passed passed = PASSED_NOT;
+	bool dirty = false, likely = false;
 	enum eval_truth truth;
 
 	if (m->now_level > LEVEL_READ_COMMITTED || m->engine == ENGINE_TIDB)
@@ -189,7 +191,11 @@ static bool left_out(struct mvcc *m, const struct store_table *table, struct sto
 	/* Where it had to wait otherwise, leaving out is what happens. */
 	if ((choose(m, 2) == 0) != likely)
 		return false;
+	/* Of several rows the one that says most about the engine. */
+	if (m->now_split && !m->now_split_gap)
+		return true;
 	m->now_split = true;
+	m->now_split_gap = passed == PASSED_GAP;
 	m->now_split_record = record;
 	m->now_split_table = (uint32_t)(table - m->store.tables);
 	return true;

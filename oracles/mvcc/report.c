@@ -14,6 +14,7 @@ static const struct {
 	[NOTE_NOOP_UPDATE] = {"noop-update", false},
 	[NOTE_DELETED_ROW] = {"deleted-row-stays", false},
 	[NOTE_SPLIT] = {"split-statement", false},
+	[NOTE_SPLIT_GAP] = {"split-statement-gap", false},
 	[NOTE_DIRTY_READ] = {"dirty-read", false},
 	[NOTE_NEEDLESS_BLOCK] = {"needless-block", true},
 	[NOTE_NEEDLESS_DEADLOCK] = {"needless-deadlock", true},
@@ -114,7 +115,7 @@ void notes_report(struct mvcc *m)
 		uint8_t level = note->txn == STORE_NONE ? LEVEL_READ_COMMITTED
 							: m->schedule->txns[note->txn - 1].level;
 		const char *rule = NULL;
-		enum severity severity = kinds[note->kind].suspicion
+		enum severity severity = kinds[note->kind].suspicion || note->by_stranger
 						 ? SEVERITY_SUSPICION
 						 : contract_judge(m->options->contract, level,
 							   note->class_name, &rule);

@@ -84,6 +84,7 @@ static void take_txn(struct maker *maker, const struct execution_txn *in)
 	txn->session = in->session;
 	txn->level = r->level;
 	txn->snapshot |= r->consistent_snapshot;
+	txn->read_only |= r->read_only;
 	if (r->event == TXN_END) {
 		txn->ended = true;
 		txn->outcome = r->outcome;

@@ -21,7 +21,7 @@ struct schedule_txn {
 	uint64_t number;
 	uint32_t session;
 	uint8_t level, outcome;
-	bool snapshot, autocommit, ended;
+	bool snapshot, autocommit, ended, read_only;
 };
 
 struct schedule_txn_event {

@@ -96,6 +96,40 @@ static void judge_implicit_begin(struct mvcc *m, uint32_t txn)
 		note_add(m, NOTE_NO_AUTOCOMMIT, STORE_NONE, STORE_NONE, NULL);
 }
 
+static bool is_xa(const struct plan *plan, enum sql_xa_kind kind)
+{
+	return plan->stmt && plan->stmt->kind == SQL_STMT_XA && plan->stmt->u.xa->kind == kind;
+}
+
+static bool same_word(const struct sql_expr *a, const struct sql_expr *b)
+{
+	return a && b ? span_eq(a->u.literal.text, b->u.literal.text) : a == b;
+}
+
+/* XA COMMIT or XA ROLLBACK of a transaction that was prepared before, by whichever session. */
+static void end_prepared(struct mvcc *m, uint32_t stmt)
+{
+	const struct plan *plan = m->runs[stmt].plan;
+	const struct sql_xa *xa = plan->stmt->u.xa;
+
+	for (uint32_t i = stmt; i-- > 0;) {
+		const struct plan *other = m->runs[i].plan;
+		uint32_t txn = m->schedule->stmts[i].txn;
+
+		if (!is_xa(other, SQL_XA_START) || txn == SCHEDULE_NONE ||
+			!store_is_active(&m->store, txn + 1) ||
+			!same_word(xa->gtrid, other->stmt->u.xa->gtrid) ||
+			!same_word(xa->bqual, other->stmt->u.xa->bqual))
+			continue;
+		if (xa->kind == SQL_XA_COMMIT)
+			store_commit(&m->store, txn + 1, m->event);
+		else
+			roll_back(m, txn + 1);
+		return;
+	}
+	forget_all(m, "tables after the end of an XA transaction that was not recorded");
+}
+
 static void txn_event(struct mvcc *m, const struct schedule_txn_event *e)
 {
 	const struct schedule_txn *txn = &m->schedule->txns[e->txn];
@@ -113,6 +147,10 @@ static void txn_event(struct mvcc *m, const struct schedule_txn_event *e)
 			TRAIL_SET(&m->store.trail, t->view, m->store.commits);
 		break;
 	case TXN_END:
+		/* MySQL parts session and transaction when it is prepared; its rows stay locked
+		 * until somebody says how it ends. */
+		if (txn->outcome == TXN_UNKNOWN && is_xa(m->now_plan, SQL_XA_PREPARE))
+			break;
 		end_txn(m, e->txn);
 		break;
 	case TXN_SAVEPOINT:
@@ -154,11 +192,20 @@ static void leave_flight(struct mvcc *m, uint32_t stmt)
 
 static bool run_stmt(struct mvcc *m, uint32_t stmt)
 {
+	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
+
 	if (!execute(m, stmt))
 		return false;
 	TRAIL_SET(&m->store.trail, m->runs[stmt].state, (uint32_t)STMT_DONE);
-	for (const struct schedule_txn_event *e = m->schedule->stmts[stmt].txn_events; e;
-		e = e->next)
+	/* InnoDB lets go of what it locked without writing it (lock_release_on_prepare). */
+	if (is_xa(m->runs[stmt].plan, SQL_XA_PREPARE) && !s->in->record.error &&
+		s->txn != SCHEDULE_NONE)
+		TRAIL_SET(&m->store.trail, m->store.txns[s->txn + 1].prepared, 1);
+	if (!s->txn_events && !s->in->record.error &&
+		(is_xa(m->runs[stmt].plan, SQL_XA_COMMIT) ||
+			is_xa(m->runs[stmt].plan, SQL_XA_ROLLBACK)))
+		end_prepared(m, stmt);
+	for (const struct schedule_txn_event *e = s->txn_events; e; e = e->next)
 		txn_event(m, e);
 	return true;
 }
@@ -322,6 +369,16 @@ static void sent(struct mvcc *m, uint32_t stmt)
 	TRAIL_SET(&m->store.trail, run->begin_commits, m->store.commits);
 	TRAIL_SET(&m->store.trail, run->begin_event, m->event);
 	enter_flight(m, stmt);
+	/* What commits implicitly does so before it waits for anybody (MySQL manual, "Statements
+	 * That Cause an Implicit Commit").  Where statements overlap freely, the statement as a
+	 * whole is tried early instead (candidates). */
+	if (!m->schedule->one_at_a_time || !run->plan->commits)
+		return;
+	for (const struct schedule_txn_event *e = m->schedule->stmts[stmt].txn_events; e;
+		e = e->next) {
+		if (e->event == TXN_END)
+			end_txn(m, e->txn);
+	}
 }
 
 static bool process(struct mvcc *m)

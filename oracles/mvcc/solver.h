@@ -50,10 +50,14 @@ struct plan {
 	bool writes;   /* INSERT, REPLACE, UPDATE, DELETE */
 	bool ddl;      /* changes definitions, or locks tables */
 	bool harmless; /* touches no rows: transaction control, SET of what does not matter ... */
+	bool peeks;    /* harmless, but may make a read view: DO, SET @a = (SELECT ...), EXPLAIN */
+	bool redefines; /* changes the definition of the tables that it names */
+	bool commits;   /* commits the open transaction before anything else */
 	bool odd;      /* leaves its session with variables that are not modelled */
 	bool sourced;  /* a write that reads rows by a query of its own */
 	bool filtered; /* has a WHERE, ON or HAVING */
 	bool single;   /* `where` is all there is to know about the rows that are locked */
+	bool plain;    /* and the answer has one row for each of them, of columns alone */
 	char why[EVAL_REASON_MAX];
 };
 
@@ -91,7 +95,8 @@ enum note_kind {
 	NOTE_OWN_WRITE_SHOWS,
 	NOTE_NOOP_UPDATE,
 	NOTE_DELETED_ROW,
-	NOTE_SPLIT,
+	NOTE_SPLIT,     /* a row that was there all along */
+	NOTE_SPLIT_GAP, /* one that came or moved meanwhile */
 	NOTE_DIRTY_READ,
 	NOTE_NEEDLESS_BLOCK,
 	NOTE_NEEDLESS_DEADLOCK,
@@ -106,6 +111,7 @@ struct note {
 	uint32_t table;
 	struct store_record *record;
 	const char *class_name; /* NOTE_MISMATCH */
+	bool by_stranger; /* what a session that was not recorded did may explain it */
 	struct span text;       /* explanation, in the store's arena; none: only counted */
 	struct finding_row *rows;
 	uint32_t row_count;
@@ -146,6 +152,7 @@ struct mvcc {
 	struct foreign *foreigns;
 	size_t foreign_count, foreign_capacity;
 	bool no_foreign_checks;
+	bool strangers; /* sessions that were not recorded may have changed rows */
 	bool any_ddl;
 	const char *reasons[256];
 	uint32_t reason_count;
@@ -171,7 +178,7 @@ struct mvcc {
 	uint32_t now_view;
 	uint8_t now_level;
 	uint32_t now_optional;
-	bool now_split;
+	bool now_split, now_split_gap;
 	struct store_record *now_split_record;
 	uint32_t now_split_table;
 	bool now_autocommit;
@@ -179,6 +186,7 @@ struct mvcc {
 	bool now_capped;    /* more rows may have been missed than are tried */
 	bool now_half_done; /* a statement that waits may have changed rows that this one reads */
 	const char *now_unknown; /* why a table's content is not known */
+	const struct eval_value *now_replacement; /* REPLACE: the row that comes instead */
 	struct gathered now_gathered[MVCC_TABLES_MAX * 2];
 	uint32_t now_gathered_count;
 	struct wanted_lock *now_locks;
@@ -211,6 +219,9 @@ uint32_t solver_table(const struct mvcc *m, struct span database, struct span na
 
 /* execute.c: false: m->mismatch says why the recorded answer cannot be */
 bool execute(struct mvcc *m, uint32_t stmt);
+/* Nobody knows any more what is in the tables. */
+void forget_all(struct mvcc *m, const char *reason);
+
 /* words.c: what was met, in words */
 void note_add(struct mvcc *m, enum note_kind kind, uint32_t other, uint32_t table,
 	struct store_record *record);

@@ -325,6 +325,7 @@ uint32_t store_lock_conflict(const struct store *store, uint32_t txn,
 		return record->newest->txn;
 	for (const struct store_lock *l = record->locks; l; l = l->next) {
 		if (l->txn != txn && store_is_active(store, l->txn) &&
+			!store->txns[l->txn].prepared &&
 			(l->mode == STORE_LOCK_X || mode == STORE_LOCK_X))
 			return l->txn;
 	}

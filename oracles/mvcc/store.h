@@ -93,6 +93,7 @@ struct store_table {
 	uint32_t known_since; /* read views from before this commit do not know it */
 	uint32_t unknown_by;  /* the transaction that made it unknown; 0: cannot be taken back */
 	uint32_t unknown;     /* its content is not known (any more): why, as a reason number */
+	uint32_t redefined;   /* nor is its definition: it stays unknown */
 	struct store_touch *touches;
 };
 
@@ -121,6 +122,8 @@ struct store_txn {
 	uint32_t undo_count;
 	uint32_t first_commits; /* commits before its first statement */
 	uint32_t noted;         /* documented rules it was noted for, as bits */
+	bool level_unknown;     /* whatever the trace says */
+	uint32_t prepared;      /* XA PREPARE: of its locks only those on what it wrote are left */
 	uint64_t tables; /* that it used in a locking way, as bits; the last one: all others */
 	struct store_undo *undo;
 	struct store_savepoint *savepoints;

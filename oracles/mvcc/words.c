@@ -248,7 +248,12 @@ static void describe(struct buf *out, struct mvcc *m, enum note_kind kind, uint3
 	case NOTE_SPLIT:
 		buf_add_str(out,
 			" judged some rows before and others after the same foreign commit, "
-			"and so missed one.");
+			"and so missed one that was there all along.");
+		break;
+	case NOTE_SPLIT_GAP:
+		buf_add_str(out,
+			" judged some rows before and others after the same foreign commit, "
+			"and so missed one that came or moved meanwhile.");
 		break;
 	case NOTE_NEEDLESS_BLOCK:
 		buf_add_str(out, " waited, and nobody can have held a lock that it needed.");
@@ -556,6 +561,15 @@ static void describe_mismatch(struct buf *out, struct mvcc *m)
 		add_chains(out, m, m->now_plan, m->now_txn);
 }
 
+/* Other rows than expected are all there is to it, and anybody may have changed them.  Not so a
+ * read view that moves, own changes that are gone, what was not committed (its rows are locked), a
+ * row that comes twice, a lock that did not hold. */
+static bool data_alone(const char *class_name)
+{
+	return strcmp(class_name, "wrong-result") == 0 || strcmp(class_name, "wrong-error") == 0 ||
+	       strcmp(class_name, "lost-version") == 0;
+}
+
 void note_mismatch(struct mvcc *m)
 {
 	const char *class_name;
@@ -571,5 +585,9 @@ void note_mismatch(struct mvcc *m)
 		note->txn = note->stmt = STORE_NONE;
 	note->answer = answer_of(m);
 	describe_mismatch(&text, m);
+	note->by_stranger = m->strangers && data_alone(class_name);
+	if (note->by_stranger)
+		buf_add_str(&text, " Was every session recorded that writes these tables? One that "
+				   "was not would explain it.");
 	keep_text(m, note, &text);
 }

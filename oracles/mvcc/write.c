@@ -720,16 +720,15 @@ static bool foreign_error_first(struct mvcc *m, struct store_table *table,
 	return true;
 }
 
-/* REPLACE updates the row where the last key is in the way, else it deletes and inserts.  To a
- * parent of a foreign key the difference shows in its children: only MySQL from 9.6 on updates
- * there. */
+/* REPLACE updates the row where the last key is in the way, else it deletes and inserts; the parent
+ * of a foreign key always. */
 static bool replaces_in_place(const struct mvcc *m, const struct store_table *table)
 {
 	uint32_t number = number_of(m, table);
 
 	for (size_t i = 0; i < m->foreign_count; i++) {
 		if (m->foreigns[i].parent == number)
-			return m->env.flavour == SQL_MYSQL && m->env.version >= 90600;
+			return false;
 	}
 	return true;
 }
@@ -789,7 +788,12 @@ static void insert_row(struct mvcc *m, const struct plan *plan, struct store_tab
 				write_row(m, table, d.record, old, row, a);
 			return;
 		}
+		/* To children that refer to a key which the new row has, too, nothing happens in
+		 * MySQL from 9.6 on (seen on 9.7); others follow the deletion. */
+		if (m->env.flavour == SQL_MYSQL && m->env.version >= 90600)
+			m->now_replacement = row;
 		write_row(m, table, d.record, old, NULL, a);
+		m->now_replacement = NULL;
 		if (a->status != EVAL_OK)
 			return;
 		a->affected++;
@@ -805,25 +809,121 @@ static void insert_row(struct mvcc *m, const struct plan *plan, struct store_tab
 	return;
 }
 
+/* The row that is there and that `row` meets; NULL: none. */
+static const struct store_record *record_met(
+	struct mvcc *m, struct store_table *table, const struct eval_value *row)
+{
+	for (uint32_t u = 0; u < table->unique_count; u++) {
+		struct duplicate d = find_duplicate(m, table, table->uniques[u], row, NULL);
+
+		if (d.record)
+			return d.record;
+	}
+	return NULL;
+}
+
+/* Do two of the rows meet each other, or the same row that is there? */
+static bool rows_meet(struct mvcc *m, struct store_table *table, const struct eval_rows *rows)
+{
+	const struct store_record **met =
+		arena_alloc(&m->scratch, (rows->count + 1) * sizeof(*met));
+
+	for (size_t i = 0; i < rows->count; i++) {
+		met[i] = record_met(m, table, rows->row[i]);
+		for (size_t j = 0; j < i; j++) {
+			if (met[i] && met[i] == met[j])
+				return true;
+			for (uint32_t u = 0; u < table->unique_count; u++) {
+				if (store_key_equal(table->def, table->uniques[u], rows->row[i],
+					    rows->row[j]))
+					return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* A query's rows come in an order that is not known.  Where it matters each is tried. */
+static bool order_rows(struct mvcc *m, const struct plan *plan, struct store_table *table,
+	struct eval_rows *rows, struct write_answer *a)
+{
+	const struct sql_insert *insert = plan->stmt->u.insert;
+	const struct eval_value **order;
+	uint32_t ways = 1, pick;
+
+	if (!insert->query || rows->count < 2 ||
+		!(insert->on_duplicate || insert->flags & SQL_DML_IGNORE ||
+			plan->stmt->kind == SQL_STMT_REPLACE))
+		return true;
+	for (uint32_t u = 0; u < table->unique_count; u++) {
+		if (key_has_expression(table->uniques[u]))
+			return true; /* unsupported in any order */
+	}
+	if (!rows_meet(m, table, rows))
+		return true;
+	if (rows->count > 4) {
+		answer_unsupported(m, a, "a query's rows in an order that matters");
+		return false;
+	}
+	for (uint32_t i = 2; i <= rows->count; i++)
+		ways *= i;
+	pick = choose(m, ways);
+	order = arena_alloc(&m->scratch, rows->count * sizeof(*order));
+	memcpy(order, rows->row, rows->count * sizeof(*order));
+	/* The pick-th permutation: which of the rest comes next, again and again. */
+	for (size_t i = 0; i < rows->count; i++) {
+		size_t left = rows->count - i, at = i + pick % left;
+		const struct eval_value *next = order[at];
+
+		pick /= (uint32_t)left;
+		memmove(order + i + 1, order + i, (at - i) * sizeof(*order));
+		order[i] = next;
+	}
+	rows->row = order;
+	return true;
+}
+
+/* Every error that one of a query's rows can be the first to meet. */
+static void collect_errors(struct mvcc *m, struct store_table *table, const struct eval_rows *rows,
+	const struct eval_outcome *outcome, struct write_answer *a)
+{
+	if (outcome->status == EVAL_ERROR)
+		write_error(a, outcome->error);
+	for (size_t i = 0; i < rows->count && a->status == EVAL_ERROR; i++) {
+		struct eval_outcome check = {0};
+
+		if (record_met(m, table, rows->row[i]))
+			write_error(a, ER_DUP_ENTRY);
+		if (!eval_check(&m->scratch, &m->env, table->def, rows->row[i], &check) &&
+			check.status == EVAL_ERROR)
+			write_error(a, check.error);
+		foreign_before(m, table, NULL, rows->row[i], a);
+	}
+}
+
 /* The rows live as long as the store. */
 static void write_insert(struct mvcc *m, const struct plan *plan, struct write_answer *a)
 {
 	const struct eval_table *def = eval_insert_table(plan->insert);
 	struct store_table *table = solver_store_table(m, def);
 	struct eval_outcome outcome = {0};
-	struct eval_rows rows;
+	struct eval_rows rows = {0};
 	uint64_t next = 0;
+	bool made;
 
 	if (table->unknown) {
 		answer_unsupported(m, a, m->reasons[table->unknown]);
 		return;
 	}
-	if (!eval_insert_rows(
-		    plan->insert, &m->store.arena, &m->env, &m->source, &rows, &outcome)) {
+	made = eval_insert_rows(
+		plan->insert, &m->store.arena, &m->env, &m->source, &rows, &outcome);
+	if (!made && (m->now_unknown || outcome.status == EVAL_UNSUPPORTED)) {
 		answer_outcome(m, a, &outcome);
 		return;
 	}
 	a->matched = rows.count;
+	if (!order_rows(m, plan, table, &rows, a))
+		return;
 	for (size_t i = 0; i < rows.count && a->status == EVAL_OK; i++) {
 		struct eval_value *row =
 			arena_alloc(&m->store.arena, def->column_count * sizeof(*row));
@@ -833,7 +933,15 @@ static void write_insert(struct mvcc *m, const struct plan *plan, struct write_a
 		if (a->status == EVAL_OK)
 			insert_row(m, plan, table, row, a);
 	}
-	return;
+	/* The rows before the one that cannot be made came first, and so did their errors. */
+	if (!made && a->status == EVAL_OK)
+		answer_outcome(m, a, &outcome);
+	if (a->status == EVAL_ERROR && plan->stmt->u.insert->query && a->held_by == STORE_NONE) {
+		collect_errors(m, table, &rows, &outcome, a);
+		/* Rows behind the one that cannot be made were not looked at. */
+		if (!made && !write_can_fail(a, m->schedule->stmts[m->now_stmt].in->record.error))
+			answer_unsupported(m, a, "a query's rows in an order that matters");
+	}
 }
 
 void write_execute(struct mvcc *m, const struct plan *plan, struct write_answer *a)

@@ -410,6 +410,7 @@ bool eval_insert_rows(const struct eval_insert *ins, struct arena *arena,
 		count = result.row_count;
 	}
 	rows = arena_alloc(arena, (count + 1) * sizeof(*rows));
+	*out = (struct eval_rows){rows, 0};
 	for (size_t i = 0; i < count; i++) {
 		struct eval_value *row =
 			arena_alloc(arena, (ins->table->column_count + 1) * sizeof(*row));
@@ -417,9 +418,8 @@ bool eval_insert_rows(const struct eval_insert *ins, struct arena *arena,
 		if (!build_row(ins, &run, i, ins->query ? NULL : ins->rows[i],
 			    ins->query ? result.rows[i] : NULL, row))
 			return false;
-		rows[i] = row;
+		rows[out->count++] = row;
 	}
-	*out = (struct eval_rows){rows, count};
 	return true;
 }
 

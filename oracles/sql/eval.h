@@ -213,6 +213,8 @@ struct eval_env eval_env_default(void);
 struct eval_env eval_env_for_server(struct span version_string);
 /* Flags of a sql_mode value; combination modes expanded. */
 uint32_t eval_mode_flags(struct span sql_mode);
+/* Is this the name of a function that the servers have built in?  Else it may be a stored one. */
+bool eval_is_native(struct span name);
 
 /* ------------------------------------------------------------------ outcomes */
 
@@ -361,7 +363,8 @@ bool eval_check(struct arena *arena, const struct eval_env *env, const struct ev
 
 /* INSERT and REPLACE, every form: the rows as they are to be stored, generated columns and
  * defaults included, CHECKs not yet tested.  An AUTO_INCREMENT column that the server is to fill
- * in is NULL in the row. */
+ * in is NULL in the row.  When a row cannot be made, `out` has those before it: the server has
+ * stored them when it comes to that row. */
 struct eval_insert;
 struct eval_insert *eval_insert_compile(struct arena *arena, const struct sql_insert *insert,
 	const struct eval_env *env, const struct eval_source *source,

@@ -56,7 +56,7 @@ def test_json_follows_its_schema():
     jsonschema.validate(data, SCHEMA)
 
 
-def answered(name, answer, column="int(11)"):
+def answered(name, answer, column="int(11)", *options, note=None):
     """A trace of one SELECT with this answer, for the oracle that executes it again."""
     t = tracefile.Trace()
     t.add("server", 0, node="n1", version="10.11.6-MariaDB", flavour="mariadb", variables={
@@ -73,20 +73,33 @@ def answered(name, answer, column="int(11)"):
     t.stmt(1, 1, "select id, v from t", 100, 150, rows=[answer], status=2, txn=1)
     t.add("txn", 150, session=1, txn=1, event=1, number=1, level=3, outcome=1, reason="autocommit")
     t.add("session", 200, session=1, event=1)
+    if note:
+        t.add("note", 210, source="user", topic=note[0], text=note[1])
     path = scratch(name)
     t.write(path)
-    return isotrace("check", "--oracle=mvcc", path)
+    return isotrace("check", "--oracle=mvcc", *options, path)
 
 
 def test_answers_that_cannot_be_read_are_undecided():
     assert "found:     nothing" in answered("read.itr", [1, 10]).expect(0).out
-    answered("wrong.itr", [1, 11]).expect(1)
+    answered("wrong.itr", [1, 11], "int(11)", "--all-sessions").expect(1)
     for value in (msgpack.ExtType(99, b"later"), [1], {1: 2}):
         got = answered("unread.itr", [1, value]).expect(3)
         assert "results that were not recorded whole: 1" in got.out, got.out
     for column in ("bit(999)", "geometry"):
         got = answered("unknown.itr", [1, 11], column).expect(3)
         assert "tables that are not modelled: 1" in got.out, got.out
+
+
+def test_sessions_that_were_not_recorded_are_no_violation():
+    """A value that nobody wrote: unless every session was recorded, somebody else may have."""
+    got = answered("stranger.itr", [1, 11]).expect(3)
+    assert "wrong-result" in got.out and "suspicion" in got.out, got.out
+    assert "Was every session recorded" in got.out, got.out
+    assert "rows that nobody who was recorded can have left so: 1" in got.out, got.out
+    got = answered("stranger.itr", [1, 11], "int(11)", "--all-sessions").expect(1)
+    assert "wrong-result" in got.out and "suspicion" not in got.out, got.out
+    answered("stranger.itr", [1, 11], note=("sessions", "all")).expect(1)
 
 
 def test_the_witness_is_what_the_trace_says():

@@ -4,13 +4,15 @@
 
     campaign.py --release mariadb-10.11 --count 20000 --seed 1 --keep out/
 
-Runs the scenarios of schedules.py through `isorec run`, in batches, and `mvcc_tool solve` over the
-traces of each.  Every violation is printed with its trace, which is kept; everything else is thrown
+Runs the scenarios of schedules.py through `isorec run`, in batches, several at a time (each has a
+server of its own, since information_schema.innodb_trx stands still while more than one asks), and `mvcc_tool solve` over the traces of each.  Every violation is printed with its trace, which is kept; everything else is thrown
 away unless --keep-all.  Exit status 1: a violation, or fewer than --decided per cent decided.
 77: the release cannot be had.
 """
 import argparse
+import concurrent.futures
 import os
+import queue
 import re
 import shutil
 import subprocess
@@ -39,16 +41,52 @@ def record(isorec, port, names, out, database):
                            "--drop-database", "-D", database, "--quiet"] + names,
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     if done.returncode not in (0, 3):
-        sys.exit("isorec run: exit status %d\n%s" % (done.returncode, done.stderr))
+        raise RuntimeError("isorec run: exit status %d\n%s" % (done.returncode, done.stderr))
+
+
+def run_batch(args, ports, work, begin):
+    """What mvcc_tool printed of a batch; the traces are gone but those that were asked for."""
+    port = ports.get()
+    try:
+        return run_on(args, port, work, begin)
+    finally:
+        ports.put(port)
+
+
+def run_on(args, port, work, begin):
+    number = begin // args.batch
+    names = []
+    for seed in range(args.seed + begin, args.seed + min(begin + args.batch, args.count)):
+        names.append(os.path.join(work, "s%d.scn" % seed))
+        with open(names[-1], "w") as out:
+            out.write(schedules.scenario(seed))
+    traces = os.path.join(work, "traces%d" % number)
+    record(args.isorec, port, names, traces, "mvcc_campaign_%d_%d" % (os.getpid(), number))
+    listed = sorted(os.path.join(traces, n) for n in os.listdir(traces))
+    done = subprocess.run([args.tool, "solve"] + listed, stdout=subprocess.PIPE, text=True)
+    if done.returncode not in (0, 1):
+        raise RuntimeError("mvcc_tool: exit status %d\n%s" % (done.returncode, done.stdout))
+    if args.keep:
+        os.makedirs(args.keep, exist_ok=True)
+        for line in done.stdout.splitlines():
+            if line.startswith(traces):
+                shutil.copy(line.split(": ")[0], args.keep)
+        if args.keep_all:
+            shutil.copytree(traces, args.keep, dirs_exist_ok=True)
+    shutil.rmtree(traces)
+    for name in names:
+        os.unlink(name)
+    return done.stdout
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--release", default="mariadb-local")
-    parser.add_argument("--port")
+    parser.add_argument("--port", help="of servers that run, with commas")
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--batch", type=int, default=100)
+    parser.add_argument("--jobs", type=int, default=4, help="batches, and servers, at a time")
     parser.add_argument("--keep", help="folder for the traces of violations")
     parser.add_argument("--keep-all", action="store_true")
     parser.add_argument("--decided", type=float, default=95.0)
@@ -57,47 +95,19 @@ def main():
     parser.add_argument("--isorec", default="isorec")
     parser.add_argument("--tool", default="mvcc_tool")
     args = parser.parse_args()
-    port = args.port or start(args.release)
+    ports = queue.Queue()
+    for port in args.port.split(",") if args.port else [start(args.release) for _ in range(args.jobs)]:
+        ports.put(port)
     work = tempfile.mkdtemp(prefix="mvcc-campaign-")
     totals = dict.fromkeys(("traces", "decided", "undecided", "unsupported", "violations",
                             "suspicions"), 0)
     reasons = {}
     known = dict(pair.split("=", 1) for pair in args.known)
     try:
-        for begin in range(0, args.count, args.batch):
-            names = []
-            for seed in range(args.seed + begin, args.seed + min(begin + args.batch, args.count)):
-                names.append(os.path.join(work, "s%d.scn" % seed))
-                with open(names[-1], "w") as out:
-                    out.write(schedules.scenario(seed))
-            traces = os.path.join(work, "traces")
-            record(args.isorec, port, names, traces, "mvcc_campaign_%d" % os.getpid())
-            listed = sorted(os.path.join(traces, n) for n in os.listdir(traces))
-            done = subprocess.run([args.tool, "solve"] + listed, stdout=subprocess.PIPE, text=True)
-            if done.returncode not in (0, 1):
-                sys.exit("mvcc_tool: exit status %d\n%s" % (done.returncode, done.stdout))
-            for line in done.stdout.splitlines():
-                reason = re.match(r"  (\S.*): (\d+)$", line)
-                if line.startswith("traces "):
-                    words = line.split()
-                    for key, value in zip(words[::2], words[1::2]):
-                        totals[key] += int(value)
-                elif reason:
-                    reasons[reason[1]] = reasons.get(reason[1], 0) + int(reason[2])
-                elif line.split(" ")[2:3] and line.split(" ")[2] in known:
-                    reason = "known bug %s" % known[line.split(" ")[2]]
-                    reasons[reason] = reasons.get(reason, 0) + 1
-                    totals["violations"] -= 1
-                else:
-                    print(line, flush=True)
-                    if args.keep:
-                        os.makedirs(args.keep, exist_ok=True)
-                        shutil.copy(line.split(": ")[0], args.keep)
-            if args.keep_all and args.keep:
-                shutil.copytree(traces, args.keep, dirs_exist_ok=True)
-            shutil.rmtree(traces)
-            for name in names:
-                os.unlink(name)
+        with concurrent.futures.ThreadPoolExecutor(ports.qsize()) as pool:
+            for output in pool.map(lambda begin: run_batch(args, ports, work, begin),
+                                   range(0, args.count, args.batch)):
+                tally(output, known, totals, reasons)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     for name, count in sorted(reasons.items()):
@@ -107,6 +117,23 @@ def main():
     print("%s: %s; %.2f %% decided" % (args.release, ", ".join(
         "%d %s" % (v, k) for k, v in totals.items()), share))
     return 1 if totals["violations"] or share < args.decided else 0
+
+
+def tally(output, known, totals, reasons):
+    for line in output.splitlines():
+        reason = re.match(r"  (\S.*): (\d+)$", line)
+        if line.startswith("traces "):
+            words = line.split()
+            for key, value in zip(words[::2], words[1::2]):
+                totals[key] += int(value)
+        elif reason:
+            reasons[reason[1]] = reasons.get(reason[1], 0) + int(reason[2])
+        elif line.split(" ")[2:3] and line.split(" ")[2] in known:
+            reason = "known bug %s" % known[line.split(" ")[2]]
+            reasons[reason] = reasons.get(reason, 0) + 1
+            totals["violations"] -= 1
+        else:
+            print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -2,9 +2,11 @@
 """Random schedules of several transactions as scenarios (docs/scenario-format.md).
 
 The same seed gives the same scenario.  Tables have 0 to 12 rows with small values, so that
-transactions meet; with and without primary, unique and secondary keys; all four levels, mixed
-within a scenario at times; reads, locking reads, every kind of write, savepoints, rollbacks,
-statements outside of transactions.
+transactions meet; with and without primary (also of two columns), unique and secondary keys, foreign
+keys with every action, in chains; all four levels, mixed within a scenario at times and changed
+under way; reads, locking reads (NOWAIT, SKIP LOCKED), every kind of write, LIMIT without an order,
+savepoints, rollbacks, statements outside of transactions.  Some scenarios have lock wait timeouts, XA
+transactions, or definitions that change in the middle.
 """
 import random
 
@@ -15,10 +17,12 @@ class Table:
     def __init__(self, rng, name):
         self.name = name
         self.rng = rng
-        self.key = rng.choice(("primary", "primary", "primary", "none", "unique"))
+        self.key = rng.choice(("primary", "primary", "primary", "none", "unique", "pair"))
         self.text = rng.random() < 0.3
         self.defs = ["id int" + (" primary key" if self.key == "primary" else
                                  " not null" if self.key == "unique" else ""), "a int", "b int"]
+        if self.key == "pair":
+            self.defs[:2] = ["id int not null", "a int not null"]
         self.columns = ["id", "a", "b"]
         if self.text:
             self.defs.append("c varchar(10)")
@@ -34,12 +38,16 @@ class Table:
             self.defs.append("check (a is null or a < 30)")
         if self.key == "unique":
             self.defs.append("unique key uid(id)")
+        if self.key == "pair":
+            self.defs.append(rng.choice(("primary key(id, a)", "primary key(a, id)")))
         for _ in range(rng.choice((0, 0, 1, 1, 2))):
             name = "k%d" % len(self.defs)
             kind = rng.choice(("key", "key", "key", "unique key"))
             cols = rng.choice((["a"], ["b"], ["a", "b"], ["b", "a"]))
             if kind == "unique key" and rng.random() < 0.5:
-                cols = ["b"]
+                cols = rng.choice((["b"], ["a", "b"]))
+            if self.text and rng.random() < 0.1:
+                cols.append("c")
             self.defs.append("%s %s(%s)" % (kind, name, ",".join(cols)))
         self.next_id = 0
 
@@ -65,7 +73,7 @@ class Table:
             return out + ["insert ignore into %s values (%s);" % (self.name, ",".join(
                 [str(i + 1)] + [self.value(c) for c in self.columns[1:]])) for i in range(rows)]
         ids = self.rng.sample(range(0, 14), rows)
-        uniques = [d for d in self.defs if d.startswith(("unique", "foreign", "check"))]
+        uniques = [d for d in self.defs if d.startswith(("unique", "foreign", "check", "primary"))]
         for i in range(rows):
             values = [str(ids[i])] + [self.value(c) for c in self.columns[1:]]
             if uniques:
@@ -78,17 +86,30 @@ class Table:
 class Generator:
     def __init__(self, seed):
         self.rng = random.Random(seed)
-        self.nowait = False
-        self.tables = [Table(self.rng, "t%d" % (i + 1)) for i in
-                       range(self.rng.choice((1, 1, 1, 2, 2, 3)))]
-        if len(self.tables) > 1 and self.tables[0].key in ("primary", "auto") and \
-                self.rng.random() < 0.35:
-            child = self.tables[1]
-            child.columns.append("p")
-            child.defs.insert(len(child.columns) - 1, "p int")
-            child.defs.append("foreign key (p) references t1(id)%s%s" % (
-                self.rng.choice(("", " on delete cascade", " on delete set null")),
-                self.rng.choice(("", " on update cascade", " on update set null"))))
+        r = self.rng
+        self.nowait = r.random() < 0.2
+        self.timeouts = r.random() < 0.03
+        self.xa = r.random() < 0.06
+        self.ddl = r.random() < 0.05
+        self.xid = 0
+        self.tables = [Table(r, "t%d" % (i + 1)) for i in range(r.choice((1, 1, 1, 2, 2, 3)))]
+        for child, parent in zip(self.tables[1:], self.tables):
+            if parent.key in ("primary", "auto", "unique") and r.random() < 0.4:
+                self.refer(child, parent)
+        if self.tables[0].key == "primary" and r.random() < 0.03:
+            self.refer(self.tables[0], self.tables[0])
+
+    def refer(self, child, parent):
+        """A foreign key, mostly with actions."""
+        r = self.rng
+        child.columns.append("p")
+        child.defs.insert(len(child.columns) - 1, "p int")
+        child.defs.append("foreign key (p) references %s(id)%s%s" % (
+            parent.name,
+            r.choice(("", " on delete restrict", " on delete cascade", " on delete cascade",
+                      " on delete set null")),
+            r.choice(("", " on update no action", " on update cascade", " on update cascade",
+                      " on update set null"))))
 
     def column(self, t):
         return self.rng.choice(t.columns[:3])
@@ -134,9 +155,32 @@ class Generator:
     def select(self):
         r = self.rng
         t = r.choice(self.tables)
-        kind = r.randrange(0, 18)
+        kind = r.randrange(0, 26)
         if kind < 5:
             return "select * from %s%s" % (t.name, self.where(t))
+        if kind == 18:
+            return "select * from %s%s limit %d" % (t.name, self.where(t), r.randrange(1, 4))
+        if kind == 19:
+            return "select count(distinct %s), max(b) - min(a) from %s%s" % (
+                self.column(t), t.name, self.where(t))
+        if kind == 20:
+            return "select group_concat(id order by id) from %s%s" % (t.name, self.where(t))
+        if kind == 21:
+            return "with c as (select a, count(*) n from %s group by a) select * from c where n > 0" % (
+                t.name)
+        if kind == 22:
+            return "select x.b, y.n from %s x join (select a, count(*) n from %s group by a) y " \
+                "on y.a = x.a" % (t.name, r.choice(self.tables).name)
+        if kind == 23:
+            return "select id, (select count(*) from %s y where y.b > x.b) from %s x%s" % (
+                r.choice(self.tables).name, t.name, " where id > 3" if r.random() < 0.5 else "")
+        if kind == 24:
+            return "select id, case when a > 4 then 'big' else concat('n', b) end from %s%s" % (
+                t.name, self.where(t))
+        if kind == 25:
+            u = r.choice(self.tables)
+            return "select * from %s where not exists (select * from %s y where y.id = %s.b)" % (
+                t.name, u.name, t.name)
         if kind == 12:
             u = r.choice(self.tables)
             return "select x.id, y.a from %s x left join %s y on x.id = y.b order by x.id" % (
@@ -180,9 +224,12 @@ class Generator:
             u = r.choice([x for x in self.tables if x is not t])
             return "select x.id, y.id from %s x join %s y on x.a = y.a for update" % (
                 t.name, u.name)
-        return "select * from %s%s %s%s" % (
-            t.name, self.where(t), r.choice(("for update", "lock in share mode")),
-            " nowait" if self.nowait and r.random() < 0.1 else "")
+        mode, tail = r.choice(("for update", "lock in share mode")), ""
+        if self.nowait and r.random() < 0.5:
+            mode, tail = "for update", r.choice((" nowait", " skip locked"))
+        return "select %s from %s%s%s %s%s" % (
+            r.choice(("*", "*", "*", "id, b", "count(*)")), t.name, self.where(t),
+            r.choice(("", "", "", "", " order by id", " limit 2")), mode, tail)
 
     def assignment(self, t):
         r = self.rng
@@ -211,8 +258,15 @@ class Generator:
             u = r.choice([x for x in self.tables if x is not t])
             return "update %s set %s where a in (select b from %s)" % (
                 t.name, self.assignment(t), u.name)
+        if len(self.tables) > 1 and r.random() < 0.06:
+            u = r.choice([x for x in self.tables if x is not t])
+            return r.choice((
+                "update %s x left join %s y on x.id = y.id set x.a = ifnull(y.a, 3)",
+                "update %s x, %s y set x.b = 4, y.b = 5 where x.id = y.id and x.a < 5",
+                "update %s x join %s y on x.b = y.b set x.a = x.a + 1 where y.id < 7")) % (
+                    t.name, u.name)
         sets = ", ".join(self.assignment(t) for _ in range(r.choice((1, 1, 2))))
-        tail = ""
+        tail = r.choice((" limit 1", " limit 2")) if r.random() < 0.04 else ""
         if r.random() < 0.06:
             tail = " order by id limit %d" % r.randrange(1, 3)
         return "update %s set %s%s%s" % (t.name, sets, self.where(t), tail)
@@ -220,7 +274,7 @@ class Generator:
     def delete(self):
         r = self.rng
         t = r.choice(self.tables)
-        tail = " order by id limit 1" if r.random() < 0.06 else ""
+        tail = r.choice((" order by id limit 1", " limit 1")) if r.random() < 0.08 else ""
         if len(self.tables) > 1 and r.random() < 0.08:
             u = r.choice([x for x in self.tables if x is not t])
             return r.choice(("delete x from %s x join %s y on x.a = y.a",
@@ -235,7 +289,18 @@ class Generator:
         r = self.rng
         t = r.choice(self.tables)
         rows = ",".join(t.row() for _ in range(r.choice((1, 1, 1, 2, 3))))
-        kind = r.randrange(0, 12)
+        kind = r.randrange(0, 14)
+        if kind == 12:
+            u = r.choice(self.tables)
+            return r.choice((
+                "replace into %s(id,a,b) select id, a, 9 from %s%s",
+                "insert into %s(id,a,b) select id, b, a from %s%s on duplicate key update b = 8",
+                "insert ignore into %s(id,a,b) select id + 1, a, b from %s%s")) % (
+                    t.name, u.name, self.where(u))
+        if kind == 13:
+            return "insert into %s values %s on duplicate key update %s" % (
+                t.name, rows, r.choice(("id = id + 20", "a = values(a), b = b + 1", "b = id",
+                                        "b = (select max(a) from %s)" % r.choice(self.tables).name)))
         if kind == 10:
             return "insert into %s(id, b) values (%s, %s)" % (t.name, t.value("id"), t.value("b"))
         if kind == 11:
@@ -269,12 +334,45 @@ class Generator:
             return self.delete()
         return self.insert()
 
+    def change_definition(self):
+        t = self.rng.choice(self.tables)
+        self.xid += 1
+        return self.rng.choice((
+            "alter table %s add column z%d int default 3" % (t.name, self.xid),
+            "create index z%d on %s(b, a)" % (self.xid, t.name),
+            "truncate table %s" % t.name,
+            "analyze table %s" % t.name,
+            "create table n%d(id int primary key) engine=innodb" % self.xid,
+            "create temporary table u%d as select * from %s" % (self.xid, t.name)))
+
+    def begin(self):
+        r = self.rng
+        if r.random() < 0.05:
+            return ["set transaction isolation level " + r.choice((
+                "read uncommitted", "read committed", "repeatable read", "serializable")), "begin"]
+        if r.random() < 0.04:
+            return ["set session transaction isolation level " + r.choice((
+                "read committed", "repeatable read")), "start transaction"]
+        return [r.choice(("begin", "begin", "begin", "begin", "start transaction",
+                          "start transaction", "start transaction read only",
+                          "start transaction read write",
+                          "start transaction with consistent snapshot",
+                          "start transaction with consistent snapshot",
+                          "start transaction with consistent snapshot, read only"))]
+
     def transaction(self):
         r = self.rng
         if r.random() < 0.12:
             return [self.statement()]
-        out = [r.choice(("begin", "begin", "begin", "start transaction",
-                         "start transaction with consistent snapshot"))]
+        if self.xa and r.random() < 0.5:
+            self.xid += 1
+            xid = "'x%d'" % self.xid
+            out = ["xa start " + xid] + [self.statement() for _ in range(r.randrange(1, 4))]
+            out.append("xa end " + xid)
+            if r.random() < 0.3:
+                return out + ["xa commit %s one phase" % xid]
+            return out + ["xa prepare " + xid, r.choice(("xa commit ", "xa rollback ")) + xid]
+        out = self.begin()
         names = []
         for _ in range(r.randrange(1, 6)):
             out.append(self.statement())
@@ -286,6 +384,12 @@ class Generator:
                 names = []
             elif names and r.random() < 0.1:
                 out.append("release savepoint " + names.pop())
+            if r.random() < 0.01:
+                out.append("set session transaction isolation level read committed")
+            if self.timeouts and r.random() < 0.15:
+                out.append("do sleep(1.2)")
+            if self.ddl and r.random() < 0.15:
+                out.append(self.change_definition())
         if r.random() < 0.05:
             out.append(r.choice(("commit and chain", "rollback and chain")))
             out.append(self.statement())
@@ -298,10 +402,12 @@ class Generator:
         queues = []
         for _ in range(sessions):
             queue = ["set autocommit=0"] if r.random() < 0.06 else []
+            if self.timeouts:
+                queue.append("set innodb_lock_wait_timeout=1")
             for _ in range(r.choice((1, 1, 2)) if sessions < 4 else 1):
                 queue += self.transaction()
             if queue[0] == "set autocommit=0":
-                queue.append("commit")
+                queue += [self.statement(), "commit"]
             queues.append(queue)
         if r.random() < 0.8:
             level = r.choice(LEVELS)
