@@ -469,7 +469,8 @@ static bool run_write(struct mvcc *m)
 	struct write_answer a;
 	struct store_txn *t = &m->store.txns[m->now_txn];
 	struct store_undo *undo = t->undo;
-	uint32_t undo_count = t->undo_count;
+	uint32_t undo_count = t->undo_count, noted = t->noted;
+	size_t notes = m->note_count;
 
 	/* When it read while it waited, or while others did, is not known, and dirty states are
 	 * not kept. */
@@ -481,6 +482,11 @@ static bool run_write(struct mvcc *m)
 		return true;
 	}
 	write_execute(m, m->now_plan, &a);
+	/* How far it came before it failed is not known. */
+	if (stmt->in->record.error) {
+		notes_drop(m, notes);
+		TRAIL_SET(&m->store.trail, t->noted, noted);
+	}
 	if (a.held_by != STORE_NONE && a.status != EVAL_UNSUPPORTED &&
 		!(stmt->in->record.error && write_can_fail(&a, stmt->in->record.error)))
 		return lock_mismatch(m, &a);

@@ -135,6 +135,9 @@ static void doubt_levels(struct mvcc *m)
 
 static void make_plans(struct mvcc *m)
 {
+	enum { AUTOCOMMIT = 2 };
+	bool *off = mem_zero(m->schedule->execution->session_count + 1, sizeof(*off));
+
 	for (size_t i = 0; i < m->schedule->stmt_count; i++) {
 		const struct schedule_stmt *stmt = &m->schedule->stmts[i];
 
@@ -143,8 +146,16 @@ static void make_plans(struct mvcc *m)
 			m->schedule->execution->sessions[stmt->in->session].database);
 		/* Definitions that change, and table locks, make waits that are none of ours. */
 		m->any_ddl |= m->runs[i].plan->ddl;
+		/* With autocommit off, the first statement of a transaction keeps its locks when it
+		 * fails, and no answer tells of that transaction. */
+		if (!stmt->in->record.error)
+			off[stmt->in->session] = !(stmt->in->record.status & AUTOCOMMIT);
+		else
+			m->any_ddl |= off[stmt->in->session] && stmt->txn_events &&
+				      stmt->txn_events->event == TXN_END;
 	}
 	m->now_stmt = STORE_NONE;
+	free(off);
 }
 
 /* ---- the end ---- */

@@ -138,6 +138,31 @@ static void plan_locking_read(struct mvcc *m, struct plan *plan, const struct sq
 	plan_points(m, plan, query->u.select.where);
 }
 
+struct own_table {
+	const struct sql_table_name *table;
+	bool found;
+};
+
+static bool names_own_table(void *ctx, const struct sql_table_ref *ref)
+{
+	struct own_table *own = ctx;
+
+	own->found |= ref->kind == SQL_TABLE_NAME &&
+		      span_ieq(ref->u.name.table.name, own->table->name);
+	return true;
+}
+
+/* Does ON DUPLICATE KEY UPDATE ask a query about the table that is being written? */
+static bool asks_own_table(const struct sql_insert *insert)
+{
+	struct own_table own = {&insert->table, false};
+
+	for (const struct sql_assign *set = insert->on_duplicate; set; set = set->next)
+		sql_walk_expr(set->value,
+			&(struct sql_visitor){.table_ref = names_own_table, .ctx = &own});
+	return own.found;
+}
+
 /* What is not built in may be a stored function, and do anything. */
 static bool stored_call(void *ctx, const struct sql_expr *e)
 {
@@ -242,6 +267,9 @@ static void compile(struct mvcc *m, struct plan *plan)
 			&m->plans_arena, stmt->u.insert, &m->env, &m->source, &outcome);
 		if (!plan->insert)
 			note_outcome(plan, &outcome);
+		else if (asks_own_table(stmt->u.insert))
+			/* It may have been asked before the first row was inserted, or later. */
+			plan->unsupported = "ON DUPLICATE KEY UPDATE with a query of the table";
 		else if (stmt->u.insert->returning)
 			plan->unsupported = "RETURNING";
 		return;

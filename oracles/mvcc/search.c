@@ -312,6 +312,7 @@ static bool answered(struct mvcc *m, uint32_t stmt)
 	}
 	/* A wait that ended well ended by what the trigger did. */
 	if (trigger != STORE_NONE && trigger != stmt && !m->victim &&
+		!m->runs[trigger].plan->commits && /* did that when it was sent */
 		!record_of(m, trigger)->blocked_ns && !record_of(m, stmt)->error &&
 		record_of(m, stmt)->blocked_ns && answered_soon(m, trigger) &&
 		!run_stmt(m, trigger))

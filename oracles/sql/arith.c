@@ -119,6 +119,8 @@ static struct eval_value run_int(const struct node *n, struct frame *f)
 			return run_error(f->run, 1690, "BIGINT UNSIGNED value is out of range");
 		break;
 	}
+	if (n->op == SQL_OP_MUL && r == INT64_MIN && f->run->env->flavour == SQL_MYSQL)
+		return run_unsupported(f->run, "MySQL: a product that is the least BIGINT");
 	return check_integer(f->run, r, n->type.is_unsigned);
 }
 
@@ -285,7 +287,10 @@ uint64_t bits_of(struct run *run, const struct eval_type *type, const struct eva
 				   : decimal_to_uint(&d, &overflow);
 
 		if (run->env->flavour == SQL_MYSQL &&
-			(text || (v->kind != EVAL_DECIMAL && d.scale) || u > INT64_MAX))
+			(text || (v->kind != EVAL_DECIMAL && d.scale) ||
+				(v->kind == EVAL_DOUBLE && fabs(v->d) > 0x1p53) ||
+				(v->kind == EVAL_DECIMAL && d.scale > type->decimals) ||
+				u > INT64_MAX))
 			run_unsupported(run,
 				"MySQL: a fraction, string or large number in a bit operation");
 		if (overflow)
@@ -308,6 +313,8 @@ static struct eval_value run_bits(const struct node *n, struct frame *f)
 		b = node_run(n->args[1], f);
 	if (a.kind == EVAL_NULL && b.kind != EVAL_NULL && n->op != SQL_OP_BIT_XOR)
 		(void)to_integer(f->run, &n->args[1]->type, &b); /* for its errors */
+	if (f->run->env->flavour == SQL_MYSQL && a.kind == EVAL_DOUBLE && b.kind == EVAL_NULL)
+		(void)bits_of(f->run, &n->args[0]->type, &a); /* for its errors */
 	if (a.kind == EVAL_NULL || (b.kind == EVAL_NULL && n->op != SQL_OP_BIT_NOT))
 		return EVAL_NULL_VALUE;
 	x = bits_of(f->run, &n->args[0]->type, &a);
@@ -516,7 +523,10 @@ struct node *compile_negate(struct compiler *c, const struct sql_expr *e, struct
 			v = to_integer(&run, &arg->type, &v);
 			if ((v.kind == EVAL_UINT && v.u > (uint64_t)INT64_MAX + 1) ||
 				(v.kind == EVAL_INT &&
-					(v.i == INT64_MIN || (v.i < 0 && !arg->literal))))
+					(v.i == INT64_MIN ||
+						(v.i < 0 && (!arg->literal ||
+								    c->env->flavour ==
+									    SQL_MYSQL)))))
 				n->type = type_decimal(20, 0);
 		}
 	}

@@ -341,6 +341,11 @@ static int find_in_scope(
 	return found;
 }
 
+static bool is_column(const struct node *n, uint32_t table, uint32_t column)
+{
+	return n->fn == run_own_column && n->u.at.table == table && n->u.at.column == column;
+}
+
 static struct node *find_alias(const struct scope *s, const struct sql_expr *e, bool *ambiguous)
 {
 	struct node *found = NULL;
@@ -356,16 +361,14 @@ static struct node *find_alias(const struct scope *s, const struct sql_expr *e, 
 			name = item->expr->u.column.name;
 		if (!name.ptr || !span_ieq(name, e->u.column.name) || !s->item_nodes[i])
 			continue;
-		if (found && found != s->item_nodes[i])
+		/* The same column twice is no matter. */
+		if (found && found != s->item_nodes[i] &&
+			!(found->fn == run_own_column &&
+				is_column(s->item_nodes[i], found->u.at.table, found->u.at.column)))
 			*ambiguous = true;
 		found = s->item_nodes[i];
 	}
 	return found;
-}
-
-static bool is_column(const struct node *n, uint32_t table, uint32_t column)
-{
-	return n->fn == run_own_column && n->u.at.table == table && n->u.at.column == column;
 }
 
 static struct node *compile_column(struct compiler *c, const struct sql_expr *e)

@@ -586,7 +586,10 @@ struct decimal to_decimal(struct run *run, const struct eval_type *type, const s
 		while (i < v->s.len && is_blank(v->s.ptr[i]))
 			i++;
 		used = decimal_parse(span_of(v->s.ptr + i, v->s.len - i), &d, &overflow);
-		if (!used || !only_blanks(v->s, i + used))
+		/* MySQL has another number for what does not even begin as one. */
+		if (!used && run->strict && run->env->flavour == SQL_MYSQL)
+			run_error(run, 1366, "incorrect DECIMAL value");
+		else if (!used || !only_blanks(v->s, i + used))
 			run_truncated(run);
 		if (!used)
 			d = (struct decimal){0};

@@ -192,6 +192,11 @@ static struct eval_value run_coalesce(const struct node *n, struct frame *f)
 static struct node *compile_coalesce(
 	struct compiler *c, struct node *n, const struct function *function)
 {
+	/* IF(x, NULL, NULL) has a type that the operands of IFNULL do not show. */
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		if (n->args[i]->type.kind == EVAL_T_NULL && !n->args[i]->literal)
+			return compile_unsupported(c, "an expression that is always NULL in COALESCE");
+	}
 	return merge_types(c, n->args, n->arg_count, function->name, &n->type) ? n : NULL;
 }
 
@@ -222,8 +227,10 @@ static struct node *compile_nullif(
 	n->u.data = how;
 	n->type = n->args[0]->type;
 	n->type.merged = true;
-	if (c->env->flavour == SQL_MYSQL && type_is_temporal(&n->type))
-		return compile_unsupported(c, "MySQL: NULLIF of a date or time");
+	if (c->env->flavour == SQL_MYSQL &&
+		(type_is_temporal(&n->type) || n->type.kind == EVAL_T_DOUBLE ||
+			n->args[1]->type.kind == EVAL_T_YEAR))
+		return compile_unsupported(c, "MySQL: NULLIF of a DOUBLE, a date or time");
 	n->type.hybrid = n->type.zerofill = false;
 	if (n->type.kind == EVAL_T_ENUM || n->type.kind == EVAL_T_SET)
 		n->type.kind = EVAL_T_STRING;
@@ -301,6 +308,12 @@ struct node *compile_case(struct compiler *c, const struct sql_expr *e)
 	n->op = e->u.kase.otherwise != NULL;
 	if (n->aux && !(n->args[i++] = compile_value(c, e->u.kase.value)))
 		return NULL;
+	/* MySQL makes a value that is always NULL go away, and the type changes with it. */
+	for (uint32_t a = 0; n->aux && a < n->args[0]->arg_count; a++) {
+		if (c->env->flavour == SQL_MYSQL && n->args[0]->args[a] &&
+			n->args[0]->args[a]->type.kind == EVAL_T_NULL)
+			return compile_unsupported(c, "MySQL: CASE of what is always NULL");
+	}
 	for (const struct sql_when *w = e->u.kase.whens; w; w = w->next) {
 		n->args[i] = compile_value(c, w->when);
 		if (!n->args[i])
@@ -639,6 +652,13 @@ struct node *compile_cast(struct compiler *c, const struct sql_expr *e)
 	n->args[0] = compile_value(c, left);
 	if (!n->args[0])
 		return NULL;
+	/* Where the number is NULL, MySQL gives the date that it computed before. */
+	if (c->env->flavour == SQL_MYSQL && e->kind != SQL_EXPR_UNARY &&
+		(n->args[0]->type.kind == EVAL_T_DOUBLE ||
+			n->args[0]->type.kind == EVAL_T_FLOAT) &&
+		(e->u.cast.type->kind == SQL_TYPE_DATE || e->u.cast.type->kind == SQL_TYPE_TIME ||
+			e->u.cast.type->kind == SQL_TYPE_DATETIME))
+		return compile_unsupported(c, "a floating-point number as a date or time");
 	return cast_to(c, n, e->kind == SQL_EXPR_UNARY ? &binary : e->u.cast.type);
 }
 

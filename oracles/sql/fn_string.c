@@ -106,6 +106,12 @@ static struct node *compile_relate(
 	if (c->env->flavour == SQL_MYSQL && function->fn == run_strcmp &&
 		!(type_is_string(&n->args[0]->type) && type_is_string(&n->args[1]->type)))
 		return compile_unsupported(c, "MySQL: STRCMP of other than strings");
+	/* Its bytes are made characters first, which can fail (error 3854). */
+	if (c->env->flavour == SQL_MYSQL &&
+		(n->args[0]->type.hybrid != n->args[1]->type.hybrid ||
+			(n->args[0]->type.kind == EVAL_T_BIT) !=
+				(n->args[1]->type.kind == EVAL_T_BIT)))
+		return compile_unsupported(c, "MySQL: a hexadecimal literal beside a text");
 	if (!string_result(c, n, n->args, 2, function->name))
 		return NULL;
 	n->type = type_int(false);

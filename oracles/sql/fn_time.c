@@ -335,6 +335,12 @@ struct node *compile_extract(struct compiler *c, const struct sql_expr *e)
 	n->type = type_int(false);
 	if (!unit_is_time((enum sql_unit)n->op) && t->kind == EVAL_T_TIME)
 		return compile_unsupported(c, "EXTRACT of a day from a TIME");
+	/* The day of a value that was made a DATE on the way comes out as another one. */
+	if (c->env->flavour == SQL_MARIADB && c->env->version >= 110000 &&
+		e->u.interval.left->kind != SQL_EXPR_COLUMN &&
+		e->u.interval.left->kind != SQL_EXPR_LITERAL && t->kind == EVAL_T_DATE &&
+		n->op >= SQL_UNIT_DAY_MICROSECOND && n->op <= SQL_UNIT_DAY_HOUR)
+		return compile_unsupported(c, "MariaDB 11: EXTRACT from what was made a DATE");
 	/* A string may be a date or an interval of days and time. */
 	if (!type_is_temporal(t) && t->kind != EVAL_T_NULL)
 		return compile_unsupported(c, "EXTRACT from other than a date or time");
@@ -427,8 +433,10 @@ static struct eval_value run_date(const struct node *n, struct frame *f)
 static struct node *compile_date(
 	struct compiler *c, struct node *n, const struct function *function)
 {
-	(void)c;
-	(void)function;
+	/* Where the number is NULL, MySQL gives the date that it computed before. */
+	if (c->env->flavour == SQL_MYSQL && function->fn == run_date &&
+		(n->args[0]->type.kind == EVAL_T_DOUBLE || n->args[0]->type.kind == EVAL_T_FLOAT))
+		return compile_unsupported(c, "a floating-point number as a date or time");
 	n->type = type_temporal(EVAL_T_DATE, 0);
 	return n;
 }
@@ -564,6 +572,9 @@ static struct eval_value run_sec_to_time(const struct node *n, struct frame *f)
 	d = to_decimal(f->run, t, &v);
 	if (v.kind == EVAL_DECIMAL && d.scale > t->decimals)
 		return run_unsupported(f->run, "a quotient as a date or time");
+	if (d.scale > 6 && f->run->env->flavour == SQL_MYSQL)
+		return run_unsupported(
+			f->run, "MySQL: a number with more than six decimals as a time");
 	if (!decimal_round(&d, 6, DECIMAL_TRUNCATE, &d))
 		return run_unsupported(f->run, "a DECIMAL near the limit of its digits");
 	d.scale = 0;

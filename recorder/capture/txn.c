@@ -17,6 +17,8 @@ enum {
 	ER_PARSE_ERROR = 1064,
 	ER_LOCK_WAIT_TIMEOUT = 1205, /* the statement only, unless innodb_rollback_on_timeout */
 	ER_LOCK_DEADLOCK = 1213,
+	ER_XAER_NOTA = 1397, /* to XAER_OUTSIDE: refused */
+	ER_XAER_OUTSIDE = 1400,
 	ER_XA_RBROLLBACK = 1402,
 	ER_XA_RBTIMEOUT = 1613,
 	ER_XA_RBDEADLOCK = 1614,
@@ -225,6 +227,12 @@ static bool ends_whole(const struct capture *c, uint16_t error)
 	}
 }
 
+/* The XA statement does not fit the state of the session, which stays as it was. */
+static bool refuses_xa(uint16_t error)
+{
+	return error >= ER_XAER_NOTA && error <= ER_XAER_OUTSIDE;
+}
+
 static bool begins_anew(const struct look *look)
 {
 	return look->class == LOOK_BEGIN || look->class == LOOK_XA_BEGIN;
@@ -383,7 +391,8 @@ static void after_error(struct capture *c, const struct wire_command *command,
 		c->txn.last_error = reply->error;
 		if (ends_whole(c, reply->error))
 			txn_end(c, command->number, TXN_ABORTED, reason);
-		else if (look->class == LOOK_COMMIT || look->class == LOOK_XA_COMMIT)
+		else if (look->class == LOOK_COMMIT ||
+			 (look->class == LOOK_XA_COMMIT && !refuses_xa(reply->error)))
 			txn_end(c, command->number, TXN_UNKNOWN, reason);
 		else if (look->class == LOOK_DEFINE && reply->error != ER_PARSE_ERROR)
 			c->txn.doubt = true;

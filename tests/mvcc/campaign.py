@@ -90,8 +90,9 @@ def main():
     parser.add_argument("--keep", help="folder for the traces of violations")
     parser.add_argument("--keep-all", action="store_true")
     parser.add_argument("--decided", type=float, default=95.0)
-    parser.add_argument("--known", action="append", default=[], metavar="CLASS=BUG",
-                        help="violations of this class are that bug of the release: counted apart")
+    parser.add_argument("--known", action="append", default=[], metavar="PATTERN=BUG",
+                        help="violations whose line matches are that bug of the release: counted "
+                        "apart")
     parser.add_argument("--isorec", default="isorec")
     parser.add_argument("--tool", default="mvcc_tool")
     args = parser.parse_args()
@@ -102,7 +103,7 @@ def main():
     totals = dict.fromkeys(("traces", "decided", "undecided", "unsupported", "violations",
                             "suspicions"), 0)
     reasons = {}
-    known = dict(pair.split("=", 1) for pair in args.known)
+    known = dict(pair.rsplit("=", 1) for pair in args.known)
     try:
         with concurrent.futures.ThreadPoolExecutor(ports.qsize()) as pool:
             for output in pool.map(lambda begin: run_batch(args, ports, work, begin),
@@ -128,9 +129,9 @@ def tally(output, known, totals, reasons):
                 totals[key] += int(value)
         elif reason:
             reasons[reason[1]] = reasons.get(reason[1], 0) + int(reason[2])
-        elif line.split(" ")[2:3] and line.split(" ")[2] in known:
-            reason = "known bug %s" % known[line.split(" ")[2]]
-            reasons[reason] = reasons.get(reason, 0) + 1
+        elif [p for p in known if re.search("violation " + p, line)]:
+            bug = [known[p] for p in known if re.search("violation " + p, line)][0]
+            reasons["known bug " + bug] = reasons.get("known bug " + bug, 0) + 1
             totals["violations"] -= 1
         else:
             print(line, flush=True)
