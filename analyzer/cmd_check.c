@@ -67,7 +67,7 @@ static enum exit_status check_run(const struct command *command, int argc, char 
 		return command_misused(command, "%s", err.text);
 	for (size_t i = 0; i < sheet_count; i++) {
 		for (int k = 0; k < count && sheets[i].format == SHEET_HTML; k++) {
-			if (strcmp(args[k], "-") == 0 && options.histories.from == 0)
+			if (strcmp(args[k], "-") == 0 && options.histories.from <= FROM_TRACE)
 				return command_misused(command,
 					"the trace must be a file for a page: it is read twice");
 		}

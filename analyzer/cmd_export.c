@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "execution/execution.h"
 #include "export_values.h"
+#include "from.h"
 #include "scenario/scenario.h"
 
 struct export_options {
@@ -86,9 +87,6 @@ static const char *const to_words[] = {
 static enum exit_status (*const targets[])(
 	const struct export_options *options, const char *path) = {export_scenario, export_elle,
 	export_plume, export_dbcop, export_json, export_dot, export_graphml};
-/* Our own, then in the order of enum import_format. */
-static const char *const from_words[] = {"trace", "elle", "elle-json", "plume", "awdit", "dbcop",
-	"dbcop-json", "cobra", "viper", "chronos", NULL};
 
 static enum exit_status export_run(const struct command *command, int argc, char **argv)
 {
@@ -103,7 +101,8 @@ static enum exit_status export_run(const struct command *command, int argc, char
 		return command_misused(command, count ? "export takes one trace" : "which trace?");
 	if (options.to < 0)
 		return command_misused(command, "give --to FORMAT: what shall it become?");
-	if (options.to == 0 && options.from)
+	options.from = from_resolve(options.from, args[0]);
+	if (options.to == 0 && options.from != FROM_TRACE)
 		return command_misused(
 			command, "a scenario is made of a trace, not of other histories");
 	return targets[options.to](&options, args[0]);
@@ -121,8 +120,8 @@ static const struct option_def export_table[] = {
 		.argument = "FORMAT",
 		OPTION_CHOICE(struct export_options, from),
 		.choices = from_words,
-		.preset = "trace",
-		.help = "the tool whose history this is"},
+		.preset = "auto",
+		.help = FROM_HELP},
 	{.name = "expect",
 		OPTION_FLAG(struct export_options, expect),
 		.help = "scenario: with what came back as expectations"},

@@ -4,12 +4,9 @@
 
 #include "base/output.h"
 #include "commands.h"
+#include "from.h"
 #include "import/export.h"
-#include "import/import.h"
 
-/* In the order of enum import_format. */
-static const char *const from_words[] = {"elle", "elle-json", "plume", "awdit", "dbcop",
-	"dbcop-json", "cobra", "viper", "chronos", NULL};
 /* In the order of enum export_format. */
 static const char *const to_words[] = {"elle", "plume", "dbcop", "json", NULL};
 
@@ -25,7 +22,7 @@ static bool sink(void *context, struct buf *out)
 
 static enum exit_status import_run(const struct command *command, int argc, char **argv)
 {
-	struct import_options options = {.from = -1, .to = EXPORT_JSON};
+	struct import_options options = {.to = EXPORT_JSON};
 	struct values v = {0};
 	struct err err;
 	enum exit_status status = EXIT_STATUS_OK;
@@ -37,10 +34,13 @@ static enum exit_status import_run(const struct command *command, int argc, char
 	if (count != 1)
 		return command_misused(
 			command, count ? "import takes one history" : "which history?");
-	if (options.from < 0)
-		return command_misused(
-			command, "give --from FORMAT: which tool wrote the history?");
-	if (!import_path((enum import_format)options.from, args[0], &v, &err) ||
+	options.from = from_resolve(options.from, args[0]);
+	if (options.from == FROM_TRACE)
+		return command_misused(command,
+			"%s is no history of another tool that can be told by its beginning: give "
+			"--from FORMAT, or isotrace export for a trace",
+			args[0]);
+	if (!import_path(from_format(options.from), args[0], &v, &err) ||
 		!values_export(&v, (enum export_format)options.to, sink, NULL, &err)) {
 		output_message("%s", err.text);
 		status = err_exit_status(&err);
@@ -54,7 +54,8 @@ static const struct option_def import_table[] = {
 		.argument = "FORMAT",
 		OPTION_CHOICE(struct import_options, from),
 		.choices = from_words,
-		.help = "the tool whose history this is"},
+		.preset = "auto",
+		.help = FROM_HELP},
 	{.name = "to",
 		.argument = "FORMAT",
 		OPTION_CHOICE(struct import_options, to),

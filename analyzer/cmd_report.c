@@ -25,7 +25,7 @@ static enum exit_status report_run(const struct command *command, int argc, char
 	if (count == 0)
 		return command_misused(command, "which trace?");
 	for (int i = 0; i < count; i++) {
-		if (strcmp(args[i], "-") == 0 && options.histories.from == 0)
+		if (strcmp(args[i], "-") == 0 && options.histories.from <= FROM_TRACE)
 			return command_misused(
 				command, "the trace must be a file: it is read twice");
 	}

@@ -62,8 +62,8 @@ enum exit_status export_values(const struct export_source *source, enum export_f
 	bool complete = true, ok;
 
 	err_clear(&err);
-	ok = source->from
-		     ? import_path((enum import_format)(source->from - 1), source->path, &v, &err)
+	ok = source->from != FROM_TRACE
+		     ? import_path(from_format(source->from), source->path, &v, &err)
 		     : load_trace(&v, source, &complete, &err);
 	if (ok && source->skip && (format == EXPORT_PLUME || format == EXPORT_DBCOP)) {
 		uint64_t dropped = 0;
@@ -122,7 +122,7 @@ static bool graph_of_values(const struct export_source *source, bool graphml, st
 	struct values_graph context = {&v, &edges.graph};
 	struct graph_words words = {values_node, values_object, &context};
 
-	if (!import_path((enum import_format)(source->from - 1), source->path, &v, err))
+	if (!import_path(from_format(source->from), source->path, &v, err))
 		return false;
 	facts_find(&facts, &v);
 	edges_build(&edges, &facts, &(struct edges_options){.session = v.has_sessions});
@@ -184,7 +184,7 @@ enum exit_status export_graph(const struct export_source *source, bool graphml)
 	struct err err;
 
 	err_clear(&err);
-	if (source->from ? graph_of_values(source, graphml, &err)
+	if (source->from != FROM_TRACE ? graph_of_values(source, graphml, &err)
 			 : graph_of_trace(source, graphml, &err))
 		return EXIT_STATUS_OK;
 	output_message("%s", err.text);

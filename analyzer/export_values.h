@@ -5,9 +5,10 @@
 #define ANALYZER_EXPORT_VALUES_H
 
 #include "base/err.h"
+#include "from.h"
 #include "import/export.h"
 
-/* from: 0 our own trace, else 1 + enum import_format. */
+/* from: as from_resolve() gives it. */
 struct export_source {
 	const char *path;
 	int from;

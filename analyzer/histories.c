@@ -4,13 +4,9 @@
 #include <string.h>
 
 #include "base/output.h"
-#include "import/import.h"
 #include "values/check.h"
 
 const char *const fail_on_words[] = {"violation", "suspicion", "documented", "none", NULL};
-/* In the order of enum import_format, behind the one for our own traces. */
-const char *const history_formats[] = {"trace", "elle", "elle-json", "plume", "awdit", "dbcop",
-	"dbcop-json", "cobra", "viper", "chronos", NULL};
 
 /* Names that people use for levels. */
 static const struct {
@@ -96,11 +92,10 @@ static enum exit_status conclude(const struct command *command,
 }
 
 static enum exit_status check_foreign(const struct command *command,
-	const struct histories_options *options, const char *path, struct sheet *sheets,
+	const struct histories_options *options, int from, const char *path, struct sheet *sheets,
 	size_t count)
 {
-	enum import_format format = (enum import_format)(options->from - 1);
-	struct verdict_context context = {.input = path, .format = history_formats[options->from]};
+	struct verdict_context context = {.input = path, .format = from_words[from]};
 	struct values_options judge = {
 		.examples = (uint32_t)options->judge.examples, .budget = options->judge.budget};
 	struct values v = {0};
@@ -108,7 +103,7 @@ static enum exit_status check_foreign(const struct command *command,
 	enum exit_status status;
 	struct err err;
 
-	if (!import_path(format, path, &v, &err)) {
+	if (!import_path(from_format(from), path, &v, &err)) {
 		output_message("%s", err.text);
 		return err_exit_status(&err);
 	}
@@ -134,7 +129,7 @@ static enum exit_status check_trace(const struct command *command,
 	if (!judge_trace(&judged, path, &options->judge, &err)) {
 		output_message("%s", err.text);
 		if (err.code == ERR_FORMAT && !judged.loaded)
-			output_message("a history of another tool needs --from, see isotrace %s "
+			output_message("nor is it a known history of another tool: see isotrace %s "
 				       "--help",
 				command->name);
 		return err_exit_status(&err);
@@ -155,10 +150,11 @@ enum exit_status histories_check(const struct command *command,
 	for (size_t i = 0; i < sheet_count; i++)
 		sheet_begin(&sheets[i]);
 	for (int i = 0; i < count && worst != EXIT_STATUS_USAGE; i++) {
-		enum exit_status one =
-			options->from == 0
-				? check_trace(command, options, paths[i], sheets, sheet_count)
-				: check_foreign(command, options, paths[i], sheets, sheet_count);
+		int from = from_resolve(options->from, paths[i]);
+		enum exit_status one = from == FROM_TRACE ? check_trace(command, options, paths[i],
+								    sheets, sheet_count)
+							  : check_foreign(command, options, from,
+								    paths[i], sheets, sheet_count);
 
 		worst = exit_status_weight(one) > exit_status_weight(worst) ? one : worst;
 	}

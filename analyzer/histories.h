@@ -8,11 +8,12 @@
 #define HISTORIES_H
 
 #include "base/command.h"
+#include "from.h"
 #include "judge.h"
 #include "out/sheet.h"
 
 struct histories_options {
-	int from;    /* of history_formats */
+	int from;    /* enum from */
 	int fail_on; /* enum fail_on */
 	const char *level;
 	struct judge_options judge;
@@ -24,7 +25,6 @@ enum exit_status histories_check(const struct command *command,
 	const struct histories_options *options, char **paths, int count, struct sheet *sheets,
 	size_t sheet_count);
 
-extern const char *const history_formats[];
 extern const char *const fail_on_words[];
 
 /* clang-format off */
@@ -33,9 +33,9 @@ extern const char *const fail_on_words[];
 	{.name = "from", \
 		.argument = "FORMAT", \
 		OPTION_CHOICE(struct_type, member.from), \
-		.choices = history_formats, \
-		.preset = "trace", \
-		.help = "the tool whose history this is"}, \
+		.choices = from_words, \
+		.preset = "auto", \
+		.help = FROM_HELP}, \
 	OPTION_HEADING("Judgement"), \
 	{.name = "fail-on", \
 		.argument = "WHAT", \

@@ -10,8 +10,10 @@
  *
  * A read is matched by (writer transaction, write id), never by the hash of its value: hashes of
  * equal values are equal.  0xbebeebee is the initial write, 0xdeadbeef a read of nothing (initial
- * too); reads of the garbage collection's markers tell nothing and are dropped.  No transaction
- * aborts; one that does not end in the log has an unknown outcome.
+ * too); reads of the garbage collection's markers tell nothing and are dropped.  Logs that were
+ * recorded without write ids have 0xabddefee for every id, in W and in R: there the hash of the
+ * value is all there is, and writes of equal values cannot be told apart.  No transaction aborts;
+ * one that does not end in the log has an unknown outcome.
  */
 #include <stdio.h>
 
@@ -22,6 +24,7 @@
 #define ID_NULL    0xdeadbeefu
 #define ID_GC_1    0x23332333u
 #define ID_GC_2    0x66666666u
+#define ID_ANY     0xabddefeeu
 
 enum { PROBE_RECORDS = 16 };
 
@@ -68,23 +71,27 @@ static int plausible(const struct window *in, size_t stamp)
 	return count;
 }
 
-static uint32_t write_item(struct values_builder *b, uint32_t key, uint64_t txn, uint64_t id)
+static uint32_t write_item(
+	struct values_builder *b, uint32_t key, uint64_t txn, uint64_t id, uint64_t value)
 {
 	char text[40];
-	int len = snprintf(
-		text, sizeof(text), "%llx.%llx", (unsigned long long)txn, (unsigned long long)id);
+	int len = id == ID_ANY
+			  ? snprintf(text, sizeof(text), "#%llx", (unsigned long long)value)
+			  : snprintf(text, sizeof(text), "%llx.%llx", (unsigned long long)txn,
+				    (unsigned long long)id);
 
 	return values_item_of(b, key, values_atom_of_text(b, span_of(text, (size_t)len)));
 }
 
-static void read_record(struct cobra *c, uint64_t writer, uint64_t id, uint32_t key)
+static void read_record(
+	struct cobra *c, uint64_t writer, uint64_t id, uint32_t key, uint64_t value)
 {
 	if (id == ID_INITIAL || id == ID_NULL || writer == ID_INITIAL || writer == ID_NULL)
 		values_add_initial_read(c->b, key);
 	else if (id == ID_GC_1 || id == ID_GC_2 || writer == ID_GC_1 || writer == ID_GC_2)
 		c->b->v.counts.reads_unknown++;
 	else
-		values_add_op(c->b, VALUES_READ, key, write_item(c->b, key, writer, id));
+		values_add_op(c->b, VALUES_READ, key, write_item(c->b, key, writer, id, value));
 }
 
 static bool record(struct cobra *c, const char *p)
@@ -111,10 +118,11 @@ static bool record(struct cobra *c, const char *p)
 		c->open = false;
 	} else if (*p == 'W') {
 		key = values_key_of_atom(b, values_atom_of_uint(b, get_be64(p + 9)));
-		values_add_op(b, VALUES_WRITE, key, write_item(b, key, c->txn, a));
+		values_add_op(b, VALUES_WRITE, key,
+			write_item(b, key, c->txn, a, get_be64(p + 17)));
 	} else {
 		key = values_key_of_atom(b, values_atom_of_uint(b, get_be64(p + 17)));
-		read_record(c, a, get_be64(p + 9), key);
+		read_record(c, a, get_be64(p + 9), key, get_be64(p + 25));
 	}
 	return true;
 }

@@ -459,7 +459,11 @@ static const char *map_entry(struct elle *e, const char *p, struct op_map *op)
 		return scan_end(s, p);
 	if (span_eq_str(name, "value")) {
 		op->value = p;
-		if (*p == '[' && !op->init && op->type >= OP_OK) {
+		/* An :info operation may be the nemesis's, whose :value is anything: wait for the
+		 * :process. */
+		if (*p == '[' && !op->init && !op->other_process &&
+			(op->type == OP_OK || op->type == OP_FAIL ||
+				(op->type == OP_INFO && op->has_process))) {
 			op->parsed = true;
 			p = micro_ops(e, p, op->type);
 		} else {
@@ -533,8 +537,10 @@ static const char *completed(struct elle *e, const struct op_map *op, const char
 			return NULL;
 	} else if (!op->parsed && op->type == OP_OK) {
 		if (!op->value)
-			return scan_fail(&e->s, p, "an :ok operation without a :value");
-		return scan_expected(&e->s, op->value, "a vector of micro-operations");
+			return scan_fail(&e->s, p,
+				"an :ok operation without a :value: not a history of transactions");
+		return scan_expected(&e->s, op->value,
+			"a vector of micro-operations (this is no history of transactions)");
 	} else if (!op->parsed && pending->open) {
 		if (!parse_pending(e, pending, op->type))
 			return NULL;

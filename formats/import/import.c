@@ -101,6 +101,23 @@ static bool list_files(
 	return true;
 }
 
+bool import_detect_directory(const char *path, enum import_format *format)
+{
+	for (int i = 0; i < IMPORT_FORMAT_COUNT; i++) {
+		long *numbers;
+		size_t count;
+		bool found = formats[i].prefix &&
+			     list_files(path, formats[i].prefix, &numbers, &count, NULL);
+
+		if (found) {
+			free(numbers);
+			*format = (enum import_format)i;
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool read_directory(
 	const struct format *format, const char *path, struct values_builder *b, struct err *err)
 {

@@ -28,6 +28,12 @@ enum { IMPORT_FORMAT_COUNT = IMPORT_CHRONOS + 1 };
 const char *import_format_name(enum import_format format);
 bool import_format_parse(const char *name, enum import_format *format);
 
+/* The format, by how the file begins or what a directory holds.  False: none of these for certain,
+ * or standard input, which cannot be looked at beforehand. */
+bool import_detect(const char *path, enum import_format *format);
+/* Only for import_detect. */
+bool import_detect_directory(const char *path, enum import_format *format);
+
 /* A file, "-" for standard input, or the directory that Cobra and Viper write (a single file of
  * theirs is one session). */
 MUST_CHECK bool import_path(

@@ -4,13 +4,18 @@
  *
  * Viper: a directory of J<n>.log, one a session, one transaction a line:
  *	{"value": [["r", key, value, flag], ["w", key, value, flag], ["i", ...], ["d", ...],
- *	           ["range", low, high, [[key, value] or {"id": key, "val": value} ...] ...]]}
- * A null or 0 read is the initial value.  What a range did not return is not kept: its rows are
- * plain reads here, and the range is counted in records_ignored.  Everything committed.
+ *	           ["range", low, high, [[key, value] or {"id": key, "val": value} ...], [...]]]}
+ * The flag behind a write says whether it was done.  One that was not is left out; a transaction
+ * all of whose writes were not done has aborted.  A null or 0 read is the initial value, and so is
+ * what the transaction marked "isInitial" wrote.  Without such a transaction the history began with
+ * a filled database, and a value that nobody wrote is the initial one (Viper reads it so).  The two
+ * lists of a range are the rows it returned and the deleted ones that it saw; both are plain reads
+ * here.  What it did not return is not kept, and the range is counted in records_ignored.
  *
  * Chronos: one array of
  *	{"tid":, "sid":, "sts":{"p":,"l":}, "cts":{"p":,"l":}, "ops":[{"t":"w|r|a","k":,"v":}]}
- * with v an integer, null (initial) or an array (a list read); numbers may be strings.
+ * with v an integer, null (initial) or an array (a list read); numbers may be strings.  Where no
+ * read found null, 0 is initial (Chronos' --initial_value is null or 0 "in most cases").
  */
 #include "import/import.h"
 #include "import/scan.h"
@@ -20,6 +25,9 @@ struct objects {
 	struct values_builder *b;
 	int64_t session; /* Viper: the file */
 	uint64_t id;
+	bool initial;      /* Viper: in the transaction that filled the database */
+	uint32_t undone;   /* Viper: writes of this transaction that were not done */
+	uint32_t done;
 };
 
 /* A key or a value. */
@@ -58,6 +66,10 @@ static const char *item_read(struct objects *o, const char *p, uint32_t key)
 	}
 	if (!(p = atom(o, p, &value)))
 		return NULL;
+	if (o->initial) {
+		values_initial_item(o->b, key, value);
+		return p;
+	}
 	value = value == 0 ? values_initial_item(o->b, key, 0) : values_item_of(o->b, key, value);
 	values_add_op(o->b, VALUES_READ, key, value);
 	return p;
@@ -107,13 +119,11 @@ static const char *range_row(struct objects *o, const char *p)
 static const char *range(struct objects *o, const char *p)
 {
 	struct scan *s = &o->s;
-	bool rows = false;
 
 	while (!scan_close(s, &p)) {
 		if (!p)
 			return NULL;
-		if (*p == '[' && !rows) {
-			rows = true;
+		if (*p == '[') {
 			p++;
 			while (!scan_close(s, &p)) {
 				if (!p || !(p = range_row(o, p)))
@@ -126,7 +136,53 @@ static const char *range(struct objects *o, const char *p)
 			return NULL;
 	}
 	if (p)
-		o->b->v.counts.records_ignored++;
+		o->b->v.counts.records_ignored += !o->initial;
+	return p;
+}
+
+/* Behind key and value: flags, and what an insert read.  The last one tells whether a write was
+ * done. */
+static const char *viper_flags(struct objects *o, const char *p, bool *done)
+{
+	struct scan *s = &o->s;
+
+	*done = true;
+	while (p && !scan_close(s, &p)) {
+		const char *at = p;
+
+		if (p)
+			p = scan_skip(s, p);
+		if (p)
+			*done = !(p - at == 5 && memcmp(at, "false", 5) == 0);
+	}
+	return p;
+}
+
+static const char *viper_write(struct objects *o, const char *p, char f, uint32_t key)
+{
+	struct scan *s = &o->s;
+	enum values_op_kind kind = f == 'i' ? VALUES_INSERT : VALUES_WRITE;
+	uint32_t value = VALUES_NONE;
+	bool done;
+
+	if (f == 'd' && (*p == ']' || scan_is_nil(s, p))) {
+		kind = VALUES_DELETE;
+	} else {
+		/* A delete with a value leaves a tombstone that reads can name. */
+		if (!(p = atom(o, p, &value)))
+			return NULL;
+		if (o->initial)
+			values_initial_item(o->b, key, value);
+		value = values_item_of(o->b, key, value);
+	}
+	p = viper_flags(o, p, &done);
+	if (!p || o->initial)
+		return p;
+	values_add_op(o->b, kind, key, value);
+	if (!done)
+		o->b->v.ops[o->b->v.op_count - 1].flags |= VALUES_OP_UNDONE;
+	o->done += done;
+	o->undone += !done;
 	return p;
 }
 
@@ -134,7 +190,8 @@ static const char *viper_op(struct objects *o, const char *p)
 {
 	struct scan *s = &o->s;
 	struct span f;
-	uint32_t key, value;
+	uint32_t key;
+	bool done;
 
 	p = scan_open(s, p, '[', "an operation");
 	if (!p || !(p = scan_blank(s, p)) || !(p = scan_name(s, p, &f)))
@@ -146,24 +203,25 @@ static const char *viper_op(struct objects *o, const char *p)
 	if (!(p = scan_blank(s, p)) || !(p = atom(o, p, &key)) || !(p = scan_blank(s, p)))
 		return NULL;
 	key = values_key_of_atom(o->b, key);
-	if (f.ptr[0] == 'r') {
-		p = item_read(o, p, key);
-	} else if (f.ptr[0] == 'd' && (*p == ']' || scan_is_nil(s, p))) {
-		values_add_op(o->b, VALUES_DELETE, key, VALUES_NONE);
-	} else {
-		/* A delete with a value leaves a tombstone that reads can name. */
-		p = atom(o, p, &value);
-		if (p) {
-			value = values_item_of(o->b, key, value);
-			values_add_op(
-				o->b, f.ptr[0] == 'i' ? VALUES_INSERT : VALUES_WRITE, key, value);
-		}
+	if (f.ptr[0] == 'r')
+		return (p = item_read(o, p, key)) ? viper_flags(o, p, &done) : NULL;
+	return viper_write(o, p, f.ptr[0], key);
+}
+
+/* Leaves out the writes that were not done, except when none was: then nothing was. */
+static void viper_drop_undone(struct objects *o)
+{
+	struct values *v = &o->b->v;
+	uint32_t to = o->b->mark_ops;
+
+	for (uint32_t i = to; i < v->op_count; i++) {
+		bool keep = !(v->ops[i].flags & VALUES_OP_UNDONE) || o->done == 0;
+
+		v->ops[i].flags &= (uint8_t)~VALUES_OP_UNDONE;
+		if (keep)
+			v->ops[to++] = v->ops[i];
 	}
-	while (p && !scan_close(s, &p)) {
-		if (p)
-			p = scan_skip(s, p); /* flags, what an insert read */
-	}
-	return p;
+	v->op_count = to;
 }
 
 static const char *viper_txn(void *context, const char *p)
@@ -172,12 +230,22 @@ static const char *viper_txn(void *context, const char *p)
 	struct scan *s = &o->s;
 	struct span name;
 	bool has_value = false;
+	const char *start = p;
 
 	values_begin_txn(o->b);
+	o->done = o->undone = 0;
 	p = scan_open(s, p, '{', "a transaction");
 	while (p && !scan_close(s, &p)) {
 		if (!p || !(p = scan_name(s, p, &name)) || !(p = scan_blank(s, p)))
 			break;
+		if (span_eq_str(name, "isInitial") && !o->initial && *p == 't') {
+			/* Once more, knowing it. */
+			values_drop_txn(o->b);
+			o->initial = true;
+			p = viper_txn(context, start);
+			o->initial = false;
+			return p;
+		}
 		if (!span_eq_str(name, "value")) {
 			p = scan_skip(s, p);
 			continue;
@@ -195,7 +263,16 @@ static const char *viper_txn(void *context, const char *p)
 		values_drop_txn(o->b);
 		return NULL;
 	}
-	values_end_txn(o->b, values_session_of(o->b, o->session), o->id++, VALUES_COMMITTED);
+	if (o->initial) {
+		o->b->initial_rule = VALUES_INITIAL_KNOWN;
+		o->b->has_initial_txn = true;
+		values_drop_txn(o->b);
+		return p;
+	}
+	if (o->undone)
+		viper_drop_undone(o);
+	values_end_txn(o->b, values_session_of(o->b, o->session), o->id++,
+		o->undone && !o->done ? VALUES_ABORTED : VALUES_COMMITTED);
 	return p;
 }
 
@@ -205,6 +282,8 @@ bool viper_read(struct window *in, struct values_builder *b, int64_t session, st
 
 	o.id = b->v.txn_count;
 	b->v.has_sessions = true;
+	if (!b->has_initial_txn)
+		b->initial_rule = VALUES_INITIAL_UNWRITTEN;
 	return scan_records(&o.s, in, true, viper_txn, &o, err);
 }
 
@@ -350,5 +429,6 @@ bool chronos_read(struct window *in, struct values_builder *b, int64_t session, 
 
 	(void)session;
 	b->v.has_sessions = true;
+	b->initial_rule = VALUES_INITIAL_ZERO;
 	return scan_records(&o.s, in, true, chronos_txn, &o, err);
 }

@@ -651,10 +651,60 @@ static void flatten_lists(struct values_builder *b)
 	}
 }
 
+/* VALUES_INITIAL_UNWRITTEN: two values of a key that nobody wrote cannot both be the initial one,
+ * and which of them is garbage cannot be said; then none is initial. */
+static void infer_unwritten(struct values *v)
+{
+	uint8_t *several = mem_zero(v->key_count, sizeof(*several));
+
+	for (uint32_t i = 0; i < v->item_count; i++) {
+		const struct values_item *item = &v->items[i];
+		struct values_key *key = &v->keys[item->key];
+
+		if (item->write_count || item->initial)
+			continue;
+		several[item->key] |= key->initial_item != VALUES_NONE;
+		if (key->initial_item == VALUES_NONE)
+			key->initial_item = i;
+	}
+	for (uint32_t k = 0; k < v->key_count; k++) {
+		uint32_t item = v->keys[k].initial_item;
+
+		if (item == VALUES_NONE || v->items[item].initial)
+			continue;
+		if (several[k])
+			v->keys[k].initial_item = VALUES_NONE;
+		else
+			v->items[item].initial = 1;
+	}
+	free(several);
+}
+
+/* VALUES_INITIAL_ZERO */
+static void infer_zero(struct values *v)
+{
+	for (uint32_t k = 0; k < v->key_count; k++) {
+		if (v->keys[k].initial_item != VALUES_NONE)
+			return;
+	}
+	for (uint32_t i = 0; i < v->item_count; i++) {
+		struct values_item *item = &v->items[i];
+
+		if (item->atom == 0 && item->write_count == 0) {
+			item->initial = 1;
+			v->keys[item->key].initial_item = i;
+		}
+	}
+}
+
 bool values_finish(struct values_builder *b, struct values *out, struct err *err)
 {
 	if (b->loose && !b->overflow)
 		group_ops(b);
+	if (b->initial_rule == VALUES_INITIAL_ZERO)
+		infer_zero(&b->v);
+	else if (b->initial_rule == VALUES_INITIAL_UNWRITTEN)
+		infer_unwritten(&b->v);
 	flatten_lists(b);
 	if (b->overflow)
 		return err_set(err, ERR_LIMIT,

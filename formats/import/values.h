@@ -67,6 +67,7 @@ enum values_op_kind {
 enum values_op_flags {
 	VALUES_OP_OWN_LIST = 1 << 0,
 	VALUES_OP_MATCH = 1 << 1, /* a read that is one of the matches of the predicate before it */
+	VALUES_OP_UNDONE = 1 << 2, /* only while a reader reads: a write that was not done */
 };
 
 struct values_op {
@@ -188,6 +189,13 @@ static inline bool values_is_write(const struct values_op *op)
  */
 struct values_list; /* the longest list of one key */
 
+/* Formats that do not say what a key holds before anybody writes it. */
+enum values_initial_rule {
+	VALUES_INITIAL_KNOWN,     /* the format says it */
+	VALUES_INITIAL_ZERO,      /* 0 where nobody wrote it, unless some read found nothing */
+	VALUES_INITIAL_UNWRITTEN, /* the one value of a key that was read and that nobody wrote */
+};
+
 struct values_builder {
 	struct values v;
 	size_t txn_capacity, op_capacity, item_capacity, key_capacity, list_capacity,
@@ -202,6 +210,8 @@ struct values_builder {
 	uint64_t mark_unknown;
 	bool loose;    /* operations came one at a time; values_finish groups them */
 	bool overflow; /* more than VALUES_COUNT_MAX of something */
+	enum values_initial_rule initial_rule;
+	bool has_initial_txn; /* the input has a transaction that filled the database */
 };
 
 struct values_list {

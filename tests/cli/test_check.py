@@ -83,7 +83,10 @@ def test_undecided():
 
 def test_errors():
     isotrace("check", "--from=elle", scratch("none.edn")).expect(4, "No such file")
-    isotrace("check", SKEW).expect(4, "--from")
+    assert isotrace("check", SKEW).expect(1).out == isotrace(
+        "check", "--from=elle", SKEW).expect(1).out, "the format is told by its beginning"
+    isotrace("check", write("words.txt", "read the manual\n")).expect(4, "nor is it a known")
+    isotrace("check", "--from=trace", SKEW).expect(4, "nor is it")
     isotrace("check", "--from=excel", SKEW).expect(2, "excel")
     bad = write("bad.edn", "{:type :ok :value [[:r 1 nil]]}\n{:type\n")
     isotrace("check", "--from=elle", bad).expect(4, "bad.edn:3 (byte 39)")

@@ -127,6 +127,23 @@ static void refuse(enum import_format format, const char *input, const char *mes
 	refuse_bytes(format, span_str(input), message);
 }
 
+static void detects(const char *bytes, size_t len, int expected)
+{
+	char path[] = "detect-XXXXXX";
+	int fd = mkstemp(path);
+	enum import_format format;
+	bool found;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, bytes, len), (ssize_t)len);
+	close(fd);
+	found = import_detect(path, &format);
+	unlink(path);
+	ck_assert_msg(found == (expected >= 0), "%s", bytes);
+	ck_assert_msg(!found || format == (enum import_format)expected, "%s: %s", bytes,
+		import_format_name(format));
+}
+
 START_TEST(elle_lists)
 {
 	expect(IMPORT_ELLE,
@@ -168,6 +185,21 @@ START_TEST(elle_outcomes)
 		"2 4 u 4--1 w(:x 3)\n"
 		"3 6 c 5-6 r(:x 2)\n"
 		"4 8 u 7-8 r(:x 2)\n");
+}
+END_TEST
+
+START_TEST(elle_nemesis)
+{
+	/* What the nemesis says may be anything, and its :process may come behind it. */
+	expect(IMPORT_ELLE,
+		"{:type :info, :f :start, :value [:isolated {\"n2\" #{\"n1\"}}], :process :nemesis}\n"
+		"{:type :info :value [[:r 1 [9]] \"n1\" {:a nil}] :process :nemesis :error [:x]}\n"
+		"{:process :nemesis, :type :info, :f :stop, :value [\"n1\" {\"n1\" \"ERR\"}]}\n"
+		"#jepsen.history.Op{:index 3, :time -1, :type :invoke, :process 0, :f :txn,"
+		" :value [[:append :x 1]]}\n"
+		"{:type :info, :value [[:append :x 1]], :error :timeout, :process 0, :index 9}\n"
+		"{:type :ok, :f :txn, :value [[:r :x [1]]], :process 1, :index 12}\n",
+		"0 9 u 3-4 a(:x 1)\n1 12 c -1-5 l(:x [1])\n");
 }
 END_TEST
 
@@ -273,7 +305,7 @@ START_TEST(elle_errors)
 	refuse(IMPORT_ELLE, "{:type :invoke :process 0}{:type :ok :process 0}", "without a :value");
 	refuse(IMPORT_ELLE, "{:type :ok :process 0}", "without a :value");
 	refuse(IMPORT_ELLE, "{:type :ok :process 0 :f :read :value 3}",
-		"in:1 (byte 38): expected a vector of micro-operations, found `3}'");
+		"in:1 (byte 38): expected a vector of micro-operations (this is no history of transactions), found `3}'");
 	refuse(IMPORT_ELLE, "{:type :invoke :process 0 :value [[:q]]}", "in:1 (byte 40)");
 	refuse(IMPORT_ELLE, "[{:type :ok :process 0 :value []}", "before its closing bracket");
 	refuse(IMPORT_ELLE, "[] {}", "behind the closing bracket");
@@ -381,6 +413,7 @@ START_TEST(dbcop_bincode)
 	buf_add_char(&in, 1);
 	expect_bytes(
 		IMPORT_DBCOP, buf_span(&in), "0 0 c w(7 1) r(8 0*)\n0 1 a w(7 3)\n1 2 c r(7 1)\n");
+	detects(in.data, in.len, IMPORT_DBCOP);
 	for (size_t len = 0; len < in.len; len++)
 		refuse_bytes(IMPORT_DBCOP, span_of(in.data, len), "ends inside a record");
 	buf_add_char(&in, 0);
@@ -499,6 +532,98 @@ START_TEST(cobra)
 }
 END_TEST
 
+/* 0xabddefee for every id: matched by the hash of the value. */
+START_TEST(cobra_without_ids)
+{
+	static const char log[] =
+		"S\0\0\0\0\0\0\0\1"
+		"W\0\0\0\0\xab\xdd\xef\xee\0\0\0\0\0\0\0\7\0\0\0\0\0\0\0\x2a"
+		"R\0\0\0\0\xab\xdd\xef\xee\0\0\0\0\xab\xdd\xef\xee"
+		"\0\0\0\0\0\0\0\7\0\0\0\0\0\0\0\x2a"
+		"R\0\0\0\0\xbe\xbe\xeb\xee\0\0\0\0\xbe\xbe\xeb\xee"
+		"\0\0\0\0\0\0\0\x8\0\0\0\0\0\0\0\x2a"
+		"C\0\0\0\0\0\0\0\1";
+	struct buf out = BUF_INIT;
+	struct values v;
+	struct err err;
+
+	ck_assert_msg(import_memory(IMPORT_COBRA, "in", span_of(log, sizeof(log) - 1), 0, &v, &err),
+		"%s", err.text);
+	dump(&v, &out);
+	ck_assert_str_eq(out.data, "0 1 c w(7 #2a) r(7 #2a) r(8 nil*)\n");
+	values_release(&v);
+	buf_release(&out);
+}
+END_TEST
+
+/* What a key held before anybody wrote it, where the format leaves it open. */
+START_TEST(initial_values)
+{
+	/* Viper: the value that nobody wrote; of two such values neither. */
+	expect(IMPORT_VIPER,
+		"{\"value\": [[\"r\", 1, 77, false], [\"r\", 1, 77, false], [\"w\", 2, 5, true],"
+		" [\"r\", 3, 6, false], [\"r\", 3, 7, false]]}\n",
+		"0 0 c r(1 77*) r(1 77*) w(2 5) r(3 6) r(3 7)\n");
+	/* ... unless a transaction says what was there. */
+	expect(IMPORT_VIPER,
+		"{\"value\": [[\"r\", 1, 77, false], [\"r\", 2, 8, false], [\"r\", 4, 9, false]]}\n"
+		"{\"value\": [[\"w\", 2, 8, true]], \"isInitial\": true}\n"
+		"{\"isInitial\": true, \"value\": [[\"range\", \"nil\", \"nil\","
+		" [{\"id\": 4, \"val\": 9}], []]]}\n",
+		"0 0 c r(1 77) r(2 8*) r(4 9*)\n");
+	/* Writes that were not done. */
+	expect(IMPORT_VIPER,
+		"{\"value\": [[\"w\", 1, 2, false], [\"w\", 1, 3, true], [\"r\", 1, 3, false]]}\n"
+		"{\"value\": [[\"w\", 1, 4, false], [\"r\", 1, 4, false]]}\n",
+		"0 0 c w(1 3) r(1 3)\n0 1 a w(1 4)\n");
+	/* Chronos: 0, unless some read found nothing. */
+	expect(IMPORT_CHRONOS,
+		"[{\"tid\":1,\"sid\":3,\"sts\":{\"p\":1},\"cts\":{\"p\":2},"
+		"\"ops\":[{\"t\":\"r\",\"k\":1,\"v\":0},{\"t\":\"r\",\"k\":2,\"v\":5}]}]",
+		"3 1 c 1.0-2.0 r(1 0*) r(2 5)\n");
+	expect(IMPORT_CHRONOS,
+		"[{\"tid\":1,\"sid\":3,\"sts\":{\"p\":1},\"cts\":{\"p\":2},"
+		"\"ops\":[{\"t\":\"r\",\"k\":1,\"v\":0},{\"t\":\"r\",\"k\":2,\"v\":null}]}]",
+		"3 1 c 1.0-2.0 r(1 0) r(2 nil*)\n");
+}
+END_TEST
+
+START_TEST(detection)
+{
+	static const struct {
+		const char *text;
+		int format;
+	} texts[] = {
+		{"{:type :ok, :value [[:r 1 nil]]}", IMPORT_ELLE},
+		{"; jepsen\n [{:index 0 :type :ok}]", IMPORT_ELLE},
+		{"({:type :ok})", IMPORT_ELLE},
+		{"#jepsen.history.Op{:index 0}", IMPORT_ELLE},
+		{"[#jepsen.history.Op{:index 0}]", IMPORT_ELLE},
+		{"[{\"type\":\"ok\",\"value\":[[\"append\",1,2]]}]", IMPORT_ELLE_JSON},
+		{"{\"process\":0, \"value\":[[\"r\",1,null]], \"type\" : \"ok\"}", IMPORT_ELLE_JSON},
+		{"\n\nw(1,2,3,4)\n", IMPORT_PLUME},
+		{"r(1,0,0,-1)", IMPORT_PLUME},
+		{"w 1 2\nr 1 2\n-----\n", IMPORT_AWDIT},
+		{"=====\nw 1 2\n", IMPORT_AWDIT},
+		{"{\"params\":{\"id\":0},\"info\":\"x\",\"data\":[]}", IMPORT_DBCOP_JSON},
+		{"[[{\"events\":[],\"committed\":true}]]", IMPORT_DBCOP_JSON},
+		{"{\"value\": [[\"r\", 1, 2, true]]}\n", IMPORT_VIPER},
+		{"[ {\"cts\": {\"p\": 1}, \"ops\": []} ]", IMPORT_CHRONOS},
+		{"", -1},
+		{"hello", -1},
+		{"{\"a\": {\"type\": 1}}", -1},
+		{"{\"a\": \"unterminated", -1},
+		{"read the manual", -1},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+		detects(texts[i].text, strlen(texts[i].text), texts[i].format);
+	detects("S\0\0\0\0\0\0\0\1C\0\0\0\0\0\0\0\1", 18, IMPORT_COBRA);
+	detects("S\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\0C\0\0\0\0\0\0\0\1", 26, IMPORT_COBRA);
+	detects("\0\0\0\0\0\0\0\0", 8, -1);
+}
+END_TEST
+
 START_TEST(viper)
 {
 	expect(IMPORT_VIPER,
@@ -562,12 +687,14 @@ END_TEST
 START_TEST(directories)
 {
 	char dir[] = "import-XXXXXX", path[64];
+	enum import_format format;
 	struct values v;
 	struct err err;
 	struct buf out = BUF_INIT;
 
 	ck_assert_ptr_nonnull(mkdtemp(dir));
 	ck_assert(!import_path(IMPORT_VIPER, dir, &v, &err));
+	ck_assert(!import_detect(dir, &format));
 	ck_assert_ptr_nonnull(strstr(err.text, "no file J<n>.log"));
 	for (int i = 10; i >= 2; i -= 8) {
 		FILE *f;
@@ -579,6 +706,7 @@ START_TEST(directories)
 	}
 	snprintf(path, sizeof(path), "%s/J3.log.debug", dir);
 	fclose(fopen(path, "w"));
+	ck_assert(import_detect(dir, &format) && format == IMPORT_VIPER);
 	ck_assert_msg(import_path(IMPORT_VIPER, dir, &v, &err), "%s", err.text);
 	dump(&v, &out);
 	ck_assert_str_eq(out.data, "2 0 c w(1 2)\n10 1 c w(1 10)\n");
@@ -608,6 +736,8 @@ START_TEST(names)
 }
 END_TEST
 
-UNIT_MAIN("import", elle_lists, elle_outcomes, elle_completions_only, elle_longest_list,
+UNIT_MAIN("import", elle_lists, elle_outcomes, elle_nemesis, elle_completions_only,
+	elle_longest_list,
 	elle_closed_predicate, elle_json, elle_errors, plume, awdit, dbcop_bincode, dbcop_json,
-	cobra, viper, chronos, duplicates_and_sessions, directories, names)
+	cobra, cobra_without_ids, viper, chronos, initial_values, detection, duplicates_and_sessions,
+	directories, names)
