@@ -22,6 +22,7 @@ enum {
 	ER_XA_RBROLLBACK = 1402,
 	ER_XA_RBTIMEOUT = 1613,
 	ER_XA_RBDEADLOCK = 1614,
+	ER_TRANSACTION_ROLLBACK_DURING_COMMIT = 3101, /* group replication: not certified */
 };
 
 static uint8_t known_level(struct capture *c, uint8_t level)
@@ -219,6 +220,7 @@ static bool ends_whole(const struct capture *c, uint16_t error)
 	case ER_XA_RBROLLBACK:
 	case ER_XA_RBTIMEOUT:
 	case ER_XA_RBDEADLOCK:
+	case ER_TRANSACTION_ROLLBACK_DURING_COMMIT:
 		return true;
 	case ER_LOCK_WAIT_TIMEOUT:
 		return c->node->rollback_on_timeout;
