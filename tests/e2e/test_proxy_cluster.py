@@ -8,6 +8,7 @@ Without names of tests those on one server run; `galera` and `group` start clust
 """
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -262,6 +263,53 @@ if "galera" in sys.argv[5:]:
         assert "wsrep_cluster_status Primary" in first and "wsrep_ready ON" in first, first
         assert ("n2", "started") in logs and ("n2", "state transfer") in logs, logs
         assert ("n1", "eviction") in logs or ("n1", "view") in logs, logs
+
+
+def sysbench(port, what, *more):
+    return ["sysbench", "oltp_read_write", "--mysql-host=127.0.0.1", "--mysql-port=%d" % port,
+            "--mysql-user=root", "--mysql-db=sbtest", "--mysql-ssl=off", "--tables=2",
+            "--table-size=200", "--mysql-ignore-errors=1020,1062,1180,1205,1213", *more, what]
+
+
+if "galera" in sys.argv[5:]:
+    @test
+    def galera_load():
+        """sysbench on two nodes of a cluster at once: both recorded, conflicts are aborts"""
+        nodes = start("galera-10.11", "load")
+        nodes = nodes if isinstance(nodes, list) else nodes["nodes"]
+        try:
+            with Proxy(ISOREC, ["n%d=127.0.0.1:%d" % (i + 1, n["port"]) for i, n in
+                                enumerate(nodes[:2])]) as proxy:
+                query(nodes[0]["port"], "create database sbtest")
+                subprocess.run(sysbench(nodes[0]["port"], "prepare"), check=True,
+                               stdout=subprocess.DEVNULL)
+                runs = [subprocess.Popen(
+                    sysbench(port, "run", "--threads=4", "--time=5"), stdout=subprocess.PIPE,
+                    text=True) for port in proxy.ports]
+                said = [run.communicate(timeout=120)[0] for run in runs]
+                assert all(run.returncode == 0 for run in runs), said
+                wait_for("the sessions' end", lambda: proxy.statistics()["sessions"] == 0)
+                proxy.stop()
+                got = records(ISOTRACE, proxy.trace, ["session", "stmt", "txn"])
+        finally:
+            for node in nodes:
+                servers("stop", node["name"], check=False)
+        node_of = {r["session"]: r["node"] for r in got if r["kind"] == "session"}
+        failed = 0
+        for name, text in zip(("n1", "n2"), said):
+            ended = [r for r in got if r["kind"] == "txn" and r["event"] == 1 and
+                     not r["autocommit"] and node_of[r["session"]] == name]
+            committed = [r for r in ended if r["outcome"] == 1]
+            done = int(re.search(r"transactions:\s+(\d+)", text).group(1))
+            assert len(committed) == done > 0, (name, len(committed), text)
+            errors = {(r["session"], r["number"]) for r in got if r["kind"] == "stmt" and
+                      r["error"] in (1020, 1213)}
+            for r in ended:
+                # Whoever lost against the other node was rolled back whole.
+                if (r["session"], r["number"]) in errors:
+                    assert r["outcome"] == 2, r
+                    failed += 1
+        print("# %d transactions lost against the other node or each other" % failed)
 
 
 if "group" in sys.argv[5:]:
