@@ -11,326 +11,13 @@
 #include "capture/backdrop.h"
 #include "cluster/cluster.h"
 #include "proxy/proxy.h"
+#include "proxy_options.h"
 #include "recorder_commands.h"
 
 /* Of a node that is asked how it is; one that takes longer counts as unreachable. */
 enum { ANSWER_TIMEOUT_S = 5 };
 
-static const char *const tls_words[] = {"strip", "passthrough", "as-client", "terminate", NULL};
-static const char *const redact_words[] = {"hash", "drop", NULL};
-static const char *const protocol_words[] = {"none", "v1", "v2", NULL};
-static const char *const policy_words[] = {"wait", "drop", "stop", NULL};
-static const char *const sync_words[] = {"never", "interval", "always", NULL};
-
 enum { LATER_NS_MAX = 25000000 };
-
-struct proxy_options {
-	struct option_strings listen, nodes, databases, logs, log_patterns;
-	const char *control;
-	uint64_t poll_interval;
-	const char *output, *capture, *user, *password;
-	const char *tls_cert, *tls_key, *tls_ca;
-	const char *only_table, *skip_table, *redact, *redact_key;
-	const char *only_user, *skip_user, *only_database, *skip_database;
-	uint64_t snapshot_rows;
-	uint64_t workers, sample, sessions_max, rows_max;
-	uint64_t result_bytes_max, value_max, packet_max, buffer, segment_size, total_size;
-	uint64_t connect_timeout, drain_timeout, flush_interval;
-	int tls, policy, instrument, redact_with, sync, proxy_protocol;
-	const char *compression;
-	int compression_level;
-	bool no_compression, no_record, quiet, accept_proxy_protocol, all_writers;
-	struct output_options output_options;
-	struct option_file_options option_files;
-};
-
-static const struct option_def proxy_table[] = {
-	OPTION_HEADING("Where"),
-	{.name = "node",
-		.argument = "[NAME=]ADDRESS",
-		OPTION_STRINGS(struct proxy_options, nodes),
-		.help = "a server to record; may be given several times, once a node of a cluster"},
-	{.name = "listen",
-		.argument = "[NAME=]ADDRESS",
-		OPTION_STRINGS(struct proxy_options, listen),
-		.preset = "127.0.0.1:3307, and one port up for each further node",
-		.help = "where clients of a node connect: the first one given belongs to the first "
-			"node and so on, or name the node"},
-	{.name = "output",
-		.letter = 'o',
-		.argument = "PATH",
-		.files = true,
-		OPTION_STRING(struct proxy_options, output),
-		.preset = "isorec.itr",
-		.help = "the trace: a file, or with --max-size a directory of segments"},
-
-	OPTION_HEADING("What to record"),
-	{.name = "capture",
-		.argument = "LIST",
-		OPTION_STRING(struct proxy_options, capture),
-		.preset = "statements,params,results",
-		.help = "statements, params (of prepared statements), results (rows); what is left "
-			"out is counted"},
-	{.name = "max-rows",
-		.argument = "N",
-		OPTION_UINT(struct proxy_options, rows_max),
-		.preset = "0, all",
-		.help = "rows kept of one result; of the rest a count and a digest"},
-	{.name = "max-result",
-		.argument = "SIZE",
-		OPTION_SIZE(struct proxy_options, result_bytes_max),
-		.preset = "0, no limit",
-		.help = "bytes kept of one result; of the rest a count and a digest"},
-	{.name = "max-value",
-		.argument = "SIZE",
-		OPTION_SIZE(struct proxy_options, value_max),
-		.preset = "1M",
-		.help = "longer values are cut: length, digest and first bytes are kept"},
-	{.name = "max-packet",
-		.argument = "SIZE",
-		OPTION_SIZE(struct proxy_options, packet_max),
-		.preset = "16M",
-		.help = "longer statements are cut, longer rows left out"},
-	{.name = "sample",
-		.argument = "N",
-		.min = 1,
-		OPTION_UINT(struct proxy_options, sample),
-		.preset = "1",
-		.help = "record one session of N; sessions are recorded whole or not at all, as "
-			"sampled statements prove nothing about isolation"},
-	{.name = "only-user",
-		.argument = "REGEX",
-		OPTION_STRING(struct proxy_options, only_user),
-		.help = "record only sessions of users whose name matches this Perl-compatible "
-			"pattern"},
-	{.name = "skip-user",
-		.argument = "REGEX",
-		OPTION_STRING(struct proxy_options, skip_user),
-		.help = "do not record sessions of these users"},
-	{.name = "only-database",
-		.argument = "REGEX",
-		OPTION_STRING(struct proxy_options, only_database),
-		.help = "record only sessions that log in to a matching database"},
-	{.name = "skip-database",
-		.argument = "REGEX",
-		OPTION_STRING(struct proxy_options, skip_database),
-		.help = "do not record sessions that log in to a matching database"},
-	{.name = "only-table",
-		.argument = "REGEX",
-		OPTION_STRING(struct proxy_options, only_table),
-		.help = "of statements that name tables, and none whose database.table matches, "
-			"keep the place in their transaction, but not text, parameters and rows"},
-	{.name = "skip-table",
-		.argument = "REGEX",
-		OPTION_STRING(struct proxy_options, skip_table),
-		.help = "the same for statements that name matching tables only"},
-	{.name = "redact",
-		.argument = "all|REGEX",
-		OPTION_STRING(struct proxy_options, redact),
-		.help = "record no values, or none of the columns whose name matches: in "
-			"statements, parameters, results and rows of tables"},
-	{.name = "instrument",
-		.argument = "MODE",
-		OPTION_CHOICE(struct proxy_options, instrument),
-		.choices = instrument_mode_words,
-		.preset = "off",
-		.help = "record which versions statements read and wrote, in tables that isorec "
-			"prepare has made ready; needs --user. trigger: by their triggers and by a "
-			"column added to reads; select: by queries around each statement, most of "
-			"which prove nothing while others write"},
-	{.name = "all-writers",
-		OPTION_FLAG(struct proxy_options, all_writers),
-		.help = "with --instrument: nobody but clients of this proxy writes to the "
-			"instrumented tables while it records; else a version that is missing is "
-			"a suspicion only"},
-	{.name = "redact-with",
-		.argument = "HOW",
-		OPTION_CHOICE(struct proxy_options, redact_with),
-		.choices = redact_words,
-		.preset = "hash",
-		.help = "hash: equal values can still be told from others; drop: nothing is left"},
-	{.name = "redact-key",
-		.argument = "FILE",
-		.files = true,
-		OPTION_STRING(struct proxy_options, redact_key),
-		.preset = "a random key for each recording",
-		.help = "at least 16 secret bytes, so that hashes of several recordings agree"},
-	{.name = "no-record",
-		OPTION_FLAG(struct proxy_options, no_record),
-		.help = "relay only: to see what recording costs"},
-
-	OPTION_HEADING("Context, through a connection of the proxy's own"),
-	{.name = "user",
-		.letter = 'u',
-		.argument = "NAME",
-		OPTION_STRING(struct proxy_options, user),
-		.help = "read each node's variables, tables and rows as this user, before the "
-			"first "
-			"client and after the last; without it the trace has none of them"},
-	{.name = "password",
-		.letter = 'p',
-		.argument = "PASSWORD",
-		.flags = OPTION_SECRET,
-		OPTION_STRING(struct proxy_options, password),
-		.preset = "the variable MYSQL_PWD",
-		.help = "that user's password"},
-	{.name = "database",
-		.letter = 'D',
-		.argument = "NAME",
-		OPTION_STRINGS(struct proxy_options, databases),
-		.preset = "all but the server's own",
-		.help = "tables of this database; may be given several times"},
-	{.name = "snapshot-rows",
-		.argument = "N",
-		OPTION_UINT(struct proxy_options, snapshot_rows),
-		.preset = "10000",
-		.help = "rows of each table to keep, before and after, in primary-key order; 0: "
-			"none"},
-
-	OPTION_HEADING("Nodes and clusters"),
-	{.name = "poll-interval",
-		.argument = "TIME",
-		OPTION_DURATION(struct proxy_options, poll_interval),
-		.preset = "1s",
-		.help = "with --user, ask each node so often how it and its cluster are (Galera, "
-			"group replication, TiDB), and record what changed; 0: never"},
-	{.name = "log",
-		.argument = "[NODE=]FILE",
-		.files = true,
-		OPTION_STRINGS(struct proxy_options, logs),
-		.help = "follow the error log of a node and record its lines about crashes, "
-			"shutdowns, state transfers, evictions; may be given several times"},
-	{.name = "log-pattern",
-		.argument = "REGEX",
-		OPTION_STRINGS(struct proxy_options, log_patterns),
-		.help = "record lines that match this, too; may be given several times"},
-	{.name = "control",
-		.argument = "PATH",
-		.files = true,
-		OPTION_STRING(struct proxy_options, control),
-		.help = "listen on this Unix socket for events from outside: isorec note"},
-
-	OPTION_HEADING("Connections"),
-	{.name = "tls",
-		.argument = "MODE",
-		OPTION_CHOICE(struct proxy_options, tls),
-		.choices = tls_words,
-		.preset = "strip",
-		.help = "strip: take the server's offer of TLS out of its greeting, so that "
-			"sessions can be read; passthrough: let TLS through unread, such sessions "
-			"are opaque; as-client: TLS to the server when the client uses TLS, both "
-			"ending at the proxy; terminate: TLS to the server whatever the client "
-			"does"},
-	{.name = "tls-cert",
-		.argument = "FILE",
-		.files = true,
-		OPTION_STRING(struct proxy_options, tls_cert),
-		.help = "certificate shown to clients, and its chain, in PEM; as-client needs it, "
-			"terminate offers clients TLS when it is given"},
-	{.name = "tls-key",
-		.argument = "FILE",
-		.files = true,
-		OPTION_STRING(struct proxy_options, tls_key),
-		.preset = "in the file of --tls-cert",
-		.help = "its private key"},
-	{.name = "tls-ca",
-		.argument = "FILE",
-		.files = true,
-		OPTION_STRING(struct proxy_options, tls_ca),
-		.preset = "any certificate will do",
-		.help = "the server's certificate must be signed by one of these"},
-	{.name = "proxy-protocol",
-		.argument = "VERSION",
-		OPTION_CHOICE(struct proxy_options, proxy_protocol),
-		.choices = protocol_words,
-		.preset = "none",
-		.help = "tell the server each client's own address with the PROXY protocol, v1 or "
-			"v2; "
-			"MariaDB takes it from the addresses in proxy_protocol_networks"},
-	{.name = "accept-proxy-protocol",
-		OPTION_FLAG(struct proxy_options, accept_proxy_protocol),
-		.help = "clients come through a load balancer that begins each connection with a "
-			"header of the PROXY protocol, v1 or v2; others are refused"},
-	{.name = "no-compression",
-		OPTION_FLAG(struct proxy_options, no_compression),
-		.help = "take the offer of compression out of the greeting too"},
-	{.name = "connect-timeout",
-		.argument = "TIME",
-		OPTION_DURATION(struct proxy_options, connect_timeout),
-		.preset = "10s",
-		.help = "give up on a node that does not answer"},
-	{.name = "drain-timeout",
-		.argument = "TIME",
-		OPTION_DURATION(struct proxy_options, drain_timeout),
-		.preset = "10s",
-		.help = "after SIGTERM, wait so long for open transactions"},
-	{.name = "max-sessions",
-		.argument = "N",
-		.min = 1,
-		OPTION_UINT(struct proxy_options, sessions_max),
-		.preset = "10000",
-		.help = "further connections are closed"},
-
-	OPTION_HEADING("Resources"),
-	{.name = "workers",
-		.argument = "N",
-		.max = PROXY_WORKERS_MAX,
-		OPTION_UINT(struct proxy_options, workers),
-		.preset = "0, one a processor, at most 8",
-		.help = "threads that forward"},
-	{.name = "buffer",
-		.argument = "SIZE",
-		OPTION_SIZE(struct proxy_options, buffer),
-		.preset = "256M",
-		.help = "memory for records that wait for the disk, and the same again for packets "
-			"being read"},
-	{.name = "when-full",
-		.argument = "POLICY",
-		OPTION_CHOICE(struct proxy_options, policy),
-		.choices = policy_words,
-		.preset = "drop",
-		.help = "when the disk is too slow: wait (slows the clients down), drop records, "
-			"or "
-			"stop recording; the trace says what was lost"},
-	{.name = "flush-interval",
-		.argument = "TIME",
-		OPTION_DURATION(struct proxy_options, flush_interval),
-		.preset = "100ms",
-		.help = "records wait no longer than this in memory"},
-	{.name = "sync",
-		.argument = "WHEN",
-		OPTION_CHOICE(struct proxy_options, sync),
-		.choices = sync_words,
-		.preset = "interval",
-		.help = "when to fdatasync the trace"},
-	{.name = "compression",
-		.argument = "LEVEL",
-		OPTION_STRING(struct proxy_options, compression),
-		.preset = "fast",
-		.help = "of the trace: off; fast, which leaves blocks alone that do not shrink by "
-			"a "
-			"quarter; or a level of zstd from 1 to 19, from 2 ns of processor time a "
-			"byte on"},
-	{.name = "max-size",
-		.argument = "SIZE",
-		OPTION_SIZE(struct proxy_options, segment_size),
-		.preset = "0, one file",
-		.help = "begin a new segment of the trace past this size"},
-	{.name = "max-total",
-		.argument = "SIZE",
-		OPTION_SIZE(struct proxy_options, total_size),
-		.preset = "0, no limit",
-		.help = "remove the oldest segments past this size"},
-	OPTION_HEADING("Output"),
-	{.name = "quiet",
-		.letter = 'q',
-		OPTION_FLAG(struct proxy_options, quiet),
-		.help = "say nothing but errors"},
-	OUTPUT_OPTIONS(struct proxy_options, output_options),
-	OPTION_HEADING("Option files"),
-	OPTION_FILE_OPTIONS(struct proxy_options, option_files),
-	OPTION_END,
-};
 
 static const struct command_example proxy_examples[] = {
 	{"proxy --node 127.0.0.1:3306 -o run.itr",
@@ -724,7 +411,7 @@ static void note_left_out(
 			buf_printf(&text, "%s--%s=%s", text.len ? " " : "", all[i].option,
 				all[i].value);
 	if (options->redact)
-		buf_printf(&text, " --redact-with=%s", redact_words[options->redact_with]);
+		buf_printf(&text, " --redact-with=%s", options->redact_with == REDACT_HASH ? "hash" : "drop");
 	if (options->sample > 1)
 		buf_printf(&text, "%s--sample=%llu", text.len ? " " : "",
 			(unsigned long long)options->sample);
@@ -813,27 +500,6 @@ static void proxy_free(struct proxy *proxy)
 	free(proxy);
 }
 
-static struct proxy_options default_options(void)
-{
-	return (struct proxy_options){
-		.output = "isorec.itr",
-		.capture = "statements,params,results",
-		.snapshot_rows = 10000,
-		.sample = 1,
-		.sessions_max = 10000,
-		.value_max = 1 << 20,
-		.packet_max = WIRE_PACKET_KEEP_MAX,
-		.buffer = 256 << 20,
-		.policy = TRACE_POLICY_DROP,
-		.sync = TRACE_SYNC_INTERVAL,
-		.compression = "fast",
-		.connect_timeout = 10000000000u,
-		.drain_timeout = 10000000000u,
-		.poll_interval = 1000000000u,
-		.flush_interval = 100000000u,
-	};
-}
-
 /* What SIGHUP needs to read the options again. */
 struct reading {
 	const struct command *command;
@@ -846,7 +512,7 @@ struct reading {
 static void read_again(struct proxy *proxy, void *data)
 {
 	struct reading *reading = data;
-	struct proxy_options options = default_options();
+	struct proxy_options options = proxy_options_default();
 	enum exit_status status;
 	struct err err;
 	char **args;
@@ -868,7 +534,7 @@ static void read_again(struct proxy *proxy, void *data)
 
 static enum exit_status run(const struct command *command, int argc, char **argv)
 {
-	struct proxy_options options = default_options();
+	struct proxy_options options = proxy_options_default();
 	struct reading reading = {.command = command, .argc = argc, .argv = argv};
 	struct proxy *proxy;
 	enum exit_status status;
@@ -943,7 +609,7 @@ const struct command proxy_command = {
 		"TERM and INT end it when open transactions have ended, at once when given twice;\n"
 		"HUP reads the filters again and begins a new segment of the trace; USR1 prints\n"
 		"statistics.",
-	.options = proxy_table,
+	.options = proxy_option_table,
 	.examples = proxy_examples,
 	.client_groups = client_option_groups,
 	.option_files_at = offsetof(struct proxy_options, option_files),

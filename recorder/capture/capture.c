@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/capture.h"
+#include "capture/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,231 +78,6 @@ void capture_connection_event(struct capture_worker *worker, const char *node, u
 	buf_release(&detail);
 }
 
-/* ---- sessions ---- */
-
-static struct span span_or_none(const struct buf *buf)
-{
-	return buf->len ? buf_span(buf) : SPAN_NONE;
-}
-
-static void buf_set(struct buf *buf, struct span s)
-{
-	buf_clear(buf);
-	if (s.len)
-		buf_add_span(buf, s);
-}
-
-/* Given back when a statement made it large. */
-static void buf_reuse(struct buf *buf)
-{
-	if (buf->capacity > WIRE_BUFFER_IDLE_MAX)
-		buf_release(buf);
-	else
-		buf_clear(buf);
-}
-
-static void emit_session(struct capture *c, enum session_event event, const char *reason)
-{
-	struct record_session record = {
-		.session = c->id,
-		.event = (uint8_t)event,
-		.node = span_str(c->node->name),
-		.client = buf_span(&c->client),
-		.user = span_or_none(&c->user),
-		.database = span_or_none(&c->database),
-		.thread = c->thread,
-		.capabilities = c->capabilities,
-		.reason = span_str(reason),
-		.attributes = event == SESSION_OPENED ? span_or_none(&c->attributes) : SPAN_NONE,
-	};
-
-	trace_emit_session(c->worker->producer, &record);
-	/* Later segments of the trace begin with the sessions that are open. */
-	if (event == SESSION_OPENED || event == SESSION_CHANGED || event == SESSION_CLOSED) {
-		struct buf packed = BUF_INIT;
-		char key[24];
-
-		snprintf(key, sizeof(key), "session %u", c->id);
-		record.event = SESSION_OPENED;
-		record.attributes = span_or_none(&c->attributes);
-		record_session_pack(&packed, &record);
-		trace_context_set(c->worker->writer, span_str(key),
-			event == SESSION_CLOSED ? SPAN_NONE : buf_span(&packed));
-		buf_release(&packed);
-	}
-}
-
-static void opened(struct capture *c)
-{
-	if (c->opened || c->muted)
-		return;
-	c->opened = true;
-	emit_session(c, SESSION_OPENED, NULL);
-}
-
-void capture_open(struct capture *c, struct capture_worker *worker, struct capture_node *node,
-	uint32_t id, const char *client)
-{
-	memset(c, 0, sizeof(*c));
-	c->worker = worker;
-	c->node = node;
-	c->id = id;
-	buf_set(&c->client, span_str(client));
-	txn_reset_session(c);
-}
-
-static void forget_prepared(struct capture *c, uint32_t number);
-
-void capture_probe(struct capture *c, struct record_probe *probe)
-{
-	if (c->muted || !c->worker->producer)
-		return;
-	probe->session = c->id;
-	trace_emit_probe(c->worker->producer, probe);
-}
-
-void capture_close(struct capture *c, const char *reason)
-{
-	struct buf *all[] = {&c->client, &c->user, &c->database, &c->pending_user,
-		&c->pending_database, &c->attributes, &c->txn.name, &c->now.text, &c->now.params,
-		&c->now.name, &c->now.track, &c->now.gtid, &c->now.blockers, &c->result.rows,
-		&c->result.hidden};
-
-	opened(c);
-	c->now.at = 0;
-	if (c->quit)
-		reason = "quit";
-	buf_clear(&c->now.gtid);
-	if (c->txn.open && c->txn.prepared)
-		txn_end(c, 0, TXN_UNKNOWN, "prepared XA transaction left behind");
-	else if (c->txn.open && c->txn.lost_commit)
-		txn_end(c, 0, TXN_UNKNOWN, "no answer to what may have committed it");
-	else if (c->txn.open)
-		txn_end(c, 0, TXN_ABORTED, "disconnect");
-	if (!c->muted)
-		emit_session(c, SESSION_CLOSED, reason);
-	forget_prepared(c, 0);
-	free(c->prepared);
-	for (size_t i = 0; i < ARRAY_LEN(all); i++)
-		buf_release(all[i]);
-	for (size_t i = 0; i < CAPTURE_SHAPES; i++) {
-		buf_release(&c->shapes[i].text);
-		buf_release(&c->shapes[i].packed);
-	}
-}
-
-/* ---- the connection phase ---- */
-
-enum capture_flavours capture_flavour_of(struct span version)
-{
-	if (memmem(version.ptr, version.len, "MariaDB", 7))
-		return FLAVOUR_MARIADB;
-	return memmem(version.ptr, version.len, "TiDB", 4) ? FLAVOUR_TIDB : FLAVOUR_MYSQL;
-}
-
-const char *capture_flavour(struct span version)
-{
-	static const char *const names[] = {
-		[FLAVOUR_MARIADB] = "mariadb", [FLAVOUR_MYSQL] = "mysql", [FLAVOUR_TIDB] = "tidb"};
-
-	return names[capture_flavour_of(version)];
-}
-
-static void on_greeting(void *ctx, const struct wire_greeting *greeting)
-{
-	struct capture *c = ctx;
-	bool mariadb = capture_flavour_of(greeting->version) == FLAVOUR_MARIADB;
-	struct record_server record = {
-		.node = span_str(c->node->name),
-		.version = greeting->version,
-		.flavour = span_str(capture_flavour(greeting->version)),
-		.address = span_str(c->node->address),
-	};
-
-	/* MariaDB before 11 hides its version from old replicas behind this; VERSION() does not. */
-	if (mariadb && record.version.len > 6 && memcmp(record.version.ptr, "5.5.5-", 6) == 0)
-		record.version = span_of(record.version.ptr + 6, record.version.len - 6);
-	c->thread = greeting->thread;
-	if (atomic_load_explicit(&c->node->announced, memory_order_relaxed))
-		return;
-	atomic_store(&c->node->flavour, (uint_fast8_t)capture_flavour_of(greeting->version));
-	if (!atomic_exchange(&c->node->announced, true))
-		trace_emit_server(c->worker->producer, &record);
-}
-
-/* Attributes that say what the client is; others may hold anything. */
-static bool attribute_allowed(struct span name)
-{
-	return (name.len && name.ptr[0] == '_') || span_eq_str(name, "program_name");
-}
-
-static void keep_attributes(struct capture *c, struct span attributes)
-{
-	struct cursor cursor = cursor_over(attributes);
-	struct buf pairs = BUF_INIT;
-	msgpack_packer pk = pack_into(&pairs);
-	uint32_t count = 0;
-
-	while (!cursor.bad && cursor_left(&cursor) && count < 64) {
-		struct span name = cursor_lenenc_str(&cursor), value = cursor_lenenc_str(&cursor);
-
-		if (cursor.bad || !attribute_allowed(name))
-			continue;
-		pack_str(&pk, name);
-		pack_str(&pk, value);
-		count++;
-	}
-	buf_clear(&c->attributes);
-	pk = pack_into(&c->attributes);
-	msgpack_pack_map(&pk, count);
-	buf_add_span(&c->attributes, buf_span(&pairs));
-	buf_release(&pairs);
-}
-
-static const struct filter *filter_now(const struct capture *c)
-{
-	return atomic_load_explicit(&c->worker->config->filter, memory_order_acquire);
-}
-
-static void on_login(void *ctx, const struct wire_login *login)
-{
-	struct capture *c = ctx;
-	const struct filter *filter = filter_now(c);
-
-	buf_set(&c->user, login->user);
-	buf_set(&c->database, login->schema);
-	c->muted = filter && !filter_wants(filter, login->user, login->schema);
-	c->capabilities = login->in_force;
-	if (login->attributes.ptr)
-		keep_attributes(c, login->attributes);
-}
-
-static void on_authenticated(void *ctx, const struct wire_reply *reply)
-{
-	struct capture *c = ctx;
-
-	opened(c);
-	if (reply->kind == REPLY_OK) {
-		c->status = reply->status;
-		c->status_known = true;
-		return;
-	}
-	struct record_note note = {.source = SPAN_LIT("recorder"),
-		.topic = SPAN_LIT("refused"),
-		.text = reply->message};
-	struct buf data = BUF_INIT;
-	msgpack_packer pk = pack_into(&data);
-
-	msgpack_pack_map(&pk, 2);
-	pack_str(&pk, SPAN_LIT("session"));
-	pack_uint(&pk, c->id);
-	pack_str(&pk, SPAN_LIT("error"));
-	pack_uint(&pk, reply->error);
-	note.data = buf_span(&data);
-	trace_emit_note(c->worker->producer, &note);
-	buf_release(&data);
-}
-
 /* ---- commands ---- */
 
 static struct look_dialect dialect_of(const struct capture *c)
@@ -324,7 +99,7 @@ static void look_at_text(struct capture *c, struct span text)
 		}
 		look_at(rest, dialect, &c->now.looks[c->now.look_count], &rest, &name);
 		if (c->now.look_count++ == 0 && name.ptr)
-			buf_set(&c->now.name, name);
+			capture_keep(&c->now.name, name);
 		while (rest.len && (*rest.ptr == ' ' || *rest.ptr == '\n' || *rest.ptr == ';')) {
 			rest.ptr++;
 			rest.len--;
@@ -337,7 +112,7 @@ static void keep_text(struct capture *c, struct span text)
 {
 	bool params_secret;
 
-	buf_reuse(&c->now.text);
+	capture_reuse(&c->now.text);
 	if (!text.ptr)
 		return;
 	c->now.secret = look_mask(text, dialect_of(c), &c->now.text, &params_secret);
@@ -352,7 +127,7 @@ static void keep_text(struct capture *c, struct span text)
 			    &redacted))
 			c->now.text_cut = true;
 		mem_wipe(c->now.text.data, c->now.text.len);
-		buf_set(&c->now.text, buf_span(&redacted));
+		capture_keep(&c->now.text, buf_span(&redacted));
 		buf_release(&redacted);
 	}
 }
@@ -361,7 +136,7 @@ static void keep_text(struct capture *c, struct span text)
 static void judge_text(struct capture *c, struct span text)
 {
 	const struct capture_config *config = c->worker->config;
-	const struct filter *filter = filter_now(c);
+	const struct filter *filter = capture_filter(c);
 	struct look_dialect dialect = dialect_of(c);
 
 	if (UNLIKELY(config->redact.on))
@@ -388,7 +163,7 @@ static void keep_params(struct capture *c, const struct wire_request *request)
 	uint32_t count = 0;
 	size_t head;
 
-	buf_reuse(&c->now.params);
+	capture_reuse(&c->now.params);
 	if (!params.count || request->params_bad || c->now.filtered ||
 		!(c->worker->config->levels & CAPTURE_PARAMS))
 		return;
@@ -496,7 +271,7 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 	}
 	c->now.not_kept |= c->now.filtered;
 	if (command->byte == CMD_STMT_EXECUTE || command->byte == CMD_STMT_BULK_EXECUTE)
-		buf_reuse(&c->now.text);
+		capture_reuse(&c->now.text);
 	else
 		keep_text(c, request->text);
 	keep_params(c, request);
@@ -509,155 +284,13 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 	if (c->now.filtered)
 		buf_clear(&c->now.text);
 	if (request->login) {
-		buf_set(&c->pending_user, request->login->user);
-		buf_set(&c->pending_database, request->login->schema);
+		capture_keep(&c->pending_user, request->login->user);
+		capture_keep(&c->pending_database, request->login->schema);
 	}
 	if (command->byte == CMD_QUIT)
 		c->quit = true;
 	if (command->byte == CMD_PROCESS_KILL)
 		buf_printf(&c->now.text, "%llu", (unsigned long long)request->value);
-}
-
-/* ---- results ---- */
-
-enum { ARRAY32_SIZE = 5 };
-
-static void part_begin(struct capture *c)
-{
-	buf_reuse(&c->result.rows);
-	buf_add(&c->result.rows, "\xdd\0\0\0\0", ARRAY32_SIZE);
-	c->result.part_rows = 0;
-}
-
-static void part_emit(struct capture *c, const struct wire_command *command, bool last)
-{
-	struct record_result record = {
-		.at = last ? c->now.at : 0,
-		.session = c->id,
-		.number = command->number,
-		.set = command->set,
-		.part = c->result.part,
-		.last = last,
-	};
-	unsigned char digest[8];
-
-	for (int i = 0; i < 4; i++)
-		c->result.rows.data[1 + i] = (char)(c->result.part_rows >> (24 - 8 * i));
-	if (c->result.part == 0 && c->result.shape)
-		record.columns = buf_span(&c->result.shape->packed);
-	record.rows = buf_span(&c->result.rows);
-	if (last) {
-		record.total = c->result.total;
-		if (c->result.left_out &&
-			c->worker->config->rows_max + c->worker->config->result_bytes_max) {
-			siphash_final(&c->result.digest, digest);
-			record.digest = span_of(digest, 8);
-		}
-	}
-	trace_emit_result(c->worker->producer, &record);
-	c->result.part++;
-	part_begin(c);
-}
-
-/* Which columns of a result are redacted. */
-static void hide_columns(struct capture *c, const struct wire_columns *columns)
-{
-	const struct redact *redact = &c->worker->config->redact;
-
-	buf_clear(&c->result.hidden);
-	for (size_t i = 0; columns && i < columns->count; i++) {
-		struct wire_column_names names;
-		bool hidden;
-
-		wire_column_names(columns, i, &names);
-		hidden = redact_result_column(redact, (enum redact_reach)c->now.redacted, &names);
-		buf_add_char(&c->result.hidden, (char)hidden);
-	}
-}
-
-/* A prepared statement mostly has the same columns each time; others share a place. */
-static const struct capture_shape *shape_of(
-	struct capture *c, const struct wire_command *command, const struct wire_columns *columns)
-{
-	uint32_t place = command->stmt ? command->stmt->number % CAPTURE_SHAPES : 0;
-	struct capture_shape *shape;
-
-	/* One large one at a time. */
-	if (columns->text.len > WIRE_BUFFER_IDLE_MAX)
-		place = 0;
-	shape = &c->shapes[place];
-	if (!span_eq(buf_span(&columns->text), buf_span(&shape->text))) {
-		buf_reuse(&shape->text);
-		buf_add_span(&shape->text, buf_span(&columns->text));
-		buf_reuse(&shape->packed);
-		values_pack_columns(&shape->packed, columns);
-	}
-	return shape;
-}
-
-static void on_columns(void *ctx, struct wire_command *command, const struct wire_columns *columns)
-{
-	struct capture *c = ctx;
-
-	c->now.result_sets++;
-	c->result.open = true;
-	c->result.left_out = false;
-	c->result.part = 0;
-	c->result.total = c->result.kept = c->result.bytes = 0;
-	/* A digest without a key tells whether a guess at a redacted value is right. */
-	siphash_init(&c->result.digest,
-		c->worker->config->redact.on ? c->worker->config->redact.key : NULL, false);
-	if (c->now.not_kept)
-		return;
-	part_begin(c);
-	if (UNLIKELY(c->worker->config->redact.on))
-		hide_columns(c, columns);
-	c->result.shape = columns ? shape_of(c, command, columns) : NULL;
-}
-
-static void on_row(void *ctx, struct wire_command *command, const struct wire_columns *columns,
-	const struct packet *row)
-{
-	struct capture *c = ctx;
-	const struct capture_config *config = c->worker->config;
-	size_t before;
-
-	/* The rows of FETCH come without column definitions before them. */
-	if (!c->result.open)
-		on_columns(ctx, command, columns);
-	c->result.total++;
-	c->now.rows++;
-	if (c->now.not_kept)
-		return;
-	if (config->rows_max + config->result_bytes_max)
-		siphash_add(&c->result.digest, row->payload.ptr, row->payload.len);
-	if (!columns || row->cut || (config->rows_max && c->result.kept >= config->rows_max) ||
-		(config->result_bytes_max && c->result.bytes >= config->result_bytes_max)) {
-		c->result.left_out = true;
-		return;
-	}
-	before = c->result.rows.len;
-	if (!values_pack_row(
-		    &c->result.rows, columns, row->payload, command->binary, &config->values)) {
-		c->result.left_out = true;
-		return;
-	}
-	if (UNLIKELY(config->redact.on))
-		redact_row(&config->redact, &c->result.rows, before, buf_span(&c->result.hidden));
-	c->result.bytes += c->result.rows.len - before;
-	c->result.kept++;
-	c->result.part_rows++;
-	if (c->result.rows.len >= CAPTURE_PART_SIZE)
-		part_emit(c, command, false);
-}
-
-static void result_end(struct capture *c, const struct wire_command *command)
-{
-	if (!c->result.open)
-		return;
-	c->result.open = false;
-	if (!c->now.not_kept)
-		part_emit(c, command, true);
 }
 
 /* ---- answers ---- */
@@ -677,7 +310,7 @@ static void keep_track(struct capture *c, const struct wire_reply *reply)
 		case TRACK_VARIABLES:
 			name = item.name;
 			if (span_eq_str(name, "last_gtid"))
-				buf_set(&c->now.gtid, item.value);
+				capture_keep(&c->now.gtid, item.value);
 			else if (span_eq_str(name, "transaction_isolation") ||
 				 span_eq_str(name, "tx_isolation"))
 				c->level_session = look_level(item.value) <= LEVEL_SERIALIZABLE
@@ -687,11 +320,11 @@ static void keep_track(struct capture *c, const struct wire_reply *reply)
 		case TRACK_SCHEMA:
 			name = SPAN_LIT("schema");
 			c->now.schema_changed |= !span_eq(item.value, buf_span(&c->database));
-			buf_set(&c->database, item.value);
+			capture_keep(&c->database, item.value);
 			break;
 		case TRACK_GTIDS:
 			name = SPAN_LIT("gtid");
-			buf_set(&c->now.gtid, item.value);
+			capture_keep(&c->now.gtid, item.value);
 			break;
 		case TRACK_CHARACTERISTICS:
 			name = SPAN_LIT("characteristics");
@@ -744,7 +377,7 @@ static void prepared_context(struct capture *c, uint32_t number, const struct re
 	buf_release(&packed);
 }
 
-static void forget_prepared(struct capture *c, uint32_t number)
+void capture_forget_prepared(struct capture *c, uint32_t number)
 {
 	for (size_t i = 0; i < c->prepared_count; i++) {
 		if (number && c->prepared[i] != number)
@@ -826,23 +459,23 @@ static void apply(struct capture *c, const struct wire_command *command)
 {
 	switch (command->byte) {
 	case CMD_INIT_DB:
-		buf_set(&c->database, buf_span(&c->now.text));
-		emit_session(c, SESSION_CHANGED, "database");
+		capture_keep(&c->database, buf_span(&c->now.text));
+		capture_emit_session(c, SESSION_CHANGED, "database");
 		break;
 	case CMD_STMT_CLOSE:
-		forget_prepared(c, c->now.prepared);
+		capture_forget_prepared(c, c->now.prepared);
 		break;
 	case CMD_CHANGE_USER:
-		forget_prepared(c, 0);
-		buf_set(&c->user, buf_span(&c->pending_user));
-		buf_set(&c->database, buf_span(&c->pending_database));
+		capture_forget_prepared(c, 0);
+		capture_keep(&c->user, buf_span(&c->pending_user));
+		capture_keep(&c->database, buf_span(&c->pending_database));
 		txn_reset_session(c);
-		emit_session(c, SESSION_CHANGED, "change user");
+		capture_emit_session(c, SESSION_CHANGED, "change user");
 		break;
 	case CMD_RESET_CONNECTION:
-		forget_prepared(c, 0);
+		capture_forget_prepared(c, 0);
 		txn_reset_session(c);
-		emit_session(c, SESSION_CHANGED, "reset");
+		capture_emit_session(c, SESSION_CHANGED, "reset");
 		break;
 	case CMD_STMT_PREPARE:
 		if (command->stmt)
@@ -861,7 +494,7 @@ static void on_reply(void *ctx, struct wire_command *command, const struct wire_
 			   (look->class == LOOK_CALL || look->class == LOOK_UNKNOWN);
 
 	c->now.at = command->end_at;
-	result_end(c, command);
+	capture_result_end(c, command);
 	if (reply->state.len)
 		keep_track(c, reply);
 	if (reply->kind == REPLY_OK) {
@@ -892,11 +525,11 @@ static void on_reply(void *ctx, struct wire_command *command, const struct wire_
 	}
 	if (c->now.schema_changed && command->byte != CMD_INIT_DB &&
 		command->byte != CMD_CHANGE_USER)
-		emit_session(c, SESSION_CHANGED, "database");
+		capture_emit_session(c, SESSION_CHANGED, "database");
 	c->now.active = false;
-	buf_reuse(&c->now.text);
-	buf_reuse(&c->now.params);
-	buf_reuse(&c->result.rows);
+	capture_reuse(&c->now.text);
+	capture_reuse(&c->now.params);
+	capture_reuse(&c->result.rows);
 }
 
 static void on_infile(void *ctx, struct wire_command *command, struct span name, uint64_t size,
@@ -952,7 +585,7 @@ static void on_opaque(void *ctx, const char *reason, struct wire_command *comman
 
 	if (c->muted)
 		return;
-	opened(c);
+	capture_opened(c);
 	c->result.open = false;
 	c->now.at = 0;
 	if (command && c->now.active) {
@@ -964,16 +597,16 @@ static void on_opaque(void *ctx, const char *reason, struct wire_command *comman
 	}
 	if (c->txn.open)
 		txn_end(c, 0, TXN_UNKNOWN, "the session became opaque");
-	emit_session(c, SESSION_OPAQUE, reason);
+	capture_emit_session(c, SESSION_OPAQUE, reason);
 }
 
 const struct wire_sink capture_sink = {
-	.greeting = on_greeting,
-	.login = on_login,
-	.authenticated = on_authenticated,
+	.greeting = capture_greeting,
+	.login = capture_login,
+	.authenticated = capture_authenticated,
 	.command = on_command,
-	.columns = on_columns,
-	.row = on_row,
+	.columns = capture_columns,
+	.row = capture_row,
 	.reply = on_reply,
 	.infile = on_infile,
 	.unsolicited = on_unsolicited,

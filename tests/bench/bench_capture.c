@@ -364,7 +364,7 @@ static void bench(struct script *script, uint64_t statements, int level)
 int main(int argc, char **argv)
 {
 	uint64_t statements = argc > 1 ? strtoull(argv[1], NULL, 10) : 200000;
-	int level = argc > 2 ? atoi(argv[2]) : TRACE_COMPRESSION_FAST;
+	int level = argc > 2 ? atoi(argv[2]) : 0; /* as in isorec proxy */
 	const char *only = argc > 3 ? argv[3] : "";
 	struct script script;
 

@@ -4,6 +4,7 @@
 
     proxy.py ISOREC ISOREC-SERVERS [--usertime=FILE.so] [--rounds=N] [--seconds=N]
              [--threads=1,8,64] [--workloads=oltp_point_select,oltp_read_write] [--short]
+             [--subjects=direct,haproxy,relay,isorec]
 
 Each round runs sysbench directly, through haproxy in TCP mode, through isorec proxy that only
 relays (--no-record) and through isorec proxy that records everything, one behind the other and
@@ -17,6 +18,8 @@ guesses from its timer ticks how a thread's time is divided between user and sys
 calls, and the time between them is printed, the threads that relay and parse apart from the one
 that compresses and writes the trace.  Both figures grow with the misses in the processor's caches:
 haproxy's and the bare relay's tell how much.
+
+--subjects=haproxy,isorec leaves out what is not needed for the ratios.
 
 Goals: throughput 0.95 or more, p99 1.10 or less, user time within the budget.
 """
@@ -150,7 +153,8 @@ def start_haproxy(folder, upstream, env):
 
 
 def report(workload, threads, subjects, answer_bytes):
-    direct, haproxy, relay, isorec = subjects
+    named = {what.name: what for what in subjects}
+    isorec = named["isorec"]
     budget = 2 + answer_bytes / 1000
     user = isorec.cost()[0]
     print("%s, %d threads, %.0f bytes an answer" % (workload, threads, answer_bytes))
@@ -158,12 +162,14 @@ def report(workload, threads, subjects, answer_bytes):
         print("  %-8s %7.0f/s, p99 %7.2f ms%s" % (
             what.name, statistics.median(what.rates), statistics.median(what.p99s),
             ", user %5.2f + system %5.2f us a statement" % what.cost() if what.pid else ""))
-    print("  isorec / haproxy: throughput %.2f, p99 %.2f; user time %.2f us of %.2f, of them %.2f "
-          "us (%.2f ns a byte) for recording" % (
-              statistics.median(a / b for a, b in zip(isorec.rates, haproxy.rates)),
-              statistics.median(a / b for a, b in zip(isorec.p99s, haproxy.p99s)),
-              user, budget, user - relay.cost()[0],
-              (user - relay.cost()[0]) * 1000 / answer_bytes))
+    for name in ("haproxy", "relay"):
+        if name not in named:
+            continue
+        other = named[name]
+        print("  isorec / %s: throughput %.2f, p99 %.2f; user time %.2f us of %.2f, %+.2f" % (
+            name, statistics.median(a / b for a, b in zip(isorec.rates, other.rates)),
+            statistics.median(a / b for a, b in zip(isorec.p99s, other.p99s)),
+            user, budget, user - other.cost()[0]))
     for what in subjects:
         if what.pid and what.usertime.path:
             print("  %-8s between calls: %5.2f us relaying + %5.2f us writing = %5.2f of %.2f; "
@@ -194,6 +200,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=3)
     parser.add_argument("--threads", default="1,8,64")
     parser.add_argument("--workloads", default="oltp_point_select,oltp_read_write")
+    parser.add_argument("--subjects", default="direct,haproxy,relay,isorec")
     parser.add_argument("--usertime", help="usertime.so: time between system calls")
     parser.add_argument("--option", action="append", default=[], help="for isorec proxy")
     parser.add_argument("--short", action="store_true", help="2 rounds of 1 s with 8 threads")
@@ -218,10 +225,11 @@ def main():
             isorec, node = os.path.abspath(options.isorec), ["127.0.0.1:%d" % port]
             with Proxy(isorec, node, *options.option, env=times[2].env) as proxy, \
                     Proxy(isorec, node, "--no-record", env=times[1].env) as relay:
-                run_all(options, [Subject("direct", port),
-                                  Subject("haproxy", haproxy_port, haproxy.pid, times[0]),
-                                  Subject("relay", relay.port, relay.process.pid, times[1]),
-                                  Subject("isorec", proxy.port, proxy.process.pid, times[2])],
+                subjects = [Subject("direct", port),
+                            Subject("haproxy", haproxy_port, haproxy.pid, times[0]),
+                            Subject("relay", relay.port, relay.process.pid, times[1]),
+                            Subject("isorec", proxy.port, proxy.process.pid, times[2])]
+                run_all(options, [s for s in subjects if s.name in options.subjects.split(",")],
                         proxy)
                 print(proxy.stop().splitlines()[-1])
         finally:

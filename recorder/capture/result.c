@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Results as records: columns and rows, in parts, within the limits that the options set. */
+#include "capture/internal.h"
+
+enum { ARRAY32_SIZE = 5 };
+
+static void part_begin(struct capture *c)
+{
+	capture_reuse(&c->result.rows);
+	buf_add(&c->result.rows, "\xdd\0\0\0\0", ARRAY32_SIZE);
+	c->result.part_rows = 0;
+}
+
+static void part_emit(struct capture *c, const struct wire_command *command, bool last)
+{
+	struct record_result record = {
+		.at = last ? c->now.at : 0,
+		.session = c->id,
+		.number = command->number,
+		.set = command->set,
+		.part = c->result.part,
+		.last = last,
+	};
+	unsigned char digest[8];
+
+	for (int i = 0; i < 4; i++)
+		c->result.rows.data[1 + i] = (char)(c->result.part_rows >> (24 - 8 * i));
+	if (c->result.part == 0 && c->result.shape)
+		record.columns = buf_span(&c->result.shape->packed);
+	record.rows = buf_span(&c->result.rows);
+	if (last) {
+		record.total = c->result.total;
+		if (c->result.left_out &&
+			c->worker->config->rows_max + c->worker->config->result_bytes_max) {
+			siphash_final(&c->result.digest, digest);
+			record.digest = span_of(digest, 8);
+		}
+	}
+	trace_emit_result(c->worker->producer, &record);
+	c->result.part++;
+	part_begin(c);
+}
+
+/* Which columns of a result are redacted. */
+static void hide_columns(struct capture *c, const struct wire_columns *columns)
+{
+	const struct redact *redact = &c->worker->config->redact;
+
+	buf_clear(&c->result.hidden);
+	for (size_t i = 0; columns && i < columns->count; i++) {
+		struct wire_column_names names;
+		bool hidden;
+
+		wire_column_names(columns, i, &names);
+		hidden = redact_result_column(redact, (enum redact_reach)c->now.redacted, &names);
+		buf_add_char(&c->result.hidden, (char)hidden);
+	}
+}
+
+/* A prepared statement mostly has the same columns each time; others share a place. */
+static const struct capture_shape *shape_of(
+	struct capture *c, const struct wire_command *command, const struct wire_columns *columns)
+{
+	uint32_t place = command->stmt ? command->stmt->number % CAPTURE_SHAPES : 0;
+	struct capture_shape *shape;
+
+	/* One large one at a time. */
+	if (columns->text.len > WIRE_BUFFER_IDLE_MAX)
+		place = 0;
+	shape = &c->shapes[place];
+	if (!span_eq(buf_span(&columns->text), buf_span(&shape->text))) {
+		capture_reuse(&shape->text);
+		buf_add_span(&shape->text, buf_span(&columns->text));
+		capture_reuse(&shape->packed);
+		values_pack_columns(&shape->packed, columns);
+	}
+	return shape;
+}
+
+void capture_columns(void *ctx, struct wire_command *command, const struct wire_columns *columns)
+{
+	struct capture *c = ctx;
+
+	c->now.result_sets++;
+	c->result.open = true;
+	c->result.left_out = false;
+	c->result.part = 0;
+	c->result.total = c->result.kept = c->result.bytes = 0;
+	/* A digest without a key tells whether a guess at a redacted value is right. */
+	siphash_init(&c->result.digest,
+		c->worker->config->redact.on ? c->worker->config->redact.key : NULL, false);
+	if (c->now.not_kept)
+		return;
+	part_begin(c);
+	if (UNLIKELY(c->worker->config->redact.on))
+		hide_columns(c, columns);
+	c->result.shape = columns ? shape_of(c, command, columns) : NULL;
+}
+
+void capture_row(void *ctx, struct wire_command *command, const struct wire_columns *columns,
+	const struct packet *row)
+{
+	struct capture *c = ctx;
+	const struct capture_config *config = c->worker->config;
+	size_t before;
+
+	/* The rows of FETCH come without column definitions before them. */
+	if (!c->result.open)
+		capture_columns(ctx, command, columns);
+	c->result.total++;
+	c->now.rows++;
+	if (c->now.not_kept)
+		return;
+	if (config->rows_max + config->result_bytes_max)
+		siphash_add(&c->result.digest, row->payload.ptr, row->payload.len);
+	if (!columns || row->cut || (config->rows_max && c->result.kept >= config->rows_max) ||
+		(config->result_bytes_max && c->result.bytes >= config->result_bytes_max)) {
+		c->result.left_out = true;
+		return;
+	}
+	before = c->result.rows.len;
+	if (!values_pack_row(
+		    &c->result.rows, columns, row->payload, command->binary, &config->values)) {
+		c->result.left_out = true;
+		return;
+	}
+	if (UNLIKELY(config->redact.on))
+		redact_row(&config->redact, &c->result.rows, before, buf_span(&c->result.hidden));
+	c->result.bytes += c->result.rows.len - before;
+	c->result.kept++;
+	c->result.part_rows++;
+	if (c->result.rows.len >= CAPTURE_PART_SIZE)
+		part_emit(c, command, false);
+}
+
+void capture_result_end(struct capture *c, const struct wire_command *command)
+{
+	if (!c->result.open)
+		return;
+	c->result.open = false;
+	if (!c->now.not_kept)
+		part_emit(c, command, true);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Sessions as records: who they are, from the connection phase to their end. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "capture/internal.h"
+#include "trace/pack.h"
+
+void capture_emit_session(struct capture *c, enum session_event event, const char *reason)
+{
+	struct record_session record = {
+		.session = c->id,
+		.event = (uint8_t)event,
+		.node = span_str(c->node->name),
+		.client = buf_span(&c->client),
+		.user = span_or_none(&c->user),
+		.database = span_or_none(&c->database),
+		.thread = c->thread,
+		.capabilities = c->capabilities,
+		.reason = span_str(reason),
+		.attributes = event == SESSION_OPENED ? span_or_none(&c->attributes) : SPAN_NONE,
+	};
+
+	trace_emit_session(c->worker->producer, &record);
+	/* Later segments of the trace begin with the sessions that are open. */
+	if (event == SESSION_OPENED || event == SESSION_CHANGED || event == SESSION_CLOSED) {
+		struct buf packed = BUF_INIT;
+		char key[24];
+
+		snprintf(key, sizeof(key), "session %u", c->id);
+		record.event = SESSION_OPENED;
+		record.attributes = span_or_none(&c->attributes);
+		record_session_pack(&packed, &record);
+		trace_context_set(c->worker->writer, span_str(key),
+			event == SESSION_CLOSED ? SPAN_NONE : buf_span(&packed));
+		buf_release(&packed);
+	}
+}
+
+void capture_opened(struct capture *c)
+{
+	if (c->opened || c->muted)
+		return;
+	c->opened = true;
+	capture_emit_session(c, SESSION_OPENED, NULL);
+}
+
+void capture_open(struct capture *c, struct capture_worker *worker, struct capture_node *node,
+	uint32_t id, const char *client)
+{
+	memset(c, 0, sizeof(*c));
+	c->worker = worker;
+	c->node = node;
+	c->id = id;
+	capture_keep(&c->client, span_str(client));
+	txn_reset_session(c);
+}
+
+void capture_probe(struct capture *c, struct record_probe *probe)
+{
+	if (c->muted || !c->worker->producer)
+		return;
+	probe->session = c->id;
+	trace_emit_probe(c->worker->producer, probe);
+}
+
+void capture_close(struct capture *c, const char *reason)
+{
+	struct buf *all[] = {&c->client, &c->user, &c->database, &c->pending_user,
+		&c->pending_database, &c->attributes, &c->txn.name, &c->now.text, &c->now.params,
+		&c->now.name, &c->now.track, &c->now.gtid, &c->now.blockers, &c->result.rows,
+		&c->result.hidden};
+
+	capture_opened(c);
+	c->now.at = 0;
+	if (c->quit)
+		reason = "quit";
+	buf_clear(&c->now.gtid);
+	if (c->txn.open && c->txn.prepared)
+		txn_end(c, 0, TXN_UNKNOWN, "prepared XA transaction left behind");
+	else if (c->txn.open && c->txn.lost_commit)
+		txn_end(c, 0, TXN_UNKNOWN, "no answer to what may have committed it");
+	else if (c->txn.open)
+		txn_end(c, 0, TXN_ABORTED, "disconnect");
+	if (!c->muted)
+		capture_emit_session(c, SESSION_CLOSED, reason);
+	capture_forget_prepared(c, 0);
+	free(c->prepared);
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		buf_release(all[i]);
+	for (size_t i = 0; i < CAPTURE_SHAPES; i++) {
+		buf_release(&c->shapes[i].text);
+		buf_release(&c->shapes[i].packed);
+	}
+}
+
+/* ---- the connection phase ---- */
+
+enum capture_flavours capture_flavour_of(struct span version)
+{
+	if (memmem(version.ptr, version.len, "MariaDB", 7))
+		return FLAVOUR_MARIADB;
+	return memmem(version.ptr, version.len, "TiDB", 4) ? FLAVOUR_TIDB : FLAVOUR_MYSQL;
+}
+
+const char *capture_flavour(struct span version)
+{
+	static const char *const names[] = {
+		[FLAVOUR_MARIADB] = "mariadb", [FLAVOUR_MYSQL] = "mysql", [FLAVOUR_TIDB] = "tidb"};
+
+	return names[capture_flavour_of(version)];
+}
+
+void capture_greeting(void *ctx, const struct wire_greeting *greeting)
+{
+	struct capture *c = ctx;
+	bool mariadb = capture_flavour_of(greeting->version) == FLAVOUR_MARIADB;
+	struct record_server record = {
+		.node = span_str(c->node->name),
+		.version = greeting->version,
+		.flavour = span_str(capture_flavour(greeting->version)),
+		.address = span_str(c->node->address),
+	};
+
+	/* MariaDB before 11 hides its version from old replicas behind this; VERSION() does not. */
+	if (mariadb && record.version.len > 6 && memcmp(record.version.ptr, "5.5.5-", 6) == 0)
+		record.version = span_of(record.version.ptr + 6, record.version.len - 6);
+	c->thread = greeting->thread;
+	if (atomic_load_explicit(&c->node->announced, memory_order_relaxed))
+		return;
+	atomic_store(&c->node->flavour, (uint_fast8_t)capture_flavour_of(greeting->version));
+	if (!atomic_exchange(&c->node->announced, true))
+		trace_emit_server(c->worker->producer, &record);
+}
+
+/* Attributes that say what the client is; others may hold anything. */
+static bool attribute_allowed(struct span name)
+{
+	return (name.len && name.ptr[0] == '_') || span_eq_str(name, "program_name");
+}
+
+static void keep_attributes(struct capture *c, struct span attributes)
+{
+	struct cursor cursor = cursor_over(attributes);
+	struct buf pairs = BUF_INIT;
+	msgpack_packer pk = pack_into(&pairs);
+	uint32_t count = 0;
+
+	while (!cursor.bad && cursor_left(&cursor) && count < 64) {
+		struct span name = cursor_lenenc_str(&cursor), value = cursor_lenenc_str(&cursor);
+
+		if (cursor.bad || !attribute_allowed(name))
+			continue;
+		pack_str(&pk, name);
+		pack_str(&pk, value);
+		count++;
+	}
+	buf_clear(&c->attributes);
+	pk = pack_into(&c->attributes);
+	msgpack_pack_map(&pk, count);
+	buf_add_span(&c->attributes, buf_span(&pairs));
+	buf_release(&pairs);
+}
+
+void capture_login(void *ctx, const struct wire_login *login)
+{
+	struct capture *c = ctx;
+	const struct filter *filter = capture_filter(c);
+
+	capture_keep(&c->user, login->user);
+	capture_keep(&c->database, login->schema);
+	c->muted = filter && !filter_wants(filter, login->user, login->schema);
+	c->capabilities = login->in_force;
+	if (login->attributes.ptr)
+		keep_attributes(c, login->attributes);
+}
+
+void capture_authenticated(void *ctx, const struct wire_reply *reply)
+{
+	struct capture *c = ctx;
+
+	capture_opened(c);
+	if (reply->kind == REPLY_OK) {
+		c->status = reply->status;
+		c->status_known = true;
+		return;
+	}
+	struct record_note note = {.source = SPAN_LIT("recorder"),
+		.topic = SPAN_LIT("refused"),
+		.text = reply->message};
+	struct buf data = BUF_INIT;
+	msgpack_packer pk = pack_into(&data);
+
+	msgpack_pack_map(&pk, 2);
+	pack_str(&pk, SPAN_LIT("session"));
+	pack_uint(&pk, c->id);
+	pack_str(&pk, SPAN_LIT("error"));
+	pack_uint(&pk, reply->error);
+	note.data = buf_span(&data);
+	trace_emit_note(c->worker->producer, &note);
+	buf_release(&data);
+}

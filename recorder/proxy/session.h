@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A session of the relay: its two sockets, what waits between them, and what was understood of it.
+ * Inside of proxy/ only; see proxy/relay.h for how it works.
+ *
+ * connect.c brings a session up to the server's first byte, session.c passes bytes and shows them to
+ * the parser, relay.c is the worker's loop around both.
+ */
+#ifndef PROXY_SESSION_H
+#define PROXY_SESSION_H
+
+#include "proxy/interpose.h"
+#include "proxy/relay.h"
+#include "proxy/upgrade.h"
+
+enum { CLIENT = 0, SERVER = 1 };
+
+struct side {
+	int fd;
+	bool readable, writable; /* as far as epoll told; edge-triggered */
+	bool hangup;             /* the peer closed: read up to the end */
+	bool eof;                /* read to the end */
+	bool shut;               /* told the peer that nothing more comes */
+	bool secret;             /* pending may hold authentication data */
+	bool recv_waits_out;     /* TLS must write before it can read */
+	bool send_waits_in;      /* ... and the other way round */
+	bool fresh;              /* nothing was read through TLS yet */
+	struct tls *tls;         /* NULL: plain */
+	struct buf pending;      /* waits to be written to this side */
+	size_t pending_sent;
+};
+
+/* Owned by its worker. */
+struct session {
+	struct relay_worker *worker;
+	struct relay_node *node;
+	struct session *prev, *next, *next_ready;
+	struct side side[2];
+	uint32_t id;
+	bool connecting, in_ready, dead, opaque_counted;
+	bool recording;
+	bool parsed;            /* the parser was told that it is over */
+	const char *end_reason; /* who closed first */
+	char *doom;             /* TLS with the server failed; the client is yet to be told */
+	uint64_t bytes;
+	size_t address_index;
+	uint64_t connect_deadline;
+	bool header_due;        /* of the PROXY protocol, from the client */
+	struct proxy_ends ends; /* the client's, as it or the socket says */
+	struct sockaddr_storage peer;
+	struct wire_clearing clearing;
+	bool gate; /* the client's first packet is held in `upgrade` */
+	struct upgrade upgrade;
+	bool login_flags;            /* the next bytes are a login to be marked as one under TLS */
+	struct renumber renumber[2]; /* by the side that the packets come from */
+	struct wire wire;
+	struct capture capture;
+	struct interpose *interpose; /* NULL: what is read is forwarded as it is */
+	uint64_t statements_counted;
+};
+
+#define COUNT(worker, what, by)                                                                    \
+	atomic_store_explicit(&(worker)->stats.what,                                               \
+		atomic_load_explicit(&(worker)->stats.what, memory_order_relaxed) + (by),          \
+		memory_order_relaxed)
+
+/* session.c */
+bool session_watch(struct session *s, int which);
+void session_event(struct session *s, const char *what, const char *reason);
+/* It is freed when the worker's turn is over. */
+void session_close(struct session *s, const char *reason);
+void session_send_error(struct session *s, uint8_t seq, const char *text);
+/* False: it was closed. */
+bool session_forward(
+	struct session *s, int to, const unsigned char *bytes, size_t len, bool secret);
+/* Does what can be done without waiting. */
+void session_work(struct session *s);
+/* Ends it if it is at rest. */
+void session_drain(struct session *s);
+/* Parses all that waits.  To be called before anything else is recorded by this worker. */
+void relay_parse_later(struct relay_worker *w);
+bool relay_is_time_to_parse(const struct relay_worker *w);
+void relay_free_dead(struct relay_worker *w);
+
+/* connect.c */
+void session_open(struct relay_worker *w, const struct relay_arrival *arrival);
+void session_header_work(struct session *s);
+void session_connected(struct session *s);
+void relay_expire_connecting(struct relay_worker *w);
+
+#endif
