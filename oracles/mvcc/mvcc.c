@@ -85,7 +85,7 @@ static bool makes_triggers(struct span scenario)
 	static const char word[] = "trigger";
 
 	for (size_t i = 0; i + sizeof(word) - 1 <= scenario.len; i++) {
-		if (span_ieq_str(span_of(scenario.ptr + i, sizeof(word) - 1), word))
+		if ((scenario.ptr[i] | 32) == 't' && span_ieq_str(span_of(scenario.ptr + i, sizeof(word) - 1), word))
 			return true;
 	}
 	return false;
@@ -108,29 +108,39 @@ static void open_tables(struct mvcc *m)
 	foreign_init(m);
 }
 
-/* MDEV-27922: after a deadlock the next statement goes on in the dead transaction, and has that
- * one's level, whatever the session's is.  Where they differ the level is not known. */
+static bool is_chained(const struct sql_stmt *stmt)
+{
+	return stmt->u.txn->chain == SQL_YES;
+}
+
+/* After an error that ended the transaction, what follows runs at the level of the dead one, not of
+ * the session, where SET TRANSACTION was for that one only (seen on 10.5 to 11.8 and 9.7; MDEV-27922
+ * goes further: it runs in the dead transaction).  BEGIN, COMMIT and ROLLBACK put an end to it.
+ * Where the levels differ, it is not known. */
 static void doubt_levels(struct mvcc *m)
 {
-	enum { IN_TRANS = 1, AUTOCOMMIT = 2 };
 	const struct schedule *s = m->schedule;
-	uint32_t *last = mem_zero(s->execution->session_count + 1, sizeof(*last));
+	uint8_t *dead = mem_zero(s->execution->session_count + 1, sizeof(*dead));
 
 	for (size_t i = 0; i < s->stmt_count; i++) {
 		const struct schedule_stmt *stmt = &s->stmts[i];
-		const struct plan *plan = m->runs[i].plan;
-		uint32_t before = last[stmt->in->session];
+		const struct sql_stmt *tree = m->runs[i].plan->stmt;
+		uint8_t *level = &dead[stmt->in->session];
 
-		if (stmt->txn == SCHEDULE_NONE || before == stmt->txn + 1)
-			continue;
-		last[stmt->in->session] = stmt->txn + 1;
-		if (before && (plan->reads || plan->writes) &&
-			(stmt->in->record.status & (IN_TRANS | AUTOCOMMIT)) ==
-				(IN_TRANS | AUTOCOMMIT) &&
-			s->txns[before - 1].level != s->txns[stmt->txn].level)
+		if (tree && !stmt->in->record.error &&
+			(tree->kind == SQL_STMT_BEGIN ||
+				((tree->kind == SQL_STMT_COMMIT || tree->kind == SQL_STMT_ROLLBACK) &&
+					!is_chained(tree))))
+			*level = 0;
+		if (*level && stmt->txn != SCHEDULE_NONE && s->txns[stmt->txn].level != *level)
 			m->store.txns[stmt->txn + 1].level_unknown = true;
+		for (const struct schedule_txn_event *e = stmt->txn_events;
+			e && stmt->in->record.error; e = e->next) {
+			if (e->event == TXN_END)
+				*level = s->txns[e->txn].level;
+		}
 	}
-	free(last);
+	free(dead);
 }
 
 static void make_plans(struct mvcc *m)

@@ -88,6 +88,8 @@ static void take_txn(struct maker *maker, const struct execution_txn *in)
 	if (r->event == TXN_END) {
 		txn->ended = true;
 		txn->outcome = r->outcome;
+		txn->by_failed = span_eq_str(
+			r->reason, "implicit commit of a statement that failed");
 		txn->autocommit = r->autocommit;
 	}
 	stmt = r->number ? map_get(&maker->stmts, stmt_key(r->session, r->number)) : MAP_NONE;

@@ -22,6 +22,7 @@ struct schedule_txn {
 	uint32_t session;
 	uint8_t level, outcome;
 	bool snapshot, autocommit, ended, read_only;
+	bool by_failed; /* ended by the implicit commit of a statement that failed, noticed later */
 };
 
 struct schedule_txn_event {

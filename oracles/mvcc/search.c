@@ -130,6 +130,15 @@ static void end_prepared(struct mvcc *m, uint32_t stmt)
 	forget_all(m, "tables after the end of an XA transaction that was not recorded");
 }
 
+/* START TRANSACTION WITH CONSISTENT SNAPSHOT takes it between sending and answer, before or after
+ * each commit that it overlaps. */
+static uint32_t view_of_begin(struct mvcc *m)
+{
+	uint32_t options = m->store.commits - m->runs[m->now_stmt].begin_commits + 1;
+
+	return m->store.commits - choose(m, options > 8 ? 8 : options);
+}
+
 static void txn_event(struct mvcc *m, const struct schedule_txn_event *e)
 {
 	const struct schedule_txn *txn = &m->schedule->txns[e->txn];
@@ -144,7 +153,7 @@ static void txn_event(struct mvcc *m, const struct schedule_txn_event *e)
 		}
 		if (txn->level == LEVEL_REPEATABLE_READ && t->view == STORE_NONE &&
 			(txn->snapshot || m->engine == ENGINE_TIDB))
-			TRAIL_SET(&m->store.trail, t->view, m->store.commits);
+			TRAIL_SET(&m->store.trail, t->view, view_of_begin(m));
 		break;
 	case TXN_END:
 		/* MySQL parts session and transaction when it is prepared; its rows stay locked
@@ -190,6 +199,16 @@ static void leave_flight(struct mvcc *m, uint32_t stmt)
 	m->in_flight_count = kept;
 }
 
+/* A statement that commits implicitly has done so when it fails, and only a later answer tells. */
+static void commit_of_failed(struct mvcc *m, uint32_t stmt)
+{
+	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
+
+	if (s->in->record.error && m->runs[stmt].plan->commits && s->txn != SCHEDULE_NONE &&
+		m->schedule->txns[s->txn].by_failed)
+		end_txn(m, s->txn);
+}
+
 static bool run_stmt(struct mvcc *m, uint32_t stmt)
 {
 	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
@@ -201,6 +220,7 @@ static bool run_stmt(struct mvcc *m, uint32_t stmt)
 	if (is_xa(m->runs[stmt].plan, SQL_XA_PREPARE) && !s->in->record.error &&
 		s->txn != SCHEDULE_NONE)
 		TRAIL_SET(&m->store.trail, m->store.txns[s->txn + 1].prepared, 1);
+	commit_of_failed(m, stmt);
 	if (!s->txn_events && !s->in->record.error &&
 		(is_xa(m->runs[stmt].plan, SQL_XA_COMMIT) ||
 			is_xa(m->runs[stmt].plan, SQL_XA_ROLLBACK)))
@@ -375,6 +395,7 @@ static void sent(struct mvcc *m, uint32_t stmt)
 	 * whole is tried early instead (candidates). */
 	if (!m->schedule->one_at_a_time || !run->plan->commits)
 		return;
+	commit_of_failed(m, stmt);
 	for (const struct schedule_txn_event *e = m->schedule->stmts[stmt].txn_events; e;
 		e = e->next) {
 		if (e->event == TXN_END)

@@ -229,8 +229,8 @@ static struct node *compile_nullif(
 	n->type.merged = true;
 	if (c->env->flavour == SQL_MYSQL &&
 		(type_is_temporal(&n->type) || n->type.kind == EVAL_T_DOUBLE ||
-			n->args[1]->type.kind == EVAL_T_YEAR))
-		return compile_unsupported(c, "MySQL: NULLIF of a DOUBLE, a date or time");
+			type_is_string(&n->type) != type_is_string(&n->args[1]->type)))
+		return compile_unsupported(c, "MySQL: NULLIF of a DOUBLE, a date or different types");
 	n->type.hybrid = n->type.zerofill = false;
 	if (n->type.kind == EVAL_T_ENUM || n->type.kind == EVAL_T_SET)
 		n->type.kind = EVAL_T_STRING;
@@ -364,7 +364,8 @@ static struct eval_value run_extreme(const struct node *n, struct frame *f)
 			at = i;
 		}
 	}
-	if (best.kind == EVAL_DOUBLE && best.d == 0 && mariadb_2026(f->run->env) != 1)
+	if (n->type.kind == EVAL_T_DOUBLE && mariadb_2026(f->run->env) != 1 &&
+		best.kind <= EVAL_DOUBLE && to_double(f->run, &n->args[at]->type, &best) == 0)
 		return run_unsupported(f->run, "GREATEST or LEAST that is a zero of either sign");
 	return to_type(f->run, &n->args[at]->type, &best, &n->type);
 }

@@ -177,15 +177,12 @@ static bool simple_amount(struct run *run, enum sql_unit unit, const struct eval
 			run_unsupported(run, "a large INTERVAL");
 			return false;
 		}
-		out->micros = i.i * (unit == SQL_UNIT_HOUR            ? 3600000000ll
-					    : unit == SQL_UNIT_MINUTE ? 60000000ll
-					    : unit == SQL_UNIT_SECOND ? 1000000ll
-								      : 1ll);
-		if (unit != SQL_UNIT_MICROSECOND &&
-			out->micros / (unit == SQL_UNIT_HOUR            ? 3600000000ll
-					      : unit == SQL_UNIT_MINUTE ? 60000000ll
-									: 1000000ll) !=
-				i.i) {
+		if (__builtin_mul_overflow(i.i,
+			    unit == SQL_UNIT_HOUR     ? 3600000000ll
+			    : unit == SQL_UNIT_MINUTE ? 60000000ll
+			    : unit == SQL_UNIT_SECOND ? 1000000ll
+						      : 1ll,
+			    &out->micros)) {
 			run_unsupported(run, "a large INTERVAL");
 			return false;
 		}

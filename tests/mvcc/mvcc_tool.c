@@ -92,7 +92,8 @@ static void judge(const struct execution *execution, struct verdict *verdict)
 		abort();
 	verdict_init(verdict);
 	schedule_init(&schedule, execution);
-	mvcc_check(&schedule, &(struct mvcc_options){.contract = &contract}, verdict);
+	mvcc_check(&schedule, &(struct mvcc_options){.contract = &contract, .all_sessions = true},
+		verdict);
 	schedule_release(&schedule);
 }
 

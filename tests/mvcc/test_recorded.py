@@ -66,6 +66,25 @@ def test_known_anomalies_carry_their_rule():
         assert "Versions of t(" in finding["explanation"]
 
 
+def test_rules_that_were_learned_from_schedules():
+    """Each recording made a false alarm before the solver had the rule of its name."""
+    paths = sorted(glob.glob(os.path.join(HERE, "recorded", "rules", "*.itr")))
+    assert len(paths) >= 16
+    for path in paths:
+        out = tool("solve", path)
+        alarms = [line for line in out.splitlines() if re.search(": (violation|suspicion) ", line)]
+        # MariaDB 10.5 has MDEV-27922, whatever else the recording is about.
+        assert not [a for a in alarms if "no-autocommit" not in a], alarms
+        assert int(re.search(r"decided (\d+)", out)[1]) > 0, path
+
+
+def test_error_1020_that_did_not_come_is_a_violation():
+    # MariaDB 11.8.6: LOCK IN SHARE MODE through an index that has all the columns.
+    found = check(os.path.join(HERE, "recorded", "known", "covering-index-1020-RR.itr"),
+                  "--oracle=mvcc", status=1)
+    assert [f["class"] for f in found["findings"]] == ["G-single"]
+
+
 def test_a_row_returned_twice_is_a_violation():
     found = check(os.path.join(HERE, "recorded", "known", "mdev-33802-SER.itr"),
                   "--oracle=mvcc", status=1)
