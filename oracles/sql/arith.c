@@ -246,6 +246,12 @@ static struct eval_value run_int_div(const struct node *n, struct frame *f)
 			return run_unsupported(f->run, "a DECIMAL near the limit of its digits");
 		if (!r.count && x.count && x.neg != y.neg)
 			return run_unsupported(f->run, "a negative DECIMAL quotient that is zero");
+		/* A DOUBLE beyond BIGINT wraps around here and there. */
+		if ((a.kind == EVAL_DOUBLE && fabs(a.d) > 9e18) ||
+			(b.kind == EVAL_DOUBLE && fabs(b.d) > 9e18) ||
+			((a.kind == EVAL_DOUBLE || b.kind == EVAL_DOUBLE) &&
+				decimal_int_digits(&r) > 18))
+			return run_unsupported(f->run, "DIV of DOUBLEs beyond BIGINT");
 		if (n->type.is_unsigned) {
 			uint64_t u = decimal_to_uint(&r, &overflow);
 

@@ -771,10 +771,15 @@ struct node *compile_between(struct compiler *c, const struct sql_expr *e)
 	if (node_is_row(n->args[0]) || node_is_row(n->args[1]) || node_is_row(n->args[2]))
 		return compile_error(c, 1241, "a row where a value is wanted");
 	/* Whether the string is converted, and complained of, is up to the optimizer. */
-	if (type_is_string(&n->args[0]->type) &&
-		(n->args[1]->type.kind == EVAL_T_NULL || n->args[2]->type.kind == EVAL_T_NULL) &&
-		!(type_is_string(&n->args[1]->type) || type_is_string(&n->args[2]->type)))
-		return compile_unsupported(c, "a string BETWEEN a number and NULL");
+	if (n->args[1]->type.kind == EVAL_T_NULL || n->args[2]->type.kind == EVAL_T_NULL) {
+		const struct eval_type *bound =
+			&n->args[n->args[1]->type.kind == EVAL_T_NULL ? 2 : 1]->type;
+
+		if (bound->kind != EVAL_T_NULL &&
+			(bound->kind != n->args[0]->type.kind ||
+				bound->is_unsigned != n->args[0]->type.is_unsigned))
+			return compile_unsupported(c, "BETWEEN NULL and a value of another type");
+	}
 	if (!between_comparison(c, n->args, how))
 		return NULL;
 	n->aux = e->negated;

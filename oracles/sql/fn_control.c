@@ -122,6 +122,19 @@ bool merge_types(struct compiler *c, struct node **args, uint32_t count, const c
 
 	if (c->env->flavour == SQL_MYSQL && !mysql_merges(c, args, count))
 		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		/* It is a number to some releases and bytes to others. */
+		if (args[i]->type.kind == EVAL_T_BIT && args[i == 0]->type.kind == EVAL_T_NULL) {
+			compile_unsupported(c, "a BIT or NULL");
+			return false;
+		}
+		/* MySQL prints it with the scale of the inner expression. */
+		if (c->env->flavour == SQL_MYSQL && args[i]->type.kind == EVAL_T_DECIMAL &&
+			args[i]->type.merged && count > 1) {
+			compile_unsupported(c, "MySQL: a DECIMAL of COALESCE or CASE in another");
+			return false;
+		}
+	}
 	for (uint32_t i = 1; i < count; i++) {
 		if (!merge_pair(c, &t, &args[i]->type,
 			    c->env->flavour == SQL_MARIADB && strcmp(operation, "if") != 0, &t))

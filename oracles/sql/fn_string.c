@@ -77,8 +77,13 @@ static bool sequential(const struct frame *f)
 static node_fn run_strcmp;
 
 /* A string of all the arguments. */
+static struct eval_value run_replace(const struct node *n, struct frame *f);
+
 static struct node *compile_all(struct compiler *c, struct node *n, const struct function *function)
 {
+	if (function->fn == run_replace && c->env->flavour == SQL_MYSQL &&
+		type_is_temporal(&n->args[0]->type))
+		return compile_unsupported(c, "MySQL: REPLACE in a date or time");
 	return string_result(c, n, n->args, n->arg_count, function->name) ? n : NULL;
 }
 
@@ -554,7 +559,7 @@ static struct node *compile_insert_fn(
 {
 	struct node *strings[2] = {n->args[0], n->args[3]};
 
-	if (n->args[0]->type.hybrid)
+	if (n->args[0]->type.hybrid || n->args[0]->type.kind == EVAL_T_BIT)
 		return compile_unsupported(c, "INSERT() into a hexadecimal literal");
 	return string_result(c, n, strings, 2, function->name) ? n : NULL;
 }
@@ -721,6 +726,10 @@ static struct eval_value run_elt(const struct node *n, struct frame *f)
 
 static struct node *compile_elt(struct compiler *c, struct node *n, const struct function *function)
 {
+	for (uint32_t i = 1; i < n->arg_count; i++) {
+		if (n->args[i]->type.hybrid)
+			return compile_unsupported(c, "ELT of a hexadecimal literal");
+	}
 	if (!string_result(c, n, n->args + 1, n->arg_count - 1, function->name))
 		return NULL;
 	/* Asked for a number, ELT asks its argument for one. */

@@ -32,6 +32,12 @@ bool whole_date(const struct node *n, struct frame *f, uint32_t i, enum eval_kin
 		run_unsupported(f->run, "a TIME where a date is wanted");
 		return false;
 	}
+	/* Where the number is NULL, MySQL gives the date that it computed before. */
+	if (f->run->env->flavour == SQL_MYSQL && (n->args[i]->type.kind == EVAL_T_DOUBLE ||
+							 n->args[i]->type.kind == EVAL_T_FLOAT)) {
+		run_unsupported(f->run, "a floating-point number as a date or time");
+		return false;
+	}
 	if (!time_arg(n, f, i, kind, out))
 		return false;
 	if (date_is_zeroish(&out->t)) {
@@ -467,8 +473,9 @@ static struct node *compile_time(
 {
 	(void)function;
 	if (type_is_string(&n->args[0]->type) || n->args[0]->type.kind == EVAL_T_DOUBLE ||
-		n->args[0]->type.kind == EVAL_T_FLOAT)
-		return compile_unsupported(c, "TIME of a string or floating-point number");
+		n->args[0]->type.kind == EVAL_T_FLOAT ||
+		(n->args[0]->type.kind == EVAL_T_DECIMAL && n->args[0]->type.decimals))
+		return compile_unsupported(c, "TIME of a string or number with a fraction");
 	n->type = type_temporal(EVAL_T_TIME, time_decimals(&n->args[0]->type));
 	return n;
 }

@@ -475,6 +475,10 @@ static struct eval_value store_time(struct storing *s, const struct eval_value *
 
 	if (s->from->kind == EVAL_T_YEAR)
 		return run_unsupported(s->run, "a YEAR stored as a date or time");
+	/* It is rounded to the next day, or not. */
+	if (kind == EVAL_DATE && v->kind == EVAL_DATETIME && v->t.micro >= 500000 &&
+		v->t.second == 59 && v->t.minute == 59 && v->t.hour == 23)
+		return run_unsupported(s->run, "a time rounded beyond the last day");
 	if (!time_from_value(s->run, s->from, v, kind, &out)) {
 		if (!s->run->failed)
 			complain(s, 1292, "not a date or time");

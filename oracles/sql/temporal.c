@@ -246,7 +246,7 @@ bool time_set_decimals(struct eval_value *v, uint32_t decimals, bool round)
 	if (date_is_zeroish(&v->t))
 		return false;
 	days_to_date(days_of(v->t.year, v->t.month, v->t.day) + 1, &v->t);
-	return v->t.year != 0;
+	return v->t.year != 0 && v->t.year <= 9999;
 }
 
 /* ---- reading strings ---- */
