@@ -561,13 +561,13 @@ static void describe_mismatch(struct buf *out, struct mvcc *m)
 		add_chains(out, m, m->now_plan, m->now_txn);
 }
 
-/* Other rows than expected are all there is to it, and anybody may have changed them.  Not so a
- * read view that moves, own changes that are gone, what was not committed (its rows are locked), a
- * row that comes twice, a lock that did not hold. */
+/* Other rows than expected are all there is to it, and anybody may have changed them; own changes
+ * that are gone may be a trigger's work.  Not so a read view that moves, what was not committed
+ * (its rows are locked), a row that comes twice, a lock that did not hold. */
 static bool data_alone(const char *class_name)
 {
 	return strcmp(class_name, "wrong-result") == 0 || strcmp(class_name, "wrong-error") == 0 ||
-	       strcmp(class_name, "lost-version") == 0;
+	       strcmp(class_name, "lost-version") == 0 || strcmp(class_name, "own-write") == 0;
 }
 
 void note_mismatch(struct mvcc *m)
@@ -588,6 +588,6 @@ void note_mismatch(struct mvcc *m)
 	note->by_stranger = m->strangers && data_alone(class_name);
 	if (note->by_stranger)
 		buf_add_str(&text, " Was every session recorded that writes these tables? One that "
-				   "was not would explain it.");
+				   "was not, or a trigger, would explain it.");
 	keep_text(m, note, &text);
 }
