@@ -148,6 +148,8 @@ static void promise_text(struct buf *out, const struct judged *judged, const str
 static void finding_full(
 	struct buf *out, const struct judged *judged, const struct finding *f, bool color)
 {
+	struct buf known = BUF_INIT;
+
 	buf_printf(out, color ? "\033[1m%s\033[0m" : "%s", f->class_name);
 	buf_printf(out, "  %s  (%s, found by %s%s%s)\n", f->id, severity_name(f->severity),
 		f->oracle, f->also ? "; a " : "", f->also ? f->also : "");
@@ -181,6 +183,9 @@ static void finding_full(
 		paragraph(out, "  ", "  ", f->explanation);
 	if (f->remark.len)
 		paragraph(out, "  ", "  ", f->remark);
+	for (uint32_t at = 0; known_next(f, &at, &known);)
+		paragraph(out, "  ", "  ", buf_span(&known));
+	buf_release(&known);
 	if (f->row_count)
 		heading(out, color, "The versions of the rows concerned");
 	for (uint32_t i = 0; i < f->row_count; i++) {

@@ -8,6 +8,7 @@
 #include "execution/execution.h"
 #include "history/load.h"
 #include "joint.h"
+#include "known/signature.h"
 #include "mvcc/mvcc.h"
 #include "witness.h"
 
@@ -95,6 +96,7 @@ static bool check_mvcc(const struct judge_options *options, const char *path,
 				.budget = options->budget,
 				.all_sessions = options->all_sessions},
 			verdict);
+		known_attach(verdict, &execution);
 		schedule_release(&schedule);
 	}
 	execution_release(&execution);

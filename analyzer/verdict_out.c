@@ -214,6 +214,49 @@ static void witness_json(struct json *json, const struct finding *finding)
 	json_end_object(json);
 }
 
+static void known_json(struct json *json, const struct finding *finding)
+{
+	json_key(json, "known");
+	json_begin_array(json);
+	for (uint32_t i = 0; i < finding->known_count; i++)
+		json_string(json, span_str(finding->known[i].id));
+	json_end_array(json);
+	if (!finding->known_count)
+		return;
+	json_key(json, "known_bugs");
+	json_begin_array(json);
+	for (uint32_t i = 0; i < finding->known_count; i++) {
+		json_begin_object(json);
+		string_json(json, "id", span_str(finding->known[i].id));
+		string_json(json, "title", finding->known[i].title);
+		string_json(json, "link", finding->known[i].link);
+		string_json(json, "status", finding->known[i].status);
+		json_end_object(json);
+	}
+	json_end_array(json);
+}
+
+/* Reports of one bug stand behind each other and share their status. */
+bool known_next(const struct finding *finding, uint32_t *at, struct buf *line)
+{
+	const char *between = "known: ";
+
+	buf_clear(line);
+	while (*at < finding->known_count) {
+		const struct finding_known *known = &finding->known[(*at)++];
+
+		buf_printf(line, "%s%s", between, known->id);
+		between = ", ";
+		if (*at < finding->known_count &&
+			span_eq(known->status, finding->known[*at].status))
+			continue;
+		if (known->status.len)
+			buf_printf(line, ": %.*s", SPAN_ARG(known->status));
+		return true;
+	}
+	return false;
+}
+
 void finding_json(struct json *json, const struct finding *finding)
 {
 	json_begin_object(json);
@@ -224,9 +267,7 @@ void finding_json(struct json *json, const struct finding *finding)
 	string_json(json, "level", span_str(finding->level));
 	if (finding->rule)
 		string_json(json, "rule", span_str(finding->rule));
-	json_key(json, "known");
-	json_begin_array(json);
-	json_end_array(json);
+	known_json(json, finding);
 	json_key(json, "transactions");
 	json_begin_array(json);
 	for (uint32_t i = 0; i < finding->transaction_count; i++)

@@ -69,5 +69,8 @@ void verdict_json(
 void verdict_summary_json(
 	struct json *json, const struct verdict_context *context, const struct verdict *verdict);
 void finding_json(struct json *json, const struct finding *finding);
+/* The next of the known bugs that a finding is, from *at = 0 on: "known: MDEV-32898, MYSQL-113228:
+ * open in ...".  False: no more. */
+bool known_next(const struct finding *finding, uint32_t *at, struct buf *line) MUST_CHECK;
 
 #endif

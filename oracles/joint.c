@@ -48,6 +48,7 @@ static void join(struct verdict *verdict, struct finding *graph, const struct fi
 		graph->severity = solved->severity;
 		graph->rule = solved->rule;
 	}
+	finding_add_known(verdict, graph, solved->known, solved->known_count);
 	graph->oracle = "adya+mvcc";
 	graph->similar += solved->similar;
 }

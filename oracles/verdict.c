@@ -132,6 +132,39 @@ uint64_t verdict_count(const struct verdict *verdict, enum severity severity)
 	return count;
 }
 
+unsigned finding_trait(struct span word)
+{
+	static const char *const words[] = {
+#define X(name, word) word,
+		FINDING_TRAITS(X)
+#undef X
+	};
+	unsigned i = 0;
+
+	while (i < FINDING_TRAIT_COUNT && !span_eq_str(word, words[i]))
+		i++;
+	return i;
+}
+
+void finding_add_known(struct verdict *verdict, struct finding *to,
+	const struct finding_known *known, uint32_t count)
+{
+	struct finding_known *all =
+		arena_alloc(&verdict->arena, (to->known_count + count + 1) * sizeof(*all));
+
+	for (uint32_t i = 0; i < to->known_count; i++)
+		all[i] = to->known[i];
+	to->known = all;
+	for (uint32_t i = 0; i < count; i++) {
+		bool there = false;
+
+		for (uint32_t k = 0; k < to->known_count; k++)
+			there = there || strcmp(to->known[k].id, known[i].id) == 0;
+		if (!there)
+			to->known[to->known_count++] = known[i];
+	}
+}
+
 const char *severity_name(enum severity severity)
 {
 	static const char *const names[] = {"violation", "documented", "suspicion", "compat"};

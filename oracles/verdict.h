@@ -20,6 +20,51 @@ enum severity {
 	SEVERITY_COMPAT,     /* two servers differ, both within their contracts */
 };
 
+/*
+ * What a finding is like beyond its class, where the oracle can tell; the signatures of known bugs
+ * (known/signature.h) ask for them by these names.
+ */
+#define FINDING_TRAITS(X)                                                                          \
+	/* the statement */                                                                        \
+	X(TRAIT_PLAIN_READ, "plain-read")                                                          \
+	X(TRAIT_LOCKING_READ, "locking-read")                                                      \
+	X(TRAIT_INSERT, "insert")                                                                  \
+	X(TRAIT_UPDATE, "update")                                                                  \
+	X(TRAIT_DELETE, "delete")                                                                  \
+	X(TRAIT_WAITED, "waited")                                                                  \
+	X(TRAIT_BY_SUBQUERY, "by-subquery")       /* which decided what rows it took */            \
+	X(TRAIT_AFTER_DEADLOCK, "after-deadlock") /* the session's statement before it got 1213 */ \
+	/* what somebody else did to the row */                                                    \
+	X(TRAIT_ROW_INSERTED, "row-inserted")                                                      \
+	X(TRAIT_ROW_UPDATED, "row-updated")                                                        \
+	X(TRAIT_ROW_MOVED, "row-moved") /* to another primary key */                               \
+	X(TRAIT_ROW_DELETED, "row-deleted")                                                        \
+	X(TRAIT_BEFORE, "before")       /* before the statement was sent */                        \
+	X(TRAIT_MEANWHILE, "meanwhile") /* or after */                                             \
+	X(TRAIT_ROLLED_BACK, "rolled-back") /* a transaction was while the statement waited */     \
+	X(TRAIT_KEY_REUSED, "key-reused") /* deleted, and another put under its unique key */      \
+	/* what the transaction did */                                                             \
+	X(TRAIT_MEANT, "meant") /* a write of its own matches the row as its snapshot has it */    \
+	X(TRAIT_FOLLOWED, "followed") /* it changed the moved row where it is now */
+
+enum finding_trait_number {
+#define X(name, word) name##_NUMBER,
+	FINDING_TRAITS(X)
+#undef X
+		FINDING_TRAIT_COUNT
+};
+enum finding_trait {
+#define X(name, word) name = 1 << name##_NUMBER,
+	FINDING_TRAITS(X)
+#undef X
+};
+
+/* A known bug that a finding is, as far as can be told.  Constants, or in the verdict's arena. */
+struct finding_known {
+	const char *id;
+	struct span title, link, status;
+};
+
 /* One dependency of a witness.  Texts, ready to print. */
 struct finding_edge {
 	struct span from, to; /* transactions: "T17" */
@@ -83,6 +128,9 @@ struct finding {
 	struct span explanation; /* sentences */
 	struct span remark;      /* what another oracle says of the same transactions; or none */
 	const char *also;        /* another name for it: "lost update (P4)"; NULL: none */
+	uint32_t traits;         /* bits of enum finding_trait */
+	struct finding_known *known;
+	uint32_t known_count;
 	uint64_t similar;        /* how many more of this class and level were not listed */
 };
 
@@ -128,6 +176,12 @@ void verdict_unsupported(struct verdict *verdict, const char *reason, uint64_t c
 /* Findings in a stable order: severity, class, transactions. */
 void verdict_sort(struct verdict *verdict);
 uint64_t verdict_count(const struct verdict *verdict, enum severity severity);
+
+/* The number of the trait of that name; FINDING_TRAIT_COUNT when there is none. */
+unsigned finding_trait(struct span word);
+/* Adds those known bugs of one finding that another does not have. */
+void finding_add_known(
+	struct verdict *verdict, struct finding *to, const struct finding_known *known, uint32_t count);
 
 const char *severity_name(enum severity severity);
 const char *level_answer_name(enum level_answer answer);

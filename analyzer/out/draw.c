@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "graph/cycles.h"
+#include "verdict_out.h"
 
 enum {
 	STEPS_MAX = 40, /* statements drawn of one witness */
@@ -249,6 +250,10 @@ void draw_finding(struct buf *out, const struct page *page, const struct finding
 	if (finding->remark.len) {
 		buf_add_char(out, '\n');
 		draw_wrapped(out, page, "  ", finding->remark);
+	}
+	for (uint32_t at = 0; known_next(finding, &at, &line);) {
+		buf_add_char(out, '\n');
+		draw_wrapped(out, page, "  ", buf_span(&line));
 	}
 	buf_release(&line);
 }

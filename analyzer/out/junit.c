@@ -21,6 +21,18 @@ static void attribute(struct buf *out, const char *name, struct span value)
 	buf_add_char(out, '"');
 }
 
+static void add_said(struct buf *out, const struct finding *f)
+{
+	struct buf line = BUF_INIT;
+
+	text_add_xml(out, f->explanation);
+	for (uint32_t at = 0; known_next(f, &at, &line);) {
+		buf_add_char(out, '\n');
+		text_add_xml(out, buf_span(&line));
+	}
+	buf_release(&line);
+}
+
 static void finding_case(
 	struct buf *out, const struct verdict_context *context, const struct finding *f)
 {
@@ -39,11 +51,11 @@ static void finding_case(
 	if (counts) {
 		attribute(out, "type", span_str(severity_name(f->severity)));
 		buf_add_char(out, '>');
-		text_add_xml(out, f->explanation);
+		add_said(out, f);
 		buf_add_str(out, "</failure>\n");
 	} else {
 		buf_add_str(out, "/>\n      <system-out>");
-		text_add_xml(out, f->explanation);
+		add_said(out, f);
 		buf_add_str(out, "</system-out>\n");
 	}
 	buf_add_str(out, "    </testcase>\n");

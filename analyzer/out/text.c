@@ -210,6 +210,27 @@ static void findings_text(struct buf *out, const struct page *page, const struct
 	table_text_out(out, page, &table, verdict);
 }
 
+/* Of the findings that are not drawn: those that are known, each report once. */
+static void known_text(struct buf *out, const struct page *page, const struct verdict *verdict)
+{
+	struct buf line = BUF_INIT, last = BUF_INIT;
+
+	for (size_t i = 1; i < verdict->finding_count; i++) {
+		const struct finding *f = &verdict->findings[i];
+
+		for (uint32_t at = 0; known_next(f, &at, &line);) {
+			if (span_eq(buf_span(&line), buf_span(&last)))
+				continue;
+			buf_clear(&last);
+			buf_add_span(&last, buf_span(&line));
+			buf_printf(out, "\n%s  %s\n", f->class_name, f->id);
+			draw_wrapped(out, page, "  ", buf_span(&line));
+		}
+	}
+	buf_release(&line);
+	buf_release(&last);
+}
+
 /* ---- the end ---- */
 
 static void coverage_text(struct buf *out, const struct page *page,
@@ -317,6 +338,8 @@ void verdict_text(struct buf *out, const struct page *page, const struct verdict
 	findings_text(out, page, verdict);
 	for (size_t i = 0; i < verdict->finding_count && (i == 0 || page->verbose); i++)
 		draw_finding(out, page, &verdict->findings[i]);
+	if (!page->verbose)
+		known_text(out, page, verdict);
 	coverage_text(out, page, context, verdict);
 	hints_text(out, page, context, verdict);
 }

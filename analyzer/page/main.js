@@ -203,6 +203,8 @@
     const line = timelineFigure(trace, finding);
     body.append(el("p", null, finding.explanation));
     if (finding.remark) body.append(el("p", null, finding.remark));
+    for (const known of finding.known_bugs || [])
+      body.append(el("p", { class: "known" }, "Known as ", el("a", { href: known.link }, known.id), `: ${known.title}. ${known.status}`));
     if (finding.rule) body.append(el("p", null, `Documented by the rule “${finding.rule}” of the contract.`));
     if (cycle || line) body.append(el("div", { class: cycle && line ? "figures" : "" }, cycle, line));
     const table = statementsTable(trace, finding);

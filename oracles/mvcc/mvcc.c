@@ -179,38 +179,72 @@ static bool anything_open(const struct mvcc *m)
 	return false;
 }
 
+enum final_answer { FINAL_FITS, FINAL_DIFFERS, FINAL_OPEN, FINAL_UNKNOWN, FINAL_NONE };
+
+static enum final_answer final_of(struct mvcc *m, uint32_t number, struct eval_result *expected)
+{
+	const struct execution_table *in = &m->schedule->execution->tables[number];
+	bool undecided;
+
+	if (!in->has_final)
+		return FINAL_NONE;
+	if (m->store.tables[number].unknown)
+		return FINAL_UNKNOWN;
+	if (!in->final.complete || in->final.columns.ptr || anything_open(m) ||
+		!m->schedule->execution->complete)
+		return FINAL_OPEN;
+	arena_clear(&m->scratch);
+	if (compare_final(m, number, expected, &undecided))
+		return FINAL_FITS;
+	return undecided ? FINAL_OPEN : FINAL_DIFFERS;
+}
+
+bool finals_fit(struct mvcc *m)
+{
+	struct eval_result expected;
+
+	for (uint32_t i = 0; i < m->store.table_count; i++) {
+		if (final_of(m, i, &expected) == FINAL_DIFFERS)
+			return false;
+	}
+	return true;
+}
+
 static void judge_final(struct mvcc *m)
 {
 	for (uint32_t i = 0; i < m->store.table_count; i++) {
-		const struct store_table *table = &m->store.tables[i];
+		const char *reason = "final rows that were not recorded whole";
 		struct eval_result expected;
-		bool undecided;
 
-		if (!m->schedule->execution->tables[i].has_final)
-			continue;
-		arena_clear(&m->scratch);
-		if (table->unknown) {
-			verdict_undecided(m->verdict, m->reasons[table->unknown], 1);
-		} else if (!m->schedule->execution->tables[i].final.complete ||
-			   m->schedule->execution->tables[i].final.columns.ptr ||
-			   anything_open(m) || !m->schedule->execution->complete) {
-			verdict_undecided(m->verdict, "final rows that were not recorded whole", 1);
-		} else if (compare_final(m, i, &expected, &undecided)) {
-			m->verdict->decided++;
-		} else if (undecided) {
-			verdict_undecided(m->verdict, "final rows that were not recorded whole", 1);
-		} else {
-			if (m->strangers)
-				verdict_undecided(m->verdict,
-					"rows that nobody who was recorded can have left so", 1);
-			else
-				m->verdict->decided++;
+		switch (final_of(m, i, &expected)) {
+		case FINAL_NONE:
+			break;
+		case FINAL_UNKNOWN:
+			reason = m->reasons[m->store.tables[i].unknown];
+			/* fall through */
+		case FINAL_OPEN:
+			verdict_undecided(m->verdict, reason, 1);
+			break;
+		case FINAL_DIFFERS:
+			if (m->uncertain) {
+				verdict_undecided(m->verdict, "more orders possible than were tried", 1);
+				break;
+			}
 			m->mismatch = (struct mismatch){.kind = MISMATCH_FINAL,
 				.stmt = STORE_NONE,
 				.table = i,
 				.other_txn = STORE_NONE,
 				.expected = expected};
 			note_mismatch(m);
+			if (m->strangers)
+				verdict_undecided(m->verdict,
+					"rows that nobody who was recorded can have left so", 1);
+			else
+				m->verdict->decided++;
+			break;
+		case FINAL_FITS:
+			m->verdict->decided++;
+			break;
 		}
 	}
 }
@@ -264,7 +298,6 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 	make_plans(m);
 	doubt_levels(m);
 	solver_search(m);
-	m->uncertain = false;
 	judge_final(m);
 	count_statements(m);
 	notes_report(m);

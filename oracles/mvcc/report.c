@@ -10,6 +10,7 @@ static const struct {
 	bool suspicion;
 } kinds[NOTE_COUNT] = {
 	[NOTE_CURRENT_WRITE] = {"current-write", false},
+	[NOTE_CURRENT_SOURCE] = {"current-write", false},
 	[NOTE_OWN_WRITE_SHOWS] = {"own-write-shows", false},
 	[NOTE_NOOP_UPDATE] = {"noop-update", false},
 	[NOTE_DELETED_ROW] = {"deleted-row-stays", false},
@@ -141,6 +142,7 @@ void notes_report(struct mvcc *m)
 		finding = verdict_add(m->verdict, "mvcc", note->class_name);
 		finding->severity = severity;
 		finding->rule = rule;
+		finding->traits = note->traits;
 		finding->level = txn_level_name(level);
 		set_transactions(m, finding, note);
 		set_steps(m, finding, note);

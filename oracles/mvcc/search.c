@@ -407,6 +407,9 @@ static bool process(struct mvcc *m)
 {
 	const struct schedule_event *e = &m->schedule->events[m->event];
 
+	/* Behind all of them: the tables as they were found at the end. */
+	if (m->event == m->schedule->event_count)
+		return finals_fit(m);
 	switch ((enum schedule_event_kind)e->kind) {
 	case EVENT_SENT:
 		sent(m, e->index);
@@ -549,7 +552,7 @@ void solver_search(struct mvcc *m)
 	uint64_t budget = m->options->budget ? m->options->budget : BUDGET_DEFAULT;
 	struct failure failure = {0};
 
-	for (m->event = 0; m->event < m->schedule->event_count;) {
+	for (m->event = 0; m->event <= m->schedule->event_count;) {
 		begin_event(m);
 		if (process(m)) {
 			/* Past it: what was chosen explains it. */
@@ -560,6 +563,8 @@ void solver_search(struct mvcc *m)
 			m->event++;
 			continue;
 		}
+		if (m->settled && m->event == m->schedule->event_count)
+			break; /* no way leads to these final rows */
 		if (m->settled) {
 			accept_contradiction(m);
 			failure.any = false;
@@ -567,6 +572,7 @@ void solver_search(struct mvcc *m)
 			/* What was chosen before cannot be changed any more. */
 			m->points_lost |= m->point_count > 0;
 			m->point_count = 0;
+			m->uncertain = false;
 			m->event++;
 			continue;
 		}

@@ -91,7 +91,8 @@ struct point { /* a choice that was made */
 
 /* Documented behaviour and suspicions met on the way; become findings when their order stands. */
 enum note_kind {
-	NOTE_CURRENT_WRITE, /* acted on a version that the own snapshot does not have */
+	NOTE_CURRENT_WRITE,  /* acted on a version that the own snapshot does not have */
+	NOTE_CURRENT_SOURCE, /* its subqueries did */
 	NOTE_OWN_WRITE_SHOWS,
 	NOTE_NOOP_UPDATE,
 	NOTE_DELETED_ROW,
@@ -108,6 +109,7 @@ enum note_kind {
 struct note {
 	uint32_t kind; /* enum note_kind */
 	uint32_t stmt, txn, other_txn;
+	uint32_t traits; /* enum finding_trait */
 	uint32_t table;
 	struct store_record *record;
 	const char *class_name; /* NOTE_MISMATCH */
@@ -217,6 +219,9 @@ size_t point_records(struct mvcc *m, struct store_table *table, struct store_rec
 const struct plan *plan_of(struct mvcc *m, struct span text, struct span database);
 uint32_t solver_table(const struct mvcc *m, struct span database, struct span name);
 
+/* mvcc.c: whether the store holds the final rows, as far as they can be judged */
+bool finals_fit(struct mvcc *m);
+
 /* execute.c: false: m->mismatch says why the recorded answer cannot be */
 bool execute(struct mvcc *m, uint32_t stmt);
 /* Nobody knows any more what is in the tables. */
@@ -229,6 +234,10 @@ void note_add(struct mvcc *m, enum note_kind kind, uint32_t other, uint32_t tabl
 void note_mismatch(struct mvcc *m);
 void notes_drop(struct mvcc *m, size_t count);
 uint32_t notes_listed_max(const struct mvcc *m);
+
+/* traits.c: bits of enum finding_trait, of a note that is being made */
+uint32_t note_traits(
+	struct mvcc *m, enum note_kind kind, uint32_t table, const struct store_record *record);
 
 /* report.c */
 const char *note_class(enum note_kind kind);

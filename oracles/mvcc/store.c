@@ -171,6 +171,15 @@ bool store_same_record(struct store *store, const struct store_table *table,
 	return true;
 }
 
+bool key_is_partial(const struct eval_index *index)
+{
+	for (uint32_t i = 0; i < index->count; i++) {
+		if (index->columns[i] == UINT32_MAX || index->lengths[i])
+			return true;
+	}
+	return false;
+}
+
 bool store_key_equal(const struct eval_table *def, const struct eval_index *index,
 	const struct eval_value *a, const struct eval_value *b)
 {

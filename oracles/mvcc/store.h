@@ -105,6 +105,13 @@ struct store_undo {
 	struct store_version *version;
 };
 
+/* A row of the snapshot that somebody deleted since, and that a write of the transaction's own
+ * would have taken otherwise. */
+struct store_meant {
+	struct store_meant *next;
+	const struct store_record *record;
+};
+
 struct store_savepoint {
 	struct store_savepoint *previous;
 	struct span name;
@@ -126,6 +133,7 @@ struct store_txn {
 	uint32_t prepared;      /* XA PREPARE: of its locks only those on what it wrote are left */
 	uint64_t tables; /* that it used in a locking way, as bits; the last one: all others */
 	struct store_undo *undo;
+	struct store_meant *meant;
 	struct store_savepoint *savepoints;
 };
 
@@ -154,6 +162,8 @@ struct store_record *store_find(
 bool store_same_record(struct store *store, const struct store_table *table,
 	const struct eval_value *a, const struct eval_value *b);
 
+/* Has it parts that are prefixes of columns, or expressions? */
+bool key_is_partial(const struct eval_index *index);
 /* Equal key values, none of them NULL.  `index` has no expression parts. */
 bool store_key_equal(const struct eval_table *def, const struct eval_index *index,
 	const struct eval_value *a, const struct eval_value *b);

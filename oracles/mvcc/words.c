@@ -218,14 +218,12 @@ static void describe(struct buf *out, struct mvcc *m, enum note_kind kind, uint3
 	add_text(out, m, m->now_stmt);
 	switch (kind) {
 	case NOTE_CURRENT_WRITE:
-		if (other == STORE_NONE) {
-			buf_add_str(
-				out, " picked rows by what is committed now, not by its snapshot.");
-			break;
-		}
 		buf_add_str(out, " acted on a version that its snapshot does not have; ");
 		add_txn(out, m, other);
 		buf_add_str(out, " committed it later.");
+		break;
+	case NOTE_CURRENT_SOURCE:
+		buf_add_str(out, " picked rows by what is committed now, not by its snapshot.");
 		break;
 	case NOTE_OWN_WRITE_SHOWS:
 		buf_add_str(out, " shows a row as it left it, with what ");
@@ -233,11 +231,10 @@ static void describe(struct buf *out, struct mvcc *m, enum note_kind kind, uint3
 		buf_add_str(out, " had written there after the snapshot.");
 		break;
 	case NOTE_NOOP_UPDATE:
-		buf_add_str(out,
-			" shows the snapshot's version of a row that it updated: the UPDATE "
-			"changed nothing in what ");
+		buf_add_str(out, " matched a row as ");
 		add_txn(out, m, other);
-		buf_add_str(out, " had committed.");
+		buf_add_str(out, " had committed it and changed nothing in it: the transaction "
+				 "goes on seeing what its snapshot has of that row.");
 		break;
 	case NOTE_DELETED_ROW:
 		buf_add_str(out, " still shows a row that ");
@@ -317,6 +314,7 @@ void note_add(struct mvcc *m, enum note_kind kind, uint32_t other, uint32_t tabl
 	TRAIL_SET(&m->store.trail, t->noted, t->noted | 1u << kind);
 	note = add(m, kind, note_class(kind));
 	note->other_txn = other;
+	note->traits = note_traits(m, kind, table, record);
 	if (m->noted[kind] > notes_listed_max(m))
 		return;
 	describe(&text, m, kind, other, table, record);
@@ -583,6 +581,8 @@ void note_mismatch(struct mvcc *m)
 	note->other_txn = m->mismatch.other_txn;
 	if (m->mismatch.stmt == STORE_NONE)
 		note->txn = note->stmt = STORE_NONE;
+	else
+		note->traits = note_traits(m, NOTE_MISMATCH, STORE_NONE, NULL);
 	note->answer = answer_of(m);
 	describe_mismatch(&text, m);
 	note->by_stranger = m->strangers && data_alone(class_name);

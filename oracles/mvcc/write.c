@@ -119,15 +119,6 @@ void take_locks(struct mvcc *m)
 
 /* ---- unique keys ---- */
 
-static bool key_has_expression(const struct eval_index *index)
-{
-	for (uint32_t i = 0; i < index->count; i++) {
-		if (index->columns[i] == UINT32_MAX || index->lengths[i])
-			return true;
-	}
-	return false;
-}
-
 struct duplicate {
 	struct store_record *record; /* NULL: none */
 	uint32_t waits_for;          /* an active transaction that has to end first; STORE_NONE */
@@ -213,7 +204,7 @@ static void test_unique(struct mvcc *m, struct store_table *table, const struct 
 		for (uint32_t u = 0; c->new && c->changed &&u < table->unique_count; u++) {
 			const struct eval_index *index = table->uniques[u];
 
-			if (key_has_expression(index)) {
+			if (key_is_partial(index)) {
 				answer_unsupported(m, a, "unique keys on parts of columns");
 				return;
 			}
@@ -354,11 +345,15 @@ static void note_other_rows(struct mvcc *m, struct store_table *table)
 		const struct store_version *then = store_visible(s, record, m->now_txn, view);
 		enum eval_truth truth;
 
+		struct store_meant *meant;
+
 		if (now == then || !store_alive(then) || store_alive(now) ||
 			!row_matches(m, then->image, &truth) || truth != EVAL_TRUE)
 			continue;
 		note_add(m, NOTE_CURRENT_WRITE, now->txn, number_of(m, table), record);
-		return;
+		meant = arena_alloc(&s->arena, sizeof(*meant));
+		*meant = (struct store_meant){s->txns[m->now_txn].meant, record};
+		TRAIL_SET(&s->trail, s->txns[m->now_txn].meant, meant);
 	}
 }
 
@@ -381,7 +376,7 @@ static void note_other_source(struct mvcc *m, struct store_table *table, const s
 	m->force = FORCE_NONE;
 	m->now_gathered_count = 0;
 	if (differs)
-		note_add(m, NOTE_CURRENT_WRITE, STORE_NONE, number_of(m, table), NULL);
+		note_add(m, NOTE_CURRENT_SOURCE, STORE_NONE, number_of(m, table), NULL);
 }
 
 static void write_change(struct mvcc *m, const struct plan *plan, struct write_answer *a)
@@ -749,7 +744,7 @@ static void insert_row(struct mvcc *m, const struct plan *plan, struct store_tab
 		const struct eval_index *index = table->uniques[u];
 		struct duplicate d;
 
-		if (key_has_expression(index)) {
+		if (key_is_partial(index)) {
 			answer_unsupported(m, a, "unique keys on parts of columns");
 			return;
 		}
@@ -856,7 +851,7 @@ static bool order_rows(struct mvcc *m, const struct plan *plan, struct store_tab
 			plan->stmt->kind == SQL_STMT_REPLACE))
 		return true;
 	for (uint32_t u = 0; u < table->unique_count; u++) {
-		if (key_has_expression(table->uniques[u]))
+		if (key_is_partial(table->uniques[u]))
 			return true; /* unsupported in any order */
 	}
 	if (!rows_meet(m, table, rows))

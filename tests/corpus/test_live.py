@@ -16,6 +16,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "scripts"))
 import tap  # noqa: E402
+import variants  # noqa: E402
 from live import Live  # noqa: E402
 
 LIVE = Live(*sys.argv[1:4])
@@ -66,6 +67,11 @@ def test_corpus_says_what_is_not_expected():
 def test_a_release_that_cannot_be_had():
     done = LIVE.isorec("corpus", "--server", "nosuch-1.0", "-o", folder("none"), status=4)
     assert "nosuch-1.0" in done.stderr, done.stderr
+
+
+def test_known_bugs_in_other_clothes():
+    wrong = variants.check(LIVE, folder("variants"), AT)
+    assert not wrong, wrong
 
 
 # ---- run ----

@@ -19,6 +19,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "scripts"))
 import tap  # noqa: E402
+import variants  # noqa: E402
 from live import Live  # noqa: E402
 from truth import COLUMNS, LEVELS, TRUTH  # noqa: E402
 
@@ -56,6 +57,13 @@ def test_every_cell_of_the_table():
             assert found["shown"] == (level in cell), (name, level, cell, found)
             if level == "RR" and "e1020" in cell:
                 assert 1020 in found["errors"], (name, found)
+
+
+def test_known_bugs_in_other_clothes():
+    if not os.path.isdir(RECORDED):
+        raise tap.Skip("nothing was recorded")
+    wrong = variants.check(LIVE, os.path.join(FOLDER, "variants"), "--server", RELEASE)
+    assert not wrong, wrong
 
 
 def test_the_same_execution_each_time():

@@ -34,6 +34,7 @@ BUGS = {
     "MDEV-27922": row("", "", mysql_5_6="RR SER", mariadb_10_5="RR SER"),
     "MYSQL-106655": row("", "", mysql_5_6="SER", mariadb_10="SER"),
     "MDEV-28140": row(EVERY, EVERY, mysql=""),
+    "MYSQL-107125": row("", "", mysql_9_7=EVERY),
     "MYSQL-93806": row("", ""),
     "MYSQL-94338": row("", ""),
     "MDEV-19535": row("", ""),
