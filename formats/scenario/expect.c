@@ -2,8 +2,10 @@
 /*
  * Expectations: what stands behind `-- =>`, read, printed and compared with a server's answer.
  *
- *	expectation = [ "blocked" | "not" "blocked" ] [ "," ] [ outcome ]
- *	outcome     = "ok" [ count ] | "error" [ code ] | "empty" | [ "ordered" ] row …
+ *	expectation = [ "blocked" | "not" "blocked" ] [ "," ] [ "then" ] [ outcome ]
+ *	outcome     = "ok" [ count ] | "error" [ code [ ":" text ] ] | "empty" [ "set" ]
+ *	            | [ "ordered" ] rows
+ *	rows        = row { [ "," ] row } | "[" [ row { [ "," ] row } ] "]" | "()"
  *	row         = "(" value { "," value } ")"
  *	value       = NULL | number | 'string' | "string" | x'hex' | *
  */
@@ -261,6 +263,21 @@ static bool read_rows(struct reader *r, struct expect_builder *b)
 	return true;
 }
 
+/* "[]" and "()": no row. */
+static bool take_nothing(struct reader *r, char open, char close)
+{
+	size_t at;
+
+	if (!at_char(r, open))
+		return false;
+	for (at = r->at + 1; at < r->text.len && split_is_blank(r->text.ptr[at]); at++)
+		;
+	if (at == r->text.len || r->text.ptr[at] != close)
+		return false;
+	r->at = at + 1;
+	return true;
+}
+
 static bool read_outcome(struct reader *r, struct expect_builder *b)
 {
 	struct scenario_expect *expect = &b->expect;
@@ -271,9 +288,19 @@ static bool read_outcome(struct reader *r, struct expect_builder *b)
 	}
 	if (take_word(r, "error")) {
 		expect->outcome = SCENARIO_OUTCOME_ERROR;
-		return read_count(r, &expect->count);
+		if (!read_count(r, &expect->count))
+			return false;
+		/* As isorec run prints it, with what the server said. */
+		if (at_char(r, ':'))
+			r->at = r->text.len;
+		return true;
 	}
 	if (take_word(r, "empty")) {
+		expect->outcome = SCENARIO_OUTCOME_ROWS;
+		(void)take_word(r, "set");
+		return true;
+	}
+	if (take_nothing(r, '[', ']') || take_nothing(r, '(', ')')) {
 		expect->outcome = SCENARIO_OUTCOME_ROWS;
 		return true;
 	}
@@ -285,6 +312,15 @@ static bool read_outcome(struct reader *r, struct expect_builder *b)
 	}
 	if (at_char(r, '('))
 		return read_rows(r, b);
+	if (at_char(r, '[')) {
+		r->at++;
+		if (at_char(r, '(') && !read_rows(r, b))
+			return false;
+		if (!at_char(r, ']'))
+			return err_set_at(r->err, ERR_FORMAT, r->at, "']' must stand here");
+		r->at++;
+		return true;
+	}
 	return err_set_at(r->err, ERR_FORMAT, r->at,
 		"an expectation is `blocked`, `not blocked`, `ok 2`, `error 1213`, `empty` or rows "
 		"such as (1,'a') (2,NULL)");
@@ -319,6 +355,8 @@ bool expect_builder_line(
 			r.at++;
 		else if (b->expect.blocking && r.at == text.len)
 			return true;
+		if (b->expect.blocking)
+			(void)take_word(&r, "then"); /* as isorec run prints it */
 		if (!read_outcome(&r, b))
 			return false;
 	}

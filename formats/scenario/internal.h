@@ -46,5 +46,8 @@ struct span span_trim(struct span s);
 struct span name_prefix(struct span s);
 /* The length of `NAME>` and the blanks behind it at the start of s, 0 when s has no prompt. */
 size_t prompt_prefix(struct span s, struct span *name);
+/* Has a statement, outside quotes and comments, a line that begins like the next session's,
+ * `T2> update ...`?  Then a ';' was forgotten. */
+bool holds_prompt(struct span sql);
 
 #endif

@@ -232,6 +232,19 @@ static bool read_expectation(struct parser *p, size_t behind)
 	return true;
 }
 
+/* A slash-star comment may be a hint, executable, or a part of the statement that follows.  One that
+ * stands behind a statement, or in the schedule, and has nothing behind it in its line is neither. */
+static bool is_remark(struct parser *p, size_t comment)
+{
+	struct span text = span_of(p->text.ptr + p->at, comment);
+	struct span behind = span_trim(rest_of_line(p, p->at + comment));
+
+	if (text.len > 2 && (text.ptr[2] == '!' || text.ptr[2] == '+' || text.ptr[2] == 'M'))
+		return false;
+	return (p->section == &p->s->schedule || !at_line_start(p)) &&
+	       (!behind.len || behind.ptr[0] == '#' || behind.ptr[0] == '-');
+}
+
 /* Past blanks, comments and expectations.  False when an expectation is wrong. */
 static bool skip_to_statement(struct parser *p)
 {
@@ -250,9 +263,8 @@ static bool skip_to_statement(struct parser *p)
 				return false;
 			continue;
 		}
-		/* A slash-star comment may be a hint or executable: it begins the statement. */
-		comment = line.ptr[0] == '/' ? 0 : split_comment(p->text, p->at, &open);
-		if (!comment)
+		comment = split_comment(p->text, p->at, &open);
+		if (!comment || (line.ptr[0] == '/' && !is_remark(p, comment)))
 			return true;
 		p->at += comment;
 	}
@@ -305,6 +317,8 @@ static bool read_statement(struct parser *p, uint32_t *session)
 	split = split_statement(p->text, start, p->delimiter);
 	switch (split.state) {
 	case SPLIT_FOUND:
+		if (p->section == &p->s->schedule && holds_prompt(span_of(p->text.ptr + start, split.end - start)))
+			return no_end(p, start);
 		break;
 	case SPLIT_END:
 		return no_end(p, start);

@@ -192,6 +192,41 @@ static bool is_directive(struct span sql)
 	       (sql.len == len || split_is_blank(sql.ptr[len]));
 }
 
+/* Whether a text begins with a word that begins SQL statements. */
+static bool begins_like_sql(struct span text)
+{
+	static const char *const words[] = {"alter", "analyze", "begin", "call", "commit", "create",
+		"deallocate", "delete", "do", "drop", "execute", "flush", "handler", "insert",
+		"kill", "load", "lock", "prepare", "release", "replace", "rollback", "savepoint",
+		"select", "set", "show", "start", "truncate", "unlock", "update", "use", "with",
+		"xa"};
+	size_t len = 0;
+
+	while (len < text.len && isalpha((unsigned char)text.ptr[len]))
+		len++;
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		if (span_ieq_str(span_of(text.ptr, len), words[i]))
+			return true;
+	}
+	return false;
+}
+
+bool holds_prompt(struct span sql)
+{
+	struct split split = split_statement(sql, 0, SPAN_LIT("\n"));
+
+	while (split.state == SPLIT_FOUND) {
+		size_t at = split.end + 1, prompt;
+		struct span rest = span_of(sql.ptr + at, sql.len - at), name;
+
+		prompt = prompt_prefix(rest, &name);
+		if (prompt && begins_like_sql(span_of(rest.ptr + prompt, rest.len - prompt)))
+			return true;
+		split = split_statement(sql, at, SPAN_LIT("\n"));
+	}
+	return false;
+}
+
 bool scenario_add(struct scenario *s, struct scenario_section *section, uint32_t session,
 	struct span sql, struct err *err)
 {
@@ -216,6 +251,9 @@ bool scenario_add(struct scenario *s, struct scenario_section *section, uint32_t
 		return err_set_at(err, ERR_FORMAT, lead < sql.len ? lead : 0, "an empty statement");
 	if (own.ptr[0] == '[' || is_directive(own))
 		return err_set_at(err, ERR_FORMAT, lead, "no SQL statement begins like this");
+	if (section == &s->schedule && holds_prompt(own))
+		return err_set_at(err, ERR_FORMAT, lead,
+			"a line of this statement begins like the statement of a session");
 	if (section != &s->schedule && prompt_prefix(own, &name))
 		return err_set_at(err, ERR_FORMAT, lead,
 			"a session's statement, and this is not the [schedule]");
@@ -234,6 +272,9 @@ enum txn_level scenario_level_word(struct span word)
 {
 	char plain[24];
 
+	if (word.len > 2 && (word.ptr[0] == '"' || word.ptr[0] == '\'') &&
+		word.ptr[word.len - 1] == word.ptr[0])
+		word = span_of(word.ptr + 1, word.len - 2);
 	if (word.len >= sizeof(plain))
 		return LEVEL_UNKNOWN;
 	for (size_t i = 0; i < word.len; i++) {

@@ -100,6 +100,32 @@ START_TEST(windows_line_ends_and_a_byte_order_mark)
 }
 END_TEST
 
+/* As people write them: remarks behind a statement and between two, levels in quotes. */
+START_TEST(remarks_are_no_statements)
+{
+	static const char text[] = "# isolation: \"read committed\"\n"
+				   "[setup]\ncreate table t(a int); /* c; */\n"
+				   "/* kept */ insert into t values (1); /* d */ -- e\n"
+				   "[schedule]\n/* f */\nT1> begin; /* g */\n"
+				   "T2> select 1 /* h */ -- i; j\n  where 'x\nT9> select' > a\nand\n"
+				   "b> 5; /* k */ # l\nT1> /*! m */;\nT1> /* n */ commit;\n";
+	struct scenario s;
+	struct err err;
+
+	ck_assert_msg(scenario_parse(&s, span_str(text), "x", &err), "%s", err.text);
+	ck_assert_uint_eq(s.level, LEVEL_READ_COMMITTED);
+	ck_assert_uint_eq(s.setup.count, 2);
+	ck_assert(span_eq_str(s.setup.stmts[1].sql, "/* kept */ insert into t values (1)"));
+	ck_assert_uint_eq(s.schedule.count, 4);
+	ck_assert_uint_eq(s.session_count, 2);
+	ck_assert(span_eq_str(s.schedule.stmts[1].sql,
+		"select 1 /* h */ -- i; j\n  where 'x\nT9> select' > a\nand\nb> 5"));
+	ck_assert(span_eq_str(s.schedule.stmts[2].sql, "/*! m */"));
+	ck_assert(span_eq_str(s.schedule.stmts[3].sql, "/* n */ commit"));
+	scenario_release(&s);
+}
+END_TEST
+
 START_TEST(every_error_has_its_place)
 {
 	static const struct {
@@ -122,7 +148,8 @@ START_TEST(every_error_has_its_place)
 		{"[schedule]\nT1> /* c */;\n", "x:2:5: an empty statement"},
 		{"[schedule]\nT1> a;;\n", "x:2:7: an empty statement"},
 		{"[schedule]\nT1> select 1\n", "x:2:5: this statement has no ';'"},
-		{"[schedule]\nT1> select 1\nT2> select 2;\n[", "x:4:1: ']' is missing"},
+		{"[schedule]\nT1> select 1\nT2> select 2;\n[",
+			"x:2:5: this statement has no ';' at its end; line 3 seems"},
 		{"[schedule]\nT1> a;\nT1> select 1\nT2> b\n",
 			"x:3:5: this statement has no ';' at its end; line 4 seems"},
 		{"[schedule]\nT1> a\n[final]\nselect 'x'\n", "x:2:5: this statement has no ';' at "
@@ -149,7 +176,7 @@ START_TEST(every_error_has_its_place)
 		{"[schedule]\nT1> a; -- => error x\n", "x:2:20: nothing more is understood"},
 		{"[schedule]\nT1> a; -- => ordered\n", "x:2:21: rows must follow"},
 		{"[schedule]\nT1> a; -- => (1,\n", "x:2:17: a value must stand here"},
-		{"[schedule]\nT1> a; -- => ()\n", "x:2:15: a value must stand here"},
+		{"[schedule]\nT1> a; -- => (,)\n", "x:2:15: a value must stand here"},
 		{"[schedule]\nT1> a; -- => (1 2)\n", "x:2:17: ',' or ')' must"},
 		{"[schedule]\nT1> a; -- => (1,2) (3)\n", "x:2:22: this row has 1 values"},
 		{"[schedule]\nT1> a; -- => (1,2),\n", "x:2:20: a row must stand here"},
@@ -736,7 +763,9 @@ static void random_sql(struct buf *out)
 
 static const char *const expectations[] = {"blocked", "not blocked", "ok", "ok 3", "error",
 	"error 1213", "blocked, error 1020", "not blocked, (1)", "empty", "(1,'a\\n''b',NULL,*)",
-	"ordered (1) (-2.5e3) (.5)", "blocked empty", "('')", "(x'00ff5c27')"};
+	"ordered (1) (-2.5e3) (.5)", "blocked empty", "('')", "(x'00ff5c27')", "()", "[ ]",
+	"empty set", "[(1, 2), (3, 4)]", "blocked, then ok 1", "blocked then (1)",
+	"error 1213: Deadlock found (1"};
 
 START_TEST(random_scenarios_survive_printing)
 {
@@ -865,6 +894,7 @@ START_TEST(damaged_text)
 END_TEST
 
 UNIT_MAIN("scenario", the_example_of_the_design, windows_line_ends_and_a_byte_order_mark,
+	remarks_are_no_statements, limits, statements_end_where_the_server_ends_them,
 	every_error_has_its_place, limits, statements_end_where_the_server_ends_them,
 	the_canonical_text, expected_verdicts_by_release, level_words,
 	values_are_compared_as_what_they_are, case_files, prompts, marked_sql,
