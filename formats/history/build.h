@@ -111,7 +111,9 @@ bool build_room(struct history_build *build, size_t bytes, struct err *err) MUST
  * does not come costs no memory.  Arrays that grow bit by bit are moved again and again, and lose
  * their large pages on the way. */
 void build_expect(struct history_build *build, uint64_t parts);
-/* Completes the history and releases the build. */
+/* Completes the history and releases the build.  Asserts the invariants of history.h on the way:
+ * those of a transaction's operations and of an object's versions while they are at hand, which
+ * costs less than to come back to them. */
 void build_finish(struct history_build *build);
 /* Gives up: releases both. */
 void build_abandon(struct history_build *build);
@@ -282,6 +284,11 @@ static inline bool build_name_int(struct span name, uint64_t *value)
 	}
 	return build_name_int_slow(name, value);
 }
+
+/* ---- history.c: the invariants in parts; history_check() is all of them ---- */
+void history_check_txn(const struct history *history, uint32_t txn);
+void history_check_object(const struct history *history, uint32_t object);
+void history_check_rest(const struct history *history);
 
 /* ---- order.c: the version orders, called by build_finish ---- */
 void build_orders(struct history_build *build);

@@ -311,6 +311,7 @@ void decode_records(struct decoded *decoded, struct span records, uint32_t count
 	decoded->kind_count = decoded->stmt_count = decoded->txn_count = decoded->probe_count =
 		decoded->row_count = decoded->other_count = 0;
 	decoded->probe_rows = decoded->rows_skipped = decoded->records_skipped = 0;
+	ROOM(decoded, row); /* there is a place for the rows of a probe, be there none */
 	while (index < count && mp.p < mp.end && take_record(decoded, &mp, index)) {
 		index++;
 		end = mp.p;

@@ -5,7 +5,7 @@
 
 #include "base/bug.h"
 #include "base/mem.h"
-#include "base/parallel.h"
+#include "history/build.h"
 #include "history/load.h"
 
 struct span history_bytes(const struct history *history, uint32_t reference)
@@ -114,13 +114,34 @@ static void check_op(const struct history *history, uint32_t t, const struct his
 	}
 }
 
+void history_check_txn(const struct history *history, uint32_t t)
+{
+	const struct history_txn *txn = &history->txns[t];
+	uint64_t last = 0;
+
+	/* 2 */
+	CHECK(txn->first_op <= history->op_count &&
+		txn->op_count <= history->op_count - txn->first_op);
+	for (uint32_t i = txn->first_op; i < txn->first_op + txn->op_count; i++) {
+		const struct history_op *op = &history->ops[i];
+		uint64_t place = op->kind == HISTORY_WRITE;
+
+		check_op(history, t, op);
+		if (op->stmt != HISTORY_NONE) {
+			place |= (uint64_t)history->stmts[op->stmt].number << 1;
+			CHECK(history->stmts[op->stmt].session == txn->session);
+		}
+		CHECK(place >= last);
+		last = place;
+	}
+}
+
 static void check_txns(const struct history *history)
 {
 	uint32_t ops = 0;
 
 	for (uint32_t t = 0; t < history->txn_count; t++) {
 		const struct history_txn *txn = &history->txns[t];
-		uint64_t last = 0;
 
 		CHECK(txn->session < history->session_count);
 		CHECK(txn->outcome <= TXN_ABORTED && txn->level <= LEVEL_SERIALIZABLE);
@@ -132,21 +153,7 @@ static void check_txns(const struct history *history)
 		CHECK(txn->next_in_session == HISTORY_NONE ||
 			history->txns[txn->next_in_session].session == txn->session);
 		CHECK(!(txn->flags & HISTORY_TXN_NO_END) || txn->outcome == TXN_UNKNOWN);
-		/* 2 */
 		CHECK(txn->first_op == ops);
-		CHECK(txn->op_count <= history->op_count - ops);
-		for (uint32_t i = ops; i < ops + txn->op_count; i++) {
-			const struct history_op *op = &history->ops[i];
-			uint64_t place = op->kind == HISTORY_WRITE;
-
-			check_op(history, t, op);
-			if (op->stmt != HISTORY_NONE) {
-				place |= (uint64_t)history->stmts[op->stmt].number << 1;
-				CHECK(history->stmts[op->stmt].session == txn->session);
-			}
-			CHECK(place >= last);
-			last = place;
-		}
 		ops += txn->op_count;
 	}
 	CHECK(ops == history->op_count);
@@ -180,34 +187,34 @@ static void check_version(const struct history *history, uint32_t o, uint32_t id
 	CHECK(v->txn == HISTORY_NONE || !(v->flags & HISTORY_VERSION_UNWRITTEN));
 }
 
+void history_check_object(const struct history *history, uint32_t o)
+{
+	const struct history_object *object = &history->objects[o];
+	const uint32_t *order = history->order + object->first_order;
+
+	CHECK(object->table < history->table_count);
+	CHECK(object->key && reference_ok(history, object->key));
+	CHECK(object->first_order <= history->order_count &&
+		object->order_count <= history->order_count - object->first_order);
+	CHECK(object->installed_count >= 1 && object->installed_count <= object->order_count);
+	CHECK(object->order_known == (object->order_problem == HISTORY_ORDER_OK));
+	CHECK(object->order_known == (object->problem_version == HISTORY_NONE));
+	CHECK(id_ok(object->problem_version, history->version_count));
+	for (uint32_t k = 0; k < object->order_count; k++) {
+		CHECK(order[k] < history->version_count);
+		CHECK(k <= object->installed_count || order[k] > order[k - 1]);
+		check_version(history, o, order[k], k);
+	}
+}
+
 static void check_orders(const struct history *history)
 {
-	enum { AHEAD = 16 };
 	uint32_t total = 0;
 
 	CHECK(history->order_count == history->version_count);
 	for (uint32_t o = 0; o < history->object_count; o++) {
-		const struct history_object *object = &history->objects[o];
-
-		CHECK(object->table < history->table_count);
-		CHECK(object->key && reference_ok(history, object->key));
-		CHECK(object->first_order == total);
-		CHECK(object->order_count <= history->order_count - total);
-		CHECK(object->installed_count >= 1 &&
-			object->installed_count <= object->order_count);
-		CHECK(object->order_known == (object->order_problem == HISTORY_ORDER_OK));
-		CHECK(object->order_known == (object->problem_version == HISTORY_NONE));
-		CHECK(id_ok(object->problem_version, history->version_count));
-		for (uint32_t k = 0; k < object->order_count; k++) {
-			uint32_t id = history->order[total + k];
-
-			CHECK(id < history->version_count);
-			if (total + k + AHEAD < history->order_count)
-				MEM_PREFETCH(&history->versions[history->order[total + k + AHEAD]]);
-			CHECK(k <= object->installed_count || id > history->order[total + k - 1]);
-			check_version(history, o, id, k);
-		}
-		total += object->order_count;
+		CHECK(history->objects[o].first_order == total);
+		total += history->objects[o].order_count;
 	}
 	/* Each version has one object, and is in its list: with the counts equal, once. */
 	CHECK(total == history->order_count);
@@ -240,20 +247,7 @@ static void check_undos(const struct history *history)
 	}
 }
 
-static void check_part(void *data, unsigned part)
-{
-	const struct history *history = data;
-
-	if (part == 0) {
-		check_txns(history);
-		check_predicates(history);
-		check_undos(history);
-	} else {
-		check_orders(history);
-	}
-}
-
-void history_check(const struct history *history)
+void history_check_rest(const struct history *history)
 {
 	for (uint32_t i = 0; i < history->session_count; i++) {
 		const struct history_session *s = &history->sessions[i];
@@ -268,5 +262,17 @@ void history_check(const struct history *history)
 		CHECK(history->stmts[i].session < history->session_count);
 		CHECK(id_ok(history->stmts[i].txn, history->txn_count));
 	}
-	parallel_run(check_part, (void *)(uintptr_t)history, 2);
+	check_txns(history);
+	check_orders(history);
+	check_predicates(history);
+	check_undos(history);
+}
+
+void history_check(const struct history *history)
+{
+	history_check_rest(history);
+	for (uint32_t t = 0; t < history->txn_count; t++)
+		history_check_txn(history, t);
+	for (uint32_t o = 0; o < history->object_count; o++)
+		history_check_object(history, o);
 }

@@ -5,7 +5,8 @@
  * Flat arrays indexed by 32-bit ids; HISTORY_NONE is no id.  After loading it is read-only and may
  * be shared by threads.
  *
- * Invariants (history_check() asserts all of them; loaders and importers call it):
+ * Invariants (asserted by whoever builds one, see build_finish(); history_check() asserts all of
+ * them again):
  *  1. Every id in a record is below its array's count, or HISTORY_NONE where the field says so.
  *  2. Operations are grouped by transaction: ops[t.first_op .. + t.op_count) belong to t, in the
  *     order the session sent them; within a statement, reads come before writes.
@@ -281,7 +282,7 @@ struct span history_bytes(const struct history *history, uint32_t reference);
 bool history_variable(const struct history *history, const char *name, struct value *out);
 
 void history_release(struct history *history);
-/* Asserts the invariants; O(size).  Called once after loading. */
+/* Asserts the invariants; O(size). */
 void history_check(const struct history *history);
 
 /* A transaction's outcome as semantics section 1 has it: unknown counts as committed if and only if

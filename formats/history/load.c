@@ -919,8 +919,6 @@ static void loader_finish(struct loader *loader)
 	}
 	loader_release(loader);
 	build_finish(&loader->build);
-	if (!loader->options || !loader->options->unchecked)
-		history_check(history);
 }
 
 /* A chunk at a time: room for all of it at once might not fit the ids. */

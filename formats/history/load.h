@@ -21,7 +21,6 @@
 struct history_load_options {
 	bool salvage;
 	bool no_images; /* leave out row images, where no predicate has to be evaluated */
-	bool unchecked; /* leave out history_check(), for a caller that does it itself */
 	/* Called now and then with bytes done and in all (0: not known). */
 	void (*progress)(void *data, uint64_t done, uint64_t all);
 	void *progress_data;

@@ -495,8 +495,10 @@ static void own_writes(void *data, unsigned part)
 	struct finishing *all = data;
 	struct own_pass pass = {.history = all->history, .all = all};
 
-	for (uint32_t t = all->txns[part]; t < all->txns[part + 1]; t++)
+	for (uint32_t t = all->txns[part]; t < all->txns[part + 1]; t++) {
 		own_txn(&pass, t);
+		history_check_txn(all->history, t);
+	}
 	all->reads_undecided[part] = pass.reads_undecided;
 	free(pass.own);
 }
@@ -1093,6 +1095,7 @@ static void order_range(struct order_pass *pass, uint32_t from, uint32_t to)
 		if (!object->order_known)
 			object->installed_count = 1;
 		order_write(pass);
+		history_check_object(history, o);
 	}
 	free(pass->before);
 	free(pass->next);
@@ -1212,4 +1215,5 @@ void build_orders(struct history_build *build)
 	order_objects(history, committed);
 	free(committed);
 	count_rest(history);
+	history_check_rest(history);
 }

@@ -8,7 +8,7 @@
  * msgpack_unpack_next() over the same bytes.  The bytes of a trace are compressed, and
  * msgpack_unpack_next() cannot read that; so there are three ways to compare, and all are printed:
  * 1. history_load() of the file (reading, checksums, decompression, decoding, the version orders,
- *    history_check()) against msgpack_unpack_next() over the records, decompressed beforehand and
+ *    the assertions) against msgpack_unpack_next() over the records, decompressed beforehand and
  *    held in memory, which does none of that and keeps nothing.  The strictest one, and the one
  *    that has to hold;
  * 2. history_load_records() of those same records in memory against the same;

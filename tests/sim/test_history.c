@@ -196,6 +196,7 @@ START_TEST(loaded_histories_are_true)
 			ck_assert(sim_write(&o, path, 0, &truth, NULL, NULL, &err));
 			twin_check_edges(&truth, &result);
 			ck_assert_msg(history_load(&c.h, path, &loading, &err), "%s", err.text);
+			history_check(&c.h);
 			MUST(&c, c.h.complete);
 			MUST(&c, c.h.counts.records_skipped == 0 && c.h.counts.rows_skipped == 0);
 			MUST(&c, c.h.counts.unwritten_versions == 0);

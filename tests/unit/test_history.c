@@ -14,6 +14,7 @@ static void load(void)
 
 	ck_assert_msg(
 		history_load_records(&history, buf_span(&script), NULL, &err), "%s", err.text);
+	history_check(&history);
 }
 
 static void done(void)
