@@ -15,7 +15,7 @@
 #include "trace/reader.h"
 
 enum {
-	AHEAD_BLOCKS = 12,
+	AHEAD_BLOCKS = 4,
 	AHEAD_RECORDS = 1024, /* of records in memory: so many are a block */
 };
 

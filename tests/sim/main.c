@@ -139,7 +139,7 @@ static const struct option_def table[] = {
 	{.name = "compression",
 		.argument = "LEVEL",
 		OPTION_STRING(struct isosim, compression),
-		.preset = "fast",
+		.preset = "off",
 		.help = "of the trace, as isorec has it: off, fast, or a level of zstd"},
 	{.name = "quiet",
 		.letter = 'q',
@@ -248,7 +248,7 @@ static bool run(const struct isosim *o, struct sim_stats *stats, struct err *err
 
 int main(int argc, char **argv)
 {
-	struct isosim o = {.compression = "fast"};
+	struct isosim o = {.compression = "off"};
 	struct sim_stats stats = {0};
 	struct err err;
 	int first;
