@@ -30,6 +30,7 @@ struct judge {
 	bool session, realtime;
 	uint64_t steps;        /* of the solver, left */
 	uint64_t out_of_steps; /* levels that it did not finish */
+	uint64_t too_large;    /* levels that it was not asked for */
 	enum level_answer levels[CYCLE_ORDER_COUNT][CYCLE_LEVEL_COUNT];
 	enum level_answer cursor, monotonic, forward; /* PL-CS, PL-2L, PL-FCV */
 };
@@ -254,8 +255,7 @@ static void try_saturation(struct judge *j)
 {
 	const struct facts *f = &j->facts;
 
-	if (f->has_lists || f->own_missed || f->anomalies[ANOMALY_INTERNAL].count ||
-		f->reads_ambiguous)
+	if (f->has_lists || f->own_missed || f->anomalies[ANOMALY_INTERNAL].count)
 		return;
 	for (int o = CYCLE_SESSION; o >= CYCLE_PLAIN; o--) {
 		for (int snapshot = 1; snapshot >= 0; snapshot--) {
@@ -288,7 +288,8 @@ static enum level_answer ask_solver(struct judge *j, enum model_level model, enu
 
 	if (answer == LEVEL_FAILS)
 		report_core(&j->facts, &core, class_name, level, j->out);
-	j->out_of_steps += answer == LEVEL_UNDECIDED;
+	j->out_of_steps += answer == LEVEL_UNDECIDED && j->steps == 0;
+	j->too_large += answer == LEVEL_UNDECIDED && j->steps > 0;
 	free(core.txns);
 	return answer;
 }
@@ -579,6 +580,7 @@ void values_judge(const struct values *v, const struct values_options *options, 
 		guarantees(&j, causal);
 	out->decided += j.facts.reads;
 	verdict_undecided(out, "the solver ran out of steps (--budget)", j.out_of_steps);
+	verdict_undecided(out, "too large for the solver, or equal elements of a list", j.too_large);
 	verdict_undecided(out, "result of a read not known", v->counts.reads_unknown);
 	facts_release(&j.facts);
 	verdict_sort(out);

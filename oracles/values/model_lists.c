@@ -107,6 +107,43 @@ static void place_clauses(struct model *m, const struct list_scratch *l)
 	}
 }
 
+/* The append of the same element that its transaction made before this one, or NONE. */
+static uint32_t equal_before(const struct values *v, uint32_t op)
+{
+	uint32_t first = v->txns[v->ops[op].txn].first_op;
+
+	for (uint32_t i = op; i-- > first;) {
+		if (v->ops[i].kind == VALUES_APPEND && v->ops[i].value == v->ops[op].value)
+			return i;
+	}
+	return VALUES_NONE;
+}
+
+/* One element that a transaction appended twice: nothing tells the two apart, so they stand in the
+ * order in which it made them.  Otherwise half of what it appended could pass for the whole. */
+static void equal_clauses(struct model *m, const struct list_scratch *l)
+{
+	for (size_t i = 0; i < l->spot_count; i++) {
+		const struct spot *b = &l->spots[i];
+		uint32_t before = equal_before(m->v, b->place), any[64];
+		uint32_t count = 0;
+
+		if (before == VALUES_NONE)
+			continue;
+		any[count++] = b->literal ^ 1;
+		for (size_t k = i; k-- > 0 && l->spots[k].place >= before;) {
+			if (l->spots[k].place != before || l->spots[k].at >= b->at)
+				continue;
+			if (count == ARRAY_LEN(any)) {
+				m->incomplete = true;
+				return;
+			}
+			any[count++] = l->spots[k].literal;
+		}
+		solver_clause(m->solver, any, count, m->v->ops[b->place].txn);
+	}
+}
+
 static void gather_list(struct model *m, uint32_t key, struct list_scratch *l)
 {
 	const struct values_key *k = &m->v->keys[key];
@@ -416,6 +453,7 @@ void model_lists(struct model *m)
 			continue;
 		gather_list(m, k, &l);
 		place_clauses(m, &l);
+		equal_clauses(m, &l);
 		l.tail_count = 0;
 		for (uint32_t i = head[k]; i < head[k + 1]; i++) {
 			uint32_t literal;

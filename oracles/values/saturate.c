@@ -9,6 +9,20 @@
 #include "values/schedule.h"
 
 enum { ROUNDS_MAX = 1000, PAIR_WRITERS_MAX = 512, BATCHES = 32 };
+/* Words of the matrix that choices may cost, about a second; a look at one pair, which is mostly a
+ * cache miss, counts as several. */
+#define WORK_MAX ((uint64_t)1000 * 1000 * 1000)
+enum { PAIR_WORK = 8 };
+
+/* Where a read came from, beside transactions. */
+#define SOURCE_OPEN    VALUES_NONE /* one of several */
+#define SOURCE_INITIAL (VALUES_NONE - 1)
+
+/* A read of a value that several transactions wrote. */
+struct open_read {
+	uint32_t op;
+	uint32_t first, count; /* in candidates: transactions, or SOURCE_INITIAL */
+};
 
 struct saturation {
 	const struct facts *f;
@@ -22,6 +36,20 @@ struct saturation {
 	uint64_t *reach;      /* node_count rows of `words` */
 	size_t words;
 	uint32_t *writer_head, *writers; /* by key: transactions that write it */
+	uint32_t *written;               /* beside writers, until they are sorted: the item */
+	uint32_t *source;                /* by op, of external reads */
+	struct open_read *open;
+	size_t open_count, open_capacity;
+	uint32_t *candidates;
+	size_t candidate_count, candidate_capacity;
+	uint32_t *trail; /* open reads with a source, in the order in which they got it */
+	size_t trail_count;
+	uint32_t *place; /* by node: in the topological order */
+	uint64_t work;
+	bool deciding; /* what is added is a choice, to be taken back perhaps */
+	bool chosen;   /* some source was found by leaving out the others */
+	bool vague;    /* some read may be of a transaction that perhaps did not commit */
+	bool conflict; /* some read has no source left */
 };
 
 static uint32_t start_of(const struct saturation *s, uint32_t t)
@@ -72,19 +100,82 @@ static void index_writers(struct saturation *s)
 				continue;
 			if (pass == 0)
 				s->writer_head[op->key + 1]++;
-			else
+			else {
+				s->written[fill[op->key]] = op->value;
 				s->writers[fill[op->key]++] = op->txn;
+			}
 		}
 		if (pass == 0) {
 			for (uint32_t k = 0; k < v->key_count; k++)
 				s->writer_head[k + 1] += s->writer_head[k];
 			s->writers =
 				mem_realloc(NULL, s->writer_head[v->key_count], sizeof(uint32_t));
+			s->written =
+				mem_realloc(NULL, s->writer_head[v->key_count], sizeof(uint32_t));
 			fill = mem_dup(s->writer_head, v->key_count * sizeof(*fill));
 		} else {
 			free(fill);
 		}
 	}
+}
+
+/* Did somebody write the item who may not have committed? */
+static bool maybe_unknown(const struct saturation *s, uint32_t item)
+{
+	const struct values *v = s->v;
+	uint32_t op = v->items[item].first_write;
+	bool unknown = false;
+
+	for (uint32_t d = 0; op != VALUES_NONE && v->items[item].write_count > 1 && d < v->dup_count;
+		d++)
+		unknown |= v->dups[d].item == item && !s->f->counts[v->ops[v->dups[d].op].txn] &&
+			   v->txns[v->ops[v->dups[d].op].txn].outcome == VALUES_UNKNOWN;
+	return unknown || (op != VALUES_NONE && !s->f->counts[v->ops[op].txn] &&
+				  v->txns[v->ops[op].txn].outcome == VALUES_UNKNOWN);
+}
+
+/* The transactions that may have written what op i read. */
+static void find_candidates(struct saturation *s, uint32_t i)
+{
+	const struct values *v = s->v;
+	const struct values_op *op = &v->ops[i];
+	struct open_read *open;
+
+	MEM_RESERVE(s->open, s->open_count + 1, s->open_capacity);
+	open = &s->open[s->open_count++];
+	*open = (struct open_read){i, (uint32_t)s->candidate_count, 0};
+	for (uint32_t w = s->writer_head[op->key]; w < s->writer_head[op->key + 1]; w++) {
+		if (s->written[w] != op->value || s->writers[w] == op->txn)
+			continue;
+		MEM_RESERVE(s->candidates, s->candidate_count + 1, s->candidate_capacity);
+		s->candidates[s->candidate_count++] = s->writers[w];
+		open->count++;
+	}
+	if (v->items[op->value].initial) {
+		MEM_RESERVE(s->candidates, s->candidate_count + 1, s->candidate_capacity);
+		s->candidates[s->candidate_count++] = SOURCE_INITIAL;
+		open->count++;
+	}
+}
+
+/* Everybody who writes the key comes after a reader of what it held initially. */
+static void initial_edges(struct saturation *s, uint32_t i)
+{
+	const struct values_op *op = &s->v->ops[i];
+
+	for (uint32_t w = s->writer_head[op->key]; w < s->writer_head[op->key + 1]; w++) {
+		if (s->writers[w] != op->txn)
+			add(s, start_of(s, op->txn), commit_of(s, s->writers[w]), GRAPH_RW, i);
+	}
+}
+
+/* The read came from there. */
+static void source_edges(struct saturation *s, uint32_t i)
+{
+	if (s->source[i] == SOURCE_INITIAL)
+		initial_edges(s, i);
+	else
+		add(s, commit_of(s, s->source[i]), start_of(s, s->v->ops[i].txn), GRAPH_WR, i);
 }
 
 static void known_edges(struct saturation *s, enum cycle_order order)
@@ -108,22 +199,20 @@ static void known_edges(struct saturation *s, enum cycle_order order)
 	}
 	for (uint32_t i = 0; i < v->op_count; i++) {
 		const struct values_op *op = &v->ops[i];
-		uint32_t writer;
 
 		if (!is_read(s, i) || !s->f->counts[op->txn])
 			continue;
-		writer = facts_writer(s->f, op->value);
-		if (writer != VALUES_NONE) {
-			add(s, commit_of(s, writer), start_of(s, op->txn), GRAPH_WR, i);
-			continue;
-		}
-		/* The initial value: every writer comes after. */
-		for (uint32_t w = s->writer_head[op->key]; w < s->writer_head[op->key + 1]; w++) {
-			if (s->writers[w] != op->txn)
-				add(s, start_of(s, op->txn), commit_of(s, s->writers[w]), GRAPH_RW,
-					i);
+		s->source[i] = facts_writer(s->f, op->value);
+		if (s->f->state[op->value] == WRITER_INITIAL)
+			s->source[i] = SOURCE_INITIAL;
+		if (s->source[i] != SOURCE_OPEN) {
+			source_edges(s, i);
+		} else {
+			s->vague |= maybe_unknown(s, op->value);
+			find_candidates(s, i);
 		}
 	}
+	s->trail = mem_realloc(NULL, s->open_count, sizeof(*s->trail));
 }
 
 /* ------------------------------------------------------------------------ reachability */
@@ -179,6 +268,7 @@ static bool close_over(struct saturation *s)
 				continue; /* it and all behind it are there */
 			for (size_t w = 0; w < s->words; w++)
 				row[w] |= other[w];
+			s->work += s->words;
 			row[to / 64] |= (uint64_t)1 << to % 64;
 		}
 	}
@@ -221,16 +311,70 @@ static bool force_reads(struct saturation *s)
 	bool changed = false;
 
 	for (uint32_t i = 0; i < v->op_count; i++) {
-		uint32_t t1, key = v->ops[i].key;
+		uint32_t t1 = s->source[i], key = v->ops[i].key;
 
-		if (!is_read(s, i) || !s->f->counts[v->ops[i].txn])
+		if (t1 == SOURCE_OPEN || t1 == SOURCE_INITIAL)
 			continue;
-		t1 = facts_writer(s->f, v->ops[i].value);
-		for (uint32_t w = s->writer_head[key];
-			t1 != VALUES_NONE && w < s->writer_head[key + 1]; w++) {
+		s->work += PAIR_WORK * (s->writer_head[key + 1] - s->writer_head[key]);
+		for (uint32_t w = s->writer_head[key]; w < s->writer_head[key + 1]; w++) {
 			if (s->writers[w] != t1)
 				changed |= force(s, i, t1, s->writers[w]);
 		}
+	}
+	return changed;
+}
+
+/* Can the read have come from there, as far as the order is known? */
+static bool is_possible(struct saturation *s, uint32_t op, uint32_t from)
+{
+	uint32_t t3 = s->v->ops[op].txn, key = s->v->ops[op].key;
+	bool initial = from == SOURCE_INITIAL;
+
+	if (!initial && reaches(s, start_of(s, t3), commit_of(s, from)))
+		return false;
+	s->work += PAIR_WORK * (s->writer_head[key + 1] - s->writer_head[key]);
+	for (uint32_t w = s->writer_head[key]; w < s->writer_head[key + 1]; w++) {
+		uint32_t t2 = s->writers[w];
+
+		/* Somebody between the two. */
+		if (t2 != t3 && t2 != from && reaches(s, commit_of(s, t2), start_of(s, t3)) &&
+			(initial || reaches(s, start_of(s, from), commit_of(s, t2))))
+			return false;
+	}
+	return true;
+}
+
+/* Reads of values that several wrote: candidates that the order excludes are left out, and the last
+ * one is it. */
+static bool force_sources(struct saturation *s)
+{
+	bool changed = false;
+
+	for (size_t i = 0; i < s->open_count; i++) {
+		struct open_read *r = &s->open[i];
+		uint32_t left = 0, last = SOURCE_OPEN;
+
+		if (s->source[r->op] != SOURCE_OPEN)
+			continue;
+		for (uint32_t c = 0; c < r->count; c++) {
+			uint32_t from = s->candidates[r->first + c];
+
+			if (!is_possible(s, r->op, from))
+				continue;
+			last = from;
+			if (!s->deciding)
+				s->candidates[r->first + left] = from;
+			left++;
+		}
+		if (!s->deciding)
+			r->count = left;
+		s->conflict |= left == 0;
+		if (left != 1)
+			continue;
+		s->source[r->op] = last;
+		s->trail[s->trail_count++] = r->op;
+		s->chosen = changed = true;
+		source_edges(s, r->op);
 	}
 	return changed;
 }
@@ -259,56 +403,204 @@ static bool force_pairs(struct saturation *s)
 	return changed;
 }
 
-/* Forces until nothing changes.  False: a cycle. */
+/* Forces until nothing changes.  False: a cycle, or a read without a source. */
 static bool settle(struct saturation *s)
 {
-	bool acyclic = true, changed = true;
+	bool fine = true, changed = true;
 
-	for (int round = 0; acyclic && changed && round < ROUNDS_MAX; round++) {
+	for (int round = 0; fine && changed && round < ROUNDS_MAX; round++) {
 		changed = force_reads(s);
 		changed |= force_pairs(s);
-		if (changed)
-			acyclic = close_over(s);
+		changed |= force_sources(s);
+		fine = !s->conflict && (!changed || close_over(s));
 	}
-	return acyclic;
+	return fine;
 }
+
+/* ----------------------------------------------------------------------- what stays open */
 
 static int compare_places(const void *a, const void *b, void *context)
 {
-	const uint32_t *place = context;
-	uint32_t x = place[*(const uint32_t *)a], y = place[*(const uint32_t *)b];
+	const struct saturation *s = context;
+	uint32_t x = s->place[commit_of(s, *(const uint32_t *)a)],
+		 y = s->place[commit_of(s, *(const uint32_t *)b)];
 
 	return (x > y) - (x < y);
 }
 
-/* Orders the writers of some keys as a topological sort has them. */
-static void order_writers(struct saturation *s, uint32_t batch, uint32_t *place)
+static void find_places(struct saturation *s)
 {
 	for (uint32_t i = 0; i < s->node_count; i++)
-		place[s->snapshot ? s->order[i] / 2 : s->order[i]] = i; /* the commit comes last */
-	for (uint32_t k = batch; k < s->v->key_count; k += BATCHES) {
-		uint32_t first = s->writer_head[k], end = s->writer_head[k + 1];
+		s->place[s->order[i]] = i;
+}
 
-		qsort_r(s->writers + first, end - first, sizeof(uint32_t), compare_places, place);
-		for (uint32_t w = first; w + 1 < end; w++)
-			add_new(s, commit_of(s, s->writers[w]), start_of(s, s->writers[w + 1]),
-				GRAPH_WW, VALUES_NONE);
+/* Orders the writers of a key as a topological sort has them. */
+static void order_writers(struct saturation *s, uint32_t key)
+{
+	uint32_t first = s->writer_head[key], end = s->writer_head[key + 1];
+
+	qsort_r(s->writers + first, end - first, sizeof(uint32_t), compare_places, s);
+	for (uint32_t w = first; w + 1 < end; w++)
+		add_new(s, commit_of(s, s->writers[w]), start_of(s, s->writers[w + 1]), GRAPH_WW,
+			VALUES_NONE);
+}
+
+/* The last candidate before the reader, else any that is possible. */
+static void choose_source(struct saturation *s, const struct open_read *r)
+{
+	uint32_t reader = s->place[start_of(s, s->v->ops[r->op].txn)];
+	uint32_t best = SOURCE_OPEN, best_place = 0;
+
+	for (uint32_t c = 0; c < r->count; c++) {
+		uint32_t from = s->candidates[r->first + c];
+		uint32_t place = from == SOURCE_INITIAL ? 0 : s->place[commit_of(s, from)] + 1;
+
+		if (place <= reader && place >= best_place && is_possible(s, r->op, from)) {
+			best = from;
+			best_place = place;
+		}
 	}
+	if (best == SOURCE_OPEN)
+		return; /* settle() finds what is left */
+	s->source[r->op] = best;
+	s->trail[s->trail_count++] = r->op;
+	source_edges(s, r->op);
+}
+
+/* What a choice is taken back to. */
+struct checkpoint {
+	uint64_t *reach;
+	uint32_t *order;
+	size_t edge_count, trail_count;
+};
+
+static void save(const struct saturation *s, struct checkpoint *c)
+{
+	c->reach = mem_dup(s->reach, s->node_count * s->words * sizeof(*s->reach));
+	c->order = mem_dup(s->order, s->node_count * sizeof(*s->order));
+	c->edge_count = s->edges.count;
+	c->trail_count = s->trail_count;
+}
+
+static void restore(struct saturation *s, const struct checkpoint *c)
+{
+	memcpy(s->reach, c->reach, s->node_count * s->words * sizeof(*s->reach));
+	memcpy(s->order, c->order, s->node_count * sizeof(*s->order));
+	s->edges.count = c->edge_count;
+	while (s->trail_count > c->trail_count)
+		s->source[s->trail[--s->trail_count]] = SOURCE_OPEN;
+	s->conflict = false;
+	s->work += s->node_count * s->words;
+}
+
+static void forget(struct checkpoint *c)
+{
+	free(c->reach);
+	free(c->order);
+}
+
+/* Two neighbours in the topological order of a key that are in no order yet: one way, or else the
+ * other.  False: neither. */
+static bool decide_pair(struct saturation *s, uint32_t a, uint32_t b)
+{
+	struct checkpoint before;
+	bool fine = false;
+
+	save(s, &before);
+	for (int way = 0; way < 2 && !fine; way++) {
+		add_new(s, commit_of(s, way ? b : a), start_of(s, way ? a : b), GRAPH_WW,
+			VALUES_NONE);
+		fine = close_over(s) && settle(s);
+		if (!fine)
+			restore(s, &before);
+	}
+	forget(&before);
+	return fine;
+}
+
+/* A key's writers pair by pair. */
+static bool decide_key(struct saturation *s, uint32_t key)
+{
+	uint32_t first = s->writer_head[key], end = s->writer_head[key + 1];
+
+	for (uint32_t w = first; w + 1 < end;) {
+		uint32_t a, b;
+
+		find_places(s);
+		qsort_r(s->writers + first, end - first, sizeof(uint32_t), compare_places, s);
+		a = s->writers[w];
+		b = s->writers[w + 1];
+		if (reaches(s, commit_of(s, a), start_of(s, b))) {
+			w++;
+			continue;
+		}
+		if (s->work > WORK_MAX || !decide_pair(s, a, b))
+			return false;
+		/* The other way round it may stand before the ones that are done. */
+		w = first;
+	}
+	return true;
+}
+
+/* Some keys at once; where that does not go, half of them and the other half; a single one pair by
+ * pair. */
+static bool decide_keys(struct saturation *s, const uint32_t *keys, uint32_t count)
+{
+	struct checkpoint before;
+	bool fine;
+
+	save(s, &before);
+	find_places(s);
+	for (uint32_t i = 0; i < count; i++)
+		order_writers(s, keys[i]);
+	fine = close_over(s) && settle(s);
+	if (!fine)
+		restore(s, &before);
+	forget(&before);
+	if (fine || s->work > WORK_MAX)
+		return fine;
+	if (count == 1)
+		return decide_key(s, keys[0]);
+	return decide_keys(s, keys, count / 2) && decide_keys(s, keys + count / 2, count - count / 2);
+}
+
+/* Sources that are still open, the orders of all keys being known. */
+static bool decide_sources(struct saturation *s)
+{
+	for (size_t i = 0; i < s->open_count; i++) {
+		if (s->source[s->open[i].op] != SOURCE_OPEN)
+			continue;
+		find_places(s);
+		choose_source(s, &s->open[i]);
+		if (s->source[s->open[i].op] == SOURCE_OPEN || s->work > WORK_MAX ||
+			!close_over(s) || !settle(s))
+			return false;
+	}
+	return true;
 }
 
 /* Decides what is open, some keys at a time, by a topological sort, and what follows from it. True:
- * every key is ordered and there is no cycle, which proves the level.  False proves nothing. */
+ * every key is ordered, every read has a source and there is no cycle, which proves the level.
+ * False proves nothing. */
 static bool decide_open(struct saturation *s)
 {
-	uint32_t *place = mem_zero(s->node_count, sizeof(*place));
-	bool acyclic = true;
+	uint32_t *keys = mem_realloc(NULL, s->v->key_count, sizeof(*keys));
+	bool fine = !s->vague;
 
-	for (uint32_t batch = 0; acyclic && batch < BATCHES; batch++) {
-		order_writers(s, batch, place);
-		acyclic = close_over(s) && settle(s);
+	s->deciding = true;
+	s->work = 0;
+	for (uint32_t batch = 0; fine && batch < BATCHES; batch++) {
+		uint32_t count = 0;
+
+		for (uint32_t k = batch; k < s->v->key_count; k += BATCHES) {
+			if (s->writer_head[k + 1] - s->writer_head[k] > 1)
+				keys[count++] = k;
+		}
+		fine = count == 0 || decide_keys(s, keys, count);
 	}
-	free(place);
-	return acyclic;
+	fine = fine && decide_sources(s);
+	free(keys);
+	return fine;
 }
 
 /* ------------------------------------------------------------------------ contradiction */
@@ -406,13 +698,18 @@ enum level_answer saturate(
 	s.head = mem_zero((size_t)s.node_count + 2, sizeof(uint32_t));
 	s.order = mem_realloc(NULL, s.node_count, sizeof(uint32_t));
 	s.reach = mem_realloc(NULL, s.node_count * s.words, sizeof(uint64_t));
+	s.place = mem_realloc(NULL, s.node_count, sizeof(uint32_t));
+	s.source = mem_realloc(NULL, v->op_count, sizeof(uint32_t));
+	memset(s.source, 0xff, v->op_count * sizeof(uint32_t));
 	index_writers(&s);
 	known_edges(&s, order);
 	acyclic = close_over(&s);
 	acyclic = acyclic && settle(&s);
-	if (!acyclic) {
+	if (!acyclic && !s.chosen && !s.conflict) {
 		answer = LEVEL_FAILS;
 		find_cycle(&s, cycle);
+	} else if (!acyclic) {
+		/* It fails, but which transactions show it is the solver's to say. */
 	} else if (schedule_guided(f, snapshot, &s.edges) || decide_open(&s)) {
 		answer = LEVEL_HOLDS;
 	}
@@ -423,5 +720,11 @@ enum level_answer saturate(
 	free(s.reach);
 	free(s.writer_head);
 	free(s.writers);
+	free(s.written);
+	free(s.source);
+	free(s.open);
+	free(s.candidates);
+	free(s.trail);
+	free(s.place);
 	return answer;
 }

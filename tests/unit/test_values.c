@@ -117,6 +117,11 @@ START_TEST(classic_lists)
 	/* G1b */
 	plain(OK(0, "[:append :x 1] [:append :x 2]") OK(1, "[:r :x [1]]") OK(2, "[:r :x [1 2]]"),
 		"+-----", NULL);
+	/* ... of an element that its writer appended twice, and nobody saw the second. */
+	plain(OK(0, "[:append :x 1] [:append :x 1]") OK(1, "[:r :x [1]]"), "+-----", "not-PL-2");
+	plain(OK(0, "[:append :x 1] [:append :x 2] [:append :x 1]") OK(1, "[:r :x [1 2]]"),
+		"+-----", NULL);
+	plain(OK(0, "[:append :x 1] [:append :x 1]") OK(1, "[:r :x [1 1]]"), "++++++", "");
 	/* G1c */
 	plain(OK(0, "[:append :x 1] [:r :y [1]]") OK(1, "[:append :y 1] [:r :x [1]]"), "+-----",
 		"G1c");

@@ -260,8 +260,22 @@ static bool skips_own(const struct search *s, int key, int what)
 	return false;
 }
 
+/* Is an earlier append of the same element by the same transaction not there yet?  Nobody can tell
+ * the two apart. */
+static bool skips_equal(const struct search *s, int key, int what)
+{
+	for (int k = 0; k < what % OPS; k++) {
+		const struct op *w = &s->h->t[what / OPS].ops[k];
+
+		if (w->kind == W && w->key == key && w->value == append_value(s->h, what) &&
+			brute_place_of(s, key, what - what % OPS + k) < 0)
+			return true;
+	}
+	return false;
+}
+
 /* Every order of the appends that has all reads as prefixes; a transaction's own are in its order
- * unless reads show otherwise. */
+ * unless reads show otherwise, and equal ones always. */
 void brute_list_orders(struct search *s, int key)
 {
 	const struct hist *h = s->h;
@@ -279,6 +293,7 @@ void brute_list_orders(struct search *s, int key)
 			continue;
 		complete = false;
 		if (!fits(s, key, s->order_len[key], append_value(h, what)) ||
+			skips_equal(s, key, what) ||
 			(is_unread(s, key, s->order_len[key]) && skips_own(s, key, what)))
 			continue;
 		s->order[key][s->order_len[key]++] = what;
