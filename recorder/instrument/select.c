@@ -2,10 +2,15 @@
 #include "instrument/select.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
+#include "base/mem.h"
 #include "instrument/session.h"
 
-enum { KEYS_MAX = 500 }; /* rows that are looked for by their keys */
+enum {
+	KEYS_MAX = 500,   /* rows that are looked for by their keys */
+	ROWS_MAX = 10000, /* of a probe; with more it is not taken */
+};
 
 static void write_clear(struct select_write *w)
 {
@@ -108,31 +113,70 @@ static bool is_update(struct span line)
 	return line.len && line.ptr[line.len - 1] != '/';
 }
 
-/* The rows before that are also among the written ones: else they would count as deleted. */
+/* Packed keys, one behind the other in `bytes`. */
+struct keys {
+	struct buf bytes;
+	struct span *list;
+	size_t count, capacity;
+};
+
+static int by_key(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+
+	return span_cmp(*x, *y);
+}
+
+/* The keys of the rows that the write left, sorted. */
+static void collect_keys(struct select_state *select, const struct select_write *w,
+	const struct values_limits *limits, struct keys *keys)
+{
+	struct span rest = buf_span(&select->after), line;
+	struct buf key = BUF_INIT;
+	size_t at = 0;
+
+	while (next_line(&rest, &line)) {
+		if (version_of(line) != w->mark || !log_key_of_whole(w->target, line, limits, &key))
+			continue;
+		MEM_RESERVE(keys->list, keys->count + 1, keys->capacity);
+		keys->list[keys->count++].len = key.len;
+		buf_add_span(&keys->bytes, buf_span(&key));
+	}
+	for (size_t i = 0; i < keys->count; i++) {
+		keys->list[i].ptr = keys->bytes.data + at;
+		at += keys->list[i].len;
+	}
+	if (keys->count)
+		qsort(keys->list, keys->count, sizeof(*keys->list), by_key);
+	buf_release(&key);
+}
+
+/* The rows before that are also among the written ones: others would count as deleted. */
 static uint32_t pack_before(struct select_state *select, const struct select_write *w,
 	const struct values_limits *limits, struct buf *out)
 {
-	struct span rest = buf_span(&w->before), line, other, after;
-	struct buf key = BUF_INIT, other_key = BUF_INIT;
+	struct span rest = buf_span(&w->before), line;
+	struct buf key = BUF_INIT;
+	struct keys keys = {.bytes = BUF_INIT};
 	uint32_t count = 0;
 
+	collect_keys(select, w, limits, &keys);
 	while (next_line(&rest, &line)) {
-		bool wanted = w->write == PLAN_WRITE_DELETE;
+		struct span wanted;
 
-		after = buf_span(&select->after);
-		(void)!log_key_of_whole(w->target, line, limits, &key);
-		while (!wanted && next_line(&after, &other)) {
-			if (version_of(other) != w->mark ||
-				!log_key_of_whole(w->target, other, limits, &other_key))
-				continue;
-			wanted = span_eq(buf_span(&key), buf_span(&other_key));
-		}
-		if (wanted && log_pack_whole(&select->scratch, w->target, line, LOG_WHOLE_ROW,
-				      limits, out))
+		if (!log_key_of_whole(w->target, line, limits, &key))
+			continue;
+		wanted = buf_span(&key);
+		if (w->write != PLAN_WRITE_DELETE &&
+			(!keys.count || !bsearch(&wanted, keys.list, keys.count, sizeof(*keys.list),
+						by_key)))
+			continue;
+		if (log_pack_whole(&select->scratch, w->target, line, LOG_WHOLE_ROW, limits, out))
 			count++;
 	}
+	buf_release(&keys.bytes);
+	free(keys.list);
 	buf_release(&key);
-	buf_release(&other_key);
 	return count;
 }
 
@@ -260,8 +304,8 @@ static bool add_awr(struct instrument_session *s, const struct capture *capture)
 	q = add_query(select, OWN_AWR, w->target);
 	buf_add_str(&q->sql, "select ");
 	instrument_add_whole(&q->sql, w->target, w->row.data);
-	buf_printf(&q->sql, " from %s where %s%s", w->source.data, condition.data,
-		by_key ? " for update" : "");
+	buf_printf(&q->sql, " from %s where %s limit %d%s", w->source.data, condition.data,
+		ROWS_MAX + 1, by_key ? " for update" : "");
 	buf_release(&condition);
 	return true;
 }
@@ -310,7 +354,7 @@ static void add_vsr(struct select_state *select, const struct plan *plan)
 		instrument_add_name(&q->sql, span_str(table->database));
 		buf_add_char(&q->sql, '.');
 		instrument_add_name(&q->sql, span_str(table->name));
-		buf_add_str(&q->sql, " as isorec_t");
+		buf_printf(&q->sql, " as isorec_t limit %d", ROWS_MAX + 1);
 	}
 }
 
@@ -374,8 +418,8 @@ static void begin_write(
 	q->locks = w->before_locks;
 	buf_add_str(&q->sql, "select ");
 	instrument_add_whole(&q->sql, w->target, w->row.data);
-	buf_printf(&q->sql, " from %s where %.*s%s", w->source.data, SPAN_ARG(s->stmt.predicate),
-		w->before_locks ? " for update" : "");
+	buf_printf(&q->sql, " from %s where %.*s limit %d%s", w->source.data,
+		SPAN_ARG(s->stmt.predicate), ROWS_MAX + 1, w->before_locks ? " for update" : "");
 	w->before_done = true;
 }
 
@@ -417,6 +461,7 @@ void select_begin(struct instrument_session *s, struct capture *capture,
 			    STATUS_CURSOR_EXISTS;
 
 	select->count = select->at = 0;
+	select->rows = 0;
 	select->sets_done = select->matches_done = select->asked = false;
 	statement_probes_clear(&select->sets);
 	write_clear(&select->now);
@@ -460,6 +505,8 @@ void select_take_row(struct instrument_session *s, const struct capture *capture
 	struct select_state *select = &s->select;
 	const struct values_limits *limits = &capture->worker->config->values;
 
+	if (select->rows++ >= ROWS_MAX)
+		return;
 	switch (query->kind) {
 	case OWN_AWR:
 		add_line(&select->after, values[0]);
@@ -501,6 +548,8 @@ void select_query_end(struct instrument_session *s, struct capture *capture,
 {
 	struct select_state *select = &s->select;
 
+	ok = ok && select->rows <= ROWS_MAX;
+	select->rows = 0;
 	if (query->kind != OWN_AWR && query->kind != OWN_MARK)
 		note_asked(s, quiet && s->ended);
 	switch (query->kind) {
@@ -574,6 +623,7 @@ static void end_client_probe(struct instrument_session *s, struct capture *captu
 {
 	struct select_state *select = &s->select;
 
+	ok = ok && select->rows <= ROWS_MAX;
 	select->client_ended = s->ended ? *s->ended + 1 : 0;
 	switch (s->plan.client_probe - 1) {
 	case PROBE_BWR:
@@ -608,6 +658,8 @@ void select_take_client_row(struct instrument_session *s, const struct capture *
 	struct statement_probes *to = sets ? &select->client_sets : &select->client_matches;
 	struct table_probes *rows;
 
+	if (select->rows++ >= ROWS_MAX)
+		return;
 	switch (s->plan.client_probe - 1) {
 	case PROBE_BWR:
 		if (!value.ptr)

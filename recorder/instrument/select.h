@@ -74,6 +74,7 @@ struct instrument_outcome {
 struct select_state {
 	struct own_query queue[PLAN_TABLES_MAX + 4];
 	size_t count, at;
+	uint32_t rows; /* of the query being answered */
 	struct statement_probes sets;
 	bool sets_done, matches_done;
 	bool asked, asked_quiet; /* VSR, PM or BWR of this statement were answered */

@@ -123,6 +123,72 @@ def test_the_witness_is_what_the_trace_says():
     assert re.search(rf"-> \d+ by {first} -> \d+ by {second}$", chain), chain
 
 
+def lost_update(name, first, last, final, variables=None):
+    """Two transactions read the initial version of a row, the second overwrites the first one's; the
+    versions have these names, and the final rows show `final`."""
+    t = tracefile.Trace()
+    t.add("server", 0, node="n1", version="10.11.6-MariaDB", flavour="mariadb",
+          variables=dict(variables or {}, innodb_snapshot_isolation="OFF"))
+    t.add("schema", 0, table=1, node="n1", database="d", name="t", primary_key=[0], keys=[],
+          columns=[["id", "int(11)", False, None, None, None, ""]], create_text="CREATE TABLE `t`")
+    t.add("rows", 0, table=1, node="n1", moment="initial", last=True, rows=[[1]], complete=True, versions=[0])
+    for session in (1, 2):
+        t.add("session", 10, session=session, event=0, node="n1", client="c", user="u", thread=session)
+        t.stmt(session, 1, "begin", 100 + session, txn=session)
+        t.add("txn", 110, session=session, txn=session, event=0, number=1, level=3)
+        t.stmt(session, 2, "select 1 from t", 120 + session, rows=[[1]], txn=session)
+        t.add("probe", 125, session=session, number=2, txn=session, probe=6, table=1, exact=True, read_kind=1,
+              rows=[[1, 0]])
+    for session, version, previous in ((1, first, 0), (2, last, first)):
+        t.stmt(session, 3, "update t set x = 1", 200 + 100 * session, affected=1, txn=session)
+        t.add("probe", 205 + 100 * session, session=session, number=3, txn=session, probe=7, table=1, exact=True,
+              read_kind=2, rows=[[1, version, previous, None, 2]])
+        t.stmt(session, 4, "commit", 210 + 100 * session, txn=session)
+        t.add("txn", 220 + 100 * session, session=session, txn=session, event=1, number=4, level=3, outcome=1,
+              reason="commit")
+    t.add("rows", 900, table=1, node="n1", moment="final", last=True, rows=[[1]], complete=True, versions=[final])
+    path = scratch(name)
+    t.write(path)
+    return path
+
+
+def test_long_version_names():
+    """In sentences by their place, in JSON as they are; ids do not depend on them."""
+    first, last = 102169866106044470, 102169866106044481
+    path = lost_update("long.itr", first, last, last)
+    [finding] = findings(path, "--oracle=adya")
+    assert {(e["from_version"], e["to_version"]) for e in finding["edges"]} == {
+        (str(first), str(last)), ("initial 0", str(first))}
+    assert finding["witness"]["rows"][0]["versions"].endswith(f"{first} by T1 -> {last} by T2")
+    assert "overwrote it with version v3 (statement 3 of session 2)" in finding["explanation"]
+    text = isotrace("check", "--oracle=adya", path).out + isotrace("explain", path, finding["id"], "--brief").out
+    assert str(first) not in text and str(last) not in text, text
+    assert "initial 0 -> v2 by T1 (S1 #3) -> v3 by T2 (S2 #3)" in re.sub(r"\s+", " ", text), text
+    other = lost_update("other.itr", 977169866106044470, 977169866106044471, 977169866106044471)
+    assert [f["id"] for f in findings(other, "--oracle=adya")] == [finding["id"]]
+    assert "version 41" in isotrace("check", "--oracle=adya", lost_update("short.itr", 41, 42, 42)).out
+
+
+def test_who_else_wrote():
+    """A version that vanished, by who may have written beside the recorded sessions."""
+    tag = 77
+    mine = [tag << 52 | 1, tag << 52 | 2]
+    cases = [  # variables, what the final rows show, severities of lost-version
+        ({}, mine[0], ["violation"]),
+        ({"isorec_tag": tag, "isorec_writers": "all"}, mine[0], ["violation"]),
+        ({"isorec_tag": tag, "isorec_writers": "some"}, mine[0], ["suspicion"]),
+        ({"isorec_tag": tag, "isorec_writers": "all"}, 5, []),        # a session without a tag
+        ({"isorec_tag": tag, "isorec_writers": "some"}, 78 << 52, []),  # another recorder's
+        ({"isorec_tag": tag, "isorec_writers": "all"}, tag << 52 | 9, ["violation"]),
+    ]
+    for variables, final, wanted in cases:
+        got = [f["severity"] for f in findings(lost_update("who.itr", *mine, final, variables), "--oracle=adya")
+               if f["class"] == "lost-version"]
+        assert got == wanted, (variables, final, got)
+    text = isotrace("check", "--oracle=adya", lost_update("who.itr", *mine, 5, cases[3][0])).out
+    assert "rows that sessions wrote which were not recorded: 1" in text, text
+
+
 def test_explain():
     [finding] = [f for f in findings(LOST) if f["also"] == "lost update (P4)"]
     out = isotrace("explain", LOST, finding["id"]).expect(0).out

@@ -12,8 +12,10 @@ import difflib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -138,6 +140,72 @@ def prepare_and_back():
     assert after == before, "\n".join(difflib.unified_diff(before.splitlines(), after.splitlines()))
     assert sql("select * from it.ai; select * from it.multi", "-t") == rows
     assert "was not prepared" in prepare("it", command="unprepare")
+
+
+# What SHOW CREATE TABLE has to say again, byte by byte; a release that does not take one goes without it.
+ODD = (
+    "create table `select`(`from` int primary key, `where` int comment 'a `quoted` \"comment\"') comment='of table'",
+    "create table `sp ace`(`i d` int primary key, `b``tick` int, key `k ey`(`b``tick`))",
+    "create table `\u00fcn\u00ef\u4e2d\u6587`(`\u00e4` int primary key, `\u65e5` varchar(10) default '\u00e9')",
+    "create table `%s`(id int primary key, v int)" % ("n" * 64),
+    "create table `%s`(id int primary key, v int)" % ("\u00f1" * 60),
+    "create table counter(id int auto_increment primary key, v int) auto_increment=1234",
+    "create table ck(id int primary key, v int check (v > 0), w int, constraint both_pos check (v + w > 0))",
+    "create table gen(id int primary key, a int, b int as (a + 1) virtual, c int as (a * 2) stored, key(b), unique(c))",
+    "create table byrange(id int, d int, primary key (id, d)) partition by range (d) (partition p0 values less than "
+    "(10) comment 'x', partition p1 values less than maxvalue)",
+    "create table bylist(id int primary key, v int) partition by key(id) partitions 4",
+    "create table subpart(id int, d int, primary key(id, d)) partition by range(d) subpartition by hash(id) "
+    "subpartitions 2 (partition p0 values less than (10), partition p1 values less than maxvalue)",
+    "create table boss(id int primary key, boss int, foreign key up(boss) references boss(id) on delete set null)",
+    "create table leaf(id int primary key, b int, constraint fk_b foreign key (b) references boss(id) "
+    "on update cascade on delete restrict)",
+    "create table texts(id char(10) character set latin1 collate latin1_german1_ci primary key, t text, "
+    "fulltext key ft(t)) default charset=utf8mb4 collate=utf8mb4_unicode_ci row_format=dynamic",
+    "create table defaults(id int primary key, a datetime default current_timestamp on update current_timestamp, "
+    "b int default -5, c varchar(5) default '', d timestamp(3) null default null, e bit(3) default b'101')",
+    "create table pre(id varchar(200) not null, v int, primary key (id(10)))",
+    "create table geo(id int primary key, g point not null, spatial key(g))",
+    "create table hidden(id int primary key, h int invisible default 3, v int)",
+    "create table inv(id int primary key, v int, key kv(v) invisible)",
+    "create table ign(id int primary key, v int, key kv(v) ignored)",
+    "create table nokey1(a int, b varchar(3))", "create table nokey2(a int not null, unique key(a))",
+    "create table descend(id int primary key, v int, key d(v desc))",
+    "create table expr(id int primary key, v int default (1 + 2))",
+    "create table comp(id int primary key, b blob) row_format=compressed key_block_size=8",
+    "create table trig(id int primary key, v int)",
+    "create trigger trig_a before insert on trig for each row set new.v = 1",
+    "create trigger trig_b before insert on trig for each row set new.v = new.v + 1",
+    "create trigger trig_c after update on trig for each row set @seen = old.v",
+    "create view odd_view as select * from counter",
+)
+
+
+@test
+def odd_tables_and_back():
+    """the same for every kind of table, name and clause, in both modes"""
+    rows = "select * from counter; select * from trig; select * from gen; select * from nokey1"
+    sql("drop database if exists it; create database it")
+    refused = [text for text in ODD if subprocess.run(
+        ["mariadb", "--no-defaults", "-h127.0.0.1", "-P%d" % SERVER["port"], "-uroot", "--skip-ssl",
+         "--default-character-set=utf8mb4", "it"], input=text, capture_output=True, encoding="utf-8",
+        check=False).returncode]
+    assert len(refused) < 5, refused
+    sql("insert into counter(v) values (1),(2); insert into trig values (1,1); insert into gen(id, a) values (1,1);"
+        "insert into `select` values (1,1); insert into nokey1 values (1,'a'),(1,'a')", database="it")
+    before, content = definitions(), sql(rows, "-t", database="it")
+    for mode in ("trigger", "select"):
+        said = prepare("--add-key", "--mode=" + mode, "it")
+        tables = [text for text in ODD if " table " in text and text not in refused]
+        assert said.count(" is prepared") == len(tables), said
+        assert sql(rows, "-t", database="it") == content
+        sql("insert into `select`(`from`) values (7); update `select` set `where` = 5 where `from` = 7; "
+            "delete from `select` where `from` = 7; insert into nokey1 values (9,'z'); delete from nokey1 where a = 9;"
+            "update texts set t = 'x'; insert into counter(id, v) values (5,5); delete from counter where id = 5",
+            database="it")
+        prepare("it", command="unprepare")
+        after = definitions()
+        assert after == before, "\n".join(difflib.unified_diff(before.splitlines(), after.splitlines()))
 
 
 @test
@@ -314,6 +382,188 @@ const mariadb = require('mariadb');
 })();
 """)
     same_for(lambda port: run(["node", script, str(port)]))
+
+
+# The same statements by every client, as it sends them: one a line, parameters behind a tab.
+STATEMENTS = """select * from plain where id >= ? order by id\t1
+select v, id from plain where id between ? and ? order by id\t1\t3
+select p.v, m.b from plain p left join multi m on m.a = p.id where p.id = ?\t2
+update plain set v = v + ? where id = ?\t5\t1
+update plain set v = v where id < ?\t3
+insert into ai(s, v) values (?, ?)\tx\t7
+select s, v, g from ai where s = ?\tx
+insert into plain values (?, 1), (?, 2)\t40\t41
+replace into plain values (?, ?)\t40\t9
+insert into plain values (?, ?) on duplicate key update v = v + 100\t41\t3
+delete from plain where id = ?\t40
+select count(*) n, sum(v) from plain where v > ?\t0
+insert into plain values (?, 0)\t1
+select * from multi where b = ? order by a\tx
+select * from plain order by id
+"""
+
+PHP = """
+mysqli_report(MYSQLI_REPORT_ERROR | MYSQLI_REPORT_STRICT);
+$db = new mysqli("127.0.0.1", "root", "", "it", (int)$argv[1]);
+foreach ([false, true] as $in)
+  foreach (explode("\\n", trim(file_get_contents("php://stdin") ?: getenv("STATEMENTS"))) as $line) {
+    $values = explode("\\t", $line); $sql = array_shift($values);
+    if ($in) $db->begin_transaction();
+    try {
+      $st = $db->prepare($sql);
+      $st->execute($values ?: null);
+      $r = $st->get_result();
+      echo $sql, " ", json_encode($r ? $r->fetch_all() : [$st->affected_rows, $st->insert_id, $db->info]), "\\n";
+      if ($r) foreach ($r->fetch_fields() as $f) echo $f->name, " ", $f->table, " ", $f->type, " ", $f->flags, "\\n";
+      if (str_starts_with($sql, "replace")) continue;
+      $text = $sql;
+      foreach ($values as $v) $text = preg_replace("/\\\\?/", "'$v'", $text, 1);
+      $r = $db->query($text);
+      echo json_encode($r === true ? [$db->affected_rows, $db->insert_id, $db->warning_count] : $r->fetch_all()), "\\n";
+      echo json_encode($db->query($r === true ? "select row_count(), last_insert_id()" : "select row_count(), found_rows()")->fetch_all()), "\\n";
+    } catch (mysqli_sql_exception $e) { echo "error ", $e->getCode(), "\\n"; }
+    if ($in) $db->rollback();
+  }
+"""  # REPLACE by the same row and FOUND_ROWS() of a write are known differences.
+
+PERL = """
+use DBI;
+my ($driver, $port) = @ARGV;
+my $ps = $driver eq "MariaDB" ? "mariadb_server_prepare" : "mysql_server_prepare";
+for my $prepared (0, 1) {
+  my $db = DBI->connect("DBI:$driver:host=127.0.0.1;port=$port;database=it", "root", "",
+    {RaiseError => 1, PrintError => 0, $ps => $prepared, AutoCommit => 0});
+  for (split /\\n/, $ENV{STATEMENTS}) {
+    my ($sql, @values) = split /\\t/;
+    eval {
+      my $st = $db->prepare($sql);
+      my $n = $st->execute(@values);
+      print "$sql $n\\n";
+      if ($st->{NUM_OF_FIELDS}) {
+        print join(",", @{$st->{NAME}}), "\\n";
+        print join(",", map { defined $_ ? $_ : "NULL" } @$_), "\\n" while $_ = $st->fetchrow_arrayref;
+      }
+      print join(",", @{$db->selectrow_arrayref("select row_count(), last_insert_id()")}), "\\n";
+      1;
+    } or print "error: ", $db->err, "\\n";
+    $db->commit if /^update/;
+  }
+  $db->rollback;
+  $db->disconnect;
+}
+"""
+
+JAVA = """
+import java.sql.*;
+public class Instrumented {
+  public static void main(String[] args) throws Exception {
+    for (String more : new String[] {"useServerPrepStmts=false", "useServerPrepStmts=true"}) {
+      try (Connection db = DriverManager.getConnection("jdbc:mariadb://127.0.0.1:" + args[0] +
+          "/it?user=root&permitMysqlScheme=true&" + more)) {
+        db.setAutoCommit(false);
+        for (String line : System.getenv("STATEMENTS").split("\\n")) {
+          String[] part = line.split("\\t");
+          try (PreparedStatement p = db.prepareStatement(part[0], Statement.RETURN_GENERATED_KEYS)) {
+            for (int i = 1; i < part.length; i++) p.setString(i, part[i]);
+            boolean rows = p.execute();
+            StringBuilder out = new StringBuilder(part[0] + " " + (rows ? "" : p.getUpdateCount()));
+            ResultSet r = rows ? p.getResultSet() : p.getGeneratedKeys();
+            int n = r.getMetaData().getColumnCount();
+            for (int i = 1; i <= n; i++) out.append(" ").append(r.getMetaData().getColumnLabel(i)).append(" ")
+              .append(r.getMetaData().getColumnTypeName(i)).append(" ").append(r.getMetaData().getTableName(i));
+            while (r.next()) for (int i = 1; i <= n; i++) out.append("|").append(r.getString(i));
+            System.out.println(out);
+          } catch (SQLException e) { System.out.println("error " + e.getErrorCode()); }
+        }
+        db.commit();
+      }
+    }
+  }
+}
+"""
+
+
+@test
+def php():
+    """PHP mysqli: prepared and text, in and out of transactions"""
+    if not shutil.which("php") or subprocess.run(
+            ["php", "-r", "exit(extension_loaded('mysqli') ? 0 : 1);"], check=False).returncode:
+        raise SkipTest("php with mysqli is not installed")
+    same_for(lambda port: run(["php", "-r", PHP, str(port)], env=dict(os.environ, STATEMENTS=STATEMENTS),
+                              stdin=subprocess.DEVNULL))
+
+
+@test
+def perl():
+    """Perl DBD::MariaDB and DBD::mysql: prepared by the client and by the server"""
+    drivers = [d for d in ("MariaDB", "mysql") if not subprocess.run(
+        ["perl", "-MDBD::" + d, "-e", "1"], capture_output=True, check=False).returncode]
+    if not drivers:
+        raise SkipTest("neither DBD::MariaDB nor DBD::mysql is installed")
+    for driver in drivers:
+        same_for(lambda port, d=driver: run(["perl", "-e", PERL, d, str(port)],
+                                            env=dict(os.environ, STATEMENTS=STATEMENTS)))
+
+
+@test
+def java():
+    """Java Connector/J: prepared by the client and by the server, generated keys, metadata"""
+    jar = "/usr/share/java/mariadb-java-client.jar"
+    if not shutil.which("java") or not os.path.exists(jar):
+        raise SkipTest("java and libmariadb-java are not installed")
+    with tempfile.TemporaryDirectory() as folder:
+        source = os.path.join(folder, "Instrumented.java")
+        with open(source, "w", encoding="ascii") as out:
+            out.write(JAVA)
+        same_for(lambda port: run(["java", "-Xmx128m", "-cp", jar, source, str(port)],
+                                  env=dict(os.environ, STATEMENTS=STATEMENTS)))
+
+
+@test
+def dump_and_restore():
+    """mariadb-dump through the proxy, and restored through it: the rows of the copy are those of the original"""
+    options = ["--no-defaults", "-h127.0.0.1", "-uroot", "--skip-ssl", "--hex-blob", "--single-transaction",
+               "--skip-triggers", "--default-character-set=utf8mb4"]
+    tables = ["plain", "ai", "multi", "part", "withtrig", "nokey"]
+    content = "; ".join("select * from %s order by 1, 2" % t for t in tables)
+    for mode in ("trigger", "select"):
+        sql(TABLES)
+        prepare("--quiet", "--add-key", "--mode=" + mode, "it")
+        want = sql(content, "-t", database="it")
+        text, _, verdict = recorded(lambda port: run(
+            ["mariadb-dump", *options, "-P%d" % port, "it", *tables]), "it", mode=mode)
+        assert not violations(verdict), violations(verdict)
+        sql("drop database if exists copy; create database copy")
+        _, _, verdict = recorded(lambda port, t=text: sql(t, port=port, database="copy"), "it", mode=mode)
+        assert sql(content, "-t", database="copy") == want
+        assert not violations(verdict), violations(verdict)
+        sql("drop database copy")
+
+
+@test
+def sysbench():
+    """sysbench: as many transactions, statements and rows as without, and no error, text and prepared"""
+    if not shutil.which("sysbench"):
+        raise SkipTest("sysbench is not installed")
+    base = ["sysbench", "oltp_read_write", "--mysql-host=127.0.0.1", "--mysql-user=root", "--mysql-db=it",
+            "--tables=2", "--table-size=200", "--threads=1", "--events=60", "--time=0", "--mysql-ssl=off"]
+
+    def counts(port, prepared):
+        out = run([*base, "--db-ps-mode=" + prepared, "--mysql-port=%d" % port, "run"])
+        return re.findall(r"(read|write|other|transactions|ignored errors|reconnects): +(\d+)", out)
+    for prepared in ("disable", "auto"):
+        sql("drop database if exists it; create database it")
+        run([*base, "--mysql-port=%d" % SERVER["port"], "prepare"])
+        want = counts(SERVER["port"], prepared)
+        assert ("transactions", "60") in want and len(want) == 6, want
+        for mode in ("trigger", "select"):
+            prepare("--quiet", "--mode=" + mode, "it")
+            got, _, verdict = recorded(lambda port, p=prepared: counts(port, p), "it", mode=mode)
+            assert got == want, (prepared, mode, got, want)
+            assert not violations(verdict), violations(verdict)
+            prepare("--quiet", "it", command="unprepare")
+            assert sql("select count(*) from sbtest1; select count(*) from sbtest2", "-N",
+                       database="it").split() == ["200", "200"]
 
 
 # ---- writes ----
