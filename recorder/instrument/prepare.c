@@ -16,9 +16,9 @@
 	"(uuid_short() & 17592186044415)"
 
 /* In select mode the recorder gives the name; a statement that writes a row twice makes one
- * version. */
-#define NEW_MARK_SQL "ifnull(" MARK_VARIABLE ", " NEW_VERSION_SQL ")"
-#define OLD_MARK_SQL "substring_index(OLD." VERSION_COLUMN ", '/', 1)"
+ * version. As bytes: character sets of variables, columns and literals do not always mix. */
+#define NEW_MARK_SQL "cast(ifnull(" MARK_VARIABLE ", " NEW_VERSION_SQL ") as binary)"
+#define OLD_MARK_SQL "cast(substring_index(OLD." VERSION_COLUMN ", '/', 1) as binary)"
 
 enum { NAME_MAX_LEN = 64, WHY_SIZE = 400 };
 
@@ -218,8 +218,8 @@ static bool create_before(struct preparer *p, const struct instrument_table *t, 
 		add_same(&sql, &t->columns[i]);
 	}
 	if (marks)
-		buf_add_str(&sql, ") and not (cast(" OLD_MARK_SQL
-				  " as binary) <=> cast(" MARK_VARIABLE " as binary)");
+		buf_add_str(
+			&sql, ") and not (" OLD_MARK_SQL " <=> cast(" MARK_VARIABLE " as binary)");
 	buf_printf(&sql, ") then set NEW." VERSION_COLUMN " = %s; end if; end",
 		marks ? "concat(" NEW_MARK_SQL ", '/', " OLD_MARK_SQL ")" : NEW_VERSION_SQL);
 	ok = ok && execute(p, t, &sql);

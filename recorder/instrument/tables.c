@@ -283,11 +283,28 @@ static int compare_names(
 
 /* Select mode sees only what a statement writes itself: what triggers of the application write
  * beside it, and tables whose rows they change, is not known. */
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '$' || (unsigned char)c >= 0x80;
+}
+
+static bool names_word(const char *text, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *at = text; (at = strcasestr(at, word)) != NULL; at++)
+		if ((at == text || !is_letter(at[-1])) && !is_letter(at[len]))
+			return true;
+	return false;
+}
+
 static bool note_triggers(struct instrument_tables *tables, MYSQL *mysql, struct err *err)
 {
 	MYSQL_RES *result = instrument_query(mysql,
 		"select event_object_schema, event_object_table, action_statement from "
-		"information_schema.triggers where left(trigger_name, 7) <> '" TRIGGER_PREFIX "'",
+		"information_schema.triggers where left(trigger_name, 7) <> '" TRIGGER_PREFIX
+		"' and trigger_schema not in ('sys', 'mysql')",
 		err);
 	MYSQL_ROW row;
 
@@ -297,7 +314,7 @@ static bool note_triggers(struct instrument_tables *tables, MYSQL *mysql, struct
 		for (size_t i = 0; i < tables->count; i++) {
 			struct instrument_table *t = &tables->list[i];
 
-			if (strcasestr(row[2] ? row[2] : "", t->name) ||
+			if (names_word(row[2] ? row[2] : "", t->name) ||
 				(strcmp(row[0], t->database) == 0 && strcmp(row[1], t->name) == 0))
 				t->cascades = true;
 		}
