@@ -524,7 +524,9 @@ def dump_and_restore():
     """mariadb-dump through the proxy, and restored through it: the rows of the copy are those of the original"""
     options = ["--no-defaults", "-h127.0.0.1", "-uroot", "--skip-ssl", "--hex-blob", "--single-transaction",
                "--skip-triggers", "--default-character-set=utf8mb4"]
-    tables = ["plain", "ai", "multi", "part", "withtrig", "nokey"]
+    tables = ["plain", "multi", "part", "withtrig", "nokey"]
+    if RELEASE.startswith("mariadb"):  # its mariadb-dump writes generated columns, which MySQL refuses
+        tables.append("ai")
     content = "; ".join("select * from %s order by 1, 2" % t for t in tables)
     for mode in ("trigger", "select"):
         sql(TABLES)
