@@ -2,6 +2,7 @@
 /* The syntax tree of an expression to nodes: literals, names, operators. */
 #include "sql/compile.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -204,8 +205,14 @@ static struct node *compile_literal(struct compiler *c, const struct sql_expr *e
 		return literal_int(c, e, text);
 	case SQL_LIT_DECIMAL:
 		return literal_decimal(c, e, text);
-	case SQL_LIT_FLOAT:
-		return node_literal(c, e, type_double(), eval_double(text_to_double(text, &used)));
+	case SQL_LIT_FLOAT: {
+		double d = text_to_double(text, &used);
+
+		/* Below the least normal number servers and C libraries print different digits. */
+		if (d != 0 && fabs(d) < __DBL_MIN__)
+			return compile_unsupported(c, "a number that is almost zero");
+		return node_literal(c, e, type_double(), eval_double(d));
+	}
 	case SQL_LIT_STRING:
 		return literal_string(c, e, text, e->u.literal.charset);
 	case SQL_LIT_NSTRING:

@@ -293,6 +293,12 @@ static struct eval_value run_case(const struct node *n, struct frame *f)
 			return EVAL_NULL_VALUE;
 		if (w.kind == EVAL_NULL)
 			continue;
+		/* MySQL 9.7 takes the bits of both as signed. */
+		if (n->aux && f->run->env->flavour == SQL_MYSQL &&
+			((value.kind == EVAL_UINT && w.kind == EVAL_INT && w.i < 0) ||
+				(value.kind == EVAL_INT && value.i < 0 && w.kind == EVAL_UINT)))
+			return run_unsupported(
+				f->run, "MySQL: CASE of signed and unsigned integers");
 		if (n->aux)
 			yes = compare_as(f->run, &how[i], &n->args[0]->type, &value,
 				      &n->args[i]->type, &w, &null) == 0 &&
