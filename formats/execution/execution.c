@@ -62,9 +62,12 @@ static uint32_t session_at(struct loader *l, uint32_t number)
 	return *slot;
 }
 
-/* What `isorec run` calls a session; the proxy gives an address, which is no name. */
+/* What `isorec run` calls a session; the proxy gives an address, which is no name, nor is what it
+ * calls all clients of a socket file. */
 static bool is_name(struct span s)
 {
+	if (span_eq_str(s, "unix"))
+		return false;
 	if (!s.len || s.len > 64 || !(isalpha((unsigned char)s.ptr[0]) || s.ptr[0] == '_'))
 		return false;
 	for (size_t i = 0; i < s.len; i++)

@@ -139,6 +139,9 @@ bool execution_sql(const struct execution_stmt *stmt, struct buf *out, struct er
 	case 0x17: /* EXECUTE */
 		return put_params(stmt->sql, stmt->record.params, out, err);
 	}
+	if (stmt->record.command == 0xfa) /* STMT_BULK_EXECUTE */
+		return err_set(err, ERR_UNSUPPORTED,
+			"a bulk execution: one statement for many rows of parameters has no text");
 	return err_set(err, ERR_UNSUPPORTED, "command 0x%02x of the protocol has no text",
 		stmt->record.command);
 }

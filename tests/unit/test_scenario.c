@@ -894,7 +894,7 @@ START_TEST(damaged_text)
 END_TEST
 
 UNIT_MAIN("scenario", the_example_of_the_design, windows_line_ends_and_a_byte_order_mark,
-	remarks_are_no_statements, limits, statements_end_where_the_server_ends_them,
+	remarks_are_no_statements,
 	every_error_has_its_place, limits, statements_end_where_the_server_ends_them,
 	the_canonical_text, expected_verdicts_by_release, level_words,
 	values_are_compared_as_what_they_are, case_files, prompts, marked_sql,
