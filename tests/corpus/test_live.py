@@ -43,11 +43,11 @@ def databases():
 # ---- corpus ----
 
 def test_corpus_on_a_running_server():
-    done = LIVE.isorec("corpus", AT, "--corpus", CORPUS, "--match", "MDEV-26", "-o", folder("c"))
+    done = LIVE.isorec("corpus", AT, "--corpus", CORPUS, "--match", "MDEV-2664", "-o", folder("c"))
     assert "MDEV-26642" in done.stdout and ": 8 as expected, 0 not (!)" in done.stdout, done.stdout
     assert len(os.listdir(folder("c"))) == 8
     LIVE.isotrace("corpus", "verify", CORPUS, folder("c"))
-    LIVE.isorec("corpus", AT, "--corpus", CORPUS, "--match", "MDEV-26", "-o", folder("c"), status=4)
+    LIVE.isorec("corpus", AT, "--corpus", CORPUS, "--match", "MDEV-2664", "-o", folder("c"), status=4)
 
 
 def test_corpus_says_what_is_not_expected():
