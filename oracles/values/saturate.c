@@ -403,12 +403,21 @@ static bool force_pairs(struct saturation *s)
 	return changed;
 }
 
+/* With reads of several possible sources the forcing itself is bounded: then not all is forced. */
+static bool out_of_work(const struct saturation *s)
+{
+	return s->open_count && s->work > WORK_MAX;
+}
+
 /* Forces until nothing changes.  False: a cycle, or a read without a source. */
 static bool settle(struct saturation *s)
 {
 	bool fine = true, changed = true;
 
 	for (int round = 0; fine && changed && round < ROUNDS_MAX; round++) {
+		/* Many candidates for many reads: what is forced so far is right, and not all. */
+		if (out_of_work(s))
+			break;
 		changed = force_reads(s);
 		changed |= force_pairs(s);
 		changed |= force_sources(s);
@@ -585,7 +594,7 @@ static bool decide_sources(struct saturation *s)
 static bool decide_open(struct saturation *s)
 {
 	uint32_t *keys = mem_realloc(NULL, s->v->key_count, sizeof(*keys));
-	bool fine = !s->vague;
+	bool fine = !s->vague && !out_of_work(s);
 
 	s->deciding = true;
 	s->work = 0;
@@ -600,7 +609,7 @@ static bool decide_open(struct saturation *s)
 	}
 	fine = fine && decide_sources(s);
 	free(keys);
-	return fine;
+	return fine && !out_of_work(s);
 }
 
 /* ------------------------------------------------------------------------ contradiction */
