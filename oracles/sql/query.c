@@ -563,6 +563,12 @@ bool compile_limit(struct compiler *c, const struct sql_limit *limit, struct nod
 		compile_unsupported(c, "LIMIT ROWS EXAMINED, WITH TIES");
 		return false;
 	}
+	/* A name is a variable of a stored program, whose value is not known; it is no column. */
+	if ((limit->count && limit->count->kind != SQL_EXPR_LITERAL) ||
+		(limit->offset && limit->offset->kind != SQL_EXPR_LITERAL)) {
+		compile_unsupported(c, "LIMIT that is no number");
+		return false;
+	}
 	if (limit->count && !(*count = compile_value(c, limit->count)))
 		return false;
 	if (limit->offset && !(*offset = compile_value(c, limit->offset)))
