@@ -6,9 +6,10 @@
 #include "commands.h"
 #include "diff_out.h"
 #include "known/violations.h"
+#include "out/html.h"
 
-enum diff_format { FORMAT_TEXT, FORMAT_JSON };
-static const char *const format_words[] = {"text", "json", NULL};
+enum diff_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_HTML };
+static const char *const format_words[] = {"text", "json", "html", NULL};
 enum diff_fail { FAIL_VIOLATION, FAIL_DIFFERENCE, FAIL_NONE };
 static const char *const fail_words[] = {"violation", "difference", "none", NULL};
 
@@ -40,14 +41,23 @@ static enum exit_status print_diff(const struct diff_options *options, const str
 {
 	struct buf out = BUF_INIT;
 
-	if (options->format == FORMAT_JSON) {
-		struct json json;
+	struct json json;
 
+	switch ((enum diff_format)options->format) {
+	case FORMAT_JSON:
 		json_init(&json, &out, 2);
-		diff_json(&json, d, paths);
+		diff_json(&json, d, paths, false);
 		buf_add_char(&out, '\n');
-	} else {
+		break;
+	case FORMAT_HTML:
+		html_begin(&json, &out);
+		html_differences(&json);
+		diff_json(&json, d, paths, true);
+		html_end(&json, &out);
+		break;
+	case FORMAT_TEXT:
 		diff_text(&out, d, paths, output_columns(), !options->brief);
+		break;
 	}
 	(void)!output_write(&out);
 	buf_release(&out);
@@ -117,7 +127,7 @@ static const struct option_def diff_table[] = {
 		OPTION_CHOICE(struct diff_options, format),
 		.choices = format_words,
 		.preset = "text",
-		.help = "side by side for people, or one JSON document"},
+		.help = "side by side for people, one JSON document, or a page for the browser"},
 	{.name = "brief",
 		.letter = 'b',
 		OPTION_FLAG(struct diff_options, brief),
@@ -136,6 +146,7 @@ static const struct option_def diff_table[] = {
 
 static const struct command_example examples[] = {
 	{"diff old/lost-update-RR.itr new/lost-update-RR.itr", "what does the new release do?"},
+	{"diff -f html a.itr b.itr >diff.html", "for the browser"},
 	{"diff --fail-on=difference a.itr b.itr", "for a script: 1 when anything differs"},
 	{NULL, NULL},
 };

@@ -327,7 +327,38 @@ static void side_json(struct json *json, const struct differential *d, const cha
 	buf_release(&label);
 }
 
-void diff_json(struct json *json, const struct differential *d, const char *const paths[2])
+/* Every statement with both answers in words, for the page. */
+static void schedule_json(struct json *json, const struct differential *d)
+{
+	static const char *const keys[] = {"a", "b"};
+	struct buf text = BUF_INIT;
+
+	json_key(json, "schedule");
+	json_begin_array(json);
+	for (size_t i = 0; i < d->pair_count; i++) {
+		const struct diff_pair *pair = &d->pairs[i];
+
+		json_begin_object(json);
+		json_key(json, "session");
+		json_string(json, session_name(d, pair));
+		json_key(json, "sql");
+		json_string(json, some_stmt(d, pair)->sql);
+		json_key(json, "differs");
+		json_bool(json, pair->differs);
+		for (int side = 0; side < 2; side++) {
+			buf_clear(&text);
+			side_answer(&text, d, pair, side);
+			json_key(json, keys[side]);
+			json_string(json, buf_span(&text));
+		}
+		json_end_object(json);
+	}
+	json_end_array(json);
+	buf_release(&text);
+}
+
+void diff_json(
+	struct json *json, const struct differential *d, const char *const paths[2], bool schedule)
 {
 	json_begin_object(json);
 	json_key(json, "schema");
@@ -357,5 +388,7 @@ void diff_json(struct json *json, const struct differential *d, const char *cons
 	for (size_t i = 0; i < d->item_count; i++)
 		item_json(json, d, &d->items[i]);
 	json_end_array(json);
+	if (schedule)
+		schedule_json(json, d);
 	json_end_object(json);
 }

@@ -14,6 +14,8 @@ void rows_text(struct buf *out, const struct execution_rows *rows, size_t rows_m
 /* Side by side, `columns` wide; without `all`, only what differs. */
 void diff_text(struct buf *out, const struct differential *d, const char *const paths[2],
 	size_t columns, bool all);
-void diff_json(struct json *json, const struct differential *d, const char *const paths[2]);
+/* `schedule`: every statement, too. */
+void diff_json(
+	struct json *json, const struct differential *d, const char *const paths[2], bool schedule);
 
 #endif

@@ -1,0 +1,53 @@
+// ---- a bug report to copy ----
+
+const oneLine = (text) => String(text || "").replace(/\s+/g, " ").trim();
+
+// The schedule as a scenario file (docs/scenario-format.md), with the answers as comments.
+function scenario(trace, finding) {
+  const lines = [`# id: ${finding.id}`, "[setup]"];
+  const tables = trace.tables || [];
+  const named = new Set((finding.witness.rows || []).map((r) => r.object.replace(/\(.*$/s, "").split(".").pop()));
+  const used = named.size && tables.some((t) => named.has(t.name)) ? tables.filter((t) => named.has(t.name)) : tables;
+  for (const table of used) {
+    lines.push(`${table.create};`);
+    if (table.values) lines.push(`insert into \`${table.name}\` values ${table.values};`);
+    if (table.rows_left_out) lines.push(`-- and ${count(table.rows_left_out)} more rows`);
+  }
+  lines.push("[schedule]");
+  for (const s of findingStatements(trace, finding))
+    lines.push(`S${s.session}> ${oneLine(s.sql).replace(/;$/, "")};   -- ${oneLine(s.answer)}`);
+  return lines.join("\n");
+}
+
+function answerLines(answer) {
+  const side = (rows, total) => [...rows.map((r) => `  ${r.odd ? "*" : " "} ${r.row}`), ...(total > rows.length ? [`    and ${count(total - rows.length)} more`] : []), ...(total ? [] : ["    no row"])];
+  return ["Answered:", ...side(answer.got, answer.got_count), "Expected (* marks what differs):", ...side(answer.expected, answer.expected_count), ""];
+}
+
+function bugReport(trace, finding) {
+  const check = trace.check, level = finding.level || "the level asked for";
+  const variables = Object.entries(trace.variables || {});
+  const rows = (finding.witness.rows || []).map((r) => `Versions of ${r.object}: ${r.versions}`);
+  return [`${finding.class} at ${level}${finding.also ? ` (${finding.also})` : ""}`, "",
+    ...(check.input.format === "trace" ? [`Server: ${check.input.server || "not recorded"}`, ...variables.map(([k, v]) => `  ${k} = ${v}`), ""]
+      : [`History: ${check.input.path} (${check.input.format})`, ""]),
+    finding.severity === "documented" ? `The contract ${check.contract} documents this at ${level}: ${finding.rule}.`
+      : check.contract ? `Expected: ${level} does not let this happen (contract ${check.contract}).` : `Expected: ${level} does not let this happen.`,
+    (trace.meanings || {})[finding.class] || "", "",
+    `Seen: ${finding.explanation}`, "",
+    ...(finding.witness.answer ? answerLines(finding.witness.answer) : []), ...rows, ...(rows.length ? [""] : []),
+    ...(findingStatements(trace, finding).length ? ["What was sent, in this order, with the answers:", "", scenario(trace, finding), ""] : []),
+    `Found by isotrace ${data.version}, finding ${finding.id} of ${check.input.path}.`].join("\n");
+}
+
+function bugSection(trace, finding) {
+  const text = el("textarea", { readonly: "", "aria-label": "Bug report", rows: 14, spellcheck: "false" });
+  text.value = plain(bugReport(trace, finding));
+  const copy = el("button", { type: "button", class: "copy", onclick: () => {
+    const done = () => { copy.textContent = "Copied"; };
+    const old = () => { text.select(); if (document.execCommand("copy")) done(); };
+    if (navigator.clipboard) navigator.clipboard.writeText(text.value).then(done, old);
+    else old();
+  } }, "Copy");
+  return [el("h4", null, "Bug report ", copy), text];
+}
