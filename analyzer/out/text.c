@@ -319,7 +319,7 @@ static void hints_text(struct buf *out, const struct page *page,
 			"all findings, drawn, for the browser");
 	if (trace && (context->damaged || verdict->undecided || verdict->unsupported))
 		hint(out, page, context, "stats", "", "what was recorded, and what is missing");
-	if (verdict->finding_count && !page->verbose)
+	if (verdict->finding_count > 1 && !page->verbose)
 		hint(out, page, context, "check", " --verbose", "every witness, not only the first");
 }
 

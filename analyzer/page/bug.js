@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // ---- a bug report to copy ----
 
 const oneLine = (text) => String(text || "").replace(/\s+/g, " ").trim();

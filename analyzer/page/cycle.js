@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // ---- the cycle: transactions on a ring, dependencies as arrows between them ----
 
 function edgeKind(kind) {

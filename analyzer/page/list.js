@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // ---- the list of findings: groups, filters, search, keys ----
 
 const CHUNK = 100; // findings that are made at a time, as the end of the list comes near

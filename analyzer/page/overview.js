@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // ---- what was checked, and the whole recording ----
 
 function coverageSection(check, number) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // ---- the timeline: a lane a session, statements as bars ----
 
 // A scale on which every interval is seen: its width grows with the logarithm of the time.  Waits of

@@ -1,0 +1,120 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The documents: links lead somewhere, every page is listed, what they tell to type exists."""
+import os
+import re
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "scripts"))
+import console  # noqa: E402
+import tap  # noqa: E402
+
+ISOTRACE, ISOREC, ISOSIM = (os.path.abspath(path) for path in sys.argv[1:4])
+TOP = os.path.abspath(os.path.join(HERE, "..", ".."))
+DOCS = os.path.join(TOP, "docs")
+
+
+def pages():
+    for folder, _, names in os.walk(DOCS):
+        for name in names:
+            if name.endswith(".md"):
+                yield os.path.join(folder, name)
+    for name in ("README.md", "CONTRIBUTING.md"):
+        yield os.path.join(TOP, name)
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def test_links_lead_somewhere():
+    for path in pages():
+        for target in re.findall(r"\]\(([^)#\s]+)\)", read(path)):
+            if target.startswith("http"):
+                continue
+            there = os.path.join(os.path.dirname(path), target)
+            assert any(os.path.exists(there + e) for e in ("", ".md")), (path, target)
+
+
+def test_every_page_is_in_the_list():
+    listed = read(os.path.join(DOCS, "README.md"))
+    for path in pages():
+        name = os.path.relpath(path, DOCS)
+        if not name.startswith("..") and name != "README.md":
+            assert f"({name})" in listed, name
+    manual = os.path.join(DOCS, "man")
+    for name in os.listdir(manual):
+        page = f"{name[:-2]}({name[-1]})"
+        assert page in listed or re.match(r"iso(trace|rec)-\w+\(1\)", page), page
+
+
+def test_named_files_exist():
+    for path in pages():
+        for name in re.findall(r"`((?:docs|tests|oracles|corpus|formats|recorder|analyzer)/[\w./-]+)`", read(path)):
+            if not re.search(r"[A-Z]{4}", os.path.basename(name).split(".")[0]):  # NAME stands for any
+                assert any(os.path.exists(os.path.join(top, name)) for top in (TOP, sys.argv[4])), (path, name)
+
+
+def options_of(program, command, known={}):
+    if (program, command) not in known:
+        run = subprocess.run([program, "help", command], capture_output=True, text=True, check=False)
+        text = run.stdout if run.returncode == 0 else None
+        known[program, command] = text and set(re.findall(r"--[a-z][a-z-]*", text))
+    return known[program, command]
+
+
+def test_commands_and_options_exist():
+    seen = 0
+    for path in pages():
+        text = read(path)
+        lines = re.findall(r"^(?:    |\$ )(.*)$", text, re.MULTILINE) + re.findall(r"`([^`\n]+)`", text)
+        for line in lines:
+            for program, word, rest in re.findall(r"(?:^|[\s;(])(?:build/\w+/)?(isotrace|isorec) ([a-z]+)((?: [^|;)]*)?)", line):
+                options = options_of(ISOTRACE if program == "isotrace" else ISOREC, word)
+                if options is None:
+                    continue  # a sentence, not a command; the manual's tests know the commands
+                seen += 1
+                for option in re.findall(r"(?<=\s)--[a-z][a-z-]*", rest):
+                    assert any(o.startswith(option) for o in options), (path, line, option)
+    assert seen > 60, seen
+
+
+def test_examples_of_the_readme_work():
+    """They print what the README shows, but for numbers and ids."""
+    steps = console.commands(read(os.path.join(TOP, "README.md")))
+    scratch = os.path.join(os.path.abspath(sys.argv[4]), "docs-test")
+    os.makedirs(scratch, exist_ok=True)
+    env = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR")}
+    for command, expected in steps:
+        run = subprocess.run(["sh", "-c", command.replace("build/", os.path.abspath(sys.argv[4]) + "/")], cwd=scratch,
+                             capture_output=True, text=True, check=False, env=env)
+        assert run.returncode == 0, (command, run.stderr)
+        wrong = console.fits(expected, run.stdout.splitlines())
+        assert wrong is None, (command, wrong)
+    assert len(steps) >= 2
+
+
+def test_the_example_contract():
+    text = re.search(r"^```contract\n(.*?)^```", read(os.path.join(DOCS, "contracts.md")), re.DOTALL | re.MULTILINE)[1]
+    scratch = os.path.join(os.path.abspath(sys.argv[4]), "docs-test")
+    os.makedirs(scratch, exist_ok=True)
+    contract, trace = os.path.join(scratch, "ours.contract"), os.path.join(scratch, "x.itr")
+    with open(contract, "w", encoding="utf-8") as file:
+        file.write(text)
+    subprocess.run([ISOSIM, "--quiet", "--seed=3", "--discipline=rr", "--transactions=60", "--plant=G2-item", "-o", trace], check=True)
+    run = subprocess.run([ISOTRACE, "check", "--contract-file=" + contract, "-f", "json", trace],
+                         capture_output=True, text=True, check=False)
+    assert run.returncode in (0, 1, 3), run.stderr
+    assert "reports-may-skew" in run.stdout
+    # Every class that contracts may name is in the document.
+    source = read(os.path.join(TOP, "oracles", "contract.c"))
+    names = re.findall(r'"([\w-]+)"', re.search(r"phenomena\[\] = \{(.*?)\}", source, re.DOTALL)[1])
+    for name in names:
+        assert re.search(rf"\b{name}\b", read(os.path.join(DOCS, "contracts.md"))), name
+
+
+if __name__ == "__main__":
+    tap.main(globals())
