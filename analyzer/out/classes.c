@@ -32,6 +32,8 @@ static const struct {
 	{"duplicate-row", "One result holds two versions of the same row."},
 	{"split-statement", "One statement judged some rows before and others after the same "
 			    "foreign commit."},
+	{"split-statement-gap", "One statement missed a row that was put into a place that it had "
+				"already passed."},
 	{"lost-version", "A committed version is missing from the chain of versions or from the "
 			 "final rows."},
 	{"dirty-read", "A statement read what another transaction had not committed."},

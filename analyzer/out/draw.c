@@ -89,7 +89,7 @@ static void draw_edge(struct buf *out, const struct page *page, const struct fin
 	text_add(&text, buf_span(&line), TEXT_MAX, TEXT_FOLD);
 	rest = buf_span(&text);
 	while (rest.len) {
-		part = text_wrap(rest, room(page, 9 + label), &rest);
+		part = text_wrap(rest, room(page, 10 + label), &rest);
 		buf_add_str(out, "  │    │  ");
 		if (!begun) {
 			buf_clear(&first);

@@ -73,10 +73,15 @@ static void promises_text(struct buf *out, const struct page *page,
 	struct promise promise = {0};
 
 	while (promise_next(context, verdict, &promise)) {
-		buf_add_str(out, "promised:  ");
-		buf_printf(out, "%s to ", promise.name);
-		add_counted(out, promise.transactions, "transaction", "transactions");
-		buf_add_str(out, ": ");
+		struct buf line = BUF_INIT;
+
+		buf_printf(&line, "promised:  %s to ", promise.name);
+		add_counted(&line, promise.transactions, "transaction", "transactions");
+		buf_add_char(&line, ':');
+		buf_add_span(out, buf_span(&line));
+		/* "broken by 1,234 violations" goes to a line of its own where it does not fit. */
+		buf_add_str(out, line.len + 28 > page->columns ? "\n           " : " ");
+		buf_release(&line);
 		draw_inked(out, page, inks[promise.answer], promise_answer_name(promise.answer));
 		if (promise.broken) {
 			buf_add_str(out, " by ");

@@ -1,20 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The command line itself: help, versions, mistakes, shell completion, manual pages."""
-import fcntl
 import os
-import pty
 import re
-import select
 import shutil
-import struct
 import subprocess
-import termios
-import time
 
 from run import HERE, ISOTRACE, SCRATCH, environment, isotrace, scratch
 from tracefile import Trace, demo
 import tap
+from terminal import Terminal
 
 DEMO = scratch("demo.itr")
 demo().write(DEMO)
@@ -110,40 +105,6 @@ def test_completion_in_bash():
     every = {"--" + name for name in re.findall(r"--([a-z-]+)", isotrace("help", "show").out)}
     offered = {word.rstrip("=") for word in bash_complete("isotrace show --")}
     assert offered == every, offered ^ every
-
-
-class Terminal:
-    """A shell on a terminal of its own, to type into."""
-
-    def __init__(self, argv, columns=100, **env):
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            # Here, so that the program never sees another size.
-            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-            os.chdir(SCRATCH)
-            os.execvpe(argv[0], argv, environment(TERM="xterm", COLUMNS=None, **env))
-        self.seen = ""
-
-    def read_until(self, text, seconds=30):
-        """Reads until the text has come; a generous limit, only reached when it never does."""
-        deadline = time.monotonic() + seconds
-        while text not in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", self.seen):
-            ready, _, _ = select.select([self.fd], [], [], deadline - time.monotonic())
-            assert ready, f"{text!r} did not come: {self.seen!r}"
-            try:
-                data = os.read(self.fd, 65536)
-            except OSError:
-                data = b""
-            assert data, f"{text!r} did not come: {self.seen!r}"
-            self.seen += data.decode("utf-8", "replace")
-
-    def send(self, text):
-        self.seen = ""
-        os.write(self.fd, text.encode())
-
-    def close(self):
-        os.close(self.fd)
-        os.waitpid(self.pid, 0)
 
 
 def test_completion_in_zsh():

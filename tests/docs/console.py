@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The ```console blocks of a document: commands behind "$ ", with what they print.  A command with a here
-document goes on to its END; "..." stands for any lines."""
+document goes on to its END; "..." stands for any lines, and at the end of a line for the rest of it and any lines."""
 import re
 
 
@@ -42,6 +42,12 @@ def fits(expected, output):
         if loose:
             while at < len(lines) and lines[at] != wanted:
                 at += 1
+        if wanted.endswith("..."):  # the line begins so, and anything follows
+            loose = at < len(lines) and lines[at].startswith(wanted[:-3])
+            at += 1
+            if not loose:
+                return f"expected {line!r}"
+            continue
         if at >= len(lines) or lines[at] != wanted:
             return f"expected {line!r}, got {output[at] if at < len(output) else 'the end'!r}"
         at += 1

@@ -85,7 +85,7 @@ def test_everything_is_there():
     for path in ("lib/systemd/system/isorec-proxy.service", "usr/share/bash-completion/completions/isotrace",
                  "usr/share/bash-completion/completions/isorec", "usr/share/zsh/vendor-completions/_isotrace",
                  "usr/share/man/man1/isotrace-check.1.gz", "usr/share/man/man1/isorec-servers.1.gz",
-                 "usr/share/man/man5/isotrace-trace.5.gz", "usr/share/doc/isotrace-doc/tutorial.md"):
+                 "usr/share/man/man5/isotrace-trace.5.gz", "usr/share/doc/isotrace/tutorial.md"):
         found = glob.glob(os.path.join(ROOT, path + "*"))
         assert found, path
 
