@@ -13,11 +13,6 @@
 
 enum { BEGINNING = 1 << 14, SESSIONS_MAX = 1 << 24 };
 
-struct beginning {
-	char data[BEGINNING + 1]; /* a NUL behind */
-	size_t len;
-};
-
 static const char *skip_blanks(const char *p, bool edn)
 {
 	for (;;) {
@@ -111,50 +106,43 @@ static bool of_text(const char *p, enum import_format *format)
 }
 
 /* Five numbers, three strings (database and two times), and the number of sessions. */
-static bool is_dbcop(const struct beginning *b)
+static bool is_dbcop(struct span b)
 {
 	size_t at = 5 * 8;
 
 	for (int i = 0; i < 3; i++) {
 		uint64_t len;
 
-		if (b->len < at + 8)
+		if (b.len < at + 8)
 			return false;
-		len = get_le64(b->data + at);
+		len = get_le64(b.ptr + at);
 		at += 8;
-		if (len > b->len - at)
+		if (len > b.len - at)
 			return false;
 		for (; len; len--, at++) {
-			if (b->data[at] < ' ')
+			if (b.ptr[at] < ' ')
 				return false;
 		}
 	}
-	return b->len >= at + 8 && get_le64(b->data + at) <= SESSIONS_MAX;
+	return b.len >= at + 8 && get_le64(b.ptr + at) <= SESSIONS_MAX;
 }
 
-static bool is_cobra(const struct beginning *b)
+static bool is_cobra(struct span b)
 {
-	return b->len >= 9 && b->data[0] == 'S' &&
-	       (b->len == 9 || memchr("CRW", b->data[9], 3) ||
-		       (b->len > 17 && memchr("CRW", b->data[17], 3)));
+	return b.len >= 9 && b.ptr[0] == 'S' &&
+	       (b.len == 9 || memchr("CRW", b.ptr[9], 3) ||
+		       (b.len > 17 && memchr("CRW", b.ptr[17], 3)));
 }
 
-static bool of_file(const char *path, enum import_format *format)
+bool import_detect_bytes(struct span b, enum import_format *format)
 {
-	struct beginning b;
-	FILE *f = fopen(path, "rb");
 	const char *p;
 
-	if (!f)
-		return false;
-	b.len = fread(b.data, 1, BEGINNING, f);
-	fclose(f);
-	b.data[b.len] = '\0';
-	if (memchr(b.data, '\0', b.len)) {
-		*format = is_cobra(&b) ? IMPORT_COBRA : IMPORT_DBCOP;
-		return *format == IMPORT_COBRA || is_dbcop(&b);
+	if (memchr(b.ptr, '\0', b.len)) {
+		*format = is_cobra(b) ? IMPORT_COBRA : IMPORT_DBCOP;
+		return *format == IMPORT_COBRA || is_dbcop(b);
 	}
-	p = skip_blanks(b.data, true);
+	p = skip_blanks(b.ptr, true);
 	if (*p == '#') {
 		*format = IMPORT_ELLE;
 		return true;
@@ -162,6 +150,20 @@ static bool of_file(const char *path, enum import_format *format)
 	if (*p == '{' || *p == '[' || *p == '(')
 		return of_brackets(p, format);
 	return *p && of_text(p, format);
+}
+
+static bool of_file(const char *path, enum import_format *format)
+{
+	char data[BEGINNING + 1];
+	size_t len;
+	FILE *f = fopen(path, "rb");
+
+	if (!f)
+		return false;
+	len = fread(data, 1, BEGINNING, f);
+	fclose(f);
+	data[len] = '\0';
+	return import_detect_bytes(span_of(data, len), format);
 }
 
 bool import_detect(const char *path, enum import_format *format)

@@ -2,13 +2,16 @@
 /*
  * Foreign histories: the first byte chooses the format and how the input is cut, the rest is the
  * input.  Whatever is accepted must satisfy the model's invariants, be the same however it was cut,
- * and be judged: levels must agree with what they imply.
+ * and be judged: levels must agree with what they imply.  Every input is also given to the
+ * recognition of formats, in a block of its exact size, so that reading past its end is seen.
  */
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/bug.h"
+#include "base/mem.h"
 #include "import/import.h"
 #include "values/check.h"
 
@@ -32,6 +35,22 @@ static void judge(const struct values *v)
 	verdict_release(&verdict);
 }
 
+/* The same answer every time, and one of the formats there are. */
+static void detect(struct span bytes)
+{
+	char *copy = mem_alloc(bytes.len + 1);
+	enum import_format first = IMPORT_FORMAT_COUNT, second = IMPORT_FORMAT_COUNT;
+	bool found;
+
+	if (bytes.len)
+		memcpy(copy, bytes.ptr, bytes.len);
+	copy[bytes.len] = '\0';
+	found = import_detect_bytes(span_of(copy, bytes.len), &first);
+	CHECK(import_detect_bytes(span_of(copy, bytes.len), &second) == found);
+	CHECK(!found || (first == second && first < IMPORT_FORMAT_COUNT));
+	free(copy);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct values v = {0}, w = {0};
@@ -44,6 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	format = (enum import_format)(data[0] % IMPORT_FORMAT_COUNT);
 	bytes = span_of(data + 1, size - 1);
+	detect(bytes);
 	err_clear(&err);
 	ok = import_memory(format, "fuzz", bytes, 0, &v, &err);
 	if (ok)
