@@ -119,19 +119,20 @@ static void index_writers(struct saturation *s)
 	}
 }
 
-/* Did somebody write the item who may not have committed? */
-static bool maybe_unknown(const struct saturation *s, uint32_t item)
+/* By item: did somebody write it who may not have committed? */
+static uint8_t *perhaps_written(const struct saturation *s)
 {
 	const struct values *v = s->v;
-	uint32_t op = v->items[item].first_write;
-	bool unknown = false;
+	uint8_t *perhaps = mem_zero(v->item_count, 1);
 
-	for (uint32_t d = 0; op != VALUES_NONE && v->items[item].write_count > 1 && d < v->dup_count;
-		d++)
-		unknown |= v->dups[d].item == item && !s->f->counts[v->ops[v->dups[d].op].txn] &&
-			   v->txns[v->ops[v->dups[d].op].txn].outcome == VALUES_UNKNOWN;
-	return unknown || (op != VALUES_NONE && !s->f->counts[v->ops[op].txn] &&
-				  v->txns[v->ops[op].txn].outcome == VALUES_UNKNOWN);
+	for (uint32_t i = 0; i < v->op_count; i++) {
+		const struct values_op *op = &v->ops[i];
+
+		if (values_is_write(op) && op->value != VALUES_NONE && !s->f->counts[op->txn] &&
+			v->txns[op->txn].outcome == VALUES_UNKNOWN)
+			perhaps[op->value] = 1;
+	}
+	return perhaps;
 }
 
 /* The transactions that may have written what op i read. */
@@ -181,6 +182,7 @@ static void source_edges(struct saturation *s, uint32_t i)
 static void known_edges(struct saturation *s, enum cycle_order order)
 {
 	const struct values *v = s->v;
+	uint8_t *perhaps = perhaps_written(s);
 
 	for (uint32_t t = 0; s->snapshot && t < v->txn_count; t++)
 		add(s, start_of(s, t), commit_of(s, t), GRAPH_SESSION, 0);
@@ -208,10 +210,11 @@ static void known_edges(struct saturation *s, enum cycle_order order)
 		if (s->source[i] != SOURCE_OPEN) {
 			source_edges(s, i);
 		} else {
-			s->vague |= maybe_unknown(s, op->value);
+			s->vague |= perhaps[op->value];
 			find_candidates(s, i);
 		}
 	}
+	free(perhaps);
 	s->trail = mem_realloc(NULL, s->open_count, sizeof(*s->trail));
 }
 
