@@ -28,7 +28,7 @@ struct judge {
 	struct facts facts;
 	struct cycles cycles;
 	bool session, realtime;
-	uint64_t steps;        /* of the solver, left */
+	uint64_t steps;        /* of the solver, left for all questions to come */
 	uint64_t out_of_steps; /* levels that it did not finish */
 	uint64_t too_large;    /* levels that it was not asked for */
 	enum level_answer levels[CYCLE_ORDER_COUNT][CYCLE_LEVEL_COUNT];
@@ -280,42 +280,72 @@ static void try_saturation(struct judge *j)
 	}
 }
 
+/* Questions that come behind those of try_solver, at most, with equal shares of what is left then:
+ * three of decide_between, four of biswas_enea, five of guarantees, in this order. */
+enum { QUESTIONS_GUARANTEES = 5, QUESTIONS_WEAK = 9, QUESTIONS_AFTER = 12 };
+
+/* `share`: steps for this question; what it leaves is left for the others. */
 static enum level_answer ask_solver(struct judge *j, enum model_level model, enum cycle_order order,
-	const char *class_name, const char *level)
+	const char *class_name, const char *level, uint64_t share)
 {
 	struct model_core core;
-	enum level_answer answer = model_decide(&j->facts, model, order, &j->steps, &core);
+	uint64_t left = share;
+	enum level_answer answer = model_decide(&j->facts, model, order, &left, &core);
 
 	if (answer == LEVEL_FAILS)
 		report_core(&j->facts, &core, class_name, level, j->out);
-	j->out_of_steps += answer == LEVEL_UNDECIDED && j->steps == 0;
-	j->too_large += answer == LEVEL_UNDECIDED && j->steps > 0;
+	j->steps -= share - left;
+	j->out_of_steps += answer == LEVEL_UNDECIDED && left == 0;
+	j->too_large += answer == LEVEL_UNDECIDED && left > 0;
 	free(core.txns);
 	return answer;
 }
 
-/* What is still open, exactly. */
+/* The questions of try_solver: these levels, for every order. */
+static const struct {
+	enum cycle_level level;
+	enum model_level model;
+	const char *class_name;
+} asks[] = {{CYCLE_PL_1, MODEL_PL_1, "not-PL-1"}, {CYCLE_PL_2, MODEL_PL_2, "not-PL-2"},
+	{CYCLE_PL_SI, MODEL_PL_SI, "not-SI"}, {CYCLE_PL_3, MODEL_PL_3, "not-serializable"},
+	{CYCLE_PL_2PLUS, MODEL_PL_2PLUS, "not-PL-2+"},
+	{CYCLE_PL_2_99, MODEL_PL_2_99, "not-PL-2.99"}};
+enum { ASK_COUNT = CYCLE_ORDER_COUNT * (int)ARRAY_LEN(asks) };
+
+/* Is question n open?  Once more: only if it ran out of the steps given to it. */
+static bool is_open(const struct judge *j, size_t n, const uint64_t *given, bool again)
+{
+	enum cycle_order order = (enum cycle_order)(n / ARRAY_LEN(asks));
+
+	return asked(j, order) && (!again || given[n]) &&
+	       j->levels[order][asks[n % ARRAY_LEN(asks)].level] == LEVEL_UNDECIDED;
+}
+
+/* What is still open, exactly.  Every level gets an equal share of the steps, so that one hard level
+ * leaves the others theirs, and what a level does not need goes to those behind it.  Those that ran
+ * out are asked once more if the rest makes a difference.  A quarter stays for other questions. */
 static void try_solver(struct judge *j)
 {
-	static const struct {
-		enum cycle_level level;
-		enum model_level model;
-		const char *class_name;
-	} asks[] = {{CYCLE_PL_1, MODEL_PL_1, "not-PL-1"}, {CYCLE_PL_2, MODEL_PL_2, "not-PL-2"},
-		{CYCLE_PL_SI, MODEL_PL_SI, "not-SI"}, {CYCLE_PL_3, MODEL_PL_3, "not-serializable"},
-		{CYCLE_PL_2PLUS, MODEL_PL_2PLUS, "not-PL-2+"},
-		{CYCLE_PL_2_99, MODEL_PL_2_99, "not-PL-2.99"}};
+	uint64_t given[ASK_COUNT] = {0}, reserve = j->steps / 4;
 
-	for (int o = CYCLE_PLAIN; o < CYCLE_ORDER_COUNT; o++) {
-		for (size_t i = 0; i < ARRAY_LEN(asks); i++) {
-			enum level_answer *answer = &j->levels[o][asks[i].level];
+	for (size_t at = 0; at < 2 * ASK_COUNT; at++) {
+		size_t n = at % ASK_COUNT, o = n / ARRAY_LEN(asks), i = n % ARRAY_LEN(asks);
+		bool again = at >= ASK_COUNT;
+		uint64_t open = 0, share, ran_out;
 
-			if (!asked(j, (enum cycle_order)o) || *answer != LEVEL_UNDECIDED)
-				continue;
-			*answer = ask_solver(j, asks[i].model, (enum cycle_order)o,
-				asks[i].class_name, adya_level_names[o][asks[i].level]);
-			spread(j);
-		}
+		if (!is_open(j, n, given, again))
+			continue;
+		for (size_t k = n; k < ASK_COUNT; k++)
+			open += is_open(j, k, given, again);
+		share = (j->steps - reserve) / open;
+		if (again && share < 2 * given[n])
+			continue;
+		j->out_of_steps -= again;
+		ran_out = j->out_of_steps;
+		j->levels[o][asks[i].level] = ask_solver(j, asks[i].model, (enum cycle_order)o,
+			asks[i].class_name, adya_level_names[o][asks[i].level], share);
+		given[n] = j->out_of_steps > ran_out ? share : 0;
+		spread(j);
 	}
 }
 
@@ -430,9 +460,11 @@ static void decide_between(struct judge *j)
 	if (has_anomaly(j, ANOMALY_LOST_UPDATE))
 		j->cursor = LEVEL_FAILS;
 	if (j->cursor == LEVEL_UNDECIDED)
-		j->cursor = ask_solver(j, MODEL_PL_CS, CYCLE_PLAIN, "G-cursor", "PL-CS");
+		j->cursor = ask_solver(j, MODEL_PL_CS, CYCLE_PLAIN, "G-cursor", "PL-CS",
+			j->steps / QUESTIONS_AFTER);
 	if (j->monotonic == LEVEL_UNDECIDED)
-		j->monotonic = ask_solver(j, MODEL_PL_2L, CYCLE_PLAIN, "G-monotonic", "PL-2L");
+		j->monotonic = ask_solver(j, MODEL_PL_2L, CYCLE_PLAIN, "G-monotonic", "PL-2L",
+			j->steps / (QUESTIONS_AFTER - 1));
 	if (!j->realtime)
 		return;
 	if (j->levels[CYCLE_REALTIME][CYCLE_PL_2PLUS] == LEVEL_HOLDS)
@@ -440,7 +472,8 @@ static void decide_between(struct judge *j)
 	else if (stronger == LEVEL_FAILS)
 		j->forward = LEVEL_FAILS;
 	else
-		j->forward = ask_solver(j, MODEL_FCV, CYCLE_REALTIME, "G-SIb", "PL-FCV");
+		j->forward = ask_solver(j, MODEL_FCV, CYCLE_REALTIME, "G-SIb", "PL-FCV",
+			j->steps / (QUESTIONS_AFTER - 2));
 }
 
 static void report_levels(struct judge *j)
@@ -485,8 +518,8 @@ static void guarantees(struct judge *j, bool causal)
 			report_core(&j->facts, &core, all[i].name, all[i].name, j->out);
 			answer = LEVEL_FAILS;
 		} else if (!known && !proven) {
-			answer = ask_solver(
-				j, all[i].model, CYCLE_SESSION, all[i].name, all[i].name);
+			answer = ask_solver(j, all[i].model, CYCLE_SESSION, all[i].name,
+				all[i].name, j->steps / (QUESTIONS_GUARANTEES - i));
 		}
 		fails |= answer == LEVEL_FAILS && all[i].model != MODEL_WFR;
 		verdict_level(j->out, all[i].name, answer);
@@ -516,7 +549,8 @@ static bool biswas_enea(struct judge *j, uint32_t examples)
 		else if (answers[l] == LEVEL_UNDECIDED && si == LEVEL_HOLDS)
 			answers[l] = LEVEL_HOLDS;
 		else if (answers[l] == LEVEL_UNDECIDED)
-			answers[l] = ask_solver(j, models[l], CYCLE_SESSION, names[l], names[l]);
+			answers[l] = ask_solver(j, models[l], CYCLE_SESSION, names[l], names[l],
+				j->steps / (uint64_t)(QUESTIONS_WEAK - l));
 	}
 	for (int l = 0; l < WEAK_LEVEL_COUNT; l++)
 		verdict_level(j->out, names[l], answers[l]);
@@ -527,7 +561,8 @@ static bool biswas_enea(struct judge *j, uint32_t examples)
 	else if (si == LEVEL_HOLDS)
 		prefix = LEVEL_HOLDS;
 	else
-		prefix = ask_solver(j, MODEL_PREFIX, CYCLE_SESSION, "be-prefix", "be-prefix");
+		prefix = ask_solver(j, MODEL_PREFIX, CYCLE_SESSION, "be-prefix", "be-prefix",
+			j->steps / (QUESTIONS_WEAK - WEAK_LEVEL_COUNT));
 	verdict_level(j->out, "be-prefix", prefix);
 	verdict_level(j->out, "be-SI", si);
 	verdict_level(j->out, "be-SER", j->levels[CYCLE_SESSION][CYCLE_PL_3]);
