@@ -92,7 +92,8 @@ enum { VERSION_TAG_SHIFT = 52 };
 	F(raw, foreign_keys) /* [[name, [column index], database, table, [column name],          \
 				on delete, on update], ...] */                                   \
 	F(str, partitions)   /* the PARTITION BY clause */                                       \
-	F(str, create_text)  /* SHOW CREATE TABLE */
+	F(str, create_text)  /* SHOW CREATE TABLE */                                             \
+	F(raw, triggers)     /* [[name, timing, event], ...]; nil: not known */
 
 /* A table's content at a named moment, in primary-key order, in parts. */
 #define RECORD_ROWS_FIELDS(F)                                                                    \

@@ -39,6 +39,14 @@ static void forget_table(struct mvcc *m, struct store_table *table, const char *
 	TRAIL_SET(&m->store.trail, table->unknown_by,
 		!table->unknown || table->unknown_by == by ? by : 0);
 	TRAIL_SET(&m->store.trail, table->unknown, reason_number(m, reason));
+	/* Until it ends, nobody learns what is in the table by looking at it; and never by a read
+	 * view from before that. */
+	if (by && store_is_active(&m->store, by)) {
+		store_touch(&m->store, by, table, STORE_LOCK_X);
+		TRAIL_SET(&m->store.trail, m->store.txns[by].hidden, 1);
+	}
+	if (m->strangers || !by || !store_is_active(&m->store, by))
+		TRAIL_SET(&m->store.trail, m->store.commits, m->store.commits + 1);
 }
 
 void forget_all(struct mvcc *m, const char *reason)
@@ -51,8 +59,9 @@ void forget_all(struct mvcc *m, const char *reason)
 static void forget_written(struct mvcc *m, const char *reason)
 {
 	const struct plan *plan = m->now_plan;
-	bool any = false;
 
+	if (writes_anywhere(m, plan))
+		forget_all(m, reason);
 	for (uint32_t i = 0; i < plan->table_count; i++) {
 		struct store_table *table = &m->store.tables[plan->tables[i]];
 
@@ -61,10 +70,9 @@ static void forget_written(struct mvcc *m, const char *reason)
 		forget_table(m, table, reason);
 		if (plan->redefines && plan->stmt->kind != SQL_STMT_TRUNCATE)
 			TRAIL_SET(&m->store.trail, table->redefined, 1);
-		any = true;
+		if (plan->stmt->kind == SQL_STMT_CREATE_TRIGGER)
+			TRAIL_SET(&m->store.trail, table->triggers, (uint32_t)WRITE_ANY);
 	}
-	if (!any && !plan->redefines)
-		forget_all(m, reason);
 	/* Foreign keys carry it on. */
 	for (size_t i = 0; i < m->foreign_count; i++) {
 		const struct foreign *f = &m->foreigns[i];
@@ -83,7 +91,7 @@ static bool lock_possible(const struct mvcc *m)
 	const struct plan *plan = m->now_plan;
 	uint32_t begin = m->runs[m->now_stmt].begin_event;
 
-	if (m->any_ddl)
+	if (m->any_ddl || plan->elsewhere || writes_anywhere(m, plan))
 		return true;
 	for (uint32_t i = 0; i < m->store.table_count; i++) {
 		bool concerned = false;
@@ -130,12 +138,16 @@ static void judge_wait(struct mvcc *m)
 static void touch_tables(struct mvcc *m)
 {
 	const struct plan *plan = m->now_plan;
+	bool anywhere = writes_anywhere(m, plan);
 
 	if (!may_lock(m))
 		return;
 	for (uint32_t i = 0; i < plan->table_count; i++)
 		store_touch(&m->store, m->now_txn, &m->store.tables[plan->tables[i]],
 			plan->written[i] ? STORE_LOCK_X : STORE_LOCK_S);
+	for (uint32_t i = 0; (anywhere || plan->elsewhere) && i < m->store.table_count; i++)
+		store_touch(&m->store, m->now_txn, &m->store.tables[i],
+			anywhere ? STORE_LOCK_X : STORE_LOCK_S);
 }
 
 /* ---- errors that the engine's concurrency control gives ---- */
@@ -245,6 +257,8 @@ static bool half_done_writer(const struct mvcc *m)
 		if (other == m->now_stmt || m->runs[other].state == STMT_DONE)
 			continue;
 		plan = m->runs[other].plan;
+		if (writes_anywhere(m, plan))
+			return true;
 		for (uint32_t t = 0; t < plan->table_count; t++) {
 			for (uint32_t u = 0; u < m->now_plan->table_count; u++) {
 				if (plan->written[t] &&
@@ -686,12 +700,13 @@ bool execute(struct mvcc *m, uint32_t index)
 		judged(m, STMT_HARMLESS, NULL);
 		return true;
 	}
-	if (plan->unsupported) {
+	if (plan->unsupported || writes_anywhere(m, plan)) {
 		if (plan->writes && !stmt->in->record.error)
 			forget_written(m, "tables that an unsupported statement wrote");
 		touch_tables(m);
 		assume_view(m);
-		judged(m, STMT_UNSUPPORTED, plan->unsupported);
+		judged(m, STMT_UNSUPPORTED,
+			plan->unsupported ? plan->unsupported : "writes to tables with triggers");
 		return true;
 	}
 	touch_tables(m);

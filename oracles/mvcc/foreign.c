@@ -66,11 +66,13 @@ static bool collect(struct mvcc *m, uint32_t child, const struct sql_key *key)
 	return true;
 }
 
-static void leave_out(struct mvcc *m, uint32_t table)
+static void leave_out(struct mvcc *m, uint32_t table, bool to_itself)
 {
 	if (table == STORE_NONE)
 		return;
-	m->store.tables[table].unknown = reason_number(m, "foreign keys that are not modelled");
+	m->store.tables[table].unknown =
+		reason_number(m, to_itself ? "foreign keys of a table to itself"
+					   : "foreign keys that are not modelled");
 	m->store.tables[table].redefined = true;
 }
 
@@ -80,11 +82,13 @@ void foreign_init(struct mvcc *m)
 		const struct eval_table *def = m->store.tables[t].def;
 
 		for (uint32_t i = 0; def && i < def->foreign_count; i++) {
+			uint32_t parent = parent_of(m, t, def->foreign[i]->reference);
+
 			if (collect(m, t, def->foreign[i]))
 				continue;
-			leave_out(m, t);
+			leave_out(m, t, t == parent);
 			/* What happens to the parent's rows depends on the child's. */
-			leave_out(m, parent_of(m, t, def->foreign[i]->reference));
+			leave_out(m, parent, t == parent);
 		}
 	}
 }

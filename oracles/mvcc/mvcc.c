@@ -79,7 +79,35 @@ static const char *open_table(struct mvcc *m, uint32_t number)
 	return NULL;
 }
 
-/* A trace does not tell of triggers, but the scenario that made it does. */
+/* [[name, timing, event], ...] */
+static uint32_t trigger_events(struct span triggers)
+{
+	static const struct {
+		const char *word;
+		enum write_event event;
+	} words[] = {{"INSERT", WRITE_INSERT}, {"UPDATE", WRITE_UPDATE}, {"DELETE", WRITE_DELETE}};
+	struct mp mp = mp_over(triggers);
+	uint32_t count = mp_array(&mp), events = 0;
+
+	for (uint32_t i = 0; i < count && !mp.bad; i++) {
+		uint32_t fields = mp_array(&mp), found = 0;
+
+		for (uint32_t f = 0; f < fields && !mp.bad; f++) {
+			struct span text = f == 2 ? mp_bytes(&mp) : SPAN_NONE;
+
+			if (f != 2)
+				mp_skip(&mp);
+			for (size_t w = 0; w < ARRAY_LEN(words) && text.ptr; w++) {
+				if (memmem(text.ptr, text.len, words[w].word, 6))
+					found |= words[w].event;
+			}
+		}
+		events |= found ? found : WRITE_ANY; /* one that nobody knows yet */
+	}
+	return mp.bad ? WRITE_ANY : events;
+}
+
+/* Old traces do not tell of triggers, but the scenario that made one does. */
 static bool makes_triggers(struct span scenario)
 {
 	static const char word[] = "trigger";
@@ -96,9 +124,12 @@ static void open_tables(struct mvcc *m)
 	bool triggers = makes_triggers(m->schedule->execution->scenario);
 
 	for (uint32_t i = 0; i < m->store.table_count; i++) {
+		struct span told = m->schedule->execution->tables[i].schema.triggers;
 		const char *problem = open_table(m, i);
 
-		if (!problem && triggers) {
+		if (told.ptr)
+			m->store.tables[i].triggers = trigger_events(told);
+		if (!problem && triggers && !told.ptr) {
 			problem = "tables with triggers";
 			m->store.tables[i].redefined = true;
 		}

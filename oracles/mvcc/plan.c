@@ -52,6 +52,9 @@ static void see_table(void *ctx, const struct sql_table_name *name, const struct
 	if (table == STORE_NONE && plan->redefines)
 		return; /* one that the trace does not describe, so nothing of it is judged */
 	if (table == STORE_NONE || !walk->m->store.tables[table].def) {
+		/* A view, or a table that has triggers. */
+		plan->elsewhere = true;
+		plan->anywhere |= access != SQL_TABLE_READ && !plan->redefines;
 		plan->unsupported = table == STORE_NONE ? "tables that the trace does not describe"
 							: "tables that are not modelled";
 		return;
@@ -345,6 +348,41 @@ static void compile(struct mvcc *m, struct plan *plan)
 	}
 }
 
+static uint32_t events_of(const struct sql_stmt *stmt)
+{
+	switch (stmt->kind) {
+	case SQL_STMT_INSERT:
+		return WRITE_INSERT | (stmt->u.insert->on_duplicate ? WRITE_UPDATE : 0);
+	case SQL_STMT_UPDATE:
+		return WRITE_UPDATE;
+	case SQL_STMT_DELETE:
+		return WRITE_DELETE;
+	default:
+		/* REPLACE, LOAD DATA ...; definitions fire none. */
+		return sql_stmt_is_ddl(stmt) ? 0 : WRITE_ANY;
+	}
+}
+
+bool writes_anywhere(const struct mvcc *m, const struct plan *plan)
+{
+	/* What foreign keys do to the rows of children fires none (MySQL manual, "CREATE TRIGGER";
+	 * MariaDB, "Trigger Overview"). */
+	for (uint32_t i = 0; i < plan->table_count; i++) {
+		if (plan->written[i] && (m->store.tables[plan->tables[i]].triggers & plan->events))
+			return true;
+	}
+	return plan->anywhere;
+}
+
+static bool writes_a_known_table(const struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan->table_count; i++) {
+		if (plan->written[i])
+			return true;
+	}
+	return false;
+}
+
 static struct plan *make_plan(struct mvcc *m, struct span text, struct span database)
 {
 	struct plan *plan = arena_zero(&m->plans_arena, sizeof(*plan));
@@ -358,7 +396,7 @@ static struct plan *make_plan(struct mvcc *m, struct span text, struct span data
 	plan->database = database.ptr ? arena_copy(&m->plans_arena, database) : SPAN_NONE;
 	if (!sql_parse(&m->plans_arena, plan->text, &m->sql, &stmt, &err)) {
 		plan->unsupported = "statements that do not parse";
-		plan->writes = true;
+		plan->writes = plan->anywhere = true;
 		return plan;
 	}
 	plan->stmt = stmt;
@@ -378,6 +416,9 @@ static struct plan *make_plan(struct mvcc *m, struct span text, struct span data
 		plan->table_count = 0; /* whichever it likes */
 		plan->unsupported = "functions that are not built in";
 	}
+	plan->events = events_of(stmt);
+	plan->anywhere |= calls || (plan->writes && plan->unsupported && !plan->redefines &&
+					   !writes_a_known_table(plan));
 	/* A temporary table may hide one of the same name, for this session only. */
 	if (plan->redefines && !plan->commits)
 		plan->odd = true;

@@ -276,7 +276,7 @@ static uint64_t tables_of(const struct mvcc *m, uint32_t stmt)
 
 	for (uint32_t i = 0; i < plan->table_count; i++)
 		tables |= store_table_bit(plan->tables[i]);
-	if (plan->unsupported && plan->writes && !plan->table_count)
+	if (writes_anywhere(m, plan))
 		tables = UINT64_MAX;
 	if (ends_txn(s) && s->txn != SCHEDULE_NONE)
 		tables |= m->store.txns[s->txn + 1].tables;

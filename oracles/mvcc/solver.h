@@ -30,6 +30,9 @@ enum { MVCC_TABLES_MAX = 16, MVCC_OPTIONAL_MAX = 10, MVCC_ROWS_MAX = 4 };
 
 struct points;
 
+/* What triggers wait for. */
+enum write_event { WRITE_INSERT = 1, WRITE_UPDATE = 2, WRITE_DELETE = 4, WRITE_ANY = 7 };
+
 /* A statement text, parsed and compiled once. */
 struct plan {
 	struct span text, database;
@@ -46,6 +49,9 @@ struct plan {
 	uint32_t tables[MVCC_TABLES_MAX]; /* numbers, each once */
 	bool written[MVCC_TABLES_MAX];
 	uint32_t table_count;
+	uint32_t events; /* of the tables that it writes: bits of enum write_event */
+	bool elsewhere;  /* uses tables that are not known to us, or are behind a view */
+	bool anywhere;   /* may write any table */
 	bool reads;    /* a query that reads a table */
 	bool writes;   /* INSERT, REPLACE, UPDATE, DELETE */
 	bool ddl;      /* changes definitions, or locks tables */
@@ -218,6 +224,9 @@ size_t point_records(struct mvcc *m, struct store_table *table, struct store_rec
 /* plan.c */
 const struct plan *plan_of(struct mvcc *m, struct span text, struct span database);
 uint32_t solver_table(const struct mvcc *m, struct span database, struct span name);
+
+/* plan.c: may it write any table, by itself or by a trigger? */
+bool writes_anywhere(const struct mvcc *m, const struct plan *plan);
 
 /* mvcc.c: whether the store holds the final rows, as far as they can be judged */
 bool finals_fit(struct mvcc *m);

@@ -248,7 +248,7 @@ void store_commit(struct store *store, uint32_t txn, uint32_t event)
 
 	end(store, txn, STORE_COMMITTED, event);
 	/* Only writers move what others see. */
-	if (t->undo)
+	if (t->undo || t->hidden)
 		TRAIL_SET(&store->trail, store->commits, store->commits + 1);
 	TRAIL_SET(&store->trail, t->commit_no, store->commits);
 }

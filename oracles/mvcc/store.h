@@ -94,6 +94,7 @@ struct store_table {
 	uint32_t unknown_by;  /* the transaction that made it unknown; 0: cannot be taken back */
 	uint32_t unknown;     /* its content is not known (any more): why, as a reason number */
 	uint32_t redefined;   /* nor is its definition: it stays unknown */
+	uint32_t triggers;    /* events that have one, as bits of enum write_event */
 	struct store_touch *touches;
 };
 
@@ -130,6 +131,7 @@ struct store_txn {
 	uint32_t first_commits; /* commits before its first statement */
 	uint32_t noted;         /* documented rules it was noted for, as bits */
 	bool level_unknown;     /* whatever the trace says */
+	uint32_t hidden;        /* wrote what is not known: its commit moves what others see */
 	uint32_t prepared;      /* XA PREPARE: of its locks only those on what it wrote are left */
 	uint64_t tables; /* that it used in a locking way, as bits; the last one: all others */
 	struct store_undo *undo;

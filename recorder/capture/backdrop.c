@@ -407,6 +407,31 @@ static bool read_foreign_keys(MYSQL *db, const struct capture_node *node,
 	return true;
 }
 
+/* [[name, timing, event], ...]; left empty (nil) where the server does not say. */
+static void read_triggers(MYSQL *db, const struct capture_node *node,
+	const struct backdrop_table *table, struct buf *out)
+{
+	struct err ignored;
+	MYSQL_RES *result = ask(db, node, &ignored,
+		"select trigger_name, action_timing, event_manipulation from "
+		"information_schema.triggers where event_object_schema = ? and "
+		"event_object_table = ? and left(trigger_name, 7) <> '" TRIGGER_PREFIX
+		"' order by trigger_name",
+		buf_span(&table->database), buf_span(&table->name));
+	msgpack_packer pk = pack_into(out);
+	MYSQL_ROW row;
+
+	if (!result)
+		return;
+	msgpack_pack_array(&pk, (size_t)mysql_num_rows(result));
+	while ((row = mysql_fetch_row(result))) {
+		msgpack_pack_array(&pk, 3);
+		for (unsigned i = 0; i < 3; i++)
+			pack_str(&pk, field(result, row, i));
+	}
+	mysql_free_result(result);
+}
+
 static void qualified(struct buf *out, const struct backdrop_table *table)
 {
 	quote_name(out, buf_span(&table->database));
@@ -420,7 +445,7 @@ static bool table_schema(struct backdrop *context, MYSQL *db, struct capture_nod
 	struct backdrop_table *table = &context->tables[index];
 	struct columns names = {NULL, 0, 0};
 	struct buf columns = BUF_INIT, primary = BUF_INIT, keys = BUF_INIT, foreign = BUF_INIT;
-	struct buf sql = BUF_INIT, create_text = BUF_INIT;
+	struct buf sql = BUF_INIT, create_text = BUF_INIT, triggers = BUF_INIT;
 	MYSQL_RES *result = NULL;
 	MYSQL_ROW row;
 	bool ok = false;
@@ -432,6 +457,7 @@ static bool table_schema(struct backdrop *context, MYSQL *db, struct capture_nod
 		!read_keys(db, node, table, &names, &primary, &keys, err) ||
 		!read_foreign_keys(db, node, table, &names, &foreign, err))
 		goto out;
+	read_triggers(db, node, table, &triggers);
 	result = ask(db, node, err, sql.data, SPAN_NONE, SPAN_NONE);
 	if (!result)
 		goto out;
@@ -456,6 +482,7 @@ static bool table_schema(struct backdrop *context, MYSQL *db, struct capture_nod
 			.keys = buf_span(&keys),
 			.foreign_keys = buf_span(&foreign),
 			.create_text = create,
+			.triggers = triggers.len ? buf_span(&triggers) : SPAN_NONE,
 		};
 
 		if (partition)
@@ -482,6 +509,7 @@ out:
 	buf_release(&keys);
 	buf_release(&foreign);
 	buf_release(&create_text);
+	buf_release(&triggers);
 	buf_release(&sql);
 	return ok;
 }

@@ -101,7 +101,7 @@ bool snapshot_server(struct snapshot *s, struct err *err)
 /* ---- schema ---- */
 
 struct schema_text {
-	struct buf columns, primary_key, keys, foreign_keys, create;
+	struct buf columns, primary_key, keys, foreign_keys, create, triggers;
 	char **names; /* of the columns */
 	size_t name_count, name_capacity;
 };
@@ -116,6 +116,7 @@ static void schema_text_release(struct schema_text *t)
 	buf_release(&t->keys);
 	buf_release(&t->foreign_keys);
 	buf_release(&t->create);
+	buf_release(&t->triggers);
 }
 
 static void pack_text(msgpack_packer *pk, const char *text)
@@ -329,6 +330,34 @@ static bool read_create(
 	return true;
 }
 
+/* Left empty (nil) where the server does not say. */
+static void read_triggers(struct snapshot *s, const char *table, struct schema_text *out)
+{
+	struct buf sql = BUF_INIT;
+	msgpack_packer pk = pack_into(&out->triggers);
+	struct err ignored;
+	MYSQL_RES *result;
+	MYSQL_ROW row;
+
+	buf_add_str(&sql, "select trigger_name, action_timing, event_manipulation from "
+			  "information_schema.triggers where left(trigger_name, 7) <> "
+			  "'" TRIGGER_PREFIX "' and event_object_schema = ");
+	add_quoted(&sql, s->control, s->database);
+	buf_add_str(&sql, " and event_object_table = ");
+	add_quoted(&sql, s->control, table);
+	buf_add_str(&sql, " order by trigger_name");
+	if (ask(s, sql.data, &result, &ignored)) {
+		msgpack_pack_array(&pk, (uint32_t)mysql_num_rows(result));
+		while ((row = mysql_fetch_row(result)) != NULL) {
+			msgpack_pack_array(&pk, 3);
+			for (unsigned i = 0; i < 3; i++)
+				pack_text(&pk, row[i]);
+		}
+		mysql_free_result(result);
+	}
+	buf_release(&sql);
+}
+
 static bool emit_schema(struct snapshot *s, uint32_t number, struct err *err)
 {
 	const char *table = s->tables[number], *partitions;
@@ -341,6 +370,8 @@ static bool emit_schema(struct snapshot *s, uint32_t number, struct err *err)
 		  read_foreign_keys(s, table, &text, err) && read_create(s, table, &text, err);
 
 	if (ok) {
+		read_triggers(s, table, &text);
+		record.triggers = text.triggers.len ? buf_span(&text.triggers) : SPAN_NONE;
 		record.columns = buf_span(&text.columns);
 		record.primary_key = text.primary_key.len ? buf_span(&text.primary_key) : SPAN_NONE;
 		record.keys = buf_span(&text.keys);

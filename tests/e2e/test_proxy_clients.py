@@ -709,6 +709,7 @@ create table parent (a int primary key, b varchar(20) not null default 'x', uniq
 create table child (p int, q int, e int, v int generated always as (q + 1) stored, primary key (p, q),
   foreign key fk (e) references parent (a) on delete cascade on update set null);
 create table parts (a int primary key) partition by hash (a) partitions 2;
+create trigger g before update on parent for each row set @g = 1;
 insert into parent values (2,'two'),(1,'one'); insert into child (p,q,e) values (1,2,1),(1,1,2);
 insert into parts values (1),(2),(3);
 """)
@@ -728,6 +729,8 @@ insert into parts values (1),(2),(3);
     assert child["columns"][3][5], "the generated column has no expression"
     assert child["foreign_keys"][0][1:] == [[2], "ctx", "parent", ["a"], "CASCADE", "SET NULL"], child
     assert ["ub", True, [1]] in schema["parent"]["keys"], schema["parent"]
+    assert {n: r["triggers"] for n, r in schema.items()} == {
+        "parent": [["g", "BEFORE", "UPDATE"]], "child": [], "parts": []}, schema
     assert schema["parts"]["partitions"].startswith("PARTITION BY HASH"), schema["parts"]
     rows = {(r["table"], r["moment"]): (r["rows"], r["complete"]) for r in got if r["kind"] == "rows"}
     parent, parts = schema["parent"]["table"], schema["parts"]["table"]

@@ -28,7 +28,7 @@ KINDS = {
                    ("address", S), ("variables", R)]),
     2: ("schema", [("seq", U), ("at", U), ("table", U), ("node", S), ("database", S), ("name", S),
                    ("columns", R), ("primary_key", R), ("keys", R), ("foreign_keys", R),
-                   ("partitions", S), ("create_text", S)]),
+                   ("partitions", S), ("create_text", S), ("triggers", R)]),
     3: ("rows", [("seq", U), ("at", U), ("table", U), ("node", S), ("moment", S), ("part", U),
                  ("last", F), ("columns", R), ("rows", R), ("complete", F), ("versions", R)]),
     4: ("session", [("seq", U), ("at", U), ("session", U), ("event", U), ("node", S),
