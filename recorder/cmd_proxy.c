@@ -472,7 +472,7 @@ static enum exit_status record(struct proxy *proxy, const struct proxy_options *
 	proxy->relay.instrument = context->options.instrument;
 	if (options->instrument &&
 		!instrument_tables_init(&context->tables, (enum instrument_mode)options->instrument,
-			options->all_writers, &err)) {
+			options->all_writers, options->predicate_probes, &err)) {
 		status = fail(&err);
 	} else if (options->user && !read_context(proxy, context, &err)) {
 		status = fail(&err);
@@ -549,6 +549,8 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 	if (options.instrument && (!options.user || options.no_record))
 		return command_misused(command,
 			"--instrument needs --user, to find the prepared tables, and a trace");
+	if (options.predicate_probes && options.instrument != INSTRUMENT_SELECT)
+		return command_misused(command, "--predicate-probes needs --instrument=select");
 	if (options.instrument && options.redact)
 		return command_misused(command,
 			"--instrument records keys and rows as they are: not together with --redact");

@@ -28,7 +28,7 @@ struct run_command_options {
 	uint64_t rows_max, repeat, shuffle, seed;
 	struct run_timeouts timeouts;
 	int format;
-	bool drop_database, keep_database, overwrite, quiet, both;
+	bool drop_database, keep_database, overwrite, quiet, both, predicate_probes;
 };
 
 static const struct option_def run_table[] = {
@@ -71,6 +71,10 @@ static const struct option_def run_table[] = {
 		.help = "have the trace say which versions statements read and wrote. trigger: by "
 			"columns and triggers on the scenario's tables; select: by queries around "
 			"each statement, which are not always exact"},
+	{.name = "predicate-probes",
+		OPTION_FLAG(struct run_command_options, predicate_probes),
+		.help = "with --instrument=select: also ask which rows of a write the conditions "
+			"of earlier statements match, before it and behind it (BPM, APM)"},
 	{.name = "both",
 		OPTION_FLAG(struct run_command_options, both),
 		.help = "run each with --instrument=off and with the other mode (trigger when none "
@@ -596,6 +600,7 @@ static void fill_run(struct runs *runs)
 	runs->run = runs_defaults(&o->connection, &o->timeouts);
 	runs->run.target.database = o->database;
 	runs->run.rows_max = o->rows_max;
+	runs->run.predicate_probes = o->predicate_probes;
 	runs->run.drop_database = o->drop_database;
 	runs->run.keep_database = o->keep_database;
 	runs->run.overwrite = o->overwrite;
@@ -633,6 +638,8 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 	if (!run_levels_parse(&runs.levels, options.isolation))
 		return command_misused(
 			command, "--isolation takes RU, RC, RR, SER, separated by commas");
+	if (options.predicate_probes && options.instrument != INSTRUMENT_SELECT)
+		return command_misused(command, "--predicate-probes needs --instrument=select");
 	runs.single = is_trace_name(options.output);
 	runs.folder = options.output;
 	if (runs.single && (count > 1 || runs.levels.count > 1 || options.repeat > 1 ||

@@ -104,6 +104,10 @@ const struct option_def proxy_option_table[] = {
 			"prepare has made ready; needs --user. trigger: by their triggers and by a "
 			"column added to reads; select: by queries around each statement, most of "
 			"which prove nothing while others write"},
+	{.name = "predicate-probes",
+		OPTION_FLAG(struct proxy_options, predicate_probes),
+		.help = "with --instrument=select: also ask which rows of a write the conditions "
+			"of earlier statements match, before it and behind it (BPM, APM)"},
 	{.name = "all-writers",
 		OPTION_FLAG(struct proxy_options, all_writers),
 		.help = "with --instrument: nobody but clients of this proxy writes to the "

@@ -242,6 +242,59 @@ static size_t find_params(struct plan_template *template, const uint32_t *indexe
 	return count;
 }
 
+/* ... whose result is made of their arguments alone, in every session. */
+static const char *const constant[] = {"ABS", "ASCII", "BIT_LENGTH", "CEIL", "CEILING", "CHAR_LENGTH",
+	"COALESCE", "CONCAT", "FLOOR", "GREATEST", "HEX", "IF", "IFNULL", "INSTR", "LEAST", "LEFT",
+	"LENGTH", "LOCATE", "LOWER", "MOD", "NULLIF", "POW", "REPLACE", "REVERSE", "RIGHT", "ROUND",
+	"SIGN", "SUBSTR", "SUBSTRING", "TRUNCATE", "UPPER"};
+
+static bool note_shared(void *ctx, const struct sql_expr *e)
+{
+	bool *shared = ctx;
+
+	switch (e->kind) {
+	case SQL_EXPR_LITERAL:
+	case SQL_EXPR_COLUMN:
+	case SQL_EXPR_PARAM:
+	case SQL_EXPR_UNARY:
+	case SQL_EXPR_BINARY:
+	case SQL_EXPR_IS:
+	case SQL_EXPR_IN:
+	case SQL_EXPR_BETWEEN:
+	case SQL_EXPR_LIKE:
+	case SQL_EXPR_ROW:
+	case SQL_EXPR_CASE:
+	case SQL_EXPR_TRIM:
+	case SQL_EXPR_POSITION:
+		break;
+	case SQL_EXPR_CALL:
+		if (e->u.call.db.ptr || !is_one_of(e->u.call.name, constant, ARRAY_LEN(constant)))
+			*shared = false;
+		break;
+	default:
+		*shared = false;
+	}
+	return *shared;
+}
+
+static bool no_shared_query(void *ctx, const struct sql_query *query)
+{
+	(void)query;
+	*(bool *)ctx = false;
+	return false;
+}
+
+/* Whether a predicate takes the same rows in every session: no variables, time or subqueries. */
+static bool is_shared(const struct sql_expr *where)
+{
+	bool shared = true;
+	struct sql_visitor visitor = {
+		.expr = note_shared, .query = no_shared_query, .ctx = &shared};
+
+	sql_walk_expr(where, &visitor);
+	return shared;
+}
+
 /* Printed anew, as the tree has no parentheses of the text; always with backslashes in strings. */
 static void set_predicate(
 	struct planner *p, const struct instrument_table *table, const struct sql_expr *where)
@@ -267,6 +320,7 @@ static void set_predicate(
 		return;
 	}
 	plan->predicate_of = table;
+	plan->shared = p->tables->predicates && is_shared(where);
 }
 
 /* The one table of a FROM clause; NULL when there are others. */
@@ -769,7 +823,7 @@ static void plan_clear(struct plan *plan)
 /* The comment that a statement begins with, where it says that the statement is a probe. */
 static int client_probe_of(struct span text)
 {
-	static const char *const marks[] = {"BWR", "AWR", "VSR", "PM"};
+	static const char *const marks[] = {"BWR", "AWR", "VSR", "PM", "BPM", "APM"};
 	const char *end;
 	struct span word;
 

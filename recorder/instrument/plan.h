@@ -66,6 +66,7 @@ struct plan {
 	/* The condition that says which rows of `predicate_of` it takes; NULL: none is known. */
 	const struct instrument_table *predicate_of;
 	struct plan_template predicate;
+	bool shared; /* it means the same in every session */
 
 	/* Select mode. */
 	bool plain;                /* may be asked again beside itself: nothing in it has effects */

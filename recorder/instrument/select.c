@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "instrument/select.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -12,13 +13,17 @@ enum {
 	ROWS_MAX = 10000, /* of a probe; with more it is not taken */
 };
 
+/* The row, and what each predicate says of it: drivers have room for so many columns. */
+static_assert(1 + PREDICATES_ASKED <= PLAN_TABLES_MAX, "columns of BPM and APM");
+
 static void write_clear(struct select_write *w)
 {
 	struct select_write empty = {.predicate = w->predicate,
 		.source = w->source,
 		.row = w->row,
 		.before = w->before,
-		.keys = w->keys};
+		.keys = w->keys,
+		.asked = w->asked};
 
 	*w = empty;
 	buf_clear(&w->predicate);
@@ -26,6 +31,7 @@ static void write_clear(struct select_write *w)
 	buf_clear(&w->row);
 	buf_clear(&w->before);
 	buf_clear(&w->keys);
+	predicate_matches_clear(&w->asked);
 }
 
 static void write_release(struct select_write *w)
@@ -35,6 +41,7 @@ static void write_release(struct select_write *w)
 	buf_release(&w->row);
 	buf_release(&w->before);
 	buf_release(&w->keys);
+	predicate_matches_release(&w->asked);
 }
 
 void select_release(struct select_state *select)
@@ -151,11 +158,11 @@ static void collect_keys(struct select_state *select, const struct select_write 
 	buf_release(&key);
 }
 
-/* The rows before that are also among the written ones: others would count as deleted. */
+/* Of the rows before, those that are also among the written ones: others would count as deleted. */
 static uint32_t pack_before(struct select_state *select, const struct select_write *w,
-	const struct values_limits *limits, struct buf *out)
+	struct span rest, enum log_whole how, const struct values_limits *limits, struct buf *out)
 {
-	struct span rest = buf_span(&w->before), line;
+	struct span line;
 	struct buf key = BUF_INIT;
 	struct keys keys = {.bytes = BUF_INIT};
 	uint32_t count = 0;
@@ -171,7 +178,7 @@ static uint32_t pack_before(struct select_state *select, const struct select_wri
 			(!keys.count || !bsearch(&wanted, keys.list, keys.count, sizeof(*keys.list),
 						by_key)))
 			continue;
-		if (log_pack_whole(&select->scratch, w->target, line, LOG_WHOLE_ROW, limits, out))
+		if (log_pack_whole(&select->scratch, w->target, line, how, limits, out))
 			count++;
 	}
 	buf_release(&keys.bytes);
@@ -200,6 +207,47 @@ static bool is_all(const struct select_write *w, uint64_t inserted, uint64_t upd
 	return false;
 }
 
+/* What earlier predicates match of the rows that it overwrote and left. */
+static void emit_matches(struct instrument_session *s, struct capture *capture, bool before_exact,
+	bool after_exact)
+{
+	struct select_state *select = &s->select;
+	struct select_write *w = &select->pending;
+	const struct values_limits *limits = &capture->worker->config->values;
+
+	for (size_t i = 0; i < w->asked.count; i++) {
+		const struct predicate_match *match = &w->asked.list[i];
+		struct span rest = buf_span(&match->after), line;
+		struct buf before = BUF_INIT, after = BUF_INIT;
+		uint32_t count = 0;
+		struct record_probe probe = {.predicate = buf_span(&match->text),
+			.of_session = match->session,
+			.of_number = match->number,
+			.exact = before_exact,
+			.read_kind = w->before_locks ? PROBE_READ_CURRENT : w->stmt.read_kind};
+
+		if (w->before_done && w->asked.before_done) {
+			uint32_t before_count = pack_before(select, w, buf_span(&match->before),
+				LOG_WHOLE_NAMED, limits, &before);
+
+			probed_emit(capture, &w->stmt, PROBE_BPM, w->target, probe, &before,
+				before_count);
+		}
+		while (next_line(&rest, &line))
+			if (version_of(line) == w->mark &&
+				log_pack_whole(&select->scratch, w->target, line, LOG_WHOLE_NAMED,
+					limits, &after))
+				count++;
+		probe.exact = after_exact;
+		probe.read_kind = PROBE_READ_CURRENT;
+		if (w->asked.after_done)
+			probed_emit(
+				capture, &w->stmt, PROBE_APM, w->target, probe, &after, count);
+		buf_release(&before);
+		buf_release(&after);
+	}
+}
+
 /* All is known that will be: select->after has the rows behind the write. */
 static void emit_write(struct instrument_session *s, struct capture *capture)
 {
@@ -222,7 +270,8 @@ static void emit_write(struct instrument_session *s, struct capture *capture)
 			inserted++;
 	}
 	all = is_all(w, inserted, updated) && !w->stmt.lost;
-	before_count = pack_before(select, w, limits, &before);
+	before_count = pack_before(
+		select, w, buf_span(&w->before), LOG_WHOLE_ROW, limits, &before);
 	if (w->before_done) {
 		probe.exact = all && alone;
 		probe.read_kind = w->before_locks ? PROBE_READ_CURRENT : w->stmt.read_kind;
@@ -232,6 +281,7 @@ static void emit_write(struct instrument_session *s, struct capture *capture)
 	probe.exact = all && instrument_table_exact(w->target) &&
 		      (w->write != PLAN_WRITE_DELETE || alone);
 	probed_emit(capture, &w->stmt, PROBE_AWR, w->target, probe, &after, inserted + updated);
+	emit_matches(s, capture, all && alone, probe.exact);
 	if (w->before_done && w->stmt.predicate.ptr) {
 		rest = buf_span(&w->before);
 		while (next_line(&rest, &line))
@@ -271,6 +321,26 @@ static bool add_keys_before(const struct select_write *w, struct buf *out)
 	return true;
 }
 
+/* Asks for the rows of a write by a condition; BPM and APM: with whether the predicates match them.
+ * These stand among the columns, as further conditions could change which rows are locked. */
+static struct own_query *add_rows(struct select_state *select, enum own_kind kind,
+	struct select_write *w, struct span condition, bool locks)
+{
+	struct own_query *q = add_query(select, kind, w->target);
+
+	buf_add_str(&q->sql, "select ");
+	instrument_add_whole(&q->sql, w->target, w->row.data);
+	for (size_t i = 0; (kind == OWN_BPM || kind == OWN_APM) && i < w->asked.count; i++) {
+		buf_add_str(&q->sql, ", (");
+		buf_add_span(&q->sql, buf_span(&w->asked.list[i].text));
+		buf_add_str(&q->sql, ") is true");
+		q->columns++;
+	}
+	buf_printf(&q->sql, " from %s where %.*s limit %d%s", w->source.data, SPAN_ARG(condition),
+		ROWS_MAX + 1, locks ? " for update" : "");
+	return q;
+}
+
 /* True: a query was added. */
 static bool add_awr(struct instrument_session *s, const struct capture *capture)
 {
@@ -281,7 +351,6 @@ static bool add_awr(struct instrument_session *s, const struct capture *capture)
 	bool has_view = w->level == LEVEL_REPEATABLE_READ && capture->txn.open &&
 			(capture->txn.consistent_snapshot || select->view_txn == capture->txn.id);
 	struct buf condition = BUF_INIT;
-	struct own_query *q;
 	bool by_key = false;
 
 	if (!committed_reads && !has_view) {
@@ -301,11 +370,9 @@ static bool add_awr(struct instrument_session *s, const struct capture *capture)
 		buf_printf(&condition, "%s." VERSION_COLUMN " like '%" PRIu64 "/%%'", w->row.data,
 			w->mark);
 	}
-	q = add_query(select, OWN_AWR, w->target);
-	buf_add_str(&q->sql, "select ");
-	instrument_add_whole(&q->sql, w->target, w->row.data);
-	buf_printf(&q->sql, " from %s where %s limit %d%s", w->source.data, condition.data,
-		ROWS_MAX + 1, by_key ? " for update" : "");
+	if (w->asked.count)
+		add_rows(select, OWN_APM, w, buf_span(&condition), by_key);
+	add_rows(select, OWN_AWR, w, buf_span(&condition), by_key);
 	buf_release(&condition);
 	return true;
 }
@@ -398,6 +465,8 @@ static void begin_write(
 	buf_add_span(&w->row, buf_span(&plan->row));
 	plan_fill(&plan->keys, literals, count, &w->keys);
 	buf_printf(&q->sql, "set " MARK_VARIABLE " = '%" PRIu64 "'", w->mark);
+	if (s->tables->predicates && !select->client_probes)
+		predicates_take(s->tables->predicates, w->target, &w->asked);
 	if ((w->write != PLAN_WRITE_UPDATE && w->write != PLAN_WRITE_DELETE) ||
 		!s->stmt.predicate.ptr)
 		return;
@@ -410,17 +479,17 @@ static void begin_write(
 	}
 	if (unasked)
 		return;
-	q = add_query(select, OWN_BWR, w->target);
 	/* At READ COMMITTED an UPDATE passes rows that others lock and that do not match as they
 	 * were committed (semi-consistent read): a lock here would hide that. */
 	w->before_locks = w->write == PLAN_WRITE_DELETE ||
 			  (w->level != LEVEL_READ_COMMITTED && w->level != LEVEL_READ_UNCOMMITTED);
+	q = add_rows(select, OWN_BWR, w, s->stmt.predicate, w->before_locks);
 	q->locks = w->before_locks;
-	buf_add_str(&q->sql, "select ");
-	instrument_add_whole(&q->sql, w->target, w->row.data);
-	buf_printf(&q->sql, " from %s where %.*s limit %d%s", w->source.data,
-		SPAN_ARG(s->stmt.predicate), ROWS_MAX + 1, w->before_locks ? " for update" : "");
 	w->before_done = true;
+	if (!w->asked.count)
+		return;
+	q = add_rows(select, OWN_BPM, w, s->stmt.predicate, w->before_locks);
+	q->locks = w->before_locks;
 }
 
 /* Probes of the client's own, for this statement. */
@@ -449,6 +518,8 @@ static void forget_client_probes(struct select_state *select)
 	select->client_before_done = select->client_matches_done = select->client_sets_done = false;
 	statement_probes_clear(&select->client_matches);
 	statement_probes_clear(&select->client_sets);
+	select->client_ended = 0;
+	select->client_apart = false;
 }
 
 void select_begin(struct instrument_session *s, struct capture *capture,
@@ -475,8 +546,8 @@ void select_begin(struct instrument_session *s, struct capture *capture,
 		buf_clear(&select->after);
 		return;
 	}
-	select->client_alone =
-		select->client_ended && s->ended && *s->ended == select->client_ended;
+	select->client_alone = select->client_ended && s->ended &&
+			       *s->ended == select->client_ended && !select->client_apart;
 	/* Without tables it leaves the diagnostics of the statement before it as they are. */
 	if (plan->diagnostics || plan->idle || cursor) {
 		/* What it and the one before it write has one name. */
@@ -499,6 +570,18 @@ void select_begin(struct instrument_session *s, struct capture *capture,
 
 /* ---- answers ---- */
 
+/* A row of BPM or APM: itself, then for each predicate whether it matches. */
+static void take_matches(
+	struct predicate_matches *asked, enum own_kind kind, const struct span *values)
+{
+	for (size_t i = 0; i < asked->count; i++) {
+		struct predicate_match *match = &asked->list[i];
+
+		if (span_eq_str(values[i + 1], "1"))
+			add_line(kind == OWN_BPM ? &match->before : &match->after, values[0]);
+	}
+}
+
 void select_take_row(struct instrument_session *s, const struct capture *capture,
 	const struct own_query *query, const struct span *values)
 {
@@ -514,6 +597,12 @@ void select_take_row(struct instrument_session *s, const struct capture *capture
 	case OWN_BWR:
 		add_line(&select->now.before, values[0]);
 		select->now.before_count++;
+		break;
+	case OWN_BPM:
+		take_matches(&select->now.asked, query->kind, values);
+		break;
+	case OWN_APM:
+		take_matches(&select->pending.asked, query->kind, values);
 		break;
 	case OWN_VSR:
 		if (!log_take_read(&select->sets, query->of, values[0], limits))
@@ -550,7 +639,7 @@ void select_query_end(struct instrument_session *s, struct capture *capture,
 
 	ok = ok && select->rows <= ROWS_MAX;
 	select->rows = 0;
-	if (query->kind != OWN_AWR && query->kind != OWN_MARK)
+	if (query->kind != OWN_AWR && query->kind != OWN_APM && query->kind != OWN_MARK)
 		note_asked(s, quiet && s->ended);
 	switch (query->kind) {
 	case OWN_AWR:
@@ -562,6 +651,12 @@ void select_query_end(struct instrument_session *s, struct capture *capture,
 		break;
 	case OWN_BWR:
 		select->now.before_done = ok;
+		break;
+	case OWN_BPM:
+		select->now.asked.before_done = ok;
+		break;
+	case OWN_APM:
+		select->pending.asked.after_done = ok;
 		break;
 	case OWN_VSR:
 		select->sets_done = select->sets_done && ok;
@@ -624,6 +719,8 @@ static void end_client_probe(struct instrument_session *s, struct capture *captu
 	struct select_state *select = &s->select;
 
 	ok = ok && select->rows <= ROWS_MAX;
+	if (select->client_ended && s->ended && *s->ended != select->client_ended)
+		select->client_apart = true;
 	select->client_ended = s->ended ? *s->ended + 1 : 0;
 	switch (s->plan.client_probe - 1) {
 	case PROBE_BWR:
@@ -671,6 +768,9 @@ void select_take_client_row(struct instrument_session *s, const struct capture *
 		if (value.ptr)
 			add_line(&select->after, value);
 		break;
+	case PROBE_BPM: /* the images of BWR and AWR say the same */
+	case PROBE_APM:
+		break;
 	default:
 		rows = statement_probes_of(to, table);
 		if (value.ptr && log_pack_whole(&select->scratch, table, value, LOG_WHOLE_NAMED,
@@ -693,6 +793,9 @@ void select_end(struct instrument_session *s, struct capture *capture,
 		end_client_probe(s, capture, outcome->ok);
 		return;
 	}
+	if (outcome->ok && s->plan.shared && s->stmt.predicate.ptr)
+		predicates_add(s->tables->predicates, s->plan.predicate_of, s->stmt.predicate,
+			capture->id, s->stmt.number);
 	if (outcome->ok && s->plan.reads)
 		emit_read(s, capture, alone);
 	else if (outcome->ok && !s->plan.writes)
@@ -722,8 +825,10 @@ void select_end(struct instrument_session *s, struct capture *capture,
 		probed_emit_blind(capture, &s->stmt, &s->plan);
 		/* Of a DELETE nothing is left to look at; nor of an UPDATE that changed nothing. */
 		if (select->pending.write == PLAN_WRITE_DELETE ||
-			(outcome->affected_known && !outcome->affected))
+			(outcome->affected_known && !outcome->affected)) {
+			select->pending.asked.after_done = true;
 			emit_write(s, capture);
+		}
 	}
 	forget_client_probes(select);
 }

@@ -3,11 +3,13 @@
  * Select mode: what is asked before and behind a statement, and what the answers prove.
  *
  * Before a statement, in this order:
+ *	APM   on request: the same rows as the AWR, and which earlier predicates they match
  *	AWR   the rows of the write before it, with what they overwrote
  *	MARK  sets MARK_VARIABLE: the name of the versions that a write makes
  *	VSR   every row of the tables of a plain read
  *	PM    the rows that a read's FROM and WHERE give
  *	BWR   the rows that the WHERE of an UPDATE or DELETE gives
+ *	BPM   on request: the same rows, and which earlier predicates they match
  * Nothing is asked before a statement that tells of the one before it (ROW_COUNT() ...), so that
  * the AWR may come later; and nothing whose repetition would do something.
  *
@@ -26,17 +28,18 @@
  *	AWR                      always where all rows are found: the row names what it overwrote
  *	                         itself, and its writer
  *	deletions                as their BWR, where it has as many rows as were deleted
+ *	BPM, APM                 as BWR and AWR
  */
 #ifndef INSTRUMENT_SELECT_H
 #define INSTRUMENT_SELECT_H
 
 #include "instrument/emit.h"
 
-enum own_kind { OWN_AWR, OWN_MARK, OWN_VSR, OWN_PM, OWN_BWR };
+enum own_kind { OWN_AWR, OWN_APM, OWN_MARK, OWN_VSR, OWN_PM, OWN_BWR, OWN_BPM };
 
 struct own_query {
 	enum own_kind kind;
-	struct instrument_table *table;    /* AWR, BWR */
+	struct instrument_table *table;    /* AWR, BWR, APM, BPM */
 	const struct instrument_table *of; /* VSR */
 	size_t columns;                    /* of its rows */
 	bool locks;                        /* an error of locking is the statement's */
@@ -59,6 +62,7 @@ struct select_write {
 	uint8_t level;
 	uint64_t affected, insert_id;
 	bool affected_known, warnings;
+	struct predicate_matches asked; /* BPM, APM */
 };
 
 /* How a statement ended. */
@@ -72,7 +76,7 @@ struct instrument_outcome {
 };
 
 struct select_state {
-	struct own_query queue[PLAN_TABLES_MAX + 4];
+	struct own_query queue[PLAN_TABLES_MAX + 6];
 	size_t count, at;
 	uint32_t rows; /* of the query being answered */
 	struct statement_probes sets;
@@ -87,7 +91,8 @@ struct select_state {
 	 */
 	bool client_probes;
 	uint64_t client_ended; /* *instrument_session.ended behind the last of them */
-	bool client_alone;     /* nothing of others ended between it and the statement */
+	bool client_apart;     /* something of others ended between them */
+	bool client_alone;     /* nothing did, nor between them and the statement */
 	struct buf client_before;
 	uint32_t client_before_count;
 	bool client_before_done, client_before_locks, client_matches_done, client_sets_done;

@@ -238,7 +238,7 @@ void instrument_table_release(struct instrument_table *t)
 /* ---- all tables ---- */
 
 bool instrument_tables_init(struct instrument_tables *tables, enum instrument_mode mode,
-	bool all_writers, struct err *err)
+	bool all_writers, bool predicates, struct err *err)
 {
 	uint32_t random;
 
@@ -246,6 +246,8 @@ bool instrument_tables_init(struct instrument_tables *tables, enum instrument_mo
 	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
 		return err_set_errno(err, errno, "getrandom");
 	tables->tag = 1 + random % INSTRUMENT_TAG_MAX;
+	if (predicates)
+		tables->predicates = predicates_new();
 	/* Rows may still have names from an earlier recording with the same tag. */
 	tables->first_mark = (uint64_t)time(NULL) << 20;
 	snprintf(tables->reset_sql, sizeof(tables->reset_sql),
@@ -407,6 +409,7 @@ void instrument_tables_release(struct instrument_tables *tables)
 	for (size_t i = 0; i < tables->function_count; i++)
 		free(tables->functions[i]);
 	free(tables->functions);
+	predicates_free(tables->predicates);
 	free(tables->list);
 	*tables = (struct instrument_tables){0};
 }

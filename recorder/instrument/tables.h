@@ -28,6 +28,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "capture/values.h"
+#include "instrument/predicates.h"
 #include "run/mysql_library.h"
 
 #define VERSION_COLUMN  "isorec_ver"
@@ -107,11 +108,13 @@ struct instrument_tables {
 	char reset_sql[256]; /* trigger mode: begins a log, or empties it */
 	char **functions;    /* names of stored ones: a SELECT that calls one may write */
 	size_t function_count, function_capacity;
+	/* Select mode: those of earlier statements, for BPM and APM; NULL: not wanted. */
+	struct predicates *predicates;
 };
 
 /* Before the tables are loaded: what the recorder's versions will be called. */
 bool instrument_tables_init(struct instrument_tables *tables, enum instrument_mode mode,
-	bool all_writers, struct err *err) MUST_CHECK;
+	bool all_writers, bool predicates, struct err *err) MUST_CHECK;
 /* Select mode: the name of the version that a statement's rows get. */
 uint64_t instrument_next_mark(const struct instrument_tables *tables);
 /* Appends the recorder's own pairs to a server record's variables; how many. */

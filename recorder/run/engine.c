@@ -181,7 +181,8 @@ bool engine_begin_trace(struct engine *e)
 {
 	/* The database is the run's own: nobody else writes. */
 	if (e->options->instrument &&
-		!instrument_tables_init(&e->tables, e->options->instrument, true, e->err))
+		!instrument_tables_init(&e->tables, e->options->instrument, true,
+			e->options->predicate_probes, e->err))
 		return false;
 	e->node = (struct capture_node){.name = "n1",
 		.address = e->options->target.socket ? e->options->target.socket

@@ -32,6 +32,7 @@ struct run_options {
 	const char *output; /* the trace */
 	bool overwrite;
 	enum instrument_mode instrument;   /* the tables are prepared after the setup */
+	bool predicate_probes;             /* select mode: BPM and APM too */
 	const volatile sig_atomic_t *stop; /* not 0: end soon, and leave nothing behind */
 	void (*tell)(void *ctx, const struct run_event *event);
 	void *ctx;

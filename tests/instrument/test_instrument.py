@@ -100,10 +100,10 @@ def definitions():
                       "where trigger_schema = 'it' order by 1", "-N")
 
 
-def recorded(what, database, mode="trigger", all_writers=True):
+def recorded(what, database, mode="trigger", all_writers=True, options=()):
     """what(port) through an instrumenting proxy; its result, the records, the verdict."""
     with Proxy(ISOREC, ["n1=127.0.0.1:%d" % SERVER["port"]], "--instrument=" + mode, "--user=root",
-               "--database=" + database, *(["--all-writers"] if all_writers else [])) as proxy:
+               "--database=" + database, *(["--all-writers"] if all_writers else []), *options) as proxy:
         result = what(proxy.port)
         wait_for("the sessions' end", lambda: proxy.statistics()["sessions"] == 0)
         proxy.stop()
@@ -756,11 +756,12 @@ def probes_of_the_client():
     sql(TABLES)
     prepare("--quiet", "--mode=select", "it.plain")
     out, got, verdict = recorded(lambda port: sql("""
-begin; /* BWR */ select v from plain where id < 3 for update; update plain set v = v + 1 where id < 3;
+begin; /* BWR */ select v from plain where id < 3 for update; /* BPM */ select id from plain where v = 3;
+update plain set v = v + 1 where id < 3; /* APM */ select id from plain where v = 3;
 /* isorec: AWR */ select v from plain where id < 3; /* VSR */ select id from plain;
 /* PM */ select id from plain where v = 3; select * from plain where v = 3; commit;
 """, "-N", port=port, database="it"), "it", mode="select")
-    assert out.split() == ["1", "2", "2", "3", "1", "2", "3", "2", "3", "2", "3", "3", "3"], out
+    assert out.split() == ["1", "2", "3", "2", "3", "2", "3", "1", "2", "3", "2", "3", "2", "3", "3", "3"], out
     numbers = {r["number"]: r["text"] for r in got if r["kind"] == "stmt"}
     said = {(r["probe"], numbers[r["number"]].split()[0]): r for r in got if r["kind"] == "probe"}
     assert {k for k in said} == {(0, "update"), (1, "update"), (3, "update"), (6, "select"), (3, "select"),
@@ -770,6 +771,59 @@ begin; /* BWR */ select v from plain where id < 3 for update; update plain set v
     assert [row[0] for row in said[2, "select"]["rows"]] == [1, 2, 3]
     assert [row[0] for row in said[3, "select"]["rows"]] == [2, 3] and said[3, "select"]["exact"]
     assert not violations(verdict), violations(verdict)
+
+
+@test
+def predicate_probes():
+    """BPM and APM, on request: what the images of BWR and AWR say of earlier conditions"""
+    tests = {"`v` >= 3": lambda row: row[1] is not None and row[1] >= 3,
+             "`id` IN (1, 4, 6)": lambda row: row[0] in (1, 4, 6),
+             "`v` % 2 = 0 AND `id` < 5": lambda row: row[1] is not None and row[1] % 2 == 0 and row[0] < 5}
+
+    def work(port):
+        # Of the conditions those that depend on the session, or on other tables, are not asked for.
+        sql("select * from plain p where p.v >= 3; select * from it.plain where plain.id in (1,4,6); "
+            "select * from plain where v > @a; select * from plain where id in (select id from part); "
+            "select * from plain where v < unix_timestamp(); select v from plain; "
+            "select * from multi where b = 'x'", port=port, database="it")
+        return sql("begin; select id from plain where v % 2 = 0 and id < 5; update plain x set v = v + 1 where x.id <= 2; "
+                   "update plain set v = v; insert into plain values (4,4),(5,null); replace into plain values (6,6); "
+                   "delete from plain where v = 3; insert into plain values (1,8) on duplicate key update v = 8; "
+                   "commit; select * from plain order by id", "-N", port=port, database="it")
+
+    said = {}
+    for options in ((), ("--predicate-probes",)):
+        sql(TABLES)
+        prepare("--quiet", "--mode=select", "it.plain", "it.multi", "it.part")
+        out, got, verdict = recorded(work, "it", mode="select", options=options)
+        assert not violations(verdict), violations(verdict)
+        said[options] = out, verdict["levels"], verdict["findings"], verdict["coverage"]
+        found = [r for r in got if r["kind"] == "probe" and r["probe"] in (4, 5)]
+        prepare("it", command="unprepare")
+        if not options:
+            assert not found
+            continue
+        images = {(r["session"], r["number"], r["probe"]): r for r in got
+                  if r["kind"] == "probe" and r["probe"] in (0, 1)}
+        texts = {(r["session"], r["number"]): r["text"] for r in got if r["kind"] == "stmt"}
+        asked = 0
+        for r in found:
+            assert "plain" in texts[r["of_session"], r["of_number"]], r
+            base = images[r["session"], r["number"], r["probe"] - 4]
+            assert r["exact"] == base["exact"] and r["read_kind"] == base["read_kind"], (r, base)
+            if r["predicate"] in tests:
+                asked += 1
+                wanted = sorted(row[:2] for row in base["rows"] if tests[r["predicate"]](row[3]))
+                assert sorted(row[:2] for row in r["rows"]) == wanted, (r, base)
+        assert {r["predicate"] for r in found} >= set(tests), {r["predicate"] for r in found}
+        assert not [r for r in found if "@" in r["predicate"] or "SELECT" in r["predicate"].upper() or
+                    "unix" in r["predicate"]], found
+        # BPM of the UPDATEs and the DELETE, APM of all writes.
+        assert asked == 3 * (3 + 6), asked
+        assert [r for r in found if r["probe"] == 5 and r["exact"] and r["rows"]]
+    assert said[()] == said["--predicate-probes",], said
+    prepare("--quiet", "--mode=select", "it.plain")
+    run([ISOREC, "proxy", "--node=127.0.0.1:1", "--user=root", "--predicate-probes"], status=2)
 
 
 @test

@@ -4,6 +4,8 @@
 
     test_anomalies.py ISOREC ISOTRACE ISOREC-SERVERS RELEASE MODE [SERVER-OPTION...]
 
+MODE is one of --instrument, or predicates: select with --predicate-probes.
+
 Each scenario of the folder anomalies says which phenomenon it is about and at which levels the
 manuals let it happen ("shows", and what of it is left with innodb_snapshot_isolation). It must be
 found there, and documented; nowhere else, nothing at SERIALIZABLE, and nothing may be a violation.
@@ -19,6 +21,7 @@ import tempfile
 
 ISOREC, ISOTRACE, SERVERS, RELEASE, MODE = sys.argv[1:6]
 OPTIONS = sys.argv[6:]
+INSTRUMENT = ["--instrument=select", "--predicate-probes"] if MODE == "predicates" else ["--instrument=" + MODE]
 HERE = os.path.dirname(os.path.abspath(__file__))
 NAME = "anomalies-test-%d" % os.getpid()
 LEVELS = ("RU", "RC", "RR", "SER")
@@ -55,7 +58,7 @@ def run_level(folder, scenarios, level):
 
 def run_scenarios(server, folder, scenarios, level):
     done = subprocess.run([ISOREC, "run", "--quiet", "--overwrite", "--socket=" + server["socket"],
-                           "--user=root", "--isolation=" + level, "--instrument=" + MODE,
+                           "--user=root", "--isolation=" + level, *INSTRUMENT,
                            "--database=anomalies_" + level, "-o", folder, *scenarios],
                           stdin=subprocess.DEVNULL, check=False)
     # 3: on a busy machine the clock may have to say that something is blocked.
