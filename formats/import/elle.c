@@ -23,6 +23,7 @@
 #include "import/scan.h"
 
 #define LIST_TEXT_MAX ((size_t)1 << 31)
+enum { EXPECTED_MAX = 16 };
 
 enum op_type { OP_NONE, OP_INVOKE, OP_OK, OP_FAIL, OP_INFO };
 
@@ -39,6 +40,8 @@ struct elle {
 	struct values_builder *b;
 	struct pending *pending; /* by session */
 	size_t pending_count, pending_capacity;
+	uint32_t expected[EXPECTED_MAX]; /* keys of the last invocation */
+	uint32_t expected_count;
 	uint32_t position;
 	bool invokes;
 };
@@ -507,6 +510,41 @@ static const char *map_entry(struct elle *e, const char *p, struct op_map *op)
 	return scan_skip(s, p);
 }
 
+/* Most of the time of a history of many keys is waiting for memory: everything about a key that was
+ * not used for a while.  The invocation tells which keys the completion is going to need, so they
+ * are fetched now; what they point to, at the next invocation. */
+static void expect_keys(struct elle *e, const char *p, const char *end)
+{
+	const struct values_builder *b = e->b;
+
+	for (uint32_t i = 0; i < e->expected_count; i++) {
+		const struct values_list *list = &b->key_lists[e->expected[i]];
+
+		__builtin_prefetch(list->text);
+		__builtin_prefetch(list->text + list->text_len);
+		__builtin_prefetch(list->item_of_number + list->number_count);
+		__builtin_prefetch(list->items + list->count);
+	}
+	e->expected_count = 0;
+	/* A key stands behind the first blank of a micro-operation.  A wrong one would do no harm. */
+	while (e->expected_count < EXPECTED_MAX && (p = memchr(p, '[', (size_t)(end - p)))) {
+		uint32_t x = 0, key;
+
+		while (p < end && !scan_is(*p, SCAN_BLANK))
+			p++;
+		while (p < end && scan_is(*p, SCAN_BLANK))
+			p++;
+		for (; p < end && scan_is(*p, SCAN_DIGIT); p++)
+			x = x * 10 + (uint32_t)(*p - '0');
+		key = values_key_of_number(b, x);
+		if (key == VALUES_NONE)
+			continue;
+		MEM_PREFETCH(&b->key_lists[key]);
+		MEM_PREFETCH(&b->v.keys[key]);
+		e->expected[e->expected_count++] = key;
+	}
+}
+
 /* An invocation: its text is kept until the completion. */
 static const char *invoked(struct elle *e, const struct op_map *op, const char *p)
 {
@@ -517,8 +555,10 @@ static const char *invoked(struct elle *e, const struct op_map *op, const char *
 			"process %lld invokes while its previous operation is open",
 			(long long)op->process);
 	buf_clear(&pending->text);
-	if (op->value && *op->value == '[')
+	if (op->value && *op->value == '[') {
 		buf_add(&pending->text, op->value, (size_t)(op->value_end - op->value));
+		expect_keys(e, op->value, op->value_end);
+	}
 	pending->index = op->has_index ? op->index : e->position;
 	pending->invoke = e->position;
 	pending->open = true;

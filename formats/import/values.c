@@ -167,6 +167,7 @@ void values_builder_init(struct values_builder *b)
 static void release_lists(struct values_builder *b)
 {
 	for (uint32_t k = 0; k < b->v.key_count; k++) {
+		free(b->key_lists[k].item_of_number);
 		free(b->key_lists[k].slots);
 		free(b->key_lists[k].items);
 		free(b->key_lists[k].text);
@@ -180,6 +181,7 @@ void values_builder_release(struct values_builder *b)
 {
 	release_lists(b);
 	free(b->own);
+	free(b->key_of_number);
 	map_release(&b->key_of_atom);
 	map_release(&b->session_of_number);
 	values_release(&b->v);
@@ -221,20 +223,39 @@ uint32_t values_atom_of_uint(struct values_builder *b, uint64_t number)
 							    (unsigned long long)number)));
 }
 
+static uint32_t new_key(struct values_builder *b, uint32_t atom)
+{
+	uint32_t key = next_id(b, &b->v.key_count);
+
+	MEM_RESERVE(b->v.keys, key + 1, b->key_capacity);
+	b->v.keys[key] = (struct values_key){atom, VALUES_NONE, 0, 0, 0};
+	MEM_RESERVE(b->key_lists, key + 1, b->key_list_capacity);
+	memset(&b->key_lists[key], 0, sizeof(b->key_lists[key]));
+	return key;
+}
+
 uint32_t values_key_of_atom(struct values_builder *b, uint32_t atom)
 {
-	uint32_t *slot = map_at(&b->key_of_atom, atom);
+	/* Numbers of which not too many are left out, so that the array stays as small as the map
+	 * would be. */
+	size_t small = 64 + 4 * (size_t)b->v.key_count;
+	uint32_t key = values_key_of_number(b, atom);
 
-	if (*slot == MAP_NONE) {
-		uint32_t key = next_id(b, &b->v.key_count);
-
-		MEM_RESERVE(b->v.keys, key + 1, b->key_capacity);
-		b->v.keys[key] = (struct values_key){atom, VALUES_NONE, 0, 0, 0};
-		MEM_RESERVE(b->key_lists, key + 1, b->key_list_capacity);
-		memset(&b->key_lists[key], 0, sizeof(b->key_lists[key]));
-		*slot = key;
+	if (LIKELY(key != VALUES_NONE))
+		return key;
+	key = map_get(&b->key_of_atom, atom);
+	if (key != MAP_NONE)
+		return key;
+	key = new_key(b, atom);
+	if (atom >= small) {
+		map_put(&b->key_of_atom, atom, key);
+		return key;
 	}
-	return *slot;
+	MEM_RESERVE(b->key_of_number, atom + 1, b->key_number_capacity);
+	while (b->key_number_count <= atom)
+		b->key_of_number[b->key_number_count++] = VALUES_NONE;
+	b->key_of_number[atom] = key;
+	return key;
 }
 
 static uint32_t slot_of(const struct values_list *list, uint32_t atom)
@@ -261,21 +282,39 @@ static void grow_slots(struct values_list *list)
 	free(old);
 }
 
+static uint32_t new_item(struct values_builder *b, uint32_t key, uint32_t atom)
+{
+	uint32_t item = next_id(b, &b->v.item_count);
+
+	MEM_RESERVE(b->v.items, item + 1, b->item_capacity);
+	b->v.items[item] = (struct values_item){key, atom, VALUES_NONE, 0, 0};
+	return item;
+}
+
 uint32_t values_item_of(struct values_builder *b, uint32_t key, uint32_t atom)
 {
 	struct values_list *list = &b->key_lists[key];
 	uint32_t slot, item;
 
+	if (atom < list->number_count && list->item_of_number[atom] != VALUES_NONE)
+		return list->item_of_number[atom];
 	if (list->slot_count) {
 		slot = slot_of(list, atom);
 		if (list->slots[slot] != UINT64_MAX)
 			return (uint32_t)list->slots[slot];
 	}
+	item = new_item(b, key, atom);
+	/* As many numbers may be left out as there are, and a few. */
+	if (atom < 8 + 2 * list->numbers_used) {
+		MEM_RESERVE(list->item_of_number, atom + 1, list->number_capacity);
+		while (list->number_count <= atom)
+			list->item_of_number[list->number_count++] = VALUES_NONE;
+		list->item_of_number[atom] = item;
+		list->numbers_used++;
+		return item;
+	}
 	if (list->slots_used >= list->slot_count / 4 * 3)
 		grow_slots(list);
-	item = next_id(b, &b->v.item_count);
-	MEM_RESERVE(b->v.items, item + 1, b->item_capacity);
-	b->v.items[item] = (struct values_item){key, atom, VALUES_NONE, 0, 0};
 	list->slots[slot_of(list, atom)] = (uint64_t)atom << 32 | item;
 	list->slots_used++;
 	return item;

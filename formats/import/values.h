@@ -200,6 +200,9 @@ struct values_builder {
 	struct values v;
 	size_t txn_capacity, op_capacity, item_capacity, key_capacity, list_capacity,
 		predicate_capacity, match_capacity, session_capacity, stamp_capacity;
+	/* Keys that are small numbers are found by them, the others by the map. */
+	uint32_t *key_of_number;
+	size_t key_number_count, key_number_capacity;
 	struct map key_of_atom;
 	struct map session_of_number;
 	struct values_list *key_lists; /* by key */
@@ -215,7 +218,12 @@ struct values_builder {
 };
 
 struct values_list {
-	/* atom << 32 | item, open addressing, a table a key: a history works on few keys at a time,
+	/* Items whose value is a small number, by it: generators of list histories count up from 1
+	 * a key.  VALUES_NONE: none such. */
+	uint32_t *item_of_number;
+	uint32_t number_count, numbers_used;
+	size_t number_capacity;
+	/* All others: atom << 32 | item, open addressing, a table a key: a history works on few keys at a time,
 	 * so these stay in the cache where one table for all would not. */
 	uint64_t *slots;
 	uint32_t slot_count; /* a power of two, or 0 */
@@ -237,6 +245,11 @@ uint32_t values_atom_of_int(struct values_builder *b, int64_t number);
 uint32_t values_atom_of_uint(struct values_builder *b, uint64_t number);
 uint32_t values_atom_of_text(struct values_builder *b, struct span text);
 uint32_t values_key_of_atom(struct values_builder *b, uint32_t atom);
+/* The key if it is a small number and known, else NONE. */
+static inline uint32_t values_key_of_number(const struct values_builder *b, uint32_t atom)
+{
+	return atom < b->key_number_count ? b->key_of_number[atom] : VALUES_NONE;
+}
 uint32_t values_item_of(struct values_builder *b, uint32_t key, uint32_t atom);
 uint32_t values_session_of(struct values_builder *b, int64_t number);
 
