@@ -19,6 +19,7 @@
 struct corpus_command_options {
 	struct connection_options connection;
 	const char *server, *corpus, *output, *isolation, *database, *match;
+	struct option_strings nodes;
 	bool overwrite, quiet, instrument;
 };
 
@@ -42,6 +43,7 @@ struct corpus_runs {
 	size_t row_count, row_capacity;
 	size_t by[CELL_FAILED + 1];
 	struct buf label;
+	size_t for_clusters; /* scenarios that want more nodes than there are */
 	bool incomplete;
 };
 
@@ -136,7 +138,9 @@ static bool run_file(struct corpus_runs *runs, const char *path, struct err *err
 	if (!ok)
 		return false;
 	id = scenario_meta(&s, "id");
-	if (wanted(runs, id)) {
+	if (wanted(runs, id) && scenario_nodes(&s) > runs->run.node_count + 1) {
+		runs->for_clusters++;
+	} else if (wanted(runs, id)) {
 		row.id = mem_strdup(id.len ? id.ptr : path);
 		for (size_t i = 0; i < runs->levels.count && !runs_stop; i++)
 			run_one(runs, &s, path, runs->levels.levels[i], &row.cells[i]);
@@ -199,6 +203,8 @@ static enum exit_status report(const struct corpus_runs *runs, uint64_t begin_ns
 		"not run; ",
 		runs->by[CELL_AS_EXPECTED], runs->by[CELL_UNEXPECTED], runs->by[CELL_UNSAID],
 		runs->by[CELL_FAILED]);
+	if (runs->for_clusters)
+		buf_printf(&out, "%zu for clusters left out; ", runs->for_clusters);
 	text_add_duration(&out, clock_mono_ns() - begin_ns);
 	buf_add_char(&out, '\n');
 	(void)!output_write(&out);
@@ -255,7 +261,7 @@ static enum exit_status corpus(const struct command *command, int argc, char **a
 		.isolation = "RU,RC,RR,SER",
 		.database = "isorec_corpus"};
 	struct corpus_runs runs = {.options = &options};
-	struct provided server = {{0}, 0, {0}};
+	struct provided server = {.port = 0};
 	enum exit_status status;
 	struct err err;
 	char **args;
@@ -270,6 +276,8 @@ static enum exit_status corpus(const struct command *command, int argc, char **a
 	if (!run_levels_parse(&runs.levels, options.isolation) || !runs.levels.count)
 		return command_misused(
 			command, "--isolation takes RU, RC, RR, SER, separated by commas");
+	if (options.nodes.count && options.server)
+		return command_misused(command, RUNS_NODE_MISUSED);
 	if (!runs_folder(options.output))
 		return EXIT_STATUS_INPUT;
 	if (options.server) {
@@ -277,12 +285,14 @@ static enum exit_status corpus(const struct command *command, int argc, char **a
 			output_message("%s", err.text);
 			return EXIT_STATUS_INPUT;
 		}
-		options.connection.host = "127.0.0.1";
-		options.connection.port = server.port;
-		options.connection.socket = NULL;
-		options.connection.user = server.user;
 	}
 	runs.run = runs_defaults(&options.connection, &RUN_TIMEOUTS_DEFAULT);
+	if (options.server)
+		runs_target_provided(&runs.run, &server);
+	for (size_t i = 0; i < options.nodes.count; i++) {
+		if (!runs_add_node(&runs.run, options.nodes.items[i]))
+			return EXIT_STATUS_USAGE;
+	}
 	runs.run.target.database = options.database;
 	runs.run.overwrite = options.overwrite;
 	runs.run.drop_database = options.server != NULL;
@@ -305,6 +315,7 @@ static const struct option_def corpus_table[] = {
 		OPTION_STRING(struct corpus_command_options, server),
 		.help = RUNS_SERVER_HELP},
 	CONNECTION_OPTIONS(struct corpus_command_options, connection),
+	RUNS_NODE_OPTION(struct corpus_command_options, nodes),
 	{.name = "database",
 		.letter = 'D',
 		.argument = "NAME",

@@ -156,7 +156,7 @@ static enum exit_status replay_run(const struct command *command, int argc, char
 		.memory = EXECUTION_BYTES_MAX,
 		.examples = 10,
 		.timeouts = RUN_TIMEOUTS_DEFAULT};
-	struct provided server = {{0}, 0, {0}};
+	struct provided server = {.port = 0};
 	struct replay_options how;
 	enum exit_status status, worst = EXIT_STATUS_OK;
 	struct err err;

@@ -24,7 +24,7 @@ struct run_command_options {
 	struct connection_options connection;
 	const char *database, *output, *isolation;
 	int instrument; /* enum instrument_mode */
-	struct option_strings servers;
+	struct option_strings servers, nodes;
 	uint64_t rows_max, repeat, shuffle, seed;
 	struct run_timeouts timeouts;
 	int format;
@@ -43,6 +43,7 @@ static const struct option_def run_table[] = {
 			"-binlog "
 			"for the row binary log"},
 	CONNECTION_OPTIONS(struct run_command_options, connection),
+	RUNS_NODE_OPTION(struct run_command_options, nodes),
 	OPTION_HEADING("Database"),
 	{.name = "database",
 		.letter = 'D',
@@ -579,11 +580,7 @@ static void run_on_servers(struct runs *runs, char **paths, int count)
 		} else if (!runs->single && !runs_folder(runs->folder)) {
 			worsen(runs, EXIT_STATUS_INPUT);
 		} else {
-			runs->run.target.host = "127.0.0.1";
-			runs->run.target.port = server.port;
-			runs->run.target.socket = NULL;
-			runs->run.target.user = server.user;
-			runs->run.target.password = NULL;
+			runs_target_provided(&runs->run, &server);
 			run_files(runs, paths, count);
 		}
 		provide_stop(&server);
@@ -646,9 +643,15 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 				   options.shuffle || options.both || options.servers.count > 1))
 		return command_misused(command,
 			"--output %s is for one run, and several were asked for", options.output);
+	if (options.nodes.count && options.servers.count)
+		return command_misused(command, RUNS_NODE_MISUSED);
 	if (!runs.single && !runs_folder(options.output))
 		return EXIT_STATUS_INPUT;
 	fill_run(&runs);
+	for (size_t i = 0; i < options.nodes.count; i++) {
+		if (!runs_add_node(&runs.run, options.nodes.items[i]))
+			return EXIT_STATUS_USAGE;
+	}
 	if (!runs_begin())
 		return EXIT_STATUS_INPUT;
 	open_document(&runs);

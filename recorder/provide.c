@@ -160,7 +160,7 @@ bool provide_start(struct provided *out, const char *release, bool *skip, struct
 	int count = 2, status;
 	bool ok;
 
-	*out = (struct provided){{0}, 0, {0}};
+	*out = (struct provided){.port = 0};
 	*skip = false;
 	find_tool(tool, sizeof(tool));
 	if (!add_release(release, plain, sizeof(plain), args, &count, err))
@@ -177,6 +177,7 @@ bool provide_start(struct provided *out, const char *release, bool *skip, struct
 		take_variable(output.data, "MYSQL_TCP_PORT", port, sizeof(port));
 		out->port = (unsigned)strtoul(port, NULL, 10);
 		take_variable(output.data, "ISOREC_SERVER_USER", out->user, sizeof(out->user));
+		take_variable(output.data, "ISOREC_SERVER_NODES", out->nodes, sizeof(out->nodes));
 	} else {
 		*skip = status == STATUS_SKIP;
 		err_set(err, ERR_SERVER, "%s: %s%s", release, *skip ? "skipped: " : "",

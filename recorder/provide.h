@@ -19,6 +19,7 @@ struct provided {
 	char name[80]; /* of the instance; "": none */
 	unsigned port; /* on 127.0.0.1 */
 	char user[64];
+	char nodes[1024]; /* of a cluster: host:port with commas, the first one included */
 };
 
 /* False: it cannot be had here (*skip, and err says why), or does not start. */

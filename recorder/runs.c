@@ -2,6 +2,7 @@
 #include "runs.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -89,6 +90,49 @@ bool runs_folder(const char *path)
 		output_message("cannot make the folder %s: %s", part.data, strerror(errno));
 	buf_release(&part);
 	return ok;
+}
+
+bool runs_add_node(struct run_options *run, const char *node)
+{
+	const char *colon = strrchr(node, ':');
+	size_t len = colon ? (size_t)(colon - node) : 0;
+	struct run_node *out = &run->nodes[run->node_count];
+	uint64_t port;
+	struct err err;
+
+	if (!len || len >= sizeof(out->host) ||
+		!parse_uint(colon + 1, 1, 65535, "port", &port, &err)) {
+		output_message("%s: a node is HOST:PORT", node);
+		return false;
+	}
+	if (run->node_count + 1 == RUN_NODES_MAX) {
+		output_message("a cluster may have %d nodes here", RUN_NODES_MAX);
+		return false;
+	}
+	memcpy(out->host, node, len);
+	out->host[len] = '\0';
+	out->port = (unsigned)port;
+	run->node_count++;
+	return true;
+}
+
+void runs_target_provided(struct run_options *run, const struct provided *server)
+{
+	const char *at = strchr(server->nodes, ',');
+
+	run->target.host = "127.0.0.1";
+	run->target.port = server->port;
+	run->target.socket = NULL;
+	run->target.user = server->user;
+	run->target.password = NULL;
+	run->node_count = 0;
+	while (at) {
+		char node[300];
+
+		snprintf(node, sizeof(node), "%.*s", (int)strcspn(at + 1, ","), at + 1);
+		(void)!runs_add_node(run, node);
+		at = strchr(at + 1, ',');
+	}
 }
 
 struct run_options runs_defaults(

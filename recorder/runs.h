@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include "connection.h"
+#include "provide.h"
 #include "run/run.h"
 
 enum { RUNS_LEVELS_MAX = 4 };
@@ -48,6 +49,17 @@ bool runs_folder(const char *path) MUST_CHECK;
 		.help = "when every session waits and nothing moves for so long, they are killed"  \
 	}
 
+#define RUNS_NODE_OPTION(type, member)                                                             \
+	{                                                                                          \
+		.name = "node", .argument = "HOST:PORT", OPTION_STRINGS(type, member),             \
+		.help = "of a cluster, a further node, for scenarios whose sessions are on "       \
+			"several (`# node: T2=2`); may be given several times; a cluster of "      \
+			"isorec-servers brings its own"                                            \
+	}
+
+#define RUNS_NODE_MISUSED                                                                          \
+	"--node is for a cluster that runs already; one that --server starts brings its nodes"
+
 struct run_timeouts {
 	uint64_t blocked, answer, hang; /* ns */
 };
@@ -55,6 +67,11 @@ struct run_timeouts {
 
 struct run_options runs_defaults(
 	const struct connection_options *connection, const struct run_timeouts *timeouts);
+
+/* The server that was started for the run, with the nodes it has.  Keeps pointers into it. */
+void runs_target_provided(struct run_options *run, const struct provided *server);
+/* Further nodes, HOST:PORT; false after a message. */
+bool runs_add_node(struct run_options *run, const char *node) MUST_CHECK;
 
 /* INT and TERM: the run ends, its database is dropped; a second one ends at once. */
 extern volatile sig_atomic_t runs_stop;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From an execution to the scenario that would do it again (docs/scenario-format.md). */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "execution/execution.h"
@@ -144,7 +145,8 @@ static bool setup_from_note(struct maker *m)
 	if (!scenario_parse(&was, m->e->scenario, "the scenario in the trace", m->err))
 		return false;
 	for (size_t i = 0; i < was.meta_count && ok; i++)
-		if (!span_eq_str(was.meta[i].key, "isolation"))
+		if (!span_eq_str(was.meta[i].key, "isolation") &&
+			!span_eq_str(was.meta[i].key, "node"))
 			ok = scenario_add_meta(m->out, was.meta[i].key, was.meta[i].value, m->err);
 	for (size_t i = 0; i < was.setup.count && ok; i++)
 		ok = add_setup(m, was.setup.stmts[i].sql);
@@ -258,6 +260,54 @@ static void set_levels(struct maker *m)
 		m->out->sessions[i].level = LEVEL_UNKNOWN;
 }
 
+/* "n2", as the runner calls nodes, is 2; 0: called otherwise. */
+static uint32_t node_number(struct span name)
+{
+	for (uint32_t i = 1; i <= SCENARIO_NODE_MAX; i++) {
+		char text[12];
+
+		snprintf(text, sizeof(text), "n%u", i);
+		if (span_eq_str(name, text))
+			return i;
+	}
+	return 0;
+}
+
+/* Where there are several nodes: which one a session was on.  Nodes that are called otherwise are
+ * counted as they come. */
+static bool set_nodes(struct maker *m)
+{
+	const struct execution *e = m->e;
+	struct span names[SCENARIO_NODE_MAX];
+	uint32_t numbers[SCENARIO_NODE_MAX];
+	size_t count = 0;
+	bool numbered = true;
+
+	for (size_t i = 0; i < e->session_count; i++) {
+		size_t n = 0;
+
+		while (n < count && !span_eq(names[n], e->sessions[i].node))
+			n++;
+		if (n < count)
+			continue;
+		if (count == SCENARIO_NODE_MAX)
+			return err_set(m->err, ERR_UNSUPPORTED, "sessions on more than %d nodes",
+				SCENARIO_NODE_MAX);
+		names[count] = e->sessions[i].node;
+		numbers[count] = node_number(names[count]);
+		numbered = numbered && numbers[count];
+		count++;
+	}
+	for (size_t i = 0; i < m->out->session_count && count > 1; i++) {
+		uint32_t index = execution_session(e, m->out->sessions[i].name);
+
+		for (size_t n = 0; n < count && index != EXECUTION_NONE; n++)
+			if (span_eq(names[n], e->sessions[index].node))
+				m->out->sessions[i].node = numbered ? numbers[n] : (uint32_t)n + 1;
+	}
+	return true;
+}
+
 bool execution_to_scenario(const struct execution *e,
 	const struct execution_scenario_options *options, struct scenario *out, uint64_t *skipped,
 	struct err *err)
@@ -272,6 +322,7 @@ bool execution_to_scenario(const struct execution *e,
 		ok = add_statement(&m, &e->stmts[i]);
 	if (ok && !out->schedule.count)
 		ok = err_set(err, ERR_UNSUPPORTED, "the trace has no statement");
+	ok = ok && set_nodes(&m);
 	if (ok)
 		set_levels(&m);
 	else

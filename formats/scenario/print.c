@@ -38,9 +38,29 @@ static void print_isolation(const struct scenario *s, struct buf *out)
 	}
 }
 
+/* In the same order. */
+static void print_nodes(const struct scenario *s, struct buf *out)
+{
+	bool seen[SCENARIO_SESSION_MAX] = {false};
+	const char *before = "# node:";
+
+	for (size_t i = 0; i < s->schedule.count; i++) {
+		uint32_t session = s->schedule.stmts[i].session;
+
+		if (seen[session] || !s->sessions[session].node)
+			continue;
+		seen[session] = true;
+		buf_printf(out, "%s %.*s=%u", before, SPAN_ARG(s->sessions[session].name),
+			s->sessions[session].node);
+		before = ",";
+	}
+	if (before[0] == ',')
+		buf_add_char(out, '\n');
+}
+
 static void print_meta(const struct scenario *s, struct buf *out)
 {
-	bool printed = false;
+	bool printed = false, nodes_printed = false;
 
 	for (size_t i = 0; i < s->meta_count; i++) {
 		const struct scenario_meta *meta = &s->meta[i];
@@ -51,6 +71,11 @@ static void print_meta(const struct scenario *s, struct buf *out)
 			printed = true;
 			continue;
 		}
+		if (span_eq_str(meta->key, "node")) {
+			print_nodes(s, out);
+			nodes_printed = true;
+			continue;
+		}
 		buf_printf(out, "# %.*s:", SPAN_ARG(meta->key));
 		if (meta->value.len)
 			buf_add_char(out, ' ');
@@ -59,6 +84,8 @@ static void print_meta(const struct scenario *s, struct buf *out)
 	}
 	if (!printed)
 		print_isolation(s, out);
+	if (!nodes_printed)
+		print_nodes(s, out);
 }
 
 /* A delimiter that the statement does not hold. */

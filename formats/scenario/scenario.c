@@ -301,6 +301,15 @@ enum txn_level scenario_level(const struct scenario *s, uint32_t session)
 	return s->sessions[session].level ? s->sessions[session].level : s->level;
 }
 
+size_t scenario_nodes(const struct scenario *s)
+{
+	size_t nodes = 1;
+
+	for (size_t i = 0; i < s->session_count; i++)
+		nodes = s->sessions[i].node > nodes ? s->sessions[i].node : nodes;
+	return nodes;
+}
+
 /* The next part of a list with commas; *at moves behind it. */
 static bool next_part(struct span list, size_t *at, struct span *part)
 {
@@ -347,6 +356,38 @@ static bool add_isolation(struct scenario *s, struct span value, struct err *err
 		if (*level != LEVEL_UNKNOWN)
 			return err_set_at(err, ERR_FORMAT, offset, "the level was given already");
 		*level = found;
+	}
+	return true;
+}
+
+/* `T1=1, T2=2`: on which node of a cluster a session is. */
+static bool add_nodes(struct scenario *s, struct span value, struct err *err)
+{
+	struct span part;
+	size_t at = 0;
+
+	while (next_part(value, &at, &part)) {
+		const char *equals = part.len ? memchr(part.ptr, '=', part.len) : NULL;
+		size_t offset = (size_t)(part.ptr - value.ptr);
+		size_t left = equals ? (size_t)(equals - part.ptr) : part.len;
+		struct span word =
+			equals ? span_trim(span_of(equals + 1, part.len - left - 1)) : part;
+		uint32_t session, node = 0;
+
+		if (!find_session(s, span_trim(span_of(part.ptr, left)), &session))
+			return err_set_at(err, ERR_FORMAT, offset,
+				"no session of that name is in the schedule");
+		for (size_t i = 0; equals && word.len < 3 && i < word.len; i++)
+			node = isdigit((unsigned char)word.ptr[i])
+				       ? node * 10 + (uint32_t)(word.ptr[i] - '0')
+				       : SCENARIO_NODE_MAX + 1;
+		if (!node || node > SCENARIO_NODE_MAX)
+			return err_set_at(err, ERR_FORMAT, offset,
+				"a session and the number of its node: T2=2, up to %d",
+				SCENARIO_NODE_MAX);
+		if (s->sessions[session].node)
+			return err_set_at(err, ERR_FORMAT, offset, "the node was given already");
+		s->sessions[session].node = node;
 	}
 	return true;
 }
@@ -487,7 +528,7 @@ const struct scenario_verdict *scenario_verdict(
 static bool is_once(struct span key)
 {
 	return span_eq_str(key, "id") || span_eq_str(key, "isolation") ||
-	       span_eq_str(key, "contract");
+	       span_eq_str(key, "node") || span_eq_str(key, "contract");
 }
 
 static const struct scenario_meta *find_meta(const struct scenario *s, struct span key)
@@ -527,6 +568,8 @@ bool scenario_add_meta(struct scenario *s, struct span key, struct span value, s
 	if (is_once(key) && find_meta(s, key))
 		return err_set_at(err, ERR_FORMAT, 0, "`%.*s` was given already", SPAN_ARG(key));
 	if (span_eq_str(key, "isolation") && !add_isolation(s, own, err))
+		return shift_error(err, base);
+	if (span_eq_str(key, "node") && !add_nodes(s, own, err))
 		return shift_error(err, base);
 	if (span_eq_str(key, "expect") && !add_verdict(s, own, err))
 		return shift_error(err, base);

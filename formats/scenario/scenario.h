@@ -39,6 +39,7 @@ enum scenario_limits {
 	SCENARIO_NAME_MAX = 64, /* bytes of a session's name, a key or a delimiter */
 	SCENARIO_META_MAX = 10000,
 	SCENARIO_IMPORT_MAX = 10000, /* scenarios of one imported file */
+	SCENARIO_NODE_MAX = 16,
 };
 
 #define SCENARIO_NOBODY UINT32_MAX
@@ -58,6 +59,7 @@ struct scenario_meta {
 struct scenario_session {
 	struct span name;
 	enum txn_level level; /* LEVEL_UNKNOWN: the scenario's */
+	uint32_t node;        /* of a cluster, from 1; 0: the first */
 };
 
 enum scenario_value_kind {
@@ -174,7 +176,7 @@ bool scenario_session(
 /* session is SCENARIO_NOBODY except in the schedule.  The new statement is the section's last. */
 bool scenario_add(struct scenario *s, struct scenario_section *section, uint32_t session,
 	struct span sql, struct err *err) MUST_CHECK;
-/* Understands `isolation` and `expect`.  Sessions that an isolation names must be there. */
+/* Understands `isolation`, `node` and `expect`.  Sessions that the first two name must be there. */
 bool scenario_add_meta(
 	struct scenario *s, struct span key, struct span value, struct err *err) MUST_CHECK;
 /* `text` is what stands behind "=>". */
@@ -186,6 +188,8 @@ bool scenario_expect_parse(struct scenario *s, struct scenario_expect *out, stru
 struct span scenario_meta(const struct scenario *s, const char *key);
 /* The level a session runs at: its own, else the scenario's, else LEVEL_UNKNOWN. */
 enum txn_level scenario_level(const struct scenario *s, uint32_t session);
+/* How many nodes of a cluster its sessions are on. */
+size_t scenario_nodes(const struct scenario *s);
 /* What is expected of that release at that level: the last line that fits; NULL when none does. */
 const struct scenario_verdict *scenario_verdict(
 	const struct scenario *s, struct span release, enum txn_level level);

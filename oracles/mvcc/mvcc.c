@@ -119,9 +119,20 @@ static bool makes_triggers(struct span scenario)
 	return false;
 }
 
+/* One store does not model several that follow each other. */
+static bool several_nodes(const struct execution *e)
+{
+	for (size_t i = 1; i < e->session_count; i++) {
+		if (!span_eq(e->sessions[i].node, e->sessions[0].node))
+			return true;
+	}
+	return false;
+}
+
 static void open_tables(struct mvcc *m)
 {
 	bool triggers = makes_triggers(m->schedule->execution->scenario);
+	bool nodes = several_nodes(m->schedule->execution);
 
 	for (uint32_t i = 0; i < m->store.table_count; i++) {
 		struct span told = m->schedule->execution->tables[i].schema.triggers;
@@ -131,6 +142,10 @@ static void open_tables(struct mvcc *m)
 			m->store.tables[i].triggers = trigger_events(told);
 		if (!problem && triggers && !told.ptr) {
 			problem = "tables with triggers";
+			m->store.tables[i].redefined = true;
+		}
+		if (!problem && nodes) {
+			problem = "sessions on several nodes of a cluster";
 			m->store.tables[i].redefined = true;
 		}
 		if (problem)

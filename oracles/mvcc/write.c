@@ -617,6 +617,26 @@ static void write_join(struct mvcc *m, const struct plan *plan, struct write_ans
 
 /* ---- INSERT and REPLACE ---- */
 
+/* From one AUTO_INCREMENT value to the next; 0: not known.  A Galera node changes it with the size
+ * of the cluster (wsrep_auto_increment_control).  Traces that do not have it are taken to have the
+ * servers' preset. */
+static uint64_t autoinc_step(const struct execution *e)
+{
+	struct span value = execution_variable(e, "auto_increment_increment");
+	uint64_t step = 0;
+
+	if (execution_is_on(e, "wsrep_on"))
+		return 0;
+	if (!value.len)
+		return 1;
+	for (size_t i = 0; i < value.len; i++) {
+		if (value.len > 5 || value.ptr[i] < '0' || value.ptr[i] > '9') /* at most 65535 */
+			return 0;
+		step = step * 10 + (uint64_t)(value.ptr[i] - '0');
+	}
+	return step;
+}
+
 /* AUTO_INCREMENT: what the server said of the first row that it inserted, then one after the other.
  * Where rows may be left out or become updates it is not known which that was. */
 static void fill_autoinc(struct mvcc *m, const struct plan *plan, const struct eval_table *def,
@@ -624,15 +644,17 @@ static void fill_autoinc(struct mvcc *m, const struct plan *plan, const struct e
 {
 	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
 	const struct sql_insert *insert = plan->stmt->u.insert;
+	uint64_t step;
 
 	for (uint32_t c = 0; c < def->column_count; c++) {
 		if (!def->columns[c].auto_increment || row[c].kind != EVAL_NULL)
 			continue;
+		step = row_count > 1 ? autoinc_step(m->schedule->execution) : 1;
 		if (!*next)
 			*next = stmt->in->record.insert_id;
 		if (!stmt->in->record.error &&
 			(!*next ||
-				(row_count > 1 && (insert->flags & SQL_DML_IGNORE ||
+				(row_count > 1 && (!step || insert->flags & SQL_DML_IGNORE ||
 							  insert->on_duplicate || insert->query ||
 							  plan->stmt->kind == SQL_STMT_REPLACE)))) {
 			answer_unsupported(m, a, "AUTO_INCREMENT values that were not recorded");
@@ -643,8 +665,9 @@ static void fill_autoinc(struct mvcc *m, const struct plan *plan, const struct e
 			*next = INT32_MAX / 2;
 			a->order_matters = true;
 		}
-		row[c] = def->columns[c].type.is_unsigned ? eval_uint((*next)++)
-							  : eval_int((int64_t)(*next)++);
+		row[c] = def->columns[c].type.is_unsigned ? eval_uint(*next)
+							  : eval_int((int64_t)*next);
+		*next += step ? step : 1;
 	}
 }
 

@@ -117,16 +117,17 @@ static MYSQL_RES *ask(MYSQL *db, const struct capture_node *node, struct err *er
 
 /* ---- variables ---- */
 
-static const char *const variable_names[] = {"autocommit", "binlog_format", "binlog_row_image",
-	"character_set_server", "collation_database", "collation_server", "completion_type",
-	"default_storage_engine", "explicit_defaults_for_timestamp", "gtid_domain_id", "gtid_mode",
-	"gtid_strict_mode", "innodb_autoinc_lock_mode", "innodb_deadlock_detect",
-	"innodb_flush_log_at_trx_commit", "innodb_lock_wait_timeout", "innodb_rollback_on_timeout",
-	"innodb_snapshot_isolation", "innodb_version", "log_bin", "lower_case_table_names",
-	"max_allowed_packet", "old_mode", "read_only", "server_id", "session_track_gtids",
-	"session_track_system_variables", "session_track_transaction_info", "sql_mode",
-	"super_read_only", "sync_binlog", "system_time_zone", "time_zone", "transaction_isolation",
-	"transaction_read_only", "tx_isolation", "tx_read_only", "version", "version_comment"};
+static const char *const variable_names[] = {"auto_increment_increment", "autocommit",
+	"binlog_format", "binlog_row_image", "character_set_server", "collation_database",
+	"collation_server", "completion_type", "default_storage_engine",
+	"explicit_defaults_for_timestamp", "gtid_domain_id", "gtid_mode", "gtid_strict_mode",
+	"innodb_autoinc_lock_mode", "innodb_deadlock_detect", "innodb_flush_log_at_trx_commit",
+	"innodb_lock_wait_timeout", "innodb_rollback_on_timeout", "innodb_snapshot_isolation",
+	"innodb_version", "log_bin", "lower_case_table_names", "max_allowed_packet", "old_mode",
+	"read_only", "server_id", "session_track_gtids", "session_track_system_variables",
+	"session_track_transaction_info", "sql_mode", "super_read_only", "sync_binlog",
+	"system_time_zone", "time_zone", "transaction_isolation", "transaction_read_only",
+	"tx_isolation", "tx_read_only", "version", "version_comment"};
 
 static bool wanted_variable(struct span name)
 {

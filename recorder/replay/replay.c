@@ -112,7 +112,7 @@ static bool open_player(struct replayer *r, uint32_t session)
 	for (size_t i = 0; i < r->engine.database_count; i++)
 		if (span_eq_str(s->database, r->engine.databases[i]))
 			database = r->engine.databases[i];
-	return engine_open_session(&r->engine, p->client, p->client + 1, r->names[session].text,
+	return engine_open_session(&r->engine, p->client, 0, p->client + 1, r->names[session].text,
 		database, (enum txn_level)s->level);
 }
 
@@ -432,7 +432,7 @@ bool replay(const struct execution *e, const struct replay_options *options,
 		return err_set(err, ERR_UNSUPPORTED, "the trace has no statement to replay");
 	r.engine = (struct engine){
 		.options = &r.run, .source = "replay", .err = err, .answered = answered, .ctx = &r};
-	ok = make_players(&r, err) && engine_open(&r.engine, REPLAY_SESSIONS_MAX + 1);
+	ok = make_players(&r, err) && engine_open(&r.engine, REPLAY_SESSIONS_MAX + 1, 1);
 	if (ok) {
 		ok = replay_all(&r);
 		summary->by_time = r.engine.by_time;

@@ -70,6 +70,7 @@ struct client {
 	struct buf rows; /* of the first result: packed arrays, one behind the other */
 
 	/* The runner's. */
+	size_t node;   /* of a cluster, from 0 */
 	uint32_t stmt; /* index in the section of the statement that is under way */
 	bool settled;  /* known to wait for a lock, as of the last event */
 	bool waiting;  /* was seen waiting */

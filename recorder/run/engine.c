@@ -177,6 +177,56 @@ static void number_tables(struct engine *e)
 	}
 }
 
+/* Waits until the node has what all nodes committed before.  The connection waits for this once
+ * only: the views of a node that is held back must be readable. */
+static bool sync_node(MYSQL *control)
+{
+	MYSQL_RES *result = NULL;
+	MYSQL_ROW row;
+	bool ok;
+
+	if (mysql_query(control, "set session wsrep_sync_wait = 15") ||
+		mysql_query(control, "select @@wsrep_on, count(*) from mysql.user") ||
+		!(result = mysql_store_result(control)))
+		return false;
+	row = mysql_fetch_row(result);
+	ok = row && row[0] && !strcmp(row[0], "1");
+	mysql_free_result(result);
+	return ok && mysql_query(control, "set session wsrep_sync_wait = 0") == 0;
+}
+
+bool engine_sync_nodes(struct engine *e)
+{
+	for (size_t i = 0; e->node_count > 1 && i < e->node_count; i++) {
+		MYSQL *control = e->nodes[i].control;
+
+		if (sync_node(control))
+			continue;
+		return err_set(e->err, ERR_SERVER, "node %zu cannot wait for the others: %s", i + 1,
+			*mysql_error(control) ? mysql_error(control)
+					      : "it is in no Galera cluster (wsrep_on is off)");
+	}
+	return true;
+}
+
+/* The server records of the other nodes. */
+static bool announce_others(struct engine *e)
+{
+	for (size_t i = 1; i < e->node_count; i++) {
+		struct snapshot snapshot = {.control = e->nodes[i].control,
+			.producer = e->worker.producer,
+			.node = e->nodes[i].name,
+			.address = e->nodes[i].capture.address,
+			.database = e->options->target.database};
+		bool ok = snapshot_server(&snapshot, e->err);
+
+		snapshot_release(&snapshot);
+		if (!ok)
+			return false;
+	}
+	return true;
+}
+
 bool engine_begin_trace(struct engine *e)
 {
 	/* The database is the run's own: nobody else writes. */
@@ -184,15 +234,22 @@ bool engine_begin_trace(struct engine *e)
 		!instrument_tables_init(&e->tables, e->options->instrument, true,
 			e->options->predicate_probes, e->err))
 		return false;
-	e->node = (struct capture_node){.name = "n1",
-		.address = e->options->target.socket ? e->options->target.socket
-						     : e->options->target.host};
-	atomic_store(&e->node.announced, true); /* the snapshot's server record says more */
-	atomic_store(&e->node.level, (uint8_t)level_of(e->control, "global"));
+	for (size_t i = 0; i < e->node_count; i++) {
+		struct engine_node *node = &e->nodes[i];
+
+		snprintf(node->name, sizeof(node->name), "n%zu", i + 1);
+		node->capture = (struct capture_node){.name = node->name,
+			.address = node->target.socket ? node->target.socket : node->target.host};
+		/* The snapshot's server record says more. */
+		atomic_store(&node->capture.announced, true);
+		atomic_store(&node->capture.level, (uint8_t)level_of(node->control, "global"));
+	}
+	if (!engine_sync_nodes(e) || !announce_others(e))
+		return false;
 	e->snapshot = (struct snapshot){.control = e->control,
 		.producer = e->worker.producer,
-		.node = e->node.name,
-		.address = e->node.address,
+		.node = e->nodes[0].name,
+		.address = e->nodes[0].capture.address,
 		.database = e->options->target.database,
 		.rows_max = e->options->rows_max,
 		.limits = e->config.values,
@@ -206,8 +263,9 @@ bool engine_begin_trace(struct engine *e)
 
 void engine_watch(struct engine *e)
 {
-	watch_open(&e->watch, e->control);
-	engine_note(e, "blocked is known from", span_str(watch_name(e->watch.kind)));
+	for (size_t i = 0; i < e->node_count; i++)
+		watch_open(&e->nodes[i].watch, e->nodes[i].control);
+	engine_note(e, "blocked is known from", span_str(watch_name(e->nodes[0].watch.kind)));
 }
 
 /* ---- sessions ---- */
@@ -227,16 +285,18 @@ static bool is_alone(const struct client *c)
 	return true;
 }
 
-bool engine_open_session(struct engine *e, size_t index, uint32_t id, const char *name,
+bool engine_open_session(struct engine *e, size_t index, size_t node, uint32_t id, const char *name,
 	const char *database, enum txn_level level)
 {
 	struct client *c = &e->clients[index];
-	struct run_target target = e->options->target;
+	struct run_target target = e->nodes[node].target;
 
-	CHECK(index < e->client_max);
+	CHECK(index < e->client_max && node < e->node_count);
 	target.database = database;
-	if (!client_open(c, &target, &e->worker, &e->node, id, name, e->err))
+	target.read_timeout_s = 0;
+	if (!client_open(c, &target, &e->worker, &e->nodes[node].capture, id, name, e->err))
 		return false;
+	c->node = node;
 	if (e->client_count < index + 1)
 		e->client_count = index + 1;
 	c->engine = e;
@@ -259,7 +319,7 @@ bool engine_open_session(struct engine *e, size_t index, uint32_t id, const char
 
 /* The server rolls back behind our back when a connection ends; the final state is the one after
  * that. */
-static void wait_closed(struct engine *e, const struct buf *threads)
+static void wait_closed(MYSQL *control, const struct buf *threads)
 {
 	struct buf sql = BUF_INIT;
 
@@ -271,8 +331,8 @@ static void wait_closed(struct engine *e, const struct buf *threads)
 		MYSQL_RES *result = NULL;
 		bool some;
 
-		if (mysql_query(e->control, sql.data) == 0)
-			result = mysql_store_result(e->control);
+		if (mysql_query(control, sql.data) == 0)
+			result = mysql_store_result(control);
 		some = result && mysql_num_rows(result);
 		if (result)
 			mysql_free_result(result);
@@ -285,20 +345,23 @@ static void wait_closed(struct engine *e, const struct buf *threads)
 
 void engine_close_sessions(struct engine *e)
 {
-	struct buf threads = BUF_INIT;
+	struct buf threads[RUN_NODES_MAX] = {BUF_INIT};
 
 	for (size_t i = 0; i < e->client_count; i++) {
 		struct client *c = &e->clients[i];
+		struct buf *of_node = &threads[c->node];
 
 		if (c->mysql)
-			buf_printf(&threads, "%s%lu", threads.len ? "," : "",
+			buf_printf(of_node, "%s%lu", of_node->len ? "," : "",
 				mysql_thread_id(c->mysql));
 		client_close(c, c->dead ? "lost" : NULL);
 	}
 	e->client_count = 0;
-	if (e->control && !e->control_dead)
-		wait_closed(e, &threads);
-	buf_release(&threads);
+	for (size_t i = 0; i < e->node_count; i++) {
+		if (e->control && !e->control_dead)
+			wait_closed(e->nodes[i].control, &threads[i]);
+		buf_release(&threads[i]);
+	}
 }
 
 void engine_sending(struct engine *e, struct client *c)
@@ -415,22 +478,32 @@ static void mark_by_time(struct engine *e, struct client *c)
 	e->by_time = true;
 }
 
-/* The views say who waits; what neither waits nor answers is given its time. */
+/* The views say who waits.  True: somebody was answered meanwhile. */
+static bool look_at_node(struct engine *e, size_t node, uint64_t now)
+{
+	struct watch *watch = &e->nodes[node].watch;
+
+	if (!watch->kind || now < watch_next_ns(watch) || now < e->event_ns + FIRST_LOOK_NS)
+		return false;
+	if (watch_look(watch, e->clients, e->client_count, node))
+		return engine_serve(e, GRACE_MS);
+	watch->kind = WATCH_NONE;
+	return false;
+}
+
+/* ... and what neither waits nor answers is given its time. */
 static void look(struct engine *e)
 {
 	uint64_t now = clock_mono_ns();
-	uint64_t limit =
-		e->watch.kind ? e->options->answer_timeout_ns : e->options->blocked_timeout_ns;
 
-	if (e->watch.kind && now >= watch_next_ns(&e->watch) &&
-		now >= e->event_ns + FIRST_LOOK_NS) {
-		if (!watch_look(&e->watch, e->clients, e->client_count))
-			e->watch.kind = WATCH_NONE;
-		else if (engine_serve(e, GRACE_MS))
+	for (size_t i = 0; i < e->node_count; i++) {
+		if (look_at_node(e, i, now))
 			return;
 	}
 	for (size_t i = 0; i < e->client_count; i++) {
 		struct client *c = &e->clients[i];
+		uint64_t limit = e->nodes[c->node].watch.kind ? e->options->answer_timeout_ns
+							      : e->options->blocked_timeout_ns;
 
 		if (c->state != CLIENT_IDLE && !c->settled && now >= e->event_ns + limit)
 			mark_by_time(e, c);
@@ -455,8 +528,12 @@ void engine_settle(struct engine *e, const struct client *c)
 	while (!(c ? is_settled(c) : all_settled(e)) && !engine_stopped(e)) {
 		uint64_t now = clock_mono_ns(), next = e->event_ns + FIRST_LOOK_NS;
 
-		if (e->watch.kind && watch_next_ns(&e->watch) > next)
-			next = watch_next_ns(&e->watch);
+		for (size_t i = 0; i < e->node_count; i++) {
+			const struct watch *watch = &e->nodes[i].watch;
+
+			if (watch->kind && watch_next_ns(watch) > next)
+				next = watch_next_ns(watch);
+		}
 		if (next <= now)
 			next = now + 10000000; /* only time can tell more */
 		if (!engine_serve(e, (int)((next - now) / 1000000 + 1)))
@@ -483,7 +560,7 @@ void engine_abandon_all(struct engine *e)
 		/* Else it would hold its locks until it notices that nobody is there. */
 		snprintf(sql, sizeof(sql), "kill %lu", mysql_thread_id(c->mysql));
 		if (!e->control_dead)
-			(void)!engine_query(e, span_str(sql));
+			(void)!mysql_query(e->nodes[c->node].control, sql);
 		fill_blocked(c);
 		client_abandon(c, "no answer came");
 		complete(e, c);
@@ -492,23 +569,47 @@ void engine_abandon_all(struct engine *e)
 
 bool engine_server_alive(struct engine *e)
 {
-	if (!e->control_dead && mysql_ping(e->control) == 0)
-		return true;
-	e->control_dead = true;
-	return false;
+	bool alive = true;
+
+	e->control_dead = e->control_dead || mysql_ping(e->control);
+	for (size_t i = 1; i < e->node_count; i++)
+		alive = mysql_ping(e->nodes[i].control) == 0 && alive;
+	return alive && !e->control_dead;
 }
 
 /* ---- beginning and end ---- */
 
-bool engine_open(struct engine *e, size_t client_max)
+static void close_nodes(struct engine *e)
 {
-	struct run_target target = e->options->target;
+	for (size_t i = 0; i < e->node_count; i++)
+		mysql_close(e->nodes[i].control);
+}
 
-	target.database = NULL;
-	target.read_timeout_s = CONTROL_TIMEOUT_S;
-	e->control = client_dial(&target, e->err);
-	if (!e->control)
-		return false;
+bool engine_open(struct engine *e, size_t client_max, size_t nodes)
+{
+	if (nodes > e->options->node_count + 1)
+		return err_set(e->err, ERR_USAGE,
+			"sessions on %zu nodes of a cluster, and %zu are known: name them with "
+			"--node, or a cluster with --server",
+			nodes, e->options->node_count + 1);
+	for (; e->node_count < nodes; e->node_count++) {
+		struct engine_node *node = &e->nodes[e->node_count];
+
+		node->target = e->options->target;
+		node->target.database = NULL;
+		node->target.read_timeout_s = CONTROL_TIMEOUT_S;
+		if (e->node_count) {
+			node->target.host = e->options->nodes[e->node_count - 1].host;
+			node->target.port = e->options->nodes[e->node_count - 1].port;
+			node->target.socket = NULL;
+		}
+		node->control = client_dial(&node->target, e->err);
+		if (!node->control) {
+			close_nodes(e);
+			return false;
+		}
+	}
+	e->control = e->nodes[0].control;
 	e->client_max = client_max;
 	e->clients = mem_zero(client_max, sizeof(*e->clients));
 	e->fds = mem_zero(client_max, sizeof(*e->fds));
@@ -534,7 +635,7 @@ bool engine_close(struct engine *e, bool ok)
 		if (!trace_writer_close(e->writer, ok ? e->err : &local))
 			ok = false;
 	}
-	mysql_close(e->control);
+	close_nodes(e);
 	free(e->clients);
 	free(e->fds);
 	return ok;

@@ -20,8 +20,18 @@
 
 struct run_event;
 
+enum { RUN_NODES_MAX = 16 };
+
+/* A node of a cluster, beyond the first. */
+struct run_node {
+	char host[256];
+	unsigned port;
+};
+
 struct run_options {
 	struct run_target target;    /* database: the one to make */
+	struct run_node nodes[RUN_NODES_MAX]; /* of a cluster: the second, the third ... */
+	size_t node_count;
 	enum txn_level level;        /* of all sessions; LEVEL_UNKNOWN: as the scenario says */
 	uint64_t blocked_timeout_ns; /* without views: so long without an answer is blocked */
 	uint64_t answer_timeout_ns;  /* with views: neither waiting nor answering */
@@ -38,6 +48,15 @@ struct run_options {
 	void *ctx;
 };
 
+/* What there is of each node. */
+struct engine_node {
+	MYSQL *control;
+	struct run_target target;
+	struct capture_node capture;
+	struct watch watch;
+	char name[24];
+};
+
 struct engine {
 	const struct run_options *options;
 	const char *source; /* of notes */
@@ -45,17 +64,17 @@ struct engine {
 	void (*answered)(void *ctx, struct client *c);
 	void *ctx;
 
-	MYSQL *control;
-	bool control_dead; /* the last query got no answer */
+	struct engine_node nodes[RUN_NODES_MAX]; /* the first is the one that the run begins on */
+	size_t node_count;                       /* those that are used */
+	MYSQL *control;                          /* of the first */
+	bool control_dead;                       /* the last query got no answer */
 	char **databases;  /* made here */
 	size_t database_count, database_capacity;
 	struct trace_writer *writer;
 	struct capture_config config;
 	struct capture_worker worker;
-	struct capture_node node;
 	struct snapshot snapshot;
 	struct instrument_tables tables; /* prepared ones */
-	struct watch watch;
 	struct client *clients; /* as many as were asked for */
 	size_t client_max;
 	size_t client_count; /* those that were ever opened come first */
@@ -65,8 +84,9 @@ struct engine {
 	uint64_t ended;    /* statements of all sessions that were answered */
 };
 
-/* Connects.  options, source, err, answered and ctx are set by the caller. */
-bool engine_open(struct engine *e, size_t client_max) MUST_CHECK;
+/* Connects to the first `nodes` nodes.  options, source, err, answered and ctx are set by the
+ * caller. */
+bool engine_open(struct engine *e, size_t client_max, size_t nodes) MUST_CHECK;
 /* Ends sessions and trace, drops databases.  ok is what the run came to; the result, what it comes
  * to in the end. */
 bool engine_close(struct engine *e, bool ok);
@@ -85,8 +105,11 @@ bool engine_begin_trace(struct engine *e) MUST_CHECK;
 /* Begins to look for lock waits. */
 void engine_watch(struct engine *e);
 
-/* Connects session `index`, gives it its level before anything of it is recorded. */
-bool engine_open_session(struct engine *e, size_t index, uint32_t id, const char *name,
+/* Waits until each node has what the others have. */
+bool engine_sync_nodes(struct engine *e) MUST_CHECK;
+/* Connects session `index` with a node (from 0), gives it its level before anything of it is
+ * recorded. */
+bool engine_open_session(struct engine *e, size_t index, size_t node, uint32_t id, const char *name,
 	const char *database, enum txn_level level) MUST_CHECK;
 /* Ends all sessions, and waits until the server has rolled back what they left open. */
 void engine_close_sessions(struct engine *e);

@@ -58,14 +58,22 @@ static bool begin_trace(struct run *r)
 	return engine_begin_trace(&r->engine);
 }
 
+/* From 0. */
+static size_t node_of(const struct scenario *scenario, size_t session)
+{
+	uint32_t node = scenario->sessions[session].node;
+
+	return node ? node - 1 : 0;
+}
+
 static bool open_sessions(struct run *r)
 {
 	for (uint32_t i = 0; i < r->scenario->session_count; i++) {
 		enum txn_level level =
 			r->options->level ? r->options->level : scenario_level(r->scenario, i);
 
-		if (!engine_open_session(&r->engine, i, i + 1, r->scenario->sessions[i].name.ptr,
-			    r->options->target.database, level))
+		if (!engine_open_session(&r->engine, i, node_of(r->scenario, i), i + 1,
+			    r->scenario->sessions[i].name.ptr, r->options->target.database, level))
 			return false;
 	}
 	return true;
@@ -171,12 +179,13 @@ static bool run_section(struct run *r, const struct scenario_section *section)
 
 static bool run_final(struct run *r)
 {
-	if (!snapshot_rows(&r->engine.snapshot, "final", r->engine.err))
+	if (!engine_sync_nodes(&r->engine) ||
+		!snapshot_rows(&r->engine.snapshot, "final", r->engine.err))
 		return false;
 	if (!r->scenario->final.count)
 		return true;
-	if (!engine_open_session(&r->engine, 0, (uint32_t)r->scenario->session_count + 1, "final",
-		    r->options->target.database, LEVEL_UNKNOWN))
+	if (!engine_open_session(&r->engine, 0, 0, (uint32_t)r->scenario->session_count + 1,
+		    "final", r->options->target.database, LEVEL_UNKNOWN))
 		return false;
 	return run_section(r, &r->scenario->final);
 }
@@ -189,7 +198,7 @@ static bool run_all(struct run *r)
 		!begin_trace(r) || !open_sessions(r))
 		return false;
 	engine_watch(e);
-	r->summary->watch = e->watch.kind;
+	r->summary->watch = e->nodes[0].watch.kind;
 	if (!run_section(r, &r->scenario->schedule))
 		return false;
 	r->summary->server_gone = !engine_server_alive(e);
@@ -211,7 +220,7 @@ bool run_scenario(const struct scenario *scenario, const struct run_options *opt
 	*summary = (struct run_summary){0};
 	r.engine = (struct engine){
 		.options = options, .source = "run", .err = err, .answered = answered, .ctx = &r};
-	if (!engine_open(&r.engine, scenario->session_count + 1))
+	if (!engine_open(&r.engine, scenario->session_count + 1, scenario_nodes(scenario)))
 		return false;
 	ok = run_all(&r);
 	summary->by_time = r.engine.by_time;

@@ -8,9 +8,9 @@
 #include "trace/pack.h"
 
 /* Variables whose value changes what a statement means or sees (design, section 3: server). */
-static const char *const variables[] = {"autocommit", "binlog_format", "character_set_server",
-	"collation_server", "completion_type", "default_storage_engine", "foreign_key_checks",
-	"gtid_mode", "innodb_autoinc_lock_mode", "innodb_deadlock_detect",
+static const char *const variables[] = {"auto_increment_increment", "autocommit", "binlog_format",
+	"character_set_server", "collation_server", "completion_type", "default_storage_engine",
+	"foreign_key_checks", "gtid_mode", "innodb_autoinc_lock_mode", "innodb_deadlock_detect",
 	"innodb_lock_wait_timeout", "innodb_rollback_on_timeout", "innodb_snapshot_isolation",
 	"innodb_locks_unsafe_for_binlog", "log_bin", "lower_case_table_names", "sql_mode",
 	"transaction_isolation", "tx_isolation", "transaction_read_only", "tx_read_only",

@@ -74,12 +74,14 @@ const char *watch_name(enum watch_kind kind)
 	return "?";
 }
 
-static struct client *by_thread(struct client *clients, size_t count, const char *thread)
+static struct client *by_thread(
+	struct client *clients, size_t count, size_t node, const char *thread)
 {
 	unsigned long id = thread ? strtoul(thread, NULL, 10) : 0;
 
 	for (size_t i = 0; id && i < count; i++)
-		if (clients[i].mysql && !clients[i].dead && mysql_thread_id(clients[i].mysql) == id)
+		if (clients[i].mysql && !clients[i].dead && clients[i].node == node &&
+			mysql_thread_id(clients[i].mysql) == id)
 			return &clients[i];
 	return NULL;
 }
@@ -134,7 +136,7 @@ static void unsettle_circles(struct client *clients, size_t count)
 	}
 }
 
-bool watch_look(struct watch *watch, struct client *clients, size_t count)
+bool watch_look(struct watch *watch, struct client *clients, size_t count, size_t node)
 {
 	uint64_t now = clock_mono_ns();
 	MYSQL_RES *result;
@@ -145,12 +147,14 @@ bool watch_look(struct watch *watch, struct client *clients, size_t count)
 	if (!result)
 		return false;
 	for (size_t i = 0; i < count; i++) {
+		if (clients[i].node != node)
+			continue;
 		clients[i].settled = false;
 		memset(clients[i].waits_for, 0, sizeof(clients[i].waits_for));
 	}
 	while ((row = mysql_fetch_row(result)) != NULL) {
-		struct client *waiter = by_thread(clients, count, row[0]);
-		struct client *blocker = by_thread(clients, count, row[1]);
+		struct client *waiter = by_thread(clients, count, node, row[0]);
+		struct client *blocker = by_thread(clients, count, node, row[1]);
 
 		if (!waiter || waiter->state == CLIENT_IDLE)
 			continue;

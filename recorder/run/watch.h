@@ -29,10 +29,10 @@ struct watch {
 void watch_open(struct watch *watch, MYSQL *control);
 /* When the next look makes sense. */
 uint64_t watch_next_ns(const struct watch *watch);
-/* Looks once: for each busy client, whether it waits (settled, waiting) and for whom.  Those that,
- * in performance_schema, wait for each other in a circle are not settled: the server is about to
- * end one of them.  False when the view could not be read. */
-bool watch_look(struct watch *watch, struct client *clients, size_t count) MUST_CHECK;
+/* Looks once: for each busy client on the node, whether it waits (settled, waiting) and for whom.
+ * Those that, in performance_schema, wait for each other in a circle are not settled: the server is
+ * about to end one of them.  False when the view could not be read. */
+bool watch_look(struct watch *watch, struct client *clients, size_t count, size_t node) MUST_CHECK;
 const char *watch_name(enum watch_kind kind);
 
 #endif

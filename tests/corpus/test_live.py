@@ -74,6 +74,29 @@ def test_known_bugs_in_other_clothes():
     assert not wrong, wrong
 
 
+# ---- clusters that are none ----
+
+def test_nodes_that_are_not_there():
+    path = folder("nodes.scn")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("# node: T1=2\n[schedule]\nT1> select 1;\n")
+    itself = "--node=127.0.0.1:%d" % SERVER["port"]
+    for options, status, message in (
+            ([AT], 4, "sessions on 2 nodes of a cluster, and 1 are known"),
+            ([AT, itself], 4, "node 1 cannot wait for the others: it is in no Galera cluster"),
+            ([AT, "--node=nowhere"], 2, "nowhere: a node is HOST:PORT"),
+            ([AT, "--node=h:0"], 2, "h:0: a node is HOST:PORT"),
+            (["--server=" + RELEASE, itself], 2, "--node is for a cluster that runs already")):
+        done = LIVE.isorec("run", *options, "-o", folder("nodes.itr"), path, status=status)
+        assert message in done.stderr, done.stderr
+    assert not databases()
+
+
+def test_corpus_leaves_clusters_out():
+    done = LIVE.isorec("corpus", AT, "--corpus", CORPUS, "--match", "lost-update", "-o", folder("lu"))
+    assert "4 as expected" in done.stdout and "1 for clusters left out" in done.stdout, done.stdout
+
+
 # ---- run ----
 
 def test_repeat():

@@ -196,6 +196,15 @@ START_TEST(every_error_has_its_place)
 		{"# isolation: T9=RR\n[schedule]\nT1> a;", "x:1:14: no session of that name"},
 		{"# isolation: RR, T1=RC, T1=RR\n[schedule]\nT1> a;", "x:1:25: the level was"},
 		{"# isolation: RR, RC\n[schedule]\nT1> a;", "x:1:18: the level was"},
+		{"# node: T9=2\n[schedule]\nT1> a;", "x:1:9: no session of that name"},
+		{"# node: T1\n[schedule]\nT1> a;", "x:1:9: a session and the number"},
+		{"# node: T1=\n[schedule]\nT1> a;", "x:1:9: a session and the number"},
+		{"# node: T1=0\n[schedule]\nT1> a;", "x:1:9: a session and the number"},
+		{"# node: T1=1, T2=17\n[schedule]\nT1> a;\nT2> a;", "x:1:15: a session and the"},
+		{"# node: T1=x2\n[schedule]\nT1> a;", "x:1:9: a session and the number"},
+		{"# node: T1=002\n[schedule]\nT1> a;", "x:1:9: a session and the number"},
+		{"# node: T1=1, T1=2\n[schedule]\nT1> a;", "x:1:15: the node was given"},
+		{"# node: T1=1\n# node: T1=1\n[schedule]\nT1> a;", "x:2:3: `node` was given"},
 		{"# isolation: RR\n# isolation: RR\n[schedule]\nT1> a;", "x:2:3: `isolation` was"},
 		{"# id: a\n# id: b\n[schedule]\nT1> a;", "x:2:3: `id` was given already"},
 		{"# expect: violated\n[schedule]\nT1> a;", "x:1:11: an expected verdict is"},
@@ -384,6 +393,16 @@ START_TEST(the_canonical_text)
 	scenario_print(&s, &out);
 	ck_assert_str_eq(
 		out.data, "# isolation: RC, T2=SER\n# note: n\n[schedule]\nT1> a;\nT2> b;\n");
+	scenario_release(&s);
+
+	/* Nodes likewise. */
+	s = parse("# node: T1=1,T2=3\n# note: n\n[schedule]\nT2> a;\nT1> b;\nT3> c;\n");
+	ck_assert_uint_eq(scenario_nodes(&s), 3);
+	s.sessions[2].node = 2;
+	buf_clear(&out);
+	scenario_print(&s, &out);
+	ck_assert_str_eq(out.data,
+		"# node: T2=3, T1=1, T3=2\n# note: n\n[schedule]\nT2> a;\nT1> b;\nT3> c;\n");
 	scenario_release(&s);
 	buf_release(&out);
 }
