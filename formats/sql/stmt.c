@@ -264,6 +264,12 @@ struct sql_table_name parse_table_name(struct parser *p)
 
 /* ------------------------------------------------------------------ text kept as written */
 
+/* Two minus signs, which begin a comment where a blank or the end of the text follows them. */
+static bool ends_in_dashes(struct span text)
+{
+	return text.len >= 2 && memcmp(text.ptr + text.len - 2, "--", 2) == 0;
+}
+
 /* Source text from `start` to the last token read.  Where comments stand in it, it is put together
  * again from its tokens, so that it means the same outside of an executable comment. */
 struct span parse_text(struct parser *p, uint32_t start)
@@ -273,14 +279,15 @@ struct span parse_text(struct parser *p, uint32_t start)
 	struct buf out = BUF_INIT;
 	struct token tok;
 
-	if (p->scan.comment_end <= start)
+	if (p->scan.comment_end <= start && !ends_in_dashes(raw))
 		return raw;
 	scan_init(&s, p->text, p->scan.len, &p->opt);
 	s.at = start;
 	s.lenient = true;
 	while ((tok = scan_next(&s)).kind != T_EOF && tok.kind != T_ERROR &&
 		tok.end <= p->last_end) {
-		if (out.len && (tok.flags & TF_SPACE))
+		if (out.len && ((tok.flags & TF_SPACE) ||
+				       (out.data[out.len - 1] == '-' && p->text[tok.start] == '-')))
 			buf_add_char(&out, ' ');
 		buf_add(&out, p->text + tok.start, tok.end - tok.start);
 	}

@@ -498,6 +498,32 @@ START_TEST(chains_may_be_long)
 }
 END_TEST
 
+/* Two minus signs before what is dropped do not become a comment. */
+START_TEST(text_kept_as_written)
+{
+	static const char *const texts[] = {
+		"create procedure a --/*c*/", "create procedure a --;", "create procedure a --/*c*/ x"};
+	struct sql_options opt = maria();
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		struct arena arena = ARENA_INIT;
+		struct buf once = BUF_INIT, again = BUF_INIT;
+		struct sql_stmt *s;
+		struct err err;
+
+		ck_assert(sql_parse(&arena, span_str(texts[i]), &opt, &s, &err));
+		sql_print(s, &opt, &once);
+		ck_assert_str_eq(once.data, i < 2 ? "create procedure a - -" : "create procedure a - - x");
+		ck_assert(sql_parse(&arena, buf_span(&once), &opt, &s, &err));
+		sql_print(s, &opt, &again);
+		ck_assert_str_eq(once.data, again.data);
+		buf_release(&once);
+		buf_release(&again);
+		arena_release(&arena);
+	}
+}
+END_TEST
+
 START_TEST(several_statements)
 {
 	struct sql_options opt = maria();
@@ -760,6 +786,7 @@ END_TEST
 
 UNIT_MAIN("sql", queries_print, changes_print, control_prints, definitions_print, precedence,
 	modes_change_the_reading, executable_comments, literals_keep_their_kind,
-	errors_name_the_place, nesting_is_bounded, chains_may_be_long, several_statements,
+	errors_name_the_place, nesting_is_bounded, chains_may_be_long, text_kept_as_written,
+	several_statements,
 	classification, transaction_settings, tables_are_named, flavours_differ,
 	random_trees_survive)
