@@ -82,6 +82,22 @@ static void forget_written(struct mvcc *m, const char *reason)
 	}
 }
 
+/* A write that we cannot execute: what it writes is not known, unless its answer counts no rows.
+ * With RETURNING there is no count. */
+static void forget_unsupported(struct mvcc *m)
+{
+	const struct record_stmt *r = &m->schedule->stmts[m->now_stmt].in->record;
+	const struct sql_stmt *stmt = m->now_plan->stmt;
+
+	if (r->error)
+		return;
+	if (stmt && (stmt->kind == SQL_STMT_INSERT || stmt->kind == SQL_STMT_UPDATE ||
+			    stmt->kind == SQL_STMT_DELETE) &&
+		!r->affected && !r->result_sets && !writes_anywhere(m, m->now_plan))
+		return;
+	forget_written(m, "tables that an unsupported statement wrote");
+}
+
 /* ---- waiting ---- */
 
 /* Could anybody at all have held a lock that this statement needed?  Whoever used one of its tables
@@ -506,8 +522,7 @@ static bool run_write(struct mvcc *m)
 		return lock_mismatch(m, &a);
 	switch (a.status) {
 	case EVAL_UNSUPPORTED:
-		if (!stmt->in->record.error)
-			forget_written(m, "tables that an unsupported statement wrote");
+		forget_unsupported(m);
 		judged(m, m->now_unknown ? STMT_UNDECIDED : STMT_UNSUPPORTED, a.reason);
 		return true;
 	case EVAL_ERROR:
@@ -701,8 +716,8 @@ bool execute(struct mvcc *m, uint32_t index)
 		return true;
 	}
 	if (plan->unsupported || writes_anywhere(m, plan)) {
-		if (plan->writes && !stmt->in->record.error)
-			forget_written(m, "tables that an unsupported statement wrote");
+		if (plan->writes)
+			forget_unsupported(m);
 		touch_tables(m);
 		assume_view(m);
 		judged(m, STMT_UNSUPPORTED,
