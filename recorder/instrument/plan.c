@@ -243,10 +243,10 @@ static size_t find_params(struct plan_template *template, const uint32_t *indexe
 }
 
 /* ... whose result is made of their arguments alone, in every session. */
-static const char *const constant[] = {"ABS", "ASCII", "BIT_LENGTH", "CEIL", "CEILING", "CHAR_LENGTH",
-	"COALESCE", "CONCAT", "FLOOR", "GREATEST", "HEX", "IF", "IFNULL", "INSTR", "LEAST", "LEFT",
-	"LENGTH", "LOCATE", "LOWER", "MOD", "NULLIF", "POW", "REPLACE", "REVERSE", "RIGHT", "ROUND",
-	"SIGN", "SUBSTR", "SUBSTRING", "TRUNCATE", "UPPER"};
+static const char *const constant[] = {"ABS", "ASCII", "BIT_LENGTH", "CEIL", "CEILING",
+	"CHAR_LENGTH", "COALESCE", "CONCAT", "FLOOR", "GREATEST", "HEX", "IF", "IFNULL", "INSTR",
+	"LEAST", "LEFT", "LENGTH", "LOCATE", "LOWER", "MOD", "NULLIF", "POW", "REPLACE", "REVERSE",
+	"RIGHT", "ROUND", "SIGN", "SUBSTR", "SUBSTRING", "TRUNCATE", "UPPER"};
 
 static bool note_shared(void *ctx, const struct sql_expr *e)
 {

@@ -26,7 +26,7 @@ struct predicates;
 
 struct predicate_match {
 	struct buf text;
-	uint32_t session, number;  /* the last statement that had it */
+	uint32_t session, number; /* the last statement that had it */
 	struct buf before, after; /* rows that match, each ended by a newline */
 };
 

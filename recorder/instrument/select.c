@@ -208,8 +208,8 @@ static bool is_all(const struct select_write *w, uint64_t inserted, uint64_t upd
 }
 
 /* What earlier predicates match of the rows that it overwrote and left. */
-static void emit_matches(struct instrument_session *s, struct capture *capture, bool before_exact,
-	bool after_exact)
+static void emit_matches(
+	struct instrument_session *s, struct capture *capture, bool before_exact, bool after_exact)
 {
 	struct select_state *select = &s->select;
 	struct select_write *w = &select->pending;
@@ -241,8 +241,7 @@ static void emit_matches(struct instrument_session *s, struct capture *capture, 
 		probe.exact = after_exact;
 		probe.read_kind = PROBE_READ_CURRENT;
 		if (w->asked.after_done)
-			probed_emit(
-				capture, &w->stmt, PROBE_APM, w->target, probe, &after, count);
+			probed_emit(capture, &w->stmt, PROBE_APM, w->target, probe, &after, count);
 		buf_release(&before);
 		buf_release(&after);
 	}
@@ -270,8 +269,7 @@ static void emit_write(struct instrument_session *s, struct capture *capture)
 			inserted++;
 	}
 	all = is_all(w, inserted, updated) && !w->stmt.lost;
-	before_count = pack_before(
-		select, w, buf_span(&w->before), LOG_WHOLE_ROW, limits, &before);
+	before_count = pack_before(select, w, buf_span(&w->before), LOG_WHOLE_ROW, limits, &before);
 	if (w->before_done) {
 		probe.exact = all && alone;
 		probe.read_kind = w->before_locks ? PROBE_READ_CURRENT : w->stmt.read_kind;
