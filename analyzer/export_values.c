@@ -171,7 +171,8 @@ static bool graph_of_trace(const struct export_source *source, bool graphml, str
 		history_release(&history);
 		return false;
 	}
-	dependencies_build(&dependencies, &history, true, false);
+	dependencies_build(
+		&dependencies, &history, &(struct dependencies_options){.session = true});
 	(void)!draw(&dependencies.graph, &words, graphml);
 	dependencies_release(&dependencies);
 	arena_release(&context.arena);
@@ -185,7 +186,7 @@ enum exit_status export_graph(const struct export_source *source, bool graphml)
 
 	err_clear(&err);
 	if (source->from != FROM_TRACE ? graph_of_values(source, graphml, &err)
-			 : graph_of_trace(source, graphml, &err))
+				       : graph_of_trace(source, graphml, &err))
 		return EXIT_STATUS_OK;
 	output_message("%s", err.text);
 	return err_exit_status(&err);

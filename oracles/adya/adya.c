@@ -346,7 +346,7 @@ static enum severity judge_cycle(const struct adya *a, const struct cycle *cycle
 	return wide == SEVERITY_VIOLATION ? wide : severity;
 }
 
-static void add_cycle(struct adya *a, const struct cycle *cycle)
+static void add_cycle(struct adya *a, const struct cycle *cycle, bool suspected)
 {
 	const char *class_name = class_with_order(cycle->class, cycle->order), *rule;
 	uint8_t level = weakest_level(a, cycle);
@@ -357,6 +357,10 @@ static void add_cycle(struct adya *a, const struct cycle *cycle)
 	uint32_t *txns;
 
 	severity = judge_cycle(a, cycle, level, class_name, &rule);
+	if (suspected && severity != SEVERITY_VIOLATION)
+		return;
+	if (suspected)
+		severity = SEVERITY_SUSPICION;
 	finding = adya_add(a, class_name, severity, rule, level);
 	if (!finding)
 		return;
@@ -374,7 +378,70 @@ static void add_cycle(struct adya *a, const struct cycle *cycle)
 	if (is_lost_update(a, cycle))
 		finding->also = "lost update (P4)";
 	finding->explanation = explain_cycle(a, finding);
+	if (suspected)
+		finding->explanation = span_str(SAY(a,
+			"%.*s This is not proven: at least one of the reads is known only by a "
+			"probe that is not exact, and may have seen other versions than its "
+			"statement.",
+			SPAN_ARG(finding->explanation)));
 	finding_seal(finding);
+}
+
+/* ---- suspicions ---- */
+
+/* An edge of a read that no exact probe tells of. */
+static bool is_inexact(const struct adya *a, const struct cycle_step *step)
+{
+	const struct history *h = a->history;
+	const struct history_txn *t;
+
+	if (step->kind != GRAPH_WR && step->kind != GRAPH_RW)
+		return false;
+	t = &h->txns[a->dependencies.txn_of[step->kind == GRAPH_WR ? step->to : step->from]];
+	for (uint32_t i = t->first_op; i < t->first_op + t->op_count; i++) {
+		const struct history_op *op = &h->ops[i];
+
+		if (op->kind == HISTORY_READ && op->version == step->detail &&
+			op->flags & HISTORY_OP_EXACT)
+			return false;
+	}
+	return true;
+}
+
+static bool is_suspicious(const struct adya *a, const struct cycle *cycle, const bool *reported)
+{
+	bool inexact = false, news = false;
+
+	for (uint32_t i = 0; i < cycle->length; i++) {
+		inexact |= is_inexact(a, &cycle->steps[i]);
+		news |= !reported[cycle->steps[i].from];
+	}
+	return inexact && news;
+}
+
+/* The same graph with the edges of inexact reads of items: cycles that need one, and that have
+ * transactions which no cycle of exact edges has. */
+static void add_suspicions(struct adya *a, const struct cycles *exact)
+{
+	struct dependencies proven = a->dependencies;
+	bool *reported = mem_zero(a->history->txn_count, sizeof(*reported));
+	struct cycles cycles;
+
+	for (size_t i = 0; i < exact->count; i++)
+		for (uint32_t k = 0; k < exact->cycles[i].length; k++)
+			reported[exact->cycles[i].steps[k].from] = true;
+	/* Nodes have the same numbers in both. */
+	dependencies_build(
+		&a->dependencies, a->history, &(struct dependencies_options){.inexact = true});
+	cycles_find(&cycles, &a->dependencies.graph,
+		&(struct cycles_options){.budget = a->options->budget});
+	for (size_t i = 0; i < cycles.count; i++)
+		if (is_suspicious(a, &cycles.cycles[i], reported))
+			add_cycle(a, &cycles.cycles[i], true);
+	cycles_release(&cycles);
+	dependencies_release(&a->dependencies);
+	a->dependencies = proven;
+	free(reported);
 }
 
 /* ---- levels and coverage ---- */
@@ -437,7 +504,9 @@ void adya_check(
 	struct cycles cycles;
 
 	read_writers(&a);
-	dependencies_build(&a.dependencies, history, options->session, options->realtime);
+	dependencies_build(&a.dependencies, history,
+		&(struct dependencies_options){
+			.session = options->session, .realtime = options->realtime});
 	cycles_find(&cycles, &a.dependencies.graph,
 		&(struct cycles_options){.session = options->session,
 			.realtime = options->realtime,
@@ -449,7 +518,9 @@ void adya_check(
 		judge_final(&a, o);
 	}
 	for (size_t i = 0; i < cycles.count; i++)
-		add_cycle(&a, &cycles.cycles[i]);
+		add_cycle(&a, &cycles.cycles[i], false);
+	if (a.dependencies.inexact_reads)
+		add_suspicions(&a, &cycles);
 	for (uint32_t i = 0; i < a.limiter_count; i++) {
 		/* The count goes to the last one listed of its kind. */
 		for (size_t f = verdict->finding_count; a.limiters[i].more && f-- > 0;) {

@@ -6,7 +6,8 @@
  * Nodes are committed transactions; an unknown outcome counts as committed only where somebody saw
  * its writes.  Edges rest on exact probes; what rests on an inexact one, on an object without a
  * known version order, or on a predicate that cannot be evaluated is counted as undecided and draws
- * no edge.  So every cycle reported is real.
+ * no edge.  So every cycle reported is real; but for suspicions: cycles that are there only with
+ * reads of items that are not exact, and that would be violations.
  */
 #ifndef ADYA_ADYA_H
 #define ADYA_ADYA_H

@@ -31,6 +31,7 @@ struct builder {
 	struct matcher *matcher;
 	struct chains chains;
 	uint64_t tests_left;
+	bool inexact;
 	uint32_t *objects_of, *objects_head; /* objects by table */
 	wide *keys_of;                       /* of objects_of, where sorted[table] */
 	bool *sorted;                        /* by table: keys are integers, in order */
@@ -79,7 +80,8 @@ static void add_read(struct builder *b, uint32_t node, const struct history_op *
 
 	if (!(op->flags & HISTORY_OP_EXACT)) {
 		b->out->inexact_reads++;
-		return;
+		if (!b->inexact)
+			return;
 	}
 	if (op->version == HISTORY_NONE) {
 		b->out->absent_undecided++;
@@ -523,10 +525,13 @@ static void add_realtime_edges(struct builder *b)
 	free(end);
 }
 
-void dependencies_build(
-	struct dependencies *out, const struct history *history, bool session, bool realtime)
+void dependencies_build(struct dependencies *out, const struct history *history,
+	const struct dependencies_options *options)
 {
-	struct builder b = {.out = out, .history = history, .tests_left = PREDICATE_TESTS_MAX};
+	struct builder b = {.out = out,
+		.history = history,
+		.inexact = options->inexact,
+		.tests_left = PREDICATE_TESTS_MAX};
 	uint32_t count = 0;
 
 	*out = (struct dependencies){0};
@@ -544,9 +549,9 @@ void dependencies_build(
 		group_objects(&b);
 	add_write_edges(&b);
 	add_read_edges(&b);
-	if (session)
+	if (options->session)
 		add_session_edges(&b);
-	if (realtime)
+	if (options->realtime)
 		add_realtime_edges(&b);
 	graph_build(&out->graph, &b.graph);
 	free(b.objects_of);

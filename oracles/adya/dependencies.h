@@ -33,8 +33,13 @@ struct dependencies {
 	uint64_t predicate_budget_cut;
 };
 
-void dependencies_build(
-	struct dependencies *out, const struct history *history, bool session, bool realtime);
+struct dependencies_options {
+	bool session, realtime; /* edges of these orders too */
+	bool inexact;           /* reads of items that are not exact draw edges as well */
+};
+
+void dependencies_build(struct dependencies *out, const struct history *history,
+	const struct dependencies_options *options);
 /* Whether operations with HISTORY_OP_RELEASED are no part of their transaction. */
 bool dependencies_released(const struct history *history);
 void dependencies_release(struct dependencies *dependencies);

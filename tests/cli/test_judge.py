@@ -14,7 +14,6 @@ import msgpack
 from run import HERE, isotrace, scratch
 import tap
 import tracefile
-import tracefile
 
 ISOSIM = os.path.abspath(sys.argv[2])
 with open(os.path.join(HERE, "..", "..", "docs", "check.schema.json"), encoding="utf-8") as file:
@@ -123,9 +122,9 @@ def test_the_witness_is_what_the_trace_says():
     assert re.search(rf"-> \d+ by {first} -> \d+ by {second}$", chain), chain
 
 
-def lost_update(name, first, last, final, variables=None):
+def lost_update(name, first, last, final, variables=None, level=3, exact=(True, True)):
     """Two transactions read the initial version of a row, the second overwrites the first one's; the
-    versions have these names, and the final rows show `final`."""
+    versions have these names, and the final rows show `final`; `exact`: what the reads' probes say."""
     t = tracefile.Trace()
     t.add("server", 0, node="n1", version="10.11.6-MariaDB", flavour="mariadb",
           variables=dict(variables or {}, innodb_snapshot_isolation="OFF"))
@@ -135,16 +134,16 @@ def lost_update(name, first, last, final, variables=None):
     for session in (1, 2):
         t.add("session", 10, session=session, event=0, node="n1", client="c", user="u", thread=session)
         t.stmt(session, 1, "begin", 100 + session, txn=session)
-        t.add("txn", 110, session=session, txn=session, event=0, number=1, level=3)
+        t.add("txn", 110, session=session, txn=session, event=0, number=1, level=level)
         t.stmt(session, 2, "select 1 from t", 120 + session, rows=[[1]], txn=session)
-        t.add("probe", 125, session=session, number=2, txn=session, probe=6, table=1, exact=True, read_kind=1,
+        t.add("probe", 125, session=session, number=2, txn=session, probe=6, table=1, exact=exact[session - 1], read_kind=1,
               rows=[[1, 0]])
     for session, version, previous in ((1, first, 0), (2, last, first)):
         t.stmt(session, 3, "update t set x = 1", 200 + 100 * session, affected=1, txn=session)
         t.add("probe", 205 + 100 * session, session=session, number=3, txn=session, probe=7, table=1, exact=True,
               read_kind=2, rows=[[1, version, previous, None, 2]])
         t.stmt(session, 4, "commit", 210 + 100 * session, txn=session)
-        t.add("txn", 220 + 100 * session, session=session, txn=session, event=1, number=4, level=3, outcome=1,
+        t.add("txn", 220 + 100 * session, session=session, txn=session, event=1, number=4, level=level, outcome=1,
               reason="commit")
     t.add("rows", 900, table=1, node="n1", moment="final", last=True, rows=[[1]], complete=True, versions=[final])
     path = scratch(name)
@@ -187,6 +186,30 @@ def test_who_else_wrote():
         assert got == wanted, (variables, final, got)
     text = isotrace("check", "--oracle=adya", lost_update("who.itr", *mine, 5, cases[3][0])).out
     assert "rows that sessions wrote which were not recorded: 1" in text, text
+
+
+def test_inexact_reads():
+    """A cycle that needs a read with an inexact probe is a suspicion, if anything."""
+    cases = [  # level, exact probes of the reads of T1 and T2, what is found
+        (4, (True, True), ["violation"]),
+        (4, (False, True), ["violation"]),  # T1's read is no part of it
+        (4, (True, False), ["suspicion"]),
+        (4, (False, False), ["suspicion"]),
+        (2, (True, True), ["documented"]),
+        (2, (True, False), []),  # READ COMMITTED lets it happen: nothing to suspect
+    ]
+    for level, exact, wanted in cases:
+        path = lost_update("inexact.itr", 41, 42, 42, level=level, exact=exact)
+        got = findings(path, "--oracle=adya")
+        assert [f["severity"] for f in got] == wanted, (level, exact, got)
+        assert all(f["class"] == "G-single" and ("not proven" in f["explanation"]) == (f["severity"] == "suspicion")
+                   for f in got), got
+        document = json.loads(isotrace("check", "--oracle=adya", "--format=json", path).out)
+        assert ("fails" in document["levels"].values()) == (exact[1] is True), document["levels"]
+        status = isotrace("check", "--oracle=adya", path).status
+        assert (status == 1) == (wanted == ["violation"]), (level, exact, status)
+        status = isotrace("check", "--oracle=adya", "--fail-on=suspicion", path).status
+        assert (status == 1) == (wanted in (["violation"], ["suspicion"])), (level, exact, status)
 
 
 def test_explain():
