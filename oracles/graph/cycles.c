@@ -140,10 +140,12 @@ struct source {
 static void push_state(struct search *search, size_t *at, size_t *count, bool front, uint32_t state)
 {
 	if (front) {
-		*at = (*at + search->queue_size - 1) % search->queue_size;
+		*at = (*at ? *at : search->queue_size) - 1;
 		search->queue[*at] = state;
 	} else {
-		search->queue[(*at + *count) % search->queue_size] = state;
+		size_t end = *at + *count;
+
+		search->queue[end < search->queue_size ? end : end - search->queue_size] = state;
 	}
 	(*count)++;
 }
@@ -173,12 +175,14 @@ static uint32_t shortest(struct search *search, const struct automaton *automato
 		uint32_t state = search->queue[at], v = state / STATE_MAX, q = state % STATE_MAX;
 		uint32_t distance = search->distance[state];
 
-		at = (at + 1) % search->queue_size;
+		at = at + 1 < search->queue_size ? at + 1 : 0;
 		count--;
 		if (accept[v] >> q & 1) {
 			*end_state = state;
 			return distance;
 		}
+		if (distance == limit && v < graph->txn_count)
+			continue; /* every step from here costs one */
 		for (uint32_t e = graph->head[v]; e < graph->head[v + 1]; e++) {
 			unsigned kind = graph->kind[e];
 			uint32_t u = graph->to[e], next;
@@ -286,6 +290,13 @@ static uint32_t limit_of(const struct finder *f, enum cycle_class class)
 	return f->best[class].length ? f->best[class].length - 2 : UINT32_MAX - 1;
 }
 
+/* Two rw edges with something between them, both ways around, are four edges: when such a cycle is
+ * found there is none shorter to look for. */
+static uint32_t shortest_possible(enum cycle_class class)
+{
+	return class == CYCLE_G_NONADJACENT ? 4 : 2;
+}
+
 /* Cycles through an anchor edge of `anchors`: the shortest way back from its end to its start. */
 static void find_through(struct finder *f, enum cycle_class class, unsigned anchors,
 	const uint32_t *inside, const struct automaton *automaton, unsigned accept, unsigned mask)
@@ -316,7 +327,7 @@ static void find_through(struct finder *f, enum cycle_class class, unsigned anch
 				if (path_is_simple(search))
 					keep(f, cycle_classify(search->path, search->path_length));
 			}
-			if (f->best[class].length == 2)
+			if (f->best[class].length == shortest_possible(class))
 				return;
 			if (search->budget == 0) {
 				f->cut[class] = true;
@@ -699,9 +710,14 @@ static void project_all(struct projections *p, const struct graph *graph, unsign
 {
 	p->ww_count = project(graph, GRAPH_MASK_WW | extra, &p->ww);
 	p->dependency_count = project(graph, GRAPH_MASK_DEPENDENCY | extra, &p->dependency);
-	p->item_count =
-		project(graph, GRAPH_MASK_DEPENDENCY | GRAPH_MASK_ITEM_RW | extra, &p->item);
 	p->data_count = project(graph, GRAPH_MASK_DATA | extra, &p->data);
+	if (memchr(graph->kind, GRAPH_PREDICATE_RW, graph->edge_count)) {
+		p->item_count = project(
+			graph, GRAPH_MASK_DEPENDENCY | GRAPH_MASK_ITEM_RW | extra, &p->item);
+	} else {
+		p->item_count = p->data_count;
+		p->item = mem_dup(p->data, graph->node_count * sizeof(*p->item));
+	}
 	p->product_count = product_components(graph, extra, &p->product);
 }
 
@@ -922,11 +938,8 @@ static void drop_finished(const struct graph *graph, uint32_t *component, uint32
 	const unsigned *classes_of_node)
 {
 	unsigned *classes = mem_zero(count, sizeof(*classes)), all = (1u << CYCLE_CLASS_COUNT) - 1;
-	bool predicates = false;
 
-	for (uint32_t e = 0; e < graph->edge_count && !predicates; e++)
-		predicates = graph->kind[e] == GRAPH_PREDICATE_RW;
-	if (!predicates)
+	if (!memchr(graph->kind, GRAPH_PREDICATE_RW, graph->edge_count))
 		all &= ~(1u << CYCLE_G2);
 	for (uint32_t v = 0; v < graph->node_count; v++) {
 		if (component[v] != GRAPH_NONE)
