@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "corpus_out.h"
 
+#include <ctype.h>
+
 #include "base/text.h"
 #include "diff_out.h"
 #include "table.h"
@@ -390,15 +392,29 @@ static void html_cell(struct buf *out, struct buf *text)
 	buf_clear(text);
 }
 
+static const char *const html_classes[] = {"new", "fixed", "changed", "same", "missing"};
+
+/* Where the two executions of a pair are side by side; ids may have blanks, anchors may not. */
+static void html_anchor(struct buf *out, const struct corpus_pair *pair)
+{
+	for (size_t i = 0; i < pair->id.len; i++) {
+		unsigned char c = (unsigned char)pair->id.ptr[i];
+
+		if (isalnum(c) || c == '-' || c == '.')
+			buf_add_char(out, (char)c);
+		else
+			buf_printf(out, "_%02x", c);
+	}
+	buf_printf(out, "-%s", level_word(pair->level));
+}
+
 static void html_row(struct buf *out, const struct corpus_pair *pair)
 {
-	static const char *const classes[] = {"new", "fixed", "changed", "same", "missing"};
 	const struct corpus_recording *any = pair->sides[!pair->sides[0]];
 	struct span link = scenario_meta(&any->scenario, "link");
 	struct buf text = BUF_INIT;
 
-	buf_printf(out, "<tr class=\"%s\"><td>%s</td><td>", classes[pair->change],
-		corpus_change_name(pair->change));
+	buf_add_str(out, "<tr><td class=\"id\">");
 	if (link.len > 8 && span_eq_str(span_of(link.ptr, 8), "https://")) {
 		buf_add_str(out, "<a href=\"");
 		text_add_xml(out, link);
@@ -417,10 +433,37 @@ static void html_row(struct buf *out, const struct corpus_pair *pair)
 		add_answer(&text, pair->sides[side]);
 		html_cell(out, &text);
 	}
+	buf_add_str(out, "<td>");
 	add_difference(&text, pair);
-	html_cell(out, &text);
-	buf_add_str(out, "</tr>\n");
+	if (pair->differs) {
+		buf_add_str(out, "<a href=\"#");
+		html_anchor(out, pair);
+		buf_add_str(out, "\">");
+	}
+	text_add_xml(out, buf_span(&text));
+	buf_printf(out, "%s</td></tr>\n", pair->differs ? "</a>" : "");
 	buf_release(&text);
+}
+
+/* The pairs of one kind; those that did not change are folded away. */
+static void html_section(
+	struct buf *out, const struct corpus_comparison *c, enum corpus_change change)
+{
+	const char *name = corpus_change_name(change);
+	bool folded = change == CORPUS_UNCHANGED;
+
+	if (!c->by[change])
+		return;
+	buf_printf(out,
+		folded ? "<details class=\"%s\"><summary>%zu %s</summary>\n"
+		       : "<section class=\"%s\"><h2>%zu %s</h2>\n",
+		html_classes[change], c->by[change], name);
+	buf_add_str(out, "<div><table><tr><th>scenario</th><th>about</th><th>level</th>"
+			 "<th>old</th><th>new</th><th>first difference</th></tr>\n");
+	for (size_t i = 0; i < c->count; i++)
+		if (c->pairs[i].change == change)
+			html_row(out, &c->pairs[i]);
+	buf_printf(out, "</table></div></%s>\n", folded ? "details" : "section");
 }
 
 /* The two executions side by side, folded away. */
@@ -443,7 +486,10 @@ static void html_detail(struct buf *out, const struct corpus_pair *pair)
 		return;
 	buf_add_str(out, "<details><summary>");
 	text_add_xml(out, pair->id);
-	buf_printf(out, " at %s</summary><pre>", level_word(pair->level));
+	/* A browser that follows a link into the folded text unfolds it. */
+	buf_printf(out, " at %s</summary><pre id=\"", level_word(pair->level));
+	html_anchor(out, pair);
+	buf_add_str(out, "\">");
 	diff_text(&text, &d, paths, 120, true);
 	/* Line by line: text_add_xml would show the breaks. */
 	for (struct span left = buf_span(&text); left.len;) {
@@ -462,33 +508,38 @@ static void html_detail(struct buf *out, const struct corpus_pair *pair)
 void corpus_comparison_html(struct buf *out, const struct corpus_comparison *c)
 {
 	static const enum corpus_change order[] = {
-		CORPUS_NEW, CORPUS_CHANGED, CORPUS_FIXED, CORPUS_NOT_RUN, CORPUS_UNCHANGED};
+		CORPUS_NEW, CORPUS_FIXED, CORPUS_CHANGED, CORPUS_NOT_RUN, CORPUS_UNCHANGED};
 
 	buf_add_str(out,
 		"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+		"<meta name=\"viewport\" content=\"width=device-width\">"
 		"<title>isotrace corpus</title>\n<style>"
-		"body{font:15px/1.4 sans-serif;margin:2em;max-width:90em}"
-		"table{border-collapse:collapse}td,th{padding:.2em .6em;text-align:left;"
-		"border-bottom:1px solid #ddd;vertical-align:top}"
-		"tr.new td:first-child{background:#f9c0c0}tr.fixed "
-		"td:first-child{background:#c4ebc4}"
-		"tr.changed td:first-child{background:#f7e6b0}tr.missing td:first-child"
-		"{background:#ddd}pre{overflow-x:auto;font-size:13px}"
-		"@media (prefers-color-scheme:dark){body{background:#111;color:#ddd}"
-		"tr td:first-child{color:#111}tr.same td:first-child{color:#ddd}a{color:#8bf}}"
+		":root{color-scheme:light dark;--line:#ddd;--mark:#888}"
+		"body{font:15px/1.4 sans-serif;margin:2em auto;padding:0 1.5em;max-width:80em}"
+		"section,details.same{margin:1.5em 0;border-left:.35em solid var(--mark);"
+		"padding-left:1em}"
+		".new{--mark:#c62828}.fixed{--mark:#2e7d32}.changed{--mark:#b7791f}"
+		"h2{font-size:1.15em;margin:0 0 .4em}summary{cursor:pointer;padding:.15em 0}"
+		"section>div,details>div{overflow-x:auto}"
+		"table{border-collapse:collapse;width:100%;min-width:50em}"
+		"td,th{padding:.25em .6em;text-align:left;border-bottom:1px solid var(--line);"
+		"vertical-align:top}th{font-size:.85em;color:#767676}"
+		"td.id,td:nth-child(n+3):nth-child(-n+5){white-space:nowrap}"
+		"pre{overflow-x:auto;font-size:13px;padding:.6em .8em;"
+		"border:1px solid var(--line)}"
+		"@media (prefers-color-scheme:dark){:root{--line:#444}"
+		"body{background:#111;color:#ddd}th{color:#aaa}a{color:#8bf}a:visited{color:#c9f}"
+		".new{--mark:#ef5350}.fixed{--mark:#66bb6a}.changed{--mark:#e0a030}}"
 		"</style></head><body>\n<h1>What changed</h1>\n<p>old: ");
 	add_releases(out, c->sides[0]);
 	buf_add_str(out, "<br>new: ");
 	add_releases(out, c->sides[1]);
 	buf_add_str(out, "<br>");
 	add_counts(out, c);
-	buf_add_str(out, "</p>\n<table><tr><th></th><th>scenario</th><th>about</th><th>level</th>"
-			 "<th>old</th><th>new</th><th>first difference</th></tr>\n");
+	buf_add_str(out, "</p>\n");
 	for (size_t k = 0; k < ARRAY_LEN(order); k++)
-		for (size_t i = 0; i < c->count; i++)
-			if (c->pairs[i].change == order[k])
-				html_row(out, &c->pairs[i]);
-	buf_add_str(out, "</table>\n<h2>Side by side</h2>\n");
+		html_section(out, c, order[k]);
+	buf_add_str(out, "<h2>Side by side</h2>\n");
 	for (size_t k = 0; k < ARRAY_LEN(order); k++)
 		for (size_t i = 0; i < c->count; i++)
 			if (c->pairs[i].change == order[k])

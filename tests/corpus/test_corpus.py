@@ -239,10 +239,17 @@ class Page(html.parser.HTMLParser):
     def __init__(self):
         super().__init__()
         self.stack, self.rows, self.links = [], 0, 0
+        self.anchors, self.followed = set(), set()
 
     def handle_starttag(self, tag, attrs):
-        self.rows += tag == "tr"
+        where = dict(attrs)
+        self.rows += where.get("class") == "id"  # a row's first cell
         self.links += tag == "a"
+        if where.get("href", "").startswith("#"):
+            self.followed.add(where["href"][1:])
+        if "id" in where:
+            assert where["id"] not in self.anchors, where
+            self.anchors.add(where["id"])
         if tag not in ("meta", "br"):
             self.stack.append(tag)
 
@@ -257,7 +264,8 @@ def test_compare_as_page_and_junit():
     page.feed(text)
     # Neither release is a cluster.
     count = sum("/cluster/" not in path for path, _ in scenarios().values())
-    assert not page.stack and page.rows == 1 + 4 * count and page.links > 50
+    assert not page.stack and page.rows == 4 * count and page.links > 50
+    assert page.followed == page.anchors and len(page.anchors) > 20, page.followed ^ page.anchors
     assert "http-equiv" not in text and "<script" not in text and "src=" not in text
     suite = xml.etree.ElementTree.fromstring(
         isotrace("corpus", new, old, "-f", "junit", status=1).stdout).find("testsuite")

@@ -246,6 +246,108 @@ def test_replay_of_one_session_is_the_same():
     LIVE.isotrace("diff", "--fail-on=difference", folder("one.itr"), folder("two.itr"))
 
 
+def record(name, *clients, listen):
+    """What the clients, called one after the other with the proxy's address, do through it."""
+    sql("drop database if exists rp")
+    sql("create database rp")
+    sql("create table rp.t(a int primary key, b varchar(20))")
+    with subprocess.Popen([LIVE.isorec_path, "proxy", "--node=127.0.0.1:%d" % SERVER["port"],
+                           "--listen=" + listen, "-u", "root", "-D", "rp", "-o", folder(name)],
+                          stderr=subprocess.PIPE, text=True) as proxy:
+        address = proxy.stderr.readline().split(" connect to ")[1].split(",")[0]
+        for client in clients:
+            client(address)
+        proxy.send_signal(signal.SIGTERM)
+        proxy.stderr.read()
+        assert proxy.wait() == 0
+    sql("drop database rp")
+
+
+def mariadb(*options):
+    if not shutil.which("mariadb"):
+        raise tap.Skip("the client mariadb is not installed")
+    subprocess.run(["mariadb", "--no-defaults", "-uroot", "--skip-ssl", *options, "rp"], check=True,
+                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+
+
+def test_clients_of_a_socket_file_are_told_apart():
+    path = folder("app.sock")
+    record("sock.itr", lambda _: mariadb("--socket=" + path, "-e", "insert into t values (1,'x')"),
+           lambda _: mariadb("--socket=" + path, "-e", "select * from t"), listen="unix:" + path)
+    text = LIVE.isotrace("export", "--to=scenario", "--skip", folder("sock.itr")).stdout
+    assert "\nS1> insert into t values (1,'x');" in text, text
+    assert "\nS2> select * from t;" in text, text
+    done = LIVE.isorec("replay", AT, "-o", folder("sock2.itr"), folder("sock.itr"))
+    assert " of 2 sessions, 1 tables restored with 0 rows; followed" in done.stdout, done.stdout
+    again = LIVE.isotrace("export", "--to=scenario", "--skip", folder("sock2.itr")).stdout
+    assert "\nS1> insert" in again and "\nS2> select" in again, again
+    LIVE.isotrace("diff", "--fail-on=difference", folder("sock.itr"), folder("sock2.itr"))
+
+
+def test_replay_says_why_a_client_file_is_not_sent():
+    rows = folder("rows.tsv")
+    with open(rows, "w", encoding="utf-8") as file:
+        file.write("1\tx\n2\ty\n")
+    record("local.itr", lambda at: mariadb(
+        "-h127.0.0.1", "-P" + at.split(":")[1], "--local-infile=1", "-e",
+        "load data local infile '%s' into table t; insert into t values (3,'z')" % rows),
+           listen="127.0.0.1:0")
+    done = LIVE.isorec("replay", AT, "-o", folder("local2.itr"), folder("local.itr"), status=3)
+    assert "1 not sent" in done.stdout, done.stdout
+    assert "LOAD DATA LOCAL: of the client's file a trace has name, size and digest" in done.stdout, \
+        done.stdout
+    assert "insert into t values (3,'z')" in LIVE.isotrace("show", folder("local2.itr")).stdout
+
+
+def bulk_client():
+    """A client of the C library that executes one statement with an array of parameters."""
+    source = r"""
+#include <mysql.h>
+#include <stdlib.h>
+#include <string.h>
+
+int main(int argc, char **argv)
+{
+	static const char sql[] = "insert into t(a) values (?)";
+	int values[] = {1, 2, 3};
+	unsigned count = 3;
+	MYSQL_BIND bind = {.buffer_type = MYSQL_TYPE_LONG, .buffer = values};
+	MYSQL *db = mysql_init(NULL);
+	MYSQL_STMT *stmt;
+
+	if (argc < 2 || !mysql_real_connect(db, "127.0.0.1", "root", NULL, "rp",
+				(unsigned)atoi(argv[1]), NULL, 0))
+		return 1;
+	stmt = mysql_stmt_init(db);
+	if (mysql_stmt_prepare(stmt, sql, strlen(sql)) ||
+		mysql_stmt_attr_set(stmt, STMT_ATTR_ARRAY_SIZE, &count) ||
+		mysql_stmt_bind_param(stmt, &bind) || mysql_stmt_execute(stmt))
+		return 2;
+	mysql_stmt_close(stmt);
+	mysql_close(db);
+	return 0;
+}
+"""
+    with open(folder("bulk.c"), "w", encoding="utf-8") as file:
+        file.write(source)
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "libmariadb"], check=True,
+                           capture_output=True, text=True).stdout.split()
+    subprocess.run(["cc", "-o", folder("bulk"), folder("bulk.c"), *flags], check=True)
+    return folder("bulk")
+
+
+def test_replay_says_why_a_bulk_execution_is_not_sent():
+    program = bulk_client()
+    record("bulk.itr", lambda at: subprocess.run([program, at.split(":")[1]], check=True),
+           listen="127.0.0.1:0")
+    done = LIVE.isorec("replay", AT, "-o", folder("bulk2.itr"), folder("bulk.itr"), status=3)
+    assert "1 not sent" in done.stdout, done.stdout
+    assert "a bulk execution: one statement for many rows of parameters has no text" in done.stdout, \
+        done.stdout
+    done = LIVE.isotrace("export", "--to=scenario", folder("bulk.itr"), status=4)
+    assert "a bulk execution" in done.stderr, done.stderr
+
+
 def test_replay_of_what_is_no_trace():
     LIVE.isorec("replay", AT, "-o", folder("x"), BLOCKED, status=4)
     LIVE.isorec("replay", AT, status=2)
