@@ -206,6 +206,7 @@ static void witness_json(struct json *json, const struct finding *finding)
 		string_json(json, "versions",
 			finding->rows[i].exact.ptr ? finding->rows[i].exact
 						   : finding->rows[i].chain);
+		string_json(json, "chain", finding->rows[i].chain);
 		json_end_object(json);
 	}
 	json_end_array(json);

@@ -28,7 +28,7 @@ function answerLines(answer) {
 function bugReport(trace, finding) {
   const check = trace.check, level = finding.level || "the level asked for";
   const variables = Object.entries(trace.variables || {});
-  const rows = (finding.witness.rows || []).map((r) => `Versions of ${r.object}: ${r.versions}`);
+  const rows = (finding.witness.rows || []).map((r) => `Versions of ${r.object}: ${r.chain}`);
   return [`${finding.class} at ${level}${finding.also ? ` (${finding.also})` : ""}`, "",
     ...(check.input.format === "trace" ? [`Server: ${check.input.server || "not recorded"}`, ...variables.map(([k, v]) => `  ${k} = ${v}`), ""]
       : [`History: ${check.input.path} (${check.input.format})`, ""]),

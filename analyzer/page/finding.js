@@ -62,7 +62,7 @@ function fillFinding(trace, finding, body) {
   if (table) body.append(el("h4", null, "What the transactions did"), table);
   if (finding.witness.rows && finding.witness.rows.length)
     body.append(el("h4", null, "Versions of the rows, oldest first"), el("dl", { class: "versions" }, ...finding.witness.rows.flatMap((r) =>
-      [el("dt", null, el("code", null, r.object)), el("dd", null, el("code", null, r.versions))])));
+      [el("dt", null, el("code", null, r.object)), el("dd", null, el("code", null, r.chain))])));
   body.append(...bugSection(trace, finding));
 }
 

@@ -6,7 +6,8 @@
 #include "adya/words.h"
 #include "trace/value.h"
 
-enum { CHAIN_MAX = 24 }; /* versions of a row that are written out */
+/* A row's versions are written out up to so many; of more, those near the ones of the witness. */
+enum { CHAIN_MAX = 24, CHAIN_NEAR = 2 };
 
 static void add_step(struct witness *w, uint32_t txn, uint32_t stmt, struct span what)
 {
@@ -32,6 +33,13 @@ static void add_object(struct witness *w, uint32_t object)
 	}
 	if (w->object_count < WITNESS_ROWS_MAX)
 		w->objects[w->object_count++] = object;
+}
+
+static void add_version(struct witness *w, uint32_t version)
+{
+	add_object(w, w->history->versions[version].object);
+	if (w->version_count < WITNESS_VERSIONS_MAX)
+		w->versions[w->version_count++] = version;
 }
 
 /* " (5, 'nails', 40)": a version's row, where it was recorded. */
@@ -81,7 +89,7 @@ void witness_read(struct witness *w, uint32_t txn, uint32_t stmt, uint32_t versi
 
 		stmt = op ? op->stmt : HISTORY_NONE;
 	}
-	add_object(w, w->history->versions[version].object);
+	add_version(w, version);
 	add_step(w, txn, stmt, say(w, "reads", version));
 }
 
@@ -90,7 +98,7 @@ void witness_write(struct witness *w, uint32_t version)
 	const struct history_version *v = &w->history->versions[version];
 	bool dead = v->flags & HISTORY_VERSION_DEAD;
 
-	add_object(w, v->object);
+	add_version(w, version);
 	if (v->txn != HISTORY_NONE)
 		add_step(w, v->txn, v->stmt, say(w, dead ? "deletes" : "writes", version));
 }
@@ -108,6 +116,7 @@ static void predicate_step(struct witness *w, const struct predicate_edge *edge)
 			SPAN_ARG(words_object(w->arena, h, h->versions[edge->seen].object)),
 			SPAN_ARG(words_version(w->arena, h, edge->seen)))));
 	buf_release(&clause);
+	add_version(w, edge->seen);
 	witness_write(w, edge->changed);
 }
 
@@ -160,23 +169,71 @@ static int by_begin(const void *a, const void *b, void *history)
 	return (x->stmt > y->stmt) - (x->stmt < y->stmt);
 }
 
-/* "unborn -> initial 1 -> 5 by T4 (S2 #7) -> ... | not installed: 6 by T9 (S3 #1)" */
+/* Between the version at place k and what stands before it. */
+static const char *joint(const struct history_object *o, uint32_t k, bool *rest)
+{
+	bool first = k >= o->installed_count && !*rest;
+
+	*rest = k >= o->installed_count;
+	return k == 0 ? "" : first ? " | not installed: " : *rest ? ", " : " -> ";
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* The places of the witness's versions of an object, sorted. */
+static uint32_t places_of(const struct witness *w, uint32_t object, uint32_t *places)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < w->version_count; i++) {
+		if (w->history->versions[w->versions[i]].object == object)
+			places[count++] = words_place(w->history, w->versions[i]);
+	}
+	qsort(places, count, sizeof(*places), by_place);
+	return count;
+}
+
+/*
+ * "unborn -> initial 1 -> 5 by T4 (S2 #7) -> ... | not installed: 6 by T9 (S3 #1)"; of a long chain
+ * "(20 versions) -> v20 by T4 (S2 #7) -> ...".
+ */
 static struct span chain_of(struct witness *w, uint32_t object, bool exact)
 {
 	const struct history *h = w->history;
 	const struct history_object *o = &h->objects[object];
-	uint32_t shown = o->order_count < CHAIN_MAX ? o->order_count : CHAIN_MAX;
+	uint32_t places[WITNESS_VERSIONS_MAX];
+	uint32_t place_count = places_of(w, object, places), at = 0, end = 0;
+	bool whole = o->order_count <= CHAIN_MAX, rest = false;
 	struct buf text = BUF_INIT;
 	struct span kept;
 
-	for (uint32_t k = 0; k < shown; k++) {
+	for (uint32_t k = 0; k < o->order_count; k++) {
 		uint32_t id = h->order[o->first_order + k];
 		const struct history_version *v = &h->versions[id];
 
-		buf_add_str(&text, k == 0                    ? ""
-				   : k == o->installed_count ? " | not installed: "
-				   : k > o->installed_count  ? ", "
-							     : " -> ");
+		if (!whole && k >= end) {
+			uint32_t near;
+
+			while (at < place_count && places[at] + CHAIN_NEAR < k)
+				at++;
+			near = at == place_count             ? o->order_count
+			       : places[at] > k + CHAIN_NEAR ? places[at] - CHAIN_NEAR
+							     : k;
+			if (near > k) {
+				buf_printf(&text, "%s(%u version%s)", joint(o, k, &rest), near - k,
+					near - k == 1 ? "" : "s");
+				k = near - 1;
+				end = near;
+				continue;
+			}
+			end = places[at] + CHAIN_NEAR + 1;
+		}
+		buf_add_str(&text, joint(o, k, &rest));
 		buf_add_span(&text, exact ? words_version_exact(w->arena, h, id)
 					  : words_version(w->arena, h, id));
 		if (v->txn != HISTORY_NONE && !(v->flags & HISTORY_VERSION_DEAD))
@@ -186,8 +243,6 @@ static struct span chain_of(struct witness *w, uint32_t object, bool exact)
 				h->sessions[h->stmts[v->stmt].session].number,
 				h->stmts[v->stmt].number);
 	}
-	if (shown < o->order_count)
-		buf_printf(&text, " ... and %u more", o->order_count - shown);
 	if (!o->order_known)
 		buf_printf(&text, " (in no known order: %s)",
 			history_order_problem_name(o->order_problem));

@@ -9,7 +9,7 @@
 #include "adya/dependencies.h"
 #include "verdict.h"
 
-enum { WITNESS_STEPS_MAX = 64, WITNESS_ROWS_MAX = 16 };
+enum { WITNESS_STEPS_MAX = 64, WITNESS_ROWS_MAX = 16, WITNESS_VERSIONS_MAX = 128 };
 
 struct witness_step {
 	uint32_t txn, stmt;
@@ -23,6 +23,8 @@ struct witness {
 	uint32_t step_count;
 	uint32_t objects[WITNESS_ROWS_MAX];
 	uint32_t object_count;
+	uint32_t versions[WITNESS_VERSIONS_MAX]; /* that were read or written */
+	uint32_t version_count;
 };
 
 /* txn read, or wrote, a version; `stmt` NONE: whichever of its statements did. */

@@ -67,8 +67,7 @@ struct span words_object(struct arena *arena, const struct history *history, uin
 	return keep(arena, &text);
 }
 
-/* The place of a version among all of its object's; the unborn one has place 0. */
-static uint32_t place_of(const struct history *history, uint32_t version)
+uint32_t words_place(const struct history *history, uint32_t version)
 {
 	const struct history_object *o = &history->objects[history->versions[version].object];
 	uint32_t place = 0;
@@ -99,7 +98,8 @@ static struct span version_words(
 		return keep(arena, &text);
 	}
 	if (!exact && !v->name_is_bytes && v->name > WORDS_NAME_MAX) {
-		buf_printf(&text, "v%u%s", place_of(history, version), initial ? " (initial)" : "");
+		buf_printf(
+			&text, "v%u%s", words_place(history, version), initial ? " (initial)" : "");
 		return keep(arena, &text);
 	}
 	if (initial)

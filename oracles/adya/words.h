@@ -17,6 +17,8 @@ struct span words_version(struct arena *arena, const struct history *history, ui
 /* ... the name itself, however long. */
 struct span words_version_exact(
 	struct arena *arena, const struct history *history, uint32_t version);
+/* The place of a version among all of its object's; the unborn one has place 0. */
+uint32_t words_place(const struct history *history, uint32_t version);
 /* "statement 3 of session 2" */
 struct span words_stmt(struct arena *arena, const struct history *history, uint32_t stmt);
 /* One step of a cycle, its sentence included. */

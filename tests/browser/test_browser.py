@@ -110,7 +110,7 @@ COMPARE = """(() => {
       if (node.querySelectorAll(".wait").length !== waits) bad("waits");
       if (node.querySelectorAll("figure.time .snapshot").length !== stmts.filter((s) => s.snapshot).length) bad("snapshots");
       if (stmts.length && node.querySelectorAll("figure.time .end").length !== f.transactions.filter((n) => (trace.transactions || {})[n]).length) bad("ends");
-      for (const r of f.witness.rows) if (!body.textContent.includes(r.versions)) bad("versions");
+      for (const r of f.witness.rows) if (!body.textContent.includes(r.chain)) bad("versions");
       const answer = f.witness.answer;
       if (answer && node.querySelectorAll(".answer .wrong").length !== answer.got.filter((r) => r.odd).length) bad("wrong rows");
       if (answer && node.querySelectorAll(".answer .missing").length !== answer.expected.filter((r) => r.odd).length) bad("missing rows");

@@ -236,6 +236,32 @@ def test_explain():
     isotrace("explain", scratch("none.itr"), finding["id"]).expect(4, "none.itr")
 
 
+def test_versions_of_a_hot_row():
+    # Of hundreds of versions those that the sentences name are listed, and all others are counted.
+    path = simulate("hot.itr", "--seed=1", "--discipline=rr", "--transactions=300", "--keys=2", "--unknown=0", "--delete=0")
+    cut = totals = 0
+    length = {}
+    for finding in findings(path, "--contract=adya", "--examples=50"):
+        chains = {r["object"]: r["chain"] for r in finding["witness"]["rows"]}
+        for edge in finding["edges"]:
+            # "read version 5 of test.t0(1) ..., which T9 overwrote with version 9", "installed version 5 of test.t0(1)"
+            match = re.search(r"version (?:initial )?(\d+) of (\S+?\))", edge["explanation"] or "")
+            if not match or match[2] not in chains:
+                continue
+            names = [match[1], *re.findall(r"with version (\d+)", edge["explanation"])]
+            for name in names:
+                assert re.search(rf"\b{name}( by T|$| ->)", chains[match[2]]), (name, chains[match[2]])
+            cut += "versions)" in chains[match[2]]
+        for name, chain in chains.items():
+            installed = chain.split(" | not installed: ")
+            if len(installed) > 1 or " (in no known order" in chain:
+                continue
+            total = sum(int(m[1]) if (m := re.fullmatch(r"\((\d+) versions?\)", part)) else 1 for part in chain.split(" -> "))
+            assert length.setdefault(name, total) == total, (name, chain)
+            totals += 1
+    assert cut > 20 and totals > 5, (cut, totals)
+
+
 def test_junit():
     run = isotrace("check", "--format=junit", LOST, CLEAN)
     suites = xml.fromstring(run.out).findall("testsuite")
