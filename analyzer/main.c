@@ -26,7 +26,7 @@ static const struct program isotrace = {
 	.exit_status = "  0  all is well and the evidence is complete\n"
 		       "  1  at least one violation was found\n"
 		       "  2  wrong usage\n"
-		       "  3  nothing violated, but incomplete evidence (a damaged or cut-off trace)\n"
+		       "  3  nothing violated, but incomplete evidence (something undecided or damaged)\n"
 		       "  4  the input cannot be read\n"
 		       "  5  a bug in isotrace; the message says what to report",
 	.commands = commands,
