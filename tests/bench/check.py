@@ -6,7 +6,8 @@ against merely loading the same trace, and as the trace grows.
 usage: check.py ISOTRACE BENCH_LOAD SMALL.itr [LARGE.itr]
 
 Each command runs in a process of its own, several times in turns; the best counts.  By the clock;
-processor time of all threads beside it.  Measurements, never assertions.
+processor time of all threads beside it, and the part of that outside the kernel (bench_load.c says
+why).  Measurements, never assertions.
 """
 import os
 import subprocess
@@ -18,7 +19,7 @@ ROUNDS = 3
 
 class Cost:
     def __init__(self):
-        self.wall = self.cpu = self.memory = float("inf")
+        self.wall = self.cpu = self.user = self.memory = float("inf")
 
     def add(self, command, fine):
         begin = time.monotonic()
@@ -29,6 +30,7 @@ class Cost:
             sys.exit("%s: exit status %d" % (" ".join(command), child.returncode))
         self.wall = min(self.wall, time.monotonic() - begin)
         self.cpu = min(self.cpu, usage.ru_utime + usage.ru_stime)
+        self.user = min(self.user, usage.ru_utime)
         self.memory = min(self.memory, usage.ru_maxrss / 1024)
 
 
@@ -51,8 +53,9 @@ def main():
     if len(costs) == 2:
         small, large = costs
         print("the larger trace: %.2f x the time, %.2f x the memory of the smaller one (for 10 x the"
-              " operations, at most 11 each); by processor time %.2f" %
-              (large.wall / small.wall, large.memory / small.memory, large.cpu / small.cpu))
+              " operations, at most 11 each); by processor time %.2f, outside the kernel %.2f" %
+              (large.wall / small.wall, large.memory / small.memory, large.cpu / small.cpu,
+               large.user / small.user))
 
 
 main()
