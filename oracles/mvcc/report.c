@@ -106,6 +106,19 @@ static void set_rows(struct mvcc *m, struct finding *finding, const struct note 
 				.chain = arena_copy(arena, note->rows[i].chain)};
 }
 
+static struct span explanation_of(struct mvcc *m, const struct note *note, bool torn)
+{
+	struct buf text = BUF_INIT;
+	struct span out;
+
+	buf_add(&text, note->text.ptr, note->text.len);
+	if (torn)
+		buf_add_str(&text, " The trace is not complete: what it lacks would explain it.");
+	out = arena_copy(&m->verdict->arena, buf_span(&text));
+	buf_release(&text);
+	return out;
+}
+
 void notes_report(struct mvcc *m)
 {
 	struct limiter limiters[64];
@@ -120,9 +133,14 @@ void notes_report(struct mvcc *m)
 						 ? SEVERITY_SUSPICION
 						 : contract_judge(m->options->contract, level,
 							   note->class_name, &rule);
+		/* A trace does not end, or break off, at one moment for all sessions: a commit that
+		 * was lost would explain what another session saw. */
+		bool torn = severity == SEVERITY_VIOLATION && !m->schedule->execution->complete;
 		struct limiter *limiter = NULL;
 		struct finding *finding;
 
+		if (torn)
+			severity = SEVERITY_SUSPICION;
 		for (uint32_t l = 0; l < limiter_count; l++) {
 			if (limiters[l].severity == severity &&
 				strcmp(limiters[l].class_name, note->class_name) == 0)
@@ -148,7 +166,7 @@ void notes_report(struct mvcc *m)
 		set_steps(m, finding, note);
 		set_rows(m, finding, note);
 		finding->answer = note->answer;
-		finding->explanation = arena_copy(&m->verdict->arena, note->text);
+		finding->explanation = explanation_of(m, note, torn);
 		finding_seal(finding);
 	}
 }

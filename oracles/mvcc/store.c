@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "mvcc/store.h"
+#include "sql/collation.h"
 
 #include <stdlib.h>
 
@@ -136,6 +137,25 @@ struct store_record *store_find(
 	return table->records[number];
 }
 
+bool store_odd_keys(struct store_table *table, const struct eval_value *row)
+{
+	for (uint32_t u = 0; u < table->unique_count && !table->odd_keys; u++) {
+		const struct eval_index *index = table->uniques[u];
+
+		for (uint32_t i = 0; i < index->count; i++) {
+			const struct eval_value *v = index->columns[i] == UINT32_MAX
+							     ? NULL
+							     : &row[index->columns[i]];
+
+			/* Beside itself every character is looked at. */
+			if (v && v->kind == EVAL_STRING)
+				(void)collation_compare(
+					v->collation, v->s, v->s, &table->odd_keys);
+		}
+	}
+	return table->odd_keys;
+}
+
 struct store_record *store_record_for(
 	struct store *store, struct store_table *table, const struct eval_value *row)
 {
@@ -143,6 +163,7 @@ struct store_record *store_record_for(
 
 	if (record)
 		return record;
+	(void)store_odd_keys(table, row);
 	record = arena_zero(&store->arena, sizeof(*record));
 	record->id = table->count;
 	if (table->cluster) {

@@ -94,6 +94,7 @@ struct store_table {
 	uint32_t unknown_by;  /* the transaction that made it unknown; 0: cannot be taken back */
 	uint32_t unknown;     /* its content is not known (any more): why, as a reason number */
 	uint32_t redefined;   /* nor is its definition: it stays unknown */
+	bool odd_keys;        /* a row was there whose unique keys we cannot compare */
 	uint32_t triggers;    /* events that have one, as bits of enum write_event */
 	struct store_touch *touches;
 };
@@ -165,6 +166,9 @@ bool store_same_record(struct store *store, const struct store_table *table,
 	const struct eval_value *a, const struct eval_value *b);
 
 /* Has it parts that are prefixes of columns, or expressions? */
+/* Has the row, or had one that was ever in the table, characters in a unique key whose weight we do
+ * not know?  Then it is not known which keys are equal. */
+bool store_odd_keys(struct store_table *table, const struct eval_value *row);
 bool key_is_partial(const struct eval_index *index);
 /* Equal key values, none of them NULL.  `index` has no expression parts. */
 bool store_key_equal(const struct eval_table *def, const struct eval_index *index,

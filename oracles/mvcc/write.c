@@ -119,6 +119,8 @@ void take_locks(struct mvcc *m)
 
 /* ---- unique keys ---- */
 
+#define ODD_KEYS "unique keys with characters whose weight is not known"
+
 struct duplicate {
 	struct store_record *record; /* NULL: none */
 	uint32_t waits_for;          /* an active transaction that has to end first; STORE_NONE */
@@ -210,6 +212,10 @@ static void test_unique(struct mvcc *m, struct store_table *table, const struct 
 			}
 			if (store_key_equal(table->def, index, c->old, c->new))
 				continue;
+			if (store_odd_keys(table, c->new)) {
+				answer_unsupported(m, a, ODD_KEYS);
+				return;
+			}
 			for (uint32_t r = 0; r < table->count; r++) {
 				struct store_record *record = table->records[r];
 				const struct change *other;
@@ -769,6 +775,10 @@ static void insert_row(struct mvcc *m, const struct plan *plan, struct store_tab
 
 		if (key_is_partial(index)) {
 			answer_unsupported(m, a, "unique keys on parts of columns");
+			return;
+		}
+		if (store_odd_keys(table, row)) {
+			answer_unsupported(m, a, ODD_KEYS);
 			return;
 		}
 		d = find_duplicate(m, table, index, row, NULL);

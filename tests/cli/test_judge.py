@@ -351,6 +351,19 @@ def test_nothing_is_not_all_right():
     isotrace("check", "--from=elle", history).expect(3)
 
 
+def test_a_torn_trace_accuses_nobody():
+    """What was lost behind a tear, a commit say, would explain what another session saw."""
+    whole = os.path.join(HERE, "..", "mvcc", "recorded", "known", "mdev-33802-SER.itr")
+    assert {f["severity"] for f in findings(whole)} == {"violation"}
+    torn = scratch("torn.itr")
+    with open(whole, "rb") as source, open(torn, "wb") as out:
+        out.write(source.read()[:-3])
+    got = findings(torn)
+    assert {f["severity"] for f in got} == {"suspicion"}, got
+    assert "not complete" in got[0]["explanation"]
+    isotrace("check", torn).expect(3)
+
+
 def test_level_of_a_trace():
     assert isotrace("check", "--level=serializable", LOST).status == 1
     assert isotrace("check", "--level=PL-2", LOST).status in (0, 3)
