@@ -128,6 +128,13 @@ static void extremes_json(
 	json_end_array(json);
 }
 
+/* What the sentences call something, where that is not its own name. */
+static void label_json(struct json *json, const char *key, struct span label, struct span name)
+{
+	if (label.ptr && name.ptr && !span_eq(label, name))
+		string_json(json, key, label);
+}
+
 static void edge_json(struct json *json, const struct finding_edge *edge)
 {
 	json_begin_object(json);
@@ -137,6 +144,8 @@ static void edge_json(struct json *json, const struct finding_edge *edge)
 	string_json(json, "object", edge->object);
 	string_json(json, "from_version", edge->from_version);
 	string_json(json, "to_version", edge->to_version);
+	label_json(json, "from_label", edge->from_label, edge->from_version);
+	label_json(json, "to_label", edge->to_label, edge->to_version);
 	string_json(json, "explanation", edge->sentence);
 	json_end_object(json);
 }

@@ -3,9 +3,19 @@
 
 const oneLine = (text) => String(text || "").replace(/\s+/g, " ").trim();
 
+// As it was sent: blanks may stand in a string, and a comment ends with its line.
+function ended(sql) {
+  const text = String(sql || "").trim().replace(/;$/, "");
+  return /(--\s|#)[^\n]*$/.test(text) ? `${text}\n;` : `${text};`;
+}
+
 // The schedule as a scenario file (docs/scenario-format.md), with the answers as comments.
 function scenario(trace, finding) {
-  const lines = [`# id: ${finding.id}`, "[setup]"];
+  const statements = findingStatements(trace, finding), known = trace.transactions || {};
+  const levels = unique(finding.transactions.filter((t) => known[t]).map((t) => `S${known[t].session}=${known[t].level}`));
+  // A session with several levels sets them itself.
+  const fixed = levels.filter((a) => !levels.some((b) => a !== b && a.split("=")[0] === b.split("=")[0]));
+  const lines = [`# id: ${finding.id}`, ...(fixed.length ? [`# isolation: ${fixed.join(", ")}`] : []), "[setup]"];
   const tables = trace.tables || [];
   const named = new Set((finding.witness.rows || []).map((r) => r.object.replace(/\(.*$/s, "").split(".").pop()));
   const used = named.size && tables.some((t) => named.has(t.name)) ? tables.filter((t) => named.has(t.name)) : tables;
@@ -15,8 +25,8 @@ function scenario(trace, finding) {
     if (table.rows_left_out) lines.push(`-- and ${count(table.rows_left_out)} more rows`);
   }
   lines.push("[schedule]");
-  for (const s of findingStatements(trace, finding))
-    lines.push(`S${s.session}> ${oneLine(s.sql).replace(/;$/, "")};   -- ${oneLine(s.answer)}`);
+  for (const s of statements)
+    lines.push(`S${s.session}> ${ended(s.sql)}   -- ${oneLine(s.answer)}`);
   return lines.join("\n");
 }
 

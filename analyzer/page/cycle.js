@@ -18,7 +18,7 @@ function edgeTip(edge) {
   const parts = [el("b", null, `${edge.from} → ${edge.to}`), ` ${edge.kind}. `];
   if (edge.object) parts.push(el("code", null, edge.object), " ");
   if (edge.from_version || edge.to_version)
-    parts.push("version ", el("code", null, edge.from_version || "?"), " → ", el("code", null, edge.to_version || "?"), ". ");
+    parts.push("version ", el("code", null, edge.from_label || edge.from_version || "?"), " → ", el("code", null, edge.to_label || edge.to_version || "?"), ". ");
   parts.push(edge.explanation ? `${edge.explanation}.` : "");
   return parts;
 }

@@ -149,7 +149,9 @@ class Page:
         self.loaded = False
         self.call("Page.navigate", url=self.url + fragment)
         deadline = time.monotonic() + SECONDS_MAX
-        while not self.loaded:
+        # The event may still be that of the page before.
+        there = f"document.readyState === 'complete' && document.URL.startsWith({json.dumps(self.url)})"
+        while not self.loaded or not self.run(there):
             message = self.chrome.message(deadline)
             if "method" in message:
                 self.chrome.note(message)

@@ -5,12 +5,14 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 
 from run import HERE, ISOTRACE, SCRATCH, environment, isotrace, scratch
 from tracefile import Trace, demo
 import tap
 from terminal import Terminal
 
+ISOREC = os.path.abspath(sys.argv[3]) if len(sys.argv) > 3 else None
 DEMO = scratch("demo.itr")
 demo().write(DEMO)
 MAN = os.path.join(HERE, "..", "..", "docs", "man")
@@ -112,10 +114,13 @@ def test_completion_in_zsh():
         raise tap.Skip("zsh is not installed")
     folder = scratch("functions")
     os.makedirs(folder, exist_ok=True)
-    with open(os.path.join(folder, "_isotrace"), "w", encoding="utf-8") as file:
-        file.write(isotrace("completion", "zsh").expect().out)
-    subprocess.run(["zsh", "-n", os.path.join(folder, "_isotrace")], check=True)
-    terminal = Terminal(["zsh", "-f"], PATH=os.path.dirname(ISOTRACE) + ":" + os.environ["PATH"])
+    programs = [p for p in (ISOTRACE, ISOREC) if p]
+    for program in programs:
+        path = os.path.join(folder, "_" + os.path.basename(program))
+        with open(path, "wb") as file:
+            subprocess.run([program, "completion", "zsh"], stdout=file, check=True)
+        subprocess.run(["zsh", "-n", path], check=True)
+    terminal = Terminal(["zsh", "-f"], PATH=":".join([*map(os.path.dirname, programs), os.environ["PATH"]]))
     terminal.send(f"PS1=; fpath=({folder} $fpath); autoload -U compinit; compinit -u -D; echo re''ady\n")
     terminal.read_until("ready")
     terminal.send("isotrace show --sal\t")
@@ -126,6 +131,13 @@ def test_completion_in_zsh():
     terminal.read_until("json")
     terminal.send("\x15isotrace comp\t")
     terminal.read_until("completion ")
+    if ISOREC:
+        terminal.send("\x15isorec unpr\t")
+        terminal.read_until("unprepare ")
+        terminal.send("\x15isorec run --inst\t")
+        terminal.read_until("--instrument=")
+        terminal.send("tri\t")
+        terminal.read_until("trigger")
     terminal.send("\x15exit\n")
     terminal.close()
 
