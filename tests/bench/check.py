@@ -55,7 +55,7 @@ def main():
         print("the larger trace: %.2f x the time, %.2f x the memory of the smaller one (for 10 x the"
               " operations, at most 11 each); by processor time %.2f, outside the kernel %.2f" %
               (large.wall / small.wall, large.memory / small.memory, large.cpu / small.cpu,
-               large.user / small.user))
+               large.user / max(small.user, 0.01)))
 
 
 main()
