@@ -347,7 +347,9 @@ int main(int argc, char **argv)
 			size, seconds, memory);
 		printf("  bytes x %.2f; processor time x %.2f, outside the kernel x %.2f\n",
 			(double)large.bytes_raw / (double)small.bytes_raw,
-			large.load_cpu_s / small.load_cpu_s, large.load_user_s / (small.load_user_s > 0.01 ? small.load_user_s : 0.01));
+			large.load_cpu_s / small.load_cpu_s,
+			large.load_user_s /
+				(small.load_user_s > 0.01 ? small.load_user_s : 0.01));
 		printf("peak memory of the large one: %.2f GiB (at most 1.5 for 10 million "
 		       "operations)\n",
 			large.rss_mib / 1024);
