@@ -329,6 +329,14 @@ static const struct sql_table_ref *only_table(const struct sql_table_ref *from)
 	return from && !from->next && from->kind == SQL_TABLE_NAME ? from : NULL;
 }
 
+/* Does WHERE alone say which rows of the table are meant?  Not with PARTITION (p), nor with a time
+ * of a system-versioned table, and with a LIMIT the rows that came are not all that match. */
+static bool where_is_all(const struct sql_table_ref *ref, const struct sql_limit *limit)
+{
+	return !limit && !ref->u.name.partitions && !ref->u.name.system_time &&
+	       !ref->u.name.portion.ptr;
+}
+
 /* ---- reads ---- */
 
 static bool is_space(char c)
@@ -532,8 +540,7 @@ static void plan_read(struct planner *p, const struct sql_query *q)
 		plan->rewritten = true;
 	}
 	plan->reads = true;
-	/* With a LIMIT the rows that came are not all that match. */
-	if (only_table(q->u.select.from) && !q->limit)
+	if (only_table(q->u.select.from) && where_is_all(q->u.select.from, q->limit))
 		set_predicate(p, plan->tables[0], q->u.select.where);
 }
 
@@ -545,7 +552,7 @@ static void plan_condition(struct planner *p, const struct sql_table_ref *tables
 	const struct sql_table_ref *ref = only_table(tables);
 	const struct instrument_table *table = ref ? find(p, &ref->u.name.table) : NULL;
 
-	if (table && !limit)
+	if (table && where_is_all(ref, limit))
 		set_predicate(p, table, where);
 }
 
