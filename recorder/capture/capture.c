@@ -561,21 +561,7 @@ static void on_infile(void *ctx, struct wire_command *command, struct span name,
 
 static void on_unsolicited(void *ctx, const struct wire_reply *reply)
 {
-	struct capture *c = ctx;
-	struct record_note note = {.source = SPAN_LIT("recorder"),
-		.topic = SPAN_LIT("unsolicited error"),
-		.text = reply->message};
-	struct buf data = BUF_INIT;
-	msgpack_packer pk = pack_into(&data);
-
-	msgpack_pack_map(&pk, 2);
-	pack_str(&pk, SPAN_LIT("session"));
-	pack_uint(&pk, c->id);
-	pack_str(&pk, SPAN_LIT("error"));
-	pack_uint(&pk, reply->error);
-	note.data = buf_span(&data);
-	trace_emit_note(c->worker->producer, &note);
-	buf_release(&data);
+	capture_note_error(ctx, SPAN_LIT("unsolicited error"), reply);
 }
 
 static void on_opaque(void *ctx, const char *reason, struct wire_command *command)

@@ -175,19 +175,11 @@ void capture_login(void *ctx, const struct wire_login *login)
 		keep_attributes(c, login->attributes);
 }
 
-void capture_authenticated(void *ctx, const struct wire_reply *reply)
+/* An error that answers no statement, as a note with its code. */
+void capture_note_error(struct capture *c, struct span topic, const struct wire_reply *reply)
 {
-	struct capture *c = ctx;
-
-	capture_opened(c);
-	if (reply->kind == REPLY_OK) {
-		c->status = reply->status;
-		c->status_known = true;
-		return;
-	}
-	struct record_note note = {.source = SPAN_LIT("recorder"),
-		.topic = SPAN_LIT("refused"),
-		.text = reply->message};
+	struct record_note note = {
+		.source = SPAN_LIT("recorder"), .topic = topic, .text = reply->message};
 	struct buf data = BUF_INIT;
 	msgpack_packer pk = pack_into(&data);
 
@@ -199,4 +191,17 @@ void capture_authenticated(void *ctx, const struct wire_reply *reply)
 	note.data = buf_span(&data);
 	trace_emit_note(c->worker->producer, &note);
 	buf_release(&data);
+}
+
+void capture_authenticated(void *ctx, const struct wire_reply *reply)
+{
+	struct capture *c = ctx;
+
+	capture_opened(c);
+	if (reply->kind == REPLY_OK) {
+		c->status = reply->status;
+		c->status_known = true;
+		return;
+	}
+	capture_note_error(c, SPAN_LIT("refused"), reply);
 }
