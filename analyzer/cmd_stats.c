@@ -128,6 +128,10 @@ static void sessions_text(
 	buf_add_str(out, "; ");
 	counted(out, stats->session.opened, "opened, ", "opened, ");
 	counted(out, stats->session.closed, "closed", "closed");
+	if (stats->session.ended) {
+		buf_add_str(out, ", ");
+		counted(out, stats->session.ended, "ended by the server", "ended by the server");
+	}
 	if (stats->session.opaque) {
 		buf_add_str(out, ", ");
 		counted(out, stats->session.opaque, "NOT READ to its end", "NOT READ to their end");
@@ -450,6 +454,7 @@ static void sessions_json(struct json *json, const struct stats *stats)
 	uint_json(json, "opened", stats->session.opened);
 	uint_json(json, "closed", stats->session.closed);
 	uint_json(json, "changed", stats->session.changed);
+	uint_json(json, "ended_by_server", stats->session.ended);
 	uint_json(json, "opaque", stats->session.opaque);
 	tally_json(json, "users", &stats->session.groups);
 	uint_json(json, "users_others", stats->session.groups.others.count);

@@ -138,6 +138,11 @@ static bool take_session(struct stats *stats, const struct record_session *recor
 	case SESSION_CHANGED:
 		stats->session.changed++;
 		break;
+	case SESSION_ENDED:
+		stats->session.ended++;
+		break;
+	case SESSION_RELEASED:
+		break;
 	}
 	return true;
 }

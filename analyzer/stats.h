@@ -68,7 +68,7 @@ struct stats {
 	bool any_at;
 
 	struct {
-		uint64_t seen, opened, closed, opaque, changed;
+		uint64_t seen, opened, closed, opaque, changed, ended;
 		bool seen_is_least; /* more than STATS_SESSIONS_MAX: some may be counted twice */
 		struct map ids;
 		struct stats_tally groups; /* "user on node" */

@@ -97,6 +97,12 @@ static void take_session(struct loader *l, const struct record_session *r)
 	case SESSION_CLOSED:
 		s->closed_seq = r->seq;
 		break;
+	case SESSION_ENDED:
+		s->ended_seq = r->seq;
+		break;
+	case SESSION_RELEASED:
+		s->released_seq = r->seq;
+		break;
 	case SESSION_CHANGED:
 		break;
 	}

@@ -62,6 +62,8 @@ struct execution_session {
 	uint64_t opened_at;
 	uint64_t capabilities; /* in force: server AND client */
 	uint64_t closed_seq; /* 0: its end is not in the trace */
+	/* The server ended it, and was seen to have released all it held; 0: did not, was not. */
+	uint64_t ended_seq, released_seq;
 	uint32_t first_stmt, last_stmt; /* index or NONE */
 	uint32_t stmt_count;
 	uint8_t level; /* enum txn_level: of its first transaction */

@@ -231,7 +231,8 @@ const char *record_kind_name(uint32_t kind)
 
 const char *session_event_name(uint8_t event)
 {
-	static const char *const names[] = {"opened", "closed", "opaque", "changed"};
+	static const char *const names[] = {"opened", "closed", "opaque", "changed",
+		"ended by the server", "released by the server"};
 
 	return NAME_FROM(names, event);
 }

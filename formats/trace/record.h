@@ -114,6 +114,10 @@ enum session_event {
 	SESSION_CLOSED = 1,
 	SESSION_OPAQUE = 2,  /* from here on traffic is relayed unread; reason says why */
 	SESSION_CHANGED = 3, /* user, database or character set changed */
+	/* The server ended the connection, and nobody had asked it to in this session: nothing sent
+	 * from here on reaches it.  What the session held may be held until SESSION_RELEASED. */
+	SESSION_ENDED = 4,
+	SESSION_RELEASED = 5, /* the server no longer has it: its transaction is rolled back */
 };
 
 #define RECORD_SESSION_FIELDS(F)                                                                 \
@@ -127,7 +131,7 @@ enum session_event {
 	F(str, database)                                                                         \
 	F(u64, thread)       /* the server's connection id */                                    \
 	F(u64, capabilities) /* in force: server AND client */                                   \
-	F(str, reason)       /* of the close or of being opaque */                               \
+	F(str, reason)       /* of the close, of the end or of being opaque */                   \
 	F(raw, attributes)   /* {name: value} */
 
 enum stmt_flags {

@@ -561,7 +561,10 @@ static void on_infile(void *ctx, struct wire_command *command, struct span name,
 
 static void on_unsolicited(void *ctx, const struct wire_reply *reply)
 {
-	capture_note_error(ctx, SPAN_LIT("unsolicited error"), reply);
+	struct capture *c = ctx;
+
+	c->ended_error = reply->error;
+	capture_note_error(c, SPAN_LIT("unsolicited error"), reply);
 }
 
 static void on_opaque(void *ctx, const char *reason, struct wire_command *command)

@@ -91,6 +91,8 @@ struct capture {
 	struct capture_node *node;
 	uint32_t id;
 	bool opened, quit;
+	bool ended; /* the server ended the connection */
+	uint16_t ended_error; /* an error that answers no statement, last seen */
 	bool muted; /* the filter does not want it: nothing more is recorded */
 	uint64_t statements;
 	uint64_t thread, capabilities;
@@ -172,6 +174,11 @@ size_t capture_row_keep_max(const struct capture_worker *worker, size_t keep_max
 
 void capture_open(struct capture *c, struct capture_worker *worker, struct capture_node *node,
 	uint32_t id, const char *client);
+/* The server closed the connection of a session that is logged in and did not quit; after wire_end.
+ * Its transaction is over.  `reason` says how that was seen. */
+void capture_server_ended(struct capture *c, const char *reason);
+/* ... and was seen to have the connection no longer. */
+void capture_server_released(struct capture *c);
 /* After wire_end.  Frees. */
 void capture_close(struct capture *c, const char *reason);
 

@@ -64,6 +64,40 @@ void capture_probe(struct capture *c, struct record_probe *probe)
 	trace_emit_probe(c->worker->producer, probe);
 }
 
+static void end_transaction(struct capture *c, const char *reason)
+{
+	buf_clear(&c->now.gtid);
+	if (c->txn.open && c->txn.prepared)
+		txn_end(c, 0, TXN_UNKNOWN, "prepared XA transaction left behind");
+	else if (c->txn.open && c->txn.lost_commit)
+		txn_end(c, 0, TXN_UNKNOWN, "no answer to what may have committed it");
+	else if (c->txn.open)
+		txn_end(c, 0, TXN_ABORTED, reason);
+}
+
+void capture_server_ended(struct capture *c, const char *reason)
+{
+	char text[64];
+
+	if (c->ended || c->quit || c->muted)
+		return;
+	c->ended = true;
+	c->now.at = 0;
+	if (c->ended_error) {
+		snprintf(text, sizeof(text), "%.40s, error %u", reason, c->ended_error);
+		reason = text;
+	}
+	capture_emit_session(c, SESSION_ENDED, reason);
+	end_transaction(c, "ended by the server");
+}
+
+void capture_server_released(struct capture *c)
+{
+	c->now.at = 0;
+	if (c->ended)
+		capture_emit_session(c, SESSION_RELEASED, NULL);
+}
+
 void capture_close(struct capture *c, const char *reason)
 {
 	struct buf *all[] = {&c->client, &c->user, &c->database, &c->pending_user,
@@ -75,13 +109,7 @@ void capture_close(struct capture *c, const char *reason)
 	c->now.at = 0;
 	if (c->quit)
 		reason = "quit";
-	buf_clear(&c->now.gtid);
-	if (c->txn.open && c->txn.prepared)
-		txn_end(c, 0, TXN_UNKNOWN, "prepared XA transaction left behind");
-	else if (c->txn.open && c->txn.lost_commit)
-		txn_end(c, 0, TXN_UNKNOWN, "no answer to what may have committed it");
-	else if (c->txn.open)
-		txn_end(c, 0, TXN_ABORTED, "disconnect");
+	end_transaction(c, "disconnect");
 	if (!c->muted)
 		capture_emit_session(c, SESSION_CLOSED, reason);
 	capture_forget_prepared(c, 0);

@@ -324,7 +324,7 @@ void txn_before(struct capture *c, const struct wire_command *command, const str
 			emit_begin(c, command, look);
 		}
 	}
-	if (reply->lost && !command->complete)
+	if (reply->lost && (!command->complete || c->ended))
 		return; /* the server never had all of it */
 	if (c->txn.open) {
 		c->now.txn = c->txn.id;
@@ -418,7 +418,7 @@ void txn_after(struct capture *c, const struct wire_command *command, const stru
 		after_flags(c, command, look, reply);
 	} else if (reply->kind == REPLY_ERR) {
 		after_error(c, command, look, reply);
-	} else if (reply->lost && command->complete) {
+	} else if (reply->lost && command->complete && !c->ended) {
 		/* Sent, never answered: nobody may assume either outcome (design, section 4). */
 		if (c->txn.open)
 			c->txn.lost_commit |= may_commit(c, look);

@@ -56,12 +56,19 @@ void session_event(struct session *s, const char *what, const char *reason)
 	capture_connection_event(&s->worker->capture, s->node->capture.name, s->id, what, reason);
 }
 
-/* The server ended a session that had logged in and did not ask for the end. */
-static void tell_loss(struct session *s, const char *reason)
+/* The server closed its side.  A session that had logged in and did not ask for the end was ended by
+ * it. */
+static void server_ended(struct session *s, const char *reason)
 {
+	bool lost;
+
 	relay_parse_later(s->worker); /* a QUIT may wait there */
-	if (s->recording && !s->parsed && !s->capture.quit && s->wire.phase == WIRE_COMMANDS)
+	lost = s->recording && !s->parsed && !s->capture.quit && s->wire.phase == WIRE_COMMANDS;
+	if (lost)
 		session_event(s, "lost", reason);
+	stop_parsing(s); /* no answer will come any more */
+	if (lost)
+		capture_server_ended(&s->capture, reason);
 }
 
 void session_close(struct session *s, const char *reason)
@@ -72,7 +79,7 @@ void session_close(struct session *s, const char *reason)
 		return;
 	s->dead = true;
 	if (strncmp(reason, "server ", 7) == 0)
-		tell_loss(s, reason);
+		server_ended(s, reason);
 	if (s->recording) {
 		stop_parsing(s);
 		if (s->interpose)
@@ -462,9 +469,9 @@ static enum pump nothing_read(struct session *s, int from, ssize_t n)
 	if (!s->end_reason)
 		s->end_reason = reason;
 	if (from == SERVER && s->end_reason == reason)
-		tell_loss(s, reason);
-	if (from == SERVER)
-		stop_parsing(s); /* no answer will come any more */
+		server_ended(s, reason);
+	else if (from == SERVER)
+		stop_parsing(s);
 	else
 		flush_interposed(s);
 	return s->dead ? PUMP_CLOSED : PUMP_DRY;

@@ -280,7 +280,7 @@ static void at_close(struct replayer *r, uint32_t session)
 	if (p->client == EXECUTION_NONE || !p->opened || p->current != EXECUTION_NONE ||
 		p->next != EXECUTION_NONE)
 		return;
-	client_close(client_of(r, p), p->gone ? "lost" : NULL);
+	client_close(client_of(r, p), engine_end_reason(client_of(r, p)));
 }
 
 /* What is still under way or was held up. */

@@ -289,6 +289,8 @@ void client_tell_error(struct client *c, unsigned error, const char *sqlstate, c
 		reply.message = span_str(c->message);
 	}
 	capture_sink.reply(&c->capture, &c->command, &reply);
+	if (error == CLIENT_SERVER_GONE || error == CLIENT_SERVER_LOST)
+		capture_server_ended(&c->capture, "server closed");
 }
 
 static void tell_error(struct client *c)

@@ -76,6 +76,9 @@ struct client {
 	bool waiting;  /* was seen waiting */
 	bool blocked;  /* the schedule went on while it waited */
 	bool by_time;  /* ... only because no answer came */
+	/* See run/ends.h; end_announced_ns and ended_ns: 0, or when. */
+	bool release_over;
+	uint64_t end_announced_ns, ended_ns;
 	uint64_t waiting_since;
 	uint64_t waits_for[CLIENT_SET_WORDS]; /* as of the last look: a set of clients' indexes */
 };

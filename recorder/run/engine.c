@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "instrument/prepare.h"
+#include "run/ends.h"
 #include "scenario/scenario.h"
 #include "trace/pack.h"
 
@@ -17,6 +18,8 @@ enum {
 	FIRST_LOOK_NS = 10 * 1000 * 1000,
 	/* A deadlock's victim may be seen waiting for the moment until it is chosen. */
 	GRACE_MS = 5,
+	ENDING_WAIT_MS = 1,
+	SLICE_MS = 100,
 	FINAL_SESSION_WAIT_MS = 20000,
 	CONTROL_TIMEOUT_S = 30,
 };
@@ -343,6 +346,13 @@ static void wait_closed(MYSQL *control, const struct buf *threads)
 	buf_release(&sql);
 }
 
+const char *engine_end_reason(const struct client *c)
+{
+	if (c->capture.ended)
+		return "server closed";
+	return c->dead ? "lost" : NULL;
+}
+
 void engine_close_sessions(struct engine *e)
 {
 	struct buf threads[RUN_NODES_MAX] = {BUF_INIT};
@@ -354,7 +364,7 @@ void engine_close_sessions(struct engine *e)
 		if (c->mysql)
 			buf_printf(of_node, "%s%lu", of_node->len ? "," : "",
 				mysql_thread_id(c->mysql));
-		client_close(c, c->dead ? "lost" : NULL);
+		client_close(c, engine_end_reason(c));
 	}
 	e->client_count = 0;
 	for (size_t i = 0; i < e->node_count; i++) {
@@ -378,6 +388,7 @@ static void complete(struct engine *e, struct client *c)
 	e->event_ns = clock_mono_ns();
 	e->ended++;
 	e->answered(e->ctx, c);
+	ends_answered(c);
 	c->blocked = c->waiting = c->settled = c->by_time = false;
 	/* Whoever waits may go on now: what is known of the others is out of date. */
 	for (size_t i = 0; i < e->client_count; i++)
@@ -427,6 +438,15 @@ bool engine_stopped(const struct engine *e)
 	return e->options->stop && *e->options->stop;
 }
 
+/* In slices: a signal that comes just before poll(2) does not wake it. */
+static int wait_ms(uint64_t deadline)
+{
+	uint64_t now = clock_mono_ns();
+	uint64_t ms = now < deadline ? (deadline - now) / 1000000 + 1 : 0;
+
+	return ms < SLICE_MS ? (int)ms : SLICE_MS;
+}
+
 bool engine_serve(struct engine *e, int timeout_ms)
 {
 	uint64_t deadline = clock_mono_ns() + (uint64_t)timeout_ms * 1000000;
@@ -434,26 +454,29 @@ bool engine_serve(struct engine *e, int timeout_ms)
 
 	for (;;) {
 		nfds_t count = 0;
-		uint64_t now;
+		bool at_once = any;
 
 		for (size_t i = 0; i < e->client_count; i++) {
 			struct client *c = &e->clients[i];
 
 			e->fds[i] = (struct pollfd){.fd = -1};
-			if (c->state == CLIENT_IDLE)
+			e->fds[i].events =
+				c->state == CLIENT_IDLE ? ends_events(c) : events_of(c->wait);
+			if (c->state == CLIENT_IDLE && !e->fds[i].events)
 				continue;
 			e->fds[i].fd = mysql_get_socket(c->mysql);
-			e->fds[i].events = events_of(c->wait);
 			count = i + 1;
+			/* The library had the answer before it had to wait. */
+			at_once |= c->state != CLIENT_IDLE && !c->wait;
 		}
-		now = clock_mono_ns();
-		if (poll(e->fds, count,
-			    any || now >= deadline ? 0 : (int)((deadline - now) / 1000000 + 1)) < 0)
+		if (poll(e->fds, count, at_once ? 0 : wait_ms(deadline)) < 0)
 			count = 0; /* a signal */
 		for (size_t i = 0; i < count; i++) {
 			struct client *c = &e->clients[i];
 			int ready = e->fds[i].fd < 0 ? 0 : ready_of(e->fds[i].revents) & c->wait;
 
+			if (c->state == CLIENT_IDLE && e->fds[i].fd >= 0 && e->fds[i].revents)
+				ends_tell(e, c);
 			if (c->state == CLIENT_IDLE || (c->wait && !ready))
 				continue;
 			fill_blocked(c);
@@ -525,9 +548,17 @@ static bool all_settled(const struct engine *e)
 
 void engine_settle(struct engine *e, const struct client *c)
 {
-	while (!(c ? is_settled(c) : all_settled(e)) && !engine_stopped(e)) {
+	while (!engine_stopped(e)) {
+		bool ending = ends_look(e), settled = c ? is_settled(c) : all_settled(e);
 		uint64_t now = clock_mono_ns(), next = e->event_ns + FIRST_LOOK_NS;
 
+		if (settled && !ending)
+			break;
+		if (ending) {
+			if (!engine_serve(e, ENDING_WAIT_MS))
+				ends_ask(e);
+			continue;
+		}
 		for (size_t i = 0; i < e->node_count; i++) {
 			const struct watch *watch = &e->nodes[i].watch;
 

@@ -379,6 +379,48 @@ T1> select 1;
     servers("stop", victim["name"])
 
 
+def sessions_that_the_server_ends():
+    trace, out = run("""
+[setup]
+create table t(a int primary key, b int); insert into t values (1,1),(2,2);
+create table who(id int);
+[schedule]
+T1> insert into who values (connection_id());
+T1> begin; update t set b=10 where a=1;
+T2> begin;
+T2> update t set b=20 where a=1;         -- => blocked, ok 1
+T3> select id into @k from who; kill @k;
+T2> commit;
+T4> begin; update t set b=5 where a=2;
+T4> kill connection_id();
+T3> update t set b=6 where a=2;          -- => ok 1
+T5> set session wait_timeout=1; begin; update t set b=7 where a=2;
+T3> select sleep(1.2);
+T3> update t set b=8 where a=2;          -- => ok 1
+T5> commit;
+""", status=3)
+    assert ", 0 not as expected" in out, out
+    for name in ("T1", "T4", "T5"):
+        mine = [r for r in trace.records if trace.names.get(r.get("session")) == name]
+        session = {r["event"]: r for r in mine if r["kind"] == "session"}
+        assert sorted(session) == [0, 1, 4, 5], (name, session)
+        txn = [r for r in mine if r["kind"] == "txn"][-1]
+        assert (txn["outcome"], txn["reason"]) == (2, "ended by the server"), txn
+        assert session[4]["seq"] < txn["seq"] < session[5]["seq"] < session[1]["seq"]
+        assert session[4]["reason"].startswith("server closed") and session[4]["at"] < session[5]["at"]
+        # Whoever writes what it held is answered behind its end.
+    last = {s["text"]: s for s in trace.stmts()}
+    gone = {trace.names[r["session"]]: r for r in trace.kind("session") if r["event"] == 5}
+    seen = {trace.names[r["session"]]: r for r in trace.kind("session") if r["event"] == 4}
+    assert seen["T1"]["at"] > last["kill @k"]["begin"]
+    assert gone["T4"]["at"] < last["update t set b=6 where a=2"]["begin"]
+    assert gone["T5"]["at"] < last["update t set b=8 where a=2"]["begin"]
+    # Never sent to a server, so it is in no transaction.
+    commit = trace.stmts("T5")[-1]
+    assert commit["flags"] & 1 and not commit["txn"], commit
+    assert {"T2", "T3"}.isdisjoint(seen)
+
+
 def an_interrupt_leaves_nothing():
     path = os.path.join(FOLDER, "interrupted.itr")
     process = subprocess.Popen([ISOREC, "run", "--socket=" + SERVER["socket"], "-o", path, write("""
@@ -510,6 +552,7 @@ TESTS = [anomaly(name) for name in ANOMALIES]
 if RELEASE == "mariadb-local":
     TESTS += [blocked_and_resumed, statements_go_on_after_errors, metadata_locks,
               a_wait_that_times_out, a_hang_is_ended, a_server_that_dies,
+              sessions_that_the_server_ends,
               an_interrupt_leaves_nothing, without_the_lock_views,
               unmet_expectations_are_told, what_cannot_run, the_server_splits_statements_alike,
               procedures_and_types, many_sessions, case_files]

@@ -19,6 +19,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import zlib
 
 sys.dont_write_bytecode = True
@@ -936,8 +937,45 @@ def client_gone():
     """client gone in the middle of a transaction: rolled back by the server, recorded so"""
     got = lost_after(b"\3select a from t", 3, end="client")
     txn = [r for r in got if r["kind"] == "txn"][-1]
-    assert txn["outcome"] == 2, txn
+    assert txn["outcome"] == 2 and txn["reason"] == "disconnect", txn
     assert "client" in [r for r in got if r["kind"] == "session"][-1]["reason"]
+    assert not [r for r in got if r["kind"] == "session" and r["event"] == ENDED]
+
+
+ENDED = 4
+
+
+@test
+def ended_by_the_server():
+    """a server that closes with an error or without ends the session at once, whatever its client does"""
+    mock = Mock()
+    with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port]) as proxy:
+        closed = []
+        for last in (b"", packet(0, err(4031, b"idle for too long")), packet(0, err(1927, b"killed"))):
+            client, server = mock.connect(proxy)
+            with client, server:
+                for from_server, data in Talk().command(b"\3begin").server(ok(AUTO | IN)).steps:
+                    pass_on(*((server, client) if from_server else (client, server)), data, whole)
+                begun = time.monotonic_ns()
+                server.sendall(last)
+                server.close()
+                assert receive(client, len(last)) == last and client.recv(1) == b""
+                closed.append((begun, time.monotonic_ns()))
+                # Does not reach anybody.
+                client.sendall(packet(0, b"\3commit"))
+        wait_for("the sessions' end", lambda: proxy.statistics()["sessions"] == 0)
+        proxy.stop()
+        got = records(ISOTRACE, proxy.trace)
+    ends = [r for r in got if r["kind"] == "session" and r["event"] == ENDED]
+    assert [r["reason"] for r in ends] == [
+        "server closed", "server closed, error 4031", "server closed, error 1927"], ends
+    for end, (begun, seen) in zip(ends, closed):
+        mine = [r for r in got if r.get("session") == end["session"]]
+        last = [r for r in mine if r["kind"] == "txn"][-1]
+        assert begun < end["at"] < seen and begun < last["at"] < seen, (begun, end, last, seen)
+        assert (last["outcome"], last["reason"]) == (2, "ended by the server"), last
+        assert [r["text"] for r in mine if r["kind"] == "stmt"] == ["begin"], mine
+        assert [r["event"] for r in mine if r["kind"] == "session"] == [0, ENDED, 1], mine
 
 
 @test
@@ -1156,6 +1194,7 @@ def quitting_is_no_loss():
         wait_for("the sessions' end", lambda: proxy.statistics()["sessions"] == 0)
         proxy.stop()
         got = records(ISOTRACE, proxy.trace, ["cluster", "session"])
+    assert [r["session"] for r in got if r["kind"] == "session" and r["event"] == ENDED] == [2]
     closed = [r["reason"] for r in got if r["kind"] == "session" and r["event"] == 1]
     assert closed == ["quit", "server closed"], closed
     lost = [r for r in got if r["kind"] == "cluster"]
@@ -1342,12 +1381,12 @@ TXN_CASES = {
                        ["begin", ("end", 0, "prepared XA transaction left behind")]),
     "reset connection": ([sql("begin", AUTO | IN), sql("", AUTO, command=0x1f)],
                          ["begin", ("end", 2, "rollback")]),
-    "disconnect": ([sql("begin", AUTO | IN)], ["begin", ("end", 2, "disconnect")]),
+    "ended by the server": ([sql("begin", AUTO | IN)], ["begin", ("end", 2, "ended by the server")]),
     "lost commit behind another": (
         [sql("begin", AUTO | IN), sql("update t set a=1"), sql("commit")],
         ["begin", ("end", 0, "no answer to what may have committed it")]),
     "lost select": ([sql("begin", AUTO | IN), sql("select a from t")],
-                    ["begin", ("end", 2, "disconnect")]),
+                    ["begin", ("end", 2, "ended by the server")]),
     "lost definition": ([sql("begin", AUTO | IN), sql("drop table t")],
                         ["begin", ("end", 0, "no answer to what may have committed it")]),
     "lost autocommit": ([sql("delete from t")], [("auto", 0, "no answer")]),
