@@ -120,7 +120,9 @@ static bool lock_possible(const struct mvcc *m)
 		for (const struct store_touch *t = m->store.tables[i].touches; t; t = t->next) {
 			uint32_t ended = m->store.txns[t->txn].ended_at;
 
-			if (t->txn != m->now_txn && (ended == STORE_NONE || ended >= begin))
+			if (t->txn != m->now_txn &&
+				(ended == STORE_NONE || ended >= begin ||
+					may_be_left_over(m, t->txn, m->now_stmt)))
 				return true;
 			if (++looked > 1000)
 				return true;
@@ -176,6 +178,9 @@ static bool changed_since_snapshot(const struct mvcc *m)
 	const struct store_txn *t = &s->txns[m->now_txn];
 	uint32_t view = t->view != STORE_NONE ? t->view : t->first_commits;
 
+	/* Through a view, a function or a trigger it may be any table. */
+	if (m->now_plan->elsewhere || writes_anywhere(m, m->now_plan))
+		return true;
 	for (uint32_t i = 0; i < m->now_plan->table_count; i++) {
 		const struct store_table *table = &s->tables[m->now_plan->tables[i]];
 
@@ -629,6 +634,11 @@ static void begin_statement(struct mvcc *m, uint32_t index)
 	}
 }
 
+static bool is_aborted(const struct mvcc *m)
+{
+	return m->now_txn != STORE_NONE && m->store.txns[m->now_txn].state == STORE_ABORTED;
+}
+
 /* The recorded answer stands, whatever we think of it. */
 static bool follow(struct mvcc *m)
 {
@@ -670,7 +680,8 @@ bool execute(struct mvcc *m, uint32_t index)
 		return true;
 	}
 	if (stmt->in->record.flags & (STMT_NO_REPLY | STMT_OPAQUE | STMT_TEXT_CUT)) {
-		if (plan->writes)
+		/* In a transaction that is gone nothing of it is left. */
+		if (plan->writes && !is_aborted(m))
 			forget_written(m, "tables after a statement without an answer");
 		judged(m, STMT_UNDECIDED, "statements without an answer");
 		return true;

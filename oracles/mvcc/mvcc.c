@@ -343,6 +343,7 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 	open_tables(m);
 	make_plans(m);
 	doubt_levels(m);
+	find_loose_ends(m);
 	solver_search(m);
 	judge_final(m);
 	count_statements(m);
@@ -359,6 +360,7 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 	free(m->points);
 	free(m->in_flight);
 	free(m->foreigns);
+	free(m->loose);
 	free(m->now_locks);
 	free(m);
 }

@@ -96,6 +96,8 @@ static void take_txn(struct maker *maker, const struct execution_txn *in)
 	if (stmt == MAP_NONE) {
 		if (r->event != TXN_END)
 			return;
+		txn->disconnected = r->outcome == TXN_ABORTED;
+		txn->end_at = r->at;
 		MEM_RESERVE(maker->txn_ends, maker->txn_end_count + 1, maker->txn_end_capacity);
 		maker->txn_ends[maker->txn_end_count++] =
 			(struct schedule_event){r->seq, index, EVENT_TXN};
@@ -146,6 +148,8 @@ void schedule_init(struct schedule *s, const struct execution *execution)
 		take_stmt(&maker, i);
 	for (size_t i = 0; i < execution->txn_count; i++)
 		take_txn(&maker, &execution->txns[i]);
+	for (size_t i = 0; i < s->txn_count; i++)
+		s->txns[i].disconnected |= !s->txns[i].ended;
 	make_events(&maker);
 	map_release(&maker.txns);
 	map_release(&maker.stmts);

@@ -22,6 +22,8 @@ struct schedule_txn {
 	uint32_t session;
 	uint8_t level, outcome;
 	bool snapshot, autocommit, ended, read_only;
+	bool disconnected; /* ended with its connection, or its end is not in the trace */
+	uint64_t end_at;   /* when that was noticed */
 	bool by_failed; /* ended by the implicit commit of a statement that failed, noticed later */
 };
 

@@ -55,7 +55,7 @@ static void forget_old_points(struct mvcc *m)
 /* ---- events ---- */
 
 /* What it did that is not known is gone with it. */
-static void roll_back(struct mvcc *m, uint32_t txn)
+void roll_back(struct mvcc *m, uint32_t txn)
 {
 	store_rollback(&m->store, txn, m->event);
 	for (uint32_t i = 0; i < m->store.table_count; i++) {
@@ -213,7 +213,7 @@ static bool run_stmt(struct mvcc *m, uint32_t stmt)
 {
 	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
 
-	if (!execute(m, stmt))
+	if (!execute_stmt(m, stmt))
 		return false;
 	TRAIL_SET(&m->store.trail, m->runs[stmt].state, (uint32_t)STMT_DONE);
 	/* InnoDB lets go of what it locked without writing it (lock_release_on_prepare). */
@@ -267,8 +267,7 @@ static uint32_t trigger_of(const struct mvcc *m)
 	return STORE_NONE;
 }
 
-/* Tables whose state a statement looks at or changes. */
-static uint64_t tables_of(const struct mvcc *m, uint32_t stmt)
+uint64_t stmt_tables(const struct mvcc *m, uint32_t stmt)
 {
 	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
 	const struct plan *plan = m->runs[stmt].plan;
@@ -291,7 +290,7 @@ static bool matters(const struct mvcc *m, uint32_t stmt, uint32_t other)
 
 	if (m->schedule->one_at_a_time)
 		return true;
-	if (!(tables_of(m, stmt) & tables_of(m, other)))
+	if (!(stmt_tables(m, stmt) & stmt_tables(m, other)))
 		return false;
 	return ends_txn(&m->schedule->stmts[other]) ||
 	       (txn != SCHEDULE_NONE && m->schedule->txns[txn].level == LEVEL_READ_UNCOMMITTED);
@@ -408,8 +407,10 @@ static bool process(struct mvcc *m)
 	const struct schedule_event *e = &m->schedule->events[m->event];
 
 	/* Behind all of them: the tables as they were found at the end. */
-	if (m->event == m->schedule->event_count)
+	if (m->event == m->schedule->event_count) {
+		end_those_who_left(m);
 		return finals_fit(m);
+	}
 	switch ((enum schedule_event_kind)e->kind) {
 	case EVENT_SENT:
 		sent(m, e->index);
@@ -419,7 +420,8 @@ static bool process(struct mvcc *m)
 			look_around(m);
 		return answered(m, e->index);
 	case EVENT_TXN:
-		end_txn(m, e->index);
+		if (!leaves_later(m, e->index))
+			end_txn(m, e->index);
 		return true;
 	}
 	return true;

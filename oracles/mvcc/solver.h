@@ -137,6 +137,12 @@ struct stmt_run { /* of a statement, all trailed */
 	uint32_t reason;         /* index of m->reasons */
 };
 
+/* A transaction that ended with its connection (ends.c). */
+struct loose_end {
+	uint32_t txn;  /* store number */
+	uint64_t from; /* from this sequence number on it may be gone; UINT64_MAX: as recorded */
+};
+
 enum stmt_verdict { STMT_UNJUDGED, STMT_DECIDED, STMT_UNDECIDED, STMT_UNSUPPORTED, STMT_HARMLESS };
 
 struct mvcc {
@@ -162,6 +168,9 @@ struct mvcc {
 	bool no_foreign_checks;
 	bool strangers; /* sessions that were not recorded may have changed rows */
 	bool any_ddl;
+	bool any_dirty; /* a transaction at READ UNCOMMITTED */
+	struct loose_end *loose;
+	size_t loose_count;
 	const char *reasons[256];
 	uint32_t reason_count;
 
@@ -215,6 +224,19 @@ struct mvcc {
 /* search.c */
 uint32_t choose(struct mvcc *m, uint32_t options);
 void solver_search(struct mvcc *m);
+void roll_back(struct mvcc *m, uint32_t txn);
+/* Tables whose state a statement looks at or changes, as bits. */
+uint64_t stmt_tables(const struct mvcc *m, uint32_t stmt);
+
+/* ends.c */
+void find_loose_ends(struct mvcc *m);
+/* execute(), with transactions ended whose end is loose, where that explains the answer. */
+bool execute_stmt(struct mvcc *m, uint32_t stmt);
+/* Its connection is closed now: is it rolled back only later?  A choice. */
+bool leaves_later(struct mvcc *m, uint32_t txn);
+/* May its locks still have been there when the statement was sent, after its client had left? */
+bool may_be_left_over(const struct mvcc *m, uint32_t txn, uint32_t stmt);
+void end_those_who_left(struct mvcc *m);
 
 /* points.c */
 void plan_points(struct mvcc *m, struct plan *plan, const struct sql_expr *where);
