@@ -536,10 +536,13 @@ static void accept_contradiction(struct mvcc *m)
 {
 	m->follow_count = 0;
 	do {
+		bool open = mismatch_is_open(m);
 		size_t notes;
 
-		note_mismatch(m);
+		if (!open)
+			note_mismatch(m);
 		CHECK(m->follow_count < ARRAY_LEN(m->follow));
+		m->follow_open[m->follow_count] = open;
 		m->follow[m->follow_count++] = m->mismatch.stmt;
 		notes = m->note_count;
 		go_back(m, m->event, m->event_trail, notes);

@@ -211,6 +211,7 @@ struct mvcc {
 	struct finding_row now_rows[MVCC_ROWS_MAX]; /* of the note that is being made */
 	uint32_t now_row_count;
 	uint32_t follow[64]; /* statements whose answer is a contradiction and is taken as it is */
+	bool follow_open[64]; /* of those: whether it is one cannot be told */
 	uint32_t follow_count;
 	enum forced_read {
 		FORCE_NONE,
@@ -255,6 +256,8 @@ bool finals_fit(struct mvcc *m);
 
 /* execute.c: false: m->mismatch says why the recorded answer cannot be */
 bool execute(struct mvcc *m, uint32_t stmt);
+/* Of m->mismatch: an error that comes or not by what the optimizer chose to evaluate. */
+bool mismatch_is_open(const struct mvcc *m);
 /* Nobody knows any more what is in the tables. */
 void forget_all(struct mvcc *m, const char *reason);
 
