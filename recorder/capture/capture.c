@@ -118,6 +118,8 @@ static void keep_text(struct capture *c, struct span text)
 	c->now.secret = look_mask(text, dialect_of(c), &c->now.text, &params_secret);
 	if (!c->now.secret)
 		buf_add_span(&c->now.text, text);
+	else
+		c->now.text_cut = true; /* nobody shall take '***' for what was written */
 	if (params_secret)
 		c->now.secret = true;
 	if (UNLIKELY(c->now.redacted >= REDACT_COMPUTED)) {
