@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <mysqld_error.h>
-
 #include "base/mem.h"
 #include "trace/pack.h"
 
@@ -677,8 +675,7 @@ static bool table_rows(struct backdrop *context, MYSQL *db, struct capture_node 
 	if (mysql_real_query(db, sql.data, (unsigned long)sql.len) == 0)
 		result = mysql_use_result(db);
 	if (!result) {
-		/* A table that was dropped meanwhile has no rows to tell of. */
-		ok = mysql_errno(db) == ER_NO_SUCH_TABLE;
+		ok = instrument_table_gone(mysql_errno(db));
 		server_error(db, node, sql.data, err);
 		goto out;
 	}

@@ -10,6 +10,7 @@ struct probed {
 	uint32_t number;       /* in its session */
 	uint8_t read_kind;     /* enum probe_read_kind of a plain read: probed_read_kind() */
 	bool lost;             /* something of its log is missing */
+	bool failed;           /* ... and what of it stayed is not known */
 	struct span predicate; /* SPAN_NONE: not known */
 };
 

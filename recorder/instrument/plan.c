@@ -154,21 +154,33 @@ static bool is_covered(const struct plan *plan, const struct instrument_table *t
 	return plan->predicate_of == table;
 }
 
-static void note_table(void *ctx, const struct sql_table_name *name,
-	const struct sql_table_ref *ref, enum sql_access_kind access)
+static void add_blind(struct plan *plan, const struct instrument_table *table)
 {
-	struct planner *p = ctx;
-	const struct instrument_table *table = find(p, name);
-	struct plan *plan = p->plan;
-
-	(void)ref;
-	if (!table || access != SQL_TABLE_READ || is_covered(plan, table))
-		return;
 	for (size_t i = 0; i < plan->blind_count; i++)
 		if (plan->blind[i] == table)
 			return;
 	if (plan->blind_count < PLAN_TABLES_MAX)
 		plan->blind[plan->blind_count++] = table;
+}
+
+static void note_table(void *ctx, const struct sql_table_name *name,
+	const struct sql_table_ref *ref, enum sql_access_kind access)
+{
+	struct planner *p = ctx;
+	const struct instrument_table *table = find(p, name);
+
+	(void)ref;
+	if (table && access == SQL_TABLE_READ && !is_covered(p->plan, table))
+		add_blind(p->plan, table);
+}
+
+void plan_leave_alone(struct plan *plan)
+{
+	for (size_t i = 0; i < plan->table_count; i++)
+		add_blind(plan, plan->tables[i]);
+	plan->table_count = 0;
+	plan->predicate_of = NULL;
+	plan->reads = plan->rewritten = false;
 }
 
 /* Tables whose rows it may change. */
@@ -195,8 +207,19 @@ static void note_disturbed(void *ctx, const struct sql_table_name *name,
 	struct instrument_table *table = find(p, name);
 
 	(void)ref;
-	if (table && access != SQL_TABLE_READ)
-		atomic_store(&table->disturbed, true);
+	if (!table || access == SQL_TABLE_READ)
+		return;
+	atomic_store(&table->disturbed, true);
+	switch (p->stmt->kind) {
+	case SQL_STMT_CREATE_TABLE:
+	case SQL_STMT_ALTER_TABLE:
+	case SQL_STMT_DROP_TABLE:
+	case SQL_STMT_RENAME_TABLE:
+		atomic_store(&table->altered, true);
+		break;
+	default:
+		break;
+	}
 }
 
 /* ---- predicates ---- */
@@ -442,7 +465,8 @@ static bool append_tables(struct planner *p, const struct sql_table_ref *ref)
 		switch (ref->kind) {
 		case SQL_TABLE_NAME:
 			table = find(p, &ref->u.name.table);
-			if (!table || ref->u.name.system_time != SQL_SYSTEM_TIME_NONE)
+			if (!table || atomic_load(&table->altered) ||
+				ref->u.name.system_time != SQL_SYSTEM_TIME_NONE)
 				break;
 			if (p->plan->table_count == PLAN_TABLES_MAX)
 				return false;

@@ -88,6 +88,8 @@ struct plan {
 void plan_statement(struct plan *plan, const struct instrument_tables *tables, struct span text,
 	struct span database, const struct sql_options *options);
 void plan_copy(struct plan *to, const struct plan *from);
+/* A read goes to the server as the client sent it: what it reads is not seen. */
+void plan_leave_alone(struct plan *plan);
 void plan_release(struct plan *plan);
 
 /* A text with its parameters, whose SQL literals `literals` has one by one. */

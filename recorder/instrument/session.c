@@ -26,6 +26,9 @@ static void begin(struct instrument_session *s, struct capture *capture, uint32_
 	statement_probes_clear(&s->reads);
 	s->stmt =
 		(struct probed){.number = number, .read_kind = probed_read_kind(capture, &s->plan)};
+	/* Its condition would tell the password, or the key of a function. */
+	if (capture->now.secret)
+		s->plan.predicate_of = NULL;
 	if (s->plan.predicate_of) {
 		plan_fill(&s->plan.predicate, literals, count, &s->predicate);
 		s->stmt.predicate = buf_span(&s->predicate);
@@ -53,6 +56,27 @@ void instrument_begin_planned(struct instrument_session *s, struct capture *capt
 	begin(s, capture, number, literals, count);
 }
 
+void instrument_leave_alone(struct instrument_session *s)
+{
+	plan_leave_alone(&s->plan);
+	s->stmt.predicate = SPAN_NONE;
+}
+
+/* Several statements in one, of which the last one failed: what those before it wrote may have
+ * stayed, what it wrote itself did not, and the log does not tell them apart.  So no rows, only
+ * that they may have been written. */
+static void emit_failed(struct instrument_session *s, struct capture *capture, bool complete)
+{
+	struct record_probe probe = {.read_kind = PROBE_READ_CURRENT};
+
+	for (size_t i = 0; i < s->tables->count; i++) {
+		const struct instrument_table *table = &s->tables->list[i];
+
+		if (!complete || probed_rows(&s->writes, table))
+			probed_emit(capture, &s->pending_stmt, PROBE_WRITE, table, probe, NULL, 0);
+	}
+}
+
 void instrument_take_log(struct instrument_session *s, struct capture *capture, bool complete,
 	struct span lost, struct span first, struct span second)
 {
@@ -65,8 +89,10 @@ void instrument_take_log(struct instrument_session *s, struct capture *capture, 
 		!log_take(&s->writes, s->tables, second, limits))
 		s->pending_stmt.lost = true;
 	s->pending = false;
+	if (s->pending_stmt.failed)
+		emit_failed(s, capture, complete && !s->pending_stmt.lost);
 	/* With nothing known of it, the statement is one without a probe, and counted as that. */
-	if (complete)
+	else if (complete)
 		probed_emit_writes(capture, &s->pending_stmt, &s->pending_plan, &s->writes);
 }
 
@@ -105,8 +131,9 @@ void instrument_end(struct instrument_session *s, struct capture *capture,
 
 	if (instrument_in_select_mode(s)) {
 		select_end(s, capture, outcome);
-	} else if (ok && s->plan.writes) {
-		if (s->plan.reads)
+	} else if (s->plan.writes && (ok || (s->plan.vague && !s->pending))) {
+		s->stmt.failed = !ok;
+		if (ok && s->plan.reads)
 			probed_emit_reads(capture, &s->stmt, &s->plan, &s->reads);
 		s->pending = true;
 		plan_copy(&s->pending_plan, &s->plan);

@@ -52,6 +52,9 @@ void instrument_begin(
 void instrument_begin_planned(struct instrument_session *s, struct capture *capture,
 	uint32_t number, const struct plan *plan, const struct span *literals, size_t count);
 
+/* The server does not take the statement with its columns: it goes out as the client sent it. */
+void instrument_leave_alone(struct instrument_session *s);
+
 static inline bool instrument_in_select_mode(const struct instrument_session *s)
 {
 	return s->tables && s->tables->mode == INSTRUMENT_SELECT;

@@ -87,6 +87,9 @@ struct instrument_table {
 	/* A statement that fires no triggers (TRUNCATE, ALTER ...) was sent for it while it was
 	 * recorded: nothing is exact any more.  Set by any thread. */
 	atomic_bool disturbed;
+	/* ... and one after which it may lack its version column (DROP and CREATE, ALTER, a temporary
+	 * table of the same name): nothing is appended to reads of it. */
+	atomic_bool altered;
 };
 
 /* How versions come to be known (docs/instrumentation.md). */
@@ -134,6 +137,13 @@ void instrument_table_release(struct instrument_table *table);
 static inline bool instrument_table_exact(const struct instrument_table *table)
 {
 	return !table->cascades && !atomic_load(&table->disturbed);
+}
+
+/* A table that was dropped since it was described, or made anew with other columns, has no rows to
+ * tell of (manuals: ER_NO_SUCH_TABLE, ER_BAD_FIELD_ERROR, ER_TABLE_DEF_CHANGED). */
+static inline bool instrument_table_gone(unsigned error)
+{
+	return error == 1146 || error == 1054 || error == 1412;
 }
 
 /* Appends an SQL expression: the text form of column of the row `row` (an alias, NEW, OLD;

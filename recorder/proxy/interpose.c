@@ -47,6 +47,8 @@ struct interpose {
 	uint32_t columns, column;   /* of its answer; how many definitions came */
 	uint8_t shift;              /* by how much its packets' numbers are too high */
 	bool failed;
+	struct buf original; /* it, where it goes out with columns appended */
+	bool again;          /* ... and without them, as the server does not take these */
 	uint64_t affected, insert_id; /* of its OK */
 	bool affected_known, warnings;
 	/* It waits until queries of select mode are answered. */
@@ -203,6 +205,7 @@ void interpose_free(struct interpose *i)
 	buf_release(&i->raw);
 	buf_release(&i->rewritten);
 	buf_release(&i->literals);
+	buf_release(&i->original);
 	if (i->deferred.data)
 		mem_wipe(i->deferred.data, i->deferred.capacity);
 	buf_release(&i->deferred);
@@ -355,6 +358,12 @@ static void plain_command(struct interpose *i)
 	instrument_begin_planned(&i->session, i->capture, i->outer->numbers, &nothing, NULL, 0);
 }
 
+static void keep_original(struct interpose *i, struct span raw)
+{
+	buf_clear(&i->original);
+	buf_add_span(&i->original, raw);
+}
+
 static void send_query_command(
 	struct interpose *i, struct span payload, struct span raw, struct buf *to_server)
 {
@@ -370,6 +379,7 @@ static void send_query_command(
 		send_command(i, raw, to_server);
 		return;
 	}
+	keep_original(i, raw);
 	i->appended = (uint32_t)i->session.plan.table_count;
 	buf_clear(&i->scratch);
 	buf_add(&i->scratch, payload.ptr, (size_t)(text.ptr - payload.ptr));
@@ -392,6 +402,7 @@ static void send_prepare(
 		send_raw(i, raw, to_server);
 		return;
 	}
+	keep_original(i, raw);
 	i->appended = (uint32_t)p->plan.table_count;
 	buf_clear(&i->scratch);
 	buf_add_char(&i->scratch, CMD_STMT_PREPARE);
@@ -469,7 +480,7 @@ static void handle_command(
 	i->command = byte;
 	i->appended = 0;
 	i->shift = 0;
-	i->failed = false;
+	i->failed = i->again = false;
 	i->preparing = NULL;
 	i->affected_known = i->warnings = false;
 	i->literal_count = 0;
@@ -747,6 +758,34 @@ static void note_affected(struct interpose *i, struct span payload)
 	}
 }
 
+/* The server does not know our columns here, or does not let this user read them: a temporary table
+ * of the same name, a table that was made anew unseen, grants by column.  Nothing was executed. */
+static bool refuses_columns(
+	const struct interpose *i, const struct wire_command *c, const struct packet *p)
+{
+	enum { ER_BAD_FIELD = 1054, ER_COLUMN_ACCESS_DENIED = 1143 };
+	const unsigned char *bytes = (const unsigned char *)p->payload.ptr;
+	unsigned error;
+
+	if (!i->appended || (i->command != CMD_QUERY && i->command != CMD_STMT_PREPARE) ||
+		(c->expect != EXPECT_FIRST && c->expect != EXPECT_PREPARED) ||
+		p->payload.len < 3 || bytes[0] != 0xff)
+		return false;
+	error = bytes[1] | (unsigned)bytes[2] << 8;
+	return error == ER_BAD_FIELD || error == ER_COLUMN_ACCESS_DENIED;
+}
+
+static void send_again(struct interpose *i, struct buf *to_server)
+{
+	i->again = false;
+	i->appended = 0;
+	if (i->preparing)
+		plan_leave_alone(&i->preparing->plan);
+	else
+		instrument_leave_alone(&i->session);
+	send_raw(i, buf_span(&i->original), to_server);
+}
+
 static void to_the_client(struct interpose *i, const struct wire_command *c, const struct packet *p,
 	struct buf *to_client)
 {
@@ -754,6 +793,9 @@ static void to_the_client(struct interpose *i, const struct wire_command *c, con
 	unsigned came = 1 + (unsigned)(p->total / PROTO_PAYLOAD_MAX), sent;
 	bool drop = false;
 
+	i->again = refuses_columns(i, c, p);
+	if (i->again)
+		return;
 	if (p->payload.len && (uint8_t)p->payload.ptr[0] == 0xff && !wire_is_progress(p->payload) &&
 		c->expect != EXPECT_TEXT)
 		i->failed = true;
@@ -834,6 +876,8 @@ static void server_packet(struct interpose *i, const struct packet *p, struct bu
 			&i->session, i->capture, false, SPAN_NONE, SPAN_NONE, SPAN_NONE);
 	} else if (kind == JOB_OWN) {
 		own_done(i, p, to_client, to_server, fed);
+	} else if (kind == JOB_CLIENT && i->again) {
+		send_again(i, to_server);
 	} else if (kind == JOB_CLIENT) {
 		wire_feed_server(i->outer, span_of(to_client->data + *fed, to_client->len - *fed),
 			stamp(i, false));

@@ -510,7 +510,7 @@ bool snapshot_rows(struct snapshot *s, const char *moment, struct err *err)
 		add_name(&sql, s->tables[i]);
 		ok = order_by(s, s->tables[i], &sql, err) && ask(s, sql.data, &result, err);
 		buf_release(&sql);
-		if (!ok && mysql_errno(s->control) == 1146) /* no such table: dropped meanwhile */
+		if (!ok && instrument_table_gone(mysql_errno(s->control)))
 			continue;
 		if (!ok)
 			return false;

@@ -756,6 +756,88 @@ def stored_functions():
         prepare("it", command="unprepare")
 
 
+# A temporary table before a prepared one; tables made anew, seen and unseen by the proxy; altered ones.
+CHANGING = """
+create temporary table plain(x int, y int, z int); insert into plain values (7, 8, 9); select * from plain;
+select x from plain where y = 8; drop temporary table plain; select * from plain where id < 3;
+drop table ai; create table ai(w int); insert into ai values (1); select * from ai; select w from ai;
+select nothing from multi; select * from multi where a = 1;
+alter table multi add column more int default 4; select * from multi where a = 1;
+delimiter //
+create procedure anew() begin drop table withtrig; create table withtrig(one int); insert into withtrig values (1); end//
+delimiter ;
+call anew(); select * from withtrig; select two from withtrig; select one from withtrig;
+"""
+
+
+@test
+def tables_that_change():
+    """reads of tables that are not any more what they were when they were prepared"""
+    def client(port):
+        return sql(CHANGING, "-vvv", "-f", "-t", port=port, database="it")
+    same_for(client)
+
+
+@test
+def prepared_reads_of_tables_that_change():
+    """... by prepared statements"""
+    script = node_script("instrument-changing.js", """
+const mysql = require('mysql2/promise');
+(async () => {
+  const db = await mysql.createConnection({host: '127.0.0.1', port: +process.argv[2], user: 'root',
+    database: 'it'});
+  const show = async (text, values) => {
+    try {
+      console.log(text, JSON.stringify((await db.execute(text, values))[0]));
+    } catch (e) {
+      console.log(text, e.message);
+    }
+  };
+  await db.query('create procedure hides() create temporary table plain(x int, y int)');
+  await show('select * from plain where id > ?', [1]);
+  await db.query('call hides()');
+  await show('insert into plain values (?, ?)', [4, 5]);
+  await show('select y, x from plain where x = ?', [4]);
+  await show('select * from plain', []);
+  await show('select z from plain', []);
+  await db.end();
+})();
+""")
+    same_for(lambda port: run(["node", script, str(port)]))
+
+
+@test
+def grants_by_column():
+    """a user who may read some columns reads them; what he reads is not seen"""
+    sql(TABLES)
+    prepare("--quiet", "it.plain")
+    sql("drop user if exists some@localhost, some@'127.0.0.1'; create user some@'127.0.0.1'; "
+        "grant select (id, v) on it.plain to some@'127.0.0.1'")
+    out, _, verdict = recorded(lambda port: sql(
+        "select id, v from plain where id = 2; select v from plain where id = 3", "-N", "-usome", port=port,
+        database="it"), "it")
+    assert out.split() == ["2", "2", "3"], out
+    assert verdict["verdict"] == "incomplete" and not violations(verdict), verdict
+    sql("drop user some@'127.0.0.1'")
+
+
+@test
+def keys_stay_out_of_conditions():
+    """a condition that holds a key of AES_DECRYPT is not recorded, by text or by parameter"""
+    sql(TABLES)
+    for mode in ("trigger", "select"):
+        prepare("--quiet", "--mode=" + mode, "it.plain")
+        _, got, verdict = recorded(lambda port: sql(
+            "select v from plain where id = 1 or aes_decrypt(v, 'sesame') is not null; "
+            "update plain set v = 8 where aes_encrypt(id, 'sesame') is null; "
+            "prepare p from \"select v from plain where aes_decrypt(v, ?) = 'x'\"; set @s = 'x'; "
+            "execute p using @s; select v from plain where v = 8", port=port, database="it"), "it", mode=mode)
+        assert "sesame" not in json.dumps(got)
+        assert "`v` = 8" in [r["predicate"] for r in got if r["kind"] == "probe"], got
+        assert not violations(verdict), violations(verdict)
+        prepare("--quiet", "it", command="unprepare")
+
+
 @test
 def a_partition_is_a_condition():
     """SELECT ... PARTITION (p) says nothing of the rows of other partitions"""
