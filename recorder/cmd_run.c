@@ -372,6 +372,36 @@ static void worsen(struct runs *runs, enum exit_status status)
 		runs->status = status;
 }
 
+static void add_reason(struct buf *out, uint64_t count, const char *one, const char *many)
+{
+	if (!count)
+		return;
+	buf_add_str(out, out->len ? ", " : "");
+	buf_printf(out, "%" PRIu64 " %s", count, count == 1 ? one : many);
+}
+
+/* Why the exit status is not 0, on standard error: also for who asked for quiet, or reads JSON. */
+static void judge(struct runs *runs, const char *path, const struct run_summary *s)
+{
+	struct buf why = BUF_INIT;
+
+	if (s->unmet)
+		worsen(runs, EXIT_STATUS_VIOLATION);
+	add_reason(&why, s->unmet, "statement not as expected", "statements not as expected");
+	if (s->server_gone || s->lost || s->not_sent || s->by_time)
+		worsen(runs, EXIT_STATUS_INCOMPLETE);
+	add_reason(&why, s->lost, "statement without an answer", "statements without an answer");
+	add_reason(&why, s->not_sent, "statement not sent", "statements not sent");
+	if (s->server_gone)
+		buf_printf(&why, "%sthe server is gone", why.len ? ", " : "");
+	if (s->by_time)
+		buf_printf(&why, "%sthat something was blocked was known from the clock only",
+			why.len ? ", " : "");
+	if (why.len)
+		output_message("%s: %s", path, why.data);
+	buf_release(&why);
+}
+
 /* Runs once into `path`.  True: *e is what was recorded, if the caller wants it. */
 static bool run_once(struct runs *runs, const struct scenario *s, const char *name,
 	struct buf *path, struct execution *e)
@@ -391,11 +421,8 @@ static bool run_once(struct runs *runs, const struct scenario *s, const char *na
 			run_json(runs, path->data, &summary, NULL, err.text);
 		return false;
 	}
-	if (summary.unmet)
-		worsen(runs, EXIT_STATUS_VIOLATION);
-	if (summary.server_gone || summary.lost || summary.not_sent || summary.by_time)
-		worsen(runs, EXIT_STATUS_INCOMPLETE);
 	say_summary(runs, &summary);
+	judge(runs, path->data, &summary);
 	if (!execution_load(e, path->data, NULL, &err)) {
 		output_message("%s", err.text);
 		worsen(runs, EXIT_STATUS_INPUT);
@@ -496,8 +523,12 @@ static void run_level(struct runs *runs, const struct scenario *s, const char *n
 			"%" PRIu64 " runs, %" PRIu64
 			" of them another execution than the first (%s)",
 			done, different, first);
-	if (different)
+	if (different) {
+		output_message("%s: %" PRIu64 " of %" PRIu64
+			       " runs are another execution than the first",
+			name, different, done);
 		worsen(runs, EXIT_STATUS_VIOLATION);
+	}
 	buf_release(&path);
 }
 

@@ -421,6 +421,23 @@ T5> commit;
     assert {"T2", "T3"}.isdisjoint(seen)
 
 
+def a_failing_exit_says_why():
+    scenario = """
+[schedule]
+T1> select 1; -- => (2)
+T1> select get_lock('x', 0);
+T2> select get_lock('x', 1000);
+T2> select 2;
+"""
+    for more in ([], ["-q"], ["--format=json"]):
+        path = os.path.join(FOLDER, "why.itr")
+        done = isorec("-o", path, "--hang-timeout=300ms", *more, write(scenario), status=1)
+        assert "1 statement not as expected, 1 statement without an answer, 1 statement not sent" in (
+            done.stderr), (more, done.stderr)
+        done = isorec("-o", path, *more, write("[schedule]\nT1> select 1; -- => (1)\n"))
+        assert not done.stderr and bool(done.stdout) == (more != ["-q"]), done
+
+
 def an_interrupt_leaves_nothing():
     path = os.path.join(FOLDER, "interrupted.itr")
     process = subprocess.Popen([ISOREC, "run", "--socket=" + SERVER["socket"], "-o", path, write("""
@@ -552,7 +569,7 @@ TESTS = [anomaly(name) for name in ANOMALIES]
 if RELEASE == "mariadb-local":
     TESTS += [blocked_and_resumed, statements_go_on_after_errors, metadata_locks,
               a_wait_that_times_out, a_hang_is_ended, a_server_that_dies,
-              sessions_that_the_server_ends,
+              sessions_that_the_server_ends, a_failing_exit_says_why,
               an_interrupt_leaves_nothing, without_the_lock_views,
               unmet_expectations_are_told, what_cannot_run, the_server_splits_statements_alike,
               procedures_and_types, many_sessions, case_files]
