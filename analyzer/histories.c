@@ -20,6 +20,7 @@ static const struct {
 	{"forward-consistent-view", "PL-FCV"},
 	{"repeatable-read", "PL-2.99"},
 	{"snapshot-isolation", "PL-SI"},
+	{"timed-snapshot-isolation", "timed-PL-SI"},
 	{"serializable", "PL-3"},
 	{"strong-session-snapshot-isolation", "strong-session-PL-SI"},
 	{"strong-session-serializable", "strong-session-PL-3"},
@@ -111,6 +112,7 @@ static enum exit_status check_foreign(const struct command *command,
 	values_judge(&v, &judge, &verdict);
 	context.transactions = v.txn_count;
 	context.operations = v.op_count;
+	context.empty = !values_any_committed(&v);
 	status = conclude(command, options, &context, &verdict, NULL, sheets, count);
 	verdict_release(&verdict);
 	values_release(&v);

@@ -51,7 +51,7 @@ void verdict_conclude(struct verdict_context *context, const struct verdict *ver
 	}
 	open |= verdict->unsupported > 0;
 	/* What holds of nothing says nothing of a server. */
-	open |= context->transactions == 0;
+	open |= context->transactions == 0 || context->empty;
 	context->conclusion = fails ? "violated" : open ? "incomplete" : "ok";
 	context->status = fails  ? EXIT_STATUS_VIOLATION
 			  : open ? EXIT_STATUS_INCOMPLETE

@@ -28,6 +28,7 @@ struct verdict_context {
 	uint64_t level_txns[CONTRACT_LEVELS]; /* transactions by enum txn_level */
 	struct span server;                   /* version; SPAN_NONE: not known */
 	bool damaged; /* something of the trace is missing: damage, a torn tail, a gap */
+	bool empty;   /* no transaction is known to have committed: what holds, holds of nothing */
 	bool color;
 	/* Filled by verdict_conclude. */
 	const char *conclusion; /* "ok", "violated", "incomplete" */

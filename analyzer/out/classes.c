@@ -23,6 +23,8 @@ static const struct {
 		     "it between: cursor stability does not allow that."},
 	{"G-monotonic", "A transaction saw something of another and later missed something else of "
 			"it."},
+	{"G-SIa", "A transaction overwrote or read what had not been committed when it started, by "
+		  "the times of starts and commits."},
 	{"G-SIb", "A transaction missed something although what it missed had ended before: a "
 		  "circle with one anti-dependency that real time closes."},
 	{"lost-update", "Two transactions read the same version of a row and both overwrote it."},

@@ -4,7 +4,9 @@
  *
  * Plume, PolySI, IsoVista: one operation a line, `r(key,value,session,txn)` or `w(...)`, unsigned
  * integers; a transaction's number is unique in the file; -1 marks operations of aborted
- * transactions.  Every key holds 0 initially.  Blank lines occur.
+ * transactions.  Every key holds 0 initially.  Blank lines occur.  IsoVista's recordings spell that
+ * out: their first transaction writes 0 to every key.  It is taken for what it is, the initial state;
+ * as a transaction like others it might come at any time, and a read of 0 would prove nothing.
  *
  * AWDIT's tests: `w k v` and `r k v` lines, `-----` ends a transaction, `=====` ends a session.
  * Nothing is initial: the first writes are spelled out.
@@ -22,6 +24,7 @@ struct lines {
 	uint32_t last_txn;
 	int64_t last_session_number;
 	uint32_t last_session;
+	bool fills, other; /* the first transaction wrote initial values; it did something else */
 	/* AWDIT */
 	int64_t session;
 	uint64_t txn_number;
@@ -147,7 +150,23 @@ static bool plume_line(struct lines *l, const char *p, const char *end, const ch
 	item = field[1] == 0 ? values_initial_item(l->b, key, atom)
 			     : values_item_of(l->b, key, atom);
 	values_add_op_to(l->b, txn, read ? VALUES_READ : VALUES_WRITE, key, item);
+	if (txn == 0) {
+		l->fills |= !read && field[1] == 0 && !aborted;
+		l->other |= read || field[1] != 0 || aborted;
+	}
 	return true;
+}
+
+/* Leaves the first transaction without operations: what it wrote is the initial state. */
+static void drop_first(struct values *v)
+{
+	uint32_t to = 0;
+
+	for (uint32_t i = 0; i < v->op_count; i++) {
+		if (v->ops[i].txn != 0)
+			v->ops[to++] = v->ops[i];
+	}
+	v->op_count = to;
 }
 
 bool plume_read(struct window *in, struct values_builder *b, int64_t session, struct err *err)
@@ -156,6 +175,8 @@ bool plume_read(struct window *in, struct values_builder *b, int64_t session, st
 	bool ok = each_line(&l, in, plume_line, err);
 
 	(void)session;
+	if (ok && l.fills && !l.other)
+		drop_first(&b->v);
 	map_release(&l.txn_of_number);
 	b->v.has_sessions = true;
 	return ok;

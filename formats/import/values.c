@@ -85,6 +85,15 @@ bool values_matches(
 	BUG("predicate kind %u", predicate->kind);
 }
 
+bool values_any_committed(const struct values *values)
+{
+	for (uint32_t t = 0; t < values->txn_count; t++) {
+		if (values->txns[t].outcome == VALUES_COMMITTED)
+			return true;
+	}
+	return false;
+}
+
 size_t values_memory(const struct values *values)
 {
 	return values->session_count * sizeof(*values->sessions) +

@@ -173,6 +173,8 @@ bool values_atom_int(const struct values *values, uint32_t atom, int64_t *number
 /* Does a value satisfy a predicate?  nil satisfies none. */
 bool values_matches(
 	const struct values *values, const struct values_predicate *predicate, uint32_t item);
+/* Is any transaction known to have committed?  If not, the history shows nothing. */
+bool values_any_committed(const struct values *values);
 /* Resident bytes of the arrays. */
 size_t values_memory(const struct values *values);
 

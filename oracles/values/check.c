@@ -15,6 +15,7 @@
 #include "values/report.h"
 #include "values/saturate.h"
 #include "values/schedule.h"
+#include "values/stamps.h"
 #include "values/weak.h"
 
 enum { EXAMPLES_DEFAULT = 5 };
@@ -569,6 +570,17 @@ static bool biswas_enea(struct judge *j, uint32_t examples)
 	return answers[WEAK_CC] == LEVEL_HOLDS;
 }
 
+/* Snapshot isolation by the times that the history gives. */
+static void timed(struct judge *j, uint32_t examples)
+{
+	enum level_answer answer = stamps_judge(&j->facts, examples, j->out);
+	enum level_answer plain = j->levels[CYCLE_PLAIN][CYCLE_PL_SI];
+
+	if (plain == LEVEL_FAILS)
+		answer = LEVEL_FAILS;
+	verdict_level(j->out, "timed-PL-SI", answer);
+}
+
 static void adya(struct judge *j, uint32_t examples)
 {
 	struct edges edges;
@@ -582,6 +594,8 @@ static void adya(struct judge *j, uint32_t examples)
 	decide_between(j);
 	report_cycles(j, examples);
 	report_levels(j);
+	if (j->v->stamps)
+		timed(j, examples);
 	if (any_undecided(j)) {
 		verdict_undecided(j->out, "version order not known", edges.open_chains);
 		verdict_undecided(j->out, "order of unread appends not known", edges.open_tails);
@@ -617,6 +631,8 @@ void values_judge(const struct values *v, const struct values_options *options, 
 	verdict_undecided(out, "the solver ran out of steps (--budget)", j.out_of_steps);
 	verdict_undecided(out, "too large for the solver, or equal elements of a list", j.too_large);
 	verdict_undecided(out, "result of a read not known", v->counts.reads_unknown);
+	verdict_undecided(out, "no transaction is known to have committed",
+		values_any_committed(v) ? 0 : v->txn_count);
 	facts_release(&j.facts);
 	verdict_sort(out);
 }

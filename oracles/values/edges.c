@@ -6,6 +6,7 @@
 
 #include "base/bug.h"
 #include "base/mem.h"
+#include "values/stamps.h"
 
 /* Most rw edges from readers of a last known version to all that may come next, a key. */
 enum { JOIN_MAX = 1 << 20 };
@@ -305,51 +306,33 @@ static void register_read_edges(struct build *b, uint32_t i)
 
 /* ---- timestamps ---- */
 
-struct stamped {
-	uint64_t commit;
-	uint32_t logical, key, op;
-};
-
-static int compare_stamped(const void *a, const void *b)
-{
-	const struct stamped *x = a, *y = b;
-
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	if (x->commit != y->commit)
-		return x->commit < y->commit ? -1 : 1;
-	if (x->logical != y->logical)
-		return x->logical < y->logical ? -1 : 1;
-	return (x->op > y->op) - (x->op < y->op);
-}
-
+/* Writers of one key with the same stamp: their order is not known, and nothing follows from it. */
 static void stamp_orders(struct build *b)
 {
 	const struct values *v = b->v;
-	struct stamped *all = mem_realloc(NULL, v->op_count, sizeof(*all));
-	size_t count = 0;
+	size_t count;
+	struct stamped *all = stamps_writes(b->f, &count);
 
 	b->stamp_next = mem_realloc(NULL, v->item_count, sizeof(uint32_t));
 	b->stamp_first = mem_realloc(NULL, v->key_count, sizeof(uint32_t));
 	memset(b->stamp_next, 0xff, v->item_count * sizeof(uint32_t));
 	memset(b->stamp_first, 0xff, v->key_count * sizeof(uint32_t));
-	for (uint32_t i = 0; i < v->op_count; i++) {
-		const struct values_op *op = &v->ops[i];
-
-		if (values_is_write(op) && op->kind != VALUES_APPEND && b->f->counts[op->txn] &&
-			(b->f->notes[i] & OP_FINAL))
-			all[count++] = (struct stamped){v->stamps[op->txn].commit,
-				v->stamps[op->txn].commit_logical, op->key, i};
-	}
-	qsort(all, count, sizeof(*all), compare_stamped);
 	for (size_t i = 0; i < count; i++) {
 		bool first = i == 0 || all[i - 1].key != all[i].key;
+		bool tied = i + 1 < count && stamps_tie(&all[i], &all[i + 1]);
 		const struct values_op *op = &v->ops[all[i].op];
 
+		if (op->kind == VALUES_APPEND)
+			continue;
+		b->out->unordered += tied;
+		if (tied || (!first && stamps_tie(&all[i - 1], &all[i])))
+			continue;
 		if (first) {
 			b->stamp_first[op->key] = all[i].op;
 			continue;
 		}
+		if (i > 1 && stamps_tie(&all[i - 2], &all[i - 1]))
+			continue;
 		if (v->ops[all[i - 1].op].value != VALUES_NONE)
 			b->stamp_next[v->ops[all[i - 1].op].value] = all[i].op;
 		add(b, v->ops[all[i - 1].op].txn, op->txn, GRAPH_WW, all[i].op);

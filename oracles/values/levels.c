@@ -26,6 +26,7 @@ static const struct {
 	{"PL-FCV", "PL-2+"},
 	{"PL-2.99", "PL-2+"},
 	{"PL-SI", "PL-2+"},
+	{"timed-PL-SI", "PL-SI"},
 	{"PL-3", "PL-2.99"},
 	{"PL-3", "PL-SI"},
 	{"strong-session-PL-1", "PL-1"},

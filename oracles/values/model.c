@@ -536,6 +536,9 @@ static void order_registers(struct model *m)
 							? a->commit > b->commit
 							: a->commit_logical > b->commit_logical;
 
+					if (a->commit == b->commit &&
+						a->commit_logical == b->commit_logical)
+						continue;
 					solver_clause(m->solver, &(uint32_t){2 * var + later}, 1,
 						writers[x]);
 				}

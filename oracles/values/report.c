@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "values/report.h"
 
+#include <string.h>
+
 #include "values/edges.h"
 
 /* Of a contradiction between many, so much is told in words. */
@@ -437,37 +439,108 @@ static const char *refuted_level(enum anomaly_class class)
 	return NULL;
 }
 
+/* The transactions and the explanation, which stands in w->buf. */
+static void add_anomaly(struct words *w, const struct anomaly *a, const char *class_name,
+	const char *level, uint64_t similar)
+{
+	const struct values *v = w->f->v;
+	struct verdict *out = w->out;
+	struct finding *finding = verdict_add(out, "values", class_name);
+
+	finding->explanation = text(out, &w->buf);
+	finding->severity = SEVERITY_VIOLATION;
+	finding->level = level;
+	finding->transactions = arena_zero(&out->arena, 2 * sizeof(struct span));
+	add_txn(v, a->txn, &w->buf);
+	finding->transactions[finding->transaction_count++] = text(out, &w->buf);
+	if (a->other != VALUES_NONE && a->other != a->txn) {
+		add_txn(v, a->other, &w->buf);
+		finding->transactions[finding->transaction_count++] = text(out, &w->buf);
+	}
+	finding->similar = similar;
+	finding_seal(finding);
+}
+
+static uint64_t listed_of(const struct anomalies *all, uint32_t examples)
+{
+	uint64_t listed = all->count < ANOMALY_EXAMPLES_MAX ? all->count : ANOMALY_EXAMPLES_MAX;
+
+	return listed < examples ? listed : examples;
+}
+
 void report_anomalies(const struct facts *f, uint32_t examples, struct verdict *out)
 {
 	struct words w = {f, out, BUF_INIT};
 
 	for (int c = 0; c < ANOMALY_CLASS_COUNT; c++) {
 		const struct anomalies *all = &f->anomalies[c];
-		uint64_t listed =
-			all->count < ANOMALY_EXAMPLES_MAX ? all->count : ANOMALY_EXAMPLES_MAX;
+		uint64_t listed = listed_of(all, examples);
 
-		if (listed > examples)
-			listed = examples;
 		for (uint64_t i = 0; i < listed; i++) {
-			const struct anomaly *a = &all->examples[i];
-			struct finding *finding = verdict_add(
-				out, "values", anomaly_class_name((enum anomaly_class)c));
-
-			finding->severity = SEVERITY_VIOLATION;
-			finding->level = refuted_level((enum anomaly_class)c);
-			finding->transactions = arena_zero(&out->arena, 2 * sizeof(struct span));
-			add_txn(f->v, a->txn, &w.buf);
-			finding->transactions[finding->transaction_count++] = text(out, &w.buf);
-			if (a->other != VALUES_NONE && a->other != a->txn) {
-				add_txn(f->v, a->other, &w.buf);
-				finding->transactions[finding->transaction_count++] =
-					text(out, &w.buf);
-			}
-			explain(&w, (enum anomaly_class)c, a);
-			finding->explanation = text(out, &w.buf);
-			finding->similar = i == 0 ? all->count - listed : 0;
-			finding_seal(finding);
+			explain(&w, (enum anomaly_class)c, &all->examples[i]);
+			add_anomaly(&w, &all->examples[i],
+				anomaly_class_name((enum anomaly_class)c),
+				refuted_level((enum anomaly_class)c),
+				i == 0 ? all->count - listed : 0);
 		}
+	}
+	buf_release(&w.buf);
+}
+
+/* ------------------------------------------------------------------- against the times */
+
+static void add_moment(struct buf *buf, uint64_t physical, uint32_t logical)
+{
+	buf_printf(buf, "%llu", (unsigned long long)physical);
+	if (logical)
+		buf_printf(buf, ".%u", logical);
+}
+
+static void add_times(struct words *w, uint32_t t)
+{
+	const struct values_stamp *s = &w->f->v->stamps[t];
+
+	add_txn(w->f->v, t, &w->buf);
+	buf_add_str(&w->buf, " (");
+	add_moment(&w->buf, s->start, s->start_logical);
+	buf_add_str(&w->buf, " to ");
+	add_moment(&w->buf, s->commit, s->commit_logical);
+	buf_add_str(&w->buf, ")");
+}
+
+void report_timed(const struct facts *f, const struct anomalies *all, const char *class_name,
+	uint32_t examples, struct verdict *out)
+{
+	struct words w = {f, out, BUF_INIT};
+	uint64_t listed = listed_of(all, examples);
+	bool missed = strcmp(class_name, "G-SIb") == 0;
+
+	for (uint64_t i = 0; i < listed; i++) {
+		const struct anomaly *a = &all->examples[i];
+
+		if (a->op == VALUES_NONE) {
+			add_times(&w, a->other);
+			buf_add_str(&w.buf, " and ");
+			add_times(&w, a->txn);
+			buf_add_str(&w.buf, " both wrote ");
+			add_key(f->v, a->key, &w.buf);
+			buf_add_str(&w.buf, " in this order, and the first had not committed when "
+					    "the second started.");
+		} else {
+			add_times(&w, a->txn);
+			buf_add_str(&w.buf, ": ");
+			say_read(&w, a->op);
+			buf_add_str(&w.buf, missed ? ", and missed what " : ", which is of ");
+			add_times(&w, a->other);
+			if (missed) {
+				buf_add_str(&w.buf, " wrote, ");
+				add_item(f->v, a->item, &w.buf);
+				buf_add_str(&w.buf, ", and had committed before.");
+			} else {
+				buf_add_str(&w.buf, " and was not committed then.");
+			}
+		}
+		add_anomaly(&w, a, class_name, "timed-PL-SI", i == 0 ? all->count - listed : 0);
 	}
 	buf_release(&w.buf);
 }

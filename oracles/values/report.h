@@ -17,5 +17,8 @@ struct finding *report_cycle(const struct facts *facts, const struct cycle *cycl
 /* Transactions that cannot be put in any order. */
 struct finding *report_core(const struct facts *facts, const struct model_core *core,
 	const char *class_name, const char *level, struct verdict *out);
+/* What the stamps of the transactions contradict: G-SIa and G-SIb, against timed-PL-SI. */
+void report_timed(const struct facts *facts, const struct anomalies *all, const char *class_name,
+	uint32_t examples, struct verdict *out);
 
 #endif

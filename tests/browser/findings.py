@@ -141,6 +141,8 @@ HISTORIES = {
     "G1c-realtime": timed(0, "[:r :x [1]]", "[:r :x nil]") + timed(1, "[:append :x 1]", "[:append :x 1]"),
     "G-SIb": timed(0, "[:append :x 1]", "[:append :x 1]") + timed(1, "[:r :x []]", "[:r :x nil]")
              + timed(2, "[:r :x [1]]", "[:r :x nil]"),
+    "G-SIa": '[{"tid":1,"sid":0,"sts":{"p":1,"l":0},"cts":{"p":5,"l":0},"ops":[{"t":"w","k":1,"v":1}]},'
+             '{"tid":2,"sid":1,"sts":{"p":3,"l":0},"cts":{"p":6,"l":0},"ops":[{"t":"w","k":1,"v":2}]}]',
     "read-your-writes": "w(1,1,0,1)\nr(1,0,0,2)\n",
     "monotonic-reads": "r(1,0,0,1)\nw(1,1,0,1)\nr(1,1,1,2)\nr(1,0,1,3)\n",
     "monotonic-writes": txn(0, "[:append 1 1]") + txn(0, "[:append 1 2]") + txn(1, "[:r 1 [2 1]]"),

@@ -237,8 +237,9 @@ def test_every_class_of_mvcc():
 
 def test_every_class_of_values():
     chromium()
-    for tool in ("elle", "plume"):
-        histories = {n: text for n, text in findings.HISTORIES.items() if text.startswith("{") == (tool == "elle")}
+    tools = {"{": "elle", "[": "chronos"}
+    for tool in ("elle", "plume", "chronos"):
+        histories = {n: text for n, text in findings.HISTORIES.items() if tools.get(text[0], "plume") == tool}
         paths = [write(f"{name}.txt", text) for name, text in histories.items()]
         traces = show_all(f"values-{tool}", report("values.html", f"--from={tool}", *paths))
         for name, classes in zip(histories, traces):

@@ -81,6 +81,27 @@ def test_undecided():
     assert data["coverage"]["reasons"]["the solver ran out of steps (--budget)"] > 0
 
 
+def test_nothing_committed():
+    """What holds of no transaction at all is not shown by the history."""
+    path = write("never.edn", "{:type :invoke :process 0 :f :txn :value [[:append 1 1]]}\n")
+    data = isotrace("check", "--from=elle", "--format=json", path).expect(3).json()
+    assert data["verdict"] == "incomplete"
+    assert data["coverage"]["reasons"] == {"no transaction is known to have committed": 1}
+    isotrace("check", "--from=elle", "--level=PL-3", path).expect(3)
+    path = write("failed.edn", "{:type :fail :process 0 :f :txn :value [[:append 1 1]]}\n")
+    isotrace("check", "--from=elle", path).expect(3)
+
+
+def test_times():
+    """Chronos' format has start and commit times: writers that overlap break snapshot isolation."""
+    path = write("overlap.json", '[{"tid":1,"sid":0,"sts":{"p":1,"l":0},"cts":{"p":5,"l":0},"ops":[{"t":"w","k":1,"v":1}]},'
+                                 '{"tid":2,"sid":1,"sts":{"p":3,"l":0},"cts":{"p":6,"l":0},"ops":[{"t":"w","k":1,"v":2}]}]')
+    out = isotrace("check", path).expect(1).out
+    assert "fails:     timed-PL-SI" in out and "G-SIa" in out and "T1 (1 to 5) and T2 (3 to 6) both wrote key 1" in out
+    isotrace("check", "--level=timed-snapshot-isolation", path).expect(1)
+    isotrace("check", "--level=strict-serializable", path).expect(0)
+
+
 def test_errors():
     isotrace("check", "--from=elle", scratch("none.edn")).expect(4, "No such file")
     assert isotrace("check", SKEW).expect(1).out == isotrace(
