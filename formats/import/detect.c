@@ -142,7 +142,8 @@ bool import_detect_bytes(struct span b, enum import_format *format)
 		*format = is_cobra(b) ? IMPORT_COBRA : IMPORT_DBCOP;
 		return *format == IMPORT_COBRA || is_dbcop(b);
 	}
-	p = skip_blanks(b.ptr, true);
+	p = b.ptr + (b.len >= 3 && memcmp(b.ptr, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
+	p = skip_blanks(p, true);
 	if (*p == '#') {
 		*format = IMPORT_ELLE;
 		return true;

@@ -71,6 +71,8 @@ const char *scan_expected(struct scan *s, const char *at, const char *what)
 		return scan_end(s, at);
 	while (len < 20 && at + len < s->end && at[len] >= ' ' && at[len] <= '~')
 		len++;
+	if (len == 0)
+		return scan_fail(s, at, "expected %s, found byte 0x%02x", what, (unsigned char)*at);
 	return scan_fail(s, at, "expected %s, found `%.*s'", what, len, at);
 }
 
@@ -128,8 +130,13 @@ const char *scan_blank_slow(struct scan *s, const char *p)
 		} else if (*p == '#' && !s->json) {
 			if (p + 1 == s->end)
 				return scan_end(s, p);
-			if (p[1] == '_') { /* discards the next form */
+			if (p[1] == '_') { /* discards the next form, in which another may stand */
+				if (s->discards == SCAN_DEPTH_MAX)
+					return scan_fail(s, p, "`#_' nests deeper than %d",
+						SCAN_DEPTH_MAX);
+				s->discards++;
 				p = scan_skip(s, p + 2);
+				s->discards--;
 				if (!p)
 					return NULL;
 				continue;
@@ -298,6 +305,8 @@ bool scan_records(struct scan *s, struct window *in, bool enclosed, scan_record_
 
 	s->err = err;
 	s->more = true;
+	if (!window_skip_mark(in, err))
+		return false;
 	for (;;) {
 		const char *p, *next;
 

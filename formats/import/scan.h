@@ -28,6 +28,7 @@ struct scan {
 	bool eof;  /* nothing follows end */
 	bool json; /* else EDN */
 	bool more;
+	int discards; /* that are being skipped, one inside the other */
 	const char *bad;
 	struct err *err;
 };

@@ -43,6 +43,8 @@ static bool complain(struct lines *l, const char **bad, const char *at, const ch
 /* Whole lines of the window, then more of them.  A last line without newline counts. */
 static bool each_line(struct lines *l, struct window *in, line_fn *fn, struct err *err)
 {
+	if (!window_skip_mark(in, err))
+		return false;
 	for (;;) {
 		const char *p, *stop, *bad = NULL;
 

@@ -104,6 +104,17 @@ bool window_more(struct window *in, struct err *err)
 	return true;
 }
 
+bool window_skip_mark(struct window *in, struct err *err)
+{
+	while (!in->eof && in->len < 3) {
+		if (!window_more(in, err))
+			return false;
+	}
+	if (in->len >= 3 && memcmp(in->data, "\xef\xbb\xbf", 3) == 0)
+		in->pos = 3;
+	return true;
+}
+
 bool window_error(const struct window *in, const char *at, struct err *err)
 {
 	/* A place outside the window is in a copy of the record that is being read. */

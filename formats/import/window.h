@@ -43,6 +43,8 @@ void window_close(struct window *in);
 /* Drops what stands before pos and reads on.  False: an error, or the record is too long.  At the
  * end of the input it sets eof and succeeds. */
 MUST_CHECK bool window_more(struct window *in, struct err *err);
+/* At the beginning of a text: passes over a byte order mark (UTF-8), which says nothing. */
+MUST_CHECK bool window_skip_mark(struct window *in, struct err *err);
 /* Puts "NAME:LINE (byte OFFSET): " before the message in err, and the offset into it. */
 bool window_error(const struct window *in, const char *at, struct err *err);
 

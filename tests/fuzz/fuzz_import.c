@@ -4,6 +4,8 @@
  * input.  Whatever is accepted must satisfy the model's invariants, be the same however it was cut,
  * and be judged: levels must agree with what they imply.  Every input is also given to the
  * recognition of formats, in a block of its exact size, so that reading past its end is seen.
+ *
+ * ISOTRACE_FUZZ_FORMAT (elle, plume ...) keeps to one importer: then the first byte only cuts.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -62,6 +64,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 1 || size > 1 << 16)
 		return 0;
 	format = (enum import_format)(data[0] % IMPORT_FORMAT_COUNT);
+	if (getenv("ISOTRACE_FUZZ_FORMAT"))
+		CHECK(import_format_parse(getenv("ISOTRACE_FUZZ_FORMAT"), &format));
 	bytes = span_of(data + 1, size - 1);
 	detect(bytes);
 	err_clear(&err);

@@ -723,6 +723,70 @@ START_TEST(directories)
 }
 END_TEST
 
+/* A line of each text format that is accepted. */
+static const struct {
+	enum import_format format;
+	const char *text;
+} plain_texts[] = {
+	{IMPORT_ELLE, "{:type :ok :process 0 :value [[:w 1 1]]}\n"},
+	{IMPORT_ELLE_JSON, "{\"type\":\"ok\",\"process\":0,\"value\":[[\"w\",1,1]]}\n"},
+	{IMPORT_PLUME, "w(1,1,0,0)\n"},
+	{IMPORT_AWDIT, "w 1 1\n"},
+	{IMPORT_DBCOP_JSON,
+		"[[{\"events\":[{\"Write\":{\"variable\":1,\"version\":1}}],\"committed\":true}]]\n"},
+	{IMPORT_VIPER, "{\"value\":[[\"w\",1,1,true]]}\n"},
+	{IMPORT_CHRONOS, "[{\"tid\":0,\"sid\":0,\"sts\":{\"p\":1,\"l\":0},\"cts\":{\"p\":2,\"l\":0},"
+			 "\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":1}]}]\n"},
+};
+
+/* Byte order marks and carriage returns mean nothing, NULs are refused, and numbers that no field
+ * holds too; each with its place. */
+START_TEST(odd_bytes)
+{
+	for (size_t i = 0; i < sizeof(plain_texts) / sizeof(*plain_texts); i++) {
+		struct buf text = BUF_INIT;
+		enum import_format format = plain_texts[i].format;
+
+		buf_printf(&text, "\xef\xbb\xbf%s", plain_texts[i].text);
+		text.data[text.len - 1] = '\r';
+		buf_add_char(&text, '\n');
+		expect_bytes(format, buf_span(&text),
+			format == IMPORT_CHRONOS ? "0 0 c 1.0-2.0 w(1 1)\n" : "0 0 c w(1 1)\n");
+		buf_clear(&text);
+		buf_add_char(&text, '\0');
+		buf_add_str(&text, plain_texts[i].text);
+		refuse_bytes(format, buf_span(&text), "in:1 (byte 0): expected");
+		buf_clear(&text);
+		buf_add_str(&text, plain_texts[i].text);
+		buf_add_str(&text, "\xef\xbb\xbf");
+		refuse_bytes(format, buf_span(&text), "in:2 (byte ");
+		buf_release(&text);
+	}
+	refuse_bytes(IMPORT_ELLE, SPAN_LIT("\0{}"), "found byte 0x00");
+}
+END_TEST
+
+/* What is inside a record cannot choose how deep our stack grows. */
+START_TEST(deep_nesting)
+{
+	static const char *const opens[] = {"#_ ", "[", "{:a ", "#_[", "#x "};
+
+	for (size_t i = 0; i < sizeof(opens) / sizeof(*opens); i++) {
+		struct buf text = BUF_INIT;
+		struct values v = {0};
+		struct err err = {0};
+
+		buf_add_str(&text, "{:type :ok :process 0 :x ");
+		for (int n = 0; n < 200000; n++)
+			buf_add_str(&text, opens[i]);
+		ck_assert(!import_memory(IMPORT_ELLE, "in", buf_span(&text), 0, &v, &err));
+		ck_assert_msg(strstr(err.text, i < 4 ? "deeper than 64" : "ends inside"), "%s",
+			err.text);
+		buf_release(&text);
+	}
+}
+END_TEST
+
 START_TEST(names)
 {
 	for (int i = 0; i < IMPORT_FORMAT_COUNT; i++) {
@@ -740,4 +804,4 @@ UNIT_MAIN("import", elle_lists, elle_outcomes, elle_nemesis, elle_completions_on
 	elle_longest_list,
 	elle_closed_predicate, elle_json, elle_errors, plume, awdit, dbcop_bincode, dbcop_json,
 	cobra, cobra_without_ids, viper, chronos, initial_values, detection, duplicates_and_sessions,
-	directories, names)
+	directories, odd_bytes, deep_nesting, names)
