@@ -133,13 +133,10 @@ bool compare_result(struct mvcc *m, const struct eval_result *expected,
 	size_t firm = expected->open_count ? expected->open_from : expected->row_count;
 	struct decoded got;
 
-	*undecided = false;
-	if (!recorded)
+	/* No result at all: it was not kept (--capture), or its record is lost. */
+	*undecided = !recorded || !recorded->complete;
+	if (*undecided)
 		return false;
-	if (!recorded->complete) {
-		*undecided = true;
-		return false;
-	}
 	if (!decode(&m->scratch, recorded, expected->types, width, &got, undecided))
 		return false;
 	if (got.count != expected->row_count)
@@ -173,8 +170,8 @@ bool compare_within(struct mvcc *m, const struct eval_result *expected,
 {
 	struct decoded got;
 
-	*undecided = recorded && !recorded->complete;
-	return recorded && recorded->complete &&
+	*undecided = !recorded || !recorded->complete;
+	return !*undecided &&
 	       decode(&m->scratch, recorded, expected->types, expected->column_count, &got,
 		       undecided) &&
 	       rows_within(m, expected->types, expected->column_count, got.rows, got.count,

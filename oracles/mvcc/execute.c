@@ -94,7 +94,8 @@ static void forget_unsupported(struct mvcc *m)
 		return;
 	if (stmt && (stmt->kind == SQL_STMT_INSERT || stmt->kind == SQL_STMT_UPDATE ||
 			    stmt->kind == SQL_STMT_DELETE) &&
-		!r->affected && !r->result_sets && !writes_anywhere(m, m->now_plan))
+		!r->affected && !r->result_sets && !(r->flags & STMT_NOT_KEPT) &&
+		!writes_anywhere(m, m->now_plan))
 		return;
 	forget_written(m, "tables that an unsupported statement wrote");
 }
@@ -393,6 +394,20 @@ static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 	return QUERY_DIFFERS;
 }
 
+/* It cannot be told from m->now_view backwards which read view a query made: one that fitted before,
+ * any of these, or none at all.  Later reads of its transaction tell. */
+static void choose_open_view(struct mvcc *m, const uint32_t *fits, uint32_t count, uint32_t begin)
+{
+	struct store_txn *t = &m->store.txns[m->now_txn];
+	uint32_t open = m->now_view - begin + 1, pick = choose(m, count + open + 1), view;
+
+	if (pick == count + open)
+		return;
+	view = pick < count ? fits[pick] : m->now_view - (pick - count);
+	TRAIL_SET(&m->store.trail, t->view, view);
+	TRAIL_SET(&m->store.trail, t->view_stmt, m->now_stmt);
+}
+
 /* A plain read that overlaps commits: each of its possible read views is tried.  One that is for
  * this statement only leaves no choice behind; a transaction's stays, so which of those that fit is
  * a choice. */
@@ -401,7 +416,7 @@ static enum query_answer ask_in_views(struct mvcc *m, struct eval_result *result
 	enum { VIEWS_MAX = 32 };
 	struct store_txn *t = &m->store.txns[m->now_txn];
 	uint32_t begin = m->runs[m->now_stmt].begin_commits, end = m->store.commits;
-	uint32_t fits[VIEWS_MAX], count = 0;
+	uint32_t fits[VIEWS_MAX], count = 0, tried = end - begin + 1, pick;
 	bool lasts = m->now_level >= LEVEL_REPEATABLE_READ;
 	enum query_answer answer = QUERY_DIFFERS;
 
@@ -411,6 +426,8 @@ static enum query_answer ask_in_views(struct mvcc *m, struct eval_result *result
 	for (uint32_t view = end; view + 1 > begin && end - view < VIEWS_MAX; view--) {
 		m->now_view = view;
 		answer = ask_query(m, result);
+		if (answer == QUERY_OPEN && lasts)
+			choose_open_view(m, fits, count, begin);
 		if (answer != QUERY_FITS && answer != QUERY_DIFFERS)
 			return answer;
 		if (answer == QUERY_FITS) {
@@ -419,10 +436,13 @@ static enum query_answer ask_in_views(struct mvcc *m, struct eval_result *result
 				return QUERY_FITS;
 		}
 	}
-	m->now_capped |= end - begin >= VIEWS_MAX;
+	m->now_capped |= tried > VIEWS_MAX;
+	tried = tried < VIEWS_MAX ? tried : VIEWS_MAX;
 	m->now_view = end;
 	if (count) {
-		m->now_view = fits[choose(m, count)];
+		/* Those that were not tried come last. */
+		pick = choose(m, count + end - begin + 1 - tried);
+		m->now_view = pick < count ? fits[pick] : end - tried - (pick - count);
 		TRAIL_SET(&m->store.trail, t->view, m->now_view);
 		TRAIL_SET(&m->store.trail, t->view_stmt, m->now_stmt);
 	}

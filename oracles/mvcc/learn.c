@@ -95,10 +95,12 @@ void learn_table(struct mvcc *m)
 	table = &s->tables[m->now_plan->tables[0]];
 	if (!table->unknown || table->redefined || !table->def || written_by(m, table, false))
 		return;
-	/* A locking read has waited for all others; a plain one must have had none. */
+	/* A locking read has waited for all others; a plain one must have had none, nor may one have
+	 * committed since it was sent. */
 	if (mode == READ_DIRTY ||
 		(mode == READ_SNAPSHOT &&
-			(statement_view(m) != s->commits || written_by(m, table, true) ||
+			(m->runs[m->now_stmt].begin_commits != s->commits ||
+				statement_view(m) != s->commits || written_by(m, table, true) ||
 				somebody_writes(m, m->now_plan->tables[0]))))
 		return;
 	if (!result_rows(m, &s->arena, table->def, recorded, &rows, &count))

@@ -215,8 +215,7 @@ uint32_t statement_view(struct mvcc *m)
 	/* A statement that overlaps commits may have begun to read before or after each of them. */
 	view = m->store.commits;
 	if (begin < view) {
-		uint32_t options = view - begin + 1;
-		uint32_t taken = choose(m, options > 8 ? 8 : options);
+		uint32_t taken = choose(m, view - begin + 1);
 
 		view = m->schedule->stmts[m->now_stmt].in->record.blocked_ns ? begin + taken
 									     : view - taken;

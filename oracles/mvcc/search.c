@@ -136,7 +136,7 @@ static uint32_t view_of_begin(struct mvcc *m)
 {
 	uint32_t options = m->store.commits - m->runs[m->now_stmt].begin_commits + 1;
 
-	return m->store.commits - choose(m, options > 8 ? 8 : options);
+	return m->store.commits - choose(m, options);
 }
 
 static void txn_event(struct mvcc *m, const struct schedule_txn_event *e)
