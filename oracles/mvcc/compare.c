@@ -240,18 +240,23 @@ static struct eval_type *table_types(struct mvcc *m, const struct eval_table *de
 	return types;
 }
 
-bool result_rows(struct mvcc *m, struct arena *arena, const struct eval_table *def,
+bool typed_rows(struct arena *arena, const struct eval_type *types, uint32_t width,
 	const struct execution_rows *recorded, const struct eval_value *const **rows, size_t *count)
 {
 	struct decoded got;
 	bool undecided = false;
 
-	if (!recorded->complete ||
-		!decode(arena, recorded, table_types(m, def), def->column_count, &got, &undecided))
+	if (!recorded->complete || !decode(arena, recorded, types, width, &got, &undecided))
 		return false;
 	*rows = got.rows;
 	*count = got.count;
 	return true;
+}
+
+bool result_rows(struct mvcc *m, struct arena *arena, const struct eval_table *def,
+	const struct execution_rows *recorded, const struct eval_value *const **rows, size_t *count)
+{
+	return typed_rows(arena, table_types(m, def), def->column_count, recorded, rows, count);
 }
 
 bool content_rows(struct mvcc *m, struct arena *arena, const struct eval_table *def,

@@ -27,6 +27,10 @@ bool compare_odd_rows(struct mvcc *m, const struct eval_result *expected,
 /* The table's final rows against what is committed in the store. */
 bool compare_final(
 	struct mvcc *m, uint32_t table, struct eval_result *expected, bool *undecided) MUST_CHECK;
+/* Recorded rows as values of those types; false: not all of them were recorded so. */
+bool typed_rows(struct arena *arena, const struct eval_type *types, uint32_t width,
+	const struct execution_rows *recorded, const struct eval_value *const **rows,
+	size_t *count);
 /* Rows of a result that has the table's columns, decoded.  False: not all there. */
 bool result_rows(struct mvcc *m, struct arena *arena, const struct eval_table *def,
 	const struct execution_rows *recorded, const struct eval_value *const **rows,

@@ -12,7 +12,6 @@ enum {
 	ER_CHECKREAD = 1020,
 	ER_LOCK_NOWAIT = 3572,
 	ER_READ_ONLY_TRANSACTION = 1792,
-	CLIENT_FOUND_ROWS = 2,
 };
 
 static void judged(struct mvcc *m, enum stmt_verdict verdict, const char *reason)
@@ -50,36 +49,62 @@ static void forget_table(struct mvcc *m, struct store_table *table, const char *
 		TRAIL_SET(&m->store.trail, m->store.commits, m->store.commits + 1);
 }
 
+/* By rows, where that can be said. */
+static void forget_rows(struct mvcc *m, uint32_t table, bool all, const char *reason)
+{
+	if (!(all ? fog_all(m, &m->store.tables[table]) : fog_write(m, table)))
+		forget_table(m, &m->store.tables[table], reason);
+}
+
 void forget_all(struct mvcc *m, const char *reason)
 {
 	for (uint32_t i = 0; i < m->store.table_count; i++)
-		forget_table(m, &m->store.tables[i], reason);
+		forget_rows(m, i, true, reason);
 }
 
-/* From now on nobody knows what is in the tables that the statement writes. */
+static bool carries_on(const struct foreign *f)
+{
+	return f->on_delete == SQL_REF_CASCADE || f->on_delete == SQL_REF_SET_NULL ||
+	       f->on_update == SQL_REF_CASCADE || f->on_update == SQL_REF_SET_NULL;
+}
+
+/* From now on nobody knows what is in the rows that the statement can have written. */
 static void forget_written(struct mvcc *m, const char *reason)
 {
 	const struct plan *plan = m->now_plan;
+	bool *forgotten = arena_zero(&m->scratch, m->store.table_count + 1), more = true;
 
-	if (writes_anywhere(m, plan))
+	if (writes_anywhere(m, plan)) {
 		forget_all(m, reason);
+		return;
+	}
 	for (uint32_t i = 0; i < plan->table_count; i++) {
 		struct store_table *table = &m->store.tables[plan->tables[i]];
 
 		if (!plan->written[i])
 			continue;
-		forget_table(m, table, reason);
+		forgotten[plan->tables[i]] = true;
+		if (plan->redefines)
+			forget_table(m, table, reason);
+		else
+			forget_rows(m, plan->tables[i], false, reason);
 		if (plan->redefines && plan->stmt->kind != SQL_STMT_TRUNCATE)
 			TRAIL_SET(&m->store.trail, table->redefined, 1);
 		if (plan->stmt->kind == SQL_STMT_CREATE_TRIGGER)
 			TRAIL_SET(&m->store.trail, table->triggers, (uint32_t)WRITE_ANY);
 	}
-	/* Foreign keys carry it on. */
-	for (size_t i = 0; i < m->foreign_count; i++) {
-		const struct foreign *f = &m->foreigns[i];
+	/* Foreign keys carry it on, unless rows only came. */
+	while (more && !(plan->insert && plan->stmt->kind == SQL_STMT_INSERT &&
+			       !plan->stmt->u.insert->on_duplicate)) {
+		more = false;
+		for (size_t i = 0; i < m->foreign_count; i++) {
+			const struct foreign *f = &m->foreigns[i];
 
-		if (m->store.tables[f->parent].unknown && !m->store.tables[f->child].unknown)
-			forget_table(m, &m->store.tables[f->child], reason);
+			if (!forgotten[f->parent] || forgotten[f->child] || !carries_on(f))
+				continue;
+			forget_rows(m, f->child, true, reason);
+			forgotten[f->child] = more = true;
+		}
 	}
 }
 
@@ -186,7 +211,7 @@ static bool changed_since_snapshot(const struct mvcc *m)
 	for (uint32_t i = 0; i < m->now_plan->table_count; i++) {
 		const struct store_table *table = &s->tables[m->now_plan->tables[i]];
 
-		if (table->unknown)
+		if (table->unknown || table->others)
 			return true;
 		for (uint32_t r = 0; r < table->count; r++) {
 			const struct store_version *v =
@@ -700,6 +725,29 @@ static bool follow(struct mvcc *m, bool open)
 	return true;
 }
 
+/* The statement may be about rows that are not known. */
+static void run_in_fog(struct mvcc *m)
+{
+	if (m->now_plan->writes) {
+		forget_unsupported(m);
+	} else {
+		fog_learn(m);
+		/* A transaction's read view is made, whatever was seen. */
+		if (read_mode_of(m) == READ_SNAPSHOT && m->now_level >= LEVEL_REPEATABLE_READ &&
+			!m->schedule->stmts[m->now_stmt].in->record.error)
+			assume_view(m);
+	}
+	judged(m, STMT_UNDECIDED, FOG_REASON);
+}
+
+/* Sent on a connection that the server had closed: nothing ever came of it. */
+static bool never_arrived(const struct mvcc *m, const struct schedule_stmt *stmt)
+{
+	uint64_t ended = m->schedule->execution->sessions[stmt->in->session].ended_seq;
+
+	return ended && stmt->in->record.begin_seq > ended;
+}
+
 bool execute(struct mvcc *m, uint32_t index)
 {
 	const struct schedule_stmt *stmt = &m->schedule->stmts[index];
@@ -729,7 +777,7 @@ bool execute(struct mvcc *m, uint32_t index)
 	}
 	if (stmt->in->record.flags & (STMT_NO_REPLY | STMT_OPAQUE | STMT_TEXT_CUT)) {
 		/* In a transaction that is gone nothing of it is left. */
-		if (plan->writes && !is_aborted(m))
+		if (plan->writes && !is_aborted(m) && !never_arrived(m, stmt))
 			forget_written(m, "tables after a statement without an answer");
 		judged(m, STMT_UNDECIDED, "statements without an answer");
 		return true;
@@ -785,6 +833,10 @@ bool execute(struct mvcc *m, uint32_t index)
 	}
 	touch_tables(m);
 	m->now_half_done = m->now_level == LEVEL_READ_UNCOMMITTED && half_done_writer(m);
+	if (fog_in_reach(m)) {
+		run_in_fog(m);
+		return true;
+	}
 	ok = plan->query ? run_query(m) : run_write(m);
 	if (ok && m->now_split)
 		note_add(m, m->now_split_gap ? NOTE_SPLIT_GAP : NOTE_SPLIT, STORE_NONE,

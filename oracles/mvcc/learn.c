@@ -58,9 +58,13 @@ static void clear(struct store *s, struct store_table *table)
 	uint32_t before = table->count;
 
 	for (uint32_t i = 0; i < before; i++) {
-		if (store_alive(table->records[i]->newest))
+		const struct store_version *v = table->records[i]->newest;
+
+		if (store_alive(v) || (v && v->fog))
 			store_write(s, 0, STORE_NONE, table->records[i], NULL);
 	}
+	if (table->others)
+		store_write(s, 0, STORE_NONE, table->others, NULL);
 }
 
 /* What was not known may have been committed after older read views were made, without a commit

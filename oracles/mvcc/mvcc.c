@@ -234,7 +234,7 @@ static enum final_answer final_of(struct mvcc *m, uint32_t number, struct eval_r
 
 	if (!in->has_final)
 		return FINAL_NONE;
-	if (m->store.tables[number].unknown)
+	if (m->store.tables[number].unknown || fog_at_end(m, &m->store.tables[number]))
 		return FINAL_UNKNOWN;
 	if (!in->final.complete || in->final.columns.ptr || anything_open(m) ||
 		!m->schedule->execution->complete)
@@ -266,7 +266,8 @@ static void judge_final(struct mvcc *m)
 		case FINAL_NONE:
 			break;
 		case FINAL_UNKNOWN:
-			reason = m->reasons[m->store.tables[i].unknown];
+			reason = m->store.tables[i].unknown ? m->reasons[m->store.tables[i].unknown]
+							    : FOG_REASON;
 			/* fall through */
 		case FINAL_OPEN:
 			verdict_undecided(m->verdict, reason, 1);

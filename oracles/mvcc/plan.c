@@ -139,6 +139,7 @@ static void plan_locking_read(struct mvcc *m, struct plan *plan, const struct sq
 		plan->plain &= item->expr->kind == SQL_EXPR_STAR ||
 			       item->expr->kind == SQL_EXPR_COLUMN;
 	plan_points(m, plan, query->u.select.where);
+	plan->points = plan->reach;
 }
 
 struct own_table {
@@ -155,10 +156,14 @@ static bool names_own_table(void *ctx, const struct sql_table_ref *ref)
 	return true;
 }
 
-/* Does ON DUPLICATE KEY UPDATE ask a query about the table that is being written? */
+/* Does ON DUPLICATE KEY UPDATE ask a query about the table that is being written?  It may have been
+ * asked before the first row was inserted, or later; of one row that is the same. */
 static bool asks_own_table(const struct sql_insert *insert)
 {
 	struct own_table own = {&insert->table, false};
+
+	if (insert->rows && !insert->rows->next)
+		return false;
 
 	for (const struct sql_assign *set = insert->on_duplicate; set; set = set->next)
 		sql_walk_expr(set->value,
@@ -238,6 +243,46 @@ static bool only_harmless_sets(const struct mvcc *m, const struct sql_stmt *stmt
 	return true;
 }
 
+static bool sets_part_of(const struct eval_table *def, const struct eval_index *index,
+	const struct sql_assign *set)
+{
+	for (; set; set = set->next) {
+		uint32_t column = eval_table_column(def, set->target->u.column.name);
+
+		for (uint32_t i = 0; i < index->count; i++) {
+			/* An expression may be of any column. */
+			if (index->columns[i] == column || index->columns[i] == UINT32_MAX)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Which rows UPDATE or DELETE of one table can touch, whether we can execute it or not. */
+static void plan_reach(struct mvcc *m, struct plan *plan)
+{
+	const struct sql_stmt *stmt = plan->stmt;
+	const struct sql_table_ref *from =
+		stmt->kind == SQL_STMT_UPDATE ? stmt->u.update->tables : stmt->u.del->from;
+	const struct sql_assign *set = stmt->kind == SQL_STMT_UPDATE ? stmt->u.update->set : NULL;
+	const struct store_table *table;
+
+	if (!plan->table_count || !plan->written[0] || !from || from->next ||
+		from->kind != SQL_TABLE_NAME ||
+		(stmt->kind == SQL_STMT_DELETE && (stmt->u.del->targets || stmt->u.del->before)))
+		return;
+	table = &m->store.tables[plan->tables[0]];
+	plan->one_table = true;
+	for (uint32_t i = 0; i < table->unique_count; i++) {
+		bool moves = sets_part_of(table->def, table->uniques[i], set);
+
+		plan->moves_unique |= moves;
+		plan->moves_cluster |= moves && table->uniques[i] == table->cluster;
+	}
+	plan_points(m, plan,
+		stmt->kind == SQL_STMT_UPDATE ? stmt->u.update->where : stmt->u.del->where);
+}
+
 static void compile(struct mvcc *m, struct plan *plan)
 {
 	const struct sql_stmt *stmt = plan->stmt;
@@ -271,13 +316,13 @@ static void compile(struct mvcc *m, struct plan *plan)
 		if (!plan->insert)
 			note_outcome(plan, &outcome);
 		else if (asks_own_table(stmt->u.insert))
-			/* It may have been asked before the first row was inserted, or later. */
 			plan->unsupported = "ON DUPLICATE KEY UPDATE with a query of the table";
 		else if (stmt->u.insert->returning)
 			plan->unsupported = "RETURNING";
 		return;
 	case SQL_STMT_UPDATE:
 		plan->writes = true;
+		plan_reach(m, plan);
 		if (plan->unsupported)
 			return;
 		if (stmt->u.update->tables->kind == SQL_TABLE_NAME && !stmt->u.update->tables->next)
@@ -291,10 +336,11 @@ static void compile(struct mvcc *m, struct plan *plan)
 		else if (stmt->u.update->flags & SQL_DML_IGNORE)
 			plan->unsupported = "UPDATE IGNORE";
 		else if (plan->change && !plan->sourced)
-			plan_points(m, plan, stmt->u.update->where);
+			plan->points = plan->reach;
 		return;
 	case SQL_STMT_DELETE:
 		plan->writes = true;
+		plan_reach(m, plan);
 		if (plan->unsupported)
 			return;
 		if (!stmt->u.del->targets)
@@ -308,7 +354,7 @@ static void compile(struct mvcc *m, struct plan *plan)
 		else if (stmt->u.del->returning)
 			plan->unsupported = "RETURNING";
 		else if (plan->change && !plan->sourced)
-			plan_points(m, plan, stmt->u.del->where);
+			plan->points = plan->reach;
 		return;
 	case SQL_STMT_SET:
 		plan->harmless = only_harmless_sets(m, stmt);

@@ -12,6 +12,7 @@ struct points {
 	int64_t low, high; /* a range; list NULL */
 	const int64_t *list;
 	uint32_t count;
+	bool all; /* WHERE says nothing else */
 };
 
 static bool is_key(const struct sql_expr *e, const struct eval_column *key)
@@ -95,29 +96,57 @@ void plan_points(struct mvcc *m, struct plan *plan, const struct sql_expr *where
 	key = &table->def->columns[table->cluster->columns[0]];
 	if (key->type.kind != EVAL_T_INT || !points_of(&m->plans_arena, where, key, &points))
 		return;
-	plan->points = arena_alloc(&m->plans_arena, sizeof(*plan->points));
-	*plan->points = points;
+	points.all = !(where->kind == SQL_EXPR_BINARY && where->op == SQL_OP_AND);
+	plan->reach = arena_alloc(&m->plans_arena, sizeof(*plan->reach));
+	*plan->reach = points;
+}
+
+bool points_are_all(const struct points *points)
+{
+	return points->all;
+}
+
+static uint64_t span_of_points(const struct points *p)
+{
+	if (p->list)
+		return p->count;
+	return p->high < p->low ? 0 : (uint64_t)(p->high - p->low) + 1;
+}
+
+static void set_key(const struct store_table *table, const struct points *p, uint64_t i,
+	struct eval_value *row)
+{
+	uint32_t column = table->cluster->columns[0];
+	int64_t key = p->list ? p->list[i] : p->low + (int64_t)i;
+
+	row[column] = table->def->columns[column].type.is_unsigned ? eval_uint((uint64_t)key)
+								   : eval_int(key);
+}
+
+bool points_key(struct mvcc *m, const struct store_table *table, const struct points *points,
+	uint64_t number, struct eval_value **row)
+{
+	if (number >= span_of_points(points))
+		return false;
+	if (!*row)
+		*row = arena_zero(&m->scratch, table->def->column_count * sizeof(**row));
+	set_key(table, points, number, *row);
+	return true;
 }
 
 size_t point_records(struct mvcc *m, struct store_table *table, struct store_record ***out)
 {
 	const struct points *p = m->now_plan->points;
-	uint32_t column = table->cluster->columns[0];
 	struct eval_value *probe =
 		arena_zero(&m->scratch, table->def->column_count * sizeof(*probe));
-	uint64_t span = p->list            ? p->count
-			: p->high < p->low ? 0
-					   : (uint64_t)(p->high - p->low) + 1;
+	uint64_t span = span_of_points(p);
 	size_t count = 0;
 
 	*out = arena_alloc(&m->scratch, (span + 1) * sizeof(**out));
 	for (uint64_t i = 0; i < span; i++) {
-		int64_t key = p->list ? p->list[i] : p->low + (int64_t)i;
 		struct store_record *record;
 
-		probe[column] = table->def->columns[column].type.is_unsigned
-					? eval_uint((uint64_t)key)
-					: eval_int(key);
+		set_key(table, p, i, probe);
 		record = store_find(&m->store, table, probe);
 		if (record)
 			(*out)[count++] = record;

@@ -241,7 +241,7 @@ static void note_snapshot_oddities(
 	if (seen->txn != m->now_txn) {
 		const struct store_version *now = store_current(s, record, m->now_txn);
 
-		if (now != seen && !store_alive(now) &&
+		if (now != seen && !store_alive(now) && !now->fog &&
 			s->txns[m->now_txn].noted & 1u << NOTE_CURRENT_WRITE)
 			note_add(m, NOTE_DELETED_ROW, now->txn, (uint32_t)(table - m->store.tables),
 				record);

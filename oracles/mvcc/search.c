@@ -230,7 +230,7 @@ static bool run_stmt(struct mvcc *m, uint32_t stmt)
 	return true;
 }
 
-static bool ends_txn(const struct schedule_stmt *stmt)
+bool ends_txn(const struct schedule_stmt *stmt)
 {
 	for (const struct schedule_txn_event *e = stmt->txn_events; e; e = e->next) {
 		if (e->event == TXN_END)

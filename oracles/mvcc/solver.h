@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "contract.h"
 #include "mvcc/compare.h"
+#include "mvcc/fog.h"
 #include "mvcc/foreign.h"
 #include "mvcc/learn.h"
 #include "mvcc/mvcc.h"
@@ -26,6 +27,7 @@
 
 enum mvcc_engine { ENGINE_INNODB, ENGINE_INNODB_SI, ENGINE_TIDB };
 
+enum { CLIENT_FOUND_ROWS = 2 }; /* of the protocol's capabilities */
 enum { MVCC_TABLES_MAX = 16, MVCC_OPTIONAL_MAX = 10, MVCC_ROWS_MAX = 4 };
 
 struct points;
@@ -45,7 +47,8 @@ struct plan {
 	struct eval_join *join;
 	struct eval_expr *where; /* of a locking read of one table, without grouping or LIMIT */
 	const struct sql_lock *lock;
-	struct points *points;            /* primary keys that WHERE allows; NULL: any */
+	const struct points *points;      /* primary keys to look at; NULL: any */
+	struct points *reach;             /* those that WHERE of the first table allows; NULL: any */
 	uint32_t tables[MVCC_TABLES_MAX]; /* numbers, each once */
 	bool written[MVCC_TABLES_MAX];
 	uint32_t table_count;
@@ -62,6 +65,9 @@ struct plan {
 	bool odd;      /* leaves its session with variables that are not modelled */
 	bool sourced;  /* a write that reads rows by a query of its own */
 	bool filtered; /* has a WHERE, ON or HAVING */
+	bool one_table;     /* UPDATE or DELETE in the single-table form */
+	bool moves_cluster; /* UPDATE of columns of the primary key */
+	bool moves_unique;  /* ... of any unique key */
 	bool single;   /* `where` is all there is to know about the rows that are locked */
 	bool plain;    /* and the answer has one row for each of them, of columns alone */
 	char why[EVAL_REASON_MAX];
@@ -226,6 +232,7 @@ struct mvcc {
 uint32_t choose(struct mvcc *m, uint32_t options);
 void solver_search(struct mvcc *m);
 void roll_back(struct mvcc *m, uint32_t txn);
+bool ends_txn(const struct schedule_stmt *stmt);
 /* Tables whose state a statement looks at or changes, as bits. */
 uint64_t stmt_tables(const struct mvcc *m, uint32_t stmt);
 
@@ -239,8 +246,13 @@ bool leaves_later(struct mvcc *m, uint32_t txn);
 bool may_be_left_over(const struct mvcc *m, uint32_t txn, uint32_t stmt);
 void end_those_who_left(struct mvcc *m);
 
-/* points.c */
+/* points.c: what WHERE says of primary keys, as plan->reach */
 void plan_points(struct mvcc *m, struct plan *plan, const struct sql_expr *where);
+/* Does WHERE say nothing else? */
+bool points_are_all(const struct points *points);
+/* Writes the number-th key into *row (made where it is NULL); false: there are not so many. */
+bool points_key(struct mvcc *m, const struct store_table *table, const struct points *points,
+	uint64_t number, struct eval_value **row);
 /* The records of the keys that the plan at hand allows; its points are not NULL. */
 size_t point_records(struct mvcc *m, struct store_table *table, struct store_record ***out);
 

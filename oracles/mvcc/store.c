@@ -156,6 +156,20 @@ bool store_odd_keys(struct store_table *table, const struct eval_value *row)
 	return table->odd_keys;
 }
 
+/* What was said of all keys that had no record holds for one that has one from now on. */
+static void copy_versions(
+	struct store *store, struct store_record *record, const struct store_version *from)
+{
+	struct store_version **at = &record->newest;
+
+	for (; from; from = from->previous) {
+		*at = arena_alloc(&store->arena, sizeof(**at));
+		**at = *from;
+		(*at)->previous = NULL;
+		at = &(*at)->previous;
+	}
+}
+
 struct store_record *store_record_for(
 	struct store *store, struct store_table *table, const struct eval_value *row)
 {
@@ -174,6 +188,8 @@ struct store_record *store_record_for(
 	MEM_RESERVE(table->records, table->count + 1u, table->capacity);
 	table->records[table->count] = record;
 	TRAIL_SET(&store->trail, table->count, table->count + 1);
+	if (table->others)
+		copy_versions(store, record, table->others->newest);
 	return record;
 }
 
@@ -222,7 +238,7 @@ void store_write(struct store *store, uint32_t txn, uint32_t stmt, struct store_
 	struct store_version *version = arena_alloc(&store->arena, sizeof(*version));
 	struct store_txn *t = &store->txns[txn];
 
-	*version = (struct store_version){image, record->newest, txn, stmt};
+	*version = (struct store_version){image, record->newest, txn, stmt, 0};
 	TRAIL_SET(&store->trail, record->newest, version);
 	if (txn) {
 		struct store_undo *undo = arena_alloc(&store->arena, sizeof(*undo));

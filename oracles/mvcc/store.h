@@ -56,6 +56,7 @@ struct store_version {
 	struct store_version *previous; /* NULL: unborn */
 	uint32_t txn;
 	uint32_t stmt; /* of the schedule; STORE_NONE: initial */
+	uint32_t fog;  /* image is not known, nor whether there is one (fog.h) */
 };
 
 enum store_lock_mode { STORE_LOCK_S = 1, STORE_LOCK_X = 2 };
@@ -97,6 +98,8 @@ struct store_table {
 	bool odd_keys;        /* a row was there whose unique keys we cannot compare */
 	uint32_t triggers;    /* events that have one, as bits of enum write_event */
 	struct store_touch *touches;
+	uint32_t fogged;             /* there were ever rows that are not known */
+	struct store_record *others; /* stands for the keys that have no record; NULL: none of them exists */
 };
 
 enum store_txn_state { STORE_ACTIVE, STORE_COMMITTED, STORE_ABORTED };

@@ -139,7 +139,9 @@ static void add_versions(struct buf *out, const struct mvcc *m, uint32_t table,
 		const struct store_version *v = versions[i];
 		const struct store_txn *writer = &m->store.txns[v->txn];
 
-		if (v->image)
+		if (v->fog)
+			buf_add_str(out, "unknown");
+		else if (v->image)
 			add_row(out, &t->def->columns[0].type, sizeof(t->def->columns[0]),
 				t->def->column_count, v->image);
 		else

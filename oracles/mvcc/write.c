@@ -645,7 +645,7 @@ static uint64_t autoinc_step(const struct execution *e)
 
 /* AUTO_INCREMENT: what the server said of the first row that it inserted, then one after the other.
  * Where rows may be left out or become updates it is not known which that was. */
-static void fill_autoinc(struct mvcc *m, const struct plan *plan, const struct eval_table *def,
+void fill_autoinc(struct mvcc *m, const struct plan *plan, const struct eval_table *def,
 	size_t row_count, struct eval_value *row, uint64_t *next, struct write_answer *a)
 {
 	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];

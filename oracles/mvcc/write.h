@@ -33,6 +33,11 @@ struct write_answer {
 void write_error(struct write_answer *answer, unsigned error);
 bool write_can_fail(const struct write_answer *answer, unsigned error);
 
+/* AUTO_INCREMENT of one of the rows that an INSERT makes, from what the server said of the first;
+ * *next is 0 before that. */
+void fill_autoinc(struct mvcc *m, const struct plan *plan, const struct eval_table *def,
+	size_t row_count, struct eval_value *row, uint64_t *next, struct write_answer *answer);
+
 /* Executes the statement at hand.  Nothing is left behind unless the answer's status is EVAL_OK.
  * Where somebody holds a lock that is in the way (held_by), the statement can have answered only
  * with an error, which it met before it came to that row. */

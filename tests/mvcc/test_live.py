@@ -5,7 +5,7 @@
     test_live.py ISOREC ISOTRACE [RELEASE]
 
 Each scenario of live/ is run at REPEATABLE READ, or at the levels that its header names.  What its header calls unsupported or undecided must be
-named as such (what it calls `not`, must not), and nothing may be called a violation or suspicious.
+named as such (what it calls `not`, must not; so many statements are decided as it says), and nothing may be called a violation or suspicious.
 """
 import atexit
 import glob
@@ -75,6 +75,8 @@ def test_nothing_that_is_not_modelled_gives_an_alarm():
         # The server's answers themselves (`-- =>`) were looked at by isorec run.
         for reason in re.findall(r"^# (?:unsupported|undecided): (.*)$", text, re.M):
             assert reason in json.dumps(found["coverage"]), (path, reason, found["coverage"])
+        for count in re.findall(r"^# decided: (.*)$", text, re.M):
+            assert found["coverage"]["decided"] == int(count), (path, level, found["coverage"])
         for reason in re.findall(r"^# not: (.*)$", text, re.M):
             assert reason not in json.dumps(found["coverage"]), (path, reason, found["coverage"])
 

@@ -1,0 +1,633 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "mvcc/fog.h"
+
+
+#include "mvcc/solver.h"
+
+/* ---- who meets it ---- */
+
+static bool is_lasting(const struct mvcc *m)
+{
+	return m->now_level >= LEVEL_REPEATABLE_READ && m->store.txns[m->now_txn].view != STORE_NONE;
+}
+
+/* The oldest and the newest read view that the statement at hand can have. */
+static void view_range(const struct mvcc *m, uint32_t *low, uint32_t *high)
+{
+	*low = *high = m->store.txns[m->now_txn].view;
+	if (is_lasting(m))
+		return;
+	*low = m->runs[m->now_stmt].begin_commits;
+	*high = m->store.commits;
+}
+
+static bool is_own(const struct mvcc *m, const struct store_version *v)
+{
+	return v->txn == m->now_txn;
+}
+
+static bool is_committed(const struct mvcc *m, const struct store_version *v)
+{
+	return m->store.txns[v->txn].state == STORE_COMMITTED;
+}
+
+/* Is one of the versions that a statement that reads so may look at without an image? */
+static bool record_fogged(
+	const struct mvcc *m, const struct store_record *record, enum read_mode mode)
+{
+	uint32_t low, high;
+
+	if (!record || !record->newest)
+		return false;
+	if (mode == READ_DIRTY)
+		return record->newest->fog;
+	view_range(m, &low, &high);
+	if (mode == READ_CURRENT) {
+		low = m->runs[m->now_stmt].begin_commits;
+		high = STORE_NONE;
+	}
+	for (const struct store_version *v = record->newest; v; v = v->previous) {
+		bool seen = is_own(m, v) || (is_committed(m, v) &&
+						    m->store.txns[v->txn].commit_no <= high);
+
+		/* What is not committed may hold locks, or not. */
+		if (v->fog && (seen || mode == READ_CURRENT))
+			return true;
+		if (is_own(m, v) || (seen && m->store.txns[v->txn].commit_no <= low))
+			break;
+	}
+	return false;
+}
+
+static bool table_fogged(const struct mvcc *m, const struct store_table *table, enum read_mode mode)
+{
+	if (!table->fogged)
+		return false;
+	for (uint32_t i = 0; i < table->count; i++) {
+		if (record_fogged(m, table->records[i], mode))
+			return true;
+	}
+	return record_fogged(m, table->others, mode);
+}
+
+static bool key_fogged(struct mvcc *m, struct store_table *table, const struct eval_value *row,
+	enum read_mode mode)
+{
+	struct store_record *record = store_find(&m->store, table, row);
+
+	return record_fogged(m, record ? record : table->others, mode);
+}
+
+static bool has_foreign(const struct mvcc *m, const struct store_table *table)
+{
+	uint32_t number = (uint32_t)(table - m->store.tables);
+
+	for (size_t i = 0; i < m->foreign_count; i++) {
+		if (m->foreigns[i].child == number || m->foreigns[i].parent == number)
+			return true;
+	}
+	return false;
+}
+
+/* Are the rows that the statement looks at those of its keys, and no others? */
+static bool only_points(const struct mvcc *m, const struct store_table *table)
+{
+	const struct plan *plan = m->now_plan;
+
+	return plan->points && plan->table_count == 1 && !plan->sourced &&
+	       (!plan->writes || (!plan->moves_unique && !has_foreign(m, table)));
+}
+
+static bool points_fogged(struct mvcc *m, struct store_table *table, enum read_mode mode)
+{
+	struct eval_value *row = NULL;
+
+	for (uint64_t i = 0; points_key(m, table, m->now_plan->points, i, &row); i++) {
+		if (key_fogged(m, table, row, mode))
+			return true;
+	}
+	return false;
+}
+
+/* The rows of INSERT ... VALUES, complete with what the server numbered; in the store's arena.
+ * False: not known. */
+static bool inserted_rows(struct mvcc *m, struct eval_rows *rows)
+{
+	const struct plan *plan = m->now_plan;
+	struct write_answer a = {.status = EVAL_OK, .held_by = STORE_NONE};
+	struct eval_outcome outcome = {0};
+	const struct eval_table *def;
+	const struct eval_value **out;
+	uint64_t next = 0;
+
+	if (!plan->insert || plan->sourced)
+		return false;
+	def = eval_insert_table(plan->insert);
+	if (!eval_insert_rows(
+		    plan->insert, &m->store.arena, &m->env, &m->source, rows, &outcome))
+		return false;
+	out = arena_alloc(&m->store.arena, (rows->count + 1) * sizeof(*out));
+	for (size_t i = 0; i < rows->count; i++) {
+		struct eval_value *row =
+			arena_alloc(&m->store.arena, def->column_count * sizeof(*row));
+
+		memcpy(row, rows->row[i], def->column_count * sizeof(*row));
+		fill_autoinc(m, plan, def, rows->count, row, &next, &a);
+		out[i] = row;
+	}
+	rows->row = out;
+	return a.status == EVAL_OK;
+}
+
+static bool secondary_unique(const struct store_table *table)
+{
+	for (uint32_t i = 0; i < table->unique_count; i++) {
+		if (table->uniques[i] != table->cluster)
+			return true;
+	}
+	return false;
+}
+
+static bool insert_fogged(struct mvcc *m, struct store_table *table)
+{
+	struct eval_rows rows = {0};
+
+	if (secondary_unique(table) || has_foreign(m, table) || !inserted_rows(m, &rows))
+		return table_fogged(m, table, READ_CURRENT);
+	for (size_t i = 0; i < rows.count; i++) {
+		if (key_fogged(m, table, rows.row[i], READ_CURRENT))
+			return true;
+	}
+	return false;
+}
+
+static bool foreign_fogged(const struct mvcc *m, uint32_t table)
+{
+	for (size_t i = 0; i < m->foreign_count; i++) {
+		const struct foreign *f = &m->foreigns[i];
+
+		if ((f->child == table && table_fogged(m, &m->store.tables[f->parent], READ_CURRENT)) ||
+			(f->parent == table &&
+				table_fogged(m, &m->store.tables[f->child], READ_CURRENT)))
+			return true;
+	}
+	return false;
+}
+
+bool fog_in_reach(struct mvcc *m)
+{
+	const struct plan *plan = m->now_plan;
+
+	for (uint32_t i = 0; i < plan->table_count; i++) {
+		struct store_table *table = &m->store.tables[plan->tables[i]];
+		enum read_mode mode = plan->written[i] ? READ_CURRENT : read_mode_of(m);
+
+		if (plan->written[i] && foreign_fogged(m, plan->tables[i]))
+			return true;
+		if (!table->fogged)
+			continue;
+		if (plan->insert && plan->written[i] ? insert_fogged(m, table)
+			: only_points(m, table)      ? points_fogged(m, table, mode)
+						     : table_fogged(m, table, mode))
+			return true;
+		/* Its subqueries may read the same table in another way. */
+		if (plan->written[i] && plan->sourced && table_fogged(m, table, read_mode_of(m)))
+			return true;
+	}
+	return false;
+}
+
+bool fog_at_end(const struct mvcc *m, const struct store_table *table)
+{
+	for (uint32_t i = 0; table->fogged && i <= table->count; i++) {
+		const struct store_record *record =
+			i < table->count ? table->records[i] : table->others;
+		const struct store_version *v =
+			record ? store_current(&m->store, record, 0) : NULL;
+
+		if (v && v->fog)
+			return true;
+	}
+	return false;
+}
+
+/* ---- making it ---- */
+
+static void set_fogged(struct mvcc *m, struct store_table *table)
+{
+	if (!table->fogged)
+		TRAIL_SET(&m->store.trail, table->fogged, 1);
+}
+
+static void fog_record(struct mvcc *m, struct store_table *table, struct store_record *record)
+{
+	set_fogged(m, table);
+	store_write(&m->store, m->now_txn, m->now_stmt, record, NULL);
+	record->newest->fog = 1;
+}
+
+static void fog_others(struct mvcc *m, struct store_table *table)
+{
+	if (!table->others) {
+		struct store_record *made = arena_zero(&m->store.arena, sizeof(*made));
+
+		TRAIL_SET(&m->store.trail, table->others, made);
+	}
+	fog_record(m, table, table->others);
+}
+
+bool fog_all(struct mvcc *m, struct store_table *table)
+{
+	if (!table->cluster || table->unknown || m->now_txn == STORE_NONE ||
+		!store_is_active(&m->store, m->now_txn))
+		return false;
+	for (uint32_t i = 0; i < table->count; i++)
+		fog_record(m, table, table->records[i]);
+	fog_others(m, table);
+	return true;
+}
+
+/* May a record be made for one of the keys that have none?  What `others` says of it is copied
+ * then; but not what may yet be taken back. */
+static bool others_are_settled(const struct mvcc *m, const struct store_table *table)
+{
+	for (const struct store_version *v = table->others ? table->others->newest : NULL; v;
+		v = v->previous) {
+		if (!is_committed(m, v))
+			return false;
+	}
+	return true;
+}
+
+/* The record of a key, made where that can be; NULL: `others` has to stand for it. */
+static struct store_record *record_of_key(
+	struct mvcc *m, struct store_table *table, const struct eval_value *row)
+{
+	struct store_record *record = store_find(&m->store, table, row);
+
+	if (!record && others_are_settled(m, table))
+		record = store_record_for(&m->store, table, row);
+	return record;
+}
+
+static void fog_key(struct mvcc *m, struct store_table *table, const struct eval_value *row)
+{
+	struct store_record *record = record_of_key(m, table, row);
+
+	if (record)
+		fog_record(m, table, record);
+	else
+		fog_others(m, table);
+}
+
+/* Rows that did not exist may exist now. */
+static void fog_absent(struct mvcc *m, struct store_table *table)
+{
+	for (uint32_t i = 0; i < table->count; i++) {
+		struct store_record *record = table->records[i];
+
+		if (record_fogged(m, record, READ_CURRENT) ||
+			!store_alive(store_current(&m->store, record, m->now_txn)))
+			fog_record(m, table, record);
+	}
+	fog_others(m, table);
+}
+
+static void put_row(struct mvcc *m, struct store_table *table, const struct eval_value *row)
+{
+	struct store_record *record = record_of_key(m, table, row);
+
+	if (record)
+		store_write(&m->store, m->now_txn, m->now_stmt, record, row);
+	else
+		fog_others(m, table);
+}
+
+static void fog_insert(struct mvcc *m, struct store_table *table)
+{
+	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
+	const struct sql_insert *insert = m->now_plan->stmt->u.insert;
+	bool replace = m->now_plan->stmt->kind == SQL_STMT_REPLACE;
+	bool plain = !replace && !insert->on_duplicate && !(insert->flags & SQL_DML_IGNORE);
+	bool counts = !insert->returning &&
+		      !(m->schedule->execution->sessions[stmt->in->session].capabilities &
+			      CLIENT_FOUND_ROWS);
+	struct eval_rows rows = {0};
+
+	if ((replace || insert->on_duplicate) && secondary_unique(table)) {
+		(void)fog_all(m, table);
+		return;
+	}
+	if (!inserted_rows(m, &rows)) {
+		if (plain)
+			fog_absent(m, table);
+		else
+			(void)fog_all(m, table);
+		return;
+	}
+	/* Whether it was there before, a replaced row is there now; and so is an inserted one, where
+	 * the count says that all were.  One row that was updated instead counts twice. */
+	if (counts && stmt->in->record.affected == rows.count &&
+		(!insert->on_duplicate || rows.count == 1))
+		plain = true;
+	for (size_t i = 0; i < rows.count; i++) {
+		if (plain || replace)
+			put_row(m, table, rows.row[i]);
+		else
+			fog_key(m, table, rows.row[i]);
+	}
+}
+
+/* Can UPDATE or DELETE have changed the row?  Where its own version is known, WHERE tells, and what
+ * it became, too. */
+static void fog_change_row(struct mvcc *m, struct store_table *table, struct store_record *record)
+{
+	const struct plan *plan = m->now_plan;
+	const struct store_version *v = store_current(&m->store, record, m->now_txn);
+	const struct eval_value *new = NULL;
+	struct eval_outcome outcome = {0};
+	enum eval_truth truth = EVAL_UNKNOWN;
+	bool changed = true, limited;
+
+	if (!record_fogged(m, record, READ_CURRENT)) {
+		if (!store_alive(v))
+			return;
+		if (plan->change && !plan->sourced && row_matches(m, v->image, &truth) &&
+			truth != EVAL_TRUE)
+			return;
+		limited = plan->stmt->kind == SQL_STMT_UPDATE ? plan->stmt->u.update->limit != NULL
+							      : plan->stmt->u.del->limit != NULL;
+		if (truth == EVAL_TRUE && !limited && !plan->unsupported && !has_foreign(m, table) &&
+			(plan->stmt->kind == SQL_STMT_DELETE ||
+				eval_change_apply(plan->change, &m->store.arena, &m->env, &m->source,
+					v->image, &new, &changed, &outcome))) {
+			if (changed)
+				store_write(&m->store, m->now_txn, m->now_stmt, record, new);
+			return;
+		}
+	}
+	fog_record(m, table, record);
+}
+
+static void fog_change(struct mvcc *m, struct store_table *table)
+{
+	const struct points *points = m->now_plan->reach;
+	struct eval_value *row = NULL;
+	uint32_t count = table->count;
+
+	for (uint32_t i = 0; i < count && !points; i++)
+		fog_change_row(m, table, table->records[i]);
+	for (uint64_t i = 0; points && points_key(m, table, points, i, &row); i++) {
+		struct store_record *record = store_find(&m->store, table, row);
+
+		if (record)
+			fog_change_row(m, table, record);
+		else if (record_fogged(m, table->others, READ_CURRENT))
+			fog_key(m, table, row);
+	}
+	if (!points && record_fogged(m, table->others, READ_CURRENT))
+		fog_others(m, table);
+}
+
+bool fog_write(struct mvcc *m, uint32_t number)
+{
+	struct store_table *table = &m->store.tables[number];
+	const struct plan *plan = m->now_plan;
+
+	if (!table->cluster || table->unknown || m->now_txn == STORE_NONE ||
+		!store_is_active(&m->store, m->now_txn) || !plan->stmt)
+		return false;
+	switch (plan->stmt->kind) {
+	case SQL_STMT_INSERT:
+	case SQL_STMT_REPLACE:
+		fog_insert(m, table);
+		return true;
+	case SQL_STMT_UPDATE:
+	case SQL_STMT_DELETE:
+		if (plan->one_table && !plan->moves_cluster)
+			fog_change(m, table);
+		else
+			return fog_all(m, table);
+		return true;
+	default:
+		return fog_all(m, table);
+	}
+}
+
+/* ---- looking through it ---- */
+
+/* A statement under way that may have changed the row already, without that we know: one that is a
+ * transaction by itself, or, for dirty reads, any. */
+static bool overlapped(struct mvcc *m, uint32_t number, const struct store_record *record, bool any)
+{
+	struct store_table *table = &m->store.tables[number];
+
+	for (size_t i = 0; i < m->in_flight_count; i++) {
+		uint32_t other = m->in_flight[i];
+		const struct plan *plan = m->runs[other].plan;
+		struct eval_value *row = NULL;
+		bool hit = false;
+
+		if (other == m->now_stmt || m->runs[other].state == STMT_DONE)
+			continue;
+		if (any && ends_txn(&m->schedule->stmts[other]))
+			return true;
+		if (!plan->writes || (!any && !ends_txn(&m->schedule->stmts[other])))
+			continue;
+		if (writes_anywhere(m, plan))
+			return true;
+		for (uint32_t t = 0; t < plan->table_count; t++)
+			hit |= plan->written[t] && (plan->tables[t] == number ||
+							   foreign_related(m, plan->tables[t], number));
+		if (!hit)
+			continue;
+		if (!plan->reach || plan->tables[0] != number || plan->moves_cluster || !record->key.ptr)
+			return true;
+		for (uint64_t k = 0; points_key(m, table, plan->reach, k, &row); k++) {
+			if (store_find(&m->store, table, row) == record)
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool commit_under_way(const struct mvcc *m, uint32_t txn)
+{
+	for (size_t i = 0; i < m->in_flight_count; i++) {
+		const struct schedule_stmt *stmt = &m->schedule->stmts[m->in_flight[i]];
+
+		if (stmt->txn + 1 == txn && m->runs[m->in_flight[i]].state != STMT_DONE &&
+			ends_txn(stmt))
+			return true;
+	}
+	return false;
+}
+
+/* The version of the record that the statement at hand certainly saw; NULL: cannot be told. */
+static struct store_version *version_seen(
+	struct mvcc *m, uint32_t table, struct store_record *record, enum read_mode mode)
+{
+	struct store_version *v = NULL;
+	uint32_t low, high;
+
+	if (overlapped(m, table, record, mode == READ_DIRTY))
+		return NULL;
+	switch (mode) {
+	case READ_DIRTY:
+		return record->newest;
+	case READ_CURRENT:
+		v = store_current(&m->store, record, m->now_txn);
+		return v == record->newest ? v : NULL;
+	case READ_SNAPSHOT:
+		view_range(m, &low, &high);
+		v = store_visible(&m->store, record, m->now_txn, high);
+		if (v != store_visible(&m->store, record, m->now_txn, low))
+			return NULL;
+		for (const struct store_version *u = record->newest; u != v; u = u->previous) {
+			if (commit_under_way(m, u->txn))
+				return NULL;
+		}
+		break;
+	}
+	return v;
+}
+
+static void clear_up(struct mvcc *m, struct store_version *v, const struct eval_value *image)
+{
+	if (!v || !v->fog)
+		return;
+	TRAIL_SET(&m->store.trail, v->image, image);
+	TRAIL_SET(&m->store.trail, v->fog, 0);
+}
+
+/* Which column of the table each column of the answer is; false: not every one is there, and alone. */
+static bool columns_of(const struct plan *plan, const struct eval_table *def, uint32_t *columns)
+{
+	const struct sql_item *item = plan->stmt->u.query->u.select.items;
+	uint32_t count = 0;
+
+	if (item && !item->next && item->expr->kind == SQL_EXPR_STAR) {
+		for (uint32_t c = 0; c < def->column_count; c++) {
+			if (def->columns[c].invisible)
+				return false;
+			columns[c] = c;
+		}
+		return true;
+	}
+	for (; item; item = item->next) {
+		if (item->expr->kind != SQL_EXPR_COLUMN || count == def->column_count)
+			return false;
+		columns[count] = eval_table_column(def, item->expr->u.column.name);
+		for (uint32_t i = 0; i < count; i++) {
+			if (columns[i] == columns[count])
+				return false;
+		}
+		if (columns[count++] == UINT32_MAX)
+			return false;
+	}
+	return count == def->column_count;
+}
+
+static bool answer_rows(struct mvcc *m, const struct eval_table *def,
+	const struct eval_value *const **out, size_t *count)
+{
+	const struct execution_rows *recorded = m->schedule->stmts[m->now_stmt].result;
+	uint32_t *columns = arena_alloc(&m->scratch, (def->column_count + 1) * sizeof(*columns));
+	struct eval_type *types =
+		arena_alloc(&m->scratch, (def->column_count + 1) * sizeof(*types));
+	const struct eval_value *const *rows;
+	const struct eval_value **made;
+
+	if (!recorded || !columns_of(m->now_plan, def, columns))
+		return false;
+	for (uint32_t c = 0; c < def->column_count; c++)
+		types[c] = def->columns[columns[c]].type;
+	if (!typed_rows(&m->store.arena, types, def->column_count, recorded, &rows, count))
+		return false;
+	made = arena_alloc(&m->store.arena, (*count + 1) * sizeof(*made));
+	for (size_t r = 0; r < *count; r++) {
+		struct eval_value *row =
+			arena_alloc(&m->store.arena, def->column_count * sizeof(*row));
+
+		for (uint32_t c = 0; c < def->column_count; c++)
+			row[columns[c]] = rows[r][c];
+		made[r] = row;
+	}
+	*out = made;
+	return true;
+}
+
+/* A row of the answer is what the version was that the statement saw. */
+static void learn_row(struct mvcc *m, uint32_t number, const struct eval_value *row, enum read_mode mode)
+{
+	struct store_table *table = &m->store.tables[number];
+	struct store_record *record = store_find(&m->store, table, row);
+
+	if (!record) {
+		if (!table->others || !others_are_settled(m, table) ||
+			!version_seen(m, number, table->others, mode) ||
+			!version_seen(m, number, table->others, mode)->fog)
+			return;
+		record = store_record_for(&m->store, table, row);
+	}
+	clear_up(m, version_seen(m, number, record, mode), row);
+}
+
+/* What the answer does not show is not there, where WHERE is about keys alone or there is none. */
+static void learn_absent(struct mvcc *m, uint32_t number, const struct eval_value *const *rows,
+	size_t count, enum read_mode mode)
+{
+	struct store_table *table = &m->store.tables[number];
+	const struct plan *plan = m->now_plan;
+	struct eval_value *row = NULL;
+	uint32_t known = table->count;
+	bool *shown = arena_zero(&m->scratch, (known + 1) * sizeof(*shown));
+
+	if (plan->lock && plan->lock->wait == SQL_LOCK_SKIP_LOCKED)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		const struct store_record *record = store_find(&m->store, table, rows[i]);
+
+		if (record)
+			shown[record->id] = true;
+	}
+	if (!plan->stmt->u.query->u.select.where) {
+		for (uint32_t i = 0; i < known; i++) {
+			if (!shown[i] && record_fogged(m, table->records[i], mode))
+				clear_up(m, version_seen(m, number, table->records[i], mode), NULL);
+		}
+		if (table->others && others_are_settled(m, table))
+			clear_up(m, version_seen(m, number, table->others, mode), NULL);
+		return;
+	}
+	if (!plan->points || !points_are_all(plan->points))
+		return;
+	for (uint64_t i = 0; points_key(m, table, plan->points, i, &row); i++) {
+		struct store_record *record = store_find(&m->store, table, row);
+
+		if (!record && table->others && others_are_settled(m, table) &&
+			record_fogged(m, table->others, mode))
+			record = store_record_for(&m->store, table, row);
+		if (record && (record->id >= known || !shown[record->id]))
+			clear_up(m, version_seen(m, number, record, mode), NULL);
+	}
+}
+
+void fog_learn(struct mvcc *m)
+{
+	const struct plan *plan = m->now_plan;
+	const struct eval_value *const *rows;
+	enum read_mode mode = read_mode_of(m);
+	struct store_table *table;
+	size_t count;
+
+	if (!plan->query || !plan->single || !plan->plain || plan->table_count != 1)
+		return;
+	table = &m->store.tables[plan->tables[0]];
+	if (!table->cluster || table->unknown || table->odd_keys ||
+		!answer_rows(m, table->def, &rows, &count))
+		return;
+	for (size_t i = 0; i < count; i++)
+		learn_row(m, plan->tables[0], rows[i], mode);
+	learn_absent(m, plan->tables[0], rows, count, mode);
+}

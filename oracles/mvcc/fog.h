@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Rows that are not known.
+ *
+ * A write that cannot be executed (not supported, contradicted, or itself about rows that are not
+ * known) leaves versions without an image behind, only on the rows that it can have touched: fog.
+ * They belong to its transaction like any other version, so they come into sight, or go, with it.
+ * A read that meets fog is undecided; where its answer shows the row, the version that it saw gets
+ * its image.  Of keys that have no record, the table's `others` record tells: fog there means that
+ * there may be rows with any such key.
+ *
+ * Only tables with a primary key (or one that stands for it); of others the whole table is unknown.
+ */
+#ifndef MVCC_FOG_H
+#define MVCC_FOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct mvcc;
+struct store_table;
+
+#define FOG_REASON "rows that an unsupported statement wrote"
+
+/* Can the statement at hand meet rows that are not known? */
+bool fog_in_reach(struct mvcc *m);
+/* What the statement at hand, which succeeded, may have done to a table that it writes.  False:
+ * cannot be said by rows. */
+bool fog_write(struct mvcc *m, uint32_t table);
+/* Anything may be in the table.  False: likewise. */
+bool fog_all(struct mvcc *m, struct store_table *table);
+/* Are there rows at the end of the trace that are not known? */
+bool fog_at_end(const struct mvcc *m, const struct store_table *table);
+/* What the answer of the query at hand tells of rows that were not known. */
+void fog_learn(struct mvcc *m);
+
+#endif
