@@ -9,6 +9,7 @@ enum {
 	ER_LOCK_DEADLOCK = 1213,
 	ER_DUP_ENTRY = 1062,
 	ER_PARSE_ERROR = 1064,
+	ER_SP_DOES_NOT_EXIST = 1305,
 	ER_CHECKREAD = 1020,
 	ER_LOCK_NOWAIT = 3572,
 	ER_READ_ONLY_TRANSACTION = 1792,
@@ -748,6 +749,34 @@ static bool never_arrived(const struct mvcc *m, const struct schedule_stmt *stmt
 	return ended && stmt->in->record.begin_seq > ended;
 }
 
+/* Several statements in one text, a call: those before the one that failed may have written. */
+static bool fails_in_part(const struct plan *plan, const struct record_stmt *r)
+{
+	if (!r->error || r->error == ER_SP_DOES_NOT_EXIST)
+		return false;
+	if (r->affected || !plan->anywhere || !plan->stmt)
+		return r->affected || plan->anywhere;
+	switch (plan->stmt->kind) {
+	case SQL_STMT_CALL:
+	case SQL_STMT_EXECUTE:
+	case SQL_STMT_COMPOUND:
+	case SQL_STMT_OTHER:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Also where the transaction at hand is rolled back: they may have been others of their own. */
+static void forget_for_good(struct mvcc *m, const char *reason)
+{
+	uint32_t txn = m->now_txn;
+
+	m->now_txn = STORE_NONE;
+	forget_all(m, reason);
+	m->now_txn = txn;
+}
+
 bool execute(struct mvcc *m, uint32_t index)
 {
 	const struct schedule_stmt *stmt = &m->schedule->stmts[index];
@@ -767,6 +796,15 @@ bool execute(struct mvcc *m, uint32_t index)
 	if (stmt->in->record.error == ER_PARSE_ERROR && !stmt->in->record.result_sets &&
 		!stmt->in->record.affected) {
 		judged(m, STMT_HARMLESS, NULL);
+		return true;
+	}
+	if (fails_in_part(plan, &stmt->in->record)) {
+		forget_for_good(m, "tables that a statement wrote which failed in part");
+		if (m->now_txn != STORE_NONE) {
+			touch_tables(m);
+			assume_view(m);
+		}
+		judged(m, STMT_UNDECIDED, "statements that failed in part");
 		return true;
 	}
 	if (plan->harmless || !(plan->reads || plan->writes || plan->query)) {
