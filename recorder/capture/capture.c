@@ -598,6 +598,7 @@ const struct wire_sink capture_sink = {
 	.command = on_command,
 	.columns = capture_columns,
 	.row = capture_row,
+	.rows = capture_rows,
 	.reply = on_reply,
 	.infile = on_infile,
 	.unsolicited = on_unsolicited,

@@ -48,6 +48,8 @@ void capture_columns(
 	void *ctx, struct wire_command *command, const struct wire_columns *columns);
 void capture_row(void *ctx, struct wire_command *command, const struct wire_columns *columns,
 	const struct packet *row);
+void capture_rows(void *ctx, struct wire_command *command, const struct wire_columns *columns,
+	struct span packets, size_t count);
 void capture_result_end(struct capture *c, const struct wire_command *command);
 
 /* capture.c: a prepared statement, or with number 0 all, is no longer context of later segments. */

@@ -133,6 +133,41 @@ void capture_row(void *ctx, struct wire_command *command, const struct wire_colu
 		part_emit(c, command, false);
 }
 
+void capture_rows(void *ctx, struct wire_command *command, const struct wire_columns *columns,
+	struct span packets, size_t count)
+{
+	struct capture *c = ctx;
+	const struct capture_config *config = c->worker->config;
+
+	if (!c->result.open)
+		capture_columns(ctx, command, columns);
+	if (c->now.not_kept) {
+		c->result.total += count;
+		c->now.rows += count;
+		return;
+	}
+	while (packets.len) {
+		struct span payload = wire_packet_take(&packets);
+		size_t before = c->result.rows.len;
+
+		if (UNLIKELY(!columns || config->rows_max + config->result_bytes_max ||
+			    config->redact.on || !command->binary ||
+			    !values_pack_quick(&c->result.rows, columns, payload,
+				    &config->values))) {
+			capture_row(ctx, command, columns,
+				&(struct packet){.payload = payload, .total = payload.len});
+			continue;
+		}
+		c->result.total++;
+		c->now.rows++;
+		c->result.bytes += c->result.rows.len - before;
+		c->result.kept++;
+		c->result.part_rows++;
+		if (c->result.rows.len >= CAPTURE_PART_SIZE)
+			part_emit(c, command, false);
+	}
+}
+
 void capture_result_end(struct capture *c, const struct wire_command *command)
 {
 	if (!c->result.open)

@@ -13,6 +13,10 @@ struct values_limits {
 /* Appends [[name, table, type, flags, charset, length, decimals, database, original table, original
  * name], ...]. */
 void values_pack_columns(struct buf *out, const struct wire_columns *columns);
+/* Appends one row of the binary protocol.  False, and `out` as it was: it is none of the simple ones,
+ * and values_pack_row may do it. */
+bool values_pack_quick(struct buf *out, const struct wire_columns *columns, struct span row,
+	const struct values_limits *limits) MUST_CHECK;
 /* Appends one row.  False, and `out` as it was, when the bytes do not fit the columns. */
 bool values_pack_row(struct buf *out, const struct wire_columns *columns, struct span row,
 	bool binary, const struct values_limits *limits) MUST_CHECK;

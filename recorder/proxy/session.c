@@ -350,6 +350,7 @@ static bool may_wait(const struct session *s)
 void relay_parse_later(struct relay_worker *w)
 {
 	const unsigned char *bytes = w->later.bytes;
+	bool secret = false;
 
 	if (!w->later.count)
 		return;
@@ -362,11 +363,14 @@ void relay_parse_later(struct relay_worker *w)
 			capture_use_seqs(&w->capture, r->seq, RELAY_LATER_SEQS);
 		parse(r->session, r->from_client ? CLIENT : SERVER, span_of(bytes, r->len), stamp);
 		bytes += r->len;
+		/* What is not complete may become one, behind other commands. */
+		secret |= r->session->wire.dialogue || r->session->wire.announced;
+		r->session->wire.dialogue = false;
 	}
 	capture_use_seqs(&w->capture, 0, 0);
 	capture_let_go(&w->capture);
-	/* A change of user may have been among it. */
-	mem_wipe(w->later.bytes, w->later.len);
+	if (UNLIKELY(secret))
+		mem_wipe(w->later.bytes, w->later.len);
 	w->later.count = w->later.len = 0;
 }
 

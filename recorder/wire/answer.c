@@ -147,9 +147,17 @@ static void reply_columns_end(struct wire *w, struct wire_command *c, const stru
 		result_done(w, c, &reply);
 }
 
+static const struct wire_columns *columns_of(const struct wire *w, const struct wire_command *c)
+{
+	if (c->no_columns)
+		return NULL;
+	if (c->byte != CMD_STMT_FETCH && w->columns.count)
+		return &w->columns;
+	return c->stmt ? &c->stmt->columns : NULL;
+}
+
 static void reply_rows(struct wire *w, struct wire_command *c, const struct packet *p)
 {
-	const struct wire_columns *columns = NULL;
 	struct wire_reply reply;
 
 	if (wire_is_rows_end(w, p)) {
@@ -159,12 +167,33 @@ static void reply_rows(struct wire *w, struct wire_command *c, const struct pack
 			wire_make_opaque(w, "end of rows not understood");
 		return;
 	}
-	if (!c->no_columns) {
-		columns = c->byte != CMD_STMT_FETCH && w->columns.count ? &w->columns
-			  : c->stmt                                     ? &c->stmt->columns
-									: NULL;
+	w->sink->row(w->ctx, c, columns_of(w, c), p);
+}
+
+/* The rows that lie whole at the front of the bytes, in one go: a packet that could be anything but
+ * a row is left there. */
+void wire_server_rows(struct wire *w, struct span *bytes)
+{
+	struct wire_command *c = wire_queue_at(w, 0);
+	const unsigned char *p = (const unsigned char *)bytes->ptr, *end = p + bytes->len;
+	size_t count = 0, taken;
+
+	while (end - p > PROTO_HEAD_SIZE) {
+		size_t len = p[0] | (size_t)p[1] << 8 | (size_t)p[2] << 16;
+
+		/* 0xfe may end the rows or begin a long value, 0xff is an error. */
+		if (len == 0 || len >= PROTO_PAYLOAD_MAX || len > w->row_keep_max ||
+			len > (size_t)(end - p) - PROTO_HEAD_SIZE || p[PROTO_HEAD_SIZE] >= 0xfe)
+			break;
+		p += PROTO_HEAD_SIZE + len;
+		count++;
 	}
-	w->sink->row(w->ctx, c, columns, p);
+	if (!count)
+		return;
+	taken = (size_t)(p - (const unsigned char *)bytes->ptr);
+	c->reply_bytes += taken;
+	w->sink->rows(w->ctx, c, columns_of(w, c), span_of(bytes->ptr, taken), count);
+	*bytes = span_of(p, bytes->len - taken);
 }
 
 static void prepared_next(struct wire *w, struct wire_command *c)

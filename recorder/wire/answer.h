@@ -16,6 +16,7 @@ static inline struct wire_command *wire_queue_at(struct wire *w, size_t i)
 
 /* One packet of the server. */
 void wire_server_packet(struct wire *w, const struct packet *p);
+void wire_server_rows(struct wire *w, struct span *bytes);
 
 /* Of wire.c: a command's turn has come; its answer is complete. */
 void wire_activate(struct wire *w, struct wire_command *c, struct span body);

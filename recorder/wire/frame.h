@@ -79,6 +79,17 @@ ALWAYS_INLINE MUST_CHECK bool frame_next(
 	return frame_next_pieces(f, bytes, keep_max, out);
 }
 
+/* The payload of the first of some packets that lie whole in the bytes; eats it. */
+ALWAYS_INLINE struct span wire_packet_take(struct span *packets)
+{
+	const unsigned char *head = (const unsigned char *)packets->ptr;
+	size_t len = head[0] | (size_t)head[1] << 8 | (size_t)head[2] << 16;
+	struct span payload = span_of(packets->ptr + PROTO_HEAD_SIZE, len);
+
+	*packets = span_of(payload.ptr + len, packets->len - PROTO_HEAD_SIZE - len);
+	return payload;
+}
+
 void frame_forget_kept(struct frame *f);
 
 /* The packet was dealt with: large or secret copies are given back. */

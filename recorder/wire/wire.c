@@ -306,6 +306,7 @@ static struct wire_command *announce(struct wire *w, uint8_t byte)
 	/* A command we did not know is over when the client goes on. */
 	if (w->count == 1 && wire_queue_at(w, 0)->expect == EXPECT_UNREAD)
 		wire_command_done(w, wire_queue_at(w, 0), &(struct wire_reply){.kind = REPLY_UNREAD});
+	w->dialogue |= byte == CMD_CHANGE_USER;
 	c = queue_push(w, byte);
 	if (c)
 		c->expect = expect_of(byte);
@@ -448,6 +449,12 @@ static size_t server_keep(const struct wire *w)
 	return w->keep_max;
 }
 
+static bool may_have_rows(const struct wire *w)
+{
+	return w->phase == WIRE_COMMANDS && w->count && w->queue[w->head].expect == EXPECT_ROWS &&
+	       w->sink->rows && frame_idle(&w->server) && !w->server.kept.len;
+}
+
 /* Returns what is left when compression begins in the middle of the bytes. */
 static struct span feed_server_plain(struct wire *w, struct span bytes)
 {
@@ -456,7 +463,11 @@ static struct span feed_server_plain(struct wire *w, struct span bytes)
 
 	if (w->count && bytes.len && !w->queue[w->head].first_byte_at)
 		w->queue[w->head].first_byte_at = w->now.at;
-	while (w->phase != WIRE_OPAQUE && frame_next(&w->server, &bytes, server_keep(w), &p)) {
+	for (;;) {
+		if (may_have_rows(w))
+			wire_server_rows(w, &bytes);
+		if (w->phase == WIRE_OPAQUE || !frame_next(&w->server, &bytes, server_keep(w), &p))
+			break;
 		wire_server_packet(w, &p);
 		frame_forget(&w->server);
 		if (w->count && bytes.len && !w->queue[w->head].first_byte_at)

@@ -109,6 +109,10 @@ struct wire_sink {
 		void *ctx, struct wire_command *command, const struct wire_columns *columns);
 	void (*row)(void *ctx, struct wire_command *command, const struct wire_columns *columns,
 		const struct packet *row);
+	/* Several at once: packets as they came, with their headers, none of them empty, cut or
+	 * joined.  NULL: each is given to `row`. */
+	void (*rows)(void *ctx, struct wire_command *command, const struct wire_columns *columns,
+		struct span packets, size_t count);
 	/* Ends a result of the command, or with `last` the command. */
 	void (*reply)(void *ctx, struct wire_command *command, const struct wire_reply *reply);
 	void (*infile)(void *ctx, struct wire_command *command, struct span name, uint64_t size,
@@ -139,6 +143,7 @@ struct wire {
 	uint32_t announced; /* number of the command whose packet is not complete; 0: none */
 	struct wire_stmts stmts;
 	struct wire_columns columns;
+	bool dialogue; /* a change of user was among the bytes; for the relay, which resets it */
 	bool infile;
 	struct siphash infile_digest;
 	uint64_t infile_size;

@@ -154,6 +154,17 @@ static void log_row(void *ctx, struct wire_command *c, const struct wire_columns
 	buf_add_str(&log->text, p->cut ? " cut\n" : "\n");
 }
 
+static void log_rows(void *ctx, struct wire_command *c, const struct wire_columns *columns,
+	struct span packets, size_t count)
+{
+	for (; packets.len; count--) {
+		struct span payload = wire_packet_take(&packets);
+
+		log_row(ctx, c, columns, &(struct packet){.payload = payload, .total = payload.len});
+	}
+	ck_assert_uint_eq(count, 0);
+}
+
 static void log_reply(void *ctx, struct wire_command *c, const struct wire_reply *r)
 {
 	struct log *log = ctx;
@@ -194,6 +205,7 @@ static const struct wire_sink log_sink = {
 	.command = log_command,
 	.columns = log_columns,
 	.row = log_row,
+	.rows = log_rows,
 	.reply = log_reply,
 	.infile = log_infile,
 	.unsolicited = log_unsolicited,
