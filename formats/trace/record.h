@@ -67,6 +67,8 @@ enum { RECORD_KIND_COUNT = 13 };
 #define WRITERS_ALL          "all"
 #define WRITERS_SOME         "some"
 enum { VERSION_TAG_SHIFT = 52 };
+/* The primary key that it gives to tables without one; its trigger fills it. */
+#define HIDDEN_KEY_COLUMN "isorec_key"
 
 /* A node and the variables that change what its statements mean. */
 #define RECORD_SERVER_FIELDS(F)                                                                  \

@@ -123,7 +123,8 @@ static bool inserted_rows(struct mvcc *m, struct eval_rows *rows)
 	if (!plan->insert || plan->sourced)
 		return false;
 	def = eval_insert_table(plan->insert);
-	if (!eval_insert_rows(
+	if (solver_store_table(m, def)->hidden_key ||
+		!eval_insert_rows(
 		    plan->insert, &m->store.arena, &m->env, &m->source, rows, &outcome))
 		return false;
 	out = arena_alloc(&m->store.arena, (rows->count + 1) * sizeof(*out));

@@ -96,6 +96,7 @@ struct store_table {
 	uint32_t unknown;     /* its content is not known (any more): why, as a reason number */
 	uint32_t redefined;   /* nor is its definition: it stays unknown */
 	bool odd_keys;        /* a row was there whose unique keys we cannot compare */
+	bool hidden_key;      /* the recorder's trigger makes the keys, and the trace has none */
 	uint32_t triggers;    /* events that have one, as bits of enum write_event */
 	struct store_touch *touches;
 	uint32_t fogged;             /* there were ever rows that are not known */

@@ -4,8 +4,16 @@
 
 #include "base/mem.h"
 #include "mvcc/solver.h"
+#include "sql/collation.h"
 
-enum { ROWS_SHOWN = 8, ANSWER_ROWS = 50, CHAINS_SHOWN = MVCC_ROWS_MAX, VERSIONS_SHOWN = 8, PER_CLASS_DEFAULT = 5 };
+enum {
+	ROWS_SHOWN = 8,
+	ANSWER_ROWS = 50,
+	CHAINS_SHOWN = MVCC_ROWS_MAX,
+	VERSIONS_SHOWN = 8,
+	VALUE_SHOWN = 40, /* bytes of a string */
+	PER_CLASS_DEFAULT = 5
+};
 
 /* ---- pieces ---- */
 
@@ -46,10 +54,14 @@ static void add_row(struct buf *out, const struct eval_type *types, size_t strid
 		if (c)
 			buf_add_char(out, ',');
 		if (row[c].kind == EVAL_STRING)
-			buf_add_char(out, '\'');
-		eval_print(type, &row[c], out);
-		if (row[c].kind == EVAL_STRING)
-			buf_add_char(out, '\'');
+			value_print(out,
+				&(struct value){.type = row[c].collation == COLLATION_BINARY
+								? VALUE_BYTES
+								: VALUE_TEXT,
+					.bytes = row[c].s},
+				VALUE_SHOWN);
+		else
+			eval_print(type, &row[c], out);
 	}
 	buf_add_char(out, ')');
 }
@@ -81,7 +93,7 @@ static void add_recorded_row(struct buf *out, struct span row)
 	for (size_t c = 0; c < width && c < ARRAY_LEN(values); c++) {
 		if (c)
 			buf_add_char(out, ',');
-		value_print(out, &values[c], 40);
+		value_print(out, &values[c], VALUE_SHOWN);
 	}
 	buf_add_char(out, ')');
 }

@@ -943,6 +943,10 @@ static void write_insert(struct mvcc *m, const struct plan *plan, struct write_a
 		answer_unsupported(m, a, m->reasons[table->unknown]);
 		return;
 	}
+	if (table->hidden_key) {
+		answer_unsupported(m, a, "rows whose hidden key the recorder made");
+		return;
+	}
 	made = eval_insert_rows(
 		plan->insert, &m->store.arena, &m->env, &m->source, &rows, &outcome);
 	if (!made && (m->now_unknown || outcome.status == EVAL_UNSUPPORTED)) {

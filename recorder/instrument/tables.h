@@ -33,7 +33,7 @@
 
 #define VERSION_COLUMN  "isorec_ver"
 #define VERSION_COMMENT "isorec: version"
-#define KEY_COLUMN      "isorec_key"
+#define KEY_COLUMN      HIDDEN_KEY_COLUMN
 #define KEY_COMMENT     "isorec: key"
 #define TRIGGER_PREFIX  "isorec_"
 
