@@ -374,6 +374,27 @@ static void verdict_head_json(
 	extremes_json(json, verdict, LEVEL_FAILS, "weakest_failing");
 }
 
+/* The first statement of each reason that has one. */
+static void examples_json(struct json *json, const struct verdict *verdict)
+{
+	json_key(json, "examples");
+	json_begin_object(json);
+	for (size_t i = 0; i < verdict->reason_count; i++) {
+		const struct finding_step *example = &verdict->reasons[i].example;
+
+		if (!verdict->reasons[i].has_example)
+			continue;
+		json_key(json, verdict->reasons[i].name);
+		json_begin_object(json);
+		uint_json(json, "session", example->session);
+		uint_json(json, "statement", example->number);
+		if (example->text.ptr)
+			string_json(json, "sql", example->text);
+		json_end_object(json);
+	}
+	json_end_object(json);
+}
+
 static void coverage_json(struct json *json, const struct verdict *verdict)
 {
 	json_key(json, "coverage");
@@ -386,6 +407,7 @@ static void coverage_json(struct json *json, const struct verdict *verdict)
 	for (size_t i = 0; i < verdict->reason_count; i++)
 		uint_json(json, verdict->reasons[i].name, verdict->reasons[i].count);
 	json_end_object(json);
+	examples_json(json, verdict);
 	if (verdict->note)
 		string_json(json, "note", span_str(verdict->note));
 	json_end_object(json);

@@ -50,6 +50,14 @@ void witness_fetch(const struct history *history, struct verdict *verdict)
 			steps[count++] = &finding->steps[i];
 		}
 	}
+	for (size_t r = 0; r < verdict->reason_count; r++) {
+		struct verdict_reason *reason = &verdict->reasons[r];
+
+		if (!reason->has_example || reason->example.stmt >= history->stmt_count)
+			continue;
+		MEM_RESERVE(steps, count + 1, capacity);
+		steps[count++] = &reason->example;
+	}
 	if (count)
 		qsort_r(steps, count, sizeof(*steps), by_place, (void *)(uintptr_t)history);
 	for (size_t i = 0; i < count; i++) {

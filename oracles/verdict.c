@@ -80,7 +80,21 @@ static void add_reason(struct verdict *verdict, const char *reason, uint64_t cou
 	if (verdict->reason_count == VERDICT_REASONS_MAX)
 		verdict->reasons[VERDICT_REASONS_MAX - 1].count += count;
 	else
-		verdict->reasons[verdict->reason_count++] = (struct verdict_reason){reason, count};
+		verdict->reasons[verdict->reason_count++] = (struct verdict_reason){
+			.name = reason, .count = count};
+}
+
+void verdict_example(
+	struct verdict *verdict, const char *reason, const struct finding_step *example)
+{
+	for (size_t i = 0; i < verdict->reason_count; i++) {
+		struct verdict_reason *r = &verdict->reasons[i];
+
+		if (strcmp(r->name, reason) == 0 && !r->has_example) {
+			r->example = *example;
+			r->has_example = true;
+		}
+	}
 }
 
 void verdict_undecided(struct verdict *verdict, const char *reason, uint64_t count)

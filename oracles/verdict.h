@@ -142,6 +142,8 @@ struct verdict_level {
 struct verdict_reason {
 	const char *name; /* why something was not decided */
 	uint64_t count;
+	bool has_example;
+	struct finding_step example; /* the first statement concerned; text and times: witness.h */
 };
 
 enum { VERDICT_LEVELS_MAX = 64, VERDICT_REASONS_MAX = 32 };
@@ -171,6 +173,9 @@ void finding_seal(struct finding *finding);
 void verdict_level(struct verdict *verdict, const char *name, enum level_answer answer);
 /* Counts `count` things as undecided for a reason; 0 is no reason. */
 void verdict_undecided(struct verdict *verdict, const char *reason, uint64_t count);
+/* The statement that is the first example of a reason; of a reason that nobody counted: nothing. */
+void verdict_example(
+	struct verdict *verdict, const char *reason, const struct finding_step *example);
 /* ... as unsupported: not modelled.  Reasons past the number kept are counted under one name. */
 void verdict_unsupported(struct verdict *verdict, const char *reason, uint64_t count);
 /* Findings in a stable order: severity, class, transactions. */

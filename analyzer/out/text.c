@@ -238,6 +238,26 @@ static void known_text(struct buf *out, const struct page *page, const struct ve
 
 /* ---- the end ---- */
 
+/* A statement that was not decided, so that its writer can be asked, or its text changed. */
+static void example_text(
+	struct buf *out, const struct page *page, const struct verdict_reason *reason)
+{
+	enum { SHOWN = 200 };
+	const struct finding_step *example = &reason->example;
+	struct buf line = BUF_INIT;
+
+	if (!reason->has_example)
+		return;
+	buf_printf(&line, "the first: statement %u of session %u", (unsigned)example->number,
+		(unsigned)example->session);
+	if (example->text.ptr) {
+		buf_add_str(&line, ": ");
+		text_add(&line, example->text, SHOWN, TEXT_FOLD);
+	}
+	draw_wrapped(out, page, "    ", buf_span(&line));
+	buf_release(&line);
+}
+
 static void coverage_text(struct buf *out, const struct page *page,
 	const struct verdict_context *context, const struct verdict *verdict)
 {
@@ -254,6 +274,7 @@ static void coverage_text(struct buf *out, const struct page *page,
 		buf_printf(&line, "%s: ", verdict->reasons[i].name);
 		text_add_count(&line, verdict->reasons[i].count);
 		draw_wrapped(out, page, "  ", buf_span(&line));
+		example_text(out, page, &verdict->reasons[i]);
 		buf_release(&line);
 	}
 	if (verdict->note)

@@ -179,6 +179,8 @@ ALWAYS_INLINE void add_stmt(
 	if (record->error == 0 && !(record->flags & STMT_NO_TABLES) &&
 		(record->result_sets || record->affected))
 		flags |= HISTORY_STMT_DATA;
+	if (record->error == 0 && record->affected)
+		flags |= HISTORY_STMT_CHANGED;
 	ROOM(decoded, stmt);
 	decoded->stmts[decoded->stmt_count++] = (struct decoded_stmt){
 		.txn = record->txn,

@@ -72,6 +72,7 @@ struct history_table {
 	uint32_t number;         /* in the trace */
 	bool has_initial_rows;   /* complete initial content was recorded, with versions */
 	bool has_final_rows;     /* ... final content */
+	bool unseen_writes;      /* a probe of writes of it is not exact: rows may be missing */
 };
 
 enum history_txn_flags {
@@ -107,6 +108,7 @@ enum history_stmt_flags {
 	HISTORY_STMT_PROBE = 1 << 3,    /* has a probe */
 	HISTORY_STMT_WRITES = 1 << 4,   /* has a probe of writes, be it without rows */
 	HISTORY_STMT_DATA = 1 << 5,     /* returned a result set or changed rows */
+	HISTORY_STMT_CHANGED = 1 << 6,  /* changed rows */
 };
 
 /* Sorted by nothing; find one through an operation or a version. */
@@ -225,6 +227,7 @@ struct history_counts {
 	uint64_t probes, inexact_probes, probe_rows;
 	uint64_t
 		stmts_without_probe; /* returned a result set or changed rows, and no probe tells */
+	uint64_t unseen_writes;      /* probes of writes that are not exact */
 	uint64_t reads_undecided;    /* absent rows with several candidates */
 	uint64_t orders_unknown;     /* objects without a known version order */
 	uint64_t unwritten_versions; /* seen, and no write of them recorded */

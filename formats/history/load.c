@@ -355,6 +355,10 @@ static void take_probe(
 	stmt->flags |= HISTORY_STMT_PROBE;
 	if (probe->probe == PROBE_BWR || probe->probe == PROBE_AWR || probe->probe == PROBE_WRITE)
 		stmt->flags |= HISTORY_STMT_WRITES;
+	if (!probe->exact && (probe->probe == PROBE_AWR || probe->probe == PROBE_WRITE)) {
+		counts->unseen_writes++;
+		loader->history->tables[table].unseen_writes = true;
+	}
 	if (UNLIKELY(probe->probe < PROBE_READ ||
 		     (probe->probe == PROBE_READ && probe->predicate.ptr))) {
 		struct group_probe from = {.op = op, .table = table};

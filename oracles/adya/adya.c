@@ -55,20 +55,15 @@ void adya_set_txns(struct adya *a, struct finding *finding, const uint32_t *txns
 		finding->transactions[i] = words_txn(arena, a->history, txns[i]);
 }
 
-void adya_add_read(struct adya *a, const char *class_name, uint32_t txn, uint32_t other,
-	const struct history_op *op, uint32_t own, const char *explanation)
+static void add_read(struct adya *a, const char *class_name, enum severity severity,
+	const char *rule, uint32_t txn, uint32_t other, const struct history_op *op, uint32_t own,
+	const char *explanation)
 {
 	struct witness witness = {.history = a->history, .arena = &a->verdict->arena};
-	uint8_t level = a->history->txns[txn].level;
 	uint32_t txns[2] = {txn, other};
-	const char *rule;
-	enum severity severity = contract_judge(a->options->contract, level, class_name, &rule);
-	struct finding *finding;
+	struct finding *finding =
+		adya_add(a, class_name, severity, rule, a->history->txns[txn].level);
 
-	/* That nobody wrote it is known only where everybody was recorded. */
-	if (a->history->versions[op->version].flags & HISTORY_VERSION_UNWRITTEN)
-		severity = adya_weigh(a, severity);
-	finding = adya_add(a, class_name, severity, rule, level);
 	if (!finding)
 		return;
 	adya_set_txns(a, finding, txns, other == HISTORY_NONE || other == txn ? 1 : 2);
@@ -79,6 +74,30 @@ void adya_add_read(struct adya *a, const char *class_name, uint32_t txn, uint32_
 	witness_finish(&witness, finding);
 	finding->explanation = span_str(explanation);
 	finding_seal(finding);
+}
+
+void adya_add_read(struct adya *a, const char *class_name, uint32_t txn, uint32_t other,
+	const struct history_op *op, uint32_t own, const char *explanation)
+{
+	uint8_t level = a->history->txns[txn].level;
+	const char *rule;
+	enum severity severity = contract_judge(a->options->contract, level, class_name, &rule);
+
+	/* That nobody wrote it is known only where everybody was recorded. */
+	if (a->history->versions[op->version].flags & HISTORY_VERSION_UNWRITTEN)
+		severity = adya_weigh(a, severity);
+	add_read(a, class_name, severity, rule, txn, other, op, own, explanation);
+}
+
+void adya_suspect_read(struct adya *a, const char *class_name, uint32_t txn, uint32_t other,
+	const struct history_op *op, const char *explanation)
+{
+	uint8_t level = a->history->txns[txn].level;
+	const char *rule;
+
+	if (contract_judge(a->options->contract, level, class_name, &rule) == SEVERITY_VIOLATION)
+		add_read(a, class_name, SEVERITY_SUSPICION, NULL, txn, other, op, HISTORY_NONE,
+			explanation);
 }
 
 /* ---- who wrote ---- */
@@ -93,6 +112,27 @@ static void read_writers(struct adya *a)
 		a->tag = value.u;
 	a->other_writers = history_variable(a->history, WRITERS_VARIABLE, &value) &&
 			   !span_eq_str(value.bytes, WRITERS_ALL);
+}
+
+/* Changed rows without a probe; or was a transaction of its own, whose answer never came: it may
+ * have been executed. */
+static bool writes_unseen(const struct history *h, const struct history_stmt *stmt)
+{
+	if (stmt->flags & (HISTORY_STMT_PROBE | HISTORY_STMT_INJECTED))
+		return false;
+	if (stmt->flags & HISTORY_STMT_CHANGED)
+		return true;
+	return stmt->flags & HISTORY_STMT_NO_REPLY &&
+	       (stmt->txn == HISTORY_NONE || (h->txns[stmt->txn].flags & HISTORY_TXN_AUTOCOMMIT &&
+						     h->txns[stmt->txn].outcome == TXN_UNKNOWN));
+}
+
+static void look_for_unseen(struct adya *a)
+{
+	const struct history *h = a->history;
+
+	for (uint32_t i = 0; i < h->stmt_count && !a->unseen_anywhere; i++)
+		a->unseen_anywhere = writes_unseen(h, &h->stmts[i]);
 }
 
 enum severity adya_weigh(const struct adya *a, enum severity severity)
@@ -174,7 +214,8 @@ static void judge_broken_order(struct adya *a, uint32_t object)
 	case HISTORY_ORDER_UNDECIDED:
 		return;
 	}
-	if (!h->complete || h->counts.opaque_sessions || has_unknown_writer(h, o)) {
+	if (!h->complete || h->counts.opaque_sessions || has_unknown_writer(h, o) ||
+		!adya_sees_writes(a, o->table)) {
 		verdict_undecided(
 			a->verdict, "version chains that something unrecorded may explain", 1);
 		return;
@@ -213,6 +254,11 @@ static void judge_final(struct adya *a, uint32_t object)
 	if (shown == HISTORY_NONE &&
 		h->versions[last].flags & (HISTORY_VERSION_DEAD | HISTORY_VERSION_UNBORN))
 		return;
+	if (!adya_sees_writes(a, o->table)) {
+		verdict_undecided(
+			a->verdict, "version chains that something unrecorded may explain", 1);
+		return;
+	}
 	if (has_foreign_version(a, o)) {
 		verdict_undecided(
 			a->verdict, "rows that sessions wrote which were not recorded", 1);
@@ -431,8 +477,8 @@ static void add_suspicions(struct adya *a, const struct cycles *exact)
 		for (uint32_t k = 0; k < exact->cycles[i].length; k++)
 			reported[exact->cycles[i].steps[k].from] = true;
 	/* Nodes have the same numbers in both. */
-	dependencies_build(
-		&a->dependencies, a->history, &(struct dependencies_options){.inexact = true});
+	dependencies_build(&a->dependencies, a->history,
+		&(struct dependencies_options){.inexact = true, .unseen = a->unseen_anywhere});
 	cycles_find(&cycles, &a->dependencies.graph,
 		&(struct cycles_options){.budget = a->options->budget});
 	for (size_t i = 0; i < cycles.count; i++)
@@ -474,21 +520,52 @@ static void add_levels(struct adya *a, const struct cycles *cycles)
 	}
 }
 
+static uint32_t first_without_probe(const struct history *h)
+{
+	for (uint32_t i = 0; i < h->stmt_count; i++)
+		if (h->stmts[i].flags & HISTORY_STMT_DATA &&
+			!(h->stmts[i].flags & (HISTORY_STMT_PROBE | HISTORY_STMT_INJECTED)))
+			return i;
+	return HISTORY_NONE;
+}
+
+static void add_example(struct adya *a, const char *reason, uint32_t stmt)
+{
+	const struct history *h = a->history;
+
+	if (stmt != HISTORY_NONE)
+		verdict_example(a->verdict, reason,
+			&(struct finding_step){.stmt = stmt,
+				.session = h->sessions[h->stmts[stmt].session].number,
+				.number = h->stmts[stmt].number});
+}
+
 static void add_coverage(struct adya *a)
 {
+	static const char *const reasons[UNDECIDED_COUNT] = {
+		[UNDECIDED_INEXACT] = "reads with an inexact probe",
+		[UNDECIDED_BLIND] = "reads of which not all is seen (joins, subqueries, UNION, "
+				    "DISTINCT, LIMIT)",
+		[UNDECIDED_ORDER] = "reads of objects without a known version order",
+		[UNDECIDED_ABSENT] = "absent rows that could be several versions",
+		[UNDECIDED_MATCH] = "rows whose match with a predicate is not known",
+		[UNDECIDED_BUDGET] = "predicate tests past the limit",
+	};
 	const struct history *h = a->history;
 	const struct dependencies *d = &a->dependencies;
 	struct verdict *v = a->verdict;
 
 	v->decided += d->decided;
-	verdict_undecided(v, "reads with an inexact probe", d->inexact_reads);
-	verdict_undecided(v, "reads of objects without a known version order", d->unordered_reads);
-	verdict_undecided(v, "absent rows that could be several versions", d->absent_undecided);
-	verdict_undecided(
-		v, "rows whose match with a predicate is not known", d->predicate_undecided);
-	verdict_undecided(v, "predicate tests past the limit", d->predicate_budget_cut);
+	for (int i = 0; i < UNDECIDED_COUNT; i++) {
+		verdict_undecided(v, reasons[i], d->undecided[i]);
+		if (d->undecided[i])
+			add_example(a, reasons[i], d->first[i]);
+	}
 	verdict_undecided(v, "objects without a known version order", h->counts.orders_unknown);
 	verdict_undecided(v, "statements without a probe", h->counts.stmts_without_probe);
+	if (h->counts.stmts_without_probe)
+		add_example(a, "statements without a probe", first_without_probe(h));
+	verdict_undecided(v, "writes that are not known exactly", h->counts.unseen_writes);
 	verdict_undecided(v, "transactions of unknown outcome that nobody saw",
 		h->counts.unknown_outcomes - h->counts.unknown_counted_committed);
 	verdict_undecided(v, "records lost while recording", h->counts.lost_records);
@@ -504,9 +581,12 @@ void adya_check(
 	struct cycles cycles;
 
 	read_writers(&a);
+	look_for_unseen(&a);
 	dependencies_build(&a.dependencies, history,
 		&(struct dependencies_options){
-			.session = options->session, .realtime = options->realtime});
+			.session = options->session,
+			.realtime = options->realtime,
+			.unseen = a.unseen_anywhere});
 	cycles_find(&cycles, &a.dependencies.graph,
 		&(struct cycles_options){.session = options->session,
 			.realtime = options->realtime,
@@ -519,7 +599,7 @@ void adya_check(
 	}
 	for (size_t i = 0; i < cycles.count; i++)
 		add_cycle(&a, &cycles.cycles[i], false);
-	if (a.dependencies.inexact_reads)
+	if (a.dependencies.undecided[UNDECIDED_INEXACT])
 		add_suspicions(&a, &cycles);
 	for (uint32_t i = 0; i < a.limiter_count; i++) {
 		/* The count goes to the last one listed of its kind. */

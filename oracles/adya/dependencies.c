@@ -31,7 +31,8 @@ struct builder {
 	struct matcher *matcher;
 	struct chains chains;
 	uint64_t tests_left;
-	bool inexact;
+	bool inexact, unseen;
+	uint32_t *writer_of; /* by table: the only transaction that wrote it; NONE, SEVERAL */
 	uint32_t *objects_of, *objects_head; /* objects by table */
 	wide *keys_of;                       /* of objects_of, where sorted[table] */
 	bool *sorted;                        /* by table: keys are integers, in order */
@@ -39,6 +40,17 @@ struct builder {
 	bool *seen_matches;
 	uint32_t stamp;
 };
+
+#define SEVERAL (HISTORY_NONE - 1)
+
+static void count_undecided(struct builder *b, enum undecided why, uint32_t stmt, uint64_t count)
+{
+	struct dependencies *out = b->out;
+
+	if (!out->undecided[why])
+		out->first[why] = stmt;
+	out->undecided[why] += count;
+}
 
 static uint32_t node_of_version(const struct builder *b, uint32_t version)
 {
@@ -79,12 +91,12 @@ static void add_read(struct builder *b, uint32_t node, const struct history_op *
 	uint32_t next;
 
 	if (!(op->flags & HISTORY_OP_EXACT)) {
-		b->out->inexact_reads++;
+		count_undecided(b, UNDECIDED_INEXACT, op->stmt, 1);
 		if (!b->inexact)
 			return;
 	}
 	if (op->version == HISTORY_NONE) {
-		b->out->absent_undecided++;
+		count_undecided(b, UNDECIDED_ABSENT, op->stmt, 1);
 		return;
 	}
 	v = &h->versions[op->version];
@@ -97,7 +109,7 @@ static void add_read(struct builder *b, uint32_t node, const struct history_op *
 	if (!(v->flags & (HISTORY_VERSION_INTERMEDIATE | HISTORY_VERSION_UNDONE)))
 		add_edge(b, node_of_version(b, op->version), node, GRAPH_WR, op->version);
 	if (!h->objects[v->object].order_known) {
-		b->out->unordered_reads++;
+		count_undecided(b, UNDECIDED_ORDER, op->stmt, 1);
 		return;
 	}
 	next = version_next(h, op->version);
@@ -324,7 +336,8 @@ static void add_object(struct builder *b, uint32_t predicate, uint32_t node, uin
 	else
 		decided = add_forced(b, &look) || never_matches(b, &look);
 	b->out->decided += decided;
-	b->out->predicate_undecided += !decided;
+	if (!decided)
+		count_undecided(b, UNDECIDED_MATCH, p->stmt, 1);
 }
 
 /* The first of a table's objects, sorted by key, whose key is `key` or more. */
@@ -360,6 +373,43 @@ static bool all_within(
 	return true;
 }
 
+/* Who wrote a table, be it what was rolled back. */
+static void find_writers(struct builder *b)
+{
+	const struct history *h = b->history;
+
+	b->writer_of = mem_realloc(NULL, h->table_count, sizeof(*b->writer_of));
+	for (uint32_t t = 0; t < h->table_count; t++)
+		b->writer_of[t] = b->unseen || h->tables[t].unseen_writes ? SEVERAL : HISTORY_NONE;
+	for (uint32_t v = 0; v < h->version_count; v++) {
+		uint32_t *writer = &b->writer_of[h->objects[h->versions[v].object].table];
+		uint32_t txn = h->versions[v].txn;
+
+		if (h->versions[v].flags & HISTORY_VERSION_UNWRITTEN)
+			*writer = SEVERAL;
+		else if (txn != HISTORY_NONE && *writer != txn)
+			*writer = *writer == HISTORY_NONE ? txn : SEVERAL;
+	}
+}
+
+/* The condition of a predicate that nobody could tell (docs/trace-format.md). */
+static bool is_blind(const struct history *h, const struct history_predicate *p)
+{
+	return span_eq_str(history_bytes(h, p->text), "?");
+}
+
+/* Whatever it looked at, nobody else wrote anything there: it depends on nobody. */
+static void add_inexact_predicate(struct builder *b, const struct history_predicate *p)
+{
+	uint32_t writer = b->writer_of[p->table];
+
+	if (writer == HISTORY_NONE || writer == p->txn)
+		b->out->decided++;
+	else
+		count_undecided(b, is_blind(b->history, p) ? UNDECIDED_BLIND : UNDECIDED_INEXACT,
+			p->stmt, 1);
+}
+
 static void add_predicate(struct builder *b, uint32_t predicate, uint32_t node)
 {
 	const struct history *h = b->history;
@@ -368,7 +418,7 @@ static void add_predicate(struct builder *b, uint32_t predicate, uint32_t node)
 	wide low, high;
 
 	if (!(p->flags & HISTORY_PREDICATE_EXACT)) {
-		b->out->inexact_reads++;
+		add_inexact_predicate(b, p);
 		return;
 	}
 	b->stamp++;
@@ -388,7 +438,7 @@ static void add_predicate(struct builder *b, uint32_t predicate, uint32_t node)
 	}
 	for (uint32_t i = from; i < to; i++) {
 		if (b->tests_left == 0) {
-			b->out->predicate_budget_cut += to - i;
+			count_undecided(b, UNDECIDED_BUDGET, p->stmt, to - i);
 			return;
 		}
 		add_object(b, predicate, node, b->objects_of[i]);
@@ -531,6 +581,7 @@ void dependencies_build(struct dependencies *out, const struct history *history,
 	struct builder b = {.out = out,
 		.history = history,
 		.inexact = options->inexact,
+		.unseen = options->unseen,
 		.tests_left = PREDICATE_TESTS_MAX};
 	uint32_t count = 0;
 
@@ -545,8 +596,10 @@ void dependencies_build(struct dependencies *out, const struct history *history,
 		}
 	}
 	graph_builder_init(&b.graph, count);
-	if (history->predicate_count)
+	if (history->predicate_count) {
 		group_objects(&b);
+		find_writers(&b);
+	}
 	add_write_edges(&b);
 	add_read_edges(&b);
 	if (options->session)
@@ -554,6 +607,7 @@ void dependencies_build(struct dependencies *out, const struct history *history,
 	if (options->realtime)
 		add_realtime_edges(&b);
 	graph_build(&out->graph, &b.graph);
+	free(b.writer_of);
 	free(b.objects_of);
 	free(b.objects_head);
 	free(b.keys_of);

@@ -17,6 +17,16 @@ struct predicate_edge {
 	uint32_t changed; /* the version that changed the matches */
 };
 
+enum undecided {
+	UNDECIDED_INEXACT, /* reads by a probe that is not exact */
+	UNDECIDED_BLIND,   /* reads of a table whose condition is not known, or spans tables */
+	UNDECIDED_ORDER,   /* reads of objects without a known version order */
+	UNDECIDED_ABSENT,  /* "no row" that could be several versions */
+	UNDECIDED_MATCH,   /* (predicate, object) */
+	UNDECIDED_BUDGET,  /* the same, past the limit of tests */
+	UNDECIDED_COUNT
+};
+
 struct dependencies {
 	struct graph graph;
 	uint32_t *node_of; /* by transaction; GRAPH_NONE: not committed */
@@ -26,16 +36,14 @@ struct dependencies {
 	/* Operations and (predicate, object) pairs that gave certain edges or certainly none; and
 	 * the others, by reason. */
 	uint64_t decided;
-	uint64_t inexact_reads;
-	uint64_t unordered_reads;  /* of objects without a known version order */
-	uint64_t absent_undecided; /* "no row" that could be several versions */
-	uint64_t predicate_undecided;
-	uint64_t predicate_budget_cut;
+	uint64_t undecided[UNDECIDED_COUNT];
+	uint32_t first[UNDECIDED_COUNT]; /* the first statement concerned; NONE: no statement */
 };
 
 struct dependencies_options {
 	bool session, realtime; /* edges of these orders too */
 	bool inexact;           /* reads of items that are not exact draw edges as well */
+	bool unseen;            /* any table may have versions that are not in the history */
 };
 
 void dependencies_build(struct dependencies *out, const struct history *history,

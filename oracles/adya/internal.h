@@ -26,6 +26,8 @@ struct adya {
 	bool other_writers;
 	/* What the names of versions that recorded sessions wrote begin with; 0: not told. */
 	uint64_t tag;
+	/* A statement changed rows, and what it changed is not in the trace. */
+	bool unseen_anywhere;
 };
 
 /* A version that a session wrote which was not recorded: its name says so. */
@@ -35,6 +37,13 @@ static inline bool adya_is_foreign(const struct adya *a, uint32_t version)
 
 	return a->tag && v->flags & HISTORY_VERSION_UNWRITTEN && !v->name_is_bytes &&
 	       v->name >> VERSION_TAG_SHIFT != a->tag;
+}
+
+/* Were all writes of a table seen?  Else a version that nobody wrote, or that is missing, may be
+ * the work of a recorded statement. */
+static inline bool adya_sees_writes(const struct adya *a, uint32_t table)
+{
+	return !a->unseen_anywhere && !a->history->tables[table].unseen_writes;
 }
 
 /* What only holds if everybody who wrote was recorded. */
@@ -50,6 +59,10 @@ void adya_set_txns(struct adya *a, struct finding *finding, const uint32_t *txns
  * that it should have seen, or saw as well; NONE. */
 void adya_add_read(struct adya *a, const char *class_name, uint32_t txn, uint32_t other,
 	const struct history_op *op, uint32_t own, const char *explanation);
+
+/* The same by a read that is not proven: reported only if it would be a violation. */
+void adya_suspect_read(struct adya *a, const char *class_name, uint32_t txn, uint32_t other,
+	const struct history_op *op, const char *explanation);
 
 /* views.c: what one transaction saw, by itself: wrong reads, own writes, snapshots, split
  * statements. */

@@ -25,6 +25,7 @@ static void judge_read(struct adya *a, uint32_t txn, const struct history_op *op
 			return;
 		/* Nobody wrote it: certain only when everything was recorded. */
 		if (!h->complete || h->counts.opaque_sessions || adya_is_foreign(a, op->version) ||
+			!adya_sees_writes(a, h->objects[v->object].table) ||
 			!h->tables[h->objects[v->object].table].has_initial_rows) {
 			verdict_undecided(
 				a->verdict, "reads of versions written outside the trace", 1);
@@ -70,6 +71,32 @@ static void judge_read(struct adya *a, uint32_t txn, const struct history_op *op
 				"that wrote it was sent.",
 				SPAN_ARG(me), SPAN_ARG(version), SPAN_ARG(object), SPAN_ARG(stmt),
 				SPAN_ARG(writer)));
+}
+
+/* A probe that is not exact read what nobody may see: its statement perhaps did as well. */
+static void judge_inexact_read(struct adya *a, uint32_t txn, const struct history_op *op)
+{
+	const struct history *h = a->history;
+	struct arena *arena = &a->verdict->arena;
+	const struct history_version *v = &h->versions[op->version];
+	bool aborted;
+
+	if (v->txn == HISTORY_NONE || v->txn == txn || !(v->flags & HISTORY_VERSION_EXACT))
+		return;
+	aborted = h->txns[v->txn].outcome == TXN_ABORTED || v->flags & HISTORY_VERSION_UNDONE;
+	if (!aborted && !(history_committed(h, v->txn) && v->flags & HISTORY_VERSION_INTERMEDIATE))
+		return;
+	adya_suspect_read(a, aborted ? "G1a" : "G1b", txn, v->txn, op,
+		SAY(a,
+			"A probe beside a statement of %.*s (%.*s) read version %.*s of %.*s, which "
+			"%.*s %s. This is not proven: the probe is not exact, and its statement may "
+			"have seen another version.",
+			SPAN_ARG(words_txn(arena, h, txn)), SPAN_ARG(words_stmt(arena, h, op->stmt)),
+			SPAN_ARG(words_version(arena, h, op->version)),
+			SPAN_ARG(words_object(arena, h, v->object)),
+			SPAN_ARG(words_txn(arena, h, v->txn)),
+			aborted ? "wrote and then rolled back"
+				: "itself replaced before it committed"));
 }
 
 /* Cheap first: nearly all reads are of a version that its writer left and committed. */
@@ -241,8 +268,13 @@ static void judge_txn(struct adya *a, struct own_view *view, const struct own_tx
 			view->written[op->object] = op->version;
 			continue;
 		}
-		if (!(op->flags & HISTORY_OP_EXACT) || op->version == HISTORY_NONE)
+		if (op->version == HISTORY_NONE)
 			continue;
+		if (!(op->flags & HISTORY_OP_EXACT)) {
+			if (committed)
+				judge_inexact_read(a, t, op);
+			continue;
+		}
 		if (committed && read_needs_judging(h, t, op))
 			judge_read(a, t, op);
 		if (undone)

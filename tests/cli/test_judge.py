@@ -122,9 +122,10 @@ def test_the_witness_is_what_the_trace_says():
     assert re.search(rf"-> \d+ by {first} -> \d+ by {second}$", chain), chain
 
 
-def lost_update(name, first, last, final, variables=None, level=3, exact=(True, True)):
+def lost_update(name, first, last, final, variables=None, level=3, exact=(True, True), more=None):
     """Two transactions read the initial version of a row, the second overwrites the first one's; the
-    versions have these names, and the final rows show `final`; `exact`: what the reads' probes say."""
+    versions have these names, and the final rows show `final`; `exact`: what the reads' probes say.
+    `more` adds to the trace."""
     t = tracefile.Trace()
     t.add("server", 0, node="n1", version="10.11.6-MariaDB", flavour="mariadb",
           variables=dict(variables or {}, innodb_snapshot_isolation="OFF"))
@@ -145,6 +146,8 @@ def lost_update(name, first, last, final, variables=None, level=3, exact=(True, 
         t.stmt(session, 4, "commit", 210 + 100 * session, txn=session)
         t.add("txn", 220 + 100 * session, session=session, txn=session, event=1, number=4, level=level, outcome=1,
               reason="commit")
+    if more:
+        more(t)
     t.add("rows", 900, table=1, node="n1", moment="final", last=True, rows=[[1]], complete=True, versions=[final])
     path = scratch(name)
     t.write(path)
@@ -188,6 +191,58 @@ def test_who_else_wrote():
     assert "rows that sessions wrote which were not recorded: 1" in text, text
 
 
+def test_writes_that_nobody_saw():
+    """A version that vanished may be the work of a statement whose writes are not known."""
+    def not_exact(t):
+        t.stmt(1, 5, "call p()", 600, txn=3)
+        t.add("probe", 605, session=1, number=5, txn=3, probe=7, table=1, exact=False, read_kind=2, rows=[])
+
+    def without_probe(t):
+        t.stmt(1, 5, "update v set x = 2", 600, affected=1, txn=3)
+
+    def without_answer(t):
+        t.stmt(1, 5, "update t set x = 2", 600, txn=3, flags=1)
+        t.add("txn", 610, session=1, txn=3, event=1, number=5, level=3, outcome=0, reason="autocommit", autocommit=True)
+
+    def a_read(t):
+        t.stmt(1, 5, "select 1 from v", 600, txn=3, rows=[[1]])
+
+    for more, wanted in ((None, ["violation"]), (a_read, ["violation"]), (not_exact, []), (without_probe, []),
+                         (without_answer, [])):
+        path = lost_update("unseen.itr", 41, 42, 41, more=more)
+        got = [f["severity"] for f in findings(path, "--oracle=adya") if f["class"] == "lost-version"]
+        assert got == wanted, (more, got)
+        text = isotrace("check", "--oracle=adya", path).out
+        assert ("version chains that something unrecorded may explain: 1" in text) == (not wanted), text
+    # The first statement of a reason is named.
+    path = lost_update("unseen.itr", 41, 42, 42, more=without_probe)
+    coverage = isotrace("check", "--oracle=adya", "--format=json", path).json()["coverage"]
+    assert coverage["examples"] == {"statements without a probe": {
+        "session": 1, "statement": 5, "sql": "update v set x = 2"}}, coverage
+    assert "the first: statement 5 of session 1: update v set x = 2" in isotrace("check", "--oracle=adya", path).out
+
+
+def test_tables_that_nobody_else_wrote():
+    """A read whose condition is not known is undecided where another transaction wrote the table."""
+    def blind(session, txn, table):
+        def add(t):
+            t.add("schema", 600, table=2, node="n1", database="d", name="u", primary_key=[0], keys=[],
+                  columns=[["id", "int(11)", False, None, None, None, ""]], create_text="CREATE TABLE `u`")
+            t.stmt(session, 5, "select distinct id from u", 600, rows=[[1]], txn=txn)
+            t.add("probe", 605, session=session, number=5, txn=txn, probe=6, table=table, exact=False, read_kind=1,
+                  predicate="?", rows=[])
+            t.add("txn", 610, session=session, txn=txn, event=1, number=5, level=3, outcome=1, reason="autocommit")
+        return add
+
+    for table, undecided in ((1, 1), (2, 0)):
+        path = lost_update("blind.itr", 41, 42, 42, more=blind(1, 3, table))
+        coverage = isotrace("check", "--oracle=adya", "--format=json", path).json()["coverage"]
+        assert coverage["undecided"] == undecided, coverage
+        if undecided:
+            [example] = coverage["examples"].values()
+            assert example["sql"] == "select distinct id from u", coverage
+
+
 def test_inexact_reads():
     """A cycle that needs a read with an inexact probe is a suspicion, if anything."""
     cases = [  # level, exact probes of the reads of T1 and T2, what is found
@@ -210,6 +265,35 @@ def test_inexact_reads():
         assert (status == 1) == (wanted == ["violation"]), (level, exact, status)
         status = isotrace("check", "--oracle=adya", "--fail-on=suspicion", path).status
         assert (status == 1) == (wanted in (["violation"], ["suspicion"])), (level, exact, status)
+
+
+def test_inexact_dirty_reads():
+    """What was rolled back, read by a probe that is not exact: a suspicion where the level forbids it."""
+    for level, exact, wanted in ((2, True, ["violation"]), (2, False, ["suspicion"]), (1, True, ["documented"]),
+                                 (1, False, [])):
+        t = tracefile.Trace()
+        t.add("server", 0, node="n1", version="10.11.6-MariaDB", flavour="mariadb", variables={})
+        t.add("schema", 0, table=1, node="n1", database="d", name="t", primary_key=[0], keys=[],
+              columns=[["id", "int(11)", False, None, None, None, ""]], create_text="CREATE TABLE `t`")
+        t.add("rows", 0, table=1, node="n1", moment="initial", last=True, rows=[[1]], complete=True, versions=[0])
+        for session, outcome in ((1, 2), (2, 1)):
+            t.add("session", 10, session=session, event=0, node="n1", client="c", user="u", thread=session)
+            t.stmt(session, 1, "begin", 100 + session, txn=session)
+            t.add("txn", 110, session=session, txn=session, event=0, number=1, level=level)
+        t.stmt(1, 2, "update t set x = 1", 200, affected=1, txn=1)
+        t.add("probe", 205, session=1, number=2, txn=1, probe=7, table=1, exact=True, read_kind=2,
+              rows=[[1, 41, 0, None, 2]])
+        t.stmt(2, 2, "select 1 from t", 300, rows=[[1]], txn=2)
+        t.add("probe", 305, session=2, number=2, txn=2, probe=6, table=1, exact=exact, read_kind=1, rows=[[1, 41]])
+        for session, outcome in ((1, 2), (2, 1)):
+            t.stmt(session, 3, "end", 400 + session, txn=session)
+            t.add("txn", 410, session=session, txn=session, event=1, number=3, level=level, outcome=outcome,
+                  reason="commit")
+        path = scratch("dirty.itr")
+        t.write(path)
+        got = findings(path, "--oracle=adya")
+        assert [f["severity"] for f in got] == wanted, (level, exact, got)
+        assert all(f["class"] == "G1a" for f in got), got
 
 
 def test_explain():
