@@ -75,6 +75,32 @@ void probed_emit_blind(struct capture *c, const struct probed *stmt, const struc
 		probed_emit_unknown(c, stmt, plan->blind[i]);
 }
 
+void probed_emit_unseen(struct capture *c, const struct probed *stmt, const struct plan *plan,
+	const struct instrument_tables *tables)
+{
+	struct record_probe probe = {.read_kind = PROBE_READ_CURRENT};
+	enum probe_kind kind = tables->mode == INSTRUMENT_SELECT ? PROBE_AWR : PROBE_WRITE;
+
+	for (size_t i = 0; plan->anywhere && i < tables->count; i++)
+		probed_emit(c, stmt, kind, &tables->list[i], probe, NULL, 0);
+	for (size_t i = 0; !plan->anywhere && i < plan->written_count; i++)
+		probed_emit(c, stmt, kind, plan->written[i], probe, NULL, 0);
+}
+
+void probed_emit_fired(
+	struct capture *c, const struct probed *stmt, const struct instrument_tables *tables)
+{
+	struct record_probe probe = {.read_kind = PROBE_READ_CURRENT};
+	enum probe_kind kind = tables->mode == INSTRUMENT_SELECT ? PROBE_AWR : PROBE_WRITE;
+
+	for (size_t i = 0; i < tables->action_count; i++) {
+		const struct instrument_table *child = &tables->list[tables->actions[i].child];
+
+		if (atomic_load(&child->disturbed))
+			probed_emit(c, stmt, kind, child, probe, NULL, 0);
+	}
+}
+
 void probed_emit_reads(struct capture *c, const struct probed *stmt, const struct plan *plan,
 	const struct statement_probes *probes)
 {

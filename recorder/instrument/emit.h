@@ -31,6 +31,15 @@ void probed_emit_blind(struct capture *capture, const struct probed *stmt, const
 const struct table_probes *probed_rows(
 	const struct statement_probes *probes, const struct instrument_table *table);
 
+/* It wrote, or may have written, rows that nobody saw: a probe without rows for each table that
+ * may be concerned, so that nobody takes the writes that were seen for all. */
+void probed_emit_unseen(struct capture *capture, const struct probed *stmt, const struct plan *plan,
+	const struct instrument_tables *tables);
+
+/* ... of tables that foreign keys may have changed with it. */
+void probed_emit_fired(struct capture *capture, const struct probed *stmt,
+	const struct instrument_tables *tables);
+
 /* Behind the statement's own record. */
 void probed_emit_reads(struct capture *capture, const struct probed *stmt, const struct plan *plan,
 	const struct statement_probes *probes);

@@ -294,6 +294,51 @@ bool log_take_read(struct statement_probes *probes, const struct instrument_tabl
 	return true;
 }
 
+/* The elements are strings without anything to escape, or null. */
+static bool take_array(struct statement_probes *probes, const struct instrument_table *table,
+	struct span text, const struct values_limits *limits)
+{
+	while (text.len) {
+		struct span before = take_until(&text, '"'), element;
+
+		if (!before.ptr)
+			return true;
+		element = take_until(&text, '"');
+		if (!element.ptr || !log_take_read(probes, table, element, limits))
+			return false;
+	}
+	return true;
+}
+
+bool log_take_reads(struct statement_probes *probes, const struct instrument_table *table,
+	struct span text, const struct values_limits *limits)
+{
+	struct span count;
+	uint64_t wanted = 0, found = 0;
+
+	if (!text.ptr)
+		return true; /* no rows */
+	if (text.len && *text.ptr == '[')
+		return text.ptr[text.len - 1] == ']' && take_array(probes, table, text, limits);
+	count = take_until(&text, ';');
+	if (!count.ptr || count.len > 18)
+		return false;
+	for (size_t i = 0; i < count.len; i++)
+		wanted = wanted * 10 + (uint64_t)(count.ptr[i] - '0');
+	while (text.ptr) {
+		struct span all = text, element = take_until(&text, ';');
+
+		if (!element.ptr) {
+			element = all;
+			text = SPAN_NONE;
+		}
+		if (!log_take_read(probes, table, element, limits))
+			return false;
+		found++;
+	}
+	return found == wanted;
+}
+
 /* ---- rows with their versions ---- */
 
 /* Takes "ROW|version" or "ROW|version/overwritten" apart. */

@@ -73,6 +73,11 @@ bool log_take(struct statement_probes *probes, const struct instrument_tables *t
 bool log_take_read(struct statement_probes *probes, const struct instrument_table *table,
 	struct span text, const struct values_limits *limits) MUST_CHECK;
 
+/* ... the rows of a group: "count;KEY|version;..." or a JSON array of KEY|version.  False as well
+ * where some are missing. */
+bool log_take_reads(struct statement_probes *probes, const struct instrument_table *table,
+	struct span text, const struct values_limits *limits) MUST_CHECK;
+
 /* How much of a row with its version (instrument_add_whole()) becomes a probe row. */
 enum log_whole {
 	LOG_WHOLE_NAMED,   /* key and version */

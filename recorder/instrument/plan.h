@@ -5,7 +5,8 @@
  *
  * A read gets one column for each prepared table of its FROM clause, behind its own:
  * CAST(CONCAT(key, '|', version) AS BINARY).  The text of the statement stays as the client sent it
- * but for that.  Reads whose rows are not rows of their tables (DISTINCT, GROUP BY, aggregates,
+ * but for that.  With aggregates and GROUP BY the column is an aggregate too, of the keys and
+ * versions of all rows of the group.  Reads whose rows are not rows of their tables (DISTINCT,
  * UNION, derived tables) or whose columns go elsewhere (INTO) are left alone; what they read is not
  * seen, and said so (`blind`).
  *
@@ -67,6 +68,14 @@ struct plan {
 	const struct instrument_table *predicate_of;
 	struct plan_template predicate;
 	bool shared; /* it means the same in every session */
+	/* LIMIT: where not fewer rows came, they are perhaps not all. */
+	bool limited;
+	uint32_t limit;
+	bool grouped; /* the appended columns list the rows of a group: log_take_reads() */
+	bool cuts;    /* sets sql_select_limit: from then on SELECT may leave rows out */
+	/* The session's temporary table that it makes or drops, as struct plan_context has it. */
+	struct buf temporary;
+	bool drops_temporary;
 
 	/* Select mode. */
 	bool plain;                /* may be asked again beside itself: nothing in it has effects */
@@ -75,6 +84,7 @@ struct plan {
 	struct plan_template tail; /* ... and FROM, WHERE and all that follows */
 	struct instrument_table *written[PLAN_TABLES_MAX];
 	size_t written_count;
+	bool fires;    /* foreign keys may change rows of other tables */
 	bool anywhere; /* it may write tables that it does not name */
 	enum plan_write write;
 	struct instrument_table *target; /* the only table that it writes; NULL: not known */
@@ -83,10 +93,18 @@ struct plan {
 	bool counts_key;           /* ... its only row has the key that the server will tell */
 };
 
-/* Plans a statement, the only one of its text.  `database`: the current one.  A text that cannot be
- * read is a write: it may do anything.  Tables that it alters are marked as disturbed. */
-void plan_statement(struct plan *plan, const struct instrument_tables *tables, struct span text,
-	struct span database, const struct sql_options *options);
+struct plan_context {
+	const struct instrument_tables *tables;
+	struct span database; /* the current one */
+	/* Temporary tables of the session: database and name, each ended by a NUL. */
+	struct span temporary;
+	const struct sql_options *options;
+	bool locks; /* plain reads lock what they look at, or may when it is executed */
+};
+
+/* Plans a statement, the only one of its text.  A text that cannot be read is a write: it may do
+ * anything.  Tables that it alters are marked as disturbed. */
+void plan_statement(struct plan *plan, const struct plan_context *context, struct span text);
 void plan_copy(struct plan *to, const struct plan *from);
 /* A read goes to the server as the client sent it: what it reads is not seen. */
 void plan_leave_alone(struct plan *plan);

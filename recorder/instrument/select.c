@@ -71,10 +71,11 @@ static struct own_query *add_query(
 }
 
 /* Rows of it may have changed in ways that were not seen. */
-static void disturb(struct instrument_session *s)
+static void disturb(struct instrument_session *s, struct capture *capture)
 {
 	struct plan *plan = &s->plan;
 
+	probed_emit_unseen(capture, &s->stmt, plan, s->tables);
 	for (size_t i = 0; i < plan->written_count; i++)
 		atomic_store(&plan->written[i]->disturbed, true);
 	for (size_t i = 0; plan->anywhere && i < s->tables->count; i++)
@@ -386,8 +387,12 @@ static void settle_pending(struct instrument_session *s, struct capture *capture
 	/* An AWR would empty the list of warnings, which most statements without tables do not. */
 	if (select->client_probes || (select->pending.warnings && s->plan.no_tables) ||
 		!add_awr(s, capture)) {
+		struct record_probe probe = {.read_kind = PROBE_READ_CURRENT};
+
 		select->pending.stmt.lost = true;
 		atomic_store(&select->pending.target->disturbed, true);
+		probed_emit(capture, &select->pending.stmt, PROBE_AWR, select->pending.target,
+			probe, NULL, 0);
 		s->pending = false;
 	}
 }
@@ -608,8 +613,12 @@ void select_take_row(struct instrument_session *s, const struct capture *capture
 		break;
 	case OWN_PM:
 		for (size_t i = 0; i < query->columns; i++)
-			if (!log_take_read(&s->reads, s->plan.tables[i], values[i], limits))
+			if (!(s->plan.grouped ? log_take_reads(&s->reads, s->plan.tables[i],
+							 values[i], limits)
+					      : log_take_read(&s->reads, s->plan.tables[i],
+							 values[i], limits)))
 				select->matches_done = false;
+		s->row_count++;
 		break;
 	case OWN_MARK:
 		break;
@@ -801,9 +810,10 @@ void select_end(struct instrument_session *s, struct capture *capture,
 	if (outcome->ok && !s->plan.locking && !s->plan.no_tables && !s->plan.writes &&
 		capture->txn.open && s->plan.table_count + s->plan.blind_count)
 		select->view_txn = capture->txn.id;
-	if (outcome->ok && s->plan.writes && !w->mark) {
-		disturb(s);
-		probed_emit_blind(capture, &s->stmt, &s->plan);
+	if (s->plan.writes && !w->mark && (outcome->ok || (s->plan.vague && !select_is_refused(outcome->error)))) {
+		disturb(s, capture);
+		if (outcome->ok)
+			probed_emit_blind(capture, &s->stmt, &s->plan);
 	} else if (outcome->ok && s->plan.writes) {
 		struct select_write swap = select->pending;
 

@@ -68,6 +68,7 @@ struct select_write {
 /* How a statement ended. */
 struct instrument_outcome {
 	bool ok;
+	unsigned error; /* where not ok; 0: not known */
 	bool alone; /* nothing of other sessions ended since instrument_begin() */
 	bool affected_known;
 	bool warnings;
@@ -115,6 +116,13 @@ void select_take_client_row(struct instrument_session *s, const struct capture *
 	size_t index, struct span value);
 void select_end(struct instrument_session *s, struct capture *capture,
 	const struct instrument_outcome *outcome);
+
+/* ER_PARSE_ERROR, ER_EMPTY_QUERY, ER_SP_DOES_NOT_EXIST, ER_UNKNOWN_STMT_HANDLER: nothing of it was
+ * executed. */
+static inline bool select_is_refused(unsigned error)
+{
+	return error == 1064 || error == 1065 || error == 1305 || error == 1243;
+}
 
 /* Errors that the statement itself would have met (manuals: ER_LOCK_DEADLOCK, ER_LOCK_WAIT_TIMEOUT,
  * ER_CHECKREAD, ER_LOCK_NOWAIT, and an interrupted query). */

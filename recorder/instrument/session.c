@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "instrument/session.h"
 
+#include <string.h>
+
+enum { TEMPORARY_MAX = 16 * 1024 }; /* bytes of names of temporary tables */
+
 void instrument_session_init(struct instrument_session *s, const struct instrument_tables *tables,
 	const struct sql_options *options)
 {
@@ -13,9 +17,31 @@ void instrument_session_release(struct instrument_session *s)
 	plan_release(&s->pending_plan);
 	buf_release(&s->predicate);
 	buf_release(&s->pending_predicate);
+	buf_release(&s->temporary);
 	statement_probes_release(&s->reads);
 	statement_probes_release(&s->writes);
 	select_release(&s->select);
+}
+
+struct plan_context instrument_context(
+	const struct instrument_session *s, const struct capture *capture, bool prepares)
+{
+	uint8_t level = capture_level(capture);
+	bool in_txn = capture->txn.open || !(capture->status & STATUS_AUTOCOMMIT);
+
+	return (struct plan_context){.tables = s->tables,
+		.database = buf_span(&capture->database),
+		.temporary = buf_span(&s->temporary),
+		.options = &s->options,
+		.locks = prepares || level == LEVEL_UNKNOWN ||
+			 (level == LEVEL_SERIALIZABLE && in_txn)};
+}
+
+/* The rows that came are all that its condition gives only if nothing cut them off. */
+static void forget_predicate(struct plan *plan, struct probed *stmt)
+{
+	plan->predicate_of = NULL;
+	stmt->predicate = SPAN_NONE;
 }
 
 static void begin(struct instrument_session *s, struct capture *capture, uint32_t number,
@@ -23,12 +49,14 @@ static void begin(struct instrument_session *s, struct capture *capture, uint32_
 {
 	capture->now.no_tables = s->plan.no_tables;
 	buf_clear(&s->predicate);
+	s->row_count = 0;
+	s->cut |= s->plan.cuts;
+	/* The condition of a secret one would tell a password, or the key of a function. */
+	if ((s->cut && s->plan.reads) || capture->now.secret)
+		s->plan.predicate_of = NULL;
 	statement_probes_clear(&s->reads);
 	s->stmt =
 		(struct probed){.number = number, .read_kind = probed_read_kind(capture, &s->plan)};
-	/* Its condition would tell the password, or the key of a function. */
-	if (capture->now.secret)
-		s->plan.predicate_of = NULL;
 	if (s->plan.predicate_of) {
 		plan_fill(&s->plan.predicate, literals, count, &s->predicate);
 		s->stmt.predicate = buf_span(&s->predicate);
@@ -45,7 +73,9 @@ static void begin(struct instrument_session *s, struct capture *capture, uint32_
 void instrument_begin(
 	struct instrument_session *s, struct capture *capture, uint32_t number, struct span text)
 {
-	plan_statement(&s->plan, s->tables, text, buf_span(&capture->database), &s->options);
+	struct plan_context context = instrument_context(s, capture, false);
+
+	plan_statement(&s->plan, &context, text);
 	begin(s, capture, number, NULL, 0);
 }
 
@@ -89,20 +119,38 @@ void instrument_take_log(struct instrument_session *s, struct capture *capture, 
 		!log_take(&s->writes, s->tables, second, limits))
 		s->pending_stmt.lost = true;
 	s->pending = false;
-	if (s->pending_stmt.failed)
+	if (s->pending_plan.limited) {
+		const struct table_probes *rows =
+			probed_rows(&s->writes, s->pending_plan.predicate_of);
+
+		if (rows && rows->match_count >= s->pending_plan.limit)
+			forget_predicate(&s->pending_plan, &s->pending_stmt);
+	}
+	if (s->pending_stmt.failed) {
 		emit_failed(s, capture, complete && !s->pending_stmt.lost);
-	/* With nothing known of it, the statement is one without a probe, and counted as that. */
-	else if (complete)
+		return;
+	}
+	if (complete)
 		probed_emit_writes(capture, &s->pending_stmt, &s->pending_plan, &s->writes);
+	/* Definitions change tables without a log. */
+	if (!complete || (s->pending_plan.vague && !s->pending_plan.anywhere))
+		probed_emit_unseen(capture, &s->pending_stmt, &s->pending_plan, s->tables);
 }
 
 void instrument_take_row(struct instrument_session *s, const struct capture *capture, size_t index,
 	struct span value)
 {
+	const struct values_limits *limits = &capture->worker->config->values;
+	bool ok = true;
+
+	s->row_count += index == 0;
 	if (s->plan.client_probe)
 		select_take_client_row(s, capture, index, value);
-	else if (!log_take_read(
-			 &s->reads, s->plan.tables[index], value, &capture->worker->config->values))
+	else if (s->plan.grouped)
+		ok = log_take_reads(&s->reads, s->plan.tables[index], value, limits);
+	else
+		ok = log_take_read(&s->reads, s->plan.tables[index], value, limits);
+	if (!ok)
 		s->stmt.lost = true;
 }
 
@@ -124,11 +172,53 @@ bool instrument_query_end(
 	return is_the_answer;
 }
 
+void instrument_reset(struct instrument_session *s)
+{
+	buf_clear(&s->temporary);
+	s->cut = false;
+}
+
+/* Its temporary tables, one name behind the other; one that was dropped is taken out. */
+static void note_temporary(struct instrument_session *s)
+{
+	struct span rest = buf_span(&s->plan.temporary);
+	struct buf kept = BUF_INIT;
+
+	if (!rest.len)
+		return;
+	if (!s->plan.drops_temporary) {
+		if (s->temporary.len < TEMPORARY_MAX)
+			buf_add_span(&s->temporary, rest);
+		return;
+	}
+	for (size_t at = 0; at < s->temporary.len;) {
+		const char *entry = s->temporary.data + at;
+		size_t len = strlen(entry) + 1;
+
+		len += strlen(entry + len) + 1;
+		if (!memmem(rest.ptr, rest.len, entry, len))
+			buf_add(&kept, entry, len);
+		at += len;
+	}
+	buf_clear(&s->temporary);
+	buf_add_span(&s->temporary, buf_span(&kept));
+	buf_release(&kept);
+}
+
 void instrument_end(struct instrument_session *s, struct capture *capture,
 	const struct instrument_outcome *outcome)
 {
-	bool ok = outcome->ok;
+	bool ok = outcome->ok,
+	     cursor = (capture->status & (STATUS_CURSOR_EXISTS | STATUS_LAST_ROW_SENT)) ==
+		      STATUS_CURSOR_EXISTS;
 
+	if (ok)
+		note_temporary(s);
+	if (ok && s->plan.fires)
+		probed_emit_fired(capture, &s->stmt, s->tables);
+	/* A cursor gives its rows later. */
+	if (s->plan.reads && (cursor || (s->plan.limited && s->row_count >= s->plan.limit)))
+		forget_predicate(&s->plan, &s->stmt);
 	if (instrument_in_select_mode(s)) {
 		select_end(s, capture, outcome);
 	} else if (s->plan.writes && (ok || (s->plan.vague && !s->pending))) {

@@ -30,6 +30,9 @@ struct instrument_session {
 	struct plan plan; /* of the statement under way */
 	struct probed stmt;
 	struct buf predicate; /* of stmt */
+	uint32_t row_count;   /* of its result, as far as rows with versions came */
+	struct buf temporary; /* its temporary tables: struct plan_context */
+	bool cut;             /* SELECT leaves rows out, perhaps (sql_select_limit) */
 	struct statement_probes reads;
 	/* A write whose log was not read yet. */
 	bool pending;
@@ -44,6 +47,10 @@ struct instrument_session {
 void instrument_session_init(struct instrument_session *s, const struct instrument_tables *tables,
 	const struct sql_options *options);
 void instrument_session_release(struct instrument_session *s);
+
+/* What plans of this session's statements depend on.  `prepares`: they are executed later. */
+struct plan_context instrument_context(
+	const struct instrument_session *s, const struct capture *capture, bool prepares);
 
 /* Behind the capture's own event of the command.
  * A statement by its text; or a prepared one by its plan and the literals of its parameters. */
@@ -63,6 +70,14 @@ static inline bool instrument_in_select_mode(const struct instrument_session *s)
 static inline bool instrument_wants_log(const struct instrument_session *s)
 {
 	return s->pending && !s->plan.diagnostics && !instrument_in_select_mode(s);
+}
+
+/* Select mode: the last write was a transaction of its own, so that nothing keeps its rows as they
+ * are. */
+static inline bool instrument_wants_rows_now(const struct instrument_session *s)
+{
+	return instrument_in_select_mode(s) && s->pending && !s->select.pending.in_txn &&
+	       !s->select.client_probes;
 }
 
 static inline bool instrument_wants_reset(const struct instrument_session *s)
@@ -88,6 +103,8 @@ void instrument_take_log(struct instrument_session *s, struct capture *capture, 
 /* The value of appended column `index` of a row; SPAN_NONE: NULL. */
 void instrument_take_row(struct instrument_session *s, const struct capture *capture, size_t index,
 	struct span value);
+/* The connection was reset: temporary tables and variables are gone. */
+void instrument_reset(struct instrument_session *s);
 /* The statement was answered. */
 void instrument_end(struct instrument_session *s, struct capture *capture,
 	const struct instrument_outcome *outcome);

@@ -195,7 +195,7 @@ static bool read_key(struct instrument_table *t, MYSQL *mysql, struct err *err)
 	return true;
 }
 
-static bool read_cascades(struct instrument_table *t, MYSQL *mysql, struct err *err)
+static bool read_follows(struct instrument_table *t, MYSQL *mysql, struct err *err)
 {
 	struct buf sql = BUF_INIT;
 	MYSQL_RES *result;
@@ -208,7 +208,7 @@ static bool read_cascades(struct instrument_table *t, MYSQL *mysql, struct err *
 	buf_release(&sql);
 	if (!result)
 		return false;
-	t->cascades = mysql_num_rows(result) != 0;
+	t->follows = mysql_num_rows(result) != 0;
 	mysql_free_result(result);
 	return true;
 }
@@ -221,7 +221,7 @@ bool instrument_table_describe(struct instrument_table *table, MYSQL *mysql, str
 	table->log_name = mem_strdup(name.data);
 	buf_release(&name);
 	return read_columns(table, mysql, err) && read_key(table, mysql, err) &&
-	       read_cascades(table, mysql, err);
+	       read_follows(table, mysql, err);
 }
 
 void instrument_table_release(struct instrument_table *t)
@@ -325,6 +325,78 @@ static bool note_triggers(struct instrument_tables *tables, MYSQL *mysql, struct
 	return true;
 }
 
+/* Foreign keys fire no triggers.  Who fires them is known only where every writer is recorded, and
+ * where no trigger of the application does: else the child is never exact. */
+static bool read_cascades(struct instrument_tables *tables, MYSQL *mysql, struct err *err)
+{
+	MYSQL_RES *result = instrument_query(mysql,
+		"select r.constraint_schema, r.table_name, k.referenced_table_schema, "
+		"k.referenced_table_name, k.referenced_column_name, (select count(*) from "
+		"information_schema.triggers where left(trigger_name, 7) <> '" TRIGGER_PREFIX
+		"' and trigger_schema not in ('sys', 'mysql')) from "
+		"information_schema.referential_constraints r join "
+		"information_schema.key_column_usage k on k.constraint_schema = "
+		"r.constraint_schema and k.constraint_name = r.constraint_name and k.table_name = "
+		"r.table_name where r.delete_rule in ('CASCADE', 'SET NULL', 'SET DEFAULT') or "
+		"r.update_rule in ('CASCADE', 'SET NULL', 'SET DEFAULT')",
+		err);
+	MYSQL_ROW row;
+
+	if (!result)
+		return false;
+	while ((row = mysql_fetch_row(result)) != NULL) {
+		struct instrument_table *child =
+			instrument_tables_find(tables, span_str(row[0]), span_str(row[1]));
+
+		if (!child)
+			continue;
+		if (!tables->all_writers || !row[2] || !row[3] || !row[4] ||
+			strcmp(row[5], "0") != 0) {
+			child->cascades = true;
+			continue;
+		}
+		MEM_RESERVE(tables->actions, tables->action_count + 1, tables->action_capacity);
+		tables->actions[tables->action_count++] =
+			(struct instrument_cascade){.database = mem_strdup(row[2]),
+				.parent = mem_strdup(row[3]),
+				.column = mem_strdup(row[4]),
+				.child = (uint32_t)(child - tables->list)};
+	}
+	mysql_free_result(result);
+	return true;
+}
+
+static bool fire(const struct instrument_tables *tables, struct span database, struct span name,
+	struct span column, unsigned depth)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < tables->action_count && depth; i++) {
+		const struct instrument_cascade *action = &tables->actions[i];
+		struct instrument_table *child = &tables->list[action->child];
+
+		if (database.ptr && (!span_ieq_str(database, action->database) ||
+					    !span_ieq_str(name, action->parent)))
+			continue;
+		if (column.ptr && !span_ieq_str(column, action->column))
+			continue;
+		atomic_store(&child->disturbed, true);
+		any = true;
+		if (database.ptr)
+			fire(tables, span_str(child->database), span_str(child->name), SPAN_NONE,
+				depth - 1);
+	}
+	return any;
+}
+
+bool instrument_tables_fire(const struct instrument_tables *tables, struct span database,
+	struct span name, struct span column)
+{
+	enum { DEPTH_MAX = 16 }; /* the servers go 15 levels deep */
+
+	return fire(tables, database, name, column, DEPTH_MAX);
+}
+
 static bool read_functions(struct instrument_tables *tables, MYSQL *mysql, struct err *err)
 {
 	MYSQL_RES *result = instrument_query(mysql,
@@ -398,7 +470,7 @@ bool instrument_tables_load(
 		}
 	}
 	mysql_free_result(result);
-	return ok && read_functions(tables, mysql, err) &&
+	return ok && read_functions(tables, mysql, err) && read_cascades(tables, mysql, err) &&
 	       (!select || note_triggers(tables, mysql, err));
 }
 
@@ -409,6 +481,12 @@ void instrument_tables_release(struct instrument_tables *tables)
 	for (size_t i = 0; i < tables->function_count; i++)
 		free(tables->functions[i]);
 	free(tables->functions);
+	for (size_t i = 0; i < tables->action_count; i++) {
+		free(tables->actions[i].database);
+		free(tables->actions[i].parent);
+		free(tables->actions[i].column);
+	}
+	free(tables->actions);
 	predicates_free(tables->predicates);
 	free(tables->list);
 	*tables = (struct instrument_tables){0};

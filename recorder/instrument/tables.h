@@ -81,9 +81,10 @@ struct instrument_table {
 	bool for_select;   /* prepared for select mode */
 	bool auto_key;     /* the key is one AUTO_INCREMENT column */
 	bool other_unique; /* it has unique keys beside the primary one */
-	/* A foreign key changes or deletes rows of it without firing triggers; in select mode also
-	 * triggers of the application. */
+	/* A foreign key may change or delete rows of it without firing triggers at any time; in
+	 * select mode also triggers of the application. */
 	bool cascades;
+	bool follows; /* a foreign key of it has actions */
 	/* A statement that fires no triggers (TRUNCATE, ALTER ...) was sent for it while it was
 	 * recorded: nothing is exact any more.  Set by any thread. */
 	atomic_bool disturbed;
@@ -95,6 +96,13 @@ struct instrument_table {
 /* How versions come to be known (docs/instrumentation.md). */
 enum instrument_mode { INSTRUMENT_OFF, INSTRUMENT_TRIGGER, INSTRUMENT_SELECT };
 extern const char *const instrument_mode_words[]; /* for --instrument */
+
+/* A foreign key whose actions change rows of `child`, where all that can fire them is recorded. */
+struct instrument_cascade {
+	char *database, *parent; /* the table that it refers to ... */
+	char *column;            /* ... and one column of it */
+	uint32_t child;          /* in instrument_tables.list */
+};
 
 struct instrument_tables {
 	enum instrument_mode mode;
@@ -109,6 +117,8 @@ struct instrument_tables {
 	bool all_writers;    /* nobody else writes */
 	uint64_t first_mark; /* select mode: a version's name, without the tag */
 	char reset_sql[256]; /* trigger mode: begins a log, or empties it */
+	struct instrument_cascade *actions;
+	size_t action_count, action_capacity;
 	char **functions;    /* names of stored ones: a SELECT that calls one may write */
 	size_t function_count, function_capacity;
 	/* Select mode: those of earlier statements, for BPM and APM; NULL: not wanted. */
@@ -134,6 +144,11 @@ struct instrument_table *instrument_tables_find(
 bool instrument_table_describe(
 	struct instrument_table *table, MYSQL *mysql, struct err *err) MUST_CHECK;
 void instrument_table_release(struct instrument_table *table);
+/* A statement deletes rows of the table, or changes the column (NULL: any): children that a foreign
+ * key makes follow it are disturbed, and theirs.  `database` SPAN_NONE: whatever table it is.
+ * False: there are none. */
+bool instrument_tables_fire(const struct instrument_tables *tables, struct span database,
+	struct span name, struct span column);
 static inline bool instrument_table_exact(const struct instrument_table *table)
 {
 	return !table->cascades && !atomic_load(&table->disturbed);

@@ -47,6 +47,7 @@ struct interpose {
 	uint32_t columns, column;   /* of its answer; how many definitions came */
 	uint8_t shift;              /* by how much its packets' numbers are too high */
 	bool failed;
+	unsigned error;      /* the server's number */
 	struct buf original; /* it, where it goes out with columns appended */
 	bool again;          /* ... and without them, as the server does not take these */
 	uint64_t affected, insert_id; /* of its OK */
@@ -393,10 +394,11 @@ static void send_prepare(
 	struct interpose *i, struct span payload, struct span raw, struct buf *to_server)
 {
 	struct prepared *p = prepared_new(i);
+	struct plan_context context;
 
 	set_mode(i);
-	plan_statement(&p->plan, i->tables, span_of(payload.ptr + 1, payload.len - 1),
-		buf_span(&i->capture->database), &i->session.options);
+	context = instrument_context(&i->session, i->capture, true);
+	plan_statement(&p->plan, &context, span_of(payload.ptr + 1, payload.len - 1));
 	i->preparing = p;
 	if (!p->plan.rewritten) {
 		send_raw(i, raw, to_server);
@@ -455,8 +457,11 @@ static void send_execute(
 		/* Rows that a cursor gives piece by piece, or conditions of many rows. */
 		if (!whole)
 			i->session.stmt.predicate = SPAN_NONE;
-		if (i->command == CMD_STMT_FETCH)
+		/* What a cursor gives was read when it was opened, perhaps before later writes. */
+		if (i->command == CMD_STMT_FETCH) {
 			i->session.plan.writes = false;
+			i->session.stmt.lost = true;
+		}
 	} else {
 		instrument_begin(&i->session, i->capture, i->outer->numbers, SPAN_LIT("?"));
 	}
@@ -481,6 +486,7 @@ static void handle_command(
 	i->appended = 0;
 	i->shift = 0;
 	i->failed = i->again = false;
+	i->error = 0;
 	i->preparing = NULL;
 	i->affected_known = i->warnings = false;
 	i->literal_count = 0;
@@ -797,8 +803,12 @@ static void to_the_client(struct interpose *i, const struct wire_command *c, con
 	if (i->again)
 		return;
 	if (p->payload.len && (uint8_t)p->payload.ptr[0] == 0xff && !wire_is_progress(p->payload) &&
-		c->expect != EXPECT_TEXT)
+		c->expect != EXPECT_TEXT) {
 		i->failed = true;
+		if (p->payload.len >= 3)
+			i->error = (uint8_t)p->payload.ptr[1] |
+				   (unsigned)(uint8_t)p->payload.ptr[2] << 8;
+	}
 	if (c->expect == EXPECT_FIRST)
 		note_affected(i, p->payload);
 	if (i->appended && strip_packet(i, c, p, &drop))
@@ -827,12 +837,15 @@ static void client_command_done(struct interpose *i)
 	case CMD_RESET_CONNECTION:
 		while (!i->failed && i->prepared)
 			prepared_free(i, i->prepared);
+		if (!i->failed)
+			instrument_reset(&i->session);
 		return;
 	case CMD_QUERY:
 	case CMD_STMT_EXECUTE:
 	case CMD_STMT_BULK_EXECUTE:
 	case CMD_STMT_FETCH: {
 		struct instrument_outcome outcome = {.ok = !i->failed,
+			.error = i->error,
 			.affected_known = i->affected_known,
 			.affected = i->affected,
 			.insert_id = i->insert_id,

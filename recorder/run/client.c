@@ -106,8 +106,9 @@ static void take_own_rows(struct client *c, MYSQL_RES *result)
 	}
 }
 
-/* Select mode, when no statement follows: looks at the rows of the last write. */
-static void finish_select(struct client *c)
+/* Select mode, when no statement follows: looks at the rows of the last write, on a connection that
+ * can see them. */
+static void finish_select(struct client *c, MYSQL *mysql)
 {
 	static const struct plan nothing;
 
@@ -117,13 +118,13 @@ static void finish_select(struct client *c)
 	for (const struct own_query *q; (q = instrument_next_query(&c->instrument)) != NULL;) {
 		MYSQL_RES *result = NULL;
 
-		if (mysql_real_query(c->mysql, q->sql.data, q->sql.len) == 0)
-			result = mysql_store_result(c->mysql);
+		if (mysql_real_query(mysql, q->sql.data, q->sql.len) == 0)
+			result = mysql_store_result(mysql);
 		if (result)
 			take_own_rows(c, result);
 		mysql_free_result(result);
 		(void)!instrument_query_end(
-			&c->instrument, &c->capture, mysql_errno(c->mysql), false);
+			&c->instrument, &c->capture, mysql_errno(mysql), false);
 	}
 }
 
@@ -152,7 +153,7 @@ static void read_log(struct client *c)
 void client_close(struct client *c, const char *reason)
 {
 	read_log(c);
-	finish_select(c);
+	finish_select(c, c->mysql);
 	if (c->recorded)
 		capture_close(&c->capture, reason ? reason : "quit");
 	if (c->result)
@@ -354,6 +355,7 @@ void client_send(struct client *c, struct span sql)
 static bool finished(struct client *c)
 {
 	struct instrument_outcome outcome = {.ok = !c->error,
+		.error = c->error,
 		.affected = c->affected,
 		.affected_known = !c->has_rows,
 		.insert_id = c->insert_id,
@@ -362,6 +364,10 @@ static bool finished(struct client *c)
 	if (c->instrumented) {
 		outcome.alone = c->alone && *c->instrument.ended == c->ended_before;
 		instrument_end(&c->instrument, &c->capture, &outcome);
+		/* Its rows are committed: soon others may change them.  Asked beside the session,
+		 * whose next statement may want to know of this one. */
+		if (instrument_wants_rows_now(&c->instrument))
+			finish_select(c, c->aside);
 	}
 	c->state = CLIENT_IDLE;
 	c->wait = 0;

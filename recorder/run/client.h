@@ -57,6 +57,7 @@ struct client {
 	bool alone;            /* nobody else was executing anything then */
 	/* The engine's: nobody else is executing anything. */
 	bool (*is_alone)(const struct client *c);
+	MYSQL *aside; /* a connection of the recorder's own to the same node */
 	const void *engine;
 	struct client_prepared **prepared;
 	size_t prepared_count, prepared_capacity;

@@ -304,6 +304,7 @@ bool engine_open_session(struct engine *e, size_t index, size_t node, uint32_t i
 		e->client_count = index + 1;
 	c->engine = e;
 	c->is_alone = is_alone;
+	c->aside = e->nodes[node].control;
 	if (level) {
 		char sql[80];
 

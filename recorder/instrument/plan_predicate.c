@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The condition of a statement, as a text with places for its parameters. */
+#include "instrument/plan_parts.h"
+
+bool plan_note_param(void *ctx, const struct sql_expr *e)
+{
+	struct param_state *state = ctx;
+
+	if (e->kind == SQL_EXPR_PARAM && state->count++ < PLAN_PARAMS_MAX)
+		state->indexes[state->count - 1] = e->u.param;
+	return true;
+}
+
+size_t plan_find_params(struct plan_template *template, const uint32_t *indexes)
+{
+	struct span text = buf_span(&template->text);
+	size_t count = 0;
+	char quote = 0;
+
+	for (size_t i = 0; i < text.len; i++) {
+		char c = text.ptr[i];
+
+		if (quote) {
+			if (c == '\\' && quote != '`')
+				i++;
+			else if (c == quote)
+				quote = 0; /* a doubled one opens it again */
+		} else if (c == '\'' || c == '"' || c == '`') {
+			quote = c;
+		} else if (c == '?' && count++ < PLAN_PARAMS_MAX) {
+			template->params[count - 1] =
+				(struct plan_param){indexes[count - 1], (uint32_t)i};
+		}
+	}
+	template->count = count < PLAN_PARAMS_MAX ? count : PLAN_PARAMS_MAX;
+	return count;
+}
+
+/* Functions whose result is made of their arguments alone, in every session. */
+static const char *const constant[] = {"ABS", "ASCII", "BIT_LENGTH", "CEIL", "CEILING",
+	"CHAR_LENGTH", "COALESCE", "CONCAT", "FLOOR", "GREATEST", "HEX", "IF", "IFNULL", "INSTR",
+	"LEAST", "LEFT", "LENGTH", "LOCATE", "LOWER", "MOD", "NULLIF", "POW", "REPLACE", "REVERSE",
+	"RIGHT", "ROUND", "SIGN", "SUBSTR", "SUBSTRING", "TRUNCATE", "UPPER"};
+
+static bool note_shared(void *ctx, const struct sql_expr *e)
+{
+	bool *shared = ctx;
+
+	switch (e->kind) {
+	case SQL_EXPR_LITERAL:
+	case SQL_EXPR_COLUMN:
+	case SQL_EXPR_PARAM:
+	case SQL_EXPR_UNARY:
+	case SQL_EXPR_BINARY:
+	case SQL_EXPR_IS:
+	case SQL_EXPR_IN:
+	case SQL_EXPR_BETWEEN:
+	case SQL_EXPR_LIKE:
+	case SQL_EXPR_ROW:
+	case SQL_EXPR_CASE:
+	case SQL_EXPR_TRIM:
+	case SQL_EXPR_POSITION:
+		break;
+	case SQL_EXPR_CALL:
+		if (e->u.call.db.ptr || !plan_is_one_of(e->u.call.name, constant, ARRAY_LEN(constant)))
+			*shared = false;
+		break;
+	default:
+		*shared = false;
+	}
+	return *shared;
+}
+
+static bool no_shared_query(void *ctx, const struct sql_query *query)
+{
+	(void)query;
+	*(bool *)ctx = false;
+	return false;
+}
+
+/* Whether a predicate takes the same rows in every session: no variables, time or subqueries. */
+static bool is_shared(const struct sql_expr *where)
+{
+	bool shared = true;
+	struct sql_visitor visitor = {
+		.expr = note_shared, .query = no_shared_query, .ctx = &shared};
+
+	sql_walk_expr(where, &visitor);
+	return shared;
+}
+
+/* Printed anew, as the tree has no parentheses of the text; always with backslashes in strings. */
+void plan_set_predicate(
+	struct planner *p, const struct instrument_table *table, const struct sql_expr *where)
+{
+	uint32_t indexes[PLAN_PARAMS_MAX];
+	struct param_state state = {.indexes = indexes};
+	struct sql_visitor visitor = {.expr = plan_note_param, .ctx = &state};
+	struct sql_options print = p->options;
+	struct plan *plan = p->plan;
+
+	if (!where) {
+		plan->predicate_of = table;
+		buf_add_str(&plan->predicate.text, "TRUE");
+		return;
+	}
+	print.mode = 0;
+	sql_walk_expr(where, &visitor);
+	sql_print_expr(where, &print, &plan->predicate.text);
+	if (state.count > PLAN_PARAMS_MAX ||
+		plan_find_params(&plan->predicate, indexes) != state.count) {
+		buf_clear(&plan->predicate.text);
+		plan->predicate.count = 0;
+		return;
+	}
+	plan->predicate_of = table;
+	plan->shared = p->tables->predicates && is_shared(where);
+}
+
+const struct sql_table_ref *plan_only_table(const struct sql_table_ref *from)
+{
+	return from && !from->next && from->kind == SQL_TABLE_NAME ? from : NULL;
+}
+
+/* LIMIT with one number, which is small enough to be counted to. */
+static bool take_limit(struct plan *plan, const struct sql_limit *limit)
+{
+	const struct sql_expr *count = limit->count;
+	struct span digits;
+
+	if (!count || limit->offset || limit->with_ties || limit->rows_examined ||
+		count->kind != SQL_EXPR_LITERAL || count->u.literal.kind != SQL_LIT_INT)
+		return false;
+	digits = count->u.literal.text;
+	if (digits.len > 9)
+		return false;
+	plan->limited = true;
+	plan->limit = 0;
+	for (size_t i = 0; i < digits.len; i++)
+		plan->limit = plan->limit * 10 + (uint32_t)(digits.ptr[i] - '0');
+	return true;
+}
+
+/* Not with PARTITION (p), nor with a time of a system-versioned table. */
+bool plan_where_is_all(
+	struct planner *p, const struct sql_table_ref *ref, const struct sql_limit *limit)
+{
+	if (ref->u.name.partitions || ref->u.name.system_time || ref->u.name.portion.ptr)
+		return false;
+	return !limit || take_limit(p->plan, limit);
+}

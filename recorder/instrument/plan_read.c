@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reads: the columns that are appended to them, and what select mode asks in their place. */
+#include "instrument/plan_parts.h"
+
+bool plan_is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
+}
+
+static bool is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '$' || (unsigned char)c >= 0x80;
+}
+
+/* The place of FROM behind the select list's last expression: an alias and a closing bracket may
+ * come before it. 0: not found. */
+static size_t find_from(struct span text, size_t at)
+{
+	while (at < text.len) {
+		const char *p = text.ptr + at;
+		size_t left = text.len - at;
+
+		if (plan_is_space(*p)) {
+			at++;
+		} else if (left >= 2 && p[0] == '/' && p[1] == '*') {
+			const char *end = memmem(p + 2, left - 2, "*/", 2);
+
+			if (!end || p[2] == '!' || p[2] == 'M')
+				return 0;
+			at = (size_t)(end + 2 - text.ptr);
+		} else if (*p == '#' ||
+			   (left >= 3 && p[0] == '-' && p[1] == '-' && plan_is_space(p[2]))) {
+			const char *end = memchr(p, '\n', left);
+
+			if (!end)
+				return 0;
+			at = (size_t)(end + 1 - text.ptr);
+		} else if (*p == '`' || *p == '\'' || *p == '"') {
+			const char *end = memchr(p + 1, *p, left - 1);
+
+			if (!end || memchr(p, '\\', (size_t)(end - p)))
+				return 0;
+			at = (size_t)(end + 1 - text.ptr);
+		} else if (is_word(*p)) {
+			size_t len = 1;
+
+			while (len < left && is_word(p[len]))
+				len++;
+			if (span_ieq_str(span_of(p, len), "FROM"))
+				return at;
+			at += len;
+		} else if (*p == ')') {
+			at++;
+		} else {
+			return 0;
+		}
+	}
+	return 0;
+}
+
+void plan_add_row_name(struct buf *row, const struct sql_table_ref *ref)
+{
+	if (ref->alias.ptr) {
+		instrument_add_name(row, ref->alias);
+		return;
+	}
+	if (ref->u.name.table.db.ptr) {
+		instrument_add_name(row, ref->u.name.table.db);
+		buf_add_char(row, '.');
+	}
+	instrument_add_name(row, ref->u.name.table.name);
+}
+
+/* KEY|version; of a group all of them, with what shows that none is missing: MySQL cuts
+ * GROUP_CONCAT() off at 1024 bytes, but no array; MariaDB both, at 1 MiB. */
+static void add_named(const struct planner *p, struct buf *out,
+	const struct instrument_table *table, const char *row)
+{
+	struct buf name = BUF_INIT;
+
+	buf_add_str(&name, "cast(concat(");
+	instrument_add_key(&name, table, row);
+	buf_printf(&name, ",'|',cast(%s." VERSION_COLUMN " as binary)) as binary)", row);
+	if (!p->plan->grouped)
+		buf_printf(out, "%s ", name.data);
+	else if (p->options.flavour == SQL_MARIADB)
+		buf_printf(out,
+			"cast(concat(count(%s),';',group_concat(%s separator ';')) as binary) ",
+			name.data, name.data);
+	else
+		buf_printf(out, "cast(json_arrayagg(convert(%s using utf8mb4)) as char) ",
+			name.data);
+	buf_release(&name);
+}
+
+static void add_appended(
+	struct planner *p, const struct sql_table_ref *ref, const struct instrument_table *table)
+{
+	struct plan *plan = p->plan;
+	bool select = p->tables->mode == INSTRUMENT_SELECT;
+	struct buf *out = select && !plan->client_probe ? &plan->columns : &plan->text;
+	struct buf row = BUF_INIT;
+
+	plan_add_row_name(&row, ref);
+	if (out == &plan->text || out->len)
+		buf_add_str(out, ", ");
+	if (!plan->client_probe)
+		add_named(p, out, table, row.data);
+	else
+		instrument_add_whole(out, table, row.data);
+	p->shown[p->shown_count++] = ref;
+	plan->tables[plan->table_count++] = table;
+	buf_release(&row);
+}
+
+/* Appends for each base table of a join.  False: too many. */
+static bool append_tables(struct planner *p, const struct sql_table_ref *ref)
+{
+	for (; ref; ref = ref->next) {
+		const struct instrument_table *table;
+
+		switch (ref->kind) {
+		case SQL_TABLE_NAME:
+			table = plan_find(p, &ref->u.name.table);
+			if (!table || atomic_load(&table->altered) ||
+				ref->u.name.system_time != SQL_SYSTEM_TIME_NONE)
+				break;
+			if (p->plan->table_count == PLAN_TABLES_MAX)
+				return false;
+			add_appended(p, ref, table);
+			break;
+		case SQL_TABLE_JOIN:
+			if (!append_tables(p, ref->u.join.left) ||
+				!append_tables(p, ref->u.join.right))
+				return false;
+			break;
+		case SQL_TABLE_NEST:
+			if (!append_tables(p, ref->u.nest))
+				return false;
+			break;
+		case SQL_TABLE_DERIVED:
+		case SQL_TABLE_FUNC:
+			break;
+		}
+	}
+	return true;
+}
+
+static bool look_for_aggregate(void *ctx, const struct sql_expr *e)
+{
+	struct look_state state = plan_look_at_expr(e);
+
+	*(bool *)ctx |= state.aggregate;
+	return true;
+}
+
+/* In a subquery of the select list, where it may be one of the query around it. */
+static bool has_inner_aggregate(const struct sql_query *q)
+{
+	bool found = false;
+	struct sql_visitor visitor = {.expr = look_for_aggregate, .ctx = &found};
+
+	for (const struct sql_item *item = q->u.select.items; item; item = item->next)
+		sql_walk_expr(item->expr, &visitor);
+	return found;
+}
+
+/* Names that a CTE hides are not tables; such a query is left alone.  In groups the rows behind
+ * each are listed; not where HAVING hides groups, nor where the client asks for the rows itself,
+ * and where reads lock only if the server has to look at every row in any case: an index may answer
+ * MAX() and GROUP BY with few of them. */
+static bool can_append(struct planner *p, const struct sql_query *q)
+{
+	struct look_state state;
+
+	if (q->kind != SQL_QUERY_SELECT || q->with || q->into || !q->u.select.from ||
+		(q->u.select.flags & SQL_SELECT_DISTINCT) || q->u.select.having ||
+		q->u.select.rollup || q->u.select.procedure.ptr ||
+		p->stmt->text.len > PLAN_TEXT_MAX)
+		return false;
+	state = plan_look_at_select(q);
+	if (state.foreign_call)
+		return false;
+	if (!state.aggregate && !q->u.select.group)
+		return !state.any_value && !has_inner_aggregate(q);
+	p->plan->grouped = true;
+	return !p->plan->client_probe &&
+	       (state.needs_all || !(p->locks || p->plan->locking));
+}
+
+static bool skips_locked(const struct sql_query *q)
+{
+	for (const struct sql_lock *lock = q->locks; lock; lock = lock->next)
+		if (lock->wait == SQL_LOCK_SKIP_LOCKED)
+			return true;
+	return false;
+}
+
+/* Select mode: what follows FROM, to be asked once more with other columns. */
+static void set_tail(struct planner *p, struct span text, size_t at)
+{
+	uint32_t indexes[PLAN_PARAMS_MAX];
+	struct plan_template before = {0};
+	struct plan_template *tail = &p->plan->tail;
+	uint32_t nothing[PLAN_PARAMS_MAX] = {0};
+	size_t first;
+
+	buf_add(&tail->text, text.ptr + at, text.len - at);
+	if (memchr(text.ptr, '?', text.len)) {
+		bool comments = memmem(text.ptr, text.len, "/*", 2) ||
+				memmem(text.ptr, text.len, "--", 2) ||
+				memchr(text.ptr, '#', text.len);
+
+		buf_add(&before.text, text.ptr, at);
+		first = plan_find_params(&before, nothing);
+		for (size_t i = 0; i < PLAN_PARAMS_MAX; i++)
+			indexes[i] = (uint32_t)(first + i);
+		if (comments || first > PLAN_PARAMS_MAX ||
+			plan_find_params(tail, indexes) > PLAN_PARAMS_MAX) {
+			buf_clear(&tail->text);
+			tail->count = 0;
+		}
+		buf_release(&before.text);
+	}
+}
+
+void plan_read(struct planner *p, const struct sql_query *q)
+{
+	const struct sql_item *last = q->kind == SQL_QUERY_SELECT ? q->u.select.items : NULL;
+	struct plan *plan = p->plan;
+	struct span text = p->stmt->text;
+	size_t at;
+
+	if (!can_append(p, q) || !last)
+		return;
+	while (last->next)
+		last = last->next;
+	at = find_from(text, last->expr->loc.end);
+	if (!at)
+		return;
+	buf_add(&plan->text, text.ptr, at);
+	if (!append_tables(p, q->u.select.from)) {
+		p->shown_count = plan->table_count = 0;
+		return;
+	}
+	if (!plan->table_count)
+		return;
+	if (p->tables->mode == INSTRUMENT_SELECT && !plan->client_probe) {
+		set_tail(p, text, at);
+		if (!plan->plain || !plan->tail.text.len) {
+			p->shown_count = plan->table_count = 0;
+			return;
+		}
+	} else {
+		buf_add_char(&plan->text, ' ');
+		buf_add(&plan->text, text.ptr + at, text.len - at);
+		plan->rewritten = true;
+	}
+	plan->reads = true;
+	if (plan_only_table(q->u.select.from) && !skips_locked(q) &&
+		plan_where_is_all(p, q->u.select.from, q->limit))
+		plan_set_predicate(p, plan->tables[0], q->u.select.where);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Writes: which rows they take, and where select mode finds them again. */
+#include "instrument/plan_parts.h"
+
+void plan_condition(struct planner *p, const struct sql_table_ref *tables,
+	const struct sql_expr *where, const struct sql_limit *limit)
+{
+	const struct sql_table_ref *ref = plan_only_table(tables);
+	const struct instrument_table *table = ref ? plan_find(p, &ref->u.name.table) : NULL;
+
+	/* In select mode the rows that a LIMIT leaves out cannot be told from the others. */
+	if (limit && p->tables->mode == INSTRUMENT_SELECT)
+		return;
+	if (table && plan_where_is_all(p, ref, limit))
+		plan_set_predicate(p, table, where);
+}
+
+/* ---- writes in select mode ---- */
+
+void plan_set_target(struct planner *p, const struct sql_table_ref *ref, enum plan_write write)
+{
+	struct plan *plan = p->plan;
+	struct instrument_table *table = ref ? plan_find(p, &ref->u.name.table) : NULL;
+
+	if (!table || !plan->plain || p->tables->mode != INSTRUMENT_SELECT ||
+		plan->predicate_of != table)
+		return;
+	plan_add_row_name(&plan->row, ref);
+	/* In full: it may be asked for where another database is the current one. */
+	instrument_add_name(&plan->source, span_str(table->database));
+	buf_add_char(&plan->source, '.');
+	instrument_add_name(&plan->source, ref->u.name.table.name);
+	if (ref->alias.ptr) {
+		buf_add_str(&plan->source, " as ");
+		instrument_add_name(&plan->source, ref->alias);
+	}
+	plan->target = table;
+	plan->write = write;
+}
+
+static bool is_key(const struct instrument_table *table, struct span name)
+{
+	for (size_t i = 0; i < table->key_count; i++)
+		if (span_ieq_str(name, table->columns[table->key[i]].name))
+			return true;
+	return false;
+}
+
+bool plan_sets_key(const struct instrument_table *table, const struct sql_assign *set)
+{
+	for (; set; set = set->next)
+		if (!table || is_key(table, set->target->u.column.name))
+			return true;
+	return false;
+}
+
+static const struct sql_expr *nth(const struct sql_exprs *list, size_t index)
+{
+	const struct sql_expr *e = list->first;
+
+	while (e && index--)
+		e = e->next;
+	return e;
+}
+
+/* The value that a row of an INSERT gives a column; NULL: none. */
+static const struct sql_expr *value_for(const struct sql_insert *ins,
+	const struct sql_values_row *row, const struct instrument_table *table, uint32_t column)
+{
+	size_t at = 0;
+
+	for (const struct sql_assign *set = ins->set; set; set = set->next)
+		if (span_ieq_str(set->target->u.column.name, table->columns[column].name))
+			return set->value;
+	if (!row || ins->set)
+		return NULL;
+	if (!ins->has_columns)
+		return nth(&row->values, column);
+	for (const struct sql_expr *e = ins->columns.first; e; e = e->next, at++)
+		if (span_ieq_str(e->u.column.name, table->columns[column].name))
+			return nth(&row->values, at);
+	return NULL;
+}
+
+/* One row's key as a condition.  False: it is not in the text. */
+static bool add_key_condition(struct planner *p, const struct sql_insert *ins,
+	const struct sql_values_row *row, const struct instrument_table *table,
+	struct param_state *params)
+{
+	struct sql_visitor visitor = {.expr = plan_note_param, .ctx = params};
+	struct sql_options print = p->options;
+	struct buf *out = &p->plan->keys.text;
+
+	print.mode = 0;
+	buf_add_str(out, out->len ? " or (" : "(");
+	for (size_t i = 0; i < table->key_count; i++) {
+		const struct sql_expr *e = value_for(ins, row, table, table->key[i]);
+
+		if (!e || (e->kind != SQL_EXPR_LITERAL && e->kind != SQL_EXPR_PARAM &&
+				  e->kind != SQL_EXPR_UNARY))
+			return false;
+		if (e->kind == SQL_EXPR_LITERAL && e->u.literal.kind == SQL_LIT_NULL)
+			return false;
+		buf_add_str(out, i ? " and " : "");
+		instrument_add_name(out, span_str(table->columns[table->key[i]].name));
+		buf_add_str(out, " = ");
+		sql_walk_expr(e, &visitor);
+		sql_print_expr(e, &print, out);
+	}
+	buf_add_char(out, ')');
+	return true;
+}
+
+void plan_set_insert(struct planner *p, const struct sql_insert *ins, bool replaces)
+{
+	struct plan *plan = p->plan;
+	struct instrument_table *table = plan_find(p, &ins->table);
+	uint32_t indexes[PLAN_PARAMS_MAX];
+	struct param_state state = {.indexes = indexes};
+	const struct sql_values_row *row = ins->rows;
+	size_t rows = 0;
+	bool known = !ins->query;
+
+	if (!table || !plan->plain || p->tables->mode != INSTRUMENT_SELECT ||
+		plan_sets_key(table, ins->on_duplicate) ||
+		((replaces || ins->on_duplicate) && table->other_unique))
+		return;
+	instrument_add_name(&plan->source, span_str(table->database));
+	buf_add_char(&plan->source, '.');
+	instrument_add_name(&plan->source, span_str(table->name));
+	buf_add_span(&plan->row, buf_span(&plan->source));
+	plan->target = table;
+	plan->write = replaces            ? PLAN_WRITE_REPLACE
+		      : ins->on_duplicate ? PLAN_WRITE_UPSERT
+					  : PLAN_WRITE_INSERT;
+	for (; known && (row || (ins->set && !rows)); row = row ? row->next : NULL, rows++)
+		known = rows < PLAN_ROWS_MAX && add_key_condition(p, ins, row, table, &state);
+	known = known && state.count <= PLAN_PARAMS_MAX &&
+		plan_find_params(&plan->keys, indexes) == state.count;
+	if (known)
+		return;
+	buf_clear(&plan->keys.text);
+	plan->keys.count = 0;
+	plan->counts_key = table->auto_key && !ins->query && (!ins->rows || !ins->rows->next);
+	/* What a REPLACE of unknown rows deletes is not seen. */
+	if (replaces && !plan->counts_key)
+		plan->target = NULL;
+}
