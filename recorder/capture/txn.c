@@ -5,8 +5,11 @@
  * Effective isolation level (design, section 4; measured on MariaDB 10.11, same in MySQL's manual):
  * SET SESSION in a running transaction changes the session's level, not the transaction's; outside
  * one it also overrides a level set for the next transaction.  SET TRANSACTION and SET @@name set
- * the next transaction's only, which is used up when that ends: by COMMIT, or by the first
- * autocommitted statement that reads or writes a table.
+ * the next transaction's only, which is used up when that ends: by COMMIT or ROLLBACK (even where
+ * none is open) or a definition, or by the first autocommitted statement that reads or writes a
+ * table.  An error that rolls the transaction back (1213, 1020) ends it without that: what comes
+ * next has the old transaction's level (measured on MariaDB 10.11, 11.8, MySQL 9.7;
+ * trans_rollback_implicit() resets nothing).
  */
 #include <stdio.h>
 
@@ -125,6 +128,14 @@ void txn_end(struct capture *c, uint32_t number, enum txn_outcome outcome, const
 	t->open = false;
 	c->level_next = UINT8_MAX;
 	buf_release(&t->name);
+}
+
+/* An error of a statement rolled it back whole: the next one has its level. */
+static void end_with_level(struct capture *c, uint32_t number, const char *reason)
+{
+	txn_end(c, number, TXN_ABORTED, reason);
+	if (c->txn.level != c->level_session)
+		c->level_next = c->txn.level;
 }
 
 void txn_single(struct capture *c, const struct wire_command *command, enum txn_outcome outcome,
@@ -290,7 +301,7 @@ static void end_by_flags(struct capture *c, uint32_t number, const struct look *
 	if (t->doubt)
 		txn_end(c, number, TXN_COMMITTED, "implicit commit of a statement that failed");
 	else if (t->last_error == ER_LOCK_WAIT_TIMEOUT)
-		txn_end(c, number, TXN_ABORTED, "error 1205 (innodb_rollback_on_timeout)");
+		end_with_level(c, number, "error 1205 (innodb_rollback_on_timeout)");
 	else
 		txn_end(c, number, TXN_UNKNOWN, "ended, the server did not say how");
 }
@@ -379,6 +390,8 @@ static void after_flags(struct capture *c, const struct wire_command *command,
 	} else if (!c->txn.open && c->now.data) {
 		txn_single(c, command, TXN_COMMITTED, "autocommit");
 	}
+	if (!c->txn.open && (finishes(look) || look->class == LOOK_DEFINE))
+		c->level_next = UINT8_MAX;
 	if (!in)
 		c->maybe_begin = 0;
 }
@@ -391,13 +404,16 @@ static void after_error(struct capture *c, const struct wire_command *command,
 	snprintf(reason, sizeof(reason), "error %u", reply->error);
 	if (c->txn.open) {
 		c->txn.last_error = reply->error;
-		if (ends_whole(c, reply->error))
+		if (ends_whole(c, reply->error) && look->class != LOOK_COMMIT) {
+			end_with_level(c, command->number, reason);
+		} else if (ends_whole(c, reply->error)) {
 			txn_end(c, command->number, TXN_ABORTED, reason);
-		else if (look->class == LOOK_COMMIT ||
-			 (look->class == LOOK_XA_COMMIT && !refuses_xa(reply->error)))
+		} else if (look->class == LOOK_COMMIT ||
+			   (look->class == LOOK_XA_COMMIT && !refuses_xa(reply->error))) {
 			txn_end(c, command->number, TXN_UNKNOWN, reason);
-		else if (look->class == LOOK_DEFINE && reply->error != ER_PARSE_ERROR)
+		} else if (look->class == LOOK_DEFINE && reply->error != ER_PARSE_ERROR) {
 			c->txn.doubt = true;
+		}
 	} else if (c->now.data) {
 		/* A call may have committed part of its work before it failed. */
 		txn_single(c, command,

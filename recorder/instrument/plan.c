@@ -13,17 +13,25 @@ static struct span database_of(const struct planner *p, const struct sql_table_n
 	return name->db.ptr ? name->db : p->database;
 }
 
+/* Words that each end with a NUL. */
+static bool next_word(struct span *rest, struct span *word)
+{
+	const char *end = rest->len ? memchr(rest->ptr, '\0', rest->len) : NULL;
+
+	if (!end)
+		return false;
+	*word = span_of(rest->ptr, (size_t)(end - rest->ptr));
+	*rest = span_of(end + 1, rest->len - word->len - 1);
+	return true;
+}
+
 bool plan_is_temporary(const struct planner *p, const struct sql_table_name *name)
 {
-	struct span rest = p->temporary, database = database_of(p, name);
+	struct span rest = p->temporary, database = database_of(p, name), first, second;
 
-	while (rest.len) {
-		struct span first = span_str(rest.ptr), second = span_str(rest.ptr + first.len + 1);
-
+	while (next_word(&rest, &first) && next_word(&rest, &second))
 		if (span_ieq(first, database) && span_ieq(second, name->name))
 			return true;
-		rest = span_of(second.ptr + second.len + 1, rest.len - first.len - second.len - 2);
-	}
 	return false;
 }
 
