@@ -162,6 +162,15 @@ static uint32_t own_latest(const struct history *h, const struct own_txn *own, u
 	return latest;
 }
 
+/* Its latest write may be one that nobody saw. */
+static bool knows_own(struct adya *a, uint32_t object)
+{
+	if (adya_sees_writes(a, a->history->objects[object].table))
+		return true;
+	verdict_undecided(a->verdict, "own writes that are perhaps not all known", 1);
+	return false;
+}
+
 /* Such a transaction is looked at closely: what it has to see depends on when it asks. */
 static void judge_own_undone(struct adya *a, const struct own_txn *own, const struct history_op *op)
 {
@@ -170,7 +179,8 @@ static void judge_own_undone(struct adya *a, const struct own_txn *own, const st
 	uint32_t latest = own_latest(h, own, op->object, op);
 	bool its_own = h->versions[op->version].txn == own->txn;
 
-	if (latest == op->version || (latest == HISTORY_NONE && !its_own))
+	if (latest == op->version || (latest == HISTORY_NONE && !its_own) ||
+		!knows_own(a, op->object))
 		return;
 	if (latest == HISTORY_NONE)
 		adya_add_read(a, "own-write", own->txn, HISTORY_NONE, op, HISTORY_NONE,
@@ -206,7 +216,8 @@ static void judge_own(
 	struct arena *arena = &a->verdict->arena;
 	uint32_t own = view->written[op->object];
 
-	if (view->stamp[op->object] != txn + 1 || own == HISTORY_NONE || own == op->version)
+	if (view->stamp[op->object] != txn + 1 || own == HISTORY_NONE || own == op->version ||
+		!knows_own(a, op->object))
 		return;
 	adya_add_read(a, "own-write", txn, h->versions[op->version].txn, op, own,
 		SAY(a, "%.*s wrote version %.*s of %.*s and then read version %.*s (%.*s).",
