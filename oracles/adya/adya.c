@@ -428,19 +428,22 @@ static void add_cycle(struct adya *a, const struct cycle *cycle, bool suspected)
 		finding->explanation = span_str(SAY(a,
 			"%.*s This is not proven: at least one of the reads is known only by a "
 			"probe that is not exact, and may have seen other versions than its "
-			"statement.",
+			"statement; or by the absence of a row, which a session that was not "
+			"recorded may have deleted.",
 			SPAN_ARG(finding->explanation)));
 	finding_seal(finding);
 }
 
 /* ---- suspicions ---- */
 
-/* An edge of a read that no exact probe tells of. */
+/* An edge of a read that no exact probe tells of, or that only recorded sessions explain. */
 static bool is_inexact(const struct adya *a, const struct cycle_step *step)
 {
 	const struct history *h = a->history;
 	const struct history_txn *t;
 
+	if (step->kind == GRAPH_PREDICATE_WR || step->kind == GRAPH_PREDICATE_RW)
+		return a->other_writers && a->dependencies.predicate_edges[step->detail].forced;
 	if (step->kind != GRAPH_WR && step->kind != GRAPH_RW)
 		return false;
 	t = &h->txns[a->dependencies.txn_of[step->kind == GRAPH_WR ? step->to : step->from]];
@@ -478,7 +481,9 @@ static void add_suspicions(struct adya *a, const struct cycles *exact)
 			reported[exact->cycles[i].steps[k].from] = true;
 	/* Nodes have the same numbers in both. */
 	dependencies_build(&a->dependencies, a->history,
-		&(struct dependencies_options){.inexact = true, .unseen = a->unseen_anywhere});
+		&(struct dependencies_options){.inexact = true,
+			.unseen = a->unseen_anywhere,
+			.others = a->other_writers});
 	cycles_find(&cycles, &a->dependencies.graph,
 		&(struct cycles_options){.budget = a->options->budget});
 	for (size_t i = 0; i < cycles.count; i++)
@@ -549,6 +554,10 @@ static void add_coverage(struct adya *a)
 		[UNDECIDED_ORDER] = "reads of objects without a known version order",
 		[UNDECIDED_ABSENT] = "absent rows that could be several versions",
 		[UNDECIDED_MATCH] = "rows whose match with a predicate is not known",
+		[UNDECIDED_UNSEEN] = "rows that writes which are not known exactly may have "
+				     "deleted",
+		[UNDECIDED_OTHERS] = "absent rows that sessions which were not recorded may have "
+				     "deleted (--all-writers)",
 		[UNDECIDED_BUDGET] = "predicate tests past the limit",
 	};
 	const struct history *h = a->history;
@@ -586,7 +595,8 @@ void adya_check(
 		&(struct dependencies_options){
 			.session = options->session,
 			.realtime = options->realtime,
-			.unseen = a.unseen_anywhere});
+			.unseen = a.unseen_anywhere,
+			.others = a.other_writers});
 	cycles_find(&cycles, &a.dependencies.graph,
 		&(struct cycles_options){.session = options->session,
 			.realtime = options->realtime,
@@ -599,7 +609,8 @@ void adya_check(
 	}
 	for (size_t i = 0; i < cycles.count; i++)
 		add_cycle(&a, &cycles.cycles[i], false);
-	if (a.dependencies.undecided[UNDECIDED_INEXACT])
+	if (a.dependencies.undecided[UNDECIDED_INEXACT] ||
+		a.dependencies.undecided[UNDECIDED_OTHERS])
 		add_suspicions(&a, &cycles);
 	for (uint32_t i = 0; i < a.limiter_count; i++) {
 		/* The count goes to the last one listed of its kind. */

@@ -31,7 +31,7 @@ struct builder {
 	struct matcher *matcher;
 	struct chains chains;
 	uint64_t tests_left;
-	bool inexact, unseen;
+	bool inexact, unseen, others;
 	uint32_t *writer_of; /* by table: the only transaction that wrote it; NONE, SEVERAL */
 	uint32_t *objects_of, *objects_head; /* objects by table */
 	wide *keys_of;                       /* of objects_of, where sorted[table] */
@@ -127,6 +127,7 @@ struct look {
 	const struct chain *chain; /* NULL: the object's order is not known */
 	uint32_t seen;             /* the version it saw; NONE: not recorded */
 	enum match seen_match;     /* ... as its result tells; UNKNOWN: it does not */
+	bool absent;               /* all that is known is that the row was not there */
 };
 
 static enum match test(struct builder *b, const struct look *look, uint32_t version)
@@ -153,16 +154,22 @@ static enum match test_at(struct builder *b, const struct look *look, uint32_t i
 	return matcher_test_row(b->matcher, version, &look->chain->rows[i]);
 }
 
-static void add_predicate_edge(struct builder *b, uint32_t from, uint32_t to, enum graph_kind kind,
-	struct predicate_edge edge)
+static void add_predicate_edge(struct builder *b, const struct look *look, uint32_t from,
+	uint32_t to, enum graph_kind kind, uint32_t seen, uint32_t changed)
 {
 	struct dependencies *out = b->out;
 
 	if (from == GRAPH_NONE || to == GRAPH_NONE || from == to)
 		return;
+	if (look->absent && b->others) {
+		count_undecided(b, UNDECIDED_OTHERS, look->p->stmt, 1);
+		if (!b->inexact)
+			return;
+	}
 	MEM_RESERVE(
 		out->predicate_edges, out->predicate_edge_count + 1, out->predicate_edge_capacity);
-	out->predicate_edges[out->predicate_edge_count] = edge;
+	out->predicate_edges[out->predicate_edge_count] =
+		(struct predicate_edge){look->predicate, seen, changed, look->absent};
 	add_edge(b, from, to, kind, (uint32_t)out->predicate_edge_count++);
 }
 
@@ -183,9 +190,8 @@ static bool add_from_version(struct builder *b, const struct look *look, uint32_
 		if (other == MATCH_UNKNOWN)
 			break;
 		if (other != here) {
-			add_predicate_edge(b, node_of_version(b, chain->order[i]), look->node,
-				GRAPH_PREDICATE_WR,
-				(struct predicate_edge){look->predicate, seen, chain->order[i]});
+			add_predicate_edge(b, look, node_of_version(b, chain->order[i]), look->node,
+				GRAPH_PREDICATE_WR, seen, chain->order[i]);
 			break;
 		}
 	}
@@ -196,9 +202,8 @@ static bool add_from_version(struct builder *b, const struct look *look, uint32_
 		if (other == MATCH_UNKNOWN)
 			return false;
 		if (other != here) {
-			add_predicate_edge(b, look->node, node_of_version(b, chain->order[i]),
-				GRAPH_PREDICATE_RW,
-				(struct predicate_edge){look->predicate, seen, chain->order[i]});
+			add_predicate_edge(b, look, look->node, node_of_version(b, chain->order[i]),
+				GRAPH_PREDICATE_RW, seen, chain->order[i]);
 			break;
 		}
 	}
@@ -286,15 +291,11 @@ static bool add_forced(struct builder *b, const struct look *look)
 	if (!possible)
 		return false;
 	if (over)
-		add_predicate_edge(b, look->node, node_of_version(b, chain->order[end]),
-			GRAPH_PREDICATE_RW,
-			(struct predicate_edge){
-				look->predicate, chain->order[end - 1], chain->order[end]});
+		add_predicate_edge(b, look, look->node, node_of_version(b, chain->order[end]),
+			GRAPH_PREDICATE_RW, chain->order[end - 1], chain->order[end]);
 	if (start > 0)
-		add_predicate_edge(b, node_of_version(b, chain->order[start]), look->node,
-			GRAPH_PREDICATE_WR,
-			(struct predicate_edge){
-				look->predicate, chain->order[start], chain->order[start]});
+		add_predicate_edge(b, look, node_of_version(b, chain->order[start]), look->node,
+			GRAPH_PREDICATE_WR, chain->order[start], chain->order[start]);
 	return true;
 }
 
@@ -317,7 +318,13 @@ static void add_object(struct builder *b, uint32_t predicate, uint32_t node, uin
 {
 	const struct history *h = b->history;
 	const struct history_predicate *p = &h->predicates[predicate];
-	struct look look = {predicate, node, o, p, NULL, HISTORY_NONE, MATCH_UNKNOWN};
+	struct look look = {.predicate = predicate,
+		.node = node,
+		.object = o,
+		.p = p,
+		.seen = HISTORY_NONE,
+		.seen_match = MATCH_UNKNOWN,
+		.absent = b->seen_stamp[o] != b->stamp};
 	uint32_t seen = HISTORY_NONE;
 	bool decided;
 
@@ -327,6 +334,10 @@ static void add_object(struct builder *b, uint32_t predicate, uint32_t node, uin
 		seen = look.seen = b->seen[o];
 		if (p->flags & HISTORY_PREDICATE_MATCHES)
 			look.seen_match = b->seen_matches[o] ? MATCH_YES : MATCH_NO;
+	} else if (b->unseen || h->tables[p->table].unseen_writes) {
+		/* It may have seen versions that nobody knows of: a deletion, mostly. */
+		count_undecided(b, UNDECIDED_UNSEEN, p->stmt, 1);
+		return;
 	} else if (p->flags & HISTORY_PREDICATE_SET) {
 		seen = look.chain ? look.chain->only_absent
 				  : only_absent_version(h, &h->objects[o]);
@@ -582,6 +593,7 @@ void dependencies_build(struct dependencies *out, const struct history *history,
 		.history = history,
 		.inexact = options->inexact,
 		.unseen = options->unseen,
+		.others = options->others,
 		.tests_left = PREDICATE_TESTS_MAX};
 	uint32_t count = 0;
 

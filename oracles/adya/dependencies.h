@@ -15,6 +15,7 @@ struct predicate_edge {
 	uint32_t predicate;
 	uint32_t seen;    /* the version in the predicate's version set */
 	uint32_t changed; /* the version that changed the matches */
+	bool forced;      /* it follows from the row's absence alone */
 };
 
 enum undecided {
@@ -23,7 +24,9 @@ enum undecided {
 	UNDECIDED_ORDER,   /* reads of objects without a known version order */
 	UNDECIDED_ABSENT,  /* "no row" that could be several versions */
 	UNDECIDED_MATCH,   /* (predicate, object) */
-	UNDECIDED_BUDGET,  /* the same, past the limit of tests */
+	UNDECIDED_UNSEEN,  /* the same: rows that were not returned, of tables with unseen writes */
+	UNDECIDED_OTHERS,  /* ... that sessions which were not recorded may have deleted */
+	UNDECIDED_BUDGET,  /* ... past the limit of tests */
 	UNDECIDED_COUNT
 };
 
@@ -44,6 +47,7 @@ struct dependencies_options {
 	bool session, realtime; /* edges of these orders too */
 	bool inexact;           /* reads of items that are not exact draw edges as well */
 	bool unseen;            /* any table may have versions that are not in the history */
+	bool others;            /* sessions that were not recorded may have deleted rows */
 };
 
 void dependencies_build(struct dependencies *out, const struct history *history,
