@@ -139,6 +139,43 @@ static uint32_t view_of_begin(struct mvcc *m)
 	return m->store.commits - choose(m, options);
 }
 
+/* A savepoint is the business of the engines that take part in the transaction when it is made;
+ * one that came later is rolled back whole (ha_rollback_to_savepoint in sql/handler.cc).  So
+ * InnoDB then lets go of its locks and of its read view (MYSQL-95049). */
+static void roll_back_to(struct mvcc *m, uint32_t txn, struct span name)
+{
+	enum store_use used = store_savepoint_use(&m->store, txn, name);
+
+	/* With autocommit off a savepoint may be older than what the server calls the
+	 * transaction. */
+	if (!store_savepoint_rollback(&m->store, txn, name))
+		store_rollback_to(&m->store, txn, NULL, 0);
+	if (m->engine == ENGINE_TIDB || used == STORE_USED)
+		return;
+	if (used == STORE_UNUSED || choose(m, 2))
+		store_part_ended(&m->store, txn, m->now_stmt);
+}
+
+/* Notes that the transaction of a statement that was executed takes part in the engine. */
+static void note_use(struct mvcc *m, uint32_t stmt)
+{
+	const struct plan *plan = m->runs[stmt].plan;
+	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
+	enum store_use used = STORE_UNUSED;
+	struct store_txn *t;
+
+	if (s->txn == SCHEDULE_NONE)
+		return;
+	t = &m->store.txns[s->txn + 1];
+	if ((plan->reads || plan->writes) && !plan->unsupported && !plan->elsewhere &&
+		!s->in->record.error)
+		used = STORE_USED;
+	else if (!plan->harmless || plan->peeks)
+		used = STORE_MAYBE_USED;
+	if (used > t->used)
+		TRAIL_SET(&m->store.trail, t->used, (uint32_t)used);
+}
+
 static void txn_event(struct mvcc *m, const struct schedule_txn_event *e)
 {
 	const struct schedule_txn *txn = &m->schedule->txns[e->txn];
@@ -154,6 +191,8 @@ static void txn_event(struct mvcc *m, const struct schedule_txn_event *e)
 		if (txn->level == LEVEL_REPEATABLE_READ && t->view == STORE_NONE &&
 			(txn->snapshot || m->engine == ENGINE_TIDB))
 			TRAIL_SET(&m->store.trail, t->view, view_of_begin(m));
+		if (txn->snapshot)
+			TRAIL_SET(&m->store.trail, t->used, (uint32_t)STORE_USED);
 		break;
 	case TXN_END:
 		/* MySQL parts session and transaction when it is prepared; its rows stay locked
@@ -166,10 +205,7 @@ static void txn_event(struct mvcc *m, const struct schedule_txn_event *e)
 		store_savepoint(&m->store, e->txn + 1, e->name);
 		break;
 	case TXN_ROLLBACK_TO:
-		/* With autocommit off a savepoint may be older than what the server calls the
-		 * transaction. */
-		if (!store_savepoint_rollback(&m->store, e->txn + 1, e->name))
-			store_rollback_to(&m->store, e->txn + 1, NULL, 0);
+		roll_back_to(m, e->txn + 1, e->name);
 		break;
 	case TXN_RELEASE:
 		store_savepoint_release(&m->store, e->txn + 1, e->name);
@@ -216,6 +252,7 @@ static bool run_stmt(struct mvcc *m, uint32_t stmt)
 	if (!execute_stmt(m, stmt))
 		return false;
 	TRAIL_SET(&m->store.trail, m->runs[stmt].state, (uint32_t)STMT_DONE);
+	note_use(m, stmt);
 	/* InnoDB lets go of what it locked without writing it (lock_release_on_prepare). */
 	if (is_xa(m->runs[stmt].plan, SQL_XA_PREPARE) && !s->in->record.error &&
 		s->txn != SCHEDULE_NONE)

@@ -316,7 +316,8 @@ void store_savepoint(struct store *store, uint32_t txn, struct span name)
 		at = &(*at)->previous;
 	if (*at)
 		TRAIL_SET(&store->trail, *at, (*at)->previous);
-	*made = (struct store_savepoint){t->savepoints, name, t->undo, t->undo_count};
+	*made = (struct store_savepoint){
+		t->savepoints, name, t->undo, t->undo_count, t->used};
 	TRAIL_SET(&store->trail, t->savepoints, made);
 }
 
@@ -331,6 +332,22 @@ bool store_savepoint_rollback(struct store *store, uint32_t txn, struct span nam
 	return true;
 }
 
+enum store_use store_savepoint_use(struct store *store, uint32_t txn, struct span name)
+{
+	struct store_savepoint *s = find_savepoint(store, txn, name);
+
+	return s ? (enum store_use)s->used : STORE_USED;
+}
+
+void store_part_ended(struct store *store, uint32_t txn, uint32_t stmt)
+{
+	struct store_txn *t = &store->txns[txn];
+
+	TRAIL_SET(&store->trail, t->view, STORE_NONE);
+	TRAIL_SET(&store->trail, t->locks_from, stmt);
+	TRAIL_SET(&store->trail, t->used, (uint32_t)STORE_UNUSED);
+}
+
 void store_savepoint_release(struct store *store, uint32_t txn, struct span name)
 {
 	struct store_savepoint *s = find_savepoint(store, txn, name);
@@ -340,6 +357,12 @@ void store_savepoint_release(struct store *store, uint32_t txn, struct span name
 }
 
 /* ---- locks ---- */
+
+static bool is_held(const struct store *store, const struct store_lock *lock)
+{
+	return store_is_active(store, lock->txn) &&
+		lock->stmt >= store->txns[lock->txn].locks_from;
+}
 
 void store_lock(struct store *store, uint32_t txn, uint32_t stmt, struct store_record *record,
 	enum store_lock_mode mode)
@@ -351,10 +374,10 @@ void store_lock(struct store *store, uint32_t txn, uint32_t stmt, struct store_r
 	if (!store_alive(store_current(store, record, 0)))
 		return;
 	/* Drop those of transactions that have ended, from the front: the list stays short. */
-	while (lock && !store_is_active(store, lock->txn))
+	while (lock && !is_held(store, lock))
 		lock = lock->next;
 	for (struct store_lock *l = lock; l; l = l->next) {
-		if (l->txn == txn && l->mode >= (uint32_t)mode)
+		if (l->txn == txn && is_held(store, l) && l->mode >= (uint32_t)mode)
 			return;
 	}
 	made = arena_alloc(&store->arena, sizeof(*made));
@@ -370,8 +393,7 @@ uint32_t store_lock_conflict(const struct store *store, uint32_t txn,
 		store_is_active(store, record->newest->txn))
 		return record->newest->txn;
 	for (const struct store_lock *l = record->locks; l; l = l->next) {
-		if (l->txn != txn && store_is_active(store, l->txn) &&
-			!store->txns[l->txn].prepared &&
+		if (l->txn != txn && is_held(store, l) && !store->txns[l->txn].prepared &&
 			(l->mode == STORE_LOCK_X || mode == STORE_LOCK_X))
 			return l->txn;
 	}

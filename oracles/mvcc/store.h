@@ -123,7 +123,11 @@ struct store_savepoint {
 	struct span name;
 	struct store_undo *undo;
 	uint32_t undo_count;
+	uint32_t used; /* of the transaction, when it was made */
 };
+
+/* Whether a transaction has taken part in the engine: read or written a table of it. */
+enum store_use { STORE_UNUSED, STORE_MAYBE_USED, STORE_USED };
 
 struct store_txn {
 	uint32_t state;
@@ -139,6 +143,8 @@ struct store_txn {
 	uint32_t hidden;        /* wrote what is not known: its commit moves what others see */
 	uint32_t left;          /* its client left, and it was not rolled back then (ends.c) */
 	uint32_t prepared;      /* XA PREPARE: of its locks only those on what it wrote are left */
+	uint32_t used;          /* enum store_use */
+	uint32_t locks_from;    /* locks of statements before this one were let go of */
 	uint64_t tables; /* that it used in a locking way, as bits; the last one: all others */
 	struct store_undo *undo;
 	struct store_meant *meant;
@@ -189,6 +195,10 @@ void store_rollback_to(struct store *store, uint32_t txn, struct store_undo *und
 void store_savepoint(struct store *store, uint32_t txn, struct span name);
 /* False: there is no such savepoint. */
 bool store_savepoint_rollback(struct store *store, uint32_t txn, struct span name);
+/* Of the savepoint of that name: whether the transaction had used the engine when it was made. */
+enum store_use store_savepoint_use(struct store *store, uint32_t txn, struct span name);
+/* The engine has taken its part of the transaction back whole: no locks, no read view. */
+void store_part_ended(struct store *store, uint32_t txn, uint32_t stmt);
 void store_savepoint_release(struct store *store, uint32_t txn, struct span name);
 
 void store_lock(struct store *store, uint32_t txn, uint32_t stmt, struct store_record *record,

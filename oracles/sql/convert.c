@@ -57,7 +57,9 @@ struct eval_value run_unsupported(struct run *run, const char *reason)
 
 void run_truncated(struct run *run)
 {
-	if (run->strict)
+	if (run->strict && run->folded)
+		run_unsupported(run, "a constant that is no number, in a condition in strict mode");
+	else if (run->strict)
 		run_error(run, 1292, "truncated incorrect value");
 }
 

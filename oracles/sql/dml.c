@@ -514,6 +514,7 @@ struct eval_change {
 	uint32_t order_count;
 	struct node *limit;
 	unsigned flags;
+	bool is_delete;
 };
 
 static struct eval_change *change_compile(struct compiler *c, const struct sql_table_ref *ref,
@@ -557,18 +558,49 @@ struct eval_change *eval_delete_compile(struct arena *arena, const struct sql_de
 	const struct eval_env *env, const struct eval_source *source, struct eval_outcome *outcome)
 {
 	struct compiler c = compiler_begin(arena, env, source, outcome);
+	struct eval_change *change;
 
 	if (del->before || (del->flags & SQL_DML_HISTORY))
 		return outcome_unsupported(outcome, "DELETE HISTORY");
 	if (del->targets)
 		return outcome_unsupported(outcome, "several tables");
-	return change_compile(
+	change = change_compile(
 		&c, del->from, del->with, del->where, del->order, del->limit, NULL, del->flags);
+	if (change)
+		change->is_delete = true;
+	return change;
 }
 
 const struct eval_table *eval_change_table(const struct eval_change *change)
 {
 	return change->table;
+}
+
+/* Has a condition a string in it that is the same for every row? */
+static bool has_constant_string(const struct node *n)
+{
+	if (n->constant && type_is_string(&n->type))
+		return true;
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		if (has_constant_string(n->args[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Strict mode for a condition.  MariaDB turns it on when it begins to change rows.  Constants that
+ * were converted before, when the condition was resolved and optimized, only brought warnings;
+ * which those are (all of `WHERE 'a'`, of `id = 'a'`, not of `id + 'a'`) is not modelled.  A
+ * DELETE never turns it on (mysql_delete in sql/sql_delete.cc). */
+static void begin_strict_condition(struct run *run, const struct eval_change *change)
+{
+	run->strict = is_strict_mode(run->env, change->flags);
+	if (run->env->flavour != SQL_MARIADB)
+		return;
+	if (change->is_delete || change->where->constant)
+		run->strict = false;
+	else
+		run->folded = has_constant_string(change->where);
 }
 
 bool eval_change_test(const struct eval_change *change, struct arena *arena,
@@ -582,7 +614,7 @@ bool eval_change_test(const struct eval_change *change, struct arena *arena,
 	*truth = EVAL_TRUE;
 	if (!change->where)
 		return true;
-	run.strict = is_strict_mode(env, change->flags);
+	begin_strict_condition(&run, change);
 	v = node_run(change->where, &f);
 	if (v.kind == EVAL_NULL)
 		*truth = EVAL_UNKNOWN;

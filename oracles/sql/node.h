@@ -61,6 +61,7 @@ struct run {
 	bool failed;
 	bool strict; /* INSERT, UPDATE, DELETE in strict mode: what a query only warns of is an
 			error */
+	bool folded; /* and strict: constants of the condition may have been converted before */
 	uint64_t steps, steps_max;
 	size_t rows_max;
 	struct cached_query *cached; /* results of subqueries that need no outer row */
