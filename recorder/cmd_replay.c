@@ -55,6 +55,9 @@ static void on_diverged(void *ctx, const struct divergence *d)
 	case DIVERGED_NOT_SENT:
 		buf_printf(&t->line, "not sent: %s", d->why);
 		break;
+	case DIVERGED_ROW_BY_ROW:
+		buf_printf(&t->line, "an execution for each row, one for all there: %s", d->why);
+		break;
 	}
 	buf_add_str(&t->line, ": ");
 	text_add(&t->line, d->stmt->sql, 100, TEXT_FOLD);
@@ -75,9 +78,11 @@ static void summarize(struct buf *out, const char *path, const struct replay_sum
 	if (all)
 		buf_printf(out,
 			"diverged in %" PRIu64 " places: %" PRIu64 " blocked here, %" PRIu64
-			" not blocked here, %" PRIu64 " other errors, %" PRIu64 " not sent",
+			" not blocked here, %" PRIu64 " other errors, %" PRIu64
+			" row by row, %" PRIu64 " not sent",
 			all, s->diverged[DIVERGED_BLOCKED], s->diverged[DIVERGED_NOT_BLOCKED],
-			s->diverged[DIVERGED_ERROR], s->diverged[DIVERGED_NOT_SENT]);
+			s->diverged[DIVERGED_ERROR], s->diverged[DIVERGED_ROW_BY_ROW],
+			s->diverged[DIVERGED_NOT_SENT]);
 	else
 		buf_add_str(out, "followed the recorded order throughout");
 	if (s->partial)

@@ -8,6 +8,7 @@
 #include "base/siphash.h"
 #include "trace/pack.h"
 #include "trace/value.h"
+#include "wire/proto.h"
 
 enum { CUT_PREFIX = 256 };
 
@@ -482,6 +483,11 @@ void values_pack_param(
 	struct binary_type type = {param->type, 31, param->is_unsigned, blob, false};
 	size_t start = out->len;
 
+	/* DEFAULT and IGNORE of a bulk row are no value, and NULL would be a wrong one. */
+	if (param->indicator > BULK_NULL) {
+		value_pack(out, &(struct value){.type = VALUE_DROPPED, .bytes = span_of("", 0)});
+		return;
+	}
 	if (param->null) {
 		pack_nil(&pk);
 		return;

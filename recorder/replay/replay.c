@@ -13,6 +13,7 @@
 enum {
 	COMMAND_PREPARE = 0x16,
 	COMMAND_EXECUTE = 0x17,
+	COMMAND_BULK = 0xfa,
 };
 
 enum event_kind { EVENT_BEGIN, EVENT_END, EVENT_CLOSE };
@@ -29,6 +30,8 @@ struct player {
 	uint32_t next;    /* statement to send: index, or NONE */
 	uint32_t due;     /* the last statement whose recorded begin has come */
 	uint32_t current; /* under way, or NONE */
+	uint32_t rows;    /* of the bulk execution under way that have yet to be sent one by one */
+	uint32_t row;     /* the next of them */
 	bool opened, gone;
 };
 
@@ -58,7 +61,7 @@ static void diverged(struct replayer *r, enum divergence_kind kind, uint32_t stm
 		.error = error,
 		.why = why};
 	static const char *const topics[] = {
-		"blocked here", "not blocked here", "another answer", "not sent"};
+		"blocked here", "not blocked here", "another answer", "not sent", "row by row"};
 	char text[200];
 
 	r->summary->diverged[kind]++;
@@ -82,13 +85,21 @@ static void answered(void *ctx, struct client *c)
 	const struct execution_stmt *stmt = &r->e->stmts[p->current];
 	uint32_t index = p->current;
 
-	r->summary->statements++;
 	p->current = EXECUTION_NONE;
 	if (c->dead) {
+		r->summary->statements++;
 		r->summary->lost++;
+		p->next = stmt->next_in_session;
+		p->rows = 0;
 		p->gone = true;
 		return;
 	}
+	if (p->rows && c->error)
+		p->rows = 0; /* as one execution ends at the row that fails */
+	if (p->rows)
+		return;
+	r->summary->statements++;
+	p->next = stmt->next_in_session;
 	if (execution_blocked(stmt) && !c->waiting)
 		diverged(r, DIVERGED_NOT_BLOCKED, index, 0, NULL);
 	if (c->error != stmt->record.error && !(stmt->record.flags & STMT_NO_REPLY))
@@ -152,6 +163,36 @@ static bool send_text(struct client *c, const struct execution_stmt *stmt, struc
 	return ok;
 }
 
+/* The next row of an execution of which the first rows were sent. */
+static bool send_row(
+	struct player *p, struct client *c, const struct execution_stmt *stmt, struct err *err)
+{
+	p->rows--;
+	return client_execute_row(c, stmt->record.prepared, stmt->record.params, p->row++, err);
+}
+
+static bool send_bulk(struct replayer *r, struct player *p, uint32_t index, struct err *err)
+{
+	const struct execution_stmt *stmt = &r->e->stmts[index];
+	struct client *c = client_of(r, p);
+	uint32_t name = stmt->record.prepared, rows;
+	const char *why = "this server has no bulk executions";
+
+	if (p->rows)
+		return send_row(p, c, stmt, err);
+	if (!client_bulk_rows(c, name, stmt->record.params, &rows, err))
+		return false;
+	if (client_can_bulk(c)) {
+		if (client_execute_bulk(c, name, stmt->record.params, err))
+			return true;
+		why = err->text;
+	}
+	diverged(r, DIVERGED_ROW_BY_ROW, index, 0, why);
+	p->rows = rows;
+	p->row = 0;
+	return send_row(p, c, stmt, err);
+}
+
 static void send_stmt(struct replayer *r, uint32_t index)
 {
 	const struct execution_stmt *stmt = &r->e->stmts[index];
@@ -160,7 +201,6 @@ static void send_stmt(struct replayer *r, uint32_t index)
 	struct err err;
 	bool ok = true;
 
-	p->next = stmt->next_in_session;
 	engine_sending(&r->engine, c);
 	switch (stmt->record.command) {
 	case COMMAND_PREPARE:
@@ -171,13 +211,19 @@ static void send_stmt(struct replayer *r, uint32_t index)
 		if (!ok && !client_is_prepared(c, stmt->record.prepared))
 			ok = send_text(c, stmt, &err);
 		break;
+	case COMMAND_BULK:
+		ok = send_bulk(r, p, index, &err);
+		break;
 	default:
 		ok = send_text(c, stmt, &err);
 	}
-	if (ok)
+	if (ok) {
 		p->current = index;
-	else
-		diverged(r, DIVERGED_NOT_SENT, index, 0, err.text);
+		return;
+	}
+	p->rows = 0;
+	p->next = stmt->next_in_session;
+	diverged(r, DIVERGED_NOT_SENT, index, 0, err.text);
 }
 
 /* Sends what is due in a session that is free; true when something went out. */
@@ -227,13 +273,24 @@ static void keep_pace(struct replayer *r, uint64_t recorded_ns)
 	}
 }
 
+/* Until the session has answered or waits for a lock; each row counts where they go one by one. */
+static void settle(struct replayer *r, struct player *p)
+{
+	uint32_t index = p->current, row;
+
+	do {
+		row = p->row;
+		engine_settle(&r->engine, client_of(r, p));
+		catch_up(r);
+	} while (index != EXECUTION_NONE && p->current == index && p->row != row);
+}
+
 /* Waits for the session's answer; gives up when it waits for a lock. */
 static void await(struct replayer *r, struct player *p)
 {
 	uint32_t index = p->current;
 
-	engine_settle(&r->engine, client_of(r, p));
-	catch_up(r);
+	settle(r, p);
 	if (p->current == index && index != EXECUTION_NONE && !r->told_blocked[index]) {
 		client_of(r, p)->blocked = true;
 		if (!execution_blocked(&r->e->stmts[index]))
@@ -257,8 +314,7 @@ static bool at_begin(struct replayer *r, uint32_t index)
 	(void)send_due(r, p);
 	/* Rule 2. */
 	if (p->current == index && execution_blocked(stmt)) {
-		engine_settle(&r->engine, client_of(r, p));
-		catch_up(r);
+		settle(r, p);
 		if (p->current == index)
 			client_of(r, p)->blocked = true;
 	}

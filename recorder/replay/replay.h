@@ -15,6 +15,9 @@
  * 4. Which of two statements that were under way together the server takes first cannot be forced,
  *    in the recording as here.
  *
+ * 5. A bulk execution is sent as one where the server can do that, and otherwise row by row, until a
+ *    row fails; the place is told.
+ *
  * Before it, the recorded tables are made and filled, in databases of the recorded names, which
  * must not exist and are dropped afterwards.
  */
@@ -31,15 +34,16 @@ enum divergence_kind {
 	DIVERGED_NOT_BLOCKED, /* waited there, not here */
 	DIVERGED_ERROR,       /* another error, or none */
 	DIVERGED_NOT_SENT,    /* cannot be sent: values not recorded, session gone */
+	DIVERGED_ROW_BY_ROW,  /* one execution for many rows became an execution for each */
 };
-enum { DIVERGED_KINDS = 4 };
+enum { DIVERGED_KINDS = 5 };
 
 struct divergence {
 	enum divergence_kind kind;
 	const struct execution_stmt *stmt;
 	struct span session;
 	uint32_t error;  /* ERROR: the one that came */
-	const char *why; /* NOT_SENT */
+	const char *why; /* NOT_SENT, ROW_BY_ROW */
 };
 
 struct replay_options {

@@ -4,11 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/bug.h"
 #include "base/mem.h"
 #include "trace/value.h"
 
-enum { PARAMS_MAX = 65535, CELL_MIN = 64 };
+enum { PARAMS_MAX = 65535, BULK_VALUES_MAX = 10 * 1000 * 1000, CELL_MIN = 64 };
 
 struct client_prepared {
 	uint32_t name;
@@ -22,6 +23,7 @@ struct client_prepared {
 	MYSQL_TIME *times;
 	unsigned long *lengths;
 	size_t capacity;
+	struct arena bulk; /* columns of a bulk execution */
 };
 
 static struct client_prepared *find(const struct client *c, uint32_t name)
@@ -151,24 +153,30 @@ static bool bind_value(struct client_prepared *p, size_t i, struct err *err)
 	return err_set(err, ERR_UNSUPPORTED, "parameter %zu was not recorded whole", i + 1);
 }
 
-static bool bind_params(struct client_prepared *p, struct span params, struct err *err)
+static void reserve(struct client_prepared *p, uint32_t count)
 {
-	struct mp mp = mp_over(params);
-	uint32_t count = params.ptr ? mp_array(&mp) : 0;
+	if (p->capacity >= count)
+		return;
+	p->capacity = count;
+	p->binds = mem_realloc(p->binds, count, sizeof(*p->binds));
+	p->values = mem_realloc(p->values, count, sizeof(*p->values));
+	p->times = mem_realloc(p->times, count, sizeof(*p->times));
+	p->lengths = mem_realloc(p->lengths, count, sizeof(*p->lengths));
+}
+
+/* Of `count` values: those of the statement. */
+static bool bind_params(struct client_prepared *p, struct mp *mp, uint32_t count, struct err *err)
+{
+	unsigned int rows = 0;
 
 	if (count != mysql_stmt_param_count(p->stmt) || count > PARAMS_MAX)
 		return err_set(err, ERR_UNSUPPORTED,
 			"%u parameters were recorded, and the statement has %lu", count,
 			mysql_stmt_param_count(p->stmt));
-	if (p->capacity < count) {
-		p->capacity = count;
-		p->binds = mem_realloc(p->binds, count, sizeof(*p->binds));
-		p->values = mem_realloc(p->values, count, sizeof(*p->values));
-		p->times = mem_realloc(p->times, count, sizeof(*p->times));
-		p->lengths = mem_realloc(p->lengths, count, sizeof(*p->lengths));
-	}
+	reserve(p, count);
+	mysql_stmt_attr_set(p->stmt, STMT_ATTR_ARRAY_SIZE, &rows);
 	for (uint32_t i = 0; i < count; i++) {
-		if (!value_read(&mp, &p->values[i]))
+		if (!value_read(mp, &p->values[i]))
 			return err_set(err, ERR_FORMAT, "a parameter cannot be read");
 		if (!bind_value(p, i, err))
 			return false;
@@ -177,25 +185,192 @@ static bool bind_params(struct client_prepared *p, struct span params, struct er
 	       err_set(err, ERR_SERVER, "%s", mysql_stmt_error(p->stmt));
 }
 
-bool client_execute(struct client *c, uint32_t name, struct span params, struct err *err)
+static void execute(
+	struct client *c, struct client_prepared *p, uint8_t command, struct span params)
 {
-	struct client_prepared *p = find(c, name);
 	struct wire_request request = {0};
 
-	if (!p || !p->ready)
-		return err_set(err, ERR_UNSUPPORTED, "the statement was not prepared");
-	buf_clear(&c->sql);
-	buf_add_span(&c->sql, params); /* lives as long as the call */
-	if (!bind_params(p, params.ptr ? buf_span(&c->sql) : SPAN_NONE, err))
-		return false;
 	c->executing = p;
-	client_begin(c, CMD_STMT_EXECUTE, 0);
+	client_begin(c, command, 0);
 	c->command.stmt = &p->wire;
 	capture_sink.command(&c->capture, &c->command, &request);
 	buf_clear(&c->capture.now.params);
-	buf_add_span(&c->capture.now.params, buf_span(&c->sql));
+	buf_add_span(&c->capture.now.params, params);
 	c->state = CLIENT_EXECUTE;
 	c->wait = mysql_stmt_execute_start(&c->status, p->stmt);
+}
+
+static struct client_prepared *find_ready(struct client *c, uint32_t name, struct err *err)
+{
+	struct client_prepared *p = find(c, name);
+
+	if (p && p->ready)
+		return p;
+	(void)!err_set(err, ERR_UNSUPPORTED, "the statement was not prepared");
+	return NULL;
+}
+
+bool client_execute(struct client *c, uint32_t name, struct span params, struct err *err)
+{
+	struct client_prepared *p = find_ready(c, name, err);
+	struct mp mp;
+
+	if (!p)
+		return false;
+	buf_clear(&c->sql);
+	buf_add_span(&c->sql, params); /* lives as long as the call */
+	mp = mp_over(buf_span(&c->sql));
+	if (!bind_params(p, &mp, params.ptr ? mp_array(&mp) : 0, err))
+		return false;
+	execute(c, p, CMD_STMT_EXECUTE, buf_span(&c->sql));
+	return true;
+}
+
+/* ---- many rows ---- */
+
+bool client_bulk_rows(
+	struct client *c, uint32_t name, struct span params, uint32_t *rows, struct err *err)
+{
+	struct client_prepared *p = find_ready(c, name, err);
+	struct mp mp = mp_over(params);
+	uint32_t values = params.ptr ? mp_array(&mp) : 0, columns;
+
+	if (!p)
+		return false;
+	columns = (uint32_t)mysql_stmt_param_count(p->stmt);
+	if (!columns || !values || values > BULK_VALUES_MAX || values % columns)
+		return err_set(err, ERR_UNSUPPORTED,
+			"the recorded parameters are no rows of this statement");
+	for (uint32_t i = 0; i < values; i++) {
+		struct value value;
+
+		if (!value_read(&mp, &value))
+			return err_set(err, ERR_FORMAT, "a parameter cannot be read");
+		if (value.type == VALUE_HASHED || value.type == VALUE_DROPPED ||
+			value.type == VALUE_CUT)
+			return err_set(err, ERR_UNSUPPORTED,
+				"parameter %u of row %u was not recorded whole", i % columns + 1,
+				i / columns + 1);
+	}
+	*rows = values / columns;
+	return true;
+}
+
+bool client_can_bulk(struct client *c)
+{
+	unsigned int capabilities = 0;
+
+	return mariadb_get_infov(c->mysql, MARIADB_CONNECTION_EXTENDED_SERVER_CAPABILITIES,
+		       &capabilities) == 0 &&
+	       (capabilities & (CAP_MARIADB_BULK >> 32));
+}
+
+bool client_execute_row(
+	struct client *c, uint32_t name, struct span params, uint32_t row, struct err *err)
+{
+	struct client_prepared *p = find_ready(c, name, err);
+	struct mp mp = mp_over(params);
+	const unsigned char *first;
+	uint32_t columns;
+
+	if (!p)
+		return false;
+	columns = (uint32_t)mysql_stmt_param_count(p->stmt);
+	(void)mp_array(&mp);
+	for (uint32_t i = 0; i < row * columns; i++)
+		(void)mp_skip(&mp);
+	first = mp.p;
+	for (uint32_t i = 0; i < columns; i++)
+		(void)mp_skip(&mp);
+	if (mp.bad)
+		return err_set(err, ERR_FORMAT, "a parameter cannot be read");
+	/* array 32, as the capture writes it */
+	buf_clear(&c->sql);
+	buf_add_char(&c->sql, '\xdd');
+	for (int i = 24; i >= 0; i -= 8)
+		buf_add_char(&c->sql, (char)(columns >> i));
+	buf_add(&c->sql, first, (size_t)(mp.p - first));
+	mp = mp_over(buf_span(&c->sql));
+	if (!bind_params(p, &mp, mp_array(&mp), err))
+		return false;
+	execute(c, p, CMD_STMT_EXECUTE, buf_span(&c->sql));
+	return true;
+}
+
+/* The values of one column become an array: of numbers, or of pointers (strings, times).  The
+ * types of a bulk execution are told once, so all rows have the same or NULL. */
+static bool bind_column(struct client_prepared *p, uint32_t column, uint32_t columns, uint32_t rows,
+	MYSQL_BIND *out, struct err *err)
+{
+	char *indicators = arena_zero(&p->bulk, rows);
+	unsigned long *lengths = arena_zero(&p->bulk, rows * sizeof(*lengths));
+	void **pointers = arena_zero(&p->bulk, rows * sizeof(*pointers));
+	uint64_t *numbers = arena_zero(&p->bulk, rows * sizeof(*numbers));
+	MYSQL_BIND first = {.buffer_type = MYSQL_TYPE_LONGLONG};
+	bool seen = false, number = true;
+
+	for (uint32_t row = 0; row < rows; row++) {
+		size_t at = (size_t)row * columns + column;
+		MYSQL_BIND one;
+
+		if (!bind_value(p, at, err))
+			return false;
+		one = p->binds[at];
+		if (one.buffer_type == MYSQL_TYPE_NULL) {
+			indicators[row] = STMT_INDICATOR_NULL;
+			continue;
+		}
+		number = one.buffer_type == MYSQL_TYPE_LONGLONG ||
+			 one.buffer_type == MYSQL_TYPE_DOUBLE;
+		if (!seen) {
+			first = one;
+			seen = true;
+		} else if (first.buffer_type != one.buffer_type ||
+			   first.is_unsigned != one.is_unsigned) {
+			return err_set(err, ERR_UNSUPPORTED,
+				"parameter %u has values of several types", column + 1);
+		}
+		lengths[row] = p->lengths[at];
+		pointers[row] = one.buffer;
+		if (number)
+			memcpy(&numbers[row], one.buffer, sizeof(*numbers));
+	}
+	*out = (MYSQL_BIND){.buffer_type = first.buffer_type,
+		.is_unsigned = first.is_unsigned,
+		.buffer = number ? (void *)numbers : (void *)pointers,
+		.length = lengths,
+		.u.indicator = indicators};
+	return true;
+}
+
+bool client_execute_bulk(struct client *c, uint32_t name, struct span params, struct err *err)
+{
+	struct client_prepared *p = find(c, name);
+	uint32_t columns, values;
+	unsigned int rows;
+	MYSQL_BIND *binds;
+	struct mp mp;
+
+	if (!client_bulk_rows(c, name, params, &rows, err))
+		return false;
+	columns = (uint32_t)mysql_stmt_param_count(p->stmt);
+	buf_clear(&c->sql);
+	buf_add_span(&c->sql, params); /* lives as long as the call */
+	mp = mp_over(buf_span(&c->sql));
+	values = mp_array(&mp);
+	reserve(p, values);
+	for (uint32_t i = 0; i < values; i++)
+		if (!value_read(&mp, &p->values[i]))
+			return err_set(err, ERR_FORMAT, "a parameter cannot be read");
+	arena_clear(&p->bulk);
+	binds = arena_zero(&p->bulk, columns * sizeof(*binds));
+	for (uint32_t i = 0; i < columns; i++)
+		if (!bind_column(p, i, columns, rows, &binds[i], err))
+			return false;
+	if (mysql_stmt_attr_set(p->stmt, STMT_ATTR_ARRAY_SIZE, &rows) != 0 ||
+		mysql_stmt_bind_param(p->stmt, binds) != 0)
+		return err_set(err, ERR_SERVER, "%s", mysql_stmt_error(p->stmt));
+	execute(c, p, CMD_STMT_BULK_EXECUTE, buf_span(&c->sql));
 	return true;
 }
 
@@ -321,6 +496,7 @@ void prepared_release(struct client *c)
 		free(p->values);
 		free(p->times);
 		free(p->lengths);
+		arena_release(&p->bulk);
 		free(p);
 	}
 	free(c->prepared);

@@ -18,6 +18,18 @@ bool client_is_prepared(const struct client *c, uint32_t name);
 bool client_execute(
 	struct client *c, uint32_t name, struct span params, struct err *err) MUST_CHECK;
 
+/* One execution for many rows (COM_STMT_BULK_EXECUTE): params has the values of all rows one behind
+ * the other.  How many rows that are; false: they cannot be sent. */
+bool client_bulk_rows(struct client *c, uint32_t name, struct span params, uint32_t *rows,
+	struct err *err) MUST_CHECK;
+/* Can the server do it (MariaDB 10.2.7 and newer)? */
+bool client_can_bulk(struct client *c);
+bool client_execute_bulk(
+	struct client *c, uint32_t name, struct span params, struct err *err) MUST_CHECK;
+/* Only one row of them, as an execution of its own. */
+bool client_execute_row(struct client *c, uint32_t name, struct span params, uint32_t row,
+	struct err *err) MUST_CHECK;
+
 /* For client.c. */
 void prepared_continue(struct client *c, int ready);
 /* The call returned: what is next?  True when the command is complete. */

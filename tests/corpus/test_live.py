@@ -300,18 +300,32 @@ def test_replay_says_why_a_client_file_is_not_sent():
 
 
 def bulk_client():
-    """A client of the C library that executes one statement with an array of parameters."""
+    """A client of the C library that executes statements with arrays of parameters: all rows, one
+    that fails at the second row, and one with a DEFAULT."""
     source = r"""
 #include <mysql.h>
 #include <stdlib.h>
 #include <string.h>
 
+static int execute(MYSQL_STMT *stmt, int first, unsigned count, char *indicators)
+{
+	int keys[3];
+	char *texts[] = {"one", "", "three"};
+	unsigned long lengths[] = {3, 0, 5};
+	MYSQL_BIND binds[2] = {{.buffer_type = MYSQL_TYPE_LONG, .buffer = keys},
+		{.buffer_type = MYSQL_TYPE_STRING, .buffer = texts, .length = lengths,
+			.u.indicator = indicators}};
+
+	for (int i = 0; i < 3; i++)
+		keys[i] = first + i;
+	return mysql_stmt_attr_set(stmt, STMT_ATTR_ARRAY_SIZE, &count) ||
+	       mysql_stmt_bind_param(stmt, binds) || mysql_stmt_execute(stmt);
+}
+
 int main(int argc, char **argv)
 {
-	static const char sql[] = "insert into t(a) values (?)";
-	int values[] = {1, 2, 3};
-	unsigned count = 3;
-	MYSQL_BIND bind = {.buffer_type = MYSQL_TYPE_LONG, .buffer = values};
+	static const char sql[] = "insert into t values (?,?)";
+	char plain[3] = {0, STMT_INDICATOR_NULL, 0}, odd[3] = {0, STMT_INDICATOR_DEFAULT, 0};
 	MYSQL *db = mysql_init(NULL);
 	MYSQL_STMT *stmt;
 
@@ -319,10 +333,12 @@ int main(int argc, char **argv)
 				(unsigned)atoi(argv[1]), NULL, 0))
 		return 1;
 	stmt = mysql_stmt_init(db);
-	if (mysql_stmt_prepare(stmt, sql, strlen(sql)) ||
-		mysql_stmt_attr_set(stmt, STMT_ATTR_ARRAY_SIZE, &count) ||
-		mysql_stmt_bind_param(stmt, &bind) || mysql_stmt_execute(stmt))
+	if (mysql_stmt_prepare(stmt, sql, strlen(sql)) || execute(stmt, 1, 3, plain) ||
+		!execute(stmt, -1, 3, plain) || execute(stmt, 10, 3, odd))
 		return 2;
+	if (mysql_query(db, "select * from t order by a"))
+		return 3;
+	mysql_free_result(mysql_store_result(db));
 	mysql_stmt_close(stmt);
 	mysql_close(db);
 	return 0;
@@ -336,16 +352,45 @@ int main(int argc, char **argv)
     return folder("bulk")
 
 
-def test_replay_says_why_a_bulk_execution_is_not_sent():
+def rows_of_the_last_select(name):
+    document = json.loads(LIVE.isotrace("show", "-f", "json", folder(name)).stdout)
+    return [r["rows"] for r in document["records"] if r["kind"] == "result"][-1]
+
+
+def test_replay_of_bulk_executions():
     program = bulk_client()
     record("bulk.itr", lambda at: subprocess.run([program, at.split(":")[1]], check=True),
            listen="127.0.0.1:0")
+    # MariaDB takes back the rows before the one that failed.
+    rows = [[1, "one"], [2, None], [3, "three"]]
+    assert [r for r in rows_of_the_last_select("bulk.itr") if r[0] < 10] == rows
     done = LIVE.isorec("replay", AT, "-o", folder("bulk2.itr"), folder("bulk.itr"), status=3)
-    assert "1 not sent" in done.stdout, done.stdout
-    assert "a bulk execution: one statement for many rows of parameters has no text" in done.stdout, \
-        done.stdout
+    # What was DEFAULT is no value.
+    assert "1 places: 0 blocked here, 0 not blocked here, 0 other errors, 0 row by row, 1 not sent" \
+        in done.stdout and "parameter 2 of row 2 was not recorded whole" in done.stdout, done.stdout
+    assert rows_of_the_last_select("bulk2.itr") == rows
+    bulk = [r for r in json.loads(LIVE.isotrace(
+        "show", "-f", "json", folder("bulk2.itr")).stdout)["records"] if r.get("command") == 0xfa]
+    assert [(r["error"], r["affected"]) for r in bulk] == [(0, 3), (1062, 0)], bulk
+    assert bulk[0]["params"] == [1, "one", 2, None, 3, "three"], bulk
     done = LIVE.isotrace("export", "--to=scenario", folder("bulk.itr"), status=4)
     assert "a bulk execution" in done.stderr, done.stderr
+
+
+def test_replay_of_bulk_executions_row_by_row():
+    if not os.path.exists(folder("bulk.itr")):
+        raise tap.Skip("nothing was recorded")
+    if not any(line.split()[:2] != ["mysql-9.7", "-"] and line.startswith("mysql-9.7 ")
+               for line in LIVE.servers("list").splitlines()):
+        raise tap.Skip("mysql-9.7, which has no bulk executions, is not in the cache")
+    done = LIVE.isorec("replay", "--server", "mysql-9.7", "-o", folder("bulk3.itr"),
+                       folder("bulk.itr"), status=3)
+    assert "0 other errors, 2 row by row, 1 not sent" in done.stdout, done.stdout
+    assert "an execution for each row, one for all there: this server has no bulk executions" \
+        in done.stdout, done.stdout
+    # Each row is a statement of its own here: those before the one that failed stay.
+    assert rows_of_the_last_select("bulk3.itr") == [
+        [-1, "one"], [0, None], [1, "one"], [2, None], [3, "three"]]
 
 
 def test_replay_of_what_is_no_trace():
