@@ -171,6 +171,32 @@ static bool same_schedule(const struct scenario *a, const struct scenario *b)
 	return true;
 }
 
+/* Recordings are called LABEL-LEVEL.itr in a folder of the scenario's id, or ID-LEVEL.itr (isorec
+ * corpus; `.2`, `.trigger` and the like may follow the level).  Other names say nothing. */
+static bool name_is_true(const struct corpus_recording *r)
+{
+	const char *slash = strrchr(r->path, '/'), *base = slash ? slash + 1 : r->path, *dash;
+	const char *folder = slash;
+	struct span word, head, parent;
+	size_t len;
+
+	dash = strrchr(base, '-');
+	if (!dash)
+		return true;
+	len = strcspn(dash + 1, ".");
+	word = span_of(dash + 1, len);
+	if (!span_eq_str(word, "RU") && !span_eq_str(word, "RC") && !span_eq_str(word, "RR") &&
+		!span_eq_str(word, "SER"))
+		return true;
+	while (folder && folder > r->path && folder[-1] != '/')
+		folder--;
+	head = span_of(base, (size_t)(dash - base));
+	parent = folder ? span_of(folder, (size_t)(slash - folder)) : SPAN_NONE;
+	return scenario_level_word(word) == r->level &&
+	       (span_eq(head, r->id) ||
+		       (span_eq(head, buf_span(&r->label)) && span_eq(parent, r->id)));
+}
+
 void corpus_verify(struct corpus_scenarios *s, struct corpus_recording *r, struct corpus_check *out)
 {
 	struct corpus_entry *entry = corpus_entry(s, r->id);
@@ -189,6 +215,11 @@ void corpus_verify(struct corpus_scenarios *s, struct corpus_recording *r, struc
 	}
 	if (!r->e.complete) {
 		buf_printf(&out->why, "the trace is incomplete: %s", r->e.damage);
+		return;
+	}
+	if (!name_is_true(r)) {
+		buf_printf(&out->why, "the name is wrong: it is a recording of %.*s on %s at %s",
+			SPAN_ARG(r->id), r->label.data, txn_level_name((uint8_t)r->level));
 		return;
 	}
 	if (!known_judge(&entry->scenario, &r->e, &r->answer, &err)) {

@@ -168,6 +168,23 @@ def test_verify_notices_another_schedule_and_damage():
     assert "the trace is incomplete" in isotrace("corpus", "verify", corpus, status=1).stdout
 
 
+def test_verify_notices_a_wrong_name():
+    corpus = copy("names")
+    place = os.path.join(corpus, "recordings")
+    right = os.path.join(place, "g1b", OLD + "-RR.itr")
+    for wrong in ("g1b/%s-RC.2.itr" % OLD, "g1b/mariadb-10.11.18-RR.itr", "g1a/%s-RR.9.itr" % OLD):
+        path = os.path.join(place, wrong)
+        os.rename(right, path)
+        done = isotrace("corpus", "verify", corpus, status=1)
+        assert "/%s: the name is wrong: it is a recording of g1b on %s at REPEATABLE READ" % (
+            wrong, OLD) in done.stdout and " 1 not" in done.stdout, done.stdout
+        os.rename(path, right)
+    for fine in ("g1b-RR.itr", "g1b-RR.trigger.itr", "g1b/%s-RR.2.itr" % OLD, "g1b/what-ever.itr"):
+        os.rename(right, os.path.join(place, fine))
+        isotrace("corpus", "verify", corpus)
+        os.rename(os.path.join(place, fine), right)
+
+
 def test_bad_scenarios():
     corpus = copy("bad")
     path = os.path.join(corpus, "anomalies", "g1a.scn")
@@ -211,10 +228,12 @@ def test_compare_releases():
     assert not fresh and not changes(document, "new") and document["counts"]["not_run"] == 0
     # Beyond the table: the other forms of what it has.
     others = {x for x in changes(document, "fixed") if x[0] not in TRUTH}
-    assert others == {(name, "RR") for name in ("MYSQL-114389", "MYSQL-105670", "MDEV-26671",
-                                                "pmp-write")}, others
+    assert others == {(name, "RR") for name in (
+        "MYSQL-114389", "MYSQL-105670", "MDEV-26671", "pmp-write", "troc-listing-2",
+        "txcheck-figure-1")} | {("troc-figure-1", level) for level in ("RU", "RC")} | {
+            ("MDEV-29399", level) for level in LEVELS}, others
     for x in document["scenarios"]:
-        if x["change"] == "fixed" and x["id"] != "MYSQL-106655":
+        if x["change"] == "fixed" and x["id"] not in ("MYSQL-106655", "MDEV-29399"):
             assert x["difference"]["rule"] in ("first-updater-wins", "rc-semi-consistent"), x
     text = isotrace("corpus", old, new).stdout
     assert "0 new, %d fixed" % len(changes(document, "fixed")) in text, text
