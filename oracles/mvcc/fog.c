@@ -50,8 +50,10 @@ static bool record_fogged(
 		bool seen = is_own(m, v) || (is_committed(m, v) &&
 						    m->store.txns[v->txn].commit_no <= high);
 
-		/* What is not committed may hold locks, or not. */
 		if (v->fog && (seen || mode == READ_CURRENT))
+			return true;
+		/* What is not committed may hold locks, or not. */
+		if (v->maybe && !seen && mode == READ_CURRENT)
 			return true;
 		if (is_own(m, v) || (seen && m->store.txns[v->txn].commit_no <= low))
 			break;
@@ -225,6 +227,7 @@ static void fog_record(struct mvcc *m, struct store_table *table, struct store_r
 	set_fogged(m, table);
 	store_write(&m->store, m->now_txn, m->now_stmt, record, NULL);
 	record->newest->fog = 1;
+	record->newest->maybe = true;
 }
 
 static void fog_others(struct mvcc *m, struct store_table *table)
@@ -339,54 +342,90 @@ static void fog_insert(struct mvcc *m, struct store_table *table)
 	}
 }
 
-/* Can UPDATE or DELETE have changed the row?  Where its own version is known, WHERE tells, and what
- * it became, too. */
-static void fog_change_row(struct mvcc *m, struct store_table *table, struct store_record *record)
+/* What UPDATE or DELETE of one table did to a row whose own version is known. */
+enum row_fate { ROW_STAYS, ROW_CHANGES, ROW_UNKNOWN };
+
+static enum row_fate fate_of(struct mvcc *m, const struct store_table *table,
+	const struct store_record *record, const struct eval_value **new)
 {
 	const struct plan *plan = m->now_plan;
 	const struct store_version *v = store_current(&m->store, record, m->now_txn);
-	const struct eval_value *new = NULL;
 	struct eval_outcome outcome = {0};
-	enum eval_truth truth = EVAL_UNKNOWN;
+	enum eval_truth truth;
 	bool changed = true, limited;
 
-	if (!record_fogged(m, record, READ_CURRENT)) {
-		if (!store_alive(v))
-			return;
-		if (plan->change && !plan->sourced && row_matches(m, v->image, &truth) &&
-			truth != EVAL_TRUE)
-			return;
-		limited = plan->stmt->kind == SQL_STMT_UPDATE ? plan->stmt->u.update->limit != NULL
-							      : plan->stmt->u.del->limit != NULL;
-		if (truth == EVAL_TRUE && !limited && !plan->unsupported && !has_foreign(m, table) &&
-			(plan->stmt->kind == SQL_STMT_DELETE ||
-				eval_change_apply(plan->change, &m->store.arena, &m->env, &m->source,
-					v->image, &new, &changed, &outcome))) {
-			if (changed)
-				store_write(&m->store, m->now_txn, m->now_stmt, record, new);
-			return;
-		}
+	*new = NULL;
+	if (record_fogged(m, record, READ_CURRENT))
+		return ROW_UNKNOWN;
+	if (!store_alive(v))
+		return ROW_STAYS;
+	if (!plan->change || plan->sourced || !row_matches(m, v->image, &truth))
+		return ROW_UNKNOWN;
+	if (truth != EVAL_TRUE)
+		return ROW_STAYS;
+	limited = plan->stmt->kind == SQL_STMT_UPDATE ? plan->stmt->u.update->limit != NULL
+						      : plan->stmt->u.del->limit != NULL;
+	if (limited || plan->unsupported || has_foreign(m, table))
+		return ROW_UNKNOWN;
+	if (plan->stmt->kind == SQL_STMT_UPDATE &&
+		!eval_change_apply(plan->change, &m->store.arena, &m->env, &m->source, v->image, new,
+			&changed, &outcome))
+		return ROW_UNKNOWN;
+	return changed ? ROW_CHANGES : ROW_STAYS;
+}
+
+/* The records that UPDATE or DELETE can be about; `others` where they can be others. */
+static size_t records_in_reach(
+	struct mvcc *m, struct store_table *table, struct store_record ***out, bool *others)
+{
+	const struct points *points = m->now_plan->reach;
+	bool open = record_fogged(m, table->others, READ_CURRENT);
+	struct eval_value *row = NULL;
+	size_t count = 0, capacity = 0;
+
+	*others = open && (!points || !others_are_settled(m, table));
+	if (!points) {
+		*out = table->records;
+		return table->count;
 	}
-	fog_record(m, table, record);
+	while (points_key(m, table, points, capacity, &row))
+		capacity++;
+	*out = arena_alloc(&m->scratch, (capacity + 1) * sizeof(**out));
+	for (size_t i = 0; i < capacity && points_key(m, table, points, i, &row); i++) {
+		struct store_record *record = open ? record_of_key(m, table, row)
+						   : store_find(&m->store, table, row);
+
+		if (record)
+			(*out)[count++] = record;
+	}
+	return count;
 }
 
 static void fog_change(struct mvcc *m, struct store_table *table)
 {
-	const struct points *points = m->now_plan->reach;
-	struct eval_value *row = NULL;
-	uint32_t count = table->count;
+	struct store_record **records;
+	bool others;
+	size_t count = records_in_reach(m, table, &records, &others);
+	const struct eval_value **new = arena_alloc(&m->scratch, (count + 1) * sizeof(*new));
+	enum row_fate *fates = arena_alloc(&m->scratch, (count + 1) * sizeof(*fates));
+	uint64_t changed = 0;
+	bool told;
 
-	for (uint32_t i = 0; i < count && !points; i++)
-		fog_change_row(m, table, table->records[i]);
-	for (uint64_t i = 0; points && points_key(m, table, points, i, &row); i++) {
-		struct store_record *record = store_find(&m->store, table, row);
-
-		if (record)
-			fog_change_row(m, table, record);
-		else if (record_fogged(m, table->others, READ_CURRENT))
-			fog_key(m, table, row);
+	for (size_t i = 0; i < count; i++) {
+		fates[i] = fate_of(m, table, records[i], &new[i]);
+		changed += fates[i] == ROW_CHANGES;
 	}
-	if (!points && record_fogged(m, table->others, READ_CURRENT))
+	/* Where those that are known are as many as the answer counts, the others stayed as they are.
+	 * (With CLIENT_FOUND_ROWS it counts more.) */
+	told = changed == m->schedule->stmts[m->now_stmt].in->record.affected &&
+	       !(m->now_plan->stmt->kind == SQL_STMT_DELETE && m->now_plan->stmt->u.del->returning);
+	for (size_t i = 0; i < count; i++) {
+		if (fates[i] == ROW_CHANGES)
+			store_write(&m->store, m->now_txn, m->now_stmt, records[i], new[i]);
+		else if (fates[i] == ROW_UNKNOWN && !told)
+			fog_record(m, table, records[i]);
+	}
+	if (others && !told)
 		fog_others(m, table);
 }
 
@@ -464,21 +503,42 @@ static bool commit_under_way(const struct mvcc *m, uint32_t txn)
 	return false;
 }
 
+/* The version was perhaps never written, and then what shows is the one before it.  Does everybody
+ * see that one who sees this one, and the statement at hand, too?  Then the image can be told to be
+ * this version's. */
+static bool stands_on_seen(
+	const struct mvcc *m, const struct store_version *v, enum read_mode mode, uint32_t low)
+{
+	const struct store_version *before = v->previous;
+
+	while (before && before->txn == v->txn)
+		before = before->previous;
+	if (!before)
+		return true;
+	if (!is_committed(m, before) || (is_committed(m, v) && m->store.txns[before->txn].commit_no >
+								       m->store.txns[v->txn].commit_no))
+		return false;
+	return mode != READ_SNAPSHOT || m->store.txns[before->txn].commit_no <= low;
+}
+
 /* The version of the record that the statement at hand certainly saw; NULL: cannot be told. */
 static struct store_version *version_seen(
 	struct mvcc *m, uint32_t table, struct store_record *record, enum read_mode mode)
 {
 	struct store_version *v = NULL;
-	uint32_t low, high;
+	uint32_t low = 0, high;
 
 	if (overlapped(m, table, record, mode == READ_DIRTY))
 		return NULL;
 	switch (mode) {
 	case READ_DIRTY:
-		return record->newest;
+		v = record->newest;
+		break;
 	case READ_CURRENT:
 		v = store_current(&m->store, record, m->now_txn);
-		return v == record->newest ? v : NULL;
+		if (v != record->newest)
+			return NULL;
+		break;
 	case READ_SNAPSHOT:
 		view_range(m, &low, &high);
 		v = store_visible(&m->store, record, m->now_txn, high);
@@ -490,7 +550,7 @@ static struct store_version *version_seen(
 		}
 		break;
 	}
-	return v;
+	return v && stands_on_seen(m, v, mode, low) ? v : NULL;
 }
 
 static void clear_up(struct mvcc *m, struct store_version *v, const struct eval_value *image)

@@ -236,12 +236,12 @@ static void note_snapshot_oddities(
 	struct store_version *seen = store_visible(s, record, m->now_txn, view);
 	struct store_version *before;
 
-	if (m->now_level != LEVEL_REPEATABLE_READ || !store_alive(seen))
+	if (m->now_level != LEVEL_REPEATABLE_READ || !store_alive(seen) || seen->maybe)
 		return;
 	if (seen->txn != m->now_txn) {
 		const struct store_version *now = store_current(s, record, m->now_txn);
 
-		if (now != seen && !store_alive(now) && !now->fog &&
+		if (now != seen && !store_alive(now) && !now->maybe &&
 			s->txns[m->now_txn].noted & 1u << NOTE_CURRENT_WRITE)
 			note_add(m, NOTE_DELETED_ROW, now->txn, (uint32_t)(table - m->store.tables),
 				record);
@@ -251,7 +251,7 @@ static void note_snapshot_oddities(
 	while (before && before->txn == m->now_txn)
 		before = before->previous;
 	/* My own version stands on one that my snapshot does not have. */
-	if (before && s->txns[before->txn].state == STORE_COMMITTED &&
+	if (before && !before->maybe && s->txns[before->txn].state == STORE_COMMITTED &&
 		s->txns[before->txn].commit_no > view)
 		note_add(m, NOTE_OWN_WRITE_SHOWS, before->txn, (uint32_t)(table - m->store.tables),
 			record);
@@ -323,7 +323,7 @@ bool gather(struct mvcc *m, struct store_table *table, enum read_mode mode, stru
 		if (!store_alive(v) ||
 			(mode == READ_CURRENT && !m->force && left_out(m, table, record)))
 			continue;
-		if (mode == READ_DIRTY && !m->force && v->txn != m->now_txn &&
+		if (mode == READ_DIRTY && !m->force && !v->maybe && v->txn != m->now_txn &&
 			store_is_active(&m->store, v->txn))
 			note_add(m, NOTE_DIRTY_READ, v->txn, (uint32_t)(table - m->store.tables),
 				record);

@@ -238,7 +238,7 @@ void store_write(struct store *store, uint32_t txn, uint32_t stmt, struct store_
 	struct store_version *version = arena_alloc(&store->arena, sizeof(*version));
 	struct store_txn *t = &store->txns[txn];
 
-	*version = (struct store_version){image, record->newest, txn, stmt, 0};
+	*version = (struct store_version){image, record->newest, txn, stmt, 0, false};
 	TRAIL_SET(&store->trail, record->newest, version);
 	if (txn) {
 		struct store_undo *undo = arena_alloc(&store->arena, sizeof(*undo));

@@ -57,6 +57,7 @@ struct store_version {
 	uint32_t txn;
 	uint32_t stmt; /* of the schedule; STORE_NONE: initial */
 	uint32_t fog;  /* image is not known, nor whether there is one (fog.h) */
+	bool maybe;    /* perhaps it was never written, and shows what was there before */
 };
 
 enum store_lock_mode { STORE_LOCK_S = 1, STORE_LOCK_X = 2 };

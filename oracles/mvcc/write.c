@@ -93,7 +93,7 @@ void act_on(struct mvcc *m, struct store_table *table, struct store_record *reco
 
 	if (other != STORE_NONE && (mode == STORE_LOCK_X || !table->has_secondary))
 		held(a, other, table, record);
-	if (v && v->txn != m->now_txn && t->view != STORE_NONE &&
+	if (v && !v->maybe && v->txn != m->now_txn && t->view != STORE_NONE &&
 		s->txns[v->txn].commit_no > t->view && m->now_level >= LEVEL_REPEATABLE_READ) {
 		if (m->engine == ENGINE_INNODB_SI) {
 			a->conflict = true;
@@ -250,7 +250,8 @@ static void note_noop(struct mvcc *m, struct store_table *table, struct store_re
 	const struct store_version *v = store_current(&m->store, record, m->now_txn);
 	uint32_t view = m->store.txns[m->now_txn].view;
 
-	if (m->now_level == LEVEL_REPEATABLE_READ && view != STORE_NONE && v->txn != m->now_txn &&
+	if (m->now_level == LEVEL_REPEATABLE_READ && view != STORE_NONE && !v->maybe &&
+		v->txn != m->now_txn &&
 		m->store.txns[v->txn].commit_no > view)
 		note_add(m, NOTE_NOOP_UPDATE, v->txn, number_of(m, table), record);
 }
@@ -353,7 +354,7 @@ static void note_other_rows(struct mvcc *m, struct store_table *table)
 
 		struct store_meant *meant;
 
-		if (now == then || !store_alive(then) || store_alive(now) ||
+		if (now == then || !store_alive(then) || store_alive(now) || now->maybe ||
 			!row_matches(m, then->image, &truth) || truth != EVAL_TRUE)
 			continue;
 		note_add(m, NOTE_CURRENT_WRITE, now->txn, number_of(m, table), record);
