@@ -90,7 +90,7 @@ void parse_rollback(struct parser *p, struct sql_stmt *stmt)
 	if (accept(p, T_TO)) {
 		stmt->kind = SQL_STMT_ROLLBACK_TO;
 		/* SAVEPOINT is not reserved: ROLLBACK TO savepoint may name one. */
-		if (p->tok.kind == T_SAVEPOINT && parse_peek(p, 1).flags & TF_NAME) {
+		if (p->tok.kind == T_SAVEPOINT && (!is_maria(p) || parse_peek(p, 1).flags & TF_NAME)) {
 			parse_advance(p);
 			txn->savepoint_word = true;
 		}
@@ -114,23 +114,44 @@ void parse_savepoint(struct parser *p, struct sql_stmt *stmt)
 
 /* ------------------------------------------------------------------ XA */
 
-static struct sql_expr *parse_xid_part(struct parser *p)
+#define XID_PART_MAX 64 /* bytes of gtrid and of bqual: manual, "XA Transaction SQL Statements" */
+
+static struct sql_expr *parse_xid_part(struct parser *p, bool bounded)
 {
+	struct sql_expr *e;
+
 	if (p->tok.kind != T_STRING && p->tok.kind != T_L_HEX && p->tok.kind != T_HEX_STR &&
 		p->tok.kind != T_L_BIT && p->tok.kind != T_BIT_STR) {
 		if (UNLIKELY(p->track))
 			parse_want(p, T_WANT_STRING);
 		parse_fail(p);
 	}
-	return parse_literal(p);
+	e = parse_literal(p);
+	if (bounded && e->u.literal.kind == SQL_LIT_STRING && e->u.literal.text.len > XID_PART_MAX)
+		parse_fail_why(p, "more than 64 bytes in a part of an XA id, before this");
+	return e;
+}
+
+/* The format is a number below 2^31. */
+static bool xid_format_fits(struct span text)
+{
+	bool hex = text.len > 2 && (text.ptr[1] == 'x' || text.ptr[1] == 'X');
+	uint64_t value = 0;
+
+	for (size_t i = hex ? 2 : 0; i < text.len && value <= INT32_MAX; i++) {
+		int c = text.ptr[i] | 0x20;
+
+		value = value * (hex ? 16 : 10) + (uint64_t)(c >= 'a' ? c - 'a' + 10 : text.ptr[i] - '0');
+	}
+	return value <= INT32_MAX;
 }
 
 static void parse_xid(struct parser *p, struct sql_xa *xa)
 {
-	xa->gtrid = parse_xid_part(p);
+	xa->gtrid = parse_xid_part(p, true);
 	if (!accept(p, T_COMMA))
 		return;
-	xa->bqual = parse_xid_part(p);
+	xa->bqual = parse_xid_part(p, true);
 	if (!accept(p, T_COMMA))
 		return;
 	if (p->tok.kind != T_L_INT && p->tok.kind != T_L_HEX) {
@@ -139,6 +160,8 @@ static void parse_xid(struct parser *p, struct sql_xa *xa)
 		parse_fail(p);
 	}
 	xa->format_id = span_of(p->text + p->tok.start, p->tok.end - p->tok.start);
+	if (!xid_format_fits(xa->format_id))
+		parse_fail(p);
 	parse_advance(p);
 }
 
@@ -186,7 +209,7 @@ void parse_xa(struct parser *p, struct sql_stmt *stmt)
 		xa->kind = SQL_XA_RECOVER;
 		if (is_maria(p) && accept(p, T_FORMAT)) {
 			expect(p, T_EQ);
-			xa->gtrid = parse_xid_part(p);
+			xa->gtrid = parse_xid_part(p, false);
 		} else if (!is_maria(p) && accept(p, T_CONVERT)) {
 			expect(p, T_XID);
 			xa->convert_xid = true;
@@ -242,8 +265,8 @@ static enum sql_scope parse_scope(struct parser *p)
 {
 	enum token_kind next = parse_peek(p, 1).kind;
 
-	/* The words are not reserved: SET global = 1 would be a variable of that name. */
-	if (next == T_EQ || next == T_ASSIGN || next == T_DOT)
+	/* The words are not reserved: SET global = 1 would be a variable of that name in MariaDB. */
+	if (is_maria(p) && (next == T_EQ || next == T_ASSIGN || next == T_DOT))
 		return SQL_SCOPE_NONE;
 	if (accept(p, T_GLOBAL))
 		return SQL_SCOPE_GLOBAL;
@@ -315,7 +338,7 @@ static void parse_set_names(struct parser *p, struct sql_set_item *item)
 		return;
 	}
 	if (accept(p, T_COLLATE)) {
-		if (!accept(p, T_DEFAULT))
+		if (!is_maria(p) || !accept(p, T_DEFAULT))
 			item->collation = parse_charset_name(p);
 	}
 }
@@ -372,7 +395,7 @@ static struct sql_set_item *parse_set_item(struct parser *p, enum sql_scope *sco
 		return item;
 	}
 	if (p->tok.kind == T_AT_AT) {
-		struct sql_expr *e = parse_simple_expr(p);
+		struct sql_expr *e = parse_system_var(p, true);
 
 		item->kind = SQL_SET_VARIABLE;
 		item->at_at = true;
@@ -410,6 +433,10 @@ static struct sql_set_item *parse_set_item(struct parser *p, enum sql_scope *sco
 		if (accept(p, T_DOT)) {
 			item->base = item->name;
 			item->name = parse_name(p);
+			if (!is_maria(p) && (span_ieq_str(item->base, "global") ||
+						    span_ieq_str(item->base, "session") ||
+						    span_ieq_str(item->base, "local")))
+				parse_fail(p);
 		}
 	}
 	parse_set_equals(p);
@@ -460,8 +487,13 @@ void parse_set(struct parser *p, struct sql_stmt *stmt)
 	if (statement)
 		parse_advance(p);
 	do {
+		/* SET STATEMENT takes plain names of variables only. */
+		if (statement && (p->tok.kind == T_AT_AT || p->tok.kind == T_USER_VAR))
+			parse_fail(p);
 		struct sql_set_item *item = parse_set_item(p, &scope);
 
+		if (statement && scope != SQL_SCOPE_NONE)
+			parse_fail(p);
 		APPEND(tail, item);
 	} while (accept(p, T_COMMA));
 	if (statement) {

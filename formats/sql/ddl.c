@@ -48,6 +48,7 @@ static const struct {
 	{T_DATETIME, SQL_TYPE_DATETIME, 1, false, false},
 	{T_TIMESTAMP, SQL_TYPE_TIMESTAMP, 1, false, false},
 	{T_YEAR, SQL_TYPE_YEAR, 1, true, false},
+	{T_SQL_TSI_YEAR, SQL_TYPE_YEAR, 1, true, false},
 	{T_BINARY, SQL_TYPE_BINARY, 1, false, false},
 	{T_VARBINARY, SQL_TYPE_VARBINARY, 1, false, false},
 	{T_TINYBLOB, SQL_TYPE_TINYBLOB, 0, false, false},
@@ -58,21 +59,42 @@ static const struct {
 	{T_TEXT, SQL_TYPE_TEXT, 1, false, true},
 	{T_MEDIUMTEXT, SQL_TYPE_MEDIUMTEXT, 0, false, true},
 	{T_LONGTEXT, SQL_TYPE_LONGTEXT, 0, false, true},
-	{T_JSON, SQL_TYPE_JSON, 0, false, true},
+	{T_JSON, SQL_TYPE_JSON, 0, false, false},
 	{T_VARCHAR, SQL_TYPE_VARCHAR, 1, false, true},
 	{T_VARCHARACTER, SQL_TYPE_VARCHAR, 1, false, true},
 	{T_NVARCHAR, SQL_TYPE_NVARCHAR, 1, false, true},
 };
 
-static void parse_type_args(struct parser *p, struct sql_type *type, int most)
+/* In (m, d) both numbers are below 2^31; alone a length is any number, a fraction too. */
+static bool is_small(struct span number)
+{
+	while (number.len > 1 && *number.ptr == '0') {
+		number.ptr++;
+		number.len--;
+	}
+	return number.len < 10 || (number.len == 10 && memcmp(number.ptr, "2147483647", 10) <= 0);
+}
+
+static void parse_type_args(struct parser *p, struct sql_type *type, int most, bool time)
 {
 	if (most == 0 || !accept(p, T_LPAREN))
 		return;
-	type->length = parse_number(p);
-	if (most == 3)
+	if (p->tok.kind == T_L_DECIMAL && !time && most < 3) {
+		type->length = span_of(p->text + p->tok.start, p->tok.end - p->tok.start);
+		parse_advance(p);
+	} else {
+		type->length = parse_number(p);
+	}
+	/* MySQL reads the digits of a time as such a number too. */
+	bool two = most == 3 || (most == 2 && p->tok.kind == T_COMMA);
+	if ((two || (time && !is_maria(p))) && !is_small(type->length))
+		parse_fail(p);
+	if (two) {
 		expect(p, T_COMMA);
-	if (most == 3 || (most == 2 && accept(p, T_COMMA)))
 		type->decimals = parse_number(p);
+		if (!is_small(type->decimals))
+			parse_fail(p);
+	}
 	expect(p, T_RPAREN);
 }
 
@@ -132,6 +154,38 @@ static struct span parse_collation(struct parser *p)
 	if (is_maria(p) && accept(p, T_DEFAULT))
 		return SPAN_LIT("DEFAULT");
 	return parse_charset_name(p);
+}
+
+/* Which types MariaDB can keep compressed. */
+static bool can_compress(enum sql_type_kind kind)
+{
+	switch (kind) {
+	case SQL_TYPE_VARCHAR:
+	case SQL_TYPE_NVARCHAR:
+	case SQL_TYPE_VARBINARY:
+	case SQL_TYPE_TINYBLOB:
+	case SQL_TYPE_BLOB:
+	case SQL_TYPE_MEDIUMBLOB:
+	case SQL_TYPE_LONGBLOB:
+	case SQL_TYPE_TINYTEXT:
+	case SQL_TYPE_TEXT:
+	case SQL_TYPE_MEDIUMTEXT:
+	case SQL_TYPE_LONGTEXT:
+	case SQL_TYPE_JSON:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* COMPRESSED right behind the type; with `= method` it is an attribute of the column. */
+static void accept_compressed(struct parser *p, struct sql_type *type)
+{
+	if (is_maria(p) && p->tok.kind == T_COMPRESSED && parse_peek(p, 1).kind != T_EQ &&
+		can_compress(type->kind)) {
+		parse_advance(p);
+		type->compressed = true;
+	}
 }
 
 /* CHAR, NCHAR, NATIONAL ..., LONG ..., ENUM, SET: types of more than one word.  False: none. */
@@ -203,15 +257,45 @@ static bool parse_wordy_type(struct parser *p, struct sql_type *type)
 	default:
 		return false;
 	}
-	parse_type_args(p, type, 1);
-	if (is_maria(p) && (type->kind == SQL_TYPE_VARCHAR) && accept(p, T_COMPRESSED))
-		type->compressed = true;
+	parse_type_args(p, type, 1, false);
+	accept_compressed(p, type);
 	parse_type_charset(p, type);
 	return true;
 }
 
+static enum sql_type_kind type_of_word(struct span word)
+{
+	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+		if (span_ieq_str(word, keyword_text((enum token_kind)types[i].word)))
+			return (enum sql_type_kind)types[i].kind;
+	}
+	return SQL_TYPE_OTHER;
+}
+
+/* Words that MariaDB's grammar knows and that name no type outside of sql_mode ORACLE. */
+static bool oracle_type(enum token_kind kind)
+{
+	switch (kind) {
+	case T_CLOB:
+	case T_NUMBER:
+	case T_RAW:
+	case T_VARCHAR2:
+	case T_FUNCTION:
+	case T_MEDIUM:
+	case T_ROW:
+	case T_SIGNED:
+	case T_WINDOW:
+		return true;
+	default:
+		return false;
+	}
+}
+
 void parse_type(struct parser *p, struct sql_type *type)
 {
+	static const char *const shapes[] = {"geometry", "geometrycollection", "geomcollection",
+		"point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon"};
+
 	if (parse_wordy_type(p, type))
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
@@ -221,14 +305,14 @@ void parse_type(struct parser *p, struct sql_type *type)
 		type->kind = (enum sql_type_kind)types[i].kind;
 		if (type->kind == SQL_TYPE_DOUBLE)
 			accept(p, T_PRECISION);
-		parse_type_args(p, type, types[i].args);
+		parse_type_args(p, type, types[i].args,
+			type->kind == SQL_TYPE_TIME || type->kind == SQL_TYPE_DATETIME ||
+				type->kind == SQL_TYPE_TIMESTAMP);
 		if ((type->kind == SQL_TYPE_VARCHAR || type->kind == SQL_TYPE_NVARCHAR ||
 			    type->kind == SQL_TYPE_VARBINARY) &&
 			!type->length.ptr)
 			parse_fail(p);
-		if (is_maria(p) && (types[i].text || type->kind >= SQL_TYPE_BINARY) &&
-			accept(p, T_COMPRESSED))
-			type->compressed = true;
+		accept_compressed(p, type);
 		if (types[i].number)
 			parse_number_flags(p, type);
 		if (types[i].text)
@@ -239,13 +323,17 @@ void parse_type(struct parser *p, struct sql_type *type)
 	if (is_maria(p) && p->tok.kind == T_IDENT && parse_peek(p, 1).kind == T_DOT) {
 		parse_advance(p);
 		parse_advance(p);
+		/* The scanner takes what stands behind a dot for a name. */
+		type->kind = type_of_word(span_of(p->text + p->tok.start,
+			p->tok.end - p->tok.start));
+		if (type->kind != SQL_TYPE_OTHER) {
+			parse_advance(p);
+			parse_type_args(p, type, 2, false);
+			return;
+		}
 	}
 	/* Geometry and types of plugins are plain names in both servers. */
-	if (p->tok.flags & TF_NAME && p->tok.kind != T_QUOTED) {
-		static const char *const shapes[] = {"geometry", "geometrycollection",
-			"geomcollection", "point", "linestring", "polygon", "multipoint",
-			"multilinestring", "multipolygon"};
-
+	if (p->tok.flags & TF_NAME && p->tok.kind != T_QUOTED && !oracle_type(p->tok.kind)) {
 		type->kind = SQL_TYPE_OTHER;
 		type->name = parse_name(p);
 		for (size_t i = 0; i < ARRAY_LEN(shapes); i++) {
@@ -256,7 +344,8 @@ void parse_type(struct parser *p, struct sql_type *type)
 		if (!is_maria(p) && type->kind == SQL_TYPE_OTHER &&
 			!span_ieq_str(type->name, "vector"))
 			parse_fail(p);
-		parse_type_args(p, type, 2);
+		if (is_maria(p) || type->kind == SQL_TYPE_OTHER)
+			parse_type_args(p, type, 2, false);
 		return;
 	}
 	if (UNLIKELY(p->track))
@@ -285,12 +374,22 @@ static bool castable(struct parser *p)
 	case T_INTEGER:
 	case T_VARCHAR:
 		return is_maria(p);
+	case T_INT4:
+		return is_maria(p);
+	case T_FLOAT4:
+	case T_FLOAT8:
+		return true;
 	case T_JSON:
 	case T_YEAR:
 	case T_REAL:
+	case T_SQL_TSI_YEAR:
 		return !is_maria(p);
 	default: /* a type of a plugin, or a shape */
-		return p->tok.kind == T_IDENT;
+		return p->tok.kind == T_IDENT &&
+		       (is_maria(p) ||
+			       !span_ieq_str(span_of(p->text + p->tok.start,
+						     p->tok.end - p->tok.start),
+				       "geometry"));
 	}
 }
 
@@ -310,7 +409,7 @@ struct sql_type *parse_cast_type(struct parser *p)
 		expect(p, T_DAY_SECOND);
 		type->kind = SQL_TYPE_OTHER;
 		type->name = parse_text(p, start);
-		parse_type_args(p, type, 1);
+		parse_type_args(p, type, 1, true);
 	} else if (!castable(p)) {
 		if (UNLIKELY(p->track))
 			parse_want(p, T_WANT_TYPE);
@@ -367,9 +466,9 @@ static struct sql_option *option_new(struct parser *p, struct span name)
 }
 
 /* Words that are table options by grammar: `=` may be missing. */
-static bool is_table_option(enum token_kind kind)
+static bool is_table_option(const struct parser *p)
 {
-	switch (kind) {
+	switch (p->tok.kind) {
 	case T_ENGINE:
 	case T_MAX_ROWS:
 	case T_MIN_ROWS:
@@ -383,7 +482,6 @@ static bool is_table_option(enum token_kind kind)
 	case T_STATS_SAMPLE_PAGES:
 	case T_CHECKSUM:
 	case T_TABLE_CHECKSUM:
-	case T_PAGE_CHECKSUM:
 	case T_DELAY_KEY_WRITE:
 	case T_ROW_FORMAT:
 	case T_INSERT_METHOD:
@@ -391,7 +489,6 @@ static bool is_table_option(enum token_kind kind)
 	case T_STORAGE:
 	case T_CONNECTION:
 	case T_KEY_BLOCK_SIZE:
-	case T_TRANSACTIONAL:
 	case T_ENCRYPTION:
 	case T_COMPRESSION:
 	case T_SECONDARY_ENGINE:
@@ -401,10 +498,65 @@ static bool is_table_option(enum token_kind kind)
 	case T_COLLATE:
 	case T_CHARSET:
 	case T_UNION:
-	case T_SEQUENCE:
 		return true;
+	case T_TRANSACTIONAL:
+	case T_PAGE_CHECKSUM:
+	case T_SEQUENCE:
+		return is_maria(p);
 	default:
 		return false;
+	}
+}
+
+/* 1 to 65535 */
+static bool sample_pages_fit(struct span digits)
+{
+	uint32_t value = 0;
+
+	for (size_t i = 0; i < digits.len && value <= 65535; i++)
+		value = value * 10 + (uint32_t)(digits.ptr[i] - '0');
+	return value >= 1 && value <= 65535;
+}
+
+/* The value of a table option, current, where the servers' grammar or its actions limit it. */
+static void check_option_value(struct parser *p, enum token_kind option)
+{
+	struct span text = span_of(p->text + p->tok.start, p->tok.end - p->tok.start);
+	bool number = p->tok.kind == T_L_INT || p->tok.kind == T_L_HEX;
+
+	switch (option) {
+	case T_PACK_KEYS:
+	case T_STATS_AUTO_RECALC:
+	case T_STATS_PERSISTENT:
+		if (p->tok.kind != T_DEFAULT &&
+			!(number && (span_ieq_str(text, "0") || span_ieq_str(text, "1"))))
+			parse_fail(p);
+		return;
+	case T_STATS_SAMPLE_PAGES:
+		/* MySQL checks the range behind the grammar. */
+		if (p->tok.kind == T_DEFAULT)
+			return;
+		if (!number || (is_maria(p) && p->tok.kind == T_L_INT &&
+				       !sample_pages_fit(text)))
+			parse_fail(p);
+		return;
+	case T_ENGINE:
+		if (p->tok.kind != T_STRING && !at_name(p))
+			parse_fail(p);
+		return;
+	case T_ROW_FORMAT:
+		if (!is_maria(p) && span_ieq_str(text, "page"))
+			parse_fail(p);
+		return;
+	case T_CHARSET:
+	case T_COLLATE:
+	case T_CHARACTER:
+	case T_CHAR:
+		if (!is_maria(p) && p->tok.kind == T_DEFAULT)
+			parse_fail(p);
+		return;
+	default:
+		return;
 	}
 }
 
@@ -413,6 +565,7 @@ static struct sql_option *parse_table_option(struct parser *p)
 {
 	struct sql_option *opt;
 	enum token_kind next = parse_peek(p, 1).kind;
+	enum token_kind word = p->tok.kind == T_DEFAULT ? next : p->tok.kind;
 	uint32_t start = p->tok.start;
 
 	if (p->tok.kind == T_WITH && next == T_SYSTEM && is_maria(p)) {
@@ -440,7 +593,7 @@ static struct sql_option *parse_table_option(struct parser *p)
 		} else {
 			parse_advance(p);
 		}
-	} else if (is_table_option(p->tok.kind)) {
+	} else if (is_table_option(p)) {
 		parse_advance(p);
 	} else if ((p->tok.kind == T_IDENT || p->tok.kind == T_QUOTED) && next == T_EQ &&
 		   is_maria(p)) {
@@ -450,12 +603,13 @@ static struct sql_option *parse_table_option(struct parser *p)
 	}
 	opt = option_new(p, parse_text(p, start));
 	accept(p, T_EQ);
+	check_option_value(p, word);
 	option_value(p, opt);
 	return opt;
 }
 
 /* Options of keys; stops at anything else. */
-static void parse_key_options(struct parser *p, struct sql_option **tail)
+static void parse_key_options(struct parser *p, enum sql_key_kind kind, struct sql_option **tail)
 {
 	for (;;) {
 		struct sql_option *opt = NULL;
@@ -464,6 +618,9 @@ static void parse_key_options(struct parser *p, struct sql_option **tail)
 		switch (p->tok.kind) {
 		case T_USING:
 		case T_TYPE:
+			/* There is one kind of index for these. */
+			if (kind == SQL_KEY_FULLTEXT || kind == SQL_KEY_SPATIAL)
+				return;
 			parse_advance(p);
 			opt = option_new(p, SPAN_LIT("USING"));
 			start = p->tok.start;
@@ -588,7 +745,8 @@ static struct sql_reference *parse_reference(struct parser *p)
 	return ref;
 }
 
-static struct sql_key_part *parse_key_parts(struct parser *p, bool primary)
+/* WITHOUT OVERLAPS comes last, in a unique key. */
+static struct sql_key_part *parse_key_parts(struct parser *p, bool unique)
 {
 	struct sql_key_part *list = NULL, **tail = &list;
 
@@ -602,11 +760,13 @@ static struct sql_key_part *parse_key_parts(struct parser *p, bool primary)
 			expect(p, T_RPAREN);
 		} else {
 			part->column = parse_name(p);
-			if (is_maria(p) && p->tok.kind == T_WITHOUT &&
+			if (is_maria(p) && unique && list && p->tok.kind == T_WITHOUT &&
 				parse_peek(p, 1).kind == T_OVERLAPS) {
 				parse_advance(p);
 				parse_advance(p);
 				part->without_overlaps = true;
+				APPEND(tail, part);
+				break;
 			} else if (accept(p, T_LPAREN)) {
 				part->length = parse_number(p);
 				expect(p, T_RPAREN);
@@ -619,7 +779,6 @@ static struct sql_key_part *parse_key_parts(struct parser *p, bool primary)
 		APPEND(tail, part);
 	} while (accept(p, T_COMMA));
 	expect(p, T_RPAREN);
-	(void)primary;
 	return list;
 }
 
@@ -640,12 +799,13 @@ static void parse_key_body(struct parser *p, struct sql_key *key)
 				parse_peek(p, 1).kind == T_RTREE)))
 		key->name = parse_name(p);
 	if (p->tok.kind == T_USING || p->tok.kind == T_TYPE) {
-		parse_key_options(p, tail);
+		parse_key_options(p, key->kind, tail);
 		while (*tail)
 			tail = &(*tail)->next;
 	}
-	key->parts = parse_key_parts(p, key->kind == SQL_KEY_PRIMARY);
-	parse_key_options(p, tail);
+	key->parts = parse_key_parts(
+		p, key->kind == SQL_KEY_PRIMARY || key->kind == SQL_KEY_UNIQUE);
+	parse_key_options(p, key->kind, tail);
 }
 
 static void parse_check(struct parser *p, struct sql_key *key)
@@ -767,11 +927,12 @@ static bool is_time_function(const struct sql_expr *e)
 
 /* A default: a literal, maybe with a sign, or (expr); besides in MySQL the current time, and in
  * MariaDB any operand. */
-static struct sql_expr *parse_default(struct parser *p)
+static struct sql_expr *parse_default(struct parser *p, bool altered)
 {
 	uint32_t start = p->tok.start;
 	struct sql_expr *e;
 	bool paren = p->tok.kind == T_LPAREN;
+	bool query = paren && (parse_peek(p, 1).kind == T_SELECT || parse_peek(p, 1).kind == T_WITH);
 
 	if (p->tok.kind == T_MINUS || p->tok.kind == T_PLUS) {
 		struct sql_expr *sign;
@@ -787,7 +948,11 @@ static struct sql_expr *parse_default(struct parser *p)
 		return sign;
 	}
 	e = parse_operand(p);
-	if (!is_maria(p) && !paren && e->kind != SQL_EXPR_LITERAL && !is_time_function(e))
+	if (!is_maria(p) && !paren && e->kind != SQL_EXPR_LITERAL &&
+		!(is_time_function(e) && !altered))
+		parse_fail(p);
+	/* MySQL: one expression in the parentheses, and no query without its own. */
+	if (!is_maria(p) && paren && (e->kind == SQL_EXPR_ROW || query))
 		parse_fail(p);
 	return e;
 }
@@ -810,9 +975,14 @@ static void parse_generated(struct parser *p, struct sql_column_def *col)
 		}
 		return;
 	}
-	expect(p, T_LPAREN);
-	col->generated = parse_expr(p);
-	expect(p, T_RPAREN);
+	/* MariaDB reads AS (SELECT ...) and refuses it later. */
+	if (is_maria(p) && p->tok.kind == T_LPAREN && parse_peek(p, 1).kind == T_SELECT) {
+		col->generated = parse_operand(p);
+	} else {
+		expect(p, T_LPAREN);
+		col->generated = parse_expr(p);
+		expect(p, T_RPAREN);
+	}
 	if (accept(p, T_VIRTUAL))
 		col->storage = SQL_GENERATED_VIRTUAL;
 	else if (accept(p, T_STORED) || (is_maria(p) && accept(p, T_PERSISTENT)))
@@ -849,6 +1019,13 @@ static void add_check(struct parser *p, struct sql_column_def *col)
 	*tail = key;
 }
 
+static bool has_option(const struct sql_option *opt, const char *name)
+{
+	while (opt && !span_ieq_str(opt->name, name))
+		opt = opt->next;
+	return opt != NULL;
+}
+
 /* One attribute behind the type; false when there is none. */
 static bool parse_attribute(struct parser *p, struct sql_column_def *col)
 {
@@ -867,7 +1044,7 @@ static bool parse_attribute(struct parser *p, struct sql_column_def *col)
 		return true;
 	case T_DEFAULT:
 		parse_advance(p);
-		col->dflt = parse_default(p);
+		col->dflt = parse_default(p, false);
 		return true;
 	case T_ON:
 		if (parse_peek(p, 1).kind != T_UPDATE)
@@ -913,7 +1090,8 @@ static bool parse_attribute(struct parser *p, struct sql_column_def *col)
 		return true;
 	case T_CONSTRAINT:
 		next = parse_peek(p, 2).kind;
-		if (next == T_REFERENCES || parse_peek(p, 1).kind == T_REFERENCES) {
+		if (is_maria(p) &&
+			(next == T_REFERENCES || parse_peek(p, 1).kind == T_REFERENCES)) {
 			/* The name of such a constraint is not kept by the servers either. */
 			parse_advance(p);
 			if (p->tok.kind != T_REFERENCES)
@@ -926,6 +1104,8 @@ static bool parse_attribute(struct parser *p, struct sql_column_def *col)
 		add_check(p, col);
 		return true;
 	case T_REFERENCES:
+		if (!is_maria(p)) /* behind all attributes: parse_column_def() */
+			return false;
 		col->reference = parse_reference(p);
 		return true;
 	case T_INVISIBLE:
@@ -958,7 +1138,8 @@ static bool parse_attribute(struct parser *p, struct sql_column_def *col)
 		add_column_option(p, col, parse_text(p, start), true);
 		return true;
 	case T_COMPRESSED:
-		if (!is_maria(p))
+		if (!is_maria(p) || !can_compress(col->type.kind) || col->type.compressed ||
+			has_option(col->options, "COMPRESSED"))
 			return false;
 		parse_advance(p);
 		add_column_option(p, col, SPAN_LIT("COMPRESSED"), p->tok.kind == T_EQ);
@@ -998,6 +1179,48 @@ static bool generated_attribute(const struct parser *p, const struct sql_column_
 	}
 }
 
+/* What may follow SERIAL in MariaDB. */
+static bool serial_attribute(struct parser *p)
+{
+	switch (p->tok.kind) {
+	case T_NOT:
+	case T_UNIQUE:
+	case T_PRIMARY:
+	case T_KEY:
+	case T_COMMENT:
+	case T_INVISIBLE:
+	case T_CHECK:
+	case T_CONSTRAINT:
+	case T_REFERENCES:
+	case T_WITH:
+	case T_WITHOUT:
+	case T_IDENT:
+	case T_QUOTED:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool takes_collation(enum sql_type_kind kind)
+{
+	switch (kind) {
+	case SQL_TYPE_CHAR:
+	case SQL_TYPE_NCHAR:
+	case SQL_TYPE_VARCHAR:
+	case SQL_TYPE_NVARCHAR:
+	case SQL_TYPE_TINYTEXT:
+	case SQL_TYPE_TEXT:
+	case SQL_TYPE_MEDIUMTEXT:
+	case SQL_TYPE_LONGTEXT:
+	case SQL_TYPE_ENUM:
+	case SQL_TYPE_SET:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* Behind the column's name. */
 static void parse_column_body(struct parser *p, struct sql_column_def *col)
 {
@@ -1005,11 +1228,15 @@ static void parse_column_body(struct parser *p, struct sql_column_def *col)
 		col->has_type = true;
 		parse_type(p, &col->type);
 	}
-	if (p->tok.kind == T_COLLATE) {
+	bool text = takes_collation(col->type.kind);
+	if (p->tok.kind == T_COLLATE && (text || !is_maria(p))) {
 		parse_advance(p);
 		col->type.collate = parse_collation(p);
 	}
-	if (p->tok.kind == T_GENERATED || p->tok.kind == T_AS) {
+	if (is_maria(p) && col->type.kind == SQL_TYPE_SERIAL) {
+		while (serial_attribute(p) && parse_attribute(p, col))
+			;
+	} else if (p->tok.kind == T_GENERATED || p->tok.kind == T_AS) {
 		parse_generated(p, col);
 		while ((!is_maria(p) || generated_attribute(p, col)) && parse_attribute(p, col))
 			;
@@ -1023,7 +1250,7 @@ static void parse_column_body(struct parser *p, struct sql_column_def *col)
 	}
 }
 
-static struct sql_column_def *parse_column_def(struct parser *p)
+static struct sql_column_def *parse_column_def(struct parser *p, bool changed)
 {
 	struct sql_column_def *col = NEW(p, struct sql_column_def);
 	uint32_t start = p->tok.start;
@@ -1033,18 +1260,28 @@ static struct sql_column_def *parse_column_def(struct parser *p)
 	while (is_maria(p) && accept(p, T_DOT))
 		col->name = parse_name(p);
 	parse_column_body(p, col);
+	if (!is_maria(p) && !changed && p->tok.kind == T_REFERENCES)
+		col->reference = parse_reference(p);
 	col->loc = loc_from(p, start);
 	return col;
 }
 
-static struct sql_element *parse_element(struct parser *p)
+static struct sql_element *parse_element(struct parser *p, bool *if_not_exists)
 {
 	struct sql_element *el = NEW(p, struct sql_element);
 
-	if (is_maria(p) && p->tok.kind == T_PERIOD && parse_peek(p, 1).kind == T_FOR) {
+	if (is_maria(p) && p->tok.kind == T_PERIOD &&
+		(parse_peek(p, 1).kind == T_FOR ||
+			(if_not_exists && parse_peek(p, 1).kind == T_IF))) {
 		el->kind = SQL_ELEMENT_PERIOD;
 		parse_advance(p);
-		parse_advance(p);
+		if (p->tok.kind == T_IF) {
+			parse_advance(p);
+			expect(p, T_NOT);
+			expect(p, T_EXISTS);
+			*if_not_exists = true;
+		}
+		expect(p, T_FOR);
 		el->period = parse_name(p);
 		expect(p, T_LPAREN);
 		el->period_from = parse_name(p);
@@ -1058,7 +1295,7 @@ static struct sql_element *parse_element(struct parser *p)
 		el->kind = SQL_ELEMENT_KEY;
 	} else {
 		el->kind = SQL_ELEMENT_COLUMN;
-		el->column = parse_column_def(p);
+		el->column = parse_column_def(p, false);
 	}
 	return el;
 }
@@ -1068,7 +1305,7 @@ static struct sql_element *parse_elements(struct parser *p)
 	struct sql_element *list = NULL, **tail = &list;
 
 	do {
-		struct sql_element *el = parse_element(p);
+		struct sql_element *el = parse_element(p, NULL);
 
 		APPEND(tail, el);
 	} while (accept(p, T_COMMA));
@@ -1077,7 +1314,7 @@ static struct sql_element *parse_elements(struct parser *p)
 
 /* ------------------------------------------------------------------ partitions */
 
-static void parse_partition_options(struct parser *p, struct sql_option **tail)
+static void parse_partition_options(struct parser *p, bool sub, struct sql_option **tail)
 {
 	for (;;) {
 		struct sql_option *opt;
@@ -1107,7 +1344,7 @@ static void parse_partition_options(struct parser *p, struct sql_option **tail)
 			break;
 		default:
 			if ((p->tok.kind != T_IDENT && p->tok.kind != T_QUOTED) || next != T_EQ ||
-				!is_maria(p))
+				!is_maria(p) || sub)
 				return;
 			parse_advance(p);
 		}
@@ -1180,13 +1417,33 @@ static struct sql_partition *parse_partitions(struct parser *p, bool sub)
 			else if (is_maria(p) && accept(p, T_DEFAULT))
 				part->dflt = true;
 		}
-		parse_partition_options(p, &part->options);
+		parse_partition_options(p, sub, &part->options);
 		if (!sub && p->tok.kind == T_LPAREN)
 			part->subpartitions = parse_partitions(p, true);
 		APPEND(tail, part);
 	} while (accept(p, T_COMMA));
 	expect(p, T_RPAREN);
 	return list;
+}
+
+/* [INTERVAL n unit [STARTS when] | LIMIT n] [AUTO] of PARTITION BY SYSTEM_TIME: read, kept as text. */
+static void parse_rotation(struct parser *p)
+{
+	if (accept(p, T_LIMIT)) {
+		accept(p, T_PLUS);
+		if (p->tok.kind != T_L_INT)
+			parse_fail(p);
+		parse_number(p);
+	} else if (accept(p, T_INTERVAL)) {
+		parse_expr(p);
+		parse_unit(p);
+		if (accept(p, T_STARTS))
+			parse_operand(p);
+	} else {
+		return;
+	}
+	if (is_maria(p) && p->opt.version >= 100900)
+		accept(p, T_AUTO);
 }
 
 /* HASH (e) | KEY (a, b) | RANGE | LIST ..., behind BY. */
@@ -1212,10 +1469,7 @@ static void parse_partition_method(struct parser *p, struct sql_partition_by *by
 		parse_advance(p);
 		by->method = SQL_PARTITION_SYSTEM_TIME;
 		start = p->tok.start;
-		while (p->tok.kind != T_EOF && p->tok.kind != T_ERROR && p->tok.kind != T_LPAREN &&
-			p->tok.kind != T_PARTITIONS && p->tok.kind != T_SUBPARTITION &&
-			p->tok.kind != T_SEMICOLON)
-			parse_advance(p);
+		parse_rotation(p);
 		if (p->last_end > start)
 			by->system_time = parse_text(p, start);
 		return;
@@ -1236,7 +1490,11 @@ static void parse_partition_method(struct parser *p, struct sql_partition_by *by
 		return;
 	}
 	expect(p, T_LPAREN);
+	/* VALUES(c) is a function here too, to the grammar. */
+	p->in_duplicate = true;
+	p->no_query = !is_maria(p);
 	by->expr = parse_expr(p);
+	p->in_duplicate = p->no_query = false;
 	expect(p, T_RPAREN);
 }
 
@@ -1281,6 +1539,8 @@ static void parse_create_query(struct parser *p, struct sql_create_table *ct)
 		ct->query = parse_subquery(p);
 	else if (p->tok.kind == T_LPAREN || at_query(p))
 		ct->query = parse_query(p);
+	if (ct->query)
+		no_procedure(p, ct->query);
 	else if (as || ct->ignore || ct->replace)
 		parse_fail(p);
 }
@@ -1379,8 +1639,9 @@ static void parse_alter_add(struct parser *p, struct sql_alter *a, uint32_t star
 		parse_alter_text(p, a, start, p->tok.kind == T_PARTITION);
 		return;
 	}
-	if (is_maria(p) && p->tok.kind == T_PERIOD && parse_peek(p, 1).kind == T_FOR) {
-		struct sql_element *el = parse_element(p);
+	if (is_maria(p) && p->tok.kind == T_PERIOD &&
+		(parse_peek(p, 1).kind == T_FOR || parse_peek(p, 1).kind == T_IF)) {
+		struct sql_element *el = parse_element(p, &a->if_not_exists);
 
 		a->kind = SQL_ALTER_ADD_PERIOD;
 		a->name = el->period;
@@ -1388,9 +1649,8 @@ static void parse_alter_add(struct parser *p, struct sql_alter *a, uint32_t star
 		a->period_to = el->period_to;
 		return;
 	}
-	if (accept(p, T_COLUMN)) {
-		;
-	} else {
+	bool word = accept(p, T_COLUMN);
+	if (!word) {
 		a->key = parse_key(p);
 		if (a->key) {
 			a->kind = SQL_ALTER_ADD_KEY;
@@ -1408,8 +1668,11 @@ static void parse_alter_add(struct parser *p, struct sql_alter *a, uint32_t star
 		expect(p, T_RPAREN);
 		return;
 	}
+	/* Words that follow ADD elsewhere are taken together with it. */
+	if (is_maria(p) && (p->tok.kind == T_SYSTEM || p->tok.kind == T_PERIOD) && !word)
+		parse_fail(p);
 	a->kind = SQL_ALTER_ADD_COLUMN;
-	a->column = parse_column_def(p);
+	a->column = parse_column_def(p, false);
 	parse_place(p, a);
 }
 
@@ -1421,7 +1684,12 @@ static void parse_alter_drop(struct parser *p, struct sql_alter *a, uint32_t sta
 		return;
 	case T_SYSTEM:
 	case T_PERIOD:
-		if (parse_peek(p, 1).kind == T_VERSIONING || parse_peek(p, 1).kind == T_FOR) {
+		if (is_maria(p) || parse_peek(p, 1).kind == T_VERSIONING ||
+			parse_peek(p, 1).kind == T_FOR) {
+			enum token_kind next = parse_peek(p, 1).kind;
+
+			if (next != T_VERSIONING && next != T_FOR && next != T_IF)
+				parse_fail(p);
 			parse_alter_text(p, a, start, false);
 			return;
 		}
@@ -1507,7 +1775,7 @@ static void parse_alter_column(struct parser *p, struct sql_alter *a, uint32_t s
 		}
 		expect(p, T_DEFAULT);
 		a->kind = SQL_ALTER_COLUMN_DEFAULT;
-		a->value = parse_default(p);
+		a->value = parse_default(p, true);
 		return;
 	}
 	expect(p, T_DROP);
@@ -1580,7 +1848,7 @@ static struct sql_alter *parse_alter_action(struct parser *p)
 		a->if_exists = accept_exists(p, false, NULL);
 		if (change)
 			a->name = parse_name(p);
-		a->column = parse_column_def(p);
+		a->column = parse_column_def(p, true);
 		parse_place(p, a);
 		break;
 	case T_RENAME:
@@ -1711,15 +1979,15 @@ void parse_create_index(struct parser *p, struct sql_stmt *stmt, bool or_replace
 	ix->key.name = parse_name(p);
 	tail = &ix->key.options;
 	if (p->tok.kind == T_USING || p->tok.kind == T_TYPE) {
-		parse_key_options(p, tail);
+		parse_key_options(p, ix->key.kind, tail);
 		while (*tail)
 			tail = &(*tail)->next;
 	}
 	expect(p, T_ON);
 	ix->table = parse_table_name(p);
-	ix->key.parts = parse_key_parts(p, false);
+	ix->key.parts = parse_key_parts(p, ix->key.kind == SQL_KEY_UNIQUE);
 	ix->wait = parse_lock_wait_clause(p);
-	parse_key_options(p, tail);
+	parse_key_options(p, ix->key.kind, tail);
 	parse_index_tail(p, &ix->options);
 }
 

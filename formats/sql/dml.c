@@ -126,11 +126,13 @@ static void parse_portion(struct parser *p, struct sql_table_ref *ref)
 	parse_advance(p);
 	expect(p, T_PORTION);
 	expect(p, T_OF);
+	if (p->tok.kind == T_SYSTEM_TIME)
+		parse_fail(p);
 	ref->u.name.portion = parse_name(p);
 	expect(p, T_FROM);
-	ref->u.name.time_low = parse_bit_expr(p);
+	ref->low.value = parse_bit_expr(p);
 	expect(p, T_TO);
-	ref->u.name.time_high = parse_bit_expr(p);
+	ref->high.value = parse_bit_expr(p);
 	ref->loc.end = p->last_end;
 }
 
@@ -227,7 +229,7 @@ static void parse_delete_from(struct parser *p, struct sql_delete *del)
 	}
 	if (accept(p, T_PARTITION))
 		ref->u.name.partitions = parse_paren_names(p);
-	if (at_portion(p))
+	if (at_portion(p) && !(del->flags & SQL_DML_HISTORY))
 		parse_portion(p, ref);
 	ref->loc = loc_from(p, start);
 	del->from = ref;

@@ -17,6 +17,7 @@
 #include "sql/parse.h"
 
 static struct sql_expr *parse_predicate(struct parser *p);
+static struct sql_expr *parse_bit_level(struct parser *p, int min);
 static struct sql_query *parse_paren_open(struct parser *p);
 static void parse_paren_close(struct parser *p);
 static struct sql_expr *parse_call(struct parser *p, struct span db, struct span name,
@@ -52,6 +53,21 @@ static struct sql_expr *unary(
 	e->u.binary.left = left;
 	return e;
 }
+
+static const uint8_t bit_level[SQL_OP_PREVIOUS_VALUE + 1] = {
+	[SQL_OP_BIT_OR] = 1,
+	[SQL_OP_BIT_AND] = 2,
+	[SQL_OP_SHIFT_LEFT] = 3,
+	[SQL_OP_SHIFT_RIGHT] = 3,
+	[SQL_OP_ADD] = 4,
+	[SQL_OP_SUB] = 4,
+	[SQL_OP_MUL] = 5,
+	[SQL_OP_DIV] = 5,
+	[SQL_OP_INT_DIV] = 5,
+	[SQL_OP_MOD] = 5,
+	[SQL_OP_BIT_XOR] = 6,
+	[SQL_OP_CONCAT] = 7,
+};
 
 /* ------------------------------------------------------------------ logical level */
 
@@ -258,9 +274,11 @@ static struct sql_expr *parse_like(struct parser *p, struct sql_expr *left, bool
 {
 	struct sql_expr *e, *pattern, *escape = NULL;
 
-	pattern = is_maria(p) ? parse_bit_expr(p) : parse_simple_expr(p);
+	/* In MySQL simple expressions; || that concatenates is part of one. */
+	int level = is_maria(p) ? 1 : bit_level[SQL_OP_CONCAT];
+	pattern = parse_bit_level(p, level);
 	if (accept(p, T_ESCAPE))
-		escape = is_maria(p) ? parse_bit_expr(p) : parse_simple_expr(p);
+		escape = parse_bit_level(p, level);
 	e = expr_new(p, SQL_EXPR_LIKE, left->loc.start);
 	e->negated = negated;
 	e->u.between.left = left;
@@ -309,8 +327,7 @@ static struct sql_expr *parse_predicate_op(struct parser *p, struct sql_expr *le
 		parse_advance(p);
 		return binary(p, SQL_OP_SOUNDS_LIKE, left, parse_bit_expr(p));
 	case T_MEMBER:
-		if (is_maria(p) ||
-			(parse_peek(p, 1).kind != T_OF && parse_peek(p, 1).kind != T_LPAREN))
+		if (is_maria(p) || p->opt.version < 80017)
 			return NULL;
 		parse_advance(p);
 		accept(p, T_OF);
@@ -345,21 +362,6 @@ static struct sql_expr *parse_predicate(struct parser *p)
 
 /* ------------------------------------------------------------------ arithmetic */
 
-static const uint8_t bit_level[SQL_OP_PREVIOUS_VALUE + 1] = {
-	[SQL_OP_BIT_OR] = 1,
-	[SQL_OP_BIT_AND] = 2,
-	[SQL_OP_SHIFT_LEFT] = 3,
-	[SQL_OP_SHIFT_RIGHT] = 3,
-	[SQL_OP_ADD] = 4,
-	[SQL_OP_SUB] = 4,
-	[SQL_OP_MUL] = 5,
-	[SQL_OP_DIV] = 5,
-	[SQL_OP_INT_DIV] = 5,
-	[SQL_OP_MOD] = 5,
-	[SQL_OP_BIT_XOR] = 6,
-	[SQL_OP_CONCAT] = 7,
-};
-
 static enum sql_op bit_operator(struct parser *p)
 {
 	switch (p->tok.kind) {
@@ -393,7 +395,7 @@ static enum sql_op bit_operator(struct parser *p)
 	}
 }
 
-static enum sql_unit parse_unit(struct parser *p)
+enum sql_unit parse_unit(struct parser *p)
 {
 	static const struct {
 		uint16_t kind;
@@ -513,6 +515,9 @@ static struct sql_expr *parse_collate(struct parser *p, struct sql_expr *left)
 	struct sql_expr *e;
 
 	parse_advance(p);
+	/* COLLATE binary is only for columns and tables. */
+	if (p->tok.kind == T_BINARY)
+		parse_fail(p);
 	struct span name = parse_charset_name(p);
 	e = expr_new(p, SQL_EXPR_COLLATE, left->loc.start);
 	e->u.cast.left = left;
@@ -831,6 +836,8 @@ static struct sql_expr *parse_user_var(struct parser *p)
 		inner.kind = T_STRING;
 		inner.start++;
 		name = parse_value(p, inner);
+		if (name.len == 0 && is_maria(p))
+			parse_fail(p);
 	} else {
 		name = span_of(p->text + start + 1, p->tok.end - start - 1);
 	}
@@ -851,7 +858,22 @@ static struct sql_expr *parse_user_var(struct parser *p)
 }
 
 /* @@x, @@global.x, @@session.x, @@base.x. */
-static struct sql_expr *parse_system_var(struct parser *p)
+static enum sql_scope scope_of_word(const struct parser *p)
+{
+	struct span word = span_of(p->text + p->tok.start, p->tok.end - p->tok.start);
+
+	if (span_ieq_str(word, "global"))
+		return SQL_SCOPE_GLOBAL;
+	if (span_ieq_str(word, "session") || span_ieq_str(word, "local"))
+		return SQL_SCOPE_SESSION;
+	if (!is_maria(p) && p->opt.version >= 80000 && span_ieq_str(word, "persist"))
+		return SQL_SCOPE_PERSIST;
+	if (!is_maria(p) && p->opt.version >= 80000 && span_ieq_str(word, "persist_only"))
+		return SQL_SCOPE_PERSIST_ONLY;
+	return SQL_SCOPE_NONE;
+}
+
+struct sql_expr *parse_system_var(struct parser *p, bool set)
 {
 	uint32_t start = p->tok.start;
 	struct sql_expr *e = expr_new(p, SQL_EXPR_SYSTEM_VAR, start);
@@ -861,33 +883,33 @@ static struct sql_expr *parse_system_var(struct parser *p)
 		parse_fail(p);
 		return e;
 	}
-	struct span first = span_of(p->text + p->tok.start, p->tok.end - p->tok.start);
 	bool quoted = p->tok.kind == T_QUOTED;
+	enum sql_scope scope = quoted ? SQL_SCOPE_NONE : scope_of_word(p);
 
-	first = parse_name(p);
-	if (accept(p, T_DOT)) {
-		enum sql_scope scope = SQL_SCOPE_NONE;
-
-		if (quoted)
-			;
-		else if (span_ieq_str(first, "global"))
-			scope = SQL_SCOPE_GLOBAL;
-		else if (span_ieq_str(first, "session") || span_ieq_str(first, "local"))
-			scope = SQL_SCOPE_SESSION;
-		else if (!is_maria(p) && span_ieq_str(first, "persist"))
-			scope = SQL_SCOPE_PERSIST;
-		else if (!is_maria(p) && span_ieq_str(first, "persist_only"))
-			scope = SQL_SCOPE_PERSIST_ONLY;
-		e->u.var.scope = (uint8_t)scope;
-		e->u.var.name = parse_name(p);
-		if (scope == SQL_SCOPE_NONE) {
-			e->u.var.base = first;
-		} else if (accept(p, T_DOT)) {
-			e->u.var.base = e->u.var.name;
+	e->u.var.scope = (uint8_t)scope;
+	if (scope != SQL_SCOPE_NONE) {
+		parse_advance(p);
+		expect(p, T_DOT);
+		/* A connection's name may be a string in MariaDB: @@global.'c'.x */
+		if (is_maria(p) && p->tok.kind == T_STRING && parse_peek(p, 1).kind == T_DOT)
+			e->u.var.name = parse_string(p);
+		else
 			e->u.var.name = parse_name(p);
-		}
 	} else {
-		e->u.var.name = first;
+		e->u.var.name = parse_name(p);
+	}
+	if (accept(p, T_DOT)) {
+		struct span base = e->u.var.name;
+
+		e->u.var.base = base;
+		e->u.var.name = parse_name(p);
+		/* No component is called like a scope or, in an expression, DEFAULT. */
+		if ((!set || !is_maria(p)) &&
+			(span_ieq_str(base, "global") || span_ieq_str(base, "session") ||
+				span_ieq_str(base, "local")))
+			parse_fail(p);
+		if (!set && scope == SQL_SCOPE_NONE && !quoted && span_ieq_str(base, "default"))
+			parse_fail(p);
 	}
 	e->loc = loc_from(p, start);
 	return e;
@@ -936,6 +958,7 @@ static struct sql_query *parse_paren_open(struct parser *p)
 		query = parse_query(p);
 		if (query->into)
 			parse_fail_why(p, "INTO is not for a subquery, before this");
+		no_procedure(p, query);
 		return query;
 	}
 	if (p->tok.kind != T_LPAREN)
@@ -1229,9 +1252,19 @@ static void parse_frame_bound(struct parser *p, struct sql_window *w, struct sql
 		expect(p, T_ROW);
 		return;
 	}
-	if (!accept(p, T_UNBOUNDED))
-		exprs_add(&w->bounds, tail,
-			p->tok.kind == T_INTERVAL ? parse_interval_operand(p) : parse_bit_expr(p));
+	if (!accept(p, T_UNBOUNDED)) {
+		struct sql_expr *bound = p->tok.kind == T_INTERVAL ? parse_interval_operand(p)
+								   : parse_bit_expr(p);
+
+		/* MySQL: a number or a parameter. */
+		if (!is_maria(p) && !is_open_interval(bound) && bound->kind != SQL_EXPR_PARAM &&
+			!(bound->kind == SQL_EXPR_LITERAL &&
+				(bound->u.literal.kind == SQL_LIT_INT ||
+					bound->u.literal.kind == SQL_LIT_DECIMAL ||
+					bound->u.literal.kind == SQL_LIT_FLOAT)))
+			parse_fail(p);
+		exprs_add(&w->bounds, tail, bound);
+	}
 	if (!accept(p, T_PRECEDING))
 		expect(p, T_FOLLOWING);
 }
@@ -1351,7 +1384,11 @@ static void parse_group_concat_tail(struct parser *p, struct sql_expr *e)
 /* COUNT(*), SUM(DISTINCT x), GROUP_CONCAT(...); the name is read, `(` is current. */
 static void parse_aggregate_args(struct parser *p, struct sql_expr *e, enum token_kind kind)
 {
+	bool json = kind == T_JSON_ARRAYAGG || kind == T_JSON_OBJECTAGG;
+
 	expect(p, T_LPAREN);
+	if (json && !is_maria(p) && (p->tok.kind == T_DISTINCT || p->tok.kind == T_ALL))
+		parse_fail(p);
 	if (accept(p, T_DISTINCT) || (p->tok.kind == T_DISTINCTROW && accept(p, T_DISTINCTROW))) {
 		extra_of(p, e)->distinct = true;
 	} else if (p->tok.kind == T_ALL) {
@@ -1429,7 +1466,7 @@ static const struct arity {
 	{T_HOUR, 1, 1},
 	{T_IF, 3, 3},
 	{T_INSERT, 4, 4},
-	{T_LAG, 1, 3},
+	{T_LAG, 1, 3}, /* MariaDB: no default value */
 	{T_LAST_VALUE, 1, 255},
 	{T_LEAD, 1, 3},
 	{T_LEFT, 2, 2},
@@ -1457,6 +1494,12 @@ static const struct arity {
 	{T_ROW_NUMBER, 0, 0},
 	{T_SCHEMA, 0, 0},
 	{T_SECOND, 1, 1},
+	{T_SQL_TSI_DAY, 1, 1},
+	{T_SQL_TSI_HOUR, 1, 1},
+	{T_SQL_TSI_MINUTE, 1, 1},
+	{T_SQL_TSI_MONTH, 1, 1},
+	{T_SQL_TSI_SECOND, 1, 1},
+	{T_SQL_TSI_YEAR, 1, 1},
 	{T_SYSDATE, 0, 1},
 	{T_TIME, 1, 1},
 	{T_TIMESTAMP, 1, 2},
@@ -1527,6 +1570,42 @@ static bool own_clauses(const struct parser *p, struct span name)
 		       span_ieq_str(name, "column_get"));
 }
 
+/* [AS CHAR(n) | AS BINARY(n)] and, in MariaDB, [LEVEL n [ASC | DESC] [REVERSE], ... | LEVEL n-m]. */
+static void check_weight_string(struct parser *p)
+{
+	if (accept(p, T_AS)) {
+		struct span n;
+
+		if (!accept(p, T_CHAR) && !accept(p, T_CHARACTER))
+			expect(p, T_BINARY);
+		expect(p, T_LPAREN);
+		n = parse_number(p);
+		if (n.len == 1 && *n.ptr == '0')
+			parse_fail(p);
+		expect(p, T_RPAREN);
+	}
+	if (!is_maria(p) || !accept(p, T_LEVEL)) {
+		if (!at(p, T_RPAREN))
+			parse_fail(p);
+		return;
+	}
+	parse_number(p);
+	if (accept(p, T_MINUS)) {
+		parse_number(p);
+	} else {
+		for (;;) {
+			if (!accept(p, T_ASC))
+				accept(p, T_DESC);
+			accept(p, T_REVERSE);
+			if (!accept(p, T_COMMA))
+				break;
+			parse_number(p);
+		}
+	}
+	if (!at(p, T_RPAREN))
+		parse_fail(p);
+}
+
 /* Arguments of any other function: expr [AS alias], ... */
 static void parse_plain_args(struct parser *p, struct sql_expr *e, bool aliases)
 {
@@ -1542,12 +1621,26 @@ static void parse_plain_args(struct parser *p, struct sql_expr *e, bool aliases)
 		if (!aliases || p->tok.kind == T_COMMA || p->tok.kind == T_RPAREN)
 			continue;
 		if (own_clauses(p, e->u.call.name)) {
-			extra_of(p, e)->tail = skip_to_close(p);
+			uint32_t clause = p->tok.start;
+
+			if (span_ieq_str(e->u.call.name, "weight_string"))
+				check_weight_string(p);
+			else if (span_ieq_str(e->u.call.name, "json_value") &&
+				 e->u.call.args.count != 2)
+				parse_fail(p);
+			skip_to_close(p);
+			extra_of(p, e)->tail = text_from(p, clause);
 		} else if (accept(p, T_AS) || at_name(p) || p->tok.kind == T_STRING) {
 			/* Only loadable functions may see the alias; the tree leaves it out. */
 			parse_name_or_string(p);
 		}
 	} while (accept(p, T_COMMA));
+	/* COLUMN_CREATE(name, value, ...), COLUMN_ADD(blob, name, value, ...) */
+	if (is_maria(p) && ((span_ieq_str(e->u.call.name, "column_create") &&
+				    e->u.call.args.count % 2 == 1) ||
+				   (span_ieq_str(e->u.call.name, "column_add") &&
+					   e->u.call.args.count % 2 == 0)))
+		parse_fail(p);
 	expect(p, T_RPAREN);
 }
 
@@ -1588,6 +1681,44 @@ static void parse_call_tail(struct parser *p, struct sql_expr *e, bool takes_ove
 		extra_of(p, e)->over = parse_over(p);
 }
 
+/* A number of rows of a window function: an integer, a variable or a parameter. */
+static bool is_row_count(const struct sql_expr *e)
+{
+	return e->kind == SQL_EXPR_PARAM || e->kind == SQL_EXPR_USER_VAR ||
+	       (e->kind == SQL_EXPR_LITERAL && e->u.literal.kind == SQL_LIT_INT);
+}
+
+/* What MySQL's grammar demands of the arguments of some functions. */
+static void check_mysql_args(struct parser *p, const struct sql_expr *e, enum token_kind kind)
+{
+	static const struct {
+		const char *name;
+		uint8_t min, max;
+	} named[] = {{"log", 1, 2}, {"point", 2, 2}, {"linestring", 1, 255}, {"polygon", 1, 255},
+		{"multipoint", 1, 255}, {"multilinestring", 1, 255}, {"multipolygon", 1, 255}};
+	const struct sql_expr *first = e->u.call.args.first;
+	uint32_t count = e->u.call.args.count;
+
+	if (kind == T_NTILE && first && !is_row_count(first))
+		parse_fail_why(p, "expected a number of rows before this");
+	if ((kind == T_LEAD || kind == T_LAG) && count > 1 && !is_row_count(first->next))
+		parse_fail_why(p, "expected a number of rows before this");
+	/* A simple expression: one with an operator needs parentheses. */
+	if (kind == T_NTH_VALUE && count > 1 && first->next->kind == SQL_EXPR_BINARY &&
+		p->text[first->next->loc.start - 1] != '(')
+		parse_fail_why(p, "expected a number of rows before this");
+	if ((kind == T_SQL_TSI_QUARTER && count != 1) || (kind == T_GROUPING && count == 0) ||
+		(kind == T_SQL_TSI_WEEK && (count < 1 || count > 2)))
+		parse_fail_why(p, "wrong number of arguments before this");
+	if (kind != T_IDENT || e->u.call.quoted)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(named); i++) {
+		if (span_ieq_str(e->u.call.name, named[i].name) &&
+			(count < named[i].min || (named[i].max < 255 && count > named[i].max)))
+			parse_fail_why(p, "wrong number of arguments before this");
+	}
+}
+
 static struct sql_expr *parse_call(struct parser *p, struct span db, struct span name,
 	uint32_t start, enum token_kind kind, bool quoted)
 {
@@ -1601,7 +1732,7 @@ static struct sql_expr *parse_call(struct parser *p, struct span db, struct span
 		parse_substring_args(p, e);
 	} else if (is_aggregate(kind)) {
 		parse_aggregate_args(p, e, kind);
-	} else if (kind == T_CHAR) {
+	} else if (kind == T_CHAR || kind == T_CHARACTER) {
 		expect(p, T_LPAREN);
 		e->u.call.args = parse_expr_list(p);
 		if (accept(p, T_USING))
@@ -1613,6 +1744,10 @@ static struct sql_expr *parse_call(struct parser *p, struct span db, struct span
 		if (arity && (e->u.call.args.count < arity->min ||
 				     (arity->max < 255 && e->u.call.args.count > arity->max)))
 			parse_fail_why(p, "wrong number of arguments before this");
+		if (is_maria(p) && (kind == T_LAG || kind == T_LEAD) && e->u.call.args.count > 2)
+			parse_fail_why(p, "wrong number of arguments before this");
+		if (!is_maria(p) && p->opt.version >= 80000)
+			check_mysql_args(p, e, kind);
 	}
 	parse_call_tail(p, e, is_aggregate(kind) || window_only(p, kind) || kind == T_LAST_VALUE);
 	if (window_only(p, kind) && !(e->u.call.extra && e->u.call.extra->over))
@@ -1675,15 +1810,22 @@ static struct sql_expr *parse_word_call(struct parser *p)
 		e->loc.start = start;
 		return e;
 	case T_VALUE:
+		/* Of a column only; outside of ON DUPLICATE KEY UPDATE it means little. */
 		if (!is_maria(p))
 			parse_fail(p);
-		if (!p->in_duplicate)
-			break;
+		name = parse_value(p, p->tok);
 		parse_advance(p);
 		expect(p, T_LPAREN);
-		e = expr_new(p, SQL_EXPR_VALUES, start);
-		e->u.binary.left = parse_column(p);
+		if (p->in_duplicate) {
+			e = expr_new(p, SQL_EXPR_VALUES, start);
+			e->u.binary.left = parse_column(p);
+		} else {
+			e = expr_new(p, SQL_EXPR_CALL, start);
+			e->u.call.name = name;
+			e->u.call.args = (struct sql_exprs){parse_column(p), 1};
+		}
 		expect(p, T_RPAREN);
+		e->loc = loc_from(p, start);
 		return e;
 	case T_GET_FORMAT:
 		parse_advance(p);
@@ -1716,6 +1858,39 @@ static struct sql_expr *parse_word_call(struct parser *p)
 	return parse_call(p, SPAN_NONE, name, start, kind, quoted);
 }
 
+/* db.f(...) and, in MariaDB, db.package.f(...); `(` is current.  MariaDB's TRIM and SUBSTRING keep
+ * their own grammar behind a schema's name: mariadb_schema.trim(LEADING 'x' FROM y). */
+static struct sql_expr *parse_qualified_call(
+	struct parser *p, const struct sql_expr *name, uint32_t start)
+{
+	struct sql_expr *e = expr_new(p, SQL_EXPR_CALL, start), **tail = &e->u.call.args.first;
+	struct span function = name->u.column.name;
+	bool trim = is_maria(p) && span_ieq_str(function, "trim");
+	bool from = trim || (is_maria(p) && (span_ieq_str(function, "substr") ||
+						    span_ieq_str(function, "substring")));
+
+	e->u.call.db = name->u.column.db.ptr ? name->u.column.db : name->u.column.table;
+	e->u.call.name = function;
+	if (name->u.column.db.ptr)
+		extra_of(p, e)->package = name->u.column.table;
+	expect(p, T_LPAREN);
+	if (trim && (p->tok.kind == T_LEADING || p->tok.kind == T_TRAILING ||
+			    p->tok.kind == T_BOTH)) {
+		extra_of(p, e)->tail = skip_to_close(p);
+	} else if (p->tok.kind != T_RPAREN) {
+		do {
+			exprs_add(&e->u.call.args, &tail, parse_expr(p));
+		} while (accept(p, T_COMMA));
+		if (from && e->u.call.args.count == 1 && p->tok.kind == T_FROM)
+			extra_of(p, e)->tail = skip_to_close(p);
+	}
+	/* In quotes the name is not the word. */
+	e->u.call.quoted = !e->u.call.extra || !e->u.call.extra->tail.ptr;
+	expect(p, T_RPAREN);
+	e->loc = loc_from(p, start);
+	return e;
+}
+
 static struct sql_expr *parse_name_operand(struct parser *p)
 {
 	uint32_t start = p->tok.start;
@@ -1746,8 +1921,9 @@ static struct sql_expr *parse_name_operand(struct parser *p)
 		return e;
 	}
 	e = parse_column(p);
-	if (p->tok.kind == T_LPAREN && e->u.column.table.ptr && !e->u.column.db.ptr)
-		return parse_call(p, e->u.column.table, e->u.column.name, start, T_IDENT, true);
+	if (p->tok.kind == T_LPAREN && e->u.column.table.ptr &&
+		(!e->u.column.db.ptr || (is_maria(p) && p->opt.version >= 101100)))
+		return parse_qualified_call(p, e, start);
 	return e;
 }
 
@@ -1803,6 +1979,7 @@ static struct sql_expr *parse_reserved_operand(struct parser *p)
 	case T_UTC_TIMESTAMP:
 		return parse_niladic(p);
 	case T_CHAR:
+	case T_CHARACTER:
 	case T_IF:
 	case T_INSERT:
 	case T_LEFT:
@@ -1876,8 +2053,16 @@ struct sql_expr *parse_operand(struct parser *p)
 		return parse_paren_operand(p);
 	case T_USER_VAR:
 		return parse_user_var(p);
+	case T_AT:
+		if (is_maria(p))
+			return parse_reserved_operand(p);
+		/* MySQL takes a lone @ for a variable without a name. */
+		e = expr_new(p, SQL_EXPR_USER_VAR, p->tok.start);
+		parse_advance(p);
+		e->u.var.name = SPAN_LIT("");
+		return e;
 	case T_AT_AT:
-		return parse_system_var(p);
+		return parse_system_var(p, false);
 	case T_LBRACE:
 		return parse_odbc(p);
 	case T_DOT:

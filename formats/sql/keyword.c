@@ -78,6 +78,74 @@ const struct keyword_info *keyword_find(const char *word, size_t len)
 	return NULL;
 }
 
+bool mysql_uncallable(const char *word, size_t len)
+{
+	static const char *const names[] = {
+		"absent", "account", "active", "admin", "allow_missing_files",
+		"assign_gtids_to_anonymous_transactions", "at", "attribute", "authentication",
+		"auto_refresh", "auto_refresh_source", "bernoulli", "block", "buckets", "bulk",
+		"catalog_name", "challenge_response", "changed", "channel", "cipher",
+		"class_origin", "client", "column_name", "compact", "completion", "component",
+		"constraint_catalog", "constraint_name", "constraint_schema", "context", "cpu",
+		"cursor_name", "datafile", "default_auth", "definition", "description",
+		"diagnostics", "disk", "duality", "dynamic", "ends", "engines", "error",
+		"errors", "events", "every", "expire", "export", "extent_size",
+		"external_format", "factor", "failed_login_attempts", "fast", "faults", "file",
+		"file_block_size", "file_format", "file_name", "file_pattern", "file_prefix",
+		"files", "filter", "finish", "found", "general", "generate", "geometry",
+		"get_source_public_key", "grants", "gtid_only", "gtids", "guided", "header",
+		"histogram", "hosts", "identified", "ignore_server_ids", "inactive", "indexes",
+		"initial", "initial_size", "initiate", "invoker", "io", "io_thread", "ipc",
+		"issuer", "keyring", "leaves", "locks", "logs", "manual", "masking", "master",
+		"materialized", "max_connections_per_hour", "max_queries_per_hour", "max_size",
+		"max_updates_per_hour", "max_user_connections", "memory", "merge",
+		"message_text", "mutex", "mysql_errno", "name", "ndb", "ndbcluster", "nested",
+		"network_namespace", "never", "new", "no_wait", "none", "off", "oj", "old",
+		"optional", "ordinality", "organization", "page", "parallel", "parameters",
+		"parse_tree", "partitioning", "password_lock_time", "path", "plugin",
+		"plugin_dir", "plugins", "policy", "preserve", "prev", "privilege_checks_user",
+		"privileges", "process", "processlist", "profile", "profiles", "proxy",
+		"random", "read_only", "redo_buffer_size", "redundant", "registration",
+		"relational", "relay", "relay_log_file", "relay_log_pos", "relay_thread",
+		"relaylog", "reload", "replicate_do_db", "replicate_do_table",
+		"replicate_ignore_db", "replicate_ignore_table", "replicate_rewrite_db",
+		"replicate_wild_do_table", "replicate_wild_ignore_table", "replication",
+		"require_row_format", "require_table_primary_key_check", "retain",
+		"returned_sqlstate", "returns", "reuse", "rotate", "routine", "s3", "schedule",
+		"schema_name", "secondary", "sets", "slow", "source", "source_auto_position",
+		"source_bind", "source_compression_algorithms", "source_connect_retry",
+		"source_connection_auto_failover", "source_delay", "source_heartbeat_period",
+		"source_host", "source_log_file", "source_log_pos", "source_password",
+		"source_port", "source_public_key_path", "source_retry_count", "source_ssl",
+		"source_ssl_ca", "source_ssl_capath", "source_ssl_cert", "source_ssl_cipher",
+		"source_ssl_crl", "source_ssl_crlpath", "source_ssl_key",
+		"source_ssl_verify_server_cert", "source_tls_ciphersuites",
+		"source_tls_version", "source_user", "source_zstd_compression_level",
+		"sql_after_gtids", "sql_after_mts_gaps", "sql_before_gtids", "sql_thread",
+		"stacked", "status", "stream", "strict_load", "string", "subclass_origin",
+		"subject", "super", "swaps", "switches", "table_name", "temptable",
+		"thread_priority", "tls", "triggers", "types", "undefined", "undo_buffer_size",
+		"undofile", "unregister", "until", "uri", "url", "use_frm", "user_resources",
+		"validate", "validation", "variables", "vcpu", "verify_key_constraints",
+		"warnings", "x509", "zone"};
+	size_t low = 0, high = ARRAY_LEN(names);
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		int order = strncasecmp(word, names[mid], len);
+
+		if (order == 0 && names[mid][len])
+			order = -1;
+		if (order == 0)
+			return true;
+		if (order < 0)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return false;
+}
+
 const char *keyword_text(enum token_kind kind)
 {
 	static const char *const names[] = {

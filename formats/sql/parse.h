@@ -43,6 +43,7 @@ struct parser {
 	const char *why; /* instead of "expected ...", or NULL */
 	struct token fail_tok;
 	bool in_duplicate; /* in ON DUPLICATE KEY UPDATE, where VALUES(c) is a function */
+	bool no_query;     /* where MySQL takes no subquery */
 	bool track;
 	bool single; /* the text is one statement: a stored program reaches to its end */
 	uint64_t wanted[(T_WANT_COUNT + 63) / 64];
@@ -158,14 +159,17 @@ struct sql_exprs parse_expr_list(struct parser *p);
 struct sql_expr *parse_literal(struct parser *p);
 struct sql_expr *expr_new(struct parser *p, enum sql_expr_kind kind, uint32_t start);
 struct sql_order *parse_order_list(struct parser *p, bool directions);
+enum sql_unit parse_unit(struct parser *p);
 void parse_window_spec(struct parser *p, struct sql_window *w);
 bool at_literal(struct parser *p);
+struct sql_expr *parse_system_var(struct parser *p, bool set);
 
 /* query.c */
 bool at_query(struct parser *p); /* SELECT, WITH, VALUES, TABLE; not a parenthesis */
 struct sql_query *parse_query(struct parser *p); /* a whole query expression */
 struct sql_query *parse_query_after(struct parser *p, struct sql_query *first, uint32_t start);
 struct sql_query *parse_subquery(struct parser *p); /* ( query ) */
+void no_procedure(struct parser *p, const struct sql_query *q);
 bool query_continues(struct parser *p); /* UNION, ORDER BY, LIMIT ... behind a query in parens */
 struct sql_with *parse_with(struct parser *p);
 struct sql_table_ref *parse_table_refs(struct parser *p);

@@ -547,6 +547,10 @@ static void put_call(struct printer *p, const struct sql_expr *e)
 		put_name(p, e->u.call.db);
 		put(p, ".");
 	}
+	if (x && x->package.ptr) {
+		put_name(p, x->package);
+		put(p, ".");
+	}
 	if (e->u.call.quoted)
 		put_name(p, e->u.call.name);
 	else
@@ -1086,19 +1090,18 @@ static void put_hints(struct printer *p, const struct sql_index_hint *hint)
 	}
 }
 
-static void put_time_point(
-	struct printer *p, const struct sql_table_ref *ref, const struct sql_expr *e)
+static void put_time_point(struct printer *p, const struct sql_time_point *point)
 {
-	if (ref->u.name.time_is_transaction)
+	if (point->is_transaction)
 		put(p, "TRANSACTION ");
-	else if (ref->u.name.time_is_timestamp)
+	else if (point->is_timestamp)
 		put(p, "TIMESTAMP ");
-	put_bit(p, e);
+	put_bit(p, point->value);
 }
 
 static void put_system_time(struct printer *p, const struct sql_table_ref *ref)
 {
-	switch (ref->u.name.system_time) {
+	switch (ref->system_time) {
 	case SQL_SYSTEM_TIME_NONE:
 		return;
 	case SQL_SYSTEM_TIME_ALL:
@@ -1106,16 +1109,16 @@ static void put_system_time(struct printer *p, const struct sql_table_ref *ref)
 		return;
 	case SQL_SYSTEM_TIME_AS_OF:
 		put(p, " FOR SYSTEM_TIME AS OF ");
-		put_time_point(p, ref, ref->u.name.time_low);
+		put_time_point(p, &ref->low);
 		return;
 	case SQL_SYSTEM_TIME_FROM:
 	case SQL_SYSTEM_TIME_BETWEEN:
-		put(p, ref->u.name.system_time == SQL_SYSTEM_TIME_FROM
+		put(p, ref->system_time == SQL_SYSTEM_TIME_FROM
 				? " FOR SYSTEM_TIME FROM "
 				: " FOR SYSTEM_TIME BETWEEN ");
-		put_time_point(p, ref, ref->u.name.time_low);
-		put(p, ref->u.name.system_time == SQL_SYSTEM_TIME_FROM ? " TO " : " AND ");
-		put_time_point(p, ref, ref->u.name.time_high);
+		put_time_point(p, &ref->low);
+		put(p, ref->system_time == SQL_SYSTEM_TIME_FROM ? " TO " : " AND ");
+		put_time_point(p, &ref->high);
 		return;
 	}
 }
@@ -1137,9 +1140,9 @@ static void put_named_table(struct printer *p, const struct sql_table_ref *ref)
 		put(p, " FOR PORTION OF ");
 		put_name(p, ref->u.name.portion);
 		put(p, " FROM ");
-		put_bit(p, ref->u.name.time_low);
+		put_bit(p, ref->low.value);
 		put(p, " TO ");
-		put_bit(p, ref->u.name.time_high);
+		put_bit(p, ref->high.value);
 	}
 }
 
@@ -1224,9 +1227,12 @@ static void put_table_ref(struct printer *p, const struct sql_table_ref *ref)
 	case SQL_TABLE_DERIVED:
 		put(p, ref->u.derived.lateral ? "LATERAL (" : "(");
 		put_query(p, ref->u.derived.query);
-		put(p, ref->alias.ptr ? ") AS " : ")");
-		if (ref->alias.ptr)
+		put(p, ")");
+		put_system_time(p, ref);
+		if (ref->alias.ptr) {
+			put(p, " AS ");
 			put_name(p, ref->alias);
+		}
 		if (ref->u.derived.columns) {
 			put(p, " ");
 			put_names(p, ref->u.derived.columns);
@@ -1242,8 +1248,10 @@ static void put_table_ref(struct printer *p, const struct sql_table_ref *ref)
 		return;
 	case SQL_TABLE_FUNC:
 		put_span(p, ref->u.func.text);
-		put(p, " AS ");
-		put_name(p, ref->alias);
+		if (ref->alias.ptr) {
+			put(p, " AS ");
+			put_name(p, ref->alias);
+		}
 		return;
 	}
 }
@@ -1301,10 +1309,15 @@ static void put_select(struct printer *p, const struct sql_query *q)
 		put(p, " WHERE ");
 		put_expr(p, q->u.select.where);
 	}
-	if (q->u.select.group)
-		put_order(p, " GROUP BY ", q->u.select.group);
-	if (q->u.select.rollup)
-		put(p, " WITH ROLLUP");
+	if (q->u.select.grouping_sets.ptr) {
+		put(p, " GROUP BY ");
+		put_span(p, q->u.select.grouping_sets);
+	} else if (q->u.select.group) {
+		put_order(p, q->u.select.cube ? " GROUP BY CUBE (" : " GROUP BY ",
+			q->u.select.group);
+		if (q->u.select.rollup)
+			put(p, q->u.select.cube ? ")" : " WITH ROLLUP");
+	}
 	if (q->u.select.having) {
 		put(p, " HAVING ");
 		put_expr(p, q->u.select.having);

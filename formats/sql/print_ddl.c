@@ -542,7 +542,7 @@ static void put_alter(struct printer *p, const struct sql_alter *a)
 		put_key(p, a->key);
 		return;
 	case SQL_ALTER_ADD_PERIOD:
-		put(p, "ADD PERIOD FOR ");
+		put(p, a->if_not_exists ? "ADD PERIOD IF NOT EXISTS FOR " : "ADD PERIOD FOR ");
 		put_name(p, a->name);
 		put(p, " (");
 		put_name(p, a->period_from);

@@ -18,12 +18,17 @@ static struct sql_query *query_new(struct parser *p, enum sql_query_kind kind, u
 	return q;
 }
 
+void no_procedure(struct parser *p, const struct sql_query *q)
+{
+	if (q->kind == SQL_QUERY_SELECT && q->u.select.procedure.ptr)
+		parse_fail_why(p, "PROCEDURE is for a query by itself, before this");
+}
+
 static void no_into(struct parser *p, const struct sql_query *q)
 {
 	if (q->into)
 		parse_fail_why(p, "INTO belongs behind the whole query, before this");
-	if (q->kind == SQL_QUERY_SELECT && q->u.select.procedure.ptr)
-		parse_fail_why(p, "PROCEDURE is for a query by itself, before this");
+	no_procedure(p, q);
 }
 
 /* MariaDB has no WITH in the parentheses of an operand of UNION and the like. */
@@ -67,12 +72,13 @@ bool at_query(struct parser *p)
 bool query_continues(struct parser *p)
 {
 	switch (p->tok.kind) {
+	case T_FOR:
+		return !(is_maria(p) && parse_peek(p, 1).kind == T_SYSTEM_TIME);
 	case T_UNION:
 	case T_INTERSECT:
 	case T_EXCEPT:
 	case T_ORDER:
 	case T_LIMIT:
-	case T_FOR:
 	case T_LOCK:
 	case T_INTO:
 		return true;
@@ -138,19 +144,18 @@ static void parse_hints(struct parser *p, struct sql_index_hint **tail)
 	}
 }
 
-static void parse_system_time_point(
-	struct parser *p, struct sql_table_ref *ref, struct sql_expr **where)
+static void parse_system_time_point(struct parser *p, struct sql_time_point *point)
 {
 	/* TRANSACTION and TIMESTAMP are words here unless they start an expression. */
 	if (p->tok.kind == T_TRANSACTION && parse_peek(p, 1).kind != T_DOT) {
-		ref->u.name.time_is_transaction = true;
+		point->is_transaction = true;
 		parse_advance(p);
 	} else if (p->tok.kind == T_TIMESTAMP && parse_peek(p, 1).kind != T_STRING &&
 		   parse_peek(p, 1).kind != T_LPAREN && parse_peek(p, 1).kind != T_DOT) {
-		ref->u.name.time_is_timestamp = true;
+		point->is_timestamp = true;
 		parse_advance(p);
 	}
-	*where = parse_bit_expr(p);
+	point->value = parse_bit_expr(p);
 }
 
 /* FOR SYSTEM_TIME ..., MariaDB; FOR is current. */
@@ -160,27 +165,35 @@ static void parse_system_time(struct parser *p, struct sql_table_ref *ref)
 	parse_advance(p);
 	if (accept(p, T_AS)) {
 		expect(p, T_OF);
-		ref->u.name.system_time = SQL_SYSTEM_TIME_AS_OF;
-		parse_system_time_point(p, ref, &ref->u.name.time_low);
+		ref->system_time = SQL_SYSTEM_TIME_AS_OF;
+		parse_system_time_point(p, &ref->low);
 	} else if (accept(p, T_ALL)) {
-		ref->u.name.system_time = SQL_SYSTEM_TIME_ALL;
+		ref->system_time = SQL_SYSTEM_TIME_ALL;
 	} else if (accept(p, T_FROM)) {
-		ref->u.name.system_time = SQL_SYSTEM_TIME_FROM;
-		parse_system_time_point(p, ref, &ref->u.name.time_low);
+		ref->system_time = SQL_SYSTEM_TIME_FROM;
+		parse_system_time_point(p, &ref->low);
 		expect(p, T_TO);
-		parse_system_time_point(p, ref, &ref->u.name.time_high);
+		parse_system_time_point(p, &ref->high);
 	} else {
 		expect(p, T_BETWEEN);
-		ref->u.name.system_time = SQL_SYSTEM_TIME_BETWEEN;
-		parse_system_time_point(p, ref, &ref->u.name.time_low);
+		ref->system_time = SQL_SYSTEM_TIME_BETWEEN;
+		parse_system_time_point(p, &ref->low);
 		expect(p, T_AND);
-		parse_system_time_point(p, ref, &ref->u.name.time_high);
+		parse_system_time_point(p, &ref->high);
 	}
+}
+
+static bool at_system_time(struct parser *p)
+{
+	return p->tok.kind == T_FOR && is_maria(p) && parse_peek(p, 1).kind == T_SYSTEM_TIME;
 }
 
 static struct span parse_table_alias(struct parser *p)
 {
-	if (accept(p, T_AS)) {
+	/* MariaDB still takes `=` for AS. */
+	if (accept(p, T_AS) || (is_maria(p) && p->tok.kind == T_EQ && accept(p, T_EQ))) {
+		if (p->tok.kind == T_WINDOW)
+			parse_fail(p);
 		return parse_name(p);
 	} else if (p->tok.flags & TF_NAME && p->tok.kind != T_WINDOW) {
 		return parse_name(p);
@@ -207,7 +220,7 @@ static struct sql_table_ref *parse_named_table(struct parser *p)
 		parse_advance(p);
 		ref->u.name.partitions = parse_paren_names(p);
 	}
-	if (p->tok.kind == T_FOR && is_maria(p) && parse_peek(p, 1).kind == T_SYSTEM_TIME)
+	if (at_system_time(p))
 		parse_system_time(p, ref);
 	ref->alias = parse_table_alias(p);
 	parse_hints(p, &ref->u.name.hints);
@@ -221,6 +234,8 @@ static struct sql_table_ref *derived_table(
 	struct sql_table_ref *ref = ref_new(p, SQL_TABLE_DERIVED, start);
 
 	ref->u.derived.query = query;
+	if (at_system_time(p))
+		parse_system_time(p, ref);
 	ref->alias = parse_table_alias(p);
 	/* MySQL's grammar takes none and complains later. */
 	if (!ref->alias.ptr && is_maria(p)) {
@@ -290,6 +305,10 @@ static struct table_paren parse_table_paren(struct parser *p)
 	} else {
 		out.refs = parse_table_refs(p);
 	}
+	/* MySQL: a derived table stands in parentheses only together with others. */
+	if (out.refs && !out.refs->next && out.refs->kind == SQL_TABLE_DERIVED && !is_maria(p) &&
+		!out.refs->u.derived.lateral)
+		parse_fail(p);
 	expect(p, T_RPAREN);
 	parse_leave(p);
 	return out;
@@ -317,7 +336,7 @@ static struct sql_table_ref *parse_table_func(struct parser *p)
 	expect(p, T_RPAREN);
 	ref->u.func.text = text_from(p, start);
 	ref->alias = parse_table_alias(p);
-	if (!ref->alias.ptr)
+	if (!ref->alias.ptr && is_maria(p))
 		parse_fail(p);
 	ref->loc = loc_from(p, start);
 	return ref;
@@ -344,7 +363,9 @@ static struct sql_table_ref *parse_table_factor(struct parser *p)
 	}
 	if (p->tok.kind == T_LBRACE) { /* { OJ ... }, ODBC */
 		parse_advance(p);
-		parse_name(p);
+		struct span oj = parse_name(p);
+		if (!is_maria(p) && !span_ieq_str(oj, "oj"))
+			parse_fail(p);
 		if (parse_enter(p))
 			ref = parse_table_ref(p);
 		else
@@ -492,6 +513,7 @@ static uint32_t parse_select_flags(struct parser *p)
 	} words[] = {
 		{T_DISTINCT, SQL_SELECT_DISTINCT},
 		{T_DISTINCTROW, SQL_SELECT_DISTINCT},
+		{T_UNIQUE, SQL_SELECT_DISTINCT},
 		{T_ALL, SQL_SELECT_ALL},
 		{T_STRAIGHT_JOIN, SQL_SELECT_STRAIGHT_JOIN},
 		{T_HIGH_PRIORITY, SQL_SELECT_HIGH_PRIORITY},
@@ -516,6 +538,8 @@ static uint32_t parse_select_flags(struct parser *p)
 		if (i == ARRAY_LEN(words))
 			return flags;
 		if (words[i].flag == SQL_SELECT_CACHE && !is_maria(p) && p->opt.version >= 80000)
+			return flags;
+		if (p->tok.kind == T_UNIQUE && !is_maria(p))
 			return flags;
 		flags |= words[i].flag;
 		parse_advance(p);
@@ -618,7 +642,11 @@ static struct sql_expr *parse_limit_value(struct parser *p)
 			e->loc.end = p->last_end;
 			return e;
 		}
-		return parse_column(p);
+		struct sql_expr *e = parse_column(p);
+
+		if (!is_maria(p) && e->u.column.table.ptr)
+			parse_fail(p);
+		return e;
 	}
 	if (UNLIKELY(p->track))
 		parse_want(p, T_WANT_NUMBER);
@@ -807,9 +835,42 @@ static void parse_from(struct parser *p, struct sql_query *q)
 	q->u.select.from = parse_table_refs(p);
 }
 
+/* ROLLUP (a, b), CUBE (a, b), GROUPING SETS ((a), ()): MySQL 9. */
+static bool parse_extended_group(struct parser *p, struct sql_query *q)
+{
+	enum token_kind kind = p->tok.kind;
+	uint32_t start = p->tok.start;
+	struct token next = parse_peek(p, 1);
+	int depth = 0;
+
+	if (kind == T_GROUPING && next.kind == T_IDENT) {
+		parse_advance(p);
+		if (!span_ieq_str(parse_name(p), "sets") || p->tok.kind != T_LPAREN)
+			parse_fail(p);
+		do {
+			depth += p->tok.kind == T_LPAREN;
+			depth -= p->tok.kind == T_RPAREN;
+			parse_advance(p);
+		} while (depth > 0 && p->tok.kind != T_EOF && p->tok.kind != T_ERROR);
+		q->u.select.grouping_sets = text_from(p, start);
+	} else if ((kind == T_ROLLUP || kind == T_CUBE) && next.kind == T_LPAREN) {
+		parse_advance(p);
+		parse_advance(p);
+		q->u.select.group = parse_order_list(p, false);
+		q->u.select.cube = kind == T_CUBE;
+		expect(p, T_RPAREN);
+	} else {
+		return false;
+	}
+	q->u.select.rollup = true;
+	return true;
+}
+
 static void parse_group(struct parser *p, struct sql_query *q)
 {
 	expect(p, T_BY);
+	if (!is_maria(p) && p->opt.version >= 90000 && parse_extended_group(p, q))
+		return;
 	q->u.select.group = parse_order_list(p, is_maria(p) || p->opt.version < 80000);
 	if (p->tok.kind == T_WITH && parse_peek(p, 1).kind == T_ROLLUP) {
 		parse_advance(p);
@@ -828,8 +889,8 @@ static struct sql_query *parse_select_core(struct parser *p, bool operand)
 	q->u.select.hint = p->scan.hint;
 	q->u.select.flags = parse_select_flags(p);
 	q->u.select.items = parse_items(p);
-	/* Behind UNION, INTO belongs to the whole. */
-	if (p->tok.kind == T_INTO && !operand)
+	/* Behind UNION, INTO belongs to the whole; MySQL takes it in the last operand too. */
+	if (p->tok.kind == T_INTO && (!operand || !is_maria(p)))
 		q->into = parse_into(p);
 	if (accept(p, T_FROM))
 		parse_from(p, q);
@@ -911,7 +972,11 @@ static struct sql_query *parse_query_primary(struct parser *p, bool *paren, bool
 		return q;
 	case T_LPAREN:
 		*paren = true;
-		q = parse_subquery(p);
+		expect(p, T_LPAREN);
+		q = parse_query(p);
+		if (is_maria(p) || !operand)
+			no_into(p, q);
+		expect(p, T_RPAREN);
 		no_with(p, q);
 		return q;
 	default:
@@ -938,6 +1003,16 @@ static struct sql_query *set_op(struct parser *p, enum sql_set_op op, struct sql
 	return q;
 }
 
+/* MySQL: INTO of the last operand is that of the whole. */
+static void take_into(struct parser *p, struct sql_query *q)
+{
+	if (!is_maria(p) && q->u.set.right->into) {
+		q->into = q->u.set.right->into;
+		q->u.set.right->into = NULL;
+	}
+	no_into(p, q->u.set.right);
+}
+
 /* INTERSECT binds tighter than UNION and EXCEPT. */
 static struct sql_query *parse_intersections(struct parser *p, struct sql_query *left)
 {
@@ -947,7 +1022,7 @@ static struct sql_query *parse_intersections(struct parser *p, struct sql_query 
 		struct sql_query *q = set_op(p, SQL_INTERSECT, left);
 
 		q->u.set.right = parse_query_primary(p, &paren, true);
-		no_into(p, q->u.set.right);
+		take_into(p, q);
 		q->loc = loc_from(p, left->loc.start);
 		left = q;
 	}
@@ -959,7 +1034,7 @@ static void parse_tail(struct parser *p, struct sql_query *q)
 	if (at(p, T_ORDER))
 		q->order = parse_order_by(p);
 	q->limit = parse_limit(p, false);
-	if (p->tok.kind == T_PROCEDURE && q->kind == SQL_QUERY_SELECT && is_maria(p)) {
+	if (p->tok.kind == T_PROCEDURE && q->kind == SQL_QUERY_SELECT && is_maria(p) && !q->into) {
 		uint32_t start = p->tok.start;
 
 		parse_advance(p);
@@ -969,6 +1044,8 @@ static void parse_tail(struct parser *p, struct sql_query *q)
 			parse_expr_list(p);
 		expect(p, T_RPAREN);
 		q->u.select.procedure = text_from(p, start);
+		parse_locks(p, &q->locks);
+		return;
 	}
 	if (at(p, T_INTO) && !q->into)
 		q->into = parse_into(p);
@@ -1008,7 +1085,7 @@ static struct sql_query *query_rest(
 		bool inner;
 
 		set->u.set.right = parse_intersections(p, parse_query_primary(p, &inner, true));
-		no_into(p, set->u.set.right);
+		take_into(p, set);
 		set->loc = loc_from(p, start);
 		q = set;
 		more = true;
@@ -1045,6 +1122,8 @@ struct sql_query *parse_query(struct parser *p)
 		parse_leave(p);
 		return query_new(p, SQL_QUERY_SELECT, start);
 	}
+	if (p->no_query)
+		parse_fail(p);
 	if (p->tok.kind == T_WITH)
 		with = parse_with(p);
 	q = parse_query_primary(p, &paren, false);
@@ -1074,6 +1153,10 @@ struct sql_with *parse_with(struct parser *p)
 	do {
 		struct sql_cte *cte = NEW(p, struct sql_cte);
 
+		/* Words that follow WITH elsewhere are taken together with it. */
+		if (p->tok.kind == T_ROLLUP ||
+			(is_maria(p) && (p->tok.kind == T_CUBE || p->tok.kind == T_SYSTEM)))
+			parse_fail(p);
 		cte->name = parse_name(p);
 		if (p->tok.kind == T_LPAREN)
 			cte->columns = parse_paren_names(p);

@@ -87,19 +87,31 @@ static struct token word(struct scanner *s, const char *from, const char *to, un
 	info = keyword_find(from, (size_t)(to - from));
 	if (info && (info->flags & KF_FUNC) && !(flags & TF_CALL) && !reserved(s, info))
 		info = NULL;
+	if (info && s->opt.flavour == SQL_MYSQL && (info->kind == T_MEDIAN ||
+			info->kind == T_PERCENTILE_CONT || info->kind == T_PERCENTILE_DISC))
+		info = NULL; /* MariaDB's */
 	if (info) {
 		/* A function word before `(` cannot name anything else: CREATE TABLE count(a INT). */
 		if (!reserved(s, info) && (!(info->flags & KF_FUNC) || info->kind == T_ADDDATE ||
-				info->kind == T_SUBDATE || info->kind == T_SYSDATE ||
+				info->kind == T_SUBDATE || info->kind == T_ADD_MONTHS ||
+				(info->kind == T_SYSDATE && s->opt.flavour == SQL_MARIADB) ||
 				info->kind == T_SESSION_USER || info->kind == T_SYSTEM_USER))
 			flags |= TF_NAME;
-		tok = make(s, info->kind, flags | info->flags, from, to);
+		/* Which keywords may name a function differs. */
+		unsigned no_call = s->opt.flavour == SQL_MYSQL && s->opt.version >= 80000
+			? KF_NO_CALL_MYSQL
+			: TF_NO_CALL;
+		tok = make(s, info->kind, flags | (info->flags & KF_FUNC) |
+			(info->flags & no_call ? TF_NO_CALL : 0), from, to);
 		s->hint_place = info->kind == T_SELECT || info->kind == T_INSERT ||
 			info->kind == T_UPDATE || info->kind == T_DELETE || info->kind == T_REPLACE;
 		return tok;
 	}
 	if (*from == '_' && charset_known(from + 1, (size_t)(to - from - 1)))
 		return make(s, T_INTRODUCER, flags, from, to);
+	if (s->opt.flavour == SQL_MYSQL && s->opt.version >= 80000 && flags & TF_CALL &&
+		mysql_uncallable(from, (size_t)(to - from)))
+		flags |= TF_NO_CALL;
 	return make(s, T_IDENT, flags | TF_NAME, from, to);
 }
 
@@ -353,7 +365,15 @@ again:
 		TOKEN(T_L_DECIMAL);
 	}
 	digit+ "." digit* [eE] [+-]? digit+ | "." digit+ [eE] [+-]? digit+ { TOKEN(T_L_FLOAT); }
-	digit+ "." digit* [eE] | "." digit+ [eE] { return fail(s, SCAN_NUMBER, from, HERE); }
+	digit+ "." digit* [eE] | "." digit+ [eE] {
+		/* MySQL forgets such a number and goes on with the character behind it, as long as
+		 * that is a token by itself: SELECT 1 1.e*2 is 1*2 there. */
+		if (s->opt.flavour == SQL_MYSQL && *cursor && strchr("*/^%&|(),.~", *cursor)) {
+			flags |= TF_SPACE;
+			goto again;
+		}
+		return fail(s, SCAN_NUMBER, from, HERE);
+	}
 	"'"  { return string(s, T_STRING, from, HERE, '\'', flags); }
 	"\"" { return string(s, T_STRING, from, HERE, '"', flags); }
 	"`"  { return string(s, T_STRING, from, HERE, '`', flags); }
@@ -378,6 +398,26 @@ again:
 	"|" { TOKEN(T_PIPE); }
 	"||" { TOKEN(T_OR_OR); }
 	"!" { TOKEN(T_BANG); }
+	"!" [!<>] {
+		/* MySQL takes any two of = < > ! together; what is no operator then counts as its
+		 * first character: !!1 is !1 there, and =! is nothing. */
+		if (s->opt.flavour == SQL_MARIADB)
+			cursor--;
+		TOKEN(T_BANG);
+	}
+	"=!" | ">!" | "<!" | "<=!" | "<>!" | "<<!" {
+		if (s->opt.flavour == SQL_MYSQL)
+			return fail(s, SCAN_CHAR, from, HERE);
+		cursor--;
+		switch (HERE - from == 2 ? from[1] : from[0]) {
+		case '=':
+			TOKEN(from[0] == '=' ? T_EQ : T_LE);
+		case '>':
+			TOKEN(HERE - from == 2 ? T_NE : T_GT);
+		default:
+			TOKEN(HERE - from == 2 ? T_SHIFT_LEFT : T_LT);
+		}
+	}
 	"=" { TOKEN(T_EQ); }
 	"<=>" { TOKEN(T_NULL_EQ); }
 	"<>" | "!=" { TOKEN(T_NE); }

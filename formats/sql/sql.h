@@ -316,6 +316,7 @@ struct sql_call_extra {
 	struct sql_window *over;
 	struct span tail; /* what is kept as text: WEIGHT_STRING's AS clause, JSON_VALUE's
 			     RETURNING and ON EMPTY clauses */
+	struct span package; /* db.package.f(), MariaDB */
 };
 
 /* ------------------------------------------------------------------ queries */
@@ -371,20 +372,24 @@ enum sql_system_time {
 	SQL_SYSTEM_TIME_ALL,
 };
 
+struct sql_time_point {
+	struct sql_expr *value;
+	bool is_transaction, is_timestamp; /* the word before it */
+};
+
 struct sql_table_ref {
 	enum sql_table_kind kind;
 	struct sql_loc loc;
 	struct sql_table_ref *next;
 	struct span alias;
+	enum sql_system_time system_time; /* of a table or a derived one: MariaDB */
+	struct sql_time_point low, high;
 	union {
 		struct {
 			struct sql_table_name table;
 			struct sql_names *partitions;
 			struct sql_index_hint *hints;
-			enum sql_system_time system_time;
-			bool time_is_transaction, time_is_timestamp; /* FOR SYSTEM_TIME AS OF ... */
-			struct sql_expr *time_low, *time_high;
-			struct span portion; /* FOR PORTION OF name FROM time_low TO time_high */
+			struct span portion; /* FOR PORTION OF name FROM low TO high */
 		} name;
 		struct {
 			struct sql_query *query;
@@ -504,7 +509,9 @@ struct sql_query {
 			struct sql_item *items;
 			struct sql_table_ref *from; /* NULL: no FROM */
 			bool dual;                  /* FROM DUAL */
-			bool rollup;
+			bool rollup; /* also of GROUP BY ROLLUP (...), CUBE, GROUPING SETS: MySQL 9 */
+			bool cube;
+			struct span grouping_sets; /* "GROUPING SETS (...)" as written, or none */
 			struct sql_expr *where;
 			struct sql_order *group;
 			struct sql_expr *having;

@@ -250,7 +250,8 @@ struct sql_table_name parse_table_name(struct parser *p)
 	struct sql_table_name t = {.db = SPAN_NONE};
 	uint32_t start = p->tok.start;
 
-	if (p->tok.kind == T_DOT) /* .t, an ODBC spelling */
+	/* .t, an ODBC spelling that MySQL 8 dropped */
+	if (p->tok.kind == T_DOT && (is_maria(p) || p->opt.version < 80000))
 		parse_advance(p);
 	t.name = parse_name(p);
 	if (p->tok.kind == T_DOT) {
@@ -503,6 +504,10 @@ static void parse_explain(struct parser *p, struct sql_stmt *stmt)
 	/* All words before the statement: EXTENDED, PARTITIONS, FORMAT = JSON, ANALYZE. */
 	parse_advance(p);
 	bool old_words = is_maria(p) || p->opt.version < 80000;
+	if (is_maria(p) && p->tok.kind == T_EXTENDED && parse_peek(p, 1).kind == T_ALL) {
+		parse_advance(p);
+		parse_advance(p);
+	}
 	while ((old_words && (p->tok.kind == T_EXTENDED || p->tok.kind == T_PARTITIONS)) ||
 		p->tok.kind == T_ANALYZE || p->tok.kind == T_FORMAT) {
 		enum token_kind next = parse_peek(p, 1).kind;
@@ -534,7 +539,13 @@ static void parse_explain(struct parser *p, struct sql_stmt *stmt)
 	}
 	if (accept(p, T_FOR)) {
 		expect(p, T_CONNECTION);
-		ex->connection = parse_expr(p);
+		if (is_maria(p)) {
+			ex->connection = parse_expr(p);
+		} else {
+			if (p->tok.kind != T_L_INT && p->tok.kind != T_L_HEX && !at(p, T_L_INT))
+				parse_fail(p);
+			ex->connection = parse_literal(p);
+		}
 		return;
 	}
 	/* DESCRIBE t [column | 'pattern'] */
@@ -567,7 +578,15 @@ static void parse_prepare(struct parser *p, struct sql_stmt *stmt)
 	parse_advance(p);
 	prep->name = parse_name(p);
 	expect(p, T_FROM);
-	prep->source = parse_expr(p);
+	if (is_maria(p)) {
+		prep->source = parse_expr(p);
+	} else {
+		if ((!at(p, T_STRING) || parse_peek(p, 1).kind == T_STRING) && !at(p, T_USER_VAR))
+			parse_fail(p);
+		prep->source = parse_operand(p);
+		if (prep->source->kind == SQL_EXPR_ASSIGN)
+			parse_fail(p);
+	}
 }
 
 static void parse_execute(struct parser *p, struct sql_stmt *stmt)
@@ -587,7 +606,11 @@ static void parse_execute(struct parser *p, struct sql_stmt *stmt)
 		struct sql_expr **tail = &prep->using_args.first;
 
 		do {
-			exprs_add(&prep->using_args, &tail, parse_expr_or_default(p));
+			/* MySQL takes variables only. */
+			if (!is_maria(p) && !at(p, T_USER_VAR))
+				parse_fail(p);
+			exprs_add(&prep->using_args, &tail,
+				is_maria(p) ? parse_expr_or_default(p) : parse_operand(p));
 		} while (accept(p, T_COMMA));
 	}
 }
@@ -632,8 +655,9 @@ static void parse_do(struct parser *p, struct sql_stmt *stmt)
 	parse_advance(p);
 	do {
 		exprs_add(&stmt->u.exprs, &tail, parse_expr(p));
-		/* An alias is allowed and means nothing. */
-		if (accept(p, T_AS) || p->tok.flags & TF_NAME || p->tok.kind == T_STRING)
+		/* MySQL: an alias is allowed and means nothing. */
+		if (!is_maria(p) &&
+			(accept(p, T_AS) || p->tok.flags & TF_NAME || p->tok.kind == T_STRING))
 			parse_name_or_string(p);
 	} while (accept(p, T_COMMA));
 }
@@ -1375,7 +1399,7 @@ static void parser_init(struct parser *p, struct arena *arena, const char *text,
 	p->params = 0;
 	p->ahead_count = p->ahead_first = 0;
 	p->pending = NULL;
-	p->in_duplicate = false;
+	p->in_duplicate = p->no_query = false;
 	p->failure = PARSE_OK;
 	p->why = NULL;
 	p->track = false;

@@ -93,9 +93,10 @@ enum token_flag {
 	TF_CALL = 1 << 1,    /* `(` follows at once (or after space under IGNORE_SPACE) */
 	TF_ESCAPED = 1 << 2, /* a string with something to resolve */
 	TF_DQUOTE = 1 << 3,  /* in double quotes */
-	TF_NO_CALL = 1 << 4, /* a keyword that cannot name a function */
+	TF_NO_CALL = 1 << 4, /* a keyword that cannot name a function; in keyword.def: in MariaDB */
 	TF_SPACE = 1 << 5,   /* white space or a comment stood before it */
 	KF_FUNC = 1 << 6,    /* in keyword.def: a keyword only where TF_CALL holds */
+	KF_NO_CALL_MYSQL = 1 << 7, /* in keyword.def: TF_NO_CALL in MySQL */
 };
 
 struct token {
@@ -143,6 +144,8 @@ struct keyword_info {
 };
 const struct keyword_info *keyword_find(const char *word, size_t len);
 const char *keyword_text(enum token_kind kind); /* "SELECT", or "`;`", or "a name" */
+/* Words of MySQL 9.7 that the grammar here has no use for: names, but not of functions. */
+bool mysql_uncallable(const char *word, size_t len);
 bool charset_known(const char *name, size_t len);
 
 #endif

@@ -226,11 +226,13 @@ static void walk_ref(const struct sql_visitor *v, const struct sql_table_ref *re
 		return;
 	switch (ref->kind) {
 	case SQL_TABLE_NAME:
-		walk_expr(v, ref->u.name.time_low);
-		walk_expr(v, ref->u.name.time_high);
+		walk_expr(v, ref->low.value);
+		walk_expr(v, ref->high.value);
 		return;
 	case SQL_TABLE_DERIVED:
 		walk_query(v, ref->u.derived.query);
+		walk_expr(v, ref->low.value);
+		walk_expr(v, ref->high.value);
 		return;
 	case SQL_TABLE_NEST:
 		walk_refs(v, ref->u.nest);

@@ -527,7 +527,7 @@ static struct eval_change *change_compile(struct compiler *c, const struct sql_t
 	if (!ref || ref->next || ref->kind != SQL_TABLE_NAME)
 		return outcome_unsupported(c->outcome, "several tables");
 	if (ref->u.name.partitions || ref->u.name.portion.ptr ||
-		ref->u.name.system_time != SQL_SYSTEM_TIME_NONE)
+		ref->system_time != SQL_SYSTEM_TIME_NONE)
 		return outcome_unsupported(c->outcome, "PARTITION (...), FOR PORTION OF");
 	if (with)
 		return outcome_unsupported(c->outcome, "WITH before UPDATE or DELETE");

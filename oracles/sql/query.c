@@ -126,7 +126,7 @@ static struct join_tree *from_name(struct from_state *s, const struct sql_table_
 
 	if (ref->u.name.partitions)
 		return (struct join_tree *)compile_unsupported(s->c, "PARTITION (...)");
-	if (ref->u.name.system_time != SQL_SYSTEM_TIME_NONE || ref->u.name.portion.ptr)
+	if (ref->system_time != SQL_SYSTEM_TIME_NONE || ref->u.name.portion.ptr)
 		return (struct join_tree *)compile_unsupported(s->c, "FOR SYSTEM_TIME");
 	if (cte) {
 		if (!cte->query)
@@ -298,6 +298,9 @@ static struct join_tree *from_ref(struct from_state *s, const struct sql_table_r
 	case SQL_TABLE_DERIVED:
 		if (ref->u.derived.lateral)
 			return (struct join_tree *)compile_unsupported(s->c, "LATERAL");
+		if (ref->system_time != SQL_SYSTEM_TIME_NONE)
+			return (struct join_tree *)compile_unsupported(
+				s->c, "a derived table of another time");
 		/* A derived table sees nothing of the queries around it but, in MySQL, columns
 		 * of the outer query; that is left out. */
 		from.derived = compile_query(s->c, ref->u.derived.query, NULL, s->ctes);

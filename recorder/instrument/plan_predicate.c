@@ -145,7 +145,7 @@ static bool take_limit(struct plan *plan, const struct sql_limit *limit)
 bool plan_where_is_all(
 	struct planner *p, const struct sql_table_ref *ref, const struct sql_limit *limit)
 {
-	if (ref->u.name.partitions || ref->u.name.system_time || ref->u.name.portion.ptr)
+	if (ref->u.name.partitions || ref->system_time || ref->u.name.portion.ptr)
 		return false;
 	return !limit || take_limit(p->plan, limit);
 }

@@ -124,7 +124,7 @@ static bool append_tables(struct planner *p, const struct sql_table_ref *ref)
 		case SQL_TABLE_NAME:
 			table = plan_find(p, &ref->u.name.table);
 			if (!table || atomic_load(&table->altered) ||
-				ref->u.name.system_time != SQL_SYSTEM_TIME_NONE)
+				ref->system_time != SQL_SYSTEM_TIME_NONE)
 				break;
 			if (p->plan->table_count == PLAN_TABLES_MAX)
 				return false;

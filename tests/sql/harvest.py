@@ -5,9 +5,9 @@
     harvest.py [--limit=N] PATH... > statements
 
 Reads scripts of the mysql client (*.sql), scripts of the servers' own test driver (*.test, *.inc)
-and the string literals of programs (*.lua, *.pl, *.t, *.py) that start like SQL.  Writes each
-statement once, separated by NUL characters.  What the test driver would substitute ($name) is left
-out, and so are its own commands.
+and the string literals of programs (*.lua, *.pl, *.pm, *.t, *.py, *.php, *.js, *.java) that start
+like SQL.  Writes each statement once, separated by NUL characters.  What the test driver would
+substitute ($name) is left out, and so are its own commands, and what is no UTF-8.
 """
 import os
 import re
@@ -107,6 +107,15 @@ def split(text, driver):
         yield text[start:]
 
 
+def is_utf8(text):
+    """A script says in other ways which character set it is in; the comparison sends UTF-8."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def script(path):
     driver = not path.endswith(".sql")
     for statement in split(read(path), driver):
@@ -143,7 +152,7 @@ def literals(path):
 def statements(path):
     if path.endswith((".sql", ".test", ".inc")):
         return script(path)
-    if path.endswith((".lua", ".pl", ".t", ".py")):
+    if path.endswith((".lua", ".pl", ".pm", ".t", ".py", ".php", ".js", ".java")):
         return literals(path)
     return ()
 
@@ -162,7 +171,7 @@ def main():
             os.path.join(folder, name) for folder, _, names in os.walk(top) for name in names)
         for path in files:
             for statement in statements(path):
-                if statement in seen or len(statement) > 100000:
+                if statement in seen or len(statement) > 100000 or not is_utf8(statement):
                     continue
                 seen.add(statement)
                 sys.stdout.buffer.write(statement.encode("utf-8", "surrogateescape") + b"\0")

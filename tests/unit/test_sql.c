@@ -111,6 +111,12 @@ START_TEST(queries_print)
 		{"select /*+ BKA(t) */ a from t", "SELECT /*+ BKA(t) */ `a` FROM `t`"},
 		{"select a from t for system_time as of now() x",
 			"SELECT `a` FROM `t` FOR SYSTEM_TIME AS OF now() AS `x`"},
+		{"select a from (select 1 a) for system_time from '2020-01-01' to timestamp @x = d",
+			"SELECT `a` FROM (SELECT 1 AS `a`) FOR SYSTEM_TIME FROM '2020-01-01' TO "
+			"TIMESTAMP @`x` AS `d`"},
+		{"select unique db.pkg.f(1), mariadb_schema.trim(leading 'x' from a) from t",
+			"SELECT DISTINCT `db`.`pkg`.`f`(1), "
+			"`mariadb_schema`.trim( leading 'x' from a) FROM `t`"},
 		{"select sum(a) over (partition by b order by c rows 1 preceding) from t",
 			"SELECT sum(`a`) OVER (PARTITION BY `b` ORDER BY `c` rows 1 preceding) "
 			"FROM `t`"},
@@ -735,6 +741,19 @@ START_TEST(flavours_differ)
 	prints("select offset from t", "SELECT `offset` FROM `t`", &y);
 	refuses("select a is true is false from t", NULL, &y);
 	refuses("select a in (1) in (2) from t", NULL, &y);
+	/* MySQL reads two of = < > ! together, and forgets a number without an exponent. */
+	prints("select !!1, 1 1.e*2", "SELECT ! 1, 1 * 2", &y);
+	prints("select ! !1, 1=!0, 2<=!1", "SELECT ! ! 1, 1 = ! 0, 2 <= ! 1", &m);
+	refuses("select 1=!0", NULL, &y);
+	refuses("select 2<=!1", NULL, &y);
+	struct sql_options nine = sql_options_for_server(SPAN_LIT("9.7.4"));
+	prints("select a from t group by cube (a, b)", "SELECT `a` FROM `t` GROUP BY CUBE (`a`, `b`)",
+		&nine);
+	prints("create table t (a int, b int references u (c))",
+		"CREATE TABLE `t` (`a` INT, `b` INT REFERENCES `u` (`c`))", &y);
+	refuses("create table t (a int, b int references u (c) not null)", NULL, &y);
+	refuses("xa start '" "0123456789012345678901234567890123456789012345678901234567890123x'",
+		NULL, &m);
 }
 END_TEST
 
