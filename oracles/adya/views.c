@@ -529,7 +529,8 @@ static void judge_snapshot(struct adya *a, struct snapshot *s, uint32_t reader)
 
 /* ---- split statements ---- */
 
-/* The row was seen at this version: who had been there, and who came later. */
+/* The row was seen at this version, which is one with a row (what a statement did not find has no
+ * probe): who had been there, and who came later. */
 static void place_around(const struct history *h, struct snapshot *s, uint32_t version)
 {
 	const struct history_version *v = &h->versions[version];
@@ -566,12 +567,10 @@ static void add_split(
 	uint32_t txns[2] = {p->txn, other}, after = s->in_version[other],
 		 before = s->out_version[other];
 	uint8_t level = h->txns[p->txn].level;
-	/* A row that came to where the statement had been is another matter than one that was
-	 * there (contract innodb-si). */
-	bool gap = h->versions[before].flags & (HISTORY_VERSION_UNBORN | HISTORY_VERSION_DEAD);
-	const char *class_name = gap ? "split-statement-gap" : "split-statement", *rule;
-	enum severity severity = contract_judge(a->options->contract, level, class_name, &rule);
-	struct finding *finding = adya_add(a, class_name, severity, rule, level);
+	const char *rule;
+	enum severity severity =
+		contract_judge(a->options->contract, level, "split-statement", &rule);
+	struct finding *finding = adya_add(a, "split-statement", severity, rule, level);
 
 	if (!finding)
 		return;

@@ -340,6 +340,33 @@ T2> select 1;                          -- => (1)
     assert ends["T1"]["outcome"] == 2
 
 
+def levels_behind_a_deadlock():
+    # What A gets of row 5, which C inserted and did not commit, shows the level that it has.
+    look = "C> begin; insert into t values (5);\nA> select * from t where a = 5;%s\nC> rollback;\n"
+    dirty, waits = look % " -- => (5)", look % " -- => blocked, ()"
+    trace, _ = run("""
+[setup]
+create table t(a int primary key); insert into t values (1), (2), (3), (4);
+[schedule]
+A> set session transaction isolation level read uncommitted;
+A> begin; delete from t where a = 1;
+A> set session transaction isolation level serializable;
+B> begin; delete from t where a = 2; delete from t where a = 3; delete from t where a = 4;
+B> delete from t where a = 1;
+A> delete from t where a = 2;          -- => error 1213
+A> begin;
+""" + dirty + """
+A> commit; begin;
+""" + waits + """
+A> commit;
+A> set transaction isolation level read uncommitted;
+A> commit; begin;
+""" + waits + "A> commit;\n")
+    session = [s["session"] for s in trace.stmts("A")][0]
+    levels = [t["level"] for t in trace.kind("txn") if t["session"] == session and t["event"] == 0]
+    assert levels == [1, 1, 4, 4], levels  # RU, RU, SER, SER
+
+
 def a_hang_is_ended():
     trace, out = run("""
 [schedule]
@@ -568,7 +595,7 @@ def case_files():
 TESTS = [anomaly(name) for name in ANOMALIES]
 if RELEASE == "mariadb-local":
     TESTS += [blocked_and_resumed, statements_go_on_after_errors, metadata_locks,
-              a_wait_that_times_out, a_hang_is_ended, a_server_that_dies,
+              a_wait_that_times_out, levels_behind_a_deadlock, a_hang_is_ended, a_server_that_dies,
               sessions_that_the_server_ends, a_failing_exit_says_why,
               an_interrupt_leaves_nothing, without_the_lock_views,
               unmet_expectations_are_told, what_cannot_run, the_server_splits_statements_alike,
