@@ -38,6 +38,12 @@ static void judge_read(struct adya *a, uint32_t txn, const struct history_op *op
 	}
 	if (v->txn == txn)
 		return;
+	/* A call, or several statements in one text, may have been several transactions. */
+	if (!(v->flags & HISTORY_VERSION_EXACT)) {
+		verdict_undecided(
+			a->verdict, "reads of versions whose writer is not known exactly", 1);
+		return;
+	}
 	writer = words_txn(arena, h, v->txn);
 	/* What ROLLBACK TO took back was rolled back, whatever became of its transaction. */
 	if (h->txns[v->txn].outcome == TXN_ABORTED || v->flags & HISTORY_VERSION_UNDONE) {

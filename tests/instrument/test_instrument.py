@@ -822,6 +822,29 @@ def grants_by_column():
 
 
 @test
+def several_transactions_in_one_statement():
+    """what a call, or one of several statements, committed is not what its writer replaced later"""
+    both = "update plain set v = 10 where id = 1; do sleep(1); update plain set v = 20 where id = 1"
+    for work in ("delimiter //\n%s//\n" % both, "call twice();"):
+        sql(TABLES)
+        sql("delimiter //\ncreate procedure twice() begin %s; end//\n" % both, database="it")
+        prepare("--quiet", "it.plain")
+
+        def work_and_look(port):
+            with subprocess.Popen(["mariadb", "--no-defaults", "-h127.0.0.1", "-P%d" % port, "-uroot", "--skip-ssl",
+                                   "it"], stdin=subprocess.PIPE, text=True) as writer:
+                writer.stdin.write(work)
+                writer.stdin.close()
+                wait_for("the first part", lambda: sql("select v from plain where id = 1", "-N", port=port,
+                                                       database="it").strip() == "10")
+            return sql("select v from plain where id = 1", "-N", port=port, database="it").strip()
+        last, _, verdict = recorded(work_and_look, "it")
+        assert last == "20", last
+        assert not violations(verdict), (work, violations(verdict))
+        assert verdict["verdict"] == "incomplete", verdict
+
+
+@test
 def keys_stay_out_of_conditions():
     """a condition that holds a key of AES_DECRYPT is not recorded, by text or by parameter"""
     sql(TABLES)
