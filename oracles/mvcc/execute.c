@@ -134,6 +134,7 @@ static bool lock_possible(const struct mvcc *m)
 {
 	const struct plan *plan = m->now_plan;
 	uint32_t begin = m->runs[m->now_stmt].begin_event;
+	uint64_t sent = m->schedule->stmts[m->now_stmt].in->record.begin_seq;
 
 	if (m->any_ddl || plan->elsewhere || writes_anywhere(m, plan))
 		return true;
@@ -148,8 +149,10 @@ static bool lock_possible(const struct mvcc *m)
 		for (const struct store_touch *t = m->store.tables[i].touches; t; t = t->next) {
 			uint32_t ended = m->store.txns[t->txn].ended_at;
 
+			/* It may have been executed early here, and have lasted until its answer. */
 			if (t->txn != m->now_txn &&
 				(ended == STORE_NONE || ended >= begin ||
+					(t->txn && m->schedule->txns[t->txn - 1].end_seq > sent) ||
 					may_be_left_over(m, t->txn, m->now_stmt)))
 				return true;
 			if (++looked > 1000)
@@ -339,7 +342,7 @@ static void forget_idle_view(struct mvcc *m, const struct eval_result *result)
 		for (size_t i = 0; i < g->count && idle; i++)
 			idle = !row_matches(m, g->rows[i], &truth) || truth != EVAL_TRUE;
 	}
-	if (idle && choose(m, 2) == 1) {
+	if (idle && choose_for(m, m->now_txn, 2) == 1) {
 		TRAIL_SET(&m->store.trail, t->view, STORE_NONE);
 		TRAIL_SET(&m->store.trail, t->view_stmt, STORE_NONE);
 	}
@@ -354,7 +357,7 @@ static void assume_view(struct mvcc *m)
 	if (m->now_level != LEVEL_REPEATABLE_READ || t->view != STORE_NONE ||
 		(stmt && m->now_plan->lock))
 		return;
-	if (choose(m, 2) == 0)
+	if (choose_for(m, m->now_txn, 2) == 0)
 		(void)statement_view(m);
 }
 
@@ -425,12 +428,13 @@ static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 static void choose_open_view(struct mvcc *m, const uint32_t *fits, uint32_t count, uint32_t begin)
 {
 	struct store_txn *t = &m->store.txns[m->now_txn];
-	uint32_t open = m->now_view - begin + 1, pick = choose(m, count + open + 1), view;
+	uint32_t open = m->now_view - begin + 1, view,
+		 pick = choose_for(m, m->now_txn, count + open + 1);
 
 	if (pick == count + open)
 		return;
 	view = pick < count ? fits[pick] : m->now_view - (pick - count);
-	TRAIL_SET(&m->store.trail, t->view, view);
+	set_view(m, m->now_txn, view, begin);
 	TRAIL_SET(&m->store.trail, t->view_stmt, m->now_stmt);
 }
 
@@ -467,9 +471,9 @@ static enum query_answer ask_in_views(struct mvcc *m, struct eval_result *result
 	m->now_view = end;
 	if (count) {
 		/* Those that were not tried come last. */
-		pick = choose(m, count + end - begin + 1 - tried);
+		pick = choose_for(m, m->now_txn, count + end - begin + 1 - tried);
 		m->now_view = pick < count ? fits[pick] : end - tried - (pick - count);
-		TRAIL_SET(&m->store.trail, t->view, m->now_view);
+		set_view(m, m->now_txn, m->now_view, begin);
 		TRAIL_SET(&m->store.trail, t->view_stmt, m->now_stmt);
 	}
 	return ask_query(m, result);

@@ -14,7 +14,8 @@ static bool is_lasting(const struct mvcc *m)
 /* The oldest and the newest read view that the statement at hand can have. */
 static void view_range(const struct mvcc *m, uint32_t *low, uint32_t *high)
 {
-	*low = *high = m->store.txns[m->now_txn].view;
+	*low = m->store.txns[m->now_txn].view_low;
+	*high = m->store.txns[m->now_txn].view_high;
 	if (is_lasting(m))
 		return;
 	*low = m->runs[m->now_stmt].begin_commits;
@@ -42,6 +43,8 @@ static bool record_fogged(
 	if (mode == READ_DIRTY)
 		return record->newest->fog;
 	view_range(m, &low, &high);
+	if (mode == READ_SNAPSHOT && is_lasting(m))
+		low = high = m->store.txns[m->now_txn].view;
 	if (mode == READ_CURRENT) {
 		low = m->runs[m->now_stmt].begin_commits;
 		high = STORE_NONE;
@@ -80,12 +83,63 @@ static bool key_fogged(struct mvcc *m, struct store_table *table, const struct e
 	return record_fogged(m, record ? record : table->others, mode);
 }
 
+static bool sets_one_of(
+	const struct plan *plan, const struct eval_table *def, const uint32_t *columns, uint32_t count)
+{
+	for (const struct sql_assign *set = plan->stmt->u.update->set; set; set = set->next) {
+		uint32_t column = eval_table_column(def, set->target->u.column.name);
+
+		for (uint32_t i = 0; i < count; i++) {
+			if (columns[i] == column)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Does the statement at hand, which writes the parent, do anything to children? */
+static bool moves_parents(const struct mvcc *m, const struct foreign *f)
+{
+	const struct plan *plan = m->now_plan;
+
+	if (plan->stmt->kind == SQL_STMT_INSERT)
+		return plan->stmt->u.insert->on_duplicate != NULL;
+	return !plan->one_table || plan->stmt->kind != SQL_STMT_UPDATE ||
+	       sets_one_of(plan, m->store.tables[f->parent].def, f->parent_columns, f->count);
+}
+
+/* Does the statement at hand, which writes the child, look for parents? */
+static bool moves_children(const struct mvcc *m, const struct foreign *f)
+{
+	const struct plan *plan = m->now_plan;
+
+	if (plan->stmt->kind == SQL_STMT_DELETE)
+		return false;
+	return !plan->one_table || plan->stmt->kind != SQL_STMT_UPDATE ||
+	       sets_one_of(plan, m->store.tables[f->child].def, f->child_columns, f->count);
+}
+
+/* Does what the statement at hand does to the table depend on others, or they on it? */
 static bool has_foreign(const struct mvcc *m, const struct store_table *table)
 {
 	uint32_t number = (uint32_t)(table - m->store.tables);
 
 	for (size_t i = 0; i < m->foreign_count; i++) {
-		if (m->foreigns[i].child == number || m->foreigns[i].parent == number)
+		const struct foreign *f = &m->foreigns[i];
+
+		if ((f->child == number && moves_children(m, f)) ||
+			(f->parent == number && moves_parents(m, f)))
+			return true;
+	}
+	return false;
+}
+
+static bool has_children(const struct mvcc *m, const struct store_table *table)
+{
+	uint32_t number = (uint32_t)(table - m->store.tables);
+
+	for (size_t i = 0; i < m->foreign_count; i++) {
+		if (m->foreigns[i].parent == number && moves_parents(m, &m->foreigns[i]))
 			return true;
 	}
 	return false;
@@ -155,7 +209,7 @@ static bool insert_fogged(struct mvcc *m, struct store_table *table)
 {
 	struct eval_rows rows = {0};
 
-	if (secondary_unique(table) || has_foreign(m, table) || !inserted_rows(m, &rows))
+	if (secondary_unique(table) || !inserted_rows(m, &rows))
 		return table_fogged(m, table, READ_CURRENT);
 	for (size_t i = 0; i < rows.count; i++) {
 		if (key_fogged(m, table, rows.row[i], READ_CURRENT))
@@ -169,8 +223,9 @@ static bool foreign_fogged(const struct mvcc *m, uint32_t table)
 	for (size_t i = 0; i < m->foreign_count; i++) {
 		const struct foreign *f = &m->foreigns[i];
 
-		if ((f->child == table && table_fogged(m, &m->store.tables[f->parent], READ_CURRENT)) ||
-			(f->parent == table &&
+		if ((f->child == table && moves_children(m, f) &&
+			    table_fogged(m, &m->store.tables[f->parent], READ_CURRENT)) ||
+			(f->parent == table && moves_parents(m, f) &&
 				table_fogged(m, &m->store.tables[f->child], READ_CURRENT)))
 			return true;
 	}
@@ -284,6 +339,20 @@ static void fog_key(struct mvcc *m, struct store_table *table, const struct eval
 		fog_others(m, table);
 }
 
+/* Rows that existed may be others now, or gone. */
+static void fog_present(struct mvcc *m, struct store_table *table)
+{
+	for (uint32_t i = 0; i < table->count; i++) {
+		struct store_record *record = table->records[i];
+
+		if (record_fogged(m, record, READ_CURRENT) ||
+			store_alive(store_current(&m->store, record, m->now_txn)))
+			fog_record(m, table, record);
+	}
+	if (record_fogged(m, table->others, READ_CURRENT))
+		fog_others(m, table);
+}
+
 /* Rows that did not exist may exist now. */
 static void fog_absent(struct mvcc *m, struct store_table *table)
 {
@@ -365,7 +434,7 @@ static enum row_fate fate_of(struct mvcc *m, const struct store_table *table,
 		return ROW_STAYS;
 	limited = plan->stmt->kind == SQL_STMT_UPDATE ? plan->stmt->u.update->limit != NULL
 						      : plan->stmt->u.del->limit != NULL;
-	if (limited || plan->unsupported || has_foreign(m, table))
+	if (limited || plan->unsupported || has_children(m, table))
 		return ROW_UNKNOWN;
 	if (plan->stmt->kind == SQL_STMT_UPDATE &&
 		!eval_change_apply(plan->change, &m->store.arena, &m->env, &m->source, v->image, new,
@@ -419,13 +488,27 @@ static void fog_change(struct mvcc *m, struct store_table *table)
 	 * (With CLIENT_FOUND_ROWS it counts more.) */
 	told = changed == m->schedule->stmts[m->now_stmt].in->record.affected &&
 	       !(m->now_plan->stmt->kind == SQL_STMT_DELETE && m->now_plan->stmt->u.del->returning);
+	/* Rows that move leave first. */
 	for (size_t i = 0; i < count; i++) {
+		bool moves = new[i] && m->now_plan->moves_cluster &&
+			     store_find(&m->store, table, new[i]) != records[i];
+
 		if (fates[i] == ROW_CHANGES)
-			store_write(&m->store, m->now_txn, m->now_stmt, records[i], new[i]);
+			store_write(&m->store, m->now_txn, m->now_stmt, records[i],
+				moves ? NULL : new[i]);
 		else if (fates[i] == ROW_UNKNOWN && !told)
 			fog_record(m, table, records[i]);
+		if (fates[i] != ROW_CHANGES || !moves)
+			new[i] = NULL;
 	}
-	if (others && !told)
+	for (size_t i = 0; i < count; i++) {
+		if (new[i])
+			put_row(m, table, new[i]);
+	}
+	/* Those that are not known may have moved anywhere. */
+	if (!told && m->now_plan->moves_cluster)
+		fog_absent(m, table);
+	else if (others && !told)
 		fog_others(m, table);
 }
 
@@ -444,8 +527,10 @@ bool fog_write(struct mvcc *m, uint32_t number)
 		return true;
 	case SQL_STMT_UPDATE:
 	case SQL_STMT_DELETE:
-		if (plan->one_table && !plan->moves_cluster)
+		if (plan->one_table)
 			fog_change(m, table);
+		else if (plan->stmt->kind == SQL_STMT_DELETE || !plan->moves_cluster)
+			fog_present(m, table);
 		else
 			return fog_all(m, table);
 		return true;
@@ -468,7 +553,7 @@ static bool overlapped(struct mvcc *m, uint32_t number, const struct store_recor
 		struct eval_value *row = NULL;
 		bool hit = false;
 
-		if (other == m->now_stmt || m->runs[other].state == STMT_DONE)
+		if (other == m->now_stmt || (!any && m->runs[other].state == STMT_DONE))
 			continue;
 		if (any && ends_txn(&m->schedule->stmts[other]))
 			return true;
@@ -532,11 +617,17 @@ static struct store_version *version_seen(
 		return NULL;
 	switch (mode) {
 	case READ_DIRTY:
+		/* Only where nothing at all happened meanwhile. */
+		if (m->event != m->runs[m->now_stmt].begin_event + 1)
+			return NULL;
 		v = record->newest;
 		break;
 	case READ_CURRENT:
 		v = store_current(&m->store, record, m->now_txn);
-		if (v != record->newest)
+		/* Nor what came while it waited: who was first is a choice. */
+		if (v != record->newest ||
+			(v && !is_own(m, v) &&
+				m->store.txns[v->txn].commit_no > m->runs[m->now_stmt].begin_commits))
 			return NULL;
 		break;
 	case READ_SNAPSHOT:

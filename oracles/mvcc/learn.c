@@ -114,5 +114,5 @@ void learn_table(struct mvcc *m)
 		store_write(s, 0, STORE_NONE, store_record_for(s, table, rows[i]), rows[i]);
 	know_from_now(s, table);
 	if (mode == READ_SNAPSHOT && s->txns[m->now_txn].view_stmt == m->now_stmt)
-		TRAIL_SET(&s->trail, s->txns[m->now_txn].view, s->commits);
+		set_view(m, m->now_txn, s->commits, s->commits);
 }

@@ -265,20 +265,22 @@ static void plan_reach(struct mvcc *m, struct plan *plan)
 	const struct sql_table_ref *from =
 		stmt->kind == SQL_STMT_UPDATE ? stmt->u.update->tables : stmt->u.del->from;
 	const struct sql_assign *set = stmt->kind == SQL_STMT_UPDATE ? stmt->u.update->set : NULL;
-	const struct store_table *table;
 
+	for (uint32_t t = 0; set && t < plan->table_count; t++) {
+		const struct store_table *other = &m->store.tables[plan->tables[t]];
+
+		for (uint32_t i = 0; plan->written[t] && i < other->unique_count; i++) {
+			bool moves = sets_part_of(other->def, other->uniques[i], set);
+
+			plan->moves_unique |= moves;
+			plan->moves_cluster |= moves && other->uniques[i] == other->cluster;
+		}
+	}
 	if (!plan->table_count || !plan->written[0] || !from || from->next ||
 		from->kind != SQL_TABLE_NAME ||
 		(stmt->kind == SQL_STMT_DELETE && (stmt->u.del->targets || stmt->u.del->before)))
 		return;
-	table = &m->store.tables[plan->tables[0]];
 	plan->one_table = true;
-	for (uint32_t i = 0; i < table->unique_count; i++) {
-		bool moves = sets_part_of(table->def, table->uniques[i], set);
-
-		plan->moves_unique |= moves;
-		plan->moves_cluster |= moves && table->uniques[i] == table->cluster;
-	}
 	plan_points(m, plan,
 		stmt->kind == SQL_STMT_UPDATE ? stmt->u.update->where : stmt->u.del->where);
 }

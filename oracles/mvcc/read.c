@@ -189,7 +189,7 @@ static bool left_out(struct mvcc *m, const struct store_table *table, struct sto
 	}
 	m->now_optional++;
 	/* Where it had to wait otherwise, leaving out is what happens. */
-	if ((choose(m, 2) == 0) != likely)
+	if (((m->now_plan->writes ? choose(m, 2) : choose_for(m, m->now_txn, 2)) == 0) != likely)
 		return false;
 	/* Of several rows the one that says most about the engine. */
 	if (m->now_split && !m->now_split_gap)
@@ -203,6 +203,15 @@ static bool left_out(struct mvcc *m, const struct store_table *table, struct sto
 
 /* ---- gathering ---- */
 
+void set_view(struct mvcc *m, uint32_t txn, uint32_t view, uint32_t low)
+{
+	struct store_txn *t = &m->store.txns[txn];
+
+	TRAIL_SET(&m->store.trail, t->view, view);
+	TRAIL_SET(&m->store.trail, t->view_low, low);
+	TRAIL_SET(&m->store.trail, t->view_high, m->store.commits);
+}
+
 uint32_t statement_view(struct mvcc *m)
 {
 	struct store_txn *t = &m->store.txns[m->now_txn];
@@ -215,14 +224,16 @@ uint32_t statement_view(struct mvcc *m)
 	/* A statement that overlaps commits may have begun to read before or after each of them. */
 	view = m->store.commits;
 	if (begin < view) {
-		uint32_t taken = choose(m, view - begin + 1);
+		uint32_t taken = m->now_plan->writes
+					 ? choose(m, view - begin + 1)
+					 : choose_for(m, m->now_txn, view - begin + 1);
 
 		view = m->schedule->stmts[m->now_stmt].in->record.blocked_ns ? begin + taken
 									     : view - taken;
 	}
 	m->now_view = view;
 	if (m->now_level >= LEVEL_REPEATABLE_READ) {
-		TRAIL_SET(&m->store.trail, t->view, view);
+		set_view(m, m->now_txn, view, begin);
 		TRAIL_SET(&m->store.trail, t->view_stmt, m->now_stmt);
 	}
 	return view;

@@ -32,6 +32,8 @@ size_t records_of(struct mvcc *m, struct store_table *table, struct store_record
 /* The rows of a table as the statement at hand sees them; in the scratch arena.  False: the
  * table's content is not known. */
 bool gather(struct mvcc *m, struct store_table *table, enum read_mode mode, struct gathered *out);
+/* The transaction's read view from now on, one of those from `low` to what is committed now. */
+void set_view(struct mvcc *m, uint32_t txn, uint32_t view, uint32_t low);
 /* The read view of the statement at hand; made where there is none yet. */
 uint32_t statement_view(struct mvcc *m);
 /* Does the row satisfy the statement's WHERE?  False: cannot be told. */

@@ -88,6 +88,7 @@ static void take_txn(struct maker *maker, const struct execution_txn *in)
 	if (r->event == TXN_END) {
 		txn->ended = true;
 		txn->outcome = r->outcome;
+		txn->end_seq = r->seq;
 		txn->by_failed = span_eq_str(
 			r->reason, "implicit commit of a statement that failed");
 		txn->autocommit = r->autocommit;

@@ -17,7 +17,8 @@ enum {
 	POINTS_MAX = 256,      /* choices that can still be changed */
 };
 
-uint32_t choose(struct mvcc *m, uint32_t options)
+static uint32_t choose_in(struct mvcc *m, enum point_scope to_whom, uint32_t txn, uint32_t options,
+	bool order)
 {
 	struct point *point;
 
@@ -32,9 +33,56 @@ uint32_t choose(struct mvcc *m, uint32_t options)
 	m->script = m->point_count;
 	*point = (struct point){.event = m->event,
 		.options = options,
+		.scope = to_whom,
+		.txn = txn,
+		.order = order,
 		.trail = m->event_trail,
 		.notes = m->event_notes};
 	return 0;
+}
+
+uint32_t choose(struct mvcc *m, uint32_t options)
+{
+	return choose_in(m, SCOPE_ALL, STORE_NONE, options, false);
+}
+
+uint32_t choose_for(struct mvcc *m, uint32_t txn, uint32_t options)
+{
+	return choose_in(m, SCOPE_TXN, txn, options, false);
+}
+
+/* The first way of a choice that is not about what was written is the one that leaves all as it is:
+ * what else could have been matters to few.  With another one, to everybody. */
+static enum point_scope scope(const struct point *p)
+{
+	return p->order && p->taken ? SCOPE_ALL : (enum point_scope)p->scope;
+}
+
+/* Is there anybody left to whom the other ways of a choice would make a difference? */
+static bool still_matters(const struct mvcc *m, const struct point *p)
+{
+	if (p->taken + 1 >= p->options)
+		return false;
+	switch (scope(p)) {
+	case SCOPE_ALL:
+		return true;
+	case SCOPE_TXN:
+		return store_is_active(&m->store, p->txn);
+	case SCOPE_VIEWS:
+		for (uint32_t i = 1; i < m->store.txn_count; i++) {
+			if (m->store.txns[i].began <= p->event && store_is_active(&m->store, i))
+				return true;
+		}
+		return false;
+	}
+	return true;
+}
+
+/* The first points are given up. */
+static void lose_points(struct mvcc *m, size_t count)
+{
+	for (size_t i = 0; i < count && !m->points_lost; i++)
+		m->points_lost = still_matters(m, &m->points[i]);
 }
 
 /* The oldest choices cannot be changed any more. */
@@ -47,9 +95,9 @@ static void forget_old_points(struct mvcc *m)
 		drop++;
 	if (drop == m->point_count)
 		return;
+	lose_points(m, drop);
 	memmove(m->points, m->points + drop, (m->point_count - drop) * sizeof(*m->points));
 	m->point_count -= drop;
-	m->points_lost = true;
 }
 
 /* ---- events ---- */
@@ -132,11 +180,11 @@ static void end_prepared(struct mvcc *m, uint32_t stmt)
 
 /* START TRANSACTION WITH CONSISTENT SNAPSHOT takes it between sending and answer, before or after
  * each commit that it overlaps. */
-static uint32_t view_of_begin(struct mvcc *m)
+static uint32_t view_of_begin(struct mvcc *m, uint32_t txn)
 {
 	uint32_t options = m->store.commits - m->runs[m->now_stmt].begin_commits + 1;
 
-	return m->store.commits - choose(m, options);
+	return m->store.commits - choose_for(m, txn, options);
 }
 
 /* A savepoint is the business of the engines that take part in the transaction when it is made;
@@ -190,7 +238,8 @@ static void txn_event(struct mvcc *m, const struct schedule_txn_event *e)
 		}
 		if (txn->level == LEVEL_REPEATABLE_READ && t->view == STORE_NONE &&
 			(txn->snapshot || m->engine == ENGINE_TIDB))
-			TRAIL_SET(&m->store.trail, t->view, view_of_begin(m));
+			set_view(m, e->txn + 1, view_of_begin(m, e->txn + 1),
+				m->runs[m->now_stmt].begin_commits);
 		if (txn->snapshot)
 			TRAIL_SET(&m->store.trail, t->used, (uint32_t)STORE_USED);
 		break;
@@ -319,15 +368,79 @@ uint64_t stmt_tables(const struct mvcc *m, uint32_t stmt)
 	return tables;
 }
 
+/* A plain read whose read view was made before. */
+static bool sees_snapshot(const struct mvcc *m, uint32_t stmt)
+{
+	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
+	const struct plan *plan = m->runs[stmt].plan;
+
+	return s->txn != SCHEDULE_NONE && m->schedule->txns[s->txn].level == LEVEL_REPEATABLE_READ &&
+	       !m->store.txns[s->txn + 1].level_unknown &&
+	       m->store.txns[s->txn + 1].view != STORE_NONE && plan->query && !plan->lock &&
+	       !plan->writes && !plan->unsupported;
+}
+
+/* Will the statement make a read view that lasts? */
+static bool makes_view(const struct mvcc *m, uint32_t stmt)
+{
+	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
+
+	return !m->runs[stmt].plan->writes && s->txn != SCHEDULE_NONE &&
+	       (m->schedule->txns[s->txn].level == LEVEL_REPEATABLE_READ ||
+		       m->store.txns[s->txn + 1].level_unknown) &&
+	       m->store.txns[s->txn + 1].view == STORE_NONE;
+}
+
+static bool tied_by_foreign(const struct mvcc *m, uint32_t table)
+{
+	for (size_t i = 0; i < m->foreign_count; i++) {
+		if (m->foreigns[i].child == table || m->foreigns[i].parent == table)
+			return true;
+	}
+	return false;
+}
+
+/* Are the rows that the two are about certainly others?  Those of a statement with keys in WHERE, and
+ * those that a transaction, which the other ends, has written. */
+static bool other_rows(struct mvcc *m, uint32_t stmt, uint32_t other)
+{
+	const struct plan *plan = m->runs[stmt].plan;
+	uint32_t txn = m->schedule->stmts[other].txn;
+	struct eval_value *row = NULL;
+	struct store_table *table;
+
+	if (!plan->reach || plan->table_count != 1 || plan->sourced || plan->moves_unique ||
+		plan->unsupported || !(plan->reads || plan->writes) || makes_view(m, stmt) ||
+		m->runs[other].plan->table_count || writes_anywhere(m, m->runs[other].plan) ||
+		txn == SCHEDULE_NONE || tied_by_foreign(m, plan->tables[0]))
+		return false;
+	table = &m->store.tables[plan->tables[0]];
+	for (uint64_t i = 0; points_key(m, table, plan->reach, i, &row); i++) {
+		const struct store_record *record = store_find(&m->store, table, row);
+		const struct store_version *v = record ? record->newest : NULL;
+
+		for (; v && m->store.txns[v->txn].state != STORE_COMMITTED; v = v->previous) {
+			if (v->txn == txn + 1)
+				return false;
+		}
+		for (const struct store_lock *l = record ? record->locks : NULL; l; l = l->next) {
+			if (l->txn == txn + 1)
+				return false;
+		}
+	}
+	return !table->others;
+}
+
 /* Can it matter to `stmt` that `other` was before it?  What a transaction wrote shows when it ends;
  * a plain read finds its read view itself (execute.c); dirty reads see all. */
-static bool matters(const struct mvcc *m, uint32_t stmt, uint32_t other)
+static bool matters(struct mvcc *m, uint32_t stmt, uint32_t other)
 {
 	uint32_t txn = m->schedule->stmts[other].txn;
 
 	if (m->schedule->one_at_a_time)
 		return true;
-	if (!(stmt_tables(m, stmt) & stmt_tables(m, other)))
+	if (!(stmt_tables(m, stmt) & stmt_tables(m, other)) || sees_snapshot(m, stmt) ||
+		other_rows(m, stmt, other))
 		return false;
 	return ends_txn(&m->schedule->stmts[other]) ||
 	       (txn != SCHEDULE_NONE && m->schedule->txns[txn].level == LEVEL_READ_UNCOMMITTED);
@@ -358,6 +471,21 @@ static bool goes_first(const struct mvcc *m, uint32_t stmt)
 	       (record_of(m, stmt)->error || !record_of(m, stmt)->blocked_ns);
 }
 
+/* To whom it matters what was before the statement.  Whatever is not executed before a statement that
+ * only looks can still be before the next one; what is, cannot be after it any more, and that matters
+ * to everybody (see `scope`). */
+static enum point_scope scope_of(const struct mvcc *m, uint32_t stmt)
+{
+	const struct plan *plan = m->runs[stmt].plan;
+
+	if (m->schedule->one_at_a_time || plan->writes || !plan->stmt || plan->ddl ||
+		m->schedule->stmts[stmt].txn == SCHEDULE_NONE)
+		return SCOPE_ALL;
+	if (plan->stmt->kind == SQL_STMT_SELECT)
+		return SCOPE_TXN;
+	return plan->harmless ? SCOPE_VIEWS : SCOPE_ALL;
+}
+
 static bool answered(struct mvcc *m, uint32_t stmt)
 {
 	uint32_t others[8], trigger = trigger_of(m);
@@ -384,7 +512,10 @@ static bool answered(struct mvcc *m, uint32_t stmt)
 				first = i;
 		}
 		/* The usual order first, then each of the others before this one. */
-		pick = choose(m, count + 1);
+		if (scope_of(m, stmt) != SCOPE_ALL)
+			first = count;
+		pick = choose_in(m, scope_of(m, stmt), m->schedule->stmts[stmt].txn + 1, count + 1,
+			true);
 		if (first < count)
 			pick = pick == 0 ? first : pick == first + 1 ? count : pick - 1;
 		else
@@ -514,13 +645,39 @@ static void begin_event(struct mvcc *m)
 		m->script--;
 }
 
+/* The contradictions met since the search went back: to whom they happened, and who was in the way.  Where
+ * there are too many, everything may be their cause. */
+enum { FAILED_MAX = 32 };
+
+struct failed {
+	uint32_t txns[2];
+	uint32_t sent; /* event */
+};
+
+/* Can the choice have anything to do with them? */
+static bool concerns(
+	const struct mvcc *m, const struct point *p, const struct failed *failed, size_t count)
+{
+	if (scope(p) == SCOPE_ALL || count > FAILED_MAX)
+		return true;
+	for (size_t i = 0; i < count; i++) {
+		if (scope(p) == SCOPE_TXN
+				? p->txn == failed[i].txns[0] || p->txn == failed[i].txns[1]
+				: failed[i].sent <= p->event ||
+					  (failed[i].txns[0] != STORE_NONE &&
+						  m->store.txns[failed[i].txns[0]].began <= p->event))
+			return true;
+	}
+	return false;
+}
+
 /* The next possibility; false: there is none left. */
-static bool next_way(struct mvcc *m)
+static bool next_way(struct mvcc *m, const struct failed *failed, size_t count)
 {
 	while (m->point_count) {
 		struct point *p = &m->points[m->point_count - 1];
 
-		if (p->taken + 1 < p->options) {
+		if (p->taken + 1 < p->options && concerns(m, p, failed, count)) {
 			p->taken++;
 			go_back(m, p->event, p->trail, p->notes);
 			return true;
@@ -537,10 +694,35 @@ struct failure {
 	uint64_t tried;
 	struct point *way;
 	size_t way_count, way_capacity;
+	struct failed failed[FAILED_MAX];
+	size_t failed_count;
 };
+
+static void note_failed(struct mvcc *m, struct failure *f)
+{
+	struct failed now = {{STORE_NONE, m->mismatch.other_txn}, STORE_NONE};
+
+	/* Of final rows only what was written can be the cause. */
+	if (m->event == m->schedule->event_count)
+		return;
+	if (m->mismatch.stmt != STORE_NONE && m->schedule->stmts[m->mismatch.stmt].txn != SCHEDULE_NONE)
+		now.txns[0] = m->schedule->stmts[m->mismatch.stmt].txn + 1;
+	if (m->mismatch.stmt != STORE_NONE)
+		now.sent = m->runs[m->mismatch.stmt].begin_event;
+	for (size_t i = 0; i < f->failed_count && i < FAILED_MAX; i++) {
+		if (memcmp(&f->failed[i], &now, sizeof(now)) == 0)
+			return;
+	}
+	if (f->failed_count < FAILED_MAX)
+		f->failed[f->failed_count] = now;
+	f->failed_count += f->failed_count <= FAILED_MAX;
+}
 
 static void note_failure(struct mvcc *m, struct failure *f)
 {
+	if (!f->any)
+		f->failed_count = 0;
+	note_failed(m, f);
 	if (f->any)
 		return;
 	f->any = true;
@@ -612,14 +794,15 @@ void solver_search(struct mvcc *m)
 			failure.any = false;
 			m->settled = false;
 			/* What was chosen before cannot be changed any more. */
-			m->points_lost |= m->point_count > 0;
+			lose_points(m, m->point_count);
 			m->point_count = 0;
 			m->uncertain = false;
 			m->event++;
 			continue;
 		}
 		note_failure(m, &failure);
-		if (++failure.tried <= budget && next_way(m))
+		if (++failure.tried <= budget &&
+			next_way(m, failure.failed, failure.failed_count))
 			continue;
 		/* Nothing explains it, or the budget is used up. */
 		m->uncertain = failure.tried > budget || m->points_lost || m->now_capped;

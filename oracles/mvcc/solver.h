@@ -95,9 +95,19 @@ struct mismatch {
 	uint64_t expected_affected, expected_matched;
 };
 
+/* To whom it matters how a choice was made. */
+enum point_scope {
+	SCOPE_ALL,   /* to everybody, for ever: it is about what was written */
+	SCOPE_TXN,   /* to one transaction: what it sees, what it locks */
+	SCOPE_VIEWS, /* to transactions that had begun: the order of commits */
+};
+
 struct point { /* a choice that was made */
 	uint32_t event;
 	uint32_t options, taken;
+	uint32_t scope; /* enum point_scope */
+	uint32_t txn;   /* SCOPE_TXN: store number */
+	bool order;     /* whether others were executed before; the first way: none */
 	size_t trail, notes; /* before the event */
 };
 
@@ -230,6 +240,8 @@ struct mvcc {
 
 /* search.c */
 uint32_t choose(struct mvcc *m, uint32_t options);
+/* The same, about what one transaction sees. */
+uint32_t choose_for(struct mvcc *m, uint32_t txn, uint32_t options);
 void solver_search(struct mvcc *m);
 void roll_back(struct mvcc *m, uint32_t txn);
 bool ends_txn(const struct schedule_stmt *stmt);

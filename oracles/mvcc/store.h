@@ -137,6 +137,7 @@ struct store_txn {
 	uint32_t began;     /* event of its first statement */
 	uint32_t view; /* what its read view sees: commit numbers up to this; STORE_NONE: none */
 	uint32_t view_stmt; /* that made the view */
+	uint32_t view_low, view_high; /* what the view can have been, where that was a choice */
 	uint32_t undo_count;
 	uint32_t first_commits; /* commits before its first statement */
 	uint32_t noted;         /* documented rules it was noted for, as bits */

@@ -644,13 +644,24 @@ static uint64_t autoinc_step(const struct execution *e)
 	return step;
 }
 
+/* Was every row of the statement inserted?  A row that is replaced or updated counts twice, one that
+ * is left out not at all; where a row may be updated, two of them may count like two inserted. */
+static bool all_came(const struct mvcc *m, const struct plan *plan, size_t row_count)
+{
+	const struct sql_insert *insert = plan->stmt->u.insert;
+
+	if (insert->query || insert->on_duplicate)
+		return false;
+	return (plan->stmt->kind != SQL_STMT_REPLACE && !(insert->flags & SQL_DML_IGNORE)) ||
+	       m->schedule->stmts[m->now_stmt].in->record.affected == row_count;
+}
+
 /* AUTO_INCREMENT: what the server said of the first row that it inserted, then one after the other.
  * Where rows may be left out or become updates it is not known which that was. */
 void fill_autoinc(struct mvcc *m, const struct plan *plan, const struct eval_table *def,
 	size_t row_count, struct eval_value *row, uint64_t *next, struct write_answer *a)
 {
 	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
-	const struct sql_insert *insert = plan->stmt->u.insert;
 	uint64_t step;
 
 	for (uint32_t c = 0; c < def->column_count; c++) {
@@ -660,10 +671,7 @@ void fill_autoinc(struct mvcc *m, const struct plan *plan, const struct eval_tab
 		if (!*next)
 			*next = stmt->in->record.insert_id;
 		if (!stmt->in->record.error &&
-			(!*next ||
-				(row_count > 1 && (!step || insert->flags & SQL_DML_IGNORE ||
-							  insert->on_duplicate || insert->query ||
-							  plan->stmt->kind == SQL_STMT_REPLACE)))) {
+			(!*next || (row_count > 1 && (!step || !all_came(m, plan, row_count))))) {
 			answer_unsupported(m, a, "AUTO_INCREMENT values that were not recorded");
 			return;
 		}
