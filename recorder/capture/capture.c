@@ -28,6 +28,7 @@ void capture_worker_close(struct capture_worker *worker)
 	if (worker->producer)
 		trace_producer_close(worker->producer);
 	worker->producer = NULL;
+	buf_release(&worker->spare_rows);
 }
 
 uint64_t capture_begin_seq(struct capture_worker *worker)
@@ -531,7 +532,6 @@ static void on_reply(void *ctx, struct wire_command *command, const struct wire_
 	c->now.active = false;
 	capture_reuse(&c->now.text);
 	capture_reuse(&c->now.params);
-	capture_reuse(&c->result.rows);
 }
 
 static void on_infile(void *ctx, struct wire_command *command, struct span name, uint64_t size,

@@ -66,6 +66,9 @@ struct capture_worker {
 	struct trace_writer *writer;
 	struct trace_producer *producer; /* NULL: nothing is recorded */
 	uint64_t next_txn, txn_step;
+	/* For the rows of one result after the other, whatever their sessions: memory that is in
+	 * the processor's caches.  Empty while a session has it. */
+	struct buf spare_rows;
 };
 
 /* Column definitions as they came, and packed: a server repeats them with every result. */

@@ -4,6 +4,23 @@
 
 enum { ARRAY32_SIZE = 5 };
 
+static void rows_take(struct capture *c)
+{
+	if (!c->result.rows.data) {
+		c->result.rows = c->worker->spare_rows;
+		c->worker->spare_rows = BUF_INIT;
+	}
+}
+
+static void rows_give_back(struct capture *c)
+{
+	if (c->worker->spare_rows.data || c->result.rows.capacity > 4 * CAPTURE_PART_SIZE)
+		buf_release(&c->result.rows);
+	else
+		c->worker->spare_rows = c->result.rows;
+	c->result.rows = BUF_INIT;
+}
+
 static void part_begin(struct capture *c)
 {
 	capture_reuse(&c->result.rows);
@@ -38,7 +55,10 @@ static void part_emit(struct capture *c, const struct wire_command *command, boo
 	}
 	trace_emit_result(c->worker->producer, &record);
 	c->result.part++;
-	part_begin(c);
+	if (last)
+		rows_give_back(c);
+	else
+		part_begin(c);
 }
 
 /* Which columns of a result are redacted. */
@@ -91,6 +111,7 @@ void capture_columns(void *ctx, struct wire_command *command, const struct wire_
 		c->worker->config->redact.on ? c->worker->config->redact.key : NULL, false);
 	if (c->now.not_kept)
 		return;
+	rows_take(c);
 	part_begin(c);
 	if (UNLIKELY(c->worker->config->redact.on))
 		hide_columns(c, columns);
