@@ -40,7 +40,7 @@ enum sim_discipline {
 enum { SIM_DISCIPLINE_COUNT = 5 };
 
 /* The logical clock's first moment. */
-#define SIM_CLOCK_START_NS UINT64_C(1000000)
+#define SIM_CLOCK_START_NS (UINT64_C(24) * 3600 * 1000000000)
 
 enum sim_probes { SIM_PROBES_TRIGGER, SIM_PROBES_SELECT, SIM_PROBES_OFF };
 
