@@ -106,6 +106,10 @@ static enum exit_status check_foreign(const struct command *command,
 
 	if (!import_path(from_format(from), path, &v, &err)) {
 		output_message("%s", err.text);
+		if (err.code == ERR_FORMAT && options->from == FROM_AUTO)
+			output_message("by how it begins it was taken for a history of %s; if it is "
+				       "another tool's, say whose with --from (isotrace %s --help)",
+				from_words[from], command->name);
 		return err_exit_status(&err);
 	}
 	verdict_init(&verdict);
@@ -131,8 +135,8 @@ static enum exit_status check_trace(const struct command *command,
 	if (!judge_trace(&judged, path, &options->judge, &err)) {
 		output_message("%s", err.text);
 		if (err.code == ERR_FORMAT && !judged.loaded)
-			output_message("nor is it a known history of another tool: see isotrace %s "
-				       "--help",
+			output_message("nor does it begin like a history of another tool; if it is "
+				       "one, say whose with --from (isotrace %s --help)",
 				command->name);
 		return err_exit_status(&err);
 	}

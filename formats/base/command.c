@@ -539,7 +539,8 @@ static enum exit_status dispatch(int argc, char **argv)
 	}
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
 		return print_version();
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-?") == 0) {
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-?") == 0 ||
+		strcmp(argv[1], "-h") == 0) {
 		program_help(&out);
 		return print(&out);
 	}

@@ -321,7 +321,10 @@ enum options_result options_parse(const struct option_def *table, void *target, 
 
 		if (answer == -1)
 			break;
-		if (answer == LONG_HELP || (answer == '?' && optopt == '?'))
+		/* -h is what most people try first; where it names a host, as in mysql, it asks for
+		 * help when no host follows. */
+		if (answer == LONG_HELP || (answer == '?' && (optopt == '?' || optopt == 'h')) ||
+			(answer == ':' && optopt == 'h'))
 			result = OPTIONS_HELP;
 		else if (answer == LONG_VERSION || answer == 'V')
 			result = OPTIONS_VERSION;
@@ -497,7 +500,8 @@ void options_help(struct buf *out, const struct option_def *table, size_t column
 		option_spelling(&spelling, def);
 		help_entry(out, spelling.data, def->help, def->preset, columns);
 	}
-	help_entry(out, "-?, --help", "show this help", NULL, columns);
+	help_entry(out, find_def(table, 'h') ? "-?, --help" : "-?, -h, --help", "show this help",
+		NULL, columns);
 	help_entry(out, "-V, --version", "show the version", NULL, columns);
 	buf_release(&spelling);
 }
@@ -566,7 +570,7 @@ void options_mdoc(struct buf *out, const struct option_def *table)
 		mdoc_item(out, def);
 	}
 	buf_printf(out,
-		"%s.It Fl \\&? , Fl \\-help\nshow a short help.\n.It Fl V , Fl \\-version\n"
+		"%s.It Fl \\&? ,%s Fl \\-help\nshow a short help.\n.It Fl V , Fl \\-version\n"
 		"show the version.\n.El\n",
-		open ? "" : ".Bl -tag -width Ds\n");
+		open ? "" : ".Bl -tag -width Ds\n", find_def(table, 'h') ? "" : " Fl h ,");
 }

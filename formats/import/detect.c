@@ -91,18 +91,40 @@ static bool of_brackets(const char *p, enum import_format *format)
 	return false;
 }
 
+static bool is_awdit(const char *p)
+{
+	/* Lines between transactions and sessions; other texts have them too. */
+	while (strncmp(p, "---", 3) == 0 || strncmp(p, "===", 3) == 0) {
+		p += strspn(p, *p == '-' ? "-" : "=");
+		if (*p != '\r' && *p != '\n')
+			return false;
+		p = skip_blanks(p, false);
+	}
+	return (*p == 'r' || *p == 'w') && p[1] == ' ' && p[2] >= '0' && p[2] <= '9';
+}
+
 static bool of_text(const char *p, enum import_format *format)
 {
 	if (strchr("rwRW", *p) && p[1] == '(') {
 		*format = IMPORT_PLUME;
 		return true;
 	}
-	if (((*p == 'r' || *p == 'w') && p[1] == ' ' && p[2] >= '0' && p[2] <= '9') ||
-		strncmp(p, "---", 3) == 0 || strncmp(p, "===", 3) == 0) {
-		*format = IMPORT_AWDIT;
-		return true;
-	}
-	return false;
+	*format = IMPORT_AWDIT;
+	return is_awdit(p);
+}
+
+/* A tagged literal such as #jepsen.history.Op{...}, a set, or something commented out; no comment,
+ * heading or directive of another language. */
+static bool is_edn_tag(const char *p)
+{
+	static const char name[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				   ".-_/$";
+	size_t len = strspn(++p, name);
+
+	if (!len || *p == '_')
+		return *p == '{' || *p == '_';
+	p = skip_blanks(p + len, true);
+	return *p == '{' || *p == '[';
 }
 
 /* Five numbers, three strings (database and two times), and the number of sessions. */
@@ -146,7 +168,7 @@ bool import_detect_bytes(struct span b, enum import_format *format)
 	p = skip_blanks(p, true);
 	if (*p == '#') {
 		*format = IMPORT_ELLE;
-		return true;
+		return is_edn_tag(p);
 	}
 	if (*p == '{' || *p == '[' || *p == '(')
 		return of_brackets(p, format);

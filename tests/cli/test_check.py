@@ -106,8 +106,13 @@ def test_errors():
     isotrace("check", "--from=elle", scratch("none.edn")).expect(4, "No such file")
     assert isotrace("check", SKEW).expect(1).out == isotrace(
         "check", "--from=elle", SKEW).expect(1).out, "the format is told by its beginning"
-    isotrace("check", write("words.txt", "read the manual\n")).expect(4, "nor is it a known")
-    isotrace("check", "--from=trace", SKEW).expect(4, "nor is it")
+    for name, text in (("words.txt", "read the manual\n"), ("README.md", "# isotrace\n")):
+        isotrace("check", write(name, text)).expect(
+            4, "nor does it begin like a history of another tool; if it is one, say whose with "
+            "--from")
+    isotrace("check", write("package.json", '{"type": "module"}\n')).expect(
+        4, "taken for a history of elle-json")
+    isotrace("check", "--from=trace", SKEW).expect(4, "nor does it begin")
     isotrace("check", "--from=excel", SKEW).expect(2, "excel")
     bad = write("bad.edn", "{:type :ok :value [[:r 1 nil]]}\n{:type\n")
     isotrace("check", "--from=elle", bad).expect(4, "bad.edn:3 (byte 39)")

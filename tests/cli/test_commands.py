@@ -27,10 +27,11 @@ def commands():
 def test_help_of_the_program_and_of_every_command():
     assert {"show", "stats", "help", "completion"} <= set(commands())
     assert isotrace("--help").expect().out == isotrace("-?").expect().out == isotrace("help").out
+    assert isotrace("-h").expect().out == isotrace("help").out
     for command in commands():
         text = isotrace("help", command).expect().out
         assert text == isotrace(command, "--help").expect().out
-        assert text == isotrace(command, "-?").expect().out
+        assert text == isotrace(command, "-?").expect().out == isotrace(command, "-h").expect().out
         assert text.startswith(f"Usage: isotrace {command} [OPTION...]")
         assert "Exit status:" in text
         for line in text.splitlines():

@@ -614,6 +614,12 @@ START_TEST(detection)
 		{"{\"a\": {\"type\": 1}}", -1},
 		{"{\"a\": \"unterminated", -1},
 		{"read the manual", -1},
+		{"# A heading\n\n{:type :ok}", -1},
+		{"#include <stdio.h>", -1},
+		{"#!/bin/sh\n", -1},
+		{"---\ntitle: of a page\n---\n", -1},
+		{"#{1 2}", IMPORT_ELLE},
+		{"#_{:type :info} {:type :ok}", IMPORT_ELLE},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)

@@ -113,6 +113,7 @@ START_TEST(values_of_every_type)
 	ck_assert_uint_eq(t.limit, 3);
 	ck_assert_int_eq(t.format, 1);
 	ck_assert_int_eq(parse(&t, "-?", &left, &err), OPTIONS_HELP);
+	ck_assert_int_eq(parse(&t, "-h", &left, &err), OPTIONS_HELP);
 	ck_assert_int_eq(parse(&t, "-a --help", &left, &err), OPTIONS_HELP);
 	ck_assert_int_eq(parse(&t, "-V", &left, &err), OPTIONS_VERSION);
 }
