@@ -34,28 +34,36 @@ class Cost:
         self.memory = min(self.memory, usage.ru_maxrss / 1024)
 
 
-def measure(isotrace, bench_load, trace):
-    load, check = Cost(), Cost()
+def measure(isotrace, bench_load, traces):
+    costs = [(Cost(), Cost()) for _ in traces]
     for _ in range(ROUNDS):
-        load.add([bench_load, "--once", trace], (0,))
-        # 3: nothing violated, and not everything could be decided.
-        check.add([isotrace, "check", "--oracle", "adya", "--format", "json", trace], (0, 3))
+        for trace, (load, check) in zip(traces, costs):
+            load.add([bench_load, "--once", trace], (0,))
+            # 3: nothing violated, and not everything could be decided.
+            check.add([isotrace, "check", "--oracle", "adya", "--format", "json", trace], (0, 3))
+    for trace, (load, check) in zip(traces, costs):
+        show(trace, load, check)
+    return costs
+
+
+def show(trace, load, check):
     print("%s: load %.2f s (%.2f s of processor), check %.2f s (%.2f s), %.0f MiB" %
           (trace, load.wall, load.cpu, check.wall, check.cpu, check.memory))
     print("  check against load: %.2f x the time (at most 3); by processor time %.2f" %
           (check.wall / load.wall, check.cpu / load.cpu), flush=True)
-    return check
 
 
 def main():
     isotrace, bench_load, *traces = sys.argv[1:]
-    costs = [measure(isotrace, bench_load, trace) for trace in traces]
-    if len(costs) == 2:
-        small, large = costs
-        print("the larger trace: %.2f x the time, %.2f x the memory of the smaller one (for 10 x the"
-              " operations, at most 11 each); by processor time %.2f, outside the kernel %.2f" %
-              (large.wall / small.wall, large.memory / small.memory, large.cpu / small.cpu,
-               large.user / max(small.user, 0.01)))
+    costs = measure(isotrace, bench_load, traces)
+    for what, at in (("load", 0), ("check", 1)):
+        if len(costs) < 2:
+            break
+        small, large = costs[0][at], costs[1][at]
+        print("%s of the larger trace: %.2f x the time, %.2f x the memory of the smaller one (for"
+              " 10 x the operations, at most 11 each); by processor time %.2f, outside the kernel"
+              " %.2f" % (what, large.wall / small.wall, large.memory / small.memory,
+                         large.cpu / small.cpu, large.user / max(small.user, 0.01)))
 
 
 main()
