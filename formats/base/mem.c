@@ -27,15 +27,6 @@ void *mem_alloc(size_t size)
 	return ptr;
 }
 
-void *mem_zero(size_t count, size_t size)
-{
-	void *ptr = calloc(count ? count : 1, size ? size : 1);
-
-	if (!ptr)
-		out_of_memory(count);
-	return ptr;
-}
-
 /* The whole pages it touches, those at both ends included: a mapping of malloc's that were advised
  * in part would be two areas to the kernel, and mremap, by which realloc moves large blocks without
  * copying them, refuses to move two at once. */
@@ -47,6 +38,16 @@ static void advise_large(void *ptr, size_t size)
 
 	if (size >= LARGE_MIN)
 		(void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+}
+
+void *mem_zero(size_t count, size_t size)
+{
+	void *ptr = calloc(count ? count : 1, size ? size : 1);
+
+	if (!ptr)
+		out_of_memory(count);
+	advise_large(ptr, count * size);
+	return ptr;
 }
 
 void *mem_realloc(void *ptr, size_t count, size_t size)

@@ -13,7 +13,7 @@
 #include "base/attr.h"
 
 void *mem_alloc(size_t size) __attribute__((malloc, returns_nonnull, alloc_size(1)));
-/* count * size bytes, all zero; the product is checked. */
+/* count * size bytes, all zero; the product is checked.  Large pages as below. */
 void *mem_zero(size_t count, size_t size) __attribute__((malloc, returns_nonnull));
 /* Arrays.  Asks for large pages behind a large one: it costs fewer page faults, and the processor
  * finds what is read at random without walking page tables. */

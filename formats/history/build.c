@@ -152,6 +152,21 @@ void build_expect(struct history_build *build, uint64_t parts)
 	MEM_RESERVE(history->pool, history->pool_size * parts, build->pool_capacity);
 }
 
+#define PAGES_AT(pages, number, array, count, capacity)                                            \
+	pages_at(pages, number, array, (size_t)(count) * sizeof(*(array)),                         \
+		(size_t)(capacity) * sizeof(*(array)))
+
+void build_pages(const struct history_build *build, struct pages *pages)
+{
+	struct history *history = build->history;
+
+	PAGES_AT(pages, 0, history->txns, history->txn_count, build->txn_capacity);
+	PAGES_AT(pages, 1, history->stmts, history->stmt_count, build->stmt_capacity);
+	PAGES_AT(pages, 2, history->ops, history->op_count, build->op_capacity);
+	PAGES_AT(pages, 3, history->versions, history->version_count, build->version_capacity);
+	PAGES_AT(pages, 4, history->pool, history->pool_size, build->pool_capacity);
+}
+
 /* ---- bytes ---- */
 
 uint32_t build_bytes(struct history_build *build, struct span bytes)
@@ -519,6 +534,8 @@ uint32_t build_version_int(struct history_build *build, uint32_t object, uint64_
 		id = HISTORY_NONE;
 	else if (version_is(&versions[id], name))
 		return id;
+	else if (state->count > BUILD_CHAIN_MAX && version_is(&versions[versions[id].position], name))
+		id = versions[id].position; /* what the newest one overwrote; it is at hand */
 	else if (state->count > BUILD_CHAIN_MAX)
 		id = hashmap_at(&build->versions, name, object, build_hash(name, object))->id;
 	while (id != HISTORY_NONE && !version_is(&versions[id], name))

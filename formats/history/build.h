@@ -26,6 +26,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/pages.h"
 #include "history/history.h"
 
 #define BUILD_NIL (UINT32_MAX - 1)
@@ -111,6 +112,8 @@ bool build_room(struct history_build *build, size_t bytes, struct err *err) MUST
  * does not come costs no memory.  Arrays that grow bit by bit are moved again and again, and lose
  * their large pages on the way. */
 void build_expect(struct history_build *build, uint64_t parts);
+/* Tells how far the arrays are filled. */
+void build_pages(const struct history_build *build, struct pages *pages);
 /* Completes the history and releases the build.  Asserts the invariants of history.h on the way:
  * those of a transaction's operations and of an object's versions while they are at hand, which
  * costs less than to come back to them. */

@@ -69,6 +69,7 @@ struct loader {
 	unsigned batch_count;
 	bool seq_known, context;
 	bool expected; /* room for the whole trace was made */
+	struct pages *pages; /* for it; NULL: none */
 	uint64_t lost_records, removed_records;
 };
 
@@ -1119,11 +1120,17 @@ static void expect_rest(struct loader *loader, const struct ahead_place *place)
 {
 	enum { BLOCKS = 8, PARTS = 48 };
 
-	if (loader->expected || loader->block < BLOCKS || place->done < place->all / PARTS)
+	if (loader->expected) {
+		build_pages(&loader->build, loader->pages);
+		return;
+	}
+	if (loader->block < BLOCKS || place->done < place->all / PARTS)
 		return;
 	loader->expected = true;
-	if (place->done < place->all)
+	if (place->done < place->all) {
 		build_expect(&loader->build, place->all / place->done + 1);
+		loader->pages = pages_begin();
+	}
 }
 
 static bool load_blocks(
@@ -1162,6 +1169,7 @@ static bool load_blocks(
 			options->progress(options->progress_data, place.done, place.all);
 	}
 	ahead_end(ahead);
+	pages_end(loader->pages);
 	decoded_release(&own);
 	return next == TRACE_NEXT_END;
 }

@@ -21,16 +21,20 @@ enum {
 	SMALL_TXN = 24,
 };
 
+/* What a row may be that was not there; together, since they are looked up together. */
+struct ends {
+	uint32_t unborn;
+	uint32_t dead; /* the DEAD version; NONE or SEVERAL */
+	bool begun;    /* it has a recorded initial version */
+};
+
 /* What the passes share.  Each of a transaction's versions is written by it alone, so passes over
  * different transactions do not touch the same ones. */
 struct finishing {
 	struct history_build *build;
 	struct history *history;
 	uint32_t txns[PARTS + 1]; /* bounds of the parts, by about the same number of operations */
-	/* By object, where rows were read that were not there: its DEAD version, NONE or SEVERAL;
-	 * whether it has a recorded initial version. */
-	uint32_t *dead_one;
-	bool *begun;
+	struct ends *ends; /* by object; NULL: no row was read that was not there */
 	uint64_t *unsure; /* by version: its writer's outcome is unknown */
 	uint32_t ops_without_txn;
 	uint64_t reads_undecided[PARTS];
@@ -337,16 +341,18 @@ static void prefetch_object(const struct history *history, uint32_t version)
 		__builtin_prefetch(&history->objects[history->versions[version].object], 1);
 }
 
-/* For rows that were not there. */
+/* For rows that were not there.  The unborn version is the object's first by id (build.c). */
 static void note_ends(struct finishing *all, uint32_t id)
 {
 	const struct history_version *v = &all->history->versions[id];
-	uint32_t *dead = &all->dead_one[v->object];
+	struct ends *ends = &all->ends[v->object];
 
+	if (v->flags & HISTORY_VERSION_UNBORN)
+		*ends = (struct ends){.unborn = id, .dead = HISTORY_NONE};
 	if (v->flags & HISTORY_VERSION_DEAD)
-		*dead = *dead == HISTORY_NONE ? id : SEVERAL;
+		ends->dead = ends->dead == HISTORY_NONE ? id : SEVERAL;
 	if (v->flags & HISTORY_VERSION_INITIAL)
-		all->begun[v->object] = true;
+		ends->begun = true;
 }
 
 /* The order array: versions by object, by id; so the unborn one is first. */
@@ -355,12 +361,8 @@ static void group_versions(struct finishing *all)
 	struct history *history = all->history;
 	uint32_t total = 0;
 
-	if (all->build->absent_count) {
-		all->dead_one = mem_realloc(NULL, history->object_count, sizeof(*all->dead_one));
-		memset(all->dead_one, 0xff, history->object_count * sizeof(*all->dead_one));
-		all->begun = mem_zero(history->object_count, sizeof(*all->begun));
-	}
-
+	if (all->build->absent_count)
+		all->ends = mem_realloc(NULL, history->object_count, sizeof(*all->ends));
 	for (uint32_t o = 0; o < history->object_count; o++) {
 		history->objects[o].first_order = total;
 		total += history->objects[o].order_count;
@@ -373,15 +375,11 @@ static void group_versions(struct finishing *all)
 
 		prefetch_object(history, v + PREFETCH_AHEAD);
 		history->order[object->first_order + object->order_count++] = v;
-		if (all->dead_one && (history->versions[v].flags &
-					     (HISTORY_VERSION_DEAD | HISTORY_VERSION_INITIAL)))
+		if (all->ends && (history->versions[v].flags &
+					 (HISTORY_VERSION_UNBORN | HISTORY_VERSION_DEAD |
+						 HISTORY_VERSION_INITIAL)))
 			note_ends(all, v);
 	}
-}
-
-static uint32_t unborn_of(const struct history *history, uint32_t object)
-{
-	return history->order[history->objects[object].first_order];
 }
 
 /* ---- own writes: intermediate versions, own deletions, rows that were not there ---- */
@@ -420,7 +418,8 @@ static uint32_t absent_version(
 	const struct own_pass *pass, uint32_t t, const struct history_op *op, uint32_t own)
 {
 	const struct history *history = pass->history;
-	uint32_t dead = pass->all->dead_one[op->object];
+	const struct ends *ends = &pass->all->ends[op->object];
+	uint32_t dead = ends->dead;
 
 	if (own != HISTORY_NONE) {
 		uint32_t version = history->ops[own].version;
@@ -442,9 +441,9 @@ static uint32_t absent_version(
 			later = history->stmts[d->stmt].begin_seq >
 				history->stmts[op->stmt].end_seq;
 		if (!later)
-			return pass->all->begun[op->object] ? dead : HISTORY_NONE;
+			return ends->begun ? dead : HISTORY_NONE;
 	}
-	return unborn_of(history, op->object);
+	return ends->unborn;
 }
 
 static void own_txn(struct own_pass *pass, uint32_t t)
@@ -462,9 +461,9 @@ static void own_txn(struct own_pass *pass, uint32_t t)
 		struct history_version *v;
 		uint32_t own, ahead = i + PREFETCH_AHEAD;
 
-		if (pass->all->dead_one && ahead < history->op_count &&
+		if (pass->all->ends && ahead < history->op_count &&
 			(history->ops[ahead].flags & HISTORY_OP_ABSENT))
-			__builtin_prefetch(&pass->all->dead_one[history->ops[ahead].object]);
+			MEM_PREFETCH(&pass->all->ends[history->ops[ahead].object]);
 		if (op->kind == HISTORY_READ && (op->flags & HISTORY_OP_ABSENT)) {
 			op->version = absent_version(pass, t, op, own_before(pass, t, op->object));
 			pass->reads_undecided += op->version == HISTORY_NONE;
@@ -1204,8 +1203,7 @@ void build_orders(struct history_build *build)
 	parallel_run(own_writes, &all, PARTS);
 	for (unsigned part = 0; part < PARTS; part++)
 		history->counts.reads_undecided += all.reads_undecided[part];
-	free(all.dead_one);
-	free(all.begun);
+	free(all.ends);
 	observe_unknown(&all);
 	committed = bits_new(history->txn_count);
 	for (uint32_t t = 0; t < history->txn_count; t++) {
