@@ -9,6 +9,7 @@
 #include "adya/words.h"
 #include "base/bug.h"
 #include "base/mem.h"
+#include "base/parallel.h"
 #include "trace/value.h"
 
 enum { PER_CLASS_DEFAULT = 100 };
@@ -583,6 +584,34 @@ static void add_coverage(struct adya *a)
 	verdict_undecided(v, "sessions that were not read", h->counts.opaque_sessions);
 }
 
+/* Two things that know nothing of each other: cycles are searched in the graph, and written down
+ * later; everything else goes into the verdict. */
+struct judging {
+	struct adya *a;
+	struct cycles *cycles;
+};
+
+static void judge_part(void *data, unsigned part)
+{
+	const struct judging *all = data;
+	struct adya *a = all->a;
+	const struct history *h = a->history;
+
+	if (part > 0) {
+		cycles_find(all->cycles, &a->dependencies.graph,
+			&(struct cycles_options){.session = a->options->session,
+				.realtime = a->options->realtime,
+				.budget = a->options->budget});
+		return;
+	}
+	judge_views(a);
+	for (uint32_t o = 0; o < h->object_count; o++) {
+		if (!h->objects[o].order_known)
+			judge_broken_order(a, o);
+		judge_final(a, o);
+	}
+}
+
 void adya_check(
 	const struct history *history, const struct adya_options *options, struct verdict *verdict)
 {
@@ -597,16 +626,7 @@ void adya_check(
 			.realtime = options->realtime,
 			.unseen = a.unseen_anywhere,
 			.others = a.other_writers});
-	cycles_find(&cycles, &a.dependencies.graph,
-		&(struct cycles_options){.session = options->session,
-			.realtime = options->realtime,
-			.budget = options->budget});
-	judge_views(&a);
-	for (uint32_t o = 0; o < history->object_count; o++) {
-		if (!history->objects[o].order_known)
-			judge_broken_order(&a, o);
-		judge_final(&a, o);
-	}
+	parallel_run(judge_part, &(struct judging){&a, &cycles}, 2);
 	for (size_t i = 0; i < cycles.count; i++)
 		add_cycle(&a, &cycles.cycles[i], false);
 	if (a.dependencies.undecided[UNDECIDED_INEXACT] ||

@@ -12,6 +12,7 @@
 enum {
 	PREDICATE_TESTS_MAX = 200 * 1000 * 1000,
 	NEVER_MATCHES_MAX = 32, /* versions of an object that are all tested for one predicate */
+	PREFETCH_AHEAD = 16,
 };
 
 uint32_t version_next(const struct history *history, uint32_t version)
@@ -24,10 +25,22 @@ uint32_t version_next(const struct history *history, uint32_t version)
 	return history->order[o->first_order + v->position + 1];
 }
 
+/* What a read of a version leads to.  It stands by itself, since reads come by transaction and
+ * versions, objects and orders lie elsewhere: one place to look at instead of five. */
+struct link {
+	uint32_t writer; /* node; GRAPH_NONE */
+	uint32_t next;   /* node that installed the next version, or a LINK_ value */
+};
+
+#define LINK_LAST      GRAPH_NONE       /* nobody the graph knows */
+#define LINK_ASIDE     (GRAPH_NONE - 1) /* not in the order */
+#define LINK_UNORDERED (GRAPH_NONE - 2) /* the object's order is not known */
+
 struct builder {
 	struct dependencies *out;
 	const struct history *history;
 	struct graph_builder graph;
+	struct link *links; /* by version */
 	struct matcher *matcher;
 	struct chains chains;
 	uint64_t tests_left;
@@ -66,29 +79,56 @@ static void add_edge(
 		graph_builder_add(&b->graph, from, to, kind, detail);
 }
 
-/* ww: Ti installs x_i and Tj installs the next version of x. */
+/* Who reads it, reads from its writer: not from one that replaced it or took it back. */
+static struct link link_to(const struct builder *b, uint32_t version, uint32_t node, uint32_t next)
+{
+	uint16_t passing = HISTORY_VERSION_INTERMEDIATE | HISTORY_VERSION_UNDONE;
+
+	if (b->history->versions[version].flags & passing)
+		node = GRAPH_NONE;
+	return (struct link){node, next};
+}
+
+/* ww: Ti installs x_i and Tj installs the next version of x.  On the way, what reads lead to. */
 static void add_write_edges(struct builder *b)
 {
 	const struct history *h = b->history;
 
+	b->links = mem_realloc(NULL, h->version_count, sizeof(*b->links));
 	for (uint32_t o = 0; o < h->object_count; o++) {
 		const struct history_object *object = &h->objects[o];
 		const uint32_t *order = h->order + object->first_order;
+		uint32_t before = GRAPH_NONE;
 
+		for (uint32_t i = 0, ahead = object->first_order + PREFETCH_AHEAD;
+			i < object->order_count && ahead < h->order_count; i++, ahead++) {
+			MEM_PREFETCH(&h->versions[h->order[ahead]]);
+			__builtin_prefetch(&b->links[h->order[ahead]], 1);
+		}
+		for (uint32_t i = 0; i < object->order_count && !object->order_known; i++)
+			b->links[order[i]] =
+				link_to(b, order[i], node_of_version(b, order[i]), LINK_UNORDERED);
 		if (!object->order_known)
 			continue;
-		for (uint32_t i = 1; i < object->installed_count; i++)
-			add_edge(b, node_of_version(b, order[i - 1]), node_of_version(b, order[i]),
-				GRAPH_WW, order[i]);
+		for (uint32_t i = 0; i < object->installed_count; i++) {
+			uint32_t node = node_of_version(b, order[i]);
+
+			b->links[order[i]] = link_to(b, order[i], node, LINK_LAST);
+			if (i > 0) {
+				b->links[order[i - 1]].next = node;
+				add_edge(b, before, node, GRAPH_WW, order[i]);
+			}
+			before = node;
+		}
+		for (uint32_t i = object->installed_count; i < object->order_count; i++)
+			b->links[order[i]] = (struct link){GRAPH_NONE, LINK_ASIDE};
 	}
 }
 
 /* wr: Ti installs x_i and Tj reads x_i.  rw: Ti reads x_k and Tj installs the next version. */
 static void add_read(struct builder *b, uint32_t node, const struct history_op *op)
 {
-	const struct history *h = b->history;
-	const struct history_version *v;
-	uint32_t next;
+	struct link link;
 
 	if (!(op->flags & HISTORY_OP_EXACT)) {
 		count_undecided(b, UNDECIDED_INEXACT, op->stmt, 1);
@@ -99,22 +139,19 @@ static void add_read(struct builder *b, uint32_t node, const struct history_op *
 		count_undecided(b, UNDECIDED_ABSENT, op->stmt, 1);
 		return;
 	}
-	v = &h->versions[op->version];
-	if (v->position == HISTORY_NONE && h->objects[v->object].order_known) {
+	link = b->links[op->version];
+	if (link.next == LINK_ASIDE) {
 		/* Aborted, intermediate, or its own: G1a and G1b judge these, the graph does not.
 		 */
 		b->out->decided++;
 		return;
 	}
-	if (!(v->flags & (HISTORY_VERSION_INTERMEDIATE | HISTORY_VERSION_UNDONE)))
-		add_edge(b, node_of_version(b, op->version), node, GRAPH_WR, op->version);
-	if (!h->objects[v->object].order_known) {
+	add_edge(b, link.writer, node, GRAPH_WR, op->version);
+	if (link.next == LINK_UNORDERED) {
 		count_undecided(b, UNDECIDED_ORDER, op->stmt, 1);
 		return;
 	}
-	next = version_next(h, op->version);
-	if (next != HISTORY_NONE)
-		add_edge(b, node, node_of_version(b, next), GRAPH_RW, op->version);
+	add_edge(b, node, link.next, GRAPH_RW, op->version);
 	b->out->decided++;
 }
 
@@ -533,7 +570,11 @@ static void add_read_edges(struct builder *b)
 
 		for (uint32_t i = t->first_op; i < t->first_op + t->op_count; i++) {
 			const struct history_op *op = &h->ops[i];
+			uint32_t ahead = i + PREFETCH_AHEAD;
 
+			if (ahead < h->op_count && h->ops[ahead].kind == HISTORY_READ &&
+				h->ops[ahead].version != HISTORY_NONE)
+				__builtin_prefetch(&b->links[h->ops[ahead].version]);
 			if (releases && op->flags & HISTORY_OP_RELEASED)
 				continue; /* it was no part of what committed */
 			if (op->kind == HISTORY_READ)
@@ -614,6 +655,7 @@ void dependencies_build(struct dependencies *out, const struct history *history,
 	}
 	add_write_edges(&b);
 	add_read_edges(&b);
+	free(b.links);
 	if (options->session)
 		add_session_edges(&b);
 	if (options->realtime)

@@ -120,6 +120,8 @@ static bool read_needs_judging(const struct history *h, uint32_t txn, const stru
 		       h->stmts[v->stmt].begin_seq > h->stmts[op->stmt].end_seq);
 }
 
+enum { PREFETCH_AHEAD = 16 };
+
 /* ---- own writes ---- */
 
 /* The number of a statement; 0: not known. */
@@ -207,23 +209,22 @@ static void judge_own_undone(struct adya *a, const struct own_txn *own, const st
 				SPAN_ARG(words_stmt(arena, h, op->stmt))));
 }
 
-/* What each object looked like to the transaction at hand, without clearing between them. */
+/* What an object looked like to the transaction at hand, without clearing between them. */
 struct own_view {
-	uint32_t *stamp;   /* by object: transaction + 1 */
-	uint32_t *written; /* its latest own version */
-	uint32_t *read_stmt, *read_version;
+	uint32_t stamp;   /* transaction + 1 */
+	uint32_t written; /* its latest own version */
+	uint32_t read_stmt, read_version;
 };
 
 /* own-write: after its own write of an object, a transaction sees that version and no other. */
 static void judge_own(
-	struct adya *a, struct own_view *view, uint32_t txn, const struct history_op *op)
+	struct adya *a, const struct own_view *view, uint32_t txn, const struct history_op *op)
 {
 	const struct history *h = a->history;
 	struct arena *arena = &a->verdict->arena;
-	uint32_t own = view->written[op->object];
+	uint32_t own = view->written;
 
-	if (view->stamp[op->object] != txn + 1 || own == HISTORY_NONE || own == op->version ||
-		!knows_own(a, op->object))
+	if (own == HISTORY_NONE || own == op->version || !knows_own(a, op->object))
 		return;
 	adya_add_read(a, "own-write", txn, h->versions[op->version].txn, op, own,
 		SAY(a, "%.*s wrote version %.*s of %.*s and then read version %.*s (%.*s).",
@@ -235,38 +236,48 @@ static void judge_own(
 
 /* duplicate-row: one result, two versions of one object. */
 static void judge_duplicate(
-	struct adya *a, struct own_view *view, uint32_t txn, const struct history_op *op)
+	struct adya *a, const struct own_view *view, uint32_t txn, const struct history_op *op)
 {
 	const struct history *h = a->history;
 	struct arena *arena = &a->verdict->arena;
 
 	if (op->probe != PROBE_READ)
 		return;
-	if (view->stamp[op->object] == txn + 1 && view->read_stmt[op->object] == op->stmt &&
-		op->stmt != HISTORY_NONE && view->read_version[op->object] != op->version)
-		adya_add_read(a, "duplicate-row", txn, HISTORY_NONE, op,
-			view->read_version[op->object],
+	if (view->read_stmt == op->stmt && op->stmt != HISTORY_NONE &&
+		view->read_version != op->version)
+		adya_add_read(a, "duplicate-row", txn, HISTORY_NONE, op, view->read_version,
 			SAY(a,
 				"%.*s got %.*s twice in one result, at versions %.*s and %.*s "
 				"(%.*s).",
 				SPAN_ARG(words_txn(arena, h, txn)),
 				SPAN_ARG(words_object(arena, h, op->object)),
-				SPAN_ARG(words_version(arena, h, view->read_version[op->object])),
+				SPAN_ARG(words_version(arena, h, view->read_version)),
 				SPAN_ARG(words_version(arena, h, op->version)),
 				SPAN_ARG(words_stmt(arena, h, op->stmt))));
 }
 
-static void view_touch(struct own_view *view, uint32_t txn, uint32_t object)
+static struct own_view *view_touch(struct own_view *views, uint32_t txn, uint32_t object)
 {
-	if (view->stamp[object] == txn + 1)
-		return;
-	view->stamp[object] = txn + 1;
-	view->written[object] = HISTORY_NONE;
-	view->read_stmt[object] = HISTORY_NONE;
-	view->read_version[object] = HISTORY_NONE;
+	struct own_view *view = &views[object];
+
+	if (view->stamp != txn + 1)
+		*view = (struct own_view){txn + 1, HISTORY_NONE, HISTORY_NONE, HISTORY_NONE};
+	return view;
 }
 
-static void judge_txn(struct adya *a, struct own_view *view, const struct own_txn *own)
+/* Fetches what judge_txn will look at for a later operation. */
+static void prefetch_op(const struct history *h, const struct own_view *views, uint32_t i)
+{
+	const struct history_op *op = &h->ops[i];
+
+	if (i >= h->op_count || op->kind == HISTORY_PREDICATE)
+		return;
+	__builtin_prefetch(&views[op->object], 1);
+	if (op->version != HISTORY_NONE)
+		MEM_PREFETCH(&h->versions[op->version]);
+}
+
+static void judge_txn(struct adya *a, struct own_view *views, const struct own_txn *own)
 {
 	const struct history *h = a->history;
 	uint32_t t = own->txn;
@@ -277,12 +288,14 @@ static void judge_txn(struct adya *a, struct own_view *view, const struct own_tx
 		undone |= h->ops[i].kind == HISTORY_WRITE && h->ops[i].flags & HISTORY_OP_UNDONE;
 	for (uint32_t i = txn->first_op; i < txn->first_op + txn->op_count; i++) {
 		const struct history_op *op = &h->ops[i];
+		struct own_view *view;
 
+		prefetch_op(h, views, i + PREFETCH_AHEAD);
 		if (op->kind == HISTORY_PREDICATE)
 			continue;
-		view_touch(view, t, op->object);
+		view = view_touch(views, t, op->object);
 		if (op->kind == HISTORY_WRITE) {
-			view->written[op->object] = op->version;
+			view->written = op->version;
 			continue;
 		}
 		if (op->version == HISTORY_NONE)
@@ -299,8 +312,8 @@ static void judge_txn(struct adya *a, struct own_view *view, const struct own_tx
 		else
 			judge_own(a, view, t, op);
 		judge_duplicate(a, view, t, op);
-		view->read_stmt[op->object] = op->stmt;
-		view->read_version[op->object] = op->version;
+		view->read_stmt = op->stmt;
+		view->read_version = op->version;
 	}
 }
 
@@ -308,12 +321,7 @@ static void judge_operations(struct adya *a)
 {
 	const struct history *h = a->history;
 	struct own_txn own = {.undos = h->undos};
-	struct own_view view = {
-		mem_zero(h->object_count, sizeof(uint32_t)),
-		mem_realloc(NULL, h->object_count, sizeof(uint32_t)),
-		mem_realloc(NULL, h->object_count, sizeof(uint32_t)),
-		mem_realloc(NULL, h->object_count, sizeof(uint32_t)),
-	};
+	struct own_view *views = mem_zero(h->object_count, sizeof(*views));
 
 	for (uint32_t t = 0; t < h->txn_count; t++) {
 		own.txn = t;
@@ -322,12 +330,9 @@ static void judge_operations(struct adya *a)
 		while (own.undos + own.undo_count < h->undos + h->undo_count &&
 			own.undos[own.undo_count].txn == t)
 			own.undo_count++;
-		judge_txn(a, &view, &own);
+		judge_txn(a, views, &own);
 	}
-	free(view.stamp);
-	free(view.written);
-	free(view.read_stmt);
-	free(view.read_version);
+	free(views);
 }
 
 /* ---- snapshots ---- */
