@@ -42,6 +42,50 @@ void graph_builder_add(struct graph_builder *builder, uint32_t from, uint32_t to
 	builder->count++;
 }
 
+/* The parts, as their first nodes see them: by node, how far an edge against the numbers that ends
+ * there came from.  Then a number for every node inside one. */
+void graph_builder_prune(struct graph_builder *builder, uint8_t *inside)
+{
+	uint32_t n = builder->node_count, number = 0, end = 0, *part;
+	size_t kept = 0;
+	bool any = false;
+
+	part = mem_zero(n, sizeof(*part));
+	for (size_t i = 0; i < builder->count; i++) {
+		uint32_t from = builder->from[i], to = builder->to[i];
+
+		if (from > to && part[to] < from) {
+			part[to] = from;
+			any = true;
+		}
+	}
+	for (uint32_t v = 0; any && v < n; v++) {
+		uint32_t far = part[v];
+
+		if (far && (number == 0 || v > end)) {
+			number++;
+			end = far;
+		} else if (far > end) {
+			end = far;
+		}
+		inside[v] = number && v <= end;
+		part[v] = inside[v] ? number : 0;
+	}
+	for (size_t i = 0; any && i < builder->count; i++) {
+		uint32_t from = builder->from[i], to = builder->to[i];
+
+		if (!part[from] || part[from] != part[to])
+			continue;
+		builder->from[kept] = from;
+		builder->to[kept] = to;
+		builder->detail[kept] = builder->detail[i];
+		builder->kind[kept] = builder->kind[i];
+		kept++;
+	}
+	builder->count = kept;
+	free(part);
+}
+
 struct moment {
 	uint64_t at;
 	uint32_t txn;
@@ -58,19 +102,28 @@ static int by_time(const void *a, const void *b)
 	return x->txn < y->txn ? -1 : x->txn > y->txn;
 }
 
-/* By time, then by transaction: where there are many, a stable radix sort over the bits that
- * differ, 16 at a time. UINT64_MAX, for what never ended, sorts as the number behind the last. */
-static struct moment *sorted_moments(const uint64_t *at, uint32_t count)
+/* By time, then by transaction, of those that are not left out (skip is UINT64_MAX): where there are
+ * many and they are not in order already, a stable radix sort over the bits that differ, 16 at a
+ * time. UINT64_MAX, for what never ended, sorts as the number behind the last. */
+static struct moment *sorted_moments(
+	const uint64_t *at, const uint64_t *skip, uint32_t all, uint32_t *kept)
 {
-	struct moment *moments = mem_realloc(NULL, count, sizeof(*moments)), *other;
-	uint32_t *place;
+	struct moment *moments = mem_realloc(NULL, all, sizeof(*moments)), *other;
+	uint32_t *place, count = 0;
 	uint64_t last = 0;
+	bool sorted = true;
 
-	for (uint32_t i = 0; i < count; i++) {
-		moments[i] = (struct moment){at[i], i};
+	for (uint32_t i = 0; i < all; i++) {
+		if (skip[i] == UINT64_MAX)
+			continue;
+		sorted &= count == 0 || moments[count - 1].at <= at[i];
+		moments[count++] = (struct moment){at[i], i};
 		if (at[i] != UINT64_MAX && at[i] > last)
 			last = at[i];
 	}
+	*kept = count;
+	if (sorted)
+		return moments;
 	if (count < RADIX_MIN) {
 		qsort(moments, count, sizeof(*moments), by_time);
 		return moments;
@@ -109,12 +162,11 @@ static struct moment *sorted_moments(const uint64_t *at, uint32_t count)
 void graph_builder_realtime(
 	struct graph_builder *builder, const uint64_t *begin, const uint64_t *end)
 {
-	uint32_t count = builder->txn_count;
-	struct moment *begins = sorted_moments(begin, count);
-	struct moment *ends = sorted_moments(end, count);
-	uint32_t done = 0, point = GRAPH_NONE;
+	uint32_t count, done = 0, point = GRAPH_NONE;
+	struct moment *begins = sorted_moments(begin, begin, builder->txn_count, &count);
+	struct moment *ends = sorted_moments(end, begin, builder->txn_count, &count);
 
-	CHECK(builder->node_count == count);
+	CHECK(builder->node_count == builder->txn_count);
 	for (uint32_t b = 0; b < count; b++) {
 		uint32_t first = done;
 

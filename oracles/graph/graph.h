@@ -65,8 +65,14 @@ void graph_builder_init(struct graph_builder *builder, uint32_t txn_count);
 /* An edge from a node to itself is no dependency (Ti != Tj) and is left out. */
 void graph_builder_add(struct graph_builder *builder, uint32_t from, uint32_t to,
 	enum graph_kind kind, uint32_t detail);
+/* Leaves out edges that cannot be part of a cycle.  A cycle that passes from nodes of higher number to
+ * lower ones does so by an edge against the numbers, so it lies where the spans of such edges hang together;
+ * where nodes are numbered about as they follow each other, few do.  inside[v] tells whether v is in
+ * such a part (zeroed by the caller; node_count).  Before graph_builder_realtime, which then needs
+ * only these: the caller vouches that real time agrees with the numbers. */
+void graph_builder_prune(struct graph_builder *builder, uint8_t *inside);
 /* Real-time order: Ti before Tj when end[i] < begin[j].  UINT64_MAX as end: never known to have
- * ended.  Adds at most one node for each distinct begin, and O(txns) edges. */
+ * ended; as begin: left out.  Adds at most one node for each distinct begin, and O(txns) edges. */
 void graph_builder_realtime(
 	struct graph_builder *builder, const uint64_t *begin, const uint64_t *end);
 /* Takes the builder's edges; the builder is empty afterwards. */

@@ -543,8 +543,10 @@ static bool biswas_enea(struct judge *j, uint32_t examples)
 
 	if (!j->v->has_sessions || j->facts.has_lists)
 		return false;
-	weak_judge(&j->facts, examples, answers, j->out);
-	for (int l = 0; l < WEAK_LEVEL_COUNT; l++) {
+	weak_judge(&j->facts,
+		j->options->weak_up_to ? (enum weak_level)(j->options->weak_up_to - 1) : WEAK_CC,
+		examples, answers, j->out);
+	for (int l = 0; l < WEAK_LEVEL_COUNT && !j->options->weak_up_to; l++) {
 		if (l && answers[l - 1] == LEVEL_FAILS)
 			answers[l] = LEVEL_FAILS;
 		else if (answers[l] == LEVEL_UNDECIDED && si == LEVEL_HOLDS)
@@ -581,15 +583,44 @@ static void timed(struct judge *j, uint32_t examples)
 	verdict_level(j->out, "timed-PL-SI", answer);
 }
 
-static void adya(struct judge *j, uint32_t examples)
+/*
+ * The edges and their cycles.  At first with versions whose order is open as the input has them: mostly that is
+ * an order without a cycle, and then every level holds.  If it is not, and something was open, once more
+ * without a guess.
+ */
+static void find_edges(struct judge *j, struct edges *edges)
 {
-	struct edges edges;
-	struct edges_options options = {.session = j->session, .realtime = j->realtime};
+	struct edges_options options = {.session = j->session,
+		.realtime = j->realtime,
+		.prune = true,
+		.by_place = true};
 	struct cycles_options search = {
 		.session = j->session, .realtime = j->realtime, .budget = j->options->budget};
 
-	edges_build(&edges, &j->facts, &options);
-	cycles_find(&j->cycles, &edges.graph, &search);
+	edges_build(edges, &j->facts, &options);
+	if (edges->open_tails || edges->open_chains) {
+		struct cycles_options quick = search;
+		bool doubts = j->facts.reads_ambiguous || edges->unordered || edges->skipped;
+
+		quick.budget = 1;
+		cycles_find(&j->cycles, &edges->graph, &quick);
+		if (j->cycles.component_count == 0 && !doubts) {
+			edges->open_tails = edges->open_chains = 0;
+			return;
+		}
+		cycles_release(&j->cycles);
+		edges_release(edges);
+		options.prune = options.by_place = false;
+		edges_build(edges, &j->facts, &options);
+	}
+	cycles_find(&j->cycles, &edges->graph, &search);
+}
+
+static void adya(struct judge *j, uint32_t examples)
+{
+	struct edges edges;
+
+	find_edges(j, &edges);
 	decide(j, &edges);
 	decide_between(j);
 	report_cycles(j, examples);

@@ -29,6 +29,7 @@ struct build {
 	const struct edges_options *options;
 	struct edges *out;
 	struct graph_builder g;
+	bool ordered;          /* tails and open chains are given an order */
 	struct by_key late;    /* what comes behind the known part of a key's order */
 	uint32_t *next_live;   /* by place in v->order: the next item of a list with a writer */
 	uint32_t *last_live;   /* by place: the last such at or before */
@@ -121,7 +122,7 @@ static void join_late(struct build *b, uint32_t reader_op, uint32_t key)
 {
 	uint32_t first = b->late.head[key], end = b->late.head[key + 1];
 
-	if (b->options->rank && end > first)
+	if (b->ordered && end > first)
 		end = first + 1;
 	if (b->joined[key] == VALUES_NONE || end == first)
 		return;
@@ -188,7 +189,7 @@ static void list_key(struct build *b, uint32_t k)
 	for (uint32_t i = b->late.head[k]; i < b->late.head[k + 1]; i++) {
 		if (last != VALUES_NONE)
 			add(b, last, late_txn(b, i), GRAPH_WW, b->late.op[i]);
-		if (b->options->rank)
+		if (b->ordered)
 			last = late_txn(b, i);
 	}
 }
@@ -264,7 +265,7 @@ static void register_key(struct build *b, uint32_t k)
 			add(b, end, late_txn(b, i), GRAPH_WW, b->late.op[i] | EDGE_SOFT);
 			b->out->soft++;
 		}
-		if (!b->options->rank)
+		if (!b->ordered)
 			continue;
 		end = late_txn(b, i);
 		item = final_item(b, end, k);
@@ -418,15 +419,56 @@ void edges_times(const struct facts *f, uint64_t *begin, uint64_t *end)
 		stamp_times(v, begin, end);
 }
 
-static void realtime_edges(struct build *b)
+/* Do transactions stand in the order in which they ended?  Then real time agrees with it: who ended
+ * before another began also ended before it. */
+static bool in_order_of_ends(const struct facts *f)
+{
+	const struct values *v = f->v;
+	uint32_t last = 0, begun = 0; /* latest end; latest begin of one without an end */
+
+	if (v->stamps)
+		return false;
+	for (uint32_t t = 0; t < v->txn_count; t++) {
+		const struct values_txn *txn = &v->txns[t];
+		uint32_t invoke = txn->invoke != VALUES_NONE ? txn->invoke : 0;
+
+		if (!f->counts[t])
+			continue;
+		if (txn->complete == VALUES_NONE || txn->outcome != VALUES_COMMITTED) {
+			begun = invoke > begun ? invoke : begun;
+			continue;
+		}
+		if (txn->complete < last || txn->complete < invoke || txn->complete < begun)
+			return false;
+		last = txn->complete;
+	}
+	return true;
+}
+
+/* With `inside`: only of these. */
+static void realtime_edges(struct build *b, const uint8_t *inside)
 {
 	uint64_t *begin = mem_realloc(NULL, b->v->txn_count, sizeof(*begin));
 	uint64_t *end = mem_realloc(NULL, b->v->txn_count, sizeof(*end));
 
 	edges_times(b->f, begin, end);
+	for (uint32_t t = 0; inside && t < b->v->txn_count; t++) {
+		if (!inside[t])
+			begin[t] = UINT64_MAX;
+	}
 	graph_builder_realtime(&b->g, begin, end);
 	free(begin);
 	free(end);
+}
+
+static void prune(struct build *b)
+{
+	uint8_t *inside = mem_zero(b->v->txn_count, 1);
+
+	graph_builder_prune(&b->g, inside);
+	if (b->options->realtime && b->g.count)
+		realtime_edges(b, inside);
+	free(inside);
 }
 
 static void add_all(struct build *b)
@@ -464,7 +506,8 @@ void edges_build(struct edges *edges, const struct facts *f, const struct edges_
 	graph_builder_init(&b.g, v->txn_count);
 	b.joined = mem_zero(v->key_count, sizeof(uint32_t));
 	b.closed_chain = mem_zero(v->item_count, 1);
-	if (options->rank) {
+	b.ordered = options->rank || options->by_place;
+	if (b.ordered) {
 		b.follow = mem_realloc(NULL, v->item_count, sizeof(uint32_t));
 		memset(b.follow, 0xff, v->item_count * sizeof(uint32_t));
 	}
@@ -475,8 +518,10 @@ void edges_build(struct edges *edges, const struct facts *f, const struct edges_
 	add_all(&b);
 	if (options->session)
 		session_edges(&b);
-	if (options->realtime)
-		realtime_edges(&b);
+	if (options->prune && (!options->realtime || in_order_of_ends(f)))
+		prune(&b);
+	else if (options->realtime)
+		realtime_edges(&b, NULL);
 	graph_build(&edges->graph, &b.g);
 	free(b.joined);
 	free(b.closed_chain);

@@ -27,8 +27,9 @@
 
 struct edges_options {
 	bool session, realtime;
-	const uint32_t
-		*rank; /* orders tails and open chains by descending rank; NULL: leave open */
+	bool prune; /* leave out edges that can be in no cycle */
+	bool by_place; /* orders tails and open chains as the input has their transactions */
+	const uint32_t *rank; /* ... by descending rank; NULL and not by_place: leave open */
 };
 
 struct edges {

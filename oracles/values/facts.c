@@ -483,6 +483,9 @@ static void find_final_writes(struct facts *f)
 	free(stamp);
 }
 
+/* Transactions that keys are fetched before their turn. */
+enum { AHEAD = 6 };
+
 static void judge_reads(struct facts *f)
 {
 	const struct values *v = f->v;
@@ -492,6 +495,19 @@ static void judge_reads(struct facts *f)
 	for (uint32_t k = 0; k < v->key_count; k++)
 		r.keys[k].txn = VALUES_NONE;
 	for (r.t = 0; r.t < v->txn_count; r.t++) {
+		uint32_t next = r.t + AHEAD < v->txn_count ? r.t + AHEAD : r.t;
+
+		/* Of many keys hardly any is in the cache when its turn comes. */
+		for (uint32_t i = v->txns[next].first_op; i < txn_end(v, next); i++) {
+			uint32_t key = v->ops[i].key;
+
+			if (key == VALUES_NONE)
+				continue;
+			MEM_PREFETCH(&r.keys[key]);
+			__builtin_prefetch(&v->keys[key]);
+			if (values_is_write(&v->ops[i]))
+				__builtin_prefetch(&f->overwriter_initial[key]);
+		}
 		if (!f->counts[r.t])
 			continue;
 		for (uint32_t i = v->txns[r.t].first_op; i < txn_end(v, r.t); i++) {

@@ -552,7 +552,7 @@ static void choose_writers(struct model *m)
 {
 	for (size_t i = 0; i < m->read_count; i++) {
 		const struct read *r = &m->reads[i];
-		struct candidate *c = m->candidates + r->first;
+		struct candidate *c = r->count ? m->candidates + r->first : NULL;
 		uint32_t *any;
 
 		if (r->count == 1 && (c->txn == INITIAL_STATE || m->live[c->txn] == 1))

@@ -648,6 +648,7 @@ static bool holds(struct weak *w, enum weak_level level, uint32_t examples, stru
 {
 	struct graph graph;
 	uint32_t *component;
+	uint8_t *inside;
 	bool acyclic;
 
 	base_edges(w);
@@ -662,6 +663,9 @@ static bool holds(struct weak *w, enum weak_level level, uint32_t examples, stru
 		causal(w);
 		break;
 	}
+	inside = mem_zero(w->g.node_count, 1);
+	graph_builder_prune(&w->g, inside);
+	free(inside);
 	graph_build(&graph, &w->g);
 	component = mem_realloc(NULL, graph.node_count, sizeof(*component));
 	acyclic = graph_components(&graph, GRAPH_MASK_ALL, component) == 0;
@@ -672,7 +676,7 @@ static bool holds(struct weak *w, enum weak_level level, uint32_t examples, stru
 	return acyclic;
 }
 
-void weak_judge(const struct facts *f, uint32_t examples,
+void weak_judge(const struct facts *f, enum weak_level strongest, uint32_t examples,
 	enum level_answer answers[WEAK_LEVEL_COUNT], struct verdict *out)
 {
 	struct weak w = {.f = f, .v = f->v, .initial = f->v->txn_count};
@@ -683,8 +687,10 @@ void weak_judge(const struct facts *f, uint32_t examples,
 
 	collect(&w);
 	/* The strongest first: when it holds, so do the others. */
-	for (int l = WEAK_LEVEL_COUNT - 1; l >= 0; l--) {
-		if (l < WEAK_LEVEL_COUNT - 1 && answers[l + 1] != LEVEL_FAILS) {
+	for (int l = WEAK_LEVEL_COUNT - 1; l > (int)strongest; l--)
+		answers[l] = LEVEL_UNDECIDED;
+	for (int l = (int)strongest; l >= 0; l--) {
+		if (l < (int)strongest && answers[l + 1] != LEVEL_FAILS) {
 			answers[l] = answers[l + 1];
 			continue;
 		}

@@ -2,17 +2,19 @@
 /*
  * Speed and memory of importing and judging value histories of stated shape.
  *
- *	bench_values [TXNS]        default 1000000; also a tenth of it, for growth
+ *	bench_values [TXNS [NAME...]]    default 1000000, all; also a tenth of it, for growth
+ *	bench_values TXNS write NAME     the history of that name to standard output
  *
- * What other tools need, and what follows as a bound, is printed beside: Elle 102 CPU seconds and
- * 6.9 GB for a million list transactions, AWDIT 1.3, 1.7 and 2.9 s for the weak levels of a million
- * register transactions, VeriStrong for SER and SI of ten thousand by the share of reads.  Measured
- * on another machine of the same kind: read them as orders of magnitude; the ratios are of this
- *run.
+ * The end is a table of all limits with what was measured against them, in this run.  What other
+ * tools need is from their runs on another machine of the same kind: Elle 102 CPU seconds and 6.9 GB
+ * for a million list transactions; AWDIT 1.3, 1.7 and 2.9 s for RC, RA and causal of a million register
+ * transactions, 3.3, 5.8 and 33 s with 50 sessions; VeriStrong for SER and SI of ten thousand by the
+ * share of reads.  All other limits are ratios within the run.
  *
- * Every measurement runs in a process of its own (CPU seconds and peak memory are the kernel's).
- * Histories are written to the current directory and removed.
+ * Every measurement runs in a process of its own, the quicker of two counts (CPU seconds and peak memory
+ * are the kernel's).  Histories are written to the current directory and removed.
  */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/attr.h"
 #include "base/bug.h"
 #include "bench/histories.h"
 #include "import/import.h"
@@ -33,7 +36,7 @@ struct cost {
 	int status;
 };
 
-enum task { TASK_TOKENISE, TASK_IMPORT, TASK_CHECK, TASK_WEAK };
+enum task { TASK_TOKENISE, TASK_IMPORT, TASK_CHECK, TASK_RC, TASK_RA, TASK_CC };
 
 static const char *skip_form(void *context, const char *p)
 {
@@ -70,7 +73,9 @@ static int perform(enum task task, enum import_format format, const char *path)
 		return 0;
 	verdict_init(&verdict);
 	options.no_weak = task == TASK_CHECK;
-	options.no_adya = task == TASK_WEAK;
+	options.no_adya = task >= TASK_RC;
+	if (options.no_adya)
+		options.weak_up_to = 1 + (task - TASK_RC);
 	values_judge(&v, &options, &verdict);
 	for (size_t i = 0; i < verdict.level_count; i++)
 		failing += verdict.levels[i].answer == LEVEL_FAILS;
@@ -108,6 +113,45 @@ static struct cost measure(enum task task, enum import_format format, const char
 	return cost;
 }
 
+/* ------------------------------------------------------------------------- the shapes */
+
+struct shape {
+	const char *name, *what;
+	struct history_shape h;
+	bool tenth; /* a tenth of the transactions */
+};
+
+static struct shape shapes[] = {
+	{"edn-small", "lists, 100 keys, serial", {.keys = 100, .processes = 10}, true},
+	{"edn", "lists, 100 keys, serial", {.keys = 100, .processes = 10}, false},
+	{"edn-cold", "lists, 100,000 keys, serial", {.keys = 100000, .processes = 10}, false},
+	{"edn-hot", "lists, 10 keys, snapshots",
+		{.keys = 10, .processes = 20, .store = STORE_SNAPSHOT}, false},
+	{"edn-clean", "lists, 10 keys, serial", {.keys = 10, .processes = 20}, true},
+	{"edn-giant", "lists, 10 keys, no control",
+		{.keys = 10, .processes = 20, .store = STORE_NONE}, true},
+	{"text-small", "registers, 100 keys, serial", {.keys = 100, .processes = 10}, true},
+	{"text", "registers, 100 keys, serial", {.keys = 100, .processes = 10}, false},
+	{"text-50", "registers, 1000 keys, snapshots, 50 sessions",
+		{.keys = 1000, .processes = 50, .ops_max = 9, .store = STORE_SNAPSHOT}, false},
+};
+
+static struct history_shape complete(const struct shape *shape, uint32_t txns)
+{
+	struct history_shape h = shape->h;
+
+	h.lists = strncmp(shape->name, "edn", 3) == 0;
+	h.txns = shape->tenth ? txns / 10 : txns;
+	h.read_percent = 50;
+	h.seed = 7;
+	if (h.ops_max)
+		return h;
+	h.ops_max = 4;
+	h.writes_per_key = 128;
+	h.fail_percent = 26;
+	return h;
+}
+
 static void write_history(const char *path, const struct history_shape *shape)
 {
 	FILE *out = fopen(path, "w");
@@ -125,132 +169,155 @@ static double file_mib(const char *path)
 	return stat(path, &st) == 0 ? (double)st.st_size / 1048576 : 0;
 }
 
-static const char *met(bool yes)
+/* -------------------------------------------------------------------------- the limits */
+
+static struct {
+	char text[200];
+	bool met;
+} limits[64];
+static size_t limit_count;
+
+static void limit(double figure, double bound, const char *unit, const char *fmt, ...)
+	PRINTF_LIKE(4, 5);
+
+static void limit(double figure, double bound, const char *unit, const char *fmt, ...)
 {
-	return yes ? "met" : "MISSED";
+	char what[100];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	if (limit_count == ARRAY_LEN(limits))
+		BUG("too many limits");
+	limits[limit_count].met = figure <= bound;
+	snprintf(limits[limit_count++].text, sizeof(limits[0].text), "%-70s %9.2f %-4s %9.2f", what,
+		figure, unit, bound);
 }
 
-/* Returns the whole's CPU seconds. */
-static double lists(const char *name, const struct history_shape *shape)
+static struct cost better(enum task task, enum import_format format, const char *path)
+{
+	struct cost a = measure(task, format, path), b = measure(task, format, path);
+
+	return a.cpu < b.cpu ? a : b;
+}
+
+/* Returns the CPU seconds of everything. */
+static double lists(const struct shape *shape, uint32_t txns)
 {
 	static const char path[] = "bench-history.edn";
+	struct history_shape h = complete(shape, txns);
 	struct cost token, import, check;
 
-	write_history(path, shape);
-	token = measure(TASK_TOKENISE, IMPORT_ELLE, path);
-	import = measure(TASK_IMPORT, IMPORT_ELLE, path);
-	check = measure(TASK_CHECK, IMPORT_ELLE, path);
-	printf("%-34s %8u txns %7.1f MiB  tokenise %6.2f s  import %6.2f s  all %6.2f s %7.1f MiB  "
-	       "all/"
-	       "tokenise %.2f  %s\n",
-		name, shape->txns, file_mib(path), token.cpu, import.cpu, check.cpu, check.mib,
-		check.cpu / token.cpu, check.status ? "violations" : "clean");
-	printf("    at most 3 x tokenising: %s", met(check.cpu <= 3 * token.cpu));
-	if (shape->txns == 1000000)
-		printf("; 1/20 of Elle's CPU (5.1 s): %s; 1/10 of its memory (690 MB): %s",
-			met(check.cpu <= 5.1), met(check.mib <= 690));
-	printf("\n");
+	write_history(path, &h);
+	token = better(TASK_TOKENISE, IMPORT_ELLE, path);
+	import = better(TASK_IMPORT, IMPORT_ELLE, path);
+	check = better(TASK_CHECK, IMPORT_ELLE, path);
+	printf("%-44s %8u txns %6.1f MiB  tokenise %5.2f s  import %5.2f s  all %5.2f s %6.1f MiB "
+	       " %s\n",
+		shape->what, h.txns, file_mib(path), token.cpu, import.cpu, check.cpu, check.mib,
+		check.status ? "violations" : "clean");
 	unlink(path);
+	if (!shape->tenth)
+		limit(check.cpu / token.cpu, 3, "x", "%s: all against tokenising", shape->what);
+	if (h.txns == 1000000) {
+		limit(check.cpu, 102.0 / 20, "s", "%s: 1/20 of Elle's CPU", shape->what);
+		limit(check.mib, 6900.0 / 10, "MiB", "%s: 1/10 of Elle's memory", shape->what);
+	}
 	return check.cpu;
 }
 
-static double registers(const char *name, const struct history_shape *shape)
+/* Returns the CPU seconds of the weak levels. */
+static double registers(const struct shape *shape, uint32_t txns)
 {
 	static const char path[] = "bench-history.txt";
-	struct cost import, weak, check;
+	static const double awdit[2][3] = {{1.3, 1.7, 2.9}, {3.3, 5.8, 33}};
+	struct history_shape h = complete(shape, txns);
+	struct cost import, weak[3], check;
 
-	write_history(path, shape);
-	import = measure(TASK_IMPORT, IMPORT_PLUME, path);
-	weak = measure(TASK_WEAK, IMPORT_PLUME, path);
+	write_history(path, &h);
+	import = better(TASK_IMPORT, IMPORT_PLUME, path);
+	for (int l = 0; l < 3; l++)
+		weak[l] = better((enum task)(TASK_RC + l), IMPORT_PLUME, path);
 	check = measure(TASK_CHECK, IMPORT_PLUME, path);
-	printf("%-34s %8u txns %7.1f MiB  import %6.2f s  RC+RA+CC %6.2f s %7.1f MiB  Adya %6.2f s "
-	       "%7.1f MiB  %s\n",
-		name, shape->txns, file_mib(path), import.cpu, weak.cpu, weak.mib, check.cpu,
-		check.mib, weak.status ? "violations" : "clean");
-	if (shape->txns == 1000000)
-		printf("    all three weak levels within AWDIT's 2.9 s for causal alone: %s\n",
-			met(weak.cpu <= 2.9));
-	if (shape->by_session) {
-		/* The better of SER and SI, of the best tool, by the share of reads. */
-		double best = shape->read_percent > 90   ? 0.8
-			      : shape->read_percent > 40 ? 7.1
-							 : 11.6;
-
-		printf("    every level within VeriStrong's %.1f s for one: %s\n", best,
-			met(check.cpu <= best));
-	}
+	printf("%-44s %8u txns %6.1f MiB  import %5.2f s  RC %5.2f  RA %5.2f  CC %5.2f s %6.1f MiB "
+	       " Adya %5.2f s %6.1f MiB  %s\n",
+		shape->what, h.txns, file_mib(path), import.cpu, weak[0].cpu, weak[1].cpu,
+		weak[2].cpu, weak[2].mib, check.cpu, check.mib, weak[2].status ? "violations" : "clean");
+	for (int l = 0; h.txns == 1000000 && l < 3; l++)
+		limit(weak[l].cpu, awdit[h.processes == 50][l], "s", "%s: AWDIT's %s", shape->what,
+			((const char *[]){"RC", "RA", "causal"})[l]);
 	unlink(path);
-	return weak.cpu;
+	return weak[2].cpu;
+}
+
+/* SI and SER of ten thousand, all levels in one run, against the best tool for one of them. */
+static void strong(enum store_kind store, uint32_t percent, double ser, double si)
+{
+	static const char path[] = "bench-history.txt";
+	struct history_shape h = {.txns = 10000,
+		.store = store,
+		.processes = 25,
+		.keys = 10000,
+		.ops_max = 15,
+		.read_percent = percent,
+		.by_session = true,
+		.seed = 11};
+	const char *name = store == STORE_SERIAL ? "serial" : "snapshots";
+	struct cost check;
+
+	write_history(path, &h);
+	check = better(TASK_CHECK, IMPORT_PLUME, path);
+	printf("registers, 10,000 keys, %s, %u %% reads: all levels %5.2f s %6.1f MiB  %s\n", name,
+		percent, check.cpu, check.mib, check.status ? "violations" : "clean");
+	limit(check.cpu, ser < si ? ser : si, "s",
+		"10k registers, %s, %u %% reads: VeriStrong's quicker", name, percent);
+	unlink(path);
+}
+
+static bool wanted(int argc, char **argv, const char *name)
+{
+	for (int i = 2; i < argc; i++) {
+		if (strcmp(argv[i], name) == 0)
+			return true;
+	}
+	return argc <= 2;
 }
 
 int main(int argc, char **argv)
 {
 	uint32_t txns = argc > 1 ? (uint32_t)atol(argv[1]) : 1000000;
-	struct history_shape list = {.lists = true,
-		.store = STORE_SERIAL,
-		.txns = txns,
-		.processes = 10,
-		.keys = 100,
-		.writes_per_key = 128,
-		.ops_max = 4,
-		.read_percent = 50,
-		.fail_percent = 26,
-		.seed = 7};
-	struct history_shape shape;
-	double big, small, clean;
+	double cpu[ARRAY_LEN(shapes)] = {0};
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	shape = list;
-	shape.txns = txns / 10;
-	small = lists("lists, serial", &shape);
-	big = lists("lists, serial", &list);
-	printf("growth of 10 x the history: %.1f x the time, at most 12: %s\n", big / small,
-		met(big <= 12 * small));
-	shape = list;
-	shape.keys = 100000;
-	lists("lists, many cold keys", &shape);
-	shape = list;
-	shape.store = STORE_SNAPSHOT;
-	shape.keys = 10;
-	shape.processes = 20;
-	lists("lists, snapshot, 10 hot keys", &shape);
-	shape.store = STORE_SERIAL;
-	shape.txns = txns / 10;
-	clean = lists("lists, serial, 10 hot keys", &shape);
-	shape.store = STORE_NONE;
-	small = lists("lists, no control, 10 hot keys", &shape);
-	printf("one giant component: %.2f x the time of the clean history, at most 2: %s\n",
-		small / clean, met(small <= 2 * clean));
-	shape = list;
-	shape.lists = false;
-	shape.txns = txns / 10;
-	small = registers("registers, serial", &shape);
-	shape.txns = txns;
-	big = registers("registers, serial", &shape);
-	printf("growth of 10 x the history: %.1f x the time, at most 12: %s\n", big / small,
-		met(big <= 12 * small));
-	shape.processes = 50;
-	shape.keys = 1000;
-	shape.ops_max = 9;
-	shape.fail_percent = 0;
-	shape.writes_per_key = 0;
-	shape.store = STORE_SNAPSHOT;
-	registers("registers, snapshot, 50 sessions", &shape);
-	for (int i = 0; i < 6; i++) {
-		static const uint32_t percent[] = {95, 50, 30};
-		char name[64];
+	for (size_t i = 0; i < ARRAY_LEN(shapes); i++) {
+		const struct shape *shape = &shapes[i];
 
-		shape = (struct history_shape){.txns = 10000,
-			.store = i < 3 ? STORE_SERIAL : STORE_SNAPSHOT,
-			.processes = 25,
-			.keys = 10000,
-			.ops_max = 15,
-			.read_percent = percent[i % 3],
-			.by_session = true,
-			.seed = 11};
-		snprintf(name, sizeof(name), "registers, %s, %u %% reads",
-			i < 3 ? "serial" : "snapshot", percent[i % 3]);
-		registers(name, &shape);
+		if (argc == 4 && strcmp(argv[2], "write") == 0 && strcmp(argv[3], shape->name) == 0) {
+			struct history_shape h = complete(shape, txns);
+
+			history_write(&h, stdout);
+			return 0;
+		}
+		if (!wanted(argc, argv, shape->name))
+			continue;
+		cpu[i] = strncmp(shape->name, "edn", 3) == 0 ? lists(shape, txns)
+							      : registers(shape, txns);
 	}
+	for (int i = 0; wanted(argc, argv, "strong") && i < 6; i++) {
+		static const double best[][3] = {{95, 0.8, 0.8}, {50, 7.1, 10.5}, {30, 11.6, 20.3}};
+		const double *b = best[i % 3];
+
+		strong(i < 3 ? STORE_SERIAL : STORE_SNAPSHOT, (uint32_t)b[0], b[1], b[2]);
+	}
+	if (cpu[0] > 0 && cpu[1] > 0)
+		limit(cpu[1] / cpu[0], 12, "x", "10 x the EDN history");
+	if (cpu[6] > 0 && cpu[7] > 0)
+		limit(cpu[7] / cpu[6], 12, "x", "10 x the register text, weak levels");
+	if (cpu[4] > 0 && cpu[5] > 0)
+		limit(cpu[5] / cpu[4], 2, "x", "one giant component against a clean history");
+	printf("\n%-70s %9s %-4s %9s\n", "limit", "measured", "", "at most");
+	for (size_t i = 0; i < limit_count; i++)
+		printf("%s  %s\n", limits[i].text, limits[i].met ? "met" : "MISSED");
 	return 0;
 }

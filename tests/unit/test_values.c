@@ -375,6 +375,88 @@ START_TEST(plume_patterns)
 }
 END_TEST
 
+/* Small histories that AWDIT's and dbcop's tests judge, written down here in AWDIT's form; `.' stands for
+ * a level that they say nothing about.  be_levels: RC, RA, causal, prefix, SI, SER. */
+START_TEST(other_tools_tests)
+{
+	static const struct {
+		const char *name, *text, *levels;
+	} cases[] = {
+		{"AWDIT: serial", "w 0 0\nw 1 1\n=====\nw 0 2\n=====\nr 0 2\n-----\nr 1 1\n", "+++..."},
+		{"AWDIT: long fork",
+			"w 0 0\nw 1 0\n=====\nw 0 1\n-----\nr 0 1\nr 1 0\n=====\nw 1 1\n-----\n"
+			"r 1 1\nr 0 0\n",
+			"+++..."},
+		{"AWDIT: lost update",
+			"w 0 0\n=====\nr 0 0\nw 0 1\n=====\nr 0 0\nw 0 2\n", "+++..."},
+		{"AWDIT: cycle of happens-before",
+			"r 1 1\n-----\nw 0 0\n=====\nr 0 0\n-----\nw 1 1\n", "---..."},
+		{"AWDIT: stale through a third",
+			"w 0 1\n-----\nw 0 2\n=====\nr 0 2\nw 1 1\n=====\nr 0 1\nr 1 1\n",
+			"++-..."},
+		{"AWDIT: a session reads behind what it read",
+			"w 0 0\nw 1 0\nw 2 0\nw 3 0\nw 4 0\n=====\nr 0 0\n=====\nr 2 2\nr 4 0\n"
+			"=====\nr 3 0\nw 2 1\n-----\nr 1 0\n-----\nw 2 2\n=====\nr 2 1\n-----\n"
+			"r 2 0\nr 2 0\n",
+			"++-..."},
+		{"AWDIT: half of two writers",
+			"w 0 1\nw 1 1\n=====\nw 0 2\nw 1 2\n=====\nw 2 2\n=====\nr 0 1\nr 1 2\n"
+			"r 2 2\n",
+			"+--..."},
+		{"AWDIT, dbcop: non-repeatable read", "w 0 0\n=====\nw 0 1\n=====\nr 0 0\nr 0 1\n",
+			"+--..."},
+		{"AWDIT: read atomic fails in a session",
+			"w 0 0\nw 1 0\nw 2 0\nw 3 0\nw 4 0\n=====\nr 0 0\n=====\nr 2 1\nr 2 2\n"
+			"=====\nw 2 1\n-----\nr 1 0\n-----\nw 2 2\n=====\nr 2 1\n-----\n"
+			"r 2 0\nr 2 1\n",
+			"+--..."},
+		{"dbcop: all of one writer", "w 1 1\nw 2 1\n=====\nr 1 1\nr 2 1\n", "++++++"},
+		{"dbcop: order of commits is a circle",
+			"w 1 2\nw 2 1\n=====\nw 1 3\nr 2 1\n=====\nr 1 3\nr 1 2\n", "-....."},
+		{"dbcop: twice, in transactions of their own",
+			"w 1 5\n=====\nr 1 5\n-----\nr 1 5\n", "++...."},
+		{"dbcop: stale beside what overwrote it",
+			"w 1 1\nw 2 1\n=====\nr 2 1\nw 1 2\nw 3 1\n=====\nr 1 1\nr 3 1\n",
+			"+-...."},
+		{"dbcop: newer, then older, in two transactions",
+			"w 1 1\n-----\nw 1 2\n=====\nr 1 2\n-----\nr 1 1\n", ".+...."},
+		{"dbcop: a chain", "w 1 1\n=====\nr 1 1\nw 2 2\n=====\nr 2 2\n", "..+..."},
+		{"dbcop: stale at the end of a long chain",
+			"w 1 1\nw 9 1\n=====\nr 1 1\nw 2 1\n=====\nr 2 1\nw 3 1\n=====\nr 3 1\nw 9 2\n"
+			"=====\nr 9 2\nw 4 1\n=====\nr 4 1\nw 5 1\n=====\nr 5 1\nr 9 1\n",
+			".+-..."},
+		{"dbcop: the same with six",
+			"w 1 1\nw 9 1\n=====\nr 1 1\nw 2 1\n=====\nr 2 1\nw 3 1\n=====\nr 3 1\nw 9 2\n"
+			"=====\nr 9 2\nw 4 1\n=====\nr 4 1\nr 9 1\n",
+			"..-..."},
+		{"dbcop: independent sessions",
+			"w 1 1\n=====\nw 2 1\n=====\nw 3 1\n=====\nr 1 1\n=====\nr 2 1\n=====\nr 3 1\n",
+			"..+..."},
+		{"dbcop: three writers, one reader",
+			"w 1 1\n=====\nw 2 1\n=====\nw 3 1\n=====\nr 1 1\nr 2 1\nr 3 1\n", "..++.."},
+		{"dbcop: lost update", "w 1 1\n=====\nr 1 1\nw 1 2\n=====\nr 1 1\nw 1 3\n", "..++--"},
+		{"dbcop: write skew",
+			"w 1 1\nw 2 1\n=====\nr 1 1\nw 2 2\n=====\nr 2 1\nw 1 2\n", "+.+++-"},
+		{"dbcop: writers of two keys", "w 1 1\n=====\nw 2 1\n", "....+."},
+		{"dbcop: one after the other", "w 1 1\n=====\nr 1 1\nw 2 1\n=====\nr 2 1\n", ".....+"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct values v;
+		struct verdict verdict;
+		char got[16];
+
+		judge(IMPORT_AWDIT, cases[i].text, &v, &verdict);
+		answers(&verdict, "", be_levels, got);
+		for (size_t l = 0; cases[i].levels[l]; l++)
+			ck_assert_msg(cases[i].levels[l] == '.' || cases[i].levels[l] == got[l],
+				"%s: %s, expected %s", cases[i].name, got, cases[i].levels);
+		verdict_release(&verdict);
+		values_release(&v);
+	}
+}
+END_TEST
+
 UNIT_MAIN("values", lists_without_anomaly, classic_lists, elle_paper, sessions_and_time,
 	classic_registers, closed_predicates, cursor_and_monotonic_view, session_guarantees,
-	open_orders, plume_patterns)
+	open_orders, plume_patterns, other_tools_tests)
