@@ -112,6 +112,9 @@ struct capture {
 	struct capture_txn txn;
 	/* autocommit=0: a failed statement may have opened a transaction */
 	uint64_t maybe_begin, maybe_begin_seq;
+	/* autocommit=0: savepoints that were set before the transaction touched a table, which is
+	 * when the server says that it is open; number (4 bytes), name and a NUL of each */
+	struct buf early_savepoints;
 
 	/* The command being answered. */
 	struct {

@@ -101,7 +101,7 @@ void capture_server_released(struct capture *c)
 void capture_close(struct capture *c, const char *reason)
 {
 	struct buf *all[] = {&c->client, &c->user, &c->database, &c->pending_user,
-		&c->pending_database, &c->attributes, &c->txn.name, &c->now.text, &c->now.params,
+		&c->pending_database, &c->attributes, &c->txn.name, &c->early_savepoints, &c->now.text, &c->now.params,
 		&c->now.name, &c->now.track, &c->now.gtid, &c->now.blockers, &c->result.rows,
 		&c->result.hidden};
 

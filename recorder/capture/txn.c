@@ -62,6 +62,39 @@ void txn_reset_session(struct capture *c)
 {
 	c->level_session = (uint8_t)atomic_load(&c->node->level);
 	c->level_next = UINT8_MAX;
+	buf_clear(&c->early_savepoints);
+}
+
+enum { EARLY_SAVEPOINTS_MAX = 4096 }; /* bytes */
+
+static void note_early_savepoint(struct capture *c, uint32_t number)
+{
+	struct buf *early = &c->early_savepoints;
+
+	if (!c->now.name.len || early->len + c->now.name.len > EARLY_SAVEPOINTS_MAX ||
+		memchr(c->now.name.data, '\0', c->now.name.len))
+		return;
+	buf_add(early, &number, sizeof(number));
+	buf_add_span(early, buf_span(&c->now.name));
+	buf_add(early, "", 1);
+}
+
+static void emit_early_savepoints(struct capture *c)
+{
+	for (size_t at = 0; at < c->early_savepoints.len;) {
+		const char *entry = c->early_savepoints.data + at;
+		struct record_txn record = {.at = c->now.at,
+			.session = c->id,
+			.txn = c->txn.id,
+			.event = TXN_SAVEPOINT,
+			.level = c->txn.level,
+			.name = span_str(entry + sizeof(record.number))};
+
+		memcpy(&record.number, entry, sizeof(record.number));
+		trace_emit_txn(c->worker->producer, &record);
+		at += sizeof(record.number) + record.name.len + 1;
+	}
+	buf_clear(&c->early_savepoints);
 }
 
 static void emit_begin(
@@ -100,6 +133,7 @@ static void emit_begin(
 	if (t->name.len)
 		record.name = buf_span(&t->name);
 	trace_emit_txn(c->worker->producer, &record);
+	emit_early_savepoints(c);
 }
 
 void txn_end(struct capture *c, uint32_t number, enum txn_outcome outcome, const char *reason)
@@ -390,8 +424,12 @@ static void after_flags(struct capture *c, const struct wire_command *command,
 	} else if (!c->txn.open && c->now.data) {
 		txn_single(c, command, TXN_COMMITTED, "autocommit");
 	}
-	if (!c->txn.open && (finishes(look) || look->class == LOOK_DEFINE))
+	if (!c->txn.open && (finishes(look) || look->class == LOOK_DEFINE)) {
 		c->level_next = UINT8_MAX;
+		buf_clear(&c->early_savepoints);
+	}
+	if (!c->txn.open && look->class == LOOK_SAVEPOINT && !(reply->status & STATUS_AUTOCOMMIT))
+		note_early_savepoint(c, command->number);
 	if (!in)
 		c->maybe_begin = 0;
 }
