@@ -89,6 +89,20 @@ static bool is_shared(const struct sql_expr *where)
 	return shared;
 }
 
+/* What the session's sql_mode makes of the text is not known: || is OR or, with PIPES_AS_CONCAT,
+ * joins strings; MySQL's status flags do not tell of ANSI_QUOTES; and strings are printed with
+ * backslashes, which select mode sends in the session itself. */
+static bool depends_on_mode(const struct planner *p)
+{
+	struct span text = p->stmt->text;
+
+	return memmem(text.ptr, text.len, "||", 2) ||
+	       (p->options.flavour != SQL_MARIADB && memchr(text.ptr, '"', text.len)) ||
+	       (p->tables->mode == INSTRUMENT_SELECT &&
+		       p->options.mode & SQL_MODE_NO_BACKSLASH_ESCAPES &&
+		       memchr(text.ptr, '\\', text.len));
+}
+
 /* Printed anew, as the tree has no parentheses of the text; always with backslashes in strings. */
 void plan_set_predicate(
 	struct planner *p, const struct instrument_table *table, const struct sql_expr *where)
@@ -99,6 +113,8 @@ void plan_set_predicate(
 	struct sql_options print = p->options;
 	struct plan *plan = p->plan;
 
+	if (where && depends_on_mode(p))
+		return;
 	if (!where) {
 		plan->predicate_of = table;
 		buf_add_str(&plan->predicate.text, "TRUE");

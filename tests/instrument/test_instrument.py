@@ -845,6 +845,40 @@ def several_transactions_in_one_statement():
 
 
 @test
+def parts_that_failed():
+    """several statements in one, or a procedure, of which the last one fails: the others' rows stayed"""
+    failing = "update plain set v = 20 where id = 1; insert into plain values (40, 1), (2, 2)"
+    for work in ("delimiter //\n%s//\n" % failing, "call fails();"):
+        sql(TABLES)
+        sql("delimiter //\ncreate procedure fails() begin %s; end//\n" % failing, database="it")
+        prepare("--quiet", "it.plain")
+        _, got, verdict = recorded(lambda port: sql(
+            work + "delimiter ;\nselect * from plain; update plain set v = v + 1 where id = 1; "
+            "select * from plain; begin; update plain set v = 1 where id = 1; " + work +
+            "delimiter ;\nselect * from plain; commit;", "-f", port=port, database="it"), "it")
+        assert not violations(verdict), (work, violations(verdict))
+        assert verdict["verdict"] == "incomplete", verdict
+        assert [r for r in got if r["kind"] == "probe" and r["probe"] == 7 and not r["exact"]]
+
+
+@test
+def conditions_that_depend_on_the_mode():
+    """|| is OR in one session and joins strings in another: such a condition is not recorded"""
+    for mode in ("trigger", "select"):
+        sql("drop database if exists it; create database it; use it; create table t(id int primary key, "
+            "a varchar(5), b varchar(5)); insert into t values (1,'x','y'),(2,'1','0')")
+        prepare("--quiet", "--mode=" + mode, "it")
+        out, got, _ = recorded(lambda port: sql(
+            "set sql_mode = 'PIPES_AS_CONCAT'; select id from t where a || b = 'xy'; update t set b = 'z' where "
+            "a || b = 'xy'; select id from t where b = 'z'; set sql_mode = 'NO_BACKSLASH_ESCAPES'; "
+            "update t set a = 'q' where b <> 'c:\\d'; select count(*) from t where a = 'q'",
+            "-N", port=port, database="it"), "it", mode=mode)
+        assert out.split() == ["1", "1", "2"], out
+        predicates = {r["predicate"] for r in got if r["kind"] == "probe"}
+        assert "`b` = 'z'" in predicates and not [p for p in predicates if p and "xy" in p], predicates
+
+
+@test
 def keys_stay_out_of_conditions():
     """a condition that holds a key of AES_DECRYPT is not recorded, by text or by parameter"""
     sql(TABLES)
