@@ -56,6 +56,7 @@ extern const char *const judge_oracles[];
 	{.name = "contract", \
 		.argument = "NAME", \
 		OPTION_STRING(struct_type, member.contract), \
+		.choices = contract_names, \
 		.preset = "by the server in the trace", \
 		.help = "what was promised, for traces: innodb, innodb-si, tidb-pessimistic, galera, or " \
 			"adya " \

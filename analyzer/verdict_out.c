@@ -60,11 +60,24 @@ void verdict_conclude(struct verdict_context *context, const struct verdict *ver
 
 /* ---- promises ---- */
 
+static bool is_promised(const struct verdict_context *context, const char *name)
+{
+	for (unsigned level = 0; name && level < CONTRACT_LEVELS; level++)
+		if (context->level_txns[level] && strcmp(txn_level_name((uint8_t)level), name) == 0)
+			return true;
+	return false;
+}
+
 bool promise_next(const struct verdict_context *context, const struct verdict *verdict,
 	struct promise *promise)
 {
 	const struct contract *contract = context->contract;
+	unsigned levels = 0;
+	bool only, anybodys = false;
 
+	for (unsigned level = 0; level < CONTRACT_LEVELS; level++)
+		levels += context->level_txns[level] != 0;
+	only = levels == 1;
 	for (unsigned level = promise->number; contract && level < CONTRACT_LEVELS; level++) {
 		if (!context->level_txns[level])
 			continue;
@@ -75,12 +88,18 @@ bool promise_next(const struct verdict_context *context, const struct verdict *v
 		for (size_t i = 0; i < verdict->finding_count; i++) {
 			const struct finding *f = &verdict->findings[i];
 
-			if (f->severity == SEVERITY_VIOLATION && f->level &&
-				strcmp(f->level, promise->name) == 0)
+			if (f->severity != SEVERITY_VIOLATION)
+				continue;
+			/* Wrong final rows are nobody's: of the only level, or of any. */
+			if (!is_promised(context, f->level)) {
+				promise->broken += only ? 1 + f->similar : 0;
+				anybodys = true;
+			} else if (strcmp(f->level, promise->name) == 0) {
 				promise->broken += 1 + f->similar;
+			}
 		}
 		promise->answer = promise->broken ? PROMISE_BROKEN
-				  : level == LEVEL_UNKNOWN || context->damaged ||
+				  : level == LEVEL_UNKNOWN || context->damaged || anybodys ||
 						  verdict->undecided || verdict->unsupported
 					  ? PROMISE_OPEN
 					  : PROMISE_KEPT;

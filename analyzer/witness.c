@@ -2,9 +2,11 @@
 #include "witness.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "history/load.h"
+#include "sql/sql.h"
 
 enum { TEXT_MAX = 4096 };
 
@@ -33,6 +35,78 @@ static void fill(struct finding_step *step, const struct record_stmt *record, st
 	step->begin_ns = record->begin;
 	step->end_ns = record->at;
 	step->error = record->error;
+}
+
+/* ---- updates that are not lost ---- */
+
+static bool names_column(void *ctx, const struct sql_expr *expr)
+{
+	bool *found = ctx;
+
+	*found = *found || expr->kind == SQL_EXPR_COLUMN;
+	return !*found;
+}
+
+/* Is it an UPDATE all of whose new values are made of the row's old ones (`n = n + 1`)?  It takes
+ * the newest version for that, at every level. */
+static bool is_relative(struct span text)
+{
+	struct arena arena = ARENA_INIT;
+	struct sql_options options = sql_options_default();
+	const struct sql_assign *set = NULL;
+	struct sql_stmt *stmt;
+	bool relative;
+	struct err err;
+
+	if (text.ptr && sql_parse(&arena, text, &options, &stmt, &err) &&
+		stmt->kind == SQL_STMT_UPDATE)
+		set = stmt->u.update->set;
+	relative = set != NULL;
+	for (; set && relative; set = set->next) {
+		struct sql_visitor visitor = {.expr = names_column, .ctx = &relative};
+
+		relative = false;
+		sql_walk_expr(set->value, &visitor);
+	}
+	arena_release(&arena);
+	return relative;
+}
+
+/* What somebody wrote is not lost when the one who overwrites it counts on from it.  The circle is
+ * there all the same: he had read the row before. */
+static void forget_lost_update(struct finding *finding)
+{
+	static const char sentence[] = " This is a lost update (P4).";
+	struct span *text = &finding->explanation;
+	struct span writer = SPAN_NONE;
+	bool any = false;
+
+	if (!finding->also || strcmp(finding->also, "lost update (P4)") != 0)
+		return;
+	for (uint32_t i = 0; i < finding->edge_count; i++)
+		if (span_eq_str(finding->edges[i].kind, "rw"))
+			writer = finding->edges[i].from;
+	for (uint32_t i = 0; i < finding->step_count; i++) {
+		const struct finding_step *step = &finding->steps[i];
+
+		if (!span_eq(step->transaction, writer) || step->what.len < 6 ||
+			memcmp(step->what.ptr, "writes", 6) != 0)
+			continue;
+		if (!is_relative(step->text))
+			return;
+		any = true;
+	}
+	if (!any)
+		return;
+	finding->also = NULL;
+	if (text->len > sizeof(sentence) - 1 &&
+		memcmp(text->ptr + text->len - (sizeof(sentence) - 1), sentence,
+			sizeof(sentence) - 1) == 0)
+		text->len -= sizeof(sentence) - 1;
+	if (!finding->remark.ptr)
+		finding->remark = SPAN_LIT("Nothing that was written is lost, since the UPDATE "
+					   "takes the newest values and goes on from them; but "
+					   "what was read before it was out of date.");
 }
 
 void witness_fetch(const struct history *history, struct verdict *verdict)
@@ -70,11 +144,16 @@ void witness_fetch(const struct history *history, struct verdict *verdict)
 			steps[i]->begin_ns = steps[i - 1]->begin_ns;
 			steps[i]->end_ns = steps[i - 1]->end_ns;
 			steps[i]->error = steps[i - 1]->error;
+			steps[i]->offset = steps[i - 1]->offset;
 			continue;
 		}
-		if (history_fetch_stmt(history, steps[i]->stmt, &scratch, &record, &err))
+		if (history_fetch_stmt(history, steps[i]->stmt, &scratch, &record, &err)) {
 			fill(steps[i], &record, &verdict->arena);
+			steps[i]->offset = history_fetched_at(history);
+		}
 		arena_release(&scratch);
 	}
 	free(steps);
+	for (size_t f = 0; f < verdict->finding_count; f++)
+		forget_lost_update(&verdict->findings[f]);
 }

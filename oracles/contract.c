@@ -156,13 +156,8 @@ bool contract_parse(struct contract *out, struct span text, const char *source, 
 	return true;
 }
 
-const char *const *contract_names(void)
-{
-	static const char *const names[] = {
-		"innodb", "innodb-si", "tidb-pessimistic", "galera", "adya", NULL};
-
-	return names;
-}
+const char *const contract_names[] = {
+	"innodb", "innodb-si", "tidb-pessimistic", "galera", "adya", NULL};
 
 bool contract_builtin(struct contract *out, const char *name, struct err *err)
 {

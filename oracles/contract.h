@@ -50,7 +50,7 @@ bool contract_builtin(struct contract *out, const char *name, struct err *err) M
 bool contract_parse(
 	struct contract *out, struct span text, const char *source, struct err *err) MUST_CHECK;
 /* NULL-terminated. */
-const char *const *contract_names(void);
+extern const char *const contract_names[];
 /* The one for a server: by flavour ("mariadb", "mysql", "tidb") and innodb_snapshot_isolation. */
 const char *contract_for(struct span flavour, bool snapshot_isolation);
 

@@ -113,6 +113,28 @@ void verdict_unsupported(struct verdict *verdict, const char *reason, uint64_t c
 	add_reason(verdict, reason, count);
 }
 
+/* What is worst and seen at a glance comes first: the weaker the level that forbids a class, the
+ * earlier it stands.  Variants ("G1c-session") follow their class, other classes all of these. */
+static unsigned class_rank(const char *name)
+{
+	static const char *const order[] = {"garbage-read", "future-read", "lost-version",
+		"duplicate-row", "own-write", "G0", "G1a", "G1b", "G1c", "wrong-result",
+		"unstable-snapshot", "G-monotonic", "G-cursor", "G-single", "G-nonadjacent", "G2-item", "G2"};
+	unsigned best = ARRAY_LEN(order);
+	size_t longest = 0;
+
+	for (unsigned i = 0; i < ARRAY_LEN(order); i++) {
+		size_t len = strlen(order[i]);
+
+		if (len > longest && strncmp(name, order[i], len) == 0 &&
+			(name[len] == '\0' || name[len] == '-')) {
+			best = i;
+			longest = len;
+		}
+	}
+	return best;
+}
+
 static int by_weight(const void *a, const void *b)
 {
 	const struct finding *x = a, *y = b;
@@ -120,7 +142,13 @@ static int by_weight(const void *a, const void *b)
 
 	if (x->severity != y->severity)
 		return x->severity < y->severity ? -1 : 1;
-	c = strcmp(x->class_name, y->class_name);
+	c = (int)class_rank(x->class_name) - (int)class_rank(y->class_name);
+	if (!c)
+		c = strcmp(x->class_name, y->class_name);
+	if (!c)
+		c = strcmp(x->level ? x->level : "", y->level ? y->level : "");
+	if (!c && x->transaction_count != y->transaction_count)
+		c = x->transaction_count < y->transaction_count ? -1 : 1;
 	for (uint32_t i = 0; !c && i < x->transaction_count && i < y->transaction_count; i++) {
 		/* "T9" before "T10". */
 		if (x->transactions[i].len != y->transactions[i].len)

@@ -85,6 +85,7 @@ struct finding_step {
 	/* Filled where reports are made, from the trace (witness.h). */
 	struct span text;
 	uint64_t begin_ns, end_ns;
+	uint64_t offset; /* of the block of the trace that has it, in its file; 0: not known */
 	uint32_t error;
 };
 

@@ -211,10 +211,7 @@ static enum exit_status replay_run(const struct command *command, int argc, char
 
 static const struct option_def replay_table[] = {
 	OPTION_HEADING("Server"),
-	{.name = "server",
-		.argument = "RELEASE",
-		OPTION_STRING(struct replay_command_options, server),
-		.help = RUNS_SERVER_HELP},
+	RUNS_SERVER_OPTION(struct replay_command_options, server),
 	CONNECTION_OPTIONS(struct replay_command_options, connection),
 	OPTION_HEADING("Database"),
 	{.name = "database",
@@ -250,14 +247,8 @@ static const struct option_def replay_table[] = {
 		.help = "the folder for the new traces, which have the names of the old; or, for "
 			"one "
 			"trace, a name that ends in .itr"},
-	{.name = "overwrite",
-		OPTION_FLAG(struct replay_command_options, overwrite),
-		.help = "replace traces that are there"},
-	{.name = "max-rows",
-		.argument = "N",
-		OPTION_UINT(struct replay_command_options, rows_max),
-		.preset = "100000",
-		.help = "rows kept of a table's content before and after"},
+	RUNS_OVERWRITE_OPTION(struct replay_command_options, overwrite),
+	RUNS_ROWS_OPTION(struct replay_command_options, rows_max),
 	{.name = "memory",
 		.argument = "SIZE",
 		OPTION_SIZE(struct replay_command_options, memory),

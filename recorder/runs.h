@@ -49,6 +49,32 @@ bool runs_folder(const char *path) MUST_CHECK;
 		.help = "when every session waits and nothing moves for so long, they are killed"  \
 	}
 
+#define RUNS_SERVER_OPTION(type, member)                                                           \
+	{                                                                                          \
+		.name = "server", .argument = "RELEASE", OPTION_STRING(type, member),              \
+		.help = RUNS_SERVER_HELP                                                           \
+	}
+
+/* Of commands that make a database for each scenario. */
+#define RUNS_DATABASE_OPTION(type, member, name_preset)                                            \
+	{                                                                                          \
+		.name = "database", .letter = 'D', .argument = "NAME",                             \
+		OPTION_STRING(type, member), .preset = (name_preset),                              \
+		.help = "the database to make for each run and to drop afterwards; must not exist" \
+	}
+
+#define RUNS_OVERWRITE_OPTION(type, member)                                                        \
+	{                                                                                          \
+		.name = "overwrite", OPTION_FLAG(type, member),                                    \
+		.help = "replace traces that are there"                                            \
+	}
+
+#define RUNS_ROWS_OPTION(type, member)                                                             \
+	{                                                                                          \
+		.name = "max-rows", .argument = "N", OPTION_UINT(type, member),                    \
+		.preset = "100000", .help = "rows kept of a table's content before and after"      \
+	}
+
 #define RUNS_NODE_OPTION(type, member)                                                             \
 	{                                                                                          \
 		.name = "node", .argument = "HOST:PORT", OPTION_STRINGS(type, member),             \

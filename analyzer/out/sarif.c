@@ -6,6 +6,7 @@
  * notification of the invocation (3.20).  Rules come behind the results that use them: the order of
  * an object's members means nothing.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -74,7 +75,10 @@ static void add_uri(struct buf *out, const char *path)
 	}
 }
 
-static void location(struct json *json, const struct verdict_context *context, struct span where)
+/* `step`: the statement that is meant, NULL for the trace as a whole.  A statement's record is in a
+ * block, which may be compressed: the region begins where the block does. */
+static void location(struct json *json, const struct verdict_context *context,
+	const struct finding_step *step, struct span where)
 {
 	struct buf uri = BUF_INIT;
 
@@ -86,19 +90,38 @@ static void location(struct json *json, const struct verdict_context *context, s
 	json_begin_object(json);
 	member(json, "uri", buf_span(&uri));
 	json_end_object(json);
+	if (step && step->offset) {
+		json_key(json, "region");
+		json_begin_object(json);
+		json_key(json, "byteOffset");
+		json_uint(json, step->offset);
+		json_end_object(json);
+	}
 	json_end_object(json);
+	if (step && step->number) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "session %u, statement %u", step->session,
+			step->number);
+		json_key(json, "logicalLocations");
+		json_begin_array(json);
+		json_begin_object(json);
+		member(json, "name", span_str(name));
+		json_end_object(json);
+		json_end_array(json);
+	}
 	if (where.ptr)
 		text_object(json, "message", where);
 	json_end_object(json);
 	buf_release(&uri);
 }
 
-static void flow_location(
-	struct json *json, const struct verdict_context *context, struct span text)
+static void flow_location(struct json *json, const struct verdict_context *context,
+	const struct finding_step *step, struct span text)
 {
 	json_begin_object(json);
 	json_key(json, "location");
-	location(json, context, text);
+	location(json, context, step, text);
 	json_end_object(json);
 }
 
@@ -122,13 +145,13 @@ static void code_flow(
 		buf_printf(&text, "%.*s -> %.*s (%.*s): %.*s.", SPAN_ARG(f->edges[i].from),
 			SPAN_ARG(f->edges[i].to), SPAN_ARG(f->edges[i].kind),
 			SPAN_ARG(f->edges[i].sentence));
-		flow_location(json, context, buf_span(&text));
+		flow_location(json, context, NULL, buf_span(&text));
 	}
 	for (uint32_t i = 0; !f->edge_count && i < f->step_count; i++) {
 		buf_clear(&text);
 		buf_printf(&text, "%.*s: %.*s (%.*s)", SPAN_ARG(f->steps[i].transaction),
 			SPAN_ARG(f->steps[i].text), SPAN_ARG(f->steps[i].what));
-		flow_location(json, context, buf_span(&text));
+		flow_location(json, context, &f->steps[i], buf_span(&text));
 	}
 	json_end_array(json);
 	json_end_object(json);
@@ -165,7 +188,7 @@ static void result(
 	text_object(json, "message", f->explanation);
 	json_key(json, "locations");
 	json_begin_array(json);
-	location(json, context, SPAN_NONE);
+	location(json, context, f->step_count ? &f->steps[0] : NULL, SPAN_NONE);
 	json_end_array(json);
 	code_flow(json, context, f);
 	json_key(json, "partialFingerprints");

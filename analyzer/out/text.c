@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/output.h"
 #include "base/text.h"
 #include "out/draw.h"
 #include "out/formats.h"
@@ -310,7 +311,8 @@ static void hint(struct buf *out, const struct page *page, const struct verdict_
 {
 	struct buf line = BUF_INIT;
 
-	buf_printf(&line, "isotrace %s ", command);
+	add_word(&line, output_called_as());
+	buf_printf(&line, " %s ", command);
 	if (strcmp(context->format, "trace") != 0)
 		buf_printf(&line, "--from=%s ", context->format);
 	if (context->contract_asked && strcmp(command, "stats") != 0)

@@ -36,7 +36,7 @@ function answerLines(answer) {
 }
 
 function bugReport(trace, finding) {
-  const check = trace.check, level = finding.level || "the level asked for";
+  const check = trace.check, level = finding.level || (check.input.format === "trace" ? "any level" : "the level asked for");
   const variables = Object.entries(trace.variables || {});
   const rows = (finding.witness.rows || []).map((r) => `Versions of ${r.object}: ${r.chain}`);
   return [`${finding.class} at ${level}${finding.also ? ` (${finding.also})` : ""}`, "",

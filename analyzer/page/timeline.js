@@ -98,6 +98,7 @@ function timelineFigure(trace, finding, room) {
     on(bar, () => statementWords(s));
     root.append(bar);
     const word = verb(s.sql);
+    if (/^\s*(commit|rollback)\s*(work)?\s*;?\s*$/i.test(s.sql || "")) continue; // the mark there says so
     if (from - (lastLabel.get(s.session) || -99) > word.length * 6.2 + 4) {
       root.append(svg("text", { x: from, y: at + 9, class: "small" }, word));
       lastLabel.set(s.session, from);

@@ -180,7 +180,7 @@ static void bash_command(struct buf *out, const struct command *command)
 		if (def->letter && !(def->flags & OPTION_OPTIONAL))
 			buf_printf(out, " | -%c", def->letter);
 		buf_add_str(out, ") kind=");
-		if (def->type == OPTION_TYPE_CHOICE) {
+		if (def->choices) {
 			buf_add_str(out, "words list='");
 			for (int i = 0; def->choices[i]; i++)
 				buf_printf(out, "%s%s", i ? " " : "", def->choices[i]);
@@ -278,7 +278,7 @@ static void zsh_option(struct buf *out, const struct option_def *def)
 		buf_add_str(out, def->flags & OPTION_OPTIONAL ? "::" : ":");
 		add_zsh_text(out, def->argument ? def->argument : "value");
 		buf_add_char(out, ':');
-		if (def->type == OPTION_TYPE_CHOICE) {
+		if (def->choices) {
 			buf_add_char(out, '(');
 			for (int i = 0; def->choices[i]; i++)
 				buf_printf(out, "%s%s", i ? " " : "", def->choices[i]);
@@ -561,6 +561,7 @@ int program_main(const struct program *program, int argc, char **argv)
 
 	running = program;
 	output_init(program->name);
+	output_called(argc ? argv[0] : NULL);
 	status = output_finish(dispatch(argc, argv));
 	option_files_release(&from_files);
 	options_forget_secrets();

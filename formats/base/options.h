@@ -59,7 +59,7 @@ struct option_def {
 	const char *name;           /* long name; NULL: a heading, or the end of the table */
 	const char *argument;       /* how help calls the value */
 	const char *help;           /* a phrase without a full stop; or the heading's text */
-	const char *const *choices; /* CHOICE: the words, NULL at the end */
+	const char *const *choices; /* CHOICE: the words, NULL at the end; STRING: for completion */
 	const char *preset;         /* the default, in words; help shows it */
 	const char *bare;           /* OPTIONAL: the value when none is given */
 	size_t offset;

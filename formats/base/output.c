@@ -15,6 +15,7 @@
 enum { COLUMNS_DEFAULT = 100, COLUMNS_MIN = 20, COLUMNS_MAX = 2000 };
 
 static const char *program_name = "isotrace";
+static const char *called_as;
 static int failed_errno;                /* of the first write that failed; 0: none */
 static struct progress *progress_shown; /* whose line stands on the terminal */
 
@@ -26,6 +27,16 @@ void output_init(const char *program)
 		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
 			(void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
 	}
+}
+
+void output_called(const char *word)
+{
+	called_as = word;
+}
+
+const char *output_called_as(void)
+{
+	return called_as && *called_as ? called_as : program_name;
 }
 
 const char *output_program(void)

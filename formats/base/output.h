@@ -28,6 +28,9 @@ enum output_when {
 /* Call first in main: makes sure that descriptors 0 to 2 are taken, so that no file that is opened
  * later gets mixed up with them. */
 void output_init(const char *program);
+/* How the user called the program ("build/analyzer/isotrace"), for commands to try next. */
+void output_called(const char *word);
+const char *output_called_as(void);
 /* The name that messages begin with. */
 const char *output_program(void);
 

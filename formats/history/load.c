@@ -1261,6 +1261,17 @@ static const struct trace_block *source_block(
 	return &source->block;
 }
 
+uint64_t history_fetched_at(const struct history *history)
+{
+	const struct history_source *source = history->source;
+	struct stat file;
+
+	/* A folder has several files. */
+	return source && source->reader && stat(source->path, &file) == 0 && S_ISREG(file.st_mode)
+		       ? source->block.offset
+		       : 0;
+}
+
 bool history_fetch_stmt(const struct history *history, uint32_t stmt, struct arena *arena,
 	struct record_stmt *out, struct err *err)
 {

@@ -41,6 +41,8 @@ bool history_load_records(struct history *history, struct span records,
  * Cheapest in the order of the trace.  One thread at a time. */
 bool history_fetch_stmt(const struct history *history, uint32_t stmt, struct arena *arena,
 	struct record_stmt *out, struct err *err) MUST_CHECK;
+/* Where the block begins that the last statement was fetched from; 0: the trace is not one file. */
+uint64_t history_fetched_at(const struct history *history);
 
 /* For history_release; NULL is allowed. */
 void history_source_free(struct history_source *source);

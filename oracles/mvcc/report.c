@@ -161,7 +161,8 @@ void notes_report(struct mvcc *m)
 		finding->severity = severity;
 		finding->rule = rule;
 		finding->traits = note->traits;
-		finding->level = txn_level_name(level);
+		if (note->txn != STORE_NONE) /* final rows are of no level */
+			finding->level = txn_level_name(level);
 		set_transactions(m, finding, note);
 		set_steps(m, finding, note);
 		set_rows(m, finding, note);

@@ -2,7 +2,10 @@
 /* What the solver met, in words: the answer, what it can have been, and the versions in question.
  */
 
+#include <string.h>
+
 #include "base/mem.h"
+#include "base/text.h"
 #include "mvcc/solver.h"
 #include "sql/collation.h"
 
@@ -32,15 +35,31 @@ static void add_stmt(struct buf *out, const struct mvcc *m, uint32_t stmt)
 
 	buf_printf(out, "statement %u of session %u", s->in->record.number, session->number);
 	if (session->name.ptr)
-		buf_printf(out, " (%.*s)", SPAN_ARG(session->name));
+		buf_printf(out, " (\"%.*s\")", SPAN_ARG(session->name)); /* may look like a transaction */
 }
 
 static void add_text(struct buf *out, const struct mvcc *m, uint32_t stmt)
 {
 	struct span text = m->schedule->stmts[stmt].text;
 
+	/* printf would stop at it. */
+	if (text.ptr && memchr(text.ptr, '\0', text.len)) {
+		buf_add_char(out, '`');
+		text_add(out, text, 200, TEXT_PLAIN);
+		buf_add_char(out, '`');
+		return;
+	}
 	buf_printf(out, "`%.*s%s`", (int)(text.len > 200 ? 200 : text.len), text.ptr,
 		text.len > 200 ? "..." : "");
+}
+
+static void add_string(struct buf *out, const struct eval_value *value)
+{
+	bool binary = value->collation == COLLATION_BINARY;
+
+	value_print(out,
+		&(struct value){.type = binary ? VALUE_BYTES : VALUE_TEXT, .bytes = value->s},
+		VALUE_SHOWN);
 }
 
 static void add_row(struct buf *out, const struct eval_type *types, size_t stride, uint32_t width,
@@ -54,12 +73,7 @@ static void add_row(struct buf *out, const struct eval_type *types, size_t strid
 		if (c)
 			buf_add_char(out, ',');
 		if (row[c].kind == EVAL_STRING)
-			value_print(out,
-				&(struct value){.type = row[c].collation == COLLATION_BINARY
-								? VALUE_BYTES
-								: VALUE_TEXT,
-					.bytes = row[c].s},
-				VALUE_SHOWN);
+			add_string(out, &row[c]);
 		else
 			eval_print(type, &row[c], out);
 	}
@@ -128,7 +142,11 @@ static void add_object(
 
 			if (i)
 				buf_add_char(out, ',');
-			eval_print(&t->def->columns[c].type, &v->image[c], out);
+			if (v->image[c].kind == EVAL_STRING &&
+				memchr(v->image[c].s.ptr, '\0', v->image[c].s.len))
+				add_string(out, &v->image[c]);
+			else
+				eval_print(&t->def->columns[c].type, &v->image[c], out);
 		}
 	} else {
 		buf_printf(out, "row %u", record->id + 1);

@@ -23,13 +23,13 @@ def error(number, **fields):
     return {"error": number, "sqlstate": "HY000", "error_text": "planted", **fields}
 
 
-def schedule(path, steps, level=RR, final=None):
+def schedule(path, steps, level=RR, final=None, variables=None):
     """steps: (session, SQL, answer), one after the other.  Every session that writes is in it."""
     t = tracefile.Trace()
     t.add("server", 0, node="n1", version="10.11.6-MariaDB", flavour="mariadb",
           variables={"autocommit": "ON", "tx_isolation": "REPEATABLE-READ", "sql_mode": "STRICT_TRANS_TABLES",
                      "character_set_server": "utf8mb4", "collation_server": "utf8mb4_bin",
-                     "lower_case_table_names": "0", "innodb_snapshot_isolation": "OFF"})
+                     "lower_case_table_names": "0", "innodb_snapshot_isolation": "OFF", **(variables or {})})
     t.add("note", 0, source="test", topic="sessions", text="all")
     t.add("schema", 0, table=1, node="n1", database="d", name="t", primary_key=[0], keys=[],
           columns=[["id", "int(11)", False, None, None, None, ""], ["v", "int(11)", True, None, "NULL", None, ""]],
@@ -150,5 +150,9 @@ HISTORIES = {
     "be-RC": "w(1,1,0,1)\nw(2,1,0,1)\nr(1,1,1,2)\nr(2,0,1,2)\n",
     "be-RA": "w(1,1,0,1)\nw(2,1,0,1)\nr(2,0,1,2)\nr(1,1,1,2)\n",
     "be-CC": "w(1,1,0,1)\nr(1,1,1,2)\nw(2,1,1,2)\nr(2,1,2,3)\nr(1,0,2,3)\n",
+    "PRAM": "w(1,1,0,1)\nw(1,2,0,2)\nr(1,1,0,3)\n",
+    "not-PL-1": txn(0, "[:append :x 1] [:append :x 1]") + txn(2, "[:r :x [1 2]] [:append :x 2]"),
+    "not-PL-2+": "w(1,1,1,1)\nr(1,2,1,2)\nw(1,2,0,3)\nr(1,0,0,3)\n",
+    "not-PL-2.99": "w(1,1,1,1)\nr(1,2,1,2)\nw(1,2,0,3)\nr(1,0,0,3)\n",
     "be-prefix": "w(1,1,0,1)\nw(2,1,1,2)\nr(1,1,2,3)\nr(2,0,2,3)\nr(1,0,3,4)\nr(2,1,3,4)\n",
 }

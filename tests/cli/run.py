@@ -47,7 +47,8 @@ class Result:
 
 
 def isotrace(*args, stdin=None, columns=None, **env):
-    run = subprocess.run([ISOTRACE, *map(str, args)], input=stdin, capture_output=True, check=False,
+    # As if it were in the path: hints repeat how it was called.
+    run = subprocess.run(["isotrace", *map(str, args)], executable=ISOTRACE, input=stdin, capture_output=True, check=False,
                          timeout=120, env=environment(COLUMNS=columns and str(columns), **env),
                          stdin=subprocess.DEVNULL if stdin is None else None)
     return Result(run)

@@ -15,6 +15,9 @@ from run import HERE, isotrace, scratch
 import tap
 import tracefile
 
+sys.path.insert(0, os.path.join(HERE, "..", "browser"))
+import findings as histories  # noqa: E402
+
 ISOSIM = os.path.abspath(sys.argv[2])
 with open(os.path.join(HERE, "..", "..", "docs", "check.schema.json"), encoding="utf-8") as file:
     SCHEMA = json.load(file)
@@ -452,6 +455,47 @@ def test_level_of_a_trace():
     assert isotrace("check", "--level=serializable", LOST).status == 1
     assert isotrace("check", "--level=PL-2", LOST).status in (0, 3)
     isotrace("check", "--level=PL-9", LOST).expect(2, "PL-9")
+
+
+# ---- what the oracle mvcc says ----
+
+def planted(name, **plan):
+    return histories.schedule(scratch(name + ".itr"), **plan)
+
+
+def test_wrong_final_rows_break_the_promise():
+    path = planted("final", **histories.SCHEDULES["lost-version"])
+    out = isotrace("check", path).expect(1).out
+    assert "promised:  REPEATABLE READ to 1 transaction: broken by 1 violation\n" in out, out
+    promise, = isotrace("check", "-f", "json", path).expect(1).json()["promises"]
+    assert (promise["answer"], promise["violations"]) == ("broken", 1), promise
+
+
+def test_zero_bytes_end_nothing():
+    """In a statement; keys and values are written as the trace's own are."""
+    path = planted("zero", steps=[(1, "select * from t where id = 1 /* a\0b */", histories.rows((1, 99)))])
+    finding, = isotrace("check", "-f", "json", path).expect(1).json()["findings"]
+    assert "/* a\\x00b */`" in finding["explanation"], finding["explanation"]
+    for form in "text", "junit", "tap", "sarif", "ndjson":
+        out = isotrace("check", "-f", form, path).expect(1).out
+        assert "\0" not in out and "x00b */" in out.replace("\n  ", " "), (form, out)
+
+
+def test_variables_of_galera_are_told_where_it_is_in_use():
+    for on in "OFF", "ON":
+        path = planted("wsrep", **histories.SCHEDULES["wrong-result"],
+                       variables={"wsrep_on": on, "wsrep_cluster_name": "zoo", "wsrep_sync_wait": "0"})
+        out = scratch("wsrep.html")
+        isotrace("report", path, "-o", out).expect(1)
+        with open(out, encoding="utf-8") as page:
+            assert ("wsrep_cluster_name" in page.read()) == (on == "ON")
+
+
+def test_the_worst_comes_first():
+    """A circle of writes is worse than one that needs a stale read, whatever the alphabet says."""
+    path = simulate("ranks.itr", "--seed=5", "--plant=G0", "--plant=G2-item", "--plant=lost-update")
+    classes = [f["class"] for f in isotrace("check", "--contract=adya", "-f", "json", path).expect(1).json()["findings"]]
+    assert classes[0] == "G0" and classes.index("G-single") < classes.index("G2-item"), classes
 
 
 if __name__ == "__main__":

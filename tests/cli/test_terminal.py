@@ -85,6 +85,12 @@ def test_hints_can_be_run():
                              text=True, check=False)
         assert run.returncode in (0, 1, 3), (hint, run.stderr)
         assert run.stderr == "", (hint, run.stderr)
+    # The program is called as it was called.
+    folder, name = os.path.split(ISOTRACE)
+    for called in (ISOTRACE, "./" + name):
+        out = subprocess.run([called, "check", "--contract=adya", SKEWED], cwd=folder, capture_output=True, text=True,
+                             check=False).stdout
+        assert f"\n  {called} explain --contract=adya {SKEWED} " in out, out
 
 
 def test_a_wrong_answer_beside_the_right_one():

@@ -179,7 +179,7 @@ START_TEST(sessions_and_time)
 
 	expect(IMPORT_ELLE, stale, "", plain_levels, "++++++", "G-single-session read-your-writes");
 	expect(IMPORT_ELLE, stale, "strong-session-", plain_levels, "++----", NULL);
-	expect(IMPORT_ELLE, late, "", plain_levels, "++++++", "G-SIb G-single-realtime");
+	expect(IMPORT_ELLE, late, "", plain_levels, "++++++", "G-single-realtime G-SIb");
 	expect(IMPORT_ELLE, late, "strong-session-", plain_levels, "++++++", NULL);
 	expect(IMPORT_ELLE, late, "strong-", plain_levels, "++----", NULL);
 }
