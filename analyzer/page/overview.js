@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // ---- what was checked, and the whole recording ----
 
+// The first statement that a reason concerns, where the check named one.
+function firstOf(coverage, why) {
+  const first = (coverage.examples || {})[why];
+  if (!first) return null;
+  const sql = first.sql && first.sql.length > 200 ? first.sql.slice(0, 200) + " …" : first.sql;
+  return el("div", null, `the first: statement ${first.statement} of session ${first.session}`, sql ? ": " : null,
+    sql ? el("code", null, sql) : null);
+}
+
 function coverageSection(check, number) {
   const c = check.coverage, all = c.decided + c.undecided + c.unsupported;
   const parts = [["decided", c.decided], ["undecided", c.undecided], ["unsupported", c.unsupported]];
@@ -14,7 +23,7 @@ function coverageSection(check, number) {
       })) : null,
     el("p", { class: "shares" }, ...parts.map(([name, n]) => el("span", null, el("i", { class: `swatch box ${name}` }), `${name} `, el("b", null, count(n)), all ? ` (${((100 * n) / all).toFixed(n && n < all ? 1 : 0)} %)` : ""))),
     reasons.length ? el("table", { class: "reasons" }, el("thead", null, el("tr", null, el("th", { scope: "col" }, "why something was not decided"), el("th", { scope: "col", class: "num" }, "how often"))),
-      el("tbody", null, ...reasons.sort((a, b) => b[1] - a[1]).map(([why, n]) => el("tr", null, el("td", null, why), el("td", { class: "num" }, count(n)))))) : null,
+      el("tbody", null, ...reasons.sort((a, b) => b[1] - a[1]).map(([why, n]) => el("tr", null, el("td", null, why, firstOf(c, why)), el("td", { class: "num" }, count(n)))))) : null,
     check.input.transactions ? null : el("p", { class: "callout" }, "There are no transactions: nothing was checked."),
     check.input.complete ? null : el("p", { class: "callout bad" }, "The trace is not complete: something is missing or damaged; isotrace stats says where."));
 }
