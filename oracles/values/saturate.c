@@ -36,7 +36,7 @@ struct saturation {
 	uint64_t *reach;      /* node_count rows of `words` */
 	size_t words;
 	uint32_t *writer_head, *writers; /* by key: transactions that write it */
-	uint32_t *written;               /* beside writers, until they are sorted: the item */
+	uint32_t *item_head, *item_writers; /* by item: those whose last write it is */
 	uint32_t *source;                /* by op, of external reads */
 	struct open_read *open;
 	size_t open_count, open_capacity;
@@ -85,38 +85,39 @@ static bool is_read(const struct saturation *s, uint32_t i)
 	return s->v->ops[i].kind == VALUES_READ && (s->f->notes[i] & OP_EXTERNAL);
 }
 
-static void index_writers(struct saturation *s)
+/* The last writes of keys, by the key or by what was written: a counting sort. */
+static uint32_t *group_writers(
+	const struct saturation *s, bool by_item, uint32_t groups, uint32_t **writers)
 {
 	const struct values *v = s->v;
-	uint32_t *fill;
+	uint32_t *head = mem_zero((size_t)groups + 2, sizeof(*head));
 
-	s->writer_head = mem_zero((size_t)v->key_count + 1, sizeof(uint32_t));
 	for (int pass = 0; pass < 2; pass++) {
 		for (uint32_t i = 0; i < v->op_count; i++) {
 			const struct values_op *op = &v->ops[i];
+			uint32_t group = by_item ? op->value : op->key;
 
 			if (!values_is_write(op) || !(s->f->notes[i] & OP_FINAL) ||
-				!s->f->counts[op->txn])
+				!s->f->counts[op->txn] || group == VALUES_NONE)
 				continue;
 			if (pass == 0)
-				s->writer_head[op->key + 1]++;
-			else {
-				s->written[fill[op->key]] = op->value;
-				s->writers[fill[op->key]++] = op->txn;
-			}
+				head[group + 2]++;
+			else
+				(*writers)[head[group + 1]++] = op->txn;
 		}
-		if (pass == 0) {
-			for (uint32_t k = 0; k < v->key_count; k++)
-				s->writer_head[k + 1] += s->writer_head[k];
-			s->writers =
-				mem_realloc(NULL, s->writer_head[v->key_count], sizeof(uint32_t));
-			s->written =
-				mem_realloc(NULL, s->writer_head[v->key_count], sizeof(uint32_t));
-			fill = mem_dup(s->writer_head, v->key_count * sizeof(*fill));
-		} else {
-			free(fill);
-		}
+		if (pass == 1)
+			break;
+		for (uint32_t g = 0; g < groups; g++)
+			head[g + 2] += head[g + 1];
+		*writers = mem_realloc(NULL, head[groups + 1], sizeof(**writers));
 	}
+	return head;
+}
+
+static void index_writers(struct saturation *s)
+{
+	s->writer_head = group_writers(s, false, s->v->key_count, &s->writers);
+	s->item_head = group_writers(s, true, s->v->item_count, &s->item_writers);
 }
 
 /* By item: did somebody write it who may not have committed? */
@@ -145,11 +146,11 @@ static void find_candidates(struct saturation *s, uint32_t i)
 	MEM_RESERVE(s->open, s->open_count + 1, s->open_capacity);
 	open = &s->open[s->open_count++];
 	*open = (struct open_read){i, (uint32_t)s->candidate_count, 0};
-	for (uint32_t w = s->writer_head[op->key]; w < s->writer_head[op->key + 1]; w++) {
-		if (s->written[w] != op->value || s->writers[w] == op->txn)
+	for (uint32_t w = s->item_head[op->value]; w < s->item_head[op->value + 1]; w++) {
+		if (s->item_writers[w] == op->txn)
 			continue;
 		MEM_RESERVE(s->candidates, s->candidate_count + 1, s->candidate_capacity);
-		s->candidates[s->candidate_count++] = s->writers[w];
+		s->candidates[s->candidate_count++] = s->item_writers[w];
 		open->count++;
 	}
 	if (v->items[op->value].initial) {
@@ -732,7 +733,8 @@ enum level_answer saturate(
 	free(s.reach);
 	free(s.writer_head);
 	free(s.writers);
-	free(s.written);
+	free(s.item_head);
+	free(s.item_writers);
 	free(s.source);
 	free(s.open);
 	free(s.candidates);

@@ -31,26 +31,38 @@ static unsigned roll(unsigned sides)
 	return (unsigned)((z ^ z >> 31) % sides);
 }
 
+/* Transactions: one history in eight has five or six, with fewer operations and at most
+ * WRITES_MAX writes of a key, since everything is going to be tried. */
+enum { SMALL = 4, WRITES_MAX = 3 };
+
+static int roll_size(void)
+{
+	return roll(8) ? 2 + (int)roll(SMALL - 1) : SMALL + 1 + (int)roll(TXNS - SMALL);
+}
+
 /* A history whose reads come from a store that keeps promises to a random degree. */
 static void generate(struct hist *h, bool lists, bool duplicates)
 {
 	int value = 1, style = (int)roll(4), position = 0;
 	int all[KEYS][32], all_count[KEYS] = {0};
+	unsigned keys = roll(2) ? 2 : 1 + roll(KEYS), sessions = 2 + roll(3);
 
 	memset(h, 0, sizeof(*h));
 	h->lists = lists;
-	h->n = 2 + (int)roll(TXNS - 1);
+	h->n = roll_size();
 	for (int i = 0; i < h->n; i++) {
 		struct txn *t = &h->t[i];
 
-		t->count = 1 + (int)roll(OPS);
-		t->session = (int)roll(3);
+		t->count = 1 + (int)roll(h->n > SMALL ? 2 : OPS);
+		t->session = (int)roll(sessions);
 		t->outcome = roll(8) ? 0 : 1 + (int)roll(2);
 		for (int k = 0; k < t->count; k++) {
 			struct op *o = &t->ops[k];
 
 			o->kind = roll(2) ? R : W;
-			o->key = (int)roll(KEYS);
+			o->key = (int)roll(keys);
+			if (h->n > SMALL && all_count[o->key] == WRITES_MAX)
+				o->kind = R;
 			if (o->kind == W) {
 				o->value = duplicates && !roll(3) && value > 1 ? 1 + (int)roll(2)
 									       : value++;
@@ -129,22 +141,23 @@ static int compare_events(const void *a, const void *b)
 static void generate_closed(struct hist *h)
 {
 	int state[KEYS] = {0}, last[8] = {0}, value = 1, style = (int)roll(3);
+	enum { CLOSED = 2 }; /* keys */
 
 	memset(h, 0, sizeof(*h));
 	h->closed = true;
-	h->n = 2 + (int)roll(TXNS - 1);
+	h->n = 2 + (int)roll(SMALL - 1);
 	for (int i = 0; i < h->n; i++) {
 		struct txn *t = &h->t[i];
 		int wanted = 1 + (int)roll(OPS);
 
-		t->session = (int)roll(3);
+		t->session = (int)roll(4);
 		t->outcome = roll(10) ? 0 : 1 + (int)roll(2);
 		t->invoke = 2 * i;
 		t->complete = 2 * i + 1 + (int)roll(3);
 		while (t->count < wanted) {
 			struct op *o = &t->ops[t->count++];
 
-			o->key = (int)roll(KEYS);
+			o->key = (int)roll(CLOSED);
 			o->kind = roll(2) ? W : R;
 			if (o->kind == W) {
 				o->value = roll(4) ? value++ : 0;
@@ -152,13 +165,13 @@ static void generate_closed(struct hist *h)
 				last[roll(8)] = o->value;
 				continue;
 			}
-			if (roll(2) || t->count + KEYS > OPS) {
+			if (roll(2) || t->count + CLOSED > OPS) {
 				o->value = style == 0 || !roll(3) ? state[o->key] : last[roll(8)];
 				continue;
 			}
 			o->kind = P;
 			o->value = (int)roll(2);
-			for (int key = 0; key < KEYS; key++) {
+			for (int key = 0; key < CLOSED; key++) {
 				int now = style == 0 || roll(2) ? state[key] : 0;
 
 				if (!now || now % 2 != o->value)

@@ -367,9 +367,9 @@ static bool has_cursor(const struct search *s)
 			reach[2 * d->from][2 * d->to + (d->kind == WW)] = true;
 			reach[2 * d->from + 1][2 * d->to + 1] = true;
 		}
-		for (int k = 0; k < 2 * TXNS; k++) {
-			for (int a = 0; a < 2 * TXNS; a++) {
-				for (int b = 0; b < 2 * TXNS; b++)
+		for (int k = 0; k < 2 * s->h->n; k++) {
+			for (int a = 0; a < 2 * s->h->n; a++) {
+				for (int b = 0; b < 2 * s->h->n; b++)
 					reach[a][b] |= reach[a][k] && reach[k][b];
 			}
 		}

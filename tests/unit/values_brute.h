@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-enum { TXNS = 4, OPS = 4, KEYS = 2, LIST = 12 };
+enum { TXNS = 6, OPS = 4, KEYS = 4, LIST = 12 };
 enum kind {
 	R,
 	W,
