@@ -134,7 +134,7 @@ static enum exit_status check_trace(const struct command *command,
 	err_clear(&err);
 	if (!judge_trace(&judged, path, &options->judge, &err)) {
 		output_message("%s", err.text);
-		if (err.code == ERR_FORMAT && !judged.loaded)
+		if (err.code == ERR_FOREIGN)
 			output_message("nor does it begin like a history of another tool; if it is "
 				       "one, say whose with --from (isotrace %s --help)",
 				command->name);

@@ -173,7 +173,8 @@ bool judge_trace(
 	out->salvage = options->salvage;
 	out->loaded = load_trace(&out->history, options, path, err);
 	if (!out->loaded || !choose_contract(&out->contract, options, &out->history, err) ||
-		!check_oracles(options, path, &out->history, &out->contract, &out->verdict, err)) {
+		!check_oracles(options, history_source_path(&out->history), &out->history,
+			&out->contract, &out->verdict, err)) {
 		judged_release(out);
 		return false;
 	}

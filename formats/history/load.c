@@ -1000,6 +1000,11 @@ void history_source_free(struct history_source *source)
 	free(source);
 }
 
+const char *history_source_path(const struct history *history)
+{
+	return history->source->path;
+}
+
 static bool write_all(int fd, const char *bytes, size_t len)
 {
 	while (len) {

@@ -44,6 +44,10 @@ bool history_fetch_stmt(const struct history *history, uint32_t stmt, struct are
 /* Where the block begins that the last statement was fetched from; 0: the trace is not one file. */
 uint64_t history_fetched_at(const struct history *history);
 
+/* What can be read again: the path, or that of the copy of standard input.  It lives as long as the
+ * history. */
+const char *history_source_path(const struct history *history);
+
 /* For history_release; NULL is allowed. */
 void history_source_free(struct history_source *source);
 

@@ -205,7 +205,7 @@ static bool list_directory(struct input *input, const char *path, struct err *er
 	}
 	closedir(dir);
 	if (ok && !input->count)
-		ok = err_set(err, ERR_FORMAT,
+		ok = err_set(err, ERR_FOREIGN,
 			"%s is a directory without segments of a trace (*.itr); name a trace file "
 			"or "
 			"a directory that isorec wrote",
@@ -217,6 +217,7 @@ static bool list_directory(struct input *input, const char *path, struct err *er
 
 bool input_open(struct input *input, const char *path, struct err *err)
 {
+	const char *name;
 	struct stat st;
 
 	memset(input, 0, sizeof(*input));
@@ -230,7 +231,9 @@ bool input_open(struct input *input, const char *path, struct err *err)
 		return err_set_errno(err, errno, "cannot open the trace %s", path);
 	if (S_ISDIR(st.st_mode))
 		return list_directory(input, path, err);
-	add_segment(input, path, path)->size = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+	/* A descriptor of ours is standard input, or the copy of it (history/load.c). */
+	name = strncmp(path, "/proc/self/fd/", 14) == 0 ? "standard input" : path;
+	add_segment(input, path, name)->size = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
 	return true;
 }
 

@@ -336,7 +336,7 @@ static void set_not_a_trace(struct trace_reader *reader, struct err *err)
 	const char *advice;
 	const char *what = input_looks_like(span_of(input_bytes(input), left), &advice);
 
-	err_set_at(err, ERR_FORMAT, input->offset,
+	err_set_at(err, ERR_FOREIGN, input->offset,
 		"%s is no isotrace trace: it %s %s (at byte %" PRIu64 "); %s", segment_name(reader),
 		left ? "looks like" : "is", what, input->offset, advice);
 }
@@ -375,7 +375,7 @@ static enum trace_next bad_header(
 	found = frame_scan(reader, &gave_up);
 	if (!found && first && input->count == 1 && !gave_up &&
 		(result == HEADER_NONE || input->offset == 0)) {
-		err_set_at(err, ERR_FORMAT, offset,
+		err_set_at(err, ERR_FOREIGN, offset,
 			input->offset
 				? "%s is no isotrace trace: it has neither a header nor any block"
 				: "%s is no isotrace trace: it is empty",

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """isotrace check and import on other tools' histories."""
+import glob
 import os
 import random
 import struct
@@ -16,6 +17,7 @@ def write(name, text):
     return path
 
 
+RECORDED = os.path.join(os.path.dirname(__file__), "..", "mvcc", "recorded", "mariadb-10.11")
 SKEW = write("skew.edn", """
 {:type :ok :process 0 :value [[:append :x 1] [:append :y 1]]}
 {:type :ok :process 1 :value [[:r :x [1]] [:r :y nil]]}
@@ -122,6 +124,24 @@ def test_standard_input():
     with open(SKEW, "rb") as file:
         data = file.read()
     assert "G-single" in isotrace("check", "--from=elle", "-", stdin=data).expect(1).out
+
+
+def test_traces_on_standard_input():
+    """Without probes the trace is read twice: once for the history, once for the solver."""
+    path = sorted(glob.glob(os.path.join(RECORDED, "*.itr")))[0]
+    with open(path, "rb") as file:
+        data = file.read()
+    by_path = isotrace("check", path, "--format=json").expect(0).json()
+    by_pipe = isotrace("check", "-", "--format=json", stdin=data).expect(0).json()
+    del by_path["input"]["path"], by_pipe["input"]["path"]
+    assert by_path == by_pipe and by_path["coverage"]["decided"] > 0
+    data = bytearray(data)
+    data[len(data) // 2] ^= 4
+    damaged = isotrace("check", "-", stdin=bytes(data)).expect(
+        4, "isotrace: standard input is damaged at byte ")
+    assert "--from" not in damaged.err, "it is a trace"
+    assert isotrace("check", "--salvage", "-", stdin=bytes(data)).expect(3).out
+    isotrace("check", "-", stdin=b"# no trace\n").expect(4, "standard input is no isotrace trace")
 
 
 def random_registers(rng):
