@@ -60,6 +60,19 @@ void *mem_realloc(void *ptr, size_t count, size_t size)
 	return fresh;
 }
 
+size_t mem_discard(void *ptr, size_t from, size_t used)
+{
+	/* Large pages, so that none is split. */
+	enum { PAGE = 2 << 20 };
+	uintptr_t begin = ((uintptr_t)ptr + from + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+	uintptr_t end = ((uintptr_t)ptr + used) & ~(uintptr_t)(PAGE - 1);
+
+	if (end <= begin)
+		return from;
+	(void)madvise((void *)begin, end - begin, MADV_DONTNEED);
+	return end - (uintptr_t)ptr;
+}
+
 char *mem_strdup(const char *s)
 {
 	return mem_dup(s, strlen(s) + 1);

@@ -18,6 +18,10 @@ void *mem_zero(size_t count, size_t size) __attribute__((malloc, returns_nonnull
 /* Arrays.  Asks for large pages behind a large one: it costs fewer page faults, and the processor
  * finds what is read at random without walking page tables. */
 void *mem_realloc(void *ptr, size_t count, size_t size) MUST_CHECK;
+/* The first `used` bytes of an array that mem_realloc made are needed no more: gives their pages
+ * back, where they are whole, so that others can have them before the array is freed.  Returns how
+ * many bytes are gone; call it again with `from` set to that.  Contents are lost. */
+size_t mem_discard(void *ptr, size_t from, size_t used) MUST_CHECK;
 char *mem_strdup(const char *s) __attribute__((malloc, returns_nonnull));
 void *mem_dup(const void *ptr, size_t len) __attribute__((malloc));
 /* Overwrites a secret in a way the compiler keeps. */

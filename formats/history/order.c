@@ -19,6 +19,7 @@ enum {
 	PREFETCH_AHEAD = 16,
 	/* Up to so many operations a transaction's own writes are searched one by one. */
 	SMALL_TXN = 24,
+	DISCARD_OPS = 1 << 18,
 };
 
 /* What a row may be that was not there; together, since they are looked up together. */
@@ -184,6 +185,7 @@ static void forget_op(struct history *history, const struct history_op *op)
 static uint32_t group_ops(struct history *history)
 {
 	uint32_t total = 0, lonely = 0;
+	size_t gone = 0; /* bytes of the operations that were given back */
 	struct history_op *grouped;
 
 	for (uint32_t i = 0; i < history->op_count; i++) {
@@ -216,6 +218,11 @@ static uint32_t group_ops(struct history *history)
 		} else {
 			grouped[total + lonely++] = *op;
 		}
+		/* Transactions that are open at the same time are few: the pages of what was moved
+		 * are those that the next ones need. */
+		if (i % DISCARD_OPS == DISCARD_OPS - 1)
+			gone = mem_discard(
+				history->ops, gone, (size_t)(i + 1) * sizeof(*history->ops));
 	}
 	free(history->ops);
 	history->ops = grouped;
