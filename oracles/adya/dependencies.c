@@ -449,8 +449,11 @@ static bool is_blind(const struct history *h, const struct history_predicate *p)
 /* Whatever it looked at, nobody else wrote anything there: it depends on nobody. */
 static void add_inexact_predicate(struct builder *b, const struct history_predicate *p)
 {
-	uint32_t writer = b->writer_of[p->table];
+	uint32_t writer;
 
+	if (!b->writer_of)
+		find_writers(b);
+	writer = b->writer_of[p->table];
 	if (writer == HISTORY_NONE || writer == p->txn)
 		b->out->decided++;
 	else
@@ -649,10 +652,8 @@ void dependencies_build(struct dependencies *out, const struct history *history,
 		}
 	}
 	graph_builder_init(&b.graph, count);
-	if (history->predicate_count) {
+	if (history->predicate_count)
 		group_objects(&b);
-		find_writers(&b);
-	}
 	add_write_edges(&b);
 	add_read_edges(&b);
 	free(b.links);
