@@ -270,6 +270,9 @@ struct finder {
 	struct source *sources;
 	size_t source_capacity;
 	uint32_t source_count;
+	/* Of single_exists, made when it is first asked: the nodes by rank (graph_ranks). */
+	uint32_t *rank, *first_of_rank, *by_position;
+	uint64_t *bits; /* by node, zero between batches */
 };
 
 static void keep(struct finder *f, enum cycle_class class)
@@ -476,11 +479,13 @@ static int by_rank(const void *a, const void *b)
 	return x->edge < y->edge ? -1 : x->edge > y->edge;
 }
 
-static uint32_t reach_batch(const struct finder *f, const struct anchor *anchors, uint32_t count,
-	const uint32_t *by_position, const uint32_t *first_of_rank, uint64_t *bits,
-	uint64_t *budget)
+static uint32_t reach_batch(
+	const struct finder *f, const struct anchor *anchors, uint32_t count, uint64_t *budget)
 {
 	const struct graph *graph = f->graph;
+	const uint32_t *by_position = f->by_position, *first_of_rank = f->first_of_rank,
+		       *rank_of = f->rank;
+	uint64_t *bits = f->bits;
 	unsigned mask = GRAPH_MASK_DEPENDENCY | f->extra;
 	uint32_t high = anchors[0].high, low = UINT32_MAX, found = GRAPH_NONE;
 
@@ -515,33 +520,51 @@ static uint32_t reach_batch(const struct finder *f, const struct anchor *anchors
 		if (bits[anchors[i].from] >> i & 1)
 			found = i;
 	}
-	memset(bits, 0, (size_t)graph->node_count * sizeof(*bits));
+	/* Bits went no further than one edge below `low`. */
+	for (uint32_t i = first_of_rank[low]; i < first_of_rank[high + 1]; i++) {
+		uint32_t v = by_position[i];
+
+		for (uint32_t e = graph->head[v]; bits[v] && e < graph->head[v + 1]; e++) {
+			if (rank_of[graph->to[e]] < low)
+				bits[graph->to[e]] = 0;
+		}
+		bits[v] = 0;
+	}
 	return found;
+}
+
+/* Of the whole graph, once for all its components. */
+static void rank_nodes(struct finder *f)
+{
+	uint32_t n = f->graph->node_count, rank_count = 0;
+
+	f->rank = mem_realloc(NULL, n, sizeof(*f->rank));
+	f->by_position = mem_realloc(NULL, n, sizeof(*f->by_position));
+	f->bits = mem_zero(n, sizeof(*f->bits));
+	graph_ranks(f->graph, GRAPH_MASK_DEPENDENCY | f->extra, f->rank);
+	for (uint32_t v = 0; v < n; v++)
+		rank_count = f->rank[v] >= rank_count ? f->rank[v] + 1 : rank_count;
+	f->first_of_rank = mem_zero((size_t)rank_count + 2, sizeof(*f->first_of_rank));
+	for (uint32_t v = 0; v < n; v++)
+		f->first_of_rank[f->rank[v] + 2]++;
+	for (uint32_t r = 0; r < rank_count; r++)
+		f->first_of_rank[r + 2] += f->first_of_rank[r + 1];
+	for (uint32_t v = 0; v < n; v++)
+		f->by_position[f->first_of_rank[f->rank[v] + 1]++] = v;
 }
 
 /* True: `anchor` says which edge; false with *undecided when the bound was hit. */
 static bool single_exists(struct finder *f, struct anchor *anchor, bool *undecided)
 {
 	const struct graph *graph = f->graph;
-	unsigned mask = GRAPH_MASK_DEPENDENCY | f->extra;
-	uint32_t n = graph->node_count, rank_count = 0, found = GRAPH_NONE;
-	uint32_t *rank = mem_realloc(NULL, n, sizeof(*rank));
-	uint32_t *first_of_rank, *by_position = mem_realloc(NULL, n, sizeof(*by_position));
-	uint64_t *bits = mem_zero(n, sizeof(*bits));
+	uint32_t found = GRAPH_NONE, *rank;
 	struct anchor *anchors = NULL;
 	size_t count = 0, capacity = 0;
 	uint64_t budget = f->budget * 16;
 
-	graph_ranks(graph, mask, rank);
-	for (uint32_t v = 0; v < n; v++)
-		rank_count = rank[v] >= rank_count ? rank[v] + 1 : rank_count;
-	first_of_rank = mem_zero((size_t)rank_count + 2, sizeof(*first_of_rank));
-	for (uint32_t v = 0; v < n; v++)
-		first_of_rank[rank[v] + 2]++;
-	for (uint32_t r = 0; r < rank_count; r++)
-		first_of_rank[r + 2] += first_of_rank[r + 1];
-	for (uint32_t v = 0; v < n; v++)
-		by_position[first_of_rank[rank[v] + 1]++] = v;
+	if (!f->rank)
+		rank_nodes(f);
+	rank = f->rank;
 	for (uint32_t i = 0; i < f->node_count; i++) {
 		uint32_t u = f->nodes[i];
 
@@ -557,16 +580,11 @@ static bool single_exists(struct finder *f, struct anchor *anchor, bool *undecid
 	for (size_t i = 0; i < count && found == GRAPH_NONE && budget; i += 64) {
 		uint32_t batch = count - i < 64 ? (uint32_t)(count - i) : 64;
 
-		found = reach_batch(
-			f, anchors + i, batch, by_position, first_of_rank, bits, &budget);
+		found = reach_batch(f, anchors + i, batch, &budget);
 		if (found != GRAPH_NONE)
 			*anchor = anchors[i + found];
 	}
 	*undecided = found == GRAPH_NONE && count && budget == 0;
-	free(rank);
-	free(first_of_rank);
-	free(by_position);
-	free(bits);
 	free(anchors);
 	return found != GRAPH_NONE;
 }
@@ -999,6 +1017,10 @@ static void find_of_order(struct cycles *out, const struct graph *graph, enum cy
 	free(grouped);
 	free(f.accept);
 	free(f.sources);
+	free(f.rank);
+	free(f.first_of_rank);
+	free(f.by_position);
+	free(f.bits);
 	projections_release(&p);
 	search_release(&f.search);
 	graph_release(&cut);

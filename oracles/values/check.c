@@ -33,6 +33,9 @@ struct judge {
 	uint64_t out_of_steps; /* levels that it did not finish */
 	uint64_t too_large;    /* levels that it was not asked for */
 	enum level_answer levels[CYCLE_ORDER_COUNT][CYCLE_LEVEL_COUNT];
+	/* The same with open orders as the input has them; guessed: they are known. */
+	enum level_answer guess[CYCLE_ORDER_COUNT][CYCLE_LEVEL_COUNT];
+	bool guessed;
 	enum level_answer cursor, monotonic, forward; /* PL-CS, PL-2L, PL-FCV */
 };
 
@@ -202,10 +205,26 @@ static void mark_holds(struct judge *j, int order, enum cycle_level level)
 
 /* Orders of unread appends that the data leaves open are tried in the order of a topological sort:
  * if a level holds with them, it holds.  That it does not proves nothing. */
-static void try_orders(struct judge *j, const struct edges *edges)
+/* What holds when open orders are as an attempt had them, holds. */
+static void take_levels(
+	struct judge *j, enum level_answer levels[CYCLE_ORDER_COUNT][CYCLE_LEVEL_COUNT])
 {
-	uint32_t *rank = mem_realloc(NULL, edges->graph.node_count, sizeof(*rank));
+	for (int l = CYCLE_PL_2PLUS; l < CYCLE_LEVEL_COUNT; l++) {
+		for (int p = 0; p < CYCLE_ORDER_COUNT; p++) {
+			if (asked(j, (enum cycle_order)p) && levels[p][l] == LEVEL_HOLDS)
+				mark_holds(j, p, (enum cycle_level)l);
+		}
+	}
+}
 
+static void try_orders(struct judge *j)
+{
+	struct edges_options all = {.session = j->session, .realtime = j->realtime};
+	struct edges edges;
+	uint32_t *rank;
+
+	edges_build(&edges, &j->facts, &all);
+	rank = mem_realloc(NULL, edges.graph.node_count, sizeof(*rank));
 	for (int o = CYCLE_ORDER_COUNT - 1; o >= 0; o--) {
 		struct edges_options options = {
 			.session = j->session, .realtime = j->realtime, .rank = rank};
@@ -216,20 +235,15 @@ static void try_orders(struct judge *j, const struct edges *edges)
 
 		if (!undecided_at(j, o))
 			continue;
-		graph_ranks(&edges->graph, GRAPH_MASK_DATA | order_mask((enum cycle_order)o), rank);
+		graph_ranks(&edges.graph, GRAPH_MASK_DATA | order_mask((enum cycle_order)o), rank);
 		edges_build(&tried, &j->facts, &options);
 		cycles_find(&found, &tried.graph, &search);
-		for (int l = CYCLE_PL_2PLUS; l < CYCLE_LEVEL_COUNT; l++) {
-			for (int p = 0; p < CYCLE_ORDER_COUNT; p++) {
-				if (asked(j, (enum cycle_order)p) &&
-					found.levels[p][l] == LEVEL_HOLDS)
-					mark_holds(j, p, (enum cycle_level)l);
-			}
-		}
+		take_levels(j, found.levels);
 		cycles_release(&found);
 		edges_release(&tried);
 	}
 	free(rank);
+	edges_release(&edges);
 }
 
 /* Registers whose order is open: an execution that explains all reads proves the level. */
@@ -363,13 +377,15 @@ static void decide(struct judge *j, const struct edges *edges)
 	spread(j);
 	doubt(j, edges);
 	spread(j);
+	if (j->guessed && !j->v->predicate_count)
+		take_levels(j, j->guess);
 	if (any_undecided(j) && !j->v->predicate_count)
 		try_schedules(j);
 	if (any_undecided(j) && !j->v->predicate_count)
 		try_saturation(j);
 	if (any_undecided(j) && !j->v->predicate_count && !j->facts.reads_ambiguous &&
 		!edges->unordered && !edges->skipped)
-		try_orders(j, edges);
+		try_orders(j);
 	if (any_undecided(j))
 		try_solver(j);
 }
@@ -584,9 +600,9 @@ static void timed(struct judge *j, uint32_t examples)
 }
 
 /*
- * The edges and their cycles.  At first with versions whose order is open as the input has them: mostly that is
- * an order without a cycle, and then every level holds.  If it is not, and something was open, once more
- * without a guess.
+ * The edges and their cycles.  At first with versions whose order is open as the input has them: a level that
+ * holds in that order holds, and mostly there is no cycle at all.  If there is one, and something was open, once
+ * more without a guess.
  */
 static void find_edges(struct judge *j, struct edges *edges)
 {
@@ -600,17 +616,22 @@ static void find_edges(struct judge *j, struct edges *edges)
 	edges_build(edges, &j->facts, &options);
 	if (edges->open_tails || edges->open_chains) {
 		struct cycles_options quick = search;
-		bool doubts = j->facts.reads_ambiguous || edges->unordered || edges->skipped;
+		struct cycles found;
+		bool acyclic;
 
-		quick.budget = 1;
-		cycles_find(&j->cycles, &edges->graph, &quick);
-		if (j->cycles.component_count == 0 && !doubts) {
+		quick.budget = 1; /* levels only, no witnesses */
+		cycles_find(&found, &edges->graph, &quick);
+		memcpy(j->guess, found.levels, sizeof(j->guess));
+		j->guessed = !j->facts.reads_ambiguous && !edges->unordered && !edges->skipped;
+		acyclic = found.component_count == 0;
+		cycles_release(&found);
+		if (acyclic && j->guessed) {
+			j->cycles = (struct cycles){0}; /* every level holds: LEVEL_HOLDS is zero */
 			edges->open_tails = edges->open_chains = 0;
 			return;
 		}
-		cycles_release(&j->cycles);
 		edges_release(edges);
-		options.prune = options.by_place = false;
+		options.by_place = false;
 		edges_build(edges, &j->facts, &options);
 	}
 	cycles_find(&j->cycles, &edges->graph, &search);
