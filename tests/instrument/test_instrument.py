@@ -771,6 +771,35 @@ call anew(); select * from withtrig; select two from withtrig; select one from w
 
 
 @test
+def aggregates_are_seen():
+    """the rows behind SUM() and GROUP BY; a LIMIT that cut nothing off leaves the condition whole"""
+    sql(TABLES)
+    sql("delete from plain; insert into plain values (1, 1), (2, 1), (3, 2)", database="it")
+    prepare("--quiet", "it.plain")
+    asked = [  # statement, condition of its exact probe, keys of its rows; None: not seen
+        ("select sum(v) from plain where id < 3", "`id` < 3", [1, 2]),
+        ("select v, count(*) from plain group by v order by v", "TRUE", [1, 2, 3]),
+        ("select max(v) from plain", "TRUE", [1, 2, 3]),
+        ("select count(*) from plain where id > 9", "`id` > 9", []),
+        ("select id from plain where v = 1 limit 3", "`v` = 1", [1, 2]),
+        ("select id from plain where v = 1 order by id limit 1", None, [1]),
+        ("select id from plain where v = 1 for update skip locked", None, [1, 2]),
+        ("select distinct v from plain", None, None),
+        ("select v, count(*) from plain group by v having v > 1", None, None),
+    ]
+    if RELEASE == "mariadb-10.5":
+        asked = [a for a in asked if "skip locked" not in a[0]]
+    _, got, _ = recorded(lambda port: sql("; ".join(a[0] for a in asked), port=port, database="it"), "it")
+    texts = {(r["session"], r["number"]): r["text"] for r in got if r["kind"] == "stmt"}
+    for text, condition, keys in asked:
+        [place] = [p for p, t in texts.items() if t == text]
+        probes = [r for r in got if r["kind"] == "probe" and (r["session"], r["number"]) == place]
+        seen = [(p["predicate"], sorted(row[0] for row in p["rows"])) for p in probes if p["exact"]]
+        assert seen == ([] if keys is None else [(condition, keys)]), (text, probes)
+        assert ("?" in [p["predicate"] for p in probes]) == (condition is None), (text, probes)
+
+
+@test
 def tables_that_change():
     """reads of tables that are not any more what they were when they were prepared"""
     def client(port):
