@@ -177,7 +177,8 @@ enum stmt_flags {
 	F(raw, blockers)    /* [session, ...] it was seen waiting for */                         \
 	F(raw, track)       /* {variable: value} and "schema", "gtid", "state" the server told */ \
 	F(u64, client_begin) /* command read from the client */                                  \
-	F(u64, client_end)   /* answer written to the client */
+	F(u64, client_end)   /* answer written to the client */                                  \
+	F(u64, request_bytes) /* without an answer: of the command, read for the server */
 
 /* Rows of one result set, in parts. */
 #define RECORD_RESULT_FIELDS(F)                                                                  \

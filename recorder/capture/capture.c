@@ -422,6 +422,7 @@ static void emit_stmt(struct capture *c, const struct wire_command *command,
 		.track = span_or_none(&c->now.track),
 		.client_begin = command->begin.at,
 		.client_end = command->sent_at,
+		.request_bytes = reply->lost ? command->length : 0,
 		.flags = flags,
 	};
 

@@ -26,6 +26,11 @@ enum {
 	ER_XA_RBTIMEOUT = 1613,
 	ER_XA_RBDEADLOCK = 1614,
 	ER_TRANSACTION_ROLLBACK_DURING_COMMIT = 3101, /* group replication: not certified */
+	/* Of a commit, or of a session that is ended: nobody says whether before or behind it. */
+	ER_SERVER_SHUTDOWN = 1053,
+	ER_ERROR_DURING_COMMIT = 1180,
+	ER_CONNECTION_KILLED = 1927,
+	ER_SESSION_WAS_KILLED = 3169,
 };
 
 static uint8_t known_level(struct capture *c, uint8_t level)
@@ -274,6 +279,13 @@ static bool ends_whole(const struct capture *c, uint16_t error)
 	}
 }
 
+/* A statement that commits itself may have done so when it says this. */
+static bool leaves_open(uint16_t error)
+{
+	return error == ER_SERVER_SHUTDOWN || error == ER_ERROR_DURING_COMMIT ||
+	       error == ER_CONNECTION_KILLED || error == ER_SESSION_WAS_KILLED;
+}
+
 /* The XA statement does not fit the state of the session, which stays as it was. */
 static bool refuses_xa(uint16_t error)
 {
@@ -455,8 +467,10 @@ static void after_error(struct capture *c, const struct wire_command *command,
 	} else if (c->now.data) {
 		/* A call may have committed part of its work before it failed. */
 		txn_single(c, command,
-			look->class == LOOK_CALL || look->class == LOOK_UNKNOWN ? TXN_UNKNOWN
-										: TXN_ABORTED,
+			look->class == LOOK_CALL || look->class == LOOK_UNKNOWN ||
+					leaves_open(reply->error)
+				? TXN_UNKNOWN
+				: TXN_ABORTED,
 			reason);
 		if (c->status_known && !(c->status & STATUS_AUTOCOMMIT) && !c->maybe_begin) {
 			c->maybe_begin = command->begin.at;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -173,10 +174,56 @@ static bool idle(const struct proxy *proxy)
 	return t.sessions == 0;
 }
 
+/* ---- the wall clock ---- */
+
+/* Readable when somebody sets the wall clock: a timer on it that never rings is cancelled then. */
+static int open_clock_watch(void)
+{
+	const struct itimerspec never = {.it_value.tv_sec = INT64_MAX / 1000000000};
+	int fd = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+
+	if (fd >= 0 &&
+		timerfd_settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static int64_t wall_offset(void)
+{
+	return (int64_t)(clock_wall_ns() - clock_mono_ns());
+}
+
+/* Times in the trace are of the monotonic clock and stay right; the header's wall clock does not fit
+ * what other programs log any more. */
+static void note_clock_step(struct proxy *proxy, int clock_fd, int64_t *offset)
+{
+	int64_t now = wall_offset(), moved = now - *offset;
+	struct trace_producer *producer;
+	struct record_note note = {
+		.source = SPAN_LIT("recorder"), .topic = SPAN_LIT("clock step")};
+	struct buf text = BUF_INIT;
+	uint64_t rings;
+
+	(void)!read(clock_fd, &rings, sizeof(rings));
+	*offset = now;
+	if (!proxy->writer)
+		return;
+	buf_printf(&text, "the wall clock was set: %+.6f s", (double)moved / 1e9);
+	note.text = buf_span(&text);
+	producer = trace_producer_open(proxy->writer);
+	trace_emit_note(producer, &note);
+	trace_producer_close(producer);
+	buf_release(&text);
+}
+
 /* Returns when draining is over or cut short. */
 static void serve(struct proxy *proxy, int signal_fd)
 {
-	struct pollfd fds[PROXY_NODES_MAX + 1];
+	struct pollfd fds[PROXY_NODES_MAX + 2];
+	int64_t offset = wall_offset();
+	int clock_fd = open_clock_watch();
 	uint64_t statements = 0, status_at = clock_mono_ns();
 	bool draining = false, stopping = false;
 
@@ -188,7 +235,10 @@ static void serve(struct proxy *proxy, int signal_fd)
 		for (size_t i = 0; i < count; i++)
 			fds[i] = (struct pollfd){.fd = proxy->nodes[i].listen_fd, .events = POLLIN};
 		fds[count] = (struct pollfd){.fd = signal_fd, .events = POLLIN};
-		if (poll(fds, count + 1, timeout) > 0) {
+		fds[count + 1] = (struct pollfd){.fd = clock_fd, .events = POLLIN};
+		if (poll(fds, count + 2, timeout) > 0) {
+			if (fds[count + 1].revents)
+				note_clock_step(proxy, clock_fd, &offset);
 			for (size_t i = 0; i < count; i++)
 				if (fds[i].revents)
 					accept_some(proxy, &proxy->nodes[i]);
@@ -213,6 +263,8 @@ static void serve(struct proxy *proxy, int signal_fd)
 			clock_mono_ns() - status_at >= STATUS_INTERVAL_MS * 1000000ull)
 			draw_status(proxy, &statements, &status_at);
 	}
+	if (clock_fd >= 0)
+		close(clock_fd);
 	if (proxy->status_line)
 		fprintf(stderr, "\r\033[K");
 }

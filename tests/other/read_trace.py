@@ -40,7 +40,7 @@ KINDS = {
                  ("insert_id", U), ("warnings", U), ("info", S), ("error", U), ("sqlstate", S),
                  ("error_text", S), ("result_sets", U), ("rows", U), ("reply_bytes", U),
                  ("blocked_ns", U), ("blockers", R), ("track", R), ("client_begin", U),
-                 ("client_end", U)]),
+                 ("client_end", U), ("request_bytes", U)]),
     6: ("result", [("seq", U), ("at", U), ("session", U), ("number", U), ("set", U), ("part", U),
                    ("last", F), ("columns", R), ("rows", R), ("total", U), ("digest", B)]),
     7: ("probe", [("seq", U), ("at", U), ("session", U), ("number", U), ("txn", U), ("probe", U),

@@ -903,6 +903,7 @@ def commit_without_an_answer():
     stmt = [r for r in got if r["kind"] == "stmt"][-1]
     txn = [r for r in got if r["kind"] == "txn"][-1]
     assert stmt["flags"] == 1 and stmt["text"] == "commit", stmt
+    assert stmt["request_bytes"] == 7 and stmt["reply_bytes"] == 0, stmt
     assert txn["event"] == 1 and txn["outcome"] == 0 and txn["txn"] == stmt["txn"], txn
 
 
@@ -930,6 +931,7 @@ def server_gone_in_a_result():
     stmt = [r for r in got if r["kind"] == "stmt"][-1]
     rows = [row for r in got if r["kind"] == "result" for row in r["rows"]]
     assert stmt["flags"] == 1 and stmt["rows"] == 2 and rows == [[1], [2]], (stmt, rows)
+    assert stmt["reply_bytes"] == len(part) and stmt["request_bytes"] == 16, stmt
 
 
 @test
@@ -996,7 +998,7 @@ def half_a_command():
         got = records(ISOTRACE, proxy.trace)
         assert not [r for r in got if r["kind"] == "txn"], got
         stmt = [r for r in got if r["kind"] == "stmt"][-1]
-        assert stmt["flags"] & 5 == 5, stmt
+        assert stmt["flags"] & 5 == 5 and stmt["request_bytes"] == 8, stmt
 
 
 @test
@@ -1225,6 +1227,53 @@ def drain_waits_for_transactions():
         assert txn["outcome"] == 1, txn
 
 
+CLOCK = r"""
+#define _GNU_SOURCE
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+/* The wall clock is an hour ahead from the moment that somebody watches it. */
+static int watched;
+int timerfd_create(clockid_t clock, int flags)
+{
+	(void)clock, (void)flags;
+	watched = 1;
+	return eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC);
+}
+int timerfd_settime(int fd, int flags, const struct itimerspec *at, struct itimerspec *old)
+{
+	(void)fd, (void)flags, (void)at, (void)old;
+	return 0;
+}
+int clock_gettime(clockid_t clock, struct timespec *out)
+{
+	int code = (int)syscall(SYS_clock_gettime, clock, out);
+
+	if (clock == CLOCK_REALTIME && watched)
+		out->tv_sec += 3600;
+	return code;
+}
+"""
+
+
+@test
+def clock_step():
+    """a wall clock that is set while recording: a note says by how much"""
+    with tempfile.TemporaryDirectory() as folder:
+        library = os.path.join(folder, "clock.so")
+        subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=CLOCK,
+                       text=True, check=True)
+        mock = Mock()
+        with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port], env=dict(os.environ, LD_PRELOAD=library)) as proxy:
+            play(mock, proxy, Talk().command(b"\3select 1").server(ok()).steps, whole)
+            proxy.stop()
+            notes = [r for r in records(ISOTRACE, proxy.trace, ["note"]) if r["topic"] == "clock step"]
+    assert len(notes) == 1 and re.search(r"\+3(600\.0|599\.9)", notes[0]["text"]), notes
+
+
 @test
 def second_signal_stops():
     """a second SIGTERM ends it at once, whatever is open"""
@@ -1353,6 +1402,29 @@ TXN_CASES = {
                      ["begin", ("end", 0, "error 1180")]),
     "commit is a deadlock victim": ([sql("begin", AUTO | IN), sql("commit", error=1213)],
                                     ["begin", ("end", 2, "error 1213")]),
+    "commit is not certified": ([sql("begin", AUTO | IN), sql("commit", error=3101)],
+                                ["begin", ("end", 2, "error 3101")]),
+    "alone and not certified": ([sql("update t set a=1", error=3101)], [("auto", 2, "error 3101")]),
+    "commit is killed": ([sql("begin", AUTO | IN), sql("commit", error=1927)],
+                         ["begin", ("end", 0, "error 1927")]),
+    "write is killed with its session": (
+        [sql("begin", AUTO | IN), sql("update t set a=1", error=1927)],
+        ["begin", ("end", 2, "ended by the server")]),
+    "only the write is killed": (
+        [sql("begin", AUTO | IN), sql("update t set a=1", error=1317), sql("commit", AUTO)],
+        ["begin", ("end", 1, "commit")]),
+    "alone, and the server shuts down": ([sql("update t set a=1", error=1053)],
+                                         [("auto", 0, "error 1053")]),
+    "alone, and its commit fails": ([sql("update t set a=1", error=1180)],
+                                    [("auto", 0, "error 1180")]),
+    "alone and killed with its session": ([sql("delete from t", error=1927)],
+                                          [("auto", 0, "error 1927")]),
+    "alone and killed": ([sql("delete from t", error=1317)], [("auto", 2, "error 1317")]),
+    "not ready for queries": ([sql("begin", AUTO | IN), sql("update t set a=1", error=1047),
+                               sql("rollback", AUTO)], ["begin", ("end", 2, "rollback")]),
+    "read only after a failover": (
+        [sql("begin", AUTO | IN), sql("update t set a=1", error=1290), sql("commit", AUTO)],
+        ["begin", ("end", 1, "commit")]),
     "definition commits": ([sql("begin", AUTO | IN), sql("create table x (a int)", AUTO)],
                            ["begin", ("end", 1, "implicit commit")]),
     "temporary table does not": ([sql("begin", AUTO | IN),
