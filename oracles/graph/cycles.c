@@ -723,12 +723,12 @@ static uint32_t project(const struct graph *graph, unsigned mask, uint32_t **com
 	return graph_components(graph, mask, *component);
 }
 
-/* A component under session or real-time edges alone is none of ours to report: both are orders. */
+/* A component under session or real-time edges alone is none of ours to report: both are orders.
+ * p->data is there already: by it the graph was cut. */
 static void project_all(struct projections *p, const struct graph *graph, unsigned extra)
 {
 	p->ww_count = project(graph, GRAPH_MASK_WW | extra, &p->ww);
 	p->dependency_count = project(graph, GRAPH_MASK_DEPENDENCY | extra, &p->dependency);
-	p->data_count = project(graph, GRAPH_MASK_DATA | extra, &p->data);
 	if (memchr(graph->kind, GRAPH_PREDICATE_RW, graph->edge_count)) {
 		p->item_count = project(
 			graph, GRAPH_MASK_DEPENDENCY | GRAPH_MASK_ITEM_RW | extra, &p->item);
@@ -970,6 +970,25 @@ static void drop_finished(const struct graph *graph, uint32_t *component, uint32
 	free(classes);
 }
 
+/* The components of the nodes that were not cut away, numbered anew without gaps. */
+static uint32_t gather(uint32_t *component, uint32_t nodes, uint32_t count)
+{
+	uint32_t *fresh = mem_realloc(NULL, count, sizeof(*fresh)), kept = 0, number = 0;
+
+	memset(fresh, 0xff, (size_t)count * sizeof(*fresh));
+	for (uint32_t v = 0; v < nodes; v++) {
+		uint32_t c = component[v];
+
+		if (c == GRAPH_NONE)
+			continue;
+		if (fresh[c] == GRAPH_NONE)
+			fresh[c] = number++;
+		component[kept++] = fresh[c];
+	}
+	free(fresh);
+	return number;
+}
+
 /* `classes_of_node`: by node of the caller's graph, the classes found in its component so far. */
 static void find_of_order(struct cycles *out, const struct graph *graph, enum cycle_order order,
 	uint64_t budget, unsigned *classes_of_node)
@@ -985,7 +1004,8 @@ static void find_of_order(struct cycles *out, const struct graph *graph, enum cy
 	if (order != CYCLE_PLAIN)
 		drop_finished(graph, component, count, classes_of_node);
 	graph_cut(&cut, graph, GRAPH_MASK_DATA | f.extra, component);
-	free(component);
+	p.data_count = gather(component, graph->node_count, count);
+	p.data = component;
 	f.graph = &cut;
 	search_init(&f.search, &cut);
 	f.accept = mem_zero(cut.node_count, 1);

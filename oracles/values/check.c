@@ -33,8 +33,7 @@ struct judge {
 	uint64_t out_of_steps; /* levels that it did not finish */
 	uint64_t too_large;    /* levels that it was not asked for */
 	enum level_answer levels[CYCLE_ORDER_COUNT][CYCLE_LEVEL_COUNT];
-	/* The same with open orders as the input has them; guessed: they are known. */
-	enum level_answer guess[CYCLE_ORDER_COUNT][CYCLE_LEVEL_COUNT];
+	struct edges guess; /* with open orders as the input has them; guessed: there are some */
 	bool guessed;
 	enum level_answer cursor, monotonic, forward; /* PL-CS, PL-2L, PL-FCV */
 };
@@ -217,6 +216,19 @@ static void take_levels(
 	}
 }
 
+static void try_guess(struct judge *j)
+{
+	struct cycles_options search = {
+		.session = j->session, .realtime = j->realtime, .budget = 1};
+	struct cycles found;
+
+	if (!j->guess.graph.head)
+		return; /* it had no cycle at all, and all is decided */
+	cycles_find(&found, &j->guess.graph, &search);
+	take_levels(j, found.levels);
+	cycles_release(&found);
+}
+
 static void try_orders(struct judge *j)
 {
 	struct edges_options all = {.session = j->session, .realtime = j->realtime};
@@ -377,8 +389,9 @@ static void decide(struct judge *j, const struct edges *edges)
 	spread(j);
 	doubt(j, edges);
 	spread(j);
-	if (j->guessed && !j->v->predicate_count)
-		take_levels(j, j->guess);
+	if (any_undecided(j) && j->guessed && !j->v->predicate_count)
+		try_guess(j);
+	edges_release(&j->guess);
 	if (any_undecided(j) && !j->v->predicate_count)
 		try_schedules(j);
 	if (any_undecided(j) && !j->v->predicate_count)
@@ -615,22 +628,21 @@ static void find_edges(struct judge *j, struct edges *edges)
 
 	edges_build(edges, &j->facts, &options);
 	if (edges->open_tails || edges->open_chains) {
-		struct cycles_options quick = search;
-		struct cycles found;
-		bool acyclic;
+		uint32_t *component =
+			mem_realloc(NULL, edges->graph.node_count, sizeof(*component));
+		bool acyclic = !graph_components(&edges->graph, GRAPH_MASK_ALL, component);
 
-		quick.budget = 1; /* levels only, no witnesses */
-		cycles_find(&found, &edges->graph, &quick);
-		memcpy(j->guess, found.levels, sizeof(j->guess));
+		free(component);
 		j->guessed = !j->facts.reads_ambiguous && !edges->unordered && !edges->skipped;
-		acyclic = found.component_count == 0;
-		cycles_release(&found);
 		if (acyclic && j->guessed) {
 			j->cycles = (struct cycles){0}; /* every level holds: LEVEL_HOLDS is zero */
 			edges->open_tails = edges->open_chains = 0;
 			return;
 		}
-		edges_release(edges);
+		if (j->guessed)
+			j->guess = *edges;
+		else
+			edges_release(edges);
 		options.by_place = false;
 		edges_build(edges, &j->facts, &options);
 	}
