@@ -449,10 +449,12 @@ static size_t server_keep(const struct wire *w)
 	return w->keep_max;
 }
 
+/* FETCH expects rows at once, even when it is not complete. */
 static bool may_have_rows(const struct wire *w)
 {
 	return w->phase == WIRE_COMMANDS && w->count && w->queue[w->head].expect == EXPECT_ROWS &&
-	       w->sink->rows && frame_idle(&w->server) && !w->server.kept.len;
+	       w->queue[w->head].active && w->sink->rows && frame_idle(&w->server) &&
+	       !w->server.kept.len;
 }
 
 /* Returns what is left when compression begins in the middle of the bytes. */

@@ -1091,6 +1091,29 @@ START_TEST(limits_hold)
 }
 END_TEST
 
+/* FETCH expects rows from its first byte on; its event comes before theirs all the same. */
+START_TEST(rows_before_their_fetch_is_complete)
+{
+	struct wire w;
+	struct log log = {BUF_INIT};
+	struct talk t = {0};
+
+	talk_connect(&t, TALK_CAPS, TALK_CAPS);
+	TALK_SERVER(&t, "\x00\x00\x05\x00\x00\x00");
+	wire_init(&w, &log_sink, &log, NULL);
+	for (size_t i = 0; i < 3; i++)
+		feed(&w, t.steps[i].server, t.steps[i].bytes.data, t.steps[i].bytes.len);
+	feed(&w, false, "\x09\x00\x00\x00\x1c\x01", 6);
+	feed(&w, true, t.steps[3].bytes.data, t.steps[3].bytes.len);
+	wire_end(&w, stamp);
+	ck_assert_str_eq(log.text.data, CONNECTED_MARIADB
+		"1: 1c\n1: row binary ? <00><00><05><00><00><00>\n1: none lost last\n");
+	wire_release(&w);
+	talk_release(&t);
+	buf_release(&log.text);
+}
+END_TEST
+
 START_TEST(answer_before_the_command_is_complete)
 {
 	struct wire w;
@@ -1127,4 +1150,4 @@ UNIT_MAIN("wire", error_instead_of_greeting, authentication_dialogue, access_den
 	pipelined_prepare_and_execute, long_data, bulk_execute, cursors,
 	metadata_left_out_of_a_text_result, local_infile, change_user_and_reset, unknown_commands,
 	binlog_dump_is_opaque, nonsense_makes_the_session_opaque, lost_answers, large_packets,
-	limits_hold, answer_before_the_command_is_complete)
+	limits_hold, answer_before_the_command_is_complete, rows_before_their_fetch_is_complete)
