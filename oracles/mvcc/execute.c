@@ -267,6 +267,36 @@ static bool concurrency_error(struct mvcc *m, unsigned error, bool *ok)
 
 /* ---- queries ---- */
 
+/* Snapshot isolation: rows of the snapshot that somebody has deleted since are met, too.  Their
+ * records are there as long as the read view is, and acting on them must give error 1020
+ * (MDEV-40092). */
+static void meet_deleted(struct mvcc *m, struct store_table *table, struct write_answer *a)
+{
+	uint32_t view = m->store.txns[m->now_txn].view;
+	struct store_record **records;
+	size_t count;
+
+	if (m->engine != ENGINE_INNODB_SI || m->now_level < LEVEL_REPEATABLE_READ ||
+		view == STORE_NONE || view == m->store.commits)
+		return;
+	count = records_of(m, table, &records);
+	for (size_t i = 0; i < count && !a->conflict; i++) {
+		const struct store_version *now =
+			store_current(&m->store, records[i], m->now_txn);
+		const struct store_version *then =
+			store_visible(&m->store, records[i], m->now_txn, view);
+		enum eval_truth truth;
+
+		if (now == then || store_alive(now) || now->maybe || now->txn == m->now_txn ||
+			!store_alive(then) || !row_matches(m, then->image, &truth) ||
+			truth != EVAL_TRUE)
+			continue;
+		a->conflict = true;
+		a->conflict_record = records[i];
+		a->conflict_table = table;
+	}
+}
+
 /* Locks of a locking read of one table. */
 static void lock_read_rows(struct mvcc *m, struct write_answer *a)
 {
@@ -285,6 +315,7 @@ static void lock_read_rows(struct mvcc *m, struct write_answer *a)
 			continue;
 		act_on(m, g->table, g->records[i], mode, a);
 	}
+	meet_deleted(m, m->now_gathered[0].table, a);
 }
 
 /* An answer that nobody could have got while the lock was held. */
@@ -691,9 +722,12 @@ static void begin_statement(struct mvcc *m, uint32_t index)
 	m->now_lock_count = 0;
 	m->now_level =
 		stmt->txn == SCHEDULE_NONE ? LEVEL_UNKNOWN : m->schedule->txns[stmt->txn].level;
-	if (m->now_txn != STORE_NONE && m->store.txns[m->now_txn].level_unknown)
-		m->now_level = LEVEL_UNKNOWN;
 	m->now_autocommit = stmt->txn != SCHEDULE_NONE && m->schedule->txns[stmt->txn].autocommit;
+	/* Of one statement both can be tried. */
+	if (m->now_txn != STORE_NONE && m->store.txns[m->now_txn].level_unknown)
+		m->now_level = !m->now_autocommit   ? LEVEL_UNKNOWN
+			       : choose(m, 2) == 0 ? m->now_level
+						   : m->store.txns[m->now_txn].level_other;
 	m->env.database = m->schedule->execution->sessions[stmt->in->session].database;
 	m->now_plan = m->runs[index].plan;
 	if (m->now_txn != STORE_NONE && m->store.txns[m->now_txn].began == STORE_NONE) {

@@ -180,8 +180,10 @@ static void doubt_levels(struct mvcc *m)
 				((tree->kind == SQL_STMT_COMMIT || tree->kind == SQL_STMT_ROLLBACK) &&
 					!is_chained(tree))))
 			*level = 0;
-		if (*level && stmt->txn != SCHEDULE_NONE && s->txns[stmt->txn].level != *level)
+		if (*level && stmt->txn != SCHEDULE_NONE && s->txns[stmt->txn].level != *level) {
 			m->store.txns[stmt->txn + 1].level_unknown = true;
+			m->store.txns[stmt->txn + 1].level_other = *level;
+		}
 		for (const struct schedule_txn_event *e = stmt->txn_events;
 			e && stmt->in->record.error; e = e->next) {
 			if (e->event == TXN_END)
@@ -193,14 +195,16 @@ static void doubt_levels(struct mvcc *m)
 
 static void make_plans(struct mvcc *m)
 {
-	enum { AUTOCOMMIT = 2 };
+	enum { AUTOCOMMIT = 2, COMMAND_PREPARE = 0x16 };
 	bool *off = mem_zero(m->schedule->execution->session_count + 1, sizeof(*off));
 
 	for (size_t i = 0; i < m->schedule->stmt_count; i++) {
 		const struct schedule_stmt *stmt = &m->schedule->stmts[i];
 
 		m->now_stmt = (uint32_t)i;
-		m->runs[i].plan = plan_of(m, stmt->text,
+		/* Preparing a statement does nothing yet. */
+		m->runs[i].plan = plan_of(m,
+			stmt->in->record.command == COMMAND_PREPARE ? span_str("") : stmt->text,
 			m->schedule->execution->sessions[stmt->in->session].database);
 		/* Definitions that change, and table locks, make waits that are none of ours. */
 		m->any_ddl |= m->runs[i].plan->ddl;

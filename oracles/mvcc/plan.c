@@ -156,14 +156,10 @@ static bool names_own_table(void *ctx, const struct sql_table_ref *ref)
 	return true;
 }
 
-/* Does ON DUPLICATE KEY UPDATE ask a query about the table that is being written?  It may have been
- * asked before the first row was inserted, or later; of one row that is the same. */
+/* Does ON DUPLICATE KEY UPDATE ask a query about the table that is being written? */
 static bool asks_own_table(const struct sql_insert *insert)
 {
 	struct own_table own = {&insert->table, false};
-
-	if (insert->rows && !insert->rows->next)
-		return false;
 
 	for (const struct sql_assign *set = insert->on_duplicate; set; set = set->next)
 		sql_walk_expr(set->value,
@@ -317,7 +313,7 @@ static void compile(struct mvcc *m, struct plan *plan)
 			&m->plans_arena, stmt->u.insert, &m->env, &m->source, &outcome);
 		if (!plan->insert)
 			note_outcome(plan, &outcome);
-		else if (asks_own_table(stmt->u.insert))
+		else if (asks_own_table(stmt->u.insert) && stmt->u.insert->query)
 			plan->unsupported = "ON DUPLICATE KEY UPDATE with a query of the table";
 		else if (stmt->u.insert->returning)
 			plan->unsupported = "RETURNING";
@@ -465,6 +461,7 @@ static struct plan *make_plan(struct mvcc *m, struct span text, struct span data
 		plan->unsupported = "functions that are not built in";
 	}
 	plan->events = events_of(stmt);
+	plan->asks_own = plan->insert && asks_own_table(stmt->u.insert);
 	plan->anywhere |= calls || (plan->writes && plan->unsupported && !plan->redefines &&
 					   !writes_a_known_table(plan));
 	/* A temporary table may hide one of the same name, for this session only. */

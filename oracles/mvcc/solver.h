@@ -63,6 +63,7 @@ struct plan {
 	bool redefines; /* changes the definition of the tables that it names */
 	bool commits;   /* commits the open transaction before anything else */
 	bool odd;      /* leaves its session with variables that are not modelled */
+	bool asks_own; /* ON DUPLICATE KEY UPDATE has a query of the table itself */
 	bool sourced;  /* a write that reads rows by a query of its own */
 	bool filtered; /* has a WHERE, ON or HAVING */
 	bool one_table;     /* UPDATE or DELETE in the single-table form */
@@ -219,6 +220,7 @@ struct mvcc {
 	bool now_capped;    /* more rows may have been missed than are tried */
 	bool now_half_done; /* a statement that waits may have changed rows that this one reads */
 	const char *now_unknown; /* why a table's content is not known */
+	uint32_t now_asked; /* enum asked */
 	const struct eval_value *now_replacement; /* REPLACE: the row that comes instead */
 	struct gathered now_gathered[MVCC_TABLES_MAX * 2];
 	uint32_t now_gathered_count;

@@ -164,6 +164,8 @@ uint32_t note_traits(
 	case NOTE_MISMATCH:
 		if (somebody_rolled_back(m))
 			traits |= TRAIT_ROLLED_BACK;
+		if (m->mismatch.kind == MISMATCH_CONFLICT && v)
+			traits |= row_traits(m, v);
 		for (uint32_t i = 0; m->now_plan && i < m->now_plan->table_count; i++) {
 			if (key_reused(m, &m->store.tables[m->now_plan->tables[i]]))
 				traits |= TRAIT_KEY_REUSED;

@@ -569,9 +569,12 @@ static void describe_mismatch(struct buf *out, struct mvcc *m)
 		buf_add_str(out, " acted on ");
 		if (x->record)
 			add_object(out, m, x->table, x->record);
-		buf_add_str(out,
-			", which another transaction changed after the snapshot; it should "
-			"have failed with error 1020.");
+		buf_printf(out,
+			", which another transaction %s after the snapshot; it should "
+			"have failed with error 1020.",
+			x->record && !store_alive(store_current(&m->store, x->record, m->now_txn))
+				? "deleted"
+				: "changed");
 		break;
 	case MISMATCH_FINAL:
 		buf_printf(out, "The final rows of %.*s are ",
@@ -614,7 +617,7 @@ void note_mismatch(struct mvcc *m)
 	if (m->mismatch.stmt == STORE_NONE)
 		note->txn = note->stmt = STORE_NONE;
 	else
-		note->traits = note_traits(m, NOTE_MISMATCH, STORE_NONE, NULL);
+		note->traits = note_traits(m, NOTE_MISMATCH, STORE_NONE, m->mismatch.record);
 	note->answer = answer_of(m);
 	describe_mismatch(&text, m);
 	note->by_stranger = m->strangers && data_alone(class_name);

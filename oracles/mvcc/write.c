@@ -696,6 +696,11 @@ void write_row(struct mvcc *m, struct store_table *table, struct store_record *r
 		apply(m, table, &change, 1, a);
 }
 
+/* When a query of the table itself in ON DUPLICATE KEY UPDATE is asked: the first time that it is needed,
+ * for every row, or before the first row is inserted.  What the server does depends on how it optimized
+ * it. */
+enum asked { ASKED_ONCE, ASKED_ALWAYS, ASKED_BEFORE, ASKED_WAYS };
+
 static void insert_duplicate(struct mvcc *m, const struct plan *plan, struct store_table *table,
 	struct store_record *met, const struct eval_value *row, struct write_answer *a)
 {
@@ -708,6 +713,8 @@ static void insert_duplicate(struct mvcc *m, const struct plan *plan, struct sto
 		write_error(a, ER_CHECKREAD);
 		return;
 	}
+	if (m->now_asked == ASKED_ALWAYS)
+		m->now_gathered_count = 0;
 	if (!eval_insert_duplicate(
 		    plan->insert, &m->store.arena, &m->env, &m->source, old, row, &new, &outcome)) {
 		answer_outcome(m, a, &outcome);
@@ -965,6 +972,16 @@ static void write_insert(struct mvcc *m, const struct plan *plan, struct write_a
 	a->matched = rows.count;
 	if (!order_rows(m, plan, table, &rows, a))
 		return;
+	m->now_asked = ASKED_ONCE;
+	if (plan->asks_own && rows.count > 1) {
+		struct eval_rows before;
+
+		m->now_asked = choose(m, ASKED_WAYS);
+		if (m->now_asked == ASKED_BEFORE && !rows_of(m, def, NULL, &before)) {
+			answer_outcome(m, a, &outcome);
+			return;
+		}
+	}
 	for (size_t i = 0; i < rows.count && a->status == EVAL_OK; i++) {
 		struct eval_value *row =
 			arena_alloc(&m->store.arena, def->column_count * sizeof(*row));
