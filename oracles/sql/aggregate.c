@@ -97,6 +97,10 @@ static bool aggregate_type(struct compiler *c, struct aggregate *a)
 	case AGG_MAX:
 		a->type = a->args[0]->type;
 		a->type.hybrid = a->type.own_scale = false;
+		if (a->type.kind == EVAL_T_FLOAT && !a->args[0]->column) {
+			compile_unsupported(c, "MIN or MAX of a computed FLOAT");
+			return false;
+		}
 		if (a->type.kind == EVAL_T_BIT ||
 			(a->type.kind == EVAL_T_DOUBLE && a->type.decimals < EVAL_NOT_FIXED)) {
 			compile_unsupported(c, "MIN or MAX of BIT, or of a DOUBLE with decimals");

@@ -404,6 +404,8 @@ static struct eval_type decimal_result(const struct eval_env *env, enum sql_op o
 	}
 	t = type_decimal(whole + scale, scale);
 	t.is_unsigned = a->is_unsigned && b->is_unsigned && op != SQL_OP_MOD;
+	if (op == SQL_OP_MOD && env->flavour == SQL_MYSQL)
+		t.is_unsigned = a->is_unsigned;
 	return t;
 }
 
@@ -442,6 +444,8 @@ struct node *compile_arithmetic(struct compiler *c, const struct sql_expr *e, en
 			return compile_unsupported(c, "bit operations on binary strings");
 		return n;
 	}
+	if (op == SQL_OP_DIV && type_is_temporal(&r->type) && r->type.decimals && !r->column)
+		return compile_unsupported(c, "a quotient by a computed time with a fraction");
 	if (op == SQL_OP_INT_DIV) {
 		n->fn = run_int_div;
 		n->aux = !ints || temporal;
@@ -472,6 +476,11 @@ struct node *compile_arithmetic(struct compiler *c, const struct sql_expr *e, en
 		n->fn = run_decimal;
 		n->type = decimal_result(c->env, op, &a, &b);
 	}
+	/* MySQL prints what comes of it with the scale of the inner expression. */
+	if (c->env->flavour == SQL_MYSQL && n->type.kind == EVAL_T_DECIMAL &&
+		((l->type.kind == EVAL_T_DECIMAL && l->type.merged) ||
+			(r->type.kind == EVAL_T_DECIMAL && r->type.merged)))
+		n->type.merged = true;
 	return n;
 }
 

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A weight a character: the collations that are known here are, on the texts where they are known,
- * functions from characters to one number, 0 for a character that is skipped (UCA control
- * characters).  Nothing else is needed to compare, search and match.
+ * The collations that are known here are, on the texts where they are known, functions from
+ * characters to weights: one number for most, several for a few (German sharp s is two s to the
+ * UCA), none for a character that is skipped (UCA control characters).  Nothing else is needed to
+ * compare, search and match.  Weights beyond ASCII are in weights.c.
  */
 #include "sql/collation.h"
 
 #include <string.h>
+
+#include "sql/weights.h"
 
 enum weights { W_BYTES, W_LATIN1_SWEDISH, W_LATIN1_GENERAL, W_GENERAL, W_UCA, W_UCA9 };
 
@@ -290,11 +293,9 @@ static const unsigned char latin1_general[] =
 	"\x9e\xa0\xa2\xac\xb1\x97\x43\x45\x47\x49\x4b\x4d\x4f\x55\x5d\x5f\x61\x63\x6d\x6f\x71\x73"
 	"\x59\x7f\x83\x85\x87\x89\x8b\xbe\x8d\x9c\x9e\xa0\xa2\xac\xb1\xae";
 
-/* The order of ASCII in UCA 4.0.0 and 5.2.0, and in 9.0.0 and 14.0.0, where ` and ^ moved. */
+/* The order of ASCII in UCA 4.0.0 and 5.2.0; in 9.0.0 and 14.0.0 ` and ^ moved. */
 static const char uca_order[] = "\t\n\v\f\r `^_-,;:!?.'\"()[]{}@*/\\&#%+<=>|~$0123456789"
 				"abcdefghijklmnopqrstuvwxyz";
-static const char uca9_order[] = "\t\n\v\f\r _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789"
-				 "abcdefghijklmnopqrstuvwxyz";
 
 static int ascii_lower(int c)
 {
@@ -333,9 +334,87 @@ static int byte_weight(enum weights weights, unsigned char c)
 	case W_UCA:
 		return uca_weight(uca_order, c);
 	case W_UCA9:
-		return uca_weight(uca9_order, c);
+		return weight_uca[c]; /* ASCII is the first of the ranges */
 	}
 	return c;
+}
+
+/* ---- weights beyond ASCII ---- */
+
+enum { CHAR_WEIGHTS = 4, HAN_FIRST = 0x4e00, HAN_LAST = 0x9fa5, HANGUL_FIRST = 0xac00,
+	HANGUL_LAST = 0xd7a3, GENERAL_BEYOND_BMP = 0xfffd };
+
+/* The place of a character in the tables, or -1. */
+static int weight_place(uint32_t code)
+{
+	for (size_t i = 0; i < WEIGHT_RANGES; i++) {
+		const struct weight_range *range = &weight_ranges[i];
+
+		if (code < range->low)
+			return -1;
+		if (code <= range->high)
+			return (int)(range->at + code - range->low);
+	}
+	return -1;
+}
+
+static int uca_weights(int place, int out[CHAR_WEIGHTS])
+{
+	int n = 0;
+
+	if (weight_uca[place] == 0 || weight_uca[place] == WEIGHT_UNKNOWN)
+		return weight_uca[place] == 0 ? 0 : -1;
+	if (weight_uca[place] < WEIGHT_MANY) {
+		out[0] = weight_uca[place];
+		return 1;
+	}
+	const uint16_t *many = weight_many[weight_uca[place] - WEIGHT_MANY];
+	while (n < CHAR_WEIGHTS && many[n]) {
+		out[n] = many[n];
+		n++;
+	}
+	return n;
+}
+
+/* The weights of a character beyond ASCII of a Unicode set; how many, or -1: not known. */
+static int code_weights(enum weights weights, uint32_t code, int out[CHAR_WEIGHTS])
+{
+	int place = weight_place(code);
+	bool han = code >= HAN_FIRST && code <= HAN_LAST;
+
+	switch (weights) {
+	case W_GENERAL:
+		if (code > 0xffff)
+			out[0] = GENERAL_BEYOND_BMP;
+		else if (han || (code >= HANGUL_FIRST && code <= HANGUL_LAST))
+			out[0] = (int)code;
+		else if (place >= 0 && weight_general[place] != WEIGHT_UNKNOWN)
+			out[0] = weight_general[place];
+		else
+			return -1;
+		return 1;
+	case W_UCA:
+	case W_UCA9:
+		if (han) {
+			/* UTS 10, "Implicit Weights". */
+			out[0] = (int)(0xfb40 + (code >> 15));
+			out[1] = (int)((code & 0x7fff) | 0x8000);
+			return 2;
+		}
+		if (place < 0)
+			return -1;
+		if (weights == W_UCA9)
+			return uca_weights(place, out);
+		if (!weight_base[place])
+			return -1;
+		out[0] = uca_weight(uca_order, weight_base[place]);
+		return 1;
+	case W_BYTES:
+	case W_LATIN1_SWEDISH:
+	case W_LATIN1_GENERAL:
+		break;
+	}
+	return -1;
 }
 
 /* A walk over the weights of a text. */
@@ -345,23 +424,42 @@ struct walk {
 	struct span s;
 	size_t at;
 	bool *unknown;
+	int more[CHAR_WEIGHTS]; /* of the character before `at` */
+	int more_at, more_count;
 };
 
 static struct walk walk_of(uint16_t collation, struct span s, bool *unknown)
 {
-	return (struct walk){infos[collation].weights, infos[collation].charset, s, 0, unknown};
+	return (struct walk){infos[collation].weights, infos[collation].charset, s, 0, unknown,
+		{0}, 0, 0};
 }
 
 /* The next weight; -1 at the end. */
 static int next_weight(struct walk *w)
 {
+	if (w->more_at < w->more_count)
+		return w->more[w->more_at++];
 	while (w->at < w->s.len) {
 		unsigned char c = (unsigned char)w->s.ptr[w->at];
 		int weight;
 
 		if (c >= 0x80 && charset_max_bytes(w->charset) > 1 && w->weights != W_BYTES) {
-			*w->unknown = true;
-			return -1;
+			uint32_t n = char_bytes(w->charset, rest_of(w->s, w->at));
+
+			w->more_at = 0;
+			w->more_count = n ? code_weights(w->weights,
+						    char_code(w->charset, w->s.ptr + w->at, n),
+						    w->more)
+					  : -1;
+			if (w->more_count < 0) {
+				w->more_count = 0;
+				*w->unknown = true;
+				return -1;
+			}
+			w->at += n;
+			if (w->more_count)
+				return w->more[w->more_at++];
+			continue;
 		}
 		if (c >= 0x80 && w->charset == CHARSET_ASCII)
 			*w->unknown = true;
@@ -395,6 +493,12 @@ int collation_compare(uint16_t collation, struct span a, struct span b, bool *un
 	}
 }
 
+static void key_weight(struct buf *out, int weight)
+{
+	buf_add_char(out, (char)(weight >> 8));
+	buf_add_char(out, (char)weight);
+}
+
 void collation_key(uint16_t collation, struct span s, struct buf *out, bool *unknown)
 {
 	struct walk w = walk_of(collation, s, unknown);
@@ -407,9 +511,18 @@ void collation_key(uint16_t collation, struct span s, struct buf *out, bool *unk
 			continue;
 		}
 		for (; blanks; blanks--)
-			buf_add_char(out, (char)blank);
-		buf_add_char(out, (char)weight);
+			key_weight(out, blank);
+		key_weight(out, weight);
 	}
+}
+
+static bool has_skipped(enum weights weights, struct span ascii)
+{
+	for (size_t i = 0; i < ascii.len; i++) {
+		if (byte_weight(weights, (unsigned char)ascii.ptr[i]) == 0)
+			return true;
+	}
+	return false;
 }
 
 size_t collation_locate(
@@ -418,8 +531,11 @@ size_t collation_locate(
 	enum charset charset = infos[collation].charset;
 	enum weights weights = infos[collation].weights;
 
+	/* The servers compare as many bytes as the needle has, and the UCA skips characters. */
 	if (weights != W_BYTES && charset_max_bytes(charset) > 1 &&
-		(!text_is_ascii(text) || !text_is_ascii(needle))) {
+		(!text_is_ascii(text) || !text_is_ascii(needle) ||
+			(weights != W_GENERAL && (has_skipped(weights, text) ||
+							 has_skipped(weights, needle))))) {
 		*unknown = true;
 		return SIZE_MAX;
 	}
@@ -444,8 +560,15 @@ static bool same_char(uint16_t collation, struct span a, struct span b, bool *un
 		       byte_weight(weights, (unsigned char)b.ptr[0]);
 	if (weights == W_BYTES || span_eq(a, b))
 		return span_eq(a, b);
-	*unknown = true;
-	return false;
+	struct walk x = walk_of(collation, a, unknown), y = walk_of(collation, b, unknown);
+	for (;;) {
+		int wx = next_weight(&x), wy = next_weight(&y);
+
+		if (*unknown || wx != wy)
+			return false;
+		if (wx < 0)
+			return true;
+	}
 }
 
 /* Backtracks to the last % only, which is enough: an earlier one never needs to take more. */

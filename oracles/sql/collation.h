@@ -3,9 +3,10 @@
  * Character sets and collations: order, equality, case, and where characters begin.
  *
  * Known exactly: the binary ones for every text; latin1_swedish_ci and latin1_general_ci for every
- * byte; the others (general_ci, the UCA ones) for ASCII text.  Where a text has characters whose
- * weight is not known, the functions set *unknown and the caller's outcome is unsupported.
- * The tables hold what the servers' WEIGHT_STRING() answers; a test compares them.
+ * byte; general_ci, 0900_ai_ci and uca1400_ai_ci for ASCII, Latin, Greek, Cyrillic, kana, Han, common
+ * punctuation and pictures; unicode_ci and unicode_520_ci for ASCII, accented Latin letters and Han.
+ * Combining marks and all else: where a text has characters whose weight is not known, the functions
+ * set *unknown and the caller's outcome is unsupported.  A test compares them with the servers.
  */
 #ifndef SQL_COLLATION_H
 #define SQL_COLLATION_H

@@ -42,6 +42,22 @@ static enum cmp_class class_of(const struct eval_type *type)
 	return CMP_REAL;
 }
 
+bool has_wide_text(const struct node *n)
+{
+	if (!n)
+		return false;
+	if (type_is_string(&n->type) &&
+		charset_max_bytes(collation_charset(n->type.collation)) > 1 &&
+		(n->column || (n->literal && n->u.value.kind == EVAL_STRING &&
+				      !text_is_ascii(n->u.value.s))))
+		return true;
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		if (has_wide_text(n->args[i]))
+			return true;
+	}
+	return false;
+}
+
 bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 	const char *operation, uint16_t *collation, uint8_t *coercibility)
 {
@@ -123,6 +139,16 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 			args[i]->type.collation == COLLATION_BINARY && coll != COLLATION_BINARY &&
 			!text_is_valid(collation_charset(coll), args[i]->u.value.s)) {
 			compile_unsupported(c, "a literal with bytes that are no characters");
+			return false;
+		}
+	}
+	/* Text of a wider set is made narrower where nothing is lost (error 1267 otherwise). */
+	for (uint32_t i = 0; i < count && charset_max_bytes(collation_charset(coll)) == 1 &&
+			     coll != COLLATION_BINARY;
+		i++) {
+		if (has_wide_text(args[i])) {
+			compile_unsupported(
+				c, "characters beyond ASCII beside a narrower character set");
 			return false;
 		}
 	}
@@ -328,6 +354,9 @@ int compare_as(struct run *run, const struct comparison *how, const struct eval_
 			run_unsupported(run, "an integer beyond 2^53 compared with a string");
 		if (how->between && ((x != 0 && fabs(x) < 1e-200) || (y != 0 && fabs(y) < 1e-200)))
 			run_unsupported(run, "BETWEEN with a number that is almost zero");
+		if ((a->kind == EVAL_STRING && x != 0 && fabs(x) < 1e-200) ||
+			(b->kind == EVAL_STRING && y != 0 && fabs(y) < 1e-200))
+			run_unsupported(run, "a string with a number that is almost zero");
 		if (how->within && fabs(x - y) < how->within)
 			return 0;
 		return sign_of(x > y, x < y);
@@ -739,6 +768,13 @@ static bool between_comparison(struct compiler *c, struct node **args, struct co
 			compile_unsupported(c, "MySQL: BETWEEN with strings and numbers");
 			return false;
 		}
+		for (int i = 0; i < 3; i++) {
+			if (type_is_string(&args[i]->type) && args[i]->type.merged &&
+				args[i]->type.collation == COLLATION_BINARY) {
+				compile_unsupported(c, "BETWEEN with bytes of IF or CASE");
+				return false;
+			}
+		}
 		out->as = ints ? type_int(false) : exact ? type_decimal(65, 0) : type_double();
 		out->between = true;
 		return true;
@@ -895,6 +931,14 @@ struct node *compile_in_list(struct compiler *c, const struct sql_expr *e)
 	for (uint32_t i = 1; i <= count && left->type.kind == EVAL_T_YEAR; i++) {
 		if (!n->args[i]->constant && count > 1)
 			return compile_unsupported(c, "a YEAR IN values that are not constant");
+		if (n->args[i]->type.hybrid && c->env->flavour == SQL_MYSQL)
+			return compile_unsupported(c, "MySQL: a YEAR IN hexadecimal literals");
+	}
+	for (uint32_t i = 1; i <= count && type_is_temporal(&left->type) && count > 1; i++) {
+		if (c->env->flavour == SQL_MYSQL &&
+			(n->args[i]->type.kind == EVAL_T_TIME) !=
+				(left->type.kind == EVAL_T_TIME))
+			return compile_unsupported(c, "MySQL: IN with dates and times");
 	}
 	for (uint32_t i = 1; i <= count && c->env->flavour == SQL_MYSQL; i++) {
 		if (how[i].as.kind == EVAL_T_DOUBLE && type_is_int(&left->type))

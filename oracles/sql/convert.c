@@ -296,7 +296,7 @@ void double_print_fixed(double d, uint32_t decimals, struct buf *out)
 
 	if (d == 0 || count - point > (int)decimals) {
 		buf_printf(out, "%.*f", (int)decimals, d);
-		if (d != 0 && !decimals && fabs(d) < 0.5)
+		if (d != 0 && !decimals && fabs(d) <= 0.5)
 			buf_add_char(out, '.'); /* as MariaDB prints it */
 		return;
 	}

@@ -454,6 +454,8 @@ size_t decimal_parse(struct span s, struct decimal *out, bool *overflow)
 		size_t j = i + 1;
 		bool minus = false;
 
+		while (j < s.len && (s.ptr[j] == ' ' || s.ptr[j] == '\t')) /* as strtoll() does */
+			j++;
 		if (j < s.len && (s.ptr[j] == '-' || s.ptr[j] == '+'))
 			minus = s.ptr[j++] == '-';
 		if (j < s.len && s.ptr[j] >= '0' && s.ptr[j] <= '9') {

@@ -100,12 +100,21 @@ static bool merge_pair(struct compiler *c, const struct eval_type *a, const stru
 static bool mysql_merges(struct compiler *c, struct node **args, uint32_t count)
 {
 	bool number = false, temporal = false, is_float = false, all_float = true;
+	bool real = false, exact = false;
 
 	for (uint32_t i = 0; i < count; i++) {
 		number |= type_is_number(&args[i]->type);
 		temporal |= type_is_temporal(&args[i]->type);
 		is_float |= args[i]->type.kind == EVAL_T_FLOAT || args[i]->type.kind == EVAL_T_BIT;
 		all_float &= args[i]->type.kind == args[0]->type.kind;
+		real |= args[i]->type.kind == EVAL_T_DOUBLE;
+		exact |= args[i]->type.kind == EVAL_T_DECIMAL ||
+			 (type_is_int(&args[i]->type) && type_int_digits(&args[i]->type) > 15);
+	}
+	/* As a string it is the one value's own string, as a number a DOUBLE. */
+	if (real && exact) {
+		compile_unsupported(c, "MySQL: a result that is a DOUBLE or a long exact number");
+		return false;
 	}
 	if ((number && temporal) || (is_float && !all_float)) {
 		compile_unsupported(
@@ -119,6 +128,7 @@ bool merge_types(struct compiler *c, struct node **args, uint32_t count, const c
 	struct eval_type *out)
 {
 	struct eval_type t = args[0]->type;
+	bool bytes = false, wide_text = false;
 
 	if (c->env->flavour == SQL_MYSQL && !mysql_merges(c, args, count))
 		return false;
@@ -130,10 +140,19 @@ bool merge_types(struct compiler *c, struct node **args, uint32_t count, const c
 		}
 		/* MySQL prints it with the scale of the inner expression. */
 		if (c->env->flavour == SQL_MYSQL && args[i]->type.kind == EVAL_T_DECIMAL &&
-			args[i]->type.merged && count > 1) {
+			args[i]->type.merged) {
 			compile_unsupported(c, "MySQL: a DECIMAL of COALESCE or CASE in another");
 			return false;
 		}
+		/* The value keeps the character set of its own argument. */
+		if (type_is_string(&args[i]->type) && args[i]->type.collation == COLLATION_BINARY)
+			bytes = true;
+		else if (has_wide_text(args[i]))
+			wide_text = true;
+	}
+	if (bytes && wide_text) {
+		compile_unsupported(c, "one of a text and a binary string");
+		return false;
 	}
 	for (uint32_t i = 1; i < count; i++) {
 		if (!merge_pair(c, &t, &args[i]->type,
@@ -242,6 +261,7 @@ static struct node *compile_nullif(
 	n->type.merged = true;
 	if (c->env->flavour == SQL_MYSQL &&
 		(type_is_temporal(&n->type) || n->type.kind == EVAL_T_DOUBLE ||
+			n->args[1]->type.kind == EVAL_T_YEAR ||
 			type_is_string(&n->type) != type_is_string(&n->args[1]->type)))
 		return compile_unsupported(c, "MySQL: NULLIF of a DOUBLE, a date or different types");
 	n->type.hybrid = n->type.zerofill = false;
@@ -378,6 +398,10 @@ static struct eval_value run_extreme(const struct node *n, struct frame *f)
 			f->run, how, &n->args[at]->type, &best, &n->args[i]->type, &v, &null);
 		if (null)
 			return run_unsupported(f->run, "GREATEST with a string that is no date");
+		if (order == 0 && f->run->env->flavour == SQL_MYSQL && v.kind == EVAL_STRING &&
+			best.kind == EVAL_STRING && !span_eq(v.s, best.s))
+			return run_unsupported(
+				f->run, "MySQL: GREATEST or LEAST of equal, different strings");
 		if (n->op ? order > 0 : order < 0) {
 			best = v;
 			at = i;
@@ -402,6 +426,10 @@ static struct node *compile_extreme(
 		if (type_is_int(&n->args[i]->type) && type_is_int(&n->args[0]->type) &&
 			eval_kind_of(&n->args[i]->type) != eval_kind_of(&n->args[0]->type))
 			return compile_unsupported(c, "GREATEST or LEAST of signed and unsigned");
+		if (c->env->flavour == SQL_MYSQL && n->type.kind == EVAL_T_DECIMAL &&
+			n->args[i]->type.decimals != n->args[0]->type.decimals)
+			return compile_unsupported(
+				c, "MySQL: GREATEST or LEAST of different decimals");
 	}
 	n->type.not_int = n->type.kind == EVAL_T_DECIMAL || n->type.kind == EVAL_T_DOUBLE;
 	how->as = n->type;
@@ -530,7 +558,12 @@ static struct eval_value run_cast_text(const struct node *n, struct frame *f)
 		return run_unsupported(f->run, "bytes that are no characters");
 	s = text_in(f->run, &n->args[0]->type, &v, n->type.collation);
 	if (n->aux) { /* CHAR(n) */
-		size_t end = text_offset(charset, s, n->type.length);
+		/* MariaDB cuts a text for BINARY(n) behind n of its characters, not bytes. */
+		enum charset unit = charset == CHARSET_BINARY && v.kind == EVAL_STRING &&
+						    f->run->env->flavour == SQL_MARIADB
+					    ? collation_charset(v.collation)
+					    : charset;
+		size_t end = text_offset(unit, s, n->type.length);
 
 		if (end < s.len && f->run->strict && v.kind == EVAL_STRING)
 			run_unsupported(f->run, "CAST that cuts a string in strict mode");
@@ -581,6 +614,9 @@ static struct node *cast_text(struct compiler *c, struct node *n, const struct s
 {
 	uint16_t collation = c->env->collation_connection;
 	bool mysql = c->env->flavour == SQL_MYSQL;
+
+	if (mysql && n->args[0]->literal && type_is_temporal(&n->args[0]->type))
+		return compile_unsupported(c, "MySQL: a date literal in a text");
 
 	if (type->kind == SQL_TYPE_BINARY || type->kind == SQL_TYPE_VARBINARY || type->byte) {
 		collation = COLLATION_BINARY;

@@ -105,6 +105,10 @@ static struct node *compile_integral(
 	if (type_is_temporal(&n->args[0]->type) ||
 		(n->args[0]->type.kind == EVAL_T_NULL && c->env->flavour == SQL_MYSQL))
 		return compile_unsupported(c, "CEILING or FLOOR of a date, time or NULL");
+	if (n->args[0]->type.kind == EVAL_T_ENUM || n->args[0]->type.kind == EVAL_T_SET)
+		return compile_unsupported(c, "CEILING or FLOOR of an ENUM or SET");
+	if (n->args[0]->type.hybrid && c->env->flavour == SQL_MYSQL)
+		return compile_unsupported(c, "MySQL: CEILING or FLOOR of a hexadecimal literal");
 	n->type = arithmetic_type(&n->args[0]->type);
 	if (n->type.kind == EVAL_T_DECIMAL) {
 		struct eval_type t = n->type;
@@ -232,6 +236,7 @@ static struct node *compile_round(
 	if (t.kind == EVAL_T_INT && places < 0 && !n->op && c->env->flavour == SQL_MARIADB &&
 		type_int_digits(&t) >= 18)
 		n->type = type_decimal(21, 0); /* it may grow */
+	n->type.is_unsigned = t.is_unsigned;
 	if (t.kind == EVAL_T_DOUBLE && c->env->flavour == SQL_MYSQL) {
 		n->type.decimals = EVAL_NOT_FIXED;
 	} else if (t.kind == EVAL_T_DOUBLE) {

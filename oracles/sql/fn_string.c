@@ -74,13 +74,17 @@ static bool sequential(const struct frame *f)
 
 /* ---- compiling ---- */
 
-static node_fn run_strcmp;
+static node_fn run_strcmp, run_quote;
 
 /* A string of all the arguments. */
 static struct eval_value run_replace(const struct node *n, struct frame *f);
 
 static struct node *compile_all(struct compiler *c, struct node *n, const struct function *function)
 {
+	for (uint32_t i = 0; i < n->arg_count && c->env->flavour == SQL_MYSQL; i++) {
+		if (n->args[i]->literal && type_is_temporal(&n->args[i]->type))
+			return compile_unsupported(c, "MySQL: a date literal in a text");
+	}
 	if (function->fn == run_replace && c->env->flavour == SQL_MYSQL &&
 		type_is_temporal(&n->args[0]->type))
 		return compile_unsupported(c, "MySQL: REPLACE in a date or time");
@@ -91,6 +95,13 @@ static struct node *compile_all(struct compiler *c, struct node *n, const struct
 static struct node *compile_first(
 	struct compiler *c, struct node *n, const struct function *function)
 {
+	if (c->env->flavour == SQL_MYSQL && function->fn == run_quote &&
+		(n->args[0]->type.hybrid || n->args[0]->type.kind == EVAL_T_BIT))
+		return compile_unsupported(c, "MySQL: QUOTE of a hexadecimal literal");
+	/* MySQL 9.7 hands out a buffer that it then writes over. */
+	if (c->env->flavour == SQL_MYSQL && n->args[0]->literal &&
+		type_is_temporal(&n->args[0]->type))
+		return compile_unsupported(c, "MySQL: a part of the text of a date literal");
 	return string_result(c, n, n->args, 1, function->name) ? n : NULL;
 }
 
@@ -105,6 +116,20 @@ static struct node *compile_measure(
 }
 
 /* An integer from two strings. */
+/* MariaDB counts bytes there, as the number's text is latin1. */
+#define WIDE_INTO_NUMBER "characters beyond ASCII put into a number's text"
+
+static bool is_number_text(const struct node *n)
+{
+	return !type_is_string(&n->type) || n->type.coercibility >= 5;
+}
+
+static bool bytes_beside_number(const struct node *a, const struct node *b)
+{
+	return type_is_string(&a->type) && a->type.collation == COLLATION_BINARY &&
+	       !type_is_string(&b->type);
+}
+
 static struct node *compile_relate(
 	struct compiler *c, struct node *n, const struct function *function)
 {
@@ -117,6 +142,9 @@ static struct node *compile_relate(
 			(n->args[0]->type.kind == EVAL_T_BIT) !=
 				(n->args[1]->type.kind == EVAL_T_BIT)))
 		return compile_unsupported(c, "MySQL: a hexadecimal literal beside a text");
+	if (c->env->flavour == SQL_MYSQL && (bytes_beside_number(n->args[0], n->args[1]) ||
+						    bytes_beside_number(n->args[1], n->args[0])))
+		return compile_unsupported(c, "MySQL: a binary string beside a number's text");
 	if (!string_result(c, n, n->args, 2, function->name))
 		return NULL;
 	n->type = type_int(false);
@@ -295,12 +323,29 @@ static struct eval_value run_substring(const struct node *n, struct frame *f)
 	return text_result(n, s);
 }
 
+/* The offset of hit number `wanted` (0: none), hits found from the left without overlap. */
+static size_t find_hit(struct span s, struct span delimiter, int64_t wanted, int64_t *hits)
+{
+	*hits = 0;
+	for (size_t at = 0; at + delimiter.len <= s.len;) {
+		if (memcmp(s.ptr + at, delimiter.ptr, delimiter.len)) {
+			at++;
+			continue;
+		}
+		if (++*hits == wanted)
+			return at;
+		at += delimiter.len;
+	}
+	return SIZE_MAX;
+}
+
 static struct eval_value run_substring_index(const struct node *n, struct frame *f)
 {
 	struct span s, delimiter;
 	int64_t count;
-	size_t at = 0, hits = 0, wanted;
-	bool known;
+	int64_t hits;
+	size_t at;
+	bool known, many = charset_max_bytes(set_of(n)) > 1;
 
 	known = text_arg(n, f, 0, &s);
 	if (!known && sequential(f))
@@ -310,8 +355,19 @@ static struct eval_value run_substring_index(const struct node *n, struct frame 
 		return EVAL_NULL_VALUE;
 	if (!delimiter.len || !count || !s.len)
 		return text_result(n, SPAN_LIT(""));
-	if (charset_max_bytes(set_of(n)) > 1 && (!text_is_ascii(s) || !text_is_ascii(delimiter)))
-		return run_unsupported(f->run, "SUBSTRING_INDEX of other than ASCII characters");
+	if (many && (!text_is_valid(set_of(n), s) || !text_is_valid(set_of(n), delimiter)))
+		return run_unsupported(f->run, "SUBSTRING_INDEX of what are no characters");
+	if (is_number_text(n->args[0]) && !text_is_ascii(delimiter))
+		return run_unsupported(f->run, WIDE_INTO_NUMBER);
+	if (count < 0 && many) { /* counted from the left all the same */
+		find_hit(s, delimiter, 0, &hits);
+		at = hits + count < 0 ? SIZE_MAX
+				      : find_hit(s, delimiter, hits + count + 1, &hits);
+		if (at == SIZE_MAX)
+			return text_result(n, s);
+		at += delimiter.len;
+		return text_result(n, span_of(s.ptr + at, s.len - at));
+	}
 	if (count < 0) { /* from the right, and there too without overlap */
 		size_t end = s.len;
 
@@ -328,17 +384,8 @@ static struct eval_value run_substring_index(const struct node *n, struct frame 
 		end += delimiter.len;
 		return text_result(n, span_of(s.ptr + end, s.len - end));
 	}
-	wanted = (size_t)count;
-	while (at + delimiter.len <= s.len) {
-		if (memcmp(s.ptr + at, delimiter.ptr, delimiter.len)) {
-			at++;
-			continue;
-		}
-		if (++hits == wanted)
-			return text_result(n, span_of(s.ptr, at));
-		at += delimiter.len;
-	}
-	return text_result(n, s);
+	at = find_hit(s, delimiter, count, &hits);
+	return text_result(n, at == SIZE_MAX ? s : span_of(s.ptr, at));
 }
 
 /* ---- trimming and padding ---- */
@@ -398,6 +445,8 @@ static struct eval_value run_pad(const struct node *n, struct frame *f)
 		return EVAL_NULL_VALUE;
 	if (length < 0)
 		return EVAL_NULL_VALUE;
+	if (is_number_text(n->args[0]) && !text_is_ascii(pad))
+		return run_unsupported(f->run, WIDE_INTO_NUMBER);
 	chars = text_chars(set_of(n), s);
 	if ((uint64_t)length <= chars) {
 		s.len = text_offset(set_of(n), s, (size_t)length);
@@ -541,6 +590,8 @@ static struct eval_value run_insert(const struct node *n, struct frame *f)
 	known = int_arg(n, f, 2, &count) && known;
 	if (!text_arg(n, f, 3, &added) || !known)
 		return EVAL_NULL_VALUE;
+	if (is_number_text(n->args[0]) && !text_is_ascii(added))
+		return run_unsupported(f->run, WIDE_INTO_NUMBER);
 	chars = text_chars(set_of(n), s);
 	if (position < 1 || (uint64_t)position > chars)
 		return text_result(n, s);
@@ -559,7 +610,8 @@ static struct node *compile_insert_fn(
 {
 	struct node *strings[2] = {n->args[0], n->args[3]};
 
-	if (n->args[0]->type.hybrid || n->args[0]->type.kind == EVAL_T_BIT)
+	if (n->args[0]->type.hybrid || n->args[0]->type.kind == EVAL_T_BIT ||
+		(n->args[0]->literal && n->args[0]->type.collation == COLLATION_BINARY))
 		return compile_unsupported(c, "INSERT() into a hexadecimal literal");
 	return string_result(c, n, strings, 2, function->name) ? n : NULL;
 }

@@ -54,6 +54,9 @@ int64_t days_in(const struct eval_value *v)
 
 static struct node *compile_int(struct compiler *c, struct node *n, const struct function *function)
 {
+	if (c->env->flavour == SQL_MYSQL && n->arg_count &&
+		(n->args[0]->type.kind == EVAL_T_DOUBLE || n->args[0]->type.kind == EVAL_T_FLOAT))
+		return compile_unsupported(c, "MySQL: a floating-point number as a date or time");
 	/* MySQL's YEAR() is unsigned. */
 	n->type = type_int(
 		c->env->flavour == SQL_MYSQL && span_ieq_str(SPAN_LIT("year"), function->name));

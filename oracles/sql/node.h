@@ -167,6 +167,8 @@ struct node *compile_error(struct compiler *c, unsigned error, const char *what)
 /* All arguments of a call, in order; NULL when one failed. */
 bool compile_list(struct compiler *c, const struct sql_exprs *list, struct node **out);
 
+/* Is there a Unicode text in it that may have more than ASCII? */
+bool has_wide_text(const struct node *n);
 /* The collation under which strings meet (the manual's "Collation Coercibility"); false: error 1267
  * was set.  Arguments that are no strings take no part. */
 bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,

@@ -39,6 +39,9 @@ struct eval_value materialized(struct run *run, const struct eval_type *type, st
 
 	if (v.kind == EVAL_DOUBLE && v.d == 0 && signbit(v.d))
 		return run_unsupported(run, "a negative zero that is sorted or grouped");
+	/* The temporary table's column has a width, and cuts what is larger. */
+	if (v.kind == EVAL_DOUBLE && type->decimals < EVAL_NOT_FIXED && fabs(v.d) >= 1e15)
+		return run_unsupported(run, "a large DOUBLE with decimals that is grouped");
 	if (v.kind == EVAL_DECIMAL && v.dec->neg && type->is_unsigned)
 		return run_unsupported(
 			run, "a negative DECIMAL UNSIGNED that is sorted or grouped");

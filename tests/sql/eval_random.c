@@ -65,14 +65,18 @@ static const char *const strings[] = {"", "a", "A", "b", "abc", "ABC", "abcdef",
 	"a\\\\b", "''", "Hello World", "x,y", "x", ",", "9223372036854775808", "0x41", "  ", "a ",
 	"a  ", "-0", "+5", ".5", "5.", "1e", "1e400", "null", "TRUE", "z", "2024-02-29",
 	"2023-12-31 23:59:59", "12:34:56", "20240229", "99", "-12.75", "\\t", "~", "`", "^", "[",
-	"{", "aB", "Ab", "ab"};
+	"{", "aB", "Ab", "ab", "\xc3\xa9", "\xc3\xa4" "b", "AB\xc3\x9f", "\xc3\x9c", "stra\xc3\x9f" "e",
+	/* from here on not of latin1 */
+	"\xd0\x96\xd0\xb6", "\xe6\xbc\xa2", "\xf0\x9f\x98\x80", "\xc5\x82"};
+enum { BEYOND_LATIN1 = 4 };
 static const char *const dates[] = {"2024-02-29", "2023-12-31", "2000-01-01", "1999-12-31",
 	"1970-01-01", "2038-01-19", "9999-12-31", "1000-01-01", "2024-03-31", "2023-02-28",
 	"2024-01-31"};
 static const char *const times[] = {"00:00:00", "12:34:56", "23:59:59", "-01:30:00", "838:59:59",
 	"-838:59:59", "100:00:00", "00:00:01", "01:02:03"};
 static const char *const patterns[] = {"%", "a%", "%a", "%b%", "_", "__", "a_c", "A%C", "", "%%",
-	"1%", "\\\\%", "a\\\\%c", "%\\\\_%", "abc", "% %", "2024%", "_%_"};
+	"1%", "\\\\%", "a\\\\%c", "%\\\\_%", "abc", "% %", "2024%", "_%_", "%\xc3\xa9%", "a%\xc3\x9f",
+	"\xc3\x84_"};
 
 /* ---- rows ---- */
 
@@ -167,6 +171,8 @@ static void row_value(struct generator *g, const char *name, struct buf *out)
 		buf_printf(out, "%u", (unsigned)below(g, 8));
 	} else if (!strcmp(name, "ch")) {
 		buf_printf(out, "LEFT('%s', 10)", PICK(g, strings));
+	} else if (!strcmp(name, "vl")) {
+		buf_printf(out, "'%s'", strings[below(g, ARRAY_LEN(strings) - BEYOND_LATIN1)]);
 	} else {
 		buf_printf(out, "'%s'", PICK(g, strings));
 	}
