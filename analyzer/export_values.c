@@ -40,10 +40,14 @@ static bool load_trace(
 		say_left_out(source->path, counts.absent_reads,
 			"reads of rows that were not there, of versions that cannot be told,");
 		say_left_out(source->path, counts.undone_writes, "writes that were taken back");
+		if (history.counts.txns_mixed)
+			output_message("%s: %" PRIu64 " transactions may each have been several (a CALL, an "
+				       "EXECUTE or several statements in one text)",
+				source->path, history.counts.txns_mixed);
 		if (!history.complete)
 			output_message("%s: the trace is incomplete", source->path);
 		*complete = history.complete && !counts.predicates && !counts.absent_reads &&
-			    !counts.undone_writes;
+			    !counts.undone_writes && !history.counts.txns_mixed;
 	}
 	history_release(&history);
 	return ok;

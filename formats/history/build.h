@@ -72,6 +72,7 @@ struct build_session {
 	uint64_t savepoint_txn;         /* whose savepoints these are */
 	struct build_savepoint *savepoints;
 	size_t savepoint_count, savepoint_capacity;
+	bool prepares_mixing; /* prepared a statement that may mix transactions */
 	void *group; /* the loader's: probes of the newest statement that wait for their pair */
 };
 

@@ -167,6 +167,79 @@ static bool take_probe(struct decoded *decoded, struct mp *mp, uint32_t left)
 
 /* ---- statements and transactions ---- */
 
+static bool is_blank(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* A semicolon outside of quotes that is not the end of the text. */
+static bool has_several(const char *p, const char *end)
+{
+	char quote = 0;
+
+	if (p == end || !memchr(p, ';', (size_t)(end - p)))
+		return false;
+	for (; p < end; p++) {
+		if (quote) {
+			if (*p == '\\' && quote != '`')
+				p++;
+			else if (*p == quote)
+				quote = 0;
+		} else if (*p == '\'' || *p == '"' || *p == '`') {
+			quote = *p;
+		} else if (*p == ';') {
+			while (p < end && (is_blank(*p) || *p == ';'))
+				p++;
+			return p < end;
+		}
+	}
+	return false;
+}
+
+/* CALL, EXECUTE, or several statements. */
+static bool text_mixes(struct span text)
+{
+	const char *p = text.ptr, *end = p + text.len;
+
+	while (p < end && is_blank(*p))
+		p++;
+	while (end - p >= 4 && p[0] == '/' && p[1] == '*') {
+		if (p[2] == '!' || p[2] == 'M')
+			return true; /* the server reads what is in it */
+		for (p += 4; p < end && !(p[-1] == '/' && p[-2] == '*'); p++)
+			;
+		while (p < end && is_blank(*p))
+			p++;
+	}
+	text = span_of(p, (size_t)(end - p));
+	if ((text.len >= 4 && span_ieq_str(span_of(p, 4), "call")) ||
+		(text.len >= 7 && span_ieq_str(span_of(p, 7), "execute")))
+		return true;
+	return has_several(p, end);
+}
+
+static enum decoded_mix mix_of(const struct record_stmt *record)
+{
+	enum { QUERY = 3, PREPARE = 22, EXECUTE = 23, BULK_EXECUTE = 250, IN_TRANS = 1 };
+	enum { ER_PARSE_ERROR = 1064, ER_SP_DOES_NOT_EXIST = 1305 };
+
+	if (record->command == PREPARE)
+		return record->text.ptr && text_mixes(record->text) ? DECODED_MIX_PREPARES
+								    : DECODED_MIX_NO;
+	/* An error comes without the flags. */
+	if (!record->txn || (!record->error && !(record->status & IN_TRANS)))
+		return DECODED_MIX_NO;
+	/* It was not even begun. */
+	if ((record->error == ER_PARSE_ERROR || record->error == ER_SP_DOES_NOT_EXIST) &&
+		!record->affected && !record->result_sets)
+		return DECODED_MIX_NO;
+	if (record->command == EXECUTE || record->command == BULK_EXECUTE)
+		return DECODED_MIX_EXECUTES;
+	return record->command == QUERY && record->text.ptr && text_mixes(record->text)
+		       ? DECODED_MIX_YES
+		       : DECODED_MIX_NO;
+}
+
 ALWAYS_INLINE void add_stmt(
 	struct decoded *decoded, const struct record_stmt *record, uint32_t index)
 {
@@ -191,6 +264,7 @@ ALWAYS_INLINE void add_stmt(
 		.index = index,
 		.error = (uint16_t)(record->error < UINT16_MAX ? record->error : UINT16_MAX),
 		.flags = flags,
+		.mix = (uint8_t)mix_of(record),
 	};
 	add_kind(decoded, DECODED_STMT);
 }

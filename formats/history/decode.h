@@ -22,12 +22,22 @@ enum decoded_kind {
 	DECODED_OTHER,
 };
 
+/* Could the statement have ended a transaction inside and left another one open?  For traces whose
+ * recorder did not tell (enum txn_mixed); by the words alone, so sometimes for nothing. */
+enum decoded_mix {
+	DECODED_MIX_NO,
+	DECODED_MIX_YES,
+	DECODED_MIX_PREPARES, /* prepares such a statement */
+	DECODED_MIX_EXECUTES, /* executes a prepared one: which, its session tells */
+};
+
 struct decoded_stmt {
 	uint64_t txn, seq, begin_seq;
 	uint32_t session, number;
 	uint32_t index; /* of the record in its block */
 	uint16_t error; /* UINT16_MAX: that or more */
 	uint16_t flags; /* enum history_stmt_flags */
+	uint8_t mix;    /* enum decoded_mix */
 };
 
 enum decoded_row_flags {

@@ -84,6 +84,9 @@ enum history_txn_flags {
 	HISTORY_TXN_NO_BEGIN = 1 << 3,
 	HISTORY_TXN_NO_END = 1 << 4,   /* its end is not in the trace: outcome unknown */
 	HISTORY_TXN_OBSERVED = 1 << 5, /* outcome unknown, and somebody saw what it wrote */
+	/* Perhaps several transactions, of which some were committed and others not: nothing may be
+	 * concluded from what it did (docs/history.md, rule 18). */
+	HISTORY_TXN_MIXED = 1 << 6,
 };
 
 struct history_txn {
@@ -244,6 +247,7 @@ struct history_counts {
 	uint64_t txns_undeclared;          /* named, and no txn record of them */
 	uint64_t tables_undeclared;        /* named, and no schema record of them */
 	uint64_t txns_overlapping;         /* ... with the next one of their session */
+	uint64_t txns_mixed;               /* perhaps several transactions */
 	uint64_t out_of_place;             /* statements whose records came out of session order */
 };
 

@@ -374,6 +374,18 @@ static void take_probe(
 
 /* ---- statements and transactions ---- */
 
+/* Rule 18, where the recorder does not tell: take_end takes it back where it does. */
+static void note_mix(
+	struct loader *loader, uint32_t session, uint32_t txn, enum decoded_mix mix)
+{
+	struct build_session *state = &loader->build.sessions[session];
+
+	if (mix == DECODED_MIX_PREPARES)
+		state->prepares_mixing = true;
+	else if (txn != HISTORY_NONE && (mix == DECODED_MIX_YES || state->prepares_mixing))
+		loader->history->txns[txn].flags |= HISTORY_TXN_MIXED;
+}
+
 static void take_stmt(struct loader *loader, const struct decoded_stmt *record)
 {
 	struct history_build *build = &loader->build;
@@ -401,6 +413,8 @@ static void take_stmt(struct loader *loader, const struct decoded_stmt *record)
 	stmt->index = (uint16_t)(record->index < UINT16_MAX ? record->index : UINT16_MAX);
 	stmt->error = record->error;
 	stmt->flags |= record->flags;
+	if (UNLIKELY(record->mix != DECODED_MIX_NO))
+		note_mix(loader, session, txn, (enum decoded_mix)record->mix);
 }
 
 static void take_begin(struct loader *loader, uint32_t id, const struct record_txn *record)
@@ -420,6 +434,9 @@ static void take_begin(struct loader *loader, uint32_t id, const struct record_t
 	if (record->consistent_snapshot)
 		txn->flags |= HISTORY_TXN_SNAPSHOT;
 }
+
+/* The recorder's word for an end inside a CALL. */
+#define ENDED_INSIDE "ended inside the statement"
 
 static void take_end(struct loader *loader, uint32_t id, const struct record_txn *record)
 {
@@ -451,6 +468,10 @@ static void take_end(struct loader *loader, uint32_t id, const struct record_txn
 		txn->flags |= HISTORY_TXN_SNAPSHOT;
 	if (record->autocommit)
 		txn->flags |= HISTORY_TXN_AUTOCOMMIT;
+	if (record->mixed == TXN_MIXED_YES || span_eq_str(record->reason, ENDED_INSIDE))
+		txn->flags |= HISTORY_TXN_MIXED;
+	else if (record->mixed == TXN_MIXED_NO || record->autocommit)
+		txn->flags &= (uint16_t)~HISTORY_TXN_MIXED;
 	if (record->gtid.ptr && record->gtid.len)
 		txn->gtid = strtab_add(&loader->history->strings, record->gtid);
 }

@@ -143,6 +143,7 @@ static void link_sessions(struct history *history)
 				counts->txns_overlapping++;
 		}
 		last[txn->session] = t;
+		counts->txns_mixed += (txn->flags & HISTORY_TXN_MIXED) != 0;
 		counts->txns_undeclared += (txn->flags & both) == both;
 		counts->unfinished_txns += (txn->flags & HISTORY_TXN_NO_END) != 0;
 		counts->unknown_outcomes += txn->outcome == TXN_UNKNOWN;
@@ -1008,6 +1009,20 @@ static bool order_lives(struct order_pass *pass)
 	return true;
 }
 
+/* Rule 18: what of it was committed is not known. */
+static bool order_is_mixed(struct order_pass *pass)
+{
+	for (uint32_t i = 1; i < pass->count; i++) {
+		uint32_t txn = version_of(pass, i)->txn;
+
+		if (txn != HISTORY_NONE && pass->history->txns[txn].flags & HISTORY_TXN_MIXED) {
+			order_problem(pass, HISTORY_ORDER_UNKNOWN, i);
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Any object: follows the links, looks for what contradicts itself, and puts the lives in order. */
 static bool order_closely(struct order_pass *pass)
 {
@@ -1096,7 +1111,8 @@ static void order_range(struct order_pass *pass, uint32_t from, uint32_t to)
 		pass->ids = history->order + object->first_order;
 		pass->count = object->order_count;
 		order_reserve(pass, pass->count + 1);
-		object->order_known = order_directly(pass) || order_closely(pass);
+		object->order_known = !(history->counts.txns_mixed && order_is_mixed(pass)) &&
+				      (order_directly(pass) || order_closely(pass));
 		pass->unknown += !object->order_known;
 		if (!object->order_known)
 			object->installed_count = 1;

@@ -248,6 +248,10 @@ enum txn_event {
 	TXN_RELEASE = 4,
 };
 
+/* Did a statement (CALL, EXECUTE ...) perhaps end the transaction inside and leave another one open,
+ * or begin it behind others of its own?  What the trace calls one transaction was then several. */
+enum txn_mixed { TXN_MIXED_NOT_TOLD, TXN_MIXED_NO, TXN_MIXED_YES };
+
 enum txn_outcome {
 	TXN_UNKNOWN = 0, /* nobody may assume either */
 	TXN_COMMITTED = 1,
@@ -278,7 +282,8 @@ enum txn_level {
 	F(u64, begin)                                                                            \
 	F(str, gtid)                                                                             \
 	F(str, name)   /* of the savepoint or the XA transaction */                              \
-	F(str, reason) /* at the end: commit, rollback, implicit commit, error 1213 ... */
+	F(str, reason) /* at the end: commit, rollback, implicit commit, error 1213 ... */       \
+	F(u8, mixed)   /* at the end: enum txn_mixed */
 
 #define RECORD_CLUSTER_FIELDS(F)                                                                 \
 	F(u64, seq)                                                                              \

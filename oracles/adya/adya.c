@@ -177,8 +177,9 @@ static bool has_unknown_writer(const struct history *h, const struct history_obj
 	for (uint32_t i = 0; i < o->order_count; i++) {
 		uint32_t txn = h->versions[h->order[o->first_order + i]].txn;
 
-		if (txn != HISTORY_NONE && h->txns[txn].outcome == TXN_UNKNOWN &&
-			!history_committed(h, txn))
+		if (txn != HISTORY_NONE && ((h->txns[txn].outcome == TXN_UNKNOWN &&
+						    !history_committed(h, txn)) ||
+						   h->txns[txn].flags & HISTORY_TXN_MIXED))
 			return true;
 	}
 	return false;
@@ -578,6 +579,10 @@ static void add_coverage(struct adya *a)
 	verdict_undecided(v, "writes that are not known exactly", h->counts.unseen_writes);
 	verdict_undecided(v, "transactions of unknown outcome that nobody saw",
 		h->counts.unknown_outcomes - h->counts.unknown_counted_committed);
+	verdict_undecided(v,
+		"transactions that a CALL, an EXECUTE or several statements in one text may have "
+		"ended and begun anew",
+		h->counts.txns_mixed);
 	verdict_undecided(v, "records lost while recording", h->counts.lost_records);
 	verdict_undecided(v, "damaged or torn bytes of the trace",
 		h->counts.damaged_bytes + h->counts.torn_bytes);

@@ -646,7 +646,8 @@ void dependencies_build(struct dependencies *out, const struct history *history,
 	out->txn_of = mem_realloc(NULL, history->txn_count, sizeof(*out->txn_of));
 	for (uint32_t t = 0; t < history->txn_count; t++) {
 		out->node_of[t] = GRAPH_NONE;
-		if (history_committed(history, t)) {
+		if (history_committed(history, t) &&
+			!(history->txns[t].flags & HISTORY_TXN_MIXED)) {
 			out->node_of[t] = count;
 			out->txn_of[count++] = t;
 		}

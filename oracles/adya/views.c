@@ -39,7 +39,7 @@ static void judge_read(struct adya *a, uint32_t txn, const struct history_op *op
 	if (v->txn == txn)
 		return;
 	/* A call, or several statements in one text, may have been several transactions. */
-	if (!(v->flags & HISTORY_VERSION_EXACT)) {
+	if (!(v->flags & HISTORY_VERSION_EXACT) || h->txns[v->txn].flags & HISTORY_TXN_MIXED) {
 		verdict_undecided(
 			a->verdict, "reads of versions whose writer is not known exactly", 1);
 		return;
@@ -87,7 +87,8 @@ static void judge_inexact_read(struct adya *a, uint32_t txn, const struct histor
 	const struct history_version *v = &h->versions[op->version];
 	bool aborted;
 
-	if (v->txn == HISTORY_NONE || v->txn == txn || !(v->flags & HISTORY_VERSION_EXACT))
+	if (v->txn == HISTORY_NONE || v->txn == txn || !(v->flags & HISTORY_VERSION_EXACT) ||
+		h->txns[v->txn].flags & HISTORY_TXN_MIXED)
 		return;
 	aborted = h->txns[v->txn].outcome == TXN_ABORTED || v->flags & HISTORY_VERSION_UNDONE;
 	if (!aborted && !(history_committed(h, v->txn) && v->flags & HISTORY_VERSION_INTERMEDIATE))
@@ -330,7 +331,8 @@ static void judge_operations(struct adya *a)
 		while (own.undos + own.undo_count < h->undos + h->undo_count &&
 			own.undos[own.undo_count].txn == t)
 			own.undo_count++;
-		judge_txn(a, views, &own);
+		if (!(h->txns[t].flags & HISTORY_TXN_MIXED))
+			judge_txn(a, views, &own);
 	}
 	free(views);
 }
@@ -658,7 +660,8 @@ static void judge_snapshots(struct adya *a)
 
 	snapshot_init(&s, h, a->dependencies.graph.node_count);
 	for (uint32_t t = 0; t < h->txn_count; t++) {
-		if (h->txns[t].level != LEVEL_REPEATABLE_READ || h->txns[t].op_count < 2)
+		if (h->txns[t].level != LEVEL_REPEATABLE_READ || h->txns[t].op_count < 2 ||
+			h->txns[t].flags & HISTORY_TXN_MIXED)
 			continue;
 		need_all(a, &s, t);
 		if (s.in_count && s.out_count)
@@ -668,7 +671,8 @@ static void judge_snapshots(struct adya *a)
 		const struct history_predicate *p = &h->predicates[i];
 
 		if (p->txn != HISTORY_NONE && p->flags & HISTORY_PREDICATE_WRITE &&
-			p->flags & HISTORY_PREDICATE_EXACT)
+			p->flags & HISTORY_PREDICATE_EXACT &&
+			!(h->txns[p->txn].flags & HISTORY_TXN_MIXED))
 			judge_split(a, &s, p);
 	}
 	free(s.in);

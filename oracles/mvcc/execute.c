@@ -787,13 +787,10 @@ static bool never_arrived(const struct mvcc *m, const struct schedule_stmt *stmt
 	return ended && stmt->in->record.begin_seq > ended;
 }
 
-/* Several statements in one text, a call: those before the one that failed may have written. */
-static bool fails_in_part(const struct plan *plan, const struct record_stmt *r)
+bool plan_mixes(const struct plan *plan)
 {
-	if (!r->error || r->error == ER_SP_DOES_NOT_EXIST)
-		return false;
-	if (r->affected || !plan->anywhere || !plan->stmt)
-		return r->affected || plan->anywhere;
+	if (!plan->anywhere || !plan->stmt)
+		return plan->anywhere;
 	switch (plan->stmt->kind) {
 	case SQL_STMT_CALL:
 	case SQL_STMT_EXECUTE:
@@ -805,8 +802,15 @@ static bool fails_in_part(const struct plan *plan, const struct record_stmt *r)
 	}
 }
 
-/* Also where the transaction at hand is rolled back: they may have been others of their own. */
-static void forget_for_good(struct mvcc *m, const char *reason)
+/* Several statements in one text, a call: those before the one that failed may have written. */
+static bool fails_in_part(const struct plan *plan, const struct record_stmt *r)
+{
+	if (!r->error || r->error == ER_SP_DOES_NOT_EXIST)
+		return false;
+	return r->affected || plan_mixes(plan);
+}
+
+void forget_for_good(struct mvcc *m, const char *reason)
 {
 	uint32_t txn = m->now_txn;
 
@@ -849,6 +853,18 @@ bool execute(struct mvcc *m, uint32_t index)
 		if (plan->peeks && m->now_txn != STORE_NONE)
 			assume_view(m);
 		judged(m, STMT_HARMLESS, NULL);
+		return true;
+	}
+	if (m->now_txn != STORE_NONE && m->store.txns[m->now_txn].mixed) {
+		touch_tables(m);
+		if (plan->writes && !stmt->in->record.error)
+			forget_written(m, MIXED_TABLES);
+		/* What was open before it may be committed now, and so may what it did. */
+		if (plan_mixes(plan))
+			forget_for_good(m, MIXED_TABLES);
+		judged(m, STMT_UNDECIDED,
+			"transactions that a CALL, an EXECUTE or several statements in one text may "
+			"have ended and begun anew");
 		return true;
 	}
 	if (stmt->in->record.flags & (STMT_NO_REPLY | STMT_OPAQUE | STMT_TEXT_CUT)) {

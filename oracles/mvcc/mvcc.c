@@ -193,6 +193,25 @@ static void doubt_levels(struct mvcc *m)
 	free(dead);
 }
 
+/* Where the recorder does not tell: what may have ended a transaction inside. */
+static void find_mixed(struct mvcc *m)
+{
+	enum { IN_TRANS = 1 };
+	const struct schedule *s = m->schedule;
+
+	for (uint32_t i = 0; i < s->txn_count; i++)
+		m->store.txns[i + 1].mixed = s->txns[i].mixed == TXN_MIXED_YES;
+	for (size_t i = 0; i < s->stmt_count; i++) {
+		const struct record_stmt *r = &s->stmts[i].in->record;
+		uint32_t txn = s->stmts[i].txn;
+
+		if (txn == SCHEDULE_NONE || s->txns[txn].mixed != TXN_MIXED_NOT_TOLD ||
+			s->txns[txn].autocommit || !(r->error || r->status & IN_TRANS))
+			continue;
+		m->store.txns[txn + 1].mixed |= plan_mixes(m->runs[i].plan);
+	}
+}
+
 static void make_plans(struct mvcc *m)
 {
 	enum { AUTOCOMMIT = 2, COMMAND_PREPARE = 0x16 };
@@ -350,6 +369,7 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 	open_tables(m);
 	make_plans(m);
 	doubt_levels(m);
+	find_mixed(m);
 	find_loose_ends(m);
 	solver_search(m);
 	judge_final(m);

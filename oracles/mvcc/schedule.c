@@ -92,6 +92,7 @@ static void take_txn(struct maker *maker, const struct execution_txn *in)
 		txn->by_failed = span_eq_str(
 			r->reason, "implicit commit of a statement that failed");
 		txn->autocommit = r->autocommit;
+		txn->mixed = r->mixed;
 	}
 	stmt = r->number ? map_get(&maker->stmts, stmt_key(r->session, r->number)) : MAP_NONE;
 	if (stmt == MAP_NONE) {

@@ -121,6 +121,11 @@ static void end_txn(struct mvcc *m, uint32_t txn)
 
 	if (!store_is_active(&m->store, number))
 		return;
+	if (m->store.txns[number].mixed) {
+		store_rollback(&m->store, number, m->event);
+		forget_for_good(m, MIXED_TABLES);
+		return;
+	}
 	if (outcome == TXN_UNKNOWN && m->store.txns[number].undo)
 		outcome = choose(m, 2) == 0 ? TXN_ABORTED : TXN_COMMITTED;
 	if (outcome == TXN_COMMITTED)

@@ -286,6 +286,11 @@ bool execute(struct mvcc *m, uint32_t stmt);
 bool mismatch_is_open(const struct mvcc *m);
 /* Nobody knows any more what is in the tables. */
 void forget_all(struct mvcc *m, const char *reason);
+/* Also where the transaction at hand is rolled back: it may have been another that wrote. */
+#define MIXED_TABLES "tables that a transaction wrote which may have been several"
+void forget_for_good(struct mvcc *m, const char *reason);
+/* May it have ended the open transaction inside, and left another one open? */
+bool plan_mixes(const struct plan *plan);
 
 /* words.c: what was met, in words */
 void note_add(struct mvcc *m, enum note_kind kind, uint32_t other, uint32_t table,

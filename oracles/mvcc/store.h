@@ -143,6 +143,7 @@ struct store_txn {
 	uint32_t noted;         /* documented rules it was noted for, as bits */
 	bool level_unknown;     /* whatever the trace says */
 	uint8_t level_other;    /* what it may be instead */
+	bool mixed;             /* perhaps several transactions (enum txn_mixed) */
 	uint32_t hidden;        /* wrote what is not known: its commit moves what others see */
 	uint32_t left;          /* its client left, and it was not rolled back then (ends.c) */
 	uint32_t prepared;      /* XA PREPARE: of its locks only those on what it wrote are left */

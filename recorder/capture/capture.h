@@ -81,6 +81,7 @@ struct capture_txn {
 	bool prepared;    /* XA PREPARE was answered */
 	bool doubt;       /* a failed statement may have committed implicitly */
 	bool lost_commit; /* a command that may commit got no answer */
+	bool mixed;       /* a statement may have ended it inside, and left another one open */
 	bool read_only, consistent_snapshot;
 	uint8_t level;
 	uint16_t last_error; /* of a statement since it began */

@@ -18,6 +18,7 @@
 enum {
 	ER_CHECKREAD = 1020, /* snapshot conflict: rolled back whole */
 	ER_PARSE_ERROR = 1064,
+	ER_SP_DOES_NOT_EXIST = 1305,
 	ER_LOCK_WAIT_TIMEOUT = 1205, /* the statement only, unless innodb_rollback_on_timeout */
 	ER_LOCK_DEADLOCK = 1213,
 	ER_XAER_NOTA = 1397, /* to XAER_OUTSIDE: refused */
@@ -115,7 +116,7 @@ static void emit_begin(
 	if (look->class == LOOK_XA_BEGIN)
 		buf_add_span(&t->name, buf_span(&c->now.name));
 	t->open = c->now.began = true;
-	t->prepared = t->doubt = t->lost_commit = false;
+	t->prepared = t->doubt = t->lost_commit = t->mixed = false;
 	t->last_error = 0;
 	t->id = c->worker->next_txn;
 	c->worker->next_txn += c->worker->txn_step;
@@ -157,6 +158,7 @@ void txn_end(struct capture *c, uint32_t number, enum txn_outcome outcome, const
 		.begin = t->begin,
 		.begin_seq = t->begin_seq,
 		.reason = span_str(reason),
+		.mixed = t->mixed ? TXN_MIXED_YES : TXN_MIXED_NO,
 	};
 
 	if (c->now.gtid.len && outcome == TXN_COMMITTED)
@@ -193,6 +195,7 @@ void txn_single(struct capture *c, const struct wire_command *command, enum txn_
 		.begin = command->begin.at,
 		.begin_seq = command->begin.seq,
 		.reason = span_str(reason),
+		.mixed = TXN_MIXED_NO,
 	};
 
 	if (c->now.gtid.len && outcome == TXN_COMMITTED)
@@ -260,6 +263,58 @@ static bool may_commit(const struct capture *c, const struct look *look)
 		return true;
 	}
 	return true;
+}
+
+/* May the n-th statement of a text end a transaction such that what the text did belongs to several?
+ * Not one that ends it before all others or behind them. */
+static bool ends_between(const struct look *look, size_t n, size_t count)
+{
+	switch ((enum look_class)look->class) {
+	case LOOK_READ:
+	case LOOK_WRITE:
+	case LOOK_SAVEPOINT:
+	case LOOK_ROLLBACK_TO:
+	case LOOK_RELEASE:
+	case LOOK_XA_END:
+	case LOOK_NEUTRAL:
+		return false;
+	case LOOK_SET:
+		return count > 1 && look->sets_autocommit;
+	case LOOK_BEGIN:
+	case LOOK_XA_BEGIN:
+		return n > 0;
+	case LOOK_COMMIT:
+	case LOOK_ROLLBACK:
+	case LOOK_XA_PREPARE:
+	case LOOK_XA_COMMIT:
+	case LOOK_XA_ROLLBACK:
+		return n + 1 < count;
+	case LOOK_DEFINE:
+		return count > 1;
+	case LOOK_UNKNOWN:
+	case LOOK_CALL:
+		return true;
+	}
+	return true;
+}
+
+/* May the command have ended a transaction inside, so that the one before it and the one behind it
+ * are two, both open as far as the flags tell? */
+static bool mixes(const struct capture *c, const struct wire_command *command,
+	const struct wire_reply *reply)
+{
+	if (command->byte == CMD_STMT_PREPARE)
+		return false;
+	if (c->now.look_count == 1 &&
+		(reply->error == ER_PARSE_ERROR || reply->error == ER_SP_DOES_NOT_EXIST))
+		return false;
+	if (c->now.looks_end)
+		return true;
+	for (size_t i = 0; i < c->now.look_count; i++) {
+		if (ends_between(&c->now.looks[i], i, c->now.look_count))
+			return true;
+	}
+	return false;
 }
 
 static bool ends_whole(const struct capture *c, uint16_t error)
@@ -385,6 +440,7 @@ void txn_before(struct capture *c, const struct wire_command *command, const str
 		return; /* the server never had all of it */
 	if (c->txn.open) {
 		c->now.txn = c->txn.id;
+		c->txn.mixed |= mixes(c, command, reply);
 	} else if (c->now.txn == 0 && is_data(look)) {
 		c->now.txn = c->worker->next_txn;
 		c->worker->next_txn += c->worker->txn_step;

@@ -127,7 +127,7 @@ static void dump_txns(struct json *json, const struct history *history)
 		json_key(json, "end");
 		json_uint(json, txn->end_seq);
 		json_key(json, "flags");
-		dump_flags(json, txn->flags, "rsabeo");
+		dump_flags(json, txn->flags, "rsabeom");
 		json_key(json, "committed");
 		json_bool(json, history_committed(history, t));
 		json_key(json, "ops");

@@ -140,6 +140,8 @@ class Twin:
                                     ("s", "consistent_snapshot")):
                     if r[field]:
                         t["flags"].add(flag)
+                if r["mixed"] == 2:
+                    t["flags"].add("m")
         else:
             owner, points = self.savepoints.get(r["session"], (None, []))
             if owner != number:
@@ -547,6 +549,8 @@ class Twin:
                 v.previous = versions[0] if first or not any_dead else None
 
     def find_order(self, obj, versions):
+        if any(v.txn is not None and "m" in self.txns[v.txn]["flags"] for v in versions[1:]):
+            return "unknown"
         standing = [v for v in versions[1:] if self.stands(v)]
         if any("d" in v.flags for v in standing):
             return "broken"
@@ -673,7 +677,7 @@ class Twin:
             return out + [flags(op.flags, "eau"), op.read_kind, op.probe]
 
         txns = {n: dict(session=t["session"], outcome=t["outcome"], level=t["level"],
-                        begin=t["begin"], end=t["end"], flags=flags(t["flags"], "rsabeo"),
+                        begin=t["begin"], end=t["end"], flags=flags(t["flags"], "rsabeom"),
                         committed=self.committed(n),
                         ops=sorted(json.dumps(op_list(o)) for o in self.by_txn[n]))
                 for n, t in self.txns.items()}
@@ -931,6 +935,7 @@ class Maker:
                 continue
             outcome = rng.choice([1, 1, 1, 1, 2, 0])
             yield [("txn", dict(seq=self.tick(), session=session, txn=txn, event=1, number=number,
+                                mixed=2 if self.chance(0.05) else rng.choice([0, 1]),
                                 outcome=outcome, level=rng.randint(0, 4), autocommit=single,
                                 begin_seq=began if single or self.chance(0.3) else 0))]
 

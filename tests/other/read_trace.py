@@ -49,7 +49,7 @@ KINDS = {
     8: ("txn", [("seq", U), ("at", U), ("session", U), ("txn", U), ("event", U), ("number", U),
                 ("level", U), ("read_only", F), ("consistent_snapshot", F), ("autocommit", F),
                 ("outcome", U), ("begin_seq", U), ("begin", U), ("gtid", S), ("name", S),
-                ("reason", S)]),
+                ("reason", S), ("mixed", U)]),
     9: ("cluster", [("seq", U), ("at", U), ("begin", U), ("node", S), ("what", S), ("detail", S),
                     ("data", R)]),
     10: ("note", [("seq", U), ("at", U), ("source", S), ("topic", S), ("text", S), ("data", R)]),

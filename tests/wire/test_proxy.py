@@ -1437,7 +1437,22 @@ TXN_CASES = {
     "parse error does not": ([sql("begin", AUTO | IN), sql("create nonsense", error=1064),
                               sql("commit", AUTO)], ["begin", ("end", 1, "commit")]),
     "call": ([sql("begin", AUTO | IN), sql("call p()", AUTO)],
-             ["begin", ("end", 0, "ended inside the statement")]),
+             ["begin", ("end", 0, "ended inside the statement", "mixed")]),
+    "call that leaves one open": ([sql("begin", AUTO | IN), sql("call p()", AUTO | IN),
+                                   sql("rollback", AUTO)],
+                                  ["begin", ("end", 2, "rollback", "mixed")]),
+    "call that begins one": ([sql("execute p", AUTO | IN), sql("commit", AUTO)],
+                             ["begin", ("end", 1, "commit", "mixed")]),
+    "call that fails in a transaction": (
+        [sql("begin", AUTO | IN), sql("call p()", error=1062), sql("commit", AUTO)],
+        ["begin", ("end", 1, "commit", "mixed")]),
+    "call of nothing": (
+        [sql("begin", AUTO | IN), sql("call p()", error=1305), sql("commit", AUTO)],
+        ["begin", ("end", 1, "commit")]),
+    "the next one is not mixed": (
+        [sql("begin", AUTO | IN), sql("call p()", AUTO | IN), sql("commit and chain", AUTO | IN),
+         sql("commit", AUTO)],
+        ["begin", ("end", 1, "commit", "mixed"), "begin", ("end", 1, "commit")]),
     "failed call": ([sql("call p()", error=1062)], [("auto", 0, "error 1062")]),
     "failed insert": ([sql("insert into t values (1)", error=1062)], [("auto", 2, "error 1062")]),
     "savepoints": ([sql("begin", AUTO | IN), sql("savepoint `a b`", AUTO | IN),
@@ -1472,7 +1487,9 @@ def txn_shape(record):
         return "begin"
     if event != "end":
         return (event, record["name"])
-    return ("auto" if record["autocommit"] else "end", record["outcome"], record["reason"])
+    shape = ("auto" if record["autocommit"] else "end", record["outcome"], record["reason"])
+    assert record["mixed"] in (1, 2), record
+    return shape + ("mixed",) if record["mixed"] == 2 else shape
 
 
 @test
@@ -1514,7 +1531,29 @@ def several_statements_in_one_text():
         play(mock, proxy, talk.steps, whole)
         proxy.stop()
         shapes = [txn_shape(r) for r in records(ISOTRACE, proxy.trace, ["txn"])]
-    assert shapes == ["begin", ("end", 1, "commit"), ("auto", 1, "autocommit")], shapes
+    assert shapes == ["begin", ("end", 1, "commit", "mixed"), ("auto", 1, "autocommit")], shapes
+
+
+@test
+def texts_that_end_transactions_between():
+    """a text mixes transactions where one ends between its statements, not before or behind them"""
+    cases = [(b"begin; update t set a=1", [AUTO | IN] * 2, 1),
+             (b"update t set a=1; commit", [AUTO | IN, AUTO], 1),
+             (b"update t set a=1; commit; begin; update t set a=2",
+              [AUTO | IN, AUTO, AUTO | IN, AUTO | IN], 2)]
+    mock = Mock()
+    with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port]) as proxy:
+        for text, statuses, _ in cases:
+            talk = Talk().command(b"\3begin").server(ok(AUTO | IN))
+            talk.command(b"\3" + text)
+            talk.server(*[ok(s | 8) for s in statuses[:-1]], ok(statuses[-1]))
+            play(mock, proxy, talk.steps, whole)
+        proxy.stop()
+        got = {}
+        for record in records(ISOTRACE, proxy.trace, ["txn"]):
+            if record["event"] == 1:
+                got.setdefault(record["session"], []).append(record["mixed"])
+    assert got == {1: [1, 1], 2: [1], 3: [2, 2]}, got
 
 
 @test
