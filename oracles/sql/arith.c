@@ -546,6 +546,8 @@ struct node *compile_negate(struct compiler *c, const struct sql_expr *e, struct
 		}
 	}
 	n->type.is_unsigned = false;
+	if (c->env->flavour == SQL_MYSQL && n->type.kind == EVAL_T_DECIMAL && arg->type.merged)
+		n->type.merged = true; /* printed with the scale of the inner expression */
 	return n;
 }
 

@@ -116,7 +116,9 @@ static bool mysql_merges(struct compiler *c, struct node **args, uint32_t count)
 		compile_unsupported(c, "MySQL: a result that is a DOUBLE or a long exact number");
 		return false;
 	}
-	if ((number && temporal) || (is_float && !all_float)) {
+	/* As a text, too, a FLOAT that came this far has the digits of a DOUBLE. */
+	if ((number && temporal) || (is_float && !all_float) ||
+		args[0]->type.kind == EVAL_T_FLOAT) {
 		compile_unsupported(
 			c, "MySQL: a result that is FLOAT or a date, or another number");
 		return false;

@@ -613,6 +613,13 @@ static struct node *compile_insert_fn(
 	if (n->args[0]->type.hybrid || n->args[0]->type.kind == EVAL_T_BIT ||
 		(n->args[0]->literal && n->args[0]->type.collation == COLLATION_BINARY))
 		return compile_unsupported(c, "INSERT() into a hexadecimal literal");
+	/* MariaDB counts characters or bytes as the first text has it. */
+	if ((type_is_string(&n->args[3]->type) &&
+		    n->args[3]->type.collation == COLLATION_BINARY && has_wide_text(n->args[0])) ||
+		(type_is_string(&n->args[0]->type) &&
+			n->args[0]->type.collation == COLLATION_BINARY &&
+			has_wide_text(n->args[3])))
+		return compile_unsupported(c, "INSERT() of bytes into a text");
 	return string_result(c, n, strings, 2, function->name) ? n : NULL;
 }
 

@@ -614,6 +614,8 @@ static struct node *compile_sec_to_time(
 	(void)function;
 	if (!type_is_int(t) && t->kind != EVAL_T_DECIMAL && t->kind != EVAL_T_NULL)
 		return compile_unsupported(c, "SEC_TO_TIME of other than exact numbers");
+	if (t->kind == EVAL_T_DECIMAL && t->is_unsigned && !n->args[0]->column)
+		return compile_unsupported(c, "SEC_TO_TIME of a computed DECIMAL UNSIGNED");
 	n->type = type_temporal(EVAL_T_TIME, time_decimals(t));
 	return n;
 }
