@@ -221,12 +221,27 @@ static void take_schema(struct loader *l, const struct record_schema *r)
 	l->e->tables[index].schema = *r;
 }
 
+/* The recorder's options that leave whole sessions out, as its note has them. */
+static bool leaves_sessions_out(struct span text)
+{
+	static const char *const options[] = {
+		"--sample=", "--only-user=", "--skip-user=", "--only-database=", "--skip-database="};
+
+	for (size_t i = 0; i < ARRAY_LEN(options); i++) {
+		if (text.len && memmem(text.ptr, text.len, options[i], strlen(options[i])))
+			return true;
+	}
+	return false;
+}
+
 static void take_note(struct loader *l, const struct record_note *r)
 {
 	struct execution *e = l->e;
 
 	if (span_eq_str(r->topic, "sessions") && span_eq_str(r->text, "all"))
 		e->all_sessions = true;
+	if (span_eq_str(r->source, "recorder") && span_eq_str(r->topic, "left out"))
+		e->some_sessions |= leaves_sessions_out(r->text);
 	if (!span_eq_str(r->source, "run"))
 		return;
 	if (span_eq_str(r->topic, "scenario") && !e->scenario.ptr)

@@ -204,7 +204,7 @@ static bool text_mixes(struct span text)
 	while (p < end && is_blank(*p))
 		p++;
 	while (end - p >= 4 && p[0] == '/' && p[1] == '*') {
-		if (p[2] == '!' || p[2] == 'M')
+		if (p[2] == '!' || (p[2] == 'M' && p[3] == '!'))
 			return true; /* the server reads what is in it */
 		for (p += 4; p < end && !(p[-1] == '/' && p[-2] == '*'); p++)
 			;

@@ -758,7 +758,7 @@ static bool follow(struct mvcc *m, bool open)
 	else if (open)
 		judged(m, STMT_UNDECIDED, "errors that depend on what the optimizer evaluates");
 	else if (m->strangers)
-		judged(m, STMT_UNDECIDED, "rows that nobody who was recorded can have left so");
+		judged(m, STMT_UNDECIDED, stranger_reason(m));
 	else
 		judged(m, STMT_DECIDED, NULL);
 	return true;

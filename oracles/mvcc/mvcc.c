@@ -309,8 +309,7 @@ static void judge_final(struct mvcc *m)
 				.expected = expected};
 			note_mismatch(m);
 			if (m->strangers)
-				verdict_undecided(m->verdict,
-					"rows that nobody who was recorded can have left so", 1);
+				verdict_undecided(m->verdict, stranger_reason(m), 1);
 			else
 				m->verdict->decided++;
 			break;
@@ -359,6 +358,7 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 	/* A scenario's run has a database of its own. */
 	m->strangers = !schedule->one_at_a_time && !options->all_sessions &&
 		       !schedule->execution->all_sessions;
+	m->some_left_out = m->strangers && schedule->execution->some_sessions;
 	verdict->contract = options->contract->name;
 	store_init(&m->store, (uint32_t)schedule->execution->table_count,
 		(uint32_t)schedule->txn_count);

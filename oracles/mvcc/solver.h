@@ -184,6 +184,7 @@ struct mvcc {
 	size_t foreign_count, foreign_capacity;
 	bool no_foreign_checks;
 	bool strangers; /* sessions that were not recorded may have changed rows */
+	bool some_left_out; /* ... and the recorder knows of some: what they explain is no news */
 	bool any_ddl;
 	bool any_dirty; /* a transaction at READ UNCOMMITTED */
 	struct loose_end *loose;
@@ -285,6 +286,13 @@ bool execute(struct mvcc *m, uint32_t stmt);
 /* Of m->mismatch: an error that comes or not by what the optimizer chose to evaluate. */
 bool mismatch_is_open(const struct mvcc *m);
 /* Nobody knows any more what is in the tables. */
+/* Why a contradiction is undecided where m->strangers. */
+static inline const char *stranger_reason(const struct mvcc *m)
+{
+	return m->some_left_out ? "rows that sessions may have left so which were not to be recorded "
+				  "(--sample, --only-user ...)"
+				: "rows that nobody who was recorded can have left so";
+}
 void forget_all(struct mvcc *m, const char *reason);
 /* Also where the transaction at hand is rolled back: it may have been another that wrote. */
 #define MIXED_TABLES "tables that a transaction wrote which may have been several"

@@ -612,6 +612,8 @@ void note_mismatch(struct mvcc *m)
 	if (m->uncertain)
 		return;
 	class_name = class_of(m);
+	if (m->some_left_out && data_alone(class_name))
+		return;
 	note = add(m, NOTE_MISMATCH, class_name);
 	note->other_txn = m->mismatch.other_txn;
 	if (m->mismatch.stmt == STORE_NONE)
