@@ -871,7 +871,10 @@ bool execute(struct mvcc *m, uint32_t index)
 		/* In a transaction that is gone nothing of it is left. */
 		if (plan->writes && !is_aborted(m) && !never_arrived(m, stmt))
 			forget_written(m, "tables after a statement without an answer");
-		judged(m, STMT_UNDECIDED, "statements without an answer");
+		judged(m, STMT_UNDECIDED,
+			stmt->in->record.flags & (STMT_NO_REPLY | STMT_OPAQUE)
+				? "statements without an answer"
+				: "statements whose text was cut, or has a password that is masked");
 		return true;
 	}
 	if (m->odd_sessions[stmt->in->session]) {

@@ -455,9 +455,7 @@ void look_at(struct span text, struct look_dialect dialect, struct look *out, st
 {
 	struct scan s = scan_over(text, dialect);
 	struct token t = next_token(&s);
-	struct look_dialect d = dialect;
 
-	(void)d;
 	*out = (struct look){.class = LOOK_NEUTRAL};
 	*rest = span_of("", 0);
 	*name = SPAN_NONE;

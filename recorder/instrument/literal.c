@@ -2,6 +2,8 @@
 #include "instrument/literal.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 
 #include "capture/values.h"
 #include "sql/sql.h"
@@ -18,10 +20,30 @@ static void add_bytes(struct buf *out, struct span bytes)
 	buf_add_char(out, '\'');
 }
 
+/* With an exponent: without one it would be a DECIMAL. */
+static void add_double(struct buf *out, double d)
+{
+	char text[40];
+
+	snprintf(text, sizeof(text), "%.17g", d);
+	buf_printf(out, "%s%s", isfinite(d) ? text : "?", isfinite(d) && !strchr(text, 'e') ? "e0" : "");
+}
+
+/* What a backslash is depends on sql_mode, and in some character sets (sjis, gbk, big5 ...) it is the
+ * second half of a character. */
+static void add_text(struct buf *out, struct span text)
+{
+	struct sql_options options = sql_options_default();
+
+	if (text.len && (memchr(text.ptr, '\\', text.len) || memchr(text.ptr, '\0', text.len)))
+		buf_add_char(out, '?');
+	else
+		sql_print_string(text, &options, out);
+}
+
 void literal_add(struct buf *out, const struct wire_param *param)
 {
 	const struct values_limits limits = {.value_keep_max = LITERAL_MAX};
-	struct sql_options options = sql_options_default();
 	struct buf packed = BUF_INIT;
 	struct value value;
 	struct mp mp;
@@ -45,7 +67,7 @@ void literal_add(struct buf *out, const struct wire_param *param)
 		break;
 	case VALUE_DOUBLE:
 	case VALUE_FLOAT:
-		buf_printf(out, "%.17ge0", value.d);
+		add_double(out, value.d);
 		break;
 	case VALUE_DECIMAL:
 		buf_add_span(out, value.bytes);
@@ -58,7 +80,7 @@ void literal_add(struct buf *out, const struct wire_param *param)
 	case VALUE_DATETIME:
 	case VALUE_TIME:
 	case VALUE_JSON:
-		sql_print_string(value.bytes, &options, out);
+		add_text(out, value.bytes);
 		break;
 	case VALUE_BIT:
 	case VALUE_GEOMETRY:

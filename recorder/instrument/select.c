@@ -340,6 +340,12 @@ static struct own_query *add_rows(struct select_state *select, enum own_kind kin
 	return q;
 }
 
+static void add_insert_id(const struct select_write *w, struct buf *condition)
+{
+	instrument_add_name(condition, span_str(w->target->columns[w->target->key[0]].name));
+	buf_printf(condition, " = %" PRIu64, w->insert_id);
+}
+
 /* True: a query was added. */
 static bool add_awr(struct instrument_session *s, const struct capture *capture)
 {
@@ -356,8 +362,7 @@ static bool add_awr(struct instrument_session *s, const struct capture *capture)
 		if (w->keys.len)
 			buf_add_span(&condition, buf_span(&w->keys));
 		else if (w->counts_key && w->insert_id)
-			buf_printf(&condition, "`%s` = %" PRIu64,
-				w->target->columns[w->target->key[0]].name, w->insert_id);
+			add_insert_id(w, &condition);
 		else if (w->write == PLAN_WRITE_UPDATE && w->before_done)
 			by_key = add_keys_before(w, &condition);
 		by_key = by_key || w->write != PLAN_WRITE_UPDATE;
