@@ -416,6 +416,17 @@ static bool read_functions(struct instrument_tables *tables, MYSQL *mysql, struc
 	return true;
 }
 
+/* 1: names are stored in lower case, 2: as they were given; both are compared in lower case. */
+static bool read_case(struct instrument_tables *tables, MYSQL *mysql, struct err *err)
+{
+	MYSQL_RES *result = instrument_query(mysql, "select @@lower_case_table_names", err);
+	MYSQL_ROW row = result ? mysql_fetch_row(result) : NULL;
+
+	tables->any_case = row && row[0] && strcmp(row[0], "0") != 0;
+	mysql_free_result(result);
+	return result != NULL;
+}
+
 static bool is_recorded(const struct instrument_tables *tables, const char *database)
 {
 	for (size_t i = 0; i < tables->database_count; i++)
@@ -434,6 +445,8 @@ bool instrument_tables_load(
 	bool ok = true;
 
 	snprintf(tables->version, sizeof(tables->version), "%s", mysql_get_server_info(mysql));
+	if (!read_case(tables, mysql, err))
+		return false;
 	buf_add_str(&sql,
 		"select table_schema, table_name from information_schema.columns where "
 		"column_name = '" VERSION_COLUMN "' and column_comment = '" VERSION_COMMENT "'");
@@ -497,6 +510,12 @@ struct instrument_table *instrument_tables_find(
 {
 	size_t low = 0, high = tables->count;
 
+	for (size_t i = 0; tables->any_case && i < tables->count; i++) {
+		struct instrument_table *t = &tables->list[i];
+
+		if (span_ieq(name, span_str(t->name)) && span_ieq(database, span_str(t->database)))
+			return t;
+	}
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		int order = compare_names(database, name, &tables->list[middle]);

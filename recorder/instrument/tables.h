@@ -109,6 +109,7 @@ struct instrument_tables {
 	struct instrument_table *list; /* by database and name */
 	size_t count, capacity;
 	char version[64]; /* of the server */
+	bool any_case;    /* lower_case_table_names: T and t are one table */
 	/* Those to be recorded: elsewhere tables may be prepared for another mode.  None: all. */
 	const char *const *databases;
 	size_t database_count;

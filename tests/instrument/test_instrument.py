@@ -1051,6 +1051,25 @@ def workload_serializable():
 
 
 @test
+def names_in_any_case():
+    """lower_case_table_names=1: T and t are one table, whose reads and writes are seen"""
+    usual, name = dict(SERVER), NAME + "-case"
+    SERVER.update(json.loads(servers("start", RELEASE, "--name=" + name, "--json",
+                                     "--with-parent=%d" % os.getpid(), "-o", "lower_case_table_names=1")))
+    try:
+        sql("create database ac; create table ac.t(id int primary key, v int); insert into ac.t values (1, 1)")
+        prepare("ac")
+        _, got, verdict = recorded(lambda port: sql("select * from T; update AC.T set v = 2; select v from t",
+                                                    port=port, database="ac"), "ac")
+    finally:
+        servers("stop", name)
+        SERVER.update(usual)
+    probes = [r["probe"] for r in got if r["kind"] == "probe"]
+    assert probes.count(6) == 2 and probes.count(7) == 1, probes
+    assert not violations(verdict) and verdict["coverage"]["undecided"] == 0, verdict
+
+
+@test
 def workload_other_levels():
     """random workload at the other levels: only what is documented, and some of it"""
     found = set()
