@@ -99,6 +99,13 @@ def wrong_usage_is_refused():
 
 
 @test
+def help_is_a_command_too():
+    assert tool("help")[0] == tool("--help")[0]
+    assert tool("help", "stop")[0] == tool("stop", "--help")[0]
+    assert tool("help", "stop")[0].startswith("usage: isorec-servers stop ")
+
+
+@test
 def the_list_names_every_release():
     rows = json.loads(tool("list", "--json")[0])
     names = [row["name"] for row in rows]

@@ -25,6 +25,7 @@ commands:
   kill NAME             kill -9, data kept
   restart NAME          start a stopped or killed instance again with its data
   clean [RELEASE...]    remove what is left of dead instances; releases; --all for everything
+  help [COMMAND]        this list, or a command's options
 
 exit status: 0 done, 2 wrong usage, 4 failed, 77 the release cannot be had here (the reason is on
 standard error)
@@ -53,7 +54,8 @@ def parser():
         prog="isorec-servers", parents=[common], epilog=EPILOG, usage="%(prog)s COMMAND …",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Private database servers for tests, the corpus and users.")
-    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True,
+                                  prog="isorec-servers")
 
     def command(name, **more):
         return commands.add_parser(name, parents=[common], add_help=False, **more)
@@ -359,6 +361,9 @@ def main(argv):
     if argv[:1] == ["start"] and "--" in argv:
         at = argv.index("--")
         argv, server_options = argv[:at], argv[at + 1:]
+    # "help [COMMAND]", as isorec and isotrace have it
+    if argv[:1] == ["help"]:
+        argv = argv[1:2] + ["--help"]
     args = parser().parse_args(argv)
     args.server_options = server_options
     cache = os.path.abspath(getattr(args, "cache", None) or default_cache())
