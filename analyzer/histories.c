@@ -110,6 +110,11 @@ static enum exit_status check_foreign(const struct command *command,
 			output_message("by how it begins it was taken for a history of %s; if it is "
 				       "another tool's, say whose with --from (isotrace %s --help)",
 				from_words[from], command->name);
+		else if (err.code == ERR_FORMAT && strcmp(path, "-") != 0 &&
+			from_resolve(FROM_AUTO, path) != from)
+			output_message("it does not begin like a history of %s; without --from its "
+				       "beginning tells what it is, a trace or whose history",
+				from_words[from]);
 		return err_exit_status(&err);
 	}
 	verdict_init(&verdict);

@@ -226,6 +226,7 @@ static enum exit_status run_all(struct corpus_runs *runs)
 
 	if (!files_below(runs->options->corpus, ".scn", &files, &err)) {
 		output_message("%s", err.text);
+		output_message("--corpus names the folder of the scenarios, corpus/ of the source tree");
 		return err_exit_status(&err);
 	}
 	if (!files.count) {

@@ -38,8 +38,12 @@ MYSQL *client_dial(const struct run_target *target, struct err *err)
 		    target->password, target->database, target->port, target->socket,
 		    CLIENT_MULTI_RESULTS))
 		return mysql;
-	err_set(err, ERR_SERVER, "cannot connect to %s as '%s': %s",
-		target->socket ? target->socket : target->host, target->user, mysql_error(mysql));
+	if (target->socket)
+		err_set(err, ERR_SERVER, "cannot connect to %s as '%s': %s", target->socket,
+			target->user, mysql_error(mysql));
+	else
+		err_set(err, ERR_SERVER, "cannot connect to %s, port %u, as '%s': %s", target->host,
+			target->port, target->user, mysql_error(mysql));
 	mysql_close(mysql);
 	return NULL;
 }

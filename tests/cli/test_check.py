@@ -115,6 +115,7 @@ def test_errors():
     isotrace("check", write("package.json", '{"type": "module"}\n')).expect(
         4, "taken for a history of elle-json")
     isotrace("check", "--from=trace", SKEW).expect(4, "nor does it begin")
+    isotrace("check", "--from=plume", SKEW).expect(4, "does not begin like a history of plume")
     isotrace("check", "--from=excel", SKEW).expect(2, "excel")
     bad = write("bad.edn", "{:type :ok :value [[:r 1 nil]]}\n{:type\n")
     isotrace("check", "--from=elle", bad).expect(4, "bad.edn:3 (byte 39)")
