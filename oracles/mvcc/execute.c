@@ -74,6 +74,7 @@ static void forget_written(struct mvcc *m, const char *reason)
 {
 	const struct plan *plan = m->now_plan;
 	bool *forgotten = arena_zero(&m->scratch, m->store.table_count + 1), more = true;
+	uint32_t session = m->schedule->stmts[m->now_stmt].in->session;
 
 	if (writes_anywhere(m, plan)) {
 		forget_all(m, reason);
@@ -85,7 +86,8 @@ static void forget_written(struct mvcc *m, const char *reason)
 		if (!plan->written[i])
 			continue;
 		forgotten[plan->tables[i]] = true;
-		if (plan->redefines)
+		/* Behind a temporary table's name no row of ours may have been written or locked. */
+		if (plan->redefines || m->odd_sessions[session] == SESSION_RENAMES)
 			forget_table(m, table, reason);
 		else
 			forget_rows(m, plan->tables[i], false, reason);
@@ -829,7 +831,11 @@ bool execute(struct mvcc *m, uint32_t index)
 	plan = m->now_plan;
 	if (plan->odd) {
 		if (!stmt->in->record.error)
-			TRAIL_SET(&m->store.trail, m->odd_sessions[stmt->in->session], 1);
+			TRAIL_SET(&m->store.trail, m->odd_sessions[stmt->in->session],
+				plan->redefines || m->odd_sessions[stmt->in->session] ==
+							   SESSION_RENAMES
+					? SESSION_RENAMES
+					: SESSION_ODD);
 		judged(m, STMT_UNSUPPORTED, "session variables that are not modelled");
 		return true;
 	}

@@ -162,6 +162,12 @@ struct loose_end {
 
 enum stmt_verdict { STMT_UNJUDGED, STMT_DECIDED, STMT_UNDECIDED, STMT_UNSUPPORTED, STMT_HARMLESS };
 
+/* What a statement left its session with that is not modelled. */
+enum session_oddity {
+	SESSION_ODD = 1,     /* variables */
+	SESSION_RENAMES = 2, /* temporary tables, which may hide others */
+};
+
 struct mvcc {
 	const struct schedule *schedule;
 	const struct mvcc_options *options;
@@ -176,7 +182,7 @@ struct mvcc {
 	struct plan **plan_list;
 	size_t plan_count, plan_capacity;
 	struct stmt_run *runs;
-	uint32_t *odd_sessions; /* by session: not 0 after a statement that was odd */
+	uint32_t *odd_sessions; /* by session: enum session_oddity, after a statement that was odd */
 	struct note *notes;
 	size_t note_count, note_capacity;
 	uint32_t noted[NOTE_COUNT]; /* notes by kind */

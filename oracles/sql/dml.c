@@ -780,6 +780,12 @@ struct eval_join *eval_join_compile(struct arena *arena, const struct sql_stmt *
 			return outcome_unsupported(
 				outcome, "an UPDATE of several tables that reads what it writes");
 	}
+	for (uint32_t i = 0; i < q->table_count; i++) {
+		/* Its rows are made while the statement runs, and nobody keeps them. */
+		if (!q->tables[i].base)
+			return outcome_unsupported(
+				outcome, "an UPDATE joined with a derived table");
+	}
 	for (uint32_t i = 0; i < join->set_count; i++)
 		join->target[join->set[i].table] = true;
 	return join;

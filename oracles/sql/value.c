@@ -188,6 +188,23 @@ static bool from_text(
 	return !run.failed && out->kind != EVAL_NULL;
 }
 
+/* Recorded texts are UTF-8, as connections are; a column keeps them in its own character set.  What
+ * is no UTF-8 came through a connection of another set (SET NAMES, --default-character-set). */
+static bool from_string(struct arena *arena, const struct eval_type *type, struct span s,
+	struct eval_value *out)
+{
+	enum charset charset = collation_charset(type->collation);
+	struct span text = s;
+	bool malformed = false;
+
+	if (charset != CHARSET_BINARY &&
+		(!text_is_valid(CHARSET_UTF8MB4, s) ||
+			!text_convert(arena, CHARSET_UTF8MB4, charset, s, &text, &malformed)))
+		return false;
+	*out = eval_string(text, type->collation);
+	return true;
+}
+
 bool eval_from_trace(struct arena *arena, const struct eval_type *type, const struct value *in,
 	struct eval_value *out)
 {
@@ -210,10 +227,8 @@ bool eval_from_trace(struct arena *arena, const struct eval_type *type, const st
 	case VALUE_TEXT:
 	case VALUE_BYTES:
 	case VALUE_JSON:
-		if (type_is_string(type)) {
-			*out = eval_string(in->bytes, type->collation);
-			return true;
-		}
+		if (type_is_string(type))
+			return from_string(arena, type, in->bytes, out);
 		return from_text(arena, type, in->bytes, out);
 	case VALUE_DECIMAL:
 	case VALUE_DATE:
