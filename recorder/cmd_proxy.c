@@ -342,6 +342,26 @@ static void fill_context(
 	c->cluster.connect.answer_timeout_s = ANSWER_TIMEOUT_S;
 }
 
+/* Before there is a trace: one without anything in it would stand in the way of the next try. */
+static bool nodes_answer(
+	struct proxy *proxy, const struct proxy_options *options, struct err *err)
+{
+	struct proxy_context *c = mem_zero(1, sizeof(*c));
+	bool ok = true;
+
+	fill_context(proxy, c, options);
+	for (size_t i = 0; i < proxy->node_count && ok; i++) {
+		struct backdrop_address address = address_of(&proxy->nodes[i], c->hosts[i]);
+		MYSQL *db = backdrop_connect(&c->options, &proxy->nodes[i].capture, &address, err);
+
+		ok = db != NULL;
+		if (db)
+			mysql_close(db);
+	}
+	free(c);
+	return ok;
+}
+
 /* Before the first client: variables of all nodes, tables and rows of the first. */
 static bool read_context(struct proxy *proxy, struct proxy_context *c, struct err *err)
 {
@@ -570,7 +590,8 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 	if (!read_filter(&options, &proxy->capture, &reading.filters, &err) ||
 		!read_redact(&options, &proxy->capture.redact, &err) ||
 		!read_nodes(&options, proxy, &err) || !read_listen(&options, proxy, &err) ||
-		!read_tls(&options, proxy, &err)) {
+		!read_tls(&options, proxy, &err) ||
+		(options.user && !options.no_record && !nodes_answer(proxy, &options, &err))) {
 		proxy_free(proxy);
 		filters_release(&reading.filters);
 		return fail(&err);

@@ -359,8 +359,10 @@ void verdict_text(struct buf *out, const struct page *page, const struct verdict
 		buf_printf(out, "asked:     %s %s\n", context->level,
 			level_answer_name(verdict_answer(verdict, context->level)));
 	promises_text(out, page, context, verdict);
-	levels_text(
-		out, page, verdict, LEVEL_HOLDS, "holds:    ", ", and what these imply");
+	/* Of nothing everything holds, which helps nobody. */
+	if (context->transactions)
+		levels_text(
+			out, page, verdict, LEVEL_HOLDS, "holds:    ", ", and what these imply");
 	levels_text(out, page, verdict, LEVEL_FAILS, "fails:    ", ", and what implies these");
 	levels_text(out, page, verdict, LEVEL_UNDECIDED, "undecided:", NULL);
 	findings_text(out, page, verdict);

@@ -765,6 +765,20 @@ def proxy_protocol_of_clients():
 # ---- faults ----
 
 @test
+def nothing_to_read_from():
+    """--user and no server: an error, and no trace that the next try would stumble over"""
+    with tempfile.TemporaryDirectory() as folder, socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        trace = os.path.join(folder, "t.itr")
+        done = subprocess.run(
+            [ISOREC, "proxy", "--listen", "127.0.0.1:0", "--node",
+             f"n1=127.0.0.1:{closed.getsockname()[1]}", "--user", "nobody", "-o", trace],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
+        assert done.returncode == 4 and "cannot connect" in done.stdout, done
+        assert not os.path.exists(trace)
+
+
+@test
 def upstream_refused():
     """a client gets an ERR packet when the node does not listen, and the trace says why"""
     with socket.socket() as closed:
