@@ -222,6 +222,7 @@ static enum exit_status run_all(struct corpus_runs *runs)
 	uint64_t begin_ns = clock_mono_ns();
 	struct file_list files;
 	enum exit_status status = EXIT_STATUS_OK;
+	struct progress progress;
 	struct err err;
 
 	if (!files_below(runs->options->corpus, ".scn", &files, &err)) {
@@ -233,12 +234,17 @@ static enum exit_status run_all(struct corpus_runs *runs)
 		output_message("%s: no scenario (*.scn) is below it", runs->options->corpus);
 		status = EXIT_STATUS_INPUT;
 	}
+	/* A minute or two, and the table comes at the end. */
+	progress_begin(&progress, OUTPUT_AUTO, "running scenarios", false);
+	progress.counts = true;
 	for (size_t i = 0; i < files.count && !runs_stop; i++) {
+		progress_update(&progress, i, files.count);
 		if (!run_file(runs, files.paths[i], &err)) {
 			output_message("%s", err.text);
 			runs->by[CELL_FAILED]++;
 		}
 	}
+	progress_end(&progress);
 	file_list_release(&files);
 	return status == EXIT_STATUS_OK ? report(runs, begin_ns) : status;
 }

@@ -167,10 +167,15 @@ void progress_update(struct progress *progress, uint64_t done, uint64_t all)
 			buf_add_char(&line, i < filled ? '=' : ' ');
 		buf_printf(&line, "] %3.0f %%, ", (double)done * 100 / (double)all);
 	}
-	text_add_size(&line, done);
-	buf_add_str(&line, ", ");
-	text_add_size(&line, (uint64_t)((double)done * 1e9 / (double)elapsed));
-	buf_add_str(&line, "/s\x1b[K");
+	if (progress->counts) {
+		text_add_count(&line, done);
+	} else {
+		text_add_size(&line, done);
+		buf_add_str(&line, ", ");
+		text_add_size(&line, (uint64_t)((double)done * 1e9 / (double)elapsed));
+		buf_add_str(&line, "/s");
+	}
+	buf_add_str(&line, "\x1b[K");
 	(void)write_all(STDERR_FILENO, line.data, line.len);
 	progress_shown = progress;
 	buf_release(&line);
