@@ -330,6 +330,16 @@ bool ends_txn(const struct schedule_stmt *stmt)
 	return false;
 }
 
+/* Does it end a transaction that is not its own, as BEGIN does? */
+static bool ends_other_txn(const struct schedule_stmt *stmt)
+{
+	for (const struct schedule_txn_event *e = stmt->txn_events; e; e = e->next) {
+		if (e->event == TXN_END && e->txn != stmt->txn)
+			return true;
+	}
+	return false;
+}
+
 /* ---- the order of statements that overlap ---- */
 
 static const struct record_stmt *record_of(const struct mvcc *m, uint32_t stmt)
@@ -368,8 +378,11 @@ uint64_t stmt_tables(const struct mvcc *m, uint32_t stmt)
 		tables |= store_table_bit(plan->tables[i]);
 	if (writes_anywhere(m, plan))
 		tables = UINT64_MAX;
-	if (ends_txn(s) && s->txn != SCHEDULE_NONE)
-		tables |= m->store.txns[s->txn + 1].tables;
+	/* BEGIN belongs to the transaction that it begins, and ends another. */
+	for (const struct schedule_txn_event *e = s->txn_events; e; e = e->next) {
+		if (e->event == TXN_END)
+			tables |= m->store.txns[e->txn + 1].tables;
+	}
 	return tables;
 }
 
@@ -417,7 +430,8 @@ static bool other_rows(struct mvcc *m, uint32_t stmt, uint32_t other)
 	if (!plan->reach || plan->table_count != 1 || plan->sourced || plan->moves_unique ||
 		plan->unsupported || !(plan->reads || plan->writes) || makes_view(m, stmt) ||
 		m->runs[other].plan->table_count || writes_anywhere(m, m->runs[other].plan) ||
-		txn == SCHEDULE_NONE || tied_by_foreign(m, plan->tables[0]))
+		txn == SCHEDULE_NONE || ends_other_txn(&m->schedule->stmts[other]) ||
+		tied_by_foreign(m, plan->tables[0]))
 		return false;
 	table = &m->store.tables[plan->tables[0]];
 	for (uint64_t i = 0; points_key(m, table, plan->reach, i, &row); i++) {

@@ -431,8 +431,13 @@ void txn_before(struct capture *c, const struct wire_command *command, const str
 		if (!c->txn.open && (reply->status & STATUS_IN_TRANS))
 			emit_begin(c, command, look);
 		else if (c->txn.open && (reply->status & STATUS_IN_TRANS) && begins_anew(look)) {
-			/* BEGIN in a transaction commits it and begins the next one. */
+			/* BEGIN in a transaction commits it and begins the next one: in MySQL at
+			 * the same level, whatever was set since; in MariaDB at the session's. */
+			uint8_t level = c->txn.level;
+
 			txn_end(c, command->number, TXN_COMMITTED, "implicit commit");
+			if (atomic_load(&c->node->flavour) == FLAVOUR_MYSQL)
+				c->level_next = level;
 			emit_begin(c, command, look);
 		}
 	}
@@ -482,8 +487,8 @@ static void after_flags(struct capture *c, const struct wire_command *command,
 		txn_end(c, command->number,
 			look->class == LOOK_COMMIT ? TXN_COMMITTED : TXN_ABORTED,
 			look->class == LOOK_COMMIT ? "commit" : "rollback");
+		c->level_next = level;
 		emit_begin(c, command, look);
-		c->txn.level = level;
 	} else if (c->txn.open && look->class == LOOK_XA_PREPARE) {
 		c->txn.prepared = true;
 	} else if (c->txn.open && (look->class == LOOK_SAVEPOINT || look->class == LOOK_RELEASE ||
@@ -521,6 +526,8 @@ static void after_error(struct capture *c, const struct wire_command *command,
 			c->txn.doubt = true;
 		}
 	} else if (c->now.data) {
+		uint8_t level_next = c->level_next;
+
 		/* A call may have committed part of its work before it failed. */
 		txn_single(c, command,
 			look->class == LOOK_CALL || look->class == LOOK_UNKNOWN ||
@@ -528,6 +535,10 @@ static void after_error(struct capture *c, const struct wire_command *command,
 				? TXN_UNKNOWN
 				: TXN_ABORTED,
 			reason);
+		/* Without autocommit the transaction may go on, and what SET TRANSACTION said
+		 * of it holds until it ends. */
+		if (c->status_known && !(c->status & STATUS_AUTOCOMMIT))
+			c->level_next = level_next;
 		if (c->status_known && !(c->status & STATUS_AUTOCOMMIT) && !c->maybe_begin) {
 			c->maybe_begin = command->begin.at;
 			c->maybe_begin_seq = command->begin.seq;

@@ -231,7 +231,9 @@ static void plan_parsed(struct planner *p)
 	case SQL_STMT_UPDATE:
 		plan->writes = true;
 		plan->diagnostics = plan_looks_back(stmt);
-		/* IGNORE passes over rows that match, where an error would come of them. */
+		/* IGNORE passes over rows that match, where an error would come of them; MariaDB
+		 * fires AFTER UPDATE for those, too, so the log has writes that never were. */
+		plan->vague = stmt->u.update->flags & SQL_DML_IGNORE;
 		if (!stmt->u.update->with && !(stmt->u.update->flags & SQL_DML_IGNORE))
 			plan_condition(p, stmt->u.update->tables, stmt->u.update->where,
 				stmt->u.update->limit);

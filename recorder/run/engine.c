@@ -246,6 +246,8 @@ bool engine_begin_trace(struct engine *e)
 		/* The snapshot's server record says more. */
 		atomic_store(&node->capture.announced, true);
 		atomic_store(&node->capture.level, (uint8_t)level_of(node->control, "global"));
+		atomic_store(&node->capture.flavour, (uint_fast8_t)capture_flavour_of(span_str(
+							     mysql_get_server_info(node->control))));
 	}
 	if (!engine_sync_nodes(e) || !announce_others(e))
 		return false;

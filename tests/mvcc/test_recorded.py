@@ -12,10 +12,13 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "scripts"))
+sys.path.insert(0, os.path.join(HERE, "..", "cli"))
 import tap  # noqa: E402
+import tracefile  # noqa: E402
 
 TOOL, ISOTRACE = sys.argv[1:3]
 TRACES = sorted(glob.glob(os.path.join(HERE, "recorded", "m*", "*.itr")))
@@ -118,6 +121,51 @@ def test_what_sessions_that_were_left_out_did_is_undecided():
     # Who says that nobody else wrote gets the contradiction.
     found = check(path, "--oracle=mvcc", "--all-sessions", status=1)
     assert [f["severity"] for f in found["findings"]] == ["violation"] * len(found["findings"]), found
+
+
+def test_begin_that_commits_may_do_so_before_it_answers():
+    """MySQL 9.7, free running: BEGIN had committed a row before another session looked for the highest one,
+    and answered later.  It belongs to the transaction that it begins, and ends another."""
+    t = tracefile.Trace()
+    t.add("server", 0, node="n1", version="9.7.4", flavour="mysql", address="127.0.0.1:3306",
+          variables={"transaction_isolation": "REPEATABLE-READ"})
+    t.add("schema", 0, table=1, node="n1", database="shop", name="t",
+          columns=[["a", "int", False, None, None, None, None],
+                   ["b", "int", True, None, None, None, None]], primary_key=[0], triggers=[],
+          create_text="CREATE TABLE `t` (`a` int NOT NULL, `b` int, PRIMARY KEY (`a`)) ENGINE=InnoDB")
+    t.add("rows", 0, table=1, node="n1", moment="initial", last=True, rows=[[1, 10], [2, 20]],
+          complete=True)
+    for session in (1, 2):
+        t.add("session", 100, session=session, event=0, node="n1", user="anna", database="shop",
+              client="10.0.0.5:4000%d" % session, thread=30 + session)
+    t.stmt(1, 1, "begin", 1000, txn=1)
+    t.add("txn", 1100, session=1, txn=1, event=0, number=1, level=3)
+    t.stmt(1, 2, "insert into t values (3,30)", 1200, affected=1, txn=1)
+    begin_seq = t.next_seq()  # of the BEGIN that commits
+    t.stmt(2, 1, "begin", 1500, txn=2)
+    t.add("txn", 1600, session=2, txn=2, event=0, number=1, level=3)
+    t.stmt(2, 2, "delete from t order by b desc limit 1", 1700, affected=1, txn=2)
+    t.stmt(2, 3, "select * from t where a = 2", 1900, rows=[[2, 20]], txn=2)
+    t.add("txn", 2100, session=1, txn=1, event=1, number=3, level=3, outcome=1,
+          begin=tracefile.MONO + 1000_000, reason="implicit commit")
+    t.add("txn", 2100, session=1, txn=3, event=0, number=3, level=3)
+    t.stmt(1, 3, "begin", 1400, 2100, txn=3, begin_seq=begin_seq)
+    t.stmt(2, 4, "rollback", 2200, txn=2)
+    t.add("txn", 2300, session=2, txn=2, event=1, number=4, level=3, outcome=2,
+          begin=tracefile.MONO + 1500_000, reason="rollback")
+    t.stmt(1, 4, "rollback", 2400, txn=3)
+    t.add("txn", 2500, session=1, txn=3, event=1, number=4, level=3, outcome=2,
+          begin=tracefile.MONO + 1400_000, reason="rollback")
+    for session in (1, 2):
+        t.add("session", 3000, session=session, event=1)
+    with tempfile.TemporaryDirectory() as work:
+        path = os.path.join(work, "begin.itr")
+        t.write(path)
+        done = subprocess.run([ISOTRACE, "check", "--oracle=mvcc", "--all-sessions", "--format=json", path],
+                              stdout=subprocess.PIPE, text=True, check=False)
+    found = json.loads(done.stdout)
+    assert not [f for f in found["findings"] if f["severity"] in ("violation", "suspicion")], found
+    assert found["coverage"]["decided"] > 0, found
 
 
 def test_reports_are_the_same_every_time():
