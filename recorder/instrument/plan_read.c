@@ -184,6 +184,10 @@ static bool can_append(struct planner *p, const struct sql_query *q)
 		return false;
 	if (!state.aggregate && !q->u.select.group)
 		return !state.any_value && !has_inner_aggregate(q);
+	/* MySQL groups in a temporary table, in the order in which groups are met, and by sorting
+	 * where JSON_ARRAYAGG() is asked for: other groups would be left by a LIMIT. */
+	if (q->u.select.group && !q->order && p->options.flavour != SQL_MARIADB)
+		return false;
 	p->plan->grouped = true;
 	return !p->plan->client_probe &&
 	       (state.needs_all || !(p->locks || p->plan->locking));

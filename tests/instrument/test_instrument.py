@@ -786,6 +786,9 @@ def aggregates_are_seen():
         ("select id from plain where v = 1 for update skip locked", None, [1, 2]),
         ("select distinct v from plain", None, None),
         ("select v, count(*) from plain group by v having v > 1", None, None),
+        # MySQL: the groups would come in another order.
+        ("select v, count(*) from plain group by v",
+         *((None, None) if RELEASE.startswith("mysql") else ("TRUE", [1, 2, 3]))),
     ]
     if RELEASE == "mariadb-10.5":
         asked = [a for a in asked if "skip locked" not in a[0]]
