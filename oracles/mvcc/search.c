@@ -289,14 +289,21 @@ static void leave_flight(struct mvcc *m, uint32_t stmt)
 	m->in_flight_count = kept;
 }
 
-/* A statement that commits implicitly has done so when it fails, and only a later answer tells. */
+/* A statement that commits implicitly has done so when it fails, unless it could not even be parsed,
+ * and only a later answer tells; that of COMMIT or ROLLBACK does not. */
 static void commit_of_failed(struct mvcc *m, uint32_t stmt)
 {
+	enum { ER_PARSE_ERROR = 1064 };
 	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
+	uint16_t error = s->in->record.error;
 
-	if (s->in->record.error && m->runs[stmt].plan->commits && s->txn != SCHEDULE_NONE &&
-		m->schedule->txns[s->txn].by_failed)
+	if (!error || error == ER_PARSE_ERROR || !m->runs[stmt].plan->commits ||
+		s->txn == SCHEDULE_NONE || !store_is_active(&m->store, s->txn + 1))
+		return;
+	if (m->schedule->txns[s->txn].by_failed)
 		end_txn(m, s->txn);
+	else if (m->store.txns[s->txn + 1].undo && choose(m, 2) == 0)
+		store_commit(&m->store, s->txn + 1, m->event);
 }
 
 static bool run_stmt(struct mvcc *m, uint32_t stmt)

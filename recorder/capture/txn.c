@@ -369,7 +369,11 @@ static void end_by_flags(struct capture *c, uint32_t number, const struct look *
 		return;
 	case LOOK_ROLLBACK:
 	case LOOK_XA_ROLLBACK:
-		txn_end(c, number, TXN_ABORTED, "rollback");
+		if (t->doubt)
+			txn_end(c, number, TXN_UNKNOWN,
+				"rollback behind a failed statement that may have committed");
+		else
+			txn_end(c, number, TXN_ABORTED, "rollback");
 		return;
 	case LOOK_DEFINE:
 		txn_end(c, number, TXN_COMMITTED, "implicit commit");
@@ -427,7 +431,9 @@ void txn_before(struct capture *c, const struct wire_command *command, const str
 		if (c->txn.open && c->txn.doubt && (reply->status & STATUS_IN_TRANS) &&
 			!(reply->status & STATUS_AUTOCOMMIT))
 			txn_end(c, 0, TXN_UNKNOWN, "a failed statement may have committed it");
-		c->txn.doubt = false;
+		/* The answer of a ROLLBACK does not tell whether there was anything left. */
+		if (look->class != LOOK_ROLLBACK && look->class != LOOK_XA_ROLLBACK)
+			c->txn.doubt = false;
 		if (!c->txn.open && (reply->status & STATUS_IN_TRANS))
 			emit_begin(c, command, look);
 		else if (c->txn.open && (reply->status & STATUS_IN_TRANS) && begins_anew(look)) {

@@ -123,7 +123,7 @@ static void await_block(const struct progress *progress)
 {
 	struct timespec pause = {0, 1000000};
 
-	for (int i = 0; i < 20000 && !__atomic_load_n(&progress->blocks, __ATOMIC_RELAXED); i++)
+	for (int i = 0; i < 20000 && !progress->blocks; i++)
 		nanosleep(&pause, NULL);
 }
 

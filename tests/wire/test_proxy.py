@@ -1448,6 +1448,9 @@ TXN_CASES = {
         [sql("begin", AUTO | IN), sql("create table t (a int)", error=1050), sql("select 1", AUTO)],
         ["begin", ("end", 1, "implicit commit of a statement that failed"),
          ("auto", 1, "autocommit")]),
+    "failed definition, then rollback": (
+        [sql("begin", AUTO | IN), sql("create table t (a int)", error=1050), sql("rollback", AUTO)],
+        ["begin", ("end", 0, "rollback behind a failed statement that may have committed")]),
     "parse error does not": ([sql("begin", AUTO | IN), sql("create nonsense", error=1064),
                               sql("commit", AUTO)], ["begin", ("end", 1, "commit")]),
     "call": ([sql("begin", AUTO | IN), sql("call p()", AUTO)],
