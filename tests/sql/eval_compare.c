@@ -150,13 +150,17 @@ static void load_rows(struct state *s, unsigned number)
 
 	buf_add_str(&sql, "SELECT ");
 	for (uint32_t i = 0; i < t->column_count; i++) {
-		bool number_like = t->columns[i].type.kind == EVAL_T_FLOAT ||
-				   t->columns[i].type.kind == EVAL_T_BIT;
+		const struct eval_type *type = &t->columns[i].type;
+		/* A trace has texts in UTF-8. */
+		bool other = type->kind == EVAL_T_STRING &&
+			     collation_charset(type->collation) == CHARSET_LATIN1;
 
-		buf_printf(&sql, "%s`%.*s`%s", i ? ", " : "", SPAN_ARG(t->columns[i].name),
-			t->columns[i].type.kind == EVAL_T_FLOAT ? "+0e0"
-			: number_like                           ? "+0"
-								: "");
+		buf_printf(&sql, "%s%s`%.*s`%s", i ? ", " : "", other ? "convert(" : "",
+			SPAN_ARG(t->columns[i].name),
+			other                           ? " using utf8mb4)"
+			: type->kind == EVAL_T_FLOAT    ? "+0e0"
+			: type->kind == EVAL_T_BIT      ? "+0"
+							: "");
 	}
 	buf_printf(&sql, " FROM %.*s ORDER BY id", SPAN_ARG(t->name));
 	if (mysql_real_query(s->server, sql.data, sql.len))
