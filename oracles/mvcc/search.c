@@ -293,7 +293,6 @@ static void leave_flight(struct mvcc *m, uint32_t stmt)
  * and only a later answer tells; that of COMMIT or ROLLBACK does not. */
 static void commit_of_failed(struct mvcc *m, uint32_t stmt)
 {
-	enum { ER_PARSE_ERROR = 1064 };
 	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
 	uint16_t error = s->in->record.error;
 

@@ -28,6 +28,7 @@
 enum mvcc_engine { ENGINE_INNODB, ENGINE_INNODB_SI, ENGINE_TIDB };
 
 enum { CLIENT_FOUND_ROWS = 2 }; /* of the protocol's capabilities */
+enum { ER_PARSE_ERROR = 1064 };
 enum { MVCC_TABLES_MAX = 16, MVCC_OPTIONAL_MAX = 10, MVCC_ROWS_MAX = 4 };
 
 struct points;

@@ -14,7 +14,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "cli"))
-from run import isotrace, scratch  # noqa: E402 (it needs the path, and reads the arguments)
+from run import isotrace, scratch, write  # noqa: E402 (it needs the path, and reads the arguments)
 import tap  # noqa: E402
 import chrome as browser  # noqa: E402
 import findings  # noqa: E402
@@ -41,13 +41,6 @@ def simulate(name, *args):
     path = scratch(name)
     subprocess.run([ISOSIM, "--quiet", "--sessions=4", "--transactions=60", "--keys=12", *args, "-o", path],
                    check=True)
-    return path
-
-
-def write(name, text):
-    path = scratch(name)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
     return path
 
 

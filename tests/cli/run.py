@@ -58,6 +58,13 @@ def scratch(name):
     return os.path.join(SCRATCH, name)
 
 
+def write(name, text):
+    path = scratch(name)
+    with open(path, "wb") as file:
+        file.write(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
 def golden(name, text):
     """Compares with tests/cli/expected/NAME.  ISOTRACE_UPDATE=1 rewrites that file: read what
     changed before you commit it."""

@@ -6,15 +6,8 @@ import os
 import random
 import struct
 
-from run import isotrace, scratch
+from run import isotrace, scratch, write
 import tap
-
-
-def write(name, text):
-    path = scratch(name)
-    with open(path, "wb") as file:
-        file.write(text if isinstance(text, bytes) else text.encode())
-    return path
 
 
 RECORDED = os.path.join(os.path.dirname(__file__), "..", "mvcc", "recorded", "mariadb-10.11")

@@ -15,7 +15,7 @@ import xml.etree.ElementTree as xml
 import jsonschema
 
 from hostile import HOSTILE, hostile_result, hostile_trace
-from run import HERE, isotrace, scratch
+from run import HERE, isotrace, scratch, write
 import tap
 
 ISOSIM = os.path.abspath(sys.argv[2])
@@ -37,13 +37,6 @@ def simulate(name, *args):
     path = scratch(name)
     subprocess.run([ISOSIM, "--quiet", "--sessions=4", "--transactions=60", "--keys=12", *args,
                     "-o", path], check=True)
-    return path
-
-
-def write(name, text):
-    path = scratch(name)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
     return path
 
 
