@@ -149,20 +149,39 @@ struct sql_table_name parse_table_name(struct parser *p);
 struct span parse_charset_name(struct parser *p);
 
 /* expr.c */
+struct sql_expr *expr_new(struct parser *p, enum sql_expr_kind kind, uint32_t start);
 struct sql_expr *parse_expr(struct parser *p);
 struct sql_expr *parse_bit_expr(struct parser *p);
 struct sql_expr *parse_simple_expr(struct parser *p);
-struct sql_expr *parse_operand(struct parser *p); /* without operators and COLLATE */
 struct sql_expr *parse_expr_or_default(struct parser *p);
-struct sql_expr *parse_column(struct parser *p); /* [db.][table.]column */
 struct sql_exprs parse_expr_list(struct parser *p);
-struct sql_expr *parse_literal(struct parser *p);
-struct sql_expr *expr_new(struct parser *p, enum sql_expr_kind kind, uint32_t start);
-struct sql_order *parse_order_list(struct parser *p, bool directions);
+struct sql_expr *parse_column(struct parser *p); /* [db.][table.]column */
 enum sql_unit parse_unit(struct parser *p);
-void parse_window_spec(struct parser *p, struct sql_window *w);
+struct sql_expr *parse_interval(struct parser *p, uint32_t start);
+bool is_open_interval(const struct sql_expr *e);
+
+/* operand.c */
+struct sql_expr *parse_operand(struct parser *p); /* without operators and COLLATE */
+struct sql_expr *parse_interval_operand(struct parser *p);
+struct sql_query *parse_paren_open(struct parser *p);
+void parse_paren_close(struct parser *p);
+
+/* literal.c */
 bool at_literal(struct parser *p);
+struct sql_expr *parse_literal(struct parser *p);
+struct sql_expr *parse_temporal(struct parser *p);
+struct sql_expr *parse_odbc(struct parser *p);
+struct sql_expr *parse_user_var(struct parser *p);
 struct sql_expr *parse_system_var(struct parser *p, bool set);
+
+/* call.c */
+struct sql_expr *parse_call(struct parser *p, struct span db, struct span name, uint32_t start,
+	enum token_kind kind, bool quoted);
+struct sql_expr *parse_niladic(struct parser *p);
+struct sql_call_extra *extra_of(struct parser *p, struct sql_expr *e);
+struct span skip_to_close(struct parser *p);
+struct sql_order *parse_order_list(struct parser *p, bool directions);
+void parse_window_spec(struct parser *p, struct sql_window *w);
 
 /* query.c */
 bool at_query(struct parser *p); /* SELECT, WITH, VALUES, TABLE; not a parenthesis */
@@ -170,15 +189,19 @@ struct sql_query *parse_query(struct parser *p); /* a whole query expression */
 struct sql_query *parse_query_after(struct parser *p, struct sql_query *first, uint32_t start);
 struct sql_query *parse_subquery(struct parser *p); /* ( query ) */
 void no_procedure(struct parser *p, const struct sql_query *q);
+void no_into(struct parser *p, const struct sql_query *q);
+void no_with(struct parser *p, const struct sql_query *q);
 bool query_continues(struct parser *p); /* UNION, ORDER BY, LIMIT ... behind a query in parens */
 struct sql_with *parse_with(struct parser *p);
-struct sql_table_ref *parse_table_refs(struct parser *p);
-struct sql_table_ref *parse_table_ref(struct parser *p);
 struct sql_item *parse_items(struct parser *p);
 struct sql_order *parse_order_by(struct parser *p);
 struct sql_limit *parse_limit(struct parser *p, bool simple);
 struct sql_expr *parse_where(struct parser *p);
 struct sql_values_row *parse_rows(struct parser *p, bool insert);
+
+/* from.c */
+struct sql_table_ref *parse_table_refs(struct parser *p);
+struct sql_table_ref *parse_table_ref(struct parser *p);
 
 /* dml.c */
 void parse_insert(struct parser *p, struct sql_stmt *stmt);
@@ -190,8 +213,19 @@ void parse_create_table(struct parser *p, struct sql_stmt *stmt, bool or_replace
 void parse_alter_table(struct parser *p, struct sql_stmt *stmt, bool online, bool ignore);
 void parse_create_index(struct parser *p, struct sql_stmt *stmt, bool or_replace);
 void parse_drop_index(struct parser *p, struct sql_stmt *stmt);
-struct sql_type *parse_cast_type(struct parser *p);
+
+/* ddl_object.c */
+void parse_create(struct parser *p, struct sql_stmt *stmt);
+void parse_drop(struct parser *p, struct sql_stmt *stmt);
+void parse_alter(struct parser *p, struct sql_stmt *stmt);
+void parse_rename(struct parser *p, struct sql_stmt *stmt);
+void parse_truncate(struct parser *p, struct sql_stmt *stmt);
+
+/* type.c */
 void parse_type(struct parser *p, struct sql_type *type);
+struct sql_type *parse_cast_type(struct parser *p);
+struct span parse_collation(struct parser *p);
+bool can_compress(enum sql_type_kind kind);
 
 /* control.c */
 void parse_begin(struct parser *p, struct sql_stmt *stmt);
@@ -203,8 +237,20 @@ void parse_xa(struct parser *p, struct sql_stmt *stmt);
 void parse_set(struct parser *p, struct sql_stmt *stmt);
 
 /* stmt.c */
+struct block_tracker {
+	uint32_t depth;
+	enum token_kind before;
+};
+
 struct sql_stmt *parse_statement(struct parser *p);
 struct span parse_text(struct parser *p, uint32_t start);
 struct span parse_lock_wait_clause(struct parser *p);
+void parse_opaque(struct parser *p, struct sql_stmt *stmt, enum sql_stmt_kind kind);
+struct sql_table_name **parse_add_table(struct parser *p, struct sql_table_name **tail);
+void parse_deallocate(struct parser *p, struct sql_stmt *stmt);
+void parse_program(struct parser *p, enum token_kind before); /* a stored program's body */
+/* BEGIN, CASE, IF, LOOP, WHILE, REPEAT open a block, END closes one.  A `;` ends the statement
+ * where none is open. */
+void track_block(struct block_tracker *b, struct token tok);
 
 #endif

@@ -25,6 +25,19 @@ void put_type(struct printer *p, const struct sql_type *type);
 void put_cast_type(struct printer *p, const struct sql_type *type);
 void put_query(struct printer *p, const struct sql_query *q);
 void put_order(struct printer *p, const char *words, const struct sql_order *order);
+void put_scope(struct printer *p, enum sql_scope scope, const char *behind);
+void put_window(struct printer *p, const struct sql_window *w);
+bool left_needs_parens(const struct sql_query *q, const struct sql_query *left);
+void put_hint(struct printer *p, struct span hint);
+void put_items(struct printer *p, const struct sql_item *item);
+void put_limit(struct printer *p, const struct sql_limit *limit);
+void put_named_table(struct printer *p, const struct sql_table_ref *ref);
+void put_refs(struct printer *p, const struct sql_table_ref *ref);
+void put_rows(struct printer *p, const struct sql_values_row *row, const char *open);
+void put_with(struct printer *p, const struct sql_with *with);
+void put_insert(struct printer *p, const struct sql_insert *ins, bool replace);
+void put_update(struct printer *p, const struct sql_update *up);
+void put_delete(struct printer *p, const struct sql_delete *del);
 void put_ddl(struct printer *p, const struct sql_stmt *stmt);
 
 #endif
