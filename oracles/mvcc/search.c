@@ -229,6 +229,14 @@ static void note_use(struct mvcc *m, uint32_t stmt)
 		TRAIL_SET(&m->store.trail, t->used, (uint32_t)used);
 }
 
+/* Is its read view made when it begins? */
+static bool begins_view(const struct mvcc *m, uint32_t txn)
+{
+	const struct schedule_txn *t = &m->schedule->txns[txn];
+
+	return t->level == LEVEL_REPEATABLE_READ && (t->snapshot || m->engine == ENGINE_TIDB);
+}
+
 static void txn_event(struct mvcc *m, const struct schedule_txn_event *e)
 {
 	const struct schedule_txn *txn = &m->schedule->txns[e->txn];
@@ -241,8 +249,7 @@ static void txn_event(struct mvcc *m, const struct schedule_txn_event *e)
 			TRAIL_SET(&m->store.trail, t->began, m->event);
 			TRAIL_SET(&m->store.trail, t->first_commits, m->store.commits);
 		}
-		if (txn->level == LEVEL_REPEATABLE_READ && t->view == STORE_NONE &&
-			(txn->snapshot || m->engine == ENGINE_TIDB))
+		if (t->view == STORE_NONE && begins_view(m, e->txn))
 			set_view(m, e->txn + 1, view_of_begin(m, e->txn + 1),
 				m->runs[m->now_stmt].begin_commits);
 		if (txn->snapshot)
@@ -384,10 +391,13 @@ uint64_t stmt_tables(const struct mvcc *m, uint32_t stmt)
 		tables |= store_table_bit(plan->tables[i]);
 	if (writes_anywhere(m, plan))
 		tables = UINT64_MAX;
-	/* BEGIN belongs to the transaction that it begins, and ends another. */
+	/* BEGIN belongs to the transaction that it begins, and ends another.  A read view that is made
+	 * at the beginning is of all tables. */
 	for (const struct schedule_txn_event *e = s->txn_events; e; e = e->next) {
 		if (e->event == TXN_END)
 			tables |= m->store.txns[e->txn + 1].tables;
+		else if (e->event == TXN_BEGIN && begins_view(m, e->txn))
+			tables = UINT64_MAX;
 	}
 	return tables;
 }
