@@ -50,13 +50,24 @@ static uint32_t *active_sessions(const struct execution *e, size_t *count)
 	return out;
 }
 
-/* map[session of a] = session of b or NONE. */
+static bool has_sessions(
+	const struct execution *e, const struct execution *of, const uint32_t *active, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (execution_session(e, of->sessions[active[i]].name) == EXECUTION_NONE)
+			return false;
+	return true;
+}
+
+/* map[session of a] = session of b or NONE.  A replay calls its sessions what they are called in a
+ * recording that has no names for them. */
 static uint32_t *match_sessions(const struct execution *a, const struct execution *b)
 {
 	uint32_t *map = mem_zero(a->session_count + 1, sizeof(*map));
-	bool names = all_named(a) && all_named(b);
 	size_t left_count, right_count;
 	uint32_t *left = active_sessions(a, &left_count), *right = active_sessions(b, &right_count);
+	bool names = (all_named(a) && all_named(b)) ||
+		     ((all_named(a) || all_named(b)) && has_sessions(b, a, left, left_count));
 
 	for (size_t i = 0; i < a->session_count; i++)
 		map[i] = names ? execution_session(b, a->sessions[i].name) : EXECUTION_NONE;

@@ -170,10 +170,16 @@ static void end_prepared(struct mvcc *m, uint32_t stmt)
 		uint32_t txn = m->schedule->stmts[i].txn;
 
 		if (!is_xa(other, SQL_XA_START) || txn == SCHEDULE_NONE ||
-			!store_is_active(&m->store, txn + 1) ||
 			!same_word(xa->gtrid, other->stmt->u.xa->gtrid) ||
 			!same_word(xa->bqual, other->stmt->u.xa->bqual))
 			continue;
+		if (!store_is_active(&m->store, txn + 1)) {
+			/* An error has rolled it back, and this only takes its name away. */
+			if (xa->kind == SQL_XA_ROLLBACK &&
+				m->schedule->txns[txn].outcome == TXN_ABORTED)
+				return;
+			continue;
+		}
 		if (xa->kind == SQL_XA_COMMIT)
 			store_commit(&m->store, txn + 1, m->event);
 		else

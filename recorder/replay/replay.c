@@ -14,6 +14,8 @@ enum {
 	COMMAND_PREPARE = 0x16,
 	COMMAND_EXECUTE = 0x17,
 	COMMAND_BULK = 0xfa,
+	ER_LOCK_WAIT_TIMEOUT = 1205,
+	ER_LOCK_DEADLOCK = 1213,
 };
 
 enum event_kind { EVENT_BEGIN, EVENT_END, EVENT_CLOSE };
@@ -28,7 +30,8 @@ struct event {
 struct player {
 	uint32_t client;  /* index in the engine, or EXECUTION_NONE: it sends nothing */
 	uint32_t next;    /* statement to send: index, or NONE */
-	uint32_t due;     /* the last statement whose recorded begin has come */
+	uint32_t begun;   /* the last statement whose recorded begin has come */
+	uint32_t due;     /* the last statement that is to be sent */
 	uint32_t current; /* under way, or NONE */
 	uint32_t rows;    /* of the bulk execution under way that have yet to be sent one by one */
 	uint32_t row;     /* the next of them */
@@ -285,12 +288,55 @@ static void settle(struct replayer *r, struct player *p)
 	} while (index != EXECUTION_NONE && p->current == index && p->row != row);
 }
 
-/* Waits for the session's answer; gives up when it waits for a lock. */
+/* Does it go out at its recorded begin?  Where statements overlapped, the one that ended first was
+ * most likely executed first; so the others are held until their ends (rule 3), unless it is known
+ * that they were at work before: they waited, they sent much, or nothing is known of their end. */
+static bool goes_at_once(const struct replayer *r, const struct execution_stmt *stmt)
+{
+	enum { NET_BUFFER = 16384 }; /* net_buffer_length: a server sends when so much is ready */
+
+	return r->options->as_recorded || execution_blocked(stmt) ||
+	       stmt->record.error == ER_LOCK_WAIT_TIMEOUT ||
+	       stmt->record.reply_bytes > NET_BUFFER || (stmt->record.flags & STMT_NO_REPLY);
+}
+
+/* Of the sessions whose next statement is held: that whose recorded end comes first. */
+static struct player *first_held(const struct replayer *r)
+{
+	struct player *first = NULL;
+
+	for (size_t i = 0; i < r->engine.client_count; i++) {
+		struct player *p = &r->players[r->player_of[i]];
+
+		if (p->current == EXECUTION_NONE && p->next != EXECUTION_NONE && !p->gone &&
+			p->begun == p->next && p->due != p->begun &&
+			(!first || r->e->stmts[p->begun].record.seq <
+					   r->e->stmts[first->begun].record.seq))
+			first = p;
+	}
+	return first;
+}
+
+/* Sends it, and waits until it has an answer or waits for a lock. */
+static void send_held(struct replayer *r, struct player *held)
+{
+	held->due = held->begun;
+	(void)send_due(r, held);
+	settle(r, held);
+}
+
+/* Waits for the session's answer.  When it waits for a lock, those that were under way beside it may
+ * have let it go on; gives up when they do not. */
 static void await(struct replayer *r, struct player *p)
 {
 	uint32_t index = p->current;
+	struct player *held;
 
 	settle(r, p);
+	while (p->current == index && index != EXECUTION_NONE && (held = first_held(r))) {
+		send_held(r, held);
+		settle(r, p);
+	}
 	if (p->current == index && index != EXECUTION_NONE && !r->told_blocked[index]) {
 		client_of(r, p)->blocked = true;
 		if (!execution_blocked(&r->e->stmts[index]))
@@ -309,8 +355,11 @@ static bool at_begin(struct replayer *r, uint32_t index)
 	keep_pace(r, stmt->record.begin);
 	if (p->current != EXECUTION_NONE)
 		await(r, p);
-	p->due = index;
+	p->begun = index;
 	drop_gone(r, p, index);
+	if (!goes_at_once(r, stmt))
+		return true;
+	p->due = index;
 	(void)send_due(r, p);
 	/* Rule 2. */
 	if (p->current == index && execution_blocked(stmt)) {
@@ -323,8 +372,16 @@ static bool at_begin(struct replayer *r, uint32_t index)
 
 static void at_end(struct replayer *r, uint32_t index)
 {
-	struct player *p = &r->players[r->e->stmts[index].session];
+	struct player *p = &r->players[r->e->stmts[index].session], *held;
 
+	if (p->due == EXECUTION_NONE || p->due < index) {
+		p->due = index;
+		/* Those who closed the circle were waiting already, or are the ones that went on. */
+		while (r->e->stmts[index].record.error == ER_LOCK_DEADLOCK &&
+			p->current == EXECUTION_NONE && p->next == index && (held = first_held(r)))
+			send_held(r, held);
+		(void)send_due(r, p);
+	}
 	if (p->current == index && !(r->e->stmts[index].record.flags & STMT_NO_REPLY))
 		await(r, p);
 }
@@ -439,6 +496,7 @@ static bool make_players(struct replayer *r, struct err *err)
 			SPAN_ARG(e->sessions[i].name));
 		*p = (struct player){.client = EXECUTION_NONE,
 			.next = e->sessions[i].first_stmt,
+			.begun = EXECUTION_NONE,
 			.due = EXECUTION_NONE,
 			.current = EXECUTION_NONE};
 		if (!e->sessions[i].stmt_count)
@@ -463,6 +521,8 @@ static bool replay_all(struct replayer *r)
 	r->run.target.database = database ? database : "";
 	if (!engine_open_trace(e, NULL) || !engine_begin_trace(e))
 		return false;
+	/* The databases were made for this: nobody else writes there. */
+	engine_note(e, "sessions", SPAN_LIT("all"));
 	if (r->e->scenario.ptr)
 		engine_note(e, "replay of scenario", r->e->scenario);
 	engine_watch(e);

@@ -4,17 +4,19 @@
  * recorded order, each end awaited where the recording has it.
  *
  * Rules:
- * 1. The recorded begins and ends are walked in their order.  At a begin the statement is sent; at
- *    an end its answer is awaited before anything else is sent.
- * 2. A statement that the recording saw blocked is sent, and nothing else until it is known to
- *    wait or has answered.
- * 3. Where the new server does not allow the order (a statement waits for a lock at the place of
- *    its recorded end), the rest goes on without it; its session's further statements are sent as
- *    soon as the session is free.  Each such place is told as a divergence, and so is a statement
- *    that did not wait, or got another error than the recorded one.
- * 4. Which of two statements that were under way together the server takes first cannot be forced,
- *    in the recording as here.
- *
+ * 1. The recorded begins and ends are walked in their order.  At an end the statement's answer is
+ *    awaited before anything else is sent.
+ * 2. A statement that the recording saw blocked is sent at its begin, and nothing else until it is
+ *    known to wait or has answered.  So are those that had sent much before others ended.
+ * 3. Of other statements that were under way together the one that ended first was most likely
+ *    executed first, though nobody can know: each is held until its recorded end.  When it then
+ *    waits for a lock, the others that had begun are sent too, in the order of their ends, until it
+ *    is free: one of them let it go on.  At the recorded pace (as_recorded) each goes out at its
+ *    begin instead, and the server decides.
+ * 4. Where the new server does not allow the order (a statement still waits at the place of its
+ *    recorded end), the rest goes on without it; its session's further statements are sent as soon
+ *    as the session is free.  Each such place is told as a divergence, and so is a statement that
+ *    did not wait, or got another error than the recorded one.
  * 5. A bulk execution is sent as one where the server can do that, and otherwise row by row, until a
  *    row fails; the place is told.
  *
