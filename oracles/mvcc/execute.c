@@ -72,7 +72,9 @@ static bool carries_on(const struct foreign *f)
 static void forget_written(struct mvcc *m, const char *reason)
 {
 	const struct plan *plan = m->now_plan;
-	bool *forgotten = arena_zero(&m->scratch, m->store.table_count + 1), more = true;
+	enum forgotten { FORGOTTEN_NOT, FORGOTTEN_WRITTEN, FORGOTTEN_ALL };
+	uint8_t *forgotten = arena_zero(&m->scratch, m->store.table_count + 1);
+	bool more = true;
 	uint32_t session = m->schedule->stmts[m->now_stmt].in->session;
 
 	if (writes_anywhere(m, plan)) {
@@ -84,7 +86,7 @@ static void forget_written(struct mvcc *m, const char *reason)
 
 		if (!plan->written[i])
 			continue;
-		forgotten[plan->tables[i]] = true;
+		forgotten[plan->tables[i]] = FORGOTTEN_WRITTEN;
 		/* Behind a temporary table's name no row of ours may have been written or locked. */
 		if (plan->redefines || m->odd_sessions[session] == SESSION_RENAMES)
 			forget_table(m, table, reason);
@@ -102,10 +104,12 @@ static void forget_written(struct mvcc *m, const char *reason)
 		for (size_t i = 0; i < m->foreign_count; i++) {
 			const struct foreign *f = &m->foreigns[i];
 
-			if (!forgotten[f->parent] || forgotten[f->child] || !carries_on(f))
+			if (!forgotten[f->parent] || forgotten[f->child] == FORGOTTEN_ALL ||
+				!carries_on(f))
 				continue;
 			forget_rows(m, f->child, true, reason);
-			forgotten[f->child] = more = true;
+			forgotten[f->child] = FORGOTTEN_ALL;
+			more = true;
 		}
 	}
 }
@@ -655,7 +659,7 @@ static bool run_write(struct mvcc *m)
 static bool known_error(unsigned error)
 {
 	static const uint16_t errors[] = {1020, 1048, 1062, 1205, 1213, 1216, 1217, 1242, 1264,
-		1265, 1292, 1364, 1365, 1366, 1406, 1451, 1452, 1690, 3572, 3819, 4025, 1241,
+		1265, 1292, 1364, 1365, 1366, 1406, 1451, 1452, 1690, 1761, 1762, 3572, 3819, 4025, 1241,
 		1136};
 
 	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {

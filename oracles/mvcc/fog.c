@@ -218,6 +218,17 @@ static bool insert_fogged(struct mvcc *m, struct store_table *table)
 	return false;
 }
 
+static bool related_fogged(const struct mvcc *m, uint32_t table)
+{
+	for (uint32_t i = 0; i < m->store.table_count; i++) {
+		if (foreign_related(m, i, table) &&
+			table_fogged(m, &m->store.tables[i], READ_CURRENT))
+			return true;
+	}
+	return false;
+}
+
+/* Children that follow may have children themselves, and other parents. */
 static bool foreign_fogged(const struct mvcc *m, uint32_t table)
 {
 	for (size_t i = 0; i < m->foreign_count; i++) {
@@ -225,8 +236,7 @@ static bool foreign_fogged(const struct mvcc *m, uint32_t table)
 
 		if ((f->child == table && moves_children(m, f) &&
 			    table_fogged(m, &m->store.tables[f->parent], READ_CURRENT)) ||
-			(f->parent == table && moves_parents(m, f) &&
-				table_fogged(m, &m->store.tables[f->child], READ_CURRENT)))
+			(f->parent == table && moves_parents(m, f) && related_fogged(m, table)))
 			return true;
 	}
 	return false;

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "mvcc/foreign.h"
 
+#include <stdlib.h>
+
 #include "base/mem.h"
 #include "mvcc/solver.h"
 
 enum {
+	CASCADES_MAX = 15, /* FK_MAX_CASCADE_DEL */
 	ER_ROW_IS_REFERENCED_2 = 1451,
 	ER_NO_REFERENCED_ROW_2 = 1452,
+	ER_FOREIGN_DUPLICATE_KEY_WITH_CHILD_INFO = 1761,
+	ER_FOREIGN_DUPLICATE_KEY_WITHOUT_CHILD_INFO = 1762,
 };
 
 static bool column_list(const struct eval_table *def, const struct sql_names *names,
@@ -36,11 +41,15 @@ static bool collect(struct mvcc *m, uint32_t child, const struct sql_key *key)
 	const struct eval_table *def = m->store.tables[child].def, *parent_def;
 	const struct sql_reference *ref = key->reference;
 	struct foreign f = {
-		.child = child, .on_delete = ref->on_delete, .on_update = ref->on_update};
+		.child = child,
+		.on_delete = ref->on_delete,
+		.on_update = ref->on_update,
+		.database = m->schedule->execution->tables[child].schema.database,
+		.name = key->constraint};
 	uint32_t parent_count = 0;
 
 	f.parent = parent_of(m, child, ref);
-	if (f.parent == STORE_NONE || !m->store.tables[f.parent].def || f.parent == child)
+	if (f.parent == STORE_NONE || !m->store.tables[f.parent].def)
 		return false;
 	parent_def = m->store.tables[f.parent].def;
 	for (const struct sql_key_part *part = key->parts; part; part = part->next) {
@@ -66,42 +75,110 @@ static bool collect(struct mvcc *m, uint32_t child, const struct sql_key *key)
 	return true;
 }
 
-static void leave_out(struct mvcc *m, uint32_t table, bool to_itself)
+static void leave_out(struct mvcc *m, uint32_t table)
 {
 	if (table == STORE_NONE)
 		return;
-	m->store.tables[table].unknown =
-		reason_number(m, to_itself ? "foreign keys of a table to itself"
-					   : "foreign keys that are not modelled");
+	m->store.tables[table].unknown = reason_number(m, "foreign keys that are not modelled");
 	m->store.tables[table].redefined = true;
+}
+
+static int compare_spans(struct span a, struct span b)
+{
+	size_t len = a.len < b.len ? a.len : b.len;
+	int order = len ? memcmp(a.ptr, b.ptr, len) : 0;
+
+	return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+/* Those of one parent are gone through by their id, which is "database/name" (dict_foreign_set). */
+static int by_id(const void *a, const void *b)
+{
+	const struct foreign *x = a, *y = b;
+	int order = compare_spans(x->database, y->database);
+
+	return order ? order : compare_spans(x->name, y->name);
+}
+
+/* Tables that foreign keys tie together get the same number. */
+static void tie(struct mvcc *m, uint32_t a, uint32_t b)
+{
+	struct store_table *tables = m->store.tables;
+	uint32_t from = tables[b].tied, to = tables[a].tied;
+
+	for (uint32_t i = 0; i < m->store.table_count; i++) {
+		if (tables[i].tied == from)
+			tables[i].tied = to;
+	}
+}
+
+static bool carries(enum sql_ref_action action)
+{
+	return action == SQL_REF_CASCADE || action == SQL_REF_SET_NULL;
+}
+
+/* Can what happens to one row of the table have to do with another one of it?  It can where it comes
+ * back to the table, or to another by two ways. */
+static bool meets_again(const struct mvcc *m, uint32_t table, bool *reached)
+{
+	bool more = true;
+
+	reached[table] = true;
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < m->foreign_count; i++) {
+			const struct foreign *f = &m->foreigns[i];
+
+			if (!reached[f->parent] || reached[f->child] ||
+				!(carries(f->on_delete) || carries(f->on_update)))
+				continue;
+			reached[f->child] = more = true;
+		}
+	}
+	for (size_t i = 0, ways = 0; i < m->foreign_count; i++) {
+		const struct foreign *f = &m->foreigns[i];
+
+		if (!reached[f->parent])
+			continue;
+		ways = f->child == table;
+		for (size_t j = 0; j < m->foreign_count; j++)
+			ways += reached[m->foreigns[j].parent] && m->foreigns[j].child == f->child;
+		if (ways > 1)
+			return true;
+	}
+	return false;
 }
 
 void foreign_init(struct mvcc *m)
 {
+	bool *reached = arena_alloc(&m->plans_arena, m->store.table_count + 1);
+
 	for (uint32_t t = 0; t < m->store.table_count; t++) {
 		const struct eval_table *def = m->store.tables[t].def;
 
+		m->store.tables[t].tied = t;
 		for (uint32_t i = 0; def && i < def->foreign_count; i++) {
-			uint32_t parent = parent_of(m, t, def->foreign[i]->reference);
-
 			if (collect(m, t, def->foreign[i]))
 				continue;
-			leave_out(m, t, t == parent);
+			leave_out(m, t);
 			/* What happens to the parent's rows depends on the child's. */
-			leave_out(m, parent, t == parent);
+			leave_out(m, parent_of(m, t, def->foreign[i]->reference));
 		}
+	}
+	if (!m->foreign_count)
+		return;
+	qsort(m->foreigns, m->foreign_count, sizeof(*m->foreigns), by_id);
+	for (size_t i = 0; i < m->foreign_count; i++)
+		tie(m, m->foreigns[i].parent, m->foreigns[i].child);
+	for (uint32_t t = 0; t < m->store.table_count; t++) {
+		memset(reached, 0, m->store.table_count + 1);
+		m->store.tables[t].in_order = meets_again(m, t, reached);
 	}
 }
 
 bool foreign_related(const struct mvcc *m, uint32_t a, uint32_t b)
 {
-	for (size_t i = 0; i < m->foreign_count; i++) {
-		const struct foreign *f = &m->foreigns[i];
-
-		if ((f->child == a && f->parent == b) || (f->child == b && f->parent == a))
-			return true;
-	}
-	return false;
+	return m->store.tables[a].tied == m->store.tables[b].tied;
 }
 
 /* Child columns against parent columns, or one row's against another's of the same side. */
@@ -128,7 +205,49 @@ static bool has_null(const struct eval_value *row, const uint32_t *columns, uint
 	return false;
 }
 
-static bool parent_exists(struct mvcc *m, const struct foreign *f, const struct eval_value *row)
+bool foreign_refers(const struct mvcc *m, uint32_t table, const struct eval_value *child,
+	const struct eval_value *parent)
+{
+	for (size_t i = 0; i < m->foreign_count; i++) {
+		const struct foreign *f = &m->foreigns[i];
+
+		if (f->child == table && f->parent == table &&
+			columns_equal(m->store.tables[table].def, f->child_columns, child,
+				f->parent_columns, parent, f->count))
+			return true;
+	}
+	return false;
+}
+
+/* Is it found by the first columns of the clustered index?  That index comes first wherever InnoDB
+ * looks for one (dict_foreign_find_index). */
+static bool in_cluster(const struct store_table *table, const uint32_t *columns, uint32_t count)
+{
+	if (!table->cluster || count > table->cluster->count)
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		if (table->cluster->columns[i] != columns[i])
+			return false;
+	}
+	return true;
+}
+
+/* A row that refers to itself: where the one index is written after the other, it is seen as it is. */
+static bool sees_itself(const struct mvcc *m, const struct foreign *f)
+{
+	const struct store_table *table = &m->store.tables[f->parent];
+
+	return in_cluster(table, f->parent_columns, f->count) &&
+	       !in_cluster(table, f->child_columns, 1);
+}
+
+static void not_told(struct mvcc *m, struct write_answer *a)
+{
+	answer_unsupported(m, a, "rows that refer to themselves by odd indexes");
+}
+
+static struct store_record *find_parent(
+	struct mvcc *m, const struct foreign *f, const struct eval_value *row)
 {
 	const struct store_table *parent = &m->store.tables[f->parent];
 
@@ -138,9 +257,9 @@ static bool parent_exists(struct mvcc *m, const struct foreign *f, const struct 
 
 		if (store_alive(v) && columns_equal(parent->def, f->parent_columns, v->image,
 					      f->child_columns, row, f->count))
-			return true;
+			return parent->records[i];
 	}
-	return false;
+	return NULL;
 }
 
 static bool unknown(struct mvcc *m, uint32_t table, struct write_answer *a)
@@ -150,6 +269,52 @@ static bool unknown(struct mvcc *m, uint32_t table, struct write_answer *a)
 	a->status = EVAL_UNSUPPORTED;
 	a->reason = m->reasons[m->store.tables[table].unknown];
 	return true;
+}
+
+/* MySQL from 9.6 on looks for the parent before the row is changed, and before AUTO_INCREMENT gave it a
+ * number, so one that would refer to itself may be refused (seen on 9.7).  That it also takes what
+ * the row was before for a parent is a bug: it leaves rows that refer to nothing. */
+static bool looks_too_early(
+	const struct mvcc *m, const struct foreign *f, const struct eval_value *old)
+{
+	return m->env.flavour == SQL_MYSQL && m->env.version >= 90600 &&
+	       m->schedule->stmts[m->now_stmt].in->record.error == ER_NO_REFERENCED_ROW_2 &&
+	       (old || m->store.tables[f->parent]
+				.def->columns[f->parent_columns[0]]
+				.auto_increment);
+}
+
+void foreign_parents(struct mvcc *m, struct store_table *table, const struct eval_value *old,
+	const struct eval_value *new, const struct foreign *but, struct write_answer *a)
+{
+	uint32_t number = number_of(m, table);
+
+	for (size_t i = 0; i < m->foreign_count && !m->no_foreign_checks; i++) {
+		const struct foreign *f = &m->foreigns[i];
+		struct store_table *parent = &m->store.tables[f->parent];
+		struct store_record *record;
+
+		if (f == but || f->child != number || has_null(new, f->child_columns, f->count) ||
+			(old && columns_equal(table->def, f->child_columns, old, f->child_columns,
+					new, f->count)))
+			continue;
+		if (unknown(m, f->parent, a))
+			return;
+		store_touch(&m->store, m->now_txn, parent, STORE_LOCK_S);
+		if (f->parent == number && columns_equal(table->def, f->child_columns, new,
+						   f->parent_columns, new, f->count)) {
+			if (!sees_itself(m, f))
+				not_told(m, a);
+			if (looks_too_early(m, f, old))
+				write_error(a, ER_NO_REFERENCED_ROW_2);
+			continue;
+		}
+		record = find_parent(m, f, new);
+		if (!record)
+			write_error(a, ER_NO_REFERENCED_ROW_2);
+		else if (in_cluster(parent, f->parent_columns, f->count))
+			lock_parent(m, parent, record, a);
+	}
 }
 
 /* Is the parent's key the same afterwards?  `new` NULL: deleted, and perhaps replaced. */
@@ -162,95 +327,124 @@ static bool key_stays(const struct mvcc *m, const struct foreign *f, const struc
 			      table->def, f->parent_columns, old, f->parent_columns, new, f->count);
 }
 
-static bool cascades(const struct foreign *f, bool deleted)
+/* The row is being changed further up, so that the entry which refers is still there. */
+static const struct change *under_way(
+	const struct foreign_step *step, const struct store_record *record)
 {
-	enum sql_ref_action action = deleted ? f->on_delete : f->on_update;
-
-	return action == SQL_REF_CASCADE || action == SQL_REF_SET_NULL;
+	for (; step; step = step->cause) {
+		if (step->change->record == record)
+			return step->change;
+	}
+	return NULL;
 }
 
-void foreign_before(struct mvcc *m, struct store_table *table, const struct eval_value *old,
-	const struct eval_value *new, struct write_answer *a)
+/* A cascade does not update a table that an UPDATE further up is about
+ * (row_ins_cascade_ancestor_updates_table). */
+static bool updates_above(const struct foreign_step *step, const struct store_table *table)
 {
-	uint32_t number = (uint32_t)(table - m->store.tables);
-
-	for (size_t i = 0; i < m->foreign_count && !m->no_foreign_checks; i++) {
-		const struct foreign *f = &m->foreigns[i];
-
-		if (f->child == number && new && !has_null(new, f->child_columns, f->count) &&
-			!(old && columns_equal(table->def, f->child_columns, old, f->child_columns,
-					 new, f->count))) {
-			if (unknown(m, f->parent, a))
-				return;
-			store_touch(
-				&m->store, m->now_txn, &m->store.tables[f->parent], STORE_LOCK_S);
-			if (!parent_exists(m, f, new)) {
-				write_error(a, ER_NO_REFERENCED_ROW_2);
-				return;
-			}
-		}
-		if (f->parent != number || !old || key_stays(m, f, table, old, new))
-			continue;
-		if (unknown(m, f->child, a))
-			return;
-		store_touch(&m->store, m->now_txn, &m->store.tables[f->child], STORE_LOCK_X);
-		if (cascades(f, !new))
-			continue;
-		for (uint32_t r = 0; r < m->store.tables[f->child].count; r++) {
-			const struct store_version *v = store_current(
-				&m->store, m->store.tables[f->child].records[r], m->now_txn);
-
-			if (store_alive(v) && columns_equal(table->def, f->parent_columns, old,
-						      f->child_columns, v->image, f->count)) {
-				write_error(a, ER_ROW_IS_REFERENCED_2);
-				return;
-			}
-		}
+	for (; step; step = step->cause) {
+		if (step->table == table && step->change->new)
+			return true;
 	}
+	return false;
+}
+
+static unsigned depth_of(const struct foreign_step *step)
+{
+	unsigned depth = 0;
+
+	for (; step; step = step->cause)
+		depth++;
+	return depth;
 }
 
 /* One child row follows its parent. */
-static void follow(struct mvcc *m, const struct foreign *f, struct store_record *record,
-	const struct eval_value *image, const struct eval_value *parent, struct write_answer *a)
+static void follow(struct mvcc *m, const struct foreign_step *step, struct store_record *record,
+	const struct eval_value *image, struct write_answer *a)
 {
+	const struct foreign *f = step->by;
 	struct store_table *child = &m->store.tables[f->child];
+	const struct eval_value *parent = step->change->new;
 	enum sql_ref_action action = parent ? f->on_update : f->on_delete;
-	struct eval_value *changed = NULL;
+	struct write_answer fits = {.status = EVAL_OK, .held_by = STORE_NONE};
+	struct change change = {record, image, NULL, true};
 
+	if (depth_of(step) >= CASCADES_MAX) {
+		answer_unsupported(m, a, "long chains of cascades");
+		return;
+	}
 	act_on(m, child, record, STORE_LOCK_X, a);
 	if (action == SQL_REF_SET_NULL || parent) {
-		size_t size = child->def->column_count * sizeof(*changed);
+		size_t size = child->def->column_count * sizeof(*change.new);
+		struct eval_value *changed = arena_alloc(&m->store.arena, size);
 
-		changed = arena_alloc(&m->store.arena, size);
 		memcpy(changed, image, size);
 		for (uint32_t i = 0; i < f->count; i++)
 			changed[f->child_columns[i]] = action == SQL_REF_SET_NULL
 							       ? EVAL_NULL_VALUE
 							       : parent[f->parent_columns[i]];
+		change.new = changed;
 	}
-	write_row(m, child, record, image, changed, a);
+	test_unique(m, child, &change, 1, &fits);
+	if (fits.held_by != STORE_NONE)
+		held(a, fits.held_by, fits.held_table, fits.held_record);
+	if (fits.status == EVAL_UNSUPPORTED) {
+		answer_unsupported(m, a, fits.reason);
+		return;
+	}
+	if (fits.status == EVAL_ERROR || fits.order_matters) {
+		write_error(a, ER_FOREIGN_DUPLICATE_KEY_WITH_CHILD_INFO);
+		write_error(a, ER_FOREIGN_DUPLICATE_KEY_WITHOUT_CHILD_INFO);
+		return;
+	}
+	write_changes(m, child, &change, 1, step, a);
 }
 
-void foreign_after(struct mvcc *m, struct store_table *table, const struct eval_value *old,
-	const struct eval_value *new, struct write_answer *a)
+static void children_by(struct mvcc *m, const struct foreign_step *step, struct write_answer *a)
 {
-	uint32_t number = (uint32_t)(table - m->store.tables);
+	const struct foreign *f = step->by;
+	struct store_table *child = &m->store.tables[f->child];
+	bool deleted = !step->change->new;
+	bool follows = carries(deleted ? f->on_delete : f->on_update);
+	bool updates = !deleted || f->on_delete == SQL_REF_SET_NULL;
+	uint32_t count = child->count;
+
+	for (uint32_t r = 0; r < count && a->status == EVAL_OK; r++) {
+		struct store_record *record = child->records[r];
+		const struct change *busy = under_way(step, record);
+		const struct store_version *v =
+			busy ? NULL : store_current(&m->store, record, m->now_txn);
+		const struct eval_value *image = busy ? busy->old : v ? v->image : NULL;
+
+		if (!image || !columns_equal(step->table->def, f->parent_columns, step->change->old,
+				      f->child_columns, image, f->count))
+			continue;
+		if (busy && !sees_itself(m, f))
+			not_told(m, a);
+		else if (follows && busy && !busy->new)
+			continue; /* goes away anyhow */
+		else if (!follows || (updates && updates_above(step, child)))
+			write_error(a, ER_ROW_IS_REFERENCED_2);
+		else
+			follow(m, step, record, image, a);
+	}
+}
+
+void foreign_children(struct mvcc *m, struct store_table *table, const struct change *change,
+	const struct foreign_step *cause, struct write_answer *a)
+{
+	uint32_t number = number_of(m, table);
 
 	for (size_t i = 0; i < m->foreign_count && !m->no_foreign_checks; i++) {
 		const struct foreign *f = &m->foreigns[i];
-		uint32_t count = m->store.tables[f->child].count;
 
-		if (f->parent != number || !old || !cascades(f, !new) ||
-			key_stays(m, f, table, old, new))
+		if (f->parent != number || key_stays(m, f, table, change->old, change->new))
 			continue;
-		for (uint32_t r = 0; r < count && a->status == EVAL_OK; r++) {
-			struct store_record *record = m->store.tables[f->child].records[r];
-			const struct store_version *v =
-				store_current(&m->store, record, m->now_txn);
-
-			if (store_alive(v) && columns_equal(table->def, f->parent_columns, old,
-						      f->child_columns, v->image, f->count))
-				follow(m, f, record, v->image, new, a);
-		}
+		if (unknown(m, f->child, a))
+			return;
+		store_touch(&m->store, m->now_txn, &m->store.tables[f->child], STORE_LOCK_X);
+		children_by(m, &(struct foreign_step){cause, f, table, change}, a);
+		if (a->status != EVAL_OK)
+			return;
 	}
 }

@@ -17,17 +17,31 @@ struct foreign {
 	uint32_t child_columns[FOREIGN_COLUMNS_MAX], parent_columns[FOREIGN_COLUMNS_MAX];
 	uint32_t count;
 	enum sql_ref_action on_delete, on_update;
+	struct span database, name; /* by which InnoDB puts them in order */
+};
+
+/* Why a row is changed that refers to another: that one's change, by which key, and why it was
+ * changed itself. */
+struct foreign_step {
+	const struct foreign_step *cause; /* NULL: by the statement */
+	const struct foreign *by;
+	const struct store_table *table;
+	const struct change *change;
 };
 
 /* Collects the foreign keys of all tables.  A table with one that cannot be modelled becomes
  * unknown. */
 void foreign_init(struct mvcc *m);
-/* Before a row goes from `old` to `new` (NULL: is not there): errors into the answer. */
-void foreign_before(struct mvcc *m, struct store_table *table, const struct eval_value *old,
-	const struct eval_value *new, struct write_answer *answer);
-/* After that: what happens to its children. */
-void foreign_after(struct mvcc *m, struct store_table *table, const struct eval_value *old,
-	const struct eval_value *new, struct write_answer *answer);
+/* A row goes from `old` (NULL: none) to `new`: is everything there that it refers to?  Not asked of
+ * the key by which it follows its parent. */
+void foreign_parents(struct mvcc *m, struct store_table *table, const struct eval_value *old,
+	const struct eval_value *new, const struct foreign *but, struct write_answer *answer);
+/* A row that was taken from its place: what happens to those that refer to it. */
+void foreign_children(struct mvcc *m, struct store_table *table, const struct change *change,
+	const struct foreign_step *cause, struct write_answer *answer);
+/* Does the one row refer to the other, of the same table? */
+bool foreign_refers(const struct mvcc *m, uint32_t table, const struct eval_value *child,
+	const struct eval_value *parent);
 /* Do locks in the one table follow from statements on the other? */
 bool foreign_related(const struct mvcc *m, uint32_t a, uint32_t b);
 

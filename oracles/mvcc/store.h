@@ -100,6 +100,8 @@ struct store_table {
 	bool hidden_key;      /* the recorder's trigger makes the keys, and the trace has none */
 	uint32_t triggers;    /* events that have one, as bits of enum write_event */
 	struct store_touch *touches;
+	uint32_t tied; /* the same number for tables that foreign keys tie together */
+	bool in_order; /* it matters in which order rows go, because of foreign keys */
 	uint32_t fogged;             /* there were ever rows that are not known */
 	struct store_record *others; /* stands for the keys that have no record; NULL: none of them exists */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What writing statements do to the store, and what they then answer.
+ * What writing statements do to the store, and what they then answer.  Rows are picked by their newest
+ * committed (or own) version, constraints tested, versions appended.
  */
 #ifndef MVCC_WRITE_H
 #define MVCC_WRITE_H
@@ -32,16 +33,29 @@ struct write_answer {
 
 void write_error(struct write_answer *answer, unsigned error);
 bool write_can_fail(const struct write_answer *answer, unsigned error);
-
-/* AUTO_INCREMENT of one of the rows that an INSERT makes, from what the server said of the first;
- * *next is 0 before that. */
-void fill_autoinc(struct mvcc *m, const struct plan *plan, const struct eval_table *def,
-	size_t row_count, struct eval_value *row, uint64_t *next, struct write_answer *answer);
+void answer_unsupported(struct mvcc *m, struct write_answer *answer, const char *reason);
+/* Of an evaluation that failed. */
+void answer_outcome(
+	struct mvcc *m, struct write_answer *answer, const struct eval_outcome *outcome);
+/* Somebody else holds the record. */
+void held(struct write_answer *answer, uint32_t other, struct store_table *table,
+	struct store_record *record);
 
 /* Executes the statement at hand.  Nothing is left behind unless the answer's status is EVAL_OK.
  * Where somebody holds a lock that is in the way (held_by), the statement can have answered only
  * with an error, which it met before it came to that row. */
 void write_execute(struct mvcc *m, const struct plan *plan, struct write_answer *answer);
+/* insert.c, change.c, join.c */
+void write_insert(struct mvcc *m, const struct plan *plan, struct write_answer *answer);
+void write_change(struct mvcc *m, const struct plan *plan, struct write_answer *answer);
+void write_join(struct mvcc *m, const struct plan *plan, struct write_answer *answer);
+
+/* insert.c: AUTO_INCREMENT of one of the rows that an INSERT makes, from what the server said of
+ * the first; *next is 0 before that. */
+void fill_autoinc(struct mvcc *m, const struct plan *plan, const struct eval_table *def,
+	size_t row_count, struct eval_value *row, uint64_t *next, struct write_answer *answer);
+
+/* ---- locks ---- */
 
 struct wanted_lock {
 	struct store_record *record;
@@ -54,8 +68,50 @@ void take_locks(struct mvcc *m);
 /* The lock on a row that the statement at hand acts on. */
 void act_on(struct mvcc *m, struct store_table *table, struct store_record *record,
 	enum store_lock_mode mode, struct write_answer *answer);
+/* The lock on a row that a foreign key refers to by the clustered index. */
+void lock_parent(struct mvcc *m, struct store_table *table, struct store_record *record,
+	struct write_answer *answer);
+
+/* ---- rows ---- */
+
+struct foreign_step;
+
+/* A row that is to be changed. */
+struct change {
+	struct store_record *record;
+	const struct eval_value *old, *new; /* new NULL: deleted */
+	bool changed;
+};
+
+uint32_t number_of(const struct mvcc *m, const struct store_table *table);
+bool same_row(const struct eval_table *def, const struct eval_value *a, const struct eval_value *b);
 /* One row from `old` to `new` (NULL: deleted), constraints tested. */
 void write_row(struct mvcc *m, struct store_table *table, struct store_record *record,
 	const struct eval_value *old, const struct eval_value *new, struct write_answer *answer);
+/* Rows, whose unique keys were tested, as InnoDB's steps are for each of them (row_upd_clust_step,
+ * row_upd_sec_step): it leaves its old place, what refers to it follows, it comes to its new place, and
+ * what it refers to must be there.  `cause` NULL: the statement itself. */
+void write_changes(struct mvcc *m, struct store_table *table, const struct change *changes,
+	size_t count, const struct foreign_step *cause, struct write_answer *answer);
+
+/* ---- unique keys (keys.c) ---- */
+
+#define ODD_KEYS "unique keys with characters whose weight is not known"
+
+struct duplicate {
+	struct store_record *record; /* NULL: none */
+	uint32_t waits_for;          /* an active transaction that has to end first; STORE_NONE */
+};
+
+struct duplicate find_duplicate(struct mvcc *m, struct store_table *table,
+	const struct eval_index *index, const struct eval_value *row,
+	const struct store_record *self);
+const struct change *change_of(
+	const struct change *changes, size_t count, const struct store_record *record);
+/* Do the new rows fit beside each other and beside what is there?  The order in which the server
+ * goes through them is not known: a collision with a row that moves away as well is an error in
+ * some orders and none in others. */
+void test_unique(struct mvcc *m, struct store_table *table, const struct change *changes,
+	size_t count, struct write_answer *answer);
 
 #endif

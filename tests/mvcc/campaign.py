@@ -93,9 +93,12 @@ def main():
     parser.add_argument("--known", action="append", default=[], metavar="PATTERN=BUG",
                         help="violations whose line matches are that bug of the release: counted "
                         "apart")
+    parser.add_argument("--foreign", action="store_true", help="scenarios about foreign keys only")
     parser.add_argument("--isorec", default="isorec")
     parser.add_argument("--tool", default="mvcc_tool")
     args = parser.parse_args()
+    if args.foreign:
+        schedules.FOREIGN = 1
     ports = queue.Queue()
     for port in args.port.split(",") if args.port else [start(args.release) for _ in range(args.jobs)]:
         ports.put(port)

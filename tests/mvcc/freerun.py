@@ -57,7 +57,7 @@ def record(args, port, output):
     database = "mvcc_free_%d" % os.getpid()
     levels = ("read uncommitted", "read committed", "repeatable read", "serializable")
     sql(port, "create database %s;\n" % database)
-    sql(port, "\n".join(line for t in gen.tables for line in t.setup()), database)
+    sql(port, "\n".join(gen.setup()), database)
     listen = free_port()
     proxy = subprocess.Popen([args.isorec, "proxy", "--node", "127.0.0.1:%s" % port, "--listen",
                               "127.0.0.1:%d" % listen, "-u", "root", "-D", database,

@@ -11,6 +11,7 @@ transactions, or definitions that change in the middle.
 import random
 
 LEVELS = ("RU", "RC", "RR", "SER")
+FOREIGN = 0.06  # scenarios that are about foreign keys: tables to themselves, in circles, by two ways
 
 
 class Table:
@@ -50,6 +51,10 @@ class Table:
                 cols.append("c")
             self.defs.append("%s %s(%s)" % (kind, name, ",".join(cols)))
         self.next_id = 0
+        self.refers = []
+
+    def keyed(self):
+        return self.key in ("primary", "auto", "unique")
 
     def value(self, column):
         r = self.rng
@@ -57,11 +62,14 @@ class Table:
             return str(r.randrange(0, 14))
         if column == "d":
             return r.choice(("1.5", "2", "-0.25", "NULL", "99.994", "1e1"))
-        if column == "p":
+        if column in ("p", "q"):
             return r.choice([str(n) for n in range(0, 14)] + ["NULL"] * 3)
         if column == "c":
             return r.choice(("'x'", "'y'", "'xy'", "'X'", "''", "NULL"))
         return r.choice([str(n) for n in range(0, 10)] + ["NULL"])
+
+    def first(self, column):
+        return "NULL" if column in ("p", "q") else self.value(column)
 
     def row(self):
         return "(" + ",".join(self.value(c) for c in self.columns) + ")"
@@ -71,11 +79,11 @@ class Table:
         rows = self.rng.randrange(0, 8)
         if self.key == "auto":
             return out + ["insert ignore into %s values (%s);" % (self.name, ",".join(
-                [str(i + 1)] + [self.value(c) for c in self.columns[1:]])) for i in range(rows)]
+                [str(i + 1)] + [self.first(c) for c in self.columns[1:]])) for i in range(rows)]
         ids = self.rng.sample(range(0, 14), rows)
         uniques = [d for d in self.defs if d.startswith(("unique", "foreign", "check", "primary"))]
         for i in range(rows):
-            values = [str(ids[i])] + [self.value(c) for c in self.columns[1:]]
+            values = [str(ids[i])] + [self.first(c) for c in self.columns[1:]]
             if uniques:
                 out.append("insert ignore into %s values (%s);" % (self.name, ",".join(values)))
             else:
@@ -93,23 +101,43 @@ class Generator:
         self.ddl = r.random() < 0.05
         self.xid = 0
         self.tables = [Table(r, "t%d" % (i + 1)) for i in range(r.choice((1, 1, 1, 2, 2, 3)))]
+        foreign = r.random() < FOREIGN
         for child, parent in zip(self.tables[1:], self.tables):
-            if parent.key in ("primary", "auto", "unique") and r.random() < 0.4:
+            if parent.keyed() and r.random() < (0.8 if foreign else 0.4):
                 self.refer(child, parent)
-        if self.tables[0].key == "primary" and r.random() < 0.03:
+        if self.tables[0].keyed() and r.random() < (0.6 if foreign else 0.03):
             self.refer(self.tables[0], self.tables[0])
+        for _ in range(r.randrange(1, 3) if foreign else 0):
+            child, parent = r.choice(self.tables), r.choice(self.tables)
+            if parent.keyed() and len(child.refers) < 2:
+                self.refer(child, parent)
 
     def refer(self, child, parent):
-        """A foreign key, mostly with actions."""
+        """A foreign key, mostly with actions.  One to itself or to a later table is added when the
+        tables are there."""
         r = self.rng
-        child.columns.append("p")
-        child.defs.insert(len(child.columns) - 1, "p int")
-        child.defs.append("foreign key (p) references %s(id)%s%s" % (
-            parent.name,
+        column = "q" if "p" in child.columns else "p"
+        child.columns.append(column)
+        child.defs.insert(len(child.columns) - 1, column + " int")
+        child.refers.append("foreign key (%s) references %s(id)%s%s" % (
+            column, parent.name,
             r.choice(("", " on delete restrict", " on delete cascade", " on delete cascade",
                       " on delete set null")),
             r.choice(("", " on update no action", " on update cascade", " on update cascade",
                       " on update set null"))))
+
+    def setup(self):
+        """Foreign keys come when all tables and rows are there, and rows that refer to something
+        last."""
+        out = [line for t in self.tables for line in t.setup()]
+        for t in self.tables:
+            out += ["alter table %s add %s;" % (t.name, key) for key in t.refers]
+        for t in self.tables:
+            for column in t.columns:
+                if column in ("p", "q"):
+                    out += ["update ignore %s set %s = %s where id = %d;" % (
+                        t.name, column, t.value(column), i) for i in range(0, 14, 2)]
+        return out
 
     def column(self, t):
         return self.rng.choice(t.columns[:3])
@@ -234,6 +262,10 @@ class Generator:
     def assignment(self, t):
         r = self.rng
         col = r.choice(("a", "b", "a", "b", "id") + (("c",) if t.text else ()))
+        if t.refers and r.random() < 0.25:
+            column = r.choice([c for c in t.columns if c in ("p", "q")])
+            return column + " = " + r.choice(
+                (t.value("p"), t.value("p"), "p + 1", "id", "NULL"))
         if col == "c":
             return "c = " + t.value("c")
         kind = r.randrange(0, 5)
@@ -414,9 +446,7 @@ class Generator:
         else:
             level = ", ".join("T%d=%s" % (i + 1, r.choice(LEVELS)) for i in range(sessions))
         out = ["# id: " + name, "# isolation: " + level, "[setup]"]
-        for t in self.tables:
-            out += t.setup()
-        out.append("[schedule]")
+        out += self.setup() + ["[schedule]"]
         # Runs of one session are more likely than fair turns to bring transactions side by side.
         while any(queues):
             i = r.choice([i for i, q in enumerate(queues) if q])

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* UPDATE and DELETE of one table. */
+#include <stdlib.h>
+
+#include "mvcc/solver.h"
+
+enum { ER_CHECKREAD = 1020 };
+
+
+/* An UPDATE that changes nothing leaves the snapshot's version in sight (rule rr-noop-update). */
+static void note_noop(struct mvcc *m, struct store_table *table, struct store_record *record)
+{
+	const struct store_version *v = store_current(&m->store, record, m->now_txn);
+	uint32_t view = m->store.txns[m->now_txn].view;
+
+	if (m->now_level == LEVEL_REPEATABLE_READ && view != STORE_NONE && !v->maybe &&
+		v->txn != m->now_txn &&
+		m->store.txns[v->txn].commit_no > view)
+		note_add(m, NOTE_NOOP_UPDATE, v->txn, number_of(m, table), record);
+}
+
+
+/* Picks which rows LIMIT leaves over where ORDER BY does not say. */
+static bool pick_open(struct mvcc *m, uint32_t *order, size_t matched, size_t count)
+{
+	size_t combinations = 1;
+	uint32_t pick;
+
+	for (size_t i = 0; i < count; i++) {
+		combinations = combinations * (matched - i) / (i + 1);
+		if (combinations > 64)
+			return false;
+	}
+	pick = choose(m, (uint32_t)combinations);
+	if (pick == 0)
+		return true;
+	/* The pick-th combination in lexicographic order; which of them the first guess was does
+	 * not matter. */
+	for (size_t at = 0, next = 0; at < count; next++) {
+		size_t rest = 1, left = matched - next - 1, need = count - at - 1;
+
+		for (size_t i = 0; i < need; i++)
+			rest = rest * (left - i) / (i + 1);
+		if (pick < rest)
+			order[at++] = (uint32_t)next;
+		else
+			pick -= (uint32_t)rest;
+	}
+	return true;
+}
+
+/* At REPEATABLE READ the statement picks rows as they are now; where its snapshot would have picked
+ * others, the transaction sees two states of the database (rule rr-current-write). */
+static bool sees_two_states(const struct mvcc *m)
+{
+	uint32_t view = m->store.txns[m->now_txn].view;
+
+	return m->now_level == LEVEL_REPEATABLE_READ && m->engine == ENGINE_INNODB &&
+	       view != STORE_NONE && view != m->store.commits;
+}
+
+static void note_other_rows(struct mvcc *m, struct store_table *table)
+{
+	struct store *s = &m->store;
+	uint32_t view = s->txns[m->now_txn].view;
+	struct store_record **records;
+	size_t count;
+
+	if (!sees_two_states(m))
+		return;
+	count = records_of(m, table, &records);
+	for (size_t i = 0; i < count; i++) {
+		struct store_record *record = records[i];
+		const struct store_version *now = store_current(s, record, m->now_txn);
+		const struct store_version *then = store_visible(s, record, m->now_txn, view);
+		enum eval_truth truth;
+
+		struct store_meant *meant;
+
+		if (now == then || !store_alive(then) || store_alive(now) || now->maybe ||
+			!row_matches(m, then->image, &truth) || truth != EVAL_TRUE)
+			continue;
+		note_add(m, NOTE_CURRENT_WRITE, now->txn, number_of(m, table), record);
+		meant = arena_alloc(&s->arena, sizeof(*meant));
+		*meant = (struct store_meant){s->txns[m->now_txn].meant, record};
+		TRAIL_SET(&s->trail, s->txns[m->now_txn].meant, meant);
+	}
+}
+
+/* The same where subqueries decide: would the rows of the snapshot have been picked? */
+static void note_other_source(struct mvcc *m, struct store_table *table, const struct gathered *g,
+	const enum eval_truth *truths)
+{
+	bool differs = false;
+
+	if (!m->now_plan->sourced || !sees_two_states(m))
+		return;
+	m->force = FORCE_SNAPSHOT;
+	m->now_gathered_count = 0;
+	for (size_t i = 0; i < g->count && !differs; i++) {
+		enum eval_truth truth;
+
+		differs = row_matches(m, g->rows[i], &truth) &&
+			  (truth == EVAL_TRUE) != (truths[i] == EVAL_TRUE);
+	}
+	m->force = FORCE_NONE;
+	m->now_gathered_count = 0;
+	if (differs)
+		note_add(m, NOTE_CURRENT_SOURCE, STORE_NONE, number_of(m, table), NULL);
+}
+
+/* ---- rows that depend on each other by foreign keys ---- */
+
+struct scan {
+	const struct store_table *table;
+	const struct eval_index *index; /* NULL: as the rows came */
+	const struct change *changes;
+};
+
+static int compare_columns(
+	const struct scan *scan, const struct eval_index *index, uint32_t a, uint32_t b)
+{
+	for (uint32_t i = 0; index && i < index->count; i++) {
+		uint32_t column = index->columns[i];
+		int order = column == UINT32_MAX
+				    ? 0
+				    : eval_order(&scan->table->def->columns[column].type,
+					      &scan->changes[a].old[column],
+					      &scan->changes[b].old[column]);
+
+		if (order)
+			return order;
+	}
+	return 0;
+}
+
+static int by_index(const void *a, const void *b, void *ctx)
+{
+	const struct scan *scan = ctx;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	int order = compare_columns(scan, scan->index, x, y);
+
+	if (!order)
+		order = compare_columns(scan, scan->table->cluster, x, y);
+	return order ? order
+		     : (scan->changes[x].record->id > scan->changes[y].record->id) -
+				(scan->changes[x].record->id < scan->changes[y].record->id);
+}
+
+/* The order in which the server comes to the rows: that of one of the indexes.  With ORDER BY they
+ * are in order already. */
+static const uint32_t *scan_order(struct mvcc *m, const struct plan *plan,
+	const struct store_table *table, const struct change *changes, size_t count)
+{
+	enum { ORDERS_MAX = 16 };
+	bool sorted = plan->stmt->kind == SQL_STMT_UPDATE ? plan->stmt->u.update->order != NULL
+							  : plan->stmt->u.del->order != NULL;
+	uint32_t *orders[ORDERS_MAX], found = 0, indexes = sorted ? 0 : table->def->index_count;
+
+	for (uint32_t i = 0; i <= indexes && found < ORDERS_MAX; i++) {
+		struct scan scan = {table, i ? &table->def->indexes[i - 1] : NULL, changes};
+		uint32_t *order = arena_alloc(&m->scratch, (count + 1) * sizeof(*order));
+		bool there = false;
+
+		for (size_t r = 0; r < count; r++)
+			order[r] = (uint32_t)r;
+		if (!sorted)
+			qsort_r(order, count, sizeof(*order), by_index, &scan);
+		for (uint32_t k = 0; k < found && !there; k++)
+			there = memcmp(orders[k], order, count * sizeof(*order)) == 0;
+		if (!there)
+			orders[found++] = order;
+	}
+	return orders[choose(m, found)];
+}
+
+/* Row by row, each as the ones before have left it: a cascade may have taken it away, or changed it
+ * so that it does not match any more. */
+static void write_in_order(struct mvcc *m, const struct plan *plan, struct store_table *table,
+	struct change *changes, size_t count, struct write_answer *a)
+{
+	const uint32_t *order = scan_order(m, plan, table, changes, count);
+	bool limited = plan->stmt->kind == SQL_STMT_DELETE && plan->stmt->u.del->limit;
+	bool fails = a->status == EVAL_ERROR; /* in whichever order */
+
+	if (a->order_matters) {
+		answer_unsupported(m, a, "rows that refer to and take the place of each other");
+		return;
+	}
+	for (size_t i = 0; i < count && (a->status == EVAL_OK || (fails && a->status == EVAL_ERROR));
+		i++) {
+		struct change *c = &changes[order[i]];
+		const struct store_version *v = store_current(&m->store, c->record, m->now_txn);
+		enum eval_truth truth = EVAL_TRUE;
+
+		if (!c->changed)
+			continue;
+		if (v->image && v->image != c->old && !row_matches(m, v->image, &truth)) {
+			answer_unsupported(m, a, "rows that a cascade has changed before");
+			return;
+		}
+		if (!v->image || truth != EVAL_TRUE) {
+			/* Another row may have come in its place. */
+			if (limited)
+				answer_unsupported(m, a, "LIMIT on rows that cascades take away");
+			a->affected--;
+			a->matched--;
+			continue;
+		}
+		c->old = v->image;
+		write_changes(m, table, c, 1, NULL, a);
+	}
+}
+
+void write_change(struct mvcc *m, const struct plan *plan, struct write_answer *a)
+{
+	const struct eval_table *def = eval_change_table(plan->change);
+	struct store_table *table = solver_store_table(m, def);
+	struct eval_outcome outcome = {0};
+	struct gathered g;
+	struct change *changes;
+	const struct eval_value **rows;
+	struct store_record **records;
+	enum eval_truth *truths;
+	uint32_t *order;
+	size_t count = 0, kept;
+	bool open = false, is_update = plan->stmt->kind == SQL_STMT_UPDATE;
+	const void *limit = is_update ? (const void *)plan->stmt->u.update->limit
+				      : (const void *)plan->stmt->u.del->limit;
+
+	if (!gather(m, table, READ_CURRENT, &g)) {
+		answer_unsupported(m, a, m->now_unknown);
+		return;
+	}
+	rows = arena_alloc(&m->scratch, (g.count + 1) * sizeof(*rows));
+	records = arena_alloc(&m->scratch, (g.count + 1) * sizeof(*records));
+	order = arena_alloc(&m->scratch, (g.count + 1) * sizeof(*order));
+	truths = arena_alloc(&m->scratch, (g.count + 1) * sizeof(*truths));
+	for (size_t i = 0; i < g.count; i++) {
+		truths[i] = EVAL_UNKNOWN;
+		if (!eval_change_test(plan->change, &m->scratch, &m->env, &m->source, g.rows[i],
+			    &truths[i], &outcome)) {
+			answer_outcome(m, a, &outcome);
+			return;
+		}
+		if (truths[i] != EVAL_TRUE)
+			continue;
+		rows[count] = g.rows[i];
+		records[count] = g.records[i];
+		order[count] = (uint32_t)count;
+		count++;
+	}
+	kept = count;
+	if (limit || table->in_order) {
+		if (!eval_change_limit(plan->change, &m->scratch, &m->env, &m->source,
+			    (struct eval_rows){rows, count}, order, &kept, &open, &outcome)) {
+			answer_outcome(m, a, &outcome);
+			return;
+		}
+		if (open && !pick_open(m, order, count, kept)) {
+			answer_unsupported(m, a, "LIMIT among many equal rows");
+			return;
+		}
+	}
+	changes = arena_alloc(&m->scratch, (kept + 1) * sizeof(*changes));
+	for (size_t i = 0; i < kept; i++) {
+		struct change *c = &changes[i];
+
+		*c = (struct change){records[order[i]], rows[order[i]], NULL, true};
+		act_on(m, table, c->record, STORE_LOCK_X, a);
+		if ((is_update && !eval_change_apply(plan->change, &m->store.arena, &m->env,
+					  &m->source, c->old, &c->new, &c->changed, &outcome)) ||
+			(c->new && c->changed &&
+				!eval_check(&m->scratch, &m->env, def, c->new, &outcome))) {
+			answer_outcome(m, a, &outcome);
+			if (a->status == EVAL_UNSUPPORTED)
+				return;
+			outcome = (struct eval_outcome){0};
+			c->changed = false;
+			continue;
+		}
+		a->affected += c->changed;
+		if (!c->changed)
+			note_noop(m, table, c->record);
+	}
+	a->matched = kept;
+	note_other_rows(m, table);
+	note_other_source(m, table, &g, truths);
+	if (a->conflict)
+		write_error(a, ER_CHECKREAD);
+	test_unique(m, table, changes, kept, a);
+	/* Where a row fails, another may fail before it in another way. */
+	if (a->status == EVAL_UNSUPPORTED)
+		return;
+	if (table->in_order && kept > 1)
+		write_in_order(m, plan, table, changes, kept, a);
+	else
+		write_changes(m, table, changes, kept, NULL, a);
+}

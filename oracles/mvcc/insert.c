@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* INSERT and REPLACE. */
+#include "mvcc/solver.h"
+
+enum {
+	ER_DUP_ENTRY = 1062,
+	ER_CHECKREAD = 1020,
+};
+
+/* From one AUTO_INCREMENT value to the next; 0: not known.  A Galera node changes it with the size
+ * of the cluster (wsrep_auto_increment_control).  Traces that do not have it are taken to have the
+ * servers' preset. */
+static uint64_t autoinc_step(const struct execution *e)
+{
+	struct span value = execution_variable(e, "auto_increment_increment");
+	uint64_t step = 0;
+
+	if (execution_is_on(e, "wsrep_on"))
+		return 0;
+	if (!value.len)
+		return 1;
+	for (size_t i = 0; i < value.len; i++) {
+		if (value.len > 5 || value.ptr[i] < '0' || value.ptr[i] > '9') /* at most 65535 */
+			return 0;
+		step = step * 10 + (uint64_t)(value.ptr[i] - '0');
+	}
+	return step;
+}
+
+/* Was every row of the statement inserted?  A row that is replaced or updated counts twice, one that
+ * is left out not at all; where a row may be updated, two of them may count like two inserted. */
+static bool all_came(const struct mvcc *m, const struct plan *plan, size_t row_count)
+{
+	const struct sql_insert *insert = plan->stmt->u.insert;
+
+	if (insert->query || insert->on_duplicate)
+		return false;
+	return (plan->stmt->kind != SQL_STMT_REPLACE && !(insert->flags & SQL_DML_IGNORE)) ||
+	       m->schedule->stmts[m->now_stmt].in->record.affected == row_count;
+}
+
+/* AUTO_INCREMENT: what the server said of the first row that it inserted, then one after the other.
+ * Where rows may be left out or become updates it is not known which that was. */
+void fill_autoinc(struct mvcc *m, const struct plan *plan, const struct eval_table *def,
+	size_t row_count, struct eval_value *row, uint64_t *next, struct write_answer *a)
+{
+	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
+	uint64_t step;
+
+	for (uint32_t c = 0; c < def->column_count; c++) {
+		if (!def->columns[c].auto_increment || row[c].kind != EVAL_NULL)
+			continue;
+		step = row_count > 1 ? autoinc_step(m->schedule->execution) : 1;
+		if (!*next)
+			*next = stmt->in->record.insert_id;
+		if (!stmt->in->record.error &&
+			(!*next || (row_count > 1 && (!step || !all_came(m, plan, row_count))))) {
+			answer_unsupported(m, a, "AUTO_INCREMENT values that were not recorded");
+			return;
+		}
+		/* A failed statement does not tell: a new value, or one that is taken. */
+		if (!*next) {
+			*next = INT32_MAX / 2;
+			a->order_matters = true;
+		}
+		row[c] = def->columns[c].type.is_unsigned ? eval_uint(*next)
+							  : eval_int((int64_t)*next);
+		*next += step ? step : 1;
+	}
+}
+
+/* When a query of the table itself in ON DUPLICATE KEY UPDATE is asked: the first time that it is needed,
+ * for every row, or before the first row is inserted.  What the server does depends on how it optimized
+ * it. */
+enum asked { ASKED_ONCE, ASKED_ALWAYS, ASKED_BEFORE, ASKED_WAYS };
+
+static void insert_duplicate(struct mvcc *m, const struct plan *plan, struct store_table *table,
+	struct store_record *met, const struct eval_value *row, struct write_answer *a)
+{
+	const struct eval_value *old = store_current(&m->store, met, m->now_txn)->image;
+	struct eval_outcome outcome = {0};
+	const struct eval_value *new;
+
+	act_on(m, table, met, STORE_LOCK_X, a);
+	if (a->conflict) {
+		write_error(a, ER_CHECKREAD);
+		return;
+	}
+	if (m->now_asked == ASKED_ALWAYS)
+		m->now_gathered_count = 0;
+	if (!eval_insert_duplicate(
+		    plan->insert, &m->store.arena, &m->env, &m->source, old, row, &new, &outcome)) {
+		answer_outcome(m, a, &outcome);
+		return;
+	}
+	if (same_row(table->def, old, new)) {
+		a->untouched++;
+		return;
+	}
+	if (!eval_check(&m->scratch, &m->env, table->def, new, &outcome)) {
+		answer_outcome(m, a, &outcome);
+		return;
+	}
+	a->affected += 2;
+	write_row(m, table, met, old, new, a);
+}
+
+/* INSERT IGNORE leaves out the rows that a constraint does not allow. */
+static void skip_ignored(const struct sql_insert *insert, struct write_answer *a)
+{
+	if (a->status != EVAL_ERROR || !(insert->flags & SQL_DML_IGNORE))
+		return;
+	a->status = EVAL_OK;
+	a->error = 0;
+	a->error_count = 0;
+	a->untouched++;
+}
+
+/* InnoDB tests secondary and foreign keys in the order of their indexes, MySQL from 9.6 on foreign
+ * keys before: where both fail, either error may come. */
+static bool foreign_error_first(struct mvcc *m, struct store_table *table,
+	const struct eval_value *row, struct write_answer *a)
+{
+	struct write_answer probe = {.status = EVAL_OK, .held_by = STORE_NONE};
+	uint32_t recorded = m->schedule->stmts[m->now_stmt].in->record.error;
+
+	if (!recorded || recorded == ER_DUP_ENTRY)
+		return false;
+	foreign_parents(m, table, NULL, row, NULL, &probe);
+	if (probe.status == EVAL_UNSUPPORTED) {
+		answer_unsupported(m, a, probe.reason);
+		return true;
+	}
+	if (probe.status != EVAL_ERROR || probe.error != recorded)
+		return false;
+	write_error(a, probe.error);
+	return true;
+}
+
+/* REPLACE updates the row where the last key is in the way, else it deletes and inserts; the parent
+ * of a foreign key always. */
+static bool replaces_in_place(const struct mvcc *m, const struct store_table *table)
+{
+	uint32_t number = number_of(m, table);
+
+	for (size_t i = 0; i < m->foreign_count; i++) {
+		if (m->foreigns[i].parent == number)
+			return false;
+	}
+	return true;
+}
+
+static void insert_row(struct mvcc *m, const struct plan *plan, struct store_table *table,
+	const struct eval_value *row, struct write_answer *a)
+{
+	const struct sql_insert *insert = plan->stmt->u.insert;
+	bool replace = plan->stmt->kind == SQL_STMT_REPLACE;
+	struct eval_outcome outcome = {0};
+
+	if (!eval_check(&m->scratch, &m->env, table->def, row, &outcome)) {
+		answer_outcome(m, a, &outcome);
+		skip_ignored(insert, a);
+		return;
+	}
+	for (uint32_t u = 0; u < table->unique_count; u++) {
+		const struct eval_index *index = table->uniques[u];
+		struct duplicate d;
+
+		if (key_is_partial(index)) {
+			answer_unsupported(m, a, "unique keys on parts of columns");
+			return;
+		}
+		if (store_odd_keys(table, row)) {
+			answer_unsupported(m, a, ODD_KEYS);
+			return;
+		}
+		d = find_duplicate(m, table, index, row, NULL);
+		if (!d.record)
+			continue;
+		if (d.waits_for != STORE_NONE) {
+			held(a, d.waits_for, table, d.record);
+			continue;
+		}
+		if (foreign_error_first(m, table, row, a))
+			return;
+		if (insert->on_duplicate) {
+			insert_duplicate(m, plan, table, d.record, row, a);
+			return;
+		}
+		if (!replace) {
+			if (!(insert->flags & SQL_DML_IGNORE)) {
+				write_error(a, ER_DUP_ENTRY);
+				return;
+			}
+			a->untouched++;
+			return;
+		}
+		act_on(m, table, d.record, STORE_LOCK_X, a);
+		if (a->conflict) {
+			write_error(a, ER_CHECKREAD);
+			return;
+		}
+		const struct eval_value *old =
+			store_current(&m->store, d.record, m->now_txn)->image;
+		if (u + 1 == table->unique_count && replaces_in_place(m, table)) {
+			/* A row that stays the same counts once. */
+			a->affected += same_row(table->def, old, row) ? 1 : 2;
+			if (!same_row(table->def, old, row))
+				write_row(m, table, d.record, old, row, a);
+			return;
+		}
+		/* To children that refer to a key which the new row has, too, nothing happens in
+		 * MySQL from 9.6 on (seen on 9.7); others follow the deletion. */
+		if (m->env.flavour == SQL_MYSQL && m->env.version >= 90600)
+			m->now_replacement = row;
+		write_row(m, table, d.record, old, NULL, a);
+		m->now_replacement = NULL;
+		if (a->status != EVAL_OK)
+			return;
+		a->affected++;
+	}
+	foreign_parents(m, table, NULL, row, NULL, a);
+	if (a->status != EVAL_OK) {
+		skip_ignored(insert, a);
+		return;
+	}
+	store_write(
+		&m->store, m->now_txn, m->now_stmt, store_record_for(&m->store, table, row), row);
+	a->affected++;
+	return;
+}
+
+/* The row that is there and that `row` meets; NULL: none. */
+static const struct store_record *record_met(
+	struct mvcc *m, struct store_table *table, const struct eval_value *row)
+{
+	for (uint32_t u = 0; u < table->unique_count; u++) {
+		struct duplicate d = find_duplicate(m, table, table->uniques[u], row, NULL);
+
+		if (d.record)
+			return d.record;
+	}
+	return NULL;
+}
+
+/* Do two of the rows meet each other, or the same row that is there? */
+static bool rows_meet(struct mvcc *m, struct store_table *table, const struct eval_rows *rows)
+{
+	const struct store_record **met =
+		arena_alloc(&m->scratch, (rows->count + 1) * sizeof(*met));
+
+	for (size_t i = 0; i < rows->count; i++) {
+		met[i] = record_met(m, table, rows->row[i]);
+		for (size_t j = 0; j < i; j++) {
+			if (met[i] && met[i] == met[j])
+				return true;
+			for (uint32_t u = 0; u < table->unique_count; u++) {
+				if (store_key_equal(table->def, table->uniques[u], rows->row[i],
+					    rows->row[j]))
+					return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* Does one of the rows need another one to be there? */
+static bool rows_refer(const struct mvcc *m, const struct store_table *table, const struct eval_rows *rows)
+{
+	for (size_t i = 0; table->in_order && i < rows->count; i++) {
+		for (size_t j = 0; j < rows->count; j++) {
+			if (i != j &&
+				foreign_refers(m, number_of(m, table), rows->row[i], rows->row[j]))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* A query's rows come in an order that is not known.  Where it matters each is tried. */
+static bool order_rows(struct mvcc *m, const struct plan *plan, struct store_table *table,
+	struct eval_rows *rows, struct write_answer *a)
+{
+	const struct sql_insert *insert = plan->stmt->u.insert;
+	const struct eval_value **order;
+	uint32_t ways = 1, pick;
+
+	if (!insert->query || rows->count < 2)
+		return true;
+	for (uint32_t u = 0; u < table->unique_count; u++) {
+		if (key_is_partial(table->uniques[u]))
+			return true; /* unsupported in any order */
+	}
+	if (!rows_refer(m, table, rows) &&
+		(!(insert->on_duplicate || insert->flags & SQL_DML_IGNORE ||
+			 plan->stmt->kind == SQL_STMT_REPLACE) ||
+			!rows_meet(m, table, rows)))
+		return true;
+	if (rows->count > 4) {
+		answer_unsupported(m, a, "a query's rows in an order that matters");
+		return false;
+	}
+	for (uint32_t i = 2; i <= rows->count; i++)
+		ways *= i;
+	pick = choose(m, ways);
+	order = arena_alloc(&m->scratch, rows->count * sizeof(*order));
+	memcpy(order, rows->row, rows->count * sizeof(*order));
+	/* The pick-th permutation: which of the rest comes next, again and again. */
+	for (size_t i = 0; i < rows->count; i++) {
+		size_t left = rows->count - i, at = i + pick % left;
+		const struct eval_value *next = order[at];
+
+		pick /= (uint32_t)left;
+		memmove(order + i + 1, order + i, (at - i) * sizeof(*order));
+		order[i] = next;
+	}
+	rows->row = order;
+	return true;
+}
+
+/* Every error that one of a query's rows can be the first to meet. */
+static void collect_errors(struct mvcc *m, struct store_table *table, const struct eval_rows *rows,
+	const struct eval_outcome *outcome, struct write_answer *a)
+{
+	if (outcome->status == EVAL_ERROR)
+		write_error(a, outcome->error);
+	for (size_t i = 0; i < rows->count && a->status == EVAL_ERROR; i++) {
+		struct eval_outcome check = {0};
+
+		if (record_met(m, table, rows->row[i]))
+			write_error(a, ER_DUP_ENTRY);
+		if (!eval_check(&m->scratch, &m->env, table->def, rows->row[i], &check) &&
+			check.status == EVAL_ERROR)
+			write_error(a, check.error);
+		foreign_parents(m, table, NULL, rows->row[i], NULL, a);
+	}
+}
+
+/* The rows live as long as the store. */
+void write_insert(struct mvcc *m, const struct plan *plan, struct write_answer *a)
+{
+	const struct eval_table *def = eval_insert_table(plan->insert);
+	struct store_table *table = solver_store_table(m, def);
+	struct eval_outcome outcome = {0};
+	struct eval_rows rows = {0};
+	uint64_t next = 0;
+	bool made;
+
+	if (table->unknown) {
+		answer_unsupported(m, a, m->reasons[table->unknown]);
+		return;
+	}
+	if (table->hidden_key) {
+		answer_unsupported(m, a, "rows whose hidden key the recorder made");
+		return;
+	}
+	made = eval_insert_rows(
+		plan->insert, &m->store.arena, &m->env, &m->source, &rows, &outcome);
+	if (!made && (m->now_unknown || outcome.status == EVAL_UNSUPPORTED)) {
+		answer_outcome(m, a, &outcome);
+		return;
+	}
+	a->matched = rows.count;
+	if (!order_rows(m, plan, table, &rows, a))
+		return;
+	m->now_asked = ASKED_ONCE;
+	if (plan->asks_own && rows.count > 1) {
+		struct eval_rows before;
+
+		m->now_asked = choose(m, ASKED_WAYS);
+		if (m->now_asked == ASKED_BEFORE && !rows_of(m, def, NULL, &before)) {
+			answer_outcome(m, a, &outcome);
+			return;
+		}
+	}
+	for (size_t i = 0; i < rows.count && a->status == EVAL_OK; i++) {
+		struct eval_value *row =
+			arena_alloc(&m->store.arena, def->column_count * sizeof(*row));
+
+		memcpy(row, rows.row[i], def->column_count * sizeof(*row));
+		fill_autoinc(m, plan, def, rows.count, row, &next, a);
+		if (a->status == EVAL_OK)
+			insert_row(m, plan, table, row, a);
+	}
+	/* The rows before the one that cannot be made came first, and so did their errors. */
+	if (!made && a->status == EVAL_OK)
+		answer_outcome(m, a, &outcome);
+	if (a->status == EVAL_ERROR && plan->stmt->u.insert->query && a->held_by == STORE_NONE) {
+		collect_errors(m, table, &rows, &outcome, a);
+		/* Rows behind the one that cannot be made were not looked at. */
+		if (!made && !write_can_fail(a, m->schedule->stmts[m->now_stmt].in->record.error))
+			answer_unsupported(m, a, "a query's rows in an order that matters");
+	}
+}

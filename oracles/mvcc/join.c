@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* UPDATE and DELETE of several tables. */
+#include "mvcc/solver.h"
+
+enum { ER_CHECKREAD = 1020 };
+
+static struct gathered *gathered_of(struct mvcc *m, const struct store_table *table)
+{
+	for (uint32_t i = 0; i < m->now_gathered_count; i++) {
+		if (m->now_gathered[i].table == table)
+			return &m->now_gathered[i];
+	}
+	return NULL;
+}
+
+/* A row that matches several times is changed once, by whichever match the server comes to first.
+ */
+static bool pick_match(struct mvcc *m, const struct plan *plan, uint32_t number,
+	const uint32_t *matches, size_t match_count, uint32_t row, const struct eval_value **new,
+	bool *changed, struct eval_outcome *outcome)
+{
+	enum { IMAGES_MAX = 8 };
+	uint32_t width = eval_join_table_count(plan->join), found = 0, pick;
+	const struct eval_table *def = eval_join_table(plan->join, number);
+	const struct eval_value *images[IMAGES_MAX];
+	bool changes[IMAGES_MAX];
+
+	for (size_t i = 0; i < match_count && found < IMAGES_MAX; i++) {
+		const struct eval_value **rows = arena_alloc(&m->scratch, width * sizeof(*rows));
+		const uint32_t *match = matches + i * width;
+		uint32_t k = 0;
+
+		if (match[number] != row)
+			continue;
+		for (uint32_t t = 0; t < width; t++) {
+			struct gathered *source = gathered_of(
+				m, solver_store_table(m, eval_join_table(plan->join, t)));
+
+			rows[t] = match[t] == UINT32_MAX ? NULL : source->rows[match[t]];
+		}
+		if (!eval_join_apply(plan->join, &m->store.arena, &m->env, &m->source, number, rows,
+			    &images[found], &changes[found], outcome))
+			return false;
+		while (k < found && !same_row(def, images[k], images[found]))
+			k++;
+		found += k == found;
+	}
+	pick = choose(m, found);
+	*new = images[pick];
+	*changed = changes[pick];
+	return true;
+}
+
+/* The changes of one target table: each row once. */
+static void join_changes(struct mvcc *m, const struct plan *plan, uint32_t number,
+	const uint32_t *matches, size_t match_count, struct change *changes, size_t *count,
+	struct write_answer *a)
+{
+	uint32_t width = eval_join_table_count(plan->join);
+	struct store_table *table = solver_store_table(m, eval_join_table(plan->join, number));
+	struct gathered *g = gathered_of(m, table);
+	struct eval_outcome outcome = {0};
+
+	*count = 0;
+	for (size_t i = 0; i < match_count; i++) {
+		const uint32_t *match = matches + i * width;
+		struct change *c = &changes[*count];
+
+		if (match[number] == UINT32_MAX ||
+			change_of(changes, *count, g->records[match[number]]))
+			continue;
+		*c = (struct change){g->records[match[number]], g->rows[match[number]], NULL, true};
+		act_on(m, table, c->record, STORE_LOCK_X, a);
+		if (plan->stmt->kind == SQL_STMT_UPDATE) {
+			if (!pick_match(m, plan, number, matches, match_count, match[number],
+				    &c->new, &c->changed, &outcome)) {
+				answer_outcome(m, a, &outcome);
+				return;
+			}
+			if (c->changed &&
+				!eval_check(&m->scratch, &m->env, table->def, c->new, &outcome)) {
+				answer_outcome(m, a, &outcome);
+				return;
+			}
+		}
+		a->affected += c->changed;
+		a->matched++;
+		++*count;
+	}
+	return;
+}
+
+void write_join(struct mvcc *m, const struct plan *plan, struct write_answer *a)
+{
+	uint32_t width = eval_join_table_count(plan->join);
+	struct eval_outcome outcome = {0};
+	const uint32_t *matches;
+	size_t match_count;
+
+	/* One table twice: which of the two row numbers means what is more than we keep. */
+	for (uint32_t i = 0; i < width; i++) {
+		for (uint32_t j = i + 1; j < width; j++) {
+			if (eval_join_table(plan->join, i) == eval_join_table(plan->join, j)) {
+				answer_unsupported(
+					m, a, "a table joined with itself in UPDATE or DELETE");
+				return;
+			}
+			/* What a cascade takes away is not counted again, or not seen. */
+			if (eval_join_is_target(plan->join, i) &&
+				eval_join_is_target(plan->join, j) &&
+				foreign_related(m,
+					number_of(m, solver_store_table(
+							     m, eval_join_table(plan->join, i))),
+					number_of(m, solver_store_table(
+							     m, eval_join_table(plan->join, j))))) {
+				answer_unsupported(
+					m, a, "UPDATE or DELETE of tables tied by a foreign key");
+				return;
+			}
+		}
+	}
+	if (!eval_join_run(plan->join, &m->scratch, &m->env, &m->source, &matches, &match_count,
+		    &outcome)) {
+		answer_outcome(m, a, &outcome);
+		return;
+	}
+	for (uint32_t t = 0; t < width && a->status == EVAL_OK; t++) {
+		struct store_table *table;
+		struct change *changes;
+		size_t count;
+
+		if (!eval_join_is_target(plan->join, t))
+			continue;
+		table = solver_store_table(m, eval_join_table(plan->join, t));
+		changes = arena_alloc(&m->scratch, (match_count + 1) * sizeof(*changes));
+		join_changes(m, plan, t, matches, match_count, changes, &count, a);
+		if (a->status != EVAL_OK)
+			return;
+		if (a->conflict) {
+			write_error(a, ER_CHECKREAD);
+			return;
+		}
+		test_unique(m, table, changes, count, a);
+		if (a->status != EVAL_UNSUPPORTED && table->in_order && count > 1)
+			answer_unsupported(m, a, "rows that refer to each other in a join");
+		else if (a->status != EVAL_UNSUPPORTED)
+			write_changes(m, table, changes, count, NULL, a);
+	}
+	return;
+}
