@@ -25,11 +25,14 @@ struct sql_order *parse_order_list(struct parser *p, bool directions)
 }
 
 /* One end of a frame: UNBOUNDED PRECEDING, CURRENT ROW, n PRECEDING, INTERVAL n unit FOLLOWING. */
-static void parse_frame_bound(struct parser *p, struct sql_window *w, struct sql_expr ***tail)
+static struct sql_frame_end parse_frame_end(
+	struct parser *p, struct sql_window *w, struct sql_expr ***tail)
 {
+	struct sql_frame_end end = {SQL_FRAME_CURRENT, NULL};
+
 	if (accept(p, T_CURRENT)) {
 		expect(p, T_ROW);
-		return;
+		return end;
 	}
 	if (!accept(p, T_UNBOUNDED)) {
 		struct sql_expr *bound = p->tok.kind == T_INTERVAL ? parse_interval_operand(p)
@@ -43,9 +46,15 @@ static void parse_frame_bound(struct parser *p, struct sql_window *w, struct sql
 					bound->u.literal.kind == SQL_LIT_FLOAT)))
 			parse_fail(p);
 		exprs_add(&w->bounds, tail, bound);
+		end.offset = bound;
 	}
-	if (!accept(p, T_PRECEDING))
+	if (accept(p, T_PRECEDING)) {
+		end.place = end.offset ? SQL_FRAME_PRECEDING : SQL_FRAME_FIRST;
+	} else {
 		expect(p, T_FOLLOWING);
+		end.place = end.offset ? SQL_FRAME_FOLLOWING : SQL_FRAME_LAST;
+	}
+	return end;
 }
 
 static void parse_frame(struct parser *p, struct sql_window *w)
@@ -53,15 +62,20 @@ static void parse_frame(struct parser *p, struct sql_window *w)
 	uint32_t start = p->tok.start;
 	struct sql_expr **tail = &w->bounds.first;
 
+	w->unit = p->tok.kind == T_ROWS    ? SQL_FRAME_ROWS
+		  : p->tok.kind == T_RANGE ? SQL_FRAME_RANGE
+					   : SQL_FRAME_GROUPS;
 	parse_advance(p);
 	if (accept(p, T_BETWEEN)) {
-		parse_frame_bound(p, w, &tail);
+		w->from = parse_frame_end(p, w, &tail);
 		expect(p, T_AND);
-		parse_frame_bound(p, w, &tail);
+		w->to = parse_frame_end(p, w, &tail);
 	} else {
-		parse_frame_bound(p, w, &tail);
+		w->from = parse_frame_end(p, w, &tail);
+		w->to.place = SQL_FRAME_CURRENT;
 	}
 	if (accept(p, T_EXCLUDE)) {
+		w->exclude = true;
 		if (accept(p, T_CURRENT))
 			expect(p, T_ROW);
 		else if (accept(p, T_NO))

@@ -293,6 +293,19 @@ struct sql_expr {
 	} u;
 };
 
+enum sql_frame_unit { SQL_FRAME_NONE, SQL_FRAME_ROWS, SQL_FRAME_RANGE, SQL_FRAME_GROUPS };
+
+struct sql_frame_end {
+	enum sql_frame_place { /* in the order of the rows */
+		SQL_FRAME_FIRST,     /* UNBOUNDED PRECEDING */
+		SQL_FRAME_PRECEDING, /* n PRECEDING */
+		SQL_FRAME_CURRENT,
+		SQL_FRAME_FOLLOWING,
+		SQL_FRAME_LAST, /* UNBOUNDED FOLLOWING */
+	} place;
+	struct sql_expr *offset; /* n; in `bounds` too */
+};
+
 struct sql_window {
 	struct span name;   /* OVER name, or WINDOW name AS; none in OVER (...) */
 	struct span base;   /* (base PARTITION BY ...) */
@@ -301,6 +314,9 @@ struct sql_window {
 	struct sql_order *order;
 	struct span frame;       /* the frame clause as source text, or none */
 	struct sql_exprs bounds; /* expressions inside the frame clause */
+	enum sql_frame_unit unit;
+	struct sql_frame_end from, to; /* without BETWEEN `to` is the current row */
+	bool exclude;                  /* EXCLUDE ... */
 	struct sql_window *next;
 };
 

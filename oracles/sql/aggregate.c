@@ -167,55 +167,98 @@ static bool group_concat_clauses(
 	return true;
 }
 
-struct node *compile_aggregate(struct compiler *c, const struct sql_expr *e, bool *is_aggregate)
+/* Does a column of this very query stand in it, outside of subqueries? */
+static bool has_own_column(const struct node *n)
 {
-	const struct sql_call_extra *extra = e->u.call.extra;
-	struct aggregate *a = NULL;
-	struct scope *scope = c->scope;
-	struct node *n;
-	size_t i;
+	if (n->column && n->u.at.depth == 0)
+		return true;
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		if (has_own_column(n->args[i]))
+			return true;
+	}
+	return false;
+}
 
-	*is_aggregate = false;
-	if (e->u.call.quoted)
-		return NULL;
-	for (i = 0; i < ARRAY_LEN(unmodelled); i++) {
-		if (span_ieq_str(e->u.call.name, unmodelled[i])) {
-			*is_aggregate = true;
-			return compile_unsupported(c, "an aggregate that is not modelled");
+/* An aggregate that names columns of outer queries only is computed there (MySQL manual, "MySQL
+ * Handling of GROUP BY"; the standard's rule). */
+static bool belongs_here(const struct scope *scope, const struct aggregate *a)
+{
+	if (!scope->outer_reach)
+		return true;
+	for (uint32_t i = 0; i < a->arg_count; i++) {
+		if (has_own_column(a->args[i]))
+			return true;
+	}
+	return a->arg_count == 0;
+}
+
+bool aggregate_find(const struct sql_expr *e, enum aggregate_kind *kind)
+{
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		if (span_ieq_str(e->u.call.name, kinds[i].name)) {
+			*kind = kinds[i].kind;
+			return true;
 		}
 	}
-	for (i = 0; i < ARRAY_LEN(kinds); i++) {
-		if (span_ieq_str(e->u.call.name, kinds[i].name))
-			break;
-	}
-	if (i == ARRAY_LEN(kinds))
-		return NULL;
-	*is_aggregate = true;
-	if (extra && extra->over)
-		return compile_unsupported(c, "window functions");
-	if (extra && extra->within_group)
-		return compile_unsupported(c, "WITHIN GROUP");
-	if (!scope || !scope->aggregates_allowed || scope->in_aggregate)
-		return compile_error(c, 1111, "an aggregate where none may stand");
-	a = arena_zero(c->arena, sizeof(*a));
+	return false;
+}
+
+struct aggregate *aggregate_new(
+	struct compiler *c, const struct sql_expr *e, enum aggregate_kind kind)
+{
+	const struct sql_call_extra *extra = e->u.call.extra;
+	struct aggregate *a = arena_zero(c->arena, sizeof(*a));
+	uint32_t reach = c->scope->outer_reach;
+
 	a->expr = e;
-	a->kind = kinds[i].kind;
+	a->kind = kind;
 	a->distinct = extra && extra->distinct;
 	a->star = extra && extra->star;
 	a->arg_count = e->u.call.args.count;
 	a->args = arena_zero(c->arena, (a->arg_count + 1) * sizeof(*a->args));
 	if (!a->star && a->arg_count == 0)
-		return compile_error(c, 1064, "an aggregate without argument");
-	scope->in_aggregate = true;
+		return (struct aggregate *)compile_error(c, 1064, "an aggregate without argument");
+	c->scope->outer_reach = 0;
 	if (!compile_list(c, &e->u.call.args, a->args) ||
 		(a->kind == AGG_GROUP_CONCAT && !group_concat_clauses(c, a, extra)))
 		return NULL;
-	scope->in_aggregate = false;
 	for (uint32_t k = 0; k < a->arg_count; k++)
 		a->args[k]->nested = true;
-	if (scope->outer_reach && a->arg_count && c->scope->outer)
-		return compile_unsupported(c, "an aggregate in a correlated query");
-	if (!aggregate_type(c, a))
+	if (!belongs_here(c->scope, a))
+		return (struct aggregate *)compile_unsupported(c, "an aggregate of outer columns");
+	if (c->scope->outer_reach < reach)
+		c->scope->outer_reach = reach;
+	return aggregate_type(c, a) ? a : NULL;
+}
+
+struct node *compile_aggregate(struct compiler *c, const struct sql_expr *e, bool *is_aggregate)
+{
+	const struct sql_call_extra *extra = e->u.call.extra;
+	enum aggregate_kind kind;
+	struct aggregate *a;
+	struct scope *scope = c->scope;
+	struct node *n;
+
+	*is_aggregate = false;
+	if (e->u.call.quoted || (extra && extra->over))
+		return NULL;
+	for (size_t i = 0; i < ARRAY_LEN(unmodelled); i++) {
+		if (span_ieq_str(e->u.call.name, unmodelled[i])) {
+			*is_aggregate = true;
+			return compile_unsupported(c, "an aggregate that is not modelled");
+		}
+	}
+	if (!aggregate_find(e, &kind))
+		return NULL;
+	*is_aggregate = true;
+	if (extra && extra->within_group)
+		return compile_unsupported(c, "WITHIN GROUP");
+	if (!scope || !scope->aggregates_allowed || scope->in_aggregate)
+		return compile_error(c, 1111, "an aggregate where none may stand");
+	scope->in_aggregate = true;
+	a = aggregate_new(c, e, kind);
+	scope->in_aggregate = false;
+	if (!a)
 		return NULL;
 	*scope->aggregates_tail = a;
 	scope->aggregates_tail = &a->next;
@@ -228,18 +271,11 @@ struct node *compile_aggregate(struct compiler *c, const struct sql_expr *e, boo
 /* ---- values ---- */
 
 /* The arguments of one group's rows; rows with a NULL among them are left out. */
-struct arguments {
-	const struct eval_value **rows;
-	uint32_t *members; /* which row of the group each comes from */
-	size_t count;
-};
-
 static struct arguments collect(const struct eval_query *q, const struct aggregate *a,
 	struct frame *f, const uint32_t *matches, const uint32_t *members, size_t count,
 	const struct eval_rows *rows)
 {
-	struct arguments out = {arena_alloc(f->run->arena, (count + 1) * sizeof(void *)),
-		arena_alloc(f->run->arena, (count + 1) * sizeof(uint32_t)), 0};
+	struct arguments out = {arena_alloc(f->run->arena, (count + 1) * sizeof(void *)), 0};
 
 	for (size_t i = 0; i < count && run_step(f->run); i++) {
 		struct eval_value *values = arena_alloc(
@@ -255,8 +291,7 @@ static struct arguments collect(const struct eval_query *q, const struct aggrega
 			continue;
 		for (uint32_t k = 0; k < a->order_count; k++)
 			values[a->arg_count + k] = node_run(a->order[k], f);
-		out.rows[out.count] = values;
-		out.members[out.count++] = members[i];
+		out.rows[out.count++] = values;
 	}
 	return out;
 }
@@ -465,6 +500,28 @@ static struct eval_value group_concat(
 	return v;
 }
 
+struct eval_value aggregate_value(
+	struct run *run, const struct aggregate *a, struct arguments *args)
+{
+	switch (a->kind) {
+	case AGG_COUNT:
+		return eval_int((int64_t)args->count);
+	case AGG_SUM:
+	case AGG_AVG:
+		return sum(run, a, args);
+	case AGG_MIN:
+	case AGG_MAX:
+		return extreme(run, a, args);
+	case AGG_BIT_AND:
+	case AGG_BIT_OR:
+	case AGG_BIT_XOR:
+		return bits(run, a, args);
+	case AGG_GROUP_CONCAT:
+		return group_concat(run, a, args);
+	}
+	return EVAL_NULL_VALUE;
+}
+
 bool run_aggregates(const struct eval_query *q, struct frame *f, const uint32_t *matches,
 	const uint32_t *members, size_t count, const struct eval_rows *rows, struct eval_value *out)
 {
@@ -478,27 +535,7 @@ bool run_aggregates(const struct eval_query *q, struct frame *f, const uint32_t 
 		args = collect(q, a, f, matches, members, count, rows);
 		if (a->distinct)
 			drop_equal(f->run, a, &args);
-		switch (a->kind) {
-		case AGG_COUNT:
-			*out = eval_int((int64_t)args.count);
-			break;
-		case AGG_SUM:
-		case AGG_AVG:
-			*out = sum(f->run, a, &args);
-			break;
-		case AGG_MIN:
-		case AGG_MAX:
-			*out = extreme(f->run, a, &args);
-			break;
-		case AGG_BIT_AND:
-		case AGG_BIT_OR:
-		case AGG_BIT_XOR:
-			*out = bits(f->run, a, &args);
-			break;
-		case AGG_GROUP_CONCAT:
-			*out = group_concat(f->run, a, &args);
-			break;
-		}
+		*out = aggregate_value(f->run, a, &args);
 		if (f->run->failed)
 			return false;
 	}

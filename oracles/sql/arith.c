@@ -191,8 +191,16 @@ static struct eval_value run_decimal(const struct node *n, struct frame *f)
 			return division_by_zero(f->run);
 		good = decimal_div(
 			&x, &y, quotient_scale(&x, &y, f->run->env->div_precision_increment), &r);
-		if (good && f->run->env->flavour == SQL_MYSQL)
+		if (good && f->run->env->flavour == SQL_MYSQL) {
+			struct decimal all = r, cut;
+
 			good = decimal_round(&r, n->type.decimals, DECIMAL_HALF_UP, &r);
+			/* As an integer (LEFT(s, a / b)) it is rounded from all digits at once. */
+			if (good && n->nested && decimal_round(&all, 0, DECIMAL_HALF_UP, &all) &&
+				decimal_round(&r, 0, DECIMAL_HALF_UP, &cut) &&
+				decimal_compare(&all, &cut) != 0)
+				return run_unsupported(f->run, "MySQL: a quotient just below a half");
+		}
 		if (good && !r.count && x.count && x.neg != y.neg) /* printed and compared as -0 */
 			return run_unsupported(f->run, "a negative DECIMAL quotient that is zero");
 		break;

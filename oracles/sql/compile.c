@@ -667,10 +667,11 @@ struct node *compile_call(struct compiler *c, const struct sql_expr *e)
 	n = compile_aggregate(c, e, &is_aggregate);
 	if (is_aggregate)
 		return n;
-	if (e->u.call.extra && (e->u.call.extra->over || e->u.call.extra->tail.ptr ||
-				       e->u.call.extra->using_charset.ptr))
-		return compile_unsupported(
-			c, e->u.call.extra->over ? "window functions" : "a function's own clauses");
+	if (e->u.call.extra && e->u.call.extra->over)
+		return compile_window(c, e);
+	if (e->u.call.extra &&
+		(e->u.call.extra->tail.ptr || e->u.call.extra->using_charset.ptr))
+		return compile_unsupported(c, "a function's own clauses");
 	function = find_function(e->u.call.name);
 	if (!function) {
 		n = compile_recorded(c, e);

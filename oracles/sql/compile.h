@@ -15,19 +15,21 @@ struct scope_table {
 	bool nullable_side; /* of an outer join */
 };
 
+enum aggregate_kind {
+	AGG_COUNT,
+	AGG_SUM,
+	AGG_AVG,
+	AGG_MIN,
+	AGG_MAX,
+	AGG_BIT_AND,
+	AGG_BIT_OR,
+	AGG_BIT_XOR,
+	AGG_GROUP_CONCAT,
+};
+
 struct aggregate {
 	const struct sql_expr *expr;
-	enum aggregate_kind {
-		AGG_COUNT,
-		AGG_SUM,
-		AGG_AVG,
-		AGG_MIN,
-		AGG_MAX,
-		AGG_BIT_AND,
-		AGG_BIT_OR,
-		AGG_BIT_XOR,
-		AGG_GROUP_CONCAT,
-	} kind;
+	enum aggregate_kind kind;
 	bool distinct, star;
 	struct node **args;
 	uint32_t arg_count;
@@ -48,6 +50,11 @@ struct scope {
 	struct aggregate *aggregates, **aggregates_tail;
 	uint32_t aggregate_count;
 	bool aggregates_allowed, in_aggregate;
+	/* Window functions: in the select list and ORDER BY only. */
+	struct window *windows, **windows_tail;
+	uint32_t window_count, window_inputs;
+	bool windows_allowed;
+	const struct sql_window *named_windows; /* WINDOW w AS (...) */
 	/* The select list, for aliases in HAVING, GROUP BY and ORDER BY. */
 	const struct sql_item *items;
 	struct node **item_nodes;
@@ -83,6 +90,7 @@ struct node *compile_concat(
 struct node *compile_interval(struct compiler *c, const struct sql_expr *e);
 struct node *compile_extract(struct compiler *c, const struct sql_expr *e);
 struct node *compile_aggregate(struct compiler *c, const struct sql_expr *e, bool *is_aggregate);
+struct node *compile_window(struct compiler *c, const struct sql_expr *e);
 /* Subqueries: query.c. */
 struct node *compile_subquery(struct compiler *c, const struct sql_expr *e);
 

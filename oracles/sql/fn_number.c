@@ -230,11 +230,13 @@ static struct node *compile_round(
 		places = p.kind == EVAL_UINT && p.u > INT64_MAX ? INT64_MAX : p.i;
 	}
 	n->type = t;
+	if (n->args[0]->type.kind == EVAL_T_BIT && n->args[0]->type.length > 56)
+		return compile_unsupported(c, "ROUND of a BIT of more than 56 bits");
 	if (t.kind == EVAL_T_INT && places < 0 && !n->op && c->env->flavour == SQL_MARIADB &&
 		!n->args[0]->column && (!n->args[0]->literal || type_int_digits(&t) > 9))
 		return compile_unsupported(c, "ROUND of an integer to tens");
 	if (t.kind == EVAL_T_INT && places < 0 && !n->op && c->env->flavour == SQL_MARIADB &&
-		type_int_digits(&t) >= 18)
+		n->args[0]->type.kind != EVAL_T_BIT && type_int_digits(&t) >= 18)
 		n->type = type_decimal(21, 0); /* it may grow */
 	n->type.is_unsigned = t.is_unsigned;
 	if (t.kind == EVAL_T_DOUBLE && c->env->flavour == SQL_MYSQL) {

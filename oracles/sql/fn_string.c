@@ -7,6 +7,36 @@
 
 enum { RESULT_MAX = 1 << 20 }; /* longer results are unsupported */
 
+static node_fn run_insert, run_left, run_right, run_pad, run_repeat, run_substring;
+
+/* The servers size their results when they prepare, and ask constant lengths then: an error in one is
+ * met even where a NULL comes before it. */
+static bool lengths_known(struct compiler *c, const struct node *n)
+{
+	if (n->fn != run_left && n->fn != run_right && n->fn != run_pad && n->fn != run_repeat &&
+		n->fn != run_substring)
+		return true;
+	for (uint32_t i = 1; i < n->arg_count; i++) {
+		struct eval_outcome outcome = {0};
+		struct run run = {.env = c->env,
+			.source = c->source,
+			.arena = c->arena,
+			.outcome = &outcome,
+			.steps_max = 1000,
+			.rows_max = 1000};
+		struct frame f = {.run = &run};
+
+		if (!n->args[i]->constant)
+			continue;
+		node_run(n->args[i], &f);
+		if (outcome.status == EVAL_ERROR) {
+			compile_unsupported(c, "an error in a constant length");
+			return false;
+		}
+	}
+	return true;
+}
+
 bool string_result(struct compiler *c, struct node *n, struct node **args, uint32_t count,
 	const char *operation)
 {
@@ -14,8 +44,15 @@ bool string_result(struct compiler *c, struct node *n, struct node **args, uint3
 
 	if (!aggregate_collation(c, args, count, operation, &n->collation, &coercibility))
 		return false;
+	/* MariaDB then counts bytes inside of it. */
+	for (uint32_t i = 0; i < count && n->collation == COLLATION_BINARY; i++) {
+		if (args[i]->fn == run_insert && has_wide_text(args[i])) {
+			compile_unsupported(c, "INSERT() of bytes into a text");
+			return false;
+		}
+	}
 	n->type = type_string(n->collation, coercibility, 0);
-	return true;
+	return lengths_known(c, n);
 }
 
 /* Argument number i as text in the function's character set; false: NULL. */
@@ -96,8 +133,10 @@ static struct node *compile_first(
 	struct compiler *c, struct node *n, const struct function *function)
 {
 	if (c->env->flavour == SQL_MYSQL && function->fn == run_quote &&
-		(n->args[0]->type.hybrid || n->args[0]->type.kind == EVAL_T_BIT))
-		return compile_unsupported(c, "MySQL: QUOTE of a hexadecimal literal");
+		(n->args[0]->type.hybrid || n->args[0]->type.kind == EVAL_T_BIT ||
+			(type_is_string(&n->args[0]->type) &&
+				n->args[0]->type.collation == COLLATION_BINARY)))
+		return compile_unsupported(c, "MySQL: QUOTE of a binary string");
 	/* MySQL 9.7 hands out a buffer that it then writes over. */
 	if (c->env->flavour == SQL_MYSQL && n->args[0]->literal &&
 		type_is_temporal(&n->args[0]->type))

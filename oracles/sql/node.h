@@ -73,6 +73,7 @@ struct frame {
 	const struct eval_value **rows; /* by table number; NULL: the NULL row of an outer join */
 	const struct frame *outer;
 	const struct eval_value *aggregates; /* of the group, where there is one */
+	const struct eval_value *windows;    /* of window functions, once they are computed */
 	const struct eval_value *insert;     /* VALUES(c): the row that was to be inserted */
 };
 

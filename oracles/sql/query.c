@@ -648,8 +648,8 @@ static struct eval_query *compile_select(struct compiler *c, struct eval_query *
 	struct expanded x = {.c = c};
 	bool having_order;
 
-	if (query->u.select.windows || query->u.select.qualify)
-		return (struct eval_query *)compile_unsupported(c, "window functions");
+	if (query->u.select.qualify)
+		return (struct eval_query *)compile_unsupported(c, "QUALIFY");
 	if (query->u.select.rollup)
 		return (struct eval_query *)compile_unsupported(c, "WITH ROLLUP");
 	if (query->u.select.procedure.ptr)
@@ -657,11 +657,14 @@ static struct eval_query *compile_select(struct compiler *c, struct eval_query *
 	if (!compile_from(c, q, query->u.select.from, scope, ctes))
 		return NULL;
 	scope->aggregates_tail = &scope->aggregates;
+	scope->windows_tail = &scope->windows;
+	scope->named_windows = query->u.select.windows;
 	if (query->u.select.where && !(q->where = compile_value(c, query->u.select.where)))
 		return NULL;
-	scope->aggregates_allowed = true;
+	scope->aggregates_allowed = scope->windows_allowed = true;
 	if (!compile_items(c, q, query, &x))
 		return NULL;
+	scope->windows_allowed = false;
 	q->items = x.nodes;
 	q->names = x.names;
 	q->column_count = x.count;
@@ -676,8 +679,10 @@ static struct eval_query *compile_select(struct compiler *c, struct eval_query *
 	scope->alias_first = true;
 	if (query->u.select.having && !(q->having = compile_value(c, query->u.select.having)))
 		return NULL;
+	scope->windows_allowed = true;
 	if (!compile_keys(c, query->order, q->items, q->column_count, &q->order, &q->order_count))
 		return NULL;
+	scope->windows_allowed = false;
 	scope->alias_first = having_order;
 	for (uint32_t k = 0; k < q->order_count; k++) {
 		for (uint32_t i = 0; i < q->column_count && q->order[k].item == UINT32_MAX; i++) {
@@ -688,6 +693,9 @@ static struct eval_query *compile_select(struct compiler *c, struct eval_query *
 	q->aggregates = scope->aggregates;
 	q->aggregate_count = scope->aggregate_count;
 	q->grouped = q->group_count || q->aggregate_count;
+	q->windows = scope->windows;
+	q->window_count = scope->window_count;
+	q->window_inputs = scope->window_inputs;
 	return q;
 }
 

@@ -47,6 +47,9 @@ struct eval_query {
 	bool distinct, rollup;
 	struct aggregate *aggregates;
 	uint32_t aggregate_count;
+	struct window *windows;
+	uint32_t window_count;
+	uint32_t window_inputs; /* values that a row gives to its window functions */
 	/* SET_OP */
 	enum sql_set_op op;
 	bool all;
@@ -94,12 +97,28 @@ int order_values(struct run *run, const struct eval_type *type, const struct eva
 	const struct eval_value *b);
 
 /* aggregate.c */
+struct arguments {
+	const struct eval_value **rows; /* without those that have a NULL */
+	size_t count;
+};
+
 bool node_aggregates(const struct node *n);
+bool aggregate_find(const struct sql_expr *e, enum aggregate_kind *kind);
+/* COUNT(x) and kin with its arguments compiled; NULL: failed. */
+struct aggregate *aggregate_new(
+	struct compiler *c, const struct sql_expr *e, enum aggregate_kind kind);
+struct eval_value aggregate_value(
+	struct run *run, const struct aggregate *a, struct arguments *args);
 bool run_aggregates(const struct eval_query *q, struct frame *frame, const uint32_t *matches,
 	const uint32_t *members, size_t count, const struct eval_rows *table_rows,
 	struct eval_value *out) MUST_CHECK;
 void frame_set(const struct eval_query *q, struct frame *frame, const struct eval_rows *rows,
 	const uint32_t *match);
+
+/* window.c: the input values of a row; the results, window_count values for each row. */
+void window_collect(const struct eval_query *q, struct frame *frame, struct eval_value *out);
+const struct eval_value *const *run_windows(const struct eval_query *q, struct run *run,
+	const struct eval_value *const *inputs, size_t count);
 
 /* A value as a temporary table or a sort key holds it: a DECIMAL without the digits beyond its
  * scale. */

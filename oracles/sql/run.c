@@ -39,8 +39,10 @@ struct eval_value materialized(struct run *run, const struct eval_type *type, st
 
 	if (v.kind == EVAL_DOUBLE && v.d == 0 && signbit(v.d))
 		return run_unsupported(run, "a negative zero that is sorted or grouped");
-	/* The temporary table's column has a width, and cuts what is larger. */
-	if (v.kind == EVAL_DOUBLE && type->decimals < EVAL_NOT_FIXED && fabs(v.d) >= 1e15)
+	/* The temporary table's column has a width, and cuts what is larger; it prints other digits
+	 * than the expression where there are very many. */
+	if (v.kind == EVAL_DOUBLE && type->decimals < EVAL_NOT_FIXED &&
+		(fabs(v.d) >= 1e15 || type->decimals > 15))
 		return run_unsupported(run, "a large DOUBLE with decimals that is grouped");
 	if (v.kind == EVAL_DECIMAL && v.dec->neg && type->is_unsigned)
 		return run_unsupported(
@@ -357,41 +359,83 @@ static struct output output_for(struct run *run, size_t count)
 		arena_alloc(run->arena, (count + 1) * sizeof(void *)), 0};
 }
 
-static bool select_rows(const struct eval_query *q, struct frame *f, const struct eval_rows *rows,
-	const uint32_t *matches, size_t count, struct output *out)
+static const struct eval_value *run_inputs(const struct eval_query *q, struct frame *f)
 {
+	struct eval_value *values =
+		arena_zero(f->run->arena, (q->window_inputs + 1) * sizeof(*values));
+
+	window_collect(q, f, values);
+	return values;
+}
+
+/* Where the values of window functions go, when all rows have given their inputs. */
+struct window_rows {
+	const struct eval_value **inputs;
+	size_t count;
+};
+
+static bool select_rows(const struct eval_query *q, struct frame *f, const struct eval_rows *rows,
+	uint32_t *matches, size_t count, struct output *out)
+{
+	const struct eval_value *const *windows = NULL;
+	struct window_rows w = {0};
+
 	*out = output_for(f->run, count);
+	if (q->window_count) {
+		w.inputs = arena_alloc(f->run->arena, (count + 1) * sizeof(*w.inputs));
+		for (size_t i = 0; i < count && run_step(f->run); i++) {
+			uint32_t *match = matches + i * q->table_count;
+
+			frame_set(q, f, rows, match);
+			if (q->having && !is_true(q->having, f))
+				continue;
+			memmove(matches + w.count * q->table_count, match,
+				q->table_count * sizeof(*match));
+			w.inputs[w.count++] = run_inputs(q, f);
+		}
+		count = w.count;
+		windows = run_windows(q, f->run, w.inputs, count);
+	}
 	for (size_t i = 0; i < count && run_step(f->run); i++) {
 		frame_set(q, f, rows, matches + i * q->table_count);
-		if (q->having && !is_true(q->having, f))
+		if (windows)
+			f->windows = windows[i];
+		else if (q->having && !is_true(q->having, f))
 			continue;
 		out->rows[out->count] = run_nodes(q->items, q->column_count, f);
 		out->keys[out->count++] = run_order_keys(q, f);
 	}
+	f->windows = NULL;
 	return !f->run->failed;
 }
 
-/* One group: its columns must be the same whichever of its rows they are taken from. */
+/* The rows of one group. */
+struct group {
+	const uint32_t *members;
+	size_t count;
+	const struct eval_value *aggregates;
+};
+
+/* One group: its columns must be the same whichever of its rows they are taken from.  `w`: what its
+ * window functions ask for is taken instead. */
 static bool select_group(const struct eval_query *q, struct frame *f, const struct eval_rows *rows,
-	const uint32_t *matches, const uint32_t *members, size_t count, struct output *out)
+	const uint32_t *matches, const struct group *group, struct output *out,
+	struct window_rows *w)
 {
-	struct eval_value *aggregates =
-		arena_zero(f->run->arena, (q->aggregate_count + 1) * sizeof(*aggregates));
 	const struct eval_value *first = NULL, *first_keys = NULL;
+	uint32_t width = w ? q->window_inputs : q->column_count;
 	bool kept = false;
 
-	if (!run_aggregates(q, f, matches, members, count, rows, aggregates))
-		return false;
-	f->aggregates = aggregates;
-	for (size_t i = 0; i < (count ? count : 1); i++) {
-		const struct eval_value *columns, *keys;
+	f->aggregates = group->aggregates;
+	for (size_t i = 0; i < (group->count ? group->count : 1); i++) {
+		const struct eval_value *columns, *keys = NULL;
 		bool keep;
 
-		if (count)
-			frame_set(q, f, rows, matches + members[i] * q->table_count);
+		if (group->count)
+			frame_set(q, f, rows, matches + group->members[i] * q->table_count);
 		else
 			memset(f->rows, 0, q->table_count * sizeof(*f->rows));
-		keep = !q->having || is_true(q->having, f);
+		keep = f->windows || !q->having || is_true(q->having, f);
 		if (i && keep != kept) {
 			run_unsupported(f->run, "a column that GROUP BY leaves open");
 			break;
@@ -399,34 +443,78 @@ static bool select_group(const struct eval_query *q, struct frame *f, const stru
 		kept = keep;
 		if (!keep)
 			continue;
-		columns = run_nodes(q->items, q->column_count, f);
-		keys = run_order_keys(q, f);
+		columns = w ? run_inputs(q, f) : run_nodes(q->items, q->column_count, f);
+		if (!w)
+			keys = run_order_keys(q, f);
 		if (!first) {
 			first = columns;
 			first_keys = keys;
-		} else if (!same_rows(first, columns, q->column_count) ||
-			   !same_rows(first_keys, keys, q->order_count)) {
+		} else if (!same_rows(first, columns, width) ||
+			   (!w && !same_rows(first_keys, keys, q->order_count))) {
 			run_unsupported(f->run, "a column that GROUP BY leaves open");
 			break;
 		}
 	}
 	f->aggregates = NULL;
-	if (first) {
+	if (first && w) {
+		w->inputs[w->count++] = first;
+	} else if (first) {
 		out->rows[out->count] = first;
 		out->keys[out->count++] = first_keys;
 	}
 	return !f->run->failed;
 }
 
+/* The groups are known: their columns, with window functions over the groups that HAVING keeps. */
+static bool output_groups(const struct eval_query *q, struct frame *f, const struct eval_rows *rows,
+	const uint32_t *matches, struct group *groups, size_t count, struct output *out)
+{
+	const struct eval_value *const *windows = NULL;
+
+	*out = output_for(f->run, count);
+	if (q->window_count) {
+		struct window_rows w = {
+			.inputs = arena_alloc(f->run->arena, (count + 1) * sizeof(*w.inputs))};
+		size_t kept = 0;
+
+		for (size_t i = 0; i < count; i++) {
+			size_t before = w.count;
+
+			if (!select_group(q, f, rows, matches, &groups[i], NULL, &w))
+				return false;
+			if (w.count != before)
+				groups[kept++] = groups[i];
+		}
+		count = kept;
+		windows = run_windows(q, f->run, w.inputs, count);
+	}
+	for (size_t i = 0; i < count && !f->run->failed; i++) {
+		f->windows = windows ? windows[i] : NULL;
+		select_group(q, f, rows, matches, &groups[i], out, NULL);
+	}
+	f->windows = NULL;
+	return !f->run->failed;
+}
+
+static bool add_group(const struct eval_query *q, struct frame *f, const struct eval_rows *rows,
+	const uint32_t *matches, const uint32_t *members, size_t count, struct group *out)
+{
+	struct eval_value *aggregates =
+		arena_zero(f->run->arena, (q->aggregate_count + 1) * sizeof(*aggregates));
+
+	*out = (struct group){members, count, aggregates};
+	return run_aggregates(q, f, matches, members, count, rows, aggregates);
+}
+
 static bool select_groups(const struct eval_query *q, struct frame *f, const struct eval_rows *rows,
 	const uint32_t *matches, size_t count, struct output *out)
 {
 	const struct eval_value **keys = arena_alloc(f->run->arena, (count + 1) * sizeof(*keys));
+	struct group *groups = arena_alloc(f->run->arena, (count + 1) * sizeof(*groups));
 	struct sort sort = {.run = f->run, .order = q->group, .count = q->group_count};
 	uint32_t *index;
-	size_t from = 0;
+	size_t from = 0, group_count = 0;
 
-	*out = output_for(f->run, count + 1);
 	for (size_t i = 0; i < count && run_step(f->run); i++) {
 		struct eval_value *key =
 			arena_alloc(f->run->arena, (q->group_count + 1) * sizeof(*key));
@@ -441,18 +529,20 @@ static bool select_groups(const struct eval_query *q, struct frame *f, const str
 		return false;
 	sort.keys = keys;
 	index = sorted(&sort, count);
-	if (!count && !q->group_count)
-		return select_group(q, f, rows, matches, NULL, 0, out);
+	if (!count && !q->group_count &&
+		!add_group(q, f, rows, matches, NULL, 0, &groups[group_count++]))
+		return false;
 	while (from < count && !f->run->failed) {
 		size_t to = from + 1;
 
 		while (to < count && equal_keys(&sort, index[from], index[to]))
 			to++;
-		if (!select_group(q, f, rows, matches, index + from, to - from, out))
+		if (!add_group(q, f, rows, matches, index + from, to - from,
+			    &groups[group_count++]))
 			return false;
 		from = to;
 	}
-	return !f->run->failed;
+	return !f->run->failed && output_groups(q, f, rows, matches, groups, group_count, out);
 }
 
 /* ---- DISTINCT, set operations ---- */

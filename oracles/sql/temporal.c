@@ -674,8 +674,12 @@ static bool time_value(struct run *run, const struct eval_type *type, const stru
 			}
 			days_to_date(days, &r.t);
 		}
-		if (!date_allowed(run->env, &r.t))
+		if (!date_allowed(run->env, &r.t)) {
+			/* Some functions take a day that the month lacks: TO_DAYS(20240231). */
+			if (v->kind < EVAL_STRING && run->env->flavour == SQL_MYSQL)
+				run_unsupported(run, "MySQL: a number that is no date");
 			return false;
+		}
 		if (kind == EVAL_DATE) {
 			r.t.hour = 0;
 			r.t.minute = r.t.second = 0;

@@ -4,6 +4,7 @@
  * random changes, each computed here and there.
  *
  *	sql_eval SOCKET [--seed=N] [--expressions=N] [--queries=N] [--changes=N] [--show=N]
+ *	         [--database=NAME]
  *	sql_eval SOCKET --collations   every pair of bytes, and the order of all known characters
  *	sql_eval SOCKET --try          expressions from standard input, one a line
  *
@@ -63,8 +64,10 @@ static void must(struct state *s, const char *sql)
 		mysql_free_result(result);
 }
 
-static void use(struct state *s, const char *socket)
+static void use(struct state *s, const char *socket, const char *database)
 {
+	struct buf sql = BUF_INIT;
+
 	s->server = mysql_init(NULL);
 	if (!s->server || !mysql_real_connect(s->server, NULL, "root", NULL, NULL, 0, socket, 0)) {
 		fprintf(stderr, "sql_eval: %s\n", s->server ? mysql_error(s->server) : "no memory");
@@ -73,9 +76,15 @@ static void use(struct state *s, const char *socket)
 	s->options = sql_options_for_server(span_str(mysql_get_server_info(s->server)));
 	s->env = eval_env_for_server(span_str(mysql_get_server_info(s->server)));
 	s->generator.mysql = s->env.flavour == SQL_MYSQL;
-	must(s, "DROP DATABASE IF EXISTS sql_eval");
-	must(s, "CREATE DATABASE sql_eval CHARACTER SET utf8mb4");
-	must(s, "USE sql_eval");
+	buf_printf(&sql, "DROP DATABASE IF EXISTS %s", database);
+	must(s, sql.data);
+	buf_clear(&sql);
+	buf_printf(&sql, "CREATE DATABASE %s CHARACTER SET utf8mb4", database);
+	must(s, sql.data);
+	buf_clear(&sql);
+	buf_printf(&sql, "USE %s", database);
+	must(s, sql.data);
+	buf_release(&sql);
 	must(s, "SET NAMES utf8mb4");
 	must(s, "SET character_set_results = NULL");
 	must(s, "SET sql_mode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO'");
@@ -997,6 +1006,7 @@ int main(int argc, char **argv)
 	unsigned long seed = 1, expression_count = 0, query_count = 0, change_count = 0;
 	struct buf sql = BUF_INIT;
 	bool try = false, with_collations = false;
+	const char *database = "sql_eval";
 
 	s.show = 40;
 	for (int i = 2; i < argc; i++) {
@@ -1004,6 +1014,8 @@ int main(int argc, char **argv)
 			try = true;
 		else if (!strcmp(argv[i], "--collations"))
 			with_collations = true;
+		else if (!strncmp(argv[i], "--database=", 11))
+			database = argv[i] + 11;
 		else if (!number_option(argv[i], "--seed", &seed) &&
 			 !number_option(argv[i], "--expressions", &expression_count) &&
 			 !number_option(argv[i], "--queries", &query_count) &&
@@ -1018,7 +1030,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	s.generator.random.state = seed;
-	use(&s, argv[1]);
+	use(&s, argv[1], database);
 	generate_create(&s.generator, "t", &sql);
 	add_table(&s, sql.data);
 	add_table(&s,

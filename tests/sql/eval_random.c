@@ -903,11 +903,120 @@ static void group_select(struct generator *g, struct buf *out)
 			chance(g, 2) ? ">" : "<=", (int)below(g, 4));
 }
 
+/* One end of a frame. */
+static void frame_end(struct generator *g, bool last, struct buf *out)
+{
+	switch (below(g, 4)) {
+	case 0:
+		buf_printf(out, "UNBOUNDED %s", last ? "FOLLOWING" : "PRECEDING");
+		break;
+	case 1:
+		buf_add_str(out, "CURRENT ROW");
+		break;
+	default:
+		buf_printf(out, "%u %s", (unsigned)below(g, 4),
+			chance(g, 3) == last ? "PRECEDING" : "FOLLOWING");
+	}
+}
+
+static void window_call(struct generator *g, struct buf *out)
+{
+	static const char *const ranks[] = {"ROW_NUMBER()", "RANK()", "DENSE_RANK()",
+		"PERCENT_RANK()", "CUME_DIST()", "NTILE(2)", "NTILE(3)", "LAG(t1.v)", "LEAD(t1.s)",
+		"LAG(t1.id, 2)", "LEAD(t1.v + 0.5, 1)", "LAG(t1.g, 0)"};
+	static const char *const framed[] = {"SUM(t1.v)", "COUNT(*)", "COUNT(t1.v)", "AVG(t1.v)",
+		"MIN(t1.v)", "MAX(t1.s)", "FIRST_VALUE(t1.v)", "LAST_VALUE(t1.id)",
+		"NTH_VALUE(t1.v, 2)", "SUM(t1.id / 2)", "BIT_OR(t1.id)", "AVG(t1.id + 0e0)",
+		"FIRST_VALUE(t1.s)", "SUM(t1.v + 0e0)", "MIN(t1.s)"};
+	static const char *const orders[] = {"t1.id", "t1.id DESC", "t1.g, t1.id", "t1.v, t1.id",
+		"t1.v", "t1.g DESC", "t1.s DESC, t1.id", "-t1.v", "t1.id"};
+	bool rank = chance(g, 2), frame = !rank && chance(g, 2);
+	const char *order = PICK(g, orders);
+
+	if (rank && g->mysql && chance(g, 8))
+		buf_printf(out, "LAG(t1.v, 1, %s) OVER (", chance(g, 2) ? "99" : "t1.id * 1.5");
+	else
+		buf_printf(out, "%s OVER (", rank ? PICK(g, ranks) : PICK(g, framed));
+	if (chance(g, 2))
+		buf_printf(out, "PARTITION BY %s ",
+			chance(g, 2) ? "t1.g" : chance(g, 2) ? "t1.s" : "t1.v IS NULL, t1.g % 2");
+	if (rank || !chance(g, 5))
+		buf_printf(out, "ORDER BY %s ", order);
+	if (frame) {
+		buf_add_str(out, chance(g, 3) ? "RANGE " : "ROWS ");
+		if (chance(g, 4)) {
+			frame_end(g, false, out);
+		} else {
+			buf_add_str(out, "BETWEEN ");
+			frame_end(g, false, out);
+			buf_add_str(out, " AND ");
+			frame_end(g, true, out);
+		}
+	}
+	buf_add_char(out, ')');
+}
+
+static void window_select(struct generator *g, struct buf *out)
+{
+	switch (below(g, 6)) {
+	case 0:
+		buf_printf(out, "SELECT t1.g, SUM(t1.v), %s OVER (%sORDER BY %s) FROM k t1",
+			chance(g, 2)   ? "RANK()"
+			: chance(g, 2) ? "SUM(COUNT(*))"
+				       : "MAX(SUM(t1.v))",
+			chance(g, 3) ? "PARTITION BY t1.g % 2 " : "",
+			chance(g, 2) ? "t1.g" : "COUNT(*) DESC");
+		buf_printf(out, " GROUP BY t1.g%s", chance(g, 3) ? " HAVING COUNT(*) > 1" : "");
+		order_limit(g, 1, out);
+		break;
+	case 1:
+		buf_printf(out,
+			"SELECT t1.id, SUM(t1.v) OVER w, %s OVER (w) FROM k t1 WINDOW w AS (%sORDER BY "
+			"t1.%s)",
+			chance(g, 2) ? "RANK()" : "COUNT(*)",
+			chance(g, 2) ? "PARTITION BY t1.g " : "", chance(g, 2) ? "id" : "v");
+		break;
+	case 2:
+		buf_add_str(out, "SELECT d.id, d.r FROM (SELECT t1.id, ");
+		window_call(g, out);
+		buf_printf(out, " AS r FROM k t1) d WHERE d.r %s %u",
+			chance(g, 2) ? "=" : "<=", (unsigned)below(g, 4));
+		break;
+	case 3:
+		buf_printf(out, "SELECT %s", chance(g, 3) ? "DISTINCT " : "t1.id, ");
+		window_call(g, out);
+		buf_add_str(out, " - ");
+		small_value(g, "t1", out);
+		buf_add_str(out, " AS r FROM k t1");
+		if (chance(g, 2))
+			buf_add_str(out, " ORDER BY r");
+		break;
+	default:
+		buf_add_str(out, "SELECT t1.id, ");
+		window_call(g, out);
+		if (chance(g, 2)) {
+			buf_add_str(out, ", ");
+			window_call(g, out);
+		}
+		buf_printf(out, " FROM k t1%s", chance(g, 4) ? " JOIN m t2 ON t1.id = t2.id" : "");
+		if (chance(g, 3)) {
+			buf_add_str(out, " WHERE ");
+			small_predicate(g, "t1", out);
+		}
+		if (chance(g, 4))
+			order_limit(g, 1, out);
+	}
+}
+
 void generate_query(struct generator *g, struct buf *out)
 {
 	unsigned columns = 1 + (unsigned)below(g, 3);
 
-	switch (below(g, 9)) {
+	switch (below(g, 12)) {
+	case 9:
+	case 10:
+		window_select(g, out);
+		break;
 	case 0:
 		join_select(g, out);
 		break;
