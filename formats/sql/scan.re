@@ -224,10 +224,11 @@ static const char *skip_comment(const struct scanner *s, const char *p, int nest
  * server would execute the comment.  MariaDB leaves MySQL's comments of 5.7 to 9 alone. */
 static bool executes(const struct scanner *s, const char *p, bool maria_only, int *digit_count)
 {
+	int most = s->opt.flavour == SQL_MYSQL && s->opt.version < 80000 ? 5 : 6;
 	uint32_t version = 0;
 	int n = 0;
 
-	while (n < 6 && is_digit(p[n]))
+	while (n < most && is_digit(p[n]))
 		n++;
 	if (n < 5)
 		n = 0; /* fewer digits are no version */

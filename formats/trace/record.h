@@ -139,7 +139,7 @@ enum session_event {
 enum stmt_flags {
 	STMT_NO_REPLY = 1u << 0,    /* sent, and no answer ever came */
 	STMT_INJECTED = 1u << 1,    /* the recorder's own, not the client's */
-	STMT_TEXT_CUT = 1u << 2,    /* text is a prefix, or has '***' for a password */
+	STMT_TEXT_CUT = 1u << 2,    /* text is a prefix, has '***' for a password, or cannot be parsed */
 	STMT_NOT_KEPT = 1u << 3,    /* its results were not recorded (capture level) */
 	STMT_OPAQUE = 1u << 4,      /* relayed unread */
 	STMT_BLOCKED_SEEN = 1u << 5, /* blocked_ns and blockers were looked at, even when 0 */

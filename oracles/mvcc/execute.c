@@ -883,7 +883,8 @@ bool execute(struct mvcc *m, uint32_t index)
 		judged(m, STMT_UNDECIDED,
 			stmt->in->record.flags & (STMT_NO_REPLY | STMT_OPAQUE)
 				? "statements without an answer"
-				: "statements whose text was cut, or has a password that is masked");
+				: "statements whose text was cut, has a masked password, or is in a character "
+				  "set that is not parsed");
 		return true;
 	}
 	if (m->odd_sessions[stmt->in->session]) {

@@ -84,7 +84,13 @@ void capture_connection_event(struct capture_worker *worker, const char *node, u
 static struct look_dialect dialect_of(const struct capture *c)
 {
 	return (struct look_dialect){(c->status & STATUS_NO_BACKSLASH_ESCAPES) != 0,
-		(c->status & STATUS_ANSI_QUOTES) != 0};
+		(c->status & STATUS_ANSI_QUOTES) != 0, c->set, c->flavour, c->version};
+}
+
+bool capture_can_parse(const struct capture *c, struct span text)
+{
+	return LIKELY(c->set == TEXT_SET_PLAIN) ||
+	       text_set_reads_plain((enum text_set)c->set, text);
 }
 
 static void look_at_text(struct capture *c, struct span text)
@@ -94,19 +100,43 @@ static void look_at_text(struct capture *c, struct span text)
 
 	c->now.look_count = 0;
 	do {
+		const struct look *look = &c->now.looks[c->now.look_count];
+
 		if (c->now.look_count == CAPTURE_LOOKS_MAX) {
 			c->now.looks_end = true;
+			break;
+		}
+		if (UNLIKELY(dialect.set == TEXT_SET_UNKNOWN &&
+			     !text_set_reads_plain(TEXT_SET_UNKNOWN, rest))) {
+			/* Where it ends cannot be told. */
+			c->now.looks[c->now.look_count++] = (struct look){.class = LOOK_UNKNOWN};
 			break;
 		}
 		look_at(rest, dialect, &c->now.looks[c->now.look_count], &rest, &name);
 		if (c->now.look_count++ == 0 && name.ptr)
 			capture_keep(&c->now.name, name);
+		if (UNLIKELY(look->set)) {
+			dialect.set = look->set - 1;
+			c->now.unreadable |= dialect.set != TEXT_SET_PLAIN && rest.len &&
+					     !text_set_reads_plain(TEXT_SET_UNKNOWN, rest);
+		}
 		while (rest.len && (*rest.ptr == ' ' || *rest.ptr == '\n' || *rest.ptr == ';')) {
 			rest.ptr++;
 			rest.len--;
 		}
 	} while (rest.len);
-	c->now.has_from = c->level_next == UINT8_MAX || look_has_from(text, dialect);
+	c->now.has_from = c->level_next == UINT8_MAX || look_has_from(text, dialect_of(c));
+}
+
+/* The set is known, and the same for all of the text. */
+static bool masks_surely(const struct capture *c)
+{
+	if (c->set == TEXT_SET_UNKNOWN)
+		return false;
+	for (size_t i = 0; i + 1 < c->now.look_count; i++)
+		if (c->now.looks[i].set)
+			return false;
+	return true;
 }
 
 static void keep_text(struct capture *c, struct span text)
@@ -123,11 +153,21 @@ static void keep_text(struct capture *c, struct span text)
 		c->now.text_cut = true; /* nobody shall take '***' for what was written */
 	if (params_secret)
 		c->now.secret = true;
+	if (UNLIKELY(c->now.unreadable)) {
+		c->now.text_cut = true;
+		/* Which string is a password depends on where strings end. */
+		if (!masks_surely(c) && look_may_hold_password(text)) {
+			c->now.secret = true;
+			mem_wipe(c->now.text.data, c->now.text.len);
+			buf_clear(&c->now.text);
+		}
+	}
 	if (UNLIKELY(c->now.redacted >= REDACT_COMPUTED)) {
 		struct buf redacted = BUF_INIT;
 
-		if (!redact_text(&c->worker->config->redact, buf_span(&c->now.text), dialect_of(c),
-			    &redacted))
+		if (c->now.unreadable ||
+			!redact_text(&c->worker->config->redact, buf_span(&c->now.text),
+				dialect_of(c), &redacted))
 			c->now.text_cut = true;
 		mem_wipe(c->now.text.data, c->now.text.len);
 		capture_keep(&c->now.text, buf_span(&redacted));
@@ -142,18 +182,24 @@ static void judge_text(struct capture *c, struct span text)
 	const struct filter *filter = capture_filter(c);
 	struct look_dialect dialect = dialect_of(c);
 
+	/* Redacted whole, wanted whatever its tables are. */
+	c->now.unreadable |= !capture_can_parse(c, text);
+	if (UNLIKELY(c->now.unreadable)) {
+		if (!c->set_noted)
+			capture_note(c, SPAN_LIT("character set"),
+				SPAN_LIT("statements of this session are in a character set in "
+					 "which they are not parsed"));
+		c->set_noted = true;
+		return;
+	}
 	if (UNLIKELY(config->redact.on))
 		/* Without session tracking nobody tells what USE in a text did. */
 		c->now.redacted = (uint8_t)redact_statement(&config->redact, text,
 			c->capabilities & CAP_SESSION_TRACK ? buf_span(&c->database) : SPAN_NONE,
 			dialect);
 	if (UNLIKELY(filter && (filter->table.code || filter->not_table.code))) {
-		struct sql_options options = sql_options_default();
+		struct sql_options options = look_options(dialect);
 
-		if (dialect.no_backslash_escapes)
-			options.mode |= SQL_MODE_NO_BACKSLASH_ESCAPES;
-		if (dialect.ansi_quotes)
-			options.mode |= SQL_MODE_ANSI_QUOTES;
 		c->now.filtered = !filter_wants_statement(
 			filter, text, buf_span(&c->database), &options);
 	}
@@ -232,11 +278,12 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 	c->now.active = true;
 	c->now.at = 0;
 	c->now.secret = c->now.data = c->now.looks_end = c->now.began = false;
-	c->now.schema_changed = c->now.filtered = false;
+	c->now.schema_changed = c->now.filtered = c->now.unreadable = false;
 	/* Of what is not known to be harmless. */
 	c->now.redacted = c->worker->config->redact.on ? REDACT_WHOLE : REDACT_NOTHING;
 	c->now.text_cut = request->text_cut;
 	c->now.not_kept = !(c->worker->config->levels & CAPTURE_RESULTS);
+	c->now.told_set = 0;
 	c->now.prepared = command->stmt ? command->stmt->number : 0;
 	c->now.txn = 0;
 	c->now.result_sets = 0;
@@ -289,6 +336,8 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 	if (request->login) {
 		capture_keep(&c->pending_user, request->login->user);
 		capture_keep(&c->pending_database, request->login->schema);
+		c->pending_set = (uint8_t)text_set_of_collation(
+			request->login->charset, (enum text_set)c->server_set);
 	}
 	if (command->byte == CMD_QUIT)
 		c->quit = true;
@@ -319,6 +368,8 @@ static void keep_track(struct capture *c, const struct wire_reply *reply)
 				c->level_session = look_level(item.value) <= LEVEL_SERIALIZABLE
 							   ? look_level(item.value)
 							   : LEVEL_UNKNOWN;
+			else if (span_eq_str(name, "character_set_client"))
+				c->now.told_set = (uint8_t)(text_set_of_name(item.value) + 1);
 			break;
 		case TRACK_SCHEMA:
 			name = SPAN_LIT("schema");
@@ -473,11 +524,14 @@ static void apply(struct capture *c, const struct wire_command *command)
 		capture_forget_prepared(c, 0);
 		capture_keep(&c->user, buf_span(&c->pending_user));
 		capture_keep(&c->database, buf_span(&c->pending_database));
+		c->set = c->login_set = c->pending_set;
 		txn_reset_session(c);
 		capture_emit_session(c, SESSION_CHANGED, "change user");
 		break;
 	case CMD_RESET_CONNECTION:
 		capture_forget_prepared(c, 0);
+		/* MariaDB goes back to what the login said, MySQL to its own. */
+		c->set = c->flavour == SQL_MARIADB ? c->login_set : c->server_set;
 		txn_reset_session(c);
 		capture_emit_session(c, SESSION_CHANGED, "reset");
 		break;
@@ -519,6 +573,10 @@ static void on_reply(void *ctx, struct wire_command *command, const struct wire_
 	if (reply->kind != REPLY_ERR && !reply->lost) {
 		if (look->class == LOOK_SET)
 			txn_set_levels(c, look);
+		if (look->class == LOOK_SET && look->set)
+			c->set = look->set - 1;
+		if (c->now.told_set)
+			c->set = c->now.told_set - 1;
 		apply(c, command);
 	}
 	if (!reply->last) {

@@ -103,6 +103,11 @@ struct capture {
 	struct buf client, user, database, pending_user, pending_database, attributes;
 	uint16_t status; /* the server's, last seen */
 	bool status_known;
+	enum sql_flavour flavour; /* of the server, and its version; 0: not known */
+	uint32_t version;
+	/* enum text_set: of texts now, after the login, and of the server by itself */
+	uint8_t set, login_set, server_set, pending_set;
+	bool set_noted; /* that texts in such a set are not parsed */
 
 	/* Prepared statements that later segments of the trace begin with. */
 	uint32_t *prepared;
@@ -120,11 +125,13 @@ struct capture {
 	/* The command being answered. */
 	struct {
 		bool active, not_kept, text_cut, secret;
+		bool unreadable; /* its text is not in a character set that can be parsed */
 		uint8_t redacted; /* enum redact_reach */
 		bool filtered; /* it names no table that is wanted */
 		bool data;  /* a transaction of its own, as none is open */
 		bool began; /* it began the open transaction */
 		bool schema_changed;
+		uint8_t told_set; /* enum text_set that the server told + 1; 0: none */
 		uint32_t prepared;
 		uint64_t txn;
 		/* When the answer was complete, which is the time of all records that it makes; 0:
@@ -189,6 +196,8 @@ void capture_server_released(struct capture *c);
 /* After wire_end.  Frees. */
 void capture_close(struct capture *c, const char *reason);
 
+/* Whether formats/sql may read a text of the session. */
+bool capture_can_parse(const struct capture *c, struct span text);
 /* The isolation level that the next statement runs at; enum txn_level. */
 uint8_t capture_level(const struct capture *c);
 /* A probe record of this session; fills its session.  Nothing where nothing is recorded. */

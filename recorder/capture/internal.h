@@ -38,6 +38,7 @@ static inline const struct filter *capture_filter(const struct capture *c)
 void capture_emit_session(struct capture *c, enum session_event event, const char *reason);
 /* Its record is made, unless it was. */
 void capture_opened(struct capture *c);
+void capture_note(struct capture *c, struct span topic, struct span text);
 void capture_note_error(struct capture *c, struct span topic, const struct wire_reply *reply);
 void capture_greeting(void *ctx, const struct wire_greeting *greeting);
 void capture_login(void *ctx, const struct wire_login *login);

@@ -19,6 +19,8 @@
 
 #include "base/buf.h"
 #include "base/span.h"
+#include "capture/text_set.h"
+#include "sql/sql.h"
 
 enum look_class {
 	LOOK_UNKNOWN, /* may do anything, ending transactions included */
@@ -47,13 +49,15 @@ struct look {
 	uint8_t level_session; /* enum txn_level that a SET gives; 0: none; LOOK_LEVEL_* too */
 	uint8_t level_next;
 	uint8_t level_global;
-	bool consistent_snapshot;
-	bool chain;
-	bool sets_autocommit;
+	uint8_t set;           /* enum text_set that a SET NAMES gives + 1; 0: none */
+	bool consistent_snapshot : 1;
+	bool chain : 1;
+	bool sets_autocommit : 1;
 	bool secret : 1; /* has or takes a password: parameters are not recorded */
 	/* Not from the look: what the options make of it. */
 	uint8_t redacted : 2; /* enum redact_reach */
 	bool filtered : 1;
+	uint8_t unused[2];
 };
 
 enum {
@@ -61,16 +65,26 @@ enum {
 	LOOK_LEVEL_DEFAULT = 0x41,    /* set to the global value */
 };
 
+/* How a session's texts are to be read. */
 struct look_dialect {
 	bool no_backslash_escapes, ansi_quotes;
+	uint8_t set;              /* enum text_set */
+	enum sql_flavour flavour; /* ... and version, of comments that are executed */
+	uint32_t version;         /* as struct sql_options has it; 0: not known, all are */
 };
+
+/* For the scanner of formats/sql.  It knows plain sets only. */
+struct sql_options look_options(struct look_dialect dialect);
 
 /* Looks at the first statement of `text`; *rest is what stands behind its semicolon, or empty.
  * *name: of the savepoint or XA transaction, as written; SPAN_NONE: none. */
 void look_at(struct span text, struct look_dialect dialect, struct look *out, struct span *rest,
 	struct span *name);
-/* The text without its passwords.  Returns false, and leaves `out` alone, when there are none. */
+/* The text without its passwords (capture/mask.c).  Returns false, and leaves `out` alone, when there
+ * are none.  params_secret: a parameter is one. */
 bool look_mask(struct span text, struct look_dialect dialect, struct buf *out, bool *params_secret);
+/* False: it holds none, in whatever way it is read. */
+bool look_may_hold_password(struct span text);
 /* Whether the text reads from a table, as far as a look can tell. */
 bool look_has_from(struct span text, struct look_dialect dialect);
 /* "READ-COMMITTED", "read committed": enum txn_level; LOOK_LEVEL_UNREADABLE when it is none. */

@@ -211,19 +211,6 @@ void redact_row(const struct redact *redact, struct buf *out, size_t start, stru
 
 /* ---- statements ---- */
 
-/* Executed comments are read whatever version they are for. */
-static struct sql_options options_of(struct look_dialect dialect)
-{
-	struct sql_options options = sql_options_default();
-
-	options.version = 999999;
-	if (dialect.no_backslash_escapes)
-		options.mode |= SQL_MODE_NO_BACKSLASH_ESCAPES;
-	if (dialect.ansi_quotes)
-		options.mode |= SQL_MODE_ANSI_QUOTES;
-	return options;
-}
-
 struct reading {
 	struct buf text; /* with a NUL behind, as the scanner wants */
 	struct scanner scanner;
@@ -234,7 +221,7 @@ struct reading {
 static bool reading_begin(struct reading *r, struct span text, struct look_dialect dialect)
 {
 	*r = (struct reading){
-		.text = BUF_INIT, .options = options_of(dialect), .arena = ARENA_INIT};
+		.text = BUF_INIT, .options = look_options(dialect), .arena = ARENA_INIT};
 	if (text.len >= UINT32_MAX)
 		return false;
 	buf_add_span(&r->text, text);
@@ -364,7 +351,7 @@ static enum redact_reach reach_by_names(
 enum redact_reach redact_statement(const struct redact *redact, struct span text,
 	struct span database, struct look_dialect dialect)
 {
-	struct sql_options options = options_of(dialect);
+	struct sql_options options = look_options(dialect);
 	enum redact_reach reach;
 
 	if (redact->all)

@@ -154,6 +154,14 @@ void capture_greeting(void *ctx, const struct wire_greeting *greeting)
 	if (mariadb && record.version.len > 6 && memcmp(record.version.ptr, "5.5.5-", 6) == 0)
 		record.version = span_of(record.version.ptr + 6, record.version.len - 6);
 	c->thread = greeting->thread;
+	c->server_set = (uint8_t)text_set_of_collation(greeting->charset, TEXT_SET_UNKNOWN);
+	c->set = c->login_set = c->server_set;
+	if (capture_flavour_of(greeting->version) != FLAVOUR_TIDB) {
+		struct sql_options options = sql_options_for_server(record.version);
+
+		c->flavour = options.flavour;
+		c->version = options.version;
+	}
 	if (atomic_load_explicit(&c->node->announced, memory_order_relaxed))
 		return;
 	atomic_store(&c->node->flavour, (uint_fast8_t)capture_flavour_of(greeting->version));
@@ -199,8 +207,25 @@ void capture_login(void *ctx, const struct wire_login *login)
 	capture_keep(&c->database, login->schema);
 	c->muted = filter && !filter_wants(filter, login->user, login->schema);
 	c->capabilities = login->in_force;
+	c->set = c->login_set = (uint8_t)text_set_of_collation(
+		login->charset, (enum text_set)c->server_set);
 	if (login->attributes.ptr)
 		keep_attributes(c, login->attributes);
+}
+
+/* Of the session. */
+void capture_note(struct capture *c, struct span topic, struct span text)
+{
+	struct record_note note = {.source = SPAN_LIT("recorder"), .topic = topic, .text = text};
+	struct buf data = BUF_INIT;
+	msgpack_packer pk = pack_into(&data);
+
+	msgpack_pack_map(&pk, 1);
+	pack_str(&pk, SPAN_LIT("session"));
+	pack_uint(&pk, c->id);
+	note.data = buf_span(&data);
+	trace_emit_note(c->worker->producer, &note);
+	buf_release(&data);
 }
 
 /* An error that answers no statement, as a note with its code. */

@@ -75,7 +75,8 @@ void instrument_begin(
 {
 	struct plan_context context = instrument_context(s, capture, false);
 
-	plan_statement(&s->plan, &context, text);
+	plan_statement(&s->plan, &context,
+		capture_can_parse(capture, text) ? text : INSTRUMENT_ANYTHING);
 	begin(s, capture, number, NULL, 0);
 }
 

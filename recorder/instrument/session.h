@@ -24,6 +24,9 @@
 
 #include "instrument/select.h"
 
+/* In place of a text that cannot be read: a write that may be anything. */
+#define INSTRUMENT_ANYTHING SPAN_LIT("?")
+
 struct instrument_session {
 	const struct instrument_tables *tables;
 	struct sql_options options;

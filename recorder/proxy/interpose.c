@@ -373,7 +373,7 @@ static void send_query_command(
 
 	set_mode(i);
 	if (!wire_query_parse(body, i->inner.caps, &text, &attributes))
-		text = SPAN_LIT("?"); /* reads as a write that may be anything */
+		text = INSTRUMENT_ANYTHING;
 	instrument_begin(&i->session, i->capture, i->outer->numbers, text);
 	send_own(i, to_server);
 	if (!i->session.plan.rewritten) {
@@ -393,12 +393,14 @@ static void send_query_command(
 static void send_prepare(
 	struct interpose *i, struct span payload, struct span raw, struct buf *to_server)
 {
+	struct span text = span_of(payload.ptr + 1, payload.len - 1);
 	struct prepared *p = prepared_new(i);
 	struct plan_context context;
 
 	set_mode(i);
 	context = instrument_context(&i->session, i->capture, true);
-	plan_statement(&p->plan, &context, span_of(payload.ptr + 1, payload.len - 1));
+	plan_statement(&p->plan, &context,
+		capture_can_parse(i->capture, text) ? text : INSTRUMENT_ANYTHING);
 	i->preparing = p;
 	if (!p->plan.rewritten) {
 		send_raw(i, raw, to_server);
@@ -463,7 +465,7 @@ static void send_execute(
 			i->session.stmt.lost = true;
 		}
 	} else {
-		instrument_begin(&i->session, i->capture, i->outer->numbers, SPAN_LIT("?"));
+		instrument_begin(&i->session, i->capture, i->outer->numbers, INSTRUMENT_ANYTHING);
 	}
 	send_own(i, to_server);
 	send_command(i, raw, to_server);

@@ -51,7 +51,9 @@ MYSQL *client_dial(const struct run_target *target, struct err *err)
 /* What the proxy would have seen of the connection phase. */
 static void tell_login(struct client *c, const struct run_target *target)
 {
+	enum { UTF8MB4 = 45 };
 	struct wire_greeting greeting = {
+		.charset = UTF8MB4,
 		.version = span_str(mysql_get_server_info(c->mysql)),
 		.thread = (uint32_t)mysql_thread_id(c->mysql),
 	};
@@ -59,6 +61,7 @@ static void tell_login(struct client *c, const struct run_target *target)
 		.user = span_str(target->user),
 		.schema = target->database ? span_str(target->database) : SPAN_LIT(""),
 		.in_force = c->mysql->client_flag,
+		.charset = UTF8MB4,
 	};
 	struct wire_reply reply = {.kind = REPLY_OK,
 		.last = true,

@@ -9,7 +9,7 @@
 #include "sql/sql.h"
 #include "trace/record.h"
 
-static const struct look_dialect usual = {false, false};
+static const struct look_dialect usual = {0};
 
 START_TEST(kinds_of_statements)
 {
@@ -132,11 +132,17 @@ START_TEST(several_statements)
 	look_at(SPAN_LIT("create procedure p() begin select 1; commit; end"), usual, &look, &rest,
 		&name);
 	ck_assert_uint_eq(rest.len, 0);
+	look_at(SPAN_LIT("create procedure p() begin select 1; commit; end"),
+		(struct look_dialect){.no_backslash_escapes = true}, &look, &rest, &name);
+	ck_assert_uint_eq(rest.len, 0);
+	/* Multiplied, not the end of a comment. */
+	look_at(SPAN_LIT("select 2*/*';*/3; commit"), usual, &look, &rest, &name);
+	ck_assert(span_eq_str(rest, " commit"));
 	/* Backslashes and double quotes mean something else in other modes. */
-	look_at(SPAN_LIT("select 'a\\'; commit"), (struct look_dialect){true, false}, &look, &rest,
+	look_at(SPAN_LIT("select 'a\\'; commit"), (struct look_dialect){.no_backslash_escapes = true}, &look, &rest,
 		&name);
 	ck_assert(span_eq_str(rest, " commit"));
-	look_at(SPAN_LIT("select \"a\\\"; commit"), (struct look_dialect){false, true}, &look,
+	look_at(SPAN_LIT("select \"a\\\"; commit"), (struct look_dialect){.ansi_quotes = true}, &look,
 		&rest, &name);
 	ck_assert(span_eq_str(rest, " commit"));
 }
@@ -177,6 +183,65 @@ START_TEST(passwords)
 		{"prepare p from 'set password = ''x'''", "prepare p from '***'"},
 		{"create user a identified by 'cut off in the mid",
 			"create user a identified by '***'"},
+		{"set password = password(concat('a', \"b\"))",
+			"set password = password(concat('***', '***'))"},
+		{"select old_password(_utf8'x'), 'y'", "select old_password(_utf8'***'), 'y'"},
+		{"insert into u values (1, PASSWORD ('x'), 'y')",
+			"insert into u values (1, PASSWORD ('***'), 'y')"},
+		{"update u set password = md5(concat('salt', 'x')), a = 'b' where c = 'd'",
+			"update u set password = md5(concat('***', '***')), a = 'b' where c = 'd'"},
+		{"update u set `password` = 'a' 'b', a = 'c'",
+			"update u set `password` = '***' '***', a = 'c'"},
+		{"update mysql.user set authentication_string = 'x' where user = 'y'",
+			"update mysql.user set authentication_string = '***' where user = 'y'"},
+		{"alter user u identified with caching_sha2_password as X'2441'",
+			"alter user u identified with caching_sha2_password as X'***'"},
+		{"alter user u identified with caching_sha2_password as 0x2441",
+			"alter user u identified with caching_sha2_password as '***'"},
+		{"alter user u identified via mysql_native_password as 'a' or ed25519 using 'b'",
+			"alter user u identified via mysql_native_password as '***' or ed25519 "
+			"using '***'"},
+		{"alter user u 2 factor finish registration set challenge_response as 'x'",
+			"alter user u 2 factor finish registration set challenge_response as "
+			"'***'"},
+		{"set password for current_user() = 'new' replace 'old' retain current password",
+			"set password for current_user() = '***' replace '***' retain current "
+			"password"},
+		{"change master 'm' to master_host='h', master_password='x', master_port=3306",
+			"change master 'm' to master_host='h', master_password='***', "
+			"master_port=3306"},
+		{"start group_replication user='u', password='x', default_auth='p'",
+			"start group_replication user='u', password='***', default_auth='p'"},
+		{"alter server s options (user 'u', password 'x', host 'h')",
+			"alter server s options (user 'u', password '***', host 'h')"},
+		{"clone instance from 'u'@'h':3306 identified by 'x' data directory = '/d'",
+			"clone instance from 'u'@'h':3306 identified by '***' data directory = "
+			"'/d'"},
+		{"set global wsrep_sst_auth = 'root:x', global a = 'b'",
+			"set global wsrep_sst_auth = '***', global a = 'b'"},
+		{"set persist authentication_ldap_simple_bind_root_pwd = 'x'",
+			"set persist authentication_ldap_simple_bind_root_pwd = '***'"},
+		{"set @@global.s3_secret_key = 'x'", "set @@global.s3_secret_key = '***'"},
+		{"create table f (a int) engine=federated connection='mysql://u:p@h/d/t'",
+			"create table f (a int) engine=federated connection='***'"},
+		{"create table s (a int) engine=spider comment='user \"u\", password \"p\"'",
+			"create table s (a int) engine=spider comment='***'"},
+		{"create table t (password varchar(9) default 'x' comment 'their password')",
+			NULL},
+		{"create table t (a int) connection='s/t'", NULL},
+		{"select validate_password_strength('x')",
+			"select validate_password_strength('***')"},
+		{"select keyring_key_store('id', 'AES', 'x')",
+			"select keyring_key_store('***', '***', '***')"},
+		{"select aes_encrypt(a, 12345), 5 from t", "select aes_encrypt(a, '***'), 5 from t"},
+		{"set @q = 'alter user u identified by ''x''', @r = 'y'",
+			"set @q = '***', @r = 'y'"},
+		{"call run('set password = \\'x\\'')", "call run('***')"},
+		{"create procedure p() begin select 1; alter user u identified by 'x'; end",
+			"create procedure p() begin select 1; alter user u identified by '***'; end"},
+		{"select password as 'p', replace(a, 'b', 'c') from t", NULL},
+		{"select connection_id(), 'a:b@c'", NULL},
+		{"alter user u password expire interval 90 day comment 'x'", NULL},
 		{"select password, name from users where name = 'bob'", NULL},
 		{"insert into users (name, password) values ('bob', 'x')", NULL},
 		{"select 'identified by' , 'x'", NULL},
@@ -193,6 +258,127 @@ START_TEST(passwords)
 			ck_assert_str_eq(out.data, cases[i].masked);
 		ck_assert(!params);
 		buf_release(&out);
+	}
+}
+END_TEST
+
+/* In sjis the second byte of many characters is a backslash, or a quote mark of names. */
+START_TEST(character_sets)
+{
+	static const struct {
+		enum text_set set;
+		const char *text, *rest;
+	} cases[] = {
+		{TEXT_SET_PLAIN, "select '\x95\\'; commit", ""},
+		{TEXT_SET_SJIS, "select '\x95\\'; commit", " commit"},
+		{TEXT_SET_SJIS, "select '\\\x95\\'; commit", " commit"},
+		{TEXT_SET_SJIS, "select `\x83`\x83\\`; commit", " commit"},
+		{TEXT_SET_SJIS, "select \x83`, 1; commit", " commit"},
+		/* One byte each: half-width characters, and what is no character. */
+		{TEXT_SET_SJIS, "select '\xb1\\'; commit", ""},
+		{TEXT_SET_SJIS, "select '\x95'; commit", " commit"},
+		{TEXT_SET_BIG5, "select '\xa5\\'; commit", " commit"},
+		{TEXT_SET_BIG5, "select '\x95\\'; commit", ""},
+		{TEXT_SET_GBK, "select '\xbf\\'; commit", " commit"},
+		{TEXT_SET_GB18030, "select '\xbf\\'; commit", " commit"},
+		{TEXT_SET_GB18030, "select '\x81\x30\x81\x30\\'; commit", ""},
+	};
+	struct look_dialect dialect = usual;
+	struct buf out = BUF_INIT;
+	struct span rest, name;
+	struct look look;
+	bool params;
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		dialect.set = (uint8_t)cases[i].set;
+		look_at(span_str(cases[i].text), dialect, &look, &rest, &name);
+		ck_assert_msg(span_eq_str(rest, cases[i].rest), "%zu: %.*s", i, SPAN_ARG(rest));
+	}
+	dialect.set = TEXT_SET_SJIS;
+	ck_assert(look_mask(SPAN_LIT("create user '\x95\\' identified by 'x'"), dialect, &out,
+		&params));
+	ck_assert_str_eq(out.data, "create user '\x95\\' identified by '***'");
+	buf_release(&out);
+	ck_assert(text_set_reads_plain(TEXT_SET_SJIS, SPAN_LIT("select 'a\\'")));
+	ck_assert(!text_set_reads_plain(TEXT_SET_SJIS, SPAN_LIT("select '\x95\\'")));
+	ck_assert(text_set_reads_plain(TEXT_SET_PLAIN, SPAN_LIT("select '\x95\\'")));
+}
+END_TEST
+
+START_TEST(statements_that_set_the_character_set)
+{
+	static const struct {
+		const char *text;
+		unsigned set; /* + 1; 0: none */
+	} cases[] = {
+		{"set names sjis", TEXT_SET_SJIS + 1},
+		{"SET NAMES 'cp932' COLLATE 'cp932_bin'", TEXT_SET_SJIS + 1},
+		{"set a = 1, names gbk", TEXT_SET_GBK + 1},
+		{"set character set big5", TEXT_SET_BIG5 + 1},
+		{"set charset 'gb18030'", TEXT_SET_GB18030 + 1},
+		{"set names utf8mb4", TEXT_SET_PLAIN + 1},
+		{"set names default", TEXT_SET_UNKNOWN + 1},
+		{"set character_set_client = sjis, a = 1", TEXT_SET_SJIS + 1},
+		{"set @@session.character_set_client := 'latin1'", TEXT_SET_PLAIN + 1},
+		{"/*!40101 SET character_set_client = @saved */", TEXT_SET_UNKNOWN + 1},
+		{"set character_set_client = 33", TEXT_SET_UNKNOWN + 1},
+		{"set global character_set_client = sjis", 0},
+		{"set character_set_results = sjis", 0},
+		{"set @character_set_client = 'sjis'", 0},
+		{"set a = 'names sjis'", 0},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct look look;
+		struct span rest, name;
+
+		look_at(span_str(cases[i].text), usual, &look, &rest, &name);
+		ck_assert_msg(look.set == cases[i].set, "%s: %u", cases[i].text, look.set);
+	}
+	ck_assert_int_eq(text_set_of_collation(13, TEXT_SET_PLAIN), TEXT_SET_SJIS);
+	ck_assert_int_eq(text_set_of_collation(1024 + 96, TEXT_SET_PLAIN), TEXT_SET_SJIS);
+	ck_assert_int_eq(text_set_of_collation(0, TEXT_SET_GBK), TEXT_SET_GBK);
+	ck_assert_int_eq(text_set_of_collation(255, TEXT_SET_GBK), TEXT_SET_PLAIN);
+}
+END_TEST
+
+/* Comments with a version: only those that this server executes count. */
+START_TEST(executable_comments)
+{
+	static const struct {
+		const char *version, *text;
+		enum look_class class;
+	} cases[] = {
+		{"8.0.45", "/*!99999 commit */", LOOK_NEUTRAL},
+		{"8.0.45", "/*!80045 commit */", LOOK_COMMIT},
+		{"8.0.45", "/*!80046 commit */ select 1", LOOK_READ},
+		{"8.0.45", "/*!080045 commit */", LOOK_COMMIT},
+		{"8.0.45", "/*!100100 commit */", LOOK_NEUTRAL},
+		{"8.0.45", "/*M!50000 commit */", LOOK_NEUTRAL},
+		{"8.0.45", "/*! commit */", LOOK_COMMIT},
+		{"9.7.0", "/*!90700commit */", LOOK_COMMIT},
+		{"5.6.24", "/*!50700 commit */", LOOK_NEUTRAL},
+		{"5.6.24", "/*!080000 commit */", LOOK_UNKNOWN}, /* a 0, then commit */
+		{"10.11.19-MariaDB", "/*!50701 commit */", LOOK_NEUTRAL},
+		{"10.11.19-MariaDB", "/*!99999 commit */", LOOK_NEUTRAL},
+		{"10.11.19-MariaDB", "/*!50699 commit */", LOOK_COMMIT},
+		{"10.11.19-MariaDB", "/*M!50701 commit */", LOOK_COMMIT},
+		{"10.11.19-MariaDB", "/*!101119 commit */", LOOK_COMMIT},
+		{"10.11.19-MariaDB", "/*!101120 commit */", LOOK_NEUTRAL},
+		{"10.11.19-MariaDB", "/*M!110000 commit */ rollback", LOOK_ROLLBACK},
+		{"10.11.19-MariaDB", "/*!110000 commit /* inside */ ; */ rollback", LOOK_ROLLBACK},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct sql_options options = sql_options_for_server(span_str(cases[i].version));
+		struct look_dialect dialect = {
+			.flavour = options.flavour, .version = options.version};
+		struct look look;
+		struct span rest, name;
+
+		look_at(span_str(cases[i].text), dialect, &look, &rest, &name);
+		ck_assert_msg(look.class == cases[i].class, "%s: %s: class %d", cases[i].version,
+			cases[i].text, look.class);
 	}
 }
 END_TEST
@@ -294,4 +480,5 @@ START_TEST(agrees_with_the_parser)
 END_TEST
 
 UNIT_MAIN("look", agrees_with_the_parser, kinds_of_statements, levels, several_statements,
-	passwords, passwords_as_parameters)
+	passwords, passwords_as_parameters, character_sets,
+	statements_that_set_the_character_set, executable_comments)

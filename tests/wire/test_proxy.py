@@ -1493,6 +1493,10 @@ TXN_CASES = {
                     ["begin", ("end", 2, "ended by the server")]),
     "lost definition": ([sql("begin", AUTO | IN), sql("drop table t")],
                         ["begin", ("end", 0, "no answer to what may have committed it")]),
+    "comments for other versions": (
+        [sql("begin", AUTO | IN), sql("/*!99999 rollback */ select 1", AUTO | IN),
+         sql("/*!50701 commit */")],
+        ["begin", ("end", 2, "ended by the server")]),
     "lost autocommit": ([sql("delete from t")], [("auto", 0, "no answer")]),
 }
 EVENTS = ["begin", "end", "savepoint", "rollback to", "release"]
@@ -1664,6 +1668,64 @@ def passwords_are_masked():
         assert texts[0] == "create user a identified by '***'", texts
         assert texts[2] == ("change master to master_host='h', MASTER_PASSWORD = '***', "
                             "master_port=1"), texts
+
+
+def logged_in(charset, caps=CAPS):
+    """A client whose login names this collation."""
+    talk = Talk(caps, connect=False).server(greeting(caps))
+    return talk.client(login(caps)[:8] + bytes([charset]) + login(caps)[9:]).server(ok())
+
+
+def tracked(name, value):
+    """Session state of an OK: a variable."""
+    return lenenc(b"\0" + lenenc(lenenc(name) + lenenc(value)))
+
+
+@test
+def character_sets_with_backslashes():
+    """texts in sjis, gbk and their like are taken apart as the server does, and not parsed"""
+    tricky = b"select '\x95\\'; commit"
+    talks = [
+        # By the login: two statements.
+        logged_in(13).command(b"\3begin").server(ok(AUTO | IN)).command(b"\3" + tricky)
+        .rows((1, "x"), status=AUTO | IN | 8).server(ok(AUTO))
+        .command(b"\3create user '\x95\\' identified by 'sesame'").server(ok(AUTO))
+        .command(b"\3select 'a' from t").rows((1, "x"), status=AUTO),
+        # By SET NAMES, and back; in utf8mb4 the same bytes are one statement that fails.
+        logged_in(45).command(b"\3set names gbk").server(ok(AUTO))
+        .command(b"\3select '\xbf\\'").rows((1, "x"), status=AUTO)
+        .command(b"\3set names utf8mb4").server(ok(AUTO))
+        .command(b"\3select '\xc3\xa9'").rows((1, "x"), status=AUTO),
+        # By a variable whose value only the server knows, and which it tells or not.
+        logged_in(45, CAPS | TRACK)
+        .command(b"\3set character_set_client = @x")
+        .server(b"\0\0\0" + struct.pack("<HH", AUTO | 0x4000, 0) + b"\0" +
+                tracked("character_set_client", "utf8mb4"))
+        .command(b"\3select '\xc3\xa9'").rows((1, "x"), status=AUTO),
+        logged_in(45).command(b"\3set character_set_client = @x").server(ok(AUTO))
+        .command(b"\3alter user u identified by '\x95sesame'").server(ok(AUTO))
+        .command(b"\3select '\xc3\xa9'").rows((1, "x"), status=AUTO)
+        # MariaDB goes back to the login's.
+        .command(b"\x1f").server(ok(AUTO))
+        .command(b"\3select '\xc3\xa9'").rows((1, "x"), status=AUTO),
+    ]
+    mock = Mock()
+    with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port], "--compression=0") as proxy:
+        for talk in talks:
+            play(mock, proxy, talk.steps, whole)
+        proxy.stop()
+        with open(proxy.trace, "rb") as trace:
+            assert b"sesame" not in trace.read()
+        flags = {}
+        for record in records(ISOTRACE, proxy.trace, ["stmt"]):
+            flags.setdefault(record["session"], []).append(record["flags"] & 4)
+        notes = [r["text"] for r in records(ISOTRACE, proxy.trace, ["note"])
+                 if r["topic"] == "character set"]
+        shapes = [txn_shape(r) for r in records(ISOTRACE, proxy.trace, ["txn"])
+                  if r["session"] == 1]
+    assert flags == {1: [0, 4, 4, 0], 2: [0, 4, 0, 0], 3: [0, 0], 4: [0, 4, 4, 0, 0]}, flags
+    assert len(notes) == 3 and all("not parsed" in n for n in notes), notes
+    assert shapes[:2] == ["begin", ("end", 1, "commit")], shapes
 
 
 @test
