@@ -39,7 +39,7 @@ static enum exit_status print_checks(
 
 	switch ((enum corpus_format)options->format) {
 	case FORMAT_TEXT:
-	case FORMAT_HTML:
+	case FORMAT_HTML: /* refused before */
 		corpus_checks_text(&out, checks, options->all);
 		break;
 	case FORMAT_JSON:
@@ -60,7 +60,7 @@ static enum exit_status verify(
 {
 	struct corpus_scenarios scenarios;
 	struct corpus_recordings recordings;
-	struct corpus_checks checks = {.scenarios = &scenarios};
+	struct corpus_checks checks = {.scenarios = &scenarios, .recordings = &recordings};
 	enum exit_status status;
 	struct err err;
 
@@ -152,6 +152,9 @@ static enum exit_status corpus_run(const struct command *command, int argc, char
 
 		if (count > 3)
 			return command_misused(command, "verify takes at most two folders");
+		if (options.format == FORMAT_HTML)
+			return command_misused(
+				command, "a page is made of a comparison, not by verify");
 		return verify(&options, folder, count == 3 ? args[2] : folder);
 	}
 	if (count != 2)

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "diff_out.h"
+#include "out/junit.h"
 #include "table.h"
 
 static const char *level_word(enum txn_level level)
@@ -153,44 +154,63 @@ void corpus_checks_json(struct json *json, const struct corpus_checks *checks)
 	json_end_object(json);
 }
 
-static void junit_begin(
-	struct buf *out, const char *suite, size_t tests, size_t failures, size_t skipped)
+/* How long the schedule took on the server. */
+static uint64_t took_ns(const struct corpus_recording *r)
 {
-	buf_printf(out,
-		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
-		"  <testsuite name=\"%s\" tests=\"%zu\" failures=\"%zu\" skipped=\"%zu\">\n",
-		suite, tests, failures, skipped);
+	uint64_t first = UINT64_MAX, last = 0;
+
+	for (size_t i = 0; r && i < r->e.stmt_count; i++) {
+		const struct record_stmt *stmt = &r->e.stmts[i].record;
+
+		first = stmt->begin && stmt->begin < first ? stmt->begin : first;
+		last = stmt->at > last ? stmt->at : last;
+	}
+	return last > first ? last - first : 0;
 }
 
-static void junit_case(struct buf *out, struct span id, enum txn_level level, struct span release)
+/* The suite of all cases so far, with the times of its recordings. */
+static void suite_junit(
+	struct junit *junit, const char *package, const struct corpus_recordings *recordings)
 {
-	buf_add_str(out, "    <testcase classname=\"");
-	text_add_xml(out, id);
-	buf_printf(out, "\" name=\"%s", level_word(level));
-	if (release.len) {
-		buf_add_char(out, ' ');
-		text_add_xml(out, release);
+	struct junit_suite suite = {
+		.package = package, .name = SPAN_LIT("corpus"), .start_ns = UINT64_MAX};
+
+	for (size_t i = 0; i < recordings->count; i++) {
+		const struct corpus_recording *r = &recordings->items[i];
+
+		if (r->e.wall_ns < suite.start_ns) {
+			suite.start_ns = r->e.wall_ns;
+			suite.address = r->e.server.address;
+		}
+		suite.took_ns += took_ns(r);
 	}
-	buf_add_str(out, "\"");
+	junit_suite(junit, &suite);
 }
 
 void corpus_checks_junit(struct buf *out, const struct corpus_checks *checks)
 {
-	junit_begin(out, "isotrace corpus verify", checks->count, checks->failed, 0);
+	struct buf name = BUF_INIT;
+	struct junit junit;
+
+	junit_begin(&junit, out);
 	for (size_t i = 0; i < checks->count; i++) {
 		const struct corpus_check *check = &checks->items[i];
+		const struct corpus_recording *r = check->recording;
 
-		junit_case(out, check->recording->id, check->recording->level,
-			buf_span(&check->recording->label));
-		if (check->ok) {
-			buf_add_str(out, "/>\n");
-			continue;
-		}
-		buf_add_str(out, ">\n      <failure message=\"");
-		text_add_xml(out, buf_span(&check->why));
-		buf_add_str(out, "\"/>\n    </testcase>\n");
+		buf_clear(&name);
+		buf_printf(&name, "%s ", level_word(r->level));
+		buf_add_span(&name, buf_span(&r->label));
+		junit_case(&junit, &(struct junit_case){.class_name = r->id,
+					   .name = buf_span(&name),
+					   .took_ns = took_ns(r),
+					   .outcome = check->ok ? JUNIT_PASSED : JUNIT_FAILURE,
+					   .message = buf_span(&check->why),
+					   .type = "not expected",
+					   .text = span_str(r->path)});
 	}
-	buf_add_str(out, "  </testsuite>\n</testsuites>\n");
+	suite_junit(&junit, "isotrace.corpus.verify", checks->recordings);
+	junit_end(&junit);
+	buf_release(&name);
 }
 
 /* ---- comparison ---- */
@@ -342,44 +362,56 @@ void corpus_comparison_json(struct json *json, const struct corpus_comparison *c
 
 void corpus_comparison_junit(struct buf *out, const struct corpus_comparison *c)
 {
-	struct buf text = BUF_INIT;
+	struct buf text = BUF_INIT, first = BUF_INIT;
+	struct junit junit;
 
-	junit_begin(out, "isotrace corpus", c->count, c->by[CORPUS_NEW], c->by[CORPUS_NOT_RUN]);
+	junit_begin(&junit, out);
+	for (int side = 0; side < 2; side++) {
+		buf_clear(&text);
+		add_releases(&text, c->sides[side]);
+		junit_property(&junit, side ? "new" : "old", buf_span(&text));
+	}
 	for (size_t i = 0; i < c->count; i++) {
 		const struct corpus_pair *pair = &c->pairs[i];
+		struct junit_case one = {.class_name = pair->id,
+			.name = span_str(level_word(pair->level)),
+			.took_ns = took_ns(pair->sides[1])};
 
-		junit_case(out, pair->id, pair->level, SPAN_LIT(""));
 		buf_clear(&text);
+		buf_clear(&first);
 		add_answer(&text, pair->sides[0]);
 		buf_add_str(&text, " became ");
 		add_answer(&text, pair->sides[1]);
+		add_difference(&first, pair);
 		switch (pair->change) {
 		case CORPUS_NEW:
-			buf_add_str(out, ">\n      <failure message=\"");
-			text_add_xml(out, buf_span(&text));
-			buf_add_str(out, "\">");
-			buf_clear(&text);
-			add_difference(&text, pair);
-			text_add_xml(out, buf_span(&text));
-			buf_add_str(out, "</failure>\n    </testcase>\n");
+			one.outcome = JUNIT_FAILURE;
+			one.message = buf_span(&text);
+			one.type = corpus_change_name(CORPUS_NEW);
+			one.text = buf_span(&first);
 			break;
 		case CORPUS_NOT_RUN:
-			buf_add_str(out, ">\n      <skipped message=\"not run on both\"/>\n"
-					 "    </testcase>\n");
+			one.outcome = JUNIT_SKIPPED;
+			one.message = SPAN_LIT("not run on both");
 			break;
 		case CORPUS_FIXED:
 		case CORPUS_CHANGED:
-			buf_add_str(out, ">\n      <system-out>");
-			text_add_xml(out, buf_span(&text));
-			buf_add_str(out, "</system-out>\n    </testcase>\n");
+			/* A case that passes has no room for words. */
+			buf_clear(&first);
+			buf_printf(&first, "%.*s %s: %s: ", SPAN_ARG(pair->id),
+				level_word(pair->level), corpus_change_name(pair->change));
+			buf_add_span(&first, buf_span(&text));
+			junit_say(&junit, buf_span(&first));
 			break;
 		case CORPUS_UNCHANGED:
-			buf_add_str(out, "/>\n");
 			break;
 		}
+		junit_case(&junit, &one);
 	}
-	buf_add_str(out, "  </testsuite>\n</testsuites>\n");
+	suite_junit(&junit, "isotrace.corpus", c->sides[1]);
+	junit_end(&junit);
 	buf_release(&text);
+	buf_release(&first);
 }
 
 /* ---- HTML ---- */
@@ -491,15 +523,7 @@ static void html_detail(struct buf *out, const struct corpus_pair *pair)
 	html_anchor(out, pair);
 	buf_add_str(out, "\">");
 	diff_text(&text, &d, paths, 120, true);
-	/* Line by line: text_add_xml would show the breaks. */
-	for (struct span left = buf_span(&text); left.len;) {
-		const char *end = memchr(left.ptr, '\n', left.len);
-		size_t len = end ? (size_t)(end - left.ptr) : left.len;
-
-		text_add_xml(out, span_of(left.ptr, len));
-		buf_add_char(out, '\n');
-		left = span_of(left.ptr + len + (end != NULL), left.len - len - (end != NULL));
-	}
+	text_add_xml_lines(out, buf_span(&text));
 	buf_add_str(out, "</pre></details>\n");
 	buf_release(&text);
 	differential_release(&d);

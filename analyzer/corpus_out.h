@@ -9,6 +9,7 @@
 
 struct corpus_checks {
 	const struct corpus_scenarios *scenarios;
+	const struct corpus_recordings *recordings;
 	struct corpus_check *items;
 	size_t count, failed;
 };

@@ -15,15 +15,6 @@
 enum judge_oracle { ORACLE_AUTO, ORACLE_ADYA, ORACLE_MVCC, ORACLE_ALL };
 const char *const judge_oracles[] = {"auto", "adya", "mvcc", "all", NULL};
 
-static bool server_variable_is_on(const struct history *history, const char *name)
-{
-	struct value value;
-
-	return history_variable(history, name, &value) &&
-	       (span_ieq_str(value.bytes, "ON") || span_eq_str(value.bytes, "1") ||
-		       (value.type == VALUE_UINT && value.u == 1));
-}
-
 static bool read_contract_file(struct contract *out, const char *path, struct err *err)
 {
 	char text[64 * 1024];
@@ -47,11 +38,11 @@ static bool choose_contract(struct contract *out, const struct judge_options *op
 	if (options->contract)
 		return contract_builtin(out, options->contract, err);
 	/* wsrep_on is ON on a node of a cluster, be the trace of one node or of several. */
-	if (server_variable_is_on(history, "wsrep_on"))
+	if (history_is_on(history, "wsrep_on"))
 		return contract_builtin(out, "galera", err);
 	return contract_builtin(out,
 		contract_for(strtab_get(&history->strings, history->flavour),
-			server_variable_is_on(history, "innodb_snapshot_isolation")),
+			history_is_on(history, "innodb_snapshot_isolation")),
 		err);
 }
 
@@ -145,6 +136,8 @@ static void describe(struct judged *out, const char *path)
 {
 	const struct history *history = &out->history;
 	struct verdict_context *context = &out->context;
+	uint64_t first_ns = UINT64_MAX, last_ns = 0;
+	struct record_server server;
 
 	*context = (struct verdict_context){.input = path, .format = "trace"};
 	context->transactions = history->txn_count;
@@ -156,13 +149,21 @@ static void describe(struct judged *out, const char *path)
 	context->server = strtab_get(&history->strings, history->server_version);
 	if (context->server.len == 0)
 		context->server = SPAN_NONE;
+	if (history_server(history, &server))
+		context->address = server.address;
 	context->contract = &out->contract;
 	for (uint32_t t = 0; t < history->txn_count; t++) {
 		uint8_t level = history->txns[t].level;
 
 		context->committed += history->txns[t].outcome == TXN_COMMITTED;
 		context->level_txns[level < CONTRACT_LEVELS ? level : LEVEL_UNKNOWN]++;
+		if (history->txns[t].begin_ns && history->txns[t].begin_ns < first_ns)
+			first_ns = history->txns[t].begin_ns;
+		if (history->txns[t].end_ns > last_ns)
+			last_ns = history->txns[t].end_ns;
 	}
+	context->start_ns = history->wall_ns;
+	context->took_ns = last_ns > first_ns ? last_ns - first_ns : 0;
 }
 
 bool judge_trace(

@@ -137,37 +137,20 @@ static void overview_json(struct json *json, const struct report_facts *d)
 	json_end_array(json);
 }
 
-static bool wsrep_is_on(struct mp mp)
-{
-	uint32_t count = mp_map(&mp);
-
-	for (uint32_t i = 0; i < count && !mp.bad; i++) {
-		struct value key, value;
-
-		if (!value_read(&mp, &key) || !value_read(&mp, &value))
-			break;
-		if (span_eq_str(key.bytes, "wsrep_on"))
-			return span_ieq_str(value.bytes, "ON") || span_eq_str(value.bytes, "1");
-	}
-	return false;
-}
-
 /* The server's variables that change what statements mean, for the bug report: those of Galera only
  * where it is in use. */
 static void server_json(struct json *json, const struct history *h)
 {
-	struct mp mp = mp_over(h->server_ref);
-	struct record_server server = {.seq = 0};
+	bool wsrep = history_is_on(h, "wsrep_on");
 	struct buf text = BUF_INIT;
-	uint32_t kind, left, count = 0;
-	bool wsrep = false;
+	struct record_server server;
+	struct mp mp = {0};
+	uint32_t count = 0;
 
 	json_key(json, "variables");
 	json_begin_object(json);
-	if (h->server_ref.ptr && record_begin(&mp, &kind, &left) && kind == RECORD_SERVER &&
-		record_server_read(&mp, left, &server)) {
+	if (history_server(h, &server)) {
 		mp = mp_over(server.variables);
-		wsrep = wsrep_is_on(mp);
 		count = mp_map(&mp);
 	}
 	for (uint32_t i = 0; i < count && i < VARIABLES_MAX && !mp.bad; i++) {

@@ -27,6 +27,8 @@ struct verdict_context {
 	const char *contract_asked;           /* NULL: the server chose */
 	uint64_t level_txns[CONTRACT_LEVELS]; /* transactions by enum txn_level */
 	struct span server;                   /* version; SPAN_NONE: not known */
+	struct span address;                  /* the server's; SPAN_NONE: not known */
+	uint64_t start_ns, took_ns; /* of the recording: since 1970, and how long; 0: not known */
 	bool damaged; /* something of the trace is missing: damage, a torn tail, a gap */
 	bool empty;   /* no transaction is known to have committed: what holds, holds of nothing */
 	bool color;

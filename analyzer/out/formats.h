@@ -7,6 +7,7 @@
 #define OUT_FORMATS_H
 
 #include "out/draw.h"
+#include "out/junit.h"
 #include "verdict_out.h"
 
 void verdict_text(struct buf *out, const struct page *page, const struct verdict_context *context,
@@ -18,10 +19,8 @@ void verdict_ndjson(
 
 /* A testsuite: a testcase for each finding, failed when it counts and else skipped, and one for the
  * verdict as a whole, an error when the evidence is incomplete. */
-void junit_begin(struct buf *out);
-void verdict_junit(
-	struct buf *out, const struct verdict_context *context, const struct verdict *verdict);
-void junit_end(struct buf *out);
+void verdict_junit(struct junit *junit, const struct verdict_context *context,
+	const struct verdict *verdict);
 
 /* TAP 14: a test for each finding, not ok when it counts, with a YAML block; and one for the
  * verdict.  `number` counts the tests of all histories. */

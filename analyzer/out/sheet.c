@@ -59,7 +59,7 @@ void sheet_begin(struct sheet *sheet)
 {
 	switch (sheet->format) {
 	case SHEET_JUNIT:
-		junit_begin(&sheet->out);
+		junit_begin(&sheet->junit, &sheet->out);
 		break;
 	case SHEET_TAP:
 		tap_begin(&sheet->out);
@@ -103,7 +103,7 @@ bool sheet_add(struct sheet *sheet, const struct verdict_context *context,
 		verdict_ndjson(&sheet->out, context, verdict);
 		break;
 	case SHEET_JUNIT:
-		verdict_junit(&sheet->out, context, verdict);
+		verdict_junit(&sheet->junit, context, verdict);
 		break;
 	case SHEET_TAP:
 		verdict_tap(&sheet->out, context, verdict, &sheet->number);
@@ -132,7 +132,7 @@ static void finish(struct sheet *sheet)
 {
 	switch (sheet->format) {
 	case SHEET_JUNIT:
-		junit_end(&sheet->out);
+		junit_end(&sheet->junit);
 		break;
 	case SHEET_TAP:
 		tap_end(&sheet->out, sheet->number);
@@ -202,5 +202,7 @@ void sheet_release(struct sheet *sheet)
 {
 	if (sheet->format == SHEET_SARIF)
 		buf_release(&sheet->sarif.notes);
+	if (sheet->format == SHEET_JUNIT)
+		junit_release(&sheet->junit);
 	buf_release(&sheet->out);
 }

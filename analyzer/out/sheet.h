@@ -28,6 +28,7 @@ struct sheet {
 	struct page page; /* text */
 	struct buf out;
 	uint64_t histories, number;
+	struct junit junit;
 	struct sarif sarif;
 	struct json json; /* html */
 };

@@ -299,3 +299,16 @@ void text_add_xml(struct buf *out, struct span s)
 	}
 	buf_release(&clean);
 }
+
+void text_add_xml_lines(struct buf *out, struct span text)
+{
+	while (text.len) {
+		const char *end = memchr(text.ptr, '\n', text.len);
+		size_t len = end ? (size_t)(end - text.ptr) : text.len;
+
+		text_add_xml(out, span_of(text.ptr, len));
+		if (end)
+			buf_add_char(out, '\n');
+		text = span_of(text.ptr + len + (end != NULL), text.len - len - (end != NULL));
+	}
+}

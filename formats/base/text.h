@@ -38,6 +38,8 @@ struct span text_wrap(struct span s, size_t columns, struct span *rest);
 /* As text or an attribute's value of XML 1.0 or HTML.  Control characters, which cannot be written
  * there at all, come out as text_add has them. */
 void text_add_xml(struct buf *out, struct span s);
+/* ... with its line breaks left as they are. */
+void text_add_xml_lines(struct buf *out, struct span s);
 
 /* 1234567 as "1,234,567", for people. */
 void text_add_count(struct buf *out, uint64_t count);

@@ -525,6 +525,7 @@ bool execution_load(struct execution *out, const char *path,
 	reader = trace_reader_open(path, &reading, err);
 	if (!reader)
 		return false;
+	out->wall_ns = trace_reader_header(reader)->clock_wall_ns;
 	while ((next = trace_next_item(reader, &item, err)) == TRACE_NEXT_OK &&
 		l.bytes <= l.bytes_max)
 		take(&l, &item);

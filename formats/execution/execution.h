@@ -88,6 +88,7 @@ struct execution {
 	size_t table_count, table_capacity;
 	struct record_server server; /* the first one */
 	bool has_server;
+	uint64_t wall_ns; /* when the recording began, since 1970; 0: not from a trace */
 	struct span scenario; /* the text of the scenario that was run; SPAN_NONE: none */
 	bool all_sessions; /* a note says so: every session that wrote was recorded */
 	bool some_sessions; /* ... some were not to be recorded (--sample, --only-user ...) */

@@ -24,14 +24,31 @@ struct span history_bytes(const struct history *history, uint32_t reference)
 	return span_of(p + 1 + sizeof(len), len);
 }
 
-bool history_variable(const struct history *history, const char *name, struct value *out)
+bool history_server(const struct history *history, struct record_server *out)
 {
 	struct mp mp = mp_over(history->server_ref);
-	struct record_server server;
-	uint32_t kind, left, count;
+	uint32_t kind, left;
 
-	if (!history->server_ref.ptr || !record_begin(&mp, &kind, &left) || kind != RECORD_SERVER ||
-		!record_server_read(&mp, left, &server))
+	return history->server_ref.ptr && record_begin(&mp, &kind, &left) &&
+	       kind == RECORD_SERVER && record_server_read(&mp, left, out);
+}
+
+bool history_is_on(const struct history *history, const char *name)
+{
+	struct value value;
+
+	return history_variable(history, name, &value) &&
+	       (span_ieq_str(value.bytes, "ON") || span_eq_str(value.bytes, "1") ||
+		       (value.type == VALUE_UINT && value.u == 1));
+}
+
+bool history_variable(const struct history *history, const char *name, struct value *out)
+{
+	struct record_server server;
+	struct mp mp;
+	uint32_t count;
+
+	if (!history_server(history, &server))
 		return false;
 	mp = mp_over(server.variables);
 	count = mp_map(&mp);

@@ -285,8 +285,12 @@ struct history {
 /* Bytes behind a pool reference; SPAN_NONE for 0. */
 struct span history_bytes(const struct history *history, uint32_t reference);
 
-/* A variable of the first server record; false when it is not told.  Bytes live in the history. */
+/* The first server record; false when there is none.  Bytes live in the history. */
+bool history_server(const struct history *history, struct record_server *out);
+/* A variable of it; false when it is not told. */
 bool history_variable(const struct history *history, const char *name, struct value *out);
+/* ... that is told, and ON. */
+bool history_is_on(const struct history *history, const char *name);
 
 void history_release(struct history *history);
 /* Asserts the invariants; O(size). */

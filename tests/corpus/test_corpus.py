@@ -14,9 +14,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "scripts"))
+import junit  # noqa: E402
 import tap  # noqa: E402
 from truth import COLUMNS, LEVELS, TRUTH  # noqa: E402
 
@@ -138,9 +138,9 @@ def test_verify():
         if x["id"] in TRUTH and x["recording"]["release"] in COLUMNS:
             cell = TRUTH[x["id"]][x["recording"]["release"]].split()
             assert x["recording"]["shown"] == (x["level"] in cell), x
-    suite = xml.etree.ElementTree.fromstring(
-        isotrace("corpus", "verify", "-f", "junit", CORPUS).stdout).find("testsuite")
-    assert suite.get("failures") == "0" and int(suite.get("tests")) == len(suite)
+    [suite] = junit.suites(isotrace("corpus", "verify", "-f", "junit", CORPUS).stdout)
+    assert suite.get("failures") == "0" and suite.get("tests") == str(len(document["recordings"]))
+    isotrace("corpus", "verify", "-f", "html", CORPUS, status=2)
 
 
 def test_verify_notices_a_wrong_expectation():
@@ -148,6 +148,8 @@ def test_verify_notices_a_wrong_expectation():
     edit(os.path.join(corpus, "bugs", "mdev-34108.scn"), "*+si* RC = absent", "*+si* RC = bug")
     done = isotrace("corpus", "verify", corpus, status=1)
     assert "mariadb-11.8.6+si-RC.itr: expected bug, found absent" in done.stdout, done.stdout
+    [suite] = junit.suites(isotrace("corpus", "verify", "-f", "junit", corpus, status=1).stdout)
+    assert suite.find("testcase/failure").get("message").startswith("expected bug, found absent")
     edit(os.path.join(corpus, "bugs", "mdev-34108.scn"), "*+si* RC = bug", "*+si* RC = absent")
     isotrace("corpus", "verify", corpus)
     edit(os.path.join(corpus, "bugs", "mdev-33802.scn"), "= bug duplicate-row", "= bug")
@@ -286,11 +288,12 @@ def test_compare_as_page_and_junit():
     assert not page.stack and page.rows == 4 * count and page.links > 50
     assert page.followed == page.anchors and len(page.anchors) > 20, page.followed ^ page.anchors
     assert "http-equiv" not in text and "<script" not in text and "src=" not in text
-    suite = xml.etree.ElementTree.fromstring(
-        isotrace("corpus", new, old, "-f", "junit", status=1).stdout).find("testsuite")
+    [suite] = junit.suites(isotrace("corpus", new, old, "-f", "junit", status=1).stdout)
     failures = [case for case in suite if case.find("failure") is not None]
     assert len(failures) == int(suite.get("failures")) >= 13
-    assert int(suite.get("tests")) == len(suite) == 4 * count
+    assert int(suite.get("tests")) == 4 * count
+    assert " fixed: " in junit.suites(isotrace("corpus", old, new, "-f", "junit").stdout)[0].find(
+        "system-out").text
 
 
 # ---- diff ----
