@@ -64,8 +64,12 @@ static enum exit_status verify(
 	enum exit_status status;
 	struct err err;
 
-	if (!corpus_scenarios_load(&scenarios, folder, &err))
-		return complain(&err);
+	if (!corpus_scenarios_load(&scenarios, folder, &err)) {
+		(void)complain(&err);
+		output_message("name the folder of the scenarios, corpus/ of the source tree: "
+			       "isotrace corpus verify FOLDER [RECORDED]");
+		return err_exit_status(&err);
+	}
 	if (!corpus_recordings_load(&recordings, recorded, &err)) {
 		corpus_scenarios_release(&scenarios);
 		return complain(&err);

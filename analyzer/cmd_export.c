@@ -43,7 +43,8 @@ static enum exit_status export_scenario(const struct export_options *options, co
 		return err_exit_status(&err);
 	}
 	if (skipped) {
-		output_message("%s: %" PRIu64 " statements were left out", path, skipped);
+		output_message("%s: %" PRIu64 " statement%s left out", path, skipped,
+			skipped == 1 ? " was" : "s were");
 		status = EXIT_STATUS_INCOMPLETE;
 	}
 	if (!e.complete) {

@@ -45,12 +45,6 @@ static void cut_line(
 			out, "  ... and %zu more %s (--top)\n", count - (size_t)options->top, what);
 }
 
-static void counted(struct buf *out, uint64_t count, const char *one, const char *many)
-{
-	text_add_count(out, count);
-	buf_printf(out, " %s", count == 1 ? one : many);
-}
-
 static void add_clean(struct buf *out, struct span text)
 {
 	text_add(out, text, 200, TEXT_FOLD);
@@ -75,11 +69,11 @@ static void trace_text(struct buf *out, const struct source *source, const struc
 		text_add_duration(out, stats->last_at - stats->first_at);
 		buf_add_str(out, "\n  ");
 	}
-	counted(out, totals.records, "record", "records");
+	text_add_counted(out, totals.records, "record", "records");
 	buf_add_str(out, " in ");
-	counted(out, totals.blocks, "block", "blocks");
+	text_add_counted(out, totals.blocks, "block", "blocks");
 	buf_add_str(out, " of ");
-	counted(out, totals.segments, "segment", "segments");
+	text_add_counted(out, totals.segments, "segment", "segments");
 	buf_add_str(out, "; ");
 	text_add_size(out, totals.bytes_raw);
 	buf_add_str(out, " in ");
@@ -90,11 +84,11 @@ static void trace_text(struct buf *out, const struct source *source, const struc
 		return;
 	}
 	buf_add_str(out, "  INCOMPLETE: ");
-	counted(out, totals.bytes_damaged, "byte damaged", "bytes damaged");
+	text_add_counted(out, totals.bytes_damaged, "byte damaged", "bytes damaged");
 	buf_add_str(out, ", ");
-	counted(out, totals.bytes_torn, "byte torn off", "bytes torn off");
+	text_add_counted(out, totals.bytes_torn, "byte torn off", "bytes torn off");
 	buf_add_str(out, ", ");
-	counted(out, totals.lost_records, "record lost", "records lost");
+	text_add_counted(out, totals.lost_records, "record lost", "records lost");
 	buf_printf(out, " while recording%s\n", totals.clean ? "" : ", no clean end");
 }
 
@@ -126,15 +120,15 @@ static void sessions_text(
 		buf_add_str(out, "more than ");
 	text_add_count(out, stats->session.seen);
 	buf_add_str(out, "; ");
-	counted(out, stats->session.opened, "opened, ", "opened, ");
-	counted(out, stats->session.closed, "closed", "closed");
+	text_add_counted(out, stats->session.opened, "opened, ", "opened, ");
+	text_add_counted(out, stats->session.closed, "closed", "closed");
 	if (stats->session.ended) {
 		buf_add_str(out, ", ");
-		counted(out, stats->session.ended, "ended by the server", "ended by the server");
+		text_add_counted(out, stats->session.ended, "ended by the server", "ended by the server");
 	}
 	if (stats->session.opaque) {
 		buf_add_str(out, ", ");
-		counted(out, stats->session.opaque, "NOT READ to its end", "NOT READ to their end");
+		text_add_counted(out, stats->session.opaque, "NOT READ to its end", "NOT READ to their end");
 	}
 	buf_add_char(out, '\n');
 	tally_text(out, options, &stats->session.groups, "user|opened", "users");
@@ -161,7 +155,7 @@ static void transactions_text(
 	uint64_t ends = stats->txn.ended + stats->txn.autocommit;
 
 	buf_add_str(out, "\nTransactions: ");
-	counted(out, ends, "ended", "ended");
+	text_add_counted(out, ends, "ended", "ended");
 	buf_add_str(out, " (");
 	text_add_count(out, stats->txn.autocommit);
 	buf_add_str(out, " of them single statements), ");
@@ -205,7 +199,7 @@ static void statements_text(
 	buf_add_str(out, "\nStatements: ");
 	text_add_count(out, stats->stmt.count);
 	buf_add_str(out, ", ");
-	counted(out, stats->stmt.errors, "failed, ", "failed, ");
+	text_add_counted(out, stats->stmt.errors, "failed, ", "failed, ");
 	text_add_count(out, stats->stmt.no_reply);
 	buf_add_str(out, " without a reply");
 	if (stats->stmt.injected) {
@@ -240,9 +234,9 @@ static void statements_text(
 		"within 0.8 %.\n");
 	if (stats->stmt.cut + stats->stmt.not_kept + stats->stmt.opaque) {
 		buf_add_str(out, "  Kept in part: ");
-		counted(out, stats->stmt.cut, "text cut, ", "texts cut, ");
-		counted(out, stats->stmt.not_kept, "result left out, ", "results left out, ");
-		counted(out, stats->stmt.opaque, "not read\n", "not read\n");
+		text_add_counted(out, stats->stmt.cut, "text cut, ", "texts cut, ");
+		text_add_counted(out, stats->stmt.not_kept, "result left out, ", "results left out, ");
+		text_add_counted(out, stats->stmt.opaque, "not read\n", "not read\n");
 	}
 }
 
@@ -383,7 +377,7 @@ static void report_text(struct buf *out, const struct stats_options *options,
 	}
 	if (stats->gap.count) {
 		buf_add_str(out, "\nGaps: ");
-		counted(out, stats->gap.records, "record lost\n", "records lost\n");
+		text_add_counted(out, stats->gap.records, "record lost\n", "records lost\n");
 		tally_text(out, options, &stats->gap.reasons, "reason|gaps", "reasons");
 	}
 	records_text(out, stats);

@@ -304,8 +304,9 @@ static void compare_pair(struct corpus_comparison *c, struct corpus_pair *pair)
 	differential_release(&d);
 	if (a->answer.state != b->answer.state && !documented(a) && !documented(b))
 		pair->change = b->answer.state == KNOWN_SHOWN ? CORPUS_NEW : CORPUS_FIXED;
-	else
+	else if (a->e.complete && b->e.complete)
 		pair->change = pair->differs ? CORPUS_CHANGED : CORPUS_UNCHANGED;
+	/* What is missing may be all that differs, or that does not. */
 }
 
 static bool same_key(const struct corpus_recording *a, const struct corpus_recording *b)

@@ -65,11 +65,14 @@ void corpus_checks_text(struct buf *out, const struct corpus_checks *checks, boo
 	}
 	for (size_t i = 0; i < checks->scenarios->count; i++)
 		without += !checks->scenarios->entries[i].recordings;
-	buf_printf(out, "%zu scenarios, %zu recordings: %zu as expected, %zu not",
-		checks->scenarios->count, checks->count, checks->count - checks->failed,
-		checks->failed);
-	if (without)
-		buf_printf(out, "; %zu scenarios have no recording", without);
+	text_add_counted(out, checks->scenarios->count, "scenario, ", "scenarios, ");
+	text_add_counted(out, checks->count, "recording: ", "recordings: ");
+	buf_printf(out, "%zu as expected, %zu not", checks->count - checks->failed, checks->failed);
+	if (without) {
+		buf_add_str(out, "; ");
+		text_add_counted(
+			out, without, "scenario has no recording", "scenarios have no recording");
+	}
 	buf_add_char(out, '\n');
 	buf_release(&cell);
 }
@@ -241,7 +244,16 @@ static void add_difference(struct buf *out, const struct corpus_pair *pair)
 		buf_add_str(out, " at ");
 		buf_add_span(out, pair->statement);
 	}
-	buf_printf(out, " (%s)", pair->rule ? pair->rule : diff_cause_name(pair->cause));
+}
+
+static const char *difference_why(const struct corpus_pair *pair)
+{
+	if (pair->change == CORPUS_NOT_RUN && pair->sides[0] && pair->sides[1] &&
+		(!pair->sides[0]->e.complete || !pair->sides[1]->e.complete))
+		return "recording incomplete";
+	if (!pair->differs)
+		return "";
+	return pair->rule ? pair->rule : diff_cause_name(pair->cause);
 }
 
 static void add_counts(struct buf *out, const struct corpus_comparison *c)
@@ -260,7 +272,7 @@ static void section_text(
 	if (!c->by[change])
 		return;
 	buf_printf(out, "\n%s\n", corpus_change_name(change));
-	table_begin(&table, "lllll", "scenario|level|old|new|first difference");
+	table_begin(&table, "llllll", "scenario|level|old|new|why|first difference");
 	for (size_t i = 0; i < c->count; i++) {
 		const struct corpus_pair *pair = &c->pairs[i];
 
@@ -272,6 +284,7 @@ static void section_text(
 			add_answer(&cell, pair->sides[side]);
 			table_buf(&table, &cell);
 		}
+		table_str(&table, difference_why(pair));
 		add_difference(&cell, pair);
 		table_buf(&table, &cell);
 	}
@@ -388,15 +401,19 @@ void corpus_comparison_junit(struct buf *out, const struct corpus_comparison *c)
 			one.outcome = JUNIT_FAILURE;
 			one.message = buf_span(&text);
 			one.type = corpus_change_name(CORPUS_NEW);
+			buf_printf(&first, " (%s)", difference_why(pair));
 			one.text = buf_span(&first);
 			break;
 		case CORPUS_NOT_RUN:
 			one.outcome = JUNIT_SKIPPED;
-			one.message = SPAN_LIT("not run on both");
+			one.message = *difference_why(pair) ? span_str(difference_why(pair))
+							    : SPAN_LIT("not run on both");
 			break;
 		case CORPUS_FIXED:
 		case CORPUS_CHANGED:
 			/* A case that passes has no room for words. */
+			if (first.len)
+				buf_printf(&text, ", %s (%s)", first.data, difference_why(pair));
 			buf_clear(&first);
 			buf_printf(&first, "%.*s %s: %s: ", SPAN_ARG(pair->id),
 				level_word(pair->level), corpus_change_name(pair->change));
@@ -468,6 +485,7 @@ static void html_row(struct buf *out, const struct corpus_pair *pair)
 	buf_add_str(out, "<td>");
 	add_difference(&text, pair);
 	if (pair->differs) {
+		buf_printf(&text, " (%s)", difference_why(pair));
 		buf_add_str(out, "<a href=\"#");
 		html_anchor(out, pair);
 		buf_add_str(out, "\">");
@@ -537,6 +555,8 @@ void corpus_comparison_html(struct buf *out, const struct corpus_comparison *c)
 	buf_add_str(out,
 		"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
 		"<meta name=\"viewport\" content=\"width=device-width\">"
+		"<meta http-equiv=\"Content-Security-Policy\" "
+		"content=\"default-src 'none'; style-src 'unsafe-inline'\">"
 		"<title>isotrace corpus</title>\n<style>"
 		":root{color-scheme:light dark;--line:#ddd;--mark:#888}"
 		"body{font:15px/1.4 sans-serif;margin:2em auto;padding:0 1.5em;max-width:80em}"
@@ -554,11 +574,16 @@ void corpus_comparison_html(struct buf *out, const struct corpus_comparison *c)
 		"@media (prefers-color-scheme:dark){:root{--line:#444}"
 		"body{background:#111;color:#ddd}th{color:#aaa}a{color:#8bf}a:visited{color:#c9f}"
 		".new{--mark:#ef5350}.fixed{--mark:#66bb6a}.changed{--mark:#e0a030}}"
-		"</style></head><body>\n<h1>What changed</h1>\n<p>old: ");
-	add_releases(out, c->sides[0]);
-	buf_add_str(out, "<br>new: ");
-	add_releases(out, c->sides[1]);
-	buf_add_str(out, "<br>");
+		"</style></head><body>\n<h1>What changed</h1>\n<p>");
+	for (int side = 0; side < 2; side++) {
+		struct buf releases = BUF_INIT;
+
+		add_releases(&releases, c->sides[side]);
+		buf_add_str(out, side ? "new: " : "old: ");
+		text_add_xml(out, buf_span(&releases));
+		buf_add_str(out, "<br>");
+		buf_release(&releases);
+	}
 	add_counts(out, c);
 	buf_add_str(out, "</p>\n");
 	for (size_t k = 0; k < ARRAY_LEN(order); k++)

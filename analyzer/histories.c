@@ -2,6 +2,7 @@
 #include "histories.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "base/output.h"
 #include "values/check.h"
@@ -28,15 +29,6 @@ static const struct {
 	{"strict-serializable", "strong-PL-3"},
 };
 
-static const char *level_named(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_LEN(aliases); i++) {
-		if (strcmp(aliases[i].alias, name) == 0)
-			return aliases[i].level;
-	}
-	return name;
-}
-
 /* Findings that do not refute the level asked for are allowed by it. */
 static void ask_for(struct verdict *verdict, const char *level)
 {
@@ -55,13 +47,38 @@ static void ask_for(struct verdict *verdict, const char *level)
 	verdict_sort(verdict);
 }
 
-static bool has_level(const struct verdict *verdict, const char *level)
+/* The level of that name, as people write it; NULL: the verdict has none. */
+static const char *level_named(const struct verdict *verdict, const char *name)
 {
-	for (size_t i = 0; i < verdict->level_count; i++) {
-		if (strcmp(verdict->levels[i].name, level) == 0)
-			return true;
+	for (size_t i = 0; i < ARRAY_LEN(aliases); i++) {
+		if (strcasecmp(aliases[i].alias, name) == 0)
+			name = aliases[i].level;
 	}
-	return false;
+	for (size_t i = 0; i < verdict->level_count; i++) {
+		if (strcasecmp(verdict->levels[i].name, name) == 0)
+			return verdict->levels[i].name;
+	}
+	return NULL;
+}
+
+static enum exit_status refuse_level(
+	const struct command *command, const struct verdict *verdict, const char *name)
+{
+	struct buf known = BUF_INIT;
+	enum exit_status status;
+
+	for (size_t i = 0; i < verdict->level_count; i++) {
+		buf_printf(&known, "%s%s", i ? ", " : "", verdict->levels[i].name);
+		for (size_t k = 0; k < ARRAY_LEN(aliases); k++) {
+			if (strcmp(aliases[k].level, verdict->levels[i].name) == 0)
+				buf_printf(&known, " (%s)", aliases[k].alias);
+		}
+	}
+	status = command_misused(command,
+		"level %s: not a level, or not one that this history can be judged by%s%s", name,
+		known.len ? "; it can be by " : "", known.len ? known.data : "");
+	buf_release(&known);
+	return status;
 }
 
 /* The end of every check: what it comes to, and out with it. */
@@ -72,11 +89,9 @@ static enum exit_status conclude(const struct command *command,
 	struct err err;
 
 	context->fail_on = (enum fail_on)options->fail_on;
-	context->level = options->level ? level_named(options->level) : NULL;
-	if (context->level && !has_level(verdict, context->level))
-		return command_misused(command,
-			"level %s: not a level, or not one that this history can be judged by",
-			options->level);
+	context->level = options->level ? level_named(verdict, options->level) : NULL;
+	if (options->level && !context->level)
+		return refuse_level(command, verdict, options->level);
 	if (context->level && verdict->contract)
 		context->fail_on = FAIL_ON_NONE; /* the level decides, not the contract */
 	else if (context->level)
@@ -90,6 +105,25 @@ static enum exit_status conclude(const struct command *command,
 		return err_exit_status(&err);
 	}
 	return context->status;
+}
+
+/* A level of Biswas and Enea's that the axioms alone decide needs no look at the others. */
+static bool judge_weak(const struct values *v, const struct histories_options *options,
+	const struct values_options *judge, struct verdict *verdict)
+{
+	static const char *const weak[] = {"be-RC", "be-RA", "be-CC"};
+
+	for (unsigned i = 0; options->level && i < ARRAY_LEN(weak); i++) {
+		struct values_options one = *judge;
+
+		if (strcasecmp(options->level, weak[i]) != 0)
+			continue;
+		one.no_adya = true;
+		one.weak_up_to = (uint8_t)(i + 1);
+		values_judge(v, &one, verdict);
+		return verdict_answer(verdict, weak[i]) != LEVEL_UNDECIDED;
+	}
+	return false;
 }
 
 static enum exit_status check_foreign(const struct command *command,
@@ -118,7 +152,11 @@ static enum exit_status check_foreign(const struct command *command,
 		return err_exit_status(&err);
 	}
 	verdict_init(&verdict);
-	values_judge(&v, &judge, &verdict);
+	if (!judge_weak(&v, options, &judge, &verdict)) {
+		verdict_release(&verdict);
+		verdict_init(&verdict);
+		values_judge(&v, &judge, &verdict);
+	}
 	context.transactions = v.txn_count;
 	context.operations = v.op_count;
 	context.empty = !values_any_committed(&v);

@@ -51,10 +51,15 @@ static void report_damage(const struct source *source)
 	const struct trace_damage *damage;
 	size_t count = trace_reader_damage(source->reader, &damage);
 
-	for (size_t i = 0; i < count && i < DAMAGE_LINES_MAX; i++)
+	for (size_t i = 0; i < count && i < DAMAGE_LINES_MAX; i++) {
+		/* The damage that ended the reading is told by the error. */
+		if (source->end == TRACE_NEXT_ERROR && i + 1 == count &&
+			damage[i].offset == source->err.offset)
+			continue;
 		output_message("%s: %s at byte %" PRIu64 ": %" PRIu64 " bytes not read: %s",
 			damage[i].segment, damage[i].torn_tail ? "torn tail" : "damage",
 			damage[i].offset, damage[i].size, damage[i].cause);
+	}
 	if (count > DAMAGE_LINES_MAX)
 		output_message(
 			"%s: %zu more damaged places", source->path, count - DAMAGE_LINES_MAX);

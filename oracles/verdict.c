@@ -161,8 +161,19 @@ static int by_weight(const void *a, const void *b)
 
 void verdict_sort(struct verdict *verdict)
 {
+	struct finding *f = verdict->findings;
+	size_t kept = 0;
+
 	if (verdict->finding_count)
-		qsort(verdict->findings, verdict->finding_count, sizeof(*verdict->findings), by_weight);
+		qsort(f, verdict->finding_count, sizeof(*f), by_weight);
+	/* What has the same id is the same to every reader, such as a read that was done twice. */
+	for (size_t i = 0; i < verdict->finding_count; i++) {
+		if (kept && strcmp(f[kept - 1].id, f[i].id) == 0)
+			f[kept - 1].similar += 1 + f[i].similar;
+		else
+			f[kept++] = f[i];
+	}
+	verdict->finding_count = kept;
 }
 
 uint64_t verdict_count(const struct verdict *verdict, enum severity severity)

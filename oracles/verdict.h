@@ -179,7 +179,8 @@ void verdict_example(
 	struct verdict *verdict, const char *reason, const struct finding_step *example);
 /* ... as unsupported: not modelled.  Reasons past the number kept are counted under one name. */
 void verdict_unsupported(struct verdict *verdict, const char *reason, uint64_t count);
-/* Findings in a stable order: severity, class, transactions. */
+/* Findings in a stable order: severity, class, transactions.  Of those with one id, one is left and
+ * the others are counted as similar. */
 void verdict_sort(struct verdict *verdict);
 uint64_t verdict_count(const struct verdict *verdict, enum severity severity);
 

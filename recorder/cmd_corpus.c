@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `isorec corpus`: executes every scenario of the corpus at every level on a server, records each,
  * and compares with what is expected of that release. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +46,9 @@ struct corpus_runs {
 	struct buf label;
 	size_t for_clusters; /* scenarios that want more nodes than there are */
 	bool incomplete;
+	/* The server could not be reached twice in a row, for one reason: so it would go on. */
+	bool given_up;
+	char failure[sizeof(((struct err *)0)->text)];
 };
 
 /* What the recording says, by the scenario's own words. */
@@ -107,9 +111,18 @@ static void run_one(struct corpus_runs *runs, const struct scenario *s, const ch
 	runs->run.output = output.data;
 	cell->state = CELL_FAILED;
 	if (!run_scenario(s, &runs->run, &summary, &err)) {
-		output_message("%s at %s: %s", path, txn_level_short((uint8_t)level), err.text);
+		bool again = !summary.opened && strcmp(err.text, runs->failure) == 0;
+
+		runs->given_up = again;
+		snprintf(runs->failure, sizeof(runs->failure), "%s", err.text);
+		if (again)
+			output_message("and again; the rest is not run");
+		else
+			output_message("%s at %s: %s", path, txn_level_short((uint8_t)level),
+				err.text);
 		buf_add_str(&cell->text, "not run");
 	} else {
+		runs->failure[0] = '\0';
 		runs->incomplete =
 			runs->incomplete || summary.server_gone || summary.lost || summary.by_time;
 		judge(runs, s, output.data, level, cell);
@@ -142,7 +155,7 @@ static bool run_file(struct corpus_runs *runs, const char *path, struct err *err
 		runs->for_clusters++;
 	} else if (wanted(runs, id)) {
 		row.id = mem_strdup(id.len ? id.ptr : path);
-		for (size_t i = 0; i < runs->levels.count && !runs_stop; i++)
+		for (size_t i = 0; i < runs->levels.count && !runs_stop && !runs->given_up; i++)
 			run_one(runs, &s, path, runs->levels.levels[i], &row.cells[i]);
 		MEM_RESERVE(runs->rows, runs->row_count + 1, runs->row_capacity);
 		runs->rows[runs->row_count++] = row;
@@ -237,7 +250,7 @@ static enum exit_status run_all(struct corpus_runs *runs)
 	/* A minute or two, and the table comes at the end. */
 	progress_begin(&progress, OUTPUT_AUTO, "running scenarios", false);
 	progress.counts = true;
-	for (size_t i = 0; i < files.count && !runs_stop; i++) {
+	for (size_t i = 0; i < files.count && !runs_stop && !runs->given_up; i++) {
 		progress_update(&progress, i, files.count);
 		if (!run_file(runs, files.paths[i], &err)) {
 			output_message("%s", err.text);

@@ -71,24 +71,29 @@ static void summarize(struct buf *out, const char *path, const struct replay_sum
 
 	for (int i = 0; i < DIVERGED_KINDS; i++)
 		all += s->diverged[i];
-	buf_printf(out,
-		"%s: %" PRIu64 " statements of %" PRIu64 " sessions, %" PRIu64
-		" tables restored with %" PRIu64 " rows; ",
-		path, s->statements, s->sessions, s->tables, s->rows);
-	if (all)
+	buf_printf(out, "%s: ", path);
+	text_add_counted(out, s->statements, "statement of ", "statements of ");
+	text_add_counted(out, s->sessions, "session, ", "sessions, ");
+	text_add_counted(out, s->tables, "table restored with ", "tables restored with ");
+	text_add_counted(out, s->rows, "row; ", "rows; ");
+	if (all) {
+		buf_add_str(out, "diverged in ");
+		text_add_counted(out, all, "place: ", "places: ");
 		buf_printf(out,
-			"diverged in %" PRIu64 " places: %" PRIu64 " blocked here, %" PRIu64
-			" not blocked here, %" PRIu64 " other errors, %" PRIu64
-			" row by row, %" PRIu64 " not sent",
-			all, s->diverged[DIVERGED_BLOCKED], s->diverged[DIVERGED_NOT_BLOCKED],
+			"%" PRIu64 " blocked here, %" PRIu64 " not blocked here, %" PRIu64
+			" other errors, %" PRIu64 " row by row, %" PRIu64 " not sent",
+			s->diverged[DIVERGED_BLOCKED], s->diverged[DIVERGED_NOT_BLOCKED],
 			s->diverged[DIVERGED_ERROR], s->diverged[DIVERGED_ROW_BY_ROW],
 			s->diverged[DIVERGED_NOT_SENT]);
-	else
+	} else {
 		buf_add_str(out, "followed the recorded order throughout");
+	}
 	if (s->partial)
 		buf_add_str(out, "; not all rows of a table were recorded");
-	if (s->lost)
-		buf_printf(out, "; %" PRIu64 " answers never came", s->lost);
+	if (s->lost) {
+		buf_add_str(out, "; ");
+		text_add_counted(out, s->lost, "answer never came", "answers never came");
+	}
 	if (s->server_gone)
 		buf_add_str(out, "; the server is gone");
 	if (s->by_time)

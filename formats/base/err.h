@@ -29,6 +29,7 @@ enum err_code {
 	ERR_IO,          /* a system call failed; errnum holds errno */
 	ERR_FORMAT,      /* the input is not what it should be */
 	ERR_FOREIGN,     /* the input is something else altogether */
+	ERR_EMPTY,       /* there is nothing in it */
 	ERR_LIMIT,       /* a named limit was hit */
 	ERR_SERVER,      /* a database server refused or vanished */
 	ERR_UNSUPPORTED, /* understood, and not supported */

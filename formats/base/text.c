@@ -217,6 +217,12 @@ void text_add_count(struct buf *out, uint64_t count)
 	}
 }
 
+void text_add_counted(struct buf *out, uint64_t count, const char *one, const char *many)
+{
+	text_add_count(out, count);
+	buf_printf(out, " %s", count == 1 ? one : many);
+}
+
 /* value in three significant digits, at least 1 and below 1000. */
 static void add_three_digits(struct buf *out, double value)
 {

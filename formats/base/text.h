@@ -43,6 +43,8 @@ void text_add_xml_lines(struct buf *out, struct span s);
 
 /* 1234567 as "1,234,567", for people. */
 void text_add_count(struct buf *out, uint64_t count);
+/* ... with what is counted: "1 row", "2 rows". */
+void text_add_counted(struct buf *out, uint64_t count, const char *one, const char *many);
 /* A time in three significant digits: "0", "870 ns", "1.23 ms", "45.6 s", "3 h 02 m". */
 void text_add_duration(struct buf *out, uint64_t ns);
 /* Bytes: "512 B", "1.23 MiB". */

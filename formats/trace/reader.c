@@ -336,7 +336,7 @@ static void set_not_a_trace(struct trace_reader *reader, struct err *err)
 	const char *advice;
 	const char *what = input_looks_like(span_of(input_bytes(input), left), &advice);
 
-	err_set_at(err, ERR_FOREIGN, input->offset,
+	err_set_at(err, left ? ERR_FOREIGN : ERR_EMPTY, input->offset,
 		"%s is no isotrace trace: it %s %s (at byte %" PRIu64 "); %s", segment_name(reader),
 		left ? "looks like" : "is", what, input->offset, advice);
 }
@@ -375,7 +375,7 @@ static enum trace_next bad_header(
 	found = frame_scan(reader, &gave_up);
 	if (!found && first && input->count == 1 && !gave_up &&
 		(result == HEADER_NONE || input->offset == 0)) {
-		err_set_at(err, ERR_FOREIGN, offset,
+		err_set_at(err, input->offset ? ERR_FOREIGN : ERR_EMPTY, offset,
 			input->offset
 				? "%s is no isotrace trace: it has neither a header nor any block"
 				: "%s is no isotrace trace: it is empty",
@@ -1125,7 +1125,7 @@ enum trace_next trace_next_item(
 /* ---- opening, closing, asking ---- */
 
 /* Segments of other traces in the directory are an error; with salvage they are left out. */
-static bool check_directory(struct trace_reader *reader, struct err *err)
+static bool check_directory(struct trace_reader *reader, const char *path, struct err *err)
 {
 	struct input *input = &reader->input;
 	const struct input_segment *first = NULL;
@@ -1140,10 +1140,10 @@ static bool check_directory(struct trace_reader *reader, struct err *err)
 		if (memcmp(first->trace_id, s->trace_id, sizeof(s->trace_id)) != 0 &&
 			!reader->options.salvage)
 			return err_set(err, ERR_FORMAT,
-				"the directory holds segments of different traces (%s and %s): "
-				"name "
-				"one file, or put each trace into a directory of its own",
-				first->name, s->name);
+				"%s holds segments of different traces (%s and %s): name one file, "
+				"or all where several are taken (%s/*.itr), or put each trace into "
+				"a directory of its own",
+				path, first->name, s->name, path);
 	}
 	return true;
 }
@@ -1161,7 +1161,7 @@ struct trace_reader *trace_reader_open(
 	reader->zstd = ZSTD_createDCtx();
 	CHECK(reader->zstd);
 	reader->input.fd = -1;
-	if (input_open(&reader->input, path, err) && check_directory(reader, err) &&
+	if (input_open(&reader->input, path, err) && check_directory(reader, path, err) &&
 		input_select(&reader->input, 0, err)) {
 		enum trace_next next = segment_begin(reader, err);
 

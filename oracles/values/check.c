@@ -584,7 +584,7 @@ static bool biswas_enea(struct judge *j, uint32_t examples)
 			answers[l] = ask_solver(j, models[l], CYCLE_SESSION, names[l], names[l],
 				j->steps / (uint64_t)(QUESTIONS_WEAK - l));
 	}
-	for (int l = 0; l < WEAK_LEVEL_COUNT; l++)
+	for (int l = 0; l < (j->options->weak_up_to ? j->options->weak_up_to : WEAK_LEVEL_COUNT); l++)
 		verdict_level(j->out, names[l], answers[l]);
 	if (!j->session || j->options->no_adya)
 		return answers[WEAK_CC] == LEVEL_HOLDS;

@@ -222,6 +222,7 @@ bool run_scenario(const struct scenario *scenario, const struct run_options *opt
 		.options = options, .source = "run", .err = err, .answered = answered, .ctx = &r};
 	if (!engine_open(&r.engine, scenario->session_count + 1, scenario_nodes(scenario)))
 		return false;
+	summary->opened = true;
 	ok = run_all(&r);
 	summary->by_time = r.engine.by_time;
 	ok = engine_close(&r.engine, ok);

@@ -38,6 +38,7 @@ struct run_event {
 };
 
 struct run_summary {
+	bool opened; /* the server was there to begin with */
 	uint64_t statements, blocked, errors, unmet, lost, not_sent;
 	enum watch_kind watch;
 	bool by_time; /* time alone said that something was blocked */

@@ -6,7 +6,7 @@ import os
 import random
 import struct
 
-from run import isotrace, scratch, write
+from run import HERE, isotrace, scratch, write
 import tap
 
 
@@ -41,7 +41,10 @@ def test_level():
     isotrace("check", "--from=elle", "--level=cursor-stability", SKEW).expect(0)
     isotrace("check", "--from=elle", "--level=monotonic-view", SKEW).expect(1)
     isotrace("check", "--from=elle", "--level=read-your-writes", SKEW).expect(0)
+    isotrace("check", "--from=elle", "--level=Serializable", SKEW).expect(1)
     isotrace("check", "--from=elle", "--level=PL-7", SKEW).expect(2, "PL-7")
+    refused = isotrace("check", "--from=elle", "--level=SERIAL", SKEW).expect(2, "PL-2 (read-committed), ").err
+    assert "PL-3 (serializable)" in refused and "be-" not in refused
     # No invocations, so no real time to judge by.
     isotrace("check", "--from=elle", "--level=strict-serializable", SKEW).expect(2, "strict")
 
@@ -76,6 +79,30 @@ def test_undecided():
     assert data["coverage"]["reasons"]["the solver ran out of steps (--budget)"] > 0
 
 
+def test_weak_level_alone():
+    """A level of Biswas and Enea's is judged without the others, and the answer is the same."""
+    rng = random.Random(7)
+    seen = set()
+    for i in range(40):
+        path = write(f"weak{i}.txt", random_registers(rng))
+        every = isotrace("check", "--from=plume", "--format=json", path).json()["levels"]
+        for n, level in enumerate(("be-RC", "be-RA", "be-CC")):
+            run = isotrace("check", "--from=plume", "--format=json", f"--level={level}", path)
+            one = run.json()["levels"]
+            assert one[level] == every[level] and run.status == {"holds": 0, "fails": 1}[one[level]]
+            if len(one) < len(every):
+                assert list(one) == ["be-RC", "be-RA", "be-CC"][:n + 1]
+                seen.add(one[level])
+    assert seen == {"holds", "fails"}
+
+
+def test_a_read_done_twice_is_one_finding():
+    path = write("twice.txt", "r(1,99,0,1)\nr(1,99,0,1)\n")
+    [found] = [f for f in isotrace("check", "--from=plume", "--format=json", path).expect(1).json()["findings"]
+               if f["class"] == "garbage-read"]
+    assert found["similar"] == 1
+
+
 def test_nothing_committed():
     """What holds of no transaction at all is not shown by the history."""
     path = write("never.edn", "{:type :invoke :process 0 :f :txn :value [[:append 1 1]]}\n")
@@ -108,6 +135,11 @@ def test_errors():
     isotrace("check", write("package.json", '{"type": "module"}\n')).expect(
         4, "taken for a history of elle-json")
     isotrace("check", "--from=trace", SKEW).expect(4, "nor does it begin")
+    for options in ((), ("--salvage",)):
+        empty = isotrace("check", *options, write("empty", "")).expect(4, "it is empty")
+        assert "--from" not in empty.err
+    several = os.path.dirname(sorted(glob.glob(os.path.join(HERE, "..", "..", "corpus", "recordings", "*", "*.itr")))[0])
+    isotrace("check", several).expect(4, f"{several}/*.itr")
     isotrace("check", "--from=plume", SKEW).expect(4, "does not begin like a history of plume")
     isotrace("check", "--from=excel", SKEW).expect(2, "excel")
     bad = write("bad.edn", "{:type :ok :value [[:r 1 nil]]}\n{:type\n")

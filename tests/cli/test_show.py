@@ -448,6 +448,7 @@ def damaged():
 def test_damage_ends_the_reading_and_salvage_goes_on():
     path = damaged()
     stopped = show(path).expect(3, "--salvage")
+    assert stopped.err.count("checksum") == 1, "told once"
     salvaged = show(path, "--salvage").expect(3, "damage at byte")
     assert " closed" not in stopped.out and " closed" in salvaged.out
     assert rows(stopped.out) == rows(salvaged.out)[:len(rows(stopped.out))]

@@ -18,6 +18,8 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "scripts"))
 import junit  # noqa: E402
 import tap  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "cli"))
+import tracefile  # noqa: E402
 from truth import COLUMNS, LEVELS, TRUTH  # noqa: E402
 
 ISOTRACE, CORPUS = sys.argv[1:3]
@@ -287,13 +289,43 @@ def test_compare_as_page_and_junit():
     count = sum("/cluster/" not in path for path, _ in scenarios().values())
     assert not page.stack and page.rows == 4 * count and page.links > 50
     assert page.followed == page.anchors and len(page.anchors) > 20, page.followed ^ page.anchors
-    assert "http-equiv" not in text and "<script" not in text and "src=" not in text
+    assert text.count("http-equiv") == 1 and "Content-Security-Policy" in text
+    assert "<script" not in text and "src=" not in text
     [suite] = junit.suites(isotrace("corpus", new, old, "-f", "junit", status=1).stdout)
     failures = [case for case in suite if case.find("failure") is not None]
     assert len(failures) == int(suite.get("failures")) >= 13
     assert int(suite.get("tests")) == 4 * count
     assert " fixed: " in junit.suites(isotrace("corpus", old, new, "-f", "junit").stdout)[0].find(
         "system-out").text
+
+
+def test_compare_says_what_is_incomplete():
+    """Of what was cut off nobody can say that it is unchanged."""
+    old, new = (os.path.join(FOLDER, name) for name in ("whole", "torn"))
+    for folder, cut in ((old, 0), (new, 60)):
+        os.mkdir(folder)
+        with open(recording("MDEV-18044", OLD, "RC"), "rb") as file:
+            data = file.read()
+        with open(os.path.join(folder, "MDEV-18044-RC.itr"), "wb") as file:
+            file.write(data[:len(data) - cut])
+    assert " 1 unchanged, 0 not run" in isotrace("corpus", old, old).stdout
+    done = isotrace("corpus", old, new, status=3)
+    assert "recording incomplete" in done.stdout and " 0 unchanged, 1 not run" in done.stdout
+    [suite] = junit.suites(isotrace("corpus", old, new, "-f", "junit", status=3).stdout)
+    assert suite.find("testcase/skipped").get("message") == "recording incomplete"
+
+
+def test_compare_escapes_what_the_server_calls_itself():
+    folder = os.path.join(FOLDER, "hostile")
+    os.mkdir(folder)
+    text = "# id: x\n[setup]\ncreate table t(a int primary key);\n[schedule]\nT1> select * from t;\n"
+    t = tracefile.Trace()
+    t.add("note", 0, source="run", topic="scenario", text=text)
+    t.add("server", 0, node="n1", version="10.11.6", flavour="<script>alert(1)</script>", variables={})
+    t.write(os.path.join(folder, "x-RR.itr"))
+    for form in ("html", "junit"):
+        out = isotrace("corpus", folder, folder, "-f", form, status=3).stdout
+        assert "<script" not in out and "&lt;script&gt;" in out, out
 
 
 # ---- diff ----

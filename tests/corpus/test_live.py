@@ -50,6 +50,11 @@ def test_corpus_on_a_running_server():
     LIVE.isorec("corpus", AT, "--corpus", CORPUS, "--match", "MDEV-2664", "-o", folder("c"), status=4)
 
 
+def test_corpus_gives_up_on_a_server_that_is_gone():
+    done = LIVE.isorec("corpus", "--socket=" + folder("nobody.sock"), "--corpus", CORPUS, "-o", folder("n"), status=4)
+    assert done.stderr.count("cannot connect") == 1 and "the rest is not run" in done.stderr, done.stderr
+
+
 def test_corpus_says_what_is_not_expected():
     with open(os.path.join(CORPUS, "anomalies", "g1a.scn"), encoding="utf-8") as file:
         text = file.read()
@@ -178,7 +183,7 @@ def test_replay_of_a_scenario():
     LIVE.isorec("run", AT, "-q", "--isolation", "RR", "-o", folder("p.itr"),
                 os.path.join(CORPUS, "anomalies", "lost-update.scn"))
     done = LIVE.isorec("replay", AT, "-o", folder("q.itr"), folder("p.itr"))
-    assert "9 statements of 3 sessions, 1 tables restored with 2 rows; followed" in done.stdout
+    assert "9 statements of 3 sessions, 1 table restored with 2 rows; followed" in done.stdout
     LIVE.isotrace("diff", "--fail-on=difference", folder("p.itr"), folder("q.itr"))
     assert not databases()
 
@@ -278,7 +283,7 @@ def test_clients_of_a_socket_file_are_told_apart():
     assert "\nS1> insert into t values (1,'x');" in text, text
     assert "\nS2> select * from t;" in text, text
     done = LIVE.isorec("replay", AT, "-o", folder("sock2.itr"), folder("sock.itr"))
-    assert " of 2 sessions, 1 tables restored with 0 rows; followed" in done.stdout, done.stdout
+    assert " of 2 sessions, 1 table restored with 0 rows; followed" in done.stdout, done.stdout
     again = LIVE.isotrace("export", "--to=scenario", "--skip", folder("sock2.itr")).stdout
     assert "\nS1> insert" in again and "\nS2> select" in again, again
     LIVE.isotrace("diff", "--fail-on=difference", folder("sock.itr"), folder("sock2.itr"))
@@ -366,7 +371,7 @@ def test_replay_of_bulk_executions():
     assert [r for r in rows_of_the_last_select("bulk.itr") if r[0] < 10] == rows
     done = LIVE.isorec("replay", AT, "-o", folder("bulk2.itr"), folder("bulk.itr"), status=3)
     # What was DEFAULT is no value.
-    assert "1 places: 0 blocked here, 0 not blocked here, 0 other errors, 0 row by row, 1 not sent" \
+    assert "1 place: 0 blocked here, 0 not blocked here, 0 other errors, 0 row by row, 1 not sent" \
         in done.stdout and "parameter 2 of row 2 was not recorded whole" in done.stdout, done.stdout
     assert rows_of_the_last_select("bulk2.itr") == rows
     bulk = [r for r in json.loads(LIVE.isotrace(
