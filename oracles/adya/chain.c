@@ -45,8 +45,8 @@ static uint32_t begin_seq_of(const struct history *h, uint32_t version)
 	return stmt == HISTORY_NONE ? 0 : h->stmts[stmt].begin_seq;
 }
 
-/* The initial rows have it: position 1, as unborn is 0. */
-static bool was_there(const struct history *h, const struct history_object *o)
+/* Position 1, as unborn is 0. */
+bool object_was_there(const struct history *h, const struct history_object *o)
 {
 	const uint32_t both = HISTORY_VERSION_INITIAL | HISTORY_VERSION_UNWRITTEN;
 
@@ -69,7 +69,7 @@ const struct chain *chains_make(struct chains *chains, uint32_t object)
 		.count = o->installed_count,
 		.only_absent = only_absent_version(h, o),
 		.hidden_seq = HISTORY_NONE,
-		.born = was_there(h, o),
+		.born = object_was_there(h, o),
 	};
 	for (uint32_t i = 0; i < o->installed_count; i++) {
 		seqs[i] = begin_seq_of(h, chain->order[i]);

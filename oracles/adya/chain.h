@@ -43,6 +43,8 @@ static inline const struct chain *chains_get(struct chains *chains, uint32_t obj
 	return LIKELY(chain) ? chain : chains_make(chains, object);
 }
 
+/* Do the initial rows have it?  Of an object whose order is known. */
+bool object_was_there(const struct history *history, const struct history_object *object);
 bool version_is_absent(const struct history *history, uint32_t version);
 /* The one version without a row (unborn or dead) of an object; NONE: several.  Those that were
  * never installed count: a transaction sees its own, and a dirty read any. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "adya/chain.h"
+#include "adya/joint.h"
 #include "adya/match.h"
 #include "base/attr.h"
 #include "base/mem.h"
@@ -11,6 +12,7 @@
 /* (predicate, version) tests in all; what is past it is undecided, and said. */
 enum {
 	PREDICATE_TESTS_MAX = 200 * 1000 * 1000,
+	JOINT_COST = 20, /* such tests that looking at one row of a join costs */
 	NEVER_MATCHES_MAX = 32, /* versions of an object that are all tested for one predicate */
 	PREFETCH_AHEAD = 16,
 };
@@ -43,6 +45,8 @@ struct builder {
 	struct link *links; /* by version */
 	struct matcher *matcher;
 	struct chains chains;
+	struct joint *joint; /* NULL: no predicate over several tables was met yet */
+	bool is_joint;       /* ... and the one at hand is one */
 	uint64_t tests_left;
 	bool inexact, unseen, others;
 	uint32_t *writer_of; /* by table: the only transaction that wrote it; NONE, SEVERAL */
@@ -167,6 +171,15 @@ struct look {
 	bool absent;               /* all that is known is that the row was not there */
 };
 
+static enum match test_joint(struct builder *b, uint32_t version)
+{
+	enum match match = joint_test(b->joint, version);
+	uint64_t cost = joint_cost(b->joint) * JOINT_COST;
+
+	b->tests_left -= cost < b->tests_left ? cost : b->tests_left;
+	return match;
+}
+
 static enum match test(struct builder *b, const struct look *look, uint32_t version)
 {
 	if (b->tests_left == 0)
@@ -175,7 +188,7 @@ static enum match test(struct builder *b, const struct look *look, uint32_t vers
 	/* What the statement saw of this very version needs no evaluation. */
 	if (version == look->seen && look->seen_match != MATCH_UNKNOWN)
 		return look->seen_match;
-	return matcher_test(b->matcher, version);
+	return b->is_joint ? test_joint(b, version) : matcher_test(b->matcher, version);
 }
 
 /* The same by position in the order. */
@@ -188,6 +201,8 @@ static enum match test_at(struct builder *b, const struct look *look, uint32_t i
 	b->tests_left--;
 	if (version == look->seen && look->seen_match != MATCH_UNKNOWN)
 		return look->seen_match;
+	if (b->is_joint)
+		return test_joint(b, version);
 	return matcher_test_row(b->matcher, version, &look->chain->rows[i]);
 }
 
@@ -336,6 +351,77 @@ static bool add_forced(struct builder *b, const struct look *look)
 	return true;
 }
 
+/* Rows that took part are not listed: whichever version of the object was seen, it lies in one run
+ * of versions that all take part, or in one of which none does.  Where what they hold is in the
+ * result, one that takes part is read besides: then it must be known which.  False: undecided. */
+static bool add_unlisted(struct builder *b, const struct look *look)
+{
+	const struct history *h = b->history;
+	const struct history_object *o = &h->objects[look->object];
+	const struct chain *chain = look->chain;
+	uint32_t seen = joint_seen(b->joint, look->object), last = end_of(h, look->p);
+	uint32_t first_seen = HISTORY_NONE, last_seen = 0, start, end;
+	enum match state;
+
+	if (!chain)
+		return false;
+	for (uint32_t i = 0; i < chain->count; i++) {
+		bool seeable = i == 0 ? !chain->born : chain->begin_seq[i] <= last;
+
+		if (seen == HISTORY_NONE ? !seeable : chain->order[i] != seen)
+			continue;
+		first_seen = first_seen == HISTORY_NONE ? i : first_seen;
+		last_seen = i;
+	}
+	if (first_seen == HISTORY_NONE)
+		return false;
+	state = test_at(b, look, first_seen);
+	for (uint32_t i = first_seen + 1; i <= last_seen; i++)
+		if (test_at(b, look, i) != state)
+			return false;
+	for (uint32_t i = chain->count; seen == HISTORY_NONE && i < o->order_count; i++) {
+		uint32_t version = h->order[o->first_order + i], stmt = h->versions[version].stmt;
+
+		if ((stmt == HISTORY_NONE || h->stmts[stmt].begin_seq <= last) &&
+			test(b, look, version) != state)
+			return false;
+	}
+	for (start = first_seen; start > 0 && state != MATCH_UNKNOWN; start--) {
+		enum match before = test_at(b, look, start - 1);
+
+		if (before != state) {
+			state = before == MATCH_UNKNOWN ? MATCH_UNKNOWN : state;
+			break;
+		}
+	}
+	for (end = last_seen + 1; end < chain->count && state != MATCH_UNKNOWN; end++) {
+		enum match behind = test_at(b, look, end);
+
+		if (behind != state) {
+			state = behind == MATCH_UNKNOWN ? MATCH_UNKNOWN : state;
+			break;
+		}
+	}
+	if (state == MATCH_UNKNOWN)
+		return false;
+	if (start > 0)
+		add_predicate_edge(b, look, node_of_version(b, chain->order[start]), look->node,
+			GRAPH_PREDICATE_WR, chain->order[start], chain->order[start]);
+	if (end < chain->count)
+		add_predicate_edge(b, look, look->node, node_of_version(b, chain->order[end]),
+			GRAPH_PREDICATE_RW, chain->order[end - 1], chain->order[end]);
+	if (state == MATCH_NO || !joint_reads_values(b->joint))
+		return true;
+	/* Nobody else wrote it, so that reading it depends on nobody. */
+	for (uint32_t i = 0; i < o->order_count; i++) {
+		uint32_t txn = h->versions[h->order[o->first_order + i]].txn;
+
+		if (txn != HISTORY_NONE && txn != look->p->txn)
+			return false;
+	}
+	return true;
+}
+
 static void note_seen(struct builder *b, uint32_t first, uint32_t count, bool matches)
 {
 	const struct history *h = b->history;
@@ -379,7 +465,9 @@ static void add_object(struct builder *b, uint32_t predicate, uint32_t node, uin
 		seen = look.chain ? look.chain->only_absent
 				  : only_absent_version(h, &h->objects[o]);
 	}
-	if (seen != HISTORY_NONE)
+	if (b->is_joint && !joint_is_listed(b->joint))
+		decided = add_unlisted(b, &look);
+	else if (seen != HISTORY_NONE)
 		decided = add_from_version(b, &look, seen);
 	else
 		decided = add_forced(b, &look) || never_matches(b, &look);
@@ -447,40 +535,71 @@ static bool is_blind(const struct history *h, const struct history_predicate *p)
 }
 
 /* Whatever it looked at, nobody else wrote anything there: it depends on nobody. */
-static void add_inexact_predicate(struct builder *b, const struct history_predicate *p)
+static bool is_nobody_elses(struct builder *b, const struct history_predicate *p)
 {
-	uint32_t writer;
-
 	if (!b->writer_of)
 		find_writers(b);
-	writer = b->writer_of[p->table];
-	if (writer == HISTORY_NONE || writer == p->txn)
+	return b->writer_of[p->table] == HISTORY_NONE || b->writer_of[p->table] == p->txn;
+}
+
+static void add_inexact_predicate(struct builder *b, const struct history_predicate *p)
+{
+	if (is_nobody_elses(b, p))
 		b->out->decided++;
 	else
-		count_undecided(b, is_blind(b->history, p) ? UNDECIDED_BLIND : UNDECIDED_INEXACT,
+		count_undecided(b,
+			b->is_joint || is_blind(b->history, p) ? UNDECIDED_BLIND : UNDECIDED_INEXACT,
 			p->stmt, 1);
 }
 
-static void add_predicate(struct builder *b, uint32_t predicate, uint32_t node)
+/* A predicate over several tables, of a statement that saw one version of each row (joint.h). */
+static bool choose_joint(struct builder *b, const struct history_op *op)
+{
+	uint8_t level = b->history->txns[op->txn].level;
+
+	if (op->read_kind != PROBE_READ_SNAPSHOT &&
+		(op->read_kind != PROBE_READ_CURRENT || level < LEVEL_REPEATABLE_READ))
+		return false;
+	if (!b->joint)
+		b->joint = joint_new(b->history, b->matcher,
+			&(struct joint_options){.unseen = b->unseen, .others = b->others});
+	return joint_choose(b->joint, op->predicate) &&
+	       (op->read_kind == PROBE_READ_SNAPSHOT || !joint_is_vague(b->joint));
+}
+
+static void add_predicate(struct builder *b, const struct history_op *op, uint32_t node)
 {
 	const struct history *h = b->history;
+	uint32_t predicate = op->predicate;
 	const struct history_predicate *p = &h->predicates[predicate];
 	uint32_t from = b->objects_head[p->table], to = b->objects_head[p->table + 1];
 	wide low, high;
 
-	if (!(p->flags & HISTORY_PREDICATE_EXACT)) {
+	b->is_joint = joint_is(h, p);
+	if (b->is_joint && is_nobody_elses(b, p)) {
+		b->out->decided++;
+		return;
+	}
+	if (b->is_joint ? !choose_joint(b, op) : !(p->flags & HISTORY_PREDICATE_EXACT)) {
 		add_inexact_predicate(b, p);
 		return;
 	}
+	if (b->is_joint && joint_is_listed(b->joint) && !(p->flags & HISTORY_PREDICATE_EXACT)) {
+		count_undecided(b, UNDECIDED_INEXACT, p->stmt, 1);
+		return;
+	}
 	b->stamp++;
-	matcher_choose(b->matcher, p);
+	if (!b->is_joint)
+		matcher_choose(b->matcher, p);
 	if (p->flags & HISTORY_PREDICATE_SET)
 		note_seen(b, p->first_set, p->set_count, false);
-	if (p->flags & HISTORY_PREDICATE_MATCHES)
+	if (p->flags & HISTORY_PREDICATE_MATCHES && !(b->is_joint && !joint_is_listed(b->joint)))
 		note_seen(b, p->first_match, p->match_count, true);
 	/* Rows whose key the predicate excludes never satisfy it, at any version: no edges.  Unless
 	 * the server returned one all the same. */
-	if (b->sorted[p->table] && matcher_key_range(b->matcher, &low, &high) &&
+	if (b->sorted[p->table] &&
+		(b->is_joint ? joint_key_range(b->joint, &low, &high)
+			     : matcher_key_range(b->matcher, &low, &high)) &&
 		all_within(b, p, low, high)) {
 		b->out->decided += to - from;
 		from = first_from(b, p->table, low);
@@ -583,7 +702,7 @@ static void add_read_edges(struct builder *b)
 			if (op->kind == HISTORY_READ)
 				add_read(b, node, op);
 			else if (op->kind == HISTORY_PREDICATE)
-				add_predicate(b, op->predicate, node);
+				add_predicate(b, op, node);
 			else
 				b->out->decided++;
 		}
@@ -673,6 +792,7 @@ void dependencies_build(struct dependencies *out, const struct history *history,
 	free(b.seen_matches);
 	if (b.matcher) {
 		chains_release(&b.chains);
+		joint_free(b.joint);
 		matcher_free(b.matcher);
 	}
 }

@@ -299,25 +299,25 @@ static bool read_columns(struct matcher *m, const struct matched_table *t, struc
 	return true;
 }
 
-static bool read_row(struct matcher *m, const struct matched_table *t, struct span image)
+static bool read_row(const struct matched_table *t, struct span image,
+	struct arena *arena, struct eval_value *row)
 {
 	const struct eval_table *table = t->table;
 	struct mp mp = mp_over(image);
 	struct value *values;
 	uint32_t count = mp_array(&mp);
 
-	values = arena_alloc(&m->scratch, (count + 1) * sizeof(*values));
+	values = arena_alloc(arena, (count + 1) * sizeof(*values));
 	for (uint32_t i = 0; i < count; i++) {
 		if (!value_read(&mp, &values[i]))
 			return false;
 	}
-	MEM_RESERVE(m->row, (size_t)table->column_count + 1, m->row_capacity);
 	for (uint32_t c = 0; c < table->column_count; c++) {
 		/* A column of the instrumentation: the predicate does not speak of it. */
-		m->row[c] = EVAL_NULL_VALUE;
+		row[c] = EVAL_NULL_VALUE;
 		if (t->place[c] != HISTORY_NONE &&
-			!eval_from_trace(&m->scratch, &table->columns[c].type, &values[t->place[c]],
-				&m->row[c]))
+			!eval_from_trace(arena, &table->columns[c].type, &values[t->place[c]],
+				&row[c]))
 			return false;
 	}
 	return true;
@@ -330,10 +330,43 @@ static enum match test_fully(struct matcher *m, const struct matched_table *t, s
 	enum eval_truth truth;
 
 	arena_clear(&m->scratch);
-	if (read_row(m, t, image) && eval_expr_test(m->chosen->full, &m->scratch, &m->env, NULL,
-					     m->row, &truth, &outcome))
+	MEM_RESERVE(m->row, (size_t)t->table->column_count + 1, m->row_capacity);
+	if (read_row(t, image, &m->scratch, m->row) &&
+		eval_expr_test(m->chosen->full, &m->scratch, &m->env, NULL, m->row, &truth, &outcome))
 		match = truth == EVAL_TRUE ? MATCH_YES : MATCH_NO;
 	return match;
+}
+
+const struct eval_table *matcher_definition(struct matcher *m, uint32_t table)
+{
+	if (!m->tables[table].looked_up)
+		look_up_table(m, table);
+	return m->tables[table].table;
+}
+
+const struct eval_value *matcher_values(struct matcher *m, uint32_t version, struct arena *arena)
+{
+	const struct history *h = m->history;
+	const struct history_version *v = &h->versions[version];
+	const struct matched_table *t = &m->tables[h->objects[v->object].table];
+	struct span image = history_bytes(h, v->image);
+	struct mp mp = mp_over(image);
+	struct eval_value *row;
+
+	if (!t->table || !image.ptr || mp_peek(&mp) != MP_ARRAY || mp_array(&mp) != t->names.count)
+		return NULL;
+	row = arena_alloc(arena, (t->table->column_count + 1) * sizeof(*row));
+	return read_row(t, image, arena, row) ? row : NULL;
+}
+
+const struct eval_env *matcher_env(const struct matcher *m)
+{
+	return &m->env;
+}
+
+const struct sql_options *matcher_options(const struct matcher *m)
+{
+	return &m->options;
 }
 
 enum match matcher_test(struct matcher *m, uint32_t version)

@@ -12,6 +12,7 @@
 
 #include "adya/match_int.h"
 #include "history/history.h"
+#include "sql/eval.h"
 
 enum match {
 	MATCH_NO,
@@ -49,6 +50,14 @@ void matcher_row(struct matcher *matcher, uint32_t version, struct match_row *ro
 /* Objects whose key, an integer, is outside [*low, *high] never satisfy it.  False: it does not
  * restrict the table's key, or that is not one integer. */
 bool matcher_key_range(struct matcher *matcher, wide *low, wide *high);
+
+/* For predicates over several tables (joint.h). */
+const struct eval_table *matcher_definition(struct matcher *matcher, uint32_t table);
+/* The row of a version as values of its table's columns, in `arena`; NULL: not known. */
+const struct eval_value *matcher_values(
+	struct matcher *matcher, uint32_t version, struct arena *arena);
+const struct eval_env *matcher_env(const struct matcher *matcher);
+const struct sql_options *matcher_options(const struct matcher *matcher);
 
 /* An object's key where it is one integer. */
 bool object_key_int(const struct history *history, uint32_t object, wide *key);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "adya/words.h"
 
+#include <string.h>
+
+#include "adya/joint.h"
 #include "base/buf.h"
 #include "trace/value.h"
 
@@ -201,34 +204,45 @@ static void item_edge(struct finding_edge *out, struct arena *arena, const struc
 	}
 }
 
+struct span words_predicate(
+	struct arena *arena, const struct history *history, const struct history_predicate *p)
+{
+	struct span text = history_bytes(history, p->text);
+	struct buf clause = BUF_INIT;
+
+	if (text.len > strlen(JOINT_UNLISTED) &&
+		memcmp(text.ptr, JOINT_UNLISTED, strlen(JOINT_UNLISTED)) == 0)
+		text = span_of(text.ptr + strlen(JOINT_UNLISTED), text.len - strlen(JOINT_UNLISTED));
+	json_escape(&clause, text.ptr ? text : SPAN_LIT("its predicate"));
+	return keep(arena, &clause);
+}
+
 static void predicate_edge_words(struct finding_edge *out, struct arena *arena,
 	const struct history *h, const struct predicate_edge *edge, bool wr)
 {
 	const struct history_predicate *p = &h->predicates[edge->predicate];
-	struct span where = history_bytes(h, p->text);
-	struct buf clause = BUF_INIT;
+	struct span clause = words_predicate(arena, h, p);
+	bool joint = joint_is(h, p);
 
-	json_escape(&clause, where.ptr ? where : SPAN_LIT("its predicate"));
 	out->object = words_object(arena, h, h->versions[edge->seen].object);
 	set_versions(
 		out, arena, h, wr ? edge->changed : edge->seen, wr ? edge->seen : edge->changed);
 	if (wr)
 		out->sentence = span_str(arena_printf(arena,
-			"%.*s changed whether %.*s satisfies [%s] (version %.*s), and %.*s saw "
-			"that "
+			"%.*s changed whether %.*s %s [%.*s] (version %.*s), and %.*s saw that "
 			"(%.*s)",
-			SPAN_ARG(out->from), SPAN_ARG(out->object), clause.data,
+			SPAN_ARG(out->from), SPAN_ARG(out->object),
+			joint ? "takes part in" : "satisfies", SPAN_ARG(clause),
 			SPAN_ARG(out->from_label), SPAN_ARG(out->to),
 			SPAN_ARG(words_stmt(arena, h, p->stmt))));
 	else
 		out->sentence = span_str(arena_printf(arena,
-			"%.*s tested [%s] (%.*s) while %.*s was at version %.*s, and %.*s then "
-			"changed "
-			"whether it satisfies it (version %.*s)",
-			SPAN_ARG(out->from), clause.data, SPAN_ARG(words_stmt(arena, h, p->stmt)),
-			SPAN_ARG(out->object), SPAN_ARG(out->from_label), SPAN_ARG(out->to),
-			SPAN_ARG(out->to_label)));
-	buf_release(&clause);
+			"%.*s %s [%.*s] (%.*s) while %.*s was at version %.*s, and %.*s then "
+			"changed whether it %s (version %.*s)",
+			SPAN_ARG(out->from), joint ? "asked" : "tested", SPAN_ARG(clause),
+			SPAN_ARG(words_stmt(arena, h, p->stmt)), SPAN_ARG(out->object),
+			SPAN_ARG(out->from_label), SPAN_ARG(out->to),
+			joint ? "takes part in that" : "satisfies it", SPAN_ARG(out->to_label)));
 }
 
 void words_edge(struct finding_edge *out, struct arena *arena, const struct history *history,

@@ -7,6 +7,10 @@ uint8_t probed_read_kind(const struct capture *c, const struct plan *plan)
 {
 	if (plan->locking)
 		return PROBE_READ_CURRENT;
+	/* INSERT ... SELECT locks what it reads, but not below REPEATABLE READ (manuals, "Locks Set
+	 * by Different SQL Statements in InnoDB"). */
+	if (plan->writes && !plan->reads && capture_level(c) >= LEVEL_REPEATABLE_READ)
+		return PROBE_READ_CURRENT;
 	switch (capture_level(c)) {
 	case LEVEL_READ_UNCOMMITTED:
 		return PROBE_READ_DIRTY;
@@ -69,10 +73,31 @@ void probed_emit_unknown(
 	probed_emit(c, stmt, PROBE_READ, table, probe, NULL, 0);
 }
 
+/* Not exact, as none of its rows are told. */
+static void emit_part(
+	struct capture *c, const struct probed *stmt, const struct instrument_table *table)
+{
+	struct record_probe probe = {.read_kind = stmt->read_kind};
+	struct buf text = BUF_INIT;
+
+	buf_add_str(&text, PROBED_PART_OF);
+	buf_add_span(&text, stmt->predicate);
+	probe.predicate = buf_span(&text);
+	probed_emit(c, stmt, PROBE_READ, table, probe, NULL, 0);
+	buf_release(&text);
+}
+
 void probed_emit_blind(struct capture *c, const struct probed *stmt, const struct plan *plan)
 {
-	for (size_t i = 0; i < plan->blind_count; i++)
-		probed_emit_unknown(c, stmt, plan->blind[i]);
+	for (size_t i = 0; i < plan->blind_count; i++) {
+		const struct instrument_table *table = plan->blind[i];
+
+		if (plan->parts && stmt->predicate.ptr && !plan->vague && !stmt->lost &&
+			instrument_table_exact(table))
+			emit_part(c, stmt, table);
+		else
+			probed_emit_unknown(c, stmt, table);
+	}
 }
 
 void probed_emit_unseen(struct capture *c, const struct probed *stmt, const struct plan *plan,
@@ -110,7 +135,8 @@ void probed_emit_reads(struct capture *c, const struct probed *stmt, const struc
 		struct record_probe probe = {
 			.read_kind = stmt->read_kind,
 			.exact = instrument_table_exact(table) && !plan->vague && !stmt->lost,
-			.predicate = plan->predicate_of == table ? stmt->predicate : SPAN_NONE,
+			.predicate = plan->joint || plan->predicate_of == table ? stmt->predicate
+										: SPAN_NONE,
 		};
 
 		if (seen_before(plan, i))
@@ -128,6 +154,7 @@ void probed_emit_writes(struct capture *c, const struct probed *stmt, const stru
 	const struct statement_probes *probes)
 {
 	bool exact = !plan->vague && !stmt->lost;
+	uint32_t written = 0;
 
 	for (size_t i = 0; i < probes->count; i++) {
 		const struct table_probes *rows = &probes->list[i];
@@ -137,9 +164,14 @@ void probed_emit_writes(struct capture *c, const struct probed *stmt, const stru
 		if (rows->write_count)
 			probed_emit(c, stmt, PROBE_WRITE, rows->table, probe, &rows->writes,
 				rows->write_count);
-		if (rows->match_count && plan->predicate_of != rows->table)
+		if (rows->match_count && plan->predicate_of != rows->table && !plan->keyed)
 			probed_emit_unknown(c, stmt, rows->table);
+		if (plan->written_count && plan->written[0] == rows->table)
+			written = rows->write_count;
 	}
+	/* Which rows kept others out, and at which version, is not told. */
+	if (written < plan->insert_rows && plan->written_count)
+		probed_emit_unknown(c, stmt, plan->written[0]);
 	if (plan->predicate_of && stmt->predicate.ptr) {
 		const struct instrument_table *table = plan->predicate_of;
 		const struct table_probes *rows = probed_rows(probes, table);

@@ -24,6 +24,8 @@ void probed_emit(struct capture *capture, const struct probed *stmt, enum probe_
 /* The condition by which a table was read is not known, or spans tables: the probe counts as one
  * that is not decided. */
 #define PROBED_UNKNOWN "?"
+/* What comes before a query that read rows which are not listed (docs/trace-format.md). */
+#define PROBED_PART_OF "PART OF "
 void probed_emit_unknown(
 	struct capture *capture, const struct probed *stmt, const struct instrument_table *table);
 /* ... of all tables that were read without being seen. */

@@ -87,8 +87,14 @@ void plan_leave_alone(struct plan *plan)
 	for (size_t i = 0; i < plan->table_count; i++)
 		add_blind(plan, plan->tables[i]);
 	plan->table_count = 0;
-	plan->predicate_of = NULL;
 	plan->reads = plan->rewritten = false;
+	plan_forget_predicate(plan);
+}
+
+void plan_forget_predicate(struct plan *plan)
+{
+	plan->predicate_of = NULL;
+	plan->joint = plan->parts = false;
 }
 
 /* Tables whose rows it may change. */
@@ -226,6 +232,7 @@ static void plan_parsed(struct planner *p)
 		plan->idle = plan->no_tables && !plan->writes;
 		plan->locking = sql_stmt_locking_read(stmt) != NULL;
 		plan_read(p, stmt->u.query);
+		plan_read_unseen(p, stmt->u.query);
 		sql_stmt_tables(stmt, note_table, p);
 		return;
 	case SQL_STMT_UPDATE:
@@ -255,6 +262,9 @@ static void plan_parsed(struct planner *p)
 		plan->writes = true;
 		plan->diagnostics = plan_looks_back(stmt);
 		plan_set_insert(p, stmt->u.insert, stmt->kind == SQL_STMT_REPLACE);
+		plan_set_keyed(p, stmt->u.insert);
+		if (stmt->u.insert->query && !stmt->u.insert->on_duplicate)
+			plan_read_unseen(p, stmt->u.insert->query);
 		sql_stmt_tables(stmt, note_table, p);
 		return;
 	case SQL_STMT_LOAD_DATA:
@@ -296,8 +306,9 @@ static void plan_parsed(struct planner *p)
 
 static struct buf *buffers_of(struct plan *plan, size_t index)
 {
-	struct buf *const all[] = {&plan->text, &plan->predicate.text, &plan->columns,
-		&plan->tail.text, &plan->source, &plan->row, &plan->keys.text, &plan->temporary};
+	struct buf *const all[] = {&plan->text, &plan->predicate.text, &plan->first_rows.text,
+		&plan->columns, &plan->tail.text, &plan->source, &plan->row, &plan->keys.text,
+		&plan->temporary};
 
 	return index < ARRAY_LEN(all) ? all[index] : NULL;
 }

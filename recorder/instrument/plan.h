@@ -68,9 +68,15 @@ struct plan {
 	const struct instrument_table *predicate_of;
 	struct plan_template predicate;
 	bool shared; /* it means the same in every session */
+	/* The predicate is a query over several tables (docs/trace-format.md): of all in `tables`,
+	 * and what is known of those in `blind`. */
+	bool joint, parts;
 	/* LIMIT: where not fewer rows came, they are perhaps not all. */
 	bool limited;
 	uint32_t limit;
+	struct plan_template first_rows; /* the predicate if they are not, where ORDER BY tells */
+	bool keyed;           /* an INSERT of values: it passes over no rows */
+	uint32_t insert_rows; /* ... with IGNORE: how many it has */
 	bool grouped; /* the appended columns list the rows of a group: log_take_reads() */
 	bool cuts;    /* sets sql_select_limit: from then on SELECT may leave rows out */
 	/* The session's temporary table that it makes or drops, as struct plan_context has it. */
@@ -108,6 +114,8 @@ void plan_statement(struct plan *plan, const struct plan_context *context, struc
 void plan_copy(struct plan *to, const struct plan *from);
 /* A read goes to the server as the client sent it: what it reads is not seen. */
 void plan_leave_alone(struct plan *plan);
+/* Nothing is said of the rows that it passed over. */
+void plan_forget_predicate(struct plan *plan);
 void plan_release(struct plan *plan);
 
 /* A text with its parameters, whose SQL literals `literals` has one by one. */

@@ -57,10 +57,25 @@ void plan_set_predicate(
 	struct planner *p, const struct instrument_table *table, const struct sql_expr *where);
 /* The one table of a FROM clause; NULL when there are others. */
 const struct sql_table_ref *plan_only_table(const struct sql_table_ref *from);
-/* Does WHERE say which rows of the table are meant?  A LIMIT that is a number goes into the plan:
- * where fewer rows came, it cut nothing off. */
-bool plan_where_is_all(
-	struct planner *p, const struct sql_table_ref *ref, const struct sql_limit *limit);
+/* What its text means depends on the session's sql_mode. */
+bool plan_depends_on_mode(const struct planner *p);
+/* Does a statement look at all rows that its condition gives?  A LIMIT that is a number goes into
+ * the plan: where fewer rows came, it cut nothing off. */
+bool plan_takes_all(struct planner *p, const struct sql_limit *limit);
+/* ... of this table, which is the only one. */
+bool plan_where_is_all(struct planner *p, const struct sql_table_ref *ref,
+	const struct sql_expr *where, const struct sql_limit *limit);
+
+/* ---- plan_joint.c ---- */
+
+bool plan_has_query(const struct sql_expr *expr);
+/* Makes the query the predicate: `listed`: of the rows of a result that the plan sees. */
+bool plan_set_joint(struct planner *p, const struct sql_query *query, bool listed);
+/* A query of one table with ORDER BY and LIMIT: what the rows are that came, if LIMIT cut some. */
+void plan_set_first_rows(
+	struct planner *p, const struct sql_query *query, const struct instrument_table *table);
+/* Can the condition give one row at most? */
+bool plan_pins_key(const struct instrument_table *table, const struct sql_expr *where);
 
 /* ---- plan_read.c ---- */
 
@@ -68,6 +83,8 @@ bool plan_is_space(char c);
 /* How the rows of a table are called in its statement. */
 void plan_add_row_name(struct buf *row, const struct sql_table_ref *ref);
 void plan_read(struct planner *p, const struct sql_query *q);
+/* What is known of a query whose rows are not seen. */
+void plan_read_unseen(struct planner *p, const struct sql_query *q);
 
 /* ---- plan_write.c ---- */
 
@@ -77,6 +94,7 @@ void plan_condition(struct planner *p, const struct sql_table_ref *tables,
 void plan_set_target(
 	struct planner *p, const struct sql_table_ref *ref, enum plan_write write);
 bool plan_sets_key(const struct instrument_table *table, const struct sql_assign *set);
+void plan_set_keyed(struct planner *p, const struct sql_insert *ins);
 /* Where the new rows will be: by their keys, if the statement has them. */
 void plan_set_insert(struct planner *p, const struct sql_insert *ins, bool replaces);
 

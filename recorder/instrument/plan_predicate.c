@@ -92,7 +92,7 @@ static bool is_shared(const struct sql_expr *where)
 /* What the session's sql_mode makes of the text is not known: || is OR or, with PIPES_AS_CONCAT,
  * joins strings; MySQL's status flags do not tell of ANSI_QUOTES; and strings are printed with
  * backslashes, which select mode sends in the session itself. */
-static bool depends_on_mode(const struct planner *p)
+bool plan_depends_on_mode(const struct planner *p)
 {
 	struct span text = p->stmt->text;
 
@@ -113,7 +113,7 @@ void plan_set_predicate(
 	struct sql_options print = p->options;
 	struct plan *plan = p->plan;
 
-	if (where && depends_on_mode(p))
+	if (where && plan_depends_on_mode(p))
 		return;
 	if (!where) {
 		plan->predicate_of = table;
@@ -138,14 +138,20 @@ const struct sql_table_ref *plan_only_table(const struct sql_table_ref *from)
 	return from && !from->next && from->kind == SQL_TABLE_NAME ? from : NULL;
 }
 
+static bool is_number(const struct sql_expr *e)
+{
+	return e->kind == SQL_EXPR_LITERAL && e->u.literal.kind == SQL_LIT_INT;
+}
+
 /* LIMIT with one number, which is small enough to be counted to. */
 static bool take_limit(struct plan *plan, const struct sql_limit *limit)
 {
 	const struct sql_expr *count = limit->count;
 	struct span digits;
 
-	if (!count || limit->offset || limit->with_ties || limit->rows_examined ||
-		count->kind != SQL_EXPR_LITERAL || count->u.literal.kind != SQL_LIT_INT)
+	if (!count || limit->with_ties || limit->rows_examined || !is_number(count) ||
+		(limit->offset && !(is_number(limit->offset) &&
+					  span_eq_str(limit->offset->u.literal.text, "0"))))
 		return false;
 	digits = count->u.literal.text;
 	if (digits.len > 9)
@@ -157,11 +163,22 @@ static bool take_limit(struct plan *plan, const struct sql_limit *limit)
 	return true;
 }
 
-/* Not with PARTITION (p), nor with a time of a system-versioned table. */
-bool plan_where_is_all(
-	struct planner *p, const struct sql_table_ref *ref, const struct sql_limit *limit)
+bool plan_takes_all(struct planner *p, const struct sql_limit *limit)
 {
+	return !limit || take_limit(p->plan, limit);
+}
+
+/* Not with PARTITION (p), nor with a time of a system-versioned table. */
+bool plan_where_is_all(struct planner *p, const struct sql_table_ref *ref,
+	const struct sql_expr *where, const struct sql_limit *limit)
+{
+	const struct instrument_table *table = plan_find(p, &ref->u.name.table);
+
 	if (ref->u.name.partitions || ref->system_time || ref->u.name.portion.ptr)
 		return false;
-	return !limit || take_limit(p->plan, limit);
+	if (!plan_takes_all(p, limit))
+		return false;
+	if (p->plan->limited && p->plan->limit > 0 && table && plan_pins_key(table, where))
+		p->plan->limited = false;
+	return true;
 }

@@ -262,7 +262,21 @@ void plan_read(struct planner *p, const struct sql_query *q)
 		plan->rewritten = true;
 	}
 	plan->reads = true;
-	if (plan_only_table(q->u.select.from) && !skips_locked(q) &&
-		plan_where_is_all(p, q->u.select.from, q->limit))
+	if (skips_locked(q))
+		return;
+	if (!plan_only_table(q->u.select.from) || plan_has_query(q->u.select.where)) {
+		if (!plan_takes_all(p, q->limit) || !plan_set_joint(p, q, true))
+			return;
+		plan->joint = plan->parts = true;
+		plan->predicate_of = plan->tables[0];
+	} else if (plan_where_is_all(p, q->u.select.from, q->u.select.where, q->limit)) {
 		plan_set_predicate(p, plan->tables[0], q->u.select.where);
+		plan_set_first_rows(p, q, plan->tables[0]);
+	}
+}
+
+void plan_read_unseen(struct planner *p, const struct sql_query *q)
+{
+	if (!p->plan->reads && !skips_locked(q))
+		p->plan->parts = plan_set_joint(p, q, false);
 }

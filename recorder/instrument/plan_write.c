@@ -2,6 +2,24 @@
 /* Writes: which rows they take, and where select mode finds them again. */
 #include "instrument/plan_parts.h"
 
+/* WHERE with subqueries in it, as a query. */
+static void set_joint_condition(struct planner *p, const struct sql_table_ref *ref,
+	const struct instrument_table *table, const struct sql_expr *where)
+{
+	struct sql_query q = {.kind = SQL_QUERY_SELECT};
+
+	q.u.select.from = (struct sql_table_ref *)(uintptr_t)ref;
+	q.u.select.where = (struct sql_expr *)(uintptr_t)where;
+	if (!plan_set_joint(p, &q, true))
+		return;
+	p->plan->predicate_of = table;
+	p->plan->parts = true;
+	for (const struct sql_assign *set =
+			p->stmt->kind == SQL_STMT_UPDATE ? p->stmt->u.update->set : NULL;
+		set; set = set->next)
+		p->plan->parts &= !plan_has_query(set->value);
+}
+
 void plan_condition(struct planner *p, const struct sql_table_ref *tables,
 	const struct sql_expr *where, const struct sql_limit *limit)
 {
@@ -11,8 +29,39 @@ void plan_condition(struct planner *p, const struct sql_table_ref *tables,
 	/* In select mode the rows that a LIMIT leaves out cannot be told from the others. */
 	if (limit && p->tables->mode == INSTRUMENT_SELECT)
 		return;
-	if (table && plan_where_is_all(p, ref, limit))
+	if (!table || !plan_where_is_all(p, ref, where, limit))
+		return;
+	/* Select mode asks for the rows of a write by its condition. */
+	if (plan_has_query(where) && p->tables->mode != INSTRUMENT_SELECT)
+		set_joint_condition(p, ref, table, where);
+	else
 		plan_set_predicate(p, table, where);
+}
+
+static bool values_have_query(const struct sql_insert *ins)
+{
+	for (const struct sql_values_row *row = ins->rows; row; row = row->next)
+		for (const struct sql_expr *e = row->values.first; e; e = e->next)
+			if (plan_has_query(e))
+				return true;
+	for (const struct sql_assign *set = ins->set; set; set = set->next)
+		if (plan_has_query(set->value))
+			return true;
+	return false;
+}
+
+/* The rows that an INSERT of values meets are those of its own keys, and it writes each: it passes
+ * over none.  With IGNORE it may leave some alone. */
+void plan_set_keyed(struct planner *p, const struct sql_insert *ins)
+{
+	if (ins->query || values_have_query(ins))
+		return;
+	p->plan->keyed = true;
+	if (!(ins->flags & SQL_DML_IGNORE))
+		return;
+	p->plan->insert_rows = ins->set ? 1 : 0;
+	for (const struct sql_values_row *row = ins->rows; row; row = row->next)
+		p->plan->insert_rows++;
 }
 
 /* ---- writes in select mode ---- */

@@ -709,7 +709,7 @@ static void emit_read(struct instrument_session *s, struct capture *capture, boo
 			probe.exact = false;
 			rows = NULL;
 		}
-		if (plan->predicate_of == table)
+		if (plan->joint || plan->predicate_of == table)
 			probe.predicate = s->stmt.predicate;
 		probed_emit(capture, &s->stmt, PROBE_READ, table, probe, rows ? &rows->reads : NULL,
 			rows ? rows->read_count : 0);

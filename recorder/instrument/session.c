@@ -16,6 +16,7 @@ void instrument_session_release(struct instrument_session *s)
 	plan_release(&s->plan);
 	plan_release(&s->pending_plan);
 	buf_release(&s->predicate);
+	buf_release(&s->first_rows);
 	buf_release(&s->pending_predicate);
 	buf_release(&s->temporary);
 	statement_probes_release(&s->reads);
@@ -40,8 +41,19 @@ struct plan_context instrument_context(
 /* The rows that came are all that its condition gives only if nothing cut them off. */
 static void forget_predicate(struct plan *plan, struct probed *stmt)
 {
-	plan->predicate_of = NULL;
+	plan_forget_predicate(plan);
 	stmt->predicate = SPAN_NONE;
+}
+
+/* LIMIT cut rows off, perhaps: what came are the first ones. */
+static void take_first_rows(struct instrument_session *s)
+{
+	if (!s->first_rows.len || !s->plan.predicate_of) {
+		forget_predicate(&s->plan, &s->stmt);
+		return;
+	}
+	s->stmt.predicate = buf_span(&s->first_rows);
+	s->plan.shared = false;
 }
 
 static void begin(struct instrument_session *s, struct capture *capture, uint32_t number,
@@ -49,15 +61,18 @@ static void begin(struct instrument_session *s, struct capture *capture, uint32_
 {
 	capture->now.no_tables = s->plan.no_tables;
 	buf_clear(&s->predicate);
+	buf_clear(&s->first_rows);
 	s->row_count = 0;
 	s->cut |= s->plan.cuts;
 	/* The condition of a secret one would tell a password, or the key of a function. */
 	if ((s->cut && s->plan.reads) || capture->now.secret)
-		s->plan.predicate_of = NULL;
+		plan_forget_predicate(&s->plan);
 	statement_probes_clear(&s->reads);
 	s->stmt =
 		(struct probed){.number = number, .read_kind = probed_read_kind(capture, &s->plan)};
-	if (s->plan.predicate_of) {
+	if (s->plan.predicate_of && s->plan.first_rows.text.len)
+		plan_fill(&s->plan.first_rows, literals, count, &s->first_rows);
+	if (s->plan.predicate_of || s->plan.parts) {
 		plan_fill(&s->plan.predicate, literals, count, &s->predicate);
 		s->stmt.predicate = buf_span(&s->predicate);
 	}
@@ -218,8 +233,10 @@ void instrument_end(struct instrument_session *s, struct capture *capture,
 	if (ok && s->plan.fires)
 		probed_emit_fired(capture, &s->stmt, s->tables);
 	/* A cursor gives its rows later. */
-	if (s->plan.reads && (cursor || (s->plan.limited && s->row_count >= s->plan.limit)))
+	if (cursor)
 		forget_predicate(&s->plan, &s->stmt);
+	else if (s->plan.reads && s->plan.limited && s->row_count >= s->plan.limit)
+		take_first_rows(s);
 	if (instrument_in_select_mode(s)) {
 		select_end(s, capture, outcome);
 	} else if (s->plan.writes && (ok || (s->plan.vague && !s->pending))) {

@@ -32,7 +32,8 @@ struct instrument_session {
 	struct sql_options options;
 	struct plan plan; /* of the statement under way */
 	struct probed stmt;
-	struct buf predicate; /* of stmt */
+	struct buf predicate;  /* of stmt */
+	struct buf first_rows; /* ... where LIMIT cut others off */
 	uint32_t row_count;   /* of its result, as far as rows with versions came */
 	struct buf temporary; /* its temporary tables: struct plan_context */
 	bool cut;             /* SELECT leaves rows out, perhaps (sql_select_limit) */

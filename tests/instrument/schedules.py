@@ -5,13 +5,14 @@ The same seed gives the same scenario.  Few rows and few values, so that transac
 what every schedule has (reads by key and by condition, every kind of write, autocommit among
 transactions, savepoints), a scenario has some of: foreign keys that cascade, triggers of the
 application, partitions, views, temporary tables, sessions that are killed, lock wait timeouts,
-NOWAIT and SKIP LOCKED, statements that read in ways which show no rows (aggregates, joins, UNION).
+NOWAIT and SKIP LOCKED, statements that read in ways which show no rows (aggregates, joins, UNION),
+many joins and subqueries (`joint`).
 """
 import random
 
 FEATURES = ("child", "cascade", "trigger", "partitions", "view", "temporary", "kill", "timeout",
             "skip", "opaque", "keys", "multi", "upsert", "levels", "autocommit0", "routine",
-            "select_limit")
+            "select_limit", "joint")
 
 
 class Schedule:
@@ -130,6 +131,44 @@ class Schedule:
                         "select * from u where v in (select id from t where k = 1)"]
         return r.choice(choices)
 
+    def joint(self):
+        """Reads whose condition spans tables, or whose rows are the first of many."""
+        r = self.r
+        a, b = r.choice(("t", "u")) if "child" in self.on else "t", self.table()
+        link = r.choice(("a.id = b.k", "a.k = b.id", "a.v = b.v", "a.k = b.k and a.id < b.id",
+                         "b.id = a.v"))
+        only = r.choice(("", "a.id = %d" % self.number(), "b.id = %d" % self.number(),
+                         "a.v > %d" % self.value(), "b.k = 1", "a.k < 2 and b.v > 0"))
+        inner = r.choice(("", "where x.v > %d" % self.value(), "where x.id = %d" % self.number(),
+                          "where x.k = 1"))
+        return r.choice((
+            lambda: "select a.id, b.v from %s a join %s b on %s%s" % (
+                a, b, link, " where " + only if only else ""),
+            lambda: "select * from %s a, %s b where %s%s" % (
+                a, b, link, " and " + only if only else ""),
+            lambda: "select count(*), sum(b.v) from %s a join %s b on %s%s" % (
+                a, b, link, " where " + only if only else ""),
+            lambda: "select a.id, b.id from %s a left join %s b on %s%s" % (
+                a, b, link, r.choice(("", " where a.v > 1", " where b.v = 1", " where a.id = 2"))),
+            lambda: "select a.id from t a join t b on a.k = b.id join %s c on c.k = b.k" % b,
+            lambda: "select * from %s a where a.%s in (select x.%s from %s x %s)" % (
+                a, r.choice(("id", "k", "v")), r.choice(("id", "k", "v")), b, inner),
+            lambda: "select * from %s a where exists (select 1 from %s x where x.k = a.id)%s" % (
+                a, b, r.choice(("", " and a.v > 0"))),
+            lambda: "select * from %s a where a.id not in (select x.k from %s x)" % (a, b),
+            lambda: "select distinct k from %s %s" % (a, self.where()),
+            lambda: "select * from (select id, v from %s %s) d where d.id < 5" % (a, self.where()),
+            lambda: "select id, k from %s %s union %sselect id, v from %s" % (
+                a, self.where(), r.choice(("", "all ")), b),
+            lambda: "with c as (select id, v from %s where v > 1) select * from c join %s x on "
+                    "x.k = c.id" % (a, b),
+            lambda: "select * from %s %s order by %s limit %d" % (
+                a, self.where(), r.choice(("id", "v", "v desc, id", "k, v", "id desc")),
+                r.randrange(1, 4)),
+            lambda: "select * from %s where id = %d limit 1" % (a, self.number()),
+            lambda: "insert into t select id + 6, k, v from %s where id < 3" % a,
+        ))()
+
     def write(self):
         r = self.r
         table = self.table()
@@ -220,6 +259,8 @@ class Schedule:
         if x < 0.19:
             return r.choice(("select row_count(), found_rows()", "show warnings",
                              "select last_insert_id()"))
+        if x < 0.45 and "joint" in self.on:
+            return self.joint()
         if x < 0.30 and "opaque" in self.on:
             return self.opaque()
         return self.read() if r.random() < 0.5 else self.write()

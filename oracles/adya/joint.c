@@ -1,0 +1,776 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "adya/joint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "adya/chain.h"
+#include "adya/shape.h"
+#include "base/map.h"
+#include "base/mem.h"
+
+enum {
+	QUERIES_MAX = 512,       /* compiled ones that are kept */
+	ROWS_KEPT_MAX = 1 << 18, /* decoded ones */
+	LIST_MAX = 4096,         /* rows of a table that a query is tested with */
+	STEPS_MAX = 200 * 1000,
+	ORDER_MAX = 8,
+};
+
+struct joint_query {
+	struct shape shape;
+	bool understood;
+	uint32_t tables[SHAPE_MENTIONS_MAX]; /* of the history */
+	struct eval_query *whole;
+	/* For the right side of a LEFT JOIN: with the join an inner one. */
+	struct eval_query *inner[SHAPE_MENTIONS_MAX];
+	struct eval_expr *locals[SHAPE_MENTIONS_MAX][SHAPE_LOCALS_MAX];
+	bool ranged[SHAPE_MENTIONS_MAX]; /* the key is within [low, high] */
+	wide low[SHAPE_MENTIONS_MAX], high[SHAPE_MENTIONS_MAX];
+	struct eval_expr *order[ORDER_MAX];
+	bool desc[ORDER_MAX];
+	uint32_t order_count;
+};
+
+/* Rows of one mention, each with its object. */
+struct row_list {
+	const struct eval_value **rows;
+	uint32_t *objects;
+	size_t count, capacity, object_capacity;
+	bool whole; /* none is missing */
+};
+
+struct joint {
+	const struct history *history;
+	struct matcher *matcher;
+	struct joint_options options;
+	struct eval_env env;
+	struct map known; /* text: query */
+	struct joint_query *queries;
+	size_t query_count, query_capacity;
+	struct arena arena;     /* of queries */
+	struct arena row_arena; /* of decoded rows */
+	struct arena scratch;   /* of one evaluation */
+	struct map row_of;      /* version: its place in `rows` */
+	const struct eval_value **rows;
+	size_t row_count, row_capacity;
+	uint32_t *objects_of, *objects_head; /* by table */
+
+	/* What was chosen. */
+	const struct history_predicate *predicate;
+	struct joint_query *query;
+	bool unlisted, listed_made;
+	bool has_list; /* the statement has listed rows of the predicate's table */
+	uint32_t *seen, *seen_stamp, stamp; /* by object */
+	uint32_t *set_stamp; /* by table: all its rows were recorded as the statement saw them */
+	struct row_list certain[SHAPE_MENTIONS_MAX], possible[SHAPE_MENTIONS_MAX];
+	struct row_list trial; /* a list with a row put in place of another */
+	const struct eval_value *last_row; /* of a result that LIMIT cut: its last one */
+	uint64_t cost;
+	/* What the evaluation at hand is given. */
+	struct eval_rows given[SHAPE_MENTIONS_MAX];
+};
+
+static bool begins(struct span text, const char *with)
+{
+	size_t len = strlen(with);
+
+	return text.len > len && memcmp(text.ptr, with, len) == 0;
+}
+
+bool joint_is(const struct history *h, const struct history_predicate *p)
+{
+	struct span text = history_bytes(h, p->text);
+
+	return begins(text, JOINT_LISTED) || begins(text, JOINT_UNLISTED);
+}
+
+/* ---- making and freeing ---- */
+
+static void group_objects(struct joint *j)
+{
+	const struct history *h = j->history;
+
+	j->objects_head = mem_zero((size_t)h->table_count + 2, sizeof(*j->objects_head));
+	j->objects_of = mem_realloc(NULL, h->object_count, sizeof(*j->objects_of));
+	for (uint32_t o = 0; o < h->object_count; o++)
+		j->objects_head[h->objects[o].table + 2]++;
+	for (uint32_t t = 0; t < h->table_count; t++)
+		j->objects_head[t + 2] += j->objects_head[t + 1];
+	for (uint32_t o = 0; o < h->object_count; o++)
+		j->objects_of[j->objects_head[h->objects[o].table + 1]++] = o;
+}
+
+struct joint *joint_new(const struct history *history, struct matcher *matcher,
+	const struct joint_options *options)
+{
+	struct joint *j = mem_zero(1, sizeof(*j));
+
+	j->history = history;
+	j->matcher = matcher;
+	j->options = *options;
+	j->env = *matcher_env(matcher);
+	j->env.steps_max = STEPS_MAX;
+	j->seen = mem_realloc(NULL, history->object_count, sizeof(*j->seen));
+	j->seen_stamp = mem_zero(history->object_count, sizeof(*j->seen_stamp));
+	j->set_stamp = mem_zero(history->table_count, sizeof(*j->set_stamp));
+	group_objects(j);
+	return j;
+}
+
+static void list_release(struct row_list *list)
+{
+	free(list->rows);
+	free(list->objects);
+}
+
+void joint_free(struct joint *j)
+{
+	if (!j)
+		return;
+	for (size_t i = 0; i < SHAPE_MENTIONS_MAX; i++) {
+		list_release(&j->certain[i]);
+		list_release(&j->possible[i]);
+	}
+	list_release(&j->trial);
+	map_release(&j->known);
+	map_release(&j->row_of);
+	free(j->queries);
+	free(j->rows);
+	free(j->objects_of);
+	free(j->objects_head);
+	free(j->seen);
+	free(j->seen_stamp);
+	free(j->set_stamp);
+	arena_release(&j->arena);
+	arena_release(&j->row_arena);
+	arena_release(&j->scratch);
+	free(j);
+}
+
+/* ---- queries ---- */
+
+static uint32_t find_table(const struct history *h, const struct sql_table_name *name)
+{
+	for (uint32_t t = 0; t < h->table_count; t++)
+		if (span_eq(strtab_get(&h->strings, h->tables[t].database), name->db) &&
+			span_eq(strtab_get(&h->strings, h->tables[t].name), name->name))
+			return t;
+	return HISTORY_NONE;
+}
+
+static const struct eval_table *definition_of(void *ctx, const struct sql_table_name *name)
+{
+	struct joint *j = ctx;
+	uint32_t table = find_table(j->history, name);
+
+	return table == HISTORY_NONE ? NULL : matcher_definition(j->matcher, table);
+}
+
+static bool has_column(void *ctx, const struct sql_table_ref *ref, struct span name)
+{
+	const struct eval_table *table = definition_of(ctx, &ref->u.name.table);
+
+	/* Of a table that is not known it may be one. */
+	return !table || eval_table_column(table, name) != UINT32_MAX;
+}
+
+static bool give_rows(void *ctx, const struct eval_table *table, const struct sql_table_ref *ref,
+	struct eval_rows *out)
+{
+	struct joint *j = ctx;
+
+	(void)table;
+	for (uint32_t i = 0; i < j->query->shape.count; i++) {
+		if (j->query->shape.mentions[i].ref == ref) {
+			*out = j->given[i];
+			return true;
+		}
+	}
+	return false;
+}
+
+static struct eval_source source_of(struct joint *j)
+{
+	return (struct eval_source){.table = definition_of, .rows = give_rows, .ctx = j};
+}
+
+static void compile_locals(struct joint *j, struct joint_query *q, uint32_t i)
+{
+	const struct mention *m = &q->shape.mentions[i];
+	const struct eval_table *table = definition_of(j, &m->ref->u.name.table);
+	struct span name = m->ref->alias.ptr ? m->ref->alias : m->ref->u.name.table.name;
+	struct span *columns = arena_alloc(&j->arena, (table->column_count + 1) * sizeof(*columns));
+	struct int_names names = {.columns = columns, .count = table->column_count, .table = name};
+	uint32_t key = UINT32_MAX;
+
+	for (uint32_t c = 0; c < table->column_count; c++)
+		columns[c] = table->columns[c].name;
+	if (table->index_count && table->indexes[0].primary && table->indexes[0].count == 1)
+		key = table->indexes[0].columns[0];
+	for (uint32_t k = 0; k < m->local_count; k++) {
+		struct eval_outcome outcome = {0};
+		struct int_predicate ints;
+		wide low, high;
+
+		q->locals[i][k] = eval_expr_compile(
+			&j->arena, m->locals[k], table, name, &j->env, NULL, &outcome);
+		int_compile(&ints, &j->arena, m->locals[k], &names);
+		if (key == UINT32_MAX || ints.foreign)
+			continue;
+		int_range(&ints, key, &low, &high);
+		if (!q->ranged[i] || low > q->low[i])
+			q->low[i] = low;
+		if (!q->ranged[i] || high < q->high[i])
+			q->high[i] = high;
+		q->ranged[i] = true;
+	}
+}
+
+static bool compile_order(struct joint *j, struct joint_query *q)
+{
+	const struct sql_table_ref *ref = q->shape.mentions[0].ref;
+	const struct eval_table *table = definition_of(j, &ref->u.name.table);
+	struct span name = ref->alias.ptr ? ref->alias : ref->u.name.table.name;
+
+	for (const struct sql_order *o = q->shape.query->order; o; o = o->next) {
+		struct eval_outcome outcome = {0};
+
+		if (q->order_count == ORDER_MAX || o->expr->kind != SQL_EXPR_COLUMN)
+			return false;
+		q->desc[q->order_count] = o->desc;
+		q->order[q->order_count] = eval_expr_compile(
+			&j->arena, o->expr, table, name, &j->env, NULL, &outcome);
+		if (!q->order[q->order_count++])
+			return false;
+	}
+	return true;
+}
+
+static bool compile_query(struct joint *j, struct joint_query *q, struct span text)
+{
+	struct eval_source source = source_of(j);
+	struct eval_outcome outcome = {0};
+	struct sql_stmt *stmt;
+	struct sql_order *order;
+
+	*q = (struct joint_query){0};
+	text = arena_copy(&j->arena, text); /* the tree borrows from it */
+	if (!sql_parse(&j->arena, text, matcher_options(j->matcher), &stmt, NULL) ||
+		stmt->kind != SQL_STMT_SELECT ||
+		!shape_of(&q->shape, stmt->u.query, has_column, j))
+		return false;
+	for (uint32_t i = 0; i < q->shape.count; i++) {
+		q->tables[i] = find_table(j->history, &q->shape.mentions[i].ref->u.name.table);
+		if (q->tables[i] == HISTORY_NONE || !matcher_definition(j->matcher, q->tables[i]))
+			return false;
+		compile_locals(j, q, i);
+	}
+	if (q->shape.cut && !compile_order(j, q))
+		return false;
+	order = q->shape.query->order;
+	q->shape.query->order = NULL;
+	q->whole = eval_query_compile(&j->arena, q->shape.query, &j->env, &source, &outcome);
+	for (uint32_t i = 0; i < q->shape.count && q->whole; i++) {
+		struct sql_table_ref *outer = q->shape.mentions[i].outer;
+
+		if (!outer)
+			continue;
+		outer->u.join.join = SQL_JOIN_INNER;
+		q->inner[i] = eval_query_compile(
+			&j->arena, q->shape.query, &j->env, &source, &outcome);
+		outer->u.join.join = SQL_JOIN_LEFT;
+		if (!q->inner[i])
+			return false;
+	}
+	q->shape.query->order = order;
+	return q->whole != NULL;
+}
+
+static void forget_all(struct joint *j)
+{
+	map_release(&j->known);
+	j->known = MAP_INIT;
+	j->query_count = 0;
+	arena_clear(&j->arena);
+}
+
+/* ---- rows ---- */
+
+static const struct eval_value *values_of(struct joint *j, uint32_t version)
+{
+	uint32_t *at = map_at(&j->row_of, version);
+
+	if (*at == MAP_NONE) {
+		MEM_RESERVE(j->rows, j->row_count + 1, j->row_capacity);
+		*at = (uint32_t)j->row_count;
+		j->rows[j->row_count++] = matcher_values(j->matcher, version, &j->row_arena);
+	}
+	return j->rows[*at];
+}
+
+static void forget_rows(struct joint *j)
+{
+	map_release(&j->row_of);
+	j->row_of = MAP_INIT;
+	j->row_count = 0;
+	arena_clear(&j->row_arena);
+}
+
+/* What its own conditions make of a row; a condition that is not modelled refuses nothing. */
+static enum match test_locals(struct joint *j, uint32_t mention, const struct eval_value *row)
+{
+	enum match match = MATCH_YES;
+
+	for (uint32_t k = 0; k < j->query->shape.mentions[mention].local_count; k++) {
+		const struct eval_expr *local = j->query->locals[mention][k];
+		struct eval_outcome outcome = {0};
+		enum eval_truth truth;
+
+		arena_clear(&j->scratch);
+		j->cost++;
+		if (!local || !eval_expr_test(local, &j->scratch, &j->env, NULL, row, &truth, &outcome))
+			match = MATCH_UNKNOWN;
+		else if (truth != EVAL_TRUE)
+			return MATCH_NO;
+	}
+	return match;
+}
+
+static void list_add(struct row_list *list, const struct eval_value *row, uint32_t object)
+{
+	MEM_RESERVE(list->rows, list->count + 1, list->capacity);
+	MEM_RESERVE(list->objects, list->count + 1, list->object_capacity);
+	list->rows[list->count] = row;
+	list->objects[list->count++] = object;
+}
+
+/* May the statement have seen the version at this place of the object's order? */
+static bool may_see(const struct joint *j, const struct history_object *o, uint32_t place)
+{
+	const struct history *h = j->history;
+	uint32_t version = h->order[o->first_order + place], stmt = h->versions[version].stmt;
+	uint32_t end = j->predicate->stmt == HISTORY_NONE ? HISTORY_NONE
+							  : h->stmts[j->predicate->stmt].end_seq;
+
+	if (h->versions[version].flags & HISTORY_VERSION_UNBORN)
+		return !(o->order_known && object_was_there(h, o));
+	return stmt == HISTORY_NONE || h->stmts[stmt].begin_seq <= end;
+}
+
+/* A row of another mention: what there certainly was of it, and what there may have been. */
+static void list_object(struct joint *j, uint32_t mention, uint32_t object)
+{
+	const struct history *h = j->history;
+	const struct history_object *o = &h->objects[object];
+	struct row_list *certain = &j->certain[mention], *possible = &j->possible[mention];
+	const struct eval_value *only = NULL;
+	bool is_known = j->seen_stamp[object] == j->stamp;
+	uint32_t candidates = 0;
+
+	for (uint32_t i = 0; i < o->order_count; i++) {
+		uint32_t version = h->order[o->first_order + i];
+		const struct eval_value *row;
+
+		if (is_known ? version != j->seen[object] : !may_see(j, o, i))
+			continue;
+		candidates++;
+		if (version_is_absent(h, version))
+			continue;
+		row = values_of(j, version);
+		if (!row) {
+			possible->whole = false;
+			continue;
+		}
+		if (test_locals(j, mention, row) == MATCH_NO)
+			continue;
+		if (possible->count == LIST_MAX)
+			possible->whole = false;
+		else
+			list_add(possible, row, object);
+		only = row;
+	}
+	if (candidates == 1 && only && (is_known || possible->whole))
+		list_add(certain, only, object);
+}
+
+static void list_mention(struct joint *j, uint32_t mention)
+{
+	const struct history *h = j->history;
+	uint32_t table = j->query->tables[mention];
+	struct row_list *certain = &j->certain[mention], *possible = &j->possible[mention];
+	bool set = j->set_stamp[table] == j->stamp;
+	bool all_known = set || (!j->options.unseen && !j->options.others &&
+					!h->tables[table].unseen_writes);
+
+	certain->count = possible->count = 0;
+	certain->whole = possible->whole = true;
+	for (uint32_t i = j->objects_head[table]; i < j->objects_head[table + 1]; i++) {
+		uint32_t object = j->objects_of[i];
+		wide key;
+
+		if (j->query->ranged[mention] && object_key_int(h, object, &key) &&
+			(key < j->query->low[mention] || key > j->query->high[mention]))
+			continue;
+		/* It was not there; or other versions of it than the recorded ones may have been. */
+		if ((set || !all_known) && j->seen_stamp[object] != j->stamp)
+			continue;
+		list_object(j, mention, object);
+	}
+	possible->whole &= all_known;
+}
+
+/* ---- choosing ---- */
+
+static void note_seen(struct joint *j, uint32_t first, uint32_t count)
+{
+	const struct history *h = j->history;
+
+	for (uint32_t k = 0; k < count; k++) {
+		uint32_t version = h->predicate_versions[first + k];
+
+		j->seen[h->versions[version].object] = version;
+		j->seen_stamp[h->versions[version].object] = j->stamp;
+	}
+}
+
+/* What listed predicates of the statement saw; the predicates of one stand side by side. */
+static void note_statement(struct joint *j, uint32_t predicate)
+{
+	const struct history *h = j->history;
+	uint32_t first = predicate;
+	const uint16_t listed = HISTORY_PREDICATE_EXACT | HISTORY_PREDICATE_MATCHES;
+
+	j->stamp++;
+	j->has_list = false;
+	while (first > 0 && h->predicates[first - 1].stmt == h->predicates[predicate].stmt)
+		first--;
+	for (uint32_t i = first;
+		i < h->predicate_count && h->predicates[i].stmt == h->predicates[predicate].stmt; i++) {
+		const struct history_predicate *p = &h->predicates[i];
+
+		if (begins(history_bytes(h, p->text), JOINT_UNLISTED))
+			continue;
+		j->has_list |= p->table == h->predicates[predicate].table;
+		if ((p->flags & listed) != listed)
+			continue;
+		if (p->flags & HISTORY_PREDICATE_SET)
+			j->set_stamp[p->table] = j->stamp;
+		note_seen(j, p->first_set, p->set_count);
+		note_seen(j, p->first_match, p->match_count);
+	}
+}
+
+static int compare_order(
+	struct joint *j, const struct eval_value *a, const struct eval_value *b, bool *known)
+{
+	const struct joint_query *q = j->query;
+
+	*known = true;
+	for (uint32_t i = 0; i < q->order_count; i++) {
+		struct eval_outcome outcome = {0};
+		struct eval_value x, y;
+		int order;
+
+		if (!eval_expr_run(q->order[i], &j->scratch, &j->env, NULL, a, &x, &outcome) ||
+			!eval_expr_run(q->order[i], &j->scratch, &j->env, NULL, b, &y, &outcome)) {
+			*known = false;
+			return 0;
+		}
+		order = eval_order(eval_expr_type(q->order[i]), &x, &y);
+		if (order)
+			return q->desc[i] ? -order : order;
+	}
+	return 0;
+}
+
+/* The row that comes last of those that were returned. */
+static bool find_last_row(struct joint *j)
+{
+	const struct history *h = j->history;
+	const struct history_predicate *p = j->predicate;
+	bool known = true;
+
+	j->last_row = NULL;
+	for (uint32_t k = 0; k < p->match_count && known; k++) {
+		const struct eval_value *row =
+			values_of(j, h->predicate_versions[p->first_match + k]);
+
+		if (!row)
+			return false;
+		arena_clear(&j->scratch);
+		if (!j->last_row || compare_order(j, row, j->last_row, &known) > 0)
+			j->last_row = row;
+	}
+	return known && j->last_row;
+}
+
+/* Does the predicate speak of this mention of its table? */
+static bool is_tested(const struct joint *j, uint32_t mention)
+{
+	bool listed = j->query->shape.mentions[mention].role == MENTION_LISTED;
+
+	if (j->query->tables[mention] != j->predicate->table)
+		return false;
+	return j->unlisted ? !listed || !j->has_list : listed;
+}
+
+bool joint_choose(struct joint *j, uint32_t predicate)
+{
+	const struct history *h = j->history;
+	const struct history_predicate *p = &h->predicates[predicate];
+	struct span text = history_bytes(h, p->text);
+	uint32_t *known;
+	bool tested = false;
+
+	j->predicate = p;
+	j->unlisted = begins(text, JOINT_UNLISTED);
+	if (j->unlisted)
+		text = span_of(text.ptr + strlen(JOINT_UNLISTED), text.len - strlen(JOINT_UNLISTED));
+	if (j->query_count == QUERIES_MAX)
+		forget_all(j);
+	if (j->row_count > ROWS_KEPT_MAX)
+		forget_rows(j);
+	known = map_at(&j->known, (uint64_t)p->text);
+	if (*known == MAP_NONE) {
+		*known = (uint32_t)j->query_count;
+		MEM_RESERVE(j->queries, j->query_count + 1, j->query_capacity);
+		j->query = &j->queries[j->query_count++];
+		j->query->understood = compile_query(j, j->query, text);
+	}
+	j->query = &j->queries[*known];
+	j->listed_made = false;
+	if (!j->query->understood)
+		return false;
+	note_statement(j, predicate);
+	for (uint32_t i = 0; i < j->query->shape.count; i++)
+		tested |= is_tested(j, i);
+	return tested && (!j->query->shape.cut || find_last_row(j));
+}
+
+bool joint_is_listed(const struct joint *j)
+{
+	return !j->unlisted;
+}
+
+bool joint_reads_values(const struct joint *j)
+{
+	for (uint32_t i = 0; j->unlisted && i < j->query->shape.count; i++)
+		if (is_tested(j, i) && j->query->shape.mentions[i].role != MENTION_EXISTS)
+			return true;
+	return false;
+}
+
+bool joint_is_vague(const struct joint *j)
+{
+	for (uint32_t i = 0; j->unlisted && i < j->query->shape.count; i++)
+		if (is_tested(j, i) && j->query->shape.mentions[i].role != MENTION_LISTED)
+			return true;
+	return false;
+}
+
+uint32_t joint_seen(const struct joint *j, uint32_t object)
+{
+	return j->seen_stamp[object] == j->stamp ? j->seen[object] : HISTORY_NONE;
+}
+
+bool joint_key_range(const struct joint *j, wide *low, wide *high)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < j->query->shape.count; i++) {
+		if (!is_tested(j, i))
+			continue;
+		if (!j->query->ranged[i])
+			return false;
+		if (!any || j->query->low[i] < *low)
+			*low = j->query->low[i];
+		if (!any || j->query->high[i] > *high)
+			*high = j->query->high[i];
+		any = true;
+	}
+	return any;
+}
+
+uint64_t joint_cost(struct joint *j)
+{
+	uint64_t cost = j->cost;
+
+	j->cost = 0;
+	return cost;
+}
+
+/* ---- testing ---- */
+
+/* Has the query a result with the rows given? */
+static enum match run(struct joint *j, uint32_t mention)
+{
+	const struct joint_query *q = j->query;
+	struct eval_source source = source_of(j);
+	struct eval_outcome outcome = {0};
+	struct eval_result result;
+
+	arena_clear(&j->scratch);
+	j->cost++;
+	for (uint32_t i = 0; i < q->shape.count; i++)
+		j->cost += j->given[i].count;
+	if (!eval_query_run(q->inner[mention] ? q->inner[mention] : q->whole, &j->scratch, &j->env,
+		    &source, &result, &outcome))
+		return MATCH_UNKNOWN;
+	return result.row_count ? MATCH_YES : MATCH_NO;
+}
+
+/* Mentions that have a say beside the one that is tested; how many, and the last one. */
+static uint32_t other_mentions(const struct joint *j, uint32_t mention, uint32_t *last)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < j->query->shape.count; i++) {
+		if (i == mention || j->query->shape.mentions[i].outer)
+			continue;
+		count++;
+		*last = i;
+	}
+	return count;
+}
+
+/* Gives each mention its rows of `lists`, the tested one the row alone. */
+static void give(struct joint *j, const struct row_list *lists, uint32_t mention,
+	const struct eval_value *const *row)
+{
+	for (uint32_t i = 0; i < j->query->shape.count; i++) {
+		if (i == mention)
+			j->given[i] = (struct eval_rows){row, 1};
+		else if (j->query->shape.mentions[i].outer)
+			j->given[i] = (struct eval_rows){NULL, 0};
+		else
+			j->given[i] = (struct eval_rows){lists[i].rows, lists[i].count};
+	}
+}
+
+/* Is there an object of the one other mention that takes part whichever version of it was seen? */
+static enum match test_each_version(struct joint *j, uint32_t mention, uint32_t other,
+	const struct eval_value *const *row)
+{
+	const struct history *h = j->history;
+	const struct row_list *list = &j->possible[other];
+
+	for (size_t first = 0, end; first < list->count; first = end) {
+		const struct history_object *o = &h->objects[list->objects[first]];
+		uint32_t versions = 0;
+		bool all = true;
+
+		for (end = first + 1; end < list->count && list->objects[end] == list->objects[first];)
+			end++;
+		for (uint32_t i = 0; i < o->order_count; i++)
+			versions += may_see(j, o, i);
+		/* One without a row, or that its own conditions refuse, is not in the list. */
+		if (versions != end - first)
+			continue;
+		for (size_t k = first; k < end && all; k++) {
+			j->given[mention] = (struct eval_rows){row, 1};
+			j->given[other] = (struct eval_rows){&list->rows[k], 1};
+			all = run(j, mention) == MATCH_YES;
+		}
+		if (all)
+			return MATCH_YES;
+	}
+	return MATCH_UNKNOWN;
+}
+
+static enum match test_mention(struct joint *j, uint32_t mention, const struct eval_value *row)
+{
+	uint32_t others, other = 0;
+	bool whole = true;
+	enum match match;
+
+	if (test_locals(j, mention, row) == MATCH_NO)
+		return MATCH_NO;
+	others = other_mentions(j, mention, &other);
+	give(j, j->certain, mention, &row);
+	match = run(j, mention);
+	if (match != MATCH_NO || !others)
+		return match;
+	for (uint32_t i = 0; i < j->query->shape.count; i++)
+		whole &= i == mention || j->query->shape.mentions[i].outer || j->possible[i].whole;
+	if (!whole)
+		return MATCH_UNKNOWN;
+	give(j, j->possible, mention, &row);
+	match = run(j, mention);
+	if (match != MATCH_YES)
+		return match;
+	return others == 1 ? test_each_version(j, mention, other, &row) : MATCH_UNKNOWN;
+}
+
+/* A table that is mentioned more than once meets itself: there the object is at this version too. */
+static void put_in_place(struct joint *j, struct row_list *list, uint32_t mention, uint32_t object,
+	const struct eval_value *row)
+{
+	struct row_list *to = &j->trial, kept;
+
+	to->count = 0;
+	to->whole = list->whole;
+	for (size_t i = 0; i < list->count; i++)
+		if (list->objects[i] != object)
+			list_add(to, list->rows[i], list->objects[i]);
+	if (row && test_locals(j, mention, row) != MATCH_NO)
+		list_add(to, row, object);
+	kept = *list;
+	*list = *to;
+	*to = kept;
+}
+
+static enum match test_cut(struct joint *j, const struct eval_value *row)
+{
+	bool known;
+	int order;
+
+	arena_clear(&j->scratch);
+	order = compare_order(j, row, j->last_row, &known);
+	if (!known || order == 0)
+		return row == j->last_row ? MATCH_YES : MATCH_UNKNOWN;
+	return order < 0 ? MATCH_YES : MATCH_NO;
+}
+
+enum match joint_test(struct joint *j, uint32_t version)
+{
+	const struct history *h = j->history;
+	const struct joint_query *q = j->query;
+	uint32_t object = h->versions[version].object;
+	const struct eval_value *row;
+	enum match all = MATCH_NO;
+	uint32_t mentions = 0;
+
+	if (version_is_absent(h, version))
+		return MATCH_NO;
+	row = values_of(j, version);
+	if (!row)
+		return MATCH_UNKNOWN;
+	for (uint32_t i = 0; i < q->shape.count; i++)
+		mentions += q->tables[i] == j->predicate->table;
+	if (!j->listed_made || mentions > 1) {
+		for (uint32_t i = 0; i < q->shape.count; i++) {
+			bool same = q->tables[i] == j->predicate->table;
+
+			if (same ? mentions > 1 : !j->listed_made)
+				list_mention(j, i);
+			if (same && mentions > 1) {
+				put_in_place(j, &j->certain[i], i, object, row);
+				put_in_place(j, &j->possible[i], i, object, row);
+			}
+		}
+		j->listed_made = true;
+	}
+	for (uint32_t i = 0; i < q->shape.count && all != MATCH_YES; i++) {
+		enum match match;
+
+		if (!is_tested(j, i))
+			continue;
+		match = test_mention(j, i, row);
+		if (match != MATCH_NO)
+			all = match;
+	}
+	if (q->shape.cut && all == MATCH_YES)
+		all = test_cut(j, row);
+	return all;
+}

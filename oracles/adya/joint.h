@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Predicates over several tables: does a version take part in the result of a query, with the rows
+ * that its statement saw of the other tables (semantics, section 2: the clause together with the
+ * version sets of every table in it)?
+ *
+ * Which versions it saw of them is known of rows that it returned.  Of any other row it saw one of
+ * those that there can have been when it ended.  As the queries are monotone (shape.h), a result
+ * from rows that were certainly there is certain, and so is that there is none even with all that
+ * may have been there.  Between the two it is MATCH_UNKNOWN.
+ *
+ * This takes for granted that the statement saw one version of each row.  Reads at READ UNCOMMITTED
+ * and locking ones at READ COMMITTED, which unlocks rows between two looks at them, may not have:
+ * who asks leaves these out.
+ */
+#ifndef ADYA_JOINT_H
+#define ADYA_JOINT_H
+
+#include "adya/match.h"
+#include "history/history.h"
+
+/* How texts begin (docs/trace-format.md). */
+#define JOINT_LISTED   "SELECT "
+#define JOINT_UNLISTED "PART OF "
+
+struct joint;
+
+struct joint_options {
+	bool unseen; /* any table may have versions that are not in the history */
+	bool others; /* sessions that were not recorded may have written */
+};
+
+struct joint *joint_new(const struct history *history, struct matcher *matcher,
+	const struct joint_options *options);
+void joint_free(struct joint *joint);
+/* Is this predicate such a one? */
+bool joint_is(const struct history *history, const struct history_predicate *predicate);
+/* The predicate that the calls below speak of.  False: its query is not understood. */
+bool joint_choose(struct joint *joint, uint32_t predicate);
+/* Of a version of the predicate's table. */
+enum match joint_test(struct joint *joint, uint32_t version);
+/* Rows that took part are all listed as its matches. */
+bool joint_is_listed(const struct joint *joint);
+/* Not listed, and what the rows hold is in the result. */
+bool joint_reads_values(const struct joint *joint);
+/* One more row that takes part need not change the result: DISTINCT, IN, EXISTS.  Then a locking
+ * read need not have looked at all of them. */
+bool joint_is_vague(const struct joint *joint);
+/* The version of the object that some listed predicate of its statement saw; NONE. */
+uint32_t joint_seen(const struct joint *joint, uint32_t object);
+/* As matcher_key_range(). */
+bool joint_key_range(const struct joint *joint, wide *low, wide *high);
+/* Combinations of rows looked at since the last call. */
+uint64_t joint_cost(struct joint *joint);
+
+#endif
