@@ -286,6 +286,9 @@ void write_change(struct mvcc *m, const struct plan *plan, struct write_answer *
 	a->matched = kept;
 	note_other_rows(m, table);
 	note_other_source(m, table, &g, truths);
+	/* With LIMIT others may have been enough; a subquery may have picked others. */
+	if (!limit && !plan->sourced)
+		meet_deleted(m, table, a);
 	if (a->conflict)
 		write_error(a, ER_CHECKREAD);
 	test_unique(m, table, changes, kept, a);

@@ -272,36 +272,6 @@ static bool concurrency_error(struct mvcc *m, unsigned error, bool *ok)
 
 /* ---- queries ---- */
 
-/* Snapshot isolation: rows of the snapshot that somebody has deleted since are met, too.  Their
- * records are there as long as the read view is, and acting on them must give error 1020
- * (MDEV-40092). */
-static void meet_deleted(struct mvcc *m, struct store_table *table, struct write_answer *a)
-{
-	uint32_t view = m->store.txns[m->now_txn].view;
-	struct store_record **records;
-	size_t count;
-
-	if (m->engine != ENGINE_INNODB_SI || m->now_level < LEVEL_REPEATABLE_READ ||
-		view == STORE_NONE || view == m->store.commits)
-		return;
-	count = records_of(m, table, &records);
-	for (size_t i = 0; i < count && !a->conflict; i++) {
-		const struct store_version *now =
-			store_current(&m->store, records[i], m->now_txn);
-		const struct store_version *then =
-			store_visible(&m->store, records[i], m->now_txn, view);
-		enum eval_truth truth;
-
-		if (now == then || store_alive(now) || now->maybe || now->txn == m->now_txn ||
-			!store_alive(then) || !row_matches(m, then->image, &truth) ||
-			truth != EVAL_TRUE)
-			continue;
-		a->conflict = true;
-		a->conflict_record = records[i];
-		a->conflict_table = table;
-	}
-}
-
 /* Locks of a locking read of one table. */
 static void lock_read_rows(struct mvcc *m, struct write_answer *a)
 {

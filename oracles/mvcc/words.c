@@ -565,17 +565,19 @@ static void describe_mismatch(struct buf *out, struct mvcc *m)
 		add_txn(out, m, x->other_txn);
 		buf_add_str(out, " held a lock on it that does not allow that.");
 		break;
-	case MISMATCH_CONFLICT:
-		buf_add_str(out, " acted on ");
+	case MISMATCH_CONFLICT: {
+		bool deleted = x->record &&
+			       !store_alive(store_current(&m->store, x->record, m->now_txn));
+
+		buf_add_str(out, deleted ? " passed by " : " acted on ");
 		if (x->record)
 			add_object(out, m, x->table, x->record);
 		buf_printf(out,
 			", which another transaction %s after the snapshot; it should "
 			"have failed with error 1020.",
-			x->record && !store_alive(store_current(&m->store, x->record, m->now_txn))
-				? "deleted"
-				: "changed");
+			deleted ? "deleted" : "changed");
 		break;
+	}
 	case MISMATCH_FINAL:
 		buf_printf(out, "The final rows of %.*s are ",
 			SPAN_ARG(m->schedule->execution->tables[x->table].schema.name));

@@ -73,6 +73,48 @@ static void want_lock(struct mvcc *m, struct store_record *record, enum store_lo
 	m->now_locks[m->now_lock_count++] = (struct wanted_lock){record, mode};
 }
 
+/* Snapshot isolation: acting on the row must give error 1020. */
+static void meet_conflict(
+	struct write_answer *a, struct store_table *table, struct store_record *record)
+{
+	a->conflict = true;
+	a->conflict_record = record;
+	a->conflict_table = table;
+}
+
+/* The version that the statement's snapshot has of a record whose row somebody else has deleted since;
+ * NULL: it is not so. */
+static const struct store_version *deleted_since(const struct mvcc *m,
+	const struct store_record *record, uint32_t view)
+{
+	const struct store_version *now = store_current(&m->store, record, m->now_txn);
+	const struct store_version *then = store_visible(&m->store, record, m->now_txn, view);
+
+	if (now == then || store_alive(now) || now->maybe || now->txn == m->now_txn ||
+		!store_alive(then))
+		return NULL;
+	return then;
+}
+
+void meet_deleted(struct mvcc *m, struct store_table *table, struct write_answer *a)
+{
+	uint32_t view = m->store.txns[m->now_txn].view;
+	struct store_record **records;
+	size_t count;
+
+	if (m->engine != ENGINE_INNODB_SI || m->now_level < LEVEL_REPEATABLE_READ ||
+		view == STORE_NONE || view == m->store.commits)
+		return;
+	count = records_of(m, table, &records);
+	for (size_t i = 0; i < count && !a->conflict; i++) {
+		const struct store_version *then = deleted_since(m, records[i], view);
+		enum eval_truth truth;
+
+		if (then && row_matches(m, then->image, &truth) && truth == EVAL_TRUE)
+			meet_conflict(a, table, records[i]);
+	}
+}
+
 /* The lock, and whether the snapshot allows it. */
 void act_on(struct mvcc *m, struct store_table *table, struct store_record *record,
 	enum store_lock_mode mode, struct write_answer *a)
@@ -87,9 +129,7 @@ void act_on(struct mvcc *m, struct store_table *table, struct store_record *reco
 	if (v && !v->maybe && v->txn != m->now_txn && t->view != STORE_NONE &&
 		s->txns[v->txn].commit_no > t->view && m->now_level >= LEVEL_REPEATABLE_READ) {
 		if (m->engine == ENGINE_INNODB_SI) {
-			a->conflict = true;
-			a->conflict_record = record;
-			a->conflict_table = table;
+			meet_conflict(a, table, record);
 		} else if (m->now_level == LEVEL_REPEATABLE_READ) {
 			note_add(m, NOTE_CURRENT_WRITE, v->txn, number_of(m, table), record);
 		}

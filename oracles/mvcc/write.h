@@ -55,6 +55,12 @@ void write_join(struct mvcc *m, const struct plan *plan, struct write_answer *an
 void fill_autoinc(struct mvcc *m, const struct plan *plan, const struct eval_table *def,
 	size_t row_count, struct eval_value *row, uint64_t *next, struct write_answer *answer);
 
+/* Snapshot isolation: rows of the snapshot that somebody has deleted since are met, too, by a locking
+ * read, UPDATE or DELETE that they match.  Their records are there as long as the read view is, and
+ * acting on them must give error 1020; the servers pass by those that they look for in a secondary
+ * index (MDEV-40092). */
+void meet_deleted(struct mvcc *m, struct store_table *table, struct write_answer *answer);
+
 /* ---- locks ---- */
 
 struct wanted_lock {

@@ -259,6 +259,50 @@ v> select id, word from tag force index (w) for update;
 w> rollback;
 v> commit;
 """),
+    ("deleted-found-by-index", "MDEV-40092", "RR", """
+[setup]
+create table item(id int primary key, shelf int, n int, key(shelf));
+insert into item values (1,10,1),(2,20,2),(3,30,3);
+[schedule]
+keeper> start transaction with consistent snapshot;
+keeper> select id, n from item;
+thief> delete from item where id = 2;
+keeper> select id from item force index (shelf) where shelf = 20 for update;
+keeper> commit;
+"""),
+    ("deleted-updated-by-index", "MDEV-40092", "RR", """
+[setup]
+create table item(id int primary key, shelf int, n int, key(shelf));
+insert into item values (1,10,1),(2,20,2),(3,30,3);
+[schedule]
+keeper> start transaction with consistent snapshot;
+keeper> select id, n from item;
+thief> delete from item where id = 2;
+keeper> update item force index (shelf) set n = 5 where shelf = 20;
+keeper> commit;
+"""),
+    ("deleted-by-index-too", "MDEV-40092", "RR", """
+[setup]
+create table item(id int primary key, shelf int, n int, key(shelf));
+insert into item values (1,10,1),(2,20,2),(3,30,3);
+[schedule]
+keeper> start transaction with consistent snapshot;
+keeper> select id, n from item;
+thief> delete from item where id = 2;
+keeper> delete from item where shelf = 20;
+keeper> commit;
+"""),
+    ("deleted-found-by-key", None, "", """
+[setup]
+create table item(id int primary key, shelf int, n int, key(shelf));
+insert into item values (1,10,1),(2,20,2),(3,30,3);
+[schedule]
+keeper> start transaction with consistent snapshot;
+keeper> select id, n from item;
+thief> delete from item where id = 2;
+keeper> update item set n = 5 where id = 2;
+keeper> commit;
+"""),
 ]
 
 
@@ -269,6 +313,8 @@ def shows(report, level, version, si):
         return version.startswith(("5.6.", "10.5."))
     if report == "MDEV-33802":
         return version.startswith("10.5.23")
+    if report == "MDEV-40092":
+        return si
     if report == "MYSQL-113751":
         return not mariadb and not version.startswith("5.6.")
     if report == "MDEV-34108" and si:
