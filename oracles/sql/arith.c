@@ -239,6 +239,8 @@ static struct eval_value run_int_div(const struct node *n, struct frame *f)
 	if (a.kind == EVAL_NULL && n->aux)
 		return a;
 	b = node_run(n->args[1], f);
+	if (b.kind == EVAL_NULL && a.kind == EVAL_DOUBLE && fabs(a.d) > 1e60 && f->run->strict)
+		return run_unsupported(f->run, "a double beyond DECIMAL"); /* an error, or not */
 	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL)
 		return EVAL_NULL_VALUE;
 	if (n->aux) { /* not two integers: as DECIMALs */
@@ -295,6 +297,10 @@ uint64_t bits_of(struct run *run, const struct eval_type *type, const struct eva
 
 	/* MariaDB goes through DECIMAL, which rounds halves away from zero. */
 	if (v->kind == EVAL_DECIMAL || v->kind == EVAL_DOUBLE || text || v->kind >= EVAL_DATE) {
+		if (text && run->strict && run->env->flavour == SQL_MYSQL) { /* 1292 or 1366 */
+			run_unsupported(run, "MySQL: a string in a bit operation in strict mode");
+			return 0;
+		}
 		struct decimal d = to_decimal(run, type, v);
 		bool overflow;
 		uint64_t u = d.neg ? (uint64_t)decimal_to_int(&d, &overflow)
@@ -411,9 +417,7 @@ static struct eval_type decimal_result(const struct eval_env *env, enum sql_op o
 		break;
 	}
 	t = type_decimal(whole + scale, scale);
-	t.is_unsigned = a->is_unsigned && b->is_unsigned && op != SQL_OP_MOD;
-	if (op == SQL_OP_MOD && env->flavour == SQL_MYSQL)
-		t.is_unsigned = a->is_unsigned;
+	t.is_unsigned = a->is_unsigned && (b->is_unsigned || op == SQL_OP_MOD);
 	return t;
 }
 

@@ -199,6 +199,14 @@ bool comparison_of(
 			compile_unsupported(c, "MySQL: comparing a date or time with another type");
 			return false;
 		}
+		/* The constant is made a value of the column first: 1.25 seconds are 1. */
+		if (mysql && ((a->column && b->constant && !b->literal &&
+				      b->type.decimals > a->type.decimals) ||
+				     (b->column && a->constant && !a->literal &&
+					     a->type.decimals > b->type.decimals))) {
+			compile_unsupported(c, "MySQL: a time compared with a constant of more digits");
+			return false;
+		}
 		out->as = type_temporal(time ? EVAL_T_TIME : EVAL_T_DATETIME, 6);
 		return true;
 	}
@@ -583,8 +591,14 @@ static struct eval_value run_and(const struct node *n, struct frame *f)
 			unknown = true;
 		else if (!to_bool(f->run, &n->args[i]->type, &v))
 			return truth(false);
-		if (f->run->failed)
+		if (f->run->failed) {
+			/* Where NULL is as good as false (WHERE, IF) the rest is not asked for. */
+			if (unknown && f->run->outcome->status == EVAL_ERROR) {
+				f->run->outcome->status = EVAL_OK;
+				outcome_unsupported(f->run->outcome, "an error behind NULL AND");
+			}
 			break;
+		}
 	}
 	return unknown ? EVAL_NULL_VALUE : truth(true);
 }

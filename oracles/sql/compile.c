@@ -453,7 +453,7 @@ static struct node *compile_binary(struct compiler *c, const struct sql_expr *e)
 
 	switch (e->op) {
 	case SQL_OP_REGEXP:
-		return compile_unsupported(c, "REGEXP");
+		return compile_regexp(c, e);
 	case SQL_OP_SOUNDS_LIKE:
 		return compile_unsupported(c, "SOUNDS LIKE");
 	case SQL_OP_MEMBER_OF:
@@ -621,7 +621,7 @@ struct node *compile_expr(struct compiler *c, const struct sql_expr *e)
 static const struct function *find_function(struct span name)
 {
 	static const struct function *const tables[] = {functions_control, functions_number,
-		functions_string, functions_time, functions_interval};
+		functions_string, functions_time, functions_interval, functions_regexp};
 
 	for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
 		for (const struct function *f = tables[i]; f->name; f++) {

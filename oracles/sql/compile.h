@@ -75,7 +75,7 @@ struct function {
 };
 
 extern const struct function functions_control[], functions_number[], functions_string[],
-	functions_time[], functions_interval[];
+	functions_time[], functions_interval[], functions_regexp[];
 
 struct node *compile_call(struct compiler *c, const struct sql_expr *e);
 /* CASE, CAST, TRIM and what else has a syntax of its own; NULL when it failed. */
@@ -89,6 +89,7 @@ struct node *compile_concat(
 	struct compiler *c, const struct sql_expr *e, struct node *l, struct node *r);
 struct node *compile_interval(struct compiler *c, const struct sql_expr *e);
 struct node *compile_extract(struct compiler *c, const struct sql_expr *e);
+struct node *compile_regexp(struct compiler *c, const struct sql_expr *e);
 struct node *compile_aggregate(struct compiler *c, const struct sql_expr *e, bool *is_aggregate);
 struct node *compile_window(struct compiler *c, const struct sql_expr *e);
 /* Subqueries: query.c. */

@@ -588,9 +588,9 @@ struct decimal to_decimal(struct run *run, const struct eval_type *type, const s
 		while (i < v->s.len && is_blank(v->s.ptr[i]))
 			i++;
 		used = decimal_parse(span_of(v->s.ptr + i, v->s.len - i), &d, &overflow);
-		/* MySQL has another number for what does not even begin as one. */
+		/* 1366 or 1292, as the place is. */
 		if (!used && run->strict && run->env->flavour == SQL_MYSQL)
-			run_error(run, 1366, "incorrect DECIMAL value");
+			run_unsupported(run, "MySQL: no number in strict mode");
 		else if (!used || !only_blanks(v->s, i + used))
 			run_truncated(run);
 		if (!used)
@@ -772,6 +772,11 @@ bool to_bool(struct run *run, const struct eval_type *type, const struct eval_va
 	case EVAL_DECIMAL:
 		return v->dec->count != 0;
 	case EVAL_STRING:
+		/* Error 1292 or, of MariaDB 10.5, 1916. */
+		if (run->strict && run->env->flavour == SQL_MARIADB && run->env->version < 100600) {
+			run_unsupported(run, "MariaDB 10.5: a string as a condition in strict mode");
+			return false;
+		}
 		return to_double(run, type, v) != 0;
 	case EVAL_DATE:
 	case EVAL_TIME:

@@ -140,6 +140,12 @@ bool merge_types(struct compiler *c, struct node **args, uint32_t count, const c
 			compile_unsupported(c, "a BIT or NULL");
 			return false;
 		}
+		/* Not the literal, but IF(a, NULL, NULL): the type is one thing to the printer and
+		 * another to the functions around it. */
+		if (args[i]->type.kind == EVAL_T_NULL && args[i]->arg_count) {
+			compile_unsupported(c, "IF, CASE or COALESCE of what is always NULL");
+			return false;
+		}
 		/* MySQL prints it with the scale of the inner expression. */
 		if (c->env->flavour == SQL_MYSQL && args[i]->type.kind == EVAL_T_DECIMAL &&
 			args[i]->type.merged) {
@@ -264,6 +270,7 @@ static struct node *compile_nullif(
 	if (c->env->flavour == SQL_MYSQL &&
 		(type_is_temporal(&n->type) || n->type.kind == EVAL_T_DOUBLE ||
 			n->args[1]->type.kind == EVAL_T_YEAR ||
+			n->type.is_unsigned != n->args[1]->type.is_unsigned ||
 			type_is_string(&n->type) != type_is_string(&n->args[1]->type)))
 		return compile_unsupported(c, "MySQL: NULLIF of a DOUBLE, a date or different types");
 	n->type.hybrid = n->type.zerofill = false;
@@ -428,6 +435,9 @@ static struct node *compile_extreme(
 		if (type_is_int(&n->args[i]->type) && type_is_int(&n->args[0]->type) &&
 			eval_kind_of(&n->args[i]->type) != eval_kind_of(&n->args[0]->type))
 			return compile_unsupported(c, "GREATEST or LEAST of signed and unsigned");
+		if ((n->args[i]->type.kind == EVAL_T_FLOAT) !=
+			(n->args[0]->type.kind == EVAL_T_FLOAT))
+			return compile_unsupported(c, "GREATEST or LEAST of a FLOAT and others");
 		if (c->env->flavour == SQL_MYSQL && n->type.kind == EVAL_T_DECIMAL &&
 			n->args[i]->type.decimals != n->args[0]->type.decimals)
 			return compile_unsupported(
@@ -471,9 +481,11 @@ static uint32_t number_of(struct span s)
 
 static struct eval_value negative_unsigned(struct run *run)
 {
-	return run->env->flavour == SQL_MARIADB
-		       ? eval_uint(0)
-		       : run_unsupported(run, "MySQL: a negative number cast to UNSIGNED");
+	if (run->env->flavour == SQL_MYSQL)
+		return run_unsupported(run, "MySQL: a negative number cast to UNSIGNED");
+	if (run->strict) /* error 1916 of some numbers */
+		return run_unsupported(run, "a negative number cast to UNSIGNED in strict mode");
+	return eval_uint(0);
 }
 
 static struct eval_value run_cast_int(const struct node *n, struct frame *f)
@@ -558,6 +570,10 @@ static struct eval_value run_cast_text(const struct node *n, struct frame *f)
 	if (n->type.collation != COLLATION_BINARY && !text_is_valid(charset, s) &&
 		(v.kind != EVAL_STRING || v.collation == COLLATION_BINARY))
 		return run_unsupported(f->run, "bytes that are no characters");
+	/* RPAD('abc', 5, column) counts as ASCII there, and is not converted. */
+	if (charset == CHARSET_LATIN1 && f->run->env->flavour == SQL_MYSQL &&
+		n->args[0]->arg_count && !text_is_ascii(s))
+		return run_unsupported(f->run, "MySQL: a computed text made latin1");
 	s = text_in(f->run, &n->args[0]->type, &v, n->type.collation);
 	if (n->aux) { /* CHAR(n) */
 		/* MariaDB cuts a text for BINARY(n) behind n of its characters, not bytes. */

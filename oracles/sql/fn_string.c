@@ -25,12 +25,19 @@ static bool lengths_known(struct compiler *c, const struct node *n)
 			.steps_max = 1000,
 			.rows_max = 1000};
 		struct frame f = {.run = &run};
+		struct eval_value v;
 
 		if (!n->args[i]->constant)
 			continue;
-		node_run(n->args[i], &f);
+		v = node_run(n->args[i], &f);
 		if (outcome.status == EVAL_ERROR) {
 			compile_unsupported(c, "an error in a constant length");
+			return false;
+		}
+		/* Sized with 32 bits: a column of a temporary table may have none left. */
+		if ((v.kind == EVAL_INT && v.i > INT32_MAX) ||
+			(v.kind == EVAL_UINT && v.u > INT32_MAX)) {
+			compile_unsupported(c, "a constant length beyond 32 bits");
 			return false;
 		}
 	}
@@ -882,6 +889,8 @@ static struct eval_value run_unhex(const struct node *n, struct frame *f)
 
 		if (digit < 0) {
 			buf_release(&text);
+			if (f->run->strict && f->run->env->flavour == SQL_MYSQL) /* 1411 */
+				return run_unsupported(f->run, "MySQL: UNHEX in strict mode");
 			return EVAL_NULL_VALUE;
 		}
 		if ((s.len - i) % 2 == 0)

@@ -350,6 +350,11 @@ struct node *compile_extract(struct compiler *c, const struct sql_expr *e)
 		e->u.interval.left->kind != SQL_EXPR_LITERAL && t->kind == EVAL_T_DATE &&
 		n->op >= SQL_UNIT_DAY_MICROSECOND && n->op <= SQL_UNIT_DAY_HOUR)
 		return compile_unsupported(c, "MariaDB 11: EXTRACT from what was made a DATE");
+	/* Releases before late 2026 look at the number or text under the cast again: 127 is a time. */
+	if (c->env->flavour == SQL_MARIADB && mariadb_2026(c->env) != 1 &&
+		e->u.interval.left->kind == SQL_EXPR_CAST && n->args[0]->arg_count &&
+		!type_is_temporal(&n->args[0]->args[0]->type))
+		return compile_unsupported(c, "EXTRACT from a cast of no date, older MariaDB");
 	/* A string may be a date or an interval of days and time. */
 	if (!type_is_temporal(t) && t->kind != EVAL_T_NULL)
 		return compile_unsupported(c, "EXTRACT from other than a date or time");

@@ -528,6 +528,9 @@ static struct eval_value store_value(struct storing *s, const struct eval_value 
 	case EVAL_T_INT:
 		return store_int(s, v);
 	case EVAL_T_BIT:
+		/* By number from a column, by its text from an expression. */
+		if (s->from->kind == EVAL_T_ENUM || s->from->kind == EVAL_T_SET)
+			return run_unsupported(s->run, "storing an ENUM or SET as BIT");
 		return store_bit(s, v);
 	case EVAL_T_YEAR:
 		return store_year(s, v);

@@ -127,9 +127,9 @@ struct decimal time_to_decimal(const struct eval_value *v)
 	int64_t number = time_to_int(v);
 	struct decimal whole = decimal_from_int(number < 0 ? -number : number), micros, sum;
 
-	if (!v->decimals || v->kind == EVAL_DATE)
+	/* Six digits whatever the type, or none: it shows in the digits of quotients. */
+	if (!v->t.micro || v->kind == EVAL_DATE)
 		return decimal_from_int(number);
-	/* Six digits whatever the type: it shows in the digits of quotients. */
 	micros = decimal_from_uint(v->t.micro);
 	micros.scale = 6;
 	if (!decimal_add(&whole, &micros, &sum))
@@ -344,6 +344,7 @@ enum time_parse time_parse_datetime(
 {
 	struct reader r = {s.ptr, s.ptr + s.len};
 	struct eval_value v = {.kind = EVAL_DATE};
+	bool short_year;
 	uint32_t n;
 
 	(void)env;
@@ -356,7 +357,8 @@ enum time_parse time_parse_datetime(
 	if (r.p + n == r.end) {
 		if (n != 6 && n != 8 && n != 12 && n != 14)
 			return TIME_UNSURE;
-		v.t.year = n == 8 || n == 14 ? (uint16_t)take(&r, 4) : two_digit_year(take(&r, 2));
+		short_year = n == 6 || n == 12;
+		v.t.year = short_year ? two_digit_year(take(&r, 2)) : (uint16_t)take(&r, 4);
 		v.t.month = (uint8_t)take(&r, 2);
 		v.t.day = (uint8_t)take(&r, 2);
 		if (n > 8) {
@@ -370,7 +372,8 @@ enum time_parse time_parse_datetime(
 
 		if ((n != 4 && n != 2) || (sep != '-' && sep != '/'))
 			return TIME_UNSURE;
-		v.t.year = n == 4 ? (uint16_t)take(&r, 4) : two_digit_year(take(&r, 2));
+		short_year = n == 2;
+		v.t.year = short_year ? two_digit_year(take(&r, 2)) : (uint16_t)take(&r, 4);
 		r.p++;
 		n = digits_ahead(&r);
 		if (n == 0 || n > 2)
@@ -389,6 +392,12 @@ enum time_parse time_parse_datetime(
 	}
 	if (v.t.month > 12 || v.t.day > 31 || v.t.hour > 23 || v.t.minute > 59 || v.t.second > 59)
 		return TIME_INVALID;
+	/* '00-00-00' is no day of the year 2000: the zero date. */
+	if (v.t.year == 2000 && !v.t.month && !v.t.day && short_year) {
+		if (v.t.hour || v.t.minute || v.t.second || v.t.micro)
+			return TIME_UNSURE;
+		v.t.year = 0;
+	}
 	*out = v;
 	return TIME_PARSED;
 }

@@ -393,8 +393,11 @@ static void ask_one(struct state *s, struct answer *a)
 	}
 	if (a->kind == FAILED && mysql_errno(s->server) == a->error)
 		return;
-	if (a->kind == WHOLE && unknown && mysql_errno(s->server) == 1690)
-		return; /* on a row that we did not decide */
+	/* On a row that we did not decide: out of range, no regular expression. */
+	if (a->kind == WHOLE && unknown &&
+		(mysql_errno(s->server) == 1690 ||
+			(mysql_errno(s->server) >= 3685 && mysql_errno(s->server) <= 3699)))
+		return;
 	if (a->kind == FAILED)
 		snprintf(what, sizeof(what), "ours: error %u, the server's: %.200s", a->error,
 			mysql_error(s->server));

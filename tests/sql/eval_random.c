@@ -300,12 +300,36 @@ static enum kind like(struct generator *g, enum kind kind)
 	return chance(g, 4) ? any_kind(g) : kind;
 }
 
+static const char *const regexps[] = {"a", "^a", "b$", "^$", "", "a.c", "[a-c]+", "[^a-z]", "a|b", "(a)(b)?",
+	"[0-9]{2,}", "^[[:alpha:]]+$", "[[:digit:]]", "\\\\d+", "\\\\w", "\\\\s", "a*", "x?y", "A", "ab+?",
+	"(?:ab)+", "^(.)(.)", "[[:space:]]", "\\\\.", "-", "e", "\\\\bb", "(", "a{1", "[[:punct:]]", "\\\\W",
+	"o.*o", "[aB]", "^.{3}$", "l+", "\xc3\xa9", ".", "(a|b)c", "[-1]", "a]", "\\\\\\\\", "^1", "[[:upper:]]",
+	"(.)\\\\1", "(?i)A", "z(?=a)", "[.]5"};
+static const char *const replacements[] = {"", "x", "-", "<\\\\0>", "\\\\2\\\\1", "\\\\\\\\", "$1", "yy"};
+
+/* A pattern as a literal, or now and then computed. */
+static void regexp(struct generator *g, struct buf *out)
+{
+	if (chance(g, 8))
+		expr(g, K_STRING, out);
+	else
+		buf_printf(out, "'%s'", PICK(g, regexps));
+}
+
 static void predicate(struct generator *g, struct buf *out)
 {
 	static const char *const compare[] = {"=", "<>", "<", "<=", ">", ">=", "<=>", "="};
 	enum kind k = any_kind(g);
 
-	switch (below(g, 13)) {
+	switch (below(g, 15)) {
+	case 12:
+		buf_add_char(out, '(');
+		expr(g, like(g, K_STRING), out);
+		buf_printf(out, "%s %s ", chance(g, 4) ? " NOT" : "",
+			chance(g, 3) ? "RLIKE" : "REGEXP");
+		regexp(g, out);
+		buf_add_char(out, ')');
+		break;
 	case 0:
 	case 1:
 	case 2:
@@ -422,7 +446,14 @@ static void number_expr(struct generator *g, enum kind kind, struct buf *out)
 	static const char *const arithmetic[] = {"+", "-", "*", "/", "DIV", "%", "+", "-", "*"};
 	static const char *const bits[] = {"&", "|", "^", "<<", ">>"};
 
-	switch (below(g, 14)) {
+	switch (below(g, 15)) {
+	case 13:
+		buf_printf(out, "%s(", g->mysql && chance(g, 2) ? "REGEXP_LIKE" : "REGEXP_INSTR");
+		expr(g, like(g, K_STRING), out);
+		buf_add_str(out, ", ");
+		regexp(g, out);
+		buf_add_char(out, ')');
+		break;
 	case 0:
 	case 1:
 	case 2:
@@ -511,7 +542,21 @@ static void number_expr(struct generator *g, enum kind kind, struct buf *out)
 
 static void string_expr(struct generator *g, struct buf *out)
 {
-	switch (below(g, 16)) {
+	switch (below(g, 18)) {
+	case 15:
+		buf_add_str(out, "REGEXP_SUBSTR(");
+		expr(g, like(g, K_STRING), out);
+		buf_add_str(out, ", ");
+		regexp(g, out);
+		buf_add_char(out, ')');
+		break;
+	case 16:
+		buf_add_str(out, "REGEXP_REPLACE(");
+		expr(g, like(g, K_STRING), out);
+		buf_add_str(out, ", ");
+		regexp(g, out);
+		buf_printf(out, ", '%s')", PICK(g, replacements));
+		break;
 	case 0:
 	case 1:
 		call(g, "CONCAT", (enum kind[]){K_STRING, any_kind(g), K_STRING},
