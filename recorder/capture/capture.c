@@ -295,7 +295,7 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 	buf_clear(&c->now.gtid);
 	buf_clear(&c->now.blockers);
 	c->now.blocked_seen = false;
-	c->now.no_tables = false;
+	c->now.no_tables = c->now.whole = false;
 	c->now.blocked_ns = 0;
 	c->now.look_count = 1;
 	c->now.looks[0] = (struct look){.class = (uint8_t)class_of_command(command->byte)};

@@ -149,7 +149,8 @@ struct capture {
 		struct buf track, gtid;
 		/* Set before the reply by whoever watches lock waits; nobody does in the proxy. */
 		bool blocked_seen;
-		bool no_tables; /* set by instrumentation: STMT_NO_TABLES */
+		/* Set by instrumentation: STMT_NO_TABLES; a call that ends no transaction. */
+		bool no_tables, whole;
 		uint64_t blocked_ns;
 		struct buf blockers; /* [session, ...], packed */
 	} now;

@@ -305,6 +305,8 @@ static bool mixes(const struct capture *c, const struct wire_command *command,
 {
 	if (command->byte == CMD_STMT_PREPARE)
 		return false;
+	if (c->now.look_count == 1 && c->now.whole)
+		return false;
 	if (c->now.look_count == 1 &&
 		(reply->error == ER_PARSE_ERROR || reply->error == ER_SP_DOES_NOT_EXIST))
 		return false;

@@ -13,8 +13,7 @@ static struct span database_of(const struct planner *p, const struct sql_table_n
 	return name->db.ptr ? name->db : p->database;
 }
 
-/* Words that each end with a NUL. */
-static bool next_word(struct span *rest, struct span *word)
+bool plan_next_word(struct span *rest, struct span *word)
 {
 	const char *end = rest->len ? memchr(rest->ptr, '\0', rest->len) : NULL;
 
@@ -29,7 +28,7 @@ bool plan_is_temporary(const struct planner *p, const struct sql_table_name *nam
 {
 	struct span rest = p->temporary, database = database_of(p, name), first, second;
 
-	while (next_word(&rest, &first) && next_word(&rest, &second))
+	while (plan_next_word(&rest, &first) && plan_next_word(&rest, &second))
 		if (span_ieq(first, database) && span_ieq(second, name->name))
 			return true;
 	return false;
@@ -63,7 +62,7 @@ static bool is_shown(const struct planner *p, const struct sql_table_ref *ref)
 	return false;
 }
 
-static void add_blind(struct plan *plan, const struct instrument_table *table)
+void plan_add_blind(struct plan *plan, const struct instrument_table *table)
 {
 	for (size_t i = 0; i < plan->blind_count; i++)
 		if (plan->blind[i] == table)
@@ -79,13 +78,13 @@ static void note_table(void *ctx, const struct sql_table_name *name,
 	const struct instrument_table *table = plan_find(p, name);
 
 	if (table && access == SQL_TABLE_READ && !(ref && is_shown(p, ref)))
-		add_blind(p->plan, table);
+		plan_add_blind(p->plan, table);
 }
 
 void plan_leave_alone(struct plan *plan)
 {
 	for (size_t i = 0; i < plan->table_count; i++)
-		add_blind(plan, plan->tables[i]);
+		plan_add_blind(plan, plan->tables[i]);
 	plan->table_count = 0;
 	plan->reads = plan->rewritten = false;
 	plan_forget_predicate(plan);
@@ -201,13 +200,22 @@ static void plan_parsed(struct planner *p)
 	case SQL_STMT_XA:
 	case SQL_STMT_USE:
 	case SQL_STMT_EXPLAIN:
-	case SQL_STMT_PREPARE:
 	case SQL_STMT_DEALLOCATE:
 	case SQL_STMT_KILL:
 	case SQL_STMT_HELP:
 	case SQL_STMT_LOCK_TABLES:
 	case SQL_STMT_UNLOCK_TABLES:
 		plan->no_tables = true;
+		return;
+	case SQL_STMT_PREPARE:
+		plan->no_tables = true;
+		plan_prepare(p);
+		return;
+	case SQL_STMT_EXECUTE:
+		plan_execute(p);
+		return;
+	case SQL_STMT_CALL:
+		plan_call(p);
 		return;
 	case SQL_STMT_SHOW:
 		plan->no_tables = true;
@@ -231,7 +239,8 @@ static void plan_parsed(struct planner *p)
 		plan->no_tables = plan_names_no_table(p, stmt);
 		plan->idle = plan->no_tables && !plan->writes;
 		plan->locking = sql_stmt_locking_read(stmt) != NULL;
-		plan_read(p, stmt->u.query);
+		if (!p->context->unseen)
+			plan_read(p, stmt->u.query);
 		plan_read_unseen(p, stmt->u.query);
 		sql_stmt_tables(stmt, note_table, p);
 		return;
@@ -295,8 +304,14 @@ static void plan_parsed(struct planner *p)
 		sql_stmt_tables(stmt, note_disturbed, p);
 		plan->writes = plan->vague = true;
 		return;
+	case SQL_STMT_CREATE_ROUTINE:
+	case SQL_STMT_DROP_ROUTINE:
+		plan->writes = plan->vague = plan->anywhere = true;
+		atomic_store(&((struct instrument_tables *)(uintptr_t)p->tables)->routines_changed,
+			true);
+		return;
 	default:
-		/* Routines, EXECUTE, what is not known: rows may be written. */
+		/* What is not known: rows may be written. */
 		plan->writes = plan->vague = plan->anywhere = true;
 		return;
 	}
@@ -308,7 +323,7 @@ static struct buf *buffers_of(struct plan *plan, size_t index)
 {
 	struct buf *const all[] = {&plan->text, &plan->predicate.text, &plan->first_rows.text,
 		&plan->columns, &plan->tail.text, &plan->source, &plan->row, &plan->keys.text,
-		&plan->temporary};
+		&plan->temporary, &plan->named};
 
 	return index < ARRAY_LEN(all) ? all[index] : NULL;
 }
@@ -364,6 +379,7 @@ void plan_statement(struct plan *plan, const struct plan_context *context, struc
 		.tables = tables,
 		.database = context->database,
 		.temporary = context->temporary,
+		.context = context,
 		.locks = context->locks,
 		.options = *context->options};
 
@@ -384,7 +400,7 @@ void plan_statement(struct plan *plan, const struct plan_context *context, struc
 		if (plan->writes && tables->action_count)
 			sql_stmt_tables(stmt, fire_keys, &p);
 		/* What writes temporary tables alone writes nothing that anybody else sees. */
-		if (plan->writes && !plan->vague && p.temporary.len &&
+		if (plan->writes && !plan->vague && !plan->whole && p.temporary.len &&
 			plan_names_no_table(&p, stmt)) {
 			plan->writes = false;
 			plan->no_tables = true;

@@ -52,6 +52,8 @@ struct plan {
 	bool writes;      /* may fire triggers: its log is read behind it */
 	bool diagnostics; /* tells of the statement before it: nothing may come between them */
 	bool vague;       /* may be several statements, or end transactions: nothing is exact */
+	bool whole;       /* EXECUTE or CALL that ends no transaction */
+	bool calls;       /* CALL whose work is all done, or an error: exact in a transaction */
 	bool no_tables;   /* touches no table but the server's own */
 	bool idle;        /* does nothing either, not even to a transaction */
 	bool locking;     /* FOR UPDATE and its like: reads what is current */
@@ -75,10 +77,13 @@ struct plan {
 	bool limited;
 	uint32_t limit;
 	struct plan_template first_rows; /* the predicate if they are not, where ORDER BY tells */
+	bool reads_anywhere;  /* it may read any table, unseen */
 	bool keyed;           /* an INSERT of values: it passes over no rows */
 	uint32_t insert_rows; /* ... with IGNORE: how many it has */
 	bool grouped; /* the appended columns list the rows of a group: log_take_reads() */
 	bool cuts;    /* sets sql_select_limit: from then on SELECT may leave rows out */
+	/* PREPARE name FROM 'text': both, each ended by a NUL. */
+	struct buf named;
 	/* The session's temporary table that it makes or drops, as struct plan_context has it. */
 	struct buf temporary;
 	bool drops_temporary;
@@ -104,7 +109,9 @@ struct plan_context {
 	struct span database; /* the current one */
 	/* Temporary tables of the session: database and name, each ended by a NUL. */
 	struct span temporary;
+	struct span named; /* statements that the session prepared by text: name and text, the same */
 	const struct sql_options *options;
+	bool unseen; /* columns cannot be appended: the text is the server's already */
 	bool locks; /* plain reads lock what they look at, or may when it is executed */
 };
 

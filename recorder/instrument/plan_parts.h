@@ -10,6 +10,7 @@ struct planner {
 	const struct instrument_tables *tables;
 	struct span database;
 	struct span temporary; /* struct plan_context */
+	const struct plan_context *context;
 	bool locks;
 	const struct sql_stmt *stmt;
 	struct sql_options options;
@@ -21,6 +22,17 @@ struct planner {
 bool plan_is_temporary(const struct planner *p, const struct sql_table_name *name);
 /* A prepared table by its name in the statement; NULL: it is none, or a temporary one hides it. */
 struct instrument_table *plan_find(const struct planner *p, const struct sql_table_name *name);
+
+/* Words that each end with a NUL. */
+bool plan_next_word(struct span *rest, struct span *word);
+void plan_add_blind(struct plan *plan, const struct instrument_table *table);
+
+/* ---- plan_call.c ---- */
+
+/* CALL, EXECUTE and PREPARE by text. */
+void plan_call(struct planner *p);
+void plan_execute(struct planner *p);
+void plan_prepare(struct planner *p);
 
 /* ---- plan_look.c ---- */
 

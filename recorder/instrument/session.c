@@ -3,7 +3,10 @@
 
 #include <string.h>
 
-enum { TEMPORARY_MAX = 16 * 1024 }; /* bytes of names of temporary tables */
+enum {
+	TEMPORARY_MAX = 16 * 1024, /* bytes of names of temporary tables */
+	NAMED_MAX = 64 * 1024,     /* ... of statements that were prepared by text */
+};
 
 void instrument_session_init(struct instrument_session *s, const struct instrument_tables *tables,
 	const struct sql_options *options)
@@ -19,6 +22,7 @@ void instrument_session_release(struct instrument_session *s)
 	buf_release(&s->first_rows);
 	buf_release(&s->pending_predicate);
 	buf_release(&s->temporary);
+	buf_release(&s->named);
 	statement_probes_release(&s->reads);
 	statement_probes_release(&s->writes);
 	select_release(&s->select);
@@ -33,6 +37,7 @@ struct plan_context instrument_context(
 	return (struct plan_context){.tables = s->tables,
 		.database = buf_span(&capture->database),
 		.temporary = buf_span(&s->temporary),
+		.named = buf_span(&s->named),
 		.options = &s->options,
 		.locks = prepares || level == LEVEL_UNKNOWN ||
 			 (level == LEVEL_SERIALIZABLE && in_txn)};
@@ -60,6 +65,7 @@ static void begin(struct instrument_session *s, struct capture *capture, uint32_
 	const struct span *literals, size_t count)
 {
 	capture->now.no_tables = s->plan.no_tables;
+	capture->now.whole = s->plan.whole;
 	buf_clear(&s->predicate);
 	buf_clear(&s->first_rows);
 	s->row_count = 0;
@@ -148,6 +154,8 @@ void instrument_take_log(struct instrument_session *s, struct capture *capture, 
 	}
 	if (complete)
 		probed_emit_writes(capture, &s->pending_stmt, &s->pending_plan, &s->writes);
+	for (size_t i = 0; s->pending_plan.reads_anywhere && i < s->tables->count; i++)
+		probed_emit_unknown(capture, &s->pending_stmt, &s->tables->list[i]);
 	/* Definitions change tables without a log. */
 	if (!complete || (s->pending_plan.vague && !s->pending_plan.anywhere))
 		probed_emit_unseen(capture, &s->pending_stmt, &s->pending_plan, s->tables);
@@ -191,7 +199,17 @@ bool instrument_query_end(
 void instrument_reset(struct instrument_session *s)
 {
 	buf_clear(&s->temporary);
+	buf_clear(&s->named);
 	s->cut = false;
+}
+
+/* The last one of a name counts. */
+static void note_named(struct instrument_session *s)
+{
+	/* Without all of them none is known. */
+	if (s->named.len > NAMED_MAX)
+		buf_clear(&s->named);
+	buf_add_span(&s->named, buf_span(&s->plan.named));
 }
 
 /* Its temporary tables, one name behind the other; one that was dropped is taken out. */
@@ -228,8 +246,13 @@ void instrument_end(struct instrument_session *s, struct capture *capture,
 	     cursor = (capture->status & (STATUS_CURSOR_EXISTS | STATUS_LAST_ROW_SENT)) ==
 		      STATUS_CURSOR_EXISTS;
 
-	if (ok)
+	if (ok) {
 		note_temporary(s);
+		note_named(s);
+	}
+	/* Outside of a transaction each of its statements is one. */
+	if (ok && s->plan.calls && capture->txn.open)
+		s->plan.vague = false;
 	if (ok && s->plan.fires)
 		probed_emit_fired(capture, &s->stmt, s->tables);
 	/* A cursor gives its rows later. */

@@ -32,6 +32,7 @@ struct instrument_session {
 	struct sql_options options;
 	struct plan plan; /* of the statement under way */
 	struct probed stmt;
+	struct buf named;      /* struct plan_context */
 	struct buf predicate;  /* of stmt */
 	struct buf first_rows; /* ... where LIMIT cut others off */
 	uint32_t row_count;   /* of its result, as far as rows with versions came */

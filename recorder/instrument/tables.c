@@ -397,6 +397,96 @@ bool instrument_tables_fire(const struct instrument_tables *tables, struct span 
 	return fire(tables, database, name, column, DEPTH_MAX);
 }
 
+/* Words that a body without transaction control does not have, be it in a comment: what ends a
+ * transaction, also by implication (manuals, "Statements That Cause an Implicit Commit"); SQL that
+ * is not in the text; and what hides an error, whose statement is then undone while its log stays. */
+static const char *const mixing_words[] = {"ALTER", "ANALYZE", "AUTOCOMMIT", "BINLOG", "CACHE", "CALL",
+	"CHANGE", "CHECK", "COMMIT", "CREATE", "DROP", "EXECUTE", "FLUSH", "GRANT", "HANDLER", "IGNORE",
+	"IMMEDIATE", "IMPORT", "INSTALL", "LOAD", "LOCK", "OPTIMIZE", "PREPARE", "RENAME", "REPAIR",
+	"RESET", "REVOKE", "ROLLBACK", "SAVEPOINT", "SHUTDOWN", "START", "STOP", "TRANSACTION",
+	"TRUNCATE", "UNINSTALL", "UNLOCK", "XA"};
+
+static bool is_word_char(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '$' || (unsigned char)c >= 0x80;
+}
+
+static bool is_mixing_word(const struct instrument_tables *tables, struct span word)
+{
+	for (size_t i = 0; i < ARRAY_LEN(mixing_words); i++)
+		if (span_ieq_str(word, mixing_words[i]))
+			return true;
+	for (size_t i = 0; i < tables->function_count; i++)
+		if (span_ieq_str(word, tables->functions[i]))
+			return true;
+	return false;
+}
+
+static bool is_whole_body(const struct instrument_tables *tables, const char *body)
+{
+	for (const char *p = body; *p;) {
+		const char *start = p;
+
+		while (is_word_char(*p))
+			p++;
+		if (p > start && is_mixing_word(tables, span_of(start, (size_t)(p - start))))
+			return false;
+		p += p == start;
+	}
+	return true;
+}
+
+static bool read_routines(struct instrument_tables *tables, MYSQL *mysql, struct err *err)
+{
+	MYSQL_RES *result = instrument_query(mysql,
+		"select routine_schema, routine_name, routine_definition from "
+		"information_schema.routines where routine_type = 'PROCEDURE' and routine_schema "
+		"not in ('mysql', 'sys') and routine_definition is not null",
+		err);
+	MYSQL_ROW row;
+
+	if (!result)
+		return false;
+	while ((row = mysql_fetch_row(result)) != NULL) {
+		if (!is_whole_body(tables, row[2]))
+			continue;
+		MEM_RESERVE(tables->routines, tables->routine_count + 1, tables->routine_capacity);
+		tables->routines[tables->routine_count++] = (struct instrument_routine){
+			mem_strdup(row[0]), mem_strdup(row[1]), mem_strdup(row[2])};
+	}
+	mysql_free_result(result);
+	return true;
+}
+
+static bool read_views(struct instrument_tables *tables, MYSQL *mysql, struct err *err)
+{
+	MYSQL_RES *result = instrument_query(mysql,
+		"select distinct table_name from information_schema.views where table_schema not in "
+		"('mysql', 'sys', 'information_schema', 'performance_schema')",
+		err);
+	MYSQL_ROW row;
+
+	if (!result)
+		return false;
+	while ((row = mysql_fetch_row(result)) != NULL) {
+		MEM_RESERVE(tables->views, tables->view_count + 1, tables->view_capacity);
+		tables->views[tables->view_count++] = mem_strdup(row[0]);
+	}
+	mysql_free_result(result);
+	return true;
+}
+
+const struct instrument_routine *instrument_routine_find(
+	const struct instrument_tables *tables, struct span database, struct span name)
+{
+	for (size_t i = 0; i < tables->routine_count && !atomic_load(&tables->routines_changed); i++)
+		if (span_ieq_str(database, tables->routines[i].database) &&
+			span_ieq_str(name, tables->routines[i].name))
+			return &tables->routines[i];
+	return NULL;
+}
+
 static bool read_functions(struct instrument_tables *tables, MYSQL *mysql, struct err *err)
 {
 	MYSQL_RES *result = instrument_query(mysql,
@@ -483,7 +573,8 @@ bool instrument_tables_load(
 		}
 	}
 	mysql_free_result(result);
-	return ok && read_functions(tables, mysql, err) && read_cascades(tables, mysql, err) &&
+	return ok && read_functions(tables, mysql, err) && read_routines(tables, mysql, err) &&
+	       read_views(tables, mysql, err) && read_cascades(tables, mysql, err) &&
 	       (!select || note_triggers(tables, mysql, err));
 }
 
@@ -494,6 +585,15 @@ void instrument_tables_release(struct instrument_tables *tables)
 	for (size_t i = 0; i < tables->function_count; i++)
 		free(tables->functions[i]);
 	free(tables->functions);
+	for (size_t i = 0; i < tables->routine_count; i++) {
+		free(tables->routines[i].database);
+		free(tables->routines[i].name);
+		free(tables->routines[i].body);
+	}
+	free(tables->routines);
+	for (size_t i = 0; i < tables->view_count; i++)
+		free(tables->views[i]);
+	free(tables->views);
 	for (size_t i = 0; i < tables->action_count; i++) {
 		free(tables->actions[i].database);
 		free(tables->actions[i].parent);

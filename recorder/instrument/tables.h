@@ -104,6 +104,13 @@ struct instrument_cascade {
 	uint32_t child;          /* in instrument_tables.list */
 };
 
+/* A procedure whose body neither ends transactions nor goes on behind an error: where a transaction
+ * is open it does its work in that, and all of it or an error. */
+struct instrument_routine {
+	char *database, *name;
+	char *body;
+};
+
 struct instrument_tables {
 	enum instrument_mode mode;
 	struct instrument_table *list; /* by database and name */
@@ -120,6 +127,11 @@ struct instrument_tables {
 	char reset_sql[256]; /* trigger mode: begins a log, or empties it */
 	struct instrument_cascade *actions;
 	size_t action_count, action_capacity;
+	struct instrument_routine *routines; /* procedures */
+	size_t routine_count, routine_capacity;
+	atomic_bool routines_changed; /* one was made or dropped since: none is known */
+	char **views;                 /* their names */
+	size_t view_count, view_capacity;
 	char **functions;    /* names of stored ones: a SELECT that calls one may write */
 	size_t function_count, function_capacity;
 	/* Select mode: those of earlier statements, for BPM and APM; NULL: not wanted. */
@@ -138,6 +150,9 @@ uint32_t instrument_add_variables(const struct instrument_tables *tables, struct
 bool instrument_tables_load(struct instrument_tables *tables, MYSQL *mysql, const char *database,
 	struct err *err) MUST_CHECK;
 void instrument_tables_release(struct instrument_tables *tables);
+/* A whole one by its name; NULL: none is known. */
+const struct instrument_routine *instrument_routine_find(
+	const struct instrument_tables *tables, struct span database, struct span name);
 struct instrument_table *instrument_tables_find(
 	const struct instrument_tables *tables, struct span database, struct span name);
 

@@ -946,6 +946,42 @@ def several_transactions_in_one_statement():
 
 
 @test
+def calls_that_end_no_transaction():
+    """CALL of a procedure without transaction control, EXECUTE of a known text: part of one transaction"""
+    sql(TABLES)
+    sql("delimiter //\ncreate procedure bump(n int) begin update plain set v = v + 1 where id = n; "
+        "insert into plain values (n + 10, 0); end//\ncreate procedure ends() begin "
+        "update plain set v = 5 where id = 1; commit; start transaction; end//\ncreate procedure hides() "
+        "begin declare continue handler for sqlexception begin end; insert into plain values (9, 1), (1, 1); "
+        "end//\n", database="it")
+    prepare("--quiet", "it.plain")
+    statements = [  # in a transaction: is it one (1) or perhaps several (2); is the write exact
+        ("call bump(1)", 1, True), ("call `it`.`bump` (2)", 1, True), ("CALL it.bump(3)", 1, True),
+        ("call ends()", 2, False), ("call hides()", 2, False), ("call bump((select 4))", 2, False),
+        ("prepare s from 'update plain set v = v + 7 where id = 2'; execute s", 1, True),
+        ("prepare s from 'delete from plain where id = ?'; set @a = 3; execute s using @a", 1, True),
+        ("set @t = 'update plain set v = 1 where id = 2'; prepare s from @t; execute s", 2, False),
+    ]
+    for text, mixed, exact in statements:
+        _, got, verdict = recorded(lambda port: sql("begin; select * from plain where id = 1; %s; commit" % text,
+                                                    "-f", port=port, database="it"), "it")
+        ends = [r for r in got if r["kind"] == "txn" and r["event"] == 1 and not r["autocommit"]]
+        assert ends and ends[-1]["mixed"] == mixed, (text, ends)
+        writes = [r for r in got if r["kind"] == "probe" and r["probe"] == 7]
+        assert writes and all(r["exact"] == exact for r in writes), (text, writes)
+        assert not violations(verdict), (text, violations(verdict))
+        assert ("may have ended" in json.dumps(verdict["coverage"])) == (mixed == 2), verdict["coverage"]
+    # Outside of a transaction each of its statements is one.
+    _, got, _ = recorded(lambda port: sql("call bump(40)", port=port, database="it"), "it")
+    assert [r["exact"] for r in got if r["kind"] == "probe" and r["probe"] == 7] == [False], got
+    # A body that changed is not known.
+    _, got, _ = recorded(lambda port: sql(
+        "drop procedure bump; create procedure bump(n int) update plain set v = n; begin; call bump(1); commit",
+        port=port, database="it"), "it")
+    assert [r["mixed"] for r in got if r["kind"] == "txn" and r["event"] == 1 and not r["autocommit"]][-1] == 2
+
+
+@test
 def parts_that_failed():
     """several statements in one, or a procedure, of which the last one fails: the others' rows stayed"""
     failing = "update plain set v = 20 where id = 1; insert into plain values (40, 1), (2, 2)"
