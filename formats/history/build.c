@@ -126,7 +126,7 @@ bool build_room(struct history_build *build, size_t bytes, struct err *err)
 	uint64_t most = UINT32_MAX - 16;
 	uint64_t more = (uint64_t)bytes * IDS_A_BYTE + 2 * build->waiting_rows + 16;
 
-	if (history->version_count + more > most || history->op_count + more > most ||
+	if (history->version_count + more > BUILD_VERSIONS_MAX || history->op_count + more > most ||
 		history->stmt_count + more > most || history->txn_count + more > most ||
 		history->predicate_version_count + more > most)
 		return err_set(err, ERR_LIMIT,
@@ -311,7 +311,7 @@ static uint32_t stmt_new(struct history_build *build, uint32_t session, uint32_t
 
 	MEM_RESERVE(history->stmts, history->stmt_count, build->stmt_capacity);
 	history->stmts[id] = (struct history_stmt){
-		.session = session,
+		.session = session & 0xffffffu,
 		.number = number,
 		.txn = HISTORY_NONE,
 		.end_seq = HISTORY_NONE,
@@ -443,16 +443,11 @@ static void version_link(struct history_build *build, uint32_t id)
 
 	v->position = state->newest;
 	state->newest = id;
+	state->newest_whole = false;
 	if (!v->name_is_bytes && v->name > state->name_max)
 		state->name_max = v->name;
 	state->count++;
-	if (LIKELY(state->count <= BUILD_CHAIN_MAX))
-		return;
-	if (state->count > BUILD_CHAIN_MAX + 1) {
-		version_index(build, id);
-		return;
-	}
-	for (; id != HISTORY_NONE; id = build->history->versions[id].position)
+	if (UNLIKELY(state->indexed))
 		version_index(build, id);
 }
 
@@ -523,23 +518,38 @@ static bool version_is(const struct history_version *v, uint64_t name)
 	return v->name == name && !v->name_is_bytes && !(v->flags & HISTORY_VERSION_NAMELESS);
 }
 
+/* Behind the newest ones; NONE: there is no such version. */
+static uint32_t version_old(struct history_build *build, uint32_t object, uint64_t name)
+{
+	struct build_object *state = &build->states[object];
+
+	if (!state->indexed) {
+		state->indexed = true;
+		for (uint32_t id = state->newest; id != HISTORY_NONE;
+			id = build->history->versions[id].position)
+			version_index(build, id);
+	}
+	return hashmap_at(&build->versions, name, object, build_hash(name, object))->id;
+}
+
 uint32_t build_version_int(struct history_build *build, uint32_t object, uint64_t name)
 {
 	const struct history_version *versions = build->history->versions;
 	const struct build_object *state = &build->states[object];
 	uint32_t id = state->newest;
+	/* What is looked up in the map is mostly one of the newest two all the same. */
+	unsigned most = state->indexed ? 2 : BUILD_CHAIN_MAX;
 
 	/* Names mostly grow: then a new one is known without looking. */
 	if (name > state->name_max)
-		id = HISTORY_NONE;
-	else if (version_is(&versions[id], name))
-		return id;
-	else if (state->count > BUILD_CHAIN_MAX && version_is(&versions[versions[id].position], name))
-		id = versions[id].position; /* what the newest one overwrote; it is at hand */
-	else if (state->count > BUILD_CHAIN_MAX)
-		id = hashmap_at(&build->versions, name, object, build_hash(name, object))->id;
-	while (id != HISTORY_NONE && !version_is(&versions[id], name))
+		return version_new(build, object, name, false, HISTORY_VERSION_UNWRITTEN);
+	for (unsigned i = 0; i < most && id != HISTORY_NONE; i++) {
+		if (version_is(&versions[id], name))
+			return id;
 		id = versions[id].position;
+	}
+	if (id != HISTORY_NONE)
+		id = version_old(build, object, name);
 	return id != HISTORY_NONE
 		       ? id
 		       : version_new(build, object, name, false, HISTORY_VERSION_UNWRITTEN);
@@ -587,8 +597,15 @@ uint32_t build_dead(struct history_build *build, uint32_t object)
 
 void build_image(struct history_build *build, uint32_t version, struct span image)
 {
-	if (image.ptr && build->history->versions[version].image == 0)
-		build->history->versions[version].image = build_bytes(build, image);
+	struct history_version *v = &build->history->versions[version];
+	struct build_object *state;
+
+	if (!image.ptr || v->image)
+		return;
+	v->image = build_bytes(build, image);
+	state = &build->states[v->object];
+	if (state->newest == version && version_is(v, state->name_max))
+		state->newest_whole = true;
 }
 
 void build_initial(struct history_build *build, uint32_t version)

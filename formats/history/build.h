@@ -34,7 +34,8 @@
 enum {
 	BUILD_SESSIONS_NEAR = 1 << 16, /* session numbers up to here need no map */
 	BUILD_TXNS_NEAR = 1 << 16, /* nor transaction numbers up to here above twice their count */
-	BUILD_CHAIN_MAX = 8,
+	BUILD_CHAIN_MAX = 8, /* versions looked at one by one */
+	BUILD_VERSIONS_MAX = (1 << 30) - 1, /* as many as an object can count */
 };
 
 struct build_slot {
@@ -44,12 +45,17 @@ struct build_slot {
 };
 
 /* What the loader remembers of an object.  Its versions are linked from the newest to the oldest
- * by `position`; a version is looked for along that chain, or, once there are more of them than
- * BUILD_CHAIN_MAX, in the hash map. */
+ * by `position`.  A version is looked for among the newest BUILD_CHAIN_MAX of them; when one was
+ * not found there, all of the object's are put into the hash map, once: few are ever asked for
+ * anything so old. */
 struct build_object {
 	uint64_t name_max; /* of versions whose names are integers; 0 at first */
 	uint32_t newest;   /* version */
-	uint32_t count;    /* of versions */
+	uint32_t count : 30; /* of versions */
+	uint32_t indexed : 1;
+	/* The newest one has the name name_max, and an image: who reads or overwrites it, as most
+	 * do, need not look at it, which would mean to wait for memory. */
+	uint32_t newest_whole : 1;
 };
 
 /* Open addressing with the whole key in the slot, so that a lookup costs one cache line. */
@@ -92,7 +98,7 @@ struct history_build {
 	struct map stmt_map; /* (session, number): only once statements came out of order */
 	bool stmt_map_used;
 	struct build_hashmap objects;
-	struct build_hashmap versions; /* of objects with more than BUILD_CHAIN_MAX */
+	struct build_hashmap versions; /* of those objects that are `indexed` */
 	struct build_object *states;   /* by object */
 	size_t state_capacity;
 	struct strtab names; /* version names that are no integers */
@@ -219,15 +225,38 @@ static inline void build_prefetch(const struct build_hashmap *map, uint64_t hash
 	__builtin_prefetch(&map->slots[hash & map->mask]);
 }
 
+/* The version of that name, where it is known without a look at it, with its image; else NONE. */
+static inline uint32_t build_version_whole(
+	const struct history_build *build, uint32_t object, uint64_t name)
+{
+	const struct build_object *state = &build->states[object];
+
+	return state->newest_whole && name == state->name_max ? state->newest : HISTORY_NONE;
+}
+
 /* Fetches what build_version_int will look at. */
 static inline void build_version_prefetch(
 	const struct history_build *build, uint32_t object, uint64_t name)
 {
 	const struct build_object *state = &build->states[object];
 
+	if (build_version_whole(build, object, name) != HISTORY_NONE)
+		return;
 	MEM_PREFETCH(&build->history->versions[state->newest]);
-	if (UNLIKELY(state->count > BUILD_CHAIN_MAX && name <= state->name_max))
+	if (UNLIKELY(state->indexed && name <= state->name_max))
 		build_prefetch(&build->versions, build_hash(name, object));
+}
+
+/* ... and when that has come, the one before the newest: what is read while the newest is not
+ * committed, or was taken back. */
+static inline void build_version_prefetch_older(
+	const struct history_build *build, uint32_t object, uint64_t name)
+{
+	const struct history_version *versions = build->history->versions;
+	const struct build_object *state = &build->states[object];
+
+	if (name < state->name_max && versions[state->newest].position != HISTORY_NONE)
+		MEM_PREFETCH(&versions[versions[state->newest].position]);
 }
 
 /* A key of at most eight bytes in an encoding that is surely the shortest: true and the key. */

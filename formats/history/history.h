@@ -116,14 +116,14 @@ enum history_stmt_flags {
 
 /* Sorted by nothing; find one through an operation or a version. */
 struct history_stmt {
-	uint32_t session;
+	uint32_t session : 24; /* below HISTORY_SESSIONS_MAX */
+	uint32_t flags : 8;    /* enum history_stmt_flags */
 	uint32_t number;
 	uint32_t txn; /* or NONE */
 	uint32_t begin_seq, end_seq;
 	uint32_t block; /* where its record is, for history_fetch_stmt */
 	uint16_t index; /* in that block; UINT16_MAX: look through the block */
 	uint16_t error; /* UINT16_MAX: that or more */
-	uint32_t flags; /* enum history_stmt_flags */
 };
 
 enum history_op_kind {

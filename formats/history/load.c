@@ -25,7 +25,7 @@
 #include "trace/format.h"
 #include "trace/pack.h"
 
-enum { BATCH_ROWS = 32 };
+enum { BATCH_ROWS = 64, GROUP_ROWS = 16 };
 
 /* A probe row on its way into the history. */
 struct batch_row {
@@ -60,6 +60,7 @@ struct loader {
 	struct strtab texts; /* predicates */
 	uint32_t *text_refs; /* by id of `texts` */
 	size_t text_ref_count, text_ref_capacity;
+	uint32_t last_text; /* the latest one, if there is any */
 	struct deferred deferred;
 	struct content_state *contents; /* by table */
 	size_t content_count, content_capacity;
@@ -179,26 +180,60 @@ static void batch_objects(struct loader *loader)
 					    : build_object_at(build, b->table, b->row.key);
 		__builtin_prefetch(&build->states[b->op.object], 1);
 	}
-	for (unsigned i = 0; i < loader->batch_count; i++)
-		build_version_prefetch(build, loader->batch[i].op.object, loader->batch[i].name);
+	for (unsigned i = 0; i < loader->batch_count; i++) {
+		const struct batch_row *b = &loader->batch[i];
+
+		if (b->has_previous)
+			build_version_prefetch(build, b->op.object, b->previous_name);
+		else if (b->has_version)
+			build_version_prefetch(build, b->op.object, b->name);
+	}
+	for (unsigned i = 0; i < loader->batch_count; i++) {
+		const struct batch_row *b = &loader->batch[i];
+
+		if (b->has_previous)
+			build_version_prefetch_older(build, b->op.object, b->previous_name);
+		else if (b->has_version)
+			build_version_prefetch_older(build, b->op.object, b->name);
+	}
+}
+
+/* A version by a name that is an integer.  Its image is wanted no more where it is known. */
+static uint32_t version_numbered(
+	struct loader *loader, uint32_t object, uint64_t name, struct span *image)
+{
+	uint32_t version = build_version_whole(&loader->build, object, name);
+
+	if (version == HISTORY_NONE)
+		return build_version_int(&loader->build, object, name);
+	*image = SPAN_NONE;
+	return version;
 }
 
 static void batch_versions(struct loader *loader)
 {
-	struct history_build *build = &loader->build;
-
 	for (unsigned i = 0; i < loader->batch_count; i++) {
 		struct batch_row *b = &loader->batch[i];
+		struct probe_row *row = &b->row;
 
-		b->op.version = b->has_name
-					? build_version_int(build, b->op.object, b->name)
-					: version_named(loader, b->op.object, b->row.version);
+		/* What was overwritten is looked for while it is the newest; where that does not
+		 * tell, behind the new one: ids are given out in this order. */
+		b->previous = HISTORY_NONE;
 		if (b->has_previous)
-			b->previous = build_version_int(build, b->op.object, b->previous_name);
-		else if (b->row.previous.ptr && !is_rekey(&b->row))
-			b->previous = version_named(loader, b->op.object, b->row.previous);
-		else
-			b->previous = HISTORY_NONE;
+			b->previous = build_version_whole(
+				&loader->build, b->op.object, b->previous_name);
+		if (b->previous != HISTORY_NONE)
+			row->old_image = SPAN_NONE;
+		b->op.version = b->has_name ? version_numbered(loader, b->op.object, b->name,
+						      &row->image)
+					    : version_named(loader, b->op.object, row->version);
+		if (b->previous != HISTORY_NONE)
+			continue;
+		if (b->has_previous)
+			b->previous = build_version_int(
+				&loader->build, b->op.object, b->previous_name);
+		else if (row->previous.ptr && !is_rekey(row))
+			b->previous = version_named(loader, b->op.object, row->previous);
 	}
 }
 
@@ -275,12 +310,61 @@ static uint32_t text_reference(struct loader *loader, struct span text)
 
 	if (!text.ptr)
 		return 0;
+	/* A statement's probes have the same one. */
+	if (loader->text_ref_count && span_eq(strtab_get(&loader->texts, loader->last_text), text))
+		return loader->text_refs[loader->last_text];
 	id = strtab_add(&loader->texts, text);
+	loader->last_text = id;
 	MEM_RESERVE(loader->text_refs, (size_t)id + 1, loader->text_ref_capacity);
 	for (; loader->text_ref_count <= id; loader->text_ref_count++)
 		loader->text_refs[loader->text_ref_count] = build_bytes(&loader->build,
 			strtab_get(&loader->texts, (uint32_t)loader->text_ref_count));
 	return loader->text_refs[id];
+}
+
+/* Rows of a probe that waits for others, as many as are looked up together. */
+struct group_batch {
+	struct probe_row rows[GROUP_ROWS];
+	struct build_key keys[GROUP_ROWS];
+	bool key_ready[GROUP_ROWS];
+	uint32_t objects[GROUP_ROWS];
+	unsigned count;
+};
+
+/* Fetches ahead as batches do. */
+static void group_batch_add(struct loader *loader, struct group *group, uint32_t table,
+	struct group_batch *batch)
+{
+	struct history_build *build = &loader->build;
+
+	for (unsigned i = 0; i < batch->count; i++) {
+		batch->objects[i] = batch->key_ready[i]
+					    ? build_object_find(build, &batch->keys[i])
+					    : build_object_at(build, table, batch->rows[i].key);
+		__builtin_prefetch(&build->states[batch->objects[i]], 1);
+	}
+	for (unsigned i = 0; i < batch->count; i++) {
+		uint64_t name;
+
+		if (batch->rows[i].version.ptr && build_name_int(batch->rows[i].version, &name))
+			build_version_prefetch(build, batch->objects[i], name);
+	}
+	for (unsigned i = 0; i < batch->count; i++) {
+		struct probe_row *row = &batch->rows[i];
+		struct group_row to = {.object = batch->objects[i], .previous = HISTORY_NONE};
+		uint64_t name;
+
+		to.version = row->version.ptr && build_name_int(row->version, &name)
+				     ? version_numbered(loader, to.object, name, &row->image)
+				     : version_named(loader, to.object, row->version);
+		if (row->previous.ptr)
+			to.previous = version_named(loader, to.object, row->previous);
+		else if (row->has_previous || row->op == PROBE_OP_INSERT)
+			to.previous = BUILD_NIL;
+		row_image(loader, to.version, row->image);
+		group_row_add(group, build, &to);
+	}
+	batch->count = 0;
 }
 
 /* Probes that wait for others of their statement; READ comes here for its predicate only. */
@@ -290,6 +374,7 @@ static void probe_group(struct loader *loader, const struct group_probe *from, u
 	struct build_session *state = &loader->build.sessions[session];
 	uint32_t count = mp_array(&mp);
 	struct group_probe *probe;
+	struct group_batch batch;
 	struct group *group;
 
 	if (!state->group)
@@ -306,23 +391,22 @@ static void probe_group(struct loader *loader, const struct group_probe *from, u
 	probe->op = from->op;
 	probe->table = from->table;
 	probe->text = from->text;
+	batch.count = 0;
 	for (uint32_t i = 0; i < count && !mp.bad; i++) {
-		struct group_row to = {.version = HISTORY_NONE, .previous = HISTORY_NONE};
-		struct probe_row row;
+		struct probe_row *row = &batch.rows[batch.count];
+		struct build_key *key = &batch.keys[batch.count];
 
-		if (!decode_row(&mp, &row)) {
+		if (!decode_row(&mp, row)) {
 			loader->history->counts.rows_skipped++;
 			continue;
 		}
-		to.object = build_object_at(&loader->build, from->table, row.key);
-		to.version = version_named(loader, to.object, row.version);
-		if (row.previous.ptr)
-			to.previous = version_named(loader, to.object, row.previous);
-		else if (row.has_previous || row.op == PROBE_OP_INSERT)
-			to.previous = BUILD_NIL;
-		row_image(loader, to.version, row.image);
-		group_row_add(group, &loader->build, &to);
+		batch.key_ready[batch.count] = build_key_short(from->table, row->key, key);
+		if (batch.key_ready[batch.count])
+			build_prefetch(&loader->build.objects, key->hash);
+		if (++batch.count == GROUP_ROWS)
+			group_batch_add(loader, group, from->table, &batch);
 	}
+	group_batch_add(loader, group, from->table, &batch);
 }
 
 /* A probe, with its decoded rows. */
@@ -412,7 +496,7 @@ static void take_stmt(struct loader *loader, const struct decoded_stmt *record)
 	stmt->block = loader->block;
 	stmt->index = (uint16_t)(record->index < UINT16_MAX ? record->index : UINT16_MAX);
 	stmt->error = record->error;
-	stmt->flags |= record->flags;
+	stmt->flags |= record->flags & 0xffu;
 	if (UNLIKELY(record->mix != DECODED_MIX_NO))
 		note_mix(loader, session, txn, (enum decoded_mix)record->mix);
 }

@@ -454,6 +454,33 @@ static uint32_t absent_version(
 	return ends->unborn;
 }
 
+/* What absent_version will look at for operations to come: the ends of the object, then the
+ * deletion that they name, then its statement. */
+static void prefetch_absent(const struct own_pass *pass, uint32_t i)
+{
+	enum { STEP = 2 * PREFETCH_AHEAD };
+	const struct history *history = pass->history;
+	const struct ends *ends = pass->all->ends;
+	const struct history_op *op = &history->ops[i];
+	uint32_t dead, stmt;
+
+	if (!ends || i + 3 * STEP >= history->op_count)
+		return;
+	if (op[3 * STEP].flags & HISTORY_OP_ABSENT)
+		MEM_PREFETCH(&ends[op[3 * STEP].object]);
+	if (op[2 * STEP].flags & HISTORY_OP_ABSENT) {
+		dead = ends[op[2 * STEP].object].dead;
+		if (dead < SEVERAL)
+			MEM_PREFETCH(&history->versions[dead]);
+	}
+	if (op[STEP].flags & HISTORY_OP_ABSENT) {
+		dead = ends[op[STEP].object].dead;
+		stmt = dead < SEVERAL ? history->versions[dead].stmt : HISTORY_NONE;
+		if (stmt != HISTORY_NONE)
+			MEM_PREFETCH(&history->stmts[stmt]);
+	}
+}
+
 static void own_txn(struct own_pass *pass, uint32_t t)
 {
 	struct history *history = pass->history;
@@ -467,11 +494,9 @@ static void own_txn(struct own_pass *pass, uint32_t t)
 	for (uint32_t i = txn->first_op; i < txn->first_op + txn->op_count; i++) {
 		struct history_op *op = &history->ops[i];
 		struct history_version *v;
-		uint32_t own, ahead = i + PREFETCH_AHEAD;
+		uint32_t own;
 
-		if (pass->all->ends && ahead < history->op_count &&
-			(history->ops[ahead].flags & HISTORY_OP_ABSENT))
-			MEM_PREFETCH(&pass->all->ends[history->ops[ahead].object]);
+		prefetch_absent(pass, i);
 		if (op->kind == HISTORY_READ && (op->flags & HISTORY_OP_ABSENT)) {
 			op->version = absent_version(pass, t, op, own_before(pass, t, op->object));
 			pass->reads_undecided += op->version == HISTORY_NONE;
