@@ -189,7 +189,8 @@ def stalled_disk():
     values = "select repeat('v', 5000), %d;\n"
     try:
         with start_proxy("--buffer=16M", "--compression=0",
-                         env=dict(os.environ, LD_PRELOAD=library, STALL=flag)) as proxy:
+                         env=dict(os.environ, LD_PRELOAD=library, STALL=flag,
+                                  ASAN_OPTIONS="verify_asan_link_order=0")) as proxy:
             subprocess.run(client(proxy.port), input=values % 0, text=True, check=True,
                            capture_output=True)
             base = proxy.memory()
