@@ -57,6 +57,7 @@ static uint32_t session_at(struct loader *l, uint32_t number)
 			.number = number,
 			.first_stmt = EXECUTION_NONE,
 			.last_stmt = EXECUTION_NONE,
+			.last_change = EXECUTION_NONE,
 		};
 	}
 	return *slot;
@@ -86,6 +87,7 @@ static void take_session(struct loader *l, const struct record_session *r)
 		s->node = r->node;
 		s->user = r->user;
 		s->database = r->database;
+		s->collation = r->collation;
 		s->opened_at = r->at;
 		s->capabilities = r->capabilities;
 		s->named = is_name(r->client);
@@ -104,6 +106,10 @@ static void take_session(struct loader *l, const struct record_session *r)
 		s->released_seq = r->seq;
 		break;
 	case SESSION_CHANGED:
+		if (span_eq_str(r->reason, "change user") && s->last_change < l->e->stmt_count) {
+			l->e->stmts[s->last_change].sql = r->database;
+			l->e->stmts[s->last_change].collation = r->collation;
+		}
 		break;
 	}
 }
@@ -134,6 +140,8 @@ static void take_stmt(struct loader *l, const struct record_stmt *r)
 		map_put(&l->prepared, key, (uint32_t)l->text_count);
 		l->texts[l->text_count++] = r->text;
 	}
+	if (r->command == COMMAND_CHANGE_USER)
+		e->sessions[session].last_change = (uint32_t)e->stmt_count;
 	map_put(&l->stmts, key, (uint32_t)e->stmt_count);
 	MEM_RESERVE(e->stmts, e->stmt_count + 1, e->stmt_capacity);
 	e->stmts[e->stmt_count++] = (struct execution_stmt){

@@ -43,7 +43,9 @@ struct execution_stmt {
 	uint32_t session;         /* index */
 	uint32_t ordinal;         /* in its session, from 1 */
 	uint32_t next_in_session; /* index or NONE */
-	struct span sql;          /* the text; of an EXECUTE that of its PREPARE */
+	uint32_t collation;       /* of CHANGE_USER: as of a session */
+	/* The text; of an EXECUTE that of its PREPARE; of INIT_DB and CHANGE_USER the database. */
+	struct span sql;
 	struct execution_rows *sets;
 	uint32_t set_count;
 };
@@ -59,6 +61,7 @@ struct execution_session {
 		name; /* the recorder's name for it where that is a name, else S and the number */
 	bool named;
 	struct span node, user, database;
+	uint32_t collation; /* that it logged in with, the server's number; 0: not known */
 	uint64_t opened_at;
 	uint64_t capabilities; /* in force: server AND client */
 	uint64_t closed_seq; /* 0: its end is not in the trace */
@@ -66,6 +69,7 @@ struct execution_session {
 	uint64_t ended_seq, released_seq;
 	uint32_t first_stmt, last_stmt; /* index or NONE */
 	uint32_t stmt_count;
+	uint32_t last_change; /* index of the last CHANGE_USER, while loading; or NONE */
 	uint8_t level; /* enum txn_level: of its first transaction */
 	bool opaque;   /* not all of it was read */
 };

@@ -134,7 +134,8 @@ enum session_event {
 	F(u64, thread)       /* the server's connection id */                                    \
 	F(u64, capabilities) /* in force: server AND client */                                   \
 	F(str, reason)       /* of the close, of the end or of being opaque */                   \
-	F(raw, attributes)   /* {name: value} */
+	F(raw, attributes)   /* {name: value} */                                                 \
+	F(u32, collation)    /* the number that the client asked for; 0: not known */
 
 enum stmt_flags {
 	STMT_NO_REPLY = 1u << 0,    /* sent, and no answer ever came */

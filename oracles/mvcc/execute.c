@@ -703,8 +703,8 @@ static void begin_statement(struct mvcc *m, uint32_t index)
 		m->now_level = !m->now_autocommit   ? LEVEL_UNKNOWN
 			       : choose(m, 2) == 0 ? m->now_level
 						   : m->store.txns[m->now_txn].level_other;
-	m->env.database = m->schedule->execution->sessions[stmt->in->session].database;
 	m->now_plan = m->runs[index].plan;
+	settings_apply(m, m->now_plan);
 	if (m->now_txn != STORE_NONE && m->store.txns[m->now_txn].began == STORE_NONE) {
 		TRAIL_SET(&m->store.trail, m->store.txns[m->now_txn].began, m->event);
 		TRAIL_SET(&m->store.trail, m->store.txns[m->now_txn].first_commits,

@@ -40,6 +40,10 @@ static void open_env(struct mvcc *m)
 		m->env.mode = eval_mode_flags(mode);
 		m->sql.mode = sql_mode_flags(mode);
 	}
+	m->start = (struct session_settings){.mode_text = mode,
+		.eval_mode = m->env.mode,
+		.sql_mode = m->sql.mode,
+		.collation = m->env.collation_connection};
 	m->no_foreign_checks = execution_variable(s, "foreign_key_checks").ptr &&
 			       !execution_is_on(s, "foreign_key_checks");
 	m->source = (struct eval_source){table_named, rows_of, m};
@@ -71,8 +75,10 @@ static const char *open_table(struct mvcc *m, uint32_t number)
 	if (!def->transactional)
 		return "tables of other engines than InnoDB";
 	store_table_init(table, def, &m->plans_arena);
-	for (uint32_t i = 0; i < def->column_count; i++)
+	for (uint32_t i = 0; i < def->column_count; i++) {
 		table->hidden_key |= span_eq_str(def->columns[i].name, HIDDEN_KEY_COLUMN);
+		m->any_timestamps |= def->columns[i].type.kind == EVAL_T_TIMESTAMP;
+	}
 	if (!in->has_initial || !content_rows(m, &m->store.arena, def, &in->initial, &rows, &count))
 		return "tables without initial rows";
 	for (size_t i = 0; i < count; i++)
@@ -215,16 +221,24 @@ static void find_mixed(struct mvcc *m)
 static void make_plans(struct mvcc *m)
 {
 	enum { AUTOCOMMIT = 2, COMMAND_PREPARE = 0x16 };
-	bool *off = mem_zero(m->schedule->execution->session_count + 1, sizeof(*off));
+	size_t count = m->schedule->execution->session_count;
+	bool *off = mem_zero(count + 1, sizeof(*off));
+	struct session_settings *settings = mem_zero(count + 1, sizeof(*settings));
 
+	for (size_t i = 0; i < count; i++)
+		settings_open(m, &settings[i], m->schedule->execution->sessions[i].database,
+			m->schedule->execution->sessions[i].collation);
 	for (size_t i = 0; i < m->schedule->stmt_count; i++) {
 		const struct schedule_stmt *stmt = &m->schedule->stmts[i];
+		uint8_t command = stmt->in->record.command;
 
 		m->now_stmt = (uint32_t)i;
 		/* Preparing a statement does nothing yet. */
 		m->runs[i].plan = plan_of(m,
-			stmt->in->record.command == COMMAND_PREPARE ? span_str("") : stmt->text,
-			m->schedule->execution->sessions[stmt->in->session].database);
+			command == COMMAND_PREPARE || !settings_has_text(command) ? span_str("")
+										  : stmt->text,
+			&settings[stmt->in->session]);
+		settings_after(m, &settings[stmt->in->session], stmt->in, m->runs[i].plan);
 		/* Definitions that change, and table locks, make waits that are none of ours. */
 		m->any_ddl |= m->runs[i].plan->ddl;
 		/* With autocommit off, the first statement of a transaction keeps its locks when it
@@ -236,6 +250,8 @@ static void make_plans(struct mvcc *m)
 				      stmt->txn_events->event == TXN_END;
 	}
 	m->now_stmt = STORE_NONE;
+	m->env.database = SPAN_NONE;
+	free(settings);
 	free(off);
 }
 

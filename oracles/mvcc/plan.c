@@ -20,12 +20,7 @@ uint32_t solver_table(const struct mvcc *m, struct span database, struct span na
 
 static struct span database_or_current(const struct mvcc *m, struct span database)
 {
-	if (database.ptr)
-		return database;
-	if (m->now_stmt == STORE_NONE)
-		return SPAN_NONE;
-	return m->schedule->execution->sessions[m->schedule->stmts[m->now_stmt].in->session]
-		.database;
+	return database.ptr ? database : m->env.database;
 }
 
 const struct eval_table *table_named(void *ctx, const struct sql_table_name *name)
@@ -39,6 +34,8 @@ const struct eval_table *table_named(void *ctx, const struct sql_table_name *nam
 struct table_walk {
 	struct mvcc *m;
 	struct plan *plan;
+	const struct session_settings *settings;
+	bool temporary; /* a table of the session's own was named */
 };
 
 static void see_table(void *ctx, const struct sql_table_name *name, const struct sql_table_ref *ref,
@@ -49,6 +46,12 @@ static void see_table(void *ctx, const struct sql_table_name *name, const struct
 	uint32_t table = solver_table(walk->m, database_or_current(walk->m, name->db), name->name);
 
 	(void)ref;
+	if (table == STORE_NONE && settings_temporary(walk->settings, name)) {
+		/* It has no triggers and no foreign keys, and nobody else sees it. */
+		walk->temporary = true;
+		plan->unsupported = "temporary tables";
+		return;
+	}
 	if (table == STORE_NONE && plan->redefines)
 		return; /* one that the trace does not describe, so nothing of it is judged */
 	if (table == STORE_NONE || !walk->m->store.tables[table].def) {
@@ -190,7 +193,8 @@ static bool set_value_is_one_of(const struct sql_expr *value, const char *const 
 }
 
 /* Variables that change neither results nor effects of what is modelled. */
-static bool harmless_variable(const struct mvcc *m, const struct sql_set_item *item)
+static bool harmless_variable(
+	struct mvcc *m, const struct sql_set_item *item, const struct session_settings *settings)
 {
 	static const char *const names[] = {"autocommit", "transaction_isolation", "tx_isolation",
 		"transaction_read_only", "tx_read_only", "innodb_lock_wait_timeout",
@@ -199,20 +203,29 @@ static bool harmless_variable(const struct mvcc *m, const struct sql_set_item *i
 		"session_track_state_change", "session_track_transaction_info",
 		"session_track_system_variables", "profiling", "max_statement_time",
 		"max_execution_time", "character_set_results", "sql_safe_updates",
-		"optimizer_switch", "binlog_format", "sql_log_bin"};
-	const struct sql_expr *value = item->value;
+		"optimizer_switch", "binlog_format", "sql_log_bin", "sql_quote_show_create",
+		"sql_notes", "sql_warnings", "long_query_time", "default_storage_engine",
+		"character_set_server", "collation_server"};
+	struct session_settings then;
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		if (span_ieq_str(item->name, names[i]))
 			return true;
 	}
-	/* The mode that the server has anyhow. */
-	return span_ieq_str(item->name, "sql_mode") && value && value->kind == SQL_EXPR_LITERAL &&
-	       eval_mode_flags(value->u.literal.text) == m->env.mode &&
-	       sql_mode_flags(value->u.literal.text) == m->sql.mode;
+	/* Does id IS NULL mean LAST_INSERT_ID()?  No. */
+	if (span_ieq_str(item->name, "sql_auto_is_null"))
+		return item->value &&
+		       set_value_is_one_of(item->value, (const char *const[]){"0", "off", NULL});
+	if (span_ieq_str(item->name, "time_zone"))
+		return !m->any_timestamps;
+	if (settings_collation(m, settings, item, &then))
+		return true;
+	return span_ieq_str(item->name, "sql_mode") &&
+	       settings_mode(m, settings, item->value, &then);
 }
 
-static bool only_harmless_sets(const struct mvcc *m, const struct sql_stmt *stmt)
+static bool only_harmless_sets(
+	struct mvcc *m, const struct sql_stmt *stmt, const struct session_settings *settings)
 {
 	if (stmt->u.set->statement)
 		return false;
@@ -222,7 +235,7 @@ static bool only_harmless_sets(const struct mvcc *m, const struct sql_stmt *stmt
 			break; /* unknown to the evaluator: what reads it is unsupported */
 		case SQL_SET_VARIABLE:
 			/* Others' sessions keep their values. */
-			if (item->scope == SQL_SCOPE_GLOBAL || harmless_variable(m, item))
+			if (item->scope == SQL_SCOPE_GLOBAL || harmless_variable(m, item, settings))
 				break;
 			return false;
 		case SQL_SET_NAMES:
@@ -281,7 +294,8 @@ static void plan_reach(struct mvcc *m, struct plan *plan)
 		stmt->kind == SQL_STMT_UPDATE ? stmt->u.update->where : stmt->u.del->where);
 }
 
-static void compile(struct mvcc *m, struct plan *plan)
+static void compile(
+	struct mvcc *m, struct plan *plan, const struct session_settings *settings)
 {
 	const struct sql_stmt *stmt = plan->stmt;
 	struct eval_outcome outcome = {0};
@@ -355,18 +369,15 @@ static void compile(struct mvcc *m, struct plan *plan)
 			plan->points = plan->reach;
 		return;
 	case SQL_STMT_SET:
-		plan->harmless = only_harmless_sets(m, stmt);
+		plan->harmless = only_harmless_sets(m, stmt, settings);
 		plan->odd = !plan->harmless;
 		plan->peeks = plan->sourced;
-		return;
-	case SQL_STMT_USE:
-		plan->harmless = span_eq(stmt->u.name, plan->database);
-		plan->odd = !plan->harmless;
 		return;
 	case SQL_STMT_DO:
 	case SQL_STMT_EXPLAIN:
 		plan->harmless = plan->peeks = true;
 		return;
+	case SQL_STMT_USE:
 	case SQL_STMT_XA:
 	case SQL_STMT_TABLE_ADMIN:
 	case SQL_STMT_EMPTY:
@@ -427,18 +438,49 @@ static bool writes_a_known_table(const struct plan *plan)
 	return false;
 }
 
-static struct plan *make_plan(struct mvcc *m, struct span text, struct span database)
+/* A temporary table may hide one of the same name, for this session only; others hide nothing, and
+ * what is made without a query reads nothing. */
+static void plan_definition(struct mvcc *m, struct plan *plan)
+{
+	const struct sql_stmt *stmt = plan->stmt;
+
+	if (!plan->redefines || plan->commits)
+		return;
+	plan->odd = true;
+	if (stmt->kind == SQL_STMT_CREATE_TABLE) {
+		const struct sql_create_table *create = stmt->u.create_table;
+
+		plan->odd = solver_table(m, database_or_current(m, create->table.db),
+				    create->table.name) != STORE_NONE;
+		plan->harmless = !plan->odd && !create->query && !create->like;
+	} else if (stmt->kind == SQL_STMT_DROP_TABLE && !plan->table_count) {
+		plan->odd = false;
+		plan->harmless = true;
+	}
+	if (!plan->odd)
+		plan->ddl = false;
+}
+
+static struct plan *make_plan(
+	struct mvcc *m, struct span text, const struct session_settings *settings)
 {
 	struct plan *plan = arena_zero(&m->plans_arena, sizeof(*plan));
 	struct sql_stmt *stmt = NULL;
-	struct table_walk walk = {m, plan};
+	struct table_walk walk = {m, plan, settings, false};
+	struct sql_options options = m->sql;
 	unsigned queries = 0;
 	bool calls = false;
 	struct err err;
 
 	plan->text = arena_copy(&m->plans_arena, text);
-	plan->database = database.ptr ? arena_copy(&m->plans_arena, database) : SPAN_NONE;
-	if (!sql_parse(&m->plans_arena, plan->text, &m->sql, &stmt, &err)) {
+	plan->database = settings->database;
+	plan->temporary = settings->temporary;
+	plan->eval_mode = settings->eval_mode;
+	plan->sql_mode = settings->sql_mode;
+	plan->collation = settings->collation;
+	settings_apply(m, plan);
+	options.mode = plan->sql_mode;
+	if (!sql_parse(&m->plans_arena, plan->text, &options, &stmt, &err)) {
 		plan->unsupported = "statements that do not parse";
 		plan->writes = plan->anywhere = true;
 		return plan;
@@ -453,7 +495,9 @@ static struct plan *make_plan(struct mvcc *m, struct span text, struct span data
 	sql_walk_stmt(stmt, &(struct sql_visitor){.expr = stored_call, .ctx = &calls});
 	if (stmt->kind == SQL_STMT_SELECT || sql_stmt_is_write(stmt) || plan->redefines)
 		sql_stmt_tables(stmt, see_table, &walk);
-	compile(m, plan);
+	compile(m, plan, settings);
+	if (walk.temporary && !plan->table_count && !plan->elsewhere && !plan->redefines)
+		plan->harmless = plan->peeks = true;
 	if (calls && !plan->redefines) {
 		plan->harmless = plan->peeks = false;
 		plan->writes = true;
@@ -463,24 +507,27 @@ static struct plan *make_plan(struct mvcc *m, struct span text, struct span data
 	plan->events = events_of(stmt);
 	plan->asks_own = plan->insert && asks_own_table(stmt->u.insert);
 	plan->anywhere |= calls || (plan->writes && plan->unsupported && !plan->redefines &&
-					   !writes_a_known_table(plan));
-	/* A temporary table may hide one of the same name, for this session only. */
-	if (plan->redefines && !plan->commits)
-		plan->odd = true;
+					   !walk.temporary && !writes_a_known_table(plan));
+	plan_definition(m, plan);
 	return plan;
 }
 
-const struct plan *plan_of(struct mvcc *m, struct span text, struct span database)
+const struct plan *plan_of(
+	struct mvcc *m, struct span text, const struct session_settings *settings)
 {
 	uint64_t hash = hash_bytes(text.ptr, text.len);
 	uint32_t *slot = map_at(&m->plans, hash);
 	struct plan *plan, *first = *slot == MAP_NONE ? NULL : m->plan_list[*slot];
 
 	for (plan = first; plan; plan = plan->next) {
-		if (span_eq(plan->text, text) && span_eq(plan->database, database))
+		if (span_eq(plan->text, text) && span_eq(plan->database, settings->database) &&
+			plan->eval_mode == settings->eval_mode &&
+			plan->sql_mode == settings->sql_mode &&
+			plan->collation == settings->collation &&
+			span_eq(plan->temporary, settings->temporary))
 			return plan;
 	}
-	plan = make_plan(m, text, database);
+	plan = make_plan(m, text, settings);
 	slot = map_at(&m->plans, hash);
 	if (*slot == MAP_NONE) {
 		MEM_RESERVE(m->plan_list, m->plan_count + 1, m->plan_capacity);

@@ -38,7 +38,9 @@ enum write_event { WRITE_INSERT = 1, WRITE_UPDATE = 2, WRITE_DELETE = 4, WRITE_A
 
 /* A statement text, parsed and compiled once. */
 struct plan {
-	struct span text, database;
+	struct span text, database, temporary;
+	uint32_t eval_mode, sql_mode; /* of the session that sent it */
+	uint16_t collation;           /* COLLATION_NONE: not known */
 	struct plan *next;           /* of the same hash */
 	const struct sql_stmt *stmt; /* NULL: does not parse */
 	const char *unsupported;     /* why it cannot be executed; NULL: it can */
@@ -169,6 +171,15 @@ enum session_oddity {
 	SESSION_RENAMES = 2, /* temporary tables, which may hide others */
 };
 
+/* What a session has set, as far as it is modelled (settings.c). */
+struct session_settings {
+	struct span database;
+	struct span mode_text; /* sql_mode; none: not recorded */
+	uint32_t eval_mode, sql_mode;
+	uint16_t collation;    /* of the connection; COLLATION_NONE: not known */
+	struct span temporary; /* its temporary tables: database and name, each with a zero byte */
+};
+
 struct mvcc {
 	const struct schedule *schedule;
 	const struct mvcc_options *options;
@@ -179,6 +190,7 @@ struct mvcc {
 	struct eval_env env;
 	struct eval_source source;
 	struct sql_options sql;
+	struct session_settings start; /* of a session that has set nothing */
 	struct map plans; /* hash to index of plan_list */
 	struct plan **plan_list;
 	size_t plan_count, plan_capacity;
@@ -193,6 +205,7 @@ struct mvcc {
 	bool strangers; /* sessions that were not recorded may have changed rows */
 	bool some_left_out; /* ... and the recorder knows of some: what they explain is no news */
 	bool any_ddl;
+	bool any_timestamps; /* a table has a TIMESTAMP, which shows in the session's time zone */
 	bool any_dirty; /* a transaction at READ UNCOMMITTED */
 	struct loose_end *loose;
 	size_t loose_count;
@@ -279,11 +292,30 @@ bool points_key(struct mvcc *m, const struct store_table *table, const struct po
 size_t point_records(struct mvcc *m, struct store_table *table, struct store_record ***out);
 
 /* plan.c */
-const struct plan *plan_of(struct mvcc *m, struct span text, struct span database);
+const struct plan *plan_of(
+	struct mvcc *m, struct span text, const struct session_settings *settings);
 uint32_t solver_table(const struct mvcc *m, struct span database, struct span name);
 
 /* plan.c: may it write any table, by itself or by a trigger? */
 bool writes_anywhere(const struct mvcc *m, const struct plan *plan);
+
+/* settings.c: of a new session; `collation` is the server's number of one, 0: not recorded */
+void settings_open(
+	struct mvcc *m, struct session_settings *s, struct span database, uint32_t collation);
+/* What they mean to the evaluator, from now on. */
+void settings_apply(struct mvcc *m, const struct plan *plan);
+/* SET of what decides how literals compare: true, and *out where it is understood. */
+bool settings_collation(const struct mvcc *m, const struct session_settings *s,
+	const struct sql_set_item *item, struct session_settings *out);
+/* What they are once the statement was answered; its plan was made with those before it. */
+void settings_after(struct mvcc *m, struct session_settings *s, const struct execution_stmt *in,
+	const struct plan *plan);
+/* With sql_mode set to a value; false: which one that is cannot be told. */
+bool settings_mode(struct mvcc *m, const struct session_settings *s, const struct sql_expr *value,
+	struct session_settings *out);
+bool settings_temporary(const struct session_settings *s, const struct sql_table_name *table);
+/* Is what a command of the protocol brings a statement, and not the name of a database? */
+bool settings_has_text(uint8_t command);
 
 /* mvcc.c: whether the store holds the final rows, as far as they can be judged */
 bool finals_fit(struct mvcc *m);

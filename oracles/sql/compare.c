@@ -58,6 +58,19 @@ bool has_wide_text(const struct node *n)
 	return false;
 }
 
+/* Beside a column of the same character set literals take the column's collation (MySQL manual,
+ * "Collation Coercibility in Expressions").  What functions return is left alone. */
+static bool column_wins(struct node **args, uint32_t count, uint16_t a, uint16_t b)
+{
+	if (collation_charset(a) != collation_charset(b))
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		if (type_is_string(&args[i]->type) && !args[i]->column && !args[i]->literal)
+			return false;
+	}
+	return true;
+}
+
 bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 	const char *operation, uint16_t *collation, uint8_t *coercibility)
 {
@@ -87,7 +100,8 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 		}
 		a = collation_charset(coll);
 		b = collation_charset(other);
-		if (c->env->flavour == SQL_MYSQL && (type_is_string(t) || t->kind == EVAL_T_BIT)) {
+		if (c->env->flavour == SQL_MYSQL && (type_is_string(t) || t->kind == EVAL_T_BIT) &&
+			!column_wins(args, count, coll, other)) {
 			compile_unsupported(c, "MySQL: strings of different collations");
 			return false;
 		}
@@ -151,6 +165,10 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 				c, "characters beyond ASCII beside a narrower character set");
 			return false;
 		}
+	}
+	if (c->env->literals_uncertain && level >= 4 && !coercibility) {
+		compile_unsupported(c, "literals, whose collation was not recorded");
+		return false;
 	}
 	*collation = coll;
 	if (coercibility)

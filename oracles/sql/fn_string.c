@@ -191,6 +191,11 @@ static struct node *compile_relate(
 	if (c->env->flavour == SQL_MYSQL && (bytes_beside_number(n->args[0], n->args[1]) ||
 						    bytes_beside_number(n->args[1], n->args[0])))
 		return compile_unsupported(c, "MySQL: a binary string beside a number's text");
+	/* INSTR and LOCATE search by the first one's collation. */
+	if (c->env->flavour == SQL_MYSQL && function->fn != run_strcmp &&
+		type_is_string(&n->args[0]->type) && type_is_string(&n->args[1]->type) &&
+		n->args[0]->type.collation != n->args[1]->type.collation)
+		return compile_unsupported(c, "MySQL: strings of different collations");
 	if (!string_result(c, n, n->args, 2, function->name))
 		return NULL;
 	n->type = type_int(false);

@@ -338,6 +338,7 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 		capture_keep(&c->pending_database, request->login->schema);
 		c->pending_set = (uint8_t)text_set_of_collation(
 			request->login->charset, (enum text_set)c->server_set);
+		c->pending_collation = request->login->charset;
 	}
 	if (command->byte == CMD_QUIT)
 		c->quit = true;
@@ -525,6 +526,7 @@ static void apply(struct capture *c, const struct wire_command *command)
 		capture_keep(&c->user, buf_span(&c->pending_user));
 		capture_keep(&c->database, buf_span(&c->pending_database));
 		c->set = c->login_set = c->pending_set;
+		c->collation = c->pending_collation;
 		txn_reset_session(c);
 		capture_emit_session(c, SESSION_CHANGED, "change user");
 		break;

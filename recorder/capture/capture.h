@@ -100,6 +100,7 @@ struct capture {
 	bool muted; /* the filter does not want it: nothing more is recorded */
 	uint64_t statements;
 	uint64_t thread, capabilities;
+	uint16_t collation, pending_collation;
 	struct buf client, user, database, pending_user, pending_database, attributes;
 	uint16_t status; /* the server's, last seen */
 	bool status_known;

@@ -19,6 +19,7 @@ void capture_emit_session(struct capture *c, enum session_event event, const cha
 		.capabilities = c->capabilities,
 		.reason = span_str(reason),
 		.attributes = event == SESSION_OPENED ? span_or_none(&c->attributes) : SPAN_NONE,
+		.collation = c->collation,
 	};
 
 	trace_emit_session(c->worker->producer, &record);
@@ -209,6 +210,7 @@ void capture_login(void *ctx, const struct wire_login *login)
 	c->capabilities = login->in_force;
 	c->set = c->login_set = (uint8_t)text_set_of_collation(
 		login->charset, (enum text_set)c->server_set);
+	c->collation = login->charset;
 	if (login->attributes.ptr)
 		keep_attributes(c, login->attributes);
 }

@@ -63,11 +63,14 @@ static void tell_login(struct client *c, const struct run_target *target)
 		.in_force = c->mysql->client_flag,
 		.charset = UTF8MB4,
 	};
+	MY_CHARSET_INFO charset;
 	struct wire_reply reply = {.kind = REPLY_OK,
 		.last = true,
 		.has_status = true,
 		.status = (uint16_t)c->mysql->server_status};
 
+	mysql_get_character_set_info(c->mysql, &charset);
+	login.charset = (uint16_t)charset.number;
 	capture_sink.greeting(&c->capture, &greeting);
 	capture_sink.login(&c->capture, &login);
 	capture_sink.authenticated(&c->capture, &reply);

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a session's SET, USE, CREATE TEMPORARY TABLE and resets make of the statements behind them.
+ * A session's statements follow one another, so this is known before the search. */
+#include <string.h>
+
+#include "base/buf.h"
+#include "mvcc/solver.h"
+#include "sql/collation.h"
+
+enum { COMMAND_INIT_DB = 0x02, COMMAND_CHANGE_USER = 0x11, COMMAND_RESET = 0x1f };
+
+enum { MYSQL_COLLATIONS = 255 }; /* from here on those that MariaDB has no such number for */
+enum { MODE_DEPTH = 8, MODE_MAX = 4096 };
+
+static bool set_mode(struct session_settings *s, struct span text)
+{
+	if (text.len > MODE_MAX)
+		return false;
+	s->mode_text = text;
+	s->eval_mode = eval_mode_flags(text);
+	s->sql_mode = sql_mode_flags(text);
+	return true;
+}
+
+/* ---- the connection's collation ---- */
+
+/* Numbers of the collations that clients log in with: those of utf8mb4.  In other character sets
+ * texts are not what the trace has, so literals among themselves are left alone. */
+static uint16_t collation_numbered(const struct mvcc *m, uint32_t number)
+{
+	static const struct {
+		uint32_t number;
+		uint16_t collation;
+	} known[] = {
+		{45, COLLATION_UTF8MB4_GENERAL_CI},
+		{46, COLLATION_UTF8MB4_BIN},
+		{224, COLLATION_UTF8MB4_UNICODE_CI},
+		{246, COLLATION_UTF8MB4_UNICODE_520_CI},
+		{255, COLLATION_UTF8MB4_0900_AI_CI},
+		{309, COLLATION_UTF8MB4_0900_BIN},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+		if (known[i].number == number &&
+			(m->env.flavour == SQL_MYSQL || number < MYSQL_COLLATIONS))
+			return known[i].collation;
+	}
+	return COLLATION_NONE;
+}
+
+static uint16_t only_utf8mb4(uint16_t collation)
+{
+	return collation != COLLATION_NONE && collation_charset(collation) == CHARSET_UTF8MB4
+		       ? collation
+		       : COLLATION_NONE;
+}
+
+static struct span word_of(const struct sql_expr *value)
+{
+	return value->kind == SQL_EXPR_LITERAL  ? value->u.literal.text
+	       : value->kind == SQL_EXPR_COLUMN ? value->u.column.name
+						: SPAN_NONE;
+}
+
+bool settings_collation(const struct mvcc *m, const struct session_settings *s,
+	const struct sql_set_item *item, struct session_settings *out)
+{
+	bool charset = item->kind != SQL_SET_VARIABLE ||
+		       span_ieq_str(item->name, "character_set_connection");
+	struct span word = item->value ? word_of(item->value) : SPAN_NONE;
+
+	*out = *s;
+	if (item->kind == SQL_SET_USER_VAR ||
+		(!charset && !span_ieq_str(item->name, "collation_connection")))
+		return false;
+	/* SET CHARACTER SET takes the collation of the database. */
+	if (item->kind == SQL_SET_CHARSET || !word.ptr)
+		out->collation = COLLATION_NONE;
+	else if (item->kind == SQL_SET_NAMES && item->collation.ptr)
+		out->collation = only_utf8mb4(collation_find(item->collation));
+	else if (!charset)
+		out->collation = only_utf8mb4(collation_find(word));
+	else if (span_ieq_str(word, "utf8mb4"))
+		out->collation = collation_of_charset(
+			word, m->env.flavour == SQL_MYSQL, m->env.version);
+	else
+		out->collation = COLLATION_NONE;
+	return true;
+}
+
+void settings_open(
+	struct mvcc *m, struct session_settings *s, struct span database, uint32_t collation)
+{
+	*s = m->start;
+	s->database = database;
+	if (collation)
+		s->collation = collation_numbered(m, collation);
+}
+
+void settings_apply(struct mvcc *m, const struct plan *plan)
+{
+	m->env.database = plan->database;
+	m->env.mode = plan->eval_mode;
+	m->env.literals_uncertain = plan->collation == COLLATION_NONE;
+	m->env.collation_connection =
+		plan->collation == COLLATION_NONE ? m->start.collation : plan->collation;
+}
+
+/* ---- sql_mode ---- */
+
+static bool add_mode(const struct session_settings *s, struct span global, const struct sql_expr *e,
+	struct buf *out, unsigned depth);
+
+/* REPLACE(mode, what, with), as applications write it to take one word out. */
+static bool add_replaced(const struct session_settings *s, struct span global,
+	const struct sql_expr *e, struct buf *out, unsigned depth)
+{
+	struct buf text[3] = {BUF_INIT, BUF_INIT, BUF_INIT};
+	const struct sql_expr *arg = e->u.call.args.first;
+	struct span subject, what;
+	bool ok = true;
+
+	for (unsigned i = 0; i < 3; i++, arg = arg->next)
+		ok &= add_mode(s, global, arg, &text[i], depth);
+	subject = buf_span(&text[0]);
+	what = buf_span(&text[1]);
+	for (size_t at = 0; ok && at < subject.len;) {
+		if (what.len && subject.len - at >= what.len &&
+			span_eq(span_of(subject.ptr + at, what.len), what)) {
+			buf_add_span(out, buf_span(&text[2]));
+			at += what.len;
+		} else {
+			buf_add_char(out, subject.ptr[at++]);
+		}
+	}
+	for (unsigned i = 0; i < 3; i++)
+		buf_release(&text[i]);
+	return ok && out->len <= MODE_MAX;
+}
+
+/* The value that SET gives to sql_mode; false: not one of the usual ways to write it. */
+static bool add_mode(const struct session_settings *s, struct span global, const struct sql_expr *e,
+	struct buf *out, unsigned depth)
+{
+	const struct sql_query *query;
+	struct span known;
+
+	if (depth > MODE_DEPTH || out->len > MODE_MAX)
+		return false;
+	switch (e->kind) {
+	case SQL_EXPR_LITERAL:
+		if (e->u.literal.kind != SQL_LIT_STRING)
+			return false;
+		buf_add_span(out, e->u.literal.text);
+		return true;
+	case SQL_EXPR_COLUMN: /* SET sql_mode = ANSI */
+		if (depth || e->u.column.table.ptr)
+			return false;
+		buf_add_span(out, e->u.column.name);
+		return true;
+	case SQL_EXPR_DEFAULT:
+	case SQL_EXPR_SYSTEM_VAR:
+		if (e->kind == SQL_EXPR_SYSTEM_VAR &&
+			(e->u.var.base.ptr || !span_ieq_str(e->u.var.name, "sql_mode")))
+			return false;
+		known = e->kind == SQL_EXPR_DEFAULT || e->u.var.scope == SQL_SCOPE_GLOBAL
+				? global
+				: s->mode_text;
+		if (!known.ptr)
+			return false;
+		buf_add_span(out, known);
+		return true;
+	case SQL_EXPR_SUBQUERY: /* (SELECT CONCAT(@@sql_mode, ',...')) */
+		query = e->u.in.query;
+		if (query->kind != SQL_QUERY_SELECT || query->u.select.from ||
+			query->u.select.where || query->limit || !query->u.select.items ||
+			query->u.select.items->next)
+			return false;
+		return add_mode(s, global, query->u.select.items->expr, out, depth + 1);
+	case SQL_EXPR_CALL:
+		if (e->u.call.db.ptr)
+			return false;
+		if (span_ieq_str(e->u.call.name, "replace") && e->u.call.args.count == 3)
+			return add_replaced(s, global, e, out, depth + 1);
+		if (!span_ieq_str(e->u.call.name, "concat"))
+			return false;
+		for (const struct sql_expr *arg = e->u.call.args.first; arg; arg = arg->next) {
+			if (!add_mode(s, global, arg, out, depth + 1))
+				return false;
+		}
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool settings_mode(struct mvcc *m, const struct session_settings *s, const struct sql_expr *value,
+	struct session_settings *out)
+{
+	struct buf text = BUF_INIT;
+	bool ok = value &&
+		  add_mode(s, execution_variable(m->schedule->execution, "sql_mode"), value, &text, 0);
+
+	*out = *s;
+	ok = ok && set_mode(out, arena_copy(&m->plans_arena, buf_span(&text)));
+	buf_release(&text);
+	/* Parameters are put into texts as literals with backslashes. */
+	return ok && !((out->sql_mode ^ m->sql.mode) & SQL_MODE_NO_BACKSLASH_ESCAPES);
+}
+
+/* ---- temporary tables ---- */
+
+static void add_temporary(struct buf *out, struct span database, struct span name)
+{
+	buf_add_span(out, database);
+	buf_add_char(out, '\0');
+	buf_add_span(out, name);
+	buf_add_char(out, '\0');
+}
+
+/* Those of the list but for the one of this name; whether that was among them. */
+static bool copy_temporary(struct span list, struct buf *out, struct span database, struct span name)
+{
+	bool found = false;
+
+	for (size_t at = 0; at < list.len;) {
+		struct span db = span_str(list.ptr + at);
+		struct span table = span_str(list.ptr + at + db.len + 1);
+
+		if (span_eq(db, database) && span_eq(table, name))
+			found = true;
+		else if (out)
+			add_temporary(out, db, table);
+		at += db.len + table.len + 2;
+	}
+	return found;
+}
+
+bool settings_temporary(const struct session_settings *s, const struct sql_table_name *table)
+{
+	return s->temporary.len &&
+	       copy_temporary(s->temporary, NULL, table->db.ptr ? table->db : s->database,
+		       table->name);
+}
+
+static bool has_zero(struct span s)
+{
+	return s.len && memchr(s.ptr, 0, s.len);
+}
+
+static void change_temporary(struct mvcc *m, struct session_settings *s,
+	const struct sql_table_name *table, bool add)
+{
+	struct span database = table->db.ptr ? table->db : s->database;
+	struct buf list = BUF_INIT;
+
+	if (has_zero(database) || has_zero(table->name))
+		return;
+	copy_temporary(s->temporary, &list, database, table->name);
+	if (add)
+		add_temporary(&list, database, table->name);
+	s->temporary = list.len ? arena_copy(&m->plans_arena, buf_span(&list)) : SPAN_NONE;
+	buf_release(&list);
+}
+
+static void follow_temporary(struct mvcc *m, struct session_settings *s, const struct sql_stmt *stmt)
+{
+	if (stmt->kind == SQL_STMT_CREATE_TABLE && stmt->u.create_table->temporary)
+		change_temporary(m, s, &stmt->u.create_table->table, true);
+	if (stmt->kind != SQL_STMT_DROP_TABLE)
+		return;
+	for (const struct sql_table_name *t = stmt->u.drop->tables; t; t = t->next)
+		change_temporary(m, s, t, false);
+}
+
+/* ---- all of it ---- */
+
+void settings_after(struct mvcc *m, struct session_settings *s, const struct execution_stmt *in,
+	const struct plan *plan)
+{
+	if (in->record.error || in->record.flags & STMT_NO_REPLY)
+		return;
+	switch (in->record.command) {
+	case COMMAND_INIT_DB:
+		s->database = in->sql;
+		return;
+	case COMMAND_CHANGE_USER:
+		settings_open(m, s, in->sql, in->collation);
+		return;
+	case COMMAND_RESET:
+		/* The server's own collation, which nobody recorded. */
+		settings_open(m, s, s->database, UINT32_MAX);
+		return;
+	default:
+		break;
+	}
+	if (!plan->stmt)
+		return;
+	if (plan->stmt->kind == SQL_STMT_USE)
+		s->database = plan->stmt->u.name;
+	if (!plan->odd)
+		follow_temporary(m, s, plan->stmt);
+	if (plan->stmt->kind != SQL_STMT_SET || plan->odd)
+		return;
+	for (const struct sql_set_item *item = plan->stmt->u.set->items; item; item = item->next) {
+		struct session_settings then;
+
+		if (item->scope == SQL_SCOPE_GLOBAL)
+			continue;
+		if (settings_collation(m, s, item, &then) ||
+			(item->kind == SQL_SET_VARIABLE && span_ieq_str(item->name, "sql_mode") &&
+				settings_mode(m, s, item->value, &then)))
+			*s = then;
+	}
+}
+
+bool settings_has_text(uint8_t command)
+{
+	return command != COMMAND_INIT_DB && command != COMMAND_CHANGE_USER;
+}
