@@ -165,17 +165,42 @@ bool compare_result(struct mvcc *m, const struct eval_result *expected,
 					    got.count - firm, expected->open, expected->open_count);
 }
 
+/* Some of the rows, in the order of their groups. */
+static bool groups_within(
+	struct mvcc *m, const struct eval_result *expected, const struct decoded *got)
+{
+	bool *used = arena_zero(&m->scratch, expected->row_count + 1);
+	size_t from = 0;
+
+	for (size_t i = 0; i < got->count; i++) {
+		size_t j = from;
+
+		while (j < expected->row_count &&
+			(used[j] || !rows_same(expected->types, expected->column_count,
+					    expected->rows[j], got->rows[i])))
+			j++;
+		if (j == expected->row_count)
+			return false;
+		used[j] = true;
+		while (expected->order_group[from] != expected->order_group[j])
+			from++;
+	}
+	return true;
+}
+
 bool compare_within(struct mvcc *m, const struct eval_result *expected,
 	const struct execution_rows *recorded, bool *undecided)
 {
 	struct decoded got;
 
 	*undecided = !recorded || !recorded->complete;
-	return !*undecided &&
-	       decode(&m->scratch, recorded, expected->types, expected->column_count, &got,
-		       undecided) &&
-	       rows_within(m, expected->types, expected->column_count, got.rows, got.count,
-		       expected->rows, expected->row_count);
+	if (*undecided || !decode(&m->scratch, recorded, expected->types, expected->column_count,
+				  &got, undecided))
+		return false;
+	return expected->order_group ? groups_within(m, expected, &got)
+				     : rows_within(m, expected->types, expected->column_count,
+					       got.rows, got.count, expected->rows,
+					       expected->row_count);
 }
 
 bool compare_has_duplicates(

@@ -304,6 +304,24 @@ static bool lock_mismatch(struct mvcc *m, const struct write_answer *a)
 	return false;
 }
 
+/* Snapshot isolation: it acted on what is not in its snapshot.  Who committed that is who stands in the
+ * way. */
+static bool conflict_mismatch(struct mvcc *m, const struct write_answer *a)
+{
+	const struct store_version *v =
+		store_current(&m->store, a->conflict_record, m->now_txn);
+
+	mismatch(m, MISMATCH_CONFLICT);
+	m->mismatch.record = a->conflict_record;
+	m->mismatch.table = (uint32_t)(a->conflict_table - m->store.tables);
+	m->mismatch.expected_error = ER_CHECKREAD;
+	while (v && v->txn == m->now_txn)
+		v = v->previous;
+	if (v && v->txn)
+		m->mismatch.other_txn = v->txn;
+	return false;
+}
+
 /* A statement that waits may have changed rows already, which a dirty read sees: how far it came is
  * not known. */
 static bool half_done_writer(const struct mvcc *m)
@@ -505,13 +523,8 @@ static bool run_query(struct mvcc *m)
 	lock_read_rows(m, &answer);
 	if (answer.held_by != STORE_NONE)
 		return lock_mismatch(m, &answer);
-	if (answer.conflict) {
-		mismatch(m, MISMATCH_CONFLICT);
-		m->mismatch.record = answer.conflict_record;
-		m->mismatch.table = (uint32_t)(answer.conflict_table - m->store.tables);
-		m->mismatch.expected_error = ER_CHECKREAD;
-		return false;
-	}
+	if (answer.conflict)
+		return conflict_mismatch(m, &answer);
 	take_locks(m);
 	judged(m, STMT_DECIDED, NULL);
 	forget_idle_view(m, &result);
@@ -592,13 +605,9 @@ static bool run_write(struct mvcc *m)
 			judged(m, STMT_DECIDED, NULL);
 			return true;
 		}
-		if (a.conflict) {
-			mismatch(m, MISMATCH_CONFLICT);
-			m->mismatch.record = a.conflict_record;
-			m->mismatch.table = (uint32_t)(a.conflict_table - m->store.tables);
-		} else {
-			mismatch(m, MISMATCH_ERROR);
-		}
+		if (a.conflict)
+			return conflict_mismatch(m, &a);
+		mismatch(m, MISMATCH_ERROR);
 		m->mismatch.expected_error = a.error;
 		return false;
 	case EVAL_OK:

@@ -572,9 +572,12 @@ static void describe_mismatch(struct buf *out, struct mvcc *m)
 		buf_add_str(out, deleted ? " passed by " : " acted on ");
 		if (x->record)
 			add_object(out, m, x->table, x->record);
-		buf_printf(out,
-			", which another transaction %s after the snapshot; it should "
-			"have failed with error 1020.",
+		buf_add_str(out, ", which ");
+		if (x->other_txn == STORE_NONE)
+			buf_add_str(out, "another transaction");
+		else
+			add_txn(out, m, x->other_txn);
+		buf_printf(out, " %s after the snapshot; it should have failed with error 1020.",
 			deleted ? "deleted" : "changed");
 		break;
 	}
