@@ -147,15 +147,22 @@ static int by_index(const void *a, const void *b, void *ctx)
 				(scan->changes[x].record->id < scan->changes[y].record->id);
 }
 
+static bool is_sorted(const struct plan *plan)
+{
+	if (plan->join)
+		return false;
+	return plan->stmt->kind == SQL_STMT_UPDATE ? plan->stmt->u.update->order != NULL
+						   : plan->stmt->u.del->order != NULL;
+}
+
 /* The order in which the server comes to the rows: that of one of the indexes.  With ORDER BY they
  * are in order already. */
 static const uint32_t *scan_order(struct mvcc *m, const struct plan *plan,
 	const struct store_table *table, const struct change *changes, size_t count)
 {
 	enum { ORDERS_MAX = 16 };
-	bool sorted = plan->stmt->kind == SQL_STMT_UPDATE ? plan->stmt->u.update->order != NULL
-							  : plan->stmt->u.del->order != NULL;
-	uint32_t *orders[ORDERS_MAX], found = 0, indexes = sorted ? 0 : table->def->index_count;
+	uint32_t *orders[ORDERS_MAX], found = 0;
+	uint32_t indexes = is_sorted(plan) ? 0 : table->def->index_count;
 
 	for (uint32_t i = 0; i <= indexes && found < ORDERS_MAX; i++) {
 		struct scan scan = {table, i ? &table->def->indexes[i - 1] : NULL, changes};
@@ -164,7 +171,7 @@ static const uint32_t *scan_order(struct mvcc *m, const struct plan *plan,
 
 		for (size_t r = 0; r < count; r++)
 			order[r] = (uint32_t)r;
-		if (!sorted)
+		if (!is_sorted(plan))
 			qsort_r(order, count, sizeof(*order), by_index, &scan);
 		for (uint32_t k = 0; k < found && !there; k++)
 			there = memcmp(orders[k], order, count * sizeof(*order)) == 0;
@@ -174,13 +181,26 @@ static const uint32_t *scan_order(struct mvcc *m, const struct plan *plan,
 	return orders[choose(m, found)];
 }
 
-/* Row by row, each as the ones before have left it: a cascade may have taken it away, or changed it
- * so that it does not match any more. */
-static void write_in_order(struct mvcc *m, const struct plan *plan, struct store_table *table,
+/* What a cascade did to the row stays, but for what the statement sets. */
+static void rebase(struct mvcc *m, const struct eval_table *def, struct change *c,
+	const struct eval_value *now)
+{
+	struct eval_value *new;
+
+	if (c->new && now != c->old) {
+		new = arena_alloc(&m->store.arena, def->column_count * sizeof(*new));
+		for (uint32_t i = 0; i < def->column_count; i++)
+			new[i] = eval_same(&c->old[i], &c->new[i]) ? now[i] : c->new[i];
+		c->new = new;
+	}
+	c->old = now;
+}
+
+void write_in_order(struct mvcc *m, const struct plan *plan, struct store_table *table,
 	struct change *changes, size_t count, struct write_answer *a)
 {
 	const uint32_t *order = scan_order(m, plan, table, changes, count);
-	bool limited = plan->stmt->kind == SQL_STMT_DELETE && plan->stmt->u.del->limit;
+	bool limited = plan->change && plan->stmt->kind == SQL_STMT_DELETE && plan->stmt->u.del->limit;
 	bool fails = a->status == EVAL_ERROR; /* in whichever order */
 
 	if (a->order_matters) {
@@ -207,7 +227,7 @@ static void write_in_order(struct mvcc *m, const struct plan *plan, struct store
 			a->matched--;
 			continue;
 		}
-		c->old = v->image;
+		rebase(m, table->def, c, v->image);
 		write_changes(m, table, c, 1, NULL, a);
 	}
 }

@@ -3,6 +3,7 @@
 #include "mvcc/solver.h"
 
 enum {
+	AUTOINC_ROWS_MAX = 8, /* which of them was the first is tried */
 	ER_DUP_ENTRY = 1062,
 	ER_CHECKREAD = 1020,
 };
@@ -39,8 +40,34 @@ static bool all_came(const struct mvcc *m, const struct plan *plan, size_t row_c
 	       m->schedule->stmts[m->now_stmt].in->record.affected == row_count;
 }
 
-/* AUTO_INCREMENT: what the server said of the first row that it inserted, then one after the other.
- * Where rows may be left out or become updates it is not known which that was. */
+/* What the server said is the number of the first row that it inserted.  Where rows may be left out or become
+ * updates it is not known which that was: each is tried, and where none explains the answer it stays
+ * open.  The rows of a query are numbered in an order that is not known. */
+static bool first_autoinc(struct mvcc *m, const struct plan *plan, size_t row_count, uint64_t step,
+	uint64_t *next)
+{
+	uint64_t told = m->schedule->stmts[m->now_stmt].in->record.insert_id;
+	uint32_t before;
+
+	if (told && (row_count == 1 || (step && all_came(m, plan, row_count)))) {
+		*next = told;
+		return true;
+	}
+	if (!step || row_count > AUTOINC_ROWS_MAX || (plan->stmt->u.insert->query && row_count > 1))
+		return false;
+	/* None was inserted, so that the numbers are of no consequence. */
+	if (!told) {
+		*next = INT32_MAX / 2;
+		return choose(m, 2) == 0;
+	}
+	before = choose(m, (uint32_t)row_count + 1);
+	if (before == row_count || before * step >= told)
+		return false;
+	*next = told - before * step;
+	return true;
+}
+
+/* AUTO_INCREMENT: one after the other. */
 void fill_autoinc(struct mvcc *m, const struct plan *plan, const struct eval_table *def,
 	size_t row_count, struct eval_value *row, uint64_t *next, struct write_answer *a)
 {
@@ -51,10 +78,8 @@ void fill_autoinc(struct mvcc *m, const struct plan *plan, const struct eval_tab
 		if (!def->columns[c].auto_increment || row[c].kind != EVAL_NULL)
 			continue;
 		step = row_count > 1 ? autoinc_step(m->schedule->execution) : 1;
-		if (!*next)
-			*next = stmt->in->record.insert_id;
-		if (!stmt->in->record.error &&
-			(!*next || (row_count > 1 && (!step || !all_came(m, plan, row_count))))) {
+		if (!*next && !stmt->in->record.error &&
+			!first_autoinc(m, plan, row_count, step, next)) {
 			answer_unsupported(m, a, "AUTO_INCREMENT values that were not recorded");
 			return;
 		}

@@ -8,6 +8,7 @@
 
 #include "mvcc/store.h"
 
+struct change;
 struct mvcc;
 struct plan;
 
@@ -49,6 +50,11 @@ void write_execute(struct mvcc *m, const struct plan *plan, struct write_answer 
 void write_insert(struct mvcc *m, const struct plan *plan, struct write_answer *answer);
 void write_change(struct mvcc *m, const struct plan *plan, struct write_answer *answer);
 void write_join(struct mvcc *m, const struct plan *plan, struct write_answer *answer);
+
+/* change.c: row by row, each as the ones before have left it: a cascade may have taken it away, or
+ * changed it so that it does not match any more. */
+void write_in_order(struct mvcc *m, const struct plan *plan, struct store_table *table,
+	struct change *changes, size_t count, struct write_answer *answer);
 
 /* insert.c: AUTO_INCREMENT of one of the rows that an INSERT makes, from what the server said of
  * the first; *next is 0 before that. */
