@@ -317,6 +317,7 @@ static bool order_rows(struct mvcc *m, const struct plan *plan, struct store_tab
 			return true; /* unsupported in any order */
 	}
 	if (!rows_refer(m, table, rows) &&
+		!(table->in_order && plan->stmt->kind == SQL_STMT_REPLACE) && /* cascades */
 		(!(insert->on_duplicate || insert->flags & SQL_DML_IGNORE ||
 			 plan->stmt->kind == SQL_STMT_REPLACE) ||
 			!rows_meet(m, table, rows)))
