@@ -15,6 +15,8 @@
 enum {
 	BUDGET_DEFAULT = 2000, /* ways tried a contradiction */
 	POINTS_MAX = 256,      /* choices that can still be changed */
+	BUDGET_QUICK = 200,    /* ... in a phase before the last */
+	OVERLAPS_MAX = 16, /* statements that are tried before another one */
 };
 
 static uint32_t choose_in(struct mvcc *m, enum point_scope to_whom, uint32_t txn, uint32_t options,
@@ -472,6 +474,20 @@ static bool other_rows(struct mvcc *m, uint32_t stmt, uint32_t other)
 	return !table->others;
 }
 
+/* Does the statement end a transaction that has written something, or by writing it? */
+static bool has_written(const struct mvcc *m, uint32_t stmt)
+{
+	if (m->runs[stmt].plan->writes)
+		return true;
+	for (const struct schedule_txn_event *e = m->schedule->stmts[stmt].txn_events; e; e = e->next) {
+		const struct store_txn *t = &m->store.txns[e->txn + 1];
+
+		if (e->event == TXN_END && (t->undo || t->hidden))
+			return true;
+	}
+	return false;
+}
+
 /* Can it matter to `stmt` that `other` was before it?  What a transaction wrote shows when it ends;
  * a plain read finds its read view itself (execute.c); dirty reads see all. */
 static bool matters(struct mvcc *m, uint32_t stmt, uint32_t other)
@@ -480,6 +496,9 @@ static bool matters(struct mvcc *m, uint32_t stmt, uint32_t other)
 
 	if (m->schedule->one_at_a_time)
 		return true;
+	/* What the read view has of others shows in later reads, of any table. */
+	if (makes_view(m, stmt) && ends_txn(&m->schedule->stmts[other]))
+		return has_written(m, other);
 	if (!(stmt_tables(m, stmt) & stmt_tables(m, other)) || sees_snapshot(m, stmt) ||
 		other_rows(m, stmt, other))
 		return false;
@@ -492,14 +511,18 @@ static uint32_t candidates(struct mvcc *m, uint32_t stmt, uint32_t *out, uint32_
 {
 	uint32_t count = 0, trigger = trigger_of(m);
 
-	for (size_t i = 0; i < m->in_flight_count && count < max; i++) {
+	for (size_t i = 0; i < m->in_flight_count; i++) {
 		uint32_t other = m->in_flight[i];
 
 		/* Before the trigger only those whose waiting it ended with an error. */
 		if (other != stmt && m->runs[other].state == STMT_IN_FLIGHT &&
 			answered_soon(m, other) && matters(m, stmt, other) &&
-			(stmt != trigger || m->victim || record_of(m, other)->error))
-			out[count++] = other;
+			(stmt != trigger || m->victim || record_of(m, other)->error)) {
+			if (count < max)
+				out[count++] = other;
+			else
+				m->points_lost = true;
+		}
 	}
 	return count;
 }
@@ -529,7 +552,7 @@ static enum point_scope scope_of(const struct mvcc *m, uint32_t stmt)
 
 static bool answered(struct mvcc *m, uint32_t stmt)
 {
-	uint32_t others[8], trigger = trigger_of(m);
+	uint32_t others[OVERLAPS_MAX], trigger = trigger_of(m);
 
 	if (m->runs[stmt].state == STMT_DONE) {
 		leave_flight(m, stmt);
@@ -712,21 +735,10 @@ static bool concerns(
 	return false;
 }
 
-/* The next possibility; false: there is none left. */
-static bool next_way(struct mvcc *m, const struct failed *failed, size_t count)
-{
-	while (m->point_count) {
-		struct point *p = &m->points[m->point_count - 1];
-
-		if (p->taken + 1 < p->options && concerns(m, p, failed, count)) {
-			p->taken++;
-			go_back(m, p->event, p->trail, p->notes);
-			return true;
-		}
-		m->point_count--;
-	}
-	return false;
-}
+/* A plain read that contradicts is most likely to have another read view: what its transaction sees is
+ * tried first (and of those that contradict then), then the order of commits as well, with everything else as it comes.  The search in
+ * order would try all combinations of what others did in between before it came to either. */
+enum phase { PHASE_OWN, PHASE_ALL };
 
 /* The first contradiction met, and the way that led to it. */
 struct failure {
@@ -737,7 +749,43 @@ struct failure {
 	size_t way_count, way_capacity;
 	struct failed failed[FAILED_MAX];
 	size_t failed_count;
+	enum phase phase;
 };
+
+static enum phase first_phase(const struct mvcc *m)
+{
+	return !m->schedule->one_at_a_time && m->mismatch.kind == MISMATCH_RESULT &&
+			       sees_snapshot(m, m->mismatch.stmt)
+		       ? PHASE_OWN
+		       : PHASE_ALL;
+}
+
+static bool is_in_phase(const struct mvcc *m, const struct point *p, const struct failure *f)
+{
+	if (f->phase == PHASE_ALL)
+		return concerns(m, p, f->failed, f->failed_count);
+	for (size_t i = 0; p->scope == SCOPE_TXN && i < f->failed_count && i < FAILED_MAX; i++) {
+		if (p->txn == f->failed[i].txns[0])
+			return true;
+	}
+	return false;
+}
+
+/* The next possibility; false: there is none left. */
+static bool next_way(struct mvcc *m, const struct failure *f)
+{
+	while (m->point_count) {
+		struct point *p = &m->points[m->point_count - 1];
+
+		if (p->taken + 1 < p->options && is_in_phase(m, p, f)) {
+			p->taken++;
+			go_back(m, p->event, p->trail, p->notes);
+			return true;
+		}
+		m->point_count--;
+	}
+	return false;
+}
 
 static void note_failed(struct mvcc *m, struct failure *f)
 {
@@ -769,16 +817,16 @@ static void note_failure(struct mvcc *m, struct failure *f)
 	f->any = true;
 	f->event = m->event;
 	f->tried = 0;
+	f->phase = first_phase(m);
 	MEM_RESERVE(f->way, m->point_count + 1, f->way_capacity);
 	f->way_count = m->point_count;
 	if (m->point_count)
 		memcpy(f->way, m->points, m->point_count * sizeof(*f->way));
 }
 
-/* Takes the way of the first contradiction once more, to say what is wrong there. */
+/* Takes the way of the first contradiction once more. */
 static void take_way(struct mvcc *m, const struct failure *f)
 {
-	m->settled = true;
 	m->point_count = 0;
 	if (!f->way_count) {
 		go_back(m, f->event, m->event_trail, m->event_notes);
@@ -842,11 +890,18 @@ void solver_search(struct mvcc *m)
 			continue;
 		}
 		note_failure(m, &failure);
-		if (++failure.tried <= budget &&
-			next_way(m, failure.failed, failure.failed_count))
+		if (++failure.tried <= (failure.phase == PHASE_ALL ? budget : BUDGET_QUICK) &&
+			next_way(m, &failure))
 			continue;
-		/* Nothing explains it, or the budget is used up. */
+		if (failure.phase < PHASE_ALL) {
+			failure.phase++;
+			failure.tried = 0;
+			take_way(m, &failure);
+			continue;
+		}
+		/* Nothing explains it, or the budget is used up: to say what is wrong there. */
 		m->uncertain = failure.tried > budget || m->points_lost || m->now_capped;
+		m->settled = true;
 		take_way(m, &failure);
 	}
 	free(failure.way);

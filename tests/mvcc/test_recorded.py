@@ -222,6 +222,44 @@ def test_snapshot_may_have_a_commit_that_is_not_answered_yet():
     assert len(snapshot_while_a_commit_is_under_way(three, two)) == 1
 
 
+def test_a_read_view_has_commits_that_were_answered_later():
+    """A COMMIT is under way while another transaction reads for the first time, from another table: its
+    rows may be in the read view that is made then."""
+    t = tracefile.Trace()
+    t.add("server", 0, node="n1", version="10.11.19-MariaDB", flavour="mariadb",
+          address="127.0.0.1:3306", variables={"transaction_isolation": "REPEATABLE-READ"})
+    for number, name in ((1, "t"), (2, "u")):
+        t.add("schema", 0, table=number, node="n1", database="shop", name=name,
+              columns=[["a", "int", False, None, None, None, None]], primary_key=[0], triggers=[],
+              create_text="CREATE TABLE `%s` (`a` int NOT NULL, PRIMARY KEY (`a`)) ENGINE=InnoDB" % name)
+        t.add("rows", 0, table=number, node="n1", moment="initial", last=True, rows=[[1]],
+              complete=True)
+    for session in (1, 2):
+        t.add("session", 100, session=session, event=0, node="n1", user="anna", database="shop",
+              client="10.0.0.5:4000%d" % session, thread=30 + session)
+    t.stmt(1, 1, "begin", 1000, txn=1)
+    t.add("txn", 1100, session=1, txn=1, event=0, number=1, level=3)
+    t.stmt(1, 2, "insert into u values (2)", 1200, affected=1, txn=1)
+    t.stmt(2, 1, "begin", 1300, txn=2)
+    t.add("txn", 1350, session=2, txn=2, event=0, number=1, level=3)
+    begin_seq = t.next_seq()  # of the COMMIT
+    t.stmt(2, 2, "select * from t", 1500, rows=[[1]], txn=2)
+    t.add("txn", 1800, session=1, txn=1, event=1, number=3, level=3, outcome=1,
+          begin=tracefile.MONO + 1000_000, reason="commit")
+    t.stmt(1, 3, "commit", 1400, 1800, txn=1, begin_seq=begin_seq)
+    t.stmt(2, 3, "select * from u", 1900, rows=[[1], [2]], txn=2)
+    t.stmt(2, 4, "commit", 2200, txn=2)
+    t.add("txn", 2300, session=2, txn=2, event=1, number=4, level=3, outcome=1,
+          begin=tracefile.MONO + 1300_000, reason="commit")
+    for session in (1, 2):
+        t.add("session", 3000, session=session, event=1)
+    with tempfile.TemporaryDirectory() as work:
+        path = os.path.join(work, "view.itr")
+        t.write(path)
+        found = check(path, "--oracle=mvcc", "--all-sessions")
+    assert found["verdict"] == "ok" and found["coverage"]["undecided"] == 0, found
+
+
 def test_reports_are_the_same_every_time():
     path = os.path.join(HERE, "recorded", "known", "mdev-32898-RR.itr")
     assert check(path, "--oracle=all") == check(path, "--oracle=all")
