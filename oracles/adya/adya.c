@@ -46,6 +46,19 @@ struct finding *adya_add(struct adya *a, const char *class_name, enum severity s
 	return finding;
 }
 
+bool adya_has_enough(struct adya *a, const char *class_name, uint32_t txn)
+{
+	uint32_t max = a->options->per_class_max ? a->options->per_class_max : PER_CLASS_DEFAULT;
+	const char *rule;
+	struct limiter *limiter = limiter_of(a, class_name,
+		contract_judge(a->options->contract, a->history->txns[txn].level, class_name, &rule));
+
+	if (limiter->listed < max)
+		return false;
+	limiter->more++;
+	return true;
+}
+
 void adya_set_txns(struct adya *a, struct finding *finding, const uint32_t *txns, uint32_t count)
 {
 	struct arena *arena = &a->verdict->arena;

@@ -54,6 +54,9 @@ enum severity adya_weigh(const struct adya *a, enum severity severity);
 /* NULL when enough of this kind are listed; the rest are counted.  class_name is a constant. */
 struct finding *adya_add(struct adya *a, const char *class_name, enum severity severity,
 	const char *rule, uint8_t level);
+/* Counts one more finding about a read of `txn` whose sentence nobody would read; false: it is to be
+ * added.  Not for what adya_weigh() has a say in. */
+bool adya_has_enough(struct adya *a, const char *class_name, uint32_t txn);
 void adya_set_txns(struct adya *a, struct finding *finding, const uint32_t *txns, uint32_t count);
 /* A finding about one read of `txn`, concerning another transaction (or none); `own`: a version
  * that it should have seen, or saw as well; NONE. */

@@ -201,11 +201,17 @@ static void compile_locals(struct joint *j, struct joint_query *q, uint32_t i)
 	const struct eval_table *table = definition_of(j, &m->ref->u.name.table);
 	struct span name = m->ref->alias.ptr ? m->ref->alias : m->ref->u.name.table.name;
 	struct span *columns = arena_alloc(&j->arena, (table->column_count + 1) * sizeof(*columns));
-	struct int_names names = {.columns = columns, .count = table->column_count, .table = name};
+	bool *odd = arena_alloc(&j->arena, table->column_count + 1);
+	struct int_names names = {.columns = columns,
+		.count = table->column_count,
+		.table = name,
+		.odd = odd};
 	uint32_t key = UINT32_MAX;
 
-	for (uint32_t c = 0; c < table->column_count; c++)
+	for (uint32_t c = 0; c < table->column_count; c++) {
 		columns[c] = table->columns[c].name;
+		odd[c] = table->columns[c].type.kind == EVAL_T_YEAR;
+	}
 	if (table->index_count && table->indexes[0].primary && table->indexes[0].count == 1)
 		key = table->indexes[0].columns[0];
 	for (uint32_t k = 0; k < m->local_count; k++) {

@@ -123,6 +123,7 @@ static void look_up_table(struct matcher *m, uint32_t number)
 	struct record_schema schema;
 	uint32_t kind, left, count;
 	struct span *names;
+	bool *odd;
 
 	t->looked_up = true;
 	t->key_column = HISTORY_NONE;
@@ -135,16 +136,22 @@ static void look_up_table(struct matcher *m, uint32_t number)
 	if (count > COLUMNS_MAX)
 		return;
 	names = arena_alloc(&m->table_arena, (count + 1) * sizeof(*names));
+	odd = arena_alloc(&m->table_arena, (count + 1) * sizeof(*odd));
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t fields = mp_array(&mp);
+		uint32_t fields = mp_array(&mp), left_over = fields > 2 ? fields - 2 : 0;
+		struct span type;
 
 		names[i] = fields ? mp_bytes(&mp) : SPAN_NONE;
-		if (fields && !record_skip_fields(&mp, fields - 1))
+		type = fields > 1 ? mp_bytes(&mp) : SPAN_NONE;
+		/* y = 26 is true of 2026. */
+		odd[i] = type.len >= 4 && span_ieq_str(span_of(type.ptr, 4), "year");
+		if (left_over && !record_skip_fields(&mp, left_over))
 			return;
 	}
 	if (mp.bad)
 		return;
 	t->names.columns = names;
+	t->names.odd = odd;
 	t->names.count = count;
 	mp = mp_over(schema.primary_key);
 	if (schema.primary_key.ptr && mp_array(&mp) == 1) {

@@ -34,6 +34,13 @@ static struct operand integer(wide i)
 	return (struct operand){OPERAND_INT, i};
 }
 
+/* Where an operand is unsigned, a result below zero is an error of the server's.  What is below zero
+ * is not; of others the types tell, which only the evaluator knows. */
+static struct operand signed_result(struct operand a, struct operand b, wide result)
+{
+	return result < 0 && (a.i >= 0 || b.i >= 0) ? UNKNOWN_OPERAND : integer(result);
+}
+
 static struct operand truth(bool value)
 {
 	return (struct operand){OPERAND_INT, value};
@@ -89,6 +96,10 @@ static void compile_column(struct compiler *c, const struct sql_expr *expr, stru
 	for (uint32_t i = 0; i < names->count; i++) {
 		if (!names->columns[i].ptr || !span_ieq(names->columns[i], expr->u.column.name))
 			continue;
+		if (names->odd && names->odd[i]) {
+			c->out->whole = false;
+			return;
+		}
 		node->kind = NODE_COLUMN;
 		node->column = i;
 		if (c->out->column_last <= i)
@@ -203,11 +214,11 @@ static struct operand compute(enum sql_op op, struct operand a, struct operand b
 	if (op == SQL_OP_XOR)
 		return truth((a.i != 0) != (b.i != 0));
 	if (op == SQL_OP_ADD)
-		return integer(a.i + b.i);
+		return signed_result(a, b, a.i + b.i);
 	if (op == SQL_OP_SUB)
-		return integer(a.i - b.i);
+		return signed_result(a, b, a.i - b.i);
 	if (op == SQL_OP_MUL && a.i >= INT32_MIN && a.i <= INT32_MAX)
-		return integer(a.i * b.i);
+		return signed_result(a, b, a.i * b.i);
 	if (op == SQL_OP_MOD)
 		return b.i == 0 ? NULL_OPERAND : integer(a.i % b.i);
 	return UNKNOWN_OPERAND;

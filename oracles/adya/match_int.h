@@ -26,6 +26,7 @@ struct int_names {
 	const struct span *columns; /* in the order of row images */
 	uint32_t count;
 	struct span table;
+	const bool *odd; /* columns whose numbers compare by rules of their own: YEAR; NULL: none */
 };
 
 struct int_node;

@@ -10,30 +10,56 @@
 #include "adya/words.h"
 #include "base/mem.h"
 
-/* G1a, G1b, future-read, garbage-read: what a committed transaction may not have read. */
-static void judge_read(struct adya *a, uint32_t txn, const struct history_op *op)
+/* Nobody wrote it: certain only when everything was recorded. */
+static void judge_unwritten(struct adya *a, uint32_t txn, const struct history_op *op)
 {
 	const struct history *h = a->history;
 	struct arena *arena = &a->verdict->arena;
 	const struct history_version *v = &h->versions[op->version];
-	struct span me = words_txn(arena, h, txn), object = words_object(arena, h, v->object);
-	struct span version = words_version(arena, h, op->version);
-	struct span stmt = words_stmt(arena, h, op->stmt), writer;
+
+	if (!(v->flags & HISTORY_VERSION_UNWRITTEN))
+		return;
+	if (!h->complete || h->counts.opaque_sessions || adya_is_foreign(a, op->version) ||
+		!adya_sees_writes(a, h->objects[v->object].table) ||
+		!h->tables[h->objects[v->object].table].has_initial_rows) {
+		verdict_undecided(a->verdict, "reads of versions written outside the trace", 1);
+		return;
+	}
+	adya_add_read(a, "garbage-read", txn, HISTORY_NONE, op, HISTORY_NONE,
+		SAY(a, "%.*s read version %.*s of %.*s (%.*s). Nobody wrote it.",
+			SPAN_ARG(words_txn(arena, h, txn)),
+			SPAN_ARG(words_version(arena, h, op->version)),
+			SPAN_ARG(words_object(arena, h, v->object)),
+			SPAN_ARG(words_stmt(arena, h, op->stmt))));
+}
+
+/* "T2 read version v3 of t(1) (statement 4 of session 2), MORE T1 END" */
+static void add_bad_read(struct adya *a, const char *class_name, uint32_t txn,
+	const struct history_op *op, const char *before, const char *more, const char *end)
+{
+	const struct history *h = a->history;
+	struct arena *arena = &a->verdict->arena;
+	const struct history_version *v = &h->versions[op->version];
+
+	if (adya_has_enough(a, class_name, txn))
+		return;
+	adya_add_read(a, class_name, txn, v->txn, op, HISTORY_NONE,
+		SAY(a, "%.*s %s version %.*s of %.*s (%.*s)%s %.*s %s.",
+			SPAN_ARG(words_txn(arena, h, txn)), before,
+			SPAN_ARG(words_version(arena, h, op->version)),
+			SPAN_ARG(words_object(arena, h, v->object)),
+			SPAN_ARG(words_stmt(arena, h, op->stmt)), more,
+			SPAN_ARG(words_txn(arena, h, v->txn)), end));
+}
+
+/* G1a, G1b, future-read, garbage-read: what a committed transaction may not have read. */
+static void judge_read(struct adya *a, uint32_t txn, const struct history_op *op)
+{
+	const struct history *h = a->history;
+	const struct history_version *v = &h->versions[op->version];
 
 	if (v->txn == HISTORY_NONE) {
-		if (!(v->flags & HISTORY_VERSION_UNWRITTEN))
-			return;
-		/* Nobody wrote it: certain only when everything was recorded. */
-		if (!h->complete || h->counts.opaque_sessions || adya_is_foreign(a, op->version) ||
-			!adya_sees_writes(a, h->objects[v->object].table) ||
-			!h->tables[h->objects[v->object].table].has_initial_rows) {
-			verdict_undecided(
-				a->verdict, "reads of versions written outside the trace", 1);
-			return;
-		}
-		adya_add_read(a, "garbage-read", txn, HISTORY_NONE, op, HISTORY_NONE,
-			SAY(a, "%.*s read version %.*s of %.*s (%.*s). Nobody wrote it.",
-				SPAN_ARG(me), SPAN_ARG(version), SPAN_ARG(object), SPAN_ARG(stmt)));
+		judge_unwritten(a, txn, op);
 		return;
 	}
 	if (v->txn == txn)
@@ -44,39 +70,23 @@ static void judge_read(struct adya *a, uint32_t txn, const struct history_op *op
 			a->verdict, "reads of versions whose writer is not known exactly", 1);
 		return;
 	}
-	writer = words_txn(arena, h, v->txn);
 	/* What ROLLBACK TO took back was rolled back, whatever became of its transaction. */
 	if (h->txns[v->txn].outcome == TXN_ABORTED || v->flags & HISTORY_VERSION_UNDONE) {
 		a->seen_g1a = true;
-		adya_add_read(a, "G1a", txn, v->txn, op, HISTORY_NONE,
-			SAY(a,
-				"%.*s committed after it read version %.*s of %.*s (%.*s), which "
-				"%.*s "
-				"wrote and then rolled back.",
-				SPAN_ARG(me), SPAN_ARG(version), SPAN_ARG(object), SPAN_ARG(stmt),
-				SPAN_ARG(writer)));
+		add_bad_read(a, "G1a", txn, op, "committed after it read", ", which",
+			"wrote and then rolled back");
 	} else if (!history_committed(h, v->txn)) {
 		/* One of G1a and G1b, or neither: its writer's outcome is not known. */
 		verdict_undecided(a->verdict, "reads from transactions of unknown outcome", 1);
 	} else if (v->flags & HISTORY_VERSION_INTERMEDIATE) {
 		a->seen_g1b = true;
-		adya_add_read(a, "G1b", txn, v->txn, op, HISTORY_NONE,
-			SAY(a,
-				"%.*s committed after it read version %.*s of %.*s (%.*s), which "
-				"%.*s "
-				"itself replaced before it committed.",
-				SPAN_ARG(me), SPAN_ARG(version), SPAN_ARG(object), SPAN_ARG(stmt),
-				SPAN_ARG(writer)));
+		add_bad_read(a, "G1b", txn, op, "committed after it read", ", which",
+			"itself replaced before it committed");
 	}
 	if (v->stmt != HISTORY_NONE && op->stmt != HISTORY_NONE &&
 		h->stmts[v->stmt].begin_seq > h->stmts[op->stmt].end_seq)
-		adya_add_read(a, "future-read", txn, v->txn, op, HISTORY_NONE,
-			SAY(a,
-				"%.*s read version %.*s of %.*s (%.*s) before the statement of "
-				"%.*s "
-				"that wrote it was sent.",
-				SPAN_ARG(me), SPAN_ARG(version), SPAN_ARG(object), SPAN_ARG(stmt),
-				SPAN_ARG(writer)));
+		add_bad_read(a, "future-read", txn, op, "read", " before the statement of",
+			"that wrote it was sent");
 }
 
 /* A probe that is not exact read what nobody may see: its statement perhaps did as well. */
@@ -136,6 +146,10 @@ struct own_txn {
 	uint32_t txn;
 	const struct history_undo *undos;
 	uint32_t undo_count;
+	/* By its operations: the write of the same object before a write; made where it took something
+	 * back. */
+	uint32_t *earlier;
+	size_t earlier_capacity;
 };
 
 /* Was this own write, an UNDONE one, taken back when statement `number` began? */
@@ -154,21 +168,20 @@ static bool taken_back(const struct history *h, const struct own_txn *own,
 	return false;
 }
 
-/* Where something was taken back: the own version that statement `number` has to see; NONE: none.
- */
-static uint32_t own_latest(const struct history *h, const struct own_txn *own, uint32_t object,
-	const struct history_op *until)
+/* Where something was taken back: the own version that the read at hand has to see; NONE: none.
+ * `last`: the transaction's last write of the object before it. */
+static uint32_t own_latest(
+	const struct history *h, const struct own_txn *own, uint32_t last, const struct history_op *read)
 {
-	const struct history_txn *t = &h->txns[own->txn];
-	uint32_t latest = HISTORY_NONE, number = number_of(h, until->stmt);
+	uint32_t number = number_of(h, read->stmt);
 
-	for (const struct history_op *op = &h->ops[t->first_op]; op < until; op++) {
-		if (op->kind != HISTORY_WRITE || op->object != object)
-			continue;
+	for (; last != HISTORY_NONE; last = own->earlier[last - h->txns[own->txn].first_op]) {
+		const struct history_op *op = &h->ops[last];
+
 		if (!(op->flags & HISTORY_OP_UNDONE) || !taken_back(h, own, op, number))
-			latest = op->version;
+			return op->version;
 	}
-	return latest;
+	return HISTORY_NONE;
 }
 
 /* Its latest write may be one that nobody saw. */
@@ -181,11 +194,12 @@ static bool knows_own(struct adya *a, uint32_t object)
 }
 
 /* Such a transaction is looked at closely: what it has to see depends on when it asks. */
-static void judge_own_undone(struct adya *a, const struct own_txn *own, const struct history_op *op)
+static void judge_own_undone(
+	struct adya *a, const struct own_txn *own, uint32_t last, const struct history_op *op)
 {
 	const struct history *h = a->history;
 	struct arena *arena = &a->verdict->arena;
-	uint32_t latest = own_latest(h, own, op->object, op);
+	uint32_t latest = own_latest(h, own, last, op);
 	bool its_own = h->versions[op->version].txn == own->txn;
 
 	if (latest == op->version || (latest == HISTORY_NONE && !its_own) ||
@@ -213,7 +227,8 @@ static void judge_own_undone(struct adya *a, const struct own_txn *own, const st
 /* What an object looked like to the transaction at hand, without clearing between them. */
 struct own_view {
 	uint32_t stamp;   /* transaction + 1 */
-	uint32_t written; /* its latest own version */
+	uint32_t written; /* its latest own version ... */
+	uint32_t write;   /* ... and the operation that wrote it */
 	uint32_t read_stmt, read_version;
 };
 
@@ -262,7 +277,8 @@ static struct own_view *view_touch(struct own_view *views, uint32_t txn, uint32_
 	struct own_view *view = &views[object];
 
 	if (view->stamp != txn + 1)
-		*view = (struct own_view){txn + 1, HISTORY_NONE, HISTORY_NONE, HISTORY_NONE};
+		*view = (struct own_view){
+			txn + 1, HISTORY_NONE, HISTORY_NONE, HISTORY_NONE, HISTORY_NONE};
 	return view;
 }
 
@@ -278,7 +294,7 @@ static void prefetch_op(const struct history *h, const struct own_view *views, u
 		MEM_PREFETCH(&h->versions[op->version]);
 }
 
-static void judge_txn(struct adya *a, struct own_view *views, const struct own_txn *own)
+static void judge_txn(struct adya *a, struct own_view *views, struct own_txn *own)
 {
 	const struct history *h = a->history;
 	uint32_t t = own->txn;
@@ -287,6 +303,8 @@ static void judge_txn(struct adya *a, struct own_view *views, const struct own_t
 
 	for (uint32_t i = txn->first_op; i < txn->first_op + txn->op_count; i++)
 		undone |= h->ops[i].kind == HISTORY_WRITE && h->ops[i].flags & HISTORY_OP_UNDONE;
+	if (undone)
+		MEM_RESERVE(own->earlier, (size_t)txn->op_count, own->earlier_capacity);
 	for (uint32_t i = txn->first_op; i < txn->first_op + txn->op_count; i++) {
 		const struct history_op *op = &h->ops[i];
 		struct own_view *view;
@@ -296,6 +314,9 @@ static void judge_txn(struct adya *a, struct own_view *views, const struct own_t
 			continue;
 		view = view_touch(views, t, op->object);
 		if (op->kind == HISTORY_WRITE) {
+			if (undone)
+				own->earlier[i - txn->first_op] = view->write;
+			view->write = i;
 			view->written = op->version;
 			continue;
 		}
@@ -309,7 +330,7 @@ static void judge_txn(struct adya *a, struct own_view *views, const struct own_t
 		if (committed && read_needs_judging(h, t, op))
 			judge_read(a, t, op);
 		if (undone)
-			judge_own_undone(a, own, op);
+			judge_own_undone(a, own, view->write, op);
 		else
 			judge_own(a, view, t, op);
 		judge_duplicate(a, view, t, op);
@@ -334,6 +355,7 @@ static void judge_operations(struct adya *a)
 		if (!(h->txns[t].flags & HISTORY_TXN_MIXED))
 			judge_txn(a, views, &own);
 	}
+	free(own.earlier);
 	free(views);
 }
 

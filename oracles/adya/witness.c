@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "adya/joint.h"
 #include "adya/words.h"
 #include "trace/value.h"
 
@@ -109,12 +108,7 @@ static void predicate_step(struct witness *w, const struct predicate_edge *edge)
 	const struct history *h = w->history;
 	const struct history_predicate *p = &h->predicates[edge->predicate];
 
-	add_step(w, p->txn, p->stmt,
-		span_str(arena_printf(w->arena, "%s [%.*s] %s %.*s at version %.*s",
-			joint_is(h, p) ? "asks" : "tests",
-			SPAN_ARG(words_predicate(w->arena, h, p)), joint_is(h, p) ? "with" : "on",
-			SPAN_ARG(words_object(w->arena, h, h->versions[edge->seen].object)),
-			SPAN_ARG(words_version(w->arena, h, edge->seen)))));
+	add_step(w, p->txn, p->stmt, words_looked(w->arena, h, p, edge->seen));
 	add_version(w, edge->seen);
 	witness_write(w, edge->changed);
 }

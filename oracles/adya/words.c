@@ -73,11 +73,20 @@ struct span words_object(struct arena *arena, const struct history *history, uin
 uint32_t words_place(const struct history *history, uint32_t version)
 {
 	const struct history_object *o = &history->objects[history->versions[version].object];
-	uint32_t place = 0;
+	uint32_t low = o->order_known ? o->installed_count : 1, high = o->order_count;
 
-	while (place < o->order_count && history->order[o->first_order + place] != version)
-		place++;
-	return place;
+	if (history->versions[version].position != HISTORY_NONE)
+		return history->versions[version].position;
+	/* Those that are not in the order stand behind it, by id (history.h, invariant 5). */
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (history->order[o->first_order + middle] < version)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 static struct span version_words(
@@ -159,52 +168,85 @@ static void set_versions(struct finding_edge *out, struct arena *arena, const st
 	out->to_label = words_version(arena, h, to);
 }
 
-static void item_edge(struct finding_edge *out, struct arena *arena, const struct history *h,
-	const struct cycle_step *step, uint32_t from, uint32_t to)
+static bool is_absent(const struct history *h, uint32_t version)
 {
-	uint32_t version = step->detail, other;
+	return h->versions[version].flags & (HISTORY_VERSION_UNBORN | HISTORY_VERSION_DEAD);
+}
 
-	out->object = words_object(arena, h, h->versions[version].object);
-	switch (step->kind) {
-	case GRAPH_WW:
-		other = h->versions[version].position;
-		other = h->order[h->objects[h->versions[version].object].first_order + other - 1];
-		set_versions(out, arena, h, other, version);
+/* What a write made of the row, behind who did it: "overwrote it with version v3". */
+static const char *done_to(
+	struct arena *arena, const struct history *h, uint32_t before, uint32_t after)
+{
+	if (h->versions[after].flags & HISTORY_VERSION_DEAD)
+		return is_absent(h, before) ? "inserted it and deleted it again" : "deleted it";
+	return arena_printf(arena, "%s version %.*s",
+		!is_absent(h, before)                                  ? "overwrote it with"
+		: h->versions[before].flags & HISTORY_VERSION_DEAD ? "inserted it again as"
+								   : "inserted it as",
+		SPAN_ARG(words_version(arena, h, after)));
+}
+
+static void ww_edge(struct finding_edge *out, struct arena *arena, const struct history *h,
+	uint32_t version, uint32_t to)
+{
+	const struct history_version *v = &h->versions[version];
+	uint32_t before = h->order[h->objects[v->object].first_order + v->position - 1];
+	const char *first = "deleted";
+
+	set_versions(out, arena, h, before, version);
+	if (!is_absent(h, before))
+		first = arena_printf(arena, "installed version %.*s of", SPAN_ARG(out->from_label));
+	out->sentence = span_str(arena_printf(arena, "%.*s %s %.*s, and %.*s %s (%.*s)",
+		SPAN_ARG(out->from), first, SPAN_ARG(out->object), SPAN_ARG(out->to),
+		done_to(arena, h, before, version),
+		SPAN_ARG(stmt_of(arena, h, to, HISTORY_WRITE, version))));
+}
+
+static void wr_edge(struct finding_edge *out, struct arena *arena, const struct history *h,
+	uint32_t version, uint32_t to)
+{
+	struct span stmt = stmt_of(arena, h, to, HISTORY_READ, version);
+
+	set_versions(out, arena, h, version, version);
+	if (is_absent(h, version))
 		out->sentence = span_str(arena_printf(arena,
-			"%.*s installed version %.*s of %.*s, and %.*s overwrote it with version "
-			"%.*s "
-			"(%.*s)",
-			SPAN_ARG(out->from), SPAN_ARG(out->from_label), SPAN_ARG(out->object),
-			SPAN_ARG(out->to), SPAN_ARG(out->to_label),
-			SPAN_ARG(stmt_of(arena, h, to, HISTORY_WRITE, version))));
-		return;
-	case GRAPH_WR:
-		set_versions(out, arena, h, version, version);
+			"%.*s deleted %.*s, and %.*s found it gone (%.*s)", SPAN_ARG(out->from),
+			SPAN_ARG(out->object), SPAN_ARG(out->to), SPAN_ARG(stmt)));
+	else
 		out->sentence = span_str(arena_printf(arena,
 			"%.*s installed version %.*s of %.*s, and %.*s read it (%.*s)",
 			SPAN_ARG(out->from), SPAN_ARG(out->from_label), SPAN_ARG(out->object),
-			SPAN_ARG(out->to), SPAN_ARG(stmt_of(arena, h, to, HISTORY_READ, version))));
-		return;
-	case GRAPH_RW:
-		other = version_next(h, version);
-		set_versions(out, arena, h, version, other);
+			SPAN_ARG(out->to), SPAN_ARG(stmt)));
+}
+
+static void rw_edge(struct finding_edge *out, struct arena *arena, const struct history *h,
+	uint32_t version, uint32_t from, uint32_t to)
+{
+	uint32_t next = version_next(h, version);
+	struct span stmt = stmt_of(arena, h, from, HISTORY_READ, version);
+	struct span later = stmt_of(arena, h, to, HISTORY_WRITE, next);
+
+	set_versions(out, arena, h, version, next);
+	if (is_absent(h, version))
+		out->sentence = span_str(arena_printf(arena,
+			"%.*s did not find %.*s (%.*s), and %.*s then %s (%.*s)", SPAN_ARG(out->from),
+			SPAN_ARG(out->object), SPAN_ARG(stmt), SPAN_ARG(out->to),
+			done_to(arena, h, version, next), SPAN_ARG(later)));
+	else if (is_absent(h, next))
+		out->sentence = span_str(arena_printf(arena,
+			"%.*s read version %.*s of %.*s (%.*s), which %.*s deleted (%.*s)",
+			SPAN_ARG(out->from), SPAN_ARG(out->from_label), SPAN_ARG(out->object),
+			SPAN_ARG(stmt), SPAN_ARG(out->to), SPAN_ARG(later)));
+	else
 		out->sentence = span_str(arena_printf(arena,
 			"%.*s read version %.*s of %.*s (%.*s), which %.*s overwrote with version "
 			"%.*s (%.*s)",
 			SPAN_ARG(out->from), SPAN_ARG(out->from_label), SPAN_ARG(out->object),
-			SPAN_ARG(stmt_of(arena, h, from, HISTORY_READ, version)), SPAN_ARG(out->to),
-			SPAN_ARG(out->to_label),
-			SPAN_ARG(stmt_of(arena, h, to, HISTORY_WRITE, other))));
-		return;
-	case GRAPH_PREDICATE_WR:
-	case GRAPH_PREDICATE_RW:
-	case GRAPH_SESSION:
-	case GRAPH_REALTIME:
-		return;
-	}
+			SPAN_ARG(stmt), SPAN_ARG(out->to), SPAN_ARG(out->to_label),
+			SPAN_ARG(later)));
 }
 
-struct span words_predicate(
+static struct span words_predicate(
 	struct arena *arena, const struct history *history, const struct history_predicate *p)
 {
 	struct span text = history_bytes(history, p->text);
@@ -217,32 +259,83 @@ struct span words_predicate(
 	return keep(arena, &clause);
 }
 
+struct span words_looked(struct arena *arena, const struct history *history,
+	const struct history_predicate *predicate, uint32_t version)
+{
+	struct span object = words_object(arena, history, history->versions[version].object);
+	struct span clause = words_predicate(arena, history, predicate);
+	const char *asks = "asks for all rows";
+	bool query = joint_is(history, predicate);
+
+	if (!span_eq_str(clause, "TRUE"))
+		asks = arena_printf(
+			arena, "%s [%.*s]", query ? "asks" : "tests", SPAN_ARG(clause));
+	if (is_absent(history, version))
+		return span_str(arena_printf(arena, "%s (%.*s is %s)", asks, SPAN_ARG(object),
+			history->versions[version].flags & HISTORY_VERSION_DEAD ? "gone"
+										: "not there yet"));
+	return span_str(arena_printf(arena, "%s %s %.*s at version %.*s", asks,
+		query ? "with" : "on", SPAN_ARG(object),
+		SPAN_ARG(words_version(arena, history, version))));
+}
+
+/* Where the row stood when it was looked at: "was at version v3". */
+static const char *was_at(struct arena *arena, const struct history *h, uint32_t version)
+{
+	if (h->versions[version].flags & HISTORY_VERSION_UNBORN)
+		return "was not there yet";
+	if (h->versions[version].flags & HISTORY_VERSION_DEAD)
+		return arena_printf(arena, "was gone (deleted by T%llu)",
+			(unsigned long long)h->txns[h->versions[version].txn].number);
+	return arena_printf(
+		arena, "was at version %.*s", SPAN_ARG(words_version(arena, h, version)));
+}
+
+/* What a predicate asks, and what it is to satisfy it. */
+struct asking {
+	const char *asked;     /* "tested [v > 5]" */
+	const char *satisfies; /* "satisfies [v > 5]" */
+	const char *it;        /* the same again: "satisfies it" */
+};
+
+static struct asking asking_of(
+	struct arena *arena, const struct history *h, const struct history_predicate *p)
+{
+	struct span clause = words_predicate(arena, h, p);
+	bool query = joint_is(h, p);
+
+	if (span_eq_str(clause, "TRUE"))
+		return (struct asking){"asked for all rows", "is in the table", "is in the table"};
+	return (struct asking){
+		arena_printf(arena, "%s [%.*s]", query ? "asked" : "tested", SPAN_ARG(clause)),
+		arena_printf(arena, "%s [%.*s]", query ? "takes part in" : "satisfies",
+			SPAN_ARG(clause)),
+		query ? "takes part in that" : "satisfies it"};
+}
+
 static void predicate_edge_words(struct finding_edge *out, struct arena *arena,
 	const struct history *h, const struct predicate_edge *edge, bool wr)
 {
 	const struct history_predicate *p = &h->predicates[edge->predicate];
-	struct span clause = words_predicate(arena, h, p);
-	bool joint = joint_is(h, p);
+	const struct history_version *v = &h->versions[edge->changed];
+	struct asking asking = asking_of(arena, h, p);
+	uint32_t before = h->order[h->objects[v->object].first_order + v->position - 1];
+	const char *done = done_to(arena, h, before, edge->changed);
+	struct span stmt = words_stmt(arena, h, p->stmt);
 
-	out->object = words_object(arena, h, h->versions[edge->seen].object);
+	out->object = words_object(arena, h, v->object);
 	set_versions(
 		out, arena, h, wr ? edge->changed : edge->seen, wr ? edge->seen : edge->changed);
 	if (wr)
 		out->sentence = span_str(arena_printf(arena,
-			"%.*s changed whether %.*s %s [%.*s] (version %.*s), and %.*s saw that "
-			"(%.*s)",
-			SPAN_ARG(out->from), SPAN_ARG(out->object),
-			joint ? "takes part in" : "satisfies", SPAN_ARG(clause),
-			SPAN_ARG(out->from_label), SPAN_ARG(out->to),
-			SPAN_ARG(words_stmt(arena, h, p->stmt))));
+			"%.*s changed whether %.*s %s (it %s), and %.*s saw that (%.*s)",
+			SPAN_ARG(out->from), SPAN_ARG(out->object), asking.satisfies, done,
+			SPAN_ARG(out->to), SPAN_ARG(stmt)));
 	else
 		out->sentence = span_str(arena_printf(arena,
-			"%.*s %s [%.*s] (%.*s) while %.*s was at version %.*s, and %.*s then "
-			"changed whether it %s (version %.*s)",
-			SPAN_ARG(out->from), joint ? "asked" : "tested", SPAN_ARG(clause),
-			SPAN_ARG(words_stmt(arena, h, p->stmt)), SPAN_ARG(out->object),
-			SPAN_ARG(out->from_label), SPAN_ARG(out->to),
-			joint ? "takes part in that" : "satisfies it", SPAN_ARG(out->to_label)));
+			"%.*s %s (%.*s) while %.*s %s, and %.*s then changed whether it %s (it %s)",
+			SPAN_ARG(out->from), asking.asked, SPAN_ARG(stmt), SPAN_ARG(out->object),
+			was_at(arena, h, edge->seen), SPAN_ARG(out->to), asking.it, done));
 }
 
 void words_edge(struct finding_edge *out, struct arena *arena, const struct history *history,
@@ -253,11 +346,17 @@ void words_edge(struct finding_edge *out, struct arena *arena, const struct hist
 	*out = (struct finding_edge){.kind = span_str(graph_kind_name(step->kind)),
 		.from = words_txn(arena, history, from),
 		.to = words_txn(arena, history, to)};
+	if (step->kind == GRAPH_WW || step->kind == GRAPH_WR || step->kind == GRAPH_RW)
+		out->object = words_object(arena, history, history->versions[step->detail].object);
 	switch (step->kind) {
 	case GRAPH_WW:
+		ww_edge(out, arena, history, step->detail, to);
+		return;
 	case GRAPH_WR:
+		wr_edge(out, arena, history, step->detail, to);
+		return;
 	case GRAPH_RW:
-		item_edge(out, arena, history, step, from, to);
+		rw_edge(out, arena, history, step->detail, from, to);
 		return;
 	case GRAPH_PREDICATE_WR:
 	case GRAPH_PREDICATE_RW:

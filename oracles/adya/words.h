@@ -21,9 +21,9 @@ struct span words_version_exact(
 uint32_t words_place(const struct history *history, uint32_t version);
 /* "statement 3 of session 2" */
 struct span words_stmt(struct arena *arena, const struct history *history, uint32_t stmt);
-/* The condition of a predicate, or the query that it is. */
-struct span words_predicate(struct arena *arena, const struct history *history,
-	const struct history_predicate *predicate);
+/* A predicate at the version it saw of a row: "tests [v > 5] on shop.stock(5) at version v3". */
+struct span words_looked(struct arena *arena, const struct history *history,
+	const struct history_predicate *predicate, uint32_t version);
 /* One step of a cycle, its sentence included. */
 void words_edge(struct finding_edge *out, struct arena *arena, const struct history *history,
 	const struct dependencies *dependencies, const struct cycle_step *step);
