@@ -295,9 +295,16 @@ def command_line():
 @test
 def metadata():
     """mariadb --column-type-info: the definitions of the columns too"""
-    same_for(lambda port: sql("select * from ai; select v, s from ai where id = 1; select a.id, p.v from "
-                              "ai a join plain p using (id) order by 1", "--column-type-info", port=port,
-                              database="it"))
+    same_for(lambda port: sql(
+        "select * from ai; select v, s from ai where id = 1; select a.id, p.v from ai a join plain p using (id) "
+        "order by 1; select count(*), sum(v), avg(dc), max(dt), min(s), max(tx), group_concat(v order by id) from ai; "
+        "select e, count(*), sum(u) from ai group by e order by e; select max(v) m, id from plain group by id "
+        "order by id limit 2; select p.id, count(m.a) from plain p left join multi m on m.a = p.id group by p.id "
+        "order by p.id; select id from plain where id in (select a from multi) order by id limit 1; "
+        "select distinct v from plain order by v; select id from plain union all select a from multi; "
+        "select sum(v) over (order by id) w from plain order by id; select * from (select id, v from plain) d "
+        "order by id; with c as (select v from plain) select count(*) from c",
+        "--column-type-info", port=port, database="it"))
 
 
 @test
@@ -345,6 +352,15 @@ const work = async (execute) => {
     show(await execute('delete from multi where a = ?', [i]));
     show(await execute('replace into plain values (?, ?)', [i, 7]));
     show(await execute('select count(*) n from plain where v > ?', [i]));
+    show(await execute('select sum(v), avg(v), min(id), max(id), group_concat(id order by id) from plain where id > ?',
+      [i]));
+    show(await execute('select v, count(*) n, sum(id) s from plain where id > ? group by v order by v', [i]));
+    show(await execute('select count(*), max(p.v) from plain p join multi m on m.a = p.id where m.v >= ?', [i]));
+    show(await execute('select id, v from plain where v >= ? order by id desc limit 2', [i]));
+    show(await execute('select id from plain where id in (select a from multi where v > ?)', [i]));
+    show(await execute('select distinct v from plain where id > ? order by v', [i]));
+    show(await execute('select id from plain where id = ? union select a from multi where a = ? order by 1', [i, i]));
+    show(await execute('select avg(u), sum(dc), max(dt), min(s), bit_or(v), max(js) from ai where id >= ?', [i]));
   }
 };
 """
@@ -358,7 +374,13 @@ const mysql = require('mysql2/promise');
 (async () => {
   const db = await mysql.createConnection({host: '127.0.0.1', port: +process.argv[2], user: 'root',
     database: 'it'});
-  await work(async (text, values) => (await db.execute(text, values))[0]);
+  // The definitions of the columns too, as the binary protocol has them; but for two flags that tell whether
+  // the server grouped in a temporary table (GROUP_FLAG, and BINARY of numbers).
+  await work(async (text, values) => {
+    const [rows, fields] = await db.execute(text, values), known = /group by/.test(text) ? ~(32768 | 128) : ~0;
+    return [rows, fields && fields.map((f) => [f.name, f.columnType, f.flags & known, f.columnLength, f.decimals,
+      f.characterSet, f.orgTable])];
+  });
   await db.end();
 })();
 """)
@@ -648,6 +670,45 @@ commit; begin; update plain set v = 0; rollback; select * from plain;
     assert len(failed) == 1 and not [r for r in got if r["kind"] == "probe" and
                                      r["number"] == failed[0]["number"]], failed
     assert not verdict["findings"] and verdict["verdict"] == "ok", verdict
+
+
+@test
+def rows_that_ignore_leaves():
+    """UPDATE IGNORE: what MariaDB logs of rows that it then left alone proves nothing"""
+    sql("drop database if exists it; create database it; use it; create table t(id int primary key, u int, "
+        "unique key(u)); insert into t values (1,1),(2,2),(3,3)")
+    prepare("--quiet", "it")
+    out, got, verdict = recorded(lambda port: sql(
+        "update ignore t set u = 1 where id > 1; select * from t; update t set u = u + 10; begin; "
+        "update ignore t set u = 11; select * from t for update; commit; select * from t", "-N",
+        port=port, database="it"), "it")
+    assert out.split() == ["1", "1", "2", "2", "3", "3"] + ["1", "11", "2", "12", "3", "13"] * 2, out
+    writes = [r for r in got if r["kind"] == "probe" and r["probe"] == 7]
+    texts = {r["number"]: r["text"] for r in got if r["kind"] == "stmt"}
+    assert {r["exact"] for r in writes if "ignore" in texts[r["number"]]} <= {False}, writes
+    assert not violations(verdict), violations(verdict)
+    assert verdict["verdict"] == "incomplete", verdict
+
+
+@test
+def sessions_without_autocommit():
+    """autocommit=0: one transaction from the first statement on, with savepoints and COMMIT by definitions"""
+    for mode in ("trigger", "select"):
+        sql("drop database if exists it; create database it; use it; create table t(id int primary key, v int); "
+            "insert into t values (1,1),(2,2)")
+        prepare("--quiet", "--mode=" + mode, "it")
+        out, got, verdict = recorded(lambda port: sql(
+            "set autocommit = 0; select v from t where id = 1; update t set v = 5 where id = 1; savepoint a; "
+            "update t set v = 6 where id = 1; rollback to a; select v from t where id = 1; commit; "
+            "update t set v = 9 where id = 2; rollback; select v from t where id = 2; insert into t values (3, 3); "
+            "create temporary table x(a int); create table y(a int); select v from t where id = 3; "
+            "set autocommit = 1; select count(*) from t", "-N", port=port, database="it"), "it", mode=mode)
+        assert out.split() == ["1", "5", "2", "3", "3"], out
+        ends = [(r["outcome"], r["reason"]) for r in got if r["kind"] == "txn" and r["event"] == 1 and
+                not r["autocommit"]]
+        assert ends == [(1, "commit"), (2, "rollback"), (1, "implicit commit"), (1, "implicit commit")], ends
+        assert not verdict["findings"], verdict["findings"]
+        assert mode == "select" or verdict["verdict"] == "ok", verdict
 
 
 @test
