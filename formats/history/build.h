@@ -323,7 +323,7 @@ void history_check_txn(const struct history *history, uint32_t txn);
 void history_check_object(const struct history *history, uint32_t object);
 void history_check_rest(const struct history *history);
 
-/* ---- order.c: the version orders, called by build_finish ---- */
+/* ---- finish.c: sorts everything and finds the version orders, called by build_finish ---- */
 void build_orders(struct history_build *build);
 
 #endif

@@ -8,22 +8,16 @@
  */
 #include "history/load.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/bug.h"
 #include "base/mem.h"
 #include "history/ahead.h"
 #include "history/build.h"
+#include "history/contents.h"
 #include "history/decode.h"
 #include "history/group.h"
-#include "trace/format.h"
-#include "trace/pack.h"
+#include "history/source.h"
 
 enum { BATCH_ROWS = 64, GROUP_ROWS = 16 };
 
@@ -42,17 +36,6 @@ struct batch_row {
 	struct probe_row row;
 };
 
-/* Rows that came before their table's schema. */
-struct deferred {
-	struct buf bytes; /* encoded records, one after the other */
-	uint32_t count;
-};
-
-/* How far the parts of a table's contents came; [1]: initial, [0]: final. */
-struct content_state {
-	uint32_t next[2]; /* part; NONE: one is missing or unsound */
-};
-
 struct loader {
 	struct history_build build;
 	struct history *history;
@@ -61,25 +44,17 @@ struct loader {
 	uint32_t *text_refs; /* by id of `texts` */
 	size_t text_ref_count, text_ref_capacity;
 	uint32_t last_text; /* the latest one, if there is any */
-	struct deferred deferred;
-	struct content_state *contents; /* by table */
-	size_t content_count, content_capacity;
-	struct buf key;
+	struct contents contents;
 	uint32_t block;
 	struct batch_row batch[BATCH_ROWS];
 	unsigned batch_count;
 	bool seq_known, context;
-	bool expected; /* room for the whole trace was made */
+	bool expected;       /* room for the whole trace was made */
 	struct pages *pages; /* for it; NULL: none */
 	uint64_t lost_records, removed_records;
 };
 
 /* ---- operations from probe rows ---- */
-
-static bool keeps_images(const struct loader *loader)
-{
-	return !loader->options || !loader->options->no_images;
-}
 
 /* A version by its encoded name, in a known object; NONE for nil. */
 static uint32_t version_named(struct loader *loader, uint32_t object, struct span name)
@@ -89,7 +64,7 @@ static uint32_t version_named(struct loader *loader, uint32_t object, struct spa
 
 static void row_image(struct loader *loader, uint32_t version, struct span image)
 {
-	if (image.ptr && version < BUILD_NIL && keeps_images(loader))
+	if (image.ptr && version < BUILD_NIL && loader->contents.images)
 		build_image(&loader->build, version, image);
 }
 
@@ -220,18 +195,18 @@ static void batch_versions(struct loader *loader)
 		 * tell, behind the new one: ids are given out in this order. */
 		b->previous = HISTORY_NONE;
 		if (b->has_previous)
-			b->previous = build_version_whole(
-				&loader->build, b->op.object, b->previous_name);
+			b->previous =
+				build_version_whole(&loader->build, b->op.object, b->previous_name);
 		if (b->previous != HISTORY_NONE)
 			row->old_image = SPAN_NONE;
-		b->op.version = b->has_name ? version_numbered(loader, b->op.object, b->name,
-						      &row->image)
-					    : version_named(loader, b->op.object, row->version);
+		b->op.version =
+			b->has_name ? version_numbered(loader, b->op.object, b->name, &row->image)
+				    : version_named(loader, b->op.object, row->version);
 		if (b->previous != HISTORY_NONE)
 			continue;
 		if (b->has_previous)
-			b->previous = build_version_int(
-				&loader->build, b->op.object, b->previous_name);
+			b->previous =
+				build_version_int(&loader->build, b->op.object, b->previous_name);
 		else if (row->previous.ptr && !is_rekey(row))
 			b->previous = version_named(loader, b->op.object, row->previous);
 	}
@@ -332,8 +307,8 @@ struct group_batch {
 };
 
 /* Fetches ahead as batches do. */
-static void group_batch_add(struct loader *loader, struct group *group, uint32_t table,
-	struct group_batch *batch)
+static void group_batch_add(
+	struct loader *loader, struct group *group, uint32_t table, struct group_batch *batch)
 {
 	struct history_build *build = &loader->build;
 
@@ -459,8 +434,7 @@ static void take_probe(
 /* ---- statements and transactions ---- */
 
 /* Rule 18, where the recorder does not tell: take_end takes it back where it does. */
-static void note_mix(
-	struct loader *loader, uint32_t session, uint32_t txn, enum decoded_mix mix)
+static void note_mix(struct loader *loader, uint32_t session, uint32_t txn, enum decoded_mix mix)
 {
 	struct build_session *state = &loader->build.sessions[session];
 
@@ -709,220 +683,6 @@ static bool take_gap(struct loader *loader, struct mp *mp, uint32_t left)
 	return true;
 }
 
-/* ---- contents: initial and final rows (rule 14) ---- */
-
-enum { KEY_COLUMNS_MAX = 64 }; /* the servers allow 16 */
-
-struct row_shape {
-	uint32_t key_columns[KEY_COLUMNS_MAX]; /* places in a row */
-	uint32_t key_count;
-	bool whole; /* rows have all columns, in the schema's order */
-};
-
-/* The name of a schema's column. */
-static struct span column_name(struct span columns, uint32_t index)
-{
-	struct mp mp = mp_over(columns);
-	uint32_t count = mp_array(&mp);
-
-	if (index >= count || !record_skip_fields(&mp, index))
-		return SPAN_NONE;
-	return mp_array(&mp) ? mp_bytes(&mp) : SPAN_NONE;
-}
-
-static uint32_t place_of(struct span names, struct span name)
-{
-	struct mp mp = mp_over(names);
-	uint32_t count = mp_array(&mp);
-
-	for (uint32_t i = 0; i < count && !mp.bad; i++) {
-		struct span at = mp_bytes(&mp);
-
-		if (at.ptr && name.ptr && span_eq(at, name))
-			return i;
-	}
-	return HISTORY_NONE;
-}
-
-/* False: the table has no primary key, or the rows do not have it. */
-static bool shape_of(const struct history *history, uint32_t schema, struct span columns,
-	struct row_shape *shape)
-{
-	struct mp mp = mp_over(history_bytes(history, schema));
-	struct record_schema record;
-	uint32_t kind, left;
-
-	if (!record_begin(&mp, &kind, &left) || !record_schema_read(&mp, left, &record))
-		return false;
-	mp = mp_over(record.primary_key);
-	shape->key_count = mp_array(&mp);
-	shape->whole = !columns.ptr;
-	if (shape->key_count == 0 || shape->key_count > KEY_COLUMNS_MAX)
-		return false;
-	for (uint32_t i = 0; i < shape->key_count; i++) {
-		uint32_t column = mp_u32(&mp);
-
-		shape->key_columns[i] =
-			shape->whole ? column
-				     : place_of(columns, column_name(record.columns, column));
-		if (mp.bad || shape->key_columns[i] == HISTORY_NONE)
-			return false;
-	}
-	return true;
-}
-
-/* The encoded key of a row; SPAN_NONE when the row does not have it.  mp goes behind the row. */
-static struct span row_key(struct loader *loader, struct mp *mp, const struct row_shape *shape)
-{
-	struct span parts[KEY_COLUMNS_MAX] = {SPAN_NONE};
-	uint32_t found = 0, count = mp_array(mp);
-	msgpack_packer pk;
-
-	for (uint32_t i = 0; i < count && !mp->bad; i++) {
-		struct span value = mp_raw(mp);
-
-		for (uint32_t k = 0; k < shape->key_count; k++) {
-			if (shape->key_columns[k] == i && value.ptr) {
-				parts[k] = value;
-				found++;
-			}
-		}
-	}
-	if (mp->bad || found != shape->key_count)
-		return SPAN_NONE;
-	if (found == 1)
-		return parts[0];
-	buf_clear(&loader->key);
-	pk = pack_into(&loader->key);
-	msgpack_pack_array(&pk, found);
-	for (uint32_t k = 0; k < found; k++)
-		pack_raw(&pk, parts[k]);
-	return buf_span(&loader->key);
-}
-
-static void content_row(struct loader *loader, uint32_t table, struct span key, struct span name,
-	struct span image, bool initial)
-{
-	uint32_t object = build_object_at(&loader->build, table, key);
-	uint32_t version = build_version_at(&loader->build, object, name);
-
-	if (image.ptr && keeps_images(loader))
-		build_image(&loader->build, version, image);
-	if (initial)
-		build_initial(&loader->build, version);
-	else
-		loader->history->versions[version].flags |= HISTORY_VERSION_FINAL;
-}
-
-/* Complete when the parts came one after the other up to the last, with nothing left out. */
-static void content_part(struct loader *loader, uint32_t table, const struct record_rows *record,
-	bool initial, bool sound)
-{
-	struct history_table *t = &loader->history->tables[table];
-	struct content_state *state;
-
-	if (loader->content_count < loader->history->table_count) {
-		MEM_RESERVE(
-			loader->contents, loader->history->table_count, loader->content_capacity);
-		while (loader->content_count < loader->history->table_count)
-			loader->contents[loader->content_count++] = (struct content_state){{0, 0}};
-	}
-	state = &loader->contents[table];
-	if (record->part == 0)
-		state->next[initial] = 0;
-	if (!sound || record->part != state->next[initial]) {
-		state->next[initial] = HISTORY_NONE;
-		return;
-	}
-	state->next[initial]++;
-	if (!record->last || !record->complete)
-		return;
-	if (initial)
-		t->has_initial_rows = true;
-	else
-		t->has_final_rows = true;
-}
-
-static void content(
-	struct loader *loader, uint32_t table, const struct record_rows *record, bool initial)
-{
-	struct history *history = loader->history;
-	struct mp rows = mp_over(record->rows), versions = mp_over(record->versions);
-	uint32_t count = mp_array(&rows);
-	uint32_t named = record->versions.ptr ? mp_array(&versions) : 0;
-	bool sound = record->versions.ptr || count == 0;
-	struct row_shape shape;
-
-	if (!shape_of(history, loader->build.schemas[table], record->columns, &shape)) {
-		history->counts.rows_skipped += count;
-		return;
-	}
-	for (uint32_t i = 0; i < count && !rows.bad; i++) {
-		const unsigned char *start = rows.p;
-		struct span key = row_key(loader, &rows, &shape);
-		struct span name = i < named ? mp_raw(&versions) : SPAN_NONE;
-		struct span image = span_of(start, (size_t)(rows.p - start));
-
-		if (key.ptr && name.ptr) {
-			content_row(
-				loader, table, key, name, shape.whole ? image : SPAN_NONE, initial);
-		} else {
-			history->counts.rows_skipped++;
-			sound = false;
-		}
-	}
-	content_part(loader, table, record, initial, sound && !rows.bad);
-}
-
-static bool take_rows(struct loader *loader, struct mp *mp, uint32_t left, struct span whole)
-{
-	struct history *history = loader->history;
-	struct record_rows record;
-	bool initial, final;
-	uint32_t table;
-
-	if (!record_rows_read(mp, left, &record))
-		return false;
-	initial = span_eq_str(record.moment, "initial");
-	final = span_eq_str(record.moment, "final");
-	table = build_table_at(&loader->build, record.table);
-	if (table == HISTORY_NONE) {
-		history->counts.records_skipped++;
-	} else if (!initial && !final) {
-		/* A moment of the driver's: not ours to judge. */
-	} else if (loader->build.schemas[table]) {
-		content(loader, table, &record, initial);
-	} else if (loader->deferred.bytes.len + whole.len <= HISTORY_DEFERRED_MAX) {
-		buf_add_span(&loader->deferred.bytes, whole);
-		loader->deferred.count++;
-	} else {
-		history->counts.records_skipped++;
-	}
-	return true;
-}
-
-/* What waited for a schema that came later, or never. */
-static void take_deferred(struct loader *loader)
-{
-	struct mp mp = mp_over(buf_span(&loader->deferred.bytes));
-
-	for (uint32_t i = 0; i < loader->deferred.count; i++) {
-		struct record_rows record;
-		uint32_t kind, left, table;
-		bool ok = record_begin(&mp, &kind, &left) && record_rows_read(&mp, left, &record);
-
-		CHECK(ok);
-		table = build_table_at(&loader->build, record.table);
-		if (loader->build.schemas[table]) {
-			content(loader, table, &record, span_eq_str(record.moment, "initial"));
-		} else {
-			struct mp rows = mp_over(record.rows);
-
-			loader->history->counts.rows_skipped += mp_array(&rows);
-		}
-	}
-}
-
 /* ---- records ---- */
 
 /* False: its fields are not what its kind has. */
@@ -946,7 +706,7 @@ static bool take_other(struct loader *loader, const struct decoded_other *other)
 		ok &= take_gap(loader, &mp, left);
 		break;
 	case RECORD_ROWS:
-		ok &= take_rows(loader, &mp, left, other->whole);
+		ok &= contents_take(&loader->contents, &mp, left, other->whole);
 		break;
 	}
 	return ok;
@@ -1001,6 +761,8 @@ static void loader_init(
 	build_init(&loader->build, history);
 	loader->history = history;
 	loader->options = options;
+	loader->contents = (struct contents){
+		.build = &loader->build, .images = !options || !options->no_images};
 }
 
 static void loader_release(struct loader *loader)
@@ -1011,16 +773,14 @@ static void loader_release(struct loader *loader)
 	}
 	strtab_release(&loader->texts);
 	free(loader->text_refs);
-	free(loader->contents);
-	buf_release(&loader->deferred.bytes);
-	buf_release(&loader->key);
+	contents_release(&loader->contents);
 }
 
 static void loader_finish(struct loader *loader)
 {
 	struct history *history = loader->history;
 
-	take_deferred(loader);
+	contents_finish(&loader->contents);
 	for (uint32_t i = 0; i < history->session_count; i++) {
 		struct group *group = loader->build.sessions[i].group;
 
@@ -1084,115 +844,6 @@ bool history_load_records(struct history *history, struct span records,
 }
 
 /* ---- files ---- */
-
-struct history_source {
-	char *path;
-	int fd; /* of the copy of standard input, whose path it is; -1 */
-	bool salvage;
-	struct trace_reader *reader; /* stands before block `next` */
-	uint32_t next;
-	struct trace_block block; /* the one before it */
-};
-
-void history_source_free(struct history_source *source)
-{
-	if (!source)
-		return;
-	trace_reader_close(source->reader);
-	if (source->fd >= 0)
-		close(source->fd);
-	free(source->path);
-	free(source);
-}
-
-const char *history_source_path(const struct history *history)
-{
-	return history->source->path;
-}
-
-static bool write_all(int fd, const char *bytes, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, bytes, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		bytes += n;
-		len -= (size_t)n;
-	}
-	return true;
-}
-
-/* Copies standard input to an unlinked temporary file.  -1 and err when that fails: part of the
- * input is then gone. */
-static int spool_input(struct err *err)
-{
-	const char *dir = getenv("TMPDIR");
-	char path[4096];
-	static const size_t size = 1 << 20;
-	char *bytes;
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/isotrace-XXXXXX", dir && *dir ? dir : "/tmp");
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd < 0) {
-		err_set_errno(err, errno,
-			"cannot make a temporary file for standard input in %s (set TMPDIR, or "
-			"give a file name)",
-			dir && *dir ? dir : "/tmp");
-		return -1;
-	}
-	unlink(path);
-	bytes = mem_alloc(size);
-	for (;;) {
-		ssize_t n = read(STDIN_FILENO, bytes, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n == 0)
-			break;
-		if (n < 0 || !write_all(fd, bytes, (size_t)n)) {
-			err_set_errno(err, errno,
-				"cannot copy standard input to a temporary file (set TMPDIR to a "
-				"file system with room, or give a file name)");
-			close(fd);
-			fd = -1;
-			break;
-		}
-	}
-	free(bytes);
-	return fd;
-}
-
-/* Where the trace is, such that it can be read twice. */
-static struct history_source *source_open(const char *path, bool salvage, struct err *err)
-{
-	struct history_source *source = mem_zero(1, sizeof(*source));
-	struct stat st;
-	char name[64];
-
-	source->fd = -1;
-	source->salvage = salvage;
-	if (strcmp(path, "-") != 0) {
-		source->path = mem_strdup(path);
-		return source;
-	}
-	if (fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode) &&
-		lseek(STDIN_FILENO, 0, SEEK_CUR) == 0) {
-		source->path = mem_strdup("/proc/self/fd/0");
-		return source;
-	}
-	source->fd = spool_input(err);
-	if (source->fd < 0) {
-		history_source_free(source);
-		return NULL;
-	}
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", source->fd);
-	source->path = mem_strdup(name);
-	return source;
-}
 
 /* Sequence numbers are kept in 32 bits, relative to the smallest that can come. */
 static void choose_base(struct loader *loader, const struct record_block *info)
@@ -1319,7 +970,7 @@ static bool load_source(struct history *history, struct history_source *source,
 bool history_load(struct history *history, const char *path,
 	const struct history_load_options *options, struct err *err)
 {
-	struct history_source *source = source_open(path, options && options->salvage, err);
+	struct history_source *source = history_source_open(path, options && options->salvage, err);
 	bool ok, bad;
 
 	memset(history, 0, sizeof(*history));
@@ -1333,91 +984,4 @@ bool history_load(struct history *history, const char *path,
 	else
 		history_source_free(source);
 	return ok;
-}
-
-/* ---- statements again ---- */
-
-/* A block of the source; the one that was asked for last is at hand, later ones are ahead. */
-static const struct trace_block *source_block(
-	struct history_source *source, uint32_t number, struct err *err)
-{
-	struct trace_reader_options reading = {.salvage = source->salvage, .unwalked = true};
-
-	if (source->reader && source->next > number + 1) {
-		trace_reader_close(source->reader);
-		source->reader = NULL;
-	}
-	if (!source->reader) {
-		source->next = 0;
-		source->reader = trace_reader_open(source->path, &reading, err);
-	}
-	if (!source->reader)
-		return NULL;
-	while (source->next <= number) {
-		enum trace_next next = trace_next_block(source->reader, &source->block, err);
-
-		if (next == TRACE_NEXT_END)
-			err_set(err, ERR_FORMAT,
-				"the trace was changed since it was loaded: block %u is gone",
-				number);
-		if (next != TRACE_NEXT_OK) {
-			/* What it stands before is not known any more. */
-			trace_reader_close(source->reader);
-			source->reader = NULL;
-			return NULL;
-		}
-		source->next++;
-	}
-	return &source->block;
-}
-
-uint64_t history_fetched_at(const struct history *history)
-{
-	const struct history_source *source = history->source;
-	struct stat file;
-
-	/* A folder has several files. */
-	return source && source->reader && stat(source->path, &file) == 0 && S_ISREG(file.st_mode)
-		       ? source->block.offset
-		       : 0;
-}
-
-bool history_fetch_stmt(const struct history *history, uint32_t stmt, struct arena *arena,
-	struct record_stmt *out, struct err *err)
-{
-	const struct history_stmt *s = &history->stmts[stmt];
-	const struct trace_block *block;
-	uint32_t kind, left;
-	struct mp mp;
-
-	CHECK(stmt < history->stmt_count);
-	memset(out, 0, sizeof(*out));
-	if (!history->source || s->block == HISTORY_NONE)
-		return err_set(err, ERR_UNSUPPORTED,
-			"statement %u of session %u is not in the trace, only its probes are",
-			s->number, history->sessions[s->session].number);
-	block = source_block(history->source, s->block, err);
-	if (!block)
-		return false;
-	mp = mp_over(block->records);
-	for (uint32_t i = 0; i < block->record_count; i++) {
-		const unsigned char *start = mp.p;
-		struct mp fields;
-
-		if (!record_begin(&mp, &kind, &left))
-			break;
-		fields = mp;
-		if (!record_skip_fields(&mp, left))
-			break;
-		if (kind != RECORD_STMT || (s->index != UINT16_MAX && i < s->index) ||
-			!record_stmt_read(&fields, left, out) || out->number != s->number ||
-			out->session != history->sessions[s->session].number)
-			continue;
-		/* Once more over a copy, so that spans live as long as the arena. */
-		fields = mp_over(arena_copy(arena, span_of(start, (size_t)(mp.p - start))));
-		return record_begin(&fields, &kind, &left) && record_stmt_read(&fields, left, out);
-	}
-	return err_set(err, ERR_FORMAT,
-		"the trace was changed since it was loaded: statement %u of session %u is gone",
-		s->number, history->sessions[s->session].number);
 }
