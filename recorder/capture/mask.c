@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Passwords in SQL (capture/look.h): which literals of a text are secrets of the server or keys.
- * From the manuals: CREATE and ALTER USER, GRANT, SET PASSWORD, CHANGE MASTER and REPLICATION SOURCE,
- * START REPLICA and GROUP_REPLICATION, CREATE SERVER, CLONE INSTANCE, system variables that hold a
- * password, FEDERATED, Spider and CONNECT tables, functions that take a password or a key; and SQL in
- * a string that is one of these.
+ * From the manuals: CREATE and ALTER USER, GRANT, SET PASSWORD, CHANGE MASTER and REPLICATION
+ * SOURCE, START REPLICA and GROUP_REPLICATION, CREATE SERVER, CLONE INSTANCE, system variables that
+ * hold a password, FEDERATED, Spider and CONNECT tables, functions that take a password or a key;
+ * and SQL in a string that is one of these.
  */
 #include "capture/token.h"
 
 /* ---- a first sieve ---- */
 
-/* One of these words is in every text that may hold a password.  `end` is where the three letters end
- * by which the word is found. */
+/* One of these words is in every text that may hold a password.  `end` is where the three letters
+ * end by which the word is found. */
 static const struct {
 	const char *word;
 	uint8_t len, end;
 } signs[] = {
-#define SIGN(word, end) {word, sizeof(word) - 1, end}
+#define SIGN(word, end)                                                                            \
+	{                                                                                          \
+		word, sizeof(word) - 1, end                                                        \
+	}
 	SIGN("passw", 4),
 	SIGN("crypt", 3),
 	SIGN("identif", 6),
@@ -37,8 +40,8 @@ static const struct {
 #define PAIR(a, b) (((a)&31) << 5 | ((b)&31))
 enum { PAIR_BEGINS = 255 };
 
-/* By the last two of the three letters: the sign (+ 1) that has them; by the first two: PAIR_BEGINS.
- * No other pair is in one, and the search may step over both letters. */
+/* By the last two of the three letters: the sign (+ 1) that has them; by the first two:
+ * PAIR_BEGINS. No other pair is in one, and the search may step over both letters. */
 static const uint8_t pairs[1024] = {
 	[PAIR('s', 'w')] = 1,
 	[PAIR('y', 'p')] = 2,
@@ -98,7 +101,7 @@ struct masking {
 	struct buf *out;    /* NULL: only whether something is found */
 	const char *copied; /* up to here the text is in out */
 	struct look_dialect dialect;
-	int depth;          /* of strings that this text stands in */
+	int depth; /* of strings that this text stands in */
 	bool found, params;
 	bool begun;         /* behind a statement's first word */
 	bool data;          /* ... which reads or writes rows: no account's */
@@ -126,8 +129,7 @@ static bool ends_with(struct span word, const char *end)
 {
 	size_t len = strlen(end);
 
-	return word.len >= len &&
-	       span_ieq_str(span_of(word.ptr + word.len - len, len), end);
+	return word.len >= len && span_ieq_str(span_of(word.ptr + word.len - len, len), end);
 }
 
 /* Names of columns, variables and options whose value is a secret. */
@@ -261,7 +263,8 @@ static bool is_secret_string(const struct masking *m, const struct look_token *t
 
 static void mask_token(struct masking *m, const struct look_token *t, const struct look_token *next)
 {
-	bool hex = t->kind == LOOK_TOKEN_NUMBER && t->text.len > 2 && (t->text.ptr[1] | 0x20) == 'x';
+	bool hex =
+		t->kind == LOOK_TOKEN_NUMBER && t->text.len > 2 && (t->text.ptr[1] | 0x20) == 'x';
 
 	switch (t->kind) {
 	case LOOK_TOKEN_STRING:

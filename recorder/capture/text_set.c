@@ -3,8 +3,8 @@
 
 #include "base/attr.h"
 
-/* Numbers of information_schema.collations, the same in all servers; MariaDB's NOPAD collations have
- * 1024 more. */
+/* Numbers of information_schema.collations, the same in all servers; MariaDB's NOPAD collations
+ * have 1024 more. */
 enum text_set text_set_of_collation(uint16_t number, enum text_set of_server)
 {
 	if (number >= 1024 && number < 2048)

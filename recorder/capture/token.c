@@ -22,8 +22,8 @@ static bool starts(const struct look_scan *s, const char *what, size_t len)
  * those of MySQL 5.7 to 9 alone unless they are its own. */
 static bool executes(struct look_scan *s, bool maria_own)
 {
-	bool five = s->dialect.flavour == SQL_MYSQL && s->dialect.version &&
-		    s->dialect.version < 80000;
+	bool five =
+		s->dialect.flavour == SQL_MYSQL && s->dialect.version && s->dialect.version < 80000;
 	uint32_t version = 0;
 	int digits = 0;
 
@@ -61,8 +61,8 @@ static bool skip_comment(struct look_scan *s)
 	size_t left = (size_t)(s->end - s->p);
 	bool maria;
 
-	if (*s->p == '#' ||
-		(starts(s, "--", 2) && (left == 2 || (unsigned char)s->p[2] <= ' ' || s->p[2] == 0x7f))) {
+	if (*s->p == '#' || (starts(s, "--", 2) && (left == 2 || (unsigned char)s->p[2] <= ' ' ||
+							   s->p[2] == 0x7f))) {
 		const char *newline = memchr(s->p, '\n', left);
 
 		s->p = newline ? newline + 1 : s->end;
@@ -75,8 +75,7 @@ static bool skip_comment(struct look_scan *s)
 	}
 	if (!starts(s, "/*", 2))
 		return false;
-	maria = starts(s, "/*M!", 4) &&
-		(s->dialect.flavour == SQL_MARIADB || !s->dialect.version);
+	maria = starts(s, "/*M!", 4) && (s->dialect.flavour == SQL_MARIADB || !s->dialect.version);
 	/* In an executed comment another one is an ordinary comment. */
 	if (s->in_comment || !(maria || starts(s, "/*!", 3))) {
 		s->p += 2;

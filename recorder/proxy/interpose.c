@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "proxy/interpose.h"
+#include "proxy/interpose_parts.h"
 
 #include <stdlib.h>
 
@@ -7,63 +7,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "instrument/literal.h"
-#include "proxy/strip.h"
-
-/* What a command on the server's side is. */
-enum job_kind {
-	JOB_CLIENT,
-	JOB_LOG,   /* LOG_READ_SQL */
-	JOB_RESET, /* it is emptied */
-	JOB_OWN,   /* a query of select mode */
-};
-
-struct job {
-	uint32_t number; /* of the inner parser */
-	enum job_kind kind;
-};
-
-/* The plan of a prepared statement; all of a session are linked. */
-struct prepared {
-	struct plan plan;
-	struct prepared *prev, *next;
-};
-
-struct interpose {
-	const struct instrument_tables *tables;
-	struct wire *outer;
-	struct capture *capture;
-	struct wire inner;
-	struct frame server;
-	struct buf held; /* from the client, not sent yet */
-	bool off;        /* everything passes unread */
-	struct instrument_session session;
-	struct job jobs[INTERPOSE_JOBS]; /* not answered yet */
-	size_t job_count;
-
-	/* The client's command under way. */
-	uint8_t command;
-	struct prepared *preparing; /* of a PREPARE */
-	uint32_t appended;          /* columns to take out of its answer */
-	uint32_t columns, column;   /* of its answer; how many definitions came */
-	uint8_t shift;              /* by how much its packets' numbers are too high */
-	bool failed;
-	unsigned error;      /* the server's number */
-	struct buf original; /* it, where it goes out with columns appended */
-	bool again;          /* ... and without them, as the server does not take these */
-	uint64_t affected, insert_id; /* of its OK */
-	bool affected_known, warnings;
-	/* It waits until queries of select mode are answered. */
-	struct buf deferred;
-	bool is_deferred;
-	unsigned own_error; /* of the query of select mode that is being answered */
-
-	struct prepared *prepared;
-	struct buf scratch, raw, rewritten;
-	/* The parameters of an EXECUTE, as SQL literals one behind the other. */
-	struct buf literals;
-	struct span literal[INTERPOSE_LITERALS];
-	size_t literal_count;
-};
 
 /* ---- the parsers' sinks ---- */
 
@@ -125,13 +68,22 @@ static void on_infile(void *ctx, struct wire_command *command, struct span name,
 	(void)digest;
 }
 
+/* What went out with columns appended can be told no more from what did not. */
+static void turn_off(struct interpose *i)
+{
+	i->off = true;
+	i->broken |= i->appended != 0;
+	for (const struct prepared *p = i->prepared; p; p = p->next)
+		i->broken |= p->plan.rewritten;
+}
+
 static void on_opaque(void *ctx, const char *reason, struct wire_command *command)
 {
 	struct interpose *i = ctx;
 
 	(void)reason;
 	(void)command;
-	i->off = true;
+	turn_off(i);
 }
 
 /* The inner parser is asked for its state, not listened to. */
@@ -169,7 +121,7 @@ struct interpose *interpose_new(
 	return i;
 }
 
-static void prepared_free(struct interpose *i, struct prepared *p)
+void interpose_prepared_free(struct interpose *i, struct prepared *p)
 {
 	if (p->prev)
 		p->prev->next = p->next;
@@ -178,6 +130,7 @@ static void prepared_free(struct interpose *i, struct prepared *p)
 	if (p->next)
 		p->next->prev = p->prev;
 	plan_release(&p->plan);
+	buf_release(&p->text);
 	free(p);
 }
 
@@ -195,7 +148,7 @@ static struct prepared *prepared_new(struct interpose *i)
 void interpose_free(struct interpose *i)
 {
 	while (i->prepared)
-		prepared_free(i, i->prepared);
+		interpose_prepared_free(i, i->prepared);
 	wire_release(&i->inner);
 	frame_release(&i->server);
 	instrument_session_release(&i->session);
@@ -206,7 +159,10 @@ void interpose_free(struct interpose *i)
 	buf_release(&i->raw);
 	buf_release(&i->rewritten);
 	buf_release(&i->literals);
+	if (i->original.data)
+		mem_wipe(i->original.data, i->original.capacity);
 	buf_release(&i->original);
+	buf_release(&i->again_error);
 	if (i->deferred.data)
 		mem_wipe(i->deferred.data, i->deferred.capacity);
 	buf_release(&i->deferred);
@@ -215,14 +171,14 @@ void interpose_free(struct interpose *i)
 
 /* ---- to the server ---- */
 
-static struct wire_stamp stamp(struct interpose *i, bool begins)
+struct wire_stamp interpose_stamp(struct interpose *i, bool begins)
 {
 	return (struct wire_stamp){
 		clock_mono_ns(), begins ? capture_begin_seq(i->capture->worker) : 0, 0};
 }
 
 /* The command being answered on the server's side; NULL: none. */
-static struct wire_command *inner_head(struct interpose *i)
+struct wire_command *interpose_inner_head(struct interpose *i)
 {
 	return i->inner.count ? &i->inner.queue[i->inner.head] : NULL;
 }
@@ -249,7 +205,7 @@ static void add_job(struct interpose *i, enum job_kind kind)
 	i->jobs[i->job_count++] = (struct job){i->inner.numbers, kind};
 }
 
-static enum job_kind kind_of(struct interpose *i, uint32_t number)
+enum job_kind interpose_kind_of(struct interpose *i, uint32_t number)
 {
 	size_t at = 0;
 
@@ -258,7 +214,7 @@ static enum job_kind kind_of(struct interpose *i, uint32_t number)
 	return at < i->job_count ? i->jobs[at].kind : JOB_CLIENT;
 }
 
-static void forget_job(struct interpose *i, uint32_t number)
+void interpose_forget_job(struct interpose *i, uint32_t number)
 {
 	size_t kept = 0;
 
@@ -268,14 +224,14 @@ static void forget_job(struct interpose *i, uint32_t number)
 	i->job_count = kept;
 }
 
-static void send_packet(
+void interpose_send_packet(
 	struct interpose *i, struct span payload, enum job_kind kind, struct buf *to_server)
 {
 	size_t start = to_server->len;
 
 	strip_put(to_server, payload, 0);
 	wire_feed_client(&i->inner, span_of(to_server->data + start, to_server->len - start),
-		stamp(i, false));
+		interpose_stamp(i, false));
 	add_job(i, kind);
 }
 
@@ -290,7 +246,7 @@ static void send_query(
 		buf_add_char(&payload, 1); /* sets of them */
 	}
 	buf_add_str(&payload, sql);
-	send_packet(i, buf_span(&payload), kind, to_server);
+	interpose_send_packet(i, buf_span(&payload), kind, to_server);
 	buf_release(&payload);
 }
 
@@ -307,14 +263,14 @@ static void send_own(struct interpose *i, struct buf *to_server)
 		send_query(i, i->tables->reset_sql, JOB_RESET, to_server);
 }
 
-static void send_raw(struct interpose *i, struct span raw, struct buf *to_server)
+void interpose_send_raw(struct interpose *i, struct span raw, struct buf *to_server)
 {
 	buf_add_span(to_server, raw);
-	wire_feed_client(&i->inner, raw, stamp(i, false));
+	wire_feed_client(&i->inner, raw, interpose_stamp(i, false));
 }
 
 /* Select mode: true if something goes out before the command. */
-static bool send_before(struct interpose *i, struct buf *to_server)
+bool interpose_send_before(struct interpose *i, struct buf *to_server)
 {
 	const struct own_query *q = instrument_next_query(&i->session);
 
@@ -328,8 +284,8 @@ static bool send_before(struct interpose *i, struct buf *to_server)
 /* Sends a command of the client, or keeps it until the queries before it are answered. */
 static void send_command(struct interpose *i, struct span raw, struct buf *to_server)
 {
-	if (!send_before(i, to_server)) {
-		send_raw(i, raw, to_server);
+	if (!interpose_send_before(i, to_server)) {
+		interpose_send_raw(i, raw, to_server);
 		return;
 	}
 	buf_clear(&i->deferred);
@@ -359,10 +315,12 @@ static void plain_command(struct interpose *i)
 	instrument_begin_planned(&i->session, i->capture, i->outer->numbers, &nothing, NULL, 0);
 }
 
-static void keep_original(struct interpose *i, struct span raw)
+static void keep_original(struct interpose *i, struct span payload)
 {
+	if (i->original.capacity > INTERPOSE_ORIGINAL_IDLE)
+		buf_release(&i->original);
 	buf_clear(&i->original);
-	buf_add_span(&i->original, raw);
+	buf_add_span(&i->original, payload);
 }
 
 static void send_query_command(
@@ -380,7 +338,7 @@ static void send_query_command(
 		send_command(i, raw, to_server);
 		return;
 	}
-	keep_original(i, raw);
+	keep_original(i, payload);
 	i->appended = (uint32_t)i->session.plan.table_count;
 	buf_clear(&i->scratch);
 	buf_add(&i->scratch, payload.ptr, (size_t)(text.ptr - payload.ptr));
@@ -403,27 +361,131 @@ static void send_prepare(
 		capture_can_parse(i->capture, text) ? text : INSTRUMENT_ANYTHING);
 	i->preparing = p;
 	if (!p->plan.rewritten) {
-		send_raw(i, raw, to_server);
+		interpose_send_raw(i, raw, to_server);
 		return;
 	}
-	keep_original(i, raw);
+	keep_original(i, payload);
+	buf_add_span(&p->text, text);
 	i->appended = (uint32_t)p->plan.table_count;
 	buf_clear(&i->scratch);
 	buf_add_char(&i->scratch, CMD_STMT_PREPARE);
 	buf_add_span(&i->scratch, buf_span(&p->plan.text));
-	send_packet(i, buf_span(&i->scratch), JOB_CLIENT, to_server);
+	interpose_send_packet(i, buf_span(&i->scratch), JOB_CLIENT, to_server);
 }
 
-static struct prepared *prepared_of(struct interpose *i, struct span payload)
+/* The number of the statement that a command is for, as the client means it: EXECUTE may say "the
+ * last one", which on the server's side may be another. */
+static uint32_t statement_id(const struct interpose *i, struct span payload)
 {
 	struct cursor c = cursor_over(payload);
-	struct wire_stmt *stmt;
 	uint32_t id;
 
 	(void)cursor_uint(&c, 1);
 	id = (uint32_t)cursor_uint(&c, 4);
-	stmt = c.bad ? NULL : wire_stmts_find(&i->inner.stmts, id);
+	if (c.bad)
+		return 0;
+	return id == STMT_ID_LAST ? i->outer->stmts.last_id : id;
+}
+
+static struct prepared *prepared_of(struct interpose *i, struct span payload)
+{
+	uint32_t id = statement_id(i, payload);
+	struct wire_stmt *stmt = id ? wire_stmts_find(&i->inner.stmts, id) : NULL;
+
 	return stmt ? (struct prepared *)(uintptr_t)stmt->tag : NULL;
+}
+
+/* Appends a command for a prepared statement, with the server's number of it. */
+static void put_id(struct buf *out, uint32_t id)
+{
+	for (int k = 0; k < 4; k++)
+		buf_add_char(out, (char)(id >> (8 * k)));
+}
+
+/* An EXECUTE without the types of its parameters, which the client has sent before, gets them: the
+ * server has forgotten them with the statement (protocol: COM_STMT_EXECUTE). */
+static void put_execute(
+	struct interpose *i, const struct wire_stmt *known, struct span payload, struct buf *out)
+{
+	bool attributes = (i->inner.caps & CAP_QUERY_ATTRIBUTES) != 0;
+	struct cursor c = cursor_over(payload);
+	uint64_t count = known->params;
+	uint8_t flags;
+	size_t head;
+
+	(void)cursor_take(&c, 5);
+	flags = (uint8_t)cursor_uint(&c, 1);
+	(void)cursor_uint(&c, 4);
+	if (attributes && (flags & EXECUTE_PARAMETER_COUNT))
+		count = cursor_lenenc(&c);
+	(void)cursor_take(&c, (count + 7) / 8);
+	head = payload.len - cursor_left(&c);
+	if (count == 0 || cursor_uint(&c, 1) != 0 || c.bad || known->types_count != count) {
+		buf_add(out, payload.ptr + 5, payload.len - 5);
+		return;
+	}
+	buf_add(out, payload.ptr + 5, head - 5);
+	buf_add_char(out, 1);
+	for (uint32_t k = 0; k < count; k++) {
+		buf_add_char(out, (char)known->types[k]);
+		buf_add_char(out, (char)(known->types[k] >> 8));
+		if (attributes)
+			buf_add_char(out, 0); /* a name, which is of attributes only */
+	}
+	buf_add_span(out, cursor_rest(&c));
+}
+
+/* Sends a command for a prepared statement under the number that the server has for it. */
+void interpose_send_for_statement(
+	struct interpose *i, struct prepared *p, struct span payload, struct buf *to_server)
+{
+	struct buf out = BUF_INIT;
+	uint32_t id = statement_id(i, payload);
+	const struct wire_stmt *known = id ? wire_stmts_find(&i->inner.stmts, id) : NULL;
+
+	buf_add_char(&out, payload.ptr[0]);
+	put_id(&out, p && p->again ? p->again : id);
+	if (p && known && p->types_unknown && (uint8_t)payload.ptr[0] == CMD_STMT_EXECUTE) {
+		put_execute(i, known, payload, &out);
+		p->types_unknown = false;
+	} else {
+		buf_add(&out, payload.ptr + 5, payload.len - 5);
+	}
+	interpose_send_packet(i, buf_span(&out), JOB_CLIENT, to_server);
+	mem_wipe(out.data, out.len);
+	buf_release(&out);
+}
+
+/* There may be no place for two (max_prepared_stmt_count).  The parser keeps it in its table. */
+static void close_refused(struct prepared *p, struct buf *to_server)
+{
+	struct buf payload = BUF_INIT;
+
+	buf_add_char(&payload, CMD_STMT_CLOSE);
+	put_id(&payload, p->id);
+	strip_put(to_server, buf_span(&payload), 0);
+	buf_release(&payload);
+	p->closed = true;
+	plan_leave_alone(&p->plan);
+}
+
+/* Prepares a statement as the client has it; `original` goes out behind that.  Its number is kept
+ * in the parser's table, for commands of the client. */
+void interpose_prepare_again(struct interpose *i, struct prepared *p, struct buf *to_server)
+{
+	const struct wire_stmt *known = wire_stmts_find(&i->inner.stmts, p->id);
+	struct buf payload = BUF_INIT;
+
+	i->executed = p;
+	if (known && !p->closed)
+		p->columns = known->columns.count - p->plan.table_count;
+	if (i->command == CMD_STMT_EXECUTE && !p->closed)
+		close_refused(p, to_server);
+	buf_clear(&i->again_error);
+	buf_add_char(&payload, CMD_STMT_PREPARE);
+	buf_add_span(&payload, buf_span(&p->text));
+	interpose_send_packet(i, buf_span(&payload), JOB_AGAIN, to_server);
+	buf_release(&payload);
 }
 
 /* The statement table is the server's own, as nothing is under way. */
@@ -441,6 +503,28 @@ static void read_literals(struct interpose *i, struct span body)
 	}
 	for (size_t k = 0; k < i->literal_count; start = ends[k++])
 		i->literal[k] = span_of(i->literals.data + start, ends[k] - start);
+}
+
+/* Does the server know the statement by another number than this? */
+static bool is_renumbered(const struct interpose *i, const struct prepared *p, struct span payload)
+{
+	struct cursor c = cursor_over(payload);
+
+	(void)cursor_uint(&c, 1);
+	return (p && p->again) || (i->last_is_ours && cursor_uint(&c, 4) == STMT_ID_LAST);
+}
+
+/* In select mode behind the queries before it. */
+static void send_renumbered(
+	struct interpose *i, struct prepared *p, struct span payload, struct buf *to_server)
+{
+	if (!interpose_send_before(i, to_server)) {
+		interpose_send_for_statement(i, p, payload, to_server);
+		return;
+	}
+	keep_original(i, payload);
+	i->executed = p;
+	i->is_deferred = i->deferred_renumbered = true;
 }
 
 /* EXECUTE, BULK_EXECUTE and FETCH. */
@@ -468,15 +552,57 @@ static void send_execute(
 		instrument_begin(&i->session, i->capture, i->outer->numbers, INSTRUMENT_ANYTHING);
 	}
 	send_own(i, to_server);
-	send_command(i, raw, to_server);
+	i->executed = p;
+	if (p && (p->plan.rewritten || p->closed))
+		keep_original(i, payload);
+	if (p && p->closed && !p->again)
+		interpose_prepare_again(i, p, to_server);
+	else if (is_renumbered(i, p, payload))
+		send_renumbered(i, p, payload, to_server);
+	else
+		send_command(i, raw, to_server);
 }
 
-static void close_prepared(struct interpose *i, struct span payload)
+/* A parameter in pieces.  Were the statement executed with columns that the server does not take,
+ * the pieces would be lost with it: it goes on without them. */
+static void send_long_data(
+	struct interpose *i, struct span payload, struct span raw, struct buf *to_server)
 {
 	struct prepared *p = prepared_of(i, payload);
 
+	if (p && p->plan.rewritten && !p->stays) {
+		keep_original(i, payload);
+		interpose_prepare_again(i, p, to_server);
+	} else if (is_renumbered(i, p, payload)) {
+		interpose_send_for_statement(i, p, payload, to_server);
+	} else {
+		interpose_send_raw(i, raw, to_server);
+	}
+}
+
+static void send_close(
+	struct interpose *i, struct span payload, struct span raw, struct buf *to_server)
+{
+	struct prepared *p = prepared_of(i, payload);
+
+	if (p && p->again)
+		interpose_send_for_statement(i, p, payload, to_server);
 	if (p)
-		prepared_free(i, p);
+		interpose_prepared_free(i, p);
+	interpose_send_raw(i, raw, to_server);
+}
+
+static void begin_command(struct interpose *i, uint8_t byte)
+{
+	i->command = byte;
+	i->appended = 0;
+	i->shift = 0;
+	i->failed = i->again = i->deferred_renumbered = i->columns_changed = false;
+	i->error = 0;
+	i->preparing = i->executed = NULL;
+	i->affected_known = i->warnings = false;
+	i->literal_count = 0;
+	buf_clear(&i->literals);
 }
 
 static void handle_command(
@@ -484,16 +610,8 @@ static void handle_command(
 {
 	uint8_t byte = payload.len ? (uint8_t)payload.ptr[0] : CMD_SLEEP;
 
-	i->command = byte;
-	i->appended = 0;
-	i->shift = 0;
-	i->failed = i->again = false;
-	i->error = 0;
-	i->preparing = NULL;
-	i->affected_known = i->warnings = false;
-	i->literal_count = 0;
-	buf_clear(&i->literals);
-	wire_feed_client(i->outer, raw, stamp(i, true));
+	begin_command(i, byte);
+	wire_feed_client(i->outer, raw, interpose_stamp(i, true));
 	switch (byte) {
 	case CMD_QUERY:
 		send_query_command(i, payload, raw, to_server);
@@ -514,61 +632,173 @@ static void handle_command(
 		send_command(i, raw, to_server);
 		return;
 	case CMD_STMT_CLOSE:
-		close_prepared(i, payload);
+		send_close(i, payload, raw, to_server);
+		return;
+	case CMD_STMT_SEND_LONG_DATA:
+		send_long_data(i, payload, raw, to_server);
+		return;
+	case CMD_STMT_RESET:
+		if (is_renumbered(i, prepared_of(i, payload), payload)) {
+			interpose_send_for_statement(
+				i, prepared_of(i, payload), payload, to_server);
+			return;
+		}
 		break;
 	default:
 		break;
 	}
-	send_raw(i, raw, to_server);
+	interpose_send_raw(i, raw, to_server);
+}
+
+static size_t part_length(const unsigned char *head)
+{
+	return head[0] | (size_t)head[1] << 8 | (size_t)head[2] << 16;
 }
 
 /* The packet at the front of what is held: its payload and its size with all headers; false: not
- * all of it is here.  The payload of a packet in several parts is put together in scratch. */
+ * all of it is here.  The payload of a packet in several parts is put together in raw. */
 static bool next_packet(struct interpose *i, size_t at, struct span *payload, size_t *size)
 {
 	const unsigned char *p = (const unsigned char *)i->held.data + at;
 	size_t left = i->held.len - at, len;
-	bool joined = false;
 
 	*size = 0;
 	do {
 		if (left - *size < PROTO_HEAD_SIZE)
 			return false;
-		len = p[*size] | (size_t)p[*size + 1] << 8 | (size_t)p[*size + 2] << 16;
+		len = part_length(p + *size);
 		if (left - *size - PROTO_HEAD_SIZE < len)
 			return false;
-		if (!joined)
-			*payload = span_of(p + PROTO_HEAD_SIZE, len);
-		if (len == PROTO_PAYLOAD_MAX && !joined) {
-			joined = true;
-			buf_clear(&i->raw);
-		}
-		if (joined)
-			buf_add(&i->raw, p + *size + PROTO_HEAD_SIZE, len);
 		*size += PROTO_HEAD_SIZE + len;
 	} while (len == PROTO_PAYLOAD_MAX);
-	if (joined)
-		*payload = buf_span(&i->raw);
+	*payload = span_of(p + PROTO_HEAD_SIZE, *size - PROTO_HEAD_SIZE);
+	if (part_length(p) < PROTO_PAYLOAD_MAX)
+		return true;
+	buf_clear(&i->raw);
+	for (size_t part = 0; part < *size; part += PROTO_HEAD_SIZE + len) {
+		len = part_length(p + part);
+		buf_add(&i->raw, p + part + PROTO_HEAD_SIZE, len);
+	}
+	*payload = buf_span(&i->raw);
 	return true;
 }
 
 static void pass_all(struct interpose *i, struct buf *to_server)
 {
-	wire_feed_client(i->outer, buf_span(&i->held), stamp(i, true));
+	if (i->is_deferred && i->deferred_renumbered)
+		interpose_send_for_statement(i, i->executed, buf_span(&i->original), to_server);
+	else if (i->is_deferred)
+		buf_add_span(to_server, buf_span(&i->deferred));
+	i->is_deferred = false;
+	wire_feed_client(i->outer, buf_span(&i->held), interpose_stamp(i, true));
 	buf_add_span(to_server, buf_span(&i->held));
 	buf_clear(&i->held);
 }
 
+/* How many of the bytes belong to the command that is passing. */
+static size_t passing_take(struct passing *p, struct span bytes)
+{
+	size_t at = 0;
+
+	while (p->on && at < bytes.len) {
+		if (p->left) {
+			size_t n = bytes.len - at < p->left ? bytes.len - at : p->left;
+
+			p->left -= n;
+			at += n;
+		} else {
+			p->head[p->head_len++] = (unsigned char)bytes.ptr[at++];
+			if (p->head_len < PROTO_HEAD_SIZE)
+				continue;
+			p->head_len = 0;
+			p->left = part_length(p->head);
+			p->more = p->left == PROTO_PAYLOAD_MAX;
+		}
+		if (!p->left && !p->more && !p->head_len)
+			p->on = false;
+	}
+	return at;
+}
+
+static void pass_held(struct interpose *i, struct buf *to_server)
+{
+	size_t taken = passing_take(&i->passing, buf_span(&i->held));
+	struct span bytes = span_of(i->held.data, taken);
+
+	wire_feed_client(i->outer, bytes, interpose_stamp(i, true));
+	interpose_send_raw(i, bytes, to_server);
+	memmove(i->held.data, i->held.data + taken, i->held.len - taken);
+	i->held.len -= taken;
+	if (!i->passing.on && i->held.capacity > INTERPOSE_PACKET_MAX / 2 && !i->held.len)
+		buf_release(&i->held);
+}
+
+void interpose_begin_passing(struct interpose *i, struct buf *to_server)
+{
+	i->passing = (struct passing){.on = true};
+	pass_held(i, to_server);
+}
+
+/* A command that is too long to be held: it may do anything, and goes out as it is, behind what
+ * goes before any command.  A prepared statement keeps its number, but gives up its columns. */
+static void pass_long(struct interpose *i, struct buf *to_server)
+{
+	struct span payload =
+		span_of(i->held.data + PROTO_HEAD_SIZE, i->held.len - PROTO_HEAD_SIZE);
+	uint8_t byte = (uint8_t)payload.ptr[0];
+	bool executes = byte == CMD_STMT_EXECUTE || byte == CMD_STMT_BULK_EXECUTE;
+	struct prepared *p =
+		executes || byte == CMD_STMT_SEND_LONG_DATA ? prepared_of(i, payload) : NULL;
+
+	if (p && p->plan.rewritten && !p->stays) {
+		begin_command(i, CMD_SLEEP);
+		buf_clear(&i->original);
+		interpose_prepare_again(i, p, to_server);
+		return;
+	}
+	begin_command(i, byte);
+	if (is_renumbered(i, p, payload) && p) {
+		buf_clear(&i->scratch);
+		put_id(&i->scratch, p->again);
+		/* Types that were sent before are not put in: with parameters of this size a client
+		 * is not expected to have left them out. */
+		memcpy(i->held.data + PROTO_HEAD_SIZE + 1, i->scratch.data, 4);
+	}
+	if (byte == CMD_STMT_PREPARE) {
+		struct plan_context context = instrument_context(&i->session, i->capture, true);
+
+		i->preparing = prepared_new(i);
+		plan_statement(&i->preparing->plan, &context, INSTRUMENT_ANYTHING);
+	} else if (executes && p) {
+		instrument_begin_planned(
+			&i->session, i->capture, i->outer->numbers + 1, &p->plan, NULL, 0);
+		i->session.stmt.predicate = SPAN_NONE;
+		i->appended = p->plan.rewritten ? (uint32_t)p->plan.table_count : 0;
+	} else if (executes || byte == CMD_QUERY) {
+		instrument_begin(
+			&i->session, i->capture, i->outer->numbers + 1, INSTRUMENT_ANYTHING);
+	}
+	if (executes || byte == CMD_QUERY) {
+		send_own(i, to_server);
+		i->passing.waits = interpose_send_before(i, to_server);
+	}
+	if (!i->passing.waits)
+		interpose_begin_passing(i, to_server);
+}
+
 /* Sends what can be sent. */
-static void send_held(struct interpose *i, struct buf *to_server)
+void interpose_send_held(struct interpose *i, struct buf *to_server)
 {
 	struct span payload;
 	size_t at = 0, size;
 	bool secret = false;
 
-	while (!i->off && at < i->held.len && next_packet(i, at, &payload, &size)) {
+	if (i->passing.on && i->held.len)
+		pass_held(i, to_server);
+	while (!i->off && !i->passing.on && !i->passing.waits && at < i->held.len &&
+		next_packet(i, at, &payload, &size)) {
 		struct span raw = span_of(i->held.data + at, size);
-		struct wire_command *head = inner_head(i);
+		struct wire_command *head = interpose_inner_head(i);
 		bool dialogue =
 			i->inner.infile || (head && head->expect == EXPECT_AUTH && raw.ptr[3] != 0);
 
@@ -576,8 +806,8 @@ static void send_held(struct interpose *i, struct buf *to_server)
 			break;
 		secret |= wire_is_secret(i->outer);
 		if (dialogue) {
-			wire_feed_client(i->outer, raw, stamp(i, true));
-			send_raw(i, raw, to_server);
+			wire_feed_client(i->outer, raw, interpose_stamp(i, true));
+			interpose_send_raw(i, raw, to_server);
 		} else {
 			handle_command(i, payload, raw, to_server);
 		}
@@ -590,16 +820,22 @@ static void send_held(struct interpose *i, struct buf *to_server)
 		if (secret)
 			mem_wipe(i->held.data + i->held.len, at);
 	}
-	if (i->off || i->held.len > INTERPOSE_PACKET_MAX) {
-		i->off = true;
+	if (i->off)
 		pass_all(i, to_server);
-	}
+	else if (i->held.len > INTERPOSE_PACKET_MAX && !i->passing.on && !i->passing.waits &&
+		 !waits_for_answer(i))
+		pass_long(i, to_server);
 }
 
 void interpose_client(struct interpose *i, struct span bytes, struct buf *to_server)
 {
 	buf_add_span(&i->held, bytes);
-	send_held(i, to_server);
+	interpose_send_held(i, to_server);
+}
+
+bool interpose_is_broken(const struct interpose *i)
+{
+	return i->broken;
 }
 
 bool interpose_has_log(const struct interpose *i)
@@ -613,308 +849,5 @@ void interpose_flush(struct interpose *i, struct buf *to_server)
 		return;
 	plain_command(i);
 	send_own(i, to_server);
-	(void)!send_before(i, to_server);
-}
-
-/* ---- from the server ---- */
-
-static void take_own_row(struct interpose *i, const struct packet *p, enum wire_expect expect)
-{
-	const struct own_query *q = instrument_next_query(&i->session);
-	struct span values[PLAN_TABLES_MAX];
-
-	if (p->payload.len >= 3 && (uint8_t)p->payload.ptr[0] == 0xff &&
-		!wire_is_progress(p->payload)) {
-		i->own_error = (uint8_t)p->payload.ptr[1] | (unsigned)(uint8_t)p->payload.ptr[2]
-								    << 8;
-		return;
-	}
-	buf_clear(&i->scratch);
-	if (expect == EXPECT_ROWS && !wire_is_rows_end(&i->inner, p) &&
-		strip_text_row(p->payload, (uint32_t)q->columns, (uint32_t)q->columns, &i->scratch,
-			values))
-		instrument_query_row(&i->session, i->capture, values);
-}
-
-static void client_command_done(struct interpose *i);
-
-/* A query of select mode is answered; its last packet may be the client's answer. */
-static void own_done(struct interpose *i, const struct packet *p, struct buf *to_client,
-	struct buf *to_server, size_t *fed)
-{
-	if (instrument_query_end(&i->session, i->capture, i->own_error, false)) {
-		i->is_deferred = false;
-		i->failed = true;
-		strip_put(to_client, p->payload, 1);
-		wire_feed_server(i->outer, span_of(to_client->data + *fed, to_client->len - *fed),
-			stamp(i, false));
-		*fed = to_client->len;
-		client_command_done(i);
-	} else if (!send_before(i, to_server) && i->is_deferred) {
-		i->is_deferred = false;
-		send_raw(i, buf_span(&i->deferred), to_server);
-	}
-}
-
-static void take_log(struct interpose *i, const struct packet *p, enum wire_expect expect)
-{
-	struct span values[3];
-
-	buf_clear(&i->scratch);
-	if (expect == EXPECT_ROWS && !wire_is_rows_end(&i->inner, p) &&
-		strip_text_row(p->payload, 3, 3, &i->scratch, values))
-		instrument_take_log(&i->session, i->capture, values[1].ptr && values[2].ptr,
-			values[0], values[1], values[2]);
-}
-
-/* The columns that a row of the command being answered has. */
-static const struct wire_columns *row_columns(
-	const struct interpose *i, const struct wire_command *c)
-{
-	if (c->byte != CMD_STMT_FETCH && i->inner.columns.count)
-		return &i->inner.columns;
-	return c->stmt ? &c->stmt->columns : NULL;
-}
-
-static bool strip_row(struct interpose *i, const struct wire_command *c, struct span row)
-{
-	struct span values[PLAN_TABLES_MAX];
-	const struct wire_columns *columns = row_columns(i, c);
-	bool ok;
-
-	if (c->binary)
-		ok = columns && strip_binary_row(row, columns, i->appended, &i->scratch, values);
-	else
-		ok = strip_text_row(row, i->columns, i->appended, &i->scratch, values);
-	for (uint32_t k = 0; ok && k < i->appended; k++)
-		instrument_take_row(&i->session, i->capture, k, values[k]);
-	return ok;
-}
-
-/* What the client gets for a packet of a rewritten statement's answer, in scratch.  False: the
- * packet as it is. */
-static bool strip_packet(
-	struct interpose *i, const struct wire_command *c, const struct packet *p, bool *drop)
-{
-	uint8_t first = p->payload.len ? (uint8_t)p->payload.ptr[0] : 0;
-
-	*drop = false;
-	buf_clear(&i->scratch);
-	if (first == 0xff && c->expect != EXPECT_ROWS)
-		return false;
-	switch (c->expect) {
-	case EXPECT_FIRST:
-		if (first == 0xfb || (first == 0xfe && p->total < 9) ||
-			(first == 0x00 &&
-				(p->total >= 7 || !(i->inner.caps & CAP_OPTIONAL_METADATA))))
-			return false;
-		i->column = 0;
-		return strip_count(
-			p->payload, i->inner.caps, i->appended, &i->scratch, &i->columns);
-	case EXPECT_PREPARED:
-		i->column = 0;
-		return strip_prepared(p->payload, i->appended, &i->scratch, &i->columns);
-	case EXPECT_COLUMNS:
-	case EXPECT_PREPARED_COLUMNS:
-		*drop = ++i->column > i->columns - i->appended;
-		return false;
-	case EXPECT_ROWS:
-		if (wire_is_rows_end(&i->inner, p) || (first == 0xff && !c->binary))
-			return false;
-		return strip_row(i, c, p->payload);
-	case EXPECT_NOTHING:
-	case EXPECT_SIMPLE:
-	case EXPECT_COLUMNS_END:
-	case EXPECT_PREPARED_PARAMS:
-	case EXPECT_PREPARED_PARAMS_END:
-	case EXPECT_PREPARED_COLUMNS_END:
-	case EXPECT_FIELDS:
-	case EXPECT_TEXT:
-	case EXPECT_AUTH:
-	case EXPECT_UNKNOWN:
-	case EXPECT_UNREAD:
-		break;
-	}
-	return false;
-}
-
-/* How many rows an OK says were changed: by its text where the client wants rows found counted. */
-static void note_affected(struct interpose *i, struct span payload)
-{
-	struct cursor c = cursor_over(payload);
-	const char *changed;
-
-	i->affected_known = false;
-	if (cursor_uint(&c, 1) != 0)
-		return;
-	i->affected = cursor_lenenc(&c);
-	i->insert_id = cursor_lenenc(&c);
-	(void)cursor_uint(&c, 2); /* status */
-	i->warnings = cursor_uint(&c, 2) != 0;
-	i->affected_known = !c.bad;
-	changed = memmem(payload.ptr, payload.len, "Changed: ", 9);
-	if (changed) {
-		i->affected = 0;
-		for (changed += 9;
-			changed < payload.ptr + payload.len && *changed >= '0' && *changed <= '9';
-			changed++)
-			i->affected = i->affected * 10 + (uint64_t)(*changed - '0');
-	} else if (i->inner.caps & CAP_FOUND_ROWS) {
-		i->affected_known = i->session.plan.write == PLAN_WRITE_INSERT ||
-				    i->session.plan.write == PLAN_WRITE_REPLACE ||
-				    i->session.plan.write == PLAN_WRITE_DELETE;
-	}
-}
-
-/* The server does not know our columns here, or does not let this user read them: a temporary table
- * of the same name, a table that was made anew unseen, grants by column.  Nothing was executed. */
-static bool refuses_columns(
-	const struct interpose *i, const struct wire_command *c, const struct packet *p)
-{
-	enum { ER_BAD_FIELD = 1054, ER_COLUMN_ACCESS_DENIED = 1143 };
-	const unsigned char *bytes = (const unsigned char *)p->payload.ptr;
-	unsigned error;
-
-	if (!i->appended || (i->command != CMD_QUERY && i->command != CMD_STMT_PREPARE) ||
-		(c->expect != EXPECT_FIRST && c->expect != EXPECT_PREPARED) ||
-		p->payload.len < 3 || bytes[0] != 0xff)
-		return false;
-	error = bytes[1] | (unsigned)bytes[2] << 8;
-	return error == ER_BAD_FIELD || error == ER_COLUMN_ACCESS_DENIED;
-}
-
-static void send_again(struct interpose *i, struct buf *to_server)
-{
-	i->again = false;
-	i->appended = 0;
-	if (i->preparing)
-		plan_leave_alone(&i->preparing->plan);
-	else
-		instrument_leave_alone(&i->session);
-	send_raw(i, buf_span(&i->original), to_server);
-}
-
-static void to_the_client(struct interpose *i, const struct wire_command *c, const struct packet *p,
-	struct buf *to_client)
-{
-	uint8_t seq = (uint8_t)(p->seq - i->shift);
-	unsigned came = 1 + (unsigned)(p->total / PROTO_PAYLOAD_MAX), sent;
-	bool drop = false;
-
-	i->again = refuses_columns(i, c, p);
-	if (i->again)
-		return;
-	if (p->payload.len && (uint8_t)p->payload.ptr[0] == 0xff && !wire_is_progress(p->payload) &&
-		c->expect != EXPECT_TEXT) {
-		i->failed = true;
-		if (p->payload.len >= 3)
-			i->error = (uint8_t)p->payload.ptr[1] |
-				   (unsigned)(uint8_t)p->payload.ptr[2] << 8;
-	}
-	if (c->expect == EXPECT_FIRST)
-		note_affected(i, p->payload);
-	if (i->appended && strip_packet(i, c, p, &drop))
-		sent = strip_put(to_client, buf_span(&i->scratch), seq);
-	else
-		sent = drop ? 0 : strip_put(to_client, p->payload, seq);
-	i->shift = (uint8_t)(i->shift + (came - sent));
-}
-
-/* The answer to a command of the client is complete, and the session's parser has seen it. */
-static void client_command_done(struct interpose *i)
-{
-	switch (i->command) {
-	case CMD_STMT_PREPARE: {
-		struct wire_stmt *stmt =
-			i->failed ? NULL : wire_stmts_find(&i->inner.stmts, STMT_ID_LAST);
-
-		if (stmt)
-			stmt->tag = (uint64_t)(uintptr_t)i->preparing;
-		else if (i->preparing)
-			prepared_free(i, i->preparing);
-		i->preparing = NULL;
-		return;
-	}
-	case CMD_CHANGE_USER:
-	case CMD_RESET_CONNECTION:
-		while (!i->failed && i->prepared)
-			prepared_free(i, i->prepared);
-		if (!i->failed)
-			instrument_reset(&i->session);
-		return;
-	case CMD_QUERY:
-	case CMD_STMT_EXECUTE:
-	case CMD_STMT_BULK_EXECUTE:
-	case CMD_STMT_FETCH: {
-		struct instrument_outcome outcome = {.ok = !i->failed,
-			.error = i->error,
-			.affected_known = i->affected_known,
-			.affected = i->affected,
-			.insert_id = i->insert_id,
-			.warnings = i->warnings};
-
-		instrument_end(&i->session, i->capture, &outcome);
-		return;
-	}
-	default:
-		return;
-	}
-}
-
-/* One packet.  `fed`: up to where to_client was shown to the session's parser. */
-static void server_packet(struct interpose *i, const struct packet *p, struct buf *to_client,
-	struct buf *to_server, size_t *fed)
-{
-	struct wire_command *head = inner_head(i);
-	enum job_kind kind = head ? kind_of(i, head->number) : JOB_CLIENT;
-	enum wire_expect expect = head ? head->expect : EXPECT_UNKNOWN;
-	uint32_t number = head ? head->number : 0;
-
-	if (!head)
-		strip_put(to_client, p->payload, p->seq);
-	else if (kind == JOB_CLIENT)
-		to_the_client(i, head, p, to_client);
-	else if (kind == JOB_LOG)
-		take_log(i, p, expect);
-	else if (kind == JOB_OWN)
-		take_own_row(i, p, expect);
-	buf_clear(&i->raw);
-	strip_put(&i->raw, p->payload, p->seq);
-	wire_feed_server(&i->inner, buf_span(&i->raw), stamp(i, false));
-	head = inner_head(i);
-	if (!number || (head && head->number == number))
-		return;
-	forget_job(i, number);
-	if (kind == JOB_LOG && i->session.pending && expect != EXPECT_ROWS) {
-		/* It failed: a connection that was killed, mostly. */
-		instrument_take_log(
-			&i->session, i->capture, false, SPAN_NONE, SPAN_NONE, SPAN_NONE);
-	} else if (kind == JOB_OWN) {
-		own_done(i, p, to_client, to_server, fed);
-	} else if (kind == JOB_CLIENT && i->again) {
-		send_again(i, to_server);
-	} else if (kind == JOB_CLIENT) {
-		wire_feed_server(i->outer, span_of(to_client->data + *fed, to_client->len - *fed),
-			stamp(i, false));
-		*fed = to_client->len;
-		client_command_done(i);
-	}
-}
-
-void interpose_server(
-	struct interpose *i, struct span bytes, struct buf *to_client, struct buf *to_server)
-{
-	size_t fed = to_client->len;
-	struct packet p;
-
-	while (!i->off && frame_next(&i->server, &bytes, SIZE_MAX, &p)) {
-		server_packet(i, &p, to_client, to_server, &fed);
-		frame_forget(&i->server);
-	}
-	if (i->off)
-		buf_add_span(to_client, bytes);
-	if (to_client->len > fed)
-		wire_feed_server(i->outer, span_of(to_client->data + fed, to_client->len - fed),
-			stamp(i, false));
-	send_held(i, to_server);
+	(void)!interpose_send_before(i, to_server);
 }

@@ -11,8 +11,12 @@
  * here. Our own statements go out together with the command they stand before, so that they cost no
  * round trip (protocol notes, "Injection safety").
  *
- * Packets of both directions are held whole.  A client that sends one longer than
- * INTERPOSE_PACKET_MAX is served without instrumentation from there on.
+ * Packets of both directions are held whole, but for commands longer than INTERPOSE_PACKET_MAX, which
+ * pass as they are.
+ *
+ * A read may meet a server that does not take its columns any more, as the table has changed.  It then
+ * goes out as the client sent it; a prepared one is prepared again, under another number, which the
+ * client does not learn.
  */
 #ifndef PROXY_INTERPOSE_H
 #define PROXY_INTERPOSE_H
@@ -21,7 +25,8 @@
 #include "wire/wire.h"
 
 enum {
-	INTERPOSE_PACKET_MAX = 256 * 1024 * 1024,
+	INTERPOSE_PACKET_MAX = 64 * 1024 * 1024,
+	INTERPOSE_ORIGINAL_IDLE = 1024 * 1024,
 	INTERPOSE_JOBS = 8,
 	INTERPOSE_LITERALS = 1024, /* parameters whose values are known to predicates */
 };
@@ -42,6 +47,9 @@ void interpose_server(
 bool interpose_has_log(const struct interpose *i);
 /* Reads it now: nothing more comes from the client. */
 void interpose_flush(struct interpose *i, struct buf *to_server);
+/* The server's answers can be followed no more, and some would show the client our columns: nothing
+ * further may pass. */
+bool interpose_is_broken(const struct interpose *i);
 /* Commands wait for an answer: read no more from the client. */
 bool interpose_is_full(const struct interpose *i);
 

@@ -442,7 +442,13 @@ static enum pump deliver_interposed(struct session *s, int from, size_t len)
 	after_parsing(s);
 	if (secret || wire_is_secret(&s->wire))
 		mem_wipe(w->scratch, len);
-	return forward_interposed(s) ? PUMP_AGAIN : PUMP_CLOSED;
+	if (!forward_interposed(s))
+		return PUMP_CLOSED;
+	if (UNLIKELY(interpose_is_broken(s->interpose))) {
+		session_close(s, "instrumented, and the server's answers are not understood");
+		return PUMP_CLOSED;
+	}
+	return PUMP_AGAIN;
 }
 
 /* What the last write of a session that ends has logged. */

@@ -14,9 +14,11 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -966,6 +968,244 @@ const mysql = require('mysql2/promise');
 })();
 """)
     same_for(lambda port: run(["node", script, str(port)]))
+
+
+RAW_PREPARED = r"""
+import pymysql, struct, sys
+def read_any(db):
+    # Without raising errors.
+    head = db._read_bytes(4)
+    size, db._next_seq_id = int.from_bytes(head[:3], "little"), (head[3] + 1) % 256
+    return pymysql.protocol.MysqlPacket(db._read_bytes(size), "utf8mb4")
+pymysql.connections.Connection._read_any = read_any
+port, direct = int(sys.argv[1]), int(sys.argv[2])
+db = pymysql.connect(host="127.0.0.1", port=port, user="root", database="it", autocommit=True,
+                     read_timeout=60)
+other = pymysql.connect(host="127.0.0.1", port=direct, user="root", database="it", autocommit=True)
+def packets(ends=2):
+    out = []
+    while True:
+        out.append(db._read_any().get_all_data())
+        if out[0][0] == 255 or (out[0][0] == 0 and ends == 2):
+            return out
+        if [p[0] == 254 and len(p) < 9 for p in out].count(True) == ends:
+            return out
+def prepare(text):
+    db._execute_command(0x16, text)
+    first = db._read_any().get_all_data()
+    if first[0] == 255:
+        print(text, first)
+        return 0
+    number, columns, params = struct.unpack_from("<IHH", first, 1)
+    print(text, columns, params)
+    for n in (params, columns):
+        for _ in range(n + 1 if n else 0):
+            db._read_packet()
+    return number
+def execute(number, value=None, types=True, flags=0):
+    body = struct.pack("<IBI", number, flags, 1)
+    if value is not None:
+        body += b"\0" + (b"\1\x08\0" if types else b"\0") + struct.pack("<q", value)
+    db._execute_command(0x17, body)
+    print("  ", packets(1 if flags else 2))
+def simple(command, body):
+    db._execute_command(command, body)
+    print("  ", packets(1 if command == 0x1c else 2))
+LAST = 0xffffffff
+one = prepare("select * from plain where id > ?")
+two = prepare("select v from plain where id = ?")
+three = prepare("select s from ai where s = ?")
+four = prepare("select * from multi")
+five = prepare("select v from multi where b = ?")
+execute(one, 1); execute(two, 2); execute(two, 3, types=False); execute(four)
+other.cursor().execute("drop table plain")
+other.cursor().execute("create table plain(id int primary key, v int, w int)")
+other.cursor().execute("insert into plain values (1, 10, 100), (2, 20, 200), (3, 30, 300)")
+other.cursor().execute("drop table multi")
+other.cursor().execute("create table multi(x int)")
+other.cursor().execute("insert into multi values (5), (6), (7)")
+execute(two, 2, types=False)          # without its types
+execute(one, 1)                       # other columns
+execute(one, 2, types=False)
+execute(four, flags=1)                # with a cursor
+simple(0x1c, struct.pack("<II", four, 2))
+simple(0x1c, struct.pack("<II", four, 2))
+simple(0x1a, struct.pack("<I", four)) # reset
+db._execute_command(0x18, struct.pack("<IH", five, 0) + b"x")
+execute(five, 1)                      # the client's own error, and again
+execute(five, 1)
+if "MariaDB" in db.get_server_info():
+    execute(LAST, 1)                  # five is the last one prepared
+    six = prepare("select id from plain where id > ?")
+    execute(LAST, 1)
+    execute(two, 1)
+    execute(LAST, 2)
+    execute(prepare("nonsense"), 1)
+    execute(LAST, 2)
+# A parameter in pieces, of a statement whose table did not change.
+db._execute_command(0x18, struct.pack("<IH", three, 0) + b"x0")
+db._execute_command(0x18, struct.pack("<IH", three, 0) + b"y0")
+db._execute_command(0x17, struct.pack("<IBI", three, 0, 1) + b"\0\1\xfd\0")
+print("  ", packets())
+for number in (one, two, three, four, five):
+    db._execute_command(0x19, struct.pack("<I", number))
+execute(one, 1)
+execute(two, 1)
+with db.cursor() as c:
+    c.execute("show status like 'prepared_stmt_count'")
+    c.execute("select id, v from plain")
+    print(c.fetchall())
+db.close()
+"""
+
+
+@test
+def prepared_reads_after_others_changed_their_tables():
+    """... whoever changed them: the client gets what it would get without instrumentation"""
+    same_for(lambda port: run(["/usr/bin/python3", "-c", RAW_PREPARED, str(port), str(SERVER["port"])]),
+             lambda text: re.sub(r"handler \(\d+\)", "handler", text))
+
+
+@test
+def prepared_reads_with_cached_columns():
+    """... where the server leaves out columns that it told when the statement was prepared"""
+    script = node_script("instrument-cached.js", """
+const mariadb = require('mariadb');
+(async () => {
+  const to = (port) => mariadb.createConnection({host: '127.0.0.1', port: +port, user: 'root', database: 'it'});
+  const db = await to(process.argv[2]), other = await to(process.argv[3]);
+  const one = await db.prepare('select * from plain where id > ? order by id');
+  const two = await db.prepare('select v from plain where id = ?');
+  const show = async (x) => { const r = await x; console.log(JSON.stringify(r), r.meta.map((m) => m.name())); };
+  await show(one.execute([1]));
+  await show(two.execute([1]));
+  await other.query('drop table plain');
+  await other.query('create table plain(id int primary key, v int, w varchar(9))');
+  await other.query("insert into plain values (1, 10, 'a'), (2, 20, 'b'), (3, 30, 'c')");
+  for (let i = 0; i < 2; i++) {
+    await show(two.execute([2]));
+    await show(one.execute([1]));
+  }
+  one.close(); two.close();
+  await db.end(); await other.end();
+})();
+""")
+    same_for(lambda port: run(["node", script, str(port), str(SERVER["port"])]))
+
+
+@test
+def commands_too_long_to_be_held():
+    """... pass, and what comes behind them is instrumented as before"""
+    code = r"""
+import pymysql, sys
+db = pymysql.connect(host="127.0.0.1", port=int(sys.argv[1]), user="root", database="it", autocommit=True)
+with db.cursor() as c:
+    def show(text):
+        print(text[:40], c.execute(text), c.fetchall())
+    show("select * from plain where id = 1")
+    long = "/* " + "x" * (65 << 20) + " */"
+    show("update plain set v = 9 where id = 1 " + long)
+    show("select * from plain where id = 1 " + long)
+    show("select * from plain where id = 1")
+    show("update plain set v = 10 where id = 1")
+    show("select v from plain where id < 3")
+"""
+    sql("set global max_allowed_packet = 128 << 20")
+    same_for(lambda port: run(["/usr/bin/python3", "-c", code, str(port)]))
+
+
+class Intruder(threading.Thread):
+    """Between the proxy and the server: behind the answer to MARK comes a packet that nothing explains."""
+
+    MARK = b"select 'now'"
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+
+    def run(self):
+        while True:
+            client, _ = self.listener.accept()
+            server = socket.create_connection(("127.0.0.1", SERVER["port"]))
+            state = {"marked": False}
+            for pair in ((client, server, state, True), (server, client, state, False)):
+                threading.Thread(target=self.relay, args=pair, daemon=True).start()
+
+    def relay(self, source, target, state, from_client):
+        try:
+            while data := source.recv(65536):
+                if from_client and self.MARK in data:
+                    state["marked"] = True
+                elif not from_client and state["marked"]:
+                    state["marked"] = False
+                    data += b"\x01\0\0\7\x2a"
+                target.sendall(data)
+        except OSError:
+            pass
+        for end in (source, target):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+
+@test
+def answers_that_are_not_understood():
+    """... end a session whose prepared reads have columns of ours; others go on as they are"""
+    code = r"""
+import pymysql, struct, sys
+def connect():
+    return pymysql.connect(host="127.0.0.1", port=int(sys.argv[1]), user="root", database="it",
+                           autocommit=True, read_timeout=60)
+def ask(db, text):
+    with db.cursor() as c:
+        c.execute(text)
+        return c.fetchall()
+plain = connect()
+print(ask(plain, "select 'now'"))
+print(plain._read_bytes(5))
+print(ask(plain, "select * from plain where id = 1"))
+db = connect()
+db._execute_command(0x16, "select * from plain")
+for _ in range(4):
+    db._read_packet()
+print(ask(db, "select 'now'"))
+try:
+    db._execute_command(0x17, struct.pack("<IBI", 1, 0, 1))
+    print(db._read_packet(), "is an answer")
+except (pymysql.Error, OSError) as e:
+    print("gone")
+"""
+    sql(TABLES)
+    prepare("--quiet", "it.plain")
+    intruder = Intruder()
+    intruder.start()
+    with Proxy(ISOREC, ["n1=127.0.0.1:%d" % intruder.port], "--instrument=trigger", "--user=root",
+               "--database=it") as proxy:
+        out = run(["/usr/bin/python3", "-c", code, str(proxy.port)])
+        proxy.stop()
+        ends = [r["reason"] for r in records(ISOTRACE, proxy.trace, ["session"]) if r["event"] == 1]
+    assert out.splitlines() == ["(('now',),)", repr(b"\x01\0\0\7\x2a"), "((1, 1),)", "(('now',),)",
+                                "gone"], out
+    assert "instrumented, and the server's answers are not understood" in ends, ends
+
+
+@test
+def character_sets_with_backslashes():
+    """texts in sjis, where a character may end in a backslash, go out as they are"""
+    code = r"""
+import pymysql, sys
+db = pymysql.connect(host="127.0.0.1", port=int(sys.argv[1]), user="root", database="it", charset="sjis",
+                     autocommit=True)
+with db.cursor() as c:
+    for text in ("select '\u8868', id from plain where '\u8868' <> 'x' order by id",
+                 "select id, '\u8868' /* ' */ from plain where id = 1 or '\u8868' = ' from multi'",
+                 "update plain set v = 7 where id = 1 and '\u8868' = '\u8868'",
+                 "select v from plain where id = 1", "set names utf8mb4", "select v, 'x' from plain"):
+        print(ascii((text, c.execute(text), c.fetchall())))
+"""
+    same_for(lambda port: run(["/usr/bin/python3", "-c", code, str(port)]))
 
 
 @test
