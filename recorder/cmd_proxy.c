@@ -343,8 +343,7 @@ static void fill_context(
 }
 
 /* Before there is a trace: one without anything in it would stand in the way of the next try. */
-static bool nodes_answer(
-	struct proxy *proxy, const struct proxy_options *options, struct err *err)
+static bool nodes_answer(struct proxy *proxy, const struct proxy_options *options, struct err *err)
 {
 	struct proxy_context *c = mem_zero(1, sizeof(*c));
 	bool ok = true;
@@ -360,6 +359,30 @@ static bool nodes_answer(
 	}
 	free(c);
 	return ok;
+}
+
+/* Who forgets `isorec prepare` would learn it from an empty verdict only. */
+static void tell_unprepared(const struct proxy *proxy, const struct proxy_context *c)
+{
+	const struct backdrop_table *first = NULL;
+	size_t count = 0;
+
+	if (!c->options.instrument || !proxy->say)
+		return;
+	for (size_t i = 0; i < c->context.count; i++) {
+		const struct backdrop_table *t = &c->context.tables[i];
+
+		if (instrument_tables_find(&c->tables, buf_span(&t->database), buf_span(&t->name)))
+			continue;
+		if (!count++)
+			first = t;
+	}
+	if (!count)
+		return;
+	proxy->say("%zu of %zu tables %s not prepared (%s.%s%s): what is read and written there "
+		   "is not seen by isotrace; see isorec prepare",
+		count, c->context.count, count == 1 ? "is" : "are", first->database.data,
+		first->name.data, count == 1 ? "" : " ...");
 }
 
 /* Before the first client: variables of all nodes, tables and rows of the first. */
@@ -381,6 +404,7 @@ static bool read_context(struct proxy *proxy, struct proxy_context *c, struct er
 	address = address_of(&proxy->nodes[0], host);
 	if (!backdrop_schema(&c->context, &proxy->nodes[0].capture, &address, err))
 		return false;
+	tell_unprepared(proxy, c);
 	for (size_t i = 0; i < c->context.count; i++)
 		origin_add(&c->origin, buf_span(&c->context.tables[i].database),
 			buf_span(&c->context.tables[i].name));
@@ -431,7 +455,8 @@ static void note_left_out(
 			buf_printf(&text, "%s--%s=%s", text.len ? " " : "", all[i].option,
 				all[i].value);
 	if (options->redact)
-		buf_printf(&text, " --redact-with=%s", options->redact_with == REDACT_HASH ? "hash" : "drop");
+		buf_printf(&text, " --redact-with=%s",
+			options->redact_with == REDACT_HASH ? "hash" : "drop");
 	if (options->sample > 1)
 		buf_printf(&text, "%s--sample=%llu", text.len ? " " : "",
 			(unsigned long long)options->sample);
@@ -572,8 +597,8 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 	if (options.predicate_probes && options.instrument != INSTRUMENT_SELECT)
 		return command_misused(command, "--predicate-probes needs --instrument=select");
 	if (options.instrument && options.redact)
-		return command_misused(command,
-			"--instrument records keys and rows as they are: not together with --redact");
+		return command_misused(command, "--instrument records keys and rows as they are: "
+						"not together with --redact");
 	if (!trace_compression_level(options.compression, &options.compression_level))
 		return command_misused(
 			command, "--compression takes off, fast, or a level from 1 to 19");

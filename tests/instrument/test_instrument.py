@@ -287,6 +287,25 @@ def same_for(client, normal=without_times):
 
 
 @test
+def tables_that_were_forgotten():
+    """a proxy that is to instrument tells which tables are not prepared"""
+    sql("drop database if exists fo; create database fo; create table fo.a(i int primary key);"
+        "create table fo.b(i int primary key)")
+
+    def said():
+        with Proxy(ISOREC, ["n1=127.0.0.1:%d" % SERVER["port"]], "--instrument=trigger", "--user=root",
+                   "--database=fo") as proxy:
+            proxy.stop()
+            return proxy.text()
+    assert "2 of 2 tables are not prepared (fo.a ...)" in said()
+    prepare("fo.a")
+    assert "1 of 2 tables is not prepared (fo.b)" in said()
+    prepare("fo")
+    assert "not prepared" not in said()
+    sql("drop database fo")
+
+
+@test
 def command_line():
     """mariadb: results, metadata, row counts, warnings, insert ids are those of a plain server"""
     got = same_for(lambda port: sql(SCRIPT, "-vvv", "-f", "-t", "--show-warnings", port=port,
