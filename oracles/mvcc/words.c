@@ -267,6 +267,8 @@ static void describe(struct buf *out, struct mvcc *m, enum note_kind kind, uint3
 		add_txn(out, m, other);
 		buf_add_str(out, " had committed it and changed nothing in it: the transaction "
 				 "goes on seeing what its snapshot has of that row.");
+		if (m->engine == ENGINE_INNODB_SI)
+			buf_add_str(out, " It should have failed with error 1020.");
 		break;
 	case NOTE_DELETED_ROW:
 		buf_add_str(out, " still shows a row that ");
