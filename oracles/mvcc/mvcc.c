@@ -199,23 +199,32 @@ static void doubt_levels(struct mvcc *m)
 	free(dead);
 }
 
-/* Where the recorder does not tell: what may have ended a transaction inside. */
+/* What may have ended a transaction inside, where the recorder does not tell; or tells because of an
+ * EXECUTE whose text is known here. */
 static void find_mixed(struct mvcc *m)
 {
 	enum { IN_TRANS = 1 };
 	const struct schedule *s = m->schedule;
+	bool *looked = mem_zero(s->txn_count + 1, sizeof(*looked));
 
 	for (uint32_t i = 0; i < s->txn_count; i++)
-		m->store.txns[i + 1].mixed = s->txns[i].mixed == TXN_MIXED_YES;
+		looked[i] = s->txns[i].mixed == TXN_MIXED_NOT_TOLD;
+	for (size_t i = 0; i < s->stmt_count; i++) {
+		if (s->stmts[i].txn != SCHEDULE_NONE)
+			looked[s->stmts[i].txn] |= m->runs[i].executes;
+	}
+	for (uint32_t i = 0; i < s->txn_count; i++)
+		m->store.txns[i + 1].mixed = s->txns[i].mixed == TXN_MIXED_YES && !looked[i];
 	for (size_t i = 0; i < s->stmt_count; i++) {
 		const struct record_stmt *r = &s->stmts[i].in->record;
 		uint32_t txn = s->stmts[i].txn;
 
-		if (txn == SCHEDULE_NONE || s->txns[txn].mixed != TXN_MIXED_NOT_TOLD ||
-			s->txns[txn].autocommit || !(r->error || r->status & IN_TRANS))
+		if (txn == SCHEDULE_NONE || !looked[txn] || s->txns[txn].autocommit ||
+			!(r->error || r->status & IN_TRANS))
 			continue;
 		m->store.txns[txn + 1].mixed |= plan_mixes(m->runs[i].plan);
 	}
+	free(looked);
 }
 
 static void make_plans(struct mvcc *m)
@@ -230,15 +239,22 @@ static void make_plans(struct mvcc *m)
 			m->schedule->execution->sessions[i].collation);
 	for (size_t i = 0; i < m->schedule->stmt_count; i++) {
 		const struct schedule_stmt *stmt = &m->schedule->stmts[i];
+		struct session_settings *session = &settings[stmt->in->session];
 		uint8_t command = stmt->in->record.command;
+		struct span executed;
 
 		m->now_stmt = (uint32_t)i;
 		/* Preparing a statement does nothing yet. */
 		m->runs[i].plan = plan_of(m,
 			command == COMMAND_PREPARE || !settings_has_text(command) ? span_str("")
 										  : stmt->text,
-			&settings[stmt->in->session]);
-		settings_after(m, &settings[stmt->in->session], stmt->in, m->runs[i].plan);
+			session);
+		executed = prepared_text(m, session, m->runs[i].plan);
+		m->runs[i].executes = executed.ptr != NULL;
+		if (executed.ptr)
+			m->runs[i].plan = plan_of(m, executed, session);
+		prepared_after(m, session, m->runs[i].plan, stmt->in->record.error != 0);
+		settings_after(m, session, stmt->in, m->runs[i].plan);
 		/* Definitions that change, and table locks, make waits that are none of ours. */
 		m->any_ddl |= m->runs[i].plan->ddl;
 		/* With autocommit off, the first statement of a transaction keeps its locks when it

@@ -153,6 +153,7 @@ struct stmt_run { /* of a statement, all trailed */
 	uint32_t begin_commits; /* commits before it was sent */
 	uint32_t begin_event;
 	const struct plan *plan; /* set for all before the search */
+	bool executes;           /* the plan is of what EXECUTE stands for */
 	uint32_t verdict;        /* enum stmt_verdict */
 	uint32_t reason;         /* index of m->reasons */
 };
@@ -171,6 +172,8 @@ enum session_oddity {
 	SESSION_RENAMES = 2, /* temporary tables, which may hide others */
 };
 
+struct prepared;
+
 /* What a session has set, as far as it is modelled (settings.c). */
 struct session_settings {
 	struct span database;
@@ -178,6 +181,7 @@ struct session_settings {
 	uint32_t eval_mode, sql_mode;
 	uint16_t collation;    /* of the connection; COLLATION_NONE: not known */
 	struct span temporary; /* its temporary tables: database and name, each with a zero byte */
+	struct prepared *prepared; /* statements and user variables (prepared.c) */
 };
 
 struct mvcc {
@@ -295,6 +299,13 @@ size_t point_records(struct mvcc *m, struct store_table *table, struct store_rec
 const struct plan *plan_of(
 	struct mvcc *m, struct span text, const struct session_settings *settings);
 uint32_t solver_table(const struct mvcc *m, struct span database, struct span name);
+
+/* prepared.c: what a statement that was answered leaves of prepared statements and user variables */
+void prepared_after(
+	struct mvcc *m, struct session_settings *s, const struct plan *plan, bool failed);
+/* The text that EXECUTE stands for; SPAN_NONE: is none, or not known. */
+struct span prepared_text(
+	struct mvcc *m, const struct session_settings *s, const struct plan *plan);
 
 /* plan.c: may it write any table, by itself or by a trigger? */
 bool writes_anywhere(const struct mvcc *m, const struct plan *plan);

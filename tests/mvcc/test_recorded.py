@@ -96,6 +96,15 @@ def test_foreign_keys_are_followed_row_by_row():
         assert found["verdict"] == "ok" and found["coverage"]["decided"] == 33, found["coverage"]
 
 
+def test_execute_is_the_text_that_was_prepared():
+    """PREPARE from a literal and from a user variable, values of user variables."""
+    for server in ("10.11", "mysql"):
+        found = check(os.path.join(HERE, "recorded", "rules",
+                                   "execute-of-a-text-%s.itr" % server), "--oracle=mvcc")
+        assert found["verdict"] == "ok" and found["coverage"]["decided"] == 10, found["coverage"]
+        assert found["coverage"]["undecided"] == found["coverage"]["unsupported"] == 0, found
+
+
 def test_a_row_that_refers_to_nothing_is_a_violation():
     # MySQL 9.7 takes the row itself, as it was before, for the parent: `set id = 7, p = 5 where id = 5`.
     found = check(os.path.join(HERE, "recorded", "known", "foreign-orphan-mysql.itr"),

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * EXECUTE of what PREPARE had as a text: it is the statement of that text, with the values of user
+ * variables put in where SET gave them as literals.  Where the text or a value is not in the trace it
+ * stays EXECUTE, which may do anything.
+ */
+#include "base/mem.h"
+#include "mvcc/solver.h"
+
+enum { PARAMS_MAX = 64, NAMES_MAX = 256 };
+
+/* A prepared statement or a user variable of a session. */
+struct prepared {
+	struct prepared *next;
+	struct span name;
+	struct span text;    /* of the statement, or of a variable's string; SPAN_NONE: not known */
+	struct span literal; /* a variable's value as SQL; SPAN_NONE: not known */
+	bool variable;
+	struct span database; /* when it was prepared */
+	uint32_t sql_mode;
+};
+
+static struct prepared *find(struct prepared *list, struct span name, bool variable)
+{
+	while (list && (list->variable != variable || !span_ieq(list->name, name)))
+		list = list->next;
+	return list;
+}
+
+static void set(struct mvcc *m, struct prepared **list, const struct prepared *value)
+{
+	struct prepared *there = find(*list, value->name, value->variable);
+	size_t count = 0;
+
+	for (const struct prepared *p = *list; p; p = p->next)
+		count++;
+	if (!there && count == NAMES_MAX)
+		return;
+	if (!there) {
+		there = arena_zero(&m->plans_arena, sizeof(*there));
+		there->next = *list;
+		*list = there;
+	}
+	there->name = value->name;
+	there->variable = value->variable;
+	there->text = value->text;
+	there->literal = value->literal;
+	there->database = value->database;
+	there->sql_mode = value->sql_mode;
+}
+
+static void forget_variables(struct prepared *list)
+{
+	for (; list; list = list->next) {
+		if (list->variable)
+			list->text = list->literal = SPAN_NONE;
+	}
+}
+
+static bool is_string(const struct sql_expr *e)
+{
+	return e && e->kind == SQL_EXPR_LITERAL && e->u.literal.kind == SQL_LIT_STRING &&
+	       !e->u.literal.charset.ptr;
+}
+
+/* Values that are the same as a parameter and in the text. */
+static bool is_value(const struct sql_expr *e)
+{
+	return is_string(e) || (e && e->kind == SQL_EXPR_LITERAL &&
+				       (e->u.literal.kind == SQL_LIT_INT ||
+					       e->u.literal.kind == SQL_LIT_NULL));
+}
+
+static struct span source_of(struct prepared *list, const struct sql_prepared *prepared)
+{
+	const struct sql_expr *e = prepared->source;
+	const struct prepared *variable;
+
+	if (is_string(e))
+		return e->u.literal.text;
+	if (!e || e->kind != SQL_EXPR_USER_VAR)
+		return SPAN_NONE;
+	variable = find(list, e->u.var.name, true);
+	return variable ? variable->text : SPAN_NONE;
+}
+
+void prepared_after(
+	struct mvcc *m, struct session_settings *s, const struct plan *plan, bool failed)
+{
+	const struct sql_stmt *stmt = plan->stmt;
+	struct prepared **list = &s->prepared;
+
+	if (!stmt) {
+		forget_variables(*list);
+		return;
+	}
+	switch (stmt->kind) {
+	case SQL_STMT_PREPARE:
+		/* One that fails takes the old one of its name away. */
+		set(m, list, &(struct prepared){.name = stmt->u.prepared->name,
+				     .text = failed ? SPAN_NONE
+						    : source_of(*list, stmt->u.prepared),
+				     .database = s->database,
+				     .sql_mode = s->sql_mode});
+		return;
+	case SQL_STMT_DEALLOCATE:
+		set(m, list, &(struct prepared){.name = stmt->u.prepared->name});
+		return;
+	case SQL_STMT_SET:
+		for (const struct sql_set_item *i = stmt->u.set->items; i; i = i->next) {
+			struct prepared value = {.name = i->name, .variable = true};
+
+			if (i->kind != SQL_SET_USER_VAR)
+				continue;
+			if (!failed && is_value(i->value)) {
+				value.literal = span_of(stmt->text.ptr + i->value->loc.start,
+					i->value->loc.end - i->value->loc.start);
+				if (is_string(i->value))
+					value.text = i->value->u.literal.text;
+			}
+			set(m, list, &value);
+		}
+		return;
+	case SQL_STMT_INSERT:
+	case SQL_STMT_REPLACE:
+	case SQL_STMT_UPDATE:
+	case SQL_STMT_DELETE:
+	case SQL_STMT_BEGIN:
+	case SQL_STMT_COMMIT:
+	case SQL_STMT_ROLLBACK:
+		if (!memmem(stmt->text.ptr, stmt->text.len, ":=", 2))
+			return;
+		break;
+	case SQL_STMT_SELECT:
+		if (!stmt->u.query->into && !memmem(stmt->text.ptr, stmt->text.len, ":=", 2))
+			return;
+		break;
+	default:
+		break;
+	}
+	forget_variables(*list);
+}
+
+struct params {
+	struct sql_loc at[PARAMS_MAX];
+	uint32_t count;
+};
+
+static bool see_param(void *ctx, const struct sql_expr *e)
+{
+	struct params *params = ctx;
+
+	if (e->kind == SQL_EXPR_PARAM && e->u.param < PARAMS_MAX) {
+		params->at[e->u.param] = e->loc;
+		params->count++;
+	}
+	return true;
+}
+
+/* What reads and writes rows, and neither ends a transaction nor changes a variable. */
+static bool is_plain(const struct sql_stmt *stmt)
+{
+	return (stmt->kind == SQL_STMT_SELECT || stmt->kind == SQL_STMT_INSERT ||
+		       stmt->kind == SQL_STMT_REPLACE || stmt->kind == SQL_STMT_UPDATE ||
+		       stmt->kind == SQL_STMT_DELETE) &&
+	       !memmem(stmt->text.ptr, stmt->text.len, "@", 1);
+}
+
+struct span prepared_text(
+	struct mvcc *m, const struct session_settings *s, const struct plan *plan)
+{
+	struct prepared *list = s->prepared;
+	const struct sql_prepared *execute;
+	struct params params = {.count = 0};
+	const struct prepared *prepared;
+	struct sql_stmt *stmt = NULL;
+	struct buf out = BUF_INIT;
+	struct span text, made = SPAN_NONE;
+	uint32_t at = 0, number = 0;
+	struct err err;
+
+	if (!plan->stmt || plan->stmt->kind != SQL_STMT_EXECUTE)
+		return SPAN_NONE;
+	execute = plan->stmt->u.prepared;
+	prepared = execute->immediate ? NULL : find(list, execute->name, false);
+	if (prepared && (!span_eq(prepared->database, s->database) || prepared->sql_mode != s->sql_mode))
+		return SPAN_NONE;
+	text = execute->immediate ? source_of(list, execute) : prepared ? prepared->text : SPAN_NONE;
+	if (!text.ptr || !sql_parse(&m->plans_arena, text, &m->sql, &stmt, &err) || !is_plain(stmt))
+		return SPAN_NONE;
+	sql_walk_stmt(stmt, &(struct sql_visitor){.expr = see_param, .ctx = &params});
+	if (params.count != stmt->params || execute->using_args.count != stmt->params)
+		return SPAN_NONE;
+	for (const struct sql_expr *e = execute->using_args.first; e; e = e->next, number++) {
+		const struct prepared *variable = e->kind == SQL_EXPR_USER_VAR
+							  ? find(list, e->u.var.name, true)
+							  : NULL;
+		struct span value = variable ? variable->literal : SPAN_NONE;
+
+		if (!value.ptr || params.at[number].start < at)
+			break;
+		buf_add(&out, stmt->text.ptr + at, params.at[number].start - at);
+		buf_add_span(&out, value);
+		at = params.at[number].end;
+	}
+	if (number == stmt->params) {
+		buf_add(&out, stmt->text.ptr + at, stmt->text.len - at);
+		made = arena_copy(&m->plans_arena, buf_span(&out));
+	}
+	buf_release(&out);
+	return made;
+}
