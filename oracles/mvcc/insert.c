@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* INSERT and REPLACE. */
+#include <stdlib.h>
+
 #include "mvcc/solver.h"
 
 enum {
@@ -302,6 +304,50 @@ static bool rows_refer(const struct mvcc *m, const struct store_table *table, co
 	return false;
 }
 
+struct by_cluster {
+	const struct store_table *table;
+	const struct eval_value *const *rows;
+};
+
+static int compare_by_cluster(const void *a, const void *b, void *ctx)
+{
+	const struct by_cluster *by = ctx;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	int order = 0;
+
+	for (uint32_t i = 0; !order && i < by->table->cluster->count; i++) {
+		uint32_t column = by->table->cluster->columns[i];
+
+		order = eval_order(&by->table->def->columns[column].type, &by->rows[x][column],
+			&by->rows[y][column]);
+	}
+	return order ? order : (x > y) - (x < y);
+}
+
+/* Too many to try all orders: mostly they come by the primary key, and so do keys that are made from
+ * it.  Where that does not explain the answer, it stays open. */
+static bool order_many(struct mvcc *m, const struct store_table *table, struct eval_rows *rows,
+	struct write_answer *a)
+{
+	struct by_cluster by = {table, rows->row};
+	const struct eval_value **order;
+	uint32_t *numbers;
+
+	if (!table->cluster || choose(m, 2) == 1) {
+		answer_unsupported(m, a, "a query's rows in an order that matters");
+		return false;
+	}
+	numbers = arena_alloc(&m->scratch, rows->count * sizeof(*numbers));
+	order = arena_alloc(&m->scratch, rows->count * sizeof(*order));
+	for (uint32_t i = 0; i < rows->count; i++)
+		numbers[i] = i;
+	qsort_r(numbers, rows->count, sizeof(*numbers), compare_by_cluster, &by);
+	for (size_t i = 0; i < rows->count; i++)
+		order[i] = rows->row[numbers[i]];
+	rows->row = order;
+	return true;
+}
+
 /* A query's rows come in an order that is not known.  Where it matters each is tried. */
 static bool order_rows(struct mvcc *m, const struct plan *plan, struct store_table *table,
 	struct eval_rows *rows, struct write_answer *a)
@@ -322,10 +368,8 @@ static bool order_rows(struct mvcc *m, const struct plan *plan, struct store_tab
 			 plan->stmt->kind == SQL_STMT_REPLACE) ||
 			!rows_meet(m, table, rows)))
 		return true;
-	if (rows->count > 4) {
-		answer_unsupported(m, a, "a query's rows in an order that matters");
-		return false;
-	}
+	if (rows->count > 4)
+		return order_many(m, table, rows, a);
 	for (uint32_t i = 2; i <= rows->count; i++)
 		ways *= i;
 	pick = choose(m, ways);

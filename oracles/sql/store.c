@@ -18,7 +18,7 @@ struct storing {
 	const struct eval_column *column;
 	const struct eval_type *type; /* the column's */
 	const struct eval_type *from; /* the value's */
-	bool strict;
+	bool strict, ignore;
 };
 
 /* An error in strict mode, else a warning; true: go on. */
@@ -507,6 +507,11 @@ static struct eval_value store_null(struct storing *s)
 		return run_unsupported(s->run, "NULL into a TIMESTAMP that is NOT NULL");
 	if (s->strict)
 		return run_error(s->run, 1048, "column cannot be null");
+	/* IGNORE takes what the type has for nothing. */
+	if (s->ignore && s->type->kind == EVAL_T_INT) {
+		outcome_warn(s->run->outcome, 1048);
+		return s->type->is_unsigned ? eval_uint(0) : eval_int(0);
+	}
 	/* A statement with one row fails in any mode; which one this is, only the caller knows. */
 	return run_unsupported(s->run, "NULL into NOT NULL outside strict mode");
 }
@@ -576,7 +581,8 @@ bool eval_store(struct arena *arena, const struct eval_env *env, const struct ev
 		.column = &table->columns[column],
 		.type = &table->columns[column].type,
 		.from = type,
-		.strict = is_strict(env, table, flags)};
+		.strict = is_strict(env, table, flags),
+		.ignore = (flags & EVAL_STORE_IGNORE) != 0};
 
 	if (outcome->status != EVAL_OK)
 		return false;
