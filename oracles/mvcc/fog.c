@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "mvcc/fog.h"
 
-
 #include "mvcc/solver.h"
 
 /* ---- who meets it ---- */
@@ -11,8 +10,7 @@ static bool is_lasting(const struct mvcc *m)
 	return m->now_level >= LEVEL_REPEATABLE_READ && m->store.txns[m->now_txn].view != STORE_NONE;
 }
 
-/* The oldest and the newest read view that the statement at hand can have. */
-static void view_range(const struct mvcc *m, uint32_t *low, uint32_t *high)
+void view_range(const struct mvcc *m, uint32_t *low, uint32_t *high)
 {
 	*low = m->store.txns[m->now_txn].view_low;
 	*high = m->store.txns[m->now_txn].view_high;
@@ -22,18 +20,17 @@ static void view_range(const struct mvcc *m, uint32_t *low, uint32_t *high)
 	*high = m->store.commits;
 }
 
-static bool is_own(const struct mvcc *m, const struct store_version *v)
+bool is_own(const struct mvcc *m, const struct store_version *v)
 {
 	return v->txn == m->now_txn;
 }
 
-static bool is_committed(const struct mvcc *m, const struct store_version *v)
+bool is_committed(const struct mvcc *m, const struct store_version *v)
 {
 	return m->store.txns[v->txn].state == STORE_COMMITTED;
 }
 
-/* Is one of the versions that a statement that reads so may look at without an image? */
-static bool record_fogged(
+bool record_fogged(
 	const struct mvcc *m, const struct store_record *record, enum read_mode mode)
 {
 	uint32_t low, high;
@@ -316,9 +313,7 @@ bool fog_all(struct mvcc *m, struct store_table *table)
 	return true;
 }
 
-/* May a record be made for one of the keys that have none?  What `others` says of it is copied
- * then; but not what may yet be taken back. */
-static bool others_are_settled(const struct mvcc *m, const struct store_table *table)
+bool others_are_settled(const struct mvcc *m, const struct store_table *table)
 {
 	for (const struct store_version *v = table->others ? table->others->newest : NULL; v;
 		v = v->previous) {
@@ -547,249 +542,4 @@ bool fog_write(struct mvcc *m, uint32_t number)
 	default:
 		return fog_all(m, table);
 	}
-}
-
-/* ---- looking through it ---- */
-
-/* A statement under way that may have changed the row already, without that we know: one that is a
- * transaction by itself, or, for dirty reads, any. */
-static bool overlapped(struct mvcc *m, uint32_t number, const struct store_record *record, bool any)
-{
-	struct store_table *table = &m->store.tables[number];
-
-	for (size_t i = 0; i < m->in_flight_count; i++) {
-		uint32_t other = m->in_flight[i];
-		const struct plan *plan = m->runs[other].plan;
-		struct eval_value *row = NULL;
-		bool hit = false;
-
-		if (other == m->now_stmt || (!any && m->runs[other].state == STMT_DONE))
-			continue;
-		if (any && ends_txn(&m->schedule->stmts[other]))
-			return true;
-		if (!plan->writes || (!any && !ends_txn(&m->schedule->stmts[other])))
-			continue;
-		if (writes_anywhere(m, plan))
-			return true;
-		for (uint32_t t = 0; t < plan->table_count; t++)
-			hit |= plan->written[t] && (plan->tables[t] == number ||
-							   foreign_related(m, plan->tables[t], number));
-		if (!hit)
-			continue;
-		if (!plan->reach || plan->tables[0] != number || plan->moves_cluster || !record->key.ptr)
-			return true;
-		for (uint64_t k = 0; points_key(m, table, plan->reach, k, &row); k++) {
-			if (store_find(&m->store, table, row) == record)
-				return true;
-		}
-	}
-	return false;
-}
-
-static bool commit_under_way(const struct mvcc *m, uint32_t txn)
-{
-	for (size_t i = 0; i < m->in_flight_count; i++) {
-		const struct schedule_stmt *stmt = &m->schedule->stmts[m->in_flight[i]];
-
-		if (stmt->txn + 1 == txn && m->runs[m->in_flight[i]].state != STMT_DONE &&
-			ends_txn(stmt))
-			return true;
-	}
-	return false;
-}
-
-/* The version was perhaps never written, and then what shows is the one before it.  Does everybody
- * see that one who sees this one, and the statement at hand, too?  Then the image can be told to be
- * this version's. */
-static bool stands_on_seen(
-	const struct mvcc *m, const struct store_version *v, enum read_mode mode, uint32_t low)
-{
-	const struct store_version *before = v->previous;
-
-	while (before && before->txn == v->txn)
-		before = before->previous;
-	if (!before)
-		return true;
-	if (!is_committed(m, before) || (is_committed(m, v) && m->store.txns[before->txn].commit_no >
-								       m->store.txns[v->txn].commit_no))
-		return false;
-	return mode != READ_SNAPSHOT || m->store.txns[before->txn].commit_no <= low;
-}
-
-/* The version of the record that the statement at hand certainly saw; NULL: cannot be told. */
-static struct store_version *version_seen(
-	struct mvcc *m, uint32_t table, struct store_record *record, enum read_mode mode)
-{
-	struct store_version *v = NULL;
-	uint32_t low = 0, high;
-
-	if (overlapped(m, table, record, mode == READ_DIRTY))
-		return NULL;
-	switch (mode) {
-	case READ_DIRTY:
-		/* Only where nothing at all happened meanwhile. */
-		if (m->event != m->runs[m->now_stmt].begin_event + 1)
-			return NULL;
-		v = record->newest;
-		break;
-	case READ_CURRENT:
-		v = store_current(&m->store, record, m->now_txn);
-		/* Nor what came while it waited: who was first is a choice. */
-		if (v != record->newest ||
-			(v && !is_own(m, v) &&
-				m->store.txns[v->txn].commit_no > m->runs[m->now_stmt].begin_commits))
-			return NULL;
-		break;
-	case READ_SNAPSHOT:
-		view_range(m, &low, &high);
-		v = store_visible(&m->store, record, m->now_txn, high);
-		if (v != store_visible(&m->store, record, m->now_txn, low))
-			return NULL;
-		for (const struct store_version *u = record->newest; u != v; u = u->previous) {
-			if (commit_under_way(m, u->txn))
-				return NULL;
-		}
-		break;
-	}
-	return v && stands_on_seen(m, v, mode, low) ? v : NULL;
-}
-
-static void clear_up(struct mvcc *m, struct store_version *v, const struct eval_value *image)
-{
-	if (!v || !v->fog)
-		return;
-	TRAIL_SET(&m->store.trail, v->image, image);
-	TRAIL_SET(&m->store.trail, v->fog, 0);
-}
-
-/* Which column of the table each column of the answer is; false: not every one is there, and alone. */
-static bool columns_of(const struct plan *plan, const struct eval_table *def, uint32_t *columns)
-{
-	const struct sql_item *item = plan->stmt->u.query->u.select.items;
-	uint32_t count = 0;
-
-	if (item && !item->next && item->expr->kind == SQL_EXPR_STAR) {
-		for (uint32_t c = 0; c < def->column_count; c++) {
-			if (def->columns[c].invisible)
-				return false;
-			columns[c] = c;
-		}
-		return true;
-	}
-	for (; item; item = item->next) {
-		if (item->expr->kind != SQL_EXPR_COLUMN || count == def->column_count)
-			return false;
-		columns[count] = eval_table_column(def, item->expr->u.column.name);
-		for (uint32_t i = 0; i < count; i++) {
-			if (columns[i] == columns[count])
-				return false;
-		}
-		if (columns[count++] == UINT32_MAX)
-			return false;
-	}
-	return count == def->column_count;
-}
-
-static bool answer_rows(struct mvcc *m, const struct eval_table *def,
-	const struct eval_value *const **out, size_t *count)
-{
-	const struct execution_rows *recorded = m->schedule->stmts[m->now_stmt].result;
-	uint32_t *columns = arena_alloc(&m->scratch, (def->column_count + 1) * sizeof(*columns));
-	struct eval_type *types =
-		arena_alloc(&m->scratch, (def->column_count + 1) * sizeof(*types));
-	const struct eval_value *const *rows;
-	const struct eval_value **made;
-
-	if (!recorded || !columns_of(m->now_plan, def, columns))
-		return false;
-	for (uint32_t c = 0; c < def->column_count; c++)
-		types[c] = def->columns[columns[c]].type;
-	if (!typed_rows(&m->store.arena, types, def->column_count, recorded, &rows, count))
-		return false;
-	made = arena_alloc(&m->store.arena, (*count + 1) * sizeof(*made));
-	for (size_t r = 0; r < *count; r++) {
-		struct eval_value *row =
-			arena_alloc(&m->store.arena, def->column_count * sizeof(*row));
-
-		for (uint32_t c = 0; c < def->column_count; c++)
-			row[columns[c]] = rows[r][c];
-		made[r] = row;
-	}
-	*out = made;
-	return true;
-}
-
-/* A row of the answer is what the version was that the statement saw. */
-static void learn_row(struct mvcc *m, uint32_t number, const struct eval_value *row, enum read_mode mode)
-{
-	struct store_table *table = &m->store.tables[number];
-	struct store_record *record = store_find(&m->store, table, row);
-
-	if (!record) {
-		if (!table->others || !others_are_settled(m, table) ||
-			!version_seen(m, number, table->others, mode) ||
-			!version_seen(m, number, table->others, mode)->fog)
-			return;
-		record = store_record_for(&m->store, table, row);
-	}
-	clear_up(m, version_seen(m, number, record, mode), row);
-}
-
-/* What the answer does not show is not there, where WHERE is about keys alone or there is none. */
-static void learn_absent(struct mvcc *m, uint32_t number, const struct eval_value *const *rows,
-	size_t count, enum read_mode mode)
-{
-	struct store_table *table = &m->store.tables[number];
-	const struct plan *plan = m->now_plan;
-	struct eval_value *row = NULL;
-	uint32_t known = table->count;
-	bool *shown = arena_zero(&m->scratch, (known + 1) * sizeof(*shown));
-
-	if (plan->lock && plan->lock->wait == SQL_LOCK_SKIP_LOCKED)
-		return;
-	for (size_t i = 0; i < count; i++) {
-		const struct store_record *record = store_find(&m->store, table, rows[i]);
-
-		if (record)
-			shown[record->id] = true;
-	}
-	if (!plan->stmt->u.query->u.select.where) {
-		for (uint32_t i = 0; i < known; i++) {
-			if (!shown[i] && record_fogged(m, table->records[i], mode))
-				clear_up(m, version_seen(m, number, table->records[i], mode), NULL);
-		}
-		if (table->others && others_are_settled(m, table))
-			clear_up(m, version_seen(m, number, table->others, mode), NULL);
-		return;
-	}
-	if (!plan->points || !points_are_all(plan->points))
-		return;
-	for (uint64_t i = 0; points_key(m, table, plan->points, i, &row); i++) {
-		struct store_record *record = store_find(&m->store, table, row);
-
-		if (!record && table->others && others_are_settled(m, table) &&
-			record_fogged(m, table->others, mode))
-			record = store_record_for(&m->store, table, row);
-		if (record && (record->id >= known || !shown[record->id]))
-			clear_up(m, version_seen(m, number, record, mode), NULL);
-	}
-}
-
-void fog_learn(struct mvcc *m)
-{
-	const struct plan *plan = m->now_plan;
-	const struct eval_value *const *rows;
-	enum read_mode mode = read_mode_of(m);
-	struct store_table *table;
-	size_t count;
-
-	if (!plan->query || !plan->single || !plan->plain || plan->table_count != 1)
-		return;
-	table = &m->store.tables[plan->tables[0]];
-	if (!table->cluster || table->unknown || table->odd_keys ||
-		!answer_rows(m, table->def, &rows, &count))
-		return;
-	for (size_t i = 0; i < count; i++)
-		learn_row(m, plan->tables[0], rows[i], mode);
-	learn_absent(m, plan->tables[0], rows, count, mode);
 }

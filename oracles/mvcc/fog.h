@@ -17,8 +17,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "mvcc/read.h"
+
 struct mvcc;
-struct store_table;
 
 #define FOG_REASON "rows that an unsupported statement wrote"
 
@@ -33,5 +34,17 @@ bool fog_all(struct mvcc *m, struct store_table *table);
 bool fog_at_end(const struct mvcc *m, const struct store_table *table);
 /* What the answer of the query at hand tells of rows that were not known. */
 void fog_learn(struct mvcc *m);
+
+/* Shared by fog.c and fog_learn.c. */
+/* The oldest and the newest read view that the statement at hand can have. */
+void view_range(const struct mvcc *m, uint32_t *low, uint32_t *high);
+bool is_own(const struct mvcc *m, const struct store_version *v);
+bool is_committed(const struct mvcc *m, const struct store_version *v);
+/* Is one of the versions that a statement that reads so may look at without an image? */
+bool record_fogged(
+	const struct mvcc *m, const struct store_record *record, enum read_mode mode);
+/* May a record be made for one of the keys that have none?  What `others` says of it is copied
+ * then; but not what may yet be taken back. */
+bool others_are_settled(const struct mvcc *m, const struct store_table *table);
 
 #endif

@@ -270,10 +270,22 @@ uint32_t choose(struct mvcc *m, uint32_t options);
 /* The same, about what one transaction sees. */
 uint32_t choose_for(struct mvcc *m, uint32_t txn, uint32_t options);
 void solver_search(struct mvcc *m);
-void roll_back(struct mvcc *m, uint32_t txn);
-bool ends_txn(const struct schedule_stmt *stmt);
 /* Tables whose state a statement looks at or changes, as bits. */
 uint64_t stmt_tables(const struct mvcc *m, uint32_t stmt);
+
+/* events.c */
+bool run_stmt(struct mvcc *m, uint32_t stmt);
+/* As the trace says; `txn` is the schedule's number. */
+void end_txn(struct mvcc *m, uint32_t txn);
+void roll_back(struct mvcc *m, uint32_t txn);
+/* Is its read view made when it begins? */
+bool begins_view(const struct mvcc *m, uint32_t txn);
+/* A statement that commits implicitly has done so when it fails, unless it could not even be parsed, and
+ * only a later answer tells; that of COMMIT or ROLLBACK does not. */
+void commit_of_failed(struct mvcc *m, uint32_t stmt);
+bool ends_txn(const struct schedule_stmt *stmt);
+/* Does it end a transaction that is not its own, as BEGIN does? */
+bool ends_other_txn(const struct schedule_stmt *stmt);
 
 /* ends.c */
 void find_loose_ends(struct mvcc *m);
@@ -335,7 +347,6 @@ bool finals_fit(struct mvcc *m);
 bool execute(struct mvcc *m, uint32_t stmt);
 /* Of m->mismatch: an error that comes or not by what the optimizer chose to evaluate. */
 bool mismatch_is_open(const struct mvcc *m);
-/* Nobody knows any more what is in the tables. */
 /* Why a contradiction is undecided where m->strangers. */
 static inline const char *stranger_reason(const struct mvcc *m)
 {
@@ -343,12 +354,28 @@ static inline const char *stranger_reason(const struct mvcc *m)
 				  "(--sample, --only-user ...)"
 				: "rows that nobody who was recorded can have left so";
 }
+/* May it have ended the open transaction inside, and left another one open? */
+bool plan_mixes(const struct plan *plan);
+
+/* forget.c: nobody knows any more what is in the tables */
 void forget_all(struct mvcc *m, const char *reason);
+void forget_table(struct mvcc *m, struct store_table *table, const char *reason);
+/* ... in the rows that the statement at hand can have written. */
+void forget_written(struct mvcc *m, const char *reason);
+/* The same of one that we cannot execute, unless its answer counts no rows.  With RETURNING there is no
+ * count. */
+void forget_unsupported(struct mvcc *m);
 /* Also where the transaction at hand is rolled back: it may have been another that wrote. */
 #define MIXED_TABLES "tables that a transaction wrote which may have been several"
 void forget_for_good(struct mvcc *m, const char *reason);
-/* May it have ended the open transaction inside, and left another one open? */
-bool plan_mixes(const struct plan *plan);
+
+/* wait.c: could anybody at all have held a lock that the statement at hand needed?  Whoever used one of its
+ * tables in a locking way and had not ended when it was sent; or waits as it does. */
+bool lock_possible(const struct mvcc *m);
+bool may_lock(const struct mvcc *m);
+void judge_wait(struct mvcc *m);
+/* The statement at hand uses its tables from now on. */
+void touch_tables(struct mvcc *m);
 
 /* words.c: what was met, in words */
 void note_add(struct mvcc *m, enum note_kind kind, uint32_t other, uint32_t table,

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What happens to transactions when a statement is executed or a connection ends. */
+#include "mvcc/solver.h"
+
+/* What it did that is not known is gone with it. */
+void roll_back(struct mvcc *m, uint32_t txn)
+{
+	store_rollback(&m->store, txn, m->event);
+	for (uint32_t i = 0; i < m->store.table_count; i++) {
+		struct store_table *table = &m->store.tables[i];
+
+		if (table->unknown && table->unknown_by == txn)
+			TRAIL_SET(&m->store.trail, table->unknown, 0);
+	}
+}
+
+void end_txn(struct mvcc *m, uint32_t txn)
+{
+	uint8_t outcome = m->schedule->txns[txn].outcome;
+	uint32_t number = txn + 1;
+
+	if (!store_is_active(&m->store, number))
+		return;
+	if (m->store.txns[number].mixed) {
+		store_rollback(&m->store, number, m->event);
+		forget_for_good(m, MIXED_TABLES);
+		return;
+	}
+	if (outcome == TXN_UNKNOWN && m->store.txns[number].undo)
+		outcome = choose(m, 2) == 0 ? TXN_ABORTED : TXN_COMMITTED;
+	if (outcome == TXN_COMMITTED)
+		store_commit(&m->store, number, m->event);
+	else if (outcome == TXN_ABORTED)
+		roll_back(m, number);
+	else /* a prepared XA transaction: what it did that is not known may still be there */
+		store_rollback(&m->store, number, m->event);
+}
+
+/* With autocommit on, only BEGIN and its kin open a transaction (MDEV-27922: after a deadlock, the
+ * next statement does). */
+static void judge_implicit_begin(struct mvcc *m, uint32_t txn)
+{
+	enum { IN_TRANS = 1, AUTOCOMMIT = 2 };
+	const struct record_stmt *r = &m->schedule->stmts[m->now_stmt].in->record;
+	const struct plan *plan = m->now_plan;
+
+	if (!plan->unsupported && (plan->reads || plan->writes) && m->now_txn == txn && !r->error &&
+		(r->status & (IN_TRANS | AUTOCOMMIT)) == (IN_TRANS | AUTOCOMMIT))
+		note_add(m, NOTE_NO_AUTOCOMMIT, STORE_NONE, STORE_NONE, NULL);
+}
+
+static bool is_xa(const struct plan *plan, enum sql_xa_kind kind)
+{
+	return plan->stmt && plan->stmt->kind == SQL_STMT_XA && plan->stmt->u.xa->kind == kind;
+}
+
+static bool same_word(const struct sql_expr *a, const struct sql_expr *b)
+{
+	return a && b ? span_eq(a->u.literal.text, b->u.literal.text) : a == b;
+}
+
+/* XA COMMIT or XA ROLLBACK of a transaction that was prepared before, by whichever session. */
+static void end_prepared(struct mvcc *m, uint32_t stmt)
+{
+	const struct plan *plan = m->runs[stmt].plan;
+	const struct sql_xa *xa = plan->stmt->u.xa;
+
+	for (uint32_t i = stmt; i-- > 0;) {
+		const struct plan *other = m->runs[i].plan;
+		uint32_t txn = m->schedule->stmts[i].txn;
+
+		if (!is_xa(other, SQL_XA_START) || txn == SCHEDULE_NONE ||
+			!same_word(xa->gtrid, other->stmt->u.xa->gtrid) ||
+			!same_word(xa->bqual, other->stmt->u.xa->bqual))
+			continue;
+		if (!store_is_active(&m->store, txn + 1)) {
+			/* An error has rolled it back, and this only takes its name away. */
+			if (xa->kind == SQL_XA_ROLLBACK &&
+				m->schedule->txns[txn].outcome == TXN_ABORTED)
+				return;
+			continue;
+		}
+		if (xa->kind == SQL_XA_COMMIT)
+			store_commit(&m->store, txn + 1, m->event);
+		else
+			roll_back(m, txn + 1);
+		return;
+	}
+	forget_all(m, "tables after the end of an XA transaction that was not recorded");
+}
+
+/* START TRANSACTION WITH CONSISTENT SNAPSHOT takes it between sending and answer, before or after
+ * each commit that it overlaps. */
+static uint32_t view_of_begin(struct mvcc *m, uint32_t txn)
+{
+	uint32_t options = m->store.commits - m->runs[m->now_stmt].begin_commits + 1;
+
+	return m->store.commits - choose_for(m, txn, options);
+}
+
+/* A savepoint is the business of the engines that take part in the transaction when it is made;
+ * one that came later is rolled back whole (ha_rollback_to_savepoint in sql/handler.cc).  So
+ * InnoDB then lets go of its locks and of its read view (MYSQL-95049). */
+static void roll_back_to(struct mvcc *m, uint32_t txn, struct span name)
+{
+	enum store_use used = store_savepoint_use(&m->store, txn, name);
+
+	/* With autocommit off a savepoint may be older than what the server calls the
+	 * transaction. */
+	if (!store_savepoint_rollback(&m->store, txn, name))
+		store_rollback_to(&m->store, txn, NULL, 0);
+	if (m->engine == ENGINE_TIDB || used == STORE_USED)
+		return;
+	if (used == STORE_UNUSED || choose(m, 2))
+		store_part_ended(&m->store, txn, m->now_stmt);
+}
+
+/* Notes that the transaction of a statement that was executed takes part in the engine. */
+static void note_use(struct mvcc *m, uint32_t stmt)
+{
+	const struct plan *plan = m->runs[stmt].plan;
+	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
+	enum store_use used = STORE_UNUSED;
+	struct store_txn *t;
+
+	if (s->txn == SCHEDULE_NONE)
+		return;
+	t = &m->store.txns[s->txn + 1];
+	if ((plan->reads || plan->writes) && !plan->unsupported && !plan->elsewhere &&
+		!s->in->record.error)
+		used = STORE_USED;
+	else if (!plan->harmless || plan->peeks)
+		used = STORE_MAYBE_USED;
+	if (used > t->used)
+		TRAIL_SET(&m->store.trail, t->used, (uint32_t)used);
+}
+
+bool begins_view(const struct mvcc *m, uint32_t txn)
+{
+	const struct schedule_txn *t = &m->schedule->txns[txn];
+
+	return t->level == LEVEL_REPEATABLE_READ && (t->snapshot || m->engine == ENGINE_TIDB);
+}
+
+static void txn_event(struct mvcc *m, const struct schedule_txn_event *e)
+{
+	const struct schedule_txn *txn = &m->schedule->txns[e->txn];
+	struct store_txn *t = &m->store.txns[e->txn + 1];
+
+	switch ((enum txn_event)e->event) {
+	case TXN_BEGIN:
+		judge_implicit_begin(m, e->txn + 1);
+		if (t->began == STORE_NONE) {
+			TRAIL_SET(&m->store.trail, t->began, m->event);
+			TRAIL_SET(&m->store.trail, t->first_commits, m->store.commits);
+		}
+		if (t->view == STORE_NONE && begins_view(m, e->txn))
+			set_view(m, e->txn + 1, view_of_begin(m, e->txn + 1),
+				m->runs[m->now_stmt].begin_commits);
+		if (txn->snapshot)
+			TRAIL_SET(&m->store.trail, t->used, (uint32_t)STORE_USED);
+		break;
+	case TXN_END:
+		/* MySQL parts session and transaction when it is prepared; its rows stay locked
+		 * until somebody says how it ends. */
+		if (txn->outcome == TXN_UNKNOWN && is_xa(m->now_plan, SQL_XA_PREPARE))
+			break;
+		end_txn(m, e->txn);
+		break;
+	case TXN_SAVEPOINT:
+		store_savepoint(&m->store, e->txn + 1, e->name);
+		break;
+	case TXN_ROLLBACK_TO:
+		roll_back_to(m, e->txn + 1, e->name);
+		break;
+	case TXN_RELEASE:
+		store_savepoint_release(&m->store, e->txn + 1, e->name);
+		break;
+	}
+}
+
+void commit_of_failed(struct mvcc *m, uint32_t stmt)
+{
+	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
+	uint16_t error = s->in->record.error;
+
+	if (!error || error == ER_PARSE_ERROR || !m->runs[stmt].plan->commits ||
+		s->txn == SCHEDULE_NONE || !store_is_active(&m->store, s->txn + 1))
+		return;
+	if (m->schedule->txns[s->txn].by_failed)
+		end_txn(m, s->txn);
+	else if (m->store.txns[s->txn + 1].undo && choose(m, 2) == 0)
+		store_commit(&m->store, s->txn + 1, m->event);
+}
+
+bool run_stmt(struct mvcc *m, uint32_t stmt)
+{
+	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
+
+	if (!execute_stmt(m, stmt))
+		return false;
+	TRAIL_SET(&m->store.trail, m->runs[stmt].state, (uint32_t)STMT_DONE);
+	note_use(m, stmt);
+	/* InnoDB lets go of what it locked without writing it (lock_release_on_prepare). */
+	if (is_xa(m->runs[stmt].plan, SQL_XA_PREPARE) && !s->in->record.error &&
+		s->txn != SCHEDULE_NONE)
+		TRAIL_SET(&m->store.trail, m->store.txns[s->txn + 1].prepared, 1);
+	commit_of_failed(m, stmt);
+	if (!s->txn_events && !s->in->record.error &&
+		(is_xa(m->runs[stmt].plan, SQL_XA_COMMIT) ||
+			is_xa(m->runs[stmt].plan, SQL_XA_ROLLBACK)))
+		end_prepared(m, stmt);
+	for (const struct schedule_txn_event *e = s->txn_events; e; e = e->next)
+		txn_event(m, e);
+	return true;
+}
+
+bool ends_txn(const struct schedule_stmt *stmt)
+{
+	for (const struct schedule_txn_event *e = stmt->txn_events; e; e = e->next) {
+		if (e->event == TXN_END)
+			return true;
+	}
+	return false;
+}
+
+bool ends_other_txn(const struct schedule_stmt *stmt)
+{
+	for (const struct schedule_txn_event *e = stmt->txn_events; e; e = e->next) {
+		if (e->event == TXN_END && e->txn != stmt->txn)
+			return true;
+	}
+	return false;
+}

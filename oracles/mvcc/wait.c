@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which waits and locks can be, where only the use of a table is certain. */
+#include "mvcc/solver.h"
+
+bool lock_possible(const struct mvcc *m)
+{
+	const struct plan *plan = m->now_plan;
+	uint32_t begin = m->runs[m->now_stmt].begin_event;
+	uint64_t sent = m->schedule->stmts[m->now_stmt].in->record.begin_seq;
+
+	if (m->any_ddl || plan->elsewhere || writes_anywhere(m, plan))
+		return true;
+	for (uint32_t i = 0; i < m->store.table_count; i++) {
+		bool concerned = false;
+		unsigned looked = 0;
+
+		for (uint32_t j = 0; j < plan->table_count && !concerned; j++)
+			concerned = plan->tables[j] == i || foreign_related(m, plan->tables[j], i);
+		if (!concerned)
+			continue;
+		for (const struct store_touch *t = m->store.tables[i].touches; t; t = t->next) {
+			uint32_t ended = m->store.txns[t->txn].ended_at;
+
+			/* It may have been executed early here, and have lasted until its answer. */
+			if (t->txn != m->now_txn &&
+				(ended == STORE_NONE || ended >= begin ||
+					(t->txn && m->schedule->txns[t->txn - 1].end_seq > sent) ||
+					may_be_left_over(m, t->txn, m->now_stmt)))
+				return true;
+			if (++looked > 1000)
+				return true;
+		}
+	}
+	for (size_t i = 0; i < m->in_flight_count; i++) {
+		if (m->in_flight[i] != m->now_stmt)
+			return true;
+	}
+	return false;
+}
+
+bool may_lock(const struct mvcc *m)
+{
+	/* At SERIALIZABLE also where the trace says autocommit: an error does not tell. */
+	return m->now_plan->writes || m->now_plan->lock ||
+	       (m->now_plan->reads && m->now_level == LEVEL_SERIALIZABLE);
+}
+
+void judge_wait(struct mvcc *m)
+{
+	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
+
+	if (!stmt->in->record.blocked_ns || m->now_plan->unsupported)
+		return;
+	if (!may_lock(m) ? !m->any_ddl : !lock_possible(m))
+		note_add(m, NOTE_NEEDLESS_BLOCK, STORE_NONE,
+			m->now_plan->table_count ? m->now_plan->tables[0] : STORE_NONE, NULL);
+}
+
+void touch_tables(struct mvcc *m)
+{
+	const struct plan *plan = m->now_plan;
+	bool anywhere = writes_anywhere(m, plan);
+
+	if (!may_lock(m))
+		return;
+	for (uint32_t i = 0; i < plan->table_count; i++)
+		store_touch(&m->store, m->now_txn, &m->store.tables[plan->tables[i]],
+			plan->written[i] ? STORE_LOCK_X : STORE_LOCK_S);
+	for (uint32_t i = 0; (anywhere || plan->elsewhere) && i < m->store.table_count; i++)
+		store_touch(&m->store, m->now_txn, &m->store.tables[i],
+			anywhere ? STORE_LOCK_X : STORE_LOCK_S);
+}
