@@ -31,6 +31,13 @@ bool finding_counts(const struct verdict_context *context, const struct finding 
 	return false;
 }
 
+/* What holds of nothing says nothing of a server. */
+bool verdict_of_nothing(const struct verdict *verdict)
+{
+	return verdict->contract && !verdict->decided && !verdict->finding_count &&
+	       !verdict->undecided && !verdict->unsupported;
+}
+
 void verdict_conclude(struct verdict_context *context, const struct verdict *verdict)
 {
 	bool fails = false, open = context->damaged;
@@ -50,8 +57,7 @@ void verdict_conclude(struct verdict_context *context, const struct verdict *ver
 		open |= verdict->undecided > 0;
 	}
 	open |= verdict->unsupported > 0;
-	/* What holds of nothing says nothing of a server. */
-	open |= context->transactions == 0 || context->empty;
+	open |= context->transactions == 0 || context->empty || verdict_of_nothing(verdict);
 	context->conclusion = fails ? "violated" : open ? "incomplete" : "ok";
 	context->status = fails  ? EXIT_STATUS_VIOLATION
 			  : open ? EXIT_STATUS_INCOMPLETE
@@ -100,7 +106,8 @@ bool promise_next(const struct verdict_context *context, const struct verdict *v
 		}
 		promise->answer = promise->broken ? PROMISE_BROKEN
 				  : level == LEVEL_UNKNOWN || context->damaged || anybodys ||
-						  verdict->undecided || verdict->unsupported
+						  verdict->undecided ||
+						  verdict->unsupported || verdict_of_nothing(verdict)
 					  ? PROMISE_OPEN
 					  : PROMISE_KEPT;
 		return true;

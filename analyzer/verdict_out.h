@@ -40,6 +40,8 @@ struct verdict_context {
 /* Decides conclusion and exit status.  Violated: a finding counts (fail_on), or, where no contract
  * says what was promised, the level asked for fails, or any does.  Incomplete: the level asked for
  * is undecided, or without one anything is. */
+/* Of a trace: was nothing judged at all? */
+bool verdict_of_nothing(const struct verdict *verdict);
 void verdict_conclude(struct verdict_context *context, const struct verdict *verdict);
 /* Does it make the verdict "violated"? */
 bool finding_counts(const struct verdict_context *context, const struct finding *finding);

@@ -282,6 +282,9 @@ static void coverage_text(struct buf *out, const struct page *page,
 		buf_printf(out, "  %s\n", verdict->note);
 	if (context->transactions == 0)
 		buf_add_str(out, "  There are no transactions: nothing was checked.\n");
+	else if (verdict_of_nothing(verdict))
+		buf_add_str(out, "  No statement read or wrote rows of recorded tables: nothing was "
+				 "checked.\n");
 	if (context->damaged)
 		buf_add_str(out, "  The trace is not complete; isotrace stats says where.\n");
 }

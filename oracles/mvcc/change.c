@@ -294,7 +294,7 @@ void write_change(struct mvcc *m, const struct plan *plan, struct write_answer *
 		if ((is_update && !eval_change_apply(plan->change, &m->store.arena, &m->env,
 					  &m->source, c->old, &c->new, &c->changed, &outcome)) ||
 			(c->new && c->changed &&
-				!eval_check(&m->scratch, &m->env, def, c->new, &outcome))) {
+				!check_row(m, def, c->new, &outcome))) {
 			answer_outcome(m, a, &outcome);
 			if (a->status == EVAL_UNSUPPORTED)
 				return;

@@ -219,6 +219,30 @@ enum query_answer {
 	QUERY_FAILS, /* the wrong error; m->mismatch */
 };
 
+/* A row of my own beside one of my snapshot that has left the key to it: two rows of one unique key,
+ * of which a search by that key may find one only. */
+static bool sees_twins(const struct mvcc *m, const struct gathered *g)
+{
+	for (size_t i = 0; g->mode == READ_SNAPSHOT && i < g->count; i++) {
+		const struct store_version *newest = g->records[i]->newest;
+
+		if (!newest || newest->txn != m->now_txn)
+			continue;
+		for (uint32_t u = 0; u < g->table->unique_count; u++) {
+			const struct eval_index *index = g->table->uniques[u];
+
+			for (size_t other = 0; !index->primary && !key_is_partial(index) &&
+					       other < g->count;
+				other++) {
+				if (other != i && store_key_equal(g->table->def, index, g->rows[i],
+							  g->rows[other]))
+					return true;
+			}
+		}
+	}
+	return false;
+}
+
 static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 {
 	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
@@ -270,6 +294,12 @@ static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 	if (m->now_plan->reads && read_mode_of(m) == READ_DIRTY && m->now_half_done) {
 		judged(m, STMT_UNDECIDED, "dirty reads while a statement waits");
 		return QUERY_OPEN;
+	}
+	for (uint32_t i = 0; i < m->now_gathered_count; i++) {
+		if (sees_twins(m, &m->now_gathered[i])) {
+			judged(m, STMT_UNDECIDED, "views in which a unique key has two rows");
+			return QUERY_OPEN;
+		}
 	}
 	return QUERY_DIFFERS;
 }

@@ -78,7 +78,7 @@ static void join_changes(struct mvcc *m, const struct plan *plan, uint32_t numbe
 				return;
 			}
 			if (c->changed &&
-				!eval_check(&m->scratch, &m->env, table->def, c->new, &outcome)) {
+				!check_row(m, table->def, c->new, &outcome)) {
 				answer_outcome(m, a, &outcome);
 				return;
 			}

@@ -106,6 +106,10 @@ void write_row(struct mvcc *m, struct store_table *table, struct store_record *r
 void write_changes(struct mvcc *m, struct store_table *table, const struct change *changes,
 	size_t count, const struct foreign_step *cause, struct write_answer *answer);
 
+/* insert.c: do the CHECK constraints allow it? */
+bool check_row(struct mvcc *m, const struct eval_table *def, const struct eval_value *row,
+	struct eval_outcome *outcome);
+
 /* ---- unique keys (keys.c) ---- */
 
 #define ODD_KEYS "unique keys with characters whose weight is not known"
