@@ -429,6 +429,30 @@ bool writes_anywhere(const struct mvcc *m, const struct plan *plan)
 	return plan->anywhere;
 }
 
+/* Children of what it writes, and theirs, and the parents of them all: rows there are locked. */
+static uint64_t tied_tables(const struct mvcc *m, const struct plan *plan)
+{
+	uint64_t written = 0, before = 0, tied;
+
+	for (uint32_t i = 0; i < plan->table_count; i++) {
+		if (plan->written[i])
+			written |= store_table_bit(plan->tables[i]);
+	}
+	while (before != written) {
+		before = written;
+		for (size_t i = 0; i < m->foreign_count; i++) {
+			if (written & store_table_bit(m->foreigns[i].parent))
+				written |= store_table_bit(m->foreigns[i].child);
+		}
+	}
+	tied = written;
+	for (size_t i = 0; i < m->foreign_count; i++) {
+		if (written & store_table_bit(m->foreigns[i].child))
+			tied |= store_table_bit(m->foreigns[i].parent);
+	}
+	return tied;
+}
+
 static bool writes_a_known_table(const struct plan *plan)
 {
 	for (uint32_t i = 0; i < plan->table_count; i++) {
@@ -505,6 +529,7 @@ static struct plan *make_plan(
 		plan->unsupported = "functions that are not built in";
 	}
 	plan->events = events_of(stmt);
+	plan->tied = tied_tables(m, plan);
 	plan->asks_own = plan->insert && asks_own_table(stmt->u.insert);
 	plan->anywhere |= calls || (plan->writes && plan->unsupported && !plan->redefines &&
 					   !walk.temporary && !writes_a_known_table(plan));

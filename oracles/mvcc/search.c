@@ -158,7 +158,7 @@ uint64_t stmt_tables(const struct mvcc *m, uint32_t stmt)
 {
 	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
 	const struct plan *plan = m->runs[stmt].plan;
-	uint64_t tables = 0;
+	uint64_t tables = plan->tied;
 
 	for (uint32_t i = 0; i < plan->table_count; i++)
 		tables |= store_table_bit(plan->tables[i]);

@@ -56,6 +56,7 @@ struct plan {
 	bool written[MVCC_TABLES_MAX];
 	uint32_t table_count;
 	uint32_t events; /* of the tables that it writes: bits of enum write_event */
+	uint64_t tied;   /* tables that foreign keys may have it look at or change, as bits */
 	bool elsewhere;  /* uses tables that are not known to us, or are behind a view */
 	bool anywhere;   /* may write any table */
 	bool reads;    /* a query that reads a table */
