@@ -378,6 +378,7 @@ static void list_object(struct joint *j, uint32_t mention, uint32_t object)
 		uint32_t version = h->order[o->first_order + i];
 		const struct eval_value *row;
 
+		j->cost++;
 		if (is_known ? version != j->seen[object] : !may_see(j, o, i))
 			continue;
 		candidates++;

@@ -314,7 +314,8 @@ static bool read_query(struct reader *r, struct sql_query *q, enum mention_role 
 {
 	bool ok = false;
 
-	if (r->depth == BLOCK_DEPTH_MAX || q->limit || q->into)
+	/* With locks of its own it may pass over rows that others lock. */
+	if (r->depth == BLOCK_DEPTH_MAX || q->limit || q->into || q->locks)
 		return false;
 	r->depth++;
 	if (q->with) {

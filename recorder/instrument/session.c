@@ -71,7 +71,7 @@ static void begin(struct instrument_session *s, struct capture *capture, uint32_
 	s->row_count = 0;
 	s->cut |= s->plan.cuts;
 	/* The condition of a secret one would tell a password, or the key of a function. */
-	if ((s->cut && s->plan.reads) || capture->now.secret)
+	if ((s->cut && (s->plan.reads || s->plan.parts)) || capture->now.secret)
 		plan_forget_predicate(&s->plan);
 	statement_probes_clear(&s->reads);
 	s->stmt =
