@@ -12,7 +12,7 @@
 /* (predicate, version) tests in all; what is past it is undecided, and said. */
 enum {
 	PREDICATE_TESTS_MAX = 200 * 1000 * 1000,
-	JOINT_COST = 20, /* such tests that looking at one row of a join costs */
+	JOINT_ROWS_MAX = 200 * 1000 * 1000, /* the same of rows that joins look at */
 	NEVER_MATCHES_MAX = 32, /* versions of an object that are all tested for one predicate */
 	PREFETCH_AHEAD = 16,
 };
@@ -47,7 +47,7 @@ struct builder {
 	struct chains chains;
 	struct joint *joint; /* NULL: no predicate over several tables was met yet */
 	bool is_joint;       /* ... and the one at hand is one */
-	uint64_t tests_left;
+	uint64_t tests_left, joint_left;
 	bool inexact, unseen, others;
 	uint32_t *writer_of; /* by table: the only transaction that wrote it; NONE, SEVERAL */
 	uint32_t *objects_of, *objects_head; /* objects by table */
@@ -173,10 +173,14 @@ struct look {
 
 static enum match test_joint(struct builder *b, uint32_t version)
 {
-	enum match match = joint_test(b->joint, version);
-	uint64_t cost = joint_cost(b->joint) * JOINT_COST;
+	enum match match;
+	uint64_t cost;
 
-	b->tests_left -= cost < b->tests_left ? cost : b->tests_left;
+	if (b->joint_left == 0)
+		return MATCH_UNKNOWN;
+	match = joint_test(b->joint, version);
+	cost = joint_cost(b->joint);
+	b->joint_left -= cost < b->joint_left ? cost : b->joint_left;
 	return match;
 }
 
@@ -607,7 +611,7 @@ static void add_predicate(struct builder *b, const struct history_op *op, uint32
 		b->out->decided -= to - from;
 	}
 	for (uint32_t i = from; i < to; i++) {
-		if (b->tests_left == 0) {
+		if (b->tests_left == 0 || (b->is_joint && b->joint_left == 0)) {
 			count_undecided(b, UNDECIDED_BUDGET, p->stmt, to - i);
 			return;
 		}
@@ -757,7 +761,8 @@ void dependencies_build(struct dependencies *out, const struct history *history,
 		.inexact = options->inexact,
 		.unseen = options->unseen,
 		.others = options->others,
-		.tests_left = PREDICATE_TESTS_MAX};
+		.tests_left = PREDICATE_TESTS_MAX,
+		.joint_left = JOINT_ROWS_MAX};
 	uint32_t count = 0;
 
 	*out = (struct dependencies){0};

@@ -28,6 +28,7 @@ static struct {
 	const char *host, *user, *database, *level;
 	unsigned port, sessions;
 	unsigned long transactions, keys, seed;
+	bool joins; /* reads over two tables as well */
 	bool setup;
 } options = {.host = "127.0.0.1",
 	.user = "root",
@@ -130,10 +131,48 @@ static bool execute(struct session *s, MYSQL_STMT *stmt, int first, int second)
 	return judge(s, error, text);
 }
 
+/* Reads over two tables, or of the first rows, and what changes the second table. */
+static bool joint(struct session *s)
+{
+	int key = below(s, options.keys), group = below(s, 20), value = below(s, 100);
+
+	switch (below(s, 12)) {
+	case 0:
+		return query(s, "select t.id, u.v from t join u on t.g = u.id where u.id = %d", group);
+	case 1:
+		return query(s, "select t.id, u.v from t left join u on u.id = t.g where t.id between %d "
+				"and %d", key, key + 5);
+	case 2:
+		return query(s, "select count(*), sum(t.v) from t, u where u.id = t.g and u.v > %d and "
+				"t.id < %d", value, 1 + key % 40);
+	case 3:
+		return query(s, "select id from t where id < %d and g in (select id from u where v > %d)",
+			1 + key % 40, value);
+	case 4:
+		return query(s, "select * from u where exists (select 1 from t where t.g = u.id and t.v "
+				"> %d) and u.id < 5", value);
+	case 5:
+		return query(s, "select id, v from t where g = %d order by id limit 2", group);
+	case 6:
+		return query(s, "select * from t where id = %d limit 1", key);
+	case 7:
+		return query(s, "select a.id, b.id from u a join u b on a.v = b.v where a.id = %d", group);
+	case 8:
+		return query(s, "insert into u values (%d, %d)", group, value);
+	case 9:
+		return query(s, "delete from u where id = %d", group);
+	default:
+		return query(s, "update u set v = %d where id = %d", value, group);
+	}
+}
+
 static bool statement(struct session *s)
 {
 	int keys = (int)options.keys, key = below(s, options.keys), width = 1 + below(s, 8);
 	int value = below(s, 100);
+
+	if (options.joins && below(s, 3) == 0)
+		return joint(s);
 
 	switch (below(s, 14)) {
 	case 0:
@@ -280,6 +319,11 @@ static int setup(void)
 		!query(&s,
 			"create table t(id int primary key, g int, v int, key(g)) engine=innodb"))
 		return 1;
+	if (!query(&s, "create table u(id int primary key, v int) engine=innodb"))
+		return 1;
+	for (int i = 0; i < 20; i++)
+		if (!query(&s, "insert into u values (%d, %d)", i, below(&s, 100)))
+			return 1;
 	for (unsigned long i = 0; i < options.keys; i += 2)
 		if (!query(&s, "insert into t values (%lu, %lu, %d)", i, i % 20, below(&s, 100)))
 			return 1;
@@ -297,6 +341,7 @@ static const struct option table[] = {
 	{"transactions", required_argument, NULL, 't'},
 	{"keys", required_argument, NULL, 'k'},
 	{"seed", required_argument, NULL, 'S'},
+	{"joins", no_argument, NULL, 'j'},
 	{"setup", no_argument, NULL, 'c'},
 	{NULL, 0, NULL, 0},
 };
@@ -334,6 +379,9 @@ int main(int argc, char **argv)
 			break;
 		case 'S':
 			options.seed = strtoul(optarg, NULL, 10);
+			break;
+		case 'j':
+			options.joins = true;
 			break;
 		case 'c':
 			options.setup = true;
