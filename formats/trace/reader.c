@@ -3,8 +3,9 @@
  * Reading a trace, in three layers:
  * - frames: segments, headers, block frames, checksums, scanning after damage (segment_begin,
  *   frame_check, frame_scan, next_frame);
- * - blocks: decompression, the block record, block numbers, footers (block_decode, next_block);
- * - items: records in file order, or merged by seq (next_item_plain, next_item_ordered).
+ * - blocks: decompression, the block record, block numbers, footers (block_decode,
+ *   reader_next_block);
+ * - items.c: records in file order, or merged by seq.
  *
  * Nothing is decoded before its checksum was found right; nothing is allocated by what an unchecked
  * length says.  What a checksum covers may still be forged, so the layers above trust no value.
@@ -20,93 +21,12 @@
 #include "base/crc32c.h"
 #include "base/mem.h"
 #include "trace/format.h"
-#include "trace/input.h"
+#include "trace/reading.h"
 
-enum {
-	DAMAGE_KEPT_MAX = 1000,
-	MISSING_MAX = 256,
-	STREAMS_MAX = 1024,
-	HELD_OVERHEAD = 256, /* what a block in the ordering window costs beside its bytes */
-	HELD_FREE_MAX = 32,
-	REPEATED_MAX = 4096,
-};
+enum { DAMAGE_KEPT_MAX = 1000 };
 #define ORDER_BYTES_DEFAULT ((size_t)256 * 1024 * 1024)
 /* How much may be checksummed in vain while scanning: so many times the bytes scanned, and this. */
 enum { SCAN_FACTOR = 16, SCAN_FREE = 256 * 1024 * 1024 };
-
-/* Block numbers [first, end) that were passed over. */
-struct missing {
-	uint64_t first, end;
-};
-
-/* Records of one block, being given out. */
-struct cursor {
-	struct mp mp;
-	uint32_t left, count; /* records to come; in all */
-	uint64_t offset;      /* of the block */
-	uint64_t segment;     /* index of the input's segment */
-	bool context;
-	uint64_t watermark;
-};
-
-/* A block in the ordering window. */
-struct held {
-	struct held *next; /* of the same producer, or free */
-	struct buf bytes;
-	struct cursor cursor;
-	struct trace_item item; /* the record the cursor stands at */
-	uint64_t seq;
-};
-
-/* The blocks of one producer in the window, oldest first. */
-struct stream {
-	uint32_t producer;
-	struct held *first, *last;
-};
-
-struct trace_reader {
-	struct trace_reader_options options;
-	struct input input;
-	struct trace_header header;
-	struct buf header_bytes;
-	bool header_known, footer_seen, torn_seen, ended;
-	bool goes_on; /* the last footer says that another segment follows */
-	bool marker_known;
-	uint64_t segment_records; /* in blocks of this segment so far, block records not counted */
-	uint64_t segment_damage;  /* totals.damages when the segment began */
-	uint32_t segment_last;    /* number of the segment before; 0: none */
-	unsigned char trace_id[16];
-	bool trace_id_known;
-	bool complete_before; /* everything of the trace before this segment has been read */
-	uint64_t block_next;  /* number the next block should have */
-	bool after_damage;    /* a jump of block numbers is explained */
-	struct missing missing[MISSING_MAX];
-	size_t missing_count;
-	bool error_pending; /* a block with a bad record was given out: now fail */
-	struct err error;
-
-	ZSTD_DCtx *zstd;
-	struct buf raw;
-	size_t frame_used; /* bytes of the window that the block given out last takes */
-
-	struct trace_damage *damage;
-	size_t damage_count, damage_capacity;
-	struct trace_totals totals;
-	uint64_t removed_records; /* by the newest gap record of reason "rotated" */
-
-	struct cursor cursor; /* file order */
-	uint64_t *repeated;   /* seqs of context records that may come again */
-	size_t repeated_count, repeated_capacity;
-
-	struct stream streams[STREAMS_MAX]; /* a heap by the seq of their first record */
-	size_t stream_count;
-	struct held *held_free;
-	size_t held_free_count;
-	size_t held_bytes;
-	struct held *given; /* whose record was given out last */
-	uint64_t watermark, given_seq;
-	bool all_read;
-};
 
 /* ---- damage ---- */
 
@@ -140,9 +60,7 @@ static struct trace_damage *note_damage(struct trace_reader *reader, uint64_t of
 	return damage;
 }
 
-/* Damage that is no torn tail ends the reading, unless salvaging. */
-PRINTF_LIKE(5, 6)
-static enum trace_next damaged(struct trace_reader *reader, struct err *err, uint64_t offset,
+enum trace_next reader_damaged(struct trace_reader *reader, struct err *err, uint64_t offset,
 	uint64_t size, const char *fmt, ...)
 {
 	char cause[160];
@@ -302,18 +220,18 @@ static enum trace_next check_succession(struct trace_reader *reader, struct err 
 		reader->trace_id_known = true;
 	} else if (memcmp(reader->trace_id, header->trace_id, sizeof(reader->trace_id)) != 0) {
 		reader->complete_before = false;
-		next = damaged(reader, err, 0, 0, "this segment belongs to another trace");
+		next = reader_damaged(reader, err, 0, 0, "this segment belongs to another trace");
 	}
 	if (next == TRACE_NEXT_OK && last && number != last + 1) {
 		reader->complete_before = false;
 		if (number <= last)
-			next = damaged(
+			next = reader_damaged(
 				reader, err, 0, 0, "segment %u follows segment %u", number, last);
 		else if (number == last + 2)
-			next = damaged(reader, err, 0, 0, "segment %u is missing before this one",
-				last + 1);
+			next = reader_damaged(reader, err, 0, 0,
+				"segment %u is missing before this one", last + 1);
 		else
-			next = damaged(reader, err, 0, 0,
+			next = reader_damaged(reader, err, 0, 0,
 				"segments %u to %u are missing before this one", last + 1,
 				number - 1);
 	} else if (!last && number > 1) {
@@ -391,7 +309,7 @@ static enum trace_next bad_header(
 		note_damage(reader, offset, input->offset - offset, true, "%s", cause);
 		return TRACE_NEXT_OK;
 	}
-	return damaged(reader, err, offset, input->offset - offset, "%s", cause);
+	return reader_damaged(reader, err, offset, input->offset - offset, "%s", cause);
 }
 
 /* The window is at the start of a segment. */
@@ -466,7 +384,7 @@ static enum trace_next frame_bad(struct trace_reader *reader, const char *cause,
 		note_damage(reader, offset, input->offset - offset, true, "%s", copy);
 		return TRACE_NEXT_OK;
 	}
-	return damaged(reader, err, offset, input->offset - offset, "%s", copy);
+	return reader_damaged(reader, err, offset, input->offset - offset, "%s", copy);
 }
 
 /* Moves on to the next sound frame and says its size; END after the last segment. */
@@ -596,7 +514,7 @@ static enum trace_next check_number(
 	}
 	if (number < want) {
 		*skip = !take_missing(reader, number);
-		return damaged(reader, err, block->offset, 0,
+		return reader_damaged(reader, err, block->offset, 0,
 			*skip ? "block %" PRIu64 " comes a second time"
 			      : "block %" PRIu64 " is out of place",
 			number);
@@ -617,7 +535,7 @@ static enum trace_next check_number(
 		}
 		return TRACE_NEXT_OK;
 	}
-	return damaged(reader, err, block->offset, 0,
+	return reader_damaged(reader, err, block->offset, 0,
 		"blocks %" PRIu64 " to %" PRIu64 " are missing before this one", want, number - 1);
 }
 
@@ -652,7 +570,7 @@ static void learn_marker(struct trace_reader *reader, const unsigned char *marke
 }
 
 /* The next block whose records are to be given out. */
-static enum trace_next next_block(
+enum trace_next reader_next_block(
 	struct trace_reader *reader, struct trace_block *block, struct err *err)
 {
 	for (;;) {
@@ -674,13 +592,14 @@ static enum trace_next next_block(
 		cause = block_decode(reader, size, block);
 		if (cause) {
 			reader->after_damage = true;
-			next = damaged(reader, err, reader->input.offset, size, "%s", cause);
+			next = reader_damaged(reader, err, reader->input.offset, size, "%s", cause);
 			if (next != TRACE_NEXT_OK)
 				return next;
 			continue;
 		}
 		if (reader->footer_seen)
-			next = damaged(reader, err, block->offset, 0, "a block behind the footer");
+			next = reader_damaged(
+				reader, err, block->offset, 0, "a block behind the footer");
 		if (next == TRACE_NEXT_OK)
 			next = check_number(reader, block, &skip, err);
 		if (next != TRACE_NEXT_OK)
@@ -693,433 +612,6 @@ static enum trace_next next_block(
 		if (!skip && !(block->info.context && reader->complete_before))
 			return TRACE_NEXT_OK;
 	}
-}
-
-/* ---- records ---- */
-
-static void note_gap(struct trace_reader *reader, const struct trace_item *item)
-{
-	struct mp mp = item->mp;
-	struct record_gap gap;
-
-	if (!record_gap_read(&mp, item->left, &gap))
-		return;
-	if (span_eq_str(gap.reason, "rotated"))
-		reader->removed_records = gap.records;
-	else
-		reader->totals.lost_records += gap.records;
-}
-
-static struct cursor cursor_of(
-	const struct trace_reader *reader, const struct trace_block *block, struct span records)
-{
-	return (struct cursor){
-		.mp = mp_over(records),
-		.left = block->record_count,
-		.count = block->record_count,
-		.offset = block->offset,
-		.segment = reader->input.current,
-		.context = block->info.context,
-		.watermark = block->info.watermark,
-	};
-}
-
-/* The next record.  False at the block's end, or with `bad` set when what follows is no record. */
-static bool cursor_next(struct cursor *cursor, struct trace_item *item, bool *bad)
-{
-	struct mp mp = cursor->mp;
-
-	*bad = false;
-	if (!cursor->left) {
-		*bad = mp.p != mp.end;
-		return false;
-	}
-	if (record_begin(&mp, &item->kind, &item->left)) {
-		item->mp = mp;
-		if (record_skip_fields(&mp, item->left)) {
-			item->whole = span_of(cursor->mp.p, (size_t)(mp.p - cursor->mp.p));
-			item->mp.end = mp.p;
-			cursor->mp.p = mp.p;
-			cursor->left--;
-			return true;
-		}
-	}
-	*bad = true;
-	return false;
-}
-
-/* A bad record in a sound block: what follows it in the block is lost. */
-static enum trace_next bad_record(
-	struct trace_reader *reader, struct cursor *cursor, struct err *err)
-{
-	uint32_t left = cursor->left, number = cursor->count - left + 1;
-
-	cursor->left = 0;
-	cursor->mp.p = cursor->mp.end;
-	if (!left)
-		return damaged(reader, err, cursor->offset, 0,
-			"more bytes than its %u records in the block", cursor->count);
-	return damaged(reader, err, cursor->offset, 0,
-		"record %u of %u in the block is malformed; it and those behind it are lost",
-		number, cursor->count);
-}
-
-/* ---- the interface: blocks ---- */
-
-/* Walks the records of a block that is given out whole; cuts it at the first bad one. */
-static void block_walk(struct trace_reader *reader, struct trace_block *block)
-{
-	struct cursor cursor = cursor_of(reader, block, block->records);
-	struct trace_item item;
-	bool bad;
-
-	while (cursor_next(&cursor, &item, &bad)) {
-		reader->totals.records++;
-		if (item.kind == RECORD_GAP && !cursor.context)
-			note_gap(reader, &item);
-	}
-	if (!bad)
-		return;
-	block->record_count -= cursor.left;
-	block->records.len = (size_t)((const char *)cursor.mp.p - block->records.ptr);
-	reader->error_pending = bad_record(reader, &cursor, &reader->error) != TRACE_NEXT_OK;
-}
-
-enum trace_next trace_next_block(
-	struct trace_reader *reader, struct trace_block *block, struct err *err)
-{
-	enum trace_next next;
-
-	if (reader->error_pending) {
-		reader->error_pending = false;
-		*err = reader->error;
-		return TRACE_NEXT_ERROR;
-	}
-	next = next_block(reader, block, err);
-	if (next == TRACE_NEXT_OK && !reader->options.unwalked)
-		block_walk(reader, block);
-	return next;
-}
-
-enum trace_next trace_block_bad(struct trace_reader *reader, const struct trace_block *block,
-	uint32_t index, struct err *err)
-{
-	struct cursor cursor = cursor_of(reader, block, block->records);
-
-	CHECK(index <= block->record_count);
-	cursor.left = block->record_count - index;
-	return bad_record(reader, &cursor, err);
-}
-
-/* ---- the interface: items ---- */
-
-static uint64_t item_seq(const struct trace_item *item, uint64_t otherwise)
-{
-	struct mp mp = item->mp;
-	uint64_t seq = item->left ? mp_uint(&mp) : 0;
-
-	return mp.bad || !item->left ? otherwise : seq;
-}
-
-/* A record of a context block may come again in a later block, of this segment or the next, when a
- * producer held the original while the segment began.  Remembers those of a context block that is
- * given out. */
-static void repeats_note(struct trace_reader *reader, const struct trace_block *block)
-{
-	struct cursor cursor = cursor_of(reader, block, block->records);
-	struct trace_item item;
-	bool bad;
-
-	while (reader->repeated_count < REPEATED_MAX && cursor_next(&cursor, &item, &bad)) {
-		uint64_t seq = item_seq(&item, 0);
-
-		if (seq >= block->info.watermark) {
-			MEM_RESERVE(reader->repeated, reader->repeated_count + 1,
-				reader->repeated_capacity);
-			reader->repeated[reader->repeated_count++] = seq;
-		}
-	}
-}
-
-/* True when this record was given out before. */
-static bool item_repeats(struct trace_reader *reader, const struct cursor *cursor, uint64_t seq)
-{
-	if (cursor->context)
-		return false;
-	for (size_t i = 0; i < reader->repeated_count; i++) {
-		if (reader->repeated[i] == seq) {
-			reader->repeated[i] = reader->repeated[--reader->repeated_count];
-			return true;
-		}
-	}
-	return false;
-}
-
-/* Forgets those that cannot come again. */
-static void repeats_prune(struct trace_reader *reader, uint64_t watermark)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < reader->repeated_count; i++) {
-		if (reader->repeated[i] >= watermark)
-			reader->repeated[kept++] = reader->repeated[i];
-	}
-	reader->repeated_count = kept;
-}
-
-static enum trace_next next_item_plain(
-	struct trace_reader *reader, struct trace_item *item, struct err *err)
-{
-	struct cursor *cursor = &reader->cursor;
-
-	for (;;) {
-		enum trace_next next = TRACE_NEXT_OK;
-		struct trace_block block;
-		bool bad;
-
-		if (cursor_next(cursor, item, &bad)) {
-			if (UNLIKELY(reader->repeated_count) &&
-				item_repeats(reader, cursor, item_seq(item, 0)))
-				continue;
-			return TRACE_NEXT_OK;
-		}
-		if (bad) {
-			next = bad_record(reader, cursor, err);
-		} else {
-			if (reader->repeated_count && !cursor->context)
-				repeats_prune(reader, cursor->watermark);
-			next = next_block(reader, &block, err);
-			if (next == TRACE_NEXT_OK) {
-				if (block.info.context)
-					repeats_note(reader, &block);
-				*cursor = cursor_of(reader, &block, block.records);
-			}
-		}
-		if (next != TRACE_NEXT_OK)
-			return next;
-	}
-}
-
-/* ---- the ordering window ---- */
-
-static struct held *held_take(struct trace_reader *reader)
-{
-	struct held *held = reader->held_free;
-
-	if (!held)
-		return mem_zero(1, sizeof(*held));
-	reader->held_free = held->next;
-	reader->held_free_count--;
-	held->next = NULL;
-	return held;
-}
-
-static void held_drop(struct trace_reader *reader, struct held *held)
-{
-	reader->held_bytes -= held->bytes.len + HELD_OVERHEAD;
-	if (reader->held_free_count >= HELD_FREE_MAX || held->bytes.capacity > 1024 * 1024) {
-		buf_release(&held->bytes);
-		free(held);
-		return;
-	}
-	held->next = reader->held_free;
-	reader->held_free = held;
-	reader->held_free_count++;
-}
-
-static uint64_t stream_seq(const struct trace_reader *reader, size_t i)
-{
-	return reader->streams[i].first->seq;
-}
-
-static void stream_swap(struct trace_reader *reader, size_t i, size_t k)
-{
-	struct stream stream = reader->streams[i];
-
-	reader->streams[i] = reader->streams[k];
-	reader->streams[k] = stream;
-}
-
-static void stream_up(struct trace_reader *reader, size_t i)
-{
-	while (i && stream_seq(reader, i) < stream_seq(reader, (i - 1) / 2)) {
-		stream_swap(reader, i, (i - 1) / 2);
-		i = (i - 1) / 2;
-	}
-}
-
-static void stream_down(struct trace_reader *reader, size_t i)
-{
-	for (;;) {
-		size_t low = i;
-
-		for (size_t k = 2 * i + 1; k <= 2 * i + 2 && k < reader->stream_count; k++) {
-			if (stream_seq(reader, k) < stream_seq(reader, low))
-				low = k;
-		}
-		if (low == i)
-			return;
-		stream_swap(reader, i, low);
-		i = low;
-	}
-}
-
-/* Stands a held block at its next record.  False: it has none left. */
-static bool held_advance(
-	struct trace_reader *reader, struct held *held, enum trace_next *next, struct err *err)
-{
-	bool bad;
-
-	*next = TRACE_NEXT_OK;
-	while (cursor_next(&held->cursor, &held->item, &bad)) {
-		held->seq = item_seq(&held->item, held->seq);
-		if (UNLIKELY(reader->repeated_count) &&
-			item_repeats(reader, &held->cursor, held->seq))
-			continue;
-		return true;
-	}
-	if (bad)
-		*next = bad_record(reader, &held->cursor, err);
-	return false;
-}
-
-struct span trace_block_keep(
-	struct trace_reader *reader, const struct trace_block *block, struct buf *bytes)
-{
-	struct buf spare = *bytes;
-
-	if (reader->raw.data && block->records.ptr >= reader->raw.data &&
-		block->records.ptr < reader->raw.data + reader->raw.len) {
-		*bytes = reader->raw; /* decompressed: no copy needed */
-		reader->raw = spare;
-		return block->records;
-	}
-	buf_clear(bytes);
-	buf_add_span(bytes, block->records);
-	return buf_span(bytes);
-}
-
-/* A block joins its producer's stream. */
-static enum trace_next window_add(
-	struct trace_reader *reader, const struct trace_block *block, struct err *err)
-{
-	struct held *held = held_take(reader);
-	enum trace_next next;
-	size_t i = 0;
-
-	held->cursor = cursor_of(reader, block, trace_block_keep(reader, block, &held->bytes));
-	reader->held_bytes += held->bytes.len + HELD_OVERHEAD;
-	held->seq = 0;
-	if (block->info.context)
-		repeats_note(reader, block);
-	if (block->info.watermark > reader->watermark)
-		reader->watermark = block->info.watermark;
-	if (!held_advance(reader, held, &next, err)) {
-		held_drop(reader, held);
-		return next;
-	}
-	while (i < reader->stream_count && reader->streams[i].producer != block->info.producer)
-		i++;
-	if (i < reader->stream_count) {
-		reader->streams[i].last->next = held;
-		reader->streams[i].last = held;
-		return next;
-	}
-	CHECK(reader->stream_count < STREAMS_MAX);
-	reader->streams[reader->stream_count++] = (struct stream){block->info.producer, held, held};
-	stream_up(reader, i);
-	return next;
-}
-
-/* The record given out last is done with: its stream moves on. */
-static enum trace_next window_advance(struct trace_reader *reader, struct err *err)
-{
-	struct stream *stream = &reader->streams[0];
-	struct held *held = reader->given;
-	enum trace_next next;
-
-	if (!held)
-		return TRACE_NEXT_OK;
-	reader->given = NULL;
-	CHECK(reader->stream_count && stream->first == held);
-	if (!held_advance(reader, held, &next, err)) {
-		stream->first = held->next;
-		held_drop(reader, held);
-		if (!stream->first)
-			*stream = reader->streams[--reader->stream_count];
-	}
-	if (reader->stream_count)
-		stream_down(reader, 0);
-	return next;
-}
-
-static bool window_full(const struct trace_reader *reader)
-{
-	return reader->held_bytes > reader->options.order_bytes_max ||
-	       reader->stream_count == STREAMS_MAX;
-}
-
-/* Damage, without salvage: what is in the window is sound and comes first. */
-static void window_close(struct trace_reader *reader, enum trace_next next, const struct err *err)
-{
-	if (next == TRACE_NEXT_OK)
-		return;
-	reader->all_read = reader->ended = true;
-	if (next == TRACE_NEXT_ERROR && !reader->error_pending) {
-		reader->error = *err;
-		reader->error_pending = true;
-	}
-}
-
-static enum trace_next next_item_ordered(
-	struct trace_reader *reader, struct trace_item *item, struct err *err)
-{
-	window_close(reader, window_advance(reader, err), err);
-	for (;;) {
-		enum trace_next next;
-		struct trace_block block;
-
-		if (reader->stream_count &&
-			(reader->all_read || stream_seq(reader, 0) < reader->watermark ||
-				window_full(reader))) {
-			reader->given = reader->streams[0].first;
-			*item = reader->given->item;
-			if (reader->given->cursor.context)
-				return TRACE_NEXT_OK;
-			if (reader->given->seq < reader->given_seq)
-				reader->totals.out_of_order++;
-			else
-				reader->given_seq = reader->given->seq;
-			if (UNLIKELY(reader->repeated_count))
-				repeats_prune(reader, reader->given_seq);
-			return TRACE_NEXT_OK;
-		}
-		if (reader->all_read && reader->error_pending) {
-			reader->error_pending = false;
-			*err = reader->error;
-			return TRACE_NEXT_ERROR;
-		}
-		if (reader->all_read)
-			return TRACE_NEXT_END;
-		next = next_block(reader, &block, err);
-		if (next == TRACE_NEXT_OK)
-			next = window_add(reader, &block, err);
-		window_close(reader, next, err);
-	}
-}
-
-enum trace_next trace_next_item(
-	struct trace_reader *reader, struct trace_item *item, struct err *err)
-{
-	enum trace_next next = reader->options.ordered ? next_item_ordered(reader, item, err)
-						       : next_item_plain(reader, item, err);
-
-	if (next == TRACE_NEXT_OK) {
-		reader->totals.records++;
-		if (UNLIKELY(item->kind == RECORD_GAP))
-			note_gap(reader, item);
-	}
-	return next;
 }
 
 /* ---- opening, closing, asking ---- */
@@ -1176,28 +668,14 @@ struct trace_reader *trace_reader_open(
 
 void trace_reader_close(struct trace_reader *reader)
 {
-	struct held *held;
-
 	if (!reader)
 		return;
-	for (size_t i = 0; i < reader->stream_count; i++) {
-		while ((held = reader->streams[i].first)) {
-			reader->streams[i].first = held->next;
-			buf_release(&held->bytes);
-			free(held);
-		}
-	}
-	while ((held = reader->held_free)) {
-		reader->held_free = held->next;
-		buf_release(&held->bytes);
-		free(held);
-	}
+	reader_release_items(reader);
 	input_release(&reader->input);
 	ZSTD_freeDCtx(reader->zstd);
 	buf_release(&reader->raw);
 	buf_release(&reader->header_bytes);
 	free(reader->damage);
-	free(reader->repeated);
 	free(reader);
 }
 
