@@ -5,9 +5,9 @@ against merely loading the same trace, and as the trace grows.
 
 usage: check.py ISOTRACE BENCH_LOAD SMALL.itr [LARGE.itr]
 
-Each command runs in a process of its own, several times in turns, each time on a machine that has
-its memory at hand (bench_load.c says why); the best counts.  By the clock; processor time of all
-threads beside it, and the part of that outside the kernel.  Measurements, never assertions.
+Each command runs in a process of its own, several times in turns; the best counts.  By the clock;
+processor time of all threads beside it, and the part of that outside the kernel (bench_load.c says
+why).  Measurements, never assertions.
 """
 import os
 import subprocess
@@ -38,9 +38,7 @@ def measure(isotrace, bench_load, traces):
     costs = [(Cost(), Cost()) for _ in traces]
     for _ in range(ROUNDS):
         for trace, (load, check) in zip(traces, costs):
-            subprocess.run([bench_load, "--warm"], check=True)
             load.add([bench_load, "--once", trace], (0,))
-            subprocess.run([bench_load, "--warm"], check=True)
             # 3: nothing violated, and not everything could be decided.
             check.add([isotrace, "check", "--oracle", "adya", "--format", "json", trace], (0, 3))
     for trace, (load, check) in zip(traces, costs):
