@@ -238,6 +238,19 @@ static void add_event(struct report_facts *d, uint64_t begin, uint64_t at, struc
 			(struct event){begin, at, arena_copy(&d->arena, buf_span(text))};
 }
 
+/* Did something happen then?  Other notes of the recorder say how it records. */
+static bool note_is_event(const struct record_note *note)
+{
+	static const char *const settings[] = {"scenario", "replay of scenario", "sessions",
+		"instrumentation", "blocked is known from", "left out"};
+
+	for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
+		if (span_eq_str(note->topic, settings[i]))
+			return false;
+	}
+	return true;
+}
+
 static void take(struct report_facts *d, const struct trace_item *item)
 {
 	struct mp mp = item->mp;
@@ -275,7 +288,7 @@ static void take(struct report_facts *d, const struct trace_item *item)
 		}
 		break;
 	case RECORD_NOTE:
-		if (record_note_read(&mp, item->left, &r.note)) {
+		if (record_note_read(&mp, item->left, &r.note) && note_is_event(&r.note)) {
 			describe_note(&text, &r.note, 200);
 			add_event(d, 0, r.note.at, &text);
 		}

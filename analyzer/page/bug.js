@@ -35,6 +35,12 @@ function answerLines(answer) {
   return ["Answered:", ...side(answer.got, answer.got_count), "Expected (* marks what differs):", ...side(answer.expected, answer.expected_count), ""];
 }
 
+function documented(trace, finding, level) {
+  const contract = trace.check.contract;
+  if (finding.rule === "not-promised") return `The contract ${contract} does not promise at ${level} that this cannot happen.`;
+  return contract ? `The contract ${contract} documents this at ${level}: ${finding.rule}.` : `Not counted: ${finding.rule}.`;
+}
+
 function bugReport(trace, finding) {
   const check = trace.check, level = finding.level || (check.input.format === "trace" ? "any level" : "the level asked for");
   const variables = Object.entries(trace.variables || {});
@@ -42,7 +48,7 @@ function bugReport(trace, finding) {
   return [`${finding.class} at ${level}${finding.also ? ` (${finding.also})` : ""}`, "",
     ...(check.input.format === "trace" ? [`Server: ${check.input.server || "not recorded"}`, ...variables.map(([k, v]) => `  ${k} = ${v}`), ""]
       : [`History: ${check.input.path} (${check.input.format})`, ""]),
-    finding.severity === "documented" ? `The contract ${check.contract} documents this at ${level}: ${finding.rule}.`
+    finding.severity === "documented" ? documented(trace, finding, level)
       : check.contract ? `Expected: ${level} does not let this happen (contract ${check.contract}).` : `Expected: ${level} does not let this happen.`,
     (trace.meanings || {})[finding.class] || "", "",
     `Seen: ${finding.explanation}`, "",
@@ -52,13 +58,14 @@ function bugReport(trace, finding) {
 }
 
 function bugSection(trace, finding) {
-  const text = el("textarea", { readonly: "", "aria-label": "Bug report", rows: 14, spellcheck: "false" });
-  text.value = plain(bugReport(trace, finding));
+  const words = plain(bugReport(trace, finding));
+  const text = el("textarea", { readonly: "", "aria-label": "Bug report", rows: Math.max(8, Math.min(24, words.split("\n").length + 1)), spellcheck: "false" });
+  text.value = words;
   const copy = el("button", { type: "button", class: "copy", onclick: () => {
     const done = () => { copy.textContent = "Copied"; };
     const old = () => { text.select(); if (document.execCommand("copy")) done(); };
     if (navigator.clipboard) navigator.clipboard.writeText(text.value).then(done, old);
     else old();
   } }, "Copy");
-  return [el("h4", null, "Bug report ", copy), text];
+  return [el("h4", { class: "bug" }, "Bug report ", copy), text];
 }

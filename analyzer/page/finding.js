@@ -66,11 +66,20 @@ function fillFinding(trace, finding, body) {
   body.append(...bugSection(trace, finding));
 }
 
+// The same finding may be in several histories: the first has the name that links know.
+const taken = new Map();
+
+function findingName(finding) {
+  const n = (taken.get(finding.id) || 0) + 1;
+  taken.set(finding.id, n);
+  return n === 1 ? `f-${finding.id}` : `f-${finding.id}-${n}`;
+}
+
 function findingElement(trace, finding) {
   const body = el("div", { class: "body" });
   let filled = false;
   const more = finding.similar ? el("span", { class: "soft" }, `+${count(finding.similar)} like it`) : null;
-  const node = el("details", { class: "finding", id: `f-${finding.id}` },
+  const node = el("details", { class: "finding", id: findingName(finding), "data-finding": finding.id },
     el("summary", null, badge(finding.severity), el("span", { class: "name" }, finding.class),
       finding.also ? el("span", { class: "also" }, finding.also) : null,
       el("span", { class: "txns" }, shorten(finding.transactions.join(", "), 60)),

@@ -63,6 +63,12 @@ function findingsSection(trace, number) {
   list.reveal = (id) => {
     const at = all.findIndex((f) => `f-${f.id}` === id);
     if (at < 0) return null;
+    if (!found.includes(all[at])) {
+      // A filter hides it.
+      search.value = "";
+      for (const [, select] of controls) select.value = "";
+      show();
+    }
     while (shown <= found.indexOf(all[at]) && shown < found.length) more();
     return make(all[at]);
   };

@@ -59,7 +59,7 @@ function contents() {
 
 // Opens the finding that the address names; else, on a page of one history, the first.
 function openNamed(initially) {
-  const id = decodeURIComponent(location.hash.slice(1));
+  const id = location.hash.slice(1); // of hexadecimal digits
   for (const list of document.querySelectorAll(".list")) {
     const node = id && list.reveal(id);
     if (node) {

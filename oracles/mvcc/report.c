@@ -60,8 +60,9 @@ static struct span outcome_of(struct mvcc *m, const struct schedule_stmt *stmt)
 	if (r->error)
 		return span_str(arena_printf(&m->verdict->arena, "error %u%s", r->error, waited));
 	if (stmt->result)
-		return span_str(arena_printf(&m->verdict->arena, "%llu rows%s",
-			(unsigned long long)stmt->result->total, waited));
+		return span_str(arena_printf(&m->verdict->arena, "%llu row%s%s",
+			(unsigned long long)stmt->result->total,
+			stmt->result->total == 1 ? "" : "s", waited));
 	return span_str(arena_printf(
 		&m->verdict->arena, "ok %llu%s", (unsigned long long)r->affected, waited));
 }

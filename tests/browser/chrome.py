@@ -176,10 +176,13 @@ class Page:
     def move(self, x, y):
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
-    def screenshot(self, path, height_max=4000):
-        """The whole page, to a height."""
-        size = self.call("Page.getLayoutMetrics")["cssContentSize"]
-        clip = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], height_max), "scale": 1}
+    def screenshot(self, path, selector="html", height_max=4000):
+        """The first element of that kind, which is the whole page without one, to a height."""
+        clip = self.run(f"""(() => {{
+            const r = document.querySelector({json.dumps(selector)}).getBoundingClientRect();
+            return {{x: r.x + scrollX, y: r.y + scrollY, width: r.width, height: r.height, scale: 1}};
+        }})()""")
+        clip["height"] = min(clip["height"], height_max)
         shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
         with open(path, "wb") as file:
             file.write(base64.b64decode(shot["data"]))

@@ -25,7 +25,7 @@ ISOSIM = os.path.abspath(sys.argv[2])
 PICTURES = os.path.abspath(sys.argv[3])
 ISOREC = os.path.abspath(sys.argv[4]) if len(sys.argv) > 4 else None
 TOP = os.path.join(HERE, "..", "..")
-os.makedirs(PICTURES, exist_ok=True)
+os.makedirs(os.path.join(PICTURES, "classes"), exist_ok=True)
 SHARED = {}
 
 
@@ -115,7 +115,7 @@ COMPARE = """(() => {
   data.traces.forEach((trace, t) => {
     const article = document.getElementById("trace" + t);
     for (const f of trace.check.findings) {
-      const node = [...article.querySelectorAll("details.finding")].find((n) => n.id === "f-" + f.id);
+      const node = [...article.querySelectorAll("details.finding")].find((n) => n.dataset.finding === f.id);
       const bad = (what) => wrong.push(`${f.class} ${f.id}: ${what}`);
       if (!node) { bad("not listed"); continue; }
       const body = node.querySelector(".body");
@@ -169,7 +169,16 @@ def show_all(name, html):
     contrast(page, name)
     clean(page)
     picture(page, name)
-    found = [{(f["oracle"], f["class"]) for f in t["check"]["findings"]} for t in data_of(page)["traces"]]
+    traces = data_of(page)["traces"]
+    found = [{(f["oracle"], f["class"]) for f in t["check"]["findings"]} for t in traces]
+    for f in (f for t in traces for f in t["check"]["findings"]):
+        # One picture of each class, in both schemes.
+        if (f["oracle"], f["class"]) in SHARED.setdefault("pictured", set()):
+            continue
+        SHARED["pictured"].add((f["oracle"], f["class"]))
+        for dark in (False, True):
+            page.scheme(dark)
+            page.screenshot(os.path.join(PICTURES, "classes", f"{f['oracle']}-{f['class']}-{'dark' if dark else 'light'}.png"), "#f-" + f["id"])
     page.close()
     SHARED.setdefault("shown", set()).update(c for classes in found for _, c in classes)
     return found
@@ -417,6 +426,24 @@ def test_a_link_opens_its_finding():
     page.call("Page.navigate", url="about:blank")
     page.load("#f-" + last)
     assert page.run(is_open) is True
+    # ... also where a filter hides it.
+    page.run("(() => { const s = document.querySelector('input.search'); s.value = 'no such thing'; s.dispatchEvent(new Event('input')); })()")
+    page.run("new Promise((done) => { addEventListener('hashchange', done); location.hash = ''; })")
+    page.run(f"new Promise((done) => {{ addEventListener('hashchange', done); location.hash = 'f-{last}'; }})")
+    assert page.run(is_open) is True
+    page.call("Page.navigate", url="about:blank")
+    page.load("#%")
+    clean(page)
+    page.close()
+
+
+def test_one_history_twice():
+    path = simulate("twice.itr", "--seed=3", "--plant=G-single")
+    page = chromium().open(report("twice.html", "--contract=adya", path, path))
+    ids = page.run("[...document.querySelectorAll('[id]')].map((e) => e.id)")
+    assert len(ids) == len(set(ids)), "ids are unique"
+    assert page.run("document.querySelectorAll('details.finding').length") >= 2
+    clean(page)
     page.close()
 
 

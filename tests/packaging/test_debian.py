@@ -52,8 +52,8 @@ def test_lintian_is_content():
     if not shutil.which("lintian"):
         raise tap.Skip("lintian is not installed")
     [changes] = glob.glob(os.path.join(FOLDER, "*.changes"))
-    run = subprocess.run(["lintian", "--allow-root", "--fail-on", "error,warning", changes], capture_output=True, text=True,
-                         check=False)
+    run = subprocess.run(["lintian", "--allow-root", "--display-info", "--pedantic", "--fail-on", "error,warning,info", changes],
+                         capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout
 
 
