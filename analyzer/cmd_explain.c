@@ -126,18 +126,23 @@ static void steps_text(struct buf *out, const struct finding *finding)
 
 static void promise_text(struct buf *out, const struct judged *judged, const struct finding *f)
 {
+	const char *level = f->level ? f->level : "no level";
+
 	buf_printf(out, "  By the contract %s ", judged->contract.name);
 	switch (f->severity) {
 	case SEVERITY_VIOLATION:
-		buf_printf(out, "%s may not let this happen.\n", f->level);
+		buf_printf(out, "%s may %slet this happen.\n", level, f->level ? "not " : "");
 		return;
 	case SEVERITY_DOCUMENTED:
-		buf_printf(out, "this may happen at %s: %s.\n", f->level,
-			f->rule ? f->rule : "the engine's manual says so");
+		if (f->rule && strcmp(f->rule, "not-promised") == 0)
+			buf_printf(out, "%s does not promise that this cannot happen.\n", level);
+		else
+			buf_printf(out, "this may happen at %s: %s.\n", level,
+				f->rule ? f->rule : "the engine's manual says so");
 		return;
 	case SEVERITY_SUSPICION:
-		buf_printf(
-			out, "%s should not let this happen; it is not proven here.\n", f->level);
+		buf_printf(out, "%s should %slet this happen; it is not proven here.\n", level,
+			f->level ? "not " : "");
 		return;
 	case SEVERITY_COMPAT:
 		buf_add_str(out, "both answers are allowed.\n");
@@ -199,7 +204,8 @@ static void finding_full(
 }
 
 /* Everything these transactions did, as isotrace show has it. */
-static enum exit_status show_all(const struct finding *f, const char *path, bool color)
+static enum exit_status show_all(
+	const struct finding *f, const char *path, bool color, bool salvage)
 {
 	struct buf numbers = BUF_INIT;
 	enum exit_status status;
@@ -210,10 +216,11 @@ static enum exit_status show_all(const struct finding *f, const char *path, bool
 		buf_printf(&numbers, "%s%.*s", i ? "," : "", (int)(f->transactions[i].len - 1),
 			f->transactions[i].ptr + 1);
 	snprintf(file, sizeof(file), "%s", path);
-	status = show_command.run(&show_command, 4,
+	status = show_command.run(&show_command, salvage ? 6 : 5,
 		(char *[]){(char *)(uintptr_t) "show", numbers.data,
-			(char *)(uintptr_t)(color ? "--color=always" : "--color=never"), file,
-			NULL});
+			(char *)(uintptr_t)(color ? "--color=always" : "--color=never"),
+			(char *)(uintptr_t)(salvage ? "--salvage" : "--"),
+			salvage ? (char *)(uintptr_t) "--" : file, salvage ? file : NULL, NULL});
 	buf_release(&numbers);
 	return status;
 }
@@ -259,7 +266,7 @@ static enum exit_status explain(const struct command *command,
 		if (!output_write(&out))
 			status = EXIT_STATUS_INPUT;
 		else if (!options->brief && names_transactions(f))
-			(void)show_all(f, path, color);
+			(void)show_all(f, path, color, options->judge.salvage);
 	}
 	buf_release(&out);
 	judged_release(&judged);

@@ -264,12 +264,6 @@ static void add_time_taken(struct buf *out, const struct record_stmt *stmt)
 	}
 }
 
-static void add_count(struct buf *out, uint64_t count, const char *one, const char *many)
-{
-	text_add_count(out, count);
-	buf_printf(out, " %s", count == 1 ? one : many);
-}
-
 void describe_outcome(
 	struct buf *out, const struct record_stmt *stmt, struct span rows, size_t columns)
 {
@@ -278,7 +272,7 @@ void describe_outcome(
 
 	if (stmt->warnings) {
 		buf_add_str(&tail, ", ");
-		add_count(&tail, stmt->warnings, "warning", "warnings");
+		text_add_counted(&tail, stmt->warnings, "warning", "warnings");
 	}
 	add_time_taken(&tail, stmt);
 	if (stmt->error) {
@@ -292,7 +286,7 @@ void describe_outcome(
 	} else if (rows.ptr && rows.len) {
 		buf_add_span(&line, rows);
 	} else if (stmt->result_sets) {
-		add_count(&line, stmt->rows, "row", "rows");
+		text_add_counted(&line, stmt->rows, "row", "rows");
 	} else if (stmt->affected || changes_rows(stmt->text)) {
 		buf_printf(&line, "ok %" PRIu64, stmt->affected);
 	} else {
@@ -516,7 +510,7 @@ void describe_gap(struct buf *out, const struct record_gap *gap, size_t columns)
 
 	buf_add_str(&line, gap->records ? "GAP: " : "gap: ");
 	if (gap->records) {
-		add_count(&line, gap->records, "record", "records");
+		text_add_counted(&line, gap->records, "record", "records");
 		buf_add_str(&line, " lost");
 	} else {
 		buf_add_str(&line, "nothing lost");

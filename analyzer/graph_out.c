@@ -2,6 +2,7 @@
 #include "graph_out.h"
 
 #include "base/output.h"
+#include "base/text.h"
 
 /* What is being written: standard output takes it piece by piece. */
 struct drawing {
@@ -9,36 +10,6 @@ struct drawing {
 	const struct graph_words *words;
 	struct buf out, name;
 };
-
-/* A word in the quotes of DOT: only quotes and backslashes are special there. */
-static void dot_word(struct buf *out, struct span word)
-{
-	for (size_t i = 0; i < word.len; i++) {
-		if (word.ptr[i] == '"' || word.ptr[i] == '\\')
-			buf_add_char(out, '\\');
-		buf_add_char(out, word.ptr[i]);
-	}
-}
-
-static void xml_word(struct buf *out, struct span word)
-{
-	for (size_t i = 0; i < word.len; i++) {
-		unsigned char c = (unsigned char)word.ptr[i];
-
-		if (c == '&')
-			buf_add_str(out, "&amp;");
-		else if (c == '<')
-			buf_add_str(out, "&lt;");
-		else if (c == '>')
-			buf_add_str(out, "&gt;");
-		else if (c == '"')
-			buf_add_str(out, "&quot;");
-		else if (c >= ' ' || c == '\t')
-			buf_add_char(out, (char)c);
-		else
-			buf_add_char(out, '?'); /* XML has no such characters */
-	}
-}
 
 static struct span node_name(struct drawing *d, uint32_t node)
 {
@@ -72,7 +43,7 @@ static void dot_edge(struct drawing *d, uint32_t from, uint32_t e)
 
 	buf_printf(&d->out, "  n%u -> n%u [label=\"%s%s", from, d->graph->to[e],
 		graph_kind_name(kind), object.len ? " " : "");
-	dot_word(&d->out, object);
+	text_add_dot(&d->out, object);
 	buf_printf(&d->out, "\"%s];\n", dot_style(kind));
 }
 
@@ -84,7 +55,7 @@ bool graph_dot(const struct graph *graph, const struct graph_words *words)
 	buf_add_str(&d.out, "digraph history {\n");
 	for (uint32_t n = 0; ok && n < graph->node_count; n++) {
 		buf_printf(&d.out, "  n%u [label=\"", n);
-		dot_word(&d.out, node_name(&d, n));
+		text_add_dot(&d.out, node_name(&d, n));
 		buf_add_str(&d.out, n < graph->txn_count ? "\"];\n" : "\", shape=point];\n");
 		ok = output_write_some(&d.out);
 	}
@@ -115,7 +86,7 @@ bool graph_graphml(const struct graph *graph, const struct graph_words *words)
 		"  <graph id=\"history\" edgedefault=\"directed\">\n");
 	for (uint32_t n = 0; ok && n < graph->node_count; n++) {
 		buf_printf(&d.out, "    <node id=\"n%u\"><data key=\"name\">", n);
-		xml_word(&d.out, node_name(&d, n));
+		text_add_xml(&d.out, node_name(&d, n));
 		buf_add_str(&d.out, "</data></node>\n");
 		ok = output_write_some(&d.out);
 	}
@@ -125,7 +96,7 @@ bool graph_graphml(const struct graph *graph, const struct graph_words *words)
 				"    <edge source=\"n%u\" target=\"n%u\"><data key=\"kind\">%s"
 				"</data><data key=\"object\">",
 				n, graph->to[e], graph_kind_name((enum graph_kind)graph->kind[e]));
-			xml_word(&d.out, object_name(&d, e));
+			text_add_xml(&d.out, object_name(&d, e));
 			buf_add_str(&d.out, "</data></edge>\n");
 			ok = output_write_some(&d.out);
 		}

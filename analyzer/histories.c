@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/output.h"
+#include "base/text.h"
 #include "values/check.h"
 
 const char *const fail_on_words[] = {"violation", "suspicion", "documented", "none", NULL};
@@ -81,11 +82,30 @@ static enum exit_status refuse_level(
 	return status;
 }
 
+/* What changes a trace's findings, so that a hint leads to the same ones. */
+static void add_asked(struct buf *out, const struct judge_options *judge)
+{
+	if (judge->oracle)
+		buf_printf(out, "--oracle=%s ", judge_oracles[judge->oracle]);
+	if (judge->contract)
+		buf_printf(out, "--contract=%s ", judge->contract);
+	if (judge->contract_file) {
+		buf_add_str(out, "--contract-file=");
+		text_add_shell_word(out, judge->contract_file);
+		buf_add_char(out, ' ');
+	}
+	buf_add_str(out, judge->salvage ? "--salvage " : "");
+	buf_add_str(out, judge->no_strong ? "--no-strong " : "");
+	buf_add_str(out, judge->all_sessions ? "--all-sessions " : "");
+}
+
 /* The end of every check: what it comes to, and out with it. */
 static enum exit_status conclude(const struct command *command,
 	const struct histories_options *options, struct verdict_context *context,
 	struct verdict *verdict, struct judged *judged, struct sheet *sheets, size_t count)
 {
+	struct buf asked = BUF_INIT;
+	enum exit_status status;
 	struct err err;
 
 	context->fail_on = (enum fail_on)options->fail_on;
@@ -96,15 +116,21 @@ static enum exit_status conclude(const struct command *command,
 		context->fail_on = FAIL_ON_NONE; /* the level decides, not the contract */
 	else if (context->level)
 		ask_for(verdict, context->level);
-	context->contract_asked = judged ? options->judge.contract : NULL;
+	if (judged)
+		add_asked(&asked, &options->judge);
+	context->asked = asked.data;
+	context->salvaged = options->judge.salvage;
 	verdict_conclude(context, verdict);
+	status = context->status;
 	for (size_t i = 0; i < count; i++) {
 		if (sheet_add(&sheets[i], context, verdict, judged, &err))
 			continue;
 		output_message("%s", err.text);
-		return err_exit_status(&err);
+		status = err_exit_status(&err);
+		break;
 	}
-	return context->status;
+	buf_release(&asked);
+	return status;
 }
 
 /* A level of Biswas and Enea's that the axioms alone decide needs no look at the others. */

@@ -39,16 +39,22 @@ static void fill(struct finding_step *step, const struct record_stmt *record, st
 
 /* ---- updates that are not lost ---- */
 
+struct sought {
+	struct span column;
+	bool found;
+};
+
 static bool names_column(void *ctx, const struct sql_expr *expr)
 {
-	bool *found = ctx;
+	struct sought *sought = ctx;
 
-	*found = *found || expr->kind == SQL_EXPR_COLUMN;
-	return !*found;
+	if (expr->kind == SQL_EXPR_COLUMN && span_ieq(expr->u.column.name, sought->column))
+		sought->found = true;
+	return !sought->found;
 }
 
-/* Is it an UPDATE all of whose new values are made of the row's old ones (`n = n + 1`)?  It takes
- * the newest version for that, at every level. */
+/* Is it an UPDATE each of whose new values is made of the old one (`n = n + 1`)?  It takes the
+ * newest version for that, at every level. */
 static bool is_relative(struct span text)
 {
 	struct arena arena = ARENA_INIT;
@@ -63,10 +69,11 @@ static bool is_relative(struct span text)
 		set = stmt->u.update->set;
 	relative = set != NULL;
 	for (; set && relative; set = set->next) {
-		struct sql_visitor visitor = {.expr = names_column, .ctx = &relative};
+		struct sought sought = {.column = set->target->u.column.name};
+		struct sql_visitor visitor = {.expr = names_column, .ctx = &sought};
 
-		relative = false;
 		sql_walk_expr(set->value, &visitor);
+		relative = sought.found;
 	}
 	arena_release(&arena);
 	return relative;

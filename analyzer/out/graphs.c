@@ -4,20 +4,6 @@
 #include "base/text.h"
 #include "out/formats.h"
 
-/* In the quotes of DOT only quotes and backslashes are special. */
-static void dot_word(struct buf *out, struct span word)
-{
-	struct buf clean = BUF_INIT;
-
-	text_add(&clean, word, 400, TEXT_FOLD);
-	for (size_t i = 0; i < clean.len; i++) {
-		if (clean.data[i] == '"' || clean.data[i] == '\\')
-			buf_add_char(out, '\\');
-		buf_add_char(out, clean.data[i]);
-	}
-	buf_release(&clean);
-}
-
 static bool ends_in(struct span s, const char *end, size_t len)
 {
 	return s.len >= len && span_eq_str(span_of(s.ptr + s.len - len, len), end);
@@ -61,11 +47,11 @@ void verdict_dot(struct buf *out, const struct verdict_context *context,
 
 		buf_printf(out, "  subgraph cluster_%llu {\n    id=\"%s\";\n    label=\"%s %s\\n", n,
 			f->id, f->class_name, severity_name(f->severity));
-		dot_word(out, span_str(context->input));
+		text_add_dot(out, span_str(context->input));
 		buf_add_str(out, "\";\n");
 		for (uint32_t t = 0; t < f->transaction_count; t++) {
 			buf_printf(out, "    n%llu_%u [label=\"", n, t);
-			dot_word(out, f->transactions[t]);
+			text_add_dot(out, f->transactions[t]);
 			buf_add_str(out, "\"];\n");
 		}
 		for (uint32_t e = 0; e < f->edge_count; e++) {
@@ -73,10 +59,10 @@ void verdict_dot(struct buf *out, const struct verdict_context *context,
 
 			buf_printf(out, "    n%llu_%u -> n%llu_%u [label=\"", n,
 				node_of(f, edge->from), n, node_of(f, edge->to));
-			dot_word(out, edge->kind);
+			text_add_dot(out, edge->kind);
 			if (edge->object.len)
 				buf_add_str(out, "\\n");
-			dot_word(out, edge->object);
+			text_add_dot(out, edge->object);
 			buf_printf(out, "\"%s];\n", dot_style(edge->kind));
 		}
 		buf_add_str(out, "  }\n");

@@ -27,12 +27,6 @@ static const char *ink_of(const struct verdict_context *context)
 	}
 }
 
-static void add_counted(struct buf *out, uint64_t count, const char *one, const char *many)
-{
-	text_add_count(out, count);
-	buf_printf(out, " %s", count == 1 ? one : many);
-}
-
 /* ---- the verdict ---- */
 
 static void head_text(struct buf *out, const struct page *page,
@@ -44,18 +38,18 @@ static void head_text(struct buf *out, const struct page *page,
 	buf_add_str(out, ": ");
 	draw_inked(out, page, ink_of(context), context->conclusion);
 	buf_add_char(out, '\n');
-	add_counted(&line, context->transactions, "transaction", "transactions");
+	text_add_counted(&line, context->transactions, "transaction", "transactions");
 	if (context->sessions) {
 		buf_add_str(&line, " of ");
-		add_counted(&line, context->sessions, "session", "sessions");
+		text_add_counted(&line, context->sessions, "session", "sessions");
 	}
 	if (context->operations) {
 		buf_add_str(&line, ", ");
-		add_counted(&line, context->operations, "operation", "operations");
+		text_add_counted(&line, context->operations, "operation", "operations");
 	} else if (context->statements) {
 		/* Operations are reads and writes of versions; without versions it is these. */
 		buf_add_str(&line, ", ");
-		add_counted(&line, context->statements, "statement", "statements");
+		text_add_counted(&line, context->statements, "statement", "statements");
 	}
 	if (context->server.ptr) {
 		buf_add_str(&line, ", server ");
@@ -77,7 +71,7 @@ static void promises_text(struct buf *out, const struct page *page,
 		struct buf line = BUF_INIT;
 
 		buf_printf(&line, "promised:  %s to ", promise.name);
-		add_counted(&line, promise.transactions, "transaction", "transactions");
+		text_add_counted(&line, promise.transactions, "transaction", "transactions");
 		buf_add_char(&line, ':');
 		buf_add_span(out, buf_span(&line));
 		/* "broken by 1,234 violations" goes to a line of its own where it does not fit. */
@@ -86,7 +80,7 @@ static void promises_text(struct buf *out, const struct page *page,
 		draw_inked(out, page, inks[promise.answer], promise_answer_name(promise.answer));
 		if (promise.broken) {
 			buf_add_str(out, " by ");
-			add_counted(out, promise.broken, "violation", "violations");
+			text_add_counted(out, promise.broken, "violation", "violations");
 		}
 		buf_add_char(out, '\n');
 	}
@@ -289,38 +283,22 @@ static void coverage_text(struct buf *out, const struct page *page,
 		buf_add_str(out, "  The trace is not complete; isotrace stats says where.\n");
 }
 
-static void add_word(struct buf *out, const char *word)
-{
-	bool plain = word[0] != '\0' &&
-		     word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				       "0123456789_./:=,+@%-")] == '\0';
-
-	if (plain) {
-		buf_add_str(out, word);
-		return;
-	}
-	buf_add_char(out, '\'');
-	for (; *word; word++) {
-		if (*word == '\'')
-			buf_add_str(out, "'\\''");
-		else
-			buf_add_char(out, *word);
-	}
-	buf_add_char(out, '\'');
-}
-
 static void hint(struct buf *out, const struct page *page, const struct verdict_context *context,
 	const char *command, const char *argument, const char *why)
 {
 	struct buf line = BUF_INIT;
 
-	add_word(&line, output_called_as());
+	text_add_shell_word(&line, output_called_as());
 	buf_printf(&line, " %s ", command);
 	if (strcmp(context->format, "trace") != 0)
 		buf_printf(&line, "--from=%s ", context->format);
-	if (context->contract_asked && strcmp(command, "stats") != 0)
-		buf_printf(&line, "--contract=%s ", context->contract_asked);
-	add_word(&line, context->input);
+	if (strcmp(command, "stats") != 0)
+		buf_add_str(&line, context->asked ? context->asked : "");
+	else if (context->salvaged)
+		buf_add_str(&line, "--salvage ");
+	if (context->input[0] == '-')
+		buf_add_str(&line, "./");
+	text_add_shell_word(&line, context->input);
 	buf_add_str(&line, argument);
 	buf_add_str(out, "  ");
 	text_add(out, buf_span(&line), 400, TEXT_PLAIN);

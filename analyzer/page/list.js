@@ -77,7 +77,9 @@ function findingsSection(trace, number) {
     el("div", { class: "groups", role: "group", "aria-label": "Findings by class" }, ...chips),
     el("div", { class: "tools" }, search, ...controls.map(([, select]) => select),
       el("span", { class: "soft keys" }, el("kbd", null, "/"), " search ", el("kbd", null, "j"), " ", el("kbd", null, "k"), " next, previous ", el("kbd", null, "Enter"), " open")),
-    status, list, end);
+    status,
+    trace.statements_left_out ? el("p", { class: "callout" }, `${plural(trace.statements_left_out, "statement")} of these transactions did not fit on the page; isotrace explain and show have them.`) : null,
+    list, end);
 }
 
 // j and k walk through the findings, / goes to the search box.

@@ -205,6 +205,39 @@ struct span text_wrap(struct span s, size_t columns, struct span *rest)
 	return s;
 }
 
+void text_add_shell_word(struct buf *out, const char *word)
+{
+	bool plain = word[0] != '\0' &&
+		     word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				       "0123456789_./:=,+@%-")] == '\0';
+
+	if (plain) {
+		buf_add_str(out, word);
+		return;
+	}
+	buf_add_char(out, '\'');
+	for (; *word; word++) {
+		if (*word == '\'')
+			buf_add_str(out, "'\\''");
+		else
+			buf_add_char(out, *word);
+	}
+	buf_add_char(out, '\'');
+}
+
+void text_add_dot(struct buf *out, struct span s)
+{
+	struct buf clean = BUF_INIT;
+
+	text_add(&clean, s, 400, TEXT_FOLD);
+	for (size_t i = 0; i < clean.len; i++) {
+		if (clean.data[i] == '"' || clean.data[i] == '\\')
+			buf_add_char(out, '\\');
+		buf_add_char(out, clean.data[i]);
+	}
+	buf_release(&clean);
+}
+
 void text_add_count(struct buf *out, uint64_t count)
 {
 	char digits[32];

@@ -41,6 +41,11 @@ void text_add_xml(struct buf *out, struct span s);
 /* ... with its line breaks left as they are. */
 void text_add_xml_lines(struct buf *out, struct span s);
 
+/* What stands in the quotes of a word of Graphviz, where only quotes and backslashes are special. */
+void text_add_dot(struct buf *out, struct span s);
+/* A word of a command line, in quotes where the shell needs them. */
+void text_add_shell_word(struct buf *out, const char *word);
+
 /* 1234567 as "1,234,567", for people. */
 void text_add_count(struct buf *out, uint64_t count);
 /* ... with what is counted: "1 row", "2 rows". */

@@ -2,12 +2,29 @@
 #include "adya/witness.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "adya/words.h"
 #include "trace/value.h"
 
 /* A row's versions are written out up to so many; of more, those near the ones of the witness. */
 enum { CHAIN_MAX = 24, CHAIN_NEAR = 2 };
+
+/* Is it among the parts, which have semicolons between? */
+static bool says(struct span all, struct span what)
+{
+	for (const char *p = all.ptr, *end = all.ptr + all.len; p < end; p++) {
+		const char *at = memmem(p, (size_t)(end - p), what.ptr, what.len);
+
+		if (!at)
+			return false;
+		if ((at == all.ptr || at[-1] == ' ') &&
+			(at + what.len == end || at[what.len] == ';'))
+			return true;
+		p = at;
+	}
+	return false;
+}
 
 static void add_step(struct witness *w, uint32_t txn, uint32_t stmt, struct span what)
 {
@@ -16,7 +33,7 @@ static void add_step(struct witness *w, uint32_t txn, uint32_t stmt, struct span
 
 		if (step->txn != txn || step->stmt != stmt)
 			continue;
-		if (!span_eq(step->what, what) && stmt != HISTORY_NONE)
+		if (!says(step->what, what) && stmt != HISTORY_NONE)
 			step->what = span_str(arena_printf(
 				w->arena, "%.*s; %.*s", SPAN_ARG(step->what), SPAN_ARG(what)));
 		return;

@@ -304,7 +304,7 @@ def test_explain():
     out = isotrace("explain", LOST, finding["id"]).expect(0).out
     for part in ("What was promised", "The transactions", "What happened", "Why that cannot be",
                  "The versions of the rows concerned", "Everything these transactions did",
-                 "By the contract adya SERIALIZABLE may not let this happen."):
+                 "By the contract adya SERIALIZABLE may not let this happen.", "select k, v from plant"):
         assert part in out, (part, out)
     # The chain, and there the statement that wrote each version.
     chain = re.sub(r" \(S\d+ #\d+\)", "", re.sub(r"\s+", " ", out))

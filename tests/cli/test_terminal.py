@@ -85,6 +85,25 @@ def test_hints_can_be_run():
                              text=True, check=False)
         assert run.returncode in (0, 1, 3), (hint, run.stderr)
         assert run.stderr == "", (hint, run.stderr)
+    # Options that change what is found are repeated.
+    from hostile import hostile_result
+    wrong = hostile_result(scratch("-wrong.itr"))
+    with open(SKEWED, "rb") as file:
+        data = bytearray(file.read())
+    data[-40] ^= 1  # in the last block
+    with open(scratch("damaged.itr"), "wb") as file:
+        file.write(data)
+    for options in (("--oracle=mvcc", "--all-sessions", os.path.basename(wrong)),
+                    ("--contract=adya", "--salvage", "--no-strong", "damaged.itr")):
+        out = subprocess.run([ISOTRACE, "check", *options[:-1], "--", options[-1]], cwd=SCRATCH, capture_output=True, text=True,
+                             check=False).stdout
+        found = re.search(r"\(([0-9a-f]{16})\)", out)[1]
+        hints = re.findall(r"^  (\S*isotrace (\w+) .*)$", out.split("\nnext:\n")[1], re.MULTILINE)
+        assert {"explain", "report"} <= {name for _, name in hints}, hints
+        for hint, name in hints:
+            run = subprocess.run(["sh", "-c", hint], cwd=SCRATCH, capture_output=True, text=True, check=False)
+            assert run.returncode in (0, 1, 3), (hint, run.stderr)
+            assert name != "explain" or (found in run.stdout and "Everything these" in run.stdout), (hint, run.stdout)
     # The program is called as it was called.
     folder, name = os.path.split(ISOTRACE)
     for called in (ISOTRACE, "./" + name):
