@@ -77,8 +77,9 @@ function timelineFigure(trace, finding, room) {
   }
   for (const [name, txn] of txns) {
     const from = txn.begin === undefined ? left : x(txn.begin), to = txn.end === undefined ? width - 12 : x(txn.end), at = y(txn.session);
+    const label = `${name} · ${txn.level.toLowerCase()}`;
     root.append(svg("rect", { x: from - 6, y: at + 12, width: Math.max(16, to - from + 12), height: 36, rx: 8, class: "span" }),
-      svg("text", { x: from - 4, y: at + 64, class: "small" }, `${name} · ${txn.level.toLowerCase()}`));
+      svg("text", { x: Math.min(from - 4, width - 6.5 * label.length - 4), y: at + 64, class: "small" }, label));
     // How it ended is a shape, not only a colour.
     const end = { committed: ["commit", "✓"], "rolled back": ["abort", "✗"] }[txn.outcome] || ["unknown", "?"];
     root.append(svg("g", { class: `end ${end[0]}` }, svg("title", {}, `${name} ${txn.outcome}`),
