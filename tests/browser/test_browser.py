@@ -77,8 +77,9 @@ def lost():
     return SHARED["lost"]
 
 
-def long_names():
-    """A lost update on a row whose versions are named by UUID_SHORT()."""
+def long_names(eventful=False):
+    """A lost update on a row whose versions are named by UUID_SHORT(); eventful: in a cluster whose node
+    left meanwhile, and with an error and a read that nobody can decide."""
     t = tracefile.Trace()
     big = 102169878756065280
     t.add("server", 0, node="n1", version="10.11.6-MariaDB", flavour="mariadb", variables={})
@@ -94,13 +95,19 @@ def long_names():
         t.add("probe", session=session, number=2, txn=session, probe=6, table=1, exact=True, read_kind=1,
               rows=[[1, big, False, [1, 10]]])
         t.stmt(session, 2, "select * from t where id = 1", 100 * session, rows=[[1, 10]], txn=session)
+    if eventful:
+        t.add("cluster", 600, node="n2", what="state change", detail="Synced to Donor", begin=tracefile.MONO + 550000)
+        t.add("note", 700, source="harness", topic="load", text="64 clients")
+        t.add("note", 700, source="run", topic="sessions", text="all")
+        t.stmt(1, 3, "select * from nowhere", 710, 720, txn=1, error=1146, sqlstate="42S02", error_text="no such table")
+        t.stmt(2, 3, "select count(*) from t", 730, 740, txn=2, rows=[[1]])
     for session in (1, 2):
-        us = 1000 * session
-        t.add("probe", us, session=session, number=3, txn=session, probe=7, table=1, exact=True, read_kind=2,
+        us, n = 1000 * session, 4 if eventful else 3
+        t.add("probe", us, session=session, number=n, txn=session, probe=7, table=1, exact=True, read_kind=2,
               rows=[[1, big + session, big + session - 1, [1, 10 + session], 2]])
-        t.stmt(session, 3, f"update t set v = {10 + session} where id = 1", us, us + 100, txn=session, affected=1)
-        t.stmt(session, 4, "commit", us + 200, us + 300, txn=session)
-        t.add("txn", session=session, txn=session, event=1, number=4, level=3, outcome=1, reason="commit")
+        t.stmt(session, n, f"update t set v = {10 + session} where id = 1", us, us + 100, txn=session, affected=1)
+        t.stmt(session, n + 1, "commit", us + 200, us + 300, txn=session)
+        t.add("txn", session=session, txn=session, event=1, number=n + 1, level=3, outcome=1, reason="commit")
     path = scratch("names.itr")
     t.write(path)
     return path
@@ -412,6 +419,50 @@ def test_versions_have_the_names_of_the_sentences():
     [finding] = {f["id"] for f in isotrace("check", "--contract=adya", "-f", "json", trace).json()["findings"]}
     for run in (isotrace("check", "--contract=adya", trace), isotrace("explain", "--contract=adya", trace, finding)):
         assert "v2" in run.out and not re.search(r"\d{18}", run.out), run.out
+
+
+def test_verdict_coverage_and_overview():
+    """What is around the findings: the verdict first, then what was promised, in the end how much was
+    checked and how the whole recording went; and cluster events across all lanes."""
+    page = chromium().open(report("eventful.html", "--contract=adya", long_names(True)))
+    page.run(OPEN_ALL)
+    [trace] = data_of(page)["traces"]
+    check = trace["check"]
+    order = page.run("[...document.querySelectorAll('header.verdict, table.promises, .levels, article section')]"
+                     ".map((e) => e.id || e.classList[0])")
+    assert order == ["verdict", "promises", "levels", "findings0", "coverage0", "recording0"], order
+    assert page.run("document.querySelector('header.verdict .badge').textContent").endswith(check["verdict"])
+    rows = page.run("[...document.querySelectorAll('table.promises tbody tr')].map((r) => r.textContent)")
+    assert len(rows) == len(check["promises"]) > 0
+    for row, promise in zip(rows, check["promises"]):
+        for part in (promise["level"], promise["answer"], *promise["forbids"]):
+            assert part in row, (part, row)
+    groups = page.run("[...document.querySelectorAll('button.group')].map((b) => [b.querySelector('b').textContent, b.querySelector('.n').textContent])")
+    for name, n in groups:
+        assert int(n) == sum(1 + f["similar"] for f in check["findings"] if f["class"] == name)
+    coverage = page.run("document.getElementById('coverage0').textContent")
+    for name in ("decided", "undecided", "unsupported"):
+        assert f"{name} {check['coverage'][name]} " in coverage, (name, coverage)
+    assert check["coverage"]["reasons"], check["coverage"]
+    for reason in check["coverage"]["reasons"]:
+        assert reason in coverage, reason
+    charts = page.run("[...document.querySelectorAll('#recording0 .chart')].map((c) => [c.querySelector('b').textContent, c.querySelector('path').getAttribute('d')])")
+    assert [name for name, _ in charts] == ["Statements", "Latency, mean", "Latency, slowest", "Errors"]
+    assert all("NaN" not in d and d.count("L") > 10 for _, d in charts)
+    assert [e["text"] for e in trace["events"]] == ["cluster n2: state change: Synced to Donor (took 50.0 us)", "note by harness, load: 64 clients"]
+    across = page.run("""[...document.querySelectorAll('details.finding figure.time')].map((figure) => {
+        const lanes = [...figure.querySelectorAll('.lane')].map((l) => l.getBoundingClientRect());
+        return [...figure.querySelectorAll('.event')].map((e) => {
+          const line = e.querySelector('line').getBoundingClientRect();
+          e.focus({ preventScroll: true });
+          return [line.top <= lanes[0].top && line.bottom >= lanes[lanes.length - 1].bottom, figure.querySelector('.tip').textContent];
+        });
+      })""")
+    assert across and all(len(events) == 2 and all(whole for whole, _ in events) for events in across), across
+    assert "Synced to Donor" in across[0][0][1]
+    clean(page)
+    picture(page, "eventful")
+    page.close()
 
 
 def test_a_link_opens_its_finding():
