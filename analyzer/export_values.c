@@ -164,7 +164,8 @@ static void trace_object(void *context, uint32_t edge, struct buf *out)
 	arena_clear(&g->arena);
 }
 
-static bool graph_of_trace(const struct export_source *source, bool graphml, struct err *err)
+static bool graph_of_trace(
+	const struct export_source *source, bool graphml, bool *complete, struct err *err)
 {
 	struct history history = {0};
 	struct dependencies dependencies;
@@ -180,18 +181,22 @@ static bool graph_of_trace(const struct export_source *source, bool graphml, str
 	(void)!draw(&dependencies.graph, &words, graphml);
 	dependencies_release(&dependencies);
 	arena_release(&context.arena);
+	*complete = history.complete;
+	if (!history.complete)
+		output_message("%s: the trace is incomplete", source->path);
 	history_release(&history);
 	return true;
 }
 
 enum exit_status export_graph(const struct export_source *source, bool graphml)
 {
+	bool complete = true;
 	struct err err;
 
 	err_clear(&err);
 	if (source->from != FROM_TRACE ? graph_of_values(source, graphml, &err)
-				       : graph_of_trace(source, graphml, &err))
-		return EXIT_STATUS_OK;
+				       : graph_of_trace(source, graphml, &complete, &err))
+		return complete ? EXIT_STATUS_OK : EXIT_STATUS_INCOMPLETE;
 	output_message("%s", err.text);
 	return err_exit_status(&err);
 }

@@ -86,6 +86,12 @@ def test_graphs():
                      ("n1", "n0", "rw", ":y")], edges
     trace = simulate("graph.itr", "--seed=5", "--transactions=50")
     root = xml.fromstring(isotrace("export", "--to=graphml", trace).expect(0).out)
+    with open(trace, "rb") as file:
+        data = file.read()
+    with open(scratch("torn.itr"), "wb") as file:
+        file.write(data[:-30])
+    for to in ("dot", "graphml"):
+        isotrace("export", f"--to={to}", scratch("torn.itr")).expect(3, "the trace is incomplete")
     names = {n.get("id"): n[0].text for n in root.iter(space + "node")}
     assert names and all(name.startswith("T") for name in names.values()), names
     assert all(e.get("source") in names and e.get("target") in names
