@@ -47,12 +47,25 @@ static uint64_t autoinc_step(const struct execution *e)
 	return step;
 }
 
-/* Was every row of the statement inserted?  A row that is replaced or updated counts twice, one that
+/* Is the number the only unique key? */
+static bool numbered_key_alone(struct mvcc *m, const struct plan *plan)
+{
+	const struct store_table *table = solver_store_table(m, eval_insert_table(plan->insert));
+
+	return table->unique_count == 1 && table->uniques[0]->count == 1 &&
+	       table->uniques[0]->columns[0] != UINT32_MAX &&
+	       table->def->columns[table->uniques[0]->columns[0]].auto_increment;
+}
+
+/* Was every row of the statement inserted that the server numbered?  A row that is replaced or updated counts twice, one that
  * is left out not at all; where a row may be updated, two of them may count like two inserted. */
-static bool all_came(const struct mvcc *m, const struct plan *plan, size_t row_count)
+static bool all_came(struct mvcc *m, const struct plan *plan, size_t row_count)
 {
 	const struct sql_insert *insert = plan->stmt->u.insert;
 
+	/* A new number is in nobody's way. */
+	if (!insert->query && !(insert->flags & SQL_DML_IGNORE) && numbered_key_alone(m, plan))
+		return true;
 	if (insert->query || insert->on_duplicate)
 		return false;
 	return (plan->stmt->kind != SQL_STMT_REPLACE && !(insert->flags & SQL_DML_IGNORE)) ||

@@ -103,6 +103,40 @@ static bool joins_itself(const struct plan *plan)
 	return false;
 }
 
+static bool sets_column(const struct plan *plan, const struct eval_table *def,
+	const uint32_t *columns, uint32_t count)
+{
+	for (const struct sql_assign *set = plan->stmt->u.update->set; set; set = set->next) {
+		uint32_t column = eval_table_column(def, set->target->u.column.name);
+
+		for (uint32_t i = 0; i < count; i++) {
+			if (columns[i] == column)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Does the statement do anything that the foreign keys of a target are about?  An UPDATE of other
+ * columns does not. */
+static bool concerns_keys(struct mvcc *m, const struct plan *plan, uint32_t table)
+{
+	const struct eval_table *def = m->store.tables[table].def;
+
+	for (size_t i = 0; i < m->foreign_count; i++) {
+		const struct foreign *f = &m->foreigns[i];
+
+		if (plan->stmt->kind == SQL_STMT_DELETE
+				? f->parent == table
+				: (f->parent == table &&
+					  sets_column(plan, def, f->parent_columns, f->count)) ||
+					  (f->child == table && sets_column(plan, def,
+									f->child_columns, f->count)))
+			return true;
+	}
+	return false;
+}
+
 /* Can a cascade change rows of the join?  Those that it takes away are not counted again, or not
  * seen. */
 static bool tied_by_foreign(struct mvcc *m, const struct plan *plan)
@@ -112,13 +146,14 @@ static bool tied_by_foreign(struct mvcc *m, const struct plan *plan)
 	for (uint32_t i = 0; i < width; i++) {
 		const struct store_table *table =
 			solver_store_table(m, eval_join_table(plan->join, i));
+		uint32_t number = number_of(m, table);
 
-		if (!eval_join_is_target(plan->join, i))
+		if (!eval_join_is_target(plan->join, i) || !concerns_keys(m, plan, number))
 			continue;
 		if (table->in_order)
 			return true;
 		for (uint32_t j = 0; j < width; j++) {
-			if (i != j && foreign_related(m, number_of(m, table),
+			if (i != j && foreign_related(m, number,
 					      number_of(m, solver_store_table(m,
 								   eval_join_table(plan->join, j)))))
 				return true;
