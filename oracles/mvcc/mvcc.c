@@ -75,10 +75,8 @@ static const char *open_table(struct mvcc *m, uint32_t number)
 	if (!def->transactional)
 		return "tables of other engines than InnoDB";
 	store_table_init(table, def, &m->plans_arena);
-	for (uint32_t i = 0; i < def->column_count; i++) {
+	for (uint32_t i = 0; i < def->column_count; i++)
 		table->hidden_key |= span_eq_str(def->columns[i].name, HIDDEN_KEY_COLUMN);
-		m->any_timestamps |= def->columns[i].type.kind == EVAL_T_TIMESTAMP;
-	}
 	if (!in->has_initial || !content_rows(m, &m->store.arena, def, &in->initial, &rows, &count))
 		return "tables without initial rows";
 	for (size_t i = 0; i < count; i++)

@@ -205,7 +205,7 @@ static bool harmless_variable(
 		"max_execution_time", "character_set_results", "sql_safe_updates",
 		"optimizer_switch", "binlog_format", "sql_log_bin", "sql_quote_show_create",
 		"sql_notes", "sql_warnings", "long_query_time", "default_storage_engine",
-		"character_set_server", "collation_server"};
+		"character_set_server", "collation_server", "time_zone"};
 	struct session_settings then;
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
@@ -216,8 +216,6 @@ static bool harmless_variable(
 	if (span_ieq_str(item->name, "sql_auto_is_null"))
 		return item->value &&
 		       set_value_is_one_of(item->value, (const char *const[]){"0", "off", NULL});
-	if (span_ieq_str(item->name, "time_zone"))
-		return !m->any_timestamps;
 	if (settings_collation(m, settings, item, &then))
 		return true;
 	return span_ieq_str(item->name, "sql_mode") &&
@@ -485,6 +483,15 @@ static void plan_definition(struct mvcc *m, struct plan *plan)
 		plan->ddl = false;
 }
 
+static bool has_timestamp(const struct eval_table *def)
+{
+	for (uint32_t i = 0; i < def->column_count; i++) {
+		if (def->columns[i].type.kind == EVAL_T_TIMESTAMP)
+			return true;
+	}
+	return false;
+}
+
 static struct plan *make_plan(
 	struct mvcc *m, struct span text, const struct session_settings *settings)
 {
@@ -502,6 +509,7 @@ static struct plan *make_plan(
 	plan->eval_mode = settings->eval_mode;
 	plan->sql_mode = settings->sql_mode;
 	plan->collation = settings->collation;
+	plan->zoned = settings->zoned;
 	settings_apply(m, plan);
 	options.mode = plan->sql_mode;
 	if (!sql_parse(&m->plans_arena, plan->text, &options, &stmt, &err)) {
@@ -519,6 +527,10 @@ static struct plan *make_plan(
 	sql_walk_stmt(stmt, &(struct sql_visitor){.expr = stored_call, .ctx = &calls});
 	if (stmt->kind == SQL_STMT_SELECT || sql_stmt_is_write(stmt) || plan->redefines)
 		sql_stmt_tables(stmt, see_table, &walk);
+	for (uint32_t i = 0; plan->zoned && i < plan->table_count; i++) {
+		if (has_timestamp(m->store.tables[plan->tables[i]].def))
+			plan->unsupported = "TIMESTAMPs in a time zone of the session's own";
+	}
 	compile(m, plan, settings);
 	if (walk.temporary && !plan->table_count && !plan->elsewhere && !plan->redefines)
 		plan->harmless = plan->peeks = true;
@@ -549,6 +561,7 @@ const struct plan *plan_of(
 			plan->eval_mode == settings->eval_mode &&
 			plan->sql_mode == settings->sql_mode &&
 			plan->collation == settings->collation &&
+			plan->zoned == settings->zoned &&
 			span_eq(plan->temporary, settings->temporary))
 			return plan;
 	}

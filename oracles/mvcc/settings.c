@@ -307,6 +307,8 @@ void settings_after(struct mvcc *m, struct session_settings *s, const struct exe
 
 		if (item->scope == SQL_SCOPE_GLOBAL)
 			continue;
+		if (item->kind == SQL_SET_VARIABLE && span_ieq_str(item->name, "time_zone"))
+			s->zoned = item->value && item->value->kind != SQL_EXPR_DEFAULT;
 		if (settings_collation(m, s, item, &then) ||
 			(item->kind == SQL_SET_VARIABLE && span_ieq_str(item->name, "sql_mode") &&
 				settings_mode(m, s, item->value, &then)))

@@ -41,6 +41,7 @@ struct plan {
 	struct span text, database, temporary;
 	uint32_t eval_mode, sql_mode; /* of the session that sent it */
 	uint16_t collation;           /* COLLATION_NONE: not known */
+	bool zoned;
 	struct plan *next;           /* of the same hash */
 	const struct sql_stmt *stmt; /* NULL: does not parse */
 	const char *unsupported;     /* why it cannot be executed; NULL: it can */
@@ -181,6 +182,7 @@ struct session_settings {
 	struct span mode_text; /* sql_mode; none: not recorded */
 	uint32_t eval_mode, sql_mode;
 	uint16_t collation;    /* of the connection; COLLATION_NONE: not known */
+	bool zoned;            /* has a time zone of its own: TIMESTAMPs show otherwise */
 	struct span temporary; /* its temporary tables: database and name, each with a zero byte */
 	struct prepared *prepared; /* statements and user variables (prepared.c) */
 };
@@ -210,7 +212,6 @@ struct mvcc {
 	bool strangers; /* sessions that were not recorded may have changed rows */
 	bool some_left_out; /* ... and the recorder knows of some: what they explain is no news */
 	bool any_ddl;
-	bool any_timestamps; /* a table has a TIMESTAMP, which shows in the session's time zone */
 	bool any_dirty; /* a transaction at READ UNCOMMITTED */
 	struct loose_end *loose;
 	size_t loose_count;
