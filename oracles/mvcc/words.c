@@ -610,6 +610,19 @@ static bool data_alone(const char *class_name)
 	       strcmp(class_name, "lost-version") == 0 || strcmp(class_name, "own-write") == 0;
 }
 
+/* Was the end of who held the lock under way?  In another order nothing was held; that one failed
+ * elsewhere, where a stranger may be the reason. */
+static bool perhaps_released(const struct mvcc *m)
+{
+	for (size_t i = 0; m->mismatch.kind == MISMATCH_LOCK && i < m->in_flight_count; i++) {
+		const struct schedule_stmt *s = &m->schedule->stmts[m->in_flight[i]];
+
+		if (s->txn != SCHEDULE_NONE && s->txn + 1 == m->mismatch.other_txn && ends_txn(s))
+			return true;
+	}
+	return false;
+}
+
 void note_mismatch(struct mvcc *m)
 {
 	const char *class_name;
@@ -619,7 +632,7 @@ void note_mismatch(struct mvcc *m)
 	if (m->uncertain)
 		return;
 	class_name = class_of(m);
-	if (m->some_left_out && data_alone(class_name))
+	if (m->some_left_out && (data_alone(class_name) || perhaps_released(m)))
 		return;
 	note = add(m, NOTE_MISMATCH, class_name);
 	note->other_txn = m->mismatch.other_txn;
@@ -629,7 +642,7 @@ void note_mismatch(struct mvcc *m)
 		note->traits = note_traits(m, NOTE_MISMATCH, STORE_NONE, m->mismatch.record);
 	note->answer = answer_of(m);
 	describe_mismatch(&text, m);
-	note->by_stranger = m->strangers && data_alone(class_name);
+	note->by_stranger = m->strangers && (data_alone(class_name) || perhaps_released(m));
 	if (note->by_stranger)
 		buf_add_str(&text, " Was every session recorded that writes these tables? One that "
 				   "was not, or a trigger, would explain it.");
