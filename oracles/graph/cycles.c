@@ -198,6 +198,11 @@ static uint32_t shortest(struct search *search, const struct automaton *automato
 			q_next = automaton->next[q][letter(kind)];
 			if (q_next < 0)
 				continue;
+			/* The last step: whatever is not the end leads nowhere.  Points in time may
+			 * go on, their steps are free. */
+			if (distance + !free_step == limit && u < graph->txn_count &&
+				!(accept[u] >> q_next & 1))
+				continue;
 			next = u * STATE_MAX + (unsigned)q_next;
 			if (search->stamp[next] == search->now &&
 				search->distance[next] <= distance + !free_step)
@@ -300,27 +305,27 @@ static uint32_t shortest_possible(enum cycle_class class)
 	return class == CYCLE_G_NONADJACENT ? 4 : 2;
 }
 
-/* Cycles through an anchor edge of `anchors`: the shortest way back from its end to its start. */
-static void find_through(struct finder *f, enum cycle_class class, unsigned anchors,
-	const uint32_t *inside, const struct automaton *automaton, unsigned accept, unsigned mask)
+/* Cycles through an anchor edge of `anchors`: the shortest way back from its end to its start, of at
+ * most `limit` steps.  False: no need to go on. */
+static bool find_within(struct finder *f, enum cycle_class class, unsigned anchors,
+	const uint32_t *inside, const struct automaton *automaton, unsigned accept, uint32_t limit)
 {
 	const struct graph *graph = f->graph;
 	struct search *search = &f->search;
 
-	search->mask = mask;
-	search->budget = f->budget;
 	for (uint32_t i = 0; i < f->node_count; i++) {
 		uint32_t u = f->nodes[i];
 
 		for (uint32_t e = graph->head[u]; e < graph->head[u + 1]; e++) {
 			uint32_t v = graph->to[e], length, end;
+			uint32_t shorter = limit_of(f, class);
 
 			if (!(anchors >> graph->kind[e] & 1) ||
 				(inside && (inside[u] == GRAPH_NONE || inside[u] != inside[v])))
 				continue;
 			f->accept[u] = (uint8_t)accept;
 			length = shortest(search, automaton, &(struct source){v, 0}, 1, f->accept,
-				GRAPH_NONE, limit_of(f, class), &end);
+				GRAPH_NONE, limit < shorter ? limit : shorter, &end);
 			f->accept[u] = 0;
 			if (length != GRAPH_NONE) {
 				search->path_length = 0;
@@ -331,13 +336,25 @@ static void find_through(struct finder *f, enum cycle_class class, unsigned anch
 					keep(f, cycle_classify(search->path, search->path_length));
 			}
 			if (f->best[class].length == shortest_possible(class))
-				return;
+				return false;
 			if (search->budget == 0) {
 				f->cut[class] = true;
-				return;
+				return false;
 			}
 		}
 	}
+	return true;
+}
+
+/* At first only the shortest there can be: mostly one is there, and a wider search that meets some other
+ * anchor before looks at much more. */
+static void find_through(struct finder *f, enum cycle_class class, unsigned anchors,
+	const uint32_t *inside, const struct automaton *automaton, unsigned accept, unsigned mask)
+{
+	f->search.mask = mask;
+	f->search.budget = f->budget;
+	if (find_within(f, class, anchors, inside, automaton, accept, shortest_possible(class) - 1))
+		find_within(f, class, anchors, inside, automaton, accept, UINT32_MAX);
 }
 
 static void add_source(struct finder *f, uint32_t node, unsigned state)
@@ -681,35 +698,6 @@ static void enumerate(struct finder *f, unsigned mask)
 	free(en.edge);
 }
 
-/* Is D u D.rw cyclic inside the components?  Two nodes a transaction: 2v reached by a dependency,
- * 2v+1 reached by rw, from where only a dependency may go on (semantics, section 3).  `component`
- * gets the product's components, by product node. */
-static uint32_t product_components(const struct graph *graph, unsigned extra, uint32_t **component)
-{
-	struct graph_builder builder;
-	struct graph product;
-	uint32_t count;
-
-	graph_builder_init(&builder, graph->node_count * 2);
-	for (uint32_t v = 0; v < graph->node_count; v++) {
-		for (uint32_t e = graph->head[v]; e < graph->head[v + 1]; e++) {
-			enum graph_kind kind = (enum graph_kind)graph->kind[e];
-
-			if (is_rw(kind)) {
-				graph_builder_add(&builder, 2 * v, 2 * graph->to[e] + 1, kind, 0);
-			} else if ((GRAPH_MASK_DEPENDENCY | extra) >> kind & 1) {
-				graph_builder_add(&builder, 2 * v, 2 * graph->to[e], kind, 0);
-				graph_builder_add(&builder, 2 * v + 1, 2 * graph->to[e], kind, 0);
-			}
-		}
-	}
-	graph_build(&product, &builder);
-	*component = mem_realloc(NULL, product.node_count, sizeof(**component));
-	count = graph_components(&product, GRAPH_MASK_ALL, *component);
-	graph_release(&product);
-	return count;
-}
-
 /* ---- all components of one order ---- */
 
 struct projections {
@@ -721,6 +709,57 @@ static uint32_t project(const struct graph *graph, unsigned mask, uint32_t **com
 {
 	*component = mem_realloc(NULL, graph->node_count, sizeof(**component));
 	return graph_components(graph, mask, *component);
+}
+
+/* By component of the data: does it have a cycle of dependencies? */
+static uint8_t *with_dependency_cycle(const struct projections *p, uint32_t nodes)
+{
+	uint8_t *with = mem_zero(p->data_count, 1);
+
+	for (uint32_t v = 0; v < nodes; v++) {
+		if (p->dependency[v] != GRAPH_NONE)
+			with[p->data[v]] = 1;
+	}
+	return with;
+}
+
+/* Is D u D.rw cyclic inside the components?  Two nodes a transaction: 2v reached by a dependency,
+ * 2v+1 reached by rw, from where only a dependency may go on (semantics, section 3).  p->product
+ * gets the product's components, by product node.  Where there is a cycle of dependencies, it is
+ * one of the product, and there is nothing to look for. */
+static void project_product(struct projections *p, const struct graph *graph, unsigned extra)
+{
+	unsigned dependency = GRAPH_MASK_DEPENDENCY | extra;
+	uint8_t *settled = with_dependency_cycle(p, graph->node_count);
+	struct graph product = {
+		.node_count = 2 * graph->node_count, .txn_count = 2 * graph->node_count};
+	uint32_t at = 0;
+
+	CHECK(graph->edge_count < UINT32_MAX / 2);
+	product.head = mem_realloc(NULL, (size_t)product.node_count + 1, sizeof(*product.head));
+	product.to = mem_realloc(NULL, 2 * (size_t)graph->edge_count, sizeof(*product.to));
+	for (uint32_t v = 0; v < graph->node_count; v++) {
+		for (uint32_t by_rw = 0; by_rw < 2; by_rw++) {
+			unsigned mask = by_rw ? dependency : dependency | GRAPH_MASK_RW;
+
+			product.head[2 * v + by_rw] = at;
+			for (uint32_t e = graph->head[v];
+				e < graph->head[v + 1] && !settled[p->data[v]]; e++) {
+				if (mask >> graph->kind[e] & 1)
+					product.to[at++] = 2 * graph->to[e] +
+							   is_rw((enum graph_kind)graph->kind[e]);
+			}
+		}
+	}
+	product.head[product.node_count] = product.edge_count = at;
+	product.kind = mem_zero(at, 1); /* all the same: the ends tell the rest */
+	p->product_count = project(&product, GRAPH_MASK_ALL, &p->product) + p->dependency_count;
+	for (uint32_t v = 0; v < graph->node_count; v++) {
+		if (p->dependency[v] != GRAPH_NONE)
+			p->product[2 * v] = p->dependency[v];
+	}
+	graph_release(&product);
+	free(settled);
 }
 
 /* A component under session or real-time edges alone is none of ours to report: both are orders.
@@ -736,7 +775,7 @@ static void project_all(struct projections *p, const struct graph *graph, unsign
 		p->item_count = p->data_count;
 		p->item = mem_dup(p->data, graph->node_count * sizeof(*p->item));
 	}
-	p->product_count = product_components(graph, extra, &p->product);
+	project_product(p, graph, extra);
 }
 
 static void projections_release(struct projections *p)
@@ -950,24 +989,82 @@ static uint32_t *group_nodes(
 	return grouped;
 }
 
-/* Components in which a weaker order has shown every class have nothing left to show: leaves them
- * out.  Their levels fail already. */
-static void drop_finished(const struct graph *graph, uint32_t *component, uint32_t count,
-	const unsigned *classes_of_node)
+/* A set of all classes that there can be. */
+static unsigned all_classes(const struct graph *graph)
 {
-	unsigned *classes = mem_zero(count, sizeof(*classes)), all = (1u << CYCLE_CLASS_COUNT) - 1;
+	unsigned all = (1u << CYCLE_CLASS_COUNT) - 1;
 
 	if (!memchr(graph->kind, GRAPH_PREDICATE_RW, graph->edge_count))
 		all &= ~(1u << CYCLE_G2);
+	return all;
+}
+
+static uint32_t origin_of(const struct graph *graph, uint32_t v)
+{
+	return graph->origin ? graph->origin[v] : v;
+}
+
+/* What is known of a node from weaker orders. */
+struct past {
+	unsigned classes;   /* found in its component */
+	uint32_t component; /* numbered through all orders */
+};
+
+/*
+ * The components of the edges in `mask`, without those that have nothing left to show because a weaker
+ * order has shown every class in them; their levels fail already.  A component of a weaker order that
+ * has is one node here: a giant one costs a look at its edges.
+ */
+static uint32_t project_unfinished(
+	const struct graph *graph, unsigned mask, const struct past *past, uint32_t **component)
+{
+	unsigned all = all_classes(graph), *classes;
+	uint32_t *node = mem_realloc(NULL, graph->node_count, sizeof(*node));
+	uint32_t *finished = NULL, nodes = 0, count;
+	size_t capacity = 0, known = 0;
+	struct graph_builder builder;
+	struct graph small;
+
 	for (uint32_t v = 0; v < graph->node_count; v++) {
-		if (component[v] != GRAPH_NONE)
-			classes[component[v]] |= classes_of_node[graph->origin[v]];
+		const struct past *p = &past[origin_of(graph, v)];
+
+		if ((p->classes & all) != all) {
+			node[v] = nodes++;
+			continue;
+		}
+		MEM_RESERVE(finished, p->component + 1, capacity);
+		for (; known <= p->component; known++)
+			finished[known] = GRAPH_NONE;
+		if (finished[p->component] == GRAPH_NONE)
+			finished[p->component] = nodes++;
+		node[v] = finished[p->component];
 	}
+	free(finished);
+	graph_builder_init(&builder, nodes);
 	for (uint32_t v = 0; v < graph->node_count; v++) {
-		if (component[v] != GRAPH_NONE && (classes[component[v]] & all) == all)
-			component[v] = GRAPH_NONE;
+		for (uint32_t e = graph->head[v]; e < graph->head[v + 1]; e++) {
+			if ((mask >> graph->kind[e] & 1) && node[v] != node[graph->to[e]])
+				graph_builder_add(&builder, node[v], node[graph->to[e]], GRAPH_WW, 0);
+		}
+	}
+	graph_build(&small, &builder);
+	count = project(&small, GRAPH_MASK_ALL, component);
+	graph_release(&small);
+	classes = mem_zero(count, sizeof(*classes));
+	for (uint32_t v = 0; v < graph->node_count; v++) {
+		if ((*component)[node[v]] != GRAPH_NONE)
+			classes[(*component)[node[v]]] |= past[origin_of(graph, v)].classes;
+	}
+	/* From the small graph's nodes to those of the graph; a finished one alone has no number. */
+	for (uint32_t v = 0; v < graph->node_count; v++) {
+		uint32_t c = (*component)[node[v]];
+
+		node[v] = c != GRAPH_NONE && (classes[c] & all) != all ? c : GRAPH_NONE;
 	}
 	free(classes);
+	free(*component);
+	*component = node;
+	return count;
 }
 
 /* The components of the nodes that were not cut away, numbered anew without gaps. */
@@ -989,9 +1086,9 @@ static uint32_t gather(uint32_t *component, uint32_t nodes, uint32_t count)
 	return number;
 }
 
-/* `classes_of_node`: by node of the caller's graph, the classes found in its component so far. */
+/* `past`: by node of the caller's graph. */
 static void find_of_order(struct cycles *out, const struct graph *graph, enum cycle_order order,
-	uint64_t budget, unsigned *classes_of_node)
+	uint64_t budget, struct past *past, uint32_t *numbered)
 {
 	struct finder f = {
 		.out = out, .order = order, .extra = order_masks[order], .budget = budget};
@@ -1000,9 +1097,9 @@ static void find_of_order(struct cycles *out, const struct graph *graph, enum cy
 	uint32_t *head, *grouped, *component, count;
 	bool single = false, undecided = false;
 
-	count = project(graph, GRAPH_MASK_DATA | f.extra, &component);
-	if (order != CYCLE_PLAIN)
-		drop_finished(graph, component, count, classes_of_node);
+	count = order == CYCLE_PLAIN
+			? project(graph, GRAPH_MASK_DATA, &component)
+			: project_unfinished(graph, GRAPH_MASK_DATA | f.extra, past, &component);
 	graph_cut(&cut, graph, GRAPH_MASK_DATA | f.extra, component);
 	p.data_count = gather(component, graph->node_count, count);
 	p.data = component;
@@ -1019,13 +1116,14 @@ static void find_of_order(struct cycles *out, const struct graph *graph, enum cy
 		f.node_count = head[c + 1] - head[c];
 		f.component = c;
 		for (uint32_t i = 0; i < f.node_count; i++)
-			skip |= classes_of_node[cut.origin[f.nodes[i]]];
+			skip |= past[cut.origin[f.nodes[i]]].classes;
 		find_in_component(&f, &p, skip, &one_undecided);
 		single |= f.best[CYCLE_G_SINGLE].length || skip >> CYCLE_G_SINGLE & 1;
 		undecided |= one_undecided;
 		found = report(&f, skip) | skip;
 		for (uint32_t i = 0; i < f.node_count; i++)
-			classes_of_node[cut.origin[f.nodes[i]]] = found;
+			past[cut.origin[f.nodes[i]]] = (struct past){found, *numbered};
+		(*numbered)++;
 	}
 	decide_levels(out->levels[order], &p, single, undecided);
 	for (int l = 0; order != CYCLE_PLAIN && l < CYCLE_LEVEL_COUNT; l++) {
@@ -1051,9 +1149,9 @@ void cycles_find(
 {
 	unsigned mask = GRAPH_MASK_DATA;
 	uint32_t *component;
-	struct graph cut;
-	unsigned *classes_of_node;
-	uint32_t *sizes;
+	struct graph cut = {0};
+	struct past *past;
+	uint32_t *sizes, numbered = 0, inside = 0, node_count = graph->node_count;
 
 	*out = (struct cycles){0};
 	if (options->session)
@@ -1066,21 +1164,27 @@ void cycles_find(
 		return; /* every level holds: LEVEL_HOLDS is zero */
 	}
 	sizes = mem_zero(out->component_count, sizeof(*sizes));
-	for (uint32_t v = 0; v < graph->txn_count; v++) {
-		if (component[v] != GRAPH_NONE && ++sizes[component[v]] > out->largest)
+	for (uint32_t v = 0; v < graph->node_count; v++) {
+		inside += component[v] != GRAPH_NONE;
+		if (v < graph->txn_count && component[v] != GRAPH_NONE &&
+			++sizes[component[v]] > out->largest)
 			out->largest = sizes[component[v]];
 	}
 	free(sizes);
-	graph_cut(&cut, graph, mask, component);
+	/* Nearly all of it: the whole graph is as good. */
+	if (inside < graph->node_count - graph->node_count / 4) {
+		graph_cut(&cut, graph, mask, component);
+		graph = &cut;
+	}
 	free(component);
-	classes_of_node = mem_zero(graph->node_count, sizeof(*classes_of_node));
+	past = mem_zero(node_count, sizeof(*past));
 	for (int order = 0; order < CYCLE_ORDER_COUNT; order++) {
 		if (!(order_masks[order] & ~mask))
-			find_of_order(out, &cut, (enum cycle_order)order,
-				options->budget ? options->budget : BUDGET_DEFAULT,
-				classes_of_node);
+			find_of_order(out, graph, (enum cycle_order)order,
+				options->budget ? options->budget : BUDGET_DEFAULT, past,
+				&numbered);
 	}
-	free(classes_of_node);
+	free(past);
 	graph_release(&cut);
 }
 

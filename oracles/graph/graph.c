@@ -238,13 +238,16 @@ void graph_release(struct graph *graph)
 
 /* Tarjan's algorithm (SIAM J. Comput. 1(2), 1972) with its recursion on a stack of our own. */
 struct tarjan {
-	uint32_t *index; /* 0: not seen; order of discovery otherwise */
+	uint32_t *index; /* 0: not seen; CLOSED; order of discovery otherwise */
 	uint32_t *low;
 	uint32_t *path, path_count;   /* nodes being visited */
 	uint32_t *stack, stack_count; /* nodes whose component is open */
 	uint32_t *next_edge;          /* where each node on the path goes on */
 	uint32_t seen;
 };
+
+/* Its component is done: above every index, so that no later node takes it for open. */
+#define CLOSED UINT32_MAX
 
 static void visit(struct tarjan *t, const struct graph *graph, uint32_t v)
 {
@@ -263,17 +266,18 @@ static uint32_t close_component(
 
 	if (!singles && t->stack[t->stack_count - 1] == v) {
 		t->stack_count--;
-		t->low[v] = UINT32_MAX;
+		t->index[v] = CLOSED;
 		return number;
 	}
 	do {
 		u = t->stack[--t->stack_count];
-		t->low[u] = UINT32_MAX; /* closed: no later node may take it for open */
+		t->index[u] = CLOSED;
 		component[u] = number;
 	} while (u != v);
 	return number + 1;
 }
 
+/* Without `component`: the first one is enough. */
 static uint32_t find_components(
 	const struct graph *graph, unsigned mask, bool singles, uint32_t *component)
 {
@@ -285,13 +289,15 @@ static uint32_t find_components(
 		.stack = mem_realloc(NULL, n, sizeof(uint32_t)),
 		.next_edge = mem_realloc(NULL, n, sizeof(uint32_t)),
 	};
+	bool done = false;
 
-	memset(component, 0xff, (size_t)n * sizeof(*component));
-	for (uint32_t root = 0; root < n; root++) {
+	if (component)
+		memset(component, 0xff, (size_t)n * sizeof(*component));
+	for (uint32_t root = 0; root < n && !done; root++) {
 		if (t.index[root])
 			continue;
 		visit(&t, graph, root);
-		while (t.path_count) {
+		while (t.path_count && !done) {
 			uint32_t v = t.path[t.path_count - 1];
 			uint32_t e = t.next_edge[v], end = graph->head[v + 1];
 			uint32_t low = t.low[v], fresh = GRAPH_NONE;
@@ -305,8 +311,9 @@ static uint32_t find_components(
 					fresh = u;
 					break;
 				}
-				/* Open nodes have low <= index; closed ones UINT32_MAX. */
-				if (t.low[u] != UINT32_MAX && t.index[u] < low)
+				/* An open node leads here: there is a cycle. */
+				done |= !component && t.index[u] != CLOSED;
+				if (t.index[u] < low)
 					low = t.index[u];
 			}
 			t.low[v] = low;
@@ -322,7 +329,7 @@ static uint32_t find_components(
 				if (low < t.low[parent])
 					t.low[parent] = low;
 			}
-			if (low == t.index[v])
+			if (low == t.index[v] && !done)
 				number = close_component(&t, v, singles, component, number);
 		}
 	}
@@ -331,12 +338,17 @@ static uint32_t find_components(
 	free(t.path);
 	free(t.stack);
 	free(t.next_edge);
-	return number;
+	return number + done;
 }
 
 uint32_t graph_components(const struct graph *graph, unsigned mask, uint32_t *component)
 {
 	return find_components(graph, mask, false, component);
+}
+
+bool graph_is_acyclic(const struct graph *graph, unsigned mask)
+{
+	return find_components(graph, mask, false, NULL) == 0;
 }
 
 /* Tarjan closes a component after all that can be reached from it. */

@@ -28,6 +28,8 @@ enum graph_kind {
 	GRAPH_SESSION,
 	GRAPH_REALTIME,
 };
+/* From here on the caller's own, in none of the masks. */
+enum { GRAPH_KIND_OWN = GRAPH_REALTIME + 1 };
 
 enum graph_mask {
 	GRAPH_MASK_WW = 1 << GRAPH_WW,
@@ -84,6 +86,9 @@ void graph_release(struct graph *graph);
  * of components with at least two nodes, GRAPH_NONE for all others.  Returns how many there are.
  * Iterative Tarjan, linear. */
 uint32_t graph_components(const struct graph *graph, unsigned mask, uint32_t *component);
+
+/* Has no such component, told as soon as one is met. */
+bool graph_is_acyclic(const struct graph *graph, unsigned mask);
 
 /* A rank for every node such that an edge of `mask` never leads to a higher one, and nodes have the
  * same rank exactly when they are in the same component: a topological order, backwards. */

@@ -33,8 +33,8 @@ struct judge {
 	uint64_t out_of_steps; /* levels that it did not finish */
 	uint64_t too_large;    /* levels that it was not asked for */
 	enum level_answer levels[CYCLE_ORDER_COUNT][CYCLE_LEVEL_COUNT];
-	struct edges guess; /* with open orders as the input has them; guessed: there are some */
-	bool guessed;
+	bool guessed; /* open orders were tried as the input has them */
+	struct edges guess; /* ... in a graph of its own */
 	enum level_answer cursor, monotonic, forward; /* PL-CS, PL-2L, PL-FCV */
 };
 
@@ -216,17 +216,22 @@ static void take_levels(
 	}
 }
 
-static void try_guess(struct judge *j)
+static void try_guess(struct judge *j, const struct edges *edges)
 {
 	struct cycles_options search = {
 		.session = j->session, .realtime = j->realtime, .budget = 1};
+	struct graph graph = j->guess.graph.head ? j->guess.graph : edges->graph;
 	struct cycles found;
 
-	if (!j->guess.graph.head)
-		return; /* it had no cycle at all, and all is decided */
-	cycles_find(&found, &j->guess.graph, &search);
+	graph.kind = mem_dup(graph.kind, graph.edge_count);
+	for (uint32_t e = 0; e < graph.edge_count; e++) {
+		if (graph.kind[e] == EDGE_GUESS)
+			graph.kind[e] = GRAPH_WW;
+	}
+	cycles_find(&found, &graph, &search);
 	take_levels(j, found.levels);
 	cycles_release(&found);
+	free(graph.kind);
 }
 
 static void try_orders(struct judge *j)
@@ -390,7 +395,7 @@ static void decide(struct judge *j, const struct edges *edges)
 	doubt(j, edges);
 	spread(j);
 	if (any_undecided(j) && j->guessed && !j->v->predicate_count)
-		try_guess(j);
+		try_guess(j, edges);
 	edges_release(&j->guess);
 	if (any_undecided(j) && !j->v->predicate_count)
 		try_schedules(j);
@@ -614,37 +619,36 @@ static void timed(struct judge *j, uint32_t examples)
 
 /*
  * The edges and their cycles.  At first with versions whose order is open as the input has them: a level that
- * holds in that order holds, and mostly there is no cycle at all.  If there is one, and something was open, once
- * more without a guess.
+ * holds in that order holds, and mostly there is no cycle at all.  If there is one, and something was open,
+ * without a guess.
  */
 static void find_edges(struct judge *j, struct edges *edges)
 {
-	struct edges_options options = {.session = j->session,
-		.realtime = j->realtime,
-		.prune = true,
-		.by_place = true};
+	struct edges_options options = {
+		.session = j->session, .realtime = j->realtime, .prune = true, .guess = true};
 	struct cycles_options search = {
 		.session = j->session, .realtime = j->realtime, .budget = j->options->budget};
 
 	edges_build(edges, &j->facts, &options);
+	options.guess = false;
+	options.by_place = edges->crowded;
+	if (options.by_place) {
+		edges_release(edges);
+		edges_build(edges, &j->facts, &options);
+	}
 	if (edges->open_tails || edges->open_chains) {
-		uint32_t *component =
-			mem_realloc(NULL, edges->graph.node_count, sizeof(*component));
-		bool acyclic = !graph_components(&edges->graph, GRAPH_MASK_ALL, component);
-
-		free(component);
 		j->guessed = !j->facts.reads_ambiguous && !edges->unordered && !edges->skipped;
-		if (acyclic && j->guessed) {
+		if (j->guessed && graph_is_acyclic(&edges->graph, GRAPH_MASK_ALL | EDGE_GUESS_MASK)) {
 			j->cycles = (struct cycles){0}; /* every level holds: LEVEL_HOLDS is zero */
 			edges->open_tails = edges->open_chains = 0;
+			j->guessed = false;
 			return;
 		}
-		if (j->guessed)
+		if (options.by_place) {
 			j->guess = *edges;
-		else
-			edges_release(edges);
-		options.by_place = false;
-		edges_build(edges, &j->facts, &options);
+			options.by_place = false;
+			edges_build(edges, &j->facts, &options);
+		}
 	}
 	cycles_find(&j->cycles, &edges->graph, &search);
 }

@@ -30,6 +30,7 @@ struct build {
 	struct edges *out;
 	struct graph_builder g;
 	bool ordered;          /* tails and open chains are given an order */
+	uint64_t joins;        /* edges to late ones, all keys */
 	struct by_key late;    /* what comes behind the known part of a key's order */
 	uint32_t *next_live;   /* by place in v->order: the next item of a list with a writer */
 	uint32_t *last_live;   /* by place: the last such at or before */
@@ -132,6 +133,11 @@ static void join_late(struct build *b, uint32_t reader_op, uint32_t key)
 		return;
 	}
 	b->joined[key] += end - first;
+	b->joins += end - first;
+	if (b->options->guess && b->joins > b->v->op_count / 4) {
+		b->out->crowded = true;
+		return;
+	}
 	for (uint32_t i = first; i < end; i++)
 		add(b, b->v->ops[reader_op].txn, late_txn(b, i), GRAPH_RW, reader_op);
 }
@@ -191,6 +197,8 @@ static void list_key(struct build *b, uint32_t k)
 			add(b, last, late_txn(b, i), GRAPH_WW, b->late.op[i]);
 		if (b->ordered)
 			last = late_txn(b, i);
+		else if (b->options->guess && i > b->late.head[k])
+			add(b, late_txn(b, i - 1), late_txn(b, i), EDGE_GUESS, b->late.op[i]);
 	}
 }
 
@@ -497,12 +505,28 @@ static void add_all(struct build *b)
 	}
 }
 
+/* Session and real-time order. */
+static void add_orders(struct build *b)
+{
+	const struct edges_options *options = b->options;
+
+	if (options->session)
+		session_edges(b);
+	if (options->prune && (!options->realtime || in_order_of_ends(b->f)))
+		prune(b);
+	else if (options->realtime)
+		realtime_edges(b, NULL);
+}
+
 void edges_build(struct edges *edges, const struct facts *f, const struct edges_options *options)
 {
 	const struct values *v = f->v;
 	struct build b = {.f = f, .v = v, .options = options, .out = edges};
 
 	memset(edges, 0, sizeof(*edges));
+	edges->crowded = options->guess && f->has_registers;
+	if (edges->crowded)
+		return;
 	graph_builder_init(&b.g, v->txn_count);
 	b.joined = mem_zero(v->key_count, sizeof(uint32_t));
 	b.closed_chain = mem_zero(v->item_count, 1);
@@ -516,12 +540,10 @@ void edges_build(struct edges *edges, const struct facts *f, const struct edges_
 	if (v->stamps)
 		stamp_orders(&b);
 	add_all(&b);
-	if (options->session)
-		session_edges(&b);
-	if (options->prune && (!options->realtime || in_order_of_ends(f)))
-		prune(&b);
-	else if (options->realtime)
-		realtime_edges(&b, NULL);
+	if (edges->crowded)
+		b.g.count = 0; /* all for nothing */
+	else
+		add_orders(&b);
 	graph_build(&edges->graph, &b.g);
 	free(b.joined);
 	free(b.closed_chain);

@@ -25,9 +25,15 @@
 /* An edge's detail is an operation: the read of wr and rw, the later write of ww. */
 #define EDGE_SOFT ((uint32_t)1 << 31)
 
+/* An edge of an order that is only tried. */
+#define EDGE_GUESS	((enum graph_kind)GRAPH_KIND_OWN)
+#define EDGE_GUESS_MASK (1u << GRAPH_KIND_OWN)
+
 struct edges_options {
 	bool session, realtime;
 	bool prune; /* leave out edges that can be in no cycle */
+	bool guess; /* leaves tails open, and adds an order as by by_place in edges of its own kind; of
+		       lists only, and not if that takes many edges: `crowded` */
 	bool by_place; /* orders tails and open chains as the input has their transactions */
 	const uint32_t *rank; /* ... by descending rank; NULL and not by_place: leave open */
 };
@@ -38,6 +44,7 @@ struct edges {
 	uint64_t open_tails;  /* list keys with several unread transactions */
 	uint64_t open_chains; /* register keys whose order the data does not give */
 	uint64_t unordered;   /* keys whose reads contradict each other, or are ambiguous */
+	bool crowded;         /* gave up: ask by_place */
 	uint64_t skipped;     /* keys with too many readers and unread writers to join them all */
 };
 

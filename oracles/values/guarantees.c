@@ -8,10 +8,14 @@
 uint32_t guarantee_read_end(const struct facts *f, uint32_t op)
 {
 	const struct values *v = f->v;
+	const struct values_txn *txn = &v->txns[v->ops[op].txn];
 	const uint32_t *list = v->order + v->keys[v->ops[op].key].first_order;
 	uint32_t end = v->ops[op].value;
+	bool own = false;
 
-	while (end && facts_writer(f, list[end - 1]) == v->ops[op].txn)
+	for (uint32_t i = txn->first_op; i < txn->first_op + txn->op_count; i++)
+		own |= v->ops[i].kind == VALUES_APPEND && v->ops[i].key == v->ops[op].key;
+	while (own && end && facts_writer(f, list[end - 1]) == v->ops[op].txn)
 		end--;
 	return end;
 }
@@ -86,6 +90,15 @@ static void one_op(const struct facts *f, uint32_t i, struct key_marks *k,
 	}
 }
 
+static bool all_breached(const struct guarantee_breach breaches[GUARANTEE_COUNT])
+{
+	for (int g = 0; g < GUARANTEE_COUNT; g++) {
+		if (breaches[g].first == VALUES_NONE)
+			return false;
+	}
+	return true;
+}
+
 bool guarantees_of_lists(const struct facts *f, struct guarantee_breach breaches[GUARANTEE_COUNT])
 {
 	const struct values *v = f->v;
@@ -99,7 +112,7 @@ bool guarantees_of_lists(const struct facts *f, struct guarantee_breach breaches
 	for (int g = 0; g < GUARANTEE_COUNT; g++)
 		breaches[g] = (struct guarantee_breach){VALUES_NONE, VALUES_NONE};
 	for (uint32_t s = 0; s < v->session_count; s++) {
-		for (uint32_t i = 0; i < v->sessions[s].txn_count; i++) {
+		for (uint32_t i = 0; i < v->sessions[s].txn_count && !all_breached(breaches); i++) {
 			uint32_t t = v->session_txns[v->sessions[s].first_txn + i];
 
 			for (uint32_t o = 0; f->counts[t] && o < v->txns[t].op_count; o++) {

@@ -647,7 +647,6 @@ static void report(struct weak *w, const struct graph *graph, enum weak_level le
 static bool holds(struct weak *w, enum weak_level level, uint32_t examples, struct verdict *out)
 {
 	struct graph graph;
-	uint32_t *component;
 	uint8_t *inside;
 	bool acyclic;
 
@@ -667,9 +666,7 @@ static bool holds(struct weak *w, enum weak_level level, uint32_t examples, stru
 	graph_builder_prune(&w->g, inside);
 	free(inside);
 	graph_build(&graph, &w->g);
-	component = mem_realloc(NULL, graph.node_count, sizeof(*component));
-	acyclic = graph_components(&graph, GRAPH_MASK_ALL, component) == 0;
-	free(component);
+	acyclic = graph_is_acyclic(&graph, GRAPH_MASK_ALL);
 	if (!acyclic)
 		report(w, &graph, level, examples, out);
 	graph_release(&graph);
