@@ -305,8 +305,8 @@ static uint32_t shortest_possible(enum cycle_class class)
 	return class == CYCLE_G_NONADJACENT ? 4 : 2;
 }
 
-/* Cycles through an anchor edge of `anchors`: the shortest way back from its end to its start, of at
- * most `limit` steps.  False: no need to go on. */
+/* Cycles through an anchor edge of `anchors`: the shortest way back from its end to its start, of
+ * at most `limit` steps.  False: no need to go on. */
 static bool find_within(struct finder *f, enum cycle_class class, unsigned anchors,
 	const uint32_t *inside, const struct automaton *automaton, unsigned accept, uint32_t limit)
 {
@@ -346,8 +346,8 @@ static bool find_within(struct finder *f, enum cycle_class class, unsigned ancho
 	return true;
 }
 
-/* At first only the shortest there can be: mostly one is there, and a wider search that meets some other
- * anchor before looks at much more. */
+/* At first only the shortest there can be: mostly one is there, and a wider search that meets some
+ * other anchor before looks at much more. */
 static void find_through(struct finder *f, enum cycle_class class, unsigned anchors,
 	const uint32_t *inside, const struct automaton *automaton, unsigned accept, unsigned mask)
 {
@@ -1011,9 +1011,9 @@ struct past {
 };
 
 /*
- * The components of the edges in `mask`, without those that have nothing left to show because a weaker
- * order has shown every class in them; their levels fail already.  A component of a weaker order that
- * has is one node here: a giant one costs a look at its edges.
+ * The components of the edges in `mask`, without those that have nothing left to show because a
+ * weaker order has shown every class in them; their levels fail already.  A component of a weaker
+ * order that has is one node here: a giant one costs a look at its edges.
  */
 static uint32_t project_unfinished(
 	const struct graph *graph, unsigned mask, const struct past *past, uint32_t **component)
@@ -1044,7 +1044,8 @@ static uint32_t project_unfinished(
 	for (uint32_t v = 0; v < graph->node_count; v++) {
 		for (uint32_t e = graph->head[v]; e < graph->head[v + 1]; e++) {
 			if ((mask >> graph->kind[e] & 1) && node[v] != node[graph->to[e]])
-				graph_builder_add(&builder, node[v], node[graph->to[e]], GRAPH_WW, 0);
+				graph_builder_add(
+					&builder, node[v], node[graph->to[e]], GRAPH_WW, 0);
 		}
 	}
 	graph_build(&small, &builder);
@@ -1055,7 +1056,8 @@ static uint32_t project_unfinished(
 		if ((*component)[node[v]] != GRAPH_NONE)
 			classes[(*component)[node[v]]] |= past[origin_of(graph, v)].classes;
 	}
-	/* From the small graph's nodes to those of the graph; a finished one alone has no number. */
+	/* From the small graph's nodes to those of the graph; a finished one alone has no number.
+	 */
 	for (uint32_t v = 0; v < graph->node_count; v++) {
 		uint32_t c = (*component)[node[v]];
 

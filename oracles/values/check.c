@@ -33,7 +33,7 @@ struct judge {
 	uint64_t out_of_steps; /* levels that it did not finish */
 	uint64_t too_large;    /* levels that it was not asked for */
 	enum level_answer levels[CYCLE_ORDER_COUNT][CYCLE_LEVEL_COUNT];
-	bool guessed; /* open orders were tried as the input has them */
+	bool guessed;       /* open orders were tried as the input has them */
 	struct edges guess; /* ... in a graph of its own */
 	enum level_answer cursor, monotonic, forward; /* PL-CS, PL-2L, PL-FCV */
 };
@@ -353,9 +353,10 @@ static bool is_open(const struct judge *j, size_t n, const uint64_t *given, bool
 	       j->levels[order][asks[n % ARRAY_LEN(asks)].level] == LEVEL_UNDECIDED;
 }
 
-/* What is still open, exactly.  Every level gets an equal share of the steps, so that one hard level
- * leaves the others theirs, and what a level does not need goes to those behind it.  Those that ran
- * out are asked once more if the rest makes a difference.  A quarter stays for other questions. */
+/* What is still open, exactly.  Every level gets an equal share of the steps, so that one hard
+ * level leaves the others theirs, and what a level does not need goes to those behind it.  Those
+ * that ran out are asked once more if the rest makes a difference.  A quarter stays for other
+ * questions. */
 static void try_solver(struct judge *j)
 {
 	uint64_t given[ASK_COUNT] = {0}, reserve = j->steps / 4;
@@ -618,9 +619,9 @@ static void timed(struct judge *j, uint32_t examples)
 }
 
 /*
- * The edges and their cycles.  At first with versions whose order is open as the input has them: a level that
- * holds in that order holds, and mostly there is no cycle at all.  If there is one, and something was open,
- * without a guess.
+ * The edges and their cycles.  At first with versions whose order is open as the input has them: a
+ * level that holds in that order holds, and mostly there is no cycle at all.  If there is one, and
+ * something was open, without a guess.
  */
 static void find_edges(struct judge *j, struct edges *edges)
 {
@@ -638,7 +639,8 @@ static void find_edges(struct judge *j, struct edges *edges)
 	}
 	if (edges->open_tails || edges->open_chains) {
 		j->guessed = !j->facts.reads_ambiguous && !edges->unordered && !edges->skipped;
-		if (j->guessed && graph_is_acyclic(&edges->graph, GRAPH_MASK_ALL | EDGE_GUESS_MASK)) {
+		if (j->guessed &&
+			graph_is_acyclic(&edges->graph, GRAPH_MASK_ALL | EDGE_GUESS_MASK)) {
 			j->cycles = (struct cycles){0}; /* every level holds: LEVEL_HOLDS is zero */
 			edges->open_tails = edges->open_chains = 0;
 			j->guessed = false;
@@ -697,7 +699,8 @@ void values_judge(const struct values *v, const struct values_options *options, 
 		guarantees(&j, causal);
 	out->decided += j.facts.reads;
 	verdict_undecided(out, "the solver ran out of steps (--budget)", j.out_of_steps);
-	verdict_undecided(out, "too large for the solver, or equal elements of a list", j.too_large);
+	verdict_undecided(
+		out, "too large for the solver, or equal elements of a list", j.too_large);
 	verdict_undecided(out, "result of a read not known", v->counts.reads_unknown);
 	verdict_undecided(out, "no transaction is known to have committed",
 		values_any_committed(v) ? 0 : v->txn_count);

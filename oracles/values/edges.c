@@ -32,8 +32,8 @@ struct build {
 	bool ordered;          /* tails and open chains are given an order */
 	uint64_t joins;        /* edges to late ones, all keys */
 	struct by_key late;    /* what comes behind the known part of a key's order */
-	uint32_t *next_live;   /* by place in v->order: the next item of a list with a writer */
-	uint32_t *last_live;   /* by place: the last such at or before */
+	uint32_t *next_live;   /* by place in v->order: the writer of it or the next that has one */
+	uint32_t *last_live;   /* by place: the same of it or the last before */
 	uint32_t *joined;      /* by key: rw edges to late ones so far */
 	uint8_t *closed_chain; /* by item: enum chain */
 	uint32_t *follow;      /* by item, with rank: the first write of the chain behind */
@@ -144,7 +144,7 @@ static void join_late(struct build *b, uint32_t reader_op, uint32_t key)
 
 /* ------------------------------------------------------------------------------- lists */
 
-/* For every place of every list the nearest items that have a writer, behind and before. */
+/* For every place of every list the nearest writers, behind and before. */
 static void find_live(struct build *b)
 {
 	const struct values *v = b->v;
@@ -156,15 +156,17 @@ static void find_live(struct build *b)
 		uint32_t near = VALUES_NONE;
 
 		for (uint32_t e = 0; e < count; e++) {
-			if (b->f->state[v->order[first + e]] == WRITER_ONE)
-				near = v->order[first + e];
+			uint32_t writer = facts_writer(b->f, v->order[first + e]);
+
+			near = writer != VALUES_NONE ? writer : near;
 			b->last_live[first + e] = near;
+			b->next_live[first + e] = writer;
 		}
 		near = VALUES_NONE;
 		for (uint32_t e = count; e-- > 0;) {
-			if (b->f->state[v->order[first + e]] == WRITER_ONE)
-				near = v->order[first + e];
-			b->next_live[first + e] = near;
+			if (b->next_live[first + e] == VALUES_NONE)
+				b->next_live[first + e] = near;
+			near = b->next_live[first + e];
 		}
 	}
 }
@@ -207,19 +209,19 @@ static void list_read_edges(struct build *b, uint32_t i)
 	const struct values *v = b->v;
 	const struct values_op *op = &v->ops[i];
 	const struct values_key *key = &v->keys[op->key];
-	uint32_t seen = b->f->seen[i], end = b->f->list_end[op->key], item;
+	uint32_t seen = b->f->seen[i], end = b->f->list_end[op->key], writer;
 
 	/* Of a list that others contradict, only the agreed part. */
 	if (seen > end) {
-		if (end && (item = b->last_live[key->first_order + end - 1]) != VALUES_NONE)
-			add(b, facts_writer(b->f, item), op->txn, GRAPH_WR, i);
+		if (end && (writer = b->last_live[key->first_order + end - 1]) != VALUES_NONE)
+			add(b, writer, op->txn, GRAPH_WR, i);
 		return;
 	}
-	if (seen && (item = b->last_live[key->first_order + seen - 1]) != VALUES_NONE)
-		add(b, facts_writer(b->f, item), op->txn, GRAPH_WR, i);
-	item = seen < end ? b->next_live[key->first_order + seen] : VALUES_NONE;
-	if (item != VALUES_NONE)
-		add(b, op->txn, facts_writer(b->f, item), GRAPH_RW, i);
+	if (seen && (writer = b->last_live[key->first_order + seen - 1]) != VALUES_NONE)
+		add(b, writer, op->txn, GRAPH_WR, i);
+	writer = seen < end ? b->next_live[key->first_order + seen] : VALUES_NONE;
+	if (writer != VALUES_NONE)
+		add(b, op->txn, writer, GRAPH_RW, i);
 	else if (end == key->order_count)
 		join_late(b, i, op->key);
 }

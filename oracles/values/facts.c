@@ -201,8 +201,6 @@ static void find_writers(struct facts *f)
 			f->state[i] = WRITER_SEVERAL;
 		else
 			f->state[i] = written ? WRITER_ABORTED : WRITER_NOBODY;
-		f->ambiguous_list |= f->state[i] == WRITER_SEVERAL && written &&
-				     v->ops[v->items[i].first_write].kind == VALUES_APPEND;
 		/* What the key held at first, or what somebody wrote who may not have committed. */
 		if (f->state[i] == WRITER_INITIAL && written) {
 			w = writers_of(v, i);
@@ -210,6 +208,14 @@ static void find_writers(struct facts *f)
 				if (v->txns[v->ops[op].txn].outcome == VALUES_UNKNOWN)
 					f->state[i] = WRITER_SEVERAL;
 			}
+		}
+		if (f->state[i] == WRITER_ONE) {
+			f->writer_txn[i] = v->ops[found].txn;
+			f->care[i] = f->notes[found] & OP_FINAL ? 0 : ITEM_INTERMEDIATE;
+		} else if (f->state[i] == WRITER_SEVERAL) {
+			f->care[i] = ITEM_SEVERAL;
+			f->ambiguous_list |=
+				written && v->ops[v->items[i].first_write].kind == VALUES_APPEND;
 		}
 	}
 }
@@ -269,8 +275,8 @@ static void judge_item(struct reading *r, uint32_t op, uint32_t key, uint32_t it
 	f->reads++;
 	switch ((enum writer_state)f->state[item]) {
 	case WRITER_ONE:
-		a.other = v->ops[f->writer[item]].txn;
-		if (!(f->notes[f->writer[item]] & OP_FINAL))
+		a.other = f->writer_txn[item];
+		if (f->care[item] == ITEM_INTERMEDIATE)
 			note(f, ANOMALY_G1B, a);
 		return;
 	case WRITER_INITIAL:
@@ -333,7 +339,7 @@ static void register_read(struct reading *r, uint32_t at)
 	bool mine_before = k->wrote && writes_item(v, first, at, op->value);
 	/* Of others' values only: a value that also somebody else wrote may be theirs. */
 	bool mine_later = !mine_before && f->state[op->value] == WRITER_ONE &&
-			  v->ops[f->writer[op->value]].txn == r->t &&
+			  f->writer_txn[op->value] == r->t &&
 			  writes_item(v, at + 1, end, op->value);
 
 	if (mine_later) {
@@ -437,11 +443,9 @@ static void list_read(struct reading *r, uint32_t at)
 		uint32_t item = list[f->seen[at] - 1];
 
 		a.item = item;
-		if (f->state[item] == WRITER_SEVERAL)
-			f->reads_ambiguous++;
-		else if (f->state[item] == WRITER_ONE && v->ops[f->writer[item]].txn != r->t &&
-			 !(f->notes[f->writer[item]] & OP_FINAL)) {
-			a.other = v->ops[f->writer[item]].txn;
+		f->reads_ambiguous += f->care[item] == ITEM_SEVERAL;
+		if (f->care[item] == ITEM_INTERMEDIATE && f->writer_txn[item] != r->t) {
+			a.other = f->writer_txn[item];
 			note(f, ANOMALY_G1B, a);
 		}
 	}
@@ -718,6 +722,8 @@ void facts_find(struct facts *f, const struct values *v)
 	f->counts = mem_zero(v->txn_count, 1);
 	f->state = mem_zero(v->item_count, 1);
 	f->writer = none_array(v->item_count);
+	f->writer_txn = none_array(v->item_count);
+	f->care = mem_zero(v->item_count, 1);
 	f->notes = mem_zero(v->op_count, 1);
 	f->overwriter = none_array(v->item_count);
 	f->overwriter_initial = none_array(v->key_count);
@@ -735,8 +741,8 @@ void facts_find(struct facts *f, const struct values *v)
 	}
 	f->seen = f->has_lists ? mem_zero(v->op_count, sizeof(*f->seen)) : NULL;
 	find_counting(f);
-	find_writers(f);
 	find_final_writes(f);
+	find_writers(f);
 	judge_reads(f);
 	if (f->has_lists) {
 		judge_own_lists(f);
@@ -749,6 +755,8 @@ void facts_release(struct facts *f)
 	free(f->counts);
 	free(f->state);
 	free(f->writer);
+	free(f->writer_txn);
+	free(f->care);
 	free(f->notes);
 	free(f->seen);
 	free(f->overwriter);

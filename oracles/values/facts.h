@@ -56,11 +56,18 @@ enum op_note {
 				 had read a version of unknown writer */
 };
 
+enum item_care {
+	ITEM_SEVERAL = 1,      /* WRITER_SEVERAL */
+	ITEM_INTERMEDIATE = 2, /* WRITER_ONE, who wrote the key again */
+};
+
 struct facts {
 	const struct values *v;
 	uint8_t *counts;      /* by transaction: it counts as committed */
 	uint8_t *state;       /* by item: enum writer_state */
 	uint32_t *writer;     /* by item: op; with WRITER_ONE */
+	uint32_t *writer_txn; /* by item: the transaction; NONE without WRITER_ONE */
+	uint8_t *care;        /* by item: enum item_care, what is rarely so, for a quick look */
 	uint8_t *notes;       /* by op: enum op_note */
 	uint32_t *seen;       /* by op: what an external list read saw of others: how many items */
 	uint32_t *overwriter; /* by item: the transaction that read it and then wrote the key */
@@ -84,8 +91,7 @@ void facts_release(struct facts *facts);
 /* The transaction that wrote an item, or NONE. */
 static inline uint32_t facts_writer(const struct facts *facts, uint32_t item)
 {
-	return facts->state[item] == WRITER_ONE ? facts->v->ops[facts->writer[item]].txn
-						: VALUES_NONE;
+	return facts->writer_txn[item];
 }
 
 #endif

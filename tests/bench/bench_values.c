@@ -6,13 +6,13 @@
  *	bench_values TXNS write NAME     the history of that name to standard output
  *
  * The end is a table of all limits with what was measured against them, in this run.  What other
- * tools need is from their runs on another machine of the same kind: Elle 102 CPU seconds and 6.9 GB
- * for a million list transactions; AWDIT 1.3, 1.7 and 2.9 s for RC, RA and causal of a million register
- * transactions, 3.3, 5.8 and 33 s with 50 sessions; VeriStrong for SER and SI of ten thousand by the
- * share of reads.  All other limits are ratios within the run.
+ * tools need is from their runs on another machine of the same kind: Elle 102 CPU seconds and 6.9
+ *GB for a million list transactions; AWDIT 1.3, 1.7 and 2.9 s for RC, RA and causal of a million
+ *register transactions, 3.3, 5.8 and 33 s with 50 sessions; VeriStrong for SER and SI of ten
+ *thousand by the share of reads.  All other limits are ratios within the run.
  *
- * Every measurement runs in a process of its own, the quicker of two counts (CPU seconds and peak memory
- * are the kernel's).  Histories are written to the current directory and removed.
+ * Every measurement runs in a process of its own, the quicker of two counts (CPU seconds and peak
+ *memory are the kernel's).  Histories are written to the current directory and removed.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -129,7 +129,8 @@ static struct shape shapes[] = {
 	{"edn-cold", "lists, 100,000 keys, serial", {.keys = 100000, .processes = 10}, false},
 	{"edn-hot", "lists, 10 keys, snapshots",
 		{.keys = 10, .processes = 20, .store = STORE_SNAPSHOT}, false},
-	{"edn-clean", "lists, 10 keys, serial, all commit", {.keys = 10, .processes = 20, .fail_percent = NOBODY}, true},
+	{"edn-clean", "lists, 10 keys, serial, all commit",
+		{.keys = 10, .processes = 20, .fail_percent = NOBODY}, true},
 	{"edn-loose", "lists, 10 keys, no control, many components",
 		{.keys = 10, .processes = 20, .store = STORE_NONE, .fail_percent = NOBODY}, true},
 	{"edn-giant", "lists, 10 keys, no control, one component",
@@ -247,7 +248,8 @@ static double registers(const struct shape *shape, uint32_t txns)
 	printf("%-44s %8u txns %6.1f MiB  import %5.2f s  RC %5.2f  RA %5.2f  CC %5.2f s %6.1f MiB "
 	       " Adya %5.2f s %6.1f MiB  %s\n",
 		shape->what, h.txns, file_mib(path), import.cpu, weak[0].cpu, weak[1].cpu,
-		weak[2].cpu, weak[2].mib, check.cpu, check.mib, weak[2].status ? "violations" : "clean");
+		weak[2].cpu, weak[2].mib, check.cpu, check.mib,
+		weak[2].status ? "violations" : "clean");
 	for (int l = 0; h.txns == 1000000 && l < 3; l++)
 		limit(weak[l].cpu, awdit[h.processes == 50][l], "s", "%s: AWDIT's %s", shape->what,
 			((const char *[]){"RC", "RA", "causal"})[l]);
@@ -289,7 +291,8 @@ static bool wanted(int argc, char **argv, const char *name)
 }
 
 /* The cost of one shape by that of another, where both were measured. */
-static void growth(const double *cpu, const char *from, const char *to, double bound, const char *what)
+static void growth(
+	const double *cpu, const char *from, const char *to, double bound, const char *what)
 {
 	double a = 0, b = 0;
 
@@ -310,7 +313,8 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < ARRAY_LEN(shapes); i++) {
 		const struct shape *shape = &shapes[i];
 
-		if (argc == 4 && strcmp(argv[2], "write") == 0 && strcmp(argv[3], shape->name) == 0) {
+		if (argc == 4 && strcmp(argv[2], "write") == 0 &&
+			strcmp(argv[3], shape->name) == 0) {
 			struct history_shape h = complete(shape, txns);
 
 			history_write(&h, stdout);
@@ -319,7 +323,7 @@ int main(int argc, char **argv)
 		if (!wanted(argc, argv, shape->name))
 			continue;
 		cpu[i] = strncmp(shape->name, "edn", 3) == 0 ? lists(shape, txns)
-							      : registers(shape, txns);
+							     : registers(shape, txns);
 	}
 	for (int i = 0; wanted(argc, argv, "strong") && i < 6; i++) {
 		static const double best[][3] = {{95, 0.8, 0.8}, {50, 7.1, 10.5}, {30, 11.6, 20.3}};
