@@ -157,8 +157,9 @@ static enum exit_status check_foreign(const struct command *command,
 	size_t count)
 {
 	struct verdict_context context = {.input = path, .format = from_words[from]};
-	struct values_options judge = {
-		.examples = (uint32_t)options->judge.examples, .budget = options->judge.budget};
+	struct values_options judge = {.examples = (uint32_t)options->judge.examples,
+		.budget = options->judge.budget,
+		.level = options->level ? level_named(options->level) : NULL};
 	struct values v = {0};
 	struct verdict verdict;
 	enum exit_status status;

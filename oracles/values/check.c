@@ -28,6 +28,9 @@ struct judge {
 	struct verdict *out;
 	struct facts facts;
 	struct cycles cycles;
+	const char *level; /* the one asked for; NULL: all */
+	bool adya, any_adya; /* Adya's levels are looked at; all of them, one of them is asked for */
+	enum weak_level weak; /* strongest of Biswas and Enea's polynomial levels to look at */
 	bool session, realtime;
 	uint64_t steps;        /* of the solver, left for all questions to come */
 	uint64_t out_of_steps; /* levels that it did not finish */
@@ -43,6 +46,29 @@ struct judge {
 static bool asked(const struct judge *j, enum cycle_order order)
 {
 	return order == CYCLE_PLAIN || (order == CYCLE_SESSION ? j->session : j->realtime);
+}
+
+static bool begins(const char *name, const char *with)
+{
+	return strncmp(name, with, strlen(with)) == 0;
+}
+
+static bool is_guarantee(const char *level)
+{
+	return values_level_implies("be-CC", level) && !begins(level, "be-");
+}
+
+/* The one level asked for, if it is this one.  SI and SER of Biswas and Enea's are the strong session
+ * levels. */
+static bool is_wanted(const struct judge *j, const char *name)
+{
+	const char *level = j->level;
+
+	if (level && strcmp(level, "be-SI") == 0)
+		level = adya_level_names[CYCLE_SESSION][CYCLE_PL_SI];
+	else if (level && strcmp(level, "be-SER") == 0)
+		level = adya_level_names[CYCLE_SESSION][CYCLE_PL_3];
+	return !level || strcmp(level, name) == 0;
 }
 
 static unsigned order_mask(enum cycle_order order)
@@ -182,7 +208,8 @@ static bool undecided_at(const struct judge *j, int order)
 	bool any = false;
 
 	for (int l = 0; asked(j, (enum cycle_order)order) && l < CYCLE_LEVEL_COUNT; l++)
-		any |= j->levels[order][l] == LEVEL_UNDECIDED;
+		any |= j->levels[order][l] == LEVEL_UNDECIDED &&
+		       (j->any_adya || is_wanted(j, adya_level_names[order][l]));
 	return any;
 }
 
@@ -316,17 +343,23 @@ static void try_saturation(struct judge *j)
  * three of decide_between, four of biswas_enea, five of guarantees, in this order. */
 enum { QUESTIONS_GUARANTEES = 5, QUESTIONS_WEAK = 9, QUESTIONS_AFTER = 12 };
 
-/* `share`: steps for this question; what it leaves is left for the others. */
+/* Of so many questions to come, unless one level is asked for. */
+static uint64_t share(const struct judge *j, uint64_t questions)
+{
+	return j->level ? j->steps : j->steps / questions;
+}
+
+/* `steps`: for this question; what it leaves is left for the others. */
 static enum level_answer ask_solver(struct judge *j, enum model_level model, enum cycle_order order,
-	const char *class_name, const char *level, uint64_t share)
+	const char *class_name, const char *level, uint64_t steps)
 {
 	struct model_core core;
-	uint64_t left = share;
+	uint64_t left = steps;
 	enum level_answer answer = model_decide(&j->facts, model, order, &left, &core);
 
 	if (answer == LEVEL_FAILS)
 		report_core(&j->facts, &core, class_name, level, j->out);
-	j->steps -= share - left;
+	j->steps -= steps - left;
 	j->out_of_steps += answer == LEVEL_UNDECIDED && left == 0;
 	j->too_large += answer == LEVEL_UNDECIDED && left > 0;
 	free(core.txns);
@@ -344,12 +377,20 @@ static const struct {
 	{CYCLE_PL_2_99, MODEL_PL_2_99, "not-PL-2.99"}};
 enum { ASK_COUNT = CYCLE_ORDER_COUNT * (int)ARRAY_LEN(asks) };
 
+/* Strong session PL-2+ proves the guarantees of sessions, also where they cannot be asked for. */
+static bool may_ask(const struct judge *j, enum cycle_order order, enum cycle_level level)
+{
+	return is_wanted(j, adya_level_names[order][level]) ||
+	       (is_guarantee(j->level) && order == CYCLE_SESSION && level == CYCLE_PL_2PLUS);
+}
+
 /* Is question n open?  Once more: only if it ran out of the steps given to it. */
 static bool is_open(const struct judge *j, size_t n, const uint64_t *given, bool again)
 {
 	enum cycle_order order = (enum cycle_order)(n / ARRAY_LEN(asks));
 
 	return asked(j, order) && (!again || given[n]) &&
+	       may_ask(j, order, asks[n % ARRAY_LEN(asks)].level) &&
 	       j->levels[order][asks[n % ARRAY_LEN(asks)].level] == LEVEL_UNDECIDED;
 }
 
@@ -359,25 +400,25 @@ static bool is_open(const struct judge *j, size_t n, const uint64_t *given, bool
  * questions. */
 static void try_solver(struct judge *j)
 {
-	uint64_t given[ASK_COUNT] = {0}, reserve = j->steps / 4;
+	uint64_t given[ASK_COUNT] = {0}, reserve = j->level ? 0 : j->steps / 4;
 
 	for (size_t at = 0; at < 2 * ASK_COUNT; at++) {
 		size_t n = at % ASK_COUNT, o = n / ARRAY_LEN(asks), i = n % ARRAY_LEN(asks);
 		bool again = at >= ASK_COUNT;
-		uint64_t open = 0, share, ran_out;
+		uint64_t open = 0, steps, ran_out;
 
 		if (!is_open(j, n, given, again))
 			continue;
 		for (size_t k = n; k < ASK_COUNT; k++)
 			open += is_open(j, k, given, again);
-		share = (j->steps - reserve) / open;
-		if (again && share < 2 * given[n])
+		steps = (j->steps - reserve) / open;
+		if (again && steps < 2 * given[n])
 			continue;
 		j->out_of_steps -= again;
 		ran_out = j->out_of_steps;
 		j->levels[o][asks[i].level] = ask_solver(j, asks[i].model, (enum cycle_order)o,
-			asks[i].class_name, adya_level_names[o][asks[i].level], share);
-		given[n] = j->out_of_steps > ran_out ? share : 0;
+			asks[i].class_name, adya_level_names[o][asks[i].level], steps);
+		given[n] = j->out_of_steps > ran_out ? steps : 0;
 		spread(j);
 	}
 }
@@ -495,21 +536,22 @@ static void decide_between(struct judge *j)
 							   : LEVEL_UNDECIDED;
 	if (has_anomaly(j, ANOMALY_LOST_UPDATE))
 		j->cursor = LEVEL_FAILS;
-	if (j->cursor == LEVEL_UNDECIDED)
+	if (j->cursor == LEVEL_UNDECIDED && is_wanted(j, "PL-CS"))
 		j->cursor = ask_solver(j, MODEL_PL_CS, CYCLE_PLAIN, "G-cursor", "PL-CS",
-			j->steps / QUESTIONS_AFTER);
-	if (j->monotonic == LEVEL_UNDECIDED)
+			share(j, QUESTIONS_AFTER));
+	if (j->monotonic == LEVEL_UNDECIDED && is_wanted(j, "PL-2L"))
 		j->monotonic = ask_solver(j, MODEL_PL_2L, CYCLE_PLAIN, "G-monotonic", "PL-2L",
-			j->steps / (QUESTIONS_AFTER - 1));
+			share(j, QUESTIONS_AFTER - 1));
+	j->forward = LEVEL_UNDECIDED;
 	if (!j->realtime)
 		return;
 	if (j->levels[CYCLE_REALTIME][CYCLE_PL_2PLUS] == LEVEL_HOLDS)
 		j->forward = LEVEL_HOLDS;
 	else if (stronger == LEVEL_FAILS)
 		j->forward = LEVEL_FAILS;
-	else
+	else if (is_wanted(j, "PL-FCV"))
 		j->forward = ask_solver(j, MODEL_FCV, CYCLE_REALTIME, "G-SIb", "PL-FCV",
-			j->steps / (QUESTIONS_AFTER - 2));
+			share(j, QUESTIONS_AFTER - 2));
 }
 
 static void report_levels(struct judge *j)
@@ -553,9 +595,11 @@ static void guarantees(struct judge *j, bool causal)
 			core.count -= breaches[i].first == breaches[i].second;
 			report_core(&j->facts, &core, all[i].name, all[i].name, j->out);
 			answer = LEVEL_FAILS;
+		} else if (!known && !proven && !is_wanted(j, all[i].name)) {
+			answer = LEVEL_UNDECIDED;
 		} else if (!known && !proven) {
 			answer = ask_solver(j, all[i].model, CYCLE_SESSION, all[i].name,
-				all[i].name, j->steps / (QUESTIONS_GUARANTEES - i));
+				all[i].name, share(j, QUESTIONS_GUARANTEES - i));
 		}
 		fails |= answer == LEVEL_FAILS && all[i].model != MODEL_WFR;
 		verdict_level(j->out, all[i].name, answer);
@@ -572,35 +616,33 @@ static bool biswas_enea(struct judge *j, uint32_t examples)
 	static const char *const names[] = {"be-RC", "be-RA", "be-CC"};
 	static const enum model_level models[] = {MODEL_RC, MODEL_RA, MODEL_CC};
 	enum level_answer answers[WEAK_LEVEL_COUNT], prefix = LEVEL_UNDECIDED;
-	enum level_answer si = j->session && !j->options->no_adya
+	enum level_answer si = j->session && j->adya
 				       ? j->levels[CYCLE_SESSION][CYCLE_PL_SI]
 				       : LEVEL_UNDECIDED;
 
 	if (!j->v->has_sessions || j->facts.has_lists)
 		return false;
-	weak_judge(&j->facts,
-		j->options->weak_up_to ? (enum weak_level)(j->options->weak_up_to - 1) : WEAK_CC,
-		examples, answers, j->out);
-	for (int l = 0; l < WEAK_LEVEL_COUNT && !j->options->weak_up_to; l++) {
+	weak_judge(&j->facts, j->weak, examples, answers, j->out);
+	for (int l = 0; l < WEAK_LEVEL_COUNT; l++) {
 		if (l && answers[l - 1] == LEVEL_FAILS)
 			answers[l] = LEVEL_FAILS;
 		else if (answers[l] == LEVEL_UNDECIDED && si == LEVEL_HOLDS)
 			answers[l] = LEVEL_HOLDS;
-		else if (answers[l] == LEVEL_UNDECIDED)
+		else if (answers[l] == LEVEL_UNDECIDED && is_wanted(j, names[l]))
 			answers[l] = ask_solver(j, models[l], CYCLE_SESSION, names[l], names[l],
-				j->steps / (uint64_t)(QUESTIONS_WEAK - l));
+				share(j, QUESTIONS_WEAK - (uint64_t)l));
 	}
 	for (int l = 0; l < (j->options->weak_up_to ? j->options->weak_up_to : WEAK_LEVEL_COUNT); l++)
 		verdict_level(j->out, names[l], answers[l]);
-	if (!j->session || j->options->no_adya)
+	if (!j->session || !j->adya)
 		return answers[WEAK_CC] == LEVEL_HOLDS;
 	if (answers[WEAK_CC] == LEVEL_FAILS)
 		prefix = LEVEL_FAILS;
 	else if (si == LEVEL_HOLDS)
 		prefix = LEVEL_HOLDS;
-	else
+	else if (is_wanted(j, "be-prefix"))
 		prefix = ask_solver(j, MODEL_PREFIX, CYCLE_SESSION, "be-prefix", "be-prefix",
-			j->steps / (QUESTIONS_WEAK - WEAK_LEVEL_COUNT));
+			share(j, QUESTIONS_WEAK - WEAK_LEVEL_COUNT));
 	verdict_level(j->out, "be-prefix", prefix);
 	verdict_level(j->out, "be-SI", si);
 	verdict_level(j->out, "be-SER", j->levels[CYCLE_SESSION][CYCLE_PL_3]);
@@ -680,9 +722,53 @@ static void adya(struct judge *j, uint32_t examples)
 	edges_release(&edges);
 }
 
+/* What the one level asked for needs. */
+static void narrow(struct judge *j, const char *level)
+{
+	static const char *const weak[] = {"be-RC", "be-RA", "be-CC"};
+	bool real_time = (begins(level, "strong-") && !begins(level, "strong-session-")) ||
+			 strcmp(level, "PL-FCV") == 0;
+
+	j->level = level;
+	j->realtime &= real_time;
+	j->session &= real_time || (!begins(level, "PL-") && !begins(level, "timed-"));
+	for (int l = 0; l < WEAK_LEVEL_COUNT; l++) {
+		/* With several writers of a value a stronger level may be the quickest proof. */
+		if (strcmp(level, weak[l]) == 0) {
+			j->weak = (enum weak_level)l;
+			j->adya = j->facts.reads_ambiguous > 0;
+		}
+	}
+	j->any_adya = true;
+	for (int o = 0; o < CYCLE_ORDER_COUNT; o++) {
+		for (int l = 0; l < CYCLE_LEVEL_COUNT; l++)
+			j->any_adya &= !is_wanted(j, adya_level_names[o][l]);
+	}
+}
+
+/* Of the others only what it implies, as far as it is decided. */
+static void keep_implied(struct verdict *out, const char *level)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < out->level_count; i++) {
+		const struct verdict_level *l = &out->levels[i];
+
+		if (strcmp(l->name, level) == 0 || (l->answer != LEVEL_UNDECIDED &&
+							   values_level_implies(level, l->name)))
+			out->levels[kept++] = *l;
+	}
+	out->level_count = kept;
+}
+
 void values_judge(const struct values *v, const struct values_options *options, struct verdict *out)
 {
-	struct judge j = {.v = v, .options = options, .out = out};
+	struct judge j = {.v = v,
+		.options = options,
+		.out = out,
+		.adya = true,
+		.any_adya = true,
+		.weak = WEAK_CC};
 	uint32_t examples = options->examples ? options->examples : EXAMPLES_DEFAULT;
 	bool causal = false;
 
@@ -690,13 +776,17 @@ void values_judge(const struct values *v, const struct values_options *options, 
 	j.session = v->has_sessions && !options->no_session;
 	j.realtime = (v->has_real_time || v->stamps) && !options->no_realtime;
 	facts_find(&j.facts, v);
+	if (options->level && values_level_known(options->level))
+		narrow(&j, options->level);
 	report_anomalies(&j.facts, examples, out);
-	if (!options->no_adya)
+	if (j.adya)
 		adya(&j, examples);
-	if (!options->no_weak)
+	if (!options->no_weak && (!j.level || begins(j.level, "be-") || is_guarantee(j.level)))
 		causal = biswas_enea(&j, examples);
-	if (!options->no_adya && j.session)
+	if (j.adya && j.session && (!j.level || is_guarantee(j.level)))
 		guarantees(&j, causal);
+	if (j.level)
+		keep_implied(out, j.level);
 	out->decided += j.facts.reads;
 	verdict_undecided(out, "the solver ran out of steps (--budget)", j.out_of_steps);
 	verdict_undecided(

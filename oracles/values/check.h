@@ -18,9 +18,8 @@
 struct values_options {
 	bool no_session;   /* leave out the strong session variants */
 	bool no_realtime;  /* leave out the strong variants */
-	bool no_adya;      /* leave out Adya's levels */
 	bool no_weak;      /* leave out Biswas and Enea's levels */
-	uint8_t weak_up_to; /* of them only be-RC (1), and be-RA (2), and be-CC (3); 0: all */
+	const char *level; /* judge this one and report of the others only what it implies; NULL: all */
 	uint64_t budget;   /* of cycles_find; 0: the default */
 	uint32_t examples; /* findings of one class that are listed; 0: the default */
 };

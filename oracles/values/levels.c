@@ -92,6 +92,16 @@ bool values_level_implies(const char *a, const char *b)
 	return false;
 }
 
+bool values_level_known(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(implications); i++) {
+		if (strcmp(implications[i].stronger, name) == 0 ||
+			strcmp(implications[i].weaker, name) == 0)
+			return true;
+	}
+	return false;
+}
+
 bool level_is_extreme(const struct verdict *verdict, size_t level)
 {
 	const struct verdict_level *me = &verdict->levels[level];

@@ -73,9 +73,8 @@ static int perform(enum task task, enum import_format format, const char *path)
 		return 0;
 	verdict_init(&verdict);
 	options.no_weak = task == TASK_CHECK;
-	options.no_adya = task >= TASK_RC;
-	if (options.no_adya)
-		options.weak_up_to = 1 + (task - TASK_RC);
+	if (task >= TASK_RC)
+		options.level = ((const char *[]){"be-RC", "be-RA", "be-CC"})[task - TASK_RC];
 	values_judge(&v, &options, &verdict);
 	for (size_t i = 0; i < verdict.level_count; i++)
 		failing += verdict.levels[i].answer == LEVEL_FAILS;

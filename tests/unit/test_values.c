@@ -106,6 +106,30 @@ START_TEST(lists_without_anomaly)
 }
 END_TEST
 
+/* The same twice is said once, and counted: every finding has an id of its own. */
+START_TEST(ids)
+{
+	struct values v;
+	struct verdict verdict;
+
+	judge(IMPORT_ELLE,
+		FAIL(0, "[:w 1 1]") OK(1, "[:r 1 1] [:r 1 1] [:r 1 1]") OK(2, "[:r 1 1] [:r 2 9]"), &v,
+		&verdict);
+	for (size_t i = 0; i < verdict.finding_count; i++) {
+		const struct finding *f = &verdict.findings[i];
+
+		for (size_t k = 0; k < i; k++)
+			ck_assert_str_ne(f->id, verdict.findings[k].id);
+	}
+	ck_assert_uint_eq(verdict.finding_count, 3);
+	ck_assert_uint_eq(verdict.findings[0].similar + verdict.findings[1].similar +
+				  verdict.findings[2].similar,
+		2);
+	verdict_release(&verdict);
+	values_release(&v);
+}
+END_TEST
+
 START_TEST(classic_lists)
 {
 	/* G0: two transactions append to two lists in opposite orders. */
@@ -457,6 +481,6 @@ START_TEST(other_tools_tests)
 }
 END_TEST
 
-UNIT_MAIN("values", lists_without_anomaly, classic_lists, elle_paper, sessions_and_time,
+UNIT_MAIN("values", lists_without_anomaly, ids, classic_lists, elle_paper, sessions_and_time,
 	classic_registers, closed_predicates, cursor_and_monotonic_view, session_guarantees,
 	open_orders, plume_patterns, other_tools_tests)
