@@ -48,13 +48,19 @@ static void ask_for(struct verdict *verdict, const char *level)
 	verdict_sort(verdict);
 }
 
-/* The level of that name, as people write it; NULL: the verdict has none. */
-static const char *level_named(const struct verdict *verdict, const char *name)
+static const char *without_alias(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_LEN(aliases); i++) {
 		if (strcasecmp(aliases[i].alias, name) == 0)
-			name = aliases[i].level;
+			return aliases[i].level;
 	}
+	return name;
+}
+
+/* The level of that name, as people write it; NULL: the verdict has none. */
+static const char *level_named(const struct verdict *verdict, const char *name)
+{
+	name = without_alias(name);
 	for (size_t i = 0; i < verdict->level_count; i++) {
 		if (strcasecmp(verdict->levels[i].name, name) == 0)
 			return verdict->levels[i].name;
@@ -133,25 +139,6 @@ static enum exit_status conclude(const struct command *command,
 	return status;
 }
 
-/* A level of Biswas and Enea's that the axioms alone decide needs no look at the others. */
-static bool judge_weak(const struct values *v, const struct histories_options *options,
-	const struct values_options *judge, struct verdict *verdict)
-{
-	static const char *const weak[] = {"be-RC", "be-RA", "be-CC"};
-
-	for (unsigned i = 0; options->level && i < ARRAY_LEN(weak); i++) {
-		struct values_options one = *judge;
-
-		if (strcasecmp(options->level, weak[i]) != 0)
-			continue;
-		one.no_adya = true;
-		one.weak_up_to = (uint8_t)(i + 1);
-		values_judge(v, &one, verdict);
-		return verdict_answer(verdict, weak[i]) != LEVEL_UNDECIDED;
-	}
-	return false;
-}
-
 static enum exit_status check_foreign(const struct command *command,
 	const struct histories_options *options, int from, const char *path, struct sheet *sheets,
 	size_t count)
@@ -159,7 +146,7 @@ static enum exit_status check_foreign(const struct command *command,
 	struct verdict_context context = {.input = path, .format = from_words[from]};
 	struct values_options judge = {.examples = (uint32_t)options->judge.examples,
 		.budget = options->judge.budget,
-		.level = options->level ? level_named(options->level) : NULL};
+		.level = options->level ? values_level_named(without_alias(options->level)) : NULL};
 	struct values v = {0};
 	struct verdict verdict;
 	enum exit_status status;
@@ -168,18 +155,22 @@ static enum exit_status check_foreign(const struct command *command,
 	if (!import_path(from_format(from), path, &v, &err)) {
 		output_message("%s", err.text);
 		if (err.code == ERR_FORMAT && options->from == FROM_AUTO)
-			output_message("by how it begins it was taken for a history of %s; if it is "
-				       "another tool's, say whose with --from (isotrace %s --help)",
+			output_message(
+				"by how it begins it was taken for a history of %s; if it is "
+				"another tool's, say whose with --from (isotrace %s --help)",
 				from_words[from], command->name);
 		else if (err.code == ERR_FORMAT && strcmp(path, "-") != 0 &&
-			from_resolve(FROM_AUTO, path) != from)
+			 from_resolve(FROM_AUTO, path) != from)
 			output_message("it does not begin like a history of %s; without --from its "
 				       "beginning tells what it is, a trace or whose history",
 				from_words[from]);
 		return err_exit_status(&err);
 	}
 	verdict_init(&verdict);
-	if (!judge_weak(&v, options, &judge, &verdict)) {
+	values_judge(&v, &judge, &verdict);
+	if (judge.level && !level_named(&verdict, judge.level)) {
+		/* It cannot be judged by that; by what it can, all levels say. */
+		judge.level = NULL;
 		verdict_release(&verdict);
 		verdict_init(&verdict);
 		values_judge(&v, &judge, &verdict);
@@ -210,8 +201,8 @@ static enum exit_status check_trace(const struct command *command,
 				command->name);
 		return err_exit_status(&err);
 	}
-	status = conclude(command, options, &judged.context, &judged.verdict, &judged, sheets,
-		count);
+	status = conclude(
+		command, options, &judged.context, &judged.verdict, &judged, sheets, count);
 	judged_release(&judged);
 	return status;
 }

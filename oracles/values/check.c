@@ -632,7 +632,7 @@ static bool biswas_enea(struct judge *j, uint32_t examples)
 			answers[l] = ask_solver(j, models[l], CYCLE_SESSION, names[l], names[l],
 				share(j, QUESTIONS_WEAK - (uint64_t)l));
 	}
-	for (int l = 0; l < (j->options->weak_up_to ? j->options->weak_up_to : WEAK_LEVEL_COUNT); l++)
+	for (int l = 0; l < WEAK_LEVEL_COUNT; l++)
 		verdict_level(j->out, names[l], answers[l]);
 	if (!j->session || !j->adya)
 		return answers[WEAK_CC] == LEVEL_HOLDS;
@@ -776,7 +776,7 @@ void values_judge(const struct values *v, const struct values_options *options, 
 	j.session = v->has_sessions && !options->no_session;
 	j.realtime = (v->has_real_time || v->stamps) && !options->no_realtime;
 	facts_find(&j.facts, v);
-	if (options->level && values_level_known(options->level))
+	if (options->level)
 		narrow(&j, options->level);
 	report_anomalies(&j.facts, examples, out);
 	if (j.adya)

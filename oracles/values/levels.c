@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/attr.h"
 
@@ -92,14 +93,15 @@ bool values_level_implies(const char *a, const char *b)
 	return false;
 }
 
-bool values_level_known(const char *name)
+const char *values_level_named(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_LEN(implications); i++) {
-		if (strcmp(implications[i].stronger, name) == 0 ||
-			strcmp(implications[i].weaker, name) == 0)
-			return true;
+		if (strcasecmp(implications[i].stronger, name) == 0)
+			return implications[i].stronger;
+		if (strcasecmp(implications[i].weaker, name) == 0)
+			return implications[i].weaker;
 	}
-	return false;
+	return NULL;
 }
 
 bool level_is_extreme(const struct verdict *verdict, size_t level)

@@ -17,8 +17,8 @@ extern const char *const adya_level_names[CYCLE_ORDER_COUNT][CYCLE_LEVEL_COUNT];
 /* Does a history that satisfies level a satisfy level b?  A level implies itself. */
 bool values_level_implies(const char *a, const char *b);
 
-/* Is it the name of a level at all? */
-bool values_level_known(const char *name);
+/* The level of that name, in whatever case; NULL: there is none. */
+const char *values_level_named(const char *name);
 
 /* Is it one of the strongest that hold, or of the weakest that fail? */
 bool level_is_extreme(const struct verdict *verdict, size_t level);

@@ -439,24 +439,6 @@ static const char *refuted_level(enum anomaly_class class)
 	return NULL;
 }
 
-/* A finding that says the same as one of its class before it, as when a value is read twice, counts there. */
-static void drop_repeated(struct verdict *out)
-{
-	struct finding *last = &out->findings[out->finding_count - 1];
-
-	for (size_t i = out->finding_count - 1; i-- > 0;) {
-		struct finding *f = &out->findings[i];
-
-		if (strcmp(f->class_name, last->class_name) != 0)
-			return;
-		if (strcmp(f->id, last->id) != 0)
-			continue;
-		f->similar += 1 + last->similar;
-		out->finding_count--;
-		return;
-	}
-}
-
 /* The transactions and the explanation, which stands in w->buf. */
 static void add_anomaly(struct words *w, const struct anomaly *a, const char *class_name,
 	const char *level, uint64_t similar)
@@ -477,7 +459,6 @@ static void add_anomaly(struct words *w, const struct anomaly *a, const char *cl
 	}
 	finding->similar = similar;
 	finding_seal(finding);
-	drop_repeated(out);
 }
 
 static uint64_t listed_of(const struct anomalies *all, uint32_t examples)
