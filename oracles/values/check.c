@@ -708,7 +708,7 @@ static void adya(struct judge *j, uint32_t examples)
 	report_levels(j);
 	if (j->v->stamps)
 		timed(j, examples);
-	if (any_undecided(j)) {
+	if (any_undecided(j) && !(j->level && j->any_adya)) {
 		verdict_undecided(j->out, "version order not known", edges.open_chains);
 		verdict_undecided(j->out, "order of unread appends not known", edges.open_tails);
 		verdict_undecided(
