@@ -160,6 +160,10 @@ bool import_detect_bytes(struct span b, enum import_format *format)
 {
 	const char *p;
 
+	if (b.len >= 6 && memcmp(b.ptr, "JEPSEN", 6) == 0) {
+		*format = IMPORT_ELLE; /* whose reader says what to do */
+		return true;
+	}
 	if (memchr(b.ptr, '\0', b.len)) {
 		*format = is_cobra(b) ? IMPORT_COBRA : IMPORT_DBCOP;
 		return *format == IMPORT_COBRA || is_dbcop(b);

@@ -334,9 +334,11 @@ static const char *item_read(struct elle *e, const char *p, uint32_t key, enum o
 		return *p == ']' || *p == ')' ? p : scan_skip(&e->s, p);
 	if (*p == '[' || *p == '(')
 		return list_read(e, p + 1, key, type == OP_OK);
-	if (*p == ']' || (type == OP_INFO && scan_is_nil(&e->s, p))) {
+	if (*p == '{' && p[-1] == '#') /* behind a key, at least */
+		return scan_fail(&e->s, p, "a read of a set is not supported: it tells no order");
+	if (*p == ']' || *p == ')' || (type == OP_INFO && scan_is_nil(&e->s, p))) {
 		e->b->v.counts.reads_unknown++;
-		return *p == ']' ? p : scan_skip(&e->s, p);
+		return *p == ']' || *p == ')' ? p : scan_skip(&e->s, p);
 	}
 	if (scan_is_nil(&e->s, p)) {
 		values_add_nil_read(e->b, key);
@@ -400,7 +402,10 @@ static const char *micro_op(struct elle *e, const char *p, enum op_type type)
 		else if (span_eq_str(f, "delete"))
 			values_add_delete(e->b, key);
 		else
-			return scan_fail(s, p, "an unknown micro-operation `%.*s'",
+			return scan_fail(s, p,
+				"the micro-operation `%.*s' is not supported (append, w, r, "
+				"insert, "
+				"delete and rp are)",
 				f.len < 40 ? (int)f.len : 40, f.ptr);
 	}
 	if (!p)
@@ -450,6 +455,12 @@ static bool parse_pending(struct elle *e, struct pending *pending, enum op_type 
 static const enum values_outcome outcome_of[] = {
 	[OP_OK] = VALUES_COMMITTED, [OP_FAIL] = VALUES_ABORTED, [OP_INFO] = VALUES_UNKNOWN};
 
+/* What Clojure made of a lazy sequence is printed in round brackets. */
+static bool opens_vector(const struct scan *s, const char *p)
+{
+	return *p == '[' || (*p == '(' && !s->json);
+}
+
 static const char *map_entry(struct elle *e, const char *p, struct op_map *op)
 {
 	struct scan *s = &e->s;
@@ -464,7 +475,7 @@ static const char *map_entry(struct elle *e, const char *p, struct op_map *op)
 		op->value = p;
 		/* An :info operation may be the nemesis's, whose :value is anything: wait for the
 		 * :process. */
-		if (*p == '[' && !op->init && !op->other_process &&
+		if (opens_vector(s, p) && !op->init && !op->other_process &&
 			(op->type == OP_OK || op->type == OP_FAIL ||
 				(op->type == OP_INFO && op->has_process))) {
 			op->parsed = true;
@@ -526,7 +537,8 @@ static void expect_keys(struct elle *e, const char *p, const char *end)
 		__builtin_prefetch(list->items + list->count);
 	}
 	e->expected_count = 0;
-	/* A key stands behind the first blank of a micro-operation.  A wrong one would do no harm. */
+	/* A key stands behind the first blank of a micro-operation.  A wrong one would do no harm.
+	 */
 	while (e->expected_count < EXPECTED_MAX && (p = memchr(p, '[', (size_t)(end - p)))) {
 		uint32_t x = 0, key;
 
@@ -555,7 +567,7 @@ static const char *invoked(struct elle *e, const struct op_map *op, const char *
 			"process %lld invokes while its previous operation is open",
 			(long long)op->process);
 	buf_clear(&pending->text);
-	if (op->value && *op->value == '[') {
+	if (op->value && opens_vector(&e->s, op->value)) {
 		buf_add(&pending->text, op->value, (size_t)(op->value_end - op->value));
 		expect_keys(e, op->value, op->value_end);
 	}
@@ -572,7 +584,7 @@ static const char *completed(struct elle *e, const struct op_map *op, const char
 	struct pending *pending = pending_of(e, session);
 	struct values_txn *txn;
 
-	if (!op->parsed && op->value && *op->value == '[') {
+	if (!op->parsed && op->value && opens_vector(&e->s, op->value)) {
 		if (!micro_ops(e, op->value, op->type))
 			return NULL;
 	} else if (!op->parsed && op->type == OP_OK) {

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/attr.h"
 #include "base/buf.h"
 #include "base/mem.h"
 
@@ -47,6 +48,37 @@ bool import_format_parse(const char *name, enum import_format *format)
 	return false;
 }
 
+/* Files that hold a history in a wrapping that is not read here. */
+static bool refuse_wrapped(struct window *in, struct err *err)
+{
+	static const struct {
+		const char *magic;
+		size_t len;
+		const char *what;
+	} wrapped[] = {
+		{"\x1f\x8b", 2, "a gzip file: zcat FILE | isotrace check --from=FORMAT -"},
+		{"\x28\xb5\x2f\xfd", 4,
+			"a zstd file: zstdcat FILE | isotrace check --from=FORMAT -"},
+		{"\xfd"
+		 "7zXZ",
+			5, "an xz file: xzcat FILE | isotrace check --from=FORMAT -"},
+		{"JEPSEN", 6, "Jepsen's binary history: give the history.edn that lies beside it"},
+	};
+
+	while (!in->eof && in->len < 6) {
+		if (!window_more(in, err))
+			return false;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(wrapped); i++) {
+		if (in->len < wrapped[i].len ||
+			memcmp(in->data, wrapped[i].magic, wrapped[i].len) != 0)
+			continue;
+		err_set(err, ERR_FORMAT, "%s", wrapped[i].what);
+		return window_error(in, NULL, err);
+	}
+	return true;
+}
+
 static bool read_file(const struct format *format, const char *path, struct values_builder *b,
 	int64_t session, struct err *err)
 {
@@ -55,7 +87,7 @@ static bool read_file(const struct format *format, const char *path, struct valu
 
 	if (!window_open(&in, path, err))
 		return false;
-	ok = format->read(&in, b, session, err);
+	ok = refuse_wrapped(&in, err) && format->read(&in, b, session, err);
 	window_close(&in);
 	return ok;
 }
@@ -163,7 +195,8 @@ bool import_memory(enum import_format format, const char *name, struct span byte
 
 	values_builder_init(&b);
 	window_memory(&in, name, bytes, step);
-	ok = formats[format].read(&in, &b, 0, err) && values_finish(&b, out, err);
+	ok = refuse_wrapped(&in, err) && formats[format].read(&in, &b, 0, err) &&
+	     values_finish(&b, out, err);
 	window_close(&in);
 	values_builder_release(&b);
 	return ok;

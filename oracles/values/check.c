@@ -18,7 +18,10 @@
 #include "values/stamps.h"
 #include "values/weak.h"
 
-enum { EXAMPLES_DEFAULT = 5 };
+enum {
+	EXAMPLES_DEFAULT = 5,
+	CHOICES_A_STEP = 250, /* by default some fifteen seconds */
+};
 /* Literals and edges the solver looks at, all levels together: some ten seconds. */
 #define SOLVER_STEPS_DEFAULT ((uint64_t)30 * 1000 * 1000)
 
@@ -29,9 +32,11 @@ struct judge {
 	struct facts facts;
 	struct cycles cycles;
 	const char *level; /* the one asked for; NULL: all */
-	bool adya, any_adya; /* Adya's levels are looked at; all of them, one of them is asked for */
+	bool adya,
+		any_adya; /* Adya's levels are looked at; all of them, one of them is asked for */
 	enum weak_level weak; /* strongest of Biswas and Enea's polynomial levels to look at */
 	bool session, realtime;
+	uint64_t choices;      /* of saturate, beyond what every level may use */
 	uint64_t steps;        /* of the solver, left for all questions to come */
 	uint64_t out_of_steps; /* levels that it did not finish */
 	uint64_t too_large;    /* levels that it was not asked for */
@@ -58,8 +63,8 @@ static bool is_guarantee(const char *level)
 	return values_level_implies("be-CC", level) && !begins(level, "be-");
 }
 
-/* The one level asked for, if it is this one.  SI and SER of Biswas and Enea's are the strong session
- * levels. */
+/* The one level asked for, if it is this one.  SI and SER of Biswas and Enea's are the strong
+ * session levels. */
 static bool is_wanted(const struct judge *j, const char *name)
 {
 	const char *level = j->level;
@@ -309,7 +314,8 @@ static void try_schedules(struct judge *j)
 	}
 }
 
-/* And what reads force, to a fixpoint: refutes, or leads to an execution. */
+/* And what reads force, to a fixpoint: refutes, or leads to an execution.  PL-3 first, which has
+ * half as many nodes and implies the other. */
 static void try_saturation(struct judge *j)
 {
 	const struct facts *f = &j->facts;
@@ -317,7 +323,7 @@ static void try_saturation(struct judge *j)
 	if (f->has_lists || f->own_missed || f->anomalies[ANOMALY_INTERNAL].count)
 		return;
 	for (int o = CYCLE_SESSION; o >= CYCLE_PLAIN; o--) {
-		for (int snapshot = 1; snapshot >= 0; snapshot--) {
+		for (int snapshot = 0; snapshot < 2; snapshot++) {
 			enum cycle_level level = snapshot ? CYCLE_PL_SI : CYCLE_PL_3;
 			enum level_answer answer;
 			struct cycle cycle;
@@ -325,7 +331,7 @@ static void try_saturation(struct judge *j)
 			if (!asked(j, (enum cycle_order)o) ||
 				j->levels[o][level] != LEVEL_UNDECIDED)
 				continue;
-			answer = saturate(f, (enum cycle_order)o, snapshot, &cycle);
+			answer = saturate(f, (enum cycle_order)o, snapshot, &j->choices, &cycle);
 			if (answer == LEVEL_HOLDS)
 				mark_holds(j, o, level);
 			if (answer == LEVEL_FAILS) {
@@ -616,9 +622,8 @@ static bool biswas_enea(struct judge *j, uint32_t examples)
 	static const char *const names[] = {"be-RC", "be-RA", "be-CC"};
 	static const enum model_level models[] = {MODEL_RC, MODEL_RA, MODEL_CC};
 	enum level_answer answers[WEAK_LEVEL_COUNT], prefix = LEVEL_UNDECIDED;
-	enum level_answer si = j->session && j->adya
-				       ? j->levels[CYCLE_SESSION][CYCLE_PL_SI]
-				       : LEVEL_UNDECIDED;
+	enum level_answer si =
+		j->session && j->adya ? j->levels[CYCLE_SESSION][CYCLE_PL_SI] : LEVEL_UNDECIDED;
 
 	if (!j->v->has_sessions || j->facts.has_lists)
 		return false;
@@ -754,8 +759,8 @@ static void keep_implied(struct verdict *out, const char *level)
 	for (size_t i = 0; i < out->level_count; i++) {
 		const struct verdict_level *l = &out->levels[i];
 
-		if (strcmp(l->name, level) == 0 || (l->answer != LEVEL_UNDECIDED &&
-							   values_level_implies(level, l->name)))
+		if (strcmp(l->name, level) == 0 ||
+			(l->answer != LEVEL_UNDECIDED && values_level_implies(level, l->name)))
 			out->levels[kept++] = *l;
 	}
 	out->level_count = kept;
@@ -773,6 +778,7 @@ void values_judge(const struct values *v, const struct values_options *options, 
 	bool causal = false;
 
 	j.steps = options->budget ? options->budget : SOLVER_STEPS_DEFAULT;
+	j.choices = CHOICES_A_STEP * j.steps;
 	j.session = v->has_sessions && !options->no_session;
 	j.realtime = (v->has_real_time || v->stamps) && !options->no_realtime;
 	facts_find(&j.facts, v);

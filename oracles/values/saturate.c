@@ -35,21 +35,23 @@ struct saturation {
 	uint32_t *order;      /* topological */
 	uint64_t *reach;      /* node_count rows of `words` */
 	size_t words;
-	uint32_t *writer_head, *writers; /* by key: transactions that write it */
+	uint32_t *writer_head, *writers;    /* by key: transactions that write it */
 	uint32_t *item_head, *item_writers; /* by item: those whose last write it is */
-	uint32_t *source;                /* by op, of external reads */
+	uint32_t *source;                   /* by op, of external reads */
 	struct open_read *open;
 	size_t open_count, open_capacity;
 	uint32_t *candidates;
 	size_t candidate_count, candidate_capacity;
 	uint32_t *trail; /* open reads with a source, in the order in which they got it */
 	size_t trail_count;
-	uint32_t *place; /* by node: in the topological order */
-	uint64_t work;
-	bool deciding; /* what is added is a choice, to be taken back perhaps */
-	bool chosen;   /* some source was found by leaving out the others */
-	bool vague;    /* some read may be of a transaction that perhaps did not commit */
-	bool conflict; /* some read has no source left */
+	uint32_t *place;    /* by node: in a topological order near to `priority` */
+	uint32_t *priority; /* by transaction: when it may have run, as its session went on */
+	uint64_t work, work_max;
+	uint64_t *more; /* beyond WORK_MAX, where reads have several candidates */
+	bool deciding;  /* what is added is a choice, to be taken back perhaps */
+	bool chosen;    /* some source was found by leaving out the others */
+	bool vague;     /* some read may be of a transaction that perhaps did not commit */
+	bool conflict;  /* some read has no source left */
 };
 
 static uint32_t start_of(const struct saturation *s, uint32_t t)
@@ -348,6 +350,13 @@ static bool is_possible(struct saturation *s, uint32_t op, uint32_t from)
 	return true;
 }
 
+static void take_source(struct saturation *s, uint32_t op, uint32_t from)
+{
+	s->source[op] = from;
+	s->trail[s->trail_count++] = op;
+	source_edges(s, op);
+}
+
 /* Reads of values that several wrote: candidates that the order excludes are left out, and the last
  * one is it. */
 static bool force_sources(struct saturation *s)
@@ -375,10 +384,8 @@ static bool force_sources(struct saturation *s)
 		s->conflict |= left == 0;
 		if (left != 1)
 			continue;
-		s->source[r->op] = last;
-		s->trail[s->trail_count++] = r->op;
 		s->chosen = changed = true;
-		source_edges(s, r->op);
+		take_source(s, r->op, last);
 	}
 	return changed;
 }
@@ -410,7 +417,7 @@ static bool force_pairs(struct saturation *s)
 /* With reads of several possible sources the forcing itself is bounded: then not all is forced. */
 static bool out_of_work(const struct saturation *s)
 {
-	return s->open_count && s->work > WORK_MAX;
+	return s->open_count && s->work > s->work_max;
 }
 
 /* Forces until nothing changes.  False: a cycle, or a read without a source. */
@@ -441,10 +448,79 @@ static int compare_places(const void *a, const void *b, void *context)
 	return (x > y) - (x < y);
 }
 
+/* A heap of nodes that may come next, the earliest on top. */
+static void heap_push(const struct saturation *s, uint32_t *heap, uint32_t *count, uint32_t node)
+{
+	uint32_t i = (*count)++;
+
+	for (; i > 0 && s->priority[heap[(i - 1) / 2]] > s->priority[node]; i = (i - 1) / 2)
+		heap[i] = heap[(i - 1) / 2];
+	heap[i] = node;
+}
+
+static uint32_t heap_pop(const struct saturation *s, uint32_t *heap, uint32_t *count)
+{
+	uint32_t top = heap[0], last = heap[--*count], i = 0;
+
+	for (uint32_t child = 1; child < *count; child = 2 * i + 1) {
+		child += child + 1 < *count &&
+			 s->priority[heap[child + 1]] < s->priority[heap[child]];
+		if (s->priority[heap[child]] >= s->priority[last])
+			break;
+		heap[i] = heap[child];
+		i = child;
+	}
+	heap[i] = last;
+	return top;
+}
+
+/* Places by a topological sort that follows what sessions did side by side, as far as the order
+ * lets it: choices that are made by it are mostly those that happened. */
 static void find_places(struct saturation *s)
 {
-	for (uint32_t i = 0; i < s->node_count; i++)
-		s->place[s->order[i]] = i;
+	uint32_t *missing = mem_zero(s->node_count, sizeof(*missing));
+	uint32_t *heap = mem_realloc(NULL, s->node_count, sizeof(*heap));
+	uint32_t count = 0, at = 0;
+
+	sort_edges(s);
+	for (size_t e = 0; e < s->edges.count; e++)
+		missing[s->edges.edges[e].to]++;
+	for (uint32_t n = 0; n < s->node_count; n++) {
+		if (missing[n] == 0)
+			heap_push(s, heap, &count, n);
+	}
+	while (count) {
+		uint32_t n = heap_pop(s, heap, &count);
+
+		s->place[n] = at++;
+		for (uint32_t i = s->head[n]; i < s->head[n + 1]; i++) {
+			if (--missing[s->edges.edges[s->out[i]].to] == 0)
+				heap_push(s, heap, &count, s->edges.edges[s->out[i]].to);
+		}
+	}
+	CHECK(at == s->node_count);
+	free(missing);
+	free(heap);
+}
+
+/* Sessions are taken to have gone on side by side, each from the beginning to the end. */
+static void find_priorities(struct saturation *s)
+{
+	const struct values *v = s->v;
+
+	s->priority = mem_realloc(NULL, s->node_count, sizeof(*s->priority));
+	for (uint32_t n = 0; n < s->node_count; n++)
+		s->priority[n] = n;
+	for (uint32_t k = 0; v->has_sessions && k < v->session_count; k++) {
+		uint32_t count = v->sessions[k].txn_count;
+
+		for (uint32_t i = 0; i < count; i++) {
+			uint32_t t = v->session_txns[v->sessions[k].first_txn + i];
+			uint32_t when = (uint32_t)((2 * (uint64_t)i + 1) * (1u << 30) / count);
+
+			s->priority[start_of(s, t)] = s->priority[commit_of(s, t)] = when;
+		}
+	}
 }
 
 /* Orders the writers of a key as a topological sort has them. */
@@ -458,7 +534,7 @@ static void order_writers(struct saturation *s, uint32_t key)
 			VALUES_NONE);
 }
 
-/* The last candidate before the reader, else any that is possible. */
+/* The last candidate before the reader, if one is possible. */
 static void choose_source(struct saturation *s, const struct open_read *r)
 {
 	uint32_t reader = s->place[start_of(s, s->v->ops[r->op].txn)];
@@ -473,11 +549,8 @@ static void choose_source(struct saturation *s, const struct open_read *r)
 			best_place = place;
 		}
 	}
-	if (best == SOURCE_OPEN)
-		return; /* settle() finds what is left */
-	s->source[r->op] = best;
-	s->trail[s->trail_count++] = r->op;
-	source_edges(s, r->op);
+	if (best != SOURCE_OPEN)
+		take_source(s, r->op, best);
 }
 
 /* What a choice is taken back to. */
@@ -547,7 +620,7 @@ static bool decide_key(struct saturation *s, uint32_t key)
 			w++;
 			continue;
 		}
-		if (s->work > WORK_MAX || !decide_pair(s, a, b))
+		if (s->work > s->work_max || !decide_pair(s, a, b))
 			return false;
 		/* The other way round it may stand before the ones that are done. */
 		w = first;
@@ -570,31 +643,106 @@ static bool decide_keys(struct saturation *s, const uint32_t *keys, uint32_t cou
 	if (!fine)
 		restore(s, &before);
 	forget(&before);
-	if (fine || s->work > WORK_MAX)
+	if (fine || s->work > s->work_max)
 		return fine;
 	if (count == 1)
 		return decide_key(s, keys[0]);
-	return decide_keys(s, keys, count / 2) && decide_keys(s, keys + count / 2, count - count / 2);
+	return decide_keys(s, keys, count / 2) &&
+	       decide_keys(s, keys + count / 2, count - count / 2);
 }
 
-/* Sources that are still open, the orders of all keys being known. */
+/* One read, with one of its candidates after the other. */
+static bool decide_source(struct saturation *s, const struct open_read *r)
+{
+	struct checkpoint before;
+	bool fine = false;
+
+	save(s, &before);
+	for (uint32_t c = 0; c < r->count && !fine && s->work <= s->work_max; c++) {
+		uint32_t from = s->candidates[r->first + c];
+
+		if (!is_possible(s, r->op, from))
+			continue;
+		take_source(s, r->op, from);
+		fine = close_over(s) && settle(s);
+		if (!fine)
+			restore(s, &before);
+	}
+	forget(&before);
+	return fine;
+}
+
+/* Some reads at once, each from the last candidate before it.  False: nothing has changed. */
+static bool choose_sources(struct saturation *s, const uint32_t *reads, uint32_t count)
+{
+	struct checkpoint before;
+	bool fine;
+
+	save(s, &before);
+	find_places(s);
+	for (uint32_t i = 0; i < count; i++) {
+		if (s->source[s->open[reads[i]].op] == SOURCE_OPEN)
+			choose_source(s, &s->open[reads[i]]);
+	}
+	fine = close_over(s) && settle(s);
+	for (uint32_t i = 0; i < count; i++)
+		fine &= s->source[s->open[reads[i]].op] != SOURCE_OPEN;
+	if (!fine)
+		restore(s, &before);
+	forget(&before);
+	return fine;
+}
+
+static int compare_readers(const void *a, const void *b, void *context)
+{
+	const struct saturation *s = context;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	uint32_t at = s->place[start_of(s, s->v->ops[s->open[x].op].txn)],
+		 bt = s->place[start_of(s, s->v->ops[s->open[y].op].txn)];
+
+	return at != bt ? (at > bt) - (at < bt) : (x > y) - (x < y);
+}
+
+/* Reads whose source is open, as they may have followed each other: as many at once as goes well.
+ */
 static bool decide_sources(struct saturation *s)
 {
-	for (size_t i = 0; i < s->open_count; i++) {
-		if (s->source[s->open[i].op] != SOURCE_OPEN)
-			continue;
-		find_places(s);
-		choose_source(s, &s->open[i]);
-		if (s->source[s->open[i].op] == SOURCE_OPEN || s->work > WORK_MAX ||
-			!close_over(s) || !settle(s))
-			return false;
+	uint32_t *reads = mem_realloc(NULL, s->open_count, sizeof(*reads));
+	uint32_t count = 0, at = 0, size;
+	bool fine = true;
+
+	find_places(s);
+	for (uint32_t i = 0; i < s->open_count; i++) {
+		if (s->source[s->open[i].op] == SOURCE_OPEN)
+			reads[count++] = i;
 	}
-	return true;
+	if (count)
+		qsort_r(reads, count, sizeof(*reads), compare_readers, s);
+	size = count / BATCHES + 1;
+	while (fine && at < count) {
+		/* What followed from others needs no choice. */
+		if (s->source[s->open[reads[at]].op] != SOURCE_OPEN) {
+			at++;
+			continue;
+		}
+		size = size < count - at ? size : count - at;
+		if (choose_sources(s, reads + at, size)) {
+			at += size;
+			size *= 2;
+		} else if (size > 1) {
+			size = (size + 3) / 4;
+		} else {
+			fine = decide_source(s, &s->open[reads[at]]);
+		}
+		fine &= s->work <= s->work_max;
+	}
+	free(reads);
+	return fine;
 }
 
-/* Decides what is open, some keys at a time, by a topological sort, and what follows from it. True:
- * every key is ordered, every read has a source and there is no cycle, which proves the level.
- * False proves nothing. */
+/* Decides what is open, some reads and then some keys at a time, by a topological sort, and what
+ * follows from it.  True: every key is ordered, every read has a source and there is no cycle,
+ * which proves the level. False proves nothing. */
 static bool decide_open(struct saturation *s)
 {
 	uint32_t *keys = mem_realloc(NULL, s->v->key_count, sizeof(*keys));
@@ -602,6 +750,8 @@ static bool decide_open(struct saturation *s)
 
 	s->deciding = true;
 	s->work = 0;
+	s->work_max = WORK_MAX + (s->open_count ? *s->more : 0);
+	fine = fine && decide_sources(s);
 	for (uint32_t batch = 0; fine && batch < BATCHES; batch++) {
 		uint32_t count = 0;
 
@@ -611,9 +761,11 @@ static bool decide_open(struct saturation *s)
 		}
 		fine = count == 0 || decide_keys(s, keys, count);
 	}
-	fine = fine && decide_sources(s);
 	free(keys);
-	return fine && !out_of_work(s);
+	fine = fine && !out_of_work(s);
+	if (s->open_count && s->work > WORK_MAX)
+		*s->more -= s->work - WORK_MAX < *s->more ? s->work - WORK_MAX : *s->more;
+	return fine;
 }
 
 /* ------------------------------------------------------------------------ contradiction */
@@ -695,11 +847,12 @@ static void find_cycle(struct saturation *s, struct cycle *cycle)
 	free(best);
 }
 
-enum level_answer saturate(
-	const struct facts *f, enum cycle_order order, bool snapshot, struct cycle *cycle)
+enum level_answer saturate(const struct facts *f, enum cycle_order order, bool snapshot,
+	uint64_t *more, struct cycle *cycle)
 {
 	const struct values *v = f->v;
-	struct saturation s = {.f = f, .v = v, .snapshot = snapshot};
+	struct saturation s = {
+		.f = f, .v = v, .snapshot = snapshot, .work_max = WORK_MAX, .more = more};
 	enum level_answer answer = LEVEL_UNDECIDED;
 	bool acyclic;
 
@@ -715,6 +868,7 @@ enum level_answer saturate(
 	s.source = mem_realloc(NULL, v->op_count, sizeof(uint32_t));
 	memset(s.source, 0xff, v->op_count * sizeof(uint32_t));
 	index_writers(&s);
+	find_priorities(&s);
 	known_edges(&s, order);
 	acyclic = close_over(&s);
 	acyclic = acyclic && settle(&s);
@@ -740,5 +894,6 @@ enum level_answer saturate(
 	free(s.candidates);
 	free(s.trail);
 	free(s.place);
+	free(s.priority);
 	return answer;
 }

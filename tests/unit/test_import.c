@@ -284,6 +284,18 @@ START_TEST(elle_json)
 }
 END_TEST
 
+/* Lazy sequences are printed as lists. */
+START_TEST(elle_round_brackets)
+{
+	expect(IMPORT_ELLE,
+		"{:type :invoke :process 0 :value ([:append 1 2] [:r 1 nil])}\n"
+		"{:type :ok :process 0 :value ([:append 1 2] (:r 1 (2)))}\n"
+		"{:type :invoke :process 1 :value ([:append 1 3])}\n"
+		"{:type :info :process 1 :value nil}\n",
+		"0 1 c 0-1 a(1 2) l(1 [2])\n1 3 u 2-3 a(1 3)\n");
+}
+END_TEST
+
 START_TEST(elle_errors)
 {
 	refuse(IMPORT_ELLE, "{:type :ok :process 0 :value [[:r 1 [1 2]]", "in:1 (byte 42)");
@@ -291,7 +303,10 @@ START_TEST(elle_errors)
 	refuse(IMPORT_ELLE, "\n\n{:type :maybe}", "in:3 (byte 9): expected a :type of invoke");
 	refuse(IMPORT_ELLE, "{:process 0}", "without a :type");
 	refuse(IMPORT_ELLE, "{:type :ok :process 0 :value [[:q 1 2]]}",
-		"unknown micro-operation `q'");
+		"the micro-operation `q' is not supported");
+	refuse(IMPORT_ELLE, "{:type :ok :process 0 :value [[:r 1 #{1 2}]]}", "a read of a set");
+	refuse(IMPORT_ELLE, "\x1f\x8b\x08\x01", "a gzip file: zcat");
+	refuse(IMPORT_ELLE, "JEPSEN\x01", "in:1 (byte 0): Jepsen's binary history");
 	refuse(IMPORT_ELLE, "{:type :ok :process 0 :value [[:w 1]]}", "a write without a value");
 	refuse(IMPORT_ELLE, "{:type :ok :process 0 :value [[:w]]}", "without a key");
 	refuse(IMPORT_ELLE, "{:type :ok :process 0 :value [[:w 1 2 3]]}",
@@ -808,6 +823,6 @@ END_TEST
 
 UNIT_MAIN("import", elle_lists, elle_outcomes, elle_nemesis, elle_completions_only,
 	elle_longest_list,
-	elle_closed_predicate, elle_json, elle_errors, plume, awdit, dbcop_bincode, dbcop_json,
+	elle_closed_predicate, elle_json, elle_round_brackets, elle_errors, plume, awdit, dbcop_bincode, dbcop_json,
 	cobra, cobra_without_ids, viper, chronos, initial_values, detection, duplicates_and_sessions,
 	directories, odd_bytes, deep_nesting, names)
