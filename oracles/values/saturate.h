@@ -7,10 +7,11 @@
  * every read of x by t3 from t1 and every other writer t2 of x: either t2 commits before t1 starts,
  * or t1 commits before t2 starts and t3 starts before t2 commits.  When the known order excludes
  * one of the two, the other is added.  A cycle refutes the level.  Without one, the order guides
- * the search for an execution (schedule.h); finding one proves the level.  Then reads of values that
- * several wrote get a source, and the writers of the keys are ordered, as a topological sort has them that
- * follows the sessions side by side, some at a time, with everything that follows; what leads to a cycle is taken back and done in smaller steps, at last a pair of writers
- * at a time, one way or else the other.  Every key in order proves the level too.  Else it stays open.
+ * the search for an execution (schedule.h); finding one proves the level.  Then reads of values
+ * that several wrote get a source, and the writers of the keys are ordered, as a topological sort
+ * has them that follows the sessions side by side, some at a time, with everything that follows;
+ * what leads to a cycle is taken back and done in smaller steps, at last a pair of writers at a
+ * time, one way or else the other.  Every key in order proves the level too.  Else it stays open.
  *
  * A value that several transactions wrote: those of them that the order excludes (they come after
  * the reader, or somebody wrote the key between the two) are left out; the one that remains is it.
@@ -25,9 +26,10 @@
 
 enum { SATURATE_TXNS_MAX = 20000 };
 
-/* Registers only.  `more`: words of the matrix that choices may cost where values have several writers, beyond
- * about a second's; what was used is taken off.  On LEVEL_FAILS, cycle->steps is the contradiction (free
- * it), with forced order as ww edges whose detail is the read that forces it. */
+/* Registers only.  `more`: words of the matrix that choices may cost where values have several
+ * writers, beyond about a second's; what was used is taken off.  On LEVEL_FAILS, cycle->steps is
+ * the contradiction (free it), with forced order as ww edges whose detail is the read that forces
+ * it. */
 enum level_answer saturate(const struct facts *facts, enum cycle_order order, bool snapshot,
 	uint64_t *more, struct cycle *cycle);
 
