@@ -67,6 +67,8 @@ struct joint {
 	struct row_list trial; /* a list with a row put in place of another */
 	const struct eval_value *last_row; /* of a result that LIMIT cut: its last one */
 	uint64_t cost;
+	const char *known_names[SHAPE_MENTIONS_MAX];
+	uint32_t known_tables[SHAPE_MENTIONS_MAX], known_count;
 	/* What the evaluation at hand is given. */
 	struct eval_rows given[SHAPE_MENTIONS_MAX];
 };
@@ -150,19 +152,32 @@ void joint_free(struct joint *j)
 
 /* ---- queries ---- */
 
-static uint32_t find_table(const struct history *h, const struct sql_table_name *name)
+/* Asked for at every column of a query: the names of the one at hand are remembered by where they
+ * stand in its text. */
+static uint32_t find_table(struct joint *j, const struct sql_table_name *name)
 {
-	for (uint32_t t = 0; t < h->table_count; t++)
-		if (span_eq(strtab_get(&h->strings, h->tables[t].database), name->db) &&
-			span_eq(strtab_get(&h->strings, h->tables[t].name), name->name))
-			return t;
-	return HISTORY_NONE;
+	const struct history *h = j->history;
+	uint32_t t = 0;
+
+	for (uint32_t i = 0; i < j->known_count; i++)
+		if (j->known_names[i] == name->name.ptr)
+			return j->known_tables[i];
+	while (t < h->table_count &&
+		!(span_eq(strtab_get(&h->strings, h->tables[t].name), name->name) &&
+			span_eq(strtab_get(&h->strings, h->tables[t].database), name->db)))
+		t++;
+	t = t < h->table_count ? t : HISTORY_NONE;
+	if (j->known_count < SHAPE_MENTIONS_MAX) {
+		j->known_names[j->known_count] = name->name.ptr;
+		j->known_tables[j->known_count++] = t;
+	}
+	return t;
 }
 
 static const struct eval_table *definition_of(void *ctx, const struct sql_table_name *name)
 {
 	struct joint *j = ctx;
-	uint32_t table = find_table(j->history, name);
+	uint32_t table = find_table(j, name);
 
 	return table == HISTORY_NONE ? NULL : matcher_definition(j->matcher, table);
 }
@@ -261,13 +276,14 @@ static bool compile_query(struct joint *j, struct joint_query *q, struct span te
 	struct sql_order *order;
 
 	*q = (struct joint_query){0};
+	j->known_count = 0;
 	text = arena_copy(&j->arena, text); /* the tree borrows from it */
 	if (!sql_parse(&j->arena, text, matcher_options(j->matcher), &stmt, NULL) ||
 		stmt->kind != SQL_STMT_SELECT ||
 		!shape_of(&q->shape, stmt->u.query, has_column, j))
 		return false;
 	for (uint32_t i = 0; i < q->shape.count; i++) {
-		q->tables[i] = find_table(j->history, &q->shape.mentions[i].ref->u.name.table);
+		q->tables[i] = find_table(j, &q->shape.mentions[i].ref->u.name.table);
 		if (q->tables[i] == HISTORY_NONE || !matcher_definition(j->matcher, q->tables[i]))
 			return false;
 		compile_locals(j, q, i);
