@@ -175,6 +175,23 @@ static void parse_group_concat_tail(struct parser *p, struct sql_expr *e)
 }
 
 /* COUNT(*), SUM(DISTINCT x), GROUP_CONCAT(...); the name is read, `(` is current. */
+/* Not BIT_AND, STD, VARIANCE and kin. */
+static bool takes_distinct(enum token_kind kind)
+{
+	switch (kind) {
+	case T_COUNT:
+	case T_SUM:
+	case T_AVG:
+	case T_MIN:
+	case T_MAX:
+	case T_GROUP_CONCAT:
+	case T_JSON_ARRAYAGG:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void parse_aggregate_args(struct parser *p, struct sql_expr *e, enum token_kind kind)
 {
 	bool json = kind == T_JSON_ARRAYAGG || kind == T_JSON_OBJECTAGG;
@@ -182,7 +199,9 @@ static void parse_aggregate_args(struct parser *p, struct sql_expr *e, enum toke
 	expect(p, T_LPAREN);
 	if (json && !is_maria(p) && (p->tok.kind == T_DISTINCT || p->tok.kind == T_ALL))
 		parse_fail(p);
-	if (accept(p, T_DISTINCT) || (p->tok.kind == T_DISTINCTROW && accept(p, T_DISTINCTROW))) {
+	if (takes_distinct(kind) &&
+		(accept(p, T_DISTINCT) ||
+			(p->tok.kind == T_DISTINCTROW && accept(p, T_DISTINCTROW)))) {
 		extra_of(p, e)->distinct = true;
 	} else if (p->tok.kind == T_ALL) {
 		parse_advance(p);
@@ -512,6 +531,38 @@ static void check_mysql_args(struct parser *p, const struct sql_expr *e, enum to
 	}
 }
 
+/* NOW(6) and kin: their argument is a number of the grammar, not an expression. */
+static bool is_clock(enum token_kind kind)
+{
+	switch (kind) {
+	case T_NOW:
+	case T_SYSDATE:
+	case T_CURTIME:
+	case T_CURRENT_TIME:
+	case T_CURRENT_TIMESTAMP:
+	case T_LOCALTIME:
+	case T_LOCALTIMESTAMP:
+	case T_UTC_TIME:
+	case T_UTC_TIMESTAMP:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool is_precision(const struct parser *p, const struct sql_expr *e)
+{
+	uint64_t n = 0;
+
+	if (e->kind != SQL_EXPR_LITERAL || e->u.literal.charset.ptr)
+		return false;
+	if (e->u.literal.kind == SQL_LIT_HEX)
+		return is_maria(p) && !e->u.literal.quoted;
+	if (e->u.literal.kind != SQL_LIT_INT)
+		return false;
+	return parse_digits(e->u.literal.text, &n) && (is_maria(p) || n <= INT32_MAX);
+}
+
 struct sql_expr *parse_call(struct parser *p, struct span db, struct span name,
 	uint32_t start, enum token_kind kind, bool quoted)
 {
@@ -537,6 +588,8 @@ struct sql_expr *parse_call(struct parser *p, struct span db, struct span name,
 		if (arity && (e->u.call.args.count < arity->min ||
 				     (arity->max < 255 && e->u.call.args.count > arity->max)))
 			parse_fail_why(p, "wrong number of arguments before this");
+		if (is_clock(kind) && e->u.call.args.count && !is_precision(p, e->u.call.args.first))
+			parse_fail_why(p, "digits of a fraction must be a number, before this");
 		if (is_maria(p) && (kind == T_LAG || kind == T_LEAD) && e->u.call.args.count > 2)
 			parse_fail_why(p, "wrong number of arguments before this");
 		if (!is_maria(p) && p->opt.version >= 80000)

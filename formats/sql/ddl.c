@@ -361,8 +361,20 @@ static struct sql_alter *parse_alter_action(struct parser *p)
 	case T_LOCK:
 	case T_SECONDARY_LOAD:
 	case T_SECONDARY_UNLOAD:
-	case T_WITHOUT:
 		parse_alter_text(p, a, start, false);
+		break;
+	case T_WITH:
+	case T_WITHOUT:
+		/* [WITH | WITHOUT] VALIDATION */
+		if (is_maria(p))
+			parse_fail(p);
+		parse_advance(p);
+		if (!span_ieq_str(span_of(p->text + p->tok.start, p->tok.end - p->tok.start),
+			    "validation"))
+			parse_fail(p);
+		parse_advance(p);
+		a->kind = SQL_ALTER_TEXT;
+		a->text = parse_text(p, start);
 		break;
 	case T_CONVERT:
 		parse_alter_text(p, a, start, parse_peek(p, 1).kind != T_TO);

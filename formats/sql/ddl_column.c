@@ -171,7 +171,8 @@ static bool parse_attribute(struct parser *p, struct sql_column_def *col)
 		return true;
 	case T_COLLATE:
 		parse_advance(p);
-		col->type.collate = parse_collation(p);
+		/* MariaDB takes BINARY and DEFAULT right behind the type only. */
+		col->type.collate = is_maria(p) ? parse_name_or_string(p) : parse_collation(p);
 		return true;
 	case T_CHECK:
 		add_check(p, col);
@@ -187,7 +188,8 @@ static bool parse_attribute(struct parser *p, struct sql_column_def *col)
 			col->reference = parse_reference(p);
 			return true;
 		}
-		if (next != T_CHECK && parse_peek(p, 1).kind != T_CHECK)
+		/* MariaDB names checks of tables only. */
+		if (is_maria(p) || (next != T_CHECK && parse_peek(p, 1).kind != T_CHECK))
 			return false;
 		add_check(p, col);
 		return true;

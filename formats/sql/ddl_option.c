@@ -62,7 +62,6 @@ static bool is_table_option(const struct parser *p)
 	case T_ENCRYPTION:
 	case T_COMPRESSION:
 	case T_SECONDARY_ENGINE:
-	case T_AUTOEXTEND_SIZE:
 	case T_ENGINE_ATTRIBUTE:
 	case T_SECONDARY_ENGINE_ATTRIBUTE:
 	case T_COLLATE:
@@ -73,6 +72,8 @@ static bool is_table_option(const struct parser *p)
 	case T_PAGE_CHECKSUM:
 	case T_SEQUENCE:
 		return is_maria(p);
+	case T_AUTOEXTEND_SIZE:
+		return !is_maria(p);
 	default:
 		return false;
 	}
@@ -199,7 +200,7 @@ void parse_key_options(struct parser *p, enum sql_key_kind kind, struct sql_opti
 			opt->value = parse_text(p, start);
 			break;
 		case T_WITH:
-			if (parse_peek(p, 1).kind != T_PARSER)
+			if (parse_peek(p, 1).kind != T_PARSER || kind != SQL_KEY_FULLTEXT)
 				return;
 			parse_advance(p);
 			parse_advance(p);

@@ -47,7 +47,7 @@ static void parse_partition_options(struct parser *p, bool sub, struct sql_optio
 
 static struct sql_expr *parse_partition_value(struct parser *p)
 {
-	if (p->tok.kind == T_MAXVALUE || p->tok.kind == T_DEFAULT) {
+	if (p->tok.kind == T_MAXVALUE) {
 		uint32_t start = p->tok.start;
 		struct sql_expr *e;
 
@@ -145,8 +145,12 @@ static void parse_partition_method(struct parser *p, struct sql_partition_by *by
 	} else if (accept(p, T_KEY)) {
 		by->method = SQL_PARTITION_KEY;
 		if (accept(p, T_ALGORITHM)) {
+			uint64_t algorithm;
+
 			expect(p, T_EQ);
 			by->algorithm = parse_number(p);
+			if (!parse_digits(by->algorithm, &algorithm) || algorithm < 1 || algorithm > 2)
+				parse_fail_why(p, "ALGORITHM is 1 or 2, before this");
 		}
 		expect(p, T_LPAREN);
 		if (p->tok.kind != T_RPAREN)

@@ -444,13 +444,12 @@ static struct sql_expr *parse_name_operand(struct parser *p)
 	if (next.kind == T_STRING && (kind == T_DATE || kind == T_TIME || kind == T_TIMESTAMP) &&
 		!((next.flags & TF_DQUOTE) && (p->opt.mode & SQL_MODE_ANSI_QUOTES)))
 		return parse_temporal(p);
-	if (is_maria(p) && (kind == T_NEXT || kind == T_PREVIOUS) && next.kind == T_VALUE &&
-		parse_peek(p, 2).kind == T_FOR) {
+	if (is_maria(p) && (kind == T_NEXT || kind == T_PREVIOUS) && next.kind == T_VALUE) {
 		struct sql_table_name table;
 
 		parse_advance(p);
 		parse_advance(p);
-		parse_advance(p);
+		expect(p, T_FOR);
 		table = parse_table_name(p);
 		e = expr_new(p, SQL_EXPR_SEQUENCE, start);
 		e->op = kind == T_NEXT ? SQL_OP_NEXT_VALUE : SQL_OP_PREVIOUS_VALUE;

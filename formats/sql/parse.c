@@ -218,6 +218,18 @@ struct span parse_number(struct parser *p)
 	return value;
 }
 
+/* To the servers a larger number is a DECIMAL, which few clauses take. */
+bool parse_digits(struct span digits, uint64_t *out)
+{
+	*out = 0;
+	for (size_t i = 0; i < digits.len; i++) {
+		if (__builtin_mul_overflow(*out, 10u, out) ||
+			__builtin_add_overflow(*out, (uint64_t)(digits.ptr[i] - '0'), out))
+			return false;
+	}
+	return true;
+}
+
 struct sql_names *parse_names(struct parser *p)
 {
 	struct sql_names *list = NULL, **tail = &list;

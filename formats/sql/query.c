@@ -216,8 +216,13 @@ struct sql_order *parse_order_by(struct parser *p)
 /* A number, a parameter, or a variable of a stored program. */
 static struct sql_expr *parse_limit_value(struct parser *p)
 {
-	if (p->tok.kind == T_L_INT)
+	if (p->tok.kind == T_L_INT) {
+		uint64_t n;
+
+		if (!parse_digits(span_of(p->text + p->tok.start, p->tok.end - p->tok.start), &n))
+			parse_fail(p);
 		return parse_literal(p);
+	}
 	if (p->tok.kind == T_PARAM || at_name(p)) {
 		if (p->tok.kind == T_PARAM) {
 			struct sql_expr *e = expr_new(p, SQL_EXPR_PARAM, p->tok.start);

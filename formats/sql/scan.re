@@ -232,6 +232,10 @@ static bool executes(const struct scanner *s, const char *p, bool maria_only, in
 		n++;
 	if (n < 5)
 		n = 0; /* fewer digits are no version */
+	/* MySQL 9: a sixth digit only where a blank follows. */
+	if (n == 6 && s->opt.flavour == SQL_MYSQL && s->opt.version >= 90000 && p[6] != ' ' &&
+		(p[6] < '\t' || p[6] > '\r'))
+		n = 5;
 	for (int i = 0; i < n; i++)
 		version = version * 10 + (uint32_t)(p[i] - '0');
 	*digit_count = n;

@@ -246,7 +246,7 @@ static void parse_explain(struct parser *p, struct sql_stmt *stmt)
 		parse_advance(p);
 	}
 	while ((old_words && (p->tok.kind == T_EXTENDED || p->tok.kind == T_PARTITIONS)) ||
-		p->tok.kind == T_ANALYZE || p->tok.kind == T_FORMAT) {
+		(p->tok.kind == T_ANALYZE && !is_maria(p)) || p->tok.kind == T_FORMAT) {
 		enum token_kind next = parse_peek(p, 1).kind;
 
 		if (p->tok.kind == T_FORMAT) {

@@ -95,7 +95,11 @@ static void parse_type_args(struct parser *p, struct sql_type *type, int most, b
 /* CHARACTER SET x, COLLATE y, BINARY, ASCII, UNICODE, BYTE behind a string type. */
 static void parse_type_charset(struct parser *p, struct sql_type *type)
 {
+	bool national = type->kind == SQL_TYPE_NCHAR || type->kind == SQL_TYPE_NVARCHAR;
+
 	for (;;) {
+		if (national && p->tok.kind != T_BINARY)
+			return; /* its character set is fixed */
 		if (p->tok.kind == T_CHARSET ||
 			(p->tok.kind == T_CHARACTER && parse_peek(p, 1).kind == T_SET) ||
 			(p->tok.kind == T_CHAR && parse_peek(p, 1).kind == T_SET)) {

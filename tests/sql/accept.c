@@ -70,9 +70,11 @@ static bool stopped_reading(unsigned code)
 {
 	static const unsigned codes[] = {1044, 1054, 1063, 1066, 1102, 1103, 1109, 1128, 1193, 1221, 1231,
 		1234, 1235, 1241, 1248, 1273, 1327, 1367, 1458, 1463, 1470, 1479, 1480, 1492, 1525,
-		1564, 1582, 1653, 1800, 1801, 1901, 4128, 4161, 4177,
+		1564, 1582, 1653, 1791, 1800, 1801, 1901, 4128, 4161, 4177,
 		/* MySQL, of INTO in a place where ours refuses it too */
-		3771, 3953, 3954};
+		3771, 3953, 3954,
+		/* attributes in JSON are read at once */
+		3980};
 
 	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
 		if (codes[i] == code)
