@@ -227,6 +227,8 @@ static void parse_delete_from(struct parser *p, struct sql_delete *del)
 		if (accept(p, T_AS) || (p->tok.flags & TF_NAME))
 			ref->alias = parse_name(p);
 	}
+	if (is_maria(p) && p->opt.version >= 110800 && !(del->flags & SQL_DML_HISTORY))
+		parse_index_hints(p, &ref->u.name.hints);
 	if (accept(p, T_PARTITION))
 		ref->u.name.partitions = parse_paren_names(p);
 	if (at_portion(p) && !(del->flags & SQL_DML_HISTORY))
@@ -273,9 +275,9 @@ void parse_delete(struct parser *p, struct sql_stmt *stmt, struct sql_with *with
 		return;
 	}
 	del->where = parse_where(p);
-	if (!multi) {
+	if (!multi || (is_maria(p) && p->opt.version >= 110800)) {
 		del->order = parse_order_by(p);
-		del->limit = parse_limit(p, true);
+		del->limit = parse_limit(p, !multi);
 	}
 	if (!multi && is_maria(p) && accept(p, T_RETURNING))
 		del->returning = parse_items(p);

@@ -5,7 +5,7 @@
  */
 #include "sql/parse.h"
 
-static void parse_hints(struct parser *p, struct sql_index_hint **tail)
+void parse_index_hints(struct parser *p, struct sql_index_hint **tail)
 {
 	for (;;) {
 		struct sql_index_hint *hint;
@@ -136,7 +136,7 @@ static struct sql_table_ref *parse_named_table(struct parser *p)
 	if (at_system_time(p))
 		parse_system_time(p, ref);
 	ref->alias = parse_table_alias(p);
-	parse_hints(p, &ref->u.name.hints);
+	parse_index_hints(p, &ref->u.name.hints);
 	ref->loc = loc_from(p, start);
 	return ref;
 }
@@ -156,7 +156,7 @@ static struct sql_table_ref *derived_table(
 			parse_want(p, T_WANT_NAME);
 		parse_fail(p);
 	}
-	if (!is_maria(p) && p->tok.kind == T_LPAREN)
+	if ((!is_maria(p) || p->opt.version >= 110700) && p->tok.kind == T_LPAREN)
 		ref->u.derived.columns = parse_paren_names(p);
 	ref->loc = loc_from(p, start);
 	return ref;

@@ -203,6 +203,7 @@ struct sql_values_row *parse_rows(struct parser *p, bool insert);
 /* from.c */
 struct sql_table_ref *parse_table_refs(struct parser *p);
 struct sql_table_ref *parse_table_ref(struct parser *p);
+void parse_index_hints(struct parser *p, struct sql_index_hint **tail);
 
 /* dml.c */
 void parse_insert(struct parser *p, struct sql_stmt *stmt);

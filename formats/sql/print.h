@@ -28,6 +28,7 @@ void put_order(struct printer *p, const char *words, const struct sql_order *ord
 void put_scope(struct printer *p, enum sql_scope scope, const char *behind);
 void put_window(struct printer *p, const struct sql_window *w);
 bool left_needs_parens(const struct sql_query *q, const struct sql_query *left);
+void put_hints(struct printer *p, const struct sql_index_hint *hint);
 void put_hint(struct printer *p, struct span hint);
 void put_items(struct printer *p, const struct sql_item *item);
 void put_limit(struct printer *p, const struct sql_limit *limit);

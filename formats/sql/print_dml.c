@@ -111,15 +111,19 @@ static void put_targets(struct printer *p, const struct sql_table_name *t)
 
 static void put_single_delete(struct printer *p, const struct sql_table_ref *ref)
 {
-	/* An alias stands before PARTITION here, unlike in FROM. */
+	/* An alias and index hints stand before PARTITION here, unlike in FROM. */
 	struct sql_table_ref bare = *ref;
 
 	bare.alias = SPAN_NONE;
-	if (ref->alias.ptr) {
+	if (ref->alias.ptr || ref->u.name.hints) {
 		bare.u.name.partitions = NULL;
+		bare.u.name.hints = NULL;
 		put_named_table(p, &bare);
-		put(p, " AS ");
-		put_name(p, ref->alias);
+		if (ref->alias.ptr) {
+			put(p, " AS ");
+			put_name(p, ref->alias);
+		}
+		put_hints(p, ref->u.name.hints);
 		if (ref->u.name.partitions) {
 			put(p, " PARTITION ");
 			put_names(p, ref->u.name.partitions);

@@ -130,7 +130,7 @@ void put_with(struct printer *p, const struct sql_with *with)
 
 static void put_table_ref(struct printer *p, const struct sql_table_ref *ref);
 
-static void put_hints(struct printer *p, const struct sql_index_hint *hint)
+void put_hints(struct printer *p, const struct sql_index_hint *hint)
 {
 	static const char *const kinds[] = {" USE INDEX", " IGNORE INDEX", " FORCE INDEX"};
 	static const char *const scopes[] = {" ", " FOR JOIN ", " FOR ORDER BY ", " FOR GROUP BY "};
