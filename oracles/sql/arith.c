@@ -262,6 +262,9 @@ static struct eval_value run_int_div(const struct node *n, struct frame *f)
 			((a.kind == EVAL_DOUBLE || b.kind == EVAL_DOUBLE) &&
 				decimal_int_digits(&r) > 18))
 			return run_unsupported(f->run, "DIV of DOUBLEs beyond BIGINT");
+		/* LEAST(DECIMAL UNSIGNED) is unsigned to some releases. */
+		if (n->args[0]->type.not_int && decimal_int_digits(&r) > 18)
+			return run_unsupported(f->run, "DIV of LEAST or GREATEST beyond BIGINT");
 		if (n->type.is_unsigned) {
 			uint64_t u = decimal_to_uint(&r, &overflow);
 

@@ -111,7 +111,8 @@ static bool simple_amount(struct run *run, enum sql_unit unit, const struct eval
 	bool overflow;
 
 	if (unit == SQL_UNIT_SECOND && !type_is_int(type)) {
-		if (v->kind == EVAL_DOUBLE || v->kind == EVAL_STRING) {
+		if (v->kind == EVAL_DOUBLE || v->kind == EVAL_STRING ||
+			(v->kind == EVAL_DECIMAL && v->dec->scale > type->decimals)) {
 			run_unsupported(run, "INTERVAL of seconds that are no exact number");
 			return false;
 		}

@@ -182,6 +182,10 @@ static struct node *compile_relate(
 	if (c->env->flavour == SQL_MYSQL && function->fn == run_strcmp &&
 		!(type_is_string(&n->args[0]->type) && type_is_string(&n->args[1]->type)))
 		return compile_unsupported(c, "MySQL: STRCMP of other than strings");
+	/* Under which collation the texts of two numbers meet changed with the releases. */
+	if (c->env->flavour == SQL_MARIADB && function->fn == run_strcmp &&
+		is_number_text(n->args[0]) && is_number_text(n->args[1]))
+		return compile_unsupported(c, "STRCMP of the texts of two numbers");
 	/* Its bytes are made characters first, which can fail (error 3854). */
 	if (c->env->flavour == SQL_MYSQL &&
 		(n->args[0]->type.hybrid != n->args[1]->type.hybrid ||

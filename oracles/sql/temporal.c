@@ -332,6 +332,8 @@ static enum time_parse no_digits(const struct reader *r)
 {
 	if (r->p == r->end || (*r->p | 32) >= 'a')
 		return TIME_INVALID;
+	if (*r->p == '.') /* no seconds, to MySQL */
+		return TIME_UNSURE;
 	for (const char *p = r->p; p < r->end; p++) {
 		if (*p >= '0' && *p <= '9')
 			return TIME_UNSURE;
