@@ -674,6 +674,9 @@ struct node *compile_logic(struct compiler *c, const struct sql_expr *e, enum sq
 
 	if (node_is_row(l) || node_is_row(r))
 		return compile_error(c, 1241, "a row where a value is wanted");
+	if (c->env->flavour == SQL_MARIADB && c->env->version < 100600 && l->literal &&
+		type_is_string(&l->type) && r->constant && !r->literal)
+		return compile_unsupported(c, "MariaDB 10.5: a string literal AND or OR a constant");
 	n->args[0] = l;
 	n->args[1] = r;
 	n->op = (uint8_t)op;

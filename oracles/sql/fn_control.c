@@ -136,7 +136,8 @@ bool merge_types(struct compiler *c, struct node **args, uint32_t count, const c
 		return false;
 	for (uint32_t i = 0; i < count; i++) {
 		/* It is a number to some releases and bytes to others. */
-		if (args[i]->type.kind == EVAL_T_BIT && args[i == 0]->type.kind == EVAL_T_NULL) {
+		if ((args[i]->type.kind == EVAL_T_BIT || args[i]->type.hybrid) &&
+			args[i == 0]->type.kind == EVAL_T_NULL) {
 			compile_unsupported(c, "a BIT or NULL");
 			return false;
 		}
@@ -381,7 +382,10 @@ struct node *compile_case(struct compiler *c, const struct sql_expr *e)
 		result[results++] = n->args[i];
 	}
 	n->u.data = how;
-	return merge_types(c, result, results, "case", &n->type) ? n : NULL;
+	if (!merge_types(c, result, results, "case", &n->type))
+		return NULL;
+	/* Whether its conditions are asked for, and what it is beside others, differs. */
+	return n->type.kind == EVAL_T_NULL ? compile_unsupported(c, "CASE of NULLs alone") : n;
 }
 
 /* ---- GREATEST, LEAST ---- */
@@ -446,6 +450,9 @@ static struct node *compile_extreme(
 	n->type.not_int = n->type.kind == EVAL_T_DECIMAL || n->type.kind == EVAL_T_DOUBLE;
 	how->as = n->type;
 	how->collation = n->type.collation;
+	if (n->type.kind == EVAL_T_STRING && n->arg_count > 2 &&
+		c->env->flavour == SQL_MARIADB && c->env->version < 100600)
+		return compile_unsupported(c, "MariaDB 10.5: GREATEST or LEAST of three strings");
 	if (n->type.kind == EVAL_T_STRING) {
 		/* The servers compare as numbers when a number is among them. */
 		n->type.text_only = true;

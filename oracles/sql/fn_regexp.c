@@ -300,6 +300,10 @@ static struct eval_value apply(const struct node *n, struct frame *f, const stru
 	if (!subject_modelled(s, collation_charset(n->collation), is_mysql(f)) ||
 		!subject_modelled(w, collation_charset(n->collation), is_mysql(f)))
 		return run_unsupported(f->run, "a regular expression over rare characters");
+	/* Positions and parts are counted in characters all the same. */
+	if (n->collation == COLLATION_BINARY && subject.kind == EVAL_STRING &&
+		subject.collation != COLLATION_BINARY && !text_is_ascii(s))
+		return run_unsupported(f->run, "a binary regular expression over a text");
 	if (n->op == REGEXP_REPLACE)
 		return replace(n, f, regex, s, w);
 	if (!find(n, f, regex, s, 0, &match)) {
@@ -326,7 +330,15 @@ static struct eval_value run_regexp(const struct node *n, struct frame *f)
 
 	if (re->compiled)
 		return apply(n, f, re->compiled);
+	/* Libraries of that age differ in what they refuse. */
+	if (f->run->env->flavour == SQL_MARIADB && f->run->env->version < 100600)
+		return run_unsupported(f->run, "MariaDB 10.5: a computed regular expression");
 	pattern = node_run(n->args[1], f);
+	if (f->run->failed && f->run->outcome->status == EVAL_ERROR) {
+		/* Not met where the text is a constant NULL. */
+		f->run->outcome->status = EVAL_OK;
+		outcome_unsupported(f->run->outcome, "an error in a regular expression's text");
+	}
 	if (pattern.kind == EVAL_NULL || f->run->failed)
 		return EVAL_NULL_VALUE;
 	regex = pattern_of(n, f, text_in(f->run, &n->args[1]->type, &pattern, n->collation));

@@ -36,7 +36,8 @@ static bool lengths_known(struct compiler *c, const struct node *n)
 		}
 		/* Sized with 32 bits: a column of a temporary table may have none left. */
 		if ((v.kind == EVAL_INT && v.i > INT32_MAX) ||
-			(v.kind == EVAL_UINT && v.u > INT32_MAX)) {
+			(v.kind == EVAL_UINT && v.u > INT32_MAX) ||
+			(v.kind == EVAL_DOUBLE && !(v.d < 9e18 && v.d > -9e18))) {
 			compile_unsupported(c, "a constant length beyond 32 bits");
 			return false;
 		}
@@ -53,7 +54,8 @@ bool string_result(struct compiler *c, struct node *n, struct node **args, uint3
 		return false;
 	/* MariaDB then counts bytes inside of it. */
 	for (uint32_t i = 0; i < count && n->collation == COLLATION_BINARY; i++) {
-		if (args[i]->fn == run_insert && has_wide_text(args[i])) {
+		if (args[i]->arg_count && has_wide_text(args[i]) &&
+			(args[i]->fn == run_insert || args[i]->constant)) {
 			compile_unsupported(c, "INSERT() of bytes into a text");
 			return false;
 		}

@@ -345,11 +345,11 @@ struct node *compile_extract(struct compiler *c, const struct sql_expr *e)
 	if (!unit_is_time((enum sql_unit)n->op) && t->kind == EVAL_T_TIME)
 		return compile_unsupported(c, "EXTRACT of a day from a TIME");
 	/* The day of a value that was made a DATE on the way comes out as another one. */
-	if (c->env->flavour == SQL_MARIADB && c->env->version >= 110000 &&
+	if (c->env->flavour == SQL_MARIADB && mariadb_2026(c->env) != 1 &&
 		e->u.interval.left->kind != SQL_EXPR_COLUMN &&
 		e->u.interval.left->kind != SQL_EXPR_LITERAL && t->kind == EVAL_T_DATE &&
 		n->op >= SQL_UNIT_DAY_MICROSECOND && n->op <= SQL_UNIT_DAY_HOUR)
-		return compile_unsupported(c, "MariaDB 11: EXTRACT from what was made a DATE");
+		return compile_unsupported(c, "EXTRACT from what was made a DATE, older MariaDB");
 	/* Releases before late 2026 look at the number or text under the cast again: 127 is a time. */
 	if (c->env->flavour == SQL_MARIADB && mariadb_2026(c->env) != 1 &&
 		e->u.interval.left->kind == SQL_EXPR_CAST && n->args[0]->arg_count &&

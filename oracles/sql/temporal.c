@@ -349,7 +349,6 @@ enum time_parse time_parse_datetime(
 	bool short_year;
 	uint32_t n;
 
-	(void)env;
 	skip_blanks(&r);
 	while (r.end > r.p && r.end[-1] == ' ')
 		r.end--;
@@ -357,6 +356,9 @@ enum time_parse time_parse_datetime(
 	if (n == 0)
 		return no_digits(&r);
 	if (r.p + n == r.end) {
+		/* MySQL takes no blank behind digits alone. */
+		if (env->flavour == SQL_MYSQL && r.end != s.ptr + s.len)
+			return TIME_UNSURE;
 		if (n != 6 && n != 8 && n != 12 && n != 14)
 			return TIME_UNSURE;
 		short_year = n == 6 || n == 12;
@@ -664,6 +666,11 @@ static bool time_value(struct run *run, const struct eval_type *type, const stru
 
 			if (run->env->flavour == SQL_MYSQL) {
 				run_unsupported(run, "MySQL: a TIME as a date");
+				return false;
+			}
+			/* NULL or a date, as the expression around it is. */
+			if (r.t.neg || (r.t.hour >= 838 && type->kind == EVAL_T_TIME)) {
+				run_unsupported(run, "a negative TIME, or one at its limit, as a date");
 				return false;
 			}
 			if (!run->env->has_now) {

@@ -393,9 +393,10 @@ static void ask_one(struct state *s, struct answer *a)
 	}
 	if (a->kind == FAILED && mysql_errno(s->server) == a->error)
 		return;
-	/* On a row that we did not decide: out of range, no regular expression. */
+	/* On a row that we did not decide: out of range, no regular expression, characters that the
+	 * other set lacks. */
 	if (a->kind == WHOLE && unknown &&
-		(mysql_errno(s->server) == 1690 ||
+		(mysql_errno(s->server) == 1690 || mysql_errno(s->server) == 3854 ||
 			(mysql_errno(s->server) >= 3685 && mysql_errno(s->server) <= 3699)))
 		return;
 	if (a->kind == FAILED)
