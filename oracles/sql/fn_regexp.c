@@ -334,8 +334,10 @@ static struct eval_value run_regexp(const struct node *n, struct frame *f)
 	if (f->run->env->flavour == SQL_MARIADB && f->run->env->version < 100600)
 		return run_unsupported(f->run, "MariaDB 10.5: a computed regular expression");
 	pattern = node_run(n->args[1], f);
+	if (pattern.kind == EVAL_NULL && !f->run->failed)
+		node_run(n->args[0], f); /* for its errors */
 	if (f->run->failed && f->run->outcome->status == EVAL_ERROR) {
-		/* Not met where the text is a constant NULL. */
+		/* Not met where the other is a constant NULL. */
 		f->run->outcome->status = EVAL_OK;
 		outcome_unsupported(f->run->outcome, "an error in a regular expression's text");
 	}

@@ -696,6 +696,10 @@ static struct eval_value run_locate(const struct node *n, struct frame *f)
 	known = text_arg(n, f, !n->op, &needle) && known;
 	if (!known || (n->arg_count > 2 && !int_arg(n, f, 2, &from)))
 		return EVAL_NULL_VALUE;
+	/* MySQL compares under the connection's collation then. */
+	if (sequential(f) && (is_number_text(n->args[0]) || is_number_text(n->args[1])) &&
+		!(text_is_ascii(text) && text_is_ascii(needle)))
+		return run_unsupported(f->run, WIDE_INTO_NUMBER);
 	if (from < 1 || (uint64_t)from > text_chars(set_of(n), text) + 1)
 		return eval_int(0);
 	start = text_offset(set_of(n), text, (size_t)from - 1);

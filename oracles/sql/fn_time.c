@@ -159,6 +159,8 @@ static struct node *compile_time_to_sec(
 
 	(void)function;
 	n->type = type_int(false);
+	if (c->env->flavour == SQL_MYSQL && (t->kind == EVAL_T_DOUBLE || t->kind == EVAL_T_FLOAT))
+		return compile_unsupported(c, "MySQL: a floating-point number as a date or time");
 	if (c->env->flavour == SQL_MYSQL)
 		return n;
 	if (type_is_string(t) || t->kind == EVAL_T_DOUBLE || t->kind == EVAL_T_FLOAT)
