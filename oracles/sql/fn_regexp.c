@@ -425,6 +425,8 @@ static struct node *compile_arguments(struct compiler *c, struct node *n, const 
 		n->type = type_bool();
 	else if (n->op == REGEXP_INSTR)
 		n->type = type_int(false);
+	else
+		n->type.text_only = c->env->flavour == SQL_MYSQL; /* as a number it is a BIGINT */
 	return n;
 }
 

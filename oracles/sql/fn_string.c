@@ -525,10 +525,22 @@ static struct eval_value run_pad(const struct node *n, struct frame *f)
 	return buf_result(n, f, &text);
 }
 
+/* MySQL: which of the two the result has is not always the stronger one. */
+static bool mixed_collations(struct compiler *c, const struct node *a, const struct node *b)
+{
+	if (c->env->flavour != SQL_MYSQL || !type_is_string(&a->type) || !type_is_string(&b->type) ||
+		a->type.collation == b->type.collation)
+		return false;
+	compile_unsupported(c, "MySQL: strings of different collations");
+	return true;
+}
+
 static struct node *compile_pad(struct compiler *c, struct node *n, const struct function *function)
 {
 	struct node *strings[2] = {n->args[0], n->arg_count > 2 ? n->args[2] : NULL};
 
+	if (n->arg_count > 2 && mixed_collations(c, n->args[0], n->args[2]))
+		return NULL;
 	return string_result(c, n, strings, n->arg_count > 2 ? 2 : 1, function->name) ? n : NULL;
 }
 
@@ -667,6 +679,8 @@ static struct node *compile_insert_fn(
 {
 	struct node *strings[2] = {n->args[0], n->args[3]};
 
+	if (mixed_collations(c, n->args[0], n->args[3]))
+		return NULL;
 	if (n->args[0]->type.hybrid || n->args[0]->type.kind == EVAL_T_BIT ||
 		(n->args[0]->literal && n->args[0]->type.collation == COLLATION_BINARY))
 		return compile_unsupported(c, "INSERT() into a hexadecimal literal");

@@ -64,9 +64,16 @@ static const struct {
 
 static struct eval_value run_window(const struct node *n, struct frame *f)
 {
+	struct eval_value v, m;
+
 	if (!f->windows)
 		return run_unsupported(f->run, "a window function outside its place");
-	return f->windows[n->u.number];
+	v = f->windows[n->u.number];
+	m = materialized(f->run, &n->type, v);
+	/* What an expression around it sees of the digits behind its scale is not certain. */
+	if (m.kind == EVAL_DECIMAL && n->nested && decimal_compare(m.dec, v.dec) != 0)
+		return run_unsupported(f->run, "a quotient of a window function, used further");
+	return m;
 }
 
 static bool literal_number(struct compiler *c, const struct sql_expr *e, uint64_t *out)
@@ -598,7 +605,7 @@ static void run_partition(struct partition *p, struct eval_value **out, uint32_t
 				decimal_compare(m.dec, v.dec) != 0)
 				run_unsupported(
 					p->run, "a window over quotients that have more digits");
-			out[p->index[p->at]][number] = m;
+			out[p->index[p->at]][number] = v;
 		}
 	}
 }
