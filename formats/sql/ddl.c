@@ -365,9 +365,13 @@ static struct sql_alter *parse_alter_action(struct parser *p)
 		break;
 	case T_WITH:
 	case T_WITHOUT:
-		/* [WITH | WITHOUT] VALIDATION */
-		if (is_maria(p))
-			parse_fail(p);
+		/* MariaDB: SYSTEM VERSIONING; MySQL: VALIDATION. */
+		if (is_maria(p) && p->tok.kind == T_WITH)
+			goto option;
+		if (is_maria(p)) {
+			parse_alter_text(p, a, start, false);
+			break;
+		}
 		parse_advance(p);
 		if (!span_ieq_str(span_of(p->text + p->tok.start, p->tok.end - p->tok.start),
 			    "validation"))
@@ -393,6 +397,7 @@ static struct sql_alter *parse_alter_action(struct parser *p)
 		parse_alter_text(p, a, start, true);
 		break;
 	default:
+	option:
 		a->kind = SQL_ALTER_OPTION;
 		a->option = parse_table_option(p);
 		if (!a->option) {

@@ -501,6 +501,9 @@ double to_double(struct run *run, const struct eval_type *type, const struct eva
 		if (type->kind == EVAL_T_ENUM || type->kind == EVAL_T_SET)
 			return (double)member_number(type, v->s);
 		d = text_to_double(v->s, &used);
+		if (used && used + 1 < v->s.len && (v->s.ptr[used] | 32) == 'e' &&
+			v->s.ptr[used + 1] == ' ') /* '1e 1' + 0 is 1, '1e 1' = 1 is false */
+			run_unsupported(run, "a number with an empty exponent");
 		/* MySQL 9.7 says nothing of an empty string, nor of any in a TEXT or BLOB column.
 		 */
 		if ((!used || !only_blanks(v->s, used) || fabs(d) == __DBL_MAX__) &&
