@@ -444,6 +444,54 @@ def clone_and_gtid_dump():
 
 
 @conversation
+def progress_reports():
+    """MariaDB's reports of a long ALTER: errors that end nothing."""
+    report = b"\xff\xff\xff\1\1\2" + struct.pack("<I", 50000)[:3] + lenenc("copy to tmp table")
+    talk = Talk(CAPS | PROGRESS).command(b"\3alter table t force", error=0, affected=3)
+    talk.server(report, report, ok(2, 3))
+    return talk.command(b"\3select 1", error=1317).server(report, err(1317, b"interrupted"))
+
+
+@conversation
+def proof_in_the_first_ok():
+    """MariaDB 11.4 proves its certificate in the info of the OK: passed on, not kept."""
+    talk = Talk(connect=False).server(greeting(CAPS)).client(login(CAPS))
+    talk.server(b"\0\0\0" + struct.pack("<HH", 2, 0) + SECRET)
+    return talk.command(b"\x0e", error=0).server(ok())
+
+
+@conversation
+def clone_is_opaque():
+    talk = Talk().command(b"\x20\1\2\3", flags=16)
+    talk.opaque = True
+    return talk.server(b"\1locator").client(b"\3").server(b"\2data" * 9)
+
+
+@conversation
+def every_kind_of_session_state():
+    """Variables, schema, the changed flag, GTIDs, characteristics, transaction state; several at once."""
+    state = (b"\0" + lenenc(lenenc("autocommit") + lenenc("OFF") + lenenc("time_zone") + lenenc("UTC")) +
+             b"\1" + lenenc(lenenc("shop2")) + b"\2" + lenenc(lenenc("1")) +
+             b"\3" + lenenc(b"\0" + lenenc("3e11fa47-71ca-11e1-9e33-c80aa9429562:23")) +
+             b"\4" + lenenc(lenenc("START TRANSACTION;")) + b"\5" + lenenc(lenenc("T_______")))
+    talk = Talk(CAPS | TRACK).command(b"\3begin", track={
+        "autocommit": "OFF", "time_zone": "UTC", "schema": "shop2",
+        "gtid": "3e11fa47-71ca-11e1-9e33-c80aa9429562:23", "characteristics": "START TRANSACTION;",
+        "state": "T_______"})
+    return talk.server(ok(0x4003, 0, lenenc("") + lenenc(state)))
+
+
+@conversation
+def lengths_of_values():
+    """A value's length in one byte, in two, in three; and NULL, which looks like one."""
+    talk = Talk().command(b"\3select b from t", rows=5,
+                          values=[["x" * 250], ["x" * 251], ["x" * 300], [None], [""]])
+    talk.server(b"\1", column("b", 253), eof(), b"\xfa" + b"x" * 250, b"\xfc\xfb\0" + b"x" * 251,
+                b"\xfd\x2c\1\0" + b"x" * 300, b"\xfb", b"\0")
+    return talk.server(eof()).command(b"\x0e", error=0).server(ok())
+
+
+@conversation
 def client_of_before_4_1():
     """The 320 handshake: passed on, the session is opaque."""
     talk = Talk(connect=False)
@@ -1795,6 +1843,34 @@ def option_files():
             proxy.send_signal(signal.SIGTERM)
         result, = records(ISOTRACE, trace, ["result"])
         assert result["rows"] == [[1, "x"]] and result["total"] == 3, result
+
+
+@test
+def checklist():
+    """each test that checklist.md names for a line of the protocol exists"""
+    here = os.path.dirname(os.path.abspath(__file__))
+
+    def read(*path):
+        with open(os.path.join(here, *path), encoding="utf-8") as text:
+            return text.read()
+    python = r"^@(?:test|conversation)\ndef (\w+)"
+    c_test = r"^START_TEST\((\w+)\)"
+    have = {"parser": set(re.findall(c_test, read("test_wire.c"), re.M)),
+            "look": set(re.findall(c_test, read("test_look.c"), re.M)),
+            "conversation": set(CONVERSATIONS), "proxy": set(re.findall(python, read("test_proxy.py"), re.M)),
+            "instrument": set(re.findall(python, read("../instrument/test_instrument.py"), re.M)),
+            "trace": {n[len("test_trace_"):-2] for n in os.listdir(os.path.join(here, "../unit"))
+                      if n.startswith("test_trace_")}}
+    for name in ("clients", "load", "tls", "cluster"):
+        have[name] = set(re.findall(python, read("../e2e/test_proxy_%s.py" % name), re.M))
+    lines = [line.split(" | ") for line in read("checklist.md").splitlines() if line.startswith("| ")][2:]
+    named = [word for line in lines for word in line[1].strip(" |").split("; ") if word]
+    assert len(named) > 150, named
+    for word in named:
+        kind, name = word.split(" ")
+        assert name in have[kind], word
+    # ... and no conversation is left out.
+    assert not set(CONVERSATIONS) - {w.split(" ")[1] for w in named}, "not in checklist.md"
 
 
 @test
