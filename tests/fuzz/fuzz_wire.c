@@ -67,7 +67,11 @@ static void on_command(void *ctx, struct wire_command *c, const struct wire_requ
 	s->open = true;
 	touch(s, r->text);
 	if (r->text.ptr) {
-		struct look_dialect dialect = {c->number & 1, c->number & 2};
+		struct look_dialect dialect = {.no_backslash_escapes = c->number & 1,
+			.ansi_quotes = c->number & 2,
+			.set = (uint8_t)(c->number % (TEXT_SET_UNKNOWN + 1)),
+			.flavour = c->number & 4 ? SQL_MYSQL : SQL_MARIADB,
+			.version = c->number & 8 ? 80045 : 0};
 		struct span rest = r->text, name;
 		struct buf masked = BUF_INIT;
 		struct look look;
