@@ -96,6 +96,14 @@ void plan_forget_predicate(struct plan *plan)
 	plan->joint = plan->parts = false;
 }
 
+static bool is_view(const struct planner *p, struct span name)
+{
+	for (size_t i = 0; i < p->tables->view_count; i++)
+		if (span_ieq_str(name, p->tables->views[i]))
+			return true;
+	return false;
+}
+
 /* Tables whose rows it may change. */
 static void note_written(void *ctx, const struct sql_table_name *name,
 	const struct sql_table_ref *ref, enum sql_access_kind access)
@@ -104,7 +112,12 @@ static void note_written(void *ctx, const struct sql_table_name *name,
 	struct instrument_table *table = plan_find(p, name);
 
 	(void)ref;
-	if (!table || access == SQL_TABLE_READ)
+	if (access == SQL_TABLE_READ)
+		return;
+	/* In select mode what is written through a view is not seen, wherever it goes. */
+	if (!table && p->tables->mode == INSTRUMENT_SELECT && is_view(p, name->name))
+		p->plan->vague = p->plan->anywhere = true;
+	if (!table)
 		return;
 	if (p->plan->written_count < PLAN_TABLES_MAX)
 		p->plan->written[p->plan->written_count++] = table;
