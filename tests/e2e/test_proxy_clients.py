@@ -48,6 +48,8 @@ insert into types values
  (3,null,null,null,null,null,null,null,null,null,null,null,null,null,null,null,null,null,null,null,
   null,null);
 """
+if RELEASE == "mysql-5.6":  # has no JSON
+    TYPES = TYPES.replace(" js json", " js text")
 
 
 def servers(*args, check=True):
@@ -540,6 +542,8 @@ def dump_and_restore():
     """mariadb-dump and restore: the copy is the original"""
     if not shutil.which("mariadb-dump"):
         raise SkipTest("mariadb-dump is not installed")
+    if RELEASE == "mysql-5.6":
+        raise SkipTest("mariadb-dump asks for columns that the server does not have")
     run(command_line(PORT, "test"), input=TYPES.replace(
         "create table", "drop table if exists types; create table", 1))
 

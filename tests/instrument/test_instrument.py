@@ -1220,6 +1220,8 @@ db = pymysql.connect(host="127.0.0.1", port=int(sys.argv[1]), user="root", datab
 with db.cursor() as c:
     for text in ("select '\u8868', id from plain where '\u8868' <> 'x' order by id",
                  "select id, '\u8868' /* ' */ from plain where id = 1 or '\u8868' = ' from multi'",
+                 # Otherwise read, the last string is a FROM clause and a comment.
+                 "select '\u8868', 5, ' from plain where 1 = 1 -- '",
                  "update plain set v = 7 where id = 1 and '\u8868' = '\u8868'",
                  "select v from plain where id = 1", "set names utf8mb4", "select v, 'x' from plain"):
         print(ascii((text, c.execute(text), c.fetchall())))
