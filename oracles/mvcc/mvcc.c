@@ -403,6 +403,7 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 	find_loose_ends(m);
 	solver_search(m);
 	judge_final(m);
+	judge_concurrent(m);
 	count_statements(m);
 	notes_report(m);
 	verdict_sort(verdict);

@@ -113,6 +113,14 @@ static uint64_t span_of_points(const struct points *p)
 	return p->high < p->low ? 0 : (uint64_t)(p->high - p->low) + 1;
 }
 
+bool points_single(const struct points *points, int64_t *key)
+{
+	if (span_of_points(points) != 1)
+		return false;
+	*key = points->list ? points->list[0] : points->low;
+	return true;
+}
+
 static void set_key(const struct store_table *table, const struct points *p, uint64_t i,
 	struct eval_value *row)
 {

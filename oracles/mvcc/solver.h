@@ -303,6 +303,8 @@ void end_those_who_left(struct mvcc *m);
 void plan_points(struct mvcc *m, struct plan *plan, const struct sql_expr *where);
 /* Does WHERE say nothing else? */
 bool points_are_all(const struct points *points);
+/* Is it about one key? */
+bool points_single(const struct points *points, int64_t *key);
 /* Writes the number-th key into *row (made where it is NULL); false: there are not so many. */
 bool points_key(struct mvcc *m, const struct store_table *table, const struct points *points,
 	uint64_t number, struct eval_value **row);
@@ -384,12 +386,18 @@ void note_add(struct mvcc *m, enum note_kind kind, uint32_t other, uint32_t tabl
 	struct store_record *record);
 /* Of m->mismatch; the state is the one in which it showed. */
 void note_mismatch(struct mvcc *m);
+/* A statement changed the row with this key though another transaction that overlapped did, too. */
+void note_concurrent(
+	struct mvcc *m, uint32_t stmt, uint32_t other_txn, uint32_t table, int64_t key);
 void notes_drop(struct mvcc *m, size_t count);
 uint32_t notes_listed_max(const struct mvcc *m);
 
 /* traits.c: bits of enum finding_trait, of a note that is being made */
 uint32_t note_traits(
 	struct mvcc *m, enum note_kind kind, uint32_t table, const struct store_record *record);
+
+/* concurrent.c: what snapshot isolation forbids in any order */
+void judge_concurrent(struct mvcc *m);
 
 /* report.c */
 const char *note_class(enum note_kind kind);

@@ -648,3 +648,28 @@ void note_mismatch(struct mvcc *m)
 				   "was not, or a trigger, would explain it.");
 	keep_text(m, note, &text);
 }
+
+void note_concurrent(
+	struct mvcc *m, uint32_t stmt, uint32_t other_txn, uint32_t table, int64_t key)
+{
+	struct buf text = BUF_INIT;
+	struct note *note;
+
+	m->now_stmt = stmt;
+	m->now_txn = m->schedule->stmts[stmt].txn + 1;
+	note = add(m, NOTE_MISMATCH, "G-single");
+	note->other_txn = other_txn;
+	add_txn(&text, m, m->now_txn);
+	buf_add_str(&text, ", ");
+	add_stmt(&text, m, stmt);
+	buf_add_str(&text, ", ");
+	add_text(&text, m, stmt);
+	buf_printf(&text, " changed %.*s(%lld), which ",
+		SPAN_ARG(m->schedule->execution->tables[table].schema.name), (long long)key);
+	add_txn(&text, m, other_txn);
+	buf_add_str(&text, " changed, too. Both had their snapshots before either sent COMMIT, so the "
+			   "later one should have failed with error 1020; both committed, and the "
+			   "earlier change may be lost.");
+	m->now_row_count = 0;
+	keep_text(m, note, &text);
+}
