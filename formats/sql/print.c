@@ -418,9 +418,6 @@ static void put_stmt(struct printer *p, const struct sql_stmt *stmt)
 	case SQL_STMT_SHUTDOWN:
 	case SQL_STMT_OTHER:
 		put_span(p, stmt->opaque);
-		/* A stored program's body may end in `;`, and the last one of a text is not its. */
-		if (stmt->opaque.len && stmt->opaque.ptr[stmt->opaque.len - 1] == ';')
-			put(p, ";");
 		return;
 	}
 }
