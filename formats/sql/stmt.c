@@ -3,6 +3,7 @@
  * The choice of a statement by its first words, the statements that are only recognised, and text
  * that is kept as written.
  */
+#include <ctype.h>
 #include <string.h>
 
 #include "sql/parse.h"
@@ -649,6 +650,15 @@ static bool keeps_text(enum sql_stmt_kind kind)
 	       kind == SQL_STMT_DROP_DATABASE;
 }
 
+/* Semicolons behind a stored program are not its own, however many; printed without them it must be
+ * the same statement. */
+static struct span without_ends(struct span text)
+{
+	while (text.len && (text.ptr[text.len - 1] == ';' || isspace((unsigned char)text.ptr[text.len - 1])))
+		text.len--;
+	return text;
+}
+
 struct sql_stmt *parse_statement(struct parser *p)
 {
 	struct sql_stmt *stmt = NEW(p, struct sql_stmt);
@@ -657,6 +667,6 @@ struct sql_stmt *parse_statement(struct parser *p)
 	parse_chosen(p, stmt);
 	if (keeps_text(stmt->kind) && stmt->kind != SQL_STMT_DROP_VIEW &&
 		stmt->kind != SQL_STMT_DROP_SEQUENCE)
-		stmt->opaque = parse_text(p, start);
+		stmt->opaque = without_ends(parse_text(p, start));
 	return stmt;
 }
