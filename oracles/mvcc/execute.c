@@ -429,6 +429,8 @@ static bool run_write(struct mvcc *m)
 {
 	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
 	struct write_answer a;
+	struct eval_result expected;
+	bool undecided = false;
 	struct store_txn *t = &m->store.txns[m->now_txn];
 	struct store_undo *undo = t->undo;
 	uint32_t undo_count = t->undo_count, noted = t->noted;
@@ -477,14 +479,21 @@ static bool run_write(struct mvcc *m)
 	}
 	if (stmt->in->record.error)
 		return mismatch(m, MISMATCH_ERROR);
-	if (!counts_fit(m, &a)) {
+	if (m->now_plan->returning_count) {
+		if (!returning_fits(m, &a, &expected, &undecided) && !undecided) {
+			mismatch(m, MISMATCH_RESULT);
+			m->mismatch.expected = expected;
+			return false;
+		}
+	} else if (!counts_fit(m, &a)) {
 		mismatch(m, MISMATCH_AFFECTED);
 		m->mismatch.expected_affected = a.affected;
 		m->mismatch.expected_matched = a.matched;
 		return false;
 	}
 	take_locks(m);
-	judged(m, STMT_DECIDED, NULL);
+	judged(m, undecided ? STMT_UNDECIDED : STMT_DECIDED,
+		undecided ? "results that were not recorded whole" : NULL);
 	return true;
 }
 

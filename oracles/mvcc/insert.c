@@ -81,6 +81,9 @@ static bool first_autoinc(struct mvcc *m, const struct plan *plan, size_t row_co
 	uint64_t told = m->schedule->stmts[m->now_stmt].in->record.insert_id;
 	uint32_t before;
 
+	if (!told)
+		told = returning_number(m, plan);
+
 	if (told && (row_count == 1 || (step && all_came(m, plan, row_count)))) {
 		*next = told;
 		return true;
@@ -463,6 +466,7 @@ void write_insert(struct mvcc *m, const struct plan *plan, struct write_answer *
 	a->matched = rows.count;
 	if (!order_rows(m, plan, table, &rows, a))
 		return;
+	a->inserted = arena_alloc(&m->scratch, (rows.count + 1) * sizeof(*a->inserted));
 	m->now_asked = ASKED_ONCE;
 	if (plan->asks_own && rows.count > 1) {
 		struct eval_rows before;
@@ -479,8 +483,10 @@ void write_insert(struct mvcc *m, const struct plan *plan, struct write_answer *
 
 		memcpy(row, rows.row[i], def->column_count * sizeof(*row));
 		fill_autoinc(m, plan, def, rows.count, row, &next, a);
-		if (a->status == EVAL_OK)
+		if (a->status == EVAL_OK) {
+			a->inserted[a->inserted_count++] = row;
 			insert_row(m, plan, table, row, a);
+		}
 	}
 	/* The rows before the one that cannot be made came first, and so did their errors. */
 	if (!made && a->status == EVAL_OK)

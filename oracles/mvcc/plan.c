@@ -327,7 +327,7 @@ static void compile(
 			note_outcome(plan, &outcome);
 		else if (asks_own_table(stmt->u.insert) && stmt->u.insert->query)
 			plan->unsupported = "ON DUPLICATE KEY UPDATE with a query of the table";
-		else if (stmt->u.insert->returning)
+		else if (stmt->u.insert->returning && !plan_returning(m, plan))
 			plan->unsupported = "RETURNING";
 		return;
 	case SQL_STMT_UPDATE:

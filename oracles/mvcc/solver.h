@@ -56,6 +56,8 @@ struct plan {
 	uint32_t tables[MVCC_TABLES_MAX]; /* numbers, each once */
 	bool written[MVCC_TABLES_MAX];
 	uint32_t table_count;
+	uint32_t *returning; /* INSERT: columns of the rows that it answers with */
+	uint32_t returning_count;
 	uint32_t events; /* of the tables that it writes: bits of enum write_event */
 	uint64_t tied;   /* tables that foreign keys may have it look at or change, as bits */
 	bool elsewhere;  /* uses tables that are not known to us, or are behind a view */
@@ -395,6 +397,13 @@ uint32_t notes_listed_max(const struct mvcc *m);
 /* traits.c: bits of enum finding_trait, of a note that is being made */
 uint32_t note_traits(
 	struct mvcc *m, enum note_kind kind, uint32_t table, const struct store_record *record);
+
+/* returning.c: false: not of columns, or not of rows that all come */
+bool plan_returning(struct mvcc *m, struct plan *plan);
+/* The AUTO_INCREMENT value of the first row; 0: not told. */
+uint64_t returning_number(struct mvcc *m, const struct plan *plan);
+bool returning_fits(struct mvcc *m, const struct write_answer *answer,
+	struct eval_result *expected, bool *undecided);
 
 /* concurrent.c: what snapshot isolation forbids in any order */
 void judge_concurrent(struct mvcc *m);

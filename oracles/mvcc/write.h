@@ -27,6 +27,8 @@ struct write_answer {
 	uint32_t held_by;   /* an active transaction whose lock is in the way; STORE_NONE */
 	struct store_record *held_record;
 	struct store_table *held_table;
+	const struct eval_value **inserted; /* INSERT: the rows, as they were given */
+	size_t inserted_count;
 	bool conflict; /* snapshot isolation: a row has changed since the snapshot */
 	struct store_record *conflict_record;
 	struct store_table *conflict_table;
