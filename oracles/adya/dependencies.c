@@ -567,8 +567,11 @@ static bool choose_joint(struct builder *b, const struct history_op *op)
 	if (!b->joint)
 		b->joint = joint_new(b->history, b->matcher,
 			&(struct joint_options){.unseen = b->unseen, .others = b->others});
-	return joint_choose(b->joint, op->predicate) &&
-	       (op->read_kind == PROBE_READ_SNAPSHOT || !joint_is_vague(b->joint));
+	if (!joint_choose(b->joint, op->predicate))
+		return false;
+	return op->read_kind == PROBE_READ_SNAPSHOT ||
+	       (!joint_is_vague(b->joint) &&
+		       (level == LEVEL_SERIALIZABLE || !joint_meets_itself(b->joint)));
 }
 
 static void add_predicate(struct builder *b, const struct history_op *op, uint32_t node)

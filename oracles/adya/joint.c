@@ -440,7 +440,8 @@ static void list_mention(struct joint *j, uint32_t mention)
 			continue;
 		list_object(j, mention, object);
 	}
-	possible->whole &= all_known;
+	/* Rows that nobody returned or wrote are known from the initial ones. */
+	possible->whole &= all_known && (set || h->tables[table].has_initial_rows);
 }
 
 /* ---- choosing ---- */
@@ -571,6 +572,15 @@ bool joint_choose(struct joint *j, uint32_t predicate)
 	return tested && (!j->query->shape.cut || find_last_row(j));
 }
 
+bool joint_meets_itself(const struct joint *j)
+{
+	for (uint32_t i = 0; i < j->query->shape.count; i++)
+		for (uint32_t k = 0; k < i; k++)
+			if (j->query->tables[i] == j->query->tables[k])
+				return true;
+	return false;
+}
+
 bool joint_is_listed(const struct joint *j)
 {
 	return !j->unlisted;
@@ -643,13 +653,21 @@ static enum match run(struct joint *j, uint32_t mention)
 	return result.row_count ? MATCH_YES : MATCH_NO;
 }
 
+/* Has it a say in whether a row of the mention that is tested takes part? */
+static bool has_say(const struct joint *j, uint32_t i, uint32_t mention)
+{
+	const struct mention *mentions = j->query->shape.mentions;
+
+	return i != mention && !mentions[i].outer && !mentions_apart(&mentions[i], &mentions[mention]);
+}
+
 /* Mentions that have a say beside the one that is tested; how many, and the last one. */
 static uint32_t other_mentions(const struct joint *j, uint32_t mention, uint32_t *last)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < j->query->shape.count; i++) {
-		if (i == mention || j->query->shape.mentions[i].outer)
+		if (!has_say(j, i, mention))
 			continue;
 		count++;
 		*last = i;
@@ -664,10 +682,10 @@ static void give(struct joint *j, const struct row_list *lists, uint32_t mention
 	for (uint32_t i = 0; i < j->query->shape.count; i++) {
 		if (i == mention)
 			j->given[i] = (struct eval_rows){row, 1};
-		else if (j->query->shape.mentions[i].outer)
-			j->given[i] = (struct eval_rows){NULL, 0};
-		else
+		else if (has_say(j, i, mention))
 			j->given[i] = (struct eval_rows){lists[i].rows, lists[i].count};
+		else
+			j->given[i] = (struct eval_rows){NULL, 0};
 	}
 }
 
@@ -715,7 +733,7 @@ static enum match test_mention(struct joint *j, uint32_t mention, const struct e
 	if (match != MATCH_NO || !others)
 		return match;
 	for (uint32_t i = 0; i < j->query->shape.count; i++)
-		whole &= i == mention || j->query->shape.mentions[i].outer || j->possible[i].whole;
+		whole &= !has_say(j, i, mention) || j->possible[i].whole;
 	if (!whole)
 		return MATCH_UNKNOWN;
 	give(j, j->possible, mention, &row);

@@ -11,7 +11,9 @@
  *
  * This takes for granted that the statement saw one version of each row.  Reads at READ UNCOMMITTED
  * and locking ones at READ COMMITTED, which unlocks rows between two looks at them, may not have:
- * who asks leaves these out.
+ * who asks leaves these out.  Nor has a locking read at REPEATABLE READ of a table that stands in it
+ * twice: FOR UPDATE locks no rows of subqueries (manuals, "Locking Reads"), and with OF not even all of
+ * its own tables; the others are read by the snapshot.
  */
 #ifndef ADYA_JOINT_H
 #define ADYA_JOINT_H
@@ -41,6 +43,8 @@ bool joint_choose(struct joint *joint, uint32_t predicate);
 enum match joint_test(struct joint *joint, uint32_t version);
 /* Rows that took part are all listed as its matches. */
 bool joint_is_listed(const struct joint *joint);
+/* Some table is mentioned more than once. */
+bool joint_meets_itself(const struct joint *joint);
 /* Not listed, and what the rows hold is in the result. */
 bool joint_reads_values(const struct joint *joint);
 /* One more row that takes part need not change the result: DISTINCT, IN, EXISTS.  Then a locking

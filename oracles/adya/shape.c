@@ -10,6 +10,8 @@ struct reader {
 	const struct sql_with *with[BLOCK_DEPTH_MAX]; /* in scope */
 	const struct sql_cte *used[BLOCK_DEPTH_MAX];
 	uint32_t with_count, used_count, depth;
+	uint32_t cte_count, union_count;
+	uint32_t left, right; /* sides of UNIONs, as in struct mention */
 };
 
 /* ---- expressions ---- */
@@ -186,7 +188,12 @@ static bool read_table(struct reader *r, struct sql_table_ref *ref, const struct
 	if (r->shape->count == SHAPE_MENTIONS_MAX)
 		return false;
 	r->shape->mentions[r->shape->count++] =
-		(struct mention){.ref = ref, .role = role, .outer = outer, .block = block};
+		(struct mention){.ref = ref,
+			.role = role,
+			.outer = outer,
+			.block = block,
+			.left = r->left,
+			.right = r->right};
 	return true;
 }
 
@@ -266,6 +273,17 @@ static bool on_names(const struct reader *r, const struct mention *m,
 	return false;
 }
 
+/* Does the select list of its block, if that is a subquery, a derived table or a CTE? */
+static bool items_name(const struct reader *r, const struct mention *m)
+{
+	if (m->block == r->shape->query)
+		return false;
+	for (const struct sql_item *item = m->block->u.select.items; item; item = item->next)
+		if (names_of(r, m, item->expr).some)
+			return true;
+	return false;
+}
+
 /* The right side of a LEFT JOIN: a join like others where WHERE refuses its NULLs; else nothing but
  * its ON may speak of it. */
 static bool settle_outer(const struct reader *r, struct mention *m)
@@ -277,7 +295,7 @@ static bool settle_outer(const struct reader *r, struct mention *m)
 		return true;
 	}
 	return !names_of(r, m, block->u.select.where).some &&
-	       !on_names(r, m, block->u.select.from);
+	       !on_names(r, m, block->u.select.from) && !items_name(r, m);
 }
 
 /* ---- queries ---- */
@@ -310,6 +328,23 @@ static bool read_select(struct reader *r, struct sql_query *q, enum mention_role
 	return true;
 }
 
+static bool read_union(struct reader *r, struct sql_query *q, enum mention_role role)
+{
+	uint32_t left = r->left, right = r->right, bit;
+	bool ok;
+
+	if (q->u.set.op != SQL_UNION || r->union_count == SHAPE_UNIONS_MAX)
+		return false;
+	bit = UINT32_C(1) << r->union_count++;
+	r->left = left | bit;
+	ok = read_query(r, q->u.set.left, role);
+	r->left = left;
+	r->right = right | bit;
+	ok = ok && read_query(r, q->u.set.right, role);
+	r->right = right;
+	return ok;
+}
+
 static bool read_query(struct reader *r, struct sql_query *q, enum mention_role role)
 {
 	bool ok = false;
@@ -322,20 +357,19 @@ static bool read_query(struct reader *r, struct sql_query *q, enum mention_role 
 		if (q->with->recursive || r->with_count == BLOCK_DEPTH_MAX)
 			return false;
 		r->with[r->with_count++] = q->with;
-		for (struct sql_cte *c = q->with->ctes; c; c = c->next)
+		for (struct sql_cte *c = q->with->ctes; c; c = c->next) {
+			r->cte_count++;
 			if (!read_query(r, c->query,
 				    role == MENTION_EXISTS ? role : MENTION_VALUES))
 				return false;
+		}
 	}
 	switch (q->kind) {
 	case SQL_QUERY_SELECT:
 		ok = read_select(r, q, role);
 		break;
 	case SQL_QUERY_SET_OP:
-		if (role == MENTION_LISTED)
-			role = MENTION_VALUES;
-		ok = q->u.set.op == SQL_UNION && read_query(r, q->u.set.left, role) &&
-		     read_query(r, q->u.set.right, role);
+		ok = read_union(r, q, role == MENTION_LISTED ? MENTION_VALUES : role);
 		break;
 	case SQL_QUERY_PAREN:
 		ok = read_query(r, q->u.inner, role);
@@ -360,7 +394,8 @@ bool shape_of(struct shape *shape, struct sql_query *query, shape_column_fn *has
 		shape->cut = true;
 		query->limit = NULL;
 	}
-	if (!read_query(&r, query, MENTION_LISTED) || !shape->count)
+	if (!read_query(&r, query, MENTION_LISTED) || !shape->count ||
+		r.used_count != r.cte_count || (r.cte_count && r.union_count))
 		return false;
 	return !shape->cut || (shape->count == 1 && shape->mentions[0].role == MENTION_LISTED);
 }

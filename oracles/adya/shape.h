@@ -9,7 +9,8 @@
  * rows that a table certainly had give results that certainly came, and from rows that it may have
  * had follows what at most came.  NOT IN, NOT EXISTS, aggregates, scalar subqueries, LIMIT are not
  * understood; the right side of a LEFT JOIN is where nothing but its ON clause speaks of it (it then
- * neither adds nor hides rows of the others), or where WHERE refuses its NULLs.
+ * neither adds nor hides rows of the others), or where WHERE refuses its NULLs.  Nor are CTEs that
+ * nothing names, which no server evaluates, and those beside a UNION, which may be on either side.
  */
 #ifndef ADYA_SHAPE_H
 #define ADYA_SHAPE_H
@@ -17,7 +18,7 @@
 #include "base/arena.h"
 #include "sql/sql.h"
 
-enum { SHAPE_MENTIONS_MAX = 16, SHAPE_LOCALS_MAX = 16 };
+enum { SHAPE_MENTIONS_MAX = 16, SHAPE_LOCALS_MAX = 16, SHAPE_UNIONS_MAX = 32 };
 
 enum mention_role {
 	MENTION_LISTED, /* its rows are rows of the result */
@@ -30,6 +31,8 @@ struct mention {
 	enum mention_role role;
 	struct sql_table_ref *outer; /* the LEFT JOIN whose right side it is; NULL: none */
 	const struct sql_query *block;
+	/* UNIONs, a bit each, that it stands on the left side of, and on the right side. */
+	uint32_t left, right;
 	/* Conditions that a row fails or fulfils alone. */
 	const struct sql_expr *locals[SHAPE_LOCALS_MAX];
 	uint32_t local_count;
@@ -41,6 +44,12 @@ struct shape {
 	uint32_t count;
 	bool cut; /* ORDER BY and LIMIT at its end: the result is its first rows */
 };
+
+/* Do they stand on two sides of a UNION?  Then neither has a say in rows that come from the other. */
+static inline bool mentions_apart(const struct mention *a, const struct mention *b)
+{
+	return (a->left & b->right) | (a->right & b->left);
+}
 
 /* Does the table of a mention have a column of this name? */
 typedef bool shape_column_fn(void *ctx, const struct sql_table_ref *ref, struct span name);
