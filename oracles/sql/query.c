@@ -642,6 +642,20 @@ static bool compile_groups(struct compiler *c, struct eval_query *q, const struc
 	return good;
 }
 
+/* MariaDB 10.5 to 11.8 leave an ORDER BY out whose keys are those that the rows were grouped by, in
+ * whichever direction; window functions then sort the groups their own way, and so the rows come,
+ * and LIMIT cuts them.  A key with an aggregate or a window function is none of GROUP BY's. */
+static bool order_is_lost(const struct compiler *c, const struct eval_query *q)
+{
+	if (c->env->flavour != SQL_MARIADB || !q->group_count || !q->window_count)
+		return false;
+	for (uint32_t k = 0; k < q->order_count; k++) {
+		if (node_aggregates(q->order[k].node) || node_windows(q->order[k].node))
+			return false;
+	}
+	return true;
+}
+
 static struct eval_query *compile_select(struct compiler *c, struct eval_query *q,
 	const struct sql_query *query, struct scope *scope, const struct cte *ctes)
 {
@@ -696,6 +710,8 @@ static struct eval_query *compile_select(struct compiler *c, struct eval_query *
 	q->windows = scope->windows;
 	q->window_count = scope->window_count;
 	q->window_inputs = scope->window_inputs;
+	if (order_is_lost(c, q))
+		q->order_count = 0;
 	return q;
 }
 

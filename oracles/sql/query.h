@@ -116,6 +116,7 @@ void frame_set(const struct eval_query *q, struct frame *frame, const struct eva
 	const uint32_t *match);
 
 /* window.c: the input values of a row; the results, window_count values for each row. */
+bool node_windows(const struct node *n);
 void window_collect(const struct eval_query *q, struct frame *frame, struct eval_value *out);
 const struct eval_value *const *run_windows(const struct eval_query *q, struct run *run,
 	const struct eval_value *const *inputs, size_t count);
