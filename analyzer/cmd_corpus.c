@@ -8,12 +8,14 @@
 #include "base/output.h"
 #include "commands.h"
 #include "corpus_out.h"
+#include "target.h"
 
 enum corpus_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_JUNIT, FORMAT_HTML };
 static const char *const format_words[] = {"text", "json", "junit", "html", NULL};
 
 struct corpus_options {
 	int format;
+	const char *output;
 	bool all;
 };
 
@@ -146,6 +148,7 @@ static enum exit_status corpus_run(const struct command *command, int argc, char
 {
 	struct corpus_options options = {0};
 	enum exit_status status;
+	struct err err;
 	char **args;
 	int count;
 
@@ -159,11 +162,15 @@ static enum exit_status corpus_run(const struct command *command, int argc, char
 		if (options.format == FORMAT_HTML)
 			return command_misused(
 				command, "a page is made of a comparison, not by verify");
+		if (!target_open(options.output, NULL, 0, &err))
+			return command_failed(command, &err);
 		return verify(&options, folder, count == 3 ? args[2] : folder);
 	}
 	if (count != 2)
 		return command_misused(command,
 			"corpus takes two folders of recordings, or: verify [FOLDER [RECORDED]]");
+	if (!target_open(options.output, NULL, 0, &err))
+		return command_failed(command, &err);
 	return compare(&options, args[0], args[1]);
 }
 
@@ -179,13 +186,14 @@ static const struct option_def corpus_table[] = {
 		.letter = 'a',
 		OPTION_FLAG(struct corpus_options, all),
 		.help = "text: also what is unchanged, or as expected"},
+	TARGET_OPTION(struct corpus_options, output),
 	OPTION_END,
 };
 
 static const struct command_example examples[] = {
 	{"corpus verify corpus", "do the stored recordings still say what they should?"},
 	{"corpus runs/10.11 runs/11.8", "what changed between two releases?"},
-	{"corpus runs/10.11 runs/11.8 -f html >changes.html", "... to send around"},
+	{"corpus runs/10.11 runs/11.8 -f html -o changes.html", "... to send around"},
 	{NULL, NULL},
 };
 

@@ -5,8 +5,8 @@
 #include "base/output.h"
 #include "commands.h"
 #include "diff_out.h"
-#include "known/violations.h"
 #include "out/html.h"
+#include "target.h"
 
 enum diff_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_HTML };
 static const char *const format_words[] = {"text", "json", "html", NULL};
@@ -15,6 +15,7 @@ static const char *const fail_words[] = {"violation", "difference", "none", NULL
 
 struct diff_options {
 	int format, fail_on;
+	const char *output;
 	bool salvage, brief;
 };
 
@@ -64,23 +65,6 @@ static enum exit_status print_diff(const struct diff_options *options, const str
 	return output_finish(status_of(options, d));
 }
 
-/* Whether it kept its contract, where mvcc can tell. */
-static void judge_side(struct diff_side *side, const struct execution *e)
-{
-	struct known_violations found;
-	struct err err;
-
-	*side = (struct diff_side){.e = e, .contract = known_contract(e)};
-	if (!known_violations(e, &found, &err))
-		return;
-	if (found.count) {
-		side->verdict = DIFF_SIDE_BROKEN;
-		side->why = found.classes[0];
-	} else if (found.decided) {
-		side->verdict = DIFF_SIDE_KEPT;
-	}
-}
-
 static enum exit_status diff_run(const struct command *command, int argc, char **argv)
 {
 	struct diff_options options = {0};
@@ -98,6 +82,8 @@ static enum exit_status diff_run(const struct command *command, int argc, char *
 		return status;
 	if (count != 2)
 		return command_misused(command, "diff takes two traces");
+	if (!target_open(options.output, (const char *const *)args, 2, &err))
+		return command_failed(command, &err);
 	load = (struct execution_load_options){.salvage = options.salvage};
 	for (int i = 0; i < 2; i++) {
 		paths[i] = args[i];
@@ -106,7 +92,7 @@ static enum exit_status diff_run(const struct command *command, int argc, char *
 			execution_release(&e[0]);
 			return err_exit_status(&err);
 		}
-		judge_side(&sides[i], &e[i]);
+		sides[i] = diff_side_of(&e[i]);
 	}
 	if (differential_compare(&d, sides, &err)) {
 		status = print_diff(&options, &d, paths);
@@ -137,6 +123,7 @@ static const struct option_def diff_table[] = {
 		.choices = fail_words,
 		.preset = "violation",
 		.help = "what makes the exit status 1"},
+	TARGET_OPTION(struct diff_options, output),
 	OPTION_HEADING("Input"),
 	{.name = "salvage",
 		OPTION_FLAG(struct diff_options, salvage),
@@ -146,7 +133,7 @@ static const struct option_def diff_table[] = {
 
 static const struct command_example examples[] = {
 	{"diff old/lost-update-RR.itr new/lost-update-RR.itr", "what does the new release do?"},
-	{"diff -f html a.itr b.itr >diff.html", "for the browser"},
+	{"diff -f html a.itr b.itr -o diff.html", "for the browser"},
 	{"diff --fail-on=difference a.itr b.itr", "for a script: 1 when anything differs"},
 	{NULL, NULL},
 };
@@ -161,9 +148,9 @@ const struct command diff_command = {
 		"and the tables at the end.  The first difference is judged; what stands behind\n"
 		"it may follow from it.\n"
 		"\n"
-		"compat: both kept their contracts, and the contracts differ.  violation: one\n"
-		"broke its own.  undecided (exit status 3): the contracts do not explain the\n"
-		"difference, and no oracle could tell.",
+		"compat: both kept their contracts.  violation: one broke its own.  undecided\n"
+		"(exit status 3): neither was seen to break its contract, and for one of them not\n"
+		"everything could be judged.",
 	.options = diff_table,
 	.examples = examples,
 	.run = diff_run,

@@ -12,9 +12,11 @@
 #include "export_values.h"
 #include "from.h"
 #include "scenario/scenario.h"
+#include "target.h"
 
 struct export_options {
 	int to, from;
+	const char *output;
 	bool expect, skip, salvage;
 };
 
@@ -93,6 +95,7 @@ static enum exit_status export_run(const struct command *command, int argc, char
 {
 	struct export_options options = {.to = -1};
 	enum exit_status status;
+	struct err err;
 	char **args;
 	int count;
 
@@ -106,6 +109,8 @@ static enum exit_status export_run(const struct command *command, int argc, char
 	if (options.to == 0 && options.from != FROM_TRACE)
 		return command_misused(
 			command, "a scenario is made of a trace, not of other histories");
+	if (!target_open(options.output, (const char *const *)args, 1, &err))
+		return command_failed(command, &err);
 	return targets[options.to](&options, args[0]);
 }
 
@@ -133,13 +138,14 @@ static const struct option_def export_table[] = {
 	{.name = "salvage",
 		OPTION_FLAG(struct export_options, salvage),
 		.help = "step over damage in the middle of the trace instead of ending there"},
+	TARGET_OPTION(struct export_options, output),
 	OPTION_END,
 };
 
 static const struct command_example examples[] = {
-	{"export --to=scenario run.itr >run.scn", "a text to edit and to run again"},
+	{"export --to=scenario run.itr -o run.scn", "a text to edit and to run again"},
 	{"export --to=scenario --expect run.itr", "... that also says what came back"},
-	{"export --to=elle run.itr >run.edn", "a second opinion, by Elle"},
+	{"export --to=elle run.itr -o run.edn", "a second opinion, by Elle"},
 	{"export --from=elle --to=dot history.edn | dot -Tsvg >history.svg", "a picture"},
 	{NULL, NULL},
 };
@@ -149,8 +155,7 @@ const struct command export_command = {
 	.summary = "writes a trace or history in another form",
 	.arguments = "TRACE",
 	.description =
-		"Writes a trace, or another tool's history, to standard output in another\n"
-		"form.\n"
+		"Writes a trace, or another tool's history, in another form.\n"
 		"\n"
 		"scenario: the statements in the order they were sent, with the sessions' levels\n"
 		"and the tables' definitions and content from before, as isorec run takes them.\n"

@@ -6,12 +6,14 @@
 #include "commands.h"
 #include "from.h"
 #include "import/export.h"
+#include "target.h"
 
 /* In the order of enum export_format. */
 static const char *const to_words[] = {"elle", "plume", "dbcop", "json", NULL};
 
 struct import_options {
 	int from, to;
+	const char *output;
 };
 
 static bool sink(void *context, struct buf *out)
@@ -40,6 +42,8 @@ static enum exit_status import_run(const struct command *command, int argc, char
 			"%s is no history of another tool that can be told by its beginning: give "
 			"--from FORMAT, or isotrace export for a trace",
 			args[0]);
+	if (!target_open(options.output, (const char *const *)args, 1, &err))
+		return command_failed(command, &err);
 	if (!import_path(from_format(options.from), args[0], &v, &err) ||
 		!values_export(&v, (enum export_format)options.to, sink, NULL, &err)) {
 		output_message("%s", err.text);
@@ -62,11 +66,12 @@ static const struct option_def import_table[] = {
 		.choices = to_words,
 		.preset = "json",
 		.help = "Elle's EDN, Plume's text, dbcop's bincode, or JSON lines"},
+	TARGET_OPTION(struct import_options, output),
 	OPTION_END,
 };
 
 static const struct command_example examples[] = {
-	{"import --from=plume hist.txt --to=elle >hist.edn", "for Elle to check"},
+	{"import --from=plume hist.txt --to=elle -o hist.edn", "for Elle to check"},
 	{"import --from=elle history.edn | jq -c .ops", "look at the operations"},
 	{NULL, NULL},
 };
@@ -76,8 +81,8 @@ const struct command import_command = {
 	.summary = "reads another tool's history and writes it for one more",
 	.arguments = "HISTORY",
 	.description = "Reads a history of Elle, Plume, AWDIT, dbcop, Cobra, Viper or Chronos and "
-		       "writes it to\n"
-		       "standard output.  What a format cannot hold is refused, never bent.",
+		       "writes it\n"
+		       "for one more tool.  What a format cannot hold is refused, never bent.",
 	.options = import_table,
 	.examples = examples,
 	.run = import_run,

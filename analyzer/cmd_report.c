@@ -30,6 +30,7 @@ static enum exit_status report_run(const struct command *command, int argc, char
 				command, "the trace must be a file: it is read twice");
 	}
 	sheet.path = options.output;
+	sheet.tell = true;
 	options.histories.judge.progress = (enum output_when)options.terminal.progress;
 	return histories_check(command, &options.histories, args, count, &sheet, 1);
 }

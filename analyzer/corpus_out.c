@@ -528,8 +528,7 @@ static void html_detail(struct buf *out, const struct corpus_pair *pair)
 	if (!pair->differs)
 		return;
 	for (int i = 0; i < 2; i++) {
-		sides[i] = (struct diff_side){
-			.e = &pair->sides[i]->e, .contract = known_contract(&pair->sides[i]->e)};
+		sides[i] = diff_side_of(&pair->sides[i]->e);
 		paths[i] = pair->sides[i]->path;
 	}
 	if (!differential_compare(&d, sides, &err))

@@ -2,10 +2,20 @@
 #include "diff_out.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/mem.h"
 #include "base/text.h"
+#include "known/violations.h"
 
-enum { ROWS_IN_TEXT = 20, CELL_COLUMNS_MAX = 500, VALUE_BYTES_IN_TEXT = 60 };
+enum { LEVELS_IN_TEXT = 8, ROWS_IN_TEXT = 20, CELL_COLUMNS_MAX = 500, VALUE_BYTES_IN_TEXT = 60 };
+
+static const char *const side_verdicts[] = {
+	[DIFF_SIDE_UNDECIDED] = "undecided",
+	[DIFF_SIDE_KEPT] = "kept",
+	[DIFF_SIDE_BROKEN] = "broken",
+};
 
 /* ---- answers ---- */
 
@@ -161,20 +171,98 @@ static void schedule_text(
 		buf_release(&cells[i]);
 }
 
+struct diff_side diff_side_of(const struct execution *e)
+{
+	struct diff_side side = {.e = e, .contract = known_contract(e)};
+	struct known_violations found;
+	struct err err;
+
+	if (!known_violations(e, &found, &err))
+		return side;
+	if (found.count) {
+		side.verdict = DIFF_SIDE_BROKEN;
+		snprintf(side.why, sizeof(side.why), "%s", found.classes[0]);
+	} else if (found.decided) {
+		side.verdict = DIFF_SIDE_KEPT;
+	} else {
+		memcpy(side.why, found.reason, sizeof(side.why));
+	}
+	return side;
+}
+
+/* The session of a scenario's [final] section looks at the end, at whatever level. */
+static bool only_looks(const struct execution *e, uint32_t session)
+{
+	return e->scenario.len && span_eq_str(e->sessions[session].name, "final");
+}
+
+/* The levels that the transactions of each session had, as bits. */
+static unsigned *session_levels(const struct execution *e)
+{
+	unsigned *levels = mem_zero(e->session_count + 1, sizeof(*levels));
+
+	for (size_t i = 0; i < e->txn_count; i++) {
+		uint8_t level = e->txns[i].record.level;
+
+		if (level && level <= LEVEL_SERIALIZABLE && !only_looks(e, e->txns[i].session))
+			levels[e->txns[i].session] |= 1u << level;
+	}
+	return levels;
+}
+
+static void add_levels(struct buf *out, unsigned levels, bool in_short)
+{
+	const char *between = "";
+
+	for (uint8_t level = LEVEL_READ_UNCOMMITTED; level <= LEVEL_SERIALIZABLE; level++) {
+		if (!(levels >> level & 1))
+			continue;
+		buf_printf(out, "%s%s", between,
+			in_short ? txn_level_short(level) : txn_level_name(level));
+		between = in_short ? "/" : " and ";
+	}
+}
+
+/* "REPEATABLE READ", or where the sessions are not alike: "T1 RC, T2 RR". */
+static void levels_text(struct buf *out, const struct execution *e)
+{
+	unsigned *levels = session_levels(e), all = 0;
+	bool alike = true;
+	size_t told = 0;
+
+	for (size_t i = 0; i < e->session_count; i++) {
+		alike = alike && (!levels[i] || !all || levels[i] == all);
+		all |= levels[i];
+	}
+	if (alike)
+		add_levels(out, all, false);
+	for (size_t i = 0; !alike && i < e->session_count; i++) {
+		if (!levels[i])
+			continue;
+		if (told++ == LEVELS_IN_TEXT) {
+			buf_add_str(out, " …");
+			break;
+		}
+		buf_add_str(out, told > 1 ? ", " : "");
+		text_add(out, e->sessions[i].name, 40, TEXT_FOLD);
+		buf_add_char(out, ' ');
+		add_levels(out, levels[i], true);
+	}
+	free(levels);
+}
+
 static void side_text(struct buf *out, const struct differential *d, const char *path, int side)
 {
 	const struct diff_side *s = &d->sides[side];
+	size_t at;
 
 	buf_printf(out, "%c  ", 'A' + side);
 	execution_label(s->e, out);
-	buf_printf(out, ", contract %s", s->contract);
-	for (size_t i = 0; i < s->e->session_count; i++) {
-		if (!s->e->sessions[i].level || !s->e->sessions[i].stmt_count)
-			continue;
-		buf_printf(out, ", %s", txn_level_name(s->e->sessions[i].level));
-		break;
-	}
-	buf_add_str(out, ": ");
+	buf_add_str(out, ", ");
+	at = out->len;
+	levels_text(out, s->e);
+	buf_printf(out, "%scontract %s", out->len > at ? ", " : "", s->contract);
+	buf_printf(out, " %s: ", side_verdicts[s->verdict]);
 	text_add(out, span_str(path), 300, TEXT_FOLD);
 	buf_add_char(out, '\n');
 }
@@ -197,8 +285,10 @@ static void conclusion_text(struct buf *out, const struct differential *d, size_
 			buf_printf(out, ", %.*s statement %u", SPAN_ARG(session_name(d, pair)),
 				some_stmt(d, pair)->ordinal);
 		}
-		buf_printf(out, "; cause: %s%s%s\n", diff_cause_name(d->cause),
-			d->rule ? ", rule " : "", d->rule ? d->rule : "");
+		buf_add_str(out, "; cause: ");
+		if (!d->rule || d->cause != DIFF_CAUSE_OTHER)
+			buf_printf(out, "%s%s", diff_cause_name(d->cause), d->rule ? ", " : "");
+		buf_printf(out, "%s%s\n", d->rule ? "rule " : "", d->rule ? d->rule : "");
 		for (struct span left = span_str(d->explanation); left.len;) {
 			struct span part = text_wrap(left, columns > 40 ? columns - 2 : 38, &left);
 
@@ -212,13 +302,15 @@ static void conclusion_text(struct buf *out, const struct differential *d, size_
 		const struct diff_side *s = &d->sides[side];
 
 		if (s->verdict == DIFF_SIDE_BROKEN)
-			buf_printf(out, "  %c broke its contract%s%s\n", 'A' + side,
-				s->why ? ": " : "", s->why ? s->why : "");
+			buf_printf(out, "  %c broke its contract: %s\n", 'A' + side, s->why);
+		if (s->verdict == DIFF_SIDE_UNDECIDED && d->item_count)
+			buf_printf(out, "  whether %c kept its contract was not decided%s%s\n",
+				'A' + side, s->why[0] ? ": " : "", s->why);
 		if (!s->e->complete)
 			buf_printf(out, "  %c is incomplete: %s\n", 'A' + side, s->e->damage);
 	}
-	if (d->conclusion == DIFF_UNDECIDED && d->item_count)
-		buf_add_str(out, "  Whether both kept their contracts was not decided.\n");
+	if (d->levels_pair != EXECUTION_NONE && !d->item_count)
+		buf_add_str(out, "  The two did not run at the same isolation levels.\n");
 	if (d->not_compared)
 		buf_printf(out,
 			"  %llu answers or tables could not be compared: rows were not kept.\n",
@@ -305,7 +397,6 @@ static void item_json(struct json *json, const struct differential *d, const str
 
 static void side_json(struct json *json, const struct differential *d, const char *path, int side)
 {
-	static const char *const verdicts[] = {"undecided", "kept", "broken"};
 	const struct diff_side *s = &d->sides[side];
 	struct buf label = BUF_INIT;
 
@@ -318,7 +409,16 @@ static void side_json(struct json *json, const struct differential *d, const cha
 	json_key(json, "contract");
 	json_str(json, s->contract);
 	json_key(json, "contract_verdict");
-	json_str(json, verdicts[s->verdict]);
+	json_str(json, side_verdicts[s->verdict]);
+	json_key(json, "contract_why");
+	if (s->why[0])
+		json_str(json, s->why);
+	else
+		json_null(json);
+	buf_clear(&label);
+	levels_text(&label, s->e);
+	json_key(json, "levels");
+	json_string(json, buf_span(&label));
 	json_key(json, "complete");
 	json_bool(json, s->e->complete);
 	json_key(json, "statements");
@@ -381,6 +481,8 @@ void diff_json(
 		json_null(json);
 	json_key(json, "explanation");
 	json_str(json, d->explanation ? d->explanation : "");
+	json_key(json, "same_levels");
+	json_bool(json, d->levels_pair == EXECUTION_NONE);
 	json_key(json, "not_compared");
 	json_uint(json, d->not_compared);
 	json_key(json, "discrepancies");

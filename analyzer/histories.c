@@ -6,6 +6,7 @@
 
 #include "base/output.h"
 #include "base/text.h"
+#include "target.h"
 #include "values/check.h"
 
 const char *const fail_on_words[] = {"violation", "suspicion", "documented", "none", NULL};
@@ -207,6 +208,24 @@ static enum exit_status check_trace(const struct command *command,
 	return status;
 }
 
+/* No output over an input, nor over another output. */
+static bool targets_allowed(const struct histories_options *options, char **paths, int count,
+	const struct sheet *sheets, size_t sheet_count, struct err *err)
+{
+	for (size_t i = 0; i < sheet_count; i++) {
+		if (!sheets[i].path)
+			continue;
+		if (!target_allowed(sheets[i].path, (const char *const *)paths, (size_t)count, err) ||
+			!target_allowed(sheets[i].path, &options->judge.contract_file,
+				options->judge.contract_file != NULL, err))
+			return false;
+		for (size_t k = 0; k < i; k++)
+			if (sheets[k].path && strcmp(sheets[k].path, sheets[i].path) == 0)
+				return err_set(err, ERR_USAGE, "two outputs to %s", sheets[i].path);
+	}
+	return true;
+}
+
 enum exit_status histories_check(const struct command *command,
 	const struct histories_options *options, char **paths, int count, struct sheet *sheets,
 	size_t sheet_count)
@@ -214,6 +233,8 @@ enum exit_status histories_check(const struct command *command,
 	enum exit_status worst = EXIT_STATUS_OK;
 	struct err err;
 
+	if (!targets_allowed(options, paths, count, sheets, sheet_count, &err))
+		return command_misused(command, "%s", err.text);
 	for (size_t i = 0; i < sheet_count; i++)
 		sheet_begin(&sheets[i]);
 	for (int i = 0; i < count && worst != EXIT_STATUS_USAGE; i++) {

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/files.h"
 #include "base/output.h"
 #include "base/text.h"
 #include "provide.h"
@@ -131,6 +132,14 @@ static enum exit_status replay_one(
 		return err_exit_status(&err);
 	}
 	output_name(&output, options->output, path);
+	if (file_is_same(output.data, path)) {
+		output_message("%s is what is replayed: the new trace would overwrite it; --output "
+			       "says where it goes",
+			path);
+		buf_release(&output);
+		execution_release(&e);
+		return EXIT_STATUS_USAGE;
+	}
 	how->run.output = output.data;
 	how->diverged = on_diverged;
 	how->ctx = &teller;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/output.h"
+#include "base/text.h"
 #include "out/html.h"
 #include "report_data.h"
 
@@ -188,12 +189,22 @@ static bool store(const char *path, struct span bytes, struct err *err)
 bool sheet_end(struct sheet *sheet, struct err *err)
 {
 	bool ok = true;
+	size_t size;
 
 	finish(sheet);
-	if (!sheet->path || strcmp(sheet->path, "-") == 0)
+	size = sheet->out.len;
+	if (!sheet->path || strcmp(sheet->path, "-") == 0) {
 		(void)!output_write(&sheet->out); /* output_finish reports a failure */
-	else
+	} else {
 		ok = store(sheet->path, buf_span(&sheet->out), err);
+		if (ok && sheet->tell) {
+			buf_clear(&sheet->out);
+			buf_printf(&sheet->out, "wrote %s, ", sheet->path);
+			text_add_size(&sheet->out, size);
+			buf_add_str(&sheet->out, ": open it in a browser\n");
+			(void)!output_write(&sheet->out);
+		}
+	}
 	buf_release(&sheet->out);
 	return ok;
 }

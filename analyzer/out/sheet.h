@@ -25,6 +25,7 @@ extern const char *const sheet_formats[];
 struct sheet {
 	enum sheet_format format;
 	const char *path; /* NULL or "-": standard output */
+	bool tell;        /* say on standard output where it was written */
 	struct page page; /* text */
 	struct buf out;
 	uint64_t histories, number;

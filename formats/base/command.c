@@ -385,6 +385,14 @@ enum exit_status command_misused(const struct command *command, const char *fmt,
 	return EXIT_STATUS_USAGE;
 }
 
+enum exit_status command_failed(const struct command *command, const struct err *err)
+{
+	if (err->code == ERR_USAGE)
+		return command_misused(command, "%s", err->text);
+	output_message("%s", err->text);
+	return err_exit_status(err);
+}
+
 /* ---- option files ---- */
 
 const char *const client_option_groups[] = {"client", "client-server", "client-mariadb", NULL};

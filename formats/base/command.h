@@ -75,6 +75,8 @@ bool command_parse(const struct command *command, void *target, int argc, char *
 /* Prints what is wrong and where help is; returns EXIT_STATUS_USAGE. */
 enum exit_status command_misused(const struct command *command, const char *fmt, ...)
 	PRINTF_LIKE(2, 3);
+/* Prints the error, and where help is when it is a wrong use; returns the status to exit with. */
+enum exit_status command_failed(const struct command *command, const struct err *err);
 
 /* "client", "client-server", "client-mariadb": for commands that talk to a server. */
 extern const char *const client_option_groups[];

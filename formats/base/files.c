@@ -88,6 +88,14 @@ void file_list_release(struct file_list *list)
 	*list = (struct file_list){0};
 }
 
+bool file_is_same(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+}
+
 bool file_read(const char *path, size_t size_max, struct buf *out, struct err *err)
 {
 	FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");

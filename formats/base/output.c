@@ -17,6 +17,8 @@ enum { COLUMNS_DEFAULT = 100, COLUMNS_MIN = 20, COLUMNS_MAX = 2000 };
 static const char *program_name = "isotrace";
 static const char *called_as;
 static int failed_errno;                /* of the first write that failed; 0: none */
+static const char *file_path;           /* where standard output goes instead; NULL: nowhere */
+static struct buf file_beside;          /* its name until it is whole; empty: written in place */
 static struct progress *progress_shown; /* whose line stands on the terminal */
 
 void output_init(const char *program)
@@ -60,6 +62,42 @@ static bool write_all(int fd, const char *p, size_t len)
 	return true;
 }
 
+bool output_to(const char *path, struct err *err)
+{
+	int fd;
+
+	if (!path || strcmp(path, "-") == 0)
+		return true;
+	/* What is no plain file, such as /dev/stderr, is written as it is. */
+	if (strncmp(path, "/dev/", 5) != 0)
+		buf_printf(&file_beside, "%s.part", path);
+	fd = open(file_beside.len ? file_beside.data : path,
+		O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0) {
+		(void)!err_set_errno(err, errno, "cannot make %s", path);
+		buf_release(&file_beside);
+		return false;
+	}
+	close(fd);
+	file_path = path;
+	return true;
+}
+
+/* The file gets its name, or goes when it is of no use. */
+static void finish_file(enum exit_status status)
+{
+	bool keep = status == EXIT_STATUS_OK || status == EXIT_STATUS_VIOLATION ||
+		    status == EXIT_STATUS_INCOMPLETE;
+
+	if (!file_beside.len)
+		return;
+	if (keep && !failed_errno && rename(file_beside.data, file_path) != 0)
+		failed_errno = errno;
+	if (!keep || failed_errno)
+		unlink(file_beside.data);
+	buf_release(&file_beside);
+}
+
 bool output_write(struct buf *buf)
 {
 	if (!failed_errno && buf->len && !write_all(STDOUT_FILENO, buf->data, buf->len))
@@ -73,10 +111,16 @@ enum exit_status output_finish(enum exit_status status)
 	/* Some file systems tell of a full disk only here. */
 	if (close(STDOUT_FILENO) < 0 && !failed_errno && errno != EBADF)
 		failed_errno = errno;
+	if (file_path)
+		finish_file(status);
 	if (failed_errno == 0 || failed_errno == EPIPE)
 		return status;
-	output_message("cannot write to standard output: %s; the output is not complete",
-		strerror(failed_errno));
+	if (file_path)
+		output_message("cannot write %s: %s", file_path, strerror(failed_errno));
+	else
+		output_message("cannot write to standard output: %s; the output is not complete",
+			strerror(failed_errno));
+	failed_errno = 0; /* said once, however often a program finishes */
 	return status == EXIT_STATUS_BUG ? status : EXIT_STATUS_INPUT;
 }
 

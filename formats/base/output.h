@@ -34,6 +34,10 @@ const char *output_called_as(void);
 /* The name that messages begin with. */
 const char *output_program(void);
 
+/* From here on the results go to this file instead: whole at output_finish, beside its place until
+ * then, and not at all when the status says that the input could not be read.  NULL and "-": to
+ * standard output as before.  The path must outlive the program's output. */
+bool output_to(const char *path, struct err *err) MUST_CHECK;
 /* Writes and empties the buffer.  False: the output is gone, stop working. */
 bool output_write(struct buf *buf) MUST_CHECK;
 /* ... once it holds enough to be worth a system call. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Why two servers differ: the cause of the first discrepancy, and the rule that names it. */
 #include <ctype.h>
+#include <stdlib.h>
 
+#include "base/mem.h"
 #include "differential/differential.h"
 
 enum { ERROR_SNAPSHOT_CONFLICT = 1020, ERROR_DEADLOCK = 1213 };
@@ -60,6 +62,61 @@ static uint8_t level_at(const struct execution *e, const struct execution_stmt *
 		if (e->txns[i].record.txn == stmt->record.txn && e->txns[i].record.level)
 			return e->txns[i].record.level;
 	return e->sessions[stmt->session].level;
+}
+
+struct txn_at {
+	uint64_t txn;
+	uint8_t level;
+};
+
+static int by_txn(const void *a, const void *b)
+{
+	const struct txn_at *x = a, *y = b;
+
+	return x->txn < y->txn ? -1 : x->txn > y->txn;
+}
+
+/* What level_at says, of all statements at once. */
+static uint8_t *levels_of(const struct execution *e)
+{
+	struct txn_at *txns = mem_zero(e->txn_count + 1, sizeof(*txns));
+	uint8_t *out = mem_zero(e->stmt_count + 1, sizeof(*out));
+	size_t count = 0;
+
+	for (size_t i = 0; i < e->txn_count; i++)
+		if (e->txns[i].record.level)
+			txns[count++] = (struct txn_at){
+				e->txns[i].record.txn, e->txns[i].record.level};
+	qsort(txns, count, sizeof(*txns), by_txn);
+	for (size_t i = 0; i < e->stmt_count; i++) {
+		struct txn_at key = {e->stmts[i].record.txn, 0};
+		const struct txn_at *found =
+			key.txn ? bsearch(&key, txns, count, sizeof(*txns), by_txn) : NULL;
+
+		out[i] = found ? found->level : e->sessions[e->stmts[i].session].level;
+	}
+	free(txns);
+	return out;
+}
+
+void diff_find_levels(struct differential *d)
+{
+	uint8_t *levels[2] = {levels_of(d->sides[0].e), levels_of(d->sides[1].e)};
+
+	d->levels_pair = EXECUTION_NONE;
+	for (size_t i = 0; i < d->pair_count && d->levels_pair == EXECUTION_NONE; i++) {
+		const uint32_t *at = d->pairs[i].stmt;
+		uint8_t a, b;
+
+		if (at[0] == EXECUTION_NONE || at[1] == EXECUTION_NONE)
+			continue;
+		a = levels[0][at[0]];
+		b = levels[1][at[1]];
+		if (a && b && a != b)
+			d->levels_pair = (uint32_t)i;
+	}
+	free(levels[0]);
+	free(levels[1]);
 }
 
 /* The statement is its transaction's first read, and another transaction committed between the
@@ -123,9 +180,7 @@ static bool snapshot_isolation_rules(
 		}
 	}
 	if (level <= LEVEL_READ_COMMITTED && is_write(s[0]->sql)) {
-		bool blocked = d->items[0].class_ == DIFF_BLOCKED;
-
-		explain(d, blocked ? DIFF_CAUSE_LOCKS : DIFF_CAUSE_OTHER, "rc-semi-consistent",
+		explain(d, DIFF_CAUSE_LOCKS, "rc-semi-consistent",
 			"Without innodb_snapshot_isolation an UPDATE or DELETE at this level "
 			"tests the newest committed version of a locked row and passes rows that "
 			"do not match, without waiting; with it, it waits and tests the row as it "
@@ -135,11 +190,31 @@ static bool snapshot_isolation_rules(
 	return false;
 }
 
+/* Nothing that the contracts name. */
+static const char *unexplained(const struct differential *d)
+{
+	const struct diff_side *a = &d->sides[0], *b = &d->sides[1];
+
+	if (a->verdict != DIFF_SIDE_KEPT || b->verdict != DIFF_SIDE_KEPT)
+		return "No difference between the two contracts explains it.";
+	return strcmp(a->contract, b->contract) == 0
+		       ? "Both are within the contract, which leaves this to the server."
+		       : "Each is within its contract; no named difference of the two contracts "
+			 "explains it.";
+}
+
 void diff_find_cause(struct differential *d)
 {
 	const struct diff_item *item = &d->items[0];
 	const struct execution_stmt *s[2] = {stmt_of(d, 0), stmt_of(d, 1)};
 
+	/* Of a final state: EXECUTION_NONE, behind them all. */
+	if (d->levels_pair != EXECUTION_NONE && d->levels_pair <= item->pair) {
+		explain(d, DIFF_CAUSE_LEVELS, NULL,
+			"The two did not run at the same isolation levels, and each level promises "
+			"something else.");
+		return;
+	}
 	if (!s[0] || !s[1]) {
 		explain(d, DIFF_CAUSE_OTHER, NULL,
 			item->class_ == DIFF_FINAL
@@ -182,5 +257,5 @@ void diff_find_cause(struct differential *d)
 	case DIFF_FINAL:
 		break;
 	}
-	explain(d, DIFF_CAUSE_OTHER, NULL, "No difference between the two contracts explains it.");
+	explain(d, DIFF_CAUSE_OTHER, NULL, unexplained(d));
 }

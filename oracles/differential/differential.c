@@ -16,7 +16,8 @@ const char *diff_class_name(enum diff_class class_)
 const char *diff_cause_name(enum diff_cause cause)
 {
 	static const char *const names[] = {
-		"lock mechanism", "aborted transaction chosen", "snapshot creation", "other"};
+		"lock mechanism", "aborted transaction chosen", "snapshot creation",
+		"isolation levels", "other"};
 
 	return names[cause];
 }
@@ -203,9 +204,8 @@ static enum diff_conclusion conclude(const struct differential *d)
 	if (!d->item_count)
 		return d->not_compared || !a->e->complete || !b->e->complete ? DIFF_UNDECIDED
 									     : DIFF_SAME;
-	if (d->rule || (a->verdict == DIFF_SIDE_KEPT && b->verdict == DIFF_SIDE_KEPT))
-		return DIFF_COMPAT;
-	return DIFF_UNDECIDED;
+	return a->verdict == DIFF_SIDE_KEPT && b->verdict == DIFF_SIDE_KEPT ? DIFF_COMPAT
+									    : DIFF_UNDECIDED;
 }
 
 bool differential_compare(
@@ -218,6 +218,7 @@ bool differential_compare(
 	}
 	compare_pairs(out);
 	compare_final(out);
+	diff_find_levels(out);
 	if (out->item_count)
 		diff_find_cause(out);
 	out->conclusion = conclude(out);

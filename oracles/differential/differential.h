@@ -9,8 +9,11 @@
  * is judged: everything behind it may follow from it, and is listed as that.
  *
  * Verdict: `violation` when an oracle found that a side broke its own contract; `compat` when both
- * kept theirs: an oracle says so, or the discrepancy is one that the two contracts name.  What
- * neither holds for is undecided, and said.
+ * kept theirs, as an oracle says.  Everything else is undecided: that the two contracts name the
+ * first discrepancy says nothing of the rest.
+ *
+ * Two executions at other isolation levels are compared as well, and said to be that: what they
+ * answer differently is then what the levels promise, before it is anything else.
  */
 #ifndef DIFFERENTIAL_DIFFERENTIAL_H
 #define DIFFERENTIAL_DIFFERENTIAL_H
@@ -30,6 +33,7 @@ enum diff_cause {
 	DIFF_CAUSE_LOCKS,    /* lock mechanism */
 	DIFF_CAUSE_VICTIM,   /* aborted transaction chosen */
 	DIFF_CAUSE_SNAPSHOT, /* snapshot creation */
+	DIFF_CAUSE_LEVELS,   /* the two did not run at the same isolation levels */
 	DIFF_CAUSE_OTHER,
 };
 
@@ -51,7 +55,7 @@ struct diff_side {
 	const struct execution *e;
 	const char *contract; /* name */
 	enum diff_side_verdict verdict;
-	const char *why; /* what the other oracle found; NULL: nothing */
+	char why[120]; /* what the other oracle found, or could not decide; empty: nothing */
 };
 
 /* A statement of the schedule on both sides; an index, or EXECUTION_NONE where it was not sent. */
@@ -78,6 +82,8 @@ struct differential {
 	const char *rule;        /* the contracts' difference that explains it; NULL: none */
 	const char *explanation; /* a sentence */
 	uint64_t not_compared;   /* answers whose rows were not kept */
+	/* The first pair that did not run at one isolation level; EXECUTION_NONE: all did. */
+	uint32_t levels_pair;
 	enum diff_conclusion conclusion;
 };
 
@@ -98,6 +104,8 @@ bool diff_answers(const struct execution_stmt *a, const struct execution_stmt *b
 	enum diff_class *out, uint64_t *not_compared) MUST_CHECK;
 /* Equal as multisets of rows, numbers by value. */
 bool diff_rows_equal(const struct execution_rows *a, const struct execution_rows *b) MUST_CHECK;
+/* Fills levels_pair. */
+void diff_find_levels(struct differential *d);
 /* Fills cause, rule and explanation from the first item. */
 void diff_find_cause(struct differential *d);
 

@@ -2,6 +2,7 @@
 #include "known/violations.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "contract.h"
@@ -31,6 +32,7 @@ bool known_violations(const struct execution *e, struct known_violations *out, s
 	struct contract contract;
 	struct schedule schedule;
 	struct verdict verdict;
+	uint64_t most = 0;
 
 	*out = (struct known_violations){.count = 0};
 	if (!contract_builtin(&contract, known_contract(e), err))
@@ -42,6 +44,13 @@ bool known_violations(const struct execution *e, struct known_violations *out, s
 	for (size_t i = 0; i < verdict.finding_count; i++)
 		if (verdict.findings[i].severity == SEVERITY_VIOLATION)
 			add_class(out, verdict.findings[i].class_name);
+	out->open = verdict.undecided + verdict.unsupported;
+	for (size_t i = 0; i < verdict.reason_count; i++) {
+		if (verdict.reasons[i].count <= most)
+			continue;
+		most = verdict.reasons[i].count;
+		snprintf(out->reason, sizeof(out->reason), "%s", verdict.reasons[i].name);
+	}
 	out->decided = verdict.decided && !verdict.undecided && !verdict.unsupported;
 	qsort(out->classes, out->count, sizeof(*out->classes), by_name);
 	verdict_release(&verdict);

@@ -15,6 +15,8 @@ struct known_violations {
 	const char *classes[KNOWN_CLASSES_MAX]; /* distinct, sorted */
 	size_t count;
 	bool decided; /* everything was: no violation means that there is none */
+	uint64_t open; /* what was not */
+	char reason[120]; /* of most of that */
 };
 
 /* False when the contract of the server is not known. */

@@ -349,6 +349,59 @@ def test_diff_of_two_releases():
     assert blocked["discrepancies"][0]["class"] == "blocked" and blocked["cause"] == "lock mechanism"
 
 
+def test_diff_at_two_levels():
+    """What two levels promise is told before anything else; equal answers are no secret either."""
+    found = diff(recording("g1a", OLD, "RU"), recording("g1a", OLD, "RC"))
+    assert (found["verdict"], found["cause"], found["rule"]) == ("compat", "isolation levels", None), found
+    assert not found["same_levels"] and found["a"]["levels"] == "READ UNCOMMITTED"
+    text = isotrace("diff", "-b", recording("g1a", OLD, "RU"), recording("g1a", OLD, "RC")).stdout
+    assert "READ UNCOMMITTED, contract innodb kept" in text and "READ COMMITTED, contract innodb kept" in text
+    assert "did not run at the same isolation levels" in text, text
+    same = isotrace("diff", recording("lost-update", OLD, "RC"), recording("lost-update", OLD, "RR")).stdout
+    assert "same: " in same and "did not run at the same isolation levels" in same, same
+    assert diff(recording("lost-update", OLD, "RR"), recording("lost-update", NEW, "RR"))["same_levels"]
+
+
+def stranger(name, isolation, error, level=3):
+    """A run without initial rows, so that no oracle can tell whether its server kept its contract."""
+    t = tracefile.Trace()
+    t.add("server", 0, node="n1", version="11.8.6-MariaDB", flavour="mariadb",
+          variables={"innodb_snapshot_isolation": isolation})
+    for session, label in ((1, "T1"), (2, "T2")):
+        t.add("session", 1, session=session, event=0, node="n1", client=label, user="u", database="d")
+        t.stmt(session, 1, "begin", 10 * session, txn=session)
+        t.add("txn", 10 * session + 1, session=session, txn=session, event=0, number=1,
+              level=level if session == 2 else 3)
+    t.stmt(1, 2, "update t set a = 1", 100, affected=1, txn=1)
+    t.stmt(2, 2, "update t set a = 2", 300, txn=2, error=error, affected=0 if error else 1)
+    for session in (1, 2):
+        t.stmt(session, 3, "rollback", 500 + session, txn=session)
+        t.add("txn", 510 + session, session=session, txn=session, event=1, number=3, outcome=2)
+        t.add("session", 600 + session, session=session, event=1)
+    path = os.path.join(FOLDER, name)
+    t.write(path)
+    return path
+
+
+def test_diff_of_what_was_not_decided():
+    """That the contracts name a difference is no proof that they were kept."""
+    a, b = stranger("a.itr", "OFF", 0), stranger("b.itr", "ON", 1020)
+    found = diff(a, b, status=3)
+    assert (found["verdict"], found["rule"]) == ("undecided", "first-updater-wins"), found
+    assert found["a"]["contract_verdict"] == found["b"]["contract_verdict"] == "undecided"
+    assert found["a"]["contract_why"], found
+    text = isotrace("diff", a, b, status=3).stdout
+    assert "cause: rule first-updater-wins" in text and "cause: other" not in text, text
+    assert "whether A kept its contract was not decided: " in text, text
+
+
+def test_diff_says_all_levels():
+    a = stranger("a.itr", "OFF", 0, level=2)
+    assert diff(a, stranger("b.itr", "OFF", 0, level=2))["a"]["levels"] == "T1 RR, T2 RC"
+    found = diff(a, stranger("b.itr", "OFF", 1213, level=4), status=3)
+    assert found["cause"] == "isolation levels", found
+
+
 def test_diff_names_the_side_that_broke_its_contract():
     a, b = (recording("MDEV-33802", x, "SER") for x in (OLD, "mariadb-10.5.23"))
     found = diff(a, b, status=1)
