@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/output.h"
+#include "base/version.h"
 #include "capture/backdrop.h"
 #include "cluster/cluster.h"
 #include "proxy/proxy.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "out/html.h"
 
+#include "base/version.h"
 #include "page.inc"
 
 static void add_lines(struct buf *out, const char *const *lines)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/version.h"
 #include "out/classes.h"
 #include "out/formats.h"
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/version.h"
 
 void bug_report(const char *file, int line, const char *func, const char *fmt, ...)
 {

@@ -7,6 +7,7 @@
 #include "base/bug.h"
 #include "base/output.h"
 #include "base/text.h"
+#include "base/version.h"
 
 const char *const output_when_words[] = {"auto", "always", "never", NULL};
 

@@ -34,6 +34,7 @@
 #include "base/bug.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/version.h"
 #include "trace/context.h"
 #include "trace/format.h"
 #include "trace/pack.h"

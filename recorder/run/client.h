@@ -82,6 +82,7 @@ struct client {
 	uint64_t end_announced_ns, ended_ns;
 	uint64_t waiting_since;
 	uint64_t waits_for[CLIENT_SET_WORDS]; /* as of the last look: a set of clients' indexes */
+	uint64_t waits_since;                 /* the look that saw this set first */
 };
 
 /* A connection of its own, used with the blocking calls; NULL and err on failure. */

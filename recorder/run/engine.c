@@ -8,6 +8,7 @@
 #include "base/bug.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/version.h"
 #include "instrument/prepare.h"
 #include "run/ends.h"
 #include "scenario/scenario.h"

@@ -6,6 +6,9 @@
 #include "base/clock.h"
 #include "trace/pack.h"
 
+/* Twice what the server's deadlock thread sleeps at most, and some time for it to run. */
+#define CIRCLE_STANDS_NS UINT64_C(2500000000)
+
 #define PROCESS_LIST                                                                               \
 	"select id, 0 from information_schema.processlist "                                        \
 	"where state like 'Waiting for%lock%' or state = 'User lock'"
@@ -40,6 +43,18 @@ static MYSQL_RES *ask(MYSQL *control, const char *sql)
 	return mysql_query(control, sql) ? NULL : mysql_store_result(control);
 }
 
+/* innodb_deadlock_detect=OFF; servers that do not know the variable always look. */
+static bool detects_deadlocks(MYSQL *control)
+{
+	MYSQL_RES *result = ask(control, "select @@global.innodb_deadlock_detect");
+	MYSQL_ROW row = result ? mysql_fetch_row(result) : NULL;
+	bool on = !row || !row[0] || strcmp(row[0], "0") != 0;
+
+	if (result)
+		mysql_free_result(result);
+	return on;
+}
+
 void watch_open(struct watch *watch, MYSQL *control)
 {
 	*watch = (struct watch){.control = control};
@@ -52,6 +67,7 @@ void watch_open(struct watch *watch, MYSQL *control)
 		watch->kind = (enum watch_kind)kind;
 		watch->interval_ns = kind == WATCH_DATA_LOCKS ? 5000000 : 150000000;
 		watch->last_ns = clock_mono_ns();
+		watch->circles_stand = !detects_deadlocks(control);
 		return;
 	}
 }
@@ -110,34 +126,44 @@ static bool waits_for(const struct client *c, size_t other)
 	return c->waits_for[other / 64] >> (other % 64) & 1;
 }
 
-/* Whether `from` waits for `to`, perhaps through others. */
-static bool reaches(
-	const struct client *clients, size_t count, size_t from, size_t to, bool *visited)
+/* Whether `from` waits for `to`, perhaps through others; *since: when the last of those that it
+ * waits for, in any number of steps, was first seen to wait as it does. */
+static bool reaches(const struct client *clients, size_t count, size_t from, size_t to,
+	bool *visited, uint64_t *since)
 {
+	bool found = false;
+
+	if (clients[from].waits_since > *since)
+		*since = clients[from].waits_since;
 	for (size_t i = 0; i < count; i++) {
 		if (visited[i] || !waits_for(&clients[from], i))
 			continue;
 		visited[i] = true;
-		if (i == to || reaches(clients, count, i, to, visited))
-			return true;
+		found = reaches(clients, count, i, to, visited, since) || i == to || found;
 	}
-	return false;
+	return found;
 }
 
-/* MySQL 8 looks for deadlocks in a thread of its own: for some milliseconds all of a circle are
- * seen waiting.  Who of them is blocked is not known before the circle is broken. */
-static void unsettle_circles(struct client *clients, size_t count)
+/* MySQL 8 looks for deadlocks in a thread of its own (WL#11734): for some milliseconds all of a
+ * circle are seen waiting, and who of them is blocked is not known before the circle is broken.  It
+ * looks when somebody begins to wait, or waits for somebody else, and at the latest after a second;
+ * and it follows only one of those that a session waits for.  So a circle that stays is one that it
+ * does not see, while a session outside holds a lock that all in it want. */
+static void unsettle_circles(struct client *clients, size_t count, uint64_t now)
 {
 	for (size_t i = 0; i < count; i++) {
 		bool visited[CLIENT_SET_WORDS * 64] = {false};
+		uint64_t since = 0;
 
-		if (clients[i].settled && reaches(clients, count, i, i, visited))
+		if (clients[i].settled && reaches(clients, count, i, i, visited, &since) &&
+			now - since < CIRCLE_STANDS_NS)
 			clients[i].settled = false;
 	}
 }
 
 bool watch_look(struct watch *watch, struct client *clients, size_t count, size_t node)
 {
+	uint64_t before[CLIENT_SET_WORDS * 64][CLIENT_SET_WORDS];
 	uint64_t now = clock_mono_ns();
 	MYSQL_RES *result;
 	MYSQL_ROW row;
@@ -147,6 +173,7 @@ bool watch_look(struct watch *watch, struct client *clients, size_t count, size_
 	if (!result)
 		return false;
 	for (size_t i = 0; i < count; i++) {
+		memcpy(before[i], clients[i].waits_for, sizeof(before[i]));
 		if (clients[i].node != node)
 			continue;
 		clients[i].settled = false;
@@ -170,9 +197,12 @@ bool watch_look(struct watch *watch, struct client *clients, size_t count, size_
 		}
 	}
 	mysql_free_result(result);
+	for (size_t i = 0; i < count; i++)
+		if (memcmp(before[i], clients[i].waits_for, sizeof(before[i])) != 0)
+			clients[i].waits_since = now;
 	/* The others look for deadlocks before a session waits, and their view names sessions that
 	 * wait behind the waiter as well: circles in it are none. */
-	if (watch->kind == WATCH_DATA_LOCKS)
-		unsettle_circles(clients, count);
+	if (watch->kind == WATCH_DATA_LOCKS && !watch->circles_stand)
+		unsettle_circles(clients, count, now);
 	return true;
 }

@@ -24,14 +24,16 @@ struct watch {
 	enum watch_kind kind;
 	uint64_t interval_ns; /* between two looks that can differ */
 	uint64_t last_ns;     /* when the last look ended */
+	bool circles_stand;   /* the server looks for no deadlocks */
 };
 
 void watch_open(struct watch *watch, MYSQL *control);
 /* When the next look makes sense. */
 uint64_t watch_next_ns(const struct watch *watch);
 /* Looks once: for each busy client on the node, whether it waits (settled, waiting) and for whom.
- * Those that, in performance_schema, wait for each other in a circle are not settled: the server is
- * about to end one of them.  False when the view could not be read. */
+ * Those that, in performance_schema, wait for each other in a circle are not settled until the
+ * circle has stood for longer than the server needs to find deadlocks: before that it may be about
+ * to end one of them.  False when the view could not be read. */
 bool watch_look(struct watch *watch, struct client *clients, size_t count, size_t node) MUST_CHECK;
 const char *watch_name(enum watch_kind kind);
 

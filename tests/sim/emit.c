@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/bug.h"
+#include "base/version.h"
 #include "sim/run.h"
 #include "trace/pack.h"
 

@@ -2,6 +2,7 @@
 /* The simulator's records into a trace file. */
 #include <time.h>
 
+#include "base/version.h"
 #include "sim/run.h"
 
 struct file_sink {

@@ -7,6 +7,7 @@
 
 #include "base/options.h"
 #include "base/output.h"
+#include "base/version.h"
 #include "sim/sim.h"
 #include "trace/writer.h"
 
