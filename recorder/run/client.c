@@ -334,6 +334,7 @@ static void send_next(struct client *c)
 		c->instrumented ? instrument_next_query(&c->instrument) : NULL;
 	const struct buf *sql = own ? &own->sql : &c->sql;
 
+	c->held = false;
 	c->state = own ? CLIENT_OWN_QUERY : CLIENT_QUERY;
 	c->wait = mysql_real_query_start(&c->status, c->mysql, sql->data, sql->len);
 }
@@ -390,12 +391,19 @@ static bool advance_own(struct client *c)
 	unsigned error = 0;
 
 	if (c->state == CLIENT_OWN_STORE) {
-		if (c->result)
-			take_own_rows(c, c->result);
-		else
+		bool again = c->held && c->result;
+
+		if (!c->result)
 			error = mysql_errno(c->mysql);
+		else if (!again)
+			take_own_rows(c, c->result);
 		mysql_free_result(c->result);
 		c->result = NULL;
+		/* Now that nobody does anything. */
+		if (again) {
+			send_next(c);
+			return false;
+		}
 	} else if (c->status) {
 		error = mysql_errno(c->mysql);
 	} else if (mysql_field_count(c->mysql)) {

@@ -77,6 +77,9 @@ struct client {
 	bool waiting;  /* was seen waiting */
 	bool blocked;  /* the schedule went on while it waited */
 	bool by_time;  /* ... only because no answer came */
+	/* The answer to a query of select mode is there, and is not read while others are doing
+	 * something; what it says may be out of date by then. */
+	bool held;
 	/* See run/ends.h; end_announced_ns and ended_ns: 0, or when. */
 	bool release_over;
 	uint64_t end_announced_ns, ended_ns;

@@ -284,7 +284,7 @@ static bool is_alone(const struct client *c)
 		const struct client *other = &e->clients[i];
 
 		/* Who waits for a lock does nothing; by time alone that is not known. */
-		if (other != c && other->state != CLIENT_IDLE &&
+		if (other != c && other->state != CLIENT_IDLE && !other->held &&
 			(!other->settled || other->by_time))
 			return false;
 	}
@@ -380,7 +380,7 @@ void engine_close_sessions(struct engine *e)
 
 void engine_sending(struct engine *e, struct client *c)
 {
-	c->blocked = c->waiting = c->settled = c->by_time = false;
+	c->blocked = c->waiting = c->settled = c->by_time = c->held = false;
 	e->event_ns = clock_mono_ns();
 	c->alone = is_alone(c);
 }
@@ -393,7 +393,7 @@ static void complete(struct engine *e, struct client *c)
 	e->ended++;
 	e->answered(e->ctx, c);
 	ends_answered(c);
-	c->blocked = c->waiting = c->settled = c->by_time = false;
+	c->blocked = c->waiting = c->settled = c->by_time = c->held = false;
 	/* Whoever waits may go on now: what is known of the others is out of date. */
 	for (size_t i = 0; i < e->client_count; i++)
 		e->clients[i].settled = false;
@@ -451,6 +451,22 @@ static int wait_ms(uint64_t deadline)
 	return ms < SLICE_MS ? (int)ms : SLICE_MS;
 }
 
+/* A query of select mode that waited for another session's lock may be answered before that
+ * session's COMMIT is.  The statement goes on when that is done: else it would not be alone, though
+ * the schedule has one statement at a time.  Of several such the one that was sent first goes on. */
+static bool must_hold(const struct engine *e, const struct client *c)
+{
+	for (size_t i = 0; c->state == CLIENT_OWN_QUERY && i < e->client_count; i++) {
+		const struct client *other = &e->clients[i];
+		bool later = other->command.begin.seq > c->command.begin.seq;
+
+		if (other != c && other->state != CLIENT_IDLE && !other->settled &&
+			!(other->held && later))
+			return true;
+	}
+	return false;
+}
+
 bool engine_serve(struct engine *e, int timeout_ms)
 {
 	uint64_t deadline = clock_mono_ns() + (uint64_t)timeout_ms * 1000000;
@@ -468,6 +484,10 @@ bool engine_serve(struct engine *e, int timeout_ms)
 				c->state == CLIENT_IDLE ? ends_events(c) : events_of(c->wait);
 			if (c->state == CLIENT_IDLE && !e->fds[i].events)
 				continue;
+			if ((c->held || !c->wait) && must_hold(e, c)) {
+				c->held = true;
+				continue;
+			}
 			e->fds[i].fd = mysql_get_socket(c->mysql);
 			count = i + 1;
 			/* The library had the answer before it had to wait. */
@@ -481,8 +501,12 @@ bool engine_serve(struct engine *e, int timeout_ms)
 
 			if (c->state == CLIENT_IDLE && e->fds[i].fd >= 0 && e->fds[i].revents)
 				ends_tell(e, c);
-			if (c->state == CLIENT_IDLE || (c->wait && !ready))
+			if (c->state == CLIENT_IDLE || (c->wait && !ready) || e->fds[i].fd < 0)
 				continue;
+			if (must_hold(e, c)) {
+				c->held = true;
+				continue;
+			}
 			fill_blocked(c);
 			if (client_step(c, ready)) {
 				complete(e, c);

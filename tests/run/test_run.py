@@ -11,9 +11,11 @@ runner itself are run for mariadb-local only; the anomalies on every release.
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ISOREC, ISOTRACE, SERVERS, RELEASE, COLUMN = sys.argv[1:6]
@@ -524,6 +526,76 @@ T1> commit;
     assert "clock only" in out, out
 
 
+class Relay:
+    """Between isorec and the server: the answer to a COMMIT comes behind that to the statement
+    which it lets go on."""
+
+    def __init__(self, path, to):
+        self.to, self.turn = to, threading.Condition()
+        self.waiting, self.answers = set(), 0
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(path)
+        self.listener.listen()
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            client, server = self.listener.accept()[0], socket.socket(socket.AF_UNIX)
+            server.connect(self.to)
+            commits = []
+            for function in (self.forth, self.back):
+                threading.Thread(target=function, args=(client, server, commits),
+                                 daemon=True).start()
+
+    def forth(self, client, server, commits):
+        while data := client.recv(1 << 16):
+            with self.turn:
+                self.waiting.add(client)
+                if data[5:] == b"commit":
+                    commits.append(self.answers)
+            server.sendall(data)
+        server.shutdown(socket.SHUT_RDWR)
+
+    def back(self, client, server, commits):
+        while data := server.recv(1 << 16):
+            if commits:
+                answers = commits.pop()
+                with self.turn:
+                    self.turn.wait_for(lambda: self.answers > answers or self.waiting == {client})
+                time.sleep(0.05)  # and is noticed by itself
+            with self.turn:
+                self.waiting.discard(client)
+                self.answers += 1
+                self.turn.notify_all()
+            client.sendall(data)
+        client.close()
+
+
+def answers_behind_those_they_let_go_on():
+    relay = os.path.join(FOLDER, "relay")
+    Relay(relay, SERVER["socket"])
+    trace, _ = run("""
+# isolation: RC
+[setup]
+create table t(a int primary key, b int); insert into t values (1,10),(2,20);
+[schedule]
+T1> begin;
+T2> begin;
+T3> begin;
+T1> update t set b=b+10;
+T2> delete from t where b=20;             -- => blocked, ok 1
+T3> delete from t where b=20;             -- => blocked, ok 0
+T1> commit;
+T2> commit;
+T3> commit;
+[final]
+select * from t;                          -- => (2,30)
+""", "--instrument=select", server={"socket": relay})
+    deletes = {s["session"] for s in trace.stmts() if s["text"].startswith("delete")}
+    probes = [p for p in trace.kind("probe") if p["session"] in deletes]
+    assert len(probes) == 6 and all(p["exact"] for p in probes), probes  # BWR, AWR, PM
+
+
 def unmet_expectations_are_told():
     _, out = run("""
 [setup]
@@ -653,6 +725,7 @@ if RELEASE == "mariadb-local":
               writes_outside_of_transactions, a_hang_is_ended, a_server_that_dies,
               sessions_that_the_server_ends, a_failing_exit_says_why,
               an_interrupt_leaves_nothing, without_the_lock_views,
+              answers_behind_those_they_let_go_on,
               unmet_expectations_are_told, what_cannot_run, the_server_splits_statements_alike,
               procedures_and_types, many_sessions, case_files]
 
