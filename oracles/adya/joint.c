@@ -497,11 +497,11 @@ static int compare_order(
 		int order;
 
 		if (!eval_expr_run(q->order[i], &j->scratch, &j->env, NULL, a, &x, &outcome) ||
-			!eval_expr_run(q->order[i], &j->scratch, &j->env, NULL, b, &y, &outcome)) {
+			!eval_expr_run(q->order[i], &j->scratch, &j->env, NULL, b, &y, &outcome) ||
+			!eval_order_known(eval_expr_type(q->order[i]), &x, &y, &order)) {
 			*known = false;
 			return 0;
 		}
-		order = eval_order(eval_expr_type(q->order[i]), &x, &y);
 		if (order)
 			return q->desc[i] ? -order : order;
 	}

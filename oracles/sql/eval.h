@@ -144,6 +144,10 @@ void eval_print(const struct eval_type *type, const struct eval_value *value, st
 /* Two values of one column type: <0, 0, >0 as ORDER BY and keys have them, NULL first. */
 int eval_order(
 	const struct eval_type *type, const struct eval_value *a, const struct eval_value *b);
+/* The same, where it is known what the server makes of them.  False: eval_order() would have some
+ * order that is total. */
+bool eval_order_known(const struct eval_type *type, const struct eval_value *a,
+	const struct eval_value *b, int *order);
 /* Equal bytes for equal values of a column type under its collation: a key for hash tables. */
 void eval_key(const struct eval_type *type, const struct eval_value *value, struct buf *out);
 /* The same to the last bit: what SELECT would print.  Stricter than eval_order() == 0. */

@@ -80,17 +80,25 @@ struct eval_env eval_env_for_server(struct span version_string)
 
 /* ---- as keys ---- */
 
-int eval_order(const struct eval_type *type, const struct eval_value *a, const struct eval_value *b)
+bool eval_order_known(const struct eval_type *type, const struct eval_value *a,
+	const struct eval_value *b, int *order)
 {
 	struct eval_outcome outcome = {0};
 	struct arena arena = ARENA_INIT;
 	struct eval_env env = {0};
 	struct run run = run_begin(&env, NULL, &arena, &outcome);
-	int c = order_values(&run, type, a, b);
 
+	*order = order_values(&run, type, a, b);
 	arena_release(&arena);
+	return !run.failed;
+}
+
+int eval_order(const struct eval_type *type, const struct eval_value *a, const struct eval_value *b)
+{
+	int c;
+
 	/* Characters of unknown weight: some order that is total. */
-	if (run.failed && a->kind == EVAL_STRING && b->kind == EVAL_STRING)
+	if (!eval_order_known(type, a, b, &c) && a->kind == EVAL_STRING && b->kind == EVAL_STRING)
 		c = span_cmp(a->s, b->s);
 	return c;
 }
