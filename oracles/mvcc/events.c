@@ -206,22 +206,31 @@ bool run_stmt(struct mvcc *m, uint32_t stmt)
 		s->txn != SCHEDULE_NONE)
 		TRAIL_SET(&m->store.trail, m->store.txns[s->txn + 1].prepared, 1);
 	commit_of_failed(m, stmt);
-	if (!s->txn_events && !s->in->record.error &&
-		(is_xa(m->runs[stmt].plan, SQL_XA_COMMIT) ||
-			is_xa(m->runs[stmt].plan, SQL_XA_ROLLBACK)))
+	if (ends_prepared_txn(m, stmt))
 		end_prepared(m, stmt);
 	for (const struct schedule_txn_event *e = s->txn_events; e; e = e->next)
 		txn_event(m, e);
 	return true;
 }
 
-bool ends_txn(const struct schedule_stmt *stmt)
+bool ends_prepared_txn(const struct mvcc *m, uint32_t stmt)
 {
-	for (const struct schedule_txn_event *e = stmt->txn_events; e; e = e->next) {
+	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
+	const struct plan *plan = m->runs[stmt].plan;
+
+	return !s->txn_events && !s->in->record.error &&
+	       (is_xa(plan, SQL_XA_COMMIT) || is_xa(plan, SQL_XA_ROLLBACK));
+}
+
+bool ends_txn(const struct mvcc *m, uint32_t stmt)
+{
+	const struct schedule_txn_event *e = m->schedule->stmts[stmt].txn_events;
+
+	for (; e; e = e->next) {
 		if (e->event == TXN_END)
 			return true;
 	}
-	return false;
+	return ends_prepared_txn(m, stmt);
 }
 
 bool ends_other_txn(const struct schedule_stmt *stmt)

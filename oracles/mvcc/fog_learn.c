@@ -18,9 +18,9 @@ static bool overlapped(struct mvcc *m, uint32_t number, const struct store_recor
 
 		if (other == m->now_stmt || (!any && m->runs[other].state == STMT_DONE))
 			continue;
-		if (any && ends_txn(&m->schedule->stmts[other]))
+		if (any && ends_txn(m, other))
 			return true;
-		if (!plan->writes || (!any && !ends_txn(&m->schedule->stmts[other])))
+		if (!plan->writes || (!any && !ends_txn(m, other)))
 			continue;
 		if (writes_anywhere(m, plan))
 			return true;
@@ -42,10 +42,13 @@ static bool overlapped(struct mvcc *m, uint32_t number, const struct store_recor
 static bool commit_under_way(const struct mvcc *m, uint32_t txn)
 {
 	for (size_t i = 0; i < m->in_flight_count; i++) {
-		const struct schedule_stmt *stmt = &m->schedule->stmts[m->in_flight[i]];
+		uint32_t stmt = m->in_flight[i];
 
-		if (stmt->txn + 1 == txn && m->runs[m->in_flight[i]].state != STMT_DONE &&
-			ends_txn(stmt))
+		if (m->runs[stmt].state == STMT_DONE)
+			continue;
+		if (ends_prepared_txn(m, stmt) ? m->store.txns[txn].prepared
+					       : m->schedule->stmts[stmt].txn + 1 == txn &&
+							 ends_txn(m, stmt))
 			return true;
 	}
 	return false;

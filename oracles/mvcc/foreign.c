@@ -317,14 +317,18 @@ void foreign_parents(struct mvcc *m, struct store_table *table, const struct eva
 	}
 }
 
-/* Is the parent's key the same afterwards?  `new` NULL: deleted, and perhaps replaced. */
+/* Is the parent's key the same afterwards, to the byte (row_upd_changes_first_fields_binary)?  One that
+ * only compares as equal is carried to the children.  `new` NULL: deleted, and perhaps replaced. */
 static bool key_stays(const struct mvcc *m, const struct foreign *f, const struct store_table *table,
 	const struct eval_value *old, const struct eval_value *new)
 {
 	if (!new && m->now_plan->insert && eval_insert_table(m->now_plan->insert) == table->def)
 		new = m->now_replacement;
-	return new && columns_equal(
-			      table->def, f->parent_columns, old, f->parent_columns, new, f->count);
+	for (uint32_t i = 0; new && i < f->count; i++) {
+		if (!eval_same(&old[f->parent_columns[i]], &new[f->parent_columns[i]]))
+			return false;
+	}
+	return new != NULL;
 }
 
 /* The row is being changed further up, so that the entry which refers is still there. */

@@ -162,7 +162,7 @@ uint64_t stmt_tables(const struct mvcc *m, uint32_t stmt)
 
 	for (uint32_t i = 0; i < plan->table_count; i++)
 		tables |= store_table_bit(plan->tables[i]);
-	if (writes_anywhere(m, plan))
+	if (writes_anywhere(m, plan) || ends_prepared_txn(m, stmt))
 		tables = UINT64_MAX;
 	/* BEGIN belongs to the transaction that it begins, and ends another.  A read view that is made
 	 * at the beginning is of all tables. */
@@ -242,7 +242,7 @@ static bool other_rows(struct mvcc *m, uint32_t stmt, uint32_t other)
 /* Does the statement end a transaction that has written something, or by writing it? */
 static bool has_written(const struct mvcc *m, uint32_t stmt)
 {
-	if (m->runs[stmt].plan->writes)
+	if (m->runs[stmt].plan->writes || ends_prepared_txn(m, stmt))
 		return true;
 	for (const struct schedule_txn_event *e = m->schedule->stmts[stmt].txn_events; e; e = e->next) {
 		const struct store_txn *t = &m->store.txns[e->txn + 1];
@@ -262,12 +262,12 @@ static bool matters(struct mvcc *m, uint32_t stmt, uint32_t other)
 	if (m->schedule->one_at_a_time)
 		return true;
 	/* What the read view has of others shows in later reads, of any table. */
-	if (makes_view(m, stmt) && ends_txn(&m->schedule->stmts[other]))
+	if (makes_view(m, stmt) && ends_txn(m, other))
 		return has_written(m, other);
 	if (!(stmt_tables(m, stmt) & stmt_tables(m, other)) || sees_snapshot(m, stmt) ||
 		other_rows(m, stmt, other))
 		return false;
-	return ends_txn(&m->schedule->stmts[other]) ||
+	return ends_txn(m, other) ||
 	       (txn != SCHEDULE_NONE && m->schedule->txns[txn].level == LEVEL_READ_UNCOMMITTED);
 }
 
@@ -296,7 +296,7 @@ static uint32_t candidates(struct mvcc *m, uint32_t stmt, uint32_t *out, uint32_
  * transactions whose end lets others go on. */
 static bool goes_first(const struct mvcc *m, uint32_t stmt)
 {
-	return ends_txn(&m->schedule->stmts[stmt]) &&
+	return ends_txn(m, stmt) &&
 	       (record_of(m, stmt)->error || !record_of(m, stmt)->blocked_ns);
 }
 

@@ -287,7 +287,9 @@ bool begins_view(const struct mvcc *m, uint32_t txn);
 /* A statement that commits implicitly has done so when it fails, unless it could not even be parsed, and
  * only a later answer tells; that of COMMIT or ROLLBACK does not. */
 void commit_of_failed(struct mvcc *m, uint32_t stmt);
-bool ends_txn(const struct schedule_stmt *stmt);
+bool ends_txn(const struct mvcc *m, uint32_t stmt);
+/* XA COMMIT or XA ROLLBACK of one that was prepared before, by whichever session? */
+bool ends_prepared_txn(const struct mvcc *m, uint32_t stmt);
 /* Does it end a transaction that is not its own, as BEGIN does? */
 bool ends_other_txn(const struct schedule_stmt *stmt);
 

@@ -615,9 +615,10 @@ static bool data_alone(const char *class_name)
 static bool perhaps_released(const struct mvcc *m)
 {
 	for (size_t i = 0; m->mismatch.kind == MISMATCH_LOCK && i < m->in_flight_count; i++) {
-		const struct schedule_stmt *s = &m->schedule->stmts[m->in_flight[i]];
+		uint32_t stmt = m->in_flight[i], txn = m->schedule->stmts[stmt].txn;
 
-		if (s->txn != SCHEDULE_NONE && s->txn + 1 == m->mismatch.other_txn && ends_txn(s))
+		if (ends_prepared_txn(m, stmt) ||
+			(txn != SCHEDULE_NONE && txn + 1 == m->mismatch.other_txn && ends_txn(m, stmt)))
 			return true;
 	}
 	return false;
