@@ -302,6 +302,10 @@ void write_change(struct mvcc *m, const struct plan *plan, struct write_answer *
 			c->changed = false;
 			continue;
 		}
+		if (is_update)
+			c->changed = row_changes(m, c->changed, &outcome, a);
+		if (a->status == EVAL_UNSUPPORTED)
+			return;
 		a->affected += c->changed;
 		if (!c->changed)
 			note_noop(m, table, c->record);

@@ -187,6 +187,8 @@ static bool inserted_rows(struct mvcc *m, struct eval_rows *rows)
 
 		memcpy(row, rows->row[i], def->column_count * sizeof(*row));
 		fill_autoinc(m, plan, def, rows->count, row, &next, &a);
+		if (untold_key(m, solver_store_table(m, def), row))
+			return false;
 		out[i] = row;
 	}
 	rows->row = out;
@@ -442,8 +444,9 @@ static enum row_fate fate_of(struct mvcc *m, const struct store_table *table,
 	if (limited || plan->unsupported || has_children(m, table))
 		return ROW_UNKNOWN;
 	if (plan->stmt->kind == SQL_STMT_UPDATE &&
-		!eval_change_apply(plan->change, &m->store.arena, &m->env, &m->source, v->image, new,
-			&changed, &outcome))
+		(!eval_change_apply(plan->change, &m->store.arena, &m->env, &m->source, v->image, new,
+			&changed, &outcome) ||
+			outcome.untold_change || untold_key(m, table, *new)))
 		return ROW_UNKNOWN;
 	return changed ? ROW_CHANGES : ROW_STAYS;
 }

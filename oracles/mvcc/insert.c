@@ -153,10 +153,12 @@ static void insert_duplicate(struct mvcc *m, const struct plan *plan, struct sto
 		answer_outcome(m, a, &outcome);
 		return;
 	}
-	if (same_row(table->def, old, new)) {
+	if (!row_changes(m, !same_row(table->def, old, new), &outcome, a)) {
 		a->untouched++;
 		return;
 	}
+	if (a->status != EVAL_OK)
+		return;
 	if (!check_row(m, table->def, new, &outcome)) {
 		answer_outcome(m, a, &outcome);
 		return;
@@ -237,6 +239,10 @@ static void insert_row(struct mvcc *m, const struct plan *plan, struct store_tab
 	bool replace = plan->stmt->kind == SQL_STMT_REPLACE;
 	struct eval_outcome outcome = {0};
 
+	if (untold_key(m, table, row)) {
+		answer_unsupported(m, a, UNTOLD_KEYS);
+		return;
+	}
 	if (!check_row(m, table->def, row, &outcome)) {
 		answer_outcome(m, a, &outcome);
 		skip_ignored(insert, a);

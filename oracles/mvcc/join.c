@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* UPDATE and DELETE of several tables. */
+#include <stdio.h>
+
 #include "mvcc/solver.h"
 
 enum { ER_CHECKREAD = 1020 };
@@ -41,6 +43,12 @@ static bool pick_match(struct mvcc *m, const struct plan *plan, uint32_t number,
 		if (!eval_join_apply(plan->join, &m->store.arena, &m->env, &m->source, number, rows,
 			    &images[found], &changes[found], outcome))
 			return false;
+		if (outcome->untold_change) {
+			outcome->status = EVAL_UNSUPPORTED;
+			snprintf(outcome->reason, sizeof(outcome->reason),
+				"rows set to a time that they may have had before");
+			return false;
+		}
 		while (k < found && !same_row(def, images[k], images[found]))
 			k++;
 		found += k == found;

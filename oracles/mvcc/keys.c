@@ -76,6 +76,10 @@ void test_unique(struct mvcc *m, struct store_table *table, const struct change 
 	for (size_t i = 0; i < count; i++) {
 		const struct change *c = &changes[i];
 
+		if (c->new && c->changed && untold_key(m, table, c->new)) {
+			answer_unsupported(m, a, UNTOLD_KEYS);
+			return;
+		}
 		for (uint32_t u = 0; c->new && c->changed &&u < table->unique_count; u++) {
 			const struct eval_index *index = table->uniques[u];
 

@@ -35,6 +35,7 @@ static void open_env(struct mvcc *m)
 	struct span mode = execution_variable(s, "sql_mode");
 
 	m->env = eval_env_for_server(s->server.version);
+	m->env.untold = &m->untold;
 	m->sql = sql_options_for_server(s->server.version);
 	if (mode.ptr) {
 		m->env.mode = eval_mode_flags(mode);

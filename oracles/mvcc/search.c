@@ -253,6 +253,17 @@ static bool has_written(const struct mvcc *m, uint32_t stmt)
 	return false;
 }
 
+/* Did it look for a parent's row in vain?  That leaves no lock behind, so that the row may have come at
+ * once afterwards. */
+static bool may_miss_parent(const struct mvcc *m, uint32_t stmt)
+{
+	enum { ER_NO_REFERENCED_ROW_2 = 1452 };
+	const struct plan *plan = m->runs[stmt].plan;
+
+	return record_of(m, stmt)->error == ER_NO_REFERENCED_ROW_2 ||
+	       (plan->insert && plan->stmt->u.insert->flags & SQL_DML_IGNORE && m->foreign_count);
+}
+
 /* Can it matter to `stmt` that `other` was before it?  What a transaction wrote shows when it ends;
  * a plain read finds its read view itself (execute.c); dirty reads see all. */
 static bool matters(struct mvcc *m, uint32_t stmt, uint32_t other)
@@ -267,7 +278,7 @@ static bool matters(struct mvcc *m, uint32_t stmt, uint32_t other)
 	if (!(stmt_tables(m, stmt) & stmt_tables(m, other)) || sees_snapshot(m, stmt) ||
 		other_rows(m, stmt, other))
 		return false;
-	return ends_txn(m, other) ||
+	return ends_txn(m, other) || (ends_txn(m, stmt) && may_miss_parent(m, other)) ||
 	       (txn != SCHEDULE_NONE && m->schedule->txns[txn].level == LEVEL_READ_UNCOMMITTED);
 }
 

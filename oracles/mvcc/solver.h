@@ -197,6 +197,7 @@ struct mvcc {
 	struct store store;
 	struct arena plans_arena, scratch;
 	struct eval_env env;
+	uint64_t untold; /* values of env.untold so far */
 	struct eval_source source;
 	struct sql_options sql;
 	struct session_settings start; /* of a session that has set nothing */

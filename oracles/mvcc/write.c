@@ -168,6 +168,59 @@ bool same_row(
 	return true;
 }
 
+enum untold_pick { UNTOLD_NOT_ASKED, UNTOLD_CHANGES, UNTOLD_STAYS, UNTOLD_OPEN };
+
+bool row_changes(struct mvcc *m, bool changed, const struct eval_outcome *outcome,
+	struct write_answer *a)
+{
+	if (!outcome->untold_change)
+		return changed;
+	if (a->untold == UNTOLD_NOT_ASKED) {
+		static const uint32_t picks[2][3] = {{UNTOLD_STAYS, UNTOLD_CHANGES, UNTOLD_OPEN},
+			{UNTOLD_CHANGES, UNTOLD_STAYS, UNTOLD_OPEN}};
+		bool any = m->schedule->stmts[m->now_stmt].in->record.affected != 0;
+
+		a->untold = picks[any][choose(m, 3)];
+	}
+	if (a->untold == UNTOLD_OPEN)
+		answer_unsupported(m, a, "rows set to a time that they may have had before");
+	return a->untold == UNTOLD_CHANGES;
+}
+
+static bool is_untold(const struct eval_value *row, const uint32_t *columns, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (columns[i] != UINT32_MAX && row[columns[i]].kind == EVAL_UNTOLD)
+			return true;
+	}
+	return false;
+}
+
+bool untold_key(const struct mvcc *m, const struct store_table *table, const struct eval_value *row)
+{
+	uint32_t number = number_of(m, table);
+	bool any = false;
+
+	for (uint32_t c = 0; c < table->def->column_count && !any; c++)
+		any = row[c].kind == EVAL_UNTOLD;
+	/* In which order rows are come to by an index matters where cascades meet. */
+	for (uint32_t i = 0; any && i < table->def->index_count; i++) {
+		const struct eval_index *index = &table->def->indexes[i];
+
+		if ((index->unique || index->primary || table->in_order) &&
+			is_untold(row, index->columns, index->count))
+			return true;
+	}
+	for (size_t i = 0; any && i < m->foreign_count; i++) {
+		const struct foreign *f = &m->foreigns[i];
+
+		if ((f->child == number && is_untold(row, f->child_columns, f->count)) ||
+			(f->parent == number && is_untold(row, f->parent_columns, f->count)))
+			return true;
+	}
+	return false;
+}
+
 static bool leaves_record(
 	struct mvcc *m, const struct store_table *table, const struct change *c)
 {

@@ -29,6 +29,7 @@ struct write_answer {
 	struct store_table *held_table;
 	const struct eval_value **inserted; /* INSERT: the rows, as they were given */
 	size_t inserted_count;
+	uint32_t untold; /* enum untold_pick, once it was asked for */
 	bool conflict; /* snapshot isolation: a row has changed since the snapshot */
 	struct store_record *conflict_record;
 	struct store_table *conflict_table;
@@ -96,6 +97,14 @@ struct change {
 	const struct eval_value *old, *new; /* new NULL: deleted */
 	bool changed;
 };
+
+/* Did an UPDATE change the row, by what the evaluator says?  Where it set nothing but times that only the
+ * server knows, they may be what was there before: a choice, the same for all rows. */
+bool row_changes(struct mvcc *m, bool changed, const struct eval_outcome *outcome,
+	struct write_answer *answer);
+/* Has the row a value that only the server knows where the store wants to compare it? */
+bool untold_key(const struct mvcc *m, const struct store_table *table, const struct eval_value *row);
+#define UNTOLD_KEYS "keys made of times that only the server knows"
 
 uint32_t number_of(const struct mvcc *m, const struct store_table *table);
 bool same_row(const struct eval_table *def, const struct eval_value *a, const struct eval_value *b);

@@ -698,7 +698,8 @@ struct node *compile_not(struct compiler *c, const struct sql_expr *e, struct no
 
 static struct eval_value run_is(const struct node *n, struct frame *f)
 {
-	struct eval_value v = node_run(n->args[0], f);
+	bool of_truth = n->op == SQL_OP_IS_TRUE || n->op == SQL_OP_IS_FALSE;
+	struct eval_value v = of_truth ? node_run(n->args[0], f) : node_carry(n->args[0], f);
 	bool is = false;
 
 	switch (n->op) {

@@ -259,6 +259,8 @@ static struct node *from_value(struct compiler *c, const struct sql_expr *e, str
 	case EVAL_DATETIME:
 		type = type_temporal(EVAL_T_DATETIME, v.decimals);
 		break;
+	case EVAL_UNTOLD:
+		return compile_unsupported(c, "times that only the server knows");
 	}
 	return node_literal(c, e, type, v);
 }
@@ -284,6 +286,13 @@ static struct node *compile_variable(struct compiler *c, const struct sql_expr *
 
 /* ---- names ---- */
 
+struct eval_value told(struct run *run, struct eval_value v)
+{
+	if (UNLIKELY(v.kind == EVAL_UNTOLD) && !run->carrying)
+		return run_unsupported(run, "times that only the server knows");
+	return v;
+}
+
 static struct eval_value run_column(const struct node *n, struct frame *f)
 {
 	const struct frame *at = f;
@@ -292,14 +301,14 @@ static struct eval_value run_column(const struct node *n, struct frame *f)
 	for (uint32_t i = 0; i < n->u.at.depth; i++)
 		at = at->outer;
 	row = at->rows[n->u.at.table];
-	return row ? row[n->u.at.column] : EVAL_NULL_VALUE;
+	return row ? told(f->run, row[n->u.at.column]) : EVAL_NULL_VALUE;
 }
 
 static struct eval_value run_own_column(const struct node *n, struct frame *f)
 {
 	const struct eval_value *row = f->rows[n->u.at.table];
 
-	return row ? row[n->u.at.column] : EVAL_NULL_VALUE;
+	return row ? told(f->run, row[n->u.at.column]) : EVAL_NULL_VALUE;
 }
 
 struct node *node_column(struct compiler *c, const struct sql_expr *e, uint32_t depth,
@@ -312,7 +321,7 @@ struct node *node_column(struct compiler *c, const struct sql_expr *e, uint32_t 
 	n->u.at.depth = depth;
 	n->u.at.table = table;
 	n->u.at.column = column;
-	n->column = true;
+	n->column = n->carries = true;
 	return n;
 }
 
@@ -492,7 +501,7 @@ static struct node *compile_binary(struct compiler *c, const struct sql_expr *e)
 
 static struct eval_value run_values_column(const struct node *n, struct frame *f)
 {
-	return f->insert ? f->insert[n->u.at.column] : EVAL_NULL_VALUE;
+	return f->insert ? told(f->run, f->insert[n->u.at.column]) : EVAL_NULL_VALUE;
 }
 
 /* VALUES(c) in ON DUPLICATE KEY UPDATE. */

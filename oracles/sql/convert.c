@@ -514,6 +514,8 @@ double to_double(struct run *run, const struct eval_type *type, const struct eva
 	case EVAL_TIME:
 	case EVAL_DATETIME:
 		return time_to_double(v);
+	case EVAL_UNTOLD:
+		break;
 	}
 	return 0;
 }
@@ -559,6 +561,8 @@ struct eval_value to_integer(
 	case EVAL_TIME:
 	case EVAL_DATETIME:
 		return eval_int(time_to_int(v));
+	case EVAL_UNTOLD:
+		break;
 	}
 	return EVAL_NULL_VALUE;
 }
@@ -605,6 +609,8 @@ struct decimal to_decimal(struct run *run, const struct eval_type *type, const s
 	case EVAL_TIME:
 	case EVAL_DATETIME:
 		return time_to_decimal(v);
+	case EVAL_UNTOLD:
+		break;
 	}
 	return d;
 }
@@ -655,6 +661,9 @@ static void print_value(const struct eval_type *type, const struct eval_value *v
 	case EVAL_TIME:
 	case EVAL_DATETIME:
 		time_print(v, type_is_temporal(type) ? type->decimals : v->decimals, out);
+		return;
+	case EVAL_UNTOLD:
+		buf_add_str(out, "?");
 		return;
 	}
 }
@@ -785,6 +794,8 @@ bool to_bool(struct run *run, const struct eval_type *type, const struct eval_va
 	case EVAL_TIME:
 	case EVAL_DATETIME:
 		return time_to_double(v) != 0;
+	case EVAL_UNTOLD:
+		break;
 	}
 	return false;
 }

@@ -31,6 +31,7 @@ static struct eval_value implicit_default(struct run *run, const struct eval_typ
 
 	switch (eval_kind_of(type)) {
 	case EVAL_NULL:
+	case EVAL_UNTOLD:
 		break;
 	case EVAL_INT:
 		return eval_int(0);
@@ -61,6 +62,23 @@ static bool is_strict_mode(const struct eval_env *env, unsigned flags)
 	       (env->mode & (EVAL_MODE_STRICT_TRANS_TABLES | EVAL_MODE_STRICT_ALL_TABLES));
 }
 
+/* What a column holds after a value was assigned to it that may not be told.  Such a one is converted
+ * to the column's type, whichever it has; a copy of another column must have the same type. */
+static bool store_carried(struct run *run, const struct eval_table *table, uint32_t i,
+	const struct node *from, const struct eval_type *type, const struct eval_value *v,
+	unsigned flags, struct eval_value *out)
+{
+	const struct eval_type *to = &table->columns[i].type;
+
+	if (v->kind != EVAL_UNTOLD)
+		return eval_store(
+			run->arena, run->env, table, i, type, v, flags, out, run->outcome);
+	if ((!from || from->column) && (type->kind != to->kind || type->decimals != to->decimals))
+		return fail_unsupported(run->outcome, "times that only the server knows");
+	*out = *v;
+	return true;
+}
+
 /* The default of a column as it is stored.  `said`: DEFAULT was written, or the column left out. */
 static bool column_default(struct run *run, const struct eval_table *table, uint32_t i,
 	unsigned flags, struct eval_value *row)
@@ -88,9 +106,14 @@ static bool column_default(struct run *run, const struct eval_table *table, uint
 	}
 	expr = eval_expr_compile(
 		run->arena, column->dflt, table, SPAN_NONE, run->env, run->source, &inner);
-	if (!expr || !eval_expr_run(expr, run->arena, run->env, run->source, row, &v, &inner)) {
+	if (!expr || !expr_carry(expr, run->arena, run->env, run->source, row, &v, &inner)) {
 		*run->outcome = inner;
 		return false;
+	}
+	/* A default that is not told is the column's own, whatever its type. */
+	if (v.kind == EVAL_UNTOLD) {
+		row[i] = v;
+		return true;
 	}
 	return eval_store(run->arena, run->env, table, i, eval_expr_type(expr), &v, flags, &row[i],
 		run->outcome);
@@ -375,7 +398,7 @@ static bool build_row(const struct eval_insert *ins, struct run *run, size_t num
 		} else if (nodes[k]) {
 			type = &nodes[k]->type;
 			run->strict = is_strict_mode(run->env, flags);
-			v = node_run(nodes[k], &f);
+			v = node_carry(nodes[k], &f);
 			run->strict = false;
 			if (run->failed)
 				return false;
@@ -384,8 +407,7 @@ static bool build_row(const struct eval_insert *ins, struct run *run, size_t num
 				return false;
 			continue;
 		}
-		if (!eval_store(
-			    run->arena, run->env, table, i, type, &v, flags, &row[i], run->outcome))
+		if (!store_carried(run, table, i, nodes ? nodes[k] : NULL, type, &v, flags, &row[i]))
 			return false;
 		if (wants_auto_value(run->env, &table->columns[i], &row[i]))
 			row[i] = EVAL_NULL_VALUE;
@@ -438,6 +460,10 @@ static bool touch_on_update(struct run *run, const struct eval_table *table,
 			assigned |= set[k].table == number && set[k].column == i;
 		if (assigned)
 			continue;
+		if (!run->env->has_now && run->env->untold) {
+			row[i] = (struct eval_value){.kind = EVAL_UNTOLD, .u = ++*run->env->untold};
+			continue;
+		}
 		if (!run->env->has_now)
 			return fail_unsupported(
 				run->outcome, "ON UPDATE CURRENT_TIMESTAMP: the time is not known");
@@ -454,7 +480,7 @@ static bool assign(struct run *run, const struct eval_table *table, uint32_t num
 	unsigned flags, const struct eval_value *old, const struct eval_value **out, bool *changed)
 {
 	struct eval_value *row = arena_alloc(run->arena, (table->column_count + 1) * sizeof(*row));
-	bool differs = false;
+	bool differs = false, surely = false;
 
 	memcpy(row, old, table->column_count * sizeof(*row));
 	if (sees_changes && !(run->env->mode & EVAL_MODE_SIMULTANEOUS_ASSIGNMENT))
@@ -471,16 +497,22 @@ static bool assign(struct run *run, const struct eval_table *table, uint32_t num
 			continue;
 		}
 		run->strict = is_strict_mode(run->env, flags);
-		v = node_run(set[k].value, f);
+		v = node_carry(set[k].value, f);
 		run->strict = false;
-		if (run->failed || !eval_store(run->arena, run->env, table, i, &set[k].value->type,
-					   &v, flags, &row[i], run->outcome))
+		if (run->failed || !store_carried(run, table, i, set[k].value, &set[k].value->type, &v,
+					   flags, &row[i]))
 			return false;
 	}
 	if (!eval_generate(run->arena, run->env, table, row, run->outcome))
 		return false;
-	for (uint32_t i = 0; i < table->column_count; i++)
-		differs |= !eval_same(&row[i], &old[i]);
+	for (uint32_t i = 0; i < table->column_count; i++) {
+		bool same = eval_same(&row[i], &old[i]);
+
+		differs |= !same;
+		surely |= !same && (old[i].kind == EVAL_NULL || row[i].kind == EVAL_NULL ||
+					   (old[i].kind != EVAL_UNTOLD && row[i].kind != EVAL_UNTOLD));
+	}
+	run->outcome->untold_change = differs && !surely;
 	if (differs && !touch_on_update(run, table, set, count, number, row))
 		return false;
 	f->rows[number] = old;

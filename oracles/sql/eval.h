@@ -46,6 +46,7 @@ enum eval_kind {
 	EVAL_DATE,     /* t */
 	EVAL_TIME,     /* t */
 	EVAL_DATETIME, /* t; TIMESTAMP in the session's time zone */
+	EVAL_UNTOLD,   /* u tells them apart: not NULL, and only the server knows it (env->untold) */
 };
 
 struct eval_time {
@@ -150,7 +151,8 @@ bool eval_order_known(const struct eval_type *type, const struct eval_value *a,
 	const struct eval_value *b, int *order);
 /* Equal bytes for equal values of a column type under its collation: a key for hash tables. */
 void eval_key(const struct eval_type *type, const struct eval_value *value, struct buf *out);
-/* The same to the last bit: what SELECT would print.  Stricter than eval_order() == 0. */
+/* The same to the last bit: what SELECT would print.  Stricter than eval_order() == 0.  What is not told
+ * is the same as its copies only. */
 bool eval_same(const struct eval_value *a, const struct eval_value *b);
 
 /* A recorded value as a value of a column.  False: not one (hashed, cut, dropped, of another
@@ -195,6 +197,10 @@ struct eval_env {
 	bool has_now, has_last_insert_id, has_row_count, has_connection_id;
 	bool time_zone_utc;   /* the session's time zone is UTC: FROM_UNIXTIME works */
 	struct eval_time now; /* in the session's time zone */
+	/* Not NULL: a time that is not known may be stored (NOW() in a SET list or VALUES, DEFAULT
+	 * CURRENT_TIMESTAMP, ON UPDATE) as a value that is not told, numbered by this.  It can be
+	 * copied and be a column of a result; everything else that looks at it is unsupported. */
+	uint64_t *untold;
 	uint64_t last_insert_id;
 	int64_t row_count;
 	uint64_t connection_id;
@@ -232,6 +238,8 @@ struct eval_outcome {
 	unsigned error;               /* the server's error number: 1690, 1054, 1366 ... */
 	char reason[EVAL_REASON_MAX]; /* EVAL_UNSUPPORTED: a phrase without values, to count by;
 					 EVAL_ERROR: what is wrong */
+	/* UPDATE: whether the row changed at all depends on a value that is not told. */
+	bool untold_change;
 	/* Warnings of storing values (eval_store and what uses it) only. */
 	unsigned warning_count;
 	uint16_t warnings[EVAL_WARNINGS_MAX]; /* the first of them */

@@ -818,6 +818,8 @@ static struct eval_value run_now(const struct node *n, struct frame *f)
 {
 	struct eval_value v = {.kind = EVAL_DATETIME, .decimals = 6, .t = f->run->env->now};
 
+	if (!f->run->env->has_now && f->run->carrying && f->run->env->untold)
+		return (struct eval_value){.kind = EVAL_UNTOLD, .u = ++*f->run->env->untold};
 	if (!f->run->env->has_now)
 		return run_unsupported(f->run, "NOW(): the time is not known");
 	if (n->op == NOW_DATE) {
@@ -850,6 +852,7 @@ static struct node *compile_now(struct compiler *c, struct node *n, const struct
 				: function->number == NOW_TIME ? EVAL_T_TIME
 							       : EVAL_T_DATETIME,
 		function->number == NOW_DATE ? 0 : decimals);
+	n->carries = true;
 	return n;
 }
 

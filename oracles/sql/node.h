@@ -29,6 +29,7 @@ struct node {
 			  subquery over tables */
 	bool literal;  /* written as a literal */
 	bool column;   /* a column of a table */
+	bool carries;  /* its value may be one that is not told (EVAL_UNTOLD), see node_carry */
 	bool nested;   /* an argument of something */
 	uint8_t op;    /* enum sql_op, or a function's own number */
 	uint8_t aux;
@@ -62,6 +63,7 @@ struct run {
 	bool strict; /* INSERT, UPDATE, DELETE in strict mode: what a query only warns of is an
 			error */
 	bool folded; /* and strict: constants of the condition may have been converted before */
+	bool carrying; /* the node that is run may give a value that is not told */
 	uint64_t steps, steps_max;
 	size_t rows_max;
 	struct cached_query *cached; /* results of subqueries that need no outer row */
@@ -146,6 +148,24 @@ static inline struct eval_value node_run(const struct node *node, struct frame *
 {
 	return node->fn(node, frame);
 }
+
+/* The same where the value is only kept or shown: what is not told may be, too. */
+static inline struct eval_value node_carry(const struct node *node, struct frame *frame)
+{
+	struct eval_value v;
+
+	frame->run->carrying = node->carries;
+	v = node->fn(node, frame);
+	frame->run->carrying = false;
+	return v;
+}
+
+/* eval_expr_run() for a value that is only kept. */
+bool expr_carry(const struct eval_expr *expr, struct arena *arena, const struct eval_env *env,
+	const struct eval_source *source, const struct eval_value *row, struct eval_value *out,
+	struct eval_outcome *outcome);
+/* Of a value that is wanted for more than that. */
+struct eval_value told(struct run *run, struct eval_value v);
 
 /* ---- compiling (compile.c) ---- */
 

@@ -37,6 +37,7 @@ struct eval_value materialized(struct run *run, const struct eval_type *type, st
 {
 	struct decimal d;
 
+	v = told(run, v);
 	if (v.kind == EVAL_DOUBLE && v.d == 0 && signbit(v.d))
 		return run_unsupported(run, "a negative zero that is sorted or grouped");
 	/* The temporary table's column has a width, and cuts what is larger; it prints other digits
@@ -62,6 +63,10 @@ int order_values(struct run *run, const struct eval_type *type, const struct eva
 
 	if (a->kind == EVAL_NULL || b->kind == EVAL_NULL)
 		return (a->kind != EVAL_NULL) - (b->kind != EVAL_NULL);
+	/* For eval_order: some order that is total. */
+	if (a->kind == EVAL_UNTOLD || b->kind == EVAL_UNTOLD)
+		return a->kind == b->kind ? (a->u > b->u) - (a->u < b->u)
+					  : (a->kind == EVAL_UNTOLD) - (b->kind == EVAL_UNTOLD);
 	if (type->kind == EVAL_T_ENUM || type->kind == EVAL_T_SET)
 		how.as = type_int(true); /* by number */
 	if (type->kind == EVAL_T_JSON)
@@ -339,7 +344,7 @@ static const struct eval_value *run_nodes(
 	struct eval_value *values = arena_alloc(f->run->arena, (count + 1) * sizeof(*values));
 
 	for (uint32_t i = 0; i < count; i++)
-		values[i] = shown(f->run, node_run(nodes[i], f));
+		values[i] = shown(f->run, node_carry(nodes[i], f));
 	return values;
 }
 
@@ -590,9 +595,12 @@ static bool run_side(const struct eval_query *q, const struct eval_query *side, 
 		struct eval_value *row =
 			arena_alloc(run->arena, (q->column_count + 1) * sizeof(*row));
 
-		for (uint32_t k = 0; k < q->column_count; k++)
-			row[k] = materialized(run, &q->types[k],
-				to_type(run, &side->types[k], &out->rows[i][k], &q->types[k]));
+		for (uint32_t k = 0; k < q->column_count; k++) {
+			struct eval_value v = told(run, out->rows[i][k]);
+
+			row[k] = materialized(
+				run, &q->types[k], to_type(run, &side->types[k], &v, &q->types[k]));
+		}
 		((const struct eval_value **)(uintptr_t)out->rows)[i] = row;
 	}
 	return !run->failed;

@@ -145,6 +145,7 @@ static struct eval_value store_int(struct storing *s, const struct eval_value *v
 				s->run, "a time with a fraction stored as an integer");
 		return store_wide(s, time_to_int(v));
 	case EVAL_NULL:
+	case EVAL_UNTOLD:
 		break;
 	}
 	return EVAL_NULL_VALUE;

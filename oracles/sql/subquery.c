@@ -44,7 +44,7 @@ static struct eval_value run_scalar(const struct node *n, struct frame *f)
 		return EVAL_NULL_VALUE;
 	if (r.row_count > 1)
 		return run_error(f->run, 1242, "a subquery with more than one row");
-	return r.rows[0][0];
+	return told(f->run, r.rows[0][0]);
 }
 
 static struct eval_value run_exists(const struct node *n, struct frame *f)
@@ -75,6 +75,8 @@ static struct eval_value run_quantified(const struct node *n, struct frame *f)
 		const struct eval_value *v = &r.rows[i][0];
 		bool yes;
 
+		if (v->kind == EVAL_UNTOLD)
+			return told(f->run, *v);
 		if (v->kind == EVAL_NULL) {
 			unknown = true;
 			continue;

@@ -142,6 +142,9 @@ void eval_key(const struct eval_type *type, const struct eval_value *v, struct b
 		packed = time_pack(v);
 		buf_add(out, &packed, sizeof(packed));
 		return;
+	case EVAL_UNTOLD:
+		buf_add(out, &v->u, sizeof(v->u));
+		return;
 	}
 }
 
@@ -154,6 +157,7 @@ bool eval_same(const struct eval_value *a, const struct eval_value *b)
 		return true;
 	case EVAL_INT:
 	case EVAL_UINT:
+	case EVAL_UNTOLD:
 		return a->u == b->u;
 	case EVAL_DOUBLE:
 		return memcmp(&a->d, &b->d, sizeof(a->d)) == 0;
@@ -294,6 +298,17 @@ struct eval_expr *eval_expr_compile(struct arena *arena, const struct sql_expr *
 const struct eval_type *eval_expr_type(const struct eval_expr *expr)
 {
 	return &expr->node->type;
+}
+
+bool expr_carry(const struct eval_expr *expr, struct arena *arena, const struct eval_env *env,
+	const struct eval_source *source, const struct eval_value *row, struct eval_value *out,
+	struct eval_outcome *outcome)
+{
+	struct run run = run_begin(env, source, arena, outcome);
+	struct frame f = {.run = &run, .rows = &row};
+
+	*out = shown(&run, node_carry(expr->node, &f));
+	return !run.failed;
 }
 
 bool eval_expr_run(const struct eval_expr *expr, struct arena *arena, const struct eval_env *env,
