@@ -384,6 +384,10 @@ static struct sql_expr *parse_word_call(struct parser *p)
 	}
 	if (p->tok.flags & TF_NO_CALL)
 		parse_fail(p);
+	/* A word without a token here is a keyword there, with or without a space before `(`. */
+	if (kind == T_IDENT && !is_maria(p) && p->opt.version >= 80000 &&
+		mysql_uncallable(p->text + p->tok.start, p->tok.end - p->tok.start))
+		parse_fail(p);
 	name = parse_value(p, p->tok);
 	quoted = kind == T_QUOTED;
 	if (kind == T_IDENT && !(p->tok.flags & TF_CALL)) {

@@ -109,9 +109,6 @@ static struct token word(struct scanner *s, const char *from, const char *to, un
 	}
 	if (*from == '_' && charset_known(from + 1, (size_t)(to - from - 1)))
 		return make(s, T_INTRODUCER, flags, from, to);
-	if (s->opt.flavour == SQL_MYSQL && s->opt.version >= 80000 && flags & TF_CALL &&
-		mysql_uncallable(from, (size_t)(to - from)))
-		flags |= TF_NO_CALL;
 	return make(s, T_IDENT, flags | TF_NAME, from, to);
 }
 

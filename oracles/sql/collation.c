@@ -170,12 +170,31 @@ uint32_t char_bytes(enum charset charset, struct span s)
 	return 4;
 }
 
+/* The servers' latin1 is cp1252; bytes without a character there keep their number. */
+static const uint16_t cp1252[32] = {0x20ac, 0x81, 0x201a, 0x192, 0x201e, 0x2026, 0x2020, 0x2021, 0x2c6,
+	0x2030, 0x160, 0x2039, 0x152, 0x8d, 0x17d, 0x8f, 0x90, 0x2018, 0x2019, 0x201c, 0x201d,
+	0x2022, 0x2013, 0x2014, 0x2dc, 0x2122, 0x161, 0x203a, 0x153, 0x9d, 0x17e, 0x178};
+
+/* The byte of a character in latin1; 0: none (no caller asks for U+0000 here). */
+static uint32_t latin1_byte(uint32_t code)
+{
+	if (code < 0x80 || (code >= 0xa0 && code <= 0xff))
+		return code;
+	for (uint32_t i = 0; i < ARRAY_LEN(cp1252); i++) {
+		if (cp1252[i] == code)
+			return 0x80 + i;
+	}
+	return 0;
+}
+
 uint32_t char_code(enum charset charset, const char *p, uint32_t bytes)
 {
 	const unsigned char *c = (const unsigned char *)p;
 
+	if (charset == CHARSET_LATIN1 && c[0] >= 0x80 && c[0] < 0xa0)
+		return cp1252[c[0] - 0x80];
 	if (charset != CHARSET_UTF8MB3 && charset != CHARSET_UTF8MB4)
-		return c[0]; /* latin1 is cp1252 in 0x80..0x9f: see text conversion */
+		return c[0];
 	switch (bytes) {
 	case 1:
 		return c[0];
@@ -193,8 +212,10 @@ uint32_t char_put(enum charset charset, uint32_t code, char out[4])
 {
 	if (charset == CHARSET_ASCII && code > 0x7f)
 		return 0;
-	if (charset == CHARSET_LATIN1 && (code > 0xff || (code >= 0x80 && code < 0xa0)))
-		return 0;
+	if (charset == CHARSET_LATIN1 && code >= 0x80) {
+		out[0] = (char)latin1_byte(code);
+		return out[0] ? 1 : 0;
+	}
 	if (charset == CHARSET_BINARY && code > 0xff)
 		return 0;
 	if (code < 0x80 || (charset != CHARSET_UTF8MB3 && charset != CHARSET_UTF8MB4)) {

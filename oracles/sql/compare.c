@@ -176,6 +176,12 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 	return true;
 }
 
+/* MariaDB compares these as DECIMALs, all digits of either; MySQL as DOUBLEs. */
+static bool integer_and_text(enum cmp_class a, enum cmp_class b)
+{
+	return (a == CMP_INT && b == CMP_STRING) || (a == CMP_STRING && b == CMP_INT);
+}
+
 bool comparison_of(
 	struct compiler *c, const struct node *a, const struct node *b, struct comparison *out)
 {
@@ -231,6 +237,8 @@ bool comparison_of(
 	if (x == CMP_INT && y == CMP_INT)
 		out->as = type_int(false);
 	else if ((x == CMP_INT || x == CMP_DECIMAL) && (y == CMP_INT || y == CMP_DECIMAL))
+		out->as = type_decimal(65, 0);
+	else if (!mysql && integer_and_text(x, y))
 		out->as = type_decimal(65, 0);
 	else if (x == CMP_NULL)
 		out->as = type_int(false);
@@ -315,9 +323,10 @@ static void as_year(struct run *run, struct eval_value *v)
 		run_unsupported(run, "a YEAR compared with 0");
 }
 
+/* Strings have decimals too: none where CAST(x AS CHAR) made them, so that 2 = CAST('1.5' AS CHAR). */
 static void round_to(const struct eval_type *type, struct decimal *d)
 {
-	if (type->kind == EVAL_T_DECIMAL && d->scale > type->decimals &&
+	if ((type->kind == EVAL_T_DECIMAL || type_is_string(type)) && d->scale > type->decimals &&
 		!decimal_round(d, type->decimals, DECIMAL_HALF_UP, d))
 		d->scale = type->decimals; /* cannot be: fewer digits always fit */
 }
@@ -437,7 +446,7 @@ static void as_operator(
 
 	how->rounds = c->env->flavour == SQL_MARIADB;
 	/* A constant string beside a DECIMAL that is not constant is read as a DECIMAL. */
-	if (how->rounds && how->as.kind == EVAL_T_DOUBLE &&
+	if (how->as.kind == EVAL_T_DOUBLE &&
 		((a->type.kind == EVAL_T_DECIMAL && !a->constant && type_is_string(&b->type) &&
 			 b->constant) ||
 			(b->type.kind == EVAL_T_DECIMAL && !b->constant &&
@@ -454,6 +463,15 @@ bool operator_comparison_of(
 		return false;
 	as_operator(c, a, b, out);
 	return true;
+}
+
+void compare_alone(struct run *run, const struct comparison *how, const struct eval_type *type,
+	const struct eval_value *v)
+{
+	bool null;
+
+	if (run->strict && v->kind == EVAL_STRING && !type_is_temporal(&how->as))
+		(void)compare_as(run, how, type, v, type, v, &null);
 }
 
 static struct eval_value truth(bool b)
@@ -480,6 +498,13 @@ static struct eval_value run_compare(const struct node *n, struct frame *f)
 			(b.kind == EVAL_NULL && !type_is_temporal(&n->args[0]->type))))
 		return run_unsupported(f->run, "NULL compared with a date in strict mode");
 	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL) {
+		const struct eval_type *at = &n->args[0]->type, *bt = &n->args[1]->type;
+
+		if (bt->kind != EVAL_T_NULL)
+			compare_alone(f->run, how, at, &a);
+		/* Only MariaDB asks the second as well. */
+		if (at->kind != EVAL_T_NULL && f->run->env->flavour == SQL_MARIADB)
+			compare_alone(f->run, how, bt, &b);
 		if (n->op == SQL_OP_NULL_EQ)
 			return truth(a.kind == b.kind);
 		return EVAL_NULL_VALUE;
@@ -527,7 +552,9 @@ static struct eval_value run_compare_rows(const struct node *n, struct frame *f)
 		if (f->run->failed)
 			return EVAL_NULL_VALUE;
 		if (a.kind == EVAL_NULL || b.kind == EVAL_NULL) {
+			compare_alone(f->run, &how[i / 2], &l->type, &a);
 			if (n->op == SQL_OP_NULL_EQ) {
+				compare_alone(f->run, &how[i / 2], &r->type, &b);
 				if (a.kind != b.kind)
 					return truth(false);
 				continue;
@@ -644,6 +671,7 @@ static struct eval_value run_xor(const struct node *n, struct frame *f)
 
 	if (a.kind == EVAL_NULL) /* the second is not asked for */
 		return a;
+	(void)to_bool(f->run, &n->args[0]->type, &a); /* an error in strict mode comes first */
 	b = node_run(n->args[1], f);
 	if (b.kind == EVAL_NULL)
 		return b;
@@ -750,6 +778,8 @@ static struct eval_value run_between(const struct node *n, struct frame *f)
 		return EVAL_NULL_VALUE;
 	for (int i = 1; i < 3; i++)
 		v[i] = node_run(n->args[i], f);
+	if (v[1].kind == EVAL_NULL || v[2].kind == EVAL_NULL)
+		compare_alone(f->run, how, &n->args[0]->type, &v[0]);
 	if (v[1].kind == EVAL_NULL && v[2].kind == EVAL_NULL)
 		return EVAL_NULL_VALUE;
 	low_known = v[1].kind != EVAL_NULL;
@@ -773,6 +803,31 @@ static struct eval_value run_between(const struct node *n, struct frame *f)
 	else
 		return EVAL_NULL_VALUE;
 	return truth(result != n->aux);
+}
+
+/* MariaDB joins the types from the left: an integer and a string (0x41 too) make a DECIMAL, which
+ * makes a DOUBLE with another string. */
+static struct eval_type mariadb_between(struct node **args)
+{
+	enum cmp_class all = CMP_NULL;
+
+	for (int i = 0; i < 3; i++) {
+		enum cmp_class class = class_of(&args[i]->type);
+
+		if (class == CMP_NULL || class == all)
+			continue;
+		if (all == CMP_NULL)
+			all = class;
+		else if (integer_and_text(all, class) ||
+			 ((all == CMP_INT || all == CMP_DECIMAL) &&
+				 (class == CMP_INT || class == CMP_DECIMAL)))
+			all = CMP_DECIMAL;
+		else
+			all = CMP_REAL;
+	}
+	return all == CMP_INT       ? type_int(false)
+	       : all == CMP_DECIMAL ? type_decimal(65, 0)
+				    : type_double();
 }
 
 /* The three are compared in one type. */
@@ -811,7 +866,12 @@ static bool between_comparison(struct compiler *c, struct node **args, struct co
 				return false;
 			}
 		}
-		out->as = ints ? type_int(false) : exact ? type_decimal(65, 0) : type_double();
+		if (c->env->flavour == SQL_MARIADB)
+			out->as = mariadb_between(args);
+		else
+			out->as = ints    ? type_int(false)
+				  : exact ? type_decimal(65, 0)
+					  : type_double();
 		out->between = true;
 		return true;
 	}
@@ -895,6 +955,8 @@ static struct eval_value run_in(const struct node *n, struct frame *f)
 		if (f->run->failed)
 			return EVAL_NULL_VALUE;
 		if (v.kind == EVAL_NULL) {
+			if (!n->args[i]->literal)
+				compare_alone(f->run, &how[i], &n->args[0]->type, &left);
 			unknown = true;
 			continue;
 		}
@@ -955,7 +1017,9 @@ struct node *compile_in_list(struct compiler *c, const struct sql_expr *e)
 	}
 	n->args[0] = left;
 	for (uint32_t i = 1; i <= count; i++) {
-		if (!comparison_of(c, left, n->args[i], &how[i]))
+		/* x IN (y) is x = y. */
+		if (count == 1 ? !operator_comparison_of(c, left, n->args[i], &how[i])
+			       : !comparison_of(c, left, n->args[i], &how[i]))
 			return NULL;
 		strings &= how[i].as.kind == EVAL_T_STRING;
 		any_string |= how[i].as.kind == EVAL_T_STRING;

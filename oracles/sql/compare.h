@@ -25,6 +25,10 @@ bool operator_comparison_of(struct compiler *c, const struct node *a, const stru
 int compare_as(struct run *run, const struct comparison *how, const struct eval_type *at,
 	const struct eval_value *a, const struct eval_type *bt, const struct eval_value *b,
 	bool *null);
+/* The other value is NULL: this one is converted all the same, an error in strict mode where it is a
+ * string that is no number. */
+void compare_alone(struct run *run, const struct comparison *how, const struct eval_type *type,
+	const struct eval_value *v);
 /* A string, or a number as text, in the character set of `collation`. */
 struct span text_in(struct run *run, const struct eval_type *type, const struct eval_value *v,
 	uint16_t collation);

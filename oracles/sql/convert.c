@@ -227,14 +227,10 @@ uint32_t type_precision(const struct eval_type *type)
 /* The shortest digits of |d| and where the point is: 0.DIGITS * 10^point. */
 static int shortest(double d, char digits[20], int *point)
 {
-	char text[40];
+	char text[DOUBLE_TEXT_MAX];
 	int count = 0, exponent;
 
-	for (int n = fabs(d) < 1e-290 ? 1 : 15; n <= 17; n++) { /* tiny ones have fewer digits */
-		snprintf(text, sizeof(text), "%.*e", n - 1, fabs(d));
-		if (strtod(text, NULL) == fabs(d))
-			break;
-	}
+	double_shortest(fabs(d), text);
 	for (const char *p = text; *p != 'e'; p++) {
 		if (*p != '.')
 			digits[count++] = *p;
@@ -504,10 +500,10 @@ double to_double(struct run *run, const struct eval_type *type, const struct eva
 		if (used && used + 1 < v->s.len && (v->s.ptr[used] | 32) == 'e' &&
 			v->s.ptr[used + 1] == ' ') /* '1e 1' + 0 is 1, '1e 1' = 1 is false */
 			run_unsupported(run, "a number with an empty exponent");
-		/* MySQL 9.7 says nothing of an empty string, nor of any in a TEXT or BLOB column.
-		 */
+		/* MySQL 9.7 says nothing of blanks alone, nor of any string in a TEXT or BLOB
+		 * column. */
 		if ((!used || !only_blanks(v->s, used) || fabs(d) == __DBL_MAX__) &&
-			!(run->env->flavour == SQL_MYSQL && (type->blob || !v->s.len)))
+			!(run->env->flavour == SQL_MYSQL && (type->blob || only_blanks(v->s, 0))))
 			run_truncated(run);
 		return d;
 	case EVAL_DATE:
@@ -570,7 +566,7 @@ struct eval_value to_integer(
 struct decimal to_decimal(struct run *run, const struct eval_type *type, const struct eval_value *v)
 {
 	struct decimal d = {0};
-	bool overflow;
+	bool overflow, cut;
 	size_t i = 0, used;
 
 	check_number(run, type, v);
@@ -596,9 +592,10 @@ struct decimal to_decimal(struct run *run, const struct eval_type *type, const s
 			i++;
 		used = decimal_parse(span_of(v->s.ptr + i, v->s.len - i), &d, &overflow);
 		/* 1366 or 1292, as the place is. */
-		if (!used && run->strict && run->env->flavour == SQL_MYSQL)
+		cut = !used || !only_blanks(v->s, i + used);
+		if (cut && run->strict && run->env->flavour == SQL_MYSQL)
 			run_unsupported(run, "MySQL: no number in strict mode");
-		else if (!used || !only_blanks(v->s, i + used))
+		else if (cut)
 			run_truncated(run);
 		if (!used)
 			d = (struct decimal){0};
@@ -735,7 +732,7 @@ bool text_convert(struct arena *arena, enum charset from, enum charset to, struc
 		return !*malformed;
 	}
 	for (size_t i = 0; i < s.len && good;) {
-		uint32_t n = char_bytes(from, span_of(s.ptr + i, s.len - i)), put = 0;
+		uint32_t n = char_bytes(from, span_of(s.ptr + i, s.len - i)), put;
 		char bytes[4];
 
 		if (!n) {
@@ -743,9 +740,7 @@ bool text_convert(struct arena *arena, enum charset from, enum charset to, struc
 			good = false;
 			break;
 		}
-		if (from != CHARSET_LATIN1 || (unsigned char)s.ptr[i] < 0x80 ||
-			(unsigned char)s.ptr[i] >= 0xa0)
-			put = char_put(to, char_code(from, s.ptr + i, n), bytes);
+		put = char_put(to, char_code(from, s.ptr + i, n), bytes);
 		if (!put)
 			good = false;
 		else

@@ -550,18 +550,38 @@ double decimal_to_double(const struct decimal *a)
 	return strtod(text, NULL);
 }
 
+void double_shortest(double d, char text[DOUBLE_TEXT_MAX])
+{
+	char above[DOUBLE_TEXT_MAX];
+	int exponent;
+
+	/* Tiny ones have fewer digits. */
+	for (int digits = fabs(d) < 1e-290 ? 1 : 15; digits <= 17; digits++) {
+		snprintf(text, DOUBLE_TEXT_MAX, "%.*e", digits - 1, d);
+		if (strtod(text, NULL) == d)
+			return;
+		/* The doubles below a power of two lie nearer than those above it, so that 16
+		 * digits may be enough although the nearest 16 are another double's: 2^-44 is
+		 * 5.684341886080802e-14. */
+		if (digits == 16 && fabs(frexp(d, &exponent)) == 0.5) {
+			char *last = strchr(memcpy(above, text, sizeof(above)), 'e') - 1;
+
+			if (*last < '9' && (++*last, strtod(above, NULL) == d)) {
+				memcpy(text, above, sizeof(above));
+				return;
+			}
+		}
+	}
+}
+
 bool decimal_from_double(double d, struct decimal *out)
 {
-	char text[40];
+	char text[DOUBLE_TEXT_MAX];
 	bool overflow;
 
 	if (!isfinite(d))
 		return false;
-	for (int digits = fabs(d) < 1e-290 ? 1 : 15; digits <= 17; digits++) {
-		snprintf(text, sizeof(text), "%.*e", digits - 1, d);
-		if (strtod(text, NULL) == d)
-			break;
-	}
+	double_shortest(d, text);
 	if (!decimal_parse(span_str(text), out, &overflow) || overflow)
 		return false;
 	/* The shortest digits: 1.50000e0 is 1.5. */

@@ -37,6 +37,9 @@ struct decimal decimal_from_uint(uint64_t u);
 /* Digits with sign, point and exponent at the start of s; returns the bytes used, 0: no number.
  * More digits than fit: *overflow, and the largest value there is. */
 size_t decimal_parse(struct span s, struct decimal *out, bool *overflow);
+/* The fewest digits that are this double and no other, as %e prints them. */
+enum { DOUBLE_TEXT_MAX = 40 };
+void double_shortest(double d, char text[DOUBLE_TEXT_MAX]);
 /* False: infinite or too large. */
 bool decimal_from_double(double d, struct decimal *out) MUST_CHECK;
 void decimal_print(const struct decimal *a, struct buf *out);

@@ -6,6 +6,7 @@
 #include "sql/arith.h"
 #include "sql/compare.h"
 #include "sql/compile.h"
+#include "sql/fn_time.h"
 #include "sql/temporal.h"
 
 /* ---- the type of a result that may be any of several ---- */
@@ -250,6 +251,8 @@ static struct eval_value run_nullif(const struct node *n, struct frame *f)
 	if (a.kind == EVAL_NULL)
 		return a;
 	b = node_run(n->args[1], f);
+	if (b.kind == EVAL_NULL && n->args[1]->type.kind != EVAL_T_NULL)
+		compare_alone(f->run, how, &n->args[0]->type, &a);
 	if (b.kind != EVAL_NULL &&
 		compare_as(f->run, how, &n->args[0]->type, &a, &n->args[1]->type, &b, &null) == 0 &&
 		!null)
@@ -321,6 +324,8 @@ static struct eval_value run_case(const struct node *n, struct frame *f)
 
 		if (f->run->failed)
 			return EVAL_NULL_VALUE;
+		if (w.kind == EVAL_NULL && n->aux)
+			compare_alone(f->run, &how[i], &n->args[0]->type, &value);
 		if (w.kind == EVAL_NULL)
 			continue;
 		/* MySQL 9.7 takes the bits of both as signed. */
@@ -740,6 +745,9 @@ struct node *compile_cast(struct compiler *c, const struct sql_expr *e)
 		(e->u.cast.type->kind == SQL_TYPE_DATE || e->u.cast.type->kind == SQL_TYPE_TIME ||
 			e->u.cast.type->kind == SQL_TYPE_DATETIME))
 		return compile_unsupported(c, "a floating-point number as a date or time");
+	if (e->kind != SQL_EXPR_UNARY && c->env->flavour == SQL_MARIADB && node_is_timediff(n->args[0]) &&
+		(e->u.cast.type->kind == SQL_TYPE_DATE || e->u.cast.type->kind == SQL_TYPE_DATETIME))
+		return compile_unsupported(c, "TIMEDIFF as a date");
 	return cast_to(c, n, e->kind == SQL_EXPR_UNARY ? &binary : e->u.cast.type);
 }
 

@@ -195,13 +195,25 @@ static bool simple_amount(struct run *run, enum sql_unit unit, const struct eval
 	return true;
 }
 
-/* NULL; an error in strict mode. */
-static struct eval_value overflow(struct frame *f)
+/* NULL; an error in strict mode.  MySQL 9.7 has one more, of DATEs and of ADDTIME, which had none. */
+static struct eval_value overflow(
+	struct frame *f, const struct eval_type *type, const struct amount *a)
 {
-	return f->run->strict ? run_error(f->run, 1441, "datetime overflow") : EVAL_NULL_VALUE;
+	const struct eval_env *env = f->run->env;
+	bool newer = env->flavour == SQL_MYSQL && env->version >= 90000 &&
+		     (type->kind == EVAL_T_DATE || a->silent);
+
+	if (!f->run->strict || (a->silent && !newer))
+		return EVAL_NULL_VALUE;
+	if (!newer)
+		return run_error(f->run, 1441, "datetime overflow");
+	if (env->version < 90700)
+		return run_unsupported(f->run, "MySQL: the error of a date out of range");
+	return run_error(f->run, 6527, "a date out of range");
 }
 
-static struct eval_value add_to_date(struct frame *f, struct eval_value v, struct amount a)
+static struct eval_value add_to_date(
+	struct frame *f, const struct eval_type *type, struct eval_value v, struct amount a)
 {
 	int64_t days, micros;
 
@@ -209,7 +221,7 @@ static struct eval_value add_to_date(struct frame *f, struct eval_value v, struc
 		int64_t months = (int64_t)v.t.year * 12 + v.t.month - 1 + a.months;
 
 		if (months < 0 || months >= 120000)
-			return overflow(f);
+			return overflow(f, type, &a);
 		v.t.year = (uint16_t)(months / 12);
 		v.t.month = (uint8_t)(months % 12 + 1);
 		if (v.t.day > days_in_month(v.t.year, v.t.month))
@@ -228,7 +240,7 @@ static struct eval_value add_to_date(struct frame *f, struct eval_value v, struc
 		days++;
 	}
 	if (days < 0 || days > 3652424)
-		return a.silent ? EVAL_NULL_VALUE : overflow(f);
+		return overflow(f, type, &a);
 	if (days <= 366)
 		return run_unsupported(f->run, "a date in the year 0");
 	{
@@ -277,7 +289,7 @@ static struct eval_value run_interval(const struct node *n, struct frame *f)
 			return run_unsupported(f->run, "a negative TIME that becomes zero");
 		return time_from_micros(micros, n->type.decimals);
 	}
-	v = add_to_date(f, v, a);
+	v = add_to_date(f, &n->type, v, a);
 	v.decimals = n->type.decimals;
 	return v;
 }
@@ -391,7 +403,7 @@ static struct eval_value run_addtime(const struct node *n, struct frame *f)
 	if (kind == EVAL_DATETIME) {
 		if (date_is_zeroish(&a.t))
 			return run_unsupported(f->run, "a date with a zero in it");
-		a = add_to_date(f, a, (struct amount){.micros = micros, .silent = true});
+		a = add_to_date(f, &n->type, a, (struct amount){.micros = micros, .silent = true});
 		a.decimals = n->type.decimals;
 		return a;
 	}
@@ -405,6 +417,12 @@ static struct eval_value run_addtime(const struct node *n, struct frame *f)
 	}
 	a = time_from_micros(micros, n->type.decimals);
 	return a;
+}
+
+bool node_is_timediff(const struct node *n)
+{
+	return n->expr && n->expr->kind == SQL_EXPR_CALL &&
+	       span_ieq_str(n->expr->u.call.name, "timediff");
 }
 
 static struct node *compile_addtime(

@@ -45,6 +45,18 @@ static bool lengths_known(struct compiler *c, const struct node *n)
 	return true;
 }
 
+/* A literal of more than ASCII somewhere in what `n` computes. */
+static bool has_wide_literal(const struct node *n)
+{
+	if (n->literal)
+		return has_wide_text(n);
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		if (n->args[i] && has_wide_literal(n->args[i]))
+			return true;
+	}
+	return false;
+}
+
 bool string_result(struct compiler *c, struct node *n, struct node **args, uint32_t count,
 	const char *operation)
 {
@@ -52,10 +64,11 @@ bool string_result(struct compiler *c, struct node *n, struct node **args, uint3
 
 	if (!aggregate_collation(c, args, count, operation, &n->collation, &coercibility))
 		return false;
-	/* MariaDB then counts bytes inside of it. */
+	/* MariaDB then counts bytes inside of it.  Of LPAD(RIGHT('漢', i), 9, bytes) it marks the
+	 * literal itself, which RIGHT may return, as binary: later rows get another answer. */
 	for (uint32_t i = 0; i < count && n->collation == COLLATION_BINARY; i++) {
 		if (args[i]->arg_count && has_wide_text(args[i]) &&
-			(args[i]->fn == run_insert || args[i]->constant)) {
+			(args[i]->fn == run_insert || has_wide_literal(args[i]))) {
 			compile_unsupported(c, "INSERT() of bytes into a text");
 			return false;
 		}

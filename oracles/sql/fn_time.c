@@ -453,6 +453,8 @@ static struct node *compile_date(
 	if (c->env->flavour == SQL_MYSQL && function->fn == run_date &&
 		(n->args[0]->type.kind == EVAL_T_DOUBLE || n->args[0]->type.kind == EVAL_T_FLOAT))
 		return compile_unsupported(c, "a floating-point number as a date or time");
+	if (c->env->flavour == SQL_MARIADB && node_is_timediff(n->args[0]))
+		return compile_unsupported(c, "TIMEDIFF as a date");
 	n->type = type_temporal(EVAL_T_DATE, 0);
 	return n;
 }
@@ -554,7 +556,8 @@ static struct eval_value run_maketime(const struct node *n, struct frame *f)
 	if (v[1].i < 0 || v[1].i > 59)
 		return EVAL_NULL_VALUE;
 	if (v[2].i < 0 || v[2].i > 59) {
-		run_truncated(f->run);
+		if (f->run->env->flavour == SQL_MARIADB)
+			run_truncated(f->run);
 		return EVAL_NULL_VALUE;
 	}
 	if (v[0].kind == EVAL_UINT || v[0].i > TIME_HOUR_MAX || v[0].i < -TIME_HOUR_MAX)

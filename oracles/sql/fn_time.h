@@ -21,5 +21,7 @@ bool unit_is_time(enum sql_unit unit);
 /* Digits of the fraction of seconds that a value of this type may have. */
 uint32_t time_decimals(const struct eval_type *type);
 node_fn run_timestampdiff;
+/* TIMEDIFF: as a date it is NULL to some functions of MariaDB and none to others. */
+bool node_is_timediff(const struct node *n);
 
 #endif

@@ -4,6 +4,7 @@
  * error; otherwise the nearest value is stored with a warning (the manual, "Server SQL Modes" and
  * "Out-of-Range and Overflow Handling").
  */
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -96,6 +97,31 @@ static int read_number(struct span s, struct decimal *d, bool *overflow)
 	return 1;
 }
 
+/* Strings whose number the servers read in ways of their own: bytes (not text) that end in a blank,
+ * which is then more than a number, and exponents near the least DOUBLE. */
+static bool odd_number(const struct eval_value *v)
+{
+	struct span s = v->s;
+
+	if (v->kind != EVAL_STRING)
+		return false;
+	if (v->collation == COLLATION_BINARY && s.len && is_blank(s.ptr[s.len - 1]))
+		return true;
+	for (size_t i = 0; i + 4 < s.len; i++) {
+		if ((s.ptr[i] | 32) == 'e' && s.ptr[i + 1] == '-' && isdigit((unsigned char)s.ptr[i + 2]) &&
+			isdigit((unsigned char)s.ptr[i + 3]) && isdigit((unsigned char)s.ptr[i + 4]))
+			return true;
+	}
+	return false;
+}
+
+static bool two_dots(struct span s)
+{
+	const char *first = memchr(s.ptr, '.', s.len);
+
+	return first && memchr(first + 1, '.', (size_t)(s.ptr + s.len - first - 1));
+}
+
 static bool in_range(const struct eval_type *t, wide w)
 {
 	return w >= int_min(t) && w <= int_max(t);
@@ -129,6 +155,8 @@ static struct eval_value store_int(struct storing *s, const struct eval_value *v
 		read = read_number(v->s, &d, &overflow);
 		if (read == 0)
 			complain(s, 1366, "not an integer");
+		else if (read == 2 && two_dots(v->s)) /* MariaDB takes '1.6.5' for 16 */
+			return run_unsupported(s->run, "a number with two dots stored as an integer");
 		else if (read == 2 && s->run->env->flavour == SQL_MYSQL)
 			return run_unsupported(s->run, "MySQL: a string with more than a number");
 		else if (read == 2 && !overflow && in_range(s->type, wide_of_decimal(&d)))
@@ -180,6 +208,11 @@ static struct eval_value store_decimal(struct storing *s, const struct eval_valu
 		d = (struct decimal){0};
 		overflow = false;
 	}
+	/* A string of more digits than a DECIMAL can have: MySQL 9.7 may leave 0 without strict mode. */
+	if (overflow && v->kind == EVAL_STRING && s->run->env->flavour == SQL_MYSQL)
+		return complain(s, 1366, "no DECIMAL")
+			       ? run_unsupported(s->run, "MySQL: a string beyond DECIMAL stored")
+			       : EVAL_NULL_VALUE;
 	if (overflow || !decimal_round(&d, s->type->decimals, DECIMAL_HALF_UP, &rounded) ||
 		decimal_int_digits(&rounded) > s->type->length - s->type->decimals) {
 		complain(s, 1264, "out of range");
@@ -468,6 +501,11 @@ static bool store_rounds(const struct eval_env *env)
 	return env->mode & EVAL_MODE_TIME_ROUND_FRACTIONAL;
 }
 
+static bool near_midnight(const struct eval_value *v)
+{
+	return v->t.micro >= 500000 && v->t.second == 59 && v->t.minute == 59 && v->t.hour == 23;
+}
+
 static struct eval_value store_time(struct storing *s, const struct eval_value *v)
 {
 	enum eval_kind kind = eval_kind_of(s->type);
@@ -476,9 +514,12 @@ static struct eval_value store_time(struct storing *s, const struct eval_value *
 
 	if (s->from->kind == EVAL_T_YEAR)
 		return run_unsupported(s->run, "a YEAR stored as a date or time");
-	/* It is rounded to the next day, or not. */
-	if (kind == EVAL_DATE && v->kind == EVAL_DATETIME && v->t.micro >= 500000 &&
-		v->t.second == 59 && v->t.minute == 59 && v->t.hour == 23)
+	/* It is rounded to the next day, or not; MySQL rounds a string's too. */
+	if (kind == EVAL_DATE && v->kind == EVAL_DATETIME && near_midnight(v))
+		return run_unsupported(s->run, "a time rounded beyond the last day");
+	if (kind == EVAL_DATE && v->kind == EVAL_STRING && s->run->env->flavour == SQL_MYSQL &&
+		memchr(v->s.ptr, '.', v->s.len) &&
+		time_from_value(s->run, s->from, v, EVAL_DATETIME, &out) && near_midnight(&out))
 		return run_unsupported(s->run, "a time rounded beyond the last day");
 	if (!time_from_value(s->run, s->from, v, kind, &out)) {
 		if (!s->run->failed)
@@ -528,6 +569,10 @@ static struct eval_value store_value(struct storing *s, const struct eval_value 
 		return store_null(s);
 	if ((s->run->env->mode & EVAL_MODE_EMPTY_STRING_IS_NULL) && v->kind == EVAL_STRING)
 		return run_unsupported(s->run, "EMPTY_STRING_IS_NULL");
+	if (odd_number(v) && !s->from->hybrid &&
+		(type_is_int(s->type) || s->type->kind == EVAL_T_DECIMAL ||
+			s->type->kind == EVAL_T_FLOAT || s->type->kind == EVAL_T_DOUBLE))
+		return run_unsupported(s->run, "an odd number in a string, stored");
 	switch ((enum eval_type_kind)s->type->kind) {
 	case EVAL_T_NULL:
 		break;

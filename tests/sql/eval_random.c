@@ -52,20 +52,21 @@ static bool chance(struct generator *g, uint64_t one_in)
 
 static const char *const ints[] = {"0", "1", "2", "3", "5", "7", "10", "42", "99", "100", "127",
 	"128", "255", "256", "1000", "32767", "65535", "100000", "2147483647", "2147483648",
-	"4294967295", "4294967296", "9007199254740993", "9223372036854775807",
+	"4294967295", "4294967296", "9007199254740992", "9007199254740993", "9223372036854775807",
 	"9223372036854775808", "18446744073709551615", "20240229", "101112"};
 static const char *const decimals[] = {"0.0", "0.5", "1.5", "2.50", "0.05", "1.005", "99.99",
 	"100.0", "0.000000001", "123456.789", "12345678901234567890.5", "3.14159", "0.3333", "1.0",
-	"2.5", "99999999.99"};
+	"2.5", "99999999.99", "1.0000000000000000001"};
 static const char *const doubles[] = {"0e0", "1e0", "1.5e0", "2.5e0", "1e-3", "1e10", "1.1e0",
 	"3e15", "1.7e308", "4.9e-320", "1e-20", "123456.789e0", "0.1e0", "9007199254740993e0",
-	"1e20"};
+	"5.6843418860808015e-14", "1e20"};
 static const char *const strings[] = {"", "a", "A", "b", "abc", "ABC", "abcdef", "0", "1", "-1",
 	"1.5", "10", "1e2", " 1", "1 ", "1abc", "abc1", "a b", "a%c", "a_c", "%", "_", "\\\\",
 	"a\\\\b", "''", "Hello World", "x,y", "x", ",", "9223372036854775808", "0x41", "  ", "a ",
 	"a  ", "-0", "+5", ".5", "5.", "1e", "1e400", "null", "TRUE", "z", "2024-02-29",
 	"2023-12-31 23:59:59", "12:34:56", "20240229", "99", "-12.75", "\\t", "~", "`", "^", "[",
-	"{", "aB", "Ab", "ab", "\xc3\xa9", "\xc3\xa4" "b", "AB\xc3\x9f", "\xc3\x9c", "stra\xc3\x9f" "e",
+	"{", "1.00000000000000001", "9007199254740992", "9007199254740993", "2.5", "1.49", "1e-30",
+	"18446744073709551615", "-9223372036854775808", "aB", "Ab", "ab", "\xc3\xa9", "\xc3\xa4" "b", "AB\xc3\x9f", "\xc3\x9c", "stra\xc3\x9f" "e",
 	/* from here on not of latin1 */
 	"\xd0\x96\xd0\xb6", "\xe6\xbc\xa2", "\xf0\x9f\x98\x80", "\xc5\x82"};
 enum { BEYOND_LATIN1 = 4 };
@@ -1125,7 +1126,7 @@ void generate_change(struct generator *g, unsigned id, struct buf *out)
 	const char *ignore = chance(g, 8) ? "IGNORE " : "";
 
 	g->prefix = "";
-	g->depth = 1;
+	g->depth = 1 + (int)below(g, 2);
 	if (chance(g, 2)) {
 		const char *column = generated_columns[below(g, count)].name;
 
@@ -1138,7 +1139,10 @@ void generate_change(struct generator *g, unsigned id, struct buf *out)
 		return;
 	}
 	buf_printf(out, "UPDATE %sw SET %s = ", ignore, generated_columns[below(g, count)].name);
-	expr(g, any_kind(g), out);
+	if (chance(g, 3)) /* conversions inside of comparisons are errors too */
+		predicate(g, out);
+	else
+		expr(g, any_kind(g), out);
 	if (chance(g, 3)) {
 		buf_printf(out, ", %s = ", generated_columns[below(g, count)].name);
 		expr(g, any_kind(g), out);

@@ -755,6 +755,10 @@ START_TEST(flavours_differ)
 	struct sql_options nine = sql_options_for_server(SPAN_LIT("9.7.4"));
 	prints("select a from t group by cube (a, b)", "SELECT `a` FROM `t` GROUP BY CUBE (`a`, `b`)",
 		&nine);
+	/* A keyword is no function's name, with a space before `(` either. */
+	refuses("select zone(1)", NULL, &nine);
+	refuses("select zone ((1,2))", NULL, &nine);
+	prints("select zone ((1,2))", "SELECT zone((1, 2))", &m);
 	prints("create table t (a int, b int references u (c))",
 		"CREATE TABLE `t` (`a` INT, `b` INT REFERENCES `u` (`c`))", &y);
 	refuses("create table t (a int, b int references u (c) not null)", NULL, &y);
