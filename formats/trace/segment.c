@@ -394,6 +394,19 @@ bool segment_footer(struct segment *segment, struct segment_codec *codec, const 
 
 /* ---- ending ---- */
 
+void segment_start_writing(struct segment *segment)
+{
+	uint64_t from = segment->started;
+
+	if (segment->offset - from < SEGMENT_START_SIZE || !segment->cuttable ||
+		segment->io != &real_io)
+		return;
+	segment->started = segment->offset;
+	/* Only a wish: what goes wrong is told by the next fdatasync. */
+	(void)sync_file_range(segment->fd, (off_t)from, (off_t)(segment->offset - from),
+		SYNC_FILE_RANGE_WRITE);
+}
+
 bool segment_sync(struct segment *segment, struct err *err)
 {
 	if (!segment->unsynced || !segment->cuttable)

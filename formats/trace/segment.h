@@ -34,6 +34,8 @@ enum {
 	SEGMENT_SAVING_MIN_FAST = 4,
 	/* ... or at most so many blocks are not tried. */
 	SEGMENT_LEAVE_ALONE_MAX = 32,
+	/* Bytes after which the kernel is asked to begin with the writing: see segment_start_writing. */
+	SEGMENT_START_SIZE = 1 << 20,
 };
 
 struct segment {
@@ -51,6 +53,7 @@ struct segment {
 	size_t run_count, run_blocks; /* blocks a run has: doubled at each joining */
 	size_t last_run_blocks;
 	bool unsynced;
+	uint64_t started; /* up to here the kernel was asked to begin with the writing */
 };
 
 /* What a block of records has beside its bytes. */
@@ -80,6 +83,10 @@ bool segment_write(struct segment *segment, struct segment_codec *codec,
 uint64_t segment_block_size_max(size_t raw);
 bool segment_footer(struct segment *segment, struct segment_codec *codec, const char *reason,
 	uint64_t seq, uint64_t watermark, struct err *err) MUST_CHECK;
+/* Asks the kernel to begin with the writing of what was appended, and does not wait for it.  Else a
+ * second's bytes wait for segment_sync(), and a server whose log is on the same disk waits for all of
+ * them with its next commit. */
+void segment_start_writing(struct segment *segment);
 bool segment_sync(struct segment *segment, struct err *err) MUST_CHECK;
 /* Closes the file; the counters stay. */
 bool segment_end(struct segment *segment, bool sync, struct err *err) MUST_CHECK;

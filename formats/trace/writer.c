@@ -772,6 +772,8 @@ static bool write_block(struct trace_writer *writer, struct block *block)
 		note_failure(writer, &err);
 		return false;
 	}
+	if (writer->options.sync == TRACE_SYNC_INTERVAL)
+		segment_start_writing(segment);
 	return true;
 }
 

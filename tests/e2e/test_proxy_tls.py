@@ -80,7 +80,9 @@ def mariadb_server():
                 cache(), "releases/galera-10.11/root/usr/lib/mysql/plugin")]
         running = STATE["mariadb"] = start(
             "mariadb-10.11" if more else "mariadb-local", *more, "-o", "ssl_cert=" + pem("cert.pem"), "-o", "ssl_key=" + pem("key.pem"),
-            "-o", "ssl_ca=" + pem("ca.pem"))
+            "-o", "ssl_ca=" + pem("ca.pem"),
+            # Ten seconds of its own are too few for 24 handshakes at once on a busy machine.
+            "-o", "connect_timeout=100", "-o", "net_read_timeout=100", "-o", "net_write_timeout=100")
         servers("sql", running["name"], "create database test")
         for account in ("nat@'%%' identified by '%s'" % PASSWORD,
                         "must@'%%' identified by '%s' require ssl" % PASSWORD):
@@ -249,14 +251,14 @@ def large_and_many():
     servers("sql", mariadb_server()["name"], "create or replace table test.big (a int, b longblob)")
     for extra in ([], ["--no-record"]):
         proxy = Proxy(ISOREC, ["127.0.0.1:%d" % mariadb_server()["port"]], "--tls=as-client",
-                      *certificate(), *extra)
+                      "--connect-timeout=100s", *certificate(), *extra)
         failed = []
 
         def work(number, port=proxy.port, failed=failed):
             try:
                 db = pymysql.connect(host="127.0.0.1", port=port, user="root", database="test",
                                      ssl={"ca": pem("ca.pem"), "check_hostname": False},
-                                     autocommit=True)
+                                     autocommit=True, connect_timeout=100)
                 blob = bytes([number]) * 3000000
                 with db.cursor() as cursor:
                     cursor.execute("insert into big values (%s, %s)", (number, blob))
