@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "instrument/tag.h"
 #include "trace/pack.h"
 
 void backdrop_init(struct backdrop *context, const struct backdrop_options *options,
@@ -152,6 +153,32 @@ static void use_variable(struct capture_node *node, struct span name, struct spa
 		node->rollback_on_timeout = span_ieq_str(value, "on") || span_eq_str(value, "1");
 }
 
+/* Keeps the connection: it holds the tag.  A server without user locks does no harm to what is
+ * recorded, but the trace says it. */
+static bool claim_tag(
+	struct backdrop *context, const struct capture_node *node, MYSQL *db, struct err *err)
+{
+	struct record_note note = {
+		.source = SPAN_LIT("recorder"), .topic = SPAN_LIT("tag not claimed")};
+	struct buf text = BUF_INIT;
+	struct err why;
+
+	switch (tag_claim(context->options->instrument, db, &why)) {
+	case TAG_CLAIMED:
+		return true;
+	case TAG_FAILED:
+		return err_set(err, why.code, "node %s: %s", node->name, why.text);
+	case TAG_NOT_CLAIMED:
+		break;
+	}
+	buf_printf(&text, "node %s: another recorder may give versions the same names: %s",
+		node->name, why.text);
+	note.text = buf_span(&text);
+	trace_emit_note(context->producer, &note);
+	buf_release(&text);
+	return true;
+}
+
 bool backdrop_server(struct backdrop *context, struct capture_node *node,
 	const struct backdrop_address *address, struct err *err)
 {
@@ -161,6 +188,7 @@ bool backdrop_server(struct backdrop *context, struct capture_node *node,
 	MYSQL_RES *result;
 	MYSQL_ROW row;
 	uint32_t count = 0;
+	bool ok = true;
 
 	if (!db)
 		return false;
@@ -183,9 +211,12 @@ bool backdrop_server(struct backdrop *context, struct capture_node *node,
 		count++;
 	}
 	mysql_free_result(result);
-	mysql_close(db);
-	if (context->options->instrument)
+	if (!context->options->instrument)
+		mysql_close(db);
+	else if ((ok = claim_tag(context, node, db, err)))
 		count += instrument_add_variables(context->options->instrument, &pairs);
+	if (!ok)
+		goto out;
 	pk = pack_into(&variables);
 	msgpack_pack_map(&pk, count);
 	buf_add_span(&variables, buf_span(&pairs));
@@ -207,10 +238,11 @@ bool backdrop_server(struct backdrop *context, struct capture_node *node,
 	trace_context_set(context->writer, buf_span(&key), buf_span(&packed));
 	buf_release(&key);
 	buf_release(&packed);
+out:
 	buf_release(&pairs);
 	buf_release(&variables);
 	buf_release(&version);
-	return true;
+	return ok;
 }
 
 /* ---- schema ---- */

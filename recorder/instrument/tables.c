@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "instrument/log.h"
+#include "instrument/tag.h"
 #include "trace/pack.h"
 #include "trace/record.h"
 #include "trace/value.h"
@@ -245,13 +246,11 @@ bool instrument_tables_init(struct instrument_tables *tables, enum instrument_mo
 	*tables = (struct instrument_tables){.mode = mode, .all_writers = all_writers};
 	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
 		return err_set_errno(err, errno, "getrandom");
-	tables->tag = 1 + random % INSTRUMENT_TAG_MAX;
+	tag_set(tables, 1 + random % INSTRUMENT_TAG_MAX);
 	if (predicates)
 		tables->predicates = predicates_new();
 	/* Rows may still have names from an earlier recording with the same tag. */
 	tables->first_mark = (uint64_t)time(NULL) << 20;
-	snprintf(tables->reset_sql, sizeof(tables->reset_sql),
-		LOG_RESET_SQL ", " TAG_VARIABLE " = %" PRIu32, tables->tag);
 	return true;
 }
 
@@ -601,6 +600,7 @@ void instrument_tables_release(struct instrument_tables *tables)
 	}
 	free(tables->actions);
 	predicates_free(tables->predicates);
+	tag_release(tables);
 	free(tables->list);
 	*tables = (struct instrument_tables){0};
 }

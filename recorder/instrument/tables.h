@@ -122,6 +122,8 @@ struct instrument_tables {
 	size_t database_count;
 	/* In the names of the versions that recorded sessions write; other sessions' have 0. */
 	uint32_t tag;
+	MYSQL **claims; /* connections that hold it on the nodes: instrument/tag.h */
+	size_t claim_count, claim_capacity;
 	bool all_writers;    /* nobody else writes */
 	uint64_t first_mark; /* select mode: a version's name, without the tag */
 	char reset_sql[256]; /* trigger mode: begins a log, or empties it */

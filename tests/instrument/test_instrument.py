@@ -823,6 +823,45 @@ def lost_with_all_writers():
 
 
 @test
+def tags_are_claimed():
+    """two recorders of one server never have the same tag, and one server may be two nodes"""
+    import pymysql  # pylint: disable=import-outside-toplevel
+    sql(TABLES)
+    prepare("--quiet", "it.plain")
+    node = "127.0.0.1:%d" % SERVER["port"]
+    options = ["--instrument=trigger", "--user=root", "--database=it"]
+
+    def tags(proxy):
+        return {s["variables"]["isorec_tag"] for s in records(ISOTRACE, proxy.trace)
+                if s["kind"] == "server"}
+    db = pymysql.connect(host="127.0.0.1", port=SERVER["port"], user="root")
+    with db.cursor() as cursor:
+        for tag in range(1, 4096):  # another recorder has all but two
+            if tag not in (77, 4095):
+                cursor.execute("select get_lock('isorec_tag_%d', 0)" % tag)
+        with Proxy(ISOREC, ["a=" + node, "b=" + node], *options) as one, \
+                Proxy(ISOREC, [node], *options) as two:
+            sql("update plain set v = 10 where id = 1", port=one.port, database="it")
+            sql("update plain set v = 20 where id = 2", port=two.port, database="it")
+            cursor.execute("select id, isorec_ver >> 52 from it.plain where id < 3 order by id")
+            written = dict(cursor.fetchall())
+            for proxy in (one, two):
+                proxy.stop()
+            assert {written[1], written[2]} == {77, 4095}, written
+            assert (tags(one), tags(two)) == ({written[1]}, {written[2]}), (tags(one), tags(two))
+        # They are free again; without any there is no recorder.
+        cursor.execute("select is_used_lock('isorec_tag_77'), is_used_lock('isorec_tag_4095')")
+        assert cursor.fetchone() == (None, None)
+        cursor.execute("select get_lock('isorec_tag_77', 0), get_lock('isorec_tag_4095', 0)")
+        with tempfile.TemporaryDirectory() as folder:
+            said = run([ISOREC, "proxy", "--node", node, "--listen=127.0.0.1:0", *options, "-o",
+                        os.path.join(folder, "none.itr")], status=4)
+        assert "another recorder" in said, said
+    db.close()
+    prepare("it", command="unprepare")
+
+
+@test
 def stored_functions():
     """what a function writes that a SELECT calls is recorded, and not exact"""
     sql(TABLES)
