@@ -21,6 +21,7 @@
 enum {
 	EXAMPLES_DEFAULT = 5,
 	CHOICES_A_STEP = 250, /* by default some fifteen seconds */
+	SATURATION_SHARE = 2, /* of the solver's steps, for each of the four levels of saturation */
 };
 /* Literals and edges the solver looks at, all levels together: some ten seconds. */
 #define SOLVER_STEPS_DEFAULT ((uint64_t)30 * 1000 * 1000)
@@ -47,6 +48,11 @@ struct judge {
 };
 
 /* ---------------------------------------------------------------------------- levels */
+
+static bool has_anomaly(const struct judge *j, enum anomaly_class class)
+{
+	return j->facts.anomalies[class].count > 0;
+}
 
 static bool asked(const struct judge *j, enum cycle_order order)
 {
@@ -138,6 +144,13 @@ static void apply_anomalies(struct judge *j)
 		fail_from(j, si_and_3, ARRAY_LEN(si_and_3));
 }
 
+/* Without predicates and without unstable reads, PL-2.99 and PL-3 forbid the same. */
+static bool item_is_all(const struct judge *j)
+{
+	return !j->v->predicate_count && !has_anomaly(j, ANOMALY_INTERNAL) &&
+	       !j->facts.ambiguous_list;
+}
+
 /* A level fails when a weaker one does, or the same without its session or real-time order. */
 static void spread(struct judge *j)
 {
@@ -157,14 +170,10 @@ static void spread(struct judge *j)
 				j->levels[o][pairs[i].stronger] = LEVEL_FAILS;
 		}
 	}
-	/* Without predicates and without unstable reads, PL-2.99 and PL-3 forbid the same. */
-	for (int o = 0; o < CYCLE_ORDER_COUNT; o++) {
+	for (int o = 0; item_is_all(j) && o < CYCLE_ORDER_COUNT; o++) {
 		enum level_answer *item = &j->levels[o][CYCLE_PL_2_99],
 				  *all = &j->levels[o][CYCLE_PL_3];
 
-		if (j->v->predicate_count || j->facts.anomalies[ANOMALY_INTERNAL].count ||
-			j->facts.ambiguous_list)
-			break;
 		if (*item == LEVEL_UNDECIDED)
 			*item = *all;
 		else if (*all == LEVEL_UNDECIDED)
@@ -295,6 +304,17 @@ static void try_orders(struct judge *j)
 	edges_release(&edges);
 }
 
+/* An execution was found that explains all reads: the level holds, and what is still asked may be
+ * looked for nearby.  Takes `commits`, the places of its commits. */
+static void take_execution(struct judge *j, int order, enum cycle_level level, uint32_t *commits)
+{
+	mark_holds(j, order, level);
+	if (j->facts.guide)
+		free(commits);
+	else
+		j->facts.guide = commits;
+}
+
 /* Registers whose order is open: an execution that explains all reads proves the level. */
 static void try_schedules(struct judge *j)
 {
@@ -303,14 +323,19 @@ static void try_schedules(struct judge *j)
 	if (f->has_lists || f->own_missed || f->anomalies[ANOMALY_INTERNAL].count)
 		return;
 	for (int o = CYCLE_ORDER_COUNT - 1; o >= 0; o--) {
+		uint32_t *commits;
+
 		if (!asked(j, (enum cycle_order)o))
 			continue;
+		commits = mem_zero(f->v->txn_count, sizeof(*commits));
 		if (j->levels[o][CYCLE_PL_3] == LEVEL_UNDECIDED &&
-			schedule_found(f, (enum cycle_order)o, false))
-			mark_holds(j, o, CYCLE_PL_3);
+			schedule_found(f, (enum cycle_order)o, false, commits))
+			take_execution(j, o, CYCLE_PL_3, commits);
 		else if (j->levels[o][CYCLE_PL_SI] == LEVEL_UNDECIDED &&
-			 schedule_found(f, (enum cycle_order)o, true))
-			mark_holds(j, o, CYCLE_PL_SI);
+			 schedule_found(f, (enum cycle_order)o, true, commits))
+			take_execution(j, o, CYCLE_PL_SI, commits);
+		else
+			free(commits);
 	}
 }
 
@@ -325,22 +350,32 @@ static void try_saturation(struct judge *j)
 	for (int o = CYCLE_SESSION; o >= CYCLE_PLAIN; o--) {
 		for (int snapshot = 0; snapshot < 2; snapshot++) {
 			enum cycle_level level = snapshot ? CYCLE_PL_SI : CYCLE_PL_3;
+			const char *class_name = snapshot ? "not-SI" : "not-serializable";
+			struct saturation_result r = {.more = &j->choices};
 			enum level_answer answer;
-			struct cycle cycle;
 
 			if (!asked(j, (enum cycle_order)o) ||
 				j->levels[o][level] != LEVEL_UNDECIDED)
 				continue;
-			answer = saturate(f, (enum cycle_order)o, snapshot, &j->choices, &cycle);
+			r.steps = j->steps / SATURATION_SHARE;
+			r.commits = mem_zero(f->v->txn_count, sizeof(*r.commits));
+			answer = saturate(f, (enum cycle_order)o, snapshot, &r);
 			if (answer == LEVEL_HOLDS)
-				mark_holds(j, o, level);
+				take_execution(j, o, level, r.commits);
+			else
+				free(r.commits);
 			if (answer == LEVEL_FAILS) {
 				j->levels[o][level] = LEVEL_FAILS;
 				spread(j);
-				report_cycle(f, &cycle, snapshot ? "not-SI" : "not-serializable",
-					adya_level_names[o][level], true, j->out);
+				if (r.cycle.length)
+					report_cycle(f, &r.cycle, class_name,
+						adya_level_names[o][level], true, j->out);
+				else
+					report_core(f, &r.core, class_name,
+						adya_level_names[o][level], j->out);
 			}
-			free(cycle.steps);
+			free(r.cycle.steps);
+			free(r.core.txns);
 		}
 	}
 }
@@ -361,7 +396,7 @@ static enum level_answer ask_solver(struct judge *j, enum model_level model, enu
 {
 	struct model_core core;
 	uint64_t left = steps;
-	enum level_answer answer = model_decide(&j->facts, model, order, &left, &core);
+	enum level_answer answer = model_decide(&j->facts, model, order, NULL, &left, &core);
 
 	if (answer == LEVEL_FAILS)
 		report_core(&j->facts, &core, class_name, level, j->out);
@@ -395,6 +430,9 @@ static bool is_open(const struct judge *j, size_t n, const uint64_t *given, bool
 {
 	enum cycle_order order = (enum cycle_order)(n / ARRAY_LEN(asks));
 
+	/* Where PL-3 is the same question, it has been asked. */
+	if (!j->level && asks[n % ARRAY_LEN(asks)].level == CYCLE_PL_2_99 && item_is_all(j))
+		return false;
 	return asked(j, order) && (!again || given[n]) &&
 	       may_ask(j, order, asks[n % ARRAY_LEN(asks)].level) &&
 	       j->levels[order][asks[n % ARRAY_LEN(asks)].level] == LEVEL_UNDECIDED;
@@ -525,11 +563,6 @@ static void report_cycles(struct judge *j, uint32_t examples)
 }
 
 /* ------------------------------------------------------- between PL-2 and the strong ones */
-
-static bool has_anomaly(const struct judge *j, enum anomaly_class class)
-{
-	return j->facts.anomalies[class].count > 0;
-}
 
 /* Cursor stability, monotonic view, and with real time forward consistent view. */
 static void decide_between(struct judge *j)

@@ -765,5 +765,6 @@ void facts_release(struct facts *f)
 	free(f->next_initial);
 	free(f->list_end);
 	free(f->position);
+	free(f->guide);
 	memset(f, 0, sizeof(*f));
 }

@@ -77,6 +77,8 @@ struct facts {
 	uint32_t *list_end;     /* by key: items of its list that all reads agree on */
 	uint32_t *position;     /* by item: place in its key's list; NONE */
 	struct anomalies anomalies[ANOMALY_CLASS_COUNT];
+	uint32_t *guide; /* by transaction: its commit's place in some execution with snapshots that
+			    explains every read; NULL: none is known */
 	uint64_t reads, reads_ambiguous;
 	uint64_t unknown_counted;
 	uint64_t own_missed; /* reads that miss the transaction's own write: in ANOMALY_INTERNAL */

@@ -547,19 +547,42 @@ static void order_registers(struct model *m)
 	}
 }
 
+static uint32_t event_of(const struct model *m, uint32_t t, bool commits)
+{
+	return m->shape == SHAPE_FLAT ? t : 2 * t + commits;
+}
+
+/* With hints: the last candidate before the reader, which is the one to try first. */
+static uint32_t likely_writer(const struct model *m, const struct read *r)
+{
+	uint32_t best = 0, best_place = 0;
+
+	for (uint32_t k = 0; m->hints && k < r->count; k++) {
+		uint32_t from = m->candidates[r->first + k].txn;
+		uint32_t place =
+			from == INITIAL_STATE ? 0 : m->hints->place[event_of(m, from, true)] + 1;
+
+		if (place >= best_place && place <= m->hints->place[event_of(m, r->txn, false)]) {
+			best = k;
+			best_place = place;
+		}
+	}
+	return best;
+}
+
 /* The read's choice of a writer: exactly one. */
 static void choose_writers(struct model *m)
 {
 	for (size_t i = 0; i < m->read_count; i++) {
 		const struct read *r = &m->reads[i];
 		struct candidate *c = r->count ? m->candidates + r->first : NULL;
-		uint32_t *any;
+		uint32_t *any, likely = likely_writer(m, r);
 
 		if (r->count == 1 && (c->txn == INITIAL_STATE || m->live[c->txn] == 1))
 			continue;
 		any = mem_realloc(NULL, (size_t)r->count + 1, sizeof(*any));
 		for (uint32_t k = 0; k < r->count; k++) {
-			c[k].literal = 2 * solver_variable(m->solver, true);
+			c[k].literal = 2 * solver_variable(m->solver, !m->hints || k == likely);
 			any[k] = c[k].literal;
 			if (c[k].txn != INITIAL_STATE && m->counted[c[k].txn] != TRUE_LITERAL)
 				solver_clause(m->solver,
@@ -699,7 +722,8 @@ static void set_priorities(const struct model *m, uint64_t *priority, uint32_t n
 
 		for (uint32_t i = 0; i < v->sessions[s].txn_count; i++) {
 			uint32_t t = v->session_txns[v->sessions[s].first_txn + i], n;
-			uint64_t p = v->stamps ? v->stamps[t].commit
+			uint64_t p = m->f->guide ? m->f->guide[t]
+				     : v->stamps ? v->stamps[t].commit
 				     : v->has_real_time && v->txns[t].complete != VALUES_NONE
 					     ? v->txns[t].complete
 					     : ((uint64_t)i << 32) / total;
@@ -707,11 +731,23 @@ static void set_priorities(const struct model *m, uint64_t *priority, uint32_t n
 			if (!inside(m, t))
 				continue;
 			n = m->dense[t];
-			if (m->shape == SHAPE_FLAT)
-				priority[n] = p;
-			else
-				priority[2 * n] = priority[2 * n + 1] = p;
+			for (int c = 0; c < 2; c++)
+				priority[event_of(m, n, c)] =
+					m->hints ? m->hints->place[event_of(m, t, c)] : p;
 		}
+	}
+}
+
+static void hinted_edges(struct model *m)
+{
+	for (size_t e = 0; m->hints && e < m->hints->edges->count; e++) {
+		uint32_t from = m->hints->edges->edges[e].from, to = m->hints->edges->edges[e].to;
+		bool flat = m->shape == SHAPE_FLAT;
+		uint32_t a = m->dense[flat ? from : from / 2], b = m->dense[flat ? to : to / 2];
+
+		if (a != VALUES_NONE && b != VALUES_NONE)
+			solver_edge(m->solver, flat ? a : 2 * a + from % 2,
+				flat ? b : 2 * b + to % 2, SOLVER_DEPENDENCY, 0, NULL, 0);
 	}
 }
 
@@ -745,6 +781,7 @@ static void make_solver(struct model *m)
 		solver_edge(m->solver, 2 * n, 2 * n + 1, SOLVER_DEPENDENCY, 0, NULL, 0);
 	if (is_guarantee(m->level))
 		return;
+	hinted_edges(m);
 	if ((m->order != CYCLE_PLAIN || is_weak(m->level) || m->level == MODEL_PREFIX) &&
 		m->level != MODEL_FCV)
 		session_edges(m);
@@ -822,11 +859,19 @@ static void blame_clause(void *context, uint32_t tag)
 	((struct blame *)context)->txns[tag] = 1;
 }
 
+static void tell_commits(const struct model *m)
+{
+	for (uint32_t n = 0; n < m->live_count; n++)
+		m->hints->commits[m->of_node[n]] =
+			solver_place(m->solver, commit_node(m, m->of_node[n]));
+}
+
 /* Is there a choice for these transactions?  On SOLVER_NO `blamed` gets those it rests on. */
 static enum solver_answer ask(const struct facts *f, enum model_level level, enum cycle_order order,
-	const uint8_t *only, uint64_t *steps, uint8_t *blamed)
+	const uint8_t *only, const struct model_hints *hints, uint64_t *steps, uint8_t *blamed)
 {
-	struct model m = {.f = f, .v = f->v, .level = level, .order = order, .only = only};
+	struct model m = {
+		.f = f, .v = f->v, .level = level, .order = order, .only = only, .hints = hints};
 	enum solver_answer answer = SOLVER_UNDECIDED;
 
 	if (*steps == 0)
@@ -846,6 +891,8 @@ static enum solver_answer ask(const struct facts *f, enum model_level level, enu
 		if (!m.incomplete)
 			answer = level == MODEL_CC ? model_solve_causal(&m, steps)
 						   : solver_run(m.solver, steps);
+		if (answer == SOLVER_YES && hints)
+			tell_commits(&m);
 		if (answer == SOLVER_NO && blamed) {
 			struct blame b = {&m, blamed};
 
@@ -868,7 +915,7 @@ static void shrink(const struct facts *f, enum model_level level, enum cycle_ord
 		if (!part[t])
 			continue;
 		part[t] = 0;
-		part[t] = ask(f, level, order, part, &steps, NULL) != SOLVER_NO;
+		part[t] = ask(f, level, order, part, NULL, &steps, NULL) != SOLVER_NO;
 	}
 }
 
@@ -890,21 +937,37 @@ static void add_writers(const struct facts *f, uint8_t *part)
 	free(wanted);
 }
 
+/* Do those that were blamed alone have no choice, or else with those they read from?  If not, the
+ * part becomes everybody. */
+static bool is_enough(const struct facts *f, enum model_level level, enum cycle_order order,
+	uint8_t *part, uint64_t *steps)
+{
+	if (ask(f, level, order, part, NULL, steps, NULL) == SOLVER_NO)
+		return true;
+	add_writers(f, part);
+	if (ask(f, level, order, part, NULL, steps, NULL) == SOLVER_NO)
+		return true;
+	memset(part, 1, f->v->txn_count);
+	return false;
+}
+
 enum level_answer model_decide(const struct facts *f, enum model_level level,
-	enum cycle_order order, uint64_t *steps, struct model_core *core)
+	enum cycle_order order, const struct model_hints *hints, uint64_t *steps,
+	struct model_core *core)
 {
 	uint32_t txns = f->v->txn_count;
 	uint8_t *part = mem_zero(txns, 1);
-	enum solver_answer answer = ask(f, level, order, NULL, steps, part);
+	enum solver_answer answer = ask(f, level, order, NULL, hints, steps, part);
 
 	*core = (struct model_core){0};
 	if (answer == SOLVER_NO) {
 		uint64_t more = SHRINK_STEPS;
 
-		/* Those that were blamed alone, if that is enough; else more of them; else all. */
-		if (ask(f, level, order, part, &more, NULL) != SOLVER_NO) {
-			add_writers(f, part);
-			if (ask(f, level, order, part, &more, NULL) != SOLVER_NO)
+		if (!is_enough(f, level, order, part, &more) && hints) {
+			/* Hints do not say what they rest on. */
+			memset(part, 0, txns);
+			if (ask(f, level, order, NULL, NULL, &more, part) != SOLVER_NO ||
+				!is_enough(f, level, order, part, &more))
 				memset(part, 1, txns);
 		}
 		shrink(f, level, order, part, more);

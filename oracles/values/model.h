@@ -13,6 +13,7 @@
 
 #include "graph/cycles.h"
 #include "values/facts.h"
+#include "values/schedule.h"
 
 enum model_level {
 	MODEL_PL_1,
@@ -41,9 +42,18 @@ struct model_core {
 	uint32_t count;
 };
 
+/* What is known of PL-3 or PL-SI before the question: edges that every choice respects, and where
+ * to begin.  They change the way to the answer, not the answer. */
+struct model_hints {
+	const struct precedence *edges; /* between events, as for schedules */
+	const uint32_t *place;          /* by event */
+	uint32_t *commits; /* by transaction: place of its commit, filled on LEVEL_HOLDS */
+};
+
 /* `steps` counts down; at 0 the answer is undecided.  On LEVEL_FAILS the core is filled (free
- * txns), as small as some more steps make it. */
+ * txns), as small as some more steps make it.  `hints` may be NULL. */
 enum level_answer model_decide(const struct facts *facts, enum model_level level,
-	enum cycle_order order, uint64_t *steps, struct model_core *core);
+	enum cycle_order order, const struct model_hints *hints, uint64_t *steps,
+	struct model_core *core);
 
 #endif

@@ -47,6 +47,7 @@ struct model {
 	enum cycle_order order;
 	enum shape shape;
 	const uint8_t *only; /* by transaction; NULL: all */
+	const struct model_hints *hints;
 	struct solver *solver;
 	uint8_t *live;     /* by transaction: 1 counts, 2 perhaps */
 	uint32_t *turn;    /* by transaction: its place in its session */

@@ -458,16 +458,32 @@ static void find_cycle(struct saturation *s, struct cycle *cycle)
 	free(best);
 }
 
+/* The solver, which begins with what is known. */
+static enum level_answer ask_model(
+	struct saturation *s, enum cycle_order order, struct saturation_result *result)
+{
+	struct model_hints hints = {&s->edges, s->place, result->commits};
+	uint64_t steps = result->steps;
+
+	/* With somebody who perhaps did not commit, what was left out may have been it. */
+	if (s->vague)
+		return LEVEL_UNDECIDED;
+	saturation_places(s);
+	return model_decide(
+		s->f, s->snapshot ? MODEL_PL_SI : MODEL_PL_3, order, &hints, &steps, &result->core);
+}
+
 enum level_answer saturate(const struct facts *f, enum cycle_order order, bool snapshot,
-	uint64_t *more, struct cycle *cycle)
+	struct saturation_result *result)
 {
 	const struct values *v = f->v;
 	struct saturation s = {
-		.f = f, .v = v, .snapshot = snapshot, .work_max = WORK_MAX, .more = more};
+		.f = f, .v = v, .snapshot = snapshot, .work_max = WORK_MAX, .more = result->more};
 	enum level_answer answer = LEVEL_UNDECIDED;
 	bool acyclic;
 
-	*cycle = (struct cycle){0};
+	result->cycle = (struct cycle){0};
+	result->core = (struct model_core){0};
 	if (v->txn_count > SATURATE_TXNS_MAX || v->txn_count == 0)
 		return LEVEL_UNDECIDED;
 	s.node_count = snapshot ? 2 * v->txn_count : v->txn_count;
@@ -485,11 +501,15 @@ enum level_answer saturate(const struct facts *f, enum cycle_order order, bool s
 	acyclic = acyclic && saturation_settle(&s);
 	if (!acyclic && !s.chosen && !s.conflict) {
 		answer = LEVEL_FAILS;
-		find_cycle(&s, cycle);
+		find_cycle(&s, &result->cycle);
 	} else if (!acyclic) {
 		/* It fails, but which transactions show it is the solver's to say. */
-	} else if (schedule_guided(f, snapshot, &s.edges) || saturation_decide(&s)) {
+	} else if (schedule_guided(f, snapshot, &s.edges, result->commits)) {
 		answer = LEVEL_HOLDS;
+	} else {
+		answer = ask_model(&s, order, result);
+		if (answer == LEVEL_UNDECIDED && saturation_decide(&s, result->commits))
+			answer = LEVEL_HOLDS;
 	}
 	free(s.edges.edges);
 	free(s.head);

@@ -48,7 +48,7 @@ static uint32_t heap_pop(const struct saturation *s, uint32_t *heap, uint32_t *c
 
 /* Places by a topological sort that follows what sessions did side by side, as far as the order
  * lets it: choices that are made by it are mostly those that happened. */
-static void find_places(struct saturation *s)
+void saturation_places(struct saturation *s)
 {
 	uint32_t *missing = mem_zero(s->node_count, sizeof(*missing));
 	uint32_t *heap = mem_realloc(NULL, s->node_count, sizeof(*heap));
@@ -75,7 +75,8 @@ static void find_places(struct saturation *s)
 	free(heap);
 }
 
-/* Sessions are taken to have gone on side by side, each from the beginning to the end. */
+/* As a known execution with snapshots has them; else sessions are taken to have gone on side by
+ * side, each from the beginning to the end. */
 void saturation_priorities(struct saturation *s)
 {
 	const struct values *v = s->v;
@@ -83,7 +84,9 @@ void saturation_priorities(struct saturation *s)
 	s->priority = mem_realloc(NULL, s->node_count, sizeof(*s->priority));
 	for (uint32_t n = 0; n < s->node_count; n++)
 		s->priority[n] = n;
-	for (uint32_t k = 0; v->has_sessions && k < v->session_count; k++) {
+	for (uint32_t t = 0; s->f->guide && t < v->txn_count; t++)
+		s->priority[start_of(s, t)] = s->priority[commit_of(s, t)] = s->f->guide[t];
+	for (uint32_t k = 0; !s->f->guide && v->has_sessions && k < v->session_count; k++) {
 		uint32_t count = v->sessions[k].txn_count;
 
 		for (uint32_t i = 0; i < count; i++) {
@@ -184,7 +187,7 @@ static bool decide_key(struct saturation *s, uint32_t key)
 	for (uint32_t w = first; w + 1 < end;) {
 		uint32_t a, b;
 
-		find_places(s);
+		saturation_places(s);
 		qsort_r(s->writers + first, end - first, sizeof(uint32_t), compare_places, s);
 		a = s->writers[w];
 		b = s->writers[w + 1];
@@ -208,7 +211,7 @@ static bool decide_keys(struct saturation *s, const uint32_t *keys, uint32_t cou
 	bool fine;
 
 	save(s, &before);
-	find_places(s);
+	saturation_places(s);
 	for (uint32_t i = 0; i < count; i++)
 		order_writers(s, keys[i]);
 	fine = saturation_close(s) && saturation_settle(s);
@@ -251,7 +254,7 @@ static bool choose_sources(struct saturation *s, const uint32_t *reads, uint32_t
 	bool fine;
 
 	save(s, &before);
-	find_places(s);
+	saturation_places(s);
 	for (uint32_t i = 0; i < count; i++) {
 		if (s->source[s->open[reads[i]].op] == SOURCE_OPEN)
 			choose_source(s, &s->open[reads[i]]);
@@ -283,7 +286,7 @@ static bool decide_sources(struct saturation *s)
 	uint32_t count = 0, at = 0, size;
 	bool fine = true;
 
-	find_places(s);
+	saturation_places(s);
 	for (uint32_t i = 0; i < s->open_count; i++) {
 		if (s->source[s->open[i].op] == SOURCE_OPEN)
 			reads[count++] = i;
@@ -315,7 +318,7 @@ static bool decide_sources(struct saturation *s)
 /* Decides what is open, some reads and then some keys at a time, by a topological sort, and what
  * follows from it.  True: every key is ordered, every read has a source and there is no cycle,
  * which proves the level. False proves nothing. */
-bool saturation_decide(struct saturation *s)
+bool saturation_decide(struct saturation *s, uint32_t *commits)
 {
 	uint32_t *keys = mem_realloc(NULL, s->v->key_count, sizeof(*keys));
 	bool fine = !s->vague && !saturation_tired(s);
@@ -337,5 +340,10 @@ bool saturation_decide(struct saturation *s)
 	fine = fine && !saturation_tired(s);
 	if (s->open_count && s->work > WORK_MAX)
 		*s->more -= s->work - WORK_MAX < *s->more ? s->work - WORK_MAX : *s->more;
+	if (fine) {
+		saturation_places(s);
+		for (uint32_t t = 0; t < s->v->txn_count; t++)
+			commits[t] = s->place[commit_of(s, t)];
+	}
 	return fine;
 }

@@ -83,8 +83,10 @@ bool saturation_tired(const struct saturation *s);
 bool saturation_settle(struct saturation *s);
 
 void saturation_priorities(struct saturation *s);
+/* Places of all events in an order that follows the edges, and else the priorities. */
+void saturation_places(struct saturation *s);
 /* Decides what is open.  True: every key is ordered, every read has a source and there is no cycle,
- * which proves the level.  False proves nothing. */
-bool saturation_decide(struct saturation *s);
+ * which proves the level, and `commits` has the places of the commits.  False proves nothing. */
+bool saturation_decide(struct saturation *s, uint32_t *commits);
 
 #endif

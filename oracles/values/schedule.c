@@ -37,7 +37,9 @@ struct schedule {
 	uint32_t time_waiters;     /* streams that wait for somebody to commit */
 	uint32_t *by_complete;     /* transactions by completion */
 	uint32_t complete_count, complete_at;
-	uint8_t *done; /* by transaction */
+	uint8_t *done;     /* by transaction */
+	uint32_t *commits; /* by transaction: the place of its commit */
+	uint32_t committed;
 	/* Guided: events that must come before, and after whom. */
 	uint32_t *missing, *after_head, *after;
 	uint32_t *stream_of; /* by transaction */
@@ -252,6 +254,7 @@ static void commit(struct schedule *s, uint32_t t)
 		wake(s, &s->waiters[key]);
 	}
 	s->done[t] = 1;
+	s->commits[t] = s->committed++;
 	wake(s, &s->time_waiters);
 }
 
@@ -437,7 +440,7 @@ static void set_up(struct schedule *s, enum cycle_order order, bool by_place)
 	count_all(s);
 }
 
-bool schedule_found(const struct facts *f, enum cycle_order order, bool snapshot)
+bool schedule_found(const struct facts *f, enum cycle_order order, bool snapshot, uint32_t *commits)
 {
 	bool found = false;
 
@@ -446,7 +449,7 @@ bool schedule_found(const struct facts *f, enum cycle_order order, bool snapshot
 		return false;
 	/* First as the input has them, which often is the order of commits. */
 	for (int by_place = 1; by_place >= 0 && !found; by_place--) {
-		struct schedule s = {.f = f, .v = f->v, .snapshot = snapshot};
+		struct schedule s = {.f = f, .v = f->v, .snapshot = snapshot, .commits = commits};
 
 		set_up(&s, order, by_place);
 		found = run(&s);
@@ -475,12 +478,13 @@ static void take_edges(struct schedule *s, const struct precedence *edges)
 		s->after[s->after_head[edges->edges[e].from + 1]++] = edges->edges[e].to;
 }
 
-bool schedule_guided(const struct facts *f, bool snapshot, const struct precedence *edges)
+bool schedule_guided(
+	const struct facts *f, bool snapshot, const struct precedence *edges, uint32_t *commits)
 {
 	bool found = false;
 
 	for (int by_place = 1; by_place >= 0 && !found; by_place--) {
-		struct schedule s = {.f = f, .v = f->v, .snapshot = snapshot};
+		struct schedule s = {.f = f, .v = f->v, .snapshot = snapshot, .commits = commits};
 
 		set_up(&s, CYCLE_PLAIN, by_place);
 		take_edges(&s, edges);

@@ -28,10 +28,14 @@ struct precedence {
 	size_t count;
 };
 
-/* Did a schedule come to its end that respects these edges? */
-bool schedule_guided(const struct facts *facts, bool snapshot, const struct precedence *edges);
+/* Did a schedule come to its end that respects these edges?  Then `commits` has, by transaction,
+ * the place of its commit. */
+bool schedule_guided(const struct facts *facts, bool snapshot, const struct precedence *edges,
+	uint32_t *commits);
 
-/* Did a schedule come to its end that respects the order (session, real time)? */
-bool schedule_found(const struct facts *facts, enum cycle_order order, bool snapshot);
+/* Did a schedule come to its end that respects the order (session, real time)?  `commits` as above.
+ */
+bool schedule_found(
+	const struct facts *facts, enum cycle_order order, bool snapshot, uint32_t *commits);
 
 #endif

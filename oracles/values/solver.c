@@ -586,6 +586,11 @@ bool solver_true(const struct solver *s, uint32_t literal)
 	return s->value[literal] > 0;
 }
 
+uint32_t solver_place(const struct solver *s, uint32_t node)
+{
+	return s->order[node];
+}
+
 /* -------------------------------------------------------------------------------- core */
 
 struct core {

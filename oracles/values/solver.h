@@ -71,6 +71,8 @@ enum solver_answer solver_run(struct solver *s, uint64_t *steps);
 
 /* After SOLVER_YES. */
 bool solver_true(const struct solver *s, uint32_t literal);
+/* After SOLVER_YES, with SOLVER_ANY: the node's place in an order that all edges respect. */
+uint32_t solver_place(const struct solver *s, uint32_t node);
 /* After SOLVER_NO: calls back for every edge and every clause's tag that the answer rests on. */
 void solver_core(struct solver *s, void (*edge)(void *context, const struct solver_edge *edge),
 	void (*clause)(void *context, uint32_t tag), void *context);

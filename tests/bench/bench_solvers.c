@@ -33,7 +33,7 @@ static void decide(const struct facts *f, enum model_level level, struct outcome
 	uint64_t steps = UINT64_MAX;
 	struct model_core core;
 
-	out->answer = (int)model_decide(f, level, CYCLE_SESSION, &steps, &core);
+	out->answer = (int)model_decide(f, level, CYCLE_SESSION, NULL, &steps, &core);
 	out->rounds = bench_rounds;
 	out->cycles = bench_cycles;
 }
