@@ -583,6 +583,11 @@ static enum exit_status report_limits(const struct show *show, enum exit_status 
 			       " records are malformed, in blocks whose checksum is right: a bug "
 			       "of the program that wrote the trace; please report it",
 			show->unread);
+	/* A program sees for itself that there is nothing. */
+	if (show->timeline && !show->shown && show->source.items &&
+		filter_any(&show->options->filter))
+		output_message("nothing passes the filters, of %" PRIu64 " records that were read",
+			show->source.items);
 	if (status == EXIT_STATUS_OK && (show->omitted || failures || show->unread))
 		return EXIT_STATUS_INCOMPLETE;
 	return status;

@@ -98,6 +98,10 @@ static bool load_recording(struct corpus_recordings *all, const char *path, stru
 		return false;
 	}
 	r.level = known_level(&r.e);
+	r.level_word = r.level ? txn_level_short((uint8_t)r.level) : "unknown";
+	for (size_t i = 0; !r.level && i < r.e.session_count; i++)
+		if (r.e.sessions[i].level)
+			r.level_word = "mixed";
 	execution_label(&r.e, &r.label);
 	execution_digest(&r.e, r.digest);
 	MEM_RESERVE(all->items, all->count + 1, all->capacity);
@@ -353,6 +357,7 @@ bool corpus_compare(struct corpus_comparison *out, struct corpus_recordings *old
 		pair.id = pair.sides[!pair.sides[0]]->id;
 		pair.title = scenario_meta(&pair.sides[!pair.sides[0]]->scenario, "title");
 		pair.level = pair.sides[!pair.sides[0]]->level;
+		pair.level_word = pair.sides[!pair.sides[0]]->level_word;
 		compare_pair(out, &pair);
 		out->by[pair.change]++;
 		MEM_RESERVE(out->pairs, out->count + 1, out->capacity);

@@ -27,6 +27,7 @@ struct corpus_recording {
 	struct scenario scenario; /* the one in the trace */
 	struct span id;
 	enum txn_level level;
+	const char *level_word; /* of it, "mixed", or "unknown": no transaction was begun */
 	struct buf label;
 	char digest[33];
 	struct known_answer answer;
@@ -82,6 +83,7 @@ enum { CORPUS_CHANGES = 5 };
 struct corpus_pair {
 	struct span id, title;
 	enum txn_level level;
+	const char *level_word;
 	struct corpus_recording *sides[2]; /* NULL: not there */
 	enum corpus_change change;
 	bool differs; /* first difference in: */

@@ -8,11 +8,6 @@
 #include "out/junit.h"
 #include "table.h"
 
-static const char *level_word(enum txn_level level)
-{
-	return level ? txn_level_short((uint8_t)level) : "mixed";
-}
-
 static void add_answer(struct buf *out, const struct corpus_recording *r)
 {
 	if (!r)
@@ -45,7 +40,7 @@ void corpus_checks_text(struct buf *out, const struct corpus_checks *checks, boo
 			const struct corpus_recording *r = checks->items[i].recording;
 
 			table_text(&table, r->id);
-			table_str(&table, level_word(r->level));
+			table_str(&table, r->level_word);
 			table_text(&table, buf_span(&r->label));
 			add_answer(&cell, r);
 			table_buf(&table, &cell);
@@ -144,7 +139,7 @@ void corpus_checks_json(struct json *json, const struct corpus_checks *checks)
 		json_key(json, "id");
 		json_string(json, check->recording->id);
 		json_key(json, "level");
-		json_str(json, level_word(check->recording->level));
+		json_str(json, check->recording->level_word);
 		json_key(json, "ok");
 		json_bool(json, check->ok);
 		json_key(json, "why");
@@ -201,7 +196,7 @@ void corpus_checks_junit(struct buf *out, const struct corpus_checks *checks)
 		const struct corpus_recording *r = check->recording;
 
 		buf_clear(&name);
-		buf_printf(&name, "%s ", level_word(r->level));
+		buf_printf(&name, "%s ", r->level_word);
 		buf_add_span(&name, buf_span(&r->label));
 		junit_case(&junit, &(struct junit_case){.class_name = r->id,
 					   .name = buf_span(&name),
@@ -279,7 +274,7 @@ static void section_text(
 		if (pair->change != change)
 			continue;
 		table_text(&table, pair->id);
-		table_str(&table, level_word(pair->level));
+		table_str(&table, pair->level_word);
 		for (int side = 0; side < 2; side++) {
 			add_answer(&cell, pair->sides[side]);
 			table_buf(&table, &cell);
@@ -338,7 +333,7 @@ void corpus_comparison_json(struct json *json, const struct corpus_comparison *c
 		json_key(json, "id");
 		json_string(json, pair->id);
 		json_key(json, "level");
-		json_str(json, level_word(pair->level));
+		json_str(json, pair->level_word);
 		json_key(json, "change");
 		json_str(json, corpus_change_name(pair->change));
 		for (int side = 0; side < 2; side++) {
@@ -387,7 +382,7 @@ void corpus_comparison_junit(struct buf *out, const struct corpus_comparison *c)
 	for (size_t i = 0; i < c->count; i++) {
 		const struct corpus_pair *pair = &c->pairs[i];
 		struct junit_case one = {.class_name = pair->id,
-			.name = span_str(level_word(pair->level)),
+			.name = span_str(pair->level_word),
 			.took_ns = took_ns(pair->sides[1])};
 
 		buf_clear(&text);
@@ -416,7 +411,7 @@ void corpus_comparison_junit(struct buf *out, const struct corpus_comparison *c)
 				buf_printf(&text, ", %s (%s)", first.data, difference_why(pair));
 			buf_clear(&first);
 			buf_printf(&first, "%.*s %s: %s: ", SPAN_ARG(pair->id),
-				level_word(pair->level), corpus_change_name(pair->change));
+				pair->level_word, corpus_change_name(pair->change));
 			buf_add_span(&first, buf_span(&text));
 			junit_say(&junit, buf_span(&first));
 			break;
@@ -454,7 +449,7 @@ static void html_anchor(struct buf *out, const struct corpus_pair *pair)
 		else
 			buf_printf(out, "_%02x", c);
 	}
-	buf_printf(out, "-%s", level_word(pair->level));
+	buf_printf(out, "-%s", pair->level_word);
 }
 
 static void html_row(struct buf *out, const struct corpus_pair *pair)
@@ -476,7 +471,7 @@ static void html_row(struct buf *out, const struct corpus_pair *pair)
 	buf_add_str(out, "</td>");
 	buf_add_span(&text, pair->title);
 	html_cell(out, &text);
-	buf_add_str(&text, level_word(pair->level));
+	buf_add_str(&text, pair->level_word);
 	html_cell(out, &text);
 	for (int side = 0; side < 2; side++) {
 		add_answer(&text, pair->sides[side]);
@@ -536,7 +531,7 @@ static void html_detail(struct buf *out, const struct corpus_pair *pair)
 	buf_add_str(out, "<details><summary>");
 	text_add_xml(out, pair->id);
 	/* A browser that follows a link into the folded text unfolds it. */
-	buf_printf(out, " at %s</summary><pre id=\"", level_word(pair->level));
+	buf_printf(out, " at %s</summary><pre id=\"", pair->level_word);
 	html_anchor(out, pair);
 	buf_add_str(out, "\">");
 	diff_text(&text, &d, paths, 120, true);

@@ -261,6 +261,12 @@ bool filter_needs_stmt(const struct filter *filter)
 	return filter->by_txn || filter->table_count || filter->match || filter->errors_only;
 }
 
+bool filter_any(const struct filter_options *options)
+{
+	return options->session.count || options->txn.count || options->table.count ||
+	       options->match || options->from || options->to || options->errors_only;
+}
+
 uint64_t filter_match_failures(const struct filter *filter)
 {
 	return filter->match ? pattern_failures(filter->match) : 0;

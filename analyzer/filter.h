@@ -42,6 +42,8 @@ void filter_free(struct filter *filter);
 bool filter_passes(struct filter *filter, const struct filter_facts *facts);
 /* A result's fate is decided by its statement: a condition looks at what only that has. */
 bool filter_needs_stmt(const struct filter *filter);
+/* Whether anything is asked for at all. */
+bool filter_any(const struct filter_options *options);
 /* A pattern was too costly on this many texts; they count as not matching. */
 uint64_t filter_match_failures(const struct filter *filter);
 
@@ -52,6 +54,7 @@ uint64_t filter_match_failures(const struct filter *filter);
 		OPTION_STRINGS(struct_type, member.session),                                       \
 		.help = "only these sessions (S1 and 1 are the same)"},                            \
 		{.name = "txn",                                                                    \
+			.alias = "transaction",                                                    \
 			.letter = 't',                                                             \
 			.argument = "N[,N...]",                                                    \
 			OPTION_STRINGS(struct_type, member.txn),                                   \

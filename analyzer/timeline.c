@@ -497,12 +497,22 @@ static void cell_line(struct timeline *timeline, struct buf *out, uint64_t at, b
 	end_line(out);
 }
 
-/* text_wrap that leaves no arrow at the end of a line. */
+/* text_wrap that leaves no arrow at the end of a line, nor alone on one. */
 static struct span wrap(struct span text, size_t width, struct span *rest)
 {
 	struct span line = text_wrap(text, width, rest);
 	const size_t tail = sizeof(" " ARROW) - 2; /* without the blank behind */
+	size_t lead = 0;
 
+	while (lead < text.len && text.ptr[lead] == ' ')
+		lead++;
+	if (line.len == lead + tail - 1 && rest->len && lead + 2 < width &&
+		memcmp(text.ptr + lead, ARROW, sizeof(ARROW) - 1) == 0) {
+		lead += sizeof(ARROW) - 1;
+		line = text_wrap(span_of(text.ptr + lead, text.len - lead),
+			width - text_columns(span_of(text.ptr, lead)), rest);
+		return span_of(text.ptr, lead + line.len);
+	}
 	if (line.len > tail && rest->len &&
 		memcmp(line.ptr + line.len - tail, " " ARROW, tail) == 0) {
 		line.len -= tail;

@@ -97,6 +97,14 @@ void verdict_example(
 	}
 }
 
+bool verdict_has_example(const struct verdict *verdict, const char *reason)
+{
+	for (size_t i = 0; i < verdict->reason_count; i++)
+		if (strcmp(verdict->reasons[i].name, reason) == 0)
+			return verdict->reasons[i].has_example;
+	return false;
+}
+
 void verdict_undecided(struct verdict *verdict, const char *reason, uint64_t count)
 {
 	if (count == 0)

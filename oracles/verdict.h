@@ -177,6 +177,7 @@ void verdict_undecided(struct verdict *verdict, const char *reason, uint64_t cou
 /* The statement that is the first example of a reason; of a reason that nobody counted: nothing. */
 void verdict_example(
 	struct verdict *verdict, const char *reason, const struct finding_step *example);
+bool verdict_has_example(const struct verdict *verdict, const char *reason);
 /* ... as unsupported: not modelled.  Reasons past the number kept are counted under one name. */
 void verdict_unsupported(struct verdict *verdict, const char *reason, uint64_t count);
 /* Findings in a stable order: severity, class, transactions.  Of those with one id, one is left and

@@ -546,6 +546,22 @@ static void proxy_free(struct proxy *proxy)
 	free(proxy);
 }
 
+static enum exit_status close_trace(
+	struct proxy *proxy, const struct proxy_options *options, enum exit_status status)
+{
+	struct trace_writer_stats stats;
+	struct err err;
+
+	if (!trace_writer_end(proxy->writer, &stats, &err))
+		status = fail(&err);
+	if (proxy->say)
+		proxy->say("trace %s: %llu records, %llu bytes written, %llu records lost",
+			options->output, (unsigned long long)stats.records,
+			(unsigned long long)stats.bytes_written,
+			(unsigned long long)stats.lost_records);
+	return status;
+}
+
 /* What SIGHUP needs to read the options again. */
 struct reading {
 	const struct command *command;
@@ -634,8 +650,10 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 		status = record(proxy, &options);
 	else
 		status = proxy_run(proxy, &err) ? EXIT_STATUS_OK : fail(&err);
-	if (proxy->writer && !trace_writer_close(proxy->writer, &err))
-		status = fail(&err);
+	if (proxy->writer && !proxy->served)
+		trace_writer_discard(proxy->writer);
+	else if (proxy->writer)
+		status = close_trace(proxy, &options, status);
 	proxy_free(proxy);
 	filters_release(&reading.filters);
 	return status;

@@ -80,12 +80,11 @@ static void summarize(struct buf *out, const char *path, const struct replay_sum
 	if (all) {
 		buf_add_str(out, "diverged in ");
 		text_add_counted(out, all, "place: ", "places: ");
-		buf_printf(out,
-			"%" PRIu64 " blocked here, %" PRIu64 " not blocked here, %" PRIu64
-			" other errors, %" PRIu64 " row by row, %" PRIu64 " not sent",
-			s->diverged[DIVERGED_BLOCKED], s->diverged[DIVERGED_NOT_BLOCKED],
-			s->diverged[DIVERGED_ERROR], s->diverged[DIVERGED_ROW_BY_ROW],
-			s->diverged[DIVERGED_NOT_SENT]);
+		buf_printf(out, "%" PRIu64 " blocked here, %" PRIu64 " not blocked here, ",
+			s->diverged[DIVERGED_BLOCKED], s->diverged[DIVERGED_NOT_BLOCKED]);
+		text_add_counted(out, s->diverged[DIVERGED_ERROR], "other error, ", "other errors, ");
+		buf_printf(out, "%" PRIu64 " row by row, %" PRIu64 " not sent",
+			s->diverged[DIVERGED_ROW_BY_ROW], s->diverged[DIVERGED_NOT_SENT]);
 	} else {
 		buf_add_str(out, "followed the recorded order throughout");
 	}
@@ -145,6 +144,12 @@ static enum exit_status replay_one(
 	how->ctx = &teller;
 	if (!e.complete) {
 		output_message("%s: the trace is incomplete: %s", path, e.damage);
+		status = EXIT_STATUS_INCOMPLETE;
+	}
+	if (!e.table_count) {
+		output_message("%s: no tables are in the trace, so none is made: statements that "
+			       "need one will fail (isorec proxy records tables with --user)",
+			path);
 		status = EXIT_STATUS_INCOMPLETE;
 	}
 	if (!replay(&e, how, &summary, &err)) {
@@ -299,10 +304,13 @@ const struct command replay_command = {
 		"of\n"
 		"begins and ends. Where the server does not allow that order, the rest goes on "
 		"and\n"
-		"the place is told. Compare the new trace with the old one with isotrace diff.\n"
-		"\n"
-		"The exit status is 3 when the replay diverged or rows were missing, 4 when it\n"
-		"could not be done.",
+		"the place is told. Compare the new trace with the old one with isotrace diff.",
+	.exit_status =
+		"  0  the recorded order was followed throughout\n"
+		"  2  wrong usage\n"
+		"  3  the replay diverged, an answer never came, or tables or rows were missing\n"
+		"  4  a trace cannot be read, or the server cannot be used\n"
+		"  5  a bug in isorec; the message says what to report",
 	.options = replay_table,
 	.examples = replay_examples,
 	.files = true,

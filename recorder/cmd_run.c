@@ -226,9 +226,10 @@ static void say_summary(struct runs *runs, const struct run_summary *s)
 {
 	if (!runs->options->quiet)
 		say(runs,
-			"%" PRIu64 " statements, %" PRIu64 " blocked, %" PRIu64 " errors, %" PRIu64
+			"%" PRIu64 " statement%s, %" PRIu64 " blocked, %" PRIu64 " error%s, %" PRIu64
 			" without an answer, %" PRIu64 " not as expected%s%s",
-			s->statements, s->blocked, s->errors, s->lost, s->unmet,
+			s->statements, s->statements == 1 ? "" : "s", s->blocked, s->errors,
+			s->errors == 1 ? "" : "s", s->lost, s->unmet,
 			s->server_gone ? "; the server is gone" : "",
 			s->by_time ? "; that something was blocked was known from the clock only"
 				   : "");
@@ -533,6 +534,8 @@ static void run_levels(struct runs *runs, const struct scenario *s, const char *
 static void run_orders(
 	struct runs *runs, const struct scenario *s, const char *name, const char *number)
 {
+	uint64_t orders = 1;
+
 	run_levels(runs, s, name, number, "");
 	for (uint64_t i = 0; i < runs->options->shuffle && !runs_stop && !runs->gone; i++) {
 		struct scenario other;
@@ -547,7 +550,11 @@ static void run_orders(
 		snprintf(order, sizeof(order), ".s%" PRIu64, i + 1);
 		run_levels(runs, &other, name, number, order);
 		scenario_release(&other);
+		orders++;
 	}
+	if (runs->options->quiet && runs->options->shuffle)
+		say(runs, "%s: %" PRIu64 " orders run, the traces are in %s", name, orders,
+			runs->folder);
 }
 
 static void run_file(struct runs *runs, const char *path)
@@ -698,10 +705,15 @@ const struct command run_command = {
 		"\n"
 		"Scenarios are in the language of docs/scenario-format.md, or case files of DT2,\n"
 		"Troc and Fucci, prompt lines (conn_0> SQL) or marked SQL (/* T1 */ SQL).\n"
-		"\n"
-		"The exit status is 1 when an expectation of a scenario was not met or repeated\n"
-		"runs differ, 3 when an answer never came, only the clock said that a statement\n"
-		"was blocked, instrumentation changed an answer, or a release cannot be had here.",
+		"The server is not judged here: isotrace check does that with the trace.",
+	.exit_status =
+		"  0  everything was run, and every expectation of the scenarios was met\n"
+		"  1  an expectation was not met, or repeated runs differ\n"
+		"  2  wrong usage\n"
+		"  3  an answer never came, only the clock said that a statement was blocked,\n"
+		"     instrumentation changed an answer, or a release cannot be had here\n"
+		"  4  a scenario cannot be read or run, or the server cannot be used\n"
+		"  5  a bug in isorec; the message says what to report",
 	.options = run_table,
 	.examples = run_examples,
 	.files = true,

@@ -11,6 +11,7 @@
 #include "out/draw.h"
 #include "out/formats.h"
 #include "table.h"
+#include "trace/record.h"
 #include "values/levels.h"
 
 enum { NAMES_MAX = 3 /* transactions named in a row of the table */ };
@@ -70,6 +71,16 @@ static void promises_text(struct buf *out, const struct page *page,
 	while (promise_next(context, verdict, &promise)) {
 		struct buf line = BUF_INIT;
 
+		if (promise.level == &context->contract->levels[LEVEL_UNKNOWN]) {
+			buf_add_str(&line, "promised:  not known of ");
+			text_add_counted(&line, promise.transactions, "transaction",
+				"transactions");
+			buf_add_str(&line, ": the trace does not have the server's level (isorec "
+					   "proxy records it with --user)");
+			draw_hanging(out, page, "           ", buf_span(&line));
+			buf_release(&line);
+			continue;
+		}
 		buf_printf(&line, "promised:  %s to ", promise.name);
 		text_add_counted(&line, promise.transactions, "transaction", "transactions");
 		buf_add_char(&line, ':');
@@ -292,7 +303,7 @@ static void hint(struct buf *out, const struct page *page, const struct verdict_
 	buf_printf(&line, " %s ", command);
 	if (strcmp(context->format, "trace") != 0)
 		buf_printf(&line, "--from=%s ", context->format);
-	if (strcmp(command, "stats") != 0)
+	if (strcmp(command, "stats") != 0 && strcmp(command, "show") != 0)
 		buf_add_str(&line, context->asked ? context->asked : "");
 	else if (context->salvaged)
 		buf_add_str(&line, "--salvage ");
@@ -312,11 +323,15 @@ static void hints_text(struct buf *out, const struct page *page,
 	const struct verdict_context *context, const struct verdict *verdict)
 {
 	bool trace = strcmp(context->format, "trace") == 0;
+	const struct verdict_reason *example = NULL;
 	char id[32];
 
 	if (strcmp(context->input, "-") == 0)
 		return; /* it cannot be read again */
-	if (!verdict->finding_count && !verdict->undecided && !context->damaged)
+	for (size_t i = 0; i < verdict->reason_count && !example; i++)
+		if (verdict->reasons[i].has_example)
+			example = &verdict->reasons[i];
+	if (!verdict->finding_count && !example && !context->damaged)
 		return;
 	buf_add_str(out, "\nnext:\n");
 	if (verdict->finding_count && trace) {
@@ -326,8 +341,16 @@ static void hints_text(struct buf *out, const struct page *page,
 	if (verdict->finding_count)
 		hint(out, page, context, "report", " -o report.html",
 			"all findings, drawn, for the browser");
-	if (trace && (context->damaged || verdict->undecided || verdict->unsupported))
+	if (trace && context->damaged)
 		hint(out, page, context, "stats", "", "what was recorded, and what is missing");
+	if (example && trace) {
+		char session[32];
+
+		snprintf(session, sizeof(session), " --session=%u",
+			(unsigned)example->example.session);
+		hint(out, page, context, "show", session,
+			"the session of the first statement that was not decided");
+	}
 	if (verdict->finding_count > 1 && !page->verbose)
 		hint(out, page, context, "check", " --verbose", "every witness, not only the first");
 }

@@ -101,7 +101,8 @@ static void command_help(struct buf *out, const struct command *command)
 		buf_add_str(out, "\nExamples:\n");
 	for (const struct command_example *e = command->examples; e && e->line; e++)
 		buf_printf(out, "  %s %s\n      %s\n", running->name, e->line, e->what);
-	buf_printf(out, "\nExit status:\n%s\n", running->exit_status);
+	buf_printf(out, "\nExit status:\n%s\n",
+		command->exit_status ? command->exit_status : running->exit_status);
 }
 
 static enum exit_status print(struct buf *out)

@@ -25,6 +25,7 @@ struct command {
 	const char *description; /* paragraphs, lines broken, for --help */
 	const struct option_def *options;
 	const struct command_example *examples;
+	const char *exit_status; /* what the numbers mean here; NULL: as for the program */
 	enum exit_status (*run)(const struct command *command, int argc, char **argv);
 	bool files; /* arguments are files: completion */
 	/* Option files (base/option_file.h): NULL: none are read.  Groups of all clients, and where

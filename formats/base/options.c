@@ -204,7 +204,7 @@ static bool set_value(const struct option_def *def, void *target, char *value, s
 enum { LONG_BASE = 256, LONG_HELP = 256 + OPTION_COUNT_MAX, LONG_VERSION };
 
 struct getopt_tables {
-	struct option longs[OPTION_COUNT_MAX + 3];
+	struct option longs[2 * OPTION_COUNT_MAX + 3]; /* with the aliases */
 	char shorts[3 * OPTION_COUNT_MAX + 8];
 };
 
@@ -229,6 +229,9 @@ static void make_tables(const struct option_def *table, struct getopt_tables *ou
 		if (!table[i].name)
 			continue;
 		out->longs[count++] = (struct option){table[i].name, argument, NULL, LONG_BASE + i};
+		if (table[i].alias)
+			out->longs[count++] =
+				(struct option){table[i].alias, argument, NULL, LONG_BASE + i};
 		if (table[i].letter) {
 			*s++ = table[i].letter;
 			if (argument != no_argument)
@@ -257,7 +260,7 @@ static const struct option_def *find_def(const struct option_def *table, int cod
 /* An argument that begins with "--" and is no option, or the beginning of several. */
 static bool unknown_long(const struct getopt_tables *tables, const char *argument, struct err *err)
 {
-	const char *names[OPTION_COUNT_MAX + 3];
+	const char *names[2 * OPTION_COUNT_MAX + 3];
 	size_t len = strcspn(argument + 2, "="), count = 0, matches = 0;
 	struct buf like = BUF_INIT;
 	char word[100];

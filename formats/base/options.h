@@ -57,6 +57,7 @@ struct option_strings {
 
 struct option_def {
 	const char *name;           /* long name; NULL: a heading, or the end of the table */
+	const char *alias;          /* another long name that people try; not listed */
 	const char *argument;       /* how help calls the value */
 	const char *help;           /* a phrase without a full stop; or the heading's text */
 	const char *const *choices; /* CHOICE: the words, NULL at the end; STRING: for completion */

@@ -258,6 +258,8 @@ static void take_note(struct loader *l, const struct record_note *r)
 		e->hang = true;
 	else if (span_eq_str(r->topic, "server"))
 		e->server_gone = true;
+	else if (span_eq_str(r->topic, "interrupted"))
+		e->interrupted = true;
 }
 
 /* ---- reading ---- */
@@ -496,8 +498,10 @@ static void note_damage(struct execution *e, const struct trace_reader *reader)
 	struct trace_totals totals;
 
 	trace_reader_totals(reader, &totals);
-	e->complete = totals.clean && !totals.lost_records && !e->malformed;
-	if (!e->complete)
+	e->complete = totals.clean && !totals.lost_records && !e->malformed && !e->interrupted;
+	if (e->interrupted)
+		snprintf(e->damage, sizeof(e->damage), "the user ended the run");
+	else if (!e->complete)
 		snprintf(e->damage, sizeof(e->damage),
 			"%llu bytes damaged, %llu torn off, %llu records lost, %llu malformed%s",
 			(unsigned long long)totals.bytes_damaged,

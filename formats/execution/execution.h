@@ -99,7 +99,7 @@ struct execution {
 	uint64_t injected;    /* the recorder's own statements, left out */
 	uint64_t records, malformed;
 	uint64_t probes;
-	bool hang, server_gone; /* as the recorder noted it */
+	bool hang, server_gone, interrupted; /* as the recorder noted it */
 	bool complete;          /* clean end, no damage, nothing lost */
 	char damage[200];       /* what is missing, in words, when not complete */
 };

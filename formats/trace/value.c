@@ -168,6 +168,24 @@ static void print_hex(struct buf *out, struct span s, size_t width)
 		buf_add_str(out, "...");
 }
 
+/* As json_escape; but of bytes that are no UTF-8, which a client with another character set gets,
+ * each is told: \xFC. */
+static void escape_all(struct buf *out, struct span s)
+{
+	const unsigned char *p = (const unsigned char *)s.ptr;
+
+	for (size_t i = 0; i < s.len;) {
+		size_t end = i, step;
+
+		while (end < s.len && (step = utf8_step(p + end, s.len - end)) != 0)
+			end += step;
+		json_escape(out, span_of(s.ptr + i, end - i));
+		if (end < s.len)
+			buf_printf(out, "\\x%02X", p[end++]);
+		i = end;
+	}
+}
+
 /* Control characters and bad UTF-8 never reach a terminal as they are. */
 static void print_text(struct buf *out, struct span s, size_t width)
 {
@@ -177,7 +195,7 @@ static void print_text(struct buf *out, struct span s, size_t width)
 	/* Not in the middle of a UTF-8 sequence. */
 	while (shown < s.len && shown > 0 && ((unsigned char)s.ptr[shown] & 0xc0) == 0x80)
 		shown--;
-	json_escape(&safe, span_of(s.ptr, shown));
+	escape_all(&safe, span_of(s.ptr, shown));
 	buf_add_char(out, '\'');
 	for (size_t i = 0; i < safe.len; i++) {
 		if (safe.data[i] == '\'')

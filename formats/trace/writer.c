@@ -1354,7 +1354,7 @@ void trace_writer_stats(struct trace_writer *writer, struct trace_writer_stats *
 	pthread_mutex_unlock(&writer->lock);
 }
 
-bool trace_writer_close(struct trace_writer *writer, struct err *err)
+static bool end(struct trace_writer *writer, struct err *err)
 {
 	bool ok;
 
@@ -1371,7 +1371,8 @@ bool trace_writer_close(struct trace_writer *writer, struct err *err)
 		err_set(err, writer->stop_why.code, "%s; %" PRIu64 " records were lost%s",
 			writer->stop_why.text, writer->stats.lost_records,
 			ok ? "" : ", and the trace ends without a footer");
-		err->errnum = writer->stop_why.errnum;
+		if (err)
+			err->errnum = writer->stop_why.errnum;
 		ok = false;
 	} else if (!ok) {
 		err_set_errno(err, writer->end_err.errnum,
@@ -1379,6 +1380,29 @@ bool trace_writer_close(struct trace_writer *writer, struct err *err)
 			" bytes, which are readable",
 			writer->segment.path, writer->segment.offset);
 	}
+	return ok;
+}
+
+bool trace_writer_end(struct trace_writer *writer, struct trace_writer_stats *stats, struct err *err)
+{
+	bool ok = end(writer, err);
+
+	*stats = writer->stats;
 	writer_free(writer);
 	return ok;
+}
+
+bool trace_writer_close(struct trace_writer *writer, struct err *err)
+{
+	struct trace_writer_stats stats;
+
+	return trace_writer_end(writer, &stats, err);
+}
+
+void trace_writer_discard(struct trace_writer *writer)
+{
+	(void)!end(writer, NULL);
+	if (writer->segment.cuttable && writer->segment.header.segment == 1)
+		(void)unlink(writer->segment.path);
+	writer_free(writer);
 }

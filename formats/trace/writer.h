@@ -88,6 +88,12 @@ struct trace_writer *trace_writer_open(
 /* Flushes everything, writes the footer, joins the thread and frees.  False when anything could not
  * be written; err says what and where the readable part ends.  All producers must be done. */
 bool trace_writer_close(struct trace_writer *writer, struct err *err) MUST_CHECK;
+/* ... and tells what it came to, the last blocks among it. */
+bool trace_writer_end(struct trace_writer *writer, struct trace_writer_stats *stats,
+	struct err *err) MUST_CHECK;
+/* Closes it and removes the file: there was nothing to record after all, and an empty trace would
+ * stand in the way of the next try.  Segments behind the first stay. */
+void trace_writer_discard(struct trace_writer *writer);
 /* Ends the segment and begins the next one (SIGHUP); nothing when the trace is one file. */
 void trace_writer_rotate(struct trace_writer *writer);
 /* True, and why, once recording has stopped: the disk, or the policy.  To be polled. */

@@ -351,23 +351,46 @@ static void judge_final(struct mvcc *m)
 	}
 }
 
+/* The first statement of each reason is its example. */
+static void add_example(struct mvcc *m, const char *reason, size_t at)
+{
+	enum { TEXT_MAX = 4096 };
+	const struct execution *e = m->schedule->execution;
+	const struct execution_stmt *stmt = m->schedule->stmts[at].in;
+	size_t len = stmt->sql.len < TEXT_MAX ? stmt->sql.len : TEXT_MAX;
+
+	if (verdict_has_example(m->verdict, reason))
+		return;
+	verdict_example(m->verdict, reason,
+		&(struct finding_step){.stmt = UINT32_MAX,
+			.session = e->sessions[stmt->session].number,
+			.number = stmt->record.number,
+			.text = arena_copy(&m->verdict->arena, span_of(stmt->sql.ptr, len)),
+			.begin_ns = stmt->record.begin,
+			.end_ns = stmt->record.at,
+			.error = stmt->record.error});
+}
+
 static void count_statements(struct mvcc *m)
 {
 	for (size_t i = 0; i < m->schedule->stmt_count; i++) {
 		const struct stmt_run *run = &m->runs[i];
+		const char *reason = m->reasons[run->reason];
 
 		switch ((enum stmt_verdict)run->verdict) {
 		case STMT_DECIDED:
 			m->verdict->decided++;
 			break;
 		case STMT_UNJUDGED:
-			verdict_undecided(m->verdict, "statements without an answer", 1);
-			break;
+			reason = "statements without an answer";
+			/* fall through */
 		case STMT_UNDECIDED:
-			verdict_undecided(m->verdict, m->reasons[run->reason], 1);
+			verdict_undecided(m->verdict, reason, 1);
+			add_example(m, reason, i);
 			break;
 		case STMT_UNSUPPORTED:
-			verdict_unsupported(m->verdict, m->reasons[run->reason], 1);
+			verdict_unsupported(m->verdict, reason, 1);
+			add_example(m, reason, i);
 			break;
 		case STMT_HARMLESS:
 			break;

@@ -119,25 +119,35 @@ static void close_listeners(struct proxy *proxy)
 	}
 }
 
-static void say_statistics(const struct proxy *proxy)
+/* At the end the trace is not whole yet: whoever closes it tells what it came to. */
+static void say_statistics(const struct proxy *proxy, bool at_end)
 {
 	struct proxy_totals t;
 	struct trace_writer_stats trace = {0};
+	struct buf line = BUF_INIT;
 
 	if (!proxy->say)
 		return;
 	proxy_totals(proxy, &t);
-	if (proxy->writer)
-		trace_writer_stats(proxy->writer, &trace);
-	proxy->say("%llu sessions open, %llu in all (%llu refused by the node, %llu opaque), "
-		   "%llu statements, %llu bytes to the server, %llu to clients; "
-		   "trace: %llu records, %llu bytes written, %llu waiting, %llu records lost",
+	buf_printf(&line,
+		"%llu sessions open, %llu in all (%llu refused by the node, %llu opaque), "
+		"%llu statements, %llu bytes to the server, %llu to clients",
 		(unsigned long long)t.sessions, (unsigned long long)t.opened,
 		(unsigned long long)t.refused, (unsigned long long)t.opaque,
 		(unsigned long long)t.statements, (unsigned long long)t.bytes_to_server,
-		(unsigned long long)t.bytes_to_client, (unsigned long long)trace.records,
-		(unsigned long long)trace.bytes_written, (unsigned long long)trace.backlog_bytes,
-		(unsigned long long)trace.lost_records);
+		(unsigned long long)t.bytes_to_client);
+	if (!at_end) {
+		if (proxy->writer)
+			trace_writer_stats(proxy->writer, &trace);
+		buf_printf(&line,
+			"; trace: %llu records, %llu bytes written, %llu waiting, %llu records "
+			"lost",
+			(unsigned long long)trace.records, (unsigned long long)trace.bytes_written,
+			(unsigned long long)trace.backlog_bytes,
+			(unsigned long long)trace.lost_records);
+	}
+	proxy->say("%s", line.data);
+	buf_release(&line);
 }
 
 static void draw_status(const struct proxy *proxy, uint64_t *statements, uint64_t *at)
@@ -248,7 +258,7 @@ static void serve(struct proxy *proxy, int signal_fd)
 						proxy->hangup(proxy, proxy->hangup_data);
 					trace_writer_rotate(proxy->writer);
 				} else if (info.ssi_signo == SIGUSR1) {
-					say_statistics(proxy);
+					say_statistics(proxy, false);
 				} else if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT) {
 					stopping = draining;
 					draining = true;
@@ -297,6 +307,7 @@ bool proxy_run(struct proxy *proxy, struct err *err)
 		if (!relay_worker_start(&proxy->workers[started], &proxy->relay, &proxy->capture,
 			    proxy->writer, started, proxy->worker_count, err))
 			goto out;
+	proxy->served = true;
 	if (proxy->ready)
 		proxy->ready(proxy);
 	notify_service("READY=1\nSTATUS=recording");
@@ -308,7 +319,7 @@ out:
 	for (unsigned i = 0; i < started; i++)
 		relay_worker_join(&proxy->workers[i]);
 	if (ok)
-		say_statistics(proxy);
+		say_statistics(proxy, true);
 	close_listeners(proxy);
 	if (signal_fd >= 0)
 		close(signal_fd);

@@ -29,6 +29,8 @@ struct proxy {
 	void (*hangup)(struct proxy *proxy, void *data);
 	void *hangup_data;
 
+	bool served; /* proxy_run got as far as taking connections */
+
 	/* proxy_run's own. */
 	struct relay_worker *workers;
 	uint32_t sessions;

@@ -4,6 +4,7 @@
 #include <mysqld_error.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/bug.h"
 #include "base/clock.h"
@@ -155,7 +156,14 @@ static enum txn_level level_of(MYSQL *mysql, const char *scope)
 bool engine_open_trace(struct engine *e, const char *const *facts)
 {
 	struct trace_writer_options options;
+	struct stat st;
 
+	if (!e->options->overwrite && stat(e->options->output, &st) == 0 && S_ISREG(st.st_mode) &&
+		st.st_size)
+		return err_set(e->err, ERR_USAGE,
+			"%s exists: choose another --output, or let it be replaced with "
+			"--overwrite",
+			e->options->output);
 	trace_writer_defaults(&options);
 	options.recorder = "isorec " ISOTRACE_VERSION;
 	options.overwrite = e->options->overwrite;
@@ -621,7 +629,7 @@ void engine_abandon_all(struct engine *e)
 		if (!e->control_dead)
 			(void)!mysql_query(e->nodes[c->node].control, sql);
 		fill_blocked(c);
-		client_abandon(c, "no answer came");
+		client_abandon(c, "it was given up");
 		complete(e, c);
 	}
 }

@@ -451,6 +451,48 @@ def test_a_torn_trace_accuses_nobody():
     isotrace("check", torn).expect(3)
 
 
+def test_what_is_missing_counts_once():
+    """Bytes are no decisions: of what was torn off nobody knows how much it was."""
+    with open(CLEAN, "rb") as source, open(scratch("short.itr"), "wb") as out:
+        out.write(source.read()[:-300])
+    coverage = isotrace("check", "--format=json", scratch("short.itr")).json()["coverage"]
+    assert coverage["reasons"]["a damaged or torn part of the trace"] == 1, coverage
+
+
+def test_the_first_statement_of_each_reason():
+    """Of mvcc, too; and the hint leads to it."""
+    t = tracefile.Trace()
+    t.add("server", 0, node="n1", version="10.11.6-MariaDB", flavour="mariadb",
+          variables={"transaction_isolation": "REPEATABLE-READ"})
+    t.add("schema", 0, table=1, node="n1", database="d", name="t", columns=[["a", "int(11)", False, None, None, None, None]],
+          primary_key=[0])
+    t.add("rows", 0, table=1, node="n1", moment="initial", last=True, rows=[[1]], complete=True)
+    t.add("session", 1, session=7, event=0, node="n1", client="c", user="u", database="d")
+    t.stmt(7, 1, "select a from t", 10, rows=[[1]])
+    t.stmt(7, 2, "select a + 1 from t", 300, rows=[[2]])
+    path = scratch("levelless.itr")
+    t.write(path)
+    coverage = isotrace("check", "--format=json", "--oracle=mvcc", path).json()["coverage"]
+    [example] = coverage["examples"].values()
+    assert example == {"session": 7, "statement": 1, "sql": "select a from t"}, coverage
+    text = isotrace("check", "--oracle=mvcc", path).out
+    assert "the first: statement 1 of session 7: select a from t" in text, text
+    assert re.search(r"isotrace show \S+ --session=7\n", text) and "isotrace stats" not in text, text
+
+
+def test_a_level_that_is_not_known():
+    """Recorded without an account, a trace does not say what was promised: how to have it."""
+    t = tracefile.demo()
+    t.records = [r for r in t.records if msgpack.unpackb(r, strict_map_key=False)[0] not in
+                 (tracefile.KINDS["txn"][0],)]
+    t.add("txn", 8000, session=1, txn=3, event=0, number=7)
+    t.add("txn", 8100, session=1, txn=3, event=1, number=8, outcome=1)
+    path = scratch("unlevelled.itr")
+    t.write(path)
+    text = isotrace("check", path).out
+    assert "promised:  not known of " in text and "--user" in text, text
+
+
 def test_level_of_a_trace():
     assert isotrace("check", "--level=serializable", LOST).status == 1
     assert isotrace("check", "--level=PL-2", LOST).status in (0, 3)

@@ -40,6 +40,29 @@ def test_timeline_at_several_widths():
             assert columns_of(line) <= width, line
 
 
+def test_no_line_is_blank():
+    """A long value behind the arrow is broken, not put below an arrow's empty line."""
+    t = Trace()
+    for session in (1, 2, 3):
+        t.add("session", session, session=session, event=0, client=f"c{session}")
+    t.stmt(3, 1, "select * from room", 100, rows=[[1, "schmidt", "109.45", None], [2, "eve", "132.00", None]])
+    path = scratch("blank.itr")
+    t.write(path)
+    for width in range(60, 120):
+        for line in show(path, columns=width).expect().out.splitlines():
+            assert re.search(r"[^ │]", line), (width, line)
+            assert not line.rstrip().endswith("→"), (width, line)
+
+
+def test_bytes_that_are_no_utf8_are_told():
+    """What a client with another character set gets: each byte, not one mark for all."""
+    t = Trace()
+    t.stmt(1, 1, "select name", 100, rows=[["m\udcfcller"], ["m\udce4ller"], ["müller"]])
+    path = scratch("latin1.itr")
+    t.write(path)
+    assert "('m\\xFCller') ('m\\xE4ller') ('müller')" in show(path).expect().out
+
+
 def test_width_option_and_environment():
     assert show(DEMO, "--width=80").out == show(DEMO, columns=80).out
     assert show(DEMO, "--width=80", columns=100).out == show(DEMO, columns=80).out
@@ -264,7 +287,7 @@ def test_filter_time():
     # T2's update began before 2.5 ms and ended after 5 ms: it overlaps.
     assert 0.002 in offsets("--from=5.25ms", "--to=5.3ms")
     assert offsets("--to=0.15ms") == [0, 0, 0, 0.0001, 0.00015]
-    assert offsets("--from=1h") == []
+    assert rows(show(DEMO, "--from=1h").expect(0, "nothing passes").out) == []
 
 
 def test_filter_errors_only():
@@ -507,6 +530,14 @@ def test_full_disk_and_closed_output():
                                  capture_output=True, text=True, check=False, env=environment())
             assert run.returncode == 4, (command, target, run)
             assert "cannot write to standard output" in run.stderr
+
+
+def test_filters_that_nothing_passes():
+    for args in (["--session=99"], ["--transaction=99"], ["-m", "zzz"], ["--from=1h"]):
+        show(DEMO, *args).expect(0, "nothing passes the filters, of ")
+        show(DEMO, "--format=ndjson", *args).expect(0)
+    assert show(DEMO, "--transaction=1").expect().out == show(DEMO, "--txn=1").expect().out
+    assert "--transaction" not in isotrace("help", "show").out
 
 
 def test_same_trace_same_bytes():

@@ -510,6 +510,9 @@ T2> select get_lock('y', 1000);
     trace = Trace(path)
     assert [r for r in trace.kind("note") if r["topic"] == "interrupted"]
     assert trace.stmts("T2")[0]["flags"] & 1
+    # What was not run to its end is no execution to compare with.
+    done = subprocess.run([ISOTRACE, "diff", path, path], capture_output=True, text=True, check=False)
+    assert done.returncode == 3 and "the user ended the run" in done.stdout, done
 
 
 def without_the_lock_views():
@@ -622,6 +625,13 @@ def what_cannot_run():
     assert "--drop-database" in done.stderr, done.stderr
     isorec("--drop-database", "-o", FOLDER, write("[schedule]\nT1> select 1;\n"))
     assert "isorec_run" not in servers("sql", NAME, "show databases")
+    path = os.path.join(FOLDER, "there.itr")
+    isorec("-o", path, write("[schedule]\nT1> select 1;\n"))
+    size = os.path.getsize(path)
+    done = subprocess.run([ISOREC, "run", "--socket=" + SERVER["socket"], "--user=root", "-o", path,
+                           write("[schedule]\nT1> select 1;\n")], capture_output=True, text=True, check=False)
+    assert done.returncode == 4 and "let it be replaced with --overwrite" in done.stderr, done
+    assert os.path.getsize(path) == size
     isorec(status=2)
     isorec("--isolation=XX", write("[schedule]\nT1> select 1;\n"), status=2)
 
@@ -706,6 +716,16 @@ B> commit;
     assert [s["error"] for s in trace.stmts() if s["error"]] == [1213]
 
 
+def summaries():
+    """One of a thing is not many, and who asks for other orders quietly is told where they are."""
+    _, said = run("[schedule]\nT1> nonsense;\n")
+    assert "# 1 statement, 0 blocked, 1 error, " in said, said
+    done = isorec("-q", "--shuffle=3", "-o", FOLDER, write("[schedule]\nT1> select 1;\nT2> select 2;\n"))
+    assert "x.scn: 4 orders run, the traces are in " + FOLDER in done.stdout, done.stdout
+    text = subprocess.run([ISOREC, "help", "run"], capture_output=True, text=True, check=True).stdout
+    assert "repeated runs differ" in text and "violation was found" not in text, text
+
+
 def case_files():
     path = os.path.join(FOLDER, "case.txt")
     with open(path, "w", encoding="ascii") as out:
@@ -727,7 +747,7 @@ if RELEASE == "mariadb-local":
               an_interrupt_leaves_nothing, without_the_lock_views,
               answers_behind_those_they_let_go_on,
               unmet_expectations_are_told, what_cannot_run, the_server_splits_statements_alike,
-              procedures_and_types, many_sessions, case_files]
+              procedures_and_types, many_sessions, summaries, case_files]
 
 
 def main():

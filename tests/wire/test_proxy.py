@@ -1808,6 +1808,28 @@ def status_line():
 
 
 @test
+def failed_start():
+    """a start that fails leaves no trace in the way of the next; the last line counts all of it"""
+    mock = Mock()
+    with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port]) as proxy:
+        trace = os.path.join(proxy.folder, "next.itr")
+        # The port is taken.
+        done = subprocess.run([ISOREC, "proxy", "--node", "127.0.0.1:%d" % mock.port, "--listen",
+                               "127.0.0.1:%d" % proxy.port, "-o", trace], capture_output=True,
+                              text=True, check=False, timeout=60)
+        assert done.returncode == 4 and "in use" in done.stderr, done
+        assert not os.path.exists(trace)
+        said = proxy.stop().splitlines()
+        size = os.path.getsize(proxy.trace)
+        last = re.fullmatch(r"isorec: trace (\S+): (\d+) records, (\d+) bytes written, 0 records lost", said[-1])
+        assert last and last[1] == proxy.trace and int(last[3]) == size, (said, size)
+        assert "waiting" not in said[-2], said
+        done = subprocess.run([ISOREC, "proxy", "--node", "127.0.0.1:%d" % mock.port, "-o", proxy.trace],
+                              capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == 2 and os.path.getsize(proxy.trace) == size, done
+
+
+@test
 def option_files():
     """options from a file, the command line wins; files' options stand first; --print-defaults"""
     mock = Mock()
