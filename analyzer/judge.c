@@ -33,17 +33,17 @@ static bool read_contract_file(struct contract *out, const char *path, struct er
 static bool choose_contract(struct contract *out, const struct judge_options *options,
 	const struct history *history, struct err *err)
 {
+	bool snapshots = history_is_on(history, "innodb_snapshot_isolation");
+
 	if (options->contract_file)
 		return read_contract_file(out, options->contract_file, err);
 	if (options->contract)
 		return contract_builtin(out, options->contract, err);
 	/* wsrep_on is ON on a node of a cluster, be the trace of one node or of several. */
 	if (history_is_on(history, "wsrep_on"))
-		return contract_builtin(out, "galera", err);
+		return contract_builtin(out, snapshots ? "galera-si" : "galera", err);
 	return contract_builtin(out,
-		contract_for(strtab_get(&history->strings, history->flavour),
-			history_is_on(history, "innodb_snapshot_isolation")),
-		err);
+		contract_for(strtab_get(&history->strings, history->flavour), snapshots), err);
 }
 
 static void show_progress(void *data, uint64_t done, uint64_t all)

@@ -58,9 +58,8 @@ extern const char *const judge_oracles[];
 		OPTION_STRING(struct_type, member.contract), \
 		.choices = contract_names, \
 		.preset = "by the server in the trace", \
-		.help = "what was promised, for traces: innodb, innodb-si, tidb-pessimistic, galera, or " \
-			"adya " \
-			"(the textbook levels)"}, \
+		.help = "what was promised, for traces: innodb, innodb-si, tidb-pessimistic, " \
+			"galera, galera-si, or adya (the textbook levels)"}, \
 	{.name = "contract-file", \
 		.argument = "FILE", \
 		OPTION_STRING(struct_type, member.contract_file), \

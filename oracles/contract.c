@@ -18,6 +18,9 @@ static const char tidb_text[] =
 static const char galera_text[] =
 #include "galera.contract.inc"
 	;
+static const char galera_si_text[] =
+#include "galera-si.contract.inc"
+	;
 static const char adya_text[] =
 #include "adya.contract.inc"
 	;
@@ -157,22 +160,23 @@ bool contract_parse(struct contract *out, struct span text, const char *source, 
 }
 
 const char *const contract_names[] = {
-	"innodb", "innodb-si", "tidb-pessimistic", "galera", "adya", NULL};
+	"innodb", "innodb-si", "tidb-pessimistic", "galera", "galera-si", "adya", NULL};
 
 bool contract_builtin(struct contract *out, const char *name, struct err *err)
 {
 	const struct {
 		const char *name, *text;
 	} files[] = {{"innodb", innodb_text}, {"innodb-si", innodb_si_text},
-		{"tidb-pessimistic", tidb_text}, {"galera", galera_text}, {"adya", adya_text}};
+		{"tidb-pessimistic", tidb_text}, {"galera", galera_text},
+		{"galera-si", galera_si_text}, {"adya", adya_text}};
 
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
 		if (strcmp(files[i].name, name) == 0)
 			return contract_parse(out, span_str(files[i].text), name, err);
 	}
 	return err_set(err, ERR_USAGE,
-		"no contract is called '%s'; there are innodb, innodb-si, tidb-pessimistic, galera "
-		"and adya",
+		"no contract is called '%s'; there are innodb, innodb-si, tidb-pessimistic, "
+		"galera, galera-si and adya",
 		name);
 }
 

@@ -192,7 +192,11 @@ bool backdrop_server(struct backdrop *context, struct capture_node *node,
 
 	if (!db)
 		return false;
-	result = ask(db, node, err, "show global variables", SPAN_NONE, SPAN_NONE);
+	result = context->options->instrument &&
+				 !instrument_tables_add_node(
+					 context->options->instrument, db, node->name, err)
+			 ? NULL
+			 : ask(db, node, err, "show global variables", SPAN_NONE, SPAN_NONE);
 	if (!result) {
 		mysql_close(db);
 		return false;

@@ -131,4 +131,11 @@ static inline bool select_is_lock_error(unsigned error)
 	return error == 1213 || error == 1205 || error == 1020 || error == 3572 || error == 1317;
 }
 
+/* The error by which a node of a cluster tells, at the next command whatever that is, that the
+ * transaction was rolled back (Galera's brute-force abort: ER_LOCK_DEADLOCK). */
+static inline bool select_is_late_abort(unsigned error)
+{
+	return error == 1213;
+}
+
 #endif

@@ -188,7 +188,8 @@ bool instrument_query_end(
 	struct instrument_session *s, struct capture *capture, unsigned error, bool quiet)
 {
 	const struct own_query *query = &s->select.queue[s->select.at++];
-	bool is_the_answer = error && query->locks && select_is_lock_error(error);
+	bool is_the_answer = (error && query->locks && select_is_lock_error(error)) ||
+			     select_is_late_abort(error);
 
 	select_query_end(s, capture, query, !error, quiet);
 	if (is_the_answer)

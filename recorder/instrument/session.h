@@ -7,6 +7,8 @@
  *	instrument_begin(s, ...)        what is to be done with it: s->plan
  *	if (instrument_wants_log(s))    send LOG_READ_SQL, give the answer to instrument_take_log()
  *	if (instrument_wants_reset(s))  send LOG_RESET_SQL
+ *	in a transaction on a cluster, where one of these fails with select_is_late_abort():
+ *	instrument_is_answered(), and the error is the statement's answer
  *	in select mode, while (instrument_next_query(s)): send it, instrument_query_row() for
  *	each row, instrument_query_end(); if that is true, its error is the statement's answer
  *	the statement: s->plan.text if rewritten
@@ -88,6 +90,13 @@ static inline bool instrument_wants_rows_now(const struct instrument_session *s)
 static inline bool instrument_wants_reset(const struct instrument_session *s)
 {
 	return s->plan.writes && !s->pending && !instrument_in_select_mode(s);
+}
+
+/* On a cluster the answer to what was sent for a statement in a transaction was its end: it is the
+ * statement's answer, which was not sent.  The log is still there. */
+static inline void instrument_is_answered(struct instrument_session *s)
+{
+	s->plan.writes = false;
 }
 
 /* Select mode: the query that goes out next; NULL: the statement itself. */

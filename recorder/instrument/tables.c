@@ -516,6 +516,20 @@ static bool read_case(struct instrument_tables *tables, MYSQL *mysql, struct err
 	return result != NULL;
 }
 
+/* Galera and Group Replication: a transaction that another node's write set meets is rolled back at
+ * once, and its session is told at its next command, whatever that is. */
+static bool read_cluster(struct instrument_tables *tables, MYSQL *mysql, struct err *err)
+{
+	MYSQL_RES *result = instrument_query(mysql,
+		"show global variables where variable_name = 'wsrep_on' and value = 'ON' or "
+		"variable_name = 'group_replication_group_name' and value <> ''",
+		err);
+
+	tables->cluster = result && mysql_num_rows(result) > 0;
+	mysql_free_result(result);
+	return result != NULL;
+}
+
 static bool is_recorded(const struct instrument_tables *tables, const char *database)
 {
 	for (size_t i = 0; i < tables->database_count; i++)
@@ -534,7 +548,7 @@ bool instrument_tables_load(
 	bool ok = true;
 
 	snprintf(tables->version, sizeof(tables->version), "%s", mysql_get_server_info(mysql));
-	if (!read_case(tables, mysql, err))
+	if (!read_case(tables, mysql, err) || !read_cluster(tables, mysql, err))
 		return false;
 	buf_add_str(&sql,
 		"select table_schema, table_name from information_schema.columns where "
@@ -577,8 +591,47 @@ bool instrument_tables_load(
 	       (!select || note_triggers(tables, mysql, err));
 }
 
+/* UUID_SHORT(): 8 bits of the server id, the second in which the server started, 24 bits that count
+ * (manuals of both). */
+bool instrument_tables_add_node(
+	struct instrument_tables *tables, MYSQL *mysql, const char *name, struct err *err)
+{
+	MYSQL_RES *result;
+	MYSQL_ROW row;
+	uint64_t range;
+
+	if (tables->mode != INSTRUMENT_TRIGGER)
+		return true;
+	result = instrument_query(mysql, "select uuid_short() >> 24, @@server_id", err);
+	row = result ? mysql_fetch_row(result) : NULL;
+	if (!row || !row[0]) {
+		mysql_free_result(result);
+		return result ? err_set(err, ERR_UNSUPPORTED, "node %s has no UUID_SHORT()", name)
+			      : false;
+	}
+	range = strtoull(row[0], NULL, 10);
+	for (size_t i = 0; i < tables->node_count; i++) {
+		if (tables->nodes[i].range != range)
+			continue;
+		err_set(err, ERR_UNSUPPORTED,
+			"nodes %s and %s have the same server_id (%s) and started in the same "
+			"second: their triggers would give two versions one name; give them server "
+			"ids of their own, or restart one of them",
+			tables->nodes[i].name, name, row[1] ? row[1] : "?");
+		mysql_free_result(result);
+		return false;
+	}
+	mysql_free_result(result);
+	MEM_RESERVE(tables->nodes, tables->node_count + 1, tables->node_capacity);
+	tables->nodes[tables->node_count++] = (struct instrument_node){mem_strdup(name), range};
+	return true;
+}
+
 void instrument_tables_release(struct instrument_tables *tables)
 {
+	for (size_t i = 0; i < tables->node_count; i++)
+		free(tables->nodes[i].name);
+	free(tables->nodes);
 	for (size_t i = 0; i < tables->count; i++)
 		instrument_table_release(&tables->list[i]);
 	for (size_t i = 0; i < tables->function_count; i++)

@@ -111,12 +111,19 @@ struct instrument_routine {
 	char *body;
 };
 
+/* A node, and the part of UUID_SHORT() that does not count: its server id and when it started. */
+struct instrument_node {
+	char *name;
+	uint64_t range;
+};
+
 struct instrument_tables {
 	enum instrument_mode mode;
 	struct instrument_table *list; /* by database and name */
 	size_t count, capacity;
 	char version[64]; /* of the server */
 	bool any_case;    /* lower_case_table_names: T and t are one table */
+	bool cluster;     /* other nodes may roll a transaction back while it is idle */
 	/* Those to be recorded: elsewhere tables may be prepared for another mode.  None: all. */
 	const char *const *databases;
 	size_t database_count;
@@ -127,6 +134,8 @@ struct instrument_tables {
 	bool all_writers;    /* nobody else writes */
 	uint64_t first_mark; /* select mode: a version's name, without the tag */
 	char reset_sql[256]; /* trigger mode: begins a log, or empties it */
+	struct instrument_node *nodes; /* trigger mode */
+	size_t node_count, node_capacity;
 	struct instrument_cascade *actions;
 	size_t action_count, action_capacity;
 	struct instrument_routine *routines; /* procedures */
@@ -150,6 +159,10 @@ uint32_t instrument_add_variables(const struct instrument_tables *tables, struct
 
 /* All prepared tables of the server, or of one database. */
 bool instrument_tables_load(struct instrument_tables *tables, MYSQL *mysql, const char *database,
+	struct err *err) MUST_CHECK;
+/* A further node on which they are written: false where its triggers would give versions the names
+ * that those of another one give. */
+bool instrument_tables_add_node(struct instrument_tables *tables, MYSQL *mysql, const char *name,
 	struct err *err) MUST_CHECK;
 void instrument_tables_release(struct instrument_tables *tables);
 /* A whole one by its name; NULL: none is known. */

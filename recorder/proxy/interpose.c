@@ -250,11 +250,14 @@ static void send_query(
 	buf_release(&payload);
 }
 
-/* What goes before a statement. */
+/* What goes before a statement, unless interpose_send_before() does it. */
 static void send_own(struct interpose *i, struct buf *to_server)
 {
 	bool reset = instrument_wants_reset(&i->session);
 
+	if (i->careful)
+		return;
+	i->own_error = 0;
 	if (instrument_wants_log(&i->session)) {
 		send_query(i, LOG_READ_SQL, JOB_LOG, to_server);
 		reset = i->session.plan.writes;
@@ -269,15 +272,21 @@ void interpose_send_raw(struct interpose *i, struct span raw, struct buf *to_ser
 	wire_feed_client(&i->inner, raw, interpose_stamp(i, false));
 }
 
-/* Select mode: true if something goes out before the command. */
 bool interpose_send_before(struct interpose *i, struct buf *to_server)
 {
 	const struct own_query *q = instrument_next_query(&i->session);
 
-	if (!q)
-		return false;
 	i->own_error = 0;
-	send_query(i, q->sql.data, JOB_OWN, to_server);
+	if (q) {
+		send_query(i, q->sql.data, JOB_OWN, to_server);
+	} else if (i->careful && instrument_wants_log(&i->session)) {
+		send_query(i, LOG_READ_SQL, JOB_LOG, to_server);
+	} else if (i->careful && instrument_wants_reset(&i->session) && !i->emptied) {
+		i->emptied = true;
+		send_query(i, i->tables->reset_sql, JOB_RESET, to_server);
+	} else {
+		return false;
+	}
 	return true;
 }
 
@@ -601,6 +610,10 @@ static void begin_command(struct interpose *i, uint8_t byte)
 	i->error = 0;
 	i->preparing = i->executed = NULL;
 	i->affected_known = i->warnings = false;
+	/* Were the command sent at once, a node that has rolled the transaction back would tell
+	 * that to our query, and execute the command outside of it. */
+	i->careful = i->tables->cluster && i->capture->txn.open;
+	i->emptied = false;
 	i->literal_count = 0;
 	buf_clear(&i->literals);
 }
@@ -628,6 +641,7 @@ static void handle_command(
 	case CMD_CHANGE_USER:
 	case CMD_RESET_CONNECTION:
 		plain_command(i);
+		i->careful = false; /* the transaction ends anyway */
 		send_own(i, to_server);
 		send_command(i, raw, to_server);
 		return;
@@ -848,6 +862,7 @@ void interpose_flush(struct interpose *i, struct buf *to_server)
 	if (!interpose_has_log(i) || waits_for_answer(i) || i->held.len)
 		return;
 	plain_command(i);
+	i->careful = false;
 	send_own(i, to_server);
 	(void)!interpose_send_before(i, to_server);
 }

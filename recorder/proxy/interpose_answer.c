@@ -2,17 +2,22 @@
 /* What comes from the server of an instrumented session, and what the client gets of it. */
 #include "proxy/interpose_parts.h"
 
+static void note_own_error(struct interpose *i, const struct packet *p)
+{
+	if (p->payload.len >= 3 && (uint8_t)p->payload.ptr[0] == 0xff &&
+		!wire_is_progress(p->payload))
+		i->own_error = (uint8_t)p->payload.ptr[1] | (unsigned)(uint8_t)p->payload.ptr[2]
+								    << 8;
+}
+
 static void take_own_row(struct interpose *i, const struct packet *p, enum wire_expect expect)
 {
 	const struct own_query *q = instrument_next_query(&i->session);
 	struct span values[PLAN_TABLES_MAX];
 
-	if (p->payload.len >= 3 && (uint8_t)p->payload.ptr[0] == 0xff &&
-		!wire_is_progress(p->payload)) {
-		i->own_error = (uint8_t)p->payload.ptr[1] | (unsigned)(uint8_t)p->payload.ptr[2]
-								    << 8;
+	note_own_error(i, p);
+	if (i->own_error)
 		return;
-	}
 	buf_clear(&i->scratch);
 	if (expect == EXPECT_ROWS && !wire_is_rows_end(&i->inner, p) &&
 		strip_text_row(p->payload, (uint32_t)q->columns, (uint32_t)q->columns, &i->scratch,
@@ -22,15 +27,19 @@ static void take_own_row(struct interpose *i, const struct packet *p, enum wire_
 
 static void client_command_done(struct interpose *i);
 
-/* A query of select mode is answered; its last packet may be the client's answer. */
-static void own_done(struct interpose *i, const struct packet *p, struct buf *to_client,
-	struct buf *to_server, size_t *fed)
+/* A query that the client's command waits for is answered; its last packet may be the client's
+ * answer. */
+static void own_done(struct interpose *i, bool is_answer, const struct packet *p,
+	struct buf *to_client, struct buf *to_server, size_t *fed)
 {
-	bool is_answer = instrument_query_end(&i->session, i->capture, i->own_error, false);
-
-	if (is_answer && !i->passing.waits) {
+	if (is_answer && i->passing.waits && select_is_late_abort(i->own_error)) {
+		/* The command is too long to be held and dropped, and must not be executed outside
+		 * of the transaction that the client thinks it is in. */
+		i->broken = true;
+	} else if (is_answer && !i->passing.waits) {
 		i->is_deferred = false;
 		i->failed = true;
+		i->error = i->own_error;
 		strip_put(to_client, p->payload, 1);
 		wire_feed_server(i->outer, span_of(to_client->data + *fed, to_client->len - *fed),
 			interpose_stamp(i, false));
@@ -54,6 +63,7 @@ static void take_log(struct interpose *i, const struct packet *p, enum wire_expe
 {
 	struct span values[3];
 
+	note_own_error(i, p);
 	buf_clear(&i->scratch);
 	if (expect == EXPECT_ROWS && !wire_is_rows_end(&i->inner, p) &&
 		strip_text_row(p->payload, 3, 3, &i->scratch, values))
@@ -356,6 +366,22 @@ static void client_command_done(struct interpose *i)
 	}
 }
 
+/* The log was read, emptied, or not. */
+static void log_done(struct interpose *i, enum job_kind kind, const struct packet *p,
+	struct buf *to_client, struct buf *to_server, size_t *fed)
+{
+	bool is_answer = i->careful && select_is_late_abort(i->own_error);
+
+	if (is_answer)
+		instrument_is_answered(&i->session);
+	else if (kind == JOB_LOG && i->session.pending)
+		/* It failed: a connection that was killed, mostly. */
+		instrument_take_log(
+			&i->session, i->capture, false, SPAN_NONE, SPAN_NONE, SPAN_NONE);
+	if (i->careful)
+		own_done(i, is_answer, p, to_client, to_server, fed);
+}
+
 /* One packet.  `fed`: up to where to_client was shown to the session's parser. */
 static void server_packet(struct interpose *i, const struct packet *p, struct buf *to_client,
 	struct buf *to_server, size_t *fed)
@@ -371,6 +397,8 @@ static void server_packet(struct interpose *i, const struct packet *p, struct bu
 		to_the_client(i, head, p, to_client);
 	else if (kind == JOB_LOG)
 		take_log(i, p, expect);
+	else if (kind == JOB_RESET)
+		note_own_error(i, p);
 	else if (kind == JOB_OWN)
 		take_own_row(i, p, expect);
 	else if (kind == JOB_AGAIN && p->payload.len && (uint8_t)p->payload.ptr[0] == 0xff)
@@ -382,12 +410,11 @@ static void server_packet(struct interpose *i, const struct packet *p, struct bu
 	if (!number || (head && head->number == number))
 		return;
 	interpose_forget_job(i, number);
-	if (kind == JOB_LOG && i->session.pending && expect != EXPECT_ROWS) {
-		/* It failed: a connection that was killed, mostly. */
-		instrument_take_log(
-			&i->session, i->capture, false, SPAN_NONE, SPAN_NONE, SPAN_NONE);
-	} else if (kind == JOB_OWN) {
-		own_done(i, p, to_client, to_server, fed);
+	if (kind == JOB_OWN) {
+		own_done(i, instrument_query_end(&i->session, i->capture, i->own_error, false), p,
+			to_client, to_server, fed);
+	} else if (kind == JOB_LOG || kind == JOB_RESET) {
+		log_done(i, kind, p, to_client, to_server, fed);
 	} else if (kind == JOB_AGAIN) {
 		again_done(i, to_client, to_server, fed);
 	} else if (kind == JOB_CLIENT && i->again) {

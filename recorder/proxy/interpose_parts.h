@@ -57,7 +57,7 @@ struct interpose {
 	struct frame server;
 	struct buf held; /* from the client, not sent yet */
 	bool off;        /* everything passes unread */
-	bool broken;     /* ... but must not, as columns are appended to what comes */
+	bool broken;     /* nothing may pass any more: columns are appended to what comes ... */
 	struct passing passing;
 	struct instrument_session session;
 	struct job jobs[INTERPOSE_JOBS]; /* not answered yet */
@@ -83,7 +83,9 @@ struct interpose {
 	bool is_deferred;
 	bool deferred_renumbered; /* ... and it is `original`, for `executed` */
 	bool last_is_ours;        /* the statement that the server prepared last is a second one */
-	unsigned own_error;       /* of the query of select mode that is being answered */
+	unsigned own_error;       /* of the query of ours that is being answered */
+	bool careful; /* nothing goes out behind a query of ours before that is answered */
+	bool emptied; /* ... and the log is ready for this command */
 
 	struct prepared *prepared;
 	struct buf scratch, raw, rewritten;
@@ -102,7 +104,8 @@ void interpose_forget_job(struct interpose *i, uint32_t number);
 void interpose_send_raw(struct interpose *i, struct span raw, struct buf *to_server);
 void interpose_send_packet(
 	struct interpose *i, struct span payload, enum job_kind kind, struct buf *to_server);
-/* Select mode: true if something goes out before the command. */
+/* Select mode, and transactions on a cluster: true if something goes out before the command, which
+ * waits for its answer. */
 bool interpose_send_before(struct interpose *i, struct buf *to_server);
 /* Sends a command for a prepared statement under the number that the server has for it. */
 void interpose_send_for_statement(

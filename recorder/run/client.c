@@ -139,17 +139,19 @@ static void finish_select(struct client *c, MYSQL *mysql)
 }
 
 /* What the last write logged.  The statement touches no table: it neither waits nor opens a
- * transaction. */
-static void read_log(struct client *c)
+ * transaction.  False: it was told that the transaction is gone. */
+static bool read_log(struct client *c)
 {
 	MYSQL_RES *result = NULL;
 	MYSQL_ROW row = NULL;
 	const unsigned long *lengths;
 
 	if (!c->instrumented || !instrument_wants_log(&c->instrument))
-		return;
+		return true;
 	if (!c->dead && mysql_query(c->mysql, LOG_READ_SQL) == 0)
 		result = mysql_store_result(c->mysql);
+	else if (!c->dead && select_is_late_abort(mysql_errno(c->mysql)))
+		return false;
 	if (result)
 		row = mysql_fetch_row(result);
 	lengths = row ? mysql_fetch_lengths(result) : NULL;
@@ -158,11 +160,23 @@ static void read_log(struct client *c)
 		row && row[1] ? span_of(row[1], lengths[1]) : SPAN_NONE,
 		row && row[2] ? span_of(row[2], lengths[2]) : SPAN_NONE);
 	mysql_free_result(result);
+	return true;
+}
+
+/* False: the same. */
+static bool send_before(struct client *c)
+{
+	if (!read_log(c))
+		return false;
+	/* Another failure is one of the connection, and the statement will show it. */
+	return !instrument_wants_reset(&c->instrument) ||
+	       mysql_query(c->mysql, c->instrument.tables->reset_sql) == 0 ||
+	       !select_is_late_abort(mysql_errno(c->mysql));
 }
 
 void client_close(struct client *c, const char *reason)
 {
-	read_log(c);
+	(void)!read_log(c);
 	finish_select(c, c->mysql);
 	if (c->recorded)
 		capture_close(&c->capture, reason ? reason : "quit");
@@ -351,10 +365,13 @@ void client_send(struct client *c, struct span sql)
 	if (c->instrumented) {
 		c->ended_before = *c->instrument.ended;
 		instrument_begin(&c->instrument, &c->capture, c->command.number, sql);
-		read_log(c);
-		/* A failure is one of the connection, and the statement will show it. */
-		if (instrument_wants_reset(&c->instrument))
-			(void)!mysql_query(c->mysql, c->instrument.tables->reset_sql);
+		if (!send_before(c)) {
+			instrument_is_answered(&c->instrument);
+			c->state = CLIENT_QUERY;
+			c->status = 1;
+			c->wait = 0;
+			return;
+		}
 		if (c->instrument.plan.rewritten) {
 			buf_clear(&c->sql);
 			buf_add_span(&c->sql, buf_span(&c->instrument.plan.text));

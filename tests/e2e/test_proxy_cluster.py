@@ -312,6 +312,101 @@ if "galera" in sys.argv[5:]:
         print("# %d transactions lost against the other node or each other" % failed)
 
 
+def prepare(port, mode, *databases):
+    done = subprocess.run([ISOREC, "prepare", "--host=127.0.0.1", "--port=%d" % port, "--user=root",
+                           "--mode=" + mode, *databases], capture_output=True, text=True,
+                          timeout=60, check=False)
+    assert done.returncode == 0, done
+
+
+def late_aborts(nodes, mode):
+    """A node rolls the idle transaction of a session back and tells so at the next command."""
+    import pymysql  # pylint: disable=import-outside-toplevel
+    database = "late_" + mode
+    query(nodes[0]["port"], "create database %s; create table %s.t (id int primary key, v int); "
+          "insert into %s.t values (1,0),(2,0)" % (database, database, database))
+    prepare(nodes[0]["port"], mode, database)
+
+    def connect(port):
+        return pymysql.connect(host="127.0.0.1", port=port, user="root", database=database,
+                               autocommit=True)
+
+    with Proxy(ISOREC, ["n%d=127.0.0.1:%d" % (i + 1, n["port"]) for i, n in
+                        enumerate(nodes[:2])], "--user=root", "-D", database,
+               "--instrument=" + mode, "--all-writers") as proxy:
+        victim, winner, look = (connect(port) for port in (
+            proxy.ports[0], proxy.ports[1], nodes[0]["port"]))
+        v, w = victim.cursor(), winner.cursor()
+        looks = look.cursor()
+        looks.execute("set session wsrep_sync_wait = 15")
+        w.execute("set session wsrep_sync_wait = 15")
+        wins = 0
+        for command in ("update t set v = v + 1000 where id = 2", "select * from t", "commit",
+                        "rollback", "begin", "insert into t values (3,3)", "select 1",
+                        "select row_count()", "delete from t where id = 2"):
+            v.execute("begin")
+            v.execute("update t set v = v + 100 where id = 1")
+            wins += 1
+            w.execute("update t set v = v + 1 where id = 1")
+            looks.execute("select v from t where id = 1")
+            assert looks.fetchall() == ((wins,),), (command, wins)
+            wait_for("the victim's rollback", lambda: not (
+                looks.execute("select 1 from information_schema.innodb_trx where "
+                              "trx_mysql_thread_id = %d" % victim.thread_id()),
+                looks.fetchall())[1])
+            try:
+                v.execute(command)
+                assert False, command + " went on in a transaction that was rolled back"
+            except pymysql.err.OperationalError as error:
+                assert error.args[0] == 1213, (command, error)
+        # And the session goes on.
+        assert v.execute("update t set v = v + 1 where id = 2") == 1
+        looks.execute("select * from t order by id")
+        assert looks.fetchall() == ((1, wins), (2, 1))
+        for session in (victim, winner, look):
+            session.close()
+        wait_for("the sessions' end", lambda: proxy.statistics()["sessions"] == 0)
+        proxy.stop()
+        ended = [r for r in records(ISOTRACE, proxy.trace, ["txn"])
+                 if r["event"] == 1 and not r["autocommit"]]
+        checked = json.loads(subprocess.run(
+            [ISOTRACE, "check", "--format=json", "--oracle=adya", proxy.trace],
+            capture_output=True, check=False).stdout)
+    assert len(ended) == wins and {r["outcome"] for r in ended} == {2}, ended
+    assert not checked["findings"], checked["findings"]
+    if mode == "trigger":
+        assert checked["coverage"]["decided"] and not checked["coverage"]["undecided"], (
+            checked["coverage"])
+
+
+@test
+def same_names():
+    """nodes whose triggers would give two versions one name are refused"""
+    server = start("mariadb-local", "cs")
+    node = "127.0.0.1:%d" % server["port"]
+    try:
+        done = subprocess.run([ISOREC, "proxy", "--node=a=" + node, "--node=b=" + node,
+                               "--listen=127.0.0.1:0", "--listen=127.0.0.1:0", "--user=root",
+                               "--instrument=trigger", "-o", "same-%d.itr" % os.getpid()],
+                              capture_output=True, text=True, timeout=60, check=False)
+    finally:
+        servers("stop", server["name"], check=False)
+    assert done.returncode == 4 and "nodes a and b have the same server_id" in done.stderr, done
+
+
+if "galera" in sys.argv[5:]:
+    @test
+    def galera_late_abort():
+        """who was rolled back by another node is told, instrumented or not"""
+        nodes = start("galera-11.8", "late")
+        try:
+            for mode in ("trigger", "select"):
+                late_aborts(nodes, mode)
+        finally:
+            for node in nodes:
+                servers("stop", node["name"], check=False)
+
+
 if "group" in sys.argv[5:]:
     @test
     def group():
