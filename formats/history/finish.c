@@ -510,6 +510,8 @@ static void own_txn(struct own_pass *pass, uint32_t t)
 			uint32_t before = history->ops[own].version;
 
 			history->versions[before].flags |= HISTORY_VERSION_INTERMEDIATE;
+			if (op->flags & HISTORY_OP_EXACT)
+				history->versions[before].flags |= HISTORY_VERSION_REPLACED;
 			/* Rule 6: what this transaction inserts where it deleted before. */
 			if (v->previous == BUILD_NIL &&
 				(history->versions[before].flags & HISTORY_VERSION_DEAD))

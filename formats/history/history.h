@@ -162,7 +162,7 @@ enum history_version_flags {
 	 * the table's initial rows were not recorded. */
 	HISTORY_VERSION_INITIAL = 1 << 1,
 	HISTORY_VERSION_DEAD = 1 << 2,
-	HISTORY_VERSION_INTERMEDIATE = 1 << 3, /* its transaction overwrote it itself */
+	HISTORY_VERSION_INTERMEDIATE = 1 << 3, /* its transaction overwrote it itself, it seems */
 	HISTORY_VERSION_UNDONE = 1 << 4,       /* by ROLLBACK TO or a failed statement */
 	HISTORY_VERSION_UNWRITTEN = 1 << 5,    /* read, or overwritten, but no write is recorded */
 	HISTORY_VERSION_FINAL = 1 << 6,        /* seen in the final rows */
@@ -170,6 +170,7 @@ enum history_version_flags {
 	HISTORY_VERSION_NAMELESS = 1 << 8,     /* UNBORN, and deletions without a tombstone */
 	HISTORY_VERSION_DUPLICATE = 1 << 9,    /* a second write claimed to be this version too */
 	HISTORY_VERSION_INSTALLED = 1 << 10,   /* stands in the version order, if there is one */
+	HISTORY_VERSION_REPLACED = 1 << 11,    /* INTERMEDIATE by an exact probe */
 };
 
 struct history_version {

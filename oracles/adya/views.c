@@ -78,10 +78,14 @@ static void judge_read(struct adya *a, uint32_t txn, const struct history_op *op
 	} else if (!history_committed(h, v->txn)) {
 		/* One of G1a and G1b, or neither: its writer's outcome is not known. */
 		verdict_undecided(a->verdict, "reads from transactions of unknown outcome", 1);
-	} else if (v->flags & HISTORY_VERSION_INTERMEDIATE) {
+	} else if (v->flags & HISTORY_VERSION_REPLACED) {
 		a->seen_g1b = true;
 		add_bad_read(a, "G1b", txn, op, "committed after it read", ", which",
 			"itself replaced before it committed");
+	} else if (v->flags & HISTORY_VERSION_INTERMEDIATE) {
+		verdict_undecided(a->verdict,
+			"reads of versions that a write which is not known exactly may have replaced",
+			1);
 	}
 	if (v->stmt != HISTORY_NONE && op->stmt != HISTORY_NONE &&
 		h->stmts[v->stmt].begin_seq > h->stmts[op->stmt].end_seq)
@@ -101,7 +105,7 @@ static void judge_inexact_read(struct adya *a, uint32_t txn, const struct histor
 		h->txns[v->txn].flags & HISTORY_TXN_MIXED)
 		return;
 	aborted = h->txns[v->txn].outcome == TXN_ABORTED || v->flags & HISTORY_VERSION_UNDONE;
-	if (!aborted && !(history_committed(h, v->txn) && v->flags & HISTORY_VERSION_INTERMEDIATE))
+	if (!aborted && !(history_committed(h, v->txn) && v->flags & HISTORY_VERSION_REPLACED))
 		return;
 	adya_suspect_read(a, aborted ? "G1a" : "G1b", txn, v->txn, op,
 		SAY(a,

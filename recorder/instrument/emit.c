@@ -169,6 +169,12 @@ void probed_emit_writes(struct capture *c, const struct probed *stmt, const stru
 		if (plan->written_count && plan->written[0] == rows->table)
 			written = rows->write_count;
 	}
+	for (size_t i = 0; plan->passes && i < plan->written_count; i++) {
+		const struct table_probes *rows = probed_rows(probes, plan->written[i]);
+
+		if (plan->written[i] != plan->predicate_of && !(rows && rows->match_count))
+			probed_emit_unknown(c, stmt, plan->written[i]);
+	}
 	/* Which rows kept others out, and at which version, is not told. */
 	if (written < plan->insert_rows && plan->written_count)
 		probed_emit_unknown(c, stmt, plan->written[0]);

@@ -12,6 +12,8 @@ struct probed {
 	bool lost;             /* something of its log is missing */
 	bool failed;           /* ... and what of it stayed is not known */
 	struct span predicate; /* SPAN_NONE: not known */
+	bool changed_known, warnings;
+	uint64_t changed; /* rows, as the server says */
 };
 
 /* What a plain SELECT sees, by the level it runs at; asked before it is sent. */

@@ -47,9 +47,10 @@ void statement_probes_clear(struct statement_probes *probes)
 		buf_clear(&t->writes);
 		buf_clear(&t->matches);
 		buf_clear(&t->reads);
-		t->write_count = t->match_count = t->read_count = 0;
+		t->write_count = t->match_count = t->read_count = t->update_count = 0;
 	}
 	probes->count = 0;
+	probes->unchanged = NULL;
 }
 
 void statement_probes_release(struct statement_probes *probes)
@@ -199,6 +200,10 @@ static bool take_entry(struct statement_probes *probes, const struct instrument_
 	}
 	if (!table || !first.ptr || (letter == LOG_UPDATE && !old_row.ptr))
 		return false;
+	if (letter == LOG_UPDATE && table == probes->unchanged) {
+		letter = LOG_LOOKED;
+		entry = old_row;
+	}
 	ok = pack_version(versions, first) && pack_key_of_row(key, table, entry, limits) &&
 	     pack_image(image, table, entry, limits);
 	if (ok && letter == LOG_UPDATE)
@@ -235,6 +240,7 @@ static bool take_entry(struct statement_probes *probes, const struct instrument_
 		row.old_image = buf_span(&old_image);
 		if (!span_eq(buf_span(key), buf_span(old)))
 			row.old_key = buf_span(old);
+		to->update_count++;
 		add_match(to, &row);
 		break;
 	default:

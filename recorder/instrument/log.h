@@ -56,12 +56,15 @@ struct table_probes {
 	const struct instrument_table *table;
 	struct buf writes, matches, reads;
 	uint32_t write_count, match_count, read_count;
+	uint32_t update_count; /* of writes: those that changed a row */
 };
 
 struct statement_probes {
 	struct table_probes *list;
 	size_t count, capacity;
 	struct buf scratch[4];
+	/* No row of it was changed: what the log has as an update was only looked at. */
+	const struct instrument_table *unchanged;
 };
 
 void log_add_table(struct buf *out, const struct instrument_table *table);

@@ -71,6 +71,20 @@ void plan_add_blind(struct plan *plan, const struct instrument_table *table)
 		plan->blind[plan->blind_count++] = table;
 }
 
+/* IGNORE passes over rows that match, where an error would come of them.  MariaDB fires AFTER UPDATE
+ * for those, too: how many it changed tells whether the log has writes that never were, but only
+ * where it is of one table. */
+static void plan_ignore(struct planner *p, const struct sql_update *update)
+{
+	const struct sql_table_ref *ref = plan_only_table(update->tables);
+
+	if (!(update->flags & SQL_DML_IGNORE))
+		return;
+	if (ref && p->tables->mode != INSTRUMENT_SELECT)
+		p->plan->skips = plan_find(p, &ref->u.name.table);
+	p->plan->vague = !p->plan->skips;
+}
+
 static void note_table(void *ctx, const struct sql_table_name *name,
 	const struct sql_table_ref *ref, enum sql_access_kind access)
 {
@@ -260,10 +274,10 @@ static void plan_parsed(struct planner *p)
 	case SQL_STMT_UPDATE:
 		plan->writes = true;
 		plan->diagnostics = plan_looks_back(stmt);
-		/* IGNORE passes over rows that match, where an error would come of them; MariaDB
-		 * fires AFTER UPDATE for those, too, so the log has writes that never were. */
-		plan->vague = stmt->u.update->flags & SQL_DML_IGNORE;
-		if (!stmt->u.update->with && !(stmt->u.update->flags & SQL_DML_IGNORE))
+		plan->passes = true;
+		plan_ignore(p, stmt->u.update);
+		if (!stmt->u.update->with &&
+			(!(stmt->u.update->flags & SQL_DML_IGNORE) || plan->skips))
 			plan_condition(p, stmt->u.update->tables, stmt->u.update->where,
 				stmt->u.update->limit);
 		if (!plan_sets_key(plan->predicate_of, stmt->u.update->set))
@@ -271,7 +285,7 @@ static void plan_parsed(struct planner *p)
 		sql_stmt_tables(stmt, note_table, p);
 		return;
 	case SQL_STMT_DELETE:
-		plan->writes = true;
+		plan->writes = plan->passes = true;
 		plan->diagnostics = plan_looks_back(stmt);
 		if (!stmt->u.del->with && !stmt->u.del->targets && !(stmt->u.del->flags & SQL_DML_IGNORE))
 			plan_condition(

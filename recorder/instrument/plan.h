@@ -77,6 +77,9 @@ struct plan {
 	bool limited;
 	uint32_t limit;
 	struct plan_template first_rows; /* the predicate if they are not, where ORDER BY tells */
+	bool passes;          /* UPDATE or DELETE: it passes over rows that it does not write */
+	/* UPDATE IGNORE: rows of it that were passed over may be in the log as updated. */
+	const struct instrument_table *skips;
 	bool reads_anywhere;  /* it may read any table, unseen */
 	bool keyed;           /* an INSERT of values: it passes over no rows */
 	uint32_t insert_rows; /* ... with IGNORE: how many it has */

@@ -129,18 +129,34 @@ static void emit_failed(struct instrument_session *s, struct capture *capture, b
 	}
 }
 
+/* With IGNORE: does the log say what was changed? */
+static bool log_is_right(const struct instrument_session *s)
+{
+	const struct table_probes *rows = probed_rows(&s->writes, s->pending_plan.skips);
+
+	return s->pending_stmt.changed_known &&
+	       s->pending_stmt.changed == (rows ? rows->update_count : 0);
+}
+
 void instrument_take_log(struct instrument_session *s, struct capture *capture, bool complete,
 	struct span lost, struct span first, struct span second)
 {
 	const struct values_limits *limits = &capture->worker->config->values;
 
 	statement_probes_clear(&s->writes);
+	if (s->pending_stmt.changed_known && !s->pending_stmt.changed)
+		s->writes.unchanged = s->pending_plan.skips;
 	if (!complete || (lost.len && !span_eq_str(lost, "0")))
 		s->pending_stmt.lost = true;
 	if (!log_take(&s->writes, s->tables, first, limits) ||
 		!log_take(&s->writes, s->tables, second, limits))
 		s->pending_stmt.lost = true;
 	s->pending = false;
+	if (s->pending_plan.skips && !log_is_right(s))
+		s->pending_plan.vague = true;
+	/* Who passes over a row and fires nothing says so. */
+	if (s->pending_plan.skips && (s->pending_plan.vague || s->pending_stmt.warnings))
+		forget_predicate(&s->pending_plan, &s->pending_stmt);
 	if (s->pending_plan.limited) {
 		const struct table_probes *rows =
 			probed_rows(&s->writes, s->pending_plan.predicate_of);
@@ -265,6 +281,9 @@ void instrument_end(struct instrument_session *s, struct capture *capture,
 		select_end(s, capture, outcome);
 	} else if (s->plan.writes && (ok || (s->plan.vague && !s->pending))) {
 		s->stmt.failed = !ok;
+		s->stmt.changed_known = outcome->affected_known;
+		s->stmt.changed = outcome->affected;
+		s->stmt.warnings = outcome->warnings;
 		if (ok && s->plan.reads)
 			probed_emit_reads(capture, &s->stmt, &s->plan, &s->reads);
 		s->pending = true;
