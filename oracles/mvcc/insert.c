@@ -102,6 +102,23 @@ static bool first_autoinc(struct mvcc *m, const struct plan *plan, size_t row_co
 	return true;
 }
 
+/* A value that was given moves the numbers that come behind it (handler::update_auto_increment).  Where
+ * its row may meet another, it may be taken back. */
+static void pass_given(
+	struct mvcc *m, const struct plan *plan, const struct eval_value *given, uint64_t *next)
+{
+	const struct sql_insert *insert = plan->stmt->u.insert;
+	uint64_t step = autoinc_step(m->schedule->execution);
+
+	if (!*next || !step || given->u < *next || (given->kind == EVAL_INT && given->i < 0))
+		return;
+	if ((insert->on_duplicate || insert->flags & SQL_DML_IGNORE ||
+		    plan->stmt->kind == SQL_STMT_REPLACE) &&
+		choose(m, 2) == 1)
+		return;
+	*next += ((given->u - *next) / step + 1) * step;
+}
+
 /* AUTO_INCREMENT: one after the other. */
 void fill_autoinc(struct mvcc *m, const struct plan *plan, const struct eval_table *def,
 	size_t row_count, struct eval_value *row, uint64_t *next, struct write_answer *a)
@@ -110,7 +127,11 @@ void fill_autoinc(struct mvcc *m, const struct plan *plan, const struct eval_tab
 	uint64_t step;
 
 	for (uint32_t c = 0; c < def->column_count; c++) {
-		if (!def->columns[c].auto_increment || row[c].kind != EVAL_NULL)
+		if (!def->columns[c].auto_increment)
+			continue;
+		if (row[c].kind == EVAL_INT || row[c].kind == EVAL_UINT)
+			pass_given(m, plan, &row[c], next);
+		if (row[c].kind != EVAL_NULL)
 			continue;
 		step = row_count > 1 ? autoinc_step(m->schedule->execution) : 1;
 		if (!*next && !stmt->in->record.error &&

@@ -198,6 +198,12 @@ static bool makes_view(const struct mvcc *m, uint32_t stmt)
 	       m->store.txns[s->txn + 1].view == STORE_NONE;
 }
 
+static bool reads_locking(const struct mvcc *m, uint32_t stmt)
+{
+	return m->runs[stmt].plan->lock ||
+	       m->store.txns[m->schedule->stmts[stmt].txn + 1].level_unknown;
+}
+
 static bool tied_by_foreign(const struct mvcc *m, uint32_t table)
 {
 	for (size_t i = 0; i < m->foreign_count; i++) {
@@ -264,6 +270,27 @@ static bool may_miss_parent(const struct mvcc *m, uint32_t stmt)
 	       (plan->insert && plan->stmt->u.insert->flags & SQL_DML_IGNORE && m->foreign_count);
 }
 
+/* May `other`, an INSERT that met another row or failed, have been before `stmt` put a row in its way?
+ * It has let go of the key that it tried first. */
+static bool may_meet_new_row(const struct mvcc *m, uint32_t stmt, uint32_t other)
+{
+	const struct plan *plan = m->runs[stmt].plan, *before = m->runs[other].plan;
+
+	if (!before->insert || !(plan->insert || plan->moves_unique) ||
+		!(record_of(m, other)->error || before->stmt->kind == SQL_STMT_REPLACE ||
+			before->stmt->u.insert->on_duplicate ||
+			before->stmt->u.insert->flags & SQL_DML_IGNORE))
+		return false;
+	for (uint32_t i = 0; i < plan->table_count; i++) {
+		const struct store_table *table = &m->store.tables[plan->tables[i]];
+
+		if (plan->written[i] && table->unique_count > 1 &&
+			table->def == eval_insert_table(before->insert))
+			return true;
+	}
+	return false;
+}
+
 /* Can it matter to `stmt` that `other` was before it?  What a transaction wrote shows when it ends;
  * a plain read finds its read view itself (execute.c); dirty reads see all. */
 static bool matters(struct mvcc *m, uint32_t stmt, uint32_t other)
@@ -272,13 +299,16 @@ static bool matters(struct mvcc *m, uint32_t stmt, uint32_t other)
 
 	if (m->schedule->one_at_a_time)
 		return true;
-	/* What the read view has of others shows in later reads, of any table. */
-	if (makes_view(m, stmt) && ends_txn(m, other))
+	/* What the read view has of others shows in later reads, of any table.  A locking read waits
+	 * for locks as well. */
+	if (makes_view(m, stmt) && ends_txn(m, other) &&
+		(has_written(m, other) || !reads_locking(m, stmt)))
 		return has_written(m, other);
 	if (!(stmt_tables(m, stmt) & stmt_tables(m, other)) || sees_snapshot(m, stmt) ||
 		other_rows(m, stmt, other))
 		return false;
 	return ends_txn(m, other) || (ends_txn(m, stmt) && may_miss_parent(m, other)) ||
+	       may_meet_new_row(m, stmt, other) ||
 	       (txn != SCHEDULE_NONE && m->schedule->txns[txn].level == LEVEL_READ_UNCOMMITTED);
 }
 

@@ -52,6 +52,7 @@ class Table:
             self.defs.append("%s %s(%s)" % (kind, name, ",".join(cols)))
         self.next_id = 0
         self.refers = []
+        self.parents = {}
 
     def keyed(self):
         return self.key in ("primary", "auto", "unique")
@@ -118,6 +119,7 @@ class Generator:
         r = self.rng
         column = "q" if "p" in child.columns else "p"
         child.columns.append(column)
+        child.parents[column] = parent.name
         child.defs.insert(len(child.columns) - 1, column + " int")
         child.refers.append("foreign key (%s) references %s(id)%s%s" % (
             column, parent.name,
@@ -128,15 +130,16 @@ class Generator:
 
     def setup(self):
         """Foreign keys come when all tables and rows are there, and rows that refer to something
-        last."""
+        last: to rows that are there, since MySQL 5.6 has no IGNORE for others."""
         out = [line for t in self.tables for line in t.setup()]
         for t in self.tables:
             out += ["alter table %s add %s;" % (t.name, key) for key in t.refers]
         for t in self.tables:
             for column in t.columns:
                 if column in ("p", "q"):
-                    out += ["update ignore %s set %s = %s where id = %d;" % (
-                        t.name, column, t.value(column), i) for i in range(0, 14, 2)]
+                    out += ["update %s c join %s x on x.id = %s set c.%s = x.id where c.id = %d;" % (
+                        t.name, t.parents[column], t.value(column), column, i)
+                        for i in range(0, 14, 2)]
         return out
 
     def column(self, t):
