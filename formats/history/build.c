@@ -53,6 +53,12 @@ static struct build_slot *hashmap_at(
 	}
 }
 
+/* Where another key of equal hash is kept. */
+static uint64_t hash_next(uint64_t hash)
+{
+	return hash_mix(hash, 0xd1342543de82ef95u) + 1;
+}
+
 /* ---- begin and end ---- */
 
 void build_init(struct history_build *build, struct history *history)
@@ -62,6 +68,7 @@ void build_init(struct history_build *build, struct history *history)
 	build->history = history;
 	hashmap_grow(&build->objects);
 	hashmap_grow(&build->versions);
+	hashmap_grow(&build->texts);
 	strtab_add(&history->strings, SPAN_LIT(""));
 	/* Reference 0 is none. */
 	history->pool = mem_zero(1, HISTORY_POOL_UNIT);
@@ -72,7 +79,8 @@ static void release_maps(struct history_build *build)
 {
 	free(build->objects.slots);
 	free(build->versions.slots);
-	build->objects = build->versions = (struct build_hashmap){NULL, 0, 0, 0};
+	free(build->texts.slots);
+	build->objects = build->versions = build->texts = (struct build_hashmap){NULL, 0, 0, 0};
 	free(build->states);
 	build->states = NULL;
 	map_release(&build->session_map);
@@ -189,6 +197,28 @@ uint32_t build_bytes(struct history_build *build, struct span bytes)
 	memcpy(p + head, bytes.ptr, bytes.len);
 	history->pool_size += need;
 	return (uint32_t)(at / HISTORY_POOL_UNIT);
+}
+
+uint32_t build_text(struct history_build *build, struct span text, uint64_t hash)
+{
+	const struct history *history = build->history;
+	struct build_slot *slot;
+
+	/* A statement's probes have the same one. */
+	if (build->last_text && span_eq(history_bytes(history, build->last_text), text))
+		return build->last_text;
+	slot = hashmap_at(&build->texts, hash, 0, build_hash(hash, 0));
+	/* Of equal hash: as for long keys. */
+	while (slot->id != HISTORY_NONE && !span_eq(history_bytes(history, slot->id), text)) {
+		hash = hash_next(hash);
+		slot = hashmap_at(&build->texts, hash, 0, build_hash(hash, 0));
+	}
+	if (slot->id == HISTORY_NONE) {
+		*slot = (struct build_slot){hash, 0, build_bytes(build, text)};
+		build->texts.count++;
+	}
+	build->last_text = slot->id;
+	return slot->id;
 }
 
 /* ---- things with numbers ---- */
@@ -480,10 +510,10 @@ uint32_t build_object_find(struct history_build *build, const struct build_key *
 	uint64_t word = key->key;
 
 	slot = hashmap_at(&build->objects, word, key->owner, hash);
-	/* Long keys of equal hash: the next one is kept under the hash's hash. */
+	/* Long keys of equal hash. */
 	while (UNLIKELY(key->owner & BUILD_KEY_LONG) && slot->id != HISTORY_NONE &&
 		!span_eq(history_bytes(history, history->objects[slot->id].key), key->bytes)) {
-		word = hash_mix(word, 0xd1342543de82ef95u) + 1;
+		word = hash_next(word);
 		hash = build_hash(word, key->owner);
 		slot = hashmap_at(&build->objects, word, key->owner, hash);
 	}

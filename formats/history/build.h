@@ -99,6 +99,8 @@ struct history_build {
 	bool stmt_map_used;
 	struct build_hashmap objects;
 	struct build_hashmap versions; /* of those objects that are `indexed` */
+	struct build_hashmap texts;    /* hash of a text: pool reference */
+	uint32_t last_text;            /* the reference given out last; 0: none yet */
 	struct build_object *states;   /* by object */
 	size_t state_capacity;
 	struct strtab names; /* version names that are no integers */
@@ -129,6 +131,8 @@ void build_finish(struct history_build *build);
 void build_abandon(struct history_build *build);
 
 uint32_t build_bytes(struct history_build *build, struct span bytes);
+/* The same, once for equal texts: equal references mean equal texts.  `hash` is hash_bytes(). */
+uint32_t build_text(struct history_build *build, struct span text, uint64_t hash);
 
 /* By number; made when new.  NONE past HISTORY_SESSIONS_MAX or HISTORY_TABLES_MAX. */
 uint32_t build_session_slow(struct history_build *build, uint32_t number);
@@ -225,6 +229,11 @@ static inline void build_prefetch(const struct build_hashmap *map, uint64_t hash
 	__builtin_prefetch(&map->slots[hash & map->mask]);
 }
 
+static inline void build_text_prefetch(const struct history_build *build, uint64_t hash)
+{
+	build_prefetch(&build->texts, build_hash(hash, 0));
+}
+
 /* The version of that name, where it is known without a look at it, with its image; else NONE. */
 static inline uint32_t build_version_whole(
 	const struct history_build *build, uint32_t object, uint64_t name)
@@ -301,6 +310,21 @@ static inline void build_key_again(uint32_t table, const uint64_t *key, struct b
 void build_key_of(
 	struct history_build *build, uint32_t table, struct span key, struct build_key *out);
 uint32_t build_object_find(struct history_build *build, const struct build_key *key);
+/* The object of a short key, if there is one; else NONE. */
+static inline uint32_t build_object_known(
+	const struct history_build *build, const struct build_key *key)
+{
+	const struct build_hashmap *map = &build->objects;
+
+	for (size_t i = key->hash & map->mask;; i = (i + 1) & map->mask) {
+		const struct build_slot *slot = &map->slots[i];
+
+		if (slot->id == HISTORY_NONE ||
+			(slot->key == key->key && slot->owner == key->owner))
+			return slot->id;
+	}
+}
+
 bool build_name_int_slow(struct span name, uint64_t *value);
 /* An encoded integer from zero up: true and its value. */
 static inline bool build_name_int(struct span name, uint64_t *value)
@@ -319,6 +343,7 @@ static inline bool build_name_int(struct span name, uint64_t *value)
 }
 
 /* ---- history.c: the invariants in parts; history_check() is all of them ---- */
+void history_check_stmt(const struct history *history, uint32_t stmt);
 void history_check_txn(const struct history *history, uint32_t txn);
 void history_check_object(const struct history *history, uint32_t object);
 void history_check_rest(const struct history *history);

@@ -7,7 +7,10 @@
 #include "base/mem.h"
 #include "trace/pack.h"
 
-enum { KEY_COLUMNS_MAX = 64 }; /* the servers allow 16 */
+enum {
+	KEY_COLUMNS_MAX = 64, /* the servers allow 16 */
+	BATCH_ROWS = 32,
+};
 
 struct row_shape {
 	uint32_t key_columns[KEY_COLUMNS_MAX]; /* places in a row */
@@ -96,10 +99,24 @@ static struct span row_key(struct contents *contents, struct mp *mp, const struc
 	return buf_span(&contents->key);
 }
 
-static void content_row(struct contents *contents, uint32_t table, struct span key,
-	struct span name, struct span image, bool initial)
+/* Rows on their way into the history; as in load.c, what a whole batch of them needs is fetched
+ * before the first one is looked up. */
+struct content_batch {
+	uint32_t table;
+	bool initial;
+	unsigned count;
+	struct content_row {
+		struct build_key key; /* short */
+		uint32_t object;      /* where it is known already; else NONE */
+		uint64_t number;      /* the name, where it is an integer */
+		bool numbered;
+		struct span name, image;
+	} rows[BATCH_ROWS];
+};
+
+static void content_row(struct contents *contents, uint32_t object, struct span name,
+	struct span image, bool initial)
 {
-	uint32_t object = build_object_at(contents->build, table, key);
 	uint32_t version = build_version_at(contents->build, object, name);
 
 	if (image.ptr && contents->images)
@@ -108,6 +125,54 @@ static void content_row(struct contents *contents, uint32_t table, struct span k
 		build_initial(contents->build, version);
 	else
 		contents->build->history->versions[version].flags |= HISTORY_VERSION_FINAL;
+}
+
+static void content_flush(struct contents *contents, struct content_batch *batch)
+{
+	struct history_build *build = contents->build;
+
+	/* Objects are made in the last step, each with its version: ids are given out by row. */
+	for (unsigned i = 0; i < batch->count; i++) {
+		struct content_row *row = &batch->rows[i];
+
+		row->object = build_object_known(build, &row->key);
+		row->numbered = build_name_int(row->name, &row->number);
+		if (row->object != HISTORY_NONE)
+			__builtin_prefetch(&build->states[row->object], 1);
+	}
+	for (unsigned i = 0; i < batch->count; i++) {
+		const struct content_row *row = &batch->rows[i];
+
+		if (row->object != HISTORY_NONE && row->numbered)
+			build_version_prefetch(build, row->object, row->number);
+	}
+	for (unsigned i = 0; i < batch->count; i++) {
+		const struct content_row *row = &batch->rows[i];
+		uint32_t object = row->object != HISTORY_NONE ? row->object
+							      : build_object_find(build, &row->key);
+
+		content_row(contents, object, row->name, row->image, batch->initial);
+	}
+	batch->count = 0;
+}
+
+static void content_add(struct contents *contents, struct content_batch *batch, struct span key,
+	struct span name, struct span image)
+{
+	struct content_row *row = &batch->rows[batch->count];
+
+	if (!build_key_short(batch->table, key, &row->key)) {
+		/* A key of several columns stands in a place that the next one needs. */
+		content_flush(contents, batch);
+		content_row(contents, build_object_at(contents->build, batch->table, key), name,
+			image, batch->initial);
+		return;
+	}
+	build_prefetch(&contents->build->objects, row->key.hash);
+	row->name = name;
+	row->image = image;
+	if (++batch->count == BATCH_ROWS)
+		content_flush(contents, batch);
 }
 
 /* Complete when the parts came one after the other up to the last, with nothing left out. */
@@ -147,6 +212,7 @@ static void content(
 	uint32_t count = mp_array(&rows);
 	uint32_t named = record->versions.ptr ? mp_array(&versions) : 0;
 	bool sound = record->versions.ptr || count == 0;
+	struct content_batch batch = {.table = table, .initial = initial};
 	struct row_shape shape;
 
 	if (!shape_of(history, contents->build->schemas[table], record->columns, &shape)) {
@@ -160,13 +226,13 @@ static void content(
 		struct span image = span_of(start, (size_t)(rows.p - start));
 
 		if (key.ptr && name.ptr) {
-			content_row(contents, table, key, name, shape.whole ? image : SPAN_NONE,
-				initial);
+			content_add(contents, &batch, key, name, shape.whole ? image : SPAN_NONE);
 		} else {
 			history->counts.rows_skipped++;
 			sound = false;
 		}
 	}
+	content_flush(contents, &batch);
 	content_part(contents, table, record, initial, sound && !rows.bad);
 }
 

@@ -105,6 +105,9 @@ ALWAYS_INLINE bool add_probe(
 	probe->seq = record->seq;
 	probe->txn = record->txn;
 	probe->predicate = record->predicate;
+	probe->predicate_hash = record->predicate.ptr
+					? hash_bytes(record->predicate.ptr, record->predicate.len)
+					: 0;
 	probe->session = record->session;
 	probe->number = record->number;
 	probe->table = record->table;

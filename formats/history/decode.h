@@ -61,6 +61,7 @@ struct decoded_row {
 struct decoded_probe {
 	uint64_t seq, txn;
 	struct span predicate;
+	uint64_t predicate_hash; /* hash_bytes() of it, if there is one */
 	struct span rows; /* encoded; for the kinds whose rows are not in `rows` */
 	uint32_t session, number, table;
 	uint32_t row_count; /* in decoded.rows */

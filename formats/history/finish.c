@@ -21,12 +21,17 @@ enum {
 	DISCARD_OPS = 1 << 18,
 };
 
-/* What a row may be that was not there; together, since they are looked up together. */
+/* What a row may be that was not there, and what must be known of the deletion: together, since
+ * they are looked up together, and objects are read in no order. */
 struct ends {
 	uint32_t unborn;
-	uint32_t dead; /* the DEAD version; NONE or SEVERAL */
-	bool begun;    /* it has a recorded initial version */
+	uint32_t dead;         /* the DEAD version; NONE or SEVERAL */
+	uint32_t begin_seq;    /* of its statement; 0: not known */
+	uint32_t session : 24; /* of its statement; DEAD_ANY: there is none */
+	uint32_t begun : 8;    /* it has a recorded initial version */
 };
+
+#define DEAD_ANY 0xffffffu /* sessions are fewer */
 
 /* What the passes share.  Each of a transaction's versions is written by it alone, so passes over
  * different transactions do not touch the same ones. */
@@ -36,7 +41,10 @@ struct finishing {
 	uint32_t txns[FINISH_PARTS +
 		      1];  /* bounds of the parts, by about the same number of operations */
 	struct ends *ends; /* by object; NULL: no row was read that was not there */
-	uint64_t *unsure;  /* by version: its writer's outcome is unknown */
+	uint32_t *fresh;   /* by the id that a transaction had: the one it has; NULL: the same */
+	uint32_t *unknown; /* transactions of unknown outcome */
+	size_t unknown_count, unknown_capacity;
+	uint64_t *unsure; /* by version: its writer's outcome is unknown */
 	uint32_t ops_without_txn;
 	uint64_t reads_undecided[FINISH_PARTS];
 };
@@ -78,18 +86,32 @@ static bool txns_are_sorted(const struct history *history)
 	return true;
 }
 
-static void renumber(uint32_t *txn, const uint32_t *fresh)
+/* Puts what stands at ids[i] at i, in place: a second array of transactions would be memory that
+ * nobody had yet, which costs more than to move them.  Leaves ids[i] == i. */
+static void permute(struct history_txn *txns, uint32_t *ids, uint32_t count)
 {
-	if (*txn != HISTORY_NONE)
-		*txn = fresh[*txn];
+	for (uint32_t i = 0; i < count; i++) {
+		struct history_txn first = txns[i];
+		uint32_t to = i;
+
+		while (ids[to] != i) {
+			uint32_t from = ids[to];
+
+			txns[to] = txns[from];
+			ids[to] = to;
+			to = from;
+		}
+		if (to != i)
+			txns[to] = first;
+		ids[to] = to;
+	}
 }
 
-static void sort_txns(struct history_build *build)
+static void sort_txns(struct finishing *all)
 {
-	struct history *history = build->history;
+	struct history *history = all->history;
 	uint32_t count = history->txn_count;
-	uint32_t *keys, *ids, *fresh;
-	struct history_txn *sorted;
+	uint32_t *keys, *ids;
 
 	if (txns_are_sorted(history))
 		return;
@@ -100,30 +122,21 @@ static void sort_txns(struct history_build *build)
 		ids[t] = t;
 	}
 	radix_sort(keys, ids, count);
-	fresh = keys;
-	sorted = mem_realloc(NULL, count, sizeof(*sorted));
-	for (uint32_t i = 0; i < count; i++) {
-		sorted[i] = history->txns[ids[i]];
-		fresh[ids[i]] = i;
-	}
+	all->fresh = keys;
+	for (uint32_t i = 0; i < count; i++)
+		all->fresh[ids[i]] = i;
+	permute(history->txns, ids, count);
 	free(ids);
-	free(history->txns);
-	history->txns = sorted;
-	for (uint32_t i = 0; i < history->stmt_count; i++)
-		renumber(&history->stmts[i].txn, fresh);
-	for (uint32_t i = 0; i < history->op_count; i++)
-		renumber(&history->ops[i].txn, fresh);
-	for (uint32_t i = 0; i < history->version_count; i++)
-		renumber(&history->versions[i].txn, fresh);
-	for (uint32_t i = 0; i < history->predicate_count; i++)
-		renumber(&history->predicates[i].txn, fresh);
-	for (size_t i = 0; i < history->undo_count; i++)
-		renumber(&history->undos[i].txn, fresh);
-	free(fresh);
 }
 
-static void link_sessions(struct history *history)
+static uint32_t fresh_txn(const struct finishing *all, uint32_t txn)
 {
+	return all->fresh && txn != HISTORY_NONE ? all->fresh[txn] : txn;
+}
+
+static void link_sessions(struct finishing *all)
+{
+	struct history *history = all->history;
 	uint32_t *last = mem_realloc(NULL, history->session_count, sizeof(*last));
 	struct history_counts *counts = &history->counts;
 
@@ -146,34 +159,71 @@ static void link_sessions(struct history *history)
 		counts->txns_mixed += (txn->flags & HISTORY_TXN_MIXED) != 0;
 		counts->txns_undeclared += (txn->flags & both) == both;
 		counts->unfinished_txns += (txn->flags & HISTORY_TXN_NO_END) != 0;
-		counts->unknown_outcomes += txn->outcome == TXN_UNKNOWN;
+		if (txn->outcome == TXN_UNKNOWN) {
+			MEM_RESERVE(all->unknown, all->unknown_count + 1, all->unknown_capacity);
+			all->unknown[all->unknown_count++] = t;
+		}
 	}
+	counts->unknown_outcomes = all->unknown_count;
 	free(last);
+}
+
+/* Everything else that names a transaction, but for operations; and what else there is to say of
+ * statements, of which there are most. */
+static void renumber(struct finishing *all)
+{
+	struct history *history = all->history;
+	struct history_counts *counts = &history->counts;
+
+	for (uint32_t i = 0; i < history->stmt_count; i++) {
+		struct history_stmt *stmt = &history->stmts[i];
+		uint32_t flags = stmt->flags;
+
+		stmt->txn = fresh_txn(all, stmt->txn);
+		counts->stmts_without_probe +=
+			(flags & HISTORY_STMT_DATA) &&
+			!(flags & (HISTORY_STMT_PROBE | HISTORY_STMT_INJECTED));
+		history_check_stmt(history, i);
+	}
+	if (!all->fresh)
+		return;
+	for (uint32_t i = 0; i < history->version_count; i++)
+		history->versions[i].txn = fresh_txn(all, history->versions[i].txn);
+	for (uint32_t i = 0; i < history->predicate_count; i++)
+		history->predicates[i].txn = fresh_txn(all, history->predicates[i].txn);
+	for (size_t i = 0; i < history->undo_count; i++)
+		history->undos[i].txn = fresh_txn(all, history->undos[i].txn);
 }
 
 /* ---- operations by transaction ---- */
 
-/* The transaction an operation belongs to: its probe's, else its statement's.  NONE where it has
- * none, or one of another session. */
-static uint32_t op_txn(const struct history *history, const struct history_op *op)
+/* The transaction an operation belongs to, as it was numbered: its probe's, else its statement's.
+ * NONE where it has none, or one of another session. */
+static uint32_t op_txn(const struct finishing *all, const struct history_op *op)
 {
+	const struct history *history = all->history;
 	uint32_t txn = op->txn;
 
 	if (op->stmt == HISTORY_NONE)
 		return txn;
 	if (txn == HISTORY_NONE)
 		txn = history->stmts[op->stmt].txn;
-	if (txn != HISTORY_NONE && history->txns[txn].session != history->stmts[op->stmt].session)
+	if (txn != HISTORY_NONE &&
+		history->txns[fresh_txn(all, txn)].session != history->stmts[op->stmt].session)
 		txn = HISTORY_NONE;
 	return txn;
 }
 
-static void forget_op(struct history *history, const struct history_op *op)
+static void forget_op(struct finishing *all, const struct history_op *op)
 {
+	struct history *history = all->history;
+
 	history->counts.ops_without_txn++;
 	if (op->kind == HISTORY_WRITE) {
 		struct history_version *v = &history->versions[op->version];
 
+		if (all->ends && all->ends[v->object].dead == op->version)
+			all->ends[v->object].begin_seq = 0;
 		v->flags |= HISTORY_VERSION_UNWRITTEN;
 		v->txn = HISTORY_NONE;
 		v->stmt = HISTORY_NONE;
@@ -182,27 +232,35 @@ static void forget_op(struct history *history, const struct history_op *op)
 	}
 }
 
-/* Those without a transaction stand behind the others; returns how many. */
-static uint32_t group_ops(struct history *history)
+/* Says of each operation and of each transaction what the other is. */
+static void count_ops(struct finishing *all)
 {
-	uint32_t total = 0, lonely = 0;
-	size_t gone = 0; /* bytes of the operations that were given back */
-	struct history_op *grouped;
+	struct history *history = all->history;
 
 	for (uint32_t i = 0; i < history->op_count; i++) {
 		struct history_op *op = &history->ops[i];
-		uint32_t txn = op_txn(history, op);
+		uint32_t txn = op_txn(all, op);
 
 		if (UNLIKELY(txn != op->txn)) {
-			op->txn = txn;
 			if (op->kind == HISTORY_WRITE)
 				history->versions[op->version].txn = txn;
 			else if (op->kind == HISTORY_PREDICATE)
 				history->predicates[op->predicate].txn = txn;
 		}
+		op->txn = fresh_txn(all, txn);
 		if (txn != HISTORY_NONE)
-			history->txns[txn].op_count++;
+			history->txns[op->txn].op_count++;
 	}
+}
+
+/* Those without a transaction stand behind the others. */
+static void group_ops(struct finishing *all)
+{
+	struct history *history = all->history;
+	uint32_t total = 0, lonely = 0;
+	size_t gone = 0; /* bytes of the operations that were given back */
+	struct history_op *grouped;
+
 	for (uint32_t t = 0; t < history->txn_count; t++) {
 		history->txns[t].first_op = total;
 		total += history->txns[t].op_count;
@@ -228,7 +286,7 @@ static uint32_t group_ops(struct history *history)
 	free(history->ops);
 	history->ops = grouped;
 	history->op_count = total;
-	return lonely;
+	all->ops_without_txn = lonely;
 }
 
 /* Where an operation stands in its transaction: by statement, reads before writes (invariant 2). */
@@ -357,8 +415,14 @@ static void note_ends(struct finishing *all, uint32_t id)
 
 	if (v->flags & HISTORY_VERSION_UNBORN)
 		*ends = (struct ends){.unborn = id, .dead = HISTORY_NONE};
-	if (v->flags & HISTORY_VERSION_DEAD)
+	if (v->flags & HISTORY_VERSION_DEAD) {
+		const struct history_stmt *stmt =
+			v->stmt != HISTORY_NONE ? &all->history->stmts[v->stmt] : NULL;
+
 		ends->dead = ends->dead == HISTORY_NONE ? id : SEVERAL;
+		ends->begin_seq = stmt ? stmt->begin_seq : 0;
+		ends->session = stmt ? stmt->session : DEAD_ANY;
+	}
 	if (v->flags & HISTORY_VERSION_INITIAL)
 		ends->begun = true;
 }
@@ -438,47 +502,35 @@ static uint32_t absent_version(
 	if (dead == SEVERAL)
 		return HISTORY_NONE;
 	if (dead != HISTORY_NONE) {
-		const struct history_version *d = &history->versions[dead];
-		bool later = d->txn == t; /* not an own deletion of before, so one to come */
+		bool later = false;
 
-		/* ... or one that was taken back, before this read or after it. */
-		if (later && (d->flags & HISTORY_VERSION_UNDONE))
-			return HISTORY_NONE;
+		/* An own one is a statement of the same session (op_txn). */
+		if (ends->session == history->txns[t].session || ends->session == DEAD_ANY) {
+			const struct history_version *d = &history->versions[dead];
 
-		if (!later && d->stmt != HISTORY_NONE && op->stmt != HISTORY_NONE)
-			later = history->stmts[d->stmt].begin_seq >
-				history->stmts[op->stmt].end_seq;
+			/* Not an own deletion of before, so one to come, or one that was taken
+			 * back, before this read or after it. */
+			later = d->txn == t;
+			if (later && (d->flags & HISTORY_VERSION_UNDONE))
+				return HISTORY_NONE;
+		}
+		if (!later && op->stmt != HISTORY_NONE)
+			later = ends->begin_seq > history->stmts[op->stmt].end_seq;
 		if (!later)
 			return ends->begun ? dead : HISTORY_NONE;
 	}
 	return ends->unborn;
 }
 
-/* What absent_version will look at for operations to come: the ends of the object, then the
- * deletion that they name, then its statement. */
+/* What absent_version will look at for operations to come. */
 static void prefetch_absent(const struct own_pass *pass, uint32_t i)
 {
-	enum { STEP = 2 * PREFETCH_AHEAD };
+	enum { STEP = 4 * PREFETCH_AHEAD };
 	const struct history *history = pass->history;
-	const struct ends *ends = pass->all->ends;
 	const struct history_op *op = &history->ops[i];
-	uint32_t dead, stmt;
 
-	if (!ends || i + 3 * STEP >= history->op_count)
-		return;
-	if (op[3 * STEP].flags & HISTORY_OP_ABSENT)
-		MEM_PREFETCH(&ends[op[3 * STEP].object]);
-	if (op[2 * STEP].flags & HISTORY_OP_ABSENT) {
-		dead = ends[op[2 * STEP].object].dead;
-		if (dead < SEVERAL)
-			MEM_PREFETCH(&history->versions[dead]);
-	}
-	if (op[STEP].flags & HISTORY_OP_ABSENT) {
-		dead = ends[op[STEP].object].dead;
-		stmt = dead < SEVERAL ? history->versions[dead].stmt : HISTORY_NONE;
-		if (stmt != HISTORY_NONE)
-			MEM_PREFETCH(&history->stmts[stmt]);
-	}
+	if (pass->all->ends && i + STEP < history->op_count && (op[STEP].flags & HISTORY_OP_ABSENT))
+		__builtin_prefetch(&pass->all->ends[op[STEP].object]);
 }
 
 static void own_txn(struct own_pass *pass, uint32_t t)
@@ -558,11 +610,9 @@ static void mark_unsure(struct finishing *all)
 	struct history *history = all->history;
 
 	all->unsure = bits_new(history->version_count);
-	for (uint32_t t = 0; t < history->txn_count; t++) {
-		struct history_txn *txn = &history->txns[t];
+	for (size_t k = 0; k < all->unknown_count; k++) {
+		struct history_txn *txn = &history->txns[all->unknown[k]];
 
-		if (txn->outcome != TXN_UNKNOWN)
-			continue;
 		for (uint32_t i = txn->first_op; i < txn->first_op + txn->op_count; i++) {
 			const struct history_op *op = &history->ops[i];
 
@@ -613,23 +663,17 @@ static void observe_unknown(struct finishing *all)
 	mark_unsure(all);
 	parallel_run(observe_part, all, FINISH_PARTS);
 	free(all->unsure);
-	for (uint32_t t = 0; t < history->txn_count; t++)
+	for (size_t k = 0; k < all->unknown_count; k++)
 		history->counts.unknown_counted_committed +=
-			(history->txns[t].flags & HISTORY_TXN_OBSERVED) != 0;
+			(history->txns[all->unknown[k]].flags & HISTORY_TXN_OBSERVED) != 0;
 }
+
 /* ---- all of it ---- */
 
 static void count_rest(struct history *history)
 {
 	struct history_counts *counts = &history->counts;
 
-	for (uint32_t i = 0; i < history->stmt_count; i++) {
-		uint32_t flags = history->stmts[i].flags;
-
-		counts->stmts_without_probe +=
-			(flags & HISTORY_STMT_DATA) &&
-			!(flags & (HISTORY_STMT_PROBE | HISTORY_STMT_INJECTED));
-	}
 	for (uint32_t i = 0; i < history->session_count; i++)
 		counts->opaque_sessions += history->sessions[i].opaque;
 	for (uint32_t i = 0; i < history->predicate_count; i++) {
@@ -649,9 +693,17 @@ static void group_part(void *data, unsigned part)
 		group_versions(all);
 		return;
 	}
-	sort_txns(all->build);
-	link_sessions(all->history);
-	all->ops_without_txn = group_ops(all->history);
+	sort_txns(all);
+	link_sessions(all);
+	count_ops(all);
+}
+
+static void move_part(void *data, unsigned part)
+{
+	if (part > 0)
+		renumber(data);
+	else
+		group_ops(data);
 }
 
 static void choose_parts(struct finishing *all)
@@ -676,8 +728,10 @@ void build_orders(struct history_build *build)
 	uint64_t *committed;
 
 	parallel_run(group_part, &all, 2);
+	parallel_run(move_part, &all, 2);
+	free(all.fresh);
 	for (uint32_t i = 0; i < all.ops_without_txn; i++)
-		forget_op(history, &history->ops[history->op_count + i]);
+		forget_op(&all, &history->ops[history->op_count + i]);
 	choose_parts(&all);
 	parallel_run(sort_ops, &all, FINISH_PARTS);
 	undo_savepoints(history);
@@ -686,6 +740,7 @@ void build_orders(struct history_build *build)
 		history->counts.reads_undecided += all.reads_undecided[part];
 	free(all.ends);
 	observe_unknown(&all);
+	free(all.unknown);
 	committed = bits_new(history->txn_count);
 	for (uint32_t t = 0; t < history->txn_count; t++) {
 		if (history_committed(history, t))

@@ -131,6 +131,12 @@ static void check_op(const struct history *history, uint32_t t, const struct his
 	}
 }
 
+void history_check_stmt(const struct history *history, uint32_t i)
+{
+	CHECK(history->stmts[i].session < history->session_count);
+	CHECK(id_ok(history->stmts[i].txn, history->txn_count));
+}
+
 void history_check_txn(const struct history *history, uint32_t t)
 {
 	const struct history_txn *txn = &history->txns[t];
@@ -275,10 +281,6 @@ void history_check_rest(const struct history *history)
 	for (uint32_t i = 0; i < history->table_count; i++)
 		CHECK(history->tables[i].database < history->strings.count &&
 			history->tables[i].name < history->strings.count);
-	for (uint32_t i = 0; i < history->stmt_count; i++) {
-		CHECK(history->stmts[i].session < history->session_count);
-		CHECK(id_ok(history->stmts[i].txn, history->txn_count));
-	}
 	check_txns(history);
 	check_orders(history);
 	check_predicates(history);
@@ -288,6 +290,8 @@ void history_check_rest(const struct history *history)
 void history_check(const struct history *history)
 {
 	history_check_rest(history);
+	for (uint32_t i = 0; i < history->stmt_count; i++)
+		history_check_stmt(history, i);
 	for (uint32_t t = 0; t < history->txn_count; t++)
 		history_check_txn(history, t);
 	for (uint32_t o = 0; o < history->object_count; o++)

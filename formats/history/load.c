@@ -19,7 +19,7 @@
 #include "history/group.h"
 #include "history/source.h"
 
-enum { BATCH_ROWS = 64, GROUP_ROWS = 16 };
+enum { BATCH_ROWS = 64, GROUP_ROWS = 16, TEXTS_AHEAD = 8 };
 
 /* A probe row on its way into the history. */
 struct batch_row {
@@ -40,10 +40,6 @@ struct loader {
 	struct history_build build;
 	struct history *history;
 	const struct history_load_options *options;
-	struct strtab texts; /* predicates */
-	uint32_t *text_refs; /* by id of `texts` */
-	size_t text_ref_count, text_ref_capacity;
-	uint32_t last_text; /* the latest one, if there is any */
 	struct contents contents;
 	uint32_t block;
 	struct batch_row batch[BATCH_ROWS];
@@ -279,24 +275,6 @@ static void batch_add(struct loader *loader, const struct history_op *op, uint32
 
 /* ---- probes ---- */
 
-static uint32_t text_reference(struct loader *loader, struct span text)
-{
-	uint32_t id;
-
-	if (!text.ptr)
-		return 0;
-	/* A statement's probes have the same one. */
-	if (loader->text_ref_count && span_eq(strtab_get(&loader->texts, loader->last_text), text))
-		return loader->text_refs[loader->last_text];
-	id = strtab_add(&loader->texts, text);
-	loader->last_text = id;
-	MEM_RESERVE(loader->text_refs, (size_t)id + 1, loader->text_ref_capacity);
-	for (; loader->text_ref_count <= id; loader->text_ref_count++)
-		loader->text_refs[loader->text_ref_count] = build_bytes(&loader->build,
-			strtab_get(&loader->texts, (uint32_t)loader->text_ref_count));
-	return loader->text_refs[id];
-}
-
 /* Rows of a probe that waits for others, as many as are looked up together. */
 struct group_batch {
 	struct probe_row rows[GROUP_ROWS];
@@ -424,7 +402,8 @@ static void take_probe(
 		struct group_probe from = {.op = op, .table = table};
 
 		batch_flush(loader);
-		from.text = text_reference(loader, probe->predicate);
+		if (probe->predicate.ptr)
+			from.text = build_text(build, probe->predicate, probe->predicate_hash);
 		probe_group(loader, &from, session, probe->number, mp_over(probe->rows));
 	}
 	for (uint32_t i = 0; i < probe->row_count; i++)
@@ -736,6 +715,10 @@ static uint32_t take_decoded(struct loader *loader, const struct decoded *decode
 			take_txn(loader, txn++);
 			break;
 		case DECODED_PROBE:
+			if (decoded->probes + decoded->probe_count - probe > TEXTS_AHEAD &&
+				probe[TEXTS_AHEAD].predicate.ptr)
+				build_text_prefetch(
+					&loader->build, probe[TEXTS_AHEAD].predicate_hash);
 			take_probe(loader, probe, row);
 			row += probe++->row_count;
 			break;
@@ -771,8 +754,6 @@ static void loader_release(struct loader *loader)
 		group_free(loader->build.sessions[i].group);
 		loader->build.sessions[i].group = NULL;
 	}
-	strtab_release(&loader->texts);
-	free(loader->text_refs);
 	contents_release(&loader->contents);
 }
 
