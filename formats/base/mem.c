@@ -50,12 +50,19 @@ void *mem_zero(size_t count, size_t size)
 	return ptr;
 }
 
-void *mem_realloc(void *ptr, size_t count, size_t size)
+static void *realloc_small(void *ptr, size_t count, size_t size)
 {
 	void *fresh = reallocarray(ptr, count ? count : 1, size ? size : 1);
 
 	if (!fresh)
 		out_of_memory(count);
+	return fresh;
+}
+
+void *mem_realloc(void *ptr, size_t count, size_t size)
+{
+	void *fresh = realloc_small(ptr, count, size);
+
 	advise_large(fresh, count * size);
 	return fresh;
 }
@@ -93,7 +100,7 @@ void mem_wipe(void *ptr, size_t len)
 		explicit_bzero(ptr, len);
 }
 
-void *mem_grow(void *ptr, size_t need, size_t *capacity, size_t size)
+static size_t grown(size_t need, const size_t *capacity)
 {
 	size_t fresh = *capacity ? *capacity : 16;
 
@@ -102,7 +109,17 @@ void *mem_grow(void *ptr, size_t need, size_t *capacity, size_t size)
 			out_of_memory(need);
 		fresh *= 2;
 	}
-	ptr = mem_realloc(ptr, fresh, size);
-	*capacity = fresh;
-	return ptr;
+	return fresh;
+}
+
+void *mem_grow(void *ptr, size_t need, size_t *capacity, size_t size)
+{
+	*capacity = grown(need, capacity);
+	return mem_realloc(ptr, *capacity, size);
+}
+
+void *mem_grow_small(void *ptr, size_t need, size_t *capacity, size_t size)
+{
+	*capacity = grown(need, capacity);
+	return realloc_small(ptr, *capacity, size);
 }

@@ -44,4 +44,15 @@ void *mem_grow(void *ptr, size_t need, size_t *capacity, size_t size) MUST_CHECK
 			(ptr) = mem_grow((ptr), (need), &(capacity), sizeof(*(ptr)));            \
 	} while (0)
 
+/* The same for what is filled and read from its beginning to its end, in small pages.  A large page
+ * must be found in one piece: where memory is in pieces the kernel moves others about first, and
+ * the free memory of a virtual machine that is in one piece is what its host took back (free page
+ * reporting).  Measured on one: 5.4 ms for 2 MiB in a large page, 0.6 ms in small ones. */
+void *mem_grow_small(void *ptr, size_t need, size_t *capacity, size_t size) MUST_CHECK;
+#define MEM_RESERVE_SMALL(ptr, need, capacity)                                                     \
+	do {                                                                                       \
+		if ((size_t)(need) > (size_t)(capacity))                                           \
+			(ptr) = mem_grow_small((ptr), (need), &(capacity), sizeof(*(ptr)));        \
+	} while (0)
+
 #endif

@@ -154,7 +154,7 @@ void build_expect(struct history_build *build, uint64_t parts)
 	struct history *history = build->history;
 
 	MEM_RESERVE(history->txns, history->txn_count * parts, build->txn_capacity);
-	MEM_RESERVE(history->stmts, history->stmt_count * parts, build->stmt_capacity);
+	MEM_RESERVE_SMALL(history->stmts, history->stmt_count * parts, build->stmt_capacity);
 	MEM_RESERVE(history->ops, history->op_count * parts, build->op_capacity);
 	MEM_RESERVE(history->versions, history->version_count * parts, build->version_capacity);
 	MEM_RESERVE(history->pool, history->pool_size * parts, build->pool_capacity);
@@ -339,7 +339,7 @@ static uint32_t stmt_new(struct history_build *build, uint32_t session, uint32_t
 	struct history *history = build->history;
 	uint32_t id = history->stmt_count++;
 
-	MEM_RESERVE(history->stmts, history->stmt_count, build->stmt_capacity);
+	MEM_RESERVE_SMALL(history->stmts, history->stmt_count, build->stmt_capacity);
 	history->stmts[id] = (struct history_stmt){
 		.session = session & 0xffffffu,
 		.number = number,
