@@ -7,9 +7,8 @@ function timeScale(times, left, width) {
   const moments = unique(times).sort((a, b) => a - b);
   const gaps = moments.slice(1).map((t, i) => 8 + 10 * Math.log10(1 + (t - moments[i]) / 1000));
   const sum = gaps.reduce((a, b) => a + b, 0) || 1;
-  const wide = Math.max(width, Math.min(2600, sum));
   const xs = [left];
-  for (const gap of gaps) xs.push(xs[xs.length - 1] + (gap / sum) * wide);
+  for (const gap of gaps) xs.push(xs[xs.length - 1] + (gap / sum) * width);
   const x = (time) => {
     let low = 0, high = moments.length - 1;
     if (time <= moments[0]) return xs[0];
@@ -56,7 +55,8 @@ function timelineFigure(trace, finding, room) {
   const witness = new Set((finding.witness.statements || []).map((s) => `${s.session}/${s.statement}`));
   const { tip, on } = tipFor("Point at a bar, or reach it with Tab, to read the statement and its answer.");
   const hatch = `hatch${hatches++}`;
-  const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": "Timeline of the transactions" });
+  // A short one is drawn a little smaller rather than cut off; a long one scrolls.
+  const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, class: width < 700 ? "fits" : "", role: "group", "aria-label": "Timeline of the transactions" });
   root.append(svg("defs", {}, svg("pattern", { id: hatch, width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
     svg("rect", { width: 7, height: 7, class: "hatch-ground" }), svg("rect", { width: 3, height: 7, class: "hatch-line" }))));
   lanes.forEach((session, i) => {

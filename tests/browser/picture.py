@@ -20,8 +20,10 @@ with tempfile.TemporaryDirectory() as folder:
     with browser.Chrome() as chrome:
         page = chrome.open(html, width=1080, height=1000)
         page.run("document.querySelector('.levels').remove()")  # the picture is to be small
-        shot = page.call("Page.captureScreenshot", format="png",
-                         clip={"x": 0, "y": 0, "width": 1080, "height": 960, "scale": 1})
+        # Down to the drawings of the first finding: they are what the picture is for.
+        height = page.run("Math.ceil(document.querySelector('.figures').getBoundingClientRect().bottom) + 12")
+        shot = page.call("Page.captureScreenshot", format="png", captureBeyondViewport=True,
+                         clip={"x": 0, "y": 0, "width": 1080, "height": height, "scale": 1})
 with open(out, "wb") as file:
     file.write(base64.b64decode(shot["data"]))
 print(f"{out}: {os.path.getsize(out) // 1024} KiB")
