@@ -269,13 +269,12 @@ struct span words_looked(struct arena *arena, const struct history *history,
 
 	if (!span_eq_str(clause, "TRUE"))
 		asks = arena_printf(
-			arena, "%s [%.*s]", query ? "asks" : "tests", SPAN_ARG(clause));
+			arena, "%s [%.*s]", query ? "asks" : "looks for rows with", SPAN_ARG(clause));
 	if (is_absent(history, version))
 		return span_str(arena_printf(arena, "%s (%.*s is %s)", asks, SPAN_ARG(object),
 			history->versions[version].flags & HISTORY_VERSION_DEAD ? "gone"
 										: "not there yet"));
-	return span_str(arena_printf(arena, "%s %s %.*s at version %.*s", asks,
-		query ? "with" : "on", SPAN_ARG(object),
+	return span_str(arena_printf(arena, "%s (%.*s is at version %.*s)", asks, SPAN_ARG(object),
 		SPAN_ARG(words_version(arena, history, version))));
 }
 
@@ -291,11 +290,10 @@ static const char *was_at(struct arena *arena, const struct history *h, uint32_t
 		arena, "was at version %.*s", SPAN_ARG(words_version(arena, h, version)));
 }
 
-/* What a predicate asks, and what it is to satisfy it. */
+/* What a predicate asks, and what somebody changes who changes the answer. */
 struct asking {
-	const char *asked;     /* "tested [v > 5]" */
-	const char *satisfies; /* "satisfies [v > 5]" */
-	const char *it;        /* the same again: "satisfies it" */
+	const char *asked;   /* "looked for rows with [v > 5]" */
+	const char *changes; /* "the rows with [v > 5]" */
 };
 
 static struct asking asking_of(
@@ -305,12 +303,11 @@ static struct asking asking_of(
 	bool query = joint_is(h, p);
 
 	if (span_eq_str(clause, "TRUE"))
-		return (struct asking){"asked for all rows", "is in the table", "is in the table"};
-	return (struct asking){
-		arena_printf(arena, "%s [%.*s]", query ? "asked" : "tested", SPAN_ARG(clause)),
-		arena_printf(arena, "%s [%.*s]", query ? "takes part in" : "satisfies",
-			SPAN_ARG(clause)),
-		query ? "takes part in that" : "satisfies it"};
+		return (struct asking){"asked for all rows", "the rows of the table"};
+	return (struct asking){arena_printf(arena, "%s [%.*s]",
+				       query ? "asked" : "looked for rows with", SPAN_ARG(clause)),
+		arena_printf(arena, "%s [%.*s]", query ? "the answer to" : "the rows with",
+			SPAN_ARG(clause))};
 }
 
 static void predicate_edge_words(struct finding_edge *out, struct arena *arena,
@@ -328,14 +325,14 @@ static void predicate_edge_words(struct finding_edge *out, struct arena *arena,
 		out, arena, h, wr ? edge->changed : edge->seen, wr ? edge->seen : edge->changed);
 	if (wr)
 		out->sentence = span_str(arena_printf(arena,
-			"%.*s changed whether %.*s %s (it %s), and %.*s saw that (%.*s)",
-			SPAN_ARG(out->from), SPAN_ARG(out->object), asking.satisfies, done,
+			"%.*s changed %s (of %.*s: it %s), and %.*s saw that (%.*s)",
+			SPAN_ARG(out->from), asking.changes, SPAN_ARG(out->object), done,
 			SPAN_ARG(out->to), SPAN_ARG(stmt)));
 	else
 		out->sentence = span_str(arena_printf(arena,
-			"%.*s %s (%.*s) while %.*s %s, and %.*s then changed whether it %s (it %s)",
+			"%.*s %s (%.*s) while %.*s %s, and %.*s then %s, which changes the answer",
 			SPAN_ARG(out->from), asking.asked, SPAN_ARG(stmt), SPAN_ARG(out->object),
-			was_at(arena, h, edge->seen), SPAN_ARG(out->to), asking.it, done));
+			was_at(arena, h, edge->seen), SPAN_ARG(out->to), done));
 }
 
 void words_edge(struct finding_edge *out, struct arena *arena, const struct history *history,
