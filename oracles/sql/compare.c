@@ -5,6 +5,7 @@
  * DECIMAL, temporal values as such with whatever can be read as one, and everything else as DOUBLE.
  */
 #include "sql/compare.h"
+#include "sql/compile.h"
 
 #include <math.h>
 
@@ -46,6 +47,15 @@ bool has_wide_text(const struct node *n)
 {
 	if (!n)
 		return false;
+	if (n->expr && n->expr->kind == SQL_EXPR_SUBQUERY && type_is_string(&n->type) &&
+		charset_max_bytes(collation_charset(n->type.collation)) > 1)
+		return true;
+	/* BIN and OCT have the connection's set, and are not known to be ASCII. */
+	if (n->expr && n->expr->kind == SQL_EXPR_CALL &&
+		(span_ieq_str(n->expr->u.call.name, "bin") ||
+			span_ieq_str(n->expr->u.call.name, "oct")) &&
+		charset_max_bytes(collation_charset(n->type.collation)) > 1)
+		return true;
 	if (type_is_string(&n->type) &&
 		charset_max_bytes(collation_charset(n->type.collation)) > 1 &&
 		(n->column || (n->literal && n->u.value.kind == EVAL_STRING &&
@@ -161,6 +171,14 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 			     coll != COLLATION_BINARY;
 		i++) {
 		if (has_wide_text(args[i])) {
+			compile_unsupported(
+				c, "characters beyond ASCII beside a narrower character set");
+			return false;
+		}
+	}
+	for (uint32_t i = 0; i < count && collation_charset(coll) == CHARSET_UTF8MB3; i++) {
+		if (type_is_string(&args[i]->type) && has_wide_text(args[i]) &&
+			collation_charset(args[i]->type.collation) == CHARSET_UTF8MB4) {
 			compile_unsupported(
 				c, "characters beyond ASCII beside a narrower character set");
 			return false;
@@ -546,9 +564,11 @@ static struct eval_value run_compare_rows(const struct node *n, struct frame *f)
 
 	for (uint32_t i = 0; i + 1 < n->arg_count; i += 2) {
 		const struct node *l = n->args[i], *r = n->args[i + 1];
-		struct eval_value a = node_run(l, f), b = node_run(r, f);
+		struct eval_value a = node_run(l, f), b = EVAL_NULL_VALUE;
 		int order;
 
+		if (a.kind != EVAL_NULL || n->op == SQL_OP_NULL_EQ)
+			b = node_run(r, f);
 		if (f->run->failed)
 			return EVAL_NULL_VALUE;
 		if (a.kind == EVAL_NULL || b.kind == EVAL_NULL) {
@@ -596,6 +616,10 @@ static struct node *compile_compare_rows(struct compiler *c, const struct sql_ex
 		n->args[2 * i + 1] = r->args[i];
 		if (!operator_comparison_of(c, l->args[i], r->args[i], &how[i]))
 			return NULL;
+		/* No constant is a YEAR here, except beside = in MySQL. */
+		if (how[i].year && c->env->flavour == SQL_MYSQL)
+			return compile_unsupported(c, "MySQL: a YEAR and a constant in rows");
+		how[i].year = 0;
 	}
 	n->op = (uint8_t)op;
 	n->type = type_bool();
@@ -620,6 +644,15 @@ struct node *compile_compare(struct compiler *c, const struct sql_expr *e, enum 
 	if (!operator_comparison_of(c, l, r, how))
 		return NULL;
 	n->u.data = how;
+	/* Compared under its own collation a text of the outer query is as good as its equals. */
+	for (int i = 0; i < 2; i++) {
+		const struct node *side = n->args[i];
+
+		if (side->column && side->u.at.depth == 1 && type_is_string(&side->type) &&
+			how->as.kind == EVAL_T_STRING && how->collation == side->type.collation &&
+			!collation_is_bin(how->collation) && c->scope->outer_text)
+			c->scope->outer_text--;
+	}
 	return n;
 }
 
@@ -749,6 +782,17 @@ static struct eval_value run_is(const struct node *n, struct frame *f)
 	return truth(is != n->aux);
 }
 
+bool compares_rows(const struct node *n)
+{
+	if (n->fn == run_compare_rows)
+		return true;
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		if (n->args[i] && compares_rows(n->args[i]))
+			return true;
+	}
+	return false;
+}
+
 struct node *compile_is(struct compiler *c, const struct sql_expr *e, struct node *arg)
 {
 	struct node *n = node_new(c, run_is, e, 1);
@@ -757,6 +801,9 @@ struct node *compile_is(struct compiler *c, const struct sql_expr *e, struct nod
 		return compile_unsupported(c, "IS JSON");
 	if (node_is_row(arg))
 		return compile_error(c, 1241, "a row where a value is wanted");
+	if (c->env->flavour == SQL_MARIADB && e->op != SQL_OP_IS_TRUE && e->op != SQL_OP_IS_FALSE &&
+		compares_rows(arg))
+		return compile_unsupported(c, "IS NULL of a comparison of rows");
 	n->args[0] = arg;
 	n->op = e->op;
 	n->aux = e->negated;
@@ -975,6 +1022,31 @@ static struct eval_value run_in(const struct node *n, struct frame *f)
 	return unknown ? EVAL_NULL_VALUE : truth(n->aux);
 }
 
+/* The servers compare a column of all rows in one type. */
+static bool alike(const struct node *a, const struct node *b)
+{
+	const struct comparison *x = a->u.data, *y = b->u.data;
+
+	for (uint32_t i = 0; i < a->arg_count / 2; i++) {
+		if (x[i].as.kind != y[i].as.kind || x[i].collation != y[i].collation)
+			return false;
+	}
+	return true;
+}
+
+/* Numbers beside numbers and strings beside strings. */
+static bool plain_row(const struct node *a, const struct node *b)
+{
+	for (uint32_t i = 0; i < a->arg_count; i++) {
+		const struct eval_type *x = &a->args[i]->type, *y = &b->args[i]->type;
+
+		if (x->kind != y->kind || (x->kind != EVAL_T_INT && x->kind != EVAL_T_DECIMAL &&
+						  x->kind != EVAL_T_STRING))
+			return false;
+	}
+	return true;
+}
+
 /* (a, b) IN ((1, 2), (3, 4)): an OR of row comparisons. */
 static struct eval_value run_in_rows(const struct node *n, struct frame *f)
 {
@@ -1010,6 +1082,10 @@ struct node *compile_in_list(struct compiler *c, const struct sql_expr *e)
 			rows->args[i] = compile_compare(c, e, SQL_OP_EQ, left, n->args[i + 1]);
 			if (!rows->args[i])
 				return NULL;
+			if (count > 1 && c->env->flavour == SQL_MYSQL && !plain_row(left, n->args[i + 1]))
+				return compile_unsupported(c, "MySQL: rows of many types in IN");
+			if (!alike(rows->args[0], rows->args[i]))
+				return compile_unsupported(c, "rows of different types in IN");
 		}
 		rows->aux = e->negated;
 		rows->type = type_bool();

@@ -411,8 +411,13 @@ static struct node *compile_column(struct compiler *c, const struct sql_expr *e)
 			struct scope *inner = c->scope;
 
 			for (uint32_t i = 0; i < depth; i++, inner = inner->outer) {
+				const struct eval_type *t = &s->tables[table].types[column];
+
 				if (inner->outer_reach < depth - i)
 					inner->outer_reach = depth - i;
+				inner->outer_text += type_is_string(t) &&
+						     !collation_is_bin(t->collation) &&
+						     t->collation != COLLATION_BINARY;
 			}
 			return node_column(
 				c, e, depth, table, column, &s->tables[table].types[column]);

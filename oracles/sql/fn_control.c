@@ -287,14 +287,20 @@ static struct eval_value run_isnull(const struct node *n, struct frame *f)
 {
 	struct eval_value v = node_run(n->args[0], f);
 
+	if (f->run->failed && f->run->outcome->status == EVAL_ERROR) {
+		/* What cannot be NULL is not computed. */
+		f->run->outcome->status = EVAL_OK;
+		run_unsupported(f->run, "an error in what IS NULL asks");
+	}
 	return eval_int(v.kind == EVAL_NULL);
 }
 
-static struct node *compile_bool(
+static struct node *compile_isnull(
 	struct compiler *c, struct node *n, const struct function *function)
 {
-	(void)c;
 	(void)function;
+	if (c->env->flavour == SQL_MARIADB && compares_rows(n->args[0]))
+		return compile_unsupported(c, "IS NULL of a comparison of rows");
 	n->type = type_bool();
 	return n;
 }
@@ -762,6 +768,8 @@ struct node *compile_convert_using(struct compiler *c, const struct sql_expr *e)
 		return NULL;
 	if (collation == COLLATION_NONE)
 		return compile_unsupported(c, "a character set that is not modelled");
+	if (n->args[0]->type.hybrid || n->args[0]->type.kind == EVAL_T_BIT)
+		return compile_unsupported(c, "CONVERT USING of a BIT or a hexadecimal literal");
 	n->type = type_string(collation, 2, 0);
 	return n;
 }
@@ -786,6 +794,8 @@ struct node *compile_collate(struct compiler *c, const struct sql_expr *e)
 		return NULL;
 	if (collation == COLLATION_NONE)
 		return compile_unsupported(c, "a collation that is not modelled");
+	if (n->args[0]->type.kind == EVAL_T_NULL) /* binary in MySQL: error 1253 */
+		return compile_unsupported(c, "NULL COLLATE");
 	charset =
 		collation_charset(type_is_string(&n->args[0]->type) ? n->args[0]->type.collation
 								    : c->env->collation_connection);
@@ -801,7 +811,7 @@ const struct function functions_control[] = {
 	{"nvl", 2, 2, compile_coalesce, run_coalesce, 0},
 	{"coalesce", 1, 255, compile_coalesce, run_coalesce, 0},
 	{"nullif", 2, 2, compile_nullif, run_nullif, 0},
-	{"isnull", 1, 1, compile_bool, run_isnull, 0},
+	{"isnull", 1, 1, compile_isnull, run_isnull, 0},
 	{"greatest", 2, 255, compile_extreme, run_extreme, 0},
 	{"least", 2, 255, compile_extreme, run_extreme, 1},
 	{NULL, 0, 0, NULL, NULL, 0},

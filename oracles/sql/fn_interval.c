@@ -110,6 +110,11 @@ static bool simple_amount(struct run *run, enum sql_unit unit, const struct eval
 	struct decimal d, micros = decimal_from_int(1000000);
 	bool overflow;
 
+	/* The difference of unsigned DECIMALs, as an amount: 0 or itself. */
+	if (type->kind == EVAL_T_DECIMAL && type->is_unsigned && v->kind == EVAL_DECIMAL && v->dec->neg) {
+		run_unsupported(run, "INTERVAL of an unsigned number below zero");
+		return false;
+	}
 	if (unit == SQL_UNIT_SECOND && !type_is_int(type)) {
 		if (v->kind == EVAL_DOUBLE || v->kind == EVAL_STRING ||
 			(v->kind == EVAL_DECIMAL && v->dec->scale > type->decimals)) {

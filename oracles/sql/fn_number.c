@@ -300,6 +300,7 @@ static struct node *compile_pi(struct compiler *c, struct node *n, const struct 
 	(void)function;
 	n->type = type_double();
 	n->type.decimals = 6;
+	n->constant = true;
 	return n;
 }
 

@@ -947,6 +947,9 @@ static struct eval_value run_unhex(const struct node *n, struct frame *f)
 
 static struct node *compile_hex(struct compiler *c, struct node *n, const struct function *function)
 {
+	if (c->env->flavour == SQL_MYSQL && n->args[0]->literal &&
+		type_is_temporal(&n->args[0]->type))
+		return compile_unsupported(c, "MySQL: a date literal in a text");
 	n = compile_connection(c, n, function);
 	if (c->env->flavour == SQL_MARIADB)
 		n->type.decimals = 0;

@@ -649,6 +649,8 @@ static struct node *compile_name(
 	(void)function;
 	n->collation = c->env->collation_connection;
 	n->type = type_string(n->collation, 4, 9);
+	if (c->env->flavour == SQL_MARIADB)
+		n->type.decimals = 0;
 	return n;
 }
 

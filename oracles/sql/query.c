@@ -777,6 +777,7 @@ static struct eval_query *compile_set_op(struct compiler *c, struct eval_query *
 		q->outer_reach = q->left->outer_reach;
 	if (q->right->outer_reach > q->outer_reach)
 		q->outer_reach = q->right->outer_reach;
+	q->outer_text |= q->left->outer_text || q->right->outer_text;
 	return compile_set_order(c, q, query, scope) ? q : NULL;
 }
 
@@ -856,6 +857,7 @@ struct eval_query *compile_query(struct compiler *c, const struct sql_query *que
 		done = NULL;
 	if (scope->outer_reach > q->outer_reach)
 		q->outer_reach = scope->outer_reach;
+	q->outer_text |= scope->outer_text > 0;
 	c->scope = saved;
 	c->ctes = saved_ctes;
 	c->depth--;

@@ -34,6 +34,7 @@ struct eval_query {
 	struct span *names;
 	struct eval_type *types;
 	uint32_t outer_reach; /* 0: not correlated */
+	bool outer_text;      /* to a text that may equal another */
 	/* SELECT */
 	struct from_table *tables;
 	struct scope_table *scope_tables;

@@ -64,8 +64,14 @@ static struct eval_value run_quantified(const struct node *n, struct frame *f)
 	struct eval_value left;
 	bool all = s->quantifier == SQL_ALL, unknown = false, null;
 
-	if (!result_of(s, f, &r))
+	if (!result_of(s, f, &r)) {
+		if (f->run->outcome->status == EVAL_ERROR) {
+			/* NULL IN (...) does not always ask it. */
+			f->run->outcome->status = EVAL_OK;
+			run_unsupported(f->run, "an error in the subquery of IN");
+		}
 		return EVAL_NULL_VALUE;
+	}
 	if (!r.row_count)
 		return eval_int(all != n->aux);
 	left = node_run(n->args[0], f);
@@ -92,6 +98,17 @@ static struct eval_value run_quantified(const struct node *n, struct frame *f)
 	if (unknown)
 		return EVAL_NULL_VALUE;
 	return eval_int(all != n->aux);
+}
+
+static bool casts_to_time(const struct sql_query *q)
+{
+	const struct sql_expr *e = q->kind == SQL_QUERY_SELECT && q->u.select.items
+					   ? q->u.select.items->expr
+					   : NULL;
+
+	return e && e->kind == SQL_EXPR_CAST &&
+	       (e->u.cast.type->kind == SQL_TYPE_DATE || e->u.cast.type->kind == SQL_TYPE_TIME ||
+		       e->u.cast.type->kind == SQL_TYPE_DATETIME);
 }
 
 struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
@@ -126,15 +143,28 @@ struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
 			return compile_unsupported(c, "a subquery with several columns");
 		return compile_error(c, 1241, "a subquery with several columns");
 	}
+	if (casts_to_time(e->u.in.query))
+		return compile_unsupported(c, "a cast of what is no date, used further");
 	if (e->kind == SQL_EXPR_SUBQUERY) {
 		n->type = s->query->types[0];
+		/* A string or a number: it depends on what asks. */
+		if (n->type.hybrid || n->type.kind == EVAL_T_ENUM || n->type.kind == EVAL_T_SET ||
+			n->type.kind == EVAL_T_BIT)
+			return compile_unsupported(c, "a subquery of ENUM, SET, BIT or 0x41");
+		/* MariaDB keeps results by the outer values: 'a' is answered with what 'A' gave. */
+		if (c->env->flavour == SQL_MARIADB && s->query->outer_text)
+			return compile_unsupported(c, "a subquery that depends on a text outside");
+
 		n->type.hybrid = false;
+		n->type.merged |= n->type.kind == EVAL_T_TIME; /* kept as IF keeps it */
 		n->type.coercibility = type_is_string(&n->type) ? 2 : 5;
 		return n;
 	}
 	column = node_column(c, NULL, 0, 0, 0, &s->query->types[0]);
 	if (!operator_comparison_of(c, left, column, &s->how))
 		return NULL;
+	if (type_is_temporal(&left->type) != type_is_temporal(&column->type))
+		return compile_unsupported(c, "a date or time and another type in a subquery");
 	n->fn = run_quantified;
 	n->arg_count = 1;
 	n->args[0] = left;

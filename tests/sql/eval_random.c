@@ -711,6 +711,118 @@ static void time_expr(struct generator *g, enum kind kind, struct buf *out)
 	}
 }
 
+/* (a, b) = (c, d) and (a, b) IN (...). */
+static void row_predicate(struct generator *g, struct buf *out)
+{
+	static const char *const compare[] = {"=", "<>", "<", ">=", "<=>"};
+	enum kind a = any_kind(g), b = any_kind(g);
+	unsigned rows = chance(g, 2) ? 1 : 1 + (unsigned)below(g, 2);
+
+	buf_add_str(out, "((");
+	expr(g, a, out);
+	buf_add_str(out, ", ");
+	expr(g, b, out);
+	if (rows == 1 && chance(g, 2))
+		buf_printf(out, ") %s ", PICK(g, compare));
+	else
+		buf_printf(out, ")%s IN (", chance(g, 3) ? " NOT" : "");
+	bool in = out->data[out->len - 1] == '(';
+	for (unsigned i = 0; i < rows; i++) {
+		buf_add_str(out, i ? ", (" : "(");
+		expr(g, like(g, a), out);
+		buf_add_str(out, ", ");
+		expr(g, like(g, b), out);
+		buf_add_char(out, ')');
+	}
+	buf_add_str(out, in ? "))" : ")");
+}
+
+/* What the other functions leave out. */
+static void rare_expr(struct generator *g, struct buf *out)
+{
+	static const char *const numbers[] = {"SQRT", "BIN", "OCT", "CEIL", "FROM_DAYS", "HEX"};
+	static const char *const texts[] = {"MID", "SUBSTR"};
+	static const char *const days[] = {"DAYNAME", "MONTHNAME", "WEEKOFYEAR"};
+	static const char *const clocks[] = {"NOW()", "CURDATE()", "CURTIME()", "NOW(3)", "PI()",
+		"CURRENT_TIMESTAMP(6)", "LOCALTIME", "CURRENT_DATE"};
+	static const char *const collations[] = {"utf8mb4_bin", "utf8mb4_general_ci",
+		"utf8mb4_unicode_ci", "utf8mb4_unicode_520_ci"};
+	static const char *const sets[] = {"utf8mb4", "latin1", "binary", "utf8mb3", "ascii"};
+
+	switch (below(g, 13)) {
+	case 0:
+		row_predicate(g, out);
+		break;
+	case 1:
+		call(g, PICK(g, numbers), (enum kind[]){like(g, chance(g, 2) ? K_INT : K_DOUBLE)}, 1,
+			out);
+		break;
+	case 2:
+		buf_printf(out, "%s(", PICK(g, texts));
+		expr(g, like(g, K_STRING), out);
+		buf_printf(out, ", %d, %d)", (int)below(g, 9) - 4, (int)below(g, 6) - 1);
+		break;
+	case 3:
+		call(g, PICK(g, days), (enum kind[]){like(g, chance(g, 2) ? K_DATE : K_DATETIME)},
+			1, out);
+		break;
+	case 4:
+		buf_add_str(out, PICK(g, clocks));
+		break;
+	case 5:
+		buf_add_char(out, '(');
+		expr(g, K_STRING, out);
+		buf_printf(out, " COLLATE %s = ", PICK(g, collations));
+		expr(g, K_STRING, out);
+		buf_add_char(out, ')');
+		break;
+	case 6:
+		buf_add_str(out, "CONVERT(");
+		expr(g, like(g, K_STRING), out);
+		buf_printf(out, " USING %s)", PICK(g, sets));
+		break;
+	case 7:
+		call(g, chance(g, 2) ? "ISNULL" : "SPACE", (enum kind[]){K_INT}, 1, out);
+		break;
+	case 8: {
+		bool mod = chance(g, 2);
+
+		buf_add_str(out, mod ? "MOD(" : "LOCATE(");
+		expr(g, any_kind(g), out);
+		buf_add_str(out, ", ");
+		expr(g, any_kind(g), out);
+		if (!mod && chance(g, 2))
+			buf_printf(out, ", %d", (int)below(g, 6) - 1);
+		buf_add_char(out, ')');
+		break;
+	}
+	case 9:
+		buf_add_str(out, chance(g, 2) ? "WEEK(" : "YEARWEEK(");
+		expr(g, chance(g, 2) ? K_DATE : K_DATETIME, out);
+		buf_printf(out, ", %u)", (unsigned)below(g, 9));
+		break;
+	case 10:
+		buf_add_str(out, "(SELECT ");
+		expr(g, any_kind(g), out);
+		buf_add_char(out, ')');
+		break;
+	case 11:
+		buf_add_char(out, '(');
+		expr(g, any_kind(g), out);
+		buf_printf(out, " %sIN (SELECT ", chance(g, 3) ? "NOT " : "");
+		expr(g, any_kind(g), out);
+		buf_add_str(out, "))");
+		break;
+	default:
+		buf_printf(out, "CAST(");
+		expr(g, any_kind(g), out);
+		buf_printf(out, " AS %s)",
+			chance(g, 2)   ? "CHAR(3)"
+			: chance(g, 2) ? "BINARY(4)"
+				       : "CHAR CHARACTER SET latin1");
+	}
+}
+
 static void expr(struct generator *g, enum kind kind, struct buf *out)
 {
 	if (g->depth <= 0 || chance(g, 3)) {
@@ -718,6 +830,11 @@ static void expr(struct generator *g, enum kind kind, struct buf *out)
 		return;
 	}
 	g->depth--;
+	if (chance(g, 14)) {
+		rare_expr(g, out);
+		g->depth++;
+		return;
+	}
 	switch (kind) {
 	case K_INT:
 	case K_DECIMAL:
