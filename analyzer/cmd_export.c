@@ -163,6 +163,7 @@ const struct command export_command = {
 		"\n"
 		"elle, plume, dbcop, json: who read and wrote what, for other checkers.  Of\n"
 		"a trace, objects become numbered keys and versions the values of registers.\n"
+		"Other keys and values are numbered where the form has only integers.\n"
 		"What the form has no word for (predicates) is left out and counted; what\n"
 		"would bend the verdict is refused.\n"
 		"\n"

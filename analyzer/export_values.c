@@ -41,7 +41,8 @@ static bool load_trace(
 			"reads of rows that were not there, of versions that cannot be told,");
 		say_left_out(source->path, counts.undone_writes, "writes that were taken back");
 		if (history.counts.txns_mixed)
-			output_message("%s: %" PRIu64 " transactions may each have been several (a CALL, an "
+			output_message("%s: %" PRIu64
+				       " transactions may each have been several (a CALL, an "
 				       "EXECUTE or several statements in one text)",
 				source->path, history.counts.txns_mixed);
 		if (!history.complete)
@@ -69,6 +70,11 @@ enum exit_status export_values(const struct export_source *source, enum export_f
 	ok = source->from != FROM_TRACE
 		     ? import_path(from_format(source->from), source->path, &v, &err)
 		     : load_trace(&v, source, &complete, &err);
+	if (ok && v.stamps) {
+		say_left_out(
+			source->path, v.txn_count, "transactions' times of snapshot and commit");
+		complete = false;
+	}
 	if (ok && source->skip && (format == EXPORT_PLUME || format == EXPORT_DBCOP)) {
 		uint64_t dropped = 0;
 

@@ -2,6 +2,7 @@
 #include "import/export.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -14,6 +15,9 @@ struct writer {
 	export_sink *sink;
 	void *context;
 	struct err *err;
+	bool init; /* Elle: initial values are told, else they are nil */
+	/* Formats of integers: some key, or value, is none, and all get their number here. */
+	bool number_keys, number_items;
 };
 
 static bool flush(struct writer *w, bool always)
@@ -43,10 +47,53 @@ static bool is_nil(const struct values *v, uint32_t item)
 
 /* ------------------------------------------------------------------------------- Elle */
 
-/* An atom as EDN: JSON's words are not always EDN's. */
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Will EDN read this as one word, or is it a form that was read from EDN or JSON? */
+static bool is_edn_word(struct span s)
+{
+	static const char others[] = "*+!_?<>=.$&%/-:";
+	size_t sign = s.len && s.ptr[0] == '-';
+
+	if (s.len == 0)
+		return false;
+	if (s.ptr[0] == '"' || s.ptr[0] == '[' || s.ptr[0] == '{' || s.ptr[0] == '(')
+		return true;
+	for (size_t i = 0; i < s.len; i++) {
+		char c = s.ptr[i];
+
+		if (!is_digit(c) && !((c | 32) >= 'a' && (c | 32) <= 'z') &&
+			!memchr(others, c, sizeof(others) - 1))
+			return false;
+		/* What begins as a number must be one. */
+		if (s.len > sign && is_digit(s.ptr[sign]) && i >= sign && !is_digit(c) && c != '.')
+			return false;
+	}
+	return true;
+}
+
+/* An atom as EDN; what other formats have and EDN would not read (Cobra's #5f87) as a string. */
 static void edn_atom(struct writer *w, uint32_t atom)
 {
+	size_t start = w->out.len;
+	struct buf text = BUF_INIT;
+
 	values_atom_text(w->v, atom, &w->out);
+	if (is_edn_word(span_of(w->out.data + start, w->out.len - start)))
+		return;
+	buf_add(&text, w->out.data + start, w->out.len - start);
+	w->out.len = start;
+	buf_add_char(&w->out, '"');
+	for (size_t i = 0; i < text.len; i++) {
+		if (text.data[i] == '"' || text.data[i] == '\\')
+			buf_add_char(&w->out, '\\');
+		buf_add_char(&w->out, text.data[i]);
+	}
+	buf_add_char(&w->out, '"');
+	buf_release(&text);
 }
 
 static void edn_predicate(struct writer *w, const struct values_predicate *p)
@@ -108,7 +155,7 @@ static void edn_op(struct writer *w, const struct values_op *op, bool invoke)
 			edn_atom(w, w->v->items[items[i]].atom);
 		}
 		buf_add_char(&w->out, ']');
-	} else if (op->kind == VALUES_READ && is_nil(w->v, op->value)) {
+	} else if (op->kind == VALUES_READ && !w->init && is_nil(w->v, op->value)) {
 		buf_add_str(&w->out, "nil");
 	} else {
 		edn_atom(w, w->v->items[op->value].atom);
@@ -149,6 +196,39 @@ static bool edn_event(struct writer *w, const struct event *e, uint32_t index)
 	return flush(w, false);
 }
 
+/* Initial values matter where predicates look at them, and where somebody wrote one of them again.
+ */
+static bool needs_init(const struct values *v)
+{
+	bool again = false;
+
+	for (uint32_t k = 0; k < v->key_count; k++) {
+		uint32_t item = v->keys[k].initial_item;
+
+		again |= item != VALUES_NONE && v->items[item].write_count > 0 &&
+			 !(v->keys[k].flags & VALUES_KEY_LIST);
+	}
+	return again || v->closed;
+}
+
+static void edn_init(struct writer *w)
+{
+	const struct values *v = w->v;
+	const char *blank = "";
+
+	buf_add_str(&w->out, "{:type :ok, :process 0, :f :init, :value {");
+	for (uint32_t k = 0; k < v->key_count; k++) {
+		if (v->keys[k].initial_item == VALUES_NONE)
+			continue;
+		buf_add_str(&w->out, blank);
+		edn_atom(w, v->keys[k].atom);
+		buf_add_char(&w->out, ' ');
+		edn_atom(w, v->items[v->keys[k].initial_item].atom);
+		blank = " ";
+	}
+	buf_add_str(&w->out, "}}\n");
+}
+
 static bool export_elle(struct writer *w)
 {
 	const struct values *v = w->v;
@@ -166,6 +246,9 @@ static bool export_elle(struct writer *w)
 			events[count++] = (struct event){complete, t, false};
 	}
 	qsort(events, count, sizeof(*events), compare_events);
+	w->init = needs_init(v);
+	if (w->init)
+		edn_init(w);
 	for (size_t i = 0; i < count && ok; i++)
 		ok = edn_event(w, &events[i], (uint32_t)i);
 	free(events);
@@ -174,33 +257,41 @@ static bool export_elle(struct writer *w)
 
 /* -------------------------------------------------------------- registers of integers */
 
+/* Does some key, or some value that is not initial, need a number? */
+static void find_numbers(struct writer *w)
+{
+	const struct values *v = w->v;
+	int64_t number;
+
+	for (uint32_t k = 0; k < v->key_count; k++)
+		w->number_keys |= !values_atom_int(v, v->keys[k].atom, &number) || number < 0;
+	for (uint32_t i = 0; i < v->item_count; i++)
+		w->number_items |= !v->items[i].initial &&
+				   (!values_atom_int(v, v->items[i].atom, &number) || number <= 0);
+}
+
 /* The number of a register's value; the initial one is 0. */
-static bool item_number(struct writer *w, uint32_t t, uint32_t item, int64_t *number)
+static int64_t item_number(const struct writer *w, uint32_t item)
 {
-	const struct values_item *i = &w->v->items[item];
+	int64_t number;
 
-	if (is_nil(w->v, item)) {
-		*number = 0;
-		return true;
-	}
-	if (!values_atom_int(w->v, i->atom, number) || *number < 0 || (*number == 0 && !i->initial))
-		return err_set(w->err, ERR_UNSUPPORTED,
-			"transaction %llu: a value that is no positive integer; this format holds "
-			"only those",
-			(unsigned long long)w->v->txns[t].id);
-	return true;
+	if (w->v->items[item].initial)
+		return 0;
+	if (!w->number_items && values_atom_int(w->v, w->v->items[item].atom, &number))
+		return number;
+	return (int64_t)item + 1;
 }
 
-static bool key_number(struct writer *w, uint32_t t, uint32_t key, int64_t *number)
+static int64_t key_number(const struct writer *w, uint32_t key)
 {
-	if (!values_atom_int(w->v, w->v->keys[key].atom, number) || *number < 0)
-		return err_set(w->err, ERR_UNSUPPORTED,
-			"transaction %llu: a key that is no number; this format holds only those",
-			(unsigned long long)w->v->txns[t].id);
-	return true;
+	int64_t number;
+
+	if (!w->number_keys && values_atom_int(w->v, w->v->keys[key].atom, &number))
+		return number;
+	return key;
 }
 
-static bool plain_op(struct writer *w, const struct values_op *op, int64_t *key, int64_t *value)
+static bool is_plain(struct writer *w, const struct values_op *op)
 {
 	if (op->kind != VALUES_READ && op->kind != VALUES_WRITE)
 		return err_set(w->err, ERR_UNSUPPORTED,
@@ -208,7 +299,7 @@ static bool plain_op(struct writer *w, const struct values_op *op, int64_t *key,
 			"only "
 			"registers",
 			(unsigned long long)w->v->txns[op->txn].id);
-	return key_number(w, op->txn, op->key, key) && item_number(w, op->txn, op->value, value);
+	return true;
 }
 
 static bool export_plume(struct writer *w)
@@ -228,13 +319,13 @@ static bool export_plume(struct writer *w)
 					(unsigned long long)v->txns[t].id);
 			for (uint32_t k = 0; ok && k < v->txns[t].op_count; k++) {
 				const struct values_op *op = &v->ops[v->txns[t].first_op + k];
-				int64_t key, value;
 
-				ok = plain_op(w, op, &key, &value);
+				ok = is_plain(w, op);
 				if (ok)
 					buf_printf(&w->out, "%c(%lld,%lld,%u,%lld)\n",
-						op->kind == VALUES_READ ? 'r' : 'w', (long long)key,
-						(long long)value, s,
+						op->kind == VALUES_READ ? 'r' : 'w',
+						(long long)key_number(w, op->key),
+						(long long)item_number(w, op->value), s,
 						v->txns[t].outcome == VALUES_ABORTED
 							? -1LL
 							: (long long)t);
@@ -266,13 +357,12 @@ static bool dbcop_txn(struct writer *w, uint32_t t)
 	put_le64(&w->out, txn->op_count);
 	for (uint32_t k = 0; k < txn->op_count; k++) {
 		const struct values_op *op = &w->v->ops[txn->first_op + k];
-		int64_t key, value;
 
-		if (!plain_op(w, op, &key, &value))
+		if (!is_plain(w, op))
 			return false;
 		buf_add_char(&w->out, op->kind == VALUES_WRITE);
-		put_le64(&w->out, (uint64_t)key);
-		put_le64(&w->out, (uint64_t)value);
+		put_le64(&w->out, (uint64_t)key_number(w, op->key));
+		put_le64(&w->out, (uint64_t)item_number(w, op->value));
 		buf_add_char(&w->out, 1);
 	}
 	buf_add_char(&w->out, txn->outcome == VALUES_COMMITTED);
@@ -397,9 +487,11 @@ static bool export_json(struct writer *w)
 bool values_export(const struct values *v, enum export_format format, export_sink *sink,
 	void *context, struct err *err)
 {
-	struct writer w = {v, BUF_INIT, sink, context, err};
+	struct writer w = {.v = v, .out = BUF_INIT, .sink = sink, .context = context, .err = err};
 	bool ok = false;
 
+	if (format == EXPORT_PLUME || format == EXPORT_DBCOP)
+		find_numbers(&w);
 	switch (format) {
 	case EXPORT_ELLE:
 		ok = export_elle(&w);

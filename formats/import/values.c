@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "import/values.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,10 +48,13 @@ bool values_atom_int(const struct values *values, uint32_t atom, int64_t *number
 	if (s.len == 0 || s.len >= sizeof(text) ||
 		!(s.ptr[0] == '-' || (s.ptr[0] >= '0' && s.ptr[0] <= '9')))
 		return false;
+	if (s.len > 1 && s.ptr[0] == '0')
+		return false; /* another word for the same number */
 	memcpy(text, s.ptr, s.len);
 	text[s.len] = '\0';
+	errno = 0;
 	*number = strtoll(text, &end, 10);
-	return *end == '\0';
+	return *end == '\0' && errno == 0;
 }
 
 bool values_matches(
