@@ -43,6 +43,7 @@ struct elle {
 	uint32_t expected[EXPECTED_MAX]; /* keys of the last invocation */
 	uint32_t expected_count;
 	uint32_t position;
+	uint32_t nameless; /* position of an open invocation without a process; NONE */
 	bool invokes;
 };
 
@@ -605,6 +606,22 @@ static const char *completed(struct elle *e, const struct op_map *op, const char
 	return p;
 }
 
+/* Transactions without a process are a session each.  An invocation goes with the next completion
+ * that has no process either, as Elle pairs them. */
+static const char *name_process(struct elle *e, struct op_map *op, const char *p)
+{
+	bool open = e->nameless != VALUES_NONE;
+
+	if (op->type == OP_INVOKE && open)
+		return scan_fail(&e->s, p,
+			"an invocation without a :process while another is open: whose the next "
+			"completion is cannot be told");
+	op->has_process = true;
+	op->process = (int64_t)(open ? e->nameless : e->position);
+	e->nameless = op->type == OP_INVOKE ? e->position : VALUES_NONE;
+	return p;
+}
+
 static const char *operation(void *context, const char *p)
 {
 	struct elle *e = context;
@@ -623,10 +640,8 @@ static const char *operation(void *context, const char *p)
 			return NULL;
 		op.other_process = true;
 	}
-	if (p && !op.has_process && !op.other_process) {
-		op.has_process = true; /* completions without a process: one session each */
-		op.process = (int64_t)e->position;
-	}
+	if (p && !op.has_process && !op.other_process)
+		p = name_process(e, &op, p);
 	if (p && op.other_process) {
 		values_drop_txn(e->b);
 		e->b->v.counts.records_ignored++;
@@ -660,7 +675,7 @@ static bool close_open(struct elle *e, struct window *in, struct err *err)
 
 static bool read_all(struct window *in, struct values_builder *b, bool json, struct err *err)
 {
-	struct elle e = {.s = {.json = json, .err = err}, .b = b};
+	struct elle e = {.s = {.json = json, .err = err}, .b = b, .nameless = VALUES_NONE};
 	bool ok;
 
 	ok = scan_records(&e.s, in, true, operation, &e, err) && close_open(&e, in, err);

@@ -210,6 +210,17 @@ START_TEST(elle_completions_only)
 		" {:value [[:r :x [1]]], :type :ok, :process 1}]\n",
 		"0 0 c a(:x 1) r(:y nil*)\n"
 		"1 1 c l(:x [1])\n");
+	/* No process, with invocations: a pair is one transaction. */
+	expect(IMPORT_ELLE,
+		"{:index 0 :type :invoke :value [[:append 1 1] [:r 2 nil]]}\n"
+		"{:index 1 :type :ok :value [[:append 1 1] [:r 2 nil]]}\n"
+		"{:index 2 :type :invoke :value [[:append 2 3]]}\n"
+		"{:index 3 :type :fail :error :conflict}\n",
+		"0 1 c 0-1 a(1 1) l(2 [])\n"
+		"2 3 a 2-3 a(2 3)\n");
+	refuse(IMPORT_ELLE,
+		"{:type :invoke :value [[:append 1 1]]}\n{:type :invoke :value [[:append 1 2]]}\n",
+		"in:2 (byte 77): an invocation without a :process while another is open");
 	/* No process: each its own session.  Tagged, in a list. */
 	expect(IMPORT_ELLE,
 		"(#jepsen.history.Op{:type :ok, :value [[:w \"k\" -7]]} #_{:type :bad}"
