@@ -132,7 +132,7 @@ static inline bool select_is_lock_error(unsigned error)
 }
 
 /* The error by which a node of a cluster tells, at the next command whatever that is, that the
- * transaction was rolled back (Galera's brute-force abort: ER_LOCK_DEADLOCK). */
+ * transaction was rolled back (a brute-force abort: ER_LOCK_DEADLOCK). */
 static inline bool select_is_late_abort(unsigned error)
 {
 	return error == 1213;

@@ -516,16 +516,15 @@ static bool read_case(struct instrument_tables *tables, MYSQL *mysql, struct err
 	return result != NULL;
 }
 
-/* Galera and Group Replication: a transaction that another node's write set meets is rolled back at
- * once, and its session is told at its next command, whatever that is. */
-static bool read_cluster(struct instrument_tables *tables, MYSQL *mysql, struct err *err)
+/* Galera: a transaction that another node's write set meets is rolled back at once, and its session
+ * is told at its next command, whatever that is.  (Group Replication tells it only where a table is
+ * used, or at COMMIT.) */
+static bool read_galera(struct instrument_tables *tables, MYSQL *mysql, struct err *err)
 {
 	MYSQL_RES *result = instrument_query(mysql,
-		"show global variables where variable_name = 'wsrep_on' and value = 'ON' or "
-		"variable_name = 'group_replication_group_name' and value <> ''",
-		err);
+		"show global variables where variable_name = 'wsrep_on' and value = 'ON'", err);
 
-	tables->cluster = result && mysql_num_rows(result) > 0;
+	tables->galera = result && mysql_num_rows(result) > 0;
 	mysql_free_result(result);
 	return result != NULL;
 }
@@ -548,7 +547,7 @@ bool instrument_tables_load(
 	bool ok = true;
 
 	snprintf(tables->version, sizeof(tables->version), "%s", mysql_get_server_info(mysql));
-	if (!read_case(tables, mysql, err) || !read_cluster(tables, mysql, err))
+	if (!read_case(tables, mysql, err) || !read_galera(tables, mysql, err))
 		return false;
 	buf_add_str(&sql,
 		"select table_schema, table_name from information_schema.columns where "

@@ -123,7 +123,7 @@ struct instrument_tables {
 	size_t count, capacity;
 	char version[64]; /* of the server */
 	bool any_case;    /* lower_case_table_names: T and t are one table */
-	bool cluster;     /* other nodes may roll a transaction back while it is idle */
+	bool galera;      /* other nodes may roll a transaction back while it is idle */
 	/* Those to be recorded: elsewhere tables may be prepared for another mode.  None: all. */
 	const char *const *databases;
 	size_t database_count;

@@ -612,7 +612,7 @@ static void begin_command(struct interpose *i, uint8_t byte)
 	i->affected_known = i->warnings = false;
 	/* Were the command sent at once, a node that has rolled the transaction back would tell
 	 * that to our query, and execute the command outside of it. */
-	i->careful = i->tables->cluster && i->capture->txn.open;
+	i->careful = i->tables->galera && i->capture->txn.open;
 	i->emptied = false;
 	i->literal_count = 0;
 	buf_clear(&i->literals);

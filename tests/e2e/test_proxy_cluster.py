@@ -319,7 +319,11 @@ def prepare(port, mode, *databases):
     assert done.returncode == 0, done
 
 
-def late_aborts(nodes, mode):
+TABLE_COMMANDS = ("update t set v = v + 1000 where id = 2", "select * from t", "commit",
+                  "insert into t values (3,3)", "delete from t where id = 2")
+
+
+def late_aborts(nodes, mode, see_all, commands):
     """A node rolls the idle transaction of a session back and tells so at the next command."""
     import pymysql  # pylint: disable=import-outside-toplevel
     database = "late_" + mode
@@ -338,12 +342,10 @@ def late_aborts(nodes, mode):
             proxy.ports[0], proxy.ports[1], nodes[0]["port"]))
         v, w = victim.cursor(), winner.cursor()
         looks = look.cursor()
-        looks.execute("set session wsrep_sync_wait = 15")
-        w.execute("set session wsrep_sync_wait = 15")
+        looks.execute(see_all)
+        w.execute(see_all)
         wins = 0
-        for command in ("update t set v = v + 1000 where id = 2", "select * from t", "commit",
-                        "rollback", "begin", "insert into t values (3,3)", "select 1",
-                        "select row_count()", "delete from t where id = 2"):
+        for command in commands:
             v.execute("begin")
             v.execute("update t set v = v + 100 where id = 1")
             wins += 1
@@ -358,7 +360,7 @@ def late_aborts(nodes, mode):
                 v.execute(command)
                 assert False, command + " went on in a transaction that was rolled back"
             except pymysql.err.OperationalError as error:
-                assert error.args[0] == 1213, (command, error)
+                assert error.args[0] in (1213, 1180), (command, error)
         # And the session goes on.
         assert v.execute("update t set v = v + 1 where id = 2") == 1
         looks.execute("select * from t order by id")
@@ -372,9 +374,11 @@ def late_aborts(nodes, mode):
         checked = json.loads(subprocess.run(
             [ISOTRACE, "check", "--format=json", "--oracle=adya", proxy.trace],
             capture_output=True, check=False).stdout)
-    assert len(ended) == wins and {r["outcome"] for r in ended} == {2}, ended
+    # 1180 from COMMIT: what the engine says of it is not read.
+    unknown = [r for r in ended if r["reason"] == "error 1180" and r["outcome"] == 0]
+    assert len(ended) == wins and all(r["outcome"] == 2 or r in unknown for r in ended), ended
     assert not checked["findings"], checked["findings"]
-    if mode == "trigger":
+    if mode == "trigger" and not unknown:
         assert checked["coverage"]["decided"] and not checked["coverage"]["undecided"], (
             checked["coverage"])
 
@@ -401,7 +405,9 @@ if "galera" in sys.argv[5:]:
         nodes = start("galera-11.8", "late")
         try:
             for mode in ("trigger", "select"):
-                late_aborts(nodes, mode)
+                late_aborts(nodes, mode, "set session wsrep_sync_wait = 15",
+                            (*TABLE_COMMANDS, "rollback", "begin", "select 1",
+                             "select row_count()"))
         finally:
             for node in nodes:
                 servers("stop", node["name"], check=False)
@@ -415,6 +421,20 @@ if "group" in sys.argv[5:]:
         first = [e for e in got if e["node"] == "n1" and e["what"] == "membership"][0]["detail"]
         assert first.count("ONLINE PRIMARY") == 3, first
         assert ("n2", "started") in logs, logs
+
+
+if "group" in sys.argv[5:]:
+    @test
+    def group_late_abort():
+        """the same of group replication, which tells it where a table is used, and at COMMIT"""
+        nodes = start("mysql-9.7-group", "late")
+        try:
+            for mode in ("trigger", "select"):
+                late_aborts(nodes, mode, "set session group_replication_consistency = 'BEFORE'",
+                            TABLE_COMMANDS)
+        finally:
+            for node in nodes:
+                servers("stop", node["name"], check=False)
 
 
 def main():
