@@ -253,6 +253,26 @@ static bool replaces_in_place(const struct mvcc *m, const struct store_table *ta
 	return true;
 }
 
+/* Did REPLACE or ON DUPLICATE KEY UPDATE perhaps not meet this row, because it had found another one by
+ * a later key already, and waited for that one's lock while this row came?  It goes on with the one
+ * that it has found. */
+static bool had_found_another(struct mvcc *m, struct store_table *table, uint32_t unique,
+	const struct store_record *record, const struct eval_value *row)
+{
+	const struct store_version *v = store_current(&m->store, record, m->now_txn);
+
+	if (!v || v->txn == m->now_txn ||
+		m->store.txns[v->txn].commit_no <= m->runs[m->now_stmt].begin_commits)
+		return false;
+	for (uint32_t u = unique + 1; u < table->unique_count; u++) {
+		struct duplicate d = find_duplicate(m, table, table->uniques[u], row, NULL);
+
+		if (d.record && d.record != record && d.waits_for == STORE_NONE)
+			return choose(m, 2) == 1;
+	}
+	return false;
+}
+
 static void insert_row(struct mvcc *m, const struct plan *plan, struct store_table *table,
 	const struct eval_value *row, struct write_answer *a)
 {
@@ -294,6 +314,8 @@ static void insert_row(struct mvcc *m, const struct plan *plan, struct store_tab
 		}
 		if (foreign_error_first(m, table, row, a))
 			return;
+		if ((insert->on_duplicate || replace) && had_found_another(m, table, u, d.record, row))
+			continue;
 		if (insert->on_duplicate) {
 			insert_duplicate(m, plan, table, d.record, row, a);
 			return;

@@ -167,7 +167,7 @@ uint64_t stmt_tables(const struct mvcc *m, uint32_t stmt)
 	/* BEGIN belongs to the transaction that it begins, and ends another.  A read view that is made
 	 * at the beginning is of all tables. */
 	for (const struct schedule_txn_event *e = s->txn_events; e; e = e->next) {
-		if (e->event == TXN_END)
+		if (e->event == TXN_END || e->event == TXN_ROLLBACK_TO)
 			tables |= m->store.txns[e->txn + 1].tables;
 		else if (e->event == TXN_BEGIN && begins_view(m, e->txn))
 			tables = UINT64_MAX;
@@ -291,6 +291,16 @@ static bool may_meet_new_row(const struct mvcc *m, uint32_t stmt, uint32_t other
 	return false;
 }
 
+/* ROLLBACK TO SAVEPOINT takes rows back, and may let go of all locks (roll_back_to in events.c). */
+static bool takes_back(const struct mvcc *m, uint32_t stmt)
+{
+	for (const struct schedule_txn_event *e = m->schedule->stmts[stmt].txn_events; e; e = e->next) {
+		if (e->event == TXN_ROLLBACK_TO)
+			return true;
+	}
+	return false;
+}
+
 /* Can it matter to `stmt` that `other` was before it?  What a transaction wrote shows when it ends;
  * a plain read finds its read view itself (execute.c); dirty reads see all. */
 static bool matters(struct mvcc *m, uint32_t stmt, uint32_t other)
@@ -307,7 +317,8 @@ static bool matters(struct mvcc *m, uint32_t stmt, uint32_t other)
 	if (!(stmt_tables(m, stmt) & stmt_tables(m, other)) || sees_snapshot(m, stmt) ||
 		other_rows(m, stmt, other))
 		return false;
-	return ends_txn(m, other) || (ends_txn(m, stmt) && may_miss_parent(m, other)) ||
+	return ends_txn(m, other) || takes_back(m, other) ||
+	       (ends_txn(m, stmt) && may_miss_parent(m, other)) ||
 	       may_meet_new_row(m, stmt, other) ||
 	       (txn != SCHEDULE_NONE && m->schedule->txns[txn].level == LEVEL_READ_UNCOMMITTED);
 }
