@@ -257,6 +257,8 @@ ALWAYS_INLINE void add_stmt(
 		flags |= HISTORY_STMT_DATA;
 	if (record->error == 0 && record->affected)
 		flags |= HISTORY_STMT_CHANGED;
+	if (record->flags & STMT_ELSEWHERE)
+		flags |= HISTORY_STMT_ELSEWHERE;
 	ROOM(decoded, stmt);
 	decoded->stmts[decoded->stmt_count++] = (struct decoded_stmt){
 		.txn = record->txn,

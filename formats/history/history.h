@@ -112,6 +112,7 @@ enum history_stmt_flags {
 	HISTORY_STMT_WRITES = 1 << 4,   /* has a probe of writes, be it without rows */
 	HISTORY_STMT_DATA = 1 << 5,     /* returned a result set or changed rows */
 	HISTORY_STMT_CHANGED = 1 << 6,  /* changed rows */
+	HISTORY_STMT_ELSEWHERE = 1 << 7, /* ... of tables without versions, where it has no probe */
 };
 
 /* Sorted by nothing; find one through an operation or a version. */

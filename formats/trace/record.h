@@ -146,6 +146,8 @@ enum stmt_flags {
 	STMT_BLOCKED_SEEN = 1u << 5, /* blocked_ns and blockers were looked at, even when 0 */
 	STMT_FILTERED = 1u << 6,    /* names only tables that were not to be recorded */
 	STMT_NO_TABLES = 1u << 7,   /* touches no table of the database's: nothing to probe */
+	/* Writes tables that are not prepared, and no others that have no probe. */
+	STMT_ELSEWHERE = 1u << 8,
 };
 
 /* One command and how it ended; made when it ended, so seq and at are its end. */

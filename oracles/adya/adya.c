@@ -134,6 +134,9 @@ static bool writes_unseen(const struct history *h, const struct history_stmt *st
 {
 	if (stmt->flags & (HISTORY_STMT_PROBE | HISTORY_STMT_INJECTED))
 		return false;
+	/* What it wrote beside that would have a probe, unless the trace ends before. */
+	if (stmt->flags & HISTORY_STMT_ELSEWHERE && h->complete)
+		return false;
 	if (stmt->flags & HISTORY_STMT_CHANGED)
 		return true;
 	return stmt->flags & HISTORY_STMT_NO_REPLY &&

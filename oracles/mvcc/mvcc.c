@@ -78,8 +78,13 @@ static const char *open_table(struct mvcc *m, uint32_t number)
 	store_table_init(table, def, &m->plans_arena);
 	for (uint32_t i = 0; i < def->column_count; i++)
 		table->hidden_key |= span_eq_str(def->columns[i].name, HIDDEN_KEY_COLUMN);
-	if (!in->has_initial || !content_rows(m, &m->store.arena, def, &in->initial, &rows, &count))
+	if (!in->has_initial)
 		return "tables without initial rows";
+	if (in->initial.columns.ptr)
+		return "tables whose initial rows lack a hidden column (prepared, and recorded "
+		       "without --instrument)";
+	if (!content_rows(m, &m->store.arena, def, &in->initial, &rows, &count))
+		return "tables with values in their initial rows that were not kept";
 	for (size_t i = 0; i < count; i++)
 		store_write(&m->store, 0, STORE_NONE, store_record_for(&m->store, table, rows[i]),
 			rows[i]);

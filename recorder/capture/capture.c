@@ -295,7 +295,7 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 	buf_clear(&c->now.gtid);
 	buf_clear(&c->now.blockers);
 	c->now.blocked_seen = false;
-	c->now.no_tables = c->now.whole = false;
+	c->now.no_tables = c->now.elsewhere = c->now.whole = false;
 	c->now.blocked_ns = 0;
 	c->now.look_count = 1;
 	c->now.looks[0] = (struct look){.class = (uint8_t)class_of_command(command->byte)};
@@ -482,6 +482,8 @@ static void emit_stmt(struct capture *c, const struct wire_command *command,
 		record.flags |= STMT_BLOCKED_SEEN;
 	if (c->now.no_tables)
 		record.flags |= STMT_NO_TABLES;
+	if (c->now.elsewhere)
+		record.flags |= STMT_ELSEWHERE;
 	if (reply->lost)
 		record.flags |= STMT_NO_REPLY;
 	if (c->now.text_cut || (!command->complete && c->now.text.len))

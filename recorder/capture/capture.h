@@ -150,8 +150,9 @@ struct capture {
 		struct buf track, gtid;
 		/* Set before the reply by whoever watches lock waits; nobody does in the proxy. */
 		bool blocked_seen;
-		/* Set by instrumentation: STMT_NO_TABLES; a call that ends no transaction. */
-		bool no_tables, whole;
+		/* Set by instrumentation: STMT_NO_TABLES, STMT_ELSEWHERE; a call that ends no
+		 * transaction. */
+		bool no_tables, elsewhere, whole;
 		uint64_t blocked_ns;
 		struct buf blockers; /* [session, ...], packed */
 	} now;

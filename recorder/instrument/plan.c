@@ -118,6 +118,27 @@ static bool is_view(const struct planner *p, struct span name)
 	return false;
 }
 
+/* Of INSERT, REPLACE, UPDATE, DELETE: a table that is not prepared. */
+static void note_elsewhere(void *ctx, const struct sql_table_name *name,
+	const struct sql_table_ref *ref, enum sql_access_kind access)
+{
+	struct planner *p = ctx;
+
+	(void)ref;
+	if (access != SQL_TABLE_READ && (plan_find(p, name) || is_view(p, name->name)))
+		p->plan->elsewhere = false;
+}
+
+/* In trigger mode what triggers of such a table write to others is in the log. */
+static bool may_be_elsewhere(const struct planner *p)
+{
+	enum sql_stmt_kind kind = p->stmt->kind;
+
+	return p->tables->mode != INSTRUMENT_SELECT && !p->plan->vague && !p->plan->fires &&
+	       (kind == SQL_STMT_INSERT || kind == SQL_STMT_REPLACE || kind == SQL_STMT_UPDATE ||
+		       kind == SQL_STMT_DELETE);
+}
+
 /* Tables whose rows it may change. */
 static void note_written(void *ctx, const struct sql_table_name *name,
 	const struct sql_table_ref *ref, enum sql_access_kind access)
@@ -426,6 +447,9 @@ void plan_statement(struct plan *plan, const struct plan_context *context, struc
 			sql_stmt_tables(stmt, note_written, &p);
 		if (plan->writes && tables->action_count)
 			sql_stmt_tables(stmt, fire_keys, &p);
+		plan->elsewhere = may_be_elsewhere(&p);
+		if (plan->elsewhere)
+			sql_stmt_tables(stmt, note_elsewhere, &p);
 		/* What writes temporary tables alone writes nothing that anybody else sees. */
 		if (plan->writes && !plan->vague && !plan->whole && p.temporary.len &&
 			plan_names_no_table(&p, stmt)) {

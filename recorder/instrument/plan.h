@@ -53,6 +53,7 @@ struct plan {
 	bool diagnostics; /* tells of the statement before it: nothing may come between them */
 	bool vague;       /* may be several statements, or end transactions: nothing is exact */
 	bool whole;       /* EXECUTE or CALL that ends no transaction */
+	bool elsewhere;   /* writes tables that are not prepared: STMT_ELSEWHERE */
 	bool calls;       /* CALL whose work is all done, or an error: exact in a transaction */
 	bool no_tables;   /* touches no table but the server's own */
 	bool idle;        /* does nothing either, not even to a transaction */

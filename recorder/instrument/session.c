@@ -66,6 +66,7 @@ static void begin(struct instrument_session *s, struct capture *capture, uint32_
 {
 	capture->now.no_tables = s->plan.no_tables;
 	capture->now.whole = s->plan.whole;
+	capture->now.elsewhere = s->plan.elsewhere;
 	buf_clear(&s->predicate);
 	buf_clear(&s->first_rows);
 	s->row_count = 0;
@@ -172,8 +173,11 @@ void instrument_take_log(struct instrument_session *s, struct capture *capture, 
 		probed_emit_writes(capture, &s->pending_stmt, &s->pending_plan, &s->writes);
 	for (size_t i = 0; s->pending_plan.reads_anywhere && i < s->tables->count; i++)
 		probed_emit_unknown(capture, &s->pending_stmt, &s->tables->list[i]);
+	/* Without its log nobody knows what triggers did. */
+	if (s->pending_plan.elsewhere && s->pending_stmt.lost)
+		s->pending_plan.anywhere = true;
 	/* Definitions change tables without a log. */
-	if (!complete || (s->pending_plan.vague && !s->pending_plan.anywhere))
+	if (!complete || (s->pending_plan.elsewhere && s->pending_stmt.lost) || (s->pending_plan.vague && !s->pending_plan.anywhere))
 		probed_emit_unseen(capture, &s->pending_stmt, &s->pending_plan, s->tables);
 }
 
