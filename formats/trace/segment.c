@@ -151,8 +151,11 @@ bool segment_create(struct segment *segment, const char *path, bool overwrite, s
 	}
 	ok = append(segment, bytes.data, bytes.len, err);
 	buf_release(&bytes);
-	if (!ok && segment->cuttable)
+	if (!ok && segment->cuttable) {
 		(void)unlink(path);
+		close(segment->fd); /* nothing may be written to it any more */
+		segment->fd = -1;
+	}
 	return ok;
 }
 

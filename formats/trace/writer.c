@@ -117,6 +117,8 @@ struct trace_writer {
 	uint64_t watermark;
 	uint64_t flush_ns, sync_ns; /* when the next is due */
 	bool failed;                /* the disk refused; only small records are still tried */
+	bool paused;                /* ... for want of room: it is tried again */
+	uint64_t retry_ns;          /* when */
 	bool stop_noted;            /* the gap record of the stop is written */
 	struct buf facts;
 	bool ended_well; /* once the thread is joined */
@@ -731,18 +733,34 @@ static void take_stale(struct trace_writer *writer)
 
 /* ---- the background thread: the disk ---- */
 
-static void note_failure(struct trace_writer *writer, const struct err *why)
+/* Who drops what does not fit records again when there is room. */
+static bool may_pause(const struct trace_writer *writer, const struct err *why)
+{
+	return writer->options.policy == TRACE_POLICY_DROP &&
+	       (why->errnum == ENOSPC || why->errnum == EDQUOT);
+}
+
+/* The disk refused bytes; sync: it refused to keep those that it had taken, and which of them are
+ * there is not known. */
+static void note_failure(struct trace_writer *writer, const struct err *why, bool sync)
 {
 	struct err text = *why;
 
 	writer->failed = true;
+	writer->paused = !sync && may_pause(writer, why);
+	writer->retry_ns =
+		clock_mono_ns() + (uint64_t)writer->options.flush_interval_ms * 1000000u;
 	err_set_errno(&text, why->errnum,
 		"recording stopped: cannot write to %s after %" PRIu64 " bytes (%" PRIu64
 		" blocks, %" PRIu64 " records), which stay readable",
 		writer->segment.path, writer->segment.offset, writer->segment.blocks,
 		writer->segment.records);
 	pthread_mutex_lock(&writer->lock);
-	stop_locked(writer, &text);
+	writer->stats.paused = writer->paused;
+	if (writer->paused)
+		writer->stop_why = text;
+	else
+		stop_locked(writer, &text);
 	pthread_mutex_unlock(&writer->lock);
 }
 
@@ -754,7 +772,7 @@ static bool write_block(struct trace_writer *writer, struct block *block)
 	struct err err;
 
 	if (!segment_write(segment, &writer->codec, &block->head, &block->body, &err)) {
-		note_failure(writer, &err);
+		note_failure(writer, &err, false);
 		return false;
 	}
 	pthread_mutex_lock(&writer->lock);
@@ -769,7 +787,7 @@ static bool write_block(struct trace_writer *writer, struct block *block)
 		context_advance(&writer->context, block->head.info.watermark);
 	pthread_mutex_unlock(&writer->lock);
 	if (writer->options.sync == TRACE_SYNC_ALWAYS && !segment_sync(segment, &err)) {
-		note_failure(writer, &err);
+		note_failure(writer, &err, true);
 		return false;
 	}
 	if (writer->options.sync == TRACE_SYNC_INTERVAL)
@@ -807,7 +825,9 @@ static bool write_stop_gap(struct trace_writer *writer)
 	loss.records = writer->stats.lost_records - writer->accounted;
 	writer->lost = (struct loss){0};
 	memcpy(text, writer->stop_why.text, sizeof(text));
-	detail = atomic_load(&writer->stopped) ? text : "the buffer was full to the end";
+	detail = atomic_load(&writer->stopped) ? text
+		 : writer->paused              ? "there was no room for the trace"
+					       : "the buffer was full to the end";
 	pthread_mutex_unlock(&writer->lock);
 	if (write_gap(writer, atomic_load(&writer->stopped) ? "stopped" : "dropped", &loss,
 		    loss.records, detail))
@@ -973,7 +993,7 @@ static bool rotate(struct trace_writer *writer)
 	struct err err;
 
 	if (!end_segment(writer, "rotated", &err)) {
-		note_failure(writer, &err);
+		note_failure(writer, &err, segment->fd < 0);
 		return false;
 	}
 	old.size = segment->offset;
@@ -988,7 +1008,7 @@ static bool rotate(struct trace_writer *writer)
 	writer->old[writer->old_count++] = old;
 	writer->old_bytes += old.size;
 	if (!segment_open(writer, old.number + 1, &err)) {
-		note_failure(writer, &err);
+		note_failure(writer, &err, false);
 		return false;
 	}
 	return write_context(writer) && remove_old(writer);
@@ -1014,10 +1034,52 @@ static bool rotation_due(struct trace_writer *writer, const struct block *block)
 
 /* ---- the background thread: its loop ---- */
 
+static void resumed(struct trace_writer *writer)
+{
+	writer->paused = false;
+	pthread_mutex_lock(&writer->lock);
+	writer->stats.paused = false;
+	pthread_mutex_unlock(&writer->lock);
+}
+
+/* Is there room again?  First of all the trace tells what was lost. */
+static bool resume(struct trace_writer *writer)
+{
+	struct segment *segment = &writer->segment;
+	struct loss loss;
+	struct err err;
+
+	if (!writer->paused || clock_mono_ns() < writer->retry_ns)
+		return false;
+	writer->failed = false;
+	/* The disk was full when the next segment was due. */
+	if (segment->fd < 0) {
+		if (!segment_open(writer, segment->header.segment, &err)) {
+			note_failure(writer, &err, false);
+			return false;
+		}
+		if (!write_context(writer))
+			return false;
+	}
+	pthread_mutex_lock(&writer->lock);
+	loss = writer->lost;
+	writer->lost = (struct loss){0};
+	pthread_mutex_unlock(&writer->lock);
+	if (loss.records &&
+		!write_gap(writer, "dropped", &loss, loss.records, "there was no room for the trace")) {
+		pthread_mutex_lock(&writer->lock);
+		loss_join(&writer->lost, &loss);
+		pthread_mutex_unlock(&writer->lock);
+		return false;
+	}
+	resumed(writer);
+	return true;
+}
+
 /* Writes a queued block or counts it as lost. */
 static void process_block(struct trace_writer *writer, struct block *block)
 {
-	bool ok = !writer->failed;
+	bool ok = !writer->failed || resume(writer);
 
 	if (ok && rotation_due(writer, block))
 		ok = rotate(writer);
@@ -1048,7 +1110,7 @@ static void sync_if_due(struct trace_writer *writer, uint64_t now)
 		return;
 	writer->sync_ns = now + (uint64_t)writer->options.sync_interval_ms * 1000000u;
 	if (!segment_sync(&writer->segment, &err))
-		note_failure(writer, &err);
+		note_failure(writer, &err, true);
 }
 
 /* What is due by the clock.  With writer->lock held, let go in between. */
@@ -1106,7 +1168,10 @@ static bool finish(struct trace_writer *writer, struct err *err)
 		return false;
 	if (writer->stats.lost_records > writer->accounted)
 		ok = write_stop_gap(writer);
-	return ok && end_segment(writer, stopped ? "stopped" : "end", err);
+	ok = ok && end_segment(writer, stopped ? "stopped" : "end", err);
+	if (ok)
+		resumed(writer);
+	return ok;
 }
 
 static void *writer_thread(void *arg)
@@ -1367,7 +1432,7 @@ static bool end(struct trace_writer *writer, struct err *err)
 	pthread_mutex_unlock(&writer->lock);
 	pthread_join(writer->thread, NULL);
 	ok = writer->ended_well;
-	if (atomic_load(&writer->stopped)) {
+	if (atomic_load(&writer->stopped) || writer->paused) {
 		err_set(err, writer->stop_why.code, "%s; %" PRIu64 " records were lost%s",
 			writer->stop_why.text, writer->stats.lost_records,
 			ok ? "" : ", and the trace ends without a footer");

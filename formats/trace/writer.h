@@ -28,7 +28,8 @@
 
 enum trace_policy {
 	TRACE_POLICY_WAIT, /* the producer waits, up to wait_ms_max, then drops */
-	TRACE_POLICY_DROP, /* drop at once; a gap record says how much */
+	TRACE_POLICY_DROP, /* drop at once; a gap record says how much.  Also when the disk is full,
+			    * until there is room: the other two stop then */
 	TRACE_POLICY_STOP, /* stop recording; the traffic goes on */
 };
 
@@ -73,7 +74,8 @@ struct trace_writer_stats {
 	uint64_t records, blocks, bytes_raw, bytes_written, lost_records, lost_bytes, waited_ns;
 	uint64_t backlog_bytes;
 	uint32_t segments;
-	bool stopped; /* by the policy or a full disk */
+	bool stopped; /* by the policy or the disk */
+	bool paused;  /* until there is room on the disk again */
 };
 
 struct trace_writer;

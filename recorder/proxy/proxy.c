@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "proxy/notify.h"
 
-enum { ACCEPT_IN_TURN = 64, STATUS_INTERVAL_MS = 500 };
+enum { ACCEPT_IN_TURN = 64, STATUS_INTERVAL_MS = 500, TROUBLE_INTERVAL_MS = 1000 };
 
 void proxy_totals(const struct proxy *proxy, struct proxy_totals *out)
 {
@@ -150,6 +150,26 @@ static void say_statistics(const struct proxy *proxy, bool at_end)
 	buf_release(&line);
 }
 
+/* Whoever watches the log learns at once, and not at the end, that nothing is recorded any more. */
+static void say_trouble(const struct proxy *proxy, struct trace_writer_stats *told)
+{
+	struct trace_writer_stats now;
+	struct err why;
+
+	if (!proxy->writer || !proxy->say)
+		return;
+	trace_writer_stats(proxy->writer, &now);
+	if (now.stopped && !told->stopped && trace_writer_stopped(proxy->writer, &why))
+		proxy->say("%s; clients are served on", why.text);
+	else if (now.paused && !told->paused)
+		proxy->say("no room for the trace: nothing is recorded until there is; clients are "
+			   "served on");
+	else if (!now.paused && told->paused && !now.stopped)
+		proxy->say("room for the trace again: recording goes on, %llu records were lost",
+			(unsigned long long)now.lost_records);
+	*told = now;
+}
+
 static void draw_status(const struct proxy *proxy, uint64_t *statements, uint64_t *at)
 {
 	struct proxy_totals t;
@@ -205,14 +225,13 @@ static int64_t wall_offset(void)
 	return (int64_t)(clock_wall_ns() - clock_mono_ns());
 }
 
-/* Times in the trace are of the monotonic clock and stay right; the header's wall clock does not fit
- * what other programs log any more. */
+/* Times in the trace are of the monotonic clock and stay right; the header's wall clock does not
+ * fit what other programs log any more. */
 static void note_clock_step(struct proxy *proxy, int clock_fd, int64_t *offset)
 {
 	int64_t now = wall_offset(), moved = now - *offset;
 	struct trace_producer *producer;
-	struct record_note note = {
-		.source = SPAN_LIT("recorder"), .topic = SPAN_LIT("clock step")};
+	struct record_note note = {.source = SPAN_LIT("recorder"), .topic = SPAN_LIT("clock step")};
 	struct buf text = BUF_INIT;
 	uint64_t rings;
 
@@ -235,11 +254,15 @@ static void serve(struct proxy *proxy, int signal_fd)
 	int64_t offset = wall_offset();
 	int clock_fd = open_clock_watch();
 	uint64_t statements = 0, status_at = clock_mono_ns();
+	struct trace_writer_stats told = {0};
 	bool draining = false, stopping = false;
 
 	while (!stopping && !(draining && idle(proxy))) {
 		size_t count = draining ? 0 : proxy->node_count;
-		int timeout = draining ? 20 : proxy->status_line ? STATUS_INTERVAL_MS : -1;
+		int timeout = draining             ? 20
+			      : proxy->status_line ? STATUS_INTERVAL_MS
+			      : proxy->writer      ? TROUBLE_INTERVAL_MS
+						   : -1;
 		struct signalfd_siginfo info;
 
 		for (size_t i = 0; i < count; i++)
@@ -269,6 +292,7 @@ static void serve(struct proxy *proxy, int signal_fd)
 				}
 			}
 		}
+		say_trouble(proxy, &told);
 		if (proxy->status_line &&
 			clock_mono_ns() - status_at >= STATUS_INTERVAL_MS * 1000000ull)
 			draw_status(proxy, &statements, &status_at);

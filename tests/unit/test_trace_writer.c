@@ -1073,6 +1073,70 @@ START_TEST(full_disk_leaves_a_readable_trace)
 }
 END_TEST
 
+/* Who drops records goes on when there is room again, in one file and in segments. */
+static void room_comes_back(uint64_t room, uint64_t segment_size)
+{
+	struct trace_writer_options options;
+	struct trace_writer_stats stats;
+	struct trace_writer *writer;
+	struct trace_producer *producer;
+	struct trace_io io;
+	struct gate gate;
+	struct seen seen;
+	struct err err;
+	char *dir = temp_dir(), *path = temp_path(dir, "trace");
+	uint64_t sent = 0, after;
+
+	gate_init(&gate, &io);
+	gate.room = room;
+	gate.errnum = ENOSPC;
+	trace_writer_defaults(&options);
+	options.block_size = 1024;
+	options.flush_interval_ms = 1;
+	options.policy = TRACE_POLICY_DROP;
+	options.segment_size_max = segment_size;
+	options.io = &io;
+	writer = open_writer(path, &options);
+	producer = trace_producer_open(writer);
+	do {
+		numbered_emit(producer, 0, sent++);
+		trace_writer_stats(writer, &stats);
+	} while (!stats.paused || stats.lost_records < 10);
+	HOLDS(!trace_writer_stopped(writer, NULL));
+	pthread_mutex_lock(&gate.lock);
+	gate.room = UINT64_MAX;
+	pthread_mutex_unlock(&gate.lock);
+	do {
+		numbered_emit(producer, 0, sent++);
+		trace_writer_stats(writer, &stats);
+	} while (stats.paused);
+	after = sent;
+	while (sent < after + 100)
+		numbered_emit(producer, 0, sent++);
+	trace_producer_close(producer);
+	HOLDS(trace_writer_close(writer, &err));
+	see(path, false, &seen);
+	EQUAL(seen.totals.bytes_torn, 0);
+	EQUAL(seen.totals.bytes_damaged, 0);
+	EQUAL(seen.stopped, 0);
+	HOLDS(seen.lost > 0);
+	EQUAL(seen.notes + seen.lost, sent);
+	EQUAL(seen.next[0], sent); /* what came behind is there */
+	EQUAL(seen.totals.lost_records, seen.lost);
+	HOLDS(strcmp(seen.last_footer, "end") == 0);
+	free(path);
+	temp_dir_remove(dir);
+}
+
+START_TEST(full_disk_with_room_again)
+{
+	for (uint64_t room = 1000; room < 3000; room += 137)
+		room_comes_back(room, 0);
+	for (uint64_t room = 5000; room < 15000; room += 371)
+		room_comes_back(room, 4096);
+}
+END_TEST
+
 START_TEST(failing_sync_stops)
 {
 	struct trace_writer_options options;
@@ -1108,4 +1172,5 @@ UNIT_MAIN("trace_writer", producers_merge_in_order,
 	impossible_records_are_told, existing_files_are_kept, pipes_work, context_is_repeated,
 	total_size_is_kept, drop_policy_tells_how_much, wait_policy_waits_then_drops,
 	stop_policy_stops, wait_policy_tells_of_waiting, short_writes_are_completed,
+	full_disk_with_room_again,
 	full_disk_leaves_a_readable_trace, failing_sync_stops)

@@ -1883,7 +1883,7 @@ def checklist():
             "instrument": set(re.findall(python, read("../instrument/test_instrument.py"), re.M)),
             "trace": {n[len("test_trace_"):-2] for n in os.listdir(os.path.join(here, "../unit"))
                       if n.startswith("test_trace_")}}
-    for name in ("clients", "load", "tls", "cluster"):
+    for name in ("clients", "load", "tls", "cluster", "faults"):
         have[name] = set(re.findall(python, read("../e2e/test_proxy_%s.py" % name), re.M))
     lines = [line.split(" | ") for line in read("checklist.md").splitlines() if line.startswith("| ")][2:]
     named = [word for line in lines for word in line[1].strip(" |").split("; ") if word]
