@@ -427,7 +427,7 @@ static void side_json(struct json *json, const struct differential *d, const cha
 	buf_release(&label);
 }
 
-/* Every statement with both answers in words, for the page. */
+/* Every statement with both answers in words, and the tables that differ at the end, for the page. */
 static void schedule_json(struct json *json, const struct differential *d)
 {
 	static const char *const keys[] = {"a", "b"};
@@ -448,6 +448,30 @@ static void schedule_json(struct json *json, const struct differential *d)
 		for (int side = 0; side < 2; side++) {
 			buf_clear(&text);
 			side_answer(&text, d, pair, side);
+			json_key(json, keys[side]);
+			json_string(json, buf_span(&text));
+		}
+		json_end_object(json);
+	}
+	for (size_t i = 0; i < d->item_count; i++) {
+		const struct diff_item *item = &d->items[i];
+
+		if (item->class_ != DIFF_FINAL)
+			continue;
+		json_begin_object(json);
+		json_key(json, "session");
+		json_str(json, "at the end");
+		json_key(json, "sql");
+		buf_clear(&text);
+		buf_add_str(&text, "table ");
+		buf_add_span(&text, d->sides[0].e->tables[item->table[0]].schema.name);
+		json_string(json, buf_span(&text));
+		json_key(json, "differs");
+		json_bool(json, true);
+		for (int side = 0; side < 2; side++) {
+			buf_clear(&text);
+			rows_text(&text, &d->sides[side].e->tables[item->table[side]].final,
+				ROWS_IN_TEXT);
 			json_key(json, keys[side]);
 			json_string(json, buf_span(&text));
 		}

@@ -279,6 +279,8 @@ def test_differences():
     [diff] = data_of(page)["differences"]
     rows = page.run("[...document.querySelectorAll('table.statements tbody tr')].map((r) => r.className)")
     assert [bool(r) for r in rows] == [s["differs"] for s in diff["schedule"]] and any(rows)
+    # Tables at the end, too.
+    assert sum(map(bool, rows)) == len(diff["discrepancies"]), diff
     contrast(page, "differences")
     clean(page)
     picture(page, "differences")
