@@ -155,7 +155,7 @@ void build_expect(struct history_build *build, uint64_t parts)
 
 	MEM_RESERVE(history->txns, history->txn_count * parts, build->txn_capacity);
 	MEM_RESERVE_SMALL(history->stmts, history->stmt_count * parts, build->stmt_capacity);
-	MEM_RESERVE(history->ops, history->op_count * parts, build->op_capacity);
+	MEM_RESERVE_SMALL(history->ops, history->op_count * parts, build->op_capacity);
 	MEM_RESERVE(history->versions, history->version_count * parts, build->version_capacity);
 	MEM_RESERVE(history->pool, history->pool_size * parts, build->pool_capacity);
 }
@@ -656,7 +656,7 @@ static void op_add(
 	struct history *history = build->history;
 	struct history_op *to;
 
-	MEM_RESERVE(history->ops, (size_t)history->op_count + 1, build->op_capacity);
+	MEM_RESERVE_SMALL(history->ops, (size_t)history->op_count + 1, build->op_capacity);
 	to = &history->ops[history->op_count++];
 	*to = *op;
 	to->kind = (uint8_t)kind;

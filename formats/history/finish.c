@@ -259,14 +259,15 @@ static void group_ops(struct finishing *all)
 	struct history *history = all->history;
 	uint32_t total = 0, lonely = 0;
 	size_t gone = 0; /* bytes of the operations that were given back */
-	struct history_op *grouped;
+	struct history_op *grouped = NULL;
+	size_t capacity = 0;
 
 	for (uint32_t t = 0; t < history->txn_count; t++) {
 		history->txns[t].first_op = total;
 		total += history->txns[t].op_count;
 		history->txns[t].op_count = 0;
 	}
-	grouped = mem_realloc(NULL, history->op_count, sizeof(*grouped));
+	MEM_RESERVE_SMALL(grouped, history->op_count, capacity);
 	for (uint32_t i = 0; i < history->op_count; i++) {
 		const struct history_op *op = &history->ops[i];
 
