@@ -12,7 +12,7 @@
 #include "base/parallel.h"
 #include "trace/value.h"
 
-enum { PER_CLASS_DEFAULT = 100 };
+enum { PER_CLASS_DEFAULT = 100, PREFETCH_AHEAD = 16 };
 
 /* ---- adding findings ---- */
 
@@ -259,8 +259,7 @@ static void judge_final(struct adya *a, uint32_t object)
 	uint32_t last, shown = HISTORY_NONE;
 	struct span seen;
 
-	if (!o->order_known || !h->tables[o->table].has_final_rows || !h->complete ||
-		has_unknown_writer(h, o))
+	if (!o->order_known || !h->tables[o->table].has_final_rows || !h->complete)
 		return;
 	last = h->order[o->first_order + o->installed_count - 1];
 	for (uint32_t i = 0; i < o->order_count; i++) {
@@ -271,6 +270,8 @@ static void judge_final(struct adya *a, uint32_t object)
 		return;
 	if (shown == HISTORY_NONE &&
 		h->versions[last].flags & (HISTORY_VERSION_DEAD | HISTORY_VERSION_UNBORN))
+		return;
+	if (has_unknown_writer(h, o))
 		return;
 	if (!adya_sees_writes(a, o->table)) {
 		verdict_undecided(
@@ -628,7 +629,12 @@ static void judge_part(void *data, unsigned part)
 	}
 	judge_views(a);
 	for (uint32_t o = 0; o < h->object_count; o++) {
-		if (!h->objects[o].order_known)
+		const struct history_object *object = &h->objects[o];
+
+		for (uint32_t i = 0, ahead = object->first_order + PREFETCH_AHEAD;
+			i < object->order_count && ahead < h->order_count; i++, ahead++)
+			__builtin_prefetch(&h->versions[h->order[ahead]].flags);
+		if (!object->order_known)
 			judge_broken_order(a, o);
 		judge_final(a, o);
 	}

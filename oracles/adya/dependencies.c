@@ -722,19 +722,18 @@ static void add_session_edges(struct builder *b)
 {
 	const struct history *h = b->history;
 
-	for (uint32_t s = 0; s < h->session_count; s++) {
-		uint32_t last = GRAPH_NONE;
+	uint32_t *last = mem_realloc(NULL, h->session_count, sizeof(*last));
 
-		for (uint32_t t = h->sessions[s].first_txn; t != HISTORY_NONE;
-			t = h->txns[t].next_in_session) {
-			uint32_t node = b->out->node_of[t];
+	for (uint32_t s = 0; s < h->session_count; s++)
+		last[s] = GRAPH_NONE;
+	/* A session's transactions are numbered in its order (history.h, invariant 3). */
+	for (uint32_t node = 0; node < b->graph.txn_count; node++) {
+		uint32_t s = h->txns[b->out->txn_of[node]].session;
 
-			if (node == GRAPH_NONE)
-				continue;
-			add_edge(b, last, node, GRAPH_SESSION, 0);
-			last = node;
-		}
+		add_edge(b, last[s], node, GRAPH_SESSION, 0);
+		last[s] = node;
 	}
+	free(last);
 }
 
 static void add_realtime_edges(struct builder *b)

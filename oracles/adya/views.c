@@ -286,16 +286,27 @@ static struct own_view *view_touch(struct own_view *views, uint32_t txn, uint32_
 	return view;
 }
 
-/* Fetches what judge_txn will look at for a later operation. */
+/* Fetches what judge_txn will look at for later operations: first the version, then who wrote
+ * it. */
 static void prefetch_op(const struct history *h, const struct own_view *views, uint32_t i)
 {
 	const struct history_op *op = &h->ops[i];
+	const struct history_version *v;
 
-	if (i >= h->op_count || op->kind == HISTORY_PREDICATE)
+	if (i + 2 * PREFETCH_AHEAD >= h->op_count)
 		return;
-	__builtin_prefetch(&views[op->object], 1);
-	if (op->version != HISTORY_NONE)
-		MEM_PREFETCH(&h->versions[op->version]);
+	if (op[2 * PREFETCH_AHEAD].kind != HISTORY_PREDICATE) {
+		__builtin_prefetch(&views[op[2 * PREFETCH_AHEAD].object], 1);
+		if (op[2 * PREFETCH_AHEAD].version != HISTORY_NONE)
+			MEM_PREFETCH(&h->versions[op[2 * PREFETCH_AHEAD].version]);
+	}
+	if (op[PREFETCH_AHEAD].kind != HISTORY_READ || op[PREFETCH_AHEAD].version == HISTORY_NONE)
+		return;
+	v = &h->versions[op[PREFETCH_AHEAD].version];
+	if (v->txn != HISTORY_NONE)
+		__builtin_prefetch(&h->txns[v->txn].outcome);
+	if (v->stmt != HISTORY_NONE)
+		__builtin_prefetch(&h->stmts[v->stmt].begin_seq);
 }
 
 static void judge_txn(struct adya *a, struct own_view *views, struct own_txn *own)
@@ -313,7 +324,7 @@ static void judge_txn(struct adya *a, struct own_view *views, struct own_txn *ow
 		const struct history_op *op = &h->ops[i];
 		struct own_view *view;
 
-		prefetch_op(h, views, i + PREFETCH_AHEAD);
+		prefetch_op(h, views, i);
 		if (op->kind == HISTORY_PREDICATE)
 			continue;
 		view = view_touch(views, t, op->object);

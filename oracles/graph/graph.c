@@ -13,15 +13,21 @@ void graph_builder_init(struct graph_builder *builder, uint32_t txn_count)
 	*builder = (struct graph_builder){.node_count = txn_count, .txn_count = txn_count};
 }
 
+static void *grow_array(void *array, size_t need, size_t capacity, size_t size)
+{
+	return mem_grow_small(array, need, &capacity, size);
+}
+
+/* Filled and read in order. */
 static void grow(struct graph_builder *builder)
 {
-	size_t capacity = builder->capacity ? builder->capacity * 2 : 1024;
+	size_t before = builder->capacity, need = before ? before * 2 : 1024;
 
-	builder->from = mem_realloc(builder->from, capacity, sizeof(*builder->from));
-	builder->to = mem_realloc(builder->to, capacity, sizeof(*builder->to));
-	builder->detail = mem_realloc(builder->detail, capacity, sizeof(*builder->detail));
-	builder->kind = mem_realloc(builder->kind, capacity, sizeof(*builder->kind));
-	builder->capacity = capacity;
+	builder->from = grow_array(builder->from, need, before, sizeof(*builder->from));
+	builder->to = grow_array(builder->to, need, before, sizeof(*builder->to));
+	builder->detail = grow_array(builder->detail, need, before, sizeof(*builder->detail));
+	builder->kind = grow_array(builder->kind, need, before, sizeof(*builder->kind));
+	builder->capacity = need;
 }
 
 void graph_builder_add(struct graph_builder *builder, uint32_t from, uint32_t to,
