@@ -149,14 +149,17 @@ bool build_room(struct history_build *build, size_t bytes, struct err *err)
 	return true;
 }
 
+/* Transactions and versions are read at random as well, where large pages would save a little; less
+ * than they cost to get. */
 void build_expect(struct history_build *build, uint64_t parts)
 {
 	struct history *history = build->history;
 
-	MEM_RESERVE(history->txns, history->txn_count * parts, build->txn_capacity);
+	MEM_RESERVE_SMALL(history->txns, history->txn_count * parts, build->txn_capacity);
 	MEM_RESERVE_SMALL(history->stmts, history->stmt_count * parts, build->stmt_capacity);
 	MEM_RESERVE_SMALL(history->ops, history->op_count * parts, build->op_capacity);
-	MEM_RESERVE(history->versions, history->version_count * parts, build->version_capacity);
+	MEM_RESERVE_SMALL(
+		history->versions, history->version_count * parts, build->version_capacity);
 	MEM_RESERVE(history->pool, history->pool_size * parts, build->pool_capacity);
 }
 
@@ -314,7 +317,7 @@ uint32_t build_txn_slow(
 	slot = txn_slot(build, number);
 	if (*slot == HISTORY_NONE) {
 		*slot = history->txn_count++;
-		MEM_RESERVE(history->txns, history->txn_count, build->txn_capacity);
+		MEM_RESERVE_SMALL(history->txns, history->txn_count, build->txn_capacity);
 		history->txns[*slot] = (struct history_txn){
 			.number = number,
 			.begin_seq = build_seq(build, seq, 0),
@@ -487,7 +490,7 @@ static uint32_t version_new(struct history_build *build, uint32_t object, uint64
 	struct history *history = build->history;
 	uint32_t id = history->version_count++;
 
-	MEM_RESERVE(history->versions, history->version_count, build->version_capacity);
+	MEM_RESERVE_SMALL(history->versions, history->version_count, build->version_capacity);
 	history->versions[id] = (struct history_version){
 		.name = name,
 		.object = object,
