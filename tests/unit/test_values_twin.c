@@ -514,8 +514,11 @@ static void many(const char *name, bool lists, bool duplicates, bool closed)
 {
 	const char *wanted = getenv("ISOTRACE_TWIN_COUNT"), *other = getenv("ISOTRACE_TWIN_SEED");
 	long count = wanted ? atol(wanted) : 2000;
+	const char *only = getenv("ISOTRACE_TWIN_MODEL");
 	struct tally tally = {0};
 
+	if (only && strcmp(only, name) != 0)
+		return;
 	seed = lists * 1000003u + duplicates * 7u + closed * 11u +
 	       (other ? strtoull(other, NULL, 10) << 32 : 0);
 	for (long i = 0; i < count; i++) {
