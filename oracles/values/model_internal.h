@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the parts of the question to the solver share: model.c, model_lists.c, model_weak.c,
- * model_guarantees.c. */
+/* What the parts of the question to the solver share: model.c, model_open.c, model_lists.c,
+ * model_weak.c, model_guarantees.c. */
 #ifndef VALUES_MODEL_INTERNAL_H
 #define VALUES_MODEL_INTERNAL_H
 
@@ -8,7 +8,10 @@
 #include "values/model.h"
 #include "values/solver.h"
 
-enum { TRUE_LITERAL = 0 };
+enum {
+	TRUE_LITERAL = 0,
+	MODEL_PLACES_MAX = 24 * 1000 * 1000, /* edges and clauses; more is not tried */
+};
 
 #define INITIAL_STATE (VALUES_NONE - 1)
 
@@ -92,6 +95,9 @@ static inline bool has_anti(enum model_level level)
 {
 	return level >= MODEL_PL_2L && level <= MODEL_FCV;
 }
+
+/* Fills live, turn, dense, of_node, reads, candidates, writers. */
+void model_open(struct model *m);
 
 /* The writes of an item by transactions that may have committed. */
 struct item_writes {
