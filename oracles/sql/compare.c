@@ -567,8 +567,14 @@ static struct eval_value run_compare_rows(const struct node *n, struct frame *f)
 		struct eval_value a = node_run(l, f), b = EVAL_NULL_VALUE;
 		int order;
 
-		if (a.kind != EVAL_NULL || n->op == SQL_OP_NULL_EQ)
+		if (a.kind != EVAL_NULL || n->op == SQL_OP_NULL_EQ || r->constant)
 			b = node_run(r, f);
+		if (a.kind == EVAL_NULL && f->run->failed &&
+			f->run->outcome->status == EVAL_ERROR) {
+			/* A constant may have been asked for before. */
+			f->run->outcome->status = EVAL_OK;
+			run_unsupported(f->run, "an error in a row beside NULL");
+		}
 		if (f->run->failed)
 			return EVAL_NULL_VALUE;
 		if (a.kind == EVAL_NULL || b.kind == EVAL_NULL) {
@@ -650,7 +656,7 @@ struct node *compile_compare(struct compiler *c, const struct sql_expr *e, enum 
 
 		if (side->column && side->u.at.depth == 1 && type_is_string(&side->type) &&
 			how->as.kind == EVAL_T_STRING && how->collation == side->type.collation &&
-			!collation_is_bin(how->collation) && c->scope->outer_text)
+			how->collation != COLLATION_BINARY && c->scope->outer_text)
 			c->scope->outer_text--;
 	}
 	return n;

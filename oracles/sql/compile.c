@@ -416,7 +416,6 @@ static struct node *compile_column(struct compiler *c, const struct sql_expr *e)
 				if (inner->outer_reach < depth - i)
 					inner->outer_reach = depth - i;
 				inner->outer_text += type_is_string(t) &&
-						     !collation_is_bin(t->collation) &&
 						     t->collation != COLLATION_BINARY;
 			}
 			return node_column(

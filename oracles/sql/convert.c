@@ -544,6 +544,9 @@ struct eval_value to_integer(
 		return eval_int(r <= -9223372036854775808.0 ? INT64_MIN : (int64_t)r);
 	}
 	case EVAL_DECIMAL:
+		/* The difference of unsigned numbers: 0 to some, itself to others. */
+		if (type->is_unsigned && v->dec->neg && run->env->flavour == SQL_MARIADB)
+			run_unsupported(run, "an unsigned DECIMAL below zero as an integer");
 		if (type->is_unsigned && !v->dec->neg)
 			return eval_uint(decimal_to_uint(v->dec, &overflow));
 		return eval_int(decimal_to_int(v->dec, &overflow));

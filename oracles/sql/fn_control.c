@@ -181,6 +181,11 @@ bool merge_types(struct compiler *c, struct node **args, uint32_t count, const c
 				       (args[i]->type.kind != EVAL_T_STRING &&
 					       args[i]->type.kind != EVAL_T_NULL);
 	}
+	/* How many digits an integer function counts for decides what is left for decimals. */
+	if (t.kind == EVAL_T_DECIMAL && t.length >= DECIMAL_PRECISION_MAX) {
+		compile_unsupported(c, "a DECIMAL near the limit of its digits");
+		return false;
+	}
 	t.zerofill = false;
 	t.hybrid = false;
 	for (uint32_t i = 0; i < count; i++)
@@ -771,6 +776,7 @@ struct node *compile_convert_using(struct compiler *c, const struct sql_expr *e)
 	if (n->args[0]->type.hybrid || n->args[0]->type.kind == EVAL_T_BIT)
 		return compile_unsupported(c, "CONVERT USING of a BIT or a hexadecimal literal");
 	n->type = type_string(collation, 2, 0);
+	n->type.text_only = !type_is_string(&n->args[0]->type); /* as a number it may be the number */
 	return n;
 }
 

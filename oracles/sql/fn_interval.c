@@ -366,7 +366,7 @@ struct node *compile_interval(struct compiler *c, const struct sql_expr *e)
 	if (!type_is_temporal(d))
 		return compile_unsupported(c, "INTERVAL arithmetic on other than dates");
 	if (unit == SQL_UNIT_SECOND && a->kind != EVAL_T_NULL && !type_is_int(a))
-		decimals = time_decimals(a);
+		decimals = a->kind == EVAL_T_STRING && a->decimals < 6 ? a->decimals : time_decimals(a);
 	if (unit == SQL_UNIT_MICROSECOND || unit == SQL_UNIT_SECOND_MICROSECOND ||
 		unit == SQL_UNIT_MINUTE_MICROSECOND || unit == SQL_UNIT_HOUR_MICROSECOND ||
 		unit == SQL_UNIT_DAY_MICROSECOND)

@@ -34,6 +34,13 @@ static struct eval_value run_abs(const struct node *n, struct frame *f)
 	}
 }
 
+/* MySQL: of a TINYINT a BIGINT, which with a signed number makes a DECIMAL. */
+static void make_wide(const struct compiler *c, struct eval_type *type)
+{
+	if (c->env->flavour == SQL_MYSQL && type->kind == EVAL_T_INT)
+		type->bytes = 8;
+}
+
 static struct node *compile_abs(struct compiler *c, struct node *n, const struct function *function)
 {
 	(void)function;
@@ -45,6 +52,7 @@ static struct node *compile_abs(struct compiler *c, struct node *n, const struct
 	if (type_is_temporal(&n->args[0]->type) && n->type.kind == EVAL_T_INT &&
 		c->env->flavour == SQL_MARIADB)
 		n->type = type_decimal(type_precision(&n->args[0]->type), 0);
+	make_wide(c, &n->type);
 	return n;
 }
 
@@ -119,8 +127,9 @@ static struct node *compile_integral(
 				      : type_decimal(type_int_digits(&t) + 1, 0);
 		n->type.is_unsigned = t.is_unsigned && c->env->flavour == SQL_MARIADB;
 	}
-	if (n->type.kind == EVAL_T_DOUBLE && c->env->flavour == SQL_MARIADB)
-		n->type.decimals = 0;
+	if (n->type.kind == EVAL_T_DOUBLE)
+		n->type.decimals = c->env->flavour == SQL_MARIADB ? 0 : EVAL_NOT_FIXED;
+	make_wide(c, &n->type);
 	return n;
 }
 
@@ -256,6 +265,7 @@ static struct node *compile_round(
 		n->type = type_decimal(type_int_digits(&t) + 1 + scale, scale);
 		n->type.is_unsigned = t.is_unsigned && c->env->flavour == SQL_MARIADB;
 	}
+	make_wide(c, &n->type);
 	return n;
 }
 

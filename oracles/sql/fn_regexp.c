@@ -396,13 +396,26 @@ static bool compile_pattern(struct compiler *c, struct node *n)
 	return true;
 }
 
-/* MySQL makes a function of NULL the literal NULL, which is binary. */
+/* MySQL makes a function of NULL the literal NULL, which is binary; a subquery may hold one. */
 static bool has_null(const struct node *n)
 {
-	if (n->type.kind == EVAL_T_NULL)
+	if (n->type.kind == EVAL_T_NULL || (n->expr && n->expr->kind == SQL_EXPR_SUBQUERY))
 		return true;
 	for (uint32_t i = 0; i < n->arg_count; i++) {
 		if (has_null(n->args[i]))
+			return true;
+	}
+	return false;
+}
+
+/* MariaDB's REGEXP_SUBSTR that finds nothing is '' to most, and NULL as a pattern. */
+static bool computes_regexp(const struct node *n)
+{
+	if (n->expr && n->expr->kind == SQL_EXPR_CALL && n->expr->u.call.name.len > 7 &&
+		span_ieq_str(span_of(n->expr->u.call.name.ptr, 7), "regexp_"))
+		return true;
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		if (computes_regexp(n->args[i]))
 			return true;
 	}
 	return false;
@@ -419,6 +432,8 @@ static struct node *compile_arguments(struct compiler *c, struct node *n, const 
 			n->args[i]->type.coercibility > 4 || has_null(n->args[i]))
 			return compile_unsupported(c, "MySQL: REGEXP of other than texts");
 	}
+	if (n->args[1]->arg_count && computes_regexp(n->args[1]))
+		return compile_unsupported(c, "a regular expression that another computes");
 	if (!string_result(c, n, n->args, strings, name) || !compile_pattern(c, n))
 		return NULL;
 	if (n->op == REGEXP_LIKE)

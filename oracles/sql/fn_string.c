@@ -45,6 +45,18 @@ static bool lengths_known(struct compiler *c, const struct node *n)
 	return true;
 }
 
+/* x'41' somewhere in what `n` computes: the server may change the literal itself. */
+static bool has_binary_literal(const struct node *n)
+{
+	if (n->literal)
+		return type_is_string(&n->type) && n->type.collation == COLLATION_BINARY;
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		if (n->args[i] && has_binary_literal(n->args[i]))
+			return true;
+	}
+	return false;
+}
+
 /* A literal of more than ASCII somewhere in what `n` computes. */
 static bool has_wide_literal(const struct node *n)
 {
@@ -159,6 +171,8 @@ static struct node *compile_first(
 			(type_is_string(&n->args[0]->type) &&
 				n->args[0]->type.collation == COLLATION_BINARY)))
 		return compile_unsupported(c, "MySQL: QUOTE of a binary string");
+	if (function->fn == run_quote && n->args[0]->type.kind == EVAL_T_NULL)
+		return compile_unsupported(c, "QUOTE of the literal NULL");
 	/* MySQL 9.7 hands out a buffer that it then writes over. */
 	if (c->env->flavour == SQL_MYSQL && n->args[0]->literal &&
 		type_is_temporal(&n->args[0]->type))
@@ -695,7 +709,7 @@ static struct node *compile_insert_fn(
 	if (mixed_collations(c, n->args[0], n->args[3]))
 		return NULL;
 	if (n->args[0]->type.hybrid || n->args[0]->type.kind == EVAL_T_BIT ||
-		(n->args[0]->literal && n->args[0]->type.collation == COLLATION_BINARY))
+		has_binary_literal(n->args[0]))
 		return compile_unsupported(c, "INSERT() into a hexadecimal literal");
 	/* MariaDB counts characters or bytes as the first text has it. */
 	if ((type_is_string(&n->args[3]->type) &&
@@ -728,6 +742,9 @@ static struct eval_value run_locate(const struct node *n, struct frame *f)
 		!(text_is_ascii(text) && text_is_ascii(needle)))
 		return run_unsupported(f->run, WIDE_INTO_NUMBER);
 	if (from < 1 || (uint64_t)from > text_chars(set_of(n), text) + 1)
+		return eval_int(0);
+	/* MariaDB finds nothing behind the last character, not even ''. */
+	if (n->arg_count > 2 && (uint64_t)from > text_chars(set_of(n), text) && !sequential(f))
 		return eval_int(0);
 	start = text_offset(set_of(n), text, (size_t)from - 1);
 	if (!needle.len)

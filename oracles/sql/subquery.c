@@ -56,6 +56,21 @@ static struct eval_value run_exists(const struct node *n, struct frame *f)
 	return eval_int((r.row_count > 0) != n->aux);
 }
 
+/* Asked of a run that has failed: what it said is kept. */
+static bool may_be_null(const struct node *n, struct frame *f)
+{
+	struct eval_outcome before = *f->run->outcome;
+	struct eval_value v;
+	bool null;
+
+	f->run->failed = false;
+	v = node_run(n, f);
+	null = v.kind == EVAL_NULL || f->run->failed;
+	*f->run->outcome = before;
+	f->run->failed = true;
+	return null;
+}
+
 /* left op ANY (...), left op ALL (...); IN is = ANY, NOT IN its negation. */
 static struct eval_value run_quantified(const struct node *n, struct frame *f)
 {
@@ -65,7 +80,7 @@ static struct eval_value run_quantified(const struct node *n, struct frame *f)
 	bool all = s->quantifier == SQL_ALL, unknown = false, null;
 
 	if (!result_of(s, f, &r)) {
-		if (f->run->outcome->status == EVAL_ERROR) {
+		if (f->run->outcome->status == EVAL_ERROR && may_be_null(n->args[0], f)) {
 			/* NULL IN (...) does not always ask it. */
 			f->run->outcome->status = EVAL_OK;
 			run_unsupported(f->run, "an error in the subquery of IN");
@@ -106,6 +121,8 @@ static bool casts_to_time(const struct sql_query *q)
 					   ? q->u.select.items->expr
 					   : NULL;
 
+	if (e && e->kind == SQL_EXPR_CALL)
+		return span_ieq_str(e->u.call.name, "time") || span_ieq_str(e->u.call.name, "date");
 	return e && e->kind == SQL_EXPR_CAST &&
 	       (e->u.cast.type->kind == SQL_TYPE_DATE || e->u.cast.type->kind == SQL_TYPE_TIME ||
 		       e->u.cast.type->kind == SQL_TYPE_DATETIME);
@@ -143,13 +160,16 @@ struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
 			return compile_unsupported(c, "a subquery with several columns");
 		return compile_error(c, 1241, "a subquery with several columns");
 	}
+	if (s->query->types[0].hybrid)
+		return compile_unsupported(c, "a subquery of ENUM, SET, BIT or 0x41");
 	if (casts_to_time(e->u.in.query))
 		return compile_unsupported(c, "a cast of what is no date, used further");
 	if (e->kind == SQL_EXPR_SUBQUERY) {
 		n->type = s->query->types[0];
 		/* A string or a number: it depends on what asks. */
 		if (n->type.hybrid || n->type.kind == EVAL_T_ENUM || n->type.kind == EVAL_T_SET ||
-			n->type.kind == EVAL_T_BIT)
+			n->type.kind == EVAL_T_BIT ||
+			(n->type.kind == EVAL_T_YEAR && c->env->flavour == SQL_MYSQL))
 			return compile_unsupported(c, "a subquery of ENUM, SET, BIT or 0x41");
 		/* MariaDB keeps results by the outer values: 'a' is answered with what 'A' gave. */
 		if (c->env->flavour == SQL_MARIADB && s->query->outer_text)
@@ -157,12 +177,18 @@ struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
 
 		n->type.hybrid = false;
 		n->type.merged |= n->type.kind == EVAL_T_TIME; /* kept as IF keeps it */
-		n->type.coercibility = type_is_string(&n->type) ? 2 : 5;
+		if (!type_is_string(&n->type))
+			n->type.coercibility = 5;
 		return n;
 	}
 	column = node_column(c, NULL, 0, 0, 0, &s->query->types[0]);
 	if (!operator_comparison_of(c, left, column, &s->how))
 		return NULL;
+	/* d IN (SELECT 'x') is d = 'x', which is compared as DECIMALs. */
+	if (s->how.as.kind == EVAL_T_DOUBLE &&
+		((left->type.kind == EVAL_T_DECIMAL && type_is_string(&column->type)) ||
+			(column->type.kind == EVAL_T_DECIMAL && type_is_string(&left->type))))
+		return compile_unsupported(c, "a DECIMAL and a string in a subquery");
 	if (type_is_temporal(&left->type) != type_is_temporal(&column->type))
 		return compile_unsupported(c, "a date or time and another type in a subquery");
 	n->fn = run_quantified;
