@@ -71,23 +71,65 @@ static bool print_into(
 	return false;
 }
 
+struct names {
+	struct span list[PLAN_TABLES_MAX];
+	size_t count;
+	bool adds, meets;
+};
+
+/* Adds the table's name, or looks whether it is one of them. */
+static bool note_name(void *ctx, const struct sql_table_ref *ref)
+{
+	struct names *names = ctx;
+
+	if (ref->kind != SQL_TABLE_NAME)
+		return true;
+	for (size_t i = 0; i < names->count && !names->adds; i++)
+		names->meets |= span_ieq(names->list[i], ref->u.name.table.name);
+	if (names->adds && names->count < ARRAY_LEN(names->list))
+		names->list[names->count++] = ref->u.name.table.name;
+	else if (names->adds)
+		names->meets = true;
+	return true;
+}
+
+/* Has the select list subqueries of tables that the query reads anyway?  Of others the rows are not
+ * told, and these are what its condition says. */
+static bool items_meet(const struct sql_query *q)
+{
+	struct names names = {.adds = true};
+	struct sql_visitor visitor = {.table_ref = note_name, .ctx = &names};
+	struct sql_query rest = *q;
+
+	for (const struct sql_item *item = q->u.select.items; item; item = item->next)
+		sql_walk_expr(item->expr, &visitor);
+	names.adds = false;
+	rest.u.select.items = NULL;
+	sql_walk_query(&rest, &visitor);
+	return names.meets;
+}
+
 /* SELECT 1 of its rows, before they are grouped, ordered and cut.  False: subqueries stand where
- * the result is made. */
+ * the result is made, and not in the select list alone. */
 static bool strip(struct sql_query *q, struct sql_item *one, bool listed)
 {
+	bool inner = false;
+
 	for (const struct sql_item *item = q->u.select.items; item; item = item->next)
-		if (plan_has_query(item->expr))
-			return false;
+		inner |= plan_has_query(item->expr);
+	if (inner && (listed || q->with || items_meet(q)))
+		return false;
 	if (plan_has_query(q->u.select.having) || orders_have_query(q->u.select.group) ||
 		orders_have_query(q->order) || q->u.select.qualify)
 		return false;
 	/* Rows that are not rows of the result. */
-	if (!listed && (q->u.select.group || q->u.select.having ||
+	if (!listed && (q->u.select.group || q->u.select.having || inner ||
 			       plan_look_at_select(q).aggregate))
 		q->u.select.flags |= SQL_SELECT_DISTINCT;
 	q->u.select.flags &= SQL_SELECT_DISTINCT;
 	q->u.select.items = one;
 	q->u.select.group = NULL;
+	q->u.select.rollup = false;
 	q->u.select.having = NULL;
 	q->u.select.windows = NULL;
 	q->u.select.hint = SPAN_NONE;
