@@ -142,6 +142,7 @@ static void plan_locking_read(struct mvcc *m, struct plan *plan, const struct sq
 		plan->plain &= item->expr->kind == SQL_EXPR_STAR ||
 			       item->expr->kind == SQL_EXPR_COLUMN;
 	plan_points(m, plan, query->u.select.where);
+	plan_ranges(m, plan, query->u.select.where);
 	plan->points = plan->reach;
 }
 
@@ -292,6 +293,13 @@ static void plan_reach(struct mvcc *m, struct plan *plan)
 		stmt->kind == SQL_STMT_UPDATE ? stmt->u.update->where : stmt->u.del->where);
 }
 
+/* Which rows UPDATE or DELETE of one table has to look at. */
+static void plan_rows(struct mvcc *m, struct plan *plan, const struct sql_expr *where)
+{
+	plan->points = plan->reach;
+	plan_ranges(m, plan, where);
+}
+
 static void compile(
 	struct mvcc *m, struct plan *plan, const struct session_settings *settings)
 {
@@ -346,7 +354,7 @@ static void compile(
 		else if (stmt->u.update->flags & SQL_DML_IGNORE)
 			plan->unsupported = "UPDATE IGNORE";
 		else if (plan->change && !plan->sourced)
-			plan->points = plan->reach;
+			plan_rows(m, plan, stmt->u.update->where);
 		return;
 	case SQL_STMT_DELETE:
 		plan->writes = true;
@@ -364,7 +372,7 @@ static void compile(
 		else if (stmt->u.del->returning)
 			plan->unsupported = "RETURNING";
 		else if (plan->change && !plan->sourced)
-			plan->points = plan->reach;
+			plan_rows(m, plan, stmt->u.del->where);
 		return;
 	case SQL_STMT_SET:
 		plan->harmless = only_harmless_sets(m, stmt, settings);

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which primary keys a WHERE clause allows, where its text says so: `id = 5`, `id IN (1, 2)`,
- * `id BETWEEN 10 AND 109`, alone or joined by AND with anything.  Only to look at fewer rows: the
- * clause is still evaluated on those.
+ * `id BETWEEN 10 AND 109`, alone or joined by AND with anything; and which values of an integer
+ * column, also joined by OR.  Only to look at fewer rows: the clause is still evaluated on those.
  */
 #include "mvcc/solver.h"
 
-enum { POINTS_MAX = 1000 };
+enum { POINTS_MAX = 1000, RANGES_MAX = 64, RANGES_FROM_ROWS = 500 };
+
+struct ranges {
+	uint32_t column, count;
+	struct {
+		int64_t low, high;
+	} list[RANGES_MAX];
+};
 
 struct points {
 	int64_t low, high; /* a range; list NULL */
@@ -99,6 +106,110 @@ void plan_points(struct mvcc *m, struct plan *plan, const struct sql_expr *where
 	points.all = !(where->kind == SQL_EXPR_BINARY && where->op == SQL_OP_AND);
 	plan->reach = arena_alloc(&m->plans_arena, sizeof(*plan->reach));
 	*plan->reach = points;
+}
+
+static bool add_range(struct ranges *r, const struct eval_table *def, const struct sql_expr *column,
+	int64_t low, int64_t high)
+{
+	uint32_t number = column->kind == SQL_EXPR_COLUMN && !column->negated
+				  ? eval_table_column(def, column->u.column.name)
+				  : UINT32_MAX;
+
+	if (number == UINT32_MAX || def->columns[number].type.kind != EVAL_T_INT ||
+		(r->count && number != r->column) || r->count == RANGES_MAX)
+		return false;
+	r->column = number;
+	r->list[r->count].low = low;
+	r->list[r->count++].high = high;
+	return true;
+}
+
+static bool range_of_comparison(
+	struct ranges *r, const struct eval_table *def, const struct sql_expr *e)
+{
+	int64_t value;
+
+	if (!integer(e->u.binary.right, &value))
+		return false;
+	switch (e->op) {
+	case SQL_OP_EQ:
+		return add_range(r, def, e->u.binary.left, value, value);
+	case SQL_OP_LT:
+	case SQL_OP_LE:
+		return add_range(r, def, e->u.binary.left, INT64_MIN, value);
+	case SQL_OP_GT:
+	case SQL_OP_GE:
+		return add_range(r, def, e->u.binary.left, value, INT64_MAX);
+	default:
+		return false;
+	}
+}
+
+/* Outside of these ranges the clause is not true. */
+static bool ranges_of(struct ranges *r, const struct eval_table *def, const struct sql_expr *e)
+{
+	uint32_t count = r->count, column = r->column;
+	int64_t low, high;
+
+	switch (e->kind) {
+	case SQL_EXPR_BINARY:
+		if (e->op == SQL_OP_OR)
+			return ranges_of(r, def, e->u.binary.left) &&
+			       ranges_of(r, def, e->u.binary.right);
+		if (e->op != SQL_OP_AND)
+			return range_of_comparison(r, def, e);
+		if (ranges_of(r, def, e->u.binary.left))
+			return true;
+		r->count = count;
+		r->column = column;
+		return ranges_of(r, def, e->u.binary.right);
+	case SQL_EXPR_IN:
+		if (e->negated || e->u.in.query)
+			return false;
+		for (const struct sql_expr *v = e->u.in.list.first; v; v = v->next) {
+			if (!integer(v, &low) || !add_range(r, def, e->u.in.left, low, low))
+				return false;
+		}
+		return true;
+	case SQL_EXPR_BETWEEN:
+		return !e->negated && integer(e->u.between.low, &low) &&
+		       integer(e->u.between.high, &high) &&
+		       add_range(r, def, e->u.between.left, low, high);
+	}
+	return false;
+}
+
+void plan_ranges(struct mvcc *m, struct plan *plan, const struct sql_expr *where)
+{
+	struct ranges ranges = {0}, *made;
+
+	if (!where || !ranges_of(&ranges, m->store.tables[plan->tables[0]].def, where))
+		return;
+	made = arena_alloc(&m->plans_arena, sizeof(*made));
+	*made = ranges;
+	plan->ranges = made;
+}
+
+const struct ranges *ranges_for(const struct mvcc *m, const struct store_table *table)
+{
+	return table->count >= RANGES_FROM_ROWS &&
+			       table == &m->store.tables[m->now_plan->tables[0]]
+		       ? m->now_plan->ranges
+		       : NULL;
+}
+
+bool ranges_allow(const struct ranges *r, const struct eval_value *row)
+{
+	const struct eval_value *v = &row[r->column];
+
+	if (v->kind != EVAL_INT && v->kind != EVAL_UINT)
+		return v->kind != EVAL_NULL;
+	for (uint32_t i = 0; i < r->count; i++) {
+		if (v->kind == EVAL_UINT && v->u > INT64_MAX ? r->list[i].high == INT64_MAX
+			    : v->i >= r->list[i].low && v->i <= r->list[i].high)
+			return true;
+	}
+	return false;
 }
 
 bool points_are_all(const struct points *points)

@@ -280,6 +280,7 @@ size_t records_of(struct mvcc *m, struct store_table *table, struct store_record
 bool gather(struct mvcc *m, struct store_table *table, enum read_mode mode, struct gathered *out)
 {
 	uint32_t view = mode == READ_SNAPSHOT ? statement_view(m) : 0;
+	const struct ranges *ranges = ranges_for(m, table);
 	struct store_record **from, **records;
 	const struct eval_value **rows;
 	size_t count = 0, from_count;
@@ -331,7 +332,7 @@ bool gather(struct mvcc *m, struct store_table *table, enum read_mode mode, stru
 			v = store_current(&m->store, record, m->now_txn);
 			break;
 		}
-		if (!store_alive(v) ||
+		if (!store_alive(v) || (ranges && !ranges_allow(ranges, v->image)) ||
 			(mode == READ_CURRENT && !m->force && left_out(m, table, record)))
 			continue;
 		if (mode == READ_DIRTY && !m->force && !v->maybe && v->txn != m->now_txn &&

@@ -32,6 +32,7 @@ enum { ER_PARSE_ERROR = 1064 };
 enum { MVCC_TABLES_MAX = 16, MVCC_OPTIONAL_MAX = 10, MVCC_ROWS_MAX = 4 };
 
 struct points;
+struct ranges;
 
 /* What triggers wait for. */
 enum write_event { WRITE_INSERT = 1, WRITE_UPDATE = 2, WRITE_DELETE = 4, WRITE_ANY = 7 };
@@ -52,6 +53,7 @@ struct plan {
 	struct eval_expr *where; /* of a locking read of one table, without grouping or LIMIT */
 	const struct sql_lock *lock;
 	const struct points *points;      /* primary keys to look at; NULL: any */
+	const struct ranges *ranges; /* of a column, outside of which WHERE is not true; NULL: any */
 	struct points *reach;             /* those that WHERE of the first table allows; NULL: any */
 	uint32_t tables[MVCC_TABLES_MAX]; /* numbers, each once */
 	bool written[MVCC_TABLES_MAX];
@@ -306,6 +308,11 @@ void end_those_who_left(struct mvcc *m);
 
 /* points.c: what WHERE says of primary keys, as plan->reach */
 void plan_points(struct mvcc *m, struct plan *plan, const struct sql_expr *where);
+/* What it says of an integer column, as plan->ranges */
+void plan_ranges(struct mvcc *m, struct plan *plan, const struct sql_expr *where);
+/* Those of the plan at hand, where the table is large enough to care; NULL: any row. */
+const struct ranges *ranges_for(const struct mvcc *m, const struct store_table *table);
+bool ranges_allow(const struct ranges *ranges, const struct eval_value *row);
 /* Does WHERE say nothing else? */
 bool points_are_all(const struct points *points);
 /* Is it about one key? */
