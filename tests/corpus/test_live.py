@@ -18,6 +18,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "scripts"))
 import tap  # noqa: E402
 import variants  # noqa: E402
 from live import Live  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "cli"))
+import tracefile  # noqa: E402
 
 LIVE = Live(*sys.argv[1:4])
 CORPUS, RELEASE = sys.argv[4:6]
@@ -396,6 +398,20 @@ def test_replay_of_bulk_executions_row_by_row():
     # Each row is a statement of its own here: those before the one that failed stay.
     assert rows_of_the_last_select("bulk3.itr") == [
         [-1, "one"], [0, None], [1, "one"], [2, None], [3, "three"]]
+
+
+def test_replay_of_a_trace_without_tables():
+    """Recorded without an account: why everything fails is said, and only where something does."""
+    for sql, status in (("select a from nowhere", 3), ("select 1", 0)):
+        t = tracefile.Trace()
+        t.add("session", 1, session=1, event=0, node="n1", client="c", user="root", database="isorec_none")
+        t.stmt(1, 1, sql, 10, rows=[[1]])
+        t.add("session", 20, session=1, event=1)
+        t.write(folder("none.itr"))
+        done = LIVE.isorec("replay", AT, "--overwrite", "-o", folder("none2.itr"), folder("none.itr"), status=status)
+        assert ("no tables are in the trace" in done.stderr) == (status == 3), done.stderr
+        assert status == 0 or "1 other error, " in done.stdout, done.stdout
+    assert not databases()
 
 
 def test_replay_of_what_is_no_trace():
