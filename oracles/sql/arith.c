@@ -158,6 +158,12 @@ static uint32_t quotient_scale(const struct decimal *a, const struct decimal *b,
 	return (fa + fb + more + 8) / 9 * 9;
 }
 
+static uint32_t product_words(const struct decimal *a, const struct decimal *b)
+{
+	return (decimal_int_digits(a) + 8) / 9 + (decimal_int_digits(b) + 8) / 9 +
+	       (a->scale + 8u) / 9 + (b->scale + 8u) / 9;
+}
+
 static struct eval_value run_decimal(const struct node *n, struct frame *f)
 {
 	struct eval_value a = node_run(n->args[0], f), b;
@@ -181,7 +187,8 @@ static struct eval_value run_decimal(const struct node *n, struct frame *f)
 			return run_unsupported(f->run, "MySQL: a negative DECIMAL UNSIGNED");
 		break;
 	case SQL_OP_MUL:
-		good = decimal_mul(&x, &y, &r);
+		/* Nine words of nine digits; where they are too few the servers cut decimals. */
+		good = product_words(&x, &y) <= 9 && decimal_mul(&x, &y, &r);
 		/* The servers keep no more than the largest scale of a product. */
 		if (good && r.scale > decimal_scale_max(f->run->env))
 			good = false;

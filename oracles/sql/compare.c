@@ -858,6 +858,12 @@ static struct eval_value run_between(const struct node *n, struct frame *f)
 	return truth(result != n->aux);
 }
 
+/* A subquery without tables is constant to the servers. */
+static bool may_be_constant(const struct node *n)
+{
+	return n->constant || (n->expr && n->expr->kind == SQL_EXPR_SUBQUERY);
+}
+
 /* MariaDB joins the types from the left: an integer and a string (0x41 too) make a DECIMAL, which
  * makes a DOUBLE with another string. */
 static struct eval_type mariadb_between(struct node **args)
@@ -901,7 +907,8 @@ static bool between_comparison(struct compiler *c, struct node **args, struct co
 		exact &= class == CMP_INT || class == CMP_DECIMAL || t->hybrid;
 		ints &= class == CMP_INT || t->hybrid;
 		if (t->kind == EVAL_T_YEAR && args[i]->column &&
-			(args[0]->constant || args[1]->constant || args[2]->constant)) {
+			(may_be_constant(args[0]) || may_be_constant(args[1]) ||
+				may_be_constant(args[2]))) {
 			compile_unsupported(c, "BETWEEN with a YEAR and constants");
 			return false;
 		}
@@ -965,6 +972,11 @@ struct node *compile_between(struct compiler *c, const struct sql_expr *e)
 				bound->is_unsigned != n->args[0]->type.is_unsigned))
 			return compile_unsupported(c, "BETWEEN NULL and a value of another type");
 	}
+	/* What it compares with decides there too. */
+	if (c->env->flavour == SQL_MYSQL && n->args[0]->expr &&
+		n->args[0]->expr->kind == SQL_EXPR_CALL &&
+		span_ieq_str(n->args[0]->expr->u.call.name, "nullif"))
+		return compile_unsupported(c, "MySQL: NULLIF BETWEEN");
 	if (!between_comparison(c, n->args, how))
 		return NULL;
 	n->aux = e->negated;
@@ -1058,6 +1070,12 @@ static struct eval_value run_in_rows(const struct node *n, struct frame *f)
 {
 	bool unknown = false;
 
+	/* Of several rows the left one is computed first, and whole. */
+	for (uint32_t i = 0; n->arg_count > 1 && i < n->args[0]->arg_count; i += 2) {
+		(void)node_run(n->args[0]->args[i], f);
+		if (f->run->failed)
+			return EVAL_NULL_VALUE;
+	}
 	for (uint32_t i = 0; i < n->arg_count; i++) {
 		struct eval_value v = node_run(n->args[i], f);
 

@@ -186,6 +186,8 @@ bool merge_types(struct compiler *c, struct node **args, uint32_t count, const c
 		compile_unsupported(c, "a DECIMAL near the limit of its digits");
 		return false;
 	}
+	if (t.kind == EVAL_T_DECIMAL && c->env->flavour == SQL_MYSQL)
+		t.is_unsigned = false;
 	t.zerofill = false;
 	t.hybrid = false;
 	for (uint32_t i = 0; i < count; i++)
@@ -800,7 +802,9 @@ struct node *compile_collate(struct compiler *c, const struct sql_expr *e)
 		return NULL;
 	if (collation == COLLATION_NONE)
 		return compile_unsupported(c, "a collation that is not modelled");
-	if (n->args[0]->type.kind == EVAL_T_NULL) /* binary in MySQL: error 1253 */
+	/* Binary in MySQL and MariaDB 10.5, a function of it too: error 1253. */
+	if (has_null(n->args[0]) || (c->env->flavour == SQL_MYSQL && n->args[0]->constant &&
+					    !n->args[0]->literal))
 		return compile_unsupported(c, "NULL COLLATE");
 	charset =
 		collation_charset(type_is_string(&n->args[0]->type) ? n->args[0]->type.collation

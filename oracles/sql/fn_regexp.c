@@ -397,7 +397,7 @@ static bool compile_pattern(struct compiler *c, struct node *n)
 }
 
 /* MySQL makes a function of NULL the literal NULL, which is binary; a subquery may hold one. */
-static bool has_null(const struct node *n)
+bool has_null(const struct node *n)
 {
 	if (n->type.kind == EVAL_T_NULL || (n->expr && n->expr->kind == SQL_EXPR_SUBQUERY))
 		return true;

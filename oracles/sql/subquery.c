@@ -176,7 +176,9 @@ struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
 			return compile_unsupported(c, "a subquery that depends on a text outside");
 
 		n->type.hybrid = false;
-		n->type.merged |= n->type.kind == EVAL_T_TIME; /* kept as IF keeps it */
+		/* Kept as IF keeps it. */
+		n->type.merged |= n->type.kind == EVAL_T_TIME ||
+				  (n->type.kind == EVAL_T_INT && n->type.is_unsigned);
 		if (!type_is_string(&n->type))
 			n->type.coercibility = 5;
 		return n;
