@@ -259,7 +259,7 @@ static void group_ops(struct finishing *all)
 	struct history *history = all->history;
 	uint32_t total = 0, lonely = 0;
 	size_t gone = 0; /* bytes of the operations that were given back */
-	struct history_op *grouped = NULL;
+	struct history_op *grouped;
 	size_t capacity = 0;
 
 	for (uint32_t t = 0; t < history->txn_count; t++) {
@@ -267,7 +267,8 @@ static void group_ops(struct finishing *all)
 		total += history->txns[t].op_count;
 		history->txns[t].op_count = 0;
 	}
-	MEM_RESERVE_SMALL(grouped, history->op_count, capacity);
+	/* Some memory, be there no operations: callers add to the pointer. */
+	grouped = mem_grow_small(NULL, history->op_count, &capacity, sizeof(*grouped));
 	for (uint32_t i = 0; i < history->op_count; i++) {
 		const struct history_op *op = &history->ops[i];
 
