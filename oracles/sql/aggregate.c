@@ -101,6 +101,13 @@ static bool aggregate_type(struct compiler *c, struct aggregate *a)
 			compile_unsupported(c, "MIN or MAX of a computed FLOAT");
 			return false;
 		}
+		/* A temporary table has room for 22 characters of it. */
+		if (a->type.kind == EVAL_T_STRING && a->args[0]->arg_count == 1 &&
+			(a->args[0]->args[0]->type.kind == EVAL_T_DOUBLE ||
+				a->args[0]->args[0]->type.kind == EVAL_T_FLOAT)) {
+			compile_unsupported(c, "MIN or MAX of the text of a DOUBLE");
+			return false;
+		}
 		if (a->type.kind == EVAL_T_BIT ||
 			(a->type.kind == EVAL_T_DOUBLE && a->type.decimals < EVAL_NOT_FIXED)) {
 			compile_unsupported(c, "MIN or MAX of BIT, or of a DOUBLE with decimals");

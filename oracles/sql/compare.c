@@ -102,6 +102,13 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 			compile_unsupported(c, "a collation that is not modelled");
 			return false;
 		}
+		/* As a text, what REGEXP_LIKE says has the collation of its arguments. */
+		if (c->env->flavour == SQL_MYSQL && !type_is_string(t) && args[i]->expr &&
+			args[i]->expr->kind == SQL_EXPR_CALL &&
+			span_ieq_str(args[i]->expr->u.call.name, "regexp_like")) {
+			compile_unsupported(c, "MySQL: the text of REGEXP_LIKE");
+			return false;
+		}
 		if (level == 7 || other == coll) {
 			if (level == 7 || mine < level)
 				level = mine;
@@ -607,6 +614,24 @@ static struct eval_value run_compare_rows(const struct node *n, struct frame *f)
 	return truth(order_satisfies(n->op, 0));
 }
 
+/* The servers compute constants before anything is compared, and fail then. */
+static bool constant_fails(struct compiler *c, const struct node *n)
+{
+	struct eval_outcome outcome = {0};
+	struct run run = {.env = c->env,
+		.source = c->source,
+		.arena = c->arena,
+		.outcome = &outcome,
+		.steps_max = 1000,
+		.rows_max = 1000};
+	struct frame f = {.run = &run};
+
+	if (!n->constant || n->literal)
+		return false;
+	(void)node_run(n, &f);
+	return outcome.status == EVAL_ERROR;
+}
+
 static struct node *compile_compare_rows(struct compiler *c, const struct sql_expr *e,
 	enum sql_op op, struct node *l, struct node *r)
 {
@@ -618,6 +643,8 @@ static struct node *compile_compare_rows(struct compiler *c, const struct sql_ex
 	for (uint32_t i = 0; i < l->arg_count; i++) {
 		if (node_is_row(l->args[i]) || node_is_row(r->args[i]))
 			return compile_unsupported(c, "rows within rows");
+		if (constant_fails(c, l->args[i]) || constant_fails(c, r->args[i]))
+			return compile_unsupported(c, "an error in a constant of a row");
 		n->args[2 * i] = l->args[i];
 		n->args[2 * i + 1] = r->args[i];
 		if (!operator_comparison_of(c, l->args[i], r->args[i], &how[i]))

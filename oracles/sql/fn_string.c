@@ -531,6 +531,8 @@ static struct eval_value run_pad(const struct node *n, struct frame *f)
 		return EVAL_NULL_VALUE;
 	if (is_number_text(n->args[0]) && !text_is_ascii(pad))
 		return run_unsupported(f->run, WIDE_INTO_NUMBER);
+	if (f->run->env->flavour == SQL_MYSQL && n->args[0]->constant && !text_is_ascii(pad))
+		return run_unsupported(f->run, "MySQL: a constant padded with more than ASCII");
 	chars = text_chars(set_of(n), s);
 	if ((uint64_t)length <= chars) {
 		s.len = text_offset(set_of(n), s, (size_t)length);

@@ -259,6 +259,7 @@ struct answer {
 	char *text; /* of the expression */
 	enum { WHOLE, FAILED, LEFT_OUT } kind;
 	unsigned error;
+	bool undecided; /* a row that we do not know, before any that fails */
 	bool known[ROWS];
 	struct span value[ROWS]; /* ptr NULL: NULL */
 };
@@ -296,6 +297,7 @@ static void answer_ours(struct state *s, const char *text, struct answer *a)
 			s->values++;
 		} else if (outcome.status == EVAL_UNSUPPORTED) {
 			a->known[i] = false;
+			a->undecided = true;
 			s->unsupported_values++;
 			count_reason(s, outcome.reason);
 		} else {
@@ -395,7 +397,7 @@ static void ask_one(struct state *s, struct answer *a)
 		return;
 	/* On a row that we did not decide: out of range, no regular expression, characters that the
 	 * other set lacks. */
-	if (a->kind == WHOLE && unknown &&
+	if (((a->kind == WHOLE && unknown) || (a->kind == FAILED && a->undecided)) &&
 		(mysql_errno(s->server) == 1690 || mysql_errno(s->server) == 3854 ||
 			(mysql_errno(s->server) >= 3685 && mysql_errno(s->server) <= 3699)))
 		return;
