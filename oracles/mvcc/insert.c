@@ -8,6 +8,7 @@ enum {
 	AUTOINC_ROWS_MAX = 8, /* which of them was the first is tried */
 	ER_DUP_ENTRY = 1062,
 	ER_CHECKREAD = 1020,
+	ER_NO_REFERENCED_ROW_2 = 1452,
 };
 
 bool check_row(struct mvcc *m, const struct eval_table *def, const struct eval_value *row,
@@ -188,10 +189,14 @@ static void insert_duplicate(struct mvcc *m, const struct plan *plan, struct sto
 	write_row(m, table, met, old, new, a);
 }
 
-/* INSERT IGNORE leaves out the rows that a constraint does not allow. */
-static void skip_ignored(const struct sql_insert *insert, struct write_answer *a)
+/* INSERT IGNORE leaves out the rows that a constraint does not allow; before MySQL 5.7 foreign keys are
+ * none of those ("Comparison of the IGNORE Keyword and Strict SQL Mode"). */
+static void skip_ignored(
+	const struct mvcc *m, const struct sql_insert *insert, struct write_answer *a)
 {
-	if (a->status != EVAL_ERROR || !(insert->flags & SQL_DML_IGNORE))
+	if (a->status != EVAL_ERROR || !(insert->flags & SQL_DML_IGNORE) ||
+		(a->error == ER_NO_REFERENCED_ROW_2 && m->env.flavour == SQL_MYSQL &&
+			m->env.version < 50700))
 		return;
 	a->status = EVAL_OK;
 	a->error = 0;
@@ -286,7 +291,7 @@ static void insert_row(struct mvcc *m, const struct plan *plan, struct store_tab
 	}
 	if (!check_row(m, table->def, row, &outcome)) {
 		answer_outcome(m, a, &outcome);
-		skip_ignored(insert, a);
+		skip_ignored(m, insert, a);
 		return;
 	}
 	for (uint32_t u = 0; u < table->unique_count; u++) {
@@ -305,7 +310,7 @@ static void insert_row(struct mvcc *m, const struct plan *plan, struct store_tab
 		if (!d.record)
 			continue;
 		if (parents_looked_for_first(m, table, row, a)) {
-			skip_ignored(insert, a);
+			skip_ignored(m, insert, a);
 			return;
 		}
 		if (d.waits_for != STORE_NONE) {
@@ -354,7 +359,7 @@ static void insert_row(struct mvcc *m, const struct plan *plan, struct store_tab
 	}
 	foreign_parents(m, table, NULL, row, NULL, a);
 	if (a->status != EVAL_OK) {
-		skip_ignored(insert, a);
+		skip_ignored(m, insert, a);
 		return;
 	}
 	store_write(
