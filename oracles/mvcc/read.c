@@ -261,6 +261,11 @@ static void note_snapshot_oddities(
 	before = seen->previous;
 	while (before && before->txn == m->now_txn)
 		before = before->previous;
+	/* Where that is forbidden the write had to fail; one that could not be judged may have been
+	 * before the other. */
+	if (m->engine == ENGINE_INNODB_SI && seen->stmt != STORE_NONE &&
+		m->runs[seen->stmt].verdict != STMT_DECIDED)
+		return;
 	/* My own version stands on one that my snapshot does not have. */
 	if (before && !before->maybe && s->txns[before->txn].state == STORE_COMMITTED &&
 		s->txns[before->txn].commit_no > view)
