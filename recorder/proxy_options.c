@@ -260,8 +260,8 @@ const struct option_def proxy_option_table[] = {
 		.choices = policy_words,
 		.preset = "drop",
 		.help = "when the disk is too slow: wait (slows the clients down), drop records, "
-			"or "
-			"stop recording; the trace says what was lost"},
+			"or stop recording; when it is full: pause until there is room (drop), or "
+			"end the recording; the trace says what was lost"},
 	{.name = "flush-interval",
 		.argument = "TIME",
 		OPTION_DURATION(struct proxy_options, flush_interval),
