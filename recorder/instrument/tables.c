@@ -601,16 +601,20 @@ bool instrument_tables_add_node(
 
 	if (tables->mode != INSTRUMENT_TRIGGER)
 		return true;
-	result = instrument_query(mysql, "select uuid_short() >> 24, @@server_id", err);
+	result = instrument_query(mysql, 
+		"select uuid_short() >> 24, @@server_id, "
+		"concat(@@hostname, ' ', @@port, ' ', @@datadir)",
+		err);
 	row = result ? mysql_fetch_row(result) : NULL;
-	if (!row || !row[0]) {
+	if (!row || !row[0] || !row[2]) {
 		mysql_free_result(result);
 		return result ? err_set(err, ERR_UNSUPPORTED, "node %s has no UUID_SHORT()", name)
 			      : false;
 	}
 	range = strtoull(row[0], NULL, 10);
 	for (size_t i = 0; i < tables->node_count; i++) {
-		if (tables->nodes[i].range != range)
+		if (tables->nodes[i].range != range ||
+			strcmp(tables->nodes[i].server, row[2]) == 0)
 			continue;
 		err_set(err, ERR_UNSUPPORTED,
 			"nodes %s and %s have the same server_id (%s) and started in the same "
@@ -620,16 +624,19 @@ bool instrument_tables_add_node(
 		mysql_free_result(result);
 		return false;
 	}
-	mysql_free_result(result);
 	MEM_RESERVE(tables->nodes, tables->node_count + 1, tables->node_capacity);
-	tables->nodes[tables->node_count++] = (struct instrument_node){mem_strdup(name), range};
+	tables->nodes[tables->node_count++] =
+		(struct instrument_node){mem_strdup(name), mem_strdup(row[2]), range};
+	mysql_free_result(result);
 	return true;
 }
 
 void instrument_tables_release(struct instrument_tables *tables)
 {
-	for (size_t i = 0; i < tables->node_count; i++)
+	for (size_t i = 0; i < tables->node_count; i++) {
 		free(tables->nodes[i].name);
+		free(tables->nodes[i].server);
+	}
 	free(tables->nodes);
 	for (size_t i = 0; i < tables->count; i++)
 		instrument_table_release(&tables->list[i]);

@@ -114,6 +114,7 @@ struct instrument_routine {
 /* A node, and the part of UUID_SHORT() that does not count: its server id and when it started. */
 struct instrument_node {
 	char *name;
+	char *server; /* where it runs: several names may be one server */
 	uint64_t range;
 };
 
