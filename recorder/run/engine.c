@@ -509,7 +509,7 @@ bool engine_serve(struct engine *e, int timeout_ms)
 
 			if (c->state == CLIENT_IDLE && e->fds[i].fd >= 0 && e->fds[i].revents)
 				ends_tell(e, c);
-			if (c->state == CLIENT_IDLE || (c->wait && !ready) || e->fds[i].fd < 0)
+			if (c->state == CLIENT_IDLE || (c->wait && !ready))
 				continue;
 			if (must_hold(e, c)) {
 				c->held = true;
