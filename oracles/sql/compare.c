@@ -618,12 +618,7 @@ static struct eval_value run_compare_rows(const struct node *n, struct frame *f)
 static bool constant_fails(struct compiler *c, const struct node *n)
 {
 	struct eval_outcome outcome = {0};
-	struct run run = {.env = c->env,
-		.source = c->source,
-		.arena = c->arena,
-		.outcome = &outcome,
-		.steps_max = 1000,
-		.rows_max = 1000};
+	struct run run = compile_run(c, &outcome);
 	struct frame f = {.run = &run};
 
 	if (!n->constant || n->literal)

@@ -18,6 +18,16 @@ struct node *compile_unsupported(struct compiler *c, const char *reason)
 	return outcome_unsupported(c->outcome, reason);
 }
 
+struct run compile_run(const struct compiler *c, struct eval_outcome *outcome)
+{
+	return (struct run){.env = c->env,
+		.source = c->source,
+		.arena = c->arena,
+		.outcome = outcome,
+		.steps_max = 1000,
+		.rows_max = 1000};
+}
+
 struct node *compile_error(struct compiler *c, unsigned error, const char *what)
 {
 	c->failed = true;

@@ -365,12 +365,7 @@ static bool compile_pattern(struct compiler *c, struct node *n)
 	/* Constant patterns are read when the statement is prepared. */
 	if (n->args[1]->constant) {
 		struct eval_outcome outcome = {0};
-		struct run run = {.env = c->env,
-			.source = c->source,
-			.arena = c->arena,
-			.outcome = &outcome,
-			.steps_max = 1000,
-			.rows_max = 1000};
+		struct run run = compile_run(c, &outcome);
 		struct frame f = {.run = &run};
 		struct eval_value v = node_run(n->args[1], &f);
 

@@ -18,12 +18,7 @@ static bool lengths_known(struct compiler *c, const struct node *n)
 		return true;
 	for (uint32_t i = 1; i < n->arg_count; i++) {
 		struct eval_outcome outcome = {0};
-		struct run run = {.env = c->env,
-			.source = c->source,
-			.arena = c->arena,
-			.outcome = &outcome,
-			.steps_max = 1000,
-			.rows_max = 1000};
+		struct run run = compile_run(c, &outcome);
 		struct frame f = {.run = &run};
 		struct eval_value v;
 

@@ -184,6 +184,8 @@ struct node *compile_expr(struct compiler *c, const struct sql_expr *expr);
 struct node *node_new(
 	struct compiler *c, node_fn *fn, const struct sql_expr *expr, uint32_t arg_count);
 struct node *compile_unsupported(struct compiler *c, const char *reason);
+/* To compute a constant while the statement is compiled, within bounds. */
+struct run compile_run(const struct compiler *c, struct eval_outcome *outcome);
 struct node *compile_error(struct compiler *c, unsigned error, const char *what);
 /* All arguments of a call, in order; NULL when one failed. */
 bool compile_list(struct compiler *c, const struct sql_exprs *list, struct node **out);

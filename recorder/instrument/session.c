@@ -143,6 +143,7 @@ void instrument_take_log(struct instrument_session *s, struct capture *capture, 
 	struct span lost, struct span first, struct span second)
 {
 	const struct values_limits *limits = &capture->worker->config->values;
+	bool unseen;
 
 	statement_probes_clear(&s->writes);
 	if (s->pending_stmt.changed_known && !s->pending_stmt.changed)
@@ -173,11 +174,12 @@ void instrument_take_log(struct instrument_session *s, struct capture *capture, 
 		probed_emit_writes(capture, &s->pending_stmt, &s->pending_plan, &s->writes);
 	for (size_t i = 0; s->pending_plan.reads_anywhere && i < s->tables->count; i++)
 		probed_emit_unknown(capture, &s->pending_stmt, &s->tables->list[i]);
+	/* Definitions change tables without a log. */
+	unseen = !complete || (s->pending_plan.vague && !s->pending_plan.anywhere);
 	/* Without its log nobody knows what triggers did. */
 	if (s->pending_plan.elsewhere && s->pending_stmt.lost)
-		s->pending_plan.anywhere = true;
-	/* Definitions change tables without a log. */
-	if (!complete || (s->pending_plan.elsewhere && s->pending_stmt.lost) || (s->pending_plan.vague && !s->pending_plan.anywhere))
+		unseen = s->pending_plan.anywhere = true;
+	if (unseen)
 		probed_emit_unseen(capture, &s->pending_stmt, &s->pending_plan, s->tables);
 }
 

@@ -24,7 +24,8 @@ import pymysql
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "wire"))
-from proxy_harness import Proxy, SkipTest, records, run_tests, test, wait_for  # noqa: E402
+from proxy_harness import (Proxy, SkipTest, records, run_servers, run_tests, test,  # noqa: E402
+                           wait_for)
 
 ISOREC, ISOTRACE, SERVERS, BUILD = (os.path.abspath(p) for p in sys.argv[1:5])
 FOLDER = tempfile.TemporaryDirectory(prefix="isorec-faults-")
@@ -33,11 +34,7 @@ STATE = {}
 
 
 def servers(*args, check=True):
-    done = subprocess.run([SERVERS, *args], capture_output=True, text=True, check=False)
-    if done.returncode == 77:
-        raise SkipTest(done.stderr.strip())
-    assert not check or done.returncode == 0, done.stderr
-    return done.stdout
+    return run_servers(SERVERS, *args, check=check)
 
 
 def start(name, *options):

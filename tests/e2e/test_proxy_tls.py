@@ -20,8 +20,8 @@ import threading
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "wire"))
-from proxy_harness import (Proxy, SkipTest, TESTS, records, run_tests, test,  # noqa: E402
-                           wait_for)
+from proxy_harness import (Proxy, SkipTest, TESTS, records, run_servers,  # noqa: E402
+                           run_tests, test, wait_for)
 
 ISOREC, ISOTRACE, SERVERS, BUILD = (os.path.abspath(p) for p in sys.argv[1:5])
 ENV = dict(os.environ, MYSQL_PWD="")
@@ -50,11 +50,7 @@ def make_certificates():
 
 
 def servers(*args, check=True):
-    done = subprocess.run([SERVERS, *args], env=ENV, capture_output=True, text=True, check=False)
-    if done.returncode == 77:
-        raise SkipTest(done.stderr.strip())
-    assert not check or done.returncode == 0, done.stderr
-    return done.stdout
+    return run_servers(SERVERS, *args, check=check, env=ENV)
 
 
 def start(release, *options, name="tls"):

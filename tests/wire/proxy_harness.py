@@ -45,6 +45,15 @@ def run_tests(only=()):
     return 1 if failed else 0
 
 
+def run_servers(program, *args, check=True, env=None):
+    """isorec-servers: what it prints.  A release that cannot be had skips the test."""
+    done = subprocess.run([program, *args], env=env, capture_output=True, text=True, check=False)
+    if done.returncode == 77:
+        raise SkipTest(done.stderr.strip())
+    assert not check or done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def wait_for(what, condition, seconds=60):
     """For states that no descriptor announces.  The limit is for a broken program only."""
     for _ in range(int(seconds * 100)):
