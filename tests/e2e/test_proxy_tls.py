@@ -29,7 +29,7 @@ FOLDER = tempfile.TemporaryDirectory(prefix="isorec-tls-")
 CIPHER = "show session status like 'Ssl_cipher'"
 PASSWORD = "s3cret-of-the-tests"
 STATE = {}
-RELEASES = ("caching_sha2", "compressed", "ed25519")
+RELEASES = ("caching_sha2", "compressed", "large_packets", "ed25519")
 
 
 def pem(name):
@@ -343,6 +343,30 @@ def compressed():
             assert [[i + 1, "abc" * 50] for i in range(900)] == [
                 row for row in rows if row[1:] == ["abc" * 50]]
             assert ["small"] in rows and r.texts()[-1].startswith("show session status")
+
+
+@test
+def large_packets():
+    """commands and values of 16 MB - 1, 16 MB and 64 MB, compressed, under TLS, and both"""
+    server = mysql_server()
+    sizes = (0xffffff - 1, 0xffffff, 0x1000000, 64 << 20)
+    mysql_client(server["port"], "set global max_allowed_packet = 256 << 20", "-uroot")
+    # A row of one value has four bytes more than the value; a command has its own words.
+    ask = "".join("select repeat('r', %d);\nselect length('%s');\n" % (size - 4, "c" * (size - 18))
+                  for size in sizes)
+    want = "".join("%s\n%d\n" % ("r" * (size - 4), size - 18) for size in sizes)
+    for mode, tls in ((["--tls=strip"], "--ssl-mode=DISABLED"),
+                      (["--tls=as-client", *certificate()], "--ssl-mode=REQUIRED")):
+        for algorithm in ("uncompressed", *ALGORITHMS):
+            with Recording(server, *mode) as r:
+                out = mysql_client(r.port, ask, "-uroot", tls, "--max-allowed-packet=256M",
+                                   "--compression-algorithms=" + algorithm)
+                assert out == want, (mode, algorithm, len(out), len(want))
+                peak = r.proxy.memory()
+            assert peak < 300 << 20, peak
+            assert not r.opaque(), r.opaque()
+            asked = [s for s in r.got if s["kind"] == "stmt" and "select repeat" in (s["text"] or "")]
+            assert [s["rows"] for s in asked] == [1] * len(sizes), (mode, algorithm, asked)
 
 
 @test
