@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "execution/execution.h"
+#include "scenario/scenario.h"
 #include "scenario/split.h"
 
 static void add_hex(struct buf *out, struct span bytes)
@@ -11,35 +12,6 @@ static void add_hex(struct buf *out, struct span bytes)
 	buf_add_str(out, "x'");
 	for (size_t i = 0; i < bytes.len; i++)
 		buf_printf(out, "%02x", (unsigned char)bytes.ptr[i]);
-	buf_add_char(out, '\'');
-}
-
-static void add_quoted(struct buf *out, struct span bytes)
-{
-	buf_add_char(out, '\'');
-	for (size_t i = 0; i < bytes.len; i++) {
-		switch (bytes.ptr[i]) {
-		case '\0':
-			buf_add_str(out, "\\0");
-			break;
-		case '\n':
-			buf_add_str(out, "\\n");
-			break;
-		case '\r':
-			buf_add_str(out, "\\r");
-			break;
-		case '\x1a':
-			buf_add_str(out, "\\Z");
-			break;
-		case '\'':
-		case '\\':
-			buf_add_char(out, '\\');
-			buf_add_char(out, bytes.ptr[i]);
-			break;
-		default:
-			buf_add_char(out, bytes.ptr[i]);
-		}
-	}
 	buf_add_char(out, '\'');
 }
 
@@ -69,7 +41,7 @@ bool execution_literal(const struct value *value, struct buf *out, struct err *e
 	case VALUE_DATETIME:
 	case VALUE_TIME:
 	case VALUE_JSON:
-		add_quoted(out, value->bytes);
+		scenario_print_string(value->bytes, out);
 		return true;
 	case VALUE_BYTES:
 	case VALUE_BIT:

@@ -406,7 +406,7 @@ bool scenario_expect_parse(
 
 /* ---- printing ---- */
 
-static void print_string(struct span s, struct buf *out)
+void scenario_print_string(struct span s, struct buf *out)
 {
 	buf_add_char(out, '\'');
 	for (size_t i = 0; i < s.len; i++) {
@@ -443,7 +443,7 @@ static void print_value(const struct scenario_value *value, struct buf *out)
 		buf_add_span(out, value->bytes);
 		break;
 	case SCENARIO_VALUE_STRING:
-		print_string(value->bytes, out);
+		scenario_print_string(value->bytes, out);
 		break;
 	case SCENARIO_VALUE_ANY:
 		buf_add_char(out, '*');

@@ -166,6 +166,8 @@ void scenario_list_release(struct scenario_list *list);
 /* Writing: the canonical text. */
 void scenario_print(const struct scenario *s, struct buf *out);
 void scenario_print_expect(const struct scenario_expect *expect, struct buf *out);
+/* A string literal of SQL on one line. */
+void scenario_print_string(struct span s, struct buf *out);
 
 /* Building.  The bytes given are copied. */
 void scenario_init(struct scenario *s);

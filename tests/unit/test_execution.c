@@ -196,7 +196,7 @@ START_TEST(literals)
 		{{.type = VALUE_INT, .i = -5}, "-5"},
 		{{.type = VALUE_UINT, .u = UINT64_MAX}, "18446744073709551615"},
 		{{.type = VALUE_DOUBLE, .d = 0.5}, "0.5e0"},
-		{{.type = VALUE_TEXT, .bytes = {"it's \\ \n", 8}}, "'it\\'s \\\\ \\n'"},
+		{{.type = VALUE_TEXT, .bytes = {"it's \\ \n", 8}}, "'it''s \\\\ \\n'"},
 		{{.type = VALUE_TEXT, .bytes = {"\0", 1}}, "'\\0'"},
 		{{.type = VALUE_BYTES, .bytes = {"\0\xff", 2}}, "x'00ff'"},
 		{{.type = VALUE_BYTES, .bytes = {"", 0}}, "x''"},
