@@ -580,6 +580,8 @@ static void begin_statement(struct mvcc *m, uint32_t index)
 						   : m->store.txns[m->now_txn].level_other;
 	m->now_plan = m->runs[index].plan;
 	settings_apply(m, m->now_plan);
+	m->env.has_last_insert_id = m->runs[index].has_number;
+	m->env.last_insert_id = m->runs[index].number;
 	if (m->now_txn != STORE_NONE && m->store.txns[m->now_txn].began == STORE_NONE) {
 		TRAIL_SET(&m->store.trail, m->store.txns[m->now_txn].began, m->event);
 		TRAIL_SET(&m->store.trail, m->store.txns[m->now_txn].first_commits,

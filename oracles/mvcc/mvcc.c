@@ -238,9 +238,13 @@ static void make_plans(struct mvcc *m)
 	bool *off = mem_zero(count + 1, sizeof(*off));
 	struct session_settings *settings = mem_zero(count + 1, sizeof(*settings));
 
-	for (size_t i = 0; i < count; i++)
-		settings_open(m, &settings[i], m->schedule->execution->sessions[i].database,
-			m->schedule->execution->sessions[i].collation);
+	for (size_t i = 0; i < count; i++) {
+		const struct execution_session *in = &m->schedule->execution->sessions[i];
+
+		settings_open(m, &settings[i], in->database, in->collation);
+		/* Its login was seen, so nothing came before. */
+		settings[i].has_number = in->capabilities && !in->opaque;
+	}
 	for (size_t i = 0; i < m->schedule->stmt_count; i++) {
 		const struct schedule_stmt *stmt = &m->schedule->stmts[i];
 		struct session_settings *session = &settings[stmt->in->session];
@@ -257,6 +261,10 @@ static void make_plans(struct mvcc *m)
 		m->runs[i].executes = executed.ptr != NULL;
 		if (executed.ptr)
 			m->runs[i].plan = plan_of(m, executed, session);
+		m->runs[i].has_number = session->has_number;
+		m->runs[i].number = session->number;
+		if (settings_has_text(command) && command != COMMAND_PREPARE)
+			number_after(m, session, stmt->in, m->runs[i].plan);
 		prepared_after(m, session, m->runs[i].plan, stmt->in->record.error != 0);
 		settings_after(m, session, stmt->in, m->runs[i].plan);
 		/* Definitions that change, and table locks, make waits that are none of ours. */

@@ -540,6 +540,7 @@ static struct plan *make_plan(
 			plan->unsupported = "TIMESTAMPs in a time zone of the session's own";
 	}
 	compile(m, plan, settings);
+	plan_number(plan);
 	if (walk.temporary && !plan->table_count && !plan->elsewhere && !plan->redefines)
 		plan->harmless = plan->peeks = true;
 	if (calls && !plan->redefines) {

@@ -286,10 +286,12 @@ void settings_after(struct mvcc *m, struct session_settings *s, const struct exe
 		return;
 	case COMMAND_CHANGE_USER:
 		settings_open(m, s, in->sql, in->collation);
+		s->has_number = true;
 		return;
 	case COMMAND_RESET:
 		/* The server's own collation, which nobody recorded. */
 		settings_open(m, s, s->database, UINT32_MAX);
+		s->has_number = true;
 		return;
 	default:
 		break;

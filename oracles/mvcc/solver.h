@@ -72,6 +72,7 @@ struct plan {
 	bool redefines; /* changes the definition of the tables that it names */
 	bool commits;   /* commits the open transaction before anything else */
 	bool odd;      /* leaves its session with variables that are not modelled */
+	bool sets_number; /* calls LAST_INSERT_ID(...) */
 	bool asks_own; /* ON DUPLICATE KEY UPDATE has a query of the table itself */
 	bool sourced;  /* a write that reads rows by a query of its own */
 	bool filtered; /* has a WHERE, ON or HAVING */
@@ -160,6 +161,8 @@ struct stmt_run { /* of a statement, all trailed */
 	uint32_t begin_event;
 	const struct plan *plan; /* set for all before the search */
 	bool executes;           /* the plan is of what EXECUTE stands for */
+	bool has_number;         /* LAST_INSERT_ID() is known, and is: */
+	uint64_t number;
 	uint32_t verdict;        /* enum stmt_verdict */
 	uint32_t reason;         /* index of m->reasons */
 };
@@ -189,6 +192,8 @@ struct session_settings {
 	bool zoned;            /* has a time zone of its own: TIMESTAMPs show otherwise */
 	struct span temporary; /* its temporary tables: database and name, each with a zero byte */
 	struct prepared *prepared; /* statements and user variables (prepared.c) */
+	uint64_t number; /* LAST_INSERT_ID(), where it is known (number.c) */
+	bool has_number;
 };
 
 struct mvcc {
@@ -334,6 +339,12 @@ void prepared_after(
 /* The text that EXECUTE stands for; SPAN_NONE: is none, or not known. */
 struct span prepared_text(
 	struct mvcc *m, const struct session_settings *s, const struct plan *plan);
+
+/* number.c */
+void plan_number(struct plan *plan);
+/* What a statement that was answered leaves of LAST_INSERT_ID(). */
+void number_after(struct mvcc *m, struct session_settings *s, const struct execution_stmt *in,
+	const struct plan *plan);
 
 /* plan.c: may it write any table, by itself or by a trigger? */
 bool writes_anywhere(const struct mvcc *m, const struct plan *plan);

@@ -68,14 +68,19 @@ bool has_wide_text(const struct node *n)
 	return false;
 }
 
-/* Beside a column of the same character set literals take the column's collation (MySQL manual,
- * "Collation Coercibility in Expressions").  What functions return is left alone. */
+/* Beside a column literals take the column's collation, and its character set where they are ASCII
+ * (MySQL manual, "Collation Coercibility in Expressions").  What functions return is left alone. */
 static bool column_wins(struct node **args, uint32_t count, uint16_t a, uint16_t b)
 {
-	if (collation_charset(a) != collation_charset(b))
-		return false;
+	bool same_set = collation_charset(a) == collation_charset(b);
+
+	if (a == COLLATION_BINARY || b == COLLATION_BINARY)
+		return same_set;
 	for (uint32_t i = 0; i < count; i++) {
-		if (type_is_string(&args[i]->type) && !args[i]->column && !args[i]->literal)
+		if (type_is_string(&args[i]->type) && !args[i]->column &&
+			!(args[i]->literal &&
+				(same_set || (args[i]->u.value.kind == EVAL_STRING &&
+						     text_is_ascii(args[i]->u.value.s)))))
 			return false;
 	}
 	return true;
@@ -207,6 +212,36 @@ static bool integer_and_text(enum cmp_class a, enum cmp_class b)
 	return (a == CMP_INT && b == CMP_STRING) || (a == CMP_STRING && b == CMP_INT);
 }
 
+/* "2024-02-29" or "2024-02-29 23:59:59", and such a day.  Beside a column of dates every server makes
+ * one of it. */
+static bool is_date_text(const struct node *n)
+{
+	static const char form[] = "0000-00-00 00:00:00";
+	struct span s = n->literal && n->u.value.kind == EVAL_STRING ? n->u.value.s : SPAN_NONE;
+	struct eval_time t = {0};
+
+	if (!s.ptr || (s.len != 10 && s.len != sizeof(form) - 1))
+		return false;
+	for (size_t i = 0; i < s.len; i++) {
+		if (form[i] == '0' ? s.ptr[i] < '0' || s.ptr[i] > '9' : s.ptr[i] != form[i])
+			return false;
+	}
+	t.year = (uint16_t)((s.ptr[0] - '0') * 1000 + (s.ptr[1] - '0') * 100 +
+			    (s.ptr[2] - '0') * 10 + (s.ptr[3] - '0'));
+	t.month = (uint8_t)((s.ptr[5] - '0') * 10 + (s.ptr[6] - '0'));
+	t.day = (uint8_t)((s.ptr[8] - '0') * 10 + (s.ptr[9] - '0'));
+	return t.year >= 1000 && t.month >= 1 && t.month <= 12 && t.day >= 1 &&
+	       t.day <= days_in_month(t.year, t.month) &&
+	       (s.len == 10 || (s.ptr[11] - '0') * 10 + (s.ptr[12] - '0') < 24) &&
+	       (s.len == 10 || (s.ptr[14] < '6' && s.ptr[17] < '6'));
+}
+
+static bool is_date_column(const struct node *n)
+{
+	return n->column && (n->type.kind == EVAL_T_DATE || n->type.kind == EVAL_T_DATETIME ||
+				    n->type.kind == EVAL_T_TIMESTAMP);
+}
+
 bool comparison_of(
 	struct compiler *c, const struct node *a, const struct node *b, struct comparison *out)
 {
@@ -244,7 +279,8 @@ bool comparison_of(
 			compile_unsupported(c, "a YEAR compared with a date or time");
 			return false;
 		}
-		if (mysql && x != y) {
+		if (mysql && x != y && !(is_date_column(a) && is_date_text(b)) &&
+			!(is_date_column(b) && is_date_text(a))) {
 			compile_unsupported(c, "MySQL: comparing a date or time with another type");
 			return false;
 		}

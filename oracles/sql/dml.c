@@ -25,6 +25,11 @@ static bool fail_unsupported(struct eval_outcome *outcome, const char *reason)
 	return false;
 }
 
+static bool is_null_literal(const struct sql_expr *e)
+{
+	return e->kind == SQL_EXPR_LITERAL && e->u.literal.kind == SQL_LIT_NULL;
+}
+
 static struct eval_value implicit_default(struct run *run, const struct eval_type *type)
 {
 	struct decimal zero = {.scale = type->decimals};
@@ -89,6 +94,8 @@ static bool column_default(struct run *run, const struct eval_table *table, uint
 	struct eval_value v;
 
 	row[i] = EVAL_NULL_VALUE;
+	if (column->auto_increment && flags & EVAL_STORE_UPDATE)
+		row[i] = implicit_default(run, &column->type);
 	if (column->generated || column->auto_increment)
 		return true;
 	if (!column->dflt) {
@@ -480,7 +487,7 @@ static bool assign(struct run *run, const struct eval_table *table, uint32_t num
 	unsigned flags, const struct eval_value *old, const struct eval_value **out, bool *changed)
 {
 	struct eval_value *row = arena_alloc(run->arena, (table->column_count + 1) * sizeof(*row));
-	bool differs = false, surely = false;
+	bool differs = false, surely = false, null_again = false;
 
 	memcpy(row, old, table->column_count * sizeof(*row));
 	if (sees_changes && !(run->env->mode & EVAL_MODE_SIMULTANEOUS_ASSIGNMENT))
@@ -492,7 +499,7 @@ static bool assign(struct run *run, const struct eval_table *table, uint32_t num
 		if (set[k].table != number)
 			continue;
 		if (!set[k].value) {
-			if (!column_default(run, table, i, flags, row))
+			if (!column_default(run, table, i, flags | EVAL_STORE_UPDATE, row))
 				return false;
 			continue;
 		}
@@ -502,6 +509,11 @@ static bool assign(struct run *run, const struct eval_table *table, uint32_t num
 		if (run->failed || !store_carried(run, table, i, set[k].value, &set[k].value->type, &v,
 					   flags, &row[i]))
 			return false;
+		/* ON DUPLICATE KEY UPDATE: no error, and no next number (seen on all servers). */
+		if (row[i].kind == EVAL_NULL && table->columns[i].auto_increment)
+			row[i] = implicit_default(run, &table->columns[i].type);
+		null_again |= row[i].kind == EVAL_NULL && old[i].kind == EVAL_NULL &&
+			      table->columns[i].dflt && !is_null_literal(table->columns[i].dflt);
 	}
 	if (!eval_generate(run->arena, run->env, table, row, run->outcome))
 		return false;
@@ -512,9 +524,13 @@ static bool assign(struct run *run, const struct eval_table *table, uint32_t num
 		surely |= !same && (old[i].kind == EVAL_NULL || row[i].kind == EVAL_NULL ||
 					   (old[i].kind != EVAL_UNTOLD && row[i].kind != EVAL_UNTOLD));
 	}
-	run->outcome->untold_change = differs && !surely;
-	if (differs && !touch_on_update(run, table, set, count, number, row))
+	if ((differs || null_again) && !touch_on_update(run, table, set, count, number, row))
 		return false;
+	/* The time is set for bytes that differ, and may be what was there. */
+	for (uint32_t i = 0; null_again && i < table->column_count; i++)
+		differs |= !eval_same(&row[i], &old[i]);
+	run->outcome->untold_change = differs && !surely;
+	run->outcome->null_again = null_again && !differs;
 	f->rows[number] = old;
 	*out = row;
 	*changed = differs;
@@ -566,7 +582,7 @@ static struct eval_change *change_compile(struct compiler *c, const struct sql_t
 	change->table = c->source ? c->source->table(c->source->ctx, &ref->u.name.table) : NULL;
 	if (!change->table)
 		return outcome_error(c->outcome, 1146, "no such table");
-	change->flags = flags & SQL_DML_IGNORE ? EVAL_STORE_IGNORE : 0;
+	change->flags = EVAL_STORE_UPDATE | (flags & SQL_DML_IGNORE ? EVAL_STORE_IGNORE : 0);
 	c->scope = scope_of(c, change->table, ref->alias);
 	if (where && !(change->where = compile_value(c, where)))
 		return NULL;
@@ -787,9 +803,9 @@ struct eval_join *eval_join_compile(struct arena *arena, const struct sql_stmt *
 		(!update && (stmt->u.del->order || stmt->u.del->limit)))
 		return outcome_unsupported(outcome, "ORDER BY or LIMIT over several tables");
 	join->query = q;
-	join->flags = (update ? stmt->u.update->flags : stmt->u.del->flags) & SQL_DML_IGNORE
-			      ? EVAL_STORE_IGNORE
-			      : 0;
+	join->flags = EVAL_STORE_UPDATE;
+	if ((update ? stmt->u.update->flags : stmt->u.del->flags) & SQL_DML_IGNORE)
+		join->flags |= EVAL_STORE_IGNORE;
 	if (!compile_ctes(&c, with, NULL, &ctes))
 		return NULL;
 	c.ctes = ctes;

@@ -240,6 +240,10 @@ struct eval_outcome {
 					 EVAL_ERROR: what is wrong */
 	/* UPDATE: whether the row changed at all depends on a value that is not told. */
 	bool untold_change;
+	/* ON DUPLICATE KEY UPDATE: nothing changed, but a column that was NULL was set to NULL and has another
+	 * DEFAULT.  The servers compare the bytes behind the NULLs, which then differ
+	 * (compare_records), and count the row as copied. */
+	bool null_again;
 	/* Warnings of storing values (eval_store and what uses it) only. */
 	unsigned warning_count;
 	uint16_t warnings[EVAL_WARNINGS_MAX]; /* the first of them */
@@ -356,6 +360,7 @@ enum eval_store_flag {
 	EVAL_STORE_IGNORE = 1 << 0,    /* INSERT IGNORE, UPDATE IGNORE: errors become warnings */
 	EVAL_STORE_LATER_ROW = 1 << 1, /* not the first row of its statement (non-transactional
 					  tables in STRICT_TRANS_TABLES) */
+	EVAL_STORE_UPDATE = 1 << 2,    /* UPDATE: an AUTO_INCREMENT column is one like others */
 };
 
 /* What a column holds after a value was assigned to it: range, rounding, truncation, charset; by

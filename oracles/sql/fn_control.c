@@ -815,7 +815,37 @@ struct node *compile_collate(struct compiler *c, const struct sql_expr *e)
 	return n;
 }
 
+/* ---- LAST_INSERT_ID ---- */
+
+/* With an argument it is that, and the session's number from the next statement on. */
+static struct eval_value run_last_insert_id(const struct node *n, struct frame *f)
+{
+	struct eval_value v;
+
+	if (!n->arg_count) {
+		if (!f->run->env->has_last_insert_id)
+			return run_unsupported(f->run, "LAST_INSERT_ID(): the number is not known");
+		return eval_uint(f->run->env->last_insert_id);
+	}
+	v = node_run(n->args[0], f);
+	if (v.kind == EVAL_NULL)
+		return v;
+	v = to_integer(f->run, &n->args[0]->type, &v);
+	return eval_uint(v.u);
+}
+
+static struct node *compile_last_insert_id(
+	struct compiler *c, struct node *n, const struct function *function)
+{
+	(void)function;
+	if (n->arg_count && !type_is_number(&n->args[0]->type))
+		return compile_unsupported(c, "LAST_INSERT_ID() of what is no number");
+	n->type = type_int(true);
+	return n;
+}
+
 const struct function functions_control[] = {
+	{"last_insert_id", 0, 1, compile_last_insert_id, run_last_insert_id, 0},
 	{"if", 3, 3, compile_if, run_if, 0},
 	{"ifnull", 2, 2, compile_coalesce, run_coalesce, 0},
 	{"nvl", 2, 2, compile_coalesce, run_coalesce, 0},

@@ -20,6 +20,7 @@ struct storing {
 	const struct eval_type *type; /* the column's */
 	const struct eval_type *from; /* the value's */
 	bool strict, ignore;
+	bool numbers; /* NULL into an AUTO_INCREMENT column asks for the next number */
 };
 
 /* An error in strict mode, else a warning; true: go on. */
@@ -543,7 +544,7 @@ static struct eval_value store_time(struct storing *s, const struct eval_value *
 
 static struct eval_value store_null(struct storing *s)
 {
-	if (s->column->nullable || s->column->auto_increment)
+	if (s->column->nullable || (s->column->auto_increment && s->numbers))
 		return EVAL_NULL_VALUE;
 	if (s->type->kind == EVAL_T_TIMESTAMP)
 		return run_unsupported(s->run, "NULL into a TIMESTAMP that is NOT NULL");
@@ -628,7 +629,8 @@ bool eval_store(struct arena *arena, const struct eval_env *env, const struct ev
 		.type = &table->columns[column].type,
 		.from = type,
 		.strict = is_strict(env, table, flags),
-		.ignore = (flags & EVAL_STORE_IGNORE) != 0};
+		.ignore = (flags & EVAL_STORE_IGNORE) != 0,
+		.numbers = !(flags & EVAL_STORE_UPDATE)};
 
 	if (outcome->status != EVAL_OK)
 		return false;

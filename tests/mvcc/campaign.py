@@ -22,6 +22,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import schedules  # noqa: E402
+import wide  # noqa: E402
 
 TOP = os.path.join(HERE, "..", "..")
 SERVERS = os.path.join(TOP, "recorder", "servers", "isorec-servers")
@@ -59,7 +60,8 @@ def run_on(args, port, work, begin):
     for seed in range(args.seed + begin, args.seed + min(begin + args.batch, args.count)):
         names.append(os.path.join(work, "s%d.scn" % seed))
         with open(names[-1], "w") as out:
-            out.write(schedules.scenario(seed))
+            out.write(wide.scenario(seed, args.release.startswith("mysql")) if args.wide else
+                      schedules.scenario(seed))
     traces = os.path.join(work, "traces%d" % number)
     record(args.isorec, port, names, traces, "mvcc_campaign_%d_%d" % (os.getpid(), number))
     listed = sorted(os.path.join(traces, n) for n in os.listdir(traces))
@@ -94,6 +96,7 @@ def main():
                         help="violations whose line matches are that bug of the release: counted "
                         "apart")
     parser.add_argument("--foreign", action="store_true", help="scenarios about foreign keys only")
+    parser.add_argument("--wide", action="store_true", help="the schedules of wide.py")
     parser.add_argument("--isorec", default="isorec")
     parser.add_argument("--tool", default="mvcc_tool")
     args = parser.parse_args()

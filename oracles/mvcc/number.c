@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * LAST_INSERT_ID(): the first AUTO_INCREMENT value that the session's latest INSERT made, or the argument of
+ * LAST_INSERT_ID(...) (MySQL manual, "Information Functions").  The answers tell it; a session's statements
+ * follow one another, so it is known before the search.
+ *
+ * An answer's number is not always that one: of an INSERT that was given all its values it is the last of
+ * those, and of ON DUPLICATE KEY UPDATE that of the row that was updated (mysql_insert in sql_insert.cc), while
+ * LAST_INSERT_ID() stays.
+ */
+#include "mvcc/solver.h"
+
+struct calls {
+	bool asks, sets;
+};
+
+static bool see_call(void *ctx, const struct sql_expr *e)
+{
+	struct calls *calls = ctx;
+
+	if (e->kind == SQL_EXPR_CALL && span_ieq_str(e->u.call.name, "last_insert_id")) {
+		if (e->u.call.args.count)
+			calls->sets = true;
+		else
+			calls->asks = true;
+	}
+	return true;
+}
+
+void plan_number(struct plan *plan)
+{
+	struct calls calls = {false, false};
+
+	sql_walk_stmt(plan->stmt, &(struct sql_visitor){.expr = see_call, .ctx = &calls});
+	plan->sets_number = calls.sets;
+	/* Which is evaluated first, and how often, is the optimizer's choice. */
+	if (calls.asks && calls.sets)
+		plan->unsupported = "LAST_INSERT_ID() beside LAST_INSERT_ID(...)";
+}
+
+enum numbered {
+	NUMBERED_NONE,    /* every row came with a value */
+	NUMBERED_ALL,     /* the server numbers each of them */
+	NUMBERED_SOME,    /* ... at least one, and not all */
+	NUMBERED_PERHAPS, /* what the values are cannot be said */
+};
+
+static enum numbered value_of(const struct sql_expr *e)
+{
+	if (e->kind == SQL_EXPR_DEFAULT && !e->u.binary.left && !e->negated)
+		return NUMBERED_ALL;
+	if (e->kind != SQL_EXPR_LITERAL || e->negated)
+		return NUMBERED_PERHAPS;
+	if (e->u.literal.kind == SQL_LIT_NULL)
+		return NUMBERED_ALL;
+	/* 0 is numbered or not by sql_mode. */
+	return e->u.literal.kind == SQL_LIT_INT && e->u.literal.text.len &&
+			       e->u.literal.text.ptr[0] >= '1' && e->u.literal.text.ptr[0] <= '9'
+		       ? NUMBERED_NONE
+		       : NUMBERED_PERHAPS;
+}
+
+static enum numbered both(enum numbered a, enum numbered b)
+{
+	if (a == b)
+		return a;
+	return a == NUMBERED_PERHAPS || b == NUMBERED_PERHAPS ? NUMBERED_PERHAPS : NUMBERED_SOME;
+}
+
+/* Where among the values of VALUES (...) the column stands; -1: not there. */
+static int place_of(const struct sql_insert *insert, const struct eval_table *def, uint32_t column)
+{
+	int place = 0;
+
+	if (insert->has_columns) {
+		for (const struct sql_expr *e = insert->columns.first; e; e = e->next, place++) {
+			if (eval_table_column(def, e->u.column.name) == column)
+				return place;
+		}
+		return -1;
+	}
+	if (def->columns[column].invisible)
+		return -1;
+	for (uint32_t i = 0; i < column; i++)
+		place += !def->columns[i].invisible;
+	return place;
+}
+
+static enum numbered numbered_rows(
+	const struct sql_insert *insert, const struct eval_table *def, uint32_t column)
+{
+	enum numbered all = NUMBERED_ALL;
+	int place;
+
+	for (const struct sql_assign *set = insert->set; set; set = set->next) {
+		if (eval_table_column(def, set->target->u.column.name) == column)
+			return value_of(set->value);
+	}
+	if (insert->set)
+		return NUMBERED_ALL;
+	place = place_of(insert, def, column);
+	if (place < 0)
+		return NUMBERED_ALL;
+	if (!insert->rows)
+		return NUMBERED_PERHAPS;
+	for (const struct sql_values_row *row = insert->rows; row; row = row->next) {
+		const struct sql_expr *e = row->values.first;
+		enum numbered one = NUMBERED_ALL; /* VALUES () */
+
+		for (int i = 0; e && i < place; i++)
+			e = e->next;
+		if (e)
+			one = value_of(e);
+		all = row == insert->rows ? one : both(all, one);
+	}
+	return all;
+}
+
+static void set_number(struct session_settings *s, bool known, uint64_t number)
+{
+	s->has_number = known;
+	s->number = number;
+}
+
+static bool is_one_row(const struct sql_insert *insert)
+{
+	return insert->set || (insert->rows && !insert->rows->next);
+}
+
+static enum numbered numbered_by(const struct mvcc *m, const struct plan *plan)
+{
+	const struct eval_table *def = NULL;
+	uint32_t column = 0;
+
+	if (plan->table_count && plan->written[0])
+		def = m->store.tables[plan->tables[0]].def;
+	if (!def || plan->elsewhere)
+		return NUMBERED_PERHAPS;
+	while (column < def->column_count && !def->columns[column].auto_increment)
+		column++;
+	return column == def->column_count ? NUMBERED_NONE
+					   : numbered_rows(plan->stmt->u.insert, def, column);
+}
+
+static bool numbers_one_row(const struct mvcc *m, const struct plan *plan)
+{
+	return is_one_row(plan->stmt->u.insert) && numbered_by(m, plan) == NUMBERED_ALL;
+}
+
+static void after_insert(struct mvcc *m, struct session_settings *s, const struct plan *plan,
+	const struct execution_stmt *in)
+{
+	const struct sql_insert *insert = plan->stmt->u.insert;
+	const struct record_stmt *r = &in->record;
+	bool one_row = is_one_row(insert);
+	bool found = m->schedule->execution->sessions[in->session].capabilities & CLIENT_FOUND_ROWS;
+	enum numbered numbered = numbered_by(m, plan);
+
+	if (numbered == NUMBERED_NONE)
+		return;
+	/* Rows before the one that failed may have come, and count although they are gone again. */
+	if (r->error || r->result_sets) {
+		if (!(r->error && one_row))
+			set_number(s, false, 0);
+		return;
+	}
+	if (!r->affected)
+		return; /* all were left out, or stayed as they are */
+	if (insert->on_duplicate && one_row && r->affected == 2)
+		return; /* updated */
+	if (numbered == NUMBERED_ALL && r->insert_id &&
+		(!insert->on_duplicate || (one_row && r->affected == 1 && !found)))
+		set_number(s, true, r->insert_id);
+	/* Without IGNORE all of them came. */
+	else if (numbered == NUMBERED_SOME && r->insert_id && !insert->on_duplicate &&
+		 !(insert->flags & SQL_DML_IGNORE))
+		set_number(s, true, r->insert_id);
+	else
+		set_number(s, false, 0);
+}
+
+/* Neither rows that are numbered, nor anything that may hide some. */
+static bool leaves_number(const struct plan *plan)
+{
+	switch (plan->stmt->kind) {
+	case SQL_STMT_EMPTY:
+	case SQL_STMT_SELECT:
+	case SQL_STMT_UPDATE:
+	case SQL_STMT_DELETE:
+	case SQL_STMT_BEGIN:
+	case SQL_STMT_COMMIT:
+	case SQL_STMT_ROLLBACK:
+	case SQL_STMT_SAVEPOINT:
+	case SQL_STMT_ROLLBACK_TO:
+	case SQL_STMT_RELEASE_SAVEPOINT:
+	case SQL_STMT_SET_TRANSACTION:
+	case SQL_STMT_XA:
+	case SQL_STMT_USE:
+	case SQL_STMT_SHOW:
+	case SQL_STMT_PREPARE:
+	case SQL_STMT_DEALLOCATE:
+	case SQL_STMT_KILL:
+		return true;
+	case SQL_STMT_SET:
+		return !plan->odd;
+	default:
+		return false;
+	}
+}
+
+void number_after(struct mvcc *m, struct session_settings *s, const struct execution_stmt *in,
+	const struct plan *plan)
+{
+	const struct record_stmt *r = &in->record;
+
+	if (r->error == ER_PARSE_ERROR && plan->stmt)
+		return;
+	/* Also where parameters cannot be put into the text, as of a bulk execution. */
+	if (!plan->stmt || r->flags & (STMT_NO_REPLY | STMT_OPAQUE | STMT_TEXT_CUT) ||
+		plan->anywhere || (plan->stmt->kind == SQL_STMT_EMPTY && in->sql.len)) {
+		set_number(s, false, 0);
+		return;
+	}
+	/* LAST_INSERT_ID(...) counts even if the statement fails later; where no row was come to there is
+	 * no number in the answer.  The one row of an INSERT was either numbered or met another, and
+	 * had it evaluated: `on duplicate key update id = last_insert_id(id)`. */
+	if (plan->sets_number) {
+		bool told = plan->stmt->kind == SQL_STMT_UPDATE ||
+			    (plan->stmt->kind == SQL_STMT_INSERT && numbers_one_row(m, plan));
+
+		set_number(s, told && !r->error && r->insert_id, r->insert_id);
+		return;
+	}
+	if (plan->stmt->kind == SQL_STMT_INSERT || plan->stmt->kind == SQL_STMT_REPLACE)
+		after_insert(m, s, plan, in);
+	else if (!leaves_number(plan))
+		set_number(s, false, 0);
+}
