@@ -503,11 +503,6 @@ static bool is_row_count(const struct sql_expr *e)
 /* What MySQL's grammar demands of the arguments of some functions. */
 static void check_mysql_args(struct parser *p, const struct sql_expr *e, enum token_kind kind)
 {
-	static const struct {
-		const char *name;
-		uint8_t min, max;
-	} named[] = {{"log", 1, 2}, {"point", 2, 2}, {"linestring", 1, 255}, {"polygon", 1, 255},
-		{"multipoint", 1, 255}, {"multilinestring", 1, 255}, {"multipolygon", 1, 255}};
 	const struct sql_expr *first = e->u.call.args.first;
 	uint32_t count = e->u.call.args.count;
 
@@ -519,16 +514,64 @@ static void check_mysql_args(struct parser *p, const struct sql_expr *e, enum to
 	if (kind == T_NTH_VALUE && count > 1 && first->next->kind == SQL_EXPR_BINARY &&
 		p->text[first->next->loc.start - 1] != '(')
 		parse_fail_why(p, "expected a number of rows before this");
-	if ((kind == T_SQL_TSI_QUARTER && count != 1) || (kind == T_GROUPING && count == 0) ||
-		(kind == T_SQL_TSI_WEEK && (count < 1 || count > 2)))
+	if (kind == T_GROUPING && count == 0)
 		parse_fail_why(p, "wrong number of arguments before this");
-	if (kind != T_IDENT || e->u.call.quoted)
-		return;
-	for (size_t i = 0; i < ARRAY_LEN(named); i++) {
-		if (span_ieq_str(e->u.call.name, named[i].name) &&
-			(count < named[i].min || (named[i].max < 255 && count > named[i].max)))
-			parse_fail_why(p, "wrong number of arguments before this");
+}
+
+/* Functions that are words of a server's grammar, though none here: their arguments are counted
+ * while it reads. */
+static void check_named_args(struct parser *p, const struct sql_expr *e, enum token_kind kind)
+{
+	enum { MARIA = 1, MARIA_OLD = 2, MYSQL = 4, MYSQL_OLD = 8 };
+	static const struct {
+		const char *name;
+		uint8_t servers, min, max;
+	} named[] = {{"log", MYSQL, 1, 2}, {"point", MYSQL | MYSQL_OLD, 2, 2},
+		{"linestring", MYSQL | MYSQL_OLD, 1, 255}, {"polygon", MYSQL | MYSQL_OLD, 1, 255},
+		{"multipoint", MYSQL | MYSQL_OLD, 1, 255},
+		{"multilinestring", MYSQL | MYSQL_OLD, 1, 255},
+		{"multipolygon", MYSQL | MYSQL_OLD, 1, 255},
+		{"geometrycollection", MYSQL_OLD, 1, 255},
+		{"old_password", MARIA_OLD | MYSQL_OLD, 1, 1}, {"json_value", MYSQL, 2, 2},
+		{"column_check", MARIA_OLD, 1, 1}, {"column_create", MARIA | MARIA_OLD, 2, 255},
+		{"column_add", MARIA | MARIA_OLD, 3, 255},
+		{"column_delete", MARIA | MARIA_OLD, 2, 255},
+		{"column_get", MARIA | MARIA_OLD, 2, 2}, {"rownum", MARIA, 0, 0},
+		{"nextval", MARIA | MARIA_OLD, 1, 1}, {"lastval", MARIA | MARIA_OLD, 1, 1},
+		{"setval", MARIA | MARIA_OLD, 2, 4}};
+	bool maria = is_maria(p);
+	unsigned server = maria ? (p->opt.version >= 100600 ? MARIA : MARIA_OLD)
+				: (p->opt.version >= 80000 ? MYSQL : MYSQL_OLD);
+	const struct sql_expr *first = e->u.call.args.first;
+	uint32_t count = e->u.call.args.count;
+	struct span name = e->u.call.name;
+	bool good = true;
+
+	if (server != MARIA && (kind == T_SQL_TSI_QUARTER || kind == T_SQL_TSI_WEEK))
+		good = count == 1 || (count == 2 && kind == T_SQL_TSI_WEEK);
+	if (kind == T_CONTAINS && server == MYSQL_OLD)
+		good = count == 2;
+	if (kind == T_IDENT && !e->u.call.quoted) {
+		for (size_t i = 0; i < ARRAY_LEN(named); i++) {
+			if (span_ieq_str(name, named[i].name) && named[i].servers & server)
+				good = count >= named[i].min &&
+				       (named[i].max == 255 || count <= named[i].max);
+		}
+		if (span_ieq_str(name, "weight_string"))
+			good = count == 1 || count == 4;
+		/* A sequence is named, not computed. */
+		if (good && maria && first && first->kind != SQL_EXPR_COLUMN &&
+			(span_ieq_str(name, "nextval") || span_ieq_str(name, "lastval") ||
+				span_ieq_str(name, "setval")))
+			good = false;
+		if (good && maria && span_ieq_str(name, "column_get"))
+			good = e->u.call.extra && e->u.call.extra->tail.ptr;
+		if (good && server == MYSQL && span_ieq_str(name, "json_value"))
+			good = first->next->kind == SQL_EXPR_LITERAL &&
+			       first->next->u.literal.kind == SQL_LIT_STRING;
 	}
+	if (!good)
+		parse_fail_why(p, "wrong arguments before this");
 }
 
 /* NOW(6) and kin: their argument is a number of the grammar, not an expression. */
@@ -594,6 +637,7 @@ struct sql_expr *parse_call(struct parser *p, struct span db, struct span name,
 			parse_fail_why(p, "wrong number of arguments before this");
 		if (!is_maria(p) && p->opt.version >= 80000)
 			check_mysql_args(p, e, kind);
+		check_named_args(p, e, kind);
 	}
 	parse_call_tail(p, e, is_aggregate(kind) || window_only(p, kind) || kind == T_LAST_VALUE);
 	if (window_only(p, kind) && !(e->u.call.extra && e->u.call.extra->over))

@@ -34,9 +34,13 @@ struct sql_options sql_options_for_server(struct span version_string)
 	if (part[0])
 		opt.version = part[0] * 10000 + part[1] * 100 + part[2];
 	opt.flavour = part[0] >= 10 ? SQL_MARIADB : SQL_MYSQL;
-	for (size_t i = 0; i + 7 <= version_string.len; i++) {
-		if (span_ieq_str(span_of(version_string.ptr + i, 7), "mariadb"))
+	for (size_t i = 0; i + 4 <= version_string.len; i++) {
+		if (i + 7 <= version_string.len &&
+			span_ieq_str(span_of(version_string.ptr + i, 7), "mariadb"))
 			opt.flavour = SQL_MARIADB;
+		/* TiDB calls itself 5.7.25 and has windows and WITH. */
+		if (span_ieq_str(span_of(version_string.ptr + i, 4), "tidb") && opt.version < 80011)
+			opt.version = 80011;
 	}
 	return opt;
 }

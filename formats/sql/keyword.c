@@ -16,9 +16,40 @@ static const struct {
 	const char *text;
 	struct keyword_info info;
 } words[] = {
-#define KEYWORD(name, maria, mysql, flags) {#name, {T_##name, flags, maria, mysql}},
+#define KEYWORD(name, maria, mysql, flags)  {#name, {T_##name, flags, maria, mysql}},
+#define KNOWN_SINCE(name, maria, mysql)
+#define RESERVED_BEFORE(name, maria, mysql)
+#define UNCALLABLE(name, servers)
 #include "sql/keyword.def"
 #undef KEYWORD
+#undef KNOWN_SINCE
+#undef RESERVED_BEFORE
+#undef UNCALLABLE
+};
+
+#define NEVER UINT32_MAX
+
+/* By token_kind - T_FIRST_KEYWORD: a keyword since, and a reserved word until, which version. */
+static const struct {
+	uint32_t maria, mysql;
+} known_since[] = {
+#define KEYWORD(name, maria, mysql, flags)
+#define KNOWN_SINCE(name, maria, mysql) [T_##name - T_FIRST_KEYWORD] = {maria, mysql},
+#define RESERVED_BEFORE(name, maria, mysql)
+#define UNCALLABLE(name, servers)
+#include "sql/keyword.def"
+#undef KNOWN_SINCE
+#undef RESERVED_BEFORE
+#undef UNCALLABLE
+}, reserved_before[] = {
+#define KNOWN_SINCE(name, maria, mysql)
+#define RESERVED_BEFORE(name, maria, mysql) [T_##name - T_FIRST_KEYWORD] = {maria, mysql},
+#define UNCALLABLE(name, servers)
+#include "sql/keyword.def"
+#undef KEYWORD
+#undef KNOWN_SINCE
+#undef RESERVED_BEFORE
+#undef UNCALLABLE
 };
 
 static struct slot {
@@ -78,66 +109,58 @@ const struct keyword_info *keyword_find(const char *word, size_t len)
 	return NULL;
 }
 
-bool mysql_uncallable(const char *word, size_t len)
+bool keyword_known(const struct keyword_info *info, const struct sql_options *opt)
 {
-	static const char *const names[] = {
-		"absent", "account", "active", "admin", "allow_missing_files",
-		"assign_gtids_to_anonymous_transactions", "at", "attribute", "authentication",
-		"auto_refresh", "auto_refresh_source", "bernoulli", "block", "buckets", "bulk",
-		"catalog_name", "challenge_response", "changed", "channel", "cipher",
-		"class_origin", "client", "column_name", "compact", "completion", "component",
-		"constraint_catalog", "constraint_name", "constraint_schema", "context", "cpu",
-		"cursor_name", "datafile", "default_auth", "definition", "description",
-		"diagnostics", "disk", "duality", "dynamic", "ends", "engines", "error",
-		"errors", "events", "every", "expire", "export", "extent_size",
-		"external_format", "factor", "failed_login_attempts", "fast", "faults", "file",
-		"file_block_size", "file_format", "file_name", "file_pattern", "file_prefix",
-		"files", "filter", "finish", "found", "general", "generate", "geometry",
-		"get_source_public_key", "grants", "gtid_only", "gtids", "guided", "header",
-		"histogram", "hosts", "identified", "ignore_server_ids", "inactive", "indexes",
-		"initial", "initial_size", "initiate", "invoker", "io", "io_thread", "ipc",
-		"issuer", "keyring", "leaves", "locks", "logs", "manual", "masking", "master",
-		"materialized", "max_connections_per_hour", "max_queries_per_hour", "max_size",
-		"max_updates_per_hour", "max_user_connections", "memory", "merge",
-		"message_text", "mutex", "mysql_errno", "name", "ndb", "ndbcluster", "nested",
-		"network_namespace", "never", "new", "no_wait", "none", "off", "oj", "old",
-		"optional", "ordinality", "organization", "page", "parallel", "parameters",
-		"parse_tree", "partitioning", "password_lock_time", "path", "plugin",
-		"plugin_dir", "plugins", "policy", "preserve", "prev", "privilege_checks_user",
-		"privileges", "process", "processlist", "profile", "profiles", "proxy",
-		"random", "read_only", "redo_buffer_size", "redundant", "registration",
-		"relational", "relay", "relay_log_file", "relay_log_pos", "relay_thread",
-		"relaylog", "reload", "replicate_do_db", "replicate_do_table",
-		"replicate_ignore_db", "replicate_ignore_table", "replicate_rewrite_db",
-		"replicate_wild_do_table", "replicate_wild_ignore_table", "replication",
-		"require_row_format", "require_table_primary_key_check", "retain",
-		"returned_sqlstate", "returns", "reuse", "rotate", "routine", "s3", "schedule",
-		"schema_name", "secondary", "sets", "slow", "source", "source_auto_position",
-		"source_bind", "source_compression_algorithms", "source_connect_retry",
-		"source_connection_auto_failover", "source_delay", "source_heartbeat_period",
-		"source_host", "source_log_file", "source_log_pos", "source_password",
-		"source_port", "source_public_key_path", "source_retry_count", "source_ssl",
-		"source_ssl_ca", "source_ssl_capath", "source_ssl_cert", "source_ssl_cipher",
-		"source_ssl_crl", "source_ssl_crlpath", "source_ssl_key",
-		"source_ssl_verify_server_cert", "source_tls_ciphersuites",
-		"source_tls_version", "source_user", "source_zstd_compression_level",
-		"sql_after_gtids", "sql_after_mts_gaps", "sql_before_gtids", "sql_thread",
-		"stacked", "status", "stream", "strict_load", "string", "subclass_origin",
-		"subject", "super", "swaps", "switches", "table_name", "temptable",
-		"thread_priority", "tls", "triggers", "types", "undefined", "undo_buffer_size",
-		"undofile", "unregister", "until", "uri", "url", "use_frm", "user_resources",
-		"validate", "validation", "variables", "vcpu", "verify_key_constraints",
-		"warnings", "x509", "zone"};
+	size_t i = info->kind - T_FIRST_KEYWORD;
+
+	return i >= ARRAY_LEN(known_since) ||
+	       opt->version >= (opt->flavour == SQL_MARIADB ? known_since[i].maria
+							    : known_since[i].mysql);
+}
+
+bool keyword_reserved(const struct keyword_info *info, const struct sql_options *opt)
+{
+	bool maria = opt->flavour == SQL_MARIADB;
+	uint32_t since = maria ? info->maria : info->mysql;
+	size_t i = info->kind - T_FIRST_KEYWORD;
+
+	if (i < ARRAY_LEN(reserved_before) &&
+		opt->version < (maria ? reserved_before[i].maria : reserved_before[i].mysql))
+		return true;
+	return since != 0 && opt->version >= since;
+}
+
+bool uncallable(const char *word, size_t len, const struct sql_options *opt)
+{
+	static const struct {
+		const char *name;
+		uint8_t servers;
+	} names[] = {
+#define KEYWORD(name, maria, mysql, flags)
+#define KNOWN_SINCE(name, maria, mysql)
+#define RESERVED_BEFORE(name, maria, mysql)
+#define UNCALLABLE(name, servers) {#name, servers},
+#include "sql/keyword.def"
+#undef KEYWORD
+#undef KNOWN_SINCE
+#undef RESERVED_BEFORE
+#undef UNCALLABLE
+	};
+	unsigned server = opt->flavour == SQL_MARIADB
+				  ? (opt->version >= 110800   ? UC_MARIA
+					    : opt->version < 100600 ? UC_MARIA_OLD
+								    : 0)
+				  : (opt->version >= 80000 ? UC_MYSQL : UC_MYSQL_OLD);
 	size_t low = 0, high = ARRAY_LEN(names);
 
-	while (low < high) {
+	while (low < high && server) {
 		size_t mid = (low + high) / 2;
-		int order = strncasecmp(word, names[mid], len);
+		int order = strncasecmp(word, names[mid].name, len);
 
-		if (order == 0 && names[mid][len])
+		if (order == 0 && names[mid].name[len])
 			order = -1;
 		if (order == 0)
-			return true;
+			return (names[mid].servers & server) != 0;
 		if (order < 0)
 			high = mid;
 		else

@@ -385,8 +385,8 @@ static struct sql_expr *parse_word_call(struct parser *p)
 	if (p->tok.flags & TF_NO_CALL)
 		parse_fail(p);
 	/* A word without a token here is a keyword there, with or without a space before `(`. */
-	if (kind == T_IDENT && !is_maria(p) && p->opt.version >= 80000 &&
-		mysql_uncallable(p->text + p->tok.start, p->tok.end - p->tok.start))
+	if (kind == T_IDENT &&
+		uncallable(p->text + p->tok.start, p->tok.end - p->tok.start, &p->opt))
 		parse_fail(p);
 	name = parse_value(p, p->tok);
 	quoted = kind == T_QUOTED;
@@ -595,9 +595,9 @@ struct sql_expr *parse_operand(struct parser *p)
 	case T_USER_VAR:
 		return parse_user_var(p);
 	case T_AT:
-		if (is_maria(p))
+		if (is_maria(p) && p->opt.version >= 100600)
 			return parse_reserved_operand(p);
-		/* MySQL takes a lone @ for a variable without a name. */
+		/* MySQL, and MariaDB once, take a lone @ for a variable without a name. */
 		e = expr_new(p, SQL_EXPR_USER_VAR, p->tok.start);
 		parse_advance(p);
 		e->u.var.name = SPAN_LIT("");

@@ -274,7 +274,8 @@ struct sql_limit *parse_limit(struct parser *p, bool simple)
 {
 	struct sql_limit *limit;
 
-	if (!simple && is_maria(p) && (p->tok.kind == T_FETCH || p->tok.kind == T_OFFSET)) {
+	if (!simple && is_maria(p) && p->opt.version >= 100600 &&
+		(p->tok.kind == T_FETCH || p->tok.kind == T_OFFSET)) {
 		limit = NEW(p, struct sql_limit);
 		parse_fetch(p, limit);
 		return limit;
@@ -484,6 +485,8 @@ static struct sql_query *parse_select_core(struct parser *p, bool operand)
 		q->into = parse_into(p);
 	if (accept(p, T_FROM))
 		parse_from(p, q);
+	else if (!is_maria(p) && p->opt.version < 50700 && (at(p, T_WHERE) || at(p, T_HAVING)))
+		parse_fail(p);
 	if (at(p, T_WHERE))
 		q->u.select.where = parse_where(p);
 	if (accept(p, T_GROUP))
@@ -738,6 +741,8 @@ struct sql_with *parse_with(struct parser *p)
 	struct sql_with *with = NEW(p, struct sql_with);
 	struct sql_cte **tail = &with->ctes;
 
+	if (!is_maria(p) && p->opt.version < 80000)
+		parse_fail(p);
 	parse_advance(p);
 	with->recursive = accept(p, T_RECURSIVE);
 	do {

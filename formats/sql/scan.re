@@ -55,13 +55,6 @@ static struct token fail(struct scanner *s, enum scan_error error, const char *f
 	return make(s, T_ERROR, 0, from, to);
 }
 
-static bool reserved(const struct scanner *s, const struct keyword_info *info)
-{
-	uint32_t since = s->opt.flavour == SQL_MARIADB ? info->maria : info->mysql;
-
-	return since != 0 && s->opt.version >= since;
-}
-
 /* What stands behind a word decides whether it may be a function's name. */
 static bool call_follows(const struct scanner *s, const char *p)
 {
@@ -85,22 +78,25 @@ static struct token word(struct scanner *s, const char *from, const char *to, un
 		return make(s, T_IDENT, flags | TF_NAME, from, to);
 	}
 	info = keyword_find(from, (size_t)(to - from));
-	if (info && (info->flags & KF_FUNC) && !(flags & TF_CALL) && !reserved(s, info))
+	bool reserved = info && keyword_reserved(info, &s->opt);
+	if (info && !reserved && (!keyword_known(info, &s->opt) ||
+			((info->flags & KF_FUNC) && !(flags & TF_CALL))))
 		info = NULL;
-	if (info && s->opt.flavour == SQL_MYSQL && (info->kind == T_MEDIAN ||
-			info->kind == T_PERCENTILE_CONT || info->kind == T_PERCENTILE_DISC))
-		info = NULL; /* MariaDB's */
 	if (info) {
+		bool maria = s->opt.flavour == SQL_MARIADB, new = s->opt.version >= 100600;
 		/* A function word before `(` cannot name anything else: CREATE TABLE count(a INT). */
-		if (!reserved(s, info) && (!(info->flags & KF_FUNC) || info->kind == T_ADDDATE ||
+		if (!reserved && (!(info->flags & KF_FUNC) || info->kind == T_ADDDATE ||
 				info->kind == T_SUBDATE || info->kind == T_ADD_MONTHS ||
-				(info->kind == T_SYSDATE && s->opt.flavour == SQL_MARIADB) ||
+				(info->kind == T_SYSDATE && maria && new) ||
 				info->kind == T_SESSION_USER || info->kind == T_SYSTEM_USER))
 			flags |= TF_NAME;
-		/* Which keywords may name a function differs. */
-		unsigned no_call = s->opt.flavour == SQL_MYSQL && s->opt.version >= 80000
-			? KF_NO_CALL_MYSQL
-			: TF_NO_CALL;
+		/* Which keywords may name a function differs; these two were functions once. */
+		unsigned no_call = !maria ? KF_NO_CALL_MYSQL
+				 : new  ? TF_NO_CALL
+					: TF_NO_CALL | KF_NO_CALL_OLD;
+		if (!maria && s->opt.version < 80000 &&
+			(info->kind == T_PASSWORD || info->kind == T_CONTAINS))
+			no_call = 0;
 		tok = make(s, info->kind, flags | (info->flags & KF_FUNC) |
 			(info->flags & no_call ? TF_NO_CALL : 0), from, to);
 		s->hint_place = info->kind == T_SELECT || info->kind == T_INSERT ||

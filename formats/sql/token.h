@@ -72,8 +72,14 @@ enum token_kind {
 	T_FIRST_KEYWORD,
 	T_BEFORE_KEYWORDS = T_FIRST_KEYWORD - 1,
 #define KEYWORD(name, maria, mysql, flags) T_##name,
+#define KNOWN_SINCE(name, maria, mysql)
+#define RESERVED_BEFORE(name, maria, mysql)
+#define UNCALLABLE(name, servers)
 #include "sql/keyword.def"
 #undef KEYWORD
+#undef KNOWN_SINCE
+#undef RESERVED_BEFORE
+#undef UNCALLABLE
 	T_COUNT_OF_KINDS,
 	/* Not tokens: what an error message may say was expected. */
 	T_WANT_NAME = T_COUNT_OF_KINDS,
@@ -97,6 +103,7 @@ enum token_flag {
 	TF_SPACE = 1 << 5,   /* white space or a comment stood before it */
 	KF_FUNC = 1 << 6,    /* in keyword.def: a keyword only where TF_CALL holds */
 	KF_NO_CALL_MYSQL = 1 << 7, /* in keyword.def: TF_NO_CALL in MySQL */
+	KF_NO_CALL_OLD = 1 << 8,   /* in keyword.def: TF_NO_CALL in MariaDB before 10.6 */
 };
 
 struct token {
@@ -139,13 +146,18 @@ struct span token_value(const char *base, struct token tok, uint32_t mode, struc
 /* T_IDENT when the word is no keyword. */
 struct keyword_info {
 	uint16_t kind;
-	uint8_t flags;
+	uint16_t flags;
 	uint32_t maria, mysql; /* reserved since this version; 0 never, 1 always */
 };
+/* Whether the word is a keyword in that server at all, and whether it may not be a name there. */
+bool keyword_known(const struct keyword_info *info, const struct sql_options *opt);
+bool keyword_reserved(const struct keyword_info *info, const struct sql_options *opt);
 const struct keyword_info *keyword_find(const char *word, size_t len);
 const char *keyword_text(enum token_kind kind); /* "SELECT", or "`;`", or "a name" */
-/* Words of MySQL 9.7 that the grammar here has no use for: names, but not of functions. */
-bool mysql_uncallable(const char *word, size_t len);
+/* In keyword.def: before 10.6, since 11.8; before 8.0, since. */
+enum { UC_MARIA_OLD = 1, UC_MARIA = 2, UC_MYSQL_OLD = 4, UC_MYSQL = 8 };
+/* Keywords of a server that the grammar here has no use for: names, but not of functions. */
+bool uncallable(const char *word, size_t len, const struct sql_options *opt);
 bool charset_known(const char *name, size_t len);
 
 #endif

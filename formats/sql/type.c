@@ -330,6 +330,16 @@ void parse_type(struct parser *p, struct sql_type *type)
 			return;
 		}
 	}
+	if (p->tok.kind == T_VECTOR && !(p->tok.flags & TF_NAME)) {
+		/* A reserved word in MariaDB, with its number of dimensions. */
+		type->kind = SQL_TYPE_OTHER;
+		type->name = span_of(p->text + p->tok.start, p->tok.end - p->tok.start);
+		parse_advance(p);
+		if (!at(p, T_LPAREN))
+			parse_fail(p);
+		parse_type_args(p, type, 1, false);
+		return;
+	}
 	/* Geometry and types of plugins are plain names in both servers. */
 	if (p->tok.flags & TF_NAME && p->tok.kind != T_QUOTED && !oracle_type(p->tok.kind)) {
 		type->kind = SQL_TYPE_OTHER;
@@ -338,9 +348,12 @@ void parse_type(struct parser *p, struct sql_type *type)
 			if (span_ieq_str(type->name, shapes[i]))
 				type->kind = SQL_TYPE_GEOMETRY;
 		}
-		/* MySQL has no types of plugins; VECTOR came with 9. */
-		if (!is_maria(p) && type->kind == SQL_TYPE_OTHER &&
-			!span_ieq_str(type->name, "vector"))
+		/* MySQL has no types of plugins; VECTOR came with 9, this short name with 8. */
+		if (!is_maria(p) &&
+			((type->kind == SQL_TYPE_OTHER &&
+				 (p->opt.version < 90000 || !span_ieq_str(type->name, "vector"))) ||
+				(p->opt.version < 80000 &&
+					span_ieq_str(type->name, "geomcollection"))))
 			parse_fail(p);
 		if (is_maria(p) || type->kind == SQL_TYPE_OTHER)
 			parse_type_args(p, type, 2, false);
@@ -364,26 +377,31 @@ static bool castable(struct parser *p)
 	case T_DATETIME:
 	case T_DECIMAL:
 	case T_DEC:
-	case T_FLOAT:
 		return true;
+	case T_FLOAT:
+	case T_FLOAT4:
+	case T_FLOAT8:
+		return is_maria(p) || p->opt.version >= 80017;
 	case T_DOUBLE:
-		return !is_maria(p) || parse_peek(p, 1).kind != T_PRECISION;
+		return is_maria(p) ? parse_peek(p, 1).kind != T_PRECISION
+				   : p->opt.version >= 80017;
 	case T_INT:
 	case T_INTEGER:
 	case T_VARCHAR:
 		return is_maria(p);
 	case T_INT4:
 		return is_maria(p);
-	case T_FLOAT4:
-	case T_FLOAT8:
-		return true;
 	case T_JSON:
-	case T_YEAR:
-	case T_REAL:
-	case T_SQL_TSI_YEAR:
 		return !is_maria(p);
+	case T_REAL:
+		return !is_maria(p) && p->opt.version >= 80017;
+	case T_YEAR:
+	case T_SQL_TSI_YEAR:
+		return !is_maria(p) && p->opt.version >= 80022;
+	case T_VECTOR:
+		return is_maria(p);
 	default: /* a type of a plugin, or a shape */
-		return p->tok.kind == T_IDENT &&
+		return p->tok.kind == T_IDENT && (is_maria(p) || p->opt.version >= 80000) &&
 		       (is_maria(p) ||
 			       !span_ieq_str(span_of(p->text + p->tok.start,
 						     p->tok.end - p->tok.start),
@@ -408,6 +426,11 @@ struct sql_type *parse_cast_type(struct parser *p)
 		type->kind = SQL_TYPE_OTHER;
 		type->name = parse_text(p, start);
 		parse_type_args(p, type, 1, true);
+	} else if (kind == T_VECTOR && is_maria(p) && parse_peek(p, 1).kind != T_LPAREN) {
+		/* Refused, but not for its syntax. */
+		parse_advance(p);
+		type->kind = SQL_TYPE_OTHER;
+		type->name = parse_text(p, start);
 	} else if (!castable(p)) {
 		if (UNLIKELY(p->track))
 			parse_want(p, T_WANT_TYPE);

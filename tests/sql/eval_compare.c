@@ -12,6 +12,7 @@
  *whatever we say is an error is the same error there.  What we call unsupported is counted by
  *reason. Prints differences and a summary; exits 1 if there was any difference.
  */
+#include <ctype.h>
 #include <mysql.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -238,11 +239,41 @@ static int by_count(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
+/* The columns that a differing text names, in all rows of t: what one needs to look further. */
+static void show_rows(const struct state *s, const char *text)
+{
+	const struct eval_table *t = s->tables[0];
+	struct buf out = BUF_INIT;
+
+	for (size_t r = 0; r < s->contents[0].count; r++) {
+		buf_printf(&out, "    row %zu:", r + 1);
+		for (uint32_t i = 0; i < t->column_count; i++) {
+			struct span name = t->columns[i].name;
+			const char *at = text;
+
+			while ((at = memmem(at, strlen(at), name.ptr, name.len)) &&
+				((at > text && (isalnum((unsigned char)at[-1]) || at[-1] == '_')) ||
+					isalnum((unsigned char)at[name.len]) || at[name.len] == '_'))
+				at++;
+			if (!at)
+				continue;
+			buf_printf(&out, " %.*s=", SPAN_ARG(name));
+			eval_print(&t->columns[i].type, &s->contents[0].row[r][i], &out);
+		}
+		buf_add_char(&out, '\n');
+	}
+	if (out.len)
+		printf("%s", out.data);
+	buf_release(&out);
+}
+
 static void difference(struct state *s, const char *text, const char *what)
 {
 	s->differences++;
-	if (s->differences <= s->show)
+	if (s->differences <= s->show) {
 		printf("difference: %.1500s\n    %s\n", text, what);
+		show_rows(s, text);
+	}
 }
 
 static double cpu_now(void)

@@ -118,9 +118,12 @@ def mutants():
 
 
 def words():
-    """Each word that the scanner knows in each place where a name, a call or a type may stand."""
+    """Each word that the scanner knows, and each other that MariaDB or MySQL list as a keyword, in
+    each place where a name, a call or a type may stand."""
     with open(os.path.join(HERE, "../../formats/sql/keyword.def"), encoding="utf-8") as file:
-        known = re.findall(r"KEYWORD\((\w+)", file.read())
+        known = re.findall(r"^KEYWORD\((\w+)", file.read(), re.M)
+    with open(os.path.join(HERE, "words.txt"), encoding="utf-8") as file:
+        known += file.read().split()
     return joined(place.replace("%", word) for word in known for place in PLACES)
 
 
