@@ -247,10 +247,11 @@ def small_disk(size):
 def disk_full_and_freed():
     """a full disk: the traffic goes on, what was written is readable; by default recording resumes"""
     for policy in ("drop", "stop"):
-        folder = small_disk(2 * MB)
+        # Little room at first, and more than the clients can fill once the ballast is gone.
+        folder = small_disk(128 * MB)
         try:
             with open(os.path.join(folder, "ballast"), "wb") as ballast:
-                ballast.write(b"x" * (2 * MB - 300000))
+                ballast.write(b"x" * (128 * MB - 300000))
             with start_proxy("--when-full=" + policy, trace=os.path.join(folder, "run.itr")) as proxy:
                 clients = Clients(proxy.port, 4)
                 wait_for("a full disk", lambda p=proxy: p.statistics()["lost"] > 0)
