@@ -654,12 +654,34 @@ bool plan_mixes(const struct plan *plan)
 	}
 }
 
+bool refused_whole(const struct record_stmt *r)
+{
+	/* What the server could not parse did nothing; of several statements in one text those before
+	 * it may have, and would have said so. */
+	return r->error == ER_PARSE_ERROR && !r->result_sets && !r->affected;
+}
+
 /* Several statements in one text, a call: those before the one that failed may have written. */
 static bool fails_in_part(const struct plan *plan, const struct record_stmt *r)
 {
 	if (!r->error || r->error == ER_SP_DOES_NOT_EXIST)
 		return false;
 	return r->affected || plan_mixes(plan);
+}
+
+static bool mixes_under_way(const struct mvcc *m, uint32_t stmt)
+{
+	for (size_t i = 0; i < m->in_flight_count; i++) {
+		if (m->in_flight[i] != stmt && m->runs[m->in_flight[i]].mixes)
+			return true;
+	}
+	return false;
+}
+
+bool leaves_out_rows(const struct plan *plan, const struct record_stmt *r)
+{
+	return plan->stmt && plan->stmt->kind == SQL_STMT_DELETE &&
+	       plan->stmt->u.del->flags & SQL_DML_IGNORE && r->warnings;
 }
 
 bool execute(struct mvcc *m, uint32_t index)
@@ -680,10 +702,7 @@ bool execute(struct mvcc *m, uint32_t index)
 		judged(m, STMT_UNSUPPORTED, "session variables that are not modelled");
 		return true;
 	}
-	/* What the server could not parse did nothing; of several statements in one text those before
-	 * it may have, and would have said so. */
-	if (stmt->in->record.error == ER_PARSE_ERROR && !stmt->in->record.result_sets &&
-		!stmt->in->record.affected) {
+	if (refused_whole(&stmt->in->record)) {
 		judged(m, STMT_HARMLESS, NULL);
 		return true;
 	}
@@ -743,6 +762,16 @@ bool execute(struct mvcc *m, uint32_t index)
 		judged(m, STMT_UNDECIDED, "transaction or its level not recorded");
 		return true;
 	}
+	/* What it commits inside shows at once, and what others commit it may change before it ends. */
+	if (mixes_under_way(m, index) && !sees_snapshot(m, index)) {
+		if (plan->writes && !stmt->in->record.error)
+			forget_written(m, MIXED_TABLES);
+		touch_tables(m);
+		assume_view(m);
+		judged(m, STMT_UNDECIDED,
+			"statements beside a CALL, an EXECUTE or several statements in one text");
+		return true;
+	}
 	judge_wait(m);
 	for (uint32_t i = 0; i < m->follow_count; i++) {
 		if (m->follow[i] == index)
@@ -765,13 +794,15 @@ bool execute(struct mvcc *m, uint32_t index)
 		judged(m, STMT_HARMLESS, NULL);
 		return true;
 	}
-	if (plan->unsupported || writes_anywhere(m, plan)) {
+	if (plan->unsupported || writes_anywhere(m, plan) || leaves_out_rows(plan, &stmt->in->record)) {
 		if (plan->writes)
 			forget_unsupported(m);
 		touch_tables(m);
 		assume_view(m);
 		judged(m, STMT_UNSUPPORTED,
-			plan->unsupported ? plan->unsupported : "writes to tables with triggers");
+			plan->unsupported	   ? plan->unsupported
+			: writes_anywhere(m, plan) ? "writes to tables with triggers"
+						   : "DELETE IGNORE with warnings");
 		return true;
 	}
 	touch_tables(m);

@@ -231,6 +231,29 @@ static void find_mixed(struct mvcc *m)
 	free(looked);
 }
 
+/* A CALL, or several statements in one text, beside which others ran. */
+static void find_mixes(struct mvcc *m)
+{
+	const struct schedule *s = m->schedule;
+	uint32_t *sent = mem_zero(s->stmt_count + 1, sizeof(*sent));
+	size_t open = 0;
+
+	for (uint32_t e = 0; e < s->event_count; e++) {
+		uint32_t i = s->events[e].index;
+
+		if (s->events[e].kind == EVENT_SENT) {
+			sent[i] = e;
+			m->runs[i].mixes = open++ > 0;
+		} else if (s->events[e].kind == EVENT_ANSWERED) {
+			open--;
+			m->runs[i].mixes |= sent[i] + 1 < e;
+			m->runs[i].mixes &= plan_mixes(m->runs[i].plan) &&
+					    !refused_whole(&s->stmts[i].in->record);
+		}
+	}
+	free(sent);
+}
+
 static void make_plans(struct mvcc *m)
 {
 	enum { AUTOCOMMIT = 2, COMMAND_PREPARE = 0x16 };
@@ -437,6 +460,7 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 	make_plans(m);
 	doubt_levels(m);
 	find_mixed(m);
+	find_mixes(m);
 	find_loose_ends(m);
 	solver_search(m);
 	judge_final(m);

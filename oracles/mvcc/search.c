@@ -175,8 +175,7 @@ uint64_t stmt_tables(const struct mvcc *m, uint32_t stmt)
 	return tables;
 }
 
-/* A plain read whose read view was made before. */
-static bool sees_snapshot(const struct mvcc *m, uint32_t stmt)
+bool sees_snapshot(const struct mvcc *m, uint32_t stmt)
 {
 	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
 	const struct plan *plan = m->runs[stmt].plan;
@@ -372,6 +371,8 @@ static bool answered(struct mvcc *m, uint32_t stmt)
 	uint32_t others[OVERLAPS_MAX], trigger = trigger_of(m);
 
 	if (m->runs[stmt].state == STMT_DONE) {
+		if (m->runs[stmt].mixes)
+			forget_for_good(m, MIXED_TABLES);
 		leave_flight(m, stmt);
 		return true;
 	}
@@ -438,6 +439,8 @@ static void sent(struct mvcc *m, uint32_t stmt)
 	TRAIL_SET(&m->store.trail, run->begin_commits, m->store.commits);
 	TRAIL_SET(&m->store.trail, run->begin_event, m->event);
 	enter_flight(m, stmt);
+	if (run->mixes)
+		forget_for_good(m, MIXED_TABLES);
 	/* What commits implicitly does so before it waits for anybody (MySQL manual, "Statements
 	 * That Cause an Implicit Commit").  Where statements overlap freely, the statement as a
 	 * whole is tried early instead (candidates). */

@@ -163,6 +163,7 @@ struct stmt_run { /* of a statement, all trailed */
 	bool executes;           /* the plan is of what EXECUTE stands for */
 	bool has_number;         /* LAST_INSERT_ID() is known, and is: */
 	uint64_t number;
+	bool mixes;              /* may commit more than once, while others are under way */
 	uint32_t verdict;        /* enum stmt_verdict */
 	uint32_t reason;         /* index of m->reasons */
 };
@@ -282,6 +283,8 @@ uint32_t choose(struct mvcc *m, uint32_t options);
 /* The same, about what one transaction sees. */
 uint32_t choose_for(struct mvcc *m, uint32_t txn, uint32_t options);
 void solver_search(struct mvcc *m);
+/* A plain read whose read view was made before. */
+bool sees_snapshot(const struct mvcc *m, uint32_t stmt);
 /* Tables whose state a statement looks at or changes, as bits. */
 uint64_t stmt_tables(const struct mvcc *m, uint32_t stmt);
 
@@ -383,6 +386,10 @@ static inline const char *stranger_reason(const struct mvcc *m)
 }
 /* May it have ended the open transaction inside, and left another one open? */
 bool plan_mixes(const struct plan *plan);
+/* MariaDB's DELETE IGNORE leaves out rows whose locks it did not get in time, with a warning. */
+bool leaves_out_rows(const struct plan *plan, const struct record_stmt *r);
+/* Did it nothing at all? */
+bool refused_whole(const struct record_stmt *r);
 
 /* forget.c: nobody knows any more what is in the tables */
 void forget_all(struct mvcc *m, const char *reason);
