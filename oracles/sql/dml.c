@@ -148,8 +148,14 @@ static bool compile_assignments(
 	*count = 0;
 	for (const struct sql_assign *a = set; a; a = a->next) {
 		struct assignment *as = &(*out)[*count];
-		struct node *target = compile_expr(c, a->target);
+		uint32_t tables = c->scope->table_count;
+		struct node *target;
 
+		/* The alias of the new row names no target, though it has the same columns. */
+		if (c->scope->insert_table)
+			c->scope->table_count = 1;
+		target = compile_expr(c, a->target);
+		c->scope->table_count = tables;
 		if (!target)
 			return false;
 		if (!target->column || target->u.at.depth) {

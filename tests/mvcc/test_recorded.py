@@ -105,6 +105,12 @@ def test_execute_is_the_text_that_was_prepared():
         assert found["coverage"]["undecided"] == found["coverage"]["unsupported"] == 0, found
 
 
+def test_the_alias_of_a_new_row_is_no_target():
+    """MySQL: values (...) as n on duplicate key update price = n.price, stock = p.stock + n.stock."""
+    found = check(os.path.join(HERE, "recorded", "rules", "alias-of-new-row-mysql.itr"), "--oracle=mvcc")
+    assert found["verdict"] == "ok" and found["coverage"]["decided"] == 8, found["coverage"]
+
+
 def test_a_row_that_refers_to_nothing_is_a_violation():
     # MySQL 9.7 takes the row itself, as it was before, for the parent: `set id = 7, p = 5 where id = 5`.
     found = check(os.path.join(HERE, "recorded", "known", "foreign-orphan-mysql.itr"),
