@@ -235,6 +235,47 @@ void write_in_order(struct mvcc *m, const struct plan *plan, struct store_table 
 	}
 }
 
+/* ---- UPDATE IGNORE ---- */
+
+static bool fit_together(
+	struct mvcc *m, struct store_table *table, const struct change *changes, size_t count)
+{
+	struct write_answer probe = {.status = EVAL_OK, .held_by = STORE_NONE};
+
+	test_unique(m, table, changes, count, &probe);
+	return probe.status == EVAL_OK && !probe.order_matters;
+}
+
+/* A row whose new key is taken when the server comes to it stays as it is. */
+static void write_those_that_fit(struct mvcc *m, const struct plan *plan, struct store_table *table,
+	struct change *changes, size_t count, struct write_answer *a)
+{
+	const uint32_t *order;
+
+	/* In which order it comes to them is not known. */
+	if (count > 1 && choose(m, 2) == 1) {
+		answer_unsupported(m, a, "UPDATE IGNORE of rows that are in each other's way");
+		return;
+	}
+	order = scan_order(m, plan, table, changes, count);
+	for (size_t i = 0; i < count && a->status == EVAL_OK; i++) {
+		const struct change *c = &changes[order[i]];
+		struct write_answer row = {.status = EVAL_OK, .held_by = STORE_NONE};
+
+		if (!c->changed)
+			continue;
+		test_unique(m, table, c, 1, &row);
+		if (row.status == EVAL_UNSUPPORTED)
+			answer_unsupported(m, a, row.reason);
+		else if (row.status == EVAL_ERROR)
+			a->affected--;
+		else if (row.held_by != STORE_NONE)
+			held(a, row.held_by, row.held_table, row.held_record);
+		else
+			write_changes(m, table, c, 1, NULL, a);
+	}
+}
+
 void write_change(struct mvcc *m, const struct plan *plan, struct write_answer *a)
 {
 	const struct eval_table *def = eval_change_table(plan->change);
@@ -246,7 +287,7 @@ void write_change(struct mvcc *m, const struct plan *plan, struct write_answer *
 	struct store_record **records;
 	enum eval_truth *truths;
 	uint32_t *order;
-	size_t count = 0, kept;
+	size_t count = 0, kept, unmatched = 0;
 	bool open = false, is_update = plan->stmt->kind == SQL_STMT_UPDATE;
 	const void *limit = is_update ? (const void *)plan->stmt->u.update->limit
 				      : (const void *)plan->stmt->u.del->limit;
@@ -274,7 +315,7 @@ void write_change(struct mvcc *m, const struct plan *plan, struct write_answer *
 		count++;
 	}
 	kept = count;
-	if (limit || table->in_order) {
+	if (limit || table->in_order || plan->skips) {
 		if (!eval_change_limit(plan->change, &m->scratch, &m->env, &m->source,
 			    (struct eval_rows){rows, count}, order, &kept, &open, &outcome)) {
 			answer_outcome(m, a, &outcome);
@@ -295,11 +336,17 @@ void write_change(struct mvcc *m, const struct plan *plan, struct write_answer *
 					  &m->source, c->old, &c->new, &c->changed, &outcome)) ||
 			(c->new && c->changed &&
 				!check_row(m, def, c->new, &outcome))) {
+			c->changed = false;
+			if (plan->skips && c->new && outcome.status == EVAL_ERROR) {
+				/* MariaDB does not even call it matched. */
+				unmatched += m->env.flavour == SQL_MARIADB;
+				outcome = (struct eval_outcome){0};
+				continue;
+			}
 			answer_outcome(m, a, &outcome);
 			if (a->status == EVAL_UNSUPPORTED)
 				return;
 			outcome = (struct eval_outcome){0};
-			c->changed = false;
 			continue;
 		}
 		if (is_update)
@@ -307,10 +354,11 @@ void write_change(struct mvcc *m, const struct plan *plan, struct write_answer *
 		if (a->status == EVAL_UNSUPPORTED)
 			return;
 		a->affected += c->changed;
+		returning_row(m, a, c->old);
 		if (!c->changed)
 			note_noop(m, table, c->record);
 	}
-	a->matched = kept;
+	a->matched = kept - unmatched;
 	note_other_rows(m, table);
 	note_other_source(m, table, &g, truths);
 	/* With LIMIT others may have been enough; a subquery may have picked others. */
@@ -318,11 +366,17 @@ void write_change(struct mvcc *m, const struct plan *plan, struct write_answer *
 		meet_deleted(m, table, a);
 	if (a->conflict)
 		write_error(a, ER_CHECKREAD);
+	if (plan->skips && a->status == EVAL_OK && !fit_together(m, table, changes, kept)) {
+		write_those_that_fit(m, plan, table, changes, kept, a);
+		return;
+	}
 	test_unique(m, table, changes, kept, a);
 	/* Where a row fails, another may fail before it in another way. */
 	if (a->status == EVAL_UNSUPPORTED)
 		return;
-	if (table->in_order && kept > 1)
+	if (table->in_order && kept > 1 && plan->returning)
+		answer_unsupported(m, a, "RETURNING of rows that cascades may take away");
+	else if (table->in_order && kept > 1)
 		write_in_order(m, plan, table, changes, kept, a);
 	else
 		write_changes(m, table, changes, kept, NULL, a);

@@ -479,7 +479,7 @@ static bool run_write(struct mvcc *m)
 	}
 	if (stmt->in->record.error)
 		return mismatch(m, MISMATCH_ERROR);
-	if (m->now_plan->returning_count) {
+	if (m->now_plan->returning) {
 		if (!returning_fits(m, &a, &expected, &undecided) && !undecided) {
 			mismatch(m, MISMATCH_RESULT);
 			m->mismatch.expected = expected;

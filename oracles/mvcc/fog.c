@@ -441,7 +441,7 @@ static enum row_fate fate_of(struct mvcc *m, const struct store_table *table,
 		return ROW_STAYS;
 	limited = plan->stmt->kind == SQL_STMT_UPDATE ? plan->stmt->u.update->limit != NULL
 						      : plan->stmt->u.del->limit != NULL;
-	if (limited || plan->unsupported || has_children(m, table) ||
+	if (limited || plan->unsupported || plan->skips || has_children(m, table) ||
 		leaves_out_rows(plan, &m->schedule->stmts[m->now_stmt].in->record))
 		return ROW_UNKNOWN;
 	if (plan->stmt->kind == SQL_STMT_UPDATE &&

@@ -15,7 +15,8 @@ bool check_row(struct mvcc *m, const struct eval_table *def, const struct eval_v
 	struct eval_outcome *outcome)
 {
 	const struct sql_stmt *stmt = m->now_plan->stmt;
-	bool ignore = stmt->kind == SQL_STMT_INSERT && stmt->u.insert->flags & SQL_DML_IGNORE;
+	bool ignore = (stmt->kind == SQL_STMT_INSERT && stmt->u.insert->flags & SQL_DML_IGNORE) ||
+		      m->now_plan->skips;
 
 	if (eval_check(&m->scratch, &m->env, def, row, outcome))
 		return true;
@@ -76,14 +77,15 @@ static bool all_came(struct mvcc *m, const struct plan *plan, size_t row_count)
 /* What the server said is the number of the first row that it inserted.  Where rows may be left out or become
  * updates it is not known which that was: each is tried, and where none explains the answer it stays
  * open.  The rows of a query are numbered in an order that is not known. */
-static bool first_autoinc(struct mvcc *m, const struct plan *plan, size_t row_count, uint64_t step,
-	uint64_t *next)
+static bool first_autoinc(struct mvcc *m, const struct plan *plan, size_t row_count,
+	size_t before_it, uint64_t step, uint64_t *next)
 {
 	uint64_t told = m->schedule->stmts[m->now_stmt].in->record.insert_id;
 	uint32_t before;
 
-	if (!told)
-		told = returning_number(m, plan);
+	/* Which row of the answer it is can be said where all come, or there is one. */
+	if (!told && (row_count == 1 || !(plan->stmt->u.insert->flags & SQL_DML_IGNORE)))
+		told = returning_number(m, plan, before_it);
 
 	if (told && (row_count == 1 || (step && all_came(m, plan, row_count)))) {
 		*next = told;
@@ -136,7 +138,7 @@ void fill_autoinc(struct mvcc *m, const struct plan *plan, const struct eval_tab
 			continue;
 		step = row_count > 1 ? autoinc_step(m->schedule->execution) : 1;
 		if (!*next && !stmt->in->record.error &&
-			!first_autoinc(m, plan, row_count, step, next)) {
+			!first_autoinc(m, plan, row_count, a->tried, step, next)) {
 			answer_unsupported(m, a, "AUTO_INCREMENT values that were not recorded");
 			return;
 		}
@@ -177,6 +179,7 @@ static void insert_duplicate(struct mvcc *m, const struct plan *plan, struct sto
 	}
 	if (!row_changes(m, !same_row(table->def, old, new), &outcome, a)) {
 		a->untouched++;
+		returning_row(m, a, old);
 		/* Unless the bytes are the same: DEFAULT 0 looks like a NULL. */
 		if (outcome.null_again && choose(m, 2) == 0)
 			a->affected++;
@@ -189,6 +192,7 @@ static void insert_duplicate(struct mvcc *m, const struct plan *plan, struct sto
 		return;
 	}
 	a->affected += 2;
+	returning_row(m, a, new);
 	write_row(m, table, met, old, new, a);
 }
 
@@ -346,6 +350,7 @@ static void insert_row(struct mvcc *m, const struct plan *plan, struct store_tab
 		if (u + 1 == table->unique_count && replaces_in_place(m, table)) {
 			/* A row that stays the same counts once. */
 			a->affected += same_row(table->def, old, row) ? 1 : 2;
+			returning_row(m, a, row);
 			if (!same_row(table->def, old, row))
 				write_row(m, table, d.record, old, row, a);
 			return;
@@ -368,7 +373,7 @@ static void insert_row(struct mvcc *m, const struct plan *plan, struct store_tab
 	store_write(
 		&m->store, m->now_txn, m->now_stmt, store_record_for(&m->store, table, row), row);
 	a->affected++;
-	return;
+	returning_row(m, a, row);
 }
 
 /* The row that is there and that `row` meets; NULL: none. */
@@ -547,7 +552,6 @@ void write_insert(struct mvcc *m, const struct plan *plan, struct write_answer *
 	a->matched = rows.count;
 	if (!order_rows(m, plan, table, &rows, a))
 		return;
-	a->inserted = arena_alloc(&m->scratch, (rows.count + 1) * sizeof(*a->inserted));
 	m->now_asked = ASKED_ONCE;
 	if (plan->asks_own && rows.count > 1) {
 		struct eval_rows before;
@@ -565,7 +569,7 @@ void write_insert(struct mvcc *m, const struct plan *plan, struct write_answer *
 		memcpy(row, rows.row[i], def->column_count * sizeof(*row));
 		fill_autoinc(m, plan, def, rows.count, row, &next, a);
 		if (a->status == EVAL_OK) {
-			a->inserted[a->inserted_count++] = row;
+			a->tried++;
 			insert_row(m, plan, table, row, a);
 		}
 	}

@@ -300,6 +300,26 @@ static void plan_rows(struct mvcc *m, struct plan *plan, const struct sql_expr *
 	plan_ranges(m, plan, where);
 }
 
+/* UPDATE IGNORE: which rows are left out where foreign keys forbid them, and what a join makes of that, is not
+ * modelled. */
+static void plan_ignore(const struct mvcc *m, struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan->table_count; i++) {
+		const struct store_table *table = &m->store.tables[plan->tables[i]];
+
+		if (!plan->written[i])
+			continue;
+		plan->skips |= plan->moves_unique || table->def->check_count;
+		for (size_t f = 0; f < m->foreign_count; f++) {
+			if (m->foreigns[f].parent == plan->tables[i] ||
+				m->foreigns[f].child == plan->tables[i])
+				plan->unsupported = "UPDATE IGNORE of tables with foreign keys";
+		}
+	}
+	if (plan->join && plan->skips)
+		plan->unsupported = "UPDATE IGNORE of several tables";
+}
+
 static void compile(
 	struct mvcc *m, struct plan *plan, const struct session_settings *settings)
 {
@@ -335,7 +355,9 @@ static void compile(
 			note_outcome(plan, &outcome);
 		else if (asks_own_table(stmt->u.insert) && stmt->u.insert->query)
 			plan->unsupported = "ON DUPLICATE KEY UPDATE with a query of the table";
-		else if (stmt->u.insert->returning && !plan_returning(m, plan))
+		else if (stmt->u.insert->returning &&
+			 !plan_returning(m, plan, stmt->u.insert->returning,
+				 eval_insert_table(plan->insert), !stmt->u.insert->query))
 			plan->unsupported = "RETURNING";
 		return;
 	case SQL_STMT_UPDATE:
@@ -352,8 +374,8 @@ static void compile(
 		if (!plan->change && !plan->join)
 			note_outcome(plan, &outcome);
 		else if (stmt->u.update->flags & SQL_DML_IGNORE)
-			plan->unsupported = "UPDATE IGNORE";
-		else if (plan->change && !plan->sourced)
+			plan_ignore(m, plan);
+		if (plan->change && !plan->sourced)
 			plan_rows(m, plan, stmt->u.update->where);
 		return;
 	case SQL_STMT_DELETE:
@@ -369,7 +391,9 @@ static void compile(
 				&m->plans_arena, stmt, &m->env, &m->source, &outcome);
 		if (!plan->change && !plan->join)
 			note_outcome(plan, &outcome);
-		else if (stmt->u.del->returning)
+		else if (stmt->u.del->returning &&
+			 !(plan->change && plan_returning(m, plan, stmt->u.del->returning,
+						   eval_change_table(plan->change), false)))
 			plan->unsupported = "RETURNING";
 		else if (plan->change && !plan->sourced)
 			plan_rows(m, plan, stmt->u.del->where);

@@ -269,12 +269,14 @@ static bool may_miss_parent(const struct mvcc *m, uint32_t stmt)
 	       (plan->insert && plan->stmt->u.insert->flags & SQL_DML_IGNORE && m->foreign_count);
 }
 
-/* May `other`, an INSERT that met another row or failed, have been before `stmt` put a row in its way?
+/* May `other`, an INSERT that met another row or failed, or an UPDATE that left rows out, have been before `stmt` put a row in its way?
  * It has let go of the key that it tried first. */
 static bool may_meet_new_row(const struct mvcc *m, uint32_t stmt, uint32_t other)
 {
 	const struct plan *plan = m->runs[stmt].plan, *before = m->runs[other].plan;
 
+	if (before->skips && before->moves_unique && (plan->insert || plan->moves_unique))
+		return true;
 	if (!before->insert || !(plan->insert || plan->moves_unique) ||
 		!(record_of(m, other)->error || before->stmt->kind == SQL_STMT_REPLACE ||
 			before->stmt->u.insert->on_duplicate ||

@@ -33,6 +33,7 @@ enum { MVCC_TABLES_MAX = 16, MVCC_OPTIONAL_MAX = 10, MVCC_ROWS_MAX = 4 };
 
 struct points;
 struct ranges;
+struct returning;
 
 /* What triggers wait for. */
 enum write_event { WRITE_INSERT = 1, WRITE_UPDATE = 2, WRITE_DELETE = 4, WRITE_ANY = 7 };
@@ -58,8 +59,7 @@ struct plan {
 	uint32_t tables[MVCC_TABLES_MAX]; /* numbers, each once */
 	bool written[MVCC_TABLES_MAX];
 	uint32_t table_count;
-	uint32_t *returning; /* INSERT: columns of the rows that it answers with */
-	uint32_t returning_count;
+	const struct returning *returning; /* what it answers with of the rows; NULL: a count */
 	uint32_t events; /* of the tables that it writes: bits of enum write_event */
 	uint64_t tied;   /* tables that foreign keys may have it look at or change, as bits */
 	bool elsewhere;  /* uses tables that are not known to us, or are behind a view */
@@ -79,6 +79,7 @@ struct plan {
 	bool one_table;     /* UPDATE or DELETE in the single-table form */
 	bool moves_cluster; /* UPDATE of columns of the primary key */
 	bool moves_unique;  /* ... of any unique key */
+	bool skips;         /* UPDATE IGNORE: leaves out rows that a constraint does not allow */
 	bool single;   /* `where` is all there is to know about the rows that are locked */
 	bool plain;    /* and the answer has one row for each of them, of columns alone */
 	char why[EVAL_REASON_MAX];
@@ -426,10 +427,13 @@ uint32_t notes_listed_max(const struct mvcc *m);
 uint32_t note_traits(
 	struct mvcc *m, enum note_kind kind, uint32_t table, const struct store_record *record);
 
-/* returning.c: false: not of columns, or not of rows that all come */
-bool plan_returning(struct mvcc *m, struct plan *plan);
-/* The AUTO_INCREMENT value of the first row; 0: not told. */
-uint64_t returning_number(struct mvcc *m, const struct plan *plan);
+/* returning.c: false: what it asks for is not modelled */
+bool plan_returning(struct mvcc *m, struct plan *plan, const struct sql_item *items,
+	const struct eval_table *def, bool in_order);
+/* The AUTO_INCREMENT value of that row of the answer; 0: not told. */
+uint64_t returning_number(struct mvcc *m, const struct plan *plan, size_t row);
+/* The statement at hand answers with the row. */
+void returning_row(struct mvcc *m, struct write_answer *answer, const struct eval_value *row);
 bool returning_fits(struct mvcc *m, const struct write_answer *answer,
 	struct eval_result *expected, bool *undecided);
 

@@ -14,6 +14,11 @@ struct plan;
 
 enum { WRITE_ERRORS_MAX = 8 };
 
+struct returned {
+	const struct eval_value *row;
+	struct returned *next;
+};
+
 struct write_answer {
 	enum eval_status status;
 	unsigned error; /* the first that was met; which comes first depends on the order of rows */
@@ -27,8 +32,9 @@ struct write_answer {
 	uint32_t held_by;   /* an active transaction whose lock is in the way; STORE_NONE */
 	struct store_record *held_record;
 	struct store_table *held_table;
-	const struct eval_value **inserted; /* INSERT: the rows, as they were given */
-	size_t inserted_count;
+	struct returned *returned, *returned_last; /* RETURNING: the rows, in the order in which they went */
+	size_t returned_count;
+	size_t tried; /* INSERT: rows that were come to */
 	uint32_t untold; /* enum untold_pick, once it was asked for */
 	bool conflict; /* snapshot isolation: a row has changed since the snapshot */
 	struct store_record *conflict_record;
