@@ -456,6 +456,11 @@ static bool run_write(struct mvcc *m)
 		return lock_mismatch(m, &a);
 	switch (a.status) {
 	case EVAL_UNSUPPORTED:
+		if (m->now_plan->insert && !insert_may_count(m, m->now_plan)) {
+			mismatch(m, MISMATCH_AFFECTED);
+			m->mismatch.expected_affected = m->mismatch.expected_matched = a.matched;
+			return false;
+		}
 		forget_unsupported(m);
 		judged(m, m->now_unknown ? STMT_UNDECIDED : STMT_UNSUPPORTED, a.reason);
 		return true;
@@ -479,6 +484,12 @@ static bool run_write(struct mvcc *m)
 	}
 	if (stmt->in->record.error)
 		return mismatch(m, MISMATCH_ERROR);
+	if (a.impossible) {
+		mismatch(m, MISMATCH_AFFECTED);
+		m->mismatch.expected_affected = a.affected;
+		m->mismatch.expected_matched = a.matched;
+		return false;
+	}
 	if (m->now_plan->returning) {
 		if (!returning_fits(m, &a, &expected, &undecided) && !undecided) {
 			mismatch(m, MISMATCH_RESULT);

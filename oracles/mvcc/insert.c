@@ -5,7 +5,6 @@
 #include "mvcc/solver.h"
 
 enum {
-	AUTOINC_ROWS_MAX = 8, /* which of them was the first is tried */
 	ER_DUP_ENTRY = 1062,
 	ER_CHECKREAD = 1020,
 	ER_NO_REFERENCED_ROW_2 = 1452,
@@ -74,35 +73,37 @@ static bool all_came(struct mvcc *m, const struct plan *plan, size_t row_count)
 	       m->schedule->stmts[m->now_stmt].in->record.affected == row_count;
 }
 
-/* What the server said is the number of the first row that it inserted.  Where rows may be left out or become
- * updates it is not known which that was: each is tried, and where none explains the answer it stays
- * open.  The rows of a query are numbered in an order that is not known. */
-static bool first_autoinc(struct mvcc *m, const struct plan *plan, size_t row_count,
-	size_t before_it, uint64_t step, uint64_t *next)
+/* What the server said is the number of the first row that it numbered and inserted.  A number that was given to a
+ * row which is left out or becomes an update is taken back (handler::restore_auto_increment; seen on all
+ * releases), so that the rows that come have numbers one after the other.  Where none of them came, the number in
+ * the answer is another row's.  The rows of a query are numbered in an order that is not known; those behind
+ * a value that was given may have to go on from what others have taken meanwhile. */
+static bool first_autoinc(struct mvcc *m, const struct plan *plan, size_t row_count, uint64_t step,
+	uint64_t *next, struct write_answer *a)
 {
+	enum { TELLS, NONE_CAME, NOT_TOLD };
+	const struct sql_insert *insert = plan->stmt->u.insert;
+	const struct execution_rows *result = m->schedule->stmts[m->now_stmt].result;
 	uint64_t told = m->schedule->stmts[m->now_stmt].in->record.insert_id;
-	uint32_t before;
+	bool hidden = insert->returning && !(result && result->complete && !result->count);
+	uint32_t way;
 
 	/* Which row of the answer it is can be said where all come, or there is one. */
-	if (!told && (row_count == 1 || !(plan->stmt->u.insert->flags & SQL_DML_IGNORE)))
-		told = returning_number(m, plan, before_it);
-
+	if (!told && (row_count == 1 || !(insert->flags & SQL_DML_IGNORE)))
+		told = returning_number(m, plan, a->tried);
 	if (told && (row_count == 1 || (step && all_came(m, plan, row_count)))) {
 		*next = told;
 		return true;
 	}
-	if (!step || row_count > AUTOINC_ROWS_MAX || (plan->stmt->u.insert->query && row_count > 1))
+	if (!step || (insert->query && row_count > 1) || (hidden && !told) ||
+		!(insert->on_duplicate || insert->flags & SQL_DML_IGNORE ||
+			plan->stmt->kind == SQL_STMT_REPLACE))
 		return false;
-	/* None was inserted, so that the numbers are of no consequence. */
-	if (!told) {
-		*next = INT32_MAX / 2;
-		return choose(m, 2) == 0;
-	}
-	before = choose(m, (uint32_t)row_count + 1);
-	if (before == row_count || before * step >= told)
-		return false;
-	*next = told - before * step;
-	return true;
+	way = told ? TELLS : NONE_CAME;
+	way += choose(m, (numbers_every_row(m, plan) ? NOT_TOLD : NOT_TOLD + 1) - way);
+	a->numbers = way == TELLS ? NUMBERS_CAME : NUMBERS_NONE;
+	*next = way == TELLS ? told : INT32_MAX / 2;
+	return way != NOT_TOLD;
 }
 
 /* A value that was given moves the numbers that come behind it (handler::update_auto_increment).  Where
@@ -122,6 +123,130 @@ static void pass_given(
 	*next += ((given->u - *next) / step + 1) * step;
 }
 
+/* "Duplicate entry '7' for key 'PRIMARY'", and MySQL from 8.0.19 on "... for key 't.PRIMARY'": the index, and what
+ * it says is there.  NULL: cannot be told. */
+static const struct eval_index *index_told(
+	const struct mvcc *m, const struct eval_table *def, struct span *value)
+{
+	static const char begin[] = "Duplicate entry '", middle[] = "' for key '";
+	struct span text = m->schedule->stmts[m->now_stmt].in->record.error_text, name;
+	const char *at;
+
+	if (text.len < sizeof(begin) || memcmp(text.ptr, begin, sizeof(begin) - 1) != 0)
+		return NULL;
+	at = memmem(text.ptr, text.len, middle, sizeof(middle) - 1);
+	if (!at || text.ptr[text.len - 1] != '\'')
+		return NULL;
+	*value = span_of(text.ptr + sizeof(begin) - 1, (size_t)(at - text.ptr) - (sizeof(begin) - 1));
+	name = span_of(at + sizeof(middle) - 1,
+		text.len - 1 - (size_t)(at + sizeof(middle) - 1 - text.ptr));
+	for (uint32_t i = 0; i < def->index_count; i++) {
+		const struct eval_index *index = &def->indexes[i];
+		struct span known = index->primary ? SPAN_LIT("PRIMARY") : index->name;
+
+		if (known.len && (span_ieq(known, name) ||
+					 (name.len > known.len && name.ptr[name.len - known.len - 1] == '.' &&
+						 span_ieq(known, span_of(name.ptr + name.len - known.len,
+									 known.len)))))
+			return index;
+	}
+	return NULL;
+}
+
+static bool was_there(const struct store_table *table, const struct eval_rows *given,
+	uint32_t column, uint64_t number)
+{
+	/* A value that was given may be the number of a row before it. */
+	for (size_t i = 0; i < given->count; i++) {
+		if (given->row[i][column].kind != EVAL_NULL && given->row[i][column].u == number)
+			return true;
+	}
+	for (uint32_t i = 0; i < table->count; i++) {
+		for (const struct store_version *v = table->records[i]->newest; v; v = v->previous) {
+			if (v->fog || (v->image && v->image[column].u == number))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Can error 1062 be because of the number that the server gave to a row?  UPDATE does not move the counter, so
+ * that it may come to a number that is taken.  The error's text says which. */
+static bool number_taken(struct mvcc *m, const struct plan *plan, const struct eval_rows *given,
+	uint32_t column)
+{
+	struct store_table *table = solver_store_table(m, eval_insert_table(plan->insert));
+	struct span value;
+	const struct eval_index *index = index_told(m, table->def, &value);
+	uint64_t number = 0;
+	bool has = false;
+
+	if (!index || table->fogged)
+		return true;
+	for (uint32_t i = 0; i < index->count; i++)
+		has |= index->columns[i] == column || index->columns[i] == UINT32_MAX;
+	if (!has || index->count > 1)
+		return has;
+	for (size_t i = 0; i < value.len; i++) {
+		if (value.ptr[i] < '0' || value.ptr[i] > '9' || value.len > 18)
+			return true;
+		number = number * 10 + (uint64_t)(value.ptr[i] - '0');
+	}
+	return was_there(table, given, column, number);
+}
+
+/* Is there a row that a row of a plain INSERT meets by a key which has no number in it, so that the numbers
+ * are of no consequence? */
+static bool meets_by_other_key(
+	struct mvcc *m, const struct plan *plan, uint32_t column, const struct write_answer *a)
+{
+	struct store_table *table = solver_store_table(m, eval_insert_table(plan->insert));
+	const struct sql_insert *insert = plan->stmt->u.insert;
+
+	if (plan->stmt->kind == SQL_STMT_REPLACE || insert->on_duplicate ||
+		insert->flags & SQL_DML_IGNORE)
+		return false;
+	for (uint32_t u = 0; u < table->unique_count; u++) {
+		const struct eval_index *index = table->uniques[u];
+		bool other = !key_is_partial(index);
+
+		for (uint32_t i = 0; other && i < index->count; i++)
+			other = index->columns[i] != column && index->columns[i] != UINT32_MAX;
+		for (size_t r = 0; other && r < a->given.count; r++) {
+			struct duplicate d;
+
+			if (untold_key(m, table, a->given.row[r]) ||
+				store_odd_keys(table, a->given.row[r]))
+				return false;
+			d = find_duplicate(m, table, index, a->given.row[r], NULL);
+			if (d.record && d.waits_for == STORE_NONE)
+				return true;
+		}
+	}
+	return false;
+}
+
+bool insert_may_count(const struct mvcc *m, const struct plan *plan)
+{
+	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
+	const struct sql_insert *insert = plan->stmt->u.insert;
+	bool found = m->schedule->execution->sessions[stmt->in->session].capabilities &
+		     CLIENT_FOUND_ROWS;
+	uint64_t rows = insert->set ? 1 : 0;
+
+	if (insert->query || plan->stmt->kind == SQL_STMT_REPLACE || stmt->in->record.error)
+		return true;
+	for (const struct sql_values_row *row = insert->rows; row; row = row->next)
+		rows++;
+	if (insert->returning)
+		return !stmt->result || !stmt->result->complete || stmt->result->count == rows ||
+		       (insert->flags & SQL_DML_IGNORE && stmt->result->count < rows);
+	if (insert->on_duplicate)
+		return stmt->in->record.affected <= (found ? 3 : 2) * rows;
+	return stmt->in->record.affected == rows ||
+	       (insert->flags & SQL_DML_IGNORE && stmt->in->record.affected < rows);
+}
+
 /* AUTO_INCREMENT: one after the other. */
 void fill_autoinc(struct mvcc *m, const struct plan *plan, const struct eval_table *def,
 	size_t row_count, struct eval_value *row, uint64_t *next, struct write_answer *a)
@@ -138,15 +263,20 @@ void fill_autoinc(struct mvcc *m, const struct plan *plan, const struct eval_tab
 			continue;
 		step = row_count > 1 ? autoinc_step(m->schedule->execution) : 1;
 		if (!*next && !stmt->in->record.error &&
-			!first_autoinc(m, plan, row_count, a->tried, step, next)) {
-			answer_unsupported(m, a, "AUTO_INCREMENT values that were not recorded");
+			!first_autoinc(m, plan, row_count, step, next, a)) {
+			if (meets_by_other_key(m, plan, c, a))
+				write_error(a, ER_DUP_ENTRY);
+			else
+				answer_unsupported(
+					m, a, "AUTO_INCREMENT values that were not recorded");
 			return;
 		}
 		/* A failed statement does not tell: a new value, or one that is taken. */
 		if (!*next) {
 			*next = INT32_MAX / 2;
-			a->order_matters = true;
+			a->order_matters = number_taken(m, plan, &a->given, c);
 		}
+		a->number = *next;
 		row[c] = def->columns[c].type.is_unsigned ? eval_uint(*next)
 							  : eval_int((int64_t)*next);
 		*next += step ? step : 1;
@@ -350,6 +480,7 @@ static void insert_row(struct mvcc *m, const struct plan *plan, struct store_tab
 		if (u + 1 == table->unique_count && replaces_in_place(m, table)) {
 			/* A row that stays the same counts once. */
 			a->affected += same_row(table->def, old, row) ? 1 : 2;
+			a->came++;
 			returning_row(m, a, row);
 			if (!same_row(table->def, old, row))
 				write_row(m, table, d.record, old, row, a);
@@ -373,6 +504,7 @@ static void insert_row(struct mvcc *m, const struct plan *plan, struct store_tab
 	store_write(
 		&m->store, m->now_txn, m->now_stmt, store_record_for(&m->store, table, row), row);
 	a->affected++;
+	a->came++;
 	returning_row(m, a, row);
 }
 
@@ -533,6 +665,7 @@ void write_insert(struct mvcc *m, const struct plan *plan, struct write_answer *
 	struct eval_outcome outcome = {0};
 	struct eval_rows rows = {0};
 	uint64_t next = 0;
+	size_t numbered = 0;
 	bool made;
 
 	if (table->unknown) {
@@ -550,6 +683,7 @@ void write_insert(struct mvcc *m, const struct plan *plan, struct write_answer *
 		return;
 	}
 	a->matched = rows.count;
+	a->given = rows;
 	if (!order_rows(m, plan, table, &rows, a))
 		return;
 	m->now_asked = ASKED_ONCE;
@@ -567,12 +701,21 @@ void write_insert(struct mvcc *m, const struct plan *plan, struct write_answer *
 			arena_alloc(&m->store.arena, def->column_count * sizeof(*row));
 
 		memcpy(row, rows.row[i], def->column_count * sizeof(*row));
+		a->number = 0;
 		fill_autoinc(m, plan, def, rows.count, row, &next, a);
 		if (a->status == EVAL_OK) {
+			size_t came = a->came;
+
 			a->tried++;
 			insert_row(m, plan, table, row, a);
+			if (a->number && a->came == came)
+				next = a->number;
+			numbered += a->number && a->came > came;
 		}
 	}
+	if (a->status == EVAL_OK && ((a->numbers == NUMBERS_CAME && !numbered) ||
+					    (a->numbers == NUMBERS_NONE && numbered)))
+		a->impossible = true;
 	/* The rows before the one that cannot be made came first, and so did their errors. */
 	if (!made && a->status == EVAL_OK)
 		answer_outcome(m, a, &outcome);

@@ -147,6 +147,11 @@ static bool numbers_one_row(const struct mvcc *m, const struct plan *plan)
 	return is_one_row(plan->stmt->u.insert) && numbered_by(m, plan) == NUMBERED_ALL;
 }
 
+bool numbers_every_row(const struct mvcc *m, const struct plan *plan)
+{
+	return !plan->stmt->u.insert->query && numbered_by(m, plan) == NUMBERED_ALL;
+}
+
 static void after_insert(struct mvcc *m, struct session_settings *s, const struct plan *plan,
 	const struct execution_stmt *in)
 {

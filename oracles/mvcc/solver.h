@@ -346,6 +346,8 @@ struct span prepared_text(
 
 /* number.c */
 void plan_number(struct plan *plan);
+/* INSERT ... VALUES: does the server number each row? */
+bool numbers_every_row(const struct mvcc *m, const struct plan *plan);
 /* What a statement that was answered leaves of LAST_INSERT_ID(). */
 void number_after(struct mvcc *m, struct session_settings *s, const struct execution_stmt *in,
 	const struct plan *plan);

@@ -35,6 +35,15 @@ struct write_answer {
 	struct returned *returned, *returned_last; /* RETURNING: the rows, in the order in which they went */
 	size_t returned_count;
 	size_t tried; /* INSERT: rows that were come to */
+	size_t came;  /* ... that are in the table now */
+	struct eval_rows given; /* INSERT: all rows */
+	uint64_t number;        /* AUTO_INCREMENT of the row at hand; 0: it was given */
+	enum {
+		NUMBERS_TOLD,
+		NUMBERS_CAME, /* taken so: a row that was numbered came */
+		NUMBERS_NONE, /* ... none did */
+	} numbers;
+	bool impossible; /* what was taken so cannot be */
 	uint32_t untold; /* enum untold_pick, once it was asked for */
 	bool conflict; /* snapshot isolation: a row has changed since the snapshot */
 	struct store_record *conflict_record;
@@ -69,6 +78,9 @@ void write_in_order(struct mvcc *m, const struct plan *plan, struct store_table 
  * the first; *next is 0 before that. */
 void fill_autoinc(struct mvcc *m, const struct plan *plan, const struct eval_table *def,
 	size_t row_count, struct eval_value *row, uint64_t *next, struct write_answer *answer);
+
+/* Can INSERT have counted, or returned, so many rows, whatever became of them? */
+bool insert_may_count(const struct mvcc *m, const struct plan *plan);
 
 /* Snapshot isolation: rows of the snapshot that somebody has deleted since are met, too, by a locking
  * read, UPDATE or DELETE that they match.  Their records are there as long as the read view is, and
