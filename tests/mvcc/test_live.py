@@ -98,5 +98,13 @@ def test_our_own_triggers_are_not_told():
     assert got == {"t": ["d", "u"], "gone": []}, got
 
 
+def test_replace_counts_as_our_own_triggers_make_it():
+    _, trace = recorded(os.path.join(HERE, "live", "replace-same.scn"), "--instrument=trigger")
+    # What the server answered: a row that goes and comes counts twice.
+    assert [r["affected"] for r in records(trace) if r["kind"] == "stmt"][:2] == [2, 5]
+    status, found = check(trace)
+    assert (status, found["verdict"]) == (0, "ok"), found
+
+
 if __name__ == "__main__":
     tap.main(globals())
