@@ -172,6 +172,7 @@ enum history_version_flags {
 	HISTORY_VERSION_DUPLICATE = 1 << 9,    /* a second write claimed to be this version too */
 	HISTORY_VERSION_INSTALLED = 1 << 10,   /* stands in the version order, if there is one */
 	HISTORY_VERSION_REPLACED = 1 << 11,    /* INTERMEDIATE by an exact probe */
+	HISTORY_VERSION_MOVED = 1 << 12,       /* DEAD, as its row got another key */
 };
 
 struct history_version {

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "history/ahead.h"
 #include "history/build.h"
+#include "history/cascade.h"
 #include "history/contents.h"
 #include "history/decode.h"
 #include "history/group.h"
@@ -91,6 +92,7 @@ static void row_rekey(struct loader *loader, const struct batch_row *b)
 	previous = version_named(loader, old.object, b->row.previous);
 	row_image(loader, previous, b->row.old_image);
 	old.version = build_dead(&loader->build, old.object);
+	loader->history->versions[old.version].flags |= HISTORY_VERSION_MOVED;
 	build_write(&loader->build, &old, previous);
 	row_image(loader, b->op.version, b->row.image);
 	build_write(&loader->build, &b->op, BUILD_NIL);
@@ -769,6 +771,7 @@ static void loader_finish(struct loader *loader)
 			group_finish(group, &loader->build);
 	}
 	loader_release(loader);
+	cascade_deletes(&loader->build);
 	build_finish(&loader->build);
 }
 

@@ -458,7 +458,12 @@ void plan_statement(struct plan *plan, const struct plan_context *context, struc
 		}
 	}
 	if (plan->anywhere && tables->action_count)
-		plan->fires = instrument_tables_fire(tables, SPAN_NONE, SPAN_NONE, SPAN_NONE);
+		plan->fires |= instrument_tables_fire(tables, SPAN_NONE, SPAN_NONE, SPAN_NONE);
+	/* Whatever it is set to, and for whom. */
+	if (tables->action_count && mentions(text, "foreign_key_checks")) {
+		instrument_tables_unfollow(tables);
+		plan->fires = true;
+	}
 	arena_release(&arena);
 }
 

@@ -567,7 +567,7 @@ static bool prepare_table(struct preparer *p, struct instrument_table *t, MYSQL_
 		return false;
 	}
 	outcome(p, t, PREPARE_DONE,
-		t->follows
+		(p->options->mode == INSTRUMENT_SELECT ? t->follows : t->rewritten)
 			? "is prepared; a foreign key changes its rows without triggers: what is "
 			  "recorded of them is not exact"
 		: hidden_key ? "is prepared, with a hidden primary key"

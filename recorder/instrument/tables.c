@@ -196,20 +196,27 @@ static bool read_key(struct instrument_table *t, MYSQL *mysql, struct err *err)
 	return true;
 }
 
+#define REWRITES "('SET NULL', 'SET DEFAULT')"
+#define ACTIONS  "('CASCADE', 'SET NULL', 'SET DEFAULT')"
+
 static bool read_follows(struct instrument_table *t, MYSQL *mysql, struct err *err)
 {
 	struct buf sql = BUF_INIT;
 	MYSQL_RES *result;
+	MYSQL_ROW row;
 
-	buf_add_str(&sql, "select 1 from information_schema.referential_constraints");
+	buf_add_str(&sql, "select delete_rule in " REWRITES " or update_rule in " ACTIONS
+			  " from information_schema.referential_constraints");
 	add_where(&sql, t, "constraint_schema", "table_name");
-	buf_add_str(&sql, " and (delete_rule in ('CASCADE', 'SET NULL', 'SET DEFAULT') or "
-			  "update_rule in ('CASCADE', 'SET NULL', 'SET DEFAULT')) limit 1");
+	buf_add_str(&sql, " and (delete_rule in " ACTIONS " or update_rule in " ACTIONS ")");
 	result = instrument_query(mysql, sql.data, err);
 	buf_release(&sql);
 	if (!result)
 		return false;
-	t->follows = mysql_num_rows(result) != 0;
+	while ((row = mysql_fetch_row(result)) != NULL) {
+		t->follows = true;
+		t->rewritten |= row[0] && strcmp(row[0], "0") != 0;
+	}
 	mysql_free_result(result);
 	return true;
 }
@@ -324,20 +331,52 @@ static bool note_triggers(struct instrument_tables *tables, MYSQL *mysql, struct
 	return true;
 }
 
-/* Foreign keys fire no triggers.  Who fires them is known only where every writer is recorded, and
- * where no trigger of the application does: else the child is never exact. */
+#define FOREIGN_KEY_CHECKS "foreign_key_checks"
+
+/* Values that the analyzer can compare. */
+static bool is_comparable(const struct instrument_table *t, const char *name)
+{
+	for (size_t i = 0; i < t->column_count; i++)
+		if (strcasecmp(t->columns[i].name, name) == 0)
+			return t->columns[i].kind == COLUMN_NUMBER ||
+			       t->columns[i].kind == COLUMN_TEXT ||
+			       t->columns[i].kind == COLUMN_BYTES;
+	return false;
+}
+
+/* A row of read_cascades(): does the log tell what the foreign key deletes? */
+static bool is_followed(const struct instrument_tables *tables, const struct instrument_table *child,
+	MYSQL_ROW row)
+{
+	const struct instrument_table *parent =
+		instrument_tables_find(tables, span_str(row[2]), span_str(row[3]));
+
+	return tables->mode == INSTRUMENT_TRIGGER && strcmp(row[7], "CASCADE") == 0 &&
+	       strcmp(row[6], "0") == 0 && parent && is_comparable(parent, row[4]) &&
+	       is_comparable(child, row[5]);
+}
+
+/* Foreign keys fire no triggers.  Rows that they delete with a prepared one are found by the analyzer.
+ * Of other changes it is known who fires them only where every writer is recorded, and where no
+ * trigger of the application does: else the child is never exact. */
 static bool read_cascades(struct instrument_tables *tables, MYSQL *mysql, struct err *err)
 {
 	MYSQL_RES *result = instrument_query(mysql,
 		"select r.constraint_schema, r.table_name, k.referenced_table_schema, "
-		"k.referenced_table_name, k.referenced_column_name, (select count(*) from "
+		"k.referenced_table_name, k.referenced_column_name, k.column_name, "
+		/* Are there sessions in which foreign keys do nothing? */
+		"not @@global.foreign_key_checks or @@global.init_connect like '%" FOREIGN_KEY_CHECKS
+		"%' or exists (select 1 from information_schema.routines where "
+		"routine_definition like '%" FOREIGN_KEY_CHECKS "%' and routine_schema not in "
+		"('sys', 'mysql')) or exists (select 1 from information_schema.triggers where "
+		"action_statement like '%" FOREIGN_KEY_CHECKS "%'), "
+		"r.delete_rule, r.update_rule in " ACTIONS ", (select count(*) from "
 		"information_schema.triggers where left(trigger_name, 7) <> '" TRIGGER_PREFIX
-		"' and trigger_schema not in ('sys', 'mysql')) from "
+		"' and trigger_schema not in ('sys', 'mysql')), r.delete_rule in " ACTIONS " from "
 		"information_schema.referential_constraints r join "
 		"information_schema.key_column_usage k on k.constraint_schema = "
 		"r.constraint_schema and k.constraint_name = r.constraint_name and k.table_name = "
-		"r.table_name where r.delete_rule in ('CASCADE', 'SET NULL', 'SET DEFAULT') or "
-		"r.update_rule in ('CASCADE', 'SET NULL', 'SET DEFAULT')",
+		"r.table_name where r.delete_rule in " ACTIONS " or r.update_rule in " ACTIONS,
 		err);
 	MYSQL_ROW row;
 
@@ -346,43 +385,60 @@ static bool read_cascades(struct instrument_tables *tables, MYSQL *mysql, struct
 	while ((row = mysql_fetch_row(result)) != NULL) {
 		struct instrument_table *child =
 			instrument_tables_find(tables, span_str(row[0]), span_str(row[1]));
+		struct instrument_cascade action = {.on_update = strcmp(row[8], "0") != 0,
+			.on_delete = strcmp(row[10], "0") != 0};
 
 		if (!child)
 			continue;
-		if (!tables->all_writers || !row[2] || !row[3] || !row[4] ||
-			strcmp(row[5], "0") != 0) {
+		action.followed = row[2] && row[3] && row[4] && is_followed(tables, child, row);
+		if ((action.on_update || !action.followed) &&
+			(!tables->all_writers || !row[2] || !row[3] || !row[4] ||
+				strcmp(row[9], "0") != 0)) {
 			child->cascades = true;
 			continue;
 		}
+		action.database = mem_strdup(row[2]);
+		action.parent = mem_strdup(row[3]);
+		action.column = mem_strdup(row[4]);
+		action.child = (uint32_t)(child - tables->list);
 		MEM_RESERVE(tables->actions, tables->action_count + 1, tables->action_capacity);
-		tables->actions[tables->action_count++] =
-			(struct instrument_cascade){.database = mem_strdup(row[2]),
-				.parent = mem_strdup(row[3]),
-				.column = mem_strdup(row[4]),
-				.child = (uint32_t)(child - tables->list)};
+		tables->actions[tables->action_count++] = action;
 	}
 	mysql_free_result(result);
 	return true;
 }
 
-static bool fire(const struct instrument_tables *tables, struct span database, struct span name,
-	struct span column, unsigned depth)
+/* What is done to rows of a table. */
+struct firing {
+	struct span database, name;
+	struct span column; /* of an update; SPAN_NONE: any */
+	bool deletes, updates;
+};
+
+static bool fire(const struct instrument_tables *tables, struct firing what, unsigned depth)
 {
 	bool any = false;
 
 	for (size_t i = 0; i < tables->action_count && depth; i++) {
 		const struct instrument_cascade *action = &tables->actions[i];
 		struct instrument_table *child = &tables->list[action->child];
+		bool deletes = what.deletes && action->on_delete, updates;
 
-		if (database.ptr && (!span_ieq_str(database, action->database) ||
-					    !span_ieq_str(name, action->parent)))
+		if (what.database.ptr && (!span_ieq_str(what.database, action->database) ||
+						 !span_ieq_str(what.name, action->parent)))
 			continue;
-		if (column.ptr && !span_ieq_str(column, action->column))
-			continue;
-		atomic_store(&child->disturbed, true);
-		any = true;
-		if (database.ptr)
-			fire(tables, span_str(child->database), span_str(child->name), SPAN_NONE,
+		updates = what.updates && action->on_update &&
+			  (!what.column.ptr || span_ieq_str(what.column, action->column));
+		if (updates || (deletes && !action->followed)) {
+			atomic_store(&child->disturbed, true);
+			any = true;
+		}
+		if ((updates || deletes) && what.database.ptr)
+			any |= fire(tables,
+				(struct firing){.database = span_str(child->database),
+					.name = span_str(child->name),
+					.deletes = deletes,
+					.updates = updates || !action->followed},
 				depth - 1);
 	}
 	return any;
@@ -393,7 +449,19 @@ bool instrument_tables_fire(const struct instrument_tables *tables, struct span 
 {
 	enum { DEPTH_MAX = 16 }; /* the servers go 15 levels deep */
 
-	return fire(tables, database, name, column, DEPTH_MAX);
+	return fire(tables,
+		(struct firing){.database = database,
+			.name = name,
+			.column = column,
+			.deletes = !column.ptr,
+			.updates = column.ptr || !database.ptr},
+		DEPTH_MAX);
+}
+
+void instrument_tables_unfollow(const struct instrument_tables *tables)
+{
+	for (size_t i = 0; i < tables->action_count; i++)
+		atomic_store(&tables->list[tables->actions[i].child].disturbed, true);
 }
 
 /* Words that a body without transaction control does not have, be it in a comment: what ends a

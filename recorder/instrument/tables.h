@@ -84,7 +84,8 @@ struct instrument_table {
 	/* A foreign key may change or delete rows of it without firing triggers at any time; in
 	 * select mode also triggers of the application. */
 	bool cascades;
-	bool follows; /* a foreign key of it has actions */
+	bool follows;   /* a foreign key of it has actions ... */
+	bool rewritten; /* ... that change its rows, not only delete them */
 	/* A statement that fires no triggers (TRUNCATE, ALTER ...) was sent for it while it was
 	 * recorded: nothing is exact any more.  Set by any thread. */
 	atomic_bool disturbed;
@@ -97,11 +98,14 @@ struct instrument_table {
 enum instrument_mode { INSTRUMENT_OFF, INSTRUMENT_TRIGGER, INSTRUMENT_SELECT };
 extern const char *const instrument_mode_words[]; /* for --instrument */
 
-/* A foreign key whose actions change rows of `child`, where all that can fire them is recorded. */
+/* A foreign key whose actions change rows of `child`, where all that can fire them is recorded; or
+ * that deletes them with a row whose deletion is logged, so that the analyzer can tell which. */
 struct instrument_cascade {
 	char *database, *parent; /* the table that it refers to ... */
 	char *column;            /* ... and one column of it */
 	uint32_t child;          /* in instrument_tables.list */
+	bool on_delete, on_update; /* when it changes rows */
+	bool followed;             /* on_delete: by the analyzer (docs/history.md, rule 19) */
 };
 
 /* A procedure whose body neither ends transactions nor goes on behind an error: where a transaction
@@ -176,11 +180,13 @@ struct instrument_table *instrument_tables_find(
 bool instrument_table_describe(
 	struct instrument_table *table, MYSQL *mysql, struct err *err) MUST_CHECK;
 void instrument_table_release(struct instrument_table *table);
-/* A statement deletes rows of the table, or changes the column (NULL: any): children that a foreign
- * key makes follow it are disturbed, and theirs.  `database` SPAN_NONE: whatever table it is.
- * False: there are none. */
+/* A statement deletes rows of the table, or changes the column: children that a foreign key makes
+ * follow it are disturbed, and theirs.  `column` SPAN_NONE: it deletes; `database` SPAN_NONE:
+ * whatever table it is, and both.  False: there are none. */
 bool instrument_tables_fire(const struct instrument_tables *tables, struct span database,
 	struct span name, struct span column);
+/* Foreign keys may not do from now on what they should. */
+void instrument_tables_unfollow(const struct instrument_tables *tables);
 static inline bool instrument_table_exact(const struct instrument_table *table)
 {
 	return !table->cascades && !atomic_load(&table->disturbed);

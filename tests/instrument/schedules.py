@@ -3,7 +3,7 @@
 
 The same seed gives the same scenario.  Few rows and few values, so that transactions meet.  Beside
 what every schedule has (reads by key and by condition, every kind of write, autocommit among
-transactions, savepoints), a scenario has some of: foreign keys that cascade, triggers of the
+transactions, savepoints), a scenario has some of: foreign keys that cascade (three tables deep, or to the table itself), triggers of the
 application, partitions, views, temporary tables, sessions that are killed, lock wait timeouts,
 NOWAIT and SKIP LOCKED, statements that read in ways which show no rows (aggregates, joins, UNION),
 many joins and subqueries (`joint`).
@@ -20,7 +20,7 @@ class Schedule:
         self.r = r = random.Random(seed)
         self.seed = seed
         self.on = {f for f in FEATURES if r.random() < (0.12 if f in (
-            "trigger", "kill", "cascade", "routine", "select_limit") else 0.3)}
+            "trigger", "kill", "routine", "select_limit") else 0.3)}
         if "cascade" in self.on:
             self.on.add("child")
         self.unique = r.random() < 0.2
@@ -52,6 +52,8 @@ class Schedule:
         ))()
 
     def table(self):
+        if "cascade" in self.on:
+            return self.r.choice(("t", "t", "u", "u", "g"))
         return "t" if self.r.random() < 0.8 or "child" not in self.on else "u"
 
     def setup(self):
@@ -70,13 +72,20 @@ class Schedule:
             out.append("insert into t values (%d, %d, %d);" % (i, r.randrange(3), v))
         if "child" in self.on:
             act = " on delete %s on update %s" % (
-                r.choice(("cascade", "set null")), r.choice(("cascade", "set null", "restrict"))
+                r.choice(("cascade", "cascade", "cascade", "set null")),
+                r.choice(("cascade", "set null", "restrict", "no action", "no action"))
             ) if "cascade" in self.on else ""
             out.append("create table u(id int primary key, k int, v int, "
                        "foreign key (v) references t(id)%s) engine=innodb;" % act)
             for i in r.sample(range(1, 7), r.randrange(0, 4)):
                 out.append("insert into u values (%d, %d, %s);" % (
                     i, r.randrange(3), r.choice(ids) if ids and r.random() < 0.8 else "null"))
+        if "cascade" in self.on:
+            out.append("create table g(id int primary key, k int, v int, foreign key (v) references "
+                       "%s(id) on delete cascade) engine=innodb;" % r.choice(("u", "u", "g", "t")))
+            out.append("insert into g select id, k, null from u;")
+            out.append("update g set v = %d where id > %d and exists (select 1 from u where u.id = %d) "
+                       "and exists (select 1 from t where t.id = %d);" % ((self.number(),) * 4))
         if "trigger" in self.on:
             out.append("create table log(n int auto_increment primary key, id int, v int) "
                        "engine=innodb;")
@@ -196,6 +205,13 @@ class Schedule:
             choices += ["update t set id = id + %d where id = %d" % (r.randrange(1, 4), n),
                         "update t set id = %d where id = %d" % (self.number(), n),
                         "update t set id = id + 10 where v = %d" % v]
+        if "cascade" in self.on:
+            choices += ["delete from t where id = %d" % n, "delete from t where id >= %d" % n,
+                        "delete from u where id = %d" % n,
+                        "replace into t values (%d, %d, %d)" % (n, r.randrange(3), v),
+                        "update g set v = %s where id = %d" % (r.choice(("null", str(n))), n),
+                        "insert into u values (%d, 1, %d)" % (n, self.number()),
+                        "insert into g values (%d, 1, %s)" % (n, r.choice(("null", str(n))))]
         if "multi" in self.on:
             choices += ["update t a join t b on a.k = b.id set a.v = a.v + 1",
                         "delete a from t a join t b on a.k = b.id where b.v > 2",
