@@ -30,6 +30,7 @@ struct joint_query {
 	struct eval_expr *order[ORDER_MAX];
 	bool desc[ORDER_MAX];
 	uint32_t order_count;
+	bool order_whole; /* it has the primary key in it: no two rows are equal */
 };
 
 /* Rows of one mention, each with its object. */
@@ -248,6 +249,23 @@ static void compile_locals(struct joint *j, struct joint_query *q, uint32_t i)
 	}
 }
 
+static bool orders_by_key(const struct eval_table *table, const struct sql_order *order)
+{
+	const struct eval_index *key = table->index_count ? &table->indexes[0] : NULL;
+	uint32_t found = 0;
+
+	if (!key || !key->primary)
+		return false;
+	for (uint32_t i = 0; i < key->count; i++) {
+		const struct sql_order *o = order;
+
+		while (o && !span_ieq(o->expr->u.column.name, table->columns[key->columns[i]].name))
+			o = o->next;
+		found += o != NULL;
+	}
+	return found == key->count;
+}
+
 static bool compile_order(struct joint *j, struct joint_query *q)
 {
 	const struct sql_table_ref *ref = q->shape.mentions[0].ref;
@@ -265,6 +283,7 @@ static bool compile_order(struct joint *j, struct joint_query *q)
 		if (!q->order[q->order_count++])
 			return false;
 	}
+	q->order_whole = orders_by_key(table, q->shape.query->order);
 	return true;
 }
 
@@ -768,6 +787,9 @@ static enum match test_cut(struct joint *j, const struct eval_value *row)
 
 	arena_clear(&j->scratch);
 	order = compare_order(j, row, j->last_row, &known);
+	/* The last row itself, or another version of it. */
+	if (known && order == 0 && j->query->order_whole)
+		return MATCH_YES;
 	if (!known || order == 0)
 		return row == j->last_row ? MATCH_YES : MATCH_UNKNOWN;
 	return order < 0 ? MATCH_YES : MATCH_NO;

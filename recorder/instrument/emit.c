@@ -150,6 +150,21 @@ void probed_emit_reads(struct capture *c, const struct probed *stmt, const struc
 	probed_emit_blind(c, stmt, plan);
 }
 
+/* The rows of a table that a write's condition took, changed or not. */
+static void emit_matches(struct capture *c, const struct probed *stmt,
+	const struct instrument_table *table, const struct statement_probes *probes, bool exact)
+{
+	const struct table_probes *rows = probed_rows(probes, table);
+	struct record_probe probe = {.read_kind = PROBE_READ_CURRENT,
+		.exact = exact && instrument_table_exact(table)};
+
+	if (!rows || !rows->write_count)
+		probed_emit(c, stmt, PROBE_WRITE, table, probe, NULL, 0);
+	probe.predicate = stmt->predicate;
+	probed_emit(c, stmt, PROBE_PM, table, probe, rows ? &rows->matches : NULL,
+		rows ? rows->match_count : 0);
+}
+
 void probed_emit_writes(struct capture *c, const struct probed *stmt, const struct plan *plan,
 	const struct statement_probes *probes)
 {
@@ -164,7 +179,7 @@ void probed_emit_writes(struct capture *c, const struct probed *stmt, const stru
 		if (rows->write_count)
 			probed_emit(c, stmt, PROBE_WRITE, rows->table, probe, &rows->writes,
 				rows->write_count);
-		if (rows->match_count && plan->predicate_of != rows->table && !plan->keyed)
+		if (rows->match_count && !plan_lists(plan, rows->table) && !plan->keyed)
 			probed_emit_unknown(c, stmt, rows->table);
 		if (plan->written_count && plan->written[0] == rows->table)
 			written = rows->write_count;
@@ -172,23 +187,15 @@ void probed_emit_writes(struct capture *c, const struct probed *stmt, const stru
 	for (size_t i = 0; plan->passes && i < plan->written_count; i++) {
 		const struct table_probes *rows = probed_rows(probes, plan->written[i]);
 
-		if (plan->written[i] != plan->predicate_of && !(rows && rows->match_count))
+		if (!plan_lists(plan, plan->written[i]) && !(rows && rows->match_count))
 			probed_emit_unknown(c, stmt, plan->written[i]);
 	}
 	/* Which rows kept others out, and at which version, is not told. */
 	if (written < plan->insert_rows && plan->written_count)
 		probed_emit_unknown(c, stmt, plan->written[0]);
-	if (plan->predicate_of && stmt->predicate.ptr) {
-		const struct instrument_table *table = plan->predicate_of;
-		const struct table_probes *rows = probed_rows(probes, table);
-		struct record_probe probe = {.read_kind = PROBE_READ_CURRENT,
-			.exact = exact && instrument_table_exact(table)};
-
-		if (!rows || !rows->write_count)
-			probed_emit(c, stmt, PROBE_WRITE, table, probe, NULL, 0);
-		probe.predicate = stmt->predicate;
-		probed_emit(c, stmt, PROBE_PM, table, probe, rows ? &rows->matches : NULL,
-			rows ? rows->match_count : 0);
-	}
+	if (plan->predicate_of && stmt->predicate.ptr)
+		emit_matches(c, stmt, plan->predicate_of, probes, exact);
+	for (size_t i = 1; i < plan->listed_count && stmt->predicate.ptr; i++)
+		emit_matches(c, stmt, plan->listed[i], probes, exact);
 	probed_emit_blind(c, stmt, plan);
 }

@@ -107,7 +107,16 @@ void plan_leave_alone(struct plan *plan)
 void plan_forget_predicate(struct plan *plan)
 {
 	plan->predicate_of = NULL;
+	plan->listed_count = 0;
 	plan->joint = plan->parts = false;
+}
+
+bool plan_lists(const struct plan *plan, const struct instrument_table *table)
+{
+	for (size_t i = 0; i < plan->listed_count; i++)
+		if (plan->listed[i] == table)
+			return true;
+	return plan->predicate_of == table;
 }
 
 static bool is_view(const struct planner *p, struct span name)
@@ -231,6 +240,15 @@ static bool shows_diagnostics(struct span text)
 	return mentions(beginning, "warnings") || mentions(beginning, "errors");
 }
 
+/* Below REPEATABLE READ UPDATE of one table and INSERT read by the snapshot what they only look at;
+ * DELETE, and UPDATE of several, lock that as well (store_lock in storage/innobase/handler/ha_innodb.cc:
+ * the commands that it names). */
+static bool locks_all(const struct planner *p)
+{
+	return p->tables->mode != INSTRUMENT_SELECT &&
+	       (p->stmt->kind != SQL_STMT_UPDATE || !plan_only_table(p->stmt->u.update->tables));
+}
+
 static void plan_parsed(struct planner *p)
 {
 	const struct sql_stmt *stmt = p->stmt;
@@ -299,8 +317,10 @@ static void plan_parsed(struct planner *p)
 		plan_ignore(p, stmt->u.update);
 		if (!stmt->u.update->with &&
 			(!(stmt->u.update->flags & SQL_DML_IGNORE) || plan->skips))
-			plan_condition(p, stmt->u.update->tables, stmt->u.update->where,
-				stmt->u.update->limit);
+			plan_condition(p,
+				&(struct plan_clauses){stmt->u.update->tables, stmt->u.update->where,
+					stmt->u.update->order, stmt->u.update->limit});
+		plan->locking = locks_all(p);
 		if (!plan_sets_key(plan->predicate_of, stmt->u.update->set))
 			plan_set_target(p, plan_only_table(stmt->u.update->tables), PLAN_WRITE_UPDATE);
 		sql_stmt_tables(stmt, note_table, p);
@@ -308,9 +328,11 @@ static void plan_parsed(struct planner *p)
 	case SQL_STMT_DELETE:
 		plan->writes = plan->passes = true;
 		plan->diagnostics = plan_looks_back(stmt);
-		if (!stmt->u.del->with && !stmt->u.del->targets && !(stmt->u.del->flags & SQL_DML_IGNORE))
-			plan_condition(
-				p, stmt->u.del->from, stmt->u.del->where, stmt->u.del->limit);
+		plan->locking = locks_all(p);
+		if (!stmt->u.del->with && !(stmt->u.del->flags & SQL_DML_IGNORE))
+			plan_condition(p,
+				&(struct plan_clauses){stmt->u.del->from, stmt->u.del->where,
+					stmt->u.del->order, stmt->u.del->limit});
 		plan_set_target(p, plan_only_table(stmt->u.del->from), PLAN_WRITE_DELETE);
 		sql_stmt_tables(stmt, note_table, p);
 		return;

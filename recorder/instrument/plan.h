@@ -70,6 +70,10 @@ struct plan {
 	/* The condition that says which rows of `predicate_of` it takes; NULL: none is known. */
 	const struct instrument_table *predicate_of;
 	struct plan_template predicate;
+	/* A write of several tables: those whose rows in the log are all that the predicate, a query,
+	 * gives of them; predicate_of is the first. */
+	const struct instrument_table *listed[PLAN_TABLES_MAX];
+	size_t listed_count;
 	bool shared; /* it means the same in every session */
 	/* The predicate is a query over several tables (docs/trace-format.md): of all in `tables`,
 	 * and what is known of those in `blind`. */
@@ -127,6 +131,8 @@ void plan_copy(struct plan *to, const struct plan *from);
 void plan_leave_alone(struct plan *plan);
 /* Nothing is said of the rows that it passed over. */
 void plan_forget_predicate(struct plan *plan);
+/* A write: are its rows of the table all that its condition gives? */
+bool plan_lists(const struct plan *plan, const struct instrument_table *table);
 void plan_release(struct plan *plan);
 
 /* A text with its parameters, whose SQL literals `literals` has one by one. */

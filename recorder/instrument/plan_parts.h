@@ -100,8 +100,14 @@ void plan_read_unseen(struct planner *p, const struct sql_query *q);
 
 /* ---- plan_write.c ---- */
 
-void plan_condition(struct planner *p, const struct sql_table_ref *tables,
-	const struct sql_expr *where, const struct sql_limit *limit);
+/* Of an UPDATE or a DELETE. */
+struct plan_clauses {
+	struct sql_table_ref *tables;
+	struct sql_expr *where;
+	struct sql_order *order;
+	struct sql_limit *limit;
+};
+void plan_condition(struct planner *p, const struct plan_clauses *clauses);
 /* The table that a statement writes, and how it is called. */
 void plan_set_target(
 	struct planner *p, const struct sql_table_ref *ref, enum plan_write write);

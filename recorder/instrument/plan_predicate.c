@@ -103,6 +103,17 @@ bool plan_depends_on_mode(const struct planner *p)
 		       memchr(text.ptr, '\\', text.len));
 }
 
+/* The only table's columns need no word for it, and an alias says nothing to who reads the trace. */
+static bool strip_table(void *ctx, const struct sql_expr *e)
+{
+	struct sql_expr *to = (struct sql_expr *)(uintptr_t)e; /* of this plan's tree */
+
+	(void)ctx;
+	if (e->kind == SQL_EXPR_COLUMN)
+		to->u.column.db = to->u.column.table = SPAN_NONE;
+	return true;
+}
+
 /* Printed anew, as the tree has no parentheses of the text; always with backslashes in strings. */
 void plan_set_predicate(
 	struct planner *p, const struct instrument_table *table, const struct sql_expr *where)
@@ -122,6 +133,8 @@ void plan_set_predicate(
 	}
 	print.mode = 0;
 	sql_walk_expr(where, &visitor);
+	if (!plan_has_query(where))
+		sql_walk_expr(where, &(struct sql_visitor){.expr = strip_table});
 	sql_print_expr(where, &print, &plan->predicate.text);
 	if (state.count > PLAN_PARAMS_MAX ||
 		plan_find_params(&plan->predicate, indexes) != state.count) {

@@ -2,40 +2,114 @@
 /* Writes: which rows they take, and where select mode finds them again. */
 #include "instrument/plan_parts.h"
 
-/* WHERE with subqueries in it, as a query. */
-static void set_joint_condition(struct planner *p, const struct sql_table_ref *ref,
-	const struct instrument_table *table, const struct sql_expr *where)
+/* Do the values of an UPDATE come out of queries?  Their tables are none of the condition's. */
+static bool values_come_from_queries(const struct planner *p)
 {
-	struct sql_query q = {.kind = SQL_QUERY_SELECT};
+	const struct sql_assign *set =
+		p->stmt->kind == SQL_STMT_UPDATE ? p->stmt->u.update->set : NULL;
 
-	q.u.select.from = (struct sql_table_ref *)(uintptr_t)ref;
-	q.u.select.where = (struct sql_expr *)(uintptr_t)where;
-	if (!plan_set_joint(p, &q, true))
-		return;
-	p->plan->predicate_of = table;
-	p->plan->parts = true;
-	for (const struct sql_assign *set =
-			p->stmt->kind == SQL_STMT_UPDATE ? p->stmt->u.update->set : NULL;
-		set; set = set->next)
-		p->plan->parts &= !plan_has_query(set->value);
+	for (; set; set = set->next)
+		if (plan_has_query(set->value))
+			return true;
+	return false;
 }
 
-void plan_condition(struct planner *p, const struct sql_table_ref *tables,
-	const struct sql_expr *where, const struct sql_limit *limit)
+static struct sql_query query_of(const struct plan_clauses *clauses)
 {
-	const struct sql_table_ref *ref = plan_only_table(tables);
-	const struct instrument_table *table = ref ? plan_find(p, &ref->u.name.table) : NULL;
+	struct sql_query q = {
+		.kind = SQL_QUERY_SELECT, .order = clauses->order, .limit = clauses->limit};
 
-	/* In select mode the rows that a LIMIT leaves out cannot be told from the others. */
-	if (limit && p->tables->mode == INSTRUMENT_SELECT)
+	q.u.select.from = clauses->tables;
+	q.u.select.where = clauses->where;
+	return q;
+}
+
+/* The condition as a query: WHERE has subqueries, or there are several tables. */
+static bool set_joint_condition(struct planner *p, const struct plan_clauses *clauses,
+	const struct instrument_table *table)
+{
+	struct sql_query q = query_of(clauses);
+
+	if (!plan_set_joint(p, &q, true))
+		return false;
+	p->plan->predicate_of = table;
+	p->plan->parts = !values_come_from_queries(p);
+	return true;
+}
+
+/* Prepared tables that a statement names. */
+struct naming {
+	const struct planner *planner;
+	const struct instrument_table *tables[PLAN_TABLES_MAX];
+	bool written[PLAN_TABLES_MAX];
+	size_t count;
+	bool odd; /* one twice, or too many */
+};
+
+static void note_naming(void *ctx, const struct sql_table_name *name,
+	const struct sql_table_ref *ref, enum sql_access_kind access)
+{
+	struct naming *naming = ctx;
+	const struct instrument_table *table = plan_find(naming->planner, name);
+
+	(void)ref;
+	if (!table)
 		return;
-	if (!table || !plan_where_is_all(p, ref, where, limit))
+	for (size_t i = 0; i < naming->count; i++)
+		naming->odd |= naming->tables[i] == table;
+	if (naming->count == PLAN_TABLES_MAX) {
+		naming->odd = true;
+		return;
+	}
+	naming->tables[naming->count] = table;
+	naming->written[naming->count++] = access == SQL_TABLE_WRITE;
+}
+
+/* UPDATE and DELETE of several tables: of those that it writes the log has every row that takes part
+ * in the join, be it that nothing changes.  Which these are must be plain, and each be named once:
+ * rows of another mention are in no log. */
+static void set_listed_condition(struct planner *p, const struct plan_clauses *clauses)
+{
+	const struct sql_assign *set =
+		p->stmt->kind == SQL_STMT_UPDATE ? p->stmt->u.update->set : NULL;
+	struct naming naming = {.planner = p};
+	struct plan *plan = p->plan;
+
+	for (; set; set = set->next)
+		if (!set->target->u.column.table.ptr)
+			return;
+	sql_stmt_tables(p->stmt, note_naming, &naming);
+	if (naming.odd || clauses->limit)
+		return;
+	for (size_t i = 0; i < naming.count; i++)
+		if (naming.written[i])
+			plan->listed[plan->listed_count++] = naming.tables[i];
+	if (!plan->listed_count || !set_joint_condition(p, clauses, plan->listed[0]))
+		plan->listed_count = 0;
+}
+
+void plan_condition(struct planner *p, const struct plan_clauses *clauses)
+{
+	const struct sql_table_ref *ref = plan_only_table(clauses->tables);
+	const struct instrument_table *table = ref ? plan_find(p, &ref->u.name.table) : NULL;
+	bool select = p->tables->mode == INSTRUMENT_SELECT;
+
+	if (!ref && !select)
+		set_listed_condition(p, clauses);
+	/* In select mode the rows that a LIMIT leaves out cannot be told from the others. */
+	if (!table || (clauses->limit && select) ||
+		!plan_where_is_all(p, ref, clauses->where, clauses->limit))
 		return;
 	/* Select mode asks for the rows of a write by its condition. */
-	if (plan_has_query(where) && p->tables->mode != INSTRUMENT_SELECT)
-		set_joint_condition(p, ref, table, where);
-	else
-		plan_set_predicate(p, table, where);
+	if (plan_has_query(clauses->where) && !select) {
+		set_joint_condition(p, clauses, table);
+	} else {
+		struct sql_query q = query_of(clauses);
+
+		plan_set_predicate(p, table, clauses->where);
+		if (!select)
+			plan_set_first_rows(p, &q, table);
+	}
 }
 
 static bool values_have_query(const struct sql_insert *ins)

@@ -21,6 +21,7 @@ void instrument_session_release(struct instrument_session *s)
 	buf_release(&s->predicate);
 	buf_release(&s->first_rows);
 	buf_release(&s->pending_predicate);
+	buf_release(&s->pending_first_rows);
 	buf_release(&s->temporary);
 	buf_release(&s->named);
 	statement_probes_release(&s->reads);
@@ -51,14 +52,14 @@ static void forget_predicate(struct plan *plan, struct probed *stmt)
 }
 
 /* LIMIT cut rows off, perhaps: what came are the first ones. */
-static void take_first_rows(struct instrument_session *s)
+static void take_first_rows(struct plan *plan, struct probed *stmt, const struct buf *first_rows)
 {
-	if (!s->first_rows.len || !s->plan.predicate_of) {
-		forget_predicate(&s->plan, &s->stmt);
+	if (!first_rows->len || !plan->predicate_of) {
+		forget_predicate(plan, stmt);
 		return;
 	}
-	s->stmt.predicate = buf_span(&s->first_rows);
-	s->plan.shared = false;
+	stmt->predicate = buf_span(first_rows);
+	plan->shared = false;
 }
 
 static void begin(struct instrument_session *s, struct capture *capture, uint32_t number,
@@ -164,7 +165,8 @@ void instrument_take_log(struct instrument_session *s, struct capture *capture, 
 			probed_rows(&s->writes, s->pending_plan.predicate_of);
 
 		if (rows && rows->match_count >= s->pending_plan.limit)
-			forget_predicate(&s->pending_plan, &s->pending_stmt);
+			take_first_rows(
+				&s->pending_plan, &s->pending_stmt, &s->pending_first_rows);
 	}
 	if (s->pending_stmt.failed) {
 		emit_failed(s, capture, complete && !s->pending_stmt.lost);
@@ -282,7 +284,7 @@ void instrument_end(struct instrument_session *s, struct capture *capture,
 	if (cursor)
 		forget_predicate(&s->plan, &s->stmt);
 	else if (s->plan.reads && s->plan.limited && s->row_count >= s->plan.limit)
-		take_first_rows(s);
+		take_first_rows(&s->plan, &s->stmt, &s->first_rows);
 	if (instrument_in_select_mode(s)) {
 		select_end(s, capture, outcome);
 	} else if (s->plan.writes && (ok || (s->plan.vague && !s->pending))) {
@@ -297,6 +299,8 @@ void instrument_end(struct instrument_session *s, struct capture *capture,
 		s->pending_stmt = s->stmt;
 		buf_clear(&s->pending_predicate);
 		buf_add_span(&s->pending_predicate, buf_span(&s->predicate));
+		buf_clear(&s->pending_first_rows);
+		buf_add_span(&s->pending_first_rows, buf_span(&s->first_rows));
 		if (s->stmt.predicate.ptr)
 			s->pending_stmt.predicate = buf_span(&s->pending_predicate);
 	} else if (ok) {

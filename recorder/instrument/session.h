@@ -45,7 +45,7 @@ struct instrument_session {
 	bool pending;
 	struct plan pending_plan;
 	struct probed pending_stmt;
-	struct buf pending_predicate;
+	struct buf pending_predicate, pending_first_rows;
 	struct statement_probes writes;
 	struct select_state select;
 	const uint64_t *ended; /* statements of all sessions that ended; NULL: nobody counts */

@@ -1085,6 +1085,58 @@ def rows_that_joins_pass_over():
             assert not violations(verdict), (ask, level, violations(verdict))
 
 
+PASSING_WRITES = """
+[setup]
+create table c(id int primary key, name varchar(20)) engine=innodb;
+create table o(id int primary key, cust int, amount int, key(cust)) engine=innodb;
+create table x(id int primary key, v int) engine=innodb;
+insert into c values (5,'five'),(6,'six'),(7,'seven');
+insert into o values (1,5,10),(2,5,20),(3,6,30);
+insert into x values (1,0);
+[schedule]
+A> begin;
+B> begin;
+A> select * from x where id = 1;
+B> %s;
+B> update x set v = 1 where id = 1;
+B> commit;
+A> insert into o values (10, 5, 1);
+A> commit;
+[final]
+select * from o;
+"""
+
+
+@test
+def rows_that_writes_pass_over():
+    """INSERT phantoms of UPDATE and DELETE of several tables and with LIMIT are found, everything is decided"""
+    asks = {
+        "update o join c on o.cust = c.id set o.amount = 5 where c.name = 'five'": "G2",
+        "update o join c on o.cust = c.id set o.amount = 10 where c.name = 'five' and o.id > 1": "G2",
+        "update o, c set o.amount = 5, c.name = 'FIVE' where o.cust = c.id and c.id = 5": "G2",
+        "delete o from o join c on o.cust = c.id where c.name = 'five'": "G2",
+        "delete from o, c using o join c on o.cust = c.id where c.id = 5": "G2",
+        "delete y from o y where y.cust = 5": "G2",
+        "update o set amount = 6 where cust = 5 order by id desc limit 1": "G2",
+        "delete from o where cust = 5 order by id limit 3": "G2",
+        # Nothing changes, but the rows were looked at.
+        "update o join c on o.cust = c.id set o.amount = o.amount where c.name = 'five'": "G2",
+        # These the insert does not change.
+        "update o join c on o.cust = c.id set o.amount = 5 where c.name = 'six'": None,
+        "update o left join c on o.cust = c.id and c.id = 6 set o.amount = 5 where o.cust = 6": None,
+        "delete o from o join c on o.cust = c.id where c.name = 'five' and o.id < 5": None,
+        "update o set amount = 6 where cust = 5 order by id limit 1": None,
+        "delete from o where cust = 5 order by id limit 2": None,
+        "update o set amount = amount where cust = 5 order by id limit 2": None,
+    }
+    for ask, expected in asks.items():
+        for level, verdict in judged(PASSING_WRITES % ask).items():
+            assert verdict["coverage"]["undecided"] == 0, (ask, level, verdict["coverage"])
+            found = [f["class"] for f in verdict["findings"]]
+            assert found == ([expected] if expected and level == "RR" else []), (ask, level, found)
+            assert not violations(verdict), (ask, level, violations(verdict))
+
+
 @test
 def tables_that_change():
     """reads of tables that are not any more what they were when they were prepared"""
