@@ -22,6 +22,8 @@ struct joint_query {
 	bool understood;
 	uint32_t tables[SHAPE_MENTIONS_MAX]; /* of the history */
 	struct eval_query *whole;
+	/* ... whose rows are not made distinct; NULL: it has no negated mention. */
+	struct eval_query *counted;
 	/* For the right side of a LEFT JOIN: with the join an inner one. */
 	struct eval_query *inner[SHAPE_MENTIONS_MAX];
 	struct eval_expr *locals[SHAPE_MENTIONS_MAX][SHAPE_LOCALS_MAX];
@@ -312,6 +314,16 @@ static bool compile_query(struct joint *j, struct joint_query *q, struct span te
 	order = q->shape.query->order;
 	q->shape.query->order = NULL;
 	q->whole = eval_query_compile(&j->arena, q->shape.query, &j->env, &source, &outcome);
+	if (q->shape.negates && q->whole) {
+		uint32_t flags = q->shape.query->u.select.flags;
+
+		q->shape.query->u.select.flags = flags & ~(uint32_t)SQL_SELECT_DISTINCT;
+		q->counted = eval_query_compile(
+			&j->arena, q->shape.query, &j->env, &source, &outcome);
+		q->shape.query->u.select.flags = flags;
+		if (!q->counted)
+			return false;
+	}
 	for (uint32_t i = 0; i < q->shape.count && q->whole; i++) {
 		struct sql_table_ref *outer = q->shape.mentions[i].outer;
 
@@ -654,22 +666,32 @@ uint64_t joint_cost(struct joint *j)
 
 /* ---- testing ---- */
 
-/* Has the query a result with the rows given? */
-static enum match run(struct joint *j, uint32_t mention)
+/* How many rows the query has with the rows given.  False: not known. */
+static bool count_rows(struct joint *j, const struct eval_query *query, uint64_t *count)
 {
-	const struct joint_query *q = j->query;
 	struct eval_source source = source_of(j);
 	struct eval_outcome outcome = {0};
 	struct eval_result result;
 
 	arena_clear(&j->scratch);
 	j->cost++;
-	for (uint32_t i = 0; i < q->shape.count; i++)
+	for (uint32_t i = 0; i < j->query->shape.count; i++)
 		j->cost += j->given[i].count;
-	if (!eval_query_run(q->inner[mention] ? q->inner[mention] : q->whole, &j->scratch, &j->env,
-		    &source, &result, &outcome))
+	if (!eval_query_run(query, &j->scratch, &j->env, &source, &result, &outcome))
+		return false;
+	*count = result.row_count;
+	return true;
+}
+
+/* Has the query a result with the rows given? */
+static enum match run(struct joint *j, uint32_t mention)
+{
+	const struct joint_query *q = j->query;
+	uint64_t count;
+
+	if (!count_rows(j, q->inner[mention] ? q->inner[mention] : q->whole, &count))
 		return MATCH_UNKNOWN;
-	return result.row_count ? MATCH_YES : MATCH_NO;
+	return count ? MATCH_YES : MATCH_NO;
 }
 
 /* Has it a say in whether a row of the mention that is tested takes part? */
@@ -694,18 +716,32 @@ static uint32_t other_mentions(const struct joint *j, uint32_t mention, uint32_t
 	return count;
 }
 
-/* Gives each mention its rows of `lists`, the tested one the row alone. */
-static void give(struct joint *j, const struct row_list *lists, uint32_t mention,
-	const struct eval_value *const *row)
+/* Gives each mention its rows, the tested one the row alone: those that were certainly there, or all
+ * that may have been; of negated mentions the other ones, as their rows take results away. */
+static void give(struct joint *j, bool certain, uint32_t mention, const struct eval_value *const *row)
 {
 	for (uint32_t i = 0; i < j->query->shape.count; i++) {
+		const struct row_list *list = certain != j->query->shape.mentions[i].negated
+						      ? &j->certain[i]
+						      : &j->possible[i];
+
 		if (i == mention)
-			j->given[i] = (struct eval_rows){row, 1};
+			j->given[i] = (struct eval_rows){row, row ? 1 : 0};
 		else if (has_say(j, i, mention))
-			j->given[i] = (struct eval_rows){lists[i].rows, lists[i].count};
+			j->given[i] = (struct eval_rows){list->rows, list->count};
 		else
 			j->given[i] = (struct eval_rows){NULL, 0};
 	}
+}
+
+/* Are the lists that give() takes whole, where they are to have all that may have been there? */
+static bool gives_all(const struct joint *j, bool certain, uint32_t mention)
+{
+	for (uint32_t i = 0; i < j->query->shape.count; i++)
+		if (has_say(j, i, mention) && certain == j->query->shape.mentions[i].negated &&
+			!j->possible[i].whole)
+			return false;
+	return true;
 }
 
 /* Is there an object of the one other mention that takes part whichever version of it was seen? */
@@ -738,28 +774,56 @@ static enum match test_each_version(struct joint *j, uint32_t mention, uint32_t 
 	return MATCH_UNKNOWN;
 }
 
+/* Does a row of a negated mention take a row out of the result? */
+static enum match takes_away(
+	struct joint *j, bool certain, uint32_t mention, const struct eval_value *const *row)
+{
+	uint64_t without, with;
+
+	if (!gives_all(j, certain, mention))
+		return MATCH_UNKNOWN;
+	give(j, certain, mention, NULL);
+	if (!count_rows(j, j->query->counted, &without))
+		return MATCH_UNKNOWN;
+	j->given[mention] = (struct eval_rows){row, 1};
+	if (!count_rows(j, j->query->counted, &with))
+		return MATCH_UNKNOWN;
+	return with != without ? MATCH_YES : MATCH_NO;
+}
+
+static enum match test_negated(
+	struct joint *j, uint32_t mention, const struct eval_value *const *row)
+{
+	if (takes_away(j, true, mention, row) == MATCH_YES)
+		return MATCH_YES;
+	return takes_away(j, false, mention, row) == MATCH_NO ? MATCH_NO : MATCH_UNKNOWN;
+}
+
 static enum match test_mention(struct joint *j, uint32_t mention, const struct eval_value *row)
 {
 	uint32_t others, other = 0;
-	bool whole = true;
-	enum match match;
+	enum match match = MATCH_NO;
 
 	if (test_locals(j, mention, row) == MATCH_NO)
 		return MATCH_NO;
+	if (j->query->shape.mentions[mention].negated)
+		return test_negated(j, mention, &row);
 	others = other_mentions(j, mention, &other);
-	give(j, j->certain, mention, &row);
-	match = run(j, mention);
-	if (match != MATCH_NO || !others)
-		return match;
-	for (uint32_t i = 0; i < j->query->shape.count; i++)
-		whole &= !has_say(j, i, mention) || j->possible[i].whole;
-	if (!whole)
+	if (gives_all(j, true, mention)) {
+		give(j, true, mention, &row);
+		match = run(j, mention);
+		if (match != MATCH_NO || !others)
+			return match;
+	}
+	if (!gives_all(j, false, mention))
 		return MATCH_UNKNOWN;
-	give(j, j->possible, mention, &row);
+	give(j, false, mention, &row);
 	match = run(j, mention);
 	if (match != MATCH_YES)
 		return match;
-	return others == 1 ? test_each_version(j, mention, other, &row) : MATCH_UNKNOWN;
+	return others == 1 && !j->query->shape.negates
+		       ? test_each_version(j, mention, other, &row)
+		       : MATCH_UNKNOWN;
 }
 
 /* A table that is mentioned more than once meets itself: there the object is at this version too. */

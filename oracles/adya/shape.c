@@ -107,12 +107,19 @@ static struct naming names_of(
 
 static bool read_query(struct reader *r, struct sql_query *q, enum mention_role role);
 
+static bool read_negated(struct reader *r, struct sql_query *q);
+
 static bool read_condition(struct reader *r, const struct sql_expr *e)
 {
 	if (!e || is_plain(e))
 		return true;
 	if (e->kind == SQL_EXPR_BINARY && e->op == SQL_OP_AND)
 		return read_condition(r, e->u.binary.left) && read_condition(r, e->u.binary.right);
+	if (e->kind == SQL_EXPR_UNARY && e->op == SQL_OP_NOT &&
+		e->u.binary.left->kind == SQL_EXPR_EXISTS)
+		return read_negated(r, e->u.binary.left->u.in.query);
+	if (e->kind == SQL_EXPR_IN && e->negated && e->u.in.query && is_plain(e->u.in.left))
+		return read_negated(r, e->u.in.query);
 	if (e->kind == SQL_EXPR_EXISTS && !e->negated)
 		return read_query(r, e->u.in.query, MENTION_EXISTS);
 	return e->kind == SQL_EXPR_IN && !e->negated && e->u.in.query && is_plain(e->u.in.left) &&
@@ -328,6 +335,20 @@ static bool read_select(struct reader *r, struct sql_query *q, enum mention_role
 	return true;
 }
 
+/* One table, and conditions on it and on those around it. */
+static bool read_negated(struct reader *r, struct sql_query *q)
+{
+	const struct sql_table_ref *from = q->kind == SQL_QUERY_SELECT ? q->u.select.from : NULL;
+	uint32_t first = r->shape->count;
+
+	if (r->depth != 1 || r->with_count || !from || from->next || from->kind != SQL_TABLE_NAME ||
+		!is_plain(q->u.select.where) || !read_query(r, q, MENTION_EXISTS) ||
+		r->shape->count != first + 1)
+		return false;
+	r->shape->mentions[first].negated = r->shape->negates = true;
+	return true;
+}
+
 static bool read_union(struct reader *r, struct sql_query *q, enum mention_role role)
 {
 	uint32_t left = r->left, right = r->right, bit;
@@ -396,6 +417,9 @@ bool shape_of(struct shape *shape, struct sql_query *query, shape_column_fn *has
 	}
 	if (!read_query(&r, query, MENTION_LISTED) || !shape->count ||
 		r.used_count != r.cte_count || (r.cte_count && r.union_count))
+		return false;
+	/* A row of the result is one of its tables' own. */
+	if (shape->negates && (query->kind != SQL_QUERY_SELECT || r.union_count))
 		return false;
 	return !shape->cut || (shape->count == 1 && shape->mentions[0].role == MENTION_LISTED);
 }

@@ -5,10 +5,11 @@
  *
  * Only queries that are *monotone* are understood: a row more in a table never takes one out of the
  * result.  Those are selections and joins, UNION, DISTINCT, derived tables and CTEs of them, and IN
- * and EXISTS with such a query, not negated, that stand alone in the WHERE clause or under AND.  So
+ * and EXISTS with such a query that stand alone in the WHERE clause or under AND.  So
  * rows that a table certainly had give results that certainly came, and from rows that it may have
- * had follows what at most came.  NOT IN, NOT EXISTS, aggregates, scalar subqueries, LIMIT are not
- * understood; the right side of a LEFT JOIN is where nothing but its ON clause speaks of it (it then
+ * had follows what at most came.  NOT IN and NOT EXISTS with a query of one table, in the outermost WHERE
+ * clause, turn that round for this table: a row more never adds one to the result.  Aggregates, scalar
+ * subqueries, LIMIT are not understood; the right side of a LEFT JOIN is where nothing but its ON clause speaks of it (it then
  * neither adds nor hides rows of the others), or where WHERE refuses its NULLs.  Nor are CTEs that
  * nothing names, which no server evaluates, and those beside a UNION, which may be on either side.
  */
@@ -29,6 +30,7 @@ enum mention_role {
 struct mention {
 	struct sql_table_ref *ref;
 	enum mention_role role;
+	bool negated; /* in NOT IN or NOT EXISTS; its role is MENTION_EXISTS */
 	struct sql_table_ref *outer; /* the LEFT JOIN whose right side it is; NULL: none */
 	const struct sql_query *block;
 	/* UNIONs, a bit each, that it stands on the left side of, and on the right side. */
@@ -42,6 +44,7 @@ struct shape {
 	struct sql_query *query;
 	struct mention mentions[SHAPE_MENTIONS_MAX];
 	uint32_t count;
+	bool negates; /* some mention is negated */
 	bool cut; /* ORDER BY and LIMIT at its end: the result is its first rows */
 };
 

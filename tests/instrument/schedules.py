@@ -111,6 +111,8 @@ class Schedule:
             tail += r.choice((" for update", " lock in share mode"))
             if "skip" in self.on:
                 tail += r.choice((" skip locked", " nowait", ""))
+        if r.random() < 0.1:
+            return "select x.* from %s x %s%s" % (table, self.where("x.id", "x.v"), tail)
         columns = r.choice(("*", "*", "id, v", "v", "id + v as s, k", "1"))
         return "select %s from %s %s%s" % (columns, table, self.where(), tail)
 
@@ -129,6 +131,10 @@ class Schedule:
                    "select a.id, b.v from t a join t b on a.k = b.id",
                    "select a.id, b.v from t a left join t b on a.k = b.id where a.v > 0",
                    "select row_number() over (order by id), v from t",
+                   "select k, sum(v) from t group by k having sum(v) > %d" % self.value(),
+                   "select id from t having id > %d" % self.number(),
+                   "select * from t where id not in (select x.k from t x where x.v > %d)" % self.value(),
+                   "select * from t a where a.v < (select avg(b.v) from t b where b.k = a.k)",
                    "insert into t select id + 6, k, v from t where id < 3 on duplicate key "
                    "update v = 4"]
         if "child" in self.on:
@@ -164,7 +170,10 @@ class Schedule:
                 a, r.choice(("id", "k", "v")), r.choice(("id", "k", "v")), b, inner),
             lambda: "select * from %s a where exists (select 1 from %s x where x.k = a.id)%s" % (
                 a, b, r.choice(("", " and a.v > 0"))),
-            lambda: "select * from %s a where a.id not in (select x.k from %s x)" % (a, b),
+            lambda: "select * from %s a where a.%s not in (select x.%s from %s x %s)" % (
+                a, r.choice(("id", "k", "v")), r.choice(("id", "k", "v")), b, inner),
+            lambda: "select * from %s a where not exists (select 1 from %s x where x.k = a.id%s)%s" % (
+                a, b, r.choice(("", " and x.v > 0")), r.choice(("", " and a.v > 0", " and a.id < 5"))),
             lambda: "select distinct k from %s %s" % (a, self.where()),
             lambda: "select * from (select id, v from %s %s) d where d.id < 5" % (a, self.where()),
             lambda: "select id, k from %s %s union %sselect id, v from %s" % (
@@ -215,10 +224,16 @@ class Schedule:
         if "multi" in self.on:
             choices += ["update t a join t b on a.k = b.id set a.v = a.v + 1",
                         "delete a from t a join t b on a.k = b.id where b.v > 2",
-                        "update t set v = 7 %s order by id limit 1" % self.where(),
-                        "delete from t order by id limit 1"]
+                        "update t set v = 7 %s order by %s limit %d" % (
+                            self.where(), r.choice(("id", "v desc, id", "k", "id desc")), r.randrange(1, 4)),
+                        "delete from t %s order by %s limit 1" % (self.where(), r.choice(("id", "v"))),
+                        "delete x from t x where x.v = %d" % v]
             if "child" in self.on:
                 choices += ["update t join u on u.v = t.id set t.v = 8, u.k = 0",
+                            "update t join u on u.v = t.id set t.v = t.v + 1 where u.k = %d" % r.randrange(3),
+                            "update t a, u b set b.k = %d where a.id = b.v and a.k < 2" % r.randrange(3),
+                            "update t left join u on u.v = t.id and u.k = 1 set t.v = 2 where t.id > %d" % n,
+                            "delete u from u join t on u.v = t.id where t.k = %d" % r.randrange(3),
                             "delete t, u from t join u on u.v = t.id where t.id = %d" % n]
         if "opaque" in self.on:
             choices.append("update t set v = (select m from (select max(v) as m from t) x) "
@@ -267,7 +282,9 @@ class Schedule:
             return r.choice(("insert into x select id, k, v from t", "select * from x",
                              "update t join x using(id) set t.v = 3", "delete from x"))
         if x < 0.16 and "view" in self.on:
-            return r.choice(("select * from w where id > 1", "update w set v = 5 where id = %d"
+            return r.choice(("select * from w where id > 1", "select * from w", "select id, v from w where k = 1",
+                             "select count(*) from w", "select w.id, t.v from w join t on t.k = w.id",
+                             "select * from w where v > 2 order by id limit 1", "update w set v = 5 where id = %d"
                              % self.number(), "delete from w where id = %d" % self.number(),
                              "insert into w values (%d, 1, 1)" % self.number()))
         if x < 0.18 and "partitions" in self.on:

@@ -1070,7 +1070,11 @@ def rows_that_joins_pass_over():
         "select id from o where cust in (select id from c where name < 'six')": "G2",
         "select a.id, b.id from o a join o b on a.cust = b.cust where a.id = 2": "G2",
         "select id from o where cust = 5 order by id desc limit 1": "G2",
+        "select * from c where not exists (select 1 from o where o.cust = c.id and o.amount = 1)": "G2",
+        "select count(*) from c where id not in (select cust from o where amount < 10)": "G2",
         # These the other insert does not change.
+        "select * from c where id not in (select cust from o where amount > 5)": None,
+        "select * from c where not exists (select 1 from o where o.cust = c.id) and c.id > 5": None,
         "select * from o where exists (select 1 from c where c.id = o.cust and name = 'six')": None,
         "select id from o where cust = 5 order by id limit 1": None,
         "select * from c where id = 7 limit 1": None,
