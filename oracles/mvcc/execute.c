@@ -243,6 +243,29 @@ static bool sees_twins(const struct mvcc *m, const struct gathered *g)
 	return false;
 }
 
+/* SKIP LOCKED: some of the rows, and no more than LIMIT leaves.  QUERY_DIFFERS: not so. */
+static enum query_answer passes_over_locked(struct mvcc *m, const struct eval_result *result,
+	const struct execution_rows *recorded)
+{
+	const struct plan *plan = m->now_plan;
+	struct eval_result all = *result;
+	struct eval_outcome outcome = {0};
+	bool undecided;
+
+	if (plan->unlimited)
+		m->now_gathered_count = 0;
+	if ((!plan->plain && !plan->unlimited) ||
+		(plan->unlimited && !eval_query_run(plan->unlimited, &m->scratch, &m->env,
+					    &m->source, &all, &outcome))) {
+		judged(m, STMT_UNDECIDED, "SKIP LOCKED");
+		return QUERY_OPEN;
+	}
+	return compare_within(m, &all, recorded, &undecided) &&
+			       recorded->count <= result->row_count
+		       ? QUERY_FITS
+		       : QUERY_DIFFERS;
+}
+
 static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 {
 	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
@@ -278,12 +301,10 @@ static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 	/* Rows may be missing where somebody can hold locks, and then only some. */
 	if (m->now_plan->lock && m->now_plan->lock->wait == SQL_LOCK_SKIP_LOCKED &&
 		lock_possible(m)) {
-		if (!m->now_plan->plain) {
-			judged(m, STMT_UNDECIDED, "SKIP LOCKED");
-			return QUERY_OPEN;
-		}
-		if (compare_within(m, result, stmt->result, &undecided))
-			return QUERY_FITS;
+		enum query_answer answer = passes_over_locked(m, result, stmt->result);
+
+		if (answer != QUERY_DIFFERS)
+			return answer;
 	}
 	if (compare_result(m, result, stmt->result, &undecided))
 		return QUERY_FITS;

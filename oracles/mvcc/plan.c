@@ -109,6 +109,36 @@ static bool subquery_anywhere(void *ctx, const struct sql_query *query)
 	return true;
 }
 
+/* Does the answer have one row of columns for each row of the table that is picked? */
+static bool shows_rows(const struct sql_query *query)
+{
+	if (query->u.select.group || query->u.select.having ||
+		query->u.select.flags & SQL_SELECT_DISTINCT)
+		return false;
+	for (const struct sql_item *item = query->u.select.items; item; item = item->next) {
+		if (item->expr->kind != SQL_EXPR_STAR && item->expr->kind != SQL_EXPR_COLUMN)
+			return false;
+	}
+	return true;
+}
+
+/* SKIP LOCKED with LIMIT, as workers take their next job: others come in place of rows that are locked, so what may
+ * come is found among all. */
+static void plan_skipping(struct mvcc *m, struct plan *plan, const struct sql_query *query)
+{
+	const struct sql_limit *limit = query->limit;
+	struct eval_outcome outcome = {0};
+	struct sql_query *all;
+
+	if (!plan->lock || plan->lock->wait != SQL_LOCK_SKIP_LOCKED || limit->offset ||
+		limit->with_ties || limit->rows_examined || !shows_rows(query))
+		return;
+	all = arena_alloc(&m->plans_arena, sizeof(*all));
+	*all = *query;
+	all->limit = NULL;
+	plan->unlimited = eval_query_compile(&m->plans_arena, all, &m->env, &m->source, &outcome);
+}
+
 /* A locking read whose locked rows are exactly those that WHERE picks. */
 static void plan_locking_read(struct mvcc *m, struct plan *plan, const struct sql_query *query)
 {
@@ -126,8 +156,12 @@ static void plan_locking_read(struct mvcc *m, struct plan *plan, const struct sq
 		return;
 	}
 	from = query->u.select.from;
-	if (!from || from->next || from->kind != SQL_TABLE_NAME || query->limit)
+	if (!from || from->next || from->kind != SQL_TABLE_NAME)
 		return;
+	if (query->limit) {
+		plan_skipping(m, plan, query);
+		return;
+	}
 	if (query->u.select.where) {
 		plan->where = eval_expr_compile(&m->plans_arena, query->u.select.where,
 			m->store.tables[plan->tables[0]].def, from->alias, &m->env, &m->source,
@@ -136,11 +170,7 @@ static void plan_locking_read(struct mvcc *m, struct plan *plan, const struct sq
 			return;
 	}
 	plan->single = true;
-	plan->plain = !query->u.select.group && !query->u.select.having &&
-		      !(query->u.select.flags & SQL_SELECT_DISTINCT);
-	for (const struct sql_item *item = query->u.select.items; item; item = item->next)
-		plan->plain &= item->expr->kind == SQL_EXPR_STAR ||
-			       item->expr->kind == SQL_EXPR_COLUMN;
+	plan->plain = shows_rows(query);
 	plan_points(m, plan, query->u.select.where);
 	plan_ranges(m, plan, query->u.select.where);
 	plan->points = plan->reach;

@@ -48,6 +48,7 @@ struct plan {
 	const struct sql_stmt *stmt; /* NULL: does not parse */
 	const char *unsupported;     /* why it cannot be executed; NULL: it can */
 	struct eval_query *query;
+	struct eval_query *unlimited; /* of SKIP LOCKED with LIMIT: without it; NULL: none */
 	struct eval_insert *insert;
 	struct eval_change *change;
 	struct eval_join *join;
