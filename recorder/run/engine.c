@@ -4,6 +4,7 @@
 #include <mysqld_error.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/bug.h"
@@ -13,6 +14,7 @@
 #include "instrument/prepare.h"
 #include "run/ends.h"
 #include "scenario/scenario.h"
+#include "sql/sql.h"
 #include "trace/pack.h"
 
 enum {
@@ -395,10 +397,37 @@ void engine_sending(struct engine *e, struct client *c)
 
 /* ---- answers ---- */
 
+/* A prepared transaction outlives its session, and its locks keep the database from being dropped. */
+static void note_prepared(struct engine *e, const struct client *c)
+{
+	struct sql_options options = sql_options_default();
+	struct arena arena = ARENA_INIT;
+	struct sql_stmt *stmt;
+
+	if (!c->error && sql_parse(&arena, buf_span(&c->sql), &options, &stmt, NULL) &&
+		stmt->kind == SQL_STMT_XA && stmt->u.xa->kind == SQL_XA_PREPARE) {
+		stmt->u.xa->kind = SQL_XA_ROLLBACK;
+		sql_print(stmt, &options, &e->prepared);
+		buf_add_char(&e->prepared, 0);
+	}
+	arena_release(&arena);
+}
+
+/* Those that were ended, by whomever, the server does not know any more. */
+static void end_prepared(struct engine *e)
+{
+	for (size_t at = 0; at < e->prepared.len; at += strlen(e->prepared.data + at) + 1) {
+		if (e->control_dead || (!engine_query(e, span_str(e->prepared.data + at)) && e->control_dead))
+			break;
+	}
+	buf_release(&e->prepared);
+}
+
 static void complete(struct engine *e, struct client *c)
 {
 	e->event_ns = clock_mono_ns();
 	e->ended++;
+	note_prepared(e, c);
 	e->answered(e->ctx, c);
 	ends_answered(c);
 	c->blocked = c->waiting = c->settled = c->by_time = c->held = false;
@@ -686,6 +715,7 @@ bool engine_open(struct engine *e, size_t client_max, size_t nodes)
 bool engine_close(struct engine *e, bool ok)
 {
 	engine_close_sessions(e);
+	end_prepared(e);
 	for (size_t i = 0; i < e->database_count; i++) {
 		if (!e->options->keep_database && !e->control_dead &&
 			!control_format(e, "drop database if exists", e->databases[i]) && ok)

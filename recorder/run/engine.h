@@ -82,6 +82,7 @@ struct engine {
 	uint64_t event_ns; /* when something was last sent or answered */
 	bool by_time;      /* time alone said that something was blocked */
 	uint64_t ended;    /* statements of all sessions that were answered */
+	struct buf prepared; /* XA ROLLBACK of all that were prepared, each with its zero */
 };
 
 /* Connects to the first `nodes` nodes.  options, source, err, answered and ctx are set by the

@@ -343,6 +343,23 @@ T2> select 1;                          -- => (1)
     assert ends["T1"]["outcome"] == 2
 
 
+def prepared_transactions_are_not_left_behind():
+    text = """
+[setup]
+create table t(a int primary key);
+[schedule]
+T1> xa start 'it''s', 'b', 7; insert into t values (1); xa end 'it''s', 'b', 7;
+T1> XA PREPARE 'it''s', 'b', 7;        -- => ok
+T2> xa start 'x'; insert into t values (2); xa end 'x'; xa prepare 'x'; xa commit 'x';
+[final]
+select * from t;                       -- => (2)
+"""
+    for _ in range(2):  # the database of the first run could be dropped
+        run(text)
+    left = servers("sql", NAME, "xa recover")
+    assert left.strip() == "", left
+
+
 def levels_behind_a_deadlock():
     # What A gets of row 5, which C inserted and did not commit, shows the level that it has.
     look = "C> begin; insert into t values (5);\nA> select * from t where a = 5;%s\nC> rollback;\n"
@@ -741,7 +758,7 @@ def case_files():
 TESTS = [anomaly(name) for name in ANOMALIES] + [a_circle_that_stands]
 if RELEASE == "mariadb-local":
     TESTS += [blocked_and_resumed, statements_go_on_after_errors, metadata_locks,
-              a_wait_that_times_out, levels_behind_a_deadlock,
+              a_wait_that_times_out, prepared_transactions_are_not_left_behind, levels_behind_a_deadlock,
               writes_outside_of_transactions, a_hang_is_ended, a_server_that_dies,
               sessions_that_the_server_ends, a_failing_exit_says_why,
               an_interrupt_leaves_nothing, without_the_lock_views,
