@@ -537,6 +537,37 @@ static struct node *compile_values(struct compiler *c, const struct sql_expr *e)
 	return n;
 }
 
+/* DEFAULT(c), of a column that has a literal as its default, or none. */
+static struct node *compile_default(struct compiler *c, const struct sql_expr *e)
+{
+	struct node *of = e->u.binary.left ? compile_expr(c, e->u.binary.left) : NULL, *value;
+	const struct eval_table *table;
+	const struct eval_column *column;
+	struct eval_outcome outcome = {0};
+	struct eval_value stored = EVAL_NULL_VALUE;
+
+	if (c->failed)
+		return NULL;
+	if (!of || !of->column || of->u.at.depth || !c->scope->tables[of->u.at.table].base)
+		return compile_unsupported(c, "DEFAULT in an expression");
+	table = c->scope->tables[of->u.at.table].base;
+	column = &table->columns[of->u.at.column];
+	if (column->generated || column->auto_increment || (!column->dflt && !column->nullable) ||
+		(column->dflt && column->dflt->kind != SQL_EXPR_LITERAL))
+		return compile_unsupported(c, "DEFAULT() of what is no literal");
+	if (column->dflt) {
+		value = compile_expr(c, column->dflt);
+		if (!value)
+			return NULL;
+		if (!eval_store(c->arena, c->env, table, of->u.at.column, &value->type,
+			    &value->u.value, 0, &stored, &outcome))
+			return compile_unsupported(c, "DEFAULT() of what is no literal");
+	}
+	value = node_literal(c, e, column->type, stored);
+	value->literal = false;
+	return value;
+}
+
 static bool all_constant(const struct node *n)
 {
 	for (uint32_t i = 0; i < n->arg_count; i++) {
@@ -603,7 +634,7 @@ static struct node *compile_kind(struct compiler *c, const struct sql_expr *e)
 	case SQL_EXPR_POSITION:
 		return compile_position(c, e);
 	case SQL_EXPR_DEFAULT:
-		return compile_unsupported(c, "DEFAULT in an expression");
+		return compile_default(c, e);
 	case SQL_EXPR_VALUES:
 		return compile_values(c, e);
 	case SQL_EXPR_MATCH:

@@ -21,6 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import campaign  # noqa: E402
 import schedules  # noqa: E402
+import wide  # noqa: E402
 
 
 def free_port():
@@ -50,7 +51,8 @@ def wait_for(port):
 
 
 def record(args, port, output):
-    gen = schedules.Generator(args.seed)
+    gen = wide.Generator(args.seed, args.release.startswith("mysql")) if args.wide else \
+        schedules.Generator(args.seed)
     # What makes tables unknown for good leaves too little to judge in a long trace.
     gen.xa = gen.ddl = gen.timeouts = False
     rng = random.Random(args.seed)
@@ -93,6 +95,7 @@ def main():
     parser.add_argument("--clients", type=int, default=4)
     parser.add_argument("--transactions", type=int, default=50)
     parser.add_argument("--level", type=int, choices=range(4), help="0 RU ... 3 SER; else mixed")
+    parser.add_argument("--wide", action="store_true", help="the transactions of wide.py")
     parser.add_argument("--isorec", default="isorec")
     parser.add_argument("--tool", default="mvcc_tool")
     parser.add_argument("-o", "--output")

@@ -335,7 +335,7 @@ class Generator(schedules.Generator):
         if c.kind == "date" and r.random() < 0.4:
             return "%s = %s + interval 1 day" % (name, name)
         if r.random() < 0.08:
-            return "%s = default(%s)" % (name, name) if c.null or "default" in c.extra else \
+            return "%s = %s" % (name, r.choice(("default", "default(%s)" % name))) if c.null or "default" in c.extra else \
                 "%s = %s" % (name, c.known())
         return "%s = %s" % (name, c.value())
 
@@ -379,7 +379,7 @@ class Generator(schedules.Generator):
         return "%s %s%s set %s%s%s" % (word, t.name, part, ", ".join(sets), self.where(t), tail)
 
     def part(self, t):
-        if not t.partition or self.rng.random() < 0.8:
+        if not t.partition or self.rng.random() < 0.95:
             return ""
         return " partition (%s)" % self.rng.choice(("p0", "p1", "p0, p1"))
 
