@@ -10,6 +10,7 @@
 
 #include "sql/arith.h"
 #include "sql/query.h"
+#include "sql/release.h"
 
 static const struct {
 	const char *name;
@@ -389,13 +390,10 @@ static struct eval_value sum(
 		return v;
 	}
 	for (size_t i = 0; i < args->count; i++) {
-		struct decimal d = to_decimal(run, &a->args[0]->type, &args->rows[i][0]), shown_as;
+		struct decimal d = to_decimal(run, &a->args[0]->type, &args->rows[i][0]);
 
 		/* Through a temporary table the digits beyond the scale are lost, otherwise not. */
-		if (a->args[0]->type.kind == EVAL_T_DECIMAL &&
-			d.scale > a->args[0]->type.decimals &&
-			decimal_round(&d, a->args[0]->type.decimals, DECIMAL_HALF_UP, &shown_as) &&
-			decimal_compare(&d, &shown_as) != 0)
+		if (decimal_beyond(&a->args[0]->type, &d))
 			return run_unsupported(run, "a sum of quotients that have more digits");
 		if (!decimal_add(&total, &d, &total))
 			return run_unsupported(run, "a DECIMAL near the limit of its digits");

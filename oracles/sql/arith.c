@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "sql/release.h"
+
 struct eval_value division_by_zero(struct run *run)
 {
 	const struct eval_env *env = run->env;
@@ -198,7 +200,10 @@ static struct eval_value run_decimal(const struct node *n, struct frame *f)
 			return division_by_zero(f->run);
 		good = decimal_div(
 			&x, &y, quotient_scale(&x, &y, f->run->env->div_precision_increment), &r);
-		if (good && f->run->env->flavour == SQL_MYSQL) {
+		if (good && n->nested && f->run->env->flavour == SQL_MYSQL &&
+			decimal_beyond(&n->type, &r))
+			(void)run_mysql_has(f->run, MYSQL_QUOTIENT_ROUNDED);
+		if (good && mysql_has(f->run->env, MYSQL_QUOTIENT_ROUNDED) == 1) {
 			struct decimal all = r, cut;
 
 			good = decimal_round(&r, n->type.decimals, DECIMAL_HALF_UP, &r);
@@ -547,6 +552,10 @@ struct node *compile_negate(struct compiler *c, const struct sql_expr *e, struct
 			n->type.kind == EVAL_T_DECIMAL ? n->type.decimals : 0);
 	n->literal = arg->literal;
 	n->constant = arg->constant;
+	/* -(SELECT 18446744073709551615) is a DECIMAL. */
+	if (n->type.kind == EVAL_T_INT && n->type.is_unsigned && arg->expr &&
+		arg->expr->kind == SQL_EXPR_SUBQUERY)
+		return compile_unsupported(c, "the negative of an unsigned subquery");
 	/* MariaDB makes it a DECIMAL where the constant has no negative in BIGINT. */
 	if (n->type.kind == EVAL_T_INT && arg->constant) {
 		struct eval_outcome outcome = {0};

@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "sql/release.h"
 #include "sql/temporal.h"
 
 /* ---- how to compare ---- */
@@ -1197,6 +1198,10 @@ struct node *compile_in_list(struct compiler *c, const struct sql_expr *e)
 			(n->args[i]->type.kind == EVAL_T_TIME) !=
 				(left->type.kind == EVAL_T_TIME))
 			return compile_unsupported(c, "MySQL: IN with dates and times");
+		if (c->env->flavour == SQL_MYSQL && left->type.kind == EVAL_T_TIME &&
+			(left->type.decimals > n->args[i]->type.decimals || !n->args[i]->literal) &&
+			!compile_mysql_has(c, MYSQL_IN_OF_TIMES))
+			return compile_unsupported(c, "MySQL until 8.0: a TIME IN values of other decimals");
 	}
 	for (uint32_t i = 1; i <= count && c->env->flavour == SQL_MYSQL; i++) {
 		if (how[i].as.kind == EVAL_T_DOUBLE && type_is_int(&left->type))

@@ -11,6 +11,7 @@
 
 #include "base/bug.h"
 #include "sql/node.h"
+#include "sql/release.h"
 #include "sql/temporal.h"
 
 /* ---- outcomes ---- */
@@ -170,6 +171,15 @@ struct eval_type type_temporal(enum eval_type_kind kind, uint32_t decimals)
 uint32_t decimal_scale_max(const struct eval_env *env)
 {
 	return env->flavour == SQL_MARIADB ? 38 : 30;
+}
+
+bool decimal_beyond(const struct eval_type *type, const struct decimal *d)
+{
+	struct decimal shown_as;
+
+	return type->kind == EVAL_T_DECIMAL && d->scale > type->decimals &&
+	       decimal_round(d, type->decimals, DECIMAL_HALF_UP, &shown_as) &&
+	       decimal_compare(d, &shown_as) != 0;
 }
 
 uint32_t type_int_digits(const struct eval_type *type)
@@ -500,6 +510,11 @@ double to_double(struct run *run, const struct eval_type *type, const struct eva
 		if (used && used + 1 < v->s.len && (v->s.ptr[used] | 32) == 'e' &&
 			v->s.ptr[used + 1] == ' ') /* '1e 1' + 0 is 1, '1e 1' = 1 is false */
 			run_unsupported(run, "a number with an empty exponent");
+		/* Field_varstring forgets the bytes of the length, twice one or two, until 8.0. */
+		if (run->strict && run->env->flavour == SQL_MYSQL &&
+			(v->s.len - used == 2 || v->s.len - used == 4) &&
+			!run_mysql_has(run, MYSQL_VARCHAR_AS_DOUBLE))
+			run_unsupported(run, "MySQL until 8.0: the error of a VARCHAR that is no number");
 		/* MySQL 9.7 says nothing of blanks alone, nor of any string in a TEXT or BLOB
 		 * column. */
 		if ((!used || !only_blanks(v->s, used) || fabs(d) == __DBL_MAX__) &&
@@ -671,19 +686,6 @@ static void print_value(const struct eval_type *type, const struct eval_value *v
 void eval_print(const struct eval_type *type, const struct eval_value *value, struct buf *out)
 {
 	print_value(type, value, out);
-}
-
-int mariadb_2026(const struct eval_env *env)
-{
-	uint32_t series = env->version / 100, patch = env->version % 100;
-
-	if (env->flavour == SQL_MYSQL || series < 1011)
-		return 0;
-	if (series == 1011)
-		return patch >= 19 ? 1 : patch <= 14 ? 0 : -1;
-	if (series == 1108)
-		return patch >= 9 ? 1 : patch <= 6 ? 0 : -1;
-	return -1;
 }
 
 struct eval_value shown(struct run *run, struct eval_value v)

@@ -7,6 +7,7 @@
 #include "sql/compare.h"
 #include "sql/compile.h"
 #include "sql/fn_time.h"
+#include "sql/release.h"
 #include "sql/temporal.h"
 
 /* ---- the type of a result that may be any of several ---- */
@@ -206,8 +207,13 @@ static struct eval_value run_as(const struct node *arg, struct frame *f, const s
 	if (v.kind == EVAL_NULL)
 		return v;
 	if (arg->type.kind == to->kind && v.kind == eval_kind_of(to) && v.kind != EVAL_STRING &&
-		!type_is_temporal(to))
+		!type_is_temporal(to)) {
+		/* Printed with the digits of its own type, computed with all. */
+		if (v.kind == EVAL_DECIMAL && to->own_scale && arg->type.decimals < to->decimals &&
+			decimal_beyond(&arg->type, v.dec))
+			return run_unsupported(f->run, "MySQL until 8.0: a quotient of IF or CASE");
 		return v;
+	}
 	return to_type(f->run, &arg->type, &v, to);
 }
 
@@ -513,6 +519,8 @@ static struct eval_value negative_unsigned(struct run *run)
 	return eval_uint(0);
 }
 
+static node_fn run_cast_double;
+
 static struct eval_value run_cast_int(const struct node *n, struct frame *f)
 {
 	const struct eval_type *t = &n->args[0]->type;
@@ -533,6 +541,8 @@ static struct eval_value run_cast_int(const struct node *n, struct frame *f)
 	if (v.kind == EVAL_DOUBLE) {
 		double r = rint(v.d);
 
+		if (n->args[0]->fn == run_cast_double && t->not_int && r != v.d)
+			return run_unsupported(f->run, "MySQL until 8.0: a cast DOUBLE as an integer");
 		if (fabs(r) > 9e18 && f->run->env->flavour == SQL_MYSQL)
 			return run_unsupported(f->run, "MySQL: a large DOUBLE as an integer");
 		if (n->type.is_unsigned && r < 0)
@@ -631,13 +641,17 @@ static struct eval_value run_cast_time(const struct node *n, struct frame *f)
 	struct eval_value v = node_run(n->args[0], f), out;
 	bool round = f->run->env->flavour == SQL_MYSQL ||
 		     (f->run->env->mode & EVAL_MODE_TIME_ROUND_FRACTIONAL);
+	bool negative;
 
 	if (v.kind == EVAL_NULL)
 		return v;
 	if (!time_from_value(f->run, &n->args[0]->type, &v, eval_kind_of(&n->type), &out))
 		return no_date(n, f);
+	negative = out.kind == EVAL_TIME && out.t.neg;
 	if (!time_set_decimals(&out, n->type.decimals, round))
 		return EVAL_NULL_VALUE;
+	if (negative && !time_micros(&out.t))
+		time_minus_zero(f->run);
 	return out;
 }
 
@@ -722,6 +736,8 @@ static struct node *cast_to(struct compiler *c, struct node *n, const struct sql
 			return compile_unsupported(c, "CAST to DOUBLE(M, D)");
 		n->fn = run_cast_double;
 		n->type = type_double();
+		n->type.not_int = c->env->flavour == SQL_MYSQL &&
+				  mysql_has(c->env, MYSQL_DOUBLE_ROUNDED) != 1;
 		return n;
 	case SQL_TYPE_CHAR:
 	case SQL_TYPE_VARCHAR:

@@ -4,6 +4,7 @@
 
 #include "sql/compile.h"
 #include "sql/fn_time.h"
+#include "sql/release.h"
 
 struct amount {
 	int64_t months, days, micros;
@@ -200,21 +201,18 @@ static bool simple_amount(struct run *run, enum sql_unit unit, const struct eval
 	return true;
 }
 
-/* NULL; an error in strict mode.  MySQL 9.7 has one more, of DATEs and of ADDTIME, which had none. */
+/* NULL; an error in strict mode, which MariaDB's ADDTIME has not. */
 static struct eval_value overflow(
 	struct frame *f, const struct eval_type *type, const struct amount *a)
 {
-	const struct eval_env *env = f->run->env;
-	bool newer = env->flavour == SQL_MYSQL && env->version >= 90000 &&
-		     (type->kind == EVAL_T_DATE || a->silent);
+	bool mysql = f->run->env->flavour == SQL_MYSQL;
 
-	if (!f->run->strict || (a->silent && !newer))
+	if (!f->run->strict || (a->silent && !mysql))
 		return EVAL_NULL_VALUE;
-	if (!newer)
-		return run_error(f->run, 1441, "datetime overflow");
-	if (env->version < 90700)
-		return run_unsupported(f->run, "MySQL: the error of a date out of range");
-	return run_error(f->run, 6527, "a date out of range");
+	if (mysql && (type->kind == EVAL_T_DATE || a->silent) &&
+		run_mysql_has(f->run, MYSQL_DATE_RANGE_6527))
+		return run_error(f->run, 6527, "a date out of range");
+	return run_error(f->run, 1441, "datetime overflow");
 }
 
 static struct eval_value add_to_date(

@@ -4,6 +4,7 @@
 
 #include "sql/compare.h"
 #include "sql/compile.h"
+#include "sql/release.h"
 
 enum { RESULT_MAX = 1 << 20 }; /* longer results are unsupported */
 
@@ -145,6 +146,31 @@ static node_fn run_strcmp, run_quote;
 /* A string of all the arguments. */
 static struct eval_value run_replace(const struct node *n, struct frame *f);
 
+/* MySQL: REPLACE, TRIM and kin make the others texts of the first one's character set, which can
+ * fail (error 3854).  A number's text has the connection's. */
+static bool other_charset(struct compiler *c, const struct node *first, const struct node *other)
+{
+	bool text = type_is_string(&first->type);
+	enum charset charset =
+		collation_charset(text ? first->type.collation : c->env->collation_connection);
+
+	if (c->env->flavour != SQL_MYSQL || !type_is_string(&other->type) ||
+		(other->literal && text_is_ascii(other->u.value.s)))
+		return false;
+	/* REGEXP_INSTR(text, ...) has that of its text. */
+	if (collation_charset(other->type.collation) == charset &&
+		(text || !first->collation || collation_charset(first->collation) == charset))
+		return false;
+	compile_unsupported(c, "MySQL: texts of different character sets");
+	return true;
+}
+
+/* Of how many of the strings the result's collation comes: REPLACE, TRIM, SUBSTRING_INDEX. */
+static uint32_t like_first(const struct compiler *c, uint32_t strings)
+{
+	return c->env->flavour == SQL_MYSQL ? 1 : strings;
+}
+
 static struct node *compile_all(struct compiler *c, struct node *n, const struct function *function)
 {
 	for (uint32_t i = 0; i < n->arg_count && c->env->flavour == SQL_MYSQL; i++) {
@@ -154,7 +180,13 @@ static struct node *compile_all(struct compiler *c, struct node *n, const struct
 	if (function->fn == run_replace && c->env->flavour == SQL_MYSQL &&
 		type_is_temporal(&n->args[0]->type))
 		return compile_unsupported(c, "MySQL: REPLACE in a date or time");
-	return string_result(c, n, n->args, n->arg_count, function->name) ? n : NULL;
+	if (function->fn == run_replace &&
+		(other_charset(c, n->args[0], n->args[1]) || other_charset(c, n->args[0], n->args[2])))
+		return NULL;
+	return string_result(c, n, n->args,
+		       function->fn == run_replace ? like_first(c, 3) : n->arg_count, function->name)
+		       ? n
+		       : NULL;
 }
 
 /* A string like the first argument. */
@@ -233,7 +265,9 @@ static struct node *compile_relate(
 static struct node *compile_split(
 	struct compiler *c, struct node *n, const struct function *function)
 {
-	return string_result(c, n, n->args, 2, function->name) ? n : NULL;
+	if (other_charset(c, n->args[0], n->args[1]))
+		return NULL;
+	return string_result(c, n, n->args, like_first(c, 2), function->name) ? n : NULL;
 }
 
 /* ---- CONCAT ---- */
@@ -505,7 +539,9 @@ struct node *compile_trim(struct compiler *c, const struct sql_expr *e)
 	if (!n->args[0] || (e->u.trim.what && !n->args[1]))
 		return NULL;
 	n->op = e->u.trim.where;
-	return string_result(c, n, n->args, n->arg_count, "trim") ? n : NULL;
+	if (e->u.trim.what && other_charset(c, n->args[0], n->args[1]))
+		return NULL;
+	return string_result(c, n, n->args, like_first(c, n->arg_count), "trim") ? n : NULL;
 }
 
 static struct eval_value run_pad(const struct node *n, struct frame *f)
@@ -563,7 +599,8 @@ static struct node *compile_pad(struct compiler *c, struct node *n, const struct
 {
 	struct node *strings[2] = {n->args[0], n->arg_count > 2 ? n->args[2] : NULL};
 
-	if (n->arg_count > 2 && mixed_collations(c, n->args[0], n->args[2]))
+	if (n->arg_count > 2 && (mixed_collations(c, n->args[0], n->args[2]) ||
+					other_charset(c, n->args[0], n->args[2])))
 		return NULL;
 	return string_result(c, n, strings, n->arg_count > 2 ? 2 : 1, function->name) ? n : NULL;
 }
@@ -686,8 +723,13 @@ static struct eval_value run_insert(const struct node *n, struct frame *f)
 	if (is_number_text(n->args[0]) && !text_is_ascii(added))
 		return run_unsupported(f->run, WIDE_INTO_NUMBER);
 	chars = text_chars(set_of(n), s);
-	if (position < 1 || (uint64_t)position > chars)
-		return text_result(n, s);
+	if (position < 1 || (uint64_t)position > chars) {
+		/* Right behind the last character, where the bytes go on. */
+		if ((uint64_t)position != chars + 1 || (uint64_t)position > s.len ||
+			f->run->env->flavour != SQL_MYSQL ||
+			run_mysql_has(f->run, MYSQL_INSERT_BY_CHAR))
+			return text_result(n, s);
+	}
 	from = text_offset(set_of(n), s, (size_t)position - 1);
 	if (count < 0 || (uint64_t)count > chars - (size_t)position + 1)
 		count = (int64_t)(chars - (size_t)position + 1);
@@ -703,7 +745,8 @@ static struct node *compile_insert_fn(
 {
 	struct node *strings[2] = {n->args[0], n->args[3]};
 
-	if (mixed_collations(c, n->args[0], n->args[3]))
+	if (mixed_collations(c, n->args[0], n->args[3]) ||
+		other_charset(c, n->args[0], n->args[3]))
 		return NULL;
 	if (n->args[0]->type.hybrid || n->args[0]->type.kind == EVAL_T_BIT ||
 		has_binary_literal(n->args[0]))

@@ -9,6 +9,7 @@
 #include "sql/compare.h"
 #include "sql/compile.h"
 #include "sql/fn_time.h"
+#include "sql/release.h"
 
 static const char *const day_names[] = {
 	"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"};
@@ -57,10 +58,9 @@ static struct node *compile_int(struct compiler *c, struct node *n, const struct
 	if (c->env->flavour == SQL_MYSQL && n->arg_count &&
 		(n->args[0]->type.kind == EVAL_T_DOUBLE || n->args[0]->type.kind == EVAL_T_FLOAT))
 		return compile_unsupported(c, "MySQL: a floating-point number as a date or time");
-	/* MySQL's YEAR() is unsigned. */
-	n->type = type_int(
-		c->env->flavour == SQL_MYSQL && span_ieq_str(SPAN_LIT("year"), function->name));
-	return n;
+	n->type = type_int(span_ieq_str(SPAN_LIT("year"), function->name) &&
+			   compile_mysql_has(c, MYSQL_YEAR_UNSIGNED));
+	return c->failed ? NULL : n;
 }
 
 /* ---- parts ---- */
@@ -262,6 +262,11 @@ bool unit_is_time(enum sql_unit unit)
 	}
 }
 
+static bool day_and_time(enum sql_unit unit)
+{
+	return unit >= SQL_UNIT_DAY_MICROSECOND && unit <= SQL_UNIT_DAY_HOUR;
+}
+
 static struct eval_value run_extract(const struct node *n, struct frame *f)
 {
 	enum sql_unit unit = (enum sql_unit)n->op;
@@ -350,13 +355,16 @@ struct node *compile_extract(struct compiler *c, const struct sql_expr *e)
 	if (c->env->flavour == SQL_MARIADB && mariadb_2026(c->env) != 1 &&
 		e->u.interval.left->kind != SQL_EXPR_COLUMN &&
 		e->u.interval.left->kind != SQL_EXPR_LITERAL && t->kind == EVAL_T_DATE &&
-		n->op >= SQL_UNIT_DAY_MICROSECOND && n->op <= SQL_UNIT_DAY_HOUR)
+		day_and_time((enum sql_unit)n->op))
 		return compile_unsupported(c, "EXTRACT from what was made a DATE, older MariaDB");
 	/* Releases before late 2026 look at the number or text under the cast again: 127 is a time. */
 	if (c->env->flavour == SQL_MARIADB && mariadb_2026(c->env) != 1 &&
 		e->u.interval.left->kind == SQL_EXPR_CAST && n->args[0]->arg_count &&
 		!type_is_temporal(&n->args[0]->args[0]->type))
 		return compile_unsupported(c, "EXTRACT from a cast of no date, older MariaDB");
+	if (c->env->flavour == SQL_MYSQL && day_and_time((enum sql_unit)n->op) && !n->args[0]->column &&
+		!compile_mysql_has(c, MYSQL_EXTRACT_DAY))
+		return compile_unsupported(c, "MySQL until 8.0: EXTRACT of days and hours");
 	/* A string may be a date or an interval of days and time. */
 	if (!type_is_temporal(t) && t->kind != EVAL_T_NULL)
 		return compile_unsupported(c, "EXTRACT from other than a date or time");
@@ -651,6 +659,9 @@ static struct node *compile_name(
 	n->type = type_string(n->collation, 4, 9);
 	if (c->env->flavour == SQL_MARIADB)
 		n->type.decimals = 0;
+	/* The number of the weekday. */
+	n->type.text_only = c->env->flavour == SQL_MYSQL && n->op == 0 &&
+			    mysql_has(c->env, MYSQL_DAYNAME_IS_TEXT) != 1;
 	return n;
 }
 

@@ -107,6 +107,8 @@ struct eval_type type_decimal(uint32_t precision, uint32_t scale);
 struct eval_type type_string(uint16_t collation, uint8_t coercibility, uint32_t length);
 struct eval_type type_temporal(enum eval_type_kind kind, uint32_t decimals);
 uint32_t decimal_scale_max(const struct eval_env *env); /* 38 MariaDB, 30 MySQL */
+/* Has it digits, not zeros, behind those that a DECIMAL of this type shows? */
+bool decimal_beyond(const struct eval_type *type, const struct decimal *d);
 
 /* ---- conversions ---- */
 
@@ -126,10 +128,6 @@ struct eval_value to_type(struct run *run, const struct eval_type *from, const s
 	const struct eval_type *to);
 bool to_bool(struct run *run, const struct eval_type *type, const struct eval_value *v);
 
-/* The MariaDB releases of late 2026 (10.11.19, 11.8.9) print no sign of a zero and take XOR's
- * operands as truth values; older ones and MySQL print it.  1: such a release, 0: not, -1: not
- * known. */
-int mariadb_2026(const struct eval_env *env);
 /* A value as it leaves the evaluator: negative zero as the release prints it. */
 struct eval_value shown(struct run *run, struct eval_value v);
 struct eval_value make_decimal(struct run *run, const struct decimal *d);

@@ -11,6 +11,7 @@
 #include "sql/arith.h"
 #include "sql/compare.h"
 #include "sql/query.h"
+#include "sql/release.h"
 #include "sql/temporal.h"
 
 struct storing {
@@ -172,6 +173,10 @@ static struct eval_value store_int(struct storing *s, const struct eval_value *v
 		if (v->t.micro)
 			return run_unsupported(
 				s->run, "a time with a fraction stored as an integer");
+		/* Of a column it was the number of its midnight. */
+		if (v->kind == EVAL_DATE && s->run->env->flavour == SQL_MYSQL &&
+			!run_mysql_has(s->run, MYSQL_DATE_AS_INTEGER))
+			return run_unsupported(s->run, "MySQL until 8.0: a DATE stored as an integer");
 		return store_wide(s, time_to_int(v));
 	case EVAL_NULL:
 	case EVAL_UNTOLD:
@@ -227,7 +232,7 @@ static struct eval_value store_decimal(struct storing *s, const struct eval_valu
 static struct eval_value store_real(struct storing *s, const struct eval_value *v)
 {
 	double d, most = s->type->kind == EVAL_T_FLOAT ? __FLT_MAX__ : __DBL_MAX__;
-	bool only_blanks;
+	bool only_blanks, mysql = s->run->env->flavour == SQL_MYSQL;
 	size_t used;
 
 	if (v->kind == EVAL_STRING && !s->from->hybrid && s->from->kind != EVAL_T_ENUM &&
@@ -239,9 +244,10 @@ static struct eval_value store_real(struct storing *s, const struct eval_value *
 		if (fabs(d) == __DBL_MAX__)
 			complain(s, 1264, "out of range");
 		else if (!used || only_blanks)
-			complain(s, 1366, "not a number");
+			complain(s, mysql && !run_mysql_has(s->run, MYSQL_NO_DOUBLE_1366) ? 1265 : 1366,
+				"not a number");
 		else if (used < v->s.len)
-			complain(s, s->run->env->flavour == SQL_MYSQL ? 1366 : 1265,
+			complain(s, mysql && run_mysql_has(s->run, MYSQL_NO_DOUBLE_1366) ? 1366 : 1265,
 				"data truncated");
 	} else {
 		d = to_double(s->run, s->from, v);
@@ -568,6 +574,9 @@ static struct eval_value store_value(struct storing *s, const struct eval_value 
 		return run_unsupported(s->run, "storing what may be a negative zero as FLOAT");
 	if (v->kind == EVAL_NULL)
 		return store_null(s);
+	if (v->kind == EVAL_DECIMAL && s->run->env->flavour == SQL_MYSQL &&
+		decimal_beyond(s->from, v->dec))
+		(void)run_mysql_has(s->run, MYSQL_QUOTIENT_ROUNDED);
 	if ((s->run->env->mode & EVAL_MODE_EMPTY_STRING_IS_NULL) && v->kind == EVAL_STRING)
 		return run_unsupported(s->run, "EMPTY_STRING_IS_NULL");
 	if (odd_number(v) && !s->from->hybrid &&

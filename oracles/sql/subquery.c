@@ -191,6 +191,9 @@ struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
 		((left->type.kind == EVAL_T_DECIMAL && type_is_string(&column->type)) ||
 			(column->type.kind == EVAL_T_DECIMAL && type_is_string(&left->type))))
 		return compile_unsupported(c, "a DECIMAL and a string in a subquery");
+	/* y IN (SELECT '1') is y = '1', and that a year. */
+	if (c->env->flavour == SQL_MYSQL && left->type.kind == EVAL_T_YEAR && type_is_string(&column->type))
+		return compile_unsupported(c, "MySQL: a YEAR and a string in a subquery");
 	if (type_is_temporal(&left->type) != type_is_temporal(&column->type))
 		return compile_unsupported(c, "a date or time and another type in a subquery");
 	n->fn = run_quantified;

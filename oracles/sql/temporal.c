@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "sql/release.h"
+
 static const uint32_t pow10_table[7] = {1, 10, 100, 1000, 10000, 100000, 1000000};
 
 /* ---- calendar ---- */
@@ -476,8 +478,11 @@ enum time_parse time_parse_time(const struct eval_env *env, struct span s, struc
 		return TIME_INVALID;
 	if (v.t.hour > TIME_HOUR_MAX)
 		return TIME_UNSURE;
-	if (!time_micros(&v.t))
+	if (!time_micros(&v.t)) {
+		if (v.t.neg && env->flavour == SQL_MYSQL && mysql_has(env, MYSQL_NO_MINUS_ZERO) != 1)
+			return TIME_UNSURE;
 		v.t.neg = false;
+	}
 	*out = v;
 	return TIME_PARSED;
 }
@@ -553,6 +558,12 @@ static bool time_from_number(bool neg, uint64_t n, struct eval_value *out, bool 
 	return v.t.minute < 60 && v.t.second < 60;
 }
 
+void time_minus_zero(struct run *run)
+{
+	if (run->env->flavour == SQL_MYSQL && !run_mysql_has(run, MYSQL_NO_MINUS_ZERO))
+		run_unsupported(run, "MySQL until 8.0: a TIME of minus zero");
+}
+
 /* A number with or without fraction. */
 static bool from_number(struct run *run, const struct eval_type *type, const struct eval_value *v,
 	enum eval_kind kind, struct eval_value *out)
@@ -601,6 +612,8 @@ static bool from_number(struct run *run, const struct eval_type *type, const str
 			return false;
 		}
 		out->t.neg = neg && (n || micro);
+		if (neg && !out->t.neg && d.count)
+			time_minus_zero(run);
 	} else {
 		if (neg)
 			return false;
@@ -641,6 +654,11 @@ static bool time_value(struct run *run, const struct eval_type *type, const stru
 		return false;
 	}
 	if (r.kind == EVAL_STRING) {
+		if (type->merged && run->env->flavour == SQL_MYSQL &&
+			!run_mysql_has(run, MYSQL_NULLIF_AS_DATE)) {
+			run_unsupported(run, "MySQL until 8.0: a text of NULLIF or CASE as a date");
+			return false;
+		}
 		parsed = kind == EVAL_TIME ? time_parse_time(run->env, v->s, &r)
 					   : time_parse_datetime(run->env, v->s, &r);
 		if (parsed == TIME_UNSURE)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "sql/query.h"
+#include "sql/release.h"
 
 enum window_kind {
 	WINDOW_AGGREGATE,
@@ -506,6 +507,10 @@ static struct eval_value run_aggregate_over(const struct partition *p)
 		return no_order(p);
 	if (a->star)
 		return eval_int((int64_t)(to - from));
+	if ((a->kind == AGG_MIN || a->kind == AGG_MAX) && p->w->unit &&
+		p->w->from == SQL_FRAME_FOLLOWING && p->run->env->flavour == SQL_MYSQL &&
+		!run_mysql_has(p->run, MYSQL_MAX_OF_FOLLOWING))
+		return run_unsupported(p->run, "MySQL until 8.0: MIN or MAX of rows that follow");
 	/* MariaDB takes rows that leave the frame off the sum again. */
 	if (a->type.kind == EVAL_T_DOUBLE && p->run->env->flavour == SQL_MARIADB && p->w->unit &&
 		p->w->from != SQL_FRAME_FIRST)

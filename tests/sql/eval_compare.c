@@ -42,6 +42,7 @@ struct state {
 	struct eval_table *tables[4];
 	struct eval_rows contents[4];
 	unsigned table_count;
+	unsigned shown; /* the table whose rows a difference is shown with */
 	struct reason reasons[REASONS_MAX];
 	unsigned reason_count;
 	unsigned long expressions, values, unsupported, unsupported_values, errors, differences;
@@ -239,13 +240,13 @@ static int by_count(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* The columns that a differing text names, in all rows of t: what one needs to look further. */
+/* The columns that a differing text names, in all rows of its table: what one needs to look further. */
 static void show_rows(const struct state *s, const char *text)
 {
-	const struct eval_table *t = s->tables[0];
+	const struct eval_table *t = s->tables[s->shown];
 	struct buf out = BUF_INIT;
 
-	for (size_t r = 0; r < s->contents[0].count; r++) {
+	for (size_t r = 0; r < s->contents[s->shown].count; r++) {
 		buf_printf(&out, "    row %zu:", r + 1);
 		for (uint32_t i = 0; i < t->column_count; i++) {
 			struct span name = t->columns[i].name;
@@ -258,7 +259,7 @@ static void show_rows(const struct state *s, const char *text)
 			if (!at)
 				continue;
 			buf_printf(&out, " %.*s=", SPAN_ARG(name));
-			eval_print(&t->columns[i].type, &s->contents[0].row[r][i], &out);
+			eval_print(&t->columns[i].type, &s->contents[s->shown].row[r][i], &out);
 		}
 		buf_add_char(&out, '\n');
 	}
@@ -832,6 +833,7 @@ static void changes(struct state *s, unsigned long count)
 	struct buf text = BUF_INIT;
 	bool strict = true;
 
+	s->shown = 3;
 	for (unsigned long i = 0; i < count; i++) {
 		if (i % 100 == 0) {
 			strict = !strict;

@@ -404,6 +404,44 @@ START_TEST(what_is_not_known_is_unsupported)
 }
 END_TEST
 
+/* What MySQL 8.0.45 and 9.7 answer; what lies between them was never tried. */
+START_TEST(releases_of_mysql_that_nobody_tried)
+{
+	static const struct {
+		const char *query, *old, *new;
+	} both[] = {{"SELECT 1 / 3 * 3", "1.0000", "0.9999"},
+		{"SELECT 100 / 7 - 127e0", "-112.714285715", "-112.7143"},
+		{"SELECT INSERT('\xc3\xa9', 2, 4, 'x')", "\xc3\xa9x", "\xc3\xa9"},
+		{"SELECT 1 - YEAR(DATE '2024-02-29')", "-2023", NULL},
+		{"SELECT 1 / 3", "0.3333", "0.3333"}, {"SELECT 7 / 2 * 2", "7.0000", "7.0000"}};
+	static const char *const releases[] = {"8.0.45", "8.4.5", "9.6.0", "9.7.4"};
+	struct eval_outcome o;
+	struct eval_result r;
+
+	for (size_t i = 0; i < ARRAY_LEN(both); i++) {
+		bool differ = !both[i].new || strcmp(both[i].old, both[i].new) != 0;
+
+		for (size_t k = 0; k < ARRAY_LEN(releases); k++) {
+			const char *want = k == 3 ? both[i].new : both[i].old;
+			struct buf out = BUF_INIT;
+
+			setup();
+			env = eval_env_for_server(span_str(releases[k]));
+			if (!run(both[i].query, &r, &o)) {
+				ck_assert_msg(o.status == EVAL_ERROR ? !want && o.error == 1690
+								     : differ && (k == 1 || k == 2),
+					"%s on %s", both[i].query, releases[k]);
+				continue;
+			}
+			ck_assert_msg(!differ || k == 0 || k == 3, "%s on %s", both[i].query, releases[k]);
+			eval_print(&r.types[0], &r.rows[0][0], &out);
+			ck_assert_str_eq(out.data, want);
+			buf_release(&out);
+		}
+	}
+}
+END_TEST
+
 /* What a server would say of these was looked at by hand; peers make no difference here. */
 START_TEST(windows_without_a_doubt)
 {
@@ -544,4 +582,5 @@ UNIT_MAIN("eval", decimals_agree_with_wide_integers, decimals_round_and_print,
 	a_table_has_what_its_definition_says, inserted_rows_have_defaults_and_generated_columns,
 	updates_assign_from_left_to_right, a_limit_between_equal_rows_is_open,
 	changes_of_several_tables, upserts_see_both_rows, what_is_not_known_is_unsupported,
+	releases_of_mysql_that_nobody_tried,
 	windows_without_a_doubt, groups_behind_windows_in_no_order, characters_beyond_ascii, keys_agree_with_order)
