@@ -122,7 +122,7 @@ bool plan_lists(const struct plan *plan, const struct instrument_table *table)
 static bool is_view(const struct planner *p, struct span name)
 {
 	for (size_t i = 0; i < p->tables->view_count; i++)
-		if (span_ieq_str(name, p->tables->views[i]))
+		if (span_ieq_str(name, p->tables->views[i].name))
 			return true;
 	return false;
 }
@@ -305,7 +305,7 @@ static void plan_parsed(struct planner *p)
 		plan->no_tables = plan_names_no_table(p, stmt);
 		plan->idle = plan->no_tables && !plan->writes;
 		plan->locking = sql_stmt_locking_read(stmt) != NULL;
-		if (!p->context->unseen)
+		if (!p->context->unseen && !plan->through_view)
 			plan_read(p, stmt->u.query);
 		plan_read_unseen(p, stmt->u.query);
 		sql_stmt_tables(stmt, note_table, p);
@@ -463,6 +463,8 @@ void plan_statement(struct plan *plan, const struct plan_context *context, struc
 		struct look_state state = plan_look_at_all(stmt, tables);
 
 		p.stmt = stmt;
+		p.arena = &arena;
+		plan_resolve_views(&p);
 		plan->plain = !state.active && !state.stored;
 		plan_parsed(&p);
 		if (plan->writes && !plan->temporary.len)
@@ -479,6 +481,10 @@ void plan_statement(struct plan *plan, const struct plan_context *context, struc
 			plan->no_tables = true;
 		}
 	}
+	/* Functions define nothing. */
+	if ((plan->anywhere && !(p.stmt && p.stmt->kind == SQL_STMT_SELECT)) ||
+		(p.stmt && p.stmt->kind == SQL_STMT_RENAME_TABLE))
+		atomic_store(&((struct instrument_tables *)(uintptr_t)tables)->views_changed, true);
 	if (plan->anywhere && tables->action_count)
 		plan->fires |= instrument_tables_fire(tables, SPAN_NONE, SPAN_NONE, SPAN_NONE);
 	/* Whatever it is set to, and for whom. */

@@ -85,6 +85,7 @@ struct plan {
 	bool passes;          /* UPDATE or DELETE: it passes over rows that it does not write */
 	/* UPDATE IGNORE: rows of it that were passed over may be in the log as updated. */
 	const struct instrument_table *skips;
+	bool through_view;    /* its table is the one behind a view */
 	bool reads_anywhere;  /* it may read any table, unseen */
 	bool keyed;           /* an INSERT of values: it passes over no rows */
 	uint32_t insert_rows; /* ... with IGNORE: how many it has */

@@ -45,7 +45,7 @@ static void add_named_tables(struct planner *p, const char *body)
 	struct plan *plan = p->plan;
 
 	for (size_t i = 0; i < p->tables->view_count; i++)
-		plan->reads_anywhere |= strcasestr(body, p->tables->views[i]) != NULL;
+		plan->reads_anywhere |= strcasestr(body, p->tables->views[i].name) != NULL;
 	for (size_t i = 0; i < p->tables->count; i++) {
 		const struct instrument_table *table = &p->tables->list[i];
 

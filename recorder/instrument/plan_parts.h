@@ -13,6 +13,7 @@ struct planner {
 	const struct plan_context *context;
 	bool locks;
 	const struct sql_stmt *stmt;
+	struct arena *arena; /* of the statement */
 	struct sql_options options;
 	/* Mentions of tables whose rows the plan shows; other mentions of them are not seen. */
 	const struct sql_table_ref *shown[PLAN_TABLES_MAX];
@@ -67,6 +68,8 @@ bool plan_note_param(void *ctx, const struct sql_expr *e);
 size_t plan_find_params(struct plan_template *template, const uint32_t *indexes);
 void plan_set_predicate(
 	struct planner *p, const struct instrument_table *table, const struct sql_expr *where);
+/* Takes the words for tables from its columns. */
+void plan_strip_tables(struct sql_expr *expr);
 /* The one table of a FROM clause; NULL when there are others. */
 const struct sql_table_ref *plan_only_table(const struct sql_table_ref *from);
 /* What its text means depends on the session's sql_mode. */
@@ -97,6 +100,10 @@ void plan_add_row_name(struct buf *row, const struct sql_table_ref *ref);
 void plan_read(struct planner *p, const struct sql_query *q);
 /* What is known of a query whose rows are not seen. */
 void plan_read_unseen(struct planner *p, const struct sql_query *q);
+
+/* ---- plan_view.c ---- */
+
+void plan_resolve_views(struct planner *p);
 
 /* ---- plan_write.c ---- */
 

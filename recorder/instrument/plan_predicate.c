@@ -114,6 +114,11 @@ static bool strip_table(void *ctx, const struct sql_expr *e)
 	return true;
 }
 
+void plan_strip_tables(struct sql_expr *expr)
+{
+	sql_walk_expr(expr, &(struct sql_visitor){.expr = strip_table});
+}
+
 /* Printed anew, as the tree has no parentheses of the text; always with backslashes in strings. */
 void plan_set_predicate(
 	struct planner *p, const struct instrument_table *table, const struct sql_expr *where)
@@ -134,7 +139,7 @@ void plan_set_predicate(
 	print.mode = 0;
 	sql_walk_expr(where, &visitor);
 	if (!plan_has_query(where))
-		sql_walk_expr(where, &(struct sql_visitor){.expr = strip_table});
+		plan_strip_tables((struct sql_expr *)(uintptr_t)where);
 	sql_print_expr(where, &print, &plan->predicate.text);
 	if (state.count > PLAN_PARAMS_MAX ||
 		plan_find_params(&plan->predicate, indexes) != state.count) {

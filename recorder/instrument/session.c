@@ -107,6 +107,9 @@ void instrument_begin_planned(struct instrument_session *s, struct capture *capt
 	uint32_t number, const struct plan *plan, const struct span *literals, size_t count)
 {
 	plan_copy(&s->plan, plan);
+	/* It was planned for views as they were. */
+	if (s->plan.through_view && atomic_load(&s->tables->views_changed))
+		plan_forget_predicate(&s->plan);
 	begin(s, capture, number, literals, count);
 }
 

@@ -526,22 +526,53 @@ static bool read_routines(struct instrument_tables *tables, MYSQL *mysql, struct
 	return true;
 }
 
+static bool read_view_columns(struct instrument_view *view, MYSQL *mysql, struct err *err)
+{
+	struct buf sql = BUF_INIT, names = BUF_INIT;
+	MYSQL_RES *result;
+	MYSQL_ROW row;
+
+	buf_add_str(&sql, "select column_name from information_schema.columns where table_schema = ");
+	instrument_add_string(&sql, span_str(view->database));
+	buf_add_str(&sql, " and table_name = ");
+	instrument_add_string(&sql, span_str(view->name));
+	buf_add_str(&sql, " order by ordinal_position");
+	result = instrument_query(mysql, sql.data, err);
+	buf_release(&sql);
+	if (!result)
+		return false;
+	while ((row = mysql_fetch_row(result)) != NULL)
+		buf_add(&names, row[0], strlen(row[0]) + 1);
+	mysql_free_result(result);
+	view->columns_len = names.len;
+	view->columns = names.data; /* and the view has it now */
+	return true;
+}
+
 static bool read_views(struct instrument_tables *tables, MYSQL *mysql, struct err *err)
 {
 	MYSQL_RES *result = instrument_query(mysql,
-		"select distinct table_name from information_schema.views where table_schema not in "
-		"('mysql', 'sys', 'information_schema', 'performance_schema')",
+		"select table_schema, table_name, view_definition from information_schema.views "
+		"where table_schema not in ('mysql', 'sys', 'information_schema', "
+		"'performance_schema')",
 		err);
 	MYSQL_ROW row;
+	bool ok = true;
 
 	if (!result)
 		return false;
-	while ((row = mysql_fetch_row(result)) != NULL) {
+	while (ok && (row = mysql_fetch_row(result)) != NULL) {
+		struct instrument_view *view;
+
 		MEM_RESERVE(tables->views, tables->view_count + 1, tables->view_capacity);
-		tables->views[tables->view_count++] = mem_strdup(row[0]);
+		view = &tables->views[tables->view_count++];
+		*view = (struct instrument_view){.database = mem_strdup(row[0]),
+			.name = mem_strdup(row[1]),
+			.definition = row[2] ? mem_strdup(row[2]) : NULL};
+		ok = read_view_columns(view, mysql, err);
 	}
 	mysql_free_result(result);
-	return true;
+	return ok;
 }
 
 const struct instrument_routine *instrument_routine_find(
@@ -717,8 +748,12 @@ void instrument_tables_release(struct instrument_tables *tables)
 		free(tables->routines[i].body);
 	}
 	free(tables->routines);
-	for (size_t i = 0; i < tables->view_count; i++)
-		free(tables->views[i]);
+	for (size_t i = 0; i < tables->view_count; i++) {
+		free(tables->views[i].database);
+		free(tables->views[i].name);
+		free(tables->views[i].definition);
+		free(tables->views[i].columns);
+	}
 	free(tables->views);
 	for (size_t i = 0; i < tables->action_count; i++) {
 		free(tables->actions[i].database);

@@ -115,6 +115,13 @@ struct instrument_routine {
 	char *body;
 };
 
+struct instrument_view {
+	char *database, *name;
+	char *definition;    /* NULL: not known */
+	char *columns;       /* their names, each ended by a NUL */
+	size_t columns_len;
+};
+
 /* A node, and the part of UUID_SHORT() that does not count: its server id and when it started. */
 struct instrument_node {
 	char *name;
@@ -146,7 +153,8 @@ struct instrument_tables {
 	struct instrument_routine *routines; /* procedures */
 	size_t routine_count, routine_capacity;
 	atomic_bool routines_changed; /* one was made or dropped since: none is known */
-	char **views;                 /* their names */
+	struct instrument_view *views;
+	atomic_bool views_changed; /* one was made, changed or dropped since: none is known */
 	size_t view_count, view_capacity;
 	char **functions;    /* names of stored ones: a SELECT that calls one may write */
 	size_t function_count, function_capacity;
