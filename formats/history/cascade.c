@@ -265,6 +265,7 @@ static int by_hash(const void *a, const void *b)
 static void give_up(struct cascades *c, struct follow *f)
 {
 	c->history->tables[f->child].unseen_writes = true;
+	c->history->counts.unseen_writes++;
 }
 
 static void find_places(struct cascades *c, struct follow *f)

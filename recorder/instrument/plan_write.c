@@ -65,6 +65,35 @@ static void note_naming(void *ctx, const struct sql_table_name *name,
 	naming->written[naming->count++] = access == SQL_TABLE_WRITE;
 }
 
+/* A column that is set, looked for in a condition. */
+struct reading {
+	const struct sql_expr *column;
+	bool found;
+};
+
+static bool note_reading(void *ctx, const struct sql_expr *e)
+{
+	struct reading *reading = ctx;
+	struct span table = reading->column->u.column.table;
+
+	if (e->kind == SQL_EXPR_COLUMN && span_ieq(e->u.column.name, reading->column->u.column.name))
+		reading->found |= !e->u.column.table.ptr || span_ieq(e->u.column.table, table);
+	return true;
+}
+
+/* Rows of the first table are written while the join goes on, and what is set there may already be
+ * in force when it comes to the others. */
+static bool reads_what_it_sets(const struct sql_assign *set, const struct sql_query *q)
+{
+	struct reading reading = {0};
+
+	for (; set && !reading.found; set = set->next) {
+		reading.column = set->target;
+		sql_walk_query(q, &(struct sql_visitor){.expr = note_reading, .ctx = &reading});
+	}
+	return reading.found;
+}
+
 /* UPDATE and DELETE of several tables: of those that it writes the log has every row that takes part
  * in the join, be it that nothing changes.  Which these are must be plain, and each be named once:
  * rows of another mention are in no log. */
@@ -72,11 +101,12 @@ static void set_listed_condition(struct planner *p, const struct plan_clauses *c
 {
 	const struct sql_assign *set =
 		p->stmt->kind == SQL_STMT_UPDATE ? p->stmt->u.update->set : NULL;
+	struct sql_query q = query_of(clauses);
 	struct naming naming = {.planner = p};
 	struct plan *plan = p->plan;
 
-	for (; set; set = set->next)
-		if (!set->target->u.column.table.ptr)
+	for (const struct sql_assign *s = set; s; s = s->next)
+		if (!s->target->u.column.table.ptr)
 			return;
 	sql_stmt_tables(p->stmt, note_naming, &naming);
 	if (naming.odd || clauses->limit)
@@ -84,7 +114,8 @@ static void set_listed_condition(struct planner *p, const struct plan_clauses *c
 	for (size_t i = 0; i < naming.count; i++)
 		if (naming.written[i])
 			plan->listed[plan->listed_count++] = naming.tables[i];
-	if (!plan->listed_count || !set_joint_condition(p, clauses, plan->listed[0]))
+	if (!plan->listed_count || (plan->listed_count > 1 && reads_what_it_sets(set, &q)) ||
+		!set_joint_condition(p, clauses, plan->listed[0]))
 		plan->listed_count = 0;
 }
 

@@ -29,10 +29,12 @@ static inline uint64_t next_seq(void)
 	return script_seq += 10;
 }
 
-/* Table `number` with columns a, b and primary key a (or a, b). */
-static inline void add_schema(uint32_t number, const char *name, uint32_t key_columns)
+/* Table `number` with columns a, b, c and primary key a (or a, b). */
+static inline void add_schema_keyed(
+	uint32_t number, const char *name, uint32_t key_columns, struct span foreign_keys)
 {
-	struct record_schema record = {.seq = next_seq(), .table = number};
+	struct record_schema record = {
+		.seq = next_seq(), .table = number, .foreign_keys = foreign_keys};
 	struct buf columns = BUF_INIT, key = BUF_INIT;
 	msgpack_packer pk = pack_into(&columns);
 
@@ -56,6 +58,32 @@ static inline void add_schema(uint32_t number, const char *name, uint32_t key_co
 	record_schema_pack(&script, &record);
 	buf_release(&columns);
 	buf_release(&key);
+}
+
+static inline void add_schema(uint32_t number, const char *name, uint32_t key_columns)
+{
+	add_schema_keyed(number, name, key_columns, SPAN_NONE);
+}
+
+/* ... whose column b refers to its column a, with ON DELETE CASCADE. */
+static inline void add_schema_following(uint32_t number, const char *name)
+{
+	const char *words[] = {"d", name, "a", "CASCADE", "RESTRICT"};
+	struct buf keys = BUF_INIT;
+	msgpack_packer pk = pack_into(&keys);
+
+	msgpack_pack_array(&pk, 1);
+	msgpack_pack_array(&pk, 7);
+	pack_str(&pk, SPAN_LIT("up"));
+	msgpack_pack_array(&pk, 1);
+	pack_uint(&pk, 1);
+	for (int i = 0; i < 5; i++) {
+		if (i == 2)
+			msgpack_pack_array(&pk, 1);
+		pack_str(&pk, span_str(words[i]));
+	}
+	add_schema_keyed(number, name, 1, buf_span(&keys));
+	buf_release(&keys);
 }
 
 static inline void add_begin(uint32_t session, uint64_t txn)

@@ -679,6 +679,76 @@ START_TEST(operations_stand_in_session_order)
 }
 END_TEST
 
+/* Rows that add_rows() makes refer to row 7. */
+static void add_followers(void)
+{
+	add_schema_following(1, "t");
+	add_rows("initial", true, PAIRS({1, 10}, {2, 20}, {7, 70}));
+}
+
+static void ck_followers(const char *first, const char *second, bool unseen)
+{
+	load();
+	ck_order(1, first);
+	ck_order(2, second);
+	ck_assert(history.tables[0].unseen_writes == unseen);
+	ck_assert_uint_eq(history.counts.unseen_writes, unseen);
+	done();
+}
+
+START_TEST(foreign_keys_delete)
+{
+	const struct row gone = {7, NIL, 70, PROBE_OP_DELETE, 0};
+	uint64_t begin;
+
+	add_followers();
+	add_write_txn(1, 1, 1, TXN_COMMITTED, gone);
+	ck_followers("U 10 D(10)", "U 20 D(20)", false);
+	/* Rolled back, all of it and in part. */
+	add_followers();
+	add_write_txn(1, 1, 1, TXN_ABORTED, gone);
+	ck_followers("U 10 | D(10)", "U 20 | D(20)", false);
+	add_followers();
+	add_begin(1, 1);
+	add_savepoint(1, 1, TXN_SAVEPOINT, "a", 1);
+	add_probe(1, 2, 1, PROBE_WRITE, gone);
+	add_stmt(1, 2, 1, 0);
+	add_savepoint(1, 1, TXN_ROLLBACK_TO, "a", 3);
+	add_end(1, 1, TXN_COMMITTED);
+	ck_followers("U 10 | D(10)", "U 20 | D(20)", false);
+	/* The statement itself deleted the one, another transaction the other before. */
+	add_followers();
+	add_write_txn(2, 1, 2, TXN_COMMITTED, {2, NIL, 20, PROBE_OP_DELETE, 0});
+	add_write_txn(1, 1, 1, TXN_COMMITTED, gone, {1, NIL, 10, PROBE_OP_DELETE, 0});
+	ck_followers("U 10 D(10)", "U 20 D(20)", false);
+	/* ... or while it ran; but not where it was rolled back in the end. */
+	for (int stays = 0; stays < 2; stays++) {
+		add_followers();
+		add_begin(1, 1);
+		add_begin(2, 2);
+		add_probe(1, 1, 1, PROBE_WRITE, gone);
+		add_probe(2, 1, 2, PROBE_WRITE, {2, NIL, 20, PROBE_OP_DELETE, 0});
+		begin = next_seq();
+		add_stmt(2, 1, 2, 0);
+		add_end(2, 2, TXN_COMMITTED);
+		add_stmt_at(1, 1, 1, 0, begin, next_seq());
+		add_end(1, 1, stays ? TXN_COMMITTED : TXN_ABORTED);
+		if (stays)
+			ck_followers("U 10 D(10)", "U 20 D(20)", false);
+		else
+			ck_followers("U 10 | D(10)", "U 20 D(20)", true);
+	}
+	/* What a row refers to is not known; or the row's key was changed, not the row deleted. */
+	add_followers();
+	add_write_txn(2, 1, 2, TXN_COMMITTED, {2, 21, 20, PROBE_OP_UPDATE, 0});
+	add_write_txn(1, 1, 1, TXN_COMMITTED, gone);
+	ck_followers("U 10", "U 20 21", true);
+	add_followers();
+	add_write_txn(1, 1, 1, TXN_COMMITTED, {8, 71, 70, PROBE_OP_UPDATE, 7});
+	ck_followers("U 10", "U 20", false);
+}
+END_TEST
+
 UNIT_MAIN("history", transactions_begin_and_end, sessions_link_their_transactions, updates_chain_up,
 	deleted_rows_come_back, lives_at_the_same_time_are_unknown,
 	key_update_is_a_death_and_a_birth, own_writes_make_intermediate_versions,
@@ -688,4 +758,5 @@ UNIT_MAIN("history", transactions_begin_and_end, sessions_link_their_transaction
 	absent_reads_find_their_version, unknown_outcomes_count_when_seen, rows_nobody_wrote,
 	orders_that_contradict_themselves, unknown_deletions_leave_it_undecided,
 	dirty_writes_keep_what_they_overwrote, records_may_come_before_what_they_name,
-	probes_take_their_statements_transaction, operations_stand_in_session_order)
+	probes_take_their_statements_transaction, operations_stand_in_session_order,
+	foreign_keys_delete)
