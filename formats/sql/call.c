@@ -35,8 +35,11 @@ static struct sql_frame_end parse_frame_end(
 		return end;
 	}
 	if (!accept(p, T_UNBOUNDED)) {
-		struct sql_expr *bound = p->tok.kind == T_INTERVAL ? parse_interval_operand(p)
-								   : parse_bit_expr(p);
+		bool interval = p->tok.kind == T_INTERVAL;
+		struct sql_expr *bound = interval ? parse_interval_operand(p) : parse_bit_expr(p);
+
+		if (interval && is_maria(p) && is_open_interval(bound))
+			parse_fail(p);
 
 		/* MySQL: a number or a parameter. */
 		if (!is_maria(p) && !is_open_interval(bound) && bound->kind != SQL_EXPR_PARAM &&
@@ -197,12 +200,16 @@ static void parse_aggregate_args(struct parser *p, struct sql_expr *e, enum toke
 	bool json = kind == T_JSON_ARRAYAGG || kind == T_JSON_OBJECTAGG;
 
 	expect(p, T_LPAREN);
-	if (json && !is_maria(p) && (p->tok.kind == T_DISTINCT || p->tok.kind == T_ALL))
+	if (json && p->tok.kind == (is_maria(p) ? T_ALL : T_DISTINCT))
 		parse_fail(p);
 	if (takes_distinct(kind) &&
 		(accept(p, T_DISTINCT) ||
 			(p->tok.kind == T_DISTINCTROW && accept(p, T_DISTINCTROW)))) {
 		extra_of(p, e)->distinct = true;
+		/* AVG(DISTINCT ALL a) is as DISTINCT says. */
+		if (p->tok.kind == T_ALL && (kind == T_AVG || kind == T_SUM || kind == T_MIN ||
+						    kind == T_MAX))
+			parse_advance(p);
 	} else if (p->tok.kind == T_ALL) {
 		parse_advance(p);
 	} else if (kind == T_COUNT && p->tok.kind == T_STAR) {
@@ -214,7 +221,15 @@ static void parse_aggregate_args(struct parser *p, struct sql_expr *e, enum toke
 	bool many = kind == T_GROUP_CONCAT || kind == T_JSON_OBJECTAGG ||
 		    (kind == T_JSON_ARRAYAGG && is_maria(p)) ||
 		    (kind == T_COUNT && e->u.call.extra && e->u.call.extra->distinct);
-	if (many) {
+	if (kind == T_JSON_OBJECTAGG && !is_maria(p)) {
+		struct sql_expr **tail = &e->u.call.args.first;
+
+		exprs_add(&e->u.call.args, &tail, parse_expr(p));
+		expect(p, T_COMMA);
+		if (p->tok.kind == T_ALL)
+			parse_advance(p);
+		exprs_add(&e->u.call.args, &tail, parse_expr(p));
+	} else if (many) {
 		e->u.call.args = parse_expr_list(p);
 		if (kind == T_JSON_OBJECTAGG && e->u.call.args.count != 2)
 			parse_fail_why(p, "JSON_OBJECTAGG takes two arguments");
@@ -461,7 +476,7 @@ static void parse_call_tail(struct parser *p, struct sql_expr *e, bool takes_ove
 {
 	uint32_t start = p->tok.start;
 
-	if (p->tok.kind == T_WITHIN && parse_peek(p, 1).kind == T_GROUP && is_maria(p)) {
+	if (p->tok.kind == T_WITHIN && parse_peek(p, 1).kind == T_GROUP && is_maria(p) && takes_over) {
 		parse_advance(p);
 		parse_advance(p);
 		expect(p, T_LPAREN);
@@ -627,7 +642,7 @@ struct sql_expr *parse_call(struct parser *p, struct span db, struct span name,
 		expect(p, T_RPAREN);
 	} else {
 		arity = kind > T_BEFORE_KEYWORDS ? arity_of(kind) : NULL;
-		parse_plain_args(p, e, arity == NULL);
+		parse_plain_args(p, e, arity == NULL && kind != T_CONTAINS);
 		if (arity && (e->u.call.args.count < arity->min ||
 				     (arity->max < 255 && e->u.call.args.count > arity->max)))
 			parse_fail_why(p, "wrong number of arguments before this");

@@ -357,6 +357,9 @@ static struct sql_alter *parse_alter_action(struct parser *p)
 	case T_ENABLE:
 	case T_DISCARD:
 	case T_IMPORT:
+		/* A list of partitions goes on behind a comma. */
+		parse_alter_text(p, a, start, parse_peek(p, 1).kind == T_PARTITION);
+		break;
 	case T_ALGORITHM:
 	case T_LOCK:
 	case T_SECONDARY_LOAD:

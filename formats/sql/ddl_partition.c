@@ -170,7 +170,7 @@ static void parse_partition_method(struct parser *p, struct sql_partition_by *by
 	} else if (!sub && !by->linear && (p->tok.kind == T_RANGE || p->tok.kind == T_LIST)) {
 		by->method = p->tok.kind == T_RANGE ? SQL_PARTITION_RANGE : SQL_PARTITION_LIST;
 		parse_advance(p);
-		if (accept(p, T_COLUMNS)) {
+		if (accept(p, T_COLUMNS) || (p->tok.kind == T_FIELDS && accept(p, T_FIELDS))) {
 			by->columns = true;
 			by->names = parse_paren_names(p);
 			return;

@@ -213,6 +213,8 @@ static struct sql_expr *parse_date_func(struct parser *p)
 	expect(p, T_LPAREN);
 	if (kind == T_TIMESTAMPADD || kind == T_TIMESTAMPDIFF) {
 		e->u.interval.unit = (uint8_t)parse_unit(p);
+		if (e->u.interval.unit > SQL_UNIT_YEAR) /* two units in one */
+			parse_fail(p);
 		expect(p, T_COMMA);
 		e->u.interval.left = parse_expr(p);
 		expect(p, T_COMMA);

@@ -266,7 +266,9 @@ static void put_key(struct printer *p, const struct sql_key *key)
 	if (key->has_constraint) {
 		put(p, "CONSTRAINT ");
 		if (key->constraint.ptr) {
-			put(p, key->if_not_exists ? "IF NOT EXISTS " : "");
+			put(p, key->if_not_exists && key->kind == SQL_KEY_CHECK
+					? "IF NOT EXISTS "
+					: "");
 			put_name(p, key->constraint);
 			put(p, " ");
 		}
@@ -280,7 +282,7 @@ static void put_key(struct printer *p, const struct sql_key *key)
 			put(p, key->enforced == SQL_YES ? " ENFORCED" : " NOT ENFORCED");
 		return;
 	}
-	if (key->if_not_exists && !(key->has_constraint && key->constraint.ptr))
+	if (key->if_not_exists)
 		put(p, " IF NOT EXISTS");
 	if (key->name.ptr) {
 		put(p, " ");
@@ -353,12 +355,12 @@ static void put_column_def(struct printer *p, const struct sql_column_def *col)
 		put_string(p, col->comment);
 	}
 	put_options(p, col->options, true);
-	if (col->reference)
-		put_reference(p, col->reference);
 	for (const struct sql_key *key = col->checks; key; key = key->next) {
 		put(p, " ");
 		put_key(p, key);
 	}
+	if (col->reference)
+		put_reference(p, col->reference);
 }
 
 static void put_elements(struct printer *p, const struct sql_element *el)
@@ -572,8 +574,14 @@ static void put_alter(struct printer *p, const struct sql_alter *a)
 	case SQL_ALTER_COLUMN_DEFAULT:
 		put_named_action(p, a, "ALTER COLUMN ");
 		if (a->value) {
-			put(p, " SET DEFAULT ");
-			put_default(p, a->value);
+			bool call = a->value->kind == SQL_EXPR_CALL;
+
+			put(p, call ? " SET DEFAULT (" : " SET DEFAULT ");
+			if (call)
+				put_expr(p, a->value);
+			else
+				put_default(p, a->value);
+			put(p, call ? ")" : "");
 		} else {
 			put(p, " DROP DEFAULT");
 		}

@@ -591,7 +591,8 @@ static struct sql_query *set_op(struct parser *p, enum sql_set_op op, struct sql
 	q->u.set.left = left;
 	if (accept(p, T_ALL))
 		q->u.set.all = true;
-	else if (accept(p, T_DISTINCT))
+	else if (accept(p, T_DISTINCT) ||
+		 (p->tok.kind == T_DISTINCTROW && accept(p, T_DISTINCTROW)))
 		q->u.set.distinct = true;
 	return q;
 }

@@ -210,7 +210,8 @@ static bool parse_wordy_type(struct parser *p, struct sql_type *type)
 	case T_CHARACTER:
 	character:
 		parse_advance(p);
-		if (p->tok.kind == T_VARYING || (national && p->tok.kind == T_VARCHAR)) {
+		if (p->tok.kind == T_VARYING || (national && (p->tok.kind == T_VARCHAR ||
+							     p->tok.kind == T_VARCHARACTER))) {
 			parse_advance(p);
 			type->kind = national ? SQL_TYPE_NVARCHAR : SQL_TYPE_VARCHAR;
 		} else {
@@ -256,6 +257,8 @@ static bool parse_wordy_type(struct parser *p, struct sql_type *type)
 		return false;
 	}
 	parse_type_args(p, type, 1, false);
+	if (type->kind == SQL_TYPE_NVARCHAR && !type->length.ptr)
+		parse_fail(p);
 	accept_compressed(p, type);
 	parse_type_charset(p, type);
 	return true;

@@ -49,6 +49,17 @@ bool node_aggregates(const struct node *n)
 	return false;
 }
 
+/* Is there the text of a DOUBLE in it?  A temporary table has room for 22 characters of that. */
+static bool has_text_of_double(const struct node *n)
+{
+	for (uint32_t i = 0; i < n->arg_count && type_is_string(&n->type); i++) {
+		if (n->args[i]->type.kind == EVAL_T_DOUBLE || n->args[i]->type.kind == EVAL_T_FLOAT ||
+			has_text_of_double(n->args[i]))
+			return true;
+	}
+	return false;
+}
+
 static bool aggregate_type(struct compiler *c, struct aggregate *a)
 {
 	struct eval_type t;
@@ -102,11 +113,14 @@ static bool aggregate_type(struct compiler *c, struct aggregate *a)
 			compile_unsupported(c, "MIN or MAX of a computed FLOAT");
 			return false;
 		}
-		/* A temporary table has room for 22 characters of it. */
-		if (a->type.kind == EVAL_T_STRING && a->args[0]->arg_count == 1 &&
-			(a->args[0]->args[0]->type.kind == EVAL_T_DOUBLE ||
-				a->args[0]->args[0]->type.kind == EVAL_T_FLOAT)) {
+		if (a->type.kind == EVAL_T_STRING && has_text_of_double(a->args[0])) {
 			compile_unsupported(c, "MIN or MAX of the text of a DOUBLE");
+			return false;
+		}
+		/* It has room for as many bytes as the text has characters. */
+		if (a->type.kind == EVAL_T_STRING && a->type.collation == COLLATION_BINARY &&
+			!a->args[0]->column && has_wide_text(a->args[0])) {
+			compile_unsupported(c, "MIN or MAX of bytes that were a text");
 			return false;
 		}
 		if (a->type.kind == EVAL_T_BIT ||

@@ -328,7 +328,7 @@ uint64_t bits_of(struct run *run, const struct eval_type *type, const struct eva
 				u > INT64_MAX))
 			run_unsupported(run,
 				"MySQL: a fraction, string or large number in a bit operation");
-		if (overflow)
+		if (overflow || (v->kind == EVAL_DOUBLE && fabs(v->d) > 0x1p53))
 			run_unsupported(run, "a large number in a bit operation");
 		return u;
 	}
@@ -483,6 +483,7 @@ struct node *compile_arithmetic(struct compiler *c, const struct sql_expr *e, en
 	if (real) {
 		n->fn = run_real;
 		n->type = real_result(c->env, op, &a, &b);
+		n->type.is_unsigned = op == SQL_OP_MOD && a.is_unsigned; /* DIV asks */
 	} else if (temporal && op != SQL_OP_DIV &&
 		   decimal_result(c->env, op, &a, &b).decimals == 0) {
 		/* With a date, all that has no fraction is a signed BIGINT. */
@@ -567,7 +568,11 @@ struct node *compile_negate(struct compiler *c, const struct sql_expr *e, struct
 			return compile_error(c, outcome.error, outcome.reason);
 		if (!run.failed && v.kind != EVAL_NULL) {
 			v = to_integer(&run, &arg->type, &v);
-			if ((v.kind == EVAL_UINT && v.u > (uint64_t)INT64_MAX + 1) ||
+			uint64_t least = (uint64_t)INT64_MAX + 1;
+
+			if ((v.kind == EVAL_UINT && v.u > least) ||
+				(v.kind == EVAL_UINT && v.u == least && !arg->literal &&
+					c->env->flavour == SQL_MARIADB) ||
 				(v.kind == EVAL_INT &&
 					(v.i == INT64_MIN ||
 						(v.i < 0 && (!arg->literal ||

@@ -69,20 +69,44 @@ bool has_wide_text(const struct node *n)
 	return false;
 }
 
+/* A number that is found by comparing texts. */
+static bool relates_texts(const struct node *n)
+{
+	static const char *const names[] = {
+		"regexp_like", "regexp_instr", "instr", "locate", "find_in_set", "strcmp"};
+
+	for (size_t i = 0; i < ARRAY_LEN(names) && n->expr && n->expr->kind == SQL_EXPR_CALL; i++) {
+		/* The regular expressions' own collation is not kept in the node. */
+		if (span_ieq_str(n->expr->u.call.name, names[i]))
+			return i < 2 || n->collation == COLLATION_BINARY;
+	}
+	return n->expr && n->expr->kind == SQL_EXPR_POSITION && n->collation == COLLATION_BINARY;
+}
+
 /* Beside a column literals take the column's collation, and its character set where they are ASCII
  * (MySQL manual, "Collation Coercibility in Expressions").  What functions return is left alone. */
 static bool column_wins(struct node **args, uint32_t count, uint16_t a, uint16_t b)
 {
 	bool same_set = collation_charset(a) == collation_charset(b);
+	const struct node *column = NULL;
 
 	if (a == COLLATION_BINARY || b == COLLATION_BINARY)
 		return same_set;
 	for (uint32_t i = 0; i < count; i++) {
-		if (type_is_string(&args[i]->type) && !args[i]->column &&
-			!(args[i]->literal &&
-				(same_set || (args[i]->u.value.kind == EVAL_STRING &&
-						     text_is_ascii(args[i]->u.value.s)))))
+		const struct node *n = args[i];
+
+		if (same_set && (!type_is_string(&n->type) || n->column || n->literal))
+			continue;
+		/* Of other sets than one column's only ASCII literals, no numbers. */
+		if (same_set || !type_is_string(&n->type) ||
+			!(n->column || (n->literal && n->u.value.kind == EVAL_STRING &&
+					       text_is_ascii(n->u.value.s))))
 			return false;
+		if (n->column && column &&
+			collation_charset(n->type.collation) !=
+				collation_charset(column->type.collation))
+			return false;
+		column = n->column ? n : column;
 	}
 	return true;
 }
@@ -108,11 +132,9 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 			compile_unsupported(c, "a collation that is not modelled");
 			return false;
 		}
-		/* As a text, what REGEXP_LIKE says has the collation of its arguments. */
-		if (c->env->flavour == SQL_MYSQL && !type_is_string(t) && args[i]->expr &&
-			args[i]->expr->kind == SQL_EXPR_CALL &&
-			span_ieq_str(args[i]->expr->u.call.name, "regexp_like")) {
-			compile_unsupported(c, "MySQL: the text of REGEXP_LIKE");
+		/* As a text, what these say has the collation of its arguments. */
+		if (c->env->flavour == SQL_MYSQL && !type_is_string(t) && relates_texts(args[i])) {
+			compile_unsupported(c, "MySQL: the text of REGEXP_LIKE, INSTR and kin");
 			return false;
 		}
 		if (level == 7 || other == coll) {
@@ -306,6 +328,14 @@ bool comparison_of(
 		out->as = type_int(false);
 	else
 		out->as = type_double();
+	if ((a->type.hybrid && y == CMP_DECIMAL) || (b->type.hybrid && x == CMP_DECIMAL))
+		out->as = type_double();
+	/* It may be a constant to the server. */
+	if ((a->type.kind == EVAL_T_YEAR && b->expr && b->expr->kind == SQL_EXPR_SUBQUERY) ||
+		(b->type.kind == EVAL_T_YEAR && a->expr && a->expr->kind == SQL_EXPR_SUBQUERY)) {
+		compile_unsupported(c, "a YEAR compared with a subquery");
+		return false;
+	}
 	if (a->type.kind == EVAL_T_YEAR && a->column && b->constant)
 		out->year = 2;
 	else if (b->type.kind == EVAL_T_YEAR && b->column && a->constant)
@@ -523,6 +553,14 @@ bool operator_comparison_of(
 {
 	if (!comparison_of(c, a, b, out))
 		return false;
+	/* Which type they are compared in depends on what the subquery is made into. */
+	if (((a->expr && a->expr->kind == SQL_EXPR_SUBQUERY) ||
+		    (b->expr && b->expr->kind == SQL_EXPR_SUBQUERY)) &&
+		((class_of(&a->type) == CMP_DECIMAL && type_is_string(&b->type)) ||
+			(class_of(&b->type) == CMP_DECIMAL && type_is_string(&a->type)))) {
+		compile_unsupported(c, "a DECIMAL and a string in a subquery");
+		return false;
+	}
 	as_operator(c, a, b, out);
 	return true;
 }
@@ -786,6 +824,15 @@ static struct eval_value run_not(const struct node *n, struct frame *f)
 
 	if (v.kind == EVAL_NULL)
 		return v;
+	/* NOT NOT x is x <> 0 to MariaDB, which compares what is printed. */
+	if (v.kind == EVAL_DECIMAL && n->args[0]->type.kind == EVAL_T_DECIMAL &&
+		v.dec->scale > n->args[0]->type.decimals && v.dec->count) {
+		struct decimal printed;
+
+		if (decimal_round(v.dec, n->args[0]->type.decimals, DECIMAL_HALF_UP, &printed) &&
+			!printed.count)
+			return run_unsupported(f->run, "NOT of a quotient that is almost zero");
+	}
 	return truth(!to_bool(f->run, &n->args[0]->type, &v));
 }
 
@@ -888,8 +935,20 @@ static struct eval_value run_between(const struct node *n, struct frame *f)
 	v[0] = node_run(n->args[0], f);
 	if (v[0].kind == EVAL_NULL)
 		return EVAL_NULL_VALUE;
-	for (int i = 1; i < 3; i++)
-		v[i] = node_run(n->args[i], f);
+	v[1] = node_run(n->args[1], f);
+	low_known = !f->run->failed;
+	v[2] = node_run(n->args[2], f);
+	if (low_known && f->run->failed && f->run->outcome->status == EVAL_ERROR &&
+		v[1].kind != EVAL_NULL) {
+		f->run->failed = false;
+		at_least = compare_as(f->run, how, &n->args[0]->type, &v[0], &n->args[1]->type,
+				   &v[1], &null) >= 0;
+		f->run->failed = true;
+		if (!at_least) { /* it may not be asked for */
+			f->run->outcome->status = EVAL_OK;
+			return run_unsupported(f->run, "an error in the upper bound of BETWEEN");
+		}
+	}
 	if (v[1].kind == EVAL_NULL || v[2].kind == EVAL_NULL)
 		compare_alone(f->run, how, &n->args[0]->type, &v[0]);
 	if (v[1].kind == EVAL_NULL && v[2].kind == EVAL_NULL)
@@ -991,6 +1050,13 @@ static bool between_comparison(struct compiler *c, struct node **args, struct co
 			out->as = ints    ? type_int(false)
 				  : exact ? type_decimal(65, 0)
 					  : type_double();
+		/* Then some are compared as DOUBLEs. */
+		for (int i = 0; i < 3 && out->as.kind == EVAL_T_DECIMAL; i++) {
+			if (args[i]->type.kind == EVAL_T_NULL) {
+				compile_unsupported(c, "BETWEEN the literal NULL and a DECIMAL");
+				return false;
+			}
+		}
 		out->between = true;
 		return true;
 	}
@@ -1142,6 +1208,16 @@ static struct eval_value run_in_rows(const struct node *n, struct frame *f)
 			unknown = true;
 		else if (v.i)
 			return truth(!n->aux);
+		/* What a comparison did not ask for, the server may have computed before. */
+		for (uint32_t k = 1; k < n->args[i]->arg_count && n->arg_count > 1; k += 2) {
+			if (f->run->failed || !n->args[i]->args[k]->arg_count)
+				continue;
+			(void)node_run(n->args[i]->args[k], f);
+			if (f->run->failed && f->run->outcome->status == EVAL_ERROR) {
+				f->run->outcome->status = EVAL_OK;
+				run_unsupported(f->run, "an error in a row of IN");
+			}
+		}
 	}
 	return unknown ? EVAL_NULL_VALUE : truth(n->aux);
 }

@@ -10,7 +10,7 @@
 #include "sql/compare.h"
 #include "sql/temporal.h"
 
-enum { COMPILE_DEPTH_MAX = 1000 };
+enum { COMPILE_DEPTH_MAX = 1000, CONSTANTS_RUN_MAX = 50 };
 
 struct node *compile_unsupported(struct compiler *c, const char *reason)
 {
@@ -647,12 +647,53 @@ static struct node *compile_kind(struct compiler *c, const struct sql_expr *e)
 	return NULL;
 }
 
+/* A constant that fails may be computed before the rows are, and where a constant is NULL the rest
+ * may not be computed at all: whether there is an error depends on optimizers. */
+static void look_at_constant(struct compiler *c, const struct node *n)
+{
+	struct eval_outcome outcome = {0};
+	struct run run = compile_run(c, &outcome);
+	struct frame f = {.run = &run};
+
+	if (n->type.kind == EVAL_T_NULL) {
+		c->null_constant = true;
+	} else if (n->arg_count && c->constants_run < CONSTANTS_RUN_MAX) {
+		c->constants_run++;
+		if (node_run(n, &f).kind == EVAL_NULL && !run.failed)
+			c->null_constant = true;
+		if (run.failed && (outcome.status == EVAL_ERROR || !n->carries))
+			c->failing_constant = true;
+	}
+}
+
+static struct eval_value run_guarded(const struct node *n, struct frame *f)
+{
+	struct run *run = f->run;
+	bool failed = run->failed;
+	struct eval_value v = n->guarded(n, f);
+
+	if (failed)
+		return v;
+	if (n->with_failing && !run->failed)
+		return run_unsupported(run, "a constant that fails and is not asked for");
+	if (n->with_null && run->failed && run->outcome->status == EVAL_ERROR &&
+		run->outcome->error == 1690) {
+		run->outcome->status = EVAL_OK;
+		return run_unsupported(run, "an error beside a constant NULL");
+	}
+	return v;
+}
+
 struct node *compile_expr(struct compiler *c, const struct sql_expr *e)
 {
 	struct node *n;
 
 	if (c->failed)
 		return NULL;
+	if (!c->depth) {
+		c->null_constant = c->failing_constant = false;
+		c->constants_run = 0;
+	}
 	if (++c->depth > COMPILE_DEPTH_MAX)
 		return compile_unsupported(c, "an expression nested too deeply");
 	n = compile_kind(c, e);
@@ -664,9 +705,23 @@ struct node *compile_expr(struct compiler *c, const struct sql_expr *e)
 	}
 	for (uint32_t i = 0; i < n->arg_count; i++)
 		n->args[i]->nested = true;
+	e = n->expr ? n->expr : e; /* +x is x */
 	if (!n->literal && n->arg_count && !(e->kind == SQL_EXPR_IN && e->u.in.query) &&
 		e->kind != SQL_EXPR_QUANTIFIED && all_constant(n))
 		n->constant = true;
+	if (n->constant)
+		look_at_constant(c, n);
+	if (!c->depth && c->failing_constant && !n->constant) {
+		compile_unsupported(c, "a constant that fails, in a condition");
+		return NULL;
+	}
+	if (!c->depth && (n->arg_count || e->kind == SQL_EXPR_SUBQUERY) && !node_is_row(n) &&
+		(c->null_constant || c->failing_constant)) {
+		n->with_null = c->null_constant;
+		n->with_failing = c->failing_constant;
+		n->guarded = n->fn;
+		n->fn = run_guarded;
+	}
 	return n;
 }
 

@@ -712,6 +712,9 @@ struct span to_text(struct run *run, const struct eval_type *type, const struct 
 		return v->s;
 	plain = shown(run, *v);
 	print_value(type, &plain, &text);
+	if (v->kind == EVAL_DOUBLE && type->merged && type->decimals < EVAL_NOT_FIXED &&
+		run->env->flavour == SQL_MYSQL)
+		run_unsupported(run, "MySQL: the text of a DOUBLE with decimals of IF or CASE");
 	if (v->kind == EVAL_DOUBLE && text.len > 22 && run->env->flavour == SQL_MYSQL)
 		run_unsupported(run, "MySQL: a DOUBLE of more than 22 characters as text");
 	out = arena_copy(run->arena, buf_span(&text));

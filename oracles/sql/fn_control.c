@@ -155,6 +155,16 @@ bool merge_types(struct compiler *c, struct node **args, uint32_t count, const c
 			compile_unsupported(c, "MySQL: a DECIMAL of COALESCE or CASE in another");
 			return false;
 		}
+		if (c->env->flavour == SQL_MARIADB && node_is_timediff(args[i]) &&
+			args[0]->type.kind != EVAL_T_NULL) {
+			for (uint32_t k = 0; k < count; k++) {
+				if (args[k]->type.kind != EVAL_T_TIME &&
+					type_is_temporal(&args[k]->type)) {
+					compile_unsupported(c, "TIMEDIFF as a date");
+					return false;
+				}
+			}
+		}
 		/* The value keeps the character set of its own argument. */
 		if (type_is_string(&args[i]->type) && args[i]->type.collation == COLLATION_BINARY)
 			bytes = true;
@@ -177,6 +187,13 @@ bool merge_types(struct compiler *c, struct node **args, uint32_t count, const c
 		if (!aggregate_collation(c, args, count, operation, &collation, &coercibility))
 			return false;
 		t = type_string(collation, coercibility, 0);
+		/* Of a string without any length MariaDB says that it has no decimals; not in all of
+		 * these functions. */
+		t.text_only = c->env->flavour == SQL_MARIADB;
+		for (uint32_t i = 0; i < count; i++)
+			t.text_only &= args[i]->type.kind == EVAL_T_NULL ||
+				       (args[i]->literal && args[i]->u.value.kind == EVAL_STRING &&
+					       !args[i]->u.value.s.len);
 		for (uint32_t i = 0; i < count; i++)
 			t.text_only |= args[i]->type.text_only ||
 				       (args[i]->type.kind != EVAL_T_STRING &&
@@ -288,7 +305,8 @@ static struct node *compile_nullif(
 		(type_is_temporal(&n->type) || n->type.kind == EVAL_T_DOUBLE ||
 			n->args[1]->type.kind == EVAL_T_YEAR ||
 			n->type.is_unsigned != n->args[1]->type.is_unsigned ||
-			type_is_string(&n->type) != type_is_string(&n->args[1]->type)))
+			type_is_string(&n->type) != type_is_string(&n->args[1]->type) ||
+			(n->args[0]->constant && n->type.kind != n->args[1]->type.kind)))
 		return compile_unsupported(c, "MySQL: NULLIF of a DOUBLE, a date or different types");
 	n->type.hybrid = n->type.zerofill = false;
 	if (n->type.kind == EVAL_T_ENUM || n->type.kind == EVAL_T_SET)

@@ -313,11 +313,14 @@ static struct eval_value run_no_time(const struct node *n, struct frame *f)
 }
 
 /* What functions of dates make of NULL: a string that is NULL. */
-static struct node *null_string(struct compiler *c, const struct sql_expr *e)
+/* As a number it has the decimals that a date would have in MariaDB. */
+static struct node *null_string(struct compiler *c, const struct sql_expr *e, uint32_t decimals)
 {
 	struct node *n = node_new(c, run_null, e, 0);
 
 	n->type = type_string(c->env->collation_connection, 4, 0);
+	if (c->env->flavour == SQL_MARIADB)
+		n->type.decimals = (uint8_t)decimals;
 	return n;
 }
 
@@ -359,16 +362,16 @@ struct node *compile_interval(struct compiler *c, const struct sql_expr *e)
 	n->op = (uint8_t)unit;
 	d = &n->args[0]->type;
 	a = &n->args[1]->type;
-	if (d->kind == EVAL_T_NULL)
-		return null_string(c, e);
-	if (!type_is_temporal(d))
-		return compile_unsupported(c, "INTERVAL arithmetic on other than dates");
 	if (unit == SQL_UNIT_SECOND && a->kind != EVAL_T_NULL && !type_is_int(a))
 		decimals = a->kind == EVAL_T_STRING && a->decimals < 6 ? a->decimals : time_decimals(a);
 	if (unit == SQL_UNIT_MICROSECOND || unit == SQL_UNIT_SECOND_MICROSECOND ||
 		unit == SQL_UNIT_MINUTE_MICROSECOND || unit == SQL_UNIT_HOUR_MICROSECOND ||
 		unit == SQL_UNIT_DAY_MICROSECOND)
 		decimals = 6;
+	if (d->kind == EVAL_T_NULL)
+		return null_string(c, e, decimals);
+	if (!type_is_temporal(d))
+		return compile_unsupported(c, "INTERVAL arithmetic on other than dates");
 	if (d->kind == EVAL_T_TIME) {
 		if (c->env->flavour == SQL_MYSQL)
 			return compile_unsupported(c, "MySQL: INTERVAL arithmetic on a TIME");
@@ -439,7 +442,7 @@ static struct node *compile_addtime(
 		(b->kind != EVAL_T_TIME && b->kind != EVAL_T_NULL))
 		return compile_unsupported(c, "ADDTIME of other than a date or time and a TIME");
 	if (a->kind == EVAL_T_NULL)
-		return null_string(c, n->expr);
+		return null_string(c, n->expr, b->kind == EVAL_T_TIME ? b->decimals : 0);
 	if (b->kind == EVAL_T_NULL)
 		return compile_unsupported(c, "ADDTIME of the literal NULL");
 	decimals = a->decimals > b->decimals ? a->decimals : b->decimals;

@@ -49,6 +49,9 @@ static struct node *compile_abs(struct compiler *c, struct node *n, const struct
 	if (type_is_temporal(&n->args[0]->type) && c->env->flavour == SQL_MYSQL)
 		return compile_unsupported(c, "MySQL: ABS of a date or time");
 	n->type = arithmetic_type(&n->args[0]->type);
+	/* MySQL prints what comes of it with the scale of the inner expression. */
+	n->type.merged = c->env->flavour == SQL_MYSQL && n->type.kind == EVAL_T_DECIMAL &&
+			 n->args[0]->type.merged;
 	if (type_is_temporal(&n->args[0]->type) && n->type.kind == EVAL_T_INT &&
 		c->env->flavour == SQL_MARIADB)
 		n->type = type_decimal(type_precision(&n->args[0]->type), 0);
@@ -115,6 +118,12 @@ static struct node *compile_integral(
 		return compile_unsupported(c, "CEILING or FLOOR of a date, time or NULL");
 	if (n->args[0]->type.kind == EVAL_T_ENUM || n->args[0]->type.kind == EVAL_T_SET)
 		return compile_unsupported(c, "CEILING or FLOOR of an ENUM or SET");
+	for (uint32_t i = 0; i < n->args[0]->arg_count && n->args[0]->type.merged; i++) {
+		if (n->args[0]->args[i]->type.kind == EVAL_T_BIT ||
+			(n->args[0]->type.kind == EVAL_T_DECIMAL &&
+				type_is_int(&n->args[0]->args[i]->type)))
+			return compile_unsupported(c, "CEILING or FLOOR of integers of IF or CASE");
+	}
 	if (n->args[0]->type.hybrid && c->env->flavour == SQL_MYSQL)
 		return compile_unsupported(c, "MySQL: CEILING or FLOOR of a hexadecimal literal");
 	n->type = arithmetic_type(&n->args[0]->type);

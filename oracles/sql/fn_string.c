@@ -70,6 +70,13 @@ bool string_result(struct compiler *c, struct node *n, struct node **args, uint3
 {
 	uint8_t coercibility;
 
+	/* MySQL 9.7 hands out a buffer that it then writes over. */
+	for (uint32_t i = 0; i < count && c->env->flavour == SQL_MYSQL; i++) {
+		if (args[i]->literal && type_is_temporal(&args[i]->type)) {
+			compile_unsupported(c, "MySQL: the text of a date literal");
+			return false;
+		}
+	}
 	if (!aggregate_collation(c, args, count, operation, &n->collation, &coercibility))
 		return false;
 	/* MariaDB then counts bytes inside of it.  Of LPAD(RIGHT('漢', i), 9, bytes) it marks the
@@ -141,6 +148,16 @@ static bool sequential(const struct frame *f)
 
 /* ---- compiling ---- */
 
+/* MySQL: which of the two the result has is not always the stronger one. */
+static bool mixed_collations(struct compiler *c, const struct node *a, const struct node *b)
+{
+	if (c->env->flavour != SQL_MYSQL || !type_is_string(&a->type) || !type_is_string(&b->type) ||
+		a->type.collation == b->type.collation)
+		return false;
+	compile_unsupported(c, "MySQL: strings of different collations");
+	return true;
+}
+
 static node_fn run_strcmp, run_quote;
 
 /* A string of all the arguments. */
@@ -173,10 +190,6 @@ static uint32_t like_first(const struct compiler *c, uint32_t strings)
 
 static struct node *compile_all(struct compiler *c, struct node *n, const struct function *function)
 {
-	for (uint32_t i = 0; i < n->arg_count && c->env->flavour == SQL_MYSQL; i++) {
-		if (n->args[i]->literal && type_is_temporal(&n->args[i]->type))
-			return compile_unsupported(c, "MySQL: a date literal in a text");
-	}
 	if (function->fn == run_replace && c->env->flavour == SQL_MYSQL &&
 		type_is_temporal(&n->args[0]->type))
 		return compile_unsupported(c, "MySQL: REPLACE in a date or time");
@@ -200,10 +213,6 @@ static struct node *compile_first(
 		return compile_unsupported(c, "MySQL: QUOTE of a binary string");
 	if (function->fn == run_quote && n->args[0]->type.kind == EVAL_T_NULL)
 		return compile_unsupported(c, "QUOTE of the literal NULL");
-	/* MySQL 9.7 hands out a buffer that it then writes over. */
-	if (c->env->flavour == SQL_MYSQL && n->args[0]->literal &&
-		type_is_temporal(&n->args[0]->type))
-		return compile_unsupported(c, "MySQL: a part of the text of a date literal");
 	return string_result(c, n, n->args, 1, function->name) ? n : NULL;
 }
 
@@ -583,16 +592,6 @@ static struct eval_value run_pad(const struct node *n, struct frame *f)
 	if (!n->op)
 		buf_add_span(&text, s);
 	return buf_result(n, f, &text);
-}
-
-/* MySQL: which of the two the result has is not always the stronger one. */
-static bool mixed_collations(struct compiler *c, const struct node *a, const struct node *b)
-{
-	if (c->env->flavour != SQL_MYSQL || !type_is_string(&a->type) || !type_is_string(&b->type) ||
-		a->type.collation == b->type.collation)
-		return false;
-	compile_unsupported(c, "MySQL: strings of different collations");
-	return true;
 }
 
 static struct node *compile_pad(struct compiler *c, struct node *n, const struct function *function)

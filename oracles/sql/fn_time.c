@@ -144,10 +144,17 @@ static struct eval_value run_time_to_sec(const struct node *n, struct frame *f)
 		return EVAL_NULL_VALUE;
 	if (n->type.kind == EVAL_T_INT)
 		return eval_int(time_micros(&v.t) / 1000000);
+	if (!v.t.micro && n->args[0]->type.kind != EVAL_T_DECIMAL) {
+		/* Six digits or none: it shows in the digits of quotients. */
+		d = decimal_from_int(time_micros(&v.t) / 1000000);
+		return make_decimal(f->run, &d);
+	}
 	d = decimal_from_int(time_micros(&v.t));
 	d.scale = 6;
 	if (!decimal_round(&d, n->type.decimals, DECIMAL_TRUNCATE, &d))
 		return EVAL_NULL_VALUE;
+	if (!d.count && n->args[0]->type.kind == EVAL_T_DECIMAL && n->args[0]->type.decimals > 6)
+		return run_unsupported(f->run, "TIME_TO_SEC of a number that is almost zero"); /* -0 */
 	return make_decimal(f->run, &d);
 }
 

@@ -23,6 +23,7 @@ typedef struct eval_value node_fn(const struct node *node, struct frame *frame);
 
 struct node {
 	node_fn *fn;
+	node_fn *guarded; /* what fn guards, see compile_expr() */
 	struct eval_type type;
 	const struct sql_expr *expr; /* where it comes from; may be NULL */
 	bool constant; /* the same for every row: no columns of this or an outer query, no
@@ -31,6 +32,7 @@ struct node {
 	bool column;   /* a column of a table */
 	bool carries;  /* its value may be one that is not told (EVAL_UNTOLD), see node_carry */
 	bool nested;   /* an argument of something */
+	bool with_null, with_failing; /* guarded: such a constant is somewhere in it */
 	uint8_t op;    /* enum sql_op, or a function's own number */
 	uint8_t aux;
 	uint16_t collation; /* under which a comparison compares */
@@ -176,6 +178,10 @@ struct compiler {
 	const struct cte *ctes; /* in sight */
 	uint32_t depth;
 	bool failed;
+	/* Of the expression that is compiled: constants in it that are NULL, that fail; how many
+	 * were computed to see that. */
+	bool null_constant, failing_constant;
+	uint32_t constants_run;
 };
 
 struct node *compile_expr(struct compiler *c, const struct sql_expr *expr);

@@ -536,6 +536,22 @@ static bool compile_keys(struct compiler *c, const struct sql_order *order, stru
 		}
 		if (!key->node)
 			return false;
+		/* As many bytes of it are compared as the text has characters. */
+		if (key->node->type.kind == EVAL_T_STRING && !key->node->column &&
+			key->node->type.collation == COLLATION_BINARY && has_wide_text(key->node)) {
+			compile_unsupported(c, "ordering bytes that were a text");
+			return false;
+		}
+		/* The temporary table's column has the digits of the dividend. */
+		if (items && !c->scope->aggregates_allowed && key->node->expr &&
+			key->node->expr->kind == SQL_EXPR_BINARY &&
+			key->node->expr->op == SQL_OP_INT_DIV &&
+			!(type_is_int(&key->node->args[0]->type) &&
+				type_is_int(&key->node->args[1]->type)) &&
+			c->env->flavour == SQL_MARIADB) {
+			compile_unsupported(c, "GROUP BY DIV of other than integers");
+			return false;
+		}
 		/* The servers may fold it into a number, and take that for a column's. */
 		if (items && !c->scope->aggregates_allowed && key->node->constant &&
 			!key->node->literal && !ordinal_of(c, o->expr, &ordinal)) { /* GROUP BY */

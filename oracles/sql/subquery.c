@@ -187,13 +187,20 @@ struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
 	if (!operator_comparison_of(c, left, column, &s->how))
 		return NULL;
 	/* d IN (SELECT 'x') is d = 'x', which is compared as DECIMALs. */
-	if (s->how.as.kind == EVAL_T_DOUBLE &&
+	if (left->type.hybrid)
+		return compile_unsupported(c, "a hexadecimal literal IN a subquery");
+	/* y IN (SELECT 5) is y = 5, and that a year. */
+	if ((left->type.kind == EVAL_T_YEAR) != (column->type.kind == EVAL_T_YEAR))
+		return compile_unsupported(c, "a YEAR and another type in a subquery");
+	if (s->how.as.kind != EVAL_T_STRING &&
 		((left->type.kind == EVAL_T_DECIMAL && type_is_string(&column->type)) ||
 			(column->type.kind == EVAL_T_DECIMAL && type_is_string(&left->type))))
 		return compile_unsupported(c, "a DECIMAL and a string in a subquery");
-	/* y IN (SELECT '1') is y = '1', and that a year. */
-	if (c->env->flavour == SQL_MYSQL && left->type.kind == EVAL_T_YEAR && type_is_string(&column->type))
-		return compile_unsupported(c, "MySQL: a YEAR and a string in a subquery");
+	/* A literal is not converted in there. */
+	if (type_is_string(&left->type) && type_is_string(&column->type) &&
+		collation_charset(left->type.collation) !=
+			collation_charset(column->type.collation))
+		return compile_unsupported(c, "different character sets in a subquery");
 	if (type_is_temporal(&left->type) != type_is_temporal(&column->type))
 		return compile_unsupported(c, "a date or time and another type in a subquery");
 	n->fn = run_quantified;

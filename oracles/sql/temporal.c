@@ -599,6 +599,10 @@ static bool from_number(struct run *run, const struct eval_type *type, const str
 			return false;
 		fraction.scale = 0;
 		micro = (uint32_t)decimal_to_uint(&fraction, &overflow);
+		if (micro == 999999 && d.scale > 6) { /* rounded up it is none */
+			run_unsupported(run, "a number just below a second as a date or time");
+			return false;
+		}
 		decimals = d.scale > 6 ? 6 : d.scale;
 	}
 	if (kind != EVAL_TIME && n < 10000101 && run->env->flavour == SQL_MYSQL) {
@@ -657,6 +661,10 @@ static bool time_value(struct run *run, const struct eval_type *type, const stru
 		if (type->merged && run->env->flavour == SQL_MYSQL &&
 			!run_mysql_has(run, MYSQL_NULLIF_AS_DATE)) {
 			run_unsupported(run, "MySQL until 8.0: a text of NULLIF or CASE as a date");
+			return false;
+		}
+		if (type->text_only && run->env->flavour == SQL_MARIADB) {
+			run_unsupported(run, "a string of CONVERT, IF or CASE as a date or time");
 			return false;
 		}
 		parsed = kind == EVAL_TIME ? time_parse_time(run->env, v->s, &r)

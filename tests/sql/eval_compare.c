@@ -431,6 +431,7 @@ static void ask_one(struct state *s, struct answer *a)
 	 * other set lacks. */
 	if (((a->kind == WHOLE && unknown) || (a->kind == FAILED && a->undecided)) &&
 		(mysql_errno(s->server) == 1690 || mysql_errno(s->server) == 3854 ||
+			mysql_errno(s->server) == 4007 ||
 			(mysql_errno(s->server) >= 3685 && mysql_errno(s->server) <= 3699)))
 		return;
 	if (a->kind == FAILED)
