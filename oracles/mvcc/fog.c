@@ -529,6 +529,9 @@ bool fog_write(struct mvcc *m, uint32_t number)
 	if (!table->cluster || table->unknown || m->now_txn == STORE_NONE ||
 		!store_is_active(&m->store, m->now_txn) || !plan->stmt)
 		return false;
+	/* A masked password is not what was written, nor what was looked for. */
+	if (m->schedule->stmts[m->now_stmt].in->record.flags & STMT_TEXT_CUT)
+		return fog_all(m, table);
 	switch (plan->stmt->kind) {
 	case SQL_STMT_INSERT:
 	case SQL_STMT_REPLACE:
