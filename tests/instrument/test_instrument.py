@@ -768,7 +768,6 @@ create table p(id int primary key, k char(8) unique) engine=innodb;
 create table c(id int primary key, p int, k char(8), foreign key (p) references p(id) on delete cascade) engine=innodb;
 create table g(id int primary key, c int, foreign key (c) references c(id) on delete cascade) engine=innodb;
 create table s(id int primary key, up int, foreign key (up) references s(id) on delete cascade) engine=innodb;
-create table n(id int primary key, p int, foreign key (p) references p(id) on delete set null) engine=innodb;
 create table w(id int primary key, k char(8), foreign key (k) references p(k) on delete cascade) engine=innodb;
 create table x(id int primary key, v int) engine=innodb;
 insert into p values (1, 'one'), (2, 'two'), (3, 'three');
@@ -776,8 +775,8 @@ insert into c values (1, 1, 'a'), (2, 1, 'b'), (3, 2, 'c'), (4, null, 'd');
 insert into g values (1, 1), (2, 3), (3, 4);
 insert into s values (1, null), (2, 1), (3, 2), (4, null);
 insert into w values (1, 'one'), (2, 'two');
-insert into n values (1, 2), (2, 3);
 insert into x values (1, 0);
+%s
 [schedule]
 A> begin;
 B> begin;
@@ -822,7 +821,7 @@ def cascades_that_delete():
     # MySQL 9.7 keeps rows that refer to one which is replaced.
     replaced = [case for case in cases if "replace" in case[1] and RELEASE.startswith("mysql")]
     for (read, write), expected in cases.items():
-        for level, verdict in judged(CASCADES % (read, write)).items():
+        for level, verdict in judged(CASCADES % ("", read, write)).items():
             found = [f["class"] for f in verdict["findings"]]
             assert not violations(verdict), (read, write, level, violations(verdict))
             if (read, write) in replaced:
@@ -830,8 +829,10 @@ def cascades_that_delete():
             assert found == (expected if expected and level == "RR" else []), (read, write, level, found)
             assert verdict["coverage"]["undecided"] == 0, (read, write, level, verdict["coverage"])
     # What is not found out is said not to be.
+    follower = "create table n(id int primary key, p int, foreign key (p) references p(id) on delete set null) " \
+               "engine=innodb; insert into n values (1, 2), (2, 3);"
     for write in ("set foreign_key_checks = 0;\nB> " + gone, "delete from p where id = 2"):
-        verdict = judged(CASCADES % ("select * from n", write), ("RR",))["RR"]
+        verdict = judged(CASCADES % (follower, "select * from n", write), ("RR",))["RR"]
         assert not violations(verdict), (write, violations(verdict))
         assert verdict["coverage"]["undecided"], (write, verdict["coverage"])
 
