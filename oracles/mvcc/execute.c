@@ -183,8 +183,11 @@ static void forget_idle_view(struct mvcc *m, const struct eval_result *result)
 	const struct plan *plan = m->now_plan;
 	bool idle = result->row_count <= 1;
 
-	if (t->view == STORE_NONE || t->view_stmt != m->now_stmt || !plan->filtered)
+	if (t->view == STORE_NONE || t->view_stmt != m->now_stmt ||
+		!(plan->filtered || plan->asks_plainly))
 		return;
+	/* Subqueries are not always asked. */
+	idle |= plan->asks_plainly;
 	if (plan->single && m->now_gathered_count == 1) {
 		const struct gathered *g = &m->now_gathered[0];
 		enum eval_truth truth;
@@ -206,7 +209,7 @@ static void assume_view(struct mvcc *m)
 	const struct sql_stmt *stmt = m->now_plan->stmt;
 
 	if (m->now_level != LEVEL_REPEATABLE_READ || t->view != STORE_NONE ||
-		(stmt && m->now_plan->lock))
+		(stmt && m->now_plan->lock && !m->now_plan->asks_plainly))
 		return;
 	if (choose_for(m, m->now_txn, 2) == 0)
 		(void)statement_view(m);
@@ -314,6 +317,12 @@ static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 	}
 	if (m->now_plan->reads && read_mode_of(m) == READ_DIRTY && m->now_half_done) {
 		judged(m, STMT_UNDECIDED, "dirty reads while a statement waits");
+		return QUERY_OPEN;
+	}
+	/* Which rows of the locked table it may have passed before they changed is not followed there. */
+	if (m->now_plan->outer && m->now_level <= LEVEL_READ_COMMITTED &&
+		m->runs[m->now_stmt].begin_commits != m->store.commits) {
+		judged(m, STMT_UNDECIDED, "locking reads with subqueries beside commits");
 		return QUERY_OPEN;
 	}
 	for (uint32_t i = 0; i < m->now_gathered_count; i++) {
@@ -670,7 +679,8 @@ static void run_in_fog(struct mvcc *m)
 	} else {
 		fog_learn(m);
 		/* A transaction's read view is made, whatever was seen. */
-		if (read_mode_of(m) == READ_SNAPSHOT && m->now_level >= LEVEL_REPEATABLE_READ &&
+		if ((read_mode_of(m) == READ_SNAPSHOT || m->now_plan->asks_plainly) &&
+			m->now_level >= LEVEL_REPEATABLE_READ &&
 			!m->schedule->stmts[m->now_stmt].in->record.error)
 			assume_view(m);
 	}
@@ -842,6 +852,13 @@ bool execute(struct mvcc *m, uint32_t index)
 		plan->table_count == 1) {
 		learn_empty(m, &m->store.tables[plan->tables[0]]);
 		judged(m, STMT_HARMLESS, NULL);
+		return true;
+	}
+	/* Dirty reads beside current ones. */
+	if (plan->outer && (m->now_level == LEVEL_READ_UNCOMMITTED || m->engine == ENGINE_TIDB)) {
+		touch_tables(m);
+		assume_view(m);
+		judged(m, STMT_UNSUPPORTED, "locking reads with several query blocks");
 		return true;
 	}
 	if (plan->unsupported || writes_anywhere(m, plan) || leaves_out_rows(plan, &stmt->in->record)) {

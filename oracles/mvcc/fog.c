@@ -260,6 +260,8 @@ bool fog_in_reach(struct mvcc *m)
 		/* Its subqueries may read the same table in another way. */
 		if (plan->written[i] && plan->sourced && table_fogged(m, table, read_mode_of(m)))
 			return true;
+		if (plan->outer && table_fogged(m, table, READ_SNAPSHOT))
+			return true;
 	}
 	return false;
 }

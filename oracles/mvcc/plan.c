@@ -139,6 +139,28 @@ static void plan_skipping(struct mvcc *m, struct plan *plan, const struct sql_qu
 	plan->unlimited = eval_query_compile(&m->plans_arena, all, &m->env, &m->source, &outcome);
 }
 
+static bool lock_anywhere(void *ctx, const struct sql_query *query)
+{
+	*(unsigned *)ctx += query->locks != NULL;
+	return true;
+}
+
+/* A locking clause is for its own query block: subqueries are plain reads (MySQL manual, "Locking Reads"; seen on all
+ * servers).  Here: of one table, and the outermost block is the only one that has a clause. */
+static void plan_outer(struct plan *plan, const struct sql_query *query)
+{
+	const struct sql_table_ref *from =
+		query->kind == SQL_QUERY_SELECT ? query->u.select.from : NULL;
+	unsigned locks = 0;
+
+	sql_walk_stmt(plan->stmt, &(struct sql_visitor){.query = lock_anywhere, .ctx = &locks});
+	if (from && !from->next && from->kind == SQL_TABLE_NAME && !query->with && query->locks &&
+		!query->locks->of && locks == 1 && plan->lock->wait != SQL_LOCK_SKIP_LOCKED)
+		plan->outer = from;
+	else
+		plan->unsupported = "locking reads with several query blocks";
+}
+
 /* A locking read whose locked rows are exactly those that WHERE picks. */
 static void plan_locking_read(struct mvcc *m, struct plan *plan, const struct sql_query *query)
 {
@@ -151,8 +173,9 @@ static void plan_locking_read(struct mvcc *m, struct plan *plan, const struct sq
 		&(struct sql_visitor){.query = condition_anywhere, .ctx = &plan->filtered});
 	sql_walk_stmt(plan->stmt, &visitor);
 	if (query->kind != SQL_QUERY_SELECT || queries != 1) {
+		plan->asks_plainly = plan->lock != NULL;
 		if (plan->lock)
-			plan->unsupported = "locking reads with several query blocks";
+			plan_outer(plan, query);
 		return;
 	}
 	from = query->u.select.from;

@@ -358,22 +358,26 @@ bool rows_of(void *ctx, const struct eval_table *def, const struct sql_table_ref
 {
 	struct mvcc *m = ctx;
 	struct store_table *table = solver_store_table(m, def);
+	enum read_mode mode = read_mode_of(m);
 	struct gathered *g;
 
-	(void)ref;
 	if (!table)
 		return false;
-	/* Every mention in one statement sees the same rows in the same mode. */
+	if (m->now_plan->outer && ref != m->now_plan->outer &&
+		m->now_level < LEVEL_SERIALIZABLE)
+		mode = READ_SNAPSHOT;
+	/* Every mention in one statement sees the same rows, but for those of a locking read and of its
+	 * subqueries. */
 	for (uint32_t i = 0; i < m->now_gathered_count; i++) {
 		g = &m->now_gathered[i];
-		if (g->table == table) {
+		if (g->table == table && (!m->now_plan->outer || g->mode == mode)) {
 			*out = (struct eval_rows){g->rows, g->count};
 			return true;
 		}
 	}
 	CHECK(m->now_gathered_count < MVCC_TABLES_MAX * 2);
 	g = &m->now_gathered[m->now_gathered_count];
-	if (!gather(m, table, read_mode_of(m), g))
+	if (!gather(m, table, mode, g))
 		return false;
 	m->now_gathered_count++;
 	*out = (struct eval_rows){g->rows, g->count};

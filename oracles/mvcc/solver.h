@@ -54,6 +54,8 @@ struct plan {
 	struct eval_join *join;
 	struct eval_expr *where; /* of a locking read of one table, without grouping or LIMIT */
 	const struct sql_lock *lock;
+	const struct sql_table_ref *outer; /* of a locking read with subqueries: what it locks; theirs are
+					      plain reads */
 	const struct points *points;      /* primary keys to look at; NULL: any */
 	const struct ranges *ranges; /* of a column, outside of which WHERE is not true; NULL: any */
 	struct points *reach;             /* those that WHERE of the first table allows; NULL: any */
@@ -81,6 +83,7 @@ struct plan {
 	bool moves_cluster; /* UPDATE of columns of the primary key */
 	bool moves_unique;  /* ... of any unique key */
 	bool skips;         /* UPDATE IGNORE: leaves out rows that a constraint does not allow */
+	bool asks_plainly; /* a locking read with other query blocks, which may make a read view */
 	bool single;   /* `where` is all there is to know about the rows that are locked */
 	bool plain;    /* and the answer has one row for each of them, of columns alone */
 	char why[EVAL_REASON_MAX];
