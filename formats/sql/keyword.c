@@ -150,7 +150,9 @@ bool uncallable(const char *word, size_t len, const struct sql_options *opt)
 				  ? (opt->version >= 110800   ? UC_MARIA
 					    : opt->version < 100600 ? UC_MARIA_OLD
 								    : 0)
-				  : (opt->version >= 80000 ? UC_MYSQL : UC_MYSQL_OLD);
+				  : (opt->version >= 80400   ? UC_MYSQL | UC_MYSQL_9
+					    : opt->version >= 80000 ? UC_MYSQL | UC_MYSQL_8
+								    : UC_MYSQL_OLD);
 	size_t low = 0, high = ARRAY_LEN(names);
 
 	while (low < high && server) {

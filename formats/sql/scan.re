@@ -217,7 +217,7 @@ static const char *skip_comment(const struct scanner *s, const char *p, int nest
  * server would execute the comment.  MariaDB leaves MySQL's comments of 5.7 to 9 alone. */
 static bool executes(const struct scanner *s, const char *p, bool maria_only, int *digit_count)
 {
-	int most = s->opt.flavour == SQL_MYSQL && s->opt.version < 80000 ? 5 : 6;
+	int most = s->opt.flavour == SQL_MYSQL && s->opt.version < 80100 ? 5 : 6;
 	uint32_t version = 0;
 	int n = 0;
 
@@ -225,8 +225,8 @@ static bool executes(const struct scanner *s, const char *p, bool maria_only, in
 		n++;
 	if (n < 5)
 		n = 0; /* fewer digits are no version */
-	/* MySQL 9: a sixth digit only where a blank follows. */
-	if (n == 6 && s->opt.flavour == SQL_MYSQL && s->opt.version >= 90000 && p[6] != ' ' &&
+	/* MySQL since 8.1: a sixth digit only where a blank follows. */
+	if (n == 6 && s->opt.flavour == SQL_MYSQL && p[6] != ' ' &&
 		(p[6] < '\t' || p[6] > '\r'))
 		n = 5;
 	for (int i = 0; i < n; i++)

@@ -154,8 +154,15 @@ bool keyword_known(const struct keyword_info *info, const struct sql_options *op
 bool keyword_reserved(const struct keyword_info *info, const struct sql_options *opt);
 const struct keyword_info *keyword_find(const char *word, size_t len);
 const char *keyword_text(enum token_kind kind); /* "SELECT", or "`;`", or "a name" */
-/* In keyword.def: before 10.6, since 11.8; before 8.0, since. */
-enum { UC_MARIA_OLD = 1, UC_MARIA = 2, UC_MYSQL_OLD = 4, UC_MYSQL = 8 };
+/* In keyword.def: before 10.6, since 11.8; before 8.0, since; 8.0 only, 8.4 and 9 only. */
+enum {
+	UC_MARIA_OLD = 1,
+	UC_MARIA = 2,
+	UC_MYSQL_OLD = 4,
+	UC_MYSQL = 8,
+	UC_MYSQL_8 = 16,
+	UC_MYSQL_9 = 32,
+};
 /* Keywords of a server that the grammar here has no use for: names, but not of functions. */
 bool uncallable(const char *word, size_t len, const struct sql_options *opt);
 bool charset_known(const char *name, size_t len);

@@ -518,8 +518,12 @@ double to_double(struct run *run, const struct eval_type *type, const struct eva
 		/* MySQL 9.7 says nothing of blanks alone, nor of any string in a TEXT or BLOB
 		 * column. */
 		if ((!used || !only_blanks(v->s, used) || fabs(d) == __DBL_MAX__) &&
-			!(run->env->flavour == SQL_MYSQL && (type->blob || only_blanks(v->s, 0))))
+			!(run->env->flavour == SQL_MYSQL && (type->blob || only_blanks(v->s, 0)))) {
+			/* An error of IF and NULLIF, none of COALESCE. */
+			if (run->strict && type->merged && run->env->flavour == SQL_MYSQL)
+				run_unsupported(run, "MySQL: a text of IF or COALESCE that is no number");
 			run_truncated(run);
+		}
 		return d;
 	case EVAL_DATE:
 	case EVAL_TIME:

@@ -367,8 +367,10 @@ static bool compile_pattern(struct compiler *c, struct node *n)
 		struct eval_outcome outcome = {0};
 		struct run run = compile_run(c, &outcome);
 		struct frame f = {.run = &run};
-		struct eval_value v = node_run(n->args[1], &f);
+		struct eval_value v;
 
+		run.strict = true; /* what would be cut there: an error, or not */
+		v = node_run(n->args[1], &f);
 		if (v.kind == EVAL_NULL && !run.failed)
 			return true;
 		text = run.failed ? SPAN_LIT("")
