@@ -414,7 +414,11 @@ static bool run_query(struct mvcc *m)
 		return conflict_mismatch(m, &answer);
 	take_locks(m);
 	judged(m, STMT_DECIDED, NULL);
-	forget_idle_view(m, &result);
+	/* A subquery that we did not come to may have been the first thing that the server asked. */
+	if (m->now_plan->asks_plainly && m->store.txns[m->now_txn].view == STORE_NONE)
+		assume_view(m);
+	else
+		forget_idle_view(m, &result);
 	return true;
 }
 
