@@ -235,8 +235,8 @@ static bool integer_and_text(enum cmp_class a, enum cmp_class b)
 	return (a == CMP_INT && b == CMP_STRING) || (a == CMP_STRING && b == CMP_INT);
 }
 
-/* "2024-02-29" or "2024-02-29 23:59:59", and such a day.  Beside a column of dates every server makes
- * one of it. */
+/* "2024-02-29" or "2024-02-29 23:59:59", and such a day.  Beside a date every server makes one of it
+ * (MySQL: Arg_comparator::can_compare_as_dates). */
 static bool is_date_text(const struct node *n)
 {
 	static const char form[] = "0000-00-00 00:00:00";
@@ -259,10 +259,10 @@ static bool is_date_text(const struct node *n)
 	       (s.len == 10 || (s.ptr[14] < '6' && s.ptr[17] < '6'));
 }
 
-static bool is_date_column(const struct node *n)
+static bool is_date(const struct node *n)
 {
-	return n->column && (n->type.kind == EVAL_T_DATE || n->type.kind == EVAL_T_DATETIME ||
-				    n->type.kind == EVAL_T_TIMESTAMP);
+	return n->type.kind == EVAL_T_DATE || n->type.kind == EVAL_T_DATETIME ||
+	       n->type.kind == EVAL_T_TIMESTAMP;
 }
 
 bool comparison_of(
@@ -302,8 +302,8 @@ bool comparison_of(
 			compile_unsupported(c, "a YEAR compared with a date or time");
 			return false;
 		}
-		if (mysql && x != y && !(is_date_column(a) && is_date_text(b)) &&
-			!(is_date_column(b) && is_date_text(a))) {
+		if (mysql && x != y && !(is_date(a) && is_date_text(b)) &&
+			!(is_date(b) && is_date_text(a))) {
 			compile_unsupported(c, "MySQL: comparing a date or time with another type");
 			return false;
 		}
