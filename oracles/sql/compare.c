@@ -111,6 +111,22 @@ static bool column_wins(struct node **args, uint32_t count, uint16_t a, uint16_t
 	return true;
 }
 
+/* column = BINARY 'text', column LIKE BINARY 'text': by bytes, the column's as they are. */
+static bool bytes_win(struct node **args, uint32_t count)
+{
+	enum { COERCIBLE_AS_COLUMN = 2 };
+
+	for (uint32_t i = 0; count == 2 && i < 2; i++) {
+		const struct eval_type *t = &args[i]->type;
+
+		if (t->kind == EVAL_T_STRING && t->collation == COLLATION_BINARY && !t->hybrid &&
+			t->coercibility == COERCIBLE_AS_COLUMN && args[i]->constant &&
+			args[1 - i]->column && type_is_string(&args[1 - i]->type))
+			return true;
+	}
+	return false;
+}
+
 bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 	const char *operation, uint16_t *collation, uint8_t *coercibility)
 {
@@ -146,7 +162,7 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 		a = collation_charset(coll);
 		b = collation_charset(other);
 		if (c->env->flavour == SQL_MYSQL && (type_is_string(t) || t->kind == EVAL_T_BIT) &&
-			!column_wins(args, count, coll, other)) {
+			!column_wins(args, count, coll, other) && !bytes_win(args, count)) {
 			compile_unsupported(c, "MySQL: strings of different collations");
 			return false;
 		}

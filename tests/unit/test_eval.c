@@ -518,6 +518,31 @@ START_TEST(groups_behind_windows_in_no_order)
 }
 END_TEST
 
+/* What MySQL 9.7 and MariaDB 10.11 answered. */
+START_TEST(bytes_beside_a_column)
+{
+	static const struct {
+		const char *where;
+		size_t rows;
+	} cases[] = {{"s LIKE BINARY 'A'", 0}, {"s LIKE BINARY 'a%'", 1}, {"s = BINARY 'B'", 0},
+		{"CAST('b' AS BINARY) = s", 1}, {"s LIKE 'A'", 1}};
+	struct eval_outcome o = {0};
+	struct eval_result r;
+	char sql[100];
+
+	setup();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		snprintf(sql, sizeof(sql), "SELECT id FROM t WHERE %s", cases[i].where);
+		for (int flavour = 0; flavour < 2; flavour++) {
+			env.flavour = flavour ? SQL_MYSQL : SQL_MARIADB;
+			ck_assert_msg(run(sql, &r, &o), "%s: %s", sql, o.reason);
+			ck_assert_uint_eq(r.row_count, cases[i].rows);
+		}
+	}
+	env.flavour = SQL_MARIADB;
+}
+END_TEST
+
 START_TEST(characters_beyond_ascii)
 {
 	static const struct {
@@ -583,4 +608,4 @@ UNIT_MAIN("eval", decimals_agree_with_wide_integers, decimals_round_and_print,
 	updates_assign_from_left_to_right, a_limit_between_equal_rows_is_open,
 	changes_of_several_tables, upserts_see_both_rows, what_is_not_known_is_unsupported,
 	releases_of_mysql_that_nobody_tried,
-	windows_without_a_doubt, groups_behind_windows_in_no_order, characters_beyond_ascii, keys_agree_with_order)
+	windows_without_a_doubt, groups_behind_windows_in_no_order, bytes_beside_a_column, characters_beyond_ascii, keys_agree_with_order)
