@@ -425,7 +425,7 @@ static bool run_query(struct mvcc *m)
 /* ---- writes ---- */
 
 /* "Rows matched: 2  Changed: 1  Warnings: 0" */
-static bool info_number(struct span info, const char *word, uint64_t *out)
+bool info_number(struct span info, const char *word, uint64_t *out)
 {
 	size_t len = strlen(word);
 

@@ -86,6 +86,21 @@ static int place_of(const struct sql_insert *insert, const struct eval_table *de
 	return place;
 }
 
+/* INSERT ... SELECT NULL, ...: by what stands there. */
+static enum numbered numbered_items(const struct sql_query *query, int place)
+{
+	const struct sql_item *item =
+		query && query->kind == SQL_QUERY_SELECT ? query->u.select.items : NULL;
+
+	for (int i = 0; item && i < place; i++) {
+		if (item->expr->kind == SQL_EXPR_STAR)
+			return NUMBERED_PERHAPS;
+		item = item->next;
+	}
+	return item && item->expr->kind == SQL_EXPR_LITERAL ? value_of(item->expr)
+							    : NUMBERED_PERHAPS;
+}
+
 static enum numbered numbered_rows(
 	const struct sql_insert *insert, const struct eval_table *def, uint32_t column)
 {
@@ -102,7 +117,7 @@ static enum numbered numbered_rows(
 	if (place < 0)
 		return NUMBERED_ALL;
 	if (!insert->rows)
-		return NUMBERED_PERHAPS;
+		return numbered_items(insert->query, place);
 	for (const struct sql_values_row *row = insert->rows; row; row = row->next) {
 		const struct sql_expr *e = row->values.first;
 		enum numbered one = NUMBERED_ALL; /* VALUES () */
@@ -213,10 +228,23 @@ static bool leaves_number(const struct plan *plan)
 	}
 }
 
+/* UPDATE: does WHERE, which is evaluated for rows that do not match, not call LAST_INSERT_ID(...)? */
+static bool sets_in_list_only(const struct plan *plan)
+{
+	const struct sql_update *update = plan->stmt->u.update;
+	struct calls calls = {false, false};
+
+	if (update->where)
+		sql_walk_expr(
+			update->where, &(struct sql_visitor){.expr = see_call, .ctx = &calls});
+	return plan->one_table && !calls.sets && !update->order;
+}
+
 void number_after(struct mvcc *m, struct session_settings *s, const struct execution_stmt *in,
 	const struct plan *plan)
 {
 	const struct record_stmt *r = &in->record;
+	uint64_t matched;
 
 	if (r->error == ER_PARSE_ERROR && plan->stmt)
 		return;
@@ -229,6 +257,9 @@ void number_after(struct mvcc *m, struct session_settings *s, const struct execu
 	/* LAST_INSERT_ID(...) counts even if the statement fails later; where no row was come to there is
 	 * no number in the answer.  The one row of an INSERT was either numbered or met another, and
 	 * had it evaluated: `on duplicate key update id = last_insert_id(id)`. */
+	if (plan->sets_number && plan->stmt->kind == SQL_STMT_UPDATE && !r->error && !r->insert_id &&
+		info_number(r->info, "matched", &matched) && !matched && sets_in_list_only(plan))
+		return;
 	if (plan->sets_number) {
 		bool told = plan->stmt->kind == SQL_STMT_UPDATE ||
 			    (plan->stmt->kind == SQL_STMT_INSERT && numbers_one_row(m, plan));

@@ -382,6 +382,8 @@ bool finals_fit(struct mvcc *m);
 
 /* execute.c: false: m->mismatch says why the recorded answer cannot be */
 bool execute(struct mvcc *m, uint32_t stmt);
+/* What the answer's text says behind a word. */
+bool info_number(struct span info, const char *word, uint64_t *out);
 /* Of m->mismatch: an error that comes or not by what the optimizer chose to evaluate. */
 bool mismatch_is_open(const struct mvcc *m);
 /* Why a contradiction is undecided where m->strangers. */
