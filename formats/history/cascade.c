@@ -40,16 +40,18 @@ struct cascades {
 	size_t there_count, there_capacity;
 	/* ... and by version a stamp: it is one of them, and one of them overwrote it. */
 	struct mark {
-		uint32_t there, overwritten;
+		uint32_t there, overwritten, perhaps;
 	} *marks;
 	size_t mark_count, mark_capacity;
 	uint32_t stamp;
+	bool later; /* the row came again, perhaps before the deletion and perhaps after it */
 	struct buf value, other;
 	uint64_t steps_left;
 	bool all_writers; /* everybody who wrote was recorded */
 	/* MySQL: statements that put rows into a table that others follow.  MySQL 9.7 keeps what refers to a
 	 * row that REPLACE deletes and puts there again; InnoDB's own foreign keys delete it. */
 	bool *puts; /* by statement; NULL: another server */
+	bool *lost; /* by object: its order is not known any more */
 };
 
 /* ---- schemas ---- */
@@ -365,19 +367,19 @@ static enum when when_written(const struct cascades *c, uint32_t version, const 
 	if (v->flags & HISTORY_VERSION_INITIAL)
 		return v->flags & HISTORY_VERSION_DUPLICATE ? WHEN_UNSURE : WHEN_BEFORE;
 	if (v->flags & (HISTORY_VERSION_UNWRITTEN | HISTORY_VERSION_DUPLICATE) ||
-		!(v->flags & HISTORY_VERSION_EXACT) || writer == HISTORY_NONE ||
-		v->stmt == HISTORY_NONE)
+		writer == HISTORY_NONE || v->stmt == HISTORY_NONE)
 		return WHEN_UNSURE;
 	stmt = &h->stmts[v->stmt];
 	txn = &h->txns[writer];
 	if (stmt->error)
 		return WHEN_NEVER;
 	if (writer == d->txn) {
-		if (v->stmt == d->stmt)
-			return v->flags & HISTORY_VERSION_DEAD ? WHEN_BEFORE : WHEN_UNSURE;
-		return stmt->number > d->number || taken_back(c, writer, stmt->number, d->number)
-			       ? WHEN_NEVER
-			       : WHEN_BEFORE;
+		if (stmt->number > d->number || taken_back(c, writer, stmt->number, d->number))
+			return WHEN_NEVER;
+		if (!(v->flags & HISTORY_VERSION_EXACT) ||
+			(v->stmt == d->stmt && !(v->flags & HISTORY_VERSION_DEAD)))
+			return WHEN_UNSURE;
+		return WHEN_BEFORE;
 	}
 	if (stmt->begin_seq > d->end_seq)
 		return WHEN_NEVER;
@@ -385,12 +387,20 @@ static enum when when_written(const struct cascades *c, uint32_t version, const 
 		return WHEN_UNSURE;
 	if (txn->outcome == TXN_ABORTED || taken_back(c, writer, stmt->number, UINT32_MAX))
 		return WHEN_NEVER;
-	return txn->end_seq < d->begin_seq ? WHEN_BEFORE : WHEN_PERHAPS;
+	if (!(v->flags & HISTORY_VERSION_EXACT))
+		return WHEN_UNSURE;
+	if (txn->end_seq < d->begin_seq)
+		return WHEN_BEFORE;
+	/* Its transaction was still open when the deletion was done, which did not wait for it. */
+	if (stmt->end_seq > d->end_seq && !(txn->flags & HISTORY_TXN_AUTOCOMMIT))
+		return WHEN_NEVER;
+	return WHEN_PERHAPS;
 }
 
 /* May the row that was referred to have been there again when a statement beside the deletion was
- * executed? */
-static bool may_be_reborn(const struct cascades *c, const struct follow *f, const struct deletion *d)
+ * executed, which ended at `end_seq`? */
+static bool may_be_reborn(const struct cascades *c, const struct follow *f,
+	const struct deletion *d, uint32_t end_seq)
 {
 	const struct history *h = c->history;
 	uint32_t object = h->versions[d->version].object;
@@ -400,9 +410,12 @@ static bool may_be_reborn(const struct cascades *c, const struct follow *f, cons
 	for (uint32_t v = c->build->states[object].newest; v != HISTORY_NONE;
 		v = h->versions[v].position) {
 		const struct history_version *version = &h->versions[v];
+		const struct history_stmt *stmt;
 
-		if (version->previous == BUILD_NIL && version->stmt != HISTORY_NONE &&
-			!(h->stmts[version->stmt].end_seq < d->begin_seq))
+		if (version->previous != BUILD_NIL || version->stmt == HISTORY_NONE)
+			continue;
+		stmt = &h->stmts[version->stmt];
+		if (stmt->end_seq >= d->begin_seq && stmt->begin_seq <= end_seq)
 			return true;
 	}
 	return false;
@@ -426,8 +439,10 @@ static enum found find_tip(struct cascades *c, const struct follow *f, const str
 {
 	const struct history *h = c->history;
 	enum found found = FOUND_NOTHING;
+	uint32_t again = HISTORY_NONE;
 
 	c->there_count = 0;
+	c->later = false;
 	c->stamp++;
 	for (uint32_t v = c->build->states[object].newest; v != HISTORY_NONE;
 		v = h->versions[v].position) {
@@ -441,7 +456,8 @@ static enum found find_tip(struct cascades *c, const struct follow *f, const str
 		c->steps_left--;
 		when = when_written(c, v, d);
 		/* A row cannot come to refer to one that is gone, nor be overwritten when it is. */
-		if (when == WHEN_PERHAPS && (!d->stays || may_be_reborn(c, f, d)))
+		if (when == WHEN_PERHAPS &&
+			(!d->stays || may_be_reborn(c, f, d, h->stmts[h->versions[v].stmt].end_seq)))
 			when = WHEN_UNSURE;
 		if (when == WHEN_UNSURE)
 			return FOUND_UNSURE;
@@ -450,6 +466,8 @@ static enum found find_tip(struct cascades *c, const struct follow *f, const str
 		MEM_RESERVE(c->there, c->there_count + 1, c->there_capacity);
 		c->there[c->there_count++] = v;
 		mark_of(c, v)->there = c->stamp;
+		if (when == WHEN_PERHAPS)
+			mark_of(c, v)->perhaps = c->stamp;
 		if (h->versions[v].flags & HISTORY_VERSION_INITIAL || previous == BUILD_NIL)
 			continue;
 		if (previous == HISTORY_NONE)
@@ -466,12 +484,21 @@ static enum found find_tip(struct cascades *c, const struct follow *f, const str
 		if (v->flags & HISTORY_VERSION_DEAD ||
 			mark_of(c, c->there[i])->overwritten == c->stamp)
 			continue;
+		/* Where another version is there that nothing overwrote, this one came when that was gone. */
+		if (mark_of(c, c->there[i])->perhaps == c->stamp && v->previous == BUILD_NIL) {
+			again = again == HISTORY_NONE ? c->there[i] : BUILD_NIL;
+			continue;
+		}
 		if (found == FOUND_IT)
 			return FOUND_UNSURE;
 		found = FOUND_IT;
 		*tip = c->there[i];
 	}
-	return found;
+	c->later = found == FOUND_IT && again != HISTORY_NONE;
+	if (found == FOUND_IT || again == HISTORY_NONE)
+		return found;
+	*tip = again;
+	return again == BUILD_NIL ? FOUND_UNSURE : FOUND_IT;
 }
 
 /* ---- deletions ---- */
@@ -496,6 +523,22 @@ static struct deletion deletion_of(const struct cascades *c, uint32_t version)
 
 static void delete_from(struct cascades *c, uint32_t version, unsigned depth);
 
+/* The row was deleted, or it was not: a write of it that is not exact, and of those that follow it
+ * nothing is known. */
+static void doubt_row(
+	struct cascades *c, const struct follow *f, struct history_op op, bool stays)
+{
+	op.flags = 0;
+	op.version = build_dead(c->build, op.object);
+	build_write(c->build, &op, HISTORY_NONE);
+	c->history->counts.unseen_writes++;
+	c->lost[op.object] |= stays;
+	for (size_t i = 0; i < c->follow_count; i++)
+		if (c->follows[i].parent == f->child && c->follows[i].place_count &&
+			!c->history->tables[c->follows[i].child].unseen_writes)
+			give_up(c, &c->follows[i]);
+}
+
 /* One row of the child, which at some time referred to what was deleted. */
 static void delete_row(struct cascades *c, struct follow *f, const struct deletion *d,
 	uint32_t object, unsigned depth)
@@ -509,20 +552,26 @@ static void delete_row(struct cascades *c, struct follow *f, const struct deleti
 		.flags = HISTORY_OP_EXACT,
 		.probe = PROBE_WRITE};
 	uint32_t tip = HISTORY_NONE;
-	enum found found = find_tip(c, f, d, object, &tip);
+	enum found found;
 
+	if (c->lost[object])
+		return;
+	found = find_tip(c, f, d, object, &tip);
 	if (found == FOUND_IT)
 		found = take_value(&c->value, image_of(h, tip), f->columns, f->count);
 	if (found == FOUND_IT)
 		found = take_value(&c->other, deleted, f->referenced, f->count);
+	if (found != FOUND_UNSURE && c->later &&
+		(found == FOUND_NOTHING || !span_eq(buf_span(&c->value), buf_span(&c->other))))
+		found = FOUND_UNSURE;
 	if (found == FOUND_UNSURE) {
-		give_up(c, f);
+		doubt_row(c, f, op, d->stays);
 		return;
 	}
 	if (found == FOUND_NOTHING || !span_eq(buf_span(&c->value), buf_span(&c->other)))
 		return;
 	if (!is_same(f, image_of(h, tip), deleted)) {
-		give_up(c, f);
+		doubt_row(c, f, op, d->stays);
 		return;
 	}
 	op.version = build_dead(c->build, object);
@@ -673,6 +722,7 @@ void cascade_deletes(struct history_build *build)
 			if (!build->history->tables[c.follows[i].child].unseen_writes)
 				find_places(&c, &c.follows[i]);
 		find_puts(&c);
+		c.lost = mem_zero(build->history->object_count, sizeof(*c.lost));
 		delete_all(&c);
 		spread_doubts(&c);
 	}
@@ -681,6 +731,7 @@ void cascade_deletes(struct history_build *build)
 	free(c.follows);
 	free(c.undos);
 	free(c.puts);
+	free(c.lost);
 	free(c.there);
 	free(c.marks);
 	buf_release(&c.value);

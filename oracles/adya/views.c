@@ -207,6 +207,8 @@ static void judge_own_undone(
 	bool its_own = h->versions[op->version].txn == own->txn;
 
 	if (latest == op->version || (latest == HISTORY_NONE && !its_own) ||
+		(latest != HISTORY_NONE &&
+			!(h->versions[latest].flags & HISTORY_VERSION_EXACT)) ||
 		!knows_own(a, op->object))
 		return;
 	if (latest == HISTORY_NONE)
@@ -332,7 +334,8 @@ static void judge_txn(struct adya *a, struct own_view *views, struct own_txn *ow
 			if (undone)
 				own->earlier[i - txn->first_op] = view->write;
 			view->write = i;
-			view->written = op->version;
+			/* Where it is not certain, what it has to see is not either. */
+			view->written = op->flags & HISTORY_OP_EXACT ? op->version : HISTORY_NONE;
 			continue;
 		}
 		if (op->version == HISTORY_NONE)

@@ -692,7 +692,6 @@ static void ck_followers(const char *first, const char *second, bool unseen)
 	ck_order(1, first);
 	ck_order(2, second);
 	ck_assert(history.tables[0].unseen_writes == unseen);
-	ck_assert_uint_eq(history.counts.unseen_writes, unseen);
 	done();
 }
 
@@ -736,7 +735,7 @@ START_TEST(foreign_keys_delete)
 		if (stays)
 			ck_followers("U 10 D(10)", "U 20 D(20)", false);
 		else
-			ck_followers("U 10 | D(10)", "U 20 D(20)", true);
+			ck_followers("U 10 | D(10)", "U 20 D(20) | D(?)", true);
 	}
 	/* What a row refers to is not known; or the row's key was changed, not the row deleted. */
 	add_followers();
