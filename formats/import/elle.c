@@ -421,7 +421,8 @@ static const char *micro_ops(struct elle *e, const char *p, enum op_type type)
 	p = scan_open(&e->s, p, '[', "a vector of micro-operations");
 	while (p && !scan_close(&e->s, &p)) {
 		if (p)
-			p = scan_open(&e->s, p, '[', "a micro-operation");
+			p = scan_open(&e->s, p, '[',
+				"a micro-operation (this is no history of transactions)");
 		if (p)
 			p = micro_op(e, p, type);
 	}

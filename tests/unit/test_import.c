@@ -323,7 +323,7 @@ START_TEST(elle_errors)
 	refuse(IMPORT_ELLE, "{:type :ok :process 0 :value [[:w 1 2 3]]}",
 		"expected the end of the micro");
 	refuse(IMPORT_ELLE, "{:type :ok :process 0 :value [7]}",
-		"expected a micro-operation, found `7]}'");
+		"expected a micro-operation (this is no history of transactions), found `7]}'");
 	refuse(IMPORT_ELLE, "{:type :ok :process 0 :value [[:rp :x {}]]}",
 		"an unknown predicate `x'");
 	refuse(IMPORT_ELLE, "{:type :ok :process 0 :value [[:rp [:mod 0 0] {}]]}", "modulo 0");
