@@ -289,6 +289,20 @@ static bool asks_tied(const struct mvcc *m, const struct plan *plan, const struc
 	return false;
 }
 
+/* Was one of the latest `count` versions written to another table? */
+static bool cascaded(const struct mvcc *m, const struct store_table *table, uint32_t count)
+{
+	const struct store_undo *undo = m->store.txns[m->now_txn].undo;
+
+	for (; undo && count; undo = undo->previous, count--) {
+		uint32_t id = undo->record->id;
+
+		if (id >= table->count || table->records[id] != undo->record)
+			return true;
+	}
+	return false;
+}
+
 void write_change(struct mvcc *m, const struct plan *plan, struct write_answer *a)
 {
 	const struct eval_table *def = eval_change_table(plan->change);
@@ -301,6 +315,7 @@ void write_change(struct mvcc *m, const struct plan *plan, struct write_answer *
 	enum eval_truth *truths;
 	uint32_t *order;
 	size_t count = 0, kept, unmatched = 0;
+	uint32_t written_before = m->store.txns[m->now_txn].undo_count;
 	bool open = false, is_update = plan->stmt->kind == SQL_STMT_UPDATE;
 	const void *limit = is_update ? (const void *)plan->stmt->u.update->limit
 				      : (const void *)plan->stmt->u.del->limit;
@@ -371,10 +386,6 @@ void write_change(struct mvcc *m, const struct plan *plan, struct write_answer *
 		if (!c->changed)
 			note_noop(m, table, c->record);
 	}
-	if (kept && asks_tied(m, plan, table) && choose(m, 2) == 1) {
-		answer_unsupported(m, a, "subqueries of tables that cascades may change");
-		return;
-	}
 	a->matched = kept - unmatched;
 	note_other_rows(m, table);
 	note_other_source(m, table, &g, truths);
@@ -397,4 +408,8 @@ void write_change(struct mvcc *m, const struct plan *plan, struct write_answer *
 		write_in_order(m, plan, table, changes, kept, a);
 	else
 		write_changes(m, table, changes, kept, NULL, a);
+	if (a->status == EVAL_OK && asks_tied(m, plan, table) &&
+		cascaded(m, table, m->store.txns[m->now_txn].undo_count - written_before) &&
+		choose(m, 2) == 1)
+		answer_unsupported(m, a, "subqueries of tables that cascades may change");
 }
