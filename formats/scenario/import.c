@@ -15,6 +15,8 @@
  *	[LEVEL]             transaction 2 …
  *	BEGIN …
  *
+ * (WriteCheck writes a transaction's number before it.)
+ *
  *	1-1-2-2-1-2         who sends the next statement of his
  *	END                 then a further case, or remarks
  */
@@ -180,10 +182,20 @@ static void add_to_txn(struct case_reader *c, struct span sql)
 	txn->last = c->stmt_count;
 }
 
+/* The number of the transaction that comes next, alone on its line; a schedule names only those that
+ * have come. */
+static bool is_next_number(struct span line, const struct case_reader *c)
+{
+	char number[32];
+
+	snprintf(number, sizeof(number), "%zu", c->txn_count + 1);
+	return span_eq_str(line, number);
+}
+
 /* The setup and the transactions, up to the schedule's line, which is returned. */
 static bool read_blocks(struct importer *in, struct case_reader *c, struct span *schedule)
 {
-	bool in_setup = true, fresh = true;
+	bool in_setup = true, fresh = true, numbered = false;
 	struct span line;
 
 	while (next_line(in, &line)) {
@@ -193,6 +205,11 @@ static bool read_blocks(struct importer *in, struct case_reader *c, struct span 
 			/* Empty lines before the setup do not end it. */
 			in_setup = in_setup && !in->s->setup.count;
 			fresh = true;
+			numbered = false;
+			continue;
+		}
+		if (fresh && !in_setup && !numbered && is_next_number(line, c)) {
+			numbered = true;
 			continue;
 		}
 		if (is_schedule(line)) {

@@ -573,6 +573,18 @@ START_TEST(case_files)
 		"# note: Wrong: something\n# note: seen\n[setup]\nCREATE TABLE u(b INT);\n"
 		"[schedule]\nT1> BEGIN;\nT3> BEGIN;\nT2> ROLLBACK;\nT1> COMMIT;\n");
 	scenario_list_release(&list);
+
+	/* Each transaction behind its number; a schedule of one number only; then one more case. */
+	list = import(SCENARIO_SHAPE_CASE,
+		"create table t(a int);\n\n1\nBEGIN;\nCOMMIT;\n\n2\nRC\nBEGIN;\n\n1-2-1\nEND\n\n"
+		"create table u(a int);\n\n1\nselect 1;\n\n1\nEND\n");
+	ck_assert_uint_eq(list.count, 2);
+	check_canonical(&list.scenarios[0],
+		"# isolation: T2=RC\n[setup]\ncreate table t(a int);\n"
+		"[schedule]\nT1> BEGIN;\nT2> BEGIN;\nT1> COMMIT;\n");
+	check_canonical(&list.scenarios[1],
+		"[setup]\ncreate table u(a int);\n[schedule]\nT1> select 1;\n");
+	scenario_list_release(&list);
 }
 END_TEST
 
