@@ -76,6 +76,13 @@ bool string_result(struct compiler *c, struct node *n, struct node **args, uint3
 			compile_unsupported(c, "MySQL: the text of a date literal");
 			return false;
 		}
+		/* REGEXP_INSTR(text, ...) */
+		if (!type_is_string(&args[i]->type) && args[i]->collation && count > 1 &&
+			collation_charset(args[i]->collation) !=
+				collation_charset(c->env->collation_connection)) {
+			compile_unsupported(c, "MySQL: a number's text in another character set");
+			return false;
+		}
 	}
 	if (!aggregate_collation(c, args, count, operation, &n->collation, &coercibility))
 		return false;

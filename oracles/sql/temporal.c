@@ -657,12 +657,12 @@ static bool time_value(struct run *run, const struct eval_type *type, const stru
 		run_unsupported(run, "a BIT as a date or time");
 		return false;
 	}
+	if (type->merged && r.kind < EVAL_DATE && run->env->flavour == SQL_MYSQL &&
+		!run_mysql_has(run, MYSQL_NULLIF_AS_DATE)) {
+		run_unsupported(run, "MySQL until 8.0: NULLIF or CASE as a date");
+		return false;
+	}
 	if (r.kind == EVAL_STRING) {
-		if (type->merged && run->env->flavour == SQL_MYSQL &&
-			!run_mysql_has(run, MYSQL_NULLIF_AS_DATE)) {
-			run_unsupported(run, "MySQL until 8.0: a text of NULLIF or CASE as a date");
-			return false;
-		}
 		if (type->text_only && run->env->flavour == SQL_MARIADB) {
 			run_unsupported(run, "a string of CONVERT, IF or CASE as a date or time");
 			return false;
