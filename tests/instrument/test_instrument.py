@@ -1705,6 +1705,8 @@ def workload_serializable():
 @test
 def names_in_any_case():
     """lower_case_table_names=1: T and t are one table, whose reads and writes are seen"""
+    if RELEASE.startswith("mysql"):
+        raise SkipTest("MySQL 8 takes the setting only when it makes the data directory")
     usual, name = dict(SERVER), NAME + "-case"
     SERVER.update(json.loads(servers("start", RELEASE, "--name=" + name, "--json",
                                      "--with-parent=%d" % os.getpid(), "-o", "lower_case_table_names=1")))
