@@ -259,7 +259,15 @@ static bool harmless_variable(
 		"max_execution_time", "character_set_results", "sql_safe_updates",
 		"optimizer_switch", "binlog_format", "sql_log_bin", "sql_quote_show_create",
 		"sql_notes", "sql_warnings", "long_query_time", "default_storage_engine",
-		"character_set_server", "collation_server", "time_zone"};
+		"character_set_server", "collation_server", "time_zone", "innodb_strict_mode",
+		"join_buffer_size", "sort_buffer_size", "read_buffer_size", "read_rnd_buffer_size",
+		"bulk_insert_buffer_size", "tmp_table_size", "max_heap_table_size", "big_tables",
+		"low_priority_updates", "sql_big_selects", "optimizer_search_depth",
+		"optimizer_prune_level", "optimizer_use_condition_selectivity",
+		"eq_range_index_dive_limit", "use_stat_tables", "max_error_count", "lc_messages",
+		"net_buffer_length", "net_retry_count", "log_slow_verbosity", "slow_query_log",
+		"sql_log_off", "default_tmp_storage_engine", "information_schema_stats_expiry",
+		"show_old_temporals"};
 	struct session_settings then;
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
@@ -270,6 +278,11 @@ static bool harmless_variable(
 	if (span_ieq_str(item->name, "sql_auto_is_null"))
 		return item->value &&
 		       set_value_is_one_of(item->value, (const char *const[]){"0", "off", NULL});
+	/* Everything is checked, as it was: who has switched it off stays odd. */
+	if (span_ieq_str(item->name, "foreign_key_checks") ||
+		span_ieq_str(item->name, "unique_checks"))
+		return item->value &&
+		       set_value_is_one_of(item->value, (const char *const[]){"1", "on", NULL});
 	if (settings_collation(m, settings, item, &then))
 		return true;
 	return span_ieq_str(item->name, "sql_mode") &&
