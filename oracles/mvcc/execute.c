@@ -246,6 +246,28 @@ static bool sees_twins(const struct mvcc *m, const struct gathered *g)
 	return false;
 }
 
+/* Is the answer not even in its own order? */
+static bool out_of_order(struct mvcc *m, const struct eval_result *result,
+	const struct execution_rows *recorded)
+{
+	const struct eval_value *const *rows;
+	uint32_t by = m->now_plan->sorted_by;
+	size_t count;
+
+	if (!by || !recorded || by > result->column_count ||
+		!typed_rows(&m->scratch, result->types, result->column_count, recorded, &rows, &count))
+		return false;
+	for (size_t i = 1; i < count; i++) {
+		int order;
+
+		if (eval_order_known(&result->types[by - 1], &rows[i - 1][by - 1], &rows[i][by - 1],
+			    &order) &&
+			order > 0)
+			return true;
+	}
+	return false;
+}
+
 /* SKIP LOCKED: some of the rows, and no more than LIMIT leaves.  QUERY_DIFFERS: not so. */
 static enum query_answer passes_over_locked(struct mvcc *m, const struct eval_result *result,
 	const struct execution_rows *recorded)
@@ -316,6 +338,8 @@ static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 		return QUERY_OPEN;
 	}
 	if (m->now_plan->reads && read_mode_of(m) == READ_DIRTY && m->now_half_done) {
+		if (out_of_order(m, result, stmt->result))
+			return QUERY_DIFFERS;
 		judged(m, STMT_UNDECIDED, "dirty reads while a statement waits");
 		return QUERY_OPEN;
 	}

@@ -161,6 +161,30 @@ static void plan_outer(struct plan *plan, const struct sql_query *query)
 		plan->unsupported = "locking reads with several query blocks";
 }
 
+/* ORDER BY the primary key, which the answer has: whatever rows it has, they are in that order. */
+static void plan_sorted(struct mvcc *m, struct plan *plan, const struct sql_query *query)
+{
+	const struct store_table *table = &m->store.tables[plan->tables[0]];
+	const struct sql_order *order = query->order;
+	uint32_t at = 1, key;
+
+	if (!order || order->next || order->desc || !table->cluster ||
+		table->cluster->count != 1 || order->expr->kind != SQL_EXPR_COLUMN ||
+		!shows_rows(query))
+		return;
+	key = eval_table_column(table->def, order->expr->u.column.name);
+	if (key == UINT32_MAX || key != table->cluster->columns[0])
+		return;
+	for (const struct sql_item *item = query->u.select.items; item; item = item->next, at++) {
+		if (item->expr->kind != SQL_EXPR_COLUMN || item->alias.ptr)
+			return;
+		if (eval_table_column(table->def, item->expr->u.column.name) == key) {
+			plan->sorted_by = at;
+			return;
+		}
+	}
+}
+
 /* A locking read whose locked rows are exactly those that WHERE picks. */
 static void plan_locking_read(struct mvcc *m, struct plan *plan, const struct sql_query *query)
 {
@@ -181,6 +205,7 @@ static void plan_locking_read(struct mvcc *m, struct plan *plan, const struct sq
 	from = query->u.select.from;
 	if (!from || from->next || from->kind != SQL_TABLE_NAME)
 		return;
+	plan_sorted(m, plan, query);
 	if (query->limit) {
 		plan_skipping(m, plan, query);
 		return;
