@@ -137,6 +137,13 @@ bool merge_types(struct compiler *c, struct node **args, uint32_t count, const c
 	if (c->env->flavour == SQL_MYSQL && !mysql_merges(c, args, count))
 		return false;
 	for (uint32_t i = 0; i < count; i++) {
+		/* YEAR() is unsigned here, and is not there. */
+		if (c->env->flavour == SQL_MYSQL && count > 1 && args[i]->expr &&
+			args[i]->expr->kind == SQL_EXPR_CALL &&
+			span_ieq_str(args[i]->expr->u.call.name, "year")) {
+			compile_unsupported(c, "MySQL: YEAR() in IF, CASE or COALESCE");
+			return false;
+		}
 		/* It is a number to some releases and bytes to others. */
 		if ((args[i]->type.kind == EVAL_T_BIT || args[i]->type.hybrid) &&
 			args[i == 0]->type.kind == EVAL_T_NULL) {

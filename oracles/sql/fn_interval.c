@@ -314,13 +314,14 @@ static struct eval_value run_no_time(const struct node *n, struct frame *f)
 
 /* What functions of dates make of NULL: a string that is NULL. */
 /* As a number it has the decimals that a date would have in MariaDB. */
-static struct node *null_string(struct compiler *c, const struct sql_expr *e, uint32_t decimals)
+static struct node *null_string(struct compiler *c, const struct node *of, uint32_t decimals)
 {
-	struct node *n = node_new(c, run_null, e, 0);
+	struct node *n = node_new(c, run_null, of->expr, 0);
 
 	n->type = type_string(c->env->collation_connection, 4, 0);
 	if (c->env->flavour == SQL_MARIADB)
 		n->type.decimals = (uint8_t)decimals;
+	n->constant = of->args[0]->constant && of->args[1]->constant;
 	return n;
 }
 
@@ -369,7 +370,7 @@ struct node *compile_interval(struct compiler *c, const struct sql_expr *e)
 		unit == SQL_UNIT_DAY_MICROSECOND)
 		decimals = 6;
 	if (d->kind == EVAL_T_NULL)
-		return null_string(c, e, decimals);
+		return null_string(c, n, decimals);
 	if (!type_is_temporal(d))
 		return compile_unsupported(c, "INTERVAL arithmetic on other than dates");
 	if (d->kind == EVAL_T_TIME) {
@@ -442,7 +443,7 @@ static struct node *compile_addtime(
 		(b->kind != EVAL_T_TIME && b->kind != EVAL_T_NULL))
 		return compile_unsupported(c, "ADDTIME of other than a date or time and a TIME");
 	if (a->kind == EVAL_T_NULL)
-		return null_string(c, n->expr, b->kind == EVAL_T_TIME ? b->decimals : 0);
+		return null_string(c, n, b->kind == EVAL_T_TIME ? b->decimals : 0);
 	if (b->kind == EVAL_T_NULL)
 		return compile_unsupported(c, "ADDTIME of the literal NULL");
 	decimals = a->decimals > b->decimals ? a->decimals : b->decimals;

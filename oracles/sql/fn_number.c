@@ -118,9 +118,9 @@ static struct node *compile_integral(
 		return compile_unsupported(c, "CEILING or FLOOR of a date, time or NULL");
 	if (n->args[0]->type.kind == EVAL_T_ENUM || n->args[0]->type.kind == EVAL_T_SET)
 		return compile_unsupported(c, "CEILING or FLOOR of an ENUM or SET");
-	for (uint32_t i = 0; i < n->args[0]->arg_count && n->args[0]->type.merged; i++) {
+	for (uint32_t i = 0; i < n->args[0]->arg_count; i++) {
 		if (n->args[0]->args[i]->type.kind == EVAL_T_BIT ||
-			(n->args[0]->type.kind == EVAL_T_DECIMAL &&
+			(n->args[0]->type.kind == EVAL_T_DECIMAL && n->args[0]->type.merged &&
 				type_is_int(&n->args[0]->args[i]->type)))
 			return compile_unsupported(c, "CEILING or FLOOR of integers of IF or CASE");
 	}

@@ -10,6 +10,7 @@
 
 #include "sql/arith.h"
 #include "sql/compare.h"
+#include "sql/json.h"
 #include "sql/query.h"
 #include "sql/release.h"
 #include "sql/temporal.h"
@@ -565,6 +566,34 @@ static struct eval_value store_null(struct storing *s)
 	return run_unsupported(s->run, "NULL into NOT NULL outside strict mode");
 }
 
+/* MySQL's: a copy, or a text that is read. */
+static struct eval_value store_json(struct storing *s, const struct eval_value *v)
+{
+	struct buf text = BUF_INIT;
+	struct eval_value out = *v;
+
+	if (s->from->kind == EVAL_T_JSON)
+		return *v;
+	if (v->kind != EVAL_STRING || s->from->kind != EVAL_T_STRING || s->from->hybrid ||
+		collation_charset(v->collation) != CHARSET_UTF8MB4 || s->from->merged ||
+		s->run->env->version < 80003)
+		return run_unsupported(s->run, "storing other than a text as JSON");
+	switch (json_normal(s->run->arena, v->s, &text)) {
+	case JSON_FINE:
+		out = eval_string(arena_copy(s->run->arena, buf_span(&text)), s->type->collation);
+		break;
+	case JSON_INVALID:
+		out = s->ignore ? run_unsupported(s->run, "IGNORE of what is no JSON")
+				: run_error(s->run, 3140, "invalid JSON text");
+		break;
+	case JSON_UNSURE:
+		out = run_unsupported(s->run, "storing rare JSON");
+		break;
+	}
+	buf_release(&text);
+	return out;
+}
+
 static struct eval_value store_value(struct storing *s, const struct eval_value *v)
 {
 	if (s->run->env->flavour == SQL_MYSQL && s->from->merged && v->kind >= EVAL_DATE)
@@ -607,7 +636,7 @@ static struct eval_value store_value(struct storing *s, const struct eval_value 
 	case EVAL_T_SET:
 		return store_set(s, v);
 	case EVAL_T_JSON:
-		return run_unsupported(s->run, "storing JSON");
+		return store_json(s, v);
 	case EVAL_T_DATE:
 	case EVAL_T_TIME:
 	case EVAL_T_DATETIME:

@@ -5,6 +5,7 @@
  *
  *	sql_eval SOCKET [--seed=N] [--expressions=N] [--queries=N] [--changes=N] [--show=N]
  *	         [--database=NAME]
+ *	sql_eval SOCKET --json=N       JSON texts stored, copied and read back (MySQL)
  *	sql_eval SOCKET --collations   every pair of bytes, and the order of all known characters
  *	sql_eval SOCKET --try          expressions from standard input, one a line
  *
@@ -39,8 +40,9 @@ struct state {
 	struct eval_env env;
 	struct generator generator;
 	struct arena schema, rows, scratch;
-	struct eval_table *tables[4];
-	struct eval_rows contents[4];
+	struct eval_table *tables[5];
+	struct eval_rows contents[5];
+	unsigned changed; /* which table changes are made in */
 	unsigned table_count;
 	unsigned shown; /* the table whose rows a difference is shown with */
 	struct reason reasons[REASONS_MAX];
@@ -767,13 +769,13 @@ static bool change_ours(struct state *s, const struct sql_stmt *stmt, struct eva
 
 static void compare_row(struct state *s, const char *sql, const struct eval_value *ours, size_t id)
 {
-	const struct eval_table *t = s->tables[3];
+	const struct eval_table *t = s->tables[s->changed];
 	struct buf a = BUF_INIT, b = BUF_INIT;
 	char what[500];
 
-	load_rows(s, 3);
+	load_rows(s, s->changed);
 	for (uint32_t i = 0; i < t->column_count; i++) {
-		const struct eval_value *theirs = &s->contents[3].row[id][i];
+		const struct eval_value *theirs = &s->contents[s->changed].row[id][i];
 
 		if (eval_same(&ours[i], theirs))
 			continue;
@@ -805,7 +807,7 @@ static void one_change(struct state *s, const char *sql)
 	if (!sql_parse(&s->scratch, span_str(sql), &s->options, &stmt, &err))
 		BUG("%s: %s", sql, err.text);
 	good = change_ours(
-		s, stmt, (struct eval_value *)(uintptr_t)s->contents[3].row[0], &row, &outcome);
+		s, stmt, (struct eval_value *)(uintptr_t)s->contents[s->changed].row[0], &row, &outcome);
 	if (!good && outcome.status == EVAL_UNSUPPORTED) {
 		s->statements_unsupported++;
 		count_reason(s, outcome.reason);
@@ -834,6 +836,7 @@ static void changes(struct state *s, unsigned long count)
 	struct buf text = BUF_INIT;
 	bool strict = true;
 
+	s->changed = 3;
 	s->shown = 3;
 	for (unsigned long i = 0; i < count; i++) {
 		if (i % 100 == 0) {
@@ -856,6 +859,79 @@ static void changes(struct state *s, unsigned long count)
 		arena_clear(&s->scratch);
 	}
 	buf_release(&text);
+}
+
+/* ---- JSON ---- */
+
+static void generate_json(struct random *r, unsigned depth, struct buf *out)
+{
+	/* As they stand in a string literal; the rare ones are at the end, and seldom taken. */
+	static const char *const scalars[] = {"1", "0", "-7", "12345678901", "1.5", "-0.25", "2.0",
+		"100.125", "true", "false", "null", "\"a\"", "\"\"", "\"x y\"", "\"\\\\n\"",
+		"\"\\\\\"q\\\\\"\"", "\"\\\\/\"", "\"äß漢\"", "1e2", "-0", "01", "tru",
+		"\"\\\\u0041\"", "9223372036854775807", "18446744073709551615", "+1", ".5", "1.",
+		"\"\\\\x\"", ""};
+	static const char *const keys[] = {"a", "b", "aa", "B", "ab", "", "key", "ä", "a b"};
+	static const char *const spaces[] = {"", "", "", " ", "  ", "\\n"};
+	unsigned count = (unsigned)random_below(r, 4), kind = (unsigned)random_below(r, 5);
+	bool object = kind < 4;
+
+	buf_add_str(out, spaces[random_below(r, ARRAY_LEN(spaces))]);
+	if (depth == 0 || kind < 2) {
+		buf_add_str(out,
+			scalars[random_below(r, random_below(r, 12) ? 18 : ARRAY_LEN(scalars))]);
+	} else {
+		buf_add_char(out, object ? '{' : '[');
+		for (unsigned i = 0; i < count; i++) {
+			buf_add_str(out, i ? "," : "");
+			buf_add_str(out, spaces[random_below(r, ARRAY_LEN(spaces))]);
+			if (object)
+				buf_printf(out, "\"%s\"%s:", keys[random_below(r, ARRAY_LEN(keys))],
+					spaces[random_below(r, ARRAY_LEN(spaces))]);
+			generate_json(r, depth - 1, out);
+		}
+		buf_add_char(out, !random_below(r, 60) ? ',' : object ? '}' : ']');
+	}
+	buf_add_str(out, spaces[random_below(r, ARRAY_LEN(spaces))]);
+}
+
+/* What MySQL makes of a text; MariaDB keeps it as it is. */
+static void json(struct state *s, unsigned long count)
+{
+	static const char *const then[] = {"UPDATE j SET b = a, a = v", "UPDATE j SET a = b",
+		"UPDATE j SET a = v, b = a"};
+	static const char *const queries[] = {"SELECT id, a, b IS NULL, v FROM j ORDER BY id",
+		"SELECT COUNT(a), COUNT(b), COUNT(*) FROM j", "SELECT x.a, y.b FROM j x JOIN j y",
+		"SELECT b FROM j WHERE a IS NOT NULL"};
+	struct random *r = &s->generator.random;
+	struct buf text = BUF_INIT, sql = BUF_INIT;
+
+	if (s->env.flavour != SQL_MYSQL)
+		return;
+	add_table(s, "CREATE TABLE j (id INT PRIMARY KEY, a JSON, b JSON, "
+		     "v VARCHAR(2000) CHARACTER SET utf8mb4) ENGINE=InnoDB");
+	s->changed = 4;
+	for (unsigned long i = 0; i < count; i++) {
+		buf_clear(&text);
+		generate_json(r, 3, &text);
+		arena_clear(&s->rows);
+		must(s, "DELETE FROM j");
+		buf_clear(&sql);
+		buf_printf(&sql, "INSERT INTO j VALUES (1, '{\"k\": [1, 2.5]}', NULL, '%s')",
+			text.data);
+		must(s, sql.data);
+		load_rows(s, 4);
+		buf_clear(&sql);
+		buf_printf(&sql, "INSERT INTO j VALUES (2, '%s', NULL, 'x')", text.data);
+		one_change(s, sql.data);
+		load_rows(s, 4);
+		one_change(s, then[random_below(r, ARRAY_LEN(then))]);
+		load_rows(s, 4);
+		one_query(s, queries[random_below(r, ARRAY_LEN(queries))]);
+		arena_clear(&s->scratch);
+	}
+	buf_release(&text);
+	buf_release(&sql);
 }
 
 /* ---- collations ---- */
@@ -1044,6 +1120,7 @@ int main(int argc, char **argv)
 {
 	static struct state s;
 	unsigned long seed = 1, expression_count = 0, query_count = 0, change_count = 0;
+	unsigned long json_count = 0;
 	struct buf sql = BUF_INIT;
 	bool try = false, with_collations = false;
 	const char *database = "sql_eval";
@@ -1060,6 +1137,7 @@ int main(int argc, char **argv)
 			 !number_option(argv[i], "--expressions", &expression_count) &&
 			 !number_option(argv[i], "--queries", &query_count) &&
 			 !number_option(argv[i], "--changes", &change_count) &&
+			 !number_option(argv[i], "--json", &json_count) &&
 			 !number_option(argv[i], "--show", &s.show)) {
 			fprintf(stderr, "sql_eval: what is %s?\n", argv[i]);
 			return 2;
@@ -1090,6 +1168,8 @@ int main(int argc, char **argv)
 		queries(&s, query_count);
 	if (change_count)
 		changes(&s, change_count);
+	if (json_count)
+		json(&s, json_count);
 	summary(&s);
 	buf_release(&sql);
 	arena_release(&s.schema);

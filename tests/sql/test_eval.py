@@ -28,6 +28,7 @@ PARTS = [
     ("expressions", ["--expressions=" + OPTIONS.get("expressions", "8000")]),
     ("queries", ["--queries=" + OPTIONS.get("queries", "1500")]),
     ("changes", ["--changes=" + OPTIONS.get("changes", "500")]),
+    ("JSON that is stored", ["--json=" + OPTIONS.get("changes", "500")]),
 ]
 
 
