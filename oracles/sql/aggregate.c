@@ -434,6 +434,9 @@ static struct eval_value extreme(
 		const struct eval_value *v = &args->rows[i][0];
 		int order = i ? order_values(run, type, v, &best) : 0;
 
+		/* d0 - iu: a temporary table cuts it to 0. */
+		if (v->kind == EVAL_DECIMAL && v->dec->neg && type->is_unsigned)
+			return run_unsupported(run, "MIN or MAX of a negative DECIMAL UNSIGNED");
 		if (i && order == 0 && !eval_same(v, &best))
 			return run_unsupported(
 				run, "MIN or MAX of texts that are equal and differ");
