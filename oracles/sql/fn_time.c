@@ -865,6 +865,10 @@ static struct node *compile_now(struct compiler *c, struct node *n, const struct
 {
 	uint32_t decimals = 0;
 
+	/* 11.8 gives a TIME. */
+	if (c->env->flavour == SQL_MARIADB && c->env->version >= 110000 &&
+		!strcmp(function->name, "localtime"))
+		return compile_unsupported(c, "LOCALTIME, a time or a date by the release");
 	if (n->arg_count) {
 		if (!n->args[0]->literal || n->args[0]->u.value.kind != EVAL_INT ||
 			n->args[0]->u.value.i > 6)
