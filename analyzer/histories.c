@@ -75,6 +75,10 @@ static enum exit_status refuse_level(
 	struct buf known = BUF_INIT;
 	enum exit_status status;
 
+	if (!verdict->level_count)
+		return command_misused(command,
+			"level %s: levels are judged by versions of rows, and this trace has none; record "
+			"it with isorec prepare and --instrument=trigger", name);
 	for (size_t i = 0; i < verdict->level_count; i++) {
 		buf_printf(&known, "%s%s", i ? ", " : "", verdict->levels[i].name);
 		for (size_t k = 0; k < ARRAY_LEN(aliases); k++) {

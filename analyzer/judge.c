@@ -30,20 +30,26 @@ static bool read_contract_file(struct contract *out, const char *path, struct er
 	return contract_parse(out, span_of(text, len), path, err);
 }
 
-static bool choose_contract(struct contract *out, const struct judge_options *options,
-	const struct history *history, struct err *err)
+/* What the recorded server promises. */
+static bool server_contract(struct contract *out, const struct history *history, struct err *err)
 {
 	bool snapshots = history_is_on(history, "innodb_snapshot_isolation");
 
-	if (options->contract_file)
-		return read_contract_file(out, options->contract_file, err);
-	if (options->contract)
-		return contract_builtin(out, options->contract, err);
 	/* wsrep_on is ON on a node of a cluster, be the trace of one node or of several. */
 	if (history_is_on(history, "wsrep_on"))
 		return contract_builtin(out, snapshots ? "galera-si" : "galera", err);
 	return contract_builtin(out,
 		contract_for(strtab_get(&history->strings, history->flavour), snapshots), err);
+}
+
+static bool choose_contract(struct contract *out, const struct judge_options *options,
+	const struct history *history, struct err *err)
+{
+	if (options->contract_file)
+		return read_contract_file(out, options->contract_file, err);
+	if (options->contract)
+		return contract_builtin(out, options->contract, err);
+	return server_contract(out, history, err);
 }
 
 static void show_progress(void *data, uint64_t done, uint64_t all)
@@ -106,6 +112,28 @@ static void check_adya(const struct judge_options *options, const struct history
 		verdict);
 }
 
+/* The solver executes the schedule by the server's own rules: what these exclude did not happen where
+ * all answers were right.  It looks for no other cycles, so a contract that forbids more is not
+ * judged by it. */
+static bool count_cycles_left_out(const struct history *history, const struct contract *contract,
+	struct verdict *verdict, struct err *err)
+{
+	struct contract engine;
+	uint64_t count = 0;
+
+	if (!server_contract(&engine, history, err))
+		return false;
+	for (uint32_t t = 0; t < history->txn_count; t++) {
+		uint8_t level = history->txns[t].level;
+
+		count += level < CONTRACT_LEVELS && contract_more_cycles(contract, &engine, level);
+	}
+	verdict_unsupported(verdict,
+		"transactions that the contract promises to be in no cycle, for which the trace has no "
+		"versions (isorec prepare)", count);
+	return true;
+}
+
 /* Probes tell versions, which adya needs; without them the solver finds them itself.  So of `all`
  * those that have something to go by are run, and the verdict rests on them; where none has, adya
  * says what is missing. */
@@ -123,6 +151,8 @@ static bool check_oracles(const struct judge_options *options, const char *path,
 	if (options->oracle == ORACLE_ADYA || (options->oracle == ORACLE_ALL && versions) ||
 		(options->oracle != ORACLE_MVCC && !solved))
 		check_adya(options, history, contract, verdict);
+	else if (!count_cycles_left_out(history, contract, verdict, err))
+		return false;
 	else if (options->oracle == ORACLE_ALL)
 		verdict->note = "adya: not run, the trace has no versions (isorec prepare)";
 	if (options->oracle == ORACLE_ALL && !solved)

@@ -129,7 +129,7 @@ static bool parse_line(struct parser *p, struct span line)
 		return copy_word(p, p->out->name, sizeof(p->out->name), next_word(&rest));
 	if (span_eq_str(word, "level"))
 		return parse_level(p, next_word(&rest));
-	if (!p->level)
+	if (!p->level && (span_eq_str(word, "forbids") || span_eq_str(word, "rule")))
 		return fail(p, "a level line belongs before", word);
 	if (span_eq_str(word, "forbids"))
 		return parse_set(p, rest, &p->level->forbids);
@@ -196,6 +196,14 @@ const char *contract_phenomenon(uint32_t set, unsigned at)
 			return phenomena[i];
 	}
 	return NULL;
+}
+
+uint32_t contract_more_cycles(
+	const struct contract *contract, const struct contract *engine, uint8_t level)
+{
+	enum { CYCLES = (1 << 8) - 1 }; /* the first of `phenomena`, up to G2 */
+
+	return contract->levels[level].forbids & ~engine->levels[level].forbids & CYCLES;
 }
 
 enum severity contract_judge(

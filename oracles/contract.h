@@ -60,6 +60,10 @@ const char *contract_for(struct span flavour, bool snapshot_isolation);
 /* The names of the phenomena in a set, `at` counting from 0; NULL past the last. */
 const char *contract_phenomenon(uint32_t set, unsigned at);
 
+/* Cycles that `contract` forbids at a level and `engine` does not; bits of phenomena. */
+uint32_t contract_more_cycles(
+	const struct contract *contract, const struct contract *engine, uint8_t level);
+
 /* What the contract says of a phenomenon at a level; *rule is the rule's name where there is one.
  */
 enum severity contract_judge(

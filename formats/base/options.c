@@ -27,7 +27,7 @@ bool parse_uint(const char *text, uint64_t min, uint64_t max, const char *what, 
 	if (*text < '0' || *text > '9' || *end)
 		return err_set(err, ERR_USAGE, "%s: '%s' is not a whole number", what, text);
 	if (errno == ERANGE || *out < min || *out > max) {
-		if (max == UINT64_MAX)
+		if (max == UINT64_MAX && errno != ERANGE)
 			return err_set(err, ERR_USAGE,
 				"%s: %s is out of range; it must be at least %" PRIu64, what, text,
 				min);
