@@ -362,6 +362,8 @@ static struct eval_value run_bits(const struct node *n, struct frame *f)
 		count = to_integer(f->run, &n->args[1]->type, &b);
 		if (b.kind == EVAL_STRING && count.kind == EVAL_UINT && count.u > INT64_MAX)
 			return run_unsupported(f->run, "a large number in a bit operation");
+		if (count.u > UINT32_MAX && mysql_5(f->run->env))
+			return run_unsupported(f->run, "MySQL before 8.0: a large shift");
 		/* MariaDB looks at the low 32 bits. */
 		y = f->run->env->flavour == SQL_MARIADB ? (uint32_t)count.u : count.u;
 		if (y >= 64)
@@ -460,6 +462,10 @@ struct node *compile_arithmetic(struct compiler *c, const struct sql_expr *e, en
 			(type_is_temporal(&l->type) || type_is_temporal(&r->type));
 
 	if (!arithmetic_modelled(c, l) || !arithmetic_modelled(c, r))
+		return NULL;
+	/* Texts of functions have decimals there, none. */
+	if (((type_is_string(&l->type) && !l->column) || (type_is_string(&r->type) && !r->column)) &&
+		compile_mysql_5(c, "MySQL before 8.0: arithmetic on a computed text"))
 		return NULL;
 	n->args[0] = l;
 	n->args[1] = r;

@@ -863,6 +863,9 @@ struct node *compile_logic(struct compiler *c, const struct sql_expr *e, enum sq
 
 	if (node_is_row(l) || node_is_row(r))
 		return compile_error(c, 1241, "a row where a value is wanted");
+	if (n->fn == run_xor && !(type_is_int(&l->type) && type_is_int(&r->type)) &&
+		compile_mysql_5(c, "MySQL before 8.0: XOR of other than integers"))
+		return NULL;
 	if (c->env->flavour == SQL_MARIADB && c->env->version < 100600 && l->literal &&
 		type_is_string(&l->type) && r->constant && !r->literal)
 		return compile_unsupported(c, "MariaDB 10.5: a string literal AND or OR a constant");
@@ -1103,6 +1106,12 @@ struct node *compile_between(struct compiler *c, const struct sql_expr *e)
 		return NULL;
 	if (node_is_row(n->args[0]) || node_is_row(n->args[1]) || node_is_row(n->args[2]))
 		return compile_error(c, 1241, "a row where a value is wanted");
+	for (uint32_t i = 1; i < 3; i++) {
+		if ((n->args[i]->type.kind != n->args[0]->type.kind || n->args[i]->type.is_unsigned ||
+			    n->args[0]->type.is_unsigned) &&
+			compile_mysql_5(c, "MySQL before 8.0: BETWEEN values unsigned or of several types"))
+			return NULL;
+	}
 	/* Whether the string is converted, and complained of, is up to the optimizer. */
 	if (n->args[1]->type.kind == EVAL_T_NULL || n->args[2]->type.kind == EVAL_T_NULL) {
 		const struct eval_type *bound =
@@ -1253,6 +1262,9 @@ struct node *compile_in_list(struct compiler *c, const struct sql_expr *e)
 	if (node_is_row(left)) {
 		struct node *rows = node_new(c, run_in_rows, e, count);
 
+		if (count > 1 && compile_mysql_5(c, "MySQL before 8.0: rows IN a list"))
+			return NULL;
+
 		for (uint32_t i = 0; i < count; i++) {
 			rows->args[i] = compile_compare(c, e, SQL_OP_EQ, left, n->args[i + 1]);
 			if (!rows->args[i])
@@ -1348,6 +1360,9 @@ struct node *compile_like(struct compiler *c, const struct sql_expr *e)
 		return NULL;
 	if (node_is_row(n->args[0]) || node_is_row(n->args[1]))
 		return compile_error(c, 1241, "a row where a value is wanted");
+	if ((!type_is_string(&n->args[0]->type) || !type_is_string(&n->args[1]->type)) &&
+		compile_mysql_5(c, "MySQL before 8.0: LIKE of other than texts"))
+		return NULL;
 	n->u.number = c->env->mode & EVAL_MODE_NO_BACKSLASH_ESCAPES ? -1 : '\\';
 	if (e->u.between.high) {
 		struct node *escape = compile_expr(c, e->u.between.high);

@@ -8,6 +8,7 @@
 
 #include "sql/arith.h"
 #include "sql/compare.h"
+#include "sql/release.h"
 #include "sql/temporal.h"
 
 enum { COMPILE_DEPTH_MAX = 1000, CONSTANTS_RUN_MAX = 50 };
@@ -793,6 +794,9 @@ struct node *compile_call(struct compiler *c, const struct sql_expr *e)
 			*p = (char)(*p >= 'a' && *p <= 'z' ? *p - 32 : *p);
 		return compile_unsupported(c, reason);
 	}
+	if (mysql_5_function(e->u.call.name) &&
+		compile_mysql_5(c, "MySQL before 8.0: ROUND, GREATEST, INSERT, ADDTIME and kin"))
+		return NULL;
 	if (args->count < function->args_min || args->count > function->args_max)
 		return compile_error(c, 1582, "the wrong number of arguments");
 	n = node_new(c, function->fn, e, args->count);

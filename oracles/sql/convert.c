@@ -520,6 +520,8 @@ double to_double(struct run *run, const struct eval_type *type, const struct eva
 		if ((!used || !only_blanks(v->s, used) || fabs(d) == __DBL_MAX__) &&
 			!(run->env->flavour == SQL_MYSQL && (type->blob || only_blanks(v->s, 0)))) {
 			/* An error of IF and NULLIF, none of COALESCE. */
+			if (run->strict && mysql_5(run->env))
+				run_unsupported(run, "MySQL before 8.0: the error of what is no number");
 			if (run->strict && type->merged && run->env->flavour == SQL_MYSQL)
 				run_unsupported(run, "MySQL: a text of IF or COALESCE that is no number");
 			run_truncated(run);

@@ -144,6 +144,9 @@ bool merge_types(struct compiler *c, struct node **args, uint32_t count, const c
 			compile_unsupported(c, "MySQL: YEAR() in IF, CASE or COALESCE");
 			return false;
 		}
+		if (args[i]->type.is_unsigned != t.is_unsigned &&
+			compile_mysql_5(c, "MySQL before 8.0: IF or CASE of signed and unsigned"))
+			return false;
 		/* It is a number to some releases and bytes to others. */
 		if ((args[i]->type.kind == EVAL_T_BIT || args[i]->type.hybrid) &&
 			args[i == 0]->type.kind == EVAL_T_NULL) {
@@ -308,6 +311,8 @@ static struct node *compile_nullif(
 	n->u.data = how;
 	n->type = n->args[0]->type;
 	n->type.merged = true;
+	if (n->type.kind == EVAL_T_FLOAT && compile_mysql_5(c, "MySQL before 8.0: a computed FLOAT"))
+		return NULL;
 	if (c->env->flavour == SQL_MYSQL &&
 		(type_is_temporal(&n->type) || n->type.kind == EVAL_T_DOUBLE ||
 			n->args[1]->type.kind == EVAL_T_YEAR ||
@@ -405,6 +410,9 @@ struct node *compile_case(struct compiler *c, const struct sql_expr *e)
 	n->aux = e->u.kase.value != NULL;
 	n->op = e->u.kase.otherwise != NULL;
 	if (n->aux && !(n->args[i++] = compile_value(c, e->u.kase.value)))
+		return NULL;
+	if (n->aux && type_is_temporal(&n->args[0]->type) &&
+		compile_mysql_5(c, "MySQL before 8.0: CASE of a date or time"))
 		return NULL;
 	/* MySQL makes a value that is always NULL go away, and the type changes with it. */
 	for (uint32_t a = 0; n->aux && a < n->args[0]->arg_count; a++) {
@@ -595,6 +603,8 @@ static struct eval_value run_cast_decimal(const struct node *n, struct frame *f)
 	if (v.kind == EVAL_NULL)
 		return v;
 	d = to_decimal(f->run, &n->args[0]->type, &v);
+	if ((v.kind == EVAL_STRING || v.kind == EVAL_DOUBLE) && !d.count && mysql_5(f->run->env))
+		return run_unsupported(f->run, "MySQL before 8.0: a DECIMAL of minus zero");
 	if (f->run->failed)
 		return EVAL_NULL_VALUE;
 	if (!decimal_round(&d, n->type.decimals, DECIMAL_HALF_UP, &d) ||
@@ -843,6 +853,8 @@ struct node *compile_collate(struct compiler *c, const struct sql_expr *e)
 		return NULL;
 	if (collation == COLLATION_NONE)
 		return compile_unsupported(c, "a collation that is not modelled");
+	if (!type_is_string(&n->args[0]->type) && compile_mysql_5(c, "MySQL before 8.0: COLLATE of a number"))
+		return NULL;
 	/* Binary in MySQL and MariaDB 10.5, a function of it too: error 1253. */
 	if (has_null(n->args[0]) || (c->env->flavour == SQL_MYSQL && n->args[0]->constant &&
 					    !n->args[0]->literal))

@@ -273,6 +273,8 @@ static struct eval_value run_interval(const struct node *n, struct frame *f)
 	if (kind != EVAL_TIME && date_is_zeroish(&v.t))
 		return run_unsupported(f->run, "a date with a zero in it");
 	by = node_run(n->args[1], f);
+	if (by.kind == EVAL_NULL && mysql_5(f->run->env)) /* the date itself, at times */
+		return run_unsupported(f->run, "MySQL before 8.0: an INTERVAL of NULL");
 	if (by.kind == EVAL_NULL || f->run->failed)
 		return EVAL_NULL_VALUE;
 	if (unit >= SQL_UNIT_SECOND_MICROSECOND) {

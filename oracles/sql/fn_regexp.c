@@ -12,6 +12,7 @@
 #include "base/regex.h"
 #include "sql/compare.h"
 #include "sql/compile.h"
+#include "sql/release.h"
 
 enum { PATTERN_MAX = 1000, RESULT_MAX = 1 << 20, RARE_FROM = 0x530 };
 
@@ -457,6 +458,8 @@ struct node *compile_regexp(struct compiler *c, const struct sql_expr *e)
 	n->args[0] = compile_value(c, e->u.binary.left);
 	n->args[1] = n->args[0] ? compile_value(c, e->u.binary.right) : NULL;
 	if (!n->args[1])
+		return NULL;
+	if (compile_mysql_5(c, "MySQL before 8.0: REGEXP"))
 		return NULL;
 	n->op = REGEXP_LIKE;
 	n->aux = e->negated;

@@ -50,6 +50,31 @@ bool compile_mysql_has(struct compiler *c, enum mysql_change change)
 	return has > 0;
 }
 
+bool mysql_5(const struct eval_env *env)
+{
+	return env->flavour == SQL_MYSQL && env->version < 80000;
+}
+
+bool compile_mysql_5(struct compiler *c, const char *reason)
+{
+	if (mysql_5(c->env))
+		compile_unsupported(c, reason);
+	return mysql_5(c->env);
+}
+
+bool mysql_5_function(struct span name)
+{
+	static const char *const names[] = {"addtime", "ceil", "ceiling", "floor", "greatest", "insert",
+		"least", "regexp_instr", "regexp_like", "regexp_replace", "regexp_substr", "replace", "round",
+		"sec_to_time", "subtime", "timediff", "truncate"};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		if (span_ieq_str(name, names[i]))
+			return true;
+	}
+	return false;
+}
+
 int mariadb_2026(const struct eval_env *env)
 {
 	uint32_t series = env->version / 100, patch = env->version % 100;

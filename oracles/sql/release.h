@@ -35,6 +35,13 @@ int mysql_has(const struct eval_env *env, enum mysql_change change);
 bool run_mysql_has(struct run *run, enum mysql_change change);
 bool compile_mysql_has(struct compiler *c, enum mysql_change change);
 
+/* MySQL before 8.0: 5.6 has other rules for these, nearer to MariaDB's, and 5.7 was not tried.  True:
+ * unsupported. */
+bool mysql_5(const struct eval_env *env);
+bool compile_mysql_5(struct compiler *c, const char *reason);
+/* The functions of which that is so. */
+bool mysql_5_function(struct span name);
+
 /* The MariaDB releases of late 2026 (10.11.19, 11.8.9) print no sign of a zero and take XOR's
  * operands as truth values; older ones and MySQL print it.  1: such a release, 0: not, -1: not
  * known. */

@@ -2,6 +2,7 @@
 /* Scalar subqueries, IN, EXISTS, ANY and ALL. */
 #include "sql/compare.h"
 #include "sql/query.h"
+#include "sql/release.h"
 
 struct subquery {
 	struct eval_query *query;
@@ -166,6 +167,9 @@ struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
 		return compile_unsupported(c, "a cast of what is no date, used further");
 	if (e->kind == SQL_EXPR_SUBQUERY) {
 		n->type = s->query->types[0];
+		if ((n->type.kind == EVAL_T_FLOAT || type_is_temporal(&n->type)) &&
+			compile_mysql_5(c, "MySQL before 8.0: a subquery of a FLOAT or a date"))
+			return NULL;
 		/* A string or a number: it depends on what asks. */
 		if (n->type.hybrid || n->type.kind == EVAL_T_ENUM || n->type.kind == EVAL_T_SET ||
 			n->type.kind == EVAL_T_BIT ||

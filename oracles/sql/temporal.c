@@ -671,6 +671,8 @@ static bool time_value(struct run *run, const struct eval_type *type, const stru
 					   : time_parse_datetime(run->env, v->s, &r);
 		if (parsed == TIME_UNSURE)
 			run_unsupported(run, "a string in another form as a date or time");
+		if (parsed == TIME_INVALID && kind == EVAL_TIME && mysql_5(run->env))
+			run_unsupported(run, "MySQL before 8.0: what is no TIME");
 		if (parsed != TIME_PARSED)
 			return false;
 	} else if (r.kind < EVAL_DATE) {
