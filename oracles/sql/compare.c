@@ -281,6 +281,18 @@ static bool is_date(const struct node *n)
 	       n->type.kind == EVAL_T_TIMESTAMP;
 }
 
+/* A subquery without tables is constant to the servers, and so is what is made of it. */
+static bool may_be_constant(const struct node *n)
+{
+	if (n->constant || (n->expr && n->expr->kind == SQL_EXPR_SUBQUERY))
+		return true;
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		if (!may_be_constant(n->args[i]))
+			return false;
+	}
+	return n->arg_count > 0;
+}
+
 bool comparison_of(
 	struct compiler *c, const struct node *a, const struct node *b, struct comparison *out)
 {
@@ -347,8 +359,8 @@ bool comparison_of(
 	if ((a->type.hybrid && y == CMP_DECIMAL) || (b->type.hybrid && x == CMP_DECIMAL))
 		out->as = type_double();
 	/* It may be a constant to the server. */
-	if ((a->type.kind == EVAL_T_YEAR && b->expr && b->expr->kind == SQL_EXPR_SUBQUERY) ||
-		(b->type.kind == EVAL_T_YEAR && a->expr && a->expr->kind == SQL_EXPR_SUBQUERY)) {
+	if ((a->type.kind == EVAL_T_YEAR && !b->constant && may_be_constant(b)) ||
+		(b->type.kind == EVAL_T_YEAR && !a->constant && may_be_constant(a))) {
 		compile_unsupported(c, "a YEAR compared with a subquery");
 		return false;
 	}
@@ -993,12 +1005,6 @@ static struct eval_value run_between(const struct node *n, struct frame *f)
 	else
 		return EVAL_NULL_VALUE;
 	return truth(result != n->aux);
-}
-
-/* A subquery without tables is constant to the servers. */
-static bool may_be_constant(const struct node *n)
-{
-	return n->constant || (n->expr && n->expr->kind == SQL_EXPR_SUBQUERY);
 }
 
 /* MariaDB joins the types from the left: an integer and a string (0x41 too) make a DECIMAL, which
