@@ -47,7 +47,7 @@ void forget_written(struct mvcc *m, const char *reason)
 	enum forgotten { FORGOTTEN_NOT, FORGOTTEN_WRITTEN, FORGOTTEN_ALL };
 	uint8_t *forgotten = arena_zero(&m->scratch, m->store.table_count + 1);
 	bool more = true;
-	uint32_t session = m->schedule->stmts[m->now_stmt].in->session;
+	uint32_t oddity = m->odd_sessions[m->schedule->stmts[m->now_stmt].in->session];
 
 	if (writes_anywhere(m, plan)) {
 		forget_all(m, reason);
@@ -60,10 +60,12 @@ void forget_written(struct mvcc *m, const char *reason)
 			continue;
 		forgotten[plan->tables[i]] = FORGOTTEN_WRITTEN;
 		/* Behind a temporary table's name no row of ours may have been written or locked. */
-		if (plan->redefines || m->odd_sessions[session] == SESSION_RENAMES)
+		if (plan->redefines || oddity == SESSION_RENAMES)
 			forget_table(m, table, reason);
+		/* A setting that is not modelled may choose other keys (auto_increment_increment) or
+		 * other rows (sql_auto_is_null), and give the text another meaning. */
 		else
-			forget_rows(m, plan->tables[i], false, reason);
+			forget_rows(m, plan->tables[i], oddity == SESSION_ODD, reason);
 		if (plan->redefines && plan->stmt->kind != SQL_STMT_TRUNCATE)
 			TRAIL_SET(&m->store.trail, table->redefined, 1);
 		if (plan->stmt->kind == SQL_STMT_CREATE_TRIGGER)
