@@ -30,10 +30,16 @@ static bool read_contract_file(struct contract *out, const char *path, struct er
 	return contract_parse(out, span_of(text, len), path, err);
 }
 
-/* What the recorded server promises. */
+static bool promises_snapshots(const struct history *history)
+{
+	return history_is_on(history, "innodb_snapshot_isolation");
+}
+
+/* What the recorded server promises.  A session may switch innodb_snapshot_isolation off for itself, or
+ * for those who come after it (GLOBAL): what held when the recording began is then not promised to all. */
 static bool server_contract(struct contract *out, const struct history *history, struct err *err)
 {
-	bool snapshots = history_is_on(history, "innodb_snapshot_isolation");
+	bool snapshots = promises_snapshots(history) && !history->sets_snapshots;
 
 	/* wsrep_on is ON on a node of a cluster, be the trace of one node or of several. */
 	if (history_is_on(history, "wsrep_on"))
@@ -157,6 +163,10 @@ static bool check_oracles(const struct judge_options *options, const char *path,
 		verdict->note = "adya: not run, the trace has no versions (isorec prepare)";
 	if (options->oracle == ORACLE_ALL && !solved)
 		verdict->note = "mvcc: not run, the trace has no initial rows";
+	if (!verdict->note && !options->contract && !options->contract_file &&
+		history->sets_snapshots && promises_snapshots(history))
+		verdict->note = "a statement sets innodb_snapshot_isolation: judged by what holds "
+				"without it";
 	verdict_join(verdict);
 	verdict_sort(verdict);
 	return true;

@@ -243,6 +243,27 @@ static enum decoded_mix mix_of(const struct record_stmt *record)
 		       : DECODED_MIX_NO;
 }
 
+/* By the words alone: SET, and the variable behind it. */
+static bool sets_snapshots(struct span text)
+{
+	static const char name[] = "innodb_snapshot_isolation";
+	const size_t len = sizeof(name) - 1, head = sizeof("innodb") - 1;
+	const char *p = text.ptr, *end = p + text.len;
+
+	while ((p = memchr(p, '_', (size_t)(end - p)))) {
+		const char *at = p++ - head;
+
+		if (at < text.ptr + 3 || (size_t)(end - at) < len ||
+			!span_ieq_str(span_of(at, len), name))
+			continue;
+		for (const char *q = text.ptr; q + 3 <= at; q++) {
+			if (span_ieq_str(span_of(q, 3), "set"))
+				return true;
+		}
+	}
+	return false;
+}
+
 ALWAYS_INLINE void add_stmt(
 	struct decoded *decoded, const struct record_stmt *record, uint32_t index)
 {
@@ -259,6 +280,8 @@ ALWAYS_INLINE void add_stmt(
 		flags |= HISTORY_STMT_CHANGED;
 	if (record->flags & STMT_ELSEWHERE)
 		flags |= HISTORY_STMT_ELSEWHERE;
+	if (record->error == 0 && record->text.ptr && sets_snapshots(record->text))
+		decoded->sets_snapshots = true;
 	ROOM(decoded, stmt);
 	decoded->stmts[decoded->stmt_count++] = (struct decoded_stmt){
 		.txn = record->txn,
@@ -392,6 +415,7 @@ void decode_records(struct decoded *decoded, struct span records, uint32_t count
 	decoded->kind_count = decoded->stmt_count = decoded->txn_count = decoded->probe_count =
 		decoded->row_count = decoded->other_count = 0;
 	decoded->probe_rows = decoded->rows_skipped = decoded->records_skipped = 0;
+	decoded->sets_snapshots = false;
 	ROOM(decoded, row); /* there is a place for the rows of a probe, be there none */
 	while (index < count && mp.p < mp.end && take_record(decoded, &mp, index)) {
 		index++;

@@ -92,6 +92,7 @@ struct decoded {
 	const unsigned char *end; /* behind them: where the bytes end, unless one is malformed */
 	/* For history_counts. */
 	uint64_t probe_rows, rows_skipped, records_skipped;
+	bool sets_snapshots; /* for history.sets_snapshots */
 	/* Column lists of results, by a hash of their first bytes, to know them again. */
 	struct buf columns[DECODE_COLUMNS_KEPT];
 };

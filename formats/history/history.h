@@ -281,6 +281,7 @@ struct history {
 	uint32_t server_version, flavour; /* strings of the first server record */
 	struct span server_ref;           /* encoded server record of the first node, in the pool */
 	struct history_counts counts;
+	bool sets_snapshots;           /* a statement sets innodb_snapshot_isolation, whoever's */
 	bool complete;                 /* clean end, no damage, nothing lost */
 	struct history_source *source; /* for history_fetch_stmt; NULL: the input is gone */
 };

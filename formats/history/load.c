@@ -708,6 +708,7 @@ static uint32_t take_decoded(struct loader *loader, const struct decoded *decode
 	counts->probe_rows += decoded->probe_rows;
 	counts->rows_skipped += decoded->rows_skipped;
 	counts->records_skipped += decoded->records_skipped;
+	loader->history->sets_snapshots |= decoded->sets_snapshots;
 	for (size_t i = 0; i < decoded->kind_count && taken == decoded->taken; i++) {
 		switch ((enum decoded_kind)decoded->kinds[i]) {
 		case DECODED_STMT:

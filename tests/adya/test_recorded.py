@@ -7,7 +7,8 @@
 recorded/NAME.CLASS.itr: what is found in it (`ok`: nothing), all of it decided;
 NAME.CLASS.undecided.itr: something is not.  Made with `isorec run --instrument trigger --isolation RR`
 on MariaDB 10.11; `isotrace export` shows the scenario of each.  update-ignore-unsure is by a recorder
-that did not count the rows which UPDATE IGNORE changed; write-elsewhere is by the proxy.
+that did not count the rows which UPDATE IGNORE changed; write-elsewhere is by the proxy;
+snapshots-off is of MariaDB 11.8, whose sessions switch innodb_snapshot_isolation off.
 """
 import glob
 import json
