@@ -385,7 +385,9 @@ static void judge(struct runs *runs, const char *path, const struct run_summary 
 	if (s->server_gone)
 		buf_printf(&why, "%sthe server is gone", why.len ? ", " : "");
 	if (s->by_time)
-		buf_printf(&why, "%sthat something was blocked was known from the clock only",
+		buf_printf(&why,
+			"%sthat something was blocked was known from the clock only (a busy server? "
+			"run it again)",
 			why.len ? ", " : "");
 	if (why.len)
 		output_message("%s: %s", path, why.data);

@@ -569,10 +569,11 @@ static void add_coverage(struct adya *a)
 	static const char *const reasons[UNDECIDED_COUNT] = {
 		[UNDECIDED_INEXACT] = "reads with an inexact probe",
 		[UNDECIDED_BLIND] = "reads of which not all is seen (joins, subqueries, UNION, "
-				    "DISTINCT, LIMIT)",
+				    "DISTINCT, LIMIT, conditions that could not be recorded)",
 		[UNDECIDED_ORDER] = "reads of objects without a known version order",
 		[UNDECIDED_ABSENT] = "absent rows that could be several versions",
-		[UNDECIDED_MATCH] = "rows whose match with a predicate is not known",
+		[UNDECIDED_MATCH] = "rows that a predicate did not return, not yet there or no longer, or "
+				    "whose match with it is not known",
 		[UNDECIDED_UNSEEN] = "rows that writes which are not known exactly may have "
 				     "deleted",
 		[UNDECIDED_OTHERS] = "absent rows that sessions which were not recorded may have "
