@@ -513,6 +513,8 @@ static enum exit_status record(struct proxy *proxy, const struct proxy_options *
 			proxy->say("without --user it is not known which tables are views with "
 				   "other names for the columns: all values are redacted");
 	}
+	for (size_t i = 0; !options->user && i < proxy->node_count; i++)
+		atomic_store(&proxy->nodes[i].capture.hidden_levels, HIDDEN_IN_CALLS);
 	note_left_out(proxy->writer, options, false);
 	fill_context(proxy, context, options);
 	proxy->relay.instrument = context->options.instrument;

@@ -114,6 +114,9 @@ static MYSQL_RES *ask(MYSQL *db, const struct capture_node *node, struct err *er
 	return result;
 }
 
+/* The server's own, which set no level of their callers. */
+#define OWN_DATABASES "'mysql', 'sys', 'information_schema', 'performance_schema'"
+
 /* ---- variables ---- */
 
 static const char *const variable_names[] = {"auto_increment_increment", "autocommit",
@@ -149,8 +152,61 @@ static void use_variable(struct capture_node *node, struct span name, struct spa
 
 		atomic_store(&node->level, level <= LEVEL_SERIALIZABLE ? level : LEVEL_UNKNOWN);
 	}
+	if (span_eq_str(name, "init_connect") && look_hides_level(value))
+		atomic_fetch_or(&node->hidden_levels, HIDDEN_FROM_START);
 	if (span_eq_str(name, "innodb_rollback_on_timeout"))
 		node->rollback_on_timeout = span_ieq_str(value, "on") || span_eq_str(value, "1");
+}
+
+void backdrop_hidden_levels(MYSQL *db, struct capture_node *node)
+{
+	static const char sql[] =
+		"select routine_type, routine_definition from information_schema.routines where "
+		"routine_schema not in (" OWN_DATABASES ") union all select 'TRIGGER', "
+		"action_statement from information_schema.triggers where trigger_schema not in "
+		"(" OWN_DATABASES ") and left(trigger_name, 7) <> '" TRIGGER_PREFIX
+		"' union all select 'EVENT', event_definition from information_schema.events "
+		"where event_schema not in (" OWN_DATABASES ")";
+	struct err ignored;
+	MYSQL_RES *result = ask(db, node, &ignored, sql, SPAN_NONE, SPAN_NONE);
+	unsigned hidden = 0;
+	MYSQL_ROW row;
+
+	/* A server without these views has nothing to show in them. */
+	if (!result)
+		return;
+	while ((row = mysql_fetch_row(result))) {
+		struct span kind = field(result, row, 0), body = field(result, row, 1);
+
+		if (body.ptr && !look_hides_level(body))
+			continue;
+		hidden |= span_ieq_str(kind, "procedure") ? HIDDEN_IN_CALLS
+			  : span_ieq_str(kind, "event")   ? HIDDEN_FROM_START
+							  : HIDDEN_IN_ANY;
+		if (body.ptr && (look_holds(body, "global") || look_holds(body, "persist")))
+			hidden |= HIDDEN_FROM_START;
+	}
+	mysql_free_result(result);
+	atomic_fetch_or(&node->hidden_levels, hidden);
+}
+
+static void note_hidden_levels(struct backdrop *context, const struct capture_node *node)
+{
+	unsigned hidden = (unsigned)atomic_load(&node->hidden_levels);
+	struct record_note note = {
+		.source = SPAN_LIT("recorder"), .topic = SPAN_LIT("levels not known")};
+	struct buf text = BUF_INIT;
+
+	if (!hidden)
+		return;
+	buf_printf(&text, "node %s: isolation levels may be set by%s%s%s", node->name,
+		hidden & HIDDEN_FROM_START ? " init_connect or an event;" : "",
+		hidden & HIDDEN_IN_CALLS ? " a procedure;" : "",
+		hidden & HIDDEN_IN_ANY ? " a function or trigger;" : "");
+	text.len--;
+	note.text = buf_span(&text);
+	trace_emit_note(context->producer, &note);
+	buf_release(&text);
 }
 
 /* Keeps the connection: it holds the tag.  A server without user locks does no harm to what is
@@ -204,10 +260,12 @@ bool backdrop_server(struct backdrop *context, struct capture_node *node,
 	while ((row = mysql_fetch_row(result))) {
 		struct span name = field(result, row, 0), value = field(result, row, 1);
 
-		if (!name.ptr || !wanted_variable(name))
+		if (!name.ptr)
 			continue;
 		if (value.ptr)
 			use_variable(node, name, value);
+		if (!wanted_variable(name))
+			continue;
 		if (span_eq_str(name, "version") && value.ptr)
 			buf_add_span(&version, value);
 		pack_str(&pk, name);
@@ -215,6 +273,8 @@ bool backdrop_server(struct backdrop *context, struct capture_node *node,
 		count++;
 	}
 	mysql_free_result(result);
+	backdrop_hidden_levels(db, node);
+	note_hidden_levels(context, node);
 	if (!context->options->instrument)
 		mysql_close(db);
 	else if ((ok = claim_tag(context, node, db, err)))

@@ -62,6 +62,8 @@ void backdrop_init(struct backdrop *context, const struct backdrop_options *opti
 /* The server record of a node; fills the node's isolation level. */
 bool backdrop_server(struct backdrop *context, struct capture_node *node,
 	const struct backdrop_address *address, struct err *err) MUST_CHECK;
+/* Whether a routine, trigger or event of the node sets levels, or may, as its body is not shown. */
+void backdrop_hidden_levels(struct st_mysql *db, struct capture_node *node);
 /* Schema records of all tables that are not known yet; a second time: of those made since. */
 bool backdrop_schema(struct backdrop *context, struct capture_node *node,
 	const struct backdrop_address *address, struct err *err) MUST_CHECK;

@@ -93,6 +93,13 @@ bool capture_can_parse(const struct capture *c, struct span text)
 	       text_set_reads_plain((enum text_set)c->set, text);
 }
 
+/* Whether one statement may hold another that sets a level, or is one that is not understood. */
+static bool hides_level(const struct look *look, struct span text)
+{
+	return !look->level_session && !look->level_next && !look->level_global &&
+	       look_hides_level(text);
+}
+
 static void look_at_text(struct capture *c, struct span text)
 {
 	struct look_dialect dialect = dialect_of(c);
@@ -100,7 +107,8 @@ static void look_at_text(struct capture *c, struct span text)
 
 	c->now.look_count = 0;
 	do {
-		const struct look *look = &c->now.looks[c->now.look_count];
+		struct look *look = &c->now.looks[c->now.look_count];
+		struct span part = rest;
 
 		if (c->now.look_count == CAPTURE_LOOKS_MAX) {
 			c->now.looks_end = true;
@@ -109,10 +117,15 @@ static void look_at_text(struct capture *c, struct span text)
 		if (UNLIKELY(dialect.set == TEXT_SET_UNKNOWN &&
 			     !text_set_reads_plain(TEXT_SET_UNKNOWN, rest))) {
 			/* Where it ends cannot be told. */
-			c->now.looks[c->now.look_count++] = (struct look){.class = LOOK_UNKNOWN};
+			*look = (struct look){.class = LOOK_UNKNOWN};
+			look->hides_level = look_hides_level(rest);
+			c->now.look_count++;
 			break;
 		}
-		look_at(rest, dialect, &c->now.looks[c->now.look_count], &rest, &name);
+		look_at(rest, dialect, look, &rest, &name);
+		if (rest.len)
+			part.len = (size_t)(rest.ptr - part.ptr);
+		look->hides_level = hides_level(look, part);
 		if (c->now.look_count++ == 0 && name.ptr)
 			capture_keep(&c->now.name, name);
 		if (UNLIKELY(look->set)) {
@@ -284,6 +297,7 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 	c->now.text_cut = request->text_cut;
 	c->now.not_kept = !(c->worker->config->levels & CAPTURE_RESULTS);
 	c->now.told_set = 0;
+	c->now.level_default = txn_default_level(c);
 	c->now.prepared = command->stmt ? command->stmt->number : 0;
 	c->now.txn = 0;
 	c->now.result_sets = 0;
@@ -302,6 +316,7 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 	if (command->byte == CMD_QUERY || command->byte == CMD_STMT_PREPARE) {
 		if (request->text.ptr) {
 			look_at_text(c, request->text);
+			txn_see_text(c, request->text, command->byte == CMD_QUERY);
 			judge_text(c, request->text);
 		} else {
 			c->now.looks[0].class = LOOK_UNKNOWN;
@@ -310,6 +325,7 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 		c->now.looks[0] = command->stmt ? look_from_tag(command->stmt->tag)
 						: (struct look){.class = LOOK_UNKNOWN};
 		c->now.secret = c->now.looks[0].secret;
+		txn_see_text(c, SPAN_NONE, true);
 	} else if (command->byte != CMD_PROCESS_INFO) {
 		c->now.redacted = REDACT_NOTHING; /* names, not values */
 	}
@@ -530,6 +546,7 @@ static void apply(struct capture *c, const struct wire_command *command)
 		c->set = c->login_set = c->pending_set;
 		c->collation = c->pending_collation;
 		txn_reset_session(c);
+		txn_check_default(c, c->now.level_default);
 		capture_emit_session(c, SESSION_CHANGED, "change user");
 		break;
 	case CMD_RESET_CONNECTION:
@@ -537,6 +554,7 @@ static void apply(struct capture *c, const struct wire_command *command)
 		/* MariaDB goes back to what the login said, MySQL to its own. */
 		c->set = c->flavour == SQL_MARIADB ? c->login_set : c->server_set;
 		txn_reset_session(c);
+		txn_check_default(c, c->now.level_default);
 		capture_emit_session(c, SESSION_CHANGED, "reset");
 		break;
 	case CMD_STMT_PREPARE:
@@ -557,6 +575,8 @@ static void on_reply(void *ctx, struct wire_command *command, const struct wire_
 
 	c->now.at = command->end_at;
 	capture_result_end(c, command);
+	/* A level that the server tells of is known again. */
+	txn_lose_level(c, look);
 	if (reply->state.len)
 		keep_track(c, reply);
 	if (reply->kind == REPLY_OK) {

@@ -51,11 +51,19 @@ struct capture_config {
 
 enum capture_flavours { FLAVOUR_UNKNOWN, FLAVOUR_MARIADB, FLAVOUR_MYSQL, FLAVOUR_TIDB };
 
+/* Where levels may be set that no session's text shows. */
+enum {
+	HIDDEN_IN_CALLS = 1,   /* a procedure does it */
+	HIDDEN_IN_ANY = 2,     /* a function or a trigger */
+	HIDDEN_FROM_START = 4, /* init_connect, an event, or SET GLOBAL in either: of new sessions */
+};
+
 /* A node as sessions on it need to know it; shared by the workers. */
 struct capture_node {
 	const char *name, *address;
 	atomic_bool announced;     /* its server record was written */
 	atomic_uint_fast8_t level; /* the global isolation level; enum txn_level */
+	atomic_uint_fast8_t hidden_levels; /* HIDDEN_* */
 	atomic_uint_fast8_t flavour; /* enum capture_flavours */
 	atomic_bool refuses;         /* the last connection could not be made */
 	bool rollback_on_timeout;  /* innodb_rollback_on_timeout, when known */
@@ -116,6 +124,7 @@ struct capture {
 
 	/* Isolation levels: the session's, and the one set for the next transaction only. */
 	uint8_t level_session, level_next;
+	bool hides_level; /* it sent a text that may hold one which sets a level */
 	struct capture_txn txn;
 	/* autocommit=0: a failed statement may have opened a transaction */
 	uint64_t maybe_begin, maybe_begin_seq;
@@ -132,6 +141,7 @@ struct capture {
 		bool data;  /* a transaction of its own, as none is open */
 		bool began; /* it began the open transaction */
 		bool schema_changed;
+		uint8_t level_default; /* of new sessions, when it was sent */
 		uint8_t told_set; /* enum text_set that the server told + 1; 0: none */
 		uint32_t prepared;
 		uint64_t txn;
@@ -217,6 +227,14 @@ static inline bool capture_in_txn(const struct capture *c)
 
 /* capture/txn.c */
 void txn_set_levels(struct capture *c, const struct look *look);
+/* A text that is sent, behind its looks; runs: not only prepared. */
+void txn_see_text(struct capture *c, struct span text, bool runs);
+/* Of an answered statement, before all else: it may have set the level out of sight. */
+void txn_lose_level(struct capture *c, const struct look *look);
+/* What a new session has, as far as it is known. */
+uint8_t txn_default_level(const struct capture *c);
+/* The session began anew, at some time since new ones had the level `before`. */
+void txn_check_default(struct capture *c, uint8_t before);
 /* Before the statement's record: may begin a transaction; decides now.txn. */
 void txn_before(struct capture *c, const struct wire_command *command, const struct look *look,
 	const struct wire_reply *reply);

@@ -98,6 +98,50 @@ uint8_t look_level(struct span text)
 	return LOOK_LEVEL_UNREADABLE;
 }
 
+/* Of the letters of "isolation", how far its end is behind each; Horspool's search. */
+static const char *find_isolation(struct span text)
+{
+	static const uint8_t skips[256] = {['i'] = 2, ['I'] = 2, ['s'] = 7, ['S'] = 7, ['o'] = 1,
+		['O'] = 1, ['l'] = 5, ['L'] = 5, ['a'] = 4, ['A'] = 4, ['t'] = 3, ['T'] = 3};
+	enum { LEN = 9 };
+	size_t at = LEN - 1;
+
+	while (at < text.len) {
+		const char *p = text.ptr + at;
+
+		if ((*p | 0x20) == 'n' && span_ieq_str(span_of(p - LEN + 1, LEN), "isolation"))
+			return p - LEN + 1;
+		at += skips[(unsigned char)*p] ? skips[(unsigned char)*p] : LEN;
+	}
+	return NULL;
+}
+
+bool look_holds(struct span text, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (size_t i = 0; i + len <= text.len; i++)
+		if (span_ieq_str(span_of(text.ptr + i, len), word) &&
+			(i == 0 || !look_is_word((unsigned char)text.ptr[i - 1])) &&
+			(i + len == text.len || !look_is_word((unsigned char)text.ptr[i + len])))
+			return true;
+	return false;
+}
+
+bool look_hides_level(struct span text)
+{
+	struct span rest = text;
+	const char *p;
+
+	while ((p = find_isolation(rest))) {
+		/* innodb_snapshot_isolation is no level. */
+		if (!(p - text.ptr >= 9 && span_ieq_str(span_of(p - 9, 9), "snapshot_")))
+			return look_holds(text, "set");
+		rest = span_of(p + 9, (size_t)(text.ptr + text.len - p - 9));
+	}
+	return false;
+}
+
 enum scope { SCOPE_NONE, SCOPE_SESSION, SCOPE_GLOBAL, SCOPE_NEXT };
 
 static enum scope scope_of(const struct look_token *t)

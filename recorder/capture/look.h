@@ -57,6 +57,7 @@ struct look {
 	/* Not from the look: what the options make of it. */
 	uint8_t redacted : 2; /* enum redact_reach */
 	bool filtered : 1;
+	bool hides_level : 1; /* look_hides_level(), and no SET that is understood */
 	uint8_t unused[2];
 };
 
@@ -87,6 +88,10 @@ bool look_mask(struct span text, struct look_dialect dialect, struct buf *out, b
 bool look_may_hold_password(struct span text);
 /* Whether the text reads from a table, as far as a look can tell. */
 bool look_has_from(struct span text, struct look_dialect dialect);
+/* Whether the text may hold another one that sets an isolation level, in a string or in a body. */
+bool look_hides_level(struct span text);
+/* Whether `word`, in lower case, stands in the text, in any case. */
+bool look_holds(struct span text, const char *word);
 /* "READ-COMMITTED", "read committed": enum txn_level; LOOK_LEVEL_UNREADABLE when it is none. */
 uint8_t look_level(struct span text);
 

@@ -254,6 +254,7 @@ void capture_authenticated(void *ctx, const struct wire_reply *reply)
 
 	capture_opened(c);
 	if (reply->kind == REPLY_OK) {
+		txn_check_default(c, c->level_session);
 		c->status = reply->status;
 		c->status_known = true;
 		return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "capture/token.h"
 
-static bool is_word(unsigned char c)
+bool look_is_word(unsigned char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 	       c == '_' || c == '$' || c >= 0x80;
@@ -139,8 +139,8 @@ struct look_token look_next(struct look_scan *s)
 	start = s->p;
 	if (*s->p == '\'' || *s->p == '"' || *s->p == '`')
 		return read_quoted(s);
-	if (is_word((unsigned char)*s->p)) {
-		while (s->p < s->end && is_word((unsigned char)*s->p))
+	if (look_is_word((unsigned char)*s->p)) {
+		while (s->p < s->end && look_is_word((unsigned char)*s->p))
 			step(s);
 		t.kind = is_digit(*start) ? LOOK_TOKEN_NUMBER : LOOK_TOKEN_WORD;
 	} else {

@@ -34,6 +34,9 @@ static inline bool look_is_space(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
+/* May stand in a name without quotes. */
+bool look_is_word(unsigned char c);
+
 static inline bool look_is(const struct look_token *t, const char *word)
 {
 	return t->kind == LOOK_TOKEN_WORD && span_ieq_str(t->text, word);

@@ -34,10 +34,17 @@ enum {
 	ER_SESSION_WAS_KILLED = 3169,
 };
 
+uint8_t txn_default_level(const struct capture *c)
+{
+	if (atomic_load(&c->node->hidden_levels) & HIDDEN_FROM_START)
+		return LEVEL_UNKNOWN;
+	return (uint8_t)atomic_load(&c->node->level);
+}
+
 static uint8_t known_level(struct capture *c, uint8_t level)
 {
 	if (level == LOOK_LEVEL_DEFAULT)
-		return (uint8_t)atomic_load(&c->node->level);
+		return txn_default_level(c);
 	return level == LOOK_LEVEL_UNREADABLE ? LEVEL_UNKNOWN : level;
 }
 
@@ -64,10 +71,85 @@ void txn_set_levels(struct capture *c, const struct look *look)
 		c->level_next = known_level(c, look->level_next);
 }
 
+void txn_see_text(struct capture *c, struct span text, bool runs)
+{
+	unsigned hidden = 0;
+
+	for (size_t i = 0; i < c->now.look_count; i++) {
+		const struct look *look = &c->now.looks[i];
+
+		/* Until it is answered nobody knows what a new session gets. */
+		if (look->level_global && runs)
+			atomic_store(&c->node->level, LEVEL_UNKNOWN);
+		if (!look->hides_level)
+			continue;
+		c->hides_level = true;
+		if (look_holds(text, "global") || look_holds(text, "persist") ||
+			look_holds(text, "event"))
+			hidden |= HIDDEN_FROM_START;
+		if (look->class == LOOK_DEFINE)
+			hidden |= look_holds(text, "function") || look_holds(text, "trigger") ||
+						  look_holds(text, "package")
+					  ? HIDDEN_IN_ANY
+					  : HIDDEN_IN_CALLS;
+	}
+	if (hidden)
+		atomic_fetch_or(&c->node->hidden_levels, hidden);
+}
+
+/* May the statement have set the session's level where nobody saw it? */
+static bool may_set_level(const struct capture *c, const struct look *look)
+{
+	unsigned hidden = (unsigned)atomic_load(&c->node->hidden_levels);
+
+	switch ((enum look_class)look->class) {
+	case LOOK_CALL:
+	case LOOK_UNKNOWN:
+		return c->hides_level || (hidden & (HIDDEN_IN_CALLS | HIDDEN_IN_ANY));
+	case LOOK_SET:
+		return look->hides_level || (hidden & HIDDEN_IN_ANY);
+	case LOOK_READ:
+	case LOOK_WRITE:
+	case LOOK_DEFINE:
+		return hidden & HIDDEN_IN_ANY;
+	case LOOK_BEGIN:
+	case LOOK_COMMIT:
+	case LOOK_ROLLBACK:
+	case LOOK_SAVEPOINT:
+	case LOOK_ROLLBACK_TO:
+	case LOOK_RELEASE:
+	case LOOK_XA_BEGIN:
+	case LOOK_XA_END:
+	case LOOK_XA_PREPARE:
+	case LOOK_XA_COMMIT:
+	case LOOK_XA_ROLLBACK:
+	case LOOK_NEUTRAL:
+		return false;
+	}
+	return true;
+}
+
+void txn_lose_level(struct capture *c, const struct look *look)
+{
+	if (!may_set_level(c, look))
+		return;
+	c->level_session = LEVEL_UNKNOWN;
+	/* What was set for the next one may be another, or used up; that of an open one stays. */
+	if (!c->txn.open)
+		c->level_next = UINT8_MAX;
+}
+
+void txn_check_default(struct capture *c, uint8_t before)
+{
+	if (txn_default_level(c) != before)
+		c->level_session = LEVEL_UNKNOWN;
+}
+
 void txn_reset_session(struct capture *c)
 {
-	c->level_session = (uint8_t)atomic_load(&c->node->level);
+	c->level_session = txn_default_level(c);
 	c->level_next = UINT8_MAX;
+	c->hides_level = false;
 	buf_clear(&c->early_savepoints);
 }
 

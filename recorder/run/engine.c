@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/version.h"
+#include "capture/backdrop.h"
 #include "instrument/prepare.h"
 #include "run/ends.h"
 #include "scenario/scenario.h"
@@ -262,6 +263,8 @@ bool engine_begin_trace(struct engine *e)
 	}
 	if (!engine_sync_nodes(e) || !announce_others(e))
 		return false;
+	for (size_t i = 0; i < e->node_count; i++)
+		backdrop_hidden_levels(e->nodes[i].control, &e->nodes[i].capture);
 	e->snapshot = (struct snapshot){.control = e->control,
 		.producer = e->worker.producer,
 		.node = e->nodes[0].name,

@@ -1525,6 +1525,90 @@ def calls_that_end_no_transaction():
     assert [r["mixed"] for r in got if r["kind"] == "txn" and r["event"] == 1 and not r["autocommit"]][-1] == 2
 
 
+# A session that was at SERIALIZABLE: what it sends, with // behind each statement.
+OUT_OF_SIGHT = (
+    "call lowers()//", "call lowers_next()//", "call lowers_global()//", "do lowered()//",
+    "insert into lowering values (1)//",
+    "prepare s from 'set session transaction isolation level read committed'// execute s//",
+    "prepare s from 'set session transaction isolation level read committed'// "
+    "set session transaction isolation level serializable// execute s//",
+    "set @t = 'set session transaction isolation level read committed'// prepare s from @t// execute s//",
+    "execute immediate concat('set session transaction isolation level ', 'read committed')//",
+    "begin not atomic set session transaction isolation level read committed; end//",
+    "create procedure mine() set session transaction isolation level read committed// call mine()//",
+    "set session %s = elt(1, 'read-committed')//",
+    "call harmless()// set session transaction isolation level read committed//",
+    "call lowers()// set session transaction isolation level repeatable read//",
+    "begin// call lowers()// commit//", "set autocommit = 0// call lowers()//",
+)
+
+
+def level_variable():
+    return sql("show variables where variable_name in ('tx_isolation', 'transaction_isolation')", "-N").split()[0]
+
+
+def levels_of(got):
+    """Of the transaction that reads `plain`; 0: not known."""
+    read, = (r["txn"] for r in got if r["kind"] == "stmt" and r["text"] == "select * from plain where id = 1")
+    return {r["level"] for r in got if r["kind"] == "txn" and r["txn"] == read}
+
+
+@test
+def levels_set_out_of_sight():
+    """a level that a routine, a trigger or a text in a text sets is not known, or what the server says it is"""
+    name = level_variable()
+    for routines in (True, False):
+        sql(TABLES)
+        sql("create table lowering(id int primary key); create procedure harmless() do 1;", database="it")
+        if routines:
+            sql("create procedure lowers() set session transaction isolation level read committed; "
+                "create procedure lowers_next() set transaction isolation level read committed; "
+                "create procedure lowers_global() set @@global.%s = @@global.%s, @@session.%s = 'READ-COMMITTED'; "
+                "create function lowered() returns int deterministic no sql return 1; "
+                "delimiter //\ncreate or replace function lowered() returns int deterministic begin "
+                "set @@session.%s = 'READ-COMMITTED'; return 1; end//\n" % (name, name, name, name), "-f",
+                database="it")
+            sql("create trigger lowering before insert on lowering for each row set @@session.%s = "
+                "'READ-COMMITTED'" % name, "-f", database="it")
+        prepare("--quiet", "it.plain")
+        known = 0
+        for work in OUT_OF_SIGHT:
+            if "%s" in work:
+                work = work % name
+            truth = [None]
+
+            def client(port, work=work, truth=truth):
+                said = sql("delimiter //\nset session transaction isolation level serializable//\n%s\n"
+                           "begin//\nselect * from plain where id = 1//\ncommit//\n"
+                           "select concat('level ', @@session.%s)//\n" % (work.replace("//", "//\n"), name), "-N", "-f",
+                           port=port, database="it")
+                truth[0] = re.search("level (.*)", said)[1].replace("-", " ")
+            _, got, _ = recorded(client, "it")
+            if routines and "next" in work:
+                truth[0] = "READ COMMITTED"
+            levels, wanted = levels_of(got), 4 - LEVELS.index(truth[0])
+            assert len(levels) == 1 and levels <= {0, wanted}, (routines, work, truth, levels)
+            known += levels != {0}
+            sql("drop procedure if exists mine", database="it")
+        # With nothing hidden on the node, levels stay known.
+        assert known >= (2 if routines else 8), (routines, known)
+
+
+@test
+def levels_of_init_connect():
+    """a level that init_connect sets is not known, that of a session that sets its own is"""
+    sql(TABLES)
+    sql("create user if not exists plain@'%'; grant select on it.* to plain@'%'; "
+        "set global init_connect = 'set session transaction isolation level read committed'")
+    try:
+        for text, wanted in (("", {0}), ("set session transaction isolation level serializable; ", {4})):
+            _, got, _ = recorded(lambda port: sql("%sbegin; select * from plain where id = 1; commit" % text, "-uplain",
+                                                  port=port, database="it"), "it", mode="off", all_writers=False)
+            assert levels_of(got) == wanted, (text, levels_of(got))
+    finally:
+        sql("set global init_connect = ''")
+
+
 @test
 def parts_that_failed():
     """several statements in one, or a procedure, of which the last one fails: the others' rows stayed"""

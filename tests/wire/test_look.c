@@ -114,6 +114,32 @@ START_TEST(levels)
 }
 END_TEST
 
+START_TEST(hidden_levels)
+{
+	static const struct {
+		const char *text;
+		bool hides;
+	} cases[] = {
+		{"prepare s from 'set session transaction isolation level read committed'", true},
+		{"execute immediate concat('SET tx_', 'ISOLATION = 1')", true},
+		{"create procedure p() set @@session.Transaction_Isolation = @x", true},
+		{"isolation set", true},
+		{"set isolation", true},
+		{"select @@transaction_isolation, @@character_set_client", false},
+		{"select isolatio, isolatin, iisolatio from `set`", false},
+		{"set innodb_snapshot_isolation = on", false},
+		{"set innodb_snapshot_isolation = on, a = 'isolation'", true},
+		{"iisolation settt", false},
+		{"isoisolation(set)", true},
+		{"", false},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		ck_assert_msg(look_hides_level(span_str(cases[i].text)) == cases[i].hides, "%s",
+			cases[i].text);
+}
+END_TEST
+
 START_TEST(several_statements)
 {
 	struct span rest =
@@ -479,6 +505,6 @@ START_TEST(agrees_with_the_parser)
 }
 END_TEST
 
-UNIT_MAIN("look", agrees_with_the_parser, kinds_of_statements, levels, several_statements,
+UNIT_MAIN("look", agrees_with_the_parser, kinds_of_statements, levels, hidden_levels, several_statements,
 	passwords, passwords_as_parameters, character_sets,
 	statements_that_set_the_character_set, executable_comments)
