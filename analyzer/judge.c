@@ -30,6 +30,14 @@ static bool read_contract_file(struct contract *out, const char *path, struct er
 	return contract_parse(out, span_of(text, len), path, err);
 }
 
+/* Nobody's word is known: who promised, and what. */
+static bool is_server_lost(const struct history *history, const struct judge_options *options)
+{
+	struct record_server server;
+
+	return !options->contract && !options->contract_file && !history_server(history, &server);
+}
+
 static bool promises_snapshots(const struct history *history)
 {
 	return history_is_on(history, "innodb_snapshot_isolation");
@@ -55,6 +63,10 @@ static bool choose_contract(struct contract *out, const struct judge_options *op
 		return read_contract_file(out, options->contract_file, err);
 	if (options->contract)
 		return contract_builtin(out, options->contract, err);
+	if (is_server_lost(history, options)) {
+		*out = (struct contract){.name = "unknown"};
+		return true;
+	}
 	return server_contract(out, history, err);
 }
 
@@ -167,6 +179,9 @@ static bool check_oracles(const struct judge_options *options, const char *path,
 		history->sets_snapshots && promises_snapshots(history))
 		verdict->note = "a statement sets innodb_snapshot_isolation: judged by what holds "
 				"without it";
+	verdict_undecided(verdict,
+		"what the server promised, which the trace does not name (--contract)",
+		is_server_lost(history, options));
 	verdict_join(verdict);
 	verdict_sort(verdict);
 	return true;

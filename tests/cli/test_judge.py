@@ -125,13 +125,14 @@ def test_the_witness_is_what_the_trace_says():
     assert re.search(rf"-> \d+ by {first} -> \d+ by {second}$", chain), chain
 
 
-def lost_update(name, first, last, final, variables=None, level=3, exact=(True, True), more=None):
+def lost_update(name, first, last, final, variables=None, level=3, exact=(True, True), more=None, server=True):
     """Two transactions read the initial version of a row, the second overwrites the first one's; the
     versions have these names, and the final rows show `final`; `exact`: what the reads' probes say.
-    `more` adds to the trace."""
+    `more` adds to the trace; without `server` it names none."""
     t = tracefile.Trace()
-    t.add("server", 0, node="n1", version="10.11.6-MariaDB", flavour="mariadb",
-          variables=dict(variables or {}, innodb_snapshot_isolation="OFF"))
+    if server:
+        t.add("server", 0, node="n1", version="10.11.6-MariaDB", flavour="mariadb",
+              variables=dict(variables or {}, innodb_snapshot_isolation="OFF"))
     t.add("schema", 0, table=1, node="n1", database="d", name="t", primary_key=[0], keys=[],
           columns=[["id", "int(11)", False, None, None, None, ""]], create_text="CREATE TABLE `t`")
     t.add("rows", 0, table=1, node="n1", moment="initial", last=True, rows=[[1]], complete=True, versions=[0])
@@ -155,6 +156,15 @@ def lost_update(name, first, last, final, variables=None, level=3, exact=(True, 
     path = scratch(name)
     t.write(path)
     return path
+
+
+def test_nobody_knows_what_an_unknown_server_promised():
+    path = lost_update("noserver.itr", 41, 42, 42, level=4, server=False)
+    data = isotrace("check", "--format=json", path).expect(3).json()
+    assert (data["verdict"], data["contract"]) == ("incomplete", "unknown"), data
+    assert [f["severity"] for f in data["findings"]] == ["documented"], data["findings"]
+    assert "--contract" in str(data["coverage"]), data["coverage"]
+    assert isotrace("check", "--format=json", "--contract=innodb", path).expect(1).json()["verdict"] == "violated"
 
 
 def test_long_version_names():
