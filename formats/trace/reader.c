@@ -219,8 +219,20 @@ static enum trace_next check_succession(struct trace_reader *reader, struct err 
 		memcpy(reader->trace_id, header->trace_id, sizeof(reader->trace_id));
 		reader->trace_id_known = true;
 	} else if (memcmp(reader->trace_id, header->trace_id, sizeof(reader->trace_id)) != 0) {
-		reader->complete_before = false;
-		next = reader_damaged(reader, err, 0, 0, "this segment belongs to another trace");
+		uint64_t at = reader->input.done;
+		uint64_t size = reader->input.segments[reader->input.current].size;
+
+		/* Its sessions and transactions have the same numbers, and are others. */
+		note_damage(reader, at, size > at ? size - at : 0, false,
+			"another trace begins here, and was left out with all that follows");
+		if (reader->options.salvage)
+			return TRACE_NEXT_END;
+		err_set_at(err, ERR_FORMAT, at,
+			"%s holds several traces: another one begins at byte %" PRIu64
+			". Put each into a file of its own, or use --salvage to read the first",
+			segment_name(reader), at);
+		reader->ended = true;
+		return TRACE_NEXT_ERROR;
 	}
 	if (next == TRACE_NEXT_OK && last && number != last + 1) {
 		reader->complete_before = false;

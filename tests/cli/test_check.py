@@ -8,6 +8,7 @@ import struct
 
 from run import HERE, isotrace, scratch, write
 import tap
+from tracefile import demo
 
 
 RECORDED = os.path.join(os.path.dirname(__file__), "..", "mvcc", "recorded", "mariadb-10.11")
@@ -169,6 +170,25 @@ def test_traces_on_standard_input():
     assert "--from" not in damaged.err, "it is a trace"
     assert isotrace("check", "--salvage", "-", stdin=bytes(data)).expect(3).out
     isotrace("check", "-", stdin=b"# no trace\n").expect(4, "standard input is no isotrace trace")
+
+
+def test_another_trace_behind_the_first():
+    """Its sessions and transactions have the same numbers: they are not mixed up."""
+    data = []
+    for name in ("T", "U"):
+        trace = demo()
+        trace.id = name.encode() * 16
+        trace.write(scratch("one.itr"))
+        with open(scratch("one.itr"), "rb") as file:
+            data.append(file.read())
+    both = write("two.itr", data[0] + data[1])
+    isotrace("check", both).expect(4, f"holds several traces: another one begins at byte {len(data[0])}")
+    first = isotrace("check", "--format=json", write("one.itr", data[0])).json()
+    salvaged = isotrace("check", "--salvage", "--format=json", both).expect(3).json()
+    assert salvaged["findings"] == first["findings"], salvaged
+    assert salvaged["input"]["transactions"] == first["input"]["transactions"], salvaged["input"]
+    assert "a damaged or torn part of the trace" in str(salvaged["coverage"])
+    isotrace("show", "--salvage", both).expect(3, "another trace begins here")
 
 
 def random_registers(rng):

@@ -75,6 +75,7 @@ class Trace:
     """Collects records; seq counts up by itself, `us` is the time in microseconds."""
 
     def __init__(self):
+        self.id = b"T" * 16
         self.records = []
         self.seq = 0
         self.us = 0
@@ -123,7 +124,7 @@ class Trace:
         return pack(head) + b"".join(records)
 
     def header(self):
-        header = {"magic": "isotrace", "version": 1, "recorder": "test 1.0", "trace": b"T" * 16,
+        header = {"magic": "isotrace", "version": 1, "recorder": "test 1.0", "trace": self.id,
                   "segment": 1, "marker": MARKER, "mono_ns": MONO, "wall_ns": WALL, "facts": {}}
         data = bytearray(pack(header))
         assert data[0] == 0x80 | len(header)
