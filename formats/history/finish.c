@@ -501,7 +501,9 @@ static uint32_t absent_version(
 		if (history->versions[version].flags & HISTORY_VERSION_DEAD)
 			return version;
 	}
-	if (dead == SEVERAL)
+	/* A deletion that is lost, or is not known exactly, is possible too. */
+	if (dead == SEVERAL || !history->complete ||
+		history->tables[history->objects[op->object].table].unseen_writes)
 		return HISTORY_NONE;
 	if (dead != HISTORY_NONE) {
 		bool later = false;

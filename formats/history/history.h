@@ -251,6 +251,7 @@ struct history_counts {
 	uint64_t tables_undeclared;        /* named, and no schema record of them */
 	uint64_t txns_overlapping;         /* ... with the next one of their session */
 	uint64_t txns_mixed;               /* perhaps several transactions */
+	uint64_t txns_holed;               /* ... of them, because statements of theirs are lost */
 	uint64_t out_of_place;             /* statements whose records came out of session order */
 };
 

@@ -760,10 +760,61 @@ static void loader_release(struct loader *loader)
 	contents_release(&loader->contents);
 }
 
+struct numbered {
+	uint64_t place; /* session, number */
+	uint32_t stmt;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	uint64_t x = ((const struct numbered *)a)->place, y = ((const struct numbered *)b)->place;
+
+	return x < y ? -1 : x > y;
+}
+
+static void doubt_txn(struct history *history, uint32_t txn)
+{
+	if (txn == HISTORY_NONE || history->txns[txn].flags & HISTORY_TXN_MIXED)
+		return;
+	history->txns[txn].flags |= HISTORY_TXN_MIXED;
+	history->counts.txns_holed++;
+}
+
+/* Rule 20.  A session numbers its statements without a gap: behind one that has no follower, a
+ * ROLLBACK TO or the transaction's end may be lost. */
+static void doubt_holes(struct history *history)
+{
+	struct numbered *all = mem_realloc(NULL, history->stmt_count + 1, sizeof(*all));
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < history->stmt_count; i++) {
+		const struct history_stmt *stmt = &history->stmts[i];
+
+		if (stmt->flags & HISTORY_STMT_RECORD)
+			all[count++] = (struct numbered){
+				(uint64_t)stmt->session << 32 | stmt->number, i};
+	}
+	qsort(all, count, sizeof(*all), by_place);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct history_stmt *stmt = &history->stmts[all[i].stmt];
+
+		if (i + 1 == count || all[i + 1].place >> 32 != stmt->session) {
+			if (stmt->txn != HISTORY_NONE &&
+				history->txns[stmt->txn].flags & HISTORY_TXN_NO_END)
+				doubt_txn(history, stmt->txn);
+		} else if (all[i + 1].place != all[i].place + 1) {
+			doubt_txn(history, stmt->txn);
+		}
+	}
+	free(all);
+}
+
 static void loader_finish(struct loader *loader)
 {
 	struct history *history = loader->history;
 
+	if (!history->complete)
+		doubt_holes(history);
 	contents_finish(&loader->contents);
 	for (uint32_t i = 0; i < history->session_count; i++) {
 		struct group *group = loader->build.sessions[i].group;
@@ -818,8 +869,8 @@ bool history_load_records(struct history *history, struct span records,
 	ok = load_memory(loader, ahead, records, err);
 	ahead_end(ahead);
 	if (ok) {
-		loader_finish(loader);
 		history->complete = history->counts.damaged_bytes == 0;
+		loader_finish(loader);
 	} else {
 		loader_release(loader);
 		build_abandon(&loader->build);

@@ -148,6 +148,9 @@ static void look_for_unseen(struct adya *a)
 {
 	const struct history *h = a->history;
 
+	/* What is missing may have written, also behind the end of what is there: records of several
+	 * sessions do not stand in the order of what they tell. */
+	a->unseen_anywhere = !h->complete;
 	for (uint32_t i = 0; i < h->stmt_count && !a->unseen_anywhere; i++)
 		a->unseen_anywhere = writes_unseen(h, &h->stmts[i]);
 }
@@ -600,7 +603,9 @@ static void add_coverage(struct adya *a)
 	verdict_undecided(v,
 		"transactions that a CALL, an EXECUTE or several statements in one text may have "
 		"ended and begun anew",
-		h->counts.txns_mixed);
+		h->counts.txns_mixed - h->counts.txns_holed);
+	verdict_undecided(
+		v, "transactions of which statements may be lost", h->counts.txns_holed);
 	verdict_undecided(v, "records lost while recording", h->counts.lost_records);
 	/* Once: how many decisions the missing bytes would have been, nobody knows. */
 	verdict_undecided(v, "a damaged or torn part of the trace",

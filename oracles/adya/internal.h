@@ -26,7 +26,7 @@ struct adya {
 	bool other_writers;
 	/* What the names of versions that recorded sessions wrote begin with; 0: not told. */
 	uint64_t tag;
-	/* A statement changed rows, and what it changed is not in the trace. */
+	/* A statement changed rows, and what it changed is not in the trace; or may have. */
 	bool unseen_anywhere;
 };
 

@@ -53,15 +53,16 @@ def frame(number, producer, records, watermark, packed):
     return b"\xc9" + struct.pack(">I", len(payload)) + kind + payload
 
 
-def write(name, blocks, footer=True, packed=pack):
-    """blocks: (producer, records) in the order of the file."""
+def write(name, blocks, footer=True, packed=pack, hole=None):
+    """blocks: (producer, records) in the order of the file; number `hole` is lost."""
     last = max(r[1] for _, records in blocks for r in records)
     least = [last + 1] * (len(blocks) + 1)  # the smallest seq that is still to come
     for i in range(len(blocks) - 1, -1, -1):
         least[i] = min([least[i + 1]] + [r[1] for r in blocks[i][1]])
     out = Trace().header()
     for i, (producer, records) in enumerate(blocks):
-        out += frame(i, producer, records, least[i + 1], packed)
+        if i != hole:
+            out += frame(i, producer, records, least[i + 1], packed)
     if footer:
         count = sum(len(records) for _, records in blocks)
         out += frame(len(blocks), 0, [[FOOTER, last + 1, 0, len(blocks), count, 0, {}, [], "end", 0]],
@@ -81,8 +82,8 @@ def judge_plain(number):
     return judge(write("plain.itr", one_block(TRACES[number])))
 
 
-def judge(path):
-    run = isotrace("check", "--oracle=adya", "--format=json", path)
+def judge(path, *options):
+    run = isotrace("check", "--oracle=adya", "--format=json", *options, path)
     assert run.status in (0, 1, 3), run.err
     report = run.json()
     return {k: report[k] for k in ("verdict", "levels", "findings", "coverage")}
@@ -242,6 +243,23 @@ def test_beginnings_that_are_missing():
 def test_no_statements_but_their_probes():
     for number, records in traces():
         nothing_false(number, write("odd.itr", one_block([r for r in records if r[0] != STMT])))
+
+
+def violations(report):
+    return {f["class"] for f in report["findings"] if f["severity"] in ("violation", "suspicion")}
+
+
+def test_a_hole_shows_nothing_new():
+    """A block is lost, whatever was in it: writes, deletions, ROLLBACK TO, ends, the server record."""
+    for discipline in ("serializable", "si"):
+        records = simulate(f"--discipline={discipline}", "--seed=5", "--transactions=60", "--keys=6", "--delete=0.2",
+                           "--insert=0.2", "--predicate=0.3", "--update=0.2", "--savepoints=0.2")
+        blocks = one_block(records, 40)
+        assert not violations(judge(write("whole.itr", blocks)))
+        for hole in range(len(blocks)):
+            report = judge(write("hole.itr", blocks, hole=hole), "--salvage")
+            assert report["verdict"] == "incomplete", (discipline, hole, report["verdict"])
+            assert not violations(report), (discipline, hole, report["findings"])
 
 
 if __name__ == "__main__":

@@ -82,6 +82,7 @@ class Twin:
         self.groups, self.sessions = {}, []
         self.undo, self.savepoints = [], {}
         self.writes_stmts = set()
+        self.unseen = set()  # tables with writes that are not known exactly
         deferred = []
         for kind, r in records:
             if kind in ("stmt", "probe", "txn", "session") and r["session"] not in self.sessions:
@@ -213,6 +214,8 @@ class Twin:
         stmt = (r["session"], r["number"])
         if r["probe"] in (BWR, AWR, WRITE):
             self.writes_stmts.add(stmt)
+        if r["probe"] in (AWR, WRITE) and not r["exact"]:
+            self.unseen.add(r["table"])
 
         def op():
             return Op("r", txn, stmt, probe=r["probe"], read_kind=r["read_kind"],
@@ -470,7 +473,7 @@ class Twin:
             return own
         versions = self.objects[op.obj]
         dead = [v for v in versions if "D" in v.flags]
-        if len(dead) > 1:
+        if len(dead) > 1 or op.obj[0] in self.unseen:
             return None
         if dead:
             d = dead[0]
