@@ -36,6 +36,8 @@ struct loader {
 	struct result_part *results;
 	size_t result_count, result_capacity;
 	struct map tables; /* number to index */
+	struct level_doubt *doubts;
+	size_t doubt_count, doubt_capacity;
 };
 
 static uint64_t stmt_key(uint32_t session, uint32_t number)
@@ -89,6 +91,9 @@ static void take_session(struct loader *l, const struct record_session *r)
 		s->database = r->database;
 		s->collation = r->collation;
 		s->opened_at = r->at;
+		/* Later segments repeat it without a time. */
+		if (r->at > s->started_at)
+			s->started_at = r->at;
 		s->capabilities = r->capabilities;
 		s->named = is_name(r->client);
 		s->name = s->named ? r->client : SPAN_NONE;
@@ -106,6 +111,8 @@ static void take_session(struct loader *l, const struct record_session *r)
 		s->released_seq = r->seq;
 		break;
 	case SESSION_CHANGED:
+		if (!span_eq_str(r->reason, "database"))
+			s->started_at = r->at;
 		if (span_eq_str(r->reason, "change user") && s->last_change < l->e->stmt_count) {
 			l->e->stmts[s->last_change].sql = r->database;
 			l->e->stmts[s->last_change].collation = r->collation;
@@ -245,7 +252,12 @@ static bool leaves_sessions_out(struct span text)
 static void take_note(struct loader *l, const struct record_note *r)
 {
 	struct execution *e = l->e;
+	struct level_doubt doubt;
 
+	if (record_note_doubts(r, &doubt)) {
+		MEM_RESERVE(l->doubts, l->doubt_count + 1, l->doubt_capacity);
+		l->doubts[l->doubt_count++] = doubt;
+	}
 	if (span_eq_str(r->topic, "sessions") && span_eq_str(r->text, "all"))
 		e->all_sessions = true;
 	if (span_eq_str(r->source, "recorder") && span_eq_str(r->topic, "left out"))
@@ -457,6 +469,14 @@ static void name_sessions(struct execution *e)
 	}
 }
 
+static bool is_doubted(const struct loader *l, const struct execution_session *s)
+{
+	for (size_t i = 0; i < l->doubt_count; i++)
+		if (span_eq(s->node, l->doubts[i].node) && s->started_at >= l->doubts[i].since)
+			return true;
+	return false;
+}
+
 static void finish(struct loader *l)
 {
 	struct execution *e = l->e;
@@ -488,6 +508,8 @@ static void finish(struct loader *l)
 	for (size_t i = 0; i < e->txn_count; i++) {
 		struct execution_session *s = &e->sessions[e->txns[i].session];
 
+		if (is_doubted(l, s))
+			e->txns[i].record.level = LEVEL_UNKNOWN;
 		if (!s->level)
 			s->level = e->txns[i].record.level;
 	}
@@ -519,6 +541,7 @@ static void loader_release(struct loader *l)
 	map_release(&l->tables);
 	free(l->texts);
 	free(l->results);
+	free(l->doubts);
 }
 
 bool execution_load(struct execution *out, const char *path,

@@ -63,6 +63,7 @@ struct execution_session {
 	struct span node, user, database;
 	uint32_t collation; /* that it logged in with, the server's number; 0: not known */
 	uint64_t opened_at;
+	uint64_t started_at; /* the same, or when it was last reset */
 	uint64_t capabilities; /* in force: server AND client */
 	uint64_t closed_seq; /* 0: its end is not in the trace */
 	/* The server ended it, and was seen to have released all it held; 0: did not, was not. */

@@ -78,6 +78,7 @@ struct build_session {
 	uint64_t savepoint_txn;         /* whose savepoints these are */
 	struct build_savepoint *savepoints;
 	size_t savepoint_count, savepoint_capacity;
+	uint64_t started; /* at: logged in, or reset; 0: not known */
 	bool prepares_mixing; /* prepared a statement that may mix transactions */
 	void *group; /* the loader's: probes of the newest statement that wait for their pair */
 };

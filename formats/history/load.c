@@ -37,6 +37,12 @@ struct batch_row {
 	struct probe_row row;
 };
 
+/* Sessions of a node that began since then may have had any level. */
+struct doubt {
+	uint64_t since;
+	uint32_t node; /* string */
+};
+
 struct loader {
 	struct history_build build;
 	struct history *history;
@@ -49,6 +55,8 @@ struct loader {
 	bool expected;       /* room for the whole trace was made */
 	struct pages *pages; /* for it; NULL: none */
 	uint64_t lost_records, removed_records;
+	struct doubt *doubts;
+	size_t doubt_count, doubt_capacity;
 };
 
 /* ---- operations from probe rows ---- */
@@ -608,6 +616,11 @@ static bool take_session(struct loader *loader, struct mp *mp, uint32_t left)
 		session->user = strtab_add(&history->strings, record.user);
 	if (record.thread)
 		session->thread = record.thread;
+	/* Later segments repeat that it was opened, without a time. */
+	if ((record.event == SESSION_OPENED ||
+		    (record.event == SESSION_CHANGED && !span_eq_str(record.reason, "database"))) &&
+		record.at > loader->build.sessions[id].started)
+		loader->build.sessions[id].started = record.at;
 	session->closed |= record.event == SESSION_CLOSED;
 	session->opaque |= record.event == SESSION_OPAQUE;
 	return true;
@@ -664,6 +677,21 @@ static bool take_gap(struct loader *loader, struct mp *mp, uint32_t left)
 	return true;
 }
 
+static bool take_note(struct loader *loader, struct mp *mp, uint32_t left)
+{
+	struct record_note record;
+	struct level_doubt doubt;
+
+	if (!record_note_read(mp, left, &record))
+		return false;
+	if (!record_note_doubts(&record, &doubt))
+		return true;
+	MEM_RESERVE(loader->doubts, loader->doubt_count + 1, loader->doubt_capacity);
+	loader->doubts[loader->doubt_count++] = (struct doubt){
+		doubt.since, strtab_add(&loader->history->strings, doubt.node)};
+	return true;
+}
+
 /* ---- records ---- */
 
 /* False: its fields are not what its kind has. */
@@ -685,6 +713,9 @@ static bool take_other(struct loader *loader, const struct decoded_other *other)
 		break;
 	case RECORD_GAP:
 		ok &= take_gap(loader, &mp, left);
+		break;
+	case RECORD_NOTE:
+		ok &= take_note(loader, &mp, left);
 		break;
 	case RECORD_ROWS:
 		ok &= contents_take(&loader->contents, &mp, left, other->whole);
@@ -758,6 +789,26 @@ static void loader_release(struct loader *loader)
 		loader->build.sessions[i].group = NULL;
 	}
 	contents_release(&loader->contents);
+	free(loader->doubts);
+}
+
+static bool is_doubted(const struct loader *loader, uint32_t session)
+{
+	for (size_t i = 0; i < loader->doubt_count; i++)
+		if (loader->history->sessions[session].node == loader->doubts[i].node &&
+			loader->build.sessions[session].started >= loader->doubts[i].since)
+			return true;
+	return false;
+}
+
+/* Who set its level in plain sight is among them: the records do not tell where a level is from. */
+static void forget_levels(struct loader *loader)
+{
+	struct history *history = loader->history;
+
+	for (uint32_t i = 0; loader->doubt_count && i < history->txn_count; i++)
+		if (is_doubted(loader, history->txns[i].session))
+			history->txns[i].level = LEVEL_UNKNOWN;
 }
 
 struct numbered {
@@ -816,6 +867,7 @@ static void loader_finish(struct loader *loader)
 	if (!history->complete)
 		doubt_holes(history);
 	contents_finish(&loader->contents);
+	forget_levels(loader);
 	for (uint32_t i = 0; i < history->session_count; i++) {
 		struct group *group = loader->build.sessions[i].group;
 

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cluster/event.h"
+#include "trace/pack.h"
 
 /* How much a start may seem to move before it is a restart: the server counts whole seconds. */
 enum { START_SLACK_S = 3 };
@@ -38,6 +39,7 @@ struct poller_state {
 	bool views_known, view[VIEW_COUNT];
 	uint64_t started;   /* the server, by the monotonic clock in seconds; 0: not known */
 	uint64_t last_look; /* monotonic */
+	uint64_t level_agreed; /* the global level was last seen to be what is believed; monotonic */
 	struct fact facts[FACTS_MAX];
 	size_t fact_count;
 	/* What this look found changed. */
@@ -150,6 +152,60 @@ static bool look_at_read_only(struct poller *p)
 	if (result)
 		mysql_free_result(result);
 	return result != NULL;
+}
+
+/* Levels that sessions began with since then are not known; the trace's readers take them back. */
+static void doubt_levels(struct poller *p)
+{
+	struct poller_state *s = p->state;
+	struct record_note note = {.source = SPAN_LIT("recorder"),
+		.topic = SPAN_LIT(NOTE_LEVELS_DOUBTED),
+		.text = SPAN_LIT("the global isolation level or init_connect was changed by "
+				 "somebody who is not recorded")};
+	struct buf data = BUF_INIT;
+	msgpack_packer pk = pack_into(&data);
+
+	if (atomic_fetch_or(&p->node->hidden_levels, HIDDEN_FROM_START) & HIDDEN_FROM_START)
+		return; /* they were not written */
+	msgpack_pack_map(&pk, 2);
+	pack_str(&pk, SPAN_LIT("node"));
+	pack_str(&pk, span_str(p->node->name));
+	pack_str(&pk, SPAN_LIT("since"));
+	pack_uint(&pk, s->level_agreed);
+	note.data = buf_span(&data);
+	trace_emit_note(s->producer, &note);
+	buf_release(&data);
+}
+
+/* Whether new sessions still get the level that they are believed to have. */
+static bool look_at_level(struct poller *p)
+{
+	struct poller_state *s = p->state;
+	uint64_t now = clock_mono_ns();
+	uint8_t before = (uint8_t)atomic_load(&p->node->level), after;
+	MYSQL_RES *result = ask(s, "show global variables where variable_name in "
+				   "('transaction_isolation', 'tx_isolation', 'init_connect')");
+	bool doubt = false;
+	MYSQL_ROW row;
+
+	if (!result)
+		return false;
+	after = (uint8_t)atomic_load(&p->node->level);
+	while ((row = mysql_fetch_row(result))) {
+		if (!row[0] || !row[1])
+			continue;
+		if (strcasecmp(row[0], "init_connect") == 0)
+			doubt |= look_hides_level(span_str(row[1]));
+		else /* SET GLOBAL of a recorded session makes it unknown, then another one */
+			doubt |= before == after && before != LEVEL_UNKNOWN &&
+				 look_level(span_str(row[1])) != before;
+	}
+	mysql_free_result(result);
+	if (doubt)
+		doubt_levels(p);
+	else
+		s->level_agreed = now;
+	return true;
 }
 
 /* Galera: state of the node, and the component it belongs to. */
@@ -321,7 +377,8 @@ static void look(struct poller *p)
 		buf_add_str(&s->state_changes, "reachable");
 	for (size_t i = 0; i < s->fact_count; i++)
 		s->facts[i].seen = false;
-	if (!look_at_uptime(p) || !look_at_read_only(p) || !look_at_views(p)) {
+	if (!look_at_uptime(p) || !look_at_read_only(p) || !look_at_level(p) ||
+		!look_at_views(p)) {
 		buf_clear(&s->state_changes);
 		buf_clear(&s->member_changes);
 		lost(p, mysql_error(s->db));
@@ -352,6 +409,9 @@ static void *poller_main(void *arg)
 			;
 	}
 	pthread_mutex_unlock(&p->lock);
+	/* Of the sessions since the last look. */
+	if (p->state->db)
+		(void)look_at_level(p);
 	mysql_thread_end();
 	return NULL;
 }

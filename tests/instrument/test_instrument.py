@@ -1610,6 +1610,32 @@ def levels_of_init_connect():
 
 
 @test
+def global_level_changed_by_others():
+    """a global level that somebody changes who is not recorded: new sessions' levels are not known"""
+    sql(TABLES)
+    name = level_variable()
+    prepare("--quiet", "it.plain")
+    work = "select concat('level ', @@session.%s); begin; select * from plain where id = 1; commit" % name
+    try:
+        for mode, changes in (("trigger", True), ("off", True), ("trigger", False), ("off", False)):
+            sql("set global transaction isolation level serializable")
+
+            def client(port, changes=changes):
+                if changes:
+                    sql("set global transaction isolation level read committed")
+                return sql(work, "-N", port=port, database="it")
+            # Looks at the beginning and at the end only.
+            said, got, verdict = recorded(client, "it", mode=mode, all_writers=mode != "off",
+                                          options=("--poll-interval=1h",))
+            assert ("level READ-COMMITTED" in said) == changes, said
+            assert [r["topic"] for r in got if r["kind"] == "note" and r["topic"] == "levels doubted"] == [
+                "levels doubted"] * changes, got
+            assert {p["level"] for p in verdict["promises"]} == {"unknown" if changes else "SERIALIZABLE"}, verdict
+    finally:
+        sql("set global transaction isolation level repeatable read")
+
+
+@test
 def parts_that_failed():
     """several statements in one, or a procedure, of which the last one fails: the others' rows stayed"""
     failing = "update plain set v = 20 where id = 1; insert into plain values (40, 1), (2, 2)"
