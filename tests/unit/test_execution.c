@@ -162,6 +162,63 @@ static void digest_of(const struct story *s, char out[33])
 	execution_release(&e);
 }
 
+START_TEST(doubted_levels)
+{
+	static const struct {
+		const char *node;
+		uint64_t opened, reset;
+		uint8_t level; /* as it is read */
+	} sessions[] = {
+		{"n1", 5, 0, LEVEL_SERIALIZABLE},
+		{"n1", 7, 0, LEVEL_UNKNOWN},
+		{"n1", 5, 9, LEVEL_UNKNOWN},
+		{"n2", 9, 0, LEVEL_SERIALIZABLE},
+	};
+	struct buf records = BUF_INIT, data = BUF_INIT;
+	msgpack_packer pk = pack_into(&data);
+	struct execution e;
+
+	for (uint32_t i = 0; i < ARRAY_LEN(sessions); i++) {
+		struct record_session session = {.seq = 10 * i + 1,
+			.at = sessions[i].opened,
+			.session = i + 1,
+			.node = span_str(sessions[i].node)};
+
+		record_session_pack(&records, &session);
+		session.seq++;
+		session.event = SESSION_CHANGED;
+		session.at = sessions[i].reset ? sessions[i].reset : 9;
+		session.reason = span_str(sessions[i].reset ? "reset" : "database");
+		record_session_pack(&records, &session);
+		record_txn_pack(&records, &(struct record_txn){.seq = 10 * i + 3,
+						  .at = 20,
+						  .session = i + 1,
+						  .txn = i + 1,
+						  .event = TXN_END,
+						  .level = LEVEL_SERIALIZABLE,
+						  .outcome = TXN_COMMITTED});
+	}
+	msgpack_pack_map(&pk, 2);
+	pack_str(&pk, SPAN_LIT("node"));
+	pack_str(&pk, SPAN_LIT("n1"));
+	pack_str(&pk, SPAN_LIT("since"));
+	pack_uint(&pk, 7);
+	record_note_pack(&records, &(struct record_note){.seq = 90,
+					   .at = 30,
+					   .source = SPAN_LIT("recorder"),
+					   .topic = SPAN_LIT(NOTE_LEVELS_DOUBTED),
+					   .data = buf_span(&data)});
+	execution_load_records(&e, buf_span(&records));
+	ck_assert_uint_eq(e.txn_count, ARRAY_LEN(sessions));
+	for (size_t i = 0; i < e.txn_count; i++)
+		ck_assert_msg(e.txns[i].record.level == sessions[e.txns[i].session].level,
+			"session %zu: level %u", i, e.txns[i].record.level);
+	execution_release(&e);
+	buf_release(&records);
+	buf_release(&data);
+}
+END_TEST
+
 START_TEST(digest_leaves_out_times_and_ids)
 {
 	struct story other = plain;
@@ -312,5 +369,5 @@ START_TEST(any_bytes)
 }
 END_TEST
 
-UNIT_MAIN("execution", what_is_read, digest_leaves_out_times_and_ids, literals,
+UNIT_MAIN("execution", what_is_read, doubted_levels, digest_leaves_out_times_and_ids, literals,
 	parameters_go_where_the_marks_are, any_bytes)
