@@ -187,6 +187,16 @@ static bool check_oracles(const struct judge_options *options, const char *path,
 	return true;
 }
 
+/* Nothing was promised to them that could be kept. */
+static void count_unknown_levels(const struct history *history, struct verdict *verdict)
+{
+	uint64_t count = 0;
+
+	for (uint32_t t = 0; t < history->txn_count; t++)
+		count += history->txns[t].level == LEVEL_UNKNOWN && history->txns[t].op_count;
+	verdict_undecided(verdict, "transactions whose isolation level is not known", count);
+}
+
 static void describe(struct judged *out, const char *path)
 {
 	const struct history *history = &out->history;
@@ -234,6 +244,7 @@ bool judge_trace(
 		judged_release(out);
 		return false;
 	}
+	count_unknown_levels(&out->history, &out->verdict);
 	witness_fetch(&out->history, &out->verdict);
 	describe(out, path);
 	return true;

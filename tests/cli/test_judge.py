@@ -503,6 +503,28 @@ def test_a_level_that_is_not_known():
     assert "promised:  not known of " in text and "--user" in text, text
 
 
+def test_no_verdict_is_ok_where_levels_are_not_known():
+    """A whole trace with versions, all of which is decided but what was promised."""
+    t = tracefile.Trace()
+    t.add("server", 0, node="n1", version="10.11.6-MariaDB", flavour="mariadb", variables={})
+    t.add("schema", 0, table=1, node="n1", database="d", name="t", primary_key=[0],
+          columns=[["a", "int(11)", False, None, None, None, None]])
+    t.add("rows", 0, table=1, node="n1", moment="initial", last=True, rows=[[1]], versions=[1], complete=True)
+    t.add("session", 1, session=1, event=0, node="n1", client="c", user="u", database="d")
+    for txn, level in ((1, 3), (2, 0)):
+        t.stmt(1, 2 * txn, "update t set a = a where a = 1", 100 * txn, affected=0, txn=txn)
+        t.add("probe", 100 * txn + 10, session=1, number=2 * txn, txn=txn, probe=7, table=1, exact=True,
+              read_kind=2, rows=[[1, 10 * txn, 10 * (txn - 1) or 1, [1], 2]])
+        t.add("txn", 100 * txn + 20, session=1, txn=txn, event=1, number=2 * txn, level=level, outcome=1)
+        if txn == 1:
+            t.write(scratch("levels-known.itr"))
+    t.write(scratch("levels-unknown.itr"))
+    known = isotrace("check", "-f", "json", scratch("levels-known.itr")).json()["coverage"]
+    assert "isolation level is not known" not in json.dumps(known), known
+    got = isotrace("check", "-f", "json", scratch("levels-unknown.itr")).expect(3).json()["coverage"]
+    assert got["reasons"].get("transactions whose isolation level is not known") == 1, got
+
+
 def test_level_of_a_trace():
     assert isotrace("check", "--level=serializable", LOST).status == 1
     assert isotrace("check", "--level=PL-2", LOST).status in (0, 3)
