@@ -568,6 +568,15 @@ static bool run_write(struct mvcc *m)
 
 /* ---- all ---- */
 
+static bool is_among(const uint16_t *errors, size_t count, unsigned error)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (errors[i] == error)
+			return true;
+	}
+	return false;
+}
+
 /* Errors of the statement itself that we do not foresee (syntax, privileges, a lost connection
  * ...): it did nothing. */
 static bool known_error(unsigned error)
@@ -575,11 +584,7 @@ static bool known_error(unsigned error)
 	static const uint16_t errors[] = {1020, 1048, 1062, 1205, 1213, 1216, 1217, 1242, 1264,
 		1265, 1292, 1364, 1365, 1366, 1406, 1451, 1452, 1690, 1761, 1762, 3572, 3819, 4025};
 
-	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
-		if (errors[i] == error)
-			return true;
-	}
-	return false;
+	return is_among(errors, ARRAY_LEN(errors), error);
 }
 
 /* What the servers find wrong while they parse a statement, look up its names and check privileges: not a row
@@ -590,11 +595,7 @@ static bool error_before_rows(unsigned error)
 		1110, 1111, 1115, 1136, 1140, 1142, 1143, 1146, 1221, 1222, 1235, 1241, 1247, 1248, 1250, 1273, 1305,
 		1582, 1583, 1630};
 
-	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
-		if (errors[i] == error)
-			return true;
-	}
-	return false;
+	return is_among(errors, ARRAY_LEN(errors), error);
 }
 
 /* Which conditions are evaluated, on which rows, and whether a subquery is executed at all is the
