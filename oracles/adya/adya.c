@@ -383,15 +383,6 @@ static struct span explain_cycle(struct adya *a, const struct finding *finding)
 	return kept;
 }
 
-static bool all_rw_are_items(const struct cycle *cycle)
-{
-	for (uint32_t i = 0; i < cycle->length; i++) {
-		if (cycle->steps[i].kind == GRAPH_PREDICATE_RW)
-			return false;
-	}
-	return true;
-}
-
 /* What the contract says of a cycle.  Each is reported in its most specific class, but to Adya
  * every cycle whose anti-dependencies are of items is a G2-item, be there one of them or many:
  * where a level says nothing of the narrow class, it is judged as that. */
@@ -406,7 +397,7 @@ static enum severity judge_cycle(const struct adya *a, const struct cycle *cycle
 		class_name = "unstable-snapshot";
 	severity = contract_judge(a->options->contract, level, class_name, rule);
 	if (!narrow || cycle->order != CYCLE_PLAIN || severity == SEVERITY_VIOLATION || !*rule ||
-		strcmp(*rule, CONTRACT_NOT_PROMISED) != 0 || !all_rw_are_items(cycle))
+		strcmp(*rule, CONTRACT_NOT_PROMISED) != 0 || !cycle_is_of_items(cycle->steps, cycle->length))
 		return severity;
 	wide = contract_judge(a->options->contract, level, "G2-item", &ignored);
 	if (wide == SEVERITY_VIOLATION)
@@ -425,7 +416,8 @@ static void add_cycle(struct adya *a, const struct cycle *cycle, bool suspected)
 	uint32_t *txns;
 
 	severity = judge_cycle(a, cycle, level, class_name, &rule);
-	if (suspected && severity != SEVERITY_VIOLATION)
+	/* Of a class the shortest is enough, unless only this one is forbidden. */
+	if ((suspected || cycle->longer) && severity != SEVERITY_VIOLATION)
 		return;
 	if (suspected)
 		severity = SEVERITY_SUSPICION;
@@ -454,6 +446,113 @@ static void add_cycle(struct adya *a, const struct cycle *cycle, bool suspected)
 			"recorded may have deleted.",
 			SPAN_ARG(finding->explanation)));
 	finding_seal(finding);
+}
+
+/* ---- cycles of the stronger levels ---- */
+
+/* By node: the strongest level at which a violation through it was reported, by class, of any rw
+ * edges and of items only. */
+struct shown {
+	uint8_t level[CYCLE_CLASS_COUNT][2];
+};
+
+static bool is_shown(const struct cycle *cycle, uint8_t level, const struct shown *shown)
+{
+	bool items = cycle_is_of_items(cycle->steps, cycle->length);
+
+	for (uint32_t i = 0; i < cycle->length; i++) {
+		if (shown[cycle->steps[i].from].level[cycle->class][items] >= level)
+			return true;
+	}
+	return false;
+}
+
+static void mark_shown(const struct adya *a, const struct cycle *cycle, struct shown *shown)
+{
+	bool items = cycle_is_of_items(cycle->steps, cycle->length);
+	uint8_t level = weakest_level(a, cycle);
+	const char *rule;
+
+	if (cycle->order != CYCLE_PLAIN ||
+		judge_cycle(a, cycle, level, class_with_order(cycle->class, CYCLE_PLAIN), &rule) !=
+			SEVERITY_VIOLATION)
+		return;
+	for (uint32_t i = 0; i < cycle->length; i++) {
+		for (int k = 0; k <= items; k++) {
+			uint8_t *at = &shown[cycle->steps[i].from].level[cycle->class][k];
+
+			*at = *at < level ? level : *at;
+		}
+	}
+}
+
+/* Cycles among the transactions of `level` and above. */
+static void find_at_level(const struct adya *a, uint8_t level, struct cycles *cycles)
+{
+	const struct graph *graph = &a->dependencies.graph;
+	uint32_t *inside = mem_realloc(NULL, graph->node_count, sizeof(*inside)), *origin;
+	struct graph strong;
+
+	for (uint32_t v = 0; v < graph->node_count; v++) {
+		bool is = v < graph->txn_count &&
+			  a->history->txns[a->dependencies.txn_of[v]].level >= level;
+
+		inside[v] = is ? 0 : GRAPH_NONE;
+	}
+	graph_cut(&strong, graph, GRAPH_MASK_DATA, inside);
+	free(inside);
+	origin = strong.origin;
+	strong.origin = NULL; /* a graph of its own */
+	cycles_find(cycles, &strong, &(struct cycles_options){.budget = a->options->budget});
+	for (size_t i = 0; i < cycles->count; i++) {
+		for (uint32_t k = 0; k < cycles->cycles[i].length; k++) {
+			struct cycle_step *step = &cycles->cycles[i].steps[k];
+
+			step->from = origin[step->from];
+			step->to = origin[step->to];
+		}
+	}
+	free(origin);
+	graph_release(&strong);
+}
+
+/*
+ * A cycle is judged by its weakest transaction, and the shortest of a component may pass through one
+ * that was promised little, where a longer one does not.  So each level is looked at once more
+ * without the transactions of weaker ones, and what is forbidden there is added.
+ */
+static void add_of_stronger_levels(struct adya *a, const struct cycles *all)
+{
+	const struct history *h = a->history;
+	struct shown *shown;
+	unsigned levels = 0;
+
+	for (uint32_t v = 0; all->count && v < a->dependencies.graph.txn_count; v++)
+		levels |= 1u << h->txns[a->dependencies.txn_of[v]].level;
+	levels &= levels - 1; /* the weakest was looked at with all */
+	if (!levels)
+		return;
+	shown = mem_zero(a->dependencies.graph.txn_count, sizeof(*shown));
+	for (size_t i = 0; i < all->count; i++)
+		mark_shown(a, &all->cycles[i], shown);
+	for (uint8_t level = 0; levels >> level; level++) {
+		struct cycles cycles;
+
+		if (!(levels >> level & 1))
+			continue;
+		find_at_level(a, level, &cycles);
+		for (size_t i = 0; i < cycles.count; i++) {
+			struct cycle *cycle = &cycles.cycles[i];
+
+			cycle->longer = true; /* than one that is reported: a violation or nothing */
+			if (is_shown(cycle, level, shown))
+				continue;
+			add_cycle(a, cycle, false);
+			mark_shown(a, cycle, shown);
+		}
+		cycles_release(&cycles);
+	}
+	free(shown);
 }
 
 /* ---- suspicions ---- */
@@ -663,6 +762,7 @@ void adya_check(
 	parallel_run(judge_part, &(struct judging){&a, &cycles}, 2);
 	for (size_t i = 0; i < cycles.count; i++)
 		add_cycle(&a, &cycles.cycles[i], false);
+	add_of_stronger_levels(&a, &cycles);
 	if (a.dependencies.undecided[UNDECIDED_INEXACT] ||
 		a.dependencies.undecided[UNDECIDED_OTHERS])
 		add_suspicions(&a, &cycles);

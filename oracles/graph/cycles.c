@@ -271,6 +271,8 @@ struct finder {
 	unsigned extra; /* session and real-time edges in force */
 	uint64_t budget;
 	struct cycle best[CYCLE_CLASS_COUNT]; /* length 0: none */
+	/* Of G-single and G-nonadjacent, the shortest without a predicate rw: a G2-item as well. */
+	struct cycle best_item[CYCLE_CLASS_COUNT];
 	bool cut[CYCLE_CLASS_COUNT];
 	struct source *sources;
 	size_t source_capacity;
@@ -280,16 +282,32 @@ struct finder {
 	uint64_t *bits; /* by node, zero between batches */
 };
 
-static void keep(struct finder *f, enum cycle_class class)
+bool cycle_is_of_items(const struct cycle_step *steps, uint32_t length)
 {
-	struct cycle *best = &f->best[class];
-	uint32_t length = f->search.path_length;
+	for (uint32_t i = 0; i < length; i++) {
+		if (steps[i].kind == GRAPH_PREDICATE_RW)
+			return false;
+	}
+	return true;
+}
+
+static void keep_shorter(struct cycle *best, const struct search *search)
+{
+	uint32_t length = search->path_length;
 
 	if (best->length && best->length <= length)
 		return;
 	best->length = length;
 	best->steps = mem_realloc(best->steps, length, sizeof(*best->steps));
-	memcpy(best->steps, f->search.path, length * sizeof(*best->steps));
+	memcpy(best->steps, search->path, length * sizeof(*best->steps));
+}
+
+static void keep(struct finder *f, enum cycle_class class)
+{
+	keep_shorter(&f->best[class], &f->search);
+	if ((class == CYCLE_G_SINGLE || class == CYCLE_G_NONADJACENT) &&
+		cycle_is_of_items(f->search.path, f->search.path_length))
+		keep_shorter(&f->best_item[class], &f->search);
 }
 
 static uint32_t limit_of(const struct finder *f, enum cycle_class class)
@@ -856,6 +874,28 @@ static bool has_predicate_rw(const struct finder *f)
 	return false;
 }
 
+static bool has_item_cycle(const struct finder *f)
+{
+	return f->best[CYCLE_G0].length || f->best[CYCLE_G1C].length ||
+	       f->best_item[CYCLE_G_SINGLE].length || f->best_item[CYCLE_G_NONADJACENT].length ||
+	       f->best[CYCLE_G2_ITEM].length;
+}
+
+/* Cycles with one rw, or none next to another, may be phantoms or not; what PL-2.99 forbids is only
+ * the latter, and a shorter phantom must not hide it.  First, so that of two as long this one is
+ * kept.  Only data counts: the variants with an order are no contract's. */
+static void find_items(struct finder *f, const struct projections *p)
+{
+	unsigned dependency = GRAPH_MASK_DEPENDENCY;
+
+	if (f->order != CYCLE_PLAIN || !has_predicate_rw(f) || !touches(f, p->item))
+		return;
+	find_through(f, CYCLE_G_SINGLE, GRAPH_MASK_ITEM_RW, p->item, &dependency_only, 1, dependency);
+	f->cut[CYCLE_G_SINGLE] = false; /* the search of all will say */
+	find_through(f, CYCLE_G_NONADJACENT, GRAPH_MASK_ITEM_RW, p->item, &nonadjacent, 1 << 3,
+		dependency | GRAPH_MASK_ITEM_RW);
+}
+
 /* Finds the shortest cycle of each class in the component; `skip` has the classes that are there
  * already without session or real-time edges. */
 static void find_in_component(
@@ -866,6 +906,7 @@ static void find_in_component(
 
 	for (int class = 0; class < CYCLE_CLASS_COUNT; class ++) {
 		f->best[class] = (struct cycle){0};
+		f->best_item[class] = (struct cycle){0};
 		f->cut[class] = false;
 	}
 	if (!(skip >> CYCLE_G0 & 1))
@@ -874,6 +915,7 @@ static void find_in_component(
 	if (!(skip >> CYCLE_G1C & 1))
 		find_through(
 			f, CYCLE_G1C, GRAPH_MASK_WR, p->dependency, &any_of_mask, 1, dependency);
+	find_items(f, p);
 	*single_undecided = false;
 	if (!(skip >> CYCLE_G_SINGLE & 1))
 		find_single(f, p, single_undecided);
@@ -892,6 +934,8 @@ static void find_in_component(
 		    touches_product(f, p->product)) ||
 		(!f->best[CYCLE_G2].length && !(skip >> CYCLE_G2 & 1)))
 		enumerate(f, all);
+	else if (f->order == CYCLE_PLAIN && touches(f, p->item) && !has_item_cycle(f))
+		enumerate(f, dependency | GRAPH_MASK_ITEM_RW);
 }
 
 static void rotate(struct cycle *cycle)
@@ -923,30 +967,42 @@ static enum cycle_order order_of(const struct cycle *cycle)
 	return order;
 }
 
-/* Hands a component's cycles over, in the caller's numbers.  Returns the classes reported. */
+/* Takes the steps over, in the caller's numbers. */
+static void report_cycle(struct finder *f, struct cycle *cycle, enum cycle_class class)
+{
+	for (uint32_t i = 0; i < cycle->length; i++) {
+		cycle->steps[i].from = f->graph->origin[cycle->steps[i].from];
+		cycle->steps[i].to = f->graph->origin[cycle->steps[i].to];
+	}
+	rotate(cycle);
+	cycle->class = class;
+	cycle->order = order_of(cycle);
+	cycle->component = f->component;
+	MEM_RESERVE(f->out->cycles, f->out->count + 1, f->out->capacity);
+	f->out->cycles[f->out->count++] = *cycle;
+}
+
+/* Hands a component's cycles over.  Returns the classes reported. */
 static unsigned report(struct finder *f, unsigned skip)
 {
 	unsigned classes = 0;
 
 	for (int class = 0; class < CYCLE_CLASS_COUNT; class ++) {
-		struct cycle *cycle = &f->best[class];
+		struct cycle *cycle = &f->best[class], *item = &f->best_item[class];
+		bool reported = cycle->length && !(skip >> class & 1);
 
 		f->out->cut += f->cut[class];
-		if (!cycle->length || skip >> class & 1) {
+		item->longer = cycle->length < item->length;
+		if (reported) {
+			report_cycle(f, cycle, (enum cycle_class) class);
+			classes |= 1u << class;
+		} else {
 			free(cycle->steps);
-			continue;
 		}
-		for (uint32_t i = 0; i < cycle->length; i++) {
-			cycle->steps[i].from = f->graph->origin[cycle->steps[i].from];
-			cycle->steps[i].to = f->graph->origin[cycle->steps[i].to];
-		}
-		rotate(cycle);
-		cycle->class = (enum cycle_class) class;
-		cycle->order = order_of(cycle);
-		cycle->component = f->component;
-		MEM_RESERVE(f->out->cycles, f->out->count + 1, f->out->capacity);
-		f->out->cycles[f->out->count++] = *cycle;
-		classes |= 1u << class;
+		if (reported && item->longer)
+			report_cycle(f, item, (enum cycle_class) class);
+		else
+			free(item->steps);
 	}
 	return classes;
 }

@@ -62,6 +62,9 @@ struct cycle_step {
 struct cycle {
 	enum cycle_class class;
 	enum cycle_order order;
+	/* A shorter one of its class is there too, but with predicate rw edges, which this one has
+	 * not: it is a G2-item besides.  Only G-single and G-nonadjacent, only CYCLE_PLAIN. */
+	bool longer;
 	uint32_t length;
 	uint32_t component;       /* cycles of one component have one number, by order */
 	struct cycle_step *steps; /* step i leads to step i + 1, the last to the first; begins with
@@ -88,6 +91,8 @@ void cycles_release(struct cycles *cycles);
 
 /* The class by the edges alone. */
 enum cycle_class cycle_classify(const struct cycle_step *steps, uint32_t length);
+/* Has no predicate rw. */
+bool cycle_is_of_items(const struct cycle_step *steps, uint32_t length);
 const char *cycle_class_name(enum cycle_class class);
 const char *cycle_level_name(enum cycle_level level);
 
