@@ -235,6 +235,15 @@ static inline void build_text_prefetch(const struct history_build *build, uint64
 	build_prefetch(&build->texts, build_hash(hash, 0));
 }
 
+/* Somewhat later: the text itself, to compare with. */
+static inline void build_text_prefetch_bytes(const struct history_build *build, uint64_t hash)
+{
+	const struct build_slot *slot = &build->texts.slots[build_hash(hash, 0) & build->texts.mask];
+
+	if (slot->id != HISTORY_NONE)
+		__builtin_prefetch(build->history->pool + (size_t)slot->id * HISTORY_POOL_UNIT);
+}
+
 /* The version of that name, where it is known without a look at it, with its image; else NONE. */
 static inline uint32_t build_version_whole(
 	const struct history_build *build, uint32_t object, uint64_t name)

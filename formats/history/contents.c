@@ -108,8 +108,6 @@ struct content_batch {
 	struct content_row {
 		struct build_key key; /* short */
 		uint32_t object;      /* where it is known already; else NONE */
-		uint64_t number;      /* the name, where it is an integer */
-		bool numbered;
 		struct span name, image;
 	} rows[BATCH_ROWS];
 };
@@ -136,15 +134,15 @@ static void content_flush(struct contents *contents, struct content_batch *batch
 		struct content_row *row = &batch->rows[i];
 
 		row->object = build_object_known(build, &row->key);
-		row->numbered = build_name_int(row->name, &row->number);
 		if (row->object != HISTORY_NONE)
 			__builtin_prefetch(&build->states[row->object], 1);
 	}
 	for (unsigned i = 0; i < batch->count; i++) {
 		const struct content_row *row = &batch->rows[i];
 
-		if (row->object != HISTORY_NONE && row->numbered)
-			build_version_prefetch(build, row->object, row->number);
+		/* It is marked, whether its name is known or has to be looked at. */
+		if (row->object != HISTORY_NONE)
+			MEM_PREFETCH(&build->history->versions[build->states[row->object].newest]);
 	}
 	for (unsigned i = 0; i < batch->count; i++) {
 		const struct content_row *row = &batch->rows[i];

@@ -19,6 +19,7 @@ enum {
 	/* Up to so many operations a transaction's own writes are searched one by one. */
 	SMALL_TXN = 24,
 	DISCARD_OPS = 1 << 18,
+	OPS_AHEAD = 4 * PREFETCH_AHEAD,
 };
 
 /* What a row may be that was not there, and what must be known of the deletion: together, since
@@ -291,6 +292,13 @@ static void group_ops(struct finishing *all)
 	all->ops_without_txn = lonely;
 }
 
+/* Sessions take turns, so the statements of a transaction are not side by side. */
+static void prefetch_stmt(const struct history *history, const struct history_op *op)
+{
+	if (op->stmt != HISTORY_NONE)
+		__builtin_prefetch(&history->stmts[op->stmt]);
+}
+
 /* Where an operation stands in its transaction: by statement, reads before writes (invariant 2). */
 static uint64_t op_place(const struct history *history, const struct history_op *op)
 {
@@ -339,6 +347,8 @@ static void sort_ops(void *data, unsigned part)
 		for (uint32_t i = 0; i < count; i++) {
 			uint64_t place = op_place(history, &ops[i]);
 
+			if (history->op_count - history->txns[t].first_op - i > OPS_AHEAD)
+				prefetch_stmt(history, &ops[i + OPS_AHEAD]);
 			if (ops[i].stmt != HISTORY_NONE && history->stmts[ops[i].stmt].error)
 				undo_op(history, &ops[i]);
 			sorted &= place >= last;
@@ -502,7 +512,10 @@ static uint32_t absent_version(
 			return version;
 	}
 	/* A deletion that is lost, or is not known exactly, is possible too. */
-	if (dead == SEVERAL || !history->complete ||
+	if (dead == SEVERAL || !history->complete)
+		return HISTORY_NONE;
+	/* Objects are far apart in memory: only where there is something to ask them. */
+	if (history->counts.unseen_writes &&
 		history->tables[history->objects[op->object].table].unseen_writes)
 		return HISTORY_NONE;
 	if (dead != HISTORY_NONE) {
@@ -526,15 +539,18 @@ static uint32_t absent_version(
 	return ends->unborn;
 }
 
-/* What absent_version will look at for operations to come. */
-static void prefetch_absent(const struct own_pass *pass, uint32_t i)
+/* What absent_version and history_check_txn will look at for operations to come. */
+static void prefetch_own(const struct own_pass *pass, uint32_t i)
 {
-	enum { STEP = 4 * PREFETCH_AHEAD };
 	const struct history *history = pass->history;
-	const struct history_op *op = &history->ops[i];
+	const struct history_op *op;
 
-	if (pass->all->ends && i + STEP < history->op_count && (op[STEP].flags & HISTORY_OP_ABSENT))
-		__builtin_prefetch(&pass->all->ends[op[STEP].object]);
+	if (history->op_count - i <= OPS_AHEAD)
+		return;
+	op = &history->ops[i + OPS_AHEAD];
+	prefetch_stmt(history, op);
+	if (pass->all->ends && (op->flags & HISTORY_OP_ABSENT))
+		__builtin_prefetch(&pass->all->ends[op->object]);
 }
 
 static void own_txn(struct own_pass *pass, uint32_t t)
@@ -552,7 +568,7 @@ static void own_txn(struct own_pass *pass, uint32_t t)
 		struct history_version *v;
 		uint32_t own;
 
-		prefetch_absent(pass, i);
+		prefetch_own(pass, i);
 		if (op->kind == HISTORY_READ && (op->flags & HISTORY_OP_ABSENT)) {
 			op->version = absent_version(pass, t, op, own_before(pass, t, op->object));
 			pass->reads_undecided += op->version == HISTORY_NONE;

@@ -724,6 +724,17 @@ static bool take_other(struct loader *loader, const struct decoded_other *other)
 	return ok;
 }
 
+/* The predicates of probes to come: where they are said to be, and of nearer ones what is there. */
+static void prefetch_texts(const struct history_build *build, const struct decoded_probe *probe)
+{
+	const struct decoded_probe *far = &probe[TEXTS_AHEAD], *near = &probe[TEXTS_AHEAD / 2];
+
+	if (far->predicate.ptr)
+		build_text_prefetch(build, far->predicate_hash);
+	if (near->predicate.ptr)
+		build_text_prefetch_bytes(build, near->predicate_hash);
+}
+
 /* What was decoded of a block: how many records were sound, and where they end. */
 static uint32_t take_decoded(struct loader *loader, const struct decoded *decoded, const char **end)
 {
@@ -749,10 +760,8 @@ static uint32_t take_decoded(struct loader *loader, const struct decoded *decode
 			take_txn(loader, txn++);
 			break;
 		case DECODED_PROBE:
-			if (decoded->probes + decoded->probe_count - probe > TEXTS_AHEAD &&
-				probe[TEXTS_AHEAD].predicate.ptr)
-				build_text_prefetch(
-					&loader->build, probe[TEXTS_AHEAD].predicate_hash);
+			if (decoded->probes + decoded->probe_count - probe > TEXTS_AHEAD)
+				prefetch_texts(&loader->build, probe);
 			take_probe(loader, probe, row);
 			row += probe++->row_count;
 			break;
