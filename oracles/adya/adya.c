@@ -712,27 +712,10 @@ static void add_coverage(struct adya *a)
 	verdict_undecided(v, "sessions that were not read", h->counts.opaque_sessions);
 }
 
-/* Two things that know nothing of each other: cycles are searched in the graph, and written down
- * later; everything else goes into the verdict. */
-struct judging {
-	struct adya *a;
-	struct cycles *cycles;
-};
-
-static void judge_part(void *data, unsigned part)
+static void judge_objects(struct adya *a)
 {
-	const struct judging *all = data;
-	struct adya *a = all->a;
 	const struct history *h = a->history;
 
-	if (part > 0) {
-		cycles_find(all->cycles, &a->dependencies.graph,
-			&(struct cycles_options){.session = a->options->session,
-				.realtime = a->options->realtime,
-				.budget = a->options->budget});
-		return;
-	}
-	judge_views(a);
 	for (uint32_t o = 0; o < h->object_count; o++) {
 		const struct history_object *object = &h->objects[o];
 
@@ -745,21 +728,55 @@ static void judge_part(void *data, unsigned part)
 	}
 }
 
+/* Things that know nothing of each other, two at a time: what asks nothing of the graph is judged
+ * while that is made; then cycles are searched in it, and written down later.  Only the second part
+ * of the one and the first part of the other write into the verdict. */
+struct judging {
+	struct adya *a;
+	struct cycles *cycles;
+};
+
+static void graph_part(void *data, unsigned part)
+{
+	struct adya *a = ((const struct judging *)data)->a;
+
+	if (part > 0) {
+		judge_operations(a);
+		judge_objects(a);
+		return;
+	}
+	dependencies_build(&a->dependencies, a->history,
+		&(struct dependencies_options){.session = a->options->session,
+			.realtime = a->options->realtime,
+			.unseen = a->unseen_anywhere,
+			.others = a->other_writers});
+}
+
+static void judge_part(void *data, unsigned part)
+{
+	const struct judging *all = data;
+	struct adya *a = all->a;
+
+	if (part > 0)
+		cycles_find(all->cycles, &a->dependencies.graph,
+			&(struct cycles_options){.session = a->options->session,
+				.realtime = a->options->realtime,
+				.budget = a->options->budget});
+	else
+		judge_snapshots(a);
+}
+
 void adya_check(
 	const struct history *history, const struct adya_options *options, struct verdict *verdict)
 {
 	struct adya a = {.history = history, .options = options, .verdict = verdict};
 	struct cycles cycles;
+	struct judging judging = {&a, &cycles};
 
 	read_writers(&a);
 	look_for_unseen(&a);
-	dependencies_build(&a.dependencies, history,
-		&(struct dependencies_options){
-			.session = options->session,
-			.realtime = options->realtime,
-			.unseen = a.unseen_anywhere,
-			.others = a.other_writers});
-	parallel_run(judge_part, &(struct judging){&a, &cycles}, 2);
+	parallel_run(graph_part, &judging, 2);
+	parallel_run(judge_part, &judging, 2);
 	for (size_t i = 0; i < cycles.count; i++)
 		add_cycle(&a, &cycles.cycles[i], false);
 	add_of_stronger_levels(&a, &cycles);

@@ -5,6 +5,8 @@
 
 #include "base/mem.h"
 
+enum { PREFETCH_VERSIONS = 16 };
+
 void chains_init(struct chains *chains, const struct history *history, struct matcher *matcher)
 {
 	*chains = (struct chains){.history = history, .matcher = matcher, .arena = ARENA_INIT};
@@ -26,6 +28,8 @@ uint32_t only_absent_version(const struct history *h, const struct history_objec
 {
 	uint32_t found = HISTORY_NONE;
 
+	for (uint32_t i = 0; i < o->order_count && i < PREFETCH_VERSIONS; i++)
+		MEM_PREFETCH(&h->versions[h->order[o->first_order + i]]);
 	for (uint32_t i = 0; i < o->order_count; i++) {
 		uint32_t version = h->order[o->first_order + i];
 
@@ -54,6 +58,19 @@ bool object_was_there(const struct history *h, const struct history_object *o)
 	       (h->versions[h->order[o->first_order + 1]].flags & both) == HISTORY_VERSION_INITIAL;
 }
 
+/* Images and statements of the versions of an object lie far apart: asked for together, not one by
+ * one. */
+static void prefetch_versions(const struct history *h, const struct history_object *o)
+{
+	for (uint32_t i = 0; i < o->order_count && i < PREFETCH_VERSIONS; i++) {
+		const struct history_version *v = &h->versions[h->order[o->first_order + i]];
+
+		__builtin_prefetch(h->pool + (size_t)v->image * HISTORY_POOL_UNIT);
+		if (v->stmt != HISTORY_NONE)
+			__builtin_prefetch(&h->stmts[v->stmt].begin_seq);
+	}
+}
+
 const struct chain *chains_make(struct chains *chains, uint32_t object)
 {
 	const struct history *h = chains->history;
@@ -71,6 +88,7 @@ const struct chain *chains_make(struct chains *chains, uint32_t object)
 		.hidden_seq = HISTORY_NONE,
 		.born = object_was_there(h, o),
 	};
+	prefetch_versions(h, o);
 	for (uint32_t i = 0; i < o->installed_count; i++) {
 		seqs[i] = begin_seq_of(h, chain->order[i]);
 		matcher_row(chains->matcher, chain->order[i], &rows[i]);

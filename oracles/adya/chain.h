@@ -11,6 +11,7 @@
 
 #include "adya/match.h"
 #include "base/arena.h"
+#include "base/mem.h"
 #include "history/history.h"
 
 struct chain {
@@ -41,6 +42,17 @@ static inline const struct chain *chains_get(struct chains *chains, uint32_t obj
 	const struct chain *chain = chains->of[object];
 
 	return LIKELY(chain) ? chain : chains_make(chains, object);
+}
+
+/* The chain of an object that is asked for soon, where there is one: its rows follow it. */
+static inline void chains_prefetch(const struct chains *chains, uint32_t object)
+{
+	const struct chain *chain = chains->of[object];
+
+	if (chain) {
+		MEM_PREFETCH(chain);
+		__builtin_prefetch(chain + 1);
+	}
 }
 
 /* Do the initial rows have it?  Of an object whose order is known. */

@@ -14,7 +14,7 @@ enum {
 	PREDICATE_TESTS_MAX = 200 * 1000 * 1000,
 	JOINT_ROWS_MAX = 200 * 1000 * 1000, /* the same of rows that joins look at */
 	NEVER_MATCHES_MAX = 32, /* versions of an object that are all tested for one predicate */
-	PREFETCH_AHEAD = 16,
+	PREFETCH_AHEAD = 32,
 };
 
 uint32_t version_next(const struct history *history, uint32_t version)
@@ -618,6 +618,8 @@ static void add_predicate(struct builder *b, const struct history_op *op, uint32
 			count_undecided(b, UNDECIDED_BUDGET, p->stmt, to - i);
 			return;
 		}
+		if (i + 2 < to)
+			chains_prefetch(&b->chains, b->objects_of[i + 2]);
 		add_object(b, predicate, node, b->objects_of[i]);
 	}
 }
@@ -636,6 +638,27 @@ static int by_key(const void *a, const void *b)
 	return (x->object > y->object) - (x->object < y->object);
 }
 
+/* Rows of the beginning come in the order of their keys, and later ones behind them. */
+static void sort_keyed(struct keyed_object *all, uint32_t count)
+{
+	uint32_t head = 1, i, k = count;
+	struct keyed_object *tail;
+
+	while (head < count && by_key(&all[head - 1], &all[head]) < 0)
+		head++;
+	if (head >= count)
+		return;
+	tail = mem_dup(all + head, (count - head) * sizeof(*tail));
+	qsort(tail, count - head, sizeof(*tail), by_key);
+	for (i = count - head; i > 0;) {
+		if (head > 0 && by_key(&all[head - 1], &tail[i - 1]) > 0)
+			all[--k] = all[--head];
+		else
+			all[--k] = tail[--i];
+	}
+	free(tail);
+}
+
 /* Puts a table's objects in the order of their keys, if those are integers. */
 static bool sort_objects(struct builder *b, uint32_t table)
 {
@@ -647,8 +670,8 @@ static bool sort_objects(struct builder *b, uint32_t table)
 		all[i].object = b->objects_of[first + i];
 		ok = object_key_int(b->history, all[i].object, &all[i].key);
 	}
-	if (ok && count)
-		qsort(all, count, sizeof(*all), by_key);
+	if (ok)
+		sort_keyed(all, count);
 	for (uint32_t i = 0; i < count && ok; i++) {
 		b->objects_of[first + i] = all[i].object;
 		b->keys_of[first + i] = all[i].key;
@@ -772,8 +795,7 @@ void dependencies_build(struct dependencies *out, const struct history *history,
 	out->txn_of = mem_realloc(NULL, history->txn_count, sizeof(*out->txn_of));
 	for (uint32_t t = 0; t < history->txn_count; t++) {
 		out->node_of[t] = GRAPH_NONE;
-		if (history_committed(history, t) &&
-			!(history->txns[t].flags & HISTORY_TXN_MIXED)) {
+		if (dependencies_has(history, t)) {
 			out->node_of[t] = count;
 			out->txn_of[count++] = t;
 		}

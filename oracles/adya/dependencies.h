@@ -50,6 +50,12 @@ struct dependencies_options {
 	bool others;            /* sessions that were not recorded may have deleted rows */
 };
 
+/* Is the transaction a node? */
+static inline bool dependencies_has(const struct history *history, uint32_t txn)
+{
+	return history_committed(history, txn) && !(history->txns[txn].flags & HISTORY_TXN_MIXED);
+}
+
 void dependencies_build(struct dependencies *out, const struct history *history,
 	const struct dependencies_options *options);
 /* Whether operations with HISTORY_OP_RELEASED are no part of their transaction. */

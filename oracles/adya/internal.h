@@ -67,8 +67,9 @@ void adya_add_read(struct adya *a, const char *class_name, uint32_t txn, uint32_
 void adya_suspect_read(struct adya *a, const char *class_name, uint32_t txn, uint32_t other,
 	const struct history_op *op, const char *explanation);
 
-/* views.c: what one transaction saw, by itself: wrong reads, own writes, snapshots, split
- * statements. */
-void judge_views(struct adya *a);
+/* views.c: what one transaction saw, by itself.  Wrong reads and own writes, which asks nothing of
+ * the graph; then snapshots and split statements, which does. */
+void judge_operations(struct adya *a);
+void judge_snapshots(struct adya *a);
 
 #endif

@@ -129,13 +129,16 @@ static bool read_needs_judging(const struct history *h, uint32_t txn, const stru
 		return v->flags & HISTORY_VERSION_UNWRITTEN;
 	if (v->txn == txn)
 		return false;
-	return h->txns[v->txn].outcome == TXN_ABORTED ||
-	       v->flags & (HISTORY_VERSION_INTERMEDIATE | HISTORY_VERSION_UNDONE) ||
-	       (v->stmt != HISTORY_NONE && op->stmt != HISTORY_NONE &&
-		       h->stmts[v->stmt].begin_seq > h->stmts[op->stmt].end_seq);
+	if (h->txns[v->txn].outcome == TXN_ABORTED ||
+		v->flags & (HISTORY_VERSION_INTERMEDIATE | HISTORY_VERSION_UNDONE))
+		return true;
+	/* Whose transaction was over is not from the future; its statement is far away in memory. */
+	return v->stmt != HISTORY_NONE && op->stmt != HISTORY_NONE &&
+	       h->txns[v->txn].end_seq > h->stmts[op->stmt].end_seq &&
+	       h->stmts[v->stmt].begin_seq > h->stmts[op->stmt].end_seq;
 }
 
-enum { PREFETCH_AHEAD = 16 };
+enum { PREFETCH_AHEAD = 32 };
 
 /* ---- own writes ---- */
 
@@ -306,9 +309,7 @@ static void prefetch_op(const struct history *h, const struct own_view *views, u
 		return;
 	v = &h->versions[op[PREFETCH_AHEAD].version];
 	if (v->txn != HISTORY_NONE)
-		__builtin_prefetch(&h->txns[v->txn].outcome);
-	if (v->stmt != HISTORY_NONE)
-		__builtin_prefetch(&h->stmts[v->stmt].begin_seq);
+		MEM_PREFETCH(&h->txns[v->txn]);
 }
 
 static void judge_txn(struct adya *a, struct own_view *views, struct own_txn *own)
@@ -316,7 +317,7 @@ static void judge_txn(struct adya *a, struct own_view *views, struct own_txn *ow
 	const struct history *h = a->history;
 	uint32_t t = own->txn;
 	const struct history_txn *txn = &h->txns[t];
-	bool committed = a->dependencies.node_of[t] != GRAPH_NONE, undone = false;
+	bool committed = dependencies_has(h, t), undone = false;
 
 	for (uint32_t i = txn->first_op; i < txn->first_op + txn->op_count; i++)
 		undone |= h->ops[i].kind == HISTORY_WRITE && h->ops[i].flags & HISTORY_OP_UNDONE;
@@ -357,7 +358,7 @@ static void judge_txn(struct adya *a, struct own_view *views, struct own_txn *ow
 	}
 }
 
-static void judge_operations(struct adya *a)
+void judge_operations(struct adya *a)
 {
 	const struct history *h = a->history;
 	struct own_txn own = {.undos = h->undos};
@@ -693,7 +694,7 @@ static void snapshot_init(struct snapshot *s, const struct history *h, uint32_t 
 	}
 }
 
-static void judge_snapshots(struct adya *a)
+void judge_snapshots(struct adya *a)
 {
 	const struct history *h = a->history;
 	struct snapshot s;
@@ -719,10 +720,4 @@ static void judge_snapshots(struct adya *a)
 	free(s.reached);
 	free(s.queue);
 	free(s.source);
-}
-
-void judge_views(struct adya *a)
-{
-	judge_operations(a);
-	judge_snapshots(a);
 }
