@@ -338,7 +338,8 @@ bool content_rows(struct mvcc *m, struct arena *arena, const struct eval_table *
 	return !content->columns.ptr && result_rows(m, arena, def, content, rows, count);
 }
 
-bool compare_final(struct mvcc *m, uint32_t table, struct eval_result *expected, bool *undecided)
+bool compare_final(struct mvcc *m, uint32_t table, const struct execution_rows *final,
+	struct eval_result *expected, bool *undecided)
 {
 	struct store_table *t = &m->store.tables[table];
 	const struct eval_value **rows = arena_alloc(&m->scratch, (t->count + 1) * sizeof(*rows));
@@ -354,5 +355,5 @@ bool compare_final(struct mvcc *m, uint32_t table, struct eval_result *expected,
 		.types = table_types(m, t->def),
 		.rows = rows,
 		.row_count = count};
-	return compare_result(m, expected, &m->schedule->execution->tables[table].final, undecided);
+	return compare_result(m, expected, final, undecided);
 }

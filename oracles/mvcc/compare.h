@@ -25,8 +25,8 @@ enum { COMPARE_ODD_ROWS_MAX = 1000 };
 bool compare_odd_rows(struct mvcc *m, const struct eval_result *expected,
 	const struct execution_rows *recorded, bool *odd, bool *missing) MUST_CHECK;
 /* The table's final rows against what is committed in the store. */
-bool compare_final(
-	struct mvcc *m, uint32_t table, struct eval_result *expected, bool *undecided) MUST_CHECK;
+bool compare_final(struct mvcc *m, uint32_t table, const struct execution_rows *final,
+	struct eval_result *expected, bool *undecided) MUST_CHECK;
 /* Recorded rows as values of those types; false: not all of them were recorded so. */
 bool typed_rows(struct arena *arena, const struct eval_type *types, uint32_t width,
 	const struct execution_rows *recorded, const struct eval_value *const **rows,

@@ -193,10 +193,30 @@ void commit_of_failed(struct mvcc *m, uint32_t stmt)
 		store_commit(&m->store, s->txn + 1, m->event);
 }
 
+/* What is answered at once with a statement that changes a definition was before or after it, by what its names
+ * stand for. */
+static bool run_others_first(struct mvcc *m, uint32_t stmt)
+{
+	uint32_t maker = define_maker(m, stmt);
+
+	if (maker != STORE_NONE && m->runs[maker].state == STMT_IN_FLIGHT && !run_stmt(m, maker))
+		return false;
+	for (size_t i = 0; m->runs[stmt].redefinitions && i < m->in_flight_count; i++) {
+		uint32_t other = m->in_flight[i];
+
+		if (other != stmt && m->runs[other].state == STMT_IN_FLIGHT &&
+			define_replaces(m, stmt, other) && !run_stmt(m, other))
+			return false;
+	}
+	return true;
+}
+
 bool run_stmt(struct mvcc *m, uint32_t stmt)
 {
 	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
 
+	if (!run_others_first(m, stmt))
+		return false;
 	if (!execute_stmt(m, stmt))
 		return false;
 	TRAIL_SET(&m->store.trail, m->runs[stmt].state, (uint32_t)STMT_DONE);

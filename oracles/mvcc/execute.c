@@ -11,6 +11,7 @@ enum {
 	ER_SP_DOES_NOT_EXIST = 1305,
 	ER_CHECKREAD = 1020,
 	ER_LOCK_NOWAIT = 3572,
+	ER_TABLE_DEF_CHANGED = 1412,
 	ER_READ_ONLY_TRANSACTION = 1792,
 };
 
@@ -86,6 +87,8 @@ static bool concurrency_error(struct mvcc *m, unsigned error, bool *ok)
 		judged(m, STMT_DECIDED, NULL);
 		return true;
 	case ER_CHECKREAD:
+		if (m->now_plan->stmt && m->now_plan->stmt->kind == SQL_STMT_HANDLER)
+			return false; /* has another meaning for it */
 		if (m->engine != ENGINE_INNODB_SI || !changed_since_snapshot(m)) {
 			*ok = mismatch(m, MISMATCH_ERROR);
 			return true;
@@ -617,7 +620,7 @@ bool mismatch_is_open(const struct mvcc *m)
 }
 
 /* The text of 1451 and 1452 names the child: "... constraint fails (`db`.`child`, CONSTRAINT ..." */
-static bool unknown_foreign_key(const struct mvcc *m, const struct record_stmt *r)
+bool unknown_foreign_key(const struct mvcc *m, const struct record_stmt *r)
 {
 	struct span names[2] = {SPAN_NONE, SPAN_NONE};
 	size_t count = 0, begin = 0;
@@ -698,6 +701,18 @@ static bool follow(struct mvcc *m, bool open)
 	else
 		judged(m, STMT_DECIDED, NULL);
 	return true;
+}
+
+/* InnoDB has no older versions of a table that was made, or made anew, after the read view. */
+static bool view_is_older(const struct mvcc *m)
+{
+	uint32_t view = m->store.txns[m->now_txn].view;
+
+	for (uint32_t i = 0; i < m->now_plan->table_count && view != STORE_NONE; i++) {
+		if (view < m->store.tables[m->now_plan->tables[i]].known_since)
+			return true;
+	}
+	return false;
 }
 
 /* The statement may be about rows that are not known. */
@@ -791,6 +806,21 @@ bool execute(struct mvcc *m, uint32_t index)
 		judged(m, STMT_HARMLESS, NULL);
 		return true;
 	}
+	if (m->runs[index].defines) {
+		define_run(m);
+		judged(m, STMT_HARMLESS, NULL);
+		return true;
+	}
+	if (m->runs[index].beside || define_maker(m, index) != STORE_NONE) {
+		if (m->now_txn != STORE_NONE) {
+			touch_tables(m);
+			assume_view(m);
+		}
+		if (plan->writes && !stmt->in->record.error)
+			forget_written(m, "tables written beside a change of their definition");
+		judged(m, STMT_UNDECIDED, "statements beside a change of a definition");
+		return true;
+	}
 	if (fails_in_part(plan, &stmt->in->record)) {
 		forget_for_good(m, "tables that a statement wrote which failed in part");
 		if (m->now_txn != STORE_NONE) {
@@ -864,8 +894,18 @@ bool execute(struct mvcc *m, uint32_t index)
 	}
 	if (concurrency_error(m, stmt->in->record.error, &ok))
 		return ok;
-	if (unknown_foreign_key(m, &stmt->in->record)) {
+	/* One that failed changed nothing; what may have been changed all the same is not known by name any more
+	 * (define.c). */
+	if (plan->redefines && stmt->in->record.error) {
+		judged(m, STMT_HARMLESS, NULL);
+		return true;
+	}
+	if (m->runs[index].unknown_foreign) {
 		judged(m, STMT_UNDECIDED, "foreign keys of tables that the trace does not describe");
+		return true;
+	}
+	if (stmt->in->record.error == ER_TABLE_DEF_CHANGED && view_is_older(m)) {
+		judged(m, STMT_DECIDED, NULL);
 		return true;
 	}
 	if (stmt->in->record.error && !known_error(stmt->in->record.error)) {

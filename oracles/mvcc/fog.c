@@ -124,8 +124,8 @@ static bool has_foreign(const struct mvcc *m, const struct store_table *table)
 	for (size_t i = 0; i < m->foreign_count; i++) {
 		const struct foreign *f = &m->foreigns[i];
 
-		if ((f->child == number && moves_children(m, f)) ||
-			(f->parent == number && moves_parents(m, f)))
+		if (f->alive && ((f->child == number && moves_children(m, f)) ||
+					(f->parent == number && moves_parents(m, f))))
 			return true;
 	}
 	return false;
@@ -136,7 +136,8 @@ static bool has_children(const struct mvcc *m, const struct store_table *table)
 	uint32_t number = (uint32_t)(table - m->store.tables);
 
 	for (size_t i = 0; i < m->foreign_count; i++) {
-		if (m->foreigns[i].parent == number && moves_parents(m, &m->foreigns[i]))
+		if (m->foreigns[i].alive && m->foreigns[i].parent == number &&
+			moves_parents(m, &m->foreigns[i]))
 			return true;
 	}
 	return false;
@@ -233,6 +234,8 @@ static bool foreign_fogged(const struct mvcc *m, uint32_t table)
 	for (size_t i = 0; i < m->foreign_count; i++) {
 		const struct foreign *f = &m->foreigns[i];
 
+		if (!f->alive)
+			continue;
 		if ((f->child == table && moves_children(m, f) &&
 			    table_fogged(m, &m->store.tables[f->parent], READ_CURRENT)) ||
 			(f->parent == table && moves_parents(m, f) && related_fogged(m, table)))

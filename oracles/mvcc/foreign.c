@@ -32,20 +32,25 @@ static uint32_t parent_of(const struct mvcc *m, uint32_t child, const struct sql
 {
 	return solver_table(m,
 		ref->table.db.ptr ? ref->table.db
-				  : m->schedule->execution->tables[child].schema.database,
+				  : m->store.tables[child].database,
 		ref->table.name);
 }
 
-static bool collect(struct mvcc *m, uint32_t child, const struct sql_key *key)
+/* `stmt` makes it be there. */
+static bool collect(struct mvcc *m, uint32_t child, const struct sql_key *key, uint32_t stmt)
 {
 	const struct eval_table *def = m->store.tables[child].def, *parent_def;
 	const struct sql_reference *ref = key->reference;
 	struct foreign f = {
 		.child = child,
+		.key = key,
 		.on_delete = ref->on_delete,
 		.on_update = ref->on_update,
-		.database = m->schedule->execution->tables[child].schema.database,
-		.name = key->constraint};
+		.database = m->store.tables[child].database,
+		.name = key->constraint,
+		.made_by = stmt,
+		.ended_by = STORE_NONE,
+		.alive = stmt == STORE_NONE};
 	uint32_t parent_count = 0;
 
 	f.parent = parent_of(m, child, ref);
@@ -70,6 +75,13 @@ static bool collect(struct mvcc *m, uint32_t child, const struct sql_key *key)
 	if (parent_count != f.count || f.on_delete == SQL_REF_SET_DEFAULT ||
 		f.on_update == SQL_REF_SET_DEFAULT)
 		return false;
+	for (size_t i = 0; i < m->foreign_count; i++) {
+		const struct foreign *g = &m->foreigns[i];
+
+		if (g->ended_by == STORE_NONE && g->child == f.child && g->parent == f.parent &&
+			g->key == key)
+			return true; /* is there already */
+	}
 	MEM_RESERVE(m->foreigns, m->foreign_count + 1, m->foreign_capacity);
 	m->foreigns[m->foreign_count++] = f;
 	return true;
@@ -151,20 +163,62 @@ static bool meets_again(const struct mvcc *m, uint32_t table, bool *reached)
 
 void foreign_init(struct mvcc *m)
 {
-	bool *reached = arena_alloc(&m->plans_arena, m->store.table_count + 1);
-
 	for (uint32_t t = 0; t < m->store.table_count; t++) {
 		const struct eval_table *def = m->store.tables[t].def;
 
-		m->store.tables[t].tied = t;
 		for (uint32_t i = 0; def && i < def->foreign_count; i++) {
-			if (collect(m, t, def->foreign[i]))
+			if (collect(m, t, def->foreign[i], STORE_NONE))
 				continue;
 			leave_out(m, t);
 			/* What happens to the parent's rows depends on the child's. */
 			leave_out(m, parent_of(m, t, def->foreign[i]->reference));
 		}
 	}
+}
+
+static bool is_current(const struct mvcc *m, uint32_t table)
+{
+	return solver_table(m, m->store.tables[table].database, m->store.tables[table].name) == table;
+}
+
+void foreign_redefine(struct mvcc *m, uint32_t stmt)
+{
+	for (size_t i = 0; i < m->foreign_count; i++) {
+		struct foreign *f = &m->foreigns[i];
+
+		if (f->ended_by == STORE_NONE && !(is_current(m, f->child) && is_current(m, f->parent)))
+			f->ended_by = stmt;
+	}
+	for (uint32_t t = 0; t < m->store.table_count; t++) {
+		const struct eval_table *def = m->store.tables[t].def;
+
+		if (!def || !def->foreign_count || !is_current(m, t))
+			continue;
+		for (uint32_t i = 0; i < def->foreign_count; i++) {
+			if (collect(m, t, def->foreign[i], stmt))
+				continue;
+			define_leave_out(m, stmt, t);
+			define_leave_out(m, stmt, parent_of(m, t, def->foreign[i]->reference));
+		}
+	}
+}
+
+void foreign_take_effect(struct mvcc *m, uint32_t stmt)
+{
+	for (size_t i = 0; i < m->foreign_count; i++) {
+		struct foreign *f = &m->foreigns[i];
+
+		if (f->made_by == stmt || f->ended_by == stmt)
+			TRAIL_SET(&m->store.trail, f->alive, (uint32_t)(f->ended_by != stmt));
+	}
+}
+
+void foreign_arrange(struct mvcc *m)
+{
+	bool *reached = arena_alloc(&m->plans_arena, m->store.table_count + 1);
+
+	for (uint32_t t = 0; t < m->store.table_count; t++)
+		m->store.tables[t].tied = t;
 	if (!m->foreign_count)
 		return;
 	qsort(m->foreigns, m->foreign_count, sizeof(*m->foreigns), by_id);
@@ -211,7 +265,7 @@ bool foreign_refers(const struct mvcc *m, uint32_t table, const struct eval_valu
 	for (size_t i = 0; i < m->foreign_count; i++) {
 		const struct foreign *f = &m->foreigns[i];
 
-		if (f->child == table && f->parent == table &&
+		if (f->alive && f->child == table && f->parent == table &&
 			columns_equal(m->store.tables[table].def, f->child_columns, child,
 				f->parent_columns, parent, f->count))
 			return true;
@@ -299,7 +353,7 @@ void foreign_parents(struct mvcc *m, struct store_table *table, const struct eva
 		struct store_table *parent = &m->store.tables[f->parent];
 		struct store_record *record;
 
-		if (f == but || f->child != number || has_null(new, f->child_columns, f->count) ||
+		if (f == but || !f->alive || f->child != number || has_null(new, f->child_columns, f->count) ||
 			(old && columns_equal(table->def, f->child_columns, old, f->child_columns,
 					new, f->count)))
 			continue;
@@ -458,7 +512,7 @@ void foreign_children(struct mvcc *m, struct store_table *table, const struct ch
 	for (size_t i = 0; i < m->foreign_count && !m->no_foreign_checks; i++) {
 		const struct foreign *f = &m->foreigns[i];
 
-		if (f->parent != number || key_stays(m, f, table, change->old, change->new))
+		if (!f->alive || f->parent != number || key_stays(m, f, table, change->old, change->new))
 			continue;
 		if (unknown(m, f->child, a))
 			return;

@@ -14,10 +14,13 @@ enum { FOREIGN_COLUMNS_MAX = 16 };
 
 struct foreign {
 	uint32_t child, parent; /* tables */
+	const struct sql_key *key;
 	uint32_t child_columns[FOREIGN_COLUMNS_MAX], parent_columns[FOREIGN_COLUMNS_MAX];
 	uint32_t count;
 	enum sql_ref_action on_delete, on_update;
 	struct span database, name; /* by which InnoDB puts them in order */
+	uint32_t made_by, ended_by; /* statements of the schedule; STORE_NONE: from the start, never */
+	uint32_t alive;             /* between the two */
 };
 
 /* Why a row is changed that refers to another: that one's change, by which key, and why it was
@@ -32,6 +35,12 @@ struct foreign_step {
 /* Collects the foreign keys of all tables.  A table with one that cannot be modelled becomes
  * unknown. */
 void foreign_init(struct mvcc *m);
+/* A statement has changed definitions: which keys there are from then on. */
+void foreign_redefine(struct mvcc *m, uint32_t stmt);
+/* The keys of all tables in the order in which they are gone through, once all are known. */
+void foreign_arrange(struct mvcc *m);
+/* The statement is executed. */
+void foreign_take_effect(struct mvcc *m, uint32_t stmt);
 /* A row goes from `old` (NULL: none) to `new`: is everything there that it refers to?  Not asked of
  * the key by which it follows its parent. */
 void foreign_parents(struct mvcc *m, struct store_table *table, const struct eval_value *old,

@@ -78,7 +78,7 @@ void forget_written(struct mvcc *m, const char *reason)
 		for (size_t i = 0; i < m->foreign_count; i++) {
 			const struct foreign *f = &m->foreigns[i];
 
-			if (!forgotten[f->parent] || forgotten[f->child] == FORGOTTEN_ALL ||
+			if (!f->alive || !forgotten[f->parent] || forgotten[f->child] == FORGOTTEN_ALL ||
 				!carries_on(f))
 				continue;
 			forget_rows(m, f->child, true, reason);

@@ -389,7 +389,7 @@ static bool replaces_in_place(const struct mvcc *m, const struct store_table *ta
 	uint32_t number = number_of(m, table);
 
 	for (size_t i = 0; i < m->foreign_count; i++) {
-		if (m->foreigns[i].parent == number)
+		if (m->foreigns[i].alive && m->foreigns[i].parent == number)
 			return false;
 	}
 	return true;

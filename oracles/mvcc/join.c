@@ -137,6 +137,8 @@ static bool concerns_keys(struct mvcc *m, const struct plan *plan, uint32_t tabl
 	for (size_t i = 0; i < m->foreign_count; i++) {
 		const struct foreign *f = &m->foreigns[i];
 
+		if (!f->alive)
+			continue;
 		if (plan->stmt->kind == SQL_STMT_DELETE
 				? f->parent == table
 				: (f->parent == table &&

@@ -67,10 +67,10 @@ static void clear(struct store *s, struct store_table *table)
 		store_write(s, 0, STORE_NONE, table->others, NULL);
 }
 
-/* What was not known may have been committed after older read views were made, without a commit
- * that we counted. */
-static void know_from_now(struct store *s, struct store_table *table)
+void know_from_now(struct mvcc *m, struct store_table *table)
 {
+	struct store *s = &m->store;
+
 	TRAIL_SET(&s->trail, table->unknown, 0);
 	TRAIL_SET(&s->trail, s->commits, s->commits + 1);
 	TRAIL_SET(&s->trail, table->known_since, s->commits);
@@ -81,7 +81,7 @@ void learn_empty(struct mvcc *m, struct store_table *table)
 	if (table->redefined || !table->def)
 		return;
 	clear(&m->store, table);
-	know_from_now(&m->store, table);
+	know_from_now(m, table);
 }
 
 void learn_table(struct mvcc *m)
@@ -112,7 +112,7 @@ void learn_table(struct mvcc *m)
 	clear(s, table);
 	for (size_t i = 0; i < count; i++)
 		store_write(s, 0, STORE_NONE, store_record_for(s, table, rows[i]), rows[i]);
-	know_from_now(s, table);
+	know_from_now(m, table);
 	if (mode == READ_SNAPSHOT && s->txns[m->now_txn].view_stmt == m->now_stmt)
 		set_view(m, m->now_txn, s->commits, s->commits);
 }

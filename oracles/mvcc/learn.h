@@ -13,5 +13,8 @@ struct store_table;
 void learn_table(struct mvcc *m);
 /* TRUNCATE: whatever was in it. */
 void learn_empty(struct mvcc *m, struct store_table *table);
+/* Its content is known from here on; what was not known may have been committed after older read views were
+ * made, without a commit that we counted. */
+void know_from_now(struct mvcc *m, struct store_table *table);
 
 #endif

@@ -63,10 +63,15 @@ static const char *open_table(struct mvcc *m, uint32_t number)
 	size_t count;
 	struct err err;
 
+	table->database = in->schema.database;
+	table->name = in->schema.name;
+	table->made_by = STORE_NONE;
+	table->born = 1;
 	if (!in->schema.create_text.ptr ||
 		!sql_parse(&m->plans_arena, in->schema.create_text, &m->sql, &stmt, &err) ||
 		stmt->kind != SQL_STMT_CREATE_TABLE)
 		return "tables whose definition cannot be read";
+	table->create = stmt->u.create_table;
 	def = eval_table_create(&m->plans_arena, stmt->u.create_table, &m->env, &outcome);
 	if (!def) {
 		/* The reason is about the definition. */
@@ -163,6 +168,7 @@ static void open_tables(struct mvcc *m)
 		if (problem)
 			m->store.tables[i].unknown = reason_number(m, problem);
 	}
+	label_tables(m);
 	foreign_init(m);
 }
 
@@ -260,6 +266,7 @@ static void make_plans(struct mvcc *m)
 	size_t count = m->schedule->execution->session_count;
 	bool *off = mem_zero(count + 1, sizeof(*off));
 	struct session_settings *settings = mem_zero(count + 1, sizeof(*settings));
+	uint32_t *order = definition_order(m);
 
 	for (size_t i = 0; i < count; i++) {
 		const struct execution_session *in = &m->schedule->execution->sessions[i];
@@ -268,13 +275,14 @@ static void make_plans(struct mvcc *m)
 		/* Its login was seen, so nothing came before. */
 		settings[i].has_number = in->capabilities && !in->opaque;
 	}
-	for (size_t i = 0; i < m->schedule->stmt_count; i++) {
+	for (size_t n = 0; n < m->schedule->stmt_count; n++) {
+		uint32_t i = order[n];
 		const struct schedule_stmt *stmt = &m->schedule->stmts[i];
 		struct session_settings *session = &settings[stmt->in->session];
 		uint8_t command = stmt->in->record.command;
 		struct span executed;
 
-		m->now_stmt = (uint32_t)i;
+		m->now_stmt = i;
 		/* Preparing a statement does nothing yet. */
 		m->runs[i].plan = plan_of(m,
 			command == COMMAND_PREPARE || !settings_has_text(command) ? span_str("")
@@ -288,7 +296,9 @@ static void make_plans(struct mvcc *m)
 		m->runs[i].number = session->number;
 		if (settings_has_text(command) && command != COMMAND_PREPARE)
 			number_after(m, session, stmt->in, m->runs[i].plan);
+		m->runs[i].unknown_foreign = unknown_foreign_key(m, &stmt->in->record);
 		prepared_after(m, session, m->runs[i].plan, stmt->in->record.error != 0);
+		define_after(m, i, session);
 		settings_after(m, session, stmt->in, m->runs[i].plan);
 		/* Definitions that change, and table locks, make waits that are none of ours. */
 		m->any_ddl |= m->runs[i].plan->ddl;
@@ -302,6 +312,9 @@ static void make_plans(struct mvcc *m)
 	}
 	m->now_stmt = STORE_NONE;
 	m->env.database = SPAN_NONE;
+	foreign_arrange(m);
+	define_find_beside(m);
+	free(order);
 	free(settings);
 	free(off);
 }
@@ -319,20 +332,37 @@ static bool anything_open(const struct mvcc *m)
 
 enum final_answer { FINAL_FITS, FINAL_DIFFERS, FINAL_OPEN, FINAL_UNKNOWN, FINAL_NONE };
 
-static enum final_answer final_of(struct mvcc *m, uint32_t number, struct eval_result *expected)
+/* The recorder asks for the columns that the table had at the start. */
+static bool same_columns(const struct store_table *first, const struct store_table *last)
 {
-	const struct execution_table *in = &m->schedule->execution->tables[number];
+	if (first == last)
+		return true;
+	for (uint32_t i = 0; first->def && i < first->def->column_count; i++) {
+		if (i >= last->def->column_count ||
+			!span_eq(first->def->columns[i].name, last->def->columns[i].name))
+			return false;
+	}
+	return first->def && first->def->column_count == last->def->column_count;
+}
+
+/* Of a table that was there at the start; *number: what its name stands for at the end. */
+static enum final_answer final_of(
+	struct mvcc *m, uint32_t first, uint32_t *number, struct eval_result *expected)
+{
+	const struct execution_table *in = &m->schedule->execution->tables[first];
 	bool undecided;
 
+	*number = solver_table(m, in->schema.database, in->schema.name);
 	if (!in->has_final)
 		return FINAL_NONE;
-	if (m->store.tables[number].unknown || fog_at_end(m, &m->store.tables[number]))
+	if (*number == STORE_NONE || !m->store.tables[*number].def || !m->store.tables[*number].born ||
+		m->store.tables[*number].unknown || fog_at_end(m, &m->store.tables[*number]))
 		return FINAL_UNKNOWN;
 	if (!in->final.complete || in->final.columns.ptr || anything_open(m) ||
-		!m->schedule->execution->complete)
+		!same_columns(&m->store.tables[first], &m->store.tables[*number]) || !m->schedule->execution->complete)
 		return FINAL_OPEN;
 	arena_clear(&m->scratch);
-	if (compare_final(m, number, expected, &undecided))
+	if (compare_final(m, *number, &in->final, expected, &undecided))
 		return FINAL_FITS;
 	return undecided ? FINAL_OPEN : FINAL_DIFFERS;
 }
@@ -340,9 +370,10 @@ static enum final_answer final_of(struct mvcc *m, uint32_t number, struct eval_r
 bool finals_fit(struct mvcc *m)
 {
 	struct eval_result expected;
+	uint32_t number;
 
-	for (uint32_t i = 0; i < m->store.table_count; i++) {
-		if (final_of(m, i, &expected) == FINAL_DIFFERS)
+	for (uint32_t i = 0; i < m->schedule->execution->table_count; i++) {
+		if (final_of(m, i, &number, &expected) == FINAL_DIFFERS)
 			return false;
 	}
 	return true;
@@ -350,16 +381,21 @@ bool finals_fit(struct mvcc *m)
 
 static void judge_final(struct mvcc *m)
 {
-	for (uint32_t i = 0; i < m->store.table_count; i++) {
+	for (uint32_t i = 0; i < m->schedule->execution->table_count; i++) {
 		const char *reason = "final rows that were not recorded whole";
 		struct eval_result expected;
+		uint32_t number;
 
-		switch (final_of(m, i, &expected)) {
+		switch (final_of(m, i, &number, &expected)) {
 		case FINAL_NONE:
 			break;
 		case FINAL_UNKNOWN:
-			reason = m->store.tables[i].unknown ? m->reasons[m->store.tables[i].unknown]
-							    : FOG_REASON;
+			reason = number == STORE_NONE || !m->store.tables[number].def ||
+						 !m->store.tables[number].born
+					 ? "tables whose definition is not known"
+				 : m->store.tables[number].unknown
+					 ? m->reasons[m->store.tables[number].unknown]
+					 : FOG_REASON;
 			/* fall through */
 		case FINAL_OPEN:
 			verdict_undecided(m->verdict, reason, 1);
@@ -371,9 +407,10 @@ static void judge_final(struct mvcc *m)
 			}
 			m->mismatch = (struct mismatch){.kind = MISMATCH_FINAL,
 				.stmt = STORE_NONE,
-				.table = i,
+				.table = number,
 				.other_txn = STORE_NONE,
-				.expected = expected};
+				.expected = expected,
+				.final = &m->schedule->execution->tables[i].final};
 			note_mismatch(m);
 			if (m->strangers)
 				verdict_undecided(m->verdict, stranger_reason(m), 1);
@@ -479,6 +516,7 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 	free(m->points);
 	free(m->in_flight);
 	free(m->foreigns);
+	free(m->labels);
 	free(m->loose);
 	free(m->now_locks);
 	free(m);

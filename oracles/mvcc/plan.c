@@ -8,12 +8,12 @@
 
 uint32_t solver_table(const struct mvcc *m, struct span database, struct span name)
 {
-	for (size_t i = 0; i < m->schedule->execution->table_count; i++) {
-		const struct execution_table *t = &m->schedule->execution->tables[i];
+	for (size_t i = 0; i < m->label_count; i++) {
+		const struct label *l = &m->labels[i];
 
-		if (span_eq(t->schema.name, name) && (!database.ptr || !t->schema.database.ptr ||
-							     span_eq(t->schema.database, database)))
-			return (uint32_t)i;
+		if (span_eq(l->name, name) &&
+			(!database.ptr || !l->database.ptr || span_eq(l->database, database)))
+			return l->table;
 	}
 	return STORE_NONE;
 }
@@ -36,6 +36,7 @@ struct table_walk {
 	struct plan *plan;
 	const struct session_settings *settings;
 	bool temporary; /* a table of the session's own was named */
+	bool bare;      /* ... one that has no triggers, whatever it is like */
 };
 
 static void see_table(void *ctx, const struct sql_table_name *name, const struct sql_table_ref *ref,
@@ -46,14 +47,19 @@ static void see_table(void *ctx, const struct sql_table_name *name, const struct
 	uint32_t table = solver_table(walk->m, database_or_current(walk->m, name->db), name->name);
 
 	(void)ref;
-	if (table == STORE_NONE && settings_temporary(walk->settings, name)) {
-		/* It has no triggers and no foreign keys, and nobody else sees it. */
+	/* It has no triggers and no foreign keys, and nobody else sees it. */
+	if (settings_temporary(walk->settings, name)) {
 		walk->temporary = true;
 		plan->unsupported = "temporary tables";
 		return;
 	}
-	if (table == STORE_NONE && plan->redefines)
+	if (plan->redefines && (table == STORE_NONE || walk->m->store.tables[table].bare))
 		return; /* one that the trace does not describe, so nothing of it is judged */
+	if (table != STORE_NONE && walk->m->store.tables[table].bare) {
+		walk->bare = true;
+		plan->unsupported = "tables whose definition is not known";
+		return;
+	}
 	if (table == STORE_NONE || !walk->m->store.tables[table].def) {
 		/* A view, or a table that has triggers. */
 		plan->elsewhere = true;
@@ -620,7 +626,7 @@ static struct plan *make_plan(
 {
 	struct plan *plan = arena_zero(&m->plans_arena, sizeof(*plan));
 	struct sql_stmt *stmt = NULL;
-	struct table_walk walk = {m, plan, settings, false};
+	struct table_walk walk = {m, plan, settings, false, false};
 	struct sql_options options = m->sql;
 	unsigned queries = 0;
 	bool calls = false;
@@ -631,6 +637,7 @@ static struct plan *make_plan(
 	plan->temporary = settings->temporary;
 	plan->eval_mode = settings->eval_mode;
 	plan->sql_mode = settings->sql_mode;
+	plan->labels = m->label_state;
 	plan->collation = settings->collation;
 	plan->zoned = settings->zoned;
 	settings_apply(m, plan);
@@ -668,7 +675,7 @@ static struct plan *make_plan(
 	plan->tied = tied_tables(m, plan);
 	plan->asks_own = plan->insert && asks_own_table(stmt->u.insert);
 	plan->anywhere |= calls || (plan->writes && plan->unsupported && !plan->redefines &&
-					   !walk.temporary && !writes_a_known_table(plan));
+					   !walk.temporary && !walk.bare && !writes_a_known_table(plan));
 	plan_definition(m, plan);
 	return plan;
 }
@@ -683,7 +690,7 @@ const struct plan *plan_of(
 	for (plan = first; plan; plan = plan->next) {
 		if (span_eq(plan->text, text) && span_eq(plan->database, settings->database) &&
 			plan->eval_mode == settings->eval_mode &&
-			plan->sql_mode == settings->sql_mode &&
+			plan->sql_mode == settings->sql_mode && plan->labels == m->label_state &&
 			plan->collation == settings->collation &&
 			plan->zoned == settings->zoned &&
 			span_eq(plan->temporary, settings->temporary))

@@ -298,6 +298,7 @@ void settings_after(struct mvcc *m, struct session_settings *s, const struct exe
 	}
 	if (!plan->stmt)
 		return;
+	s->odd |= plan->odd;
 	if (plan->stmt->kind == SQL_STMT_USE)
 		s->database = plan->stmt->u.name;
 	if (!plan->odd)

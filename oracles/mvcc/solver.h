@@ -42,6 +42,7 @@ enum write_event { WRITE_INSERT = 1, WRITE_UPDATE = 2, WRITE_DELETE = 4, WRITE_A
 struct plan {
 	struct span text, database, temporary;
 	uint32_t eval_mode, sql_mode; /* of the session that sent it */
+	uint32_t labels;              /* state of the tables' names (m->label_state) */
 	uint16_t collation;           /* COLLATION_NONE: not known */
 	bool zoned;
 	struct plan *next;           /* of the same hash */
@@ -111,6 +112,7 @@ struct mismatch {
 	unsigned expected_error;
 	struct eval_result expected; /* MISMATCH_RESULT; in the scratch arena */
 	uint64_t expected_affected, expected_matched;
+	const struct execution_rows *final; /* MISMATCH_FINAL: what was found */
 };
 
 /* To whom it matters how a choice was made. */
@@ -173,6 +175,16 @@ struct stmt_run { /* of a statement, all trailed */
 	bool mixes;              /* may commit more than once, while others are under way */
 	uint32_t verdict;        /* enum stmt_verdict */
 	uint32_t reason;         /* index of m->reasons */
+	bool defines;            /* changed definitions, and how is known (define.c) */
+	bool near, beside;       /* ran beside a statement that did, of one of its tables */
+	bool unknown_foreign;    /* failed for a foreign key of a table that the trace does not describe */
+	struct redefinition *redefinitions;
+};
+
+/* What a name stands for, as plans are made one after the other. */
+struct label {
+	struct span database, name;
+	uint32_t table; /* STORE_NONE: nothing that is known */
 };
 
 /* A transaction that ended with its connection (ends.c). */
@@ -202,6 +214,7 @@ struct session_settings {
 	struct prepared *prepared; /* statements and user variables (prepared.c) */
 	uint64_t number; /* LAST_INSERT_ID(), where it is known (number.c) */
 	bool has_number;
+	bool odd; /* it has set what is not modelled */
 };
 
 struct mvcc {
@@ -229,6 +242,10 @@ struct mvcc {
 	bool no_foreign_checks;
 	bool strangers; /* sessions that were not recorded may have changed rows */
 	bool some_left_out; /* ... and the recorder knows of some: what they explain is no news */
+	struct label *labels;
+	size_t label_count, label_capacity;
+	uint32_t label_state; /* counts their changes */
+	bool odd_definitions; /* somebody has set what new tables that say nothing are like */
 	bool any_ddl;
 	bool any_dirty; /* a transaction at READ UNCOMMITTED */
 	struct loose_end *loose;
@@ -343,6 +360,34 @@ const struct plan *plan_of(
 	struct mvcc *m, struct span text, const struct session_settings *settings);
 uint32_t solver_table(const struct mvcc *m, struct span database, struct span name);
 
+/* define.c: definitions over time.  A table that is made, changed or renamed is another one from then on, so that
+ * plans need to know only what names stood for when their statement was executed. */
+void label_tables(struct mvcc *m);
+/* The statements in the order in which names had to mean something to them; to be freed. */
+uint32_t *definition_order(const struct mvcc *m);
+/* What a statement that was answered makes of names and definitions; plans are made in that order. */
+void define_after(struct mvcc *m, uint32_t stmt, const struct session_settings *settings);
+/* Finds the statements for which the order towards a definition's change is not known. */
+void define_find_beside(struct mvcc *m);
+/* Executes it. */
+void define_run(struct mvcc *m);
+/* From the statement on nothing is known of the table any more. */
+void define_leave_out(struct mvcc *m, uint32_t stmt, uint32_t table);
+/* The statement that makes a table which this one uses, and was not executed yet; STORE_NONE. */
+uint32_t define_maker(const struct mvcc *m, uint32_t stmt);
+/* Does `stmt` make another table of one that `other` uses? */
+bool define_replaces(const struct mvcc *m, uint32_t stmt, uint32_t other);
+
+/* alter.c: the definition that ALTER TABLE makes of another; NULL: not modelled */
+struct altered {
+	const struct sql_create_table *create;
+	/* By column of the new table: the one it was, or UINT32_MAX. */
+	const uint32_t *origins;
+	bool drops_rows; /* which rows are left is not known */
+};
+bool alter_definition(struct mvcc *m, const struct sql_create_table *old,
+	const struct sql_alter *actions, struct altered *out);
+
 /* prepared.c: what a statement that was answered leaves of prepared statements and user variables */
 void prepared_after(
 	struct mvcc *m, struct session_settings *s, const struct plan *plan, bool failed);
@@ -395,6 +440,8 @@ static inline const char *stranger_reason(const struct mvcc *m)
 				  "(--sample, --only-user ...)"
 				: "rows that nobody who was recorded can have left so";
 }
+/* Is it an error for a foreign key of a table that is not known (as names are now)? */
+bool unknown_foreign_key(const struct mvcc *m, const struct record_stmt *r);
 /* May it have ended the open transaction inside, and left another one open? */
 bool plan_mixes(const struct plan *plan);
 /* MariaDB's DELETE IGNORE leaves out rows whose locks it did not get in time, with a warning. */

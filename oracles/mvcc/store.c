@@ -38,6 +38,7 @@ void store_init(struct store *store, uint32_t table_count, uint32_t txn_count)
 	*store = (struct store){.arena = ARENA_INIT, .key = BUF_INIT};
 	store->tables = mem_zero(table_count + 1, sizeof(*store->tables));
 	store->table_count = table_count;
+	store->table_capacity = table_count + 1;
 	store->txns = mem_zero((size_t)txn_count + 1, sizeof(*store->txns));
 	store->txn_count = txn_count + 1;
 	for (uint32_t i = 0; i < store->txn_count; i++) {
@@ -48,6 +49,13 @@ void store_init(struct store *store, uint32_t table_count, uint32_t txn_count)
 	}
 	store->txns[0].state = STORE_COMMITTED;
 	store->txns[0].ended_at = 0;
+}
+
+uint32_t store_add_table(struct store *store)
+{
+	MEM_RESERVE(store->tables, store->table_count + 1, store->table_capacity);
+	memset(&store->tables[store->table_count], 0, sizeof(*store->tables));
+	return store->table_count++;
 }
 
 void store_release(struct store *store)

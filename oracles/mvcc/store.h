@@ -83,7 +83,12 @@ struct store_touch {
 };
 
 struct store_table {
+	struct span database, name;
+	const struct sql_create_table *create; /* what `def` was made of */
 	struct eval_table *def;
+	bool bare;        /* made in the trace, so without triggers, but `def` is not known */
+	uint32_t made_by; /* statement of the schedule that made it; STORE_NONE: there from the start */
+	uint32_t born;    /* that was executed */
 	struct store_record **records;
 	uint32_t count;
 	size_t capacity;
@@ -162,6 +167,7 @@ struct store {
 	struct trail trail;
 	struct store_table *tables;
 	uint32_t table_count;
+	size_t table_capacity;
 	struct store_txn *txns; /* by number of the schedule + 1; 0 made the initial rows */
 	uint32_t txn_count;
 	uint32_t commits;
@@ -170,6 +176,8 @@ struct store {
 
 void store_init(struct store *store, uint32_t table_count, uint32_t txn_count);
 void store_release(struct store *store);
+/* A new table's number; pointers to others are not valid any more. */
+uint32_t store_add_table(struct store *store);
 void store_table_init(struct store_table *table, struct eval_table *def, struct arena *arena);
 
 /* The record of a row: the one of its cluster key, made where there is none yet. */

@@ -133,7 +133,7 @@ static void add_object(
 	const struct store_table *t = &m->store.tables[table];
 	const struct store_version *v = record->newest;
 
-	buf_printf(out, "%.*s(", SPAN_ARG(m->schedule->execution->tables[table].schema.name));
+	buf_printf(out, "%.*s(", SPAN_ARG(t->name));
 	while (v && !v->image)
 		v = v->previous;
 	if (t->cluster && v) {
@@ -490,8 +490,8 @@ static struct finding_answer *answer_of(struct mvcc *m)
 		return answer;
 	case MISMATCH_FINAL:
 		answer->table = arena_copy(
-			arena, m->schedule->execution->tables[x->table].schema.name);
-		set_answer_rows(m, answer, &m->schedule->execution->tables[x->table].final);
+			arena, m->store.tables[x->table].name);
+		set_answer_rows(m, answer, x->final);
 		return answer;
 	case MISMATCH_AFFECTED:
 		set_answer_words(m, answer,
@@ -585,8 +585,8 @@ static void describe_mismatch(struct buf *out, struct mvcc *m)
 	}
 	case MISMATCH_FINAL:
 		buf_printf(out, "The final rows of %.*s are ",
-			SPAN_ARG(m->schedule->execution->tables[x->table].schema.name));
-		add_recorded_rows(out, &m->schedule->execution->tables[x->table].final);
+			SPAN_ARG(m->store.tables[x->table].name));
+		add_recorded_rows(out, x->final);
 		buf_add_str(out, ". They should be ");
 		add_rows(out, x->expected.types, x->expected.column_count, x->expected.rows,
 			x->expected.row_count);
@@ -666,7 +666,7 @@ void note_concurrent(
 	buf_add_str(&text, ", ");
 	add_text(&text, m, stmt);
 	buf_printf(&text, " changed %.*s(%lld), which ",
-		SPAN_ARG(m->schedule->execution->tables[table].schema.name), (long long)key);
+		SPAN_ARG(m->store.tables[table].name), (long long)key);
 	add_txn(&text, m, other_txn);
 	buf_add_str(&text, " changed, too. Both had their snapshots before either sent COMMIT, so the "
 			   "later one should have failed with error 1020; both committed, and the "

@@ -214,8 +214,10 @@ bool untold_key(const struct mvcc *m, const struct store_table *table, const str
 	for (size_t i = 0; any && i < m->foreign_count; i++) {
 		const struct foreign *f = &m->foreigns[i];
 
-		if ((f->child == number && is_untold(row, f->child_columns, f->count)) ||
-			(f->parent == number && is_untold(row, f->parent_columns, f->count)))
+		if (f->alive &&
+			((f->child == number && is_untold(row, f->child_columns, f->count)) ||
+				(f->parent == number &&
+					is_untold(row, f->parent_columns, f->count))))
 			return true;
 	}
 	return false;

@@ -96,12 +96,16 @@ def main():
                         help="violations whose line matches are that bug of the release: counted "
                         "apart")
     parser.add_argument("--foreign", action="store_true", help="scenarios about foreign keys only")
+    parser.add_argument("--definitions", action="store_true",
+                        help="scenarios that change definitions only")
     parser.add_argument("--wide", action="store_true", help="the schedules of wide.py")
     parser.add_argument("--isorec", default="isorec")
     parser.add_argument("--tool", default="mvcc_tool")
     args = parser.parse_args()
     if args.foreign:
         schedules.FOREIGN = 1
+    if args.definitions:
+        schedules.DEFINITIONS = 1
     ports = queue.Queue()
     for port in args.port.split(",") if args.port else [start(args.release) for _ in range(args.jobs)]:
         ports.put(port)

@@ -11,6 +11,7 @@ transactions, or definitions that change in the middle.
 import random
 
 LEVELS = ("RU", "RC", "RR", "SER")
+DEFINITIONS = 0.05  # scenarios that change definitions
 FOREIGN = 0.06  # scenarios that are about foreign keys: tables to themselves, in circles, by two ways
 
 
@@ -99,7 +100,7 @@ class Generator:
         self.nowait = r.random() < 0.2
         self.timeouts = r.random() < 0.03
         self.xa = r.random() < 0.06
-        self.ddl = r.random() < 0.05
+        self.ddl = r.random() < DEFINITIONS
         self.xid = 0
         self.tables = [Table(r, "t%d" % (i + 1)) for i in range(r.choice((1, 1, 1, 2, 2, 3)))]
         foreign = r.random() < FOREIGN
@@ -370,15 +371,54 @@ class Generator:
         return self.insert()
 
     def change_definition(self):
-        t = self.rng.choice(self.tables)
+        r = self.rng
+        t = r.choice(self.tables)
         self.xid += 1
-        return self.rng.choice((
+        kind = r.randrange(22)
+        if kind < 5:  # a table of its own, which statements may then use, too
+            new = Table(r, "n%d" % self.xid)
+            keyed = [p for p in self.tables if p.keyed()]
+            if keyed and r.random() < 0.3:
+                self.refer(new, r.choice(keyed))
+            if len(self.tables) < 6:
+                self.tables.append(new)
+            return "create table %s%s(%s)%s" % (
+                r.choice(("", "", "", "if not exists ")), new.name, ", ".join(new.defs + new.refers),
+                r.choice(("", " engine=innodb", " charset=utf8mb4")))
+        if kind == 5:
+            return "create table l%d like %s" % (self.xid, t.name)
+        if kind == 6:
+            return "drop table %s%s" % (r.choice(("", "if exists ")), t.name)
+        if kind == 7:
+            return r.choice(("drop table %s", "rename table %s to %sr", "alter table %s rename to %sr")).replace(
+                "%s", t.name)
+        if kind == 8:
+            return "rename table %sr to %s" % (t.name, t.name)
+        column = r.choice(t.columns[1:])
+        return r.choice((
             "alter table %s add column z%d int default 3" % (t.name, self.xid),
-            "create index z%d on %s(b, a)" % (self.xid, t.name),
+            "alter table %s add column z%d varchar(5)%s" % (
+                t.name, self.xid, r.choice(("", " first", " after id", " default 'q'", " not null"))),
+            "create %sindex i%d on %s(%s)" % (r.choice(("", "unique ")), self.xid, t.name, column),
+            "create index i on %s(%s)" % (t.name, column),
+            "alter table %s add %s x%d(%s), add column y%d int" % (
+                t.name, r.choice(("key", "unique key")), self.xid, column, self.xid),
+            "drop index i on %s" % t.name,
+            "alter table %s drop key k4" % t.name,
+            "alter table %s drop column %s" % (t.name, column),
+            "alter table %s modify a bigint" % t.name,
+            "alter table %s modify b %s" % (t.name, r.choice((
+                "int not null", "varchar(12)", "int default 4", "int first", "smallint"))),
+            "alter table %s alter b set default 8" % t.name,
+            "alter table %s add primary key(id)" % t.name,
+            "alter table %s drop primary key" % t.name,
+            "alter table %s engine=innodb" % t.name,
+            "alter table %s force" % t.name,
+            "alter table %s add check (b < 40)" % t.name,
+            "alter table %s drop foreign key %s_ibfk_1" % (t.name, t.name),
             "truncate table %s" % t.name,
-            "analyze table %s" % t.name,
-            "create table n%d(id int primary key) engine=innodb" % self.xid,
-            "create temporary table u%d as select * from %s" % (self.xid, t.name)))
+            "truncate %s" % t.name,
+        ))
 
     def begin(self):
         r = self.rng
