@@ -189,7 +189,8 @@ void commit_of_failed(struct mvcc *m, uint32_t stmt)
 		return;
 	if (m->schedule->txns[s->txn].by_failed)
 		end_txn(m, s->txn);
-	else if (m->store.txns[s->txn + 1].undo && choose(m, 2) == 0)
+	else if ((m->store.txns[s->txn + 1].undo || m->store.txns[s->txn + 1].tables) &&
+		 choose(m, 2) == 0)
 		store_commit(&m->store, s->txn + 1, m->event);
 }
 
