@@ -6,6 +6,7 @@
 
 #include "base/bug.h"
 #include "sql/parse.h"
+#include "sql/program.h"
 
 /* ------------------------------------------------------------------ tokens */
 
@@ -471,6 +472,37 @@ bool sql_parse(struct arena *arena, struct span text, const struct sql_options *
 			return true;
 	}
 	return explain_failure(arena, copy.ptr, (uint32_t)copy.len, opt, true, err);
+}
+
+static struct sql_program *parse_whole_program(struct parser *p)
+{
+	struct sql_program *program = parse_create_program(p);
+
+	while (p->tok.kind == T_SEMICOLON)
+		parse_advance(p);
+	if (p->tok.kind != T_EOF)
+		parse_fail(p);
+	return program;
+}
+
+bool sql_parse_program(struct arena *arena, struct span text, const struct sql_options *opt,
+	struct sql_program **program, struct err *err)
+{
+	struct parser p;
+	struct span copy;
+
+	if (too_long(text, err))
+		return false;
+	copy = arena_copy(arena, text.ptr ? text : SPAN_LIT(""));
+	parser_init(&p, arena, copy.ptr, (uint32_t)copy.len, opt, true);
+	*program = parse_whole_program(&p);
+	if (!p.failure)
+		return true;
+	parser_init(&p, arena, copy.ptr, (uint32_t)copy.len, opt, true);
+	p.track = true;
+	memset(p.wanted, 0, sizeof(p.wanted));
+	(void)parse_whole_program(&p);
+	return report(&p, 0, copy.ptr, err);
 }
 
 /* Trees count from their own statement, so its text is parsed by itself: first the ends are

@@ -238,6 +238,11 @@ void parse_savepoint(struct parser *p, struct sql_stmt *stmt);
 void parse_xa(struct parser *p, struct sql_stmt *stmt);
 void parse_set(struct parser *p, struct sql_stmt *stmt);
 
+/* program.c */
+struct sql_program;
+struct sql_program *parse_create_program(struct parser *p);
+void parse_call_statement(struct parser *p, struct sql_stmt *stmt);
+
 /* stmt.c */
 struct block_tracker {
 	uint32_t depth;

@@ -248,8 +248,6 @@ static void put_set_item(struct printer *p, const struct sql_set_item *item)
 	put_expr(p, item->value);
 }
 
-static void put_stmt(struct printer *p, const struct sql_stmt *stmt);
-
 static void put_set(struct printer *p, const struct sql_set *set)
 {
 	put(p, set->statement ? "SET STATEMENT " : "SET ");
@@ -319,7 +317,7 @@ static void put_explain(struct printer *p, const struct sql_explain *ex)
 	}
 }
 
-static void put_stmt(struct printer *p, const struct sql_stmt *stmt)
+void put_stmt(struct printer *p, const struct sql_stmt *stmt)
 {
 	switch (stmt->kind) {
 	case SQL_STMT_EMPTY:

@@ -39,6 +39,7 @@ void put_with(struct printer *p, const struct sql_with *with);
 void put_insert(struct printer *p, const struct sql_insert *ins, bool replace);
 void put_update(struct printer *p, const struct sql_update *up);
 void put_delete(struct printer *p, const struct sql_delete *del);
+void put_stmt(struct printer *p, const struct sql_stmt *stmt);
 void put_ddl(struct printer *p, const struct sql_stmt *stmt);
 
 #endif

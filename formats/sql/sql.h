@@ -1024,6 +1024,11 @@ struct sql_prepared { /* PREPARE, EXECUTE, DEALLOCATE */
 	struct sql_exprs using_args;
 };
 
+struct sql_call { /* CALL */
+	struct span db, name;
+	struct sql_exprs args;
+};
+
 struct sql_stmt {
 	enum sql_stmt_kind kind;
 	struct span text;   /* of this statement, in the arena; loc offsets count from here */
@@ -1049,6 +1054,7 @@ struct sql_stmt {
 		struct sql_lock_table *locks;
 		struct sql_explain *explain;
 		struct sql_prepared *prepared;
+		struct sql_call *call; /* NULL: of a package.  Printed from `opaque` */
 		struct sql_expr
 			*kill; /* KILL: the id; NULL for KILL USER.  Printed from `opaque` */
 	} u;

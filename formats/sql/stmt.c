@@ -10,6 +10,15 @@
 
 /* ------------------------------------------------------------------ text kept as written */
 
+/* Semicolons behind a stored program are not its own, however many; printed without them it must be
+ * the same statement. */
+static struct span without_ends(struct span text)
+{
+	while (text.len && (text.ptr[text.len - 1] == ';' || isspace((unsigned char)text.ptr[text.len - 1])))
+		text.len--;
+	return text;
+}
+
 /* Two minus signs, which begin a comment where a blank or the end of the text follows them. */
 static bool ends_in_dashes(struct span text)
 {
@@ -25,7 +34,7 @@ struct span parse_text(struct parser *p, uint32_t start)
 	struct buf out = BUF_INIT;
 	struct token tok;
 
-	if (p->scan.comment_end <= start && !ends_in_dashes(raw))
+	if (p->scan.comment_end <= start && !ends_in_dashes(without_ends(raw)))
 		return raw;
 	scan_init(&s, p->text, p->scan.len, &p->opt);
 	s.at = start;
@@ -448,7 +457,6 @@ static const struct {
 } opaque_words[] = {
 	{T_SHOW, SQL_STMT_SHOW},
 	{T_HELP, SQL_STMT_HELP},
-	{T_CALL, SQL_STMT_CALL},
 	{T_GRANT, SQL_STMT_ACCOUNT},
 	{T_REVOKE, SQL_STMT_ACCOUNT},
 	{T_FLUSH, SQL_STMT_FLUSH},
@@ -537,6 +545,9 @@ static void parse_administration(struct parser *p, struct sql_stmt *stmt)
 		parse_advance(p);
 		stmt->kind = SQL_STMT_USE;
 		stmt->u.name = parse_name(p);
+		return;
+	case T_CALL:
+		parse_call_statement(p, stmt);
 		return;
 	case T_HANDLER:
 		parse_handler(p, stmt);
@@ -648,15 +659,6 @@ static bool keeps_text(enum sql_stmt_kind kind)
 {
 	return kind >= SQL_STMT_KILL || kind == SQL_STMT_CREATE_DATABASE ||
 	       kind == SQL_STMT_DROP_DATABASE;
-}
-
-/* Semicolons behind a stored program are not its own, however many; printed without them it must be
- * the same statement. */
-static struct span without_ends(struct span text)
-{
-	while (text.len && (text.ptr[text.len - 1] == ';' || isspace((unsigned char)text.ptr[text.len - 1])))
-		text.len--;
-	return text;
 }
 
 struct sql_stmt *parse_statement(struct parser *p)

@@ -462,6 +462,10 @@ void sql_walk_stmt(const struct sql_stmt *stmt, const struct sql_visitor *v)
 	case SQL_STMT_DO:
 		walk_list(v, stmt->u.exprs.first);
 		return;
+	case SQL_STMT_CALL:
+		if (stmt->u.call)
+			walk_list(v, stmt->u.call->args.first);
+		return;
 	case SQL_STMT_SET:
 		for (const struct sql_set_item *i = stmt->u.set->items; i; i = i->next)
 			walk_expr(v, i->value);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "sql/program.h"
 #include "sql/sql.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -65,8 +66,30 @@ static void round_trip(
 	buf_release(&after);
 }
 
+static void program_round_trip(
+	struct arena *arena, const struct sql_program *program, const struct sql_options *opt)
+{
+	struct buf once = BUF_INIT, before = BUF_INIT, after = BUF_INIT;
+	struct sql_options deep = *opt;
+	struct sql_program *again;
+	struct err err;
+
+	deep.depth_max = 2 * opt->depth_max + 100;
+	sql_print_program(program, opt, false, &once);
+	if (!sql_parse_program(arena, buf_span(&once), &deep, &again, &err))
+		BUG("the print does not parse: %s: %s", once.data, err.text);
+	sql_print_program(program, opt, true, &before);
+	sql_print_program(again, opt, true, &after);
+	if (!span_eq(buf_span(&before), buf_span(&after)))
+		BUG("the print changes the tree: %s: %s: %s", once.data, before.data, after.data);
+	buf_release(&once);
+	buf_release(&before);
+	buf_release(&after);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	struct sql_program *program;
 	struct arena arena = ARENA_INIT;
 	struct sql_options opt = sql_options_default();
 	struct sql_stmt *stmt;
@@ -89,6 +112,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (; stmt; stmt = stmt->next)
 			look_at(stmt, &opt);
 	}
+	if (sql_parse_program(&arena, text, &opt, &program, &err))
+		program_round_trip(&arena, program, &opt);
 	CHECK(sql_statement_end(text, &opt) <= text.len);
 	arena_release(&arena);
 	return 0;

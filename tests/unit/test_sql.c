@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "random_tree.h"
+#include "sql/program.h"
 #include "sql/sql.h"
 
 static struct sql_options maria(void)
@@ -813,9 +814,40 @@ START_TEST(random_trees_survive)
 }
 END_TEST
 
+START_TEST(programs_are_read)
+{
+	static const char text[] =
+		"CREATE DEFINER=`root`@`localhost` PROCEDURE `p`(IN `a` INT) BEGIN DECLARE `x` INT DEFAULT 1; "
+		"DECLARE CONTINUE HANDLER FOR NOT FOUND SET `x` = 0; `l`: WHILE `x` DO IF `x` > 2 THEN LEAVE `l`; "
+		"ELSE CALL q(x); END IF; END WHILE; END";
+	struct sql_options opt = maria();
+	struct arena arena = ARENA_INIT;
+	struct buf deep = BUF_INIT, printed = BUF_INIT;
+	struct sql_program *program;
+	struct err err;
+
+	if (!sql_parse_program(&arena, span_str(text), &opt, &program, &err))
+		ck_abort_msg("%s", err.text);
+	sql_print_program(program, &opt, false, &printed);
+	ck_assert_str_eq(printed.data, text);
+	ck_assert_int_eq(program->kind, SQL_PROGRAM_PROCEDURE);
+	ck_assert(!sql_parse_program(&arena, SPAN_LIT("create procedure p() begin select 1 end"), &opt,
+		&program, &err));
+	ck_assert_int_eq(err.offset, 39); /* END could be an alias */
+	buf_add_str(&deep, "create procedure p() ");
+	for (unsigned i = 0; i < 100000; i++)
+		buf_add_str(&deep, "begin ");
+	ck_assert(!sql_parse_program(&arena, buf_span(&deep), &opt, &program, &err));
+	ck_assert_int_eq(err.code, ERR_LIMIT);
+	buf_release(&deep);
+	buf_release(&printed);
+	arena_release(&arena);
+}
+END_TEST
+
 UNIT_MAIN("sql", queries_print, changes_print, control_prints, definitions_print, precedence,
 	modes_change_the_reading, executable_comments, literals_keep_their_kind,
 	errors_name_the_place, nesting_is_bounded, chains_may_be_long, text_kept_as_written,
 	several_statements,
 	classification, transaction_settings, tables_are_named, flavours_differ,
-	random_trees_survive)
+	random_trees_survive, programs_are_read)
