@@ -401,10 +401,8 @@ static void drop_database(const struct naming *n)
 }
 
 /* Whatever it names: it may have been changed, or not. */
-static void lose_all(const struct naming *n)
+static void lose_all(const struct naming *n, const struct sql_stmt *stmt)
 {
-	const struct sql_stmt *stmt = n->plan->stmt;
-
 	switch (stmt->kind) {
 	case SQL_STMT_CREATE_TABLE:
 		if (!stmt->u.create_table->temporary)
@@ -453,6 +451,8 @@ static void define(const struct naming *n)
 	switch (stmt->kind) {
 	case SQL_STMT_SET:
 		follow_set(n->m, stmt->u.set);
+		if (stmt->u.set->statement)
+			lose_all(n, stmt->u.set->statement);
 		break;
 	case SQL_STMT_CREATE_TABLE:
 		create_table(n, stmt->u.create_table);
@@ -497,12 +497,12 @@ void define_after(struct mvcc *m, uint32_t stmt, const struct session_settings *
 	if (!n.plan->stmt || n.plan->odd)
 		return;
 	if (r->flags & (STMT_NO_REPLY | STMT_OPAQUE | STMT_TEXT_CUT)) {
-		lose_all(&n);
+		lose_all(&n, n.plan->stmt);
 	} else if (r->error) {
 		/* Of several tables some may be gone, but for MySQL 8. */
 		if (n.plan->stmt->kind == SQL_STMT_DROP_TABLE && n.plan->stmt->u.drop->tables->next &&
 			!(m->env.flavour == SQL_MYSQL && m->env.version >= MYSQL_ATOMIC))
-			lose_all(&n);
+			lose_all(&n, n.plan->stmt);
 	} else {
 		define(&n);
 		m->runs[stmt].defines = changes_tables(n.plan->stmt) && n.plan->commits;

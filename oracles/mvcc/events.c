@@ -194,6 +194,18 @@ void commit_of_failed(struct mvcc *m, uint32_t stmt)
 		store_commit(&m->store, s->txn + 1, m->event);
 }
 
+/* An error may hide that the transaction was rolled back (1467 does where the lock for AUTO_INCREMENT made a
+ * deadlock), which only the next answer tells. */
+static void end_of_failed(struct mvcc *m, uint32_t stmt)
+{
+	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
+
+	if (s->in->record.error && s->txn != SCHEDULE_NONE && m->schedule->txns[s->txn].ended &&
+		m->schedule->txns[s->txn].outcome == TXN_UNKNOWN && store_is_active(&m->store, s->txn + 1) &&
+		!m->store.txns[s->txn + 1].prepared && choose(m, 2) == 1)
+		roll_back(m, s->txn + 1);
+}
+
 /* What is answered at once with a statement that changes a definition was before or after it, by what its names
  * stand for. */
 static bool run_others_first(struct mvcc *m, uint32_t stmt)
@@ -227,6 +239,7 @@ bool run_stmt(struct mvcc *m, uint32_t stmt)
 		s->txn != SCHEDULE_NONE)
 		TRAIL_SET(&m->store.trail, m->store.txns[s->txn + 1].prepared, 1);
 	commit_of_failed(m, stmt);
+	end_of_failed(m, stmt);
 	if (ends_prepared_txn(m, stmt))
 		end_prepared(m, stmt);
 	for (const struct schedule_txn_event *e = s->txn_events; e; e = e->next)

@@ -28,26 +28,6 @@ bool check_row(struct mvcc *m, const struct eval_table *def, const struct eval_v
 	return true;
 }
 
-/* From one AUTO_INCREMENT value to the next; 0: not known.  A Galera node changes it with the size
- * of the cluster (wsrep_auto_increment_control).  Traces that do not have it are taken to have the
- * servers' preset. */
-static uint64_t autoinc_step(const struct execution *e)
-{
-	struct span value = execution_variable(e, "auto_increment_increment");
-	uint64_t step = 0;
-
-	if (execution_is_on(e, "wsrep_on"))
-		return 0;
-	if (!value.len)
-		return 1;
-	for (size_t i = 0; i < value.len; i++) {
-		if (value.len > 5 || value.ptr[i] < '0' || value.ptr[i] > '9') /* at most 65535 */
-			return 0;
-		step = step * 10 + (uint64_t)(value.ptr[i] - '0');
-	}
-	return step;
-}
-
 /* Is the number the only unique key? */
 static bool numbered_key_alone(struct mvcc *m, const struct plan *plan)
 {
@@ -112,7 +92,7 @@ static void pass_given(
 	struct mvcc *m, const struct plan *plan, const struct eval_value *given, uint64_t *next)
 {
 	const struct sql_insert *insert = plan->stmt->u.insert;
-	uint64_t step = autoinc_step(m->schedule->execution);
+	uint64_t step = plan->step;
 
 	if (!*next || !step || given->u < *next || (given->kind == EVAL_INT && given->i < 0))
 		return;
@@ -261,7 +241,7 @@ void fill_autoinc(struct mvcc *m, const struct plan *plan, const struct eval_tab
 			pass_given(m, plan, &row[c], next);
 		if (row[c].kind != EVAL_NULL)
 			continue;
-		step = row_count > 1 ? autoinc_step(m->schedule->execution) : 1;
+		step = row_count > 1 ? plan->step : 1;
 		if (!*next && !stmt->in->record.error &&
 			!first_autoinc(m, plan, row_count, step, next, a)) {
 			if (meets_by_other_key(m, plan, c, a))

@@ -44,9 +44,11 @@ static void open_env(struct mvcc *m)
 	m->start = (struct session_settings){.mode_text = mode,
 		.eval_mode = m->env.mode,
 		.sql_mode = m->sql.mode,
-		.collation = m->env.collation_connection};
-	m->no_foreign_checks = execution_variable(s, "foreign_key_checks").ptr &&
-			       !execution_is_on(s, "foreign_key_checks");
+		.collation = m->env.collation_connection,
+		.no_foreign_checks = execution_variable(s, "foreign_key_checks").ptr &&
+				     !execution_is_on(s, "foreign_key_checks"),
+		.step = numbers_step(s)};
+	m->first = m->start;
 	m->source = (struct eval_source){table_named, rows_of, m};
 }
 
@@ -264,17 +266,10 @@ static void make_plans(struct mvcc *m)
 {
 	enum { AUTOCOMMIT = 2, COMMAND_PREPARE = 0x16 };
 	size_t count = m->schedule->execution->session_count;
-	bool *off = mem_zero(count + 1, sizeof(*off));
+	bool *off = mem_zero(count + 1, sizeof(*off)), *opened = mem_zero(count + 1, sizeof(*opened));
 	struct session_settings *settings = mem_zero(count + 1, sizeof(*settings));
 	uint32_t *order = definition_order(m);
 
-	for (size_t i = 0; i < count; i++) {
-		const struct execution_session *in = &m->schedule->execution->sessions[i];
-
-		settings_open(m, &settings[i], in->database, in->collation);
-		/* Its login was seen, so nothing came before. */
-		settings[i].has_number = in->capabilities && !in->opaque;
-	}
 	for (size_t n = 0; n < m->schedule->stmt_count; n++) {
 		uint32_t i = order[n];
 		const struct schedule_stmt *stmt = &m->schedule->stmts[i];
@@ -282,6 +277,9 @@ static void make_plans(struct mvcc *m)
 		uint8_t command = stmt->in->record.command;
 		struct span executed;
 
+		if (!opened[stmt->in->session])
+			settings_first(m, session, stmt->in->session);
+		opened[stmt->in->session] = true;
 		m->now_stmt = i;
 		/* Preparing a statement does nothing yet. */
 		m->runs[i].plan = plan_of(m,
@@ -315,6 +313,7 @@ static void make_plans(struct mvcc *m)
 	foreign_arrange(m);
 	define_find_beside(m);
 	free(order);
+	free(opened);
 	free(settings);
 	free(off);
 }

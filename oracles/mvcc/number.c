@@ -27,6 +27,26 @@ static bool see_call(void *ctx, const struct sql_expr *e)
 	return true;
 }
 
+/* From one AUTO_INCREMENT value to the next; 0: not known.  A Galera node changes it with the size
+ * of the cluster (wsrep_auto_increment_control).  Traces that do not have it are taken to have the
+ * servers' preset. */
+uint32_t numbers_step(const struct execution *e)
+{
+	struct span value = execution_variable(e, "auto_increment_increment");
+	uint32_t step = 0;
+
+	if (execution_is_on(e, "wsrep_on"))
+		return 0;
+	if (!value.len)
+		return 1;
+	for (size_t i = 0; i < value.len; i++) {
+		if (value.len > 5 || value.ptr[i] < '0' || value.ptr[i] > '9') /* at most 65535 */
+			return 0;
+		step = step * 10 + (uint32_t)(value.ptr[i] - '0');
+	}
+	return step;
+}
+
 void plan_number(struct plan *plan)
 {
 	struct calls calls = {false, false};

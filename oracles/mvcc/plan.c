@@ -278,7 +278,7 @@ static bool set_value_is_one_of(const struct sql_expr *value, const char *const 
 }
 
 /* Variables that change neither results nor effects of what is modelled. */
-static bool harmless_variable(
+bool plan_harmless_variable(
 	struct mvcc *m, const struct sql_set_item *item, const struct session_settings *settings)
 {
 	static const char *const names[] = {"autocommit", "transaction_isolation", "tx_isolation",
@@ -298,7 +298,15 @@ static bool harmless_variable(
 		"eq_range_index_dive_limit", "use_stat_tables", "max_error_count", "lc_messages",
 		"net_buffer_length", "net_retry_count", "log_slow_verbosity", "slow_query_log",
 		"sql_log_off", "default_tmp_storage_engine", "information_schema_stats_expiry",
-		"show_old_temporals"};
+		"show_old_temporals", "timestamp", "auto_increment_offset", "join_cache_level",
+		"optimizer_trace", "optimizer_trace_max_mem_size", "optimizer_trace_limit",
+		"optimizer_trace_offset", "optimizer_trace_features", "query_cache_type",
+		"transaction_alloc_block_size", "transaction_prealloc_size", "query_alloc_block_size",
+		"query_prealloc_size", "range_alloc_block_size", "alter_algorithm", "old_alter_table",
+		"keep_files_on_create", "max_sp_recursion_depth", "innodb_ft_user_stopword_table",
+		"innodb_ft_enable_stopword", "preload_buffer_size", "mrr_buffer_size",
+		"max_length_for_sort_data", "progress_report_time", "general_log", "max_connections",
+		"max_user_connections", "table_open_cache", "thread_cache_size", "log_output"};
 	struct session_settings then;
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
@@ -310,11 +318,10 @@ static bool harmless_variable(
 		return item->value &&
 		       set_value_is_one_of(item->value, (const char *const[]){"0", "off", NULL});
 	/* Everything is checked, as it was: who has switched it off stays odd. */
-	if (span_ieq_str(item->name, "foreign_key_checks") ||
-		span_ieq_str(item->name, "unique_checks"))
+	if (span_ieq_str(item->name, "unique_checks"))
 		return item->value &&
 		       set_value_is_one_of(item->value, (const char *const[]){"1", "on", NULL});
-	if (settings_collation(m, settings, item, &then))
+	if (settings_collation(m, settings, item, &then) || settings_variable(m, settings, item, &then))
 		return true;
 	return span_ieq_str(item->name, "sql_mode") &&
 	       settings_mode(m, settings, item->value, &then);
@@ -331,7 +338,7 @@ static bool only_harmless_sets(
 			break; /* unknown to the evaluator: what reads it is unsupported */
 		case SQL_SET_VARIABLE:
 			/* Others' sessions keep their values. */
-			if (item->scope == SQL_SCOPE_GLOBAL || harmless_variable(m, item, settings))
+			if (settings_is_global(item) || plan_harmless_variable(m, item, settings))
 				break;
 			return false;
 		case SQL_SET_NAMES:
@@ -344,6 +351,23 @@ static bool only_harmless_sets(
 				break;
 			return false;
 		}
+	}
+	return true;
+}
+
+/* Only such as change nothing at all: what is followed would have to be for one statement. */
+static bool plain_sets(
+	struct mvcc *m, const struct sql_set *set, const struct session_settings *settings)
+{
+	for (const struct sql_set_item *item = set->items; item; item = item->next) {
+		struct session_settings then;
+
+		if (item->kind != SQL_SET_VARIABLE || !plan_harmless_variable(m, item, settings) ||
+			settings_variable(m, settings, item, &then) ||
+			settings_collation(m, settings, item, &then) ||
+			span_ieq_str(item->name, "sql_mode") || span_ieq_str(item->name, "time_zone") ||
+			span_ieq_str(item->name, "default_storage_engine"))
+			return false;
 	}
 	return true;
 }
@@ -496,6 +520,11 @@ static void compile(
 			plan_rows(m, plan, stmt->u.del->where);
 		return;
 	case SQL_STMT_SET:
+		if (stmt->u.set->statement) {
+			plan->writes = true;
+			plan->unsupported = "SET STATEMENT of variables that are not modelled";
+			return;
+		}
 		plan->harmless = only_harmless_sets(m, stmt, settings);
 		plan->odd = !plan->harmless;
 		plan->peeks = plan->sourced;
@@ -640,6 +669,8 @@ static struct plan *make_plan(
 	plan->labels = m->label_state;
 	plan->collation = settings->collation;
 	plan->zoned = settings->zoned;
+	plan->no_foreign_checks = settings->no_foreign_checks;
+	plan->step = settings->step;
 	settings_apply(m, plan);
 	options.mode = plan->sql_mode;
 	if (!sql_parse(&m->plans_arena, plan->text, &options, &stmt, &err)) {
@@ -647,6 +678,9 @@ static struct plan *make_plan(
 		plan->writes = plan->anywhere = true;
 		return plan;
 	}
+	/* SET STATEMENT ... FOR: for that one alone. */
+	if (stmt->kind == SQL_STMT_SET && stmt->u.set->statement && plain_sets(m, stmt->u.set, settings))
+		stmt = stmt->u.set->statement;
 	plan->stmt = stmt;
 	plan->ddl = sql_stmt_is_ddl(stmt) || stmt->kind == SQL_STMT_LOCK_TABLES ||
 		    stmt->kind == SQL_STMT_XA;
@@ -692,7 +726,8 @@ const struct plan *plan_of(
 			plan->eval_mode == settings->eval_mode &&
 			plan->sql_mode == settings->sql_mode && plan->labels == m->label_state &&
 			plan->collation == settings->collation &&
-			plan->zoned == settings->zoned &&
+			plan->zoned == settings->zoned && plan->step == settings->step &&
+			plan->no_foreign_checks == settings->no_foreign_checks &&
 			span_eq(plan->temporary, settings->temporary))
 			return plan;
 	}

@@ -97,10 +97,29 @@ void settings_open(
 		s->collation = collation_numbered(m, collation);
 }
 
+void settings_first(struct mvcc *m, struct session_settings *s, uint32_t session)
+{
+	const struct execution_session *in = &m->schedule->execution->sessions[session];
+	struct session_settings now = m->start;
+
+	/* Who logged in while somebody changed what sessions begin with, has the one or the other. */
+	if (m->global_from && in->opened_at < m->global_from)
+		m->start = m->first;
+	else if (m->global_from && in->opened_at <= m->global_to)
+		m->start.odd = true;
+	settings_open(m, s, in->database, in->collation);
+	m->start = now;
+	/* Its login was seen, so nothing came before. */
+	s->has_number = in->capabilities && !in->opaque;
+	if (s->odd)
+		m->odd_sessions[session] = SESSION_ODD;
+}
+
 void settings_apply(struct mvcc *m, const struct plan *plan)
 {
 	m->env.database = plan->database;
 	m->env.mode = plan->eval_mode;
+	m->no_foreign_checks = plan->no_foreign_checks;
 	m->env.literals_uncertain = plan->collation == COLLATION_NONE;
 	m->env.collation_connection =
 		plan->collation == COLLATION_NONE ? m->start.collation : plan->collation;
@@ -199,7 +218,7 @@ bool settings_mode(struct mvcc *m, const struct session_settings *s, const struc
 {
 	struct buf text = BUF_INIT;
 	bool ok = value &&
-		  add_mode(s, execution_variable(m->schedule->execution, "sql_mode"), value, &text, 0);
+		  add_mode(s, m->start.mode_text, value, &text, 0);
 
 	*out = *s;
 	ok = ok && set_mode(out, arena_copy(&m->plans_arena, buf_span(&text)));
@@ -273,6 +292,86 @@ static void follow_temporary(struct mvcc *m, struct session_settings *s, const s
 		change_temporary(m, s, t, false);
 }
 
+/* ---- other variables ---- */
+
+static bool is_default(const struct sql_expr *value)
+{
+	return value->kind == SQL_EXPR_DEFAULT;
+}
+
+/* foreign_key_checks: on or off; false: cannot be told. */
+static bool set_checks(const struct mvcc *m, struct session_settings *s, const struct sql_expr *value)
+{
+	struct span word = word_of(value);
+
+	if (is_default(value))
+		s->no_foreign_checks = m->start.no_foreign_checks;
+	else if (span_eq_str(word, "1") || span_ieq_str(word, "on") || span_ieq_str(word, "true"))
+		s->no_foreign_checks = false;
+	else if (span_eq_str(word, "0") || span_ieq_str(word, "off") || span_ieq_str(word, "false"))
+		s->no_foreign_checks = true;
+	else
+		return false;
+	return true;
+}
+
+static bool set_step(const struct mvcc *m, struct session_settings *s, const struct sql_expr *value)
+{
+	enum { STEP_MAX = 65535 };
+	struct span word = word_of(value);
+	uint32_t step = 0;
+
+	if (is_default(value)) {
+		s->step = m->start.step;
+		return true;
+	}
+	if (!word.len || word.len > 5)
+		return false;
+	for (size_t i = 0; i < word.len; i++) {
+		if (word.ptr[i] < '0' || word.ptr[i] > '9')
+			return false;
+		step = step * 10 + (uint32_t)(word.ptr[i] - '0');
+	}
+	/* 0 is taken as 1, and what is too large as the largest. */
+	s->step = step == 0 ? 1 : step < STEP_MAX ? step : STEP_MAX;
+	/* On Galera the node changes it. */
+	if (!m->first.step)
+		s->step = 0;
+	return true;
+}
+
+bool settings_variable(const struct mvcc *m, const struct session_settings *s,
+	const struct sql_set_item *item, struct session_settings *out)
+{
+	*out = *s;
+	if (item->kind != SQL_SET_VARIABLE || !item->value)
+		return false;
+	if (span_ieq_str(item->name, "foreign_key_checks"))
+		return set_checks(m, out, item->value);
+	if (span_ieq_str(item->name, "auto_increment_increment"))
+		return set_step(m, out, item->value);
+	return false;
+}
+
+/* What sessions begin with from now on. */
+static void follow_global(struct mvcc *m, const struct sql_set_item *item, const struct execution_stmt *in)
+{
+	struct session_settings then;
+
+	if (!m->global_from)
+		m->global_from = in->record.begin;
+	m->global_to = in->record.at;
+	if (settings_variable(m, &m->start, item, &then) ||
+		(span_ieq_str(item->name, "sql_mode") && settings_mode(m, &m->start, item->value, &then)))
+		m->start = then;
+	else if (span_ieq_str(item->name, "time_zone"))
+		m->start.zoned = true;
+	else if (!plan_harmless_variable(m, item, &m->start) &&
+		 !(item->name.len > 7 && span_ieq_str(span_of(item->name.ptr, 7), "innodb_") &&
+			 !span_ieq_str(item->name, "innodb_snapshot_isolation")))
+		m->start.odd = true;
+}
+
 /* ---- all of it ---- */
 
 void settings_after(struct mvcc *m, struct session_settings *s, const struct execution_stmt *in,
@@ -308,11 +407,13 @@ void settings_after(struct mvcc *m, struct session_settings *s, const struct exe
 	for (const struct sql_set_item *item = plan->stmt->u.set->items; item; item = item->next) {
 		struct session_settings then;
 
-		if (item->scope == SQL_SCOPE_GLOBAL)
+		if (settings_is_global(item)) {
+			follow_global(m, item, in);
 			continue;
+		}
 		if (item->kind == SQL_SET_VARIABLE && span_ieq_str(item->name, "time_zone"))
 			s->zoned = item->value && item->value->kind != SQL_EXPR_DEFAULT;
-		if (settings_collation(m, s, item, &then) ||
+		if (settings_collation(m, s, item, &then) || settings_variable(m, s, item, &then) ||
 			(item->kind == SQL_SET_VARIABLE && span_ieq_str(item->name, "sql_mode") &&
 				settings_mode(m, s, item->value, &then)))
 			*s = then;

@@ -44,7 +44,8 @@ struct plan {
 	uint32_t eval_mode, sql_mode; /* of the session that sent it */
 	uint32_t labels;              /* state of the tables' names (m->label_state) */
 	uint16_t collation;           /* COLLATION_NONE: not known */
-	bool zoned;
+	bool zoned, no_foreign_checks;
+	uint32_t step;
 	struct plan *next;           /* of the same hash */
 	const struct sql_stmt *stmt; /* NULL: does not parse */
 	const char *unsupported;     /* why it cannot be executed; NULL: it can */
@@ -215,6 +216,8 @@ struct session_settings {
 	uint64_t number; /* LAST_INSERT_ID(), where it is known (number.c) */
 	bool has_number;
 	bool odd; /* it has set what is not modelled */
+	bool no_foreign_checks;
+	uint32_t step; /* from one AUTO_INCREMENT value to the next; 0: not known */
 };
 
 struct mvcc {
@@ -228,7 +231,9 @@ struct mvcc {
 	uint64_t untold; /* values of env.untold so far */
 	struct eval_source source;
 	struct sql_options sql;
-	struct session_settings start; /* of a session that has set nothing */
+	struct session_settings first; /* of a session that has set nothing, when the trace began */
+	struct session_settings start; /* ... and as SET GLOBAL has left it */
+	uint64_t global_from, global_to; /* when that was, first and last; 0: never */
 	struct map plans; /* hash to index of plan_list */
 	struct plan **plan_list;
 	size_t plan_count, plan_capacity;
@@ -395,7 +400,8 @@ void prepared_after(
 struct span prepared_text(
 	struct mvcc *m, const struct session_settings *s, const struct plan *plan);
 
-/* number.c */
+/* number.c: the step of the server's own; 0: not known */
+uint32_t numbers_step(const struct execution *e);
 void plan_number(struct plan *plan);
 /* INSERT ... VALUES: does the server number each row? */
 bool numbers_every_row(const struct mvcc *m, const struct plan *plan);
@@ -409,6 +415,8 @@ bool writes_anywhere(const struct mvcc *m, const struct plan *plan);
 /* settings.c: of a new session; `collation` is the server's number of one, 0: not recorded */
 void settings_open(
 	struct mvcc *m, struct session_settings *s, struct span database, uint32_t collation);
+/* Of a session that has said nothing yet. */
+void settings_first(struct mvcc *m, struct session_settings *s, uint32_t session);
 /* What they mean to the evaluator, from now on. */
 void settings_apply(struct mvcc *m, const struct plan *plan);
 /* SET of what decides how literals compare: true, and *out where it is understood. */
@@ -417,6 +425,18 @@ bool settings_collation(const struct mvcc *m, const struct session_settings *s,
 /* What they are once the statement was answered; its plan was made with those before it. */
 void settings_after(struct mvcc *m, struct session_settings *s, const struct execution_stmt *in,
 	const struct plan *plan);
+/* SET of another variable that is followed: true, and *out. */
+bool settings_variable(const struct mvcc *m, const struct session_settings *s,
+	const struct sql_set_item *item, struct session_settings *out);
+/* SET GLOBAL: sessions that are there keep their values. */
+static inline bool settings_is_global(const struct sql_set_item *item)
+{
+	return item->scope == SQL_SCOPE_GLOBAL || item->scope == SQL_SCOPE_PERSIST ||
+	       item->scope == SQL_SCOPE_PERSIST_ONLY;
+}
+/* plan.c: a variable that changes neither results nor effects of what is modelled, or in a way that is */
+bool plan_harmless_variable(
+	struct mvcc *m, const struct sql_set_item *item, const struct session_settings *settings);
 /* With sql_mode set to a value; false: which one that is cannot be told. */
 bool settings_mode(struct mvcc *m, const struct session_settings *s, const struct sql_expr *value,
 	struct session_settings *out);

@@ -101,6 +101,7 @@ class Generator:
         self.timeouts = r.random() < 0.03
         self.xa = r.random() < 0.06
         self.ddl = r.random() < DEFINITIONS
+        self.settings = r.random() < 0.06
         self.xid = 0
         self.tables = [Table(r, "t%d" % (i + 1)) for i in range(r.choice((1, 1, 1, 2, 2, 3)))]
         foreign = r.random() < FOREIGN
@@ -463,6 +464,12 @@ class Generator:
                 out.append("set session transaction isolation level read committed")
             if self.timeouts and r.random() < 0.15:
                 out.append("do sleep(1.2)")
+            if self.settings and r.random() < 0.2:
+                out.append(r.choice((
+                    "set foreign_key_checks = %s" % r.choice("001"),
+                    "set auto_increment_increment = %s" % r.choice("123"),
+                    "set auto_increment_offset = 2", "set sql_mode = ''", "set sql_mode = default",
+                    "set timestamp = 1000000000", "set sql_mode = 'STRICT_ALL_TABLES,ANSI_QUOTES'")))
             if self.ddl and r.random() < 0.15:
                 out.append(self.change_definition())
         if r.random() < 0.05:

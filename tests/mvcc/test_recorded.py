@@ -117,6 +117,13 @@ def test_definitions_change_in_the_trace():
         assert (coverage["decided"], coverage["undecided"]) == (decided, undecided), coverage
 
 
+def test_settings_are_followed():
+    """foreign_key_checks, auto_increment_increment, SET GLOBAL sql_mode and DEFAULT."""
+    for server in ("10.11", "mysql"):
+        found = check(os.path.join(HERE, "recorded", "rules", "settings-%s.itr" % server), "--oracle=mvcc")
+        assert found["verdict"] == "ok" and found["coverage"]["decided"] == 17, found["coverage"]
+
+
 def test_the_alias_of_a_new_row_is_no_target():
     """MySQL: values (...) as n on duplicate key update price = n.price, stock = p.stock + n.stock."""
     found = check(os.path.join(HERE, "recorded", "rules", "alias-of-new-row-mysql.itr"), "--oracle=mvcc")

@@ -125,7 +125,8 @@ class Generator(schedules.Generator):
         self.nowait = r.random() < 0.3
         self.timeouts = r.random() < 0.02
         self.xa = r.random() < 0.08
-        self.ddl = False
+        self.ddl = r.random() < 0.04
+        self.settings = r.random() < 0.05
         self.xid = 0
         self.tables = [Table(r, "t%d" % (i + 1)) for i in range(r.choice((1, 1, 2, 2, 3)))]
         for child, parent in zip(self.tables[1:], self.tables):
@@ -486,6 +487,27 @@ class Generator(schedules.Generator):
                 "select last_insert_id()",
                 "update %s set %s where %s" % (t.name, self.assignment(t), (
                     "%s = last_insert_id()" % t.key[0].name if t.auto else key))]
+
+    def change_definition(self):
+        r = self.rng
+        self.xid += 1
+        t = r.choice(self.tables)
+        if r.random() < 0.4:
+            new = Table(r, "n%d" % self.xid)
+            if len(self.tables) < 5:
+                self.tables.append(new)
+            return new.setup()[0].rstrip(";")
+        column = r.choice(t.rest).name if t.rest else t.key[0].name
+        return r.choice((
+            "alter table %s add column z%d int default 3" % (t.name, self.xid),
+            "create index i%d on %s(%s)" % (self.xid, t.name, column),
+            "create unique index i on %s(%s)" % (t.name, column),
+            "drop index i on %s" % t.name,
+            "alter table %s drop column %s" % (t.name, column),
+            "create table l%d like %s" % (self.xid, t.name),
+            "truncate %s" % t.name, "alter table %s force" % t.name,
+            "rename table %s to %sr" % (t.name, t.name), "rename table %sr to %s" % (t.name, t.name),
+            "drop table if exists %s" % t.name))
 
     def transaction(self):
         r = self.rng
