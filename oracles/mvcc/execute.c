@@ -48,7 +48,7 @@ static bool changed_since_snapshot(const struct mvcc *m)
 	for (uint32_t i = 0; i < m->now_plan->table_count; i++) {
 		const struct store_table *table = &s->tables[m->now_plan->tables[i]];
 
-		if (table->unknown || table->others)
+		if (table->unknown || table->others || table->known_since > view)
 			return true;
 		for (uint32_t r = 0; r < table->count; r++) {
 			const struct store_version *v =
@@ -109,8 +109,7 @@ static void lock_read_rows(struct mvcc *m, struct write_answer *a)
 	enum store_lock_mode mode =
 		plan->lock && plan->lock->mode == SQL_LOCK_FOR_UPDATE ? STORE_LOCK_X : STORE_LOCK_S;
 
-	if (!plan->single || read_mode_of(m) != READ_CURRENT || m->now_gathered_count != 1 ||
-		(plan->lock && plan->lock->wait == SQL_LOCK_SKIP_LOCKED))
+	if (!plan->single || read_mode_of(m) != READ_CURRENT || m->now_gathered_count != 1)
 		return;
 	for (size_t i = 0; i < m->now_gathered[0].count; i++) {
 		const struct gathered *g = &m->now_gathered[0];
@@ -121,6 +120,32 @@ static void lock_read_rows(struct mvcc *m, struct write_answer *a)
 		act_on(m, g->table, g->records[i], mode, a);
 	}
 	meet_deleted(m, m->now_gathered[0].table, a);
+}
+
+/* SKIP LOCKED: the rows that came were not locked by others, and are now. */
+static void lock_rows_that_came(struct mvcc *m, const struct eval_result *result, struct write_answer *a)
+{
+	const struct plan *plan = m->now_plan;
+	const struct execution_rows *recorded = m->schedule->stmts[m->now_stmt].result;
+	struct store_table *table = &m->store.tables[plan->tables[0]];
+	enum store_lock_mode mode =
+		plan->lock->mode == SQL_LOCK_FOR_UPDATE ? STORE_LOCK_X : STORE_LOCK_S;
+	const struct eval_value *const *rows;
+	struct eval_value *row;
+	size_t count;
+
+	if (!plan->key_at || plan->key_at > result->column_count || !recorded ||
+		!typed_rows(&m->scratch, result->types, result->column_count, recorded, &rows, &count))
+		return;
+	row = arena_zero(&m->scratch, (table->def->column_count + 1) * sizeof(*row));
+	for (size_t i = 0; i < count; i++) {
+		struct store_record *record;
+
+		row[table->cluster->columns[0]] = rows[i][plan->key_at - 1];
+		record = store_find(&m->store, table, row);
+		if (record)
+			act_on(m, table, record, mode, a);
+	}
 }
 
 /* An answer that nobody could have got while the lock was held. */
@@ -434,7 +459,10 @@ static bool run_query(struct mvcc *m)
 	case QUERY_FITS:
 		break;
 	}
-	lock_read_rows(m, &answer);
+	if (m->now_plan->lock && m->now_plan->lock->wait == SQL_LOCK_SKIP_LOCKED)
+		lock_rows_that_came(m, &result, &answer);
+	else
+		lock_read_rows(m, &answer);
 	if (answer.held_by != STORE_NONE)
 		return lock_mismatch(m, &answer);
 	if (answer.conflict)

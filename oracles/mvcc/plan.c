@@ -167,28 +167,34 @@ static void plan_outer(struct plan *plan, const struct sql_query *query)
 		plan->unsupported = "locking reads with several query blocks";
 }
 
+/* Where the answer has the primary key, if that is one column. */
+static void plan_key(struct mvcc *m, struct plan *plan, const struct sql_query *query)
+{
+	const struct store_table *table = &m->store.tables[plan->tables[0]];
+	uint32_t at = 1;
+
+	if (!table->cluster || table->cluster->count != 1 || !shows_rows(query))
+		return;
+	for (const struct sql_item *item = query->u.select.items; item; item = item->next, at++) {
+		if (item->expr->kind != SQL_EXPR_COLUMN || item->alias.ptr)
+			return;
+		if (eval_table_column(table->def, item->expr->u.column.name) == table->cluster->columns[0]) {
+			plan->key_at = at;
+			return;
+		}
+	}
+}
+
 /* ORDER BY the primary key, which the answer has: whatever rows it has, they are in that order. */
 static void plan_sorted(struct mvcc *m, struct plan *plan, const struct sql_query *query)
 {
 	const struct store_table *table = &m->store.tables[plan->tables[0]];
 	const struct sql_order *order = query->order;
-	uint32_t at = 1, key;
 
-	if (!order || order->next || order->desc || !table->cluster ||
-		table->cluster->count != 1 || order->expr->kind != SQL_EXPR_COLUMN ||
-		!shows_rows(query))
-		return;
-	key = eval_table_column(table->def, order->expr->u.column.name);
-	if (key == UINT32_MAX || key != table->cluster->columns[0])
-		return;
-	for (const struct sql_item *item = query->u.select.items; item; item = item->next, at++) {
-		if (item->expr->kind != SQL_EXPR_COLUMN || item->alias.ptr)
-			return;
-		if (eval_table_column(table->def, item->expr->u.column.name) == key) {
-			plan->sorted_by = at;
-			return;
-		}
-	}
+	plan_key(m, plan, query);
+	if (plan->key_at && order && !order->next && !order->desc && order->expr->kind == SQL_EXPR_COLUMN &&
+		eval_table_column(table->def, order->expr->u.column.name) == table->cluster->columns[0])
+		plan->sorted_by = plan->key_at;
 }
 
 /* A locking read whose locked rows are exactly those that WHERE picks. */

@@ -85,6 +85,8 @@ struct plan {
 	bool moves_cluster; /* UPDATE of columns of the primary key */
 	bool moves_unique;  /* ... of any unique key */
 	bool skips;         /* UPDATE IGNORE: leaves out rows that a constraint does not allow */
+	uint32_t key_at;    /* number, from 1, of a column of the answer that is the primary key, of a query of plain
+			       columns of one table; 0: not so */
 	uint32_t sorted_by; /* number, from 1, of a column of the answer that is the primary key and by which ORDER BY
 			       sorts; 0: not so */
 	bool asks_plainly; /* a locking read with other query blocks, which may make a read view */

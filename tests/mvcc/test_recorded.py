@@ -215,6 +215,44 @@ def judge(t, *options):
     return [f["class"] for f in found["findings"] if f["severity"] in ("violation", "suspicion")]
 
 
+def test_skip_locked_has_no_locked_row():
+    """A row that another transaction has written comes in the answer, as it was; servers pass it over."""
+    for rows, classes in (([[2, 20]], []), ([[1, 10], [2, 20]], ["missing-lock"])):
+        t = overlapping()
+        t.stmt(1, 1, "begin", 1000, txn=1)
+        t.add("txn", 1100, session=1, txn=1, event=0, number=1, level=3)
+        t.stmt(1, 2, "update t set b = 11 where a = 1", 1200, affected=1, txn=1)
+        t.stmt(2, 1, "begin", 1400, txn=2)
+        t.add("txn", 1500, session=2, txn=2, event=0, number=1, level=3)
+        t.stmt(2, 2, "select a, b from t for update skip locked", 1600, rows=rows, txn=2)
+        for session in (1, 2):
+            t.stmt(session, 3, "rollback", 1800 + session, txn=session)
+            t.add("txn", 1900 + session, session=session, txn=session, event=1, number=3, level=3, outcome=2,
+                  begin=tracefile.MONO + 1000_000, reason="rollback")
+        assert judge(t) == classes, classes
+
+
+def test_what_overlaps_alter_table_is_undecided():
+    """Free running: which definition the INSERT beside it had is not known; those before and after it are."""
+    t = overlapping()
+    t.stmt(1, 1, "insert into t values (3,30)", 1000, affected=1, txn=1)
+    t.add("txn", 1100, session=1, txn=1, event=1, number=1, level=3, outcome=1, autocommit=True,
+          begin=tracefile.MONO + 1000_000, reason="autocommit")
+    begin_seq = t.next_seq()
+    t.stmt(2, 1, "insert into t values (4,40)", 1300, affected=1, txn=2)
+    t.add("txn", 1400, session=2, txn=2, event=1, number=1, level=3, outcome=1, autocommit=True,
+          begin=tracefile.MONO + 1300_000, reason="autocommit")
+    t.stmt(1, 2, "alter table t add c int default 5", 1200, 1600, begin_seq=begin_seq)
+    t.stmt(1, 3, "select * from t order by a", 1700, txn=3,
+           rows=[[1, 10, 5], [2, 20, 5], [3, 30, 5], [4, 40, 5]])
+    t.add("txn", 1800, session=1, txn=3, event=1, number=3, level=3, outcome=1, autocommit=True,
+          begin=tracefile.MONO + 1700_000, reason="autocommit")
+    t.stmt(1, 4, "select * from t order by a", 1900, txn=4, rows=[[1, 10, 5], [2, 20, 5], [3, 30, 5], [4, 40, 6]])
+    t.add("txn", 2000, session=1, txn=4, event=1, number=4, level=3, outcome=1, autocommit=True,
+          begin=tracefile.MONO + 1900_000, reason="autocommit")
+    assert judge(t) == ["wrong-result"]
+
+
 def test_begin_that_commits_may_do_so_before_it_answers():
     """MySQL 9.7, free running: BEGIN had committed a row before another session looked for the highest one,
     and answered later.  It belongs to the transaction that it begins, and ends another."""
