@@ -61,18 +61,18 @@ class UserTime:
 
     def read(self):
         """Nanoseconds between system calls of the threads that relay, and of the trace's writer;
-        calls; and nanoseconds of pieces in which a thread was interrupted by others."""
+        calls; and nanoseconds that other threads had in between, not counted before."""
         relay = writer = calls = lost = 0
         if not self.path:
             return 0, 0, 0, 0
         with open(self.path, "rb") as counts:
-            for name, user, count, _, long_ns in self.COUNT.iter_unpack(counts.read()):
+            for name, user, count, _, others in self.COUNT.iter_unpack(counts.read()):
                 if name.startswith(b"trace"):
                     writer += user
                 else:
                     relay += user
                     calls += count
-                lost += long_ns
+                lost += others
         return relay, writer, calls, lost
 
 
@@ -173,7 +173,7 @@ def report(workload, threads, subjects, answer_bytes):
     for what in subjects:
         if what.pid and what.usertime.path:
             print("  %-8s between calls: %5.2f us relaying + %5.2f us writing = %5.2f of %.2f; "
-                  "%.2f calls; %.2f us in pieces with other threads in them" % (
+                  "%.2f calls; and %.2f us of other threads in between" % (
                       what.name, *what.own()[:2], sum(what.own()[:2]), budget, *what.own()[2:]))
     sys.stdout.flush()
 
