@@ -406,7 +406,7 @@ bool values_pack_quick(struct buf *out, const struct wire_columns *columns, stru
 			size = *p++;
 			to = column->charset == CHARSET_BINARY ? mp_put_bin_head(to, size)
 							       : mp_put_str_head(to, size);
-			to = mp_put_bytes(to, (const char *)p, size);
+			to = mp_put_short(to, p, size);
 			p += size;
 			continue;
 		default:

@@ -170,6 +170,8 @@ static void reply_rows(struct wire *w, struct wire_command *c, const struct pack
 	w->sink->row(w->ctx, c, columns_of(w, c), p);
 }
 
+enum { ROWS_AHEAD = 512 };
+
 /* The rows that lie whole at the front of the bytes, in one go: a packet that could be anything but
  * a row is left there. */
 void wire_server_rows(struct wire *w, struct span *bytes)
@@ -181,6 +183,9 @@ void wire_server_rows(struct wire *w, struct span *bytes)
 	while (end - p > PROTO_HEAD_SIZE) {
 		size_t len = p[0] | (size_t)p[1] << 8 | (size_t)p[2] << 16;
 
+		/* Each head is found by the one before it: nothing else reads ahead. */
+		__builtin_prefetch(p + ROWS_AHEAD);
+		__builtin_prefetch(p + ROWS_AHEAD + 64);
 		/* 0xfe may end the rows or begin a long value, 0xff is an error. */
 		if (len == 0 || len >= PROTO_PAYLOAD_MAX || len > w->row_keep_max ||
 			len > (size_t)(end - p) - PROTO_HEAD_SIZE || p[PROTO_HEAD_SIZE] >= 0xfe)

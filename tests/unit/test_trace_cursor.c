@@ -10,9 +10,11 @@
 #include <math.h>
 #include <msgpack.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "random.h"
 #include "trace/msgpack_cursor.h"
 #include "trace/msgpack_put.h"
@@ -488,6 +490,28 @@ START_TEST(puts_what_msgpack_c_packs)
 }
 END_TEST
 
+/* Of every length and place: a sanitizer sees a byte read too far. */
+START_TEST(puts_short_bytes)
+{
+	for (size_t len = 0; len < 300; len++) {
+		for (size_t off = 0; off < 17; off++) {
+			char *from = mem_alloc(off + len), *to = mem_alloc(off + len + 2);
+
+			for (size_t i = 0; i < off + len; i++)
+				from[i] = (char)(i * 7 + len);
+			memset(to, 0x5a, off + len + 2);
+			ck_assert_ptr_eq(mp_put_short(to + off + 1, from + off, len), to + off + 1 + len);
+			ck_assert_mem_eq(to + off + 1, from + off, len);
+			for (size_t i = 0; i <= off; i++)
+				ck_assert_int_eq(to[i], 0x5a);
+			ck_assert_int_eq(to[off + 1 + len], 0x5a);
+			free(from);
+			free(to);
+		}
+	}
+}
+END_TEST
+
 /* msgpack-c asks for a new zone for each object, of 1.5 MB for a forged array 16: without mmap. */
 __attribute__((constructor)) static void keep_memory(void)
 {
@@ -497,4 +521,4 @@ __attribute__((constructor)) static void keep_memory(void)
 
 UNIT_MAIN("trace_cursor", reads_what_msgpack_c_packs, refuses_what_msgpack_c_refuses,
 	random_bytes_agree, every_first_byte_agrees, forged_lengths_cost_nothing,
-	deep_nesting_is_skipped, puts_what_msgpack_c_packs)
+	deep_nesting_is_skipped, puts_what_msgpack_c_packs, puts_short_bytes)
