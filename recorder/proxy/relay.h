@@ -15,8 +15,9 @@
  * Parsing: in the connection phase, which the relay may have to change, before the bytes are
  * written; then a little later, some reads of all sessions in one go.  A statement's bytes come
  * after waiting in the kernel, and the parser's code and tables are no longer in the processor's
- * caches then: one parsed alone costs several times one in a row.  Times and sequence numbers are
- * those of the read.
+ * caches then: one parsed alone costs several times one in a row, and with 64 sessions on a busy
+ * machine rows of 100 reads still gain over rows of 30.  Times and sequence numbers are those of
+ * the read.
  *
  * Times: a command begins with the clock read after its first byte came from the client and before
  * it is written to the server; an answer ends with the clock read after the read that completed it.
@@ -42,10 +43,10 @@ enum {
 	/* Reads of one session before others get their turn. */
 	RELAY_READS_IN_TURN = 8,
 	/* Reads, and their bytes, that wait to be parsed ... */
-	RELAY_LATER_MAX = 64,
-	RELAY_LATER_SIZE = 32 * 1024,
+	RELAY_LATER_MAX = 192,
+	RELAY_LATER_SIZE = 128 * 1024,
 	/* ... but when so many do and a server has just got something to do, it is time. */
-	RELAY_LATER_GOOD = 24,
+	RELAY_LATER_GOOD = 96,
 	/* Numbers taken for the records of an answer: result, statement, transaction, one spare. */
 	RELAY_LATER_SEQS = 4,
 };
@@ -132,6 +133,7 @@ struct relay_worker {
 	struct {
 		struct relay_read list[RELAY_LATER_MAX];
 		size_t count, len;
+		size_t checked; /* how many there were when the time was last looked at */
 		unsigned char bytes[RELAY_LATER_SIZE + RELAY_READ_SIZE]; /* theirs, in order */
 	} later;
 };

@@ -44,6 +44,7 @@ static void stop_parsing(struct session *s)
 	struct wire_stamp now = {clock_mono_ns(), 0, 0};
 
 	relay_parse_later(s->worker);
+	s->settled = false;
 	if (s->recording && !s->parsed) {
 		s->parsed = true;
 		wire_end(&s->wire, now);
@@ -295,6 +296,14 @@ bool session_forward(struct session *s, int to, const unsigned char *bytes, size
 	return true;
 }
 
+/* Is the connection phase over, with all that the relay has to change in it?  That is so for good. */
+static bool is_past_login(const struct session *s)
+{
+	return s->recording && !s->parsed && !s->worker->options->instrument &&
+	       !s->renumber[CLIENT].by && !s->renumber[SERVER].by && !s->login_flags &&
+	       s->clearing.done;
+}
+
 static void after_parsing(struct session *s)
 {
 	struct relay_worker *w = s->worker;
@@ -306,8 +315,11 @@ static void after_parsing(struct session *s)
 	/* A session that the filter does not want is no longer read. */
 	if (s->capture.muted) {
 		wire_make_opaque(&s->wire, "not wanted");
+		s->settled = false;
 		return;
 	}
+	s->settled = s->wire.phase == WIRE_COMMANDS && !wire_is_secret(&s->wire) &&
+		     (s->settled || is_past_login(s));
 	if (s->wire.phase == WIRE_OPAQUE && !s->opaque_counted) {
 		s->opaque_counted = true;
 		COUNT(w, opaque, 1);
@@ -337,15 +349,6 @@ static void show_to_parser(struct session *s, int from, size_t len)
 
 /* ---- parsing later ---- */
 
-/* Is there nothing that the bytes could change in how they are passed on? */
-static bool may_wait(const struct session *s)
-{
-	return s->recording && s->wire.phase == WIRE_COMMANDS && !s->parsed &&
-	       !s->worker->options->instrument &&
-	       !s->worker->draining && !s->renumber[CLIENT].by && !s->renumber[SERVER].by &&
-	       !s->login_flags && s->clearing.done && !wire_is_secret(&s->wire);
-}
-
 /* Parses all that waits.  To be called before anything else is recorded by this worker. */
 void relay_parse_later(struct relay_worker *w)
 {
@@ -371,7 +374,7 @@ void relay_parse_later(struct relay_worker *w)
 	capture_let_go(&w->capture);
 	if (UNLIKELY(secret))
 		mem_wipe(w->later.bytes, w->later.len);
-	w->later.count = w->later.len = 0;
+	w->later.count = w->later.len = w->later.checked = 0;
 }
 
 /* The clock and the numbers of a read; before its bytes are passed on. */
@@ -386,11 +389,19 @@ static void note_read(struct session *s, int from, size_t len)
 	w->later.len += len;
 }
 
-/* The coarse clock may be some milliseconds late; it costs next to nothing. */
-bool relay_is_time_to_parse(const struct relay_worker *w)
+/* The last read tells the time.  Without one since the last look, as while other sessions are busy
+ * that are not parsed, the coarse clock does, which may be some milliseconds late. */
+bool relay_is_time_to_parse(struct relay_worker *w)
 {
-	return w->later.count &&
-	       clock_ns(CLOCK_MONOTONIC_COARSE) >= w->later.list[0].at + w->options->later_ns;
+	size_t count = w->later.count;
+	uint64_t now;
+
+	if (!count)
+		return false;
+	now = count == w->later.checked ? clock_ns(CLOCK_MONOTONIC_COARSE)
+					: w->later.list[count - 1].at;
+	w->later.checked = count;
+	return now >= w->later.list[0].at + w->options->later_ns;
 }
 
 enum pump { PUMP_AGAIN, PUMP_DRY, PUMP_CLOSED };
@@ -598,7 +609,7 @@ static enum pump pump(struct session *s, int from)
 	struct relay_worker *w = s->worker;
 	struct side *side = &s->side[from];
 	unsigned char *bytes = w->scratch;
-	bool later = may_wait(s);
+	bool later = s->settled && !w->draining;
 	ssize_t n;
 
 	if (UNLIKELY(s->gate) && from == CLIENT)

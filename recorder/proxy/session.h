@@ -30,32 +30,36 @@ struct side {
 	size_t pending_sent;
 };
 
-/* Owned by its worker. */
+/* Owned by its worker.  What every read needs is at the front: with many sessions it has left the
+ * processor's caches each time, and each line of it is waited for. */
 struct session {
 	struct relay_worker *worker;
-	struct relay_node *node;
-	struct session *prev, *next, *next_ready;
+	bool connecting, in_ready, dead;
+	bool settled; /* nothing that it sends can change how it is passed on: parsed later */
+	bool gate;    /* the client's first packet is held in `upgrade` */
 	struct side side[2];
+	char *doom;                  /* TLS with the server failed; the client is yet to be told */
+	struct interpose *interpose; /* NULL: what is read is forwarded as it is */
+	uint64_t bytes;
+	struct session *next_ready;
+	struct relay_node *node;
+	struct session *prev, *next;
 	uint32_t id;
-	bool connecting, in_ready, dead, opaque_counted;
+	bool opaque_counted;
 	bool recording;
 	bool parsed;            /* the parser was told that it is over */
 	const char *end_reason; /* who closed first */
-	char *doom;             /* TLS with the server failed; the client is yet to be told */
-	uint64_t bytes;
 	size_t address_index;
 	uint64_t connect_deadline;
 	bool header_due;        /* of the PROXY protocol, from the client */
 	struct proxy_ends ends; /* the client's, as it or the socket says */
 	struct sockaddr_storage peer;
 	struct wire_clearing clearing;
-	bool gate; /* the client's first packet is held in `upgrade` */
 	struct upgrade upgrade;
 	bool login_flags;            /* the next bytes are a login to be marked as one under TLS */
 	struct renumber renumber[2]; /* by the side that the packets come from */
 	struct wire wire;
 	struct capture capture;
-	struct interpose *interpose; /* NULL: what is read is forwarded as it is */
 	uint64_t statements_counted;
 };
 
@@ -79,7 +83,7 @@ void session_work(struct session *s);
 void session_drain(struct session *s);
 /* Parses all that waits.  To be called before anything else is recorded by this worker. */
 void relay_parse_later(struct relay_worker *w);
-bool relay_is_time_to_parse(const struct relay_worker *w);
+bool relay_is_time_to_parse(struct relay_worker *w);
 void relay_free_dead(struct relay_worker *w);
 
 /* connect.c */

@@ -90,8 +90,8 @@ static void queue_pop(struct wire *w)
 
 	w->queued_bytes -= c->body.len;
 	buf_release(&c->body);
-	w->head = (w->head + 1) & (w->capacity - 1);
-	w->count--;
+	/* Mostly there is one: it shall have the same memory each time. */
+	w->head = --w->count ? (w->head + 1) & (w->capacity - 1) : 0;
 }
 
 static enum wire_expect expect_of(uint8_t byte)
