@@ -296,6 +296,23 @@ static bool out_of_order(struct mvcc *m, const struct eval_result *result,
 	return false;
 }
 
+/* The same row twice, where that cannot be whatever the table has. */
+static bool has_twins(const struct mvcc *m, const struct execution_rows *recorded)
+{
+	enum { ROWS_MAX = 1000 };
+
+	if (!m->now_plan->no_twins || !m->schedule->one_at_a_time || !recorded || !recorded->complete ||
+		recorded->count > ROWS_MAX)
+		return false;
+	for (size_t i = 0; i < recorded->count; i++) {
+		for (size_t j = 0; j < i; j++) {
+			if (span_eq(recorded->rows[i], recorded->rows[j]))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* SKIP LOCKED: some of the rows, and no more than LIMIT leaves.  QUERY_DIFFERS: not so. */
 static enum query_answer passes_over_locked(struct mvcc *m, const struct eval_result *result,
 	const struct execution_rows *recorded)
@@ -366,7 +383,7 @@ static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 		return QUERY_OPEN;
 	}
 	if (m->now_plan->reads && read_mode_of(m) == READ_DIRTY && m->now_half_done) {
-		if (out_of_order(m, result, stmt->result))
+		if (out_of_order(m, result, stmt->result) || has_twins(m, stmt->result))
 			return QUERY_DIFFERS;
 		judged(m, STMT_UNDECIDED, "dirty reads while a statement waits");
 		return QUERY_OPEN;

@@ -185,6 +185,36 @@ static void plan_key(struct mvcc *m, struct plan *plan, const struct sql_query *
 	}
 }
 
+static bool shows_column(
+	const struct eval_table *def, const struct sql_query *query, uint32_t column)
+{
+	for (const struct sql_item *item = query->u.select.items; item; item = item->next) {
+		if (item->expr->kind == SQL_EXPR_STAR ||
+			(item->expr->kind == SQL_EXPR_COLUMN &&
+				eval_table_column(def, item->expr->u.column.name) == column))
+			return true;
+	}
+	return false;
+}
+
+/* Of one table: the answer has all of its primary key, or all that GROUP BY groups by, or is DISTINCT. */
+static void plan_twins(struct mvcc *m, struct plan *plan, const struct sql_query *query)
+{
+	const struct store_table *table = &m->store.tables[plan->tables[0]];
+	const struct sql_order *group = query->u.select.group;
+
+	plan->no_twins = !query->u.select.rollup &&
+			 (query->u.select.flags & SQL_SELECT_DISTINCT || group || table->cluster);
+	for (; group; group = group->next)
+		plan->no_twins &= group->expr->kind == SQL_EXPR_COLUMN &&
+				  shows_column(table->def, query,
+					  eval_table_column(table->def, group->expr->u.column.name));
+	for (uint32_t i = 0; !query->u.select.group && !(query->u.select.flags & SQL_SELECT_DISTINCT) &&
+			     table->cluster && i < table->cluster->count;
+		i++)
+		plan->no_twins &= shows_column(table->def, query, table->cluster->columns[i]);
+}
+
 /* ORDER BY the primary key, which the answer has: whatever rows it has, they are in that order. */
 static void plan_sorted(struct mvcc *m, struct plan *plan, const struct sql_query *query)
 {
@@ -218,6 +248,7 @@ static void plan_locking_read(struct mvcc *m, struct plan *plan, const struct sq
 	if (!from || from->next || from->kind != SQL_TABLE_NAME)
 		return;
 	plan_sorted(m, plan, query);
+	plan_twins(m, plan, query);
 	if (query->limit) {
 		plan_skipping(m, plan, query);
 		return;

@@ -89,6 +89,7 @@ struct plan {
 			       columns of one table; 0: not so */
 	uint32_t sorted_by; /* number, from 1, of a column of the answer that is the primary key and by which ORDER BY
 			       sorts; 0: not so */
+	bool no_twins;      /* no two rows of the answer can be the same */
 	bool asks_plainly; /* a locking read with other query blocks, which may make a read view */
 	bool single;   /* `where` is all there is to know about the rows that are locked */
 	bool plain;    /* and the answer has one row for each of them, of columns alone */
