@@ -49,12 +49,36 @@ bool node_aggregates(const struct node *n)
 	return false;
 }
 
-/* Is there the text of a DOUBLE in it?  A temporary table has room for 22 characters of that. */
-static bool has_text_of_double(const struct node *n)
+bool has_long_print(const struct eval_type *t)
+{
+	return t->kind == EVAL_T_DOUBLE || t->kind == EVAL_T_FLOAT ||
+	       (t->kind == EVAL_T_DECIMAL && t->decimals && t->length == t->decimals);
+}
+
+static bool has_long_text(const struct node *n)
 {
 	for (uint32_t i = 0; i < n->arg_count && type_is_string(&n->type); i++) {
-		if (n->args[i]->type.kind == EVAL_T_DOUBLE || n->args[i]->type.kind == EVAL_T_FLOAT ||
-			has_text_of_double(n->args[i]))
+		const struct eval_type *t = &n->args[i]->type;
+
+		if (has_long_print(t) || has_long_text(n->args[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Is there a text in it that was made one of another character set?  The temporary table that keeps the
+ * least one may have the bytes of the one and the set of the other. */
+static bool changes_charset(const struct node *n)
+{
+	const struct sql_expr *e = n->expr;
+
+	if (e && (e->kind == SQL_EXPR_CAST || e->kind == SQL_EXPR_CONVERT_USING) &&
+		type_is_string(&n->type) && type_is_string(&n->args[0]->type) &&
+		collation_charset(n->type.collation) !=
+			collation_charset(n->args[0]->type.collation))
+		return true;
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		if (changes_charset(n->args[i]))
 			return true;
 	}
 	return false;
@@ -113,8 +137,19 @@ static bool aggregate_type(struct compiler *c, struct aggregate *a)
 			compile_unsupported(c, "MIN or MAX of a computed FLOAT");
 			return false;
 		}
-		if (a->type.kind == EVAL_T_STRING && has_text_of_double(a->args[0])) {
-			compile_unsupported(c, "MIN or MAX of the text of a DOUBLE");
+		if (a->type.kind == EVAL_T_STRING && has_long_text(a->args[0])) {
+			compile_unsupported(c, "MIN or MAX of the text of a DOUBLE or of DECIMAL(n,n)");
+			return false;
+		}
+		if (a->type.zerofill) {
+			compile_unsupported(c, "MIN or MAX of ZEROFILL");
+			return false;
+		}
+		if (a->type.kind == EVAL_T_FLOAT && compile_mysql_5(c, "MySQL before 8.0: a computed FLOAT"))
+			return false;
+		if (a->type.kind == EVAL_T_STRING &&
+			(changes_charset(a->args[0]) || a->type.coercibility == COERCIBLE_NONE)) {
+			compile_unsupported(c, "MIN or MAX of a text of changed set or no collation");
 			return false;
 		}
 		/* It has room for as many bytes as the text has characters. */
@@ -148,6 +183,12 @@ static bool aggregate_type(struct compiler *c, struct aggregate *a)
 	case AGG_GROUP_CONCAT: {
 		uint16_t collation;
 
+		for (uint32_t i = 0; i < a->arg_count; i++) {
+			if (a->args[i]->type.kind == EVAL_T_BIT || a->args[i]->type.zerofill) {
+				compile_unsupported(c, "GROUP_CONCAT of BIT or ZEROFILL");
+				return false;
+			}
+		}
 		if (!aggregate_collation(
 			    c, a->args, a->arg_count, "group_concat", &collation, NULL))
 			return false;
@@ -250,7 +291,20 @@ struct aggregate *aggregate_new(
 		return (struct aggregate *)compile_unsupported(c, "an aggregate of outer columns");
 	if (c->scope->outer_reach < reach)
 		c->scope->outer_reach = reach;
+	/* '1' and '1.0' are one number in newer releases, two texts in others. */
+	if (a->distinct && (a->kind == AGG_SUM || a->kind == AGG_AVG) &&
+		a->args[0]->type.kind == EVAL_T_STRING)
+		return (struct aggregate *)compile_unsupported(c, "SUM or AVG(DISTINCT) of a text");
+	if (a->distinct && a->args[0]->type.kind == EVAL_T_BIT)
+		return (struct aggregate *)compile_unsupported(c, "DISTINCT of BIT");
 	return aggregate_type(c, a) ? a : NULL;
+}
+
+static bool different_columns(const struct node *a, const struct node *b)
+{
+	return a->column && b->column && a->expr && b->expr && a->expr->kind == SQL_EXPR_COLUMN &&
+	       b->expr->kind == SQL_EXPR_COLUMN &&
+	       !span_ieq(a->expr->u.column.name, b->expr->u.column.name);
 }
 
 struct node *compile_aggregate(struct compiler *c, const struct sql_expr *e, bool *is_aggregate)
@@ -282,6 +336,12 @@ struct node *compile_aggregate(struct compiler *c, const struct sql_expr *e, boo
 	scope->in_aggregate = false;
 	if (!a)
 		return NULL;
+	for (const struct aggregate *b = scope->aggregates;
+		b && kind == AGG_GROUP_CONCAT && c->env->flavour == SQL_MYSQL; b = b->next) {
+		/* It takes one that differs in the order or separator only for the other. */
+		if (b->kind == kind && !different_columns(a->args[0], b->args[0]))
+			return compile_unsupported(c, "MySQL: several GROUP_CONCATs");
+	}
 	*scope->aggregates_tail = a;
 	scope->aggregates_tail = &a->next;
 	n = node_new(c, run_aggregate, e, 0);
@@ -457,6 +517,10 @@ static struct eval_value bits(
 
 		if (args->rows[i][0].kind == EVAL_DOUBLE || args->rows[i][0].kind == EVAL_DECIMAL)
 			return run_unsupported(run, "BIT_AND and kin of numbers with fractions");
+		/* Cut to BIGINT. */
+		if (args->rows[i][0].kind == EVAL_STRING &&
+			(v.kind == EVAL_UINT ? v.u >= INT64_MAX : v.i == INT64_MAX || v.i == INT64_MIN))
+			return run_unsupported(run, "BIT_AND and kin of a text beyond BIGINT");
 		u = a->kind == AGG_BIT_AND ? u & x : a->kind == AGG_BIT_OR ? u | x : u ^ x;
 	}
 	return eval_uint(u);

@@ -111,6 +111,8 @@ static struct eval_value run_int(const struct node *n, struct frame *f)
 	case SQL_OP_SUB:
 		r = x - y;
 		/* MariaDB overlooks this overflow. */
+		if (x == 0 && y == INT64_MIN && mysql_5(f->run->env))
+			return run_unsupported(f->run, "MySQL before 8.0: 0 minus the least BIGINT");
 		if (x == 0 && y == INT64_MIN && !n->type.is_unsigned &&
 			f->run->env->flavour == SQL_MARIADB)
 			return eval_int(INT64_MIN);
@@ -348,6 +350,9 @@ static struct eval_value run_bits(const struct node *n, struct frame *f)
 		b = node_run(n->args[1], f);
 	if (a.kind == EVAL_NULL && b.kind != EVAL_NULL && n->op != SQL_OP_BIT_XOR)
 		(void)to_integer(f->run, &n->args[1]->type, &b); /* for its errors */
+	if (f->run->env->flavour == SQL_MYSQL && f->run->strict && b.kind == EVAL_NULL &&
+		n->op != SQL_OP_BIT_NOT && a.kind != EVAL_INT && a.kind != EVAL_UINT)
+		return run_unsupported(f->run, "MySQL: a bit operation with NULL in strict mode");
 	if (f->run->env->flavour == SQL_MYSQL && a.kind == EVAL_DOUBLE && b.kind == EVAL_NULL)
 		(void)bits_of(f->run, &n->args[0]->type, &a); /* for its errors */
 	if (a.kind == EVAL_NULL || (b.kind == EVAL_NULL && n->op != SQL_OP_BIT_NOT))
@@ -479,6 +484,13 @@ struct node *compile_arithmetic(struct compiler *c, const struct sql_expr *e, en
 	}
 	if (op == SQL_OP_DIV && type_is_temporal(&r->type) && r->type.decimals && !r->column)
 		return compile_unsupported(c, "a quotient by a computed time with a fraction");
+	if (op == SQL_OP_MOD && (a.decimals > 9 || b.decimals > 9) && !real &&
+		compile_mysql_5(c, "MySQL before 8.0: the remainder of long DECIMALs"))
+		return NULL;
+	/* The column is unsigned, and so what is negative out of range. */
+	if (op == SQL_OP_INT_DIV && c->env->flavour == SQL_MARIADB &&
+		(l->type.kind == EVAL_T_TIMESTAMP || r->type.kind == EVAL_T_TIMESTAMP))
+		return compile_unsupported(c, "DIV of a TIMESTAMP");
 	if (op == SQL_OP_INT_DIV) {
 		n->fn = run_int_div;
 		n->aux = !ints || temporal;
@@ -544,6 +556,14 @@ static struct eval_value run_negate(const struct node *n, struct frame *f)
 	}
 }
 
+void type_at_least_int(const struct compiler *c, struct eval_type *type)
+{
+	if (c->env->flavour != SQL_MARIADB || type->kind != EVAL_T_INT || type->bytes >= 4)
+		return;
+	type->length = type_int_digits(type);
+	type->bytes = 8;
+}
+
 struct node *compile_negate(struct compiler *c, const struct sql_expr *e, struct node *arg)
 {
 	struct node *n = node_new(c, run_negate, e, 1);
@@ -552,8 +572,12 @@ struct node *compile_negate(struct compiler *c, const struct sql_expr *e, struct
 		return NULL;
 	n->args[0] = arg;
 	n->type = arithmetic_type(&arg->type);
+	type_at_least_int(c, &n->type);
 	if (type_is_temporal(&arg->type) && c->env->flavour == SQL_MYSQL)
 		return compile_unsupported(c, "MySQL: the negative of a date or time");
+	if (type_is_string(&arg->type) && !arg->column &&
+		compile_mysql_5(c, "MySQL before 8.0: arithmetic on a computed text"))
+		return NULL;
 	if (type_is_temporal(&arg->type))
 		n->type = type_decimal(type_precision(&arg->type),
 			n->type.kind == EVAL_T_DECIMAL ? n->type.decimals : 0);

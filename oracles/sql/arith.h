@@ -14,6 +14,8 @@ struct node *compile_negate(struct compiler *c, const struct sql_expr *e, struct
 struct node *compile_bit_not(struct compiler *c, const struct sql_expr *e, struct node *arg);
 /* The type in which a value takes part in arithmetic: INT, DECIMAL or DOUBLE. */
 struct eval_type arithmetic_type(const struct eval_type *type);
+/* -ti and ABS(ti): to MariaDB no small integers, with as many digits. */
+void type_at_least_int(const struct compiler *c, struct eval_type *type);
 /* False (and the compiler failed) for what takes part in arithmetic in MySQL's own way. */
 bool arithmetic_modelled(struct compiler *c, const struct node *n) MUST_CHECK;
 /* A number as the operand of a bit operation. */

@@ -8,6 +8,7 @@
 #include "sql/compile.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "sql/release.h"
 #include "sql/temporal.h"
@@ -127,6 +128,47 @@ static bool bytes_win(struct node **args, uint32_t count)
 	return false;
 }
 
+/* Strings that meet only to make a new one may be of collations that nobody can choose from: it is then
+ * ordered by its bytes, and comparing it is an error. */
+static bool needs_collation(const char *operation)
+{
+	static const char *const builds[] = {"concat", "concat_ws", "insert", "elt", "lpad", "rpad", "if",
+		"ifnull", "nvl", "coalesce", "case", "greatest", "least", "group_concat"};
+
+	for (size_t i = 0; i < ARRAY_LEN(builds); i++) {
+		if (!strcmp(operation, builds[i]))
+			return false;
+	}
+	return true;
+}
+
+/* Is there a CAST or CONVERT?  Since MariaDB 11 it gives way to columns. */
+static bool any_casts(struct node *const *args, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct sql_expr *e = args[i]->expr;
+
+		if ((e && (e->kind == SQL_EXPR_CAST || e->kind == SQL_EXPR_CONVERT_USING)) ||
+			any_casts(args[i]->args, args[i]->arg_count))
+			return true;
+	}
+	return false;
+}
+
+static bool illegal_mix(struct compiler *c, uint32_t count, const char *operation)
+{
+	if (c->env->flavour == SQL_MYSQL && strcmp(operation, "comparison") != 0)
+		compile_unsupported(c, "MySQL: strings of different collations");
+	else
+		compile_error(c,
+			!strcmp(operation, "UNION") ? 1271
+			: count == 2                ? 1267
+			: count == 3                ? 1270
+						    : 1271,
+			operation);
+	return false;
+}
+
 bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 	const char *operation, uint16_t *collation, uint8_t *coercibility)
 {
@@ -183,19 +225,27 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 			}
 			continue;
 		}
-		if (level == 0) {
-			compile_error(c, 1267, operation);
+		if (level == 0 && a != b) {
+			compile_unsupported(c, "COLLATE of different character sets");
 			return false;
 		}
+		if (level == 0)
+			return illegal_mix(c, count, operation);
 		if (a == b) {
+			if (collation_is_bin(coll) && collation_is_bin(other))
+				return illegal_mix(c, count, operation);
 			if (collation_is_bin(coll) || collation_is_bin(other)) {
 				coll = collation_is_bin(coll) ? coll : other;
 			} else if (level >= 4) {
 				compile_unsupported(c, "literals of different collations");
 				return false;
-			} else {
-				compile_error(c, 1267, operation);
+			} else if (c->env->flavour == SQL_MARIADB && c->env->version >= 110000 &&
+				   any_casts(args, count)) {
+				compile_unsupported(c, "a cast beside another collation");
 				return false;
+			} else {
+				coll = collation_bin_of(a);
+				level = COERCIBLE_NONE;
 			}
 			continue;
 		}
@@ -205,8 +255,23 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 			compile_unsupported(c, "strings of different character sets");
 			return false;
 		}
+		if (count > 2 && charset_max_bytes(a) == 1 && charset_max_bytes(b) == 1) {
+			compile_unsupported(c, "ascii beside latin1 and others");
+			return false;
+		}
 		if (b > a)
 			coll = other;
+	}
+	if (level == COERCIBLE_NONE && count > 1 &&
+		(needs_collation(operation) || c->env->flavour == SQL_MYSQL))
+		return illegal_mix(c, count, operation);
+	for (uint32_t i = 0; i < count && level == COERCIBLE_NONE; i++) {
+		/* Bytes that are no characters are lost then. */
+		if (args[i]->type.kind == EVAL_T_BIT ||
+			(type_is_string(&args[i]->type) && args[i]->type.collation == COLLATION_BINARY)) {
+			compile_unsupported(c, "bytes beside texts of different collations");
+			return false;
+		}
 	}
 	for (uint32_t i = 0; i < count; i++) {
 		/* A binary literal becomes text when the query is prepared. */
@@ -293,11 +358,11 @@ static bool may_be_constant(const struct node *n)
 	return n->arg_count > 0;
 }
 
-bool comparison_of(
+/* Without the collation: IN and BETWEEN have one for all of their operands. */
+static bool comparison_type_of(
 	struct compiler *c, const struct node *a, const struct node *b, struct comparison *out)
 {
 	enum cmp_class x = class_of(&a->type), y = class_of(&b->type);
-	struct node *pair[2] = {(struct node *)(uintptr_t)a, (struct node *)(uintptr_t)b};
 	bool mysql = c->env->flavour == SQL_MYSQL;
 
 	*out = (struct comparison){.collation = COLLATION_BINARY};
@@ -320,7 +385,7 @@ bool comparison_of(
 		y = x;
 	if (x == CMP_STRING && y == CMP_STRING) {
 		out->as = type_string(COLLATION_BINARY, 4, 0);
-		return aggregate_collation(c, pair, 2, "comparison", &out->collation, NULL);
+		return true;
 	}
 	if (x == CMP_TIME || y == CMP_TIME) {
 		bool time = (x != CMP_TIME || a->type.kind == EVAL_T_TIME) &&
@@ -371,6 +436,16 @@ bool comparison_of(
 	return true;
 }
 
+bool comparison_of(
+	struct compiler *c, const struct node *a, const struct node *b, struct comparison *out)
+{
+	struct node *pair[2] = {(struct node *)(uintptr_t)a, (struct node *)(uintptr_t)b};
+
+	return comparison_type_of(c, a, b, out) &&
+	       (out->as.kind != EVAL_T_STRING ||
+		       aggregate_collation(c, pair, 2, "comparison", &out->collation, NULL));
+}
+
 /* ---- comparing ---- */
 
 struct span text_in(struct run *run, const struct eval_type *type, const struct eval_value *v,
@@ -389,6 +464,13 @@ struct span text_in(struct run *run, const struct eval_type *type, const struct 
 static int sign_of(bool greater, bool less)
 {
 	return greater - less;
+}
+
+/* To MySQL 5.6 the column is signed. */
+static void check_bit(struct run *run, const struct eval_type *type, const struct eval_value *v)
+{
+	if (type->kind == EVAL_T_BIT && v->u > INT64_MAX && mysql_5(run->env))
+		run_unsupported(run, "MySQL before 8.0: a BIT beyond BIGINT compared");
 }
 
 static int compare_integers(const struct eval_value *a, const struct eval_value *b)
@@ -483,6 +565,8 @@ int compare_as(struct run *run, const struct comparison *how, const struct eval_
 	case EVAL_T_YEAR: {
 		struct eval_value x = to_integer(run, at, a), y = to_integer(run, bt, b);
 
+		check_bit(run, at, &x);
+		check_bit(run, bt, &y);
 		if (how->year)
 			as_year(run, how->year == 1 ? &x : &y);
 		return compare_integers(&x, &y);
@@ -621,6 +705,12 @@ static struct eval_value run_compare(const struct node *n, struct frame *f)
 		f->run->outcome->status = EVAL_OK;
 		run_unsupported(f->run, "an error beside NULL <=>");
 	}
+	/* A text beside a number may have been converted before, and be the error that shows. */
+	if (f->run->strict && f->run->failed && f->run->outcome->status == EVAL_ERROR &&
+		type_is_string(&n->args[0]->type) != type_is_string(&n->args[1]->type)) {
+		f->run->outcome->status = EVAL_OK;
+		return run_unsupported(f->run, "one of several errors in strict mode");
+	}
 	if (f->run->strict && type_is_temporal(&how->as) &&
 		((a.kind == EVAL_NULL && !type_is_temporal(&n->args[1]->type)) ||
 			(b.kind == EVAL_NULL && !type_is_temporal(&n->args[0]->type))))
@@ -688,6 +778,9 @@ static struct eval_value run_compare_rows(const struct node *n, struct frame *f)
 		if (f->run->failed)
 			return EVAL_NULL_VALUE;
 		if (a.kind == EVAL_NULL || b.kind == EVAL_NULL) {
+			if (f->run->strict && type_is_temporal(&how[i / 2].as) &&
+				!(type_is_temporal(&l->type) && type_is_temporal(&r->type)))
+				return run_unsupported(f->run, "NULL compared with a date in strict mode");
 			compare_alone(f->run, &how[i / 2], &l->type, &a);
 			if (n->op == SQL_OP_NULL_EQ) {
 				compare_alone(f->run, &how[i / 2], &r->type, &b);
@@ -735,6 +828,7 @@ static struct node *compile_compare_rows(struct compiler *c, const struct sql_ex
 {
 	struct node *n = node_new(c, run_compare_rows, e, 2 * l->arg_count);
 	struct comparison *how = arena_zero(c->arena, (l->arg_count + 1) * sizeof(*how));
+	bool among = e->kind == SQL_EXPR_IN && e->u.in.list.count > 1;
 
 	if (!node_is_row(l) || !node_is_row(r) || l->arg_count != r->arg_count)
 		return compile_error(c, 1241, "rows of different sizes");
@@ -751,6 +845,13 @@ static struct node *compile_compare_rows(struct compiler *c, const struct sql_ex
 		if (how[i].year && c->env->flavour == SQL_MYSQL)
 			return compile_unsupported(c, "MySQL: a YEAR and a constant in rows");
 		how[i].year = 0;
+		/* Among several rows a DECIMAL has all its digits. */
+		if (among)
+			how[i].rounds = false;
+		if (among && !type_is_temporal(&how[i].as) &&
+			type_is_string(&l->args[i]->type) != type_is_string(&r->args[i]->type) &&
+			l->args[i]->type.kind != EVAL_T_NULL && r->args[i]->type.kind != EVAL_T_NULL)
+			return compile_unsupported(c, "rows of texts and numbers in IN");
 	}
 	n->op = (uint8_t)op;
 	n->type = type_bool();
@@ -861,6 +962,11 @@ static struct eval_value run_not(const struct node *n, struct frame *f)
 			!printed.count)
 			return run_unsupported(f->run, "NOT of a quotient that is almost zero");
 	}
+	/* To MySQL it is x = 0, which DOUBLEs with decimals almost are. */
+	if (v.kind == EVAL_DOUBLE && v.d != 0 && n->args[0]->type.kind == EVAL_T_DOUBLE &&
+		n->args[0]->type.decimals < EVAL_NOT_FIXED &&
+		fabs(v.d) < 5 / pow(10, n->args[0]->type.decimals + 1))
+		return run_unsupported(f->run, "NOT of a DOUBLE that is almost zero");
 	return truth(!to_bool(f->run, &n->args[0]->type, &v));
 }
 
@@ -885,6 +991,24 @@ struct node *compile_logic(struct compiler *c, const struct sql_expr *e, enum sq
 	n->args[1] = r;
 	n->op = (uint8_t)op;
 	n->type = type_bool();
+	return n;
+}
+
+/* Numbers that a condition, or AND and OR beside a constant, make integers of: 0.3 is false then. */
+static bool has_fraction(const struct node *n)
+{
+	if (n->fn == run_and || n->fn == run_or)
+		return has_fraction(n->args[0]) || has_fraction(n->args[1]);
+	return !type_is_int(&n->type) && n->type.kind != EVAL_T_NULL;
+}
+
+struct node *compile_condition(struct compiler *c, const struct sql_expr *e)
+{
+	struct node *n = compile_value(c, e);
+
+	if (n && has_fraction(n) &&
+		(mysql_5(c->env) || (c->env->flavour == SQL_MARIADB && c->env->version < 100600)))
+		return compile_unsupported(c, "a condition that is no integer in older releases");
 	return n;
 }
 
@@ -925,9 +1049,23 @@ static struct eval_value run_is(const struct node *n, struct frame *f)
 	return truth(is != n->aux);
 }
 
+static bool note_row(void *ctx, const struct sql_expr *e)
+{
+	bool *found = ctx;
+
+	*found |= e->kind == SQL_EXPR_ROW;
+	return true;
+}
+
 bool compares_rows(const struct node *n)
 {
+	bool found = false;
+
 	if (n->fn == run_compare_rows)
+		return true;
+	if (n->expr && n->expr->kind == SQL_EXPR_SUBQUERY)
+		sql_walk_expr(n->expr, &(struct sql_visitor){.expr = note_row, .ctx = &found});
+	if (found)
 		return true;
 	for (uint32_t i = 0; i < n->arg_count; i++) {
 		if (n->args[i] && compares_rows(n->args[i]))
@@ -1085,12 +1223,13 @@ static bool between_comparison(struct compiler *c, struct node **args, struct co
 		out->between = true;
 		return true;
 	}
-	if (!comparison_of(c, args[0], args[1], &low) || !comparison_of(c, args[0], args[2], &high))
+	if (!comparison_type_of(c, args[0], args[1], &low) ||
+		!comparison_type_of(c, args[0], args[2], &high))
 		return false;
 	*out = args[1]->type.kind == EVAL_T_NULL ? high : low;
 	if (strings)
 		return aggregate_collation(c, args, 3, "between", &out->collation, NULL);
-	if (!comparison_of(c, args[1], args[2], &both))
+	if (!comparison_type_of(c, args[1], args[2], &both))
 		return false;
 	if (low.as.kind != high.as.kind ||
 		(type_is_temporal(&both.as) && both.as.kind != low.as.kind)) {
@@ -1127,6 +1266,10 @@ struct node *compile_between(struct compiler *c, const struct sql_expr *e)
 			(bound->kind != n->args[0]->type.kind ||
 				bound->is_unsigned != n->args[0]->type.is_unsigned))
 			return compile_unsupported(c, "BETWEEN NULL and a value of another type");
+		/* As DOUBLEs. */
+		if (c->env->flavour == SQL_MYSQL && n->args[0]->type.kind == EVAL_T_INT &&
+			n->args[0]->type.bytes == 8)
+			return compile_unsupported(c, "MySQL: a BIGINT BETWEEN NULL and another");
 	}
 	/* What it compares with decides there too. */
 	if (c->env->flavour == SQL_MYSQL && n->args[0]->expr &&
@@ -1176,6 +1319,9 @@ static struct eval_value run_in(const struct node *n, struct frame *f)
 		if (f->run->failed)
 			return EVAL_NULL_VALUE;
 		if (v.kind == EVAL_NULL) {
+			if (f->run->strict && type_is_temporal(&how[i].as) &&
+				!type_is_temporal(&n->args[0]->type))
+				return run_unsupported(f->run, "NULL compared with a date in strict mode");
 			if (!n->args[i]->literal)
 				compare_alone(f->run, &how[i], &n->args[0]->type, &left);
 			unknown = true;
@@ -1273,6 +1419,10 @@ struct node *compile_in_list(struct compiler *c, const struct sql_expr *e)
 
 		for (uint32_t i = 0; i < count; i++) {
 			rows->args[i] = compile_compare(c, e, SQL_OP_EQ, left, n->args[i + 1]);
+			if (!rows->args[i] && count > 1 && c->outcome->error == 1267) {
+				c->outcome->status = EVAL_OK;
+				return compile_unsupported(c, "rows of different collations in IN");
+			}
 			if (!rows->args[i])
 				return NULL;
 			if (count > 1 && c->env->flavour == SQL_MYSQL && !plain_row(left, n->args[i + 1]))
@@ -1288,7 +1438,7 @@ struct node *compile_in_list(struct compiler *c, const struct sql_expr *e)
 	for (uint32_t i = 1; i <= count; i++) {
 		/* x IN (y) is x = y. */
 		if (count == 1 ? !operator_comparison_of(c, left, n->args[i], &how[i])
-			       : !comparison_of(c, left, n->args[i], &how[i]))
+			       : !comparison_type_of(c, left, n->args[i], &how[i]))
 			return NULL;
 		strings &= how[i].as.kind == EVAL_T_STRING;
 		any_string |= how[i].as.kind == EVAL_T_STRING;

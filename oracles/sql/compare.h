@@ -43,6 +43,9 @@ struct node *compile_between(struct compiler *c, const struct sql_expr *e);
 struct node *compile_in_list(struct compiler *c, const struct sql_expr *e);
 struct node *compile_like(struct compiler *c, const struct sql_expr *e);
 
+/* The whole of WHERE, ON or HAVING. */
+struct node *compile_condition(struct compiler *c, const struct sql_expr *e);
+
 bool node_is_row(const struct node *n);
 /* NULL, or a subquery that may hold it, somewhere within. */
 bool has_null(const struct node *n);

@@ -664,7 +664,29 @@ static void look_at_constant(struct compiler *c, const struct node *n)
 			c->null_constant = true;
 		if (run.failed && (outcome.status == EVAL_ERROR || !n->carries))
 			c->failing_constant = true;
+		if (!run.failed && c->env->flavour == SQL_MARIADB) {
+			run.strict = true;
+			(void)node_run(n, &f);
+			c->cut_constant |= run.failed;
+		}
 	}
+}
+
+/* MySQL 5.6 asks for the arguments behind a NULL. */
+static bool fails_within(const struct node *n, struct frame *f)
+{
+	struct run *run = f->run;
+	struct eval_outcome before = *run->outcome;
+	bool fails = false;
+
+	for (uint32_t i = 0; i < n->arg_count && !fails; i++) {
+		(void)node_run(n->args[i], f);
+		fails = run->failed && run->outcome->status == EVAL_ERROR;
+		*run->outcome = before;
+		run->failed = false;
+		fails = fails || fails_within(n->args[i], f);
+	}
+	return fails;
 }
 
 static struct eval_value run_guarded(const struct node *n, struct frame *f)
@@ -675,8 +697,15 @@ static struct eval_value run_guarded(const struct node *n, struct frame *f)
 
 	if (failed)
 		return v;
+	if (n->asks_all && !run->failed && fails_within(n, f))
+		return run_unsupported(run, "MySQL before 8.0: an error in what need not be asked");
 	if (n->with_failing && !run->failed)
 		return run_unsupported(run, "a constant that fails and is not asked for");
+	/* Where it was computed when the statement was prepared, strict mode was not asked for. */
+	if (n->with_cut && run->strict && run->failed && run->outcome->status == EVAL_ERROR) {
+		run->outcome->status = EVAL_OK;
+		return run_unsupported(run, "a constant that is an error in strict mode");
+	}
 	if (n->with_null && run->failed && run->outcome->status == EVAL_ERROR &&
 		run->outcome->error == 1690) {
 		run->outcome->status = EVAL_OK;
@@ -692,7 +721,7 @@ struct node *compile_expr(struct compiler *c, const struct sql_expr *e)
 	if (c->failed)
 		return NULL;
 	if (!c->depth) {
-		c->null_constant = c->failing_constant = false;
+		c->null_constant = c->failing_constant = c->cut_constant = false;
 		c->constants_run = 0;
 	}
 	if (++c->depth > COMPILE_DEPTH_MAX)
@@ -717,9 +746,11 @@ struct node *compile_expr(struct compiler *c, const struct sql_expr *e)
 		return NULL;
 	}
 	if (!c->depth && (n->arg_count || e->kind == SQL_EXPR_SUBQUERY) && !node_is_row(n) &&
-		(c->null_constant || c->failing_constant)) {
+		(c->null_constant || c->failing_constant || c->cut_constant || mysql_5(c->env))) {
+		n->asks_all = mysql_5(c->env);
 		n->with_null = c->null_constant;
 		n->with_failing = c->failing_constant;
+		n->with_cut = c->cut_constant;
 		n->guarded = n->fn;
 		n->fn = run_guarded;
 	}

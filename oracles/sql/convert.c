@@ -496,6 +496,9 @@ double to_double(struct run *run, const struct eval_type *type, const struct eva
 	case EVAL_UINT:
 		if (type->merged && v->u > INT64_MAX)
 			run_unsupported(run, "a large unsigned number of IF or CASE as a DOUBLE");
+		/* Signed, of a column. */
+		if (type->kind == EVAL_T_BIT && v->u > INT64_MAX)
+			run_unsupported(run, "a BIT beyond BIGINT as a DOUBLE");
 		return (double)v->u;
 	case EVAL_DOUBLE:
 		return v->d;
@@ -580,6 +583,9 @@ struct eval_value to_integer(
 	case EVAL_DATE:
 	case EVAL_TIME:
 	case EVAL_DATETIME:
+		/* Rounded, so that a minute may be full. */
+		if (v->t.micro && run->env->flavour == SQL_MYSQL)
+			run_unsupported(run, "MySQL: a time with a fraction as an integer");
 		return eval_int(time_to_int(v));
 	case EVAL_UNTOLD:
 		break;

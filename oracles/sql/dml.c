@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sql/compare.h"
 #include "sql/query.h"
 #include "sql/temporal.h"
 
@@ -590,7 +591,7 @@ static struct eval_change *change_compile(struct compiler *c, const struct sql_t
 		return outcome_error(c->outcome, 1146, "no such table");
 	change->flags = EVAL_STORE_UPDATE | (flags & SQL_DML_IGNORE ? EVAL_STORE_IGNORE : 0);
 	c->scope = scope_of(c, change->table, ref->alias);
-	if (where && !(change->where = compile_value(c, where)))
+	if (where && !(change->where = compile_condition(c, where)))
 		return NULL;
 	if (!compile_assignments(c, set, &change->set, &change->set_count) ||
 		!compile_order(c, order, &change->order, &change->order_count) ||
@@ -819,7 +820,7 @@ struct eval_join *eval_join_compile(struct arena *arena, const struct sql_stmt *
 	if (!compile_from(&c, q, update ? stmt->u.update->tables : stmt->u.del->from, scope, ctes))
 		return NULL;
 	join->target = arena_zero(arena, q->table_count + 1);
-	if (where && !(q->where = compile_value(&c, where)))
+	if (where && !(q->where = compile_condition(&c, where)))
 		return NULL;
 	if (!update)
 		return mark_targets(&c, join, stmt->u.del) ? join : NULL;

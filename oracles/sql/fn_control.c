@@ -14,7 +14,7 @@
 
 static bool small_int(const struct eval_type *t)
 {
-	return t->kind == EVAL_T_YEAR || (t->kind == EVAL_T_INT && t->bytes <= 2);
+	return t->kind == EVAL_T_YEAR || (t->kind == EVAL_T_INT && t->bytes <= 3);
 }
 
 static struct eval_type merge_numbers(
@@ -149,7 +149,7 @@ bool merge_types(struct compiler *c, struct node **args, uint32_t count, const c
 			return false;
 		/* It is a number to some releases and bytes to others. */
 		if ((args[i]->type.kind == EVAL_T_BIT || args[i]->type.hybrid) &&
-			args[i == 0]->type.kind == EVAL_T_NULL) {
+			(count == 1 || args[i == 0]->type.kind == EVAL_T_NULL)) {
 			compile_unsupported(c, "a BIT or NULL");
 			return false;
 		}
@@ -157,6 +157,22 @@ bool merge_types(struct compiler *c, struct node **args, uint32_t count, const c
 		 * another to the functions around it. */
 		if (args[i]->type.kind == EVAL_T_NULL && args[i]->arg_count) {
 			compile_unsupported(c, "IF, CASE or COALESCE of what is always NULL");
+			return false;
+		}
+		if (c->env->flavour == SQL_MYSQL && count > 1 && args[i]->type.zerofill) {
+			compile_unsupported(c, "MySQL: ZEROFILL in IF, CASE or COALESCE");
+			return false;
+		}
+		/* As a TIME it is none, whatever the others are. */
+		if (c->env->flavour == SQL_MYSQL && args[i]->type.kind == EVAL_T_YEAR &&
+			args[i == 0 && count > 1]->type.kind != EVAL_T_YEAR) {
+			compile_unsupported(c, "MySQL: a YEAR or another type in IF, CASE or COALESCE");
+			return false;
+		}
+		/* DIV of it is out of range or not. */
+		if (c->env->flavour == SQL_MYSQL && args[i]->type.kind == EVAL_T_DECIMAL &&
+			args[i]->type.is_unsigned && c->env->version < 90700) {
+			compile_unsupported(c, "MySQL until 9.6: DECIMAL UNSIGNED in IF, CASE or COALESCE");
 			return false;
 		}
 		/* MySQL prints it with the scale of the inner expression. */
@@ -197,6 +213,11 @@ bool merge_types(struct compiler *c, struct node **args, uint32_t count, const c
 		if (!aggregate_collation(c, args, count, operation, &collation, &coercibility))
 			return false;
 		t = type_string(collation, coercibility, 0);
+		/* IF(x, NULL, y) is in all as y. */
+		for (uint32_t i = 0; i < count && !strcmp(operation, "if"); i++) {
+			if (args[i]->type.kind == EVAL_T_NULL && type_is_string(&args[!i]->type))
+				t.decimals = args[!i]->type.decimals;
+		}
 		/* Of a string without any length MariaDB says that it has no decimals; not in all of
 		 * these functions. */
 		t.text_only = c->env->flavour == SQL_MARIADB;
@@ -653,7 +674,8 @@ static struct eval_value run_cast_text(const struct node *n, struct frame *f)
 					    : charset;
 		size_t end = text_offset(unit, s, n->type.length);
 
-		if (end < s.len && f->run->strict && v.kind == EVAL_STRING)
+		/* A constant may be cut when the statement is prepared. */
+		if (end < s.len && f->run->strict && (v.kind == EVAL_STRING || n->constant))
 			run_unsupported(f->run, "CAST that cuts a string in strict mode");
 		if (end < s.len)
 			run_truncated(f->run);
@@ -738,6 +760,8 @@ static struct node *cast_decimal(struct compiler *c, struct node *n, const struc
 	uint32_t precision = type->length.ptr ? number_of(type->length) : 10;
 	uint32_t scale = type->decimals.ptr ? number_of(type->decimals) : 0;
 
+	if (n->args[0]->type.hybrid && c->env->flavour == SQL_MARIADB && mariadb_2026(c->env) != 1)
+		return compile_unsupported(c, "a hexadecimal literal cast to DECIMAL in older releases");
 	if (precision == 0)
 		precision = 10;
 	if (scale > decimal_scale_max(c->env))

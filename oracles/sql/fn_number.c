@@ -55,6 +55,7 @@ static struct node *compile_abs(struct compiler *c, struct node *n, const struct
 	if (type_is_temporal(&n->args[0]->type) && n->type.kind == EVAL_T_INT &&
 		c->env->flavour == SQL_MARIADB)
 		n->type = type_decimal(type_precision(&n->args[0]->type), 0);
+	type_at_least_int(c, &n->type);
 	make_wide(c, &n->type);
 	return n;
 }

@@ -136,6 +136,10 @@ static bool modelled(struct span s, bool mysql)
 					!strchr(mysql ? "dDwWsS" : "dDwWsSbBAzZ123456789",
 						s.ptr[i + 1])))
 				return false;
+			/* A group's number of several digits, or one and a digit, or an octal one. */
+			if (s.ptr[i + 1] >= '1' && s.ptr[i + 1] <= '9' && i + 2 < s.len &&
+				s.ptr[i + 2] >= '0' && s.ptr[i + 2] <= '9')
+				return false;
 			i += 2;
 			break;
 		case '[':

@@ -192,7 +192,7 @@ static bool other_charset(struct compiler *c, const struct node *first, const st
 /* Of how many of the strings the result's collation comes: REPLACE, TRIM, SUBSTRING_INDEX. */
 static uint32_t like_first(const struct compiler *c, uint32_t strings)
 {
-	return c->env->flavour == SQL_MYSQL ? 1 : strings;
+	return c->env->flavour == SQL_MYSQL && !mysql_5(c->env) ? 1 : strings;
 }
 
 static struct node *compile_all(struct compiler *c, struct node *n, const struct function *function)
@@ -218,6 +218,9 @@ static struct node *compile_first(
 			(type_is_string(&n->args[0]->type) &&
 				n->args[0]->type.collation == COLLATION_BINARY)))
 		return compile_unsupported(c, "MySQL: QUOTE of a binary string");
+	if (function->fn == run_quote && !type_is_string(&n->args[0]->type) &&
+		compile_mysql_5(c, "MySQL before 8.0: QUOTE of a number"))
+		return NULL;
 	if (function->fn == run_quote && n->args[0]->type.kind == EVAL_T_NULL)
 		return compile_unsupported(c, "QUOTE of the literal NULL");
 	return string_result(c, n, n->args, 1, function->name) ? n : NULL;
@@ -240,6 +243,13 @@ static struct node *compile_measure(
 static bool is_number_text(const struct node *n)
 {
 	return !type_is_string(&n->type) || n->type.coercibility >= 5;
+}
+
+/* INSERT(INSERT(number, ...), ...): the inner one may have the set of the number's text. */
+static bool has_number_text(const struct node *n)
+{
+	return is_number_text(n) ||
+	       (n->expr && n->expr->kind == SQL_EXPR_CALL && n->arg_count && has_number_text(n->args[0]));
 }
 
 static bool bytes_beside_number(const struct node *a, const struct node *b)
@@ -486,7 +496,7 @@ static struct eval_value run_substring_index(const struct node *n, struct frame 
 		return text_result(n, SPAN_LIT(""));
 	if (many && (!text_is_valid(set_of(n), s) || !text_is_valid(set_of(n), delimiter)))
 		return run_unsupported(f->run, "SUBSTRING_INDEX of what are no characters");
-	if (is_number_text(n->args[0]) && !text_is_ascii(delimiter))
+	if (has_number_text(n->args[0]) && !text_is_ascii(delimiter))
 		return run_unsupported(f->run, WIDE_INTO_NUMBER);
 	if (count < 0 && many) { /* counted from the left all the same */
 		find_hit(s, delimiter, 0, &hits);
@@ -576,12 +586,16 @@ static struct eval_value run_pad(const struct node *n, struct frame *f)
 		return EVAL_NULL_VALUE;
 	if (length < 0)
 		return EVAL_NULL_VALUE;
-	if (is_number_text(n->args[0]) && !text_is_ascii(pad))
+	if (has_number_text(n->args[0]) && !text_is_ascii(pad))
 		return run_unsupported(f->run, WIDE_INTO_NUMBER);
 	if (f->run->env->flavour == SQL_MYSQL && n->args[0]->constant && !text_is_ascii(pad))
 		return run_unsupported(f->run, "MySQL: a constant padded with more than ASCII");
 	chars = text_chars(set_of(n), s);
 	if ((uint64_t)length <= chars) {
+		/* The literal itself is shortened, and padded for the next row. */
+		if (f->run->env->flavour == SQL_MARIADB && mariadb_2026(f->run->env) != 1 &&
+			n->args[0]->fn == run_pad)
+			return run_unsupported(f->run, "LPAD of LPAD in older releases");
 		s.len = text_offset(set_of(n), s, (size_t)length);
 		return text_result(n, s);
 	}
@@ -726,7 +740,7 @@ static struct eval_value run_insert(const struct node *n, struct frame *f)
 	known = int_arg(n, f, 2, &count) && known;
 	if (!text_arg(n, f, 3, &added) || !known)
 		return EVAL_NULL_VALUE;
-	if (is_number_text(n->args[0]) && !text_is_ascii(added))
+	if (has_number_text(n->args[0]) && !text_is_ascii(added))
 		return run_unsupported(f->run, WIDE_INTO_NUMBER);
 	chars = text_chars(set_of(n), s);
 	if (position < 1 || (uint64_t)position > chars) {
@@ -805,15 +819,15 @@ static struct eval_value run_locate(const struct node *n, struct frame *f)
 
 struct node *compile_position(struct compiler *c, const struct sql_expr *e)
 {
+	static const struct function position = {.name = "position", .fn = run_locate};
 	struct node *n = node_new(c, run_locate, e, 2);
 
 	n->args[0] = compile_value(c, e->u.binary.left);
 	n->args[1] = n->args[0] ? compile_value(c, e->u.binary.right) : NULL;
-	if (!n->args[1] || !string_result(c, n, n->args, 2, "position"))
+	if (!n->args[1])
 		return NULL;
 	n->op = 1;
-	n->type = type_int(false);
-	return n;
+	return compile_relate(c, n, &position);
 }
 
 static struct eval_value run_strcmp(const struct node *n, struct frame *f)
@@ -872,6 +886,7 @@ static struct eval_value run_field(const struct node *n, struct frame *f)
 
 	if (a.kind == EVAL_NULL)
 		return eval_int(0);
+	compare_alone(f->run, how, &n->args[0]->type, &a);
 	for (uint32_t i = 1; i < n->arg_count; i++) {
 		struct eval_value b = node_run(n->args[i], f);
 

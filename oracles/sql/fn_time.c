@@ -509,14 +509,16 @@ static struct node *compile_time(
 
 static struct eval_value run_last_day(const struct node *n, struct frame *f)
 {
-	struct eval_value v;
+	struct eval_value v, arg = node_run(n->args[0], f);
 
-	if (!time_arg(n, f, 0, EVAL_DATE, &v))
+	if (arg.kind == EVAL_NULL || f->run->failed)
 		return EVAL_NULL_VALUE;
+	if (!time_from_value(f->run, &n->args[0]->type, &arg, EVAL_DATE, &v))
+		return no_date(n, f);
+	if ((v.t.month && !v.t.day) || (!v.t.month && n->nested))
+		return run_unsupported(f->run, "a date with a zero in it");
 	if (!v.t.month)
 		return EVAL_NULL_VALUE;
-	if (!v.t.day)
-		return run_unsupported(f->run, "a date with a zero in it");
 	v.t.day = (uint8_t)days_in_month(v.t.year, v.t.month);
 	return v;
 }

@@ -32,7 +32,8 @@ struct node {
 	bool column;   /* a column of a table */
 	bool carries;  /* its value may be one that is not told (EVAL_UNTOLD), see node_carry */
 	bool nested;   /* an argument of something */
-	bool with_null, with_failing; /* guarded: such a constant is somewhere in it */
+	bool with_null, with_failing, with_cut; /* guarded: such a constant is somewhere in it */
+	bool asks_all;                /* guarded: an error anywhere in it may show */
 	uint8_t op;    /* enum sql_op, or a function's own number */
 	uint8_t aux;
 	uint16_t collation; /* under which a comparison compares */
@@ -180,7 +181,7 @@ struct compiler {
 	bool failed;
 	/* Of the expression that is compiled: constants in it that are NULL, that fail; how many
 	 * were computed to see that. */
-	bool null_constant, failing_constant;
+	bool null_constant, failing_constant, cut_constant;
 	uint32_t constants_run;
 };
 
@@ -196,6 +197,8 @@ bool compile_list(struct compiler *c, const struct sql_exprs *list, struct node 
 
 /* Is there a Unicode text in it that may have more than ASCII? */
 bool has_wide_text(const struct node *n);
+/* The coercibility of a string whose collation nobody can tell: see aggregate_collation(). */
+enum { COERCIBLE_NONE = 1 };
 /* The collation under which strings meet (the manual's "Collation Coercibility"); false: error 1267
  * was set.  Arguments that are no strings take no part. */
 bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sql/compare.h"
+#include "sql/release.h"
 
 struct compiler compiler_begin(struct arena *arena, const struct eval_env *env,
 	const struct eval_source *source, struct eval_outcome *outcome)
@@ -234,6 +235,17 @@ static bool merge_columns(struct from_state *s, const struct sql_table_ref *ref,
 	return true;
 }
 
+/* NOT (b.c IS NOT NULL): MySQL 9.7 asks it once and keeps the answer for all rows. */
+static bool negates_null(const struct sql_expr *e, bool within_not)
+{
+	if (e->kind == SQL_EXPR_UNARY && (e->op == SQL_OP_NOT || e->op == SQL_OP_BANG))
+		return negates_null(e->u.binary.left, true);
+	if (e->kind == SQL_EXPR_BINARY && (e->op == SQL_OP_AND || e->op == SQL_OP_OR || e->op == SQL_OP_XOR))
+		return negates_null(e->u.binary.left, within_not) ||
+		       negates_null(e->u.binary.right, within_not);
+	return within_not && e->kind == SQL_EXPR_IS;
+}
+
 static struct join_tree *from_join(struct from_state *s, const struct sql_table_ref *ref)
 {
 	struct join_tree *j = arena_zero(s->c->arena, sizeof(*j)), *l, *r;
@@ -255,10 +267,14 @@ static struct join_tree *from_join(struct from_state *s, const struct sql_table_
 		struct scope *saved = s->c->scope;
 
 		s->c->scope = s->scope;
-		j->on = compile_value(s->c, ref->u.join.on);
+		j->on = compile_condition(s->c, ref->u.join.on);
 		s->c->scope = saved;
 		if (!j->on)
 			return NULL;
+		if (outer && s->c->env->flavour == SQL_MYSQL && s->c->env->version >= 80100 &&
+			negates_null(ref->u.join.on, false))
+			return (struct join_tree *)compile_unsupported(
+				s->c, "MySQL: NOT of IS NULL in the ON of an outer join");
 	}
 	return j;
 }
@@ -484,7 +500,7 @@ static bool ordinal_of(const struct compiler *c, const struct sql_expr *e, uint6
 		return false;
 	*out = e->u.literal.kind == SQL_LIT_TRUE;
 	if (e->u.literal.kind == SQL_LIT_TRUE || e->u.literal.kind == SQL_LIT_FALSE)
-		return c->env->flavour == SQL_MARIADB; /* to MySQL they are values */
+		return c->env->flavour == SQL_MARIADB || mysql_5(c->env); /* to MySQL 8 they are values */
 	if (e->u.literal.kind != SQL_LIT_INT)
 		return false;
 	for (size_t i = 0; i < e->u.literal.text.len && *out < 100000; i++)
@@ -522,6 +538,11 @@ static bool compile_keys(struct compiler *c, const struct sql_order *order, stru
 				return false;
 			}
 			key->node = items[ordinal - 1];
+			/* In a derived table it is taken for a column's name (error 1054). */
+			if (key->node->constant && c->env->flavour == SQL_MYSQL) {
+				compile_unsupported(c, "a constant in GROUP BY or ORDER BY");
+				return false;
+			}
 			if (c->scope->aggregate_count && !c->scope->aggregates_allowed &&
 				node_aggregates(key->node)) {
 				compile_error(c, 1056, "grouping by an aggregate");
@@ -542,6 +563,10 @@ static bool compile_keys(struct compiler *c, const struct sql_order *order, stru
 			compile_unsupported(c, "ordering bytes that were a text");
 			return false;
 		}
+		if (items && !c->scope->aggregates_allowed && !key->node->column &&
+			key->node->type.kind == EVAL_T_DECIMAL &&
+			compile_mysql_5(c, "MySQL before 8.0: GROUP BY a computed DECIMAL"))
+			return false;
 		/* The temporary table's column has the digits of the dividend. */
 		if (items && !c->scope->aggregates_allowed && key->node->expr &&
 			key->node->expr->kind == SQL_EXPR_BINARY &&
@@ -689,7 +714,7 @@ static struct eval_query *compile_select(struct compiler *c, struct eval_query *
 	scope->aggregates_tail = &scope->aggregates;
 	scope->windows_tail = &scope->windows;
 	scope->named_windows = query->u.select.windows;
-	if (query->u.select.where && !(q->where = compile_value(c, query->u.select.where)))
+	if (query->u.select.where && !(q->where = compile_condition(c, query->u.select.where)))
 		return NULL;
 	scope->aggregates_allowed = scope->windows_allowed = true;
 	if (!compile_items(c, q, query, &x))
@@ -702,12 +727,16 @@ static struct eval_query *compile_select(struct compiler *c, struct eval_query *
 	for (uint32_t i = 0; i < x.count; i++)
 		q->types[i] = x.nodes[i]->type;
 	q->distinct = query->u.select.flags & SQL_SELECT_DISTINCT;
+	for (uint32_t i = 0; i < x.count && q->distinct; i++) {
+		if (q->types[i].kind == EVAL_T_BIT)
+			return (struct eval_query *)compile_unsupported(c, "DISTINCT of BIT");
+	}
 	set_aliases(c, query, &x);
 	if (!compile_groups(c, q, query))
 		return NULL;
 	having_order = scope->alias_first;
 	scope->alias_first = true;
-	if (query->u.select.having && !(q->having = compile_value(c, query->u.select.having)))
+	if (query->u.select.having && !(q->having = compile_condition(c, query->u.select.having)))
 		return NULL;
 	scope->windows_allowed = true;
 	if (!compile_keys(c, query->order, q->items, q->column_count, &q->order, &q->order_count))
@@ -764,6 +793,42 @@ static bool compile_set_order(struct compiler *c, struct eval_query *q,
 	return compile_keys(c, query->order, items, q->column_count, &q->order, &q->order_count);
 }
 
+/* Through a temporary table BIT is a number or its text, ZEROFILL cuts, a FLOAT has the digits of a
+ * DOUBLE in some, and the text of a number may be cut. */
+static bool unites(const struct eval_type *a, const struct eval_type *b)
+{
+	const struct eval_type *both[2] = {a, b};
+
+	for (int i = 0; i < 2; i++) {
+		const struct eval_type *t = both[i], *other = both[1 - i];
+
+		if (t->kind == EVAL_T_BIT || t->zerofill ||
+			((t->kind == EVAL_T_FLOAT || t->kind == EVAL_T_YEAR) && other->kind != t->kind) ||
+			(has_long_print(t) && !type_is_number(other) && other->kind != EVAL_T_NULL) ||
+			(t->kind == EVAL_T_STRING && t->collation == COLLATION_BINARY &&
+				other->kind != EVAL_T_NULL &&
+				(other->kind != EVAL_T_STRING || other->collation != COLLATION_BINARY)))
+			return false;
+	}
+	return true;
+}
+
+/* MariaDB finds the type of all operands at once: 1 UNION 1.5 UNION 'a' has '1', not '1.0'. */
+static bool mixes(const struct eval_query *q, const struct eval_type *type, uint32_t i)
+{
+	if (q->kind != QUERY_SET_OP || !type_is_string(type))
+		return false;
+	return (!type_is_string(&q->types[i]) &&
+		       (q->left->types[i].kind != q->right->types[i].kind ||
+			       q->left->types[i].decimals != q->right->types[i].decimals)) ||
+	       mixes(q->left, type, i) || mixes(q->right, type, i);
+}
+
+static bool is_intersection(const struct eval_query *q)
+{
+	return q->kind == QUERY_SET_OP && q->op == SQL_INTERSECT;
+}
+
 static struct eval_query *compile_set_op(struct compiler *c, struct eval_query *q,
 	const struct sql_query *query, struct scope *scope, const struct cte *ctes)
 {
@@ -776,6 +841,15 @@ static struct eval_query *compile_set_op(struct compiler *c, struct eval_query *
 	if (!q->right)
 		return NULL;
 	c->scope = saved;
+	/* MySQL 9.7 lets the operand's LIMIT go. */
+	if (c->env->flavour == SQL_MYSQL && q->op != SQL_UNION &&
+		(q->left->limit || q->right->limit))
+		return (struct eval_query *)compile_unsupported(
+			c, "MySQL: LIMIT in an operand of INTERSECT or EXCEPT");
+	/* MariaDB makes it a derived table, where no two columns may have one name. */
+	if (c->env->flavour == SQL_MARIADB && q->op != SQL_INTERSECT && q->left->column_count > 1 &&
+		(is_intersection(q->left) || is_intersection(q->right)))
+		return (struct eval_query *)compile_unsupported(c, "INTERSECT within UNION or EXCEPT");
 	if (q->left->column_count != q->right->column_count)
 		return (struct eval_query *)compile_error(
 			c, 1222, "queries with different numbers of columns");
@@ -786,14 +860,30 @@ static struct eval_query *compile_set_op(struct compiler *c, struct eval_query *
 		struct node *pair[2] = {
 			node_of_type(c, &q->left->types[i]), node_of_type(c, &q->right->types[i])};
 
+		if (!unites(&pair[0]->type, &pair[1]->type))
+			return (struct eval_query *)compile_unsupported(
+				c, "UNION of BIT, ZEROFILL, or of YEAR, FLOAT, DOUBLE or bytes with another type");
+		if ((pair[0]->type.kind != pair[1]->type.kind || pair[0]->type.bytes != pair[1]->type.bytes) &&
+			compile_mysql_5(c, "MySQL before 8.0: UNION of several types"))
+			return NULL;
+		/* MySQL 9.7: SELECT 1 EXCEPT SELECT v INTERSECT SELECT NULL is empty. */
+		if (c->env->flavour == SQL_MYSQL && q->op != SQL_UNION &&
+			(pair[0]->type.kind == EVAL_T_NULL || pair[1]->type.kind == EVAL_T_NULL))
+			return (struct eval_query *)compile_unsupported(
+				c, "MySQL: NULL as a column of INTERSECT or EXCEPT");
 		if (!merge_types(c, pair, 2, "UNION", &q->types[i]))
 			return NULL;
+		if (mixes(q->left, &q->types[i], i) || mixes(q->right, &q->types[i], i))
+			return (struct eval_query *)compile_unsupported(
+				c, "UNION of a text and of numbers or dates of several types");
 	}
 	if (q->left->outer_reach > q->outer_reach)
 		q->outer_reach = q->left->outer_reach;
 	if (q->right->outer_reach > q->outer_reach)
 		q->outer_reach = q->right->outer_reach;
 	q->outer_text |= q->left->outer_text || q->right->outer_text;
+	if (query->limit && !q->all && compile_mysql_5(c, "MySQL before 8.0: UNION with LIMIT"))
+		return NULL;
 	return compile_set_order(c, q, query, scope) ? q : NULL;
 }
 
@@ -821,6 +911,13 @@ static struct eval_query *compile_values_query(
 
 		for (r = 0; r < q->row_count; r++)
 			column[r] = q->rows[r][i];
+		/* Each row is printed as it is, there. */
+		for (r = 1; r < q->row_count && c->env->flavour == SQL_MYSQL; r++) {
+			if (column[r]->type.kind != column[0]->type.kind ||
+				column[r]->type.decimals != column[0]->type.decimals)
+				return (struct eval_query *)compile_unsupported(
+					c, "MySQL: VALUES of several types in one column");
+		}
 		if (!merge_types(c, column, (uint32_t)q->row_count, "VALUES", &q->types[i]))
 			return NULL;
 		q->names[i] = SPAN_LIT("?");

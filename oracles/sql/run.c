@@ -511,6 +511,30 @@ static bool add_group(const struct eval_query *q, struct frame *f, const struct 
 	return run_aggregates(q, f, matches, members, count, rows, aggregates);
 }
 
+/* MariaDB (Cached_item_decimal) counts a NULL that comes behind a DECIMAL for the same group, where it sorts
+ * to group: before a DESC. */
+static bool loses_null_groups(const struct eval_query *q, struct run *run,
+	const struct eval_value *const *keys, size_t count)
+{
+	bool desc = false;
+
+	for (uint32_t k = 0; k < q->order_count; k++)
+		desc |= q->order[k].desc;
+	for (uint32_t k = 0; k < q->group_count; k++)
+		desc |= q->group[k].desc;
+	for (uint32_t k = 0; k < q->group_count && desc && run->env->flavour == SQL_MARIADB; k++) {
+		if (q->group[k].node->type.kind != EVAL_T_DECIMAL || q->group[k].node->column)
+			continue;
+		for (size_t i = 0; i < count; i++) {
+			if (keys[i][k].kind == EVAL_NULL) {
+				run_unsupported(run, "MariaDB: NULL among computed DECIMALs that are grouped, DESC");
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
 static bool select_groups(const struct eval_query *q, struct frame *f, const struct eval_rows *rows,
 	const uint32_t *matches, size_t count, struct output *out)
 {
@@ -530,7 +554,7 @@ static bool select_groups(const struct eval_query *q, struct frame *f, const str
 				f->run, &q->group[k].node->type, node_run(q->group[k].node, f));
 		keys[i] = key;
 	}
-	if (f->run->failed)
+	if (f->run->failed || loses_null_groups(q, f->run, keys, count))
 		return false;
 	sort.keys = keys;
 	index = sorted(&sort, count);

@@ -278,6 +278,19 @@ static struct eval_value store_real(struct storing *s, const struct eval_value *
 
 /* ---- strings ---- */
 
+/* A product is kept in groups of nine digits behind the point, and without a last one that is zero; what
+ * was read has all. */
+static bool ends_in_zero_group(uint32_t scale, struct span text)
+{
+	uint32_t digits = scale ? (scale - 1) % 9 + 1 : 0;
+
+	for (uint32_t i = 1; i <= digits && i <= text.len; i++) {
+		if (text.ptr[text.len - i] != '0')
+			return false;
+	}
+	return digits > 0;
+}
+
 static struct eval_value store_text(struct storing *s, const struct eval_value *v)
 {
 	enum charset charset = collation_charset(s->type->collation);
@@ -295,8 +308,11 @@ static struct eval_value store_text(struct storing *s, const struct eval_value *
 	/* A zero that was computed has lost its decimals, one that was read has not. */
 	if (v->kind == EVAL_DECIMAL && !v->dec->count && v->dec->scale)
 		return run_unsupported(s->run, "a DECIMAL zero stored as text");
-	if (s->from->kind == EVAL_T_BIT || s->from->kind == EVAL_T_FLOAT)
-		return run_unsupported(s->run, "a BIT or FLOAT stored as text");
+	if (v->kind == EVAL_DECIMAL && s->run->env->flavour == SQL_MARIADB &&
+		mariadb_2026(s->run->env) != 1 && ends_in_zero_group(v->dec->scale, text))
+		return run_unsupported(s->run, "a DECIMAL with zeros at its end stored as text in older releases");
+	if (s->from->kind == EVAL_T_BIT || s->from->kind == EVAL_T_FLOAT || s->from->zerofill)
+		return run_unsupported(s->run, "a BIT, FLOAT or ZEROFILL stored as text");
 	if (v->kind == EVAL_STRING && !text_convert(s->run->arena, collation_charset(v->collation),
 					      charset, text, &text, &malformed)) {
 		if (complain(s, 1366, "characters that the column's set lacks"))

@@ -72,6 +72,12 @@ static bool may_be_null(const struct node *n, struct frame *f)
 	return null;
 }
 
+static bool same_room(const struct eval_type *a, const struct eval_type *b)
+{
+	return a->kind == b->kind && a->bytes == b->bytes && a->is_unsigned == b->is_unsigned &&
+	       a->decimals == b->decimals && a->length <= b->length;
+}
+
 /* left op ANY (...), left op ALL (...); IN is = ANY, NOT IN its negation. */
 static struct eval_value run_quantified(const struct node *n, struct frame *f)
 {
@@ -111,6 +117,10 @@ static struct eval_value run_quantified(const struct node *n, struct frame *f)
 		if (yes != all)
 			return eval_int(!all != n->aux);
 	}
+	/* A value that the subquery's type has no room for is not there, whatever else is NULL. */
+	if (unknown && f->run->env->flavour == SQL_MARIADB && n->op == SQL_OP_EQ &&
+		!same_room(&n->args[0]->type, &r.types[0]))
+		return run_unsupported(f->run, "IN of several types with NULL among them");
 	if (unknown)
 		return EVAL_NULL_VALUE;
 	return eval_int(all != n->aux);
@@ -127,6 +137,12 @@ static bool casts_to_time(const struct sql_query *q)
 	return e && e->kind == SQL_EXPR_CAST &&
 	       (e->u.cast.type->kind == SQL_TYPE_DATE || e->u.cast.type->kind == SQL_TYPE_TIME ||
 		       e->u.cast.type->kind == SQL_TYPE_DATETIME);
+}
+
+static bool selects_column(const struct sql_query *q)
+{
+	return q->kind == SQL_QUERY_SELECT && q->u.select.items &&
+	       q->u.select.items->expr->kind == SQL_EXPR_COLUMN;
 }
 
 struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
@@ -175,6 +191,12 @@ struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
 			n->type.kind == EVAL_T_BIT ||
 			(n->type.kind == EVAL_T_YEAR && c->env->flavour == SQL_MYSQL))
 			return compile_unsupported(c, "a subquery of ENUM, SET, BIT or 0x41");
+		if (n->type.zerofill)
+			return compile_unsupported(c, "a subquery of a ZEROFILL column");
+		/* As a text, it has fewer digits. */
+		if (c->env->flavour == SQL_MYSQL && type_is_temporal(&n->type) && n->type.decimals &&
+			!selects_column(e->u.in.query))
+			return compile_unsupported(c, "MySQL: a subquery of a computed time with a fraction");
 		/* MariaDB keeps results by the outer values: 'a' is answered with what 'A' gave. */
 		if (c->env->flavour == SQL_MARIADB && s->query->outer_text)
 			return compile_unsupported(c, "a subquery that depends on a text outside");
@@ -188,11 +210,18 @@ struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
 		return n;
 	}
 	column = node_column(c, NULL, 0, 0, 0, &s->query->types[0]);
+	/* What is made of literals only would give way. */
+	if (type_is_string(&left->type) && type_is_string(&column->type) &&
+		left->type.coercibility == column->type.coercibility &&
+		left->type.collation != column->type.collation)
+		return compile_unsupported(c, "different collations in a subquery");
 	if (!operator_comparison_of(c, left, column, &s->how))
 		return NULL;
 	/* d IN (SELECT 'x') is d = 'x', which is compared as DECIMALs. */
 	if (left->type.hybrid)
 		return compile_unsupported(c, "a hexadecimal literal IN a subquery");
+	if (left->type.kind == EVAL_T_BIT || column->type.kind == EVAL_T_BIT)
+		return compile_unsupported(c, "a BIT IN a subquery");
 	/* y IN (SELECT 5) is y = 5, and that a year. */
 	if ((left->type.kind == EVAL_T_YEAR) != (column->type.kind == EVAL_T_YEAR))
 		return compile_unsupported(c, "a YEAR and another type in a subquery");

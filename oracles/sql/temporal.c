@@ -599,7 +599,9 @@ static bool from_number(struct run *run, const struct eval_type *type, const str
 			return false;
 		fraction.scale = 0;
 		micro = (uint32_t)decimal_to_uint(&fraction, &overflow);
-		if (micro == 999999 && d.scale > 6) { /* rounded up it is none */
+		/* Rounded up it is none; of MariaDB's TIMEs none in any case. */
+		if (micro == 999999 &&
+			(d.scale > 6 || (kind == EVAL_TIME && run->env->flavour == SQL_MARIADB))) {
 			run_unsupported(run, "a number just below a second as a date or time");
 			return false;
 		}

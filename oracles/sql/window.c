@@ -312,6 +312,11 @@ static bool compile_function(struct compiler *c, struct window *w, const struct 
 			compile_unsupported(c, "GROUP_CONCAT or DISTINCT with OVER");
 			return false;
 		}
+		/* Of numbers beyond 31 bits it is wrong: it counts bits, and shifts an int. */
+		if (aggregate == AGG_BIT_XOR && c->env->flavour == SQL_MARIADB) {
+			compile_unsupported(c, "MariaDB: BIT_XOR over a window");
+			return false;
+		}
 		w->aggregate = aggregate_new(c, e, aggregate);
 		if (!w->aggregate)
 			return false;
@@ -355,6 +360,8 @@ struct node *compile_window(struct compiler *c, const struct sql_expr *e)
 	scope->windows_allowed = true;
 	if (!is_framed(w) && w->unit)
 		return compile_unsupported(c, "a frame for a function that has none");
+	if (w->type.zerofill)
+		return compile_unsupported(c, "ZEROFILL in a window function");
 	if (c->env->flavour == SQL_MARIADB && wants_order(w->kind) &&
 		(w->key_count == w->partition_count || (over->parenthesised && !over->order)))
 		return compile_error(c, 4018, "a window function without ORDER BY");
