@@ -4,14 +4,15 @@
  * random changes, each computed here and there.
  *
  *	sql_eval SOCKET [--seed=N] [--expressions=N] [--queries=N] [--changes=N] [--show=N]
- *	         [--database=NAME]
+ *	         [--database=NAME] [--coverage]
  *	sql_eval SOCKET --json=N       JSON texts stored, copied and read back (MySQL)
  *	sql_eval SOCKET --collations   every pair of bytes, and the order of all known characters
  *	sql_eval SOCKET --try          expressions from standard input, one a line
  *
  * What must hold: whatever we say is a value is the server's, to the byte as it is printed;
  *whatever we say is an error is the same error there.  What we call unsupported is counted by
- *reason. Prints differences and a summary; exits 1 if there was any difference.
+ *reason. Prints differences and a summary; exits 1 if there was any difference.  --coverage also prints
+ *which functions, operators, casts and columns occurred, how often, and how often where we decided.
  */
 #include <ctype.h>
 #include <mysql.h>
@@ -27,11 +28,17 @@
 #include "sql/collation.h"
 #include "sql/eval.h"
 
-enum { BATCH = 40, ROWS = 8, REASONS_MAX = 400 };
+enum { BATCH = 40, ROWS = 8, REASONS_MAX = 400, FEATURES_MAX = 1000 };
 
 struct reason {
 	char text[EVAL_REASON_MAX];
 	unsigned long count;
+};
+
+/* What occurs in the expressions and queries, how often, and how often in one that was decided. */
+struct feature {
+	char name[40];
+	unsigned long count, decided;
 };
 
 struct state {
@@ -47,6 +54,9 @@ struct state {
 	unsigned shown; /* the table whose rows a difference is shown with */
 	struct reason reasons[REASONS_MAX];
 	unsigned reason_count;
+	struct feature features[FEATURES_MAX];
+	unsigned feature_count;
+	bool coverage, decided; /* to count them; of the text at hand */
 	unsigned long expressions, values, unsupported, unsupported_values, errors, differences;
 	unsigned long statements, statements_unsupported, statement_errors;
 	unsigned long show;
@@ -80,6 +90,11 @@ static void use(struct state *s, const char *socket, const char *database)
 	s->options = sql_options_for_server(span_str(mysql_get_server_info(s->server)));
 	s->env = eval_env_for_server(span_str(mysql_get_server_info(s->server)));
 	s->generator.mysql = s->env.flavour == SQL_MYSQL;
+	s->generator.version = s->env.version;
+	s->generator.newest_collation =
+		s->generator.mysql ? (s->env.version >= 80000 ? "utf8mb4_0900_ai_ci" : "utf8mb4_bin")
+				   : (s->env.version >= 101000 ? "utf8mb4_uca1400_ai_ci"
+								: "utf8mb4_general_nopad_ci");
 	buf_printf(&sql, "DROP DATABASE IF EXISTS %s", database);
 	must(s, sql.data);
 	buf_clear(&sql);
@@ -94,6 +109,13 @@ static void use(struct state *s, const char *socket, const char *database)
 	must(s, "SET sql_mode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO'");
 	must(s, "SET timestamp = 1709210096"); /* 2024-02-29 12:34:56 UTC */
 	must(s, "SET time_zone = '+00:00'");
+	/* There are queries that a server never ends and that fill its disk, and it goes on when we are gone. */
+	if (!s->generator.mysql) {
+		must(s, "SET max_statement_time = 5");
+		must(s, "SET tmp_disk_table_size = 268435456");
+	} else if (s->env.version >= 50708) {
+		must(s, "SET max_execution_time = 5000");
+	}
 	s->env.mode = EVAL_MODE_STRICT_TRANS_TABLES | EVAL_MODE_ERROR_FOR_DIVISION_BY_ZERO;
 	s->env.has_now = true;
 	s->env.time_zone_utc = true;
@@ -287,6 +309,89 @@ static double cpu_now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+/* ---- coverage ---- */
+
+static void count_feature(struct state *s, const char *what, struct span name)
+{
+	char text[40];
+	unsigned i = 0;
+
+	snprintf(text, sizeof(text), "%s %.*s", what, (int)(name.len > 30 ? 30 : name.len), name.ptr);
+	for (char *p = text; *p; p++)
+		*p = (char)toupper((unsigned char)*p);
+	while (i < s->feature_count && strcmp(s->features[i].name, text) != 0)
+		i++;
+	if (i == FEATURES_MAX)
+		return;
+	if (i == s->feature_count)
+		snprintf(s->features[s->feature_count++].name, sizeof(text), "%s", text);
+	s->features[i].count++;
+	s->features[i].decided += s->decided;
+}
+
+static bool count_expr(void *ctx, const struct sql_expr *e)
+{
+	static const char *const kinds[] = {[SQL_EXPR_IS] = "IS", [SQL_EXPR_IN] = "IN",
+		[SQL_EXPR_BETWEEN] = "BETWEEN", [SQL_EXPR_LIKE] = "LIKE", [SQL_EXPR_QUANTIFIED] = "ANY, ALL",
+		[SQL_EXPR_EXISTS] = "EXISTS", [SQL_EXPR_SUBQUERY] = "subquery", [SQL_EXPR_ROW] = "row",
+		[SQL_EXPR_CASE] = "CASE", [SQL_EXPR_CONVERT_USING] = "CONVERT USING",
+		[SQL_EXPR_COLLATE] = "COLLATE", [SQL_EXPR_EXTRACT] = "EXTRACT",
+		[SQL_EXPR_INTERVAL] = "+ INTERVAL", [SQL_EXPR_TRIM] = "TRIM FROM",
+		[SQL_EXPR_POSITION] = "POSITION", [SQL_EXPR_DATE_FUNC] = "DATE_ADD"};
+	static const char *const operators[] = {[SQL_OP_OR] = "OR", [SQL_OP_XOR] = "XOR", [SQL_OP_AND] = "AND",
+		[SQL_OP_EQ] = "=", [SQL_OP_NULL_EQ] = "<=>", [SQL_OP_NE] = "<>", [SQL_OP_LT] = "<",
+		[SQL_OP_LE] = "<=", [SQL_OP_GT] = ">", [SQL_OP_GE] = ">=", [SQL_OP_REGEXP] = "REGEXP",
+		[SQL_OP_BIT_OR] = "|", [SQL_OP_BIT_AND] = "&", [SQL_OP_SHIFT_LEFT] = "<<",
+		[SQL_OP_SHIFT_RIGHT] = ">>", [SQL_OP_ADD] = "+", [SQL_OP_SUB] = "-", [SQL_OP_MUL] = "*",
+		[SQL_OP_DIV] = "/", [SQL_OP_INT_DIV] = "DIV", [SQL_OP_MOD] = "%", [SQL_OP_BIT_XOR] = "^",
+		[SQL_OP_NOT] = "NOT", [SQL_OP_BANG] = "!", [SQL_OP_NEG] = "unary -", [SQL_OP_BIT_NOT] = "~",
+		[SQL_OP_BINARY] = "BINARY"};
+	static const char *const types[] = {[SQL_TYPE_SIGNED] = "SIGNED", [SQL_TYPE_UNSIGNED] = "UNSIGNED",
+		[SQL_TYPE_DECIMAL] = "DECIMAL", [SQL_TYPE_DOUBLE] = "DOUBLE", [SQL_TYPE_CHAR] = "CHAR",
+		[SQL_TYPE_NCHAR] = "NCHAR", [SQL_TYPE_BINARY] = "BINARY", [SQL_TYPE_DATE] = "DATE",
+		[SQL_TYPE_TIME] = "TIME", [SQL_TYPE_DATETIME] = "DATETIME"};
+	struct state *s = ctx;
+
+	switch ((enum sql_expr_kind)e->kind) {
+	case SQL_EXPR_COLUMN:
+		count_feature(s, "column", e->u.column.name);
+		break;
+	case SQL_EXPR_CALL:
+		count_feature(s,
+			e->u.call.extra && e->u.call.extra->over       ? "window"
+			: e->u.call.extra && e->u.call.extra->distinct ? "distinct"
+								       : "function",
+			e->u.call.name);
+		break;
+	case SQL_EXPR_UNARY:
+	case SQL_EXPR_BINARY:
+		if (e->op < ARRAY_LEN(operators) && operators[e->op])
+			count_feature(s, "operator", span_str(operators[e->op]));
+		break;
+	case SQL_EXPR_CAST:
+		if (e->u.cast.type->kind < ARRAY_LEN(types) && types[e->u.cast.type->kind])
+			count_feature(s, "cast", span_str(types[e->u.cast.type->kind]));
+		break;
+	default:
+		if (e->kind < ARRAY_LEN(kinds) && kinds[e->kind])
+			count_feature(s, "syntax", span_str(kinds[e->kind]));
+	}
+	return true;
+}
+
+static void count_features(struct state *s, const struct sql_stmt *stmt, bool decided)
+{
+	if (!s->coverage)
+		return;
+	s->decided = decided;
+	sql_walk_stmt(stmt, &(struct sql_visitor){.expr = count_expr, .ctx = s});
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct feature *)a)->name, ((const struct feature *)b)->name);
+}
+
 /* ---- expressions ---- */
 
 struct answer {
@@ -341,6 +446,8 @@ static void answer_ours(struct state *s, const char *text, struct answer *a)
 		}
 	}
 	s->cpu += cpu_now() - start;
+	if (outcome.error != 1064)
+		count_features(s, stmt, a->kind == WHOLE || (!expr && outcome.status == EVAL_ERROR));
 	if (!expr) {
 		a->kind = outcome.status == EVAL_ERROR ? FAILED : LEFT_OUT;
 		a->error = outcome.error;
@@ -672,6 +779,7 @@ static void one_query(struct state *s, const char *sql)
 	q = eval_query_compile(&s->scratch, stmt->u.query, &s->env, &source, &outcome);
 	good = q && eval_query_run(q, &s->scratch, &s->env, &source, &r, &outcome);
 	s->cpu += cpu_now() - start;
+	count_features(s, stmt, good || outcome.status == EVAL_ERROR);
 	if (!good && outcome.status == EVAL_UNSUPPORTED) {
 		s->statements_unsupported++;
 		count_reason(s, outcome.reason);
@@ -691,6 +799,11 @@ static void one_query(struct state *s, const char *sql)
 			mysql_free_result(result);
 			return;
 		}
+	}
+	if (mysql_errno(s->server) == 1969 || mysql_errno(s->server) == 3024) {
+		s->statements_unsupported++;
+		count_reason(s, "the server did not end");
+		return;
 	}
 	s->statement_errors++;
 	if (good || outcome.error != mysql_errno(s->server)) {
@@ -1112,6 +1225,10 @@ static void summary(struct state *s)
 	qsort(s->reasons, s->reason_count, sizeof(*s->reasons), by_count);
 	for (unsigned i = 0; i < s->reason_count; i++)
 		printf("  %8lu  %s\n", s->reasons[i].count, s->reasons[i].text);
+	qsort(s->features, s->feature_count, sizeof(*s->features), by_name);
+	for (unsigned i = 0; i < s->feature_count; i++)
+		printf("coverage %-32s %8lu %8lu\n", s->features[i].name, s->features[i].count,
+			s->features[i].decided);
 }
 
 static bool number_option(const char *arg, const char *name, unsigned long *out)
@@ -1137,6 +1254,8 @@ int main(int argc, char **argv)
 	for (int i = 2; i < argc; i++) {
 		if (!strcmp(argv[i], "--try"))
 			try = true;
+		else if (!strcmp(argv[i], "--coverage"))
+			s.coverage = true;
 		else if (!strcmp(argv[i], "--collations"))
 			with_collations = true;
 		else if (!strncmp(argv[i], "--database=", 11))

@@ -33,6 +33,30 @@ const struct generated_column generated_columns[] = {
 	{"en", "ENUM('a','B','cc','10')"},
 	{"st", "SET('x','y','z')"},
 	{"bt", "BIT(8)"},
+	/* Less often met: see column_of(). */
+	{"bo", "BOOLEAN"},
+	{"su", "SMALLINT UNSIGNED"},
+	{"mi", "MEDIUMINT"},
+	{"mu", "MEDIUMINT UNSIGNED"},
+	{"iz", "INT(6) UNSIGNED ZEROFILL"},
+	{"dx", "DECIMAL(65,30)"},
+	{"d4", "DECIMAL(4,4)"},
+	{"vg", "VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci"},
+	{"vu", "VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci"},
+	{"v5", "VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_520_ci"},
+	{"vx", "VARCHAR(20)"}, /* of the server's newest collation */
+	{"v3", "VARCHAR(20) CHARACTER SET utf8mb3"},
+	{"lg", "VARCHAR(20) CHARACTER SET latin1 COLLATE latin1_general_ci"},
+	{"lb", "CHAR(20) CHARACTER SET latin1 COLLATE latin1_bin"},
+	{"va", "VARCHAR(20) CHARACTER SET ascii"},
+	{"bn", "BINARY(6)"},
+	{"bl", "BLOB"},
+	{"t6", "TIME(6)"},
+	{"ts", "TIMESTAMP NULL"},
+	{"tk", "TIMESTAMP(4) NULL"},
+	{"d1", "DATETIME(1)"},
+	{"b1", "BIT(1)"},
+	{"b6", "BIT(64)"},
 	{NULL, NULL},
 };
 
@@ -69,10 +93,12 @@ static const char *const strings[] = {"", "a", "A", "b", "abc", "ABC", "abcdef",
 	"18446744073709551615", "-9223372036854775808", "aB", "Ab", "ab", "\xc3\xa9", "\xc3\xa4" "b", "AB\xc3\x9f", "\xc3\x9c", "stra\xc3\x9f" "e",
 	/* from here on not of latin1 */
 	"\xd0\x96\xd0\xb6", "\xe6\xbc\xa2", "\xf0\x9f\x98\x80", "\xc5\x82"};
-enum { BEYOND_LATIN1 = 4 };
+enum { BEYOND_LATIN1 = 4, BEYOND_ASCII = BEYOND_LATIN1 + 5 };
 static const char *const dates[] = {"2024-02-29", "2023-12-31", "2000-01-01", "1999-12-31",
 	"1970-01-01", "2038-01-19", "9999-12-31", "1000-01-01", "2024-03-31", "2023-02-28",
 	"2024-01-31"};
+static const char *const timestamps[] = {"2024-02-29", "2000-01-01", "1970-01-02", "2038-01-18",
+	"2023-12-31"};
 static const char *const times[] = {"00:00:00", "12:34:56", "23:59:59", "-01:30:00", "838:59:59",
 	"-838:59:59", "100:00:00", "00:00:01", "01:02:03"};
 static const char *const patterns[] = {"%", "a%", "%a", "%b%", "_", "__", "a_c", "A%C", "", "%%",
@@ -83,10 +109,15 @@ static const char *const patterns[] = {"%", "a%", "%a", "%b%", "_", "__", "a_c",
 
 void generate_create(struct generator *g, const char *name, struct buf *out)
 {
-	(void)g;
 	buf_printf(out, "CREATE TABLE %s (id INT PRIMARY KEY", name);
-	for (const struct generated_column *c = generated_columns; c->name; c++)
+	for (const struct generated_column *c = generated_columns; c->name; c++) {
 		buf_printf(out, ", %s %s", c->name, c->definition);
+		/* Its default there is not modelled. */
+		if (!strcmp(c->name, "v3") && !g->mysql && g->version >= 110600)
+			buf_add_str(out, " COLLATE utf8mb3_general_ci");
+		if (!strcmp(c->name, "vx"))
+			buf_printf(out, " CHARACTER SET utf8mb4 COLLATE %s", g->newest_collation);
+	}
 	buf_add_str(out, ") ENGINE=InnoDB");
 }
 
@@ -124,13 +155,21 @@ static void row_value(struct generator *g, const char *name, struct buf *out)
 		signed_int(g, 0, 255, out);
 	} else if (!strcmp(name, "si")) {
 		signed_int(g, -32768, 32767, out);
+	} else if (!strcmp(name, "su")) {
+		signed_int(g, 0, 65535, out);
+	} else if (!strcmp(name, "mi")) {
+		signed_int(g, -8388608, 8388607, out);
+	} else if (!strcmp(name, "mu")) {
+		signed_int(g, 0, 16777215, out);
+	} else if (!strcmp(name, "bo") || !strcmp(name, "b1")) {
+		buf_printf(out, "%u", (unsigned)below(g, 2));
 	} else if (!strcmp(name, "i")) {
 		signed_int(g, INT32_MIN, INT32_MAX, out);
-	} else if (!strcmp(name, "iu")) {
+	} else if (!strcmp(name, "iu") || !strcmp(name, "iz")) {
 		signed_int(g, 0, UINT32_MAX, out);
 	} else if (!strcmp(name, "bi")) {
 		signed_int(g, INT64_MIN, INT64_MAX, out);
-	} else if (!strcmp(name, "bu") || !strcmp(name, "d0")) {
+	} else if (!strcmp(name, "bu") || !strcmp(name, "d0") || !strcmp(name, "b6")) {
 		if (chance(g, 4))
 			buf_add_str(out, "18446744073709551615");
 		else
@@ -144,6 +183,13 @@ static void row_value(struct generator *g, const char *name, struct buf *out)
 		buf_printf(out, "%s%llu.%09llu", chance(g, 3) ? "-" : "",
 			(unsigned long long)below(g, chance(g, 2) ? 10 : 1000000000000000ull),
 			(unsigned long long)below(g, 1000000000));
+	} else if (!strcmp(name, "dx")) {
+		buf_printf(out, "%s%s%llu.%0*llu", chance(g, 3) ? "-" : "",
+			chance(g, 3) ? "9999999999999999" : "",
+			(unsigned long long)below(g, chance(g, 2) ? 10 : 1000000000000000ull),
+			1 + (int)below(g, 30), (unsigned long long)below(g, 1000000000));
+	} else if (!strcmp(name, "d4")) {
+		buf_printf(out, "%s0.%04u", chance(g, 3) ? "-" : "", (unsigned)below(g, 10000));
 	} else if (!strcmp(name, "db")) {
 		buf_printf(out, "%s%s", chance(g, 3) ? "-" : "", PICK(g, doubles));
 	} else if (!strcmp(name, "f")) {
@@ -157,6 +203,16 @@ static void row_value(struct generator *g, const char *name, struct buf *out)
 		buf_printf(out, "'%s'", PICK(g, times));
 	} else if (!strcmp(name, "t3")) {
 		buf_printf(out, "'%s%s'", times[6 + below(g, 3)], chance(g, 2) ? "" : ".125");
+	} else if (!strcmp(name, "t6")) {
+		buf_printf(out, "'%s.%06u'", times[below(g, 4)], (unsigned)below(g, 1000000));
+	} else if (!strcmp(name, "ts") || !strcmp(name, "tk")) {
+		buf_printf(out, "'%s %02u:%02u:%02u.%04u'",
+			timestamps[below(g, ARRAY_LEN(timestamps))], (unsigned)below(g, 24),
+			(unsigned)below(g, 60), (unsigned)below(g, 60),
+			name[1] == 'k' ? (unsigned)below(g, 10000) : 0);
+	} else if (!strcmp(name, "d1")) {
+		buf_printf(out, "'%s %02u:%02u:%02u.%u'", PICK(g, dates), (unsigned)below(g, 24),
+			(unsigned)below(g, 60), (unsigned)below(g, 60), (unsigned)below(g, 10));
 	} else if (!strcmp(name, "dt")) {
 		buf_printf(out, "'%s %02u:%02u:%02u'", PICK(g, dates), (unsigned)below(g, 24),
 			(unsigned)below(g, 60), (unsigned)below(g, 60));
@@ -172,8 +228,14 @@ static void row_value(struct generator *g, const char *name, struct buf *out)
 		buf_printf(out, "%u", (unsigned)below(g, 8));
 	} else if (!strcmp(name, "ch")) {
 		buf_printf(out, "LEFT('%s', 10)", PICK(g, strings));
-	} else if (!strcmp(name, "vl")) {
+	} else if (!strcmp(name, "bn")) {
+		buf_printf(out, "LEFT(BINARY '%s', 6)", PICK(g, strings));
+	} else if (!strcmp(name, "vl") || !strcmp(name, "lg") || !strcmp(name, "lb")) {
 		buf_printf(out, "'%s'", strings[below(g, ARRAY_LEN(strings) - BEYOND_LATIN1)]);
+	} else if (!strcmp(name, "va")) {
+		buf_printf(out, "'%s'", strings[below(g, ARRAY_LEN(strings) - BEYOND_ASCII)]);
+	} else if (!strcmp(name, "v3")) {
+		buf_printf(out, "REPLACE('%s', '\xf0\x9f\x98\x80', '')", PICK(g, strings));
 	} else {
 		buf_printf(out, "'%s'", PICK(g, strings));
 	}
@@ -203,8 +265,20 @@ static void column_of(struct generator *g, enum kind kind, struct buf *out)
 		[K_DATETIME] = {"dt", "d6", "dt", "d6", "dt", "d6", "dt", "d6", "dt"},
 		[K_OTHER] = {"y", "en", "st", "bt", "y", "en", "st", "bt", "y"},
 	};
+	/* Texts of many collations seldom go together: mostly one of them among the others. */
+	static const char *const rare[K_COUNT][10] = {
+		[K_INT] = {"bo", "su", "mi", "mu", "iz", "iz", "bo", "su", "mi", "mu"},
+		[K_DECIMAL] = {"dx", "d4", "dx", "d4", "dx", "d4", "dx", "d4", "dx", "d4"},
+		[K_DOUBLE] = {"db", "f", "db", "f", "db", "f", "db", "f", "db", "f"},
+		[K_STRING] = {"vg", "vu", "v5", "vx", "v3", "lg", "lb", "va", "bn", "bl"},
+		[K_DATE] = {"da", "da", "da", "da", "da", "da", "da", "da", "da", "da"},
+		[K_TIME] = {"t6", "t6", "t6", "t6", "t6", "t6", "t6", "t6", "t6", "t6"},
+		[K_DATETIME] = {"ts", "tk", "d1", "ts", "tk", "d1", "ts", "tk", "d1", "ts"},
+		[K_OTHER] = {"b1", "b6", "b1", "b6", "b1", "b6", "b1", "b6", "b1", "b6"},
+	};
 
-	buf_printf(out, "%s%s", g->prefix, by_kind[kind][below(g, 9)]);
+	buf_printf(out, "%s%s", g->prefix,
+		chance(g, 5) ? rare[kind][below(g, 10)] : by_kind[kind][below(g, 9)]);
 }
 
 static void leaf(struct generator *g, enum kind kind, struct buf *out)
@@ -406,7 +480,8 @@ static void control(struct generator *g, enum kind kind, struct buf *out)
 		buf_add_char(out, ')');
 		break;
 	case 1:
-		call(g, "IFNULL", (enum kind[]){kind, like(g, kind)}, 2, out);
+		call(g, !g->mysql && chance(g, 8) ? "NVL" : "IFNULL",
+			(enum kind[]){kind, like(g, kind)}, 2, out);
 		break;
 	case 2:
 		call(g, "COALESCE", (enum kind[]){kind, like(g, kind), kind}, 3, out);
@@ -744,7 +819,8 @@ static void rare_expr(struct generator *g, struct buf *out)
 	static const char *const texts[] = {"MID", "SUBSTR"};
 	static const char *const days[] = {"DAYNAME", "MONTHNAME", "WEEKOFYEAR"};
 	static const char *const clocks[] = {"NOW()", "CURDATE()", "CURTIME()", "NOW(3)", "PI()",
-		"CURRENT_TIMESTAMP(6)", "LOCALTIME", "CURRENT_DATE"};
+		"CURRENT_TIMESTAMP(6)", "LOCALTIME", "CURRENT_DATE", "LOCALTIMESTAMP(2)", "CURRENT_TIME",
+		"SYSDATE()", "UTC_DATE()", "UTC_TIME(1)", "UTC_TIMESTAMP()"};
 	static const char *const collations[] = {"utf8mb4_bin", "utf8mb4_general_ci",
 		"utf8mb4_unicode_ci", "utf8mb4_unicode_520_ci"};
 	static const char *const sets[] = {"utf8mb4", "latin1", "binary", "utf8mb3", "ascii"};
@@ -823,6 +899,148 @@ static void rare_expr(struct generator *g, struct buf *out)
 	}
 }
 
+/* An INTERVAL's amount and unit. */
+static void interval(struct generator *g, struct buf *out)
+{
+	static const char *const compound[] = {"SECOND_MICROSECOND", "MINUTE_MICROSECOND",
+		"MINUTE_SECOND", "HOUR_MICROSECOND", "HOUR_SECOND", "HOUR_MINUTE",
+		"DAY_MICROSECOND", "DAY_SECOND", "DAY_MINUTE", "DAY_HOUR", "YEAR_MONTH"};
+	static const char *const amounts[] = {"'1'", "'1:2'", "'1 2:3'", "'1 2:3:4'", "'-1:30'",
+		"'1.5'", "'1:2:3.000004'", "'2-3'", "'-5-1'", "''", "'1 2:3:4.5'", "7", "-12",
+		"1.25", "'x'"};
+
+	buf_printf(out, "INTERVAL %s %s", PICK(g, amounts), PICK(g, compound));
+}
+
+/* Other ways to write the same, and arguments that are seldom given. */
+static void wide_expr(struct generator *g, struct buf *out)
+{
+	static const char *const others[] = {"OCTET_LENGTH", "CHARACTER_LENGTH", "LCASE", "UCASE",
+		"BIT_LENGTH", "CEIL", "COALESCE", "ISNULL", "HEX", "QUOTE", "TO_SECONDS",
+		"DAYOFMONTH", "MICROSECOND", "QUARTER", "WEEKOFYEAR", "SQRT", "SPACE"};
+	static const char *const units[] = {"MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY",
+		"WEEK", "MONTH", "QUARTER", "YEAR", "SECOND_MICROSECOND", "MINUTE_MICROSECOND",
+		"MINUTE_SECOND", "HOUR_MICROSECOND", "HOUR_SECOND", "HOUR_MINUTE",
+		"DAY_MICROSECOND", "DAY_SECOND", "DAY_MINUTE", "DAY_HOUR", "YEAR_MONTH"};
+	static const char *const casts[] = {"SIGNED INTEGER", "UNSIGNED INTEGER", "DECIMAL(65,30)",
+		"DECIMAL(5,5)", "DECIMAL(3)", "CHAR CHARACTER SET utf8mb4", "CHAR(2) CHARACTER SET utf8mb3",
+		"CHAR CHARACTER SET ascii", "NCHAR(2)", "CHAR CHARACTER SET binary", "BINARY(2)", "TIME(6)",
+		"TIME(1)", "DATETIME(6)", "DATETIME(1)", "DATE", "CHAR(0)", "CHAR"};
+	static const char *const texts[] = {"_utf8mb4'abc'", "_latin1'abc'", "_binary'abc'", "N'abc'",
+		"_utf8mb4'\xc3\xa9'", "_utf8mb4 x'61'", "'abc' COLLATE utf8mb4_bin", "_ascii'1.5'"};
+	static const char *const added[] = {"'1:2:3'", "'-10:00'", "'1 1:1:1.000002'", "'0.5'", "'25:00:00'",
+		"'x'", "'2024-02-29'", "'12'"};
+	static const char *const letters = "aBbcDdefHhIijklMmprSsTUuVvWwXxYyz%qEL";
+	static const char *const bounds[] = {"NULL", "0", "-1", "2", "100"};
+	enum kind k = any_kind(g), day = chance(g, 2) ? K_DATE : K_DATETIME;
+
+	switch (below(g, 20)) {
+	case 0:
+	case 1:
+		call(g, PICK(g, others), (enum kind[]){k}, 1, out);
+		break;
+	case 2:
+		buf_add_str(out, chance(g, 3) ? "(! " : chance(g, 2) ? "(~ " : "(BINARY ");
+		expr(g, k, out);
+		buf_add_char(out, ')');
+		break;
+	case 3:
+		binary(g, chance(g, 2) ? "MOD" : chance(g, 2) ? "&&" : "||", k, like(g, k), out);
+		break;
+	case 4:
+		buf_add_str(out, "POSITION(");
+		leaf(g, K_STRING, out);
+		buf_add_str(out, " IN ");
+		expr(g, like(g, K_STRING), out);
+		buf_add_char(out, ')');
+		break;
+	case 5:
+		buf_add_str(out, "CONVERT(");
+		expr(g, k, out);
+		buf_printf(out, ", %s)", PICK(g, casts));
+		break;
+	case 6:
+		buf_add_char(out, '(');
+		if (chance(g, 2)) {
+			expr(g, day, out);
+			buf_add_str(out, chance(g, 2) ? " + " : " - ");
+			interval(g, out);
+		} else {
+			interval(g, out);
+			buf_add_str(out, " + ");
+			expr(g, day, out);
+		}
+		buf_add_char(out, ')');
+		break;
+	case 7:
+		call(g, chance(g, 2) ? "ADDDATE" : "SUBDATE", (enum kind[]){day, K_INT}, 2, out);
+		break;
+	case 8:
+	case 9:
+		buf_printf(out, "EXTRACT(%s FROM ", PICK(g, units));
+		expr(g, chance(g, 3) ? K_TIME : day, out);
+		buf_add_char(out, ')');
+		break;
+	case 10:
+		buf_printf(out, "TIMESTAMPDIFF(%s, ", units[below(g, 9)]);
+		expr(g, day, out);
+		buf_add_str(out, ", ");
+		expr(g, chance(g, 2) ? K_DATE : K_DATETIME, out);
+		buf_add_char(out, ')');
+		break;
+	case 11:
+		buf_add_str(out, "DATE_FORMAT(");
+		expr(g, chance(g, 4) ? K_TIME : day, out);
+		buf_printf(out, ", '%%%c-%%%c')", letters[below(g, strlen(letters))],
+			letters[below(g, strlen(letters))]);
+		break;
+	case 12:
+		buf_printf(out, "%s(", chance(g, 2) ? "ADDTIME" : "SUBTIME");
+		expr(g, chance(g, 2) ? K_TIME : chance(g, 6) ? K_STRING : K_DATETIME, out);
+		buf_printf(out, ", %s)", PICK(g, added));
+		break;
+	case 13:
+		call(g, chance(g, 2) ? "FIELD" : "CONCAT_WS",
+			(enum kind[]){K_STRING, like(g, K_STRING), K_STRING, like(g, K_STRING)},
+			3 + (unsigned)below(g, 2), out);
+		break;
+	case 14: {
+		static const char *const with_count[] = {"LEFT", "RIGHT", "SUBSTRING", "REPEAT"};
+
+		buf_printf(out, "%s(", PICK(g, with_count));
+		expr(g, K_STRING, out);
+		buf_printf(out, ", %s)", PICK(g, bounds));
+		break;
+	}
+	case 15:
+		buf_add_str(out, "SUBSTRING(");
+		expr(g, K_STRING, out);
+		buf_printf(out, " FROM %s FOR %s)", PICK(g, bounds), PICK(g, bounds));
+		break;
+	case 16:
+		buf_add_char(out, '(');
+		expr(g, chance(g, 2) ? K_STRING : like(g, K_STRING), out);
+		buf_printf(out, " %s ", chance(g, 2) ? "=" : chance(g, 2) ? "<" : "LIKE");
+		buf_printf(out, "%s)", PICK(g, texts));
+		break;
+	case 17:
+		call(g, chance(g, 2) ? "MAKETIME" : "GREATEST", (enum kind[]){K_INT, K_INT, K_DECIMAL, K_INT},
+			3, out);
+		break;
+	case 18:
+		if (chance(g, 2))
+			call(g, chance(g, 2) ? "MAKEDATE" : "MOD", (enum kind[]){K_INT, K_INT}, 2, out);
+		else
+			call(g, chance(g, 2) ? "SEC_TO_TIME" : "FROM_DAYS",
+				(enum kind[]){chance(g, 2) ? K_DECIMAL : K_INT}, 1, out);
+		break;
+	default:
+		buf_add_str(out, "CAST(");
+		expr(g, k, out);
+		buf_printf(out, " AS %s)", PICK(g, casts));
+	}
+}
+
 static void expr(struct generator *g, enum kind kind, struct buf *out)
 {
 	if (g->depth <= 0 || chance(g, 3)) {
@@ -832,6 +1050,11 @@ static void expr(struct generator *g, enum kind kind, struct buf *out)
 	g->depth--;
 	if (chance(g, 14)) {
 		rare_expr(g, out);
+		g->depth++;
+		return;
+	}
+	if (chance(g, 14)) {
+		wide_expr(g, out);
 		g->depth++;
 		return;
 	}
@@ -884,7 +1107,7 @@ static void small_column(struct generator *g, const char *table, struct buf *out
 	buf_printf(out, "%s.%s", table, PICK(g, columns));
 }
 
-static void small_value(struct generator *g, const char *table, struct buf *out)
+void generate_small_value(struct generator *g, const char *table, struct buf *out)
 {
 	switch (below(g, 7)) {
 	case 0:
@@ -907,7 +1130,7 @@ static void small_value(struct generator *g, const char *table, struct buf *out)
 	}
 }
 
-static void small_predicate(struct generator *g, const char *table, struct buf *out)
+void generate_small_predicate(struct generator *g, const char *table, struct buf *out)
 {
 	static const char *const compare[] = {"=", "<>", "<", "<=", ">", ">=", "<=>"};
 
@@ -928,20 +1151,20 @@ static void small_predicate(struct generator *g, const char *table, struct buf *
 		break;
 	case 4:
 		buf_add_str(out, "(");
-		small_predicate(g, table, out);
+		generate_small_predicate(g, table, out);
 		buf_add_str(out, chance(g, 2) ? " AND " : " OR ");
-		small_predicate(g, table, out);
+		generate_small_predicate(g, table, out);
 		buf_add_str(out, ")");
 		break;
 	case 5:
 		buf_add_str(out, "NOT (");
-		small_predicate(g, table, out);
+		generate_small_predicate(g, table, out);
 		buf_add_str(out, ")");
 		break;
 	default:
-		small_value(g, table, out);
+		generate_small_value(g, table, out);
 		buf_printf(out, " %s ", PICK(g, compare));
-		small_value(g, table, out);
+		generate_small_value(g, table, out);
 	}
 }
 
@@ -954,7 +1177,7 @@ static void sub_predicate(struct generator *g, const char *table, struct buf *ou
 	case 0:
 		buf_printf(out, "%s.g %sIN (SELECT x.g FROM k x WHERE ", table,
 			chance(g, 3) ? "NOT " : "");
-		small_predicate(g, "x", out);
+		generate_small_predicate(g, "x", out);
 		buf_add_str(out, ")");
 		break;
 	case 1:
@@ -968,11 +1191,11 @@ static void sub_predicate(struct generator *g, const char *table, struct buf *ou
 	case 3:
 		buf_printf(out, "%s.v %s %s (SELECT x.v FROM k x WHERE ", table, PICK(g, compare),
 			chance(g, 2) ? "ALL" : "ANY");
-		small_predicate(g, "x", out);
+		generate_small_predicate(g, "x", out);
 		buf_add_str(out, ")");
 		break;
 	default:
-		small_predicate(g, table, out);
+		generate_small_predicate(g, table, out);
 	}
 }
 
@@ -996,7 +1219,7 @@ static void plain_select(struct generator *g, unsigned columns, struct buf *out)
 	buf_printf(out, "SELECT %s", chance(g, 4) ? "DISTINCT " : "");
 	for (unsigned i = 0; i < columns; i++) {
 		buf_add_str(out, i ? ", " : "");
-		small_value(g, "t1", out);
+		generate_small_value(g, "t1", out);
 	}
 	buf_add_str(out, " FROM k t1");
 	if (chance(g, 2)) {
@@ -1022,23 +1245,23 @@ static void join_select(struct generator *g, struct buf *out)
 		break;
 	default:
 		buf_add_str(out, "SELECT ");
-		small_value(g, "t1", out);
+		generate_small_value(g, "t1", out);
 		buf_add_str(out, ", ");
-		small_value(g, "t2", out);
+		generate_small_value(g, "t2", out);
 		buf_printf(out, " FROM k t1 %s m t2", join);
 		if (strcmp(join, "CROSS JOIN")) {
 			buf_add_str(out, " ON ");
 			if (chance(g, 2))
 				buf_add_str(out, "t1.g = t2.g");
 			else
-				small_predicate(g, chance(g, 2) ? "t1" : "t2", out);
+				generate_small_predicate(g, chance(g, 2) ? "t1" : "t2", out);
 		}
 		if (chance(g, 4))
 			buf_add_str(out, " LEFT JOIN k t3 ON t3.id = t2.v");
 	}
 	if (chance(g, 2)) {
 		buf_add_str(out, " WHERE ");
-		small_predicate(g, chance(g, 2) ? "t1" : "t2", out);
+		generate_small_predicate(g, chance(g, 2) ? "t1" : "t2", out);
 	}
 }
 
@@ -1057,7 +1280,7 @@ static void group_select(struct generator *g, struct buf *out)
 	buf_add_str(out, " FROM k t1");
 	if (chance(g, 3)) {
 		buf_add_str(out, " WHERE ");
-		small_predicate(g, "t1", out);
+		generate_small_predicate(g, "t1", out);
 	}
 	if (grouped)
 		buf_add_str(out, " GROUP BY t1.g");
@@ -1149,7 +1372,7 @@ static void window_select(struct generator *g, struct buf *out)
 		buf_printf(out, "SELECT %s", chance(g, 3) ? "DISTINCT " : "t1.id, ");
 		window_call(g, out);
 		buf_add_str(out, " - ");
-		small_value(g, "t1", out);
+		generate_small_value(g, "t1", out);
 		buf_add_str(out, " AS r FROM k t1");
 		if (chance(g, 2))
 			buf_add_str(out, " ORDER BY r");
@@ -1164,7 +1387,7 @@ static void window_select(struct generator *g, struct buf *out)
 		buf_printf(out, " FROM k t1%s", chance(g, 4) ? " JOIN m t2 ON t1.id = t2.id" : "");
 		if (chance(g, 3)) {
 			buf_add_str(out, " WHERE ");
-			small_predicate(g, "t1", out);
+			generate_small_predicate(g, "t1", out);
 		}
 		if (chance(g, 4))
 			order_limit(g, 1, out);
@@ -1175,6 +1398,10 @@ void generate_query(struct generator *g, struct buf *out)
 {
 	unsigned columns = 1 + (unsigned)below(g, 3);
 
+	if (chance(g, 2)) {
+		generate_wide_query(g, out);
+		return;
+	}
 	switch (below(g, 12)) {
 	case 9:
 	case 10:
@@ -1195,15 +1422,15 @@ void generate_query(struct generator *g, struct buf *out)
 		break;
 	case 3:
 		buf_add_str(out, "SELECT d.c, COUNT(*) FROM (SELECT ");
-		small_value(g, "t1", out);
+		generate_small_value(g, "t1", out);
 		buf_add_str(out, " AS c FROM k t1) d GROUP BY d.c");
 		order_limit(g, 1, out);
 		break;
 	case 4:
 		buf_add_str(out, "WITH q AS (SELECT t1.id AS a, ");
-		small_value(g, "t1", out);
+		generate_small_value(g, "t1", out);
 		buf_add_str(out, " AS b FROM k t1 WHERE ");
-		small_predicate(g, "t1", out);
+		generate_small_predicate(g, "t1", out);
 		buf_add_str(out, ") SELECT x.a, y.b FROM q x JOIN q y ON x.a = y.b");
 		break;
 	case 5:

@@ -12,6 +12,8 @@
 struct generator {
 	struct random random;
 	bool mysql;
+	uint32_t version;
+	const char *newest_collation; /* of utf8mb4, that the server has */
 	const char *prefix; /* of columns: "t." or "" */
 	int depth;
 };
@@ -29,6 +31,10 @@ void generate_row(struct generator *g, unsigned id, struct buf *out);
 void generate_expr(struct generator *g, struct buf *out);
 /* A query over the tables t (wide), k and m (small: id, g, v, s). */
 void generate_query(struct generator *g, struct buf *out);
+void generate_wide_query(struct generator *g, struct buf *out);
+/* A value and a condition of one of the small tables. */
+void generate_small_value(struct generator *g, const char *table, struct buf *out);
+void generate_small_predicate(struct generator *g, const char *table, struct buf *out);
 /* INSERT or UPDATE of table w, which has the columns of the wide table. */
 void generate_change(struct generator *g, unsigned id, struct buf *out);
 
