@@ -111,6 +111,16 @@ void plan_forget_predicate(struct plan *plan)
 	plan->joint = plan->parts = false;
 }
 
+void plan_take_beside(struct plan *plan)
+{
+	memcpy(plan->tables, plan->beside_tables, sizeof(plan->tables));
+	plan->table_count = plan->beside_count;
+	plan->blind_count = 0;
+	plan->predicate_of = plan->beside_predicate.text.len ? plan->tables[0] : NULL;
+	plan->joint = plan->predicate_of && plan->table_count > 1;
+	plan->reads = true;
+}
+
 bool plan_lists(const struct plan *plan, const struct instrument_table *table)
 {
 	for (size_t i = 0; i < plan->listed_count; i++)
@@ -393,7 +403,8 @@ static struct buf *buffers_of(struct plan *plan, size_t index)
 {
 	struct buf *const all[] = {&plan->text, &plan->predicate.text, &plan->first_rows.text,
 		&plan->columns, &plan->tail.text, &plan->source, &plan->row, &plan->keys.text,
-		&plan->temporary, &plan->named};
+		&plan->temporary, &plan->named, &plan->beside.text,
+		&plan->beside_predicate.text};
 
 	return index < ARRAY_LEN(all) ? all[index] : NULL;
 }

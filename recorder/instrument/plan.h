@@ -89,6 +89,11 @@ struct plan {
 	bool reads_anywhere;  /* it may read any table, unseen */
 	bool keyed;           /* an INSERT of values: it passes over no rows */
 	uint32_t insert_rows; /* ... with IGNORE: how many it has */
+	/* A plain read that gets no columns: a query beside it that gives the keys and versions of the
+	 * rows it is made of, exact where both read one snapshot; and what is then known of it. */
+	struct plan_template beside, beside_predicate;
+	const struct instrument_table *beside_tables[PLAN_TABLES_MAX];
+	size_t beside_count;
 	bool grouped; /* the appended columns list the rows of a group: log_take_reads() */
 	bool cuts;    /* sets sql_select_limit: from then on SELECT may leave rows out */
 	/* PREPARE name FROM 'text': both, each ended by a NUL. */
@@ -132,6 +137,8 @@ void plan_copy(struct plan *to, const struct plan *from);
 void plan_leave_alone(struct plan *plan);
 /* Nothing is said of the rows that it passed over. */
 void plan_forget_predicate(struct plan *plan);
+/* The query beside it was answered: its rows are what the statement read. */
+void plan_take_beside(struct plan *plan);
 /* A write: are its rows of the table all that its condition gives? */
 bool plan_lists(const struct plan *plan, const struct instrument_table *table);
 void plan_release(struct plan *plan);

@@ -68,6 +68,8 @@ bool plan_note_param(void *ctx, const struct sql_expr *e);
 size_t plan_find_params(struct plan_template *template, const uint32_t *indexes);
 void plan_set_predicate(
 	struct planner *p, const struct instrument_table *table, const struct sql_expr *where);
+/* Whether a condition takes the same rows in every session: no variables, time or subqueries. */
+bool plan_is_shared(const struct sql_expr *where);
 /* Takes the words for tables from its columns. */
 void plan_strip_tables(struct sql_expr *expr);
 /* The one table of a FROM clause; NULL when there are others. */
@@ -98,6 +100,8 @@ bool plan_is_space(char c);
 /* How the rows of a table are called in its statement. */
 void plan_add_row_name(struct buf *row, const struct sql_table_ref *ref);
 void plan_read(struct planner *p, const struct sql_query *q);
+/* A query that gives the rows of one whose own columns stay as they are. */
+void plan_read_beside(struct planner *p, const struct sql_query *q);
 /* What is known of a query whose rows are not seen. */
 void plan_read_unseen(struct planner *p, const struct sql_query *q);
 

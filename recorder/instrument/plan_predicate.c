@@ -78,8 +78,7 @@ static bool no_shared_query(void *ctx, const struct sql_query *query)
 	return false;
 }
 
-/* Whether a predicate takes the same rows in every session: no variables, time or subqueries. */
-static bool is_shared(const struct sql_expr *where)
+bool plan_is_shared(const struct sql_expr *where)
 {
 	bool shared = true;
 	struct sql_visitor visitor = {
@@ -148,7 +147,7 @@ void plan_set_predicate(
 		return;
 	}
 	plan->predicate_of = table;
-	plan->shared = p->tables->predicates && is_shared(where);
+	plan->shared = p->tables->predicates && plan_is_shared(where);
 }
 
 const struct sql_table_ref *plan_only_table(const struct sql_table_ref *from)

@@ -184,13 +184,14 @@ static bool can_append(struct planner *p, const struct sql_query *q)
 		return false;
 	if (!state.aggregate && !q->u.select.group)
 		return !state.any_value && !has_inner_aggregate(q);
+	if (p->plan->client_probe || !(state.needs_all || !(p->locks || p->plan->locking)))
+		return false;
 	/* MySQL groups in a temporary table, in the order in which groups are met, and by sorting
 	 * where JSON_ARRAYAGG() is asked for: other groups would be left by a LIMIT. */
 	if (q->u.select.group && !q->order && p->options.flavour != SQL_MARIADB)
 		return false;
 	p->plan->grouped = true;
-	return !p->plan->client_probe &&
-	       (state.needs_all || !(p->locks || p->plan->locking));
+	return true;
 }
 
 static bool skips_locked(const struct sql_query *q)
@@ -273,6 +274,149 @@ void plan_read(struct planner *p, const struct sql_query *q)
 		plan_set_predicate(p, plan->tables[0], q->u.select.where);
 		plan_set_first_rows(p, q, plan->tables[0]);
 	}
+}
+
+/* ---- beside it ---- */
+
+/* Base tables, joined by conditions that mean the same when they are asked again. */
+static bool is_plain_from(const struct sql_table_ref *ref)
+{
+	for (; ref; ref = ref->next) {
+		switch (ref->kind) {
+		case SQL_TABLE_NAME:
+			if (ref->u.name.partitions)
+				return false;
+			break;
+		case SQL_TABLE_JOIN:
+			if (!is_plain_from(ref->u.join.left) || !is_plain_from(ref->u.join.right) ||
+				(ref->u.join.on && !plan_is_shared(ref->u.join.on)))
+				return false;
+			break;
+		case SQL_TABLE_NEST:
+			if (!is_plain_from(ref->u.nest))
+				return false;
+			break;
+		case SQL_TABLE_DERIVED:
+		case SQL_TABLE_FUNC:
+			return false;
+		}
+	}
+	return true;
+}
+
+struct mentions {
+	const struct planner *planner;
+	const struct sql_query *outermost;
+	size_t tables, queries;
+};
+
+static void count_mention(void *ctx, const struct sql_table_name *name,
+	const struct sql_table_ref *ref, enum sql_access_kind access)
+{
+	struct mentions *mentions = ctx;
+
+	(void)ref;
+	(void)access;
+	mentions->tables += plan_find(mentions->planner, name) != NULL;
+}
+
+static bool count_query(void *ctx, const struct sql_query *q)
+{
+	struct mentions *mentions = ctx;
+
+	mentions->queries += q != mentions->outermost;
+	return true;
+}
+
+/* The rows before they are grouped and made distinct: FROM and WHERE.  Not of a query that a LIMIT
+ * ends: which of them it needed is not known. */
+static bool has_rows_beside(const struct planner *p, const struct sql_query *q)
+{
+	struct mentions inner = {.planner = p, .outermost = q};
+
+	if (p->tables->mode == INSTRUMENT_SELECT || !p->plan->plain || q->kind != SQL_QUERY_SELECT ||
+		q->with || q->into || q->limit || !q->u.select.from || q->u.select.qualify ||
+		q->u.select.procedure.ptr || p->stmt->text.len > PLAN_TEXT_MAX ||
+		(q->u.select.where && !plan_is_shared(q->u.select.where)) ||
+		!is_plain_from(q->u.select.from) || plan_depends_on_mode(p) ||
+		p->options.mode & SQL_MODE_NO_BACKSLASH_ESCAPES)
+		return false;
+	sql_walk_query(q, &(struct sql_visitor){.query = count_query, .ctx = &inner});
+	return !inner.queries;
+}
+
+/* The columns stand in the place of its own. */
+static bool print_beside(struct planner *p, const struct sql_query *rows, struct span columns)
+{
+	static const char one[] = "SELECT 1 ";
+	uint32_t indexes[PLAN_PARAMS_MAX];
+	struct param_state state = {.indexes = indexes};
+	struct plan_template *beside = &p->plan->beside;
+	struct sql_options print = p->options;
+	struct buf text = BUF_INIT;
+	bool ok;
+
+	print.mode = 0;
+	sql_walk_query(rows, &(struct sql_visitor){.expr = plan_note_param, .ctx = &state});
+	sql_print_query(rows, &print, &text);
+	ok = text.len > strlen(one) && memcmp(text.data, one, strlen(one)) == 0;
+	if (ok) {
+		buf_printf(&beside->text, "select %.*s%s", SPAN_ARG(columns), text.data + strlen(one));
+		ok = state.count <= PLAN_PARAMS_MAX &&
+		     plan_find_params(beside, indexes) == state.count;
+	}
+	buf_release(&text);
+	return ok;
+}
+
+void plan_read_beside(struct planner *p, const struct sql_query *query)
+{
+	struct mentions all = {.planner = p};
+	struct plan *plan = p->plan;
+	struct sql_query rows = *query;
+	struct sql_expr literal_one = {
+		.kind = SQL_EXPR_LITERAL, .u.literal = {.kind = SQL_LIT_INT, .text = {"1", 1}}};
+	struct sql_item one = {.expr = &literal_one};
+	bool ok;
+
+	if (!has_rows_beside(p, query))
+		return;
+	rows.order = NULL;
+	rows.u.select.flags = 0;
+	rows.u.select.hint = SPAN_NONE;
+	rows.u.select.items = &one;
+	rows.u.select.group = NULL;
+	rows.u.select.rollup = rows.u.select.cube = false;
+	rows.u.select.grouping_sets = SPAN_NONE;
+	rows.u.select.having = NULL;
+	rows.u.select.windows = NULL;
+	sql_stmt_tables(p->stmt, count_mention, &all);
+	buf_clear(&plan->text);
+	ok = append_tables(p, rows.u.select.from) && plan->table_count &&
+	     plan->table_count == all.tables &&
+	     print_beside(p, &rows, span_of(plan->text.data + 2, plan->text.len - 2));
+	buf_clear(&plan->text);
+	memcpy(plan->beside_tables, plan->tables, sizeof(plan->tables));
+	plan->beside_count = plan->table_count;
+	plan->table_count = p->shown_count = 0;
+	if (!ok) {
+		buf_clear(&plan->beside.text);
+		plan->beside.count = 0;
+		return;
+	}
+	/* The condition, kept for that; what is said without these rows may come in its place. */
+	if (plan->beside_count > 1 || !plan_only_table(rows.u.select.from))
+		(void)!plan_set_joint(p, &rows, true);
+	else
+		plan_set_predicate(p, plan->beside_tables[0], rows.u.select.where);
+	{
+		struct plan_template swap = plan->beside_predicate;
+
+		plan->beside_predicate = plan->predicate;
+		plan->predicate = swap;
+	}
+	plan->predicate_of = NULL;
+	plan->shared = false;
 }
 
 void plan_read_unseen(struct planner *p, const struct sql_query *q)

@@ -452,6 +452,19 @@ static void begin_read(
 	select->matches_done = true;
 }
 
+void select_ask_beside(struct instrument_session *s, const struct span *literals, size_t count)
+{
+	struct select_state *select = &s->select;
+	struct own_query *q = add_query(select, OWN_PM, NULL);
+
+	q->columns = s->plan.beside_count;
+	q->locks = true; /* it waits for nothing, but who stops it means the statement */
+	plan_fill(&s->plan.beside, literals, count, &q->sql);
+	buf_printf(&q->sql, " limit %d", ROWS_MAX + 1);
+	select->rows = 0;
+	select->matches_done = true;
+}
+
 static void begin_write(
 	struct instrument_session *s, const struct span *literals, size_t count, bool unasked)
 {
@@ -590,6 +603,21 @@ static void take_matches(
 	}
 }
 
+static void take_matching_row(struct instrument_session *s, const struct capture *capture,
+	const struct own_query *query, const struct span *values)
+{
+	const struct values_limits *limits = &capture->worker->config->values;
+	const struct instrument_table *const *tables =
+		instrument_in_select_mode(s) ? s->plan.tables : s->plan.beside_tables;
+
+	for (size_t i = 0; i < query->columns; i++) {
+		bool ok = s->plan.grouped ? log_take_reads(&s->reads, tables[i], values[i], limits)
+					  : log_take_read(&s->reads, tables[i], values[i], limits);
+
+		s->select.matches_done &= ok;
+	}
+}
+
 void select_take_row(struct instrument_session *s, const struct capture *capture,
 	const struct own_query *query, const struct span *values)
 {
@@ -617,12 +645,7 @@ void select_take_row(struct instrument_session *s, const struct capture *capture
 			select->sets_done = false;
 		break;
 	case OWN_PM:
-		for (size_t i = 0; i < query->columns; i++)
-			if (!(s->plan.grouped ? log_take_reads(&s->reads, s->plan.tables[i],
-							 values[i], limits)
-					      : log_take_read(&s->reads, s->plan.tables[i],
-							 values[i], limits)))
-				select->matches_done = false;
+		take_matching_row(s, capture, query, values);
 		s->row_count++;
 		break;
 	case OWN_MARK:

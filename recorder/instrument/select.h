@@ -106,6 +106,8 @@ void select_release(struct select_state *select);
 /* What is to be asked before the statement whose plan s has. */
 void select_begin(struct instrument_session *s, struct capture *capture,
 	const struct span *literals, size_t count);
+/* Trigger mode: the query of the plan beside a read, as a PM. */
+void select_ask_beside(struct instrument_session *s, const struct span *literals, size_t count);
 void select_take_row(struct instrument_session *s, const struct capture *capture,
 	const struct own_query *query, const struct span *values);
 /* The query was answered; ok: without an error; quiet: while nobody else executed anything. */

@@ -20,6 +20,7 @@ void instrument_session_release(struct instrument_session *s)
 	plan_release(&s->pending_plan);
 	buf_release(&s->predicate);
 	buf_release(&s->first_rows);
+	buf_release(&s->beside_predicate);
 	buf_release(&s->pending_predicate);
 	buf_release(&s->pending_first_rows);
 	buf_release(&s->temporary);
@@ -62,6 +63,26 @@ static void take_first_rows(struct plan *plan, struct probed *stmt, const struct
 	plan->shared = false;
 }
 
+/* A query of its rows beside a read is exact where both see one snapshot, and only there it is
+ * asked: REPEATABLE READ in a transaction that is open (design, section 5). */
+static void begin_beside(struct instrument_session *s, const struct capture *capture,
+	const struct span *literals, size_t count)
+{
+	const struct plan *plan = &s->plan;
+
+	s->select.count = s->select.at = 0;
+	if (!plan->beside.text.len || plan->diagnostics || s->cut || capture->now.secret ||
+		!capture->txn.open || capture_level(capture) != LEVEL_REPEATABLE_READ ||
+		s->stmt.read_kind != PROBE_READ_SNAPSHOT)
+		return;
+	for (size_t i = 0; i < plan->beside.count; i++)
+		if (plan->beside.params[i].index >= count)
+			return;
+	buf_clear(&s->beside_predicate);
+	plan_fill(&plan->beside_predicate, literals, count, &s->beside_predicate);
+	select_ask_beside(s, literals, count);
+}
+
 static void begin(struct instrument_session *s, struct capture *capture, uint32_t number,
 	const struct span *literals, size_t count)
 {
@@ -88,6 +109,7 @@ static void begin(struct instrument_session *s, struct capture *capture, uint32_
 		select_begin(s, capture, literals, count);
 		return;
 	}
+	begin_beside(s, capture, literals, count);
 	/* What two writes logged cannot be told apart: neither is exact. */
 	if (s->pending && s->plan.writes && s->plan.diagnostics)
 		s->stmt.lost = true;
@@ -108,8 +130,10 @@ void instrument_begin_planned(struct instrument_session *s, struct capture *capt
 {
 	plan_copy(&s->plan, plan);
 	/* It was planned for views as they were. */
-	if (s->plan.through_view && atomic_load(&s->tables->views_changed))
+	if (s->plan.through_view && atomic_load(&s->tables->views_changed)) {
 		plan_forget_predicate(&s->plan);
+		buf_clear(&s->plan.beside.text);
+	}
 	begin(s, capture, number, literals, count);
 }
 
@@ -267,6 +291,14 @@ static void note_temporary(struct instrument_session *s)
 	buf_release(&kept);
 }
 
+/* Its rows are known by the query beside it. */
+static void take_beside(struct instrument_session *s)
+{
+	plan_take_beside(&s->plan);
+	s->stmt.predicate =
+		s->plan.predicate_of ? buf_span(&s->beside_predicate) : SPAN_NONE;
+}
+
 void instrument_end(struct instrument_session *s, struct capture *capture,
 	const struct instrument_outcome *outcome)
 {
@@ -307,6 +339,8 @@ void instrument_end(struct instrument_session *s, struct capture *capture,
 		if (s->stmt.predicate.ptr)
 			s->pending_stmt.predicate = buf_span(&s->pending_predicate);
 	} else if (ok) {
+		if (s->select.count && s->select.matches_done && !cursor)
+			take_beside(s);
 		probed_emit_reads(capture, &s->stmt, &s->plan, &s->reads);
 	} else if (s->plan.writes && s->pending) {
 		s->pending_stmt.lost = true; /* it may have logged too */

@@ -9,7 +9,7 @@
  *	if (instrument_wants_reset(s))  send LOG_RESET_SQL
  *	in a transaction on a cluster, where one of these fails with select_is_late_abort():
  *	instrument_is_answered(), and the error is the statement's answer
- *	in select mode, while (instrument_next_query(s)): send it, instrument_query_row() for
+ *	while (instrument_next_query(s)): send it, instrument_query_row() for
  *	each row, instrument_query_end(); if that is true, its error is the statement's answer
  *	the statement: s->plan.text if rewritten
  *	instrument_take_row(...)        for each row of a rewritten read
@@ -36,6 +36,7 @@ struct instrument_session {
 	struct probed stmt;
 	struct buf named;      /* struct plan_context */
 	struct buf predicate;  /* of stmt */
+	struct buf beside_predicate; /* ... where the query beside it is asked */
 	struct buf first_rows; /* ... where LIMIT cut others off */
 	uint32_t row_count;   /* of its result, as far as rows with versions came */
 	struct buf temporary; /* its temporary tables: struct plan_context */
@@ -65,6 +66,13 @@ void instrument_begin(
 	struct instrument_session *s, struct capture *capture, uint32_t number, struct span text);
 void instrument_begin_planned(struct instrument_session *s, struct capture *capture,
 	uint32_t number, const struct plan *plan, const struct span *literals, size_t count);
+
+/* Nothing is asked beside it. */
+static inline void instrument_ask_nothing(struct instrument_session *s)
+{
+	if (s->tables->mode != INSTRUMENT_SELECT)
+		s->select.at = s->select.count = 0;
+}
 
 /* The server does not take the statement with its columns: it goes out as the client sent it. */
 void instrument_leave_alone(struct instrument_session *s);
@@ -99,7 +107,7 @@ static inline void instrument_is_answered(struct instrument_session *s)
 	s->plan.writes = false;
 }
 
-/* Select mode: the query that goes out next; NULL: the statement itself. */
+/* The query that goes out next; NULL: the statement itself. */
 static inline const struct own_query *instrument_next_query(const struct instrument_session *s)
 {
 	return s->select.at < s->select.count ? &s->select.queue[s->select.at] : NULL;

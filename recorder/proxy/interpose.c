@@ -550,8 +550,10 @@ static void send_execute(
 			i->literal, whole ? i->literal_count : 0);
 		i->appended = p->plan.rewritten ? (uint32_t)p->plan.table_count : 0;
 		/* Rows that a cursor gives piece by piece, or conditions of many rows. */
-		if (!whole)
+		if (!whole) {
 			i->session.stmt.predicate = SPAN_NONE;
+			instrument_ask_nothing(&i->session);
+		}
 		/* What a cursor gives was read when it was opened, perhaps before later writes. */
 		if (i->command == CMD_STMT_FETCH) {
 			i->session.plan.writes = false;
@@ -787,6 +789,7 @@ static void pass_long(struct interpose *i, struct buf *to_server)
 		instrument_begin_planned(
 			&i->session, i->capture, i->outer->numbers + 1, &p->plan, NULL, 0);
 		i->session.stmt.predicate = SPAN_NONE;
+		instrument_ask_nothing(&i->session);
 		i->appended = p->plan.rewritten ? (uint32_t)p->plan.table_count : 0;
 	} else if (executes || byte == CMD_QUERY) {
 		instrument_begin(
