@@ -726,6 +726,15 @@ void build_predicate_add(struct history_build *build, const struct build_predica
 	op_add(build, &op, HISTORY_PREDICATE);
 }
 
+void build_unseen(struct history_build *build, uint32_t table, uint32_t text)
+{
+	struct history *history = build->history;
+
+	MEM_RESERVE(history->unseen, (size_t)history->unseen_count + 1, build->unseen_capacity);
+	history->unseen[history->unseen_count++] = (struct history_unseen){table, text};
+	history->tables[table].unseen_some = true;
+}
+
 void build_undo_between(struct history_build *build, uint32_t txn, uint32_t from, uint32_t to)
 {
 	if (to <= from || to - from < 2)

@@ -109,6 +109,7 @@ struct history_build {
 	size_t name_ref_capacity, name_ref_count;
 	struct map named; /* (object, id of names): version */
 	size_t undo_capacity;
+	size_t unseen_capacity;
 	uint64_t absent_count;
 	uint64_t waiting_rows; /* taken in, and not yet made into operations */
 	uint32_t server;       /* pool reference */
@@ -195,6 +196,8 @@ struct build_predicate {
 	size_t match_count, set_count;
 };
 void build_predicate_add(struct history_build *build, const struct build_predicate *from);
+/* A statement may have changed rows of the table that satisfied this text (build_text). */
+void build_unseen(struct history_build *build, uint32_t table, uint32_t text);
 /* Writes of statements behind number `from` and before `to` of txn were taken back. */
 void build_undo_between(struct history_build *build, uint32_t txn, uint32_t from, uint32_t to);
 

@@ -692,7 +692,10 @@ static void spread_doubts(struct cascades *c)
 		for (size_t i = 0; i < c->follow_count; i++) {
 			const struct follow *f = &c->follows[i];
 
-			if (!c->history->tables[f->parent].unseen_writes ||
+			/* Which rows of the child followed those that may have been changed, or refer to
+			 * something else since, nobody knows. */
+			if ((!history_unseen_in(c->history, f->parent) &&
+				    !c->history->tables[f->child].unseen_some) ||
 				c->history->tables[f->child].unseen_writes)
 				continue;
 			c->history->tables[f->child].unseen_writes = more = true;

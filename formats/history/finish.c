@@ -516,7 +516,7 @@ static uint32_t absent_version(
 		return HISTORY_NONE;
 	/* Objects are far apart in memory: only where there is something to ask them. */
 	if (history->counts.unseen_writes &&
-		history->tables[history->objects[op->object].table].unseen_writes)
+		history_unseen_in(history, history->objects[op->object].table))
 		return HISTORY_NONE;
 	if (dead != HISTORY_NONE) {
 		bool later = false;

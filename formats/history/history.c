@@ -77,6 +77,7 @@ void history_release(struct history *history)
 	free(history->predicate_versions);
 	free(history->order);
 	free(history->undos);
+	free(history->unseen);
 	free(history->pool);
 	strtab_release(&history->strings);
 	memset(history, 0, sizeof(*history));

@@ -73,6 +73,7 @@ struct history_table {
 	bool has_initial_rows;   /* complete initial content was recorded, with versions */
 	bool has_final_rows;     /* ... final content */
 	bool unseen_writes;      /* a probe of writes of it is not exact: rows may be missing */
+	bool unseen_some;        /* the same, but only of rows that history.unseen speaks of */
 };
 
 enum history_txn_flags {
@@ -222,6 +223,12 @@ struct history_predicate {
 	uint16_t flags;
 };
 
+/* A statement may have changed rows that satisfied this, and nothing tells. */
+struct history_unseen {
+	uint32_t table;
+	uint32_t text; /* pool reference to the WHERE clause */
+};
+
 /* ROLLBACK TO SAVEPOINT: statement `to` of the transaction took back what its statements behind
  * number `from` and before `to` wrote.  Sorted by transaction, then by `from`. */
 struct history_undo {
@@ -267,6 +274,8 @@ struct history {
 	uint32_t *predicate_versions; /* version ids of matches and version sets */
 	uint32_t *order;              /* version ids, by object */
 	struct history_undo *undos;
+	struct history_unseen *unseen;
+	uint32_t unseen_count;
 	uint32_t session_count, table_count, txn_count, stmt_count, op_count, object_count,
 		version_count, predicate_count, order_count, undo_count;
 	uint64_t predicate_version_count;
@@ -300,6 +309,12 @@ bool history_is_on(const struct history *history, const char *name);
 void history_release(struct history *history);
 /* Asserts the invariants; O(size). */
 void history_check(const struct history *history);
+
+/* May rows of the table have been changed by writes that were not seen?  Some of them, perhaps. */
+static inline bool history_unseen_in(const struct history *history, uint32_t table)
+{
+	return history->tables[table].unseen_writes || history->tables[table].unseen_some;
+}
 
 /* A transaction's outcome as semantics section 1 has it: unknown counts as committed if and only if
  * somebody read what it wrote or the final rows show it.  "Somebody" is another transaction, by an

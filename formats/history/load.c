@@ -405,7 +405,11 @@ static void take_probe(
 		stmt->flags |= HISTORY_STMT_WRITES;
 	if (!probe->exact && (probe->probe == PROBE_AWR || probe->probe == PROBE_WRITE)) {
 		counts->unseen_writes++;
-		loader->history->tables[table].unseen_writes = true;
+		if (probe->predicate.ptr && !probe->row_count)
+			build_unseen(build, table,
+				build_text(build, probe->predicate, probe->predicate_hash));
+		else
+			loader->history->tables[table].unseen_writes = true;
 	}
 	if (UNLIKELY(probe->probe < PROBE_READ ||
 		     (probe->probe == PROBE_READ && probe->predicate.ptr))) {

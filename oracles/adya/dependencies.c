@@ -55,6 +55,7 @@ struct builder {
 	bool *sorted;                        /* by table: keys are integers, in order */
 	uint32_t *seen, *seen_stamp;         /* by object: the version in the predicate's set */
 	bool *seen_matches;
+	bool *touched; /* by object: writes that were not seen may have changed it; NULL: none */
 	uint32_t stamp;
 };
 
@@ -461,7 +462,8 @@ static void add_object(struct builder *b, uint32_t predicate, uint32_t node, uin
 		seen = look.seen = b->seen[o];
 		if (p->flags & HISTORY_PREDICATE_MATCHES)
 			look.seen_match = b->seen_matches[o] ? MATCH_YES : MATCH_NO;
-	} else if (b->unseen || h->tables[p->table].unseen_writes) {
+	} else if (b->unseen || h->tables[p->table].unseen_writes ||
+		   (b->touched && b->touched[o])) {
 		/* It may have seen versions that nobody knows of: a deletion, mostly. */
 		count_undecided(b, UNDECIDED_UNSEEN, p->stmt, 1);
 		return;
@@ -520,7 +522,7 @@ static void find_writers(struct builder *b)
 
 	b->writer_of = mem_realloc(NULL, h->table_count, sizeof(*b->writer_of));
 	for (uint32_t t = 0; t < h->table_count; t++)
-		b->writer_of[t] = b->unseen || h->tables[t].unseen_writes ? SEVERAL : HISTORY_NONE;
+		b->writer_of[t] = b->unseen || history_unseen_in(h, t) ? SEVERAL : HISTORY_NONE;
 	for (uint32_t v = 0; v < h->version_count; v++) {
 		uint32_t *writer = &b->writer_of[h->objects[h->versions[v].object].table];
 		uint32_t txn = h->versions[v].txn;
@@ -680,6 +682,37 @@ static bool sort_objects(struct builder *b, uint32_t table)
 	return ok;
 }
 
+/* Rows that a statement may have changed whose writes were not seen: those of which it met a version
+ * that satisfies its condition.  It met none but the recorded ones, unless another such statement
+ * had made it, which met one of these. */
+static void find_touched(struct builder *b)
+{
+	const struct history *h = b->history;
+
+	b->touched = mem_zero(h->object_count, sizeof(*b->touched));
+	for (uint32_t u = 0; u < h->unseen_count; u++) {
+		uint32_t table = h->unseen[u].table;
+
+		matcher_choose(b->matcher,
+			&(struct history_predicate){.table = table,
+				.text = h->unseen[u].text,
+				.txn = HISTORY_NONE,
+				.stmt = HISTORY_NONE});
+		for (uint32_t i = b->objects_head[table]; i < b->objects_head[table + 1]; i++) {
+			const struct history_object *o = &h->objects[b->objects_of[i]];
+			bool *touched = &b->touched[b->objects_of[i]];
+
+			for (uint32_t k = 0; k < o->order_count && !*touched; k++) {
+				uint32_t version = h->order[o->first_order + k];
+
+				*touched = b->tests_left == 0 ||
+					   matcher_test(b->matcher, version) != MATCH_NO;
+				b->tests_left -= b->tests_left > 0;
+			}
+		}
+	}
+}
+
 static void group_objects(struct builder *b)
 {
 	const struct history *h = b->history;
@@ -701,6 +734,8 @@ static void group_objects(struct builder *b)
 	b->seen_matches = mem_zero(h->object_count, sizeof(*b->seen_matches));
 	b->matcher = matcher_new(h);
 	chains_init(&b->chains, h, b->matcher);
+	if (h->unseen_count)
+		find_touched(b);
 }
 
 /* MySQL and MariaDB roll an engine back whole that joined the transaction after the savepoint
@@ -819,6 +854,7 @@ void dependencies_build(struct dependencies *out, const struct history *history,
 	free(b.seen);
 	free(b.seen_stamp);
 	free(b.seen_matches);
+	free(b.touched);
 	if (b.matcher) {
 		chains_release(&b.chains);
 		joint_free(b.joint);

@@ -43,7 +43,7 @@ static inline bool adya_is_foreign(const struct adya *a, uint32_t version)
  * the work of a recorded statement. */
 static inline bool adya_sees_writes(const struct adya *a, uint32_t table)
 {
-	return !a->unseen_anywhere && !a->history->tables[table].unseen_writes;
+	return !a->unseen_anywhere && !history_unseen_in(a->history, table);
 }
 
 /* What only holds if everybody who wrote was recorded. */

@@ -455,7 +455,7 @@ static void list_mention(struct joint *j, uint32_t mention)
 	struct row_list *certain = &j->certain[mention], *possible = &j->possible[mention];
 	bool set = j->set_stamp[table] == j->stamp;
 	bool all_known = set || (!j->options.unseen && !j->options.others &&
-					!h->tables[table].unseen_writes);
+					!history_unseen_in(h, table));
 
 	certain->count = possible->count = 0;
 	certain->whole = possible->whole = true;

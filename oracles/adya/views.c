@@ -22,7 +22,13 @@ static void judge_unwritten(struct adya *a, uint32_t txn, const struct history_o
 	if (!h->complete || h->counts.opaque_sessions || adya_is_foreign(a, op->version) ||
 		!adya_sees_writes(a, h->objects[v->object].table) ||
 		!h->tables[h->objects[v->object].table].has_initial_rows) {
-		verdict_undecided(a->verdict, "reads of versions written outside the trace", 1);
+		bool ours = a->tag && !v->name_is_bytes && v->name >> VERSION_TAG_SHIFT == a->tag;
+
+		verdict_undecided(a->verdict,
+			ours && !adya_sees_writes(a, h->objects[v->object].table)
+				? "reads of versions whose writing was recorded, but not what it wrote"
+				: "reads of versions written outside the trace",
+			1);
 		return;
 	}
 	adya_add_read(a, "garbage-read", txn, HISTORY_NONE, op, HISTORY_NONE,

@@ -100,15 +100,26 @@ void probed_emit_blind(struct capture *c, const struct probed *stmt, const struc
 	}
 }
 
+/* Can it have changed no rows but those that its condition gives? */
+static bool is_narrow(const struct probed *stmt, const struct plan *plan)
+{
+	return plan->narrow && !plan->vague && !plan->fires && !plan->limited &&
+	       plan->written_count == 1 && plan->predicate_of == plan->written[0] &&
+	       stmt->predicate.ptr && instrument_table_exact(plan->predicate_of);
+}
+
 void probed_emit_unseen(struct capture *c, const struct probed *stmt, const struct plan *plan,
 	const struct instrument_tables *tables)
 {
 	struct record_probe probe = {.read_kind = PROBE_READ_CURRENT};
 	enum probe_kind kind = tables->mode == INSTRUMENT_SELECT ? PROBE_AWR : PROBE_WRITE;
+	bool anywhere = plan->anywhere || tables->triggers;
 
-	for (size_t i = 0; plan->anywhere && i < tables->count; i++)
+	for (size_t i = 0; anywhere && i < tables->count; i++)
 		probed_emit(c, stmt, kind, &tables->list[i], probe, NULL, 0);
-	for (size_t i = 0; !plan->anywhere && i < plan->written_count; i++)
+	if (!anywhere && kind == PROBE_WRITE && is_narrow(stmt, plan))
+		probe.predicate = stmt->predicate;
+	for (size_t i = 0; !anywhere && i < plan->written_count; i++)
 		probed_emit(c, stmt, kind, plan->written[i], probe, NULL, 0);
 }
 

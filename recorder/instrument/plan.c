@@ -317,6 +317,8 @@ static void plan_parsed(struct planner *p)
 		plan->locking = sql_stmt_locking_read(stmt) != NULL;
 		if (!p->context->unseen && !plan->through_view)
 			plan_read(p, stmt->u.query);
+		if (!p->context->unseen && !plan->reads && !plan->locking && !plan->writes)
+			plan_read_beside(p, stmt->u.query);
 		plan_read_unseen(p, stmt->u.query);
 		sql_stmt_tables(stmt, note_table, p);
 		return;
@@ -331,6 +333,9 @@ static void plan_parsed(struct planner *p)
 				&(struct plan_clauses){stmt->u.update->tables, stmt->u.update->where,
 					stmt->u.update->order, stmt->u.update->limit});
 		plan->locking = locks_all(p);
+		plan->narrow = plan->predicate_of && !plan->joint && !plan->parts &&
+			       plan_only_table(stmt->u.update->tables) &&
+			       !plan_sets_key(plan->predicate_of, stmt->u.update->set);
 		if (!plan_sets_key(plan->predicate_of, stmt->u.update->set))
 			plan_set_target(p, plan_only_table(stmt->u.update->tables), PLAN_WRITE_UPDATE);
 		sql_stmt_tables(stmt, note_table, p);
@@ -343,6 +348,8 @@ static void plan_parsed(struct planner *p)
 			plan_condition(p,
 				&(struct plan_clauses){stmt->u.del->from, stmt->u.del->where,
 					stmt->u.del->order, stmt->u.del->limit});
+		plan->narrow = plan->predicate_of && !plan->joint && !plan->parts &&
+			       plan_only_table(stmt->u.del->from);
 		plan_set_target(p, plan_only_table(stmt->u.del->from), PLAN_WRITE_DELETE);
 		sql_stmt_tables(stmt, note_table, p);
 		return;

@@ -83,6 +83,8 @@ struct plan {
 	uint32_t limit;
 	struct plan_template first_rows; /* the predicate if they are not, where ORDER BY tells */
 	bool passes;          /* UPDATE or DELETE: it passes over rows that it does not write */
+	/* ... of one table, keys stay as they are: it changes no rows but those its predicate gives. */
+	bool narrow;
 	/* UPDATE IGNORE: rows of it that were passed over may be in the log as updated. */
 	const struct instrument_table *skips;
 	bool through_view;    /* its table is the one behind a view */

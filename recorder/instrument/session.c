@@ -92,6 +92,7 @@ static void begin(struct instrument_session *s, struct capture *capture, uint32_
 	buf_clear(&s->predicate);
 	buf_clear(&s->first_rows);
 	s->row_count = 0;
+	s->by_itself = !capture->txn.open && capture->status & STATUS_AUTOCOMMIT;
 	s->cut |= s->plan.cuts;
 	/* The condition of a secret one would tell a password, or the key of a function. */
 	if ((s->cut && (s->plan.reads || s->plan.parts)) || capture->now.secret)
@@ -210,6 +211,17 @@ void instrument_take_log(struct instrument_session *s, struct capture *capture, 
 		unseen = s->pending_plan.anywhere = true;
 	if (unseen)
 		probed_emit_unseen(capture, &s->pending_stmt, &s->pending_plan, s->tables);
+}
+
+void instrument_abandon(struct instrument_session *s, struct capture *capture)
+{
+	if (!s->tables || instrument_in_select_mode(s))
+		return;
+	if (s->pending)
+		instrument_take_log(s, capture, false, SPAN_NONE, SPAN_NONE, SPAN_NONE);
+	/* In a transaction the server takes it back. */
+	if (s->plan.writes && s->by_itself && !s->plan.vague)
+		probed_emit_unseen(capture, &s->stmt, &s->plan, s->tables);
 }
 
 void instrument_take_row(struct instrument_session *s, const struct capture *capture, size_t index,

@@ -40,6 +40,7 @@ struct instrument_session {
 	struct buf first_rows; /* ... where LIMIT cut others off */
 	uint32_t row_count;   /* of its result, as far as rows with versions came */
 	struct buf temporary; /* its temporary tables: struct plan_context */
+	bool by_itself;       /* stmt is a transaction of its own */
 	bool cut;             /* SELECT leaves rows out, perhaps (sql_select_limit) */
 	struct statement_probes reads;
 	/* A write whose log was not read yet. */
@@ -125,6 +126,8 @@ void instrument_take_log(struct instrument_session *s, struct capture *capture, 
 /* The value of appended column `index` of a row; SPAN_NONE: NULL. */
 void instrument_take_row(struct instrument_session *s, const struct capture *capture, size_t index,
 	struct span value);
+/* The connection is lost: what its last statements wrote, if they did, nobody knows. */
+void instrument_abandon(struct instrument_session *s, struct capture *capture);
 /* The connection was reset: temporary tables and variables are gone. */
 void instrument_reset(struct instrument_session *s);
 /* The statement was answered. */

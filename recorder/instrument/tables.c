@@ -319,7 +319,8 @@ static bool note_triggers(struct instrument_tables *tables, MYSQL *mysql, struct
 	if (!result)
 		return false;
 	while ((row = mysql_fetch_row(result)) != NULL) {
-		for (size_t i = 0; i < tables->count; i++) {
+		tables->triggers = true;
+		for (size_t i = 0; i < tables->count && tables->mode == INSTRUMENT_SELECT; i++) {
 			struct instrument_table *t = &tables->list[i];
 
 			if (names_word(row[2] ? row[2] : "", t->name) ||
@@ -686,7 +687,7 @@ bool instrument_tables_load(
 	mysql_free_result(result);
 	return ok && read_functions(tables, mysql, err) && read_routines(tables, mysql, err) &&
 	       read_views(tables, mysql, err) && read_cascades(tables, mysql, err) &&
-	       (!select || note_triggers(tables, mysql, err));
+	       note_triggers(tables, mysql, err);
 }
 
 /* UUID_SHORT(): 8 bits of the server id, the second in which the server started, 24 bits that count

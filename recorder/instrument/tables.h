@@ -156,6 +156,7 @@ struct instrument_tables {
 	struct instrument_view *views;
 	atomic_bool views_changed; /* one was made, changed or dropped since: none is known */
 	size_t view_count, view_capacity;
+	bool triggers;       /* the application has some of its own */
 	char **functions;    /* names of stored ones: a SELECT that calls one may write */
 	size_t function_count, function_capacity;
 	/* Select mode: those of earlier statements, for BPM and APM; NULL: not wanted. */

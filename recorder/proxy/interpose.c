@@ -145,6 +145,12 @@ static struct prepared *prepared_new(struct interpose *i)
 	return p;
 }
 
+void interpose_abandon(struct interpose *i)
+{
+	if (!i->off)
+		instrument_abandon(&i->session, i->capture);
+}
+
 void interpose_free(struct interpose *i)
 {
 	while (i->prepared)
@@ -858,6 +864,11 @@ bool interpose_is_broken(const struct interpose *i)
 bool interpose_has_log(const struct interpose *i)
 {
 	return !i->off && i->session.pending;
+}
+
+bool interpose_is_writing(const struct interpose *i)
+{
+	return !i->off && waits_for_answer(i) && (i->session.plan.writes || i->session.pending);
 }
 
 void interpose_flush(struct interpose *i, struct buf *to_server)

@@ -36,6 +36,10 @@ struct interpose;
 /* `outer` is the session's parser, at the start of its command phase. */
 struct interpose *interpose_new(
 	const struct instrument_tables *tables, struct wire *outer, struct capture *capture);
+/* A write is under way, or its log is being read. */
+bool interpose_is_writing(const struct interpose *i);
+/* The connection is lost, and its statements are recorded: what they may have written. */
+void interpose_abandon(struct interpose *i);
 void interpose_free(struct interpose *i);
 
 /* What came from the client; what is to go to the server is appended. */

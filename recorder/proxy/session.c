@@ -83,8 +83,10 @@ void session_close(struct session *s, const char *reason)
 		server_ended(s, reason);
 	if (s->recording) {
 		stop_parsing(s);
-		if (s->interpose)
+		if (s->interpose) {
+			interpose_abandon(s->interpose);
 			interpose_free(s->interpose);
+		}
 		wire_release(&s->wire);
 		capture_close(&s->capture, reason);
 	}
@@ -439,6 +441,15 @@ static bool forward_interposed(struct session *s)
 	return !s->dead;
 }
 
+/* What the last write of a session that ends has logged. */
+static void flush_interposed(struct session *s)
+{
+	if (!s->interpose || !interpose_has_log(s->interpose))
+		return;
+	interpose_flush(s->interpose, &s->worker->interposed[SERVER]);
+	(void)!forward_interposed(s);
+}
+
 static enum pump deliver_interposed(struct session *s, int from, size_t len)
 {
 	struct relay_worker *w = s->worker;
@@ -459,16 +470,9 @@ static enum pump deliver_interposed(struct session *s, int from, size_t len)
 		session_close(s, "instrumented, and the server's answers are not understood");
 		return PUMP_CLOSED;
 	}
-	return PUMP_AGAIN;
-}
-
-/* What the last write of a session that ends has logged. */
-static void flush_interposed(struct session *s)
-{
-	if (!s->interpose || !interpose_has_log(s->interpose))
-		return;
-	interpose_flush(s->interpose, &s->worker->interposed[SERVER]);
-	(void)!forward_interposed(s);
+	if (from == SERVER && UNLIKELY(s->side[CLIENT].eof))
+		flush_interposed(s);
+	return s->dead ? PUMP_CLOSED : PUMP_AGAIN;
 }
 
 /* A read that gave nothing. */
@@ -631,12 +635,20 @@ static enum pump pump(struct session *s, int from)
 	return later ? deliver_first(s, from, bytes, (size_t)n) : deliver(s, from, (size_t)n);
 }
 
+/* The client is gone, and the server is still executing what it sent, as it would without a proxy: it
+ * looks for the end of its client when it is done.  What that wrote is asked for before. */
+static bool outlives_client(const struct session *s)
+{
+	return s->side[CLIENT].eof && !s->side[SERVER].eof && s->interpose &&
+	       interpose_is_writing(s->interpose);
+}
+
 /* Passes a peer's end on, behind everything that was read from it. */
 static void pass_end(struct session *s, int from)
 {
 	struct side *to = &s->side[!from];
 
-	if (s->side[from].eof && !to->shut && to->pending.len == 0) {
+	if (s->side[from].eof && !to->shut && to->pending.len == 0 && !outlives_client(s)) {
 		to->shut = true;
 		if (to->tls)
 			tls_end(to->tls);
@@ -681,7 +693,8 @@ void session_work(struct session *s)
 				return;
 			if (!s->side[from].readable || s->side[!from].pending.len)
 				continue;
-			if (from == CLIENT && s->interpose && interpose_is_full(s->interpose))
+			if (from == CLIENT && s->interpose &&
+				(interpose_is_full(s->interpose) || outlives_client(s)))
 				continue;
 			if (++turns > RELAY_READS_IN_TURN) {
 				put_ready(s);
