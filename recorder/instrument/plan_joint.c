@@ -227,10 +227,26 @@ static bool pins(const struct sql_expr *e, const struct instrument_column *colum
 	       is_one_value(column, right);
 }
 
-bool plan_pins_key(const struct instrument_table *table, const struct sql_expr *where)
+static bool pins_primary(const struct instrument_table *table, const struct sql_expr *where)
 {
 	for (size_t i = 0; i < table->key_count; i++)
 		if (!pins(where, &table->columns[table->key[i]]))
 			return false;
 	return table->key_count > 0;
+}
+
+bool plan_pins_key(const struct instrument_table *table, const struct sql_expr *where)
+{
+	bool all = false;
+
+	for (size_t i = 0; i < table->unique_count; i++) {
+		const struct instrument_unique *u = &table->uniques[i];
+		bool begins = i == 0 || table->uniques[i - 1].key != u->key;
+
+		if (begins && all)
+			return true;
+		all = (begins || all) && u->column != INSTRUMENT_NO_NUMBER &&
+		      pins(where, &table->columns[u->column]);
+	}
+	return all || pins_primary(table, where);
 }

@@ -277,7 +277,7 @@ void plan_set_insert(struct planner *p, const struct sql_insert *ins, bool repla
 
 	if (!table || !plan->plain || p->tables->mode != INSTRUMENT_SELECT ||
 		plan_sets_key(table, ins->on_duplicate) ||
-		((replaces || ins->on_duplicate) && table->other_unique))
+		((replaces || ins->on_duplicate) && table->unique_count))
 		return;
 	instrument_add_name(&plan->source, span_str(table->database));
 	buf_add_char(&plan->source, '.');

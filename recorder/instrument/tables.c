@@ -166,13 +166,23 @@ static bool read_columns(struct instrument_table *t, MYSQL *mysql, struct err *e
 	return true;
 }
 
+static uint32_t find_column(const struct instrument_table *t, const char *name)
+{
+	for (uint32_t i = 0; name && i < t->column_count; i++)
+		if (strcasecmp(t->columns[i].name, name) == 0)
+			return i;
+	return INSTRUMENT_NO_NUMBER;
+}
+
 static bool read_key(struct instrument_table *t, MYSQL *mysql, struct err *err)
 {
 	struct buf sql = BUF_INIT;
+	uint32_t key = 0;
 	MYSQL_RES *result;
 	MYSQL_ROW row;
 
-	buf_add_str(&sql, "select column_name, index_name from information_schema.statistics");
+	buf_add_str(&sql,
+		"select column_name, index_name, seq_in_index from information_schema.statistics");
 	add_where(&sql, t, "table_schema", "table_name");
 	buf_add_str(&sql, " and non_unique = 0 order by index_name, seq_in_index");
 	result = instrument_query(mysql, sql.data, err);
@@ -180,15 +190,15 @@ static bool read_key(struct instrument_table *t, MYSQL *mysql, struct err *err)
 	if (!result)
 		return false;
 	while ((row = mysql_fetch_row(result)) != NULL && t->key_count < INSTRUMENT_KEY_MAX) {
+		uint32_t column = find_column(t, row[0]);
+
 		if (!row[1] || strcmp(row[1], "PRIMARY") != 0) {
-			t->other_unique = true;
-			continue;
-		}
-		for (uint32_t i = 0; i < t->column_count; i++) {
-			if (row[0] && strcasecmp(t->columns[i].name, row[0]) == 0) {
-				t->columns[i].key = true;
-				t->key[t->key_count++] = i;
-			}
+			key += strcmp(row[2], "1") == 0;
+			MEM_RESERVE(t->uniques, t->unique_count + 1, t->unique_capacity);
+			t->uniques[t->unique_count++] = (struct instrument_unique){key, column};
+		} else if (column != INSTRUMENT_NO_NUMBER) {
+			t->columns[column].key = true;
+			t->key[t->key_count++] = column;
 		}
 	}
 	mysql_free_result(result);
@@ -237,6 +247,7 @@ void instrument_table_release(struct instrument_table *t)
 	for (size_t i = 0; i < t->column_count; i++)
 		free(t->columns[i].name);
 	free(t->columns);
+	free(t->uniques);
 	free(t->database);
 	free(t->name);
 	free(t->log_name);

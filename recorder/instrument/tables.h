@@ -70,6 +70,12 @@ struct instrument_column {
 	struct wire_column wire; /* how the trace has its values */
 };
 
+/* A column of a unique key that is not the primary one; those of one key stand together. */
+struct instrument_unique {
+	uint32_t key;
+	uint32_t column; /* INSTRUMENT_NO_NUMBER: an expression */
+};
+
 struct instrument_table {
 	char *database, *name;
 	char *log_name;  /* how its triggers call it (instrument/log.h); NULL: not prepared */
@@ -80,7 +86,8 @@ struct instrument_table {
 	size_t key_count;
 	bool for_select;   /* prepared for select mode */
 	bool auto_key;     /* the key is one AUTO_INCREMENT column */
-	bool other_unique; /* it has unique keys beside the primary one */
+	struct instrument_unique *uniques; /* beside the primary key */
+	size_t unique_count, unique_capacity;
 	/* A foreign key may change or delete rows of it without firing triggers at any time; in
 	 * select mode also triggers of the application. */
 	bool cascades;

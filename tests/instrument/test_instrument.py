@@ -987,8 +987,10 @@ call anew(); select * from withtrig; select two from withtrig; select one from w
 def aggregates_are_seen():
     """the rows behind SUM() and GROUP BY; a LIMIT that cut nothing off leaves the condition whole"""
     sql(TABLES)
-    sql("delete from plain; insert into plain values (1, 1), (2, 1), (3, 2)", database="it")
-    prepare("--quiet", "it.plain")
+    sql("delete from plain; insert into plain values (1, 1), (2, 1), (3, 2); create table uniq(id int primary key, "
+        "u int, a varchar(9), b int, c int, unique (u), unique ab(a, b), key(c)); "
+        "insert into uniq values (7, 2, 'X', 3, 5), (8, null, null, 3, null)", database="it")
+    prepare("--quiet", "it.plain", "it.uniq")
     # Statement, condition of its exact probe, keys of its rows (None: not seen), what else is said.
     asked = [
         ("select sum(v) from plain where id < 3", "`id` < 3", [1, 2], None),
@@ -998,6 +1000,10 @@ def aggregates_are_seen():
         ("select id from plain where v = 1 limit 3", "`v` = 1", [1, 2], None),
         ("select id from plain where v = 1 limit 1", None, [1], "?"),
         ("select id from plain where id = 2 limit 1", "`id` = 2", [2], None),
+        ("select u from uniq where u = 2 limit 1", "`u` = 2", [7], None),
+        ("select u from uniq where a = 'x' and b = 3 limit 1", "`a` = 'x' AND `b` = 3", [7], None),
+        ("select u from uniq where a = 'x' limit 1", None, [7], "?"),
+        ("select u from uniq where c = 5 limit 1", None, [7], "?"),
         ("select id from plain where v = 1 order by id limit 1",
          "SELECT 1 FROM `it`.`plain` WHERE `v` = 1 ORDER BY `id` LIMIT 1", [1], None),
         ("select v as id from plain where v = 1 order by id limit 1", None, [1], "?"),
@@ -1179,14 +1185,6 @@ def rows_behind_views():
         assert verdict["coverage"]["undecided"] and not violations(verdict), (ask, verdict["coverage"])
 
 
-@test
-def tables_that_change():
-    """reads of tables that are not any more what they were when they were prepared"""
-    def client(port):
-        return sql(CHANGING, "-vvv", "-f", "-t", port=port, database="it")
-    same_for(client)
-
-
 BESIDE = """
 [setup]
 create table o(id int primary key, cust int, amount int, key(cust)) engine=innodb;
@@ -1286,6 +1284,14 @@ def writes_of_a_client_that_died():
     rows = "rows that writes which are not known exactly may have deleted"
     assert reasons[rows] == 1, reasons
     assert not [r for r in reasons if "outside the trace" in r], reasons
+
+
+@test
+def tables_that_change():
+    """reads of tables that are not any more what they were when they were prepared"""
+    def client(port):
+        return sql(CHANGING, "-vvv", "-f", "-t", port=port, database="it")
+    same_for(client)
 
 
 @test
