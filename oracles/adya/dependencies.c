@@ -683,13 +683,17 @@ static bool sort_objects(struct builder *b, uint32_t table)
 }
 
 /* Rows that a statement may have changed whose writes were not seen: those of which it met a version
- * that satisfies its condition.  It met none but the recorded ones, unless another such statement
- * had made it, which met one of these. */
+ * that satisfies its condition.  It met none but those in the order, unless another such statement
+ * had made it, which met one of these, or somebody whose outcome nobody knows. */
 static void find_touched(struct builder *b)
 {
 	const struct history *h = b->history;
 
 	b->touched = mem_zero(h->object_count, sizeof(*b->touched));
+	for (uint32_t v = 0; v < h->version_count; v++)
+		if (h->versions[v].position == HISTORY_NONE && h->versions[v].txn != HISTORY_NONE &&
+			h->txns[h->versions[v].txn].outcome == TXN_UNKNOWN)
+			b->touched[h->versions[v].object] = true;
 	for (uint32_t u = 0; u < h->unseen_count; u++) {
 		uint32_t table = h->unseen[u].table;
 

@@ -92,3 +92,24 @@ void literal_add(struct buf *out, const struct wire_param *param)
 	}
 	buf_release(&packed);
 }
+
+bool literal_is_same(const struct wire_param *param)
+{
+	if (param->long_data)
+		return false;
+	switch (param->type) {
+	case TYPE_TINY:
+	case TYPE_SHORT:
+	case TYPE_LONG:
+	case TYPE_INT24:
+	case TYPE_LONGLONG:
+	case TYPE_NULL:
+	case TYPE_VARCHAR:
+	case TYPE_VAR_STRING:
+	case TYPE_STRING:
+	case TYPE_NEWDECIMAL:
+		return true;
+	default:
+		return param->null;
+	}
+}

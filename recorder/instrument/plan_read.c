@@ -307,7 +307,7 @@ static bool is_plain_from(const struct sql_table_ref *ref)
 struct mentions {
 	const struct planner *planner;
 	const struct sql_query *outermost;
-	size_t tables, queries;
+	size_t tables, others, queries;
 };
 
 static void count_mention(void *ctx, const struct sql_table_name *name,
@@ -317,7 +317,10 @@ static void count_mention(void *ctx, const struct sql_table_name *name,
 
 	(void)ref;
 	(void)access;
-	mentions->tables += plan_find(mentions->planner, name) != NULL;
+	if (plan_find(mentions->planner, name))
+		mentions->tables++;
+	else
+		mentions->others++;
 }
 
 static bool count_query(void *ctx, const struct sql_query *q)
@@ -329,7 +332,7 @@ static bool count_query(void *ctx, const struct sql_query *q)
 }
 
 /* The rows before they are grouped and made distinct: FROM and WHERE.  Not of a query that a LIMIT
- * ends: which of them it needed is not known. */
+ * ends: which of them it needed is not known.  Other tables may have no snapshots. */
 static bool has_rows_beside(const struct planner *p, const struct sql_query *q)
 {
 	struct mentions inner = {.planner = p, .outermost = q};
@@ -338,7 +341,8 @@ static bool has_rows_beside(const struct planner *p, const struct sql_query *q)
 		q->with || q->into || q->limit || !q->u.select.from || q->u.select.qualify ||
 		q->u.select.procedure.ptr || p->stmt->text.len > PLAN_TEXT_MAX ||
 		(q->u.select.where && !plan_is_shared(q->u.select.where)) ||
-		!is_plain_from(q->u.select.from) || plan_depends_on_mode(p) ||
+		!is_plain_from(q->u.select.from) || plan_look_at_select(q).foreign_call ||
+		plan_depends_on_mode(p) ||
 		p->options.mode & SQL_MODE_NO_BACKSLASH_ESCAPES)
 		return false;
 	sql_walk_query(q, &(struct sql_visitor){.query = count_query, .ctx = &inner});
@@ -393,7 +397,7 @@ void plan_read_beside(struct planner *p, const struct sql_query *query)
 	sql_stmt_tables(p->stmt, count_mention, &all);
 	buf_clear(&plan->text);
 	ok = append_tables(p, rows.u.select.from) && plan->table_count &&
-	     plan->table_count == all.tables &&
+	     plan->table_count == all.tables && !all.others &&
 	     print_beside(p, &rows, span_of(plan->text.data + 2, plan->text.len - 2));
 	buf_clear(&plan->text);
 	memcpy(plan->beside_tables, plan->tables, sizeof(plan->tables));

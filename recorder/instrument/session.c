@@ -63,16 +63,28 @@ static void take_first_rows(struct plan *plan, struct probed *stmt, const struct
 	plan->shared = false;
 }
 
+/* Rows of a table came by the snapshot: the transaction has one. */
+static bool has_read_rows(const struct instrument_session *s)
+{
+	for (size_t i = 0; i < s->reads.count; i++)
+		if (s->reads.list[i].read_count)
+			return s->stmt.read_kind == PROBE_READ_SNAPSHOT && !s->stmt.lost;
+	return false;
+}
+
 /* A query of its rows beside a read is exact where both see one snapshot, and only there it is
- * asked: REPEATABLE READ in a transaction that is open (design, section 5). */
+ * asked: REPEATABLE READ in a transaction that is open (design, section 5).  It has one already, as
+ * the read itself would make none if it fails, or finds that no row can satisfy it. */
 static void begin_beside(struct instrument_session *s, const struct capture *capture,
 	const struct span *literals, size_t count)
 {
 	const struct plan *plan = &s->plan;
+	bool view = capture->txn.consistent_snapshot || s->select.view_txn == capture->txn.id;
 
 	s->select.count = s->select.at = 0;
 	if (!plan->beside.text.len || plan->diagnostics || s->cut || capture->now.secret ||
-		!capture->txn.open || capture_level(capture) != LEVEL_REPEATABLE_READ ||
+		!capture->txn.open || !view ||
+		capture_level(capture) != LEVEL_REPEATABLE_READ ||
 		s->stmt.read_kind != PROBE_READ_SNAPSHOT)
 		return;
 	for (size_t i = 0; i < plan->beside.count; i++)
@@ -220,8 +232,11 @@ void instrument_abandon(struct instrument_session *s, struct capture *capture)
 	if (s->pending)
 		instrument_take_log(s, capture, false, SPAN_NONE, SPAN_NONE, SPAN_NONE);
 	/* In a transaction the server takes it back. */
-	if (s->plan.writes && s->by_itself && !s->plan.vague)
+	if (s->plan.writes && s->by_itself && !s->plan.vague) {
 		probed_emit_unseen(capture, &s->stmt, &s->plan, s->tables);
+		if (s->plan.fires)
+			probed_emit_fired(capture, &s->stmt, s->tables);
+	}
 }
 
 void instrument_take_row(struct instrument_session *s, const struct capture *capture, size_t index,
@@ -351,9 +366,11 @@ void instrument_end(struct instrument_session *s, struct capture *capture,
 		if (s->stmt.predicate.ptr)
 			s->pending_stmt.predicate = buf_span(&s->pending_predicate);
 	} else if (ok) {
-		if (s->select.count && s->select.matches_done && !cursor)
+		if (s->select.count && s->select.at == s->select.count && s->select.matches_done && !cursor)
 			take_beside(s);
 		probed_emit_reads(capture, &s->stmt, &s->plan, &s->reads);
+		if (capture->txn.open && has_read_rows(s))
+			s->select.view_txn = capture->txn.id;
 	} else if (s->plan.writes && s->pending) {
 		s->pending_stmt.lost = true; /* it may have logged too */
 	}

@@ -514,6 +514,7 @@ static void read_literals(struct interpose *i, struct span body)
 		return;
 	while (i->literal_count < INTERPOSE_LITERALS && wire_params_next(&execute.params, &param)) {
 		literal_add(&i->literals, &param);
+		i->literals_same &= literal_is_same(&param);
 		ends[i->literal_count++] = i->literals.len;
 	}
 	for (size_t k = 0; k < i->literal_count; start = ends[k++])
@@ -556,10 +557,10 @@ static void send_execute(
 			i->literal, whole ? i->literal_count : 0);
 		i->appended = p->plan.rewritten ? (uint32_t)p->plan.table_count : 0;
 		/* Rows that a cursor gives piece by piece, or conditions of many rows. */
-		if (!whole) {
+		if (!whole)
 			i->session.stmt.predicate = SPAN_NONE;
+		if (!whole || !i->literals_same)
 			instrument_ask_nothing(&i->session);
-		}
 		/* What a cursor gives was read when it was opened, perhaps before later writes. */
 		if (i->command == CMD_STMT_FETCH) {
 			i->session.plan.writes = false;
@@ -623,6 +624,7 @@ static void begin_command(struct interpose *i, uint8_t byte)
 	i->careful = i->tables->galera && i->capture->txn.open;
 	i->emptied = false;
 	i->literal_count = 0;
+	i->literals_same = true;
 	buf_clear(&i->literals);
 }
 

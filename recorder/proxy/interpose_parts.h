@@ -93,6 +93,7 @@ struct interpose {
 	struct buf literals;
 	struct span literal[INTERPOSE_LITERALS];
 	size_t literal_count;
+	bool literals_same; /* literal_is_same() of all */
 };
 
 /* interpose.c */

@@ -49,4 +49,16 @@ START_TEST(a_backslash_is_not_guessed)
 }
 END_TEST
 
-UNIT_MAIN("literal", doubles_have_one_exponent, a_backslash_is_not_guessed)
+/* A server makes 49 of x'31' where it is compared with a number, and 1 of such a parameter. */
+START_TEST(some_are_the_same_in_a_text)
+{
+	ck_assert(literal_is_same(&(struct wire_param){.type = TYPE_LONGLONG}));
+	ck_assert(literal_is_same(&(struct wire_param){.type = TYPE_VAR_STRING}));
+	ck_assert(literal_is_same(&(struct wire_param){.type = TYPE_DATETIME, .null = true}));
+	ck_assert(!literal_is_same(&(struct wire_param){.type = TYPE_DATETIME}));
+	ck_assert(!literal_is_same(&(struct wire_param){.type = TYPE_BLOB, .value = SPAN_LIT("1")}));
+}
+END_TEST
+
+UNIT_MAIN("literal", doubles_have_one_exponent, a_backslash_is_not_guessed,
+	some_are_the_same_in_a_text)
