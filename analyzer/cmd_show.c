@@ -457,6 +457,18 @@ static bool take_note(struct show *show, const struct trace_item *item)
 	return true;
 }
 
+static bool take_program(struct show *show, const struct trace_item *item)
+{
+	READ(program);
+	facts.texts[0] = record.create_text;
+	facts.texts[1] = record.name;
+	passed = passes(show, &facts);
+	if (wants_text(show, passed))
+		describe_program(&show->line, &record, columns(show));
+	emit(show, item, passed, &(struct placed){record.seq, record.at, .across = true, .style = STYLE_QUIET});
+	return true;
+}
+
 static bool take_gap(struct show *show, const struct trace_item *item)
 {
 	READ(gap);
@@ -502,6 +514,8 @@ static bool take(struct show *show, const struct trace_item *item)
 		return take_note(show, item);
 	case RECORD_GAP:
 		return take_gap(show, item);
+	case RECORD_PROGRAM:
+		return take_program(show, item);
 	}
 	BUG("record kind %u", item->kind);
 }

@@ -493,6 +493,19 @@ void describe_cluster(struct buf *out, const struct record_cluster *cluster, siz
 	finish(out, &line, columns);
 }
 
+void describe_program(struct buf *out, const struct record_program *program, size_t columns)
+{
+	static const char *const words[] = {"program ", "trigger ", "function ", "procedure "};
+	struct buf line = BUF_INIT;
+
+	buf_add_str(&line, words[program->type <= PROGRAM_PROCEDURE ? program->type : 0]);
+	add_field(&line, "", program->database);
+	add_field(&line, program->database.len ? "." : "", program->name);
+	add_field(&line, " on ", program->node);
+	add_field(&line, ": ", program->create_text);
+	finish(out, &line, columns);
+}
+
 void describe_note(struct buf *out, const struct record_note *note, size_t columns)
 {
 	struct buf line = BUF_INIT;

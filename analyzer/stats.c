@@ -366,6 +366,13 @@ static bool take_note(struct stats *stats, const struct record_note *record)
 	return true;
 }
 
+static bool take_program(struct stats *stats, const struct record_program *record)
+{
+	(void)stats;
+	(void)record;
+	return true;
+}
+
 static bool take_gap(struct stats *stats, const struct record_gap *record)
 {
 	stats->gap.count++;
@@ -415,6 +422,8 @@ static bool take(struct stats *stats, const struct trace_item *item)
 		TAKE(note)
 	case RECORD_GAP:
 		TAKE(gap)
+	case RECORD_PROGRAM:
+		TAKE(program)
 	}
 	BUG("record kind %u", item->kind);
 }

@@ -45,8 +45,9 @@ enum record_kind {
 	RECORD_NOTE = 10,
 	RECORD_GAP = 11,
 	RECORD_FOOTER = 12,
+	RECORD_PROGRAM = 13,
 };
-enum { RECORD_KIND_COUNT = 13 };
+enum { RECORD_KIND_COUNT = 14 };
 
 /* The first record of every block, written by the writer: where the block stands. */
 #define RECORD_BLOCK_FIELDS(F)                                                                   \
@@ -340,6 +341,24 @@ enum txn_level {
 	F(str, reason)  /* end, rotated, stopped */                                              \
 	F(u64, lost)    /* records dropped in this segment */
 
+enum program_type { PROGRAM_TRIGGER = 1, PROGRAM_FUNCTION = 2, PROGRAM_PROCEDURE = 3 };
+
+/* A stored program, as it was when the recording began. */
+#define RECORD_PROGRAM_FIELDS(F)                                                                 \
+	F(u64, seq)                                                                              \
+	F(u64, at)                                                                               \
+	F(str, node)                                                                             \
+	F(str, database)                                                                         \
+	F(str, name)                                                                             \
+	F(u8, type)         /* enum program_type */                                              \
+	F(str, table)       /* of a trigger: in the same database */                             \
+	F(u32, position)    /* of a trigger: among those of its event and time, from 1 */        \
+	F(str, create_text) /* SHOW CREATE ...; nil: not shown to the recorder's account */      \
+	F(str, sql_mode)    /* that it runs with */                                              \
+	F(str, charset)     /* character_set_client of its text */                               \
+	F(str, collation)   /* collation_connection that it runs with */                         \
+	F(str, database_collation)
+
 #define RECORD_KINDS(K)                                                                          \
 	K(block, BLOCK)                                                                          \
 	K(server, SERVER)                                                                        \
@@ -353,7 +372,8 @@ enum txn_level {
 	K(cluster, CLUSTER)                                                                      \
 	K(note, NOTE)                                                                            \
 	K(gap, GAP)                                                                              \
-	K(footer, FOOTER)
+	K(footer, FOOTER)                                                                        \
+	K(program, PROGRAM)
 
 typedef uint64_t record_field_u64;
 typedef uint32_t record_field_u32;

@@ -136,7 +136,8 @@ uint64_t trace_seq(struct trace_writer *writer);
 	K(probe, PROBE)                                                                            \
 	K(txn, TXN)                                                                                \
 	K(cluster, CLUSTER)                                                                        \
-	K(note, NOTE)
+	K(note, NOTE)                                                                              \
+	K(program, PROGRAM)
 TRACE_EMIT_KINDS(TRACE_DECLARE_EMIT)
 #undef TRACE_DECLARE_EMIT
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "capture/programs.h"
 #include "instrument/tag.h"
 #include "trace/pack.h"
 
@@ -642,6 +643,20 @@ static bool wanted_table(const struct backdrop *context, struct span database, s
 	       !known_table(context, database, name);
 }
 
+/* Their texts have values, and names of tables that may not be wanted. */
+static bool may_tell_programs(const struct backdrop_options *options)
+{
+	const struct filter *filter = options->filter;
+
+	return !(options->redact && options->redact->on) &&
+	       !(filter && (filter->table.code || filter->not_table.code));
+}
+
+static bool wanted_program(const void *ctx, struct span database)
+{
+	return wanted_database(ctx, database);
+}
+
 bool backdrop_schema(struct backdrop *context, struct capture_node *node,
 	const struct backdrop_address *address, struct err *err)
 {
@@ -688,6 +703,10 @@ bool backdrop_schema(struct backdrop *context, struct capture_node *node,
 	mysql_free_result(result);
 	for (size_t i = before; ok && i < context->count; i++)
 		ok = table_schema(context, db, node, i, err);
+	if (ok && !context->programs_told && may_tell_programs(context->options))
+		programs_emit(db, context->producer, context->writer, node->name, wanted_program,
+			context->options);
+	context->programs_told = true;
 	mysql_close(db);
 	return ok;
 }

@@ -50,6 +50,7 @@ struct backdrop {
 	struct trace_producer *producer;
 	struct backdrop_table *tables;
 	size_t count, capacity;
+	bool programs_told;
 };
 
 /* A connection of the recorder's own; NULL and err. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "capture/programs.h"
 #include "run/row.h"
 #include "trace/pack.h"
 
@@ -385,6 +386,13 @@ static bool emit_schema(struct snapshot *s, uint32_t number, struct err *err)
 	return ok;
 }
 
+static bool is_scenarios(const void *ctx, struct span database)
+{
+	const struct snapshot *s = ctx;
+
+	return span_eq_str(database, s->database);
+}
+
 bool snapshot_schema(struct snapshot *s, struct err *err)
 {
 	struct buf sql = BUF_INIT;
@@ -408,6 +416,7 @@ bool snapshot_schema(struct snapshot *s, struct err *err)
 	for (size_t i = 0; i < s->table_count; i++)
 		if (!emit_schema(s, (uint32_t)i, err))
 			return false;
+	programs_emit(s->control, s->producer, NULL, s->node, is_scenarios, s);
 	return true;
 }
 

@@ -714,6 +714,7 @@ create table child (p int, q int, e int, v int generated always as (q + 1) store
   foreign key fk (e) references parent (a) on delete cascade on update set null);
 create table parts (a int primary key) partition by hash (a) partitions 2;
 create trigger g before update on parent for each row set @g = 1;
+create function f(x int) returns int deterministic return x + 1;
 insert into parent values (2,'two'),(1,'one'); insert into child (p,q,e) values (1,2,1),(1,1,2);
 insert into parts values (1),(2),(3);
 """)
@@ -735,6 +736,12 @@ insert into parts values (1),(2),(3);
     assert ["ub", True, [1]] in schema["parent"]["keys"], schema["parent"]
     assert {n: r["triggers"] for n, r in schema.items()} == {
         "parent": [["g", "BEFORE", "UPDATE"]], "child": [], "parts": []}, schema
+    programs = {r["name"]: r for r in got if r["kind"] == "program"}
+    assert {n: (r["type"], r["table"]) for n, r in programs.items()} == {
+        "g": (1, "parent"), "f": (2, None)}, programs
+    for word, name in ("trigger", "g"), ("function", "f"):
+        shown = run(command_line(PORT, "ctx", "-N", "-r", "-e", "show create %s %s" % (word, name)))
+        assert shown.split("\t")[1:3] == [programs[name]["sql_mode"], programs[name]["create_text"]], shown
     assert schema["parts"]["partitions"].startswith("PARTITION BY HASH"), schema["parts"]
     rows = {(r["table"], r["moment"]): (r["rows"], r["complete"]) for r in got if r["kind"] == "rows"}
     parent, parts = schema["parent"]["table"], schema["parts"]["table"]

@@ -58,6 +58,9 @@ KINDS = {
                  ("records", U), ("bytes", U), ("first_seq", U), ("last_seq", U), ("detail", S)]),
     12: ("footer", [("seq", U), ("at", U), ("blocks", U), ("records", U), ("bytes", U),
                     ("counts", R), ("index", R), ("reason", S), ("lost", U)]),
+    13: ("program", [("seq", U), ("at", U), ("node", S), ("database", S), ("name", S), ("type", U),
+                     ("table", S), ("position", U), ("create_text", S), ("sql_mode", S),
+                     ("charset", S), ("collation", S), ("database_collation", S)]),
 }
 FOOTER = 12
 

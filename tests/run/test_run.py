@@ -683,6 +683,12 @@ insert into t values (1, 1.5, 0.1, 'ä''x', x'00ff', '2020-01-02', '2020-01-02 0
 delimiter //
 create procedure p() begin select a from t; select 'second'; update t set n=1; end
 //
+create function f(x int) returns int deterministic return x + 1
+//
+create trigger g after delete on t for each row set @x = ';'
+//
+create trigger h after delete on t for each row set @y = 2
+//
 delimiter ;
 [schedule]
 T1> call p();                                 -- => (1)
@@ -693,6 +699,12 @@ T1> select * from t;
     assert call["result_sets"] == 2 and trace.rows(call) == [(1,), ("second",)]
     schema = trace.kind("schema")[0]
     assert [c[0] for c in schema["columns"]] == list("adfsbyzn") and schema["primary_key"] == [0]
+    programs = {r["name"]: r for r in trace.kind("program")}
+    assert {n: (r["type"], r["table"], r["position"]) for n, r in programs.items()} == {
+        "g": (1, "t", 1), "h": (1, "t", 2), "f": (2, None, 0), "p": (3, None, 0)}, programs
+    assert programs["p"]["create_text"].endswith(
+        "begin select a from t; select 'second'; update t set n=1; end"), programs
+    assert "STRICT_TRANS_TABLES" in programs["f"]["sql_mode"] and programs["f"]["collation"], programs
 
 
 def many_sessions():
