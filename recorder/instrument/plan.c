@@ -242,6 +242,14 @@ static bool mentions(struct span text, const char *word)
 	return false;
 }
 
+static void set_insert_id(struct planner *p, const struct sql_insert *insert)
+{
+	const struct instrument_table *table = plan_find(p, &insert->table);
+
+	p->plan->tells_id = plan_sets_id(insert->on_duplicate);
+	p->plan->auto_key = table && table->auto_key;
+}
+
 /* SHOW WARNINGS, SHOW ERRORS, SHOW COUNT(*) WARNINGS */
 static bool shows_diagnostics(struct span text)
 {
@@ -326,6 +334,7 @@ static void plan_parsed(struct planner *p)
 		plan->writes = true;
 		plan->diagnostics = plan_looks_back(stmt);
 		plan->passes = true;
+		plan->tells_id = plan_sets_id(stmt->u.update->set);
 		plan_ignore(p, stmt->u.update);
 		if (!stmt->u.update->with &&
 			(!(stmt->u.update->flags & SQL_DML_IGNORE) || plan->skips))
@@ -359,6 +368,7 @@ static void plan_parsed(struct planner *p)
 		plan->diagnostics = plan_looks_back(stmt);
 		plan_set_insert(p, stmt->u.insert, stmt->kind == SQL_STMT_REPLACE);
 		plan_set_keyed(p, stmt->u.insert);
+		set_insert_id(p, stmt->u.insert);
 		if (stmt->u.insert->query && !stmt->u.insert->on_duplicate)
 			plan_read_unseen(p, stmt->u.insert->query);
 		sql_stmt_tables(stmt, note_table, p);

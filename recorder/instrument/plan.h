@@ -97,6 +97,10 @@ struct plan {
 	const struct instrument_table *beside_tables[PLAN_TABLES_MAX];
 	size_t beside_count;
 	bool grouped; /* the appended columns list the rows of a group: log_take_reads() */
+	/* Its OK tells the x of LAST_INSERT_ID(x), which it calls for each row that it updates; but a
+	 * trigger makes the server forget that. */
+	bool tells_id;
+	bool auto_key; /* ... of an INSERT: the key of its table is AUTO_INCREMENT */
 	bool cuts;    /* sets sql_select_limit: from then on SELECT may leave rows out */
 	/* PREPARE name FROM 'text': both, each ended by a NUL. */
 	struct buf named;

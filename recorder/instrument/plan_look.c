@@ -125,6 +125,25 @@ bool plan_looks_back(const struct sql_stmt *stmt)
 	return plan_look_at_all(stmt, NULL).looks_back;
 }
 
+static bool look_for_id(void *ctx, const struct sql_expr *e)
+{
+	bool *found = ctx;
+
+	*found |= e->kind == SQL_EXPR_CALL && span_ieq_str(e->u.call.name, "LAST_INSERT_ID") &&
+		  e->u.call.args.count > 0;
+	return true;
+}
+
+bool plan_sets_id(const struct sql_assign *set)
+{
+	bool found = false;
+	struct sql_visitor visitor = {.expr = look_for_id, .query = no_query, .ctx = &found};
+
+	for (; set; set = set->next)
+		sql_walk_expr(set->value, &visitor);
+	return found;
+}
+
 struct count_state {
 	const struct planner *planner;
 	size_t count;

@@ -52,6 +52,8 @@ struct look_state plan_look_at_expr(const struct sql_expr *e);
 struct look_state plan_look_at_all(
 	const struct sql_stmt *stmt, const struct instrument_tables *tables);
 bool plan_looks_back(const struct sql_stmt *stmt);
+/* Does it call LAST_INSERT_ID(x)? */
+bool plan_sets_id(const struct sql_assign *set);
 /* ... but the server's own and temporary ones. */
 bool plan_names_no_table(const struct planner *p, const struct sql_stmt *stmt);
 

@@ -169,6 +169,7 @@ void interpose_free(struct interpose *i)
 		mem_wipe(i->original.data, i->original.capacity);
 	buf_release(&i->original);
 	buf_release(&i->again_error);
+	buf_release(&i->ok);
 	if (i->deferred.data)
 		mem_wipe(i->deferred.data, i->deferred.capacity);
 	buf_release(&i->deferred);
@@ -294,6 +295,12 @@ bool interpose_send_before(struct interpose *i, struct buf *to_server)
 		return false;
 	}
 	return true;
+}
+
+void interpose_ask_id(struct interpose *i, struct buf *to_server)
+{
+	i->id = 0;
+	send_query(i, "/* isorec */ select last_insert_id()", JOB_ID, to_server);
 }
 
 /* Sends a command of the client, or keeps it until the queries before it are answered. */
@@ -619,6 +626,7 @@ static void begin_command(struct interpose *i, uint8_t byte)
 	i->error = 0;
 	i->preparing = i->executed = NULL;
 	i->affected_known = i->warnings = false;
+	buf_clear(&i->ok);
 	/* Were the command sent at once, a node that has rolled the transaction back would tell
 	 * that to our query, and execute the command outside of it. */
 	i->careful = i->tables->galera && i->capture->txn.open;

@@ -170,6 +170,40 @@ static void note_affected(struct interpose *i, struct span payload)
 	}
 }
 
+/* A number other than 0 behind the word, in the text of an OK. */
+static bool counts_some(struct span payload, const char *word)
+{
+	const char *at = memmem(payload.ptr, payload.len, word, strlen(word));
+
+	at = at ? at + strlen(word) : NULL;
+	return at && at < payload.ptr + payload.len && *at >= '1' && *at <= '9';
+}
+
+/* An OK that would tell the x of LAST_INSERT_ID(x), had the trigger not run: each of its statements
+ * makes the server forget that the function was called (THD::cleanup_after_query in sql_class.cc;
+ * sql_update.cc and sql_insert.cc have what an OK tells).  It was called where a row was updated, be
+ * it to what it was.  An INSERT changes one row where that was new, none or two where it was there;
+ * for clients that want rows found counted, one also where it was there and stayed. */
+static bool misses_id(const struct interpose *i, struct span payload)
+{
+	const struct plan *plan = &i->session.plan;
+	struct cursor c = cursor_over(payload);
+	uint64_t affected;
+
+	if (!plan->tells_id || (i->command != CMD_QUERY && i->command != CMD_STMT_EXECUTE) ||
+		cursor_uint(&c, 1) != 0)
+		return false;
+	affected = cursor_lenenc(&c);
+	if (cursor_lenenc(&c) != 0 || (cursor_uint(&c, 2) & STATUS_MORE_RESULTS) || c.bad)
+		return false;
+	if (plan->passes)
+		return affected > 0 || counts_some(payload, "Rows matched: ");
+	if (affected != 1)
+		return affected == 0 || counts_some(payload, "Duplicates: ") ||
+		       !memmem(payload.ptr, payload.len, "Records: ", 9);
+	return (i->inner.caps & CAP_FOUND_ROWS) && plan->auto_key;
+}
+
 /* The server does not know our columns here, or does not let this user read them: a temporary table
  * of the same name, a table that was made anew unseen, grants by column.  Nothing was executed. */
 static bool refuses_columns(
@@ -311,8 +345,14 @@ static void to_the_client(struct interpose *i, const struct wire_command *c, con
 			i->error = (uint8_t)p->payload.ptr[1] | (unsigned)(uint8_t)p->payload.ptr[2]
 									<< 8;
 	}
-	if (c->expect == EXPECT_FIRST)
+	if (c->expect == EXPECT_FIRST) {
 		note_affected(i, p->payload);
+		if (misses_id(i, p->payload)) {
+			buf_add_span(&i->ok, p->payload);
+			i->ok_seq = seq;
+			return;
+		}
+	}
 	if (i->columns_changed && put_changed(i, p, to_client, seq))
 		return;
 	if (i->appended && strip_packet(i, c, p, &drop))
@@ -382,6 +422,31 @@ static void log_done(struct interpose *i, enum job_kind kind, const struct packe
 		own_done(i, is_answer, p, to_client, to_server, fed);
 }
 
+static void take_id(struct interpose *i, const struct packet *p, enum wire_expect expect)
+{
+	struct span value;
+
+	buf_clear(&i->scratch);
+	if (expect != EXPECT_ROWS || wire_is_rows_end(&i->inner, p) ||
+		!strip_text_row(p->payload, 1, 1, &i->scratch, &value))
+		return;
+	for (size_t k = 0; k < value.len && value.ptr[k] >= '0' && value.ptr[k] <= '9'; k++)
+		i->id = i->id * 10 + (uint64_t)(value.ptr[k] - '0');
+}
+
+/* The client gets its OK, with what the server said; or as it was, where it said nothing. */
+static void id_done(struct interpose *i, struct buf *to_client, size_t *fed)
+{
+	buf_clear(&i->scratch);
+	strip_set_id(buf_span(&i->ok), i->id, &i->scratch);
+	buf_clear(&i->ok);
+	strip_put(to_client, buf_span(&i->scratch), i->ok_seq);
+	wire_feed_server(i->outer, span_of(to_client->data + *fed, to_client->len - *fed),
+		interpose_stamp(i, false));
+	*fed = to_client->len;
+	client_command_done(i);
+}
+
 /* One packet.  `fed`: up to where to_client was shown to the session's parser. */
 static void server_packet(struct interpose *i, const struct packet *p, struct buf *to_client,
 	struct buf *to_server, size_t *fed)
@@ -401,6 +466,8 @@ static void server_packet(struct interpose *i, const struct packet *p, struct bu
 		note_own_error(i, p);
 	else if (kind == JOB_OWN)
 		take_own_row(i, p, expect);
+	else if (kind == JOB_ID)
+		take_id(i, p, expect);
 	else if (kind == JOB_AGAIN && p->payload.len && (uint8_t)p->payload.ptr[0] == 0xff)
 		buf_add_span(&i->again_error, p->payload);
 	buf_clear(&i->raw);
@@ -417,6 +484,10 @@ static void server_packet(struct interpose *i, const struct packet *p, struct bu
 		log_done(i, kind, p, to_client, to_server, fed);
 	} else if (kind == JOB_AGAIN) {
 		again_done(i, to_client, to_server, fed);
+	} else if (kind == JOB_ID) {
+		id_done(i, to_client, fed);
+	} else if (kind == JOB_CLIENT && i->ok.len) {
+		interpose_ask_id(i, to_server);
 	} else if (kind == JOB_CLIENT && i->again) {
 		send_again(i, to_server);
 	} else if (kind == JOB_CLIENT) {

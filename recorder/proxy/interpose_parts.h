@@ -16,6 +16,7 @@ enum job_kind {
 	JOB_RESET, /* it is emptied */
 	JOB_OWN,   /* a query of select mode */
 	JOB_AGAIN, /* PREPARE of a statement as the client has it */
+	JOB_ID,    /* the insert id that the client's OK is to tell */
 };
 
 struct job {
@@ -78,6 +79,9 @@ struct interpose {
 	struct buf again_error; /* why a statement could not be prepared again; empty: it was */
 	uint64_t affected, insert_id; /* of its OK */
 	bool affected_known, warnings;
+	struct buf ok; /* its OK, while the insert id that it is to tell is asked for; or empty */
+	uint8_t ok_seq;
+	uint64_t id;
 	/* It waits until queries of select mode are answered. */
 	struct buf deferred;
 	bool is_deferred;
@@ -111,6 +115,8 @@ bool interpose_send_before(struct interpose *i, struct buf *to_server);
 /* Sends a command for a prepared statement under the number that the server has for it. */
 void interpose_send_for_statement(
 	struct interpose *i, struct prepared *p, struct span payload, struct buf *to_server);
+/* Asks for the insert id that the client's OK is to tell. */
+void interpose_ask_id(struct interpose *i, struct buf *to_server);
 /* Prepares a statement as the client has it; `original` goes out behind that. */
 void interpose_prepare_again(struct interpose *i, struct prepared *p, struct buf *to_server);
 void interpose_begin_passing(struct interpose *i, struct buf *to_server);

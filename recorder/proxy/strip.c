@@ -20,16 +20,30 @@ unsigned strip_put(struct buf *out, struct span payload, uint8_t seq)
 	return parts;
 }
 
+/* Protocol: length-encoded integers. */
 static void add_lenenc(struct buf *out, uint64_t value)
 {
-	/* Counts of columns only. */
+	unsigned bytes = value <= UINT16_MAX ? 2 : value < 1u << 24 ? 3 : 8;
+
 	if (value < 0xfb) {
 		buf_add_char(out, (char)value);
-	} else {
-		buf_add_char(out, (char)0xfc);
-		buf_add_char(out, (char)value);
-		buf_add_char(out, (char)(value >> 8));
+		return;
 	}
+	buf_add_char(out, (char)(bytes == 8 ? 0xfe : 0xfa + bytes));
+	for (unsigned k = 0; k < bytes; k++)
+		buf_add_char(out, (char)(value >> (8 * k)));
+}
+
+void strip_set_id(struct span ok, uint64_t id, struct buf *out)
+{
+	struct cursor c = cursor_over(ok);
+
+	(void)cursor_uint(&c, 1);
+	(void)cursor_lenenc(&c); /* rows */
+	buf_add(out, ok.ptr, ok.len - cursor_left(&c));
+	(void)cursor_lenenc(&c);
+	add_lenenc(out, id);
+	buf_add_span(out, cursor_rest(&c));
 }
 
 /* As wire.c reads it: MySQL's flag for left-out metadata stands before the count, MariaDB's behind.

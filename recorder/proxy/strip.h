@@ -18,6 +18,9 @@ bool strip_count(struct span payload, uint64_t caps, uint32_t appended, struct b
 bool strip_prepared(
 	struct span payload, uint32_t appended, struct buf *out, uint32_t *columns) MUST_CHECK;
 
+/* An OK with another insert id. */
+void strip_set_id(struct span ok, uint64_t id, struct buf *out);
+
 /* A row without its last values, which go into `values` (SPAN_NONE: NULL; in the row's bytes). */
 bool strip_text_row(struct span row, uint32_t columns, uint32_t appended, struct buf *out,
 	struct span *values) MUST_CHECK;

@@ -40,6 +40,7 @@ create table ai(id int auto_increment primary key, s varchar(20) character set l
   ts timestamp null on update current_timestamp, tm time, y year, bt bit(10), b varbinary(20), bl blob,
   tx text, js json, u bigint unsigned, v int, g int generated always as (v * 2) virtual,
   g2 varchar(30) generated always as (concat(s, '!')) stored, key(s));
+create table upsert(id int auto_increment primary key, k int unique, v int);
 create table multi(a int, b varchar(10), c date, v int, primary key (b, a, c));
 create table part(id int primary key, v int) partition by hash(id) partitions 3;
 create table parent(id int primary key);
@@ -56,7 +57,7 @@ insert into child values (1,1),(2,1),(3,2); insert into part values (1,1),(2,2),
 insert into ai(s,e,st,f,d,dc,dt,ts,tm,y,bt,b,bl,tx,js,u,v) values ('\u00e9','b','x,y',1.5,-2.25,3.14,
   '2026-01-02 03:04:05.678','2026-01-02 03:04:05','-12:34:56',2026,b'1010101010',x'00ff',x'0001',
   repeat('z',2000),'{"a": 1}',18446744073709551615,4);
-insert into ai(s) values (null);
+insert into ai(s) values (null); insert into upsert(k, v) values (1, 1), (2, 2);
 """
 REFUSED = """
 use it;
@@ -347,6 +348,37 @@ for text in sys.stdin.read().split(';'):
 db.close()
 """
     same_for(lambda port: run(["/usr/bin/python3", "-c", code, str(port)], input=SCRIPT))
+
+
+@test
+def insert_ids_of_updates():
+    """LAST_INSERT_ID(x) in an UPDATE or behind ON DUPLICATE KEY UPDATE is in its OK, triggers or not"""
+    code = """
+import sys, pymysql
+from pymysql.constants import CLIENT
+db = pymysql.connect(host='127.0.0.1', port=int(sys.argv[1]), user='root', database='it',
+                     client_flag=CLIENT.FOUND_ROWS if sys.argv[2] == 'found' else 0)
+cursor = db.cursor()
+for text in sys.stdin.read().split(';'):
+    if text.strip():
+        print(text, cursor.execute(text), cursor.lastrowid, end=' ')
+        cursor.execute('select last_insert_id()')
+        print(cursor.fetchall())
+"""
+    script = """update plain set v = last_insert_id(v + 5) where id = 2; update plain set v = v + 1 where id = 2;
+update plain set v = last_insert_id(v + 5) where id = 12345; update plain set v = last_insert_id(v) where id = 2;
+update plain set v = last_insert_id(70000) + v - v; update plain set v = 3, id = last_insert_id(id) where id = 3;
+insert into plain values (2, 0) on duplicate key update v = last_insert_id(v + 1);
+insert into plain values (2, 0) on duplicate key update v = v + 1;
+insert into plain values (77, 0) on duplicate key update v = last_insert_id(v + 1);
+insert into upsert(k) values (9) on duplicate key update id = last_insert_id(id);
+insert into upsert(k) values (1) on duplicate key update id = last_insert_id(id);
+insert into upsert(k, v) values (2, 3) on duplicate key update id = last_insert_id(id), v = v + 1;
+insert into upsert(k) values (1), (2) on duplicate key update id = last_insert_id(id);
+insert into upsert(k) values (1) on duplicate key update v = v;
+update plain set v = last_insert_id(18446744073709551615) > 0 where id = 2; select 1"""
+    for flag in ("changed", "found"):
+        same_for(lambda port, flag=flag: run(["/usr/bin/python3", "-c", code, str(port), flag], input=script))
 
 
 def node_script(name, code):
