@@ -482,15 +482,18 @@ struct node *compile_arithmetic(struct compiler *c, const struct sql_expr *e, en
 			return compile_unsupported(c, "bit operations on binary strings");
 		return n;
 	}
+	/* How many digits are kept differs between the releases. */
+	if (op == SQL_OP_DIV && a.kind == EVAL_T_DECIMAL && a.decimals >= 27 && !l->column)
+		return compile_unsupported(c, "a quotient of a computed DECIMAL with many decimals");
 	if (op == SQL_OP_DIV && type_is_temporal(&r->type) && r->type.decimals && !r->column)
 		return compile_unsupported(c, "a quotient by a computed time with a fraction");
 	if (op == SQL_OP_MOD && (a.decimals > 9 || b.decimals > 9) && !real &&
 		compile_mysql_5(c, "MySQL before 8.0: the remainder of long DECIMALs"))
 		return NULL;
 	/* The column is unsigned, and so what is negative out of range. */
-	if (op == SQL_OP_INT_DIV && c->env->flavour == SQL_MARIADB &&
+	if ((op == SQL_OP_INT_DIV || op == SQL_OP_SUB) && c->env->flavour == SQL_MARIADB &&
 		(l->type.kind == EVAL_T_TIMESTAMP || r->type.kind == EVAL_T_TIMESTAMP))
-		return compile_unsupported(c, "DIV of a TIMESTAMP");
+		return compile_unsupported(c, "a difference or DIV of a TIMESTAMP");
 	if (op == SQL_OP_INT_DIV) {
 		n->fn = run_int_div;
 		n->aux = !ints || temporal;

@@ -157,7 +157,7 @@ static bool any_casts(struct node *const *args, uint32_t count)
 
 static bool illegal_mix(struct compiler *c, uint32_t count, const char *operation)
 {
-	if (c->env->flavour == SQL_MYSQL && strcmp(operation, "comparison") != 0)
+	if (c->env->flavour == SQL_MYSQL)
 		compile_unsupported(c, "MySQL: strings of different collations");
 	else
 		compile_error(c,

@@ -571,6 +571,8 @@ struct eval_value to_integer(
 		/* The difference of unsigned numbers: 0 to some, itself to others. */
 		if (type->is_unsigned && v->dec->neg && run->env->flavour == SQL_MARIADB)
 			run_unsupported(run, "an unsigned DECIMAL below zero as an integer");
+		if (run->strict && run->env->flavour == SQL_MARIADB && decimal_int_digits(v->dec) > 18)
+			run_unsupported(run, "a large DECIMAL as an integer in strict mode");
 		if (type->is_unsigned && !v->dec->neg)
 			return eval_uint(decimal_to_uint(v->dec, &overflow));
 		return eval_int(decimal_to_int(v->dec, &overflow));
@@ -623,7 +625,9 @@ struct decimal to_decimal(struct run *run, const struct eval_type *type, const s
 		used = decimal_parse(span_of(v->s.ptr + i, v->s.len - i), &d, &overflow);
 		/* 1366 or 1292, as the place is. */
 		cut = !used || !only_blanks(v->s, i + used);
-		if (cut && run->strict && run->env->flavour == SQL_MYSQL)
+		if (cut && run->strict && used && overflow)
+			run_unsupported(run, "a string beyond DECIMAL");
+		else if (cut && run->strict && run->env->flavour == SQL_MYSQL)
 			run_unsupported(run, "MySQL: no number in strict mode");
 		else if (cut)
 			run_truncated(run);

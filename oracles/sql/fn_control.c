@@ -128,6 +128,15 @@ static bool mysql_merges(struct compiler *c, struct node **args, uint32_t count)
 	return true;
 }
 
+static bool any_string(struct node *const *args, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (type_is_string(&args[i]->type))
+			return true;
+	}
+	return false;
+}
+
 bool merge_types(struct compiler *c, struct node **args, uint32_t count, const char *operation,
 	struct eval_type *out)
 {
@@ -161,6 +170,12 @@ bool merge_types(struct compiler *c, struct node **args, uint32_t count, const c
 		}
 		if (c->env->flavour == SQL_MYSQL && count > 1 && args[i]->type.zerofill) {
 			compile_unsupported(c, "MySQL: ZEROFILL in IF, CASE or COALESCE");
+			return false;
+		}
+		/* It may be written over there. */
+		if (c->env->flavour == SQL_MYSQL && args[i]->literal && type_is_temporal(&args[i]->type) &&
+			any_string(args, count)) {
+			compile_unsupported(c, "MySQL: a date literal in a text");
 			return false;
 		}
 		/* As a TIME it is none, whatever the others are. */
@@ -339,6 +354,7 @@ static struct node *compile_nullif(
 			n->args[1]->type.kind == EVAL_T_YEAR ||
 			n->type.is_unsigned != n->args[1]->type.is_unsigned ||
 			type_is_string(&n->type) != type_is_string(&n->args[1]->type) ||
+			(type_is_string(&n->type) && n->type.collation != n->args[1]->type.collation) ||
 			(n->args[0]->constant && n->type.kind != n->args[1]->type.kind)))
 		return compile_unsupported(c, "MySQL: NULLIF of a DOUBLE, a date or different types");
 	n->type.hybrid = n->type.zerofill = false;
@@ -887,7 +903,7 @@ struct node *compile_collate(struct compiler *c, const struct sql_expr *e)
 		collation_charset(type_is_string(&n->args[0]->type) ? n->args[0]->type.collation
 								    : c->env->collation_connection);
 	if (charset != collation_charset(collation))
-		return compile_error(c, 1253, "a collation of another character set");
+		return compile_unsupported(c, "COLLATE of another character set");
 	n->type = type_string(collation, 0, n->args[0]->type.length);
 	return n;
 }

@@ -444,6 +444,9 @@ static struct node *compile_addtime(
 	if ((!type_is_temporal(a) && a->kind != EVAL_T_NULL) ||
 		(b->kind != EVAL_T_TIME && b->kind != EVAL_T_NULL))
 		return compile_unsupported(c, "ADDTIME of other than a date or time and a TIME");
+	/* As a text, it has the digits of the one that was chosen. */
+	if (c->env->flavour == SQL_MYSQL && (a->merged || b->merged))
+		return compile_unsupported(c, "MySQL: ADDTIME of IF, CASE or COALESCE");
 	if (a->kind == EVAL_T_NULL)
 		return null_string(c, n, b->kind == EVAL_T_TIME ? b->decimals : 0);
 	if (b->kind == EVAL_T_NULL)

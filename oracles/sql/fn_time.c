@@ -542,6 +542,12 @@ static struct eval_value run_makedate(const struct node *n, struct frame *f)
 	struct eval_value out = {.kind = EVAL_DATE};
 	int64_t days;
 
+	/* LEAST(MAKEDATE(...), ...) has none there. */
+	if (f->run->failed && f->run->outcome->status == EVAL_ERROR && n->nested &&
+		f->run->env->flavour == SQL_MYSQL) {
+		f->run->outcome->status = EVAL_OK;
+		return run_unsupported(f->run, "MySQL: an error in MAKEDATE");
+	}
 	if (y.kind == EVAL_NULL || d.kind == EVAL_NULL)
 		return EVAL_NULL_VALUE;
 	y = to_integer(f->run, &n->args[0]->type, &y);

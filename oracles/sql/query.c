@@ -235,15 +235,17 @@ static bool merge_columns(struct from_state *s, const struct sql_table_ref *ref,
 	return true;
 }
 
-/* NOT (b.c IS NOT NULL): MySQL 9.7 asks it once and keeps the answer for all rows. */
-static bool negates_null(const struct sql_expr *e, bool within_not)
+/* NOT (b.c IS NOT NULL), b.c IS NULL OR ...: MySQL 9.7 asks it once and keeps the answer for all rows. */
+static bool nests_null(const struct sql_expr *e, bool within)
 {
 	if (e->kind == SQL_EXPR_UNARY && (e->op == SQL_OP_NOT || e->op == SQL_OP_BANG))
-		return negates_null(e->u.binary.left, true);
-	if (e->kind == SQL_EXPR_BINARY && (e->op == SQL_OP_AND || e->op == SQL_OP_OR || e->op == SQL_OP_XOR))
-		return negates_null(e->u.binary.left, within_not) ||
-		       negates_null(e->u.binary.right, within_not);
-	return within_not && e->kind == SQL_EXPR_IS;
+		return nests_null(e->u.binary.left, true);
+	if (e->kind == SQL_EXPR_BINARY &&
+		(e->op == SQL_OP_AND || e->op == SQL_OP_OR || e->op == SQL_OP_XOR)) {
+		within |= e->op != SQL_OP_AND;
+		return nests_null(e->u.binary.left, within) || nests_null(e->u.binary.right, within);
+	}
+	return within && e->kind == SQL_EXPR_IS;
 }
 
 static struct join_tree *from_join(struct from_state *s, const struct sql_table_ref *ref)
@@ -272,9 +274,9 @@ static struct join_tree *from_join(struct from_state *s, const struct sql_table_
 		if (!j->on)
 			return NULL;
 		if (outer && s->c->env->flavour == SQL_MYSQL && s->c->env->version >= 80100 &&
-			negates_null(ref->u.join.on, false))
+			nests_null(ref->u.join.on, false))
 			return (struct join_tree *)compile_unsupported(
-				s->c, "MySQL: NOT of IS NULL in the ON of an outer join");
+				s->c, "MySQL: IS NULL within OR or NOT in the ON of an outer join");
 	}
 	return j;
 }

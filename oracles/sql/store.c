@@ -313,6 +313,10 @@ static struct eval_value store_text(struct storing *s, const struct eval_value *
 		return run_unsupported(s->run, "a DECIMAL with zeros at its end stored as text in older releases");
 	if (s->from->kind == EVAL_T_BIT || s->from->kind == EVAL_T_FLOAT || s->from->zerofill)
 		return run_unsupported(s->run, "a BIT, FLOAT or ZEROFILL stored as text");
+	/* They are kept, or not. */
+	if (v->kind == EVAL_STRING && v->collation == COLLATION_BINARY && charset == CHARSET_ASCII &&
+		!text_is_ascii(text))
+		return run_unsupported(s->run, "bytes stored as ascii");
 	if (v->kind == EVAL_STRING && !text_convert(s->run->arena, collation_charset(v->collation),
 					      charset, text, &text, &malformed)) {
 		if (complain(s, 1366, "characters that the column's set lacks"))

@@ -139,6 +139,11 @@ static bool casts_to_time(const struct sql_query *q)
 		       e->u.cast.type->kind == SQL_TYPE_DATETIME);
 }
 
+static bool is_list(const struct node *n)
+{
+	return n->type.kind == EVAL_T_ENUM || n->type.kind == EVAL_T_SET;
+}
+
 static bool selects_column(const struct sql_query *q)
 {
 	return q->kind == SQL_QUERY_SELECT && q->u.select.items &&
@@ -222,6 +227,9 @@ struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
 		return compile_unsupported(c, "a hexadecimal literal IN a subquery");
 	if (left->type.kind == EVAL_T_BIT || column->type.kind == EVAL_T_BIT)
 		return compile_unsupported(c, "a BIT IN a subquery");
+	if (left->type.kind != column->type.kind &&
+		(is_list(left) || is_list(column)))
+		return compile_unsupported(c, "ENUM or SET and another type in a subquery");
 	/* y IN (SELECT 5) is y = 5, and that a year. */
 	if ((left->type.kind == EVAL_T_YEAR) != (column->type.kind == EVAL_T_YEAR))
 		return compile_unsupported(c, "a YEAR and another type in a subquery");
