@@ -138,7 +138,8 @@ static void look_at_text(struct capture *c, struct span text)
 			rest.len--;
 		}
 	} while (rest.len);
-	c->now.has_from = c->level_next == UINT8_MAX || look_has_from(text, dialect_of(c));
+	if (UNLIKELY(c->level_next != UINT8_MAX))
+		c->now.tables = (uint8_t)look_tables(text, dialect_of(c));
 }
 
 /* The set is known, and the same for all of the text. */
@@ -303,7 +304,7 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 	c->now.result_sets = 0;
 	c->now.rows = c->now.affected = c->now.insert_id = 0;
 	c->now.warnings = 0;
-	c->now.has_from = true;
+	c->now.tables = LOOK_TABLES_PERHAPS;
 	buf_clear(&c->now.name);
 	buf_clear(&c->now.track);
 	buf_clear(&c->now.gtid);
@@ -325,6 +326,8 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 		c->now.looks[0] = command->stmt ? look_from_tag(command->stmt->tag)
 						: (struct look){.class = LOOK_UNKNOWN};
 		c->now.secret = c->now.looks[0].secret;
+		if (c->now.looks[0].class == LOOK_READ || c->now.looks[0].class == LOOK_WRITE)
+			c->now.tables = LOOK_TABLES_SURE;
 		txn_see_text(c, SPAN_NONE, true);
 	} else if (command->byte != CMD_PROCESS_INFO) {
 		c->now.redacted = REDACT_NOTHING; /* names, not values */

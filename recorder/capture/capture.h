@@ -156,7 +156,7 @@ struct capture {
 		uint64_t rows;
 		uint64_t affected, insert_id;
 		uint32_t warnings;
-		bool has_from;
+		uint8_t tables; /* enum look_tables */
 		struct buf track, gtid;
 		/* Set before the reply by whoever watches lock waits; nobody does in the proxy. */
 		bool blocked_seen;

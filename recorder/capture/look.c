@@ -448,16 +448,23 @@ struct sql_options look_options(struct look_dialect dialect)
 	return options;
 }
 
-bool look_has_from(struct span text, struct look_dialect dialect)
+enum look_tables look_tables(struct span text, struct look_dialect dialect)
 {
 	struct look_scan s = look_over(text, dialect);
-	struct look_token t;
+	struct look_token t = look_next(&s);
+	bool sure = false, perhaps = look_is(&t, "call") || look_is(&t, "execute");
+	bool own = look_is(&t, "show"); /* the server's own: tables in some servers */
 
-	do {
-		t = look_next(&s);
-		if (look_is(&t, "from") || look_is(&t, "table") || look_is(&t, "into") || look_is(&t, "update") ||
-			look_is(&t, "join"))
-			return true;
-	} while (t.kind != LOOK_TOKEN_END);
-	return false;
+	if (look_is(&t, "prepare"))
+		return LOOK_TABLES_NONE;
+	for (; t.kind != LOOK_TOKEN_END; t = look_next(&s)) {
+		sure |= look_is(&t, "from") || look_is(&t, "table") || look_is(&t, "into") ||
+			look_is(&t, "update") || look_is(&t, "join");
+		own |= look_is(&t, "dual") || look_is(&t, "information_schema") ||
+		       look_is(&t, "performance_schema");
+		perhaps |= t.kind == LOOK_TOKEN_OTHER && *t.text.ptr == '(';
+	}
+	if (sure && !own)
+		return LOOK_TABLES_SURE;
+	return perhaps || own ? LOOK_TABLES_PERHAPS : LOOK_TABLES_NONE;
 }

@@ -86,8 +86,9 @@ void look_at(struct span text, struct look_dialect dialect, struct look *out, st
 bool look_mask(struct span text, struct look_dialect dialect, struct buf *out, bool *params_secret);
 /* False: it holds none, in whatever way it is read. */
 bool look_may_hold_password(struct span text);
-/* Whether the text reads from a table, as far as a look can tell. */
-bool look_has_from(struct span text, struct look_dialect dialect);
+/* Whether a text touches a table.  A routine may, and its name may be written like a function's. */
+enum look_tables { LOOK_TABLES_NONE, LOOK_TABLES_PERHAPS, LOOK_TABLES_SURE };
+enum look_tables look_tables(struct span text, struct look_dialect dialect);
 /* Whether the text may hold another one that sets an isolation level, in a string or in a body. */
 bool look_hides_level(struct span text);
 /* Whether `word`, in lower case, stands in the text, in any case. */

@@ -261,6 +261,17 @@ static void end_with_level(struct capture *c, uint32_t number, const char *reaso
 		c->level_next = c->txn.level;
 }
 
+/* A level for the next transaction holds until a table is touched. */
+static void use_up_level(struct capture *c, enum look_tables tables)
+{
+	if (c->level_next == UINT8_MAX || tables == LOOK_TABLES_NONE)
+		return;
+	if (tables == LOOK_TABLES_SURE || c->level_next == c->level_session)
+		c->level_next = UINT8_MAX;
+	else
+		c->level_next = LEVEL_UNKNOWN;
+}
+
 void txn_single(struct capture *c, const struct wire_command *command, enum txn_outcome outcome,
 	const char *reason)
 {
@@ -283,9 +294,11 @@ void txn_single(struct capture *c, const struct wire_command *command, enum txn_
 	if (c->now.gtid.len && outcome == TXN_COMMITTED)
 		record.gtid = buf_span(&c->now.gtid);
 	trace_emit_txn(c->worker->producer, &record);
-	/* A level for the next transaction is used up by a statement that touched a table. */
-	if (c->level_next != UINT8_MAX && c->now.has_from)
-		c->level_next = UINT8_MAX;
+	/* One that failed may have touched none. */
+	if (outcome == TXN_COMMITTED || c->now.tables == LOOK_TABLES_NONE)
+		use_up_level(c, (enum look_tables)c->now.tables);
+	else
+		use_up_level(c, LOOK_TABLES_PERHAPS);
 }
 
 /* Runs as a transaction of its own when none is open. */
@@ -586,6 +599,9 @@ static void after_flags(struct capture *c, const struct wire_command *command,
 		emit_savepoint(c, command, look);
 	} else if (!c->txn.open && c->now.data) {
 		txn_single(c, command, TXN_COMMITTED, "autocommit");
+	} else if (!c->txn.open && command->byte == CMD_QUERY && c->now.tables) {
+		use_up_level(c, look->class == LOOK_SET ? (enum look_tables)c->now.tables
+							: LOOK_TABLES_PERHAPS);
 	}
 	if (!c->txn.open && (finishes(look) || look->class == LOOK_DEFINE)) {
 		c->level_next = UINT8_MAX;

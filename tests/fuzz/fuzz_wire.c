@@ -86,7 +86,7 @@ static void on_command(void *ctx, struct wire_command *c, const struct wire_requ
 		}
 		if (look_mask(r->text, dialect, &masked, &secret))
 			touch(s, buf_span(&masked));
-		s->sum += look_has_from(r->text, dialect);
+		s->sum += look_tables(r->text, dialect);
 		buf_release(&masked);
 	}
 	if (r->login)

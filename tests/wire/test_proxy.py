@@ -1649,6 +1649,30 @@ def prepared_transaction_statements():
     assert txn_shape(end) == ("end", 1, "commit") and end["txn"] == begin["txn"], end
 
 
+@test
+def level_for_the_next_transaction():
+    """SET TRANSACTION holds until a table is touched; where that cannot be told, nothing is said"""
+    cases = ((b"select 1", 4), (b"prepare s from 'select b from t'", 4), (b"use d", 4),
+             (b"select b from t", 2), (b"insert into t values (1)", 2),
+             (b"set @x = (select max(b) from t)", 2), (b"call p()", 0), (b"call p", 0),
+             (b"execute s", 0), (b"select f()", 0), (b"do f()", 0), (b"set @x = f()", 0),
+             (b"show tables", 0), (b"select 1 from dual", 0),
+             (b"select 1 from information_schema.tables", 0))
+    talk = Talk().command(b"\3set session transaction isolation level read committed")
+    talk.server(ok(AUTO))
+    for text, _ in cases:
+        talk.command(b"\3set transaction isolation level serializable").server(ok(AUTO))
+        talk.command(b"\3" + text).server(ok(AUTO))
+        talk.command(b"\3begin").server(ok(AUTO | IN)).command(b"\3commit").server(ok(AUTO))
+    mock = Mock()
+    with Proxy(ISOREC, ["127.0.0.1:%d" % mock.port]) as proxy:
+        play(mock, proxy, talk.steps, whole)
+        proxy.stop()
+        got = [r.get("level", 0) for r in records(ISOTRACE, proxy.trace, ["txn"])
+               if r["event"] == 0]
+    assert got == [level for _, level in cases], got
+
+
 # ---- what is recorded ----
 
 @test
