@@ -213,6 +213,7 @@ static void plan_twins(struct mvcc *m, struct plan *plan, const struct sql_query
 			     table->cluster && i < table->cluster->count;
 		i++)
 		plan->no_twins &= shows_column(table->def, query, table->cluster->columns[i]);
+	plan->names_rows = plan->no_twins && table->cluster && shows_rows(query);
 }
 
 /* ORDER BY the primary key, which the answer has: whatever rows it has, they are in that order. */

@@ -90,6 +90,7 @@ struct plan {
 	uint32_t sorted_by; /* number, from 1, of a column of the answer that is the primary key and by which ORDER BY
 			       sorts; 0: not so */
 	bool no_twins;      /* no two rows of the answer can be the same */
+	bool names_rows;    /* of one table, by column alone, with all of its primary key */
 	bool asks_plainly; /* a locking read with other query blocks, which may make a read view */
 	bool single;   /* `where` is all there is to know about the rows that are locked */
 	bool plain;    /* and the answer has one row for each of them, of columns alone */

@@ -601,11 +601,57 @@ static void describe_mismatch(struct buf *out, struct mvcc *m)
 		add_chains(out, m, m->now_plan, m->now_txn);
 }
 
+/* Did the statement surely lock, or change, the row that we think it did, whatever a stranger made of
+ * the rows before?  By its primary key, which it has in its text or in its answer. */
+static bool names_its_row(const struct mvcc *m, uint32_t stmt)
+{
+	const struct schedule_stmt *s;
+	const struct plan *plan;
+	int64_t key;
+
+	if (stmt == STORE_NONE)
+		return false;
+	s = &m->schedule->stmts[stmt];
+	plan = m->runs[stmt].plan;
+	if (!plan || !plan->stmt)
+		return false;
+	if (plan->stmt->kind == SQL_STMT_INSERT)
+		return !plan->sourced && s->in->record.affected == 1;
+	if (!(plan->points && points_single(plan->points, &key)) && !plan->names_rows)
+		return false;
+	return plan->writes ? s->in->record.affected > 0 : s->result && s->result->total > 0;
+}
+
+/* A lock that did not hold, or a conflict that was not told: both sides name the row. */
+static bool names_both(const struct mvcc *m)
+{
+	const struct store_record *record = m->mismatch.record;
+
+	if (!record)
+		return true;
+	if (!names_its_row(m, m->mismatch.stmt))
+		return false;
+	for (const struct store_lock *lock = record->locks; lock; lock = lock->next)
+		if (lock->txn == m->mismatch.other_txn && names_its_row(m, lock->stmt))
+			return true;
+	for (const struct store_version *v = record->newest; v; v = v->previous)
+		if (v->txn == m->mismatch.other_txn && names_its_row(m, v->stmt))
+			return true;
+	return false;
+}
+
 /* Other rows than expected are all there is to it, and anybody may have changed them; own changes
  * that are gone may be a trigger's work.  Not so a read view that moves, what was not committed
- * (its rows are locked), a row that comes twice, a lock that did not hold. */
-static bool data_alone(const char *class_name)
+ * (its rows are locked), a row that comes twice, where the answer tells which rows these are: a sum
+ * or a count may be right by other rows, and two rows may look the same.  Nor a lock that did not
+ * hold on a row that both name. */
+static bool data_alone(const struct mvcc *m, const char *class_name)
 {
+	if (m->mismatch.kind == MISMATCH_RESULT && !m->now_plan->names_rows)
+		return true;
+	if ((m->mismatch.kind == MISMATCH_LOCK || m->mismatch.kind == MISMATCH_CONFLICT) &&
+		!names_both(m))
+		return true;
 	return strcmp(class_name, "wrong-result") == 0 || strcmp(class_name, "wrong-error") == 0 ||
 	       strcmp(class_name, "lost-version") == 0 || strcmp(class_name, "own-write") == 0;
 }
@@ -633,7 +679,7 @@ void note_mismatch(struct mvcc *m)
 	if (m->uncertain)
 		return;
 	class_name = class_of(m);
-	if (m->some_left_out && (data_alone(class_name) || perhaps_released(m)))
+	if (m->some_left_out && (data_alone(m, class_name) || perhaps_released(m)))
 		return;
 	note = add(m, NOTE_MISMATCH, class_name);
 	note->other_txn = m->mismatch.other_txn;
@@ -643,7 +689,7 @@ void note_mismatch(struct mvcc *m)
 		note->traits = note_traits(m, NOTE_MISMATCH, STORE_NONE, m->mismatch.record);
 	note->answer = answer_of(m);
 	describe_mismatch(&text, m);
-	note->by_stranger = m->strangers && (data_alone(class_name) || perhaps_released(m));
+	note->by_stranger = m->strangers && (data_alone(m, class_name) || perhaps_released(m));
 	if (note->by_stranger)
 		buf_add_str(&text, " Was every session recorded that writes these tables? One that "
 				   "was not, or a trigger, would explain it.");
