@@ -750,7 +750,8 @@ struct node *compile_expr(struct compiler *c, const struct sql_expr *e)
 		n->asks_all = mysql_5(c->env);
 		n->with_null = c->null_constant;
 		n->with_failing = c->failing_constant;
-		n->with_cut = c->cut_constant;
+		/* A value that is all constant is computed when it is stored. */
+		n->with_cut = c->cut_constant && !n->constant;
 		n->guarded = n->fn;
 		n->fn = run_guarded;
 	}

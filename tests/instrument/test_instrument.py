@@ -138,7 +138,7 @@ def prepare_and_back():
     said = prepare("--add-key", "it")
     assert "nokey is prepared, with a hidden primary key" in said and "ai is prepared already" in said
     inside = definitions()
-    assert inside.count("`isorec_ver` bigint") == 9 and "isorec_bu_plain" in inside, inside
+    assert inside.count("`isorec_ver` bigint") == 10 and "isorec_bu_plain" in inside, inside
     assert sql("select * from it.ai; select * from it.multi", "-t") == rows
     prepare("it", command="unprepare")
     after = definitions()
