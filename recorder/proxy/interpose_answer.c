@@ -189,12 +189,19 @@ static bool misses_id(const struct interpose *i, struct span payload)
 	const struct plan *plan = &i->session.plan;
 	struct cursor c = cursor_over(payload);
 	uint64_t affected;
+	unsigned status;
 
 	if (!plan->tells_id || (i->command != CMD_QUERY && i->command != CMD_STMT_EXECUTE) ||
 		cursor_uint(&c, 1) != 0)
 		return false;
 	affected = cursor_lenenc(&c);
-	if (cursor_lenenc(&c) != 0 || (cursor_uint(&c, 2) & STATUS_MORE_RESULTS) || c.bad)
+	if (cursor_lenenc(&c) != 0)
+		return false;
+	status = (unsigned)cursor_uint(&c, 2);
+	if ((status & STATUS_MORE_RESULTS) || c.bad)
+		return false;
+	/* Had another node rolled the transaction back meanwhile, our query would be told, not the client. */
+	if (i->tables->galera && (status & STATUS_IN_TRANS))
 		return false;
 	if (plan->passes)
 		return affected > 0 || counts_some(payload, "Rows matched: ");
