@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "trace/doubts.h"
 
 /* Command bytes of the protocol that carry work; all others are housekeeping. */
 enum {
@@ -36,8 +37,7 @@ struct loader {
 	struct result_part *results;
 	size_t result_count, result_capacity;
 	struct map tables; /* number to index */
-	struct level_doubt *doubts;
-	size_t doubt_count, doubt_capacity;
+	struct doubts doubts;
 };
 
 static uint64_t stmt_key(uint32_t session, uint32_t number)
@@ -252,12 +252,8 @@ static bool leaves_sessions_out(struct span text)
 static void take_note(struct loader *l, const struct record_note *r)
 {
 	struct execution *e = l->e;
-	struct level_doubt doubt;
 
-	if (record_note_doubts(r, &doubt)) {
-		MEM_RESERVE(l->doubts, l->doubt_count + 1, l->doubt_capacity);
-		l->doubts[l->doubt_count++] = doubt;
-	}
+	doubts_take(&l->doubts, r);
 	if (span_eq_str(r->topic, "sessions") && span_eq_str(r->text, "all"))
 		e->all_sessions = true;
 	if (span_eq_str(r->source, "recorder") && span_eq_str(r->topic, "left out"))
@@ -469,14 +465,6 @@ static void name_sessions(struct execution *e)
 	}
 }
 
-static bool is_doubted(const struct loader *l, const struct execution_session *s)
-{
-	for (size_t i = 0; i < l->doubt_count; i++)
-		if (span_eq(s->node, l->doubts[i].node) && s->started_at >= l->doubts[i].since)
-			return true;
-	return false;
-}
-
 static void finish(struct loader *l)
 {
 	struct execution *e = l->e;
@@ -508,7 +496,7 @@ static void finish(struct loader *l)
 	for (size_t i = 0; i < e->txn_count; i++) {
 		struct execution_session *s = &e->sessions[e->txns[i].session];
 
-		if (is_doubted(l, s))
+		if (doubts_session(&l->doubts, s->node, s->started_at))
 			e->txns[i].record.level = LEVEL_UNKNOWN;
 		if (!s->level)
 			s->level = e->txns[i].record.level;
@@ -541,7 +529,6 @@ static void loader_release(struct loader *l)
 	map_release(&l->tables);
 	free(l->texts);
 	free(l->results);
-	free(l->doubts);
 }
 
 bool execution_load(struct execution *out, const char *path,

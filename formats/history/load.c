@@ -19,6 +19,7 @@
 #include "history/decode.h"
 #include "history/group.h"
 #include "history/source.h"
+#include "trace/doubts.h"
 
 enum { BATCH_ROWS = 64, GROUP_ROWS = 16, TEXTS_AHEAD = 8 };
 
@@ -37,12 +38,6 @@ struct batch_row {
 	struct probe_row row;
 };
 
-/* Sessions of a node that began since then may have had any level. */
-struct doubt {
-	uint64_t since;
-	uint32_t node; /* string */
-};
-
 struct loader {
 	struct history_build build;
 	struct history *history;
@@ -55,8 +50,7 @@ struct loader {
 	bool expected;       /* room for the whole trace was made */
 	struct pages *pages; /* for it; NULL: none */
 	uint64_t lost_records, removed_records;
-	struct doubt *doubts;
-	size_t doubt_count, doubt_capacity;
+	struct doubts doubts;
 };
 
 /* ---- operations from probe rows ---- */
@@ -684,15 +678,10 @@ static bool take_gap(struct loader *loader, struct mp *mp, uint32_t left)
 static bool take_note(struct loader *loader, struct mp *mp, uint32_t left)
 {
 	struct record_note record;
-	struct level_doubt doubt;
 
 	if (!record_note_read(mp, left, &record))
 		return false;
-	if (!record_note_doubts(&record, &doubt))
-		return true;
-	MEM_RESERVE(loader->doubts, loader->doubt_count + 1, loader->doubt_capacity);
-	loader->doubts[loader->doubt_count++] = (struct doubt){
-		doubt.since, strtab_add(&loader->history->strings, doubt.node)};
+	doubts_take(&loader->doubts, &record);
 	return true;
 }
 
@@ -802,26 +791,25 @@ static void loader_release(struct loader *loader)
 		loader->build.sessions[i].group = NULL;
 	}
 	contents_release(&loader->contents);
-	free(loader->doubts);
-}
-
-static bool is_doubted(const struct loader *loader, uint32_t session)
-{
-	for (size_t i = 0; i < loader->doubt_count; i++)
-		if (loader->history->sessions[session].node == loader->doubts[i].node &&
-			loader->build.sessions[session].started >= loader->doubts[i].since)
-			return true;
-	return false;
 }
 
 /* Who set its level in plain sight is among them: the records do not tell where a level is from. */
 static void forget_levels(struct loader *loader)
 {
 	struct history *history = loader->history;
+	bool *doubted;
 
-	for (uint32_t i = 0; loader->doubt_count && i < history->txn_count; i++)
-		if (is_doubted(loader, history->txns[i].session))
+	if (!loader->doubts.count)
+		return;
+	doubted = mem_zero(history->session_count, sizeof(*doubted));
+	for (uint32_t i = 0; i < history->session_count; i++)
+		doubted[i] = doubts_session(&loader->doubts,
+			strtab_get(&history->strings, history->sessions[i].node),
+			loader->build.sessions[i].started);
+	for (uint32_t i = 0; i < history->txn_count; i++)
+		if (doubted[history->txns[i].session])
 			history->txns[i].level = LEVEL_UNKNOWN;
+	free(doubted);
 }
 
 struct numbered {

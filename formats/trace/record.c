@@ -430,25 +430,3 @@ bool record_json(struct json *json, struct mp *mp)
 	json_end_object(json);
 	return ok;
 }
-
-bool record_note_doubts(const struct record_note *note, struct level_doubt *out)
-{
-	struct mp mp;
-
-	if (!span_eq_str(note->source, "recorder") ||
-		!span_eq_str(note->topic, NOTE_LEVELS_DOUBTED))
-		return false;
-	*out = (struct level_doubt){0, SPAN_NONE};
-	mp = mp_over(note->data);
-	for (uint32_t pairs = mp_map(&mp); pairs && !mp.bad; pairs--) {
-		struct span name = mp_bytes(&mp);
-
-		if (span_eq_str(name, "since"))
-			out->since = mp_uint(&mp);
-		else if (span_eq_str(name, "node"))
-			out->node = mp_bytes(&mp);
-		else
-			(void)mp_skip(&mp);
-	}
-	return true;
-}

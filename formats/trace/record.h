@@ -252,15 +252,6 @@ enum txn_event {
 	TXN_RELEASE = 4,
 };
 
-/* A note of the recorder: levels that sessions of the node `node` began with since the time `since`
- * may be others than their transactions say. */
-#define NOTE_LEVELS_DOUBTED "levels doubted"
-
-struct level_doubt {
-	uint64_t since; /* a time as `at` */
-	struct span node;
-};
-
 /* Did a statement (CALL, EXECUTE ...) perhaps end the transaction inside and leave another one open,
  * or begin it behind others of its own?  What the trace calls one transaction was then several. */
 enum txn_mixed { TXN_MIXED_NOT_TOLD, TXN_MIXED_NO, TXN_MIXED_YES };
@@ -411,8 +402,6 @@ struct probe_row {
 
 void probe_row_pack(struct buf *out, const struct probe_row *row);
 /* Reads one element of record_probe.rows. */
-/* False: the note is no such. */
-bool record_note_doubts(const struct record_note *note, struct level_doubt *out);
 bool probe_row_read(struct mp *mp, struct probe_row *row) MUST_CHECK;
 
 /* Takes a record's array head and kind: the kind number (perhaps one we do not know) and the fields

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cluster/event.h"
+#include "trace/doubts.h"
 #include "trace/pack.h"
 
 /* How much a start may seem to move before it is a restart: the server counts whole seconds. */

@@ -8,6 +8,7 @@
 #include "differential/differential.h"
 #include "execution/execution.h"
 #include "known/known.h"
+#include "trace/doubts.h"
 #include "trace/pack.h"
 #include "unit.h"
 
@@ -219,6 +220,44 @@ START_TEST(doubted_levels)
 }
 END_TEST
 
+static void doubt(struct doubts *doubts, const char *node, uint64_t since)
+{
+	struct buf data = BUF_INIT;
+	msgpack_packer pk = pack_into(&data);
+
+	msgpack_pack_map(&pk, 2);
+	pack_str(&pk, SPAN_LIT("since"));
+	pack_uint(&pk, since);
+	pack_str(&pk, SPAN_LIT("node"));
+	pack_str(&pk, span_str(node));
+	doubts_take(doubts, &(struct record_note){.source = SPAN_LIT("recorder"),
+				    .topic = SPAN_LIT(NOTE_LEVELS_DOUBTED),
+				    .data = buf_span(&data)});
+	buf_release(&data);
+}
+
+/* The earliest moment of a node counts; with more nodes than are kept, all are doubted. */
+START_TEST(doubts_are_bounded)
+{
+	struct doubts doubts = {0};
+	char node[16];
+
+	for (unsigned round = 0; round < 3; round++) {
+		for (unsigned i = 0; i < DOUBTS_MAX; i++) {
+			snprintf(node, sizeof(node), "n%u", i);
+			doubt(&doubts, node, 100 + i + (round == 1 ? 0 : 50));
+		}
+	}
+	ck_assert(!doubts_session(&doubts, SPAN_LIT("n3"), 102));
+	ck_assert(doubts_session(&doubts, SPAN_LIT("n3"), 103));
+	ck_assert(!doubts_session(&doubts, SPAN_LIT("another"), UINT64_MAX));
+	doubt(&doubts, "one too many", 90);
+	ck_assert(!doubts_session(&doubts, SPAN_LIT("another"), 89));
+	ck_assert(doubts_session(&doubts, SPAN_LIT("another"), 90));
+	ck_assert(doubts_session(&doubts, SPAN_LIT("n3"), 90));
+}
+END_TEST
+
 START_TEST(digest_leaves_out_times_and_ids)
 {
 	struct story other = plain;
@@ -369,5 +408,5 @@ START_TEST(any_bytes)
 }
 END_TEST
 
-UNIT_MAIN("execution", what_is_read, doubted_levels, digest_leaves_out_times_and_ids, literals,
+UNIT_MAIN("execution", what_is_read, doubted_levels, doubts_are_bounded, digest_leaves_out_times_and_ids, literals,
 	parameters_go_where_the_marks_are, any_bytes)
