@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "capture/answer.h"
 #include "capture/programs.h"
 #include "instrument/tag.h"
 #include "trace/pack.h"
@@ -78,11 +79,6 @@ static MYSQL *connect_to(const struct backdrop *context, const struct capture_no
 		return NULL;
 	}
 	return db;
-}
-
-static struct span field(MYSQL_RES *result, MYSQL_ROW row, unsigned index)
-{
-	return row[index] ? span_of(row[index], mysql_fetch_lengths(result)[index]) : SPAN_NONE;
 }
 
 /* Runs a query of names: each %s is put in as a quoted string. */
@@ -177,7 +173,7 @@ void backdrop_hidden_levels(MYSQL *db, struct capture_node *node)
 	if (!result)
 		return;
 	while ((row = mysql_fetch_row(result))) {
-		struct span kind = field(result, row, 0), body = field(result, row, 1);
+		struct span kind = answer_field(result, row, 0), body = answer_field(result, row, 1);
 
 		if (body.ptr && !look_hides_level(body))
 			continue;
@@ -259,7 +255,7 @@ bool backdrop_server(struct backdrop *context, struct capture_node *node,
 		return false;
 	}
 	while ((row = mysql_fetch_row(result))) {
-		struct span name = field(result, row, 0), value = field(result, row, 1);
+		struct span name = answer_field(result, row, 0), value = answer_field(result, row, 1);
 
 		if (!name.ptr)
 			continue;
@@ -351,7 +347,7 @@ static bool read_columns(MYSQL *db, const struct capture_node *node,
 		return false;
 	msgpack_pack_array(&pk, (size_t)mysql_num_rows(result) - versioned);
 	while ((row = mysql_fetch_row(result))) {
-		struct span generated = field(result, row, 5);
+		struct span generated = answer_field(result, row, 5);
 
 		if (versioned && strcmp(row[0], VERSION_COLUMN) == 0)
 			continue;
@@ -359,13 +355,13 @@ static bool read_columns(MYSQL *db, const struct capture_node *node,
 		MEM_RESERVE(columns->names, columns->count + 1, columns->capacity);
 		columns->names[columns->count++] = mem_strdup(row[0]);
 		msgpack_pack_array(&pk, 7);
-		pack_str(&pk, field(result, row, 0));
-		pack_str(&pk, field(result, row, 1));
-		pack_bool(&pk, span_ieq_str(field(result, row, 2), "yes"));
-		pack_str(&pk, field(result, row, 3));
-		pack_str(&pk, field(result, row, 4));
+		pack_str(&pk, answer_field(result, row, 0));
+		pack_str(&pk, answer_field(result, row, 1));
+		pack_bool(&pk, span_ieq_str(answer_field(result, row, 2), "yes"));
+		pack_str(&pk, answer_field(result, row, 3));
+		pack_str(&pk, answer_field(result, row, 4));
 		pack_str(&pk, generated.len ? generated : SPAN_NONE);
-		pack_str(&pk, field(result, row, 6));
+		pack_str(&pk, answer_field(result, row, 6));
 	}
 	mysql_free_result(result);
 	return true;
@@ -399,8 +395,8 @@ static bool read_keys(MYSQL *db, const struct capture_node *node, struct backdro
 		return false;
 	msgpack_pack_array(&pk, (size_t)mysql_num_rows(result));
 	while ((row = mysql_fetch_row(result))) {
-		struct span names = field(result, row, 2);
-		bool is_primary = span_ieq_str(field(result, row, 0), "primary");
+		struct span names = answer_field(result, row, 2);
+		bool is_primary = span_ieq_str(answer_field(result, row, 0), "primary");
 		struct buf list = BUF_INIT;
 		msgpack_packer numbers = pack_into(&list);
 		uint32_t count = 0;
@@ -419,7 +415,7 @@ static bool read_keys(MYSQL *db, const struct capture_node *node, struct backdro
 			names.len -= len + (end != NULL);
 		}
 		msgpack_pack_array(&pk, 3);
-		pack_str(&pk, field(result, row, 0));
+		pack_str(&pk, answer_field(result, row, 0));
 		pack_bool(&pk, row[1] && row[1][0] == '0');
 		msgpack_pack_array(&pk, count);
 		buf_add_span(out, buf_span(&list));
@@ -465,17 +461,17 @@ static bool read_foreign_keys(MYSQL *db, const struct capture_node *node,
 		uint32_t parts = 0;
 
 		msgpack_pack_array(&pk, 7);
-		pack_str(&pk, field(result, row, 0));
-		pack_str(&end, field(result, row, 5));
-		pack_str(&end, field(result, row, 6));
+		pack_str(&pk, answer_field(result, row, 0));
+		pack_str(&end, answer_field(result, row, 5));
+		pack_str(&end, answer_field(result, row, 6));
 		struct buf target = BUF_INIT;
 		msgpack_packer to = pack_into(&target);
 
-		pack_str(&to, field(result, row, 2));
-		pack_str(&to, field(result, row, 3));
+		pack_str(&to, answer_field(result, row, 2));
+		pack_str(&to, answer_field(result, row, 3));
 		do {
-			pack_uint(&numbers, column_index(columns, field(result, row, 1)));
-			pack_str(&names, field(result, row, 4));
+			pack_uint(&numbers, column_index(columns, answer_field(result, row, 1)));
+			pack_str(&names, answer_field(result, row, 4));
 			parts++;
 			row = mysql_fetch_row(result);
 		} while (row && strcmp(row[0], name) == 0);
@@ -523,7 +519,7 @@ static void read_triggers(MYSQL *db, const struct capture_node *node,
 	while ((row = mysql_fetch_row(result))) {
 		msgpack_pack_array(&pk, 3);
 		for (unsigned i = 0; i < 3; i++)
-			pack_str(&pk, field(result, row, i));
+			pack_str(&pk, answer_field(result, row, i));
 	}
 	mysql_free_result(result);
 }
@@ -559,7 +555,7 @@ static bool table_schema(struct backdrop *context, MYSQL *db, struct capture_nod
 		goto out;
 	row = mysql_fetch_row(result);
 	if (row && mysql_num_fields(result) >= 2) {
-		struct span create = field(result, row, 1);
+		struct span create = answer_field(result, row, 1);
 		struct instrument_table *prepared = instrumented(context, table);
 
 		if (prepared) {
@@ -686,7 +682,7 @@ bool backdrop_schema(struct backdrop *context, struct capture_node *node,
 	while ((row = mysql_fetch_row(result))) {
 		struct backdrop_table *table;
 
-		if (!wanted_table(context, field(result, row, 0), field(result, row, 1)))
+		if (!wanted_table(context, answer_field(result, row, 0), answer_field(result, row, 1)))
 			continue;
 		if (context->count == BACKDROP_TABLES_MAX) {
 			ok = err_set(err, ERR_LIMIT,
@@ -697,8 +693,8 @@ bool backdrop_schema(struct backdrop *context, struct capture_node *node,
 		MEM_RESERVE(context->tables, context->count + 1, context->capacity);
 		table = &context->tables[context->count++];
 		*table = (struct backdrop_table){BUF_INIT, BUF_INIT, BUF_INIT};
-		buf_add_span(&table->database, field(result, row, 0));
-		buf_add_span(&table->name, field(result, row, 1));
+		buf_add_span(&table->database, answer_field(result, row, 0));
+		buf_add_span(&table->name, answer_field(result, row, 1));
 	}
 	mysql_free_result(result);
 	for (size_t i = before; ok && i < context->count; i++)
@@ -819,13 +815,13 @@ static bool table_rows(struct backdrop *context, MYSQL *db, struct capture_node 
 		for (unsigned i = 0; i < count; i++) {
 			size_t before = part.rows.len;
 
-			values_pack_text(&part.rows, &columns[i], field(result, row, i),
+			values_pack_text(&part.rows, &columns[i], answer_field(result, row, i),
 				context->options->values);
 			if (hidden[i])
 				redact_packed(context->options->redact, &part.rows, before);
 		}
 		if (part.versioned &&
-			!instrument_pack_version(&part.versions, field(result, row, count)))
+			!instrument_pack_version(&part.versions, answer_field(result, row, count)))
 			buf_add_char(&part.versions, (char)0xc0); /* nil: no version */
 		part.count++;
 		if (part.rows.len >= CAPTURE_PART_SIZE)

@@ -5,15 +5,11 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "capture/answer.h"
 #include "capture/look.h"
 #include "instrument/tag.h"
 #include "sql/sql.h"
 #include "trace/writer.h"
-
-static struct span column(MYSQL_RES *result, MYSQL_ROW row, unsigned at)
-{
-	return row[at] ? span_of(row[at], mysql_fetch_lengths(result)[at]) : SPAN_NONE;
-}
 
 static MYSQL_RES *ask(MYSQL *db, const char *sql)
 {
@@ -36,6 +32,21 @@ static void emit(
 	buf_release(&packed);
 }
 
+static void tell_cut(struct trace_producer *producer)
+{
+	struct record_note note = {
+		.source = SPAN_LIT("recorder"), .topic = SPAN_LIT("programs cut")};
+	struct buf text = BUF_INIT;
+
+	buf_printf(&text,
+		"the server has more than %d stored programs; the texts of the others are not "
+		"recorded",
+		PROGRAMS_MAX);
+	note.text = buf_span(&text);
+	trace_emit_note(producer, &note);
+	buf_release(&text);
+}
+
 void programs_emit(MYSQL *db, struct trace_producer *producer, struct trace_writer *writer,
 	const char *node, programs_wanted *wanted, const void *ctx)
 {
@@ -50,11 +61,11 @@ void programs_emit(MYSQL *db, struct trace_producer *producer, struct trace_writ
 	size_t count = 0;
 	MYSQL_ROW row;
 
-	while (list && (row = mysql_fetch_row(list)) && count < PROGRAMS_MAX) {
+	while (list && (row = mysql_fetch_row(list))) {
 		struct record_program record = {.node = span_str(node),
-			.database = column(list, row, 1),
-			.name = column(list, row, 2),
-			.table = column(list, row, 3),
+			.database = answer_field(list, row, 1),
+			.name = answer_field(list, row, 2),
+			.table = answer_field(list, row, 3),
 			.position = row[4] ? (uint32_t)strtoul(row[4], NULL, 10) : 0};
 		struct buf show = BUF_INIT;
 		MYSQL_RES *result;
@@ -62,6 +73,10 @@ void programs_emit(MYSQL *db, struct trace_producer *producer, struct trace_writ
 
 		if (!wanted(ctx, record.database))
 			continue;
+		if (count++ == PROGRAMS_MAX) {
+			tell_cut(producer);
+			break;
+		}
 		record.type = row[0][0] == 'T'   ? PROGRAM_TRIGGER
 			      : row[0][0] == 'F' ? PROGRAM_FUNCTION
 						 : PROGRAM_PROCEDURE;
@@ -72,17 +87,16 @@ void programs_emit(MYSQL *db, struct trace_producer *producer, struct trace_writ
 		result = ask(db, show.data);
 		shown = result && mysql_num_fields(result) >= 6 ? mysql_fetch_row(result) : NULL;
 		/* A text with a password is not one to keep. */
-		if (shown && !look_may_hold_password(column(result, shown, 2))) {
-			record.sql_mode = column(result, shown, 1);
-			record.create_text = column(result, shown, 2);
-			record.charset = column(result, shown, 3);
-			record.collation = column(result, shown, 4);
-			record.database_collation = column(result, shown, 5);
+		if (shown && !look_may_hold_password(answer_field(result, shown, 2))) {
+			record.sql_mode = answer_field(result, shown, 1);
+			record.create_text = answer_field(result, shown, 2);
+			record.charset = answer_field(result, shown, 3);
+			record.collation = answer_field(result, shown, 4);
+			record.database_collation = answer_field(result, shown, 5);
 		}
 		emit(producer, writer, &record);
 		mysql_free_result(result);
 		buf_release(&show);
-		count++;
 	}
 	mysql_free_result(list);
 }
