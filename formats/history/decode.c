@@ -248,7 +248,7 @@ static bool sets_snapshots(struct span text)
 {
 	static const char name[] = "innodb_snapshot_isolation";
 	const size_t len = sizeof(name) - 1, head = sizeof("innodb") - 1;
-	const char *p = text.ptr, *end = p + text.len;
+	const char *p = text.ptr, *set = p, *end = p + text.len;
 
 	while ((p = memchr(p, '_', (size_t)(end - p)))) {
 		const char *at = p++ - head;
@@ -256,8 +256,8 @@ static bool sets_snapshots(struct span text)
 		if (at < text.ptr + 3 || (size_t)(end - at) < len ||
 			!span_ieq_str(span_of(at, len), name))
 			continue;
-		for (const char *q = text.ptr; q + 3 <= at; q++) {
-			if (span_ieq_str(span_of(q, 3), "set"))
+		for (; set + 3 <= at; set++) {
+			if (span_ieq_str(span_of(set, 3), "set"))
 				return true;
 		}
 	}

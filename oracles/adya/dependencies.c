@@ -684,7 +684,8 @@ static bool sort_objects(struct builder *b, uint32_t table)
 
 /* Rows that a statement may have changed whose writes were not seen: those of which it met a version
  * that satisfies its condition.  It met none but those in the order, unless another such statement
- * had made it, which met one of these, or somebody whose outcome nobody knows. */
+ * had made it, which met one of these, or somebody whose outcome nobody knows.  A row looked at counts
+ * as a test; where there are none left, any row may be one. */
 static void find_touched(struct builder *b)
 {
 	const struct history *h = b->history;
@@ -706,12 +707,16 @@ static void find_touched(struct builder *b)
 			const struct history_object *o = &h->objects[b->objects_of[i]];
 			bool *touched = &b->touched[b->objects_of[i]];
 
+			if (b->tests_left < (uint64_t)o->order_count + 1) {
+				memset(b->touched, true, h->object_count * sizeof(*b->touched));
+				b->tests_left = 0;
+				return;
+			}
+			b->tests_left--;
 			for (uint32_t k = 0; k < o->order_count && !*touched; k++) {
-				uint32_t version = h->order[o->first_order + k];
-
-				*touched = b->tests_left == 0 ||
-					   matcher_test(b->matcher, version) != MATCH_NO;
-				b->tests_left -= b->tests_left > 0;
+				*touched = matcher_test(b->matcher,
+						   h->order[o->first_order + k]) != MATCH_NO;
+				b->tests_left--;
 			}
 		}
 	}
