@@ -99,17 +99,6 @@ static void count_stmt(struct report_facts *d, const struct record_stmt *stmt)
 	}
 }
 
-static bool has_word(struct span text, const char *word)
-{
-	size_t len = strlen(word);
-
-	for (size_t i = 0; i + len <= text.len; i++) {
-		if (strncasecmp(text.ptr + i, word, len) == 0)
-			return true;
-	}
-	return false;
-}
-
 /*
  * Does the read view begin with this statement?  As InnoDB's manual has it ("Consistent Nonlocking
  * Reads"): READ COMMITTED: each plain SELECT has its own; REPEATABLE READ: the first plain SELECT,
@@ -129,9 +118,9 @@ static bool takes_snapshot(struct report_facts *d, const struct shown_stmt *stmt
 	sql_keyword(text, word);
 	if (txn->flags & HISTORY_TXN_SNAPSHOT)
 		return strcmp(word, "START") == 0;
-	if (strcmp(word, "SELECT") != 0 || !has_word(text, "from ") ||
-		has_word(text, "for update") || has_word(text, "for share") ||
-		has_word(text, "lock in share mode"))
+	if (strcmp(word, "SELECT") != 0 || !span_ihas(text, "from ") ||
+		span_ihas(text, "for update") || span_ihas(text, "for share") ||
+		span_ihas(text, "lock in share mode"))
 		return false;
 	if (txn->level == LEVEL_READ_COMMITTED)
 		return true;

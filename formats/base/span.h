@@ -65,6 +65,24 @@ static inline bool span_ieq_str(struct span a, const char *s)
 	return span_ieq(a, span_str(s));
 }
 
+static inline bool span_istarts(struct span a, const char *head)
+{
+	size_t len = strlen(head);
+
+	return a.len >= len && span_ieq(span_of(a.ptr, len), span_of(head, len));
+}
+
+static inline bool span_ihas(struct span a, const char *part)
+{
+	size_t len = strlen(part);
+
+	for (size_t i = 0; i + len <= a.len; i++) {
+		if (span_ieq(span_of(a.ptr + i, len), span_of(part, len)))
+			return true;
+	}
+	return false;
+}
+
 static inline int span_cmp(struct span a, struct span b)
 {
 	size_t n = a.len < b.len ? a.len : b.len;

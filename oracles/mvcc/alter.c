@@ -157,6 +157,13 @@ static struct span key_name(const struct sql_key *key)
 				     : SPAN_NONE;
 }
 
+static void take_key(struct altering *a, uint32_t at)
+{
+	a->key_count--;
+	for (uint32_t i = at; i < a->key_count; i++)
+		a->keys[i] = a->keys[i + 1];
+}
+
 /* By its name; one without is named by its first column, and by more where there are two. */
 static bool drop_key(struct altering *a, const struct sql_alter *action, struct span name)
 {
@@ -187,9 +194,7 @@ static bool drop_key(struct altering *a, const struct sql_alter *action, struct 
 	}
 	if (found == UINT32_MAX)
 		return action && action->if_exists;
-	a->key_count--;
-	for (uint32_t i = found; i < a->key_count; i++)
-		a->keys[i] = a->keys[i + 1];
+	take_key(a, found);
 	return true;
 }
 
@@ -199,9 +204,7 @@ static bool drop_named(struct altering *a, const struct sql_alter *action, enum 
 		if (a->keys[i]->kind != kind || !a->keys[i]->constraint.ptr ||
 			!span_ieq(a->keys[i]->constraint, action->name))
 			continue;
-		a->key_count--;
-		for (; i < a->key_count; i++)
-			a->keys[i] = a->keys[i + 1];
+		take_key(a, i);
 		return true;
 	}
 	return action->if_exists;
@@ -223,9 +226,7 @@ static bool drop_primary(struct altering *a)
 			if (at == UINT32_MAX || a->columns[at]->nullable != SQL_NO)
 				return false;
 		}
-		a->key_count--;
-		for (; i < a->key_count; i++)
-			a->keys[i] = a->keys[i + 1];
+		take_key(a, i);
 		return true;
 	}
 	return false;
@@ -264,6 +265,15 @@ static bool plain_option(const struct sql_option *option)
 	return span_ieq_str(option->name, "ENGINE") && span_ieq_str(option->value, "InnoDB");
 }
 
+static bool starts_with_one(struct span text, const char *const *heads, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (span_istarts(text, heads[i]))
+			return true;
+	}
+	return false;
+}
+
 /* What is only recognised, by its words. */
 static bool other_action(struct altering *a, struct span text)
 {
@@ -273,21 +283,12 @@ static bool other_action(struct altering *a, struct span text)
 		"REORGANIZE PARTITION", "REMOVE PARTITIONING"};
 	static const char *const rows[] = {"DROP PARTITION", "TRUNCATE PARTITION", "EXCHANGE PARTITION"};
 
-	for (size_t i = 0; i < ARRAY_LEN(nothing); i++) {
-		size_t len = strlen(nothing[i]);
-
-		if (text.len >= len && span_ieq_str(span_of(text.ptr, len), nothing[i]))
-			return true;
-	}
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		size_t len = strlen(rows[i]);
-
-		if (text.len >= len && span_ieq_str(span_of(text.ptr, len), rows[i])) {
-			a->drops_rows = true;
-			return true;
-		}
-	}
-	return false;
+	if (starts_with_one(text, nothing, ARRAY_LEN(nothing)))
+		return true;
+	if (!starts_with_one(text, rows, ARRAY_LEN(rows)))
+		return false;
+	a->drops_rows = true;
+	return true;
 }
 
 static bool alter_one(struct altering *a, const struct sql_alter *action)

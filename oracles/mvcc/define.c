@@ -96,25 +96,14 @@ static void lose(const struct naming *n, const struct sql_table_name *table)
 
 /* ---- definitions ---- */
 
-static bool text_has(struct span text, const char *word)
-{
-	size_t len = strlen(word);
-
-	for (size_t i = 0; i + len <= text.len; i++) {
-		if (span_ieq_str(span_of(text.ptr + i, len), word))
-			return true;
-	}
-	return false;
-}
-
 /* Of new tables that name none.  A scenario's database is made for it, as the server has it. */
 static uint16_t database_collation(const struct mvcc *m)
 {
 	const struct execution *e = m->schedule->execution;
 	struct span collation = execution_variable(e, "collation_server");
 
-	if (!m->schedule->one_at_a_time || !collation.ptr || text_has(e->scenario, "database") ||
-		text_has(e->scenario, "schema"))
+	if (!m->schedule->one_at_a_time || !collation.ptr || span_ihas(e->scenario, "database") ||
+		span_ihas(e->scenario, "schema"))
 		return COLLATION_NONE;
 	return collation_find(collation);
 }
@@ -134,7 +123,7 @@ static bool says_too_little(const struct mvcc *m, const struct sql_create_table 
 
 	for (const struct sql_option *o = create->options; o; o = o->next) {
 		engine |= span_ieq_str(o->name, "ENGINE");
-		if (text_has(o->name, "VERSIONING") || span_ieq_str(o->name, "SEQUENCE"))
+		if (span_ihas(o->name, "VERSIONING") || span_ieq_str(o->name, "SEQUENCE"))
 			return true;
 	}
 	for (const struct sql_element *e = create->elements; e; e = e->next) {
@@ -173,6 +162,16 @@ static void leave_out_parents(const struct naming *n, struct span database, cons
 			define_leave_out(n->m, n->stmt,
 				solver_table(n->m, ref->table.db.ptr ? ref->table.db : database,
 					ref->table.name));
+	}
+}
+
+static void leave_out_added_parents(
+	const struct naming *n, struct span database, const struct sql_alter *actions)
+{
+	for (const struct sql_alter *a = actions; a; a = a->next) {
+		if (a->key && a->key->reference)
+			leave_out_parents(n, database,
+				&(struct sql_element){.kind = SQL_ELEMENT_KEY, .key = a->key});
 	}
 }
 
@@ -319,11 +318,7 @@ static void alter_table(
 	if (settings_temporary(n->settings, name) || old == STORE_NONE)
 		return;
 	if (m->store.tables[old].bare) {
-		for (const struct sql_alter *a = actions; a; a = a->next) {
-			if (a->key && a->key->reference)
-				leave_out_parents(n, database_of(n, name),
-					&(struct sql_element){.kind = SQL_ELEMENT_KEY, .key = a->key});
-		}
+		leave_out_added_parents(n, database_of(n, name), actions);
 	} else if (!m->store.tables[old].def) {
 		return; /* not known before, nor now */
 	} else {
@@ -335,12 +330,7 @@ static void alter_table(
 			def = definition(m, altered.create);
 		if (!def) {
 			leave_out_relatives(n, old);
-			for (const struct sql_alter *a = actions; a; a = a->next) {
-				if (a->key && a->key->reference)
-					leave_out_parents(n, database,
-						&(struct sql_element){
-							.kind = SQL_ELEMENT_KEY, .key = a->key});
-			}
+			leave_out_added_parents(n, database, actions);
 			/* It may have triggers, which stay. */
 			lose(n, name);
 		} else {
@@ -577,17 +567,50 @@ static bool changes_table_of(const struct redefinition *r, const struct plan *pl
 	return false;
 }
 
+/* For each statement the last answer to it or to one before: the first that may still have run at a
+ * moment is found by halving. */
+static uint64_t *last_answers(const struct schedule *s)
+{
+	uint64_t *last = mem_realloc(NULL, s->stmt_count + 1, sizeof(*last)), max = 0;
+
+	for (size_t i = 0; i < s->stmt_count; i++) {
+		if (s->stmts[i].in->record.seq > max)
+			max = s->stmts[i].in->record.seq;
+		last[i] = max;
+	}
+	return last;
+}
+
+static size_t first_after(const uint64_t *last, size_t count, uint64_t moment)
+{
+	size_t low = 0;
+
+	while (low < count) {
+		size_t middle = low + (count - low) / 2;
+
+		if (last[middle] > moment)
+			count = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
 /* Where everything is recorded one after the other, only beside two of them. */
 void define_find_beside(struct mvcc *m)
 {
 	const struct schedule *s = m->schedule;
+	uint64_t *last = NULL;
 
 	for (size_t d = 0; d < s->stmt_count; d++) {
 		const struct record_stmt *by = &s->stmts[d].in->record;
 
 		if (!m->runs[d].redefinitions)
 			continue;
-		for (size_t i = 0; i < s->stmt_count && s->stmts[i].in->record.begin_seq < by->seq; i++) {
+		if (!last)
+			last = last_answers(s);
+		for (size_t i = first_after(last, s->stmt_count, by->begin_seq);
+			i < s->stmt_count && s->stmts[i].in->record.begin_seq < by->seq; i++) {
 			bool other = s->stmts[i].in->record.seq > by->begin_seq && i != d &&
 				     changes_table_of(m->runs[d].redefinitions, m->runs[i].plan);
 
@@ -595,6 +618,7 @@ void define_find_beside(struct mvcc *m)
 			m->runs[i].near |= other;
 		}
 	}
+	free(last);
 }
 
 /* ---- when it is executed ---- */

@@ -88,10 +88,12 @@ bool settings_collation(const struct mvcc *m, const struct session_settings *s,
 	return true;
 }
 
-void settings_open(
-	struct mvcc *m, struct session_settings *s, struct span database, uint32_t collation)
+/* A session that begins with what `base` says; `collation` is the server's number of one, 0: not
+ * recorded. */
+static void open_with(const struct mvcc *m, const struct session_settings *base,
+	struct session_settings *s, struct span database, uint32_t collation)
 {
-	*s = m->start;
+	*s = *base;
 	s->database = database;
 	if (collation)
 		s->collation = collation_numbered(m, collation);
@@ -100,15 +102,14 @@ void settings_open(
 void settings_first(struct mvcc *m, struct session_settings *s, uint32_t session)
 {
 	const struct execution_session *in = &m->schedule->execution->sessions[session];
-	struct session_settings now = m->start;
+	struct session_settings base = m->start;
 
 	/* Who logged in while somebody changed what sessions begin with, has the one or the other. */
 	if (m->global_from && in->opened_at < m->global_from)
-		m->start = m->first;
+		base = m->first;
 	else if (m->global_from && in->opened_at <= m->global_to)
-		m->start.odd = true;
-	settings_open(m, s, in->database, in->collation);
-	m->start = now;
+		base.odd = true;
+	open_with(m, &base, s, in->database, in->collation);
 	/* Its login was seen, so nothing came before. */
 	s->has_number = in->capabilities && !in->opaque;
 	if (s->odd)
@@ -384,12 +385,12 @@ void settings_after(struct mvcc *m, struct session_settings *s, const struct exe
 		s->database = in->sql;
 		return;
 	case COMMAND_CHANGE_USER:
-		settings_open(m, s, in->sql, in->collation);
+		open_with(m, &m->start, s, in->sql, in->collation);
 		s->has_number = true;
 		return;
 	case COMMAND_RESET:
 		/* The server's own collation, which nobody recorded. */
-		settings_open(m, s, s->database, UINT32_MAX);
+		open_with(m, &m->start, s, s->database, UINT32_MAX);
 		s->has_number = true;
 		return;
 	default:

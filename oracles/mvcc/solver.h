@@ -416,10 +416,7 @@ void number_after(struct mvcc *m, struct session_settings *s, const struct execu
 /* plan.c: may it write any table, by itself or by a trigger? */
 bool writes_anywhere(const struct mvcc *m, const struct plan *plan);
 
-/* settings.c: of a new session; `collation` is the server's number of one, 0: not recorded */
-void settings_open(
-	struct mvcc *m, struct session_settings *s, struct span database, uint32_t collation);
-/* Of a session that has said nothing yet. */
+/* settings.c: of a session that has said nothing yet */
 void settings_first(struct mvcc *m, struct session_settings *s, uint32_t session);
 /* What they mean to the evaluator, from now on. */
 void settings_apply(struct mvcc *m, const struct plan *plan);

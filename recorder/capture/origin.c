@@ -152,16 +152,6 @@ static bool see_expr(void *ctx, const struct sql_expr *expr)
 }
 
 /* Anywhere, whatever it stands for. */
-static bool has_word(struct span text, const char *word)
-{
-	size_t len = strlen(word);
-
-	for (size_t i = 0; i + len <= text.len; i++)
-		if (span_ieq_str(span_of(text.ptr + i, len), word))
-			return true;
-	return false;
-}
-
 static bool is_stmt_certain(struct origin *origin, const struct sql_stmt *stmt, struct span text,
 	struct span database)
 {
@@ -187,7 +177,7 @@ static bool is_stmt_certain(struct origin *origin, const struct sql_stmt *stmt, 
 			atomic_store(&origin->doubt, true);
 		return !search.unknown;
 	case SQL_STMT_ALTER_TABLE:
-		if (!has_word(text, "rename") && !has_word(text, "change"))
+		if (!span_ihas(text, "rename") && !span_ihas(text, "change"))
 			return !search.unknown;
 		/* fall through */
 	case SQL_STMT_RENAME_TABLE:

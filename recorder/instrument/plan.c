@@ -232,16 +232,6 @@ static void note_disturbed(void *ctx, const struct sql_table_name *name,
 
 /* ---- kinds of statements ---- */
 
-static bool mentions(struct span text, const char *word)
-{
-	size_t len = strlen(word);
-
-	for (size_t i = 0; i + len <= text.len; i++)
-		if (strncasecmp(text.ptr + i, word, len) == 0)
-			return true;
-	return false;
-}
-
 static void set_insert_id(struct planner *p, const struct sql_insert *insert)
 {
 	const struct instrument_table *table = plan_find(p, &insert->table);
@@ -255,7 +245,7 @@ static bool shows_diagnostics(struct span text)
 {
 	struct span beginning = span_of(text.ptr, text.len < 64 ? text.len : 64);
 
-	return mentions(beginning, "warnings") || mentions(beginning, "errors");
+	return span_ihas(beginning, "warnings") || span_ihas(beginning, "errors");
 }
 
 /* Below REPEATABLE READ UPDATE of one table and INSERT read by the snapshot what they only look at;
@@ -312,8 +302,8 @@ static void plan_parsed(struct planner *p)
 	case SQL_STMT_DO:
 		plan->diagnostics = plan_looks_back(stmt);
 		/* SET autocommit ends a transaction. */
-		plan->idle = plan_names_no_table(p, stmt) && !mentions(stmt->text, "autocommit");
-		plan->cuts = mentions(stmt->text, "sql_select_limit");
+		plan->idle = plan_names_no_table(p, stmt) && !span_ihas(stmt->text, "autocommit");
+		plan->cuts = span_ihas(stmt->text, "sql_select_limit");
 		return;
 	case SQL_STMT_SELECT:
 		plan->diagnostics = plan_looks_back(stmt);
@@ -516,7 +506,7 @@ void plan_statement(struct plan *plan, const struct plan_context *context, struc
 	if (plan->anywhere && tables->action_count)
 		plan->fires |= instrument_tables_fire(tables, SPAN_NONE, SPAN_NONE, SPAN_NONE);
 	/* Whatever it is set to, and for whom. */
-	if (tables->action_count && mentions(text, "foreign_key_checks")) {
+	if (tables->action_count && span_ihas(text, "foreign_key_checks")) {
 		instrument_tables_unfollow(tables);
 		plan->fires = true;
 	}

@@ -377,6 +377,7 @@ void plan_read_beside(struct planner *p, const struct sql_query *query)
 {
 	struct mentions all = {.planner = p};
 	struct plan *plan = p->plan;
+	struct plan_template predicate;
 	struct sql_query rows = *query;
 	struct sql_expr literal_one = {
 		.kind = SQL_EXPR_LITERAL, .u.literal = {.kind = SQL_LIT_INT, .text = {"1", 1}}};
@@ -413,12 +414,9 @@ void plan_read_beside(struct planner *p, const struct sql_query *query)
 		(void)!plan_set_joint(p, &rows, true);
 	else
 		plan_set_predicate(p, plan->beside_tables[0], rows.u.select.where);
-	{
-		struct plan_template swap = plan->beside_predicate;
-
-		plan->beside_predicate = plan->predicate;
-		plan->predicate = swap;
-	}
+	predicate = plan->beside_predicate;
+	plan->beside_predicate = plan->predicate;
+	plan->predicate = predicate;
 	plan->predicate_of = NULL;
 	plan->shared = false;
 }

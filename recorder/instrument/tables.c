@@ -193,7 +193,7 @@ static bool read_key(struct instrument_table *t, MYSQL *mysql, struct err *err)
 		uint32_t column = find_column(t, row[0]);
 
 		if (!row[1] || strcmp(row[1], "PRIMARY") != 0) {
-			key += strcmp(row[2], "1") == 0;
+			key += row[2] && strcmp(row[2], "1") == 0;
 			MEM_RESERVE(t->uniques, t->unique_count + 1, t->unique_capacity);
 			t->uniques[t->unique_count++] = (struct instrument_unique){key, column};
 		} else if (column != INSTRUMENT_NO_NUMBER) {
