@@ -454,16 +454,24 @@ static bool too_long(struct span text, struct err *err)
 	return true;
 }
 
+/* The parser's own copy of it: trees point into it. */
+static bool take_text(struct parser *p, struct arena *arena, struct span *text,
+	const struct sql_options *opt, struct err *err)
+{
+	if (too_long(*text, err))
+		return false;
+	*text = arena_copy(arena, text->ptr ? *text : SPAN_LIT(""));
+	parser_init(p, arena, text->ptr, (uint32_t)text->len, opt, true);
+	return true;
+}
+
 bool sql_parse(struct arena *arena, struct span text, const struct sql_options *opt,
 	struct sql_stmt **stmt, struct err *err)
 {
 	struct parser p;
-	struct span copy;
 
-	if (too_long(text, err))
+	if (!take_text(&p, arena, &text, opt, err))
 		return false;
-	copy = arena_copy(arena, text.ptr ? text : SPAN_LIT(""));
-	parser_init(&p, arena, copy.ptr, (uint32_t)copy.len, opt, true);
 	*stmt = parse_one(&p);
 	if (LIKELY(!p.failure)) {
 		while (p.tok.kind == T_SEMICOLON)
@@ -471,7 +479,7 @@ bool sql_parse(struct arena *arena, struct span text, const struct sql_options *
 		if (p.tok.kind == T_EOF && !p.failure)
 			return true;
 	}
-	return explain_failure(arena, copy.ptr, (uint32_t)copy.len, opt, true, err);
+	return explain_failure(arena, text.ptr, (uint32_t)text.len, opt, true, err);
 }
 
 static struct sql_program *parse_whole_program(struct parser *p)
@@ -489,20 +497,17 @@ bool sql_parse_program(struct arena *arena, struct span text, const struct sql_o
 	struct sql_program **program, struct err *err)
 {
 	struct parser p;
-	struct span copy;
 
-	if (too_long(text, err))
+	if (!take_text(&p, arena, &text, opt, err))
 		return false;
-	copy = arena_copy(arena, text.ptr ? text : SPAN_LIT(""));
-	parser_init(&p, arena, copy.ptr, (uint32_t)copy.len, opt, true);
 	*program = parse_whole_program(&p);
 	if (!p.failure)
 		return true;
-	parser_init(&p, arena, copy.ptr, (uint32_t)copy.len, opt, true);
+	parser_init(&p, arena, text.ptr, (uint32_t)text.len, opt, true);
 	p.track = true;
 	memset(p.wanted, 0, sizeof(p.wanted));
 	(void)parse_whole_program(&p);
-	return report(&p, 0, copy.ptr, err);
+	return report(&p, 0, text.ptr, err);
 }
 
 /* Trees count from their own statement, so its text is parsed by itself: first the ends are

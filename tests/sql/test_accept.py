@@ -10,7 +10,6 @@ servers unless it is installed.  No disagreement is allowed in any part.  Nothin
 server but SET and CREATE DATABASE.  Skipped as a whole where there is no such server.
 """
 import glob
-import json
 import os
 import re
 import subprocess
@@ -18,11 +17,14 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import against  # noqa: E402
+from against import CACHE, harvest, joined  # noqa: E402
+
 TOOL, ACCEPT, GENERATE = sys.argv[1:4]
 NAMES = [word for word in sys.argv[4:] if not word.startswith("--")]
 RELEASE = NAMES[0] if NAMES else "mariadb-local"
 SUITE = "--suite" in sys.argv[4:]
-CACHE = os.environ.get("ISOREC_SERVERS_CACHE", "/var/cache/isotrace/servers")
 
 # Where Debian's packages put SQL of other people: the servers' own, of every release in the cache,
 # sysbench, clients and their documentation.  What is not there is left out.
@@ -88,9 +90,6 @@ set x=%
 set @@session.%=1
 use %""".split("\n")
 
-# Words of a mutated statement: a token each.
-TOKEN = re.compile(r"""'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.)*"|`[^`]*`|[\w@$.]+|\s+|.""", re.S)
-
 # The server finds no fault with these, or another one, for reasons outside of its grammar.
 QUIRKS = re.compile(r"DEFINER=|\(values *\(\)|(next|last)val\(\)|^/\*")
 
@@ -101,20 +100,10 @@ def own_statements():
 
 
 def mutants():
-    """Each statement of ours that is no DDL with a token missing, or two of them swapped."""
-    seen = set()
-    for line in own_statements():
-        if re.match(r"(create|alter|drop|rename|truncate)\b", line, re.I) or QUIRKS.search(line):
-            continue
-        tokens = TOKEN.findall(line)
-        words = [i for i, token in enumerate(tokens) if not token.isspace()]
-        for at in words:
-            seen.add("".join(tokens[:at] + tokens[at + 1:]))
-        for first, second in zip(words, words[1:]):
-            swapped = list(tokens)
-            swapped[first], swapped[second] = swapped[second], swapped[first]
-            seen.add("".join(swapped))
-    return sorted(text for text in seen if text.strip() and not QUIRKS.search(text))
+    """Of each statement of ours that is no DDL."""
+    lines = [line for line in own_statements() if not QUIRKS.search(line) and
+             not re.match(r"(create|alter|drop|rename|truncate)\b", line, re.I)]
+    return [text for text in against.mutants(lines) if not QUIRKS.search(text)]
 
 
 def words():
@@ -151,16 +140,6 @@ def test_suite():
     return folder
 
 
-def harvest(patterns):
-    paths = [path for pattern in patterns for path in sorted(glob.glob(pattern))]
-    return subprocess.run(["/usr/bin/python3", os.path.join(HERE, "harvest.py"), *paths],
-                          stdout=subprocess.PIPE, check=True).stdout
-
-
-def joined(statements):
-    return b"\0".join(text.encode("utf-8", "surrogateescape") for text in statements)
-
-
 def generated(mode):
     return subprocess.run([GENERATE, "5000", "1", "--mode=" + mode], stdout=subprocess.PIPE,
                           check=True).stdout
@@ -171,7 +150,7 @@ def parts(mariadb):
     yield "random trees", "", generated("")
     yield "every word in every place", "", words()
     yield "mutated statements", "", joined(mutants())
-    yield "statements found on this machine", "", harvest(SOURCES)
+    yield "statements found on this machine", "", harvest(path for pattern in SOURCES for path in sorted(glob.glob(pattern)))
     suite = test_suite()
     if suite:
         yield "the servers' own test suite", "", harvest([suite])
@@ -182,50 +161,11 @@ def parts(mariadb):
             yield "our statements, " + mode, mode, joined(own_statements())
 
 
-def tool(cache, *args):
-    return subprocess.run([TOOL, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          check=False, env=dict(os.environ, ISOREC_SERVERS_CACHE=cache)
-                          if cache else None)
-
-
-def run(socket, mariadb):
-    failed = 0
-    all_parts = list(parts(mariadb))
-    print("1..%d" % len(all_parts))
-    for number, (name, mode, statements) in enumerate(all_parts, 1):
-        done = subprocess.run([ACCEPT, socket, "--mode=" + mode], input=statements,
-                              capture_output=True, check=False)
-        lines = done.stdout.decode("utf-8", "replace").splitlines()
-        summary = lines[-1] if lines else done.stderr.decode("utf-8", "replace")
-        count = re.search(r"(\d+) disagreements", summary)
-        good = count is not None and int(count.group(1)) == 0
-        failed += not good
-        for line in lines[-40:]:
-            print("# " + line)
-        print("%s %d - %s" % ("ok" if good else "not ok", number, name), flush=True)
-    return 1 if failed else 0
-
-
 def main():
-    # The machine's server needs no download, so a cache of its own keeps it apart from users'.
-    local = RELEASE == "mariadb-local"
-    with tempfile.TemporaryDirectory(prefix="sql-accept-") as folder:
-        os.chmod(folder, 0o755)
-        cache = folder if local else ""
-        name = "sql-accept-%d" % os.getpid()
-        done = tool(cache, "start", RELEASE, "--name=" + name, "--with-parent=%d" % os.getpid(),
-                    "--json")
-        if done.returncode == 77:
-            print("1..0 # SKIP %s" % done.stderr.strip())
-            return 0
-        if done.returncode != 0:
-            print("Bail out! " + done.stderr.strip())
-            return 1
-        server = json.loads(done.stdout)
-        try:
-            return run(server["socket"], "MariaDB" in server["version"])
-        finally:
-            tool(cache, "stop", name)
+    return against.server(TOOL, RELEASE, "sql-accept-", lambda about: against.compare(
+        ((name, [ACCEPT, about["socket"], "--mode=" + mode], statements)
+         for name, mode, statements in parts("MariaDB" in about["version"])),
+        against.counted("disagreements")))
 
 
 sys.exit(main())

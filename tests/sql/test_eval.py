@@ -8,12 +8,11 @@
 RELEASE is one of isorec-servers; without it the machine's own MariaDB.  Skipped as a whole where
 there is no such server.
 """
-import json
 import os
-import re
-import subprocess
 import sys
-import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import against  # noqa: E402
 
 # One a line; a random run finds such a thing once in 100,000.
 ONCE_WRONG = os.path.join(os.path.dirname(os.path.abspath(__file__)), "expressions.txt")
@@ -32,47 +31,17 @@ PARTS = [
 ]
 
 
-def tool(cache, *args):
-    return subprocess.run([TOOL, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          check=False, env=dict(os.environ, ISOREC_SERVERS_CACHE=cache)
-                          if cache else None)
-
-
-def run(socket):
-    failed = 0
-    print("1..%d" % len(PARTS))
-    for number, (name, args) in enumerate(PARTS, 1):
-        with open(ONCE_WRONG, "rb") as once_wrong:
-            done = subprocess.run([EVAL, socket, "--seed=" + SEED, *args], stdin=once_wrong,
-                                  capture_output=True, check=False)
-        lines = (done.stdout + done.stderr).decode("utf-8", "replace").splitlines()
-        count = re.search(r"(\d+) differences", "\n".join(lines))
-        good = done.returncode == 0 and count is not None and count.group(1) == "0"
-        failed += not good
-        for line in [line for line in lines if args != ["--try"] or " = " not in line][:100]:
-            print("# " + line)
-        print("%s %d - %s" % ("ok" if good else "not ok", number, name), flush=True)
-    return 1 if failed else 0
+def shown(part, lines):
+    # --try prints each answer.
+    return [line for line in lines if "--try" not in part[1] or " = " not in line][:100]
 
 
 def main():
-    # The machine's server needs no download, so a cache of its own keeps it apart from users'.
-    with tempfile.TemporaryDirectory(prefix="sql-eval-") as folder:
-        os.chmod(folder, 0o755)
-        cache = folder if RELEASE == "mariadb-local" else ""
-        name = "sql-eval-%d" % os.getpid()
-        done = tool(cache, "start", RELEASE, "--name=" + name, "--with-parent=%d" % os.getpid(),
-                    "--json")
-        if done.returncode == 77:
-            print("1..0 # SKIP %s" % done.stderr.strip())
-            return 0
-        if done.returncode != 0:
-            print("Bail out! " + done.stderr.strip())
-            return 1
-        try:
-            return run(json.loads(done.stdout)["socket"])
-        finally:
-            tool(cache, "stop", name)
+    with open(ONCE_WRONG, "rb") as file:
+        once_wrong = file.read()
+    return against.server(TOOL, RELEASE, "sql-eval-", lambda about: against.compare(
+        ((name, [EVAL, about["socket"], "--seed=" + SEED, *args], once_wrong)
+         for name, args in PARTS), against.counted("differences"), shown))
 
 
 sys.exit(main())

@@ -9,18 +9,17 @@ swapped, headers, the programs that the server brings with it (schema sys), and 
 its test suite where mariadb-test-data is installed or was fetched by test_accept.py.  No disagreement
 is allowed.  Skipped as a whole where there is no such server.
 """
-import json
 import os
 import re
-import subprocess
 import sys
-import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import against  # noqa: E402
+from against import CACHE, harvest, joined  # noqa: E402
+
 TOOL, PROGRAMS = sys.argv[1:3]
 RELEASE = sys.argv[3] if len(sys.argv) > 3 and sys.argv[3] else "mariadb-local"
-CACHE = os.environ.get("ISOREC_SERVERS_CACHE", "/var/cache/isotrace/servers")
-TOKEN = re.compile(r"""'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.)*"|`[^`]*`|[\w@$.]+|\s+|.""", re.S)
 
 HEADERS = """create procedure p() select 1
 create procedure p (in a int, out b varchar(10), inout c decimal(5,2), d text) select 1
@@ -98,36 +97,20 @@ def wrapped(lines):
 
 
 def mutants():
-    seen = set()
-    for line in bodies():
-        if QUIRKS.search(line) or re.search("definer|optimize|flush|show|handler t|lock|kill|load|explain"
-                                            "|xa |alter|create|get diag|prepare|--", line):
-            continue
-        tokens = TOKEN.findall(line)
-        words = [i for i, token in enumerate(tokens) if not token.isspace()]
-        for at in words:
-            seen.add("".join(tokens[:at] + tokens[at + 1:]))
-        for first, second in zip(words, words[1:]):
-            swapped = list(tokens)
-            swapped[first], swapped[second] = swapped[second], swapped[first]
-            seen.add("".join(swapped))
-    return ["create procedure p() " + text for text in sorted(seen)]
+    lines = [line for line in bodies() if not QUIRKS.search(line) and
+             not re.search("definer|optimize|flush|show|handler t|lock|kill|load|explain"
+                           "|xa |alter|create|get diag|prepare|--", line)]
+    return ["create procedure p() " + text for text in against.mutants(lines)]
 
 
 def suite():
     for folder in ("/usr/share/mysql/mysql-test", os.path.join(os.path.dirname(CACHE), "mariadb-test-data")):
         if os.path.isdir(folder):
-            found = subprocess.run(["/usr/bin/python3", os.path.join(HERE, "harvest.py"), folder],
-                                   stdout=subprocess.PIPE, check=True).stdout
-            return [text for text in found.split(b"\0")
+            return [text for text in harvest([folder]).split(b"\0")
                     if re.match(rb"create\s+(or\s+replace\s+)?(definer\s*=\s*\S+\s+)?"
                                 rb"(procedure|function|trigger)\b", text, re.I) and
                     not re.search(rb"\bfor\s+\w+\s+in\b|\balter\s+event|\b(option|get):", text, re.I)]
     return []
-
-
-def joined(texts):
-    return b"\0".join(text if isinstance(text, bytes) else text.encode() for text in texts)
 
 
 def parts(mariadb):
@@ -140,45 +123,11 @@ def parts(mariadb):
         yield "the servers' test suite", [], joined(found)
 
 
-def tool(cache, *args):
-    return subprocess.run([TOOL, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          check=False, env=dict(os.environ, ISOREC_SERVERS_CACHE=cache)
-                          if cache else None)
-
-
-def run(socket, mariadb):
-    failed = 0
-    all_parts = list(parts(mariadb))
-    print("1..%d" % len(all_parts))
-    for number, (name, options, texts) in enumerate(all_parts, 1):
-        done = subprocess.run([PROGRAMS, socket, *options], input=texts, capture_output=True, check=False)
-        lines = done.stdout.decode("utf-8", "replace").splitlines()
-        good = bool(lines) and lines[-1].endswith("; 0 disagreements") and done.returncode == 0
-        failed += not good
-        for line in lines[-60:] + done.stderr.decode("utf-8", "replace").splitlines():
-            print("# " + line)
-        print("%s %d - %s" % ("ok" if good else "not ok", number, name), flush=True)
-    return 1 if failed else 0
-
-
 def main():
-    local = RELEASE == "mariadb-local"
-    with tempfile.TemporaryDirectory(prefix="sql-programs-") as folder:
-        os.chmod(folder, 0o755)
-        cache = folder if local else ""
-        name = "sql-programs-%d" % os.getpid()
-        done = tool(cache, "start", RELEASE, "--name=" + name, "--with-parent=%d" % os.getpid(), "--json")
-        if done.returncode == 77:
-            print("1..0 # SKIP %s" % done.stderr.strip())
-            return 0
-        if done.returncode != 0:
-            print("Bail out! " + done.stderr.strip())
-            return 1
-        try:
-            server = json.loads(done.stdout)
-            return run(server["socket"], "MariaDB" in server["version"])
-        finally:
-            tool(cache, "stop", name)
+    return against.server(TOOL, RELEASE, "sql-programs-", lambda about: against.compare(
+        ((name, [PROGRAMS, about["socket"], *options], texts)
+         for name, options, texts in parts("MariaDB" in about["version"])),
+        against.counted("disagreements")))
 
 
 sys.exit(main())
