@@ -49,21 +49,28 @@ void define_leave_out(struct mvcc *m, uint32_t stmt, uint32_t table)
 
 static void label(struct mvcc *m, struct span database, struct span name, uint32_t table)
 {
+	uint32_t *at = map_at(&m->label_heads, hash_bytes(name.ptr, name.len));
+
 	m->label_state++;
-	for (size_t i = 0; i < m->label_count; i++) {
-		struct label *l = &m->labels[i];
+	for (; *at != MAP_NONE; at = &m->labels[*at].next) {
+		struct label *l = &m->labels[*at];
 
 		if (span_eq(l->name, name) && span_eq(l->database, database)) {
 			l->table = table;
 			return;
 		}
 	}
+	*at = (uint32_t)m->label_count; /* before the place that it points into moves */
 	MEM_RESERVE(m->labels, m->label_count + 1, m->label_capacity);
-	m->labels[m->label_count++] = (struct label){database, name, table};
+	m->labels[m->label_count++] = (struct label){database, name, table, MAP_NONE};
 }
 
 void label_tables(struct mvcc *m)
 {
+	struct span scenario = m->schedule->execution->scenario;
+
+	m->plain_scenario = m->schedule->one_at_a_time && !span_ihas(scenario, "database") &&
+			    !span_ihas(scenario, "schema");
 	for (uint32_t i = 0; i < m->store.table_count; i++)
 		label(m, m->store.tables[i].database, m->store.tables[i].name, i);
 }
@@ -99,13 +106,9 @@ static void lose(const struct naming *n, const struct sql_table_name *table)
 /* Of new tables that name none.  A scenario's database is made for it, as the server has it. */
 static uint16_t database_collation(const struct mvcc *m)
 {
-	const struct execution *e = m->schedule->execution;
-	struct span collation = execution_variable(e, "collation_server");
+	struct span collation = execution_variable(m->schedule->execution, "collation_server");
 
-	if (!m->schedule->one_at_a_time || !collation.ptr || span_ihas(e->scenario, "database") ||
-		span_ihas(e->scenario, "schema"))
-		return COLLATION_NONE;
-	return collation_find(collation);
+	return m->plain_scenario && collation.ptr ? collation_find(collation) : COLLATION_NONE;
 }
 
 static bool default_engine(const struct mvcc *m)

@@ -181,6 +181,19 @@ static bool is_current(const struct mvcc *m, uint32_t table)
 	return solver_table(m, m->store.tables[table].database, m->store.tables[table].name) == table;
 }
 
+/* Those among the tables that came since the last time. */
+static void find_children(struct mvcc *m)
+{
+	for (; m->children_seen < m->store.table_count; m->children_seen++) {
+		const struct eval_table *def = m->store.tables[m->children_seen].def;
+
+		if (!def || !def->foreign_count)
+			continue;
+		MEM_RESERVE(m->children, m->child_count + 1, m->child_capacity);
+		m->children[m->child_count++] = m->children_seen;
+	}
+}
+
 void foreign_redefine(struct mvcc *m, uint32_t stmt)
 {
 	for (size_t i = 0; i < m->foreign_count; i++) {
@@ -189,10 +202,12 @@ void foreign_redefine(struct mvcc *m, uint32_t stmt)
 		if (f->ended_by == STORE_NONE && !(is_current(m, f->child) && is_current(m, f->parent)))
 			f->ended_by = stmt;
 	}
-	for (uint32_t t = 0; t < m->store.table_count; t++) {
+	find_children(m);
+	for (size_t c = 0; c < m->child_count; c++) {
+		uint32_t t = m->children[c];
 		const struct eval_table *def = m->store.tables[t].def;
 
-		if (!def || !def->foreign_count || !is_current(m, t))
+		if (!is_current(m, t))
 			continue;
 		for (uint32_t i = 0; i < def->foreign_count; i++) {
 			if (collect(m, t, def->foreign[i], stmt))

@@ -515,7 +515,9 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 	free(m->points);
 	free(m->in_flight);
 	free(m->foreigns);
+	free(m->children);
 	free(m->labels);
+	map_release(&m->label_heads);
 	free(m->loose);
 	free(m->now_locks);
 	free(m);

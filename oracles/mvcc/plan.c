@@ -8,7 +8,9 @@
 
 uint32_t solver_table(const struct mvcc *m, struct span database, struct span name)
 {
-	for (size_t i = 0; i < m->label_count; i++) {
+	uint32_t i = map_get(&m->label_heads, hash_bytes(name.ptr, name.len));
+
+	for (; i != MAP_NONE; i = m->labels[i].next) {
 		const struct label *l = &m->labels[i];
 
 		if (span_eq(l->name, name) &&

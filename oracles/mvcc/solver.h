@@ -190,6 +190,7 @@ struct stmt_run { /* of a statement, all trailed */
 struct label {
 	struct span database, name;
 	uint32_t table; /* STORE_NONE: nothing that is known */
+	uint32_t next;  /* one of the same name, in the order in which they came; MAP_NONE: none */
 };
 
 /* A transaction that ended with its connection (ends.c). */
@@ -248,12 +249,17 @@ struct mvcc {
 	uint32_t noted[NOTE_COUNT]; /* notes by kind */
 	struct foreign *foreigns;
 	size_t foreign_count, foreign_capacity;
+	uint32_t *children; /* tables with foreign keys, of the first children_seen */
+	size_t child_count, child_capacity;
+	uint32_t children_seen;
 	bool no_foreign_checks;
 	bool strangers; /* sessions that were not recorded may have changed rows */
 	bool some_left_out; /* ... and the recorder knows of some: what they explain is no news */
 	struct label *labels;
 	size_t label_count, label_capacity;
+	struct map label_heads; /* hash of a name to the first */
 	uint32_t label_state; /* counts their changes */
+	bool plain_scenario; /* ... that neither makes nor alters a database */
 	bool odd_definitions; /* somebody has set what new tables that say nothing are like */
 	bool any_ddl;
 	bool any_dirty; /* a transaction at READ UNCOMMITTED */
