@@ -67,10 +67,6 @@ static void label(struct mvcc *m, struct span database, struct span name, uint32
 
 void label_tables(struct mvcc *m)
 {
-	struct span scenario = m->schedule->execution->scenario;
-
-	m->plain_scenario = m->schedule->one_at_a_time && !span_ihas(scenario, "database") &&
-			    !span_ihas(scenario, "schema");
 	for (uint32_t i = 0; i < m->store.table_count; i++)
 		label(m, m->store.tables[i].database, m->store.tables[i].name, i);
 }
@@ -104,11 +100,18 @@ static void lose(const struct naming *n, const struct sql_table_name *table)
 /* ---- definitions ---- */
 
 /* Of new tables that name none.  A scenario's database is made for it, as the server has it. */
-static uint16_t database_collation(const struct mvcc *m)
+static uint16_t database_collation(struct mvcc *m)
 {
-	struct span collation = execution_variable(m->schedule->execution, "collation_server");
+	const struct execution *e = m->schedule->execution;
+	struct span collation = execution_variable(e, "collation_server");
 
-	return m->plain_scenario && collation.ptr ? collation_find(collation) : COLLATION_NONE;
+	if (m->scenario == SCENARIO_UNREAD)
+		m->scenario = m->schedule->one_at_a_time && !span_ihas(e->scenario, "database") &&
+					      !span_ihas(e->scenario, "schema")
+				      ? SCENARIO_PLAIN
+				      : SCENARIO_OTHER;
+	return m->scenario == SCENARIO_PLAIN && collation.ptr ? collation_find(collation)
+							      : COLLATION_NONE;
 }
 
 static bool default_engine(const struct mvcc *m)

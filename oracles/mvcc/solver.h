@@ -259,7 +259,7 @@ struct mvcc {
 	size_t label_count, label_capacity;
 	struct map label_heads; /* hash of a name to the first */
 	uint32_t label_state; /* counts their changes */
-	bool plain_scenario; /* ... that neither makes nor alters a database */
+	enum { SCENARIO_UNREAD, SCENARIO_PLAIN, SCENARIO_OTHER } scenario; /* does it name databases? */
 	bool odd_definitions; /* somebody has set what new tables that say nothing are like */
 	bool any_ddl;
 	bool any_dirty; /* a transaction at READ UNCOMMITTED */
