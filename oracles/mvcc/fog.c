@@ -80,20 +80,6 @@ static bool key_fogged(struct mvcc *m, struct store_table *table, const struct e
 	return record_fogged(m, record ? record : table->others, mode);
 }
 
-static bool sets_one_of(
-	const struct plan *plan, const struct eval_table *def, const uint32_t *columns, uint32_t count)
-{
-	for (const struct sql_assign *set = plan->stmt->u.update->set; set; set = set->next) {
-		uint32_t column = eval_table_column(def, set->target->u.column.name);
-
-		for (uint32_t i = 0; i < count; i++) {
-			if (columns[i] == column)
-				return true;
-		}
-	}
-	return false;
-}
-
 /* Does the statement at hand, which writes the parent, do anything to children? */
 static bool moves_parents(const struct mvcc *m, const struct foreign *f)
 {
@@ -102,7 +88,7 @@ static bool moves_parents(const struct mvcc *m, const struct foreign *f)
 	if (plan->stmt->kind == SQL_STMT_INSERT)
 		return plan->stmt->u.insert->on_duplicate != NULL;
 	return !plan->one_table || plan->stmt->kind != SQL_STMT_UPDATE ||
-	       sets_one_of(plan, m->store.tables[f->parent].def, f->parent_columns, f->count);
+	       plan_sets(plan, m->store.tables[f->parent].def, f->parent_columns, f->count);
 }
 
 /* Does the statement at hand, which writes the child, look for parents? */
@@ -113,7 +99,7 @@ static bool moves_children(const struct mvcc *m, const struct foreign *f)
 	if (plan->stmt->kind == SQL_STMT_DELETE)
 		return false;
 	return !plan->one_table || plan->stmt->kind != SQL_STMT_UPDATE ||
-	       sets_one_of(plan, m->store.tables[f->child].def, f->child_columns, f->count);
+	       plan_sets(plan, m->store.tables[f->child].def, f->child_columns, f->count);
 }
 
 /* Does what the statement at hand does to the table depend on others, or they on it? */
@@ -426,6 +412,14 @@ static void fog_insert(struct mvcc *m, struct store_table *table)
 /* What UPDATE or DELETE of one table did to a row whose own version is known. */
 enum row_fate { ROW_STAYS, ROW_CHANGES, ROW_UNKNOWN };
 
+/* A row that came or changed while the statement was under way: where scans lock no gaps, and let go of what
+ * does not match, it may have passed by before. */
+static bool may_be_missed(const struct mvcc *m, const struct store_version *v)
+{
+	return m->now_level <= LEVEL_READ_COMMITTED && v && !is_own(m, v) &&
+	       m->store.txns[v->txn].commit_no > m->runs[m->now_stmt].begin_commits;
+}
+
 static enum row_fate fate_of(struct mvcc *m, const struct store_table *table,
 	const struct store_record *record, const struct eval_value **new)
 {
@@ -440,7 +434,7 @@ static enum row_fate fate_of(struct mvcc *m, const struct store_table *table,
 		return ROW_UNKNOWN;
 	if (!store_alive(v))
 		return ROW_STAYS;
-	if (!plan->change || plan->sourced || !row_matches(m, v->image, &truth))
+	if (may_be_missed(m, v) || !plan->change || plan->sourced || !row_matches(m, v->image, &truth))
 		return ROW_UNKNOWN;
 	if (truth != EVAL_TRUE)
 		return ROW_STAYS;
@@ -491,7 +485,8 @@ static void fog_change(struct mvcc *m, struct store_table *table)
 	size_t count = records_in_reach(m, table, &records, &others);
 	const struct eval_value **new = arena_alloc(&m->scratch, (count + 1) * sizeof(*new));
 	enum row_fate *fates = arena_alloc(&m->scratch, (count + 1) * sizeof(*fates));
-	uint64_t changed = 0;
+	uint64_t changed = 0, affected = m->schedule->stmts[m->now_stmt].in->record.affected;
+	bool counts = !(m->now_plan->stmt->kind == SQL_STMT_DELETE && m->now_plan->stmt->u.del->returning);
 	bool told;
 
 	for (size_t i = 0; i < count; i++) {
@@ -500,8 +495,12 @@ static void fog_change(struct mvcc *m, struct store_table *table)
 	}
 	/* Where those that are known are as many as the answer counts, the others stayed as they are.
 	 * (With CLIENT_FOUND_ROWS it counts more.) */
-	told = changed == m->schedule->stmts[m->now_stmt].in->record.affected &&
-	       !(m->now_plan->stmt->kind == SQL_STMT_DELETE && m->now_plan->stmt->u.del->returning);
+	told = counts && changed == affected;
+	/* It did not change as many as we think: which ones is not known. */
+	for (size_t i = 0; counts && changed > affected && i < count; i++) {
+		if (fates[i] == ROW_CHANGES)
+			fates[i] = ROW_UNKNOWN;
+	}
 	/* Rows that move leave first. */
 	for (size_t i = 0; i < count; i++) {
 		bool moves = new[i] && m->now_plan->moves_cluster &&

@@ -412,15 +412,14 @@ static bool plain_sets(
 	return true;
 }
 
-static bool sets_part_of(const struct eval_table *def, const struct eval_index *index,
-	const struct sql_assign *set)
+bool plan_sets(const struct plan *plan, const struct eval_table *def, const uint32_t *columns, uint32_t count)
 {
-	for (; set; set = set->next) {
+	for (const struct sql_assign *set = plan->stmt->u.update->set; set; set = set->next) {
 		uint32_t column = eval_table_column(def, set->target->u.column.name);
 
-		for (uint32_t i = 0; i < index->count; i++) {
-			/* An expression may be of any column. */
-			if (index->columns[i] == column || index->columns[i] == UINT32_MAX)
+		for (uint32_t i = 0; i < count; i++) {
+			if (columns[i] == column || columns[i] == UINT32_MAX ||
+				def->columns[columns[i]].generated || def->columns[columns[i]].on_update)
 				return true;
 		}
 	}
@@ -433,16 +432,17 @@ static void plan_reach(struct mvcc *m, struct plan *plan)
 	const struct sql_stmt *stmt = plan->stmt;
 	const struct sql_table_ref *from =
 		stmt->kind == SQL_STMT_UPDATE ? stmt->u.update->tables : stmt->u.del->from;
-	const struct sql_assign *set = stmt->kind == SQL_STMT_UPDATE ? stmt->u.update->set : NULL;
+	bool is_update = stmt->kind == SQL_STMT_UPDATE;
 
-	for (uint32_t t = 0; set && t < plan->table_count; t++) {
+	for (uint32_t t = 0; is_update && t < plan->table_count; t++) {
 		const struct store_table *other = &m->store.tables[plan->tables[t]];
 
 		for (uint32_t i = 0; plan->written[t] && i < other->unique_count; i++) {
-			bool moves = sets_part_of(other->def, other->uniques[i], set);
+			const struct eval_index *index = other->uniques[i];
+			bool moves = plan_sets(plan, other->def, index->columns, index->count);
 
 			plan->moves_unique |= moves;
-			plan->moves_cluster |= moves && other->uniques[i] == other->cluster;
+			plan->moves_cluster |= moves && index == other->cluster;
 		}
 	}
 	if (!plan->table_count || !plan->written[0] || !from || from->next ||
@@ -472,8 +472,12 @@ static void plan_ignore(const struct mvcc *m, struct plan *plan)
 			continue;
 		plan->skips |= plan->moves_unique || table->def->check_count;
 		for (size_t f = 0; f < m->foreign_count; f++) {
-			if (m->foreigns[f].parent == plan->tables[i] ||
-				m->foreigns[f].child == plan->tables[i])
+			const struct foreign *key = &m->foreigns[f];
+
+			if ((key->parent == plan->tables[i] &&
+				    plan_sets(plan, table->def, key->parent_columns, key->count)) ||
+				(key->child == plan->tables[i] &&
+					plan_sets(plan, table->def, key->child_columns, key->count)))
 				plan->unsupported = "UPDATE IGNORE of tables with foreign keys";
 		}
 	}

@@ -419,6 +419,8 @@ bool numbers_every_row(const struct mvcc *m, const struct plan *plan);
 void number_after(struct mvcc *m, struct session_settings *s, const struct execution_stmt *in,
 	const struct plan *plan);
 
+/* plan.c: does the UPDATE set one of these columns, or what they follow from?  UINT32_MAX: an expression */
+bool plan_sets(const struct plan *plan, const struct eval_table *def, const uint32_t *columns, uint32_t count);
 /* plan.c: may it write any table, by itself or by a trigger? */
 bool writes_anywhere(const struct mvcc *m, const struct plan *plan);
 

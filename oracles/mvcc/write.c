@@ -279,7 +279,8 @@ void write_row(struct mvcc *m, struct store_table *table, struct store_record *r
 	struct change change = {record, old, new, true};
 
 	test_unique(m, table, &change, 1, a);
-	if (a->status == EVAL_OK)
+	/* Which of several constraints says no first is the server's choice. */
+	if (a->status != EVAL_UNSUPPORTED)
 		write_changes(m, table, &change, 1, NULL, a);
 }
 

@@ -130,6 +130,13 @@ def test_the_alias_of_a_new_row_is_no_target():
     assert found["verdict"] == "ok" and found["coverage"]["decided"] == 8, found["coverage"]
 
 
+def test_update_ignore_of_other_columns_than_those_of_foreign_keys():
+    for server in ("10.11", "mysql"):
+        found = check(os.path.join(HERE, "recorded", "rules", "update-ignore-foreign-%s.itr" % server),
+                      "--oracle=mvcc")
+        assert found["verdict"] == "ok" and found["coverage"]["decided"] == 12, found["coverage"]
+
+
 def test_a_row_that_refers_to_nothing_is_a_violation():
     # MySQL 9.7 takes the row itself, as it was before, for the parent: `set id = 7, p = 5 where id = 5`.
     found = check(os.path.join(HERE, "recorded", "known", "foreign-orphan-mysql.itr"),
