@@ -36,17 +36,19 @@ static struct sql_frame_end parse_frame_end(
 	}
 	if (!accept(p, T_UNBOUNDED)) {
 		bool interval = p->tok.kind == T_INTERVAL;
-		struct sql_expr *bound = interval ? parse_interval_operand(p) : parse_bit_expr(p);
+		bool temporal = p->tok.kind == T_DATE || p->tok.kind == T_TIME ||
+				p->tok.kind == T_TIMESTAMP;
+		bool literal = at_literal(p) || temporal;
+		bool number = p->tok.kind == T_L_INT || p->tok.kind == T_L_DECIMAL ||
+			      p->tok.kind == T_L_FLOAT;
 
-		if (interval && is_maria(p) && is_open_interval(bound))
+		/* MySQL: a number, a parameter or an interval; MariaDB: a literal. */
+		if (is_maria(p) ? !literal : !interval && !number && p->tok.kind != T_PARAM)
 			parse_fail(p);
+		struct sql_expr *bound = interval ? parse_interval_operand(p) : parse_operand(p);
 
-		/* MySQL: a number or a parameter. */
-		if (!is_maria(p) && !is_open_interval(bound) && bound->kind != SQL_EXPR_PARAM &&
-			!(bound->kind == SQL_EXPR_LITERAL &&
-				(bound->u.literal.kind == SQL_LIT_INT ||
-					bound->u.literal.kind == SQL_LIT_DECIMAL ||
-					bound->u.literal.kind == SQL_LIT_FLOAT)))
+		if ((interval && !is_open_interval(bound)) ||
+			(temporal && bound->kind != SQL_EXPR_LITERAL))
 			parse_fail(p);
 		exprs_add(&w->bounds, tail, bound);
 		end.offset = bound;
@@ -76,6 +78,8 @@ static void parse_frame(struct parser *p, struct sql_window *w)
 	} else {
 		w->from = parse_frame_end(p, w, &tail);
 		w->to.place = SQL_FRAME_CURRENT;
+		if (w->from.place == SQL_FRAME_FOLLOWING || w->from.place == SQL_FRAME_LAST)
+			parse_fail_why(p, "a frame that starts behind the row needs BETWEEN, before this");
 	}
 	if (accept(p, T_EXCLUDE)) {
 		w->exclude = true;
@@ -150,6 +154,7 @@ static bool is_aggregate(enum token_kind kind)
 	case T_GROUP_CONCAT:
 	case T_JSON_ARRAYAGG:
 	case T_JSON_OBJECTAGG:
+	case T_ST_COLLECT:
 		return true;
 	default:
 		return false;
@@ -189,6 +194,7 @@ static bool takes_distinct(enum token_kind kind)
 	case T_MAX:
 	case T_GROUP_CONCAT:
 	case T_JSON_ARRAYAGG:
+	case T_ST_COLLECT:
 		return true;
 	default:
 		return false;
@@ -450,11 +456,14 @@ static void parse_plain_args(struct parser *p, struct sql_expr *e, bool aliases)
 		if (own_clauses(p, e->u.call.name)) {
 			uint32_t clause = p->tok.start;
 
-			if (span_ieq_str(e->u.call.name, "weight_string"))
+			if (span_ieq_str(e->u.call.name, "weight_string")) {
 				check_weight_string(p);
-			else if (span_ieq_str(e->u.call.name, "json_value") &&
-				 e->u.call.args.count != 2)
-				parse_fail(p);
+			} else if (span_ieq_str(e->u.call.name, "json_value")) {
+				if (e->u.call.args.count != 2)
+					parse_fail(p);
+				if (accept(p, T_RETURNING))
+					parse_cast_type(p);
+			}
 			skip_to_close(p);
 			extra_of(p, e)->tail = text_from(p, clause);
 		} else if (accept(p, T_AS) || at_name(p) || p->tok.kind == T_STRING) {
@@ -533,6 +542,32 @@ static void check_mysql_args(struct parser *p, const struct sql_expr *e, enum to
 		parse_fail_why(p, "wrong number of arguments before this");
 }
 
+/* SETVAL(sequence, [-]n, number, number): of 64 bits, and of 63 before 11.8. */
+static bool is_setval(const struct parser *p, const struct sql_expr *value)
+{
+	bool signed_ = value->kind == SQL_EXPR_UNARY &&
+		       (value->op == SQL_OP_NEG || value->op == SQL_OP_PLUS);
+	bool neg = signed_ && value->op == SQL_OP_NEG, wide = p->opt.version >= 110800;
+	const struct sql_expr *number = signed_ ? value->u.binary.left : value;
+	uint64_t n;
+
+	if (number->kind != SQL_EXPR_LITERAL || number->u.literal.kind != SQL_LIT_INT ||
+		!parse_digits(number->u.literal.text, &n))
+		return false;
+	if (n > (uint64_t)INT64_MAX && !(wide && (!neg || n == (uint64_t)INT64_MAX + 1)))
+		return false;
+	for (value = value->next; value; value = value->next) {
+		if (value->kind != SQL_EXPR_LITERAL ||
+			(value->u.literal.kind != SQL_LIT_INT &&
+				value->u.literal.kind != SQL_LIT_DECIMAL &&
+				value->u.literal.kind != SQL_LIT_FLOAT &&
+				value->u.literal.kind != SQL_LIT_TRUE &&
+				value->u.literal.kind != SQL_LIT_FALSE))
+			return false;
+	}
+	return true;
+}
+
 /* Functions that are words of a server's grammar, though none here: their arguments are counted
  * while it reads. */
 static void check_named_args(struct parser *p, const struct sql_expr *e, enum token_kind kind)
@@ -579,6 +614,8 @@ static void check_named_args(struct parser *p, const struct sql_expr *e, enum to
 			(span_ieq_str(name, "nextval") || span_ieq_str(name, "lastval") ||
 				span_ieq_str(name, "setval")))
 			good = false;
+		if (good && maria && span_ieq_str(name, "setval"))
+			good = is_setval(p, first->next);
 		if (good && maria && span_ieq_str(name, "column_get"))
 			good = e->u.call.extra && e->u.call.extra->tail.ptr;
 		if (good && server == MYSQL && span_ieq_str(name, "json_value"))

@@ -224,7 +224,7 @@ static void parse_alter_drop(struct parser *p, struct sql_alter *a, uint32_t sta
 		a->name = SPAN_LIT("PRIMARY");
 		return;
 	}
-	a->name = parse_name(p);
+	a->name = a->check_word ? parse_name(p) : parse_field_name(p);
 	if (a->kind == SQL_ALTER_DROP_COLUMN && !accept(p, T_RESTRICT))
 		accept(p, T_CASCADE);
 }
@@ -252,7 +252,7 @@ static void parse_alter_column(struct parser *p, struct sql_alter *a, uint32_t s
 	}
 	accept(p, T_COLUMN);
 	a->if_exists = accept_exists(p, false, NULL);
-	a->name = parse_name(p);
+	a->name = parse_field_name(p);
 	if (accept(p, T_SET)) {
 		if (!is_maria(p) && (p->tok.kind == T_VISIBLE || p->tok.kind == T_INVISIBLE)) {
 			a->kind = SQL_ALTER_COLUMN_VISIBLE;
@@ -278,9 +278,9 @@ static void parse_alter_rename(struct parser *p, struct sql_alter *a)
 		parse_advance(p);
 		a->kind = kind == T_COLUMN ? SQL_ALTER_RENAME_COLUMN : SQL_ALTER_RENAME_KEY;
 		a->if_exists = accept_exists(p, false, NULL);
-		a->name = parse_name(p);
+		a->name = kind == T_COLUMN ? parse_name(p) : parse_field_name(p);
 		expect(p, T_TO);
-		a->new_name = parse_name(p);
+		a->new_name = kind == T_COLUMN ? parse_name(p) : parse_field_name(p);
 		return;
 	}
 	a->kind = SQL_ALTER_RENAME_TABLE;
@@ -334,7 +334,7 @@ static struct sql_alter *parse_alter_action(struct parser *p)
 		a->kind = change ? SQL_ALTER_CHANGE_COLUMN : SQL_ALTER_MODIFY_COLUMN;
 		a->if_exists = accept_exists(p, false, NULL);
 		if (change)
-			a->name = parse_name(p);
+			a->name = parse_field_name(p);
 		a->column = parse_column_def(p, true);
 		parse_place(p, a);
 		break;
@@ -418,10 +418,39 @@ static struct sql_alter *parse_alter_action(struct parser *p)
 	return a;
 }
 
+/* An action that stands by itself: of partitions, or of the tablespace. */
+static bool at_standalone(struct parser *p)
+{
+	enum token_kind next = parse_peek(p, 1).kind;
+
+	switch (p->tok.kind) {
+	case T_ADD:
+	case T_DROP:
+		return next == T_PARTITION;
+	case T_DISCARD:
+	case T_IMPORT:
+	case T_TRUNCATE:
+	case T_COALESCE:
+	case T_REORGANIZE:
+	case T_EXCHANGE:
+	case T_ANALYZE:
+	case T_CHECK:
+	case T_OPTIMIZE:
+	case T_REBUILD:
+	case T_REPAIR:
+	case T_SECONDARY_LOAD:
+	case T_SECONDARY_UNLOAD:
+		return true;
+	default:
+		return false;
+	}
+}
+
 void parse_alter_table(struct parser *p, struct sql_stmt *stmt, bool online, bool ignore)
 {
 	struct sql_alter_table *at_ = NEW(p, struct sql_alter_table);
 	struct sql_alter **tail = &at_->actions, *a;
+	bool only_modifiers = true;
 
 	stmt->kind = SQL_STMT_ALTER_TABLE;
 	stmt->u.alter_table = at_;
@@ -432,10 +461,22 @@ void parse_alter_table(struct parser *p, struct sql_stmt *stmt, bool online, boo
 	at_->table = parse_table_name(p);
 	at_->wait = parse_lock_wait_clause(p);
 	while (p->tok.kind != T_EOF && p->tok.kind != T_SEMICOLON && p->tok.kind != T_ERROR) {
+		enum token_kind kind = p->tok.kind;
+		bool alone = at_standalone(p);
+
+		if (alone && at_->actions && !only_modifiers)
+			parse_fail(p);
+		/* MySQL takes these before it. */
+		only_modifiers &= !is_maria(p) && (kind == T_ALGORITHM || kind == T_LOCK ||
+							  kind == T_WITH || kind == T_WITHOUT);
 		a = parse_alter_action(p);
 		APPEND(tail, a);
+		if (alone)
+			break;
 		a->comma = accept(p, T_COMMA);
-		if (a->comma && (p->tok.kind == T_EOF || p->tok.kind == T_SEMICOLON))
+		/* Partitioning comes last, without a comma. */
+		if (a->comma && (p->tok.kind == T_EOF || p->tok.kind == T_SEMICOLON ||
+					p->tok.kind == T_PARTITION || p->tok.kind == T_REMOVE))
 			parse_fail(p);
 		/* Only table options and partitioning may follow without a comma. */
 		if (!a->comma && p->tok.kind != T_PARTITION && p->tok.kind != T_REMOVE &&
@@ -474,7 +515,7 @@ void parse_create_index(struct parser *p, struct sql_stmt *stmt, bool or_replace
 		ix->key.kind = SQL_KEY_FULLTEXT;
 	else if (accept(p, T_SPATIAL))
 		ix->key.kind = SQL_KEY_SPATIAL;
-	else if (accept(p, T_VECTOR))
+	else if (is_maria(p) && accept(p, T_VECTOR))
 		ix->key.kind = SQL_KEY_VECTOR;
 	expect(p, T_INDEX);
 	if (is_maria(p) && p->tok.kind == T_IF) {
@@ -484,15 +525,10 @@ void parse_create_index(struct parser *p, struct sql_stmt *stmt, bool or_replace
 		ix->key.if_not_exists = true;
 	}
 	ix->key.name = parse_name(p);
-	tail = &ix->key.options;
-	if (p->tok.kind == T_USING || p->tok.kind == T_TYPE) {
-		parse_key_options(p, ix->key.kind, tail);
-		while (*tail)
-			tail = &(*tail)->next;
-	}
+	tail = parse_key_using(p, ix->key.kind, &ix->key.options);
 	expect(p, T_ON);
 	ix->table = parse_table_name(p);
-	ix->key.parts = parse_key_parts(p, ix->key.kind == SQL_KEY_UNIQUE);
+	ix->key.parts = parse_key_parts(p, ix->key.kind);
 	ix->wait = parse_lock_wait_clause(p);
 	parse_key_options(p, ix->key.kind, tail);
 	parse_index_tail(p, &ix->options);

@@ -77,18 +77,69 @@ static void parse_generated(struct parser *p, struct sql_column_def *col)
 		col->storage = SQL_GENERATED_STORED;
 }
 
-static void add_column_option(
-	struct parser *p, struct sql_column_def *col, struct span name, bool value)
+static void add_column_option(struct sql_column_def *col, struct sql_option *opt)
 {
-	struct sql_option **tail = &col->options, *opt = option_new(p, name);
+	struct sql_option **tail = &col->options;
 
 	while (*tail)
 		tail = &(*tail)->next;
-	if (value) {
-		accept(p, T_EQ);
-		option_value(p, opt);
-	}
 	APPEND(tail, opt);
+}
+
+/* COLUMN_FORMAT, STORAGE, SRID and attributes for engines: MySQL. */
+static void parse_mysql_option(struct parser *p, struct sql_column_def *col)
+{
+	uint32_t start = p->tok.start;
+	enum token_kind kind = p->tok.kind;
+	struct sql_option *opt;
+	bool good;
+
+	parse_advance(p);
+	opt = option_new(p, parse_text(p, start));
+	if (kind == T_COLUMN_FORMAT) {
+		good = is_word(p, "fixed") || is_word(p, "dynamic") || is_word(p, "default");
+	} else if (kind == T_STORAGE) {
+		good = is_word(p, "disk") || is_word(p, "memory") || is_word(p, "default");
+	} else if (kind == T_SRID) {
+		good = p->tok.kind == T_L_INT || p->tok.kind == T_L_HEX;
+	} else {
+		accept(p, T_EQ);
+		good = p->tok.kind == T_STRING;
+	}
+	if (!good)
+		parse_fail(p);
+	option_value(p, opt);
+	add_column_option(col, opt);
+}
+
+/* ON UPDATE NOW(): the current time, written as a function of at most a number. */
+static struct sql_expr *parse_on_update(struct parser *p)
+{
+	enum token_kind kind = p->tok.kind;
+	struct sql_expr *e;
+
+	/* MariaDB 11.8 took the other words away. */
+	if (is_maria(p) && p->opt.version >= 110800 &&
+		(kind == T_LOCALTIME || kind == T_LOCALTIMESTAMP))
+		parse_fail(p);
+	e = parse_operand(p);
+	if (kind == T_LPAREN || !is_time_function(e))
+		parse_fail(p);
+	return e;
+}
+
+/* MariaDB names a column with its table in some places; kept is the column. */
+struct span parse_field_name(struct parser *p)
+{
+	struct span name;
+
+	if (!is_maria(p) || !accept(p, T_DOT))
+		name = parse_name(p);
+	else
+		return parse_name(p);
+	for (int i = 0; i < 2 && is_maria(p) && accept(p, T_DOT); i++)
+		name = parse_name(p);
+	return name;
 }
 
 static void add_check(struct parser *p, struct sql_column_def *col)
@@ -117,9 +168,13 @@ static bool has_option(const struct sql_option *opt, const char *name)
 /* One attribute behind the type; false when there is none. */
 static bool parse_attribute(struct parser *p, struct sql_column_def *col)
 {
+	struct sql_option *compressed, *reference;
 	enum token_kind next;
 	uint32_t start = p->tok.start;
 
+	/* MariaDB: a check is the last of all. */
+	if (is_maria(p) && col->checks)
+		return false;
 	switch (p->tok.kind) {
 	case T_NULL:
 		parse_advance(p);
@@ -127,6 +182,11 @@ static bool parse_attribute(struct parser *p, struct sql_column_def *col)
 		return true;
 	case T_NOT:
 		parse_advance(p);
+		if (!is_maria(p) && p->opt.version >= 80000 && is_word(p, "secondary")) {
+			parse_advance(p);
+			add_column_option(col, option_new(p, SPAN_LIT("NOT SECONDARY")));
+			return true;
+		}
 		expect(p, T_NULL);
 		col->nullable = SQL_NO;
 		return true;
@@ -139,7 +199,7 @@ static bool parse_attribute(struct parser *p, struct sql_column_def *col)
 			return false;
 		parse_advance(p);
 		parse_advance(p);
-		col->on_update = parse_simple_expr(p);
+		col->on_update = parse_on_update(p);
 		return true;
 	case T_AUTO_INCREMENT:
 		parse_advance(p);
@@ -179,24 +239,10 @@ static bool parse_attribute(struct parser *p, struct sql_column_def *col)
 		return true;
 	case T_CONSTRAINT:
 		next = parse_peek(p, 2).kind;
-		if (is_maria(p) &&
-			(next == T_REFERENCES || parse_peek(p, 1).kind == T_REFERENCES)) {
-			/* The name of such a constraint is not kept by the servers either. */
-			parse_advance(p);
-			if (p->tok.kind != T_REFERENCES)
-				parse_name(p);
-			col->reference = parse_reference(p);
-			return true;
-		}
 		/* MariaDB names checks of tables only. */
 		if (is_maria(p) || (next != T_CHECK && parse_peek(p, 1).kind != T_CHECK))
 			return false;
 		add_check(p, col);
-		return true;
-	case T_REFERENCES:
-		if (!is_maria(p)) /* behind all attributes: parse_column_def() */
-			return false;
-		col->reference = parse_reference(p);
 		return true;
 	case T_INVISIBLE:
 		parse_advance(p);
@@ -215,35 +261,43 @@ static bool parse_attribute(struct parser *p, struct sql_column_def *col)
 		parse_advance(p);
 		parse_advance(p);
 		expect(p, T_VERSIONING);
-		add_column_option(p, col, parse_text(p, start), false);
+		add_column_option(col, option_new(p, parse_text(p, start)));
 		return true;
 	case T_COLUMN_FORMAT:
 	case T_STORAGE:
 	case T_SRID:
 	case T_ENGINE_ATTRIBUTE:
 	case T_SECONDARY_ENGINE_ATTRIBUTE:
-		if (is_maria(p) && parse_peek(p, 1).kind != T_EQ)
+		if (is_maria(p))
 			return false;
-		parse_advance(p);
-		add_column_option(p, col, parse_text(p, start), true);
+		parse_mysql_option(p, col);
 		return true;
 	case T_COMPRESSED:
 		if (!is_maria(p) || !can_compress(col->type.kind) || col->type.compressed ||
 			has_option(col->options, "COMPRESSED"))
 			return false;
 		parse_advance(p);
-		add_column_option(p, col, SPAN_LIT("COMPRESSED"), p->tok.kind == T_EQ);
+		compressed = option_new(p, SPAN_LIT("COMPRESSED"));
+		if (accept(p, T_EQ)) {
+			if (!at_name(p))
+				parse_fail(p);
+			option_value(p, compressed);
+		}
+		add_column_option(col, compressed);
 		return true;
 	case T_REF_SYSTEM_ID:
-		parse_advance(p);
-		add_column_option(p, col, parse_text(p, start), true);
-		return true;
-	default:
-		if (!is_maria(p) || (p->tok.kind != T_IDENT && p->tok.kind != T_QUOTED) ||
-			parse_peek(p, 1).kind != T_EQ)
+		if (col->type.kind != SQL_TYPE_GEOMETRY && col->type.kind != SQL_TYPE_OTHER)
 			return false;
 		parse_advance(p);
-		add_column_option(p, col, parse_text(p, start), true);
+		reference = option_new(p, SPAN_LIT("REF_SYSTEM_ID"));
+		expect(p, T_EQ);
+		reference->value = parse_number(p);
+		add_column_option(col, reference);
+		return true;
+	default:
+		if (!at_plugin_option(p))
+			return false;
+		add_column_option(col, parse_plugin_option(p));
 		return true;
 	}
 }
@@ -256,7 +310,6 @@ static bool generated_attribute(const struct parser *p, const struct sql_column_
 	case T_COMMENT:
 	case T_INVISIBLE:
 	case T_CHECK:
-	case T_CONSTRAINT:
 	case T_IDENT:
 	case T_QUOTED:
 		return true;
@@ -280,8 +333,6 @@ static bool serial_attribute(struct parser *p)
 	case T_COMMENT:
 	case T_INVISIBLE:
 	case T_CHECK:
-	case T_CONSTRAINT:
-	case T_REFERENCES:
 	case T_WITH:
 	case T_WITHOUT:
 	case T_IDENT:
@@ -345,12 +396,17 @@ struct sql_column_def *parse_column_def(struct parser *p, bool changed)
 	struct sql_column_def *col = NEW(p, struct sql_column_def);
 	uint32_t start = p->tok.start;
 
-	col->name = parse_name(p);
-	/* t.c and db.t.c name the table over again; the column is the last. */
-	while (is_maria(p) && accept(p, T_DOT))
-		col->name = parse_name(p);
+	col->name = parse_field_name(p);
 	parse_column_body(p, col);
-	if (!is_maria(p) && !changed && p->tok.kind == T_REFERENCES)
+	/* The name of such a constraint is not kept by MariaDB either. */
+	if (is_maria(p) && !changed && p->tok.kind == T_CONSTRAINT) {
+		parse_advance(p);
+		if (p->tok.kind != T_REFERENCES)
+			parse_name(p);
+		if (p->tok.kind != T_REFERENCES)
+			parse_fail(p);
+	}
+	if (!changed && p->tok.kind == T_REFERENCES && !(is_maria(p) && col->generated))
 		col->reference = parse_reference(p);
 	col->loc = loc_from(p, start);
 	return col;

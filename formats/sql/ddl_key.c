@@ -59,9 +59,20 @@ struct sql_reference *parse_reference(struct parser *p)
 }
 
 /* WITHOUT OVERLAPS comes last, in a unique key. */
-struct sql_key_part *parse_key_parts(struct parser *p, bool unique)
+struct sql_key_part *parse_key_parts(struct parser *p, enum sql_key_kind kind)
 {
 	struct sql_key_part *list = NULL, **tail = &list;
+	bool unique = kind == SQL_KEY_PRIMARY || kind == SQL_KEY_UNIQUE;
+
+	/* One whole column in MariaDB since 11.7. */
+	if (is_maria(p) && p->opt.version >= 110700 &&
+		(kind == SQL_KEY_SPATIAL || kind == SQL_KEY_VECTOR)) {
+		list = NEW(p, struct sql_key_part);
+		expect(p, T_LPAREN);
+		list->column = parse_name(p);
+		expect(p, T_RPAREN);
+		return list;
+	}
 
 	expect(p, T_LPAREN);
 	do {
@@ -106,18 +117,11 @@ static void parse_key_body(struct parser *p, struct sql_key *key)
 		expect(p, T_EXISTS);
 		key->if_not_exists = true;
 	}
-	if (p->tok.kind != T_USING && p->tok.kind != T_LPAREN &&
-		!(p->tok.kind == T_TYPE &&
-			(parse_peek(p, 1).kind == T_BTREE || parse_peek(p, 1).kind == T_HASH ||
-				parse_peek(p, 1).kind == T_RTREE)))
+	/* TYPE is a name here: TYPE BTREE needs one before it. */
+	if (p->tok.kind != T_USING && p->tok.kind != T_LPAREN)
 		key->name = parse_name(p);
-	if (p->tok.kind == T_USING || p->tok.kind == T_TYPE) {
-		parse_key_options(p, key->kind, tail);
-		while (*tail)
-			tail = &(*tail)->next;
-	}
-	key->parts = parse_key_parts(
-		p, key->kind == SQL_KEY_PRIMARY || key->kind == SQL_KEY_UNIQUE);
+	tail = parse_key_using(p, key->kind, tail);
+	key->parts = parse_key_parts(p, key->kind);
 	parse_key_options(p, key->kind, tail);
 }
 
@@ -142,7 +146,6 @@ void parse_check(struct parser *p, struct sql_key *key)
 struct sql_key *parse_key(struct parser *p)
 {
 	struct sql_key *key;
-	enum token_kind next = parse_peek(p, 1).kind;
 
 	switch (p->tok.kind) {
 	case T_CONSTRAINT:
@@ -156,7 +159,7 @@ struct sql_key *parse_key(struct parser *p)
 	case T_CHECK:
 		break;
 	case T_VECTOR:
-		if (next == T_KEY || next == T_INDEX || next == T_LPAREN)
+		if (is_maria(p))
 			break;
 		return NULL;
 	default:
@@ -203,7 +206,7 @@ struct sql_key *parse_key(struct parser *p)
 		}
 		if (p->tok.kind != T_LPAREN)
 			key->name = parse_name(p);
-		key->parts = parse_key_parts(p, false);
+		key->parts = parse_key_parts(p, SQL_KEY_FOREIGN);
 		key->reference = parse_reference(p);
 		break;
 	case T_UNIQUE:

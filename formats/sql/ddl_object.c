@@ -125,6 +125,14 @@ static void parse_create_other(struct parser *p, struct sql_stmt *stmt)
 		parse_add_table(p, &stmt->tables);
 		parse_opaque(p, stmt, SQL_STMT_CREATE_SEQUENCE);
 		return;
+	case T_IDENT:
+		/* MySQL 9: CREATE MATERIALIZED VIEW */
+		if (is_maria(p) || p->opt.version < 90000 || parse_peek(p, 1).kind != T_VIEW ||
+			!span_ieq_str(parse_value(p, p->tok), "materialized"))
+			parse_fail(p);
+		parse_advance(p);
+		parse_create_view(p, stmt);
+		return;
 	case T_SERVER:
 	case T_TABLESPACE:
 	case T_UNDO:

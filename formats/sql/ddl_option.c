@@ -4,26 +4,79 @@
  */
 #include "sql/ddl.h"
 
+/* One token of a kind that the option takes: the caller says which (parse_fail() otherwise). */
 void option_value(struct parser *p, struct sql_option *opt)
 {
 	uint32_t start = p->tok.start;
 
-	if (p->tok.kind == T_LPAREN) { /* UNION = (t1, t2) */
-		while (p->tok.kind != T_RPAREN && p->tok.kind != T_EOF && p->tok.kind != T_ERROR)
-			parse_advance(p);
-		expect(p, T_RPAREN);
-	} else if (p->tok.kind == T_EOF || p->tok.kind == T_COMMA || p->tok.kind == T_RPAREN ||
-		   p->tok.kind == T_SEMICOLON || p->tok.kind == T_EQ) {
+	if (p->tok.kind == T_EOF || p->tok.kind == T_COMMA || p->tok.kind == T_RPAREN ||
+		p->tok.kind == T_SEMICOLON || p->tok.kind == T_EQ || p->tok.kind == T_LPAREN)
 		parse_fail(p);
-	} else {
-		if (p->tok.kind == T_MINUS)
-			parse_advance(p);
-		parse_advance(p);
-		if (p->tok.kind == T_DOT) {
-			parse_advance(p);
-			parse_name(p);
-		}
+	parse_advance(p);
+	opt->value = parse_text(p, start);
+}
+
+/* The grammars' ulonglong_num, and ulong_num, which takes 0x10 as well. */
+static bool at_number(const struct parser *p, bool hex)
+{
+	return p->tok.kind == T_L_INT || p->tok.kind == T_L_DECIMAL || p->tok.kind == T_L_FLOAT ||
+	       (hex && p->tok.kind == T_L_HEX);
+}
+
+/* 5, 0x5: the grammars' real_ulong_num; of MariaDB's options up to 64 bits. */
+static bool at_whole_number(const struct parser *p)
+{
+	uint64_t value;
+
+	return p->tok.kind == T_L_HEX ||
+	       (p->tok.kind == T_L_INT &&
+		       parse_digits(span_of(p->text + p->tok.start, p->tok.end - p->tok.start),
+			       &value));
+}
+
+static void check(struct parser *p, bool good)
+{
+	if (!good)
+		parse_fail(p);
+}
+
+/* MariaDB's option of a plugin: any word that is no keyword, `=`, and a name, a string, a whole
+ * number or DEFAULT. */
+bool at_plugin_option(struct parser *p)
+{
+	if (!is_maria(p) || parse_peek(p, 1).kind != T_EQ)
+		return false;
+	return p->tok.kind == T_QUOTED ||
+	       (p->tok.kind == T_IDENT &&
+		       !keyword_elsewhere(p->text + p->tok.start, p->tok.end - p->tok.start, &p->opt));
+}
+
+struct sql_option *parse_plugin_option(struct parser *p)
+{
+	uint32_t start = p->tok.start;
+	struct sql_option *opt;
+
+	parse_advance(p);
+	opt = option_new(p, parse_text(p, start));
+	expect(p, T_EQ);
+	check(p, p->tok.kind == T_STRING || p->tok.kind == T_DEFAULT || at_whole_number(p) ||
+			 at_name(p));
+	option_value(p, opt);
+	return opt;
+}
+
+/* UNION = (t1, db.t2) */
+static void parse_union_value(struct parser *p, struct sql_option *opt)
+{
+	uint32_t start = p->tok.start;
+
+	expect(p, T_LPAREN);
+	if (p->tok.kind != T_RPAREN) {
+		do {
+			parse_table_name(p);
+		} while (accept(p, T_COMMA));
 	}
+	expect(p, T_RPAREN);
 	opt->value = parse_text(p, start);
 }
 
@@ -79,14 +132,28 @@ static bool is_table_option(const struct parser *p)
 	}
 }
 
-/* 1 to 65535 */
+/* 1 to 65535; the digits before the point count. */
 static bool sample_pages_fit(struct span digits)
 {
 	uint32_t value = 0;
 
-	for (size_t i = 0; i < digits.len && value <= 65535; i++)
+	for (size_t i = 0; i < digits.len && digits.ptr[i] >= '0' && digits.ptr[i] <= '9' &&
+			   value <= 65535;
+		i++)
 		value = value * 10 + (uint32_t)(digits.ptr[i] - '0');
 	return value >= 1 && value <= 65535;
+}
+
+static bool is_row_format(const struct parser *p, struct span word)
+{
+	static const char *const formats[] = {
+		"default", "fixed", "dynamic", "compressed", "redundant", "compact"};
+
+	for (size_t i = 0; i < ARRAY_LEN(formats); i++) {
+		if (p->tok.kind != T_QUOTED && span_ieq_str(word, formats[i]))
+			return true;
+	}
+	return is_maria(p) && span_ieq_str(word, "page");
 }
 
 /* The value of a table option, current, where the servers' grammar or its actions limit it. */
@@ -99,32 +166,69 @@ static void check_option_value(struct parser *p, enum token_kind option)
 	case T_PACK_KEYS:
 	case T_STATS_AUTO_RECALC:
 	case T_STATS_PERSISTENT:
-		if (p->tok.kind != T_DEFAULT &&
-			!(number && (span_ieq_str(text, "0") || span_ieq_str(text, "1"))))
-			parse_fail(p);
+		check(p, p->tok.kind == T_DEFAULT ||
+				 (number && (span_ieq_str(text, "0") || span_ieq_str(text, "1"))));
 		return;
 	case T_STATS_SAMPLE_PAGES:
-		/* MySQL checks the range behind the grammar. */
-		if (p->tok.kind == T_DEFAULT)
-			return;
-		if (!number || (is_maria(p) && p->tok.kind == T_L_INT &&
-				       !sample_pages_fit(text)))
-			parse_fail(p);
+		/* MySQL says of what is out of range that it is wrong in its own words. */
+		check(p, p->tok.kind == T_DEFAULT || at_number(p, true) ||
+				 (!is_maria(p) && p->tok.kind == T_HEX_STR));
+		if (is_maria(p) && at_number(p, false))
+			check(p, sample_pages_fit(text));
+		return;
+	case T_MAX_ROWS:
+	case T_MIN_ROWS:
+	case T_AUTO_INCREMENT:
+		check(p, at_number(p, false));
+		return;
+	case T_AVG_ROW_LENGTH:
+	case T_KEY_BLOCK_SIZE:
+		check(p, at_number(p, is_maria(p)));
+		return;
+	case T_CHECKSUM:
+	case T_TABLE_CHECKSUM:
+	case T_DELAY_KEY_WRITE:
+		check(p, at_number(p, true));
+		return;
+	case T_TRANSACTIONAL:
+	case T_PAGE_CHECKSUM:
+	case T_SEQUENCE:
+		check(p, p->tok.kind == T_DEFAULT || at_number(p, true));
+		return;
+	case T_COMMENT:
+	case T_PASSWORD:
+	case T_CONNECTION:
+	case T_DIRECTORY:
+	case T_ENCRYPTION:
+	case T_COMPRESSION:
+	case T_ENGINE_ATTRIBUTE:
+	case T_SECONDARY_ENGINE_ATTRIBUTE:
+		check(p, p->tok.kind == T_STRING);
 		return;
 	case T_ENGINE:
-		if (p->tok.kind != T_STRING && !at_name(p))
-			parse_fail(p);
+		check(p, p->tok.kind == T_STRING || at_name(p));
+		return;
+	case T_SECONDARY_ENGINE:
+		check(p, p->tok.kind == T_NULL || p->tok.kind == T_STRING || at_name(p));
+		return;
+	case T_TABLESPACE:
+		check(p, at_name(p));
+		return;
+	case T_STORAGE:
+		check(p, is_word(p, "disk") || is_word(p, "memory"));
+		return;
+	case T_INSERT_METHOD:
+		check(p, p->tok.kind == T_NO || p->tok.kind == T_FIRST || p->tok.kind == T_LAST);
 		return;
 	case T_ROW_FORMAT:
-		if (!is_maria(p) && span_ieq_str(text, "page"))
-			parse_fail(p);
+		check(p, is_row_format(p, text));
 		return;
 	case T_CHARSET:
 	case T_COLLATE:
 	case T_CHARACTER:
 	case T_CHAR:
-		if (!is_maria(p) && p->tok.kind == T_DEFAULT)
-			parse_fail(p);
+		check(p, p->tok.kind == T_STRING || p->tok.kind == T_BINARY || at_name(p) ||
+				 (is_maria(p) && p->tok.kind == T_DEFAULT));
 		return;
 	default:
 		return;
@@ -148,6 +252,7 @@ struct sql_option *parse_table_option(struct parser *p)
 	if ((p->tok.kind == T_DATA || p->tok.kind == T_INDEX) && next == T_DIRECTORY) {
 		parse_advance(p);
 		parse_advance(p);
+		word = T_DIRECTORY;
 	} else if (p->tok.kind == T_START && next == T_TRANSACTION && !is_maria(p)) {
 		parse_advance(p);
 		parse_advance(p);
@@ -166,17 +271,53 @@ struct sql_option *parse_table_option(struct parser *p)
 		}
 	} else if (is_table_option(p)) {
 		parse_advance(p);
-	} else if ((p->tok.kind == T_IDENT || p->tok.kind == T_QUOTED) && next == T_EQ &&
-		   is_maria(p)) {
-		parse_advance(p);
+	} else if (at_plugin_option(p)) {
+		return parse_plugin_option(p);
 	} else {
 		return NULL;
 	}
 	opt = option_new(p, parse_text(p, start));
-	accept(p, T_EQ);
+	/* Two that are written without `=`. */
+	if (word != T_STORAGE && (word != T_TABLESPACE || !is_maria(p)))
+		accept(p, T_EQ);
+	if (word == T_UNION) {
+		parse_union_value(p, opt);
+		return opt;
+	}
 	check_option_value(p, word);
 	option_value(p, opt);
 	return opt;
+}
+
+/* [USING | TYPE] BTREE before a key's columns or behind them. */
+static struct sql_option *parse_using(struct parser *p)
+{
+	struct sql_option *opt = option_new(p, SPAN_LIT("USING"));
+	uint32_t start;
+
+	parse_advance(p);
+	start = p->tok.start;
+	if (!accept(p, T_BTREE) && !accept(p, T_HASH))
+		expect(p, T_RTREE);
+	opt->value = parse_text(p, start);
+	return opt;
+}
+
+/* There is one kind of index for these. */
+static bool takes_using(enum sql_key_kind kind)
+{
+	return kind != SQL_KEY_FULLTEXT && kind != SQL_KEY_SPATIAL && kind != SQL_KEY_VECTOR;
+}
+
+struct sql_option **parse_key_using(
+	struct parser *p, enum sql_key_kind kind, struct sql_option **tail)
+{
+	if ((p->tok.kind == T_USING || p->tok.kind == T_TYPE) && takes_using(kind)) {
+		struct sql_option *opt = parse_using(p);
+
+		APPEND(tail, opt);
+	}
+	return tail;
 }
 
 /* Options of keys; stops at anything else. */
@@ -189,15 +330,9 @@ void parse_key_options(struct parser *p, enum sql_key_kind kind, struct sql_opti
 		switch (p->tok.kind) {
 		case T_USING:
 		case T_TYPE:
-			/* There is one kind of index for these. */
-			if (kind == SQL_KEY_FULLTEXT || kind == SQL_KEY_SPATIAL)
+			if (!takes_using(kind))
 				return;
-			parse_advance(p);
-			opt = option_new(p, SPAN_LIT("USING"));
-			start = p->tok.start;
-			if (!accept(p, T_BTREE) && !accept(p, T_HASH))
-				expect(p, T_RTREE);
-			opt->value = parse_text(p, start);
+			opt = parse_using(p);
 			break;
 		case T_WITH:
 			if (parse_peek(p, 1).kind != T_PARSER || kind != SQL_KEY_FULLTEXT)
@@ -240,20 +375,20 @@ void parse_key_options(struct parser *p, enum sql_key_kind kind, struct sql_opti
 			break;
 		case T_KEY_BLOCK_SIZE:
 		case T_ENGINE_ATTRIBUTE:
-		case T_SECONDARY_ENGINE_ATTRIBUTE:
+		case T_SECONDARY_ENGINE_ATTRIBUTE: {
+			bool size = p->tok.kind == T_KEY_BLOCK_SIZE;
+
 			parse_advance(p);
 			opt = option_new(p, parse_text(p, start));
 			accept(p, T_EQ);
+			check(p, size ? at_number(p, true) : p->tok.kind == T_STRING);
 			option_value(p, opt);
 			break;
+		}
 		default:
-			if ((p->tok.kind != T_IDENT && p->tok.kind != T_QUOTED) ||
-				parse_peek(p, 1).kind != T_EQ || !is_maria(p))
+			if (!at_plugin_option(p))
 				return;
-			parse_advance(p);
-			opt = option_new(p, parse_text(p, start));
-			accept(p, T_EQ);
-			option_value(p, opt);
+			opt = parse_plugin_option(p);
 			break;
 		}
 		APPEND(tail, opt);

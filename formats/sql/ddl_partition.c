@@ -4,18 +4,36 @@
  */
 #include "sql/ddl.h"
 
+static bool is_option_value(struct parser *p, enum token_kind option)
+{
+	switch (option) {
+	case T_ENGINE:
+		return p->tok.kind == T_STRING || at_name(p);
+	case T_TABLESPACE:
+		return at_name(p) || (is_maria(p) && p->tok.kind == T_STRING);
+	case T_MAX_ROWS:
+	case T_MIN_ROWS:
+	case T_NODEGROUP:
+		return p->tok.kind == T_L_INT || p->tok.kind == T_L_HEX;
+	default: /* COMMENT, DATA DIRECTORY */
+		return p->tok.kind == T_STRING;
+	}
+}
+
 static void parse_partition_options(struct parser *p, bool sub, struct sql_option **tail)
 {
 	for (;;) {
 		struct sql_option *opt;
 		uint32_t start = p->tok.start;
-		enum token_kind next = parse_peek(p, 1).kind;
+		enum token_kind next = parse_peek(p, 1).kind, kind = p->tok.kind;
 
 		switch (p->tok.kind) {
 		case T_STORAGE:
 			parse_advance(p);
-			if (p->tok.kind == T_ENGINE)
-				parse_advance(p);
+			if (!at(p, T_ENGINE))
+				parse_fail(p);
+			kind = T_ENGINE;
+			parse_advance(p);
 			break;
 		case T_ENGINE:
 		case T_COMMENT:
@@ -33,13 +51,16 @@ static void parse_partition_options(struct parser *p, bool sub, struct sql_optio
 			parse_advance(p);
 			break;
 		default:
-			if ((p->tok.kind != T_IDENT && p->tok.kind != T_QUOTED) || next != T_EQ ||
-				!is_maria(p) || sub)
+			if (sub || !at_plugin_option(p))
 				return;
-			parse_advance(p);
+			opt = parse_plugin_option(p);
+			APPEND(tail, opt);
+			continue;
 		}
 		opt = option_new(p, parse_text(p, start));
 		accept(p, T_EQ);
+		if (!is_option_value(p, kind))
+			parse_fail(p);
 		option_value(p, opt);
 		APPEND(tail, opt);
 	}
@@ -57,7 +78,23 @@ static struct sql_expr *parse_partition_value(struct parser *p)
 		e->negated = true; /* the word, printed without quotes */
 		return e;
 	}
-	return parse_expr(p);
+	return parse_bit_expr(p);
+}
+
+/* (a, b) as a value of VALUES IN ((a, b), (c, d)) */
+static struct sql_expr *parse_partition_row(struct parser *p)
+{
+	struct sql_expr *e = expr_new(p, SQL_EXPR_ROW, p->tok.start);
+	struct sql_expr **tail = &e->u.call.args.first;
+	uint32_t start = p->tok.start;
+
+	expect(p, T_LPAREN);
+	do {
+		exprs_add(&e->u.call.args, &tail, parse_partition_value(p));
+	} while (accept(p, T_COMMA));
+	expect(p, T_RPAREN);
+	e->loc = loc_from(p, start);
+	return e;
 }
 
 static void parse_partition_values(struct parser *p, struct sql_partition *part)
@@ -77,8 +114,11 @@ static void parse_partition_values(struct parser *p, struct sql_partition *part)
 		part->in = true;
 	}
 	expect(p, T_LPAREN);
+	bool rows = part->in && p->tok.kind == T_LPAREN;
+
 	do {
-		exprs_add(&part->values, &tail, parse_partition_value(p));
+		exprs_add(&part->values, &tail,
+			rows ? parse_partition_row(p) : parse_partition_value(p));
 	} while (accept(p, T_COMMA));
 	expect(p, T_RPAREN);
 }
@@ -172,6 +212,12 @@ static void parse_partition_method(struct parser *p, struct sql_partition_by *by
 		parse_advance(p);
 		if (accept(p, T_COLUMNS) || (p->tok.kind == T_FIELDS && accept(p, T_FIELDS))) {
 			by->columns = true;
+			if (is_maria(p) && p->tok.kind == T_LPAREN &&
+				parse_peek(p, 1).kind == T_RPAREN) {
+				parse_advance(p);
+				parse_advance(p);
+				return;
+			}
 			by->names = parse_paren_names(p);
 			return;
 		}
@@ -187,7 +233,7 @@ static void parse_partition_method(struct parser *p, struct sql_partition_by *by
 	/* VALUES(c) is a function here too, to the grammar. */
 	p->in_duplicate = true;
 	p->no_query = !is_maria(p);
-	by->expr = parse_expr(p);
+	by->expr = parse_bit_expr(p);
 	p->in_duplicate = p->no_query = false;
 	expect(p, T_RPAREN);
 }

@@ -52,7 +52,7 @@ static void parse_row_alias(struct parser *p, struct sql_insert *ins)
 		ins->row_columns = parse_paren_names(p);
 }
 
-static void parse_insert_source(struct parser *p, struct sql_insert *ins)
+static void parse_insert_source(struct parser *p, struct sql_insert *ins, bool replace)
 {
 	/* A parenthesis is a column list unless a query starts in it. */
 	if (p->tok.kind == T_LPAREN) {
@@ -63,13 +63,19 @@ static void parse_insert_source(struct parser *p, struct sql_insert *ins)
 			parse_insert_columns(p, ins);
 	}
 	if (p->tok.kind == T_VALUES || (p->tok.kind == T_VALUE)) {
+		bool query = p->tok.kind == T_VALUES;
+
 		parse_advance(p);
-		ins->rows = parse_rows(p, true);
-		parse_row_alias(p, ins);
+		/* VALUES ROW(1), ROW(2) is a query that has no alias. */
+		query = query && !is_maria(p) && p->tok.kind == T_ROW;
+		ins->rows = parse_rows(p, query);
+		if (!query && !replace)
+			parse_row_alias(p, ins);
 	} else if (p->tok.kind == T_SET && !ins->has_columns) {
 		parse_advance(p);
 		ins->set = parse_assigns(p);
-		parse_row_alias(p, ins);
+		if (!replace)
+			parse_row_alias(p, ins);
 	} else if (p->tok.kind == T_LPAREN && !ins->has_columns &&
 		   parse_peek(p, 1).kind == T_WITH) {
 		ins->query = parse_subquery(p);
@@ -103,10 +109,15 @@ void parse_insert(struct parser *p, struct sql_stmt *stmt)
 	if (!replace && accept(p, T_IGNORE))
 		ins->flags |= SQL_DML_IGNORE;
 	accept(p, T_INTO);
+	/* MariaDB: no table of that name here. */
+	if (is_maria(p) && p->tok.kind == T_VALUE && parse_peek(p, 1).kind != T_DOT)
+		parse_fail(p);
 	ins->table = parse_table_name(p);
 	if (accept(p, T_PARTITION))
 		ins->partitions = parse_paren_names(p);
-	parse_insert_source(p, ins);
+	parse_insert_source(p, ins, replace);
+	if (ins->query)
+		no_procedure(p, ins->query);
 	if (!replace && p->tok.kind == T_ON) {
 		parse_advance(p);
 		expect(p, T_DUPLICATE);

@@ -163,7 +163,7 @@ static struct sql_expr *parse_is(struct parser *p, struct sql_expr *left, bool *
 
 	parse_advance(p);
 	negated = accept(p, T_NOT);
-	if (accept(p, T_NULL)) {
+	if (accept(p, T_NULL) || (is_maria(p) && accept(p, T_NULL_N))) {
 		op = SQL_OP_IS_NULL;
 	} else if (accept(p, T_TRUE)) {
 		op = SQL_OP_IS_TRUE;

@@ -276,6 +276,8 @@ static struct sql_table_ref *parse_table_factor(struct parser *p)
 	}
 	if (p->tok.kind == T_LBRACE) { /* { OJ ... }, ODBC */
 		parse_advance(p);
+		if (!is_maria(p) && p->tok.kind == T_QUOTED)
+			parse_fail(p);
 		struct span oj = parse_name(p);
 		if (!is_maria(p) && !span_ieq_str(oj, "oj"))
 			parse_fail(p);

@@ -130,7 +130,8 @@ bool keyword_reserved(const struct keyword_info *info, const struct sql_options 
 	return since != 0 && opt->version >= since;
 }
 
-bool uncallable(const char *word, size_t len, const struct sql_options *opt)
+/* The servers of UNCALLABLE(word, ...), or 0. */
+static unsigned uncallable_in(const char *word, size_t len)
 {
 	static const struct {
 		const char *name;
@@ -146,6 +147,26 @@ bool uncallable(const char *word, size_t len, const struct sql_options *opt)
 #undef RESERVED_BEFORE
 #undef UNCALLABLE
 	};
+	size_t low = 0, high = ARRAY_LEN(names);
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		int order = strncasecmp(word, names[mid].name, len);
+
+		if (order == 0 && names[mid].name[len])
+			order = -1;
+		if (order == 0)
+			return names[mid].servers;
+		if (order < 0)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return 0;
+}
+
+bool uncallable(const char *word, size_t len, const struct sql_options *opt)
+{
 	unsigned server = opt->flavour == SQL_MARIADB
 				  ? (opt->version >= 110800   ? UC_MARIA
 					    : opt->version < 100600 ? UC_MARIA_OLD
@@ -153,22 +174,33 @@ bool uncallable(const char *word, size_t len, const struct sql_options *opt)
 				  : (opt->version >= 80400   ? UC_MYSQL | UC_MYSQL_9
 					    : opt->version >= 80000 ? UC_MYSQL | UC_MYSQL_8
 								    : UC_MYSQL_OLD);
-	size_t low = 0, high = ARRAY_LEN(names);
 
-	while (low < high && server) {
-		size_t mid = (low + high) / 2;
-		int order = strncasecmp(word, names[mid].name, len);
+	return server && (uncallable_in(word, len) & server) != 0;
+}
 
-		if (order == 0 && names[mid].name[len])
-			order = -1;
-		if (order == 0)
-			return (names[mid].servers & server) != 0;
-		if (order < 0)
-			high = mid;
-		else
-			low = mid + 1;
+bool keyword_elsewhere(const char *word, size_t len, const struct sql_options *opt)
+{
+	/* Of the words that name functions or clauses, or came and went. */
+	static const struct {
+		const char *name;
+		bool keyword;
+		uint32_t since, before;
+	} found[] = {{"channel", true, 0, 0}, {"column_add", true, 0, 0},
+		{"column_check", true, 0, 0}, {"column_create", true, 0, 0},
+		{"column_delete", true, 0, 0}, {"column_get", true, 0, 0},
+		{"lastval", true, 0, 0}, {"minus", true, 0, 0}, {"nested", true, 0, 0},
+		{"new", false, 0, 0}, {"nextval", true, 0, 0}, {"nocopy", true, 110800, 0},
+		{"old_password", true, 0, 0}, {"ordinality", true, 0, 0}, {"path", true, 0, 0},
+		{"read_only", true, 0, 110800}, {"record", true, 110800, 0},
+		{"rownum", true, 0, 0}, {"setval", true, 0, 0}, {"types", false, 0, 0},
+		{"validation", true, 110800, 0}, {"weight_string", true, 0, 0}};
+
+	for (size_t i = 0; i < ARRAY_LEN(found); i++) {
+		if (span_ieq_str(span_of(word, len), found[i].name))
+			return found[i].keyword && opt->version >= found[i].since &&
+			       (!found[i].before || opt->version < found[i].before);
 	}
-	return false;
+	return (uncallable_in(word, len) & (UC_MARIA_OLD | UC_MARIA)) != 0;
 }
 
 const char *keyword_text(enum token_kind kind)
@@ -225,6 +257,7 @@ const char *keyword_text(enum token_kind kind)
 		[T_LBRACE] = "\"{\"",
 		[T_RBRACE] = "\"}\"",
 		[T_NULL_N] = "\"\\N\"",
+		[T_DOLLAR] = "a text in dollar signs",
 		[T_WANT_NAME] = "a name",
 		[T_WANT_EXPR] = "an expression",
 		[T_WANT_STRING] = "a string",
@@ -241,7 +274,7 @@ const char *keyword_text(enum token_kind kind)
 	return names[kind];
 }
 
-bool charset_known(const char *name, size_t len)
+bool charset_known(const char *name, size_t len, const struct sql_options *opt)
 {
 	static const char *const charsets[] = {"armscii8", "ascii", "big5", "binary", "cp1250",
 		"cp1251", "cp1256", "cp1257", "cp850", "cp852", "cp866", "cp932", "dec8", "eucjpms",
@@ -250,6 +283,8 @@ bool charset_known(const char *name, size_t len)
 		"sjis", "swe7", "tis620", "ucs2", "ujis", "utf16", "utf16le", "utf32", "utf8",
 		"utf8mb3", "utf8mb4"};
 
+	if (opt->flavour == SQL_MARIADB && span_ieq_str(span_of(name, len), "gb18030"))
+		return false;
 	for (size_t i = 0; i < ARRAY_LEN(charsets); i++) {
 		if (span_ieq(span_str(charsets[i]), span_of(name, len)))
 			return true;

@@ -120,6 +120,22 @@ static struct sql_expr *parse_case(struct parser *p)
 	return e;
 }
 
+/* AT TIME ZONE [INTERVAL] '+00:00', in MySQL's CAST only.  AT and ZONE are words of no other use here. */
+static void parse_at_time_zone(struct parser *p, struct sql_expr *e)
+{
+	if (is_maria(p) || p->opt.version < 80022 || p->tok.kind != T_IDENT ||
+		parse_peek(p, 1).kind != T_TIME ||
+		!span_ieq_str(parse_value(p, parse_peek(p, 2)), "zone"))
+		return;
+	if (!span_ieq_str(parse_value(p, p->tok), "at"))
+		return;
+	parse_advance(p);
+	parse_advance(p);
+	parse_advance(p);
+	accept(p, T_INTERVAL);
+	e->u.cast.zone = parse_string(p);
+}
+
 static struct sql_expr *parse_cast(struct parser *p)
 {
 	uint32_t start = p->tok.start;
@@ -134,7 +150,11 @@ static struct sql_expr *parse_cast(struct parser *p)
 		e->kind = SQL_EXPR_CONVERT_USING;
 		e->u.cast.charset = parse_charset_name(p);
 	} else {
+		if (!convert)
+			parse_at_time_zone(p, e);
 		expect(p, convert ? T_COMMA : T_AS);
+		if (e->u.cast.zone.ptr && !at(p, T_DATETIME))
+			parse_fail(p);
 		e->u.cast.type = parse_cast_type(p);
 	}
 	expect(p, T_RPAREN);

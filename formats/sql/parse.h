@@ -38,6 +38,7 @@ struct parser {
 	uint32_t params;
 	uint8_t ahead_count, ahead_first;
 	struct token ahead[PARSE_AHEAD];
+	const struct sql_into *last_into; /* the last INTO behind a whole query, not before its FROM */
 	struct sql_expr *pending; /* an operand already read: see parse_paren() */
 	enum parse_failure failure;
 	const char *why; /* instead of "expected ...", or NULL */

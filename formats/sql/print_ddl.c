@@ -392,6 +392,21 @@ static void put_elements(struct printer *p, const struct sql_element *el)
 
 /* ------------------------------------------------------------------ partitions */
 
+static void put_partition_values(struct printer *p, struct sql_exprs values)
+{
+	for (const struct sql_expr *e = values.first; e; e = e->next) {
+		if (e->kind == SQL_EXPR_ROW) {
+			put(p, "(");
+			put_partition_values(p, e->u.call.args);
+			put(p, ")");
+		} else {
+			put_bit(p, e);
+		}
+		if (e->next)
+			put(p, ", ");
+	}
+}
+
 static void put_partition_defs(struct printer *p, const struct sql_partition *part, bool sub)
 {
 	put(p, " (");
@@ -403,7 +418,7 @@ static void put_partition_defs(struct printer *p, const struct sql_partition *pa
 					      : " VALUES LESS THAN (");
 		else if (part->in)
 			put(p, " VALUES IN (");
-		put_exprs(p, part->values);
+		put_partition_values(p, part->values);
 		if ((part->less_than && !part->maxvalue) || part->in)
 			put(p, ")");
 		put(p, part->history ? " HISTORY" : "");
@@ -453,7 +468,7 @@ static void put_partition_method(struct printer *p, const struct sql_partition_b
 		put_names(p, by->names);
 	} else {
 		put(p, "(");
-		put_expr(p, by->expr);
+		put_bit(p, by->expr);
 		put(p, ")");
 	}
 }

@@ -512,6 +512,10 @@ static void put_cast(struct printer *p, const struct sql_expr *e)
 		put(p, " USING ");
 		put_name(p, e->u.cast.charset);
 	} else {
+		if (e->u.cast.zone.ptr) {
+			put(p, " AT TIME ZONE ");
+			put_string(p, e->u.cast.zone);
+		}
 		put(p, e->u.cast.convert ? ", " : " AS ");
 		put_cast_type(p, e->u.cast.type);
 	}

@@ -39,17 +39,13 @@ void no_with(struct parser *p, const struct sql_query *q)
 /* VALUES starts a query, and also the function VALUES(column). */
 static bool values_is_query(struct parser *p)
 {
-	struct token next = parse_peek(p, 1), inner;
+	struct token next = parse_peek(p, 1);
 
 	if (!is_maria(p))
 		return next.kind == T_ROW;
 	if (next.kind != T_LPAREN)
 		return false;
-	if (!p->in_duplicate)
-		return true;
-	inner = parse_peek(p, 2);
-	return !((inner.kind == T_IDENT || inner.kind == T_QUOTED) && !(inner.flags & TF_CALL) &&
-		 (parse_peek(p, 3).kind == T_RPAREN || parse_peek(p, 3).kind == T_DOT));
+	return !p->in_duplicate;
 }
 
 bool at_query(struct parser *p)
@@ -507,7 +503,8 @@ static struct sql_query *parse_select_core(struct parser *p, bool operand)
 
 /* ------------------------------------------------------------------ query expressions */
 
-struct sql_values_row *parse_rows(struct parser *p, bool insert)
+/* `row_word`: ROW (...), as MySQL has it in queries, and in INSERT where the first row has it. */
+struct sql_values_row *parse_rows(struct parser *p, bool row_word)
 {
 	struct sql_values_row *list = NULL, **tail = &list;
 
@@ -515,12 +512,8 @@ struct sql_values_row *parse_rows(struct parser *p, bool insert)
 		struct sql_values_row *row = NEW(p, struct sql_values_row);
 		struct sql_expr **cells = &row->values.first;
 
-		if (!is_maria(p)) {
-			if (!insert)
-				expect(p, T_ROW);
-			else if (p->tok.kind == T_ROW)
-				parse_advance(p);
-		}
+		if (row_word)
+			expect(p, T_ROW);
 		expect(p, T_LPAREN);
 		if (p->tok.kind != T_RPAREN) {
 			do {
@@ -551,7 +544,7 @@ static struct sql_query *parse_query_primary(struct parser *p, bool *paren, bool
 	case T_VALUES:
 		parse_advance(p);
 		q = query_new(p, SQL_QUERY_VALUES, start);
-		q->u.values = parse_rows(p, false);
+		q->u.values = parse_rows(p, !is_maria(p));
 		q->loc = loc_from(p, start);
 		return q;
 	case T_TABLE:
@@ -567,7 +560,8 @@ static struct sql_query *parse_query_primary(struct parser *p, bool *paren, bool
 		*paren = true;
 		expect(p, T_LPAREN);
 		q = parse_query(p);
-		if (is_maria(p) || !operand)
+		/* MySQL: an operand has it before FROM only. */
+		if (is_maria(p) || (operand && q->into && q->into == p->last_into))
 			no_into(p, q);
 		expect(p, T_RPAREN);
 		no_with(p, q);
@@ -642,10 +636,10 @@ static void parse_tail(struct parser *p, struct sql_query *q)
 		return;
 	}
 	if (at(p, T_INTO) && !q->into)
-		q->into = parse_into(p);
+		p->last_into = q->into = parse_into(p);
 	parse_locks(p, &q->locks);
 	if (p->tok.kind == T_INTO && !q->into)
-		q->into = parse_into(p);
+		p->last_into = q->into = parse_into(p);
 }
 
 static bool at_tail(const struct parser *p)
@@ -685,6 +679,11 @@ static struct sql_query *query_rest(
 		more = true;
 	}
 	if (at_tail(p) || with) {
+		struct sql_into *into = q->into;
+
+		if (paren && into && into == p->last_into)
+			no_into(p, q);
+		q->into = NULL;
 		/* (q) with something of its own keeps its parentheses. */
 		if (paren && !more && has_tail(q)) {
 			struct sql_query *outer = query_new(p, SQL_QUERY_PAREN, start);
@@ -692,6 +691,7 @@ static struct sql_query *query_rest(
 			outer->u.inner = q;
 			q = outer;
 		}
+		q->into = into;
 		q->with = with;
 		parse_tail(p, q);
 	}
@@ -710,7 +710,7 @@ struct sql_query *parse_query(struct parser *p)
 	uint32_t start = p->tok.start;
 	struct sql_with *with = NULL;
 	struct sql_query *q;
-	bool paren;
+	bool paren, in_duplicate = p->in_duplicate;
 
 	if (!parse_enter(p)) {
 		parse_leave(p);
@@ -718,10 +718,14 @@ struct sql_query *parse_query(struct parser *p)
 	}
 	if (p->no_query)
 		parse_fail(p);
+	/* MariaDB has no VALUES(c) in subqueries. */
+	if (is_maria(p))
+		p->in_duplicate = false;
 	if (p->tok.kind == T_WITH)
 		with = parse_with(p);
 	q = parse_query_primary(p, &paren, false);
 	q = query_rest(p, q, paren, with, start);
+	p->in_duplicate = in_duplicate;
 	parse_leave(p);
 	return q;
 }

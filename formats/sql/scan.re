@@ -103,7 +103,7 @@ static struct token word(struct scanner *s, const char *from, const char *to, un
 			info->kind == T_UPDATE || info->kind == T_DELETE || info->kind == T_REPLACE;
 		return tok;
 	}
-	if (*from == '_' && charset_known(from + 1, (size_t)(to - from - 1)))
+	if (*from == '_' && charset_known(from + 1, (size_t)(to - from - 1), &s->opt))
 		return make(s, T_INTRODUCER, flags, from, to);
 	return make(s, T_IDENT, flags | TF_NAME, from, to);
 }
@@ -191,6 +191,18 @@ static struct token string(struct scanner *s, enum token_kind kind, const char *
 	}
 	s->at = (uint32_t)(end - s->base);
 	return make(s, kind, flags, from, end);
+}
+
+/* $tag$ ... $tag$ */
+static struct token dollar(struct scanner *s, const char *from, size_t tag, unsigned flags)
+{
+	const char *end = s->base + s->len;
+	const char *close = memmem(from + tag, (size_t)(end - from) - tag, from, tag);
+
+	if (!close)
+		return fail(s, SCAN_STRING, from, end);
+	s->at = (uint32_t)(close + tag - s->base);
+	return make(s, T_DOLLAR, flags, from, close + tag);
 }
 
 /* Behind the two characters that open it.  Comments nest one level in a skipped executable
@@ -351,7 +363,15 @@ again:
 	}
 	[bB] "'" [01]* "'" { TOKEN(T_BIT_STR); }
 	[xXbB] "'" { return fail(s, SCAN_HEX, from, HERE); }
-	word { return word(s, from, HERE, flags); }
+	word {
+		if (*from == '$' && s->opt.flavour == SQL_MYSQL && s->opt.version >= 90000) {
+			const char *tag = memchr(from + 1, '$', (size_t)(HERE - from - 1));
+
+			if (tag)
+				return dollar(s, from, (size_t)(tag + 1 - from), flags);
+		}
+		return word(s, from, HERE, flags);
+	}
 	digit [a-zA-Z0-9_$\x80-\xff]* { return digits(s, from, HERE, flags); }
 	digit+ [eE] [+-] digit+ { TOKEN(T_L_FLOAT); }
 	digit* "." digit* {
@@ -380,6 +400,7 @@ again:
 	"@@" { TOKEN(T_AT_AT); }
 	"@" { TOKEN(T_AT); }
 	"?" { TOKEN(T_PARAM); }
+	"?" [a-zA-Z0-9_$\x80-\xff] { return fail(s, SCAN_CHAR, from, HERE); }
 	"(" { TOKEN(T_LPAREN); }
 	")" { TOKEN(T_RPAREN); }
 	"," { TOKEN(T_COMMA); }

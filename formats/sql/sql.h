@@ -272,6 +272,7 @@ struct sql_expr {
 			struct sql_expr *left;
 			struct sql_type *type;
 			struct span charset;
+			struct span zone; /* CAST(e AT TIME ZONE '+00:00' AS DATETIME): MySQL */
 			bool convert; /* written CONVERT(e, type) */
 		} cast;
 		struct {

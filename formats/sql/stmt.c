@@ -186,7 +186,8 @@ static void parse_lock_tables(struct parser *p, struct sql_stmt *stmt)
 		struct sql_lock_table *lock = NEW(p, struct sql_lock_table);
 
 		lock->table = parse_table_name(p);
-		if (accept(p, T_AS) || (p->tok.flags & TF_NAME))
+		/* MariaDB still takes `=` for AS. */
+		if (accept(p, T_AS) || (is_maria(p) && accept(p, T_EQ)) || (p->tok.flags & TF_NAME))
 			lock->alias = parse_name(p);
 		if (accept(p, T_READ)) {
 			lock->lock = accept(p, T_LOCAL) ? SQL_TABLE_LOCK_READ_LOCAL
@@ -272,6 +273,8 @@ static void parse_explain(struct parser *p, struct sql_stmt *stmt)
 		if (next == T_EOF || next == T_SEMICOLON || next == T_DOT)
 			break;
 		parse_advance(p);
+		if (p->tok.kind == T_FOR)
+			parse_fail(p);
 	}
 	ex->words = parse_text(p, start);
 	stmt->kind = SQL_STMT_EXPLAIN;

@@ -69,6 +69,7 @@ enum token_kind {
 	T_LBRACE,
 	T_RBRACE,
 	T_NULL_N, /* \N */
+	T_DOLLAR, /* $$...$$, $tag$...$tag$: a routine's body in MySQL 9, and nothing else */
 	T_FIRST_KEYWORD,
 	T_BEFORE_KEYWORDS = T_FIRST_KEYWORD - 1,
 #define KEYWORD(name, maria, mysql, flags) T_##name,
@@ -165,6 +166,8 @@ enum {
 };
 /* Keywords of a server that the grammar here has no use for: names, but not of functions. */
 bool uncallable(const char *word, size_t len, const struct sql_options *opt);
-bool charset_known(const char *name, size_t len);
+/* Whether MariaDB has a keyword that the grammar here has no use for: no name of an option. */
+bool keyword_elsewhere(const char *word, size_t len, const struct sql_options *opt);
+bool charset_known(const char *name, size_t len, const struct sql_options *opt);
 
 #endif

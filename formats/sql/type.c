@@ -98,8 +98,14 @@ static void parse_type_charset(struct parser *p, struct sql_type *type)
 	bool national = type->kind == SQL_TYPE_NCHAR || type->kind == SQL_TYPE_NVARCHAR;
 
 	for (;;) {
-		if (national && p->tok.kind != T_BINARY)
-			return; /* its character set is fixed */
+		/* One character set, before BINARY or behind it; BYTE stands alone. */
+		bool has_set = type->charset.ptr || type->ascii || type->unicode;
+
+		if (type->byte || (has_set && p->tok.kind != T_BINARY) ||
+			(national && p->tok.kind != T_BINARY))
+			return;
+		if (p->tok.kind == T_BYTE && type->binary)
+			return;
 		if (p->tok.kind == T_CHARSET ||
 			(p->tok.kind == T_CHARACTER && parse_peek(p, 1).kind == T_SET) ||
 			(p->tok.kind == T_CHAR && parse_peek(p, 1).kind == T_SET)) {
@@ -401,8 +407,10 @@ static bool castable(struct parser *p)
 	case T_YEAR:
 	case T_SQL_TSI_YEAR:
 		return !is_maria(p) && p->opt.version >= 80022;
+	case T_NATIONAL:
+		return !is_maria(p) && p->opt.version >= 80000;
 	case T_VECTOR:
-		return is_maria(p);
+		return false; /* without a number: parse_cast_type() */
 	default: /* a type of a plugin, or a shape */
 		return p->tok.kind == T_IDENT && (is_maria(p) || p->opt.version >= 80000) &&
 		       (is_maria(p) ||
@@ -440,9 +448,9 @@ struct sql_type *parse_cast_type(struct parser *p)
 		parse_fail(p);
 	} else {
 		parse_type(p, type);
-		/* No attributes of columns; DOUBLE PRECISION and FLOAT(n) are MySQL's, DOUBLE(m, d)
+		/* No attributes of columns, no NATIONAL VARCHAR; DOUBLE PRECISION and FLOAT(n) are MySQL's, DOUBLE(m, d)
 		 * is MariaDB's. */
-		if (type->is_unsigned || type->zerofill || type->is_signed || type->compressed ||
+		if ((!is_maria(p) && type->kind == SQL_TYPE_NVARCHAR) || type->is_unsigned || type->zerofill || type->is_signed || type->compressed ||
 			(type->length.ptr &&
 				(type->kind == SQL_TYPE_INT || type->kind == SQL_TYPE_YEAR)) ||
 			(type->length.ptr && is_maria(p) && type->kind == SQL_TYPE_FLOAT) ||

@@ -839,6 +839,8 @@ struct node *compile_cast(struct compiler *c, const struct sql_expr *e)
 	const struct sql_expr *left = e->kind == SQL_EXPR_UNARY ? e->u.binary.left : e->u.cast.left;
 	struct node *n = node_new(c, run_cast_int, e, 1);
 
+	if (e->kind != SQL_EXPR_UNARY && e->u.cast.zone.ptr)
+		return compile_unsupported(c, "AT TIME ZONE");
 	n->args[0] = compile_value(c, left);
 	if (!n->args[0])
 		return NULL;

@@ -68,11 +68,13 @@ static enum verdict ask(MYSQL *server, struct span text, unsigned *code, char *m
  * so that our refusal of it is no disagreement. */
 static bool stopped_reading(unsigned code)
 {
-	static const unsigned codes[] = {1044, 1054, 1063, 1066, 1102, 1103, 1109, 1115, 1128, 1193, 1221, 1231,
-		1234, 1235, 1241, 1248, 1250, 1273, 1327, 1367, 1458, 1463, 1470, 1479, 1480, 1492, 1525,
-		1564, 1582, 1584, 1653, 1791, 1800, 1801, 1901, 4128, 4161, 4177,
+	static const unsigned codes[] = {1044, 1054, 1063, 1066, 1067, 1102, 1103, 1109, 1115, 1128, 1193, 1221, 1231,
+		1234, 1235, 1241, 1248, 1250, 1272, 1273, 1298, 1327, 1367, 1427, 1458, 1463, 1470, 1479, 1480, 1492, 1525,
+		1564, 1582, 1584, 1653, 1791, 1800, 1801, 1901, 1970, 4081, 4128, 4161, 4162, 4177,
 		/* MySQL, of INTO in a place where ours refuses it too */
 		3771, 3953, 3954,
+		/* a user variable without a name */
+		3061,
 		/* attributes in JSON are read at once */
 		3980};
 
