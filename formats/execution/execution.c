@@ -236,6 +236,21 @@ static void take_schema(struct loader *l, const struct record_schema *r)
 	l->e->tables[index].schema = *r;
 }
 
+static void take_program(struct loader *l, const struct record_program *r)
+{
+	struct execution *e = l->e;
+
+	/* The start of a later segment has it again. */
+	for (size_t i = 0; i < e->program_count; i++) {
+		if (e->programs[i].type == r->type && span_eq(e->programs[i].node, r->node) &&
+			span_eq(e->programs[i].database, r->database) &&
+			span_eq(e->programs[i].name, r->name))
+			return;
+	}
+	MEM_RESERVE(e->programs, e->program_count + 1, e->program_capacity);
+	e->programs[e->program_count++] = *r;
+}
+
 /* The recorder's options that leave whole sessions out, as its note has them. */
 static bool leaves_sessions_out(struct span text)
 {
@@ -286,7 +301,8 @@ static void take(struct loader *l, const struct trace_item *item)
 	if (item->kind != RECORD_SERVER && item->kind != RECORD_SCHEMA &&
 		item->kind != RECORD_ROWS && item->kind != RECORD_SESSION &&
 		item->kind != RECORD_STMT && item->kind != RECORD_RESULT &&
-		item->kind != RECORD_TXN && item->kind != RECORD_NOTE)
+		item->kind != RECORD_TXN && item->kind != RECORD_NOTE &&
+		item->kind != RECORD_PROGRAM)
 		return;
 	l->bytes += item->whole.len;
 	if (l->bytes > l->bytes_max)
@@ -327,6 +343,8 @@ static void take(struct loader *l, const struct trace_item *item)
 		TAKE(txn, take_txn(l, &record));
 	case RECORD_NOTE:
 		TAKE(note, take_note(l, &record));
+	case RECORD_PROGRAM:
+		TAKE(program, take_program(l, &record));
 	}
 #undef TAKE
 	if (!ok)
@@ -601,6 +619,7 @@ void execution_release(struct execution *e)
 	free(e->stmts);
 	free(e->txns);
 	free(e->tables);
+	free(e->programs);
 	arena_release(&e->arena);
 	*e = (struct execution){.arena = ARENA_INIT};
 }

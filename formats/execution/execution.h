@@ -91,6 +91,8 @@ struct execution {
 	size_t txn_count, txn_capacity;
 	struct execution_table *tables;
 	size_t table_count, table_capacity;
+	struct record_program *programs;
+	size_t program_count, program_capacity;
 	struct record_server server; /* the first one */
 	bool has_server;
 	uint64_t wall_ns; /* when the recording began, since 1970; 0: not from a trace */

@@ -303,6 +303,83 @@ static bool cascaded(const struct mvcc *m, const struct store_table *table, uint
 	return false;
 }
 
+/* ---- triggers ---- */
+
+struct changing {
+	const struct plan *plan;
+	struct store_table *table;
+	struct store_record **records;
+	const struct eval_value **rows;
+	const uint32_t *order;
+};
+
+/* One row with its triggers; they are fired also where nothing changes. */
+static void change_one(struct mvcc *m, void *ctx, size_t number, struct write_answer *a)
+{
+	const struct changing *in = ctx;
+	const struct eval_table *def = in->table->def;
+	struct store_record *record = in->records[in->order[number]];
+	const struct eval_value *old = in->rows[in->order[number]], *made = NULL;
+	struct change change = {record, old, NULL, true};
+	struct eval_outcome outcome = {0};
+	struct eval_value *new = NULL;
+
+	act_on(m, in->table, record, STORE_LOCK_X, a);
+	if (a->conflict) {
+		write_error(a, ER_CHECKREAD);
+		return;
+	}
+	if (in->plan->stmt->kind == SQL_STMT_UPDATE) {
+		if (!eval_change_apply(in->plan->change, &m->store.arena, &m->env, &m->source, old, &made,
+			    &change.changed, &outcome)) {
+			answer_outcome(m, a, &outcome);
+			return;
+		}
+		if (outcome.untold_change) {
+			answer_unsupported(m, a, "rows set to a time that they may have had before");
+			return;
+		}
+		new = arena_alloc(&m->store.arena, def->column_count * sizeof(*new));
+		memcpy(new, made, def->column_count * sizeof(*new));
+	}
+	fire_before(m, in->plan->firing, old, new, a);
+	if (a->status != EVAL_OK || a->held_by != STORE_NONE)
+		return;
+	if (new)
+		change.changed = !same_row(def, old, new);
+	change.new = new;
+	if (new && change.changed && !check_row(m, def, new, &outcome)) {
+		answer_outcome(m, a, &outcome);
+		return;
+	}
+	if (change.changed) {
+		test_unique(m, in->table, &change, 1, a);
+		if (a->status == EVAL_OK)
+			write_changes(m, in->table, &change, 1, NULL, a);
+		a->affected++;
+	} else {
+		note_noop(m, in->table, record);
+	}
+	if (a->status == EVAL_OK && a->held_by == STORE_NONE)
+		fire_after(m, in->plan->firing, old, new, a);
+}
+
+static void change_firing(struct mvcc *m, struct changing *changing, size_t count, struct write_answer *a)
+{
+	const struct firing *f = changing->plan->firing;
+
+	a->matched = count;
+	if (f->asks && !fires_at_once(m, a))
+		return;
+	if (changing->table->in_order && count > 1)
+		answer_unsupported(m, a, "triggers of rows that cascades may take away");
+	else if (is_sorted(changing->plan))
+		for (size_t i = 0; i < count && a->status == EVAL_OK && a->held_by == STORE_NONE; i++)
+			change_one(m, changing, i, a);
+	else
+		rows_in_orders(m, count, change_one, changing, a);
+}
+
 void write_change(struct mvcc *m, const struct plan *plan, struct write_answer *a)
 {
 	const struct eval_table *def = eval_change_table(plan->change);
@@ -343,7 +420,7 @@ void write_change(struct mvcc *m, const struct plan *plan, struct write_answer *
 		count++;
 	}
 	kept = count;
-	if (limit || table->in_order || plan->skips) {
+	if (limit || table->in_order || plan->skips || (plan->firing && is_sorted(plan))) {
 		if (!eval_change_limit(plan->change, &m->scratch, &m->env, &m->source,
 			    (struct eval_rows){rows, count}, order, &kept, &open, &outcome)) {
 			answer_outcome(m, a, &outcome);
@@ -353,6 +430,15 @@ void write_change(struct mvcc *m, const struct plan *plan, struct write_answer *
 			answer_unsupported(m, a, "LIMIT among many equal rows");
 			return;
 		}
+	}
+	if (plan->firing) {
+		change_firing(m, &(struct changing){plan, table, records, rows, order}, kept, a);
+		note_other_rows(m, table);
+		if (!limit && !plan->sourced)
+			meet_deleted(m, table, a);
+		if (a->conflict)
+			write_error(a, ER_CHECKREAD);
+		return;
 	}
 	changes = arena_alloc(&m->scratch, (kept + 1) * sizeof(*changes));
 	for (size_t i = 0; i < kept; i++) {

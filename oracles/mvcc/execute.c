@@ -43,7 +43,7 @@ static bool changed_since_snapshot(const struct mvcc *m)
 	uint32_t view = t->view != STORE_NONE ? t->view : t->first_commits;
 
 	/* Through a view, a function or a trigger it may be any table. */
-	if (m->now_plan->elsewhere || writes_anywhere(m, m->now_plan))
+	if (m->now_plan->elsewhere || m->now_plan->effects || writes_anywhere(m, m->now_plan))
 		return true;
 	for (uint32_t i = 0; i < m->now_plan->table_count; i++) {
 		const struct store_table *table = &s->tables[m->now_plan->tables[i]];
@@ -188,7 +188,7 @@ static bool half_done_writer(const struct mvcc *m)
 		if (other == m->now_stmt || m->runs[other].state == STMT_DONE)
 			continue;
 		plan = m->runs[other].plan;
-		if (writes_anywhere(m, plan))
+		if (writes_anywhere(m, plan) || effects_write(plan->effects))
 			return true;
 		for (uint32_t t = 0; t < plan->table_count; t++) {
 			for (uint32_t u = 0; u < m->now_plan->table_count; u++) {
@@ -614,6 +614,53 @@ static bool run_write(struct mvcc *m)
 	return true;
 }
 
+/* ---- CALL ---- */
+
+/* Of a procedure that can be executed, where it succeeded. */
+static bool run_call(struct mvcc *m)
+{
+	const struct record_stmt *r = &m->schedule->stmts[m->now_stmt].in->record;
+	const struct body *body = m->now_plan->procedure;
+	struct store_txn *t = &m->store.txns[m->now_txn];
+	struct store_undo *undo = t->undo;
+	uint32_t undo_count = t->undo_count;
+	struct call_answer a = {.write = {.status = EVAL_OK, .held_by = STORE_NONE}};
+
+	/* Each of its statements may have waited, and seen what was committed before. */
+	if (!body_is_long(body) || fires_at_once(m, &a.write))
+		call_run(m, body, &a);
+	if (a.write.status == EVAL_UNSUPPORTED) {
+		store_rollback_to(&m->store, m->now_txn, undo, undo_count);
+		forget_unsupported(m);
+		judged(m, m->now_unknown ? STMT_UNDECIDED : STMT_UNSUPPORTED, a.write.reason);
+		return true;
+	}
+	if (a.write.held_by != STORE_NONE)
+		return lock_mismatch(m, &a.write);
+	if (a.write.conflict)
+		return conflict_mismatch(m, &a.write);
+	if (a.write.status == EVAL_ERROR) {
+		mismatch(m, MISMATCH_ERROR);
+		m->mismatch.expected_error = a.write.error;
+		return false;
+	}
+	if (a.differs) {
+		mismatch(m, MISMATCH_RESULT);
+		m->mismatch.expected = a.expected;
+		return false;
+	}
+	/* MariaDB counts the rows of all its statements, MySQL those of the last. */
+	if (a.counts && r->affected != (m->env.flavour == SQL_MARIADB ? a.sum : a.last)) {
+		mismatch(m, MISMATCH_AFFECTED);
+		m->mismatch.expected_affected = m->env.flavour == SQL_MARIADB ? a.sum : a.last;
+		m->mismatch.expected_matched = m->mismatch.expected_affected;
+		return false;
+	}
+	judged(m, a.undecided ? STMT_UNDECIDED : STMT_DECIDED,
+		a.undecided ? "results that were not recorded whole" : NULL);
+	return true;
+}
+
 /* ---- all ---- */
 
 static bool is_among(const uint16_t *errors, size_t count, unsigned error)
@@ -644,6 +691,12 @@ static bool error_before_rows(unsigned error)
 		1582, 1583, 1630};
 
 	return is_among(errors, ARRAY_LEN(errors), error);
+}
+
+/* Those of the server that a stored program can raise: SIGNAL, SELECT ... INTO with more than one row. */
+static bool error_of_program(unsigned error)
+{
+	return error == 1644 || error == 1172;
 }
 
 /* Which conditions are evaluated, on which rows, and whether a subquery is executed at all is the
@@ -811,7 +864,7 @@ static bool fails_in_part(const struct plan *plan, const struct record_stmt *r)
 {
 	if (!r->error || r->error == ER_SP_DOES_NOT_EXIST)
 		return false;
-	return r->affected || plan_mixes(plan);
+	return r->affected || plan_mixes(plan) || plan_is_call(plan);
 }
 
 static bool mixes_under_way(const struct mvcc *m, uint32_t stmt)
@@ -867,7 +920,7 @@ bool execute(struct mvcc *m, uint32_t index)
 		return true;
 	}
 	if (fails_in_part(plan, &stmt->in->record)) {
-		forget_for_good(m, "tables that a statement wrote which failed in part");
+		forget_written_for_good(m, "tables that a statement wrote which failed in part");
 		if (m->now_txn != STORE_NONE) {
 			touch_tables(m);
 			assume_view(m);
@@ -953,9 +1006,12 @@ bool execute(struct mvcc *m, uint32_t index)
 		judged(m, STMT_DECIDED, NULL);
 		return true;
 	}
-	if (stmt->in->record.error && !known_error(stmt->in->record.error)) {
-		/* A trigger or function may have read before its body met the error. */
+	if (stmt->in->record.error && !known_error(stmt->in->record.error) &&
+		!(plan->firing && error_of_program(stmt->in->record.error))) {
+		/* A trigger or function may have read, and locked, before its body met the error. */
 		assume_view(m);
+		if (!error_before_rows(stmt->in->record.error))
+			touch_tables(m);
 		if (error_before_rows(stmt->in->record.error))
 			judged(m, STMT_HARMLESS, NULL);
 		else
@@ -975,14 +1031,18 @@ bool execute(struct mvcc *m, uint32_t index)
 		judged(m, STMT_UNSUPPORTED, "locking reads with several query blocks");
 		return true;
 	}
-	if (plan->unsupported || writes_anywhere(m, plan) || leaves_out_rows(plan, &stmt->in->record)) {
-		if (plan->writes)
+	if ((plan->unsupported && !plan->procedure) || (plan->effects && !plan->firing && !plan->procedure) ||
+		writes_anywhere(m, plan) || m->runs[index].mixes || leaves_out_rows(plan, &stmt->in->record)) {
+		/* What it committed before its end others may have seen. */
+		if (plan->writes && m->runs[index].mixes)
+			forget_written_for_good(m, MIXED_TABLES);
+		else if (plan->writes)
 			forget_unsupported(m);
 		touch_tables(m);
 		assume_view(m);
 		judged(m, STMT_UNSUPPORTED,
 			plan->unsupported	   ? plan->unsupported
-			: writes_anywhere(m, plan) ? "writes to tables with triggers"
+			: plan->effects || writes_anywhere(m, plan) ? "writes to tables with triggers"
 						   : "DELETE IGNORE with warnings");
 		return true;
 	}
@@ -992,7 +1052,7 @@ bool execute(struct mvcc *m, uint32_t index)
 		run_in_fog(m);
 		return true;
 	}
-	ok = plan->query ? run_query(m) : run_write(m);
+	ok = plan->procedure ? run_call(m) : plan->query ? run_query(m) : run_write(m);
 	if (ok && m->now_split)
 		note_add(m, m->now_split_gap ? NOTE_SPLIT_GAP : NOTE_SPLIT, STORE_NONE,
 			m->now_split_table, m->now_split_record);

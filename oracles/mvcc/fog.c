@@ -230,9 +230,29 @@ static bool foreign_fogged(const struct mvcc *m, uint32_t table)
 	return false;
 }
 
+/* Of tables that stored programs use. */
+static bool effects_fogged(const struct mvcc *m, const struct effects *effects)
+{
+	for (uint32_t i = 0; effects && i < effects->count; i++) {
+		const struct effect *e = &effects->list[i];
+
+		if (e->blind)
+			continue;
+		if (table_fogged(m, &m->store.tables[e->table], READ_CURRENT) ||
+			table_fogged(m, &m->store.tables[e->table], READ_SNAPSHOT) ||
+			table_fogged(m, &m->store.tables[e->table], READ_DIRTY) ||
+			(e->written && related_fogged(m, e->table)))
+			return true;
+	}
+	return false;
+}
+
 bool fog_in_reach(struct mvcc *m)
 {
 	const struct plan *plan = m->now_plan;
+
+	if (effects_fogged(m, plan->effects))
+		return true;
 
 	for (uint32_t i = 0; i < plan->table_count; i++) {
 		struct store_table *table = &m->store.tables[plan->tables[i]];
@@ -302,6 +322,22 @@ bool fog_all(struct mvcc *m, struct store_table *table)
 		return false;
 	for (uint32_t i = 0; i < table->count; i++)
 		fog_record(m, table, table->records[i]);
+	fog_others(m, table);
+	return true;
+}
+
+bool fog_new_row(struct mvcc *m, struct store_table *table)
+{
+	if (!table->cluster || table->unknown || m->now_txn == STORE_NONE ||
+		!store_is_active(&m->store, m->now_txn))
+		return false;
+	for (uint32_t i = 0; i < table->count; i++) {
+		struct store_record *record = table->records[i];
+
+		/* A key that was there once, or may be. */
+		if (!store_alive(store_current(&m->store, record, m->now_txn)))
+			fog_record(m, table, record);
+	}
 	fog_others(m, table);
 	return true;
 }

@@ -30,6 +30,8 @@ bool fog_in_reach(struct mvcc *m);
 bool fog_write(struct mvcc *m, uint32_t table);
 /* Anything may be in the table.  False: likewise. */
 bool fog_all(struct mvcc *m, struct store_table *table);
+/* A row came with a key that is not known, and that no other has.  False: likewise. */
+bool fog_new_row(struct mvcc *m, struct store_table *table);
 /* Are there rows at the end of the trace that are not known? */
 bool fog_at_end(const struct mvcc *m, const struct store_table *table);
 /* What the answer of the query at hand tells of rows that were not known. */

@@ -22,7 +22,7 @@ static bool overlapped(struct mvcc *m, uint32_t number, const struct store_recor
 			return true;
 		if (!plan->writes || (!any && !ends_txn(m, other)))
 			continue;
-		if (writes_anywhere(m, plan))
+		if (writes_anywhere(m, plan) || effects_write(plan->effects))
 			return true;
 		for (uint32_t t = 0; t < plan->table_count; t++)
 			hit |= plan->written[t] && (plan->tables[t] == number ||

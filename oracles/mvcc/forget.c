@@ -65,15 +65,26 @@ void forget_written(struct mvcc *m, const char *reason)
 		/* A setting that is not modelled may choose other keys (auto_increment_increment) or
 		 * other rows (sql_auto_is_null), and give the text another meaning. */
 		else
-			forget_rows(m, plan->tables[i], oddity == SESSION_ODD, reason);
+			forget_rows(m, plan->tables[i],
+				oddity == SESSION_ODD || (plan->effects && plan->effects->sets_row), reason);
 		if (plan->redefines && plan->stmt->kind != SQL_STMT_TRUNCATE)
 			TRAIL_SET(&m->store.trail, table->redefined, 1);
 		if (plan->stmt->kind == SQL_STMT_CREATE_TRIGGER)
 			TRAIL_SET(&m->store.trail, table->triggers, (uint32_t)WRITE_ANY);
 	}
+	for (uint32_t i = 0; plan->effects && i < plan->effects->count; i++) {
+		const struct effect *effect = &plan->effects->list[i];
+
+		if (!effect->written)
+			continue;
+		if (!effect->blind || !fog_new_row(m, &m->store.tables[effect->table]))
+			forget_rows(m, effect->table, true, reason);
+		forgotten[effect->table] = FORGOTTEN_ALL;
+	}
 	/* Foreign keys carry it on, unless rows only came. */
-	while (more && !(plan->insert && plan->stmt->kind == SQL_STMT_INSERT &&
-			       !plan->stmt->u.insert->on_duplicate)) {
+	while (more && (effects_write(plan->effects) ||
+			       !(plan->insert && plan->stmt->kind == SQL_STMT_INSERT &&
+				       !plan->stmt->u.insert->on_duplicate))) {
 		more = false;
 		for (size_t i = 0; i < m->foreign_count; i++) {
 			const struct foreign *f = &m->foreigns[i];
@@ -98,7 +109,7 @@ void forget_unsupported(struct mvcc *m)
 	if (stmt && (stmt->kind == SQL_STMT_INSERT || stmt->kind == SQL_STMT_UPDATE ||
 			    stmt->kind == SQL_STMT_DELETE) &&
 		!r->affected && !r->result_sets && !(r->flags & STMT_NOT_KEPT) &&
-		!writes_anywhere(m, m->now_plan))
+		!effects_write(m->now_plan->effects) && !writes_anywhere(m, m->now_plan))
 		return;
 	forget_written(m, "tables that an unsupported statement wrote");
 }
@@ -109,5 +120,14 @@ void forget_for_good(struct mvcc *m, const char *reason)
 
 	m->now_txn = STORE_NONE;
 	forget_all(m, reason);
+	m->now_txn = txn;
+}
+
+void forget_written_for_good(struct mvcc *m, const char *reason)
+{
+	uint32_t txn = m->now_txn;
+
+	m->now_txn = STORE_NONE;
+	forget_written(m, reason);
 	m->now_txn = txn;
 }

@@ -242,6 +242,11 @@ void fill_autoinc(struct mvcc *m, const struct plan *plan, const struct eval_tab
 		if (row[c].kind != EVAL_NULL)
 			continue;
 		step = row_count > 1 ? plan->step : 1;
+		/* The answer tells of the statement itself only. */
+		if (m->body_depth) {
+			answer_unsupported(m, a, "AUTO_INCREMENT values that were not recorded");
+			return;
+		}
 		if (!*next && !stmt->in->record.error &&
 			!first_autoinc(m, plan, row_count, step, next, a)) {
 			if (meets_by_other_key(m, plan, c, a))
@@ -487,6 +492,8 @@ static void insert_row(struct mvcc *m, const struct plan *plan, struct store_tab
 	a->affected++;
 	a->came++;
 	returning_row(m, a, row);
+	if (plan->firing)
+		fire_after(m, plan->firing, NULL, row, a);
 }
 
 /* The row that is there and that `row` meets; NULL: none. */
@@ -638,15 +645,62 @@ static void collect_errors(struct mvcc *m, struct store_table *table, const stru
 	}
 }
 
-/* The rows live as long as the store. */
+struct inserting {
+	const struct plan *plan;
+	struct store_table *table;
+	const struct eval_rows *rows;
+	uint64_t next;   /* AUTO_INCREMENT */
+	size_t numbered; /* rows that the server numbered and that came */
+};
+
+/* One of the rows; they live as long as the store. */
+static void insert_one(struct mvcc *m, void *ctx, size_t number, struct write_answer *a)
+{
+	struct inserting *in = ctx;
+	const struct eval_table *def = in->table->def;
+	struct eval_value *row = arena_alloc(&m->store.arena, def->column_count * sizeof(*row));
+	size_t came = a->came;
+
+	memcpy(row, in->rows->row[number], def->column_count * sizeof(*row));
+	a->number = 0;
+	if (in->plan->firing)
+		fire_before(m, in->plan->firing, NULL, row, a);
+	if (a->status == EVAL_OK)
+		fill_autoinc(m, in->plan, def, in->rows->count, row, &in->next, a);
+	if (a->status != EVAL_OK)
+		return;
+	a->tried++;
+	insert_row(m, in->plan, in->table, row, a);
+	if (a->number && a->came == came)
+		in->next = a->number;
+	in->numbered += a->number && a->came > came;
+}
+
+/* With triggers. */
+static bool may_insert_firing(struct mvcc *m, const struct plan *plan, const struct eval_rows *rows,
+	unsigned error, struct write_answer *a)
+{
+	enum { ER_BAD_NULL = 1048, ER_NO_DEFAULT = 1364 };
+	const struct eval_table *def = eval_insert_table(plan->insert);
+	bool numbers = false;
+
+	for (uint32_t i = 0; i < def->column_count; i++)
+		numbers |= def->columns[i].auto_increment;
+	/* BEFORE triggers may give a column what it lacks. */
+	if (plan->firing->before_count && (error == ER_BAD_NULL || error == ER_NO_DEFAULT))
+		answer_unsupported(m, a, "values that a trigger may give to a column that lacks one");
+	else if (plan->stmt->u.insert->query && rows->count > 1 && (numbers || error))
+		answer_unsupported(m, a, "triggers of many rows, in an order that matters");
+	return a->status == EVAL_OK && (!plan->firing->asks || fires_at_once(m, a));
+}
+
 void write_insert(struct mvcc *m, const struct plan *plan, struct write_answer *a)
 {
 	const struct eval_table *def = eval_insert_table(plan->insert);
 	struct store_table *table = solver_store_table(m, def);
 	struct eval_outcome outcome = {0};
 	struct eval_rows rows = {0};
-	uint64_t next = 0;
-	size_t numbered = 0;
+	struct inserting inserting = {plan, table, &rows, 0, 0};
 	bool made;
 
 	if (table->unknown) {
@@ -677,25 +731,19 @@ void write_insert(struct mvcc *m, const struct plan *plan, struct write_answer *
 			return;
 		}
 	}
-	for (size_t i = 0; i < rows.count && a->status == EVAL_OK; i++) {
-		struct eval_value *row =
-			arena_alloc(&m->store.arena, def->column_count * sizeof(*row));
-
-		memcpy(row, rows.row[i], def->column_count * sizeof(*row));
-		a->number = 0;
-		fill_autoinc(m, plan, def, rows.count, row, &next, a);
-		if (a->status == EVAL_OK) {
-			size_t came = a->came;
-
-			a->tried++;
-			insert_row(m, plan, table, row, a);
-			if (a->number && a->came == came)
-				next = a->number;
-			numbered += a->number && a->came > came;
-		}
+	if (plan->firing && !may_insert_firing(m, plan, &rows, made ? 0 : outcome.error, a))
+		return;
+	/* Without triggers the order of a query's rows was chosen above, where it matters. */
+	if (plan->firing && plan->firing->asks && plan->stmt->u.insert->query) {
+		rows_in_orders(m, rows.count, insert_one, &inserting, a);
+	} else {
+		for (size_t i = 0; i < rows.count && a->status == EVAL_OK &&
+				   !(plan->firing && a->held_by != STORE_NONE);
+			i++)
+			insert_one(m, &inserting, i, a);
 	}
-	if (a->status == EVAL_OK && ((a->numbers == NUMBERS_CAME && !numbered) ||
-					    (a->numbers == NUMBERS_NONE && numbered)))
+	if (a->status == EVAL_OK && ((a->numbers == NUMBERS_CAME && !inserting.numbered) ||
+					    (a->numbers == NUMBERS_NONE && inserting.numbered)))
 		a->impossible = true;
 	/* The rows before the one that cannot be made came first, and so did their errors. */
 	if (!made && a->status == EVAL_OK)

@@ -42,7 +42,7 @@ static bool somebody_writes(const struct mvcc *m, uint32_t table)
 		if (m->in_flight[i] == m->now_stmt || m->runs[m->in_flight[i]].state == STMT_DONE ||
 			!plan->writes)
 			continue;
-		if (writes_anywhere(m, plan))
+		if (writes_anywhere(m, plan) || effects_write(plan->effects))
 			return true;
 		for (uint32_t t = 0; t < plan->table_count; t++) {
 			if (plan->tables[t] == table)

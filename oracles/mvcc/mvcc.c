@@ -223,7 +223,7 @@ static void find_mixed(struct mvcc *m)
 		looked[i] = s->txns[i].mixed == TXN_MIXED_NOT_TOLD;
 	for (size_t i = 0; i < s->stmt_count; i++) {
 		if (s->stmts[i].txn != SCHEDULE_NONE)
-			looked[s->stmts[i].txn] |= m->runs[i].executes;
+			looked[s->stmts[i].txn] |= m->runs[i].executes || plan_is_call(m->runs[i].plan);
 	}
 	for (uint32_t i = 0; i < s->txn_count; i++)
 		m->store.txns[i + 1].mixed = s->txns[i].mixed == TXN_MIXED_YES && !looked[i];
@@ -237,6 +237,15 @@ static void find_mixed(struct mvcc *m)
 		m->store.txns[txn + 1].mixed |= plan_mixes(m->runs[i].plan);
 	}
 	free(looked);
+}
+
+/* A CALL outside of a transaction: each of its statements is one. */
+static bool commits_inside(const struct mvcc *m, uint32_t stmt)
+{
+	uint32_t txn = m->schedule->stmts[stmt].txn;
+
+	return plan_is_call(m->runs[stmt].plan) &&
+	       (txn == SCHEDULE_NONE || m->schedule->txns[txn].autocommit);
 }
 
 /* A CALL, or several statements in one text, beside which others ran. */
@@ -255,7 +264,7 @@ static void find_mixes(struct mvcc *m)
 		} else if (s->events[e].kind == EVENT_ANSWERED) {
 			open--;
 			m->runs[i].mixes |= sent[i] + 1 < e;
-			m->runs[i].mixes &= plan_mixes(m->runs[i].plan) &&
+			m->runs[i].mixes &= (plan_mixes(m->runs[i].plan) || commits_inside(m, i)) &&
 					    !refused_whole(&s->stmts[i].in->record);
 		}
 	}
@@ -493,6 +502,7 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 		mem_zero(schedule->execution->session_count + 1, sizeof(*m->odd_sessions));
 	open_env(m);
 	open_tables(m);
+	programs_open(m);
 	make_plans(m);
 	doubt_levels(m);
 	find_mixed(m);

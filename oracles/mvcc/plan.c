@@ -603,7 +603,7 @@ static void compile(
 	}
 }
 
-static uint32_t events_of(const struct sql_stmt *stmt)
+uint32_t plan_events(const struct sql_stmt *stmt)
 {
 	switch (stmt->kind) {
 	case SQL_STMT_INSERT:
@@ -623,7 +623,8 @@ bool writes_anywhere(const struct mvcc *m, const struct plan *plan)
 	/* What foreign keys do to the rows of children fires none (MySQL manual, "CREATE TRIGGER";
 	 * MariaDB, "Trigger Overview"). */
 	for (uint32_t i = 0; i < plan->table_count; i++) {
-		if (plan->written[i] && (m->store.tables[plan->tables[i]].triggers & plan->events))
+		if (plan->written[i] && (m->store.tables[plan->tables[i]].triggers & plan->events) &&
+			!(effects_known(plan) && plan->effects->fires))
 			return true;
 	}
 	return plan->anywhere;
@@ -638,6 +639,10 @@ static uint64_t tied_tables(const struct mvcc *m, const struct plan *plan)
 		if (plan->written[i])
 			written |= store_table_bit(plan->tables[i]);
 	}
+	for (uint32_t i = 0; plan->effects && i < plan->effects->count; i++) {
+		if (plan->effects->list[i].written)
+			written |= store_table_bit(plan->effects->list[i].table);
+	}
 	while (before != written) {
 		before = written;
 		for (size_t i = 0; i < m->foreign_count; i++) {
@@ -646,6 +651,8 @@ static uint64_t tied_tables(const struct mvcc *m, const struct plan *plan)
 		}
 	}
 	tied = written;
+	for (uint32_t i = 0; plan->effects && i < plan->effects->count; i++)
+		tied |= store_table_bit(plan->effects->list[i].table);
 	for (size_t i = 0; i < m->foreign_count; i++) {
 		if (written & store_table_bit(m->foreigns[i].child))
 			tied |= store_table_bit(m->foreigns[i].parent);
@@ -694,16 +701,26 @@ static bool has_timestamp(const struct eval_table *def)
 	return false;
 }
 
-static struct plan *make_plan(
+/* Functions that are not built in. */
+static void plan_calls(struct plan *plan)
+{
+	plan->unsupported = "functions that are not built in";
+	if (effects_known(plan)) {
+		plan->peeks |= plan->harmless;
+		plan->reads |= plan->stmt->kind == SQL_STMT_SELECT && plan->effects->count;
+		plan->writes |= effects_write(plan->effects);
+		plan->harmless &= !plan->writes;
+		return;
+	}
+	plan->harmless = plan->peeks = false;
+	plan->writes = true;
+	plan->table_count = 0; /* whichever it likes */
+}
+
+static struct plan *new_plan(
 	struct mvcc *m, struct span text, const struct session_settings *settings)
 {
 	struct plan *plan = arena_zero(&m->plans_arena, sizeof(*plan));
-	struct sql_stmt *stmt = NULL;
-	struct table_walk walk = {m, plan, settings, false, false};
-	struct sql_options options = m->sql;
-	unsigned queries = 0;
-	bool calls = false;
-	struct err err;
 
 	plan->text = arena_copy(&m->plans_arena, text);
 	plan->database = settings->database;
@@ -716,12 +733,16 @@ static struct plan *make_plan(
 	plan->no_foreign_checks = settings->no_foreign_checks;
 	plan->step = settings->step;
 	settings_apply(m, plan);
-	options.mode = plan->sql_mode;
-	if (!sql_parse(&m->plans_arena, plan->text, &options, &stmt, &err)) {
-		plan->unsupported = "statements that do not parse";
-		plan->writes = plan->anywhere = true;
-		return plan;
-	}
+	return plan;
+}
+
+static void fill_plan(struct mvcc *m, struct plan *plan, const struct sql_stmt *stmt,
+	const struct session_settings *settings)
+{
+	struct table_walk walk = {m, plan, settings, false, false};
+	unsigned queries = 0;
+	bool calls = false;
+
 	/* SET STATEMENT ... FOR: for that one alone. */
 	if (stmt->kind == SQL_STMT_SET && stmt->u.set->statement && plain_sets(m, stmt->u.set, settings))
 		stmt = stmt->u.set->statement;
@@ -743,19 +764,48 @@ static struct plan *make_plan(
 	plan_number(plan);
 	if (walk.temporary && !plan->table_count && !plan->elsewhere && !plan->redefines)
 		plan->harmless = plan->peeks = true;
-	if (calls && !plan->redefines) {
-		plan->harmless = plan->peeks = false;
-		plan->writes = true;
-		plan->table_count = 0; /* whichever it likes */
-		plan->unsupported = "functions that are not built in";
-	}
-	plan->events = events_of(stmt);
+	plan->events = plan_events(stmt);
+	plan_effects(m, plan, settings);
+	if (calls && !plan->redefines)
+		plan_calls(plan);
 	plan->tied = tied_tables(m, plan);
 	plan->asks_own = plan->insert && asks_own_table(stmt->u.insert);
-	plan->anywhere |= calls || (plan->writes && plan->unsupported && !plan->redefines &&
-					   !walk.temporary && !walk.bare && !writes_a_known_table(plan));
+	plan->anywhere |= (calls && !effects_known(plan)) ||
+			  (plan->writes && plan->unsupported && !plan->redefines && !walk.temporary &&
+				  !walk.bare && !writes_a_known_table(plan) && !effects_known(plan));
 	plan_definition(m, plan);
+}
+
+static struct plan *make_plan(
+	struct mvcc *m, struct span text, const struct session_settings *settings)
+{
+	struct plan *plan = new_plan(m, text, settings);
+	struct sql_options options = m->sql;
+	struct sql_stmt *stmt = NULL;
+	struct err err;
+
+	options.mode = plan->sql_mode;
+	if (!sql_parse(&m->plans_arena, plan->text, &options, &stmt, &err)) {
+		plan->unsupported = "statements that do not parse";
+		plan->writes = plan->anywhere = true;
+		return plan;
+	}
+	fill_plan(m, plan, stmt, settings);
 	return plan;
+}
+
+struct plan *plan_of_body(
+	struct mvcc *m, const struct sql_stmt *stmt, const struct session_settings *settings)
+{
+	struct plan *plan = new_plan(m, stmt->text, settings);
+
+	fill_plan(m, plan, stmt, settings);
+	return plan;
+}
+
+const struct plan *plan_settings(struct mvcc *m, const struct session_settings *settings)
+{
+	return new_plan(m, SPAN_LIT(""), settings);
 }
 
 const struct plan *plan_of(

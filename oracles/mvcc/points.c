@@ -98,7 +98,8 @@ void plan_points(struct mvcc *m, struct plan *plan, const struct sql_expr *where
 	const struct eval_column *key;
 	struct points points;
 
-	if (!where || !table->cluster || table->cluster->count != 1)
+	/* In a stored program the name of a column may be a variable's. */
+	if (!where || m->env.locals || !table->cluster || table->cluster->count != 1)
 		return;
 	key = &table->def->columns[table->cluster->columns[0]];
 	if (key->type.kind != EVAL_T_INT || !points_of(&m->plans_arena, where, key, &points))
@@ -183,7 +184,7 @@ void plan_ranges(struct mvcc *m, struct plan *plan, const struct sql_expr *where
 {
 	struct ranges ranges = {0}, *made;
 
-	if (!where || !ranges_of(&ranges, m->store.tables[plan->tables[0]].def, where))
+	if (!where || m->env.locals || !ranges_of(&ranges, m->store.tables[plan->tables[0]].def, where))
 		return;
 	made = arena_alloc(&m->plans_arena, sizeof(*made));
 	*made = ranges;

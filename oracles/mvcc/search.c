@@ -26,6 +26,10 @@ static uint32_t choose_in(struct mvcc *m, enum point_scope to_whom, uint32_t txn
 
 	if (options <= 1)
 		return 0;
+	if (m->trying) {
+		m->trial_open = true;
+		return 0;
+	}
 	if (m->script < m->point_count && m->points[m->script].event == m->event)
 		return m->points[m->script++].taken;
 	if (m->settled)
@@ -223,7 +227,8 @@ static bool other_rows(struct mvcc *m, uint32_t stmt, uint32_t other)
 
 	if (!plan->reach || plan->table_count != 1 || plan->sourced || plan->moves_unique ||
 		plan->unsupported || !(plan->reads || plan->writes) || makes_view(m, stmt) ||
-		m->runs[other].plan->table_count || writes_anywhere(m, m->runs[other].plan) ||
+		plan->effects || m->runs[other].plan->table_count || m->runs[other].plan->effects ||
+		writes_anywhere(m, m->runs[other].plan) ||
 		txn == SCHEDULE_NONE || ends_other_txn(&m->schedule->stmts[other]) ||
 		tied_by_foreign(m, plan->tables[0]))
 		return false;

@@ -55,6 +55,11 @@ static uint16_t only_utf8mb4(uint16_t collation)
 		       : COLLATION_NONE;
 }
 
+uint16_t settings_collation_named(struct span name)
+{
+	return only_utf8mb4(collation_find(name));
+}
+
 static struct span word_of(const struct sql_expr *value)
 {
 	return value->kind == SQL_EXPR_LITERAL  ? value->u.literal.text

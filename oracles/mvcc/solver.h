@@ -12,11 +12,13 @@
 
 #include "base/buf.h"
 #include "contract.h"
+#include "mvcc/body.h"
 #include "mvcc/compare.h"
 #include "mvcc/fog.h"
 #include "mvcc/foreign.h"
 #include "mvcc/learn.h"
 #include "mvcc/mvcc.h"
+#include "mvcc/program.h"
 #include "mvcc/read.h"
 #include "mvcc/schedule.h"
 #include "mvcc/store.h"
@@ -66,6 +68,9 @@ struct plan {
 	uint32_t table_count;
 	const struct returning *returning; /* what it answers with of the rows; NULL: a count */
 	uint32_t events; /* of the tables that it writes: bits of enum write_event */
+	const struct effects *effects; /* what stored programs do that it runs; NULL: none, or not known */
+	const struct firing *firing;   /* its triggers, where they can be executed */
+	const struct body *procedure;  /* CALL: likewise */
 	uint64_t tied;   /* tables that foreign keys may have it look at or change, as bits */
 	bool elsewhere;  /* uses tables that are not known to us, or are behind a view */
 	bool anywhere;   /* may write any table */
@@ -247,6 +252,7 @@ struct mvcc {
 	struct note *notes;
 	size_t note_count, note_capacity;
 	uint32_t noted[NOTE_COUNT]; /* notes by kind */
+	struct programs *programs;
 	struct foreign *foreigns;
 	size_t foreign_count, foreign_capacity;
 	uint32_t *children; /* tables with foreign keys, of the first children_seen */
@@ -297,6 +303,9 @@ struct mvcc {
 	bool now_capped;    /* more rows may have been missed than are tried */
 	bool now_half_done; /* a statement that waits may have changed rows that this one reads */
 	const char *now_unknown; /* why a table's content is not known */
+	uint32_t body_depth; /* stored programs within each other, of which a statement is executed or compiled */
+	bool trying;     /* what is done will be undone: no choices */
+	bool trial_open; /* one would have been wanted */
 	uint32_t now_asked; /* enum asked */
 	const struct eval_value *now_replacement; /* REPLACE: the row that comes instead */
 	struct gathered now_gathered[MVCC_TABLES_MAX * 2];
@@ -373,6 +382,11 @@ size_t point_records(struct mvcc *m, struct store_table *table, struct store_rec
 /* plan.c */
 const struct plan *plan_of(
 	struct mvcc *m, struct span text, const struct session_settings *settings);
+/* Of a statement of a stored program. */
+struct plan *plan_of_body(
+	struct mvcc *m, const struct sql_stmt *stmt, const struct session_settings *settings);
+/* One that has no statement, for settings_apply(). */
+const struct plan *plan_settings(struct mvcc *m, const struct session_settings *settings);
 uint32_t solver_table(const struct mvcc *m, struct span database, struct span name);
 
 /* define.c: definitions over time.  A table that is made, changed or renamed is another one from then on, so that
@@ -421,9 +435,13 @@ void number_after(struct mvcc *m, struct session_settings *s, const struct execu
 
 /* plan.c: does the UPDATE set one of these columns, or what they follow from?  UINT32_MAX: an expression */
 bool plan_sets(const struct plan *plan, const struct eval_table *def, const uint32_t *columns, uint32_t count);
+/* plan.c: events that triggers of the tables that it writes wait for, as bits */
+uint32_t plan_events(const struct sql_stmt *stmt);
 /* plan.c: may it write any table, by itself or by a trigger? */
 bool writes_anywhere(const struct mvcc *m, const struct plan *plan);
 
+/* settings.c: the connection's collation by name; COLLATION_NONE: not one of utf8mb4 */
+uint16_t settings_collation_named(struct span name);
 /* settings.c: of a session that has said nothing yet */
 void settings_first(struct mvcc *m, struct session_settings *s, uint32_t session);
 /* What they mean to the evaluator, from now on. */
@@ -489,6 +507,8 @@ void forget_unsupported(struct mvcc *m);
 /* Also where the transaction at hand is rolled back: it may have been another that wrote. */
 #define MIXED_TABLES "tables that a transaction wrote which may have been several"
 void forget_for_good(struct mvcc *m, const char *reason);
+/* The same of what it can have written. */
+void forget_written_for_good(struct mvcc *m, const char *reason);
 
 /* wait.c: could anybody at all have held a lock that the statement at hand needed?  Whoever used one of its
  * tables in a locking way and had not ended when it was sent; or waits as it does. */

@@ -16,6 +16,9 @@ bool lock_possible(const struct mvcc *m)
 
 		for (uint32_t j = 0; j < plan->table_count && !concerned; j++)
 			concerned = plan->tables[j] == i || foreign_related(m, plan->tables[j], i);
+		for (uint32_t j = 0; plan->effects && j < plan->effects->count && !concerned; j++)
+			concerned = plan->effects->list[j].table == i ||
+				    foreign_related(m, plan->effects->list[j].table, i);
 		if (!concerned)
 			continue;
 		for (const struct store_touch *t = m->store.tables[i].touches; t; t = t->next) {
@@ -66,6 +69,9 @@ void touch_tables(struct mvcc *m)
 	for (uint32_t i = 0; i < plan->table_count; i++)
 		store_touch(&m->store, m->now_txn, &m->store.tables[plan->tables[i]],
 			plan->written[i] ? STORE_LOCK_X : STORE_LOCK_S);
+	for (uint32_t i = 0; plan->effects && i < plan->effects->count; i++)
+		store_touch(&m->store, m->now_txn, &m->store.tables[plan->effects->list[i].table],
+			plan->effects->list[i].written ? STORE_LOCK_X : STORE_LOCK_S);
 	for (uint32_t i = 0; (anywhere || plan->elsewhere) && i < m->store.table_count; i++)
 		store_touch(&m->store, m->now_txn, &m->store.tables[i],
 			anywhere ? STORE_LOCK_X : STORE_LOCK_S);

@@ -336,6 +336,62 @@ struct node *node_column(struct compiler *c, const struct sql_expr *e, uint32_t 
 	return n;
 }
 
+static struct eval_value run_local(const struct node *n, struct frame *f)
+{
+	return told(f->run, f->run->env->locals->values[n->u.number]);
+}
+
+/* NULL: not the name of one. */
+static struct node *compile_local(struct compiler *c, const struct sql_expr *e)
+{
+	const struct eval_locals *locals = c->env->locals;
+	struct span base = e->u.column.table;
+
+	if (!locals || c->no_locals || e->u.column.db.ptr)
+		return NULL;
+	for (uint32_t i = locals->count; i-- > 0;) {
+		const struct eval_local *l = &locals->list[i];
+		struct node *n;
+
+		if (!span_ieq(l->name, e->u.column.name) || !base.ptr != !l->base.ptr ||
+			(base.ptr && !span_ieq(l->base, base)))
+			continue;
+		n = node_new(c, run_local, e, 0);
+		n->type = l->type;
+		n->type.coercibility = type_is_string(&l->type) ? 2 : 5;
+		n->u.number = i;
+		n->carries = true;
+		return n;
+	}
+	return NULL;
+}
+
+static uint32_t kind_of_value(const struct eval_type *type)
+{
+	return type->kind == EVAL_T_NULL ? 0
+	       : type_is_string(type)	 ? 1
+	       : type_is_number(type)	 ? 2
+					 : 3u + type->kind;
+}
+
+/* A variable is a constant to some servers and not to others, which matters where values of several kinds
+ * are compared. */
+static bool compares_local(const struct node *n)
+{
+	bool local = false;
+	uint32_t kind = 0, other = 0;
+
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		local |= n->args[i]->fn == run_local;
+		other = kind_of_value(&n->args[i]->type);
+		if (other && kind && other != kind)
+			kind = UINT32_MAX;
+		else if (other)
+			kind = other;
+	}
+	return local && kind == UINT32_MAX;
+}
+
 static bool names_table(const struct scope_table *t, struct span db, struct span table)
 {
 	if (table.ptr && !span_eq(t->alias, table))
@@ -401,10 +457,14 @@ static struct node *find_alias(const struct scope *s, const struct sql_expr *e, 
 static struct node *compile_column(struct compiler *c, const struct sql_expr *e)
 {
 	uint32_t depth = 0, table = 0, column = 0;
+	struct node *local;
 	bool ambiguous;
 
 	if (e->negated)
 		return compile_unsupported(c, "a word in place of a value");
+	local = compile_local(c, e);
+	if (local)
+		return local;
 	for (struct scope *s = c->scope; s; s = s->outer, depth++) {
 		int found;
 		struct node *alias;
@@ -735,6 +795,8 @@ struct node *compile_expr(struct compiler *c, const struct sql_expr *e)
 	}
 	for (uint32_t i = 0; i < n->arg_count; i++)
 		n->args[i]->nested = true;
+	if (c->env->locals && (n->type.is_bool || e->kind == SQL_EXPR_CASE) && compares_local(n))
+		return compile_unsupported(c, "a variable compared with a value of another kind");
 	e = n->expr ? n->expr : e; /* +x is x */
 	if (!n->literal && n->arg_count && !(e->kind == SQL_EXPR_IN && e->u.in.query) &&
 		e->kind != SQL_EXPR_QUANTIFIED && all_constant(n))

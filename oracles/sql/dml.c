@@ -85,6 +85,21 @@ static bool store_carried(struct run *run, const struct eval_table *table, uint3
 	return true;
 }
 
+bool eval_assign(const struct eval_expr *expr, struct arena *arena, const struct eval_env *env,
+	const struct eval_source *source, const struct eval_table *table, uint32_t column,
+	struct eval_value *out, struct eval_outcome *outcome)
+{
+	struct run run = run_begin(env, source, arena, outcome);
+	const struct eval_value *row = NULL;
+	struct frame f = {.run = &run, .rows = &row};
+	struct eval_value v;
+
+	run.strict = is_strict_mode(env, 0);
+	v = shown(&run, node_carry(expr->node, &f));
+	return !run.failed &&
+	       store_carried(&run, table, column, expr->node, &expr->node->type, &v, EVAL_STORE_UPDATE, out);
+}
+
 /* The default of a column as it is stored.  `said`: DEFAULT was written, or the column left out. */
 static bool column_default(struct run *run, const struct eval_table *table, uint32_t i,
 	unsigned flags, struct eval_value *row)
@@ -155,7 +170,9 @@ static bool compile_assignments(
 		/* The alias of the new row names no target, though it has the same columns. */
 		if (c->scope->insert_table)
 			c->scope->table_count = 1;
+		c->no_locals = true;
 		target = compile_expr(c, a->target);
+		c->no_locals = false;
 		c->scope->table_count = tables;
 		if (!target)
 			return false;

@@ -183,6 +183,19 @@ enum eval_mode {
 	EVAL_MODE_NO_BACKSLASH_ESCAPES = 1 << 16, /* also for LIKE */
 };
 
+/* Names that come before those of columns: variables of a stored program, and NEW.c and OLD.c of a
+ * trigger.  Of several with one name the last is meant. */
+struct eval_local {
+	struct span base, name; /* base: NEW or OLD; none: a variable */
+	struct eval_type type;
+};
+
+struct eval_locals {
+	const struct eval_local *list; /* for compiling */
+	uint32_t count;
+	const struct eval_value *values; /* for running: by the same numbers */
+};
+
 struct eval_env {
 	enum sql_flavour flavour;
 	uint32_t version; /* 101119, 80045 */
@@ -207,6 +220,7 @@ struct eval_env {
 	struct span database;            /* DATABASE(); none: NULL */
 	const struct eval_value *params; /* of ?, in order */
 	uint32_t param_count;
+	const struct eval_locals *locals; /* NULL: none */
 	/* @name: false where not known (unset is NULL and true).  May be NULL. */
 	bool (*user_var)(void *ctx, struct span name, struct eval_value *out);
 	/* The recorded value of a call that is not deterministic (RAND(), UUID(), NEXTVAL ...):
@@ -349,6 +363,11 @@ const struct eval_type *eval_expr_type(const struct eval_expr *expr);
 bool eval_expr_run(const struct eval_expr *expr, struct arena *arena, const struct eval_env *env,
 	const struct eval_source *source, const struct eval_value *row, struct eval_value *out,
 	struct eval_outcome *outcome) MUST_CHECK;
+/* Assigned to a column, of a table that need not have rows: the value may be one that is not told.  Strict
+ * mode's errors are those of a write. */
+bool eval_assign(const struct eval_expr *expr, struct arena *arena, const struct eval_env *env,
+	const struct eval_source *source, const struct eval_table *table, uint32_t column,
+	struct eval_value *out, struct eval_outcome *outcome) MUST_CHECK;
 /* Does the row satisfy it, as a WHERE clause?  *truth is set when true is returned. */
 bool eval_expr_test(const struct eval_expr *expr, struct arena *arena, const struct eval_env *env,
 	const struct eval_source *source, const struct eval_value *row, enum eval_truth *truth,

@@ -161,6 +161,10 @@ static inline struct eval_value node_carry(const struct node *node, struct frame
 	return v;
 }
 
+struct eval_expr {
+	struct node *node;
+};
+
 /* eval_expr_run() for a value that is only kept. */
 bool expr_carry(const struct eval_expr *expr, struct arena *arena, const struct eval_env *env,
 	const struct eval_source *source, const struct eval_value *row, struct eval_value *out,
@@ -179,6 +183,7 @@ struct compiler {
 	const struct cte *ctes; /* in sight */
 	uint32_t depth;
 	bool failed;
+	bool no_locals; /* a name that cannot be a variable's */
 	/* Of the expression that is compiled: constants in it that are NULL, that fail; how many
 	 * were computed to see that. */
 	bool null_constant, failing_constant, cut_constant;

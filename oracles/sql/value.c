@@ -259,10 +259,6 @@ bool eval_from_trace(struct arena *arena, const struct eval_type *type, const st
 
 /* ---- single expressions ---- */
 
-struct eval_expr {
-	struct node *node;
-};
-
 struct eval_expr *eval_expr_compile(struct arena *arena, const struct sql_expr *expr,
 	const struct eval_table *table, struct span alias, const struct eval_env *env,
 	const struct eval_source *source, struct eval_outcome *outcome)
@@ -328,8 +324,11 @@ bool eval_expr_test(const struct eval_expr *expr, struct arena *arena, const str
 {
 	struct run run = run_begin(env, source, arena, outcome);
 	struct frame f = {.run = &run, .rows = &row};
-	struct eval_value v = node_run(expr->node, &f);
+	struct eval_value v;
 
+	/* A condition of a stored program: what strict mode makes of a warning there is for the caller. */
+	run.strict = env->locals != NULL;
+	v = node_run(expr->node, &f);
 	if (!run.failed)
 		*truth = v.kind == EVAL_NULL                    ? EVAL_UNKNOWN
 			 : to_bool(&run, &expr->node->type, &v) ? EVAL_TRUE

@@ -21,6 +21,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+import programs  # noqa: E402
 import schedules  # noqa: E402
 import wide  # noqa: E402
 
@@ -61,7 +62,7 @@ def run_on(args, port, work, begin):
         names.append(os.path.join(work, "s%d.scn" % seed))
         with open(names[-1], "w") as out:
             out.write(wide.scenario(seed, args.release.startswith("mysql")) if args.wide else
-                      schedules.scenario(seed))
+                      programs.scenario(seed) if args.programs else schedules.scenario(seed))
     traces = os.path.join(work, "traces%d" % number)
     record(args.isorec, port, names, traces, "mvcc_campaign_%d_%d" % (os.getpid(), number))
     listed = sorted(os.path.join(traces, n) for n in os.listdir(traces))
@@ -99,6 +100,8 @@ def main():
     parser.add_argument("--definitions", action="store_true",
                         help="scenarios that change definitions only")
     parser.add_argument("--wide", action="store_true", help="the schedules of wide.py")
+    parser.add_argument("--programs", action="store_true",
+                        help="those of programs.py: triggers, functions, procedures")
     parser.add_argument("--isorec", default="isorec")
     parser.add_argument("--tool", default="mvcc_tool")
     args = parser.parse_args()
