@@ -386,6 +386,21 @@ static void tell_unprepared(const struct proxy *proxy, const struct proxy_contex
 		first->name.data, count == 1 ? "" : " ...");
 }
 
+/* Likewise of rows that are not in the trace: who reads one of them cannot be judged. */
+static void tell_cut(const struct proxy *proxy, const struct backdrop *context)
+{
+	const struct backdrop_table *first = &context->tables[context->first_cut];
+
+	if (!context->cut_count || !proxy->say)
+		return;
+	proxy->say("%zu of %zu tables %s more than %llu rows (%s.%s%s): the others are not in the "
+		   "trace, and isotrace check --oracle mvcc cannot judge what reads them; see "
+		   "--snapshot-rows",
+		context->cut_count, context->count, context->cut_count == 1 ? "has" : "have",
+		(unsigned long long)context->options->rows_max, first->database.data,
+		first->name.data, context->cut_count == 1 ? "" : " ...");
+}
+
 /* Before the first client: variables of all nodes, tables and rows of the first. */
 static bool read_context(struct proxy *proxy, struct proxy_context *c, struct err *err)
 {
@@ -411,7 +426,10 @@ static bool read_context(struct proxy *proxy, struct proxy_context *c, struct er
 			buf_span(&c->context.tables[i].name));
 	origin_sort(&c->origin);
 	proxy->capture.redact.origin = &c->origin;
-	return backdrop_rows(&c->context, &proxy->nodes[0].capture, &address, "initial", err);
+	if (!backdrop_rows(&c->context, &proxy->nodes[0].capture, &address, "initial", err))
+		return false;
+	tell_cut(proxy, &c->context);
+	return true;
 }
 
 /* After the last client: tables that were made meanwhile, and rows of every node, so that nodes can

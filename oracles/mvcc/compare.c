@@ -17,6 +17,26 @@ struct decoded {
 	size_t count;
 };
 
+/* NULL: it has not `width` columns of those types, or (*undecided) not all of its values were kept. */
+static const struct eval_value *decode_row(struct arena *arena, struct span recorded, struct value *values,
+	const struct eval_type *types, uint32_t width, bool *undecided)
+{
+	struct eval_value *row = arena_alloc(arena, (width + 1) * sizeof(*row));
+	size_t told = execution_row(recorded, values, width);
+
+	if (told != width) {
+		*undecided |= told == SIZE_MAX;
+		return NULL;
+	}
+	for (uint32_t c = 0; c < width; c++) {
+		if (!eval_from_trace(arena, &types[c], &values[c], &row[c])) {
+			*undecided = true;
+			return NULL;
+		}
+	}
+	return row;
+}
+
 /* Every row has `width` columns of those types? */
 static bool decode(struct arena *arena, const struct execution_rows *recorded,
 	const struct eval_type *types, uint32_t width, struct decoded *out, bool *undecided)
@@ -26,21 +46,9 @@ static bool decode(struct arena *arena, const struct execution_rows *recorded,
 	out->rows = arena_alloc(arena, (recorded->count + 1) * sizeof(*out->rows));
 	out->count = recorded->count;
 	for (size_t r = 0; r < recorded->count; r++) {
-		struct eval_value *row = arena_alloc(arena, (width + 1) * sizeof(*row));
-
-		size_t told = execution_row(recorded->rows[r], values, width);
-
-		if (told != width) {
-			*undecided |= told == SIZE_MAX;
+		out->rows[r] = decode_row(arena, recorded->rows[r], values, types, width, undecided);
+		if (!out->rows[r])
 			return false;
-		}
-		for (uint32_t c = 0; c < width; c++) {
-			if (!eval_from_trace(arena, &types[c], &values[c], &row[c])) {
-				*undecided = true;
-				return false;
-			}
-		}
-		out->rows[r] = row;
 	}
 	return true;
 }
@@ -334,8 +342,21 @@ bool result_rows(struct mvcc *m, struct arena *arena, const struct eval_table *d
 bool content_rows(struct mvcc *m, struct arena *arena, const struct eval_table *def,
 	const struct execution_rows *content, const struct eval_value *const **rows, size_t *count)
 {
+	const struct eval_type *types = table_types(m, def);
+	struct value *values = arena_alloc(arena, (def->column_count + 1) * sizeof(*values));
+	const struct eval_value **known =
+		arena_alloc(arena, (content->count + 1) * sizeof(*known));
+	bool cut = !content->complete;
+
+	*count = 0;
+	*rows = known;
 	/* Only whole rows in the order of the definition. */
-	return !content->columns.ptr && result_rows(m, arena, def, content, rows, count);
+	for (size_t r = 0; r < content->count && !content->columns.ptr; r++) {
+		known[*count] = decode_row(
+			arena, content->rows[r], values, types, def->column_count, &cut);
+		*count += known[*count] != NULL;
+	}
+	return !cut && *count == content->count;
 }
 
 bool compare_final(struct mvcc *m, uint32_t table, const struct execution_rows *final,

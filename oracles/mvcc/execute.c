@@ -814,7 +814,7 @@ static bool view_is_older(const struct mvcc *m)
 }
 
 /* The statement may be about rows that are not known. */
-static void run_in_fog(struct mvcc *m)
+static void run_in_fog(struct mvcc *m, const char *reason)
 {
 	if (m->now_plan->writes) {
 		forget_unsupported(m);
@@ -826,7 +826,7 @@ static void run_in_fog(struct mvcc *m)
 			!m->schedule->stmts[m->now_stmt].in->record.error)
 			assume_view(m);
 	}
-	judged(m, STMT_UNDECIDED, FOG_REASON);
+	judged(m, STMT_UNDECIDED, reason);
 }
 
 /* Sent on a connection that the server had closed: nothing ever came of it. */
@@ -886,6 +886,7 @@ bool execute(struct mvcc *m, uint32_t index)
 {
 	const struct schedule_stmt *stmt = &m->schedule->stmts[index];
 	const struct plan *plan;
+	const char *fogged;
 	bool ok;
 
 	begin_statement(m, index);
@@ -1048,8 +1049,9 @@ bool execute(struct mvcc *m, uint32_t index)
 	}
 	touch_tables(m);
 	m->now_half_done = m->now_level == LEVEL_READ_UNCOMMITTED && half_done_writer(m);
-	if (fog_in_reach(m)) {
-		run_in_fog(m);
+	fogged = fog_in_reach(m);
+	if (fogged) {
+		run_in_fog(m, fogged);
 		return true;
 	}
 	ok = plan->procedure ? run_call(m) : plan->query ? run_query(m) : run_write(m);

@@ -30,13 +30,13 @@ bool is_committed(const struct mvcc *m, const struct store_version *v)
 	return m->store.txns[v->txn].state == STORE_COMMITTED;
 }
 
-bool record_fogged(
+enum fog record_fogged(
 	const struct mvcc *m, const struct store_record *record, enum read_mode mode)
 {
 	uint32_t low, high;
 
 	if (!record || !record->newest)
-		return false;
+		return FOG_NONE;
 	if (mode == READ_DIRTY)
 		return record->newest->fog;
 	view_range(m, &low, &high);
@@ -51,28 +51,27 @@ bool record_fogged(
 						    m->store.txns[v->txn].commit_no <= high);
 
 		if (v->fog && (seen || mode == READ_CURRENT))
-			return true;
+			return (enum fog)v->fog;
 		/* What is not committed may hold locks, or not. */
 		if (v->maybe && !seen && mode == READ_CURRENT)
-			return true;
+			return FOG_WRITTEN;
 		if (is_own(m, v) || (seen && m->store.txns[v->txn].commit_no <= low))
 			break;
 	}
-	return false;
+	return FOG_NONE;
 }
 
-static bool table_fogged(const struct mvcc *m, const struct store_table *table, enum read_mode mode)
+static enum fog table_fogged(
+	const struct mvcc *m, const struct store_table *table, enum read_mode mode)
 {
-	if (!table->fogged)
-		return false;
-	for (uint32_t i = 0; i < table->count; i++) {
-		if (record_fogged(m, table->records[i], mode))
-			return true;
-	}
-	return record_fogged(m, table->others, mode);
+	enum fog fog = table->fogged ? record_fogged(m, table->others, mode) : FOG_NONE;
+
+	for (uint32_t i = 0; table->fogged && !fog && i < table->count; i++)
+		fog = record_fogged(m, table->records[i], mode);
+	return fog;
 }
 
-static bool key_fogged(struct mvcc *m, struct store_table *table, const struct eval_value *row,
+static enum fog key_fogged(struct mvcc *m, struct store_table *table, const struct eval_value *row,
 	enum read_mode mode)
 {
 	struct store_record *record = store_find(&m->store, table, row);
@@ -88,7 +87,7 @@ static bool moves_parents(const struct mvcc *m, const struct foreign *f)
 	if (plan->stmt->kind == SQL_STMT_INSERT)
 		return plan->stmt->u.insert->on_duplicate != NULL;
 	return !plan->one_table || plan->stmt->kind != SQL_STMT_UPDATE ||
-	       plan_sets(plan, m->store.tables[f->parent].def, f->parent_columns, f->count);
+	       plan_sets(plan->stmt->u.update->set, m->store.tables[f->parent].def, f->parent_columns, f->count);
 }
 
 /* Does the statement at hand, which writes the child, look for parents? */
@@ -99,7 +98,7 @@ static bool moves_children(const struct mvcc *m, const struct foreign *f)
 	if (plan->stmt->kind == SQL_STMT_DELETE)
 		return false;
 	return !plan->one_table || plan->stmt->kind != SQL_STMT_UPDATE ||
-	       plan_sets(plan, m->store.tables[f->child].def, f->child_columns, f->count);
+	       plan_sets(plan->stmt->u.update->set, m->store.tables[f->child].def, f->child_columns, f->count);
 }
 
 /* Does what the statement at hand does to the table depend on others, or they on it? */
@@ -138,15 +137,17 @@ static bool only_points(const struct mvcc *m, const struct store_table *table)
 	       (!plan->writes || (!plan->moves_unique && !has_foreign(m, table)));
 }
 
-static bool points_fogged(struct mvcc *m, struct store_table *table, enum read_mode mode)
+static enum fog points_fogged(struct mvcc *m, struct store_table *table, enum read_mode mode)
 {
 	struct eval_value *row = NULL;
 
 	for (uint64_t i = 0; points_key(m, table, m->now_plan->points, i, &row); i++) {
-		if (key_fogged(m, table, row, mode))
-			return true;
+		enum fog fog = key_fogged(m, table, row, mode);
+
+		if (fog)
+			return fog;
 	}
-	return false;
+	return FOG_NONE;
 }
 
 /* The rows of INSERT ... VALUES, complete with what the server numbered; in the store's arena.
@@ -173,8 +174,10 @@ static bool inserted_rows(struct mvcc *m, struct eval_rows *rows)
 			arena_alloc(&m->store.arena, def->column_count * sizeof(*row));
 
 		memcpy(row, rows->row[i], def->column_count * sizeof(*row));
+		a.tried = i;
 		fill_autoinc(m, plan, def, rows->count, row, &next, &a);
-		if (untold_key(m, solver_store_table(m, def), row))
+		/* A number that was only tried is not a key to go by. */
+		if (a.numbers != NUMBERS_TOLD || untold_key(m, solver_store_table(m, def), row))
 			return false;
 		out[i] = row;
 	}
@@ -191,88 +194,107 @@ static bool secondary_unique(const struct store_table *table)
 	return false;
 }
 
-static bool insert_fogged(struct mvcc *m, struct store_table *table)
+/* ON DUPLICATE KEY UPDATE of the key itself: the row goes where another one may be. */
+static bool moves_duplicates(const struct mvcc *m, const struct store_table *table)
+{
+	return plan_sets(m->now_plan->stmt->u.insert->on_duplicate, table->def,
+		table->cluster->columns, table->cluster->count);
+}
+
+static enum fog insert_fogged(struct mvcc *m, struct store_table *table)
 {
 	struct eval_rows rows = {0};
 
-	if (secondary_unique(table) || !inserted_rows(m, &rows))
+	if (secondary_unique(table) || moves_duplicates(m, table) || !inserted_rows(m, &rows))
 		return table_fogged(m, table, READ_CURRENT);
 	for (size_t i = 0; i < rows.count; i++) {
-		if (key_fogged(m, table, rows.row[i], READ_CURRENT))
-			return true;
+		enum fog fog = key_fogged(m, table, rows.row[i], READ_CURRENT);
+
+		if (fog)
+			return fog;
 	}
-	return false;
+	return FOG_NONE;
 }
 
-static bool related_fogged(const struct mvcc *m, uint32_t table)
+static enum fog related_fogged(const struct mvcc *m, uint32_t table)
 {
 	for (uint32_t i = 0; i < m->store.table_count; i++) {
-		if (foreign_related(m, i, table) &&
-			table_fogged(m, &m->store.tables[i], READ_CURRENT))
-			return true;
+		enum fog fog = foreign_related(m, i, table)
+				       ? table_fogged(m, &m->store.tables[i], READ_CURRENT)
+				       : FOG_NONE;
+
+		if (fog)
+			return fog;
 	}
-	return false;
+	return FOG_NONE;
 }
 
 /* Children that follow may have children themselves, and other parents. */
-static bool foreign_fogged(const struct mvcc *m, uint32_t table)
+static enum fog foreign_fogged(const struct mvcc *m, uint32_t table)
 {
 	for (size_t i = 0; i < m->foreign_count; i++) {
 		const struct foreign *f = &m->foreigns[i];
 
-		if (!f->alive)
-			continue;
-		if ((f->child == table && moves_children(m, f) &&
-			    table_fogged(m, &m->store.tables[f->parent], READ_CURRENT)) ||
-			(f->parent == table && moves_parents(m, f) && related_fogged(m, table)))
-			return true;
+		enum fog fog = FOG_NONE;
+
+		if (f->alive && f->child == table && moves_children(m, f))
+			fog = table_fogged(m, &m->store.tables[f->parent], READ_CURRENT);
+		if (!fog && f->alive && f->parent == table && moves_parents(m, f))
+			fog = related_fogged(m, table);
+		if (fog)
+			return fog;
 	}
-	return false;
+	return FOG_NONE;
 }
 
 /* Of tables that stored programs use. */
-static bool effects_fogged(const struct mvcc *m, const struct effects *effects)
+static enum fog effects_fogged(const struct mvcc *m, const struct effects *effects)
 {
-	for (uint32_t i = 0; effects && i < effects->count; i++) {
+	static const enum read_mode modes[] = {READ_CURRENT, READ_SNAPSHOT, READ_DIRTY};
+	enum fog fog = FOG_NONE;
+
+	for (uint32_t i = 0; effects && !fog && i < effects->count; i++) {
 		const struct effect *e = &effects->list[i];
 
 		if (e->blind)
 			continue;
-		if (table_fogged(m, &m->store.tables[e->table], READ_CURRENT) ||
-			table_fogged(m, &m->store.tables[e->table], READ_SNAPSHOT) ||
-			table_fogged(m, &m->store.tables[e->table], READ_DIRTY) ||
-			(e->written && related_fogged(m, e->table)))
-			return true;
+		for (size_t r = 0; r < ARRAY_LEN(modes) && !fog; r++)
+			fog = table_fogged(m, &m->store.tables[e->table], modes[r]);
+		if (!fog && e->written)
+			fog = related_fogged(m, e->table);
 	}
-	return false;
+	return fog;
 }
 
-bool fog_in_reach(struct mvcc *m)
+static enum fog fog_of_table(struct mvcc *m, uint32_t i)
 {
 	const struct plan *plan = m->now_plan;
+	struct store_table *table = &m->store.tables[plan->tables[i]];
+	enum read_mode mode = plan->written[i] ? READ_CURRENT : read_mode_of(m);
+	enum fog fog = plan->written[i] ? foreign_fogged(m, plan->tables[i]) : FOG_NONE;
 
-	if (effects_fogged(m, plan->effects))
-		return true;
+	if (fog || !table->fogged)
+		return fog;
+	fog = plan->insert && plan->written[i] ? insert_fogged(m, table)
+	      : only_points(m, table)	       ? points_fogged(m, table, mode)
+					       : table_fogged(m, table, mode);
+	/* Its subqueries may read the same table in another way. */
+	if (!fog && plan->written[i] && plan->sourced)
+		fog = table_fogged(m, table, read_mode_of(m));
+	if (!fog && plan->outer)
+		fog = table_fogged(m, table, READ_SNAPSHOT);
+	return fog;
+}
 
-	for (uint32_t i = 0; i < plan->table_count; i++) {
-		struct store_table *table = &m->store.tables[plan->tables[i]];
-		enum read_mode mode = plan->written[i] ? READ_CURRENT : read_mode_of(m);
+const char *fog_in_reach(struct mvcc *m)
+{
+	static const char *const reasons[] = {NULL, "rows that an unsupported statement wrote",
+		"rows that were there at first and are not in the trace (see isorec --snapshot-rows)"};
+	enum fog fog = effects_fogged(m, m->now_plan->effects);
 
-		if (plan->written[i] && foreign_fogged(m, plan->tables[i]))
-			return true;
-		if (!table->fogged)
-			continue;
-		if (plan->insert && plan->written[i] ? insert_fogged(m, table)
-			: only_points(m, table)      ? points_fogged(m, table, mode)
-						     : table_fogged(m, table, mode))
-			return true;
-		/* Its subqueries may read the same table in another way. */
-		if (plan->written[i] && plan->sourced && table_fogged(m, table, read_mode_of(m)))
-			return true;
-		if (plan->outer && table_fogged(m, table, READ_SNAPSHOT))
-			return true;
-	}
-	return false;
+	for (uint32_t i = 0; i < m->now_plan->table_count && !fog; i++)
+		fog = fog_of_table(m, i);
+	return reasons[fog];
 }
 
 bool fog_at_end(const struct mvcc *m, const struct store_table *table)
@@ -301,18 +323,30 @@ static void fog_record(struct mvcc *m, struct store_table *table, struct store_r
 {
 	set_fogged(m, table);
 	store_write(&m->store, m->now_txn, m->now_stmt, record, NULL);
-	record->newest->fog = 1;
+	record->newest->fog = FOG_WRITTEN;
 	record->newest->maybe = true;
+}
+
+static void make_others(struct mvcc *m, struct store_table *table)
+{
+	struct store_record *made = arena_zero(&m->store.arena, sizeof(*made));
+
+	TRAIL_SET(&m->store.trail, table->others, made);
 }
 
 static void fog_others(struct mvcc *m, struct store_table *table)
 {
-	if (!table->others) {
-		struct store_record *made = arena_zero(&m->store.arena, sizeof(*made));
-
-		TRAIL_SET(&m->store.trail, table->others, made);
-	}
+	if (!table->others)
+		make_others(m, table);
 	fog_record(m, table, table->others);
+}
+
+void fog_initial(struct mvcc *m, struct store_table *table)
+{
+	set_fogged(m, table);
+	make_others(m, table);
+	store_write(&m->store, 0, STORE_NONE, table->others, NULL);
+	table->others->newest->fog = FOG_INITIAL;
 }
 
 bool fog_all(struct mvcc *m, struct store_table *table)
@@ -421,7 +455,9 @@ static void fog_insert(struct mvcc *m, struct store_table *table)
 			      CLIENT_FOUND_ROWS);
 	struct eval_rows rows = {0};
 
-	if ((replace || insert->on_duplicate) && secondary_unique(table)) {
+	/* Which row was met, or where it went, is not known. */
+	if (((replace || insert->on_duplicate) && secondary_unique(table)) ||
+		moves_duplicates(m, table)) {
 		(void)fog_all(m, table);
 		return;
 	}

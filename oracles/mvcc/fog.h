@@ -21,10 +21,16 @@
 
 struct mvcc;
 
-#define FOG_REASON "rows that an unsupported statement wrote"
+enum fog {
+	FOG_NONE,
+	FOG_WRITTEN, /* by a statement that could not be executed */
+	FOG_INITIAL, /* the trace does not tell what was there at first */
+};
 
-/* Can the statement at hand meet rows that are not known? */
-bool fog_in_reach(struct mvcc *m);
+/* Why the statement at hand can meet rows that are not known; NULL: it cannot. */
+const char *fog_in_reach(struct mvcc *m);
+/* At the start: of the keys that have no record by now, anything may be there. */
+void fog_initial(struct mvcc *m, struct store_table *table);
 /* What the statement at hand, which succeeded, may have done to a table that it writes.  False:
  * cannot be said by rows. */
 bool fog_write(struct mvcc *m, uint32_t table);
@@ -43,7 +49,7 @@ void view_range(const struct mvcc *m, uint32_t *low, uint32_t *high);
 bool is_own(const struct mvcc *m, const struct store_version *v);
 bool is_committed(const struct mvcc *m, const struct store_version *v);
 /* Is one of the versions that a statement that reads so may look at without an image? */
-bool record_fogged(
+enum fog record_fogged(
 	const struct mvcc *m, const struct store_record *record, enum read_mode mode);
 /* May a record be made for one of the keys that have none?  What `others` says of it is copied
  * then; but not what may yet be taken back. */

@@ -64,6 +64,7 @@ static const char *open_table(struct mvcc *m, uint32_t number)
 	struct eval_table *def;
 	size_t count;
 	struct err err;
+	bool whole;
 
 	table->database = in->schema.database;
 	table->name = in->schema.name;
@@ -85,16 +86,19 @@ static const char *open_table(struct mvcc *m, uint32_t number)
 	store_table_init(table, def, &m->plans_arena);
 	for (uint32_t i = 0; i < def->column_count; i++)
 		table->hidden_key |= span_eq_str(def->columns[i].name, HIDDEN_KEY_COLUMN);
-	if (!in->has_initial)
-		return "tables without initial rows";
 	if (in->initial.columns.ptr)
 		return "tables whose initial rows lack a hidden column (prepared, and recorded "
 		       "without --instrument)";
-	if (!content_rows(m, &m->store.arena, def, &in->initial, &rows, &count))
-		return "tables with values in their initial rows that were not kept";
+	whole = content_rows(m, &m->store.arena, def, &in->initial, &rows, &count) && in->has_initial;
+	/* Without a key nobody can say which rows are among those that are missing. */
+	if (!whole && (!table->cluster || table->hidden_key))
+		return in->has_initial ? "tables with values in their initial rows that were not kept"
+				       : "tables without initial rows";
 	for (size_t i = 0; i < count; i++)
 		store_write(&m->store, 0, STORE_NONE, store_record_for(&m->store, table, rows[i]),
 			rows[i]);
+	if (!whole)
+		fog_initial(m, table);
 	return NULL;
 }
 
@@ -403,7 +407,7 @@ static void judge_final(struct mvcc *m)
 					 ? "tables whose definition is not known"
 				 : m->store.tables[number].unknown
 					 ? m->reasons[m->store.tables[number].unknown]
-					 : FOG_REASON;
+					 : "rows that are not known at the end";
 			/* fall through */
 		case FINAL_OPEN:
 			verdict_undecided(m->verdict, reason, 1);

@@ -412,9 +412,10 @@ static bool plain_sets(
 	return true;
 }
 
-bool plan_sets(const struct plan *plan, const struct eval_table *def, const uint32_t *columns, uint32_t count)
+bool plan_sets(const struct sql_assign *set, const struct eval_table *def, const uint32_t *columns,
+	uint32_t count)
 {
-	for (const struct sql_assign *set = plan->stmt->u.update->set; set; set = set->next) {
+	for (; set; set = set->next) {
 		uint32_t column = eval_table_column(def, set->target->u.column.name);
 
 		for (uint32_t i = 0; i < count; i++) {
@@ -439,7 +440,8 @@ static void plan_reach(struct mvcc *m, struct plan *plan)
 
 		for (uint32_t i = 0; plan->written[t] && i < other->unique_count; i++) {
 			const struct eval_index *index = other->uniques[i];
-			bool moves = plan_sets(plan, other->def, index->columns, index->count);
+			bool moves = plan_sets(stmt->u.update->set, other->def, index->columns,
+				index->count);
 
 			plan->moves_unique |= moves;
 			plan->moves_cluster |= moves && index == other->cluster;
@@ -475,9 +477,9 @@ static void plan_ignore(const struct mvcc *m, struct plan *plan)
 			const struct foreign *key = &m->foreigns[f];
 
 			if ((key->parent == plan->tables[i] &&
-				    plan_sets(plan, table->def, key->parent_columns, key->count)) ||
+				    plan_sets(plan->stmt->u.update->set, table->def, key->parent_columns, key->count)) ||
 				(key->child == plan->tables[i] &&
-					plan_sets(plan, table->def, key->child_columns, key->count)))
+					plan_sets(plan->stmt->u.update->set, table->def, key->child_columns, key->count)))
 				plan->unsupported = "UPDATE IGNORE of tables with foreign keys";
 		}
 	}

@@ -237,6 +237,8 @@ static bool other_rows(struct mvcc *m, uint32_t stmt, uint32_t other)
 		const struct store_record *record = store_find(&m->store, table, row);
 		const struct store_version *v = record ? record->newest : NULL;
 
+		if (!record && table->others)
+			return false;
 		for (; v && m->store.txns[v->txn].state != STORE_COMMITTED; v = v->previous) {
 			if (v->txn == txn + 1)
 				return false;
@@ -246,7 +248,13 @@ static bool other_rows(struct mvcc *m, uint32_t stmt, uint32_t other)
 				return false;
 		}
 	}
-	return !table->others;
+	/* It may have written others, which nobody knows. */
+	for (const struct store_version *v = table->others ? table->others->newest : NULL; v;
+		v = v->previous) {
+		if (v->txn == txn + 1)
+			return false;
+	}
+	return true;
 }
 
 /* Does the statement end a transaction that has written something, or by writing it? */

@@ -434,7 +434,8 @@ void number_after(struct mvcc *m, struct session_settings *s, const struct execu
 	const struct plan *plan);
 
 /* plan.c: does the UPDATE set one of these columns, or what they follow from?  UINT32_MAX: an expression */
-bool plan_sets(const struct plan *plan, const struct eval_table *def, const uint32_t *columns, uint32_t count);
+bool plan_sets(const struct sql_assign *set, const struct eval_table *def, const uint32_t *columns,
+	uint32_t count);
 /* plan.c: events that triggers of the tables that it writes wait for, as bits */
 uint32_t plan_events(const struct sql_stmt *stmt);
 /* plan.c: may it write any table, by itself or by a trigger? */

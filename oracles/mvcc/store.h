@@ -56,7 +56,7 @@ struct store_version {
 	struct store_version *previous; /* NULL: unborn */
 	uint32_t txn;
 	uint32_t stmt; /* of the schedule; STORE_NONE: initial */
-	uint32_t fog;  /* image is not known, nor whether there is one (fog.h) */
+	uint32_t fog;  /* enum fog: image is not known, nor whether there is one */
 	bool maybe;    /* perhaps it was never written, and shows what was there before */
 };
 

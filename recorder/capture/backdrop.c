@@ -834,6 +834,8 @@ static bool table_rows(struct backdrop *context, MYSQL *db, struct capture_node 
 		ok = true;
 	}
 	part_flush(&part, true, complete && !(part.unknown && !rows));
+	if (ok && !complete && context->cut_count++ == 0)
+		context->first_cut = index;
 out:
 	if (result)
 		mysql_free_result(result);

@@ -51,6 +51,8 @@ struct backdrop {
 	struct backdrop_table *tables;
 	size_t count, capacity;
 	bool programs_told;
+	size_t cut_count; /* tables of which rows were left out for being too many */
+	size_t first_cut; /* its number, where there is one */
 };
 
 /* A connection of the recorder's own; NULL and err. */

@@ -3,6 +3,7 @@
  * The mvcc oracle over many traces at once, for the campaigns in this folder:
  *
  *	mvcc_tool solve TRACE...        a line for each trace that is not clean, then a total
+ *	mvcc_tool hide SEED TRACE...    the same, with a random part of the initial rows taken out
  *	mvcc_tool mutate SEED TRACE...  alters recorded answers; says which alterations go unnoticed
  *	mvcc_tool bench ROUNDS TRACE... statements solved a second of processor time
  *
@@ -128,8 +129,37 @@ static void count(const char *kind, const char *name, uint64_t n)
 		tallies[tally_count++] = (struct tally){mem_strdup(text), n};
 }
 
-static int solve(void)
+static uint64_t next_random(uint64_t *state)
 {
+	*state += 0x9e3779b97f4a7c15u;
+	uint64_t z = *state;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+/* As a recorder leaves out those beyond its limit; here any of them, or all. */
+static void hide_rows(struct execution *e, uint64_t *state)
+{
+	for (size_t t = 0; t < e->table_count; t++) {
+		struct execution_rows *rows = &e->tables[t].initial;
+		uint64_t share = next_random(state) % 4;
+		size_t kept = 0;
+
+		for (size_t r = 0; r < rows->count; r++) {
+			if (next_random(state) % 3 < share)
+				rows->rows[kept++] = rows->rows[r];
+		}
+		rows->count = kept;
+		rows->complete = kept == rows->total;
+		e->tables[t].has_initial &= next_random(state) % 4 != 0;
+	}
+}
+
+static int solve(const uint64_t *seed)
+{
+	uint64_t state = seed ? *seed : 0;
 	uint64_t decided = 0, undecided = 0, unsupported = 0, violations = 0, suspicions = 0;
 
 	for (size_t i = 0; i < name_count; i++) {
@@ -138,6 +168,8 @@ static int solve(void)
 
 		if (!load(&execution, names[i]))
 			continue;
+		if (seed)
+			hide_rows(&execution, &state);
 		judge(&execution, &v);
 		decided += v.decided;
 		undecided += v.undecided;
@@ -420,16 +452,6 @@ static bool mutate(struct execution *e, size_t index, enum mutation kind, uint64
 	return false;
 }
 
-static uint64_t next_random(uint64_t *state)
-{
-	*state += 0x9e3779b97f4a7c15u;
-	uint64_t z = *state;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
-}
-
 static int mutate_all(uint64_t seed)
 {
 	uint64_t tried[MUTATIONS] = {0}, noticed[MUTATIONS] = {0}, all = 0, all_noticed = 0;
@@ -532,7 +554,13 @@ int main(int argc, char **argv)
 {
 	if (argc >= 3 && strcmp(argv[1], "solve") == 0) {
 		read_names(argv + 2, argc - 2);
-		return solve();
+		return solve(NULL);
+	}
+	if (argc >= 4 && strcmp(argv[1], "hide") == 0) {
+		uint64_t seed = strtoull(argv[2], NULL, 10);
+
+		read_names(argv + 3, argc - 3);
+		return solve(&seed);
 	}
 	if (argc >= 4 && strcmp(argv[1], "mutate") == 0) {
 		read_names(argv + 3, argc - 3);
@@ -542,6 +570,6 @@ int main(int argc, char **argv)
 		read_names(argv + 3, argc - 3);
 		return bench((unsigned)strtoul(argv[2], NULL, 10));
 	}
-	fprintf(stderr, "usage: mvcc_tool solve|mutate SEED|bench ROUNDS TRACE...\n");
+	fprintf(stderr, "usage: mvcc_tool solve|hide SEED|mutate SEED|bench ROUNDS TRACE...\n");
 	return 2;
 }

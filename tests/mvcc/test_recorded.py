@@ -81,6 +81,20 @@ def test_rules_that_were_learned_from_schedules():
         assert int(re.search(r"decided (\d+)", out)[1]) > 0, path
 
 
+def test_rows_that_the_trace_does_not_have():
+    """A random part of the initial rows is taken out: what is left is judged, and nothing is wrong with it."""
+    paths = TRACES + sorted(glob.glob(os.path.join(HERE, "recorded", "rules", "*.itr")))
+    decided = judged = 0
+    for seed in range(1, 13):
+        out = tool("hide", str(seed), *paths)
+        alarms = [line for line in out.splitlines() if re.search(": (violation|suspicion) ", line)]
+        assert not [a for a in alarms if "no-autocommit" not in a], (seed, alarms)
+        counts = [int(n) for n in re.search(r"decided (\d+) undecided (\d+) unsupported (\d+)", out).groups()]
+        decided += counts[0]
+        judged += sum(counts)
+    assert decided > 0.3 * judged, (decided, judged)
+
+
 def test_error_1020_that_did_not_come_is_a_violation():
     # MariaDB 11.8.6: LOCK IN SHARE MODE through an index that has all the columns.
     found = check(os.path.join(HERE, "recorded", "known", "covering-index-1020-RR.itr"),
