@@ -871,6 +871,9 @@ struct node *compile_call(struct compiler *c, const struct sql_expr *e)
 	n = compile_aggregate(c, e, &is_aggregate);
 	if (is_aggregate)
 		return n;
+	if (c->env->flavour == SQL_MYSQL && !e->u.call.quoted &&
+		span_ieq_str(e->u.call.name, "grouping"))
+		return compile_grouping(c, e);
 	if (e->u.call.extra && e->u.call.extra->over)
 		return compile_window(c, e);
 	if (e->u.call.extra &&

@@ -91,6 +91,7 @@ struct node *compile_concat(
 struct node *compile_interval(struct compiler *c, const struct sql_expr *e);
 struct node *compile_extract(struct compiler *c, const struct sql_expr *e);
 struct node *compile_regexp(struct compiler *c, const struct sql_expr *e);
+struct node *compile_grouping(struct compiler *c, const struct sql_expr *e);
 struct node *compile_aggregate(struct compiler *c, const struct sql_expr *e, bool *is_aggregate);
 struct node *compile_window(struct compiler *c, const struct sql_expr *e);
 /* Subqueries: query.c. */

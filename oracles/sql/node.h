@@ -79,6 +79,8 @@ struct frame {
 	const struct frame *outer;
 	const struct eval_value *aggregates; /* of the group, where there is one */
 	const struct eval_value *windows;    /* of window functions, once they are computed */
+	const struct eval_query *rollup;     /* of a group: the query, where it has WITH ROLLUP */
+	uint32_t rollup_kept;                /* its keys that are not summed up */
 	const struct eval_value *insert;     /* VALUES(c): the row that was to be inserted */
 };
 

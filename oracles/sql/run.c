@@ -418,8 +418,26 @@ static bool select_rows(const struct eval_query *q, struct frame *f, const struc
 struct group {
 	const uint32_t *members;
 	size_t count;
+	uint32_t kept; /* WITH ROLLUP: the keys from here on are NULL */
 	const struct eval_value *aggregates;
 };
+
+/* The keys that are summed up, as NULL in the rows that are looked at. */
+static void null_keys(const struct eval_query *q, struct frame *f, uint32_t kept)
+{
+	for (uint32_t k = kept; k < q->group_count; k++) {
+		const struct node *key = q->group[k].node;
+		uint32_t t = key->u.at.table, count = q->scope_tables[t].column_count;
+		struct eval_value *row;
+
+		if (!f->rows[t])
+			continue;
+		row = arena_alloc(f->run->arena, (count + 1) * sizeof(*row));
+		memcpy(row, f->rows[t], count * sizeof(*row));
+		row[key->u.at.column] = EVAL_NULL_VALUE;
+		f->rows[t] = row;
+	}
+}
 
 /* One group: its columns must be the same whichever of its rows they are taken from.  `w`: what its
  * window functions ask for is taken instead. */
@@ -432,6 +450,8 @@ static bool select_group(const struct eval_query *q, struct frame *f, const stru
 	bool kept = false;
 
 	f->aggregates = group->aggregates;
+	f->rollup = q->rollup ? q : NULL;
+	f->rollup_kept = group->kept;
 	for (size_t i = 0; i < (group->count ? group->count : 1); i++) {
 		const struct eval_value *columns, *keys = NULL;
 		bool keep;
@@ -440,6 +460,8 @@ static bool select_group(const struct eval_query *q, struct frame *f, const stru
 			frame_set(q, f, rows, matches + group->members[i] * q->table_count);
 		else
 			memset(f->rows, 0, q->table_count * sizeof(*f->rows));
+		if (q->rollup)
+			null_keys(q, f, group->kept);
 		keep = f->windows || !q->having || is_true(q->having, f);
 		if (i && keep != kept) {
 			run_unsupported(f->run, "a column that GROUP BY leaves open");
@@ -461,6 +483,7 @@ static bool select_group(const struct eval_query *q, struct frame *f, const stru
 		}
 	}
 	f->aggregates = NULL;
+	f->rollup = NULL;
 	if (first && w) {
 		w->inputs[w->count++] = first;
 	} else if (first) {
@@ -507,7 +530,7 @@ static bool add_group(const struct eval_query *q, struct frame *f, const struct 
 	struct eval_value *aggregates =
 		arena_zero(f->run->arena, (q->aggregate_count + 1) * sizeof(*aggregates));
 
-	*out = (struct group){members, count, aggregates};
+	*out = (struct group){members, count, q->group_count, aggregates};
 	return run_aggregates(q, f, matches, members, count, rows, aggregates);
 }
 
@@ -535,11 +558,41 @@ static bool loses_null_groups(const struct eval_query *q, struct run *run,
 	return false;
 }
 
+/* WITH ROLLUP: the rows whose first `kept` keys are equal, for each number of them. */
+static bool add_rollups(const struct eval_query *q, struct frame *f, const struct eval_rows *rows,
+	const uint32_t *matches, const struct sort *sort, const uint32_t *index, size_t count,
+	struct group *groups, size_t *group_count)
+{
+	if (!count && f->run->env->flavour == SQL_MYSQL) {
+		run_unsupported(f->run, "MySQL: WITH ROLLUP of no rows");
+		return false;
+	}
+	for (uint32_t kept = 0; kept < q->group_count; kept++) {
+		struct sort prefix = *sort;
+		size_t from = 0;
+
+		prefix.count = kept;
+		while (from < count && run_step(f->run)) {
+			size_t to = from + 1;
+
+			while (to < count && equal_keys(&prefix, index[from], index[to]))
+				to++;
+			if (!add_group(q, f, rows, matches, index + from, to - from,
+				    &groups[*group_count]))
+				return false;
+			groups[(*group_count)++].kept = kept;
+			from = to;
+		}
+	}
+	return !f->run->failed;
+}
+
 static bool select_groups(const struct eval_query *q, struct frame *f, const struct eval_rows *rows,
 	const uint32_t *matches, size_t count, struct output *out)
 {
 	const struct eval_value **keys = arena_alloc(f->run->arena, (count + 1) * sizeof(*keys));
-	struct group *groups = arena_alloc(f->run->arena, (count + 1) * sizeof(*groups));
+	size_t most = count * (q->rollup ? q->group_count + 1 : 1);
+	struct group *groups = arena_alloc(f->run->arena, (most + 1) * sizeof(*groups));
 	struct sort sort = {.run = f->run, .order = q->group, .count = q->group_count};
 	uint32_t *index;
 	size_t from = 0, group_count = 0;
@@ -571,6 +624,9 @@ static bool select_groups(const struct eval_query *q, struct frame *f, const str
 			return false;
 		from = to;
 	}
+	if (q->rollup && !f->run->failed &&
+		!add_rollups(q, f, rows, matches, &sort, index, count, groups, &group_count))
+		return false;
 	return !f->run->failed && output_groups(q, f, rows, matches, groups, group_count, out);
 }
 
@@ -844,6 +900,11 @@ bool run_query(const struct eval_query *q, struct run *run, const struct frame *
 			return false;
 		good = q->grouped ? select_groups(q, &f, rows, matches, count, &out)
 				  : select_rows(q, &f, rows, matches, count, &out);
+		/* LIMIT may end it before. */
+		if (!good && q->rollup && run->outcome->status == EVAL_ERROR) {
+			run->outcome->status = EVAL_OK;
+			outcome_unsupported(run->outcome, "an error in WITH ROLLUP");
+		}
 		if (good && q->distinct) {
 			if (q->order_count && !distinct_order_known(q)) {
 				run_unsupported(run, "DISTINCT ordered by what is not selected");

@@ -122,6 +122,64 @@ static void groups(struct generator *g, struct buf *out)
 		order_limit(g, two ? 3 : 2, out);
 }
 
+/* WITH ROLLUP: one to three keys, which also stand in expressions. */
+static void rollups(struct generator *g, struct buf *out)
+{
+	static const char *const keys[] = {"t1.g", "t1.v", "t1.s"};
+	static const char *const uses[] = {"%s", "%s", "%s", "%s IS NULL", "COALESCE(%s, 'all')",
+		"IFNULL(%s, 7)", "CONCAT(%s, '-')", "%s + 1", "%s = 1", "IF(%s > 1, 'x', 'y')"};
+	static const char *const havings[] = {"%s IS NULL", "%s IS NOT NULL", "%s = 1", "%s > 'a'",
+		"COALESCE(%s, 9) > 1"};
+	unsigned count = 1 + (unsigned)below(g, 3), first = (unsigned)below(g, 3);
+	bool wide = chance(g, 5);
+	const char *key[3];
+
+	for (unsigned i = 0; i < 3; i++)
+		key[i] = wide ? wide_column(g) : keys[(first + i) % 3];
+	if (wide)
+		count = 1;
+	buf_printf(out, "SELECT %s", chance(g, 8) ? "DISTINCT " : "");
+	for (unsigned i = 0; i < count; i++) {
+		struct buf use = BUF_INIT;
+
+		for (const char *at = PICK(g, uses); *at; at++) {
+			if (*at == '%')
+				buf_add_str(&use, key[i]), at++;
+			else
+				buf_add(&use, at, 1);
+		}
+		buf_printf(out, "%.*s, ", (int)use.len, use.data);
+		buf_release(&use);
+	}
+	if (g->mysql && chance(g, 2))
+		buf_printf(out, "GROUPING(%s%s%s), ", key[0], count > 1 ? ", " : "",
+			count > 1 ? key[1] : "");
+	buf_printf(out, "%s FROM %s", wide ? "COUNT(*)" : aggregate(g), wide ? "t" : "k t1");
+	if (!wide)
+		where(g, "t1", out);
+	buf_add_str(out, " GROUP BY ");
+	for (unsigned i = 0; i < count; i++)
+		buf_printf(out, "%s%s", i ? ", " : "", key[i]);
+	buf_add_str(out, " WITH ROLLUP");
+	if (chance(g, 3) && !wide) {
+		buf_add_str(out, " HAVING ");
+		if (chance(g, 2)) {
+			buf_printf(out, "%s %s %d", aggregate(g), PICK(g, compare), (int)below(g, 4));
+		} else {
+			for (const char *at = PICK(g, havings); *at; at++) {
+				if (*at == '%')
+					buf_add_str(out, key[below(g, count)]), at++;
+				else
+					buf_add(out, at, 1);
+			}
+		}
+	}
+	if (g->mysql ? !chance(g, 3) : chance(g, 20))
+		order_limit(g, count + 1, out);
+	else if (chance(g, 5))
+		buf_printf(out, " LIMIT %u", (unsigned)below(g, 6));
+}
+
 static void wide_groups(struct generator *g, struct buf *out)
 {
 	static const char *const calls[] = {"COUNT(%s)", "COUNT(DISTINCT %s)", "MIN(%s)", "MAX(%s)",
@@ -408,7 +466,7 @@ static void wide_window(struct generator *g, struct buf *out)
 void generate_wide_query(struct generator *g, struct buf *out)
 {
 	static void (*const makers[])(struct generator *, struct buf *) = {groups, groups,
-		wide_groups, wide_rows, set_operations, set_operations, correlated, derived, joins,
+		rollups, wide_groups, wide_rows, set_operations, set_operations, correlated, derived, joins,
 		values, wide_window};
 
 	PICK(g, makers)(g, out);

@@ -459,6 +459,12 @@ START_TEST(windows_without_a_doubt)
 			"1|1|b|1;2|3|NULL|1;3|5|NULL|2;"},
 		{"SELECT v, SUM(COUNT(*)) OVER (ORDER BY v) FROM t GROUP BY v ORDER BY v",
 			"10|1;20|3;"},
+		{"SELECT * FROM (SELECT v, COUNT(*) AS n, SUM(id) AS i FROM t GROUP BY v WITH ROLLUP) d "
+		 "ORDER BY n",
+			"10|1|1;20|2|5;NULL|3|6;"},
+		{"SELECT * FROM (SELECT v, s, COUNT(*) AS n FROM t WHERE id < 3 GROUP BY v, s WITH ROLLUP "
+		 "HAVING s IS NULL) d ORDER BY n, v",
+			"10|NULL|1;20|NULL|1;NULL|NULL|2;"},
 		{"SELECT r FROM (SELECT id AS r, FIRST_VALUE(v) OVER (ORDER BY v) AS f FROM t) d "
 		 "WHERE f = 10 ORDER BY r",
 			"1;2;3;"},
