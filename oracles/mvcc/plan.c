@@ -813,7 +813,8 @@ const struct plan *plan_settings(struct mvcc *m, const struct session_settings *
 const struct plan *plan_of(
 	struct mvcc *m, struct span text, const struct session_settings *settings)
 {
-	uint64_t hash = hash_bytes(text.ptr, text.len);
+	/* After each change of a definition plans are made anew. */
+	uint64_t hash = hash_bytes(text.ptr, text.len) ^ hash_u64(m->label_state);
 	uint32_t *slot = map_at(&m->plans, hash);
 	struct plan *plan, *first = *slot == MAP_NONE ? NULL : m->plan_list[*slot];
 

@@ -377,10 +377,6 @@ void store_lock(struct store *store, uint32_t txn, uint32_t stmt, struct store_r
 {
 	struct store_lock *lock = record->locks, *made;
 
-	/* A record that only this transaction knows goes away with a rollback to a savepoint, and
-	 * its locks with it; the version says enough. */
-	if (!store_alive(store_current(store, record, 0)))
-		return;
 	/* Drop those of transactions that have ended, from the front: the list stays short. */
 	while (lock && !is_held(store, lock))
 		lock = lock->next;
@@ -388,6 +384,10 @@ void store_lock(struct store *store, uint32_t txn, uint32_t stmt, struct store_r
 		if (l->txn == txn && is_held(store, l) && l->mode >= (uint32_t)mode)
 			return;
 	}
+	/* A record that only this transaction knows goes away with a rollback to a savepoint, and
+	 * its locks with it; the version says enough. */
+	if (!store_alive(store_current(store, record, 0)))
+		return;
 	made = arena_alloc(&store->arena, sizeof(*made));
 	*made = (struct store_lock){lock, txn, mode, stmt};
 	TRAIL_SET(&store->trail, record->locks, made);
