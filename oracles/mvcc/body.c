@@ -55,6 +55,7 @@ struct body {
 	struct step *steps;
 	uint32_t asks;              /* statements that read or write tables */
 	bool writes_new;
+	bool alone; /* several statements in one text */
 	const struct eval_table *table;
 };
 
@@ -66,6 +67,7 @@ struct making {
 	const struct session_settings *settings;
 	struct eval_locals locals;
 	bool procedure, before;
+	bool alone; /* its statements are not a program's */
 	bool failed;
 	unsigned depth;
 };
@@ -205,7 +207,8 @@ static const struct plan *make_plan_of(struct making *k, const struct sql_stmt *
 	settings_apply(m, k->body->settings);
 	m->env.locals = locals;
 	if (!plan || plan->unsupported || plan->elsewhere || plan->anywhere || plan->odd || plan->zoned ||
-		plan->sets_number || (plan->effects && !plan->firing) || plan->lock || plan->returning)
+		plan->sets_number || (plan->effects && !plan->firing) || (plan->lock && !k->alone) ||
+		plan->returning)
 		make_fail(k);
 	k->body->asks++;
 	return plan;
@@ -218,13 +221,13 @@ static void make_write(struct making *k, const struct sql_stmt *stmt, struct ste
 
 	/* How its subqueries lock depends on the statement that fires. */
 	sql_walk_stmt(stmt, &(struct sql_visitor){.query = any_query, .ctx = &queries});
-	if (queries) {
+	if (queries && !k->alone) {
 		make_fail(k);
 		return;
 	}
 	step = make_step(k, STEP_WRITE, tail);
 	step->plan = make_plan_of(k, stmt);
-	if (k->failed || step->plan->join) {
+	if (k->failed || (step->plan->join && !k->alone)) {
 		make_fail(k);
 		return;
 	}
@@ -500,6 +503,21 @@ const struct body *body_compile(struct mvcc *m, const struct record_program *in,
 	return k.failed ? NULL : body;
 }
 
+const struct body *body_of_statements(
+	struct mvcc *m, const struct sql_stmt *first, const struct session_settings *settings)
+{
+	struct body *body = arena_zero(&m->plans_arena, sizeof(*body));
+	struct making k = {.m = m, .body = body, .settings = settings, .procedure = true, .alone = true};
+	struct step **tail = &body->steps;
+
+	body->settings = plan_settings(m, settings);
+	body->new_at = body->old_at = UINT32_MAX;
+	body->alone = true;
+	for (; first && !k.failed; first = first->next)
+		make_statement(&k, first, &tail);
+	return k.failed ? NULL : body;
+}
+
 bool body_is_long(const struct body *body)
 {
 	return body->asks > 1;
@@ -546,7 +564,7 @@ static struct entered enter(struct running *r, const struct plan *plan)
 	struct entered e = {m->now_plan, m->env.locals, m->env.has_last_insert_id};
 
 	settings_apply(m, r->body->settings);
-	m->env.locals = &r->locals;
+	m->env.locals = r->body->alone ? NULL : &r->locals;
 	m->env.has_last_insert_id = false;
 	m->now_gathered_count = 0;
 	m->body_depth++;
@@ -668,7 +686,7 @@ static void run_write(struct running *r, const struct step *s)
 	if (r->a->status == EVAL_OK && r->call && r->a->held_by == STORE_NONE)
 		take_locks(m);
 	/* MariaDB counts what triggers write, too. */
-	if (r->call && s->plan->effects)
+	if (r->call && s->plan->effects && !r->body->alone)
 		r->call->counts &= m->env.flavour == SQL_MYSQL;
 	count(r, b.affected);
 }
@@ -1023,7 +1041,7 @@ void rows_in_orders(struct mvcc *m, size_t number, row_step *each, void *ctx, st
 
 void call_run(struct mvcc *m, const struct body *body, struct call_answer *out)
 {
-	const struct plan *plan = m->now_plan;
+	const struct sql_stmt *stmt = m->now_plan->stmt;
 	struct running r;
 	uint32_t at = 0;
 
@@ -1031,7 +1049,7 @@ void call_run(struct mvcc *m, const struct body *body, struct call_answer *out)
 		.write = {.status = EVAL_OK, .held_by = STORE_NONE}, .counts = true};
 	r = run_begin(m, body, &out->write);
 	r.call = out;
-	for (const struct sql_expr *e = plan->stmt->u.call->args.first; e; e = e->next, at++) {
+	for (const struct sql_expr *e = body->alone ? NULL : stmt->u.call->args.first; e; e = e->next, at++) {
 		struct eval_outcome outcome = {0};
 		struct eval_expr *expr = eval_expr_compile(
 			&m->scratch, e, NULL, SPAN_NONE, &m->env, NULL, &outcome);

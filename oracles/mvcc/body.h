@@ -35,6 +35,9 @@ struct firing {
 const struct body *body_compile(struct mvcc *m, const struct record_program *in,
 	const struct sql_program *tree, const struct eval_table *table, uint32_t event,
 	const struct session_settings *settings);
+/* Several statements in one text. */
+const struct body *body_of_statements(
+	struct mvcc *m, const struct sql_stmt *first, const struct session_settings *settings);
 /* Does it look at NEW's column of that name? */
 bool body_mentions_new(const struct sql_program *tree, struct span column);
 /* More than one of its statements reads or writes tables. */

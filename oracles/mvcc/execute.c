@@ -616,7 +616,7 @@ static bool run_write(struct mvcc *m)
 
 /* ---- CALL ---- */
 
-/* Of a procedure that can be executed, where it succeeded. */
+/* A procedure, or several statements in one text, that can be executed.  What came before one that fails stays. */
 static bool run_call(struct mvcc *m)
 {
 	const struct record_stmt *r = &m->schedule->stmts[m->now_stmt].in->record;
@@ -624,6 +624,7 @@ static bool run_call(struct mvcc *m)
 	struct store_txn *t = &m->store.txns[m->now_txn];
 	struct store_undo *undo = t->undo;
 	uint32_t undo_count = t->undo_count;
+	uint64_t rows;
 	struct call_answer a = {.write = {.status = EVAL_OK, .held_by = STORE_NONE}};
 
 	/* Each of its statements may have waited, and seen what was committed before. */
@@ -639,21 +640,21 @@ static bool run_call(struct mvcc *m)
 		return lock_mismatch(m, &a.write);
 	if (a.write.conflict)
 		return conflict_mismatch(m, &a.write);
-	if (a.write.status == EVAL_ERROR) {
-		mismatch(m, MISMATCH_ERROR);
-		m->mismatch.expected_error = a.write.error;
-		return false;
-	}
 	if (a.differs) {
 		mismatch(m, MISMATCH_RESULT);
 		m->mismatch.expected = a.expected;
 		return false;
 	}
-	/* MariaDB counts the rows of all its statements, MySQL those of the last. */
-	if (a.counts && r->affected != (m->env.flavour == SQL_MARIADB ? a.sum : a.last)) {
+	if (r->error ? !write_can_fail(&a.write, r->error) : a.write.status == EVAL_ERROR) {
+		mismatch(m, MISMATCH_ERROR);
+		m->mismatch.expected_error = a.write.status == EVAL_ERROR ? a.write.error : 0;
+		return false;
+	}
+	/* Of a procedure MariaDB counts the rows of all its statements, MySQL those of the last. */
+	rows = m->env.flavour == SQL_MARIADB || m->now_plan->stmt->kind != SQL_STMT_CALL ? a.sum : a.last;
+	if (a.counts && !r->error && r->affected != rows) {
 		mismatch(m, MISMATCH_AFFECTED);
-		m->mismatch.expected_affected = m->env.flavour == SQL_MARIADB ? a.sum : a.last;
-		m->mismatch.expected_matched = m->mismatch.expected_affected;
+		m->mismatch.expected_affected = m->mismatch.expected_matched = rows;
 		return false;
 	}
 	judged(m, a.undecided ? STMT_UNDECIDED : STMT_DECIDED,
@@ -787,7 +788,7 @@ static bool follow(struct mvcc *m, bool open)
 	for (uint32_t i = 0; m->strangers && i < m->now_plan->table_count; i++)
 		forget_table(m, &m->store.tables[m->now_plan->tables[i]],
 			"tables that sessions which were not recorded may have changed");
-	if (m->now_plan->writes && !stmt->in->record.error)
+	if (m->now_plan->writes && (!stmt->in->record.error || plan_is_call(m->now_plan)))
 		forget_written(m, "tables that a contradicted statement wrote");
 	touch_tables(m);
 	if (m->uncertain)
@@ -859,18 +860,32 @@ bool refused_whole(const struct record_stmt *r)
 	return r->error == ER_PARSE_ERROR && !r->result_sets && !r->affected;
 }
 
-/* Several statements in one text, a call: those before the one that failed may have written. */
-static bool fails_in_part(const struct plan *plan, const struct record_stmt *r)
+/* Several statements in one text, a call: those before the one that failed may have written.  Where it can be
+ * executed in a transaction, how far it came shows; but not which statement waited in vain. */
+static bool fails_in_part(const struct mvcc *m, const struct plan *plan, const struct record_stmt *r)
 {
 	if (!r->error || r->error == ER_SP_DOES_NOT_EXIST)
 		return false;
+	if (plan_is_call(plan) && plan->procedure && m->now_txn != STORE_NONE && !m->now_autocommit &&
+		!m->runs[m->now_stmt].mixes && r->error != ER_LOCK_WAIT_TIMEOUT && r->error != ER_LOCK_NOWAIT)
+		return false;
 	return r->affected || plan_mixes(plan) || plan_is_call(plan);
+}
+
+/* Can it have written anything? */
+static bool may_have_written(const struct plan *plan, const struct record_stmt *r)
+{
+	return plan->writes && (!r->error || plan_is_call(plan));
 }
 
 static bool mixes_under_way(const struct mvcc *m, uint32_t stmt)
 {
 	for (size_t i = 0; i < m->in_flight_count; i++) {
-		if (m->in_flight[i] != stmt && m->runs[m->in_flight[i]].mixes)
+		uint32_t other = m->in_flight[i];
+
+		/* A session's own follow each other. */
+		if (m->runs[other].mixes &&
+			m->schedule->stmts[other].in->session != m->schedule->stmts[stmt].in->session)
 			return true;
 	}
 	return false;
@@ -915,12 +930,12 @@ bool execute(struct mvcc *m, uint32_t index)
 			touch_tables(m);
 			assume_view(m);
 		}
-		if (plan->writes && !stmt->in->record.error)
+		if (may_have_written(plan, &stmt->in->record))
 			forget_written(m, "tables written beside a change of their definition");
 		judged(m, STMT_UNDECIDED, "statements beside a change of a definition");
 		return true;
 	}
-	if (fails_in_part(plan, &stmt->in->record)) {
+	if (fails_in_part(m, plan, &stmt->in->record)) {
 		forget_written_for_good(m, "tables that a statement wrote which failed in part");
 		if (m->now_txn != STORE_NONE) {
 			touch_tables(m);
@@ -937,7 +952,7 @@ bool execute(struct mvcc *m, uint32_t index)
 	}
 	if (m->now_txn != STORE_NONE && m->store.txns[m->now_txn].mixed) {
 		touch_tables(m);
-		if (plan->writes && !stmt->in->record.error)
+		if (may_have_written(plan, &stmt->in->record))
 			forget_written(m, MIXED_TABLES);
 		/* What was open before it may be committed now, and so may what it did. */
 		if (plan_mixes(plan))
@@ -959,7 +974,7 @@ bool execute(struct mvcc *m, uint32_t index)
 		return true;
 	}
 	if (m->odd_sessions[stmt->in->session]) {
-		if (plan->writes && !stmt->in->record.error)
+		if (may_have_written(plan, &stmt->in->record))
 			forget_written(m, "tables that an unsupported statement wrote");
 		if (m->now_txn != STORE_NONE)
 			touch_tables(m);
@@ -969,7 +984,7 @@ bool execute(struct mvcc *m, uint32_t index)
 		return true;
 	}
 	if (m->now_txn == STORE_NONE || !m->now_level) {
-		if (plan->writes && !stmt->in->record.error)
+		if (may_have_written(plan, &stmt->in->record))
 			forget_written(m, "tables written in an unknown transaction");
 		if (m->now_txn != STORE_NONE)
 			touch_tables(m);
@@ -978,7 +993,7 @@ bool execute(struct mvcc *m, uint32_t index)
 	}
 	/* What it commits inside shows at once, and what others commit it may change before it ends. */
 	if (mixes_under_way(m, index) && !sees_snapshot(m, index)) {
-		if (plan->writes && !stmt->in->record.error)
+		if (may_have_written(plan, &stmt->in->record))
 			forget_written(m, MIXED_TABLES);
 		touch_tables(m);
 		assume_view(m);
@@ -1008,7 +1023,9 @@ bool execute(struct mvcc *m, uint32_t index)
 		return true;
 	}
 	if (stmt->in->record.error && !known_error(stmt->in->record.error) &&
-		!(plan->firing && error_of_program(stmt->in->record.error))) {
+		!((plan->firing || plan->procedure) && error_of_program(stmt->in->record.error))) {
+		if (plan_is_call(plan))
+			forget_written(m, "tables that a statement wrote which failed in part");
 		/* A trigger or function may have read, and locked, before its body met the error. */
 		assume_view(m);
 		if (!error_before_rows(stmt->in->record.error))

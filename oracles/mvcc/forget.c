@@ -104,7 +104,7 @@ void forget_unsupported(struct mvcc *m)
 	const struct record_stmt *r = &m->schedule->stmts[m->now_stmt].in->record;
 	const struct sql_stmt *stmt = m->now_plan->stmt;
 
-	if (r->error)
+	if (r->error && !plan_is_call(m->now_plan))
 		return;
 	if (stmt && (stmt->kind == SQL_STMT_INSERT || stmt->kind == SQL_STMT_UPDATE ||
 			    stmt->kind == SQL_STMT_DELETE) &&

@@ -255,24 +255,42 @@ static bool commits_inside(const struct mvcc *m, uint32_t stmt)
 /* A CALL, or several statements in one text, beside which others ran. */
 static void find_mixes(struct mvcc *m)
 {
+	struct seen {
+		uint32_t events, own; /* of all sessions, and of its own, when it was sent */
+	};
 	const struct schedule *s = m->schedule;
-	uint32_t *sent = mem_zero(s->stmt_count + 1, sizeof(*sent));
-	size_t open = 0;
+	size_t sessions = s->execution->session_count;
+	struct seen *sent = mem_zero(s->stmt_count + 1, sizeof(*sent));
+	uint32_t *events = mem_zero(sessions + 1, sizeof(*events)), *under_way = mem_zero(sessions + 1, sizeof(*events));
+	uint32_t open = 0, all = 0;
 
 	for (uint32_t e = 0; e < s->event_count; e++) {
-		uint32_t i = s->events[e].index;
+		uint32_t i = s->events[e].index, session;
 
+		all += s->events[e].kind == EVENT_TXN;
+		if (s->events[e].kind == EVENT_TXN)
+			continue;
+		session = s->stmts[i].in->session;
 		if (s->events[e].kind == EVENT_SENT) {
-			sent[i] = e;
-			m->runs[i].mixes = open++ > 0;
-		} else if (s->events[e].kind == EVENT_ANSWERED) {
+			m->runs[i].mixes = open > under_way[session];
+			open++;
+			under_way[session]++;
+			all++;
+			events[session]++;
+			sent[i] = (struct seen){all, events[session]};
+		} else {
 			open--;
-			m->runs[i].mixes |= sent[i] + 1 < e;
+			under_way[session]--;
+			m->runs[i].mixes |= all - sent[i].events > events[session] - sent[i].own;
 			m->runs[i].mixes &= (plan_mixes(m->runs[i].plan) || commits_inside(m, i)) &&
 					    !refused_whole(&s->stmts[i].in->record);
+			all++;
+			events[session]++;
 		}
 	}
 	free(sent);
+	free(events);
+	free(under_way);
 }
 
 static void make_plans(struct mvcc *m)

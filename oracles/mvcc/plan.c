@@ -788,6 +788,11 @@ static struct plan *make_plan(
 
 	options.mode = plan->sql_mode;
 	if (!sql_parse(&m->plans_arena, plan->text, &options, &stmt, &err)) {
+		if (sql_parse_multi(&m->plans_arena, plan->text, &options, &stmt, &err) && stmt && stmt->next &&
+			plan_several(m, plan, stmt, settings)) {
+			plan->tied = tied_tables(m, plan);
+			return plan;
+		}
 		plan->unsupported = "statements that do not parse";
 		plan->writes = plan->anywhere = true;
 		return plan;

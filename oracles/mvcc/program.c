@@ -448,7 +448,8 @@ bool effects_known(const struct plan *plan)
 
 bool plan_is_call(const struct plan *plan)
 {
-	return effects_known(plan) && plan->stmt->kind == SQL_STMT_CALL;
+	return effects_known(plan) &&
+	       (plan->stmt->kind == SQL_STMT_CALL || plan->stmt->kind == SQL_STMT_COMPOUND);
 }
 
 bool effects_write(const struct effects *e)
@@ -637,4 +638,50 @@ void plan_effects(struct mvcc *m, struct plan *plan, const struct session_settin
 	e->anywhere |= settings->temporary.len != 0 || settings->odd;
 	plan->effects = e;
 	plan_execution(m, plan, settings);
+}
+
+static bool is_row_statement(const struct sql_stmt *stmt)
+{
+	switch (stmt->kind) {
+	case SQL_STMT_SELECT:
+		return !stmt->u.query->into && !memmem(stmt->text.ptr, stmt->text.len, ":=", 2);
+	case SQL_STMT_INSERT:
+	case SQL_STMT_REPLACE:
+	case SQL_STMT_UPDATE:
+	case SQL_STMT_DELETE:
+		return !memmem(stmt->text.ptr, stmt->text.len, ":=", 2);
+	default:
+		return false;
+	}
+}
+
+bool plan_several(struct mvcc *m, struct plan *plan, const struct sql_stmt *first,
+	const struct session_settings *settings)
+{
+	struct effects *e = arena_zero(&m->plans_arena, sizeof(*e));
+	struct looking look = {.m = m, .out = e, .database = settings->database};
+	struct sql_stmt *all = arena_zero(&m->plans_arena, sizeof(*all));
+	bool writes = false;
+
+	look.seen = arena_zero(&m->plans_arena, m->programs->count + 1);
+	if (settings->temporary.len || settings->odd || settings->zoned)
+		return false;
+	for (const struct sql_stmt *stmt = first; stmt; stmt = stmt->next) {
+		if (!is_row_statement(stmt))
+			return false;
+		see_statement(&look, stmt);
+		writes |= stmt->kind != SQL_STMT_SELECT;
+	}
+	if (e->anywhere)
+		return false;
+	e->any = true;
+	*all = (struct sql_stmt){.kind = SQL_STMT_COMPOUND, .text = plan->text, .opaque = plan->text};
+	plan->stmt = all;
+	plan->unsupported = "several statements in one text";
+	plan->writes = writes || effects_write(e);
+	plan->reads = !plan->writes;
+	plan->effects = e;
+	plan->procedure = body_of_statements(m, first, settings);
+	settings_apply(m, plan);
+	return true;
 }

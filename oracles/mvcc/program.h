@@ -36,9 +36,13 @@ struct effects {
 void programs_open(struct mvcc *m);
 /* Sets plan->effects, where the statement runs programs. */
 void plan_effects(struct mvcc *m, struct plan *plan, const struct session_settings *settings);
+/* Several statements in one text that read and write rows and do nothing else, executed one after the other.  False:
+ * they may do anything. */
+bool plan_several(struct mvcc *m, struct plan *plan, const struct sql_stmt *first,
+	const struct session_settings *settings);
 /* Are all functions known that the statement calls, and what they do? */
 bool effects_known(const struct plan *plan);
-/* A CALL of a procedure whose effects are known. */
+/* A CALL of a procedure, or several statements in one text, whose effects are known. */
 bool plan_is_call(const struct plan *plan);
 bool effects_write(const struct effects *e);
 /* Does it touch the table, or (`written`) write it? */

@@ -345,8 +345,9 @@ static uint32_t candidates(struct mvcc *m, uint32_t stmt, uint32_t *out, uint32_
 	for (size_t i = 0; i < m->in_flight_count; i++) {
 		uint32_t other = m->in_flight[i];
 
-		/* Before the trigger only those whose waiting it ended with an error. */
-		if (other != stmt && m->runs[other].state == STMT_IN_FLIGHT &&
+		/* Before the trigger only those whose waiting it ended with an error.  Statements of one session
+		 * follow each other, also where an answer was noted late. */
+		if (other != stmt && m->schedule->stmts[other].in->session != m->schedule->stmts[stmt].in->session && m->runs[other].state == STMT_IN_FLIGHT &&
 			answered_soon(m, other) && matters(m, stmt, other) &&
 			(stmt != trigger || m->victim || record_of(m, other)->error)) {
 			if (count < max)

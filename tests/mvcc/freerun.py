@@ -20,6 +20,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import campaign  # noqa: E402
+import programs  # noqa: E402
 import schedules  # noqa: E402
 import wide  # noqa: E402
 
@@ -50,9 +51,23 @@ def wait_for(port):
     sys.exit("nobody listens on port %d" % port)
 
 
+def texts(rng, statements, several):
+    """As the client is to send them; with `several` some together as one text."""
+    if not several:
+        return [s + ";" for s in statements]
+    out = ["delimiter //"]
+    rows = ("select", "insert", "update", "delete", "replace")
+    for s in statements:
+        if out[-1].startswith(rows) and s.startswith(rows) and rng.random() < 0.4:
+            out[-1] = out[-1][:-2] + "; " + s + "//"
+        else:
+            out.append(s + "//")
+    return out + ["delimiter ;"]
+
+
 def record(args, port, output):
     gen = wide.Generator(args.seed, args.release.startswith("mysql")) if args.wide else \
-        schedules.Generator(args.seed)
+        programs.Generator(args.seed) if args.programs else schedules.Generator(args.seed)
     # What makes tables unknown for good leaves too little to judge in a long trace.
     gen.xa = gen.ddl = gen.timeouts = False
     rng = random.Random(args.seed)
@@ -72,7 +87,7 @@ def record(args, port, output):
             text = ["set session transaction isolation level %s;" % (
                 levels[args.level] if args.level is not None else rng.choice(levels))]
             for _ in range(args.transactions):
-                text += [s + ";" for s in gen.transaction()]
+                text += texts(rng, gen.transaction(), args.several)
             jobs.append(subprocess.Popen(client(listen, database), stdin=subprocess.PIPE, text=True,
                                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
             jobs[-1].text = "\n".join(text) + "\n"
@@ -96,6 +111,8 @@ def main():
     parser.add_argument("--transactions", type=int, default=50)
     parser.add_argument("--level", type=int, choices=range(4), help="0 RU ... 3 SER; else mixed")
     parser.add_argument("--wide", action="store_true", help="the transactions of wide.py")
+    parser.add_argument("--programs", action="store_true", help="the transactions of programs.py")
+    parser.add_argument("--several", action="store_true", help="some texts have several statements")
     parser.add_argument("--isorec", default="isorec")
     parser.add_argument("--tool", default="mvcc_tool")
     parser.add_argument("-o", "--output")
