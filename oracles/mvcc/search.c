@@ -16,13 +16,41 @@ enum {
 	BUDGET_DEFAULT = 2000, /* ways tried a contradiction */
 	POINTS_MAX = 256,      /* choices that can still be changed */
 	BUDGET_QUICK = 200,    /* ... in a phase before the last */
+	BUDGET_FLIP = 500,    /* ... that changes one choice only, and what follows for those concerned */
+	BUDGET_FOLLOWS = 16,   /* ways tried of what follows */
 	OVERLAPS_MAX = 16, /* statements that are tried before another one */
 };
+
+/* Its place among the choices of its event. */
+static size_t place_of(const struct point *points, size_t at, uint32_t event)
+{
+	size_t place = 0;
+
+	while (place < at && points[at - place - 1].event == event)
+		place++;
+	return place;
+}
+
+/* The way that was taken of the choice that is about to be made, before the search went back behind it: what
+ * explained later answers then does so again, most likely. */
+static uint32_t way_before(const struct mvcc *m, uint32_t options)
+{
+	size_t place = place_of(m->points, m->point_count, m->event);
+
+	for (size_t i = m->left_count; i-- > 0;) {
+		const struct point *p = &m->left[i];
+
+		if (p->event == m->event && p->options == options && place_of(m->left, i, m->event) == place)
+			return point_taken(p);
+	}
+	return 0;
+}
 
 static uint32_t choose_in(struct mvcc *m, enum point_scope to_whom, uint32_t txn, uint32_t options,
 	bool order)
 {
 	struct point *point;
+	uint32_t first;
 
 	if (options <= 1)
 		return 0;
@@ -31,20 +59,22 @@ static uint32_t choose_in(struct mvcc *m, enum point_scope to_whom, uint32_t txn
 		return 0;
 	}
 	if (m->script < m->point_count && m->points[m->script].event == m->event)
-		return m->points[m->script++].taken;
+		return point_taken(&m->points[m->script++]);
 	if (m->settled)
 		return 0;
+	first = way_before(m, options);
 	MEM_RESERVE(m->points, m->point_count + 1, m->point_capacity);
 	point = &m->points[m->point_count++];
 	m->script = m->point_count;
 	*point = (struct point){.event = m->event,
 		.options = options,
+		.first = first,
 		.scope = to_whom,
 		.txn = txn,
 		.order = order,
 		.trail = m->event_trail,
 		.notes = m->event_notes};
-	return 0;
+	return first;
 }
 
 uint32_t choose(struct mvcc *m, uint32_t options)
@@ -61,13 +91,13 @@ uint32_t choose_for(struct mvcc *m, uint32_t txn, uint32_t options)
  * what else could have been matters to few.  With another one, to everybody. */
 static enum point_scope scope(const struct point *p)
 {
-	return p->order && p->taken ? SCOPE_ALL : (enum point_scope)p->scope;
+	return p->order && point_taken(p) ? SCOPE_ALL : (enum point_scope)p->scope;
 }
 
 /* Is there anybody left to whom the other ways of a choice would make a difference? */
 static bool still_matters(const struct mvcc *m, const struct point *p)
 {
-	if (p->taken + 1 >= p->options)
+	if (p->tried + 1 >= p->options)
 		return false;
 	switch (scope(p)) {
 	case SCOPE_ALL:
@@ -572,9 +602,11 @@ static bool concerns(
 }
 
 /* A plain read that contradicts is most likely to have another read view: what its transaction sees is
- * tried first (and of those that contradict then), then the order of commits as well, with everything else as it comes.  The search in
- * order would try all combinations of what others did in between before it came to either. */
-enum phase { PHASE_OWN, PHASE_ALL };
+ * tried first (and of those that contradict then).  The search in order would try all combinations of what others
+ * did in between before it came to that. */
+/* Then one choice at a time is changed, from the latest back, with all others as they were: what one order of two
+ * statements explains would be found last otherwise, when it is long ago. */
+enum phase { PHASE_OWN, PHASE_FLIP, PHASE_ALL };
 
 /* The first contradiction met, and the way that led to it. */
 struct failure {
@@ -586,14 +618,28 @@ struct failure {
 	struct failed failed[FAILED_MAX];
 	size_t failed_count;
 	enum phase phase;
+	size_t flip;      /* PHASE_FLIP: the choice that is changed */
+	uint64_t follows; /* ways tried of what follows from it */
 };
 
 static enum phase first_phase(const struct mvcc *m)
 {
-	return !m->schedule->one_at_a_time && m->mismatch.kind == MISMATCH_RESULT &&
-			       sees_snapshot(m, m->mismatch.stmt)
-		       ? PHASE_OWN
-		       : PHASE_ALL;
+	if (m->schedule->one_at_a_time)
+		return PHASE_ALL;
+	return m->mismatch.kind == MISMATCH_RESULT && sees_snapshot(m, m->mismatch.stmt) ? PHASE_OWN
+											   : PHASE_FLIP;
+}
+
+static uint64_t phase_budget(const struct mvcc *m, enum phase phase)
+{
+	if (phase == PHASE_OWN)
+		return BUDGET_QUICK;
+	if (phase == PHASE_FLIP)
+		return BUDGET_FLIP;
+	if (m->options->budget)
+		return m->options->budget;
+	/* Where it can be no finding any more, it is not worth so much time. */
+	return m->points_lost && !m->schedule->one_at_a_time ? BUDGET_QUICK : BUDGET_DEFAULT;
 }
 
 static bool is_in_phase(const struct mvcc *m, const struct point *p, const struct failure *f)
@@ -607,17 +653,60 @@ static bool is_in_phase(const struct mvcc *m, const struct point *p, const struc
 	return false;
 }
 
-/* The next possibility; false: there is none left. */
-static bool next_way(struct mvcc *m, const struct failure *f)
+static bool take_next(struct mvcc *m)
 {
+	struct point *p = &m->points[m->point_count - 1];
+
+	p->tried++;
+	go_back(m, p->event, p->trail, p->notes);
+	return true;
+}
+
+/* Only what was before what is changed by itself: the last way of other choices is often that nothing is known,
+ * which explains everything. */
+static bool can_flip(const struct point *p)
+{
+	return p->order && p->tried + 1 < p->options;
+}
+
+/* The next way in which one choice is another one. */
+static bool next_flip(struct mvcc *m, struct failure *f)
+{
+	/* What may follow from it. */
+	while (m->point_count > f->flip + 1 && f->follows < BUDGET_FOLLOWS) {
+		const struct point *p = &m->points[m->point_count - 1];
+
+		if (p->tried + 1 < p->options && is_in_phase(m, p, f)) {
+			f->follows++;
+			return take_next(m);
+		}
+		m->point_count--;
+	}
+	f->follows = 0;
+	if (f->flip < f->way_count && can_flip(&m->points[f->flip])) {
+		m->point_count = f->flip + 1;
+		return take_next(m);
+	}
+	while (f->flip) {
+		f->flip--;
+		m->points[f->flip] = f->way[f->flip];
+		m->point_count = f->flip + 1;
+		if (can_flip(&m->points[f->flip]))
+			return take_next(m);
+	}
+	return false;
+}
+
+/* The next possibility; false: there is none left. */
+static bool next_way(struct mvcc *m, struct failure *f)
+{
+	if (f->phase == PHASE_FLIP)
+		return next_flip(m, f);
 	while (m->point_count) {
 		struct point *p = &m->points[m->point_count - 1];
 
-		if (p->taken + 1 < p->options && is_in_phase(m, p, f)) {
-			p->taken++;
-			go_back(m, p->event, p->trail, p->notes);
-			return true;
-		}
+		if (p->tried + 1 < p->options && is_in_phase(m, p, f))
+			return take_next(m);
 		m->point_count--;
 	}
 	return false;
@@ -658,6 +747,22 @@ static void note_failure(struct mvcc *m, struct failure *f)
 	f->way_count = m->point_count;
 	if (m->point_count)
 		memcpy(f->way, m->points, m->point_count * sizeof(*f->way));
+	m->left = f->way;
+	m->left_count = f->way_count;
+	f->flip = f->way_count;
+	f->follows = 0;
+}
+
+static void end_failure(struct mvcc *m, struct failure *f)
+{
+	/* Before the last phase ways were passed over that another contradiction may yet need. */
+	for (size_t i = 0; f->phase < PHASE_ALL && i < m->point_count; i++) {
+		m->points[i].first = point_taken(&m->points[i]);
+		m->points[i].tried = 0;
+	}
+	f->any = false;
+	m->settled = false;
+	m->left_count = 0;
 }
 
 /* Takes the way of the first contradiction once more. */
@@ -698,17 +803,14 @@ static void accept_contradiction(struct mvcc *m)
 
 void solver_search(struct mvcc *m)
 {
-	uint64_t budget = m->options->budget ? m->options->budget : BUDGET_DEFAULT;
 	struct failure failure = {0};
 
 	for (m->event = 0; m->event <= m->schedule->event_count;) {
 		begin_event(m);
 		if (process(m)) {
 			/* Past it: what was chosen explains it. */
-			if (failure.any && m->event >= failure.event) {
-				failure.any = false;
-				m->settled = false;
-			}
+			if (failure.any && m->event >= failure.event)
+				end_failure(m, &failure);
 			m->event++;
 			continue;
 		}
@@ -716,8 +818,7 @@ void solver_search(struct mvcc *m)
 			break; /* no way leads to these final rows */
 		if (m->settled) {
 			accept_contradiction(m);
-			failure.any = false;
-			m->settled = false;
+			end_failure(m, &failure);
 			/* What was chosen before cannot be changed any more. */
 			lose_points(m, m->point_count);
 			m->point_count = 0;
@@ -726,8 +827,7 @@ void solver_search(struct mvcc *m)
 			continue;
 		}
 		note_failure(m, &failure);
-		if (++failure.tried <= (failure.phase == PHASE_ALL ? budget : BUDGET_QUICK) &&
-			next_way(m, &failure))
+		if (++failure.tried <= phase_budget(m, failure.phase) && next_way(m, &failure))
 			continue;
 		if (failure.phase < PHASE_ALL) {
 			failure.phase++;
@@ -736,7 +836,8 @@ void solver_search(struct mvcc *m)
 			continue;
 		}
 		/* Nothing explains it, or the budget is used up: to say what is wrong there. */
-		m->uncertain = failure.tried > budget || m->points_lost || m->now_capped;
+		m->uncertain = failure.tried > phase_budget(m, PHASE_ALL) || m->points_lost ||
+			       m->now_capped;
 		m->settled = true;
 		take_way(m, &failure);
 	}

@@ -134,12 +134,19 @@ enum point_scope {
 
 struct point { /* a choice that was made */
 	uint32_t event;
-	uint32_t options, taken;
+	uint32_t options, tried; /* ways, and those that were tried before the one at hand */
+	uint32_t first; /* the way that is tried first */
 	uint32_t scope; /* enum point_scope */
 	uint32_t txn;   /* SCOPE_TXN: store number */
 	bool order;     /* whether others were executed before; the first way: none */
 	size_t trail, notes; /* before the event */
 };
+
+/* The way at hand: all but `first` come in their own order. */
+static inline uint32_t point_taken(const struct point *p)
+{
+	return p->tried == 0 ? p->first : p->tried <= p->first ? p->tried - 1 : p->tried;
+}
 
 /* Documented behaviour and suspicions met on the way; become findings when their order stands. */
 enum note_kind {
@@ -277,6 +284,8 @@ struct mvcc {
 	/* The search. */
 	struct point *points;
 	size_t point_count, point_capacity;
+	const struct point *left; /* choices that the search may have gone back behind: they were right till then */
+	size_t left_count;
 	size_t script; /* points of the current event that are already decided */
 	uint32_t event;
 	size_t event_trail, event_notes; /* before it */
