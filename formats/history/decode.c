@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "history/lean.h"
+#include "trace/refused.h"
 
 enum { COLUMNS_SIZE_MAX = 4096 }; /* longer column lists are not kept */
 
@@ -224,7 +225,6 @@ static bool text_mixes(struct span text)
 static enum decoded_mix mix_of(const struct record_stmt *record)
 {
 	enum { QUERY = 3, PREPARE = 22, EXECUTE = 23, BULK_EXECUTE = 250, IN_TRANS = 1 };
-	enum { ER_PARSE_ERROR = 1064, ER_SP_DOES_NOT_EXIST = 1305 };
 
 	if (record->command == PREPARE)
 		return record->text.ptr && text_mixes(record->text) ? DECODED_MIX_PREPARES
@@ -233,8 +233,8 @@ static enum decoded_mix mix_of(const struct record_stmt *record)
 	if (!record->txn || (!record->error && !(record->status & IN_TRANS)))
 		return DECODED_MIX_NO;
 	/* It was not even begun. */
-	if ((record->error == ER_PARSE_ERROR || record->error == ER_SP_DOES_NOT_EXIST) &&
-		!record->affected && !record->result_sets)
+	if (record->error && !record->affected && !record->result_sets && record->text.ptr &&
+		stmt_refused(record->text, SPAN_NONE, record->error, record->error_text))
 		return DECODED_MIX_NO;
 	if (record->command == EXECUTE || record->command == BULK_EXECUTE)
 		return DECODED_MIX_EXECUTES;

@@ -3,12 +3,12 @@
  * One statement: what it can have answered, against what was recorded.
  */
 #include "mvcc/solver.h"
+#include "trace/refused.h"
 
 enum {
 	ER_LOCK_WAIT_TIMEOUT = 1205,
 	ER_LOCK_DEADLOCK = 1213,
 	ER_DUP_ENTRY = 1062,
-	ER_SP_DOES_NOT_EXIST = 1305,
 	ER_CHECKREAD = 1020,
 	ER_LOCK_NOWAIT = 3572,
 	ER_TABLE_DEF_CHANGED = 1412,
@@ -854,18 +854,21 @@ bool plan_mixes(const struct plan *plan)
 	}
 }
 
-bool refused_whole(const struct record_stmt *r)
+bool refused_whole(const struct plan *plan, const struct record_stmt *r)
 {
-	/* What the server could not parse did nothing; of several statements in one text those before
-	 * it may have, and would have said so. */
-	return r->error == ER_PARSE_ERROR && !r->result_sets && !r->affected;
+	return r->error && !r->result_sets && !r->affected &&
+	       stmt_refused(plan->text, plan->database, r->error, r->error_text);
 }
 
 /* Several statements in one text, a call: those before the one that failed may have written.  Where it can be
  * executed in a transaction, how far it came shows; but not which statement waited in vain. */
 static bool fails_in_part(const struct mvcc *m, const struct plan *plan, const struct record_stmt *r)
 {
-	if (!r->error || r->error == ER_SP_DOES_NOT_EXIST)
+	if (!r->error)
+		return false;
+	/* Nothing can be written in it, and the procedure is known not to end it. */
+	if (r->error == ER_READ_ONLY_TRANSACTION && m->now_txn != STORE_NONE &&
+		m->schedule->txns[m->now_txn - 1].read_only && plan_is_call(plan))
 		return false;
 	if (plan_is_call(plan) && plan->procedure && m->now_txn != STORE_NONE && !m->now_autocommit &&
 		!m->runs[m->now_stmt].mixes && r->error != ER_LOCK_WAIT_TIMEOUT && r->error != ER_LOCK_NOWAIT)
@@ -917,7 +920,7 @@ bool execute(struct mvcc *m, uint32_t index)
 		judged(m, STMT_UNSUPPORTED, "session variables that are not modelled");
 		return true;
 	}
-	if (refused_whole(&stmt->in->record)) {
+	if (refused_whole(plan, &stmt->in->record)) {
 		judged(m, STMT_HARMLESS, NULL);
 		return true;
 	}

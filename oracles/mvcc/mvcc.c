@@ -227,7 +227,8 @@ static void find_mixed(struct mvcc *m)
 		looked[i] = s->txns[i].mixed == TXN_MIXED_NOT_TOLD;
 	for (size_t i = 0; i < s->stmt_count; i++) {
 		if (s->stmts[i].txn != SCHEDULE_NONE)
-			looked[s->stmts[i].txn] |= m->runs[i].executes || plan_is_call(m->runs[i].plan);
+			looked[s->stmts[i].txn] |= m->runs[i].executes || plan_is_call(m->runs[i].plan) ||
+						   refused_whole(m->runs[i].plan, &s->stmts[i].in->record);
 	}
 	for (uint32_t i = 0; i < s->txn_count; i++)
 		m->store.txns[i + 1].mixed = s->txns[i].mixed == TXN_MIXED_YES && !looked[i];
@@ -238,7 +239,7 @@ static void find_mixed(struct mvcc *m)
 		if (txn == SCHEDULE_NONE || !looked[txn] || s->txns[txn].autocommit ||
 			!(r->error || r->status & IN_TRANS))
 			continue;
-		m->store.txns[txn + 1].mixed |= plan_mixes(m->runs[i].plan);
+		m->store.txns[txn + 1].mixed |= plan_mixes(m->runs[i].plan) && !refused_whole(m->runs[i].plan, r);
 	}
 	free(looked);
 }
@@ -283,7 +284,7 @@ static void find_mixes(struct mvcc *m)
 			under_way[session]--;
 			m->runs[i].mixes |= all - sent[i].events > events[session] - sent[i].own;
 			m->runs[i].mixes &= (plan_mixes(m->runs[i].plan) || commits_inside(m, i)) &&
-					    !refused_whole(&s->stmts[i].in->record);
+					    !refused_whole(m->runs[i].plan, &s->stmts[i].in->record);
 			all++;
 			events[session]++;
 		}

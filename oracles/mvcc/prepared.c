@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * EXECUTE of what PREPARE had as a text: it is the statement of that text, with the values of user
- * variables put in where SET gave them as literals.  Where the text or a value is not in the trace it
- * stays EXECUTE, which may do anything.
+ * variables put in where SET gave them as literals.  Where a value is not in the trace its parameter stays; where
+ * the text is not, it stays EXECUTE, which may do anything.
  */
 #include "base/mem.h"
 #include "mvcc/solver.h"
@@ -189,8 +189,9 @@ struct span prepared_text(
 	if (!text.ptr || !sql_parse(&m->plans_arena, text, &m->sql, &stmt, &err) || !is_plain(stmt))
 		return SPAN_NONE;
 	sql_walk_stmt(stmt, &(struct sql_visitor){.expr = see_param, .ctx = &params});
+	/* With parameters that are not known it is not evaluated, but is the statement that it is. */
 	if (params.count != stmt->params || execute->using_args.count != stmt->params)
-		return SPAN_NONE;
+		return stmt->text;
 	for (const struct sql_expr *e = execute->using_args.first; e; e = e->next, number++) {
 		const struct prepared *variable = e->kind == SQL_EXPR_USER_VAR
 							  ? find(list, e->u.var.name, true)
@@ -206,6 +207,8 @@ struct span prepared_text(
 	if (number == stmt->params) {
 		buf_add(&out, stmt->text.ptr + at, stmt->text.len - at);
 		made = arena_copy(&m->plans_arena, buf_span(&out));
+	} else {
+		made = stmt->text;
 	}
 	buf_release(&out);
 	return made;

@@ -504,7 +504,7 @@ bool plan_mixes(const struct plan *plan);
 /* MariaDB's DELETE IGNORE leaves out rows whose locks it did not get in time, with a warning. */
 bool leaves_out_rows(const struct plan *plan, const struct record_stmt *r);
 /* Did it nothing at all? */
-bool refused_whole(const struct record_stmt *r);
+bool refused_whole(const struct plan *plan, const struct record_stmt *r);
 
 /* forget.c: nobody knows any more what is in the tables */
 void forget_all(struct mvcc *m, const char *reason);

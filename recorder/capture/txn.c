@@ -14,11 +14,11 @@
 #include <stdio.h>
 
 #include "capture/capture.h"
+#include "trace/refused.h"
 
 enum {
 	ER_CHECKREAD = 1020, /* snapshot conflict: rolled back whole */
 	ER_PARSE_ERROR = 1064,
-	ER_SP_DOES_NOT_EXIST = 1305,
 	ER_LOCK_WAIT_TIMEOUT = 1205, /* the statement only, unless innodb_rollback_on_timeout */
 	ER_LOCK_DEADLOCK = 1213,
 	ER_XAER_NOTA = 1397, /* to XAER_OUTSIDE: refused */
@@ -402,8 +402,7 @@ static bool mixes(const struct capture *c, const struct wire_command *command,
 		return false;
 	if (c->now.look_count == 1 && c->now.whole)
 		return false;
-	if (c->now.look_count == 1 &&
-		(reply->error == ER_PARSE_ERROR || reply->error == ER_SP_DOES_NOT_EXIST))
+	if (stmt_refused(buf_span(&c->now.text), buf_span(&c->database), reply->error, reply->message))
 		return false;
 	if (c->now.looks_end)
 		return true;

@@ -14,6 +14,7 @@
 #include "random.h"
 #include "trace/pack.h"
 #include "trace/record.h"
+#include "trace/refused.h"
 #include "trace/value.h"
 #include "trace_util.h"
 
@@ -379,5 +380,48 @@ START_TEST(values_come_back)
 }
 END_TEST
 
-UNIT_MAIN("trace_record", every_kind_comes_back, spoilt_records_are_refused_or_read,
+/* The texts are MariaDB 10.11's and MySQL 9.7's. */
+START_TEST(refusals_name_what_was_wanted)
+{
+#define NO_PROCEDURE(name) "PROCEDURE " name " does not exist"
+#define NO_STATEMENT(name) "Unknown prepared statement handler (" name ") given to EXECUTE"
+	static const struct {
+		const char *text;
+		unsigned error;
+		const char *error_text;
+		bool refused;
+	} cases[] = {
+		{"selekt 1", 1064, "You have an error", true},
+		{" /* by x */ select f(1) from t;  ", 1305, "FUNCTION d.f does not exist", true},
+		{"rollback to s", 1305, "SAVEPOINT s does not exist", true},
+		{"insert into t values (1); selekt 1", 1064, "You have an error", false},
+		{"select 'a", 1062, "Duplicate entry", false},
+		{"call p()", 1305, NO_PROCEDURE("d.p"), true},
+		{"Call `P` (1)", 1305, NO_PROCEDURE("d.p"), true},
+		{"call e.p(1)", 1305, NO_PROCEDURE("e.p"), true},
+		{"call p()", 1305, NO_PROCEDURE("e.p"), false},
+		{"call p()", 1305, NO_PROCEDURE("d.pq"), false},
+		{"call p()", 1305, NO_PROCEDURE("d.q"), false},
+		{"call p()", 1305, "SAVEPOINT p does not exist", false},
+		{"call p()", 1064, "You have an error", false},
+		{"/*!call*/ p()", 1064, "You have an error", false},
+		{"execute s", 1243, NO_STATEMENT("s"), true},
+		{"execute S using @a", 1243, NO_STATEMENT("s"), true},
+		{"execute s", 1243, NO_STATEMENT("t"), false},
+		{"execute immediate 'call p()'", 1243, NO_STATEMENT("s"), false},
+		{"call p()", 1243, NO_STATEMENT("s"), false},
+		{"call p()", 1243, "Unknown prepared statement handler (7) given to mysqld_stmt_execute", true},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		HOLDS_SAY(stmt_refused(span_str(cases[i].text), SPAN_LIT("d"), cases[i].error,
+				  span_str(cases[i].error_text)) == cases[i].refused,
+			"%s: %s", cases[i].text, cases[i].error_text);
+	/* In which database it looked is not known. */
+	HOLDS(!stmt_refused(SPAN_LIT("call p()"), SPAN_NONE, 1305, SPAN_LIT(NO_PROCEDURE("d.p"))));
+	HOLDS(!stmt_refused(SPAN_NONE, SPAN_NONE, 1064, SPAN_NONE));
+}
+END_TEST
+
+UNIT_MAIN("trace_record", refusals_name_what_was_wanted, every_kind_comes_back, spoilt_records_are_refused_or_read,
 	probe_rows_come_back, values_come_back)
