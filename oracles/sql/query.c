@@ -84,9 +84,11 @@ static struct join_tree *add_table(
 		t->names = names;
 		t->types = types;
 	} else {
-		t->column_count = from->derived->column_count;
-		t->names = from->derived->names;
-		t->types = from->derived->types;
+		const struct eval_query *made = from->cte ? from->cte->start : from->derived;
+
+		t->column_count = made->column_count;
+		t->names = made->names;
+		t->types = made->types;
 	}
 	t->merged = arena_zero(s->c->arena, t->column_count + 1);
 	return join_leaf(s, number);
@@ -130,9 +132,11 @@ static struct join_tree *from_name(struct from_state *s, const struct sql_table_
 	if (ref->system_time != SQL_SYSTEM_TIME_NONE || ref->u.name.portion.ptr)
 		return (struct join_tree *)compile_unsupported(s->c, "FOR SYSTEM_TIME");
 	if (cte) {
-		if (!cte->query)
-			return (struct join_tree *)compile_unsupported(s->c, "recursive CTE");
+		if (!cte->query && !cte->start)
+			return (struct join_tree *)compile_unsupported(
+				s->c, "a recursive CTE of another form");
 		from.derived = cte->query;
+		from.cte = cte->query ? NULL : (struct cte *)(uintptr_t)cte;
 		from.ref = NULL;
 		return add_table(s, SPAN_NONE, alias, &from);
 	}
@@ -348,6 +352,123 @@ bool compile_from(struct compiler *c, struct eval_query *q, const struct sql_tab
 	return !c->failed;
 }
 
+/* ---- recursive CTEs ---- */
+
+struct mentions {
+	struct span name;
+	uint32_t count;
+};
+
+static bool count_mention(void *ctx, const struct sql_table_ref *ref)
+{
+	struct mentions *m = ctx;
+
+	if (ref->kind == SQL_TABLE_NAME && !ref->u.name.table.db.ptr &&
+		span_ieq(ref->u.name.table.name, m->name))
+		m->count++;
+	return true;
+}
+
+static uint32_t mentions_in(const struct sql_query *query, struct span name)
+{
+	struct mentions m = {.name = name};
+	struct sql_visitor v = {.table_ref = count_mention, .ctx = &m};
+
+	sql_walk_query(query, &v);
+	return m.count;
+}
+
+/* In FROM itself, and on no side of an outer join. */
+static uint32_t plain_mentions(const struct sql_table_ref *ref, struct span name)
+{
+	struct mentions m = {.name = name};
+
+	for (; ref; ref = ref->next) {
+		if (ref->kind == SQL_TABLE_NAME)
+			count_mention(&m, ref);
+		else if (ref->kind == SQL_TABLE_JOIN && ref->u.join.join != SQL_JOIN_LEFT &&
+			 ref->u.join.join != SQL_JOIN_RIGHT)
+			m.count += plain_mentions(ref->u.join.left, name) +
+				   plain_mentions(ref->u.join.right, name);
+	}
+	return m.count;
+}
+
+/* start UNION [ALL] SELECT ... FROM itself once: SQL's linear recursion, without what servers forbid or
+ * do each their own way in it. */
+static bool is_linear(const struct sql_cte *t)
+{
+	const struct sql_query *q = t->query, *right;
+
+	if (q->kind != SQL_QUERY_SET_OP || q->u.set.op != SQL_UNION || q->order || q->limit || q->with ||
+		t->cycle || mentions_in(q->u.set.left, t->name))
+		return false;
+	right = q->u.set.right;
+	return right->kind == SQL_QUERY_SELECT && !right->with && !right->order && !right->limit &&
+	       !right->u.select.group && !right->u.select.having && !right->u.select.windows &&
+	       !(right->u.select.flags & SQL_SELECT_DISTINCT) &&
+	       mentions_in(right, t->name) == 1 &&
+	       plain_mentions(right->u.select.from, t->name) == 1;
+}
+
+/* Columns are what the start makes them; what goes round must fit (run.c looks at its length). */
+static bool same_shape(const struct eval_type *a, const struct eval_type *b)
+{
+	if (a->kind != b->kind || a->is_unsigned != b->is_unsigned || a->zerofill || a->hybrid)
+		return false;
+	switch (a->kind) {
+	case EVAL_T_INT:
+		return !a->is_unsigned;
+	case EVAL_T_DECIMAL:
+		return a->decimals == b->decimals;
+	case EVAL_T_STRING:
+		return a->collation == b->collation && !a->blob;
+	case EVAL_T_DATE:
+	case EVAL_T_TIME:
+	case EVAL_T_DATETIME:
+		return a->decimals == b->decimals;
+	default:
+		return false;
+	}
+}
+
+static bool rename_columns(struct compiler *c, struct eval_query *q, const struct sql_names *names);
+
+static struct eval_query *compile_recursive(
+	struct compiler *c, struct cte *cte, struct scope *outer, const struct cte *before)
+{
+	struct eval_query *q = arena_zero(c->arena, sizeof(*q));
+	const struct sql_query *tree = cte->tree->query;
+
+	q->kind = QUERY_RECURSIVE;
+	q->cte = cte;
+	q->all = tree->u.set.all;
+	q->left = compile_query(c, tree->u.set.left, outer, before);
+	if (!q->left || !rename_columns(c, q->left, cte->tree->columns))
+		return NULL;
+	cte->start = q->left;
+	q->right = compile_query(c, tree->u.set.right, outer, cte);
+	if (!q->right)
+		return NULL;
+	if (q->left->column_count != q->right->column_count)
+		return (struct eval_query *)compile_error(
+			c, 1222, "queries with different numbers of columns");
+	if (q->right->grouped || q->right->window_count)
+		return (struct eval_query *)compile_unsupported(c, "a recursive CTE of another form");
+	q->column_count = q->left->column_count;
+	q->names = q->left->names;
+	q->types = q->left->types;
+	for (uint32_t i = 0; i < q->column_count; i++) {
+		if (!same_shape(&q->types[i], &q->right->types[i]))
+			return (struct eval_query *)compile_unsupported(
+				c, "a recursive CTE whose columns change their type");
+	}
+	q->outer_reach = q->left->outer_reach > q->right->outer_reach ? q->left->outer_reach
+								      : q->right->outer_reach;
+	q->outer_text = q->left->outer_text || q->right->outer_text;
+	return q;
+}
+
 bool compile_ctes(struct compiler *c, const struct sql_with *with, struct scope *outer,
 	const struct cte **ctes)
 {
@@ -359,9 +480,11 @@ bool compile_ctes(struct compiler *c, const struct sql_with *with, struct scope 
 		cte->next = (struct cte *)(uintptr_t)*ctes;
 		if (with->recursive) {
 			cte->recursive = true;
-			sight = cte; /* a mention of itself is found, and unsupported */
+			sight = cte; /* a mention of itself is found */
 		}
-		cte->query = compile_query(c, t->query, outer, sight);
+		cte->query = with->recursive && mentions_in(t->query, t->name) && is_linear(t)
+				     ? compile_recursive(c, cte, outer, *ctes)
+				     : compile_query(c, t->query, outer, sight);
 		if (!cte->query || !rename_columns(c, cte->query, t->columns))
 			return false;
 		*ctes = cte;

@@ -29,7 +29,7 @@ struct from_table {
 };
 
 struct eval_query {
-	enum { QUERY_SELECT, QUERY_SET_OP, QUERY_VALUES } kind;
+	enum { QUERY_SELECT, QUERY_SET_OP, QUERY_VALUES, QUERY_RECURSIVE } kind;
 	uint32_t column_count;
 	struct span *names;
 	struct eval_type *types;
@@ -51,7 +51,8 @@ struct eval_query {
 	struct window *windows;
 	uint32_t window_count;
 	uint32_t window_inputs; /* values that a row gives to its window functions */
-	/* SET_OP */
+	/* SET_OP; RECURSIVE: left is what it starts with, right gives more rows from the last */
+	struct cte *cte;
 	enum sql_set_op op;
 	bool all;
 	struct eval_query *left, *right;
@@ -68,6 +69,8 @@ struct eval_query {
 struct cte {
 	const struct sql_cte *tree;
 	struct eval_query *query; /* NULL while it is being compiled */
+	const struct eval_query *start; /* recursive: what its own columns are, while it is compiled */
+	struct eval_rows working;       /* and while it runs: the rows of the last round */
 	bool recursive;
 	struct cte *next;
 };

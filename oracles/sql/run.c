@@ -256,6 +256,10 @@ static bool load_rows(const struct eval_query *q, const struct frame *outer, str
 	for (uint32_t t = 0; t < q->table_count; t++) {
 		const struct from_table *from = &q->tables[t];
 
+		if (from->cte) {
+			rows[t] = from->cte->working;
+			continue;
+		}
 		if (from->derived) {
 			struct eval_result result;
 
@@ -738,6 +742,110 @@ static bool run_set_op(
 	return !run->failed;
 }
 
+/* ---- recursive CTEs ---- */
+
+enum { ROUNDS_MAX = 900, RECURSIVE_ROWS_MAX = 20000 }; /* servers: 1,000 rounds */
+
+/* Does the value fit into the column that the start has made?  What does not is cut, or an error. */
+static bool fits(const struct eval_type *type, const struct eval_value *v)
+{
+	uint32_t bits = 8u * (type->bytes && type->bytes < 4 ? type->bytes : 4u);
+	size_t chars = 0;
+
+	if (v->kind == EVAL_INT)
+		return v->i < (int64_t)1 << (bits - 1) && v->i >= -((int64_t)1 << (bits - 1));
+	if (v->kind == EVAL_UINT)
+		return v->u < (uint64_t)1 << (bits - 1);
+	if (v->kind == EVAL_DECIMAL)
+		return decimal_digits(v->dec) <= type->length;
+	if (v->kind != EVAL_STRING)
+		return true;
+	for (size_t i = 0; i < v->s.len; i++)
+		chars += (v->s.ptr[i] & 0xc0) != 0x80;
+	return chars <= type->length;
+}
+
+static bool is_known(struct run *run, const struct eval_query *q, const struct output *out,
+	const struct eval_value *row)
+{
+	for (size_t i = 0; i < out->count && run_step(run); i++) {
+		bool equal = true;
+
+		for (uint32_t k = 0; k < q->column_count && equal; k++)
+			equal = order_values(run, &q->types[k], &out->rows[i][k], &row[k]) == 0;
+		if (equal && !same_rows(out->rows[i], row, q->column_count))
+			run_unsupported(run, "DISTINCT among texts that are equal and differ");
+		if (equal)
+			return true;
+	}
+	return false;
+}
+
+/* Adds the rows of one round that are new; false: failed. */
+static bool add_round(const struct eval_query *q, struct run *run, const struct eval_query *from,
+	const struct eval_result *round, struct output *out)
+{
+	if (round->open_count)
+		run_unsupported(run, "LIMIT that cuts between equal rows");
+	for (size_t i = 0; i < round->row_count && run_step(run); i++) {
+		struct eval_value *row =
+			arena_alloc(run->arena, (q->column_count + 1) * sizeof(*row));
+
+		for (uint32_t k = 0; k < q->column_count; k++) {
+			struct eval_value v = told(run, round->rows[i][k]);
+
+			row[k] = materialized(
+				run, &q->types[k], to_type(run, &from->types[k], &v, &q->types[k]));
+			if (from == q->right && !fits(&q->types[k], &row[k]))
+				run_unsupported(run, "a recursive CTE whose values outgrow its columns");
+		}
+		if (!q->all && is_known(run, q, out, row))
+			continue;
+		if (out->count >= RECURSIVE_ROWS_MAX) {
+			run_unsupported(run, "a recursive CTE of many rows");
+			return false;
+		}
+		out->rows[out->count++] = row;
+	}
+	return !run->failed;
+}
+
+static bool run_recursive(
+	const struct eval_query *q, struct run *run, const struct frame *outer, struct output *out)
+{
+	struct eval_rows before = q->cte->working;
+	struct eval_result round;
+	size_t from = 0;
+	bool strict = run->strict;
+
+	*out = output_for(run, RECURSIVE_ROWS_MAX);
+	/* MySQL stores the rows as INSERT does: what is cut in a conversion is an error. */
+	run->strict |= run->env->flavour == SQL_MYSQL;
+	if (run_query(q->left, run, outer, &round))
+		add_round(q, run, q->left, &round, out);
+	for (unsigned i = 0; from < out->count && !run->failed; i++) {
+		size_t to = out->count;
+
+		if (i >= ROUNDS_MAX) {
+			run_unsupported(run, "a recursive CTE of many rounds");
+			break;
+		}
+		q->cte->working = (struct eval_rows){
+			(const struct eval_value *const *)out->rows + from, to - from};
+		if (!run_query(q->right, run, outer, &round) ||
+			!add_round(q, run, q->right, &round, out))
+			break;
+		from = to;
+	}
+	q->cte->working = before;
+	run->strict = strict;
+	if (run->outcome->status == EVAL_ERROR && run->env->flavour == SQL_MYSQL) {
+		run->outcome->status = EVAL_OK;
+		outcome_unsupported(run->outcome, "MySQL: an error in a recursive CTE");
+	}
+	return !run->failed;
+}
+
 static bool run_values(const struct eval_query *q, struct frame *f, struct output *out)
 {
 	*out = output_for(f->run, q->row_count);
@@ -922,6 +1030,11 @@ bool run_query(const struct eval_query *q, struct run *run, const struct frame *
 		good = run_set_op(q, run, outer, &out);
 		if (good)
 			set_keys(q, &f, &out);
+		break;
+	case QUERY_RECURSIVE:
+		good = run_recursive(q, run, outer, &out);
+		for (size_t i = 0; good && i < out.count; i++)
+			out.keys[i] = NULL;
 		break;
 	case QUERY_VALUES:
 		good = run_values(q, &f, &out);

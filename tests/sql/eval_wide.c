@@ -400,6 +400,46 @@ static void derived(struct generator *g, struct buf *out)
 	}
 }
 
+/* Recursion that ends: a counter in the row is bounded by a literal, or UNION DISTINCT walks a few rows. */
+static void recursive(struct generator *g, struct buf *out)
+{
+	static const char *const starts[] = {"1", "0", "-2", "id", "t1.g"};
+	static const char *const extras[][2] = {{"t1.s", "r.x"}, {"CAST('a' AS CHAR(30))", "CONCAT(r.x, 'b')"},
+		{"t1.v", "r.x + t2.v"}, {"t1.v", "r.x"}, {"CAST(1.5 AS DECIMAL(20,4))", "CAST(r.x * 2 AS DECIMAL(20,4))"},
+		{"DATE '2024-02-27'", "r.x + INTERVAL 1 DAY"}, {"'a'", "CONCAT(r.x, 'b')"}, {"1", "r.x + 1.5"},
+		{"NULL", "r.n"}, {"t1.s", "t2.s"}, {"1 + 1", "r.x * 3"}};
+	size_t extra = below(g, ARRAY_LEN(extras));
+	bool two = strstr(extras[extra][1], "t2.") || chance(g, 3);
+	const char *all = chance(g, 2) ? " ALL" : chance(g, 2) ? " DISTINCT" : "";
+
+	switch (below(g, 4)) {
+	case 0: /* a graph: rows of m whose v is the id of the row before */
+		buf_printf(out,
+			"WITH RECURSIVE r AS (SELECT id, v FROM m t1 WHERE t1.id %s %u UNION SELECT t2.id, "
+			"t2.v FROM r JOIN m t2 ON t2.%s = r.%s) SELECT %s FROM r",
+			PICK(g, compare), (unsigned)below(g, 8), chance(g, 2) ? "id" : "v",
+			chance(g, 2) ? "v" : "id", chance(g, 2) ? "*" : "COUNT(*), MIN(v)");
+		return;
+	case 1: /* a series */
+		buf_printf(out,
+			"WITH RECURSIVE r (n) AS (SELECT %d UNION%s SELECT n + 1 FROM r WHERE n < %u) ",
+			(int)below(g, 5) - 2, all, (unsigned)below(g, 30));
+		buf_add_str(out, chance(g, 2) ? "SELECT n, t1.id FROM r LEFT JOIN k t1 ON t1.v = r.n"
+					      : "SELECT SUM(n), COUNT(*) FROM r");
+		return;
+	default:
+		break;
+	}
+	buf_printf(out, "WITH RECURSIVE r (n, x) AS (SELECT %s, %s FROM k t1", PICK(g, starts),
+		extras[extra][0]);
+	where(g, "t1", out);
+	buf_printf(out, " UNION%s SELECT r.n + 1, %s FROM r%s WHERE r.n < %u", all, extras[extra][1],
+		two ? " JOIN m t2 ON t2.g = r.n" : "", (unsigned)below(g, 4));
+	buf_printf(out, ") SELECT %s FROM r", chance(g, 3) ? "COUNT(*), SUM(n), MAX(x)" : "n, x");
+	if (chance(g, 3))
+		buf_printf(out, " ORDER BY 1%s", chance(g, 2) ? " DESC" : "");
+}
+
 static void joins(struct generator *g, struct buf *out)
 {
 	static const char *const kinds[] = {
@@ -466,7 +506,7 @@ static void wide_window(struct generator *g, struct buf *out)
 void generate_wide_query(struct generator *g, struct buf *out)
 {
 	static void (*const makers[])(struct generator *, struct buf *) = {groups, groups,
-		rollups, wide_groups, wide_rows, set_operations, set_operations, correlated, derived, joins,
+		rollups, recursive, wide_groups, wide_rows, set_operations, set_operations, correlated, derived, joins,
 		values, wide_window};
 
 	PICK(g, makers)(g, out);

@@ -465,6 +465,9 @@ START_TEST(windows_without_a_doubt)
 		{"SELECT * FROM (SELECT v, s, COUNT(*) AS n FROM t WHERE id < 3 GROUP BY v, s WITH ROLLUP "
 		 "HAVING s IS NULL) d ORDER BY n, v",
 			"10|NULL|1;20|NULL|1;NULL|NULL|2;"},
+		{"WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 4) "
+		 "SELECT n, t.v FROM r LEFT JOIN t ON t.id = n ORDER BY n",
+			"1|10;2|20;3|20;4|NULL;"},
 		{"SELECT r FROM (SELECT id AS r, FIRST_VALUE(v) OVER (ORDER BY v) AS f FROM t) d "
 		 "WHERE f = 10 ORDER BY r",
 			"1;2;3;"},
