@@ -47,7 +47,8 @@ void statement_probes_clear(struct statement_probes *probes)
 		buf_clear(&t->writes);
 		buf_clear(&t->matches);
 		buf_clear(&t->reads);
-		t->write_count = t->match_count = t->read_count = t->update_count = 0;
+		t->write_count = t->match_count = t->read_count = 0;
+		t->update_count = t->looked_count = 0;
 	}
 	probes->count = 0;
 	probes->unchanged = NULL;
@@ -230,6 +231,7 @@ static bool take_entry(struct statement_probes *probes, const struct instrument_
 		row.op = PROBE_OP_UPDATE;
 		row.version = row.previous = buf_span(versions);
 		row.image = buf_span(image);
+		to->looked_count++;
 		add_match(to, &row);
 		break;
 	case LOG_UPDATE:

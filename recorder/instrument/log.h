@@ -57,6 +57,7 @@ struct table_probes {
 	struct buf writes, matches, reads;
 	uint32_t write_count, match_count, read_count;
 	uint32_t update_count; /* of writes: those that changed a row */
+	uint32_t looked_count; /* ... that left it as it was */
 };
 
 struct statement_probes {

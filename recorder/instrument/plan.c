@@ -237,6 +237,7 @@ static void set_insert_id(struct planner *p, const struct sql_insert *insert)
 	const struct instrument_table *table = plan_find(p, &insert->table);
 
 	p->plan->tells_id = plan_sets_id(insert->on_duplicate);
+	p->plan->upserts = insert->on_duplicate != NULL;
 	p->plan->auto_key = table && table->auto_key;
 }
 

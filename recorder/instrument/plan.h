@@ -100,6 +100,7 @@ struct plan {
 	/* Its OK tells the x of LAST_INSERT_ID(x), which it calls for each row that it updates; but a
 	 * trigger makes the server forget that. */
 	bool tells_id;
+	bool upserts; /* ON DUPLICATE KEY UPDATE: a row that it changes counts twice */
 	bool auto_key; /* ... of an INSERT: the key of its table is AUTO_INCREMENT */
 	bool cuts;    /* sets sql_select_limit: from then on SELECT may leave rows out */
 	/* PREPARE name FROM 'text': both, each ended by a NUL. */

@@ -152,6 +152,17 @@ static void begin_trigger(
 	buf_add_str(sql, " for each row ");
 }
 
+/* MariaDB has set ON UPDATE CURRENT_TIMESTAMP columns when a BEFORE UPDATE trigger runs, and leaves the
+ * row as it was if nothing else has changed (seen on 10.5, 10.11, 11.8).  Who sets one to that very
+ * moment himself, and nothing else, changes the row without that the trigger can tell:
+ * instrument_take_log compares the counts. */
+static void add_renewed(struct buf *sql, const struct instrument_column *column)
+{
+	buf_add_str(sql, " or NEW.");
+	instrument_add_name(sql, span_str(column->name));
+	buf_printf(sql, " <=> CURRENT_TIMESTAMP(%u))", column->decimals);
+}
+
 /* Whether the server would find the column changed: it compares the bytes of the record. */
 static void add_same(struct buf *sql, const struct instrument_column *column)
 {
@@ -215,7 +226,10 @@ static bool create_before(struct preparer *p, const struct instrument_table *t, 
 		if (any)
 			buf_add_str(&sql, " and ");
 		any = true;
+		buf_add_str(&sql, t->columns[i].renewed ? "(" : "");
 		add_same(&sql, &t->columns[i]);
+		if (t->columns[i].renewed)
+			add_renewed(&sql, &t->columns[i]);
 	}
 	if (marks)
 		buf_add_str(

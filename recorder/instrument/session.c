@@ -180,6 +180,24 @@ static bool log_is_right(const struct instrument_session *s)
 	       s->pending_stmt.changed == (rows ? rows->update_count : 0);
 }
 
+/* Was a row perhaps changed by which the triggers say that it stayed as it was (add_renewed in prepare.c)?
+ * An INSERT counts a row that it updated twice. */
+static bool log_misses_rows(const struct instrument_session *s)
+{
+	for (size_t i = 0; i < s->writes.count; i++) {
+		const struct table_probes *rows = &s->writes.list[i];
+		uint64_t counted = rows->update_count;
+
+		if (!rows->table->renews || !rows->looked_count)
+			continue;
+		if (s->pending_plan.upserts)
+			counted = rows->write_count - rows->looked_count + rows->update_count;
+		if (!s->pending_stmt.changed_known || s->pending_stmt.changed > counted)
+			return true;
+	}
+	return false;
+}
+
 void instrument_take_log(struct instrument_session *s, struct capture *capture, bool complete,
 	struct span lost, struct span first, struct span second)
 {
@@ -195,7 +213,7 @@ void instrument_take_log(struct instrument_session *s, struct capture *capture, 
 		!log_take(&s->writes, s->tables, second, limits))
 		s->pending_stmt.lost = true;
 	s->pending = false;
-	if (s->pending_plan.skips && !log_is_right(s))
+	if ((s->pending_plan.skips && !log_is_right(s)) || log_misses_rows(s))
 		s->pending_plan.vague = true;
 	/* Who passes over a row and fires nothing says so. */
 	if (s->pending_plan.skips && (s->pending_plan.vague || s->pending_stmt.warnings))

@@ -109,8 +109,8 @@ static const struct type_row types[] = {
 	{"vector", COLUMN_GEOMETRY, TYPE_VAR_STRING},
 };
 
-/* (name, data type, bits, extra, default, character set) of information_schema.columns. */
-static void column_fill(struct instrument_column *column, MYSQL_ROW row)
+/* (name, data type, bits, extra, digits of the fraction) of information_schema.columns. */
+static void column_fill(struct instrument_column *column, MYSQL_ROW row, bool mariadb)
 {
 	struct type_row type = {"", COLUMN_OTHER, TYPE_VAR_STRING};
 	bool bytes;
@@ -128,6 +128,8 @@ static void column_fill(struct instrument_column *column, MYSQL_ROW row)
 		.generated = row[3] && strcasestr(row[3], "GENERATED") &&
 			     !strcasestr(row[3], "DEFAULT_GENERATED"),
 		.counts = row[3] && strcasestr(row[3], "auto_increment"),
+		.renewed = mariadb && row[3] && strcasestr(row[3], "on update "),
+		.decimals = (uint8_t)(row[4] ? strtoul(row[4], NULL, 10) : 0),
 	};
 }
 
@@ -142,12 +144,13 @@ static void add_where(
 
 static bool read_columns(struct instrument_table *t, MYSQL *mysql, struct err *err)
 {
+	bool mariadb = strstr(mysql_get_server_info(mysql), "MariaDB") != NULL;
 	struct buf sql = BUF_INIT;
 	MYSQL_RES *result;
 	MYSQL_ROW row;
 
-	buf_add_str(&sql, "select column_name, data_type, numeric_precision, extra from "
-			  "information_schema.columns");
+	buf_add_str(&sql, "select column_name, data_type, numeric_precision, extra, "
+			  "datetime_precision from information_schema.columns");
 	add_where(&sql, t, "table_schema", "table_name");
 	buf_add_str(&sql, " order by ordinal_position");
 	result = instrument_query(mysql, sql.data, err);
@@ -160,7 +163,8 @@ static bool read_columns(struct instrument_table *t, MYSQL *mysql, struct err *e
 			continue;
 		}
 		MEM_RESERVE(t->columns, t->column_count + 1, t->column_capacity);
-		column_fill(&t->columns[t->column_count++], row);
+		column_fill(&t->columns[t->column_count++], row, mariadb);
+		t->renews |= t->columns[t->column_count - 1].renewed;
 	}
 	mysql_free_result(result);
 	return true;

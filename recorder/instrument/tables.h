@@ -66,6 +66,8 @@ struct instrument_column {
 	enum column_kind kind;
 	bool generated;
 	bool counts;             /* AUTO_INCREMENT */
+	bool renewed;            /* ON UPDATE CURRENT_TIMESTAMP, on MariaDB (see prepare.c) */
+	uint8_t decimals;        /* ... its digits */
 	bool key;                /* of the primary key: its values are never cut */
 	struct wire_column wire; /* how the trace has its values */
 };
@@ -86,6 +88,7 @@ struct instrument_table {
 	size_t key_count;
 	bool for_select;   /* prepared for select mode */
 	bool auto_key;     /* the key is one AUTO_INCREMENT column */
+	bool renews;       /* has a column that is renewed */
 	struct instrument_unique *uniques; /* beside the primary key */
 	size_t unique_count, unique_capacity;
 	/* A foreign key may change or delete rows of it without firing triggers at any time; in

@@ -41,6 +41,8 @@ create table ai(id int auto_increment primary key, s varchar(20) character set l
   tx text, js json, u bigint unsigned, v int, g int generated always as (v * 2) virtual,
   g2 varchar(30) generated always as (concat(s, '!')) stored, key(s));
 create table upsert(id int auto_increment primary key, k int unique, v int);
+create table renew(id int primary key, v int, at timestamp not null default current_timestamp on update current_timestamp,
+  fine datetime(3) null on update current_timestamp(3));
 create table multi(a int, b varchar(10), c date, v int, primary key (b, a, c));
 create table part(id int primary key, v int) partition by hash(id) partitions 3;
 create table parent(id int primary key);
@@ -58,6 +60,7 @@ insert into ai(s,e,st,f,d,dc,dt,ts,tm,y,bt,b,bl,tx,js,u,v) values ('\u00e9','b',
   '2026-01-02 03:04:05.678','2026-01-02 03:04:05','-12:34:56',2026,b'1010101010',x'00ff',x'0001',
   repeat('z',2000),'{"a": 1}',18446744073709551615,4);
 insert into ai(s) values (null); insert into upsert(k, v) values (1, 1), (2, 2);
+insert into renew values (1, 1, '2020-01-01', null), (2, 2, '2020-01-01', '2020-01-01'), (3, 3, '2020-01-01', null);
 """
 REFUSED = """
 use it;
@@ -138,7 +141,7 @@ def prepare_and_back():
     said = prepare("--add-key", "it")
     assert "nokey is prepared, with a hidden primary key" in said and "ai is prepared already" in said
     inside = definitions()
-    assert inside.count("`isorec_ver` bigint") == 10 and "isorec_bu_plain" in inside, inside
+    assert inside.count("`isorec_ver` bigint") == 11 and "isorec_bu_plain" in inside, inside
     assert sql("select * from it.ai; select * from it.multi", "-t") == rows
     prepare("it", command="unprepare")
     after = definitions()
@@ -379,6 +382,23 @@ insert into upsert(k) values (1) on duplicate key update v = v;
 update plain set v = last_insert_id(18446744073709551615) > 0 where id = 2; select 1"""
     for flag in ("changed", "found"):
         same_for(lambda port, flag=flag: run(["/usr/bin/python3", "-c", code, str(port), flag], input=script))
+
+
+@test
+def renewed_columns():
+    """ON UPDATE CURRENT_TIMESTAMP: what changes nothing stays such, and who sets the column himself does so"""
+    script = """set time_zone = '+00:00'; set timestamp = 1700000000.25; update renew set v = 1 where id = 1;
+update renew set v = v; select * from renew order by id; update renew set v = 5 where id = 1; select * from renew order by id;
+set timestamp = 1700000001; update renew set v = 5 where id = 1; insert into renew(id, v) values (1, 5) on duplicate key update v = 5;
+insert into renew(id, v) values (1, 6) on duplicate key update v = 6; select * from renew order by id;
+set timestamp = 1700000002; update renew set at = now() where id = 2; update renew set at = '2021-01-01' where id = 2;
+update renew set at = now(), fine = now(3); update renew set at = at, v = 9 where id = 3; select * from renew order by id;
+set timestamp = 1700000003; insert into renew(id) values (2), (3) on duplicate key update at = now(); select * from renew order by id;
+insert into renew(id, v) values (1, 6), (7, 7) on duplicate key update v = values(v); select * from renew order by id"""
+    for options in ((), ("--init-command=set autocommit=0",)):
+        same_for(lambda port, options=options: run(
+            ["mariadb", "--no-defaults", "-h127.0.0.1", "-P%d" % port, "-uroot", "--skip-ssl", "-vv", *options, "it"],
+            input=script))
 
 
 def node_script(name, code):
