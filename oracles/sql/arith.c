@@ -130,10 +130,12 @@ static struct eval_value run_int(const struct node *n, struct frame *f)
 
 static struct eval_value run_real(const struct node *n, struct frame *f)
 {
-	struct eval_value a = node_run(n->args[0], f), b = node_run(n->args[1], f);
-	/* Both are converted, for their errors. */
-	double x = to_double(f->run, &n->args[0]->type, &a);
-	double y = to_double(f->run, &n->args[1]->type, &b);
+	struct eval_value a = node_run(n->args[0], f), b;
+	/* Both are converted, one after the other, for their errors. */
+	double x = to_double(f->run, &n->args[0]->type, &a), y;
+
+	b = node_run(n->args[1], f);
+	y = to_double(f->run, &n->args[1]->type, &b);
 
 	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL)
 		return EVAL_NULL_VALUE;
@@ -166,6 +168,35 @@ static uint32_t product_words(const struct decimal *a, const struct decimal *b)
 {
 	return (decimal_int_digits(a) + 8) / 9 + (decimal_int_digits(b) + 8) / 9 +
 	       (a->scale + 8u) / 9 + (b->scale + 8u) / 9;
+}
+
+/* A zero that was computed has no decimals, which shows in the digits of a later quotient: as difference
+ * and quotient everywhere, as product and remainder in some releases. */
+static void computed_zero(const struct node *n, struct run *run, const struct decimal *x,
+	const struct decimal *y, struct decimal *r)
+{
+	bool mysql = run->env->flavour == SQL_MYSQL;
+
+	switch (n->op) {
+	case SQL_OP_ADD:
+	case SQL_OP_SUB:
+		if ((x->neg != y->neg) == (n->op == SQL_OP_ADD))
+			r->scale = 0;
+		return;
+	case SQL_OP_MUL:
+		if (mariadb_2026(run->env) == 0 || x->neg != y->neg)
+			r->scale = 0;
+		else if (mariadb_2026(run->env) < 0 && n->nested)
+			run_unsupported(run, "the decimals of a product that is zero");
+		return;
+	case SQL_OP_MOD:
+		if (mysql || !x->count)
+			r->scale = 0;
+		return;
+	default:
+		if (!x->count)
+			r->scale = 0;
+	}
 }
 
 static struct eval_value run_decimal(const struct node *n, struct frame *f)
@@ -228,6 +259,8 @@ static struct eval_value run_decimal(const struct node *n, struct frame *f)
 	}
 	if (!good)
 		return run_unsupported(f->run, "a DECIMAL near the limit of its digits");
+	if (!r.count)
+		computed_zero(n, f->run, &x, &y, &r);
 	return make_decimal(f->run, &r);
 }
 
@@ -255,6 +288,8 @@ static struct eval_value run_int_div(const struct node *n, struct frame *f)
 	b = node_run(n->args[1], f);
 	if (b.kind == EVAL_NULL && a.kind == EVAL_DOUBLE && fabs(a.d) > 1e60 && f->run->strict)
 		return run_unsupported(f->run, "a double beyond DECIMAL"); /* an error, or not */
+	if (b.kind == EVAL_NULL && n->aux && f->run->strict)
+		(void)to_decimal(f->run, &n->args[0]->type, &a); /* for its errors */
 	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL)
 		return EVAL_NULL_VALUE;
 	if (n->aux) { /* not two integers: as DECIMALs */
@@ -348,8 +383,15 @@ static struct eval_value run_bits(const struct node *n, struct frame *f)
 		return a; /* the second is not asked for */
 	if (n->op != SQL_OP_BIT_NOT)
 		b = node_run(n->args[1], f);
+	/* For their errors. */
 	if (a.kind == EVAL_NULL && b.kind != EVAL_NULL && n->op != SQL_OP_BIT_XOR)
-		(void)to_integer(f->run, &n->args[1]->type, &b); /* for its errors */
+		(void)to_integer(f->run, &n->args[1]->type, &b);
+	if (f->run->env->flavour == SQL_MARIADB && f->run->strict && n->op != SQL_OP_BIT_NOT) {
+		if (a.kind == EVAL_NULL && b.kind != EVAL_NULL && n->op == SQL_OP_BIT_XOR)
+			(void)bits_of(f->run, &n->args[1]->type, &b);
+		if (b.kind == EVAL_NULL && a.kind != EVAL_NULL)
+			(void)bits_of(f->run, &n->args[0]->type, &a);
+	}
 	if (f->run->env->flavour == SQL_MYSQL && f->run->strict && b.kind == EVAL_NULL &&
 		n->op != SQL_OP_BIT_NOT && a.kind != EVAL_INT && a.kind != EVAL_UINT)
 		return run_unsupported(f->run, "MySQL: a bit operation with NULL in strict mode");
@@ -364,6 +406,9 @@ static struct eval_value run_bits(const struct node *n, struct frame *f)
 		if ((b.kind == EVAL_DOUBLE && fabs(b.d) >= 9e18) ||
 			(b.kind == EVAL_DECIMAL && decimal_int_digits(b.dec) > 18))
 			return run_unsupported(f->run, "a large number in a bit operation");
+		if (b.kind == EVAL_STRING && f->run->strict && f->run->env->flavour == SQL_MYSQL)
+			return run_unsupported(
+				f->run, "MySQL: a string in a bit operation in strict mode");
 		count = to_integer(f->run, &n->args[1]->type, &b);
 		if (b.kind == EVAL_STRING && count.kind == EVAL_UINT && count.u > INT64_MAX)
 			return run_unsupported(f->run, "a large number in a bit operation");
@@ -491,9 +536,10 @@ struct node *compile_arithmetic(struct compiler *c, const struct sql_expr *e, en
 		compile_mysql_5(c, "MySQL before 8.0: the remainder of long DECIMALs"))
 		return NULL;
 	/* The column is unsigned, and so what is negative out of range. */
-	if ((op == SQL_OP_INT_DIV || op == SQL_OP_SUB) && c->env->flavour == SQL_MARIADB &&
+	if ((op == SQL_OP_INT_DIV || op == SQL_OP_SUB || a.is_unsigned || b.is_unsigned) &&
+		c->env->flavour == SQL_MARIADB &&
 		(l->type.kind == EVAL_T_TIMESTAMP || r->type.kind == EVAL_T_TIMESTAMP))
-		return compile_unsupported(c, "a difference or DIV of a TIMESTAMP");
+		return compile_unsupported(c, "a difference or DIV of a TIMESTAMP, or one beside an unsigned number");
 	if (op == SQL_OP_INT_DIV) {
 		n->fn = run_int_div;
 		n->aux = !ints || temporal;

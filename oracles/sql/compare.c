@@ -255,7 +255,8 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 			compile_unsupported(c, "strings of different character sets");
 			return false;
 		}
-		if (count > 2 && charset_max_bytes(a) == 1 && charset_max_bytes(b) == 1) {
+		if ((count > 2 || args[0]->arg_count || args[1]->arg_count) &&
+			charset_max_bytes(a) == 1 && charset_max_bytes(b) == 1) {
 			compile_unsupported(c, "ascii beside latin1 and others");
 			return false;
 		}
@@ -358,6 +359,11 @@ static bool may_be_constant(const struct node *n)
 	return n->arg_count > 0;
 }
 
+static bool is_bigint_column(const struct node *n)
+{
+	return n->column && n->type.kind == EVAL_T_INT && n->type.bytes == 8;
+}
+
 /* Without the collation: IN and BETWEEN have one for all of their operands. */
 static bool comparison_type_of(
 	struct compiler *c, const struct node *a, const struct node *b, struct comparison *out)
@@ -393,6 +399,12 @@ static bool comparison_type_of(
 
 		if (a->type.kind == EVAL_T_YEAR || b->type.kind == EVAL_T_YEAR) {
 			compile_unsupported(c, "a YEAR compared with a date or time");
+			return false;
+		}
+		/* As an integer, where the release makes it one when the statement is prepared. */
+		if (!mysql && ((is_bigint_column(a) && may_be_constant(b)) ||
+				      (is_bigint_column(b) && may_be_constant(a)))) {
+			compile_unsupported(c, "a BIGINT column compared with a constant date or time");
 			return false;
 		}
 		if (mysql && x != y && !(is_date(a) && is_date_text(b)) &&
@@ -540,11 +552,31 @@ static bool beyond_double(const struct eval_value *v)
 	       (v->kind == EVAL_UINT && v->u > 1ull << 53);
 }
 
+/* Was it made an integer when the statement was prepared?  It must be one, and have room in the column. */
+static bool made_ahead(const struct comparison *how, const struct eval_value *v)
+{
+	size_t used;
+	double d;
+
+	if (how->ahead == NOT_AHEAD || v->kind != EVAL_STRING)
+		return false;
+	d = text_to_double(v->s, &used);
+	return d == rint(d) && fabs(d) < 0x1p63 && (d >= 0 || how->ahead == AHEAD_SIGNED);
+}
+
 int compare_as(struct run *run, const struct comparison *how, const struct eval_type *at,
 	const struct eval_value *a, const struct eval_type *bt, const struct eval_value *b,
 	bool *null)
 {
 	*null = false;
+	if (run->strict && (made_ahead(how, a) || made_ahead(how, b))) {
+		int order;
+
+		run->strict = false;
+		order = compare_as(run, how, at, a, bt, b, null);
+		run->strict = true;
+		return order;
+	}
 	switch ((enum eval_type_kind)how->as.kind) {
 	case EVAL_T_STRING:
 	case EVAL_T_ENUM:
@@ -572,10 +604,14 @@ int compare_as(struct run *run, const struct comparison *how, const struct eval_
 		return compare_integers(&x, &y);
 	}
 	case EVAL_T_DECIMAL: {
-		struct decimal x = to_decimal(run, at, a), y = to_decimal(run, bt, b);
+		struct decimal x, y;
 
-		if (how->year)
+		if (how->year) {
 			run_unsupported(run, "a YEAR compared with a constant that is no integer");
+			return 0;
+		}
+		x = to_decimal(run, at, a);
+		y = to_decimal(run, bt, b);
 		if (how->rounds) {
 			round_to(at, &x);
 			round_to(bt, &y);
@@ -584,10 +620,14 @@ int compare_as(struct run *run, const struct comparison *how, const struct eval_
 	}
 	case EVAL_T_FLOAT:
 	case EVAL_T_DOUBLE: {
-		double x = to_double(run, at, a), y = to_double(run, bt, b);
+		double x, y;
 
-		if (how->year)
+		if (how->year) {
 			run_unsupported(run, "a YEAR compared with a constant that is no integer");
+			return 0;
+		}
+		x = to_double(run, at, a);
+		y = to_double(run, bt, b);
 		if ((how->between || a->kind == EVAL_STRING || b->kind == EVAL_STRING) &&
 			(beyond_double(a) || beyond_double(b)))
 			run_unsupported(run, "an integer beyond 2^53 compared with a string");
@@ -641,6 +681,14 @@ bool order_satisfies(enum sql_op op, int order)
 	}
 }
 
+static void note_ahead(const struct compiler *c, const struct node *column,
+	const struct node *constant, struct comparison *how)
+{
+	if (c->env->flavour == SQL_MARIADB && is_bigint_column(column) &&
+		type_is_string(&constant->type) && may_be_constant(constant))
+		how->ahead = column->type.is_unsigned ? AHEAD_UNSIGNED : AHEAD_SIGNED;
+}
+
 /* What the operators do and IN, BETWEEN and CASE do not. */
 static void as_operator(
 	struct compiler *c, const struct node *a, const struct node *b, struct comparison *how)
@@ -649,6 +697,8 @@ static void as_operator(
 	uint8_t db = type_is_int(&b->type) ? 0 : b->type.decimals;
 
 	how->rounds = c->env->flavour == SQL_MARIADB;
+	note_ahead(c, a, b, how);
+	note_ahead(c, b, a, how);
 	/* A constant string beside a DECIMAL that is not constant is read as a DECIMAL. */
 	if (how->as.kind == EVAL_T_DOUBLE &&
 		((a->type.kind == EVAL_T_DECIMAL && !a->constant && type_is_string(&b->type) &&
@@ -682,7 +732,7 @@ void compare_alone(struct run *run, const struct comparison *how, const struct e
 {
 	bool null;
 
-	if (run->strict && v->kind == EVAL_STRING && !type_is_temporal(&how->as))
+	if (run->strict && v->kind == EVAL_STRING && !type_is_temporal(&how->as) && !made_ahead(how, v))
 		(void)compare_as(run, how, type, v, type, v, &null);
 }
 
@@ -720,8 +770,9 @@ static struct eval_value run_compare(const struct node *n, struct frame *f)
 
 		if (bt->kind != EVAL_T_NULL)
 			compare_alone(f->run, how, at, &a);
-		/* Only MariaDB asks the second as well. */
-		if (at->kind != EVAL_T_NULL && f->run->env->flavour == SQL_MARIADB)
+		/* MySQL asks the second as well for <=> only. */
+		if (at->kind != EVAL_T_NULL &&
+			(f->run->env->flavour == SQL_MARIADB || n->op == SQL_OP_NULL_EQ))
 			compare_alone(f->run, how, bt, &b);
 		if (n->op == SQL_OP_NULL_EQ)
 			return truth(a.kind == b.kind);
@@ -837,6 +888,8 @@ static struct node *compile_compare_rows(struct compiler *c, const struct sql_ex
 			return compile_unsupported(c, "rows within rows");
 		if (constant_fails(c, l->args[i]) || constant_fails(c, r->args[i]))
 			return compile_unsupported(c, "an error in a constant of a row");
+		if (among && (l->args[i]->type.hybrid || r->args[i]->type.hybrid))
+			return compile_unsupported(c, "rows with a hexadecimal literal in IN");
 		n->args[2 * i] = l->args[i];
 		n->args[2 * i + 1] = r->args[i];
 		if (!operator_comparison_of(c, l->args[i], r->args[i], &how[i]))
@@ -845,6 +898,7 @@ static struct node *compile_compare_rows(struct compiler *c, const struct sql_ex
 		if (how[i].year && c->env->flavour == SQL_MYSQL)
 			return compile_unsupported(c, "MySQL: a YEAR and a constant in rows");
 		how[i].year = 0;
+		how[i].ahead = NOT_AHEAD;
 		/* Among several rows a DECIMAL has all its digits. */
 		if (among)
 			how[i].rounds = false;
@@ -896,10 +950,11 @@ static struct eval_value run_and(const struct node *n, struct frame *f)
 
 	for (uint32_t i = 0; i < n->arg_count; i++) {
 		struct eval_value v = node_run(n->args[i], f);
+		bool is = v.kind != EVAL_NULL && to_bool(f->run, &n->args[i]->type, &v);
 
 		if (v.kind == EVAL_NULL)
 			unknown = true;
-		else if (!to_bool(f->run, &n->args[i]->type, &v))
+		else if (!is && !f->run->failed)
 			return truth(false);
 		if (f->run->failed) {
 			/* Where NULL is as good as false (WHERE, IF) the rest is not asked for. */
@@ -938,11 +993,12 @@ static struct eval_value run_xor(const struct node *n, struct frame *f)
 		return a;
 	(void)to_bool(f->run, &n->args[0]->type, &a); /* an error in strict mode comes first */
 	b = node_run(n->args[1], f);
-	if (b.kind == EVAL_NULL)
-		return b;
 	if (f->run->env->flavour == SQL_MARIADB && mariadb_2026(f->run->env) != 1 &&
+		(b.kind != EVAL_NULL || f->run->strict) &&
 		!(type_is_int(&n->args[0]->type) && type_is_int(&n->args[1]->type)))
 		return run_unsupported(f->run, "XOR of other than integers in older releases");
+	if (b.kind == EVAL_NULL)
+		return b;
 	return truth(
 		to_bool(f->run, &n->args[0]->type, &a) != to_bool(f->run, &n->args[1]->type, &b));
 }
@@ -1119,9 +1175,18 @@ static struct eval_value run_between(const struct node *n, struct frame *f)
 	v[0] = node_run(n->args[0], f);
 	if (v[0].kind == EVAL_NULL)
 		return EVAL_NULL_VALUE;
+	/* They are converted one by one, for their errors in strict mode. */
+	compare_alone(f->run, how, &n->args[0]->type, &v[0]);
 	v[1] = node_run(n->args[1], f);
+	compare_alone(f->run, how, &n->args[1]->type, &v[1]);
 	low_known = !f->run->failed;
 	v[2] = node_run(n->args[2], f);
+	/* Or what the lower bound would have been as a date. */
+	if (low_known && f->run->failed && f->run->outcome->status == EVAL_ERROR && f->run->strict &&
+		type_is_temporal(&how->as)) {
+		f->run->outcome->status = EVAL_OK;
+		return run_unsupported(f->run, "one of several errors in strict mode");
+	}
 	if (low_known && f->run->failed && f->run->outcome->status == EVAL_ERROR &&
 		v[1].kind != EVAL_NULL) {
 		f->run->failed = false;
@@ -1135,8 +1200,9 @@ static struct eval_value run_between(const struct node *n, struct frame *f)
 	}
 	if (may_be_one_value(n, f, how, &v[1], &v[2]))
 		return run_unsupported(f->run, "BETWEEN bounds that only the column tells apart");
-	if (v[1].kind == EVAL_NULL || v[2].kind == EVAL_NULL)
-		compare_alone(f->run, how, &n->args[0]->type, &v[0]);
+	if (f->run->strict && type_is_temporal(&how->as) && !type_is_temporal(&n->args[0]->type) &&
+		(v[1].kind == EVAL_NULL || v[2].kind == EVAL_NULL))
+		return run_unsupported(f->run, "NULL compared with a date in strict mode");
 	if (v[1].kind == EVAL_NULL && v[2].kind == EVAL_NULL)
 		return EVAL_NULL_VALUE;
 	low_known = v[1].kind != EVAL_NULL;
@@ -1147,7 +1213,7 @@ static struct eval_value run_between(const struct node *n, struct frame *f)
 	if (low_known && null)
 		return run_unsupported(f->run, "BETWEEN with a string that is no date");
 	if (high_known)
-		at_most = compare_as(f->run, how, &n->args[0]->type, &v[0], &n->args[2]->type,
+		at_most = compare_as(f->run, how + 1, &n->args[0]->type, &v[0], &n->args[2]->type,
 				  &v[2], &null) <= 0;
 	if (high_known && null)
 		return run_unsupported(f->run, "BETWEEN with a string that is no date");
@@ -1259,7 +1325,7 @@ static bool between_comparison(struct compiler *c, struct node **args, struct co
 struct node *compile_between(struct compiler *c, const struct sql_expr *e)
 {
 	struct node *n = node_new(c, run_between, e, 3);
-	struct comparison *how = arena_zero(c->arena, sizeof(*how));
+	struct comparison *how = arena_zero(c->arena, 2 * sizeof(*how)); /* with either bound */
 
 	n->args[0] = compile_expr(c, e->u.between.left);
 	n->args[1] = compile_expr(c, e->u.between.low);
@@ -1295,6 +1361,9 @@ struct node *compile_between(struct compiler *c, const struct sql_expr *e)
 		return compile_unsupported(c, "MySQL: NULLIF BETWEEN");
 	if (!between_comparison(c, n->args, how))
 		return NULL;
+	how[1] = how[0];
+	note_ahead(c, n->args[0], n->args[1], &how[0]);
+	note_ahead(c, n->args[0], n->args[2], &how[1]);
 	n->aux = e->negated;
 	n->type = type_bool();
 	n->u.data = how;
@@ -1310,8 +1379,13 @@ static struct eval_value run_in(const struct node *n, struct frame *f)
 	bool unknown = false, null;
 
 	if (left.kind == EVAL_NULL) {
-
 		for (uint32_t i = 1; i < n->arg_count; i++) {
+			/* Texts may have been made numbers by then, or not. */
+			if (f->run->strict && type_is_string(&n->args[i]->type) &&
+				how[i].as.kind != EVAL_T_STRING) {
+				run_unsupported(f->run, "NULL IN texts beside numbers in strict mode");
+				break;
+			}
 			if ((!n->args[i]->constant && f->run->env->flavour == SQL_MARIADB) ||
 				n->args[i]->literal || f->run->failed)
 				continue;
@@ -1351,6 +1425,13 @@ static struct eval_value run_in(const struct node *n, struct frame *f)
 			return run_unsupported(f->run, "MySQL: IN with large unsigned numbers");
 		order = compare_as(
 			f->run, &how[i], &n->args[0]->type, &left, &n->args[i]->type, &v, &null);
+		/* It may have been converted when the statement was prepared. */
+		if (f->run->strict && f->run->failed && f->run->outcome->status == EVAL_ERROR &&
+			n->arg_count > 2 && n->args[i]->constant &&
+			(type_is_temporal(&how[i].as) || is_bigint_column(n->args[0]))) {
+			f->run->outcome->status = EVAL_OK;
+			return run_unsupported(f->run, "an error in a value of IN");
+		}
 		if (null)
 			return run_unsupported(f->run, "IN with a string that is no date");
 		if (order == 0)
@@ -1486,6 +1567,9 @@ struct node *compile_in_list(struct compiler *c, const struct sql_expr *e)
 	}
 	if (c->env->flavour == SQL_MYSQL && any_string && !strings)
 		return compile_unsupported(c, "MySQL: IN with strings and others");
+	/* A constant is a year beside y = 5 and y IN (5) only. */
+	for (uint32_t i = 1; i <= count && count > 1 && c->env->flavour == SQL_MYSQL; i++)
+		how[i].year = 0;
 	if (left->type.hybrid && count > 1 && !strings)
 		return compile_unsupported(c, "a hexadecimal literal IN values of several types");
 	if (count == 1) /* the servers make it an = */
@@ -1513,6 +1597,12 @@ static struct eval_value run_like(const struct node *n, struct frame *f)
 	if (a.kind == EVAL_NULL)
 		return a;
 	b = node_run(n->args[1], f);
+	/* MariaDB reads a constant pattern when the statement is prepared, before strict mode begins. */
+	if (f->run->strict && f->run->failed && f->run->outcome->status == EVAL_ERROR &&
+		n->args[1]->constant && f->run->env->flavour == SQL_MARIADB) {
+		f->run->outcome->status = EVAL_OK;
+		return run_unsupported(f->run, "a constant that is an error in strict mode");
+	}
 	if (b.kind == EVAL_NULL)
 		return EVAL_NULL_VALUE;
 	text = text_in(f->run, &n->args[0]->type, &a, n->collation);

@@ -13,6 +13,9 @@ struct comparison {
 	bool between;
 	double within; /* DOUBLEs with decimals: equal when nearer than this */
 	uint8_t year;  /* 1, 2: the first, second value is a constant beside a YEAR column */
+	/* MariaDB: a constant text beside a BIGINT column (signed, unsigned), which it makes an integer when
+	 * the statement is prepared, before strict mode begins. */
+	enum { NOT_AHEAD, AHEAD_SIGNED, AHEAD_UNSIGNED } ahead;
 };
 
 /* False: the compiler failed (error 1267, or a pair of types that is not modelled). */

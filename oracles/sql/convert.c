@@ -791,6 +791,10 @@ struct eval_value make_text(struct run *run, const struct buf *text, uint16_t co
 
 bool to_bool(struct run *run, const struct eval_type *type, const struct eval_value *v)
 {
+	double d;
+
+	if (run->failed)
+		return false;
 	switch ((enum eval_kind)v->kind) {
 	case EVAL_NULL:
 		return false;
@@ -808,7 +812,15 @@ bool to_bool(struct run *run, const struct eval_type *type, const struct eval_va
 			run_unsupported(run, "MariaDB 10.5: a string as a condition in strict mode");
 			return false;
 		}
-		return to_double(run, type, v) != 0;
+		d = to_double(run, type, v);
+		/* MariaDB makes a DECIMAL of a column's text, beside NOT, AND and OR. */
+		if (run->env->flavour == SQL_MARIADB &&
+			((d != 0 && fabs(d) < 1e-30) || (run->strict && fabs(d) >= 1e65))) {
+			run->failed = false;
+			run->outcome->status = EVAL_OK;
+			run_unsupported(run, "a text that is almost zero, or beyond DECIMAL, as a condition");
+		}
+		return d != 0;
 	case EVAL_DATE:
 	case EVAL_TIME:
 	case EVAL_DATETIME:

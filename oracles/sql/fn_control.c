@@ -275,6 +275,14 @@ static struct eval_value run_as(const struct node *arg, struct frame *f, const s
 		if (v.kind == EVAL_DECIMAL && to->own_scale && arg->type.decimals < to->decimals &&
 			decimal_beyond(&arg->type, v.dec))
 			return run_unsupported(f->run, "MySQL until 8.0: a quotient of IF or CASE");
+		if (v.kind == EVAL_DECIMAL && to->own_scale && !arg->type.own_scale &&
+			(v.dec->scale < arg->type.decimals ||
+				(v.dec->scale > arg->type.decimals && arg->type.decimals < to->decimals))) {
+			struct decimal d;
+
+			if (decimal_round(v.dec, arg->type.decimals, DECIMAL_HALF_UP, &d))
+				return make_decimal(f->run, &d);
+		}
 		return v;
 	}
 	return to_type(f->run, &arg->type, &v, to);
@@ -327,6 +335,9 @@ static struct eval_value run_nullif(const struct node *n, struct frame *f)
 	if (a.kind == EVAL_NULL)
 		return a;
 	b = node_run(n->args[1], f);
+	if (b.kind == EVAL_NULL && f->run->strict && type_is_temporal(&how->as) &&
+		!type_is_temporal(&n->args[0]->type))
+		return run_unsupported(f->run, "NULL compared with a date in strict mode");
 	if (b.kind == EVAL_NULL && n->args[1]->type.kind != EVAL_T_NULL)
 		compare_alone(f->run, how, &n->args[0]->type, &a);
 	if (b.kind != EVAL_NULL &&
@@ -398,7 +409,7 @@ static struct eval_value run_case(const struct node *n, struct frame *f)
 		struct eval_value w;
 		bool null, yes;
 
-		if (n->aux && n->args[i]->type.kind == EVAL_T_NULL)
+		if (n->aux && n->args[i]->type.kind == EVAL_T_NULL && n->args[i]->literal)
 			continue; /* WHEN NULL is no reason to ask for the value */
 		if (!asked)
 			value = node_run(n->args[0], f);
@@ -410,6 +421,9 @@ static struct eval_value run_case(const struct node *n, struct frame *f)
 
 		if (f->run->failed)
 			return EVAL_NULL_VALUE;
+		if (w.kind == EVAL_NULL && n->aux && f->run->strict && type_is_temporal(&how[i].as) &&
+			!type_is_temporal(&n->args[0]->type))
+			return run_unsupported(f->run, "NULL compared with a date in strict mode");
 		if (w.kind == EVAL_NULL && n->aux)
 			compare_alone(f->run, &how[i], &n->args[0]->type, &value);
 		if (w.kind == EVAL_NULL)
@@ -505,6 +519,9 @@ static struct eval_value run_extreme(const struct node *n, struct frame *f)
 			f->run, how, &n->args[at]->type, &best, &n->args[i]->type, &v, &null);
 		if (null)
 			return run_unsupported(f->run, "GREATEST with a string that is no date");
+		if (order == 0 && n->type.kind == EVAL_T_DOUBLE && f->run->env->flavour == SQL_MYSQL &&
+			to_double(f->run, &n->args[i]->type, &v) == 0)
+			return run_unsupported(f->run, "MySQL: GREATEST or LEAST of zeros of either sign");
 		if (order == 0 && f->run->env->flavour == SQL_MYSQL && v.kind == EVAL_STRING &&
 			best.kind == EVAL_STRING && !span_eq(v.s, best.s))
 			return run_unsupported(
@@ -515,7 +532,7 @@ static struct eval_value run_extreme(const struct node *n, struct frame *f)
 		}
 	}
 	if (n->type.kind == EVAL_T_DOUBLE && mariadb_2026(f->run->env) != 1 &&
-		best.kind <= EVAL_DOUBLE && to_double(f->run, &n->args[at]->type, &best) == 0)
+		best.kind <= EVAL_DECIMAL && to_double(f->run, &n->args[at]->type, &best) == 0)
 		return run_unsupported(f->run, "GREATEST or LEAST that is a zero of either sign");
 	return to_type(f->run, &n->args[at]->type, &best, &n->type);
 }
@@ -589,6 +606,11 @@ static struct eval_value negative_unsigned(struct run *run)
 	return eval_uint(0);
 }
 
+static struct eval_value cast_overflow(struct run *run)
+{
+	return run_error(run, run->env->flavour == SQL_MYSQL ? 1292 : 1916, "a DECIMAL beyond BIGINT");
+}
+
 static node_fn run_cast_double;
 
 static struct eval_value run_cast_int(const struct node *n, struct frame *f)
@@ -600,13 +622,22 @@ static struct eval_value run_cast_int(const struct node *n, struct frame *f)
 	if (v.kind == EVAL_NULL)
 		return v;
 	if (v.kind == EVAL_DECIMAL) {
-		if (n->type.is_unsigned && !v.dec->neg)
-			return eval_uint(decimal_to_uint(v.dec, &overflow));
-		if (decimal_int_digits(v.dec) > 18 && f->run->env->flavour == SQL_MYSQL)
+		bool mysql = f->run->env->flavour == SQL_MYSQL;
+
+		if (n->type.is_unsigned && !v.dec->neg) {
+			uint64_t u = decimal_to_uint(v.dec, &overflow);
+
+			return overflow && f->run->strict ? cast_overflow(f->run) : eval_uint(u);
+		}
+		if (decimal_int_digits(v.dec) > 18 && mysql)
 			return run_unsupported(f->run, "MySQL: a large DECIMAL as an integer");
-		if (n->type.is_unsigned) /* MariaDB: 0; MySQL: as its bits */
+		if (n->type.is_unsigned) { /* MariaDB: 0; MySQL: as its bits */
 			return negative_unsigned(f->run);
-		return eval_int(decimal_to_int(v.dec, &overflow));
+		} else {
+			int64_t i = decimal_to_int(v.dec, &overflow);
+
+			return overflow && f->run->strict ? cast_overflow(f->run) : eval_int(i);
+		}
 	}
 	if (v.kind == EVAL_DOUBLE) {
 		double r = rint(v.d);
@@ -722,7 +753,7 @@ static struct eval_value run_cast_time(const struct node *n, struct frame *f)
 		return no_date(n, f);
 	negative = out.kind == EVAL_TIME && out.t.neg;
 	if (!time_set_decimals(&out, n->type.decimals, round))
-		return EVAL_NULL_VALUE;
+		return f->run->strict ? run_error(f->run, 1441, "beyond the last date") : EVAL_NULL_VALUE;
 	if (negative && !time_micros(&out.t))
 		time_minus_zero(f->run);
 	return out;

@@ -390,6 +390,10 @@ static bool compile_pattern(struct compiler *c, struct node *n)
 			compile_unsupported(c, "MySQL: an error in a regular expression");
 			return false;
 		}
+		if (!re->compiled && c->depth > 1) { /* or another error */
+			compile_unsupported(c, "an error in a regular expression within an expression");
+			return false;
+		}
 		if (!re->compiled) {
 			compile_error(c, 1139, "an error in a regular expression");
 			return false;
@@ -405,6 +409,18 @@ bool has_null(const struct node *n)
 		return true;
 	for (uint32_t i = 0; i < n->arg_count; i++) {
 		if (has_null(n->args[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Of a pattern: MariaDB may read another text, and say that it is wrong. */
+static bool has_subquery(const struct node *n)
+{
+	if (n->expr && n->expr->kind == SQL_EXPR_SUBQUERY)
+		return true;
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		if (has_subquery(n->args[i]))
 			return true;
 	}
 	return false;
@@ -436,6 +452,8 @@ static struct node *compile_arguments(struct compiler *c, struct node *n, const 
 	}
 	if (n->args[1]->arg_count && computes_regexp(n->args[1]))
 		return compile_unsupported(c, "a regular expression that another computes");
+	if (has_subquery(n->args[1]))
+		return compile_unsupported(c, "a regular expression that a subquery computes");
 	if (!string_result(c, n, n->args, strings, name) || !compile_pattern(c, n))
 		return NULL;
 	if (n->op == REGEXP_LIKE)

@@ -325,6 +325,30 @@ struct node *compile_concat(
 	return string_result(c, n, n->args, 2, "concat") ? n : NULL;
 }
 
+/* LEFT, RIGHT or SUBSTRING of what is computed: its bytes stand in the buffer that was handed in. */
+static bool is_part_of_buffer(const struct node *n)
+{
+	if ((n->fn == run_left || n->fn == run_right || n->fn == run_substring) &&
+		!((n->args[0]->column || n->args[0]->literal) && type_is_string(&n->args[0]->type)))
+		return true;
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		if (is_part_of_buffer(n->args[i]))
+			return true;
+	}
+	return false;
+}
+
+/* MariaDB's CONCAT_WS writes over such a part when it is the third or a later one. */
+static struct node *compile_concat_ws(
+	struct compiler *c, struct node *n, const struct function *function)
+{
+	for (uint32_t i = 3; i < n->arg_count && c->env->flavour == SQL_MARIADB; i++) {
+		if (is_part_of_buffer(n->args[i]))
+			return compile_unsupported(c, "CONCAT_WS of LEFT, RIGHT or SUBSTRING of what is computed");
+	}
+	return compile_all(c, n, function);
+}
+
 static struct eval_value run_concat_ws(const struct node *n, struct frame *f)
 {
 	struct buf text = BUF_INIT;
@@ -397,6 +421,18 @@ static struct eval_value run_case_fold(const struct node *n, struct frame *f)
 
 /* ---- parts ---- */
 
+/* The text is NULL.  MySQL asked constant lengths when it prepared the statement, for their errors. */
+static struct eval_value null_text(const struct node *n, struct frame *f)
+{
+	int64_t length;
+
+	for (uint32_t i = 1; i < n->arg_count && f->run->strict; i++) {
+		if (n->args[i]->constant && (i == 1 || (n->guarded ? n->guarded : n->fn) != run_pad))
+			(void)int_arg(n, f, i, &length);
+	}
+	return EVAL_NULL_VALUE;
+}
+
 static struct eval_value run_left(const struct node *n, struct frame *f)
 {
 	struct span s;
@@ -405,7 +441,7 @@ static struct eval_value run_left(const struct node *n, struct frame *f)
 	bool known = text_arg(n, f, 0, &s);
 
 	if (!known && sequential(f))
-		return EVAL_NULL_VALUE;
+		return null_text(n, f);
 	if (!int_arg(n, f, 1, &count) || !known)
 		return EVAL_NULL_VALUE;
 	if (count <= 0)
@@ -423,7 +459,7 @@ static struct eval_value run_right(const struct node *n, struct frame *f)
 	bool known = text_arg(n, f, 0, &s);
 
 	if (!known && sequential(f))
-		return EVAL_NULL_VALUE;
+		return null_text(n, f);
 	if (!int_arg(n, f, 1, &count) || !known)
 		return EVAL_NULL_VALUE;
 	if (count <= 0)
@@ -442,7 +478,7 @@ static struct eval_value run_substring(const struct node *n, struct frame *f)
 
 	known = text_arg(n, f, 0, &s);
 	if (!known && sequential(f))
-		return EVAL_NULL_VALUE;
+		return null_text(n, f);
 	known = int_arg(n, f, 1, &position) && known;
 	if ((n->arg_count > 2 && !int_arg(n, f, 2, &count)) || !known)
 		return EVAL_NULL_VALUE;
@@ -580,7 +616,7 @@ static struct eval_value run_pad(const struct node *n, struct frame *f)
 
 	known = text_arg(n, f, 0, &s);
 	if (!known && sequential(f))
-		return EVAL_NULL_VALUE;
+		return null_text(n, f);
 	known = int_arg(n, f, 1, &length) && known;
 	if ((n->arg_count > 2 && !text_arg(n, f, 2, &pad)) || !known)
 		return EVAL_NULL_VALUE;
@@ -590,12 +626,15 @@ static struct eval_value run_pad(const struct node *n, struct frame *f)
 		return run_unsupported(f->run, WIDE_INTO_NUMBER);
 	if (f->run->env->flavour == SQL_MYSQL && n->args[0]->constant && !text_is_ascii(pad))
 		return run_unsupported(f->run, "MySQL: a constant padded with more than ASCII");
+	if (f->run->env->flavour == SQL_MARIADB && f->run->env->version >= 110000 &&
+		!text_is_ascii(pad) && has_binary_literal(n->args[0]))
+		return run_unsupported(f->run, "bytes padded with characters beyond ASCII");
 	chars = text_chars(set_of(n), s);
 	if ((uint64_t)length <= chars) {
 		/* The literal itself is shortened, and padded for the next row. */
 		if (f->run->env->flavour == SQL_MARIADB && mariadb_2026(f->run->env) != 1 &&
-			n->args[0]->fn == run_pad)
-			return run_unsupported(f->run, "LPAD of LPAD in older releases");
+			n->args[0]->arg_count)
+			return run_unsupported(f->run, "LPAD that cuts a computed text in older releases");
 		s.len = text_offset(set_of(n), s, (size_t)length);
 		return text_result(n, s);
 	}
@@ -634,7 +673,7 @@ static struct eval_value run_repeat(const struct node *n, struct frame *f)
 	bool known = text_arg(n, f, 0, &s);
 
 	if (!known && sequential(f))
-		return EVAL_NULL_VALUE;
+		return null_text(n, f);
 	if (!int_arg(n, f, 1, &count) || !known)
 		return EVAL_NULL_VALUE;
 	if (count <= 0 || !s.len)
@@ -803,10 +842,14 @@ static struct eval_value run_locate(const struct node *n, struct frame *f)
 		return run_unsupported(f->run, WIDE_INTO_NUMBER);
 	if (from < 1 || (uint64_t)from > text_chars(set_of(n), text) + 1)
 		return eval_int(0);
-	/* MariaDB finds nothing behind the last character, not even ''. */
-	if (n->arg_count > 2 && (uint64_t)from > text_chars(set_of(n), text) && !sequential(f))
+	/* MariaDB finds nothing behind the last character, not even '' behind ASCII. */
+	if (n->arg_count > 2 && (uint64_t)from > text_chars(set_of(n), text) && !sequential(f) &&
+		(needle.len || text_is_ascii(text)))
 		return eval_int(0);
 	start = text_offset(set_of(n), text, (size_t)from - 1);
+	/* Where it is counted in bytes. */
+	if (!needle.len && from > 1 && !text_is_ascii(text))
+		return run_unsupported(f->run, "LOCATE of an empty text behind other than ASCII characters");
 	if (!needle.len)
 		return eval_int(from);
 	at = collation_locate(n->collation, text, needle, start, &unknown);
@@ -1101,7 +1144,7 @@ static struct eval_value run_quote(const struct node *n, struct frame *f)
 
 const struct function functions_string[] = {
 	{"concat", 1, 255, compile_all, run_concat, 0},
-	{"concat_ws", 2, 255, compile_all, run_concat_ws, 0},
+	{"concat_ws", 2, 255, compile_concat_ws, run_concat_ws, 0},
 	{"length", 1, 1, compile_measure, run_length, LENGTH_BYTES},
 	{"octet_length", 1, 1, compile_measure, run_length, LENGTH_BYTES},
 	{"char_length", 1, 1, compile_measure, run_length, LENGTH_CHARS},

@@ -144,15 +144,9 @@ static struct eval_value run_time_to_sec(const struct node *n, struct frame *f)
 		return EVAL_NULL_VALUE;
 	if (n->type.kind == EVAL_T_INT)
 		return eval_int(time_micros(&v.t) / 1000000);
-	if (!v.t.micro && n->args[0]->type.kind != EVAL_T_DECIMAL) {
-		/* Six digits or none: it shows in the digits of quotients. */
-		d = decimal_from_int(time_micros(&v.t) / 1000000);
-		return make_decimal(f->run, &d);
-	}
-	d = decimal_from_int(time_micros(&v.t));
-	d.scale = 6;
-	if (!decimal_round(&d, n->type.decimals, DECIMAL_TRUNCATE, &d))
-		return EVAL_NULL_VALUE;
+	/* Six digits or none: it shows in the digits of quotients, and where it is stored as a text. */
+	d = decimal_from_int(v.t.micro ? time_micros(&v.t) : time_micros(&v.t) / 1000000);
+	d.scale = v.t.micro ? 6 : 0;
 	if (!d.count && n->args[0]->type.kind == EVAL_T_DECIMAL && n->args[0]->type.decimals > 6)
 		return run_unsupported(f->run, "TIME_TO_SEC of a number that is almost zero"); /* -0 */
 	return make_decimal(f->run, &d);
@@ -345,6 +339,19 @@ static struct eval_value run_extract(const struct node *n, struct frame *f)
 	return eval_int(t->neg ? -out : out);
 }
 
+/* Somewhere within, also as what COALESCE or CASE gives. */
+static bool casts_no_date(const struct node *n)
+{
+	if (n->expr && n->expr->kind == SQL_EXPR_CAST && n->arg_count &&
+		!type_is_temporal(&n->args[0]->type))
+		return true;
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		if (casts_no_date(n->args[i]))
+			return true;
+	}
+	return false;
+}
+
 struct node *compile_extract(struct compiler *c, const struct sql_expr *e)
 {
 	struct node *n = node_new(c, run_extract, e, 1);
@@ -365,9 +372,7 @@ struct node *compile_extract(struct compiler *c, const struct sql_expr *e)
 		day_and_time((enum sql_unit)n->op))
 		return compile_unsupported(c, "EXTRACT from what was made a DATE, older MariaDB");
 	/* Releases before late 2026 look at the number or text under the cast again: 127 is a time. */
-	if (c->env->flavour == SQL_MARIADB && mariadb_2026(c->env) != 1 &&
-		e->u.interval.left->kind == SQL_EXPR_CAST && n->args[0]->arg_count &&
-		!type_is_temporal(&n->args[0]->args[0]->type))
+	if (c->env->flavour == SQL_MARIADB && mariadb_2026(c->env) != 1 && casts_no_date(n->args[0]))
 		return compile_unsupported(c, "EXTRACT from a cast of no date, older MariaDB");
 	if (c->env->flavour == SQL_MYSQL && day_and_time((enum sql_unit)n->op) && !n->args[0]->column &&
 		!compile_mysql_has(c, MYSQL_EXTRACT_DAY))
@@ -566,23 +571,23 @@ static struct eval_value run_makedate(const struct node *n, struct frame *f)
 static struct eval_value run_maketime(const struct node *n, struct frame *f)
 {
 	struct eval_value v[3], out = {.kind = EVAL_TIME};
-	bool null = false;
+	bool null = false, mysql = f->run->env->flavour == SQL_MYSQL;
 
 	for (int i = 0; i < 3; i++) {
 		v[i] = node_run(n->args[i], f);
 		null |= v[i].kind == EVAL_NULL;
-	}
-	if (null)
-		return EVAL_NULL_VALUE;
-	for (int i = 0; i < 3; i++)
+		if (mysql && null)
+			return EVAL_NULL_VALUE;
 		v[i] = to_integer(f->run, &n->args[i]->type, &v[i]);
-	if (v[1].i < 0 || v[1].i > 59)
-		return EVAL_NULL_VALUE;
-	if (v[2].i < 0 || v[2].i > 59) {
-		if (f->run->env->flavour == SQL_MARIADB)
+	}
+	/* MariaDB's first complaint. */
+	if (!mysql && v[2].kind != EVAL_NULL && (v[2].i < 0 || v[2].i > 59)) {
+		if (v[2].kind == EVAL_UINT || v[2].i > 0)
 			run_truncated(f->run);
 		return EVAL_NULL_VALUE;
 	}
+	if (null || v[1].i < 0 || v[1].i > 59 || v[2].i < 0 || v[2].i > 59)
+		return EVAL_NULL_VALUE;
 	if (v[0].kind == EVAL_UINT || v[0].i > TIME_HOUR_MAX || v[0].i < -TIME_HOUR_MAX)
 		return run_unsupported(f->run, "MAKETIME beyond the range of TIME");
 	out.t.neg = v[0].i < 0;
@@ -624,6 +629,9 @@ static struct eval_value run_sec_to_time(const struct node *n, struct frame *f)
 	if (!d.count && v.kind == EVAL_DECIMAL && v.dec->neg) /* the server prints -00:00:00 */
 		return run_unsupported(f->run, "a negative TIME that becomes zero");
 	micros = decimal_to_int(&d, &overflow);
+	/* Error 1916 of some. */
+	if (overflow && f->run->strict)
+		return run_unsupported(f->run, "SEC_TO_TIME of a large number in strict mode");
 	if (overflow)
 		micros = d.neg ? INT64_MIN / 2 : INT64_MAX / 2;
 	if (micros >= 3020399000001ll || micros <= -3020399000001ll) {

@@ -164,7 +164,8 @@ static struct eval_value store_int(struct storing *s, const struct eval_value *v
 			return run_unsupported(s->run, "MySQL: a string with more than a number");
 		else if (read == 2 && !overflow && in_range(s->type, wide_of_decimal(&d)))
 			complain(s, 1265, "data truncated");
-		if (overflow && d.neg && s->type->is_unsigned)
+		/* MariaDB: the largest number of all. */
+		if ((overflow || decimal_int_digits(&d) > 18) && d.neg && s->type->is_unsigned)
 			return run_unsupported(s->run, "a huge negative number in a string");
 		return store_wide(
 			s, overflow ? ((wide)1 << 100) * (d.neg ? -1 : 1) : wide_of_decimal(&d));

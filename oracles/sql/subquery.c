@@ -101,17 +101,25 @@ static struct eval_value run_quantified(const struct node *n, struct frame *f)
 		return left;
 	for (size_t i = 0; i < r.row_count && run_step(f->run); i++) {
 		const struct eval_value *v = &r.rows[i][0];
-		bool yes;
+		bool yes = false;
 
 		if (v->kind == EVAL_UNTOLD)
 			return told(f->run, *v);
 		if (v->kind == EVAL_NULL) {
 			unknown = true;
-			continue;
+			compare_alone(f->run, &s->how, &n->args[0]->type, &left);
+		} else {
+			yes = order_satisfies((enum sql_op)n->op,
+				compare_as(f->run, &s->how, &n->args[0]->type, &left, &r.types[0], v,
+					&null));
 		}
-		yes = order_satisfies(
-			(enum sql_op)n->op, compare_as(f->run, &s->how, &n->args[0]->type, &left,
-						    &r.types[0], v, &null));
+		/* A constant may have been converted when the statement was prepared. */
+		if (f->run->strict && f->run->failed && f->run->outcome->status == EVAL_ERROR) {
+			f->run->outcome->status = EVAL_OK;
+			return run_unsupported(f->run, "an error in the subquery of IN");
+		}
+		if (v->kind == EVAL_NULL)
+			continue;
 		if (null)
 			return run_unsupported(f->run, "IN with a string that is no date");
 		if (yes != all)
@@ -215,6 +223,9 @@ struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
 		return n;
 	}
 	column = node_column(c, NULL, 0, 0, 0, &s->query->types[0]);
+	if (type_is_string(&left->type) && type_is_string(&column->type) &&
+		s->query->types[0].coercibility == COERCIBLE_NONE)
+		return compile_unsupported(c, "different collations in a subquery");
 	/* What is made of literals only would give way. */
 	if (type_is_string(&left->type) && type_is_string(&column->type) &&
 		left->type.coercibility == column->type.coercibility &&
@@ -222,6 +233,7 @@ struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
 		return compile_unsupported(c, "different collations in a subquery");
 	if (!operator_comparison_of(c, left, column, &s->how))
 		return NULL;
+	s->how.ahead = NOT_AHEAD;
 	/* d IN (SELECT 'x') is d = 'x', which is compared as DECIMALs. */
 	if (left->type.hybrid)
 		return compile_unsupported(c, "a hexadecimal literal IN a subquery");

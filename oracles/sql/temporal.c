@@ -420,8 +420,9 @@ enum time_parse time_parse_time(const struct eval_env *env, struct span s, struc
 		r.end--;
 	v.t.neg = take_char(&r, '-');
 	n = digits_ahead(&r);
+	/* MySQL takes 'e1' for 0. */
 	if (n == 0)
-		return v.t.neg || r.p == r.end ? TIME_UNSURE : no_digits(&r);
+		return v.t.neg || r.p == r.end || *r.p == 'e' || *r.p == 'E' ? TIME_UNSURE : no_digits(&r);
 	if (n == 4 && r.p + 4 < r.end && (r.p[4] == '-' || r.p[4] == '/')) {
 		if (v.t.neg)
 			return TIME_UNSURE;

@@ -7,7 +7,8 @@
  *	         [--database=NAME] [--coverage]
  *	sql_eval SOCKET --json=N       JSON texts stored, copied and read back (MySQL)
  *	sql_eval SOCKET --collations   every pair of bytes, and the order of all known characters
- *	sql_eval SOCKET --try          expressions from standard input, one a line
+ *	sql_eval SOCKET --try          expressions, queries and changes (of table w, which has one row) from
+ *	                               standard input, one a line
  *
  * What must hold: whatever we say is a value is the server's, to the byte as it is printed;
  *whatever we say is an error is the same error there.  What we call unsupported is counted by
@@ -19,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "base/arena.h"
@@ -193,7 +195,7 @@ static void load_rows(struct state *s, unsigned number)
 		buf_printf(&sql, "%s%s`%.*s`%s", i ? ", " : "", other ? "convert(" : "",
 			SPAN_ARG(t->columns[i].name),
 			other                           ? " using utf8mb4)"
-			: type->kind == EVAL_T_FLOAT    ? "+0e0"
+			: type->kind == EVAL_T_FLOAT    ? "*1e0" /* which keeps the sign of a zero */
 			: type->kind == EVAL_T_BIT      ? "+0"
 							: "");
 	}
@@ -604,29 +606,6 @@ static void expressions(struct state *s, unsigned long count)
 	free(batch);
 }
 
-static void try_input(struct state *s)
-{
-	struct answer *batch = calloc(BATCH, sizeof(*batch));
-	char *line = NULL;
-	size_t size = 0;
-	unsigned pending = 0;
-	ssize_t len;
-
-	fill(s, 0, ROWS);
-	while ((len = getline(&line, &size, stdin)) > 0) {
-		line[strcspn(line, "\n")] = '\0';
-		one_expression(s, line, batch, &pending);
-		if (pending) {
-			printf("%s = %.*s\n", line,
-				batch[0].value[0].ptr ? (int)batch[0].value[0].len : 4,
-				batch[0].value[0].ptr ? batch[0].value[0].ptr : "NULL");
-			flush(s, batch, &pending);
-		}
-	}
-	free(line);
-	free(batch);
-}
-
 /* ---- queries ---- */
 
 static void print_row(const struct eval_result *r, const struct eval_value *row, struct buf *out)
@@ -980,6 +959,47 @@ static void changes(struct state *s, unsigned long count)
 		arena_clear(&s->scratch);
 	}
 	buf_release(&text);
+}
+
+/* ---- what standard input has ---- */
+
+static void print_value(const char *line, struct span value)
+{
+	printf("%s = %.*s\n", line, value.ptr ? (int)value.len : 4, value.ptr ? value.ptr : "NULL");
+}
+
+static void try_input(struct state *s)
+{
+	struct answer *batch = calloc(BATCH, sizeof(*batch));
+	char *line = NULL;
+	size_t size = 0;
+	unsigned pending = 0;
+	ssize_t len;
+
+	fill(s, 0, ROWS);
+	fill_small(s, 1);
+	fill_small(s, 2);
+	fill(s, 3, 1);
+	s->changed = 3;
+	while ((len = getline(&line, &size, stdin)) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		if (!strncasecmp(line, "SELECT ", 7) || !strncasecmp(line, "WITH ", 5)) {
+			one_query(s, line);
+		} else if (!strncasecmp(line, "UPDATE ", 7) || !strncasecmp(line, "INSERT ", 7)) {
+			s->shown = 3;
+			load_rows(s, 3);
+			one_change(s, line);
+			s->shown = 0;
+		} else {
+			one_expression(s, line, batch, &pending);
+		}
+		if (pending) {
+			print_value(line, batch[0].value[0]);
+			flush(s, batch, &pending);
+		}
+	}
+	free(line);
+	free(batch);
 }
 
 /* ---- JSON ---- */
