@@ -214,14 +214,23 @@ static const struct plan *make_plan_of(struct making *k, const struct sql_stmt *
 	return plan;
 }
 
+static bool ignores(const struct sql_stmt *stmt)
+{
+	return (stmt->kind == SQL_STMT_UPDATE   ? stmt->u.update->flags
+		       : stmt->kind == SQL_STMT_DELETE ? stmt->u.del->flags
+						       : stmt->u.insert->flags) &
+	       SQL_DML_IGNORE;
+}
+
 static void make_write(struct making *k, const struct sql_stmt *stmt, struct step ***tail)
 {
 	struct step *step;
 	unsigned queries = 0;
 
-	/* How its subqueries lock depends on the statement that fires. */
+	/* How its subqueries lock depends on the statement that fires, and so does, in MySQL, what IGNORE leaves
+	 * out: a NULL may be an error all the same (seen on 8.0). */
 	sql_walk_stmt(stmt, &(struct sql_visitor){.query = any_query, .ctx = &queries});
-	if (queries && !k->alone) {
+	if ((queries || ignores(stmt)) && !k->alone) {
 		make_fail(k);
 		return;
 	}
@@ -498,6 +507,9 @@ const struct body *body_compile(struct mvcc *m, const struct record_program *in,
 		for (uint32_t i = 0; i < columns && !k.failed; i++)
 			add_local(&k, SPAN_LIT("old"), table->columns[i].name, table, i);
 	}
+	/* What else is an error in a statement of its own may be a warning here, and the other way round. */
+	if (!(settings.eval_mode & (EVAL_MODE_STRICT_TRANS_TABLES | EVAL_MODE_STRICT_ALL_TABLES)))
+		make_fail(&k);
 	body->steps = make_nodes(&k, tree->body);
 	m->env.locals = before;
 	return k.failed ? NULL : body;
