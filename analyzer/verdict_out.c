@@ -400,22 +400,33 @@ static void verdict_head_json(
 	extremes_json(json, verdict, LEVEL_FAILS, "weakest_failing");
 }
 
-/* The first statement of each reason that has one. */
+static void statement_json(struct json *json, const struct finding_step *step)
+{
+	uint_json(json, "session", step->session);
+	uint_json(json, "statement", step->number);
+	if (step->text.ptr)
+		string_json(json, "sql", step->text);
+}
+
+/* The first statement of each reason that has one, and who is to blame for it. */
 static void examples_json(struct json *json, const struct verdict *verdict)
 {
 	json_key(json, "examples");
 	json_begin_object(json);
 	for (size_t i = 0; i < verdict->reason_count; i++) {
-		const struct finding_step *example = &verdict->reasons[i].example;
+		const struct verdict_reason *reason = &verdict->reasons[i];
 
-		if (!verdict->reasons[i].has_example)
+		if (!reason->has_example)
 			continue;
-		json_key(json, verdict->reasons[i].name);
+		json_key(json, reason->name);
 		json_begin_object(json);
-		uint_json(json, "session", example->session);
-		uint_json(json, "statement", example->number);
-		if (example->text.ptr)
-			string_json(json, "sql", example->text);
+		statement_json(json, &reason->example);
+		if (reason->has_culprit) {
+			json_key(json, "made_unknown_by");
+			json_begin_object(json);
+			statement_json(json, &reason->culprit);
+			json_end_object(json);
+		}
 		json_end_object(json);
 	}
 	json_end_object(json);

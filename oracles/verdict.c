@@ -84,8 +84,8 @@ static void add_reason(struct verdict *verdict, const char *reason, uint64_t cou
 			.name = reason, .count = count};
 }
 
-void verdict_example(
-	struct verdict *verdict, const char *reason, const struct finding_step *example)
+void verdict_example(struct verdict *verdict, const char *reason, const struct finding_step *example,
+	const struct finding_step *culprit)
 {
 	for (size_t i = 0; i < verdict->reason_count; i++) {
 		struct verdict_reason *r = &verdict->reasons[i];
@@ -93,6 +93,9 @@ void verdict_example(
 		if (strcmp(r->name, reason) == 0 && !r->has_example) {
 			r->example = *example;
 			r->has_example = true;
+			r->has_culprit = culprit != NULL;
+			if (culprit)
+				r->culprit = *culprit;
 		}
 	}
 }

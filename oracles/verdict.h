@@ -145,6 +145,8 @@ struct verdict_reason {
 	uint64_t count;
 	bool has_example;
 	struct finding_step example; /* the first statement concerned; text and times: witness.h */
+	bool has_culprit;
+	struct finding_step culprit; /* the statement because of which what that one is about is not known */
 };
 
 enum { VERDICT_LEVELS_MAX = 64, VERDICT_REASONS_MAX = 32 };
@@ -174,9 +176,10 @@ void finding_seal(struct finding *finding);
 void verdict_level(struct verdict *verdict, const char *name, enum level_answer answer);
 /* Counts `count` things as undecided for a reason; 0 is no reason. */
 void verdict_undecided(struct verdict *verdict, const char *reason, uint64_t count);
-/* The statement that is the first example of a reason; of a reason that nobody counted: nothing. */
-void verdict_example(
-	struct verdict *verdict, const char *reason, const struct finding_step *example);
+/* The statement that is the first example of a reason, and the one that is to blame for it (NULL: none); of
+ * a reason that nobody counted: nothing. */
+void verdict_example(struct verdict *verdict, const char *reason, const struct finding_step *example,
+	const struct finding_step *culprit);
 bool verdict_has_example(const struct verdict *verdict, const char *reason);
 /* ... as unsupported: not modelled.  Reasons past the number kept are counted under one name. */
 void verdict_unsupported(struct verdict *verdict, const char *reason, uint64_t count);

@@ -244,24 +244,30 @@ static void known_text(struct buf *out, const struct page *page, const struct ve
 
 /* ---- the end ---- */
 
-/* A statement that was not decided, so that its writer can be asked, or its text changed. */
-static void example_text(
-	struct buf *out, const struct page *page, const struct verdict_reason *reason)
+static void statement_text(struct buf *out, const struct page *page, const char *what,
+	const struct finding_step *step)
 {
 	enum { SHOWN = 200 };
-	const struct finding_step *example = &reason->example;
 	struct buf line = BUF_INIT;
 
-	if (!reason->has_example)
-		return;
-	buf_printf(&line, "the first: statement %u of session %u", (unsigned)example->number,
-		(unsigned)example->session);
-	if (example->text.ptr) {
+	buf_printf(&line, "%s: statement %u of session %u", what, (unsigned)step->number, (unsigned)step->session);
+	if (step->text.ptr) {
 		buf_add_str(&line, ": ");
-		text_add(&line, example->text, SHOWN, TEXT_FOLD);
+		text_add(&line, step->text, SHOWN, TEXT_FOLD);
 	}
 	draw_wrapped(out, page, "    ", buf_span(&line));
 	buf_release(&line);
+}
+
+/* A statement that was not decided, so that its writer can be asked, or its text changed; or that of the one
+ * because of which it was not. */
+static void example_text(
+	struct buf *out, const struct page *page, const struct verdict_reason *reason)
+{
+	if (reason->has_example)
+		statement_text(out, page, "the first", &reason->example);
+	if (reason->has_culprit)
+		statement_text(out, page, "made unknown by", &reason->culprit);
 }
 
 static void coverage_text(struct buf *out, const struct page *page,

@@ -663,7 +663,8 @@ static void add_example(struct adya *a, const char *reason, uint32_t stmt)
 		verdict_example(a->verdict, reason,
 			&(struct finding_step){.stmt = stmt,
 				.session = h->sessions[h->stmts[stmt].session].number,
-				.number = h->stmts[stmt].number});
+				.number = h->stmts[stmt].number},
+			NULL);
 }
 
 static void add_coverage(struct adya *a)

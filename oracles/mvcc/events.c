@@ -23,6 +23,7 @@ void end_txn(struct mvcc *m, uint32_t txn)
 		return;
 	if (m->store.txns[number].mixed) {
 		store_rollback(&m->store, number, m->event);
+		m->forgetting = 0;
 		forget_for_good(m, MIXED_TABLES);
 		return;
 	}
@@ -86,6 +87,7 @@ static void end_prepared(struct mvcc *m, uint32_t stmt)
 			roll_back(m, txn + 1);
 		return;
 	}
+	m->forgetting = 0;
 	forget_all(m, "tables after the end of an XA transaction that was not recorded");
 }
 

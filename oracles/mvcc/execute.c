@@ -18,9 +18,12 @@ enum {
 static void judged(struct mvcc *m, enum stmt_verdict verdict, const char *reason)
 {
 	struct stmt_run *run = &m->runs[m->now_stmt];
+	uint32_t culprit = verdict == STMT_UNDECIDED ? m->now_culprit : 0;
 
 	TRAIL_SET(&m->store.trail, run->verdict, (uint32_t)verdict);
 	TRAIL_SET(&m->store.trail, run->reason, reason ? reason_number(m, reason) : 0);
+	if (run->culprit != culprit)
+		TRAIL_SET(&m->store.trail, run->culprit, culprit);
 }
 
 static bool mismatch(struct mvcc *m, enum mismatch_kind kind)
@@ -754,6 +757,8 @@ static void begin_statement(struct mvcc *m, uint32_t index)
 	m->now_split = false;
 	m->now_split_record = NULL;
 	m->now_unknown = NULL;
+	m->now_culprit = 0;
+	m->forgetting = index + 1;
 	m->now_gathered_count = 0;
 	m->now_lock_count = 0;
 	m->now_level =

@@ -30,15 +30,15 @@ bool is_committed(const struct mvcc *m, const struct store_version *v)
 	return m->store.txns[v->txn].state == STORE_COMMITTED;
 }
 
-enum fog record_fogged(
+const struct store_version *record_fogged(
 	const struct mvcc *m, const struct store_record *record, enum read_mode mode)
 {
 	uint32_t low, high;
 
 	if (!record || !record->newest)
-		return FOG_NONE;
+		return NULL;
 	if (mode == READ_DIRTY)
-		return record->newest->fog;
+		return record->newest->fog ? record->newest : NULL;
 	view_range(m, &low, &high);
 	if (mode == READ_SNAPSHOT && is_lasting(m))
 		low = high = m->store.txns[m->now_txn].view;
@@ -51,27 +51,27 @@ enum fog record_fogged(
 						    m->store.txns[v->txn].commit_no <= high);
 
 		if (v->fog && (seen || mode == READ_CURRENT))
-			return (enum fog)v->fog;
+			return v;
 		/* What is not committed may hold locks, or not. */
 		if (v->maybe && !seen && mode == READ_CURRENT)
-			return FOG_WRITTEN;
+			return v;
 		if (is_own(m, v) || (seen && m->store.txns[v->txn].commit_no <= low))
 			break;
 	}
-	return FOG_NONE;
+	return NULL;
 }
 
-static enum fog table_fogged(
+static const struct store_version *table_fogged(
 	const struct mvcc *m, const struct store_table *table, enum read_mode mode)
 {
-	enum fog fog = table->fogged ? record_fogged(m, table->others, mode) : FOG_NONE;
+	const struct store_version *fog = table->fogged ? record_fogged(m, table->others, mode) : NULL;
 
 	for (uint32_t i = 0; table->fogged && !fog && i < table->count; i++)
 		fog = record_fogged(m, table->records[i], mode);
 	return fog;
 }
 
-static enum fog key_fogged(struct mvcc *m, struct store_table *table, const struct eval_value *row,
+static const struct store_version *key_fogged(struct mvcc *m, struct store_table *table, const struct eval_value *row,
 	enum read_mode mode)
 {
 	struct store_record *record = store_find(&m->store, table, row);
@@ -137,17 +137,17 @@ static bool only_points(const struct mvcc *m, const struct store_table *table)
 	       (!plan->writes || (!plan->moves_unique && !has_foreign(m, table)));
 }
 
-static enum fog points_fogged(struct mvcc *m, struct store_table *table, enum read_mode mode)
+static const struct store_version *points_fogged(struct mvcc *m, struct store_table *table, enum read_mode mode)
 {
 	struct eval_value *row = NULL;
 
 	for (uint64_t i = 0; points_key(m, table, m->now_plan->points, i, &row); i++) {
-		enum fog fog = key_fogged(m, table, row, mode);
+		const struct store_version *fog = key_fogged(m, table, row, mode);
 
 		if (fog)
 			return fog;
 	}
-	return FOG_NONE;
+	return NULL;
 }
 
 /* The rows of INSERT ... VALUES, complete with what the server numbered; in the store's arena.
@@ -201,41 +201,41 @@ static bool moves_duplicates(const struct mvcc *m, const struct store_table *tab
 		table->cluster->columns, table->cluster->count);
 }
 
-static enum fog insert_fogged(struct mvcc *m, struct store_table *table)
+static const struct store_version *insert_fogged(struct mvcc *m, struct store_table *table)
 {
 	struct eval_rows rows = {0};
 
 	if (secondary_unique(table) || moves_duplicates(m, table) || !inserted_rows(m, &rows))
 		return table_fogged(m, table, READ_CURRENT);
 	for (size_t i = 0; i < rows.count; i++) {
-		enum fog fog = key_fogged(m, table, rows.row[i], READ_CURRENT);
+		const struct store_version *fog = key_fogged(m, table, rows.row[i], READ_CURRENT);
 
 		if (fog)
 			return fog;
 	}
-	return FOG_NONE;
+	return NULL;
 }
 
-static enum fog related_fogged(const struct mvcc *m, uint32_t table)
+static const struct store_version *related_fogged(const struct mvcc *m, uint32_t table)
 {
 	for (uint32_t i = 0; i < m->store.table_count; i++) {
-		enum fog fog = foreign_related(m, i, table)
+		const struct store_version *fog = foreign_related(m, i, table)
 				       ? table_fogged(m, &m->store.tables[i], READ_CURRENT)
-				       : FOG_NONE;
+				       : NULL;
 
 		if (fog)
 			return fog;
 	}
-	return FOG_NONE;
+	return NULL;
 }
 
 /* Children that follow may have children themselves, and other parents. */
-static enum fog foreign_fogged(const struct mvcc *m, uint32_t table)
+static const struct store_version *foreign_fogged(const struct mvcc *m, uint32_t table)
 {
 	for (size_t i = 0; i < m->foreign_count; i++) {
 		const struct foreign *f = &m->foreigns[i];
 
-		enum fog fog = FOG_NONE;
+		const struct store_version *fog = NULL;
 
 		if (f->alive && f->child == table && moves_children(m, f))
 			fog = table_fogged(m, &m->store.tables[f->parent], READ_CURRENT);
@@ -244,14 +244,14 @@ static enum fog foreign_fogged(const struct mvcc *m, uint32_t table)
 		if (fog)
 			return fog;
 	}
-	return FOG_NONE;
+	return NULL;
 }
 
 /* Of tables that stored programs use. */
-static enum fog effects_fogged(const struct mvcc *m, const struct effects *effects)
+static const struct store_version *effects_fogged(const struct mvcc *m, const struct effects *effects)
 {
 	static const enum read_mode modes[] = {READ_CURRENT, READ_SNAPSHOT, READ_DIRTY};
-	enum fog fog = FOG_NONE;
+	const struct store_version *fog = NULL;
 
 	for (uint32_t i = 0; effects && !fog && i < effects->count; i++) {
 		const struct effect *e = &effects->list[i];
@@ -266,12 +266,12 @@ static enum fog effects_fogged(const struct mvcc *m, const struct effects *effec
 	return fog;
 }
 
-static enum fog fog_of_table(struct mvcc *m, uint32_t i)
+static const struct store_version *fog_of_table(struct mvcc *m, uint32_t i)
 {
 	const struct plan *plan = m->now_plan;
 	struct store_table *table = &m->store.tables[plan->tables[i]];
 	enum read_mode mode = plan->written[i] ? READ_CURRENT : read_mode_of(m);
-	enum fog fog = plan->written[i] ? foreign_fogged(m, plan->tables[i]) : FOG_NONE;
+	const struct store_version *fog = plan->written[i] ? foreign_fogged(m, plan->tables[i]) : NULL;
 
 	if (fog || !table->fogged)
 		return fog;
@@ -290,11 +290,14 @@ const char *fog_in_reach(struct mvcc *m)
 {
 	static const char *const reasons[] = {NULL, "rows that an unsupported statement wrote",
 		"rows that were there at first and are not in the trace (see isorec --snapshot-rows)"};
-	enum fog fog = effects_fogged(m, m->now_plan->effects);
+	const struct store_version *fog = effects_fogged(m, m->now_plan->effects);
 
 	for (uint32_t i = 0; i < m->now_plan->table_count && !fog; i++)
 		fog = fog_of_table(m, i);
-	return reasons[fog];
+	if (!fog)
+		return NULL;
+	m->now_culprit = fog->stmt + 1;
+	return reasons[fog->fog ? fog->fog : FOG_WRITTEN];
 }
 
 bool fog_at_end(const struct mvcc *m, const struct store_table *table)
@@ -528,7 +531,7 @@ static size_t records_in_reach(
 	struct mvcc *m, struct store_table *table, struct store_record ***out, bool *others)
 {
 	const struct points *points = m->now_plan->reach;
-	bool open = record_fogged(m, table->others, READ_CURRENT);
+	bool open = record_fogged(m, table->others, READ_CURRENT) != NULL;
 	struct eval_value *row = NULL;
 	size_t count = 0, capacity = 0;
 

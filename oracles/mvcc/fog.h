@@ -48,8 +48,8 @@ void fog_learn(struct mvcc *m);
 void view_range(const struct mvcc *m, uint32_t *low, uint32_t *high);
 bool is_own(const struct mvcc *m, const struct store_version *v);
 bool is_committed(const struct mvcc *m, const struct store_version *v);
-/* Is one of the versions that a statement that reads so may look at without an image? */
-enum fog record_fogged(
+/* The version without an image that a statement that reads so may look at; NULL: none. */
+const struct store_version *record_fogged(
 	const struct mvcc *m, const struct store_record *record, enum read_mode mode);
 /* May a record be made for one of the keys that have none?  What `others` says of it is copied
  * then; but not what may yet be taken back. */

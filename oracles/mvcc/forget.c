@@ -10,8 +10,10 @@ void forget_table(struct mvcc *m, struct store_table *table, const char *reason)
 	TRAIL_SET(&m->store.trail, table->unknown_by,
 		!table->unknown || table->unknown_by == by ? by : 0);
 	/* It stays unknown: its first reason is the one that a reader can do something about. */
-	if (!table->redefined || !table->unknown)
+	if (!table->redefined || !table->unknown) {
 		TRAIL_SET(&m->store.trail, table->unknown, reason_number(m, reason));
+		TRAIL_SET(&m->store.trail, table->culprit, m->forgetting);
+	}
 	/* Until it ends, nobody learns what is in the table by looking at it; and never by a read
 	 * view from before that. */
 	if (by && store_is_active(&m->store, by)) {

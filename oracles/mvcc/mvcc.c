@@ -455,24 +455,36 @@ static void judge_final(struct mvcc *m)
 	}
 }
 
-/* The first statement of each reason is its example. */
-static void add_example(struct mvcc *m, const char *reason, size_t at)
+static struct finding_step step_of(struct mvcc *m, size_t at)
 {
 	enum { TEXT_MAX = 4096 };
-	const struct execution *e = m->schedule->execution;
 	const struct execution_stmt *stmt = m->schedule->stmts[at].in;
 	size_t len = stmt->sql.len < TEXT_MAX ? stmt->sql.len : TEXT_MAX;
 
+	return (struct finding_step){.stmt = UINT32_MAX,
+		.session = m->schedule->execution->sessions[stmt->session].number,
+		.number = stmt->record.number,
+		.text = arena_copy(&m->verdict->arena, span_of(stmt->sql.ptr, len)),
+		.begin_ns = stmt->record.begin,
+		.end_ns = stmt->record.at,
+		.error = stmt->record.error};
+}
+
+/* The first statement of each reason is its example.  What made its rows unknown may have been about
+ * rows that were unknown already: the one at the beginning is told, since it is the one to change. */
+static void add_example(struct mvcc *m, const char *reason, size_t at)
+{
+	struct finding_step step, culprit;
+	size_t from = at, steps = 0;
+
 	if (verdict_has_example(m->verdict, reason))
 		return;
-	verdict_example(m->verdict, reason,
-		&(struct finding_step){.stmt = UINT32_MAX,
-			.session = e->sessions[stmt->session].number,
-			.number = stmt->record.number,
-			.text = arena_copy(&m->verdict->arena, span_of(stmt->sql.ptr, len)),
-			.begin_ns = stmt->record.begin,
-			.end_ns = stmt->record.at,
-			.error = stmt->record.error});
+	while (m->runs[from].culprit && steps++ < m->schedule->stmt_count)
+		from = m->runs[from].culprit - 1;
+	step = step_of(m, at);
+	if (from != at)
+		culprit = step_of(m, from);
+	verdict_example(m->verdict, reason, &step, from != at ? &culprit : NULL);
 }
 
 static void count_statements(struct mvcc *m)

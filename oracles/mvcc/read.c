@@ -292,10 +292,12 @@ bool gather(struct mvcc *m, struct store_table *table, enum read_mode mode, stru
 
 	if (table->unknown) {
 		m->now_unknown = m->reasons[table->unknown];
+		m->now_culprit = table->culprit;
 		return false;
 	}
 	if (mode == READ_SNAPSHOT && view < table->known_since) {
 		m->now_unknown = "read views from before a table was known again";
+		m->now_culprit = table->culprit;
 		return false;
 	}
 	from_count = records_of(m, table, &from);

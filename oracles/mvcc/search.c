@@ -417,6 +417,7 @@ static bool answered(struct mvcc *m, uint32_t stmt)
 	uint32_t others[OVERLAPS_MAX], trigger = trigger_of(m);
 
 	if (m->runs[stmt].state == STMT_DONE) {
+		m->forgetting = stmt + 1;
 		if (m->runs[stmt].mixes)
 			forget_for_good(m, MIXED_TABLES);
 		leave_flight(m, stmt);
@@ -485,6 +486,7 @@ static void sent(struct mvcc *m, uint32_t stmt)
 	TRAIL_SET(&m->store.trail, run->begin_commits, m->store.commits);
 	TRAIL_SET(&m->store.trail, run->begin_event, m->event);
 	enter_flight(m, stmt);
+	m->forgetting = stmt + 1;
 	if (run->mixes)
 		forget_for_good(m, MIXED_TABLES);
 	/* What commits implicitly does so before it waits for anybody (MySQL manual, "Statements

@@ -192,6 +192,7 @@ struct stmt_run { /* of a statement, all trailed */
 	bool mixes;              /* may commit more than once, while others are under way */
 	uint32_t verdict;        /* enum stmt_verdict */
 	uint32_t reason;         /* index of m->reasons */
+	uint32_t culprit;        /* number, from 1, of the statement because of which it is undecided; 0: none */
 	bool defines;            /* changed definitions, and how is known (define.c) */
 	bool near, beside;       /* ran beside a statement that did, of one of its tables */
 	bool unknown_foreign;    /* failed for a foreign key of a table that the trace does not describe */
@@ -312,6 +313,8 @@ struct mvcc {
 	bool now_capped;    /* more rows may have been missed than are tried */
 	bool now_half_done; /* a statement that waits may have changed rows that this one reads */
 	const char *now_unknown; /* why a table's content is not known */
+	uint32_t now_culprit;    /* ... or rows are not: because of which statement, from 1; 0: none */
+	uint32_t forgetting;     /* the statement, from 1, because of which tables become unknown; 0: none */
 	uint32_t body_depth; /* stored programs within each other, of which a statement is executed or compiled */
 	bool trying;     /* what is done will be undone: no choices */
 	bool trial_open; /* one would have been wanted */

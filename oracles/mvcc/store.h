@@ -100,6 +100,7 @@ struct store_table {
 	uint32_t known_since; /* read views from before this commit do not know it */
 	uint32_t unknown_by;  /* the transaction that made it unknown; 0: cannot be taken back */
 	uint32_t unknown;     /* its content is not known (any more): why, as a reason number */
+	uint32_t culprit;     /* number, from 1, of the statement that made it unknown; 0: none */
 	uint32_t redefined;   /* nor is its definition: it stays unknown */
 	bool odd_keys;        /* a row was there whose unique keys we cannot compare */
 	bool hidden_key;      /* the recorder's trigger makes the keys, and the trace has none */

@@ -490,6 +490,34 @@ def test_the_first_statement_of_each_reason():
     assert re.search(r"isotrace show \S+ --session=7\n", text) and "isotrace stats" not in text, text
 
 
+def test_who_made_rows_unknown():
+    """The statement that could not be executed is named beside the first that was not decided because of it."""
+    t = tracefile.Trace()
+    t.add("server", 0, node="n1", version="10.11.6-MariaDB", flavour="mariadb",
+          variables={"autocommit": "ON", "tx_isolation": "REPEATABLE-READ", "sql_mode": "", "character_set_server": "latin1",
+                     "collation_server": "latin1_swedish_ci", "lower_case_table_names": "0"})
+    columns = [[c, "int(11)", False, None, None, None, ""] for c in "ab"]
+    for number, name in enumerate(("t", "u"), 1):
+        t.add("schema", 0, table=number, node="n1", database="d", name=name, columns=columns, primary_key=[0], keys=[],
+              create_text=f"CREATE TABLE `{name}` (\n  `a` int(11) NOT NULL,\n  `b` int(11) NOT NULL,\n  PRIMARY KEY (`a`)\n) "
+                          "ENGINE=InnoDB DEFAULT CHARSET=latin1")
+        t.add("rows", 0, table=number, node="n1", moment="initial", last=True, rows=[[1, 1]], complete=True)
+    t.add("session", 1, session=7, event=0, node="n1", client="c", user="u", database="d")
+    culprit = "update t set b = sformat('{}', 5) where a = 1"
+    for number, (sql, reply) in enumerate(((culprit, {"affected": 1}), ("select b from t", {"rows": [[5]]}),
+                                           ("update u set b = (select b from t) where a = 1", {"affected": 1}),
+                                           ("select b from u where a = 1", {"rows": [[5]]})), 1):
+        at = 100 * number
+        t.stmt(7, number, sql, at, at + 50, status=2, txn=number, **reply)
+        t.add("txn", at + 50, session=7, txn=number, event=1, number=number, level=3, outcome=1, reason="autocommit")
+    path = scratch("culprit.itr")
+    t.write(path)
+    examples = isotrace("check", "--format=json", "--oracle=mvcc", path).json()["coverage"]["examples"]
+    blamed = {"session": 7, "statement": 1, "sql": culprit}
+    assert [e["statement"] for e in examples.values() if e.get("made_unknown_by") == blamed] == [2], examples
+    assert f"made unknown by: statement 1 of session 7: {culprit}" in isotrace("check", "--oracle=mvcc", path).out
+
+
 def test_a_level_that_is_not_known():
     """Recorded without an account, a trace does not say what was promised: how to have it."""
     t = tracefile.demo()
