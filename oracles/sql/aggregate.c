@@ -49,6 +49,47 @@ bool node_aggregates(const struct node *n)
 	return false;
 }
 
+/* Does a column of this very query stand in it, outside of subqueries? */
+static bool has_own_column(const struct node *n)
+{
+	if (n->column && n->u.at.depth == 0)
+		return true;
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		if (has_own_column(n->args[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool names_column(const struct eval_query *q, const struct node *n)
+{
+	const struct aggregate *a = q->aggregates;
+
+	if (n->fn == run_aggregate) {
+		for (int64_t i = 0; i < n->u.number && a; i++)
+			a = a->next;
+		for (uint32_t i = 0; a && i < a->arg_count; i++) {
+			if (has_own_column(a->args[i]))
+				return true;
+		}
+		return false;
+	}
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		if (names_column(q, n->args[i]))
+			return true;
+	}
+	return n->column && n->u.at.depth == 0;
+}
+
+bool counts_alone(const struct eval_query *q)
+{
+	for (uint32_t i = 0; i < q->column_count; i++) {
+		if (q->items[i]->fn == run_aggregate || names_column(q, q->items[i]))
+			return false;
+	}
+	return true;
+}
+
 bool has_long_print(const struct eval_type *t)
 {
 	return t->kind == EVAL_T_DOUBLE || t->kind == EVAL_T_FLOAT ||
@@ -230,18 +271,6 @@ static bool group_concat_clauses(
 	return true;
 }
 
-/* Does a column of this very query stand in it, outside of subqueries? */
-static bool has_own_column(const struct node *n)
-{
-	if (n->column && n->u.at.depth == 0)
-		return true;
-	for (uint32_t i = 0; i < n->arg_count; i++) {
-		if (has_own_column(n->args[i]))
-			return true;
-	}
-	return false;
-}
-
 /* An aggregate that names columns of outer queries only is computed there (MySQL manual, "MySQL
  * Handling of GROUP BY"; the standard's rule). */
 static bool belongs_here(const struct scope *scope, const struct aggregate *a)
@@ -390,7 +419,9 @@ static int compare_arguments(struct run *run, const struct aggregate *a, const s
 	return 0;
 }
 
-/* Quadratic: groups are small, and the number of steps is bounded. */
+/* Quadratic: groups are small, and the number of steps is bounded.  Of equal ones the server keeps that
+ * which it meets first.  GROUP_CONCAT sorts those it kept, so their places are certain only where equal
+ * ones stand together in the order of all. */
 static void drop_equal(struct run *run, const struct aggregate *a, struct arguments *args)
 {
 	size_t kept = 0;
@@ -407,6 +438,9 @@ static void drop_equal(struct run *run, const struct aggregate *a, struct argume
 							"DISTINCT among texts that are equal and "
 							"differ");
 				}
+				if (k + 1 < kept)
+					run_unsupported(run,
+						"GROUP_CONCAT(DISTINCT) in the order of another value");
 			}
 		}
 		if (!seen)
@@ -558,18 +592,25 @@ static struct eval_value group_concat(
 		return EVAL_NULL_VALUE;
 	qsort_r(args->rows, args->count, sizeof(*args->rows), compare_concat, &s);
 	for (size_t i = 0; i < args->count; i++) {
-		if (i && compare_concat(&args->rows[i - 1], &args->rows[i], &s) == 0) {
-			for (uint32_t k = 0; k < a->arg_count; k++) {
-				if (!eval_same(&args->rows[i - 1][k], &args->rows[i][k]))
-					run_unsupported(run, "GROUP_CONCAT in no certain order");
-			}
+		if (!i || compare_concat(&args->rows[i - 1], &args->rows[i], &s) != 0)
+			continue;
+		for (uint32_t k = 0; k < a->arg_count; k++) {
+			if (!eval_same(&args->rows[i - 1][k], &args->rows[i][k]))
+				run_unsupported(run, "GROUP_CONCAT in no certain order");
 		}
+	}
+	if (a->distinct)
+		drop_equal(run, a, args);
+	for (size_t i = 0; i < args->count; i++) {
 		if (i)
 			buf_add_span(&text, a->separator);
 		for (uint32_t k = 0; k < a->arg_count; k++) {
-			struct span part = to_text(run, &a->args[k]->type, &args->rows[i][k]);
+			struct eval_type type = a->args[k]->type;
+			struct span part;
 			bool malformed;
 
+			type.own_scale = false;
+			part = to_text(run, &type, &args->rows[i][k]);
 			if (args->rows[i][k].kind == EVAL_STRING &&
 				!text_convert(run->arena,
 					collation_charset(args->rows[i][k].collation),
@@ -619,7 +660,7 @@ bool run_aggregates(const struct eval_query *q, struct frame *f, const uint32_t 
 			continue;
 		}
 		args = collect(q, a, f, matches, members, count, rows);
-		if (a->distinct)
+		if (a->distinct && a->kind != AGG_GROUP_CONCAT)
 			drop_equal(f->run, a, &args);
 		*out = aggregate_value(f->run, a, &args);
 		if (f->run->failed)

@@ -120,6 +120,15 @@ static bool rename_columns(struct compiler *c, struct eval_query *q, const struc
 	return true;
 }
 
+/* The rows of a derived table that is merged into the query around it are in no table. */
+static void settle_columns(struct eval_query *q)
+{
+	if (q->kind == QUERY_SELECT && !q->limit && !q->distinct && !q->grouped && !q->window_count)
+		return;
+	for (uint32_t i = 0; i < q->column_count; i++)
+		q->types[i].own_scale = false;
+}
+
 static struct join_tree *from_name(struct from_state *s, const struct sql_table_ref *ref)
 {
 	const struct sql_table_name *name = &ref->u.name.table;
@@ -328,6 +337,7 @@ static struct join_tree *from_ref(struct from_state *s, const struct sql_table_r
 		from.derived = compile_query(s->c, ref->u.derived.query, NULL, s->ctes);
 		if (!from.derived || !rename_columns(s->c, from.derived, ref->u.derived.columns))
 			return NULL;
+		settle_columns(from.derived);
 		return add_table(s, SPAN_NONE, ref->alias, &from);
 	case SQL_TABLE_JOIN:
 		return from_join(s, ref);
@@ -487,6 +497,7 @@ bool compile_ctes(struct compiler *c, const struct sql_with *with, struct scope 
 				     : compile_query(c, t->query, outer, sight);
 		if (!cte->query || !rename_columns(c, cte->query, t->columns))
 			return false;
+		settle_columns(cte->query);
 		*ctes = cte;
 	}
 	return true;
@@ -1001,6 +1012,9 @@ static struct eval_query *compile_select(struct compiler *c, struct eval_query *
 	q->window_inputs = scope->window_inputs;
 	if (order_is_lost(c, q))
 		q->order_count = 0;
+	q->buffered = q->distinct || q->grouped || q->window_count ||
+		      (q->order_count && q->table_count > 1) ||
+		      (query->u.select.flags & SQL_SELECT_BUFFER_RESULT);
 	q->rollup = query->u.select.rollup;
 	return !q->rollup || compile_rollup(c, q, query) ? q : NULL;
 }

@@ -46,6 +46,7 @@ struct eval_query {
 	uint32_t group_count;
 	bool grouped; /* GROUP BY, or aggregates without it */
 	bool distinct, rollup;
+	bool buffered; /* its rows may have been in a temporary table before they are seen */
 	struct aggregate *aggregates;
 	uint32_t aggregate_count;
 	struct window *windows;
@@ -107,6 +108,8 @@ struct arguments {
 };
 
 bool node_aggregates(const struct node *n);
+/* Is every item computed from aggregates that name no column: COUNT(*) + 1? */
+bool counts_alone(const struct eval_query *q);
 /* A temporary table has room for 22 characters of the text of a DOUBLE, and one too few for that of a
  * DECIMAL without digits before the point. */
 bool has_long_print(const struct eval_type *t);

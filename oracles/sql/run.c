@@ -941,12 +941,32 @@ static bool cut(const struct eval_query *q, struct run *run, struct eval_result 
 	return true;
 }
 
+/* IF(x, 0.5, 1) is 1, and 1.0 out of a temporary table. */
+static bool scales_known(const struct eval_query *q, const struct output *out)
+{
+	for (uint32_t k = 0; k < q->column_count && q->buffered; k++) {
+		if (!q->types[k].own_scale)
+			continue;
+		for (size_t i = 0; i < out->count; i++) {
+			const struct eval_value *v = &out->rows[i][k];
+
+			if (v->kind == EVAL_DECIMAL && v->dec->scale < q->types[k].decimals)
+				return false;
+		}
+	}
+	return true;
+}
+
 static bool finish(
 	const struct eval_query *q, struct run *run, struct output *out, struct eval_result *r)
 {
 	const struct eval_value **rows = out->rows;
 	uint32_t *groups = NULL;
 
+	if (!scales_known(q, out)) {
+		run_unsupported(run, "MySQL: IF or CASE of several scales through a temporary table");
+		return false;
+	}
 	memset(r, 0, sizeof(*r));
 	r->column_count = q->column_count;
 	r->names = q->names;
@@ -1021,6 +1041,12 @@ bool run_query(const struct eval_query *q, struct run *run, const struct frame *
 			if (q->offset && all_constant_items(q)) {
 				/* MariaDB does not count the duplicates that OFFSET skips. */
 				run_unsupported(run, "DISTINCT constants with OFFSET");
+				return false;
+			}
+			/* MariaDB 10.5 to 11.8 take them for constants, and give one row. */
+			if (run->env->flavour == SQL_MARIADB && q->group_count && out.count > 1 &&
+				counts_alone(q)) {
+				run_unsupported(run, "DISTINCT of what COUNT(*) and kin make");
 				return false;
 			}
 			good = make_distinct(q, run, &out);

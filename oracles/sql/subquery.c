@@ -215,6 +215,9 @@ struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
 			return compile_unsupported(c, "a subquery that depends on a text outside");
 
 		n->type.hybrid = false;
+		/* Without tables it is the expression itself. */
+		n->type.own_scale &= s->query->kind == QUERY_SELECT && !s->query->table_count &&
+				     !s->query->where && !s->query->limit && !s->query->grouped;
 		/* Kept as IF keeps it. */
 		n->type.merged |= n->type.kind == EVAL_T_TIME ||
 				  (n->type.kind == EVAL_T_INT && n->type.is_unsigned);

@@ -58,6 +58,8 @@ static const char *aggregate(struct generator *g)
 		"GROUP_CONCAT(t1.id ORDER BY t1.id SEPARATOR '|')",
 		"GROUP_CONCAT(t1.v, ':', t1.id ORDER BY t1.id)",
 		"GROUP_CONCAT(DISTINCT t1.v ORDER BY t1.v SEPARATOR '')", "GROUP_CONCAT(t1.s)",
+		"GROUP_CONCAT(DISTINCT t1.v ORDER BY t1.s, t1.id)",
+		"GROUP_CONCAT(DISTINCT t1.g ORDER BY t1.id DESC)",
 		"COUNT(t1.v) > 1", "ROUND(AVG(t1.v), 1)", "SUM(-t1.v)", "MAX(t1.v + 0.25)"};
 
 	return PICK(g, calls);
@@ -185,7 +187,8 @@ static void wide_groups(struct generator *g, struct buf *out)
 	static const char *const calls[] = {"COUNT(%s)", "COUNT(DISTINCT %s)", "MIN(%s)", "MAX(%s)",
 		"SUM(%s)", "AVG(%s)", "SUM(DISTINCT %s)", "BIT_AND(%s)", "BIT_OR(%s)",
 		"BIT_XOR(%s)", "GROUP_CONCAT(%s ORDER BY id)",
-		"GROUP_CONCAT(DISTINCT %1$s ORDER BY %1$s)", "AVG(DISTINCT %s)",
+		"GROUP_CONCAT(DISTINCT %1$s ORDER BY %1$s)",
+		"GROUP_CONCAT(DISTINCT %s ORDER BY id DESC)", "AVG(DISTINCT %s)",
 		"MIN(%1$s) = MAX(%1$s)"};
 	char call[200];
 	const char *key = wide_column(g), *c, *at;
@@ -503,11 +506,50 @@ static void wide_window(struct generator *g, struct buf *out)
 	buf_printf(out, "ORDER BY %s%s, id) FROM t", wide_column(g), chance(g, 2) ? " DESC" : "");
 }
 
+/* A computed column that a temporary table may hold before it is seen. */
+static void computed(struct generator *g, struct buf *out)
+{
+	unsigned kind = (unsigned)below(g, 9);
+
+	g->prefix = "";
+	buf_printf(out, "SELECT %s", kind == 0 ? "DISTINCT " : kind == 1 ? "SQL_BUFFER_RESULT " : "");
+	if (kind == 7) {
+		buf_add_str(out, "c FROM (SELECT ");
+		generate_expr(g, out);
+		buf_printf(out, " AS c FROM t%s) d", chance(g, 2) ? " LIMIT 100" : "");
+		return;
+	}
+	buf_add_str(out, kind == 8 ? "GROUP_CONCAT(DISTINCT " : "");
+	generate_expr(g, out);
+	switch (kind) {
+	case 2:
+		buf_add_str(out, " AS c FROM t GROUP BY c");
+		break;
+	case 3:
+		buf_add_str(out, " FROM t JOIN k USING (id) ORDER BY k.id + t.id");
+		break;
+	case 4:
+		buf_add_str(out, ", RANK() OVER (ORDER BY id) FROM t");
+		break;
+	case 5:
+	case 6:
+		buf_printf(out, " FROM t UNION %sSELECT ", chance(g, 2) ? "ALL " : "");
+		generate_expr(g, out);
+		buf_add_str(out, " FROM t");
+		break;
+	case 8:
+		buf_printf(out, " ORDER BY %s) FROM t", chance(g, 2) ? "id DESC" : wide_column(g));
+		break;
+	default:
+		buf_add_str(out, " FROM t");
+	}
+}
+
 void generate_wide_query(struct generator *g, struct buf *out)
 {
 	static void (*const makers[])(struct generator *, struct buf *) = {groups, groups,
-		rollups, recursive, wide_groups, wide_rows, set_operations, set_operations, correlated, derived, joins,
-		values, wide_window};
+		rollups, wide_groups, wide_rows, set_operations, set_operations, correlated, derived,
+		recursive, joins, values, wide_window, computed};
 
 	PICK(g, makers)(g, out);
 }

@@ -386,7 +386,11 @@ START_TEST(what_is_not_known_is_unsupported)
 		"SELECT LAG(id) OVER (ORDER BY v) FROM t",
 		"SELECT FIRST_VALUE(id) OVER (PARTITION BY v) FROM t",
 		"SELECT SUM(id) OVER (ORDER BY v ROWS 1 PRECEDING) FROM t",
-		"SELECT id FROM t WHERE ROW_NUMBER() OVER (ORDER BY id) = 1"};
+		"SELECT id FROM t WHERE ROW_NUMBER() OVER (ORDER BY id) = 1",
+		/* which 20 is kept, that of 2 or of 3? */
+		"SELECT GROUP_CONCAT(DISTINCT v ORDER BY FIELD(id, 2, 1, 3)) FROM t",
+		/* one row there */
+		"SELECT DISTINCT COUNT(*) > 1 FROM t GROUP BY v"};
 	struct eval_outcome o;
 	struct eval_result r;
 
@@ -401,6 +405,41 @@ START_TEST(what_is_not_known_is_unsupported)
 	env.steps_max = 10;
 	ck_assert(!run("SELECT 1 FROM t a, t b, t c", &r, &o));
 	ck_assert_int_eq(o.status, EVAL_UNSUPPORTED);
+}
+END_TEST
+
+/* As 8.0.45 and 9.7 answer. */
+START_TEST(decimals_of_mysql_in_a_temporary_table)
+{
+	static const struct {
+		const char *query, *answer; /* NULL: it depends */
+	} cases[] = {{"SELECT IF(v > 15, 0.5, 1) FROM t", "1"},
+		{"SELECT DISTINCT IF(v > 15, 0.5, 1) FROM t", NULL},
+		{"SELECT DISTINCT IF(v > 15, 0.5, 1.5) FROM t", "0.5"},
+		{"SELECT IF(v > 15, 0.5, 1) FROM t GROUP BY 1", NULL},
+		{"SELECT IF(v > 15, 0.5, 1), RANK() OVER (ORDER BY id) FROM t", NULL},
+		{"SELECT c FROM (SELECT IF(v > 15, 0.5, 1) c FROM t) d", "1"},
+		{"SELECT c FROM (SELECT IF(v > 15, 0.5, 1) c FROM t LIMIT 9) d", "1.0"},
+		{"SELECT (SELECT IF(v > 15, 0.5, 1) FROM t WHERE id = 1)", "1.0"},
+		{"SELECT GROUP_CONCAT(IF(v > 15, 0.5, 1) ORDER BY id) FROM t", "1.0,0.5,0.5"}};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct eval_outcome o;
+		struct eval_result r;
+		struct buf out = BUF_INIT;
+
+		setup();
+		env = eval_env_for_server(SPAN_LIT("8.0.45"));
+		if (!run(cases[i].query, &r, &o)) {
+			ck_assert_msg(o.status == EVAL_UNSUPPORTED && !cases[i].answer, "%s",
+				cases[i].query);
+			continue;
+		}
+		eval_print(&r.types[0], &r.rows[0][0], &out);
+		ck_assert_msg(cases[i].answer && !strcmp(out.data, cases[i].answer), "%s: %s",
+			cases[i].query, out.data);
+		buf_release(&out);
+	}
 }
 END_TEST
 
@@ -616,5 +655,5 @@ UNIT_MAIN("eval", decimals_agree_with_wide_integers, decimals_round_and_print,
 	a_table_has_what_its_definition_says, inserted_rows_have_defaults_and_generated_columns,
 	updates_assign_from_left_to_right, a_limit_between_equal_rows_is_open,
 	changes_of_several_tables, upserts_see_both_rows, what_is_not_known_is_unsupported,
-	releases_of_mysql_that_nobody_tried,
+	decimals_of_mysql_in_a_temporary_table, releases_of_mysql_that_nobody_tried,
 	windows_without_a_doubt, groups_behind_windows_in_no_order, bytes_beside_a_column, characters_beyond_ascii, keys_agree_with_order)
