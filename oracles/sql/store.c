@@ -142,6 +142,10 @@ static struct eval_value store_int(struct storing *s, const struct eval_value *v
 	case EVAL_UINT:
 		return store_wide(s, v->u);
 	case EVAL_DOUBLE:
+		/* As a DOUBLE it is the greatest BIGINT too, and not above it. */
+		if (s->run->env->flavour == SQL_MARIADB && s->type->bytes == 8 &&
+			!s->type->is_unsigned && v->d == 0x1p63)
+			return eval_int(INT64_MAX);
 		return store_wide(s, wide_of_double(v->d));
 	case EVAL_DECIMAL:
 		if (s->type->is_unsigned && v->dec->neg) /* however small */
@@ -426,12 +430,18 @@ static struct eval_value store_set(struct storing *s, const struct eval_value *v
 	if (s->from->hybrid)
 		return run_unsupported(s->run, "a hexadecimal literal as ENUM or SET");
 	if (v->kind == EVAL_STRING) {
-		for (size_t from = 0; from <= v->s.len && v->s.len;) {
-			const char *comma = memchr(v->s.ptr + from, ',', v->s.len - from);
-			size_t end = comma ? (size_t)(comma - v->s.ptr) : v->s.len;
+		size_t len = v->s.len;
+
+		while (len && v->s.ptr[len - 1] == ' ') /* whatever the collation says of blanks */
+			len--;
+		bad = v->s.len && !len;
+		for (size_t from = 0; from <= len && len;) {
+			const char *comma = memchr(v->s.ptr + from, ',', len - from);
+			size_t end = comma ? (size_t)(comma - v->s.ptr) : len;
 			uint32_t member = find_member(s, span_of(v->s.ptr + from, end - from));
 
-			if (member == UINT32_MAX)
+			/* Those before the last are compared with their blanks. */
+			if (member == UINT32_MAX || (end > from && v->s.ptr[end - 1] == ' '))
 				bad = true;
 			else
 				bits |= 1ull << member;

@@ -1466,8 +1466,28 @@ void generate_query(struct generator *g, struct buf *out)
 
 void generate_change(struct generator *g, unsigned id, struct buf *out)
 {
+	/* At the edge of what a column takes. */
+	static const char *const sets[] = {"'x '", "'x,y '", "'y ,x'", "'x, '", "'z,'", "' x'",
+		"CONCAT('z', '  ')", "LOWER('X ')", "RPAD('y,x', 5, ' ')", "'a '", "''", "'x,x'"};
+	static const char *const enums[] = {"'a '", "'B  '", "CONCAT('cc', ' ')", "' a'", "'A '"};
+	static const char *const large[] = {"9223372036854775807e0", "9223372036854777856e0",
+		"-9223372036854775808e0", "-9223372036854777856e0", "18446744073709551615e0",
+		"9223372036854775807.4", "9223372036854775807.5", "IF(id, bi + 0e0, db)",
+		"2147483647.5e0", "-0.4e0"};
 	size_t count = ARRAY_LEN(generated_columns) - 1;
 	const char *ignore = chance(g, 8) ? "IGNORE " : "";
+
+	if (chance(g, 10)) {
+		unsigned kind = (unsigned)below(g, 3);
+
+		buf_printf(out, "UPDATE %sw SET %s = %s WHERE id = 1", ignore,
+			kind == 0   ? "st"
+			: kind == 1 ? "en"
+			: chance(g, 2) ? "bi"
+				    : generated_columns[below(g, count)].name,
+			kind == 0 ? PICK(g, sets) : kind == 1 ? PICK(g, enums) : PICK(g, large));
+		return;
+	}
 
 	g->prefix = "";
 	g->depth = 1 + (int)below(g, 2);

@@ -240,6 +240,14 @@ START_TEST(inserted_rows_have_defaults_and_generated_columns)
 	ck_assert_uint_eq(insert("INSERT INTO t (v) VALUES (1 / 0)", &rows), 1365);
 	ck_assert_uint_eq(insert("INSERT INTO t (no) VALUES (1)", &rows), 1054);
 	ck_assert_uint_eq(insert("INSERT INTO t (v, s) VALUES (1)", &rows), 1136);
+	create("CREATE TABLE w (b BIGINT, e SET('x','y'))");
+	ck_assert_uint_eq(insert("INSERT INTO w VALUES (9223372036854775807e0, 'y,x ')", &rows), 0);
+	ck_assert_str_eq(row_text(tables[1], rows.row[0]), "9223372036854775807|x,y");
+	ck_assert_uint_eq(insert("INSERT INTO w (b) VALUES (9223372036854777856e0)", &rows), 1264);
+	ck_assert_uint_eq(insert("INSERT INTO w (e) VALUES ('y ,x')", &rows), 1265);
+	env.flavour = SQL_MYSQL;
+	ck_assert_uint_eq(insert("INSERT INTO w (b) VALUES (9223372036854775807e0)", &rows), 1264);
+	env = eval_env_default();
 	env.mode = 0; /* not strict: the nearest value, and a warning */
 	ck_assert_uint_eq(insert("INSERT INTO t (s, u) VALUES ('toolong', -5)", &rows), 0);
 	ck_assert_str_eq(row_text(tables[0], rows.row[0]), "NULL|7|too|0|14");
