@@ -269,6 +269,11 @@ static struct eval_value run_as(const struct node *arg, struct frame *f, const s
 
 	if (v.kind == EVAL_NULL)
 		return v;
+	/* Some of them send it as the bytes that it is, some convert it from its own set. */
+	if (v.kind == EVAL_STRING && type_is_string(to) && to->collation == COLLATION_BINARY &&
+		type_is_string(&arg->type) && arg->type.collation != COLLATION_BINARY &&
+		!text_is_ascii(v.s))
+		return run_unsupported(f->run, "one of a text and a binary string");
 	if (arg->type.kind == to->kind && v.kind == eval_kind_of(to) && v.kind != EVAL_STRING &&
 		!type_is_temporal(to)) {
 		/* Printed with the digits of its own type, computed with all. */

@@ -397,6 +397,8 @@ START_TEST(what_is_not_known_is_unsupported)
 		"SELECT id FROM t WHERE ROW_NUMBER() OVER (ORDER BY id) = 1",
 		/* which 20 is kept, that of 2 or of 3? */
 		"SELECT GROUP_CONCAT(DISTINCT v ORDER BY FIELD(id, 2, 1, 3)) FROM t",
+		/* sent as it is, or converted */
+		"SELECT COALESCE(NULL, CONVERT('\xc3\xa4' USING latin1), x'41') FROM t",
 		/* one row there */
 		"SELECT DISTINCT COUNT(*) > 1 FROM t GROUP BY v"};
 	struct eval_outcome o;
