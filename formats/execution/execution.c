@@ -483,6 +483,19 @@ static void name_sessions(struct execution *e)
 	}
 }
 
+/* A recorder that is late with its records numbers them late.  What was answered before its session sent the
+ * next statement, by the clock, has its end before that. */
+static void end_in_time(struct execution *e, struct execution_stmt *stmt)
+{
+	const struct record_stmt *next;
+
+	if (stmt->next_in_session == EXECUTION_NONE || stmt->record.flags & STMT_NO_REPLY)
+		return;
+	next = &e->stmts[stmt->next_in_session].record;
+	if (stmt->record.seq > next->begin_seq && stmt->record.at && stmt->record.at <= next->begin)
+		stmt->record.seq = next->begin_seq - 1;
+}
+
 static void finish(struct loader *l)
 {
 	struct execution *e = l->e;
@@ -511,6 +524,8 @@ static void finish(struct loader *l)
 		s->last_stmt = (uint32_t)i;
 		join_sets(l, stmt);
 	}
+	for (size_t i = 0; i < e->stmt_count; i++)
+		end_in_time(e, &e->stmts[i]);
 	for (size_t i = 0; i < e->txn_count; i++) {
 		struct execution_session *s = &e->sessions[e->txns[i].session];
 

@@ -47,8 +47,11 @@ enum {
 	RELAY_LATER_SIZE = 128 * 1024,
 	/* ... but when so many do and a server has just got something to do, it is time. */
 	RELAY_LATER_GOOD = 96,
-	/* Numbers taken for the records of an answer: result, statement, transaction, one spare. */
+	/* Numbers taken for the records of an answer: result, statement, transaction, one spare; and more
+	 * for several answers, of which the shortest (an OK) has eleven bytes and one record.  Where they
+	 * are too few, this and all that wait behind it get later ones. */
 	RELAY_LATER_SEQS = 4,
+	RELAY_LATER_BYTES_A_SEQ = 8,
 };
 
 enum relay_tls {
@@ -104,7 +107,8 @@ struct relay_read {
 	struct session *session;
 	bool from_client;
 	uint32_t len;
-	uint64_t at, seq; /* the command's begin, or the first of RELAY_LATER_SEQS */
+	uint64_t at, seq; /* the command's begin, or the first of its records */
+	unsigned seqs;    /* ... their numbers */
 	uint64_t sent;    /* of an answer: when the client's socket had all of it; 0: not yet */
 };
 

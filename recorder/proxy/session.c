@@ -365,7 +365,7 @@ void relay_parse_later(struct relay_worker *w)
 		struct wire_stamp stamp = {r->at, r->from_client ? r->seq : 0, r->sent};
 
 		if (!r->from_client)
-			capture_use_seqs(&w->capture, r->seq, RELAY_LATER_SEQS);
+			capture_use_seqs(&w->capture, r->seq, r->seqs);
 		parse(r->session, r->from_client ? CLIENT : SERVER, span_of(bytes, r->len), stamp);
 		bytes += r->len;
 		/* What is not complete may become one, behind other commands. */
@@ -385,9 +385,13 @@ static void note_read(struct session *s, int from, size_t len)
 	struct relay_worker *w = s->worker;
 	struct relay_read *r = &w->later.list[w->later.count++];
 
-	*r = (struct relay_read){s, from == CLIENT, (uint32_t)len, clock_mono_ns(), 0, 0};
+	*r = (struct relay_read){.session = s,
+		.from_client = from == CLIENT,
+		.len = (uint32_t)len,
+		.at = clock_mono_ns(),
+		.seqs = RELAY_LATER_SEQS + (unsigned)len / RELAY_LATER_BYTES_A_SEQ};
 	r->seq = from == CLIENT ? capture_begin_seq(&w->capture)
-				: capture_reserve_seqs(&w->capture, RELAY_LATER_SEQS);
+				: capture_reserve_seqs(&w->capture, r->seqs);
 	w->later.len += len;
 }
 

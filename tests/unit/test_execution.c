@@ -258,6 +258,39 @@ START_TEST(doubts_are_bounded)
 }
 END_TEST
 
+/* A recorder that is late: by the clock the first was answered before the second was sent. */
+START_TEST(ends_that_were_numbered_late)
+{
+	static const struct {
+		uint64_t begin_seq, seq, begin, at, read; /* `read`: the end as it is read */
+	} stmts[] = {
+		{10, 90, 1000, 2000, 19},
+		{20, 91, 2000, 3000, 29},
+		{30, 92, 3000, 5000, 92}, /* sent before the answer came: both are as they say */
+		{40, 93, 4000, 6000, 93},
+	};
+	struct buf records = BUF_INIT;
+	struct execution e;
+
+	record_session_pack(&records, &(struct record_session){.seq = 1, .at = 1, .session = 1});
+	for (uint32_t i = 0; i < ARRAY_LEN(stmts); i++)
+		record_stmt_pack(&records, &(struct record_stmt){.seq = stmts[i].seq,
+						   .at = stmts[i].at,
+						   .session = 1,
+						   .number = i + 1,
+						   .begin_seq = stmts[i].begin_seq,
+						   .begin = stmts[i].begin,
+						   .command = 3,
+						   .text = SPAN_LIT("select 1")});
+	execution_load_records(&e, buf_span(&records));
+	ck_assert_uint_eq(e.stmt_count, ARRAY_LEN(stmts));
+	for (size_t i = 0; i < e.stmt_count; i++)
+		ck_assert_uint_eq(e.stmts[i].record.seq, stmts[i].read);
+	execution_release(&e);
+	buf_release(&records);
+}
+END_TEST
+
 START_TEST(digest_leaves_out_times_and_ids)
 {
 	struct story other = plain;
@@ -408,5 +441,6 @@ START_TEST(any_bytes)
 }
 END_TEST
 
-UNIT_MAIN("execution", what_is_read, doubted_levels, doubts_are_bounded, digest_leaves_out_times_and_ids, literals,
+UNIT_MAIN("execution", what_is_read, doubted_levels, doubts_are_bounded,
+	ends_that_were_numbered_late, digest_leaves_out_times_and_ids, literals,
 	parameters_go_where_the_marks_are, any_bytes)

@@ -1514,8 +1514,11 @@ TXN_CASES = {
         [sql("begin", AUTO | IN), sql("call p()", error=1062), sql("commit", AUTO)],
         ["begin", ("end", 1, "commit", "mixed")]),
     "call of nothing": (
-        [sql("begin", AUTO | IN), sql("call p()", error=1305), sql("commit", AUTO)],
+        [sql("begin", AUTO | IN), sql("call d.p()", error=(1305, b"PROCEDURE d.p does not exist")), sql("commit", AUTO)],
         ["begin", ("end", 1, "commit")]),
+    "call of something that calls nothing": (
+        [sql("begin", AUTO | IN), sql("call d.p()", error=(1305, b"PROCEDURE d.q does not exist")), sql("commit", AUTO)],
+        ["begin", ("end", 1, "commit", "mixed")]),
     "the next one is not mixed": (
         [sql("begin", AUTO | IN), sql("call p()", AUTO | IN), sql("commit and chain", AUTO | IN),
          sql("commit", AUTO)],
@@ -1576,7 +1579,8 @@ def transactions_from_status_flags():
                 for payload, status, error in statements:
                     pass_on(client, server, packet(0, payload), whole)
                     if error:
-                        pass_on(server, client, packet(1, err(error, b"failed")), whole)
+                        number, text = error if isinstance(error, tuple) else (error, b"failed")
+                        pass_on(server, client, packet(1, err(number, text)), whole)
                     elif status is not None:
                         pass_on(server, client, packet(1, ok(status)), whole)
                 server.close()
