@@ -775,6 +775,8 @@ static void fill_plan(struct mvcc *m, struct plan *plan, const struct sql_stmt *
 	plan->anywhere |= (calls && !effects_known(plan)) ||
 			  (plan->writes && plan->unsupported && !plan->redefines && !walk.temporary &&
 				  !walk.bare && !writes_a_known_table(plan) && !effects_known(plan));
+	if (plan->elsewhere && !plan->redefines && programs_write_by_views(m))
+		plan->writes = plan->anywhere = true;
 	plan_definition(m, plan);
 }
 

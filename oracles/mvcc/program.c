@@ -13,6 +13,7 @@ struct programs {
 	struct program *list;
 	size_t count;
 	bool unknown; /* some may have been made, changed or dropped since */
+	bool functions_write; /* a function may change rows, and so may a view that calls it */
 };
 
 /* ---- which there are ---- */
@@ -84,6 +85,16 @@ static void see_definer(void *ctx, const struct sql_node *node)
 	}
 }
 
+static void see_writer(void *ctx, const struct sql_node *node)
+{
+	*(bool *)ctx |= node->stmt && node->stmt->kind != SQL_STMT_SELECT && node->stmt->kind != SQL_STMT_SET;
+}
+
+bool programs_write_by_views(const struct mvcc *m)
+{
+	return m->programs->functions_write;
+}
+
 void programs_open(struct mvcc *m)
 {
 	const struct execution *e = m->schedule->execution;
@@ -99,6 +110,10 @@ void programs_open(struct mvcc *m)
 
 		p->in = &e->programs[i];
 		parse_program(m, p);
+		if (p->in->type == PROGRAM_FUNCTION && p->tree)
+			sql_walk_nodes(p->tree->body, see_writer, &all->functions_write);
+		else if (p->in->type == PROGRAM_FUNCTION)
+			all->functions_write = true;
 		if (p->in->type == PROGRAM_PROCEDURE && !p->tree)
 			defines = true;
 		else if (p->tree)

@@ -34,6 +34,8 @@ struct effects {
 };
 
 void programs_open(struct mvcc *m);
+/* Is there a function that may write?  Then so may a read of what is perhaps a view. */
+bool programs_write_by_views(const struct mvcc *m);
 /* Sets plan->effects, where the statement runs programs. */
 void plan_effects(struct mvcc *m, struct plan *plan, const struct session_settings *settings);
 /* Several statements in one text that read and write rows and do nothing else, executed one after the other.  False:
