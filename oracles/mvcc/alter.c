@@ -11,6 +11,9 @@ struct altering {
 	struct sql_key **keys;
 	uint32_t key_count;
 	bool drops_rows;
+	bool alone;       /* there is one action that counts */
+	bool partitioned;
+	bool renames;
 };
 
 static uint32_t column_at(const struct altering *a, struct span name)
@@ -104,6 +107,98 @@ static bool drop_column(struct altering *a, const struct sql_alter *action)
 	return true;
 }
 
+/* Expressions name columns, too; what servers make of them differs. */
+static bool has_expressions(const struct altering *a)
+{
+	for (uint32_t i = 0; i < a->key_count; i++) {
+		if (a->keys[i]->check)
+			return true;
+		for (const struct sql_key_part *p = a->keys[i]->parts; p; p = p->next) {
+			if (p->expr)
+				return true;
+		}
+	}
+	for (uint32_t i = 0; i < a->column_count; i++) {
+		if (a->columns[i]->generated || a->columns[i]->checks || a->columns[i]->reference ||
+			(a->columns[i]->dflt && a->columns[i]->dflt->kind != SQL_EXPR_LITERAL))
+			return true;
+	}
+	return false;
+}
+
+static struct span key_name(const struct sql_key *key)
+{
+	return key->name.ptr         ? key->name
+	       : key->constraint.ptr ? key->constraint
+	       : key->parts	     ? key->parts->column
+				     : SPAN_NONE;
+}
+
+/* A key with another name for one of its columns; its own name stays what it was. */
+static struct sql_key *renamed_key(
+	struct altering *a, const struct sql_key *key, struct span from, struct span to)
+{
+	struct sql_key *copy = arena_alloc(&a->m->plans_arena, sizeof(*copy));
+	struct sql_key_part **end = &copy->parts;
+
+	*copy = *key;
+	if (key->kind != SQL_KEY_PRIMARY)
+		copy->name = key_name(key);
+	for (const struct sql_key_part *p = key->parts; p; p = p->next) {
+		struct sql_key_part *part = arena_alloc(&a->m->plans_arena, sizeof(*part));
+
+		*part = *p;
+		if (span_ieq(p->column, from))
+			part->column = to;
+		*end = part;
+		end = &part->next;
+	}
+	*end = NULL;
+	return copy;
+}
+
+/* The one action of its statement: others would name columns from before or after.  Keys follow, foreign keys
+ * and what is computed from columns are left alone. */
+static bool rename_column(struct altering *a, uint32_t at, struct span to)
+{
+	struct sql_column_def *column = arena_alloc(&a->m->plans_arena, sizeof(*column));
+	struct span from = a->columns[at]->name;
+	uint32_t other = column_at(a, to);
+
+	if (!a->alone || a->partitioned || has_expressions(a) || (other != UINT32_MAX && other != at))
+		return false;
+	for (uint32_t i = 0; i < a->key_count; i++) {
+		if (a->keys[i]->kind == SQL_KEY_FOREIGN)
+			return false;
+	}
+	for (uint32_t i = 0; i < a->key_count; i++) {
+		if (key_has_column(a->keys[i], from))
+			a->keys[i] = renamed_key(a, a->keys[i], from, to);
+	}
+	*column = *a->columns[at];
+	column->name = to;
+	if (column->unique) { /* its key is called after it, and stays so */
+		struct sql_key *key = arena_zero(&a->m->plans_arena, sizeof(*key));
+
+		key->kind = SQL_KEY_UNIQUE;
+		key->name = from;
+		key->parts = arena_zero(&a->m->plans_arena, sizeof(*key->parts));
+		key->parts->column = to;
+		column->unique = false;
+		a->keys[a->key_count++] = key;
+	}
+	a->columns[at] = column;
+	a->renames = true;
+	return true;
+}
+
+static bool rename_action(struct altering *a, const struct sql_alter *action)
+{
+	uint32_t at = column_at(a, action->name);
+
+	return at == UINT32_MAX ? action->if_exists : rename_column(a, at, action->new_name);
+}
+
 /* Keys that were written with the column stay; the rest is as it is said now. */
 static bool modify_column(struct altering *a, const struct sql_alter *action, struct span name)
 {
@@ -114,9 +209,12 @@ static bool modify_column(struct altering *a, const struct sql_alter *action, st
 
 	if (at == UINT32_MAX)
 		return action->if_exists;
+	if (!span_eq(a->columns[at]->name, action->column->name) &&
+		!rename_column(a, at, action->column->name))
+		return false;
 	old = a->columns[at];
 	origin = a->origins[at];
-	if (!span_eq(old->name, action->column->name) || old->checks || old->generated ||
+	if (old->checks || old->generated ||
 		action->column->generated || action->column->reference)
 		return false;
 	column = arena_alloc(&a->m->plans_arena, sizeof(*column));
@@ -147,14 +245,6 @@ static bool set_default(struct altering *a, const struct sql_alter *action)
 	column->dflt = action->value;
 	a->columns[at] = column;
 	return true;
-}
-
-static struct span key_name(const struct sql_key *key)
-{
-	return key->name.ptr         ? key->name
-	       : key->constraint.ptr ? key->constraint
-	       : key->parts	     ? key->parts->column
-				     : SPAN_NONE;
 }
 
 static void take_key(struct altering *a, uint32_t at)
@@ -208,6 +298,59 @@ static bool drop_named(struct altering *a, const struct sql_alter *action, enum 
 		return true;
 	}
 	return action->if_exists;
+}
+
+/* A named CHECK written behind its column (MySQL). */
+static bool drop_column_check(struct altering *a, struct span name)
+{
+	for (uint32_t i = 0; i < a->column_count; i++) {
+		for (const struct sql_key *k = a->columns[i]->checks; k; k = k->next) {
+			struct sql_column_def *column;
+			struct sql_key **end;
+
+			if (!k->constraint.ptr || !span_ieq(k->constraint, name))
+				continue;
+			column = arena_alloc(&a->m->plans_arena, sizeof(*column));
+			*column = *a->columns[i];
+			end = &column->checks;
+			for (const struct sql_key *c = a->columns[i]->checks; c; c = c->next) {
+				if (c == k)
+					continue;
+				*end = arena_alloc(&a->m->plans_arena, sizeof(**end));
+				**end = *c;
+				end = &(*end)->next;
+			}
+			*end = NULL;
+			a->columns[i] = column;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* DROP CONSTRAINT, DROP CHECK: by the name that was written; which one a server has made is not known. */
+static bool drop_constraint(struct altering *a, const struct sql_alter *action)
+{
+	uint32_t found = UINT32_MAX;
+
+	for (uint32_t i = 0; i < a->key_count; i++) {
+		const struct sql_key *key = a->keys[i];
+		struct span name = key->kind == SQL_KEY_UNIQUE ? key_name(key) : key->constraint;
+
+		if (key->kind != SQL_KEY_CHECK &&
+			(action->check_word ||
+				(key->kind != SQL_KEY_FOREIGN && key->kind != SQL_KEY_UNIQUE)))
+			continue;
+		if (!name.ptr || !span_ieq(name, action->name))
+			continue;
+		if (found != UINT32_MAX)
+			return false;
+		found = i;
+	}
+	if (found == UINT32_MAX)
+		return drop_column_check(a, action->name);
+	take_key(a, found);
+	return true;
 }
 
 static bool drop_primary(struct altering *a)
@@ -314,6 +457,10 @@ static bool alter_one(struct altering *a, const struct sql_alter *action)
 		return drop_key(a, action, action->name);
 	case SQL_ALTER_DROP_FOREIGN:
 		return drop_named(a, action, SQL_KEY_FOREIGN);
+	case SQL_ALTER_DROP_CONSTRAINT:
+		return drop_constraint(a, action);
+	case SQL_ALTER_RENAME_COLUMN:
+		return rename_action(a, action);
 	case SQL_ALTER_INDEX:
 	case SQL_ALTER_ORDER:
 		return true;
@@ -324,9 +471,7 @@ static bool alter_one(struct altering *a, const struct sql_alter *action)
 	case SQL_ALTER_RENAME_TABLE:
 		return true; /* the caller's */
 	case SQL_ALTER_ADD_PERIOD:
-	case SQL_ALTER_RENAME_COLUMN:
 	case SQL_ALTER_COLUMN_VISIBLE:
-	case SQL_ALTER_DROP_CONSTRAINT:
 	case SQL_ALTER_RENAME_KEY:
 	case SQL_ALTER_PARTITION_BY:
 		break;
@@ -383,9 +528,14 @@ bool alter_definition(struct mvcc *m, const struct sql_create_table *old,
 {
 	uint32_t room = element_count(old->elements) + 1;
 	struct altering a = {.m = m};
+	uint32_t counted = 0;
 
-	for (const struct sql_alter *action = actions; action; action = action->next)
+	for (const struct sql_alter *action = actions; action; action = action->next) {
 		room += 1 + element_count(action->elements);
+		counted += action->kind != SQL_ALTER_TEXT;
+	}
+	a.alone = counted == 1;
+	a.partitioned = old->partition != NULL;
 	a.columns = arena_zero(&m->plans_arena, room * sizeof(void *));
 	a.origins = arena_zero(&m->plans_arena, room * sizeof(*a.origins));
 	a.keys = arena_zero(&m->plans_arena, room * sizeof(void *));
@@ -394,6 +544,6 @@ bool alter_definition(struct mvcc *m, const struct sql_create_table *old,
 		if (!alter_one(&a, action))
 			return false;
 	}
-	*out = (struct altered){new_tree(&a, old), a.origins, a.drops_rows};
+	*out = (struct altered){new_tree(&a, old), a.origins, a.drops_rows, a.renames};
 	return true;
 }

@@ -312,6 +312,16 @@ static void rename_table(
 	m->store.tables[number].hidden_key = m->store.tables[old].hidden_key;
 }
 
+/* Do foreign keys name its columns? */
+static bool is_parent(const struct mvcc *m, uint32_t table)
+{
+	for (size_t i = 0; i < m->foreign_count; i++) {
+		if (m->foreigns[i].parent == table && m->foreigns[i].ended_by == STORE_NONE)
+			return true;
+	}
+	return false;
+}
+
 static void alter_table(
 	const struct naming *n, const struct sql_table_name *name, const struct sql_alter *actions)
 {
@@ -332,7 +342,8 @@ static void alter_table(
 
 		/* The recorder's own columns and triggers are in what was recorded of it. */
 		if (!m->schedule->execution->probes && !n->settings->odd &&
-			alter_definition(m, m->store.tables[old].create, actions, &altered))
+			alter_definition(m, m->store.tables[old].create, actions, &altered) &&
+			!(altered.renames && is_parent(m, old)))
 			def = definition(m, altered.create);
 		if (!def) {
 			leave_out_relatives(n, old);

@@ -425,6 +425,7 @@ struct altered {
 	/* By column of the new table: the one it was, or UINT32_MAX. */
 	const uint32_t *origins;
 	bool drops_rows; /* which rows are left is not known */
+	bool renames;    /* a column has another name */
 };
 bool alter_definition(struct mvcc *m, const struct sql_create_table *old,
 	const struct sql_alter *actions, struct altered *out);

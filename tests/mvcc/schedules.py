@@ -416,6 +416,12 @@ class Generator:
             "alter table %s engine=innodb" % t.name,
             "alter table %s force" % t.name,
             "alter table %s add check (b < 40)" % t.name,
+            "alter table %s add constraint c1 check (b < 40)" % t.name,
+            "alter table %s drop constraint c1" % t.name,
+            "alter table %s rename column %s to r%d" % (t.name, column, self.xid),
+            "alter table %s change %s r%d %s" % (
+                t.name, column, self.xid, r.choice(("int", "bigint", "int not null"))),
+            "alter table %s rename column r%d to a" % (t.name, r.randrange(1, 9)),
             "alter table %s drop foreign key %s_ibfk_1" % (t.name, t.name),
             "truncate table %s" % t.name,
             "truncate %s" % t.name,

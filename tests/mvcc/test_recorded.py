@@ -131,6 +131,17 @@ def test_definitions_change_in_the_trace():
         assert (coverage["decided"], coverage["undecided"]) == (decided, undecided), coverage
 
 
+def test_columns_are_renamed_and_constraints_dropped():
+    """RENAME COLUMN, CHANGE, and their keys, which keep their names; DROP CONSTRAINT of a CHECK and of a key.  Only
+    the final rows are not judged."""
+    for server in ("10.11", "mysql"):
+        found = check(os.path.join(HERE, "recorded", "rules", "renamed-columns-%s.itr" % server),
+                      "--oracle=mvcc", status=3)
+        assert not found["findings"], found["findings"]
+        coverage = found["coverage"]
+        assert (coverage["decided"], coverage["undecided"], coverage["unsupported"]) == (18, 1, 0), coverage
+
+
 def test_settings_are_followed():
     """foreign_key_checks, auto_increment_increment, SET GLOBAL sql_mode and DEFAULT."""
     for server in ("10.11", "mysql"):
