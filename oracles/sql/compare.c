@@ -364,6 +364,20 @@ static bool is_bigint_column(const struct node *n)
 	return n->column && n->type.kind == EVAL_T_INT && n->type.bytes == 8;
 }
 
+/* Is a constant text no number as a whole? */
+static bool is_cut(struct compiler *c, const struct node *constant)
+{
+	struct eval_outcome outcome = {0};
+	struct run run = compile_run(c, &outcome);
+	struct frame f = {.run = &run};
+	struct eval_value v = node_run(constant, &f);
+
+	run.strict = true;
+	if (v.kind != EVAL_NULL && !run.failed)
+		(void)to_double(&run, &constant->type, &v);
+	return run.failed;
+}
+
 /* Without the collation: IN and BETWEEN have one for all of their operands. */
 static bool comparison_type_of(
 	struct compiler *c, const struct node *a, const struct node *b, struct comparison *out)
@@ -681,12 +695,16 @@ bool order_satisfies(enum sql_op op, int order)
 	}
 }
 
-static void note_ahead(const struct compiler *c, const struct node *column,
-	const struct node *constant, struct comparison *how)
+/* MySQL makes it a number then, too, and it is an error in strict mode whether it is asked for or not. */
+static void note_ahead(struct compiler *c, const struct node *column, const struct node *constant,
+	struct comparison *how)
 {
-	if (c->env->flavour == SQL_MARIADB && is_bigint_column(column) &&
-		type_is_string(&constant->type) && may_be_constant(constant))
+	if (!is_bigint_column(column) || !type_is_string(&constant->type) || !may_be_constant(constant))
+		return;
+	if (c->env->flavour == SQL_MARIADB)
 		how->ahead = column->type.is_unsigned ? AHEAD_UNSIGNED : AHEAD_SIGNED;
+	else
+		c->cut_constant |= !constant->constant || is_cut(c, constant);
 }
 
 /* What the operators do and IN, BETWEEN and CASE do not. */
@@ -770,9 +788,8 @@ static struct eval_value run_compare(const struct node *n, struct frame *f)
 
 		if (bt->kind != EVAL_T_NULL)
 			compare_alone(f->run, how, at, &a);
-		/* MySQL asks the second as well for <=> only. */
-		if (at->kind != EVAL_T_NULL &&
-			(f->run->env->flavour == SQL_MARIADB || n->op == SQL_OP_NULL_EQ))
+		/* Only MariaDB asks the second as well. */
+		if (at->kind != EVAL_T_NULL && f->run->env->flavour == SQL_MARIADB)
 			compare_alone(f->run, how, bt, &b);
 		if (n->op == SQL_OP_NULL_EQ)
 			return truth(a.kind == b.kind);
@@ -845,6 +862,11 @@ static struct eval_value run_compare_rows(const struct node *n, struct frame *f)
 			unknown = true;
 			continue;
 		}
+		/* By their bits, among several rows. */
+		if (f->run->env->flavour == SQL_MYSQL &&
+			((a.kind == EVAL_UINT && a.u > INT64_MAX && b.kind == EVAL_INT && b.i < 0) ||
+				(b.kind == EVAL_UINT && b.u > INT64_MAX && a.kind == EVAL_INT && a.i < 0)))
+			return run_unsupported(f->run, "MySQL: rows of large unsigned and negative numbers");
 		order = compare_as(f->run, &how[i / 2], &l->type, &a, &r->type, &b, &null);
 		if (null)
 			return run_unsupported(f->run, "a row with a string that is no date");

@@ -761,13 +761,17 @@ static struct eval_value run_guarded(const struct node *n, struct frame *f)
 		return run_unsupported(run, "MySQL before 8.0: an error in what need not be asked");
 	if (n->with_failing && !run->failed)
 		return run_unsupported(run, "a constant that fails and is not asked for");
-	/* Where it was computed when the statement was prepared, strict mode was not asked for. */
-	if (n->with_cut && run->strict && run->failed && run->outcome->status == EVAL_ERROR) {
+	/* Where it was computed when the statement was prepared, MariaDB did not ask for strict mode, and
+	 * MySQL said so before anything else. */
+	if (n->with_cut && run->strict &&
+		(run->env->flavour == SQL_MARIADB ? run->failed && run->outcome->status == EVAL_ERROR
+						  : !run->failed || run->outcome->error != 1292)) {
 		run->outcome->status = EVAL_OK;
+		run->failed = false;
 		return run_unsupported(run, "a constant that is an error in strict mode");
 	}
 	if (n->with_null && run->failed && run->outcome->status == EVAL_ERROR &&
-		run->outcome->error == 1690) {
+		(run->outcome->error == 1690 || (run->strict && run->env->flavour == SQL_MYSQL))) {
 		run->outcome->status = EVAL_OK;
 		return run_unsupported(run, "an error beside a constant NULL");
 	}
@@ -813,7 +817,7 @@ struct node *compile_expr(struct compiler *c, const struct sql_expr *e)
 		n->with_null = c->null_constant;
 		n->with_failing = c->failing_constant;
 		/* A value that is all constant is computed when it is stored. */
-		n->with_cut = c->cut_constant && !n->constant;
+		n->with_cut = c->cut_constant && (!n->constant || c->env->flavour == SQL_MYSQL);
 		n->guarded = n->fn;
 		n->fn = run_guarded;
 	}
@@ -858,6 +862,18 @@ static struct node *compile_recorded(struct compiler *c, const struct sql_expr *
 	return n;
 }
 
+/* LOCATE(part, text): the servers resolve the text first, which decides which of two errors shows. */
+static bool compile_located(struct compiler *c, const struct sql_expr *part, struct node **out)
+{
+	const struct sql_expr *from = part->next->next;
+
+	out[1] = compile_expr(c, part->next);
+	out[0] = compile_expr(c, part);
+	if (from)
+		out[2] = compile_expr(c, from);
+	return !c->failed;
+}
+
 struct node *compile_call(struct compiler *c, const struct sql_expr *e)
 {
 	const struct sql_exprs *args = &e->u.call.args;
@@ -897,7 +913,8 @@ struct node *compile_call(struct compiler *c, const struct sql_expr *e)
 	if (args->count < function->args_min || args->count > function->args_max)
 		return compile_error(c, 1582, "the wrong number of arguments");
 	n = node_new(c, function->fn, e, args->count);
-	if (!compile_list(c, args, n->args))
+	if (span_ieq_str(e->u.call.name, "locate") ? !compile_located(c, args->first, n->args)
+						   : !compile_list(c, args, n->args))
 		return NULL;
 	for (uint32_t i = 0; i < n->arg_count; i++) {
 		if (node_is_row(n->args[i]))

@@ -252,6 +252,18 @@ bool merge_types(struct compiler *c, struct node **args, uint32_t count, const c
 	}
 	if (t.kind == EVAL_T_DECIMAL && c->env->flavour == SQL_MYSQL)
 		t.is_unsigned = false;
+	for (uint32_t i = 0; i < count; i++) {
+		/* A number or bytes, as the place is. */
+		if (args[i]->type.kind == EVAL_T_BIT) {
+			compile_unsupported(c, "a BIT in IF, CASE, COALESCE, GREATEST and kin");
+			return false;
+		}
+		/* CONCAT sees the zeros, of some. */
+		if (args[i]->type.zerofill && c->env->flavour == SQL_MYSQL) {
+			compile_unsupported(c, "MySQL: a ZEROFILL column in IF, CASE, COALESCE and kin");
+			return false;
+		}
+	}
 	t.zerofill = false;
 	t.hybrid = false;
 	for (uint32_t i = 0; i < count; i++)
@@ -363,6 +375,12 @@ static struct node *compile_nullif(
 	n->u.data = how;
 	n->type = n->args[0]->type;
 	n->type.merged = true;
+	if (n->type.kind == EVAL_T_BIT)
+		return compile_unsupported(c, "a BIT in IF, CASE, COALESCE, GREATEST and kin");
+	if (n->type.hybrid)
+		return compile_unsupported(c, "NULLIF of a hexadecimal literal");
+	/* As a number it is that of its text, or of its place in the list. */
+	n->type.text_only |= n->type.kind == EVAL_T_ENUM || n->type.kind == EVAL_T_SET;
 	if (n->type.kind == EVAL_T_FLOAT && compile_mysql_5(c, "MySQL before 8.0: a computed FLOAT"))
 		return NULL;
 	if (c->env->flavour == SQL_MYSQL &&
@@ -423,7 +441,12 @@ static struct eval_value run_case(const struct node *n, struct frame *f)
 		if (n->aux && value.kind == EVAL_NULL)
 			continue;
 		w = node_run(n->args[i], f);
-
+		/* Or that of the value, which is converted first. */
+		if (f->run->failed && f->run->strict && f->run->outcome->status == EVAL_ERROR && n->aux &&
+			value.kind == EVAL_STRING && how[i].as.kind != EVAL_T_STRING) {
+			f->run->outcome->status = EVAL_OK;
+			run_unsupported(f->run, "one of several errors in strict mode");
+		}
 		if (f->run->failed)
 			return EVAL_NULL_VALUE;
 		if (w.kind == EVAL_NULL && n->aux && f->run->strict && type_is_temporal(&how[i].as) &&
@@ -514,6 +537,8 @@ static struct eval_value run_extreme(const struct node *n, struct frame *f)
 		bool null;
 		int order;
 
+		if (v.kind == EVAL_NULL && f->run->strict && n->nested && n->type.kind == EVAL_T_STRING)
+			return run_unsupported(f->run, "GREATEST or LEAST of texts with NULL in strict mode");
 		if (v.kind == EVAL_NULL || f->run->failed)
 			return EVAL_NULL_VALUE;
 		if (i == 0) {

@@ -390,10 +390,6 @@ static bool compile_pattern(struct compiler *c, struct node *n)
 			compile_unsupported(c, "MySQL: an error in a regular expression");
 			return false;
 		}
-		if (!re->compiled && c->depth > 1) { /* or another error */
-			compile_unsupported(c, "an error in a regular expression within an expression");
-			return false;
-		}
 		if (!re->compiled) {
 			compile_error(c, 1139, "an error in a regular expression");
 			return false;

@@ -8,7 +8,7 @@
 
 enum { RESULT_MAX = 1 << 20 }; /* longer results are unsupported */
 
-static node_fn run_insert, run_left, run_right, run_pad, run_repeat, run_substring;
+static node_fn run_find_in_set, run_insert, run_left, run_right, run_pad, run_repeat, run_substring;
 
 /* The servers size their results when they prepare, and ask constant lengths then: an error in one is
  * met even where a NULL comes before it. */
@@ -33,10 +33,16 @@ static bool lengths_known(struct compiler *c, const struct node *n)
 		/* Sized with 32 bits: a column of a temporary table may have none left. */
 		if ((v.kind == EVAL_INT && v.i > INT32_MAX) ||
 			(v.kind == EVAL_UINT && v.u > INT32_MAX) ||
-			(v.kind == EVAL_DOUBLE && !(v.d < 9e18 && v.d > -9e18))) {
+			(v.kind == EVAL_DOUBLE && !(v.d < 9e18 && v.d > -9e18)) ||
+			(v.kind == EVAL_DECIMAL && decimal_int_digits(v.dec) > 18)) {
 			compile_unsupported(c, "a constant length beyond 32 bits");
 			return false;
 		}
+		/* MySQL: an error in strict mode whether it is asked for or not. */
+		run.strict = true;
+		if (c->env->flavour == SQL_MYSQL && v.kind != EVAL_NULL && (i == 1 || n->fn != run_pad))
+			(void)to_integer(&run, &n->args[i]->type, &v);
+		c->cut_constant |= run.failed;
 	}
 	return true;
 }
@@ -261,6 +267,9 @@ static bool bytes_beside_number(const struct node *a, const struct node *b)
 static struct node *compile_relate(
 	struct compiler *c, struct node *n, const struct function *function)
 {
+	/* Of a constant it is the place in the column's list. */
+	if (function->fn == run_find_in_set && n->args[1]->type.kind == EVAL_T_SET)
+		return compile_unsupported(c, "FIND_IN_SET in a SET column");
 	if (c->env->flavour == SQL_MYSQL && function->fn == run_strcmp &&
 		!(type_is_string(&n->args[0]->type) && type_is_string(&n->args[1]->type)))
 		return compile_unsupported(c, "MySQL: STRCMP of other than strings");
@@ -865,9 +874,9 @@ struct node *compile_position(struct compiler *c, const struct sql_expr *e)
 	static const struct function position = {.name = "position", .fn = run_locate};
 	struct node *n = node_new(c, run_locate, e, 2);
 
-	n->args[0] = compile_value(c, e->u.binary.left);
-	n->args[1] = n->args[0] ? compile_value(c, e->u.binary.right) : NULL;
-	if (!n->args[1])
+	n->args[1] = compile_value(c, e->u.binary.right); /* first, as of LOCATE */
+	n->args[0] = n->args[1] ? compile_value(c, e->u.binary.left) : NULL;
+	if (!n->args[0])
 		return NULL;
 	n->op = 1;
 	return compile_relate(c, n, &position);
@@ -935,6 +944,10 @@ static struct eval_value run_field(const struct node *n, struct frame *f)
 
 		if (b.kind == EVAL_NULL)
 			continue;
+		/* By their bits. */
+		if ((a.kind == EVAL_UINT && a.u > INT64_MAX && b.kind == EVAL_INT && b.i < 0) ||
+			(b.kind == EVAL_UINT && b.u > INT64_MAX && a.kind == EVAL_INT && a.i < 0))
+			return run_unsupported(f->run, "FIELD of large unsigned and negative numbers");
 		if (compare_as(f->run, how, &n->args[0]->type, &a, &n->args[i]->type, &b, &null) ==
 				0 &&
 			!null)
@@ -1002,7 +1015,8 @@ static struct node *compile_elt(struct compiler *c, struct node *n, const struct
 		return NULL;
 	/* Asked for a number, ELT asks its argument for one. */
 	for (uint32_t i = 1; i < n->arg_count; i++)
-		n->type.text_only |= n->args[i]->type.kind != EVAL_T_STRING;
+		n->type.text_only |= n->args[i]->type.kind != EVAL_T_STRING ||
+				     (n->args[i]->type.merged && c->env->flavour == SQL_MYSQL);
 	return n;
 }
 

@@ -657,6 +657,8 @@ static struct node *compile_sec_to_time(
 		return compile_unsupported(c, "SEC_TO_TIME of other than exact numbers");
 	if (t->kind == EVAL_T_DECIMAL && t->is_unsigned && !n->args[0]->column)
 		return compile_unsupported(c, "SEC_TO_TIME of a computed DECIMAL UNSIGNED");
+	if (t->not_int)
+		return compile_unsupported(c, "SEC_TO_TIME of GREATEST or LEAST");
 	n->type = type_temporal(EVAL_T_TIME, time_decimals(t));
 	return n;
 }

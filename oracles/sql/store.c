@@ -324,6 +324,9 @@ static struct eval_value store_text(struct storing *s, const struct eval_value *
 		return run_unsupported(s->run, "bytes stored as ascii");
 	if (v->kind == EVAL_STRING && !text_convert(s->run->arena, collation_charset(v->collation),
 					      charset, text, &text, &malformed)) {
+		/* Or behind what the column has room for. */
+		if (text_chars(collation_charset(v->collation), text) > s->type->length)
+			return run_unsupported(s->run, "a long text with characters that the column's set lacks");
 		if (complain(s, 1366, "characters that the column's set lacks"))
 			return run_unsupported(s->run, "text that the column's set lacks");
 		return EVAL_NULL_VALUE;

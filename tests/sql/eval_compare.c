@@ -916,6 +916,12 @@ static void one_change(struct state *s, const char *sql)
 	must(s, "START TRANSACTION");
 	if (mysql_real_query(s->server, sql, strlen(sql))) {
 		s->statement_errors++;
+		if (mysql_errno(s->server) == 1969) {
+			s->statements_unsupported++;
+			count_reason(s, "the server did not end");
+			must(s, "ROLLBACK");
+			return;
+		}
 		if (good || outcome.error != mysql_errno(s->server)) {
 			snprintf(what, sizeof(what), "ours: error %u, the server's %u: %.150s",
 				good ? 0 : outcome.error, mysql_errno(s->server),
