@@ -26,6 +26,7 @@ struct run compile_run(const struct compiler *c, struct eval_outcome *outcome)
 		.arena = c->arena,
 		.outcome = outcome,
 		.steps_max = 1000,
+		.bytes_max = c->arena->total + 64 * 1024 * 1024,
 		.rows_max = 1000};
 }
 

@@ -230,6 +230,7 @@ struct eval_env {
 	/* Bounds; 0: the defaults. */
 	size_t rows_max;    /* rows that one query may produce or join */
 	uint64_t steps_max; /* combinations of rows looked at */
+	size_t bytes_max;   /* that one evaluation may allocate */
 };
 
 /* MariaDB 10.11 as it comes: utf8mb4, strict mode. */

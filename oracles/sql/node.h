@@ -69,6 +69,7 @@ struct run {
 	bool carrying; /* the node that is run may give a value that is not told */
 	uint64_t steps, steps_max;
 	size_t rows_max;
+	size_t bytes_max; /* in the arena */
 	struct cached_query *cached; /* results of subqueries that need no outer row */
 };
 

@@ -141,6 +141,7 @@ struct run run_begin(const struct eval_env *env, const struct eval_source *sourc
 	struct arena *arena, struct eval_outcome *outcome);
 struct compiler compiler_begin(struct arena *arena, const struct eval_env *env,
 	const struct eval_source *source, struct eval_outcome *outcome);
-bool run_step(struct run *run); /* counts; false: the bound is reached */
+bool run_step(struct run *run); /* counts; false: a bound is reached */
+bool run_has_room(struct run *run); /* false: the bound of memory is reached */
 
 #endif

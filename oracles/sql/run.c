@@ -9,8 +9,19 @@
 
 enum { ROWS_MAX_DEFAULT = 1000 * 1000 };
 #define STEPS_MAX_DEFAULT 50000000ull
+/* What one evaluation may allocate, and what all may together that share an arena (a statement is evaluated again
+ * for each read view that it can have). */
+#define BYTES_MAX_DEFAULT ((size_t)256 * 1024 * 1024)
+#define BYTES_MAX_ARENA   (4 * BYTES_MAX_DEFAULT)
 #define ABSENT            (UINT32_MAX - 1) /* a table that is not in this part of the join */
 #define NULL_ROW          UINT32_MAX
+
+static size_t bytes_max(const struct eval_env *env, const struct arena *arena)
+{
+	size_t max = arena->total + (env->bytes_max ? env->bytes_max : BYTES_MAX_DEFAULT);
+
+	return max < BYTES_MAX_ARENA ? max : BYTES_MAX_ARENA;
+}
 
 struct run run_begin(const struct eval_env *env, const struct eval_source *source,
 	struct arena *arena, struct eval_outcome *outcome)
@@ -20,15 +31,23 @@ struct run run_begin(const struct eval_env *env, const struct eval_source *sourc
 		.source = source,
 		.arena = arena,
 		.outcome = outcome,
+		.bytes_max = bytes_max(env, arena),
 		.rows_max = env->rows_max ? env->rows_max : ROWS_MAX_DEFAULT,
 		.steps_max = env->steps_max ? env->steps_max : STEPS_MAX_DEFAULT};
+}
+
+bool run_has_room(struct run *run)
+{
+	if (UNLIKELY(run->arena->total > run->bytes_max))
+		run_unsupported(run, "more memory than the bound allows");
+	return !run->failed;
 }
 
 bool run_step(struct run *run)
 {
 	if (UNLIKELY(++run->steps > run->steps_max))
 		run_unsupported(run, "more work than the bound allows");
-	return !run->failed;
+	return run_has_room(run);
 }
 
 /* ---- order ---- */
@@ -100,6 +119,9 @@ static int compare_sorted(const void *pa, const void *pb, void *ctx)
 	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
 	int c = 0;
 
+	/* What comparing makes stays until the end. */
+	if (!run_has_room(s->run))
+		return (a > b) - (a < b);
 	if (s->order) {
 		c = compare_keys(s->run, s->order, s->count, s->keys[a], s->keys[b]);
 	} else {

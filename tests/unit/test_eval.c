@@ -415,6 +415,14 @@ START_TEST(what_is_not_known_is_unsupported)
 	env.steps_max = 10;
 	ck_assert(!run("SELECT 1 FROM t a, t b, t c", &r, &o));
 	ck_assert_int_eq(o.status, EVAL_UNSUPPORTED);
+	/* Before all of it is made, and not afterwards. */
+	env.steps_max = 0;
+	env.bytes_max = 4 * 1024 * 1024;
+	ck_assert(!run("SELECT LENGTH(GROUP_CONCAT(REPEAT('x', 1000000))) FROM t a, t b, t c, t d", &r, &o));
+	ck_assert_int_eq(o.status, EVAL_UNSUPPORTED);
+	ck_assert_str_eq(o.reason, "more memory than the bound allows");
+	ck_assert_uint_lt(arena.total, 64 * 1024 * 1024);
+	ck_assert(run("SELECT COUNT(*) FROM t a, t b, t c, t d WHERE LENGTH(REPEAT('x', 10)) = 10", &r, &o));
 }
 END_TEST
 
