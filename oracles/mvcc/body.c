@@ -648,6 +648,7 @@ static void count(struct running *r, uint64_t rows)
 		return;
 	r->call->sum += rows;
 	r->call->last = rows;
+	r->call->counted = true;
 }
 
 /* What a statement of the body answered is what all of it comes to. */

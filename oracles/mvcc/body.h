@@ -64,6 +64,7 @@ struct call_answer {
 	struct write_answer write;
 	uint64_t sum, last; /* rows that its statements counted: all, and the last of them */
 	bool counts;        /* ... which is what the answer has */
+	bool counted;       /* one of them did */
 	uint32_t sets;      /* result sets */
 	bool differs;       /* one of them is not what was recorded: */
 	struct eval_result expected;
