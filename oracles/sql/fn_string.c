@@ -4,6 +4,7 @@
 
 #include "sql/compare.h"
 #include "sql/compile.h"
+#include "sql/json.h"
 #include "sql/release.h"
 
 enum { RESULT_MAX = 1 << 20 }; /* longer results are unsupported */
@@ -410,6 +411,44 @@ static struct eval_value run_length(const struct node *n, struct frame *f)
 			code = code << 8 | (unsigned char)s.ptr[i];
 		return eval_int(code);
 	}
+}
+
+/* ---- JSON_VALID ---- */
+
+static struct node *compile_json_valid(
+	struct compiler *c, struct node *n, const struct function *function)
+{
+	const struct eval_type *type = &n->args[0]->type;
+
+	(void)function;
+	if (type->kind != EVAL_T_JSON && (type->kind != EVAL_T_STRING || type->hybrid || type->merged))
+		return compile_unsupported(c, "JSON_VALID of other than a text");
+	n->type = c->env->flavour == SQL_MARIADB ? type_bool() : type_int(false);
+	return n;
+}
+
+static struct eval_value run_json_valid(const struct node *n, struct frame *f)
+{
+	struct eval_value v = node_run(n->args[0], f);
+	enum charset set;
+
+	if (v.kind == EVAL_NULL)
+		return v;
+	if (n->args[0]->type.kind == EVAL_T_JSON)
+		return eval_int(1);
+	v = told(f->run, v);
+	set = collation_charset(v.collation);
+	if (v.kind != EVAL_STRING || set == CHARSET_BINARY || (set != CHARSET_UTF8MB4 && !text_is_ascii(v.s)))
+		return run_unsupported(f->run, "JSON_VALID of other than a text");
+	switch (json_check(v.s)) {
+	case JSON_FINE:
+		return eval_int(1);
+	case JSON_INVALID:
+		return eval_int(0);
+	case JSON_UNSURE:
+		break;
+	}
+	return run_unsupported(f->run, "JSON_VALID of a rare text");
 }
 
 /* ---- case ---- */
@@ -1166,6 +1205,7 @@ const struct function functions_string[] = {
 	{"bit_length", 1, 1, compile_measure, run_length, LENGTH_BITS},
 	{"ascii", 1, 1, compile_measure, run_length, LENGTH_ASCII},
 	{"ord", 1, 1, compile_measure, run_length, LENGTH_ORD},
+	{"json_valid", 1, 1, compile_json_valid, run_json_valid, 0},
 	{"lower", 1, 1, compile_first, run_case_fold, 0},
 	{"lcase", 1, 1, compile_first, run_case_fold, 0},
 	{"upper", 1, 1, compile_first, run_case_fold, 1},

@@ -326,3 +326,149 @@ enum json_outcome json_normal(struct arena *arena, struct span text, struct buf 
 	}
 	return r.outcome;
 }
+
+/* ---- without its value ---- */
+
+static bool pass(struct reader *r, char c)
+{
+	if (r->at == r->end || *r->at != c)
+		return false;
+	r->at++;
+	return true;
+}
+
+static bool pass_word(struct reader *r, const char *word)
+{
+	size_t len = strlen(word);
+
+	if ((size_t)(r->end - r->at) < len || memcmp(r->at, word, len) != 0)
+		return fail(r, JSON_INVALID);
+	r->at += len;
+	return true;
+}
+
+static bool check_string(struct reader *r)
+{
+	if (!pass(r, '"'))
+		return fail(r, JSON_INVALID);
+	for (; r->at < r->end && *r->at != '"'; r->at++) {
+		if ((unsigned char)*r->at < 0x20)
+			return fail(r, JSON_INVALID);
+		if (*r->at != '\\')
+			continue;
+		/* MariaDB takes any letter there. */
+		if (++r->at == r->end || !*r->at || !strchr("\"\\/bfnrtu", *r->at))
+			return fail(r, JSON_UNSURE);
+		if (*r->at != 'u')
+			continue;
+		for (unsigned i = 0; i < 4; i++) {
+			if (++r->at == r->end || !strchr("0123456789abcdefABCDEF", *r->at) || !*r->at)
+				return fail(r, JSON_INVALID);
+		}
+		/* Half of a pair; a zero. */
+		if ((r->at[-3] | 32) == 'd' || memcmp(r->at - 3, "0000", 4) == 0)
+			return fail(r, JSON_UNSURE);
+	}
+	return pass(r, '"') || fail(r, JSON_INVALID);
+}
+
+static bool check_digits(struct reader *r)
+{
+	/* MariaDB takes `-`, `1.` and `1e` for numbers. */
+	if (!is_digit(r))
+		return fail(r, JSON_UNSURE);
+	while (is_digit(r))
+		r->at++;
+	return true;
+}
+
+static bool check_number(struct reader *r)
+{
+	enum { LENGTH_SURE = 40, EXPONENT_SURE = 2 };
+	const char *start = r->at, *exponent;
+
+	if (*r->at != '-' && !is_digit(r))
+		return fail(r, JSON_INVALID);
+	(void)pass(r, '-');
+	if (!pass(r, '0') && !check_digits(r))
+		return false;
+	if (pass(r, '.') && !check_digits(r))
+		return false;
+	if (r->at < r->end && (*r->at | 32) == 'e') {
+		r->at++;
+		if (!pass(r, '-'))
+			(void)pass(r, '+');
+		exponent = r->at;
+		if (!check_digits(r))
+			return false;
+		if (r->at - exponent > EXPONENT_SURE)
+			return fail(r, JSON_UNSURE);
+	}
+	return r->at - start <= LENGTH_SURE || fail(r, JSON_UNSURE);
+}
+
+static bool check_value(struct reader *r);
+
+/* Behind the bracket; members have a name. */
+static bool check_list(struct reader *r, char close, bool named)
+{
+	skip_space(r);
+	if (pass(r, close))
+		return true;
+	do {
+		skip_space(r);
+		if (named) {
+			if (!check_string(r))
+				return false;
+			skip_space(r);
+			if (!pass(r, ':'))
+				return fail(r, JSON_INVALID);
+		}
+		if (!check_value(r))
+			return false;
+		skip_space(r);
+	} while (pass(r, ','));
+	return pass(r, close) || fail(r, JSON_INVALID);
+}
+
+static bool check_value(struct reader *r)
+{
+	enum { NESTING_SURE = 30 }; /* MariaDB's limit is 32, MySQL's 100 */
+	bool good;
+
+	skip_space(r);
+	if (r->at == r->end)
+		return fail(r, JSON_INVALID);
+	if (++r->depth > NESTING_SURE)
+		return fail(r, JSON_UNSURE);
+	if (*r->at == '"')
+		good = check_string(r);
+	else if (pass(r, '['))
+		good = check_list(r, ']', false);
+	else if (pass(r, '{'))
+		good = check_list(r, '}', true);
+	else if (*r->at == 't')
+		good = pass_word(r, "true");
+	else if (*r->at == 'f')
+		good = pass_word(r, "false");
+	else if (*r->at == 'n')
+		good = pass_word(r, "null");
+	else
+		good = check_number(r);
+	r->depth--;
+	return good;
+}
+
+enum json_outcome json_check(struct span text)
+{
+	struct reader r = {.at = text.ptr, .end = text.ptr + text.len};
+
+	if (!text_is_valid(CHARSET_UTF8MB4, text))
+		return JSON_UNSURE;
+	if (check_value(&r)) {
+		skip_space(&r);
+		if (r.at != r.end)
+			fail(&r, JSON_INVALID);
+	}
+	return r.outcome;
+}
