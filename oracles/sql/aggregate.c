@@ -96,7 +96,7 @@ bool has_long_print(const struct eval_type *t)
 	       (t->kind == EVAL_T_DECIMAL && t->decimals && t->length == t->decimals);
 }
 
-static bool has_long_text(const struct node *n)
+bool has_long_text(const struct node *n)
 {
 	for (uint32_t i = 0; i < n->arg_count && type_is_string(&n->type); i++) {
 		const struct eval_type *t = &n->args[i]->type;
@@ -381,6 +381,42 @@ struct node *compile_aggregate(struct compiler *c, const struct sql_expr *e, boo
 
 /* ---- values ---- */
 
+/* GROUP_CONCAT sorts its rows without looking whether a key is NULL: it finds what an empty column has. */
+static struct eval_value concat_key(struct run *run, const struct eval_type *type, struct eval_value v)
+{
+	struct eval_type integer = type_int(false);
+	struct eval_value zero = eval_int(0);
+
+	switch ((enum eval_type_kind)type->kind) {
+	case EVAL_T_INT:
+	case EVAL_T_DECIMAL:
+	case EVAL_T_FLOAT:
+	case EVAL_T_DOUBLE:
+		return v.kind == EVAL_NULL ? to_type(run, &integer, &zero, type) : v;
+	case EVAL_T_STRING:
+		return v.kind == EVAL_NULL ? eval_string(SPAN_LIT(""), type->collation) : v;
+	case EVAL_T_DATE:
+	case EVAL_T_DATETIME:
+	case EVAL_T_TIMESTAMP: /* a date of zeros: the least, as NULL */
+		if (v.kind != EVAL_NULL && !(v.t.year || v.t.month || v.t.day))
+			return run_unsupported(run, "GROUP_CONCAT ordered by a date of zeros");
+		return v;
+	case EVAL_T_ENUM:
+		if (v.kind == EVAL_STRING && !v.s.len)
+			return run_unsupported(run, "GROUP_CONCAT ordered by an empty ENUM");
+		return v;
+	case EVAL_T_NULL:
+		return v;
+	case EVAL_T_BIT:
+	case EVAL_T_YEAR:
+	case EVAL_T_SET:
+	case EVAL_T_JSON:
+	case EVAL_T_TIME:
+		return v.kind == EVAL_NULL ? run_unsupported(run, "GROUP_CONCAT ordered by a NULL") : v;
+	}
+	return v;
+}
+
 /* The arguments of one group's rows; rows with a NULL among them are left out. */
 static struct arguments collect(const struct eval_query *q, const struct aggregate *a,
 	struct frame *f, const uint32_t *matches, const uint32_t *members, size_t count,
@@ -401,7 +437,8 @@ static struct arguments collect(const struct eval_query *q, const struct aggrega
 		if (null)
 			continue;
 		for (uint32_t k = 0; k < a->order_count; k++)
-			values[a->arg_count + k] = node_run(a->order[k], f);
+			values[a->arg_count + k] =
+				concat_key(f->run, &a->order[k]->type, node_run(a->order[k], f));
 		out.rows[out.count++] = values;
 	}
 	return out;

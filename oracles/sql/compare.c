@@ -1090,10 +1090,24 @@ struct node *compile_condition(struct compiler *c, const struct sql_expr *e)
 	return n;
 }
 
+/* NOT (NOT (x <= ANY (...))): all but MySQL 9.7 turn ANY and ALL about once, and the comparison twice. */
+static bool denies_again(const struct sql_expr *e, bool denied)
+{
+	if (e->kind == SQL_EXPR_UNARY && (e->op == SQL_OP_NOT || e->op == SQL_OP_BANG))
+		return denies_again(e->u.binary.left, true);
+	if (e->kind == SQL_EXPR_BINARY && (e->op == SQL_OP_AND || e->op == SQL_OP_OR))
+		return denies_again(e->u.binary.left, denied) || denies_again(e->u.binary.right, denied);
+	return denied && e->kind == SQL_EXPR_QUANTIFIED &&
+	       (e->op != SQL_OP_EQ || e->quantifier == SQL_ALL);
+}
+
 struct node *compile_not(struct compiler *c, const struct sql_expr *e, struct node *arg)
 {
 	struct node *n = node_new(c, run_not, e, 1);
 
+	if ((c->env->flavour == SQL_MARIADB || c->env->version < 90700) &&
+		denies_again(e->u.binary.left, false))
+		return compile_unsupported(c, "NOT of NOT of ANY or ALL");
 	if (node_is_row(arg))
 		return compile_error(c, 1241, "a row where a value is wanted");
 	n->args[0] = arg;

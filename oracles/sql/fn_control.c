@@ -391,6 +391,9 @@ static struct node *compile_nullif(
 			(type_is_string(&n->type) && n->type.collation != n->args[1]->type.collation) ||
 			(n->args[0]->constant && n->type.kind != n->args[1]->type.kind)))
 		return compile_unsupported(c, "MySQL: NULLIF of a DOUBLE, a date or different types");
+	/* A number to MariaDB 10.11.19, bytes to 10.5 and 11.8. */
+	if (n->type.hybrid && c->env->flavour == SQL_MARIADB)
+		return compile_unsupported(c, "NULLIF of a hexadecimal literal");
 	n->type.hybrid = n->type.zerofill = false;
 	if (n->type.kind == EVAL_T_ENUM || n->type.kind == EVAL_T_SET)
 		n->type.kind = EVAL_T_STRING;

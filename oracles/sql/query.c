@@ -120,13 +120,66 @@ static bool rename_columns(struct compiler *c, struct eval_query *q, const struc
 	return true;
 }
 
+/* ASCII('x') counts for two digits on MariaDB, YEARWEEK() for five, BIT_COUNT() for one; MySQL 8.0 is
+ * wrong about ASCII() alone.  Beside a DECIMAL the column has no more. */
+static bool is_narrow(const struct compiler *c, const struct node *n)
+{
+	static const char *const wide[] = {"length", "char_length", "octet_length", "ord", "to_days",
+		"datediff", "floor", "ceiling", "mod", "field"};
+	const struct sql_expr *e = n->expr;
+	bool column = false, narrow = false;
+
+	if (!e || (e->kind != SQL_EXPR_CALL && e->kind != SQL_EXPR_CASE) || node_aggregates(n) ||
+		node_windows(n))
+		return false;
+	if (c->env->flavour == SQL_MYSQL)
+		return c->env->version < 90700 && e->kind == SQL_EXPR_CALL &&
+		       span_ieq_str(e->u.call.name, "ascii");
+	for (size_t i = 0; i < ARRAY_LEN(wide) && e->kind == SQL_EXPR_CALL; i++) {
+		if (span_ieq_str(e->u.call.name, wide[i]))
+			return false;
+	}
+	/* COALESCE(i, 0) has room for as much as the column. */
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		column |= n->args[i]->column && n->args[i]->type.kind == EVAL_T_INT &&
+			  n->args[i]->type.bytes >= 4;
+		narrow |= is_narrow(c, n->args[i]);
+	}
+	if (n->type.merged && column && !narrow)
+		return false;
+	return type_is_int(&n->type) ||
+	       (e->kind == SQL_EXPR_CALL && n->arg_count == 2 && type_is_int(&n->args[0]->type) &&
+		       (span_ieq_str(e->u.call.name, "round") ||
+			       span_ieq_str(e->u.call.name, "truncate")));
+}
+
+/* Does a temporary table have too little room for it? */
+static bool is_cut(const struct compiler *c, const struct node *n)
+{
+	if (type_is_string(&n->type))
+		return c->env->flavour == SQL_MARIADB && has_long_text(n);
+	for (uint32_t i = 0; i < n->arg_count && n->type.kind == EVAL_T_DECIMAL; i++) {
+		if (is_narrow(c, n->args[i]) || is_cut(c, n->args[i]))
+			return true;
+	}
+	return false;
+}
+
+static const char cut_reason[] = "a text of a DOUBLE or an integer as DECIMAL that a table may cut";
+
 /* The rows of a derived table that is merged into the query around it are in no table. */
-static void settle_columns(struct eval_query *q)
+static bool settle_columns(struct compiler *c, struct eval_query *q)
 {
 	if (q->kind == QUERY_SELECT && !q->limit && !q->distinct && !q->grouped && !q->window_count)
-		return;
-	for (uint32_t i = 0; i < q->column_count; i++)
+		return true;
+	for (uint32_t i = 0; i < q->column_count; i++) {
 		q->types[i].own_scale = false;
+		if (q->kind == QUERY_SELECT && is_cut(c, q->items[i])) {
+			compile_unsupported(c, cut_reason);
+			return false;
+		}
+	}
+	return true;
 }
 
 static struct join_tree *from_name(struct from_state *s, const struct sql_table_ref *ref)
@@ -337,7 +390,8 @@ static struct join_tree *from_ref(struct from_state *s, const struct sql_table_r
 		from.derived = compile_query(s->c, ref->u.derived.query, NULL, s->ctes);
 		if (!from.derived || !rename_columns(s->c, from.derived, ref->u.derived.columns))
 			return NULL;
-		settle_columns(from.derived);
+		if (!settle_columns(s->c, from.derived))
+			return NULL;
 		return add_table(s, SPAN_NONE, ref->alias, &from);
 	case SQL_TABLE_JOIN:
 		return from_join(s, ref);
@@ -497,7 +551,8 @@ bool compile_ctes(struct compiler *c, const struct sql_with *with, struct scope 
 				     : compile_query(c, t->query, outer, sight);
 		if (!cte->query || !rename_columns(c, cte->query, t->columns))
 			return false;
-		settle_columns(cte->query);
+		if (!settle_columns(c, cte->query))
+			return false;
 		*ctes = cte;
 	}
 	return true;
@@ -1015,6 +1070,13 @@ static struct eval_query *compile_select(struct compiler *c, struct eval_query *
 	q->buffered = q->distinct || q->grouped || q->window_count ||
 		      (q->order_count && q->table_count > 1) ||
 		      (query->u.select.flags & SQL_SELECT_BUFFER_RESULT);
+	for (uint32_t i = 0; i < q->column_count && q->buffered; i++) {
+		/* What is made of a group comes after its table. */
+		if (node_aggregates(q->items[i]) && !q->distinct && !q->window_count)
+			continue;
+		if (is_cut(c, q->items[i]))
+			return (struct eval_query *)compile_unsupported(c, cut_reason);
+	}
 	q->rollup = query->u.select.rollup;
 	return !q->rollup || compile_rollup(c, q, query) ? q : NULL;
 }
@@ -1083,6 +1145,15 @@ static bool mixes(const struct eval_query *q, const struct eval_type *type, uint
 	       mixes(q->left, type, i) || mixes(q->right, type, i);
 }
 
+static bool operand_is_cut(
+	const struct compiler *c, const struct eval_query *q, const struct eval_type *type, uint32_t i)
+{
+	if (q->kind == QUERY_SET_OP)
+		return operand_is_cut(c, q->left, type, i) || operand_is_cut(c, q->right, type, i);
+	return q->kind == QUERY_SELECT &&
+	       (is_cut(c, q->items[i]) || (type->kind == EVAL_T_DECIMAL && is_narrow(c, q->items[i])));
+}
+
 static bool is_intersection(const struct eval_query *q)
 {
 	return q->kind == QUERY_SET_OP && q->op == SQL_INTERSECT;
@@ -1132,6 +1203,9 @@ static struct eval_query *compile_set_op(struct compiler *c, struct eval_query *
 				c, "MySQL: NULL as a column of INTERSECT or EXCEPT");
 		if (!merge_types(c, pair, 2, "UNION", &q->types[i]))
 			return NULL;
+		if (operand_is_cut(c, q->left, &q->types[i], i) ||
+			operand_is_cut(c, q->right, &q->types[i], i))
+			return (struct eval_query *)compile_unsupported(c, cut_reason);
 		if (mixes(q->left, &q->types[i], i) || mixes(q->right, &q->types[i], i))
 			return (struct eval_query *)compile_unsupported(
 				c, "UNION of a text and of numbers or dates of several types");

@@ -113,6 +113,8 @@ bool counts_alone(const struct eval_query *q);
 /* A temporary table has room for 22 characters of the text of a DOUBLE, and one too few for that of a
  * DECIMAL without digits before the point. */
 bool has_long_print(const struct eval_type *t);
+/* Is it made of such texts? */
+bool has_long_text(const struct node *n);
 bool aggregate_find(const struct sql_expr *e, enum aggregate_kind *kind);
 /* COUNT(x) and kin with its arguments compiled; NULL: failed. */
 struct aggregate *aggregate_new(

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Scalar subqueries, IN, EXISTS, ANY and ALL. */
+#include <math.h>
+
 #include "sql/compare.h"
 #include "sql/query.h"
 #include "sql/release.h"
@@ -78,6 +80,11 @@ static bool same_room(const struct eval_type *a, const struct eval_type *b)
 	       a->decimals == b->decimals && a->length <= b->length;
 }
 
+static bool is_minus_zero(const struct eval_value *v)
+{
+	return v->kind == EVAL_DOUBLE && v->d == 0 && signbit(v->d);
+}
+
 /* left op ANY (...), left op ALL (...); IN is = ANY, NOT IN its negation. */
 static struct eval_value run_quantified(const struct node *n, struct frame *f)
 {
@@ -105,6 +112,12 @@ static struct eval_value run_quantified(const struct node *n, struct frame *f)
 
 		if (v->kind == EVAL_UNTOLD)
 			return told(f->run, *v);
+		if (is_minus_zero(&left) || is_minus_zero(v)) /* found or not, as the plan is */
+			return run_unsupported(f->run, "a negative zero in a subquery of IN");
+		/* Its MIN or MAX is compared with it as a signed integer. */
+		if (f->run->env->flavour == SQL_MARIADB && n->op != SQL_OP_EQ && v->kind == EVAL_DOUBLE &&
+			left.kind == EVAL_UINT && left.u > INT64_MAX)
+			return run_unsupported(f->run, "an integer beyond BIGINT and ALL or ANY of DOUBLEs");
 		if (v->kind == EVAL_NULL) {
 			unknown = true;
 			compare_alone(f->run, &s->how, &n->args[0]->type, &left);

@@ -58,6 +58,7 @@ static const char *aggregate(struct generator *g)
 		"GROUP_CONCAT(t1.id ORDER BY t1.id SEPARATOR '|')",
 		"GROUP_CONCAT(t1.v, ':', t1.id ORDER BY t1.id)",
 		"GROUP_CONCAT(DISTINCT t1.v ORDER BY t1.v SEPARATOR '')", "GROUP_CONCAT(t1.s)",
+		"GROUP_CONCAT(t1.id ORDER BY t1.v, t1.id)", "GROUP_CONCAT(t1.g ORDER BY t1.s DESC, t1.id)",
 		"GROUP_CONCAT(DISTINCT t1.v ORDER BY t1.s, t1.id)",
 		"GROUP_CONCAT(DISTINCT t1.g ORDER BY t1.id DESC)",
 		"COUNT(t1.v) > 1", "ROUND(AVG(t1.v), 1)", "SUM(-t1.v)", "MAX(t1.v + 0.25)"};
@@ -188,7 +189,7 @@ static void wide_groups(struct generator *g, struct buf *out)
 		"SUM(%s)", "AVG(%s)", "SUM(DISTINCT %s)", "BIT_AND(%s)", "BIT_OR(%s)",
 		"BIT_XOR(%s)", "GROUP_CONCAT(%s ORDER BY id)",
 		"GROUP_CONCAT(DISTINCT %1$s ORDER BY %1$s)",
-		"GROUP_CONCAT(DISTINCT %s ORDER BY id DESC)", "AVG(DISTINCT %s)",
+		"GROUP_CONCAT(DISTINCT %s ORDER BY id DESC)", "GROUP_CONCAT(id ORDER BY %s, id)", "AVG(DISTINCT %s)",
 		"MIN(%1$s) = MAX(%1$s)"};
 	char call[200];
 	const char *key = wide_column(g), *c, *at;
@@ -227,7 +228,12 @@ static void wide_rows(struct generator *g, struct buf *out)
 {
 	const char *a = wide_column(g), *b = wide_column(g);
 
-	switch (below(g, 5)) {
+	switch (below(g, 6)) {
+	case 5:
+		buf_printf(out, "SELECT id FROM t WHERE %s%s %s %s (SELECT x.%s FROM t x WHERE x.id > %u)",
+			chance(g, 3) ? "-" : chance(g, 3) ? "~" : "", a, PICK(g, compare),
+			chance(g, 2) ? "ALL" : "ANY", chance(g, 3) ? b : a, (unsigned)below(g, 6));
+		break;
 	case 0:
 		buf_printf(out, "SELECT DISTINCT %s FROM t ORDER BY 1%s", a,
 			chance(g, 2) ? " DESC" : "");
@@ -357,9 +363,10 @@ static void correlated(struct generator *g, struct buf *out)
 		break;
 	default:
 		buf_printf(out,
-			"SELECT t1.id FROM k t1 WHERE t1.v %s %s (SELECT t2.v FROM m t2 WHERE t2.g "
-			"%s t1.g)",
-			PICK(g, compare), chance(g, 2) ? "ALL" : "ANY", PICK(g, compare));
+			"SELECT t1.id FROM k t1 WHERE %s(t1.v %s %s (SELECT t2.v FROM m t2 WHERE t2.g "
+			"%s t1.g))",
+			chance(g, 3) ? "NOT " : chance(g, 4) ? "NOT NOT " : "", PICK(g, compare),
+			chance(g, 2) ? "ALL" : "ANY", PICK(g, compare));
 	}
 }
 
