@@ -53,7 +53,7 @@ static bool decode(struct arena *arena, const struct execution_rows *recorded,
 	return true;
 }
 
-static bool value_same(
+bool compare_value(
 	const struct eval_type *type, const struct eval_value *a, const struct eval_value *b)
 {
 	struct buf x = BUF_INIT, y = BUF_INIT;
@@ -81,7 +81,7 @@ static bool rows_same(const struct eval_type *types, uint32_t width, const struc
 	const struct eval_value *b)
 {
 	for (uint32_t c = 0; c < width; c++) {
-		if (!value_same(&types[c], &a[c], &b[c]))
+		if (!compare_value(&types[c], &a[c], &b[c]))
 			return false;
 	}
 	return true;

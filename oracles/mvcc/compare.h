@@ -10,6 +10,8 @@
 
 struct mvcc;
 
+/* As SELECT prints them; one that only the server knows is any but NULL. */
+bool compare_value(const struct eval_type *type, const struct eval_value *a, const struct eval_value *b);
 /* *undecided: cannot be compared (rows left out, values redacted). */
 bool compare_result(struct mvcc *m, const struct eval_result *expected,
 	const struct execution_rows *recorded, bool *undecided) MUST_CHECK;

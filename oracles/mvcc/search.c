@@ -785,11 +785,14 @@ static void take_way(struct mvcc *m, const struct failure *f)
  */
 static void accept_contradiction(struct mvcc *m)
 {
+	bool uncertain = m->uncertain;
+
 	m->follow_count = 0;
 	do {
 		bool open = mismatch_is_open(m);
 		size_t notes;
 
+		m->uncertain = uncertain && !answer_is_impossible(m);
 		if (!open)
 			note_mismatch(m);
 		CHECK(m->follow_count < ARRAY_LEN(m->follow));

@@ -296,6 +296,7 @@ struct mvcc {
 	size_t in_flight_count, in_flight_capacity;
 	bool settled;   /* no new choices: the usual way is taken */
 	bool uncertain; /* not every way was tried */
+	uint32_t certain_looks; /* answers that answer_is_impossible() has looked at */
 	bool points_lost;
 	struct mismatch mismatch;
 
@@ -373,6 +374,9 @@ bool leaves_later(struct mvcc *m, uint32_t txn);
 /* May its locks still have been there when the statement was sent, after its client had left? */
 bool may_be_left_over(const struct mvcc *m, uint32_t txn, uint32_t stmt);
 void end_those_who_left(struct mvcc *m);
+
+/* certain.c: is the answer at hand, which contradicts, wrong in every order? */
+bool answer_is_impossible(struct mvcc *m);
 
 /* points.c: what WHERE says of primary keys, as plan->reach */
 void plan_points(struct mvcc *m, struct plan *plan, const struct sql_expr *where);

@@ -102,6 +102,15 @@ def test_error_1020_that_did_not_come_is_a_violation():
     assert [f["class"] for f in found["findings"]] == ["G-single"]
 
 
+def test_a_value_that_nobody_wrote_needs_no_order():
+    """22 sessions at once: more orders than can be tried, but the row has one history (1000 was added to what
+    the server answered)."""
+    path = os.path.join(HERE, "recorded", "known", "value-that-nobody-wrote.itr")
+    found = check(path, "--oracle=mvcc", "--all-sessions", status=1)
+    assert [f["class"] for f in found["findings"]] == ["wrong-result"], found["findings"]
+    assert "answered (1,'pdf',1001)" in found["findings"][0]["explanation"], found["findings"]
+
+
 def test_foreign_keys_are_followed_row_by_row():
     """MariaDB 10.11 and MySQL 9.7: tables that refer to themselves, cascades, two ways to one table."""
     for server in ("10.11", "mysql"):
