@@ -633,6 +633,9 @@ static bool run_call(struct mvcc *m)
 	/* Each of its statements may have waited, and seen what was committed before. */
 	if (!body_is_long(body) || fires_at_once(m, &a.write))
 		call_run(m, body, &a);
+	/* One of its statements fails or not by the order of the rows: how far it came is not known. */
+	if (r->error && a.write.order_matters)
+		answer_unsupported(m, &a.write, "statements that failed in part");
 	if (a.write.status == EVAL_UNSUPPORTED) {
 		store_rollback_to(&m->store, m->now_txn, undo, undo_count);
 		forget_unsupported(m);
