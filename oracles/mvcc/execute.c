@@ -829,7 +829,8 @@ static bool view_is_older(const struct mvcc *m)
 static void run_in_fog(struct mvcc *m, const char *reason)
 {
 	if (m->now_plan->writes) {
-		forget_unsupported(m);
+		if (!fog_delete(m))
+			forget_unsupported(m);
 	} else {
 		fog_learn(m);
 		/* A transaction's read view is made, whatever was seen. */

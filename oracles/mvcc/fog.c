@@ -600,6 +600,62 @@ static void fog_change(struct mvcc *m, struct store_table *table)
 		fog_others(m, table);
 }
 
+/* DELETE of every row, or by primary keys alone, which left none of them out. */
+static bool deletes_what_it_meets(const struct mvcc *m)
+{
+	const struct plan *plan = m->now_plan;
+	const struct sql_delete *del = plan->stmt->kind == SQL_STMT_DELETE ? plan->stmt->u.del : NULL;
+
+	return del && plan->change && plan->one_table && !plan->sourced && !plan->firing && !del->limit &&
+	       !(del->flags & SQL_DML_IGNORE) &&
+	       (!del->where || (plan->reach && points_are_all(plan->reach)));
+}
+
+/* Was the newest version there before the statement at hand was sent, or is its own? */
+static bool was_before(const struct mvcc *m, const struct store_record *record)
+{
+	const struct store_version *v = record ? record->newest : NULL;
+
+	return !v || is_own(m, v) ||
+	       (is_committed(m, v) &&
+		       m->store.txns[v->txn].commit_no <= m->runs[m->now_stmt].begin_commits);
+}
+
+/* Gone; where it was not known, perhaps before. */
+static void delete_record(struct mvcc *m, struct store_record *record)
+{
+	bool fogged = record_fogged(m, record, READ_CURRENT);
+
+	if (!fogged && !store_alive(store_current(&m->store, record, m->now_txn)))
+		return;
+	store_write(&m->store, m->now_txn, m->now_stmt, record, NULL);
+	record->newest->maybe = fogged;
+}
+
+bool fog_delete(struct mvcc *m)
+{
+	struct store_table *table = &m->store.tables[m->now_plan->tables[0]];
+	struct store_record **records;
+	bool others;
+	size_t count;
+
+	if (!deletes_what_it_meets(m) || m->schedule->stmts[m->now_stmt].in->record.error ||
+		!table->cluster || table->unknown || has_children(m, table))
+		return false;
+	count = records_in_reach(m, table, &records, &others);
+	if (others && (m->now_plan->reach || !was_before(m, table->others)))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (!was_before(m, records[i]))
+			return false;
+	}
+	for (size_t i = 0; i < count; i++)
+		delete_record(m, records[i]);
+	if (others)
+		delete_record(m, table->others);
+	return true;
+}
+
 bool fog_write(struct mvcc *m, uint32_t number)
 {
 	struct store_table *table = &m->store.tables[number];

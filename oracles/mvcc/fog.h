@@ -34,6 +34,8 @@ void fog_initial(struct mvcc *m, struct store_table *table);
 /* What the statement at hand, which succeeded, may have done to a table that it writes.  False:
  * cannot be said by rows. */
 bool fog_write(struct mvcc *m, uint32_t table);
+/* The DELETE at hand met rows that are not known, and they are gone now.  False: cannot be said. */
+bool fog_delete(struct mvcc *m);
 /* Anything may be in the table.  False: likewise. */
 bool fog_all(struct mvcc *m, struct store_table *table);
 /* A row came with a key that is not known, and that no other has.  False: likewise. */

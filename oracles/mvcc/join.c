@@ -91,6 +91,8 @@ static void join_changes(struct mvcc *m, const struct plan *plan, uint32_t numbe
 				return;
 			}
 		}
+		if (!c->changed)
+			leave_row(m, table, c->record);
 		a->affected += c->changed;
 		a->matched++;
 		++*count;

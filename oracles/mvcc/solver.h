@@ -320,6 +320,7 @@ struct mvcc {
 	bool trying;     /* what is done will be undone: no choices */
 	bool trial_open; /* one would have been wanted */
 	uint32_t now_asked; /* enum asked */
+	uint32_t now_noop; /* 1 + whether UPDATE writes rows that it leaves as they are; 0: not asked yet */
 	const struct eval_value *now_replacement; /* REPLACE: the row that comes instead */
 	struct gathered now_gathered[MVCC_TABLES_MAX * 2];
 	uint32_t now_gathered_count;

@@ -291,6 +291,7 @@ void write_execute(struct mvcc *m, const struct plan *plan, struct write_answer 
 	uint32_t undo_count = t->undo_count;
 
 	*a = (struct write_answer){.status = EVAL_OK, .held_by = STORE_NONE};
+	m->now_noop = 0;
 	if (plan->insert)
 		write_insert(m, plan, a);
 	else if (plan->change)

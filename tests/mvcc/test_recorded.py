@@ -177,6 +177,12 @@ def test_one_order_of_two_statements_long_ago_is_found():
     assert int(re.search(r"decided (\d+)", out)[1]) >= 162 and " violations 0 suspicions 0" in out, out
 
 
+def test_rows_that_are_not_known_are_gone_when_they_are_deleted():
+    out = tool("solve", os.path.join(HERE, "recorded", "deleted-unknown.itr"))
+    # UUID_SHORT() and the two that delete what it left.
+    assert re.search(r"decided 8 undecided 2 unsupported 1 violations 0", out), out
+
+
 def test_a_row_that_refers_to_nothing_is_a_violation():
     # MySQL 9.7 takes the row itself, as it was before, for the parent: `set id = 7, p = 5 where id = 5`.
     found = check(os.path.join(HERE, "recorded", "known", "foreign-orphan-mysql.itr"),
