@@ -1154,6 +1154,13 @@ static bool operand_is_cut(
 	       (is_cut(c, q->items[i]) || (type->kind == EVAL_T_DECIMAL && is_narrow(c, q->items[i])));
 }
 
+static bool is_plain_item(const struct eval_query *q, uint32_t i)
+{
+	if (q->kind == QUERY_SET_OP)
+		return is_plain_item(q->left, i) && is_plain_item(q->right, i);
+	return q->kind == QUERY_SELECT && (q->items[i]->column || q->items[i]->literal);
+}
+
 static bool is_intersection(const struct eval_query *q)
 {
 	return q->kind == QUERY_SET_OP && q->op == SQL_INTERSECT;
@@ -1193,6 +1200,13 @@ static struct eval_query *compile_set_op(struct compiler *c, struct eval_query *
 		if (!unites(&pair[0]->type, &pair[1]->type))
 			return (struct eval_query *)compile_unsupported(
 				c, "UNION of BIT, ZEROFILL, or of YEAR, FLOAT, DOUBLE or bytes with another type");
+		/* MariaDB makes a DECIMAL of as many digits as it thinks the numbers have, and cuts. */
+		if (c->env->flavour == SQL_MARIADB && pair[0]->type.kind == EVAL_T_INT &&
+			pair[1]->type.kind == EVAL_T_INT &&
+			pair[0]->type.is_unsigned != pair[1]->type.is_unsigned &&
+			!(is_plain_item(q->left, i) && is_plain_item(q->right, i)))
+			return (struct eval_query *)compile_unsupported(
+				c, "UNION of signed and unsigned integers that are computed");
 		if ((pair[0]->type.kind != pair[1]->type.kind || pair[0]->type.bytes != pair[1]->type.bytes) &&
 			compile_mysql_5(c, "MySQL before 8.0: UNION of several types"))
 			return NULL;

@@ -704,6 +704,10 @@ static bool run_side(const struct eval_query *q, const struct eval_query *side, 
 		for (uint32_t k = 0; k < q->column_count; k++) {
 			struct eval_value v = told(run, out->rows[i][k]);
 
+			/* Older releases print the digits that it has. */
+			if (v.kind == EVAL_DECIMAL && type_is_string(&q->types[k]) &&
+				v.dec->scale > side->types[k].decimals)
+				run_unsupported(run, "UNION of a text and of a quotient with more digits");
 			row[k] = materialized(
 				run, &q->types[k], to_type(run, &side->types[k], &v, &q->types[k]));
 		}
