@@ -166,8 +166,10 @@ static uint32_t quotient_scale(const struct decimal *a, const struct decimal *b,
 
 static uint32_t product_words(const struct decimal *a, const struct decimal *b)
 {
-	return (decimal_int_digits(a) + 8) / 9 + (decimal_int_digits(b) + 8) / 9 +
-	       (a->scale + 8u) / 9 + (b->scale + 8u) / 9;
+	uint32_t whole = (decimal_int_digits(a) + 8) / 9, other = (decimal_int_digits(b) + 8) / 9;
+
+	/* The zero of 0.5 may count. */
+	return (whole ? whole : 1) + (other ? other : 1) + (a->scale + 8u) / 9 + (b->scale + 8u) / 9;
 }
 
 /* A zero that was computed has no decimals, which shows in the digits of a later quotient: as difference
@@ -336,6 +338,10 @@ static struct eval_value run_int_div(const struct node *n, struct frame *f)
 		return division_by_zero(f->run);
 	if (a.kind == EVAL_INT && a.i == INT64_MIN && f->run->env->flavour == SQL_MYSQL)
 		return run_unsupported(f->run, "MySQL: the least BIGINT DIV another");
+	/* Error 1916 then, and not 1690. */
+	if (f->run->strict && n->type.is_unsigned && wide_of(&a) / wide_of(&b) < 0 &&
+		(n->args[0]->type.hybrid || n->args[1]->type.hybrid))
+		return run_unsupported(f->run, "DIV beyond BIGINT in strict mode");
 	return check_integer(f->run, wide_of(&a) / wide_of(&b), n->type.is_unsigned);
 }
 

@@ -1610,6 +1610,11 @@ struct node *compile_in_list(struct compiler *c, const struct sql_expr *e)
 		return compile_unsupported(c, "a hexadecimal literal IN values of several types");
 	if (count == 1) /* the servers make it an = */
 		as_operator(c, left, n->args[1], &how[1]);
+	/* Whose bytes are of no collation, or of that of the others. */
+	for (uint32_t i = 1; i <= count && count > 1 && any_string; i++) {
+		if (n->args[i]->type.hybrid)
+			return compile_unsupported(c, "a hexadecimal literal IN values of several types");
+	}
 	if (any_string) { /* one collation for all */
 		uint16_t collation;
 
