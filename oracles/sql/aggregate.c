@@ -565,6 +565,10 @@ static struct eval_value extreme(
 		const struct eval_value *v = &args->rows[i][0];
 		int order = i ? order_values(run, type, v, &best) : 0;
 
+		/* MAX(i / 3) - MIN(i / 3): a temporary table rounds them, or there is none. */
+		if (v->kind == EVAL_DECIMAL && run->env->flavour == SQL_MARIADB &&
+			decimal_beyond(&a->args[0]->type, v->dec))
+			return run_unsupported(run, "MIN or MAX of quotients that have more digits");
 		/* d0 - iu: a temporary table cuts it to 0. */
 		if (v->kind == EVAL_DECIMAL && v->dec->neg && type->is_unsigned)
 			return run_unsupported(run, "MIN or MAX of a negative DECIMAL UNSIGNED");
@@ -646,7 +650,7 @@ static struct eval_value group_concat(
 			struct span part;
 			bool malformed;
 
-			type.own_scale = false;
+			type.own_scale &= a->args[k]->constant; /* it is in no table */
 			part = to_text(run, &type, &args->rows[i][k]);
 			if (args->rows[i][k].kind == EVAL_STRING &&
 				!text_convert(run->arena,

@@ -348,10 +348,26 @@ static bool is_part_of_buffer(const struct node *n)
 	return false;
 }
 
+/* 'a' 'b', or anything that is longer in the statement than its value with quotes. */
+static bool has_joined_literal(const struct node *n)
+{
+	if (n->literal && n->expr && n->expr->kind == SQL_EXPR_LITERAL &&
+		n->expr->u.literal.kind == SQL_LIT_STRING && !n->expr->u.literal.charset.ptr &&
+		n->expr->loc.end - n->expr->loc.start > n->expr->u.literal.text.len + 2)
+		return true;
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		if (has_joined_literal(n->args[i]))
+			return true;
+	}
+	return false;
+}
+
 /* MariaDB's CONCAT_WS writes over such a part when it is the third or a later one. */
 static struct node *compile_concat_ws(
 	struct compiler *c, struct node *n, const struct function *function)
 {
+	if (has_joined_literal(n->args[1])) /* it appends to the constant */
+		return compile_unsupported(c, "CONCAT_WS of a literal of several parts");
 	for (uint32_t i = 3; i < n->arg_count && c->env->flavour == SQL_MARIADB; i++) {
 		if (is_part_of_buffer(n->args[i]))
 			return compile_unsupported(c, "CONCAT_WS of LEFT, RIGHT or SUBSTRING of what is computed");
@@ -847,18 +863,12 @@ static struct eval_value run_insert(const struct node *n, struct frame *f)
 	return buf_result(n, f, &text);
 }
 
-/* 'a' 'b', or anything that is longer in the statement than its value with quotes. */
-static bool has_joined_literal(const struct node *n)
+static struct node *compile_repeat(struct compiler *c, struct node *n, const struct function *function)
 {
-	if (n->literal && n->expr && n->expr->kind == SQL_EXPR_LITERAL &&
-		n->expr->u.literal.kind == SQL_LIT_STRING && !n->expr->u.literal.charset.ptr &&
-		n->expr->loc.end - n->expr->loc.start > n->expr->u.literal.text.len + 2)
-		return true;
-	for (uint32_t i = 0; i < n->arg_count; i++) {
-		if (has_joined_literal(n->args[i]))
-			return true;
-	}
-	return false;
+	/* As INSERT() does. */
+	if (has_joined_literal(n->args[0]))
+		return compile_unsupported(c, "REPEAT() of a literal of several parts");
+	return compile_first(c, n, function);
 }
 
 static struct node *compile_insert_fn(
@@ -1238,7 +1248,7 @@ const struct function functions_string[] = {
 	{"rtrim", 1, 1, compile_first, run_trim, SQL_TRIM_TRAILING},
 	{"lpad", 2, 3, compile_pad, run_pad, 0},
 	{"rpad", 2, 3, compile_pad, run_pad, 1},
-	{"repeat", 2, 2, compile_first, run_repeat, 0},
+	{"repeat", 2, 2, compile_repeat, run_repeat, 0},
 	{"space", 1, 1, compile_connection, run_space, 0},
 	{"replace", 3, 3, compile_all, run_replace, 0},
 	{"reverse", 1, 1, compile_first, run_reverse, 0},

@@ -125,7 +125,7 @@ static bool rename_columns(struct compiler *c, struct eval_query *q, const struc
 static bool is_narrow(const struct compiler *c, const struct node *n)
 {
 	static const char *const wide[] = {"length", "char_length", "octet_length", "ord", "to_days",
-		"datediff", "floor", "ceiling", "mod", "field"};
+		"datediff", "mod", "field"};
 	const struct sql_expr *e = n->expr;
 	bool column = false, narrow = false;
 

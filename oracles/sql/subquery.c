@@ -272,6 +272,10 @@ struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
 		return compile_unsupported(c, "different character sets in a subquery");
 	if (type_is_temporal(&left->type) != type_is_temporal(&column->type))
 		return compile_unsupported(c, "a date or time and another type in a subquery");
+	/* The servers look for the least or greatest text, and make that a number. */
+	if (e->kind == SQL_EXPR_QUANTIFIED && e->op != SQL_OP_EQ && e->op != SQL_OP_NE &&
+		type_is_string(&column->type) && !type_is_string(&left->type))
+		return compile_unsupported(c, "a number and ALL or ANY of texts");
 	n->fn = run_quantified;
 	n->arg_count = 1;
 	n->args[0] = left;
