@@ -40,6 +40,9 @@ static uint16_t collation_numbered(const struct mvcc *m, uint32_t number)
 		{309, COLLATION_UTF8MB4_0900_BIN},
 	};
 
+	/* To MariaDB with character_set_collations that is utf8mb4, whatever collation this has by default. */
+	if (number == 45 && m->env.flavour == SQL_MARIADB && m->env.version >= 110200)
+		return COLLATION_NONE;
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
 		if (known[i].number == number &&
 			(m->env.flavour == SQL_MYSQL || number < MYSQL_COLLATIONS))
