@@ -90,10 +90,11 @@ void prepared_after(
 	const struct sql_stmt *stmt = plan->stmt;
 	struct prepared **list = &s->prepared;
 
-	if (!stmt) {
+	/* A trigger or a function may set any of them. */
+	if (!stmt || plan->effects || writes_anywhere(m, plan))
 		forget_variables(*list);
+	if (!stmt)
 		return;
-	}
 	switch (stmt->kind) {
 	case SQL_STMT_PREPARE:
 		/* One that fails takes the old one of its name away. */

@@ -70,6 +70,19 @@ static void hang_event(struct schedule_stmt *stmt, struct schedule_txn_event *ev
 	*end = event;
 }
 
+/* Whether the transaction ended well is not known, nor when: at any time since its last statement was sent, to
+ * which nobody heard an answer. */
+static uint32_t unanswered_end(const struct schedule *s, const struct execution_txn *in)
+{
+	uint32_t last = s->execution->sessions[in->session].last_stmt;
+
+	if (in->record.event != TXN_END || in->record.outcome != TXN_UNKNOWN || last == EXECUTION_NONE ||
+		s->stmts[last].in->record.txn != in->record.txn ||
+		!(s->stmts[last].in->record.flags & STMT_NO_REPLY))
+		return MAP_NONE;
+	return last;
+}
+
 static void take_txn(struct maker *maker, const struct execution_txn *in)
 {
 	struct schedule *s = maker->s;
@@ -94,7 +107,8 @@ static void take_txn(struct maker *maker, const struct execution_txn *in)
 		txn->autocommit = r->autocommit;
 		txn->mixed = r->mixed;
 	}
-	stmt = r->number ? map_get(&maker->stmts, stmt_key(r->session, r->number)) : MAP_NONE;
+	stmt = r->number ? map_get(&maker->stmts, stmt_key(r->session, r->number))
+			 : unanswered_end(s, in);
 	if (stmt == MAP_NONE) {
 		if (r->event != TXN_END)
 			return;
