@@ -566,8 +566,7 @@ static struct eval_value extreme(
 		int order = i ? order_values(run, type, v, &best) : 0;
 
 		/* MAX(i / 3) - MIN(i / 3): a temporary table rounds them, or there is none. */
-		if (v->kind == EVAL_DECIMAL && run->env->flavour == SQL_MARIADB &&
-			decimal_beyond(&a->args[0]->type, v->dec))
+		if (v->kind == EVAL_DECIMAL && decimal_beyond(&a->args[0]->type, v->dec))
 			return run_unsupported(run, "MIN or MAX of quotients that have more digits");
 		/* d0 - iu: a temporary table cuts it to 0. */
 		if (v->kind == EVAL_DECIMAL && v->dec->neg && type->is_unsigned)
