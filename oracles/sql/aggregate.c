@@ -314,8 +314,13 @@ struct aggregate *aggregate_new(
 	if (!compile_list(c, &e->u.call.args, a->args) ||
 		(a->kind == AGG_GROUP_CONCAT && !group_concat_clauses(c, a, extra)))
 		return NULL;
-	for (uint32_t k = 0; k < a->arg_count; k++)
+	for (uint32_t k = 0; k < a->arg_count; k++) {
 		a->args[k]->nested = true;
+		/* Its rows are put into a table. */
+		if (a->kind == AGG_GROUP_CONCAT && (a->distinct || a->order_count) &&
+			node_is_cut(c, a->args[k]))
+			return (struct aggregate *)compile_unsupported(c, cut_reason);
+	}
 	if (!belongs_here(c->scope, a))
 		return (struct aggregate *)compile_unsupported(c, "an aggregate of outer columns");
 	if (c->scope->outer_reach < reach)
@@ -394,6 +399,9 @@ static struct eval_value concat_key(struct run *run, const struct eval_type *typ
 	case EVAL_T_DOUBLE:
 		return v.kind == EVAL_NULL ? to_type(run, &integer, &zero, type) : v;
 	case EVAL_T_STRING:
+		/* BINARY(3) has three bytes that nobody set. */
+		if (v.kind == EVAL_NULL && type->fixed && type->collation == COLLATION_BINARY)
+			return run_unsupported(run, "GROUP_CONCAT ordered by a NULL");
 		return v.kind == EVAL_NULL ? eval_string(SPAN_LIT(""), type->collation) : v;
 	case EVAL_T_DATE:
 	case EVAL_T_DATETIME:

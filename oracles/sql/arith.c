@@ -294,6 +294,9 @@ static struct eval_value run_int_div(const struct node *n, struct frame *f)
 		(void)to_decimal(f->run, &n->args[0]->type, &a); /* for its errors */
 	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL)
 		return EVAL_NULL_VALUE;
+	/* 0x03 is unsigned to some releases. */
+	if (n->args[1]->type.hybrid && a.kind == EVAL_INT && a.i < 0)
+		return run_unsupported(f->run, "a negative number DIV a hexadecimal literal");
 	if (n->aux) { /* not two integers: as DECIMALs */
 		struct decimal x = to_decimal(f->run, &n->args[0]->type, &a);
 		struct decimal y = to_decimal(f->run, &n->args[1]->type, &b), r;

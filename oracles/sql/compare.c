@@ -1608,6 +1608,13 @@ struct node *compile_in_list(struct compiler *c, const struct sql_expr *e)
 		how[i].year = 0;
 	if (left->type.hybrid && count > 1 && !strings)
 		return compile_unsupported(c, "a hexadecimal literal IN values of several types");
+	for (uint32_t i = 1; i <= count && count > 1 && c->env->flavour == SQL_MARIADB; i++) {
+		const struct sql_expr *value = n->args[i]->expr;
+
+		if (value && value->kind == SQL_EXPR_LITERAL && value->u.literal.kind == SQL_LIT_HEX &&
+			(any_string || !strings))
+			return compile_unsupported(c, "a hexadecimal literal IN values of several types");
+	}
 	if (count == 1) /* the servers make it an = */
 		as_operator(c, left, n->args[1], &how[1]);
 	/* Whose bytes are of no collation, or of that of the others. */

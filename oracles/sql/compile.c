@@ -128,6 +128,9 @@ static struct node *literal_string(
 		collation = collation_of_charset(charset, mysql, c->env->version);
 		if (collation == COLLATION_NONE)
 			return compile_unsupported(c, "a character set that is not modelled");
+		/* Beside the text of a number it is compared by another collation there. */
+		if (!mysql && c->env->version >= 110200 && span_ieq_str(charset, "ascii"))
+			return compile_unsupported(c, "_ascii on MariaDB 11.2 and later");
 		/* MariaDB: the connection's collation where it is of that set. */
 		if (collation_charset(collation) == collation_charset(c->env->collation_connection))
 			collation = c->env->collation_connection;

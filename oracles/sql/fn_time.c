@@ -553,10 +553,13 @@ static struct eval_value run_makedate(const struct node *n, struct frame *f)
 		f->run->outcome->status = EVAL_OK;
 		return run_unsupported(f->run, "MySQL: an error in MAKEDATE");
 	}
+	/* Both are made numbers before anybody looks for NULL. */
+	if (y.kind != EVAL_NULL)
+		y = to_integer(f->run, &n->args[0]->type, &y);
+	if (d.kind != EVAL_NULL)
+		d = to_integer(f->run, &n->args[1]->type, &d);
 	if (y.kind == EVAL_NULL || d.kind == EVAL_NULL)
 		return EVAL_NULL_VALUE;
-	y = to_integer(f->run, &n->args[0]->type, &y);
-	d = to_integer(f->run, &n->args[1]->type, &d);
 	if (y.i < 0 || y.i > 9999 || d.i <= 0 || d.i > 4000000)
 		return EVAL_NULL_VALUE;
 	if (y.i < 100)
@@ -584,6 +587,8 @@ static struct eval_value run_maketime(const struct node *n, struct frame *f)
 	if (!mysql && v[2].kind != EVAL_NULL && (v[2].i < 0 || v[2].i > 59)) {
 		if (v[2].kind == EVAL_UINT || v[2].i > 0)
 			run_truncated(f->run);
+		else if (f->run->strict && !n->args[2]->literal)
+			return run_unsupported(f->run, "MAKETIME with negative seconds that are computed");
 		return EVAL_NULL_VALUE;
 	}
 	if (null || v[1].i < 0 || v[1].i > 59 || v[2].i < 0 || v[2].i > 59)

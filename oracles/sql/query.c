@@ -153,19 +153,18 @@ static bool is_narrow(const struct compiler *c, const struct node *n)
 			       span_ieq_str(e->u.call.name, "truncate")));
 }
 
-/* Does a temporary table have too little room for it? */
-static bool is_cut(const struct compiler *c, const struct node *n)
+bool node_is_cut(const struct compiler *c, const struct node *n)
 {
 	if (type_is_string(&n->type))
 		return c->env->flavour == SQL_MARIADB && has_long_text(n);
 	for (uint32_t i = 0; i < n->arg_count && n->type.kind == EVAL_T_DECIMAL; i++) {
-		if (is_narrow(c, n->args[i]) || is_cut(c, n->args[i]))
+		if (is_narrow(c, n->args[i]) || node_is_cut(c, n->args[i]))
 			return true;
 	}
 	return false;
 }
 
-static const char cut_reason[] = "a text of a DOUBLE or an integer as DECIMAL that a table may cut";
+const char cut_reason[] = "a text of a DOUBLE or an integer as DECIMAL that a table may cut";
 
 /* The rows of a derived table that is merged into the query around it are in no table. */
 static bool settle_columns(struct compiler *c, struct eval_query *q)
@@ -174,7 +173,7 @@ static bool settle_columns(struct compiler *c, struct eval_query *q)
 		return true;
 	for (uint32_t i = 0; i < q->column_count; i++) {
 		q->types[i].own_scale = false;
-		if (q->kind == QUERY_SELECT && is_cut(c, q->items[i])) {
+		if (q->kind == QUERY_SELECT && node_is_cut(c, q->items[i])) {
 			compile_unsupported(c, cut_reason);
 			return false;
 		}
@@ -1058,6 +1057,9 @@ static struct eval_query *compile_select(struct compiler *c, struct eval_query *
 			if (same_column(q->order[k].node, q->items[i]))
 				q->order[k].item = i;
 		}
+		/* The rows that are sorted are in a table. */
+		if (q->order[k].item != UINT32_MAX && node_is_cut(c, q->items[q->order[k].item]))
+			return (struct eval_query *)compile_unsupported(c, cut_reason);
 	}
 	q->aggregates = scope->aggregates;
 	q->aggregate_count = scope->aggregate_count;
@@ -1074,7 +1076,7 @@ static struct eval_query *compile_select(struct compiler *c, struct eval_query *
 		/* What is made of a group comes after its table. */
 		if (node_aggregates(q->items[i]) && !q->distinct && !q->window_count)
 			continue;
-		if (is_cut(c, q->items[i]))
+		if (node_is_cut(c, q->items[i]))
 			return (struct eval_query *)compile_unsupported(c, cut_reason);
 	}
 	q->rollup = query->u.select.rollup;
@@ -1151,7 +1153,7 @@ static bool operand_is_cut(
 	if (q->kind == QUERY_SET_OP)
 		return operand_is_cut(c, q->left, type, i) || operand_is_cut(c, q->right, type, i);
 	return q->kind == QUERY_SELECT &&
-	       (is_cut(c, q->items[i]) || (type->kind == EVAL_T_DECIMAL && is_narrow(c, q->items[i])));
+	       (node_is_cut(c, q->items[i]) || (type->kind == EVAL_T_DECIMAL && is_narrow(c, q->items[i])));
 }
 
 static bool is_plain_item(const struct eval_query *q, uint32_t i)

@@ -108,6 +108,9 @@ struct arguments {
 };
 
 bool node_aggregates(const struct node *n);
+/* Does a temporary table have too little room for it? */
+bool node_is_cut(const struct compiler *c, const struct node *n);
+extern const char cut_reason[];
 /* Is every item computed from aggregates that name no column: COUNT(*) + 1? */
 bool counts_alone(const struct eval_query *q);
 /* A temporary table has room for 22 characters of the text of a DOUBLE, and one too few for that of a
