@@ -125,6 +125,15 @@ static bool changes_charset(const struct node *n)
 	return false;
 }
 
+/* 1 on MariaDB. */
+static bool is_minus_truth(const struct sql_expr *e)
+{
+	return e && e->kind == SQL_EXPR_UNARY && e->op == SQL_OP_NEG &&
+	       e->u.binary.left->kind == SQL_EXPR_LITERAL &&
+	       (e->u.binary.left->u.literal.kind == SQL_LIT_TRUE ||
+		       e->u.binary.left->u.literal.kind == SQL_LIT_FALSE);
+}
+
 static bool aggregate_type(struct compiler *c, struct aggregate *a)
 {
 	struct eval_type t;
@@ -172,6 +181,10 @@ static bool aggregate_type(struct compiler *c, struct aggregate *a)
 		break;
 	case AGG_MIN:
 	case AGG_MAX:
+		if (is_minus_truth(a->args[0]->expr)) {
+			compile_unsupported(c, "MIN or MAX of -TRUE");
+			return false;
+		}
 		a->type = a->args[0]->type;
 		a->type.hybrid = a->type.own_scale = false;
 		if (a->type.kind == EVAL_T_FLOAT && !a->args[0]->column) {
@@ -441,6 +454,9 @@ static struct arguments collect(const struct eval_query *q, const struct aggrega
 		for (uint32_t k = 0; k < a->arg_count; k++) {
 			values[k] = node_run(a->args[k], f);
 			null |= values[k].kind == EVAL_NULL;
+			if (a->kind == AGG_GROUP_CONCAT && (a->distinct || a->order_count) &&
+				values[k].kind == EVAL_DOUBLE && values[k].d == 0 && signbit(values[k].d))
+				run_unsupported(f->run, "a negative zero that is sorted or grouped");
 		}
 		if (null)
 			continue;

@@ -731,6 +731,9 @@ struct span to_text(struct run *run, const struct eval_type *type, const struct 
 	if (v->kind == EVAL_DOUBLE && type->merged && type->decimals < EVAL_NOT_FIXED &&
 		run->env->flavour == SQL_MYSQL)
 		run_unsupported(run, "MySQL: the text of a DOUBLE with decimals of IF or CASE");
+	/* IFNULL(y, NULL) is '0' on MariaDB. */
+	if (type->kind == EVAL_T_YEAR && type->merged && v->kind == EVAL_UINT && !v->u)
+		run_unsupported(run, "the text of the year 0000 of IFNULL, IF and kin");
 	if (v->kind == EVAL_DOUBLE && text.len > 22 && run->env->flavour == SQL_MYSQL)
 		run_unsupported(run, "MySQL: a DOUBLE of more than 22 characters as text");
 	out = arena_copy(run->arena, buf_span(&text));
