@@ -545,7 +545,7 @@ static void ask_one(struct state *s, struct answer *a)
 	if (((a->kind == WHOLE && unknown) || (a->kind == FAILED && a->undecided)) &&
 		(mysql_errno(s->server) == 1690 || mysql_errno(s->server) == 3854 ||
 			mysql_errno(s->server) == 4007 ||
-			(mysql_errno(s->server) >= 3685 && mysql_errno(s->server) <= 3699)))
+			(mysql_errno(s->server) >= 3685 && mysql_errno(s->server) <= 3700)))
 		return;
 	if (a->kind == FAILED)
 		snprintf(what, sizeof(what), "ours: error %u, the server's: %.200s", a->error,
