@@ -118,6 +118,10 @@ static struct eval_value run_quantified(const struct node *n, struct frame *f)
 		if (f->run->env->flavour == SQL_MARIADB && n->op != SQL_OP_EQ && v->kind == EVAL_DOUBLE &&
 			left.kind == EVAL_UINT && left.u > INT64_MAX)
 			return run_unsupported(f->run, "an integer beyond BIGINT and ALL or ANY of DOUBLEs");
+		/* MySQL's are signed. */
+		if (f->run->env->flavour == SQL_MYSQL && n->op != SQL_OP_EQ && n->op != SQL_OP_NE &&
+			v->kind == EVAL_UINT && v->u > INT64_MAX)
+			return run_unsupported(f->run, "MySQL: ALL or ANY of integers beyond BIGINT");
 		if (v->kind == EVAL_NULL) {
 			unknown = true;
 			compare_alone(f->run, &s->how, &n->args[0]->type, &left);
