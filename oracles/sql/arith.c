@@ -610,6 +610,10 @@ static struct eval_value run_negate(const struct node *n, struct frame *f)
 		return make_decimal(f->run, &d);
 	default:
 		v = to_integer(f->run, &n->args[0]->type, &v);
+		/* A DECIMAL where MySQL finds that it is a constant. */
+		if (v.kind == EVAL_INT && v.i == INT64_MIN && n->args[0]->expr &&
+			n->args[0]->expr->kind == SQL_EXPR_SUBQUERY && f->run->env->flavour == SQL_MYSQL)
+			return run_unsupported(f->run, "MySQL: the negative of a subquery's least integer");
 		return check_integer(f->run, -wide_of(&v), false);
 	}
 }

@@ -935,6 +935,15 @@ static struct node *compile_compare_rows(struct compiler *c, const struct sql_ex
 	return n;
 }
 
+/* A hash join of MySQL 8.0 makes the integer a DECIMAL of the other's size, and finds the largest one there. */
+static bool lacks_room(const struct compiler *c, const struct node *l, const struct node *r)
+{
+	return c->env->flavour == SQL_MYSQL && l->column && r->column && type_is_int(&l->type) &&
+	       r->type.kind == EVAL_T_DECIMAL &&
+	       (l->u.at.table != r->u.at.table || l->u.at.depth != r->u.at.depth) &&
+	       type_precision(&l->type) > type_precision(&r->type) - r->type.decimals;
+}
+
 struct node *compile_compare(struct compiler *c, const struct sql_expr *e, enum sql_op op,
 	struct node *l, struct node *r)
 {
@@ -952,6 +961,8 @@ struct node *compile_compare(struct compiler *c, const struct sql_expr *e, enum 
 	if (!operator_comparison_of(c, l, r, how))
 		return NULL;
 	n->u.data = how;
+	if (lacks_room(c, l, r) || lacks_room(c, r, l))
+		return compile_unsupported(c, "MySQL: a join of an integer and a DECIMAL with less room");
 	/* Compared under its own collation a text of the outer query is as good as its equals. */
 	for (int i = 0; i < 2; i++) {
 		const struct node *side = n->args[i];

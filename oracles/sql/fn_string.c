@@ -278,6 +278,9 @@ static struct node *compile_relate(
 	if (c->env->flavour == SQL_MARIADB && function->fn == run_strcmp &&
 		is_number_text(n->args[0]) && is_number_text(n->args[1]))
 		return compile_unsupported(c, "STRCMP of the texts of two numbers");
+	if (c->env->flavour == SQL_MYSQL &&
+		(n->args[0]->type.kind == EVAL_T_NULL || n->args[1]->type.kind == EVAL_T_NULL))
+		return compile_unsupported(c, "MySQL: a place of the literal NULL");
 	/* Its bytes are made characters first, which can fail (error 3854). */
 	if (c->env->flavour == SQL_MYSQL &&
 		(n->args[0]->type.hybrid != n->args[1]->type.hybrid ||

@@ -706,7 +706,9 @@ static bool run_side(const struct eval_query *q, const struct eval_query *side, 
 
 			/* Older releases print the digits that it has. */
 			if (v.kind == EVAL_DECIMAL && type_is_string(&q->types[k]) &&
-				v.dec->scale > side->types[k].decimals)
+				(v.dec->scale > side->types[k].decimals ||
+					(!v.dec->count && side->types[k].decimals &&
+						run->env->flavour == SQL_MYSQL)))
 				run_unsupported(run, "UNION of a text and of a quotient with more digits");
 			row[k] = materialized(
 				run, &q->types[k], to_type(run, &side->types[k], &v, &q->types[k]));
