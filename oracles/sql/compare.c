@@ -788,8 +788,9 @@ static struct eval_value run_compare(const struct node *n, struct frame *f)
 
 		if (bt->kind != EVAL_T_NULL)
 			compare_alone(f->run, how, at, &a);
-		/* Only MariaDB asks the second as well. */
-		if (at->kind != EVAL_T_NULL && f->run->env->flavour == SQL_MARIADB)
+		/* MariaDB asks the second as well, MySQL beside <=> only. */
+		if (at->kind != EVAL_T_NULL &&
+			(f->run->env->flavour == SQL_MARIADB || n->op == SQL_OP_NULL_EQ))
 			compare_alone(f->run, how, bt, &b);
 		if (n->op == SQL_OP_NULL_EQ)
 			return truth(a.kind == b.kind);
