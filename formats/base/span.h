@@ -77,7 +77,9 @@ static inline bool span_ihas(struct span a, const char *part)
 	size_t len = strlen(part);
 
 	for (size_t i = 0; i + len <= a.len; i++) {
-		if (span_ieq(span_of(a.ptr + i, len), span_of(part, len)))
+		/* Few places begin like it; letters differ in one bit from the other case. */
+		if ((len == 0 || ((a.ptr[i] ^ part[0]) & ~32) == 0) &&
+			span_ieq(span_of(a.ptr + i, len), span_of(part, len)))
 			return true;
 	}
 	return false;

@@ -913,11 +913,11 @@ struct trial {
 	uint32_t way;
 };
 
-static void pick_way(uint32_t way, size_t count, uint32_t *order)
+void nth_order(uint32_t way, size_t count, uint32_t *order)
 {
 	for (uint32_t i = 0; i < count; i++)
 		order[i] = i;
-	/* The way-th permutation: which of the rest comes next, again and again. */
+	/* Which of the rest comes next, again and again. */
 	for (size_t i = 0; i < count; i++) {
 		size_t left = count - i, at = i + way % left;
 		uint32_t next = order[at];
@@ -1015,7 +1015,7 @@ void rows_in_orders(struct mvcc *m, size_t number, row_step *each, void *ctx, st
 	if (number <= 1 || trying) {
 		/* In a trial of something else: one order is as good as another, but not known. */
 		m->trial_open |= trying && number > 1;
-		pick_way(0, number, order);
+		nth_order(0, number, order);
 		run_rows(m, order, number, each, ctx, a);
 		return;
 	}
@@ -1026,7 +1026,7 @@ void rows_in_orders(struct mvcc *m, size_t number, row_step *each, void *ctx, st
 		bool there = false;
 
 		*t = (struct trial){.a = start, .way = way};
-		pick_way(way, number, order);
+		nth_order(way, number, order);
 		run_rows(m, order, number, each, ctx, &t->a);
 		collect(m, before, t);
 		for (uint32_t i = 0; i < found && !there; i++)
@@ -1046,7 +1046,7 @@ void rows_in_orders(struct mvcc *m, size_t number, row_step *each, void *ctx, st
 		answer_unsupported(m, a, "triggers of many rows, in an order that matters");
 		return;
 	}
-	pick_way(open ? 0 : trials[pick].way, number, order);
+	nth_order(open ? 0 : trials[pick].way, number, order);
 	run_rows(m, order, number, each, ctx, a);
 }
 

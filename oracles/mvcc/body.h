@@ -55,6 +55,9 @@ bool fires_at_once(struct mvcc *m, struct write_answer *answer);
 
 /* Calls `each` for every number below `count`, in an order that only the server knows: those that make
  * a difference are tried. */
+/* The way-th permutation of 0 .. count - 1. */
+void nth_order(uint32_t way, size_t count, uint32_t *order);
+
 typedef void row_step(struct mvcc *m, void *ctx, size_t number, struct write_answer *answer);
 void rows_in_orders(
 	struct mvcc *m, size_t count, row_step *each, void *ctx, struct write_answer *answer);

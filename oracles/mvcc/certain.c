@@ -8,8 +8,7 @@
  */
 #include "mvcc/solver.h"
 
-/* Which column of the table each column of the answer is.  False: some are no columns. */
-static bool answer_columns(
+bool answer_columns(
 	const struct plan *plan, const struct eval_table *def, uint32_t *columns, uint32_t width)
 {
 	const struct sql_item *item = plan->stmt->u.query->u.select.items;
@@ -41,12 +40,7 @@ static bool answer_columns(
 static bool changed_by_others(const struct mvcc *m, uint32_t table)
 {
 	for (size_t i = 0; i < m->foreign_count; i++) {
-		const struct foreign *f = &m->foreigns[i];
-
-		if (f->child == table &&
-			(f->on_delete == SQL_REF_CASCADE || f->on_delete == SQL_REF_SET_NULL ||
-				f->on_update == SQL_REF_CASCADE ||
-				f->on_update == SQL_REF_SET_NULL))
+		if (m->foreigns[i].child == table && foreign_carries_on(&m->foreigns[i]))
 			return true;
 	}
 	return false;

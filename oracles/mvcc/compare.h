@@ -15,7 +15,6 @@ bool compare_value(const struct eval_type *type, const struct eval_value *a, con
 /* *undecided: cannot be compared (rows left out, values redacted). */
 bool compare_result(struct mvcc *m, const struct eval_result *expected,
 	const struct execution_rows *recorded, bool *undecided) MUST_CHECK;
-/* More rows than expected, and each of them is one that was expected? */
 /* Is every recorded row one of those expected, each at most as often? */
 bool compare_within(struct mvcc *m, const struct eval_result *expected,
 	const struct execution_rows *recorded, bool *undecided);

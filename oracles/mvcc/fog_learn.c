@@ -121,29 +121,15 @@ static void clear_up(struct mvcc *m, struct store_version *v, const struct eval_
 /* Which column of the table each column of the answer is; false: not every one is there, and alone. */
 static bool columns_of(const struct plan *plan, const struct eval_table *def, uint32_t *columns)
 {
-	const struct sql_item *item = plan->stmt->u.query->u.select.items;
-	uint32_t count = 0;
-
-	if (item && !item->next && item->expr->kind == SQL_EXPR_STAR) {
-		for (uint32_t c = 0; c < def->column_count; c++) {
-			if (def->columns[c].invisible)
-				return false;
-			columns[c] = c;
-		}
-		return true;
-	}
-	for (; item; item = item->next) {
-		if (item->expr->kind != SQL_EXPR_COLUMN || count == def->column_count)
-			return false;
-		columns[count] = eval_table_column(def, item->expr->u.column.name);
-		for (uint32_t i = 0; i < count; i++) {
-			if (columns[i] == columns[count])
+	if (!answer_columns(plan, def, columns, def->column_count))
+		return false;
+	for (uint32_t c = 0; c < def->column_count; c++) {
+		for (uint32_t i = 0; i < c; i++) {
+			if (columns[i] == columns[c])
 				return false;
 		}
-		if (columns[count++] == UINT32_MAX)
-			return false;
 	}
-	return count == def->column_count;
+	return true;
 }
 
 static bool answer_rows(struct mvcc *m, const struct eval_table *def,

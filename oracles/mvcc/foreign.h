@@ -23,6 +23,13 @@ struct foreign {
 	uint32_t alive;             /* between the two */
 };
 
+/* Does what happens to a parent's row change or delete the child's? */
+static inline bool foreign_carries_on(const struct foreign *f)
+{
+	return f->on_delete == SQL_REF_CASCADE || f->on_delete == SQL_REF_SET_NULL ||
+	       f->on_update == SQL_REF_CASCADE || f->on_update == SQL_REF_SET_NULL;
+}
+
 /* Why a row is changed that refers to another: that one's change, by which key, and why it was
  * changed itself. */
 struct foreign_step {

@@ -37,12 +37,6 @@ void forget_all(struct mvcc *m, const char *reason)
 		forget_rows(m, i, true, reason);
 }
 
-static bool carries_on(const struct foreign *f)
-{
-	return f->on_delete == SQL_REF_CASCADE || f->on_delete == SQL_REF_SET_NULL ||
-	       f->on_update == SQL_REF_CASCADE || f->on_update == SQL_REF_SET_NULL;
-}
-
 void forget_written(struct mvcc *m, const char *reason)
 {
 	const struct plan *plan = m->now_plan;
@@ -92,7 +86,7 @@ void forget_written(struct mvcc *m, const char *reason)
 			const struct foreign *f = &m->foreigns[i];
 
 			if (!f->alive || !forgotten[f->parent] || forgotten[f->child] == FORGOTTEN_ALL ||
-				!carries_on(f))
+				!foreign_carries_on(f))
 				continue;
 			forget_rows(m, f->child, true, reason);
 			forgotten[f->child] = FORGOTTEN_ALL;

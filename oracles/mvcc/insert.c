@@ -587,13 +587,15 @@ static bool order_many(struct mvcc *m, const struct store_table *table, struct e
 	return true;
 }
 
+enum { ORDER_ROWS_MAX = 4 };
+
 /* A query's rows come in an order that is not known.  Where it matters each is tried. */
 static bool order_rows(struct mvcc *m, const struct plan *plan, struct store_table *table,
 	struct eval_rows *rows, struct write_answer *a)
 {
 	const struct sql_insert *insert = plan->stmt->u.insert;
 	const struct eval_value **order;
-	uint32_t ways = 1, pick;
+	uint32_t ways = 1, numbers[ORDER_ROWS_MAX];
 
 	if (!insert->query || rows->count < 2)
 		return true;
@@ -607,22 +609,14 @@ static bool order_rows(struct mvcc *m, const struct plan *plan, struct store_tab
 			 plan->stmt->kind == SQL_STMT_REPLACE) ||
 			!rows_meet(m, table, rows)))
 		return true;
-	if (rows->count > 4)
+	if (rows->count > ORDER_ROWS_MAX)
 		return order_many(m, table, rows, a);
 	for (uint32_t i = 2; i <= rows->count; i++)
 		ways *= i;
-	pick = choose(m, ways);
+	nth_order(choose(m, ways), rows->count, numbers);
 	order = arena_alloc(&m->scratch, rows->count * sizeof(*order));
-	memcpy(order, rows->row, rows->count * sizeof(*order));
-	/* The pick-th permutation: which of the rest comes next, again and again. */
-	for (size_t i = 0; i < rows->count; i++) {
-		size_t left = rows->count - i, at = i + pick % left;
-		const struct eval_value *next = order[at];
-
-		pick /= (uint32_t)left;
-		memmove(order + i + 1, order + i, (at - i) * sizeof(*order));
-		order[i] = next;
-	}
+	for (size_t i = 0; i < rows->count; i++)
+		order[i] = rows->row[numbers[i]];
 	rows->row = order;
 	return true;
 }

@@ -116,20 +116,6 @@ static bool written_twice(const struct plan *plan)
 	return false;
 }
 
-static bool sets_column(const struct plan *plan, const struct eval_table *def,
-	const uint32_t *columns, uint32_t count)
-{
-	for (const struct sql_assign *set = plan->stmt->u.update->set; set; set = set->next) {
-		uint32_t column = eval_table_column(def, set->target->u.column.name);
-
-		for (uint32_t i = 0; i < count; i++) {
-			if (columns[i] == column)
-				return true;
-		}
-	}
-	return false;
-}
-
 /* Does the statement do anything that the foreign keys of a target are about?  An UPDATE of other
  * columns does not. */
 static bool concerns_keys(struct mvcc *m, const struct plan *plan, uint32_t table)
@@ -144,8 +130,8 @@ static bool concerns_keys(struct mvcc *m, const struct plan *plan, uint32_t tabl
 		if (plan->stmt->kind == SQL_STMT_DELETE
 				? f->parent == table
 				: (f->parent == table &&
-					  sets_column(plan, def, f->parent_columns, f->count)) ||
-					  (f->child == table && sets_column(plan, def,
+					  plan_sets(plan->stmt->u.update->set, def, f->parent_columns, f->count)) ||
+					  (f->child == table && plan_sets(plan->stmt->u.update->set, def,
 									f->child_columns, f->count)))
 			return true;
 	}

@@ -130,18 +130,6 @@ static uint32_t trigger_events(struct span triggers)
 	return mp.bad ? WRITE_ANY : events;
 }
 
-/* Old traces do not tell of triggers, but the scenario that made one does. */
-static bool makes_triggers(struct span scenario)
-{
-	static const char word[] = "trigger";
-
-	for (size_t i = 0; i + sizeof(word) - 1 <= scenario.len; i++) {
-		if ((scenario.ptr[i] | 32) == 't' && span_ieq_str(span_of(scenario.ptr + i, sizeof(word) - 1), word))
-			return true;
-	}
-	return false;
-}
-
 /* One store does not model several that follow each other. */
 static bool several_nodes(const struct execution *e)
 {
@@ -154,7 +142,8 @@ static bool several_nodes(const struct execution *e)
 
 static void open_tables(struct mvcc *m)
 {
-	bool triggers = makes_triggers(m->schedule->execution->scenario);
+	/* Old traces do not tell of triggers, but the scenario that made one does. */
+	bool triggers = span_ihas(m->schedule->execution->scenario, "trigger");
 	bool nodes = several_nodes(m->schedule->execution);
 
 	for (uint32_t i = 0; i < m->store.table_count; i++) {

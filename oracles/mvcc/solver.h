@@ -378,6 +378,10 @@ void end_those_who_left(struct mvcc *m);
 
 /* certain.c: is the answer at hand, which contradicts, wrong in every order? */
 bool answer_is_impossible(struct mvcc *m);
+/* Of a query of one table: which of its columns each of the answer is.  False: some are none, or they are not
+ * `width`. */
+bool answer_columns(const struct plan *plan, const struct eval_table *def, uint32_t *columns,
+	uint32_t width);
 
 /* points.c: what WHERE says of primary keys, as plan->reach */
 void plan_points(struct mvcc *m, struct plan *plan, const struct sql_expr *where);

@@ -191,10 +191,10 @@ struct store_record *store_find(
 bool store_same_record(struct store *store, const struct store_table *table,
 	const struct eval_value *a, const struct eval_value *b);
 
-/* Has it parts that are prefixes of columns, or expressions? */
 /* Has the row, or had one that was ever in the table, characters in a unique key whose weight we do
  * not know?  Then it is not known which keys are equal. */
 bool store_odd_keys(struct store_table *table, const struct eval_value *row);
+/* Has it parts that are prefixes of columns, or expressions? */
 bool key_is_partial(const struct eval_index *index);
 /* Equal key values, none of them NULL.  `index` has no expression parts. */
 bool store_key_equal(const struct eval_table *def, const struct eval_index *index,
