@@ -18,17 +18,6 @@ struct programs {
 
 /* ---- which there are ---- */
 
-static bool holds(struct span text, const char *word)
-{
-	size_t len = strlen(word);
-
-	for (size_t i = 0; i + len <= text.len; i++) {
-		if ((text.ptr[i] | 32) == word[0] && span_ieq_str(span_of(text.ptr + i, len), word))
-			return true;
-	}
-	return false;
-}
-
 /* May the text define a program, or do away with one?  A look at its words: it may be a piece of what is put
  * together. */
 static bool may_define(struct span text)
@@ -38,8 +27,8 @@ static bool may_define(struct span text)
 					 "schema"};
 
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
-		for (size_t j = 0; holds(text, verbs[i]) && j < ARRAY_LEN(things); j++) {
-			if (holds(text, things[j]))
+		for (size_t j = 0; span_ihas(text, verbs[i]) && j < ARRAY_LEN(things); j++) {
+			if (span_ihas(text, things[j]))
 				return true;
 		}
 	}
@@ -123,7 +112,7 @@ void programs_open(struct mvcc *m)
 		const struct schedule_stmt *stmt = &m->schedule->stmts[i];
 
 		all->unknown |= may_define(stmt->in->sql) || stmt->in->record.flags & STMT_OPAQUE;
-		calls |= holds(stmt->in->sql, "call") || holds(stmt->in->sql, "execute");
+		calls |= span_ihas(stmt->in->sql, "call") || span_ihas(stmt->in->sql, "execute");
 	}
 	all->unknown |= calls && defines;
 }
@@ -526,12 +515,21 @@ static const struct program *next_trigger(const struct mvcc *m, uint32_t table, 
 	return found;
 }
 
-static uint32_t triggers_of(const struct mvcc *m, uint32_t table, uint32_t event)
+/* How many there are, and the largest of their positions. */
+static uint32_t triggers_of(const struct mvcc *m, uint32_t table, uint32_t event, uint32_t *last)
 {
 	uint32_t count = 0;
 
-	for (size_t i = 0; i < m->programs->count; i++)
-		count += is_trigger_of(m, &m->programs->list[i], table, event);
+	*last = 0;
+	for (size_t i = 0; i < m->programs->count; i++) {
+		const struct program *p = &m->programs->list[i];
+
+		if (!is_trigger_of(m, p, table, event))
+			continue;
+		count++;
+		if (p->in->position > *last)
+			*last = p->in->position;
+	}
 	return count;
 }
 
@@ -558,12 +556,17 @@ static bool asks_for_number(const struct program *p, const struct eval_table *de
 static const struct firing *plan_firing(
 	struct mvcc *m, struct plan *plan, const struct session_settings *settings)
 {
-	uint32_t table = plan->tables[0], same, count = 0;
+	enum { TRIGGERS_MAX = 1000 };
+	uint32_t table = plan->tables[0], same, count = 0, last;
+	uint32_t all = triggers_of(m, table, plan->events, &last);
 	const struct eval_table *def = m->store.tables[table].def;
 	struct firing *f = arena_zero(&m->plans_arena, sizeof(*f));
 
+	/* A position that no server gives would be counted up to. */
+	if (last > TRIGGERS_MAX)
+		return NULL;
 	for (int after = 0; after < 2; after++) {
-		for (uint32_t position = 0; position <= m->programs->count; position++) {
+		for (uint32_t position = 0; position <= last; position++) {
 			const struct program *p = next_trigger(m, table, plan->events, after, position, &same);
 			const struct body *body;
 
@@ -581,7 +584,7 @@ static const struct firing *plan_firing(
 			count++;
 		}
 	}
-	return count == triggers_of(m, table, plan->events) ? f : NULL;
+	return count == all ? f : NULL;
 }
 
 /* Statements whose triggers can be executed: they write one table, and read none that the triggers
