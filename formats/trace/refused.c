@@ -93,20 +93,22 @@ static bool no_such_procedure(struct span rest, struct span database, struct spa
 
 bool stmt_refused(struct span text, struct span database, unsigned error, struct span error_text)
 {
-	bool versioned = span_ihas(text, "/*!") || span_ihas(text, "/*M!");
 	struct span rest, verb;
+	bool versioned;
 
+	/* Before anything is looked at: it is asked of every answer. */
 	if (error != ER_PARSE_ERROR && error != ER_UNKNOWN_STMT_HANDLER && error != ER_SP_DOES_NOT_EXIST)
 		return false;
 	/* COM_STMT_EXECUTE itself. */
 	if (error == ER_UNKNOWN_STMT_HANDLER && span_ihas(error_text, "stmt_execute"))
 		return true;
+	versioned = span_ihas(text, "/*!") || span_ihas(text, "/*M!");
 	text = skip_comments(text);
 	while (text.len && (is_blank(text.ptr[text.len - 1]) || text.ptr[text.len - 1] == ';'))
 		text.len--;
 	/* Perhaps several statements; a comment that the server looks into, or one of another kind. */
-	if (!text.len || memchr(text.ptr, ';', text.len) || versioned || text.ptr[0] == '-' ||
-		text.ptr[0] == '#')
+	if (!text.len || memchr(text.ptr, ';', text.len) || text.ptr[0] == '-' ||
+		text.ptr[0] == '#' || versioned)
 		return false;
 	rest = text;
 	verb = take_name(&rest);
