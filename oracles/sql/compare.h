@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Comparison, logic, IN, BETWEEN, LIKE: how two values meet, and three-valued truth. */
+/* Comparison (compare.c), logic.c, between.c, in.c, like.c: how two values meet, and three-valued truth. */
 #ifndef SQL_COMPARE_H
 #define SQL_COMPARE_H
 
 #include "sql/node.h"
+
+enum cmp_class { CMP_STRING, CMP_INT, CMP_DECIMAL, CMP_REAL, CMP_TIME, CMP_NULL };
+
+enum cmp_class class_of(const struct eval_type *type);
+/* MariaDB compares these as DECIMALs, all digits of either; MySQL as DOUBLEs. */
+bool integer_and_text(enum cmp_class a, enum cmp_class b);
+/* A subquery without tables is constant to the servers, and so is what is made of it. */
+bool may_be_constant(const struct node *n);
+bool is_bigint_column(const struct node *n);
 
 /* How two expressions are compared: in which type, under which collation. */
 struct comparison {
@@ -24,6 +33,16 @@ bool comparison_of(struct compiler *c, const struct node *a, const struct node *
 /* The same as the operators =, < ... compare. */
 bool operator_comparison_of(struct compiler *c, const struct node *a, const struct node *b,
 	struct comparison *out) MUST_CHECK;
+/* Without the collation: IN and BETWEEN have one for all of their operands. */
+bool comparison_type_of(struct compiler *c, const struct node *a, const struct node *b,
+	struct comparison *out) MUST_CHECK;
+/* What the operators do and IN, BETWEEN and CASE do not. */
+void as_operator(struct compiler *c, const struct node *a, const struct node *b,
+	struct comparison *how);
+/* A constant text beside a BIGINT column: see `ahead`.  MySQL makes it a number then, too, and it is an error in
+ * strict mode whether it is asked for or not. */
+void note_ahead(struct compiler *c, const struct node *column, const struct node *constant,
+	struct comparison *how);
 /* Neither value is NULL.  *null: one has no value in the type of the comparison. */
 int compare_as(struct run *run, const struct comparison *how, const struct eval_type *at,
 	const struct eval_value *a, const struct eval_type *bt, const struct eval_value *b,
@@ -55,6 +74,11 @@ bool has_null(const struct node *n);
 /* Somewhere within: MariaDB takes (NULL, 1) = (1, 1) for never NULL, and says so where IS NULL asks. */
 bool compares_rows(const struct node *n);
 struct node *compile_row(struct compiler *c, const struct sql_expr *e);
+
+static inline struct eval_value truth(bool b)
+{
+	return eval_int(b);
+}
 
 /* Truth of op given the order of two values that are not NULL. */
 bool order_satisfies(enum sql_op op, int order);

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Three-valued logic: AND, OR, XOR, NOT, IS. */
+#include "sql/compare.h"
+#include "sql/compile.h"
+
+#include <math.h>
+
+#include "sql/release.h"
+
+static struct eval_value run_and(const struct node *n, struct frame *f)
+{
+	bool unknown = false;
+
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		struct eval_value v = node_run(n->args[i], f);
+		bool is = v.kind != EVAL_NULL && to_bool(f->run, &n->args[i]->type, &v);
+
+		if (v.kind == EVAL_NULL)
+			unknown = true;
+		else if (!is && !f->run->failed)
+			return truth(false);
+		if (f->run->failed) {
+			/* Where NULL is as good as false (WHERE, IF) the rest is not asked for. */
+			if (unknown && f->run->outcome->status == EVAL_ERROR) {
+				f->run->outcome->status = EVAL_OK;
+				outcome_unsupported(f->run->outcome, "an error behind NULL AND");
+			}
+			break;
+		}
+	}
+	return unknown ? EVAL_NULL_VALUE : truth(true);
+}
+
+static struct eval_value run_or(const struct node *n, struct frame *f)
+{
+	bool unknown = false;
+
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		struct eval_value v = node_run(n->args[i], f);
+
+		if (v.kind == EVAL_NULL)
+			unknown = true;
+		else if (to_bool(f->run, &n->args[i]->type, &v))
+			return truth(true);
+		if (f->run->failed)
+			break;
+	}
+	return unknown ? EVAL_NULL_VALUE : truth(false);
+}
+
+static struct eval_value run_xor(const struct node *n, struct frame *f)
+{
+	struct eval_value a = node_run(n->args[0], f), b;
+
+	if (a.kind == EVAL_NULL) /* the second is not asked for */
+		return a;
+	(void)to_bool(f->run, &n->args[0]->type, &a); /* an error in strict mode comes first */
+	b = node_run(n->args[1], f);
+	if (f->run->env->flavour == SQL_MARIADB && mariadb_2026(f->run->env) != 1 &&
+		(b.kind != EVAL_NULL || f->run->strict) &&
+		!(type_is_int(&n->args[0]->type) && type_is_int(&n->args[1]->type)))
+		return run_unsupported(f->run, "XOR of other than integers in older releases");
+	if (b.kind == EVAL_NULL)
+		return b;
+	return truth(
+		to_bool(f->run, &n->args[0]->type, &a) != to_bool(f->run, &n->args[1]->type, &b));
+}
+
+static struct eval_value run_not(const struct node *n, struct frame *f)
+{
+	struct eval_value v = node_run(n->args[0], f);
+
+	if (v.kind == EVAL_NULL)
+		return v;
+	/* NOT NOT x is x <> 0 to MariaDB, which compares what is printed. */
+	if (v.kind == EVAL_DECIMAL && n->args[0]->type.kind == EVAL_T_DECIMAL &&
+		v.dec->scale > n->args[0]->type.decimals && v.dec->count) {
+		struct decimal printed;
+
+		if (decimal_round(v.dec, n->args[0]->type.decimals, DECIMAL_HALF_UP, &printed) &&
+			!printed.count)
+			return run_unsupported(f->run, "NOT of a quotient that is almost zero");
+	}
+	/* To MySQL it is x = 0, which DOUBLEs with decimals almost are. */
+	if (v.kind == EVAL_DOUBLE && v.d != 0 && n->args[0]->type.kind == EVAL_T_DOUBLE &&
+		n->args[0]->type.decimals < EVAL_NOT_FIXED &&
+		fabs(v.d) < 5 / pow(10, n->args[0]->type.decimals + 1))
+		return run_unsupported(f->run, "NOT of a DOUBLE that is almost zero");
+	return truth(!to_bool(f->run, &n->args[0]->type, &v));
+}
+
+struct node *compile_logic(struct compiler *c, const struct sql_expr *e, enum sql_op op,
+	struct node *l, struct node *r)
+{
+	struct node *n = node_new(c,
+		op == SQL_OP_AND  ? run_and
+		: op == SQL_OP_OR ? run_or
+				  : run_xor,
+		e, 2);
+
+	if (node_is_row(l) || node_is_row(r))
+		return compile_error(c, 1241, "a row where a value is wanted");
+	if (n->fn == run_xor && !(type_is_int(&l->type) && type_is_int(&r->type)) &&
+		compile_mysql_5(c, "MySQL before 8.0: XOR of other than integers"))
+		return NULL;
+	if (c->env->flavour == SQL_MARIADB && c->env->version < 100600 && l->literal &&
+		type_is_string(&l->type) && r->constant && !r->literal)
+		return compile_unsupported(c, "MariaDB 10.5: a string literal AND or OR a constant");
+	n->args[0] = l;
+	n->args[1] = r;
+	n->op = (uint8_t)op;
+	n->type = type_bool();
+	return n;
+}
+
+/* Numbers that a condition, or AND and OR beside a constant, make integers of: 0.3 is false then. */
+static bool has_fraction(const struct node *n)
+{
+	if (n->fn == run_and || n->fn == run_or)
+		return has_fraction(n->args[0]) || has_fraction(n->args[1]);
+	return !type_is_int(&n->type) && n->type.kind != EVAL_T_NULL;
+}
+
+struct node *compile_condition(struct compiler *c, const struct sql_expr *e)
+{
+	struct node *n = compile_value(c, e);
+
+	if (n && has_fraction(n) &&
+		(mysql_5(c->env) || (c->env->flavour == SQL_MARIADB && c->env->version < 100600)))
+		return compile_unsupported(c, "a condition that is no integer in older releases");
+	return n;
+}
+
+/* NOT (NOT (x <= ANY (...))): all but MySQL 9.7 turn ANY and ALL about once, and the comparison twice. */
+static bool denies_again(const struct sql_expr *e, bool denied)
+{
+	if (e->kind == SQL_EXPR_UNARY && (e->op == SQL_OP_NOT || e->op == SQL_OP_BANG))
+		return denies_again(e->u.binary.left, true);
+	if (e->kind == SQL_EXPR_BINARY && (e->op == SQL_OP_AND || e->op == SQL_OP_OR))
+		return denies_again(e->u.binary.left, denied) || denies_again(e->u.binary.right, denied);
+	return denied && e->kind == SQL_EXPR_QUANTIFIED &&
+	       (e->op != SQL_OP_EQ || e->quantifier == SQL_ALL);
+}
+
+struct node *compile_not(struct compiler *c, const struct sql_expr *e, struct node *arg)
+{
+	struct node *n = node_new(c, run_not, e, 1);
+
+	if ((c->env->flavour == SQL_MARIADB || c->env->version < 90700) &&
+		denies_again(e->u.binary.left, false))
+		return compile_unsupported(c, "NOT of NOT of ANY or ALL");
+	if (node_is_row(arg))
+		return compile_error(c, 1241, "a row where a value is wanted");
+	n->args[0] = arg;
+	n->op = SQL_OP_NOT;
+	n->type = type_bool();
+	return n;
+}
+
+static struct eval_value run_is(const struct node *n, struct frame *f)
+{
+	bool of_truth = n->op == SQL_OP_IS_TRUE || n->op == SQL_OP_IS_FALSE;
+	struct eval_value v = of_truth ? node_run(n->args[0], f) : node_carry(n->args[0], f);
+	bool is = false;
+
+	switch (n->op) {
+	case SQL_OP_IS_TRUE:
+		is = v.kind != EVAL_NULL && to_bool(f->run, &n->args[0]->type, &v);
+		break;
+	case SQL_OP_IS_FALSE:
+		is = v.kind != EVAL_NULL && !to_bool(f->run, &n->args[0]->type, &v);
+		break;
+	default:
+		is = v.kind == EVAL_NULL;
+		if (f->run->failed && f->run->outcome->status == EVAL_ERROR) {
+			/* What cannot be NULL is not computed. */
+			f->run->outcome->status = EVAL_OK;
+			run_unsupported(f->run, "an error in what IS NULL asks");
+		}
+		break;
+	}
+	return truth(is != n->aux);
+}
+
+struct node *compile_is(struct compiler *c, const struct sql_expr *e, struct node *arg)
+{
+	struct node *n = node_new(c, run_is, e, 1);
+
+	if (e->op == SQL_OP_IS_JSON)
+		return compile_unsupported(c, "IS JSON");
+	if (node_is_row(arg))
+		return compile_error(c, 1241, "a row where a value is wanted");
+	if (c->env->flavour == SQL_MARIADB && e->op != SQL_OP_IS_TRUE && e->op != SQL_OP_IS_FALSE &&
+		compares_rows(arg))
+		return compile_unsupported(c, "IS NULL of a comparison of rows");
+	n->args[0] = arg;
+	n->op = e->op;
+	n->aux = e->negated;
+	n->type = type_bool();
+	return n;
+}
