@@ -38,27 +38,20 @@ static struct eval_value run_aggregate(const struct node *n, struct frame *f)
 	return f->aggregates[n->u.number];
 }
 
-bool node_aggregates(const struct node *n)
+static bool is_aggregate(const struct node *n)
 {
-	if (n->fn == run_aggregate)
-		return true;
-	for (uint32_t i = 0; i < n->arg_count; i++) {
-		if (node_aggregates(n->args[i]))
-			return true;
-	}
-	return false;
+	return n->fn == run_aggregate;
 }
 
-/* Does a column of this very query stand in it, outside of subqueries? */
-static bool has_own_column(const struct node *n)
+bool node_aggregates(const struct node *n)
 {
-	if (n->column && n->u.at.depth == 0)
-		return true;
-	for (uint32_t i = 0; i < n->arg_count; i++) {
-		if (has_own_column(n->args[i]))
-			return true;
-	}
-	return false;
+	return node_any(n, is_aggregate);
+}
+
+/* A column of this very query. */
+static bool is_own_column(const struct node *n)
+{
+	return n->column && n->u.at.depth == 0;
 }
 
 static bool names_column(const struct eval_query *q, const struct node *n)
@@ -69,7 +62,7 @@ static bool names_column(const struct eval_query *q, const struct node *n)
 		for (int64_t i = 0; i < n->u.number && a; i++)
 			a = a->next;
 		for (uint32_t i = 0; a && i < a->arg_count; i++) {
-			if (has_own_column(a->args[i]))
+			if (node_any(a->args[i], is_own_column))
 				return true;
 		}
 		return false;
@@ -107,22 +100,16 @@ bool has_long_text(const struct node *n)
 	return false;
 }
 
-/* Is there a text in it that was made one of another character set?  The temporary table that keeps the
+/* A text that was made one of another character set.  The temporary table that keeps the
  * least one may have the bytes of the one and the set of the other. */
 static bool changes_charset(const struct node *n)
 {
 	const struct sql_expr *e = n->expr;
 
-	if (e && (e->kind == SQL_EXPR_CAST || e->kind == SQL_EXPR_CONVERT_USING) &&
-		type_is_string(&n->type) && type_is_string(&n->args[0]->type) &&
-		collation_charset(n->type.collation) !=
-			collation_charset(n->args[0]->type.collation))
-		return true;
-	for (uint32_t i = 0; i < n->arg_count; i++) {
-		if (changes_charset(n->args[i]))
-			return true;
-	}
-	return false;
+	return e && (e->kind == SQL_EXPR_CAST || e->kind == SQL_EXPR_CONVERT_USING) &&
+	       type_is_string(&n->type) && type_is_string(&n->args[0]->type) &&
+	       collation_charset(n->type.collation) !=
+		       collation_charset(n->args[0]->type.collation);
 }
 
 /* 1 on MariaDB. */
@@ -202,7 +189,8 @@ static bool aggregate_type(struct compiler *c, struct aggregate *a)
 		if (a->type.kind == EVAL_T_FLOAT && compile_mysql_5(c, "MySQL before 8.0: a computed FLOAT"))
 			return false;
 		if (a->type.kind == EVAL_T_STRING &&
-			(changes_charset(a->args[0]) || a->type.coercibility == COERCIBLE_NONE)) {
+			(node_any(a->args[0], changes_charset) ||
+				a->type.coercibility == COERCIBLE_NONE)) {
 			compile_unsupported(c, "MIN or MAX of a text of changed set or no collation");
 			return false;
 		}
@@ -291,7 +279,7 @@ static bool belongs_here(const struct scope *scope, const struct aggregate *a)
 	if (!scope->outer_reach)
 		return true;
 	for (uint32_t i = 0; i < a->arg_count; i++) {
-		if (has_own_column(a->args[i]))
+		if (node_any(a->args[i], is_own_column))
 			return true;
 	}
 	return a->arg_count == 0;

@@ -8,10 +8,8 @@
 
 #include "sql/release.h"
 
-bool has_wide_text(const struct node *n)
+static bool is_wide_text(const struct node *n)
 {
-	if (!n)
-		return false;
 	if (n->expr && n->expr->kind == SQL_EXPR_SUBQUERY && type_is_string(&n->type) &&
 		charset_max_bytes(collation_charset(n->type.collation)) > 1)
 		return true;
@@ -21,16 +19,15 @@ bool has_wide_text(const struct node *n)
 			span_ieq_str(n->expr->u.call.name, "oct")) &&
 		charset_max_bytes(collation_charset(n->type.collation)) > 1)
 		return true;
-	if (type_is_string(&n->type) &&
-		charset_max_bytes(collation_charset(n->type.collation)) > 1 &&
-		(n->column || (n->literal && n->u.value.kind == EVAL_STRING &&
-				      !text_is_ascii(n->u.value.s))))
-		return true;
-	for (uint32_t i = 0; i < n->arg_count; i++) {
-		if (has_wide_text(n->args[i]))
-			return true;
-	}
-	return false;
+	return type_is_string(&n->type) &&
+	       charset_max_bytes(collation_charset(n->type.collation)) > 1 &&
+	       (n->column || (n->literal && n->u.value.kind == EVAL_STRING &&
+				     !text_is_ascii(n->u.value.s)));
+}
+
+bool has_wide_text(const struct node *n)
+{
+	return node_any(n, is_wide_text);
 }
 
 /* A number that is found by comparing texts. */

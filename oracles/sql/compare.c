@@ -705,7 +705,7 @@ static bool note_row(void *ctx, const struct sql_expr *e)
 	return true;
 }
 
-bool compares_rows(const struct node *n)
+static bool is_row_comparison(const struct node *n)
 {
 	bool found = false;
 
@@ -713,11 +713,10 @@ bool compares_rows(const struct node *n)
 		return true;
 	if (n->expr && n->expr->kind == SQL_EXPR_SUBQUERY)
 		sql_walk_expr(n->expr, &(struct sql_visitor){.expr = note_row, .ctx = &found});
-	if (found)
-		return true;
-	for (uint32_t i = 0; i < n->arg_count; i++) {
-		if (n->args[i] && compares_rows(n->args[i]))
-			return true;
-	}
-	return false;
+	return found;
+}
+
+bool compares_rows(const struct node *n)
+{
+	return node_any(n, is_row_comparison);
 }

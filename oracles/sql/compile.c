@@ -48,6 +48,19 @@ struct node *node_new(
 	return n;
 }
 
+bool node_any(const struct node *n, bool (*is)(const struct node *n))
+{
+	if (!n)
+		return false;
+	if (is(n))
+		return true;
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		if (node_any(n->args[i], is))
+			return true;
+	}
+	return false;
+}
+
 bool compile_list(struct compiler *c, const struct sql_exprs *list, struct node **out)
 {
 	for (const struct sql_expr *e = list->first; e; e = e->next) {

@@ -648,16 +648,10 @@ const struct eval_table *eval_change_table(const struct eval_change *change)
 	return change->table;
 }
 
-/* Has a condition a string in it that is the same for every row? */
-static bool has_constant_string(const struct node *n)
+/* A string that is the same for every row. */
+static bool is_constant_string(const struct node *n)
 {
-	if (n->constant && type_is_string(&n->type))
-		return true;
-	for (uint32_t i = 0; i < n->arg_count; i++) {
-		if (has_constant_string(n->args[i]))
-			return true;
-	}
-	return false;
+	return n->constant && type_is_string(&n->type);
 }
 
 /* Strict mode for a condition.  MariaDB turns it on when it begins to change rows.  Constants that
@@ -672,7 +666,7 @@ static void begin_strict_condition(struct run *run, const struct eval_change *ch
 	if (change->is_delete || change->where->constant)
 		run->strict = false;
 	else
-		run->folded = has_constant_string(change->where);
+		run->folded = node_any(change->where, is_constant_string);
 }
 
 bool eval_change_test(const struct eval_change *change, struct arena *arena,

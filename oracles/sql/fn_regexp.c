@@ -400,40 +400,27 @@ static bool compile_pattern(struct compiler *c, struct node *n)
 }
 
 /* MySQL makes a function of NULL the literal NULL, which is binary; a subquery may hold one. */
+static bool may_be_null(const struct node *n)
+{
+	return n->type.kind == EVAL_T_NULL || (n->expr && n->expr->kind == SQL_EXPR_SUBQUERY);
+}
+
 bool has_null(const struct node *n)
 {
-	if (n->type.kind == EVAL_T_NULL || (n->expr && n->expr->kind == SQL_EXPR_SUBQUERY))
-		return true;
-	for (uint32_t i = 0; i < n->arg_count; i++) {
-		if (has_null(n->args[i]))
-			return true;
-	}
-	return false;
+	return node_any(n, may_be_null);
 }
 
 /* Of a pattern: MariaDB may read another text, and say that it is wrong. */
-static bool has_subquery(const struct node *n)
+static bool is_subquery(const struct node *n)
 {
-	if (n->expr && n->expr->kind == SQL_EXPR_SUBQUERY)
-		return true;
-	for (uint32_t i = 0; i < n->arg_count; i++) {
-		if (has_subquery(n->args[i]))
-			return true;
-	}
-	return false;
+	return n->expr && n->expr->kind == SQL_EXPR_SUBQUERY;
 }
 
 /* MariaDB's REGEXP_SUBSTR that finds nothing is '' to most, and NULL as a pattern. */
-static bool computes_regexp(const struct node *n)
+static bool calls_regexp(const struct node *n)
 {
-	if (n->expr && n->expr->kind == SQL_EXPR_CALL && n->expr->u.call.name.len > 7 &&
-		span_ieq_str(span_of(n->expr->u.call.name.ptr, 7), "regexp_"))
-		return true;
-	for (uint32_t i = 0; i < n->arg_count; i++) {
-		if (computes_regexp(n->args[i]))
-			return true;
-	}
-	return false;
+	return n->expr && n->expr->kind == SQL_EXPR_CALL && n->expr->u.call.name.len > 7 &&
+	       span_ieq_str(span_of(n->expr->u.call.name.ptr, 7), "regexp_");
 }
 
 static struct node *compile_arguments(struct compiler *c, struct node *n, const char *name)
@@ -447,9 +434,9 @@ static struct node *compile_arguments(struct compiler *c, struct node *n, const 
 			n->args[i]->type.coercibility > 4 || has_null(n->args[i]))
 			return compile_unsupported(c, "MySQL: REGEXP of other than texts");
 	}
-	if (n->args[1]->arg_count && computes_regexp(n->args[1]))
+	if (n->args[1]->arg_count && node_any(n->args[1], calls_regexp))
 		return compile_unsupported(c, "a regular expression that another computes");
-	if (has_subquery(n->args[1]))
+	if (node_any(n->args[1], is_subquery))
 		return compile_unsupported(c, "a regular expression that a subquery computes");
 	if (!string_result(c, n, n->args, strings, name) || !compile_pattern(c, n))
 		return NULL;

@@ -48,28 +48,16 @@ static bool lengths_known(struct compiler *c, const struct node *n)
 	return true;
 }
 
-/* x'41' somewhere in what `n` computes: the server may change the literal itself. */
-static bool has_binary_literal(const struct node *n)
+/* x'41': the server may change the literal itself. */
+static bool is_binary_literal(const struct node *n)
 {
-	if (n->literal)
-		return type_is_string(&n->type) && n->type.collation == COLLATION_BINARY;
-	for (uint32_t i = 0; i < n->arg_count; i++) {
-		if (n->args[i] && has_binary_literal(n->args[i]))
-			return true;
-	}
-	return false;
+	return n->literal && type_is_string(&n->type) && n->type.collation == COLLATION_BINARY;
 }
 
-/* A literal of more than ASCII somewhere in what `n` computes. */
-static bool has_wide_literal(const struct node *n)
+/* A literal of more than ASCII. */
+static bool is_wide_literal(const struct node *n)
 {
-	if (n->literal)
-		return has_wide_text(n);
-	for (uint32_t i = 0; i < n->arg_count; i++) {
-		if (n->args[i] && has_wide_literal(n->args[i]))
-			return true;
-	}
-	return false;
+	return n->literal && has_wide_text(n);
 }
 
 bool string_result(struct compiler *c, struct node *n, struct node **args, uint32_t count,
@@ -97,7 +85,7 @@ bool string_result(struct compiler *c, struct node *n, struct node **args, uint3
 	 * literal itself, which RIGHT may return, as binary: later rows get another answer. */
 	for (uint32_t i = 0; i < count && n->collation == COLLATION_BINARY; i++) {
 		if (args[i]->arg_count && has_wide_text(args[i]) &&
-			(args[i]->fn == run_insert || has_wide_literal(args[i]))) {
+			(args[i]->fn == run_insert || node_any(args[i], is_wide_literal))) {
 			compile_unsupported(c, "INSERT() of bytes into a text");
 			return false;
 		}
@@ -341,38 +329,26 @@ struct node *compile_concat(
 /* LEFT, RIGHT or SUBSTRING of what is computed: its bytes stand in the buffer that was handed in. */
 static bool is_part_of_buffer(const struct node *n)
 {
-	if ((n->fn == run_left || n->fn == run_right || n->fn == run_substring) &&
-		!((n->args[0]->column || n->args[0]->literal) && type_is_string(&n->args[0]->type)))
-		return true;
-	for (uint32_t i = 0; i < n->arg_count; i++) {
-		if (is_part_of_buffer(n->args[i]))
-			return true;
-	}
-	return false;
+	return (n->fn == run_left || n->fn == run_right || n->fn == run_substring) &&
+	       !((n->args[0]->column || n->args[0]->literal) && type_is_string(&n->args[0]->type));
 }
 
 /* 'a' 'b', or anything that is longer in the statement than its value with quotes. */
-static bool has_joined_literal(const struct node *n)
+static bool is_joined_literal(const struct node *n)
 {
-	if (n->literal && n->expr && n->expr->kind == SQL_EXPR_LITERAL &&
-		n->expr->u.literal.kind == SQL_LIT_STRING && !n->expr->u.literal.charset.ptr &&
-		n->expr->loc.end - n->expr->loc.start > n->expr->u.literal.text.len + 2)
-		return true;
-	for (uint32_t i = 0; i < n->arg_count; i++) {
-		if (has_joined_literal(n->args[i]))
-			return true;
-	}
-	return false;
+	return n->literal && n->expr && n->expr->kind == SQL_EXPR_LITERAL &&
+	       n->expr->u.literal.kind == SQL_LIT_STRING && !n->expr->u.literal.charset.ptr &&
+	       n->expr->loc.end - n->expr->loc.start > n->expr->u.literal.text.len + 2;
 }
 
 /* MariaDB's CONCAT_WS writes over such a part when it is the third or a later one. */
 static struct node *compile_concat_ws(
 	struct compiler *c, struct node *n, const struct function *function)
 {
-	if (has_joined_literal(n->args[1])) /* it appends to the constant */
+	if (node_any(n->args[1], is_joined_literal)) /* it appends to the constant */
 		return compile_unsupported(c, "CONCAT_WS of a literal of several parts");
 	for (uint32_t i = 3; i < n->arg_count && c->env->flavour == SQL_MARIADB; i++) {
-		if (is_part_of_buffer(n->args[i]))
+		if (node_any(n->args[i], is_part_of_buffer))
 			return compile_unsupported(c, "CONCAT_WS of LEFT, RIGHT or SUBSTRING of what is computed");
 	}
 	return compile_all(c, n, function);
@@ -694,7 +670,7 @@ static struct eval_value run_pad(const struct node *n, struct frame *f)
 	if (f->run->env->flavour == SQL_MYSQL && n->args[0]->constant && !text_is_ascii(pad))
 		return run_unsupported(f->run, "MySQL: a constant padded with more than ASCII");
 	if (f->run->env->flavour == SQL_MARIADB && f->run->env->version >= 110000 &&
-		!text_is_ascii(pad) && has_binary_literal(n->args[0]))
+		!text_is_ascii(pad) && node_any(n->args[0], is_binary_literal))
 		return run_unsupported(f->run, "bytes padded with characters beyond ASCII");
 	chars = text_chars(set_of(n), s);
 	if ((uint64_t)length <= chars) {
@@ -869,7 +845,7 @@ static struct eval_value run_insert(const struct node *n, struct frame *f)
 static struct node *compile_repeat(struct compiler *c, struct node *n, const struct function *function)
 {
 	/* As INSERT() does. */
-	if (has_joined_literal(n->args[0]))
+	if (node_any(n->args[0], is_joined_literal))
 		return compile_unsupported(c, "REPEAT() of a literal of several parts");
 	return compile_first(c, n, function);
 }
@@ -883,10 +859,10 @@ static struct node *compile_insert_fn(
 		other_charset(c, n->args[0], n->args[3]))
 		return NULL;
 	if (n->args[0]->type.hybrid || n->args[0]->type.kind == EVAL_T_BIT ||
-		has_binary_literal(n->args[0]))
+		node_any(n->args[0], is_binary_literal))
 		return compile_unsupported(c, "INSERT() into a hexadecimal literal");
 	/* The servers write over the constant: the next row finds what this one left. */
-	if (has_joined_literal(n->args[0]))
+	if (node_any(n->args[0], is_joined_literal))
 		return compile_unsupported(c, "INSERT() into a literal of several parts");
 	/* MariaDB counts characters or bytes as the first text has it. */
 	if ((type_is_string(&n->args[3]->type) &&

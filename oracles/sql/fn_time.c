@@ -339,17 +339,10 @@ static struct eval_value run_extract(const struct node *n, struct frame *f)
 	return eval_int(t->neg ? -out : out);
 }
 
-/* Somewhere within, also as what COALESCE or CASE gives. */
 static bool casts_no_date(const struct node *n)
 {
-	if (n->expr && n->expr->kind == SQL_EXPR_CAST && n->arg_count &&
-		!type_is_temporal(&n->args[0]->type))
-		return true;
-	for (uint32_t i = 0; i < n->arg_count; i++) {
-		if (casts_no_date(n->args[i]))
-			return true;
-	}
-	return false;
+	return n->expr && n->expr->kind == SQL_EXPR_CAST && n->arg_count &&
+	       !type_is_temporal(&n->args[0]->type);
 }
 
 struct node *compile_extract(struct compiler *c, const struct sql_expr *e)
@@ -372,7 +365,8 @@ struct node *compile_extract(struct compiler *c, const struct sql_expr *e)
 		day_and_time((enum sql_unit)n->op))
 		return compile_unsupported(c, "EXTRACT from what was made a DATE, older MariaDB");
 	/* Releases before late 2026 look at the number or text under the cast again: 127 is a time. */
-	if (c->env->flavour == SQL_MARIADB && mariadb_2026(c->env) != 1 && casts_no_date(n->args[0]))
+	if (c->env->flavour == SQL_MARIADB && mariadb_2026(c->env) != 1 &&
+		node_any(n->args[0], casts_no_date))
 		return compile_unsupported(c, "EXTRACT from a cast of no date, older MariaDB");
 	if (c->env->flavour == SQL_MYSQL && day_and_time((enum sql_unit)n->op) && !n->args[0]->column &&
 		!compile_mysql_has(c, MYSQL_EXTRACT_DAY))

@@ -203,6 +203,8 @@ struct node *compile_error(struct compiler *c, unsigned error, const char *what)
 /* All arguments of a call, in order; NULL when one failed. */
 bool compile_list(struct compiler *c, const struct sql_exprs *list, struct node **out);
 
+/* Is it so of `n` or of anything within it?  Subqueries are not looked into. */
+bool node_any(const struct node *n, bool (*is)(const struct node *n));
 /* Is there a Unicode text in it that may have more than ASCII? */
 bool has_wide_text(const struct node *n);
 /* The coercibility of a string whose collation nobody can tell: see aggregate_collation(). */

@@ -77,15 +77,14 @@ static struct eval_value run_window(const struct node *n, struct frame *f)
 	return m;
 }
 
+static bool is_window(const struct node *n)
+{
+	return n->fn == run_window;
+}
+
 bool node_windows(const struct node *n)
 {
-	if (n->fn == run_window)
-		return true;
-	for (uint32_t i = 0; i < n->arg_count; i++) {
-		if (node_windows(n->args[i]))
-			return true;
-	}
-	return false;
+	return node_any(n, is_window);
 }
 
 static bool literal_number(struct compiler *c, const struct sql_expr *e, uint64_t *out)
