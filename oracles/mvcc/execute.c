@@ -912,15 +912,13 @@ bool leaves_out_rows(const struct plan *plan, const struct record_stmt *r)
 	       plan->stmt->u.del->flags & SQL_DML_IGNORE && r->warnings;
 }
 
-bool execute(struct mvcc *m, uint32_t index)
+/* Statements that are not executed because of what they are or where they stand, whatever they answered: true,
+ * and judged. */
+static bool set_aside(struct mvcc *m, uint32_t index)
 {
 	const struct schedule_stmt *stmt = &m->schedule->stmts[index];
-	const struct plan *plan;
-	const char *fogged;
-	bool ok;
+	const struct plan *plan = m->now_plan;
 
-	begin_statement(m, index);
-	plan = m->now_plan;
 	if (plan->odd) {
 		if (!stmt->in->record.error)
 			TRAIL_SET(&m->store.trail, m->odd_sessions[stmt->in->session],
@@ -1016,13 +1014,15 @@ bool execute(struct mvcc *m, uint32_t index)
 			"statements beside a CALL, an EXECUTE or several statements in one text");
 		return true;
 	}
-	judge_wait(m);
-	for (uint32_t i = 0; i < m->follow_count; i++) {
-		if (m->follow[i] == index)
-			return follow(m, m->follow_open[i]);
-	}
-	if (concurrency_error(m, stmt->in->record.error, &ok))
-		return ok;
+	return false;
+}
+
+/* The same of what is known only once its wait and its deadlock are judged. */
+static bool set_aside_by_answer(struct mvcc *m, uint32_t index)
+{
+	const struct schedule_stmt *stmt = &m->schedule->stmts[index];
+	const struct plan *plan = m->now_plan;
+
 	/* One that failed changed nothing; what may have been changed all the same is not known by name any more
 	 * (define.c). */
 	if (plan->redefines && stmt->in->record.error) {
@@ -1079,6 +1079,28 @@ bool execute(struct mvcc *m, uint32_t index)
 						   : "DELETE IGNORE with warnings");
 		return true;
 	}
+	return false;
+}
+
+bool execute(struct mvcc *m, uint32_t index)
+{
+	const struct plan *plan;
+	const char *fogged;
+	bool ok;
+
+	begin_statement(m, index);
+	plan = m->now_plan;
+	if (set_aside(m, index))
+		return true;
+	judge_wait(m);
+	for (uint32_t i = 0; i < m->follow_count; i++) {
+		if (m->follow[i] == index)
+			return follow(m, m->follow_open[i]);
+	}
+	if (concurrency_error(m, m->schedule->stmts[index].in->record.error, &ok))
+		return ok;
+	if (set_aside_by_answer(m, index))
+		return true;
 	touch_tables(m);
 	m->now_half_done = m->now_level == LEVEL_READ_UNCOMMITTED && half_done_writer(m);
 	fogged = fog_in_reach(m);
