@@ -53,15 +53,6 @@ void fire_after(struct mvcc *m, const struct firing *firing, const struct eval_v
  * where that is taken to be so, and the answer is unsupported. */
 bool fires_at_once(struct mvcc *m, struct write_answer *answer);
 
-/* Calls `each` for every number below `count`, in an order that only the server knows: those that make
- * a difference are tried. */
-/* The way-th permutation of 0 .. count - 1. */
-void nth_order(uint32_t way, size_t count, uint32_t *order);
-
-typedef void row_step(struct mvcc *m, void *ctx, size_t number, struct write_answer *answer);
-void rows_in_orders(
-	struct mvcc *m, size_t count, row_step *each, void *ctx, struct write_answer *answer);
-
 /* CALL: false: m->mismatch says why the recorded answer cannot be. */
 struct call_answer {
 	struct write_answer write;

@@ -2,6 +2,7 @@
 /* UPDATE and DELETE of one table. */
 #include <stdlib.h>
 
+#include "mvcc/orders.h"
 #include "mvcc/solver.h"
 
 enum { ER_CHECKREAD = 1020 };

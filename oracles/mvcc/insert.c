@@ -2,6 +2,7 @@
 /* INSERT and REPLACE. */
 #include <stdlib.h>
 
+#include "mvcc/orders.h"
 #include "mvcc/solver.h"
 
 enum {
