@@ -207,7 +207,7 @@ static bool half_done_writer(const struct mvcc *m)
 }
 
 /* The optimizer does not look at a table when it sees that nothing can match (EXPLAIN: "Impossible
- * WHERE"), and then makes no read view. */
+ * WHERE", "Impossible HAVING"), and then makes no read view. */
 static void forget_idle_view(struct mvcc *m, const struct eval_result *result)
 {
 	struct store_txn *t = &m->store.txns[m->now_txn];
@@ -226,6 +226,7 @@ static void forget_idle_view(struct mvcc *m, const struct eval_result *result)
 		idle = true;
 		for (size_t i = 0; i < g->count && idle; i++)
 			idle = !row_matches(m, g->rows[i], &truth) || truth != EVAL_TRUE;
+		idle |= plan->stmt->u.query->u.select.having && !result->row_count;
 	}
 	if (idle && choose_for(m, m->now_txn, 2) == 1) {
 		TRAIL_SET(&m->store.trail, t->view, STORE_NONE);
@@ -489,8 +490,10 @@ static bool run_query(struct mvcc *m)
 		return conflict_mismatch(m, &answer);
 	take_locks(m);
 	judged(m, STMT_DECIDED, NULL);
-	/* A subquery that we did not come to may have been the first thing that the server asked. */
-	if (m->now_plan->asks_plainly && m->store.txns[m->now_txn].view == STORE_NONE)
+	/* A subquery that we did not come to may have been the first thing that the server asked: IF(1, 5, (SELECT
+	 * ...)). */
+	if ((m->now_plan->asks_plainly || (m->now_plan->reads && !m->now_plan->lock)) &&
+		m->store.txns[m->now_txn].view == STORE_NONE)
 		assume_view(m);
 	else
 		forget_idle_view(m, &result);

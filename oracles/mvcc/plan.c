@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "mvcc/solver.h"
+#include "sql/release.h"
 
 uint32_t solver_table(const struct mvcc *m, struct span database, struct span name)
 {
@@ -579,6 +580,12 @@ static void compile(
 	case SQL_STMT_EXPLAIN:
 		plan->harmless = plan->peeks = true;
 		return;
+	case SQL_STMT_SHOW:
+	case SQL_STMT_HELP:
+		/* MySQL 8.0 and later make queries of the data dictionary of most of them, which is in InnoDB. */
+		plan->harmless = true;
+		plan->peeks = m->env.flavour == SQL_MYSQL && !mysql_5(&m->env);
+		return;
 	case SQL_STMT_USE:
 	case SQL_STMT_XA:
 	case SQL_STMT_TABLE_ADMIN:
@@ -590,8 +597,6 @@ static void compile(
 	case SQL_STMT_ROLLBACK_TO:
 	case SQL_STMT_RELEASE_SAVEPOINT:
 	case SQL_STMT_SET_TRANSACTION:
-	case SQL_STMT_SHOW:
-	case SQL_STMT_HELP:
 	case SQL_STMT_PREPARE:
 	case SQL_STMT_DEALLOCATE:
 	case SQL_STMT_KILL:
