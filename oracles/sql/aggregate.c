@@ -442,7 +442,9 @@ static struct arguments collect(const struct eval_query *q, const struct aggrega
 		for (uint32_t k = 0; k < a->arg_count; k++) {
 			values[k] = node_run(a->args[k], f);
 			null |= values[k].kind == EVAL_NULL;
-			if (a->kind == AGG_GROUP_CONCAT && (a->distinct || a->order_count) &&
+			/* MySQL counts the bytes of a DOUBLE: AVG(DISTINCT) has both zeros. */
+			if ((a->kind == AGG_GROUP_CONCAT ? a->distinct || a->order_count
+							 : a->distinct && f->run->env->flavour == SQL_MYSQL) &&
 				values[k].kind == EVAL_DOUBLE && values[k].d == 0 && signbit(values[k].d))
 				run_unsupported(f->run, "a negative zero that is sorted or grouped");
 		}

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "sql/compare.h"
 #include "sql/release.h"
 
 struct eval_value division_by_zero(struct run *run)
@@ -610,10 +611,10 @@ static struct eval_value run_negate(const struct node *n, struct frame *f)
 		return make_decimal(f->run, &d);
 	default:
 		v = to_integer(f->run, &n->args[0]->type, &v);
-		/* A DECIMAL where MySQL finds that it is a constant. */
-		if (v.kind == EVAL_INT && v.i == INT64_MIN && n->args[0]->expr &&
-			n->args[0]->expr->kind == SQL_EXPR_SUBQUERY && f->run->env->flavour == SQL_MYSQL)
-			return run_unsupported(f->run, "MySQL: the negative of a subquery's least integer");
+		/* A DECIMAL where the servers find that it is a constant. */
+		if (!n->args[0]->constant && may_be_constant(n->args[0]) &&
+			(v.kind == EVAL_UINT ? v.u > INT64_MAX : v.i == INT64_MIN))
+			return run_unsupported(f->run, "the negative of a subquery beyond BIGINT");
 		return check_integer(f->run, -wide_of(&v), false);
 	}
 }

@@ -509,10 +509,19 @@ static struct eval_value run_compare(const struct node *n, struct frame *f)
 
 		if (bt->kind != EVAL_T_NULL)
 			compare_alone(f->run, how, at, &a);
-		/* MariaDB asks the second as well, MySQL beside <=> only. */
+		/* MariaDB asks the second as well, MySQL beside <=> in a query only. */
 		if (at->kind != EVAL_T_NULL &&
-			(f->run->env->flavour == SQL_MARIADB || n->op == SQL_OP_NULL_EQ))
+			(f->run->env->flavour == SQL_MARIADB || n->op == SQL_OP_NULL_EQ)) {
+			bool failed = f->run->failed;
+
 			compare_alone(f->run, how, bt, &b);
+			if (f->run->failed && !failed && f->run->env->flavour == SQL_MYSQL &&
+				f->run->outcome->status == EVAL_ERROR && a.kind == EVAL_NULL) {
+				f->run->outcome->status = EVAL_OK;
+				f->run->failed = false;
+				return run_unsupported(f->run, "MySQL: an error beside NULL <=>");
+			}
+		}
 		if (n->op == SQL_OP_NULL_EQ)
 			return truth(a.kind == b.kind);
 		return EVAL_NULL_VALUE;

@@ -741,7 +741,7 @@ static void look_at_constant(struct compiler *c, const struct node *n)
 			c->null_constant = true;
 		if (run.failed && (outcome.status == EVAL_ERROR || !n->carries))
 			c->failing_constant = true;
-		if (!run.failed && c->env->flavour == SQL_MARIADB) {
+		if (!run.failed) {
 			run.strict = true;
 			(void)node_run(n, &f);
 			c->cut_constant |= run.failed;

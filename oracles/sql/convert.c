@@ -112,6 +112,11 @@ bool type_is_string(const struct eval_type *type)
 	return type->kind >= EVAL_T_STRING && type->kind <= EVAL_T_JSON;
 }
 
+bool type_is_list(const struct eval_type *type)
+{
+	return type->kind == EVAL_T_ENUM || type->kind == EVAL_T_SET;
+}
+
 bool type_is_int(const struct eval_type *type)
 {
 	return type->kind >= EVAL_T_INT && type->kind <= EVAL_T_YEAR;

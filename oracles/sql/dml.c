@@ -505,6 +505,21 @@ static bool touch_on_update(struct run *run, const struct eval_table *table,
 	return true;
 }
 
+/* MySQL computes constants when the statement is prepared: one that fails is reported before what an assignment to
+ * the left of it does. */
+static bool failed_assignment(struct run *run, const struct assignment *set, uint32_t count, uint32_t k)
+{
+	if (run->env->flavour != SQL_MYSQL || run->outcome->status != EVAL_ERROR)
+		return false;
+	while (++k < count) {
+		if (set[k].value && (set[k].value->with_failing || set[k].value->with_cut)) {
+			run->outcome->status = EVAL_OK;
+			return fail_unsupported(run->outcome, "MySQL: one of several errors in assignments");
+		}
+	}
+	return false;
+}
+
 /* The assignments to table `number`, from left to right. */
 static bool assign(struct run *run, const struct eval_table *table, uint32_t number,
 	const struct assignment *set, uint32_t count, struct frame *f, bool sees_changes,
@@ -532,7 +547,7 @@ static bool assign(struct run *run, const struct eval_table *table, uint32_t num
 		run->strict = false;
 		if (run->failed || !store_carried(run, table, i, set[k].value, &set[k].value->type, &v,
 					   flags, &row[i]))
-			return false;
+			return failed_assignment(run, set, count, k);
 		/* ON DUPLICATE KEY UPDATE: no error, and no next number (seen on all servers). */
 		if (row[i].kind == EVAL_NULL && table->columns[i].auto_increment)
 			row[i] = implicit_default(run, &table->columns[i].type);

@@ -244,6 +244,10 @@ bool merge_types(struct compiler *c, struct node **args, uint32_t count, const c
 			t.text_only |= args[i]->type.text_only ||
 				       (args[i]->type.kind != EVAL_T_STRING &&
 					       args[i]->type.kind != EVAL_T_NULL);
+		/* IF and CASE on MySQL ask a literal like x'41' for its number: 65. */
+		for (uint32_t i = 0; i < count; i++)
+			t.text_only |= c->env->flavour == SQL_MYSQL && args[i]->type.hybrid &&
+				       (!strcmp(operation, "if") || !strcmp(operation, "case"));
 	}
 	/* How many digits an integer function counts for decides what is left for decimals. */
 	if (t.kind == EVAL_T_DECIMAL && t.length >= DECIMAL_PRECISION_MAX) {
@@ -385,6 +389,8 @@ static struct node *compile_nullif(
 		return compile_unsupported(c, "a BIT in IF, CASE, COALESCE, GREATEST and kin");
 	if (n->type.hybrid)
 		return compile_unsupported(c, "NULLIF of a hexadecimal literal");
+	if (n->type.zerofill && c->env->flavour == SQL_MYSQL)
+		return compile_unsupported(c, "MySQL: a ZEROFILL column in IF, CASE, COALESCE and kin");
 	/* As a number it is that of its text, or of its place in the list. */
 	n->type.text_only |= n->type.kind == EVAL_T_ENUM || n->type.kind == EVAL_T_SET;
 	if (n->type.kind == EVAL_T_FLOAT && compile_mysql_5(c, "MySQL before 8.0: a computed FLOAT"))
@@ -940,6 +946,8 @@ struct node *compile_convert_using(struct compiler *c, const struct sql_expr *e)
 		return compile_unsupported(c, "a character set that is not modelled");
 	if (n->args[0]->type.hybrid || n->args[0]->type.kind == EVAL_T_BIT)
 		return compile_unsupported(c, "CONVERT USING of a BIT or a hexadecimal literal");
+	if (c->env->flavour == SQL_MYSQL && n->args[0]->literal && type_is_temporal(&n->args[0]->type))
+		return compile_unsupported(c, "MySQL: a date literal in a text");
 	n->type = type_string(collation, 2, 0);
 	n->type.text_only = !type_is_string(&n->args[0]->type); /* as a number it may be the number */
 	return n;

@@ -102,6 +102,7 @@ enum eval_kind eval_kind_of(const struct eval_type *type);
 bool type_is_temporal(const struct eval_type *type);
 bool type_is_number(const struct eval_type *type); /* INT, BIT, YEAR, DECIMAL, FLOAT, DOUBLE */
 bool type_is_string(const struct eval_type *type); /* STRING, ENUM, SET, JSON */
+bool type_is_list(const struct eval_type *type);   /* ENUM, SET */
 bool type_is_int(const struct eval_type *type);    /* INT, BIT, YEAR */
 /* Digits before the point and all digits, as DECIMAL results are sized. */
 uint32_t type_int_digits(const struct eval_type *type);

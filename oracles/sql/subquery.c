@@ -122,6 +122,10 @@ static struct eval_value run_quantified(const struct node *n, struct frame *f)
 		if (f->run->env->flavour == SQL_MYSQL && n->op != SQL_OP_EQ && n->op != SQL_OP_NE &&
 			v->kind == EVAL_UINT && v->u > INT64_MAX)
 			return run_unsupported(f->run, "MySQL: ALL or ANY of integers beyond BIGINT");
+		/* It finds their least or greatest text. */
+		if (f->run->env->flavour == SQL_MYSQL && n->op != SQL_OP_EQ && n->op != SQL_OP_NE &&
+			v->kind == EVAL_TIME && (v->t.neg || v->t.hour > 99))
+			return run_unsupported(f->run, "MySQL: ALL or ANY of TIMEs that are negative or beyond 99 hours");
 		if (v->kind == EVAL_NULL) {
 			unknown = true;
 			compare_alone(f->run, &s->how, &n->args[0]->type, &left);
@@ -164,15 +168,9 @@ static bool casts_to_time(const struct sql_query *q)
 		       e->u.cast.type->kind == SQL_TYPE_DATETIME);
 }
 
-static bool is_list(const struct node *n)
+static bool selects(const struct sql_query *q, enum sql_expr_kind kind)
 {
-	return n->type.kind == EVAL_T_ENUM || n->type.kind == EVAL_T_SET;
-}
-
-static bool selects_column(const struct sql_query *q)
-{
-	return q->kind == SQL_QUERY_SELECT && q->u.select.items &&
-	       q->u.select.items->expr->kind == SQL_EXPR_COLUMN;
+	return q->kind == SQL_QUERY_SELECT && q->u.select.items && q->u.select.items->expr->kind == kind;
 }
 
 struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
@@ -225,8 +223,12 @@ struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
 			return compile_unsupported(c, "a subquery of a ZEROFILL column");
 		/* As a text, it has fewer digits. */
 		if (c->env->flavour == SQL_MYSQL && type_is_temporal(&n->type) && n->type.decimals &&
-			!selects_column(e->u.in.query))
+			!selects(e->u.in.query, SQL_EXPR_COLUMN))
 			return compile_unsupported(c, "MySQL: a subquery of a computed time with a fraction");
+		/* Its text is the literal's own, which may be written over. */
+		if (c->env->flavour == SQL_MYSQL && type_is_temporal(&n->type) &&
+			selects(e->u.in.query, SQL_EXPR_LITERAL))
+			return compile_unsupported(c, "MySQL: a date literal in a text");
 		/* MariaDB keeps results by the outer values: 'a' is answered with what 'A' gave. */
 		if (c->env->flavour == SQL_MARIADB && s->query->outer_text)
 			return compile_unsupported(c, "a subquery that depends on a text outside");
@@ -260,7 +262,7 @@ struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
 	if (left->type.kind == EVAL_T_BIT || column->type.kind == EVAL_T_BIT)
 		return compile_unsupported(c, "a BIT IN a subquery");
 	if (left->type.kind != column->type.kind &&
-		(is_list(left) || is_list(column)))
+		(type_is_list(&left->type) || type_is_list(&column->type)))
 		return compile_unsupported(c, "ENUM or SET and another type in a subquery");
 	/* y IN (SELECT 5) is y = 5, and that a year. */
 	if ((left->type.kind == EVAL_T_YEAR) != (column->type.kind == EVAL_T_YEAR))

@@ -361,6 +361,12 @@ struct node *compile_window(struct compiler *c, const struct sql_expr *e)
 		return compile_unsupported(c, "a frame for a function that has none");
 	if (w->type.zerofill)
 		return compile_unsupported(c, "ZEROFILL in a window function");
+	/* MySQL takes the first or last row of such an order, which is that of the members' numbers. */
+	if (c->env->flavour == SQL_MYSQL && w->aggregate &&
+		(w->aggregate->kind == AGG_MIN || w->aggregate->kind == AGG_MAX) &&
+		w->key_count > w->partition_count && type_is_list(&w->aggregate->args[0]->type) &&
+		type_is_list(&w->keys[w->partition_count].node->type))
+		return compile_unsupported(c, "MySQL: MIN or MAX of ENUM or SET over a window ordered by one");
 	if (c->env->flavour == SQL_MARIADB && wants_order(w->kind) &&
 		(w->key_count == w->partition_count || (over->parenthesised && !over->order)))
 		return compile_error(c, 4018, "a window function without ORDER BY");
