@@ -552,7 +552,7 @@ struct node *compile_arithmetic(struct compiler *c, const struct sql_expr *e, en
 		return compile_unsupported(c, "a difference or DIV of a TIMESTAMP, or one beside an unsigned number");
 	if (op == SQL_OP_INT_DIV) {
 		n->fn = run_int_div;
-		n->aux = !ints || temporal;
+		n->aux = !ints || type_is_temporal(&l->type) || type_is_temporal(&r->type);
 		n->type = type_int(a.is_unsigned || b.is_unsigned || l->type.is_unsigned ||
 				   r->type.is_unsigned);
 		return n;

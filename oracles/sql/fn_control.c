@@ -687,7 +687,7 @@ static struct eval_value run_cast_int(const struct node *n, struct frame *f)
 	if (v.kind == EVAL_DOUBLE) {
 		double r = rint(v.d);
 
-		if (n->args[0]->fn == run_cast_double && t->not_int && r != v.d)
+		if (t->not_int && n->args[0]->fn != run_extreme && r != v.d)
 			return run_unsupported(f->run, "MySQL until 8.0: a cast DOUBLE as an integer");
 		if (fabs(r) > 9e18 && f->run->env->flavour == SQL_MYSQL)
 			return run_unsupported(f->run, "MySQL: a large DOUBLE as an integer");

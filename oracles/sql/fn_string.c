@@ -1060,7 +1060,7 @@ static struct node *compile_elt(struct compiler *c, struct node *n, const struct
 		return NULL;
 	/* Asked for a number, ELT asks its argument for one. */
 	for (uint32_t i = 1; i < n->arg_count; i++)
-		n->type.text_only |= n->args[i]->type.kind != EVAL_T_STRING ||
+		n->type.text_only |= n->args[i]->type.kind != EVAL_T_STRING || n->args[i]->type.text_only ||
 				     (n->args[i]->type.merged && c->env->flavour == SQL_MYSQL);
 	return n;
 }
