@@ -765,7 +765,7 @@ static bool table_rows(struct backdrop *context, MYSQL *db, struct capture_node 
 {
 	struct backdrop_table *table = &context->tables[index];
 	struct part part = {.context = context, .rows = BUF_INIT};
-	struct buf sql = BUF_INIT;
+	struct buf sql = BUF_INIT, name = BUF_INIT;
 	const struct redact *redact = context->options->redact;
 	struct wire_column *columns = NULL;
 	bool *hidden = NULL;
@@ -775,11 +775,12 @@ static bool table_rows(struct backdrop *context, MYSQL *db, struct capture_node 
 	uint64_t rows = 0;
 	bool ok = false, complete = true;
 
-	instrument_add_select(&sql, instrumented(context, table));
+	qualified(&name, table);
+	instrument_add_select(&sql, db, instrumented(context, table), buf_span(&name));
+	buf_release(&name);
 	part.versioned = instrumented(context, table) != NULL;
 	part.unknown = part.versioned && strcmp(moment, "final") == 0 &&
 		       !instrument_table_exact(instrumented(context, table));
-	qualified(&sql, table);
 	if (table->columns.len)
 		buf_printf(&sql, " order by %s", table->columns.data);
 	buf_printf(&sql, " limit %llu", (unsigned long long)context->options->rows_max + 1);

@@ -891,7 +891,7 @@ void instrument_add_whole(struct buf *out, const struct instrument_table *table,
 }
 
 /* Invisible columns must be named. */
-void instrument_add_select(struct buf *out, const struct instrument_table *table)
+static void add_plain_select(struct buf *out, const struct instrument_table *table, struct span name)
 {
 	buf_add_str(out, "select ");
 	for (size_t i = 0; table && i < table->column_count; i++) {
@@ -899,6 +899,48 @@ void instrument_add_select(struct buf *out, const struct instrument_table *table
 		buf_add_str(out, ", ");
 	}
 	buf_add_str(out, table ? VERSION_COLUMN " from " : "* from ");
+	buf_add_span(out, name);
+}
+
+static bool has_float(MYSQL_RES *result)
+{
+	for (unsigned i = 0; i < mysql_num_fields(result); i++) {
+		if (mysql_fetch_field_direct(result, i)->type == MYSQL_TYPE_FLOAT)
+			return true;
+	}
+	return false;
+}
+
+void instrument_add_select(
+	struct buf *out, MYSQL *mysql, const struct instrument_table *table, struct span name)
+{
+	struct buf sql = BUF_INIT;
+	MYSQL_RES *result = NULL;
+
+	add_plain_select(&sql, table, name);
+	buf_add_str(&sql, " limit 0");
+	if (mysql_query(mysql, sql.data) == 0)
+		result = mysql_store_result(mysql);
+	buf_release(&sql);
+	if (!result || !has_float(result)) {
+		add_plain_select(out, table, name); /* what is wrong will be said then */
+		mysql_free_result(result);
+		return;
+	}
+	for (unsigned i = 0; i < mysql_num_fields(result); i++) {
+		const MYSQL_FIELD *field = mysql_fetch_field_direct(result, i);
+		struct span column = span_of(field->name, field->name_length);
+
+		buf_add_str(out, i ? ", " : "select ");
+		instrument_add_name(out, column);
+		if (field->type == MYSQL_TYPE_FLOAT) {
+			buf_add_str(out, " * 1e0 as ");
+			instrument_add_name(out, column);
+		}
+	}
+	buf_add_str(out, " from ");
+	buf_add_span(out, name);
+	mysql_free_result(result);
 }
 
 void instrument_add_create(struct buf *out, struct span text)

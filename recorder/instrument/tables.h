@@ -228,8 +228,10 @@ void instrument_add_whole(struct buf *out, const struct instrument_table *table,
 void instrument_add_name(struct buf *out, struct span name);
 void instrument_add_string(struct buf *out, struct span text);
 
-/* Appends "select COLUMN, ..., version from " for a prepared table, "select * from " for NULL. */
-void instrument_add_select(struct buf *out, const struct instrument_table *table);
+/* Appends "select COLUMN, ..., version from NAME" for a prepared table, "select * from NAME" for NULL.  A FLOAT
+ * becomes the DOUBLE that it is: servers print six digits of it, which may be those of many. */
+void instrument_add_select(
+	struct buf *out, MYSQL *mysql, const struct instrument_table *table, struct span name);
 /* Appends what SHOW CREATE TABLE said, without the version column. */
 void instrument_add_create(struct buf *out, struct span text);
 /* A version as the server prints it, in select mode without what it overwrote.  False: it is none.

@@ -509,14 +509,15 @@ static void emit_rows(struct snapshot *s, uint32_t number, const char *moment, M
 bool snapshot_rows(struct snapshot *s, const char *moment, struct err *err)
 {
 	for (size_t i = 0; i < s->table_count; i++) {
-		struct buf sql = BUF_INIT;
+		struct buf sql = BUF_INIT, name = BUF_INIT;
 		MYSQL_RES *result;
 		bool ok;
 
-		instrument_add_select(&sql, instrumented(s, s->tables[i]));
-		add_name(&sql, s->database);
-		buf_add_char(&sql, '.');
-		add_name(&sql, s->tables[i]);
+		add_name(&name, s->database);
+		buf_add_char(&name, '.');
+		add_name(&name, s->tables[i]);
+		instrument_add_select(&sql, s->control, instrumented(s, s->tables[i]), buf_span(&name));
+		buf_release(&name);
 		ok = order_by(s, s->tables[i], &sql, err) && ask(s, sql.data, &result, err);
 		buf_release(&sql);
 		if (!ok && instrument_table_gone(mysql_errno(s->control)))
