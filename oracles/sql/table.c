@@ -66,6 +66,9 @@ static bool member_type(struct creating *k, const struct sql_type *type, struct 
 			return unsupported(k, "members of ENUM or SET that are no plain strings");
 		while (text.len && text.ptr[text.len - 1] == ' ')
 			text.len--;
+		/* Its text is that of what is no member, number 0. */
+		if (!text.len)
+			return unsupported(k, "an empty string among the members of ENUM or SET");
 		values[count++] = text;
 	}
 	t->values = values;

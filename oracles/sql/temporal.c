@@ -723,7 +723,14 @@ static bool time_value(struct run *run, const struct eval_type *type, const stru
 			}
 			days_to_date(days, &r.t);
 		}
-		if (!date_allowed(run->env, &r.t)) {
+		if (v->kind >= EVAL_DATE && date_is_zeroish(&r.t) && !date_allowed(run->env, &r.t)) {
+			/* NO_ZERO_DATE is for what becomes a date.  What is one stays as it is on MySQL; MariaDB
+			 * has NULL for it in CAST and IF, not in YEAR(). */
+			if (run->env->flavour == SQL_MARIADB || type->kind == EVAL_T_TIMESTAMP) {
+				run_unsupported(run, "a column's date with a zero in it, which sql_mode forbids");
+				return false;
+			}
+		} else if (!date_allowed(run->env, &r.t)) {
 			/* Some functions take a day that the month lacks: TO_DAYS(20240231). */
 			if (v->kind < EVAL_STRING && run->env->flavour == SQL_MYSQL)
 				run_unsupported(run, "MySQL: a number that is no date");
