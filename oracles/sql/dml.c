@@ -142,6 +142,13 @@ static bool column_default(struct run *run, const struct eval_table *table, uint
 		run->outcome);
 }
 
+/* Whether column_default() is error 1364. */
+static bool lacks_default(const struct eval_env *env, const struct eval_column *column, unsigned flags)
+{
+	return !column->dflt && !column->nullable && !column->generated && !column->auto_increment &&
+	       column->type.kind != EVAL_T_ENUM && is_strict_mode(env, flags);
+}
+
 static bool wants_auto_value(
 	const struct eval_env *env, const struct eval_column *column, const struct eval_value *v)
 {
@@ -400,6 +407,31 @@ const struct eval_table *eval_insert_table(const struct eval_insert *insert)
 	return insert->table;
 }
 
+static bool is_named(const struct eval_insert *ins, uint32_t column)
+{
+	for (uint32_t k = 0; k < ins->target_count; k++) {
+		if (ins->targets[k] == column)
+			return true;
+	}
+	return false;
+}
+
+/* MariaDB asks for no value of a column that ON DUPLICATE KEY UPDATE sets: it has what its type has for
+ * nothing.  Not so where a query makes the rows, nor on MySQL. */
+static bool set_on_duplicate(const struct eval_insert *ins, const struct eval_env *env, uint32_t i)
+{
+	const struct eval_column *column = &ins->table->columns[i];
+
+	if (env->flavour != SQL_MARIADB || ins->query || column->dflt || column->nullable ||
+		column->generated || column->auto_increment)
+		return false;
+	for (uint32_t k = 0; k < ins->on_duplicate_count; k++) {
+		if (ins->on_duplicate[k].column == i)
+			return true;
+	}
+	return false;
+}
+
 /* One row: defaults of what is not named first, so that expressions may use them. */
 static bool build_row(const struct eval_insert *ins, struct run *run, size_t number,
 	struct node *const *nodes, const struct eval_value *values, struct eval_value *row)
@@ -408,15 +440,21 @@ static bool build_row(const struct eval_insert *ins, struct run *run, size_t num
 	unsigned flags = ins->flags | (number ? EVAL_STORE_LATER_ROW : 0u);
 	const struct eval_value *view = row;
 	struct frame f = {.run = run, .rows = &view};
-	bool all_default = !nodes && !values;
+	bool all_default = !nodes && !values, lacks = false;
 
 	for (uint32_t i = 0; i < table->column_count; i++) {
-		bool named = false;
+		bool named = is_named(ins, i) && !all_default;
+		/* MySQL looks at the values first: error 1406 of another column, not 1364. */
+		bool later = !named && run->env->flavour == SQL_MYSQL &&
+			     lacks_default(run->env, &table->columns[i], flags);
 
-		for (uint32_t k = 0; k < ins->target_count && !named && !all_default; k++)
-			named = ins->targets[k] == i;
+		lacks |= later;
 		row[i] = EVAL_NULL_VALUE;
-		if (!named && !column_default(run, table, i, flags, row))
+		if (!named && (later || set_on_duplicate(ins, run->env, i)))
+			row[i] = implicit_default(run, &table->columns[i].type);
+		else if (!named && !column_default(run, table, i, flags, row))
+			return false;
+		if (run->failed)
 			return false;
 	}
 	for (uint32_t k = 0; k < ins->target_count && !all_default; k++) {
@@ -443,6 +481,8 @@ static bool build_row(const struct eval_insert *ins, struct run *run, size_t num
 		if (wants_auto_value(run->env, &table->columns[i], &row[i]))
 			row[i] = EVAL_NULL_VALUE;
 	}
+	if (lacks)
+		return fail_error(run->outcome, 1364, "column has no default");
 	return eval_generate(run->arena, run->env, table, row, run->outcome);
 }
 
@@ -456,6 +496,11 @@ bool eval_insert_rows(const struct eval_insert *ins, struct arena *arena,
 	size_t count = ins->row_count;
 
 	if (ins->query) {
+		/* MariaDB asks for defaults before there are rows. */
+		for (uint32_t i = 0; i < ins->table->column_count && env->flavour == SQL_MARIADB; i++) {
+			if (!is_named(ins, i) && lacks_default(env, &ins->table->columns[i], ins->flags))
+				return fail_error(outcome, 1364, "column has no default");
+		}
 		if (!run_query(ins->query, &run, NULL, &result))
 			return false;
 		if (result.open_count)

@@ -259,6 +259,28 @@ START_TEST(inserted_rows_have_defaults_and_generated_columns)
 }
 END_TEST
 
+START_TEST(what_a_column_without_default_is_given)
+{
+	static const char too_long[] = "INSERT INTO n (id, s) VALUES (2, 'toolong')";
+	static const char set_later[] = "INSERT INTO n (id) VALUES (2) ON DUPLICATE KEY UPDATE a = 5";
+	static const char no_rows[] = "INSERT INTO n (id) SELECT id FROM t WHERE 0";
+	struct eval_rows rows;
+
+	setup();
+	create("CREATE TABLE n (id INT PRIMARY KEY, a INT NOT NULL, s VARCHAR(2))");
+	ck_assert_uint_eq(insert(too_long, &rows), 1364);
+	ck_assert_uint_eq(insert(no_rows, &rows), 1364);
+	ck_assert_uint_eq(insert(set_later, &rows), 0);
+	ck_assert_str_eq(row_text(tables[1], rows.row[0]), "2|0|NULL");
+	env.flavour = SQL_MYSQL;
+	ck_assert_uint_eq(insert(too_long, &rows), 1406);
+	ck_assert_uint_eq(insert("INSERT INTO n (id, s) VALUES (2, 'x'), (3, 'toolong')", &rows), 1364);
+	ck_assert_uint_eq(insert(no_rows, &rows), 0);
+	ck_assert_uint_eq(insert(set_later, &rows), 1364);
+	env = eval_env_default();
+}
+END_TEST
+
 START_TEST(updates_assign_from_left_to_right)
 {
 	struct eval_outcome o;
@@ -675,7 +697,7 @@ END_TEST
 
 UNIT_MAIN("eval", decimals_agree_with_wide_integers, decimals_round_and_print,
 	a_table_has_what_its_definition_says, inserted_rows_have_defaults_and_generated_columns,
-	updates_assign_from_left_to_right, a_limit_between_equal_rows_is_open,
+	what_a_column_without_default_is_given, updates_assign_from_left_to_right, a_limit_between_equal_rows_is_open,
 	changes_of_several_tables, upserts_see_both_rows, what_is_not_known_is_unsupported,
 	decimals_of_mysql_in_a_temporary_table, releases_of_mysql_that_nobody_tried,
 	windows_without_a_doubt, groups_behind_windows_in_no_order, bytes_beside_a_column, characters_beyond_ascii, keys_agree_with_order)
