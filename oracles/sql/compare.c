@@ -277,6 +277,9 @@ static void as_year(struct run *run, struct eval_value *v)
 		v->u += v->u < 70 ? 2000 : 1900;
 	else if (v->u == 0)
 		run_unsupported(run, "a YEAR compared with 0");
+	/* Where there is an index, MariaDB looks for what it would store, and MySQL forgets the year 0. */
+	else if ((v->kind == EVAL_UINT || v->i > 0) && (v->u <= 1900 || v->u > 2155))
+		run_unsupported(run, "a YEAR compared with what is none");
 }
 
 /* Strings have decimals too: none where CAST(x AS CHAR) made them, so that 2 = CAST('1.5' AS CHAR). */

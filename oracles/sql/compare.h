@@ -61,6 +61,8 @@ struct node *compile_logic(struct compiler *c, const struct sql_expr *e, enum sq
 	struct node *l, struct node *r);
 struct node *compile_not(struct compiler *c, const struct sql_expr *e, struct node *arg);
 struct node *compile_is(struct compiler *c, const struct sql_expr *e, struct node *arg);
+/* Whether it IS NULL; v: its value. */
+bool run_asks_null(const struct node *arg, struct frame *f, const struct eval_value *v);
 struct node *compile_between(struct compiler *c, const struct sql_expr *e);
 struct node *compile_in_list(struct compiler *c, const struct sql_expr *e);
 struct node *compile_like(struct compiler *c, const struct sql_expr *e);

@@ -416,12 +416,7 @@ static struct eval_value run_isnull(const struct node *n, struct frame *f)
 {
 	struct eval_value v = node_run(n->args[0], f);
 
-	if (f->run->failed && f->run->outcome->status == EVAL_ERROR) {
-		/* What cannot be NULL is not computed. */
-		f->run->outcome->status = EVAL_OK;
-		run_unsupported(f->run, "an error in what IS NULL asks");
-	}
-	return eval_int(v.kind == EVAL_NULL);
+	return eval_int(run_asks_null(n->args[0], f, &v));
 }
 
 static struct node *compile_isnull(

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "sql/release.h"
+#include "sql/temporal.h"
 
 static struct eval_value run_and(const struct node *n, struct frame *f)
 {
@@ -157,6 +158,19 @@ struct node *compile_not(struct compiler *c, const struct sql_expr *e, struct no
 	return n;
 }
 
+bool run_asks_null(const struct node *arg, struct frame *f, const struct eval_value *v)
+{
+	if (f->run->failed && f->run->outcome->status == EVAL_ERROR) {
+		/* What cannot be NULL is not computed. */
+		f->run->outcome->status = EVAL_OK;
+		run_unsupported(f->run, "an error in what IS NULL asks");
+	}
+	/* In a condition a column that is NOT NULL is then NULL, in some. */
+	if (arg->column && (v->kind == EVAL_DATE || v->kind == EVAL_DATETIME) && date_is_zero(&v->t))
+		run_unsupported(f->run, "IS NULL of a column's zero date");
+	return v->kind == EVAL_NULL;
+}
+
 static struct eval_value run_is(const struct node *n, struct frame *f)
 {
 	bool of_truth = n->op == SQL_OP_IS_TRUE || n->op == SQL_OP_IS_FALSE;
@@ -171,12 +185,7 @@ static struct eval_value run_is(const struct node *n, struct frame *f)
 		is = v.kind != EVAL_NULL && !to_bool(f->run, &n->args[0]->type, &v);
 		break;
 	default:
-		is = v.kind == EVAL_NULL;
-		if (f->run->failed && f->run->outcome->status == EVAL_ERROR) {
-			/* What cannot be NULL is not computed. */
-			f->run->outcome->status = EVAL_OK;
-			run_unsupported(f->run, "an error in what IS NULL asks");
-		}
+		is = run_asks_null(n->args[0], f, &v);
 		break;
 	}
 	return truth(is != n->aux);

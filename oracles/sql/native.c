@@ -14,7 +14,7 @@ static const char *const natives[] = {
 	"abs", "acos", "add_months", "adddate", "addtime", "aes_decrypt", "aes_encrypt",
 	"any_value", "ascii", "asin", "atan", "atan2", "avg", "benchmark", "bin", "bin_to_uuid",
 	"binary", "binlog_gtid_pos", "bit_and", "bit_count", "bit_length", "bit_or", "bit_xor",
-	"cast", "ceil", "ceiling", "char", "char_length", "character_length", "chr", "coalesce",
+	"cast", "ceil", "ceiling", "char", "char_length", "character_length", "charset", "chr", "coalesce",
 	"coercibility", "collation", "column_add", "column_check", "column_create",
 	"column_delete", "column_exists", "column_get", "column_json", "column_list", "compress",
 	"concat", "concat_operator_oracle", "concat_ws", "connection_id", "conv", "convert",

@@ -313,6 +313,59 @@ static bool nests_null(const struct sql_expr *e, bool within)
 	return within && e->kind == SQL_EXPR_IS;
 }
 
+static bool is_rounded_in(const struct node *constant, const struct eval_type *column)
+{
+	const struct eval_type *t = &constant->type;
+
+	if (column->kind == EVAL_T_DOUBLE || column->kind == EVAL_T_FLOAT || type_is_string(column))
+		return false;
+	if (!type_is_string(t))
+		return t->kind == EVAL_T_DOUBLE || t->kind == EVAL_T_FLOAT ||
+		       (t->kind != EVAL_T_INT && t->decimals > column->decimals);
+	if (!constant->literal || constant->u.value.kind != EVAL_STRING)
+		return true;
+	for (size_t i = 0; i < constant->u.value.s.len; i++) {
+		char byte = constant->u.value.s.ptr[i];
+
+		if (byte == '.' || (!type_is_temporal(column) && (byte < '0' || byte > '9')))
+			return true;
+	}
+	return false;
+}
+
+/* b.id = 1.1: where id has an index the servers look for 1 there, and ask no more. */
+static bool meets_rounded(const struct node *n)
+{
+	if (!n->expr || n->arg_count != 2 ||
+		!(n->expr->kind == SQL_EXPR_IN ||
+			(n->expr->kind == SQL_EXPR_BINARY && n->expr->op == SQL_OP_EQ)))
+		return false;
+	for (int i = 0; i < 2; i++) {
+		if (n->args[i]->column && n->args[1 - i]->constant &&
+			is_rounded_in(n->args[1 - i], &n->args[i]->type))
+			return true;
+	}
+	return false;
+}
+
+static bool joins_outer(const struct join_tree *j)
+{
+	return j && j->kind != JOIN_TABLE && (j->kind == JOIN_LEFT || joins_outer(j->left) || joins_outer(j->right));
+}
+
+/* (1, b.c) <> (2, 3) is true where b.c is NULL; the servers think that it cannot be, and drop such rows. */
+static bool denies_rows(const struct node *n)
+{
+	if (n->expr && n->expr->kind == SQL_EXPR_BINARY && n->expr->op == SQL_OP_AND) {
+		for (uint32_t i = 0; i < n->arg_count; i++) {
+			if (denies_rows(n->args[i]))
+				return true;
+		}
+		return false;
+	}
+	return compares_rows(n) && !(n->expr && n->expr->kind == SQL_EXPR_BINARY && n->expr->op == SQL_OP_EQ);
+}
+
 static struct join_tree *from_join(struct from_state *s, const struct sql_table_ref *ref)
 {
 	struct join_tree *j = arena_zero(s->c->arena, sizeof(*j)), *l, *r;
@@ -342,6 +395,9 @@ static struct join_tree *from_join(struct from_state *s, const struct sql_table_
 			nests_null(ref->u.join.on, false))
 			return (struct join_tree *)compile_unsupported(
 				s->c, "MySQL: IS NULL within OR or NOT in the ON of an outer join");
+		if (outer && node_any(j->on, meets_rounded))
+			return (struct join_tree *)compile_unsupported(
+				s->c, "a column = a constant that it rounds, in the ON of an outer join");
 	}
 	return j;
 }
@@ -1006,6 +1062,30 @@ struct node *compile_grouping(struct compiler *c, const struct sql_expr *e)
 	return n;
 }
 
+static bool is_tiny_text(const struct node *n)
+{
+	return n->column && n->type.blob && n->type.length == 255;
+}
+
+/* MariaDB's groups of IF, COALESCE, GREATEST ... of a TINYTEXT: it compares with what it has of the row before,
+ * which is where the column's value is, and finds all equal. */
+static bool mixes_tiny_text(const struct compiler *c, const struct eval_query *q)
+{
+	for (uint32_t i = 0; i < q->group_count; i++) {
+		const struct node *n = q->group[i].node;
+
+		if (c->env->flavour == SQL_MARIADB && !n->column && n->type.merged && node_any(n, is_tiny_text))
+			return true;
+	}
+	for (uint32_t i = 0; i < q->column_count && q->distinct; i++) {
+		const struct node *n = q->items[i];
+
+		if (c->env->flavour == SQL_MARIADB && !n->column && n->type.merged && node_any(n, is_tiny_text))
+			return true;
+	}
+	return false;
+}
+
 static struct eval_query *compile_select(struct compiler *c, struct eval_query *q,
 	const struct sql_query *query, struct scope *scope, const struct cte *ctes)
 {
@@ -1025,6 +1105,8 @@ static struct eval_query *compile_select(struct compiler *c, struct eval_query *
 	scope->named_windows = query->u.select.windows;
 	if (query->u.select.where && !(q->where = compile_condition(c, query->u.select.where)))
 		return NULL;
+	if (q->where && joins_outer(q->from) && denies_rows(q->where))
+		return (struct eval_query *)compile_unsupported(c, "a comparison of rows behind an outer join");
 	scope->aggregates_allowed = scope->windows_allowed = true;
 	if (!compile_items(c, q, query, &x))
 		return NULL;
@@ -1079,6 +1161,8 @@ static struct eval_query *compile_select(struct compiler *c, struct eval_query *
 		if (node_is_cut(c, q->items[i]))
 			return (struct eval_query *)compile_unsupported(c, cut_reason);
 	}
+	if (mixes_tiny_text(c, q))
+		return (struct eval_query *)compile_unsupported(c, "groups of a computed TINYTEXT");
 	q->rollup = query->u.select.rollup;
 	return !q->rollup || compile_rollup(c, q, query) ? q : NULL;
 }
@@ -1163,6 +1247,21 @@ static bool is_plain_item(const struct eval_query *q, uint32_t i)
 	return q->kind == QUERY_SELECT && (q->items[i]->column || q->items[i]->literal);
 }
 
+/* In MariaDB's text of it COALESCE(1, 2.50) has the digits of 1, and so has a sum of it: none. */
+static bool has_own_digits(const struct eval_query *q, uint32_t i)
+{
+	const struct node *n;
+
+	if (q->kind == QUERY_SET_OP)
+		return has_own_digits(q->left, i) || has_own_digits(q->right, i);
+	if (q->types[i].kind != EVAL_T_DECIMAL || !q->types[i].decimals)
+		return false;
+	if (q->kind != QUERY_SELECT)
+		return true;
+	n = q->items[i];
+	return !n->literal && !(n->column && !n->u.at.depth && q->tables[n->u.at.table].base);
+}
+
 static bool is_intersection(const struct eval_query *q)
 {
 	return q->kind == QUERY_SET_OP && q->op == SQL_INTERSECT;
@@ -1222,6 +1321,10 @@ static struct eval_query *compile_set_op(struct compiler *c, struct eval_query *
 		if (operand_is_cut(c, q->left, &q->types[i], i) ||
 			operand_is_cut(c, q->right, &q->types[i], i))
 			return (struct eval_query *)compile_unsupported(c, cut_reason);
+		if (c->env->flavour == SQL_MARIADB && type_is_string(&q->types[i]) &&
+			(has_own_digits(q->left, i) || has_own_digits(q->right, i)))
+			return (struct eval_query *)compile_unsupported(
+				c, "UNION of a text and of a computed DECIMAL");
 		if (mixes(q->left, &q->types[i], i) || mixes(q->right, &q->types[i], i))
 			return (struct eval_query *)compile_unsupported(
 				c, "UNION of a text and of numbers or dates of several types");
