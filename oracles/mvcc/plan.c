@@ -600,6 +600,11 @@ static void compile(
 	case SQL_STMT_PREPARE:
 	case SQL_STMT_DEALLOCATE:
 	case SQL_STMT_KILL:
+	/* They touch no row and make no read view; who waits for them is not judged (any_ddl).  While the tables are
+	 * locked nobody else writes them, so that plain and current reads of them are the same. */
+	case SQL_STMT_LOCK_TABLES:
+	case SQL_STMT_UNLOCK_TABLES:
+	case SQL_STMT_FLUSH:
 		plan->harmless = true;
 		return;
 	default:
@@ -755,6 +760,7 @@ static void fill_plan(struct mvcc *m, struct plan *plan, const struct sql_stmt *
 		stmt = stmt->u.set->statement;
 	plan->stmt = stmt;
 	plan->ddl = sql_stmt_is_ddl(stmt) || stmt->kind == SQL_STMT_LOCK_TABLES ||
+		    stmt->kind == SQL_STMT_UNLOCK_TABLES || stmt->kind == SQL_STMT_FLUSH ||
 		    stmt->kind == SQL_STMT_XA;
 	plan->redefines = sql_stmt_is_ddl(stmt);
 	plan->commits = sql_stmt_implicit_commit(stmt, &m->sql);
