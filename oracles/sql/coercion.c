@@ -56,7 +56,8 @@ static bool column_wins(struct node **args, uint32_t count, uint16_t a, uint16_t
 	for (uint32_t i = 0; i < count; i++) {
 		const struct node *n = args[i];
 
-		if (same_set && (!type_is_string(&n->type) || n->column || n->literal))
+		if (same_set && (!type_is_string(&n->type) || n->column || n->literal ||
+					node_is_json_unquote(n)))
 			continue;
 		/* Of other sets than one column's only ASCII literals, no numbers. */
 		if (same_set || !type_is_string(&n->type) ||

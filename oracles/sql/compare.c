@@ -686,6 +686,8 @@ struct node *compile_compare(struct compiler *c, const struct sql_expr *e, enum 
 
 	if (node_is_row(l) || node_is_row(r))
 		return compile_compare_rows(c, e, op, l, r);
+	if (l->type.kind == EVAL_T_JSON || r->type.kind == EVAL_T_JSON)
+		return compile_json_compare(c, e, op, l, r);
 	n = node_new(c, run_compare, e, 2);
 	how = arena_zero(c->arena, sizeof(*how));
 	n->args[0] = l;

@@ -558,9 +558,10 @@ static struct node *compile_binary(struct compiler *c, const struct sql_expr *e)
 	case SQL_OP_SOUNDS_LIKE:
 		return compile_unsupported(c, "SOUNDS LIKE");
 	case SQL_OP_MEMBER_OF:
+		return compile_unsupported(c, "JSON operators");
 	case SQL_OP_JSON_EXTRACT:
 	case SQL_OP_JSON_UNQUOTE:
-		return compile_unsupported(c, "JSON operators");
+		return compile_json_arrow(c, e);
 	default:
 		break;
 	}
@@ -846,7 +847,8 @@ struct node *compile_expr(struct compiler *c, const struct sql_expr *e)
 static const struct function *find_function(struct span name)
 {
 	static const struct function *const tables[] = {functions_control, functions_number,
-		functions_string, functions_time, functions_interval, functions_regexp};
+		functions_string, functions_time, functions_interval, functions_regexp,
+		functions_json};
 
 	for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
 		for (const struct function *f = tables[i]; f->name; f++) {

@@ -76,7 +76,7 @@ struct function {
 };
 
 extern const struct function functions_control[], functions_number[], functions_string[],
-	functions_time[], functions_interval[], functions_regexp[];
+	functions_time[], functions_interval[], functions_regexp[], functions_json[];
 
 struct node *compile_call(struct compiler *c, const struct sql_expr *e);
 /* CASE, CAST, TRIM and what else has a syntax of its own; NULL when it failed. */
@@ -90,6 +90,11 @@ struct node *compile_concat(
 	struct compiler *c, const struct sql_expr *e, struct node *l, struct node *r);
 struct node *compile_interval(struct compiler *c, const struct sql_expr *e);
 struct node *compile_extract(struct compiler *c, const struct sql_expr *e);
+/* -> and ->>; a comparison of which at least one side is JSON. */
+struct node *compile_json_arrow(struct compiler *c, const struct sql_expr *e);
+struct node *compile_json_compare(struct compiler *c, const struct sql_expr *e, enum sql_op op,
+	struct node *l, struct node *r);
+bool node_is_json_unquote(const struct node *n); /* JSON_UNQUOTE, ->> */
 struct node *compile_regexp(struct compiler *c, const struct sql_expr *e);
 struct node *compile_grouping(struct compiler *c, const struct sql_expr *e);
 struct node *compile_aggregate(struct compiler *c, const struct sql_expr *e, bool *is_aggregate);

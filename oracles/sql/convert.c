@@ -476,9 +476,23 @@ static uint64_t member_number(const struct eval_type *type, struct span s)
 
 /* ---- conversions ---- */
 
+static bool is_whole_number(struct span s)
+{
+	enum { DIGITS_MAX = 15 };
+	size_t first = s.len && s.ptr[0] == '-';
+
+	for (size_t i = first; i < s.len; i++) {
+		if (s.ptr[i] < '0' || s.ptr[i] > '9')
+			return false;
+	}
+	return s.len > first && s.len <= DIGITS_MAX;
+}
+
 /* Where MariaDB's functions, asked for a number, do not give the number of their value. */
 static void check_number(struct run *run, const struct eval_type *type, const struct eval_value *v)
 {
+	if (type->kind == EVAL_T_JSON && v->kind == EVAL_STRING && !is_whole_number(v->s))
+		run_unsupported(run, "JSON that is no whole number as a number");
 	if (type->text_only)
 		run_unsupported(run, "a string of GREATEST, ELT, IF or CASE as a number");
 	if (type->merged && v->kind >= EVAL_DATE && run->env->flavour == SQL_MYSQL)

@@ -131,6 +131,7 @@ struct eval_type {
 	bool own_scale; /* a DECIMAL that is printed with the digits that it has (MySQL) */
 	bool hybrid;    /* 0x41, b'1': a string that is a number where a number is wanted */
 	bool is_bool;   /* result of a comparison or logical operator */
+	bool json;      /* MariaDB: a column of texts with CHECK (JSON_VALID(column)), which is what its JSON is */
 
 	uint16_t collation;        /* strings, ENUM, SET; binary for the rest */
 	uint32_t length;           /* strings: characters (bytes when binary); DECIMAL: precision;

@@ -12,18 +12,13 @@
 #include "sql/collation.h"
 #include "sql/node.h"
 
-enum { NESTING_MAX = 90, DIGITS_MAX = 15 };
-
-struct member {
-	struct span key, value; /* decoded; printed */
-	uint32_t number;        /* as it was read */
-	struct member *next;
-};
+enum { NESTING_MAX = 90, NESTING_SURE = 30, DIGITS_MAX = 15 }; /* MariaDB's limit is 32, MySQL's 100 */
 
 struct reader {
 	struct arena *arena;
 	const char *at, *end;
 	enum json_outcome outcome;
+	enum json_form form;
 	unsigned depth;
 };
 
@@ -47,13 +42,14 @@ static bool is_digit(const struct reader *r)
 	return r->at < r->end && *r->at >= '0' && *r->at <= '9';
 }
 
-static bool read_value(struct reader *r, struct buf *out);
+static struct json_node *read_value(struct reader *r);
 
-/* `"` is current; decoded. */
-static bool read_string(struct reader *r, struct buf *out)
+/* `"` is current; decoded.  *coded: there are escapes. */
+static bool read_string(struct reader *r, struct buf *out, bool *coded)
 {
 	static const char names[] = "\"\\/bfnrt", codes[] = "\"\\/\b\f\n\r\t";
 
+	*coded = false;
 	for (r->at++; r->at < r->end && *r->at != '"'; r->at++) {
 		const char *name;
 
@@ -63,13 +59,14 @@ static bool read_string(struct reader *r, struct buf *out)
 			buf_add_char(out, *r->at);
 			continue;
 		}
+		*coded = true;
 		if (++r->at == r->end)
 			return fail(r, JSON_INVALID);
 		if (*r->at == 'u')
 			return fail(r, JSON_UNSURE);
 		name = *r->at ? strchr(names, *r->at) : NULL;
 		if (!name)
-			return fail(r, JSON_INVALID);
+			return fail(r, r->form == JSON_AS_WRITTEN ? JSON_UNSURE : JSON_INVALID);
 		buf_add_char(out, codes[name - names]);
 	}
 	if (r->at == r->end)
@@ -78,7 +75,7 @@ static bool read_string(struct reader *r, struct buf *out)
 	return true;
 }
 
-static bool put_string(struct reader *r, struct span s, struct buf *out)
+bool json_put_string(struct span s, struct buf *out)
 {
 	static const char names[] = "\"\\bfnrt", codes[] = "\"\\\b\f\n\r\t";
 
@@ -87,7 +84,7 @@ static bool put_string(struct reader *r, struct span s, struct buf *out)
 		const char *code = s.ptr[i] ? strchr(codes, s.ptr[i]) : NULL;
 
 		if (!code && (unsigned char)s.ptr[i] < 0x20)
-			return fail(r, JSON_UNSURE);
+			return false;
 		if (code)
 			buf_add_char(out, '\\');
 		buf_add_char(out, code ? names[code - codes] : s.ptr[i]);
@@ -96,17 +93,47 @@ static bool put_string(struct reader *r, struct span s, struct buf *out)
 	return true;
 }
 
-static bool read_number(struct reader *r, struct buf *out)
+/* What it means, and how it is printed. */
+static bool take_string(struct reader *r, struct span *value, struct span *text, bool *coded)
+{
+	struct buf meant = BUF_INIT, printed = BUF_INIT;
+	const char *start = r->at;
+	bool good = read_string(r, &meant, coded);
+
+	if (good && r->form == JSON_AS_WRITTEN)
+		buf_add(&printed, start, (size_t)(r->at - start));
+	else if (good && !json_put_string(buf_span(&meant), &printed))
+		good = fail(r, JSON_UNSURE);
+	*value = arena_copy(r->arena, buf_span(&meant));
+	*text = arena_copy(r->arena, buf_span(&printed));
+	buf_release(&meant);
+	buf_release(&printed);
+	return good;
+}
+
+bool json_put_double(double d, struct buf *out)
+{
+	size_t before = out->len;
+
+	if (!isfinite(d) || (d == 0 && signbit(d)) || (d != 0 && (fabs(d) < 1e-4 || fabs(d) >= 1e15)))
+		return false;
+	double_print(d, out);
+	if (!memchr(out->data + before, '.', out->len - before))
+		buf_add_str(out, ".0");
+	return true;
+}
+
+static bool read_number(struct reader *r, struct json_node *v)
 {
 	const char *start = r->at;
+	struct buf printed = BUF_INIT;
 	size_t digits = 0, used;
-	bool whole = true;
-	double d;
+	bool whole = true, good = true;
 
 	if (*r->at == '-')
 		r->at++;
 	if (!is_digit(r))
-		return fail(r, JSON_INVALID);
+		return fail(r, r->form == JSON_AS_WRITTEN && *start == '-' ? JSON_UNSURE : JSON_INVALID);
 	if (*r->at == '0')
 		r->at++, digits++;
 	else
@@ -116,7 +143,7 @@ static bool read_number(struct reader *r, struct buf *out)
 		whole = false;
 		r->at++;
 		if (!is_digit(r))
-			return fail(r, JSON_INVALID);
+			return fail(r, r->form == JSON_AS_WRITTEN ? JSON_UNSURE : JSON_INVALID);
 		for (; is_digit(r); r->at++)
 			digits++;
 	}
@@ -124,32 +151,29 @@ static bool read_number(struct reader *r, struct buf *out)
 		return fail(r, JSON_UNSURE);
 	if (digits > DIGITS_MAX + (whole ? 3 : 0) || (*start == '-' && start[1] == '0'))
 		return fail(r, JSON_UNSURE);
-	if (whole) {
-		buf_add(out, start, (size_t)(r->at - start));
+	v->whole = whole;
+	v->text = arena_copy(r->arena, span_of(start, (size_t)(r->at - start)));
+	if (whole || r->form == JSON_AS_WRITTEN)
 		return true;
-	}
-	d = text_to_double(span_of(start, (size_t)(r->at - start)), &used);
-	if (d != 0 && fabs(d) < 1e-4)
-		return fail(r, JSON_UNSURE);
-	used = out->len;
-	double_print(d, out);
-	if (!memchr(out->data + used, '.', out->len - used))
-		buf_add_str(out, ".0");
-	return true;
+	good = json_put_double(text_to_double(v->text, &used), &printed);
+	/* It is stored as another number, a DECIMAL. */
+	if (good && r->form == JSON_STORED && !span_eq(buf_span(&printed), v->text))
+		good = false;
+	if (good)
+		v->text = arena_copy(r->arena, buf_span(&printed));
+	buf_release(&printed);
+	return good || fail(r, JSON_UNSURE);
 }
 
-static bool before(const struct member *a, const struct member *b)
+bool json_before(struct span a, struct span b)
 {
-	int order = a->key.len != b->key.len ? (a->key.len < b->key.len ? -1 : 1)
-					     : memcmp(a->key.ptr, b->key.ptr, a->key.len);
-
-	return order < 0 || (order == 0 && a->number < b->number);
+	return a.len != b.len ? a.len < b.len : memcmp(a.ptr, b.ptr, a.len) < 0;
 }
 
-/* Merge sort of a list: a text may have many members. */
-static struct member *sorted(struct member *list)
+/* Merge sort of a list: a text may have many members.  Of equals those that came first stay so. */
+static struct json_node *sorted(struct json_node *list)
 {
-	struct member *half = list, *end = list, *a, *b, *out = NULL, **tail = &out;
+	struct json_node *half = list, *end = list, *a, *b, *out = NULL, **tail = &out;
 
 	if (!list || !list->next)
 		return list;
@@ -162,7 +186,7 @@ static struct member *sorted(struct member *list)
 	a = sorted(list);
 	b = sorted(b);
 	while (a || b) {
-		struct member **from = !b || (a && before(a, b)) ? &a : &b;
+		struct json_node **from = !b || (a && !json_before(b->key, a->key)) ? &a : &b;
 
 		*tail = *from;
 		*from = (*from)->next;
@@ -172,159 +196,199 @@ static struct member *sorted(struct member *list)
 	return out;
 }
 
-static bool read_member(struct reader *r, struct member *m)
+void json_arrange(struct json_node *object)
 {
-	struct buf text = BUF_INIT;
-	bool good;
-
-	skip_space(r);
-	if (r->at == r->end || *r->at != '"')
-		return fail(r, JSON_INVALID);
-	good = read_string(r, &text);
-	m->key = arena_copy(r->arena, buf_span(&text));
-	buf_clear(&text);
-	skip_space(r);
-	if (good && (r->at == r->end || *r->at++ != ':'))
-		good = fail(r, JSON_INVALID);
-	good = good && read_value(r, &text);
-	m->value = arena_copy(r->arena, buf_span(&text));
-	buf_release(&text);
-	return good;
+	object->first = sorted(object->first);
+	for (struct json_node **at = &object->first; *at;) {
+		if ((*at)->next && span_eq((*at)->key, (*at)->next->key))
+			*at = (*at)->next; /* the last one counts */
+		else
+			at = &(*at)->next;
+	}
 }
 
-/* `{` is current. */
-static bool read_object(struct reader *r, struct buf *out)
+/* MariaDB keeps all of one name, and its functions do not agree which of them they mean. */
+static bool has_equal_keys(const struct json_node *object)
 {
-	struct member *list = NULL, **tail = &list;
-	uint32_t count = 0;
-	bool first = true;
+	enum { KEYS_SURE = 200 };
+	unsigned count = 0;
 
-	r->at++;
-	skip_space(r);
-	if (r->at < r->end && *r->at == '}') {
-		r->at++;
-		buf_add_str(out, "{}");
-		return true;
-	}
-	for (;;) {
-		struct member *m = arena_zero(r->arena, sizeof(*m));
-
-		m->number = count++;
-		if (!read_member(r, m))
-			return false;
-		*tail = m;
-		tail = &m->next;
-		skip_space(r);
-		if (r->at < r->end && *r->at == ',') {
-			r->at++;
-			continue;
+	for (const struct json_node *m = object->first; m; m = m->next) {
+		if (++count > KEYS_SURE)
+			return true;
+		for (const struct json_node *n = object->first; n != m; n = n->next) {
+			if (span_eq(m->key, n->key))
+				return true;
 		}
-		if (r->at == r->end || *r->at++ != '}')
-			return fail(r, JSON_INVALID);
-		break;
-	}
-	buf_add_char(out, '{');
-	for (struct member *m = sorted(list); m; m = m->next) {
-		if (m->next && span_eq(m->key, m->next->key))
-			continue; /* the last one counts */
-		buf_add_str(out, first ? "" : ", ");
-		first = false;
-		if (!put_string(r, m->key, out))
-			return false;
-		buf_add_str(out, ": ");
-		buf_add_span(out, m->value);
-	}
-	buf_add_char(out, '}');
-	return true;
-}
-
-static bool read_array(struct reader *r, struct buf *out)
-{
-	r->at++;
-	buf_add_char(out, '[');
-	skip_space(r);
-	if (r->at < r->end && *r->at == ']') {
-		r->at++;
-		buf_add_char(out, ']');
-		return true;
-	}
-	while (read_value(r, out)) {
-		skip_space(r);
-		if (r->at < r->end && *r->at == ',') {
-			r->at++;
-			buf_add_str(out, ", ");
-			continue;
-		}
-		if (r->at == r->end || *r->at++ != ']')
-			return fail(r, JSON_INVALID);
-		buf_add_char(out, ']');
-		return true;
 	}
 	return false;
 }
 
-static bool read_word(struct reader *r, const char *word, struct buf *out)
+static struct json_node *read_member(struct reader *r)
+{
+	struct span key, key_text;
+	struct json_node *v;
+	bool coded;
+
+	skip_space(r);
+	if (r->at == r->end || *r->at != '"') {
+		fail(r, JSON_INVALID);
+		return NULL;
+	}
+	if (!take_string(r, &key, &key_text, &coded))
+		return NULL;
+	if (coded && r->form == JSON_AS_WRITTEN) {
+		fail(r, JSON_UNSURE);
+		return NULL;
+	}
+	skip_space(r);
+	if (r->at == r->end || *r->at++ != ':') {
+		fail(r, JSON_INVALID);
+		return NULL;
+	}
+	v = read_value(r);
+	if (v) {
+		v->key = key;
+		v->key_text = key_text;
+	}
+	return v;
+}
+
+/* The bracket is current. */
+static bool read_list(struct reader *r, struct json_node *list)
+{
+	char close = list->kind == JSON_OBJECT ? '}' : ']';
+	struct json_node **tail = &list->first;
+
+	r->at++;
+	skip_space(r);
+	if (r->at < r->end && *r->at == close) {
+		r->at++;
+		return true;
+	}
+	for (;;) {
+		struct json_node *v = list->kind == JSON_OBJECT ? read_member(r) : read_value(r);
+
+		if (!v)
+			return false;
+		*tail = v;
+		tail = &v->next;
+		skip_space(r);
+		if (r->at < r->end && *r->at == ',') {
+			r->at++;
+			continue;
+		}
+		if (r->at == r->end || *r->at++ != close)
+			return fail(r, JSON_INVALID);
+		break;
+	}
+	if (list->kind == JSON_OBJECT && r->form != JSON_AS_WRITTEN)
+		json_arrange(list);
+	else if (list->kind == JSON_OBJECT && has_equal_keys(list))
+		return fail(r, JSON_UNSURE);
+	return true;
+}
+
+static bool read_word(struct reader *r, const char *word, struct json_node *v)
 {
 	size_t len = strlen(word);
 
 	if ((size_t)(r->end - r->at) < len || memcmp(r->at, word, len) != 0)
 		return fail(r, JSON_INVALID);
 	r->at += len;
-	buf_add(out, word, len);
+	v->text = span_of(word, len);
 	return true;
 }
 
-static bool read_value(struct reader *r, struct buf *out)
+static struct json_node *read_value(struct reader *r)
 {
-	struct buf text = BUF_INIT;
+	struct json_node *v = arena_zero(r->arena, sizeof(*v));
 	bool good = false;
 
 	skip_space(r);
-	if (r->at == r->end)
-		return fail(r, JSON_INVALID);
-	if (r->depth >= NESTING_MAX)
-		return fail(r, JSON_UNSURE);
+	if (r->at == r->end) {
+		fail(r, JSON_INVALID);
+		return NULL;
+	}
+	if (r->depth >= (r->form == JSON_AS_WRITTEN ? NESTING_SURE : NESTING_MAX)) {
+		fail(r, JSON_UNSURE);
+		return NULL;
+	}
 	r->depth++;
 	switch (*r->at) {
 	case '{':
-		good = read_object(r, out);
-		break;
 	case '[':
-		good = read_array(r, out);
+		v->kind = *r->at == '{' ? JSON_OBJECT : JSON_ARRAY;
+		good = read_list(r, v);
 		break;
 	case '"':
-		good = read_string(r, &text) && put_string(r, buf_span(&text), out);
+		v->kind = JSON_STRING;
+		good = take_string(r, &v->value, &v->text, &v->coded);
 		break;
 	case 't':
-		good = read_word(r, "true", out);
+		v->kind = JSON_TRUE;
+		good = read_word(r, "true", v);
 		break;
 	case 'f':
-		good = read_word(r, "false", out);
+		v->kind = JSON_FALSE;
+		good = read_word(r, "false", v);
 		break;
 	case 'n':
-		good = read_word(r, "null", out);
+		v->kind = JSON_NULL;
+		good = read_word(r, "null", v);
 		break;
 	default:
-		good = read_number(r, out);
+		v->kind = JSON_NUMBER;
+		good = read_number(r, v);
 		break;
 	}
 	r->depth--;
-	buf_release(&text);
-	return good;
+	return good ? v : NULL;
 }
 
-enum json_outcome json_normal(struct arena *arena, struct span text, struct buf *out)
+enum json_outcome json_read(
+	struct arena *arena, struct span text, enum json_form form, struct json_node **out)
 {
-	struct reader r = {.arena = arena, .at = text.ptr, .end = text.ptr + text.len};
+	struct reader r = {.arena = arena, .at = text.ptr, .end = text.ptr + text.len, .form = form};
 
 	if (!text_is_valid(CHARSET_UTF8MB4, text))
 		return JSON_UNSURE;
-	if (read_value(&r, out)) {
+	*out = read_value(&r);
+	if (*out) {
 		skip_space(&r);
 		if (r.at != r.end)
 			fail(&r, JSON_INVALID);
 	}
 	return r.outcome;
+}
+
+void json_print(const struct json_node *v, struct buf *out)
+{
+	if (v->kind != JSON_ARRAY && v->kind != JSON_OBJECT) {
+		buf_add_span(out, v->text);
+		return;
+	}
+	buf_add_char(out, v->kind == JSON_OBJECT ? '{' : '[');
+	for (const struct json_node *m = v->first; m; m = m->next) {
+		if (m != v->first)
+			buf_add_str(out, ", ");
+		if (v->kind == JSON_OBJECT) {
+			buf_add_span(out, m->key_text);
+			buf_add_str(out, ": ");
+		}
+		json_print(m, out);
+	}
+	buf_add_char(out, v->kind == JSON_OBJECT ? '}' : ']');
+}
+
+enum json_outcome json_normal(struct arena *arena, struct span text, struct buf *out)
+{
+	struct json_node *v;
+	enum json_outcome outcome = json_read(arena, text, JSON_NORMAL, &v);
+
+	if (outcome == JSON_FINE)
+		json_print(v, out);
+	return outcome;
 }
 
 /* ---- without its value ---- */
@@ -433,7 +497,6 @@ static bool check_list(struct reader *r, char close, bool named)
 
 static bool check_value(struct reader *r)
 {
-	enum { NESTING_SURE = 30 }; /* MariaDB's limit is 32, MySQL's 100 */
 	bool good;
 
 	skip_space(r);

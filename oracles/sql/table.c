@@ -230,6 +230,7 @@ static bool column_type(struct creating *k, const struct sql_type *type, struct 
 		string_type(t, UINT32_MAX, true);
 		t->kind = maria ? EVAL_T_STRING : EVAL_T_JSON;
 		t->collation = COLLATION_UTF8MB4_BIN;
+		t->json = maria;
 		return true;
 	case SQL_TYPE_GEOMETRY:
 	case SQL_TYPE_OTHER:
@@ -374,6 +375,19 @@ static void table_options(
 	}
 }
 
+/* CHECK (JSON_VALID(column)): MariaDB's functions take the column's texts for JSON. */
+static bool asks_json_valid(
+	const struct creating *k, const struct sql_key *check, struct span column)
+{
+	const struct sql_expr *e = check->check;
+
+	if (k->env->flavour != SQL_MARIADB || !e || e->kind != SQL_EXPR_CALL ||
+		!span_ieq_str(e->u.call.name, "json_valid") || e->u.call.args.count != 1)
+		return false;
+	e = e->u.call.args.first;
+	return e->kind == SQL_EXPR_COLUMN && span_ieq(e->u.column.name, column);
+}
+
 static bool add_elements(
 	struct creating *k, struct eval_table *t, const struct sql_create_table *create)
 {
@@ -406,6 +420,7 @@ static bool add_elements(
 				check = check->next) {
 				if (check->enforced != SQL_NO)
 					t->checks[t->check_count++] = check;
+				t->columns[column].type.json |= asks_json_valid(k, check, def->name);
 			}
 			column++;
 		}

@@ -6,6 +6,7 @@
  *	sql_eval SOCKET [--seed=N] [--expressions=N] [--queries=N] [--changes=N] [--show=N]
  *	         [--database=NAME] [--coverage]
  *	sql_eval SOCKET --json=N       JSON texts stored, copied and read back (MySQL)
+ *	sql_eval SOCKET --json-functions=N
  *	sql_eval SOCKET --collations   every pair of bytes, and the order of all known characters
  *	sql_eval SOCKET --try          expressions, queries and changes (of table w, which has one row) from
  *	                               standard input, one a line
@@ -49,8 +50,8 @@ struct state {
 	struct eval_env env;
 	struct generator generator;
 	struct arena schema, rows, scratch;
-	struct eval_table *tables[5];
-	struct eval_rows contents[5];
+	struct eval_table *tables[6];
+	struct eval_rows contents[6];
 	unsigned changed; /* which table changes are made in */
 	unsigned table_count;
 	unsigned shown; /* the table whose rows a difference is shown with */
@@ -1010,38 +1011,6 @@ static void try_input(struct state *s)
 
 /* ---- JSON ---- */
 
-static void generate_json(struct random *r, unsigned depth, struct buf *out)
-{
-	/* As they stand in a string literal; the rare ones are at the end, and seldom taken. */
-	static const char *const scalars[] = {"1", "0", "-7", "12345678901", "1.5", "-0.25", "2.0",
-		"100.125", "true", "false", "null", "\"a\"", "\"\"", "\"x y\"", "\"\\\\n\"",
-		"\"\\\\\"q\\\\\"\"", "\"\\\\/\"", "\"äß漢\"", "1e2", "-0", "01", "tru",
-		"\"\\\\u0041\"", "9223372036854775807", "18446744073709551615", "+1", ".5", "1.",
-		"\"\\\\x\"", ""};
-	static const char *const keys[] = {"a", "b", "aa", "B", "ab", "", "key", "ä", "a b"};
-	static const char *const spaces[] = {"", "", "", " ", "  ", "\\n"};
-	unsigned count = (unsigned)random_below(r, 4), kind = (unsigned)random_below(r, 5);
-	bool object = kind < 4;
-
-	buf_add_str(out, spaces[random_below(r, ARRAY_LEN(spaces))]);
-	if (depth == 0 || kind < 2) {
-		buf_add_str(out,
-			scalars[random_below(r, random_below(r, 12) ? 18 : ARRAY_LEN(scalars))]);
-	} else {
-		buf_add_char(out, object ? '{' : '[');
-		for (unsigned i = 0; i < count; i++) {
-			buf_add_str(out, i ? "," : "");
-			buf_add_str(out, spaces[random_below(r, ARRAY_LEN(spaces))]);
-			if (object)
-				buf_printf(out, "\"%s\"%s:", keys[random_below(r, ARRAY_LEN(keys))],
-					spaces[random_below(r, ARRAY_LEN(spaces))]);
-			generate_json(r, depth - 1, out);
-		}
-		buf_add_char(out, !random_below(r, 60) ? ',' : object ? '}' : ']');
-	}
-	buf_add_str(out, spaces[random_below(r, ARRAY_LEN(spaces))]);
-}
-
 /* What MySQL makes of a text; MariaDB keeps it as it is. */
 static void json(struct state *s, unsigned long count)
 {
@@ -1078,6 +1047,45 @@ static void json(struct state *s, unsigned long count)
 		arena_clear(&s->scratch);
 	}
 	buf_release(&text);
+	buf_release(&sql);
+}
+
+/* JSON functions over columns of JSON and others, in queries and in what is stored. */
+static void json_functions(struct state *s, unsigned long count)
+{
+	struct buf sql = BUF_INIT;
+	unsigned number = s->table_count;
+
+	add_table(s, s->env.flavour == SQL_MYSQL
+			     ? "CREATE TABLE jf (id INT PRIMARY KEY, a JSON, v VARCHAR(2000) CHARACTER SET utf8mb4, "
+			       "i INT) ENGINE=InnoDB"
+			     : "CREATE TABLE jf (id INT PRIMARY KEY, a LONGTEXT CHARACTER SET utf8mb4 COLLATE "
+			       "utf8mb4_bin CHECK (json_valid(a)), v VARCHAR(2000) CHARACTER SET utf8mb4, i INT) "
+			       "ENGINE=InnoDB");
+	s->changed = number;
+	for (unsigned long i = 0; i < count; i++) {
+		arena_clear(&s->rows);
+		must(s, "DELETE FROM jf");
+		for (unsigned id = 1; id <= 3; id++) {
+			buf_clear(&sql);
+			generate_json_row(&s->generator, id, &sql);
+			/* Some are refused. */
+			if (mysql_real_query(s->server, sql.data, sql.len) == 0)
+				mysql_free_result(mysql_store_result(s->server));
+		}
+		load_rows(s, number);
+		buf_clear(&sql);
+		generate_json_query(&s->generator, &sql);
+		one_query(s, sql.data);
+		must(s, "DELETE FROM jf WHERE id > 1");
+		load_rows(s, number);
+		if (s->contents[number].count == 1) {
+			buf_clear(&sql);
+			generate_json_change(&s->generator, &sql);
+			one_change(s, sql.data);
+		}
+		arena_clear(&s->scratch);
+	}
 	buf_release(&sql);
 }
 
@@ -1271,7 +1279,7 @@ int main(int argc, char **argv)
 {
 	static struct state s;
 	unsigned long seed = 1, expression_count = 0, query_count = 0, change_count = 0;
-	unsigned long json_count = 0;
+	unsigned long json_count = 0, json_function_count = 0;
 	struct buf sql = BUF_INIT;
 	bool try = false, with_collations = false;
 	const char *database = "sql_eval";
@@ -1291,6 +1299,7 @@ int main(int argc, char **argv)
 			 !number_option(argv[i], "--queries", &query_count) &&
 			 !number_option(argv[i], "--changes", &change_count) &&
 			 !number_option(argv[i], "--json", &json_count) &&
+			 !number_option(argv[i], "--json-functions", &json_function_count) &&
 			 !number_option(argv[i], "--show", &s.show)) {
 			fprintf(stderr, "sql_eval: what is %s?\n", argv[i]);
 			return 2;
@@ -1323,6 +1332,8 @@ int main(int argc, char **argv)
 		changes(&s, change_count);
 	if (json_count)
 		json(&s, json_count);
+	if (json_function_count)
+		json_functions(&s, json_function_count);
 	summary(&s);
 	buf_release(&sql);
 	arena_release(&s.schema);

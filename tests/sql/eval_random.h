@@ -35,6 +35,11 @@ void generate_wide_query(struct generator *g, struct buf *out);
 /* A value and a condition of one of the small tables. */
 void generate_small_value(struct generator *g, const char *table, struct buf *out);
 void generate_small_predicate(struct generator *g, const char *table, struct buf *out);
+/* A JSON text, as it stands in a string literal; INSERT, SELECT and UPDATE of table jf (id, a: JSON, v, i). */
+void generate_json(struct random *r, unsigned depth, struct buf *out);
+void generate_json_row(struct generator *g, unsigned id, struct buf *out);
+void generate_json_query(struct generator *g, struct buf *out);
+void generate_json_change(struct generator *g, struct buf *out);
 /* INSERT or UPDATE of table w, which has the columns of the wide table. */
 void generate_change(struct generator *g, unsigned id, struct buf *out);
 

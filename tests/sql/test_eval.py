@@ -28,6 +28,7 @@ PARTS = [
     ("queries", ["--queries=" + OPTIONS.get("queries", "1500")]),
     ("changes", ["--changes=" + OPTIONS.get("changes", "500")]),
     ("JSON that is stored", ["--json=" + OPTIONS.get("changes", "500")]),
+    ("JSON functions", ["--json-functions=" + OPTIONS.get("queries", "1500")]),
 ]
 
 
