@@ -480,6 +480,7 @@ const struct body *body_compile(struct mvcc *m, const struct record_program *in,
 	settings.eval_mode = eval_mode_flags(in->sql_mode);
 	settings.sql_mode = sql_mode_flags(in->sql_mode);
 	settings.collation = settings_collation_named(in->collation);
+	settings.width = settings_width_named(in->charset);
 	body->settings = plan_settings(m, &settings);
 	body->table = table;
 	body->column_count = columns;

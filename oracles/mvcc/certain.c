@@ -86,8 +86,8 @@ static enum touch touch_of(
 	if (!here)
 		return TOUCHES_NOT;
 	if (plan->redefines || !plan->stmt ||
-		m->odd_sessions[m->schedule->stmts[stmt].in->session] ||
-		r->flags & (STMT_NO_REPLY | STMT_OPAQUE | STMT_TEXT_CUT) || txn == SCHEDULE_NONE ||
+		m->odd_sessions[m->schedule->stmts[stmt].in->session] || r->flags & STMT_NO_REPLY ||
+		plan_is_unreadable(plan, r) || txn == SCHEDULE_NONE ||
 		m->schedule->txns[txn].outcome == TXN_UNKNOWN ||
 		m->schedule->txns[txn].disconnected ||
 		m->schedule->txns[txn].mixed == TXN_MIXED_YES)

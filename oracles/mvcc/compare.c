@@ -9,6 +9,8 @@
 
 #include "base/bug.h"
 #include "mvcc/solver.h"
+#include "sql/collation.h"
+#include "trace/msgpack_cursor.h"
 #include "trace/value.h"
 
 /* Decoded rows, one after the other. */
@@ -17,9 +19,44 @@ struct decoded {
 	size_t count;
 };
 
+/* Is a text that came back what the server has?  It comes in character_set_results, where a
+ * character that this lacks is a question mark (manual, "Connection Character Sets and
+ * Collations"). */
+static bool told_as_it_is(struct span columns, uint32_t column, struct span text)
+{
+	enum { BEFORE_CHARSET = 4, CHARSET_OF_BYTES = 63 };
+	struct mp mp = mp_over(columns), inner;
+	uint32_t count, charset;
+
+	if (!columns.ptr || (text_is_ascii(text) && !memchr(text.ptr, '?', text.len)))
+		return true;
+	count = mp_array(&mp);
+	for (uint32_t i = 0; i < column && i < count; i++)
+		mp_skip(&mp);
+	/* The content of a table, which the recorder read in utf8mb4, has names alone. */
+	if (column >= count || mp_peek(&mp) != MP_ARRAY)
+		return true;
+	inner = mp_over(mp_raw(&mp));
+	if (mp_array(&inner) <= BEFORE_CHARSET)
+		return true;
+	for (int i = 0; i < BEFORE_CHARSET; i++)
+		mp_skip(&inner);
+	charset = mp_uint_max(&inner, UINT32_MAX);
+	switch (settings_width_numbered(charset)) {
+	case TEXT_WIDE:
+		return true;
+	case TEXT_NARROW:
+		return !memchr(text.ptr, '?', text.len);
+	case TEXT_ASCII:
+		break;
+	}
+	return charset == CHARSET_OF_BYTES;
+}
+
 /* NULL: it has not `width` columns of those types, or (*undecided) not all of its values were kept. */
-static const struct eval_value *decode_row(struct arena *arena, struct span recorded, struct value *values,
-	const struct eval_type *types, uint32_t width, bool *undecided)
+static const struct eval_value *decode_row(struct arena *arena, struct span columns,
+	struct span recorded, struct value *values, const struct eval_type *types, uint32_t width,
+	bool *undecided)
 {
 	struct eval_value *row = arena_alloc(arena, (width + 1) * sizeof(*row));
 	size_t told = execution_row(recorded, values, width);
@@ -29,7 +66,9 @@ static const struct eval_value *decode_row(struct arena *arena, struct span reco
 		return NULL;
 	}
 	for (uint32_t c = 0; c < width; c++) {
-		if (!eval_from_trace(arena, &types[c], &values[c], &row[c])) {
+		if (!eval_from_trace(arena, &types[c], &values[c], &row[c]) ||
+			(row[c].kind == EVAL_STRING &&
+				!told_as_it_is(columns, c, values[c].bytes))) {
 			*undecided = true;
 			return NULL;
 		}
@@ -46,7 +85,8 @@ static bool decode(struct arena *arena, const struct execution_rows *recorded,
 	out->rows = arena_alloc(arena, (recorded->count + 1) * sizeof(*out->rows));
 	out->count = recorded->count;
 	for (size_t r = 0; r < recorded->count; r++) {
-		out->rows[r] = decode_row(arena, recorded->rows[r], values, types, width, undecided);
+		out->rows[r] = decode_row(arena, recorded->columns, recorded->rows[r], values,
+			types, width, undecided);
 		if (!out->rows[r])
 			return false;
 	}
@@ -353,7 +393,7 @@ bool content_rows(struct mvcc *m, struct arena *arena, const struct eval_table *
 	/* Only whole rows in the order of the definition. */
 	for (size_t r = 0; r < content->count && !content->columns.ptr; r++) {
 		known[*count] = decode_row(
-			arena, content->rows[r], values, types, def->column_count, &cut);
+			arena, SPAN_NONE, content->rows[r], values, types, def->column_count, &cut);
 		*count += known[*count] != NULL;
 	}
 	return !cut && *count == content->count;

@@ -503,7 +503,7 @@ void define_after(struct mvcc *m, uint32_t stmt, const struct session_settings *
 
 	if (!n.plan->stmt || n.plan->odd)
 		return;
-	if (r->flags & (STMT_NO_REPLY | STMT_OPAQUE | STMT_TEXT_CUT)) {
+	if (r->flags & STMT_NO_REPLY || plan_is_unreadable(n.plan, r)) {
 		lose_all(&n, n.plan->stmt);
 	} else if (r->error) {
 		/* Of several tables some may be gone, but for MySQL 8. */

@@ -978,7 +978,7 @@ static bool set_aside(struct mvcc *m, uint32_t index)
 			"have ended and begun anew");
 		return true;
 	}
-	if (stmt->in->record.flags & (STMT_NO_REPLY | STMT_OPAQUE | STMT_TEXT_CUT)) {
+	if (stmt->in->record.flags & STMT_NO_REPLY || plan_is_unreadable(plan, &stmt->in->record)) {
 		/* In a transaction that is gone nothing of it is left. */
 		if (plan->writes && !is_aborted(m) && !never_arrived(m, stmt))
 			forget_written(m, "tables after a statement without an answer");

@@ -665,7 +665,7 @@ bool fog_write(struct mvcc *m, uint32_t number)
 		!store_is_active(&m->store, m->now_txn) || !plan->stmt)
 		return false;
 	/* A masked password is not what was written, nor what was looked for. */
-	if (m->schedule->stmts[m->now_stmt].in->record.flags & STMT_TEXT_CUT)
+	if (m->schedule->stmts[m->now_stmt].in->record.flags & STMT_TEXT_CUT || plan->foreign)
 		return fog_all(m, table);
 	switch (plan->stmt->kind) {
 	case SQL_STMT_INSERT:

@@ -269,7 +269,7 @@ void number_after(struct mvcc *m, struct session_settings *s, const struct execu
 	if (r->error == ER_PARSE_ERROR && plan->stmt)
 		return;
 	/* Also where parameters cannot be put into the text, as of a bulk execution. */
-	if (!plan->stmt || r->flags & (STMT_NO_REPLY | STMT_OPAQUE | STMT_TEXT_CUT) ||
+	if (!plan->stmt || r->flags & STMT_NO_REPLY || plan_is_unreadable(plan, r) ||
 		plan->anywhere || (plan->stmt->kind == SQL_STMT_EMPTY && in->sql.len)) {
 		set_number(s, false, 0);
 		return;

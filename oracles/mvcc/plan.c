@@ -704,13 +704,19 @@ static void plan_definition(struct mvcc *m, struct plan *plan)
 		plan->ddl = false;
 }
 
-static bool has_timestamp(const struct eval_table *def)
+/* What a session's settings make of a table that it uses, and is not modelled. */
+static const char *shown_otherwise(const struct plan *plan, const struct eval_table *def)
 {
 	for (uint32_t i = 0; i < def->column_count; i++) {
-		if (def->columns[i].type.kind == EVAL_T_TIMESTAMP)
-			return true;
+		const struct eval_type *type = &def->columns[i].type;
+
+		if (plan->zoned && type->kind == EVAL_T_TIMESTAMP)
+			return "TIMESTAMPs in a time zone of the session's own";
+		if (plan->eval_mode & EVAL_MODE_PAD_CHAR_TO_FULL_LENGTH &&
+			type->kind == EVAL_T_STRING && type->fixed)
+			return "PAD_CHAR_TO_FULL_LENGTH";
 	}
-	return false;
+	return NULL;
 }
 
 /* Functions that are not built in. */
@@ -729,6 +735,23 @@ static void plan_calls(struct plan *plan)
 	plan->table_count = 0; /* whichever it likes */
 }
 
+/* Its names and literals are other ones to the server than to us. */
+static bool text_is_foreign(struct span text, enum text_width width)
+{
+	unsigned char first = width == TEXT_NARROW ? 0xf0 : 0x80;
+
+	for (size_t i = 0; width != TEXT_WIDE && i < text.len; i++) {
+		if ((unsigned char)text.ptr[i] >= first)
+			return true;
+	}
+	return false;
+}
+
+bool plan_is_unreadable(const struct plan *plan, const struct record_stmt *r)
+{
+	return plan->foreign || r->flags & (STMT_OPAQUE | STMT_TEXT_CUT);
+}
+
 static struct plan *new_plan(
 	struct mvcc *m, struct span text, const struct session_settings *settings)
 {
@@ -741,6 +764,8 @@ static struct plan *new_plan(
 	plan->sql_mode = settings->sql_mode;
 	plan->labels = m->label_state;
 	plan->collation = settings->collation;
+	plan->width = settings->width;
+	plan->foreign = text_is_foreign(plan->text, plan->width);
 	plan->zoned = settings->zoned;
 	plan->no_foreign_checks = settings->no_foreign_checks;
 	plan->step = settings->step;
@@ -769,10 +794,10 @@ static void fill_plan(struct mvcc *m, struct plan *plan, const struct sql_stmt *
 	sql_walk_stmt(stmt, &(struct sql_visitor){.expr = stored_call, .ctx = &calls});
 	if (stmt->kind == SQL_STMT_SELECT || sql_stmt_is_write(stmt) || plan->redefines)
 		sql_stmt_tables(stmt, see_table, &walk);
-	for (uint32_t i = 0; plan->zoned && i < plan->table_count; i++) {
-		if (has_timestamp(m->store.tables[plan->tables[i]].def))
-			plan->unsupported = "TIMESTAMPs in a time zone of the session's own";
-	}
+	for (uint32_t i = 0; i < plan->table_count && !plan->unsupported; i++)
+		plan->unsupported = shown_otherwise(plan, m->store.tables[plan->tables[i]].def);
+	if (plan->eval_mode & EVAL_MODE_ORACLE)
+		plan->unsupported = "sql_mode ORACLE";
 	compile(m, plan, settings);
 	plan_number(plan);
 	if (walk.temporary && !plan->table_count && !plan->elsewhere && !plan->redefines)
@@ -840,7 +865,7 @@ const struct plan *plan_of(
 		if (span_eq(plan->text, text) && span_eq(plan->database, settings->database) &&
 			plan->eval_mode == settings->eval_mode &&
 			plan->sql_mode == settings->sql_mode && plan->labels == m->label_state &&
-			plan->collation == settings->collation &&
+			plan->collation == settings->collation && plan->width == settings->width &&
 			plan->zoned == settings->zoned && plan->step == settings->step &&
 			plan->no_foreign_checks == settings->no_foreign_checks &&
 			span_eq(plan->temporary, settings->temporary))

@@ -51,6 +51,29 @@ static uint16_t collation_numbered(const struct mvcc *m, uint32_t number)
 	return COLLATION_NONE;
 }
 
+/* The same of their character set, by number: the manual's table of collations
+ * (INFORMATION_SCHEMA.COLLATIONS). */
+enum text_width settings_width_numbered(uint32_t number)
+{
+	enum { MARIADB_UTF8MB3 = 2048, MARIADB_UTF8MB4 = 2304, MARIADB_END = 2560 };
+
+	if (number == 45 || number == 46 || (number >= 224 && number <= 247) ||
+		(number >= 255 && number <= 323) ||
+		(number >= MARIADB_UTF8MB4 && number < MARIADB_END))
+		return TEXT_WIDE;
+	if (number == 33 || number == 76 || number == 83 || (number >= 192 && number <= 215) ||
+		number == 223 || (number >= MARIADB_UTF8MB3 && number < MARIADB_UTF8MB4))
+		return TEXT_NARROW;
+	return TEXT_ASCII;
+}
+
+enum text_width settings_width_named(struct span charset)
+{
+	return span_ieq_str(charset, "utf8mb4")                                    ? TEXT_WIDE
+	       : span_ieq_str(charset, "utf8") || span_ieq_str(charset, "utf8mb3") ? TEXT_NARROW
+										   : TEXT_ASCII;
+}
+
 static uint16_t only_utf8mb4(uint16_t collation)
 {
 	return collation != COLLATION_NONE && collation_charset(collation) == CHARSET_UTF8MB4
@@ -93,6 +116,13 @@ bool settings_collation(const struct mvcc *m, const struct session_settings *s,
 			word, m->env.flavour == SQL_MYSQL, m->env.version);
 	else
 		out->collation = COLLATION_NONE;
+	/* The character set of the connection may lack what that of the client has. */
+	if (item->kind == SQL_SET_NAMES)
+		out->width = settings_width_named(word);
+	else if (item->kind == SQL_SET_CHARSET || (out->collation == COLLATION_NONE && !charset))
+		out->width = TEXT_ASCII;
+	else if (charset && settings_width_named(word) > out->width)
+		out->width = settings_width_named(word);
 	return true;
 }
 
@@ -103,8 +133,10 @@ static void open_with(const struct mvcc *m, const struct session_settings *base,
 {
 	*s = *base;
 	s->database = database;
-	if (collation)
+	if (collation) {
 		s->collation = collation_numbered(m, collation);
+		s->width = settings_width_numbered(collation);
+	}
 }
 
 void settings_first(struct mvcc *m, struct session_settings *s, uint32_t session)

@@ -40,12 +40,21 @@ struct returning;
 /* What triggers wait for. */
 enum write_event { WRITE_INSERT = 1, WRITE_UPDATE = 2, WRITE_DELETE = 4, WRITE_ANY = 7 };
 
+/* How much of a session's texts is what the server reads: the trace has their bytes, and takes them
+ * for UTF-8. */
+enum text_width {
+	TEXT_WIDE,   /* utf8mb4: all */
+	TEXT_NARROW, /* utf8mb3: all but characters of four bytes */
+	TEXT_ASCII,  /* latin1, or not known */
+};
+
 /* A statement text, parsed and compiled once. */
 struct plan {
 	struct span text, database, temporary;
 	uint32_t eval_mode, sql_mode; /* of the session that sent it */
 	uint32_t labels;              /* state of the tables' names (m->label_state) */
 	uint16_t collation;           /* COLLATION_NONE: not known */
+	enum text_width width;
 	bool zoned, no_foreign_checks;
 	uint32_t step;
 	struct plan *next;           /* of the same hash */
@@ -81,6 +90,7 @@ struct plan {
 	bool peeks;    /* harmless, but may make a read view: DO, SET @a = (SELECT ...), EXPLAIN */
 	bool redefines; /* changes the definition of the tables that it names */
 	bool commits;   /* commits the open transaction before anything else */
+	bool foreign;   /* its text is another one to the server */
 	bool odd;      /* leaves its session with variables that are not modelled */
 	bool sets_number; /* calls LAST_INSERT_ID(...) */
 	bool asks_own; /* ON DUPLICATE KEY UPDATE has a query of the table itself */
@@ -228,6 +238,7 @@ struct session_settings {
 	struct span mode_text; /* sql_mode; none: not recorded */
 	uint32_t eval_mode, sql_mode;
 	uint16_t collation;    /* of the connection; COLLATION_NONE: not known */
+	enum text_width width;
 	bool zoned;            /* has a time zone of its own: TIMESTAMPs show otherwise */
 	struct span temporary; /* its temporary tables: database and name, each with a zero byte */
 	struct prepared *prepared; /* statements and user variables (prepared.c) */
@@ -465,6 +476,8 @@ bool writes_anywhere(const struct mvcc *m, const struct plan *plan);
 
 /* settings.c: the connection's collation by name; COLLATION_NONE: not one of utf8mb4 */
 uint16_t settings_collation_named(struct span name);
+enum text_width settings_width_named(struct span charset);
+enum text_width settings_width_numbered(uint32_t collation);
 /* settings.c: of a session that has said nothing yet */
 void settings_first(struct mvcc *m, struct session_settings *s, uint32_t session);
 /* What they mean to the evaluator, from now on. */
@@ -514,6 +527,8 @@ static inline const char *stranger_reason(const struct mvcc *m)
 bool unknown_foreign_key(const struct mvcc *m, const struct record_stmt *r);
 /* May it have ended the open transaction inside, and left another one open? */
 bool plan_mixes(const struct plan *plan);
+/* What it names and what its literals say is not known. */
+bool plan_is_unreadable(const struct plan *plan, const struct record_stmt *r);
 /* MariaDB's DELETE IGNORE leaves out rows whose locks it did not get in time, with a warning. */
 bool leaves_out_rows(const struct plan *plan, const struct record_stmt *r);
 /* Did it nothing at all? */

@@ -182,6 +182,7 @@ enum eval_mode {
 	EVAL_MODE_SIMULTANEOUS_ASSIGNMENT = 1 << 14, /* MariaDB */
 	EVAL_MODE_PIPES_AS_CONCAT = 1 << 15,
 	EVAL_MODE_NO_BACKSLASH_ESCAPES = 1 << 16, /* also for LIKE */
+	EVAL_MODE_ORACLE = 1 << 17, /* MariaDB: LENGTH, CONCAT, SUBSTR ... are others */
 };
 
 /* Names that come before those of columns: variables of a stored program, and NEW.c and OLD.c of a
