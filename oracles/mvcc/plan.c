@@ -576,8 +576,17 @@ static void compile(
 		plan->odd = !plan->harmless;
 		plan->peeks = plan->sourced;
 		return;
-	case SQL_STMT_DO:
 	case SQL_STMT_EXPLAIN:
+		/* MariaDB's ANALYZE UPDATE changes rows and answers with how it did; MySQL's
+		 * EXPLAIN ANALYZE changes none. */
+		if (m->env.flavour == SQL_MARIADB && sql_stmt_is_write(stmt)) {
+			plan->writes = true;
+			plan->unsupported = "ANALYZE of a change";
+			return;
+		}
+		plan->harmless = plan->peeks = true;
+		return;
+	case SQL_STMT_DO:
 		plan->harmless = plan->peeks = true;
 		return;
 	case SQL_STMT_SHOW:

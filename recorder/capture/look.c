@@ -350,6 +350,9 @@ static void look_at_more(struct look_scan *s, struct look_token *t, struct look 
 			if (depth == 0 && (look_is(t, "update") || look_is(t, "delete") || look_is(t, "insert")))
 				out->class = LOOK_WRITE;
 		}
+	} else if (look_is(t, "lock")) {
+		*t = look_next(s);
+		out->locks_tables = look_is(t, "table") || look_is(t, "tables");
 	} else if (look_is(t, "xa")) {
 		look_at_xa(s, out, name);
 	} else if (look_is(t, "analyze")) {

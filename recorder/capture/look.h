@@ -53,12 +53,13 @@ struct look {
 	bool consistent_snapshot : 1;
 	bool chain : 1;
 	bool sets_autocommit : 1;
+	bool locks_tables : 1; /* commits and, without autocommit, begins anew */
 	bool secret : 1; /* has or takes a password: parameters are not recorded */
 	/* Not from the look: what the options make of it. */
 	uint8_t redacted : 2; /* enum redact_reach */
 	bool filtered : 1;
 	bool hides_level : 1; /* look_hides_level(), and no SET that is understood */
-	uint8_t unused[2];
+	uint8_t unused[1];
 };
 
 enum {

@@ -445,7 +445,7 @@ static bool refuses_xa(uint16_t error)
 
 static bool begins_anew(const struct look *look)
 {
-	return look->class == LOOK_BEGIN || look->class == LOOK_XA_BEGIN;
+	return look->class == LOOK_BEGIN || look->class == LOOK_XA_BEGIN || look->locks_tables;
 }
 
 static bool finishes(const struct look *look)
@@ -534,11 +534,15 @@ void txn_before(struct capture *c, const struct wire_command *command, const str
 			emit_begin(c, command, look);
 		else if (c->txn.open && (reply->status & STATUS_IN_TRANS) && begins_anew(look)) {
 			/* BEGIN in a transaction commits it and begins the next one: in MySQL at
-			 * the same level, whatever was set since; in MariaDB at the session's. */
+			 * the same level, whatever was set since; in MariaDB at the session's.
+			 * So does LOCK TABLES without autocommit. */
 			uint8_t level = c->txn.level;
 
 			txn_end(c, command->number, TXN_COMMITTED, "implicit commit");
-			if (atomic_load(&c->node->flavour) == FLAVOUR_MYSQL)
+			if (look->locks_tables)
+				c->level_next =
+					level == c->level_session ? UINT8_MAX : LEVEL_UNKNOWN;
+			else if (atomic_load(&c->node->flavour) == FLAVOUR_MYSQL)
 				c->level_next = level;
 			emit_begin(c, command, look);
 		}
