@@ -531,7 +531,8 @@ static bool counts_fit(struct mvcc *m, const struct write_answer *a)
 		affected = a->matched;
 	else if (found && m->now_plan->insert && m->now_plan->stmt->u.insert->on_duplicate)
 		affected += a->untouched;
-	if (affected != stmt->in->record.affected)
+	if (a->at_most ? !stmt->in->record.affected || stmt->in->record.affected > a->at_most
+		       : affected != stmt->in->record.affected)
 		return false;
 	return m->now_plan->stmt->kind != SQL_STMT_UPDATE || m->now_plan->join ||
 	       !info_number(stmt->in->record.info, "matched", &matched) || matched == a->matched;

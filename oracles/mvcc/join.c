@@ -186,11 +186,162 @@ static void write_target(struct mvcc *m, const struct plan *plan, uint32_t numbe
 		write_changes(m, table, changes, count, NULL, a);
 }
 
+static void write_targets(struct mvcc *m, const struct plan *plan, bool backwards, bool tied,
+	const uint32_t *matches, size_t match_count, struct write_answer *a)
+{
+	uint32_t width = eval_join_table_count(plan->join);
+
+	for (uint32_t i = 0; i < width && a->status == EVAL_OK; i++) {
+		uint32_t t = backwards ? width - 1 - i : i;
+
+		if (eval_join_is_target(plan->join, t))
+			write_target(m, plan, t, tied, matches, match_count, a);
+	}
+}
+
+/* ---- DELETE whose end is certain ---- */
+
+static bool has_outer_join(const struct sql_table_ref *ref)
+{
+	for (; ref; ref = ref->next) {
+		if (ref->kind == SQL_TABLE_NEST ? has_outer_join(ref->u.nest)
+			    : ref->kind == SQL_TABLE_JOIN &&
+				      (ref->u.join.join == SQL_JOIN_LEFT ||
+					      ref->u.join.join == SQL_JOIN_RIGHT ||
+					      has_outer_join(ref->u.join.left) ||
+					      has_outer_join(ref->u.join.right)))
+			return true;
+	}
+	return false;
+}
+
+/* Do cascades only take rows away?  One that sets a key to NULL may make new matches. */
+static bool only_deletes(struct mvcc *m, const struct plan *plan)
+{
+	bool *reached = arena_zero(&m->scratch, m->store.table_count + 1), more = true;
+
+	for (uint32_t i = 0; i < eval_join_table_count(plan->join); i++) {
+		if (eval_join_is_target(plan->join, i))
+			reached[number_of(m, solver_store_table(m, eval_join_table(plan->join, i)))] = true;
+	}
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < m->foreign_count; i++) {
+			const struct foreign *f = &m->foreigns[i];
+
+			if (!f->alive || !reached[f->parent])
+				continue;
+			if (f->on_delete == SQL_REF_SET_NULL)
+				return false;
+			more |= f->on_delete == SQL_REF_CASCADE && !reached[f->child];
+			reached[f->child] |= f->on_delete == SQL_REF_CASCADE;
+		}
+	}
+	return true;
+}
+
+static bool is_gone(const struct mvcc *m, const struct store_record *record)
+{
+	return !store_alive(store_current(&m->store, record, m->now_txn));
+}
+
+/* The record of a table's row in a match; NULL: the NULL row. */
+static const struct store_record *member(struct mvcc *m, const struct plan *plan, const uint32_t *match, uint32_t t)
+{
+	return match[t] == UINT32_MAX
+		       ? NULL
+		       : gathered_of(m, solver_store_table(m, eval_join_table(plan->join, t)))->records[match[t]];
+}
+
+/* Is each match that lost a row by what was just deleted without any row that is to be deleted?  Else a server
+ * which comes to it later does not find it, and leaves those. */
+static bool goes_whole(struct mvcc *m, const struct plan *plan, const uint32_t *matches, size_t match_count)
+{
+	uint32_t width = eval_join_table_count(plan->join);
+
+	for (size_t i = 0; i < match_count; i++) {
+		bool lost = false, left = false;
+
+		for (uint32_t t = 0; t < width; t++) {
+			const struct store_record *record = member(m, plan, matches + i * width, t);
+			bool gone = record && is_gone(m, record);
+
+			lost |= gone;
+			left |= record && !gone && eval_join_is_target(plan->join, t);
+		}
+		if (lost && left)
+			return false;
+	}
+	return true;
+}
+
+/* DELETE of tables that cascades tie: in whichever order rows and tables go, the same rows are gone in the end, where
+ * cascades only take rows away, whatever is deleted for one match takes with it all that is to be deleted of the other
+ * matches that it breaks, and nothing matches afterwards.  (What the server finds is then at most what matched at first;
+ * what it does not find any more is gone.)  Leaves the store as it was. */
+static bool ends_certainly(struct mvcc *m, const struct plan *plan, const uint32_t *matches, size_t match_count)
+{
+	enum { MATCHES_MAX = 64 };
+	struct store_txn *t = &m->store.txns[m->now_txn];
+	struct store_undo *undo = t->undo;
+	uint32_t undo_count = t->undo_count, width = eval_join_table_count(plan->join), noted = t->noted;
+	uint32_t gathered = m->now_gathered_count;
+	struct gathered *rows = arena_alloc(&m->scratch, (gathered + 1) * sizeof(*rows));
+	size_t locks = m->now_lock_count, notes = m->note_count, again;
+	bool trying = m->trying, open = m->trial_open, certain = true;
+	struct eval_outcome outcome = {0};
+	const uint32_t *left;
+
+	if (plan->stmt->kind != SQL_STMT_DELETE || plan->sourced || plan->stmt->u.del->limit || match_count > MATCHES_MAX ||
+		m->runs[m->now_stmt].begin_commits != m->store.commits || !only_deletes(m, plan) ||
+		(width > 2 && has_outer_join(plan->stmt->u.del->from)))
+		return false;
+	memcpy(rows, m->now_gathered, gathered * sizeof(*rows));
+	m->trying = true;
+	/* One match at a time, then all of them. */
+	for (size_t i = 0; i <= match_count && certain; i++) {
+		struct write_answer a = {.status = EVAL_OK, .held_by = STORE_NONE};
+		bool all = i == match_count;
+
+		write_targets(m, plan, false, true, all ? matches : matches + i * width, all ? match_count : 1, &a);
+		certain = a.status == EVAL_OK && goes_whole(m, plan, matches, match_count);
+		if (all && certain) {
+			m->now_gathered_count = 0;
+			certain = eval_join_run(plan->join, &m->scratch, &m->env, &m->source, &left, &again, &outcome) &&
+				  !again;
+			m->now_gathered_count = gathered;
+			memcpy(m->now_gathered, rows, gathered * sizeof(*rows));
+		}
+		store_rollback_to(&m->store, m->now_txn, undo, undo_count);
+	}
+	m->trying = trying;
+	m->trial_open = open;
+	m->now_lock_count = locks;
+	notes_drop(m, notes);
+	TRAIL_SET(&m->store.trail, t->noted, noted);
+	return certain;
+}
+
+static uint64_t target_rows(const struct plan *plan, const uint32_t *matches, size_t match_count)
+{
+	uint32_t width = eval_join_table_count(plan->join);
+	uint64_t count = 0;
+
+	for (uint32_t t = 0; t < width; t++) {
+		for (size_t i = 0, j; eval_join_is_target(plan->join, t) && i < match_count; i++) {
+			for (j = 0; j < i && matches[j * width + t] != matches[i * width + t]; j++) {
+			}
+			count += j == i && matches[i * width + t] != UINT32_MAX;
+		}
+	}
+	return count;
+}
+
 void write_join(struct mvcc *m, const struct plan *plan, struct write_answer *a)
 {
 	enum { IN_TURN, BACKWARDS, NOT_TOLD, WAYS };
-	uint32_t width = eval_join_table_count(plan->join), way = IN_TURN;
-	bool tied = tied_by_foreign(m, plan);
+	uint32_t way = IN_TURN;
+	bool tied = tied_by_foreign(m, plan), trying = m->trying;
 	struct eval_outcome outcome = {0};
 	const uint32_t *matches;
 	size_t match_count;
@@ -207,17 +358,16 @@ void write_join(struct mvcc *m, const struct plan *plan, struct write_answer *a)
 		return;
 	}
 	/* In which order tables and rows go, and what the join still finds then, is not known: where
-	 * neither way explains the answer, it stays open. */
+	 * neither way explains the answer, it stays open, or how many rows the statement itself deleted does. */
 	if (tied && match_count)
 		way = choose(m, WAYS);
-	if (way == NOT_TOLD) {
+	if (way == NOT_TOLD && !ends_certainly(m, plan, matches, match_count)) {
 		answer_unsupported(m, a, "UPDATE or DELETE of tables tied by a foreign key");
 		return;
 	}
-	for (uint32_t i = 0; i < width && a->status == EVAL_OK; i++) {
-		uint32_t t = way == BACKWARDS ? width - 1 - i : i;
-
-		if (eval_join_is_target(plan->join, t))
-			write_target(m, plan, t, tied, matches, match_count, a);
-	}
+	if (way == NOT_TOLD)
+		a->at_most = target_rows(plan, matches, match_count);
+	m->trying |= way == NOT_TOLD;
+	write_targets(m, plan, way == BACKWARDS, tied, matches, match_count, a);
+	m->trying = trying;
 }

@@ -27,6 +27,7 @@ struct write_answer {
 	const char *reason; /* EVAL_UNSUPPORTED */
 	bool order_matters; /* error 1062 comes or not by the order of the rows */
 	uint64_t affected;  /* as the server counts without CLIENT_FOUND_ROWS */
+	uint64_t at_most;   /* instead: at least one, and not more than so many; 0: exactly `affected` */
 	uint64_t matched;   /* rows that WHERE picked; INSERT: rows given */
 	uint64_t untouched; /* INSERT IGNORE: left out; ON DUPLICATE KEY: stayed as they are */
 	uint32_t held_by;   /* an active transaction whose lock is in the way; STORE_NONE */

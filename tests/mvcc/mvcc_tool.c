@@ -5,6 +5,7 @@
  *	mvcc_tool solve TRACE...        a line for each trace that is not clean, then a total
  *	mvcc_tool hide SEED TRACE...    the same, with a random part of the initial rows taken out
  *	mvcc_tool mutate SEED TRACE...  alters recorded answers; says which alterations go unnoticed
+ *	mvcc_tool mutate-free SEED TRACE...  the same of traces in which not everything is decided, and why those are
  *	mvcc_tool bench ROUNDS TRACE... statements solved a second of processor time
  *
  * A folder stands for the traces in it; a name of the form @FILE for the names in that file, one a
@@ -452,7 +453,23 @@ static bool mutate(struct execution *e, size_t index, enum mutation kind, uint64
 	return false;
 }
 
-static int mutate_all(uint64_t seed)
+/* Why a statement is undecided now that was not: the reason that has become more frequent. */
+static const char *new_reason(const struct verdict *v, const struct verdict *before)
+{
+	for (size_t i = 0; i < v->reason_count; i++) {
+		uint64_t was = 0;
+
+		for (size_t k = 0; k < before->reason_count; k++) {
+			if (strcmp(v->reasons[i].name, before->reasons[k].name) == 0)
+				was = before->reasons[k].count;
+		}
+		if (v->reasons[i].count > was)
+			return v->reasons[i].name;
+	}
+	return "passed";
+}
+
+static int mutate_all(uint64_t seed, bool free_running)
 {
 	uint64_t tried[MUTATIONS] = {0}, noticed[MUTATIONS] = {0}, all = 0, all_noticed = 0;
 	uint64_t undecided = 0;
@@ -460,19 +477,18 @@ static int mutate_all(uint64_t seed)
 
 	for (size_t i = 0; i < name_count; i++) {
 		struct execution execution;
-		struct verdict v;
+		struct verdict v, before;
 		size_t stmts;
 		bool clean;
 
 		if (!load(&execution, names[i]))
 			continue;
-		judge(&execution, &v);
-		clean = !v.undecided && !v.unsupported && !alarms(&v);
+		judge(&execution, &before);
+		clean = !alarms(&before) && (free_running || (!before.undecided && !before.unsupported));
 		stmts = execution.stmt_count;
-		verdict_release(&v);
 		execution_release(&execution);
 		/* A few alterations a trace, of kinds in turn; each of a fresh copy. */
-		for (int n = 0; clean && n < 2 * MUTATIONS; n++) {
+		for (int n = 0; clean && n < (free_running ? 10 : 2) * MUTATIONS; n++) {
 			enum mutation kind = (enum mutation)(n % MUTATIONS);
 			bool done = false, seen;
 
@@ -488,21 +504,28 @@ static int mutate_all(uint64_t seed)
 				done = mutate(&execution, at, kind, next_random(&state));
 			}
 			if (done) {
+				const char *reason;
+
 				judge(&execution, &v);
 				seen = alarms(&v) > 0;
 				tried[kind]++;
 				noticed[kind] += seen;
+				reason = new_reason(&v, &before);
 				if (!seen)
-					printf("unnoticed (%s): %s: %s, statement %zu: %.*s\n",
-						v.reason_count ? v.reasons[0].name : "passed", names[i],
+					printf("unnoticed (%s): %s: %s, statement %zu: %.*s\n", reason, names[i],
 						mutation_names[kind], at + 1,
 						SPAN_ARG(execution.stmts[at].sql));
+				if (!seen)
+					count("unnoticed: ", reason, 1);
 				undecided += !seen && v.undecided;
 				verdict_release(&v);
 			}
 			execution_release(&execution);
 		}
+		verdict_release(&before);
 	}
+	for (size_t i = 0; i < tally_count; i++)
+		printf("  %s: %llu\n", tallies[i].name, (unsigned long long)tallies[i].count);
 	for (int k = 0; k < MUTATIONS; k++) {
 		printf("  %-18s %llu of %llu\n", mutation_names[k], (unsigned long long)noticed[k],
 			(unsigned long long)tried[k]);
@@ -562,14 +585,14 @@ int main(int argc, char **argv)
 		read_names(argv + 3, argc - 3);
 		return solve(&seed);
 	}
-	if (argc >= 4 && strcmp(argv[1], "mutate") == 0) {
+	if (argc >= 4 && (strcmp(argv[1], "mutate") == 0 || strcmp(argv[1], "mutate-free") == 0)) {
 		read_names(argv + 3, argc - 3);
-		return mutate_all(strtoull(argv[2], NULL, 10));
+		return mutate_all(strtoull(argv[2], NULL, 10), strcmp(argv[1], "mutate-free") == 0);
 	}
 	if (argc >= 4 && strcmp(argv[1], "bench") == 0) {
 		read_names(argv + 3, argc - 3);
 		return bench((unsigned)strtoul(argv[2], NULL, 10));
 	}
-	fprintf(stderr, "usage: mvcc_tool solve|hide SEED|mutate SEED|bench ROUNDS TRACE...\n");
+	fprintf(stderr, "usage: mvcc_tool solve|hide SEED|mutate SEED|mutate-free SEED|bench ROUNDS TRACE...\n");
 	return 2;
 }

@@ -367,6 +367,28 @@ def test_begin_that_commits_may_do_so_before_it_answers():
     assert judge(t) == []
 
 
+def test_a_wrong_count_does_not_make_an_earlier_delete_unknown():
+    """DELETE of two tables that a cascade ties: what it leaves is certain (live/delete-tied.scn), though not how many
+    rows it counts.  No UPDATE by primary key changes two rows."""
+    for affected, expected in ((1, []), (2, ["wrong-result"])):
+        t = overlapping()
+        for number, name, more, rows in ((2, "o", "", [[1, 0], [2, 0]]), (3, "l", ", FOREIGN KEY (`b`) REFERENCES "
+                                         "`o` (`a`) ON DELETE CASCADE", [[5, 1], [6, 2], [7, 2]])):
+            t.add("schema", 0, table=number, node="n1", database="shop", name=name,
+                  columns=[["a", "int", False, None, None, None, None],
+                           ["b", "int", True, None, None, None, None]], primary_key=[0], triggers=[],
+                  create_text="CREATE TABLE `%s` (`a` int NOT NULL, `b` int, PRIMARY KEY (`a`)%s) ENGINE=InnoDB" % (
+                      name, more))
+            t.add("rows", 0, table=number, node="n1", moment="initial", last=True, rows=rows, complete=True)
+        for number, (text, count) in enumerate((
+                ("delete o, l from o left join l on l.b = o.a where o.a = 2", 3),
+                ("update o set b = (select count(*) from l where b = 1) where a = 1", affected)), 1):
+            t.stmt(1, number, text, 1000 + 200 * number, affected=count, txn=number)
+            t.add("txn", 1100 + 200 * number, session=1, txn=number, event=1, number=number, level=3, outcome=1,
+                  autocommit=True, begin=tracefile.MONO + (1000 + 200 * number) * 1000, reason="autocommit")
+        assert judge(t) == expected, affected
+
+
 def snapshot_while_a_commit_is_under_way(rows, later):
     """A snapshot is made while another session's COMMIT has no answer yet, and read twice."""
     t = overlapping()
