@@ -279,7 +279,7 @@ static bool sees_twins(const struct mvcc *m, const struct gathered *g)
 }
 
 /* Is the answer not even in its own order? */
-static bool out_of_order(struct mvcc *m, const struct eval_result *result,
+bool answer_is_out_of_order(struct mvcc *m, const struct eval_result *result,
 	const struct execution_rows *recorded)
 {
 	const struct eval_value *const *rows;
@@ -301,11 +301,11 @@ static bool out_of_order(struct mvcc *m, const struct eval_result *result,
 }
 
 /* The same row twice, where that cannot be whatever the table has. */
-static bool has_twins(const struct mvcc *m, const struct execution_rows *recorded)
+bool answer_has_twins(const struct mvcc *m, const struct execution_rows *recorded)
 {
 	enum { ROWS_MAX = 1000 };
 
-	if (!m->now_plan->no_twins || !m->schedule->one_at_a_time || !recorded || !recorded->complete ||
+	if (!m->now_plan->no_twins || !recorded || !recorded->complete ||
 		recorded->count > ROWS_MAX)
 		return false;
 	for (size_t i = 0; i < recorded->count; i++) {
@@ -387,7 +387,8 @@ static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 		return QUERY_OPEN;
 	}
 	if (m->now_plan->reads && read_mode_of(m) == READ_DIRTY && m->now_half_done) {
-		if (out_of_order(m, result, stmt->result) || has_twins(m, stmt->result))
+		if (answer_is_out_of_order(m, result, stmt->result) ||
+			(m->schedule->one_at_a_time && answer_has_twins(m, stmt->result)))
 			return QUERY_DIFFERS;
 		judged(m, STMT_UNDECIDED, "dirty reads while a statement waits");
 		return QUERY_OPEN;

@@ -821,6 +821,10 @@ void solver_search(struct mvcc *m)
 		}
 		if (m->settled && m->event == m->schedule->event_count)
 			break; /* no way leads to these final rows */
+		/* Of what cannot be in any order no other is tried.  (A stranger's rows are in none.) */
+		if (!m->settled && !failure.any && !m->strangers && m->event < m->schedule->event_count &&
+			answer_is_impossible(m))
+			m->settled = m->uncertain = true;
 		if (m->settled) {
 			accept_contradiction(m);
 			end_failure(m, &failure);

@@ -33,6 +33,7 @@ enum { CLIENT_FOUND_ROWS = 2 }; /* of the protocol's capabilities */
 enum { ER_PARSE_ERROR = 1064 };
 enum { MVCC_TABLES_MAX = 16, MVCC_OPTIONAL_MAX = 10, MVCC_ROWS_MAX = 4 };
 
+struct certain;
 struct points;
 struct ranges;
 struct returning;
@@ -307,7 +308,7 @@ struct mvcc {
 	size_t in_flight_count, in_flight_capacity;
 	bool settled;   /* no new choices: the usual way is taken */
 	bool uncertain; /* not every way was tried */
-	uint32_t certain_looks; /* answers that answer_is_impossible() has looked at */
+	struct certain *certain; /* of answer_is_impossible(), once it was asked; NULL */
 	bool points_lost;
 	struct mismatch mismatch;
 
@@ -514,6 +515,10 @@ bool finals_fit(struct mvcc *m);
 bool execute(struct mvcc *m, uint32_t stmt);
 /* What the answer's text says behind a word. */
 bool info_number(struct span info, const char *word, uint64_t *out);
+/* Is the answer, which can be told from it alone, not in its order, or has it a row twice that no table has? */
+bool answer_is_out_of_order(struct mvcc *m, const struct eval_result *result,
+	const struct execution_rows *recorded);
+bool answer_has_twins(const struct mvcc *m, const struct execution_rows *recorded);
 /* Of m->mismatch: an error that comes or not by what the optimizer chose to evaluate. */
 bool mismatch_is_open(const struct mvcc *m);
 /* Why a contradiction is undecided where m->strangers. */

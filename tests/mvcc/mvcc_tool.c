@@ -488,7 +488,7 @@ static int mutate_all(uint64_t seed, bool free_running)
 		stmts = execution.stmt_count;
 		execution_release(&execution);
 		/* A few alterations a trace, of kinds in turn; each of a fresh copy. */
-		for (int n = 0; clean && n < (free_running ? 10 : 2) * MUTATIONS; n++) {
+		for (int n = 0; clean && n < (free_running ? 3 : 2) * MUTATIONS; n++) {
 			enum mutation kind = (enum mutation)(n % MUTATIONS);
 			bool done = false, seen;
 

@@ -389,6 +389,36 @@ def test_a_wrong_count_does_not_make_an_earlier_delete_unknown():
         assert judge(t) == expected, affected
 
 
+def beside_a_commit(text, **answer):
+    """A statement while the COMMIT of `b = 11 where a = 1` (10 before) has no answer yet, with one order tried."""
+    t = overlapping()
+    t.stmt(1, 1, "begin", 1000, txn=1)
+    t.add("txn", 1100, session=1, txn=1, event=0, number=1, level=3)
+    t.stmt(1, 2, "update t set b = 11 where a = 1", 1200, affected=1, txn=1)
+    commit_seq = t.next_seq()
+    t.stmt(2, 1, text, 1500, txn=2, **answer)
+    t.add("txn", 1600, session=2, txn=2, event=1, number=1, level=3, outcome=1, autocommit=True,
+          begin=tracefile.MONO + 1500_000, reason="autocommit")
+    t.stmt(1, 3, "commit", 1400, 1700, txn=1, begin_seq=commit_seq)
+    t.add("txn", 1710, session=1, txn=1, event=1, number=3, level=3, outcome=1,
+          begin=tracefile.MONO + 1000_000, reason="commit")
+    return judge(t, "--budget=1")
+
+
+def test_what_no_state_of_the_rows_explains_needs_no_order():
+    for right in (10, 11):
+        assert beside_a_commit("select min(b) from t", rows=[[right]]) == []
+    assert beside_a_commit("select min(b) from t", rows=[[9]]) == ["wrong-result"]
+    for right in ([[1, 10]], [[1, 11]]):
+        assert beside_a_commit("select * from t where b < 20", rows=right) == []
+    for wrong in ([], [[1, 12]], [[1, 10], [1, 11]], [[2, 20]]):
+        assert beside_a_commit("select * from t where b < 20", rows=wrong) != [], wrong
+    # It waits for the row: if it changed it, then behind the other.
+    assert beside_a_commit("update t set b = 5 where b in (11, 20)", affected=2, blocked_ns=1000) == []
+    assert beside_a_commit("update t set b = 5 where b in (11, 20)", affected=3, blocked_ns=1000) == ["wrong-result"]
+    assert beside_a_commit("update t set b = 5 where b in (12, 20)", affected=2, blocked_ns=1000) == ["wrong-result"]
+
+
 def snapshot_while_a_commit_is_under_way(rows, later):
     """A snapshot is made while another session's COMMIT has no answer yet, and read twice."""
     t = overlapping()
