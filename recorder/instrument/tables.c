@@ -890,15 +890,47 @@ void instrument_add_whole(struct buf *out, const struct instrument_table *table,
 	buf_printf(out, ",'|',cast(%s." VERSION_COLUMN " as binary)) as binary)", row);
 }
 
-/* Invisible columns must be named. */
-static void add_plain_select(struct buf *out, const struct instrument_table *table, struct span name)
+/* All columns of a table that is not instrumented: * leaves out those that are invisible. */
+static void add_all_columns(struct buf *out, MYSQL *mysql, struct span name)
+{
+	struct buf sql = BUF_INIT, list = BUF_INIT;
+	MYSQL_RES *result = NULL;
+	MYSQL_ROW row;
+	bool invisible = false;
+
+	buf_add_str(&sql, "show columns from ");
+	buf_add_span(&sql, name);
+	if (mysql_query(mysql, sql.data) == 0)
+		result = mysql_store_result(mysql);
+	while (result && (row = mysql_fetch_row(result))) {
+		enum { FIELD = 0, EXTRA = 5 };
+
+		invisible |= row[EXTRA] && strcasestr(row[EXTRA], "invisible");
+		buf_add_str(&list, list.len ? ", " : "");
+		instrument_add_name(&list, span_str(row[FIELD]));
+	}
+	if (invisible)
+		buf_add_span(out, buf_span(&list));
+	else
+		buf_add_char(out, '*');
+	mysql_free_result(result);
+	buf_release(&list);
+	buf_release(&sql);
+}
+
+static void add_plain_select(
+	struct buf *out, MYSQL *mysql, const struct instrument_table *table, struct span name)
 {
 	buf_add_str(out, "select ");
 	for (size_t i = 0; table && i < table->column_count; i++) {
 		instrument_add_name(out, span_str(table->columns[i].name));
 		buf_add_str(out, ", ");
 	}
-	buf_add_str(out, table ? VERSION_COLUMN " from " : "* from ");
+	if (table)
+		buf_add_str(out, VERSION_COLUMN);
+	else
+		add_all_columns(out, mysql, name);
+	buf_add_str(out, " from ");
 	buf_add_span(out, name);
 }
 
@@ -915,18 +947,21 @@ void instrument_add_select(
 	struct buf *out, MYSQL *mysql, const struct instrument_table *table, struct span name)
 {
 	struct buf sql = BUF_INIT;
+	struct span plain;
 	MYSQL_RES *result = NULL;
 
-	add_plain_select(&sql, table, name);
+	add_plain_select(&sql, mysql, table, name);
 	buf_add_str(&sql, " limit 0");
+	plain = span_of(sql.data, sql.len - strlen(" limit 0"));
 	if (mysql_query(mysql, sql.data) == 0)
 		result = mysql_store_result(mysql);
-	buf_release(&sql);
 	if (!result || !has_float(result)) {
-		add_plain_select(out, table, name); /* what is wrong will be said then */
+		buf_add_span(out, plain); /* what is wrong will be said then */
 		mysql_free_result(result);
+		buf_release(&sql);
 		return;
 	}
+	buf_release(&sql);
 	for (unsigned i = 0; i < mysql_num_fields(result); i++) {
 		const MYSQL_FIELD *field = mysql_fetch_field_direct(result, i);
 		struct span column = span_of(field->name, field->name_length);
