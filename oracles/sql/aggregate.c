@@ -89,12 +89,56 @@ bool has_long_print(const struct eval_type *t)
 	       (t->kind == EVAL_T_DECIMAL && t->decimals && t->length == t->decimals);
 }
 
+bool outgrows(const struct node *n, bool as_text)
+{
+	static const char *const keep[] = {"abs", "round", "truncate", "ceiling", "ceil", "floor"};
+	const struct sql_expr *e = n->expr;
+	bool passes = n->type.merged;
+
+	if (!e || !type_is_int(&n->type) || node_aggregates(n) || node_windows(n))
+		return false;
+	if (e->kind == SQL_EXPR_BINARY && e->op == SQL_OP_INT_DIV)
+		return as_text || !type_is_int(&n->args[0]->type) || !type_is_int(&n->args[1]->type);
+	if (e->kind == SQL_EXPR_CALL && span_ieq_str(e->u.call.name, "ord"))
+		return has_wide_text(n->args[0]);
+	if (e->kind == SQL_EXPR_EXTRACT ||
+		(e->kind == SQL_EXPR_CALL && span_ieq_str(e->u.call.name, "hour")))
+		return as_text && n->args[0]->type.kind != EVAL_T_DATE &&
+		       n->args[0]->type.kind != EVAL_T_DATETIME &&
+		       n->args[0]->type.kind != EVAL_T_TIMESTAMP;
+	for (size_t i = 0; i < ARRAY_LEN(keep) && e->kind == SQL_EXPR_CALL; i++)
+		passes |= span_ieq_str(e->u.call.name, keep[i]);
+	for (uint32_t i = 0; i < n->arg_count && passes; i++) {
+		if (outgrows(n->args[i], as_text))
+			return true;
+	}
+	return false;
+}
+
+/* Bytes of which some come from characters: their length was counted in characters. */
+static bool counts_characters(const struct node *n)
+{
+	const struct sql_expr *e = n->expr;
+
+	if (!e || !type_is_string(&n->type) || n->type.collation != COLLATION_BINARY ||
+		(e->kind != SQL_EXPR_CALL && e->kind != SQL_EXPR_TRIM && !n->type.merged))
+		return false;
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		if (type_is_string(&n->args[i]->type) && n->args[i]->type.collation != COLLATION_BINARY &&
+			has_wide_text(n->args[i]))
+			return true;
+	}
+	return false;
+}
+
 bool has_long_text(const struct node *n)
 {
+	if (counts_characters(n))
+		return true;
 	for (uint32_t i = 0; i < n->arg_count && type_is_string(&n->type); i++) {
 		const struct eval_type *t = &n->args[i]->type;
 
-		if (has_long_print(t) || has_long_text(n->args[i]))
+		if (has_long_print(t) || has_long_text(n->args[i]) || outgrows(n->args[i], true))
 			return true;
 	}
 	return false;
@@ -426,6 +470,15 @@ static struct eval_value concat_key(struct run *run, const struct eval_type *typ
 	return v;
 }
 
+/* Is the argument put into a temporary table, and taken from there? */
+static bool is_kept(const struct aggregate *a, uint32_t k, const struct eval_value *v)
+{
+	if (a->kind == AGG_COUNT)
+		return a->distinct && v->kind == EVAL_DECIMAL;
+	return a->kind == AGG_GROUP_CONCAT && !a->args[k]->constant && v->kind != EVAL_UNTOLD &&
+	       (a->distinct || a->order_count || v->kind != EVAL_DOUBLE || v->d != 0);
+}
+
 /* The arguments of one group's rows; rows with a NULL among them are left out. */
 static struct arguments collect(const struct eval_query *q, const struct aggregate *a,
 	struct frame *f, const uint32_t *matches, const uint32_t *members, size_t count,
@@ -447,6 +500,8 @@ static struct arguments collect(const struct eval_query *q, const struct aggrega
 							 : a->distinct && f->run->env->flavour == SQL_MYSQL) &&
 				values[k].kind == EVAL_DOUBLE && values[k].d == 0 && signbit(values[k].d))
 				run_unsupported(f->run, "a negative zero that is sorted or grouped");
+			if (is_kept(a, k, &values[k]))
+				values[k] = materialized(f->run, &a->args[k]->type, values[k]);
 		}
 		if (null)
 			continue;

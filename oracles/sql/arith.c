@@ -94,13 +94,22 @@ struct eval_type arithmetic_type(const struct eval_type *type)
 
 /* ---- + - * ---- */
 
+/* A DECIMAL that no BIGINT holds is an error all the same. */
+static struct eval_value null_beside(struct run *run, const struct eval_value *a, const struct eval_value *b)
+{
+	if (run->strict && ((a->kind == EVAL_DECIMAL && decimal_int_digits(a->dec) > 18) ||
+				   (b->kind == EVAL_DECIMAL && decimal_int_digits(b->dec) > 18)))
+		return run_unsupported(run, "a DECIMAL beyond BIGINT beside NULL in strict mode");
+	return EVAL_NULL_VALUE;
+}
+
 static struct eval_value run_int(const struct node *n, struct frame *f)
 {
 	struct eval_value a = node_run(n->args[0], f), b = node_run(n->args[1], f);
 	wide x, y, r;
 
 	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL)
-		return EVAL_NULL_VALUE;
+		return null_beside(f->run, &a, &b);
 	a = to_integer(f->run, &n->args[0]->type, &a);
 	b = to_integer(f->run, &n->args[1]->type, &b);
 	x = wide_of(&a);
@@ -273,7 +282,7 @@ static struct eval_value run_int_mod(const struct node *n, struct frame *f)
 	wide y;
 
 	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL)
-		return EVAL_NULL_VALUE;
+		return null_beside(f->run, &a, &b);
 	a = to_integer(f->run, &n->args[0]->type, &a);
 	b = to_integer(f->run, &n->args[1]->type, &b);
 	y = wide_of(&b);
@@ -391,8 +400,21 @@ static struct eval_value run_bits(const struct node *n, struct frame *f)
 	if (a.kind == EVAL_NULL && (n->op == SQL_OP_BIT_AND || n->op == SQL_OP_BIT_OR ||
 					   f->run->env->flavour == SQL_MYSQL))
 		return a; /* the second is not asked for */
+	if (n->op != SQL_OP_BIT_NOT && f->run->strict && f->run->failed &&
+		f->run->outcome->status == EVAL_ERROR &&
+		(n->args[1]->arg_count || !type_is_int(&n->args[1]->type))) {
+		/* The second may be asked first. */
+		f->run->outcome->status = EVAL_OK;
+		return run_unsupported(f->run, "one of several errors in strict mode");
+	}
 	if (n->op != SQL_OP_BIT_NOT)
 		b = node_run(n->args[1], f);
+	/* Or the error of the first, which is converted before. */
+	if (f->run->strict && f->run->failed && f->run->outcome->status == EVAL_ERROR &&
+		(a.kind == EVAL_STRING || a.kind == EVAL_DECIMAL)) {
+		f->run->outcome->status = EVAL_OK;
+		return run_unsupported(f->run, "one of several errors in strict mode");
+	}
 	/* For their errors. */
 	if (a.kind == EVAL_NULL && b.kind != EVAL_NULL && n->op != SQL_OP_BIT_XOR)
 		(void)to_integer(f->run, &n->args[1]->type, &b);

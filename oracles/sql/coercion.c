@@ -224,6 +224,13 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 		if (b > a)
 			coll = other;
 	}
+	for (uint32_t i = 0; i < count && level == COERCIBLE_NONE && !strcmp(operation, "UNION"); i++) {
+		/* Which error it is depends on how many operands were asked by then. */
+		if (type_is_string(&args[i]->type) && args[i]->type.coercibility == COERCIBLE_NONE) {
+			compile_unsupported(c, "UNION of a text whose collation nobody can tell");
+			return false;
+		}
+	}
 	if (level == COERCIBLE_NONE && count > 1 &&
 		(needs_collation(operation) || c->env->flavour == SQL_MYSQL))
 		return illegal_mix(c, count, operation);

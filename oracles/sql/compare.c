@@ -376,6 +376,10 @@ int compare_as(struct run *run, const struct comparison *how, const struct eval_
 		if ((how->between || a->kind == EVAL_STRING || b->kind == EVAL_STRING) &&
 			(beyond_double(a) || beyond_double(b)))
 			run_unsupported(run, "an integer beyond 2^53 compared with a string");
+		/* Made an integer when the statement was prepared, it is one without a sign no longer. */
+		if (how->between && how->ahead == AHEAD_UNSIGNED &&
+			((a->kind == EVAL_STRING && x >= 0x1p63) || (b->kind == EVAL_STRING && y >= 0x1p63)))
+			run_unsupported(run, "BETWEEN with a text beyond BIGINT");
 		if (how->between && ((x != 0 && fabs(x) < 1e-200) || (y != 0 && fabs(y) < 1e-200)))
 			run_unsupported(run, "BETWEEN with a number that is almost zero");
 		if ((a->kind == EVAL_STRING && x != 0 && fabs(x) < 1e-200) ||
@@ -483,6 +487,16 @@ void compare_alone(struct run *run, const struct comparison *how, const struct e
 		(void)compare_as(run, how, type, v, type, v, &null);
 }
 
+bool failed_ahead(const struct node *n, const struct comparison *how, struct frame *f)
+{
+	if (!f->run->strict || !f->run->failed || f->run->outcome->status != EVAL_ERROR || !n->constant ||
+		how->as.kind != EVAL_T_STRING || f->run->env->flavour != SQL_MARIADB)
+		return false;
+	f->run->outcome->status = EVAL_OK;
+	run_unsupported(f->run, "a constant that is an error in strict mode");
+	return true;
+}
+
 static struct eval_value run_compare(const struct node *n, struct frame *f)
 {
 	const struct comparison *how = n->u.data;
@@ -490,9 +504,13 @@ static struct eval_value run_compare(const struct node *n, struct frame *f)
 	bool null;
 	int order;
 
+	if (failed_ahead(n->args[0], how, f))
+		return EVAL_NULL_VALUE;
 	if (a.kind == EVAL_NULL && n->op != SQL_OP_NULL_EQ)
 		return EVAL_NULL_VALUE;
 	b = node_run(n->args[1], f);
+	if (failed_ahead(n->args[1], how, f))
+		return EVAL_NULL_VALUE;
 	if (a.kind == EVAL_NULL && f->run->failed && f->run->outcome->status == EVAL_ERROR) {
 		f->run->outcome->status = EVAL_OK;
 		run_unsupported(f->run, "an error beside NULL <=>");
@@ -658,6 +676,21 @@ static struct node *compile_compare_rows(struct compiler *c, const struct sql_ex
 		/* Among several rows a DECIMAL has all its digits. */
 		if (among)
 			how[i].rounds = false;
+		/* MariaDB compares them in the collation of the left one, byte by byte as they are. */
+		if (among && how[i].as.kind == EVAL_T_STRING && c->env->flavour == SQL_MARIADB &&
+			type_is_string(&l->args[i]->type)) {
+			if (type_is_string(&r->args[i]->type) && !(r->args[i]->literal &&
+					text_is_ascii(r->args[i]->u.value.s)) &&
+				collation_charset(l->args[i]->type.collation) !=
+					collation_charset(r->args[i]->type.collation))
+				return compile_unsupported(c, "rows of different character sets in IN");
+			how[i].collation = l->args[i]->type.collation;
+		}
+		/* NULL counts as a text: beside it an integer becomes a DECIMAL, and that a DOUBLE. */
+		if (among && c->env->flavour == SQL_MARIADB && how[i].as.kind != EVAL_T_STRING &&
+			!type_is_temporal(&how[i].as) &&
+			(l->args[i]->type.kind == EVAL_T_NULL || r->args[i]->type.kind == EVAL_T_NULL))
+			return compile_unsupported(c, "rows with NULL and numbers in IN");
 		if (among && !type_is_temporal(&how[i].as) &&
 			type_is_string(&l->args[i]->type) != type_is_string(&r->args[i]->type) &&
 			l->args[i]->type.kind != EVAL_T_NULL && r->args[i]->type.kind != EVAL_T_NULL)

@@ -20,6 +20,7 @@ struct comparison {
 	uint16_t collation;
 	bool rounds; /* DECIMALs are compared as they would be printed */
 	bool between;
+	enum comparison_sorted { NOT_SORTED, SORTED, MAY_BE_SORTED } sorted; /* of an IN list, in the first */
 	double within; /* DOUBLEs with decimals: equal when nearer than this */
 	uint8_t year;  /* 1, 2: the first, second value is a constant beside a YEAR column */
 	/* MariaDB: a constant text beside a BIGINT column (signed, unsigned), which it makes an integer when
@@ -43,6 +44,9 @@ void as_operator(struct compiler *c, const struct node *a, const struct node *b,
  * strict mode whether it is asked for or not. */
 void note_ahead(struct compiler *c, const struct node *column, const struct node *constant,
 	struct comparison *how);
+/* Did a constant fail in strict mode, compared as a text?  MariaDB may have computed it when the statement was
+ * prepared, before that mode began: unsupported then. */
+bool failed_ahead(const struct node *n, const struct comparison *how, struct frame *f);
 /* Neither value is NULL.  *null: one has no value in the type of the comparison. */
 int compare_as(struct run *run, const struct comparison *how, const struct eval_type *at,
 	const struct eval_value *a, const struct eval_type *bt, const struct eval_value *b,

@@ -128,6 +128,17 @@ static bool mysql_merges(struct compiler *c, struct node **args, uint32_t count)
 	return true;
 }
 
+static bool all_small_or_float(struct node *const *args, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct eval_type *t = &args[i]->type;
+
+		if (t->kind != EVAL_T_FLOAT && t->kind != EVAL_T_NULL && !small_int(t))
+			return false;
+	}
+	return true;
+}
+
 static bool any_string(struct node *const *args, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -221,6 +232,9 @@ bool merge_types(struct compiler *c, struct node **args, uint32_t count, const c
 			    c->env->flavour == SQL_MARIADB && strcmp(operation, "if") != 0, &t))
 			return false;
 	}
+	/* MariaDB looks at the signs last of all, and only where they are all integers. */
+	if (c->env->flavour == SQL_MARIADB && t.kind == EVAL_T_DOUBLE && all_small_or_float(args, count))
+		t.kind = EVAL_T_FLOAT;
 	if (type_is_string(&t)) {
 		uint16_t collation;
 		uint8_t coercibility;
@@ -515,6 +529,7 @@ struct node *compile_case(struct compiler *c, const struct sql_expr *e)
 			return NULL;
 		if (n->aux && !comparison_of(c, n->args[0], n->args[i], &how[i]))
 			return NULL;
+		how[i].year = 0; /* no constant is made one */
 		i++;
 		n->args[i] = compile_value(c, w->then);
 		if (!n->args[i])

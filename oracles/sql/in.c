@@ -5,10 +5,9 @@
 
 #include "sql/release.h"
 
-static struct eval_value run_in(const struct node *n, struct frame *f)
+static struct eval_value run_in_any(const struct node *n, struct frame *f, struct eval_value left)
 {
 	const struct comparison *how = n->u.data;
-	struct eval_value left = node_run(n->args[0], f);
 	bool unknown = false, null;
 
 	if (left.kind == EVAL_NULL) {
@@ -19,8 +18,7 @@ static struct eval_value run_in(const struct node *n, struct frame *f)
 				run_unsupported(f->run, "NULL IN texts beside numbers in strict mode");
 				break;
 			}
-			if ((!n->args[i]->constant && f->run->env->flavour == SQL_MARIADB) ||
-				n->args[i]->literal || f->run->failed)
+			if (n->args[i]->literal || f->run->failed)
 				continue;
 			(void)node_run(n->args[i], f);
 			if (f->run->failed && f->run->outcome->status == EVAL_ERROR) {
@@ -46,7 +44,7 @@ static struct eval_value run_in(const struct node *n, struct frame *f)
 			if (f->run->strict && type_is_temporal(&how[i].as) &&
 				!type_is_temporal(&n->args[0]->type))
 				return run_unsupported(f->run, "NULL compared with a date in strict mode");
-			if (!n->args[i]->literal)
+			if (n->args[i]->type.kind != EVAL_T_NULL)
 				compare_alone(f->run, &how[i], &n->args[0]->type, &left);
 			unknown = true;
 			continue;
@@ -71,6 +69,66 @@ static struct eval_value run_in(const struct node *n, struct frame *f)
 			return truth(!n->aux);
 	}
 	return unknown ? EVAL_NULL_VALUE : truth(n->aux);
+}
+
+/* Does MariaDB sort the list when the statement is prepared?  All are constants then, and compared in one
+ * type; what is no number is made one without an error in strict mode. */
+static enum comparison_sorted is_sorted_list(
+	struct compiler *c, const struct node *n, const struct comparison *how)
+{
+	const struct eval_type *left = &n->args[0]->type;
+	enum comparison_sorted sorted = SORTED;
+	uint8_t all = EVAL_T_NULL;
+
+	if (c->env->flavour != SQL_MARIADB || n->arg_count < 3)
+		return NOT_SORTED;
+	for (uint32_t i = 1; i < n->arg_count; i++) {
+		const struct eval_type *t = &n->args[i]->type;
+		uint8_t as = how[i].as.kind;
+
+		if (t->kind == EVAL_T_NULL)
+			continue;
+		if (as == EVAL_T_INT && (eval_kind_of(left) == EVAL_UINT) != (eval_kind_of(t) == EVAL_UINT))
+			as = EVAL_T_DECIMAL;
+		if (!may_be_constant(n->args[i]) || type_is_temporal(&how[i].as) ||
+			(all != EVAL_T_NULL && as != all))
+			return NOT_SORTED;
+		if (!n->args[i]->constant)
+			sorted = MAY_BE_SORTED;
+		all = as;
+	}
+	return sorted;
+}
+
+static struct eval_value run_in(const struct node *n, struct frame *f)
+{
+	const struct comparison *how = n->u.data;
+	struct eval_value left = node_run(n->args[0], f), v;
+
+	if (n->arg_count == 2 && failed_ahead(n->args[0], &how[1], f))
+		return EVAL_NULL_VALUE;
+	if (how->sorted == NOT_SORTED || !f->run->strict)
+		return run_in_any(n, f, left);
+	if (how->sorted == MAY_BE_SORTED) {
+		bool failed = f->run->failed;
+
+		v = run_in_any(n, f, left);
+		if (!failed && f->run->failed && f->run->outcome->status == EVAL_ERROR) {
+			f->run->outcome->status = EVAL_OK;
+			run_unsupported(f->run, "an error in a value of IN");
+		}
+		return v;
+	}
+	for (uint32_t i = 1; i < n->arg_count && left.kind != EVAL_NULL; i++) {
+		if (n->args[i]->type.kind != EVAL_T_NULL)
+			compare_alone(f->run, &how[i], &n->args[0]->type, &left);
+	}
+	if (f->run->failed)
+		return EVAL_NULL_VALUE;
+	f->run->strict = false;
+	v = run_in_any(n, f, left);
+	f->run->strict = true;
+	return v;
 }
 
 /* The servers compare a column of all rows in one type. */
@@ -227,6 +285,7 @@ struct node *compile_in_list(struct compiler *c, const struct sql_expr *e)
 		for (uint32_t i = 1; i <= count; i++)
 			how[i].collation = collation;
 	}
+	how->sorted = is_sorted_list(c, n, how);
 	n->u.data = how;
 	return n;
 }

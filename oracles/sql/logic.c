@@ -82,6 +82,14 @@ static struct eval_value run_not(const struct node *n, struct frame *f)
 			!printed.count)
 			return run_unsupported(f->run, "NOT of a quotient that is almost zero");
 	}
+	/* CAST(0.3 AS CHAR) has no decimals then. */
+	if (v.kind == EVAL_STRING && n->args[0]->type.decimals < EVAL_NOT_FIXED) {
+		size_t used;
+		double d = text_to_double(v.s, &used);
+
+		if (d != 0 && fabs(d) < 0.5)
+			return run_unsupported(f->run, "NOT of a text that is almost zero");
+	}
 	/* To MySQL it is x = 0, which DOUBLEs with decimals almost are. */
 	if (v.kind == EVAL_DOUBLE && v.d != 0 && n->args[0]->type.kind == EVAL_T_DOUBLE &&
 		n->args[0]->type.decimals < EVAL_NOT_FIXED &&

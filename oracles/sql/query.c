@@ -129,6 +129,8 @@ static bool is_narrow(const struct compiler *c, const struct node *n)
 	const struct sql_expr *e = n->expr;
 	bool column = false, narrow = false;
 
+	if (c->env->flavour == SQL_MARIADB && outgrows(n, true))
+		return true;
 	if (!e || (e->kind != SQL_EXPR_CALL && e->kind != SQL_EXPR_CASE) || node_aggregates(n) ||
 		node_windows(n))
 		return false;
@@ -157,6 +159,8 @@ bool node_is_cut(const struct compiler *c, const struct node *n)
 {
 	if (type_is_string(&n->type))
 		return c->env->flavour == SQL_MARIADB && has_long_text(n);
+	if (type_is_int(&n->type))
+		return c->env->flavour == SQL_MARIADB && outgrows(n, false);
 	for (uint32_t i = 0; i < n->arg_count && n->type.kind == EVAL_T_DECIMAL; i++) {
 		if (is_narrow(c, n->args[i]) || node_is_cut(c, n->args[i]))
 			return true;
@@ -1176,11 +1180,28 @@ static struct eval_value run_nothing(const struct node *n, struct frame *f)
 	return EVAL_NULL_VALUE;
 }
 
-static struct node *node_of_type(struct compiler *c, const struct eval_type *type)
+static uint32_t items_of(const struct eval_query *q, uint32_t column, struct node **out)
 {
-	struct node *n = node_new(c, run_nothing, NULL, 0);
+	uint32_t count;
 
-	n->type = *type;
+	if (q->kind == QUERY_SET_OP) {
+		count = items_of(q->left, column, out);
+		return count + items_of(q->right, column, out ? out + count : NULL);
+	}
+	if (q->kind == QUERY_SELECT && out)
+		out[0] = q->items[column];
+	return q->kind == QUERY_SELECT;
+}
+
+/* Stands for a column of an operand; its arguments are what may be in it. */
+static struct node *node_of_column(struct compiler *c, const struct eval_query *q, uint32_t column)
+{
+	bool null = q->types[column].kind == EVAL_T_NULL;
+	struct node *n = node_new(c, run_nothing, NULL, null ? 0 : items_of(q, column, NULL));
+
+	if (!null)
+		items_of(q, column, n->args);
+	n->type = q->types[column];
 	return n;
 }
 
@@ -1236,8 +1257,11 @@ static bool operand_is_cut(
 {
 	if (q->kind == QUERY_SET_OP)
 		return operand_is_cut(c, q->left, type, i) || operand_is_cut(c, q->right, type, i);
-	return q->kind == QUERY_SELECT &&
-	       (node_is_cut(c, q->items[i]) || (type->kind == EVAL_T_DECIMAL && is_narrow(c, q->items[i])));
+	if (q->kind != QUERY_SELECT)
+		return false;
+	if (type_is_string(type) && c->env->flavour == SQL_MARIADB && outgrows(q->items[i], true))
+		return true;
+	return node_is_cut(c, q->items[i]) || (type->kind == EVAL_T_DECIMAL && is_narrow(c, q->items[i]));
 }
 
 static bool is_plain_item(const struct eval_query *q, uint32_t i)
@@ -1296,7 +1320,7 @@ static struct eval_query *compile_set_op(struct compiler *c, struct eval_query *
 	q->types = arena_zero(c->arena, (q->column_count + 1) * sizeof(*q->types));
 	for (uint32_t i = 0; i < q->column_count; i++) {
 		struct node *pair[2] = {
-			node_of_type(c, &q->left->types[i]), node_of_type(c, &q->right->types[i])};
+			node_of_column(c, q->left, i), node_of_column(c, q->right, i)};
 
 		if (!unites(&pair[0]->type, &pair[1]->type))
 			return (struct eval_query *)compile_unsupported(

@@ -64,6 +64,15 @@ struct eval_value materialized(struct run *run, const struct eval_type *type, st
 	if (v.kind == EVAL_DOUBLE && type->decimals < EVAL_NOT_FIXED &&
 		(fabs(v.d) >= 1e15 || type->decimals > 15))
 		return run_unsupported(run, "a large DOUBLE with decimals that is grouped");
+	/* It is rounded to them there. */
+	if (v.kind == EVAL_DOUBLE && type->decimals < EVAL_NOT_FIXED) {
+		double scaled = v.d * pow(10, type->decimals);
+
+		if (fabs(scaled - rint(scaled)) > 1e-3 || (scaled != 0 && rint(scaled) == 0))
+			return run_unsupported(run, "a DOUBLE of more decimals than its column");
+	}
+	if (v.kind == EVAL_DECIMAL && decimal_int_digits(v.dec) + type->decimals > DECIMAL_PRECISION_MAX)
+		return run_unsupported(run, "a DECIMAL near the limit of its digits");
 	if (v.kind == EVAL_DECIMAL && v.dec->neg && type->is_unsigned)
 		return run_unsupported(
 			run, "a negative DECIMAL UNSIGNED that is sorted or grouped");

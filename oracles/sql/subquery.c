@@ -106,6 +106,11 @@ static struct eval_value run_quantified(const struct node *n, struct frame *f)
 	left = node_run(n->args[0], f);
 	if (left.kind == EVAL_NULL)
 		return left;
+	/* The least or greatest of them is looked for among signed integers, in both. */
+	for (size_t i = 0; i < r.row_count && n->op != SQL_OP_EQ && n->op != SQL_OP_NE; i++) {
+		if (r.rows[i][0].kind == EVAL_UINT && r.rows[i][0].u > INT64_MAX)
+			return run_unsupported(f->run, "ALL or ANY of integers beyond BIGINT");
+	}
 	for (size_t i = 0; i < r.row_count && run_step(f->run); i++) {
 		const struct eval_value *v = &r.rows[i][0];
 		bool yes = false;
@@ -118,10 +123,6 @@ static struct eval_value run_quantified(const struct node *n, struct frame *f)
 		if (f->run->env->flavour == SQL_MARIADB && n->op != SQL_OP_EQ && v->kind == EVAL_DOUBLE &&
 			left.kind == EVAL_UINT && left.u > INT64_MAX)
 			return run_unsupported(f->run, "an integer beyond BIGINT and ALL or ANY of DOUBLEs");
-		/* MySQL's are signed. */
-		if (f->run->env->flavour == SQL_MYSQL && n->op != SQL_OP_EQ && n->op != SQL_OP_NE &&
-			v->kind == EVAL_UINT && v->u > INT64_MAX)
-			return run_unsupported(f->run, "MySQL: ALL or ANY of integers beyond BIGINT");
 		/* It finds their least or greatest text. */
 		if (f->run->env->flavour == SQL_MYSQL && n->op != SQL_OP_EQ && n->op != SQL_OP_NE &&
 			v->kind == EVAL_TIME && (v->t.neg || v->t.hour > 99))
