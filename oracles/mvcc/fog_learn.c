@@ -2,6 +2,7 @@
 /* What answers tell of rows that were not known (fog.h). */
 #include "mvcc/fog.h"
 
+#include "mvcc/learn.h"
 #include "mvcc/solver.h"
 
 /* A statement under way that may have changed the row already, without that we know: one that is a
@@ -228,7 +229,7 @@ void fog_learn(struct mvcc *m)
 	if (!plan->query || !plan->single || !plan->plain || plan->table_count != 1)
 		return;
 	table = &m->store.tables[plan->tables[0]];
-	if (!table->cluster || table->unknown || table->odd_keys ||
+	if (!table->cluster || table->unknown || table->odd_keys || !answers_show_all(table->def) ||
 		!answer_rows(m, table->def, &rows, &count))
 		return;
 	for (size_t i = 0; i < count; i++)

@@ -84,6 +84,15 @@ void learn_empty(struct mvcc *m, struct store_table *table)
 	know_from_now(m, table);
 }
 
+bool answers_show_all(const struct eval_table *def)
+{
+	for (uint32_t i = 0; i < def->column_count; i++) {
+		if (def->columns[i].type.kind == EVAL_T_FLOAT)
+			return false;
+	}
+	return true;
+}
+
 void learn_table(struct mvcc *m)
 {
 	struct store *s = &m->store;
@@ -97,7 +106,8 @@ void learn_table(struct mvcc *m)
 		!reads_everything(m->now_plan))
 		return;
 	table = &s->tables[m->now_plan->tables[0]];
-	if (!table->unknown || table->redefined || !table->def || written_by(m, table, false))
+	if (!table->unknown || table->redefined || !table->def || !answers_show_all(table->def) ||
+		written_by(m, table, false))
 		return;
 	/* A locking read has waited for all others; a plain one must have had none, nor may one have
 	 * committed since it was sent. */

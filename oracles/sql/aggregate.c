@@ -165,6 +165,20 @@ static bool is_minus_truth(const struct sql_expr *e)
 		       e->u.binary.left->u.literal.kind == SQL_LIT_FALSE);
 }
 
+/* By an index the servers find the least number of ENUM and SET, else the least text. */
+static bool has_index(const struct compiler *c, const struct node *n)
+{
+	const struct eval_table *table = n->column && !n->u.at.depth ? c->scope->tables[n->u.at.table].base : NULL;
+
+	for (uint32_t i = 0; table && i < table->index_count; i++) {
+		for (uint32_t k = 0; k < table->indexes[i].count; k++) {
+			if (table->indexes[i].columns[k] == n->u.at.column)
+				return true;
+		}
+	}
+	return false;
+}
+
 static bool aggregate_type(struct compiler *c, struct aggregate *a)
 {
 	struct eval_type t;
@@ -247,6 +261,10 @@ static bool aggregate_type(struct compiler *c, struct aggregate *a)
 		if (a->type.kind == EVAL_T_BIT ||
 			(a->type.kind == EVAL_T_DOUBLE && a->type.decimals < EVAL_NOT_FIXED)) {
 			compile_unsupported(c, "MIN or MAX of BIT, or of a DOUBLE with decimals");
+			return false;
+		}
+		if ((a->type.kind == EVAL_T_ENUM || a->type.kind == EVAL_T_SET) && has_index(c, a->args[0])) {
+			compile_unsupported(c, "MIN or MAX of an ENUM or SET that has an index");
 			return false;
 		}
 		if (a->type.kind == EVAL_T_ENUM || a->type.kind == EVAL_T_SET)

@@ -275,6 +275,28 @@ static bool insert_targets(
 	return true;
 }
 
+struct reading {
+	const struct eval_table *table;
+	bool found;
+};
+
+static bool note_table(void *ctx, const struct sql_table_ref *ref)
+{
+	struct reading *r = ctx;
+
+	r->found |= ref->kind == SQL_TABLE_NAME && span_ieq(ref->u.name.table.name, r->table->name);
+	return true;
+}
+
+/* Whether a subquery does: it sees the rows that were inserted before. */
+static bool reads_table(const struct sql_expr *e, const struct eval_table *table)
+{
+	struct reading r = {table, false};
+
+	sql_walk_expr(e, &(struct sql_visitor){.table_ref = note_table, .ctx = &r});
+	return r.found;
+}
+
 static bool insert_row(struct compiler *c, struct eval_insert *ins, const struct sql_exprs *values)
 {
 	struct node **row = arena_zero(c->arena, (values->count + 1) * sizeof(*row));
@@ -294,6 +316,8 @@ static bool insert_row(struct compiler *c, struct eval_insert *ins, const struct
 		row[i] = compile_value(c, e);
 		if (!row[i])
 			return false;
+		if (ins->row_count && reads_table(e, ins->table))
+			return compile_unsupported(c, "a later row of INSERT that reads the table") != NULL;
 	}
 	/* VALUES () leaves every column to its default. */
 	ins->rows[ins->row_count++] = values->count ? row : NULL;

@@ -1019,6 +1019,9 @@ static bool compile_rollup(struct compiler *c, struct eval_query *q, const struc
 		for (uint32_t i = 0; i < k; i++)
 			good &= !same_column(key, q->group[i].node);
 	}
+	/* MariaDB takes what is distinct in groups of one row for distinct in all. */
+	for (const struct aggregate *a = q->aggregates; a && c->env->flavour == SQL_MARIADB; a = a->next)
+		good &= !a->distinct;
 	for (uint32_t i = 0; good && i < q->column_count; i++)
 		good = only_keys(q, q->items[i]);
 	for (uint32_t i = 0; good && i < q->order_count; i++)
@@ -1271,7 +1274,7 @@ static bool is_plain_item(const struct eval_query *q, uint32_t i)
 	return q->kind == QUERY_SELECT && (q->items[i]->column || q->items[i]->literal);
 }
 
-/* In MariaDB's text of it COALESCE(1, 2.50) has the digits of 1, and so has a sum of it: none. */
+/* As a text COALESCE(1, 2.50) has the digits of 1, and so has a sum of it: none. */
 static bool has_own_digits(const struct eval_query *q, uint32_t i)
 {
 	const struct node *n;
@@ -1345,7 +1348,7 @@ static struct eval_query *compile_set_op(struct compiler *c, struct eval_query *
 		if (operand_is_cut(c, q->left, &q->types[i], i) ||
 			operand_is_cut(c, q->right, &q->types[i], i))
 			return (struct eval_query *)compile_unsupported(c, cut_reason);
-		if (c->env->flavour == SQL_MARIADB && type_is_string(&q->types[i]) &&
+		if (type_is_string(&q->types[i]) &&
 			(has_own_digits(q->left, i) || has_own_digits(q->right, i)))
 			return (struct eval_query *)compile_unsupported(
 				c, "UNION of a text and of a computed DECIMAL");
