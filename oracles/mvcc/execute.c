@@ -11,6 +11,7 @@ enum {
 	ER_DUP_ENTRY = 1062,
 	ER_CHECKREAD = 1020,
 	ER_LOCK_NOWAIT = 3572,
+	ER_TOO_MANY_ROWS = 1172,
 	ER_TABLE_DEF_CHANGED = 1412,
 	ER_READ_ONLY_TRANSACTION = 1792,
 };
@@ -340,6 +341,14 @@ static enum query_answer passes_over_locked(struct mvcc *m, const struct eval_re
 		       : QUERY_DIFFERS;
 }
 
+/* SELECT ... INTO @a answers with the count of rows, of which there may be one. */
+static bool into_fits(const struct mvcc *m, const struct eval_result *result, bool *undecided)
+{
+	*undecided = false;
+	return result->row_count <= 1 &&
+	       result->row_count == m->schedule->stmts[m->now_stmt].in->record.affected;
+}
+
 static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 {
 	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
@@ -368,6 +377,15 @@ static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 		m->mismatch.expected_error = outcome.error;
 		return QUERY_FAILS;
 	}
+	if (m->now_plan->into && stmt->in->record.error == ER_TOO_MANY_ROWS) {
+		if (result->row_count <= 1)
+			return QUERY_DIFFERS;
+		/* How many rows it had locked by then is not known. */
+		touch_tables(m);
+		assume_view(m);
+		judged(m, STMT_DECIDED, NULL);
+		return QUERY_OPEN;
+	}
 	if (stmt->in->record.error) {
 		mismatch(m, MISMATCH_ERROR);
 		return QUERY_FAILS;
@@ -380,7 +398,8 @@ static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 		if (answer != QUERY_DIFFERS)
 			return answer;
 	}
-	if (compare_result(m, result, stmt->result, &undecided))
+	if (m->now_plan->into ? into_fits(m, result, &undecided)
+			      : compare_result(m, result, stmt->result, &undecided))
 		return QUERY_FITS;
 	if (undecided) {
 		judged(m, STMT_UNDECIDED, "results that were not recorded whole");
@@ -475,6 +494,14 @@ static bool run_query(struct mvcc *m)
 	case QUERY_FAILS:
 		return false;
 	case QUERY_DIFFERS:
+		if (m->now_plan->into) {
+			mismatch(m, result.row_count > 1 || m->schedule->stmts[m->now_stmt].in->record.error
+					    ? MISMATCH_ERROR
+					    : MISMATCH_AFFECTED);
+			m->mismatch.expected_error = result.row_count > 1 ? ER_TOO_MANY_ROWS : 0;
+			m->mismatch.expected_affected = m->mismatch.expected_matched = result.row_count;
+			return false;
+		}
 		mismatch(m, MISMATCH_RESULT);
 		m->mismatch.expected = result;
 		return false;
@@ -924,6 +951,13 @@ static bool set_aside(struct mvcc *m, uint32_t index)
 	const struct schedule_stmt *stmt = &m->schedule->stmts[index];
 	const struct plan *plan = m->now_plan;
 
+	/* All variables of a SET that fails are as they were (MySQL manual, "SET Syntax for Variable Assignment"). */
+	if (plan->odd && plan->stmt->kind == SQL_STMT_SET && stmt->in->record.error) {
+		if (plan->peeks && m->now_txn != STORE_NONE)
+			assume_view(m);
+		judged(m, STMT_HARMLESS, NULL);
+		return true;
+	}
 	if (plan->odd) {
 		if (!stmt->in->record.error)
 			TRAIL_SET(&m->store.trail, m->odd_sessions[stmt->in->session],
@@ -1043,6 +1077,7 @@ static bool set_aside_by_answer(struct mvcc *m, uint32_t index)
 		return true;
 	}
 	if (stmt->in->record.error && !known_error(stmt->in->record.error) &&
+		!(plan->into && stmt->in->record.error == ER_TOO_MANY_ROWS) &&
 		!((plan->firing || plan->procedure) && error_of_program(stmt->in->record.error))) {
 		if (plan_is_call(plan))
 			forget_written(m, "tables that a statement wrote which failed in part");

@@ -318,6 +318,21 @@ static bool set_value_is_one_of(const struct sql_expr *value, const char *const 
 	return false;
 }
 
+/* group_concat_max_len: what is shorter than the default, which is what is computed, is not cut. */
+static bool leaves_room(const struct mvcc *m, const struct sql_expr *value)
+{
+	uint64_t length = 0;
+
+	if (value->kind == SQL_EXPR_DEFAULT)
+		return m->start.odd == m->first.odd; /* no SET GLOBAL that is not followed */
+	if (value->kind != SQL_EXPR_LITERAL || value->u.literal.kind != SQL_LIT_INT ||
+		value->u.literal.text.len > 19)
+		return false;
+	for (size_t i = 0; i < value->u.literal.text.len; i++)
+		length = length * 10 + (uint64_t)(value->u.literal.text.ptr[i] - '0');
+	return length >= m->env.group_concat_max_len;
+}
+
 /* Variables that change neither results nor effects of what is modelled. */
 bool plan_harmless_variable(
 	struct mvcc *m, const struct sql_set_item *item, const struct session_settings *settings)
@@ -347,7 +362,12 @@ bool plan_harmless_variable(
 		"keep_files_on_create", "max_sp_recursion_depth", "innodb_ft_user_stopword_table",
 		"innodb_ft_enable_stopword", "preload_buffer_size", "mrr_buffer_size",
 		"max_length_for_sort_data", "progress_report_time", "general_log", "max_connections",
-		"max_user_connections", "table_open_cache", "thread_cache_size", "log_output"};
+		"max_user_connections", "table_open_cache", "thread_cache_size", "log_output",
+		"innodb_table_locks", "innodb_ddl_threads", "innodb_ddl_buffer_size", "innodb_tmpdir",
+		"innodb_parallel_read_threads", "tmp_disk_table_size", "max_seeks_for_key",
+		"min_examined_row_limit", "use_secondary_engine", "internal_tmp_mem_storage_engine",
+		"print_identified_with_as_hex", "show_create_table_verbosity", "query_cache_size",
+		"query_cache_limit", "sql_require_primary_key", "wsrep_sync_wait"};
 	struct session_settings then;
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
@@ -358,6 +378,18 @@ bool plan_harmless_variable(
 	if (span_ieq_str(item->name, "sql_auto_is_null"))
 		return item->value &&
 		       set_value_is_one_of(item->value, (const char *const[]){"0", "off", NULL});
+	if (span_ieq_str(item->name, "completion_type"))
+		return item->value && set_value_is_one_of(item->value,
+					      (const char *const[]){"0", "no_chain", NULL});
+	if (span_ieq_str(item->name, "sql_select_limit"))
+		return item->value && (item->value->kind == SQL_EXPR_DEFAULT ||
+					      set_value_is_one_of(item->value,
+						      (const char *const[]){"18446744073709551615", NULL}));
+	if (span_ieq_str(item->name, "group_concat_max_len"))
+		return item->value && leaves_room(m, item->value);
+	if (span_ieq_str(item->name, "character_set_client"))
+		return item->value && set_value_is_one_of(item->value,
+					      (const char *const[]){"utf8", "utf8mb3", "utf8mb4", NULL});
 	/* Everything is checked, as it was: who has switched it off stays odd. */
 	if (span_ieq_str(item->name, "unique_checks"))
 		return item->value &&
@@ -488,10 +520,30 @@ static void plan_ignore(const struct mvcc *m, struct plan *plan)
 		plan->unsupported = "UPDATE IGNORE of several tables";
 }
 
+/* SELECT ... INTO @a, @b: the query without it. */
+static bool plan_into(struct mvcc *m, struct plan *plan, const struct sql_into *into,
+	const struct sql_query **query)
+{
+	struct sql_query *bare = arena_alloc(&m->plans_arena, sizeof(*bare));
+
+	for (const struct sql_expr *e = into->vars.first; e; e = e->next) {
+		if (e->kind != SQL_EXPR_USER_VAR)
+			return false;
+	}
+	if (into->is_file || (plan->lock && plan->lock->wait == SQL_LOCK_SKIP_LOCKED))
+		return false;
+	*bare = **query;
+	bare->into = NULL;
+	*query = bare;
+	plan->into = true;
+	return true;
+}
+
 static void compile(
 	struct mvcc *m, struct plan *plan, const struct session_settings *settings)
 {
 	const struct sql_stmt *stmt = plan->stmt;
+	const struct sql_query *query = stmt->kind == SQL_STMT_SELECT ? stmt->u.query : NULL;
 	struct eval_outcome outcome = {0};
 
 	switch (stmt->kind) {
@@ -501,12 +553,12 @@ static void compile(
 		plan->lock = sql_stmt_locking_read(stmt);
 		if (plan->unsupported)
 			return;
-		if (stmt->u.query->into) {
+		if (stmt->u.query->into && !plan_into(m, plan, stmt->u.query->into, &query)) {
 			plan->unsupported = "SELECT INTO";
 			return;
 		}
 		plan->query = eval_query_compile(
-			&m->plans_arena, stmt->u.query, &m->env, &m->source, &outcome);
+			&m->plans_arena, query, &m->env, &m->source, &outcome);
 		if (!plan->query)
 			note_outcome(plan, &outcome);
 		else if (plan->reads)
@@ -778,6 +830,7 @@ static struct plan *new_plan(
 	plan->zoned = settings->zoned;
 	plan->no_foreign_checks = settings->no_foreign_checks;
 	plan->step = settings->step;
+	plan->variables = arena_copy(&m->plans_arena, variables_named(m, settings, text));
 	settings_apply(m, plan);
 	return plan;
 }
@@ -807,7 +860,10 @@ static void fill_plan(struct mvcc *m, struct plan *plan, const struct sql_stmt *
 		plan->unsupported = shown_otherwise(plan, m->store.tables[plan->tables[i]].def);
 	if (plan->eval_mode & EVAL_MODE_ORACLE)
 		plan->unsupported = "sql_mode ORACLE";
+	if (plan->variables.len)
+		variables_in_sight(m, settings);
 	compile(m, plan, settings);
+	variables_in_sight(m, NULL);
 	plan_number(plan);
 	if (walk.temporary && !plan->table_count && !plan->elsewhere && !plan->redefines)
 		plan->harmless = plan->peeks = true;
@@ -869,6 +925,7 @@ const struct plan *plan_of(
 	uint64_t hash = hash_bytes(text.ptr, text.len) ^ hash_u64(m->label_state);
 	uint32_t *slot = map_at(&m->plans, hash);
 	struct plan *plan, *first = *slot == MAP_NONE ? NULL : m->plan_list[*slot];
+	struct span variables = variables_named(m, settings, text);
 
 	for (plan = first; plan; plan = plan->next) {
 		if (span_eq(plan->text, text) && span_eq(plan->database, settings->database) &&
@@ -877,6 +934,7 @@ const struct plan *plan_of(
 			plan->collation == settings->collation && plan->width == settings->width &&
 			plan->zoned == settings->zoned && plan->step == settings->step &&
 			plan->no_foreign_checks == settings->no_foreign_checks &&
+			span_eq(plan->variables, variables) &&
 			span_eq(plan->temporary, settings->temporary))
 			return plan;
 	}

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
+ * User variables that SET gave a value which can be computed without tables: what reads them is compiled with it.
+ *
  * EXECUTE of what PREPARE had as a text: it is the statement of that text, with the values of user
  * variables put in where SET gave them as literals.  Where a value is not in the trace its parameter stays; where
  * the text is not, it stays EXECUTE, which may do anything.
@@ -7,7 +9,7 @@
 #include "base/mem.h"
 #include "mvcc/solver.h"
 
-enum { PARAMS_MAX = 64, NAMES_MAX = 256 };
+enum { PARAMS_MAX = 64, NAMES_MAX = 256, VALUE_MAX = 4096 };
 
 /* A prepared statement or a user variable of a session. */
 struct prepared {
@@ -15,7 +17,8 @@ struct prepared {
 	struct span name;
 	struct span text;    /* of the statement, or of a variable's string; SPAN_NONE: not known */
 	struct span literal; /* a variable's value as SQL; SPAN_NONE: not known */
-	bool variable;
+	bool variable, known;    /* known: the value of a variable */
+	struct eval_value value;
 	struct span database; /* when it was prepared */
 	uint32_t sql_mode;
 };
@@ -45,6 +48,8 @@ static void set(struct mvcc *m, struct prepared **list, const struct prepared *v
 	there->variable = value->variable;
 	there->text = value->text;
 	there->literal = value->literal;
+	there->known = value->known;
+	there->value = value->value;
 	there->database = value->database;
 	there->sql_mode = value->sql_mode;
 }
@@ -54,6 +59,80 @@ static void forget_variables(struct prepared *list)
 	for (; list; list = list->next) {
 		if (list->variable)
 			list->text = list->literal = SPAN_NONE;
+		if (list->variable)
+			list->known = false;
+	}
+}
+
+/* For eval_env.user_var. */
+static bool value_of_variable(void *ctx, struct span name, struct eval_value *out)
+{
+	const struct prepared *variable = find(ctx, name, true);
+
+	if (!variable || !variable->known)
+		return false;
+	*out = variable->value;
+	return true;
+}
+
+void variables_in_sight(struct mvcc *m, const struct session_settings *s)
+{
+	m->env.user_var = s ? value_of_variable : NULL;
+	m->env.ctx = s ? s->prepared : NULL;
+}
+
+struct span variables_named(struct mvcc *m, const struct session_settings *s, struct span text)
+{
+	struct buf out = BUF_INIT;
+	struct span made = SPAN_NONE;
+
+	if (!text.len || !memchr(text.ptr, '@', text.len))
+		return made;
+	for (const struct prepared *p = s->prepared; p; p = p->next) {
+		if (!p->variable || !p->known)
+			continue;
+		buf_add_span(&out, p->name);
+		buf_printf(&out, "\n%u %u ", p->value.kind, p->value.collation);
+		if (p->value.kind == EVAL_STRING)
+			buf_printf(&out, "%zu %.*s", p->value.s.len, SPAN_ARG(p->value.s));
+		else if (p->value.kind != EVAL_NULL)
+			buf_printf(&out, "%llx", (unsigned long long)p->value.u);
+		buf_add_char(&out, '\n');
+	}
+	if (out.len)
+		made = arena_copy(&m->scratch, buf_span(&out));
+	buf_release(&out);
+	return made;
+}
+
+/* Integers, texts and NULL.  A DECIMAL gets more decimals in a variable than it had. */
+static void compute(struct mvcc *m, const struct session_settings *s, const struct plan *plan,
+	const struct sql_expr *e, struct prepared *variable)
+{
+	struct eval_outcome outcome = {0};
+	struct eval_expr *expr;
+	struct eval_value v;
+
+	settings_apply(m, plan);
+	variables_in_sight(m, s);
+	expr = eval_expr_compile(
+		&m->plans_arena, e, NULL, SPAN_NONE, &m->env, NULL, &outcome);
+	variables_in_sight(m, NULL);
+	if (!expr || !eval_expr_run(expr, &m->plans_arena, &m->env, NULL, NULL, &v, &outcome))
+		return;
+	if (v.kind == EVAL_INT || v.kind == EVAL_UINT || v.kind == EVAL_NULL ||
+		(v.kind == EVAL_STRING && !m->env.literals_uncertain &&
+			eval_expr_type(expr)->kind == EVAL_T_STRING && !eval_expr_type(expr)->hybrid &&
+			v.s.len <= VALUE_MAX)) {
+		variable->known = true;
+		variable->value = v;
+	}
+	if ((v.kind == EVAL_INT || v.kind == EVAL_UINT) && !variable->literal.ptr) {
+		struct buf digits = BUF_INIT;
+
+		eval_print(eval_expr_type(expr), &v, &digits);
+		variable->literal = arena_copy(&m->plans_arena, buf_span(&digits));
+		buf_release(&digits);
 	}
 }
 
@@ -119,6 +198,8 @@ void prepared_after(
 				if (is_string(i->value))
 					value.text = i->value->u.literal.text;
 			}
+			if (!failed && i->value)
+				compute(m, s, plan, i->value, &value);
 			set(m, list, &value);
 		}
 		return;
@@ -133,9 +214,15 @@ void prepared_after(
 			return;
 		break;
 	case SQL_STMT_SELECT:
-		if (!stmt->u.query->into && !memmem(stmt->text.ptr, stmt->text.len, ":=", 2))
+		if (memmem(stmt->text.ptr, stmt->text.len, ":=", 2))
+			break;
+		if (!stmt->u.query->into || stmt->u.query->into->is_file)
 			return;
-		break;
+		for (const struct sql_expr *e = stmt->u.query->into->vars.first; e; e = e->next) {
+			if (e->kind == SQL_EXPR_USER_VAR)
+				set(m, list, &(struct prepared){.name = e->u.var.name, .variable = true});
+		}
+		return;
 	default:
 		break;
 	}

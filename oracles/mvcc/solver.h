@@ -52,6 +52,7 @@ enum text_width {
 /* A statement text, parsed and compiled once. */
 struct plan {
 	struct span text, database, temporary;
+	struct span variables; /* of the session, where the text has @: those whose value is known, with it */
 	uint32_t eval_mode, sql_mode; /* of the session that sent it */
 	uint32_t labels;              /* state of the tables' names (m->label_state) */
 	uint16_t collation;           /* COLLATION_NONE: not known */
@@ -67,6 +68,7 @@ struct plan {
 	struct eval_change *change;
 	struct eval_join *join;
 	struct eval_expr *where; /* of a locking read of one table, without grouping or LIMIT */
+	bool into; /* SELECT ... INTO @a: the answer has the count of rows alone */
 	const struct sql_lock *lock;
 	const struct sql_table_ref *outer; /* of a locking read with subqueries: what it locks; theirs are
 					      plain reads */
@@ -451,6 +453,10 @@ struct altered {
 bool alter_definition(struct mvcc *m, const struct sql_create_table *old,
 	const struct sql_alter *actions, struct altered *out);
 
+/* prepared.c: the values of a session's user variables, for compiling; NULL: of none */
+void variables_in_sight(struct mvcc *m, const struct session_settings *s);
+/* ... and all of them in a text, where the statement may name some; in m->scratch. */
+struct span variables_named(struct mvcc *m, const struct session_settings *s, struct span text);
 /* prepared.c: what a statement that was answered leaves of prepared statements and user variables */
 void prepared_after(
 	struct mvcc *m, struct session_settings *s, const struct plan *plan, bool failed);

@@ -542,6 +542,12 @@ static void describe_mismatch(struct buf *out, struct mvcc *m)
 		buf_add_char(out, '.');
 		break;
 	case MISMATCH_AFFECTED:
+		if (m->runs[x->stmt].plan->into) {
+			buf_printf(out, " found %llu rows; it should have found %llu.",
+				(unsigned long long)stmt->in->record.affected,
+				(unsigned long long)x->expected_affected);
+			break;
+		}
 		buf_printf(out, " changed %llu rows; it should have matched %llu and changed %llu.",
 			(unsigned long long)stmt->in->record.affected,
 			(unsigned long long)x->expected_matched,
