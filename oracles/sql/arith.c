@@ -603,6 +603,12 @@ struct node *compile_arithmetic(struct compiler *c, const struct sql_expr *e, en
 		n->fn = run_decimal;
 		n->type = decimal_result(c->env, op, &a, &b);
 	}
+	/* 8.0 and MariaDB divide by what is smaller than the smallest number of the divisor's type. */
+	if (n->type.kind == EVAL_T_DECIMAL) {
+		n->type.quotient = op == SQL_OP_DIV || l->type.quotient || r->type.quotient;
+		n->type.roomless = l->type.roomless || r->type.roomless ||
+				   (op == SQL_OP_DIV && r->type.quotient && !r->column);
+	}
 	/* MySQL prints what comes of it with the scale of the inner expression. */
 	if (c->env->flavour == SQL_MYSQL && n->type.kind == EVAL_T_DECIMAL &&
 		((l->type.kind == EVAL_T_DECIMAL && l->type.merged) ||

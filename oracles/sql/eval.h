@@ -129,6 +129,8 @@ struct eval_type {
 	bool not_int;   /* as an integer it is not the integer of its value: LEAST of DECIMALs */
 	bool merged;    /* of IF, CASE, COALESCE, NULLIF ... */
 	bool own_scale; /* a DECIMAL that is printed with the digits that it has (MySQL) */
+	bool quotient;  /* of a DECIMAL division: it has more digits than are shown */
+	bool roomless;  /* divided by such a one: it may be too large for its own type */
 	bool hybrid;    /* 0x41, b'1': a string that is a number where a number is wanted */
 	bool is_bool;   /* result of a comparison or logical operator */
 	bool json;      /* MariaDB: a column of texts with CHECK (JSON_VALID(column)), which is what its JSON is */

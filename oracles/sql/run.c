@@ -76,6 +76,9 @@ struct eval_value materialized(struct run *run, const struct eval_type *type, st
 	if (v.kind == EVAL_DECIMAL && v.dec->neg && type->is_unsigned)
 		return run_unsupported(
 			run, "a negative DECIMAL UNSIGNED that is sorted or grouped");
+	if (v.kind == EVAL_DECIMAL && type->roomless &&
+		(run->env->flavour == SQL_MARIADB || run->env->version < 90700))
+		return run_unsupported(run, "a quotient by a quotient that is sorted or grouped");
 	if (v.kind != EVAL_DECIMAL || type->kind != EVAL_T_DECIMAL ||
 		v.dec->scale <= type->decimals ||
 		!decimal_round(v.dec, type->decimals, DECIMAL_HALF_UP, &d))
