@@ -513,6 +513,9 @@ static struct arguments collect(const struct eval_query *q, const struct aggrega
 		for (uint32_t k = 0; k < a->arg_count; k++) {
 			values[k] = node_run(a->args[k], f);
 			null |= values[k].kind == EVAL_NULL;
+			/* 7 / i has more digits than the table's column. */
+			if (a->distinct && values[k].kind == EVAL_DECIMAL)
+				values[k] = materialized(f->run, &a->args[k]->type, values[k]);
 			/* MySQL counts the bytes of a DOUBLE: AVG(DISTINCT) has both zeros. */
 			if ((a->kind == AGG_GROUP_CONCAT ? a->distinct || a->order_count
 							 : a->distinct && f->run->env->flavour == SQL_MYSQL) &&

@@ -30,18 +30,31 @@ bool has_wide_text(const struct node *n)
 	return node_any(n, is_wide_text);
 }
 
-/* A number that is found by comparing texts. */
-static bool relates_texts(const struct node *n)
+/* Is args[at] a number that is found by comparing texts, which it has the collation of, and that one not the others'? */
+static bool relates_texts(struct node *const *args, uint32_t count, uint32_t at)
 {
 	static const char *const names[] = {
-		"regexp_like", "regexp_instr", "instr", "locate", "find_in_set", "strcmp"};
+		"regexp_like", "regexp_instr", "find_in_set", "strcmp", "instr", "locate"};
+	const struct node *n = args[at];
+	size_t i = 0;
 
-	for (size_t i = 0; i < ARRAY_LEN(names) && n->expr && n->expr->kind == SQL_EXPR_CALL; i++) {
-		/* The regular expressions' own collation is not kept in the node. */
-		if (span_ieq_str(n->expr->u.call.name, names[i]))
-			return i < 2 || n->collation == COLLATION_BINARY;
+	if (!n->expr || (n->expr->kind != SQL_EXPR_CALL && n->expr->kind != SQL_EXPR_POSITION))
+		return false;
+	while (n->expr->kind == SQL_EXPR_CALL && i < ARRAY_LEN(names) &&
+		!span_ieq_str(n->expr->u.call.name, names[i]))
+		i++;
+	if (n->expr->kind == SQL_EXPR_POSITION)
+		i = ARRAY_LEN(names) - 1;
+	if (i == ARRAY_LEN(names))
+		return false;
+	/* The regular expressions' own collation is not kept in the node. */
+	if (i < 2 || n->collation == COLLATION_BINARY)
+		return true;
+	for (uint32_t k = 0; k < count && i >= 4; k++) {
+		if (k != at && type_is_string(&args[k]->type) && args[k]->type.collation != n->collation)
+			return true;
 	}
-	return n->expr && n->expr->kind == SQL_EXPR_POSITION && n->collation == COLLATION_BINARY;
+	return false;
 }
 
 /* Beside a column literals take the column's collation, and its character set where they are ASCII
@@ -152,7 +165,7 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 			return false;
 		}
 		/* As a text, what these say has the collation of its arguments. */
-		if (c->env->flavour == SQL_MYSQL && !type_is_string(t) && relates_texts(args[i])) {
+		if (c->env->flavour == SQL_MYSQL && !type_is_string(t) && relates_texts(args, count, i)) {
 			compile_unsupported(c, "MySQL: the text of REGEXP_LIKE, INSTR and kin");
 			return false;
 		}

@@ -537,10 +537,18 @@ static struct eval_value run_from_days(const struct node *n, struct frame *f)
 
 static struct eval_value run_makedate(const struct node *n, struct frame *f)
 {
-	struct eval_value y = node_run(n->args[0], f), d = node_run(n->args[1], f);
-	struct eval_value out = {.kind = EVAL_DATE};
+	bool mysql = f->run->env->flavour == SQL_MYSQL;
+	struct eval_value y, d, out = {.kind = EVAL_DATE};
 	int64_t days;
 
+	/* MySQL asks for the day first, and for the year where there is one. */
+	if (!mysql)
+		y = node_run(n->args[0], f);
+	d = node_run(n->args[1], f);
+	if (mysql && d.kind == EVAL_NULL && !f->run->failed)
+		return d;
+	if (mysql)
+		y = node_run(n->args[0], f);
 	/* LEAST(MAKEDATE(...), ...) has none there. */
 	if (f->run->failed && f->run->outcome->status == EVAL_ERROR && n->nested &&
 		f->run->env->flavour == SQL_MYSQL) {

@@ -348,6 +348,7 @@ enum time_parse time_parse_datetime(
 {
 	struct reader r = {s.ptr, s.ptr + s.len};
 	struct eval_value v = {.kind = EVAL_DATE};
+	const char *clock;
 	bool short_year;
 	uint32_t n;
 
@@ -392,7 +393,13 @@ enum time_parse time_parse_datetime(
 			if (!take_char(&r, ' ') && !take_char(&r, 'T'))
 				return TIME_UNSURE;
 			v.kind = EVAL_DATETIME;
+			clock = r.p;
 			if (!take_clock(&r, &v) || r.p != r.end)
+				return TIME_UNSURE;
+			/* MySQL takes no blank behind a clock without seconds. */
+			if (env->flavour == SQL_MYSQL && r.end != s.ptr + s.len &&
+				memchr(clock, ':', (size_t)(r.end - clock)) ==
+					memrchr(clock, ':', (size_t)(r.end - clock)))
 				return TIME_UNSURE;
 		}
 	}

@@ -541,6 +541,11 @@ static void ask_one(struct state *s, struct answer *a)
 	}
 	if (a->kind == FAILED && mysql_errno(s->server) == a->error)
 		return;
+	/* REGEXP_LIKE('ab', SPACE(16777215)) */
+	if (mysql_errno(s->server) == 1969 || mysql_errno(s->server) == 3024) {
+		count_reason(s, "the server did not end");
+		return;
+	}
 	/* On a row that we did not decide: out of range, no regular expression, characters that the
 	 * other set lacks. */
 	if (((a->kind == WHOLE && unknown) || (a->kind == FAILED && a->undecided)) &&
