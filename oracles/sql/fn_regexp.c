@@ -295,6 +295,11 @@ static struct eval_value apply(const struct node *n, struct frame *f, const stru
 
 	if (n->op == REGEXP_REPLACE)
 		with = node_run(n->args[2], f);
+	if (f->run->failed && f->run->outcome->status == EVAL_ERROR && n->op == REGEXP_REPLACE &&
+		(subject.kind == EVAL_NULL || with.kind == EVAL_NULL)) {
+		f->run->outcome->status = EVAL_OK;
+		return run_unsupported(f->run, "an error in a regular expression's text");
+	}
 	if (subject.kind == EVAL_NULL || (n->op == REGEXP_REPLACE && with.kind == EVAL_NULL) ||
 		f->run->failed)
 		return EVAL_NULL_VALUE;
@@ -342,6 +347,8 @@ static struct eval_value run_regexp(const struct node *n, struct frame *f)
 	pattern = node_run(n->args[1], f);
 	if (pattern.kind == EVAL_NULL && !f->run->failed)
 		node_run(n->args[0], f); /* for its errors */
+	if (pattern.kind == EVAL_NULL && !f->run->failed && n->op == REGEXP_REPLACE)
+		node_run(n->args[2], f);
 	if (f->run->failed && f->run->outcome->status == EVAL_ERROR) {
 		/* Not met where the other is a constant NULL. */
 		f->run->outcome->status = EVAL_OK;

@@ -523,6 +523,8 @@ static struct eval_value run_substring(const struct node *n, struct frame *f)
 	if (!known && sequential(f))
 		return null_text(n, f);
 	known = int_arg(n, f, 1, &position) && known;
+	if (!known && sequential(f))
+		return EVAL_NULL_VALUE;
 	if ((n->arg_count > 2 && !int_arg(n, f, 2, &count)) || !known)
 		return EVAL_NULL_VALUE;
 	chars = text_chars(set_of(n), s);
@@ -660,8 +662,10 @@ static struct eval_value run_pad(const struct node *n, struct frame *f)
 	known = text_arg(n, f, 0, &s);
 	if (!known && sequential(f))
 		return null_text(n, f);
+	if (sequential(f) && n->arg_count > 2 && !text_arg(n, f, 2, &pad))
+		return EVAL_NULL_VALUE;
 	known = int_arg(n, f, 1, &length) && known;
-	if ((n->arg_count > 2 && !text_arg(n, f, 2, &pad)) || !known)
+	if ((!sequential(f) && n->arg_count > 2 && !text_arg(n, f, 2, &pad)) || !known)
 		return EVAL_NULL_VALUE;
 	if (length < 0)
 		return EVAL_NULL_VALUE;
@@ -709,16 +713,26 @@ static struct node *compile_pad(struct compiler *c, struct node *n, const struct
 
 static struct eval_value run_repeat(const struct node *n, struct frame *f)
 {
+	bool count_first = sequential(f) && !mysql_5(f->run->env) &&
+			   mysql_has(f->run->env, MYSQL_REPEAT_TEXT_FIRST) == 0;
 	struct buf text = BUF_INIT;
 	int64_t count;
 	struct span s;
+	bool known;
 
-	bool known = text_arg(n, f, 0, &s);
-
+	if (count_first && !int_arg(n, f, 1, &count))
+		return EVAL_NULL_VALUE;
+	known = text_arg(n, f, 0, &s);
 	if (!known && sequential(f))
 		return null_text(n, f);
-	if (!int_arg(n, f, 1, &count) || !known)
+	if ((!count_first && !int_arg(n, f, 1, &count)) || !known) {
+		if (f->run->failed && f->run->outcome->status == EVAL_ERROR &&
+			mysql_has(f->run->env, MYSQL_REPEAT_TEXT_FIRST) < 0) {
+			f->run->outcome->status = EVAL_OK;
+			(void)run_mysql_has(f->run, MYSQL_REPEAT_TEXT_FIRST);
+		}
 		return EVAL_NULL_VALUE;
+	}
 	if (count <= 0 || !s.len)
 		return text_result(n, SPAN_LIT(""));
 	if (count > RESULT_MAX || (size_t)count * s.len > RESULT_MAX)
@@ -832,9 +846,14 @@ static struct eval_value run_insert(const struct node *n, struct frame *f)
 	known = text_arg(n, f, 0, &s);
 	if (!known && sequential(f))
 		return EVAL_NULL_VALUE;
-	known = int_arg(n, f, 1, &position) && known;
-	known = int_arg(n, f, 2, &count) && known;
-	if (!text_arg(n, f, 3, &added) || !known)
+	if (sequential(f)) {
+		known = text_arg(n, f, 3, &added) && int_arg(n, f, 1, &position) && int_arg(n, f, 2, &count);
+	} else {
+		known = int_arg(n, f, 1, &position) && known;
+		known = int_arg(n, f, 2, &count) && known;
+		known = text_arg(n, f, 3, &added) && known;
+	}
+	if (!known)
 		return EVAL_NULL_VALUE;
 	if (has_number_text(n->args[0]) && !text_is_ascii(added))
 		return run_unsupported(f->run, WIDE_INTO_NUMBER);

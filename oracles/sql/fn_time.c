@@ -223,16 +223,15 @@ static struct eval_value run_week(const struct node *n, struct frame *f)
 {
 	struct eval_value v, m = eval_int(0);
 	uint32_t year, week, mode;
-	bool known = whole_date(n, f, 0, EVAL_DATE, &v);
 
+	if (!whole_date(n, f, 0, EVAL_DATE, &v))
+		return EVAL_NULL_VALUE;
 	if (n->arg_count > 1) {
 		m = node_run(n->args[1], f);
 		if (m.kind == EVAL_NULL)
 			return run_unsupported(f->run, "WEEK with a NULL mode");
 		m = to_integer(f->run, &n->args[1]->type, &m);
 	}
-	if (!known)
-		return EVAL_NULL_VALUE;
 	mode = n->op == 2 ? 3 : (uint32_t)m.i; /* WEEKOFYEAR */
 	mode = week_mode(mode);
 	if (n->op == 1) { /* YEARWEEK */
@@ -820,10 +819,13 @@ static void format_one(const struct eval_time *t, char c, struct buf *out)
 static struct eval_value run_date_format(const struct node *n, struct frame *f)
 {
 	struct buf text = BUF_INIT;
-	struct eval_value v, format = node_run(n->args[1], f), out;
+	struct eval_value v, format, out;
 
-	if (!whole_date(n, f, 0, EVAL_DATETIME, &v) || format.kind == EVAL_NULL)
+	if (!whole_date(n, f, 0, EVAL_DATETIME, &v))
 		return EVAL_NULL_VALUE;
+	format = node_run(n->args[1], f);
+	if (format.kind == EVAL_NULL)
+		return format;
 	for (size_t i = 0; i < format.s.len; i++) {
 		if (format.s.ptr[i] != '%' || i + 1 == format.s.len) {
 			buf_add_char(&text, format.s.ptr[i]);

@@ -25,6 +25,7 @@ enum mysql_change {
 	MYSQL_NO_DOUBLE_1366,    /* 'x' into a DOUBLE is error 1366; it was 1265 */
 	MYSQL_NULLIF_AS_DATE,    /* NULLIF(x, y) as a date was that of the row before */
 	MYSQL_MAX_OF_FOLLOWING,  /* MAX() OVER rows that follow was NULL at times */
+	MYSQL_REPEAT_TEXT_FIRST, /* REPEAT(s, n) asks for s first; it asked for n */
 	MYSQL_DATE_RANGE_6527,   /* a DATE or ADDTIME out of range is error 6527; it was 1441 */
 	MYSQL_CHANGES,
 };
