@@ -392,8 +392,10 @@ struct aggregate *aggregate_new(
 	if (a->distinct && (a->kind == AGG_SUM || a->kind == AGG_AVG) &&
 		a->args[0]->type.kind == EVAL_T_STRING)
 		return (struct aggregate *)compile_unsupported(c, "SUM or AVG(DISTINCT) of a text");
-	if (a->distinct && a->args[0]->type.kind == EVAL_T_BIT)
-		return (struct aggregate *)compile_unsupported(c, "DISTINCT of BIT");
+	for (uint32_t k = 0; k < a->arg_count && a->distinct; k++) {
+		if (a->args[k]->type.kind == EVAL_T_BIT)
+			return (struct aggregate *)compile_unsupported(c, "DISTINCT of BIT");
+	}
 	return aggregate_type(c, a) ? a : NULL;
 }
 

@@ -93,8 +93,7 @@ bool is_bigint_column(const struct node *n)
 	return n->column && n->type.kind == EVAL_T_INT && n->type.bytes == 8;
 }
 
-/* Is a constant text no number as a whole? */
-static bool is_cut(struct compiler *c, const struct node *constant)
+bool constant_is_cut(struct compiler *c, const struct node *constant)
 {
 	struct eval_outcome outcome = {0};
 	struct run run = compile_run(c, &outcome);
@@ -457,7 +456,7 @@ void note_ahead(struct compiler *c, const struct node *column, const struct node
 	if (c->env->flavour == SQL_MARIADB)
 		how->ahead = column->type.is_unsigned ? AHEAD_UNSIGNED : AHEAD_SIGNED;
 	else
-		c->cut_constant |= !constant->constant || is_cut(c, constant);
+		c->cut_constant |= !constant->constant || constant_is_cut(c, constant);
 }
 
 void as_operator(
@@ -730,6 +729,15 @@ static bool lacks_room(const struct compiler *c, const struct node *l, const str
 	       type_precision(&l->type) > type_precision(&r->type) - r->type.decimals;
 }
 
+/* Compared as DOUBLEs, but looked up as a DECIMAL in what MySQL makes of a subquery. */
+static bool has_long_key(const struct compiler *c, const struct node *l, const struct node *r)
+{
+	return c->env->flavour == SQL_MYSQL && l->column && r->column &&
+	       (l->u.at.table != r->u.at.table || l->u.at.depth != r->u.at.depth) &&
+	       l->type.kind == EVAL_T_DECIMAL && type_precision(&l->type) > 15 &&
+	       (type_is_string(&r->type) || r->type.kind == EVAL_T_DOUBLE || r->type.kind == EVAL_T_FLOAT);
+}
+
 struct node *compile_compare(struct compiler *c, const struct sql_expr *e, enum sql_op op,
 	struct node *l, struct node *r)
 {
@@ -751,6 +759,8 @@ struct node *compile_compare(struct compiler *c, const struct sql_expr *e, enum 
 	n->u.data = how;
 	if (lacks_room(c, l, r) || lacks_room(c, r, l))
 		return compile_unsupported(c, "MySQL: a join of an integer and a DECIMAL with less room");
+	if ((op == SQL_OP_EQ || op == SQL_OP_NULL_EQ) && (has_long_key(c, l, r) || has_long_key(c, r, l)))
+		return compile_unsupported(c, "MySQL: a join of a long DECIMAL and a text or a DOUBLE");
 	/* Compared under its own collation a text of the outer query is as good as its equals. */
 	for (int i = 0; i < 2; i++) {
 		const struct node *side = n->args[i];

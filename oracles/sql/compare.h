@@ -89,7 +89,7 @@ static inline struct eval_value truth(bool b)
 /* Truth of op given the order of two values that are not NULL. */
 bool order_satisfies(enum sql_op op, int order);
 
-/* A subquery without tables is constant to the servers, and so is what is made of it. */
-bool may_be_constant(const struct node *n);
+/* Is a constant text no number as a whole? */
+bool constant_is_cut(struct compiler *c, const struct node *constant);
 
 #endif

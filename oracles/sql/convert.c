@@ -562,7 +562,8 @@ double to_double(struct run *run, const struct eval_type *type, const struct eva
 struct eval_value to_integer(
 	struct run *run, const struct eval_type *type, const struct eval_value *v)
 {
-	bool overflow;
+	bool overflow, strict = run->strict;
+	struct eval_value i;
 
 	check_number(run, type, v);
 	if (type->not_int)
@@ -600,7 +601,11 @@ struct eval_value to_integer(
 			return eval_uint(hybrid_number(v->s));
 		if (type->kind == EVAL_T_ENUM || type->kind == EVAL_T_SET)
 			return eval_uint(member_number(type, v->s));
-		return text_to_integer(run, v->s);
+		/* A TEXT or BLOB is no error to MySQL. */
+		run->strict = strict && !(type->blob && run->env->flavour == SQL_MYSQL);
+		i = text_to_integer(run, v->s);
+		run->strict = strict;
+		return i;
 	case EVAL_DATE:
 	case EVAL_TIME:
 	case EVAL_DATETIME:

@@ -258,10 +258,9 @@ bool merge_types(struct compiler *c, struct node **args, uint32_t count, const c
 			t.text_only |= args[i]->type.text_only ||
 				       (args[i]->type.kind != EVAL_T_STRING &&
 					       args[i]->type.kind != EVAL_T_NULL);
-		/* IF and CASE on MySQL ask a literal like x'41' for its number: 65. */
+		/* IF and CASE on MySQL ask a literal like x'41' for its number: 65.  Others have decimals then. */
 		for (uint32_t i = 0; i < count; i++)
-			t.text_only |= c->env->flavour == SQL_MYSQL && args[i]->type.hybrid &&
-				       (!strcmp(operation, "if") || !strcmp(operation, "case"));
+			t.text_only |= c->env->flavour == SQL_MYSQL && args[i]->type.hybrid;
 	}
 	/* How many digits an integer function counts for decides what is left for decimals. */
 	if (t.kind == EVAL_T_DECIMAL && t.length >= DECIMAL_PRECISION_MAX) {
@@ -675,6 +674,7 @@ static node_fn run_cast_double;
 static struct eval_value run_cast_int(const struct node *n, struct frame *f)
 {
 	const struct eval_type *t = &n->args[0]->type;
+	struct eval_type from = *t;
 	struct eval_value v = node_run(n->args[0], f);
 	bool overflow;
 
@@ -716,7 +716,8 @@ static struct eval_value run_cast_int(const struct node *n, struct frame *f)
 		return run_unsupported(f->run, "MySQL: a time with a fraction as an integer");
 	if (v.kind >= EVAL_DATE && v.t.neg && n->type.is_unsigned)
 		return negative_unsigned(f->run);
-	v = to_integer(f->run, t, &v);
+	from.blob = false; /* here it is an error */
+	v = to_integer(f->run, &from, &v);
 	if (n->type.is_unsigned)
 		return eval_uint(v.kind == EVAL_UINT ? v.u : (uint64_t)v.i);
 	return eval_int(v.kind == EVAL_INT ? v.i : (int64_t)v.u);

@@ -179,7 +179,7 @@ static double round_double(double x, int64_t places, bool cut)
 	if (places < 0 && isinf(unit))
 		return 0;
 	scaled = places < 0 ? x / unit : x * unit;
-	if (places >= 0 && isinf(scaled))
+	if (places >= 0 && !isfinite(scaled)) /* or 0 times what is too large */
 		return x;
 	scaled = cut ? (x >= 0 ? floor(scaled) : ceil(scaled)) : rint(scaled);
 	return places < 0 ? scaled * unit : scaled / unit;
@@ -192,9 +192,11 @@ static struct eval_value run_round(const struct node *n, struct frame *f)
 	struct decimal d;
 	int64_t places = 0;
 	bool cut = n->op;
+	double x;
 
-	if (v.kind == EVAL_NULL)
+	if (v.kind == EVAL_NULL && !(f->run->strict && n->arg_count > 1))
 		return v;
+	/* A constant: what is wrong with it was said when the statement was prepared. */
 	if (n->arg_count > 1) {
 		p = node_run(n->args[1], f);
 		if (p.kind == EVAL_NULL)
@@ -202,9 +204,14 @@ static struct eval_value run_round(const struct node *n, struct frame *f)
 		p = to_integer(f->run, &n->args[1]->type, &p);
 		places = p.kind == EVAL_UINT && p.u > INT64_MAX ? INT64_MAX : p.i;
 	}
+	if (v.kind == EVAL_NULL)
+		return v;
 	switch (n->type.kind) {
 	case EVAL_T_DOUBLE:
-		return eval_double(round_double(to_double(f->run, t, &v), places, cut));
+		x = round_double(to_double(f->run, t, &v), places, cut);
+		if (!isfinite(x))
+			return run_unsupported(f->run, "ROUND beyond DOUBLE");
+		return eval_double(x);
 	case EVAL_T_DECIMAL:
 		d = to_decimal(f->run, t, &v);
 		if (f->run->failed)

@@ -195,6 +195,10 @@ static struct node *compile_all(struct compiler *c, struct node *n, const struct
 	if (function->fn == run_replace && c->env->flavour == SQL_MYSQL &&
 		type_is_temporal(&n->args[0]->type))
 		return compile_unsupported(c, "MySQL: REPLACE in a date or time");
+	/* Its bytes are made characters first, which can fail (error 3854). */
+	if (function->fn == run_replace && c->env->flavour == SQL_MYSQL &&
+		(n->args[1]->type.kind == EVAL_T_BIT || n->args[2]->type.kind == EVAL_T_BIT))
+		return compile_unsupported(c, "MySQL: REPLACE of a BIT");
 	if (function->fn == run_replace &&
 		(other_charset(c, n->args[0], n->args[1]) || other_charset(c, n->args[0], n->args[2])))
 		return NULL;

@@ -256,6 +256,11 @@ struct node *compile_in_list(struct compiler *c, const struct sql_expr *e)
 		if (how[i].as.kind == EVAL_T_DOUBLE && type_is_int(&left->type))
 			return compile_unsupported(c, "MySQL: an integer IN DOUBLEs");
 	}
+	/* They are made DOUBLEs when the statement is prepared. */
+	for (uint32_t i = 1; i <= count && c->env->flavour == SQL_MYSQL; i++) {
+		if (how[i].as.kind != EVAL_T_STRING && n->args[i]->constant && type_is_string(&n->args[i]->type))
+			c->cut_constant |= constant_is_cut(c, n->args[i]);
+	}
 	if (c->env->flavour == SQL_MYSQL && any_string && !strings)
 		return compile_unsupported(c, "MySQL: IN with strings and others");
 	/* A constant is a year beside y = 5 and y IN (5) only. */

@@ -155,10 +155,23 @@ static bool is_narrow(const struct compiler *c, const struct node *n)
 			       span_ieq_str(e->u.call.name, "truncate")));
 }
 
+/* MySQL has no room for the zero before the point of a DECIMAL(n,n). */
+static bool has_fraction_text(const struct node *n)
+{
+	for (uint32_t i = 0; i < n->arg_count && type_is_string(&n->type); i++) {
+		const struct eval_type *t = &n->args[i]->type;
+
+		if ((t->kind == EVAL_T_DECIMAL && t->decimals && t->length == t->decimals) ||
+			has_fraction_text(n->args[i]))
+			return true;
+	}
+	return false;
+}
+
 bool node_is_cut(const struct compiler *c, const struct node *n)
 {
 	if (type_is_string(&n->type))
-		return c->env->flavour == SQL_MARIADB && has_long_text(n);
+		return c->env->flavour == SQL_MARIADB ? has_long_text(n) : has_fraction_text(n);
 	if (type_is_int(&n->type))
 		return c->env->flavour == SQL_MARIADB && outgrows(n, false);
 	for (uint32_t i = 0; i < n->arg_count && n->type.kind == EVAL_T_DECIMAL; i++) {
