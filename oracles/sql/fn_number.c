@@ -196,13 +196,17 @@ static struct eval_value run_round(const struct node *n, struct frame *f)
 
 	if (v.kind == EVAL_NULL && !(f->run->strict && n->arg_count > 1))
 		return v;
-	/* A constant: what is wrong with it was said when the statement was prepared. */
 	if (n->arg_count > 1) {
 		p = node_run(n->args[1], f);
 		if (p.kind == EVAL_NULL)
 			return p;
 		p = to_integer(f->run, &n->args[1]->type, &p);
 		places = p.kind == EVAL_UINT && p.u > INT64_MAX ? INT64_MAX : p.i;
+	}
+	/* Some say what is wrong with it when the statement is prepared. */
+	if (v.kind == EVAL_NULL && f->run->failed && f->run->outcome->status == EVAL_ERROR) {
+		f->run->outcome->status = EVAL_OK;
+		run_unsupported(f->run, "an error beside NULL in ROUND");
 	}
 	if (v.kind == EVAL_NULL)
 		return v;

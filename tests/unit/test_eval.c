@@ -566,6 +566,47 @@ START_TEST(lists_of_mariadb_in_strict_mode)
 }
 END_TEST
 
+/* What MySQL 8.0.45 answers (NULL: it depends), an error's number behind "!". */
+START_TEST(what_mysql_asks_for_and_when)
+{
+	static const struct {
+		const char *query, *answer;
+	} cases[] = {{"SELECT ROUND(0e0, 400)", "0"}, {"SELECT TRUNCATE(0e0, 400)", "0"},
+		{"SELECT ROUND(1.5e0, 400)", "1.5"}, {"SELECT ROUND(1.7e308, -308)", NULL},
+		{"SELECT CASE v WHEN 10 THEN 'a' END FROM t", "a"},
+		{"SELECT MAKEDATE(CAST(v AS UNSIGNED) - 50, NULLIF(id, id)) FROM t", "NULL"},
+		{"SELECT MAKEDATE(NULLIF(id, id), CAST(v AS UNSIGNED) - 50) FROM t", "!1690"},
+		{"SELECT REPEAT(LEFT('a', CAST(v AS UNSIGNED) - 50), NULLIF(id, id)) FROM t", "NULL"},
+		{"SELECT REPEAT(LEFT('a', NULLIF(id, id)), CAST(v AS UNSIGNED) - 50) FROM t", "!1690"},
+		{"SELECT LPAD('a', CAST(v AS UNSIGNED) - 50, LEFT('a', NULLIF(id, id))) FROM t", "NULL"},
+		{"SELECT LPAD('a', NULLIF(id, id), LEFT('a', CAST(v AS UNSIGNED) - 50)) FROM t", "!1690"},
+		{"SELECT INSERT('a', CAST(v AS UNSIGNED) - 50, 1, LEFT('a', NULLIF(id, id))) FROM t", "NULL"},
+		{"SELECT INSERT('a', NULLIF(id, id), 1, LEFT('a', CAST(v AS UNSIGNED) - 50)) FROM t", "!1690"},
+		{"SELECT SUBSTRING('a', NULLIF(id, id), CAST(v AS UNSIGNED) - 50) FROM t", "NULL"},
+		{"SELECT MAKEDATE(-1, id) DIV (CAST(v AS UNSIGNED) - 50) FROM t", "NULL"},
+		{"SELECT GROUP_CONCAT(DISTINCT 7 / (v * 1000000) ORDER BY id) FROM t", "0.0000"},
+		{"SELECT IF(v > 1, 0x41, 'a') + 0 FROM t", NULL},
+		{"SELECT - (('1.5' IN (SELECT 100)) ^ 18446744073709551615)", NULL}};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const char *want = cases[i].answer;
+		struct eval_outcome o;
+		struct eval_result r;
+		struct buf out = BUF_INIT;
+
+		setup();
+		env = eval_env_for_server(SPAN_LIT("8.0.45"));
+		if (run(cases[i].query, &r, &o))
+			eval_print(&r.types[0], &r.rows[0][0], &out);
+		else if (o.status == EVAL_ERROR)
+			buf_printf(&out, "!%u", o.error);
+		ck_assert_msg(want ? out.len && !strcmp(out.data, want) : !out.len, "%s: %s", cases[i].query,
+			out.len ? out.data : "unsupported");
+		buf_release(&out);
+	}
+}
+END_TEST
+
 /* What MySQL 8.0.45 and 9.7 answer; what lies between them was never tried. */
 START_TEST(releases_of_mysql_that_nobody_tried)
 {
@@ -778,5 +819,6 @@ UNIT_MAIN("eval", decimals_agree_with_wide_integers, decimals_round_and_print,
 	a_table_has_what_its_definition_says, inserted_rows_have_defaults_and_generated_columns,
 	what_a_column_without_default_is_given, updates_assign_from_left_to_right, a_limit_between_equal_rows_is_open,
 	changes_of_several_tables, upserts_see_both_rows, what_is_not_known_is_unsupported,
-	decimals_of_mysql_in_a_temporary_table, types_of_mariadb, lists_of_mariadb_in_strict_mode, releases_of_mysql_that_nobody_tried,
+	decimals_of_mysql_in_a_temporary_table, types_of_mariadb, lists_of_mariadb_in_strict_mode, what_mysql_asks_for_and_when,
+	releases_of_mysql_that_nobody_tried,
 	windows_without_a_doubt, groups_behind_windows_in_no_order, bytes_beside_a_column, characters_beyond_ascii, keys_agree_with_order)
