@@ -705,17 +705,6 @@ static void run_write(struct running *r, const struct step *s)
 	count(r, b.affected);
 }
 
-/* A read view that it made: as of other reads, perhaps not a row was looked for. */
-static void doubt_view(struct mvcc *m, bool had)
-{
-	struct store_txn *t = &m->store.txns[m->now_txn];
-
-	if (!had && t->view != STORE_NONE && t->view_stmt == m->now_stmt && choose_for(m, m->now_txn, 2) == 1) {
-		TRAIL_SET(&m->store.trail, t->view, STORE_NONE);
-		TRAIL_SET(&m->store.trail, t->view_stmt, STORE_NONE);
-	}
-}
-
 static void show(struct running *r, const struct eval_result *result)
 {
 	const struct execution_stmt *in = r->m->schedule->stmts[r->m->now_stmt].in;
@@ -749,8 +738,8 @@ static void run_ask(struct running *r, const struct step *s)
 		leave(r, e);
 		return;
 	}
-	if (s->plan->reads)
-		doubt_view(m, had);
+	if (s->plan->reads && !had)
+		doubt_view(m);
 	if (!s->targets) {
 		show(r, &result);
 	} else if (result.open_count) {

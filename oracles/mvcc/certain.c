@@ -474,6 +474,9 @@ static bool look_of(struct mvcc *m, struct look *look)
 			begins |= e->txn == txn && e->event == TXN_BEGIN && begins_view(m, txn);
 			ends |= e->txn == txn && e->event == TXN_ROLLBACK_TO;
 		}
+		/* One that failed before it may have begun it, and more before that. */
+		if (s->stmts[i].txn != SCHEDULE_NONE && s->txns[s->stmts[i].txn].goes_on == txn)
+			return false;
 		if (s->stmts[i].txn != txn && !begins && !ends)
 			continue;
 		/* May have taken the read view away (roll_back_to in events.c). */

@@ -207,6 +207,17 @@ static bool half_done_writer(const struct mvcc *m)
 	return false;
 }
 
+void doubt_view(struct mvcc *m)
+{
+	struct store_txn *t = &m->store.txns[m->now_txn];
+
+	if (t->view != STORE_NONE && t->view_stmt == m->now_stmt &&
+		choose_for(m, m->now_txn, 2) == 1) {
+		TRAIL_SET(&m->store.trail, t->view, STORE_NONE);
+		TRAIL_SET(&m->store.trail, t->view_stmt, STORE_NONE);
+	}
+}
+
 /* The optimizer does not look at a table when it sees that nothing can match (EXPLAIN: "Impossible
  * WHERE", "Impossible HAVING"), and then makes no read view. */
 static void forget_idle_view(struct mvcc *m, const struct eval_result *result)
@@ -216,7 +227,7 @@ static void forget_idle_view(struct mvcc *m, const struct eval_result *result)
 	bool idle = result->row_count <= 1;
 
 	if (t->view == STORE_NONE || t->view_stmt != m->now_stmt ||
-		!(plan->filtered || plan->asks_plainly))
+		!(plan->filtered || plan->asks_plainly || plan->nested))
 		return;
 	/* Subqueries are not always asked. */
 	idle |= plan->asks_plainly;
@@ -229,18 +240,21 @@ static void forget_idle_view(struct mvcc *m, const struct eval_result *result)
 			idle = !row_matches(m, g->rows[i], &truth) || truth != EVAL_TRUE;
 		idle |= plan->stmt->u.query->u.select.having && !result->row_count;
 	}
-	if (idle && choose_for(m, m->now_txn, 2) == 1) {
-		TRAIL_SET(&m->store.trail, t->view, STORE_NONE);
-		TRAIL_SET(&m->store.trail, t->view_stmt, STORE_NONE);
-	}
+	if (idle)
+		doubt_view(m);
 }
 
-/* A read that is not evaluated makes a read view all the same, if it looks at a table at all. */
+/* A read that is not evaluated makes a read view all the same, if it looks at a table at all: what
+ * we came to before we gave up does not tell. */
 static void assume_view(struct mvcc *m)
 {
 	struct store_txn *t = &m->store.txns[m->now_txn];
 	const struct sql_stmt *stmt = m->now_plan->stmt;
 
+	if (t->view != STORE_NONE && t->view_stmt == m->now_stmt) {
+		doubt_view(m);
+		return;
+	}
 	if (m->now_level != LEVEL_REPEATABLE_READ || t->view != STORE_NONE ||
 		(stmt && m->now_plan->lock && !m->now_plan->asks_plainly))
 		return;
@@ -362,6 +376,7 @@ static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 		if (m->now_unknown) {
 			judged(m, STMT_UNDECIDED, m->now_unknown);
 			learn_table(m);
+			doubt_view(m);
 			return QUERY_OPEN;
 		}
 		if (outcome.status == EVAL_UNSUPPORTED) {
@@ -370,6 +385,7 @@ static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 			return QUERY_OPEN;
 		}
 		if (stmt->in->record.error == outcome.error) {
+			doubt_view(m);
 			judged(m, STMT_DECIDED, NULL);
 			return QUERY_OPEN;
 		}
@@ -1122,6 +1138,24 @@ static bool set_aside_by_answer(struct mvcc *m, uint32_t index)
 	return false;
 }
 
+/* Without autocommit a statement that fails leaves its transaction open, which the recorder sees
+ * only by the next one that succeeds; it may have made the read view. */
+static void view_of_what_goes_on(struct mvcc *m, uint32_t index)
+{
+	uint32_t own = m->schedule->stmts[index].txn, next, begin = m->runs[index].begin_commits,
+		 view;
+
+	next = own == SCHEDULE_NONE ? SCHEDULE_NONE : m->schedule->txns[own].goes_on;
+	if (next == SCHEDULE_NONE || m->schedule->txns[next].level != LEVEL_REPEATABLE_READ ||
+		m->store.txns[next + 1].view != STORE_NONE || choose_for(m, next + 1, 2) == 0)
+		return;
+	view = m->store.txns[own + 1].view; /* of one that failed before it */
+	if (view == STORE_NONE)
+		view = m->store.commits - choose_for(m, next + 1, m->store.commits - begin + 1);
+	set_view(m, next + 1, view, view < begin ? view : begin);
+	TRAIL_SET(&m->store.trail, m->store.txns[next + 1].view_stmt, index);
+}
+
 bool execute(struct mvcc *m, uint32_t index)
 {
 	const struct plan *plan;
@@ -1129,6 +1163,7 @@ bool execute(struct mvcc *m, uint32_t index)
 	bool ok;
 
 	begin_statement(m, index);
+	view_of_what_goes_on(m, index);
 	plan = m->now_plan;
 	if (set_aside(m, index))
 		return true;

@@ -242,6 +242,7 @@ static void plan_locking_read(struct mvcc *m, struct plan *plan, const struct sq
 	sql_walk_stmt(plan->stmt,
 		&(struct sql_visitor){.query = condition_anywhere, .ctx = &plan->filtered});
 	sql_walk_stmt(plan->stmt, &visitor);
+	plan->nested = queries > 1;
 	if (query->kind != SQL_QUERY_SELECT || queries != 1) {
 		plan->asks_plainly = plan->lock != NULL;
 		if (plan->lock)

@@ -36,6 +36,8 @@ bool gather(struct mvcc *m, struct store_table *table, enum read_mode mode, stru
 void set_view(struct mvcc *m, uint32_t txn, uint32_t view, uint32_t low);
 /* The read view of the statement at hand; made where there is none yet. */
 uint32_t statement_view(struct mvcc *m);
+/* Whether the statement at hand made the read view that we think it made only the server knows. */
+void doubt_view(struct mvcc *m);
 /* Does the row satisfy the statement's WHERE?  False: cannot be told. */
 bool row_matches(struct mvcc *m, const struct eval_value *row, enum eval_truth *truth);
 

@@ -30,7 +30,7 @@ static uint32_t txn_at(struct maker *maker, uint64_t number)
 	if (*slot == MAP_NONE) {
 		MEM_RESERVE(s->txns, s->txn_count + 1, s->txn_capacity);
 		*slot = (uint32_t)s->txn_count++;
-		s->txns[*slot] = (struct schedule_txn){.number = number};
+		s->txns[*slot] = (struct schedule_txn){.number = number, .goes_on = SCHEDULE_NONE};
 	}
 	return *slot;
 }
@@ -96,6 +96,7 @@ static void take_txn(struct maker *maker, const struct execution_txn *in)
 	txn = &s->txns[index];
 	txn->session = in->session;
 	txn->level = r->level;
+	txn->begin_seq = r->begin_seq;
 	txn->snapshot |= r->consistent_snapshot;
 	txn->read_only |= r->read_only;
 	if (r->event == TXN_END) {
@@ -122,6 +123,33 @@ static void take_txn(struct maker *maker, const struct execution_txn *in)
 	event = arena_zero(&s->arena, sizeof(*event));
 	*event = (struct schedule_txn_event){index, r->event, r->name, NULL};
 	hang_event(&s->stmts[stmt], event);
+}
+
+/* A statement that failed, and the next one of its session where that may go on with its
+ * transaction. */
+static void find_going_on(struct schedule *s, const struct execution_session *session)
+{
+	enum { AUTOCOMMIT = 2 };
+	uint32_t failed = SCHEDULE_NONE; /* the transaction of the one before */
+	bool autocommit = true;
+
+	for (uint32_t i = session->first_stmt; i != EXECUTION_NONE;
+		i = s->stmts[i].in->next_in_session) {
+		const struct record_stmt *r = &s->stmts[i].in->record;
+		uint32_t txn = s->stmts[i].txn;
+		bool fails = txn != SCHEDULE_NONE && s->txns[txn].autocommit && r->error;
+
+		if (!r->error)
+			autocommit = r->status & AUTOCOMMIT;
+		if (txn == SCHEDULE_NONE)
+			continue;
+		if (failed != SCHEDULE_NONE &&
+			(fails ? !autocommit
+			       : !s->txns[txn].autocommit && s->txns[failed].begin_seq >=
+								     s->txns[txn].begin_seq))
+			s->txns[failed].goes_on = txn;
+		failed = fails ? txn : SCHEDULE_NONE;
+	}
 }
 
 static int by_seq(const void *a, const void *b)
@@ -166,6 +194,8 @@ void schedule_init(struct schedule *s, const struct execution *execution)
 		take_txn(&maker, &execution->txns[i]);
 	for (size_t i = 0; i < s->txn_count; i++)
 		s->txns[i].disconnected |= !s->txns[i].ended;
+	for (size_t i = 0; i < execution->session_count; i++)
+		find_going_on(s, &execution->sessions[i]);
 	make_events(&maker);
 	map_release(&maker.txns);
 	map_release(&maker.stmts);

@@ -25,6 +25,9 @@ struct schedule_txn {
 	bool disconnected; /* ended with its connection, or its end is not in the trace */
 	uint64_t end_at;   /* when that was noticed */
 	uint64_t end_seq;  /* of the record that tells of its end; 0: none */
+	uint64_t begin_seq;
+	uint32_t goes_on;  /* of one statement that failed without autocommit: the session's next,
+			      which may be the same;  SCHEDULE_NONE: none */
 	uint8_t mixed;     /* enum txn_mixed */
 	bool by_failed; /* ended by the implicit commit of a statement that failed, noticed later */
 };

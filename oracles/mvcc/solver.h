@@ -99,6 +99,7 @@ struct plan {
 	bool asks_own; /* ON DUPLICATE KEY UPDATE has a query of the table itself */
 	bool sourced;  /* a write that reads rows by a query of its own */
 	bool filtered; /* has a WHERE, ON or HAVING */
+	bool nested;   /* a query of several query blocks */
 	bool one_table;     /* UPDATE or DELETE in the single-table form */
 	bool moves_cluster; /* UPDATE of columns of the primary key */
 	bool moves_unique;  /* ... of any unique key */
