@@ -585,10 +585,6 @@ static struct eval_value run_extreme(const struct node *n, struct frame *f)
 			at = i;
 		}
 	}
-	/* Shown as it is, and as NULL to MIN. */
-	if (n->nested && f->run->env->flavour == SQL_MYSQL && best.kind >= EVAL_DATE &&
-		best.kind != EVAL_TIME && date_is_zeroish(&best.t) && !date_allowed(f->run->env, &best.t))
-		return run_unsupported(f->run, "MySQL: GREATEST of a zero date, which sql_mode forbids");
 	if (n->type.kind == EVAL_T_DOUBLE && mariadb_2026(f->run->env) != 1 &&
 		best.kind <= EVAL_DECIMAL && to_double(f->run, &n->args[at]->type, &best) == 0)
 		return run_unsupported(f->run, "GREATEST or LEAST that is a zero of either sign");

@@ -788,14 +788,8 @@ static struct eval_value run_replace(const struct node *n, struct frame *f)
 		return EVAL_NULL_VALUE;
 	/* MariaDB asks for the third argument only when there is something to replace. */
 	if ((collation_is_bin(n->collation) || charset_max_bytes(set_of(n)) == 1) &&
-		!memmem(s.ptr, s.len, from.ptr, from.len) && f->run->env->flavour == SQL_MARIADB) {
-		/* Behind an outer join its optimizer thinks otherwise, and drops the row. */
-		if (!n->args[2]->constant && !text_arg(n, f, 2, &to)) {
-			f->run->outcome->status = EVAL_OK;
-			return run_unsupported(f->run, "REPLACE of nothing by NULL");
-		}
+		!memmem(s.ptr, s.len, from.ptr, from.len) && f->run->env->flavour == SQL_MARIADB)
 		return text_result(n, s);
-	}
 	if (!text_arg(n, f, 2, &to))
 		return EVAL_NULL_VALUE;
 	for (size_t i = 0; i < s.len;) {
@@ -813,10 +807,13 @@ static struct eval_value run_replace(const struct node *n, struct frame *f)
 	return buf_result(n, f, &text);
 }
 
-/* MariaDB writes over the bytes of 0x616263. */
+/* MariaDB writes over the bytes of 0x616263 and x'616263'. */
 static struct node *compile_over(struct compiler *c, struct node *n, const struct function *function)
 {
-	if (n->args[0]->type.hybrid && c->env->flavour == SQL_MARIADB)
+	const struct sql_expr *e = n->args[0]->literal ? n->args[0]->expr : NULL;
+
+	if (c->env->flavour == SQL_MARIADB && e && e->kind == SQL_EXPR_LITERAL &&
+		(e->u.literal.kind == SQL_LIT_HEX || e->u.literal.kind == SQL_LIT_BIT))
 		return compile_unsupported(c, "REPLACE in a hexadecimal literal");
 	return compile_all(c, n, function);
 }

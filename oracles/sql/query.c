@@ -383,6 +383,45 @@ static bool denies_rows(const struct node *n)
 	return compares_rows(n) && !(n->expr && n->expr->kind == SQL_EXPR_BINARY && n->expr->op == SQL_OP_EQ);
 }
 
+static bool is_case(const struct node *n)
+{
+	return n->expr && n->expr->kind == SQL_EXPR_CASE;
+}
+
+/* Functions that are not NULL though an argument is. */
+static bool outlives_null(const struct node *n)
+{
+	static const char *const names[] = {
+		"char", "elt", "export_set", "field", "interval", "make_set", "quote", "replace"};
+
+	for (size_t i = 0; n->expr && n->expr->kind == SQL_EXPR_CALL && i < ARRAY_LEN(names); i++) {
+		if (span_ieq_str(n->expr->u.call.name, names[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool rejects_null(const struct compiler *c, const struct node *n)
+{
+	return denies_rows(n) || node_any(n, outlives_null) ||
+	       (c->env->flavour == SQL_MARIADB && c->env->version < 101100 && node_any(n, is_case));
+}
+
+static bool on_rejects_null(const struct compiler *c, const struct join_tree *j)
+{
+	return j->kind != JOIN_TABLE && ((j->on && rejects_null(c, j->on)) || on_rejects_null(c, j->left) ||
+						on_rejects_null(c, j->right));
+}
+
+bool hides_rows(struct compiler *c, const struct eval_query *q)
+{
+	if (!joins_outer(q->from) || !((q->where && rejects_null(c, q->where)) ||
+					     (q->table_count > 2 && on_rejects_null(c, q->from))))
+		return false;
+	compile_unsupported(c, "ELT, FIELD, rows and kin in a condition behind an outer join");
+	return true;
+}
+
 static struct join_tree *from_join(struct from_state *s, const struct sql_table_ref *ref)
 {
 	struct join_tree *j = arena_zero(s->c->arena, sizeof(*j)), *l, *r;
@@ -1125,8 +1164,8 @@ static struct eval_query *compile_select(struct compiler *c, struct eval_query *
 	scope->named_windows = query->u.select.windows;
 	if (query->u.select.where && !(q->where = compile_condition(c, query->u.select.where)))
 		return NULL;
-	if (q->where && joins_outer(q->from) && denies_rows(q->where))
-		return (struct eval_query *)compile_unsupported(c, "a comparison of rows behind an outer join");
+	if (hides_rows(c, q))
+		return NULL;
 	scope->aggregates_allowed = scope->windows_allowed = true;
 	if (!compile_items(c, q, query, &x))
 		return NULL;

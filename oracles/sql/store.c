@@ -563,8 +563,7 @@ static struct eval_value store_time(struct storing *s, const struct eval_value *
 		memchr(v->s.ptr, '.', v->s.len) &&
 		time_from_value(s->run, s->from, v, EVAL_DATETIME, &out) && near_midnight(&out))
 		return run_unsupported(s->run, "a time rounded beyond the last day");
-	if (v->kind >= EVAL_DATE && v->kind != EVAL_TIME && date_is_zeroish(&v->t) &&
-		!date_allowed(s->run->env, &v->t))
+	if (v->kind >= EVAL_DATE && v->kind != EVAL_TIME && date_is_doubtful(s->run->env, &v->t))
 		return run_unsupported(s->run, "a date with a zero in it stored again, which sql_mode forbids");
 	if (!time_from_value(s->run, s->from, v, kind, &out)) {
 		if (!s->run->failed)

@@ -100,6 +100,11 @@ bool date_allowed(const struct eval_env *env, const struct eval_time *t)
 	return true;
 }
 
+bool date_is_doubtful(const struct eval_env *env, const struct eval_time *t)
+{
+	return date_is_zeroish(t) && (env->mode & (EVAL_MODE_NO_ZERO_DATE | EVAL_MODE_NO_ZERO_IN_DATE));
+}
+
 /* ---- numbers and text ---- */
 
 static int64_t date_number(const struct eval_time *t)
@@ -730,13 +735,11 @@ static bool time_value(struct run *run, const struct eval_type *type, const stru
 			}
 			days_to_date(days, &r.t);
 		}
-		if (v->kind >= EVAL_DATE && date_is_zeroish(&r.t) && !date_allowed(run->env, &r.t)) {
-			/* NO_ZERO_DATE is for what becomes a date.  What is one stays as it is on MySQL; MariaDB
-			 * has NULL for it in CAST and IF, not in YEAR(). */
-			if (run->env->flavour == SQL_MARIADB || type->kind == EVAL_T_TIMESTAMP) {
-				run_unsupported(run, "a column's date with a zero in it, which sql_mode forbids");
-				return false;
-			}
+		if (v->kind >= EVAL_DATE && date_is_doubtful(run->env, &r.t)) {
+			/* NO_ZERO_DATE is for what becomes a date.  What is one stays as it is in MySQL 8.0; MariaDB and
+			 * MySQL 9.7 have NULL for it in CAST, not in YEAR(). */
+			run_unsupported(run, "a column's date with a zero in it, which sql_mode forbids");
+			return false;
 		} else if (!date_allowed(run->env, &r.t)) {
 			/* Some functions take a day that the month lacks: TO_DAYS(20240231). */
 			if (v->kind < EVAL_STRING && run->env->flavour == SQL_MYSQL)

@@ -46,6 +46,8 @@ bool date_is_zeroish(const struct eval_time *t);
 bool date_is_zero(const struct eval_time *t);
 /* Allowed by sql_mode as a value in a query. */
 bool date_allowed(const struct eval_env *env, const struct eval_time *t);
+/* A zero in it where sql_mode has something against them: NULL to some functions, also where it is stored. */
+bool date_is_doubtful(const struct eval_env *env, const struct eval_time *t);
 /* Microseconds of a TIME or of the time of day. */
 int64_t time_micros(const struct eval_time *t);
 struct eval_value time_from_micros(int64_t micros, uint32_t decimals); /* TIME; capped */
