@@ -93,7 +93,8 @@ bool outgrows(const struct node *n, bool as_text)
 {
 	static const char *const keep[] = {"abs", "round", "truncate", "ceiling", "ceil", "floor"};
 	const struct sql_expr *e = n->expr;
-	bool passes = n->type.merged;
+	bool passes = n->type.merged || (e && ((e->kind == SQL_EXPR_BINARY && !n->type.is_bool) ||
+						      e->kind == SQL_EXPR_UNARY));
 
 	if (!e || !type_is_int(&n->type) || node_aggregates(n) || node_windows(n))
 		return false;
@@ -101,6 +102,8 @@ bool outgrows(const struct node *n, bool as_text)
 		return as_text || !type_is_int(&n->args[0]->type) || !type_is_int(&n->args[1]->type);
 	if (e->kind == SQL_EXPR_CALL && span_ieq_str(e->u.call.name, "ord"))
 		return has_wide_text(n->args[0]);
+	if (e->kind == SQL_EXPR_CALL && span_ieq_str(e->u.call.name, "to_days"))
+		return as_text;
 	if (e->kind == SQL_EXPR_EXTRACT ||
 		(e->kind == SQL_EXPR_CALL && span_ieq_str(e->u.call.name, "hour")))
 		return as_text && n->args[0]->type.kind != EVAL_T_DATE &&
@@ -139,6 +142,9 @@ bool has_long_text(const struct node *n)
 		const struct eval_type *t = &n->args[i]->type;
 
 		if (has_long_print(t) || has_long_text(n->args[i]) || outgrows(n->args[i], true))
+			return true;
+		/* It may have more digits than a DECIMAL has. */
+		if (t->kind == EVAL_T_DECIMAL && t->length >= DECIMAL_PRECISION_MAX && !n->args[i]->column)
 			return true;
 	}
 	return false;

@@ -192,6 +192,13 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 				level = mine;
 			continue;
 		}
+		/* An error where neither gives way: two columns of one set beside one of another. */
+		if (a != b && c->env->flavour == SQL_MARIADB &&
+			((level == COERCIBLE_NONE && (mine == 2 || mine == 3)) ||
+				(mine == COERCIBLE_NONE && (level == 2 || level == 3)))) {
+			compile_unsupported(c, "texts of several character sets, of no certain collation");
+			return false;
+		}
 		if (mine != level) {
 			if (mine < level) {
 				coll = other;

@@ -369,6 +369,12 @@ static struct eval_value run_nullif(const struct node *n, struct frame *f)
 	if (a.kind == EVAL_NULL)
 		return a;
 	b = node_run(n->args[1], f);
+	/* Or that of the first, which is converted before. */
+	if (f->run->strict && f->run->failed && f->run->outcome->status == EVAL_ERROR &&
+		a.kind == EVAL_STRING && how->as.kind != EVAL_T_STRING) {
+		f->run->outcome->status = EVAL_OK;
+		return run_unsupported(f->run, "one of several errors in strict mode");
+	}
 	if (b.kind == EVAL_NULL && f->run->strict && type_is_temporal(&how->as) &&
 		!type_is_temporal(&n->args[0]->type))
 		return run_unsupported(f->run, "NULL compared with a date in strict mode");

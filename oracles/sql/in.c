@@ -58,7 +58,7 @@ static struct eval_value run_in_any(const struct node *n, struct frame *f, struc
 			f->run, &how[i], &n->args[0]->type, &left, &n->args[i]->type, &v, &null);
 		/* It may have been converted when the statement was prepared. */
 		if (f->run->strict && f->run->failed && f->run->outcome->status == EVAL_ERROR &&
-			n->arg_count > 2 && n->args[i]->constant &&
+			n->arg_count > 2 && may_be_constant(n->args[i]) &&
 			(type_is_temporal(&how[i].as) || is_bigint_column(n->args[0]))) {
 			f->run->outcome->status = EVAL_OK;
 			return run_unsupported(f->run, "an error in a value of IN");
@@ -230,7 +230,9 @@ struct node *compile_in_list(struct compiler *c, const struct sql_expr *e)
 			       : !comparison_type_of(c, left, n->args[i], &how[i]))
 			return NULL;
 		strings &= how[i].as.kind == EVAL_T_STRING;
-		any_string |= how[i].as.kind == EVAL_T_STRING;
+		/* MariaDB leaves NULL out. */
+		any_string |= how[i].as.kind == EVAL_T_STRING &&
+			      (c->env->flavour == SQL_MYSQL || n->args[i]->type.kind != EVAL_T_NULL);
 	}
 	for (uint32_t i = 1; i <= count && left->constant && count > 1; i++) {
 		if (n->args[i]->type.kind == EVAL_T_YEAR)

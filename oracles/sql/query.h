@@ -119,7 +119,8 @@ bool counts_alone(const struct eval_query *q);
 /* A temporary table has room for 22 characters of the text of a DOUBLE, and one too few for that of a
  * DECIMAL without digits before the point. */
 /* On MariaDB: an integer that may have more digits than the server counts for it.  ORD() counts for seven
- * and is an INT, DIV for those of the dividend without a sign, HOUR() for two. */
+ * and is an INT, DIV for those of the dividend without a sign, HOUR() for two,
+ * TO_DAYS() for six. */
 bool outgrows(const struct node *n, bool as_text);
 bool has_long_print(const struct eval_type *t);
 /* Is it made of such texts? */
