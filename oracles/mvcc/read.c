@@ -239,6 +239,9 @@ uint32_t statement_view(struct mvcc *m)
 	return view;
 }
 
+/* Versions of its own that a statement steps over one by one: what a transaction found may have been taken back since. */
+enum { OWN_WALKED = 64 };
+
 /* Once a transaction and rule. */
 static void note_snapshot_oddities(
 	struct mvcc *m, struct store_table *table, struct store_record *record, uint32_t view)
@@ -259,8 +262,8 @@ static void note_snapshot_oddities(
 		return;
 	}
 	before = seen->previous;
-	while (before && before->txn == m->now_txn)
-		before = before->previous;
+	for (uint32_t own = 0; before && before->txn == m->now_txn; own++)
+		before = own < OWN_WALKED ? before->previous : before->under;
 	/* Where that is forbidden the write had to fail; one that could not be judged may have been
 	 * before the other. */
 	if (m->engine == ENGINE_INNODB_SI && seen->stmt != STORE_NONE &&

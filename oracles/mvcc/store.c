@@ -245,8 +245,10 @@ void store_write(struct store *store, uint32_t txn, uint32_t stmt, struct store_
 {
 	struct store_version *version = arena_alloc(&store->arena, sizeof(*version));
 	struct store_txn *t = &store->txns[txn];
+	struct store_version *on = record->newest;
 
-	*version = (struct store_version){image, record->newest, txn, stmt, 0, false};
+	*version = (struct store_version){
+		image, on, on && on->txn == txn ? on->under : on, txn, stmt, 0, false};
 	TRAIL_SET(&store->trail, record->newest, version);
 	if (txn) {
 		struct store_undo *undo = arena_alloc(&store->arena, sizeof(*undo));
@@ -304,28 +306,57 @@ void store_rollback(struct store *store, uint32_t txn, uint32_t event)
 	end(store, txn, STORE_ABORTED, event);
 }
 
+enum { SAVEPOINT_HASHES = 4096 };
+
+/* Where those with the name's hash begin; made where there are none yet. */
+static struct store_savepoint **savepoints_like(struct store *store, uint32_t txn, struct span name)
+{
+	uint64_t hash = txn;
+
+	for (size_t i = 0; i < name.len; i++)
+		hash = (hash ^ ((unsigned char)name.ptr[i] | 0x20)) * 0x100000001b3u;
+	if (!store->savepoints)
+		store->savepoints = arena_zero(&store->arena, SAVEPOINT_HASHES * sizeof(*store->savepoints));
+	return &store->savepoints[(hash ^ hash >> 32) % SAVEPOINT_HASHES];
+}
+
 static struct store_savepoint *find_savepoint(struct store *store, uint32_t txn, struct span name)
 {
-	struct store_savepoint *s = store->txns[txn].savepoints;
+	struct store_savepoint **from = savepoints_like(store, txn, name), *s;
 
-	while (s && !span_ieq(s->name, name))
-		s = s->previous;
+	/* What is gone is not looked at again and again. */
+	while (*from && (*from)->gone)
+		TRAIL_SET(&store->trail, *from, (*from)->same);
+	s = *from;
+	while (s && (s->gone || s->txn != txn || !span_ieq(s->name, name)))
+		s = s->same;
 	return s;
 }
 
-/* A savepoint of the same name is replaced: it goes out of the list, those around it stay. */
+/* Those that were made after it go. */
+static void leave_savepoints(struct store *store, uint32_t txn, const struct store_savepoint *to)
+{
+	struct store_savepoint *s = store->txns[txn].savepoints;
+
+	for (; s && s != to; s = s->previous) {
+		if (!s->gone)
+			TRAIL_SET(&store->trail, s->gone, 1);
+	}
+}
+
+/* A savepoint of the same name is replaced: it goes, those around it stay. */
 void store_savepoint(struct store *store, uint32_t txn, struct span name)
 {
 	struct store_txn *t = &store->txns[txn];
 	struct store_savepoint *made = arena_alloc(&store->arena, sizeof(*made));
-	struct store_savepoint **at = &t->savepoints;
+	struct store_savepoint *old = find_savepoint(store, txn, name);
+	struct store_savepoint **from = savepoints_like(store, txn, name);
 
-	while (*at && !span_ieq((*at)->name, name))
-		at = &(*at)->previous;
-	if (*at)
-		TRAIL_SET(&store->trail, *at, (*at)->previous);
+	if (old)
+		TRAIL_SET(&store->trail, old->gone, 1);
 	*made = (struct store_savepoint){
-		t->savepoints, name, t->undo, t->undo_count, t->used};
+		t->savepoints, *from, name, txn, 0, t->undo, t->undo_count, t->used};
+	TRAIL_SET(&store->trail, *from, made);
 	TRAIL_SET(&store->trail, t->savepoints, made);
 }
 
@@ -336,6 +367,7 @@ bool store_savepoint_rollback(struct store *store, uint32_t txn, struct span nam
 	if (!s)
 		return false;
 	store_rollback_to(store, txn, s->undo, s->undo_count);
+	leave_savepoints(store, txn, s);
 	TRAIL_SET(&store->trail, store->txns[txn].savepoints, s);
 	return true;
 }
@@ -360,8 +392,10 @@ void store_savepoint_release(struct store *store, uint32_t txn, struct span name
 {
 	struct store_savepoint *s = find_savepoint(store, txn, name);
 
-	if (s)
-		TRAIL_SET(&store->trail, store->txns[txn].savepoints, s->previous);
+	if (!s)
+		return;
+	leave_savepoints(store, txn, s->previous);
+	TRAIL_SET(&store->trail, store->txns[txn].savepoints, s->previous);
 }
 
 /* ---- locks ---- */

@@ -54,6 +54,7 @@ void trail_undo(struct trail *trail, size_t mark);
 struct store_version {
 	const struct eval_value *image; /* NULL: dead */
 	struct store_version *previous; /* NULL: unborn */
+	struct store_version *under;    /* what its transaction found when it first wrote the record */
 	uint32_t txn;
 	uint32_t stmt; /* of the schedule; STORE_NONE: initial */
 	uint32_t fog;  /* enum fog: image is not known, nor whether there is one */
@@ -128,8 +129,11 @@ struct store_meant {
 };
 
 struct store_savepoint {
-	struct store_savepoint *previous;
+	struct store_savepoint *previous; /* of the transaction; those that are gone stay in the list */
+	struct store_savepoint *same;     /* one made before whose name has the same hash */
 	struct span name;
+	uint32_t txn;
+	uint32_t gone; /* released, rolled back behind, or its name is another one's */
 	struct store_undo *undo;
 	uint32_t undo_count;
 	uint32_t used; /* of the transaction, when it was made */
@@ -172,6 +176,7 @@ struct store {
 	struct store_txn *txns; /* by number of the schedule + 1; 0 made the initial rows */
 	uint32_t txn_count;
 	uint32_t commits;
+	struct store_savepoint **savepoints; /* by hash of their names; NULL: none yet */
 	struct buf key; /* room for keys */
 };
 

@@ -255,5 +255,34 @@ START_TEST(only_certain_locks_are_kept)
 }
 END_TEST
 
+/* As MySQL's manual has it ("SAVEPOINT"): a name that is set again is the later one's; going back, or releasing,
+ * takes those away that came after. */
+START_TEST(savepoints_are_found_by_name)
+{
+	struct world w;
+	size_t mark;
+
+	world_open(&w);
+	store_savepoint(&w.store, 1, SPAN_LIT("a"));
+	store_savepoint(&w.store, 1, SPAN_LIT("b"));
+	store_savepoint(&w.store, 2, SPAN_LIT("c"));
+	store_savepoint(&w.store, 1, SPAN_LIT("A"));
+	mark = w.store.trail.count;
+	/* The first `a` is gone, so going back to `b` takes the name away. */
+	ck_assert(store_savepoint_rollback(&w.store, 1, SPAN_LIT("b")));
+	ck_assert(!store_savepoint_rollback(&w.store, 1, SPAN_LIT("a")));
+	ck_assert(!store_savepoint_rollback(&w.store, 1, SPAN_LIT("c")));
+	ck_assert(store_savepoint_rollback(&w.store, 2, SPAN_LIT("c")));
+	store_savepoint_release(&w.store, 1, SPAN_LIT("b"));
+	ck_assert(!store_savepoint_rollback(&w.store, 1, SPAN_LIT("b")));
+	/* All of it undone. */
+	trail_undo(&w.store.trail, mark);
+	ck_assert(store_savepoint_rollback(&w.store, 1, SPAN_LIT("a")));
+	ck_assert(store_savepoint_rollback(&w.store, 1, SPAN_LIT("b")));
+	ck_assert(!store_savepoint_rollback(&w.store, 1, SPAN_LIT("a")));
+	world_close(&w);
+}
+END_TEST
+
 UNIT_MAIN("mvcc_store", views_see_what_whole_copies_hold, a_key_update_is_another_record,
-	only_certain_locks_are_kept)
+	only_certain_locks_are_kept, savepoints_are_found_by_name)
