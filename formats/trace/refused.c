@@ -91,6 +91,29 @@ static bool no_such_procedure(struct span rest, struct span database, struct spa
 	       takes(&error_text, ".", name, " does not exist");
 }
 
+/* May there be a second statement?  A `;` in quotes is none; where a backslash may be an escape or not, or a comment
+ * may have quotes of its own, any counts. */
+static bool may_be_several(struct span text)
+{
+	char quote = 0;
+
+	if (!memchr(text.ptr, ';', text.len))
+		return false;
+	if (memchr(text.ptr, '\\', text.len))
+		return true;
+	for (size_t i = 0; i < text.len; i++) {
+		char c = text.ptr[i], next = i + 1 < text.len ? text.ptr[i + 1] : 0;
+
+		if (quote)
+			quote = c == quote ? 0 : quote;
+		else if (c == '\'' || c == '"' || c == '`')
+			quote = c;
+		else if (c == ';' || c == '#' || (c == '-' && next == '-') || (c == '/' && next == '*'))
+			return true;
+	}
+	return false;
+}
+
 bool stmt_refused(struct span text, struct span database, unsigned error, struct span error_text)
 {
 	struct span rest, verb;
@@ -107,7 +130,7 @@ bool stmt_refused(struct span text, struct span database, unsigned error, struct
 	while (text.len && (is_blank(text.ptr[text.len - 1]) || text.ptr[text.len - 1] == ';'))
 		text.len--;
 	/* Perhaps several statements; a comment that the server looks into, or one of another kind. */
-	if (!text.len || memchr(text.ptr, ';', text.len) || text.ptr[0] == '-' ||
+	if (!text.len || may_be_several(text) || text.ptr[0] == '-' ||
 		text.ptr[0] == '#' || versioned)
 		return false;
 	rest = text;
