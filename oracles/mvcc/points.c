@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which primary keys a WHERE clause allows, where its text says so: `id = 5`, `id IN (1, 2)`,
- * `id BETWEEN 10 AND 109`, alone or joined by AND with anything; and which values of an integer
- * column, also joined by OR.  Only to look at fewer rows: the clause is still evaluated on those.
+ * `id BETWEEN 10 AND 109`, alone or joined by AND with anything (of a key of several columns: `a = 5 AND b = 6`); and
+ * which values of an integer column, also joined by OR.  Only to look at fewer rows: the clause is still evaluated on those.
  */
 #include "mvcc/solver.h"
 
@@ -19,6 +19,7 @@ struct points {
 	int64_t low, high; /* a range; list NULL */
 	const int64_t *list;
 	uint32_t count;
+	const int64_t *tuple; /* instead: of each column of the key */
 	bool all; /* WHERE says nothing else */
 };
 
@@ -92,6 +93,45 @@ static bool points_of(struct arena *arena, const struct sql_expr *e, const struc
 	return false;
 }
 
+/* Finds the columns of the key that equal a number; counts the conditions that AND joins. */
+static uint32_t tuple_of(const struct sql_expr *e, const struct store_table *table, int64_t *tuple, bool *there)
+{
+	if (e->kind == SQL_EXPR_BINARY && e->op == SQL_OP_AND)
+		return tuple_of(e->u.binary.left, table, tuple, there) +
+		       tuple_of(e->u.binary.right, table, tuple, there);
+	for (uint32_t i = 0; e->kind == SQL_EXPR_BINARY && e->op == SQL_OP_EQ && i < table->cluster->count; i++) {
+		int64_t value;
+
+		if (!there[i] && is_key(e->u.binary.left, &table->def->columns[table->cluster->columns[i]]) &&
+			integer(e->u.binary.right, &value)) {
+			tuple[i] = value;
+			there[i] = true;
+			break;
+		}
+	}
+	return 1;
+}
+
+static void plan_tuple(struct mvcc *m, struct plan *plan, const struct store_table *table, const struct sql_expr *where)
+{
+	uint32_t count = table->cluster->count, conditions;
+	int64_t *tuple = arena_zero(&m->plans_arena, count * sizeof(*tuple));
+	bool *there = arena_zero(&m->plans_arena, count * sizeof(*there));
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (table->cluster->columns[i] == UINT32_MAX ||
+			table->def->columns[table->cluster->columns[i]].type.kind != EVAL_T_INT)
+			return;
+	}
+	conditions = tuple_of(where, table, tuple, there);
+	for (uint32_t i = 0; i < count; i++) {
+		if (!there[i])
+			return;
+	}
+	plan->reach = arena_alloc(&m->plans_arena, sizeof(*plan->reach));
+	*plan->reach = (struct points){.tuple = tuple, .all = conditions == count};
+}
+
 void plan_points(struct mvcc *m, struct plan *plan, const struct sql_expr *where)
 {
 	const struct store_table *table = &m->store.tables[plan->tables[0]];
@@ -99,8 +139,12 @@ void plan_points(struct mvcc *m, struct plan *plan, const struct sql_expr *where
 	struct points points;
 
 	/* In a stored program the name of a column may be a variable's. */
-	if (!where || m->env.locals || !table->cluster || table->cluster->count != 1)
+	if (!where || m->env.locals || !table->cluster || key_is_partial(table->cluster))
 		return;
+	if (table->cluster->count != 1) {
+		plan_tuple(m, plan, table, where);
+		return;
+	}
 	key = &table->def->columns[table->cluster->columns[0]];
 	if (key->type.kind != EVAL_T_INT || !points_of(&m->plans_arena, where, key, &points))
 		return;
@@ -220,6 +264,8 @@ bool points_are_all(const struct points *points)
 
 static uint64_t span_of_points(const struct points *p)
 {
+	if (p->tuple)
+		return 1;
 	if (p->list)
 		return p->count;
 	return p->high < p->low ? 0 : (uint64_t)(p->high - p->low) + 1;
@@ -227,7 +273,7 @@ static uint64_t span_of_points(const struct points *p)
 
 bool points_single(const struct points *points, int64_t *key)
 {
-	if (span_of_points(points) != 1)
+	if (points->tuple || span_of_points(points) != 1)
 		return false;
 	*key = points->list ? points->list[0] : points->low;
 	return true;
@@ -236,11 +282,13 @@ bool points_single(const struct points *points, int64_t *key)
 static void set_key(const struct store_table *table, const struct points *p, uint64_t i,
 	struct eval_value *row)
 {
-	uint32_t column = table->cluster->columns[0];
-	int64_t key = p->list ? p->list[i] : p->low + (int64_t)i;
+	for (uint32_t c = 0; c < table->cluster->count; c++) {
+		uint32_t column = table->cluster->columns[c];
+		int64_t key = p->tuple ? p->tuple[c] : p->list ? p->list[i] : p->low + (int64_t)i;
 
-	row[column] = table->def->columns[column].type.is_unsigned ? eval_uint((uint64_t)key)
-								   : eval_int(key);
+		row[column] = table->def->columns[column].type.is_unsigned ? eval_uint((uint64_t)key)
+									   : eval_int(key);
+	}
 }
 
 bool points_key(struct mvcc *m, const struct store_table *table, const struct points *points,

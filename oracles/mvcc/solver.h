@@ -407,7 +407,7 @@ const struct ranges *ranges_for(const struct mvcc *m, const struct store_table *
 bool ranges_allow(const struct ranges *ranges, const struct eval_value *row);
 /* Does WHERE say nothing else? */
 bool points_are_all(const struct points *points);
-/* Is it about one key? */
+/* Is it about one key, of one column? */
 bool points_single(const struct points *points, int64_t *key);
 /* Writes the number-th key into *row (made where it is NULL); false: there are not so many. */
 bool points_key(struct mvcc *m, const struct store_table *table, const struct points *points,
