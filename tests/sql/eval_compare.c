@@ -790,6 +790,11 @@ static void one_query(struct state *s, const char *sql)
 		count_reason(s, "the server did not end");
 		return;
 	}
+	if (mysql_errno(s->server) == 1038) { /* a text of 65535 characters is sorted */
+		s->statements_unsupported++;
+		count_reason(s, "the server had no room");
+		return;
+	}
 	s->statement_errors++;
 	if (good || outcome.error != mysql_errno(s->server)) {
 		snprintf(what, sizeof(what), "ours: error %u, the server's %u: %.150s",
