@@ -712,7 +712,7 @@ static struct node *compile_pad(struct compiler *c, struct node *n, const struct
 	if (n->arg_count > 2 && (mixed_collations(c, n->args[0], n->args[2]) ||
 					other_charset(c, n->args[0], n->args[2])))
 		return NULL;
-	return string_result(c, n, strings, n->arg_count > 2 ? 2 : 1, function->name) ? n : NULL;
+	return string_result(c, n, strings, n->arg_count > 2 ? like_first(c, 2) : 1, function->name) ? n : NULL;
 }
 
 static struct eval_value run_repeat(const struct node *n, struct frame *f)
@@ -905,7 +905,7 @@ static struct node *compile_insert_fn(
 			n->args[0]->type.collation == COLLATION_BINARY &&
 			has_wide_text(n->args[3])))
 		return compile_unsupported(c, "INSERT() of bytes into a text");
-	return string_result(c, n, strings, 2, function->name) ? n : NULL;
+	return string_result(c, n, strings, like_first(c, 2), function->name) ? n : NULL;
 }
 
 /* ---- finding ---- */

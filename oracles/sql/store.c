@@ -101,7 +101,7 @@ static int read_number(struct span s, struct decimal *d, bool *overflow)
 }
 
 /* Strings whose number the servers read in ways of their own: bytes (not text) that end in a blank,
- * which is then more than a number, and exponents near the least DOUBLE. */
+ * which is then more than a number, exponents near the least DOUBLE, and those beyond 32 bits, which wrap around. */
 static bool odd_number(const struct eval_value *v)
 {
 	struct span s = v->s;
@@ -114,6 +114,14 @@ static bool odd_number(const struct eval_value *v)
 		if ((s.ptr[i] | 32) == 'e' && s.ptr[i + 1] == '-' && isdigit((unsigned char)s.ptr[i + 2]) &&
 			isdigit((unsigned char)s.ptr[i + 3]) && isdigit((unsigned char)s.ptr[i + 4]))
 			return true;
+		if ((s.ptr[i] | 32) == 'e') {
+			size_t digits = s.ptr[i + 1] == '+';
+
+			while (i + 1 + digits < s.len && isdigit((unsigned char)s.ptr[i + 1 + digits]))
+				digits++;
+			if (digits > 9)
+				return true;
+		}
 	}
 	return false;
 }
