@@ -1013,8 +1013,12 @@ static bool set_aside(struct mvcc *m, uint32_t index)
 		return true;
 	}
 	if (plan->harmless || !(plan->reads || plan->writes || plan->query)) {
-		if (plan->peeks && m->now_txn != STORE_NONE)
+		/* Queries in SET and DO lock what they read (seen on all servers, at all levels).
+		 */
+		if (plan->peeks && m->now_txn != STORE_NONE) {
+			touch_tables(m);
 			assume_view(m);
+		}
 		judged(m, STMT_HARMLESS, NULL);
 		return true;
 	}

@@ -855,7 +855,8 @@ static void fill_plan(struct mvcc *m, struct plan *plan, const struct sql_stmt *
 	sql_walk_stmt(stmt, &(struct sql_visitor){.query = subquery_anywhere, .ctx = &queries});
 	plan->sourced = queries > 0 && (sql_stmt_is_write(stmt) || stmt->kind == SQL_STMT_SET);
 	sql_walk_stmt(stmt, &(struct sql_visitor){.expr = stored_call, .ctx = &calls});
-	if (stmt->kind == SQL_STMT_SELECT || sql_stmt_is_write(stmt) || plan->redefines)
+	if (stmt->kind == SQL_STMT_SELECT || sql_stmt_is_write(stmt) || plan->redefines ||
+		stmt->kind == SQL_STMT_SET || stmt->kind == SQL_STMT_DO)
 		sql_stmt_tables(stmt, see_table, &walk);
 	for (uint32_t i = 0; i < plan->table_count && !plan->unsupported; i++)
 		plan->unsupported = shown_otherwise(plan, m->store.tables[plan->tables[i]].def);

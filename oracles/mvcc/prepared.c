@@ -163,6 +163,41 @@ static struct span source_of(struct prepared *list, const struct sql_prepared *p
 	return variable ? variable->text : SPAN_NONE;
 }
 
+/* All values are computed before the first is assigned: SET @a = 10, @b = @a + 1 gives @b by the
+ * old @a (seen on all servers). */
+static void set_variables(
+	struct mvcc *m, struct session_settings *s, const struct plan *plan, bool failed)
+{
+	const struct sql_stmt *stmt = plan->stmt;
+	struct prepared values[PARAMS_MAX];
+	size_t count = 0;
+
+	for (const struct sql_set_item *i = stmt->u.set->items; i; i = i->next) {
+		struct prepared *value = &values[count];
+		struct span text;
+
+		if (i->kind != SQL_SET_USER_VAR || !i->value)
+			continue;
+		text = span_of(stmt->text.ptr + i->value->loc.start,
+			i->value->loc.end - i->value->loc.start);
+		if (count == PARAMS_MAX || memmem(text.ptr, text.len, ":=", 2)) {
+			forget_variables(s->prepared);
+			return;
+		}
+		*value = (struct prepared){.name = i->name, .variable = true};
+		if (!failed && is_value(i->value)) {
+			value->literal = text;
+			if (is_string(i->value))
+				value->text = i->value->u.literal.text;
+		}
+		if (!failed)
+			compute(m, s, plan, i->value, value);
+		count++;
+	}
+	for (size_t i = 0; i < count; i++)
+		set(m, &s->prepared, &values[i]);
+}
+
 void prepared_after(
 	struct mvcc *m, struct session_settings *s, const struct plan *plan, bool failed)
 {
@@ -187,21 +222,7 @@ void prepared_after(
 		set(m, list, &(struct prepared){.name = stmt->u.prepared->name});
 		return;
 	case SQL_STMT_SET:
-		for (const struct sql_set_item *i = stmt->u.set->items; i; i = i->next) {
-			struct prepared value = {.name = i->name, .variable = true};
-
-			if (i->kind != SQL_SET_USER_VAR)
-				continue;
-			if (!failed && is_value(i->value)) {
-				value.literal = span_of(stmt->text.ptr + i->value->loc.start,
-					i->value->loc.end - i->value->loc.start);
-				if (is_string(i->value))
-					value.text = i->value->u.literal.text;
-			}
-			if (!failed && i->value)
-				compute(m, s, plan, i->value, &value);
-			set(m, list, &value);
-		}
+		set_variables(m, s, plan, failed);
 		return;
 	case SQL_STMT_INSERT:
 	case SQL_STMT_REPLACE:

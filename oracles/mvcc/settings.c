@@ -101,6 +101,12 @@ bool settings_collation(const struct mvcc *m, const struct session_settings *s,
 	struct span word = item->value ? word_of(item->value) : SPAN_NONE;
 
 	*out = *s;
+	/* It is never wider than it was, as that of the connection may be narrower. */
+	if (item->kind == SQL_SET_VARIABLE && span_ieq_str(item->name, "character_set_client")) {
+		if (settings_width_named(word) > out->width)
+			out->width = settings_width_named(word);
+		return true;
+	}
 	if (item->kind == SQL_SET_USER_VAR ||
 		(!charset && !span_ieq_str(item->name, "collation_connection")))
 		return false;

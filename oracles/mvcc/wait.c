@@ -44,7 +44,7 @@ bool lock_possible(const struct mvcc *m)
 bool may_lock(const struct mvcc *m)
 {
 	/* At SERIALIZABLE also where the trace says autocommit: an error does not tell. */
-	return m->now_plan->writes || m->now_plan->lock ||
+	return m->now_plan->writes || m->now_plan->lock || m->now_plan->peeks ||
 	       (m->now_plan->reads && m->now_level == LEVEL_SERIALIZABLE);
 }
 

@@ -272,6 +272,17 @@ def judge(t, *options):
     return [f["class"] for f in found["findings"] if f["severity"] in ("violation", "suspicion")]
 
 
+def test_rows_of_a_cursor_come_later():
+    """COM_STMT_EXECUTE that opens a cursor answers without rows; they come with COM_STMT_FETCH."""
+    for status, expected in ((0x02 | 0x40, []), (0x02, ["wrong-result"])):
+        t = overlapping()
+        t.stmt(1, 1, "select * from t", 1000, txn=1, rows=[], status=status)
+        t.add("txn", 1100, session=1, txn=1, event=1, number=1, level=3, outcome=1, autocommit=True,
+              begin=tracefile.MONO + 1000_000, reason="autocommit")
+        found = verdict_of(t, "--all-sessions")
+        assert [x["class"] for x in found["findings"]] == expected, found
+
+
 def test_strangers_explain_what_names_no_row():
     """MariaDB 11.8: a session past the proxy wrote, and all the server answered was right.  With all
     sessions recorded the same answers would be wrong."""
