@@ -310,7 +310,8 @@ static bool stays_of(struct mvcc *m, const struct look *look, const struct certa
 		if (at < room && (*out)[at].txn == v->txn)
 			continue;
 		(*out)[--at] = (struct stay){.txn = v->txn, .image = v->image, .first_begin = UINT64_MAX};
-		if (v->txn && v->txn != m->now_txn)
+		/* One's own end is still to come, but before it others may not have written yet. */
+		if (v->txn && (v->txn != m->now_txn || c->ends[v->txn - 1].begin))
 			(*out)[at].end = c->ends[v->txn - 1];
 		else if (v->txn)
 			(*out)[at].end = (struct end){UINT64_MAX, UINT64_MAX};
@@ -405,12 +406,18 @@ static bool states_of(struct mvcc *m, const struct look *look, const struct stor
 	struct states *out)
 {
 	struct certain *c = certain_of(m);
+	struct look until_now = *look;
 	struct stay *stays;
 	size_t count;
 
 	out->count = 0;
-	if (!stays_of(m, look, c, record, &stays, &count) ||
-		!find_writes(m, look, c, record, stays, count) || !is_only_order(stays, count))
+	/* One's own writes stand on what was there when they were made, whatever the read view has. */
+	for (const struct store_version *v = record->newest; v; v = v->previous) {
+		if (v->txn == m->now_txn)
+			until_now.high = m->schedule->stmts[m->now_stmt].in->record.seq;
+	}
+	if (!stays_of(m, &until_now, c, record, &stays, &count) ||
+		!find_writes(m, &until_now, c, record, stays, count) || !is_only_order(stays, count))
 		return false;
 	if (stays[count - 1].txn == m->now_txn) {
 		/* Beside it there may be one of the snapshot that has the same key (sees_twins in execute.c). */
