@@ -401,22 +401,26 @@ static bool outlives_null(const struct node *n)
 	return false;
 }
 
-static bool rejects_null(const struct compiler *c, const struct node *n)
+static bool rejects_null(const struct node *n)
 {
-	return denies_rows(n) || node_any(n, outlives_null) ||
-	       (c->env->flavour == SQL_MARIADB && c->env->version < 101100 && node_any(n, is_case));
+	return denies_rows(n) || node_any(n, outlives_null);
 }
 
-static bool on_rejects_null(const struct compiler *c, const struct join_tree *j)
+static bool on_rejects_null(const struct join_tree *j)
 {
-	return j->kind != JOIN_TABLE && ((j->on && rejects_null(c, j->on)) || on_rejects_null(c, j->left) ||
-						on_rejects_null(c, j->right));
+	return j->kind != JOIN_TABLE && ((j->on && rejects_null(j->on)) || on_rejects_null(j->left) ||
+						on_rejects_null(j->right));
 }
 
 bool hides_rows(struct compiler *c, const struct eval_query *q)
 {
-	if (!joins_outer(q->from) || !((q->where && rejects_null(c, q->where)) ||
-					     (q->table_count > 2 && on_rejects_null(c, q->from))))
+	/* CASE NULL WHEN ... in any query. */
+	if (c->env->flavour == SQL_MARIADB && c->env->version < 101100 && q->where && node_any(q->where, is_case)) {
+		compile_unsupported(c, "CASE in a condition of older releases");
+		return true;
+	}
+	if (!joins_outer(q->from) || !((q->where && rejects_null(q->where)) ||
+					     (q->table_count > 2 && on_rejects_null(q->from))))
 		return false;
 	compile_unsupported(c, "ELT, FIELD, rows and kin in a condition behind an outer join");
 	return true;
