@@ -41,6 +41,13 @@ static void make_wide(const struct compiler *c, struct eval_type *type)
 		type->bytes = 8;
 }
 
+/* x'41' is a text to MariaDB's arithmetic, and unsigned: DIV by what is made of it has no negative. */
+static bool is_unsigned_text(const struct compiler *c, const struct node *n)
+{
+	return c->env->flavour == SQL_MARIADB && n->expr && n->expr->kind == SQL_EXPR_LITERAL &&
+	       n->expr->u.literal.kind == SQL_LIT_HEX && arithmetic_type(&n->type).kind == EVAL_T_DOUBLE;
+}
+
 static struct node *compile_abs(struct compiler *c, struct node *n, const struct function *function)
 {
 	(void)function;
@@ -48,6 +55,8 @@ static struct node *compile_abs(struct compiler *c, struct node *n, const struct
 		return NULL;
 	if (type_is_temporal(&n->args[0]->type) && c->env->flavour == SQL_MYSQL)
 		return compile_unsupported(c, "MySQL: ABS of a date or time");
+	if (is_unsigned_text(c, n->args[0]))
+		return compile_unsupported(c, "ABS or ROUND of a hexadecimal literal");
 	n->type = arithmetic_type(&n->args[0]->type);
 	/* MySQL prints what comes of it with the scale of the inner expression. */
 	n->type.merged = c->env->flavour == SQL_MYSQL && n->type.kind == EVAL_T_DECIMAL &&
@@ -245,6 +254,8 @@ static struct node *compile_round(
 		return NULL;
 	if (n->args[0]->type.kind == EVAL_T_ENUM || n->args[0]->type.kind == EVAL_T_SET)
 		return compile_unsupported(c, "ROUND of an ENUM or SET");
+	if (is_unsigned_text(c, n->args[0]))
+		return compile_unsupported(c, "ABS or ROUND of a hexadecimal literal");
 	if (n->arg_count > 1) {
 		struct eval_outcome outcome = {0};
 		struct run run = {.env = c->env, .arena = c->arena, .outcome = &outcome};

@@ -149,7 +149,8 @@ static struct eval_value run_quantified(const struct node *n, struct frame *f)
 	}
 	/* A value that the subquery's type has no room for is not there, whatever else is NULL. */
 	if (unknown && f->run->env->flavour == SQL_MARIADB && n->op == (all ? SQL_OP_NE : SQL_OP_EQ) &&
-		!same_room(&n->args[0]->type, &r.types[0]))
+		(!same_room(&n->args[0]->type, &r.types[0]) ||
+			(type_is_int(&n->args[0]->type) && !n->args[0]->column)))
 		return run_unsupported(f->run, "IN of several types with NULL among them");
 	if (unknown)
 		return EVAL_NULL_VALUE;

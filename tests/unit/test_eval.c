@@ -517,6 +517,8 @@ START_TEST(types_of_mariadb)
 		{"SELECT REPLACE('\xe6\xbc\xa2', BINARY s, 'x') FROM t", "\xe6\xbc\xa2"},
 		{"SELECT DISTINCT REPLACE('\xe6\xbc\xa2', BINARY s, 'x') FROM t", NULL},
 		{"SELECT u FROM t WHERE v < ALL (SELECT 18446744073709551615 FROM t)", NULL},
+		{"SELECT -100 DIV ROUND(x'353c', 2)", NULL},
+		{"SELECT -v IN (SELECT u FROM t) FROM t", NULL},
 		{"SELECT NULL IN (3, NOW(6) + 9223372036854775807)", NULL}};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
