@@ -380,7 +380,10 @@ static bool denies_rows(const struct node *n)
 		}
 		return false;
 	}
-	return compares_rows(n) && !(n->expr && n->expr->kind == SQL_EXPR_BINARY && n->expr->op == SQL_OP_EQ);
+	/* Equal to something, or IN a list: never true of a NULL. */
+	return compares_rows(n) &&
+	       !(n->expr && ((n->expr->kind == SQL_EXPR_BINARY && n->expr->op == SQL_OP_EQ) ||
+				    (n->expr->kind == SQL_EXPR_IN && !n->expr->negated)));
 }
 
 static bool is_case(const struct node *n)
