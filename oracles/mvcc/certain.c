@@ -543,7 +543,8 @@ static bool rows_met(struct mvcc *m, struct look *look, uint32_t number, struct 
 static bool is_malformed(struct mvcc *m, const struct execution_rows *recorded)
 {
 	return m->now_plan->reads && read_mode_of(m) != READ_DIRTY &&
-	       (answer_is_out_of_order(m, &m->mismatch.expected, recorded) || answer_has_twins(m, recorded));
+	       (answer_is_out_of_order(m, &m->mismatch.expected, recorded, m->now_plan->ordered_by) ||
+		       answer_has_twins(m, recorded));
 }
 
 /* Does the answer follow from one choice of the states?  True also where that cannot be told. */

@@ -295,10 +295,9 @@ static bool sees_twins(const struct mvcc *m, const struct gathered *g)
 
 /* Is the answer not even in its own order? */
 bool answer_is_out_of_order(struct mvcc *m, const struct eval_result *result,
-	const struct execution_rows *recorded)
+	const struct execution_rows *recorded, uint32_t by)
 {
 	const struct eval_value *const *rows;
-	uint32_t by = m->now_plan->sorted_by;
 	size_t count;
 
 	if (!by || !recorded || by > result->column_count ||
@@ -422,7 +421,7 @@ static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 		return QUERY_OPEN;
 	}
 	if (m->now_plan->reads && read_mode_of(m) == READ_DIRTY && m->now_half_done) {
-		if (answer_is_out_of_order(m, result, stmt->result) ||
+		if (answer_is_out_of_order(m, result, stmt->result, m->now_plan->sorted_by) ||
 			(m->schedule->one_at_a_time && answer_has_twins(m, stmt->result)))
 			return QUERY_DIFFERS;
 		judged(m, STMT_UNDECIDED, "dirty reads while a statement waits");

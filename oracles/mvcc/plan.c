@@ -219,7 +219,29 @@ static void plan_twins(struct mvcc *m, struct plan *plan, const struct sql_query
 	plan->names_rows = plan->no_twins && table->cluster && shows_rows(query);
 }
 
-/* ORDER BY the primary key, which the answer has: whatever rows it has, they are in that order. */
+/* Where the answer of plain columns has this one; 0: nowhere, or its columns have other names. */
+static uint32_t shown_at(const struct eval_table *def, const struct sql_query *query, uint32_t column)
+{
+	uint32_t at = 0, found = 0;
+
+	for (const struct sql_item *item = query->u.select.items; item; item = item->next) {
+		bool star = item->expr->kind == SQL_EXPR_STAR;
+
+		if (item->alias.ptr || (!star && item->expr->kind != SQL_EXPR_COLUMN))
+			return 0;
+		for (uint32_t c = 0; star && c < def->column_count; c++) {
+			at += !def->columns[c].invisible;
+			found = !found && c == column && !def->columns[c].invisible ? at : found;
+		}
+		at += !star;
+		if (!star && !found && eval_table_column(def, item->expr->u.column.name) == column)
+			found = at;
+	}
+	return found;
+}
+
+/* ORDER BY the primary key, which the answer has: whatever rows it has, they are in that order.  And by an integer
+ * before anything else, but where rows change while they are read. */
 static void plan_sorted(struct mvcc *m, struct plan *plan, const struct sql_query *query)
 {
 	const struct store_table *table = &m->store.tables[plan->tables[0]];
@@ -229,6 +251,12 @@ static void plan_sorted(struct mvcc *m, struct plan *plan, const struct sql_quer
 	if (plan->key_at && order && !order->next && !order->desc && order->expr->kind == SQL_EXPR_COLUMN &&
 		eval_table_column(table->def, order->expr->u.column.name) == table->cluster->columns[0])
 		plan->sorted_by = plan->key_at;
+	if (order && !order->desc && order->expr->kind == SQL_EXPR_COLUMN && shows_rows(query)) {
+		uint32_t column = eval_table_column(table->def, order->expr->u.column.name);
+
+		if (column != UINT32_MAX && table->def->columns[column].type.kind == EVAL_T_INT)
+			plan->ordered_by = shown_at(table->def, query, column);
+	}
 }
 
 /* A locking read whose locked rows are exactly those that WHERE picks. */

@@ -108,6 +108,7 @@ struct plan {
 			       columns of one table; 0: not so */
 	uint32_t sorted_by; /* number, from 1, of a column of the answer that is the primary key and by which ORDER BY
 			       sorts; 0: not so */
+	uint32_t ordered_by; /* number, from 1, of an integer column of the answer by which ORDER BY sorts first; 0: none */
 	bool no_twins;      /* no two rows of the answer can be the same */
 	bool names_rows;    /* of one table, by column alone, with all of its primary key */
 	bool asks_plainly; /* a locking read with other query blocks, which may make a read view */
@@ -522,9 +523,10 @@ bool finals_fit(struct mvcc *m);
 bool execute(struct mvcc *m, uint32_t stmt);
 /* What the answer's text says behind a word. */
 bool info_number(struct span info, const char *word, uint64_t *out);
-/* Is the answer, which can be told from it alone, not in its order, or has it a row twice that no table has? */
+/* Is the answer, which can be told from it alone, not in the order of its column number `by` (from 1; 0: none), or has
+ * it a row twice that no table has? */
 bool answer_is_out_of_order(struct mvcc *m, const struct eval_result *result,
-	const struct execution_rows *recorded);
+	const struct execution_rows *recorded, uint32_t by);
 bool answer_has_twins(const struct mvcc *m, const struct execution_rows *recorded);
 /* Of m->mismatch: an error that comes or not by what the optimizer chose to evaluate. */
 bool mismatch_is_open(const struct mvcc *m);
