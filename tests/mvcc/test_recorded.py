@@ -441,6 +441,28 @@ def test_what_no_state_of_the_rows_explains_needs_no_order():
     assert beside_a_commit("update t set b = 5 where b in (12, 20)", affected=2, blocked_ns=1000) == ["wrong-result"]
 
 
+def test_what_another_waits_to_write_comes_after_the_own_rollback():
+    """A free run on MariaDB 10.11: an UPDATE that was sent before, and waited, was taken to be under an own one."""
+    for first in ([11], [12]):
+        t = overlapping("10.11.19-MariaDB")
+        update = t.next_seq()
+        t.stmt(1, 1, "begin", 1000, txn=1)
+        t.add("txn", 1050, session=1, txn=1, event=0, number=1, level=3)
+        t.stmt(1, 2, "update t set b = b + 1 where a = 1", 1100, affected=1, txn=1)
+        t.stmt(1, 3, "select b from t where a = 1", 1200, rows=[first], txn=1)
+        t.stmt(1, 4, "rollback", 1300, txn=1)
+        t.add("txn", 1350, session=1, txn=1, event=1, number=4, level=3, outcome=2,
+              begin=tracefile.MONO + 1000_000, reason="rollback")
+        t.stmt(2, 1, "update t set b = b + 1 where a = 1", 900, 1500, affected=1, txn=2, begin_seq=update)
+        t.add("txn", 1510, session=2, txn=2, event=1, number=1, level=3, outcome=1, autocommit=True,
+              begin=tracefile.MONO + 900_000, reason="autocommit")
+        t.stmt(2, 2, "select b from t where a = 1", 1600, rows=[[11]], txn=3)
+        t.add("txn", 1650, session=2, txn=3, event=1, number=2, level=3, outcome=1, autocommit=True,
+              begin=tracefile.MONO + 1600_000, reason="autocommit")
+        for budget in ("--budget=1", "--budget=2000"):
+            assert judge(t, budget) == [], (first, budget)
+
+
 def snapshot_while_a_commit_is_under_way(rows, later):
     """A snapshot is made while another session's COMMIT has no answer yet, and read twice."""
     t = overlapping()
