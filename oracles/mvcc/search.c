@@ -792,7 +792,7 @@ static void accept_contradiction(struct mvcc *m)
 		bool open = mismatch_is_open(m);
 		size_t notes;
 
-		m->uncertain = uncertain && !answer_is_impossible(m);
+		m->uncertain = uncertain && (m->strangers || !answer_is_impossible(m));
 		if (!open)
 			note_mismatch(m);
 		CHECK(m->follow_count < ARRAY_LEN(m->follow));
