@@ -146,9 +146,17 @@ size_t execution_row(struct span row, struct value *values, size_t max);
 /* The rows as an array of arrays. */
 void execution_rows_json(struct json *json, const struct execution_rows *rows);
 
+/* How parameters that are dates and times are put in. */
+enum execution_moments {
+	MOMENTS_AS_TEXTS, /* what every sql_mode takes */
+	MOMENTS_TYPED,    /* TIMESTAMP'...' and kin, of the type that they had */
+	MOMENTS_MICROS,   /* ... which on MySQL have six decimals */
+};
+
 /* The statement as text that can be sent: parameters put in as literals.  False: it cannot be
  * said as one text (a value was not kept, the text was cut). */
-bool execution_sql(const struct execution_stmt *stmt, struct buf *out, struct err *err) MUST_CHECK;
+bool execution_sql(const struct execution_stmt *stmt, enum execution_moments moments,
+	struct buf *out, struct err *err) MUST_CHECK;
 /* An SQL literal that the server reads as this value. */
 bool execution_literal(const struct value *value, struct buf *out, struct err *err) MUST_CHECK;
 /* `name` with backquotes. */

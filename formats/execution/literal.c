@@ -68,8 +68,30 @@ void execution_quote_name(struct buf *out, struct span name)
 	buf_add_char(out, '`');
 }
 
+/* A date or time as a literal of its type; false: it is no such day, of which some sql_modes take
+ * no literal. */
+static bool put_moment(const struct value *value, enum execution_moments moments, struct buf *out)
+{
+	enum { MONTH = 5, DAY = 8, DAY_END = 10 }; /* 2024-01-02 */
+	struct span text = value->bytes;
+	bool micros = moments == MOMENTS_MICROS && value->type != VALUE_DATE &&
+		      !memchr(text.ptr, '.', text.len);
+
+	if (value->type != VALUE_TIME && (text.len < DAY_END || memcmp(text.ptr, "0000", 4) == 0 ||
+						 memcmp(text.ptr + MONTH, "00", 2) == 0 ||
+						 memcmp(text.ptr + DAY, "00", 2) == 0))
+		return false;
+	buf_printf(out, "%s'%.*s%s'",
+		value->type == VALUE_DATE   ? "DATE"
+		: value->type == VALUE_TIME ? "TIME"
+					    : "TIMESTAMP",
+		SPAN_ARG(text), micros ? ".000000" : "");
+	return true;
+}
+
 /* Puts the parameters where the question marks outside quotes and comments are. */
-static bool put_params(struct span sql, struct span params, struct buf *out, struct err *err)
+static bool put_params(struct span sql, struct span params, enum execution_moments moments,
+	struct buf *out, struct err *err)
 {
 	struct mp mp = mp_over(params);
 	uint32_t left = params.ptr ? mp_array(&mp) : 0;
@@ -85,7 +107,13 @@ static bool put_params(struct span sql, struct span params, struct buf *out, str
 			return err_set(err, ERR_UNSUPPORTED,
 				"parameters of a prepared statement were not recorded");
 		buf_add_span(out, span_of(sql.ptr + at, split.end - at));
-		if (!execution_literal(&value, out, err))
+		/* As what it is to the server: a DOUBLE of the nearest FLOAT. */
+		if (value.type == VALUE_FLOAT && moments != MOMENTS_AS_TEXTS)
+			value.type = VALUE_DOUBLE;
+		if (!((value.type == VALUE_DATETIME || value.type == VALUE_DATE ||
+			      value.type == VALUE_TIME) &&
+			    moments != MOMENTS_AS_TEXTS && put_moment(&value, moments, out)) &&
+			!execution_literal(&value, out, err))
 			return false;
 		at = split.end + 1;
 	}
@@ -95,7 +123,8 @@ static bool put_params(struct span sql, struct span params, struct buf *out, str
 	return true;
 }
 
-bool execution_sql(const struct execution_stmt *stmt, struct buf *out, struct err *err)
+bool execution_sql(const struct execution_stmt *stmt, enum execution_moments moments,
+	struct buf *out, struct err *err)
 {
 	if (stmt->record.flags & (STMT_TEXT_CUT | STMT_OPAQUE) || !stmt->sql.ptr)
 		return err_set(err, ERR_UNSUPPORTED, "the statement's text was not recorded whole");
@@ -109,7 +138,7 @@ bool execution_sql(const struct execution_stmt *stmt, struct buf *out, struct er
 		buf_add_span(out, stmt->sql);
 		return true;
 	case 0x17: /* EXECUTE */
-		return put_params(stmt->sql, stmt->record.params, out, err);
+		return put_params(stmt->sql, stmt->record.params, moments, out, err);
 	}
 	if (stmt->record.command == 0xfa) /* STMT_BULK_EXECUTE */
 		return err_set(err, ERR_UNSUPPORTED,

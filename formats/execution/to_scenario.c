@@ -226,7 +226,7 @@ static bool add_statement(struct maker *m, const struct execution_stmt *stmt)
 	buf_clear(&m->text);
 	if (!scenario_session(m->out, name, &session, m->err))
 		return false;
-	if (!execution_sql(stmt, &m->text, m->err) ||
+	if (!execution_sql(stmt, MOMENTS_AS_TEXTS, &m->text, m->err) ||
 		!scenario_add(m->out, &m->out->schedule, session, buf_span(&m->text), m->err)) {
 		if (m->options->skip) {
 			++*m->skipped;

@@ -41,8 +41,12 @@ static struct span text_of(struct schedule *s, const struct execution_stmt *in)
 	struct span out = in->sql;
 
 	if (in->record.params.ptr) {
-		out = execution_sql(in, &text, NULL) ? arena_copy(&s->arena, buf_span(&text))
-						     : SPAN_NONE;
+		out = execution_sql(in,
+			      span_eq_str(s->execution->server.flavour, "mysql") ? MOMENTS_MICROS
+										 : MOMENTS_TYPED,
+			      &text, NULL)
+			      ? arena_copy(&s->arena, buf_span(&text))
+			      : SPAN_NONE;
 		buf_release(&text);
 	}
 	return out;

@@ -154,7 +154,7 @@ static bool loads_local_file(struct span sql)
 static bool send_text(struct client *c, const struct execution_stmt *stmt, struct err *err)
 {
 	struct buf sql = BUF_INIT;
-	bool ok = execution_sql(stmt, &sql, err);
+	bool ok = execution_sql(stmt, MOMENTS_AS_TEXTS, &sql, err);
 
 	if (ok && loads_local_file(buf_span(&sql)))
 		ok = err_set(err, ERR_UNSUPPORTED,

@@ -349,6 +349,48 @@ START_TEST(literals)
 }
 END_TEST
 
+/* Of what type a parameter is shows where it is computed with: ? + 1 of a DATETIME is a number of
+ * 14 digits. */
+START_TEST(parameters_keep_their_types)
+{
+	static const struct {
+		enum execution_moments moments;
+		const char *moment, *day, *never, *number;
+	} cases[] = {
+		{MOMENTS_AS_TEXTS, "'2024-01-02 03:04:05'", "'2024-01-02'", "'0000-00-00'",
+			"0.100000001e0"},
+		{MOMENTS_TYPED, "TIMESTAMP'2024-01-02 03:04:05'", "DATE'2024-01-02'",
+			"'0000-00-00'", "0.10000000149011612e0"},
+		{MOMENTS_MICROS, "TIMESTAMP'2024-01-02 03:04:05.000000'", "DATE'2024-01-02'",
+			"'0000-00-00'", "0.10000000149011612e0"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct execution_stmt s = {.sql = SPAN_LIT("select ?, ?, ?, ?")};
+		struct value values[] = {
+			{.type = VALUE_DATETIME, .bytes = SPAN_LIT("2024-01-02 03:04:05")},
+			{.type = VALUE_DATE, .bytes = SPAN_LIT("2024-01-02")},
+			{.type = VALUE_DATE, .bytes = SPAN_LIT("0000-00-00")},
+			{.type = VALUE_FLOAT, .d = 0.1F}};
+		struct buf params = BUF_INIT, out = BUF_INIT, expected = BUF_INIT;
+		struct err err;
+
+		buf_add_char(&params, (char)(0x90 + ARRAY_LEN(values)));
+		for (size_t v = 0; v < ARRAY_LEN(values); v++)
+			value_pack(&params, &values[v]);
+		s.record.command = 0x17;
+		s.record.params = buf_span(&params);
+		ck_assert(execution_sql(&s, cases[i].moments, &out, &err));
+		buf_printf(&expected, "select %s, %s, %s, %s", cases[i].moment, cases[i].day,
+			cases[i].never, cases[i].number);
+		ck_assert_str_eq(out.data, expected.data);
+		buf_release(&params);
+		buf_release(&out);
+		buf_release(&expected);
+	}
+}
+END_TEST
+
 START_TEST(parameters_go_where_the_marks_are)
 {
 	struct execution_stmt s = {.sql = SPAN_LIT("select '?', `?`, ? /* ? */ , ? -- ?")};
@@ -361,16 +403,16 @@ START_TEST(parameters_go_where_the_marks_are)
 	pack_str(&pk, SPAN_LIT("a"));
 	s.record.command = 0x17;
 	s.record.params = buf_span(&params);
-	ck_assert(execution_sql(&s, &out, &err));
+	ck_assert(execution_sql(&s, MOMENTS_AS_TEXTS, &out, &err));
 	ck_assert_str_eq(out.data, "select '?', `?`, 1 /* ? */ , 'a' -- ?");
 	buf_clear(&out);
 	s.sql = SPAN_LIT("select ?, ?, ?");
-	ck_assert(!execution_sql(&s, &out, &err));
+	ck_assert(!execution_sql(&s, MOMENTS_AS_TEXTS, &out, &err));
 	buf_clear(&out);
 	s.sql = SPAN_LIT("select ?");
-	ck_assert(!execution_sql(&s, &out, &err));
+	ck_assert(!execution_sql(&s, MOMENTS_AS_TEXTS, &out, &err));
 	s.record.flags = STMT_TEXT_CUT;
-	ck_assert(!execution_sql(&s, &out, &err));
+	ck_assert(!execution_sql(&s, MOMENTS_AS_TEXTS, &out, &err));
 	buf_release(&out);
 	buf_release(&params);
 }
@@ -443,4 +485,4 @@ END_TEST
 
 UNIT_MAIN("execution", what_is_read, doubted_levels, doubts_are_bounded,
 	ends_that_were_numbered_late, digest_leaves_out_times_and_ids, literals,
-	parameters_go_where_the_marks_are, any_bytes)
+	parameters_go_where_the_marks_are, parameters_keep_their_types, any_bytes)
