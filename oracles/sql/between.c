@@ -53,6 +53,15 @@ static struct eval_value run_between(const struct node *n, struct frame *f)
 			return run_unsupported(f->run, "an error in the upper bound of BETWEEN");
 		}
 	}
+	for (int i = 0; i < 3; i++) {
+		/* 0x5d is unsigned to some of it, and signed to the rest. */
+		if (f->run->env->flavour == SQL_MYSQL && how->as.kind == EVAL_T_INT &&
+			v[i].kind == EVAL_UINT && v[i].u > INT64_MAX &&
+			(n->args[0]->type.hybrid || n->args[1]->type.hybrid ||
+				n->args[2]->type.hybrid))
+			return run_unsupported(f->run,
+				"MySQL: BETWEEN of a large number beside a hexadecimal literal");
+	}
 	if (may_be_one_value(n, f, how, &v[1], &v[2]))
 		return run_unsupported(f->run, "BETWEEN bounds that only the column tells apart");
 	if (f->run->strict && type_is_temporal(&how->as) && !type_is_temporal(&n->args[0]->type) &&

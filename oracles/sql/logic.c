@@ -140,24 +140,41 @@ struct node *compile_condition(struct compiler *c, const struct sql_expr *e)
 	return n;
 }
 
-/* NOT (NOT (x <= ANY (...))): all but MySQL 9.7 turn ANY and ALL about once, and the comparison twice. */
-static bool denies_again(const struct sql_expr *e, bool denied)
+static bool is_any_or_all(const struct sql_expr *e)
+{
+	return e->kind == SQL_EXPR_QUANTIFIED && (e->op != SQL_OP_EQ || e->quantifier == SQL_ALL);
+}
+
+static bool is_strcmp(const struct sql_expr *e)
+{
+	return e->kind == SQL_EXPR_CALL && !e->u.call.db.ptr &&
+	       span_ieq_str(e->u.call.name, "strcmp");
+}
+
+/* Something `is` that is denied in what is denied. */
+static bool denies_again(
+	const struct sql_expr *e, bool denied, bool (*is)(const struct sql_expr *e))
 {
 	if (e->kind == SQL_EXPR_UNARY && (e->op == SQL_OP_NOT || e->op == SQL_OP_BANG))
-		return denies_again(e->u.binary.left, true);
+		return denies_again(e->u.binary.left, true, is);
 	if (e->kind == SQL_EXPR_BINARY && (e->op == SQL_OP_AND || e->op == SQL_OP_OR))
-		return denies_again(e->u.binary.left, denied) || denies_again(e->u.binary.right, denied);
-	return denied && e->kind == SQL_EXPR_QUANTIFIED &&
-	       (e->op != SQL_OP_EQ || e->quantifier == SQL_ALL);
+		return denies_again(e->u.binary.left, denied, is) ||
+		       denies_again(e->u.binary.right, denied, is);
+	return denied && is(e);
 }
 
 struct node *compile_not(struct compiler *c, const struct sql_expr *e, struct node *arg)
 {
 	struct node *n = node_new(c, run_not, e, 1);
 
+	/* NOT (NOT (x <= ANY (...))): all but MySQL 9.7 turn ANY and ALL about once, and the
+	 * comparison twice. */
 	if ((c->env->flavour == SQL_MARIADB || c->env->version < 90700) &&
-		denies_again(e->u.binary.left, false))
+		denies_again(e->u.binary.left, false, is_any_or_all))
 		return compile_unsupported(c, "NOT of NOT of ANY or ALL");
+	/* A truth value to MySQL, which drops both: -1. */
+	if (c->env->flavour == SQL_MYSQL && denies_again(e->u.binary.left, false, is_strcmp))
+		return compile_unsupported(c, "MySQL: NOT of NOT of STRCMP");
 	if (node_is_row(arg))
 		return compile_error(c, 1241, "a row where a value is wanted");
 	n->args[0] = arg;
