@@ -669,6 +669,10 @@ static struct eval_value extreme(
 		/* d0 - iu: a temporary table cuts it to 0. */
 		if (v->kind == EVAL_DECIMAL && v->dec->neg && type->is_unsigned)
 			return run_unsupported(run, "MIN or MAX of a negative DECIMAL UNSIGNED");
+		/* A temporary table cuts it, where there is one. */
+		if (v->kind == EVAL_DECIMAL &&
+			decimal_int_digits(v->dec) + a->type.decimals > DECIMAL_PRECISION_MAX)
+			return run_unsupported(run, "a DECIMAL near the limit of its digits");
 		if (i && order == 0 && !eval_same(v, &best))
 			return run_unsupported(
 				run, "MIN or MAX of texts that are equal and differ");

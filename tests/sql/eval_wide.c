@@ -131,8 +131,9 @@ static void rollups(struct generator *g, struct buf *out)
 	static const char *const keys[] = {"t1.g", "t1.v", "t1.s"};
 	static const char *const uses[] = {"%s", "%s", "%s", "%s IS NULL", "COALESCE(%s, 'all')",
 		"IFNULL(%s, 7)", "CONCAT(%s, '-')", "%s + 1", "%s = 1", "IF(%s > 1, 'x', 'y')"};
-	static const char *const havings[] = {"%s IS NULL", "%s IS NOT NULL", "%s = 1", "%s > 'a'",
-		"COALESCE(%s, 9) > 1"};
+	/* Not `%s = 1`, of which MariaDB 10.11.19 crashes beside WHERE id = 4 and two keys. */
+	static const char *const havings[] = {
+		"%s IS NULL", "%s IS NOT NULL", "%s <=> 1", "%s > 'a'", "COALESCE(%s, 9) > 1"};
 	unsigned count = 1 + (unsigned)below(g, 3), first = (unsigned)below(g, 3);
 	bool wide = chance(g, 5);
 	const char *key[3];
