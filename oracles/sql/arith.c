@@ -641,8 +641,12 @@ static struct eval_value run_negate(const struct node *n, struct frame *f)
 		v = to_integer(f->run, &n->args[0]->type, &v);
 		/* A DECIMAL where the servers find that it is a constant. */
 		if (!n->args[0]->constant && may_be_constant(n->args[0]) &&
-			(v.kind == EVAL_UINT ? v.u > INT64_MAX : v.i == INT64_MIN))
-			return run_unsupported(f->run, "the negative of a subquery beyond BIGINT");
+			(v.kind == EVAL_UINT
+					? v.u > INT64_MAX
+					: v.i == INT64_MIN ||
+						  (f->run->env->flavour == SQL_MYSQL && v.i < 0)))
+			return run_unsupported(f->run,
+				"the negative of a subquery that is negative, or beyond BIGINT");
 		return check_integer(f->run, -wide_of(&v), false);
 	}
 }

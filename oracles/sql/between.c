@@ -140,6 +140,12 @@ static bool between_comparison(struct compiler *c, struct node **args, struct co
 			compile_unsupported(c, "BETWEEN with a YEAR and constants");
 			return false;
 		}
+		/* COALESCE('a', vc) IS NULL is a constant to MySQL. */
+		if (t->kind == EVAL_T_YEAR && args[i]->column && c->env->flavour == SQL_MYSQL &&
+			!(args[0]->column && args[1]->column && args[2]->column)) {
+			compile_unsupported(c, "MySQL: BETWEEN with a YEAR and what is computed");
+			return false;
+		}
 	}
 	*out = (struct comparison){.collation = COLLATION_BINARY};
 	if (!temporal && !strings) {

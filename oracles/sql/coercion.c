@@ -129,10 +129,17 @@ static bool any_casts(struct node *const *args, uint32_t count)
 	return false;
 }
 
-static bool illegal_mix(struct compiler *c, uint32_t count, const char *operation)
+static bool illegal_mix(
+	struct compiler *c, struct node **args, uint32_t count, const char *operation)
 {
+	bool patterns = false;
+
+	for (uint32_t i = 0; i < count; i++)
+		patterns |= node_any(args[i], calls_regexp);
 	if (c->env->flavour == SQL_MYSQL)
 		compile_unsupported(c, "MySQL: strings of different collations");
+	else if (patterns) /* of which the server says first what is wrong with one */
+		compile_unsupported(c, "a regular expression beside another collation");
 	else
 		compile_error(c,
 			!strcmp(operation, "UNION") ? 1271
@@ -211,10 +218,10 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 			return false;
 		}
 		if (level == 0)
-			return illegal_mix(c, count, operation);
+			return illegal_mix(c, args, count, operation);
 		if (a == b) {
 			if (collation_is_bin(coll) && collation_is_bin(other))
-				return illegal_mix(c, count, operation);
+				return illegal_mix(c, args, count, operation);
 			if (collation_is_bin(coll) || collation_is_bin(other)) {
 				coll = collation_is_bin(coll) ? coll : other;
 			} else if (level >= 4) {
@@ -253,7 +260,7 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 	}
 	if (level == COERCIBLE_NONE && count > 1 &&
 		(needs_collation(operation) || c->env->flavour == SQL_MYSQL))
-		return illegal_mix(c, count, operation);
+		return illegal_mix(c, args, count, operation);
 	for (uint32_t i = 0; i < count && level == COERCIBLE_NONE; i++) {
 		/* Bytes that are no characters are lost then. */
 		if (args[i]->type.kind == EVAL_T_BIT ||

@@ -423,8 +423,7 @@ static bool is_subquery(const struct node *n)
 	return n->expr && n->expr->kind == SQL_EXPR_SUBQUERY;
 }
 
-/* MariaDB's REGEXP_SUBSTR that finds nothing is '' to most, and NULL as a pattern. */
-static bool calls_regexp(const struct node *n)
+bool calls_regexp(const struct node *n)
 {
 	return n->expr && n->expr->kind == SQL_EXPR_CALL && n->expr->u.call.name.len > 7 &&
 	       span_ieq_str(span_of(n->expr->u.call.name.ptr, 7), "regexp_");
@@ -441,6 +440,7 @@ static struct node *compile_arguments(struct compiler *c, struct node *n, const 
 			n->args[i]->type.coercibility > 4 || has_null(n->args[i]))
 			return compile_unsupported(c, "MySQL: REGEXP of other than texts");
 	}
+	/* MariaDB's REGEXP_SUBSTR that finds nothing is '' to most, and NULL as a pattern. */
 	if (n->args[1]->arg_count && node_any(n->args[1], calls_regexp))
 		return compile_unsupported(c, "a regular expression that another computes");
 	if (node_any(n->args[1], is_subquery))

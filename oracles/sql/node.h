@@ -208,6 +208,8 @@ bool compile_list(struct compiler *c, const struct sql_exprs *list, struct node 
 bool node_any(const struct node *n, bool (*is)(const struct node *n));
 /* Is there a Unicode text in it that may have more than ASCII? */
 bool has_wide_text(const struct node *n);
+/* REGEXP_REPLACE and kin. */
+bool calls_regexp(const struct node *n);
 /* The coercibility of a string whose collation nobody can tell: see aggregate_collation(). */
 enum { COERCIBLE_NONE = 1 };
 /* The collation under which strings meet (the manual's "Collation Coercibility"); false: error 1267
