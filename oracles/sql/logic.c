@@ -130,10 +130,29 @@ static bool has_fraction(const struct node *n)
 	return !type_is_int(&n->type) && n->type.kind != EVAL_T_NULL;
 }
 
+/* (~0) + HEX(i): in a condition MariaDB keeps a constant that is computed as a signed number (seen
+ * on 10.11). */
+static bool loses_sign(const struct node *n)
+{
+	bool computes =
+		n->expr && n->expr->kind == SQL_EXPR_BINARY && n->type.kind == EVAL_T_DOUBLE;
+
+	for (uint32_t i = 0; computes && i < n->arg_count; i++) {
+		const struct node *arg = n->args[i];
+
+		if (arg->constant && !arg->literal && type_is_int(&arg->type) &&
+			arg->type.is_unsigned)
+			return true;
+	}
+	return false;
+}
+
 struct node *compile_condition(struct compiler *c, const struct sql_expr *e)
 {
 	struct node *n = compile_value(c, e);
 
+	if (n && c->env->flavour == SQL_MARIADB && node_any(n, loses_sign))
+		return compile_unsupported(c, "an unsigned constant as a DOUBLE in a condition");
 	if (n && has_fraction(n) &&
 		(mysql_5(c->env) || (c->env->flavour == SQL_MARIADB && c->env->version < 100600)))
 		return compile_unsupported(c, "a condition that is no integer in older releases");

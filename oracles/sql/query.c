@@ -1226,6 +1226,12 @@ static struct eval_query *compile_select(struct compiler *c, struct eval_query *
 			continue;
 		if (node_is_cut(c, q->items[i]))
 			return (struct eval_query *)compile_unsupported(c, cut_reason);
+		/* What stands beside a window function is kept in its table, too. */
+		if (q->window_count && c->env->flavour == SQL_MARIADB && !q->items[i]->column &&
+			q->items[i]->type.kind == EVAL_T_DOUBLE &&
+			q->items[i]->type.decimals < EVAL_NOT_FIXED)
+			return (struct eval_query *)compile_unsupported(
+				c, "a DOUBLE with decimals beside a window function");
 	}
 	if (mixes_tiny_text(c, q))
 		return (struct eval_query *)compile_unsupported(c, "groups of a computed TINYTEXT");
