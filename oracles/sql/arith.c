@@ -260,6 +260,10 @@ static struct eval_value run_decimal(const struct node *n, struct frame *f)
 		}
 		if (good && !r.count && x.count && x.neg != y.neg) /* printed and compared as -0 */
 			return run_unsupported(f->run, "a negative DECIMAL quotient that is zero");
+		/* It has no decimals then, or those of a quotient: as a text that shows. */
+		if (good && !r.count && x.count && n->nested && f->run->env->flavour == SQL_MYSQL)
+			return run_unsupported(
+				f->run, "MySQL: a quotient that is almost zero, used further");
 		break;
 	default:
 		if (!y.count)

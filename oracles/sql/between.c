@@ -30,6 +30,8 @@ static struct eval_value run_between(const struct node *n, struct frame *f)
 	v[0] = node_run(n->args[0], f);
 	if (v[0].kind == EVAL_NULL)
 		return EVAL_NULL_VALUE;
+	if (f->run->strict && type_is_temporal(&how->as) && !type_is_temporal(&n->args[0]->type))
+		return run_unsupported(f->run, "BETWEEN dates of what is none in strict mode");
 	/* They are converted one by one, for their errors in strict mode. */
 	compare_alone(f->run, how, &n->args[0]->type, &v[0]);
 	v[1] = node_run(n->args[1], f);
@@ -64,9 +66,6 @@ static struct eval_value run_between(const struct node *n, struct frame *f)
 	}
 	if (may_be_one_value(n, f, how, &v[1], &v[2]))
 		return run_unsupported(f->run, "BETWEEN bounds that only the column tells apart");
-	if (f->run->strict && type_is_temporal(&how->as) && !type_is_temporal(&n->args[0]->type) &&
-		(v[1].kind == EVAL_NULL || v[2].kind == EVAL_NULL))
-		return run_unsupported(f->run, "NULL compared with a date in strict mode");
 	if (v[1].kind == EVAL_NULL && v[2].kind == EVAL_NULL)
 		return EVAL_NULL_VALUE;
 	low_known = v[1].kind != EVAL_NULL;
@@ -157,6 +156,13 @@ static bool between_comparison(struct compiler *c, struct node **args, struct co
 			if (type_is_string(&args[i]->type) && args[i]->type.merged &&
 				args[i]->type.collation == COLLATION_BINARY) {
 				compile_unsupported(c, "BETWEEN with bytes of IF or CASE");
+				return false;
+			}
+		}
+		for (int i = 0; i < 3 && exact && !ints && c->env->flavour == SQL_MYSQL; i++) {
+			if (args[i]->type.hybrid) { /* or as DOUBLEs */
+				compile_unsupported(
+					c, "MySQL: BETWEEN of DECIMALs and hexadecimal literals");
 				return false;
 			}
 		}

@@ -120,6 +120,14 @@ static bool rename_columns(struct compiler *c, struct eval_query *q, const struc
 	return true;
 }
 
+/* TRUNCATE(d, 1) and ROUND(d, 1) have the width of what they cut off. */
+static bool cuts_decimal(const struct node *n)
+{
+	return n->expr && n->expr->kind == SQL_EXPR_CALL && n->type.kind == EVAL_T_DECIMAL &&
+	       (span_ieq_str(n->expr->u.call.name, "truncate") ||
+		       span_ieq_str(n->expr->u.call.name, "round"));
+}
+
 /* ASCII('x') counts for two digits on MariaDB, YEARWEEK() for five, BIT_COUNT() for one; MySQL 8.0 is
  * wrong about ASCII() alone.  Beside a DECIMAL the column has no more. */
 static bool is_narrow(const struct compiler *c, const struct node *n)
@@ -1225,6 +1233,10 @@ static struct eval_query *compile_select(struct compiler *c, struct eval_query *
 		if (node_aggregates(q->items[i]) && !q->distinct && !q->window_count)
 			continue;
 		if (node_is_cut(c, q->items[i]))
+			return (struct eval_query *)compile_unsupported(c, cut_reason);
+		/* A text of a number may find too little room there. */
+		if (q->window_count && type_is_string(&q->items[i]->type) &&
+			node_any(q->items[i], cuts_decimal))
 			return (struct eval_query *)compile_unsupported(c, cut_reason);
 		/* What stands beside a window function is kept in its table, too. */
 		if (q->window_count && c->env->flavour == SQL_MARIADB && !q->items[i]->column &&
