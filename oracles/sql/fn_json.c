@@ -13,7 +13,9 @@
 #include "sql/compile.h"
 #include "sql/json.h"
 
-enum { LEGS_MAX = 16, JSON_LENGTH_MAX = UINT32_MAX };
+enum { LEGS_MAX = 16 };
+
+#define JSON_LENGTH_MAX UINT32_MAX
 
 struct leg {
 	struct span key; /* none: an index */
