@@ -499,8 +499,9 @@ static struct eval_value concat_key(struct run *run, const struct eval_type *typ
 /* Is the argument put into a temporary table, and taken from there? */
 static bool is_kept(const struct aggregate *a, uint32_t k, const struct eval_value *v)
 {
-	if (a->kind == AGG_COUNT)
-		return a->distinct && v->kind == EVAL_DECIMAL;
+	/* 7 / i has more digits than the table's column. */
+	if (a->distinct && v->kind == EVAL_DECIMAL)
+		return true;
 	return a->kind == AGG_GROUP_CONCAT && !a->args[k]->constant && v->kind != EVAL_UNTOLD &&
 	       (a->distinct || a->order_count || v->kind != EVAL_DOUBLE || v->d != 0);
 }
@@ -521,9 +522,6 @@ static struct arguments collect(const struct eval_query *q, const struct aggrega
 		for (uint32_t k = 0; k < a->arg_count; k++) {
 			values[k] = node_run(a->args[k], f);
 			null |= values[k].kind == EVAL_NULL;
-			/* 7 / i has more digits than the table's column. */
-			if (a->distinct && values[k].kind == EVAL_DECIMAL)
-				values[k] = materialized(f->run, &a->args[k]->type, values[k]);
 			/* MySQL counts the bytes of a DOUBLE: AVG(DISTINCT) has both zeros. */
 			if ((a->kind == AGG_GROUP_CONCAT ? a->distinct || a->order_count
 							 : a->distinct && f->run->env->flavour == SQL_MYSQL) &&

@@ -404,21 +404,17 @@ static struct eval_value run_bits(const struct node *n, struct frame *f)
 	if (a.kind == EVAL_NULL && (n->op == SQL_OP_BIT_AND || n->op == SQL_OP_BIT_OR ||
 					   f->run->env->flavour == SQL_MYSQL))
 		return a; /* the second is not asked for */
-	if (n->op != SQL_OP_BIT_NOT && f->run->strict && f->run->failed &&
-		f->run->outcome->status == EVAL_ERROR &&
+	if (n->op != SQL_OP_BIT_NOT && f->run->strict && run_erred(f->run) &&
 		(n->args[1]->arg_count || !type_is_int(&n->args[1]->type))) {
 		/* The second may be asked first. */
-		f->run->outcome->status = EVAL_OK;
-		return run_unsupported(f->run, "one of several errors in strict mode");
+		return run_open_error(f->run, "one of several errors in strict mode");
 	}
 	if (n->op != SQL_OP_BIT_NOT)
 		b = node_run(n->args[1], f);
 	/* Or the error of the first, which is converted before. */
-	if (f->run->strict && f->run->failed && f->run->outcome->status == EVAL_ERROR &&
-		(a.kind == EVAL_STRING || a.kind == EVAL_DECIMAL)) {
-		f->run->outcome->status = EVAL_OK;
-		return run_unsupported(f->run, "one of several errors in strict mode");
-	}
+	if (f->run->strict && run_erred(f->run) &&
+		(a.kind == EVAL_STRING || a.kind == EVAL_DECIMAL))
+		return run_open_error(f->run, "one of several errors in strict mode");
 	/* For their errors. */
 	if (a.kind == EVAL_NULL && b.kind != EVAL_NULL && n->op != SQL_OP_BIT_XOR)
 		(void)to_integer(f->run, &n->args[1]->type, &b);

@@ -39,20 +39,17 @@ static struct eval_value run_between(const struct node *n, struct frame *f)
 	low_known = !f->run->failed;
 	v[2] = node_run(n->args[2], f);
 	/* Or what the lower bound would have been as a date. */
-	if (low_known && f->run->failed && f->run->outcome->status == EVAL_ERROR && f->run->strict &&
-		type_is_temporal(&how->as)) {
-		f->run->outcome->status = EVAL_OK;
-		return run_unsupported(f->run, "one of several errors in strict mode");
-	}
-	if (low_known && f->run->failed && f->run->outcome->status == EVAL_ERROR &&
+	if (low_known && run_erred(f->run) && f->run->strict &&
+		type_is_temporal(&how->as))
+		return run_open_error(f->run, "one of several errors in strict mode");
+	if (low_known && run_erred(f->run) &&
 		v[1].kind != EVAL_NULL) {
 		f->run->failed = false;
 		at_least = compare_as(f->run, how, &n->args[0]->type, &v[0], &n->args[1]->type,
 				   &v[1], &null) >= 0;
 		f->run->failed = true;
 		if (!at_least) { /* it may not be asked for */
-			f->run->outcome->status = EVAL_OK;
-			return run_unsupported(f->run, "an error in the upper bound of BETWEEN");
+			return run_open_error(f->run, "an error in the upper bound of BETWEEN");
 		}
 	}
 	for (int i = 0; i < 3; i++) {

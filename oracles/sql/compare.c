@@ -510,8 +510,7 @@ bool failed_ahead(const struct node *n, const struct comparison *how, struct fra
 	if (!f->run->strict || !f->run->failed || f->run->outcome->status != EVAL_ERROR || !n->constant ||
 		how->as.kind != EVAL_T_STRING || f->run->env->flavour != SQL_MARIADB)
 		return false;
-	f->run->outcome->status = EVAL_OK;
-	run_unsupported(f->run, "a constant that is an error in strict mode");
+	run_open_error(f->run, "a constant that is an error in strict mode");
 	return true;
 }
 
@@ -529,16 +528,12 @@ static struct eval_value run_compare(const struct node *n, struct frame *f)
 	b = node_run(n->args[1], f);
 	if (failed_ahead(n->args[1], how, f))
 		return EVAL_NULL_VALUE;
-	if (a.kind == EVAL_NULL && f->run->failed && f->run->outcome->status == EVAL_ERROR) {
-		f->run->outcome->status = EVAL_OK;
-		run_unsupported(f->run, "an error beside NULL <=>");
-	}
+	if (a.kind == EVAL_NULL && run_erred(f->run))
+		run_open_error(f->run, "an error beside NULL <=>");
 	/* A text beside a number may have been converted before, and be the error that shows. */
-	if (f->run->strict && f->run->failed && f->run->outcome->status == EVAL_ERROR &&
-		type_is_string(&n->args[0]->type) != type_is_string(&n->args[1]->type)) {
-		f->run->outcome->status = EVAL_OK;
-		return run_unsupported(f->run, "one of several errors in strict mode");
-	}
+	if (f->run->strict && run_erred(f->run) &&
+		type_is_string(&n->args[0]->type) != type_is_string(&n->args[1]->type))
+		return run_open_error(f->run, "one of several errors in strict mode");
 	if (f->run->strict && type_is_temporal(&how->as) &&
 		((a.kind == EVAL_NULL && !type_is_temporal(&n->args[1]->type)) ||
 			(b.kind == EVAL_NULL && !type_is_temporal(&n->args[0]->type))))
@@ -554,12 +549,9 @@ static struct eval_value run_compare(const struct node *n, struct frame *f)
 			bool failed = f->run->failed;
 
 			compare_alone(f->run, how, bt, &b);
-			if (f->run->failed && !failed && f->run->env->flavour == SQL_MYSQL &&
-				f->run->outcome->status == EVAL_ERROR && a.kind == EVAL_NULL) {
-				f->run->outcome->status = EVAL_OK;
-				f->run->failed = false;
-				return run_unsupported(f->run, "MySQL: an error beside NULL <=>");
-			}
+			if (run_erred(f->run) && !failed && f->run->env->flavour == SQL_MYSQL &&
+				a.kind == EVAL_NULL)
+				return run_open_error(f->run, "MySQL: an error beside NULL <=>");
 		}
 		if (n->op == SQL_OP_NULL_EQ)
 			return truth(a.kind == b.kind);
@@ -607,11 +599,9 @@ static struct eval_value run_compare_rows(const struct node *n, struct frame *f)
 
 		if (a.kind != EVAL_NULL || n->op == SQL_OP_NULL_EQ || r->constant)
 			b = node_run(r, f);
-		if (a.kind == EVAL_NULL && f->run->failed &&
-			f->run->outcome->status == EVAL_ERROR) {
+		if (a.kind == EVAL_NULL && run_erred(f->run)) {
 			/* A constant may have been asked for before. */
-			f->run->outcome->status = EVAL_OK;
-			run_unsupported(f->run, "an error in a row beside NULL");
+			run_open_error(f->run, "an error in a row beside NULL");
 		}
 		if (f->run->failed)
 			return EVAL_NULL_VALUE;

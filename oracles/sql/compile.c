@@ -759,7 +759,7 @@ static bool fails_within(const struct node *n, struct frame *f)
 
 	for (uint32_t i = 0; i < n->arg_count && !fails; i++) {
 		(void)node_run(n->args[i], f);
-		fails = run->failed && run->outcome->status == EVAL_ERROR;
+		fails = run_erred(run);
 		*run->outcome = before;
 		run->failed = false;
 		fails = fails || fails_within(n->args[i], f);
@@ -782,17 +782,12 @@ static struct eval_value run_guarded(const struct node *n, struct frame *f)
 	/* Where it was computed when the statement was prepared, MariaDB did not ask for strict mode, and
 	 * MySQL said so before anything else. */
 	if (n->with_cut && run->strict &&
-		(run->env->flavour == SQL_MARIADB ? run->failed && run->outcome->status == EVAL_ERROR
-						  : !run->failed || run->outcome->error != 1292)) {
-		run->outcome->status = EVAL_OK;
-		run->failed = false;
-		return run_unsupported(run, "a constant that is an error in strict mode");
-	}
-	if (n->with_null && run->failed && run->outcome->status == EVAL_ERROR &&
-		(run->outcome->error == 1690 || (run->strict && run->env->flavour == SQL_MYSQL))) {
-		run->outcome->status = EVAL_OK;
-		return run_unsupported(run, "an error beside a constant NULL");
-	}
+		(run->env->flavour == SQL_MARIADB ? run_erred(run)
+						  : !run->failed || run->outcome->error != 1292))
+		return run_open_error(run, "a constant that is an error in strict mode");
+	if (n->with_null && run_erred(run) &&
+		(run->outcome->error == 1690 || (run->strict && run->env->flavour == SQL_MYSQL)))
+		return run_open_error(run, "an error beside a constant NULL");
 	return v;
 }
 

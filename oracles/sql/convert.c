@@ -56,6 +56,12 @@ struct eval_value run_unsupported(struct run *run, const char *reason)
 	return EVAL_NULL_VALUE;
 }
 
+struct eval_value run_open_error(struct run *run, const char *reason)
+{
+	run->outcome->status = EVAL_OK;
+	return run_unsupported(run, reason);
+}
+
 void run_truncated(struct run *run)
 {
 	if (run->strict && run->folded)
@@ -844,8 +850,7 @@ bool to_bool(struct run *run, const struct eval_type *type, const struct eval_va
 		if (run->env->flavour == SQL_MARIADB &&
 			((d != 0 && fabs(d) < 1e-30) || (run->strict && fabs(d) >= 1e65))) {
 			run->failed = false;
-			run->outcome->status = EVAL_OK;
-			run_unsupported(run, "a text that is almost zero, or beyond DECIMAL, as a condition");
+			run_open_error(run, "a text that is almost zero, or beyond DECIMAL, as a condition");
 		}
 		return d != 0;
 	case EVAL_DATE:

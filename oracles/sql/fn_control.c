@@ -370,11 +370,9 @@ static struct eval_value run_nullif(const struct node *n, struct frame *f)
 		return a;
 	b = node_run(n->args[1], f);
 	/* Or that of the first, which is converted before. */
-	if (f->run->strict && f->run->failed && f->run->outcome->status == EVAL_ERROR &&
-		a.kind == EVAL_STRING && how->as.kind != EVAL_T_STRING) {
-		f->run->outcome->status = EVAL_OK;
-		return run_unsupported(f->run, "one of several errors in strict mode");
-	}
+	if (f->run->strict && run_erred(f->run) &&
+		a.kind == EVAL_STRING && how->as.kind != EVAL_T_STRING)
+		return run_open_error(f->run, "one of several errors in strict mode");
 	if (b.kind == EVAL_NULL && f->run->strict && type_is_temporal(&how->as) &&
 		!type_is_temporal(&n->args[0]->type))
 		return run_unsupported(f->run, "NULL compared with a date in strict mode");
@@ -385,11 +383,9 @@ static struct eval_value run_nullif(const struct node *n, struct frame *f)
 		!null)
 		return EVAL_NULL_VALUE;
 	/* Constants are compared when the statement is prepared, and some complain then. */
-	if (f->run->failed && f->run->outcome->status == EVAL_ERROR && n->args[0]->literal &&
-		n->args[1]->literal) {
-		f->run->outcome->status = EVAL_OK;
-		return run_unsupported(f->run, "an error in NULLIF of constants");
-	}
+	if (run_erred(f->run) && n->args[0]->literal &&
+		n->args[1]->literal)
+		return run_open_error(f->run, "an error in NULLIF of constants");
 	return run_as(n->args[0], f, &n->type);
 }
 
@@ -472,10 +468,8 @@ static struct eval_value run_case(const struct node *n, struct frame *f)
 		w = node_run(n->args[i], f);
 		/* Or that of the value, which is converted first. */
 		if (f->run->failed && f->run->strict && f->run->outcome->status == EVAL_ERROR && n->aux &&
-			value.kind == EVAL_STRING && how[i].as.kind != EVAL_T_STRING) {
-			f->run->outcome->status = EVAL_OK;
-			run_unsupported(f->run, "one of several errors in strict mode");
-		}
+			value.kind == EVAL_STRING && how[i].as.kind != EVAL_T_STRING)
+			run_open_error(f->run, "one of several errors in strict mode");
 		if (f->run->failed)
 			return EVAL_NULL_VALUE;
 		if (w.kind == EVAL_NULL && n->aux && f->run->strict && type_is_temporal(&how[i].as) &&

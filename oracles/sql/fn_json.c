@@ -540,8 +540,7 @@ static void change(const struct node *n, uint32_t arg, struct frame *f, struct j
 		/* Some functions ask for what is not wanted, others do not. */
 		if (!v && run->outcome->status == EVAL_ERROR) {
 			run->failed = false;
-			run->outcome->status = EVAL_OK;
-			run_unsupported(run, "an error in a value that JSON does not take");
+			run_open_error(run, "an error in a value that JSON does not take");
 		}
 		return;
 	}

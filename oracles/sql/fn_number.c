@@ -213,10 +213,8 @@ static struct eval_value run_round(const struct node *n, struct frame *f)
 		places = p.kind == EVAL_UINT && p.u > INT64_MAX ? INT64_MAX : p.i;
 	}
 	/* Some say what is wrong with it when the statement is prepared. */
-	if (v.kind == EVAL_NULL && f->run->failed && f->run->outcome->status == EVAL_ERROR) {
-		f->run->outcome->status = EVAL_OK;
-		run_unsupported(f->run, "an error beside NULL in ROUND");
-	}
+	if (v.kind == EVAL_NULL && run_erred(f->run))
+		run_open_error(f->run, "an error beside NULL in ROUND");
 	if (v.kind == EVAL_NULL)
 		return v;
 	switch (n->type.kind) {

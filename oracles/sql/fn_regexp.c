@@ -295,11 +295,9 @@ static struct eval_value apply(const struct node *n, struct frame *f, const stru
 
 	if (n->op == REGEXP_REPLACE)
 		with = node_run(n->args[2], f);
-	if (f->run->failed && f->run->outcome->status == EVAL_ERROR && n->op == REGEXP_REPLACE &&
-		(subject.kind == EVAL_NULL || with.kind == EVAL_NULL)) {
-		f->run->outcome->status = EVAL_OK;
-		return run_unsupported(f->run, "an error in a regular expression's text");
-	}
+	if (run_erred(f->run) && n->op == REGEXP_REPLACE &&
+		(subject.kind == EVAL_NULL || with.kind == EVAL_NULL))
+		return run_open_error(f->run, "an error in a regular expression's text");
 	if (subject.kind == EVAL_NULL || (n->op == REGEXP_REPLACE && with.kind == EVAL_NULL) ||
 		f->run->failed)
 		return EVAL_NULL_VALUE;
@@ -349,11 +347,8 @@ static struct eval_value run_regexp(const struct node *n, struct frame *f)
 		node_run(n->args[0], f); /* for its errors */
 	if (pattern.kind == EVAL_NULL && !f->run->failed && n->op == REGEXP_REPLACE)
 		node_run(n->args[2], f);
-	if (f->run->failed && f->run->outcome->status == EVAL_ERROR) {
-		/* Not met where the other is a constant NULL. */
-		f->run->outcome->status = EVAL_OK;
-		outcome_unsupported(f->run->outcome, "an error in a regular expression's text");
-	}
+	if (run_erred(f->run)) /* not met where the other is a constant NULL */
+		run_open_error(f->run, "an error in a regular expression's text");
 	if (pattern.kind == EVAL_NULL || f->run->failed)
 		return EVAL_NULL_VALUE;
 	regex = pattern_of(n, f, text_in(f->run, &n->args[1]->type, &pattern, n->collation));

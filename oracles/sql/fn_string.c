@@ -730,7 +730,7 @@ static struct eval_value run_repeat(const struct node *n, struct frame *f)
 	if (!known && sequential(f))
 		return null_text(n, f);
 	if ((!count_first && !int_arg(n, f, 1, &count)) || !known) {
-		if (f->run->failed && f->run->outcome->status == EVAL_ERROR &&
+		if (run_erred(f->run) &&
 			mysql_has(f->run->env, MYSQL_REPEAT_TEXT_FIRST) < 0) {
 			f->run->outcome->status = EVAL_OK;
 			(void)run_mysql_has(f->run, MYSQL_REPEAT_TEXT_FIRST);

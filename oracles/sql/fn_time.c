@@ -549,11 +549,9 @@ static struct eval_value run_makedate(const struct node *n, struct frame *f)
 	if (mysql)
 		y = node_run(n->args[0], f);
 	/* LEAST(MAKEDATE(...), ...) has none there. */
-	if (f->run->failed && f->run->outcome->status == EVAL_ERROR && n->nested &&
-		f->run->env->flavour == SQL_MYSQL) {
-		f->run->outcome->status = EVAL_OK;
-		return run_unsupported(f->run, "MySQL: an error in MAKEDATE");
-	}
+	if (run_erred(f->run) && n->nested &&
+		f->run->env->flavour == SQL_MYSQL)
+		return run_open_error(f->run, "MySQL: an error in MAKEDATE");
 	/* Both are made numbers before anybody looks for NULL. */
 	if (y.kind != EVAL_NULL)
 		y = to_integer(f->run, &n->args[0]->type, &y);

@@ -21,10 +21,9 @@ static struct eval_value run_in_any(const struct node *n, struct frame *f, struc
 			if (n->args[i]->literal || f->run->failed)
 				continue;
 			(void)node_run(n->args[i], f);
-			if (f->run->failed && f->run->outcome->status == EVAL_ERROR) {
+			if (run_erred(f->run)) {
 				/* Whether it is asked for depends on the types and the server. */
-				f->run->outcome->status = EVAL_OK;
-				run_unsupported(f->run, "an error in a value of IN");
+				run_open_error(f->run, "an error in a value of IN");
 			}
 		}
 		return left;
@@ -33,10 +32,9 @@ static struct eval_value run_in_any(const struct node *n, struct frame *f, struc
 		struct eval_value v = node_run(n->args[i], f);
 		int order;
 
-		if (f->run->failed && f->run->outcome->status == EVAL_ERROR) {
+		if (run_erred(f->run)) {
 			/* The servers sort constants and may find a match without it. */
-			f->run->outcome->status = EVAL_OK;
-			run_unsupported(f->run, "an error in a value of IN");
+			run_open_error(f->run, "an error in a value of IN");
 		}
 		if (f->run->failed)
 			return EVAL_NULL_VALUE;
@@ -57,12 +55,10 @@ static struct eval_value run_in_any(const struct node *n, struct frame *f, struc
 		order = compare_as(
 			f->run, &how[i], &n->args[0]->type, &left, &n->args[i]->type, &v, &null);
 		/* It may have been converted when the statement was prepared. */
-		if (f->run->strict && f->run->failed && f->run->outcome->status == EVAL_ERROR &&
+		if (f->run->strict && run_erred(f->run) &&
 			n->arg_count > 2 && may_be_constant(n->args[i]) &&
-			(type_is_temporal(&how[i].as) || is_bigint_column(n->args[0]))) {
-			f->run->outcome->status = EVAL_OK;
-			return run_unsupported(f->run, "an error in a value of IN");
-		}
+			(type_is_temporal(&how[i].as) || is_bigint_column(n->args[0])))
+			return run_open_error(f->run, "an error in a value of IN");
 		if (null)
 			return run_unsupported(f->run, "IN with a string that is no date");
 		if (order == 0)
@@ -113,10 +109,8 @@ static struct eval_value run_in(const struct node *n, struct frame *f)
 		bool failed = f->run->failed;
 
 		v = run_in_any(n, f, left);
-		if (!failed && f->run->failed && f->run->outcome->status == EVAL_ERROR) {
-			f->run->outcome->status = EVAL_OK;
-			run_unsupported(f->run, "an error in a value of IN");
-		}
+		if (!failed && run_erred(f->run))
+			run_open_error(f->run, "an error in a value of IN");
 		return v;
 	}
 	for (uint32_t i = 1; i < n->arg_count && left.kind != EVAL_NULL; i++) {
@@ -179,10 +173,8 @@ static struct eval_value run_in_rows(const struct node *n, struct frame *f)
 			if (f->run->failed || !n->args[i]->args[k]->arg_count)
 				continue;
 			(void)node_run(n->args[i]->args[k], f);
-			if (f->run->failed && f->run->outcome->status == EVAL_ERROR) {
-				f->run->outcome->status = EVAL_OK;
-				run_unsupported(f->run, "an error in a row of IN");
-			}
+			if (run_erred(f->run))
+				run_open_error(f->run, "an error in a row of IN");
 		}
 	}
 	return unknown ? EVAL_NULL_VALUE : truth(n->aux);

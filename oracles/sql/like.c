@@ -15,11 +15,9 @@ static struct eval_value run_like(const struct node *n, struct frame *f)
 		return a;
 	b = node_run(n->args[1], f);
 	/* MariaDB reads a constant pattern when the statement is prepared, before strict mode begins. */
-	if (f->run->strict && f->run->failed && f->run->outcome->status == EVAL_ERROR &&
-		n->args[1]->constant && f->run->env->flavour == SQL_MARIADB) {
-		f->run->outcome->status = EVAL_OK;
-		return run_unsupported(f->run, "a constant that is an error in strict mode");
-	}
+	if (f->run->strict && run_erred(f->run) &&
+		n->args[1]->constant && f->run->env->flavour == SQL_MARIADB)
+		return run_open_error(f->run, "a constant that is an error in strict mode");
 	if (b.kind == EVAL_NULL)
 		return EVAL_NULL_VALUE;
 	text = text_in(f->run, &n->args[0]->type, &a, n->collation);

@@ -22,10 +22,8 @@ static struct eval_value run_and(const struct node *n, struct frame *f)
 			return truth(false);
 		if (f->run->failed) {
 			/* Where NULL is as good as false (WHERE, IF) the rest is not asked for. */
-			if (unknown && f->run->outcome->status == EVAL_ERROR) {
-				f->run->outcome->status = EVAL_OK;
-				outcome_unsupported(f->run->outcome, "an error behind NULL AND");
-			}
+			if (unknown && run_erred(f->run))
+				run_open_error(f->run, "an error behind NULL AND");
 			break;
 		}
 	}
@@ -208,10 +206,9 @@ struct node *compile_not(struct compiler *c, const struct sql_expr *e, struct no
 
 bool run_asks_null(const struct node *arg, struct frame *f, const struct eval_value *v)
 {
-	if (f->run->failed && f->run->outcome->status == EVAL_ERROR) {
+	if (run_erred(f->run)) {
 		/* What cannot be NULL is not computed. */
-		f->run->outcome->status = EVAL_OK;
-		run_unsupported(f->run, "an error in what IS NULL asks");
+		run_open_error(f->run, "an error in what IS NULL asks");
 	}
 	/* In a condition a column that is NOT NULL is then NULL, in some. */
 	if (arg->column && (v->kind == EVAL_DATE || v->kind == EVAL_DATETIME) && date_is_zero(&v->t))

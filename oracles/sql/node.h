@@ -89,6 +89,13 @@ struct frame {
 
 struct eval_value run_error(struct run *run, unsigned error, const char *what);
 struct eval_value run_unsupported(struct run *run, const char *reason);
+/* Did it end with an error? */
+static inline bool run_erred(const struct run *run)
+{
+	return run->failed && run->outcome->status == EVAL_ERROR;
+}
+/* The server may report another error than the one at hand, or none: it becomes unsupported. */
+struct eval_value run_open_error(struct run *run, const char *reason);
 /* Something was cut off in a conversion: an error in strict mode, else nothing. */
 void run_truncated(struct run *run);
 /* For compiling: both return NULL. */

@@ -96,8 +96,7 @@ static struct eval_value run_quantified(const struct node *n, struct frame *f)
 	if (!result_of(s, f, &r)) {
 		if (f->run->outcome->status == EVAL_ERROR && may_be_null(n->args[0], f)) {
 			/* NULL IN (...) does not always ask it. */
-			f->run->outcome->status = EVAL_OK;
-			run_unsupported(f->run, "an error in the subquery of IN");
+			run_open_error(f->run, "an error in the subquery of IN");
 		}
 		return EVAL_NULL_VALUE;
 	}
@@ -136,10 +135,8 @@ static struct eval_value run_quantified(const struct node *n, struct frame *f)
 					&null));
 		}
 		/* A constant may have been converted when the statement was prepared. */
-		if (f->run->strict && f->run->failed && f->run->outcome->status == EVAL_ERROR) {
-			f->run->outcome->status = EVAL_OK;
-			return run_unsupported(f->run, "an error in the subquery of IN");
-		}
+		if (f->run->strict && run_erred(f->run))
+			return run_open_error(f->run, "an error in the subquery of IN");
 		if (v->kind == EVAL_NULL)
 			continue;
 		if (null)
