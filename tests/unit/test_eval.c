@@ -452,12 +452,35 @@ START_TEST(what_is_not_known_is_unsupported)
 }
 END_TEST
 
+struct answer {
+	const char *query, *answer; /* in the first row; NULL: it depends, and is unsupported */
+};
+
+static void check_answers(const char *version, const struct answer *cases, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct eval_outcome o;
+		struct eval_result r;
+		struct buf out = BUF_INIT;
+
+		setup();
+		env = eval_env_for_server(span_str(version));
+		if (!run(cases[i].query, &r, &o)) {
+			ck_assert_msg(o.status == EVAL_UNSUPPORTED && !cases[i].answer, "%s: %s",
+				cases[i].query, o.reason);
+			continue;
+		}
+		eval_print(&r.types[0], &r.rows[0][0], &out);
+		ck_assert_msg(cases[i].answer && !strcmp(out.data, cases[i].answer), "%s: %s",
+			cases[i].query, out.data);
+		buf_release(&out);
+	}
+}
+
 /* As 8.0.45 and 9.7 answer. */
 START_TEST(decimals_of_mysql_in_a_temporary_table)
 {
-	static const struct {
-		const char *query, *answer; /* NULL: it depends */
-	} cases[] = {{"SELECT IF(v > 15, 0.5, 1) FROM t", "1"},
+	static const struct answer cases[] = {{"SELECT IF(v > 15, 0.5, 1) FROM t", "1"},
 		{"SELECT DISTINCT IF(v > 15, 0.5, 1) FROM t", NULL},
 		{"SELECT DISTINCT IF(v > 15, 0.5, 1.5) FROM t", "0.5"},
 		{"SELECT IF(v > 15, 0.5, 1) FROM t GROUP BY 1", NULL},
@@ -467,32 +490,15 @@ START_TEST(decimals_of_mysql_in_a_temporary_table)
 		{"SELECT (SELECT IF(v > 15, 0.5, 1) FROM t WHERE id = 1)", "1.0"},
 		{"SELECT GROUP_CONCAT(IF(v > 15, 0.5, 1) ORDER BY id) FROM t", "1.0,0.5,0.5"}};
 
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct eval_outcome o;
-		struct eval_result r;
-		struct buf out = BUF_INIT;
+	check_answers("8.0.45", cases, ARRAY_LEN(cases));
 
-		setup();
-		env = eval_env_for_server(SPAN_LIT("8.0.45"));
-		if (!run(cases[i].query, &r, &o)) {
-			ck_assert_msg(o.status == EVAL_UNSUPPORTED && !cases[i].answer, "%s",
-				cases[i].query);
-			continue;
-		}
-		eval_print(&r.types[0], &r.rows[0][0], &out);
-		ck_assert_msg(cases[i].answer && !strcmp(out.data, cases[i].answer), "%s: %s",
-			cases[i].query, out.data);
-		buf_release(&out);
-	}
 }
 END_TEST
 
-/* As 10.11.19 answers; NULL: it depends on the widths of a temporary table, or on other plans. */
+/* As 10.11.19 answers; what depends does so on the widths of a temporary table, or on other plans. */
 START_TEST(types_of_mariadb)
 {
-	static const struct {
-		const char *query, *answer;
-	} cases[] = {{"SELECT CASE 3 WHEN CAST(2003 AS SIGNED) THEN 1 ELSE 7 END", "7"},
+	static const struct answer cases[] = {{"SELECT CASE 3 WHEN CAST(2003 AS SIGNED) THEN 1 ELSE 7 END", "7"},
 		{"SELECT (s, 1) IN (('A', 1), ('x', 2)) FROM t", "1"},
 		{"SELECT ('a ', 1) IN ((BINARY s, 1), ('x', 2)) FROM t", NULL},
 		{"SELECT (BINARY s, 1) IN (('A', 1), ('x', 2)) FROM t", "0"},
@@ -521,23 +527,8 @@ START_TEST(types_of_mariadb)
 		{"SELECT -v IN (SELECT u FROM t) FROM t", NULL},
 		{"SELECT NULL IN (3, NOW(6) + 9223372036854775807)", NULL}};
 
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct eval_outcome o;
-		struct eval_result r;
-		struct buf out = BUF_INIT;
+	check_answers("10.11.19-MariaDB", cases, ARRAY_LEN(cases));
 
-		setup();
-		env = eval_env_for_server(SPAN_LIT("10.11.19-MariaDB"));
-		if (!run(cases[i].query, &r, &o)) {
-			ck_assert_msg(o.status == EVAL_UNSUPPORTED && !cases[i].answer, "%s: %s",
-				cases[i].query, o.reason);
-			continue;
-		}
-		eval_print(&r.types[0], &r.rows[0][0], &out);
-		ck_assert_msg(cases[i].answer && !strcmp(out.data, cases[i].answer), "%s: %s",
-			cases[i].query, out.data);
-		buf_release(&out);
-	}
 }
 END_TEST
 
