@@ -79,8 +79,6 @@ static bool is_name(struct span s)
 	return true;
 }
 
-enum { STATUS_CURSOR_EXISTS = 0x40 }; /* of the server's status flags */
-
 static void take_session(struct loader *l, const struct record_session *r)
 {
 	uint32_t index = session_at(l, r->session);
@@ -405,7 +403,6 @@ static void join_sets(struct loader *l, struct execution_stmt *stmt)
 		if (parts[i]->columns.ptr)
 			out->columns = parts[i]->columns;
 		add_rows(out, parts[i]->rows);
-		/* Of a cursor the rows come when they are fetched (manual, COM_STMT_FETCH). */
 		if (parts[i]->last) {
 			out->total = parts[i]->total;
 			out->complete = out->total == out->count &&

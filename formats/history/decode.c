@@ -224,13 +224,13 @@ static bool text_mixes(struct span text)
 
 static enum decoded_mix mix_of(const struct record_stmt *record)
 {
-	enum { QUERY = 3, PREPARE = 22, EXECUTE = 23, BULK_EXECUTE = 250, IN_TRANS = 1 };
+	enum { QUERY = 3, PREPARE = 22, EXECUTE = 23, BULK_EXECUTE = 250 };
 
 	if (record->command == PREPARE)
 		return record->text.ptr && text_mixes(record->text) ? DECODED_MIX_PREPARES
 								    : DECODED_MIX_NO;
 	/* An error comes without the flags. */
-	if (!record->txn || (!record->error && !(record->status & IN_TRANS)))
+	if (!record->txn || (!record->error && !(record->status & STATUS_IN_TRANS)))
 		return DECODED_MIX_NO;
 	/* It was not even begun. */
 	if (record->error && !record->affected && !record->result_sets && record->text.ptr &&

@@ -112,6 +112,21 @@ enum { VERSION_TAG_SHIFT = 52 };
 	F(flag, complete) /* on the last part: no row was left out by a limit */                 \
 	F(raw, versions)  /* [version, ...] beside rows, where the table has them; else nil */
 
+/* The server's status flags, as the protocol's OK packet has them: the field `status` of a stmt. */
+enum server_status {
+	STATUS_IN_TRANS = 1,
+	STATUS_AUTOCOMMIT = 2,
+	STATUS_MORE_RESULTS = 8,
+	STATUS_CURSOR_EXISTS = 64, /* rows come when they are fetched */
+	STATUS_LAST_ROW_SENT = 128,
+	STATUS_NO_BACKSLASH_ESCAPES = 512,
+	STATUS_METADATA_CHANGED = 1024,
+	STATUS_PS_OUT_PARAMS = 4096,
+	STATUS_IN_TRANS_READONLY = 8192,
+	STATUS_SESSION_STATE_CHANGED = 16384,
+	STATUS_ANSI_QUOTES = 32768,
+};
+
 enum session_event {
 	SESSION_OPENED = 0,
 	SESSION_CLOSED = 1,

@@ -41,12 +41,11 @@ void end_txn(struct mvcc *m, uint32_t txn)
  * next statement does). */
 static void judge_implicit_begin(struct mvcc *m, uint32_t txn)
 {
-	enum { IN_TRANS = 1, AUTOCOMMIT = 2 };
 	const struct record_stmt *r = &m->schedule->stmts[m->now_stmt].in->record;
 	const struct plan *plan = m->now_plan;
 
 	if (!plan->unsupported && (plan->reads || plan->writes) && m->now_txn == txn && !r->error &&
-		(r->status & (IN_TRANS | AUTOCOMMIT)) == (IN_TRANS | AUTOCOMMIT))
+		r->status & STATUS_IN_TRANS && r->status & STATUS_AUTOCOMMIT)
 		note_add(m, NOTE_NO_AUTOCOMMIT, STORE_NONE, STORE_NONE, NULL);
 }
 

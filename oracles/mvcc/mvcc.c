@@ -208,7 +208,6 @@ static void doubt_levels(struct mvcc *m)
  * EXECUTE whose text is known here. */
 static void find_mixed(struct mvcc *m)
 {
-	enum { IN_TRANS = 1 };
 	const struct schedule *s = m->schedule;
 	bool *looked = mem_zero(s->txn_count + 1, sizeof(*looked));
 
@@ -226,7 +225,7 @@ static void find_mixed(struct mvcc *m)
 		uint32_t txn = s->stmts[i].txn;
 
 		if (txn == SCHEDULE_NONE || !looked[txn] || s->txns[txn].autocommit ||
-			!(r->error || r->status & IN_TRANS))
+			!(r->error || r->status & STATUS_IN_TRANS))
 			continue;
 		m->store.txns[txn + 1].mixed |= plan_mixes(m->runs[i].plan) && !refused_whole(m->runs[i].plan, r);
 	}
@@ -285,7 +284,7 @@ static void find_mixes(struct mvcc *m)
 
 static void make_plans(struct mvcc *m)
 {
-	enum { AUTOCOMMIT = 2, COMMAND_PREPARE = 0x16 };
+	enum { COMMAND_PREPARE = 0x16 };
 	size_t count = m->schedule->execution->session_count;
 	bool *off = mem_zero(count + 1, sizeof(*off)), *opened = mem_zero(count + 1, sizeof(*opened));
 	struct session_settings *settings = mem_zero(count + 1, sizeof(*settings));
@@ -324,7 +323,7 @@ static void make_plans(struct mvcc *m)
 		/* With autocommit off, the first statement of a transaction keeps its locks when it
 		 * fails, and no answer tells of that transaction. */
 		if (!stmt->in->record.error)
-			off[stmt->in->session] = !(stmt->in->record.status & AUTOCOMMIT);
+			off[stmt->in->session] = !(stmt->in->record.status & STATUS_AUTOCOMMIT);
 		else
 			m->any_ddl |= off[stmt->in->session] && stmt->txn_events &&
 				      stmt->txn_events->event == TXN_END;

@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "trace/record.h" /* enum server_status */
+
 enum {
 	PROTO_HEAD_SIZE = 4,
 	PROTO_PAYLOAD_MAX = 0xffffff, /* a packet of this length is continued by the next one */
@@ -70,20 +72,6 @@ enum {
 	CMD_RESET_CONNECTION = 0x1f,
 	CMD_CLONE = 0x20,
 	CMD_STMT_BULK_EXECUTE = 0xfa,
-};
-
-enum {
-	STATUS_IN_TRANS = 1,
-	STATUS_AUTOCOMMIT = 2,
-	STATUS_MORE_RESULTS = 8,
-	STATUS_CURSOR_EXISTS = 64,
-	STATUS_LAST_ROW_SENT = 128,
-	STATUS_NO_BACKSLASH_ESCAPES = 512,
-	STATUS_METADATA_CHANGED = 1024,
-	STATUS_PS_OUT_PARAMS = 4096,
-	STATUS_IN_TRANS_READONLY = 8192,
-	STATUS_SESSION_STATE_CHANGED = 16384,
-	STATUS_ANSI_QUOTES = 32768,
 };
 
 /* Column and parameter types. */
