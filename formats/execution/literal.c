@@ -69,14 +69,18 @@ void execution_quote_name(struct buf *out, struct span name)
 }
 
 /* A date or time as a literal of its type; false: it is no such day, of which some sql_modes take
- * no literal. */
+ * no literal, or no date at all (a trace comes from outside). */
 static bool put_moment(const struct value *value, enum execution_moments moments, struct buf *out)
 {
 	enum { MONTH = 5, DAY = 8, DAY_END = 10 }; /* 2024-01-02 */
 	struct span text = value->bytes;
-	bool micros = moments == MOMENTS_MICROS && value->type != VALUE_DATE &&
-		      !memchr(text.ptr, '.', text.len);
+	bool micros = moments == MOMENTS_MICROS && value->type != VALUE_DATE;
 
+	for (size_t i = 0; i < text.len; i++) {
+		if (!strchr("0123456789-: .", text.ptr[i]) || !text.ptr[i])
+			return false;
+		micros = micros && text.ptr[i] != '.';
+	}
 	if (value->type != VALUE_TIME && (text.len < DAY_END || memcmp(text.ptr, "0000", 4) == 0 ||
 						 memcmp(text.ptr + MONTH, "00", 2) == 0 ||
 						 memcmp(text.ptr + DAY, "00", 2) == 0))

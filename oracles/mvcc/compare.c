@@ -28,7 +28,7 @@ static bool told_as_it_is(struct span columns, uint32_t column, struct span text
 	struct mp mp = mp_over(columns), inner;
 	uint32_t count, charset;
 
-	if (!columns.ptr || (text_is_ascii(text) && !memchr(text.ptr, '?', text.len)))
+	if (!columns.ptr || !text.len || (text_is_ascii(text) && !memchr(text.ptr, '?', text.len)))
 		return true;
 	count = mp_array(&mp);
 	for (uint32_t i = 0; i < column && i < count; i++)
