@@ -469,10 +469,14 @@ static bool look_of(struct mvcc *m, struct look *look)
 	look->high = now->seq;
 	if (mode == READ_CURRENT || m->now_autocommit || m->now_level != LEVEL_REPEATABLE_READ)
 		return true;
+	/* One that failed before it may have begun it, and more before that. */
+	if (s->txns[txn].after_failed)
+		return false;
 	/* The transaction's read view: from its first statement that may make it, at the latest by the first that
 	 * surely does. */
 	look->low = UINT64_MAX;
-	for (uint32_t i = 0; i <= m->now_stmt; i++) {
+	for (uint32_t i = s->txns[txn].first_stmt; i != EXECUTION_NONE && i <= m->now_stmt;
+		i = s->stmts[i].in->next_in_session) {
 		const struct record_stmt *r = &s->stmts[i].in->record;
 		const struct plan *plan = m->runs[i].plan;
 		bool begins = false, ends = false;
@@ -481,9 +485,6 @@ static bool look_of(struct mvcc *m, struct look *look)
 			begins |= e->txn == txn && e->event == TXN_BEGIN && begins_view(m, txn);
 			ends |= e->txn == txn && e->event == TXN_ROLLBACK_TO;
 		}
-		/* One that failed before it may have begun it, and more before that. */
-		if (s->stmts[i].txn != SCHEDULE_NONE && s->txns[s->stmts[i].txn].goes_on == txn)
-			return false;
 		if (s->stmts[i].txn != txn && !begins && !ends)
 			continue;
 		/* May have taken the read view away (roll_back_to in events.c). */

@@ -30,7 +30,8 @@ static uint32_t txn_at(struct maker *maker, uint64_t number)
 	if (*slot == MAP_NONE) {
 		MEM_RESERVE(s->txns, s->txn_count + 1, s->txn_capacity);
 		*slot = (uint32_t)s->txn_count++;
-		s->txns[*slot] = (struct schedule_txn){.number = number, .goes_on = SCHEDULE_NONE};
+		s->txns[*slot] = (struct schedule_txn){
+			.number = number, .goes_on = SCHEDULE_NONE, .first_stmt = EXECUTION_NONE};
 	}
 	return *slot;
 }
@@ -62,6 +63,8 @@ static void take_stmt(struct maker *maker, uint32_t index)
 		.txn = txn_at(maker, in->record.txn),
 		.text = text_of(s, in),
 		.result = in->set_count ? &in->sets[0] : NULL};
+	if (s->stmts[index].txn != SCHEDULE_NONE && s->txns[s->stmts[index].txn].first_stmt == EXECUTION_NONE)
+		s->txns[s->stmts[index].txn].first_stmt = index;
 }
 
 /* A statement has few events: the list is walked. */
@@ -133,7 +136,6 @@ static void take_txn(struct maker *maker, const struct execution_txn *in)
  * transaction. */
 static void find_going_on(struct schedule *s, const struct execution_session *session)
 {
-	enum { AUTOCOMMIT = 2 };
 	uint32_t failed = SCHEDULE_NONE; /* the transaction of the one before */
 	bool autocommit = true;
 
@@ -143,15 +145,17 @@ static void find_going_on(struct schedule *s, const struct execution_session *se
 		uint32_t txn = s->stmts[i].txn;
 		bool fails = txn != SCHEDULE_NONE && s->txns[txn].autocommit && r->error;
 
-		if (!r->error)
-			autocommit = r->status & AUTOCOMMIT;
+		if (!r->error && !(r->flags & STMT_NO_REPLY))
+			autocommit = r->status & STATUS_AUTOCOMMIT;
 		if (txn == SCHEDULE_NONE)
 			continue;
 		if (failed != SCHEDULE_NONE &&
 			(fails ? !autocommit
 			       : !s->txns[txn].autocommit && s->txns[failed].begin_seq >=
-								     s->txns[txn].begin_seq))
+								     s->txns[txn].begin_seq)) {
 			s->txns[failed].goes_on = txn;
+			s->txns[txn].after_failed = true;
+		}
 		failed = fails ? txn : SCHEDULE_NONE;
 	}
 }

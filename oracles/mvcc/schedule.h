@@ -26,6 +26,8 @@ struct schedule_txn {
 	uint64_t end_at;   /* when that was noticed */
 	uint64_t end_seq;  /* of the record that tells of its end; 0: none */
 	uint64_t begin_seq;
+	uint32_t first_stmt;
+	bool after_failed; /* one goes on with it */
 	uint32_t goes_on;  /* of one statement that failed without autocommit: the session's next,
 			      which may be the same;  SCHEDULE_NONE: none */
 	uint8_t mixed;     /* enum txn_mixed */
