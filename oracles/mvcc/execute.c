@@ -1012,8 +1012,7 @@ static bool set_aside(struct mvcc *m, uint32_t index)
 		return true;
 	}
 	if (plan->harmless || !(plan->reads || plan->writes || plan->query)) {
-		/* Queries in SET and DO lock what they read (seen on all servers, at all levels).
-		 */
+		/* Queries in SET and DO lock what they read (seen on all servers, at all levels). */
 		if (plan->peeks && m->now_txn != STORE_NONE) {
 			touch_tables(m);
 			assume_view(m);

@@ -57,10 +57,10 @@ static void set(struct mvcc *m, struct prepared **list, const struct prepared *v
 static void forget_variables(struct prepared *list)
 {
 	for (; list; list = list->next) {
-		if (list->variable)
-			list->text = list->literal = SPAN_NONE;
-		if (list->variable)
-			list->known = false;
+		if (!list->variable)
+			continue;
+		list->text = list->literal = SPAN_NONE;
+		list->known = false;
 	}
 }
 

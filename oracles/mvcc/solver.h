@@ -90,7 +90,8 @@ struct plan {
 	bool writes;   /* INSERT, REPLACE, UPDATE, DELETE */
 	bool ddl;      /* changes definitions, or locks tables */
 	bool harmless; /* touches no rows: transaction control, SET of what does not matter ... */
-	bool peeks;    /* harmless, but may make a read view: DO, SET @a = (SELECT ...), EXPLAIN */
+	bool peeks;    /* harmless, but may make a read view and lock what it reads: DO, SET @a = (SELECT ...),
+			  EXPLAIN, SHOW */
 	bool redefines; /* changes the definition of the tables that it names */
 	bool commits;   /* commits the open transaction before anything else */
 	bool foreign;   /* its text is another one to the server */

@@ -306,7 +306,7 @@ void store_rollback(struct store *store, uint32_t txn, uint32_t event)
 	end(store, txn, STORE_ABORTED, event);
 }
 
-enum { SAVEPOINT_HASHES = 4096 };
+enum { SAVEPOINT_HASHES = 256 }; /* few transactions have more than a handful */
 
 /* Where those with the name's hash begin; made where there are none yet. */
 static struct store_savepoint **savepoints_like(struct store *store, uint32_t txn, struct span name)
