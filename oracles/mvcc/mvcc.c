@@ -47,6 +47,7 @@ static void open_env(struct mvcc *m)
 		.collation = m->env.collation_connection,
 		.no_foreign_checks = execution_variable(s, "foreign_key_checks").ptr &&
 				     !execution_is_on(s, "foreign_key_checks"),
+		.engine = m->engine,
 		.step = numbers_step(s)};
 	m->first = m->start;
 	m->source = (struct eval_source){table_named, rows_of, m};

@@ -858,6 +858,8 @@ static struct plan *new_plan(
 	plan->foreign = text_is_foreign(plan->text, plan->width);
 	plan->zoned = settings->zoned;
 	plan->no_foreign_checks = settings->no_foreign_checks;
+	plan->engine = settings->engine;
+	m->has_si |= plan->engine == ENGINE_INNODB_SI;
 	plan->step = settings->step;
 	plan->variables = arena_copy(&m->plans_arena, variables_named(m, settings, text));
 	settings_apply(m, plan);
@@ -964,6 +966,7 @@ const struct plan *plan_of(
 			plan->collation == settings->collation && plan->width == settings->width &&
 			plan->zoned == settings->zoned && plan->step == settings->step &&
 			plan->no_foreign_checks == settings->no_foreign_checks &&
+			plan->engine == settings->engine &&
 			span_eq(plan->variables, variables) &&
 			span_eq(plan->temporary, settings->temporary))
 			return plan;

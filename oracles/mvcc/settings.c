@@ -167,6 +167,7 @@ void settings_apply(struct mvcc *m, const struct plan *plan)
 	m->env.database = plan->database;
 	m->env.mode = plan->eval_mode;
 	m->no_foreign_checks = plan->no_foreign_checks;
+	m->engine = plan->engine;
 	m->env.literals_uncertain = plan->collation == COLLATION_NONE;
 	m->env.collation_connection =
 		plan->collation == COLLATION_NONE ? m->start.collation : plan->collation;
@@ -346,19 +347,41 @@ static bool is_default(const struct sql_expr *value)
 	return value->kind == SQL_EXPR_DEFAULT;
 }
 
-/* foreign_key_checks: on or off; false: cannot be told. */
-static bool set_checks(const struct mvcc *m, struct session_settings *s, const struct sql_expr *value)
+/* On or off; false: cannot be told. */
+static bool read_switch(const struct sql_expr *value, bool by_default, bool *on)
 {
 	struct span word = word_of(value);
 
 	if (is_default(value))
-		s->no_foreign_checks = m->start.no_foreign_checks;
+		*on = by_default;
 	else if (span_eq_str(word, "1") || span_ieq_str(word, "on") || span_ieq_str(word, "true"))
-		s->no_foreign_checks = false;
+		*on = true;
 	else if (span_eq_str(word, "0") || span_ieq_str(word, "off") || span_ieq_str(word, "false"))
-		s->no_foreign_checks = true;
+		*on = false;
 	else
 		return false;
+	return true;
+}
+
+static bool set_checks(const struct mvcc *m, struct session_settings *s, const struct sql_expr *value)
+{
+	bool on;
+
+	if (!read_switch(value, !m->start.no_foreign_checks, &on))
+		return false;
+	s->no_foreign_checks = !on;
+	return true;
+}
+
+/* Each statement asks for it anew, in an open transaction as well (seen on 10.11 and 11.8). */
+static bool set_snapshots(const struct mvcc *m, struct session_settings *s, const struct sql_expr *value)
+{
+	bool on;
+
+	if (m->start.engine == ENGINE_TIDB ||
+		!read_switch(value, m->start.engine == ENGINE_INNODB_SI, &on))
+		return false;
+	s->engine = on ? ENGINE_INNODB_SI : ENGINE_INNODB;
 	return true;
 }
 
@@ -395,6 +418,8 @@ bool settings_variable(const struct mvcc *m, const struct session_settings *s,
 		return false;
 	if (span_ieq_str(item->name, "foreign_key_checks"))
 		return set_checks(m, out, item->value);
+	if (span_ieq_str(item->name, "innodb_snapshot_isolation"))
+		return set_snapshots(m, out, item->value);
 	if (span_ieq_str(item->name, "auto_increment_increment"))
 		return set_step(m, out, item->value);
 	return false;

@@ -58,6 +58,7 @@ struct plan {
 	uint16_t collation;           /* COLLATION_NONE: not known */
 	enum text_width width;
 	bool zoned, no_foreign_checks;
+	enum mvcc_engine engine;
 	uint32_t step;
 	struct plan *next;           /* of the same hash */
 	const struct sql_stmt *stmt; /* NULL: does not parse */
@@ -252,6 +253,7 @@ struct session_settings {
 	bool has_number;
 	bool odd; /* it has set what is not modelled */
 	bool no_foreign_checks;
+	enum mvcc_engine engine; /* a session of MariaDB may set innodb_snapshot_isolation for itself */
 	uint32_t step; /* from one AUTO_INCREMENT value to the next; 0: not known */
 };
 
@@ -259,7 +261,8 @@ struct mvcc {
 	const struct schedule *schedule;
 	const struct mvcc_options *options;
 	struct verdict *verdict;
-	enum mvcc_engine engine;
+	enum mvcc_engine engine; /* of the statement that is executed */
+	bool has_si;             /* a session has ENGINE_INNODB_SI */
 	struct store store;
 	struct arena plans_arena, scratch;
 	struct eval_env env;

@@ -158,6 +158,17 @@ def test_settings_are_followed():
         assert found["verdict"] == "ok" and found["coverage"]["decided"] == 17, found["coverage"]
 
 
+def test_a_session_sets_snapshot_isolation():
+    """SET innodb_snapshot_isolation holds from the next statement on, in an open transaction as well: error 1020 to who
+    has it on, and the newest row to who has it off."""
+    for server, documented in (("10.11", 2), ("11.8", 1)):
+        found = check(os.path.join(HERE, "recorded", "snapshots-by-session-%s.itr" % server),
+                      "--oracle=mvcc")
+        assert [f["class"] for f in found["findings"]] == ["current-write"] * documented, found["findings"]
+        assert found["coverage"]["decided"] == 10, found["coverage"]
+        assert found["coverage"]["undecided"] == found["coverage"]["unsupported"] == 0, found
+
+
 def test_the_alias_of_a_new_row_is_no_target():
     """MySQL: values (...) as n on duplicate key update price = n.price, stock = p.stock + n.stock."""
     found = check(os.path.join(HERE, "recorded", "rules", "alias-of-new-row-mysql.itr"), "--oracle=mvcc")
