@@ -123,6 +123,8 @@ static bool counts_characters(const struct node *n)
 {
 	const struct sql_expr *e = n->expr;
 
+	if (e && e->kind == SQL_EXPR_SUBQUERY && n->type.collation == COLLATION_BINARY)
+		return type_is_string(&n->type); /* what it has of them is not seen from here */
 	if (!e || !type_is_string(&n->type) || n->type.collation != COLLATION_BINARY ||
 		(e->kind != SQL_EXPR_CALL && e->kind != SQL_EXPR_TRIM && !n->type.merged))
 		return false;

@@ -682,6 +682,9 @@ struct node *compile_negate(struct compiler *c, const struct sql_expr *e, struct
 	if (n->type.kind == EVAL_T_INT && n->type.is_unsigned && arg->expr &&
 		arg->expr->kind == SQL_EXPR_SUBQUERY)
 		return compile_unsupported(c, "the negative of an unsigned subquery");
+	/* A DECIMAL, and of too few digits where a table keeps it: -(-0x2345) is 999 there. */
+	if (c->env->flavour == SQL_MARIADB && arg->fn == run_negate && arg->args[0]->type.hybrid)
+		return compile_unsupported(c, "the negative of a hexadecimal literal's negative");
 	/* MariaDB makes it a DECIMAL where the constant has no negative in BIGINT. */
 	if (n->type.kind == EVAL_T_INT && arg->constant) {
 		struct eval_outcome outcome = {0};
@@ -691,7 +694,9 @@ struct node *compile_negate(struct compiler *c, const struct sql_expr *e, struct
 
 		if (run.failed && outcome.status == EVAL_ERROR) /* it is asked for here */
 			return compile_error(c, outcome.error, outcome.reason);
-		if (!run.failed && v.kind != EVAL_NULL) {
+		if (run.failed)
+			return compile_unsupported(c, outcome.reason);
+		if (v.kind != EVAL_NULL) {
 			v = to_integer(&run, &arg->type, &v);
 			uint64_t least = (uint64_t)INT64_MAX + 1;
 

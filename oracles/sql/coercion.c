@@ -277,6 +277,13 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 			compile_unsupported(c, "a literal with bytes that are no characters");
 			return false;
 		}
+		/* And is bytes again in some functions: CONCAT(RPAD(0xb5, 5, latin1), utf8) has a '?'. */
+		if (args[i]->literal && args[i]->u.value.kind == EVAL_STRING &&
+			args[i]->type.collation == COLLATION_BINARY && coll != COLLATION_BINARY &&
+			coercibility && !text_is_ascii(args[i]->u.value.s)) {
+			compile_unsupported(c, "a literal of bytes beyond ASCII in a text");
+			return false;
+		}
 	}
 	/* Text of a wider set is made narrower where nothing is lost (error 1267 otherwise). */
 	for (uint32_t i = 0; i < count && charset_max_bytes(collation_charset(coll)) == 1 &&

@@ -526,9 +526,6 @@ struct node *compile_case(struct compiler *c, const struct sql_expr *e)
 		n->args[i] = compile_value(c, w->when);
 		if (!n->args[i])
 			return NULL;
-		if (n->aux && !comparison_of(c, n->args[0], n->args[i], &how[i]))
-			return NULL;
-		how[i].year = 0; /* no constant is made one */
 		i++;
 		n->args[i] = compile_value(c, w->then);
 		if (!n->args[i])
@@ -540,6 +537,12 @@ struct node *compile_case(struct compiler *c, const struct sql_expr *e)
 		if (!n->args[i])
 			return NULL;
 		result[results++] = n->args[i];
+	}
+	/* What is wrong with one of them is said before what is wrong between them. */
+	for (i = n->aux; n->aux && i + 1 < n->arg_count; i += 2) {
+		if (!comparison_of(c, n->args[0], n->args[i], &how[i]))
+			return NULL;
+		how[i].year = 0; /* no constant is made one */
 	}
 	n->u.data = how;
 	if (!merge_types(c, result, results, "case", &n->type))

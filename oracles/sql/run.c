@@ -997,17 +997,20 @@ static bool scales_known(const struct eval_query *q, const struct output *out)
 	return true;
 }
 
-/* MariaDB's temporary table has less room for a DOUBLE than its digits need, and no negative zero. */
-static bool doubles_known(const struct eval_query *q, const struct run *run, const struct output *out)
+/* MariaDB's temporary table has less room for a DOUBLE than its digits need, and no negative zero; of a
+ * DECIMAL UNSIGNED no negative, which `du1 - du2` may be. */
+static bool numbers_known(const struct eval_query *q, const struct run *run, const struct output *out)
 {
 	for (uint32_t k = 0; k < q->column_count && q->buffered && run->env->flavour == SQL_MARIADB; k++) {
-		if (q->kind != QUERY_SELECT || q->types[k].kind != EVAL_T_DOUBLE || q->items[k]->column)
+		if (q->kind != QUERY_SELECT || !type_is_number(&q->types[k]) || q->items[k]->column)
 			continue;
 		for (size_t i = 0; i < out->count; i++) {
 			const struct eval_value *v = &out->rows[i][k];
 
 			if (v->kind == EVAL_DOUBLE &&
 				(fabs(v->d) >= 1e15 || (v->d == 0 && signbit(v->d))))
+				return false;
+			if (v->kind == EVAL_DECIMAL && v->dec->neg && q->types[k].is_unsigned)
 				return false;
 		}
 	}
@@ -1024,8 +1027,8 @@ static bool finish(
 		run_unsupported(run, "MySQL: IF or CASE of several scales through a temporary table");
 		return false;
 	}
-	if (!doubles_known(q, run, out)) {
-		run_unsupported(run, "a DOUBLE that a temporary table prints otherwise");
+	if (!numbers_known(q, run, out)) {
+		run_unsupported(run, "a number that a temporary table keeps otherwise");
 		return false;
 	}
 	memset(r, 0, sizeof(*r));

@@ -133,6 +133,16 @@ static bool two_dots(struct span s)
 	return first && memchr(first + 1, '.', (size_t)(s.ptr + s.len - first - 1));
 }
 
+/* '1e 4', whose exponent DECIMALs have and integers have not. */
+static bool blank_exponent(struct span s)
+{
+	for (size_t i = 0; i + 2 < s.len; i++) {
+		if ((s.ptr[i] | 32) == 'e' && is_blank(s.ptr[i + 1]))
+			return true;
+	}
+	return false;
+}
+
 static bool in_range(const struct eval_type *t, wide w)
 {
 	return w >= int_min(t) && w <= int_max(t);
@@ -168,6 +178,8 @@ static struct eval_value store_int(struct storing *s, const struct eval_value *v
 			return store_wide(s, i.u);
 		}
 		read = read_number(v->s, &d, &overflow);
+		if (read && blank_exponent(v->s))
+			return run_unsupported(s->run, "an exponent behind a blank stored as an integer");
 		if (read == 0)
 			complain(s, 1366, "not an integer");
 		else if (read == 2 && two_dots(v->s)) /* MariaDB takes '1.6.5' for 16 */
@@ -349,8 +361,11 @@ static struct eval_value store_text(struct storing *s, const struct eval_value *
 		if (v->kind == EVAL_DOUBLE) /* the server tries to print it shorter */
 			return run_unsupported(s->run, "a DOUBLE longer than its column");
 
-		while (!binary && !s->type->blob && end > fits && text.ptr[end - 1] == ' ')
+		while (!binary && end > fits && is_blank(text.ptr[end - 1]))
 			end--;
+		if (end > fits && text.ptr[end - 1] == (char)0xa0 && v->kind == EVAL_STRING &&
+			collation_charset(v->collation) == CHARSET_LATIN1)
+			return run_unsupported(s->run, "a long text that ends in a no-break space");
 		if (end == fits) {
 			if (!s->type->fixed)
 				outcome_warn(s->run->outcome, 1265); /* blanks: a note */
