@@ -116,7 +116,7 @@ static uint16_t database_collation(struct mvcc *m)
 
 static bool default_engine(const struct mvcc *m)
 {
-	return !m->odd_definitions &&
+	return !m->odd_engine &&
 	       span_ieq_str(execution_variable(m->schedule->execution, "default_storage_engine"), "InnoDB");
 }
 
@@ -238,7 +238,7 @@ static void create_table(const struct naming *n, const struct sql_create_table *
 	if (create->temporary)
 		return;
 	if (create->if_not_exists && (table_of(n, &create->table) != STORE_NONE || r->warnings ||
-					     m->odd_definitions))
+					     m->odd_notes))
 		return; /* it was there, or may have been */
 	if (!database.ptr) {
 		lose(n, &create->table);
@@ -386,11 +386,12 @@ static void change_index(const struct naming *n, const struct sql_stmt *stmt)
 static void follow_set(struct mvcc *m, const struct sql_set *set)
 {
 	for (const struct sql_set_item *item = set->items; item; item = item->next) {
-		if (item->kind == SQL_SET_VARIABLE &&
-			(span_ieq_str(item->name, "default_storage_engine") ||
-				span_ieq_str(item->name, "storage_engine") ||
-				span_ieq_str(item->name, "sql_notes")))
-			m->odd_definitions = true;
+		if (item->kind != SQL_SET_VARIABLE)
+			continue;
+		if (span_ieq_str(item->name, "default_storage_engine") ||
+			span_ieq_str(item->name, "storage_engine"))
+			m->odd_engine |= !item->value || !span_ieq_str(settings_word(item->value), "innodb");
+		m->odd_notes |= span_ieq_str(item->name, "sql_notes");
 	}
 }
 

@@ -54,6 +54,41 @@ static bool all_came(struct mvcc *m, const struct plan *plan, size_t row_count)
 	       m->schedule->stmts[m->now_stmt].in->record.affected == row_count;
 }
 
+/* Did anybody else do something while the statement was under way? */
+static bool is_alone(const struct mvcc *m)
+{
+	uint32_t next = m->runs[m->now_stmt].begin_event + 1;
+
+	for (size_t i = 0; i < m->in_flight_count; i++) {
+		if (m->in_flight[i] != m->now_stmt)
+			return false;
+	}
+	return next < m->schedule->event_count && m->schedule->events[next].kind == EVENT_ANSWERED &&
+	       m->schedule->events[next].index == m->now_stmt;
+}
+
+/* Does the server number all rows of a query, one after the other?  With innodb_autoinc_lock_mode 0 and 1 nobody else
+ * takes numbers meanwhile, with 2 others may (MySQL manual, "AUTO_INCREMENT Handling in InnoDB"). */
+static bool numbers_in_turn(
+	const struct mvcc *m, const struct plan *plan, const struct eval_table *def, const struct eval_rows *rows)
+{
+	const struct sql_insert *insert = plan->stmt->u.insert;
+	struct span mode = execution_variable(m->schedule->execution, "innodb_autoinc_lock_mode");
+	uint32_t column = 0;
+
+	while (column < def->column_count && !def->columns[column].auto_increment)
+		column++;
+	if (column == def->column_count || !insert->query || insert->on_duplicate || insert->returning ||
+		insert->flags & SQL_DML_IGNORE || plan->stmt->kind == SQL_STMT_REPLACE || plan->firing ||
+		m->body_depth || m->schedule->stmts[m->now_stmt].in->record.error)
+		return false;
+	for (size_t i = 0; i < rows->count; i++) {
+		if (rows->row[i][column].kind != EVAL_NULL)
+			return false;
+	}
+	return span_eq_str(mode, "0") || span_eq_str(mode, "1") || is_alone(m);
+}
+
 /* What the server said is the number of the first row that it numbered and inserted.  A number that was given to a
  * row which is left out or becomes an update is taken back (handler::restore_auto_increment; seen on all
  * releases), so that the rows that come have numbers one after the other.  Where none of them came, the number in
@@ -72,7 +107,7 @@ static bool first_autoinc(struct mvcc *m, const struct plan *plan, size_t row_co
 	/* Which row of the answer it is can be said where all come, or there is one. */
 	if (!told && (row_count == 1 || !(insert->flags & SQL_DML_IGNORE)))
 		told = returning_number(m, plan, a->tried);
-	if (told && (row_count == 1 || (step && all_came(m, plan, row_count)))) {
+	if (told && (row_count == 1 || (step && (a->in_turn || all_came(m, plan, row_count))))) {
 		*next = told;
 		return true;
 	}
@@ -588,6 +623,15 @@ static bool order_many(struct mvcc *m, const struct store_table *table, struct e
 	return true;
 }
 
+static bool all_the_same(const struct eval_table *def, const struct eval_rows *rows)
+{
+	for (size_t i = 1; i < rows->count; i++) {
+		if (!same_row(def, rows->row[0], rows->row[i]))
+			return false;
+	}
+	return true;
+}
+
 enum { ORDER_ROWS_MAX = 4 };
 
 /* A query's rows come in an order that is not known.  Where it matters each is tried. */
@@ -604,7 +648,7 @@ static bool order_rows(struct mvcc *m, const struct plan *plan, struct store_tab
 		if (key_is_partial(table->uniques[u]))
 			return true; /* unsupported in any order */
 	}
-	if (!rows_refer(m, table, rows) &&
+	if (!(a->in_turn && !all_the_same(table->def, rows)) && !rows_refer(m, table, rows) &&
 		!(table->in_order && plan->stmt->kind == SQL_STMT_REPLACE) && /* cascades */
 		(!(insert->on_duplicate || insert->flags & SQL_DML_IGNORE ||
 			 plan->stmt->kind == SQL_STMT_REPLACE) ||
@@ -714,6 +758,7 @@ void write_insert(struct mvcc *m, const struct plan *plan, struct write_answer *
 	}
 	a->matched = rows.count;
 	a->given = rows;
+	a->in_turn = numbers_in_turn(m, plan, def, &rows);
 	if (!order_rows(m, plan, table, &rows, a))
 		return;
 	m->now_asked = ASKED_ONCE;

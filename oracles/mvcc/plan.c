@@ -31,7 +31,7 @@ const struct eval_table *table_named(void *ctx, const struct sql_table_name *nam
 	struct mvcc *m = ctx;
 	uint32_t table = solver_table(m, database_or_current(m, name->db), name->name);
 
-	return table == STORE_NONE ? NULL : m->store.tables[table].def;
+	return table == STORE_NONE ? sequence_named(m, name->name) : m->store.tables[table].def;
 }
 
 struct table_walk {
@@ -41,6 +41,18 @@ struct table_walk {
 	bool temporary; /* a table of the session's own was named */
 	bool bare;      /* ... one that has no triggers, whatever it is like */
 };
+
+/* A table of numbers, where its rows are only read: not one whose rows are locked, or joined to those that change. */
+static bool reads_sequence(
+	const struct table_walk *walk, const struct sql_table_name *name, enum sql_access_kind access)
+{
+	const struct sql_stmt *stmt = walk->plan->stmt;
+
+	return access == SQL_TABLE_READ && !sql_stmt_locking_read(stmt) &&
+	       (stmt->kind != SQL_STMT_UPDATE ||
+		       (stmt->u.update->tables->kind == SQL_TABLE_NAME && !stmt->u.update->tables->next)) &&
+	       (stmt->kind != SQL_STMT_DELETE || !stmt->u.del->targets) && sequence_named(walk->m, name->name);
+}
 
 static void see_table(void *ctx, const struct sql_table_name *name, const struct sql_table_ref *ref,
 	enum sql_access_kind access)
@@ -63,6 +75,8 @@ static void see_table(void *ctx, const struct sql_table_name *name, const struct
 		plan->unsupported = "tables whose definition is not known";
 		return;
 	}
+	if (table == STORE_NONE && reads_sequence(walk, name, access))
+		return;
 	if (table == STORE_NONE || !walk->m->store.tables[table].def) {
 		/* A view, or a table that has triggers. */
 		plan->elsewhere = true;
@@ -336,9 +350,7 @@ static bool stored_call(void *ctx, const struct sql_expr *e)
 
 static bool set_value_is_one_of(const struct sql_expr *value, const char *const *words)
 {
-	struct span word = value->kind == SQL_EXPR_LITERAL  ? value->u.literal.text
-			   : value->kind == SQL_EXPR_COLUMN ? value->u.column.name
-							    : SPAN_NONE;
+	struct span word = settings_word(value);
 
 	for (; word.ptr && *words; words++) {
 		if (span_ieq_str(word, *words))

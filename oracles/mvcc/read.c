@@ -367,7 +367,7 @@ bool rows_of(void *ctx, const struct eval_table *def, const struct sql_table_ref
 	struct gathered *g;
 
 	if (!table)
-		return false;
+		return sequence_rows(m, def, out);
 	if (m->now_plan->outer && ref != m->now_plan->outer &&
 		m->now_level < LEVEL_SERIALIZABLE)
 		mode = READ_SNAPSHOT;

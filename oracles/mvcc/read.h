@@ -44,6 +44,10 @@ bool row_matches(struct mvcc *m, const struct eval_value *row, enum eval_truth *
 /* For struct eval_source. */
 bool rows_of(void *ctx, const struct eval_table *table, const struct sql_table_ref *ref,
 	struct eval_rows *out);
+/* A table of numbers of this name; NULL: it is none. */
+const struct eval_table *sequence_named(struct mvcc *m, struct span name);
+/* False: it is no such table. */
+bool sequence_rows(const struct mvcc *m, const struct eval_table *def, struct eval_rows *out);
 const struct eval_table *table_named(void *ctx, const struct sql_table_name *name);
 
 #endif

@@ -86,7 +86,7 @@ uint16_t settings_collation_named(struct span name)
 	return only_utf8mb4(collation_find(name));
 }
 
-static struct span word_of(const struct sql_expr *value)
+struct span settings_word(const struct sql_expr *value)
 {
 	return value->kind == SQL_EXPR_LITERAL  ? value->u.literal.text
 	       : value->kind == SQL_EXPR_COLUMN ? value->u.column.name
@@ -98,7 +98,7 @@ bool settings_collation(const struct mvcc *m, const struct session_settings *s,
 {
 	bool charset = item->kind != SQL_SET_VARIABLE ||
 		       span_ieq_str(item->name, "character_set_connection");
-	struct span word = item->value ? word_of(item->value) : SPAN_NONE;
+	struct span word = item->value ? settings_word(item->value) : SPAN_NONE;
 
 	*out = *s;
 	/* It is never wider than it was, as that of the connection may be narrower. */
@@ -350,7 +350,7 @@ static bool is_default(const struct sql_expr *value)
 /* On or off; false: cannot be told. */
 static bool read_switch(const struct sql_expr *value, bool by_default, bool *on)
 {
-	struct span word = word_of(value);
+	struct span word = settings_word(value);
 
 	if (is_default(value))
 		*on = by_default;
@@ -388,7 +388,7 @@ static bool set_snapshots(const struct mvcc *m, struct session_settings *s, cons
 static bool set_step(const struct mvcc *m, struct session_settings *s, const struct sql_expr *value)
 {
 	enum { STEP_MAX = 65535 };
-	struct span word = word_of(value);
+	struct span word = settings_word(value);
 	uint32_t step = 0;
 
 	if (is_default(value)) {

@@ -281,6 +281,7 @@ struct mvcc {
 	size_t note_count, note_capacity;
 	uint32_t noted[NOTE_COUNT]; /* notes by kind */
 	struct programs *programs;
+	struct sequence *sequences; /* those that were named (sequence.c) */
 	struct foreign *foreigns;
 	size_t foreign_count, foreign_capacity;
 	uint32_t *children; /* tables with foreign keys, of the first children_seen */
@@ -294,7 +295,8 @@ struct mvcc {
 	struct map label_heads; /* hash of a name to the first */
 	uint32_t label_state; /* counts their changes */
 	enum { SCENARIO_UNREAD, SCENARIO_PLAIN, SCENARIO_OTHER } scenario; /* does it name databases? */
-	bool odd_definitions; /* somebody has set what new tables that say nothing are like */
+	bool odd_engine; /* somebody has set of which engine new tables are that say nothing */
+	bool odd_notes;  /* ... that nothing is said of a table that was there */
 	bool any_ddl;
 	bool any_dirty; /* a transaction at READ UNCOMMITTED */
 	struct loose_end *loose;
@@ -518,6 +520,8 @@ bool settings_mode(struct mvcc *m, const struct session_settings *s, const struc
 	struct session_settings *out);
 bool settings_temporary(const struct session_settings *s, const struct sql_table_name *table);
 /* Is what a command of the protocol brings a statement, and not the name of a database? */
+/* What SET gives, where it is one word or literal. */
+struct span settings_word(const struct sql_expr *value);
 bool settings_has_text(uint8_t command);
 
 /* mvcc.c: whether the store holds the final rows, as far as they can be judged */

@@ -38,6 +38,7 @@ struct write_answer {
 	size_t tried; /* INSERT: rows that were come to */
 	size_t came;  /* ... that are in the table now */
 	struct eval_rows given; /* INSERT: all rows */
+	bool in_turn;           /* ... which the server numbered one after the other */
 	uint64_t number;        /* AUTO_INCREMENT of the row at hand; 0: it was given */
 	enum {
 		NUMBERS_TOLD,

@@ -169,6 +169,20 @@ def test_a_session_sets_snapshot_isolation():
         assert found["coverage"]["undecided"] == found["coverage"]["unsupported"] == 0, found
 
 
+def test_tables_of_numbers():
+    """MariaDB's seq_1_to_10: they make no read view, and their rows can be joined, inserted and asked for.  Only one
+    that is locked is left out."""
+    found = check(os.path.join(HERE, "recorded", "rules", "tables-of-numbers-10.11.itr"), "--oracle=mvcc", status=3)
+    coverage = found["coverage"]
+    assert not found["findings"] and (coverage["decided"], coverage["undecided"]) == (19, 0), found
+
+
+def test_rows_of_a_query_are_numbered_in_turn():
+    for server in ("10.11", "mysql"):
+        found = check(os.path.join(HERE, "recorded", "rules", "numbers-of-a-query-%s.itr" % server), "--oracle=mvcc")
+        assert found["verdict"] == "ok" and found["coverage"]["decided"] == 19, found["coverage"]
+
+
 def test_the_alias_of_a_new_row_is_no_target():
     """MySQL: values (...) as n on duplicate key update price = n.price, stock = p.stock + n.stock."""
     found = check(os.path.join(HERE, "recorded", "rules", "alias-of-new-row-mysql.itr"), "--oracle=mvcc")
