@@ -708,7 +708,10 @@ struct node *compile_negate(struct compiler *c, const struct sql_expr *e, struct
 						(v.i < 0 && (!arg->literal ||
 								    c->env->flavour ==
 									    SQL_MYSQL)))))
-				n->type = type_decimal(20, 0);
+				n->type = type_decimal(c->env->flavour == SQL_MYSQL
+							       ? type_int_digits(&arg->type)
+							       : 20,
+					0);
 		}
 	}
 	n->type.is_unsigned = false;

@@ -119,6 +119,13 @@ static struct eval_value run_integral(const struct node *n, struct frame *f)
 	}
 }
 
+/* A constant integer that is computed, and so negative that its negation is a DECIMAL. */
+static bool negated_constant(const struct node *n)
+{
+	return n->expr && n->expr->kind == SQL_EXPR_UNARY && n->expr->op == SQL_OP_NEG &&
+		n->type.kind == EVAL_T_DECIMAL && type_is_int(&n->args[0]->type) && !n->literal;
+}
+
 static struct node *compile_integral(
 	struct compiler *c, struct node *n, const struct function *function)
 {
@@ -136,6 +143,9 @@ static struct node *compile_integral(
 	}
 	if (n->args[0]->type.hybrid && c->env->flavour == SQL_MYSQL)
 		return compile_unsupported(c, "MySQL: CEILING or FLOOR of a hexadecimal literal");
+	/* -(ASCII('a') - 200) is a DECIMAL of as many digits as the server gives ASCII. */
+	if (negated_constant(n->args[0]) && c->env->flavour == SQL_MYSQL)
+		return compile_unsupported(c, "MySQL: CEILING or FLOOR of a negated constant");
 	n->type = arithmetic_type(&n->args[0]->type);
 	if (n->type.kind == EVAL_T_DECIMAL) {
 		struct eval_type t = n->type;
