@@ -164,6 +164,11 @@ static bool changes_charset(const struct node *n)
 		       collation_charset(n->args[0]->type.collation);
 }
 
+static bool is_merged_time(const struct node *n)
+{
+	return type_is_temporal(&n->type) && n->type.merged;
+}
+
 /* 1 on MariaDB. */
 static bool is_minus_truth(const struct sql_expr *e)
 {
@@ -258,6 +263,12 @@ static bool aggregate_type(struct compiler *c, struct aggregate *a)
 			(node_any(a->args[0], changes_charset) ||
 				a->type.coercibility == COERCIBLE_NONE)) {
 			compile_unsupported(c, "MIN or MAX of a text of changed set or no collation");
+			return false;
+		}
+		/* MySQL takes the bytes of the first for latin1. */
+		if (a->type.kind == EVAL_T_STRING && c->env->flavour == SQL_MYSQL &&
+			has_wide_text(a->args[0]) && node_any(a->args[0], is_merged_time)) {
+			compile_unsupported(c, "MySQL: MIN or MAX of a text with a date of IF or CASE");
 			return false;
 		}
 		/* It has room for as many bytes as the text has characters. */

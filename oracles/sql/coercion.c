@@ -38,6 +38,8 @@ static bool relates_texts(struct node *const *args, uint32_t count, uint32_t at)
 	const struct node *n = args[at];
 	size_t i = 0;
 
+	if (n->expr && n->expr->kind == SQL_EXPR_BINARY && n->expr->op == SQL_OP_REGEXP)
+		return !n->expr->negated;
 	if (!n->expr || (n->expr->kind != SQL_EXPR_CALL && n->expr->kind != SQL_EXPR_POSITION))
 		return false;
 	while (n->expr->kind == SQL_EXPR_CALL && i < ARRAY_LEN(names) &&
@@ -49,6 +51,9 @@ static bool relates_texts(struct node *const *args, uint32_t count, uint32_t at)
 		return false;
 	/* The regular expressions' own collation is not kept in the node. */
 	if (i < 2 || n->collation == COLLATION_BINARY)
+		return true;
+	/* SUBSTRING(INSTR(a, 'x'), 2) is as a text of a column where it is compared. */
+	if (i >= 4 && count == 1)
 		return true;
 	for (uint32_t k = 0; k < count && i >= 4; k++) {
 		if (k != at && type_is_string(&args[k]->type) && args[k]->type.collation != n->collation)

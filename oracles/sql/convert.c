@@ -428,6 +428,9 @@ static struct eval_value text_to_integer(struct run *run, struct span s)
 
 	while (i < s.len && is_blank(s.ptr[i]))
 		i++;
+	/* CAST knows blanks and tabs alone there, a column every kind. */
+	if (i && s.ptr[i - 1] != ' ' && s.ptr[i - 1] != '\t' && run->env->flavour == SQL_MYSQL)
+		run_unsupported(run, "MySQL: a text that begins with a line's end as an integer");
 	if (i < s.len && (s.ptr[i] == '-' || s.ptr[i] == '+'))
 		neg = s.ptr[i++] == '-';
 	start = i;

@@ -292,8 +292,10 @@ bool merge_types(struct compiler *c, struct node **args, uint32_t count, const c
 	return true;
 }
 
-static struct eval_value run_as(const struct node *arg, struct frame *f, const struct eval_type *to)
+/* The value of an argument as one of `n`. */
+static struct eval_value run_as(const struct node *n, const struct node *arg, struct frame *f)
 {
+	const struct eval_type *to = &n->type;
 	struct eval_value v = node_run(arg, f);
 
 	if (v.kind == EVAL_NULL)
@@ -317,6 +319,10 @@ static struct eval_value run_as(const struct node *arg, struct frame *f, const s
 			if (decimal_round(v.dec, arg->type.decimals, DECIMAL_HALF_UP, &d))
 				return make_decimal(f->run, &d);
 		}
+		/* IF(x, 2.5e0, PI()) is the number of all digits, and as a text '3.141593'. */
+		if (v.kind == EVAL_DOUBLE && to->own_scale && n->nested &&
+			arg->type.decimals < to->decimals)
+			return run_unsupported(f->run, "MySQL: the text of a DOUBLE with decimals of IF or CASE");
 		return v;
 	}
 	return to_type(f->run, &arg->type, &v, to);
@@ -329,7 +335,7 @@ static struct eval_value run_if(const struct node *n, struct frame *f)
 	struct eval_value v = node_run(n->args[0], f);
 	bool yes = v.kind != EVAL_NULL && to_bool(f->run, &n->args[0]->type, &v);
 
-	return run_as(n->args[yes ? 1 : 2], f, &n->type);
+	return run_as(n, n->args[yes ? 1 : 2], f);
 }
 
 static struct node *compile_if(struct compiler *c, struct node *n, const struct function *function)
@@ -341,7 +347,7 @@ static struct node *compile_if(struct compiler *c, struct node *n, const struct 
 static struct eval_value run_coalesce(const struct node *n, struct frame *f)
 {
 	for (uint32_t i = 0; i < n->arg_count; i++) {
-		struct eval_value v = run_as(n->args[i], f, &n->type);
+		struct eval_value v = run_as(n, n->args[i], f);
 
 		if (v.kind != EVAL_NULL || f->run->failed)
 			return v;
@@ -386,7 +392,7 @@ static struct eval_value run_nullif(const struct node *n, struct frame *f)
 	if (run_erred(f->run) && n->args[0]->literal &&
 		n->args[1]->literal)
 		return run_open_error(f->run, "an error in NULLIF of constants");
-	return run_as(n->args[0], f, &n->type);
+	return run_as(n, n->args[0], f);
 }
 
 static struct node *compile_nullif(
@@ -492,9 +498,9 @@ static struct eval_value run_case(const struct node *n, struct frame *f)
 		else
 			yes = to_bool(f->run, &n->args[i]->type, &w);
 		if (yes)
-			return run_as(n->args[i + 1], f, &n->type);
+			return run_as(n, n->args[i + 1], f);
 	}
-	return n->op ? run_as(n->args[n->arg_count - 1], f, &n->type) : EVAL_NULL_VALUE;
+	return n->op ? run_as(n, n->args[n->arg_count - 1], f) : EVAL_NULL_VALUE;
 }
 
 struct node *compile_case(struct compiler *c, const struct sql_expr *e)

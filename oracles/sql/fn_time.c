@@ -590,6 +590,10 @@ static struct eval_value run_maketime(const struct node *n, struct frame *f)
 			return run_unsupported(f->run, "MAKETIME with negative seconds that are computed");
 		return EVAL_NULL_VALUE;
 	}
+	/* Two words of nine digits, as a DECIMAL has them. */
+	if (mysql && (v[2].kind == EVAL_UINT ? v[2].u > 999999999999999999u
+					     : llabs(v[2].i / 2) > 499999999999999999))
+		run_truncated(f->run);
 	if (null || v[1].i < 0 || v[1].i > 59 || v[2].i < 0 || v[2].i > 59)
 		return EVAL_NULL_VALUE;
 	if (v[0].kind == EVAL_UINT || v[0].i > TIME_HOUR_MAX || v[0].i < -TIME_HOUR_MAX)
