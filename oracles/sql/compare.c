@@ -327,6 +327,17 @@ static bool made_ahead(const struct comparison *how, const struct eval_value *v)
 	return d == rint(d) && fabs(d) < 0x1p63 && (d >= 0 || how->ahead == AHEAD_SIGNED);
 }
 
+/* A hash join of MySQL 8.0 makes the integer a DECIMAL of the other's type, and finds the largest one there. */
+static bool is_cut_to(const struct decimal *integer, const struct eval_type *t, const struct decimal *d)
+{
+	struct decimal most;
+
+	if (t->kind != EVAL_T_DECIMAL || integer->neg != d->neg)
+		return false;
+	most = decimal_max(t->length, t->decimals, d->neg);
+	return decimal_compare(d, &most) == 0 && decimal_int_digits(integer) > t->length - t->decimals;
+}
+
 int compare_as(struct run *run, const struct comparison *how, const struct eval_type *at,
 	const struct eval_value *a, const struct eval_type *bt, const struct eval_value *b,
 	bool *null)
@@ -379,6 +390,8 @@ int compare_as(struct run *run, const struct comparison *how, const struct eval_
 			round_to(at, &x);
 			round_to(bt, &y);
 		}
+		if (how->joins && (is_cut_to(&x, bt, &y) || is_cut_to(&y, at, &x)))
+			run_unsupported(run, "MySQL: a join of an integer and a DECIMAL with less room");
 		return decimal_compare(&x, &y);
 	}
 	case EVAL_T_FLOAT:
@@ -710,15 +723,6 @@ static struct node *compile_compare_rows(struct compiler *c, const struct sql_ex
 	return n;
 }
 
-/* A hash join of MySQL 8.0 makes the integer a DECIMAL of the other's size, and finds the largest one there. */
-static bool lacks_room(const struct compiler *c, const struct node *l, const struct node *r)
-{
-	return c->env->flavour == SQL_MYSQL && l->column && r->column && type_is_int(&l->type) &&
-	       r->type.kind == EVAL_T_DECIMAL &&
-	       (l->u.at.table != r->u.at.table || l->u.at.depth != r->u.at.depth) &&
-	       type_precision(&l->type) > type_precision(&r->type) - r->type.decimals;
-}
-
 /* Compared as DOUBLEs, but looked up as a DECIMAL in what MySQL makes of a subquery. */
 static bool has_long_key(const struct compiler *c, const struct node *l, const struct node *r)
 {
@@ -747,8 +751,8 @@ struct node *compile_compare(struct compiler *c, const struct sql_expr *e, enum 
 	if (!operator_comparison_of(c, l, r, how))
 		return NULL;
 	n->u.data = how;
-	if (lacks_room(c, l, r) || lacks_room(c, r, l))
-		return compile_unsupported(c, "MySQL: a join of an integer and a DECIMAL with less room");
+	how->joins = c->env->flavour == SQL_MYSQL && (op == SQL_OP_EQ || op == SQL_OP_NULL_EQ) && l->column &&
+		     r->column && (l->u.at.table != r->u.at.table || l->u.at.depth != r->u.at.depth);
 	if ((op == SQL_OP_EQ || op == SQL_OP_NULL_EQ) && (has_long_key(c, l, r) || has_long_key(c, r, l)))
 		return compile_unsupported(c, "MySQL: a join of a long DECIMAL and a text or a DOUBLE");
 	/* Compared under its own collation a text of the outer query is as good as its equals. */

@@ -20,6 +20,7 @@ struct comparison {
 	uint16_t collation;
 	bool rounds; /* DECIMALs are compared as they would be printed */
 	bool between;
+	bool joins; /* a hash join of MySQL may do it */
 	enum comparison_sorted { NOT_SORTED, SORTED, MAY_BE_SORTED } sorted; /* of an IN list, in the first */
 	double within; /* DOUBLEs with decimals: equal when nearer than this */
 	uint8_t year;  /* 1, 2: the first, second value is a constant beside a YEAR column */

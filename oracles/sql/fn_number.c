@@ -144,8 +144,8 @@ static struct node *compile_integral(
 	if (n->args[0]->type.hybrid && c->env->flavour == SQL_MYSQL)
 		return compile_unsupported(c, "MySQL: CEILING or FLOOR of a hexadecimal literal");
 	/* -(ASCII('a') - 200) is a DECIMAL of as many digits as the server gives ASCII. */
-	if (negated_constant(n->args[0]) && c->env->flavour == SQL_MYSQL)
-		return compile_unsupported(c, "MySQL: CEILING or FLOOR of a negated constant");
+	if (negated_constant(n->args[0]))
+		return compile_unsupported(c, "CEILING or FLOOR of a negated constant");
 	n->type = arithmetic_type(&n->args[0]->type);
 	if (n->type.kind == EVAL_T_DECIMAL) {
 		struct eval_type t = n->type;

@@ -286,5 +286,6 @@ struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
 	n->args[0] = left;
 	n->op = e->kind == SQL_EXPR_IN ? SQL_OP_EQ : e->op;
 	s->quantifier = e->kind == SQL_EXPR_IN ? SQL_ANY : (enum sql_quantifier)e->quantifier;
+	s->how.joins = c->env->flavour == SQL_MYSQL && (n->op == SQL_OP_EQ || n->op == SQL_OP_NE);
 	return n;
 }
