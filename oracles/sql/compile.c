@@ -459,6 +459,10 @@ static struct node *find_alias(const struct scope *s, const struct sql_expr *e, 
 
 		if (!name.ptr && item->expr->kind == SQL_EXPR_COLUMN)
 			name = item->expr->u.column.name;
+		/* The column of a text has the text for its name. */
+		if (!name.ptr && item->expr->kind == SQL_EXPR_LITERAL &&
+			item->expr->u.literal.kind == SQL_LIT_STRING)
+			name = item->expr->u.literal.text;
 		if (!name.ptr || !span_ieq(name, e->u.column.name) || !s->item_nodes[i])
 			continue;
 		/* The same column twice is no matter. */

@@ -142,11 +142,16 @@ static bool column_default(struct run *run, const struct eval_table *table, uint
 		run->outcome);
 }
 
+static bool has_no_default(const struct eval_column *column)
+{
+	return !column->dflt && !column->nullable && !column->generated && !column->auto_increment &&
+	       column->type.kind != EVAL_T_ENUM;
+}
+
 /* Whether column_default() is error 1364. */
 static bool lacks_default(const struct eval_env *env, const struct eval_column *column, unsigned flags)
 {
-	return !column->dflt && !column->nullable && !column->generated && !column->auto_increment &&
-	       column->type.kind != EVAL_T_ENUM && is_strict_mode(env, flags);
+	return has_no_default(column) && is_strict_mode(env, flags);
 }
 
 static bool wants_auto_value(
@@ -195,6 +200,14 @@ static bool compile_assignments(
 		}
 		if (a->value->kind == SQL_EXPR_DEFAULT && !a->value->u.binary.left &&
 			!a->value->negated) {
+			const struct eval_column *column =
+				&c->scope->tables[as->table].base->columns[as->column];
+
+			/* MariaDB asks for it before it looks for rows, in any sql_mode. */
+			if (c->env->flavour == SQL_MARIADB && !c->scope->insert_table && has_no_default(column)) {
+				compile_error(c, 1364, "column has no default");
+				return false;
+			}
 			as->value = NULL;
 		} else {
 			as->value = compile_value(c, a->value);
