@@ -123,8 +123,10 @@ static bool counts_characters(const struct node *n)
 {
 	const struct sql_expr *e = n->expr;
 
-	if (e && e->kind == SQL_EXPR_SUBQUERY && n->type.collation == COLLATION_BINARY)
-		return type_is_string(&n->type); /* what it has of them is not seen from here */
+	/* CAST(x AS BINARY(2)), which has two characters and room for two bytes */
+	if (e && e->kind == SQL_EXPR_CAST && e->u.cast.type->length.ptr &&
+		n->type.collation == COLLATION_BINARY)
+		return type_is_string(&n->type) && has_wide_text(n->args[0]);
 	if (!e || !type_is_string(&n->type) || n->type.collation != COLLATION_BINARY ||
 		(e->kind != SQL_EXPR_CALL && e->kind != SQL_EXPR_TRIM && !n->type.merged))
 		return false;
@@ -138,7 +140,7 @@ static bool counts_characters(const struct node *n)
 
 bool has_long_text(const struct node *n)
 {
-	if (counts_characters(n))
+	if (counts_characters(n) || (subquery_item(n) && has_long_text(subquery_item(n))))
 		return true;
 	for (uint32_t i = 0; i < n->arg_count && type_is_string(&n->type); i++) {
 		const struct eval_type *t = &n->args[i]->type;

@@ -543,9 +543,10 @@ static struct eval_value run_compare(const struct node *n, struct frame *f)
 		return EVAL_NULL_VALUE;
 	if (a.kind == EVAL_NULL && run_erred(f->run))
 		run_open_error(f->run, "an error beside NULL <=>");
-	/* A text beside a number may have been converted before, and be the error that shows. */
+	/* A text beside a number, or a number beside a date, may have been converted before, and be the error that shows. */
 	if (f->run->strict && run_erred(f->run) &&
-		type_is_string(&n->args[0]->type) != type_is_string(&n->args[1]->type))
+		(type_is_string(&n->args[0]->type) != type_is_string(&n->args[1]->type) ||
+			type_is_temporal(&n->args[0]->type) != type_is_temporal(&n->args[1]->type)))
 		return run_open_error(f->run, "one of several errors in strict mode");
 	if (f->run->strict && type_is_temporal(&how->as) &&
 		((a.kind == EVAL_NULL && !type_is_temporal(&n->args[1]->type)) ||

@@ -101,6 +101,8 @@ struct node *compile_aggregate(struct compiler *c, const struct sql_expr *e, boo
 struct node *compile_window(struct compiler *c, const struct sql_expr *e);
 /* Subqueries: query.c. */
 struct node *compile_subquery(struct compiler *c, const struct sql_expr *e);
+/* What a scalar subquery selects; NULL of another node, or of UNION and kin. */
+const struct node *subquery_item(const struct node *n);
 
 /* The type that holds all of them: IF, CASE, COALESCE, UNION. */
 bool merge_types(struct compiler *c, struct node **args, uint32_t count, const char *operation,

@@ -267,6 +267,12 @@ bool merge_types(struct compiler *c, struct node **args, uint32_t count, const c
 		compile_unsupported(c, "a DECIMAL near the limit of its digits");
 		return false;
 	}
+	/* NULL counts as signed, but not in IF(). */
+	for (uint32_t i = 0; i < count && t.kind == EVAL_T_DECIMAL; i++) {
+		bool passed = args[i]->type.kind == EVAL_T_NULL && !strcmp(operation, "if");
+
+		t.is_unsigned = (i == 0 || t.is_unsigned) && (passed || args[i]->type.is_unsigned);
+	}
 	if (t.kind == EVAL_T_DECIMAL && c->env->flavour == SQL_MYSQL)
 		t.is_unsigned = false;
 	for (uint32_t i = 0; i < count; i++) {

@@ -540,14 +540,13 @@ static struct eval_value run_makedate(const struct node *n, struct frame *f)
 	struct eval_value y, d, out = {.kind = EVAL_DATE};
 	int64_t days;
 
-	/* MySQL asks for the day first, and for the year where there is one. */
-	if (!mysql)
-		y = node_run(n->args[0], f);
+	/* They ask for the day first; MySQL for the year only where there is one. */
 	d = node_run(n->args[1], f);
 	if (mysql && d.kind == EVAL_NULL && !f->run->failed)
 		return d;
-	if (mysql)
-		y = node_run(n->args[0], f);
+	if (d.kind != EVAL_NULL)
+		d = to_integer(f->run, &n->args[1]->type, &d);
+	y = node_run(n->args[0], f);
 	/* LEAST(MAKEDATE(...), ...) has none there. */
 	if (run_erred(f->run) && n->nested &&
 		f->run->env->flavour == SQL_MYSQL)
@@ -555,8 +554,6 @@ static struct eval_value run_makedate(const struct node *n, struct frame *f)
 	/* Both are made numbers before anybody looks for NULL. */
 	if (y.kind != EVAL_NULL)
 		y = to_integer(f->run, &n->args[0]->type, &y);
-	if (d.kind != EVAL_NULL)
-		d = to_integer(f->run, &n->args[1]->type, &d);
 	if (y.kind == EVAL_NULL || d.kind == EVAL_NULL)
 		return EVAL_NULL_VALUE;
 	if (y.i < 0 || y.i > 9999 || d.i <= 0 || d.i > 4000000)

@@ -52,6 +52,17 @@ bool run_step(struct run *run)
 
 /* ---- order ---- */
 
+/* A DOUBLE with more decimals than its type: a temporary table rounds it. */
+static bool beyond_decimals(const struct eval_type *type, double d)
+{
+	double scaled;
+
+	if (type->decimals >= EVAL_NOT_FIXED)
+		return false;
+	scaled = d * pow(10, type->decimals);
+	return fabs(scaled - rint(scaled)) > 1e-3 || (scaled != 0 && rint(scaled) == 0);
+}
+
 struct eval_value materialized(struct run *run, const struct eval_type *type, struct eval_value v)
 {
 	struct decimal d;
@@ -64,13 +75,8 @@ struct eval_value materialized(struct run *run, const struct eval_type *type, st
 	if (v.kind == EVAL_DOUBLE && type->decimals < EVAL_NOT_FIXED &&
 		(fabs(v.d) >= 1e15 || type->decimals > 15))
 		return run_unsupported(run, "a large DOUBLE with decimals that is grouped");
-	/* It is rounded to them there. */
-	if (v.kind == EVAL_DOUBLE && type->decimals < EVAL_NOT_FIXED) {
-		double scaled = v.d * pow(10, type->decimals);
-
-		if (fabs(scaled - rint(scaled)) > 1e-3 || (scaled != 0 && rint(scaled) == 0))
-			return run_unsupported(run, "a DOUBLE of more decimals than its column");
-	}
+	if (v.kind == EVAL_DOUBLE && beyond_decimals(type, v.d))
+		return run_unsupported(run, "a DOUBLE of more decimals than its column");
 	if (v.kind == EVAL_DECIMAL && decimal_int_digits(v.dec) + type->decimals > DECIMAL_PRECISION_MAX)
 		return run_unsupported(run, "a DECIMAL near the limit of its digits");
 	if (v.kind == EVAL_DECIMAL && v.dec->neg && type->is_unsigned)
@@ -386,13 +392,28 @@ static const struct eval_value *run_nodes(
 	return values;
 }
 
+/* CAST(230 AS DATE), which is NULL: MariaDB sorts it as the 30th of February. */
+static bool is_number_of_no_date(const struct node *n, const struct eval_value *v, struct frame *f)
+{
+	bool casts = n->expr && (n->expr->kind == SQL_EXPR_CAST ||
+					(n->expr->kind == SQL_EXPR_CALL &&
+						span_ieq_str(n->expr->u.call.name, "date")));
+
+	return casts && v->kind == EVAL_NULL && type_is_temporal(&n->type) &&
+	       f->run->env->flavour == SQL_MARIADB && n->arg_count == 1 &&
+	       type_is_number(&n->args[0]->type) && node_run(n->args[0], f).kind != EVAL_NULL;
+}
+
 static const struct eval_value *run_order_keys(const struct eval_query *q, struct frame *f)
 {
 	struct eval_value *keys = arena_alloc(f->run->arena, (q->order_count + 1) * sizeof(*keys));
 
-	for (uint32_t i = 0; i < q->order_count; i++)
+	for (uint32_t i = 0; i < q->order_count; i++) {
 		keys[i] = materialized(
 			f->run, &q->order[i].node->type, node_run(q->order[i].node, f));
+		if (is_number_of_no_date(q->order[i].node, &keys[i], f))
+			run_unsupported(f->run, "a number that is no date, cast to one and sorted");
+	}
 	return keys;
 }
 
@@ -1008,7 +1029,8 @@ static bool numbers_known(const struct eval_query *q, const struct run *run, con
 			const struct eval_value *v = &out->rows[i][k];
 
 			if (v->kind == EVAL_DOUBLE &&
-				(fabs(v->d) >= 1e15 || (v->d == 0 && signbit(v->d))))
+				(fabs(v->d) >= 1e15 || (v->d == 0 && signbit(v->d)) ||
+					beyond_decimals(&q->types[k], v->d)))
 				return false;
 			if (v->kind == EVAL_DECIMAL && v->dec->neg && q->types[k].is_unsigned)
 				return false;

@@ -50,6 +50,13 @@ static struct eval_value run_scalar(const struct node *n, struct frame *f)
 	return told(f->run, r.rows[0][0]);
 }
 
+const struct node *subquery_item(const struct node *n)
+{
+	const struct subquery *s = n->u.data;
+
+	return (n->guarded ? n->guarded : n->fn) == run_scalar && s->query->kind == QUERY_SELECT ? s->query->items[0] : NULL;
+}
+
 static struct eval_value run_exists(const struct node *n, struct frame *f)
 {
 	struct eval_result r;
@@ -94,8 +101,9 @@ static struct eval_value run_quantified(const struct node *n, struct frame *f)
 	bool all = s->quantifier == SQL_ALL, unknown = false, null;
 
 	if (!result_of(s, f, &r)) {
-		if (f->run->outcome->status == EVAL_ERROR && may_be_null(n->args[0], f)) {
-			/* NULL IN (...) does not always ask it. */
+		/* NULL IN (...) does not always ask it, and what is left of IN may fail before. */
+		if (f->run->outcome->status == EVAL_ERROR &&
+			(f->run->strict || may_be_null(n->args[0], f))) {
 			run_open_error(f->run, "an error in the subquery of IN");
 		}
 		return EVAL_NULL_VALUE;
@@ -244,8 +252,8 @@ struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
 		return n;
 	}
 	column = node_column(c, NULL, 0, 0, 0, &s->query->types[0]);
-	if (type_is_string(&left->type) && type_is_string(&column->type) &&
-		s->query->types[0].coercibility == COERCIBLE_NONE)
+	if ((type_is_string(&left->type) || left->type.kind == EVAL_T_NULL) &&
+		type_is_string(&column->type) && s->query->types[0].coercibility == COERCIBLE_NONE)
 		return compile_unsupported(c, "different collations in a subquery");
 	/* What is made of literals only would give way. */
 	if (type_is_string(&left->type) && type_is_string(&column->type) &&

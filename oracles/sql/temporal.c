@@ -770,7 +770,11 @@ bool time_from_value(struct run *run, const struct eval_type *type, const struct
 
 struct eval_value no_date(const struct node *n, struct frame *f)
 {
-	if (n->nested && f->run->env->flavour == SQL_MARIADB)
+	if (n->nested && f->run->env->flavour == SQL_MARIADB) {
+		/* TIME(CAST(230 AS DATETIME)) is no error either. */
+		if (run_erred(f->run) && n->arg_count && type_is_number(&n->args[0]->type))
+			return run_open_error(f->run, "a cast of what is no date, used further");
 		return run_unsupported(f->run, "a cast of what is no date, used further");
+	}
 	return EVAL_NULL_VALUE;
 }
