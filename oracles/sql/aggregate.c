@@ -123,9 +123,10 @@ static bool counts_characters(const struct node *n)
 {
 	const struct sql_expr *e = n->expr;
 
-	/* CAST(x AS BINARY(2)), which has two characters and room for two bytes */
-	if (e && e->kind == SQL_EXPR_CAST && e->u.cast.type->length.ptr &&
-		n->type.collation == COLLATION_BINARY)
+	/* CAST(x AS BINARY(2)), which has two characters and room for two bytes, and CONVERT(x USING binary) */
+	if (e && n->type.collation == COLLATION_BINARY &&
+		(e->kind == SQL_EXPR_CONVERT_USING ||
+			(e->kind == SQL_EXPR_CAST && e->u.cast.type->length.ptr)))
 		return type_is_string(&n->type) && has_wide_text(n->args[0]);
 	if (!e || !type_is_string(&n->type) || n->type.collation != COLLATION_BINARY ||
 		(e->kind != SQL_EXPR_CALL && e->kind != SQL_EXPR_TRIM && !n->type.merged))

@@ -81,6 +81,9 @@ bool may_be_constant(const struct node *n)
 {
 	if (n->constant || (n->expr && n->expr->kind == SQL_EXPR_SUBQUERY))
 		return true;
+	/* NOW() and kin, in one statement */
+	if (n->expr && n->expr->kind == SQL_EXPR_CALL && !n->arg_count && type_is_temporal(&n->type))
+		return true;
 	for (uint32_t i = 0; i < n->arg_count; i++) {
 		if (!may_be_constant(n->args[i]))
 			return false;
@@ -527,6 +530,12 @@ bool failed_ahead(const struct node *n, const struct comparison *how, struct fra
 	return true;
 }
 
+/* Is a text compared with a number, or a date with what is none? */
+static bool converts(const struct eval_type *a, const struct eval_type *b)
+{
+	return type_is_string(a) != type_is_string(b) || type_is_temporal(a) != type_is_temporal(b);
+}
+
 static struct eval_value run_compare(const struct node *n, struct frame *f)
 {
 	const struct comparison *how = n->u.data;
@@ -543,10 +552,8 @@ static struct eval_value run_compare(const struct node *n, struct frame *f)
 		return EVAL_NULL_VALUE;
 	if (a.kind == EVAL_NULL && run_erred(f->run))
 		run_open_error(f->run, "an error beside NULL <=>");
-	/* A text beside a number, or a number beside a date, may have been converted before, and be the error that shows. */
-	if (f->run->strict && run_erred(f->run) &&
-		(type_is_string(&n->args[0]->type) != type_is_string(&n->args[1]->type) ||
-			type_is_temporal(&n->args[0]->type) != type_is_temporal(&n->args[1]->type)))
+	/* What is converted may have been so before, and be the error that shows. */
+	if (f->run->strict && run_erred(f->run) && converts(&n->args[0]->type, &n->args[1]->type))
 		return run_open_error(f->run, "one of several errors in strict mode");
 	if (f->run->strict && type_is_temporal(&how->as) &&
 		((a.kind == EVAL_NULL && !type_is_temporal(&n->args[1]->type)) ||
@@ -617,6 +624,8 @@ static struct eval_value run_compare_rows(const struct node *n, struct frame *f)
 			/* A constant may have been asked for before. */
 			run_open_error(f->run, "an error in a row beside NULL");
 		}
+		if (f->run->strict && run_erred(f->run) && converts(&l->type, &r->type))
+			run_open_error(f->run, "one of several errors in strict mode");
 		if (f->run->failed)
 			return EVAL_NULL_VALUE;
 		if (a.kind == EVAL_NULL || b.kind == EVAL_NULL) {

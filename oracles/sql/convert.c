@@ -498,6 +498,16 @@ static bool is_whole_number(struct span s)
 }
 
 /* Where MariaDB's functions, asked for a number, do not give the number of their value. */
+/* A no-break space, which is white space to DECIMALs and integers, and not to DOUBLEs. */
+static bool begins_in_nbsp(struct span s)
+{
+	size_t i = 0;
+
+	while (i < s.len && is_blank(s.ptr[i]))
+		i++;
+	return i < s.len && s.ptr[i] == (char)0xa0;
+}
+
 static void check_number(struct run *run, const struct eval_type *type, const struct eval_value *v)
 {
 	if (type->kind == EVAL_T_JSON && v->kind == EVAL_STRING && !is_whole_number(v->s))
@@ -508,6 +518,9 @@ static void check_number(struct run *run, const struct eval_type *type, const st
 		run_unsupported(run, "MySQL: a date or time of IF or CASE as a number");
 	if (type->merged && v->kind == EVAL_TIME && v->t.neg)
 		run_unsupported(run, "a negative TIME of IF, CASE or NULLIF as a number");
+	if (v->kind == EVAL_STRING && run->env->flavour == SQL_MARIADB &&
+		charset_max_bytes(collation_charset(v->collation)) == 1 && begins_in_nbsp(v->s))
+		run_unsupported(run, "a number behind a no-break space");
 }
 
 double to_double(struct run *run, const struct eval_type *type, const struct eval_value *v)

@@ -108,15 +108,20 @@ static bool text_arg(const struct node *n, struct frame *f, uint32_t i, struct s
 /* An integer argument, large ones cut to what fits int64_t; false: NULL. */
 static bool int_arg(const struct node *n, struct frame *f, uint32_t i, int64_t *out)
 {
+	bool failed = f->run->failed, text;
 	struct eval_value v = node_run(n->args[i], f);
-	bool text;
 
-	if (v.kind == EVAL_NULL || f->run->failed)
-		return false;
 	text = v.kind == EVAL_STRING;
 	if (v.kind == EVAL_DECIMAL && decimal_int_digits(v.dec) > 18)
 		run_unsupported(f->run, "a DECIMAL beyond BIGINT as a position or length");
-	v = to_integer(f->run, &n->args[i]->type, &v);
+	if (v.kind != EVAL_NULL)
+		v = to_integer(f->run, &n->args[i]->type, &v);
+	/* MariaDB asks for it when the statement is prepared, when nothing is an error yet. */
+	if (!failed && run_erred(f->run) && f->run->strict && n->args[i]->constant &&
+		!n->args[i]->literal && f->run->env->flavour == SQL_MARIADB)
+		run_open_error(f->run, "an error in a constant length in strict mode");
+	if (v.kind == EVAL_NULL || f->run->failed)
+		return false;
 	if (text && v.kind == EVAL_UINT && v.u > INT64_MAX)
 		run_unsupported(f->run, "a string beyond BIGINT as a position or length");
 	*out = v.kind == EVAL_UINT && v.u > INT64_MAX ? INT64_MAX : v.i;
