@@ -62,6 +62,21 @@ static void add_string(struct buf *out, const struct eval_value *value)
 		VALUE_SHOWN);
 }
 
+static void add_value(struct buf *out, const struct eval_type *type, const struct eval_value *value)
+{
+	struct buf bits = BUF_INIT;
+
+	if (value->kind == EVAL_STRING) {
+		add_string(out, value);
+	} else if (type->kind == EVAL_T_BIT && value->kind != EVAL_NULL) {
+		eval_print(type, value, &bits);
+		value_print(out, &(struct value){.type = VALUE_BIT, .bytes = buf_span(&bits)}, VALUE_SHOWN);
+		buf_release(&bits);
+	} else {
+		eval_print(type, value, out);
+	}
+}
+
 static void add_row(struct buf *out, const struct eval_type *types, size_t stride, uint32_t width,
 	const struct eval_value *row)
 {
@@ -72,10 +87,7 @@ static void add_row(struct buf *out, const struct eval_type *types, size_t strid
 
 		if (c)
 			buf_add_char(out, ',');
-		if (row[c].kind == EVAL_STRING)
-			add_string(out, &row[c]);
-		else
-			eval_print(type, &row[c], out);
+		add_value(out, type, &row[c]);
 	}
 	buf_add_char(out, ')');
 }
@@ -142,11 +154,12 @@ static void add_object(
 
 			if (i)
 				buf_add_char(out, ',');
+			/* Texts without quotes, as they are keys. */
 			if (v->image[c].kind == EVAL_STRING &&
-				memchr(v->image[c].s.ptr, '\0', v->image[c].s.len))
-				add_string(out, &v->image[c]);
-			else
+				!memchr(v->image[c].s.ptr, '\0', v->image[c].s.len))
 				eval_print(&t->def->columns[c].type, &v->image[c], out);
+			else
+				add_value(out, &t->def->columns[c].type, &v->image[c]);
 		}
 	} else {
 		buf_printf(out, "row %u", record->id + 1);

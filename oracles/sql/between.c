@@ -232,7 +232,8 @@ struct node *compile_between(struct compiler *c, const struct sql_expr *e)
 		n->args[0]->expr->kind == SQL_EXPR_CALL &&
 		span_ieq_str(n->args[0]->expr->u.call.name, "nullif"))
 		return compile_unsupported(c, "MySQL: NULLIF BETWEEN");
-	if (!between_comparison(c, n->args, how))
+	if (!between_comparison(c, n->args, how) || !compile_beside_index(c, n->args[0], n->args[1], false) ||
+		!compile_beside_index(c, n->args[0], n->args[2], false))
 		return NULL;
 	how[1] = how[0];
 	note_ahead(c, n->args[0], n->args[1], &how[0]);

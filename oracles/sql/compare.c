@@ -758,7 +758,9 @@ struct node *compile_compare(struct compiler *c, const struct sql_expr *e, enum 
 	n->args[1] = r;
 	n->op = (uint8_t)op;
 	n->type = type_bool();
-	if (!operator_comparison_of(c, l, r, how))
+	if (!operator_comparison_of(c, l, r, how) ||
+		!compile_beside_index(c, l, r, op == SQL_OP_EQ || op == SQL_OP_NULL_EQ) ||
+		!compile_beside_index(c, r, l, op == SQL_OP_EQ || op == SQL_OP_NULL_EQ))
 		return NULL;
 	n->u.data = how;
 	how->joins = c->env->flavour == SQL_MYSQL && (op == SQL_OP_EQ || op == SQL_OP_NULL_EQ) && l->column &&

@@ -48,6 +48,10 @@ void note_ahead(struct compiler *c, const struct node *column, const struct node
 /* Did a constant fail in strict mode, compared as a text?  MariaDB may have computed it when the statement was
  * prepared, before that mode began: unsupported then. */
 bool failed_ahead(const struct node *n, const struct comparison *how, struct frame *f);
+/* False: compiled to what is unsupported, since an index may find other rows (indexed.c). */
+bool compile_beside_index(
+	struct compiler *c, const struct node *column, const struct node *value, bool equal);
+bool items_ask_for_extremes(const struct sql_item *items);
 /* Neither value is NULL.  *null: one has no value in the type of the comparison. */
 int compare_as(struct run *run, const struct comparison *how, const struct eval_type *at,
 	const struct eval_value *a, const struct eval_type *bt, const struct eval_value *b,

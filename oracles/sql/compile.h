@@ -58,6 +58,7 @@ struct scope {
 	/* The select list, for aliases in HAVING, GROUP BY and ORDER BY. */
 	const struct sql_item *items;
 	struct node **item_nodes;
+	bool extremes;        /* it has MIN or MAX, which may be read from the end of an index */
 	bool alias_first;     /* HAVING, ORDER BY: before the columns of tables */
 	bool alias_last;      /* GROUP BY: behind them */
 	uint32_t outer_reach; /* how many scopes outwards names were found: 0 none */

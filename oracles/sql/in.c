@@ -221,6 +221,8 @@ struct node *compile_in_list(struct compiler *c, const struct sql_expr *e)
 		if (count == 1 ? !operator_comparison_of(c, left, n->args[i], &how[i])
 			       : !comparison_type_of(c, left, n->args[i], &how[i]))
 			return NULL;
+		if (!compile_beside_index(c, left, n->args[i], true))
+			return NULL;
 		strings &= how[i].as.kind == EVAL_T_STRING;
 		/* MariaDB leaves NULL out. */
 		any_string |= how[i].as.kind == EVAL_T_STRING &&

@@ -1177,6 +1177,7 @@ static struct eval_query *compile_select(struct compiler *c, struct eval_query *
 	scope->aggregates_tail = &scope->aggregates;
 	scope->windows_tail = &scope->windows;
 	scope->named_windows = query->u.select.windows;
+	scope->extremes = items_ask_for_extremes(query->u.select.items);
 	if (query->u.select.where && !(q->where = compile_condition(c, query->u.select.where)))
 		return NULL;
 	if (hides_rows(c, q))
