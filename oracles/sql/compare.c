@@ -318,6 +318,14 @@ static bool beyond_double(const struct eval_value *v)
 	       (v->kind == EVAL_UINT && v->u > 1ull << 53);
 }
 
+/* A constant DOUBLE beside a BIGINT column becomes an integer, where that has room for it. */
+static bool is_rounded(const struct eval_value *v, double d)
+{
+	if (v->kind == EVAL_UINT)
+		return d < 0x1p64 ? (uint64_t)d != v->u : v->u != 0;
+	return v->kind == EVAL_INT && fabs(d) < 0x1p63 && (int64_t)d != v->i;
+}
+
 /* Was it made an integer when the statement was prepared?  It must be one, and have room in the column. */
 static bool made_ahead(const struct comparison *how, const struct eval_value *v)
 {
@@ -407,9 +415,17 @@ int compare_as(struct run *run, const struct comparison *how, const struct eval_
 		}
 		x = to_double(run, at, a);
 		y = to_double(run, bt, b);
+		/* The order of DOUBLEs that are not equal is that of what was rounded. */
 		if ((how->between || a->kind == EVAL_STRING || b->kind == EVAL_STRING) &&
-			(beyond_double(a) || beyond_double(b)))
+			(beyond_double(a) || beyond_double(b)) &&
+			(x == y || run->env->flavour == SQL_MARIADB))
 			run_unsupported(run, "an integer beyond 2^53 compared with a string");
+		if (run->env->flavour == SQL_MYSQL && x == y && (is_rounded(a, x) || is_rounded(b, y)))
+			run_unsupported(run, "MySQL: an integer beyond 2^53 compared with a DOUBLE");
+		if (run->env->flavour == SQL_MYSQL && how->between &&
+			((a->kind == EVAL_UINT && b->kind == EVAL_DOUBLE && y >= 0x1p63) ||
+				(b->kind == EVAL_UINT && a->kind == EVAL_DOUBLE && x >= 0x1p63)))
+			run_unsupported(run, "MySQL: BETWEEN with a DOUBLE beyond BIGINT");
 		/* Made an integer when the statement was prepared, it is one without a sign no longer. */
 		if (how->between && how->ahead == AHEAD_UNSIGNED &&
 			((a->kind == EVAL_STRING && x >= 0x1p63) || (b->kind == EVAL_STRING && y >= 0x1p63)))

@@ -823,8 +823,12 @@ static struct eval_value run_cast_time(const struct node *n, struct frame *f)
 	if (!time_from_value(f->run, &n->args[0]->type, &v, eval_kind_of(&n->type), &out))
 		return no_date(n, f);
 	negative = out.kind == EVAL_TIME && out.t.neg;
-	if (!time_set_decimals(&out, n->type.decimals, round))
+	if (!(round ? time_round(f->run->env, &out, n->type.decimals)
+		    : time_set_decimals(&out, n->type.decimals, false))) {
+		if (f->run->strict && date_is_zeroish(&out.t))
+			return run_unsupported(f->run, "a date with a zero in it, rounded in strict mode");
 		return f->run->strict ? run_error(f->run, 1441, "beyond the last date") : EVAL_NULL_VALUE;
+	}
 	if (negative && !time_micros(&out.t))
 		time_minus_zero(f->run);
 	return out;

@@ -595,7 +595,8 @@ static struct eval_value store_time(struct storing *s, const struct eval_value *
 	}
 	if (cut)
 		outcome_warn(s->run->outcome, 1265);
-	if (!time_set_decimals(&out, s->type->decimals, store_rounds(s->run->env)))
+	if (!(store_rounds(s->run->env) ? time_round(s->run->env, &out, s->type->decimals)
+					: time_set_decimals(&out, s->type->decimals, false)))
 		return run_unsupported(s->run, "a time rounded beyond the last day");
 	if (s->type->kind == EVAL_T_TIMESTAMP) {
 		if (out.t.year && (out.t.year < 1971 || out.t.year > 2036))

@@ -256,6 +256,16 @@ bool time_set_decimals(struct eval_value *v, uint32_t decimals, bool round)
 	return v->t.year != 0 && v->t.year <= 9999;
 }
 
+bool time_round(const struct eval_env *env, struct eval_value *v, uint32_t decimals)
+{
+	uint8_t second = v->t.second;
+
+	if (!time_set_decimals(v, decimals, true))
+		return false;
+	return v->kind != EVAL_DATETIME || env->flavour == SQL_MARIADB || !date_is_zeroish(&v->t) ||
+	       v->t.second == second;
+}
+
 /* ---- reading strings ---- */
 
 struct reader {

@@ -53,5 +53,7 @@ int64_t time_micros(const struct eval_time *t);
 struct eval_value time_from_micros(int64_t micros, uint32_t decimals); /* TIME; capped */
 /* To fewer digits of the fraction; rounds when asked, else cuts.  False: beyond the last day. */
 bool time_set_decimals(struct eval_value *v, uint32_t decimals, bool round) MUST_CHECK;
+/* Rounds as the server does: MySQL adds a full second by the calendar, so not to a date with a zero in it. */
+bool time_round(const struct eval_env *env, struct eval_value *v, uint32_t decimals) MUST_CHECK;
 
 #endif
