@@ -211,6 +211,11 @@ static void computed_zero(const struct node *n, struct run *run, const struct de
 	}
 }
 
+static bool leads(const struct decimal *d)
+{
+	return d->led || decimal_int_digits(d) > 18;
+}
+
 static struct eval_value run_decimal(const struct node *n, struct frame *f)
 {
 	struct eval_value a = node_run(n->args[0], f), b;
@@ -227,9 +232,11 @@ static struct eval_value run_decimal(const struct node *n, struct frame *f)
 	switch (n->op) {
 	case SQL_OP_ADD:
 		good = decimal_add(&x, &y, &r);
+		r.led = r.count && (leads(&x) || leads(&y));
 		break;
 	case SQL_OP_SUB:
 		good = decimal_sub(&x, &y, &r);
+		r.led = r.count && (leads(&x) || leads(&y));
 		if (good && r.neg && n->type.is_unsigned && f->run->env->flavour == SQL_MYSQL)
 			return run_unsupported(f->run, "MySQL: a negative DECIMAL UNSIGNED");
 		break;

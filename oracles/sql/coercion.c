@@ -71,6 +71,8 @@ static bool column_wins(struct node **args, uint32_t count, uint16_t a, uint16_t
 
 	if (a == COLLATION_BINARY || b == COLLATION_BINARY)
 		return same_set;
+	if (same_set)
+		return true;
 	for (uint32_t i = 0; i < count; i++) {
 		const struct node *n = args[i];
 
@@ -263,8 +265,7 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 			return false;
 		}
 	}
-	if (level == COERCIBLE_NONE && count > 1 &&
-		(needs_collation(operation) || c->env->flavour == SQL_MYSQL))
+	if (level == COERCIBLE_NONE && count > 1 && needs_collation(operation))
 		return illegal_mix(c, args, count, operation);
 	for (uint32_t i = 0; i < count && level == COERCIBLE_NONE; i++) {
 		/* Bytes that are no characters are lost then. */

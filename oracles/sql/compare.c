@@ -338,6 +338,15 @@ static bool made_ahead(const struct comparison *how, const struct eval_value *v)
 	return d == rint(d) && fabs(d) < 0x1p63 && (d >= 0 || how->ahead == AHEAD_SIGNED);
 }
 
+/* A constant beside a column of integers becomes one, and a signed one. */
+static void check_bound(struct run *run, const struct comparison *how, const struct eval_value *v,
+	const struct eval_value *bound, double d)
+{
+	if (how->between && run->env->flavour == SQL_MYSQL && v->kind == EVAL_UINT && d >= 0x1p63 &&
+		(bound->kind == EVAL_DOUBLE || bound->kind == EVAL_DECIMAL))
+		run_unsupported(run, "MySQL: BETWEEN with a constant beyond BIGINT");
+}
+
 /* A hash join of MySQL 8.0 makes the integer a DECIMAL of the other's type, and finds the largest one there. */
 static bool is_cut_to(const struct decimal *integer, const struct eval_type *t, const struct decimal *d)
 {
@@ -403,6 +412,8 @@ int compare_as(struct run *run, const struct comparison *how, const struct eval_
 		}
 		if (how->joins && (is_cut_to(&x, bt, &y) || is_cut_to(&y, at, &x)))
 			run_unsupported(run, "MySQL: a join of an integer and a DECIMAL with less room");
+		check_bound(run, how, a, b, decimal_to_double(&y));
+		check_bound(run, how, b, a, decimal_to_double(&x));
 		return decimal_compare(&x, &y);
 	}
 	case EVAL_T_FLOAT:
@@ -422,10 +433,8 @@ int compare_as(struct run *run, const struct comparison *how, const struct eval_
 			run_unsupported(run, "an integer beyond 2^53 compared with a string");
 		if (run->env->flavour == SQL_MYSQL && x == y && (is_rounded(a, x) || is_rounded(b, y)))
 			run_unsupported(run, "MySQL: an integer beyond 2^53 compared with a DOUBLE");
-		if (run->env->flavour == SQL_MYSQL && how->between &&
-			((a->kind == EVAL_UINT && b->kind == EVAL_DOUBLE && y >= 0x1p63) ||
-				(b->kind == EVAL_UINT && a->kind == EVAL_DOUBLE && x >= 0x1p63)))
-			run_unsupported(run, "MySQL: BETWEEN with a DOUBLE beyond BIGINT");
+		check_bound(run, how, a, b, y);
+		check_bound(run, how, b, a, x);
 		/* Made an integer when the statement was prepared, it is one without a sign no longer. */
 		if (how->between && how->ahead == AHEAD_UNSIGNED &&
 			((a->kind == EVAL_STRING && x >= 0x1p63) || (b->kind == EVAL_STRING && y >= 0x1p63)))

@@ -424,12 +424,22 @@ bool calls_regexp(const struct node *n)
 	       span_ieq_str(span_of(n->expr->u.call.name.ptr, 7), "regexp_");
 }
 
+/* A number or a time whose text is what it is printed as. */
+static bool has_plain_text(const struct node *n)
+{
+	return (n->type.kind == EVAL_T_INT || n->type.kind == EVAL_T_DECIMAL || type_is_temporal(&n->type)) &&
+	       !n->type.zerofill && !n->type.merged && !(n->literal && type_is_temporal(&n->type)) &&
+	       !node_any(n, calls_regexp);
+}
+
 static struct node *compile_arguments(struct compiler *c, struct node *n, const char *name)
 {
 	uint32_t strings = n->op == REGEXP_REPLACE ? 3 : 2;
 
 	/* ICU wants texts of one kind: bytes and characters do not mix (error 3995). */
 	for (uint32_t i = 0; i < strings && c->env->flavour == SQL_MYSQL; i++) {
+		if (i == 0 && has_plain_text(n->args[0]))
+			continue;
 		if (n->args[i]->type.kind != EVAL_T_STRING || n->args[i]->type.hybrid ||
 			n->args[i]->type.collation == COLLATION_BINARY ||
 			n->args[i]->type.coercibility > 4 || has_null(n->args[i]))

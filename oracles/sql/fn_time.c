@@ -625,6 +625,8 @@ static struct eval_value run_sec_to_time(const struct node *n, struct frame *f)
 	d = to_decimal(f->run, t, &v);
 	if (v.kind == EVAL_DECIMAL && d.scale > t->decimals)
 		return run_unsupported(f->run, "a quotient as a date or time");
+	if (d.led && f->run->env->flavour == SQL_MYSQL)
+		return run_unsupported(f->run, "MySQL: a difference of long DECIMALs as a date or time");
 	if (d.scale > 6 && f->run->env->flavour == SQL_MYSQL)
 		return run_unsupported(
 			f->run, "MySQL: a number with more than six decimals as a time");

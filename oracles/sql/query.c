@@ -856,7 +856,8 @@ static bool compile_keys(struct compiler *c, const struct sql_order *order, stru
 			}
 			key->node = items[ordinal - 1];
 			/* In a derived table it is taken for a column's name (error 1054). */
-			if (key->node->constant && c->env->flavour == SQL_MYSQL) {
+			if (key->node->constant && c->env->flavour == SQL_MYSQL &&
+				!(c->depth == 1 && c->scope->aggregates_allowed)) {
 				compile_unsupported(c, "a constant in GROUP BY or ORDER BY");
 				return false;
 			}
@@ -1444,6 +1445,36 @@ static struct eval_query *compile_set_op(struct compiler *c, struct eval_query *
 	return compile_set_order(c, q, query, scope) ? q : NULL;
 }
 
+/* Of one type, but for NULLs. */
+static bool all_alike(struct node *const *values, uint32_t count)
+{
+	const struct eval_type *first = NULL;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct eval_type *t = &values[i]->type;
+
+		if (values[i]->literal && t->kind == EVAL_T_NULL)
+			continue;
+		if (first && (t->kind != first->kind || t->decimals != first->decimals))
+			return false;
+		first = t;
+	}
+	return true;
+}
+
+/* Literals that are integers, DECIMALs or NULL. */
+static bool all_exact(struct node *const *values, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct eval_type *t = &values[i]->type;
+
+		if (!values[i]->literal ||
+			(t->kind != EVAL_T_INT && t->kind != EVAL_T_DECIMAL && t->kind != EVAL_T_NULL))
+			return false;
+	}
+	return true;
+}
+
 static struct eval_query *compile_values_query(
 	struct compiler *c, struct eval_query *q, const struct sql_query *query)
 {
@@ -1468,17 +1499,27 @@ static struct eval_query *compile_values_query(
 
 		for (r = 0; r < q->row_count; r++)
 			column[r] = q->rows[r][i];
-		/* Each row is printed as it is, there. */
-		for (r = 1; r < q->row_count && c->env->flavour == SQL_MYSQL; r++) {
-			if (column[r]->type.kind != column[0]->type.kind ||
-				column[r]->type.decimals != column[0]->type.decimals)
-				return (struct eval_query *)compile_unsupported(
-					c, "MySQL: VALUES of several types in one column");
-		}
+		if (c->env->flavour == SQL_MYSQL && !all_alike(column, (uint32_t)q->row_count) &&
+			!all_exact(column, (uint32_t)q->row_count))
+			return (struct eval_query *)compile_unsupported(
+				c, "MySQL: VALUES of several types in one column");
 		if (!merge_types(c, column, (uint32_t)q->row_count, "VALUES", &q->types[i]))
 			return NULL;
+		/* Each row is printed as it is, there, but out of a derived table. */
+		q->types[i].own_scale = c->env->flavour == SQL_MYSQL && c->depth == 1 &&
+					q->types[i].kind == EVAL_T_DECIMAL;
 		q->names[i] = SPAN_LIT("?");
+		if (c->env->flavour == SQL_MYSQL) {
+			struct buf name = BUF_INIT;
+
+			buf_printf(&name, "column_%u", i);
+			q->names[i] = arena_copy(c->arena, buf_span(&name));
+			buf_release(&name);
+		}
 	}
+	/* The server leaves them as they are written, and LIMIT takes the first. */
+	if (query->order && c->env->flavour == SQL_MYSQL)
+		return (struct eval_query *)compile_unsupported(c, "MySQL: ORDER BY of VALUES");
 	return compile_set_order(c, q, query, c->scope) ? q : NULL;
 }
 

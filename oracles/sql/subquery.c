@@ -251,6 +251,8 @@ struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
 			n->type.coercibility = 5;
 		return n;
 	}
+	if (e->u.in.query->kind == SQL_QUERY_VALUES && c->env->flavour == SQL_MYSQL && c->env->version < 90700)
+		return compile_unsupported(c, "MySQL until 9.6: IN, ANY or ALL of VALUES");
 	column = node_column(c, NULL, 0, 0, 0, &s->query->types[0]);
 	if ((type_is_string(&left->type) || left->type.kind == EVAL_T_NULL) &&
 		type_is_string(&column->type) && s->query->types[0].coercibility == COERCIBLE_NONE)

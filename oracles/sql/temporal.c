@@ -605,6 +605,10 @@ static bool from_number(struct run *run, const struct eval_type *type, const str
 		run_unsupported(run, "a quotient as a date or time");
 		return false;
 	}
+	if (d.led && run->env->flavour == SQL_MYSQL) {
+		run_unsupported(run, "MySQL: a difference of long DECIMALs as a date or time");
+		return false;
+	}
 	if (d.scale > 6 && run->env->flavour == SQL_MYSQL) {
 		run_unsupported(run, "MySQL: a number with more than six decimals as a time");
 		return false;
