@@ -342,9 +342,10 @@ static bool made_ahead(const struct comparison *how, const struct eval_value *v)
 static void check_bound(struct run *run, const struct comparison *how, const struct eval_value *v,
 	const struct eval_value *bound, double d)
 {
-	if (how->between && run->env->flavour == SQL_MYSQL && v->kind == EVAL_UINT && d >= 0x1p63 &&
-		(bound->kind == EVAL_DOUBLE || bound->kind == EVAL_DECIMAL))
-		run_unsupported(run, "MySQL: BETWEEN with a constant beyond BIGINT");
+	if (how->between && v->kind == EVAL_UINT && d >= 0x1p63 &&
+		(bound->kind == EVAL_DOUBLE || bound->kind == EVAL_DECIMAL) &&
+		(run->env->flavour == SQL_MYSQL || how->as.kind == EVAL_T_DOUBLE))
+		run_unsupported(run, "BETWEEN with a constant beyond BIGINT");
 }
 
 /* A hash join of MySQL 8.0 makes the integer a DECIMAL of the other's type, and finds the largest one there. */
@@ -431,8 +432,8 @@ int compare_as(struct run *run, const struct comparison *how, const struct eval_
 			(beyond_double(a) || beyond_double(b)) &&
 			(x == y || run->env->flavour == SQL_MARIADB))
 			run_unsupported(run, "an integer beyond 2^53 compared with a string");
-		if (run->env->flavour == SQL_MYSQL && x == y && (is_rounded(a, x) || is_rounded(b, y)))
-			run_unsupported(run, "MySQL: an integer beyond 2^53 compared with a DOUBLE");
+		if (x == y && (is_rounded(a, x) || is_rounded(b, y)))
+			run_unsupported(run, "an integer beyond 2^53 compared with a DOUBLE");
 		check_bound(run, how, a, b, y);
 		check_bound(run, how, b, a, x);
 		/* Made an integer when the statement was prepared, it is one without a sign no longer. */
