@@ -538,9 +538,11 @@ static struct arguments collect(const struct eval_query *q, const struct aggrega
 		for (uint32_t k = 0; k < a->arg_count; k++) {
 			values[k] = node_run(a->args[k], f);
 			null |= values[k].kind == EVAL_NULL;
-			/* MySQL counts the bytes of a DOUBLE: AVG(DISTINCT) has both zeros. */
+			/* MySQL, and MariaDB until 2026, count the bytes of a DOUBLE: AVG(DISTINCT) has both
+			 * zeros. */
 			if ((a->kind == AGG_GROUP_CONCAT ? a->distinct || a->order_count
-							 : a->distinct && f->run->env->flavour == SQL_MYSQL) &&
+							 : a->distinct && (f->run->env->flavour == SQL_MYSQL ||
+										  mariadb_2026(f->run->env) != 1)) &&
 				values[k].kind == EVAL_DOUBLE && values[k].d == 0 && signbit(values[k].d))
 				run_unsupported(f->run, "a negative zero that is sorted or grouped");
 			if (is_kept(a, k, &values[k]))

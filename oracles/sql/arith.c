@@ -420,7 +420,7 @@ static struct eval_value run_bits(const struct node *n, struct frame *f)
 		b = node_run(n->args[1], f);
 	/* Or the error of the first, which is converted before. */
 	if (f->run->strict && run_erred(f->run) &&
-		(a.kind == EVAL_STRING || a.kind == EVAL_DECIMAL))
+		(a.kind == EVAL_STRING || a.kind == EVAL_DECIMAL || a.kind == EVAL_DOUBLE))
 		return run_open_error(f->run, "one of several errors in strict mode");
 	/* For their errors. */
 	if (a.kind == EVAL_NULL && b.kind != EVAL_NULL && n->op != SQL_OP_BIT_XOR)

@@ -102,6 +102,8 @@ struct node *compile_aggregate(struct compiler *c, const struct sql_expr *e, boo
 struct node *compile_window(struct compiler *c, const struct sql_expr *e);
 /* Subqueries: query.c. */
 struct node *compile_subquery(struct compiler *c, const struct sql_expr *e);
+/* Is what this function returns made in the buffer of an argument? */
+bool function_writes_over(const struct compiler *c, struct span name);
 /* What a scalar subquery selects; NULL of another node, or of UNION and kin. */
 const struct node *subquery_item(const struct node *n);
 

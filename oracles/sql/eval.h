@@ -131,6 +131,7 @@ struct eval_type {
 	bool own_scale; /* a DECIMAL that is printed with the digits that it has (MySQL) */
 	bool quotient;  /* of a DECIMAL division: it has more digits than are shown */
 	bool roomless;  /* divided by such a one: it may be too large for its own type */
+	bool shared;    /* a computed text of a derived table that is merged: all its uses have one buffer */
 	bool hybrid;    /* 0x41, b'1': a string that is a number where a number is wanted */
 	bool is_bool;   /* result of a comparison or logical operator */
 	bool json;      /* MariaDB: a column of texts with CHECK (JSON_VALID(column)), which is what its JSON is */

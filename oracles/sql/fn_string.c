@@ -60,10 +60,30 @@ static bool is_wide_literal(const struct node *n)
 	return n->literal && has_wide_text(n);
 }
 
+bool function_writes_over(const struct compiler *c, struct span name)
+{
+	/* The last three on MariaDB alone. */
+	static const char *const names[] = {
+		"insert", "repeat", "rpad", "concat_ws", "lpad", "replace"};
+
+	for (size_t i = 0; i < (c->env->flavour == SQL_MARIADB ? ARRAY_LEN(names) : 3); i++) {
+		if (span_ieq_str(name, names[i]))
+			return true;
+	}
+	return false;
+}
+
 bool string_result(struct compiler *c, struct node *n, struct node **args, uint32_t count,
 	const char *operation)
 {
 	uint8_t coercibility;
+
+	for (uint32_t i = 0; i < count && function_writes_over(c, span_str(operation)); i++) {
+		if (args[i]->column && args[i]->type.shared) {
+			compile_unsupported(c, "a function that writes over a derived table's text");
+			return false;
+		}
+	}
 
 	/* MySQL 9.7 hands out a buffer that it then writes over. */
 	for (uint32_t i = 0; i < count && c->env->flavour == SQL_MYSQL; i++) {

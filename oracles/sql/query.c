@@ -191,11 +191,25 @@ bool node_is_cut(const struct compiler *c, const struct node *n)
 
 const char cut_reason[] = "a text of a DOUBLE or an integer as DECIMAL that a table may cut";
 
+/* A text in whose buffer some functions write what they make of it. */
+static bool has_own_buffer(const struct compiler *c, const struct node *n)
+{
+	const struct sql_expr *e = n->expr;
+
+	if (!e || !type_is_string(&n->type) || !n->arg_count)
+		return false;
+	return c->env->flavour == SQL_MYSQL || e->kind == SQL_EXPR_CAST ||
+	       (e->kind == SQL_EXPR_CALL && function_writes_over(c, e->u.call.name));
+}
+
 /* The rows of a derived table that is merged into the query around it are in no table. */
 static bool settle_columns(struct compiler *c, struct eval_query *q)
 {
-	if (q->kind == QUERY_SELECT && !q->limit && !q->distinct && !q->grouped && !q->window_count)
+	if (q->kind == QUERY_SELECT && !q->limit && !q->distinct && !q->grouped && !q->window_count) {
+		for (uint32_t i = 0; i < q->column_count; i++)
+			q->types[i].shared |= has_own_buffer(c, q->items[i]);
 		return true;
+	}
 	for (uint32_t i = 0; i < q->column_count; i++) {
 		q->types[i].own_scale = false;
 		if (q->kind == QUERY_SELECT && node_is_cut(c, q->items[i])) {

@@ -404,6 +404,21 @@ static bool is_number_of_no_date(const struct node *n, const struct eval_value *
 	       type_is_number(&n->args[0]->type) && node_run(n->args[0], f).kind != EVAL_NULL;
 }
 
+/* A computed text of latin1_bin or ascii_bin: MariaDB sorts it with blanks behind it, or without. */
+static bool is_padded_or_not(const struct node *n, const struct eval_value *v, const struct run *run)
+{
+	if (run->env->flavour != SQL_MARIADB || n->column || v->kind != EVAL_STRING ||
+		!type_is_string(&n->type) || n->type.collation == COLLATION_BINARY ||
+		!collation_is_bin(n->type.collation) ||
+		charset_max_bytes(collation_charset(n->type.collation)) > 1)
+		return false;
+	for (size_t i = 0; i < v->s.len; i++) {
+		if ((unsigned char)v->s.ptr[i] <= ' ')
+			return true;
+	}
+	return false;
+}
+
 static const struct eval_value *run_order_keys(const struct eval_query *q, struct frame *f)
 {
 	struct eval_value *keys = arena_alloc(f->run->arena, (q->order_count + 1) * sizeof(*keys));
@@ -413,6 +428,8 @@ static const struct eval_value *run_order_keys(const struct eval_query *q, struc
 			f->run, &q->order[i].node->type, node_run(q->order[i].node, f));
 		if (is_number_of_no_date(q->order[i].node, &keys[i], f))
 			run_unsupported(f->run, "a number that is no date, cast to one and sorted");
+		if (is_padded_or_not(q->order[i].node, &keys[i], f->run))
+			run_unsupported(f->run, "a computed text of a one-byte _bin collation, with blanks, sorted");
 	}
 	return keys;
 }
