@@ -157,6 +157,10 @@ enum execution_moments {
  * said as one text (a value was not kept, the text was cut). */
 bool execution_sql(const struct execution_stmt *stmt, enum execution_moments moments,
 	struct buf *out, struct err *err) MUST_CHECK;
+/* A bulk execution as statements, one for each set of parameters, with semicolons between.  False: it cannot be said so,
+ * or is too long. */
+bool execution_bulk_sql(
+	const struct execution_stmt *stmt, enum execution_moments moments, struct buf *out) MUST_CHECK;
 /* An SQL literal that the server reads as this value. */
 bool execution_literal(const struct value *value, struct buf *out, struct err *err) MUST_CHECK;
 /* `name` with backquotes. */

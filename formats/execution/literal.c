@@ -93,12 +93,10 @@ static bool put_moment(const struct value *value, enum execution_moments moments
 	return true;
 }
 
-/* Puts the parameters where the question marks outside quotes and comments are. */
-static bool put_params(struct span sql, struct span params, enum execution_moments moments,
+/* Puts the next parameters where the question marks outside quotes and comments are. */
+static bool put_params(struct span sql, struct mp *params, uint32_t *left, enum execution_moments moments,
 	struct buf *out, struct err *err)
 {
-	struct mp mp = mp_over(params);
-	uint32_t left = params.ptr ? mp_array(&mp) : 0;
 	size_t at = 0;
 
 	for (;;) {
@@ -107,9 +105,10 @@ static bool put_params(struct span sql, struct span params, enum execution_momen
 
 		if (split.state != SPLIT_FOUND)
 			break;
-		if (!left-- || !value_read(&mp, &value))
+		if (!*left || !value_read(params, &value))
 			return err_set(err, ERR_UNSUPPORTED,
 				"parameters of a prepared statement were not recorded");
+		--*left;
 		buf_add_span(out, span_of(sql.ptr + at, split.end - at));
 		/* As what it is to the server: a DOUBLE of the nearest FLOAT. */
 		if (value.type == VALUE_FLOAT && moments != MOMENTS_AS_TEXTS)
@@ -121,15 +120,36 @@ static bool put_params(struct span sql, struct span params, enum execution_momen
 			return false;
 		at = split.end + 1;
 	}
-	if (left && params.ptr)
-		return err_set(err, ERR_UNSUPPORTED, "more parameters than question marks");
 	buf_add_span(out, span_of(sql.ptr + at, sql.len - at));
+	return true;
+}
+
+bool execution_bulk_sql(const struct execution_stmt *stmt, enum execution_moments moments, struct buf *out)
+{
+	enum { TEXT_MAX = 1 << 20 };
+	struct mp mp = mp_over(stmt->record.params);
+	uint32_t left = stmt->record.params.ptr ? mp_array(&mp) : 0;
+
+	if (stmt->record.flags & (STMT_TEXT_CUT | STMT_OPAQUE) || !stmt->sql.ptr || !left)
+		return false;
+	while (left) {
+		uint32_t before = left;
+
+		if (out->len)
+			buf_add_str(out, "; ");
+		if (!put_params(stmt->sql, &mp, &left, moments, out, NULL) || left == before ||
+			out->len > TEXT_MAX)
+			return false;
+	}
 	return true;
 }
 
 bool execution_sql(const struct execution_stmt *stmt, enum execution_moments moments,
 	struct buf *out, struct err *err)
 {
+	struct mp mp = mp_over(stmt->record.params);
+	uint32_t left;
+
 	if (stmt->record.flags & (STMT_TEXT_CUT | STMT_OPAQUE) || !stmt->sql.ptr)
 		return err_set(err, ERR_UNSUPPORTED, "the statement's text was not recorded whole");
 	switch (stmt->record.command) {
@@ -142,7 +162,10 @@ bool execution_sql(const struct execution_stmt *stmt, enum execution_moments mom
 		buf_add_span(out, stmt->sql);
 		return true;
 	case 0x17: /* EXECUTE */
-		return put_params(stmt->sql, stmt->record.params, moments, out, err);
+		left = stmt->record.params.ptr ? mp_array(&mp) : 0;
+		if (!put_params(stmt->sql, &mp, &left, moments, out, err))
+			return false;
+		return !left || err_set(err, ERR_UNSUPPORTED, "more parameters than question marks");
 	}
 	if (stmt->record.command == 0xfa) /* STMT_BULK_EXECUTE */
 		return err_set(err, ERR_UNSUPPORTED,

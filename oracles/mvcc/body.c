@@ -9,8 +9,6 @@
 enum {
 	VARIABLES_MAX = 64,
 	STEPS_MAX = 1000, /* of one run */
-	ER_TOO_MANY_ROWS = 1172,
-	ER_SIGNAL_EXCEPTION = 1644,
 };
 
 enum step_kind {

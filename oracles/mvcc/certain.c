@@ -41,7 +41,6 @@ enum {
 	WORK_MAX = 4000000, /* looks at a statement and a row, in all */
 	STATES_MAX = 8,     /* of a row that an answer can have met */
 	CHOICES_MAX = 256,  /* of states of all rows */
-	ER_DUP_ENTRY = 1062,
 };
 
 /* When a transaction's end was sent and answered; begin 0: no statement of the trace ended it. */

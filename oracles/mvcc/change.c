@@ -5,8 +5,6 @@
 #include "mvcc/orders.h"
 #include "mvcc/solver.h"
 
-enum { ER_CHECKREAD = 1020 };
-
 
 /* MySQL compares old and new rows only where it has read the columns that are set, which without a row binary
  * log it need not have; else InnoDB writes a version that is like the one before it (seen on 5.6, 8.0 and 9.7
@@ -32,7 +30,6 @@ void leave_row(struct mvcc *m, struct store_table *table, struct store_record *r
 	else
 		note_add(m, NOTE_NOOP_UPDATE, v->txn, number_of(m, table), record);
 }
-
 
 /* Picks which rows LIMIT leaves over where ORDER BY does not say. */
 static bool pick_open(struct mvcc *m, uint32_t *order, size_t matched, size_t count)
@@ -394,7 +391,7 @@ static void change_firing(struct mvcc *m, struct changing *changing, size_t coun
 		rows_in_orders(m, count, change_one, changing, a);
 }
 
-void write_change(struct mvcc *m, const struct plan *plan, struct write_answer *a)
+static void change_rows(struct mvcc *m, const struct plan *plan, struct write_answer *a)
 {
 	const struct eval_table *def = eval_change_table(plan->change);
 	struct store_table *table = solver_store_table(m, def);
@@ -512,4 +509,14 @@ void write_change(struct mvcc *m, const struct plan *plan, struct write_answer *
 		cascaded(m, table, m->store.txns[m->now_txn].undo_count - written_before) &&
 		choose(m, 2) == 1)
 		answer_unsupported(m, a, "subqueries of tables that cascades may change");
+}
+
+void write_change(struct mvcc *m, const struct plan *plan, struct write_answer *a)
+{
+	uint32_t mode = m->env.mode;
+
+	if (plan->perhaps_joined && choose(m, 2) == 1)
+		m->env.mode |= EVAL_MODE_SIMULTANEOUS_ASSIGNMENT;
+	change_rows(m, plan, a);
+	m->env.mode = mode;
 }

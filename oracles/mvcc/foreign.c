@@ -8,10 +8,6 @@
 
 enum {
 	CASCADES_MAX = 15, /* FK_MAX_CASCADE_DEL */
-	ER_ROW_IS_REFERENCED_2 = 1451,
-	ER_NO_REFERENCED_ROW_2 = 1452,
-	ER_FOREIGN_DUPLICATE_KEY_WITH_CHILD_INFO = 1761,
-	ER_FOREIGN_DUPLICATE_KEY_WITHOUT_CHILD_INFO = 1762,
 };
 
 static bool column_list(const struct eval_table *def, const struct sql_names *names,

@@ -5,12 +5,6 @@
 #include "mvcc/orders.h"
 #include "mvcc/solver.h"
 
-enum {
-	ER_DUP_ENTRY = 1062,
-	ER_CHECKREAD = 1020,
-	ER_NO_REFERENCED_ROW_2 = 1452,
-};
-
 bool check_row(struct mvcc *m, const struct eval_table *def, const struct eval_value *row,
 	struct eval_outcome *outcome)
 {
@@ -758,7 +752,6 @@ static void insert_one(struct mvcc *m, void *ctx, size_t number, struct write_an
 static bool may_insert_firing(struct mvcc *m, const struct plan *plan, const struct eval_rows *rows,
 	unsigned error, struct write_answer *a)
 {
-	enum { ER_BAD_NULL = 1048, ER_NO_DEFAULT = 1364 };
 	const struct eval_table *def = eval_insert_table(plan->insert);
 	bool numbers = false;
 

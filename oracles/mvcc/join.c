@@ -4,8 +4,6 @@
 
 #include "mvcc/solver.h"
 
-enum { ER_CHECKREAD = 1020 };
-
 static struct gathered *gathered_of(struct mvcc *m, const struct store_table *table)
 {
 	for (uint32_t i = 0; i < m->now_gathered_count; i++) {
@@ -83,6 +81,10 @@ static void join_changes(struct mvcc *m, const struct plan *plan, uint32_t numbe
 			if (!pick_match(m, plan, number, matches, match_count, match[number],
 				    &c->new, &c->changed, &outcome)) {
 				answer_outcome(m, a, &outcome);
+				/* Of the rows of an outer join the servers keep what is to be set in a
+				 * temporary table, which has no NULL for it. */
+				if (a->error == ER_BAD_NULL)
+					write_error(a, ER_TRUNCATED);
 				return;
 			}
 			if (c->changed &&

@@ -2,8 +2,6 @@
 /* Unique keys: which row is in the way of another, and which errors that gives. */
 #include "mvcc/solver.h"
 
-enum { ER_DUP_ENTRY = 1062 };
-
 static bool has_key(const struct store_table *table, const struct eval_index *index,
 	const struct store_version *v, const struct eval_value *row)
 {

@@ -422,10 +422,6 @@ bool plan_harmless_variable(
 	if (span_ieq_str(item->name, "completion_type"))
 		return item->value && set_value_is_one_of(item->value,
 					      (const char *const[]){"0", "no_chain", NULL});
-	if (span_ieq_str(item->name, "sql_select_limit"))
-		return item->value && (item->value->kind == SQL_EXPR_DEFAULT ||
-					      set_value_is_one_of(item->value,
-						      (const char *const[]){"18446744073709551615", NULL}));
 	if (span_ieq_str(item->name, "group_concat_max_len"))
 		return item->value && leaves_room(m, item->value);
 	if (span_ieq_str(item->name, "character_set_client"))
@@ -499,6 +495,16 @@ bool plan_sets(const struct sql_assign *set, const struct eval_table *def, const
 		}
 	}
 	return false;
+}
+
+/* An UPDATE of one table is executed as a join with the subqueries of its WHERE clause (MySQL since 8.0.21, MariaDB since
+ * 11.1, and before where they are of the same table), if the optimizer likes, and then its assignments see the row as it was, not those to the left of them. */
+static void plan_assignments(const struct mvcc *m, struct plan *plan, const struct sql_update *update)
+{
+	enum { JOINED_SINCE = 80021 };
+
+	plan->perhaps_joined = plan->sourced && (m->env.flavour == SQL_MARIADB || m->env.version >= JOINED_SINCE) &&
+			       eval_reads_assigned(update->set);
 }
 
 /* Which rows UPDATE or DELETE of one table can touch, whether we can execute it or not. */
@@ -592,6 +598,8 @@ static void compile(
 		/* Of a table that is not known, too: it makes a read view. */
 		plan->reads = plan->table_count > 0 || plan->unsupported;
 		plan->lock = sql_stmt_locking_read(stmt);
+		if (plan->limited && !query->limit)
+			plan->unsupported = "sql_select_limit";
 		if (plan->unsupported)
 			return;
 		if (stmt->u.query->into && !plan_into(m, plan, stmt->u.query->into, &query)) {
@@ -636,6 +644,8 @@ static void compile(
 			note_outcome(plan, &outcome);
 		else if (stmt->u.update->flags & SQL_DML_IGNORE)
 			plan_ignore(m, plan);
+		if (plan->change)
+			plan_assignments(m, plan, stmt->u.update);
 		if (plan->change && !plan->sourced)
 			plan_rows(m, plan, stmt->u.update->where);
 		return;
@@ -871,6 +881,7 @@ static struct plan *new_plan(
 	plan->zoned = settings->zoned;
 	plan->no_foreign_checks = settings->no_foreign_checks;
 	plan->engine = settings->engine;
+	plan->limited = settings->limited;
 	m->has_si |= plan->engine == ENGINE_INNODB_SI;
 	plan->step = settings->step;
 	plan->variables = arena_copy(&m->plans_arena, variables_named(m, settings, text));
@@ -978,7 +989,7 @@ const struct plan *plan_of(
 			plan->collation == settings->collation && plan->width == settings->width &&
 			plan->zoned == settings->zoned && plan->step == settings->step &&
 			plan->no_foreign_checks == settings->no_foreign_checks &&
-			plan->engine == settings->engine &&
+			plan->engine == settings->engine && plan->limited == settings->limited &&
 			span_eq(plan->variables, variables) &&
 			span_eq(plan->temporary, settings->temporary))
 			return plan;

@@ -36,20 +36,21 @@ static uint32_t txn_at(struct maker *maker, uint64_t number)
 	return *slot;
 }
 
+/* With the values of its parameters; where those are not known, with question marks, which nobody can execute. */
 static struct span text_of(struct schedule *s, const struct execution_stmt *in)
 {
+	enum { BULK_EXECUTE = 0xfa };
+	enum execution_moments moments =
+		span_eq_str(s->execution->server.flavour, "mysql") ? MOMENTS_MICROS : MOMENTS_TYPED;
 	struct buf text = BUF_INIT;
 	struct span out = in->sql;
 
-	if (in->record.params.ptr) {
-		out = execution_sql(in,
-			      span_eq_str(s->execution->server.flavour, "mysql") ? MOMENTS_MICROS
-										 : MOMENTS_TYPED,
-			      &text, NULL)
-			      ? arena_copy(&s->arena, buf_span(&text))
-			      : SPAN_NONE;
-		buf_release(&text);
-	}
+	/* Of one that failed the sets before the one that did may be done, or not. */
+	if (in->record.params.ptr && (in->record.command == BULK_EXECUTE
+						     ? !in->record.error && execution_bulk_sql(in, moments, &text)
+						     : execution_sql(in, moments, &text, NULL)))
+		out = arena_copy(&s->arena, buf_span(&text));
+	buf_release(&text);
 	return out;
 }
 

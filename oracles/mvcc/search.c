@@ -305,7 +305,6 @@ static bool has_written(const struct mvcc *m, uint32_t stmt)
  * once afterwards. */
 static bool may_miss_parent(const struct mvcc *m, uint32_t stmt)
 {
-	enum { ER_NO_REFERENCED_ROW_2 = 1452 };
 	const struct plan *plan = m->runs[stmt].plan;
 
 	return record_of(m, stmt)->error == ER_NO_REFERENCED_ROW_2 ||

@@ -410,6 +410,14 @@ static bool set_step(const struct mvcc *m, struct session_settings *s, const str
 	return true;
 }
 
+static bool set_limit(struct session_settings *s, const struct sql_expr *value)
+{
+	struct span word = settings_word(value);
+
+	s->limited = !is_default(value) && !span_eq_str(word, "18446744073709551615");
+	return is_default(value) || word.ptr;
+}
+
 bool settings_variable(const struct mvcc *m, const struct session_settings *s,
 	const struct sql_set_item *item, struct session_settings *out)
 {
@@ -418,6 +426,8 @@ bool settings_variable(const struct mvcc *m, const struct session_settings *s,
 		return false;
 	if (span_ieq_str(item->name, "foreign_key_checks"))
 		return set_checks(m, out, item->value);
+	if (span_ieq_str(item->name, "sql_select_limit"))
+		return set_limit(out, item->value);
 	if (span_ieq_str(item->name, "innodb_snapshot_isolation"))
 		return set_snapshots(m, out, item->value);
 	if (span_ieq_str(item->name, "auto_increment_increment"))

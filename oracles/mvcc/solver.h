@@ -27,10 +27,30 @@
 #include "sql/sql.h"
 #include "verdict.h"
 
+/* Errors of the servers that are looked at here. */
+enum {
+	ER_CHECKREAD = 1020,
+	ER_BAD_NULL = 1048,
+	ER_DUP_ENTRY = 1062,
+	ER_PARSE_ERROR = 1064,
+	ER_TOO_MANY_ROWS = 1172,
+	ER_LOCK_WAIT_TIMEOUT = 1205,
+	ER_LOCK_DEADLOCK = 1213,
+	ER_TRUNCATED = 1265,
+	ER_NO_DEFAULT = 1364,
+	ER_TABLE_DEF_CHANGED = 1412,
+	ER_ROW_IS_REFERENCED_2 = 1451,
+	ER_NO_REFERENCED_ROW_2 = 1452,
+	ER_SIGNAL_EXCEPTION = 1644,
+	ER_FOREIGN_DUPLICATE_KEY_WITH_CHILD_INFO = 1761,
+	ER_FOREIGN_DUPLICATE_KEY_WITHOUT_CHILD_INFO = 1762,
+	ER_READ_ONLY_TRANSACTION = 1792,
+	ER_LOCK_NOWAIT = 3572,
+};
+
 enum mvcc_engine { ENGINE_INNODB, ENGINE_INNODB_SI, ENGINE_TIDB };
 
 enum { CLIENT_FOUND_ROWS = 2 }; /* of the protocol's capabilities */
-enum { ER_PARSE_ERROR = 1064 };
 enum { MVCC_TABLES_MAX = 16, MVCC_OPTIONAL_MAX = 10, MVCC_ROWS_MAX = 4 };
 
 struct certain;
@@ -57,7 +77,7 @@ struct plan {
 	uint32_t labels;              /* state of the tables' names (m->label_state) */
 	uint16_t collation;           /* COLLATION_NONE: not known */
 	enum text_width width;
-	bool zoned, no_foreign_checks;
+	bool zoned, no_foreign_checks, limited;
 	enum mvcc_engine engine;
 	uint32_t step;
 	struct plan *next;           /* of the same hash */
@@ -102,6 +122,7 @@ struct plan {
 	bool sourced;  /* a write that reads rows by a query of its own */
 	bool filtered; /* has a WHERE, ON or HAVING */
 	bool nested;   /* a query of several query blocks */
+	bool perhaps_joined; /* UPDATE: assignments may not see those before them (plan_assignments) */
 	bool one_table;     /* UPDATE or DELETE in the single-table form */
 	bool moves_cluster; /* UPDATE of columns of the primary key */
 	bool moves_unique;  /* ... of any unique key */
@@ -253,6 +274,7 @@ struct session_settings {
 	bool has_number;
 	bool odd; /* it has set what is not modelled */
 	bool no_foreign_checks;
+	bool limited; /* sql_select_limit: a SELECT without LIMIT does not answer with all rows */
 	enum mvcc_engine engine; /* a session of MariaDB may set innodb_snapshot_isolation for itself */
 	uint32_t step; /* from one AUTO_INCREMENT value to the next; 0: not known */
 };

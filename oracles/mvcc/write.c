@@ -8,8 +8,6 @@
 #include "base/mem.h"
 #include "mvcc/solver.h"
 
-enum { ER_DUP_ENTRY = 1062 };
-
 /* ---- answers ---- */
 
 void write_error(struct write_answer *a, unsigned error)

@@ -877,6 +877,42 @@ static bool reads_assigned(void *ctx, const struct sql_expr *e)
 	return true;
 }
 
+bool eval_reads_assigned(const struct sql_assign *set)
+{
+	bool found = false;
+
+	for (const struct sql_assign *a = set; a && !found; a = a->next) {
+		struct reads r = {set, a, false};
+
+		sql_walk_expr(a->value, &(struct sql_visitor){.expr = reads_assigned, .ctx = &r});
+		found = r.found;
+	}
+	return found;
+}
+
+static bool on_reads_assigned(void *ctx, const struct sql_table_ref *ref)
+{
+	if (ref->kind == SQL_TABLE_JOIN && ref->u.join.on)
+		sql_walk_expr(ref->u.join.on, &(struct sql_visitor){.expr = reads_assigned, .ctx = ctx});
+	return true;
+}
+
+/* MariaDB before 11.1 may write rows of one of several tables while it goes on joining them. */
+static bool meets_own_writes(const struct compiler *c, const struct eval_join *join, const struct sql_stmt *stmt)
+{
+	struct reads r = {stmt->u.update->set, NULL, false};
+	bool several = false;
+
+	for (uint32_t i = 1; i < join->set_count; i++)
+		several |= join->set[i].table != join->set[0].table;
+	if (!several || c->env->flavour != SQL_MARIADB || c->env->version >= 110100)
+		return false;
+	sql_walk_stmt(stmt, &(struct sql_visitor){.table_ref = on_reads_assigned, .ctx = &r});
+	if (stmt->u.update->where)
+		sql_walk_expr(stmt->u.update->where, &(struct sql_visitor){.expr = reads_assigned, .ctx = &r});
+	return r.found;
+}
+
 static bool mark_targets(struct compiler *c, struct eval_join *join, const struct sql_delete *del)
 {
 	for (const struct sql_table_name *t = del->targets; t; t = t->next) {
@@ -934,15 +970,8 @@ struct eval_join *eval_join_compile(struct arena *arena, const struct sql_stmt *
 		return mark_targets(&c, join, stmt->u.del) ? join : NULL;
 	if (!compile_assignments(&c, stmt->u.update->set, &join->set, &join->set_count))
 		return NULL;
-	for (const struct sql_assign *a = stmt->u.update->set; a; a = a->next) {
-		struct reads r = {stmt->u.update->set, a, false};
-		struct sql_visitor v = {.expr = reads_assigned, .ctx = &r};
-
-		sql_walk_expr(a->value, &v);
-		if (r.found)
-			return outcome_unsupported(
-				outcome, "an UPDATE of several tables that reads what it writes");
-	}
+	if (eval_reads_assigned(stmt->u.update->set) || meets_own_writes(&c, join, stmt))
+		return outcome_unsupported(outcome, "an UPDATE of several tables that reads what it writes");
 	for (uint32_t i = 0; i < q->table_count; i++) {
 		/* Its rows are made while the statement runs, and nobody keeps them. */
 		if (!q->tables[i].base)

@@ -446,6 +446,9 @@ bool eval_change_limit(const struct eval_change *change, struct arena *arena,
 	const struct eval_env *env, const struct eval_source *source, struct eval_rows rows,
 	uint32_t *order, size_t *count, bool *open, struct eval_outcome *outcome) MUST_CHECK;
 
+/* Does an assignment read a column that another one writes? */
+bool eval_reads_assigned(const struct sql_assign *set);
+
 /* UPDATE and DELETE of several tables: which combinations of rows match.  The tables are those of
  * the FROM clause in source order; a row number UINT32_MAX is the NULL row of an outer join. */
 struct eval_join;

@@ -169,6 +169,12 @@ def test_a_session_sets_snapshot_isolation():
         assert found["coverage"]["undecided"] == found["coverage"]["unsupported"] == 0, found
 
 
+def test_bulk_execution_is_done_for_each_set():
+    """COM_STMT_BULK_EXECUTE of MariaDB's connectors: INSERT ... ON DUPLICATE KEY UPDATE, UPDATE, DELETE."""
+    found = check(os.path.join(HERE, "recorded", "bulk-execution.itr"), "--oracle=mvcc", "--all-sessions")
+    assert found["verdict"] == "ok" and found["coverage"]["decided"] == 5, found
+
+
 def test_tables_of_numbers():
     """MariaDB's seq_1_to_10: they make no read view, and their rows can be joined, inserted and asked for.  Only one
     that is locked is left out."""
