@@ -708,8 +708,7 @@ struct node *compile_negate(struct compiler *c, const struct sql_expr *e, struct
 			uint64_t least = (uint64_t)INT64_MAX + 1;
 
 			if ((v.kind == EVAL_UINT && v.u > least) ||
-				(v.kind == EVAL_UINT && v.u == least && !arg->literal &&
-					c->env->flavour == SQL_MARIADB) ||
+				(v.kind == EVAL_UINT && v.u == least && !arg->literal) ||
 				(v.kind == EVAL_INT &&
 					(v.i == INT64_MIN ||
 						(v.i < 0 && (!arg->literal ||

@@ -288,6 +288,13 @@ static struct eval_value run_interval(const struct node *n, struct frame *f)
 	if (kind == EVAL_TIME) {
 		int64_t micros = time_micros(&v.t) + a.days * DAY_MICROS + a.micros;
 
+		/* As a text it has six decimals then, or none. */
+		if (n->nested && n->type.decimals && f->run->env->flavour == SQL_MYSQL &&
+			f->run->env->version >= 80100)
+			return run_unsupported(f->run, "MySQL: INTERVAL and a TIME with a fraction, used further");
+		/* 9.7 has no such interval. */
+		if (llabs(a.micros) > 3020399000000ll && f->run->env->flavour == SQL_MYSQL)
+			return run_unsupported(f->run, "a large INTERVAL");
 		if (llabs(micros) > 3020399000000ll)
 			return run_unsupported(f->run, "a TIME beyond its range");
 		if (!micros && v.t.neg) /* the server prints -00:00:00 */
@@ -376,7 +383,9 @@ struct node *compile_interval(struct compiler *c, const struct sql_expr *e)
 	if (!type_is_temporal(d))
 		return compile_unsupported(c, "INTERVAL arithmetic on other than dates");
 	if (d->kind == EVAL_T_TIME) {
-		if (c->env->flavour == SQL_MYSQL)
+		/* With days or months a DATETIME, of today; before 8.0.28 a text. */
+		if (c->env->flavour == SQL_MYSQL &&
+			(!time_unit || unit >= SQL_UNIT_DAY_MICROSECOND || c->env->version < 80028))
 			return compile_unsupported(c, "MySQL: INTERVAL arithmetic on a TIME");
 		if (unit == SQL_UNIT_YEAR || unit == SQL_UNIT_MONTH || unit == SQL_UNIT_QUARTER ||
 			unit == SQL_UNIT_WEEK || unit == SQL_UNIT_YEAR_MONTH) {
