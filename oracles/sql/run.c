@@ -1036,7 +1036,7 @@ static bool scales_known(const struct eval_query *q, const struct output *out)
 }
 
 /* MariaDB's temporary table has less room for a DOUBLE than its digits need, and no negative zero; of a
- * DECIMAL UNSIGNED no negative, which `du1 - du2` may be. */
+ * DECIMAL UNSIGNED no negative, which `du1 - du2` may be, and of no DECIMAL more than 65 digits. */
 static bool numbers_known(const struct eval_query *q, const struct run *run, const struct output *out)
 {
 	for (uint32_t k = 0; k < q->column_count && q->buffered && run->env->flavour == SQL_MARIADB; k++) {
@@ -1049,7 +1049,9 @@ static bool numbers_known(const struct eval_query *q, const struct run *run, con
 				(fabs(v->d) >= 1e15 || (v->d == 0 && signbit(v->d)) ||
 					beyond_decimals(&q->types[k], v->d)))
 				return false;
-			if (v->kind == EVAL_DECIMAL && v->dec->neg && q->types[k].is_unsigned)
+			if (v->kind == EVAL_DECIMAL &&
+				((v->dec->neg && q->types[k].is_unsigned) || q->types[k].roomless ||
+					decimal_int_digits(v->dec) + q->types[k].decimals > DECIMAL_PRECISION_MAX))
 				return false;
 		}
 	}
