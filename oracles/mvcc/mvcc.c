@@ -55,28 +55,50 @@ static void open_env(struct mvcc *m)
 
 /* ---- tables ---- */
 
+/* SHOW CREATE TABLE, as the recorder asks for it: without any sql_mode, in older traces with the server's. */
+static const struct sql_create_table *read_definition(struct mvcc *m, struct span text)
+{
+	struct sql_options plain = m->sql;
+	struct sql_stmt *stmt = NULL;
+	struct err err;
+
+	plain.mode = 0;
+	if (!text.ptr || (!sql_parse(&m->plans_arena, text, &plain, &stmt, &err) &&
+				 !sql_parse(&m->plans_arena, text, &m->sql, &stmt, &err)))
+		return NULL;
+	return stmt->kind == SQL_STMT_CREATE_TABLE ? stmt->u.create_table : NULL;
+}
+
+/* Under sql_mode ANSI the definition says nothing of engine and collations. */
+static bool names_engine(const struct sql_create_table *create)
+{
+	for (const struct sql_option *o = create->options; o; o = o->next) {
+		if (span_ieq_str(o->name, "ENGINE"))
+			return true;
+	}
+	return false;
+}
+
 static const char *open_table(struct mvcc *m, uint32_t number)
 {
 	const struct execution_table *in = &m->schedule->execution->tables[number];
 	struct store_table *table = &m->store.tables[number];
 	struct eval_outcome outcome = {0};
-	struct sql_stmt *stmt = NULL;
 	const struct eval_value *const *rows;
 	struct eval_table *def;
 	size_t count;
-	struct err err;
 	bool whole;
 
 	table->database = in->schema.database;
 	table->name = in->schema.name;
 	table->made_by = STORE_NONE;
 	table->born = 1;
-	if (!in->schema.create_text.ptr ||
-		!sql_parse(&m->plans_arena, in->schema.create_text, &m->sql, &stmt, &err) ||
-		stmt->kind != SQL_STMT_CREATE_TABLE)
+	table->create = read_definition(m, in->schema.create_text);
+	if (!table->create)
 		return "tables whose definition cannot be read";
-	table->create = stmt->u.create_table;
-	def = eval_table_create(&m->plans_arena, stmt->u.create_table, &m->env, &outcome);
+	if (!names_engine(table->create))
+		return "tables whose definition does not name the engine";
+	def = eval_table_create(&m->plans_arena, table->create, &m->env, &outcome);
 	if (!def) {
 		/* The reason is about the definition. */
 		return m->reasons[reason_number(m, outcome.reason)];

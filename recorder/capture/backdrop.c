@@ -62,6 +62,13 @@ MYSQL *backdrop_connect(const struct backdrop_options *options, const struct cap
 		mysql_close(db);
 		return NULL;
 	}
+	/* Whatever the server's configuration says: sql_mode ANSI hides engines and collations of tables. */
+	if (mysql_query(db, "set session autocommit = 1, sql_mode = '', sql_quote_show_create = 1, "
+			    "sql_select_limit = default")) {
+		server_error(db, node, "cannot set sql_mode and kin", err);
+		mysql_close(db);
+		return NULL;
+	}
 	return db;
 }
 

@@ -17,7 +17,7 @@ enum {
 
 /* ---- connecting ---- */
 
-MYSQL *client_dial(const struct run_target *target, struct err *err)
+static MYSQL *dial(const struct run_target *target, struct err *err)
 {
 	MYSQL *mysql = mysql_init(NULL);
 	unsigned protocol;
@@ -46,6 +46,19 @@ MYSQL *client_dial(const struct run_target *target, struct err *err)
 			target->port, target->user, mysql_error(mysql));
 	mysql_close(mysql);
 	return NULL;
+}
+
+MYSQL *client_dial(const struct run_target *target, struct err *err)
+{
+	MYSQL *mysql = dial(target, err);
+
+	/* Whatever the server's configuration says: what is prepared for others must be there for them. */
+	if (mysql && mysql_query(mysql, "set session autocommit = 1")) {
+		err_set(err, ERR_SERVER, "set session autocommit: %s", mysql_error(mysql));
+		mysql_close(mysql);
+		return NULL;
+	}
+	return mysql;
 }
 
 /* What the proxy would have seen of the connection phase. */
@@ -80,7 +93,7 @@ bool client_open(struct client *c, const struct run_target *target, struct captu
 	struct capture_node *node, uint32_t id, const char *name, struct err *err)
 {
 	*c = (struct client){.name = name, .packer.columns = WIRE_COLUMNS_INIT};
-	c->mysql = client_dial(target, err);
+	c->mysql = dial(target, err);
 	if (!c->mysql)
 		return err_prefix(err, "session %s", name);
 	capture_open(&c->capture, worker, node, id, name);

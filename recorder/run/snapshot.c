@@ -393,12 +393,26 @@ static bool is_scenarios(const void *ctx, struct span database)
 	return span_eq_str(database, s->database);
 }
 
+/* Definitions and rows as they are: sql_mode ANSI hides engines and collations, PAD_CHAR_TO_FULL_LENGTH lengthens values;
+ * and the scenario's setup may have set the time zone. */
+static bool set_session(struct snapshot *s, struct err *err)
+{
+	static const char sql[] = "set session sql_mode = '', sql_quote_show_create = 1, sql_select_limit = default, "
+				  "time_zone = @@global.time_zone";
+
+	return mysql_query(s->control, sql) == 0 ||
+	       err_set(err, ERR_SERVER, "%s: %s", sql, mysql_error(s->control));
+}
+
 bool snapshot_schema(struct snapshot *s, struct err *err)
 {
 	struct buf sql = BUF_INIT;
 	MYSQL_RES *result;
 	MYSQL_ROW row;
 	bool ok;
+
+	if (!set_session(s, err))
+		return false;
 
 	buf_add_str(&sql, "select table_name from information_schema.tables where "
 			  "table_type = 'BASE TABLE' and table_schema = ");

@@ -707,6 +707,27 @@ T1> select * from t;
     assert "STRICT_TRANS_TABLES" in programs["f"]["sql_mode"] and programs["f"]["collation"], programs
 
 
+def the_servers_own_settings():
+    """A server that begins every session with autocommit off and an sql_mode under which SHOW CREATE TABLE leaves out
+    engine and collation: what the setup makes is there, and the definition is whole."""
+    settings = "set global autocommit = %s, global sql_mode = %s"
+    servers("sql", NAME, settings % ("0", "'ANSI,PAD_CHAR_TO_FULL_LENGTH'"))
+    try:
+        trace, _ = run("""
+[setup]
+create table t(a int auto_increment primary key, c char(3)) collate utf8mb4_bin;
+insert into t values (1,'x');
+set sql_mode = 'ANSI';
+[schedule]
+T1> select a from t;    -- => (1)
+""")
+    finally:
+        servers("sql", NAME, settings % ("1", "default"))
+    assert trace.table("initial") == [(1, "x")], trace.table("initial")
+    text = trace.kind("schema")[0]["create_text"]
+    assert "ENGINE=InnoDB" in text and "utf8mb4_bin" in text and "AUTO_INCREMENT" in text, text
+
+
 def many_sessions():
     lines = ["# isolation: RR", "[setup]", "create table t(a int primary key, b int);",
              "insert into t values (1,0);", "[schedule]"]
@@ -776,7 +797,8 @@ if RELEASE == "mariadb-local":
               an_interrupt_leaves_nothing, without_the_lock_views,
               answers_behind_those_they_let_go_on,
               unmet_expectations_are_told, what_cannot_run, the_server_splits_statements_alike,
-              procedures_and_types, many_sessions, summaries, case_files]
+              procedures_and_types, the_servers_own_settings, many_sessions, summaries,
+              case_files]
 
 
 def main():
