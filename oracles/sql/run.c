@@ -1035,23 +1035,27 @@ static bool scales_known(const struct eval_query *q, const struct output *out)
 	return true;
 }
 
-/* MariaDB's temporary table has less room for a DOUBLE than its digits need, and no negative zero; of a
- * DECIMAL UNSIGNED no negative, which `du1 - du2` may be, and of no DECIMAL more than 65 digits. */
+/* A temporary table has of no DECIMAL more than 65 digits; MariaDB's has less room for a DOUBLE than its digits need,
+ * and no negative zero, and of a DECIMAL UNSIGNED no negative, which `du1 - du2` may be. */
 static bool numbers_known(const struct eval_query *q, const struct run *run, const struct output *out)
 {
-	for (uint32_t k = 0; k < q->column_count && q->buffered && run->env->flavour == SQL_MARIADB; k++) {
+	bool mariadb = run->env->flavour == SQL_MARIADB;
+
+	for (uint32_t k = 0; k < q->column_count && q->buffered; k++) {
 		if (q->kind != QUERY_SELECT || !type_is_number(&q->types[k]) || q->items[k]->column)
 			continue;
 		for (size_t i = 0; i < out->count; i++) {
 			const struct eval_value *v = &out->rows[i][k];
 
-			if (v->kind == EVAL_DOUBLE &&
+			if (v->kind == EVAL_DOUBLE && mariadb &&
 				(fabs(v->d) >= 1e15 || (v->d == 0 && signbit(v->d)) ||
 					beyond_decimals(&q->types[k], v->d)))
 				return false;
 			if (v->kind == EVAL_DECIMAL &&
-				((v->dec->neg && q->types[k].is_unsigned) || q->types[k].roomless ||
-					decimal_int_digits(v->dec) + q->types[k].decimals > DECIMAL_PRECISION_MAX))
+				decimal_int_digits(v->dec) + q->types[k].decimals > DECIMAL_PRECISION_MAX)
+				return false;
+			if (v->kind == EVAL_DECIMAL && mariadb &&
+				((v->dec->neg && q->types[k].is_unsigned) || q->types[k].roomless))
 				return false;
 		}
 	}
