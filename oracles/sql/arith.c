@@ -699,7 +699,10 @@ struct node *compile_negate(struct compiler *c, const struct sql_expr *e, struct
 		struct frame f = {.run = &run};
 		struct eval_value v = node_run(arg, &f);
 
-		if (run.failed && outcome.status == EVAL_ERROR) /* it is asked for here */
+		/* It is asked for here; MySQL may have something else to say of the statement. */
+		if (run.failed && outcome.status == EVAL_ERROR && c->env->flavour == SQL_MYSQL)
+			return compile_unsupported(c, "MySQL: the negative of a constant that fails");
+		if (run.failed && outcome.status == EVAL_ERROR)
 			return compile_error(c, outcome.error, outcome.reason);
 		if (run.failed)
 			return compile_unsupported(c, outcome.reason);
