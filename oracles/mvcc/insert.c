@@ -534,7 +534,7 @@ static void insert_row(struct mvcc *m, const struct plan *plan, struct store_tab
 		if (u + 1 == table->unique_count && replaces_in_place(m, table)) {
 			/* A row that stays the same counts once; not where a trigger for deletions makes
 			 * it go and come, and of the recorder's own triggers the trace does not tell. */
-			a->affected += same_row(table->def, old, row) ? 1 + choose(m, 2) : 2;
+			a->affected += perhaps_same_row(table->def, old, row) ? 1 + choose(m, 2) : 2;
 			a->came++;
 			returning_row(m, a, row);
 			if (!same_row(table->def, old, row))

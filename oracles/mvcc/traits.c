@@ -97,8 +97,10 @@ static bool after_deadlock(const struct mvcc *m)
 	uint32_t session = stmts[m->now_stmt].in->session;
 
 	for (uint32_t i = m->now_stmt; i-- > 0;) {
-		if (stmts[i].in->session == session)
-			return stmts[i].in->record.error == 1213;
+		/* What failed in between changed nothing of it. */
+		if (stmts[i].in->session == session &&
+			(!stmts[i].in->record.error || stmts[i].in->record.error == ER_LOCK_DEADLOCK))
+			return stmts[i].in->record.error != 0;
 	}
 	return false;
 }

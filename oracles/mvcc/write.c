@@ -166,6 +166,16 @@ bool same_row(
 	return true;
 }
 
+bool perhaps_same_row(
+	const struct eval_table *def, const struct eval_value *a, const struct eval_value *b)
+{
+	for (uint32_t c = 0; c < def->column_count; c++) {
+		if (a[c].kind != EVAL_UNTOLD && b[c].kind != EVAL_UNTOLD && !eval_same(&a[c], &b[c]))
+			return false;
+	}
+	return true;
+}
+
 enum untold_pick { UNTOLD_NOT_ASKED, UNTOLD_CHANGES, UNTOLD_STAYS, UNTOLD_OPEN };
 
 bool row_changes(struct mvcc *m, bool changed, const struct eval_outcome *outcome,

@@ -128,6 +128,9 @@ bool untold_key(const struct mvcc *m, const struct store_table *table, const str
 
 uint32_t number_of(const struct mvcc *m, const struct store_table *table);
 bool same_row(const struct eval_table *def, const struct eval_value *a, const struct eval_value *b);
+/* But for values that are not told. */
+bool perhaps_same_row(
+	const struct eval_table *def, const struct eval_value *a, const struct eval_value *b);
 /* UPDATE has found the row as it is to be. */
 void leave_row(struct mvcc *m, struct store_table *table, struct store_record *record);
 /* One row from `old` to `new` (NULL: deleted), constraints tested. */

@@ -68,6 +68,15 @@ static bool is_strict_mode(const struct eval_env *env, unsigned flags)
 	       (env->mode & (EVAL_MODE_STRICT_TRANS_TABLES | EVAL_MODE_STRICT_ALL_TABLES));
 }
 
+/* Does the column hold any moment? */
+static bool has_room_for_moments(const struct eval_type *to)
+{
+	enum { LONGEST = sizeof("2024-01-02 10:11:12.000000") - 1 };
+
+	return type_is_temporal(to) || to->kind == EVAL_T_DOUBLE || (to->kind == EVAL_T_INT && to->bytes == 8) ||
+	       (to->kind == EVAL_T_STRING && to->length >= LONGEST);
+}
+
 /* What a column holds after a value was assigned to it that may not be told.  Such a one is converted
  * to the column's type, whichever it has; a copy of another column must have the same type. */
 static bool store_carried(struct run *run, const struct eval_table *table, uint32_t i,
@@ -79,7 +88,8 @@ static bool store_carried(struct run *run, const struct eval_table *table, uint3
 	if (v->kind != EVAL_UNTOLD)
 		return eval_store(
 			run->arena, run->env, table, i, type, v, flags, out, run->outcome);
-	if ((!from || from->column) && (type->kind != to->kind || type->decimals != to->decimals))
+	if (!from || from->column ? type->kind != to->kind || type->decimals != to->decimals
+				  : !has_room_for_moments(to))
 		return fail_unsupported(run->outcome, "times that only the server knows");
 	*out = *v;
 	return true;
