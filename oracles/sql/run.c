@@ -663,6 +663,17 @@ static bool add_rollups(const struct eval_query *q, struct frame *f, const struc
 	return !f->run->failed;
 }
 
+static bool aggregates_computed(const struct eval_query *q)
+{
+	for (uint32_t i = 0; i < q->aggregate_count; i++) {
+		for (uint32_t k = 0; k < q->aggregates[i].arg_count; k++) {
+			if (q->aggregates[i].args[k]->arg_count)
+				return true;
+		}
+	}
+	return false;
+}
+
 static bool select_groups(const struct eval_query *q, struct frame *f, const struct eval_rows *rows,
 	const uint32_t *matches, size_t count, struct output *out)
 {
@@ -683,6 +694,9 @@ static bool select_groups(const struct eval_query *q, struct frame *f, const str
 				f->run, &q->group[k].node->type, node_run(q->group[k].node, f));
 		keys[i] = key;
 	}
+	/* The server computes them row by row, and may have met another error before. */
+	if (run_erred(f->run) && aggregates_computed(q))
+		run_open_error(f->run, "an error in GROUP BY beside aggregates of what is computed");
 	if (f->run->failed || loses_null_groups(q, f->run, keys, count))
 		return false;
 	sort.keys = keys;

@@ -87,9 +87,16 @@ static bool same_room(const struct eval_type *a, const struct eval_type *b)
 	       a->decimals == b->decimals && a->length <= b->length;
 }
 
-static bool is_minus_zero(const struct eval_value *v)
+/* Is it -0 as it is compared, be it the text '-0'? */
+static bool is_minus_zero(const struct comparison *how, const struct eval_value *v)
 {
-	return v->kind == EVAL_DOUBLE && v->d == 0 && signbit(v->d);
+	size_t used;
+	double d;
+
+	if (v->kind != EVAL_DOUBLE && (v->kind != EVAL_STRING || how->as.kind != EVAL_T_DOUBLE))
+		return false;
+	d = v->kind == EVAL_DOUBLE ? v->d : text_to_double(v->s, &used);
+	return d == 0 && signbit(d);
 }
 
 /* left op ANY (...), left op ALL (...); IN is = ANY, NOT IN its negation. */
@@ -124,7 +131,7 @@ static struct eval_value run_quantified(const struct node *n, struct frame *f)
 
 		if (v->kind == EVAL_UNTOLD)
 			return told(f->run, *v);
-		if (is_minus_zero(&left) || is_minus_zero(v)) /* found or not, as the plan is */
+		if (is_minus_zero(&s->how, &left) || is_minus_zero(&s->how, v)) /* found or not, as the plan is */
 			return run_unsupported(f->run, "a negative zero in a subquery of IN");
 		/* Its MIN or MAX is compared with it as a signed integer. */
 		if (f->run->env->flavour == SQL_MARIADB && n->op != SQL_OP_EQ && v->kind == EVAL_DOUBLE &&
