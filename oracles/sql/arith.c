@@ -439,6 +439,9 @@ static struct eval_value run_bits(const struct node *n, struct frame *f)
 	if (a.kind == EVAL_NULL || (b.kind == EVAL_NULL && n->op != SQL_OP_BIT_NOT))
 		return EVAL_NULL_VALUE;
 	x = bits_of(f->run, &n->args[0]->type, &a);
+	if (n->op != SQL_OP_BIT_NOT && f->run->strict && run_erred(f->run) && b.kind != EVAL_INT &&
+		b.kind != EVAL_UINT)
+		return run_open_error(f->run, "one of several errors in strict mode");
 	if (n->op == SQL_OP_BIT_NOT)
 		return eval_uint(~x);
 	if (n->op == SQL_OP_SHIFT_LEFT || n->op == SQL_OP_SHIFT_RIGHT) {
@@ -540,6 +543,12 @@ bool arithmetic_modelled(struct compiler *c, const struct node *n)
 	return true;
 }
 
+bool is_unsigned_text(const struct compiler *c, const struct node *n)
+{
+	return c->env->flavour == SQL_MARIADB && n->expr && n->expr->kind == SQL_EXPR_LITERAL &&
+	       n->expr->u.literal.kind == SQL_LIT_HEX && arithmetic_type(&n->type).kind == EVAL_T_DOUBLE;
+}
+
 struct node *compile_arithmetic(struct compiler *c, const struct sql_expr *e, enum sql_op op,
 	struct node *l, struct node *r)
 {
@@ -586,6 +595,8 @@ struct node *compile_arithmetic(struct compiler *c, const struct sql_expr *e, en
 				   r->type.is_unsigned);
 		return n;
 	}
+	if (real && op == SQL_OP_MOD && is_unsigned_text(c, l))
+		return compile_unsupported(c, "the remainder of a hexadecimal literal");
 	if (real) {
 		n->fn = run_real;
 		n->type = real_result(c->env, op, &a, &b);

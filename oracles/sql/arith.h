@@ -14,6 +14,8 @@ struct node *compile_negate(struct compiler *c, const struct sql_expr *e, struct
 struct node *compile_bit_not(struct compiler *c, const struct sql_expr *e, struct node *arg);
 /* The type in which a value takes part in arithmetic: INT, DECIMAL or DOUBLE. */
 struct eval_type arithmetic_type(const struct eval_type *type);
+/* x'41' is a text to MariaDB's arithmetic, and unsigned: DIV by what is made of it has no negative. */
+bool is_unsigned_text(const struct compiler *c, const struct node *n);
 /* -ti and ABS(ti): to MariaDB no small integers, with as many digits. */
 void type_at_least_int(const struct compiler *c, struct eval_type *type);
 /* False (and the compiler failed) for what takes part in arithmetic in MySQL's own way. */

@@ -418,6 +418,23 @@ double text_to_double(struct span s, size_t *used)
 	return d;
 }
 
+/* Is the number of these digits, which are too many for a DOUBLE, almost in the middle between two?  The servers round some
+ * of them down: '990.00000000000005684341886080802'. */
+static bool is_between_doubles(struct span s, double d)
+{
+	char text[100];
+	long double most;
+	double next;
+
+	if (s.len < 18 || s.len >= sizeof(text))
+		return false;
+	memcpy(text, s.ptr, s.len);
+	text[s.len] = '\0';
+	most = strtold(text, NULL);
+	next = nextafter(d, most > d ? INFINITY : -INFINITY);
+	return fabsl(most - d) > 0.498L * fabsl((long double)next - d);
+}
+
 /* The integer at the start of a string: digits only, as strings are read where an integer is
  * wanted ("1.9" is 1, "1e3" is 1). */
 static struct eval_value text_to_integer(struct run *run, struct span s)
@@ -551,6 +568,8 @@ double to_double(struct run *run, const struct eval_type *type, const struct eva
 		if (type->kind == EVAL_T_ENUM || type->kind == EVAL_T_SET)
 			return (double)member_number(type, v->s);
 		d = text_to_double(v->s, &used);
+		if (is_between_doubles(span_of(v->s.ptr, used), d))
+			run_unsupported(run, "a text of digits between two DOUBLEs");
 		if (used && used + 1 < v->s.len && (v->s.ptr[used] | 32) == 'e' &&
 			v->s.ptr[used + 1] == ' ') /* '1e 1' + 0 is 1, '1e 1' = 1 is false */
 			run_unsupported(run, "a number with an empty exponent");

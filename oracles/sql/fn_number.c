@@ -41,13 +41,6 @@ static void make_wide(const struct compiler *c, struct eval_type *type)
 		type->bytes = 8;
 }
 
-/* x'41' is a text to MariaDB's arithmetic, and unsigned: DIV by what is made of it has no negative. */
-static bool is_unsigned_text(const struct compiler *c, const struct node *n)
-{
-	return c->env->flavour == SQL_MARIADB && n->expr && n->expr->kind == SQL_EXPR_LITERAL &&
-	       n->expr->u.literal.kind == SQL_LIT_HEX && arithmetic_type(&n->type).kind == EVAL_T_DOUBLE;
-}
-
 static struct node *compile_abs(struct compiler *c, struct node *n, const struct function *function)
 {
 	(void)function;
