@@ -665,9 +665,9 @@ static bool add_rollups(const struct eval_query *q, struct frame *f, const struc
 
 static bool aggregates_computed(const struct eval_query *q)
 {
-	for (uint32_t i = 0; i < q->aggregate_count; i++) {
-		for (uint32_t k = 0; k < q->aggregates[i].arg_count; k++) {
-			if (q->aggregates[i].args[k]->arg_count)
+	for (const struct aggregate *a = q->aggregates; a; a = a->next) {
+		for (uint32_t i = 0; i < a->arg_count; i++) {
+			if (a->args[i]->arg_count)
 				return true;
 		}
 	}
