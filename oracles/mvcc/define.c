@@ -483,7 +483,8 @@ static void define(const struct naming *n)
 		for (const struct sql_table_name *t = stmt->tables; t; t = t->next) {
 			uint32_t table = table_of(n, t);
 
-			if (table != STORE_NONE && n->m->store.tables[table].bare)
+			if (table != STORE_NONE &&
+				(n->m->store.tables[table].bare || n->m->store.tables[table].alien))
 				lose(n, t);
 		}
 		break;

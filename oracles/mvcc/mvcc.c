@@ -104,7 +104,8 @@ static const char *open_table(struct mvcc *m, uint32_t number)
 		return m->reasons[reason_number(m, outcome.reason)];
 	}
 	/* Another engine has other rules, or no transactions at all: nothing of it is modelled. */
-	if (!def->transactional)
+	table->alien = !def->transactional;
+	if (table->alien)
 		return "tables of other engines than InnoDB";
 	store_table_init(table, def, &m->plans_arena);
 	for (uint32_t i = 0; i < def->column_count; i++)
@@ -175,6 +176,7 @@ static void open_tables(struct mvcc *m)
 
 		if (told.ptr)
 			m->store.tables[i].triggers = trigger_events(told);
+		m->store.tables[i].alien &= told.ptr && !m->store.tables[i].triggers;
 		if (!problem && triggers && !told.ptr) {
 			problem = "tables with triggers";
 			m->store.tables[i].redefined = true;
@@ -432,11 +434,11 @@ static void judge_final(struct mvcc *m)
 		case FINAL_NONE:
 			break;
 		case FINAL_UNKNOWN:
-			reason = number == STORE_NONE || !m->store.tables[number].def ||
+			reason = number != STORE_NONE && m->store.tables[number].unknown
+					 ? m->reasons[m->store.tables[number].unknown]
+				 : number == STORE_NONE || !m->store.tables[number].def ||
 						 !m->store.tables[number].born
 					 ? "tables whose definition is not known"
-				 : m->store.tables[number].unknown
-					 ? m->reasons[m->store.tables[number].unknown]
 					 : "rows that are not known at the end";
 			/* fall through */
 		case FINAL_OPEN:
