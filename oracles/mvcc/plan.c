@@ -865,6 +865,11 @@ bool plan_is_unreadable(const struct plan *plan, const struct record_stmt *r)
 	return plan->foreign || r->flags & (STMT_OPAQUE | STMT_TEXT_CUT);
 }
 
+static bool has_moments(const struct mvcc *m)
+{
+	return m->now_stmt != STORE_NONE && m->schedule->stmts[m->now_stmt].moments;
+}
+
 static struct plan *new_plan(
 	struct mvcc *m, struct span text, const struct session_settings *settings)
 {
@@ -883,6 +888,7 @@ static struct plan *new_plan(
 	plan->no_foreign_checks = settings->no_foreign_checks;
 	plan->engine = settings->engine;
 	plan->limited = settings->limited;
+	plan->moments = has_moments(m);
 	m->has_si |= plan->engine == ENGINE_INNODB_SI;
 	plan->step = settings->step;
 	plan->variables = arena_copy(&m->plans_arena, variables_named(m, settings, text));
@@ -916,6 +922,8 @@ static void fill_plan(struct mvcc *m, struct plan *plan, const struct sql_stmt *
 		plan->unsupported = shown_otherwise(plan, m->store.tables[plan->tables[i]].def);
 	if (plan->eval_mode & EVAL_MODE_ORACLE)
 		plan->unsupported = "sql_mode ORACLE";
+	if (plan->moments && !plan->unsupported && !moments_are_plain(m, plan))
+		plan->unsupported = "a parameter with a time that is not compared";
 	if (plan->variables.len)
 		variables_in_sight(m, settings);
 	compile(m, plan, settings);
@@ -991,6 +999,7 @@ const struct plan *plan_of(
 			plan->zoned == settings->zoned && plan->step == settings->step &&
 			plan->no_foreign_checks == settings->no_foreign_checks &&
 			plan->engine == settings->engine && plan->limited == settings->limited &&
+			plan->moments == has_moments(m) &&
 			span_eq(plan->variables, variables) &&
 			span_eq(plan->temporary, settings->temporary))
 			return plan;

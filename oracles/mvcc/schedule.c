@@ -36,6 +36,22 @@ static uint32_t txn_at(struct maker *maker, uint64_t number)
 	return *slot;
 }
 
+/* MySQL gives all of them six decimals. */
+static bool has_moments(const struct schedule *s, const struct execution_stmt *in)
+{
+	bool mysql = span_eq_str(s->execution->server.flavour, "mysql");
+	struct mp mp = mp_over(in->record.params);
+	uint32_t left = in->record.params.ptr ? mp_array(&mp) : 0;
+	struct value value;
+
+	for (; left && value_read(&mp, &value); left--) {
+		if ((value.type == VALUE_DATETIME || value.type == VALUE_TIME) &&
+			(mysql || (value.bytes.len && memchr(value.bytes.ptr, '.', value.bytes.len))))
+			return true;
+	}
+	return false;
+}
+
 /* With the values of its parameters; where those are not known, with question marks, which nobody can execute. */
 static struct span text_of(struct schedule *s, const struct execution_stmt *in)
 {
@@ -63,6 +79,7 @@ static void take_stmt(struct maker *maker, uint32_t index)
 	s->stmts[index] = (struct schedule_stmt){.in = in,
 		.txn = txn_at(maker, in->record.txn),
 		.text = text_of(s, in),
+		.moments = has_moments(s, in),
 		.result = in->set_count ? &in->sets[0] : NULL};
 	if (s->stmts[index].txn != SCHEDULE_NONE && s->txns[s->stmts[index].txn].first_stmt == EXECUTION_NONE)
 		s->txns[s->stmts[index].txn].first_stmt = index;

@@ -45,6 +45,7 @@ struct schedule_stmt {
 	const struct execution_stmt *in;
 	uint32_t txn;                        /* index or SCHEDULE_NONE */
 	struct span text;                    /* with parameters put in; SPAN_NONE: cannot be said */
+	bool moments;                        /* some parameters are dates or times with decimals of their own */
 	const struct execution_rows *result; /* the first set; NULL: none */
 	struct schedule_txn_event *txn_events;
 };

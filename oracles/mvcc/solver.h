@@ -78,6 +78,7 @@ struct plan {
 	uint16_t collation;           /* COLLATION_NONE: not known */
 	enum text_width width;
 	bool zoned, no_foreign_checks, limited;
+	bool moments; /* of a statement with such parameters (moments.c) */
 	enum mvcc_engine engine;
 	uint32_t step;
 	struct plan *next;           /* of the same hash */
@@ -542,6 +543,8 @@ bool settings_mode(struct mvcc *m, const struct session_settings *s, const struc
 	struct session_settings *out);
 bool settings_temporary(const struct session_settings *s, const struct sql_table_name *table);
 /* Is what a command of the protocol brings a statement, and not the name of a database? */
+/* Are all dates and times of the statement compared, or assigned to columns of such types? */
+bool moments_are_plain(const struct mvcc *m, const struct plan *plan);
 /* What SET gives, where it is one word or literal. */
 struct span settings_word(const struct sql_expr *value);
 bool settings_has_text(uint8_t command);

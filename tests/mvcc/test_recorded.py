@@ -175,6 +175,14 @@ def test_bulk_execution_is_done_for_each_set():
     assert found["verdict"] == "ok" and found["coverage"]["decided"] == 5, found
 
 
+def test_times_as_parameters():
+    """Binary DATETIME parameters of JDBC: compared, stored in columns of all types, in UNION and in functions."""
+    for server in ("10.11", "mysql"):
+        found = check(os.path.join(HERE, "recorded", "times-as-parameters-%s.itr" % server), "--oracle=mvcc",
+                      "--all-sessions", status=3)
+        assert not found["findings"], found["findings"]
+
+
 def test_tables_of_numbers():
     """MariaDB's seq_1_to_10: they make no read view, and their rows can be joined, inserted and asked for.  Only one
     that is locked is left out."""
