@@ -155,6 +155,12 @@ static struct eval_value run_in_rows(const struct node *n, struct frame *f)
 {
 	bool unknown = false;
 
+	/* What is left of IN is made a date for all rows, also where its first value is in none of them. */
+	for (uint32_t i = 0; n->arg_count > 1 && f->run->strict && i < n->args[0]->arg_count; i += 2) {
+		if (type_is_temporal(&n->args[0]->args[i]->type) !=
+			type_is_temporal(&n->args[0]->args[i + 1]->type))
+			return run_unsupported(f->run, "rows of dates and other types IN a list in strict mode");
+	}
 	/* Of several rows the left one is computed first, and whole. */
 	for (uint32_t i = 0; n->arg_count > 1 && i < n->args[0]->arg_count; i += 2) {
 		(void)node_run(n->args[0]->args[i], f);
