@@ -110,12 +110,12 @@ void learn_table(struct mvcc *m)
 		written_by(m, table, false))
 		return;
 	/* A locking read has waited for all others; a plain one must have had none, nor may one have
-	 * committed since it was sent. */
+	 * committed since it was sent: nor with a locking one that leaves gaps open, to where it had been. */
 	if (mode == READ_DIRTY ||
-		(mode == READ_SNAPSHOT &&
+		((mode == READ_SNAPSHOT || m->now_level <= LEVEL_READ_COMMITTED || s->txns[m->now_txn].level_unknown) &&
 			(m->runs[m->now_stmt].begin_commits != s->commits ||
-				statement_view(m) != s->commits || written_by(m, table, true) ||
-				somebody_writes(m, m->now_plan->tables[0]))))
+				somebody_writes(m, m->now_plan->tables[0]))) ||
+		(mode == READ_SNAPSHOT && (statement_view(m) != s->commits || written_by(m, table, true))))
 		return;
 	if (!result_rows(m, &s->arena, table->def, recorded, &rows, &count))
 		return;

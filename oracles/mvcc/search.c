@@ -11,12 +11,16 @@
 #include "base/bug.h"
 #include "base/mem.h"
 #include "mvcc/solver.h"
+#include "mvcc/world.h"
 
 enum {
-	BUDGET_DEFAULT = 2000, /* ways tried a contradiction */
-	POINTS_MAX = 256,      /* choices that can still be changed */
-	BUDGET_QUICK = 200,    /* ... in a phase before the last */
+	BUDGET_DEFAULT = 20000, /* ways tried a contradiction */
+	BUDGET_AGAIN = 50,     /* ... for each so many that come to a state from which all was tried */
+	WORK_MAX = 20000000,   /* rows and transactions, summed over events: more takes too long */
+	POINTS_MAX = 8192,     /* choices that can still be changed */
+	BUDGET_QUICK = 200,    /* ... in a phase before the last, or where it would take too long */
 	BUDGET_FLIP = 500,    /* ... that changes one choice only, and what follows for those concerned */
+	FLIP_POINTS_MAX = 256, /* ... of the latest */
 	BUDGET_FOLLOWS = 16,   /* ways tried of what follows */
 	OVERLAPS_MAX = 16, /* statements that are tried before another one */
 };
@@ -411,6 +415,22 @@ static enum point_scope scope_of(const struct mvcc *m, uint32_t stmt)
 	return plan->harmless ? SCOPE_VIEWS : SCOPE_ALL;
 }
 
+enum place { AT_EVENT, AT_ORDER };
+
+/* Was all tried from here?  Otherwise it will have been when the search comes here again. */
+static bool was_here(struct mvcc *m, enum place at)
+{
+	uint64_t digest;
+	uint32_t *slot;
+
+	if (!m->seen || m->script < m->point_count || m->work > WORK_MAX || !world_digest(m, at, &digest))
+		return false;
+	slot = map_at(m->seen, digest);
+	m->again = *slot != MAP_NONE;
+	*slot = 1;
+	return m->again;
+}
+
 static bool answered(struct mvcc *m, uint32_t stmt)
 {
 	uint32_t others[OVERLAPS_MAX], trigger = trigger_of(m);
@@ -450,7 +470,7 @@ static bool answered(struct mvcc *m, uint32_t stmt)
 			pick = pick == 0 ? count : pick - 1;
 		if (pick == count)
 			break;
-		if (!run_stmt(m, others[pick]))
+		if (!run_stmt(m, others[pick]) || was_here(m, AT_ORDER))
 			return false;
 	}
 	if (!run_stmt(m, stmt))
@@ -505,6 +525,11 @@ static bool process(struct mvcc *m)
 {
 	const struct schedule_event *e = &m->schedule->events[m->event];
 
+	if (was_here(m, AT_EVENT))
+		return false;
+	m->work += m->store.txn_count;
+	for (uint32_t i = 0; i < m->store.table_count; i++)
+		m->work += m->store.tables[i].count;
 	/* Behind all of them: the tables as they were found at the end. */
 	if (m->event == m->schedule->event_count) {
 		end_those_who_left(m);
@@ -613,7 +638,9 @@ enum phase { PHASE_OWN, PHASE_FLIP, PHASE_ALL };
 struct failure {
 	bool any;
 	uint32_t event;
-	uint64_t tried;
+	uint64_t tried, again;
+	bool capped; /* not all was tried on one of the ways */
+	struct map seen;
 	struct point *way;
 	size_t way_count, way_capacity;
 	struct failed failed[FAILED_MAX];
@@ -636,11 +663,11 @@ static uint64_t phase_budget(const struct mvcc *m, enum phase phase)
 	if (phase == PHASE_OWN)
 		return BUDGET_QUICK;
 	if (phase == PHASE_FLIP)
-		return BUDGET_FLIP;
+		return m->work > WORK_MAX ? 0 : BUDGET_FLIP;
 	if (m->options->budget)
 		return m->options->budget;
 	/* Where it can be no finding any more, it is not worth so much time. */
-	return m->points_lost && !m->schedule->one_at_a_time ? BUDGET_QUICK : BUDGET_DEFAULT;
+	return (m->points_lost && !m->schedule->one_at_a_time) || m->work > WORK_MAX ? BUDGET_QUICK : BUDGET_DEFAULT;
 }
 
 static bool is_in_phase(const struct mvcc *m, const struct point *p, const struct failure *f)
@@ -688,7 +715,7 @@ static bool next_flip(struct mvcc *m, struct failure *f)
 		m->point_count = f->flip + 1;
 		return take_next(m);
 	}
-	while (f->flip) {
+	while (f->flip && f->way_count - f->flip < FLIP_POINTS_MAX) {
 		f->flip--;
 		m->points[f->flip] = f->way[f->flip];
 		m->point_count = f->flip + 1;
@@ -742,7 +769,8 @@ static void note_failure(struct mvcc *m, struct failure *f)
 		return;
 	f->any = true;
 	f->event = m->event;
-	f->tried = 0;
+	f->tried = f->again = m->work = 0;
+	f->capped = false;
 	f->phase = first_phase(m);
 	MEM_RESERVE(f->way, m->point_count + 1, f->way_capacity);
 	f->way_count = m->point_count;
@@ -762,6 +790,7 @@ static void end_failure(struct mvcc *m, struct failure *f)
 		m->points[i].tried = 0;
 	}
 	f->any = false;
+	m->seen = NULL;
 	m->settled = false;
 	m->left_count = 0;
 }
@@ -792,6 +821,8 @@ static void accept_contradiction(struct mvcc *m)
 		size_t notes;
 
 		m->uncertain = uncertain && (m->strangers || !answer_is_impossible(m));
+		if (m->uncertain)
+			notes_drop(m, m->event_notes);
 		if (!open)
 			note_mismatch(m);
 		CHECK(m->follow_count < ARRAY_LEN(m->follow));
@@ -803,6 +834,42 @@ static void accept_contradiction(struct mvcc *m)
 		m->event_notes = notes;
 	} while (!process(m));
 	m->follow_count = 0;
+}
+
+static bool is_used_up(const struct mvcc *m, const struct failure *f)
+{
+	uint64_t budget = phase_budget(m, f->phase);
+
+	return f->tried > budget || f->again > budget * BUDGET_AGAIN;
+}
+
+/* Once all ways are tried: from where. */
+static void begin_all(struct mvcc *m, struct failure *f)
+{
+	if (f->phase != PHASE_ALL)
+		return;
+	map_release(&f->seen);
+	f->seen = MAP_INIT;
+	m->seen = &f->seen;
+}
+
+/* A contradiction, or a state from which there is none but contradictions: takes another way.  False: there is none
+ * left, or enough were tried. */
+static bool goes_on(struct mvcc *m, struct failure *f)
+{
+	if (m->again) {
+		m->again = false;
+		f->again++;
+	} else {
+		bool first = !f->any;
+
+		note_failure(m, f);
+		f->capped |= m->now_capped;
+		f->tried++;
+		if (first)
+			begin_all(m, f);
+	}
+	return !is_used_up(m, f) && next_way(m, f);
 }
 
 void solver_search(struct mvcc *m)
@@ -834,20 +901,21 @@ void solver_search(struct mvcc *m)
 			m->event++;
 			continue;
 		}
-		note_failure(m, &failure);
-		if (++failure.tried <= phase_budget(m, failure.phase) && next_way(m, &failure))
+		if (goes_on(m, &failure))
 			continue;
 		if (failure.phase < PHASE_ALL) {
 			failure.phase++;
 			failure.tried = 0;
+			begin_all(m, &failure);
 			take_way(m, &failure);
 			continue;
 		}
 		/* Nothing explains it, or the budget is used up: to say what is wrong there. */
-		m->uncertain = failure.tried > phase_budget(m, PHASE_ALL) || m->points_lost ||
-			       m->now_capped;
+		m->uncertain = is_used_up(m, &failure) || m->points_lost || failure.capped;
 		m->settled = true;
+		m->seen = NULL;
 		take_way(m, &failure);
 	}
+	map_release(&failure.seen);
 	free(failure.way);
 }

@@ -343,6 +343,9 @@ struct mvcc {
 	bool uncertain; /* not every way was tried */
 	struct certain *certain; /* of answer_is_impossible(), once it was asked; NULL */
 	bool points_lost;
+	struct map *seen; /* states from which no way was found (world.h); NULL: they are not kept */
+	bool again;       /* ... and the search has come to one of them */
+	uint64_t work;    /* since the contradiction that is being explained */
 	struct mismatch mismatch;
 
 	/* The statement that is being executed. */

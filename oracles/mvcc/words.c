@@ -356,7 +356,8 @@ void note_add(struct mvcc *m, enum note_kind kind, uint32_t other, uint32_t tabl
 	struct buf text = BUF_INIT;
 	struct note *note;
 
-	if (t->noted & 1u << kind)
+	/* What an answer that may be right in another order would mean is not known. */
+	if (t->noted & 1u << kind || (m->uncertain && m->follow_count))
 		return;
 	TRAIL_SET(&m->store.trail, t->noted, t->noted | 1u << kind);
 	note = add(m, kind, note_class(kind));

@@ -56,6 +56,17 @@ def test_altered_answers_are_noticed():
     assert noticed + undecided >= 0.99 * altered, out
 
 
+def test_altered_answers_of_several_clients_at_once_are_noticed():
+    # Four clients through the proxy, as fast as they are answered: all orders have to be tried.
+    paths = sorted(glob.glob(os.path.join(HERE, "recorded", "free", "*.itr")))
+    assert len(paths) == 2 and " violations 0 suspicions 0" in tool("solve", *paths)
+    out = tool("mutate-free", "1", *paths)
+    altered, noticed, explained = (int(n) for n in re.search(
+        r"altered (\d+) noticed (\d+) .* explained (\d+)", out).groups())
+    # One has become an answer that another order explains.
+    assert altered > 50 and explained <= 1 and noticed + explained == altered, out
+
+
 def test_known_anomalies_carry_their_rule():
     # Recorded on MariaDB 10.11; what the manuals say of them is in the contract innodb.
     for name, rule in (("mdev-32898-RR", "rr-current-write"), ("mdev-26642-RR", "rr-noop-update"),
