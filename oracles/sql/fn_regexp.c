@@ -429,7 +429,7 @@ static bool has_plain_text(const struct node *n)
 {
 	return (n->type.kind == EVAL_T_INT || n->type.kind == EVAL_T_DECIMAL || type_is_temporal(&n->type)) &&
 	       !n->type.zerofill && !n->type.merged && !(n->literal && type_is_temporal(&n->type)) &&
-	       !node_any(n, calls_regexp);
+	       !node_any(n, calls_regexp) && !has_null(n);
 }
 
 static struct node *compile_arguments(struct compiler *c, struct node *n, const char *name)
