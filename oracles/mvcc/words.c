@@ -690,6 +690,35 @@ static bool perhaps_released(const struct mvcc *m)
 	return false;
 }
 
+/* Whose version the answer shows that it should not: the only one who is in question.  Another session's transaction is
+ * half of the witness. */
+static uint32_t writer_seen(const struct mvcc *m, const char *class_name)
+{
+	bool dirty = strcmp(class_name, "dirty-read") == 0;
+	uint32_t view = m->store.txns[m->now_txn].view, found = STORE_NONE;
+
+	if (!dirty && (strcmp(class_name, "unstable-snapshot") != 0 || view == STORE_NONE))
+		return STORE_NONE;
+	for (uint32_t t = 0; t < m->now_plan->table_count; t++) {
+		const struct store_table *table = &m->store.tables[m->now_plan->tables[t]];
+
+		for (uint32_t r = 0; r < table->count; r++) {
+			const struct store_version *v =
+				dirty ? table->records[r]->newest
+				      : store_current(&m->store, table->records[r], m->now_txn);
+
+			if (!v || !v->txn || v->txn == m->now_txn || v->txn == found ||
+				(dirty ? !store_is_active(&m->store, v->txn)
+				       : m->store.txns[v->txn].commit_no <= view))
+				continue;
+			if (found != STORE_NONE)
+				return STORE_NONE;
+			found = v->txn;
+		}
+	}
+	return found;
+}
+
 void note_mismatch(struct mvcc *m)
 {
 	const char *class_name;
@@ -703,6 +732,8 @@ void note_mismatch(struct mvcc *m)
 		return;
 	note = add(m, NOTE_MISMATCH, class_name);
 	note->other_txn = m->mismatch.other_txn;
+	if (m->mismatch.kind == MISMATCH_RESULT && note->other_txn == STORE_NONE)
+		note->other_txn = writer_seen(m, class_name);
 	if (m->mismatch.stmt == STORE_NONE)
 		note->txn = note->stmt = STORE_NONE;
 	else

@@ -513,6 +513,22 @@ def test_what_another_waits_to_write_comes_after_the_own_rollback():
             assert judge(t, budget) == [], (first, budget)
 
 
+def test_who_wrote_what_was_seen_is_in_the_witness():
+    t = overlapping()
+    t.stmt(1, 1, "begin", 1000, txn=1)
+    t.add("txn", 1050, session=1, txn=1, event=0, number=1, level=3)
+    t.stmt(1, 2, "select b from t where a = 1", 1100, rows=[[10]], txn=1)
+    t.stmt(2, 1, "update t set b = 11 where a = 1", 1200, affected=1, txn=2)
+    t.add("txn", 1250, session=2, txn=2, event=1, number=1, level=3, outcome=1, autocommit=True,
+          begin=tracefile.MONO + 1200_000, reason="autocommit")
+    t.stmt(1, 3, "select b from t where a = 1", 1300, rows=[[11]], txn=1)
+    t.stmt(1, 4, "commit", 1400, txn=1)
+    t.add("txn", 1450, session=1, txn=1, event=1, number=4, level=3, outcome=1,
+          begin=tracefile.MONO + 1000_000, reason="commit")
+    found = verdict_of(t, "--all-sessions")["findings"]
+    assert [(f["class"], f["transactions"]) for f in found] == [("unstable-snapshot", ["T1", "T2"])], found
+
+
 def snapshot_while_a_commit_is_under_way(rows, later):
     """A snapshot is made while another session's COMMIT has no answer yet, and read twice."""
     t = overlapping()
