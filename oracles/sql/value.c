@@ -192,6 +192,7 @@ static bool from_text(
 	struct eval_value v = eval_string(s, from.collation);
 	struct decimal d;
 	bool overflow;
+	size_t used;
 
 	env.mode = EVAL_MODE_ALLOW_INVALID_DATES;
 	if (type->kind == EVAL_T_DECIMAL) {
@@ -199,6 +200,13 @@ static bool from_text(
 			return false;
 		*out = make_decimal(&run, &d);
 		return true;
+	}
+	/* Printed by the server, so that the nearest is the one that it has. */
+	if (type->kind == EVAL_T_DOUBLE || type->kind == EVAL_T_FLOAT) {
+		double read = text_to_double(s, &used);
+
+		*out = eval_double(type->kind == EVAL_T_FLOAT ? (double)(float)read : read);
+		return used == s.len;
 	}
 	if (type->kind == EVAL_T_BIT)
 		from.hybrid = true;
