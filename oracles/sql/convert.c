@@ -593,7 +593,12 @@ double to_double(struct run *run, const struct eval_type *type, const struct eva
 	case EVAL_DATE:
 	case EVAL_TIME:
 	case EVAL_DATETIME:
-		return time_to_double(v);
+		d = time_to_double(v);
+		/* A column's is a sum of DOUBLEs, a function's may go by DECIMAL. */
+		if (v->kind == EVAL_TIME && v->t.micro && run->env->flavour == SQL_MYSQL &&
+			fabs(d) != ((double)llabs(time_to_int(v)) * 1e6 + v->t.micro) / 1e6)
+			run_unsupported(run, "MySQL: a TIME with decimals as a DOUBLE");
+		return d;
 	case EVAL_UNTOLD:
 		break;
 	}
