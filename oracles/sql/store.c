@@ -338,6 +338,9 @@ static struct eval_value store_text(struct storing *s, const struct eval_value *
 		return run_unsupported(s->run, "a DECIMAL with zeros at its end stored as text in older releases");
 	if (s->from->kind == EVAL_T_BIT || s->from->kind == EVAL_T_FLOAT || s->from->zerofill)
 		return run_unsupported(s->run, "a BIT, FLOAT or ZEROFILL stored as text");
+	/* '0' in CHAR and VARCHAR, '0000' in TEXT. */
+	if (s->from->kind == EVAL_T_YEAR && v->u == 0)
+		return run_unsupported(s->run, "a YEAR of zero stored as text");
 	/* They are kept, or not. */
 	if (v->kind == EVAL_STRING && v->collation == COLLATION_BINARY && charset == CHARSET_ASCII &&
 		!text_is_ascii(text))
