@@ -44,15 +44,14 @@ static bool changed_since_snapshot(const struct mvcc *m)
 		if (table->unknown || table->others || table->known_since > view)
 			return true;
 		for (uint32_t r = 0; r < table->count; r++) {
-			const struct store_version *v =
-				store_current(s, table->records[r], m->now_txn);
-
-			/* Own versions hide what they stand on. */
-			while (v && v->txn == m->now_txn)
-				v = v->previous;
-			if (v && s->txns[v->txn].state == STORE_COMMITTED &&
-				s->txns[v->txn].commit_no > view)
-				return true;
+			/* Own versions hide what they stand on, and so do those that are perhaps there. */
+			for (const struct store_version *v =
+					store_current(s, table->records[r], m->now_txn);
+				v; v = v->previous) {
+				if (v->txn != m->now_txn && s->txns[v->txn].state == STORE_COMMITTED &&
+					s->txns[v->txn].commit_no > view)
+					return true;
+			}
 		}
 	}
 	return m->foreign_count > 0;

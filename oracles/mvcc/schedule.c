@@ -150,6 +150,25 @@ static void take_txn(struct maker *maker, const struct execution_txn *in)
 	hang_event(&s->stmts[stmt], event);
 }
 
+/* Error 1467 may mean that the transaction was rolled back (a deadlock about AUTO_INCREMENT).  The answer to what comes next
+ * tells, but not that to COMMIT. */
+static void doubt_commits(struct schedule *s, const struct execution_session *session)
+{
+	enum { ER_AUTOINC_READ_FAILED = 1467 };
+	uint32_t doubted = SCHEDULE_NONE;
+
+	for (uint32_t i = session->first_stmt; i != EXECUTION_NONE; i = s->stmts[i].in->next_in_session) {
+		const struct schedule_txn_event *e = s->stmts[i].txn_events;
+
+		while (e && !(e->txn == doubted && e->event == TXN_END))
+			e = e->next;
+		if (e && s->txns[doubted].outcome == TXN_COMMITTED)
+			s->txns[doubted].outcome = TXN_UNKNOWN;
+		doubted = s->stmts[i].in->record.error == ER_AUTOINC_READ_FAILED ? s->stmts[i].txn
+										 : SCHEDULE_NONE;
+	}
+}
+
 /* A statement that failed, and the next one of its session where that may go on with its
  * transaction. */
 static void find_going_on(struct schedule *s, const struct execution_session *session)
@@ -220,8 +239,10 @@ void schedule_init(struct schedule *s, const struct execution *execution)
 		take_txn(&maker, &execution->txns[i]);
 	for (size_t i = 0; i < s->txn_count; i++)
 		s->txns[i].disconnected |= !s->txns[i].ended;
-	for (size_t i = 0; i < execution->session_count; i++)
+	for (size_t i = 0; i < execution->session_count; i++) {
 		find_going_on(s, &execution->sessions[i]);
+		doubt_commits(s, &execution->sessions[i]);
+	}
 	make_events(&maker);
 	map_release(&maker.txns);
 	map_release(&maker.stmts);

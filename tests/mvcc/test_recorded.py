@@ -513,6 +513,23 @@ def test_what_another_waits_to_write_comes_after_the_own_rollback():
             assert judge(t, budget) == [], (first, budget)
 
 
+def test_commit_after_error_1467_may_have_committed_nothing():
+    """A deadlock about AUTO_INCREMENT rolls back and is told as 1467; the answer to COMMIT does not tell."""
+    for error, rows, wrong in ((1467, [[1], [2]], 0), (1467, [[1], [2], [3]], 0), (1364, [[1], [2]], 1)):
+        t = overlapping("10.11.19-MariaDB")
+        t.stmt(1, 1, "begin", 1000, txn=1)
+        t.add("txn", 1050, session=1, txn=1, event=0, number=1, level=3)
+        t.stmt(1, 2, "insert into t values (3,30)", 1100, affected=1, txn=1)
+        t.stmt(1, 3, "insert into t(b) values (40)", 1200, error=error, txn=1)
+        t.stmt(1, 4, "commit", 1300, txn=1)
+        t.add("txn", 1350, session=1, txn=1, event=1, number=4, level=3, outcome=1,
+              begin=tracefile.MONO + 1000_000, reason="commit")
+        t.stmt(2, 1, "select a from t order by a", 1500, rows=rows, txn=2)
+        t.add("txn", 1550, session=2, txn=2, event=1, number=1, level=3, outcome=1, autocommit=True,
+              begin=tracefile.MONO + 1500_000, reason="autocommit")
+        assert len(judge(t)) == wrong, (error, rows)
+
+
 def test_who_wrote_what_was_seen_is_in_the_witness():
     t = overlapping()
     t.stmt(1, 1, "begin", 1000, txn=1)
