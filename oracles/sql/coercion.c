@@ -30,8 +30,7 @@ bool has_wide_text(const struct node *n)
 	return node_any(n, is_wide_text);
 }
 
-/* Is args[at] a number that is found by comparing texts, which it has the collation of, and that one not the others'? */
-static bool relates_texts(struct node *const *args, uint32_t count, uint32_t at)
+bool relates_texts(struct node *const *args, uint32_t count, uint32_t at)
 {
 	static const char *const names[] = {
 		"regexp_like", "regexp_instr", "find_in_set", "strcmp", "instr", "locate"};

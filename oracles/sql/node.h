@@ -214,6 +214,8 @@ bool compile_list(struct compiler *c, const struct sql_exprs *list, struct node 
 /* Is it so of `n` or of anything within it?  Subqueries are not looked into. */
 bool node_any(const struct node *n, bool (*is)(const struct node *n));
 /* Is there a Unicode text in it that may have more than ASCII? */
+/* Is args[at] a number that is found by comparing texts, which it has the collation of, and that one not the others'? */
+bool relates_texts(struct node *const *args, uint32_t count, uint32_t at);
 bool has_wide_text(const struct node *n);
 /* REGEXP_REPLACE and kin. */
 bool calls_regexp(const struct node *n);

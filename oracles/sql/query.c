@@ -1382,6 +1382,14 @@ static bool has_own_digits(const struct eval_query *q, uint32_t i)
 	return !n->literal && !(n->column && !n->u.at.depth && q->tables[n->u.at.table].base);
 }
 
+/* MySQL: a text that is made of it has the collation of its arguments. */
+static bool has_related_texts(const struct eval_query *q, uint32_t i)
+{
+	if (q->kind == QUERY_SET_OP)
+		return has_related_texts(q->left, i) || has_related_texts(q->right, i);
+	return q->kind == QUERY_SELECT && !type_is_string(&q->types[i]) && relates_texts(&q->items[i], 1, 0);
+}
+
 static bool is_intersection(const struct eval_query *q)
 {
 	return q->kind == QUERY_SET_OP && q->op == SQL_INTERSECT;
@@ -1441,6 +1449,10 @@ static struct eval_query *compile_set_op(struct compiler *c, struct eval_query *
 		if (operand_is_cut(c, q->left, &q->types[i], i) ||
 			operand_is_cut(c, q->right, &q->types[i], i))
 			return (struct eval_query *)compile_unsupported(c, cut_reason);
+		if (c->env->flavour == SQL_MYSQL && type_is_string(&q->types[i]) &&
+			(has_related_texts(q->left, i) || has_related_texts(q->right, i)))
+			return (struct eval_query *)compile_unsupported(
+				c, "MySQL: the text of REGEXP_LIKE, INSTR and kin");
 		if (type_is_string(&q->types[i]) &&
 			(has_own_digits(q->left, i) || has_own_digits(q->right, i)))
 			return (struct eval_query *)compile_unsupported(
