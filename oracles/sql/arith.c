@@ -600,7 +600,10 @@ struct node *compile_arithmetic(struct compiler *c, const struct sql_expr *e, en
 	if (real) {
 		n->fn = run_real;
 		n->type = real_result(c->env, op, &a, &b);
-		n->type.is_unsigned = op == SQL_OP_MOD && a.is_unsigned; /* DIV asks */
+		/* DIV asks; MariaDB's column of a TIMESTAMP is unsigned. */
+		n->type.is_unsigned =
+			op == SQL_OP_MOD && (a.is_unsigned || (c->env->flavour == SQL_MARIADB &&
+								      l->type.kind == EVAL_T_TIMESTAMP));
 	} else if (temporal && op != SQL_OP_DIV &&
 		   decimal_result(c->env, op, &a, &b).decimals == 0) {
 		/* With a date, all that has no fraction is a signed BIGINT. */

@@ -116,6 +116,10 @@ static bool simple_amount(struct run *run, enum sql_unit unit, const struct eval
 		run_unsupported(run, "INTERVAL of an unsigned number below zero");
 		return false;
 	}
+	if (type->merged && !type_is_int(type)) {
+		run_unsupported(run, "INTERVAL of an amount of IF, CASE or LEAST");
+		return false;
+	}
 	if (unit == SQL_UNIT_SECOND && !type_is_int(type)) {
 		if (v->kind == EVAL_DOUBLE || v->kind == EVAL_STRING ||
 			(v->kind == EVAL_DECIMAL && v->dec->scale > type->decimals)) {
@@ -134,10 +138,6 @@ static bool simple_amount(struct run *run, enum sql_unit unit, const struct eval
 			return false;
 		}
 		return true;
-	}
-	if (type->merged && !type_is_int(type)) {
-		run_unsupported(run, "INTERVAL of an amount of IF, CASE or LEAST");
-		return false;
 	}
 	i = to_integer(run, type, v);
 	if (i.kind == EVAL_UINT ? i.u > 400000000000ull

@@ -432,6 +432,7 @@ enum time_parse time_parse_datetime(
 
 enum time_parse time_parse_time(const struct eval_env *env, struct span s, struct eval_value *out)
 {
+	enum { SHORTEST_DATETIME = 12 }; /* 240229101112 */
 	struct reader r = {s.ptr, s.ptr + s.len};
 	struct eval_value v = {.kind = EVAL_TIME};
 	uint32_t n, days = 0;
@@ -440,6 +441,9 @@ enum time_parse time_parse_time(const struct eval_env *env, struct span s, struc
 	skip_blanks(&r);
 	while (r.end > r.p && r.end[-1] == ' ')
 		r.end--;
+	/* So long with its blanks, MySQL takes it for a date. */
+	if (env->flavour == SQL_MYSQL && r.end < s.ptr + s.len && s.ptr + s.len - r.p >= SHORTEST_DATETIME)
+		return TIME_UNSURE;
 	v.t.neg = take_char(&r, '-');
 	n = digits_ahead(&r);
 	/* MySQL takes 'e1' for 0. */
