@@ -70,6 +70,12 @@ static bool has_date(struct compiler *c, const struct node *value)
 	return digits >= DIGITS;
 }
 
+/* What every integer column holds; most keys are compared with such. */
+static bool is_small_number(const struct node *value)
+{
+	return value->literal && value->u.value.kind == EVAL_INT && value->u.value.i >= 0 && value->u.value.i <= INT8_MAX;
+}
+
 /* Is it another value when it is stored? */
 static bool changes_when_stored(struct compiler *c, const struct eval_table *table, const struct node *column,
 	const struct node *value)
@@ -113,7 +119,7 @@ bool compile_beside_index(struct compiler *c, const struct node *column, const s
 	else if (type_is_string(&of->type))
 		odd = !type_is_string(&value->type) &&
 		      (of->type.collation == COLLATION_BINARY || c->scope->extremes);
-	else if (equal || c->scope->extremes)
+	else if ((equal || c->scope->extremes) && !(type_is_int(&of->type) && is_small_number(value)))
 		odd = changes_when_stored(c, table, column, value);
 	if (odd)
 		compile_unsupported(c, "an indexed column beside a value that it cannot hold");
