@@ -126,19 +126,19 @@ static bool put_params(struct span sql, struct mp *params, uint32_t *left, enum 
 
 bool execution_bulk_sql(const struct execution_stmt *stmt, enum execution_moments moments, struct buf *out)
 {
-	enum { TEXT_MAX = 1 << 20 };
+	enum { SETS_MAX = 1000, TEXT_MAX = 1 << 20 };
 	struct mp mp = mp_over(stmt->record.params);
 	uint32_t left = stmt->record.params.ptr ? mp_array(&mp) : 0;
 
 	if (stmt->record.flags & (STMT_TEXT_CUT | STMT_OPAQUE) || !stmt->sql.ptr || !left)
 		return false;
-	while (left) {
+	for (uint32_t sets = 0; left; sets++) {
 		uint32_t before = left;
 
 		if (out->len)
 			buf_add_str(out, "; ");
 		if (!put_params(stmt->sql, &mp, &left, moments, out, NULL) || left == before ||
-			out->len > TEXT_MAX)
+			out->len > TEXT_MAX || sets == SETS_MAX)
 			return false;
 	}
 	return true;

@@ -120,15 +120,23 @@ static bool default_engine(const struct mvcc *m)
 	       span_ieq_str(execution_variable(m->schedule->execution, "default_storage_engine"), "InnoDB");
 }
 
+bool define_names_engine(const struct sql_create_table *create)
+{
+	for (const struct sql_option *o = create->options; o; o = o->next) {
+		if (span_ieq_str(o->name, "ENGINE"))
+			return true;
+	}
+	return false;
+}
+
 /* Things that SHOW CREATE TABLE, of which other definitions are made, says otherwise or not at all. */
 static bool says_too_little(const struct mvcc *m, const struct sql_create_table *create)
 {
-	bool engine = default_engine(m);
+	bool engine = default_engine(m) || define_names_engine(create);
 	/* REFERENCES behind a column: before, it was read and forgotten. */
 	bool references = m->env.flavour == SQL_MARIADB || m->env.version >= 90000;
 
 	for (const struct sql_option *o = create->options; o; o = o->next) {
-		engine |= span_ieq_str(o->name, "ENGINE");
 		if (span_ihas(o->name, "VERSIONING") || span_ieq_str(o->name, "SEQUENCE"))
 			return true;
 	}

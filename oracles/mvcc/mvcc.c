@@ -69,16 +69,6 @@ static const struct sql_create_table *read_definition(struct mvcc *m, struct spa
 	return stmt->kind == SQL_STMT_CREATE_TABLE ? stmt->u.create_table : NULL;
 }
 
-/* Under sql_mode ANSI the definition says nothing of engine and collations. */
-static bool names_engine(const struct sql_create_table *create)
-{
-	for (const struct sql_option *o = create->options; o; o = o->next) {
-		if (span_ieq_str(o->name, "ENGINE"))
-			return true;
-	}
-	return false;
-}
-
 static const char *open_table(struct mvcc *m, uint32_t number)
 {
 	const struct execution_table *in = &m->schedule->execution->tables[number];
@@ -96,7 +86,8 @@ static const char *open_table(struct mvcc *m, uint32_t number)
 	table->create = read_definition(m, in->schema.create_text);
 	if (!table->create)
 		return "tables whose definition cannot be read";
-	if (!names_engine(table->create))
+	/* Under sql_mode ANSI it says nothing of engine and collations. */
+	if (!define_names_engine(table->create))
 		return "tables whose definition does not name the engine";
 	def = eval_table_create(&m->plans_arena, table->create, &m->env, &outcome);
 	if (!def) {

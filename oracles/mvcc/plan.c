@@ -499,7 +499,8 @@ bool plan_sets(const struct sql_assign *set, const struct eval_table *def, const
 }
 
 /* An UPDATE of one table is executed as a join with the subqueries of its WHERE clause (MySQL since 8.0.21, MariaDB since
- * 11.1, and before where they are of the same table), if the optimizer likes, and then its assignments see the row as it was, not those to the left of them. */
+ * 11.1, and before where they are of the same table), if the optimizer likes, and then its assignments see the row as
+ * it was, not those to the left of them. */
 static void plan_assignments(const struct mvcc *m, struct plan *plan, const struct sql_update *update)
 {
 	enum { JOINED_SINCE = 80021 };
@@ -865,7 +866,8 @@ bool plan_is_unreadable(const struct plan *plan, const struct record_stmt *r)
 	return plan->foreign || r->flags & (STMT_OPAQUE | STMT_TEXT_CUT);
 }
 
-static bool has_moments(const struct mvcc *m)
+/* Of the statement whose plan is made. */
+static bool now_moments(const struct mvcc *m)
 {
 	return m->now_stmt != STORE_NONE && m->schedule->stmts[m->now_stmt].moments;
 }
@@ -888,7 +890,7 @@ static struct plan *new_plan(
 	plan->no_foreign_checks = settings->no_foreign_checks;
 	plan->engine = settings->engine;
 	plan->limited = settings->limited;
-	plan->moments = has_moments(m);
+	plan->moments = now_moments(m);
 	m->has_si |= plan->engine == ENGINE_INNODB_SI;
 	plan->step = settings->step;
 	plan->variables = arena_copy(&m->plans_arena, variables_named(m, settings, text));
@@ -999,7 +1001,7 @@ const struct plan *plan_of(
 			plan->zoned == settings->zoned && plan->step == settings->step &&
 			plan->no_foreign_checks == settings->no_foreign_checks &&
 			plan->engine == settings->engine && plan->limited == settings->limited &&
-			plan->moments == has_moments(m) &&
+			plan->moments == now_moments(m) &&
 			span_eq(plan->variables, variables) &&
 			span_eq(plan->temporary, settings->temporary))
 			return plan;

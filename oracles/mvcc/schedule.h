@@ -26,7 +26,7 @@ struct schedule_txn {
 	uint64_t end_at;   /* when that was noticed */
 	uint64_t end_seq;  /* of the record that tells of its end; 0: none */
 	uint64_t begin_seq;
-	uint32_t first_stmt;
+	uint32_t first_stmt; /* EXECUTION_NONE: none */
 	bool after_failed; /* one goes on with it */
 	uint32_t goes_on;  /* of one statement that failed without autocommit: the session's next,
 			      which may be the same;  SCHEDULE_NONE: none */
@@ -44,7 +44,7 @@ struct schedule_txn_event {
 struct schedule_stmt {
 	const struct execution_stmt *in;
 	uint32_t txn;                        /* index or SCHEDULE_NONE */
-	struct span text;                    /* with parameters put in; SPAN_NONE: cannot be said */
+	struct span text;                    /* with parameters put in, where they are known */
 	bool moments;                        /* some parameters are dates or times with decimals of their own */
 	const struct execution_rows *result; /* the first set; NULL: none */
 	struct schedule_txn_event *txn_events;

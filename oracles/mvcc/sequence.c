@@ -10,12 +10,16 @@
 #include "mvcc/read.h"
 #include "mvcc/solver.h"
 
-enum { ROWS_MAX = 100000 };
+enum {
+	ROWS_MAX = 100000,
+	ALL_ROWS_MAX = 1000000, /* of all that a trace names */
+};
 
 struct sequence {
 	struct sequence *next;
 	struct eval_table *def;
 	struct eval_rows rows;
+	size_t rows_so_far; /* of this one and those before it */
 };
 
 /* A word, then a number as it is usually written: the server takes more. */
@@ -85,10 +89,13 @@ const struct eval_table *sequence_named(struct mvcc *m, struct span name)
 		if (span_eq(s->def->name, name))
 			return s->def;
 	}
+	if (m->sequences && m->sequences->rows_so_far > ALL_ROWS_MAX)
+		return NULL;
 	s = arena_alloc(&m->plans_arena, sizeof(*s));
 	s->def = define(m, name);
 	if (!s->def)
 		return NULL;
+	s->rows_so_far = (m->sequences ? m->sequences->rows_so_far : 0) + (size_t)((high - low) / step + 1);
 	s->rows = fill(&m->plans_arena, low, high, step);
 	s->next = m->sequences;
 	m->sequences = s;

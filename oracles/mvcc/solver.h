@@ -464,6 +464,7 @@ void label_tables(struct mvcc *m);
 /* The statements in the order in which names had to mean something to them; to be freed. */
 uint32_t *definition_order(const struct mvcc *m);
 /* What a statement that was answered makes of names and definitions; plans are made in that order. */
+bool define_names_engine(const struct sql_create_table *create);
 void define_after(struct mvcc *m, uint32_t stmt, const struct session_settings *settings);
 /* Finds the statements for which the order towards a definition's change is not known. */
 void define_find_beside(struct mvcc *m);
@@ -545,11 +546,11 @@ bool plan_harmless_variable(
 bool settings_mode(struct mvcc *m, const struct session_settings *s, const struct sql_expr *value,
 	struct session_settings *out);
 bool settings_temporary(const struct session_settings *s, const struct sql_table_name *table);
-/* Is what a command of the protocol brings a statement, and not the name of a database? */
 /* Are all dates and times of the statement compared, or assigned to columns of such types? */
 bool moments_are_plain(const struct mvcc *m, const struct plan *plan);
 /* What SET gives, where it is one word or literal. */
 struct span settings_word(const struct sql_expr *value);
+/* Is what a command of the protocol brings a statement, and not the name of a database? */
 bool settings_has_text(uint8_t command);
 
 /* mvcc.c: whether the store holds the final rows, as far as they can be judged */

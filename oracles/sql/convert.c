@@ -514,7 +514,6 @@ static bool is_whole_number(struct span s)
 	return s.len > first && s.len <= DIGITS_MAX;
 }
 
-/* Where MariaDB's functions, asked for a number, do not give the number of their value. */
 /* A no-break space, which is white space to DECIMALs and integers, and not to DOUBLEs. */
 static bool begins_in_nbsp(struct span s)
 {
@@ -525,6 +524,7 @@ static bool begins_in_nbsp(struct span s)
 	return i < s.len && s.ptr[i] == (char)0xa0;
 }
 
+/* Where MariaDB's functions, asked for a number, do not give the number of their value. */
 static void check_number(struct run *run, const struct eval_type *type, const struct eval_value *v)
 {
 	if (type->kind == EVAL_T_JSON && v->kind == EVAL_STRING && !is_whole_number(v->s))

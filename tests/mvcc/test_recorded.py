@@ -530,6 +530,19 @@ def test_commit_after_error_1467_may_have_committed_nothing():
         assert len(judge(t)) == wrong, (error, rows)
 
 
+def test_tables_of_numbers_are_bounded():
+    """Each has as many rows as its name says: a trace that names many is not given memory for all."""
+    t = overlapping("10.11.19-MariaDB")
+    for k in range(15):
+        t.stmt(1, k + 1, "select count(*), min(a) from seq_%d_to_%d, t" % (k + 1, k + 100000), 1000 + 100 * k,
+               rows=[[200000, 1]], txn=k + 1)
+        t.add("txn", 1050 + 100 * k, session=1, txn=k + 1, event=1, number=k + 1, level=3, outcome=1, autocommit=True,
+              begin=tracefile.MONO + (1000 + 100 * k) * 1000, reason="autocommit")
+    found = verdict_of(t, "--all-sessions")
+    assert not found["findings"], found["findings"]
+    assert (found["coverage"]["decided"], found["coverage"]["unsupported"]) == (11, 4), found["coverage"]
+
+
 def test_who_wrote_what_was_seen_is_in_the_witness():
     t = overlapping()
     t.stmt(1, 1, "begin", 1000, txn=1)

@@ -391,6 +391,37 @@ START_TEST(parameters_keep_their_types)
 }
 END_TEST
 
+/* One statement for each set; not where a value was not kept, a set is not whole, or there are too many. */
+START_TEST(bulk_executions_as_statements)
+{
+	struct execution_stmt s = {.sql = SPAN_LIT("insert into t values (?, '?', ?)")};
+	static const struct {
+		uint32_t values;
+		bool can;
+	} cases[] = {{4, true}, {3, false}, {0, false}, {2000, true}, {2002, false}};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct buf params = BUF_INIT, out = BUF_INIT;
+		msgpack_packer pk = pack_into(&params);
+
+		msgpack_pack_array(&pk, cases[i].values);
+		for (uint32_t v = 0; v < cases[i].values; v++)
+			pack_uint(&pk, v);
+		s.record.params = buf_span(&params);
+		ck_assert_int_eq(execution_bulk_sql(&s, MOMENTS_TYPED, &out), cases[i].can);
+		if (cases[i].values == 4)
+			ck_assert_str_eq(out.data,
+				"insert into t values (0, '?', 1); insert into t values (2, '?', 3)");
+		buf_clear(&out);
+		s.record.flags = STMT_TEXT_CUT;
+		ck_assert(!execution_bulk_sql(&s, MOMENTS_TYPED, &out));
+		s.record.flags = 0;
+		buf_release(&params);
+		buf_release(&out);
+	}
+}
+END_TEST
+
 START_TEST(parameters_go_where_the_marks_are)
 {
 	struct execution_stmt s = {.sql = SPAN_LIT("select '?', `?`, ? /* ? */ , ? -- ?")};
@@ -485,4 +516,4 @@ END_TEST
 
 UNIT_MAIN("execution", what_is_read, doubted_levels, doubts_are_bounded,
 	ends_that_were_numbered_late, digest_leaves_out_times_and_ids, literals,
-	parameters_go_where_the_marks_are, parameters_keep_their_types, any_bytes)
+	parameters_go_where_the_marks_are, bulk_executions_as_statements, parameters_keep_their_types, any_bytes)
