@@ -35,6 +35,7 @@ BUGS = {
     "MYSQL-106655": row("", "", mysql_5_6="SER", mariadb_10="SER"),
     "MDEV-28140": row(EVERY, EVERY, mysql=""),
     "MYSQL-107125": row("", "", mysql_8_0=EVERY, mysql_9_7=EVERY),
+    "MYSQL-nowait-count": row("", "", mysql_8_0=EVERY, mysql_9_7=EVERY),
     "MYSQL-93806": row("", ""),
     "MYSQL-94338": row("", ""),
     "MDEV-19535": row("", ""),
