@@ -754,6 +754,26 @@ insert into parts values (1),(2),(3);
     assert levels and set(levels) == {3}, levels
 
 
+@test
+def context_under_the_servers_own_settings():
+    """--user: definitions are whole and rows those of the server, whatever sessions begin with"""
+    settings = "set global autocommit = %s, global sql_mode = %s"
+    run(command_line(PORT, "-e", """
+create or replace database own; create table own.t (a int auto_increment primary key, c char(3)) engine=InnoDB collate utf8mb4_bin;
+insert into own.t values (1, 'x')"""))
+    run(command_line(PORT, "-e", settings % ("0", "'ANSI,PAD_CHAR_TO_FULL_LENGTH'")))
+    try:
+        _, got = recorded(lambda port: run(command_line(port, "own", "-e", "insert into t values (2, 'y'); commit")),
+                          "--user=root", "--database=own")
+    finally:
+        run(command_line(PORT, "-e", settings % ("1", "default")))
+    schema, = [r for r in got if r["kind"] == "schema"]
+    for words in "ENGINE=InnoDB", "utf8mb4_bin", "AUTO_INCREMENT":
+        assert words in schema["create_text"], schema["create_text"]
+    rows = {r["moment"]: r["rows"] for r in got if r["kind"] == "rows"}
+    assert rows == {"initial": [[1, "x"]], "final": [[1, "x"], [2, "y"]]}, rows
+
+
 SECRETS = ("anna@example.org", "918273645", "Zaphod")
 
 
