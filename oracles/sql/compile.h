@@ -100,7 +100,7 @@ struct node *compile_regexp(struct compiler *c, const struct sql_expr *e);
 struct node *compile_grouping(struct compiler *c, const struct sql_expr *e);
 struct node *compile_aggregate(struct compiler *c, const struct sql_expr *e, bool *is_aggregate);
 struct node *compile_window(struct compiler *c, const struct sql_expr *e);
-/* Subqueries: query.c. */
+/* subquery.c */
 struct node *compile_subquery(struct compiler *c, const struct sql_expr *e);
 /* Is what this function returns made in the buffer of an argument? */
 bool function_writes_over(const struct compiler *c, struct span name);

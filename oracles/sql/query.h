@@ -87,6 +87,8 @@ bool run_query(const struct eval_query *q, struct run *run, const struct frame *
 /* The FROM clause alone, for UPDATE and DELETE: fills q's tables and q->from; the scope stays. */
 bool compile_from(struct compiler *c, struct eval_query *q, const struct sql_table_ref *from,
 	struct scope *scope, const struct cte *ctes) MUST_CHECK;
+/* The number of the column of that name, or UINT32_MAX. */
+uint32_t find_column(const struct scope_table *t, struct span name);
 bool compile_ctes(struct compiler *c, const struct sql_with *with, struct scope *outer,
 	const struct cte **ctes) MUST_CHECK;
 /* *matches: table_count row numbers each, of the combinations that satisfy ON and WHERE. */
@@ -94,6 +96,10 @@ bool run_from(const struct eval_query *q, struct frame *frame, struct eval_rows 
 	uint32_t **matches, size_t *count) MUST_CHECK;
 bool compile_order(struct compiler *c, const struct sql_order *order, struct select_order **out,
 	uint32_t *count) MUST_CHECK;
+/* Keys of ORDER BY or GROUP BY that may be numbers of items. */
+bool compile_keys(struct compiler *c, const struct sql_order *order, struct node **items,
+	uint32_t item_count, struct select_order **out, uint32_t *count) MUST_CHECK;
+bool same_column(const struct node *a, const struct node *b);
 bool compile_limit(struct compiler *c, const struct sql_limit *limit, struct node **count,
 	struct node **offset) MUST_CHECK;
 bool run_limit(struct run *run, const struct node *node, uint64_t *out) MUST_CHECK;
@@ -104,6 +110,40 @@ int compare_keys(struct run *run, const struct select_order *order, uint32_t cou
 int order_values(struct run *run, const struct eval_type *type, const struct eval_value *a,
 	const struct eval_value *b);
 
+/* cte.c */
+const struct cte *find_cte(const struct cte *ctes, const struct sql_table_name *name);
+/* WITH t (a, b), (SELECT ...) AS t (a, b); no names: as they are. */
+bool rename_columns(
+	struct compiler *c, struct eval_query *q, const struct sql_names *names) MUST_CHECK;
+/* Of a derived table: what its columns are to the query around it. */
+bool settle_columns(struct compiler *c, struct eval_query *q) MUST_CHECK;
+
+/* set_op.c */
+struct eval_query *compile_set_op(struct compiler *c, struct eval_query *q,
+	const struct sql_query *query, struct scope *scope, const struct cte *ctes);
+struct eval_query *compile_values_query(
+	struct compiler *c, struct eval_query *q, const struct sql_query *query);
+
+/* rollup.c */
+bool compile_rollup(
+	struct compiler *c, struct eval_query *q, const struct sql_query *query) MUST_CHECK;
+
+/* room.c: does a temporary table have too little room for it? */
+bool node_is_cut(const struct compiler *c, const struct node *n);
+extern const char cut_reason[];
+/* Beside a DECIMAL. */
+bool node_is_narrow(const struct compiler *c, const struct node *n);
+bool node_cuts_decimal(const struct node *n);
+/* On MariaDB: an integer that may have more digits than the server counts for it.  ORD() counts for seven
+ * and is an INT, DIV for those of the dividend without a sign, HOUR() for two,
+ * TO_DAYS() for six. */
+bool outgrows(const struct node *n, bool as_text);
+/* A temporary table has room for 22 characters of the text of a DOUBLE, and one too few for that of a
+ * DECIMAL without digits before the point. */
+bool has_long_print(const struct eval_type *t);
+/* Is it made of such texts? */
+bool has_long_text(const struct node *n);
+
 /* aggregate.c */
 struct arguments {
 	const struct eval_value **rows; /* without those that have a NULL */
@@ -111,20 +151,8 @@ struct arguments {
 };
 
 bool node_aggregates(const struct node *n);
-/* Does a temporary table have too little room for it? */
-bool node_is_cut(const struct compiler *c, const struct node *n);
-extern const char cut_reason[];
 /* Is every item computed from aggregates that name no column: COUNT(*) + 1? */
 bool counts_alone(const struct eval_query *q);
-/* A temporary table has room for 22 characters of the text of a DOUBLE, and one too few for that of a
- * DECIMAL without digits before the point. */
-/* On MariaDB: an integer that may have more digits than the server counts for it.  ORD() counts for seven
- * and is an INT, DIV for those of the dividend without a sign, HOUR() for two,
- * TO_DAYS() for six. */
-bool outgrows(const struct node *n, bool as_text);
-bool has_long_print(const struct eval_type *t);
-/* Is it made of such texts? */
-bool has_long_text(const struct node *n);
 bool aggregate_find(const struct sql_expr *e, enum aggregate_kind *kind);
 /* COUNT(x) and kin with its arguments compiled; NULL: failed. */
 struct aggregate *aggregate_new(
