@@ -100,15 +100,6 @@ static bool is_merged_time(const struct node *n)
 	return type_is_temporal(&n->type) && n->type.merged;
 }
 
-/* 1 on MariaDB. */
-static bool is_minus_truth(const struct sql_expr *e)
-{
-	return e && e->kind == SQL_EXPR_UNARY && e->op == SQL_OP_NEG &&
-	       e->u.binary.left->kind == SQL_EXPR_LITERAL &&
-	       (e->u.binary.left->u.literal.kind == SQL_LIT_TRUE ||
-		       e->u.binary.left->u.literal.kind == SQL_LIT_FALSE);
-}
-
 /* By an index the servers find the least number of ENUM and SET, else the least text. */
 static bool has_index(const struct compiler *c, const struct node *n)
 {
@@ -170,10 +161,6 @@ static bool aggregate_type(struct compiler *c, struct aggregate *a)
 		break;
 	case AGG_MIN:
 	case AGG_MAX:
-		if (is_minus_truth(a->args[0]->expr)) {
-			compile_unsupported(c, "MIN or MAX of -TRUE");
-			return false;
-		}
 		a->type = a->args[0]->type;
 		a->type.hybrid = a->type.own_scale = false;
 		if (a->type.kind == EVAL_T_FLOAT && !a->args[0]->column) {

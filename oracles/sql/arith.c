@@ -686,6 +686,10 @@ struct node *compile_negate(struct compiler *c, const struct sql_expr *e, struct
 
 	if (!arithmetic_modelled(c, arg))
 		return NULL;
+	/* Still a truth value: 1 where it is kept, as in FLOOR(-TRUE) stored. */
+	if (c->env->flavour == SQL_MARIADB && arg->literal && arg->expr &&
+		arg->expr->kind == SQL_EXPR_LITERAL && arg->expr->u.literal.kind == SQL_LIT_TRUE)
+		return compile_unsupported(c, "-TRUE");
 	n->args[0] = arg;
 	n->type = arithmetic_type(&arg->type);
 	type_at_least_int(c, &n->type);

@@ -32,6 +32,9 @@ struct run compile_run(const struct compiler *c, struct eval_outcome *outcome)
 
 struct node *compile_error(struct compiler *c, unsigned error, const char *what)
 {
+	/* Which is computed by then, or is not. */
+	if (c->failing_constant)
+		return compile_unsupported(c, "one of several errors, with a constant that fails");
 	c->failed = true;
 	return outcome_error(c->outcome, error, what);
 }

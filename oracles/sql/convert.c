@@ -458,6 +458,9 @@ static struct eval_value text_to_integer(struct run *run, struct span s)
 	}
 	if (i == start || !only_blanks(s, i) || over)
 		run_truncated(run);
+	/* A column's text must be a BIGINT, a literal may be unsigned. */
+	if (run->strict && !neg && !over && u > INT64_MAX)
+		run_unsupported(run, "a text beyond BIGINT as an integer in strict mode");
 	if (neg)
 		return eval_int(over || u > (uint64_t)INT64_MAX + 1 ? INT64_MIN : (int64_t)(0 - u));
 	if (over)
@@ -625,6 +628,9 @@ struct eval_value to_integer(
 
 		if (run->env->flavour == SQL_MYSQL && fabs(r) >= 9223372036854775808.0)
 			run_unsupported(run, "MySQL: a large DOUBLE as an integer");
+		/* Error 1916 of a column, none of a literal. */
+		if (run->strict && fabs(r) >= 9223372036854775808.0)
+			run_unsupported(run, "a large DOUBLE as an integer in strict mode");
 		if (type->is_unsigned && r >= 0)
 			return eval_uint(r >= 18446744073709551616.0 ? UINT64_MAX : (uint64_t)r);
 		if (r >= 9223372036854775808.0)
@@ -680,6 +686,9 @@ struct decimal to_decimal(struct run *run, const struct eval_type *type, const s
 	case EVAL_UINT:
 		return decimal_from_uint(v->u);
 	case EVAL_DOUBLE:
+		/* GREATEST(0, double, decimal) compares DECIMALs then. */
+		if (type->not_int && type->kind == EVAL_T_DOUBLE && run->env->flavour == SQL_MARIADB)
+			run_unsupported(run, "GREATEST or LEAST of DOUBLEs as a DECIMAL");
 		if (!decimal_from_double(v->d, &d))
 			run_unsupported(run, "a double beyond DECIMAL");
 		break;

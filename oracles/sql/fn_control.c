@@ -1014,6 +1014,9 @@ struct node *compile_collate(struct compiler *c, const struct sql_expr *e)
 								    : c->env->collation_connection);
 	if (charset != collation_charset(collation))
 		return compile_unsupported(c, "COLLATE of another character set");
+	/* POSITION(bytes IN bytes) is binary, and error 1253. */
+	if (c->env->flavour == SQL_MYSQL && !type_is_string(&n->args[0]->type) && relates_texts(n->args, 1, 0))
+		return compile_unsupported(c, "MySQL: the text of REGEXP_LIKE, INSTR and kin");
 	n->type = type_string(collation, 0, n->args[0]->type.length);
 	return n;
 }

@@ -82,9 +82,10 @@ static enum comparison_sorted is_sorted_list(
 		const struct eval_type *t = &n->args[i]->type;
 		uint8_t as = how[i].as.kind;
 
-		if (t->kind == EVAL_T_NULL)
+		if (t->kind == EVAL_T_NULL && may_be_constant(n->args[i]))
 			continue;
-		if (as == EVAL_T_INT && (eval_kind_of(left) == EVAL_UINT) != (eval_kind_of(t) == EVAL_UINT))
+		/* b'100' is a text beside an integer. */
+		if (as == EVAL_T_INT && (t->hybrid || (eval_kind_of(left) == EVAL_UINT) != (eval_kind_of(t) == EVAL_UINT)))
 			as = EVAL_T_DECIMAL;
 		if (!may_be_constant(n->args[i]) || type_is_temporal(&how[i].as) ||
 			(all != EVAL_T_NULL && as != all))

@@ -113,6 +113,13 @@ struct node *compile_logic(struct compiler *c, const struct sql_expr *e, enum sq
 	if (c->env->flavour == SQL_MARIADB && c->env->version < 100600 && l->literal &&
 		type_is_string(&l->type) && r->constant && !r->literal)
 		return compile_unsupported(c, "MariaDB 10.5: a string literal AND or OR a constant");
+	/* In a condition MySQL looks at such an operand when the statement is prepared. */
+	for (uint32_t i = 0; i < 2 && op != SQL_OP_XOR && c->env->flavour == SQL_MYSQL; i++) {
+		const struct node *operand = i ? r : l;
+
+		if (operand->constant && type_is_string(&operand->type))
+			c->cut_constant |= constant_is_cut(c, operand);
+	}
 	n->args[0] = l;
 	n->args[1] = r;
 	n->op = (uint8_t)op;
