@@ -32,6 +32,9 @@ struct eval_value check_double(struct run *run, double d)
 {
 	if (!isfinite(d))
 		return run_error(run, 1690, "DOUBLE value is out of range");
+	/* How many digits of it a text has depends on the text's room. */
+	if (d != 0 && fabs(d) < __DBL_MIN__)
+		return run_unsupported(run, "a number that is almost zero");
 	return eval_double(d);
 }
 

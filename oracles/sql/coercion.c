@@ -8,15 +8,24 @@
 
 #include "sql/release.h"
 
+/* These have the connection's set, and are not known to be ASCII. */
+static bool may_be_wide(struct span name)
+{
+	static const char *const names[] = {"bin", "oct", "md5", "sha", "sha1", "sha2"};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		if (span_ieq_str(name, names[i]))
+			return true;
+	}
+	return false;
+}
+
 static bool is_wide_text(const struct node *n)
 {
 	if (n->expr && n->expr->kind == SQL_EXPR_SUBQUERY && type_is_string(&n->type) &&
 		charset_max_bytes(collation_charset(n->type.collation)) > 1)
 		return true;
-	/* BIN and OCT have the connection's set, and are not known to be ASCII. */
-	if (n->expr && n->expr->kind == SQL_EXPR_CALL &&
-		(span_ieq_str(n->expr->u.call.name, "bin") ||
-			span_ieq_str(n->expr->u.call.name, "oct")) &&
+	if (n->expr && n->expr->kind == SQL_EXPR_CALL && may_be_wide(n->expr->u.call.name) &&
 		charset_max_bytes(collation_charset(n->type.collation)) > 1)
 		return true;
 	return type_is_string(&n->type) &&

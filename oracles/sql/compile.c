@@ -747,7 +747,7 @@ static void look_at_constant(struct compiler *c, const struct node *n)
 		c->constants_run++;
 		if (node_run(n, &f).kind == EVAL_NULL && !run.failed)
 			c->null_constant = true;
-		if (run.failed && (outcome.status == EVAL_ERROR || !n->carries))
+		if (run.failed)
 			c->failing_constant = true;
 		if (!run.failed) {
 			run.strict = true;
@@ -822,7 +822,7 @@ struct node *compile_expr(struct compiler *c, const struct sql_expr *e)
 	if (c->env->locals && (n->type.is_bool || e->kind == SQL_EXPR_CASE) && compares_local(n))
 		return compile_unsupported(c, "a variable compared with a value of another kind");
 	e = n->expr ? n->expr : e; /* +x is x */
-	if (!n->literal && n->arg_count && !(e->kind == SQL_EXPR_IN && e->u.in.query) &&
+	if (!n->literal && n->arg_count && !n->carries && !(e->kind == SQL_EXPR_IN && e->u.in.query) &&
 		e->kind != SQL_EXPR_QUANTIFIED && all_constant(n))
 		n->constant = true;
 	if (n->constant)
@@ -846,19 +846,25 @@ struct node *compile_expr(struct compiler *c, const struct sql_expr *e)
 
 /* ---- calls ---- */
 
-static const struct function *find_function(struct span name)
+static const struct function *find_in(const struct function *table, struct span name)
 {
-	static const struct function *const tables[] = {functions_control, functions_number,
-		functions_string, functions_time, functions_interval, functions_regexp,
-		functions_json};
-
-	for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
-		for (const struct function *f = tables[i]; f->name; f++) {
-			if (span_ieq_str(name, f->name))
-				return f;
-		}
+	for (const struct function *f = table; f->name; f++) {
+		if (span_ieq_str(name, f->name))
+			return f;
 	}
 	return NULL;
+}
+
+static const struct function *find_function(struct span name)
+{
+	const struct function *found = NULL;
+	static const struct function *const tables[] = {functions_control, functions_number,
+		functions_string, functions_time, functions_interval, functions_regexp,
+		functions_json, functions_digest};
+
+	for (size_t i = 0; i < ARRAY_LEN(tables) && !found; i++)
+		found = find_in(tables[i], name);
+	return found;
 }
 
 static struct eval_value run_recorded(const struct node *n, struct frame *f)
@@ -921,6 +927,10 @@ struct node *compile_call(struct compiler *c, const struct sql_expr *e)
 		n = compile_recorded(c, e);
 		if (n)
 			return n;
+		/* With arguments they are others: RAND(7), UNIX_TIMESTAMP(d). */
+		function = args->count ? NULL : find_in(functions_untold, e->u.call.name);
+	}
+	if (!function) {
 		snprintf(reason, sizeof(reason), "function %.*s",
 			(int)(e->u.call.name.len > 40 ? 40 : e->u.call.name.len),
 			e->u.call.name.ptr);

@@ -68,11 +68,20 @@ static bool is_strict_mode(const struct eval_env *env, unsigned flags)
 	       (env->mode & (EVAL_MODE_STRICT_TRANS_TABLES | EVAL_MODE_STRICT_ALL_TABLES));
 }
 
-/* Does the column hold any moment? */
-static bool has_room_for_moments(const struct eval_type *to)
+/* Does the column hold anything that a function of this type may give which only the server knows: a moment, the
+ * seconds since 1970, a UUID, a number between 0 and 1? */
+static bool has_room_for_untold(const struct eval_type *from, const struct eval_type *to)
 {
-	enum { LONGEST = sizeof("2024-01-02 10:11:12.000000") - 1 };
+	enum { LONGEST = sizeof("2024-01-02 10:11:12.000000") - 1, SECONDS = 10 };
 
+	if (from->kind == EVAL_T_STRING)
+		return to->kind == EVAL_T_STRING && to->length >= from->length;
+	if (from->kind == EVAL_T_DOUBLE)
+		return to->kind == EVAL_T_DOUBLE;
+	if (from->kind == EVAL_T_INT)
+		return (to->kind == EVAL_T_INT && to->bytes >= 4) || to->kind == EVAL_T_DOUBLE ||
+		       (to->kind == EVAL_T_DECIMAL && to->length - to->decimals >= SECONDS) ||
+		       (to->kind == EVAL_T_STRING && to->length >= SECONDS);
 	return type_is_temporal(to) || to->kind == EVAL_T_DOUBLE || (to->kind == EVAL_T_INT && to->bytes == 8) ||
 	       (to->kind == EVAL_T_STRING && to->length >= LONGEST);
 }
@@ -89,7 +98,7 @@ static bool store_carried(struct run *run, const struct eval_table *table, uint3
 		return eval_store(
 			run->arena, run->env, table, i, type, v, flags, out, run->outcome);
 	if (!from || from->column ? type->kind != to->kind || type->decimals != to->decimals
-				  : !has_room_for_moments(to))
+				  : !has_room_for_untold(&from->type, to))
 		return fail_unsupported(run->outcome, "times that only the server knows");
 	*out = *v;
 	return true;

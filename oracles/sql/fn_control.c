@@ -235,6 +235,11 @@ bool merge_types(struct compiler *c, struct node **args, uint32_t count, const c
 	/* MariaDB looks at the signs last of all, and only where they are all integers. */
 	if (c->env->flavour == SQL_MARIADB && t.kind == EVAL_T_DOUBLE && all_small_or_float(args, count))
 		t.kind = EVAL_T_FLOAT;
+	/* A MEDIUMINT behind NULL is an INT. */
+	for (uint32_t i = 1; i < count && t.kind == EVAL_T_FLOAT && args[i - 1]->type.kind == EVAL_T_NULL; i++) {
+		if (args[i]->type.kind == EVAL_T_INT && args[i]->type.bytes == 3)
+			t.kind = EVAL_T_DOUBLE;
+	}
 	if (type_is_string(&t)) {
 		uint16_t collation;
 		uint8_t coercibility;

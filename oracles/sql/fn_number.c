@@ -50,6 +50,8 @@ static struct node *compile_abs(struct compiler *c, struct node *n, const struct
 		return compile_unsupported(c, "MySQL: ABS of a date or time");
 	if (is_unsigned_text(c, n->args[0]))
 		return compile_unsupported(c, "ABS or ROUND of a hexadecimal literal");
+	if (n->args[0]->type.kind == EVAL_T_TIMESTAMP) /* unsigned, which DIV asks for */
+		return compile_unsupported(c, "ABS of a TIMESTAMP");
 	n->type = arithmetic_type(&n->args[0]->type);
 	/* MySQL prints what comes of it with the scale of the inner expression. */
 	n->type.merged = c->env->flavour == SQL_MYSQL && n->type.kind == EVAL_T_DECIMAL &&

@@ -100,6 +100,16 @@ static int read_number(struct span s, struct decimal *d, bool *overflow)
 	return 1;
 }
 
+/* Blanks and tabs before a number are passed over everywhere, others not. */
+static bool begins_with_line_end(struct span s)
+{
+	size_t i = 0;
+
+	while (i < s.len && (s.ptr[i] == ' ' || s.ptr[i] == '\t'))
+		i++;
+	return i < s.len && is_blank(s.ptr[i]);
+}
+
 /* Strings whose number the servers read in ways of their own: bytes (not text) that end in a blank,
  * which is then more than a number, exponents near the least DOUBLE, and those beyond 32 bits, which wrap around. */
 static bool odd_number(const struct eval_value *v)
@@ -178,6 +188,8 @@ static struct eval_value store_int(struct storing *s, const struct eval_value *v
 			return store_wide(s, i.u);
 		}
 		read = read_number(v->s, &d, &overflow);
+		if (read && s->run->env->flavour == SQL_MYSQL && begins_with_line_end(v->s))
+			return run_unsupported(s->run, "MySQL: a text that begins with a line's end as an integer");
 		if (read && blank_exponent(v->s))
 			return run_unsupported(s->run, "an exponent behind a blank stored as an integer");
 		if (read == 0)

@@ -925,7 +925,8 @@ static void wide_expr(struct generator *g, struct buf *out)
 {
 	static const char *const others[] = {"OCTET_LENGTH", "CHARACTER_LENGTH", "LCASE", "UCASE",
 		"BIT_LENGTH", "CEIL", "COALESCE", "ISNULL", "HEX", "QUOTE", "TO_SECONDS",
-		"DAYOFMONTH", "MICROSECOND", "QUARTER", "WEEKOFYEAR", "SQRT", "SPACE"};
+		"DAYOFMONTH", "MICROSECOND", "QUARTER", "WEEKOFYEAR", "SQRT", "SPACE", "MD5", "SHA1", "CRC32"};
+	static const unsigned sha2[] = {0, 224, 256, 384, 512};
 	static const char *const units[] = {"MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY",
 		"WEEK", "MONTH", "QUARTER", "YEAR", "SECOND_MICROSECOND", "MINUTE_MICROSECOND",
 		"MINUTE_SECOND", "HOUR_MICROSECOND", "HOUR_SECOND", "HOUR_MINUTE",
@@ -945,7 +946,13 @@ static void wide_expr(struct generator *g, struct buf *out)
 	switch (below(g, 20)) {
 	case 0:
 	case 1:
-		call(g, PICK(g, others), (enum kind[]){k}, 1, out);
+		if (chance(g, 20)) {
+			buf_add_str(out, "SHA2(");
+			expr(g, k, out);
+			buf_printf(out, ", %u)", PICK(g, sha2));
+		} else {
+			call(g, PICK(g, others), (enum kind[]){k}, 1, out);
+		}
 		break;
 	case 2:
 		buf_add_str(out, chance(g, 3) ? "(! " : chance(g, 2) ? "(~ " : "(BINARY ");
