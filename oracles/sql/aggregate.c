@@ -31,21 +31,38 @@ static const char *const unmodelled[] = {"std", "stddev", "stddev_pop", "stddev_
 	"var_pop", "var_samp", "json_arrayagg", "json_objectagg", "any_value", "median",
 	"percentile_cont", "percentile_disc", "st_collect"};
 
+/* Of a node with run_aggregate, in aux. */
+enum aggregate_trait {
+	AGGREGATE_EXTREME = 1, /* MIN, MAX */
+	AGGREGATE_MEMBER = 2,  /* of an ENUM or a SET */
+};
+
 static struct eval_value run_aggregate(const struct node *n, struct frame *f)
 {
+	struct eval_value v;
+
 	if (!f->aggregates)
 		return run_unsupported(f->run, "an aggregate outside its group");
-	return f->aggregates[n->u.number];
+	v = f->aggregates[n->u.number];
+	if (!n->nested || !(n->aux & AGGREGATE_EXTREME))
+		return v;
+	/* A text, or out of a temporary table a number, too. */
+	if (n->aux & AGGREGATE_MEMBER)
+		return run_unsupported(f->run, "MIN or MAX of an ENUM or a SET, used further");
+	/* MariaDB keeps it as a signed integer: SIGN(MAX(bu)) is -1. */
+	if (v.kind == EVAL_UINT && v.u > INT64_MAX && f->run->env->flavour == SQL_MARIADB)
+		return run_unsupported(f->run, "MIN or MAX beyond BIGINT, used further");
+	return v;
 }
 
-static bool is_aggregate(const struct node *n)
+bool node_is_aggregate(const struct node *n)
 {
 	return n->fn == run_aggregate;
 }
 
 bool node_aggregates(const struct node *n)
 {
-	return node_any(n, is_aggregate);
+	return node_any(n, node_is_aggregate);
 }
 
 /* A column of this very query. */
@@ -383,6 +400,11 @@ struct node *compile_aggregate(struct compiler *c, const struct sql_expr *e, boo
 	n = node_new(c, run_aggregate, e, 0);
 	n->type = a->type;
 	n->u.number = scope->aggregate_count++;
+	if (kind == AGG_MIN || kind == AGG_MAX)
+		n->aux = AGGREGATE_EXTREME | (a->args[0]->type.kind == EVAL_T_ENUM ||
+						     a->args[0]->type.kind == EVAL_T_SET
+							     ? AGGREGATE_MEMBER
+							     : 0);
 	return n;
 }
 
@@ -553,12 +575,13 @@ static struct eval_value sum(
 	struct run *run, const struct aggregate *a, const struct arguments *args)
 {
 	struct decimal total = {0};
+	struct eval_value v;
+	double real;
 
 	if (!args->count)
 		return EVAL_NULL_VALUE;
 	if (a->type.kind == EVAL_T_DOUBLE) {
-		struct eval_value v = sum_doubles(run, a, args);
-
+		v = sum_doubles(run, a, args);
 		if (a->kind == AGG_AVG && v.kind == EVAL_DOUBLE)
 			v.d /= (double)args->count;
 		return v;
@@ -572,6 +595,7 @@ static struct eval_value sum(
 		if (!decimal_add(&total, &d, &total))
 			return run_unsupported(run, "a DECIMAL near the limit of its digits");
 	}
+	real = decimal_to_double(&total) / (double)args->count;
 	if (a->kind == AGG_AVG) {
 		struct decimal n = decimal_from_uint(args->count);
 
@@ -581,7 +605,12 @@ static struct eval_value sum(
 		if (!decimal_div(&total, &n, scale, &total))
 			return run_unsupported(run, "a DECIMAL near the limit of its digits");
 	}
-	return make_decimal(run, &total);
+	v = make_decimal(run, &total);
+	if (a->kind == AGG_AVG && v.kind == EVAL_DECIMAL) {
+		v.decimals = EVAL_REAL_OWN;
+		v.real = real;
+	}
+	return v;
 }
 
 static struct eval_value extreme(
@@ -736,6 +765,9 @@ bool run_aggregates(const struct eval_query *q, struct frame *f, const uint32_t 
 		if (a->distinct && a->kind != AGG_GROUP_CONCAT)
 			drop_equal(f->run, a, &args);
 		*out = aggregate_value(f->run, a, &args);
+		if (out->kind == EVAL_DECIMAL && out->decimals &&
+			(q->group_count || q->window_count || q->distinct))
+			out->decimals = EVAL_REAL_DOUBTED;
 		if (f->run->failed)
 			return false;
 	}

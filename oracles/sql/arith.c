@@ -219,6 +219,43 @@ static bool leads(const struct decimal *d)
 	return d->led || decimal_int_digits(d) > 18;
 }
 
+/* Without the words of nine digits behind the point that are zero at its end. */
+static struct decimal without_zeros(const struct decimal *d)
+{
+	struct decimal best = *d, cut;
+
+	for (uint32_t scale = (d->scale + 8u) / 9 * 9; scale >= 9; scale -= 9) {
+		if (!decimal_round(d, scale - 9, DECIMAL_TRUNCATE, &cut) || decimal_compare(&cut, d) != 0)
+			break;
+		best = cut;
+	}
+	return best;
+}
+
+/* MariaDB before 2026: a product ends where its digits do, and the quotient by it has fewer. */
+static bool lost_zeros(const struct node *n, const struct run *run, const struct decimal *x,
+	const struct decimal *y, const struct decimal *r)
+{
+	struct decimal a = *x, b = *y, other;
+
+	if (!n->nested || run->env->flavour != SQL_MARIADB || mariadb_2026(run->env) == 1)
+		return false;
+	if (n->args[0]->arg_count)
+		a = without_zeros(x);
+	if (n->args[1]->arg_count)
+		b = without_zeros(y);
+	return (a.scale != x->scale || b.scale != y->scale) &&
+	       (!decimal_div(&a, &b, quotient_scale(&a, &b, run->env->div_precision_increment), &other) ||
+		       decimal_compare(&other, r) != 0);
+}
+
+bool round_as_typed(struct run *run, const struct node *n, struct decimal *r)
+{
+	return run->env->flavour != SQL_MYSQL || !n->nested || !decimal_beyond(&n->type, r) ||
+	       !run_mysql_has(run, MYSQL_QUOTIENT_ROUNDED) ||
+	       decimal_round(r, n->type.decimals, DECIMAL_HALF_UP, r);
+}
+
 static struct eval_value run_decimal(const struct node *n, struct frame *f)
 {
 	struct eval_value a = node_run(n->args[0], f), b;
@@ -255,6 +292,8 @@ static struct eval_value run_decimal(const struct node *n, struct frame *f)
 			return division_by_zero(f->run);
 		good = decimal_div(
 			&x, &y, quotient_scale(&x, &y, f->run->env->div_precision_increment), &r);
+		if (good && lost_zeros(n, f->run, &x, &y, &r))
+			return run_unsupported(f->run, "a quotient of products, used further");
 		if (good && n->nested && f->run->env->flavour == SQL_MYSQL &&
 			decimal_beyond(&n->type, &r))
 			(void)run_mysql_has(f->run, MYSQL_QUOTIENT_ROUNDED);
@@ -283,7 +322,7 @@ static struct eval_value run_decimal(const struct node *n, struct frame *f)
 			return run_unsupported(f->run, "a negative DECIMAL modulo that is zero");
 		break;
 	}
-	if (!good)
+	if (!good || !round_as_typed(f->run, n, &r))
 		return run_unsupported(f->run, "a DECIMAL near the limit of its digits");
 	if (!r.count)
 		computed_zero(n, f->run, &x, &y, &r);
@@ -660,6 +699,8 @@ static struct eval_value run_negate(const struct node *n, struct frame *f)
 	case EVAL_T_DECIMAL:
 		d = to_decimal(f->run, &n->args[0]->type, &v);
 		d.neg = d.count && !d.neg;
+		if (!round_as_typed(f->run, n, &d))
+			return run_unsupported(f->run, "a DECIMAL near the limit of its digits");
 		return make_decimal(f->run, &d);
 	default:
 		v = to_integer(f->run, &n->args[0]->type, &v);

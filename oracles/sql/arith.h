@@ -12,6 +12,9 @@ struct node *compile_arithmetic(struct compiler *c, const struct sql_expr *e, en
 	struct node *l, struct node *r);
 struct node *compile_negate(struct compiler *c, const struct sql_expr *e, struct node *arg);
 struct node *compile_bit_not(struct compiler *c, const struct sql_expr *e, struct node *arg);
+/* MySQL 9.7 rounds what it computes from an AVG(), which has more digits than its type, before it goes on.
+ * False: a limit is reached. */
+bool round_as_typed(struct run *run, const struct node *n, struct decimal *r) MUST_CHECK;
 /* The type in which a value takes part in arithmetic: INT, DECIMAL or DOUBLE. */
 struct eval_type arithmetic_type(const struct eval_type *type);
 /* x'41' is a text to MariaDB's arithmetic, and unsigned: DIV by what is made of it has no negative. */

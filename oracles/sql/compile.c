@@ -817,8 +817,13 @@ struct node *compile_expr(struct compiler *c, const struct sql_expr *e)
 			compile_unsupported(c, "an expression that is not modelled");
 		return NULL;
 	}
-	for (uint32_t i = 0; i < n->arg_count; i++)
+	for (uint32_t i = 0; i < n->arg_count; i++) {
 		n->args[i]->nested = true;
+		/* CONCAT(COUNT(*), 'a') is a text of bytes. */
+		if (c->env->flavour == SQL_MARIADB && c->env->version < 101100 && type_is_string(&n->type) &&
+			node_is_aggregate(n->args[i]) && !type_is_string(&n->args[i]->type))
+			return compile_unsupported(c, "the text of an aggregate in older releases");
+	}
 	if (c->env->locals && (n->type.is_bool || e->kind == SQL_EXPR_CASE) && compares_local(n))
 		return compile_unsupported(c, "a variable compared with a value of another kind");
 	e = n->expr ? n->expr : e; /* +x is x */

@@ -101,6 +101,7 @@ bool node_is_json_unquote(const struct node *n); /* JSON_UNQUOTE, ->> */
 struct node *compile_regexp(struct compiler *c, const struct sql_expr *e);
 struct node *compile_grouping(struct compiler *c, const struct sql_expr *e);
 struct node *compile_aggregate(struct compiler *c, const struct sql_expr *e, bool *is_aggregate);
+bool node_is_aggregate(const struct node *n);
 struct node *compile_window(struct compiler *c, const struct sql_expr *e);
 /* subquery.c */
 struct node *compile_subquery(struct compiler *c, const struct sql_expr *e);

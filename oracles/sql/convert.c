@@ -564,7 +564,13 @@ double to_double(struct run *run, const struct eval_type *type, const struct eva
 	case EVAL_DOUBLE:
 		return v->d;
 	case EVAL_DECIMAL:
-		return decimal_to_double(v->dec);
+		d = decimal_to_double(v->dec);
+		if (v->decimals == EVAL_REAL_SAME || v->real == d)
+			return d;
+		/* IF() asks its argument for a DOUBLE, COALESCE() for a DECIMAL, each server its own way. */
+		if (v->decimals == EVAL_REAL_DOUBTED || type->merged)
+			run_unsupported(run, "an AVG() as a DOUBLE behind IF and kin, or of groups");
+		return v->real;
 	case EVAL_STRING:
 		if (type->hybrid)
 			return (double)hybrid_number(v->s);
@@ -645,6 +651,10 @@ struct eval_value to_integer(
 			run_unsupported(run, "an unsigned DECIMAL below zero as an integer");
 		if (run->strict && run->env->flavour == SQL_MARIADB && decimal_int_digits(v->dec) > 18)
 			run_unsupported(run, "a large DECIMAL as an integer in strict mode");
+		/* AVG(): by way of a DOUBLE to some functions, 2.5 is 2 then. */
+		if (v->decimals != EVAL_REAL_SAME &&
+			rint(v->real) != (double)decimal_to_int(v->dec, &overflow))
+			run_unsupported(run, "an AVG() between two integers as an integer");
 		if (type->is_unsigned && !v->dec->neg)
 			return eval_uint(decimal_to_uint(v->dec, &overflow));
 		return eval_int(decimal_to_int(v->dec, &overflow));

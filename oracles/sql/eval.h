@@ -60,15 +60,26 @@ struct eval_time {
 
 struct decimal;
 
+/* What a DECIMAL is as a DOUBLE.  AVG() of exact numbers is then the sum's DOUBLE divided by the count
+ * (Item_sum_avg::val_real), which has more digits. */
+enum eval_real {
+	EVAL_REAL_SAME,
+	EVAL_REAL_OWN,
+	EVAL_REAL_DOUBTED, /* its own, or not: a temporary table may have kept it */
+};
+
 struct eval_value {
 	uint8_t kind;       /* enum eval_kind */
-	uint8_t decimals;   /* temporal: digits of the fraction */
+	uint8_t decimals;   /* temporal: digits of the fraction; EVAL_DECIMAL: enum eval_real */
 	uint16_t collation; /* EVAL_STRING: enum collation (sql/collation.h) */
 	union {
 		int64_t i;
 		uint64_t u;
 		double d;
-		const struct decimal *dec;
+		struct {
+			const struct decimal *dec;
+			double real; /* with EVAL_REAL_OWN, EVAL_REAL_DOUBTED */
+		};
 		struct span s;
 		struct eval_time t;
 	};

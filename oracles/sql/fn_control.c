@@ -311,6 +311,10 @@ static struct eval_value run_as(const struct node *n, const struct node *arg, st
 
 	if (v.kind == EVAL_NULL)
 		return v;
+	/* A new value for each: IF() gives the AVG() itself, COALESCE() what is rounded. */
+	if (v.kind == EVAL_DECIMAL && n->nested && f->run->env->flavour == SQL_MYSQL &&
+		mysql_has(f->run->env, MYSQL_QUOTIENT_ROUNDED) != 0 && decimal_beyond(&arg->type, v.dec))
+		return run_unsupported(f->run, "MySQL: an AVG() behind IF and kin, used further");
 	/* Some of them send it as the bytes that it is, some convert it from its own set. */
 	if (v.kind == EVAL_STRING && type_is_string(to) && to->collation == COLLATION_BINARY &&
 		type_is_string(&arg->type) && arg->type.collation != COLLATION_BINARY &&
@@ -326,9 +330,14 @@ static struct eval_value run_as(const struct node *n, const struct node *arg, st
 			(v.dec->scale < arg->type.decimals ||
 				(v.dec->scale > arg->type.decimals && arg->type.decimals < to->decimals))) {
 			struct decimal d;
+			struct eval_value rounded;
 
-			if (decimal_round(v.dec, arg->type.decimals, DECIMAL_HALF_UP, &d))
-				return make_decimal(f->run, &d);
+			if (decimal_round(v.dec, arg->type.decimals, DECIMAL_HALF_UP, &d)) {
+				rounded = make_decimal(f->run, &d);
+				rounded.decimals = v.decimals;
+				rounded.real = v.real;
+				return rounded;
+			}
 		}
 		/* IF(x, 2.5e0, PI()) is the number of all digits, and as a text '3.141593'. */
 		if (v.kind == EVAL_DOUBLE && to->own_scale && n->nested &&

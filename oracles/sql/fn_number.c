@@ -25,6 +25,8 @@ static struct eval_value run_abs(const struct node *n, struct frame *f)
 	case EVAL_T_DECIMAL:
 		d = to_decimal(f->run, t, &v);
 		d.neg = false;
+		if (!round_as_typed(f->run, n, &d))
+			return run_unsupported(f->run, "a DECIMAL near the limit of its digits");
 		return make_decimal(f->run, &d);
 	default:
 		v = to_integer(f->run, t, &v);
@@ -108,7 +110,7 @@ static struct eval_value run_integral(const struct node *n, struct frame *f)
 			if (!decimal_round(v.dec, 0, n->op ? DECIMAL_FLOOR : DECIMAL_CEILING, &d))
 				return run_unsupported(
 					f->run, "a DECIMAL near the limit of its digits");
-			v.dec = &d;
+			v = (struct eval_value){.kind = EVAL_DECIMAL, .dec = &d};
 		}
 		return to_type(f->run, t, &v, &n->type);
 	}

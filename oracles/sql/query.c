@@ -413,6 +413,12 @@ static struct eval_query *compile_select(struct compiler *c, struct eval_query *
 	scope->alias_first = true;
 	if (query->u.select.having && !(q->having = compile_condition(c, query->u.select.having)))
 		return NULL;
+	if (q->having) {
+		q->having->nested = true; /* its truth is asked for, not itself */
+		if (q->having->constant && c->failing_constant)
+			return (struct eval_query *)compile_unsupported(
+				c, "a constant that fails, in a condition");
+	}
 	scope->windows_allowed = true;
 	if (!compile_keys(c, query->order, q->items, q->column_count, &q->order, &q->order_count))
 		return NULL;
@@ -433,6 +439,13 @@ static struct eval_query *compile_select(struct compiler *c, struct eval_query *
 	q->windows = scope->windows;
 	q->window_count = scope->window_count;
 	q->window_inputs = scope->window_inputs;
+	for (uint32_t i = 0; i < q->column_count && q->grouped && !q->group_count; i++) {
+		/* SELECT ~5, COUNT(*): cut to BIGINT. */
+		if (c->env->flavour == SQL_MARIADB && q->items[i]->constant && !q->items[i]->literal &&
+			q->types[i].kind == EVAL_T_INT && q->types[i].is_unsigned)
+			return (struct eval_query *)compile_unsupported(
+				c, "MariaDB: an unsigned constant beside an aggregate");
+	}
 	if (order_is_lost(c, q))
 		q->order_count = 0;
 	q->buffered = q->distinct || q->grouped || q->window_count ||

@@ -387,8 +387,11 @@ static const struct eval_value *run_nodes(
 {
 	struct eval_value *values = arena_alloc(f->run->arena, (count + 1) * sizeof(*values));
 
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++) {
 		values[i] = shown(f->run, node_carry(nodes[i], f));
+		if (values[i].kind == EVAL_DECIMAL) /* to a query around it, it is a DECIMAL */
+			values[i].decimals = EVAL_REAL_SAME;
+	}
 	return values;
 }
 

@@ -74,6 +74,8 @@ static struct eval_value run_window(const struct node *n, struct frame *f)
 	/* What an expression around it sees of the digits behind its scale is not certain. */
 	if (m.kind == EVAL_DECIMAL && n->nested && decimal_compare(m.dec, v.dec) != 0)
 		return run_unsupported(f->run, "a quotient of a window function, used further");
+	if (m.kind == EVAL_DECIMAL && m.decimals)
+		m.decimals = EVAL_REAL_DOUBTED;
 	return m;
 }
 

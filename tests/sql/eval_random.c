@@ -277,8 +277,16 @@ static void column_of(struct generator *g, enum kind kind, struct buf *out)
 		[K_OTHER] = {"b1", "b6", "b1", "b6", "b1", "b6", "b1", "b6", "b1", "b6"},
 	};
 
-	buf_printf(out, "%s%s", g->prefix,
-		chance(g, 5) ? rare[kind][below(g, 10)] : by_kind[kind][below(g, 9)]);
+	static const char *const calls[] = {"MIN", "MAX", "SUM", "AVG", "COUNT"};
+	const char *name = chance(g, 5) ? rare[kind][below(g, 10)] : by_kind[kind][below(g, 9)];
+	bool number = kind == K_INT || kind == K_DECIMAL || kind == K_DOUBLE;
+
+	if (g->aggregated)
+		buf_printf(out, "%s(%s%s%s)",
+			number ? PICK(g, calls) : calls[chance(g, 8) ? 4 : below(g, 2)],
+			chance(g, 9) ? "DISTINCT " : "", g->prefix, name);
+	else
+		buf_printf(out, "%s%s", g->prefix, name);
 }
 
 static void leaf(struct generator *g, enum kind kind, struct buf *out)

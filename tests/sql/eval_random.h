@@ -15,6 +15,7 @@ struct generator {
 	uint32_t version;
 	const char *newest_collation; /* of utf8mb4, that the server has */
 	const char *prefix; /* of columns: "t." or "" */
+	bool aggregated;    /* SUM(i), MIN(s) ... in the place of columns */
 	int depth;
 };
 

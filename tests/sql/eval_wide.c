@@ -553,11 +553,32 @@ static void computed(struct generator *g, struct buf *out)
 	}
 }
 
+/* Expressions over what is made of groups. */
+static void over_groups(struct generator *g, struct buf *out)
+{
+	const char *prefix = g->prefix;
+	bool grouped = chance(g, 3);
+
+	g->prefix = "";
+	g->aggregated = true;
+	buf_add_str(out, "SELECT ");
+	generate_expr(g, out);
+	buf_printf(out, " FROM t WHERE id <= %u", (unsigned)below(g, 9));
+	if (grouped)
+		buf_add_str(out, " GROUP BY id % 3");
+	if (chance(g, 4)) {
+		buf_add_str(out, " HAVING ");
+		generate_expr(g, out);
+	}
+	g->aggregated = false;
+	g->prefix = prefix;
+}
+
 void generate_wide_query(struct generator *g, struct buf *out)
 {
 	static void (*const makers[])(struct generator *, struct buf *) = {groups, groups,
 		rollups, wide_groups, wide_rows, set_operations, set_operations, correlated, derived,
-		recursive, joins, values, wide_window, computed};
+		recursive, joins, values, wide_window, computed, over_groups, over_groups};
 
 	PICK(g, makers)(g, out);
 }
