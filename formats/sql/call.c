@@ -114,15 +114,21 @@ void parse_window_spec(struct parser *p, struct sql_window *w)
 	expect(p, T_RPAREN);
 }
 
-static struct sql_window *parse_over(struct parser *p)
+/* Of MEDIAN and kin, `partition_only`: OVER ([PARTITION BY ...]). */
+static struct sql_window *parse_over(struct parser *p, bool partition_only)
 {
 	struct sql_window *w = NEW(p, struct sql_window);
 
 	parse_advance(p);
+	if (partition_only && (p->tok.kind != T_LPAREN || (parse_peek(p, 1).kind != T_PARTITION &&
+								  parse_peek(p, 1).kind != T_RPAREN)))
+		parse_fail(p);
 	if (p->tok.kind == T_LPAREN)
 		parse_window_spec(p, w);
 	else
 		w->name = parse_name(p);
+	if (partition_only && (w->order || w->frame.ptr))
+		parse_fail(p);
 	return w;
 }
 
@@ -439,6 +445,84 @@ static void check_weight_string(struct parser *p)
 		parse_fail(p);
 }
 
+/* The type of a dynamic column (MariaDB): fewer than those of CAST. */
+static void parse_dynamic_type(struct parser *p)
+{
+	if (accept(p, T_UNSIGNED)) {
+		if (!accept(p, T_INTEGER))
+			expect(p, T_INT);
+		return;
+	}
+	switch (p->tok.kind) {
+	case T_INT:
+	case T_INTEGER:
+	case T_DOUBLE:
+	case T_REAL:
+	case T_FLOAT:
+	case T_NCHAR:
+		parse_advance(p);
+		return;
+	case T_CHAR:
+	case T_CHARACTER:
+		if (parse_peek(p, 1).kind == T_LPAREN)
+			parse_fail(p);
+		parse_cast_type(p);
+		return;
+	case T_DECIMAL:
+	case T_DATE:
+	case T_TIME:
+	case T_DATETIME:
+		parse_cast_type(p);
+		return;
+	default:
+		if (UNLIKELY(p->track))
+			parse_want(p, T_WANT_TYPE);
+		parse_fail(p);
+	}
+}
+
+static bool at_word(const struct parser *p, const char *word)
+{
+	return span_ieq_str(span_of(p->text + p->tok.start, p->tok.end - p->tok.start), word);
+}
+
+/* MySQL: [RETURNING type] [how ON EMPTY] [how ON ERROR], how being NULL, ERROR or DEFAULT literal. */
+static void parse_json_value_clauses(struct parser *p)
+{
+	if (accept(p, T_RETURNING))
+		parse_cast_type(p);
+	for (int errors = 0; errors < 2 && p->tok.kind != T_RPAREN; errors++) {
+		if (accept(p, T_DEFAULT)) {
+			bool sign = accept(p, T_MINUS) || accept(p, T_PLUS);
+			bool number = p->tok.kind == T_L_INT || p->tok.kind == T_L_DECIMAL ||
+				      p->tok.kind == T_L_FLOAT;
+			bool temporal = (p->tok.kind == T_DATE || p->tok.kind == T_TIME ||
+						p->tok.kind == T_TIMESTAMP) &&
+					parse_peek(p, 1).kind == T_STRING;
+
+			if (temporal && !sign)
+				parse_temporal(p);
+			else if ((sign && !number) || p->tok.kind == T_NULL || !at_literal(p))
+				parse_fail(p);
+			else
+				parse_literal(p);
+		} else if (at_word(p, "error")) {
+			parse_advance(p);
+		} else {
+			expect(p, T_NULL);
+		}
+		expect(p, T_ON);
+		if (errors == 0 && accept(p, T_EMPTY))
+			continue;
+		if (!at_word(p, "error"))
+			parse_fail(p);
+		parse_advance(p);
+		break;
+	}
+	if (!at(p, T_RPAREN))
+		parse_fail(p);
+}
+
 /* Arguments of any other function: expr [AS alias], ... */
 static void parse_plain_args(struct parser *p, struct sql_expr *e, bool aliases)
 {
@@ -461,10 +545,14 @@ static void parse_plain_args(struct parser *p, struct sql_expr *e, bool aliases)
 			} else if (span_ieq_str(e->u.call.name, "json_value")) {
 				if (e->u.call.args.count != 2)
 					parse_fail(p);
-				if (accept(p, T_RETURNING))
+				parse_json_value_clauses(p);
+			} else {
+				expect(p, T_AS);
+				if (span_ieq_str(e->u.call.name, "column_get"))
 					parse_cast_type(p);
+				else
+					parse_dynamic_type(p);
 			}
-			skip_to_close(p);
 			extra_of(p, e)->tail = text_from(p, clause);
 		} else if (accept(p, T_AS) || at_name(p) || p->tok.kind == T_STRING) {
 			/* Only loadable functions may see the alias; the tree leaves it out. */
@@ -481,7 +569,7 @@ static void parse_plain_args(struct parser *p, struct sql_expr *e, bool aliases)
 }
 
 /* What may stand behind the arguments: nulls treatment, WITHIN GROUP, OVER. */
-static void parse_call_tail(struct parser *p, struct sql_expr *e, bool takes_over)
+static void parse_call_tail(struct parser *p, struct sql_expr *e, bool takes_over, enum token_kind kind)
 {
 	uint32_t start = p->tok.start;
 
@@ -514,7 +602,8 @@ static void parse_call_tail(struct parser *p, struct sql_expr *e, bool takes_ove
 			extra_of(p, e)->nulls = text_from(p, start);
 	}
 	if (p->tok.kind == T_OVER && takes_over)
-		extra_of(p, e)->over = parse_over(p);
+		extra_of(p, e)->over = parse_over(p, is_maria(p) && (kind == T_MEDIAN ||
+			kind == T_PERCENTILE_CONT || kind == T_PERCENTILE_DISC));
 }
 
 /* A number of rows of a window function: an integer, a variable or a parameter. */
@@ -610,7 +699,7 @@ static void check_named_args(struct parser *p, const struct sql_expr *e, enum to
 		if (span_ieq_str(name, "weight_string"))
 			good = count == 1 || count == 4;
 		/* A sequence is named, not computed. */
-		if (good && maria && first && first->kind != SQL_EXPR_COLUMN &&
+		if (good && maria && first && (first->kind != SQL_EXPR_COLUMN || first->u.column.db.ptr) &&
 			(span_ieq_str(name, "nextval") || span_ieq_str(name, "lastval") ||
 				span_ieq_str(name, "setval")))
 			good = false;
@@ -658,6 +747,22 @@ static bool is_precision(const struct parser *p, const struct sql_expr *e)
 	return parse_digits(e->u.literal.text, &n) && (is_maria(p) || n <= INT32_MAX);
 }
 
+/* Functions of a server's grammar, in which no aliases stand: MySQL's shapes, MariaDB's sequences. */
+static bool takes_aliases(const struct parser *p, const struct sql_expr *e)
+{
+	static const char *const mysql[] = {"point", "linestring", "polygon", "multipoint",
+		"multilinestring", "multipolygon", "geometrycollection", "geomcollection"};
+	static const char *const maria[] = {"nextval", "lastval", "setval"};
+	const char *const *names = is_maria(p) ? maria : mysql;
+	size_t count = is_maria(p) ? ARRAY_LEN(maria) : ARRAY_LEN(mysql);
+
+	for (size_t i = 0; !e->u.call.quoted && !e->u.call.db.ptr && i < count; i++) {
+		if (span_ieq_str(e->u.call.name, names[i]))
+			return false;
+	}
+	return true;
+}
+
 struct sql_expr *parse_call(struct parser *p, struct span db, struct span name,
 	uint32_t start, enum token_kind kind, bool quoted)
 {
@@ -679,7 +784,11 @@ struct sql_expr *parse_call(struct parser *p, struct span db, struct span name,
 		expect(p, T_RPAREN);
 	} else {
 		arity = kind > T_BEFORE_KEYWORDS ? arity_of(kind) : NULL;
-		parse_plain_args(p, e, arity == NULL && kind != T_CONTAINS);
+		if (is_clock(kind) && parse_peek(p, 1).kind == T_LPAREN) {
+			parse_advance(p);
+			parse_fail(p);
+		}
+		parse_plain_args(p, e, arity == NULL && kind != T_CONTAINS && takes_aliases(p, e));
 		if (arity && (e->u.call.args.count < arity->min ||
 				     (arity->max < 255 && e->u.call.args.count > arity->max)))
 			parse_fail_why(p, "wrong number of arguments before this");
@@ -691,7 +800,7 @@ struct sql_expr *parse_call(struct parser *p, struct span db, struct span name,
 			check_mysql_args(p, e, kind);
 		check_named_args(p, e, kind);
 	}
-	parse_call_tail(p, e, is_aggregate(kind) || window_only(p, kind) || kind == T_LAST_VALUE);
+	parse_call_tail(p, e, is_aggregate(kind) || window_only(p, kind) || kind == T_LAST_VALUE, kind);
 	if (window_only(p, kind) && !(e->u.call.extra && e->u.call.extra->over))
 		expect(p, T_OVER);
 	e->loc = loc_from(p, start);

@@ -126,6 +126,11 @@ static struct sql_expr *parse_xid_part(struct parser *p, bool bounded)
 			parse_want(p, T_WANT_STRING);
 		parse_fail(p);
 	}
+	/* No strings in a row here. */
+	if (p->tok.kind == T_STRING && parse_peek(p, 1).kind == T_STRING) {
+		parse_advance(p);
+		parse_fail(p);
+	}
 	e = parse_literal(p);
 	if (bounded && e->u.literal.kind == SQL_LIT_STRING && e->u.literal.text.len > XID_PART_MAX)
 		parse_fail_why(p, "more than 64 bytes in a part of an XA id, before this");
@@ -419,8 +424,12 @@ static struct sql_set_item *parse_set_item(struct parser *p, enum sql_scope *sco
 	}
 	item->kind = SQL_SET_VARIABLE;
 	enum sql_scope said = parse_scope(p);
-	if (said != SQL_SCOPE_NONE)
+	if (said != SQL_SCOPE_NONE) {
 		*scope = said;
+		/* MySQL: no variable is called like a scope. */
+		if (!is_maria(p) && parse_scope(p) != SQL_SCOPE_NONE)
+			parse_fail(p);
+	}
 	item->scope = *scope;
 	if (p->tok.kind == T_DEFAULT && parse_peek(p, 1).kind == T_DOT) {
 		item->base = span_of(p->text + p->tok.start, p->tok.end - p->tok.start);

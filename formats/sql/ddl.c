@@ -71,10 +71,13 @@ void parse_create_table(struct parser *p, struct sql_stmt *stmt, bool or_replace
 			expect(p, T_RPAREN);
 		}
 	}
+	bool comma = false;
 	while ((opt = parse_table_option(p)) != NULL) {
 		APPEND(tail, opt);
-		accept(p, T_COMMA);
+		comma = accept(p, T_COMMA);
 	}
+	if (comma)
+		parse_fail(p);
 	if (p->tok.kind == T_PARTITION)
 		ct->partition = parse_partition_by(p);
 	parse_create_query(p, ct);
@@ -82,13 +85,13 @@ void parse_create_table(struct parser *p, struct sql_stmt *stmt, bool or_replace
 
 /* ------------------------------------------------------------------ ALTER TABLE */
 
-static bool accept_exists(struct parser *p, bool not_too, bool *not_exists)
+static bool accept_exists(struct parser *p, bool not)
 {
 	if (!is_maria(p) || p->tok.kind != T_IF)
 		return false;
 	parse_advance(p);
-	if (not_too && accept(p, T_NOT))
-		*not_exists = true;
+	if (not)
+		expect(p, T_NOT);
 	expect(p, T_EXISTS);
 	return true;
 }
@@ -144,10 +147,8 @@ static void parse_alter_add(struct parser *p, struct sql_alter *a, uint32_t star
 			return;
 		}
 	}
-	bool not_exists = false;
-	if (accept_exists(p, true, &not_exists)) {
+	if (accept_exists(p, true))
 		a->if_not_exists = true;
-	}
 	if (p->tok.kind == T_LPAREN) {
 		parse_advance(p);
 		a->kind = SQL_ALTER_ADD_COLUMNS;
@@ -218,7 +219,7 @@ static void parse_alter_drop(struct parser *p, struct sql_alter *a, uint32_t sta
 	}
 	if (a->kind == SQL_ALTER_ADD_COLUMN)
 		a->kind = SQL_ALTER_DROP_COLUMN;
-	a->if_exists = accept_exists(p, false, NULL);
+	a->if_exists = accept_exists(p, false);
 	if (a->kind == SQL_ALTER_DROP_KEY && p->tok.kind == T_PRIMARY) {
 		parse_advance(p);
 		a->name = SPAN_LIT("PRIMARY");
@@ -234,7 +235,7 @@ static void parse_alter_column(struct parser *p, struct sql_alter *a, uint32_t s
 	if (p->tok.kind == T_INDEX || p->tok.kind == T_KEY) {
 		a->kind = SQL_ALTER_INDEX;
 		parse_advance(p);
-		accept_exists(p, false, NULL);
+		accept_exists(p, false);
 		parse_name(p);
 		if (is_maria(p)) {
 			if (!(p->opt.mode & SQL_MODE_HIGH_NOT_PRECEDENCE))
@@ -251,7 +252,7 @@ static void parse_alter_column(struct parser *p, struct sql_alter *a, uint32_t s
 		return;
 	}
 	accept(p, T_COLUMN);
-	a->if_exists = accept_exists(p, false, NULL);
+	a->if_exists = accept_exists(p, false);
 	a->name = parse_field_name(p);
 	if (accept(p, T_SET)) {
 		if (!is_maria(p) && (p->tok.kind == T_VISIBLE || p->tok.kind == T_INVISIBLE)) {
@@ -277,7 +278,7 @@ static void parse_alter_rename(struct parser *p, struct sql_alter *a)
 	if (kind == T_COLUMN || kind == T_INDEX || kind == T_KEY) {
 		parse_advance(p);
 		a->kind = kind == T_COLUMN ? SQL_ALTER_RENAME_COLUMN : SQL_ALTER_RENAME_KEY;
-		a->if_exists = accept_exists(p, false, NULL);
+		a->if_exists = accept_exists(p, false);
 		a->name = kind == T_COLUMN ? parse_name(p) : parse_field_name(p);
 		expect(p, T_TO);
 		a->new_name = kind == T_COLUMN ? parse_name(p) : parse_field_name(p);
@@ -332,7 +333,7 @@ static struct sql_alter *parse_alter_action(struct parser *p)
 		parse_advance(p);
 		accept(p, T_COLUMN);
 		a->kind = change ? SQL_ALTER_CHANGE_COLUMN : SQL_ALTER_MODIFY_COLUMN;
-		a->if_exists = accept_exists(p, false, NULL);
+		a->if_exists = accept_exists(p, false);
 		if (change)
 			a->name = parse_field_name(p);
 		a->column = parse_column_def(p, true);
@@ -446,6 +447,23 @@ static bool at_standalone(struct parser *p)
 	}
 }
 
+/* An action that is no table option. */
+static bool at_change(const struct parser *p)
+{
+	switch (p->tok.kind) {
+	case T_ADD:
+	case T_ALTER:
+	case T_CHANGE:
+	case T_DROP:
+	case T_MODIFY:
+	case T_ORDER:
+	case T_RENAME:
+		return true;
+	default:
+		return false;
+	}
+}
+
 void parse_alter_table(struct parser *p, struct sql_stmt *stmt, bool online, bool ignore)
 {
 	struct sql_alter_table *at_ = NEW(p, struct sql_alter_table);
@@ -457,7 +475,7 @@ void parse_alter_table(struct parser *p, struct sql_stmt *stmt, bool online, boo
 	at_->online = online;
 	at_->ignore = ignore;
 	parse_advance(p);
-	at_->if_exists = accept_exists(p, false, NULL);
+	at_->if_exists = accept_exists(p, false);
 	at_->table = parse_table_name(p);
 	at_->wait = parse_lock_wait_clause(p);
 	while (p->tok.kind != T_EOF && p->tok.kind != T_SEMICOLON && p->tok.kind != T_ERROR) {
@@ -480,7 +498,7 @@ void parse_alter_table(struct parser *p, struct sql_stmt *stmt, bool online, boo
 			parse_fail(p);
 		/* Only table options and partitioning may follow without a comma. */
 		if (!a->comma && p->tok.kind != T_PARTITION && p->tok.kind != T_REMOVE &&
-			a->kind != SQL_ALTER_OPTION)
+			(a->kind != SQL_ALTER_OPTION || at_change(p)))
 			break;
 	}
 }
@@ -496,6 +514,8 @@ static void parse_index_tail(struct parser *p, struct sql_option **tail)
 		parse_advance(p);
 		opt = option_new(p, parse_text(p, start));
 		accept(p, T_EQ);
+		if (p->tok.kind != T_DEFAULT && !at_name(p))
+			parse_fail(p);
 		option_value(p, opt);
 		APPEND(tail, opt);
 	}
@@ -542,7 +562,7 @@ void parse_drop_index(struct parser *p, struct sql_stmt *stmt)
 	stmt->kind = SQL_STMT_DROP_INDEX;
 	stmt->u.index = ix;
 	expect(p, T_INDEX);
-	ix->if_exists = accept_exists(p, false, NULL);
+	ix->if_exists = accept_exists(p, false);
 	if (p->tok.kind == T_PRIMARY) {
 		parse_advance(p);
 		ix->key.name = SPAN_LIT("PRIMARY");

@@ -365,7 +365,8 @@ static bool takes_collation(enum sql_type_kind kind)
 /* Behind the column's name. */
 static void parse_column_body(struct parser *p, struct sql_column_def *col)
 {
-	if (!is_maria(p) || (p->tok.kind != T_GENERATED && p->tok.kind != T_AS)) {
+	if (!is_maria(p) || (p->tok.kind != T_GENERATED && p->tok.kind != T_AS) ||
+		(p->tok.kind == T_AS && parse_peek(p, 1).kind == T_LPAREN)) {
 		col->has_type = true;
 		parse_type(p, &col->type);
 	}

@@ -92,7 +92,7 @@ struct sql_key_part *parse_key_parts(struct parser *p, enum sql_key_kind kind)
 				APPEND(tail, part);
 				break;
 			} else if (accept(p, T_LPAREN)) {
-				part->length = parse_number(p);
+				part->length = parse_length(p);
 				expect(p, T_RPAREN);
 			}
 		}

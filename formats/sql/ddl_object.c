@@ -283,11 +283,21 @@ void parse_drop(struct parser *p, struct sql_stmt *stmt)
 
 void parse_alter(struct parser *p, struct sql_stmt *stmt)
 {
-	bool online, ignore;
+	bool online = false, ignore = false;
 
 	parse_advance(p);
-	online = is_maria(p) && accept(p, T_ONLINE);
-	ignore = (is_maria(p) || p->opt.version < 50700) && accept(p, T_IGNORE);
+	if (is_maria(p)) { /* in any order, and any number of times */
+		for (;;) {
+			if (accept(p, T_ONLINE))
+				online = true;
+			else if (accept(p, T_IGNORE))
+				ignore = true;
+			else
+				break;
+		}
+	} else {
+		ignore = p->opt.version < 50700 && accept(p, T_IGNORE);
+	}
 	if (p->tok.kind == T_TABLE) {
 		parse_alter_table(p, stmt, online, ignore);
 		return;

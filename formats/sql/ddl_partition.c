@@ -136,7 +136,7 @@ static struct sql_partition *parse_partitions(struct parser *p, bool sub)
 			expect(p, T_SUBPARTITION);
 		else if (!accept(p, T_PARTITION) && !is_maria(p))
 			parse_fail(p);
-		part->name = parse_name_or_string(p);
+		part->name = sub ? parse_name_or_string(p) : parse_name(p);
 		if (!sub) {
 			if (p->tok.kind == T_VALUES)
 				parse_partition_values(p, part);
@@ -193,7 +193,8 @@ static void parse_partition_method(struct parser *p, struct sql_partition_by *by
 				parse_fail_why(p, "ALGORITHM is 1 or 2, before this");
 		}
 		expect(p, T_LPAREN);
-		if (p->tok.kind != T_RPAREN)
+		/* None: the primary key, but not of subpartitions. */
+		if (sub || p->tok.kind != T_RPAREN)
 			by->names = parse_names(p);
 		expect(p, T_RPAREN);
 		return;

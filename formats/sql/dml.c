@@ -221,9 +221,16 @@ static void parse_delete_history(struct parser *p, struct sql_delete *del)
 static void parse_delete_from(struct parser *p, struct sql_delete *del)
 {
 	uint32_t start = p->tok.start;
-	struct sql_table_name *targets = parse_delete_targets(p);
+	struct sql_table_name *targets;
 	struct sql_table_ref *ref;
+	/* .t, as elsewhere, but not in a list of targets */
+	bool alone = is_maria(p) && accept(p, T_DOT);
 
+	if (alone && parse_peek(p, 1).kind == T_DOT)
+		parse_fail(p);
+	targets = parse_delete_targets(p);
+	if (alone && (targets->next || p->tok.kind == T_USING))
+		parse_fail(p);
 	if (targets->next || p->tok.kind == T_USING || p->text[p->last_end - 1] == '*') {
 		expect(p, T_USING);
 		del->targets = targets;

@@ -463,16 +463,16 @@ static struct sql_expr *parse_bit_level(struct parser *p, int min)
 		enum sql_op op = bit_operator(p);
 		int level = bit_level[op];
 
-		if (op == SQL_OP_NONE || level < min) {
+		if (op == SQL_OP_NONE || (level < min && !is_open_interval(left))) {
 			if (is_open_interval(left))
 				parse_fail(p);
 			return left;
 		}
+		/* INTERVAL n unit + date: only `+`, and it binds the tightest. */
+		if (is_open_interval(left) && op != SQL_OP_ADD)
+			parse_fail(p);
 		parse_advance(p);
 		if (is_open_interval(left)) {
-			/* INTERVAL n unit + date: only `+`, and it binds the tightest. */
-			if (op != SQL_OP_ADD)
-				parse_fail(p);
 			left->op = (uint8_t)op;
 			left->u.interval.date = parse_simple_expr(p);
 			if (is_open_interval(left->u.interval.date))
@@ -494,7 +494,12 @@ static struct sql_expr *parse_bit_level(struct parser *p, int min)
 			}
 			p->pending = e;
 		}
+		/* MariaDB: a sum that begins with INTERVAL is no operand of this one. */
+		bool interval = p->tok.kind == T_INTERVAL && op == SQL_OP_CONCAT && is_maria(p);
 		struct sql_expr *right = parse_bit_level(p, level + 1);
+
+		if (interval && right->kind == SQL_EXPR_INTERVAL)
+			parse_fail(p);
 		left = binary(p, op, left, right);
 	}
 }
@@ -521,20 +526,24 @@ static struct sql_expr *parse_collate(struct parser *p, struct sql_expr *left)
 	return e;
 }
 
+static struct sql_expr *parse_simple(struct parser *p, bool nested);
+
 /* A unary operator takes a simple expression; COLLATE binds tighter than all of them. */
-static struct sql_expr *parse_unary(struct parser *p, enum sql_op op)
+static struct sql_expr *parse_unary(struct parser *p, enum sql_op op, bool nested)
 {
 	uint32_t start = p->tok.start;
 	struct sql_expr *e;
 
 	parse_advance(p);
 	if (parse_enter(p))
-		e = parse_simple_expr(p);
+		e = parse_simple(p, true);
 	else
 		e = expr_new(p, SQL_EXPR_LITERAL, start);
 	parse_leave(p);
 	if (is_open_interval(e)) {
-		/* - INTERVAL 1 DAY + date: the sum is one operand. */
+		/* - INTERVAL 1 DAY + date: the sum is one operand; in MariaDB of one such operator only. */
+		if (is_maria(p) && (nested || (op != SQL_OP_NEG && op != SQL_OP_PLUS)))
+			parse_fail(p);
 		expect(p, T_PLUS);
 		e->op = SQL_OP_ADD;
 		e->u.interval.date = parse_simple_expr(p);
@@ -544,7 +553,8 @@ static struct sql_expr *parse_unary(struct parser *p, enum sql_op op)
 	return unary(p, op, e, start);
 }
 
-struct sql_expr *parse_simple_expr(struct parser *p)
+/* `nested`: behind a unary operator. */
+static struct sql_expr *parse_simple(struct parser *p, bool nested)
 {
 	struct sql_expr *e;
 	int chain = 0;
@@ -552,19 +562,19 @@ struct sql_expr *parse_simple_expr(struct parser *p)
 	if (LIKELY(!p->pending)) {
 		switch (p->tok.kind) {
 		case T_MINUS:
-			return parse_unary(p, SQL_OP_NEG);
+			return parse_unary(p, SQL_OP_NEG, nested);
 		case T_PLUS:
-			return parse_unary(p, SQL_OP_PLUS);
+			return parse_unary(p, SQL_OP_PLUS, nested);
 		case T_TILDE:
-			return parse_unary(p, SQL_OP_BIT_NOT);
+			return parse_unary(p, SQL_OP_BIT_NOT, nested);
 		case T_BANG:
-			return parse_unary(p, SQL_OP_BANG);
+			return parse_unary(p, SQL_OP_BANG, nested);
 		case T_NOT:
 			if (p->opt.mode & SQL_MODE_HIGH_NOT_PRECEDENCE)
-				return parse_unary(p, SQL_OP_BANG);
+				return parse_unary(p, SQL_OP_BANG, nested);
 			break;
 		case T_BINARY:
-			return parse_unary(p, SQL_OP_BINARY);
+			return parse_unary(p, SQL_OP_BINARY, nested);
 		default:
 			break;
 		}
@@ -590,6 +600,11 @@ struct sql_expr *parse_simple_expr(struct parser *p)
 		if (++chain > PARSE_CHAIN_MAX)
 			parse_fail_why(p, "too many COLLATE clauses in a row");
 	}
+}
+
+struct sql_expr *parse_simple_expr(struct parser *p)
+{
+	return parse_simple(p, false);
 }
 
 struct sql_exprs parse_expr_list(struct parser *p)
@@ -633,7 +648,9 @@ struct sql_expr *parse_column(struct parser *p)
 	/* .table.column, an ODBC spelling that MySQL 8 dropped */
 	if ((is_maria(p) || p->opt.version < 80000) && accept(p, T_DOT)) {
 		parts[n++] = parse_name(p);
-		if (!at(p, T_DOT))
+		expect(p, T_DOT);
+		parts[n++] = parse_name(p);
+		if (p->tok.kind == T_DOT)
 			parse_fail(p);
 	} else {
 		parts[n++] = parse_name(p);

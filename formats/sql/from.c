@@ -369,8 +369,10 @@ static struct sql_table_ref *parse_join_chain(struct parser *p, struct sql_table
 
 	while (parse_join_op(p, &join, &natural)) {
 		struct sql_table_ref *ref, *right = parse_table_factor(p);
+		bool outer = join == SQL_JOIN_LEFT || join == SQL_JOIN_RIGHT, chain = false;
 
 		if (!natural && at_join(p)) {
+			chain = true;
 			if (parse_enter(p))
 				right = parse_join_chain(p, right);
 			parse_leave(p);
@@ -385,9 +387,12 @@ static struct sql_table_ref *parse_join_chain(struct parser *p, struct sql_table
 		} else if (accept(p, T_ON)) {
 			ref->u.join.on = parse_expr(p);
 		} else if (at(p, T_USING)) {
+			/* MariaDB: an outer join with USING has one table on its right, or parentheses. */
+			if (is_maria(p) && outer && chain)
+				parse_fail(p);
 			parse_advance(p);
 			ref->u.join.using_columns = parse_paren_names(p);
-		} else if (join == SQL_JOIN_LEFT || join == SQL_JOIN_RIGHT) {
+		} else if (outer) {
 			parse_fail(p);
 		}
 		ref->loc = loc_from(p, left->loc.start);

@@ -125,7 +125,7 @@ struct sql_expr *parse_literal(struct parser *p)
 	return e;
 }
 
-/* DATE '2020-01-01' and kin. */
+/* DATE '2020-01-01' and kin: one string, not several in a row. */
 struct sql_expr *parse_temporal(struct parser *p)
 {
 	uint32_t start = p->tok.start;
@@ -134,7 +134,7 @@ struct sql_expr *parse_temporal(struct parser *p)
 	struct span value;
 
 	parse_advance(p);
-	value = parse_adjacent(p);
+	value = parse_string(p);
 	e = expr_new(p, SQL_EXPR_LITERAL, start);
 	e->u.literal.kind = kind == T_DATE   ? SQL_LIT_DATE
 			    : kind == T_TIME ? SQL_LIT_TIME
@@ -181,7 +181,10 @@ struct sql_expr *parse_user_var(struct parser *p)
 	struct sql_expr *e;
 	struct span name;
 
-	if (p->tok.flags & TF_ESCAPED || p->text[start + 1] == '\'' || p->text[start + 1] == '"' ||
+	if (p->tok.kind == T_AT) {
+		/* MySQL, and MariaDB once, take a lone @ for a variable without a name. */
+		name = SPAN_LIT("");
+	} else if (p->tok.flags & TF_ESCAPED || p->text[start + 1] == '\'' || p->text[start + 1] == '"' ||
 		p->text[start + 1] == '`') {
 		struct token inner = p->tok;
 

@@ -523,6 +523,13 @@ static struct sql_expr *parse_reserved_operand(struct parser *p)
 	case T_VALUES:
 		if (is_maria(p) && !p->in_duplicate)
 			break;
+		if (is_maria(p) && parse_peek(p, 1).kind != T_LPAREN) {
+			/* A column of that name, where VALUES(c) may stand. */
+			e = expr_new(p, SQL_EXPR_COLUMN, start);
+			e->u.column.name = span_of(p->text + start, p->tok.end - start);
+			parse_advance(p);
+			return e;
+		}
 		parse_advance(p);
 		expect(p, T_LPAREN);
 		e = expr_new(p, SQL_EXPR_VALUES, start);
@@ -605,7 +612,13 @@ struct sql_expr *parse_operand(struct parser *p)
 	case T_NULL_N:
 		return parse_literal(p);
 	case T_INTRODUCER:
-		return at_literal(p) ? parse_literal(p) : parse_name_operand(p);
+		if (at_literal(p))
+			return parse_literal(p);
+		parse_advance(p);
+		if (UNLIKELY(p->track))
+			parse_want(p, T_WANT_STRING);
+		parse_fail(p);
+		return expr_new(p, SQL_EXPR_LITERAL, p->tok.start);
 	case T_PARAM:
 		e = expr_new(p, SQL_EXPR_PARAM, p->tok.start);
 		e->u.param = p->params++;
@@ -619,11 +632,7 @@ struct sql_expr *parse_operand(struct parser *p)
 	case T_AT:
 		if (is_maria(p) && p->opt.version >= 100600)
 			return parse_reserved_operand(p);
-		/* MySQL, and MariaDB once, take a lone @ for a variable without a name. */
-		e = expr_new(p, SQL_EXPR_USER_VAR, p->tok.start);
-		parse_advance(p);
-		e->u.var.name = SPAN_LIT("");
-		return e;
+		return parse_user_var(p);
 	case T_AT_AT:
 		return parse_system_var(p, false);
 	case T_LBRACE:

@@ -205,6 +205,13 @@ struct span parse_charset_name(struct parser *p)
 	return parse_name_or_string(p);
 }
 
+struct span parse_length(struct parser *p)
+{
+	if (p->tok.kind == T_L_HEX)
+		parse_fail(p);
+	return parse_number(p);
+}
+
 struct span parse_number(struct parser *p)
 {
 	struct span value = span_of(p->text + p->tok.start, p->tok.end - p->tok.start);
@@ -262,8 +269,14 @@ struct sql_table_name parse_table_name(struct parser *p)
 	uint32_t start = p->tok.start;
 
 	/* .t, an ODBC spelling that MySQL 8 dropped */
-	if (p->tok.kind == T_DOT && (is_maria(p) || p->opt.version < 80000))
+	if (p->tok.kind == T_DOT && (is_maria(p) || p->opt.version < 80000)) {
 		parse_advance(p);
+		t.name = parse_name(p);
+		if (p->tok.kind == T_DOT)
+			parse_fail(p);
+		t.loc = loc_from(p, start);
+		return t;
+	}
 	t.name = parse_name(p);
 	if (p->tok.kind == T_DOT) {
 		parse_advance(p);

@@ -144,6 +144,7 @@ struct span parse_name(struct parser *p); /* any name; fails otherwise */
 struct span parse_name_or_string(struct parser *p);
 struct span parse_string(struct parser *p);
 struct span parse_number(struct parser *p);      /* an unsigned integer, as written */
+struct span parse_length(struct parser *p);      /* the same, not in hexadecimal */
 bool parse_digits(struct span digits, uint64_t *out); /* false: more than 64 bits */
 struct sql_names *parse_names(struct parser *p); /* a, b, c */
 struct sql_names *parse_paren_names(struct parser *p);

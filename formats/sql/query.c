@@ -301,6 +301,47 @@ struct sql_limit *parse_limit(struct parser *p, bool simple)
 	return limit;
 }
 
+/* BY 'x', BY 0x41: a text, not several in a row. */
+static void parse_by_text(struct parser *p)
+{
+	expect(p, T_BY);
+	if (p->tok.kind == T_L_HEX || p->tok.kind == T_HEX_STR || p->tok.kind == T_L_BIT ||
+		p->tok.kind == T_BIT_STR)
+		parse_advance(p);
+	else
+		parse_string(p);
+}
+
+/* How a file is written: [CHARACTER SET x] [FIELDS ...] [LINES ...]. */
+static void parse_export(struct parser *p)
+{
+	bool set = accept(p, T_CHARSET);
+
+	if (!set && (accept(p, T_CHARACTER) || accept(p, T_CHAR))) {
+		expect(p, T_SET);
+		set = true;
+	}
+	if (set && !(is_maria(p) && accept(p, T_DEFAULT)))
+		parse_charset_name(p);
+	if (accept(p, T_FIELDS) || accept(p, T_COLUMNS)) {
+		do {
+			if (accept(p, T_OPTIONALLY))
+				expect(p, T_ENCLOSED);
+			else if (!accept(p, T_ENCLOSED) && !accept(p, T_ESCAPED))
+				expect(p, T_TERMINATED);
+			parse_by_text(p);
+		} while (p->tok.kind == T_TERMINATED || p->tok.kind == T_OPTIONALLY ||
+			 p->tok.kind == T_ENCLOSED || p->tok.kind == T_ESCAPED);
+	}
+	if (accept(p, T_LINES)) {
+		do {
+			if (!accept(p, T_STARTING))
+				expect(p, T_TERMINATED);
+			parse_by_text(p);
+		} while (p->tok.kind == T_TERMINATED || p->tok.kind == T_STARTING);
+	}
+}
+
 static struct sql_into *parse_into(struct parser *p)
 {
 	struct sql_into *into = NEW(p, struct sql_into);
@@ -314,21 +355,8 @@ static struct sql_into *parse_into(struct parser *p)
 		into->is_file = true;
 		parse_advance(p);
 		parse_string(p);
-		if (!dump) {
-			/* CHARACTER SET, FIELDS, LINES: words, strings and numbers only. */
-			while (p->tok.kind == T_CHARACTER || p->tok.kind == T_CHARSET ||
-				p->tok.kind == T_FIELDS || p->tok.kind == T_COLUMNS ||
-				p->tok.kind == T_LINES) {
-				parse_advance(p);
-				while (p->tok.kind == T_SET || p->tok.kind == T_TERMINATED ||
-					p->tok.kind == T_OPTIONALLY || p->tok.kind == T_ENCLOSED ||
-					p->tok.kind == T_ESCAPED || p->tok.kind == T_STARTING ||
-					p->tok.kind == T_BY || p->tok.kind == T_STRING ||
-					p->tok.kind == T_IDENT || p->tok.kind == T_HEX_STR ||
-					p->tok.kind == T_L_HEX || p->tok.kind == T_BINARY)
-					parse_advance(p);
-			}
-		}
+		if (!dump)
+			parse_export(p);
 		into->text = text_from(p, start);
 		return into;
 	}
@@ -342,6 +370,9 @@ static struct sql_into *parse_into(struct parser *p)
 				parse_fail(p);
 		} else {
 			e = parse_column(p);
+			/* A variable of a program; MySQL has no records. */
+			if (!is_maria(p) && e->u.column.table.ptr)
+				parse_fail(p);
 		}
 		e->loc = loc_from(p, start);
 		exprs_add(&into->vars, &tail, e);

@@ -88,7 +88,7 @@ static struct token word(struct scanner *s, const char *from, const char *to, un
 		if (!reserved && (!(info->flags & KF_FUNC) || info->kind == T_ADDDATE ||
 				info->kind == T_SUBDATE || info->kind == T_ADD_MONTHS ||
 				(info->kind == T_SYSDATE && maria && new) ||
-				info->kind == T_SESSION_USER || info->kind == T_SYSTEM_USER))
+				info->kind == T_SESSION_USER || info->kind == T_ST_COLLECT || info->kind == T_SYSTEM_USER))
 			flags |= TF_NAME;
 		/* Which keywords may name a function differs; these two were functions once. */
 		unsigned no_call = !maria ? KF_NO_CALL_MYSQL
@@ -383,10 +383,12 @@ again:
 		TOKEN(T_L_DECIMAL);
 	}
 	digit+ "." digit* [eE] [+-]? digit+ | "." digit+ [eE] [+-]? digit+ { TOKEN(T_L_FLOAT); }
-	digit+ "." digit* [eE] | "." digit+ [eE] {
+	digit+ "." digit* [eE] [+-]? | "." digit+ [eE] [+-]? {
 		/* MySQL forgets such a number and goes on with the character behind it, as long as
-		 * that is a token by itself: SELECT 1 1.e*2 is 1*2 there. */
-		if (s->opt.flavour == SQL_MYSQL && *cursor && strchr("*/^%&|(),.~", *cursor)) {
+		 * that is a token by itself: SELECT 1 1.e*2 is 1*2 there, SELECT 1.e++2 is +2. */
+		const char *goes_on = HERE[-1] == '+' || HERE[-1] == '-' ? "*/^%&|(),.~+-" : "*/^%&|(),.~";
+
+		if (s->opt.flavour == SQL_MYSQL && *cursor && strchr(goes_on, *cursor)) {
 			flags |= TF_SPACE;
 			goto again;
 		}

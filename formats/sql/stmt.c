@@ -243,39 +243,42 @@ static bool starts_explainable(struct parser *p)
 	}
 }
 
+/* EXTENDED [ALL], PARTITIONS or FORMAT = JSON; MySQL also ANALYZE, and a FORMAT behind that. */
+static void parse_explain_words(struct parser *p)
+{
+	bool old_words = is_maria(p) || p->opt.version < 80000, analyze = p->tok.kind == T_ANALYZE && !is_maria(p);
+
+	/* (Looking past SELECT would lose its hint.) */
+	if (analyze || (old_words && (p->tok.kind == T_EXTENDED || p->tok.kind == T_PARTITIONS))) {
+		enum token_kind next = parse_peek(p, 1).kind;
+
+		if (next == T_EOF || next == T_SEMICOLON || next == T_DOT)
+			return; /* a table of that name */
+		if (is_maria(p) && p->tok.kind == T_EXTENDED && next == T_ALL)
+			parse_advance(p);
+		parse_advance(p);
+		if (p->tok.kind == T_FOR)
+			parse_fail(p);
+		if (!analyze)
+			return;
+	}
+	if (p->tok.kind == T_FORMAT && parse_peek(p, 1).kind == T_EQ) {
+		parse_advance(p);
+		parse_advance(p);
+		parse_name_or_string(p);
+		if (!is_maria(p) && accept(p, T_INTO))
+			parse_simple_expr(p);
+	}
+}
+
 /* EXPLAIN [words] statement | FOR CONNECTION n; DESCRIBE table; ANALYZE statement. */
 static void parse_explain(struct parser *p, struct sql_stmt *stmt)
 {
 	struct sql_explain *ex = NEW(p, struct sql_explain);
 	uint32_t start = p->tok.start;
 
-	/* All words before the statement: EXTENDED, PARTITIONS, FORMAT = JSON, ANALYZE. */
 	parse_advance(p);
-	bool old_words = is_maria(p) || p->opt.version < 80000;
-	if (is_maria(p) && p->tok.kind == T_EXTENDED && parse_peek(p, 1).kind == T_ALL) {
-		parse_advance(p);
-		parse_advance(p);
-	}
-	while ((old_words && (p->tok.kind == T_EXTENDED || p->tok.kind == T_PARTITIONS)) ||
-		(p->tok.kind == T_ANALYZE && !is_maria(p)) || p->tok.kind == T_FORMAT) {
-		enum token_kind next = parse_peek(p, 1).kind;
-
-		if (p->tok.kind == T_FORMAT) {
-			if (next != T_EQ)
-				break;
-			parse_advance(p);
-			parse_advance(p);
-			parse_name_or_string(p);
-			if (!is_maria(p) && accept(p, T_INTO))
-				parse_simple_expr(p);
-			continue;
-		}
-		if (next == T_EOF || next == T_SEMICOLON || next == T_DOT)
-			break;
-		parse_advance(p);
-		if (p->tok.kind == T_FOR)
-			parse_fail(p);
-	}
+	parse_explain_words(p);
 	ex->words = parse_text(p, start);
 	stmt->kind = SQL_STMT_EXPLAIN;
 	stmt->u.explain = ex;

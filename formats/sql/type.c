@@ -77,7 +77,7 @@ static void parse_type_args(struct parser *p, struct sql_type *type, int most, b
 		type->length = span_of(p->text + p->tok.start, p->tok.end - p->tok.start);
 		parse_advance(p);
 	} else {
-		type->length = parse_number(p);
+		type->length = parse_length(p);
 	}
 	/* MySQL reads the digits of a time as such a number too. */
 	bool two = most == 3 || (most == 2 && p->tok.kind == T_COMMA);
@@ -85,7 +85,7 @@ static void parse_type_args(struct parser *p, struct sql_type *type, int most, b
 		parse_fail(p);
 	if (two) {
 		expect(p, T_COMMA);
-		type->decimals = parse_number(p);
+		type->decimals = parse_length(p);
 		if (!is_small(type->decimals))
 			parse_fail(p);
 	}
@@ -338,6 +338,7 @@ void parse_type(struct parser *p, struct sql_type *type)
 			parse_type_args(p, type, 2, false);
 			return;
 		}
+		parse_fail(p);
 	}
 	if (p->tok.kind == T_VECTOR && !(p->tok.flags & TF_NAME)) {
 		/* A reserved word in MariaDB, with its number of dimensions. */
@@ -450,7 +451,8 @@ struct sql_type *parse_cast_type(struct parser *p)
 		parse_type(p, type);
 		/* No attributes of columns, no NATIONAL VARCHAR; DOUBLE PRECISION and FLOAT(n) are MySQL's, DOUBLE(m, d)
 		 * is MariaDB's. */
-		if ((!is_maria(p) && type->kind == SQL_TYPE_NVARCHAR) || type->is_unsigned || type->zerofill || type->is_signed || type->compressed ||
+		if ((!is_maria(p) && type->kind == SQL_TYPE_NVARCHAR) ||
+			(type->kind == SQL_TYPE_NCHAR && type->binary) || type->is_unsigned || type->zerofill || type->is_signed || type->compressed ||
 			(type->length.ptr &&
 				(type->kind == SQL_TYPE_INT || type->kind == SQL_TYPE_YEAR)) ||
 			(type->length.ptr && is_maria(p) && type->kind == SQL_TYPE_FLOAT) ||

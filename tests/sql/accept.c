@@ -68,11 +68,16 @@ static enum verdict ask(MYSQL *server, struct span text, unsigned *code, char *m
  * so that our refusal of it is no disagreement. */
 static bool stopped_reading(unsigned code)
 {
-	static const unsigned codes[] = {1044, 1054, 1063, 1066, 1067, 1102, 1103, 1109, 1115, 1128, 1193, 1221, 1231,
-		1234, 1235, 1241, 1248, 1250, 1272, 1273, 1298, 1327, 1367, 1427, 1458, 1463, 1470, 1479, 1480, 1492, 1525,
-		1564, 1582, 1584, 1653, 1791, 1800, 1801, 1901, 1970, 4081, 4128, 4161, 4162, 4177,
+	static const unsigned codes[] = {1044, 1054, 1059, 1063, 1066, 1067, 1074, 1102, 1103,
+		1109, 1115, 1128, 1166, 1193, 1221, 1225, 1231, 1232, 1234, 1235, 1241, 1248,
+		1250, 1253, 1272, 1273, 1288, 1298, 1300, 1302, 1327, 1351, 1367, 1391, 1425, 1426,
+		1427, 1439, 1458, 1463, 1470, 1479, 1480, 1492, 1525, 1531, 1564, 1582, 1583,
+		1584, 1653, 1657, 1791, 1800, 1801, 1818, 1901, 1970, 4042, 4081, 4128, 4161,
+		4162, 4177,
 		/* MySQL, of INTO in a place where ours refuses it too */
 		3771, 3953, 3954,
+		/* MySQL, characters that a set does not have, a table function without an alias */
+		3667, 3854,
 		/* a user variable without a name */
 		3061,
 		/* attributes in JSON are read at once */

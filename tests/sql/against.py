@@ -2,6 +2,7 @@
 """What the tests of SQL against a real server share: a private server, and texts for it."""
 import json
 import os
+import random
 import re
 import subprocess
 import tempfile
@@ -10,6 +11,9 @@ CACHE = os.environ.get("ISOREC_SERVERS_CACHE", "/var/cache/isotrace/servers")
 
 # Words of a mutated statement: a token each.
 TOKEN = re.compile(r"""'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.)*"|`[^`]*`|[\w@$.]+|\s+|.""", re.S)
+
+# The same with the space behind it, and operators whole.
+SPACED = re.compile(r"""(?:'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.)*"|`[^`]*`|[\w@$.]+|[<>=!:|&]+|\S)\s*""", re.S)
 
 
 def server(servers, release, prefix, run):
@@ -79,6 +83,36 @@ def mutants(lines):
             swapped[first], swapped[second] = swapped[second], swapped[first]
             seen.add("".join(swapped))
     return sorted(text for text in seen if text.strip())
+
+
+def random_mutants(lines, count, seed):
+    """Some of them changed at one to three places: a token missing, doubled, swapped with one nearby,
+    or one or a few of another statement put in or in its place."""
+    draw = random.Random(seed)
+    cut = [tokens for tokens in map(SPACED.findall, lines) if tokens]
+
+    def change(tokens):
+        at, how = draw.randrange(len(tokens)), draw.randrange(6)
+        other = draw.choice(cut)
+        start = draw.randrange(len(other))
+        piece = other[start:start + (1 if how < 5 else draw.randint(2, 5))]
+        if how == 0 and len(tokens) > 1:
+            del tokens[at]
+        elif how == 1:
+            tokens.insert(at, tokens[at])
+        elif how == 2:
+            near = min(len(tokens) - 1, at + draw.randint(1, 3))
+            tokens[at], tokens[near] = tokens[near], tokens[at]
+        elif how == 3:
+            tokens[at:at] = piece
+        else:
+            tokens[at:at + len(piece)] = piece
+
+    for _ in range(count):
+        tokens = list(draw.choice(cut))
+        for _ in range(draw.choice((1, 1, 1, 2, 3))):
+            change(tokens)
+        yield "".join(tokens)
 
 
 def harvest(paths):

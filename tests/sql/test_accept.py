@@ -150,6 +150,10 @@ def parts(mariadb):
     yield "random trees", "", generated("")
     yield "every word in every place", "", words()
     yield "mutated statements", "", joined(mutants())
+    yield "statements changed at random", "", joined(
+        text for text in against.random_mutants(own_statements(), 20000, 1) if not QUIRKS.search(text))
+    yield "random trees changed at random", "", joined(against.random_mutants(
+        generated("").decode("utf-8").split("\0"), 10000, 2))
     yield "statements found on this machine", "", harvest(path for pattern in SOURCES for path in sorted(glob.glob(pattern)))
     suite = test_suite()
     if suite:
