@@ -658,6 +658,20 @@ struct span execution_variable(const struct execution *e, const char *name)
 	return SPAN_NONE;
 }
 
+bool execution_number(const struct execution *e, const char *name, uint64_t *out)
+{
+	struct span value = execution_variable(e, name);
+
+	*out = 0;
+	for (size_t i = 0; i < value.len; i++) {
+		if (value.ptr[i] < '0' || value.ptr[i] > '9' ||
+			__builtin_mul_overflow(*out, (uint64_t)10, out) ||
+			__builtin_add_overflow(*out, (uint64_t)(value.ptr[i] - '0'), out))
+			return false;
+	}
+	return value.len > 0;
+}
+
 bool execution_is_on(const struct execution *e, const char *name)
 {
 	struct span value = execution_variable(e, name);

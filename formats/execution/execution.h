@@ -122,6 +122,8 @@ void execution_release(struct execution *e);
 
 /* A server variable as recorded; SPAN_NONE: not there. */
 struct span execution_variable(const struct execution *e, const char *name);
+/* False: it is not there, or no number. */
+bool execution_number(const struct execution *e, const char *name, uint64_t *out);
 bool execution_is_on(const struct execution *e, const char *name);
 
 /* The release's label: "mysql-9.7.4", "mariadb-11.8.6+si": flavour, version, and what changes its

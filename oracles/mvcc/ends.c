@@ -49,26 +49,15 @@ static bool sets_timeout(const struct sql_stmt *stmt)
 	return false;
 }
 
-static bool is_short(struct span seconds)
-{
-	uint64_t value = 0;
-
-	for (size_t i = 0; i < seconds.len && i < 10; i++) {
-		if (seconds.ptr[i] < '0' || seconds.ptr[i] > '9')
-			return false;
-		value = value * 10 + (uint64_t)(seconds.ptr[i] - '0');
-	}
-	return seconds.len && value < IDLE_SECONDS_SHORT;
-}
-
 /* May a connection end at any time, by nothing that was recorded?  Behind a proxy, whoever was not
  * recorded may say KILL; a short timeout needs nobody. */
 static bool ends_by_itself(const struct mvcc *m)
 {
 	const struct execution *e = m->schedule->execution;
+	uint64_t idle;
 
 	if (!m->schedule->one_at_a_time || e->server_gone ||
-		is_short(execution_variable(e, "wait_timeout")))
+		(execution_number(e, "wait_timeout", &idle) && idle < IDLE_SECONDS_SHORT))
 		return true;
 	for (size_t i = 0; i < m->schedule->stmt_count; i++) {
 		const struct plan *plan = m->runs[i].plan;

@@ -38,12 +38,16 @@ void end_txn(struct mvcc *m, uint32_t txn)
 }
 
 /* With autocommit on, only BEGIN and its kin open a transaction (MDEV-27922: after a deadlock, the
- * next statement does). */
+ * next statement does).  MySQL 8.0 and 9.7 send the flag of autocommit also to sessions that have it off from the
+ * server's configuration. */
 static void judge_implicit_begin(struct mvcc *m, uint32_t txn)
 {
 	const struct record_stmt *r = &m->schedule->stmts[m->now_stmt].in->record;
 	const struct plan *plan = m->now_plan;
 
+	if (m->env.flavour == SQL_MYSQL &&
+		(span_ieq_str(execution_variable(m->schedule->execution, "autocommit"), "OFF") || m->global_from))
+		return;
 	if (!plan->unsupported && (plan->reads || plan->writes) && m->now_txn == txn && !r->error &&
 		r->status & STATUS_IN_TRANS && r->status & STATUS_AUTOCOMMIT)
 		note_add(m, NOTE_NO_AUTOCOMMIT, STORE_NONE, STORE_NONE, NULL);

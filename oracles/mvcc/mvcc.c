@@ -41,15 +41,7 @@ static void open_env(struct mvcc *m)
 		m->env.mode = eval_mode_flags(mode);
 		m->sql.mode = sql_mode_flags(mode);
 	}
-	m->start = (struct session_settings){.mode_text = mode,
-		.eval_mode = m->env.mode,
-		.sql_mode = m->sql.mode,
-		.collation = m->env.collation_connection,
-		.no_foreign_checks = execution_variable(s, "foreign_key_checks").ptr &&
-				     !execution_is_on(s, "foreign_key_checks"),
-		.engine = m->engine,
-		.step = numbers_step(s)};
-	m->first = m->start;
+	settings_of_server(m);
 	m->source = (struct eval_source){table_named, rows_of, m};
 }
 

@@ -32,19 +32,13 @@ static bool see_call(void *ctx, const struct sql_expr *e)
  * servers' preset. */
 uint32_t numbers_step(const struct execution *e)
 {
-	struct span value = execution_variable(e, "auto_increment_increment");
-	uint32_t step = 0;
+	uint64_t step;
 
 	if (execution_is_on(e, "wsrep_on"))
 		return 0;
-	if (!value.len)
+	if (!execution_variable(e, "auto_increment_increment").len)
 		return 1;
-	for (size_t i = 0; i < value.len; i++) {
-		if (value.len > 5 || value.ptr[i] < '0' || value.ptr[i] > '9') /* at most 65535 */
-			return 0;
-		step = step * 10 + (uint32_t)(value.ptr[i] - '0');
-	}
-	return step;
+	return execution_number(e, "auto_increment_increment", &step) && step <= 65535 ? (uint32_t)step : 0;
 }
 
 void plan_number(struct plan *plan)

@@ -139,10 +139,45 @@ static void open_with(const struct mvcc *m, const struct session_settings *base,
 {
 	*s = *base;
 	s->database = database;
-	if (collation) {
+	if (collation && !m->login_ignored) {
 		s->collation = collation_numbered(m, collation);
 		s->width = settings_width_numbered(collation);
 	}
+}
+
+/* Variables of the server that change answers; traces that do not have one of them are taken to have its preset. */
+static bool is_odd_server(const struct execution *e)
+{
+	uint64_t increment;
+
+	return execution_is_on(e, "sql_auto_is_null") ||
+	       (execution_number(e, "div_precision_increment", &increment) && increment != 4);
+}
+
+void settings_of_server(struct mvcc *m)
+{
+	const struct execution *e = m->schedule->execution;
+	struct span names = execution_variable(e, "lc_time_names");
+	uint64_t number;
+
+	m->login_ignored = span_ieq_str(execution_variable(e, "character_set_client_handshake"), "OFF");
+	m->start = (struct session_settings){.mode_text = execution_variable(e, "sql_mode"),
+		.eval_mode = m->env.mode,
+		.sql_mode = m->sql.mode,
+		.collation = m->login_ignored ? COLLATION_NONE : m->env.collation_connection,
+		.width = m->login_ignored ? TEXT_ASCII : TEXT_WIDE,
+		.no_foreign_checks = execution_variable(e, "foreign_key_checks").ptr &&
+				     !execution_is_on(e, "foreign_key_checks"),
+		.limited = execution_number(e, "sql_select_limit", &number) && number != UINT64_MAX,
+		.odd = is_odd_server(e),
+		.engine = m->engine,
+		.step = numbers_step(e)};
+	m->first = m->start;
+	if (execution_number(e, "group_concat_max_len", &number))
+		m->env.group_concat_max_len = number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
+	if (execution_number(e, "default_week_format", &number))
+		m->env.default_week_format = number & 7;
+	m->env.other_names = names.len && !(names.len > 3 && span_ieq_str(span_of(names.ptr, 3), "en_"));
 }
 
 void settings_first(struct mvcc *m, struct session_settings *s, uint32_t session)
@@ -410,11 +445,11 @@ static bool set_step(const struct mvcc *m, struct session_settings *s, const str
 	return true;
 }
 
-static bool set_limit(struct session_settings *s, const struct sql_expr *value)
+static bool set_limit(const struct mvcc *m, struct session_settings *s, const struct sql_expr *value)
 {
 	struct span word = settings_word(value);
 
-	s->limited = !is_default(value) && !span_eq_str(word, "18446744073709551615");
+	s->limited = is_default(value) ? m->start.limited : !span_eq_str(word, "18446744073709551615");
 	return is_default(value) || word.ptr;
 }
 
@@ -427,7 +462,7 @@ bool settings_variable(const struct mvcc *m, const struct session_settings *s,
 	if (span_ieq_str(item->name, "foreign_key_checks"))
 		return set_checks(m, out, item->value);
 	if (span_ieq_str(item->name, "sql_select_limit"))
-		return set_limit(out, item->value);
+		return set_limit(m, out, item->value);
 	if (span_ieq_str(item->name, "innodb_snapshot_isolation"))
 		return set_snapshots(m, out, item->value);
 	if (span_ieq_str(item->name, "auto_increment_increment"))

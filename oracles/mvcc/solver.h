@@ -294,6 +294,7 @@ struct mvcc {
 	struct sql_options sql;
 	struct session_settings first; /* of a session that has set nothing, when the trace began */
 	struct session_settings start; /* ... and as SET GLOBAL has left it */
+	bool login_ignored; /* skip-character-set-client-handshake: nobody's login says what its texts are */
 	uint64_t global_from, global_to; /* when that was, first and last; 0: never */
 	struct map plans; /* hash to index of plan_list */
 	struct plan **plan_list;
@@ -520,7 +521,9 @@ bool writes_anywhere(const struct mvcc *m, const struct plan *plan);
 uint16_t settings_collation_named(struct span name);
 enum text_width settings_width_named(struct span charset);
 enum text_width settings_width_numbered(uint32_t collation);
-/* settings.c: of a session that has said nothing yet */
+/* settings.c: what the server's configuration gives to all */
+void settings_of_server(struct mvcc *m);
+/* ... of a session that has said nothing yet */
 void settings_first(struct mvcc *m, struct session_settings *s, uint32_t session);
 /* What they mean to the evaluator, from now on. */
 void settings_apply(struct mvcc *m, const struct plan *plan);

@@ -220,6 +220,8 @@ struct eval_env {
 	bool literals_uncertain; /* which one that is, is not known: it is a guess */
 	uint16_t collation_database; /* of new tables that name none */
 	uint8_t div_precision_increment;
+	uint8_t default_week_format;
+	bool other_names; /* lc_time_names: days and months are not those of English */
 	uint32_t group_concat_max_len;
 	uint64_t max_allowed_packet;
 	/* What only the server knows; absent: the functions that need it are unsupported. */

@@ -221,7 +221,7 @@ static uint32_t week_mode(int64_t mode)
 
 static struct eval_value run_week(const struct node *n, struct frame *f)
 {
-	struct eval_value v, m = eval_int(0);
+	struct eval_value v, m = eval_int(n->op == 0 ? f->run->env->default_week_format : 0);
 	uint32_t year, week, mode;
 
 	if (!whole_date(n, f, 0, EVAL_DATE, &v))
@@ -672,6 +672,8 @@ static struct node *compile_sec_to_time(
 
 /* ---- names and formats ---- */
 
+static const char other_names[] = "names of days or months by lc_time_names";
+
 static struct eval_value run_name(const struct node *n, struct frame *f)
 {
 	struct eval_value v;
@@ -687,6 +689,8 @@ static struct node *compile_name(
 	struct compiler *c, struct node *n, const struct function *function)
 {
 	(void)function;
+	if (c->env->other_names)
+		return compile_unsupported(c, other_names);
 	n->collation = c->env->collation_connection;
 	n->type = type_string(n->collation, 4, 9);
 	if (c->env->flavour == SQL_MARIADB)
@@ -833,6 +837,9 @@ static struct eval_value run_date_format(const struct node *n, struct frame *f)
 		} else if (format.s.ptr[i + 1] == 'z' || format.s.ptr[i + 1] == 'Z') {
 			buf_release(&text);
 			return run_unsupported(f->run, "DATE_FORMAT with a time zone");
+		} else if (f->run->env->other_names && memchr("MbWa", format.s.ptr[i + 1], 4)) {
+			buf_release(&text);
+			return run_unsupported(f->run, other_names);
 		} else {
 			format_one(&v.t, format.s.ptr[++i], &text);
 		}

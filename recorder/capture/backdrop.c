@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "capture/answer.h"
 #include "capture/programs.h"
+#include "capture/variables.h"
 #include "instrument/tag.h"
 #include "trace/pack.h"
 
@@ -62,9 +63,8 @@ MYSQL *backdrop_connect(const struct backdrop_options *options, const struct cap
 		mysql_close(db);
 		return NULL;
 	}
-	/* Whatever the server's configuration says: sql_mode ANSI hides engines and collations of tables. */
-	if (mysql_query(db, "set session autocommit = 1, sql_mode = '', sql_quote_show_create = 1, "
-			    "sql_select_limit = default")) {
+	if (mysql_query(db, "set session " OWN_READING ", " OWN_LOGIN) ||
+		mysql_set_character_set(db, "utf8mb4")) {
 		server_error(db, node, "cannot set sql_mode and kin", err);
 		mysql_close(db);
 		return NULL;
@@ -122,32 +122,6 @@ static MYSQL_RES *ask(MYSQL *db, const struct capture_node *node, struct err *er
 #define OWN_DATABASES "'mysql', 'sys', 'information_schema', 'performance_schema'"
 
 /* ---- variables ---- */
-
-static const char *const variable_names[] = {"auto_increment_increment", "autocommit",
-	"binlog_format", "binlog_row_image", "character_set_server", "collation_database",
-	"collation_server", "completion_type", "default_storage_engine",
-	"explicit_defaults_for_timestamp", "gtid_domain_id", "gtid_mode", "gtid_strict_mode",
-	"innodb_autoinc_lock_mode", "innodb_deadlock_detect", "innodb_flush_log_at_trx_commit",
-	"innodb_lock_wait_timeout", "innodb_rollback_on_timeout", "innodb_snapshot_isolation",
-	"innodb_version", "log_bin", "lower_case_table_names", "max_allowed_packet", "old_mode",
-	"read_only", "server_id", "session_track_gtids", "session_track_system_variables",
-	"session_track_transaction_info", "sql_mode", "super_read_only", "sync_binlog",
-	"system_time_zone", "time_zone", "transaction_isolation", "transaction_read_only",
-	"tx_isolation", "tx_read_only", "version", "version_comment"};
-
-static bool wanted_variable(struct span name)
-{
-	if (name.len > 6 && memcmp(name.ptr, "wsrep_", 6) == 0)
-		return !memmem(name.ptr, name.len, "auth", 4); /* wsrep_sst_auth is a password */
-	if (name.len > 9 && memcmp(name.ptr, "tidb_txn_", 9) == 0)
-		return true;
-	if (name.len > 18 && memcmp(name.ptr, "group_replication_", 18) == 0)
-		return !memmem(name.ptr, name.len, "recovery", 8);
-	for (size_t i = 0; i < ARRAY_LEN(variable_names); i++)
-		if (span_eq_str(name, variable_names[i]))
-			return true;
-	return false;
-}
 
 static void use_variable(struct capture_node *node, struct span name, struct span value)
 {
@@ -268,7 +242,7 @@ bool backdrop_server(struct backdrop *context, struct capture_node *node,
 			continue;
 		if (value.ptr)
 			use_variable(node, name, value);
-		if (!wanted_variable(name))
+		if (!variable_is_recorded(name))
 			continue;
 		if (span_eq_str(name, "version") && value.ptr)
 			buf_add_span(&version, value);
@@ -277,6 +251,7 @@ bool backdrop_server(struct backdrop *context, struct capture_node *node,
 		count++;
 	}
 	mysql_free_result(result);
+	count += variables_pack_login(db, &pk);
 	backdrop_hidden_levels(db, node);
 	note_hidden_levels(context, node);
 	if (!context->options->instrument)

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
+#include "capture/variables.h"
 #include "run/prepared.h"
 
 /* Errors of the library itself that end a connection (errmsg.h). */
@@ -53,8 +54,8 @@ MYSQL *client_dial(const struct run_target *target, struct err *err)
 	MYSQL *mysql = dial(target, err);
 
 	/* Whatever the server's configuration says: what is prepared for others must be there for them. */
-	if (mysql && mysql_query(mysql, "set session autocommit = 1")) {
-		err_set(err, ERR_SERVER, "set session autocommit: %s", mysql_error(mysql));
+	if (mysql && mysql_query(mysql, "set session " OWN_LIMITS ", " OWN_LOGIN)) {
+		err_set(err, ERR_SERVER, "set session autocommit and kin: %s", mysql_error(mysql));
 		mysql_close(mysql);
 		return NULL;
 	}

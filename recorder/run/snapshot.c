@@ -5,18 +5,9 @@
 
 #include "base/mem.h"
 #include "capture/programs.h"
+#include "capture/variables.h"
 #include "run/row.h"
 #include "trace/pack.h"
-
-/* Variables whose value changes what a statement means or sees (design, section 3: server). */
-static const char *const variables[] = {"auto_increment_increment", "autocommit", "binlog_format",
-	"character_set_server", "collation_server", "completion_type", "default_storage_engine",
-	"foreign_key_checks", "gtid_mode", "innodb_autoinc_lock_mode", "innodb_deadlock_detect",
-	"innodb_lock_wait_timeout", "innodb_rollback_on_timeout", "innodb_snapshot_isolation",
-	"innodb_locks_unsafe_for_binlog", "log_bin", "lower_case_table_names", "sql_mode",
-	"transaction_isolation", "tx_isolation", "transaction_read_only", "tx_read_only",
-	"unique_checks", "version", "version_comment", "wsrep_on", "wsrep_sync_wait",
-	"wsrep_cluster_name"};
 
 static bool ask(struct snapshot *s, const char *sql, MYSQL_RES **out, struct err *err)
 {
@@ -50,14 +41,6 @@ static void add_name(struct buf *out, const char *name)
 	buf_add_char(out, '`');
 }
 
-static bool wanted_variable(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_LEN(variables); i++)
-		if (strcasecmp(name, variables[i]) == 0)
-			return true;
-	return false;
-}
-
 bool snapshot_server(struct snapshot *s, struct err *err)
 {
 	const char *version = mysql_get_server_info(s->control);
@@ -78,7 +61,7 @@ bool snapshot_server(struct snapshot *s, struct err *err)
 	if (!ask(s, "show global variables", &result, err))
 		return false;
 	while ((row = mysql_fetch_row(result)) != NULL) {
-		if (!row[0] || !row[1] || !wanted_variable(row[0]))
+		if (!row[0] || !row[1] || !variable_is_recorded(span_str(row[0])))
 			continue;
 		pack_str(&pk, span_str(row[0]));
 		pack_str(&pk, span_str(row[1]));
@@ -86,6 +69,7 @@ bool snapshot_server(struct snapshot *s, struct err *err)
 			record.version = span_str(row[1]);
 		count++;
 	}
+	count += variables_pack_login(s->control, &pk);
 	if (s->instrument)
 		count += instrument_add_variables(s->instrument, &pairs);
 	pk = pack_into(&map);
@@ -393,14 +377,12 @@ static bool is_scenarios(const void *ctx, struct span database)
 	return span_eq_str(database, s->database);
 }
 
-/* Definitions and rows as they are: sql_mode ANSI hides engines and collations, PAD_CHAR_TO_FULL_LENGTH lengthens values;
- * and the scenario's setup may have set the time zone. */
+/* Definitions and rows as they are; the scenario's setup may have set the time zone. */
 static bool set_session(struct snapshot *s, struct err *err)
 {
-	static const char sql[] = "set session sql_mode = '', sql_quote_show_create = 1, sql_select_limit = default, "
-				  "time_zone = @@global.time_zone";
+	static const char sql[] = "set session " OWN_READING ", time_zone = @@global.time_zone";
 
-	return mysql_query(s->control, sql) == 0 ||
+	return (mysql_query(s->control, sql) == 0 && mysql_set_character_set(s->control, "utf8mb4") == 0) ||
 	       err_set(err, ERR_SERVER, "%s: %s", sql, mysql_error(s->control));
 }
 

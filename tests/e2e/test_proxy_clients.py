@@ -757,21 +757,37 @@ insert into parts values (1),(2),(3);
 @test
 def context_under_the_servers_own_settings():
     """--user: definitions are whole and rows those of the server, whatever sessions begin with"""
-    settings = "set global autocommit = %s, global sql_mode = %s"
+    settings = "set global autocommit = %s, global sql_mode = %s, global sql_select_limit = %s"
     run(command_line(PORT, "-e", """
 create or replace database own; create table own.t (a int auto_increment primary key, c char(3)) engine=InnoDB collate utf8mb4_bin;
 insert into own.t values (1, 'x')"""))
-    run(command_line(PORT, "-e", settings % ("0", "'ANSI,PAD_CHAR_TO_FULL_LENGTH'")))
+    run(command_line(PORT, "-e", settings % ("0", "'ANSI,PAD_CHAR_TO_FULL_LENGTH'", "1")))
     try:
         _, got = recorded(lambda port: run(command_line(port, "own", "-e", "insert into t values (2, 'y'); commit")),
                           "--user=root", "--database=own")
     finally:
-        run(command_line(PORT, "-e", settings % ("1", "default")))
+        run(command_line(PORT, "-e", settings % ("1", "default", "default")))
     schema, = [r for r in got if r["kind"] == "schema"]
     for words in "ENGINE=InnoDB", "utf8mb4_bin", "AUTO_INCREMENT":
         assert words in schema["create_text"], schema["create_text"]
     rows = {r["moment"]: r["rows"] for r in got if r["kind"] == "rows"}
     assert rows == {"initial": [[1, "x"]], "final": [[1, "x"], [2, "y"]]}, rows
+
+
+@test
+def context_of_a_server_that_ignores_logins():
+    """skip-character-set-client-handshake: the trace says so, and rows are read as they are"""
+    running = json.loads(servers("start", "mariadb-local", "--name=handshake", "--json", "-o", "skip-character-set-client-handshake",
+                                 "-o", "character-set-server=latin1", "--with-parent=%d" % os.getpid()))
+    try:
+        run(command_line(running["port"], "-e", "create database own; create table own.t (a int primary key, "
+                         "c varchar(9) character set utf8mb4); insert into own.t values (1, _utf8mb4 x'e282ac')"))
+        _, got = recorded(lambda port: None, "--user=root", "--database=own", node="127.0.0.1:%d" % running["port"])
+    finally:
+        servers("stop", "handshake", check=False)
+    server, = [r for r in got if r["kind"] == "server"]
+    assert server["variables"]["character_set_client_handshake"] == "OFF", server
+    assert [r["rows"] for r in got if r["kind"] == "rows"][0] == [[1, "\u20ac"]], got
 
 
 SECRETS = ("anna@example.org", "918273645", "Zaphod")

@@ -710,20 +710,21 @@ T1> select * from t;
 def the_servers_own_settings():
     """A server that begins every session with autocommit off and an sql_mode under which SHOW CREATE TABLE leaves out
     engine and collation: what the setup makes is there, and the definition is whole."""
-    settings = "set global autocommit = %s, global sql_mode = %s"
-    servers("sql", NAME, settings % ("0", "'ANSI,PAD_CHAR_TO_FULL_LENGTH'"))
+    settings = "set global autocommit = %s, global sql_mode = %s, global sql_select_limit = %s"
+    servers("sql", NAME, settings % ("0", "'ANSI,PAD_CHAR_TO_FULL_LENGTH'", "1"))
     try:
         trace, _ = run("""
 [setup]
 create table t(a int auto_increment primary key, c char(3)) collate utf8mb4_bin;
-insert into t values (1,'x');
+insert into t values (1,'x'),(2,'y');
 set sql_mode = 'ANSI';
 [schedule]
 T1> select a from t;    -- => (1)
 """)
     finally:
-        servers("sql", NAME, settings % ("1", "default"))
-    assert trace.table("initial") == [(1, "x")], trace.table("initial")
+        servers("sql", NAME, settings % ("1", "default", "default"))
+    assert trace.table("initial") == [(1, "x"), (2, "y")], trace.table("initial")
+    assert trace.kind("server")[0]["variables"]["sql_select_limit"] == "1"
     text = trace.kind("schema")[0]["create_text"]
     assert "ENGINE=InnoDB" in text and "utf8mb4_bin" in text and "AUTO_INCREMENT" in text, text
 
