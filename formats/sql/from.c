@@ -360,6 +360,23 @@ static bool at_join(const struct parser *p)
 	       p->tok.kind == T_NATURAL;
 }
 
+/* a JOIN (b LEFT JOIN c ON x), as it was read, without a condition for the first: (a JOIN b) LEFT JOIN c ON x
+ * (MySQL's PT_joined_table::add_cross_join, MariaDB's add_cross_joined_table).  `join` has a on its left; b, a table
+ * or what was in parentheses, is where the chain began. */
+static struct sql_table_ref *join_first_of_chain(
+	struct sql_table_ref *join, struct sql_table_ref *chain, struct sql_table_ref *b)
+{
+	struct sql_table_ref *at = chain;
+
+	join->u.join.right = b;
+	join->loc.end = b->loc.end;
+	for (; at->u.join.left != b; at = at->u.join.left)
+		at->loc.start = join->loc.start;
+	at->loc.start = join->loc.start;
+	at->u.join.left = join;
+	return chain;
+}
+
 /* The servers shift a join word behind `a JOIN b` before they look for its condition, so
  * a JOIN b JOIN c ON x ON y is a JOIN (b JOIN c ON x) ON y. */
 static struct sql_table_ref *parse_join_chain(struct parser *p, struct sql_table_ref *left)
@@ -368,7 +385,7 @@ static struct sql_table_ref *parse_join_chain(struct parser *p, struct sql_table
 	bool natural;
 
 	while (parse_join_op(p, &join, &natural)) {
-		struct sql_table_ref *ref, *right = parse_table_factor(p);
+		struct sql_table_ref *ref, *first = parse_table_factor(p), *right = first;
 		bool outer = join == SQL_JOIN_LEFT || join == SQL_JOIN_RIGHT, chain = false;
 
 		if (!natural && at_join(p)) {
@@ -396,7 +413,9 @@ static struct sql_table_ref *parse_join_chain(struct parser *p, struct sql_table
 			parse_fail(p);
 		}
 		ref->loc = loc_from(p, left->loc.start);
-		left = ref;
+		left = ref->u.join.on || ref->u.join.using_columns || right == first
+			       ? ref
+			       : join_first_of_chain(ref, right, first);
 	}
 	return left;
 }

@@ -425,7 +425,7 @@ static int find_in_scope(
 {
 	int found = 0;
 
-	for (uint32_t t = 0; t < s->table_count; t++) {
+	for (uint32_t t = s->first_table; t < s->table_count; t++) {
 		const struct scope_table *st = &s->tables[t];
 
 		if (!names_table(st, e->u.column.db, e->u.column.table))

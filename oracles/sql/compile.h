@@ -46,6 +46,7 @@ struct scope {
 	struct scope *outer;
 	struct scope_table *tables;
 	uint32_t table_count;
+	uint32_t first_table; /* in ON: those before it are outside of the join */
 	/* Aggregates found so far; `aggregates_allowed` while compiling what may have them. */
 	struct aggregate *aggregates, **aggregates_tail;
 	uint32_t aggregate_count;

@@ -332,7 +332,9 @@ static struct join_tree *from_join(struct from_state *s, const struct sql_table_
 		struct scope *saved = s->c->scope;
 
 		s->c->scope = s->scope;
+		s->scope->first_table = from;
 		j->on = compile_condition(s->c, ref->u.join.on);
+		s->scope->first_table = 0;
 		s->c->scope = saved;
 		if (!j->on)
 			return NULL;

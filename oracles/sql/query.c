@@ -91,10 +91,9 @@ static bool star_of_using(struct expanded *x, const struct eval_query *q, const 
 			add_column(x, scope, first, i);
 	}
 	for (int side = 0; side < 2; side++) {
-		/* In source order: the left table of the text first. */
-		uint32_t t = side ? (first > second ? first : second)
-				  : (first > second ? second : first);
-		uint32_t o = t == first ? second : first;
+		/* A RIGHT JOIN is a LEFT JOIN turned around, here too. */
+		uint32_t t = side ? second : first;
+		uint32_t o = side ? first : second;
 
 		for (uint32_t i = 0; i < scope->tables[t].column_count; i++) {
 			uint32_t other = find_column(&scope->tables[o], scope->tables[t].names[i]);

@@ -132,10 +132,18 @@ static bool has_fraction_text(const struct node *n)
 	return false;
 }
 
+/* MySQL takes REPLACE('b', c, 'a ') for no longer than 'b', as c may be longer than what comes for it. */
+static bool replaces_column(const struct node *n)
+{
+	return n->expr && n->expr->kind == SQL_EXPR_CALL && span_ieq_str(n->expr->u.call.name, "replace") &&
+	       n->arg_count == 3 && !n->args[1]->literal;
+}
+
 bool node_is_cut(const struct compiler *c, const struct node *n)
 {
 	if (type_is_string(&n->type))
-		return c->env->flavour == SQL_MARIADB ? has_long_text(n) : has_fraction_text(n);
+		return c->env->flavour == SQL_MARIADB ? has_long_text(n)
+							  : has_fraction_text(n) || node_any(n, replaces_column);
 	if (type_is_int(&n->type))
 		return c->env->flavour == SQL_MARIADB && outgrows(n, false);
 	for (uint32_t i = 0; i < n->arg_count && n->type.kind == EVAL_T_DECIMAL; i++) {

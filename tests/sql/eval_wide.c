@@ -553,6 +553,35 @@ static void computed(struct generator *g, struct buf *out)
 	}
 }
 
+/* One more table of a chain of joins; ON may be missing, or come behind the next join. */
+static void chained(struct generator *g, unsigned *tables, struct buf *out)
+{
+	static const char *const joins[] = {"JOIN", "CROSS JOIN", "STRAIGHT_JOIN", "LEFT JOIN", "RIGHT JOIN"};
+	unsigned join = (unsigned)below(g, 5), own = ++*tables;
+
+	buf_printf(out, " %s %s t%u", joins[join], chance(g, 2) ? "k" : "m", own);
+	if (*tables < 4 && chance(g, 4))
+		chained(g, tables, out);
+	if (join >= 3 || (join != 1 && chance(g, 2)))
+		buf_printf(out, " ON t%u.%s = t%u.%s", 1 + (unsigned)below(g, own), chance(g, 2) ? "id" : "g", own,
+			chance(g, 2) ? "id" : "v");
+}
+
+static void join_chains(struct generator *g, struct buf *out)
+{
+	struct buf from = BUF_INIT;
+	unsigned tables = 1;
+
+	buf_printf(&from, " FROM %s t1", chance(g, 2) ? "k" : "m");
+	while (tables < 4 && (tables < 3 || chance(g, 2)))
+		chained(g, &tables, &from);
+	buf_add_str(out, "SELECT COUNT(*), SUM(t1.id)");
+	for (unsigned i = 2; i <= tables; i++)
+		buf_printf(out, ", SUM(t%u.id)", i);
+	buf_add_span(out, buf_span(&from));
+	buf_release(&from);
+}
+
 /* Expressions over what is made of groups. */
 static void over_groups(struct generator *g, struct buf *out)
 {
@@ -578,7 +607,7 @@ void generate_wide_query(struct generator *g, struct buf *out)
 {
 	static void (*const makers[])(struct generator *, struct buf *) = {groups, groups,
 		rollups, wide_groups, wide_rows, set_operations, set_operations, correlated, derived,
-		recursive, joins, values, wide_window, computed, over_groups, over_groups};
+		recursive, joins, values, wide_window, computed, over_groups, over_groups, join_chains};
 
 	PICK(g, makers)(g, out);
 }
