@@ -376,7 +376,8 @@ enum store_use store_savepoint_use(struct store *store, uint32_t txn, struct spa
 {
 	struct store_savepoint *s = find_savepoint(store, txn, name);
 
-	return s ? (enum store_use)s->used : STORE_USED;
+	/* One that is older than the transaction was made before the engine came, or not. */
+	return s ? (enum store_use)s->used : STORE_MAYBE_USED;
 }
 
 void store_part_ended(struct store *store, uint32_t txn, uint32_t stmt)
