@@ -365,6 +365,9 @@ static struct eval_value run_int_div(const struct node *n, struct frame *f)
 		struct decimal y = to_decimal(f->run, &n->args[1]->type, &b), r;
 		bool overflow;
 
+		/* 1292 or 1366, of the one or the other. */
+		if (f->run->strict && run_erred(f->run) && f->run->env->flavour == SQL_MYSQL)
+			return run_open_error(f->run, "MySQL: an error in an operand of DIV in strict mode");
 		if (f->run->failed)
 			return EVAL_NULL_VALUE;
 		if (!y.count)
@@ -626,10 +629,11 @@ struct node *compile_arithmetic(struct compiler *c, const struct sql_expr *e, en
 		compile_mysql_5(c, "MySQL before 8.0: the remainder of long DECIMALs"))
 		return NULL;
 	/* The column is unsigned, and so what is negative out of range. */
-	if ((op == SQL_OP_INT_DIV || op == SQL_OP_SUB || a.is_unsigned || b.is_unsigned) &&
+	if ((op == SQL_OP_INT_DIV || op == SQL_OP_SUB || (op == SQL_OP_MOD && !real) || a.is_unsigned ||
+		    b.is_unsigned) &&
 		c->env->flavour == SQL_MARIADB &&
 		(l->type.kind == EVAL_T_TIMESTAMP || r->type.kind == EVAL_T_TIMESTAMP))
-		return compile_unsupported(c, "a difference or DIV of a TIMESTAMP, or one beside an unsigned number");
+		return compile_unsupported(c, "a difference, DIV or remainder of a TIMESTAMP, or one beside an unsigned number");
 	if (op == SQL_OP_INT_DIV) {
 		n->fn = run_int_div;
 		n->aux = !ints || type_is_temporal(&l->type) || type_is_temporal(&r->type);

@@ -197,6 +197,12 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 			coll = other;
 			continue;
 		}
+		for (uint32_t k = 0; k < count; k++) {
+			if (args[k]->computed) {
+				compile_unsupported(c, "a computed text of a derived table beside another collation");
+				return false;
+			}
+		}
 		a = collation_charset(coll);
 		b = collation_charset(other);
 		if (c->env->flavour == SQL_MYSQL && (type_is_string(t) || t->kind == EVAL_T_BIT) &&
@@ -261,6 +267,11 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 		if ((count > 2 || args[0]->arg_count || args[1]->arg_count) &&
 			charset_max_bytes(a) == 1 && charset_max_bytes(b) == 1) {
 			compile_unsupported(c, "ascii beside latin1 and others");
+			return false;
+		}
+		/* A later text may win over both, and be too narrow for what one of them has become. */
+		if (level >= 4 && count > 2 && needs_collation(operation)) {
+			compile_unsupported(c, "literals of different character sets");
 			return false;
 		}
 		if (b > a)

@@ -478,6 +478,24 @@ static struct node *find_alias(const struct scope *s, const struct sql_expr *e, 
 	return found;
 }
 
+/* A text of a derived table is still as weak as the expression that it comes from, and x'41' a number where the table is
+ * merged into the query. */
+static struct node *known_column(struct compiler *c, const struct scope *s, const struct sql_expr *e,
+	uint32_t depth, uint32_t table, uint32_t column)
+{
+	const struct eval_type *type = &s->tables[table].types[column];
+	struct node *n = node_column(c, e, depth, table, column, type);
+
+	if (!s->tables[table].base && type->kind == EVAL_T_STRING) {
+		n->computed = type->coercibility != n->type.coercibility;
+		if (type->coercibility == COERCIBLE_NONE)
+			n->type.coercibility = COERCIBLE_NONE;
+		n->type.text_only |= type->hybrid;
+		n->type.hybrid = false;
+	}
+	return n;
+}
+
 static struct node *compile_column(struct compiler *c, const struct sql_expr *e)
 {
 	uint32_t depth = 0, table = 0, column = 0;
@@ -513,8 +531,7 @@ static struct node *compile_column(struct compiler *c, const struct sql_expr *e)
 				inner->outer_text += type_is_string(t) &&
 						     t->collation != COLLATION_BINARY;
 			}
-			return node_column(
-				c, e, depth, table, column, &s->tables[table].types[column]);
+			return known_column(c, s, e, depth, table, column);
 		}
 		if (depth == 0 && s->alias_last && (alias = find_alias(s, e, &ambiguous))) {
 			if (ambiguous)
@@ -757,6 +774,38 @@ static void look_at_constant(struct compiler *c, const struct node *n)
 	}
 }
 
+/* Of constants and the current time alone. */
+static bool is_of_clock(const struct node *n)
+{
+	const struct sql_expr *e = n->expr;
+
+	if (n->constant || (n->carries && !n->column && e && e->kind == SQL_EXPR_CALL))
+		return true;
+	if (!n->arg_count || (e && ((e->kind == SQL_EXPR_IN && e->u.in.query) || e->kind == SQL_EXPR_QUANTIFIED)))
+		return false;
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		if (!is_of_clock(n->args[i]))
+			return false;
+	}
+	return true;
+}
+
+/* What has the current time in it is a constant to MariaDB, too. */
+static void look_at_clock(struct compiler *c, const struct node *n)
+{
+	struct eval_outcome outcome = {0};
+	struct run run = compile_run(c, &outcome);
+	struct frame f = {.run = &run};
+
+	if (!n->arg_count || c->env->flavour != SQL_MARIADB || c->constants_run >= CONSTANTS_RUN_MAX ||
+		!is_of_clock(n))
+		return;
+	c->constants_run++;
+	run.strict = true;
+	(void)node_run(n, &f);
+	c->cut_constant |= run_erred(&run);
+}
+
 /* MySQL 5.6 asks for the arguments behind a NULL. */
 static bool fails_within(const struct node *n, struct frame *f)
 {
@@ -832,6 +881,8 @@ struct node *compile_expr(struct compiler *c, const struct sql_expr *e)
 		n->constant = true;
 	if (n->constant)
 		look_at_constant(c, n);
+	else
+		look_at_clock(c, n);
 	if (!c->depth && c->failing_constant && !n->constant) {
 		compile_unsupported(c, "a constant that fails, in a condition");
 		return NULL;

@@ -619,6 +619,7 @@ struct eval_value to_integer(
 {
 	bool overflow, strict = run->strict;
 	struct eval_value i;
+	size_t used;
 
 	check_number(run, type, v);
 	if (type->not_int)
@@ -667,6 +668,13 @@ struct eval_value to_integer(
 		run->strict = strict && !(type->blob && run->env->flavour == SQL_MYSQL);
 		i = text_to_integer(run, v->s);
 		run->strict = strict;
+		/* '1.5' of a VARCHAR column is none, of other texts it is. */
+		if (strict && !type->fixed && run_erred(run) && run->env->flavour == SQL_MYSQL &&
+			text_to_double(v->s, &used) != 0)
+			run_open_error(run, "MySQL: a text that begins with a number as an integer in strict mode");
+		/* Of COALESCE it is none. */
+		if (strict && type->merged && run_erred(run) && run->env->flavour == SQL_MYSQL)
+			run_open_error(run, "MySQL: a text of COALESCE and kin as an integer in strict mode");
 		return i;
 	case EVAL_DATE:
 	case EVAL_TIME:

@@ -263,9 +263,9 @@ bool merge_types(struct compiler *c, struct node **args, uint32_t count, const c
 			t.text_only |= args[i]->type.text_only ||
 				       (args[i]->type.kind != EVAL_T_STRING &&
 					       args[i]->type.kind != EVAL_T_NULL);
-		/* IF and CASE on MySQL ask a literal like x'41' for its number: 65.  Others have decimals then. */
+		/* IF and CASE ask a literal like x'41' for its number: 65.  Others have decimals then. */
 		for (uint32_t i = 0; i < count; i++)
-			t.text_only |= c->env->flavour == SQL_MYSQL && args[i]->type.hybrid;
+			t.text_only |= args[i]->type.hybrid;
 	}
 	/* How many digits an integer function counts for decides what is left for decimals. */
 	if (t.kind == EVAL_T_DECIMAL && t.length >= DECIMAL_PRECISION_MAX) {
@@ -523,6 +523,36 @@ static struct eval_value run_case(const struct node *n, struct frame *f)
 	return n->op ? run_as(n, n->args[n->arg_count - 1], f) : EVAL_NULL_VALUE;
 }
 
+/* How CASE value WHEN ... compares: texts all under one collation. */
+static bool compile_whens(struct compiler *c, const struct node *n, struct comparison *how)
+{
+	struct node **all = arena_zero(c->arena, n->arg_count * sizeof(*all));
+	bool strings = false, hybrid = n->args[0]->type.hybrid;
+	uint32_t count = 0;
+	uint16_t collation;
+
+	all[count++] = n->args[0];
+	for (uint32_t i = 1; i + 1 < n->arg_count; i += 2) {
+		if (!comparison_type_of(c, n->args[0], n->args[i], &how[i]))
+			return false;
+		how[i].year = 0; /* no constant is made one */
+		strings |= how[i].as.kind == EVAL_T_STRING;
+		hybrid |= n->args[i]->type.hybrid;
+		all[count++] = n->args[i];
+	}
+	if (!strings)
+		return true;
+	if (hybrid && count > 2) { /* of no collation, or of that of the others */
+		compile_unsupported(c, "a hexadecimal literal in CASE with several texts");
+		return false;
+	}
+	if (!aggregate_collation(c, all, count, "comparison", &collation, NULL))
+		return false;
+	for (uint32_t i = 1; i + 1 < n->arg_count; i += 2)
+		how[i].collation = collation;
+	return true;
+}
+
 struct node *compile_case(struct compiler *c, const struct sql_expr *e)
 {
 	uint32_t count = 0, i = 0, results = 0;
@@ -565,11 +595,8 @@ struct node *compile_case(struct compiler *c, const struct sql_expr *e)
 		result[results++] = n->args[i];
 	}
 	/* What is wrong with one of them is said before what is wrong between them. */
-	for (i = n->aux; n->aux && i + 1 < n->arg_count; i += 2) {
-		if (!comparison_of(c, n->args[0], n->args[i], &how[i]))
-			return NULL;
-		how[i].year = 0; /* no constant is made one */
-	}
+	if (n->aux && !compile_whens(c, n, how))
+		return NULL;
 	n->u.data = how;
 	if (!merge_types(c, result, results, "case", &n->type))
 		return NULL;
@@ -742,6 +769,7 @@ static struct eval_value run_cast_int(const struct node *n, struct frame *f)
 	if (v.kind >= EVAL_DATE && v.t.neg && n->type.is_unsigned)
 		return negative_unsigned(f->run);
 	from.blob = false; /* here it is an error */
+	from.fixed = true;
 	v = to_integer(f->run, &from, &v);
 	if (n->type.is_unsigned)
 		return eval_uint(v.kind == EVAL_UINT ? v.u : (uint64_t)v.i);

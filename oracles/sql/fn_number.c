@@ -273,6 +273,8 @@ static struct node *compile_round(
 		if (p.kind == EVAL_NULL)
 			return compile_unsupported(c, "ROUND to NULL digits");
 		p = to_integer(&run, &n->args[1]->type, &p);
+		if (p.kind == EVAL_UINT && p.u > INT64_MAX && type_is_string(&n->args[1]->type))
+			return compile_unsupported(c, "ROUND to the digits of a text beyond BIGINT");
 		places = p.kind == EVAL_UINT && p.u > INT64_MAX ? INT64_MAX : p.i;
 	}
 	n->type = t;

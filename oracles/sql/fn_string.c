@@ -198,6 +198,10 @@ static bool other_charset(struct compiler *c, const struct node *first, const st
 	enum charset charset =
 		collation_charset(text ? first->type.collation : c->env->collation_connection);
 
+	if (c->env->flavour == SQL_MYSQL && other->type.kind == EVAL_T_BIT) {
+		compile_unsupported(c, "MySQL: a BIT in a text");
+		return true;
+	}
 	if (c->env->flavour != SQL_MYSQL || !type_is_string(&other->type) ||
 		(other->literal && text_is_ascii(other->u.value.s)))
 		return false;
@@ -220,10 +224,6 @@ static struct node *compile_all(struct compiler *c, struct node *n, const struct
 	if (function->fn == run_replace && c->env->flavour == SQL_MYSQL &&
 		type_is_temporal(&n->args[0]->type))
 		return compile_unsupported(c, "MySQL: REPLACE in a date or time");
-	/* Its bytes are made characters first, which can fail (error 3854). */
-	if (function->fn == run_replace && c->env->flavour == SQL_MYSQL &&
-		(n->args[1]->type.kind == EVAL_T_BIT || n->args[2]->type.kind == EVAL_T_BIT))
-		return compile_unsupported(c, "MySQL: REPLACE of a BIT");
 	if (function->fn == run_replace &&
 		(other_charset(c, n->args[0], n->args[1]) || other_charset(c, n->args[0], n->args[2])))
 		return NULL;
@@ -439,6 +439,11 @@ static struct eval_value run_length(const struct node *n, struct frame *f)
 
 /* ---- JSON_VALID ---- */
 
+static bool is_double_literal(const struct node *n)
+{
+	return n->literal && n->type.kind == EVAL_T_DOUBLE;
+}
+
 static struct node *compile_json_valid(
 	struct compiler *c, struct node *n, const struct function *function)
 {
@@ -447,6 +452,9 @@ static struct node *compile_json_valid(
 	(void)function;
 	if (type->kind != EVAL_T_JSON && (type->kind != EVAL_T_STRING || type->hybrid || type->merged))
 		return compile_unsupported(c, "JSON_VALID of other than a text");
+	/* UPPER(1e0) is '1', and no JSON. */
+	if (c->env->flavour == SQL_MYSQL && node_any(n->args[0], is_double_literal))
+		return compile_unsupported(c, "MySQL: JSON_VALID of a text made of a DOUBLE");
 	n->type = c->env->flavour == SQL_MARIADB ? type_bool() : type_int(false);
 	return n;
 }
@@ -745,16 +753,19 @@ static struct eval_value run_repeat(const struct node *n, struct frame *f)
 	bool count_first = sequential(f) && !mysql_5(f->run->env) &&
 			   mysql_has(f->run->env, MYSQL_REPEAT_TEXT_FIRST) == 0;
 	struct buf text = BUF_INIT;
+	bool known, counted = true;
 	int64_t count;
 	struct span s;
-	bool known;
 
 	if (count_first && !int_arg(n, f, 1, &count))
 		return EVAL_NULL_VALUE;
+	/* MariaDB computes it first, and the text all the same. */
+	if (!sequential(f))
+		counted = int_arg(n, f, 1, &count);
 	known = text_arg(n, f, 0, &s);
 	if (!known && sequential(f))
 		return null_text(n, f);
-	if ((!count_first && !int_arg(n, f, 1, &count)) || !known) {
+	if (!counted || (sequential(f) && !count_first && !int_arg(n, f, 1, &count)) || !known) {
 		if (run_erred(f->run) &&
 			mysql_has(f->run->env, MYSQL_REPEAT_TEXT_FIRST) < 0) {
 			f->run->outcome->status = EVAL_OK;

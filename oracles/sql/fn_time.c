@@ -231,6 +231,8 @@ static struct eval_value run_week(const struct node *n, struct frame *f)
 		if (m.kind == EVAL_NULL)
 			return run_unsupported(f->run, "WEEK with a NULL mode");
 		m = to_integer(f->run, &n->args[1]->type, &m);
+		if (m.kind == EVAL_UINT && m.u > INT64_MAX && type_is_string(&n->args[1]->type))
+			return run_unsupported(f->run, "a text beyond BIGINT as the mode of WEEK");
 	}
 	mode = n->op == 2 ? 3 : (uint32_t)m.i; /* WEEKOFYEAR */
 	mode = week_mode(mode);

@@ -269,7 +269,7 @@ struct node *compile_in_list(struct compiler *c, const struct sql_expr *e)
 	/* A constant is a year beside y = 5 and y IN (5) only. */
 	for (uint32_t i = 1; i <= count && count > 1 && c->env->flavour == SQL_MYSQL; i++)
 		how[i].year = 0;
-	if (left->type.hybrid && count > 1 && !strings)
+	if (left->type.hybrid && count > 1)
 		return compile_unsupported(c, "a hexadecimal literal IN values of several types");
 	for (uint32_t i = 1; i <= count && count > 1 && c->env->flavour == SQL_MARIADB; i++) {
 		const struct sql_expr *value = n->args[i]->expr;

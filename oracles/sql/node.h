@@ -30,6 +30,7 @@ struct node {
 			  subquery over tables */
 	bool literal;  /* written as a literal */
 	bool column;   /* a column of a table */
+	bool computed; /* of a derived table, where it is no column */
 	bool carries;  /* its value may be one that is not told (EVAL_UNTOLD), see node_carry */
 	bool nested;   /* an argument of something */
 	bool with_null, with_failing, with_cut; /* guarded: such a constant is somewhere in it */

@@ -1137,7 +1137,7 @@ static bool distinct_order_known(const struct eval_query *q)
 	return true;
 }
 
-bool run_query(const struct eval_query *q, struct run *run, const struct frame *outer,
+static bool run_whole(const struct eval_query *q, struct run *run, const struct frame *outer,
 	struct eval_result *result)
 {
 	struct frame f = {.run = run, .outer = outer};
@@ -1195,6 +1195,17 @@ bool run_query(const struct eval_query *q, struct run *run, const struct frame *
 		break;
 	}
 	return good && !run->failed && finish(q, run, &out, result) && !run->failed;
+}
+
+bool run_query(const struct eval_query *q, struct run *run, const struct frame *outer,
+	struct eval_result *result)
+{
+	bool good = run_whole(q, run, outer, result);
+
+	/* The server does not compute what LIMIT leaves out, or does. */
+	if (!good && q->limit && run_erred(run))
+		run_open_error(run, "an error in a query with LIMIT");
+	return good;
 }
 
 bool eval_query_run(const struct eval_query *query, struct arena *arena, const struct eval_env *env,

@@ -287,6 +287,10 @@ struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
 		((left->type.kind == EVAL_T_DECIMAL && type_is_string(&column->type)) ||
 			(column->type.kind == EVAL_T_DECIMAL && type_is_string(&left->type))))
 		return compile_unsupported(c, "a DECIMAL and a string in a subquery");
+	/* It is looked up there as an integer. */
+	if (c->env->flavour == SQL_MYSQL && left->type.kind == EVAL_T_DECIMAL && left->type.decimals &&
+		type_is_int(&column->type) && s->query->kind == QUERY_SELECT && s->query->items[0]->arg_count)
+		return compile_unsupported(c, "MySQL: a DECIMAL IN a subquery of a computed integer");
 	/* A literal is not converted in there. */
 	if (type_is_string(&left->type) && type_is_string(&column->type) &&
 		collation_charset(left->type.collation) !=

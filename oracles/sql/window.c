@@ -153,6 +153,11 @@ static bool add_key(struct compiler *c, struct window *w, const struct sql_expr 
 		c->outcome->status = EVAL_OK;
 		compile_unsupported(c, "an error in a window's definition");
 	}
+	if (key->node && c->env->flavour == SQL_MYSQL && key->node->type.kind == EVAL_T_STRING &&
+		key->node->type.coercibility == COERCIBLE_NONE) { /* error 1267 */
+		compile_unsupported(c, "MySQL: a window over a text whose collation nobody can tell");
+		return false;
+	}
 	return key->node != NULL;
 }
 
@@ -209,6 +214,16 @@ static bool compile_definition(struct compiler *c, struct window *w, const struc
 /* A value of a row goes through a temporary table; what may change there is left out. */
 static bool value_type(struct compiler *c, struct window *w)
 {
+	/* What is no date is a zero then, and not NULL. */
+	if (c->env->flavour == SQL_MARIADB && w->value->expr && w->value->expr->kind == SQL_EXPR_CAST &&
+		type_is_temporal(&w->value->type) && !type_is_temporal(&w->value->args[0]->type)) {
+		compile_unsupported(c, "LAG and kin of what is made a date");
+		return false;
+	}
+	if (node_is_cut(c, w->value)) {
+		compile_unsupported(c, cut_reason);
+		return false;
+	}
 	w->type = w->value->type;
 	w->type.hybrid = w->type.own_scale = false;
 	if (w->otherwise) {
