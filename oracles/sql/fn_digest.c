@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include "sql/compile.h"
+#include "sql/release.h"
 
 /* The text of the first argument; false: NULL. */
 static bool bytes_of(const struct node *n, struct frame *f, struct span *out)
@@ -83,6 +84,10 @@ static bool compares_within(const struct compiler *c, const struct node *n)
 static struct node *compile_digest(struct compiler *c, struct node *n, const struct function *function)
 {
 	n->u.number = function->number;
+	if (n->arg_count == 1 && compile_mysql_has(c, MYSQL_NO_MD5))
+		return compile_unsupported(c, "MySQL 9.7: MD5 or SHA1, which it may lack");
+	if (c->failed)
+		return NULL;
 	if (is_date_literal(c, n->args[0]))
 		return compile_unsupported(c, "MySQL: a date literal in a text");
 	if (compares_within(c, n->args[0]))

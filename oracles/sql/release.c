@@ -23,6 +23,7 @@ static const struct {
 	[MYSQL_NULLIF_AS_DATE] = {80099, 90700, "MySQL 8.1 to 9.6: NULLIF as a date"},
 	[MYSQL_MAX_OF_FOLLOWING] = {80099, 90700, "MySQL 8.1 to 9.6: MIN or MAX of rows that follow"},
 	[MYSQL_REPEAT_TEXT_FIRST] = {80099, 90700, "MySQL 8.1 to 9.6: an error in REPEAT"},
+	[MYSQL_NO_MD5] = {80099, 90700, "MySQL 8.1 to 9.6: MD5 or SHA1"},
 	[MYSQL_DATE_RANGE_6527] = {80099, 90700, "MySQL 8.1 to 9.6: the error of a date out of range"},
 };
 

@@ -27,6 +27,7 @@ enum mysql_change {
 	MYSQL_MAX_OF_FOLLOWING,  /* MAX() OVER rows that follow was NULL at times */
 	MYSQL_REPEAT_TEXT_FIRST, /* REPEAT(s, n) asks for s first; it asked for n */
 	MYSQL_DATE_RANGE_6527,   /* a DATE or ADDTIME out of range is error 6527; it was 1441 */
+	MYSQL_NO_MD5,            /* MD5() and SHA1() are no longer built in */
 	MYSQL_CHANGES,
 };
 
