@@ -862,7 +862,7 @@ void fire_before(struct mvcc *m, const struct firing *f, const struct eval_value
 		changed |= f->before[i]->writes_new;
 	}
 	if (changed && a->status == EVAL_OK &&
-		!eval_generate(&m->store.arena, &m->env, f->before[0]->table, new, &outcome))
+		!eval_generate(&m->store.arena, &m->env, f->before[0]->table, 0, new, &outcome))
 		answer_unsupported(m, a, "generated columns of a row that a trigger has set");
 }
 

@@ -753,12 +753,46 @@ static bool error_of_evaluation(unsigned error)
 	       error == 1441 || error == 1690;
 }
 
+/* "Out of range value for column 'i' at row 2", "Column 'i' cannot be null" */
+static bool names_column(struct span text, struct span name)
+{
+	static const char before[] = "olumn '";
+	const char *at = memmem(text.ptr, text.len, before, sizeof(before) - 1);
+
+	if (!at)
+		return false;
+	at += sizeof(before) - 1;
+	return (size_t)(text.ptr + text.len - at) > name.len && at[name.len] == '\'' &&
+	       span_ieq(span_of(at, name.len), name);
+}
+
+/* A row that IGNORE, or another sql_mode, let have a VIRTUAL column which cannot hold its value: a statement that
+ * writes may compute the column when it reads the row, and fails then (seen on all releases). */
+static bool error_of_virtual(const struct mvcc *m, uint32_t stmt)
+{
+	const struct record_stmt *r = &m->schedule->stmts[stmt].in->record;
+	const struct plan *plan = m->runs[stmt].plan;
+
+	if (r->error != ER_BAD_NULL && r->error != 1264 && r->error != 1265 && r->error != 1406)
+		return false;
+	for (uint32_t t = 0; t < plan->table_count; t++) {
+		const struct eval_table *def = m->store.tables[plan->tables[t]].def;
+
+		for (uint32_t c = 0; def && c < def->column_count; c++) {
+			if (eval_is_virtual(&def->columns[c]) && names_column(r->error_text, def->columns[c].name))
+				return true;
+		}
+	}
+	return false;
+}
+
 bool mismatch_is_open(const struct mvcc *m)
 {
 	return m->mismatch.kind == MISMATCH_ERROR &&
 	       (error_of_evaluation(m->mismatch.expected_error) ||
 		       error_of_evaluation(
-			       m->schedule->stmts[m->mismatch.stmt].in->record.error));
+			       m->schedule->stmts[m->mismatch.stmt].in->record.error) ||
+		       error_of_virtual(m, m->mismatch.stmt));
 }
 
 /* The text of 1451 and 1452 names the child: "... constraint fails (`db`.`child`, CONSTRAINT ..." */

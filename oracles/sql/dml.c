@@ -539,7 +539,7 @@ static bool build_row(const struct eval_insert *ins, struct run *run, size_t num
 	}
 	if (lacks)
 		return fail_error(run->outcome, 1364, "column has no default");
-	return eval_generate(run->arena, run->env, table, row, run->outcome);
+	return eval_generate(run->arena, run->env, table, flags, row, run->outcome);
 }
 
 bool eval_insert_rows(const struct eval_insert *ins, struct arena *arena,
@@ -655,7 +655,7 @@ static bool assign(struct run *run, const struct eval_table *table, uint32_t num
 		null_again |= row[i].kind == EVAL_NULL && old[i].kind == EVAL_NULL &&
 			      table->columns[i].dflt && !is_null_literal(table->columns[i].dflt);
 	}
-	if (!eval_generate(run->arena, run->env, table, row, run->outcome))
+	if (!eval_generate(run->arena, run->env, table, flags, row, run->outcome))
 		return false;
 	for (uint32_t i = 0; i < table->column_count; i++) {
 		bool same = eval_same(&row[i], &old[i]);

@@ -399,6 +399,8 @@ enum eval_store_flag {
 	EVAL_STORE_LATER_ROW = 1 << 1, /* not the first row of its statement (non-transactional
 					  tables in STRICT_TRANS_TABLES) */
 	EVAL_STORE_UPDATE = 1 << 2,    /* UPDATE: an AUTO_INCREMENT column is one like others */
+	EVAL_STORE_CASCADE = 1 << 3,   /* by a foreign key: STORED columns stay (servers refuse those over
+					  columns that it writes) */
 };
 
 /* What a column holds after a value was assigned to it: range, rounding, truncation, charset; by
@@ -410,7 +412,8 @@ bool eval_store(struct arena *arena, const struct eval_env *env, const struct ev
 
 /* Generated columns of a row computed anew, in place. */
 bool eval_generate(struct arena *arena, const struct eval_env *env, const struct eval_table *table,
-	struct eval_value *row, struct eval_outcome *outcome) MUST_CHECK;
+	unsigned flags, struct eval_value *row, struct eval_outcome *outcome) MUST_CHECK;
+bool eval_is_virtual(const struct eval_column *column);
 /* CHECK constraints: error 4025 (MariaDB) or 3819 (MySQL) in the outcome when one fails. */
 bool eval_check(struct arena *arena, const struct eval_env *env, const struct eval_table *table,
 	const struct eval_value *row, struct eval_outcome *outcome) MUST_CHECK;

@@ -753,26 +753,57 @@ bool eval_store(struct arena *arena, const struct eval_env *env, const struct ev
 
 /* ---- generated columns and checks ---- */
 
+bool eval_is_virtual(const struct eval_column *column)
+{
+	return column->generated && column->storage != SQL_GENERATED_STORED;
+}
+
+/* MariaDB computes a VIRTUAL column of a row that it writes where something needs it: an index, or a CHECK, a
+ * trigger, RETURNING, another column.  Where nothing does, what it cannot hold is no error, and the nearest value is
+ * read. */
+static bool may_stay_uncomputed(const struct eval_env *env, const struct eval_table *table, uint32_t column)
+{
+	if (env->flavour != SQL_MARIADB || !eval_is_virtual(&table->columns[column]))
+		return false;
+	for (uint32_t i = 0; i < table->index_count; i++) {
+		for (uint32_t k = 0; k < table->indexes[i].count; k++) {
+			if (table->indexes[i].columns[k] == column)
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool generate_one(struct arena *arena, const struct eval_env *env, const struct eval_table *table,
+	uint32_t i, unsigned flags, struct eval_value *row, struct eval_outcome *outcome)
+{
+	struct eval_outcome inner;
+	struct eval_value v;
+	struct eval_expr *expr =
+		eval_expr_compile(arena, table->columns[i].generated, table, SPAN_NONE, env, NULL, &inner);
+
+	if (!expr || !eval_expr_run(expr, arena, env, NULL, row, &v, &inner)) {
+		*outcome = inner;
+		return false;
+	}
+	return eval_store(arena, env, table, i, eval_expr_type(expr), &v, flags, &row[i], outcome);
+}
+
 bool eval_generate(struct arena *arena, const struct eval_env *env, const struct eval_table *table,
-	struct eval_value *row, struct eval_outcome *outcome)
+	unsigned flags, struct eval_value *row, struct eval_outcome *outcome)
 {
 	for (uint32_t i = 0; i < table->column_count; i++) {
 		const struct eval_column *column = &table->columns[i];
-		struct eval_outcome inner;
-		struct eval_expr *expr;
-		struct eval_value v;
 
-		if (!column->generated)
+		if (!column->generated || (flags & EVAL_STORE_CASCADE && !eval_is_virtual(column)))
 			continue;
-		expr = eval_expr_compile(
-			arena, column->generated, table, SPAN_NONE, env, NULL, &inner);
-		if (!expr || !eval_expr_run(expr, arena, env, NULL, row, &v, &inner)) {
-			*outcome = inner;
-			return false;
+		if (generate_one(arena, env, table, i, flags, row, outcome))
+			continue;
+		if (outcome->status == EVAL_ERROR && may_stay_uncomputed(env, table, i)) {
+			outcome->status = EVAL_OK;
+			outcome_unsupported(outcome, "MariaDB: a VIRTUAL column that cannot hold its value");
 		}
-		if (!eval_store(
-			    arena, env, table, i, eval_expr_type(expr), &v, 0, &row[i], outcome))
-			return false;
+		return false;
 	}
 	return true;
 }
