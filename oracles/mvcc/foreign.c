@@ -473,6 +473,7 @@ static void follow(struct mvcc *m, const struct foreign_step *step, struct store
 	enum sql_ref_action action = parent ? f->on_update : f->on_delete;
 	struct write_answer fits = {.status = EVAL_OK, .held_by = STORE_NONE};
 	struct change change = {record, image, NULL, true};
+	struct eval_outcome outcome = {0};
 
 	if (depth_of(step) >= CASCADES_MAX) {
 		answer_unsupported(m, a, "long chains of cascades");
@@ -488,6 +489,11 @@ static void follow(struct mvcc *m, const struct foreign_step *step, struct store
 			changed[f->child_columns[i]] = action == SQL_REF_SET_NULL
 							       ? EVAL_NULL_VALUE
 							       : parent[f->parent_columns[i]];
+		/* Values that do not fit are errors, or not, by index and release. */
+		if (!eval_generate(&m->store.arena, &m->env, child->def, EVAL_STORE_CASCADE, changed, &outcome)) {
+			answer_unsupported(m, a, "generated columns of rows that a foreign key changes");
+			return;
+		}
 		change.new = changed;
 	}
 	test_unique(m, child, &change, 1, &fits);

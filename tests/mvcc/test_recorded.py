@@ -130,6 +130,21 @@ def test_foreign_keys_are_followed_row_by_row():
         assert found["verdict"] == "ok" and found["coverage"]["decided"] == 33, found["coverage"]
 
 
+def test_cascades_compute_virtual_columns():
+    for server in ("10.11", "mysql"):
+        found = check(os.path.join(HERE, "recorded", "rules",
+                                   "cascade-computes-columns-%s.itr" % server), "--oracle=mvcc")
+        assert found["verdict"] == "ok" and found["coverage"]["decided"] == 24, found["coverage"]
+
+
+def test_generated_columns_that_cannot_hold_their_value():
+    """IGNORE stores the nearest value; VIRTUAL columns of MariaDB without an index are not computed, or are."""
+    for server, decided in (("10.11", 39), ("mysql", 36)):
+        found = check(os.path.join(HERE, "recorded", "rules",
+                                   "generated-does-not-fit-%s.itr" % server), "--oracle=mvcc", status=3)
+        assert not found["findings"] and found["coverage"]["decided"] == decided, found
+
+
 def test_execute_is_the_text_that_was_prepared():
     """PREPARE from a literal and from a user variable, values of user variables."""
     for server in ("10.11", "mysql"):
