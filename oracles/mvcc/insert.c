@@ -449,6 +449,16 @@ static bool replaces_in_place(const struct mvcc *m, const struct store_table *ta
 	return true;
 }
 
+/* Who has such a key meets rows that nobody can tell. */
+static bool has_partial_key(const struct store_table *table)
+{
+	for (uint32_t u = 0; u < table->unique_count; u++) {
+		if (key_is_partial(table->uniques[u]))
+			return true;
+	}
+	return false;
+}
+
 /* Did REPLACE or ON DUPLICATE KEY UPDATE perhaps not meet this row, because it had found another one by
  * a later key already, and waited for that one's lock while this row came?  It goes on with the one
  * that it has found. */
@@ -480,6 +490,10 @@ static void insert_row(struct mvcc *m, const struct plan *plan, struct store_tab
 		answer_unsupported(m, a, UNTOLD_KEYS);
 		return;
 	}
+	if (has_partial_key(table)) {
+		answer_unsupported(m, a, PARTIAL_KEYS);
+		return;
+	}
 	if (!check_row(m, table->def, row, &outcome)) {
 		answer_outcome(m, a, &outcome);
 		skip_broken(m, insert, a);
@@ -489,10 +503,6 @@ static void insert_row(struct mvcc *m, const struct plan *plan, struct store_tab
 		const struct eval_index *index = table->uniques[u];
 		struct duplicate d;
 
-		if (key_is_partial(index)) {
-			answer_unsupported(m, a, "unique keys on parts of columns");
-			return;
-		}
 		if (store_odd_keys(table, row)) {
 			answer_unsupported(m, a, ODD_KEYS);
 			return;
@@ -677,10 +687,8 @@ static bool order_rows(struct mvcc *m, const struct plan *plan, struct store_tab
 
 	if (!insert->query || rows->count < 2)
 		return true;
-	for (uint32_t u = 0; u < table->unique_count; u++) {
-		if (key_is_partial(table->uniques[u]))
-			return true; /* unsupported in any order */
-	}
+	if (has_partial_key(table))
+		return true; /* unsupported in any order */
 	if (!(a->in_turn && !all_the_same(table->def, rows)) && !rows_refer(m, table, rows) &&
 		!(table->in_order && plan->stmt->kind == SQL_STMT_REPLACE) && /* cascades */
 		(!(insert->on_duplicate || insert->flags & SQL_DML_IGNORE ||
@@ -705,6 +713,10 @@ static void collect_errors(struct mvcc *m, struct store_table *table, const stru
 {
 	if (outcome->status == EVAL_ERROR)
 		write_error(a, outcome->error);
+	if (has_partial_key(table)) {
+		answer_unsupported(m, a, PARTIAL_KEYS);
+		return;
+	}
 	for (size_t i = 0; i < rows->count && a->status == EVAL_ERROR; i++) {
 		struct eval_outcome check = {0};
 

@@ -82,7 +82,7 @@ void test_unique(struct mvcc *m, struct store_table *table, const struct change 
 			const struct eval_index *index = table->uniques[u];
 
 			if (key_is_partial(index)) {
-				answer_unsupported(m, a, "unique keys on parts of columns");
+				answer_unsupported(m, a, PARTIAL_KEYS);
 				return;
 			}
 			if (store_key_equal(table->def, index, c->old, c->new))

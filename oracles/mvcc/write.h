@@ -149,6 +149,7 @@ bool check_row(struct mvcc *m, const struct eval_table *def, const struct eval_v
 /* ---- unique keys (keys.c) ---- */
 
 #define ODD_KEYS "unique keys with characters whose weight is not known"
+#define PARTIAL_KEYS "unique keys on parts of columns"
 
 struct duplicate {
 	struct store_record *record; /* NULL: none */
