@@ -64,7 +64,7 @@ struct sql_options sql_options_for_server(struct span version_string);
 uint32_t sql_mode_flags(struct span sql_mode);
 
 struct sql_loc {
-	uint32_t start, end; /* [start, end) in stmt->text */
+	uint32_t start, end; /* [start, end) in the text that was parsed; stmt->text begins at stmt->offset of it */
 };
 
 /* ------------------------------------------------------------------ expressions */

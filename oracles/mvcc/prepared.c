@@ -178,7 +178,7 @@ static void set_variables(
 
 		if (i->kind != SQL_SET_USER_VAR || !i->value)
 			continue;
-		text = span_of(stmt->text.ptr + i->value->loc.start,
+		text = span_of(stmt->text.ptr + (i->value->loc.start - stmt->offset),
 			i->value->loc.end - i->value->loc.start);
 		if (count == PARAMS_MAX || memmem(text.ptr, text.len, ":=", 2)) {
 			forget_variables(s->prepared);
@@ -309,12 +309,12 @@ struct span prepared_text(
 
 		if (!value.ptr || params.at[number].start < at)
 			break;
-		buf_add(&out, stmt->text.ptr + at, params.at[number].start - at);
+		buf_add(&out, text.ptr + at, params.at[number].start - at);
 		buf_add_span(&out, value);
 		at = params.at[number].end;
 	}
 	if (number == stmt->params) {
-		buf_add(&out, stmt->text.ptr + at, stmt->text.len - at);
+		buf_add(&out, text.ptr + at, text.len - at);
 		made = arena_copy(&m->plans_arena, buf_span(&out));
 	} else {
 		made = stmt->text;
