@@ -330,8 +330,9 @@ static bool is_parent(const struct mvcc *m, uint32_t table)
 	return false;
 }
 
-static void alter_table(
-	const struct naming *n, const struct sql_table_name *name, const struct sql_alter *actions)
+/* `ignore`: ALTER IGNORE TABLE (MariaDB) drops rows that a new key does not allow. */
+static void alter_table(const struct naming *n, const struct sql_table_name *name,
+	const struct sql_alter *actions, bool ignore)
 {
 	struct mvcc *m = n->m;
 	uint32_t old = table_of(n, name), number;
@@ -349,7 +350,7 @@ static void alter_table(
 		struct span database = m->store.tables[old].database;
 
 		/* The recorder's own columns and triggers are in what was recorded of it. */
-		if (!m->schedule->execution->probes && !n->settings->odd &&
+		if (!m->schedule->execution->probes && !n->settings->odd && !ignore &&
 			alter_definition(m, m->store.tables[old].create, actions, &altered) &&
 			!(altered.renames && is_parent(m, old)))
 			def = definition(m, altered.create);
@@ -386,7 +387,7 @@ static void change_index(const struct naming *n, const struct sql_stmt *stmt)
 	action->if_exists = !create && index->if_exists;
 	if (!create && span_ieq_str(action->name, "PRIMARY"))
 		action->kind = SQL_ALTER_DROP_PRIMARY;
-	alter_table(n, &index->table, action);
+	alter_table(n, &index->table, action, false);
 }
 
 /* ---- statements ---- */
@@ -481,7 +482,8 @@ static void define(const struct naming *n)
 			rename_table(n, &r->from, &r->to);
 		break;
 	case SQL_STMT_ALTER_TABLE:
-		alter_table(n, &stmt->u.alter_table->table, stmt->u.alter_table->actions);
+		alter_table(n, &stmt->u.alter_table->table, stmt->u.alter_table->actions,
+			stmt->u.alter_table->ignore);
 		break;
 	case SQL_STMT_CREATE_INDEX:
 	case SQL_STMT_DROP_INDEX:

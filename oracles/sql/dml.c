@@ -488,6 +488,23 @@ static bool set_on_duplicate(const struct eval_insert *ins, const struct eval_en
 	return false;
 }
 
+static bool see_column(void *ctx, const struct sql_expr *e)
+{
+	*(bool *)ctx |= e->kind == SQL_EXPR_COLUMN;
+	return true;
+}
+
+/* DEFAULT (a + 1), which is computed when the row has its values; but where the statement says DEFAULT itself, in the
+ * place where it says so. */
+static bool has_late_default(const struct eval_column *column)
+{
+	bool found = false;
+
+	if (column->dflt && column->dflt->kind != SQL_EXPR_LITERAL && !column->generated)
+		sql_walk_expr(column->dflt, &(struct sql_visitor){.expr = see_column, .ctx = &found});
+	return found;
+}
+
 /* One row: defaults of what is not named first, so that expressions may use them. */
 static bool build_row(const struct eval_insert *ins, struct run *run, size_t number,
 	struct node *const *nodes, const struct eval_value *values, struct eval_value *row)
@@ -508,7 +525,8 @@ static bool build_row(const struct eval_insert *ins, struct run *run, size_t num
 		row[i] = EVAL_NULL_VALUE;
 		if (!named && (later || set_on_duplicate(ins, run->env, i)))
 			row[i] = implicit_default(run, &table->columns[i].type);
-		else if (!named && !column_default(run, table, i, flags, row))
+		else if (!named && !has_late_default(&table->columns[i]) &&
+			 !column_default(run, table, i, flags, row))
 			return false;
 		if (run->failed)
 			return false;
@@ -536,6 +554,11 @@ static bool build_row(const struct eval_insert *ins, struct run *run, size_t num
 			return false;
 		if (wants_auto_value(run->env, &table->columns[i], &row[i]))
 			row[i] = EVAL_NULL_VALUE;
+	}
+	for (uint32_t i = 0; i < table->column_count; i++) {
+		if ((all_default || !is_named(ins, i)) && has_late_default(&table->columns[i]) &&
+			!set_on_duplicate(ins, run->env, i) && !column_default(run, table, i, flags, row))
+			return false;
 	}
 	if (lacks)
 		return fail_error(run->outcome, 1364, "column has no default");

@@ -163,6 +163,8 @@ static bool column_type(struct creating *k, const struct sql_type *type, struct 
 	case SQL_TYPE_BIT:
 		t->kind = EVAL_T_BIT;
 		t->length = number_of(type->length, 1);
+		if (!t->length) /* BIT(0) */
+			t->length = 1;
 		if (t->length > 64)
 			return unsupported(k, "BIT of more than 64 bits");
 		return true;
