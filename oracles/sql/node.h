@@ -83,6 +83,7 @@ struct frame {
 	const struct eval_value *windows;    /* of window functions, once they are computed */
 	const struct eval_query *rollup;     /* of a group: the query, where it has WITH ROLLUP */
 	uint32_t rollup_kept;                /* its keys that are not summed up */
+	bool no_row;                         /* the group has none: aggregates of nothing */
 	const struct eval_value *insert;     /* VALUES(c): the row that was to be inserted */
 };
 

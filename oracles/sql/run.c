@@ -531,6 +531,7 @@ static bool select_group(const struct eval_query *q, struct frame *f, const stru
 	f->aggregates = group->aggregates;
 	f->rollup = q->rollup ? q : NULL;
 	f->rollup_kept = group->kept;
+	f->no_row = !group->count;
 	for (size_t i = 0; i < (group->count ? group->count : 1); i++) {
 		const struct eval_value *columns, *keys = NULL;
 		bool keep;

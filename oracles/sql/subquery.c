@@ -25,6 +25,11 @@ static bool result_of(const struct subquery *s, struct frame *f, struct eval_res
 			}
 		}
 	}
+	/* MySQL does not ask it: NULL, and EXISTS is false. */
+	if (s->query->outer_reach && f->no_row && f->run->env->flavour == SQL_MYSQL) {
+		run_unsupported(f->run, "MySQL: a correlated subquery beside aggregates of no rows");
+		return false;
+	}
 	if (!run_query(s->query, f->run, f, out))
 		return false;
 	if (out->open_count) {
