@@ -255,6 +255,7 @@ struct eval_insert {
 	struct assignment *on_duplicate;
 	uint32_t on_duplicate_count;
 	unsigned flags;
+	bool computes; /* VALUES or SET with more than constants */
 };
 
 static struct scope *scope_of(struct compiler *c, const struct eval_table *table, struct span alias)
@@ -329,6 +330,73 @@ static bool reads_table(const struct sql_expr *e, const struct eval_table *table
 	return r.found;
 }
 
+static bool is_named(const struct eval_insert *ins, uint32_t column)
+{
+	for (uint32_t k = 0; k < ins->target_count; k++) {
+		if (ins->targets[k] == column)
+			return true;
+	}
+	return false;
+}
+
+static bool is_computed_default(const struct eval_column *column)
+{
+	return column->dflt && column->dflt->kind != SQL_EXPR_LITERAL;
+}
+
+static bool see_column(void *ctx, const struct sql_expr *e)
+{
+	*(bool *)ctx |= e->kind == SQL_EXPR_COLUMN;
+	return true;
+}
+
+/* DEFAULT (a + 1), which is computed when the row has its values; but where the statement says DEFAULT itself, in the
+ * place where it says so. */
+static bool has_late_default(const struct eval_column *column)
+{
+	bool found = false;
+
+	if (column->dflt && column->dflt->kind != SQL_EXPR_LITERAL && !column->generated)
+		sql_walk_expr(column->dflt, &(struct sql_visitor){.expr = see_column, .ctx = &found});
+	return found;
+}
+
+/* What a column that the statement names is before it has its value, where another value reads it: its default, or what
+ * its type has for nothing (seen on all releases).  Not followed: those that are computed, the next number, times and
+ * BINARY(n). */
+static bool begins_odd(const struct eval_insert *ins, uint32_t i)
+{
+	const struct eval_column *column = &ins->table->columns[i];
+
+	return has_late_default(column) ||
+	       (is_named(ins, i) &&
+		       (is_computed_default(column) || column->auto_increment || column->type.kind == EVAL_T_JSON ||
+			       (!column->nullable &&
+				       (type_is_temporal(&column->type) ||
+					       (column->type.fixed && column->type.collation == COLLATION_BINARY)))));
+}
+
+static bool reads_odd_beginning(const struct eval_insert *ins, const struct node *n)
+{
+	if (n->column && !n->u.at.depth && begins_odd(ins, n->u.at.column))
+		return true;
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		if (n->args[i] && reads_odd_beginning(ins, n->args[i]))
+			return true;
+	}
+	return false;
+}
+
+/* One of the values of a row. */
+static bool note_value(struct compiler *c, struct eval_insert *ins, const struct node *value)
+{
+	if (!value || value->constant)
+		return true;
+	ins->computes = true;
+	return !reads_odd_beginning(ins, value) ||
+	       compile_unsupported(c, "a value that reads a column of the new row before it has one") != NULL;
+}
+
 static bool insert_row(struct compiler *c, struct eval_insert *ins, const struct sql_exprs *values)
 {
 	struct node **row = arena_zero(c->arena, (values->count + 1) * sizeof(*row));
@@ -346,7 +414,7 @@ static bool insert_row(struct compiler *c, struct eval_insert *ins, const struct
 		if (dflt)
 			continue;
 		row[i] = compile_value(c, e);
-		if (!row[i])
+		if (!row[i] || !note_value(c, ins, row[i]))
 			return false;
 		if (ins->row_count && reads_table(e, ins->table))
 			return compile_unsupported(c, "a later row of INSERT that reads the table") != NULL;
@@ -379,6 +447,10 @@ static bool insert_values(
 		}
 		ins->target_count = n;
 		ins->row_count = 1;
+		for (uint32_t i = 0; i < n; i++) {
+			if (!note_value(c, ins, set[i].value))
+				return false;
+		}
 		return true;
 	}
 	for (const struct sql_values_row *r = insert->rows; r; r = r->next) {
@@ -463,15 +535,6 @@ const struct eval_table *eval_insert_table(const struct eval_insert *insert)
 	return insert->table;
 }
 
-static bool is_named(const struct eval_insert *ins, uint32_t column)
-{
-	for (uint32_t k = 0; k < ins->target_count; k++) {
-		if (ins->targets[k] == column)
-			return true;
-	}
-	return false;
-}
-
 /* MariaDB asks for no value of a column that ON DUPLICATE KEY UPDATE sets: it has what its type has for
  * nothing.  Not so where a query makes the rows, nor on MySQL. */
 static bool set_on_duplicate(const struct eval_insert *ins, const struct eval_env *env, uint32_t i)
@@ -488,24 +551,22 @@ static bool set_on_duplicate(const struct eval_insert *ins, const struct eval_en
 	return false;
 }
 
-static bool see_column(void *ctx, const struct sql_expr *e)
+/* What a named column is before it has its value; begins_odd() has the rest. */
+static bool begin_column(struct run *run, const struct eval_insert *ins, uint32_t i, unsigned flags, struct eval_value *row)
 {
-	*(bool *)ctx |= e->kind == SQL_EXPR_COLUMN;
+	const struct eval_column *column = &ins->table->columns[i];
+
+	if (begins_odd(ins, i) || column->generated)
+		return true;
+	if (column->dflt)
+		return is_null_literal(column->dflt) || column_default(run, ins->table, i, flags, row);
+	if (!column->nullable)
+		row[i] = implicit_default(run, &column->type);
 	return true;
 }
 
-/* DEFAULT (a + 1), which is computed when the row has its values; but where the statement says DEFAULT itself, in the
- * place where it says so. */
-static bool has_late_default(const struct eval_column *column)
-{
-	bool found = false;
-
-	if (column->dflt && column->dflt->kind != SQL_EXPR_LITERAL && !column->generated)
-		sql_walk_expr(column->dflt, &(struct sql_visitor){.expr = see_column, .ctx = &found});
-	return found;
-}
-
-/* One row: defaults of what is not named first, so that expressions may use them. */
+/* One row: defaults of what is not named first, so that expressions may use them; those that are computed last, from
+ * what the others have got. */
 static bool build_row(const struct eval_insert *ins, struct run *run, size_t number,
 	struct node *const *nodes, const struct eval_value *values, struct eval_value *row)
 {
@@ -528,6 +589,11 @@ static bool build_row(const struct eval_insert *ins, struct run *run, size_t num
 		else if (!named && !has_late_default(&table->columns[i]) &&
 			 !column_default(run, table, i, flags, row))
 			return false;
+		else if (named && nodes && ins->computes && !begin_column(run, ins, i, flags, row))
+			return false;
+		/* The next number comes last. */
+		if (!named && nodes && ins->computes && table->columns[i].auto_increment)
+			row[i] = implicit_default(run, &table->columns[i].type);
 		if (run->failed)
 			return false;
 	}
@@ -556,9 +622,12 @@ static bool build_row(const struct eval_insert *ins, struct run *run, size_t num
 			row[i] = EVAL_NULL_VALUE;
 	}
 	for (uint32_t i = 0; i < table->column_count; i++) {
-		if ((all_default || !is_named(ins, i)) && has_late_default(&table->columns[i]) &&
-			!set_on_duplicate(ins, run->env, i) && !column_default(run, table, i, flags, row))
+		if (is_named(ins, i) && !all_default)
+			continue;
+		if (has_late_default(&table->columns[i]) && !column_default(run, table, i, flags, row))
 			return false;
+		if (table->columns[i].auto_increment)
+			row[i] = EVAL_NULL_VALUE;
 	}
 	if (lacks)
 		return fail_error(run->outcome, 1364, "column has no default");
@@ -1012,6 +1081,13 @@ struct eval_join *eval_join_compile(struct arena *arena, const struct sql_stmt *
 		return mark_targets(&c, join, stmt->u.del) ? join : NULL;
 	if (!compile_assignments(&c, stmt->u.update->set, &join->set, &join->set_count))
 		return NULL;
+	/* MySQL may not have read the columns that it is computed from (seen on 8.0 and 9.7: NULL). */
+	for (uint32_t i = 0; i < join->set_count && env->flavour == SQL_MYSQL; i++) {
+		const struct assignment *a = &join->set[i];
+
+		if (!a->value && is_computed_default(&scope->tables[a->table].base->columns[a->column]))
+			return outcome_unsupported(outcome, "MySQL: a default that is computed, in an UPDATE of several tables");
+	}
 	if (eval_reads_assigned(stmt->u.update->set) || meets_own_writes(&c, join, stmt))
 		return outcome_unsupported(outcome, "an UPDATE of several tables that reads what it writes");
 	for (uint32_t i = 0; i < q->table_count; i++) {

@@ -145,6 +145,17 @@ def test_generated_columns_that_cannot_hold_their_value():
         assert not found["findings"] and found["coverage"]["decided"] == decided, found
 
 
+def test_values_and_defaults_read_the_new_row():
+    """A column has its default before it has its value; defaults that are computed come last."""
+    for server in ("10.11", "mysql"):
+        found = check(os.path.join(HERE, "recorded", "rules",
+                                   "values-read-the-new-row-%s.itr" % server), "--oracle=mvcc", status=3)
+        assert not found["findings"] and found["coverage"]["decided"] == 24, found
+        found = check(os.path.join(HERE, "recorded", "rules",
+                                   "defaults-computed-last-%s.itr" % server), "--oracle=mvcc")
+        assert found["verdict"] == "ok" and found["coverage"]["decided"] == 14, found["coverage"]
+
+
 def test_execute_is_the_text_that_was_prepared():
     """PREPARE from a literal and from a user variable, values of user variables."""
     for server in ("10.11", "mysql"):
