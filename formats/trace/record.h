@@ -68,6 +68,8 @@ enum { RECORD_KIND_COUNT = 14 };
 #define WRITERS_ALL          "all"
 #define WRITERS_SOME         "some"
 enum { VERSION_TAG_SHIFT = 52 };
+/* Of a server that has enabled events: their number.  They write in no session that is recorded. */
+#define EVENTS_VARIABLE "isorec_events"
 /* The primary key that it gives to tables without one; its trigger fills it. */
 #define HIDDEN_KEY_COLUMN "isorec_key"
 

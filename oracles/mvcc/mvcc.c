@@ -524,6 +524,7 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 	/* A scenario's run has a database of its own. */
 	m->strangers = !schedule->one_at_a_time && !options->all_sessions &&
 		       !schedule->execution->all_sessions;
+	m->strangers |= events_may_write(schedule);
 	m->some_left_out = m->strangers && schedule->execution->some_sessions;
 	verdict->contract = options->contract->name;
 	store_init(&m->store, (uint32_t)schedule->execution->table_count,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "mvcc/program.h"
 
+#include <ctype.h>
+
 #include "mvcc/solver.h"
 #include "trace/pack.h"
 
@@ -33,6 +35,51 @@ static bool may_define(struct span text)
 		}
 	}
 	return false;
+}
+
+/* CREATE [OR REPLACE] [DEFINER = ...] EVENT or ALTER [DEFINER = ...] EVENT, perhaps as a text that is prepared. */
+static bool defines_event(struct span text)
+{
+	static const char *const verbs[] = {"create", "alter", "replace"};
+	const size_t len = strlen("event");
+
+	if (!span_ihas(text, "event"))
+		return false;
+	for (size_t i = 1; i + len < text.len; i++) {
+		size_t end = i;
+
+		if (!span_istarts(span_of(text.ptr + i, text.len - i), "event"))
+			continue;
+		while (end && isspace((unsigned char)text.ptr[end - 1]))
+			end--;
+		if (end == i && text.ptr[end - 1] != '/') /* a comment ends there */
+			continue;
+		if (text.ptr[end - 1] == '/' || span_ihas(span_of(text.ptr, end), "definer"))
+			return true;
+		for (size_t v = 0; v < ARRAY_LEN(verbs); v++) {
+			size_t verb = strlen(verbs[v]);
+
+			if (end >= verb && span_istarts(span_of(text.ptr + end - verb, verb), verbs[v]))
+				return true;
+		}
+	}
+	return false;
+}
+
+bool events_may_write(const struct schedule *s)
+{
+	const struct execution *e = s->execution;
+	struct span scheduler = execution_variable(e, "event_scheduler");
+	bool runs = !span_ieq_str(scheduler, "OFF") && !span_ieq_str(scheduler, "DISABLED");
+	bool any = execution_variable(e, EVENTS_VARIABLE).ptr || defines_event(e->scenario);
+
+	for (size_t i = 0; i < s->stmt_count && !(any && runs); i++) {
+		any |= defines_event(s->stmts[i].text);
+		runs |= span_ihas(s->stmts[i].text, "event_scheduler");
+	}
+	for (size_t i = 0; i < e->program_count && !any; i++)
+		any |= defines_event(e->programs[i].create_text);
+	return any && runs;
 }
 
 static void parse_program(struct mvcc *m, struct program *p)

@@ -15,6 +15,7 @@
 struct mvcc;
 struct plan;
 struct program;
+struct schedule;
 struct session_settings;
 
 enum { EFFECTS_MAX = 16 };
@@ -34,6 +35,8 @@ struct effects {
 };
 
 void programs_open(struct mvcc *m);
+/* Has the server, or does a statement make, events that may run?  They write in no recorded session. */
+bool events_may_write(const struct schedule *s);
 /* Is there a function that may write?  Then so may a read of what is perhaps a view. */
 bool programs_write_by_views(const struct mvcc *m);
 /* Sets plan->effects, where the statement runs programs. */

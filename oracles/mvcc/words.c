@@ -743,7 +743,7 @@ void note_mismatch(struct mvcc *m)
 	note->by_stranger = m->strangers && (data_alone(m, class_name) || perhaps_released(m));
 	if (note->by_stranger)
 		buf_add_str(&text, " Was every session recorded that writes these tables? One that "
-				   "was not, or a trigger, would explain it.");
+				   "was not, an event or a trigger would explain it.");
 	keep_text(m, note, &text);
 }
 

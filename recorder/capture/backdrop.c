@@ -254,6 +254,7 @@ bool backdrop_server(struct backdrop *context, struct capture_node *node,
 	count += variables_pack_login(db, &pk);
 	backdrop_hidden_levels(db, node);
 	note_hidden_levels(context, node);
+	count += programs_add_events(db, NULL, &pairs);
 	if (!context->options->instrument)
 		mysql_close(db);
 	else if ((ok = claim_tag(context, node, db, err)))

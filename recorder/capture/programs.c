@@ -9,6 +9,7 @@
 #include "capture/look.h"
 #include "instrument/tag.h"
 #include "sql/sql.h"
+#include "trace/pack.h"
 #include "trace/writer.h"
 
 static MYSQL_RES *ask(MYSQL *db, const char *sql)
@@ -99,4 +100,34 @@ void programs_emit(MYSQL *db, struct trace_producer *producer, struct trace_writ
 		buf_release(&show);
 	}
 	mysql_free_result(list);
+}
+
+uint32_t programs_add_events(MYSQL *db, const char *database, struct buf *pairs)
+{
+	struct buf sql = BUF_INIT;
+	msgpack_packer pk = pack_into(pairs);
+	uint32_t added = 0;
+	MYSQL_RES *result;
+	MYSQL_ROW row;
+
+	buf_add_str(&sql, "select count(*) from information_schema.events where status = 'ENABLED'");
+	if (database) {
+		size_t len = strlen(database);
+		char *at;
+
+		buf_add_str(&sql, " and event_schema = '");
+		at = buf_reserve(&sql, 2 * len + 1);
+		sql.len += mysql_real_escape_string(db, at, database, len);
+		buf_add_char(&sql, '\'');
+	}
+	result = ask(db, sql.data);
+	row = result ? mysql_fetch_row(result) : NULL;
+	if (row && row[0] && strcmp(row[0], "0") != 0) {
+		pack_str(&pk, SPAN_LIT(EVENTS_VARIABLE));
+		pack_str(&pk, span_str(row[0]));
+		added = 1;
+	}
+	mysql_free_result(result);
+	buf_release(&sql);
+	return added;
 }

@@ -5,7 +5,9 @@
 
 #include <mysql.h>
 #include <stdbool.h>
+#include <stdint.h>
 
+#include "base/buf.h"
 #include "base/span.h"
 
 struct trace_producer;
@@ -20,5 +22,9 @@ typedef bool programs_wanted(const void *ctx, struct span database);
  * segments repeat them; NULL: nowhere. */
 void programs_emit(MYSQL *db, struct trace_producer *producer, struct trace_writer *writer,
 	const char *node, programs_wanted *wanted, const void *ctx);
+
+/* Adds EVENTS_VARIABLE to the pairs of a map of variables, where the database (NULL: any) has enabled
+ * events; returns the number of pairs. */
+uint32_t programs_add_events(MYSQL *db, const char *database, struct buf *pairs);
 
 #endif

@@ -70,6 +70,7 @@ bool snapshot_server(struct snapshot *s, struct err *err)
 		count++;
 	}
 	count += variables_pack_login(s->control, &pk);
+	count += programs_add_events(s->control, s->database, &pairs);
 	if (s->instrument)
 		count += instrument_add_variables(s->instrument, &pairs);
 	pk = pack_into(&map);

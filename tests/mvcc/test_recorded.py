@@ -337,6 +337,32 @@ def overlapping(version="9.7.4", **variables):
     return t
 
 
+def test_what_events_may_have_done_is_no_violation():
+    """MySQL 9.7, `isorec run`: an event changed a row between two reads.  Then the same by a trace's own words."""
+    path = os.path.join(HERE, "recorded", "event-mysql.itr")
+    found = check(path, "--oracle=mvcc", "--all-sessions", status=3)
+    assert [f["severity"] for f in found["findings"]] == ["suspicion"], found["findings"]
+    made = "create definer=root@localhost event e on schedule every 1 hour do delete from t"
+    for variables, text, severity in (
+            ({}, None, "violation"),
+            ({"isorec_events": "2"}, None, "suspicion"),
+            ({"isorec_events": "2", "event_scheduler": "ON"}, None, "suspicion"),
+            ({"isorec_events": "2", "event_scheduler": "OFF"}, None, "violation"),
+            ({"isorec_events": "2", "event_scheduler": "OFF"}, "set global event_scheduler = 1", "suspicion"),
+            ({"event_scheduler": "ON"}, made, "suspicion"),
+            ({"event_scheduler": "ON"}, "alter event e enable", "suspicion"),
+            ({"event_scheduler": "ON"}, "create table event(a int)", "violation"),
+            ({"event_scheduler": "DISABLED"}, made, "violation")):
+        t = overlapping(**variables)
+        if text:
+            t.stmt(1, 1, text, 500, 600)
+        t.stmt(1, 2, "select * from t where a = 1", 1000, 1100, txn=1, rows=[[1, 11]], status=0x02)
+        t.add("txn", 1100, session=1, txn=1, event=1, number=2, level=3, outcome=1, autocommit=True,
+              begin=tracefile.MONO + 1000_000, reason="autocommit")
+        found = verdict_of(t, "--all-sessions")
+        assert [f["severity"] for f in found["findings"]] == [severity], (variables, text, found)
+
+
 def verdict_of(t, *options):
     """What the oracle says of the trace when both sessions have left."""
     for session in (1, 2):
