@@ -988,6 +988,9 @@ static bool set_aside(struct mvcc *m, uint32_t index)
 	const struct schedule_stmt *stmt = &m->schedule->stmts[index];
 	const struct plan *plan = m->now_plan;
 
+	/* SET and CREATE TABLE ... SELECT call functions, too. */
+	if (plan->anywhere && (plan->odd || plan->redefines))
+		forget_written_for_good(m, "tables that functions may have written");
 	/* All variables of a SET that fails are as they were (MySQL manual, "SET Syntax for Variable Assignment"). */
 	if (plan->odd && plan->stmt->kind == SQL_STMT_SET && stmt->in->record.error) {
 		if (plan->peeks && m->now_txn != STORE_NONE)

@@ -349,6 +349,36 @@ static bool stored_call(void *ctx, const struct sql_expr *e)
 	return true;
 }
 
+/* The condition of SHOW, which is not parsed, read as an expression. */
+static bool shows_by_call(struct mvcc *m, const struct plan *plan, const struct sql_stmt *stmt)
+{
+	static const char word[] = "where";
+	const size_t len = strlen(word);
+	struct sql_options options = m->sql;
+	struct buf text = BUF_INIT;
+	struct sql_stmt *condition;
+	struct err err;
+	bool found = false;
+
+	if (stmt->kind != SQL_STMT_SHOW || !memchr(plan->text.ptr, '(', plan->text.len))
+		return false;
+	options.mode = plan->sql_mode;
+	for (size_t i = 0; i + len < plan->text.len && !found; i++) {
+		if (!span_istarts(span_of(plan->text.ptr + i, plan->text.len - i), word))
+			continue;
+		text.len = 0;
+		buf_add_str(&text, "do ");
+		buf_add_span(&text, span_of(plan->text.ptr + i + len, plan->text.len - i - len));
+		if (sql_parse(&m->plans_arena, arena_copy(&m->plans_arena, buf_span(&text)), &options,
+			    &condition, &err))
+			sql_walk_stmt(condition, &(struct sql_visitor){.expr = stored_call, .ctx = &found});
+		else
+			found = true;
+	}
+	buf_release(&text);
+	return found;
+}
+
 static bool set_value_is_one_of(const struct sql_expr *value, const char *const *words)
 {
 	struct span word = settings_word(value);
@@ -917,6 +947,7 @@ static void fill_plan(struct mvcc *m, struct plan *plan, const struct sql_stmt *
 	sql_walk_stmt(stmt, &(struct sql_visitor){.query = subquery_anywhere, .ctx = &queries});
 	plan->sourced = queries > 0 && (sql_stmt_is_write(stmt) || stmt->kind == SQL_STMT_SET);
 	sql_walk_stmt(stmt, &(struct sql_visitor){.expr = stored_call, .ctx = &calls});
+	calls |= shows_by_call(m, plan, stmt);
 	if (stmt->kind == SQL_STMT_SELECT || sql_stmt_is_write(stmt) || plan->redefines ||
 		stmt->kind == SQL_STMT_SET || stmt->kind == SQL_STMT_DO)
 		sql_stmt_tables(stmt, see_table, &walk);
@@ -945,6 +976,8 @@ static void fill_plan(struct mvcc *m, struct plan *plan, const struct sql_stmt *
 	if (plan->elsewhere && !plan->redefines && programs_write_by_views(m))
 		plan->writes = plan->anywhere = true;
 	plan_definition(m, plan);
+	if (calls && (plan->odd || plan->redefines))
+		plan->writes = plan->anywhere = true;
 }
 
 static struct plan *make_plan(
