@@ -26,26 +26,59 @@ bool time_arg(const struct node *n, struct frame *f, uint32_t i, enum eval_kind 
 	return time_from_value(f->run, &n->args[i]->type, &v, kind, out);
 }
 
+/* ... which have rules of their own. */
+static bool has_zeros(struct run *run, const struct eval_value *v)
+{
+	if (date_is_zeroish(&v->t))
+		run_unsupported(run, "a date with a zero in it");
+	return run->failed;
+}
+
+/* Parts of a date, and what is made of them, are had of texts (and in MariaDB numbers) with zeros whatever sql_mode says;
+ * but in MySQL NO_ZERO_DATE makes NULL of a text that is nothing but zeros. */
+static bool part_value(struct run *run, const struct eval_type *type, const struct eval_value *v, enum eval_kind kind,
+	struct eval_value *out)
+{
+	const struct eval_env *env = run->env;
+	bool maria = env->flavour == SQL_MARIADB, ok;
+	struct eval_env lax;
+
+	if (v->kind >= EVAL_DATE || (!maria && v->kind != EVAL_STRING))
+		return time_from_value(run, type, v, kind, out);
+	lax = *env;
+	lax.mode &= ~(uint32_t)(EVAL_MODE_NO_ZERO_IN_DATE | (maria ? EVAL_MODE_NO_ZERO_DATE : 0));
+	run->env = &lax;
+	ok = time_from_value(run, type, v, kind, out);
+	run->env = env;
+	return ok;
+}
+
+static bool part_arg(const struct node *n, struct frame *f, enum eval_kind kind, struct eval_value *out)
+{
+	struct eval_value v = node_run(n->args[0], f);
+
+	if (v.kind == EVAL_NULL || f->run->failed)
+		return false;
+	return part_value(f->run, &n->args[0]->type, &v, kind, out);
+}
+
+static bool date_wanted(const struct node *n, struct frame *f, uint32_t i)
+{
+	if (n->args[i]->type.kind == EVAL_T_TIME)
+		run_unsupported(f->run, "a TIME where a date is wanted");
+	/* Where the number is NULL, MySQL gives the date that it computed before. */
+	else if (f->run->env->flavour == SQL_MYSQL && (n->args[i]->type.kind == EVAL_T_DOUBLE ||
+							      n->args[i]->type.kind == EVAL_T_FLOAT))
+		run_unsupported(f->run, "a floating-point number as a date or time");
+	return !f->run->failed;
+}
+
 bool whole_date(const struct node *n, struct frame *f, uint32_t i, enum eval_kind kind,
 	struct eval_value *out)
 {
-	if (n->args[i]->type.kind == EVAL_T_TIME) {
-		run_unsupported(f->run, "a TIME where a date is wanted");
+	if (!date_wanted(n, f, i) || !time_arg(n, f, i, kind, out))
 		return false;
-	}
-	/* Where the number is NULL, MySQL gives the date that it computed before. */
-	if (f->run->env->flavour == SQL_MYSQL && (n->args[i]->type.kind == EVAL_T_DOUBLE ||
-							 n->args[i]->type.kind == EVAL_T_FLOAT)) {
-		run_unsupported(f->run, "a floating-point number as a date or time");
-		return false;
-	}
-	if (!time_arg(n, f, i, kind, out))
-		return false;
-	if (date_is_zeroish(&out->t)) {
-		run_unsupported(f->run, "a date with a zero in it");
-		return false;
-	}
-	return true;
+	return !has_zeros(f->run, out);
 }
 
 int64_t days_in(const struct eval_value *v)
@@ -87,7 +120,7 @@ static struct eval_value run_date_part(const struct node *n, struct frame *f)
 	struct eval_value v;
 
 	if (n->op <= PART_QUARTER) {
-		if (!time_arg(n, f, 0, EVAL_DATE, &v))
+		if (!part_arg(n, f, EVAL_DATE, &v))
 			return EVAL_NULL_VALUE;
 		switch (n->op) {
 		case PART_YEAR:
@@ -513,7 +546,9 @@ static struct eval_value run_last_day(const struct node *n, struct frame *f)
 
 	if (arg.kind == EVAL_NULL || f->run->failed)
 		return EVAL_NULL_VALUE;
-	if (!time_from_value(f->run, &n->args[0]->type, &arg, EVAL_DATE, &v))
+	if (f->run->env->flavour == SQL_MYSQL
+			? !part_value(f->run, &n->args[0]->type, &arg, EVAL_DATE, &v)
+			: !time_from_value(f->run, &n->args[0]->type, &arg, EVAL_DATE, &v))
 		return no_date(n, f);
 	if ((v.t.month && !v.t.day) || (!v.t.month && n->nested))
 		return run_unsupported(f->run, "a date with a zero in it");
@@ -681,7 +716,8 @@ static struct eval_value run_name(const struct node *n, struct frame *f)
 	struct eval_value v;
 	const char *name;
 
-	if (!whole_date(n, f, 0, EVAL_DATE, &v))
+	if (n->op ? !date_wanted(n, f, 0) || !part_arg(n, f, EVAL_DATE, &v) || has_zeros(f->run, &v)
+		  : !whole_date(n, f, 0, EVAL_DATE, &v))
 		return EVAL_NULL_VALUE;
 	name = n->op ? month_names[v.t.month - 1] : day_names[weekday_of(days_in(&v), false)];
 	return eval_string(span_str(name), n->collation);
@@ -828,7 +864,7 @@ static struct eval_value run_date_format(const struct node *n, struct frame *f)
 	struct buf text = BUF_INIT;
 	struct eval_value v, format, out;
 
-	if (!whole_date(n, f, 0, EVAL_DATETIME, &v))
+	if (!date_wanted(n, f, 0) || !part_arg(n, f, EVAL_DATETIME, &v) || has_zeros(f->run, &v))
 		return EVAL_NULL_VALUE;
 	format = node_run(n->args[1], f);
 	if (format.kind == EVAL_NULL)
