@@ -424,6 +424,12 @@ static uint32_t find_member(struct storing *s, struct span text)
 	return UINT32_MAX;
 }
 
+/* Blanks at the end are cut off, but not of bytes. */
+static bool ends_in_blank_byte(const struct storing *s, struct span text)
+{
+	return s->type->collation == COLLATION_BINARY && text.len && text.ptr[text.len - 1] == ' ';
+}
+
 static bool is_letter(char c)
 {
 	return (c | 32) >= 'a' && (c | 32) <= 'z';
@@ -436,6 +442,8 @@ static struct eval_value store_enum(struct storing *s, const struct eval_value *
 
 	if (s->from->hybrid)
 		return run_unsupported(s->run, "a hexadecimal literal as ENUM or SET");
+	if (v->kind == EVAL_STRING && ends_in_blank_byte(s, v->s))
+		return run_unsupported(s->run, "a blank at the end of a member of ENUM or SET of bytes");
 	if (v->kind == EVAL_STRING) {
 		struct span text = v->s;
 
@@ -470,6 +478,8 @@ static struct eval_value store_set(struct storing *s, const struct eval_value *v
 	all = s->type->value_count >= 64 ? UINT64_MAX : (1ull << s->type->value_count) - 1;
 	if (s->from->hybrid)
 		return run_unsupported(s->run, "a hexadecimal literal as ENUM or SET");
+	if (v->kind == EVAL_STRING && ends_in_blank_byte(s, v->s))
+		return run_unsupported(s->run, "a blank at the end of a member of ENUM or SET of bytes");
 	if (v->kind == EVAL_STRING) {
 		size_t len = v->s.len;
 

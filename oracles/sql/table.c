@@ -54,6 +54,7 @@ static bool member_type(struct creating *k, const struct sql_type *type, struct 
 {
 	struct span *values;
 	uint32_t count = 0;
+	bool blanks = false;
 
 	for (const struct sql_expr *e = type->values; e; e = e->next)
 		count++;
@@ -64,8 +65,10 @@ static bool member_type(struct creating *k, const struct sql_type *type, struct 
 
 		if (e->u.literal.kind != SQL_LIT_STRING)
 			return unsupported(k, "members of ENUM or SET that are no plain strings");
-		while (text.len && text.ptr[text.len - 1] == ' ')
+		while (text.len && text.ptr[text.len - 1] == ' ') {
 			text.len--;
+			blanks = true;
+		}
 		/* Its text is that of what is no member, number 0. */
 		if (!text.len)
 			return unsupported(k, "an empty string among the members of ENUM or SET");
@@ -73,7 +76,11 @@ static bool member_type(struct creating *k, const struct sql_type *type, struct 
 	}
 	t->values = values;
 	t->value_count = count;
-	return text_type(k, type, t);
+	if (!text_type(k, type, t))
+		return false;
+	/* They stay where the character set has no letters. */
+	return !(blanks && t->collation == COLLATION_BINARY) ||
+	       unsupported(k, "a blank at the end of a member of ENUM or SET of bytes");
 }
 
 static bool time_type(struct creating *k, const struct sql_type *type, enum eval_type_kind kind,
