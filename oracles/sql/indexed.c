@@ -3,7 +3,7 @@
  * Columns that an index has, beside values that they cannot hold.  To look for a value in an index the servers store it
  * in a field of the column's type; where that changes the value they may find rows that are not equal, or miss some: it
  * depends on the index that the optimizer takes, of which an answer tells nothing.  (MariaDB 10.5 to 11.8: `c = 12.34`
- * finds 12, `MAX(c) ... WHERE c < 0.1` is not the largest.  All servers: a BIT with a text.)
+ * finds 12, `MAX(c) ... WHERE c < 0.1` is not the largest; nor in MySQL, where c is a FLOAT.  All servers: a BIT with a text.)
  */
 #include <string.h>
 
@@ -114,6 +114,9 @@ bool compile_beside_index(struct compiler *c, const struct node *column, const s
 		return true;
 	if (of->type.kind == EVAL_T_BIT || (of->type.kind == EVAL_T_YEAR && c->env->flavour == SQL_MYSQL))
 		odd = type_is_string(&value->type);
+	else if (of->type.kind == EVAL_T_FLOAT && c->env->flavour == SQL_MYSQL && value->constant &&
+		 c->scope->extremes)
+		odd = changes_when_stored(c, table, column, value);
 	else if (!value->constant || c->env->flavour != SQL_MARIADB || of->type.kind == EVAL_T_JSON)
 		odd = false;
 	else if (type_is_string(&of->type))
