@@ -266,13 +266,28 @@ static struct sql_expr *parse_between(struct parser *p, struct sql_expr *left, b
 	return e;
 }
 
+static struct sql_expr *parse_predicate_op(struct parser *p, struct sql_expr *left);
+
+/* MariaDB: what NOT begins behind the pattern of LIKE or REGEXP belongs to the pattern. */
+static struct sql_expr *parse_pattern(struct parser *p, int level)
+{
+	struct sql_expr *pattern = parse_bit_level(p, level), *e = pattern;
+
+	while (e && is_maria(p) && p->tok.kind == T_NOT && parse_enter(p)) {
+		pattern = e;
+		e = parse_predicate_op(p, pattern);
+		parse_leave(p);
+	}
+	return e ? e : pattern;
+}
+
 static struct sql_expr *parse_like(struct parser *p, struct sql_expr *left, bool negated)
 {
 	struct sql_expr *e, *pattern, *escape = NULL;
 
 	/* In MySQL simple expressions; || that concatenates is part of one. */
 	int level = is_maria(p) ? 1 : bit_level[SQL_OP_CONCAT];
-	pattern = parse_bit_level(p, level);
+	pattern = parse_pattern(p, level);
 	if (accept(p, T_ESCAPE))
 		escape = parse_bit_level(p, level);
 	e = expr_new(p, SQL_EXPR_LIKE, left->loc.start);
@@ -313,7 +328,7 @@ static struct sql_expr *parse_predicate_op(struct parser *p, struct sql_expr *le
 	case T_REGEXP:
 	case T_RLIKE:
 		parse_advance(p);
-		e = binary(p, SQL_OP_REGEXP, left, parse_bit_expr(p));
+		e = binary(p, SQL_OP_REGEXP, left, parse_pattern(p, 1));
 		e->negated = negated;
 		return e;
 	case T_SOUNDS:

@@ -578,13 +578,15 @@ static void put_match(struct printer *p, const struct sql_expr *e)
 
 /* What a test or predicate asks of its left operand.  MySQL: IS TRUE ends an expression, and an
  * operand of a predicate is a bit expression.  MariaDB: a BETWEEN b AND c LIKE d would give LIKE to
- * the last operand. */
+ * the last operand, and a LIKE b NOT LIKE c the second to the pattern. */
 static enum level operand_least(
 	const struct printer *p, const struct sql_expr *left, enum level level)
 {
 	bool mysql = p->opt.flavour == SQL_MYSQL;
 
-	if (level == LEVEL_PREDICATE && (mysql || left->kind == SQL_EXPR_BETWEEN))
+	if (level == LEVEL_PREDICATE &&
+		(mysql || left->kind == SQL_EXPR_BETWEEN || left->kind == SQL_EXPR_LIKE ||
+			(left->kind == SQL_EXPR_BINARY && left->op == SQL_OP_REGEXP)))
 		return LEVEL_BIT_OR;
 	if (level == LEVEL_TEST && mysql && left->kind == SQL_EXPR_IS && left->op != SQL_OP_IS_NULL)
 		return LEVEL_PREDICATE;

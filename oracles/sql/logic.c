@@ -196,10 +196,9 @@ struct node *compile_not(struct compiler *c, const struct sql_expr *e, struct no
 	if ((c->env->flavour == SQL_MARIADB || c->env->version < 90700) &&
 		denies_again(e->u.binary.left, false, is_any_or_all))
 		return compile_unsupported(c, "NOT of NOT of ANY or ALL");
-	/* MariaDB drops both, in some conditions. */
-	if (c->env->flavour == SQL_MARIADB && arg->fn == run_not && arg->args[0]->constant &&
-		!type_is_int(&arg->args[0]->type))
-		return compile_unsupported(c, "NOT of NOT of a constant that is no integer");
+	/* MariaDB drops both, in conditions, also where it is no truth value that is left: WHERE !!2 = 1. */
+	if (c->env->flavour == SQL_MARIADB && arg->fn == run_not && !arg->args[0]->type.is_bool)
+		return compile_unsupported(c, "NOT of NOT of what is no truth value");
 	/* A truth value to MySQL, which drops both: -1. */
 	if (c->env->flavour == SQL_MYSQL && denies_again(e->u.binary.left, false, is_strcmp))
 		return compile_unsupported(c, "MySQL: NOT of NOT of STRCMP");
