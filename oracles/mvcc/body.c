@@ -731,6 +731,12 @@ static void run_ask(struct running *r, const struct step *s)
 	struct eval_result result = {0};
 	struct entered e = enter(r, s->plan);
 
+	/* Which rows it passed by shows in its own answer only, and what follows may depend on them. */
+	if (skips_locked(s->plan) && lock_possible(m)) {
+		answer_unsupported(m, r->a, "SKIP LOCKED among other statements");
+		leave(r, e);
+		return;
+	}
 	if (!eval_query_run(s->plan->query, &m->scratch, &m->env, &m->source, &result, &outcome)) {
 		give_up(r, &outcome);
 		leave(r, e);
@@ -875,10 +881,10 @@ void fire_after(struct mvcc *m, const struct firing *f, const struct eval_value 
 
 bool fires_at_once(struct mvcc *m, struct write_answer *a)
 {
-	const struct record_stmt *r = &m->schedule->stmts[m->now_stmt].in->record;
 	bool beside = m->now_level == LEVEL_READ_UNCOMMITTED && m->in_flight_count > 1;
 
-	if (m->body_depth || (m->runs[m->now_stmt].begin_commits == m->store.commits && !r->blocked_ns && !beside) ||
+	if (m->body_depth ||
+		(m->runs[m->now_stmt].begin_commits == m->store.commits && !may_have_waited(m) && !beside) ||
 		choose(m, 2) == 0)
 		return true;
 	answer_unsupported(m, a, "stored programs beside commits");

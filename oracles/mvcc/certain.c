@@ -585,7 +585,7 @@ static bool query_is_impossible(struct mvcc *m)
 	size_t count = 0, at = 0;
 
 	if (!plan->query || !plan->reads || plan->writes || plan->unsupported || plan->elsewhere || plan->outer || plan->effects ||
-		!recorded || (plan->lock && plan->lock->wait == SQL_LOCK_SKIP_LOCKED))
+		!recorded || skips_locked(plan))
 		return false;
 	if (is_malformed(m, recorded))
 		return true;
@@ -660,6 +660,8 @@ static bool change_is_impossible(struct mvcc *m, uint64_t *most)
 		plan->effects || plan->firing || plan->returning || leaves_out_rows(plan, &stmt->in->record) ||
 		stmt->in->record.error || stmt->txn == SCHEDULE_NONE || m->store.txns[m->now_txn].level_unknown ||
 		m->store.txns[m->now_txn].mixed || m->engine == ENGINE_TIDB ||
+		/* It may have passed by what somebody took back later (may_pass_dirty in read.c). */
+		(m->engine == ENGINE_INNODB_SI && m->now_level == LEVEL_READ_UNCOMMITTED) ||
 		(plan->stmt->kind == SQL_STMT_UPDATE ? plan->stmt->u.update->limit : plan->stmt->u.del->limit) ||
 		m->store.tables[plan->tables[0]].in_order || !rows_met(m, &look, plan->tables[0], &met))
 		return false;

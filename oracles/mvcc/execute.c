@@ -394,7 +394,7 @@ static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 		return QUERY_FAILS;
 	}
 	/* Rows may be missing where somebody can hold locks, and then only some. */
-	if (m->now_plan->lock && m->now_plan->lock->wait == SQL_LOCK_SKIP_LOCKED &&
+	if (skips_locked(m->now_plan) &&
 		lock_possible(m)) {
 		enum query_answer answer = passes_over_locked(m, result, stmt->result);
 
@@ -511,7 +511,7 @@ static bool run_query(struct mvcc *m)
 	case QUERY_FITS:
 		break;
 	}
-	if (m->now_plan->lock && m->now_plan->lock->wait == SQL_LOCK_SKIP_LOCKED)
+	if (skips_locked(m->now_plan))
 		lock_rows_that_came(m, &result, &answer);
 	else
 		lock_read_rows(m, &answer);
@@ -583,7 +583,7 @@ static bool run_write(struct mvcc *m)
 	/* When it read while it waited, or while others did, is not known, and dirty states are
 	 * not kept: what is there now may explain the answer, or not. */
 	if (m->now_plan->sourced && read_mode_of(m) == READ_DIRTY &&
-		(m->now_half_done || stmt->in->record.blocked_ns) && choose(m, 2) == 1) {
+		(m->now_half_done || may_have_waited(m)) && choose(m, 2) == 1) {
 		if (!stmt->in->record.error)
 			forget_written(m, "tables written from dirty reads while somebody waited");
 		judged(m, STMT_UNDECIDED, "dirty reads while a statement waits");

@@ -188,7 +188,7 @@ static void learn_absent(struct mvcc *m, uint32_t number, const struct eval_valu
 	uint32_t known = table->count;
 	bool *shown = arena_zero(&m->scratch, (known + 1) * sizeof(*shown));
 
-	if (plan->lock && plan->lock->wait == SQL_LOCK_SKIP_LOCKED)
+	if (skips_locked(plan))
 		return;
 	for (size_t i = 0; i < count; i++) {
 		const struct store_record *record = store_find(&m->store, table, rows[i]);

@@ -16,7 +16,7 @@ static bool reads_everything(const struct plan *plan)
 	       !q->u.select.group && !q->u.select.having &&
 	       !(q->u.select.flags & SQL_SELECT_DISTINCT) && q->u.select.items &&
 	       !q->u.select.items->next && q->u.select.items->expr->kind == SQL_EXPR_STAR &&
-	       !(plan->lock && plan->lock->wait == SQL_LOCK_SKIP_LOCKED);
+	       !skips_locked(plan);
 }
 
 /* Has anybody who has not ended written the table?  With `others` false: the reader itself. */

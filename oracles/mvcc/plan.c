@@ -154,7 +154,7 @@ static void plan_skipping(struct mvcc *m, struct plan *plan, const struct sql_qu
 	struct eval_outcome outcome = {0};
 	struct sql_query *all;
 
-	if (!plan->lock || plan->lock->wait != SQL_LOCK_SKIP_LOCKED || limit->offset ||
+	if (!skips_locked(plan) || limit->offset ||
 		limit->with_ties || limit->rows_examined || !shows_rows(query))
 		return;
 	all = arena_alloc(&m->plans_arena, sizeof(*all));
@@ -179,7 +179,7 @@ static void plan_outer(struct plan *plan, const struct sql_query *query)
 
 	sql_walk_stmt(plan->stmt, &(struct sql_visitor){.query = lock_anywhere, .ctx = &locks});
 	if (from && !from->next && from->kind == SQL_TABLE_NAME && !query->with && query->locks &&
-		!query->locks->of && locks == 1 && plan->lock->wait != SQL_LOCK_SKIP_LOCKED)
+		!query->locks->of && locks == 1 && !skips_locked(plan))
 		plan->outer = from;
 	else
 		plan->unsupported = "locking reads with several query blocks";
@@ -609,7 +609,7 @@ static bool plan_into(struct mvcc *m, struct plan *plan, const struct sql_into *
 		if (e->kind != SQL_EXPR_USER_VAR)
 			return false;
 	}
-	if (into->is_file || (plan->lock && plan->lock->wait == SQL_LOCK_SKIP_LOCKED))
+	if (into->is_file || skips_locked(plan))
 		return false;
 	*bare = **query;
 	bare->into = NULL;

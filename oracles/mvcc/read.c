@@ -156,8 +156,7 @@ static bool may_pass_dirty(struct mvcc *m, const struct store_table *table,
 		/* A statement that waits may have changed any row already; what somebody had
 		 * changed while this one waited may be rolled back by now. */
 		*likely = false;
-		return m->now_half_done ||
-		       m->schedule->stmts[m->now_stmt].in->record.blocked_ns != 0;
+		return m->now_half_done || may_have_waited(m);
 	}
 	*likely = true;
 	return !store_alive(v) || !row_matches(m, v->image, &truth) || truth != EVAL_TRUE;
@@ -368,8 +367,9 @@ bool rows_of(void *ctx, const struct eval_table *def, const struct sql_table_ref
 
 	if (!table)
 		return sequence_rows(m, def, out);
+	/* At SERIALIZABLE as all other plain reads: of a statement that is a transaction by itself they lock nothing. */
 	if (m->now_plan->outer && ref != m->now_plan->outer &&
-		m->now_level < LEVEL_SERIALIZABLE)
+		(m->now_level < LEVEL_SERIALIZABLE || m->now_autocommit))
 		mode = READ_SNAPSHOT;
 	/* Every mention in one statement sees the same rows, but for those of a locking read and of its
 	 * subqueries. */

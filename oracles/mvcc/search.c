@@ -315,6 +315,18 @@ static bool may_miss_parent(const struct mvcc *m, uint32_t stmt)
 	       (plan->insert && plan->stmt->u.insert->flags & SQL_DML_IGNORE && m->foreign_count);
 }
 
+/* Does `plan` write a table with several unique keys that `before` uses? */
+static bool shares_uniques(const struct mvcc *m, const struct plan *plan, const struct plan *before)
+{
+	for (uint32_t i = 0; i < plan->table_count; i++) {
+		for (uint32_t k = 0; plan->written[i] && k < before->table_count; k++) {
+			if (plan->tables[i] == before->tables[k] && m->store.tables[plan->tables[i]].unique_count > 1)
+				return true;
+		}
+	}
+	return false;
+}
+
 /* May `other`, an INSERT that met another row or failed, or an UPDATE that left rows out, have been before `stmt` put a row in its way?
  * It has let go of the key that it tried first. */
 static bool may_meet_new_row(const struct mvcc *m, uint32_t stmt, uint32_t other)
@@ -322,6 +334,10 @@ static bool may_meet_new_row(const struct mvcc *m, uint32_t stmt, uint32_t other
 	const struct plan *plan = m->runs[stmt].plan, *before = m->runs[other].plan;
 
 	if (before->skips && before->moves_unique && (plan->insert || plan->moves_unique))
+		return true;
+	/* One that waited for a row by another unique key than the primary has not locked the gap before it: the row goes, and
+	 * one with the same key comes where the scan has been. */
+	if ((before->lock || before->change) && (plan->insert || plan->moves_unique) && shares_uniques(m, plan, before))
 		return true;
 	if (!before->insert || !(plan->insert || plan->moves_unique) ||
 		!(record_of(m, other)->error || before->stmt->kind == SQL_STMT_REPLACE ||
@@ -370,25 +386,60 @@ static bool matters(struct mvcc *m, uint32_t stmt, uint32_t other)
 	       (txn != SCHEDULE_NONE && m->schedule->txns[txn].level == LEVEL_READ_UNCOMMITTED);
 }
 
-/* Others that may have been executed before the one whose answer came first. */
+/* May it have been executed before the one whose answer came first, as far as the schedule tells? */
+static bool may_precede(const struct mvcc *m, uint32_t stmt, uint32_t other, uint32_t trigger)
+{
+	/* Before the trigger only those whose waiting it ended with an error.  Statements of one session
+	 * follow each other, also where an answer was noted late. */
+	return other != stmt && m->schedule->stmts[other].in->session != m->schedule->stmts[stmt].in->session &&
+	       m->runs[other].state == STMT_IN_FLIGHT && answered_soon(m, other) &&
+	       (stmt != trigger || m->victim || record_of(m, other)->error);
+}
+
+/* Does it matter to one of those that may come first, and change what others find? */
+static bool matters_to_any(struct mvcc *m, const uint32_t *stmts, uint32_t count, uint32_t other)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (stmts[i] == other)
+			return false;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		if (m->schedule->stmts[stmts[i]].in->session != m->schedule->stmts[other].in->session &&
+			has_written(m, stmts[i]) && matters(m, stmts[i], other))
+			return true;
+	}
+	return false;
+}
+
+/* Others that may have been executed before the one whose answer came first: those that matter to it, and those
+ * that matter to them. */
 static uint32_t candidates(struct mvcc *m, uint32_t stmt, uint32_t *out, uint32_t max)
 {
-	uint32_t count = 0, trigger = trigger_of(m);
+	uint32_t count = 0, before, trigger = trigger_of(m);
 
 	for (size_t i = 0; i < m->in_flight_count; i++) {
 		uint32_t other = m->in_flight[i];
 
-		/* Before the trigger only those whose waiting it ended with an error.  Statements of one session
-		 * follow each other, also where an answer was noted late. */
-		if (other != stmt && m->schedule->stmts[other].in->session != m->schedule->stmts[stmt].in->session && m->runs[other].state == STMT_IN_FLIGHT &&
-			answered_soon(m, other) && matters(m, stmt, other) &&
-			(stmt != trigger || m->victim || record_of(m, other)->error)) {
+		if (may_precede(m, stmt, other, trigger) && matters(m, stmt, other)) {
 			if (count < max)
 				out[count++] = other;
 			else
 				m->points_lost = true;
 		}
 	}
+	do {
+		before = count;
+		for (size_t i = 0; i < m->in_flight_count && before; i++) {
+			uint32_t other = m->in_flight[i];
+
+			if (!may_precede(m, stmt, other, trigger) || !matters_to_any(m, out, count, other))
+				continue;
+			if (count < max)
+				out[count++] = other;
+			else
+				m->points_lost = true;
+		}
+	} while (count > before && !m->schedule->one_at_a_time);
 	return count;
 }
 

@@ -141,6 +141,11 @@ struct plan {
 	char why[EVAL_REASON_MAX];
 };
 
+static inline bool skips_locked(const struct plan *plan)
+{
+	return plan->lock && plan->lock->wait == SQL_LOCK_SKIP_LOCKED;
+}
+
 /* Why an answer cannot be right. */
 enum mismatch_kind {
 	MISMATCH_NONE,
@@ -606,6 +611,8 @@ void forget_written_for_good(struct mvcc *m, const char *reason);
  * tables in a locking way and had not ended when it was sent; or waits as it does. */
 bool lock_possible(const struct mvcc *m);
 bool may_lock(const struct mvcc *m);
+/* Did the statement at hand wait, or, where nobody looked, may it have? */
+bool may_have_waited(const struct mvcc *m);
 void judge_wait(struct mvcc *m);
 /* The statement at hand uses its tables from now on. */
 void touch_tables(struct mvcc *m);

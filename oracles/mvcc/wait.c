@@ -48,6 +48,14 @@ bool may_lock(const struct mvcc *m)
 	       (m->now_plan->reads && m->now_level == LEVEL_SERIALIZABLE);
 }
 
+bool may_have_waited(const struct mvcc *m)
+{
+	if (m->schedule->stmts[m->now_stmt].in->record.blocked_ns || m->schedule->one_at_a_time)
+		return m->schedule->stmts[m->now_stmt].in->record.blocked_ns != 0;
+	/* Behind a proxy: while others were under way. */
+	return m->in_flight_count > 1 || m->event > m->runs[m->now_stmt].begin_event + 1;
+}
+
 void judge_wait(struct mvcc *m)
 {
 	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
