@@ -6,6 +6,8 @@
  *	mvcc_tool hide SEED TRACE...    the same, with a random part of the initial rows taken out
  *	mvcc_tool mutate SEED TRACE...  alters recorded answers; says which alterations go unnoticed
  *	mvcc_tool mutate-free SEED TRACE...  the same of traces in which not everything is decided, and why those are
+ *	mvcc_tool overlap SEED ROUNDS TRACE...  makes statements overlap (overlap.h); says which true answers are called
+ *	                                wrong, and which that one of all orders explains
  *	mvcc_tool bench ROUNDS TRACE... statements solved a second of processor time
  *
  * A folder stands for the traces in it; a name of the form @FILE for the names in that file, one a
@@ -20,6 +22,7 @@
 
 #include "base/mem.h"
 #include "mvcc/mvcc.h"
+#include "overlap.h"
 #include "trace/pack.h"
 
 static char **names;
@@ -131,7 +134,7 @@ static void count(const char *kind, const char *name, uint64_t n)
 		tallies[tally_count++] = (struct tally){mem_strdup(text), n};
 }
 
-static uint64_t next_random(uint64_t *state)
+uint64_t next_random(uint64_t *state)
 {
 	*state += 0x9e3779b97f4a7c15u;
 	uint64_t z = *state;
@@ -542,6 +545,169 @@ static int mutate_all(uint64_t seed, bool free_running)
 	return 0;
 }
 
+/* ---- overlap ---- */
+
+/* Is every answer right?  At READ UNCOMMITTED some that are not are documented. */
+static bool is_right(const struct verdict *v)
+{
+	for (size_t i = 0; i < v->finding_count; i++) {
+		if (v->findings[i].answer)
+			return false;
+	}
+	return !verdict_count(v, SEVERITY_VIOLATION) && !v->undecided && !v->unsupported;
+}
+
+static void print_order(const struct execution *e)
+{
+	for (size_t i = 0; i < e->stmt_count; i++)
+		printf("    S%u %llu-%llu %.*s\n", e->stmts[i].session, (unsigned long long)e->stmts[i].record.begin_seq,
+			(unsigned long long)e->stmts[i].record.seq, SPAN_ARG(e->stmts[i].sql));
+}
+
+/* The tables that it names, as bits: schedules.py calls them t1, t2 ... */
+static unsigned tables_of(struct span sql)
+{
+	unsigned tables = 0;
+
+	for (size_t i = 0; i + 1 < sql.len; i++) {
+		if (sql.ptr[i] == 't' && sql.ptr[i + 1] >= '0' && sql.ptr[i + 1] <= '9')
+			tables |= 1u << (sql.ptr[i + 1] - '0');
+	}
+	return tables;
+}
+
+static bool is_serializable(const struct execution *e, const struct execution_stmt *stmt)
+{
+	for (size_t i = 0; i < e->txn_count; i++) {
+		if (e->txns[i].record.txn == stmt->record.txn && e->txns[i].record.level == LEVEL_SERIALIZABLE)
+			return true;
+	}
+	return false;
+}
+
+static bool is_plain_read(const struct execution_stmt *stmt)
+{
+	return span_istarts(stmt->sql, "select") && !has_word(stmt->sql, "for update") && !has_word(stmt->sql, "share");
+}
+
+/* Is it in a transaction that goes on with a later statement? */
+static bool goes_on_after(const struct execution *e, size_t stmt, size_t later)
+{
+	for (size_t i = later + 1; i < e->stmt_count; i++) {
+		if (e->stmts[i].session == e->stmts[stmt].session && e->stmts[i].record.txn == e->stmts[stmt].record.txn)
+			return e->stmts[stmt].record.txn != 0;
+	}
+	return false;
+}
+
+/* One after the other, may one have had to wait for what another had locked?  The solver knows few locks for certain
+ * where nothing overlaps, but does not try a statement behind one that would have waited for it. */
+static bool may_wait(const struct execution *e)
+{
+	for (size_t i = 0; i < e->stmt_count; i++) {
+		const struct execution_stmt *first = &e->stmts[i];
+		unsigned tables = is_plain_read(first) && !is_serializable(e, first) ? 0 : tables_of(first->sql);
+
+		for (size_t k = i + 1; tables && k < e->stmt_count; k++) {
+			const struct execution_stmt *later = &e->stmts[k];
+
+			if (later->session != first->session && tables & tables_of(later->sql) &&
+				(!is_plain_read(later) || is_serializable(e, later)) && goes_on_after(e, i, k))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Is there an order in which every answer is right?  *all: all orders were tried. */
+static bool is_explained(struct execution *e, bool print, uint64_t *state, bool *all)
+{
+	enum { ORDERS_MAX = 400 };
+	struct overlap_orders *orders = overlap_orders(e);
+	bool found = false;
+
+	*all = false;
+	for (int n = 0; n < ORDERS_MAX && !found && !*all; n++) {
+		struct verdict v;
+
+		if (n < ORDERS_MAX / 2)
+			*all = !overlap_next(orders, e);
+		else
+			overlap_any(orders, e, state);
+		if (*all)
+			break;
+		if (may_wait(e))
+			continue;
+		judge(e, &v);
+		found = is_right(&v);
+		verdict_release(&v);
+	}
+	if (found && print)
+		print_order(e);
+	overlap_restore(orders, e);
+	overlap_orders_free(orders);
+	return found;
+}
+
+static int overlap_all(uint64_t seed, unsigned rounds)
+{
+	uint64_t state = seed, tried = 0, wrong = 0, all_wrong = 0, open = 0, missed = 0, false_alarms = 0;
+
+	for (size_t i = 0; i < name_count; i++) {
+		for (unsigned round = 0; round < rounds; round++) {
+			struct execution e;
+			struct verdict v;
+			bool as_it_was = round % 3 == 0, altered, violation, undecided, all, explained;
+
+			if (!load(&e, names[i]))
+				break;
+			judge(&e, &v);
+			violation = alarms(&v) > 0;
+			verdict_release(&v);
+			if (violation || !overlap_free(&e)) {
+				execution_release(&e);
+				break;
+			}
+			overlap_widen(&e, &state);
+			if (!as_it_was) {
+				struct overlap_orders *orders = overlap_orders(&e);
+
+				overlap_any(orders, &e, &state);
+				overlap_orders_free(orders);
+				overlap_widen(&e, &state);
+			}
+			altered = round % 3 == 2 && mutate(&e, next_random(&state) % e.stmt_count,
+							    (enum mutation)(next_random(&state) % NO_BLOCK),
+							    next_random(&state));
+			judge(&e, &v);
+			violation = verdict_count(&v, SEVERITY_VIOLATION) > 0;
+			undecided = v.undecided > 0;
+			tried++;
+			wrong += violation;
+			open += !violation && undecided;
+			explained = violation && as_it_was;
+			all = false;
+			if ((violation && !explained) || (!violation && undecided))
+				explained = is_explained(&e, violation, &state, &all);
+			missed += !violation && undecided && all && !explained;
+			all_wrong += violation && all;
+			if (violation && explained) {
+				false_alarms++;
+				printf("%s round %u%s: %s: %.*s\n", names[i], round, altered ? " (altered)" : "",
+					as_it_was ? "wrong in the order that was" : "wrong, but explained",
+					SPAN_ARG(v.findings[0].explanation));
+				print_order(&e);
+			}
+			verdict_release(&v);
+			execution_release(&e);
+		}
+	}
+	printf("overlapping %llu wrong %llu (in all orders %llu) open %llu (of which wrong in all orders %llu) false %llu\n",
+		(unsigned long long)tried, (unsigned long long)wrong, (unsigned long long)all_wrong,
+		(unsigned long long)open, (unsigned long long)missed, (unsigned long long)false_alarms);
+	return false_alarms != 0;
+}
+
 /* ---- bench ---- */
 
 static double cpu_seconds(void)
@@ -596,10 +762,14 @@ int main(int argc, char **argv)
 		read_names(argv + 3, argc - 3);
 		return mutate_all(strtoull(argv[2], NULL, 10), strcmp(argv[1], "mutate-free") == 0);
 	}
+	if (argc >= 5 && strcmp(argv[1], "overlap") == 0) {
+		read_names(argv + 4, argc - 4);
+		return overlap_all(strtoull(argv[2], NULL, 10), (unsigned)strtoul(argv[3], NULL, 10));
+	}
 	if (argc >= 4 && strcmp(argv[1], "bench") == 0) {
 		read_names(argv + 3, argc - 3);
 		return bench((unsigned)strtoul(argv[2], NULL, 10));
 	}
-	fprintf(stderr, "usage: mvcc_tool solve|hide SEED|mutate SEED|mutate-free SEED|bench ROUNDS TRACE...\n");
+	fprintf(stderr, "usage: mvcc_tool solve|hide SEED|mutate SEED|mutate-free SEED|overlap SEED ROUNDS|bench ROUNDS TRACE...\n");
 	return 2;
 }
