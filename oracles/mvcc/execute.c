@@ -1186,6 +1186,7 @@ static void view_of_what_goes_on(struct mvcc *m, uint32_t index)
 bool execute(struct mvcc *m, uint32_t index)
 {
 	const struct plan *plan;
+	const struct store_undo *since;
 	const char *fogged;
 	bool ok;
 
@@ -1210,7 +1211,10 @@ bool execute(struct mvcc *m, uint32_t index)
 		run_in_fog(m, fogged);
 		return true;
 	}
+	since = m->store.txns[m->now_txn].undo;
 	ok = plan->procedure ? run_call(m) : plan->query ? run_query(m) : run_write(m);
+	if (ok && m->runs[index].verdict == STMT_DECIDED)
+		ok = plan->query ? reads_keep(m) : reads_stay(m, since);
 	if (ok && m->now_split)
 		note_add(m, m->now_split_gap ? NOTE_SPLIT_GAP : NOTE_SPLIT, STORE_NONE,
 			m->now_split_table, m->now_split_record);

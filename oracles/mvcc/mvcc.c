@@ -540,6 +540,7 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 	find_mixed(m);
 	find_mixes(m);
 	find_loose_ends(m);
+	reads_open(m);
 	solver_search(m);
 	judge_final(m);
 	judge_concurrent(m);
@@ -562,5 +563,6 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 	map_release(&m->label_heads);
 	free(m->loose);
 	free(m->now_locks);
+	free(m->next_stmts);
 	free(m);
 }

@@ -329,6 +329,13 @@ bool gather(struct mvcc *m, struct store_table *table, enum read_mode mode, stru
 				records[count++] = record;
 			}
 			continue;
+		case FORCE_AGAIN:
+			v = reads_version(m, record);
+			if (store_alive(v)) {
+				rows[count] = v->image;
+				records[count++] = record;
+			}
+			continue;
 		}
 		switch (mode) {
 		case READ_DIRTY:

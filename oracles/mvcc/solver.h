@@ -167,6 +167,7 @@ struct mismatch {
 	struct eval_result expected; /* MISMATCH_RESULT; in the scratch arena */
 	uint64_t expected_affected, expected_matched;
 	const struct execution_rows *final; /* MISMATCH_FINAL: what was found */
+	uint32_t read; /* MISMATCH_LOCK: number, from 1, of a query that would answer `expected`; 0: it is about a row */
 };
 
 /* To whom it matters how a choice was made. */
@@ -390,8 +391,16 @@ struct mvcc {
 		FORCE_DIRTY,
 		FORCE_CURRENT,
 		FORCE_SNAPSHOT,
-		FORCE_NOT_OWN
+		FORCE_NOT_OWN,
+		FORCE_AGAIN /* as again_read says */
 	} force;
+	struct again { /* a query that is asked again (reads.c): */
+		uint32_t stmt, reader; /* with its transaction's own changes from before it, */
+		uint32_t writer;       /* all of this one's, */
+		uint32_t without;      /* ... but for those of this statement; STORE_NONE: none, and what is committed */
+	} again_read;
+	uint32_t *next_stmts; /* by statement: the next of its session; STORE_NONE */
+	bool gaps_open;       /* gaps are not locked, by an old setting of the server */
 };
 
 /* search.c */
@@ -606,6 +615,15 @@ void forget_unsupported(struct mvcc *m);
 void forget_for_good(struct mvcc *m, const char *reason);
 /* The same of what it can have written. */
 void forget_written_for_good(struct mvcc *m, const char *reason);
+
+/* reads.c: what SERIALIZABLE transactions have read stays.  False: m->mismatch.  The statement at hand has written
+ * what is newer than `since`: does it leave it so? */
+bool reads_stay(struct mvcc *m, const struct store_undo *since);
+/* The statement at hand is a query that was answered: had nobody who is still there changed what it read?  Keeps it. */
+bool reads_keep(struct mvcc *m);
+/* FORCE_AGAIN: what the query sees of a record. */
+struct store_version *reads_version(const struct mvcc *m, const struct store_record *record);
+void reads_open(struct mvcc *m);
 
 /* wait.c: could anybody at all have held a lock that the statement at hand needed?  Whoever used one of its
  * tables in a locking way and had not ended when it was sent; or waits as it does. */

@@ -462,3 +462,13 @@ void store_touch(struct store *store, uint32_t txn, struct store_table *table, u
 	*made = (struct store_touch){table->touches, txn, mode};
 	TRAIL_SET(&store->trail, table->touches, made);
 }
+
+void store_read(struct store *store, uint32_t txn, uint32_t stmt, struct store_table *table)
+{
+	struct store_read *made = arena_alloc(&store->arena, sizeof(*made)), *next = table->reads;
+
+	while (next && !store_is_active(store, next->txn))
+		next = next->next;
+	*made = (struct store_read){next, txn, stmt, store->txns[txn].undo};
+	TRAIL_SET(&store->trail, table->reads, made);
+}

@@ -26,6 +26,8 @@
 
 #define STORE_NONE UINT32_MAX
 
+struct store_undo;
+
 /* ---- the trail ---- */
 
 struct trail_entry {
@@ -83,6 +85,13 @@ struct store_touch {
 	uint32_t txn, mode;
 };
 
+/* A query whose answer has to stay as it is until its transaction ends (reads.c). */
+struct store_read {
+	struct store_read *next;
+	uint32_t txn, stmt;
+	const struct store_undo *undo; /* the transaction's last change before it */
+};
+
 struct store_table {
 	struct span database, name;
 	const struct sql_create_table *create; /* what `def` was made of */
@@ -108,6 +117,7 @@ struct store_table {
 	bool hidden_key;      /* the recorder's trigger makes the keys, and the trace has none */
 	uint32_t triggers;    /* events that have one, as bits of enum write_event */
 	struct store_touch *touches;
+	struct store_read *reads; /* newest first */
 	uint32_t tied; /* the same number for tables that foreign keys tie together */
 	bool in_order; /* it matters in which order rows go, because of foreign keys */
 	uint32_t fogged;             /* there were ever rows that are not known */
@@ -228,6 +238,7 @@ void store_lock(struct store *store, uint32_t txn, uint32_t stmt, struct store_r
 uint32_t store_lock_conflict(const struct store *store, uint32_t txn,
 	const struct store_record *record, enum store_lock_mode mode);
 void store_touch(struct store *store, uint32_t txn, struct store_table *table, uint32_t mode);
+void store_read(struct store *store, uint32_t txn, uint32_t stmt, struct store_table *table);
 
 static inline uint64_t store_table_bit(uint32_t table)
 {

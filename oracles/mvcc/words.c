@@ -533,6 +533,39 @@ static struct finding_answer *answer_of(struct mvcc *m)
 	return NULL;
 }
 
+/* What a SERIALIZABLE transaction has read, beside the change of another. */
+static void describe_read(struct buf *out, struct mvcc *m)
+{
+	const struct mismatch *x = &m->mismatch;
+	uint32_t read = x->read - 1;
+
+	if (read != x->stmt) {
+		buf_add_str(out, " changed what ");
+		add_txn(out, m, x->other_txn);
+		buf_add_str(out, " had read: ");
+		add_stmt(out, m, read);
+		buf_add_str(out, ", ");
+		add_text(out, m, read);
+		buf_add_str(out, ",");
+	}
+	buf_add_str(out, " answered ");
+	add_recorded_rows(out, m->schedule->stmts[read].result);
+	buf_add_str(out, read != x->stmt ? ", and with this change it would answer " : "; with what ");
+	if (read == x->stmt) {
+		add_txn(out, m, x->other_txn);
+		buf_add_str(out, ", which was open all the time, had changed before, it would be ");
+	}
+	add_rows(out, x->expected.types, x->expected.column_count, x->expected.rows, x->expected.row_count);
+	buf_add_str(out, ". ");
+	if (read != x->stmt) {
+		add_txn(out, m, x->other_txn);
+		buf_add_str(out, " is SERIALIZABLE and was open all the time: all that it read was locked, gaps "
+				 "too, and the change had to wait for its end.");
+	} else {
+		buf_add_str(out, "A read at SERIALIZABLE locks what it meets, and had to wait for that transaction's end.");
+	}
+}
+
 static void describe_mismatch(struct buf *out, struct mvcc *m)
 {
 	const struct mismatch *x = &m->mismatch;
@@ -580,6 +613,10 @@ static void describe_mismatch(struct buf *out, struct mvcc *m)
 			buf_add_str(out, "; it should have succeeded.");
 		break;
 	case MISMATCH_LOCK:
+		if (x->read) {
+			describe_read(out, m);
+			break;
+		}
 		buf_add_str(out, " acted on ");
 		if (x->record)
 			add_object(out, m, x->table, x->record);
@@ -668,6 +705,8 @@ static bool names_both(const struct mvcc *m)
 static bool data_alone(const struct mvcc *m, const char *class_name)
 {
 	if (m->mismatch.kind == MISMATCH_RESULT && !m->now_plan->names_rows)
+		return true;
+	if (m->mismatch.kind == MISMATCH_LOCK && m->mismatch.read)
 		return true;
 	if ((m->mismatch.kind == MISMATCH_LOCK || m->mismatch.kind == MISMATCH_CONFLICT) &&
 		!names_both(m))

@@ -163,7 +163,7 @@ static uint64_t chain(
 
 static uint64_t mix_table(uint64_t hash, const struct mvcc *m, const struct commits *c, const struct store_table *table)
 {
-	uint64_t rows = 0, touches = 0;
+	uint64_t rows = 0, touches = 0, reads = 0;
 
 	hash = mix(mix(mix(hash, table->unknown), table->unknown_by), table->redefined);
 	hash = mix(mix(mix(hash, table->born), table->triggers), table->fogged);
@@ -174,7 +174,11 @@ static uint64_t mix_table(uint64_t hash, const struct mvcc *m, const struct comm
 		if (store_is_active(&m->store, t->txn))
 			touches += mix(mix(1, t->txn), t->mode);
 	}
-	hash = mix(mix(hash, rows), touches);
+	for (const struct store_read *r = table->reads; r; r = r->next) {
+		if (store_is_active(&m->store, r->txn))
+			reads += mix(mix(1, r->txn), r->stmt);
+	}
+	hash = mix(mix(mix(hash, rows), touches), reads);
 	return table->def && table->others ? mix(hash, chain(m, c, table, table->others)) : hash;
 }
 

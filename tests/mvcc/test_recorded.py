@@ -122,6 +122,28 @@ def test_error_1020_that_did_not_come_is_a_violation():
     assert [f["class"] for f in found["findings"]] == ["G-single"]
 
 
+def test_what_a_serializable_transaction_read_stays():
+    """Recorded at REPEATABLE READ on MySQL 9.7 and altered to say SERIALIZABLE, as of a server whose reads do not lock; the
+    servers themselves wait in these schedules, and read-stays-* are what they answered."""
+    for name, texts in (("gap", ["answered (0), and with this change it would answer (1)",
+                                 "answered (80), and with this change it would answer (122)"]),
+                        ("column", ["answered (20) (50), and with this change it would answer (21) (50)"]),
+                        ("change", ["answered (50); with what T1, which was open all the time, had changed before, it "
+                                    "would be (20)"])):
+        found = check(os.path.join(HERE, "recorded", "known", "unlocked-read-%s.itr" % name), "--oracle=mvcc",
+                      status=1)
+        assert {f["class"] for f in found["findings"]} == {"missing-lock"}, found["findings"]
+        assert {f["severity"] for f in found["findings"]} == {"violation"}, found["findings"]
+        for text in texts:
+            assert [f for f in found["findings"] if text in f["explanation"]], (text, found["findings"])
+    # What the reader itself changed, or let go of, is no change by others.
+    for name in ("gap", "column", "change", "own", "let-go"):
+        for server in ("10.11", "mysql"):
+            found = check(os.path.join(HERE, "recorded", "rules", "read-stays-%s-%s.itr" % (name, server)),
+                          "--oracle=mvcc")
+            assert found["verdict"] == "ok" and not found["coverage"]["undecided"], (name, found)
+
+
 def test_a_value_that_nobody_wrote_needs_no_order():
     """22 sessions at once: more orders than can be tried, but the row has one history (1000 was added to what
     the server answered)."""
