@@ -414,7 +414,8 @@ static struct eval_query *compile_select(struct compiler *c, struct eval_query *
 		return NULL;
 	if (q->having) {
 		q->having->nested = true; /* its truth is asked for, not itself */
-		if (q->having->constant && c->failing_constant)
+		/* Who is asked for first, it or the select list, is the optimizer's choice. */
+		if (c->failing_constant)
 			return (struct eval_query *)compile_unsupported(
 				c, "a constant that fails, in a condition");
 	}
