@@ -52,7 +52,7 @@ static bool defines_event(struct span text)
 			continue;
 		while (end && isspace((unsigned char)text.ptr[end - 1]))
 			end--;
-		if (end == i && text.ptr[end - 1] != '/') /* a comment ends there */
+		if (!end || (end == i && text.ptr[end - 1] != '/')) /* a comment ends there */
 			continue;
 		if (text.ptr[end - 1] == '/' || span_ihas(span_of(text.ptr, end), "definer"))
 			return true;
