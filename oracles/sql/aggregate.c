@@ -44,6 +44,10 @@ static struct eval_value run_aggregate(const struct node *n, struct frame *f)
 	if (!f->aggregates)
 		return run_unsupported(f->run, "an aggregate outside its group");
 	v = f->aggregates[n->u.number];
+	/* MySQL: as an integer it is error 1690, also where the answer does not need it. */
+	if (n->nested && v.kind == EVAL_DECIMAL && v.decimals != EVAL_REAL_SAME && fabs(v.real) >= 0x1p63 &&
+		f->run->env->flavour == SQL_MYSQL)
+		return run_unsupported(f->run, "MySQL: an AVG() beyond BIGINT, used further");
 	if (!n->nested || !(n->aux & AGGREGATE_EXTREME))
 		return v;
 	/* A text, or out of a temporary table a number, too. */
