@@ -872,6 +872,10 @@ struct node *compile_expr(struct compiler *c, const struct sql_expr *e)
 		if (c->env->flavour == SQL_MARIADB && c->env->version < 101100 && type_is_string(&n->type) &&
 			node_is_aggregate(n->args[i]) && !type_is_string(&n->args[i]->type))
 			return compile_unsupported(c, "the text of an aggregate in older releases");
+		/* It has the digits of a DOUBLE there. */
+		if (c->env->flavour == SQL_MYSQL && type_is_string(&n->type) && node_is_aggregate(n->args[i]) &&
+			n->args[i]->type.kind == EVAL_T_FLOAT)
+			return compile_unsupported(c, "MySQL: the text of MIN or MAX of a FLOAT");
 	}
 	if (c->env->locals && (n->type.is_bool || e->kind == SQL_EXPR_CASE) && compares_local(n))
 		return compile_unsupported(c, "a variable compared with a value of another kind");

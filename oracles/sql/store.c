@@ -247,16 +247,16 @@ static struct eval_value store_decimal(struct storing *s, const struct eval_valu
 	}
 	if (cut && !overflow)
 		complain(s, s->run->env->flavour == SQL_MYSQL ? 1366 : 1265, "data truncated");
-	if (d.neg && (d.count || overflow) && s->type->is_unsigned) {
-		complain(s, 1264, "out of range");
-		d = (struct decimal){0};
-		overflow = false;
-	}
 	/* A string of more digits than a DECIMAL can have: MySQL 9.7 may leave 0 without strict mode. */
 	if (overflow && v->kind == EVAL_STRING && s->run->env->flavour == SQL_MYSQL)
 		return complain(s, 1366, "no DECIMAL")
 			       ? run_unsupported(s->run, "MySQL: a string beyond DECIMAL stored")
 			       : EVAL_NULL_VALUE;
+	if (d.neg && (d.count || overflow) && s->type->is_unsigned) {
+		complain(s, 1264, "out of range");
+		d = (struct decimal){0};
+		overflow = false;
+	}
 	if (overflow || !decimal_round(&d, s->type->decimals, DECIMAL_HALF_UP, &rounded) ||
 		decimal_int_digits(&rounded) > s->type->length - s->type->decimals) {
 		complain(s, 1264, "out of range");
