@@ -351,3 +351,14 @@ void text_add_xml_lines(struct buf *out, struct span text)
 		text = span_of(text.ptr + len + (end != NULL), text.len - len - (end != NULL));
 	}
 }
+
+bool text_number(struct span s, uint64_t *out)
+{
+	*out = 0;
+	for (size_t i = 0; i < s.len; i++) {
+		if (s.ptr[i] < '0' || s.ptr[i] > '9' || __builtin_mul_overflow(*out, (uint64_t)10, out) ||
+			__builtin_add_overflow(*out, (uint64_t)(s.ptr[i] - '0'), out))
+			return false;
+	}
+	return s.len > 0;
+}

@@ -46,6 +46,8 @@ void text_add_dot(struct buf *out, struct span s);
 /* A word of a command line, in quotes where the shell needs them. */
 void text_add_shell_word(struct buf *out, const char *word);
 
+/* Digits and nothing else; false: no such number, or beyond 64 bits. */
+bool text_number(struct span s, uint64_t *out);
 /* 1234567 as "1,234,567", for people. */
 void text_add_count(struct buf *out, uint64_t count);
 /* ... with what is counted: "1 row", "2 rows". */

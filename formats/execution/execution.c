@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "trace/doubts.h"
 
 /* Command bytes of the protocol that carry work; all others are housekeeping. */
@@ -660,16 +661,7 @@ struct span execution_variable(const struct execution *e, const char *name)
 
 bool execution_number(const struct execution *e, const char *name, uint64_t *out)
 {
-	struct span value = execution_variable(e, name);
-
-	*out = 0;
-	for (size_t i = 0; i < value.len; i++) {
-		if (value.ptr[i] < '0' || value.ptr[i] > '9' ||
-			__builtin_mul_overflow(*out, (uint64_t)10, out) ||
-			__builtin_add_overflow(*out, (uint64_t)(value.ptr[i] - '0'), out))
-			return false;
-	}
-	return value.len > 0;
+	return text_number(execution_variable(e, name), out);
 }
 
 bool execution_is_on(const struct execution *e, const char *name)

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "mvcc/solver.h"
 #include "sql/release.h"
 
@@ -393,16 +394,12 @@ static bool set_value_is_one_of(const struct sql_expr *value, const char *const 
 /* group_concat_max_len: what is shorter than the default, which is what is computed, is not cut. */
 static bool leaves_room(const struct mvcc *m, const struct sql_expr *value)
 {
-	uint64_t length = 0;
+	uint64_t length;
 
 	if (value->kind == SQL_EXPR_DEFAULT)
 		return m->start.odd == m->first.odd; /* no SET GLOBAL that is not followed */
-	if (value->kind != SQL_EXPR_LITERAL || value->u.literal.kind != SQL_LIT_INT ||
-		value->u.literal.text.len > 19)
-		return false;
-	for (size_t i = 0; i < value->u.literal.text.len; i++)
-		length = length * 10 + (uint64_t)(value->u.literal.text.ptr[i] - '0');
-	return length >= m->env.group_concat_max_len;
+	return value->kind == SQL_EXPR_LITERAL && value->u.literal.kind == SQL_LIT_INT &&
+	       text_number(value->u.literal.text, &length) && length >= m->env.group_concat_max_len;
 }
 
 /* Variables that change neither results nor effects of what is modelled. */

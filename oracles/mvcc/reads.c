@@ -163,7 +163,7 @@ static enum asked_again ask(struct mvcc *m, struct eval_result *result)
 
 /* As the transaction of the reader, which is not the one at hand. */
 struct aside {
-	uint32_t stmt, txn, gathered, culprit;
+	uint32_t stmt, txn, culprit;
 	uint8_t level;
 	bool autocommit;
 	const struct plan *plan;
@@ -175,7 +175,7 @@ static void step_aside(struct mvcc *m, struct aside *was)
 {
 	uint32_t stmt = m->again_read.stmt;
 
-	*was = (struct aside){m->now_stmt, m->now_txn, m->now_gathered_count, m->now_culprit, m->now_level,
+	*was = (struct aside){m->now_stmt, m->now_txn, m->now_culprit, m->now_level,
 		m->now_autocommit, m->now_plan, m->now_unknown, m->env};
 	m->now_stmt = stmt;
 	m->now_txn = m->again_read.reader;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "mvcc/solver.h"
 #include "sql/collation.h"
 
@@ -423,22 +424,16 @@ static bool set_snapshots(const struct mvcc *m, struct session_settings *s, cons
 static bool set_step(const struct mvcc *m, struct session_settings *s, const struct sql_expr *value)
 {
 	enum { STEP_MAX = 65535 };
-	struct span word = settings_word(value);
-	uint32_t step = 0;
+	uint64_t step;
 
 	if (is_default(value)) {
 		s->step = m->start.step;
 		return true;
 	}
-	if (!word.len || word.len > 5)
+	if (!text_number(settings_word(value), &step))
 		return false;
-	for (size_t i = 0; i < word.len; i++) {
-		if (word.ptr[i] < '0' || word.ptr[i] > '9')
-			return false;
-		step = step * 10 + (uint32_t)(word.ptr[i] - '0');
-	}
 	/* 0 is taken as 1, and what is too large as the largest. */
-	s->step = step == 0 ? 1 : step < STEP_MAX ? step : STEP_MAX;
+	s->step = step == 0 ? 1 : step < STEP_MAX ? (uint32_t)step : STEP_MAX;
 	/* On Galera the node changes it. */
 	if (!m->first.step)
 		s->step = 0;

@@ -294,9 +294,6 @@ static struct eval_value run_decimal(const struct node *n, struct frame *f)
 			&x, &y, quotient_scale(&x, &y, f->run->env->div_precision_increment), &r);
 		if (good && lost_zeros(n, f->run, &x, &y, &r))
 			return run_unsupported(f->run, "a quotient of products, used further");
-		if (good && n->nested && f->run->env->flavour == SQL_MYSQL &&
-			decimal_beyond(&n->type, &r))
-			(void)run_mysql_has(f->run, MYSQL_QUOTIENT_ROUNDED);
 		if (good && mysql_has(f->run->env, MYSQL_QUOTIENT_ROUNDED) == 1) {
 			struct decimal all = r, cut;
 

@@ -356,7 +356,7 @@ static bool has_late_default(const struct eval_column *column)
 {
 	bool found = false;
 
-	if (column->dflt && column->dflt->kind != SQL_EXPR_LITERAL && !column->generated)
+	if (is_computed_default(column) && !column->generated)
 		sql_walk_expr(column->dflt, &(struct sql_visitor){.expr = see_column, .ctx = &found});
 	return found;
 }

@@ -102,13 +102,7 @@ static MYSQL_RES *ask(MYSQL *db, const struct capture_node *node, struct err *er
 			buf_add_char(&text, *p);
 			continue;
 		}
-		struct span value = values[next++ & 1];
-		char *to;
-
-		buf_add_char(&text, '\'');
-		to = buf_reserve(&text, value.len * 2 + 1);
-		text.len += mysql_real_escape_string(db, to, value.ptr, (unsigned long)value.len);
-		buf_add_char(&text, '\'');
+		query_add_quoted(&text, db, values[next++ & 1]);
 	}
 	if (mysql_real_query(db, text.data, (unsigned long)text.len) == 0)
 		result = mysql_store_result(db);

@@ -112,13 +112,8 @@ uint32_t programs_add_events(MYSQL *db, const char *database, struct buf *pairs)
 
 	buf_add_str(&sql, "select count(*) from information_schema.events where status = 'ENABLED'");
 	if (database) {
-		size_t len = strlen(database);
-		char *at;
-
-		buf_add_str(&sql, " and event_schema = '");
-		at = buf_reserve(&sql, 2 * len + 1);
-		sql.len += mysql_real_escape_string(db, at, database, len);
-		buf_add_char(&sql, '\'');
+		buf_add_str(&sql, " and event_schema = ");
+		query_add_quoted(&sql, db, span_str(database));
 	}
 	result = ask(db, sql.data);
 	row = result ? mysql_fetch_row(result) : NULL;

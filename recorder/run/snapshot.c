@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "capture/answer.h"
 #include "capture/programs.h"
 #include "capture/variables.h"
 #include "run/row.h"
@@ -17,17 +18,6 @@ static bool ask(struct snapshot *s, const char *sql, MYSQL_RES **out, struct err
 	if (!*out)
 		return err_set(err, ERR_SERVER, "%s: %s", sql, mysql_error(s->control));
 	return true;
-}
-
-static void add_quoted(struct buf *out, MYSQL *mysql, const char *text)
-{
-	size_t len = strlen(text);
-	char *at;
-
-	buf_add_char(out, '\'');
-	at = buf_reserve(out, 2 * len + 1);
-	out->len += mysql_real_escape_string(mysql, at, text, len);
-	buf_add_char(out, '\'');
 }
 
 static void add_name(struct buf *out, const char *name)
@@ -113,9 +103,9 @@ static void pack_text(msgpack_packer *pk, const char *text)
 static void add_where(struct snapshot *s, struct buf *sql, const char *prefix, const char *table)
 {
 	buf_printf(sql, " where %stable_schema = ", prefix);
-	add_quoted(sql, s->control, s->database);
+	query_add_quoted(sql, s->control, span_str(s->database));
 	buf_printf(sql, " and %stable_name = ", prefix);
-	add_quoted(sql, s->control, table);
+	query_add_quoted(sql, s->control, span_str(table));
 }
 
 /* A prepared table; its version column is no part of the table that the trace tells of. */
@@ -328,9 +318,9 @@ static void read_triggers(struct snapshot *s, const char *table, struct schema_t
 	buf_add_str(&sql, "select trigger_name, action_timing, event_manipulation from "
 			  "information_schema.triggers where left(trigger_name, 7) <> "
 			  "'" TRIGGER_PREFIX "' and event_object_schema = ");
-	add_quoted(&sql, s->control, s->database);
+	query_add_quoted(&sql, s->control, span_str(s->database));
 	buf_add_str(&sql, " and event_object_table = ");
-	add_quoted(&sql, s->control, table);
+	query_add_quoted(&sql, s->control, span_str(table));
 	buf_add_str(&sql, " order by trigger_name");
 	if (ask(s, sql.data, &result, &ignored)) {
 		msgpack_pack_array(&pk, (uint32_t)mysql_num_rows(result));
@@ -399,7 +389,7 @@ bool snapshot_schema(struct snapshot *s, struct err *err)
 
 	buf_add_str(&sql, "select table_name from information_schema.tables where "
 			  "table_type = 'BASE TABLE' and table_schema = ");
-	add_quoted(&sql, s->control, s->database);
+	query_add_quoted(&sql, s->control, span_str(s->database));
 	buf_add_str(&sql, " order by binary table_name");
 	ok = ask(s, sql.data, &result, err);
 	buf_release(&sql);
