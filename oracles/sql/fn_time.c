@@ -956,46 +956,6 @@ static struct node *compile_now(struct compiler *c, struct node *n, const struct
 	return n;
 }
 
-/* ---- what only the server knows ---- */
-
-static struct eval_value run_untold(const struct node *n, struct frame *f)
-{
-	(void)n;
-	if (f->run->carrying && f->run->env->untold)
-		return (struct eval_value){.kind = EVAL_UNTOLD, .u = ++*f->run->env->untold};
-	return run_unsupported(f->run, "a value that only the server knows");
-}
-
-static struct node *compile_untold(struct compiler *c, struct node *n, const struct function *function)
-{
-	switch ((enum eval_type_kind)function->number) {
-	case EVAL_T_INT:
-		n->type = type_int(true);
-		break;
-	case EVAL_T_DOUBLE:
-		n->type = type_double();
-		break;
-	case EVAL_T_STRING:
-		n->type = type_string(c->env->collation_connection, 4, 36);
-		break;
-	default:
-		n->type = type_temporal((enum eval_type_kind)function->number, 0);
-	}
-	n->carries = true;
-	return n;
-}
-
-const struct function functions_untold[] = {
-	{"unix_timestamp", 0, 0, compile_untold, run_untold, EVAL_T_INT},
-	{"sysdate", 0, 0, compile_untold, run_untold, EVAL_T_DATETIME},
-	{"utc_timestamp", 0, 0, compile_untold, run_untold, EVAL_T_DATETIME},
-	{"utc_date", 0, 0, compile_untold, run_untold, EVAL_T_DATE},
-	{"utc_time", 0, 0, compile_untold, run_untold, EVAL_T_TIME},
-	{"rand", 0, 0, compile_untold, run_untold, EVAL_T_DOUBLE},
-	{"uuid", 0, 0, compile_untold, run_untold, EVAL_T_STRING},
-	{NULL, 0, 0, NULL, NULL, 0},
-};
-
 const struct function functions_time[] = {
 	{"year", 1, 1, compile_int, run_date_part, PART_YEAR},
 	{"month", 1, 1, compile_int, run_date_part, PART_MONTH},
