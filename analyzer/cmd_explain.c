@@ -75,11 +75,13 @@ static void transactions_text(
 	struct buf *out, const struct history *history, const struct finding *finding)
 {
 	static const char *const outcomes[] = {"of unknown outcome", "committed", "rolled back"};
+	struct span txns[FINDING_CONCERNED_MAX];
+	uint32_t count = finding_concerned(finding, txns);
 
-	for (uint32_t i = 0; i < finding->transaction_count; i++) {
-		const struct history_txn *t = txn_named(history, finding->transactions[i]);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct history_txn *t = txn_named(history, txns[i]);
 
-		buf_printf(out, "  %.*s", SPAN_ARG(finding->transactions[i]));
+		buf_printf(out, "  %.*s", SPAN_ARG(txns[i]));
 		if (t) {
 			buf_printf(out, "  session %u, %s, %s",
 				history->sessions[t->session].number, txn_level_name(t->level),
@@ -169,8 +171,9 @@ static void finding_full(
 		steps_text(out, f);
 	}
 	heading(out, color,
-		f->severity == SEVERITY_DOCUMENTED ? "Why no serial order explains it"
-						   : "Why that cannot be");
+		f->severity != SEVERITY_DOCUMENTED ? "Why that cannot be"
+		: f->edge_count                    ? "Why no serial order explains it"
+						   : "What is odd about it");
 	for (uint32_t i = 0; i < f->edge_count; i++) {
 		const struct finding_edge *edge = &f->edges[i];
 
@@ -207,14 +210,15 @@ static void finding_full(
 static enum exit_status show_all(
 	const struct finding *f, const char *path, bool color, bool salvage)
 {
+	struct span txns[FINDING_CONCERNED_MAX];
+	uint32_t count = finding_concerned(f, txns);
 	struct buf numbers = BUF_INIT;
 	enum exit_status status;
 	char file[4096];
 
 	buf_add_str(&numbers, "--txn=");
-	for (uint32_t i = 0; i < f->transaction_count; i++)
-		buf_printf(&numbers, "%s%.*s", i ? "," : "", (int)(f->transactions[i].len - 1),
-			f->transactions[i].ptr + 1);
+	for (uint32_t i = 0; i < count; i++)
+		buf_printf(&numbers, "%s%.*s", i ? "," : "", (int)(txns[i].len - 1), txns[i].ptr + 1);
 	snprintf(file, sizeof(file), "%s", path);
 	status = show_command.run(&show_command, salvage ? 6 : 5,
 		(char *[]){(char *)(uintptr_t) "show", numbers.data,
@@ -227,13 +231,15 @@ static enum exit_status show_all(
 
 static bool names_transactions(const struct finding *f)
 {
+	struct span txns[FINDING_CONCERNED_MAX];
+	uint32_t count = finding_concerned(f, txns);
 	uint64_t number;
 
-	for (uint32_t i = 0; i < f->transaction_count; i++) {
-		if (!txn_number(f->transactions[i], &number))
+	for (uint32_t i = 0; i < count; i++) {
+		if (!txn_number(txns[i], &number))
 			return false;
 	}
-	return f->transaction_count > 0;
+	return count > 0;
 }
 
 static enum exit_status explain(const struct command *command,

@@ -25,9 +25,12 @@ static void choose_stmts(struct report_facts *d)
 	for (uint32_t t = 0; t < h->txn_count; t++)
 		map_put(&txns, h->txns[t].number, t);
 	for (size_t f = 0; f < v->finding_count; f++) {
-		for (uint32_t i = 0; i < v->findings[f].transaction_count; i++) {
+		struct span concerned[FINDING_CONCERNED_MAX];
+		uint32_t count = finding_concerned(&v->findings[f], concerned);
+
+		for (uint32_t i = 0; i < count; i++) {
 			uint64_t number;
-			uint32_t t = txn_number(v->findings[f].transactions[i], &number)
+			uint32_t t = txn_number(concerned[i], &number)
 					     ? map_get(&txns, number)
 					     : MAP_NONE;
 

@@ -61,6 +61,24 @@ void finding_seal(struct finding *finding)
 	snprintf(finding->id, sizeof(finding->id), "%016llx", (unsigned long long)h);
 }
 
+uint32_t finding_concerned(const struct finding *finding, struct span out[FINDING_CONCERNED_MAX])
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < finding->transaction_count + finding->step_count; i++) {
+		struct span txn = i < finding->transaction_count
+					  ? finding->transactions[i]
+					  : finding->steps[i - finding->transaction_count].transaction;
+		uint32_t at = 0;
+
+		while (at < count && !span_eq(out[at], txn))
+			at++;
+		if (at == count && count < FINDING_CONCERNED_MAX && txn.len)
+			out[count++] = txn;
+	}
+	return count;
+}
+
 void verdict_level(struct verdict *verdict, const char *name, enum level_answer answer)
 {
 	CHECK(verdict->level_count < VERDICT_LEVELS_MAX);

@@ -188,6 +188,10 @@ void verdict_unsupported(struct verdict *verdict, const char *reason, uint64_t c
 void verdict_sort(struct verdict *verdict);
 uint64_t verdict_count(const struct verdict *verdict, enum severity severity);
 
+enum { FINDING_CONCERNED_MAX = 128 };
+
+/* The transactions of the finding and those of its witness's statements, each once; returns how many. */
+uint32_t finding_concerned(const struct finding *finding, struct span out[FINDING_CONCERNED_MAX]);
 /* The number of the trait of that name; FINDING_TRAIT_COUNT when there is none. */
 unsigned finding_trait(struct span word);
 /* Adds those known bugs of one finding that another does not have. */

@@ -12,7 +12,7 @@ function ended(sql) {
 // The schedule as a scenario file (docs/scenario-format.md), with the answers as comments.
 function scenario(trace, finding) {
   const statements = findingStatements(trace, finding), known = trace.transactions || {};
-  const levels = unique(finding.transactions.filter((t) => known[t]).map((t) => `S${known[t].session}=${known[t].level}`));
+  const levels = unique(concerned(trace, finding).map((t) => `S${known[t].session}=${known[t].level}`));
   // A session with several levels sets them itself.
   const fixed = levels.filter((a) => !levels.some((b) => a !== b && a.split("=")[0] === b.split("=")[0]));
   const lines = [`# id: ${finding.id}`, ...(fixed.length ? [`# isolation: ${fixed.join(", ")}`] : []), "[setup]"];

@@ -31,10 +31,16 @@ function statementWords(s) {
     el("code", null, shorten(s.sql || "", 300)), " → ", el("code", null, shorten(s.answer || "", 300))];
 }
 
-// The statements of the finding's transactions, in the order in which they began.
+// The finding's transactions and those of its witness, where the page has them.
+function concerned(trace, finding) {
+  const known = trace.transactions || {};
+  return unique([...finding.transactions, ...(finding.witness.statements || []).map((s) => s.transaction)]).filter((t) => known[t]);
+}
+
+// Their statements, in the order in which they began.
 function findingStatements(trace, finding) {
   const known = trace.transactions || {};
-  return finding.transactions.filter((t) => known[t])
+  return concerned(trace, finding)
     .flatMap((t) => known[t].statements.map((s) => ({ ...s, txn: t, session: known[t].session })))
     .sort((a, b) => a.begin - b.begin || a.end - b.end);
 }
@@ -43,7 +49,7 @@ let hatches = 0; // each drawing has a pattern of its own: ids are the document'
 
 function timelineFigure(trace, finding, room) {
   const known = trace.transactions || {};
-  const txns = finding.transactions.filter((t) => known[t]).map((t) => [t, known[t]]);
+  const txns = concerned(trace, finding).map((t) => [t, known[t]]);
   const stmts = findingStatements(trace, finding);
   const times = [...stmts.flatMap((s) => [s.begin, s.end]), ...txns.flatMap(([, t]) => [t.begin, t.end])].filter((n) => n !== undefined);
   if (!stmts.length) return null;

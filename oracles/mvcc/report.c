@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From what the solver noted to findings: severity by the contract, the statements as witness. */
 #include "mvcc/solver.h"
+#include "trace/msgpack_cursor.h"
 
-enum { STEPS_MAX = 60 };
+enum { STEPS_MAX = 60, STEPS_FIRST = 10 };
 
 /* By enum note_kind. */
 static const struct {
@@ -67,32 +68,82 @@ static struct span outcome_of(struct mvcc *m, const struct schedule_stmt *stmt)
 		&m->verdict->arena, "ok %llu%s", (unsigned long long)r->affected, waited));
 }
 
-/* The statements of the transactions concerned, up to the one in question. */
+/* A transaction of a session that the statement was seen waiting for. */
+static bool blocked(const struct mvcc *m, uint32_t txn, uint32_t stmt)
+{
+	const struct schedule_txn *t = &m->schedule->txns[txn];
+	const struct record_stmt *r = &m->schedule->stmts[stmt].in->record;
+	struct mp mp = mp_over(r->blockers);
+	uint32_t count = r->blockers.ptr ? mp_array(&mp) : 0;
+
+	if (t->begin_seq > r->seq || (t->end_seq && t->end_seq < r->begin_seq))
+		return false;
+	for (uint32_t i = 0; i < count && !mp.bad; i++) {
+		if (mp_u32(&mp) == m->schedule->execution->sessions[t->session].number)
+			return true;
+	}
+	return false;
+}
+
+/* Made a version that the finding shows, or ended the transaction of such a statement. */
+static bool made_version(const struct mvcc *m, const struct note *note, uint32_t stmt)
+{
+	for (uint32_t i = 0; i < note->writer_count; i++) {
+		if (note->writers[i] == stmt ||
+			(m->schedule->stmts[note->writers[i]].txn == m->schedule->stmts[stmt].txn &&
+				ends_txn(m, stmt)))
+			return true;
+	}
+	return false;
+}
+
+/* What the transactions concerned did up to the statement in question; of others only what made the
+ * versions that are shown, and what kept the statement waiting. */
+static bool is_step(const struct mvcc *m, const struct note *note, uint32_t stmt)
+{
+	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
+	uint64_t last = note->stmt == STORE_NONE ? UINT64_MAX
+						 : m->schedule->stmts[note->stmt].in->record.seq;
+
+	if (s->txn == SCHEDULE_NONE || s->in->record.begin_seq > last)
+		return false;
+	return s->txn + 1 == note->txn || s->txn + 1 == note->other_txn ||
+	       made_version(m, note, stmt) ||
+	       (note->stmt != STORE_NONE && blocked(m, s->txn, note->stmt));
+}
+
+static struct finding_step step_of(struct mvcc *m, const struct schedule_stmt *stmt)
+{
+	struct arena *arena = &m->verdict->arena;
+
+	return (struct finding_step){
+		.transaction = span_str(arena_printf(arena, "T%llu",
+			(unsigned long long)m->schedule->txns[stmt->txn].number)),
+		.session = m->schedule->execution->sessions[stmt->in->session].number,
+		.number = stmt->in->record.number,
+		.stmt = UINT32_MAX,
+		.what = outcome_of(m, stmt),
+		.text = arena_copy(arena, stmt->text),
+		.begin_ns = stmt->in->record.begin,
+		.end_ns = stmt->in->record.at,
+		.error = stmt->in->record.error};
+}
+
+/* Of many the first, which make the read view, and the last, where it went wrong. */
 static void set_steps(struct mvcc *m, struct finding *finding, const struct note *note)
 {
 	const struct schedule *s = m->schedule;
-	struct arena *arena = &m->verdict->arena;
-	uint64_t last = note->stmt == STORE_NONE ? UINT64_MAX : s->stmts[note->stmt].in->record.seq;
+	uint32_t count = 0, at = 0;
 
-	finding->steps = arena_zero(arena, STEPS_MAX * sizeof(*finding->steps));
-	for (size_t i = 0; i < s->stmt_count && finding->step_count < STEPS_MAX; i++) {
-		const struct schedule_stmt *stmt = &s->stmts[i];
-		uint32_t txn = stmt->txn == SCHEDULE_NONE ? STORE_NONE : stmt->txn + 1;
-
-		if (txn == STORE_NONE || (txn != note->txn && txn != note->other_txn) ||
-			stmt->in->record.begin_seq > last)
+	for (uint32_t i = 0; i < s->stmt_count; i++)
+		count += is_step(m, note, i);
+	finding->steps = arena_zero(&m->verdict->arena, STEPS_MAX * sizeof(*finding->steps));
+	for (uint32_t i = 0; i < s->stmt_count; i++) {
+		if (!is_step(m, note, i))
 			continue;
-		finding->steps[finding->step_count++] = (struct finding_step){
-			.transaction = span_str(arena_printf(
-				arena, "T%llu", (unsigned long long)s->txns[stmt->txn].number)),
-			.session = s->execution->sessions[stmt->in->session].number,
-			.number = stmt->in->record.number,
-			.stmt = UINT32_MAX,
-			.what = outcome_of(m, stmt),
-			.text = arena_copy(arena, stmt->text),
-			.begin_ns = stmt->in->record.begin,
-			.end_ns = stmt->in->record.at,
-			.error = stmt->in->record.error};
+		if (at < STEPS_FIRST || count - at <= STEPS_MAX - STEPS_FIRST)
+			finding->steps[finding->step_count++] = step_of(m, &s->stmts[i]);
+		at++;
 	}
 }
 

@@ -51,7 +51,7 @@ enum {
 enum mvcc_engine { ENGINE_INNODB, ENGINE_INNODB_SI, ENGINE_TIDB };
 
 enum { CLIENT_FOUND_ROWS = 2 }; /* of the protocol's capabilities */
-enum { MVCC_TABLES_MAX = 16, MVCC_OPTIONAL_MAX = 10, MVCC_ROWS_MAX = 4 };
+enum { MVCC_TABLES_MAX = 16, MVCC_OPTIONAL_MAX = 10, MVCC_ROWS_MAX = 4, MVCC_VERSIONS_MAX = 8 };
 
 struct certain;
 struct points;
@@ -221,6 +221,8 @@ struct note {
 	struct span text;       /* explanation, in the store's arena; none: only counted */
 	struct finding_row *rows;
 	uint32_t row_count;
+	uint32_t *writers; /* statements that made the versions of these rows */
+	uint32_t writer_count;
 	struct finding_answer *answer; /* in the verdict's arena; NULL: none */
 };
 
@@ -383,6 +385,8 @@ struct mvcc {
 	size_t now_lock_count, now_lock_capacity;
 	struct finding_row now_rows[MVCC_ROWS_MAX]; /* of the note that is being made */
 	uint32_t now_row_count;
+	uint32_t now_writers[MVCC_ROWS_MAX * MVCC_VERSIONS_MAX];
+	uint32_t now_writer_count;
 	uint32_t follow[64]; /* statements whose answer is a contradiction and is taken as it is */
 	bool follow_open[64]; /* of those: whether it is one cannot be told */
 	uint32_t follow_count;

@@ -13,7 +13,7 @@ enum {
 	ROWS_SHOWN = 8,
 	ANSWER_ROWS = 50,
 	CHAINS_SHOWN = MVCC_ROWS_MAX,
-	VERSIONS_SHOWN = 8,
+	VERSIONS_SHOWN = MVCC_VERSIONS_MAX,
 	VALUE_SHOWN = 40, /* bytes of a string */
 	PER_CLASS_DEFAULT = 5
 };
@@ -213,16 +213,23 @@ static void add_chain(struct buf *out, struct mvcc *m, uint32_t table,
 	const struct store_record *record, uint32_t reader)
 {
 	struct buf object = BUF_INIT, versions = BUF_INIT;
+	uint32_t shown = 0;
 
 	add_object(&object, m, table, record);
 	add_versions(&versions, m, table, record, reader);
 	buf_printf(out, " Versions of %.*s, oldest first: %.*s.", SPAN_ARG(buf_span(&object)),
 		SPAN_ARG(buf_span(&versions)));
-	if (m->now_row_count < CHAINS_SHOWN)
+	if (m->now_row_count < CHAINS_SHOWN) {
 		m->now_rows[m->now_row_count++] =
 			(struct finding_row){
 				.object = arena_copy(&m->store.arena, buf_span(&object)),
 				.chain = arena_copy(&m->store.arena, buf_span(&versions))};
+		for (const struct store_version *v = record->newest; v && shown < VERSIONS_SHOWN;
+			v = v->previous, shown++) {
+			if (v->stmt != STORE_NONE)
+				m->now_writers[m->now_writer_count++] = v->stmt;
+		}
+	}
 	buf_release(&object);
 	buf_release(&versions);
 }
@@ -345,7 +352,12 @@ static void keep_text(struct mvcc *m, struct note *note, struct buf *text)
 	note->row_count = m->now_row_count;
 	for (uint32_t i = 0; i < m->now_row_count; i++)
 		note->rows[i] = m->now_rows[i];
-	m->now_row_count = 0;
+	note->writers =
+		arena_alloc(&m->store.arena, (m->now_writer_count + 1) * sizeof(*note->writers));
+	note->writer_count = m->now_writer_count;
+	for (uint32_t i = 0; i < m->now_writer_count; i++)
+		note->writers[i] = m->now_writers[i];
+	m->now_row_count = m->now_writer_count = 0;
 	buf_release(text);
 }
 
@@ -807,6 +819,6 @@ void note_concurrent(
 	buf_add_str(&text, " changed, too. Both had their snapshots before either sent COMMIT, so the "
 			   "later one should have failed with error 1020; both committed, and the "
 			   "earlier change may be lost.");
-	m->now_row_count = 0;
+	m->now_row_count = m->now_writer_count = 0;
 	keep_text(m, note, &text);
 }

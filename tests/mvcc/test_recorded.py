@@ -643,6 +643,38 @@ def test_who_wrote_what_was_seen_is_in_the_witness():
     assert [(f["class"], f["transactions"]) for f in found] == [("unstable-snapshot", ["T1", "T2"])], found
 
 
+def steps_of(found):
+    return [(s["transaction"], s["sql"]) for s in found["witness"]["statements"]]
+
+
+def test_who_wrote_the_versions_and_who_was_waited_for_are_in_the_witness():
+    corpus = os.path.join(HERE, "..", "..", "corpus", "recordings")
+    found = check(os.path.join(corpus, "MDEV-26643", "mariadb-10.11.19-RC.itr"), "--oracle=mvcc")["findings"][0]
+    # The finding is of T2 alone; T1 wrote the version that it missed.
+    assert found["transactions"] == ["T2"] and steps_of(found) == [
+        ("T1", "begin"), ("T1", "update t set a=10 where 1"), ("T2", "begin"),
+        ("T2", "update t set b=20 where a"), ("T1", "commit")], steps_of(found)
+    found = check(os.path.join(corpus, "MDEV-33802-for-update", "mariadb-10.5.23-RR.itr"), "--oracle=mvcc",
+                  status=1)["findings"][0]
+    # What was rolled back has left no version, but the statement waited for it.
+    assert ("T1", "insert into t(a) values (2)") in steps_of(found), steps_of(found)
+    assert ("T1", "rollback") in steps_of(found), steps_of(found)
+
+
+def test_the_witness_of_a_long_transaction_has_its_beginning_and_its_end():
+    t = overlapping()
+    t.stmt(1, 1, "begin", 1000, txn=1)
+    t.add("txn", 1010, session=1, txn=1, event=0, number=1, level=3)
+    for k in range(100):
+        t.stmt(1, k + 2, "select b + %d from t where a = 1" % k, 1100 + 10 * k, rows=[[10 + k]], txn=1)
+    t.stmt(1, 102, "select b from t where a = 1", 3000, rows=[[77]], txn=1)
+    t.stmt(1, 103, "commit", 3400, txn=1)
+    t.add("txn", 3450, session=1, txn=1, event=1, number=103, level=3, outcome=1,
+          begin=tracefile.MONO + 1000_000, reason="commit")
+    steps = [s["statement"] for s in verdict_of(t, "--all-sessions")["findings"][0]["witness"]["statements"]]
+    assert steps == [*range(1, 11), *range(53, 103)], steps
+
+
 def snapshot_while_a_commit_is_under_way(rows, later):
     """A snapshot is made while another session's COMMIT has no answer yet, and read twice."""
     t = overlapping()
