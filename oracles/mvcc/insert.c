@@ -83,6 +83,39 @@ static bool numbers_in_turn(
 	return span_eq_str(mode, "0") || span_eq_str(mode, "1") || is_alone(m);
 }
 
+/* Did the row get its number otherwise than by being inserted? */
+static bool was_renumbered(const struct mvcc *m, const struct store_version *v, uint32_t column)
+{
+	const struct plan *by = v->stmt == STORE_NONE ? NULL : m->runs[v->stmt].plan;
+
+	if (!by || !by->stmt || !v->image ||
+		(v->previous && v->previous->image && v->previous->image[column].u == v->image[column].u))
+		return false;
+	return by->stmt->kind != SQL_STMT_REPLACE &&
+	       (by->stmt->kind != SQL_STMT_INSERT || by->stmt->u.insert->on_duplicate);
+}
+
+/* Can the next number be that of a row which is there?  The counter is read before the statement waits, so a number that
+ * another gives meanwhile may be the same; and UPDATE does not move it (MySQL manual, "AUTO_INCREMENT Handling in
+ * InnoDB"). */
+static bool counter_may_lag(struct mvcc *m, const struct plan *plan)
+{
+	const struct store_table *table = solver_store_table(m, eval_insert_table(plan->insert));
+	uint32_t column = 0;
+
+	if (!is_alone(m) || table->fogged)
+		return true;
+	while (!table->def->columns[column].auto_increment)
+		column++;
+	for (uint32_t i = 0; i < table->count; i++) {
+		for (const struct store_version *v = table->records[i]->newest; v; v = v->previous) {
+			if (was_renumbered(m, v, column))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* What the server said is the number of the first row that it numbered and inserted.  A number that was given to a
  * row which is left out or becomes an update is taken back (handler::restore_auto_increment; seen on all
  * releases), so that the rows that come have numbers one after the other.  Where none of them came, the number in
@@ -91,12 +124,11 @@ static bool numbers_in_turn(
 static bool first_autoinc(struct mvcc *m, const struct plan *plan, size_t row_count, uint64_t step,
 	uint64_t *next, struct write_answer *a)
 {
-	enum { TELLS, NONE_CAME, NOT_TOLD };
 	const struct sql_insert *insert = plan->stmt->u.insert;
 	const struct execution_rows *result = m->schedule->stmts[m->now_stmt].result;
 	uint64_t told = m->schedule->stmts[m->now_stmt].in->record.insert_id;
 	bool hidden = insert->returning && !(result && result->complete && !result->count);
-	uint32_t way;
+	unsigned ways[4], count = 0;
 
 	/* Which row of the answer it is can be said where all come, or there is one. */
 	if (!told && (row_count == 1 || !(insert->flags & SQL_DML_IGNORE)))
@@ -109,11 +141,16 @@ static bool first_autoinc(struct mvcc *m, const struct plan *plan, size_t row_co
 		!(insert->on_duplicate || insert->flags & SQL_DML_IGNORE ||
 			plan->stmt->kind == SQL_STMT_REPLACE))
 		return false;
-	way = told ? TELLS : NONE_CAME;
-	way += choose(m, (numbers_every_row(m, plan) ? NOT_TOLD : NOT_TOLD + 1) - way);
-	a->numbers = way == TELLS ? NUMBERS_CAME : NUMBERS_NONE;
-	*next = way == TELLS ? told : INT32_MAX / 2;
-	return way != NOT_TOLD;
+	if (told)
+		ways[count++] = NUMBERS_CAME;
+	ways[count++] = NUMBERS_NONE;
+	if (insert->flags & SQL_DML_IGNORE && counter_may_lag(m, plan))
+		ways[count++] = NUMBERS_TAKEN;
+	if (!numbers_every_row(m, plan))
+		ways[count++] = NUMBERS_UNTOLD;
+	a->numbers = ways[choose(m, count)];
+	*next = a->numbers == NUMBERS_CAME ? told : INT32_MAX / 2;
+	return a->numbers != NUMBERS_UNTOLD;
 }
 
 /* A value that was given moves the numbers that come behind it (handler::update_auto_increment).  Where
@@ -588,14 +625,29 @@ static const struct store_record *record_met(
 	return NULL;
 }
 
-/* Do two of the rows meet each other, or the same row that is there? */
-static bool rows_meet(struct mvcc *m, struct store_table *table, const struct eval_rows *rows)
+/* ON DUPLICATE KEY UPDATE of a unique key: the row that is there goes where another one of the query may come. */
+static bool moves_met(const struct store_table *table, const struct sql_insert *insert)
 {
+	for (uint32_t u = 0; u < table->unique_count; u++) {
+		if (plan_sets(insert->on_duplicate, table->def, table->uniques[u]->columns,
+			    table->uniques[u]->count))
+			return true;
+	}
+	return false;
+}
+
+/* Do two of the rows meet each other, or the same row that is there, or move one that is there? */
+static bool rows_meet(struct mvcc *m, struct store_table *table, const struct sql_insert *insert,
+	const struct eval_rows *rows)
+{
+	bool moves = moves_met(table, insert);
 	const struct store_record **met =
 		arena_alloc(&m->scratch, (rows->count + 1) * sizeof(*met));
 
 	for (size_t i = 0; i < rows->count; i++) {
 		met[i] = record_met(m, table, rows->row[i]);
+		if (met[i] && moves)
+			return true;
 		for (size_t j = 0; j < i; j++) {
 			if (met[i] && met[i] == met[j])
 				return true;
@@ -693,7 +745,7 @@ static bool order_rows(struct mvcc *m, const struct plan *plan, struct store_tab
 		!(table->in_order && plan->stmt->kind == SQL_STMT_REPLACE) && /* cascades */
 		(!(insert->on_duplicate || insert->flags & SQL_DML_IGNORE ||
 			 plan->stmt->kind == SQL_STMT_REPLACE) ||
-			!rows_meet(m, table, rows)))
+			!rows_meet(m, table, insert, rows)))
 		return true;
 	if (rows->count > ORDER_ROWS_MAX)
 		return order_many(m, table, rows, a);
@@ -754,7 +806,10 @@ static void insert_one(struct mvcc *m, void *ctx, size_t number, struct write_an
 	if (a->status != EVAL_OK)
 		return;
 	a->tried++;
-	insert_row(m, in->plan, in->table, row, a);
+	if (a->number && a->numbers == NUMBERS_TAKEN)
+		a->untouched++; /* and the number is taken back, so the next row has it, too */
+	else
+		insert_row(m, in->plan, in->table, row, a);
 	if (a->number && a->came == came)
 		in->next = a->number;
 	in->numbered += a->number && a->came > came;

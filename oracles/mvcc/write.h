@@ -44,6 +44,8 @@ struct write_answer {
 		NUMBERS_TOLD,
 		NUMBERS_CAME, /* taken so: a row that was numbered came */
 		NUMBERS_NONE, /* ... none did */
+		NUMBERS_TAKEN, /* ... none did, since another row had its number already */
+		NUMBERS_UNTOLD, /* nobody can say */
 	} numbers;
 	bool impossible; /* what was taken so cannot be */
 	uint32_t untold; /* enum untold_pick, once it was asked for */
