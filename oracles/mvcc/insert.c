@@ -217,6 +217,15 @@ static bool was_there(const struct store_table *table, const struct eval_rows *g
 	return false;
 }
 
+static bool some_number_given(const struct eval_rows *given, uint32_t column)
+{
+	for (size_t i = 0; i < given->count; i++) {
+		if (given->row[i][column].kind != EVAL_NULL)
+			return true;
+	}
+	return false;
+}
+
 /* Can error 1062 be because of the number that the server gave to a row?  UPDATE does not move the counter, so
  * that it may come to a number that is taken.  The error's text says which. */
 static bool number_taken(struct mvcc *m, const struct plan *plan, const struct eval_rows *given,
@@ -229,6 +238,10 @@ static bool number_taken(struct mvcc *m, const struct plan *plan, const struct e
 	bool has = false;
 
 	if (!index || table->fogged)
+		return true;
+	/* A row that is met by its number is changed, and fails for another key. */
+	if ((plan->stmt->u.insert->on_duplicate || plan->stmt->kind == SQL_STMT_REPLACE) &&
+		(some_number_given(given, column) || counter_may_lag(m, plan)))
 		return true;
 	for (uint32_t i = 0; i < index->count; i++)
 		has |= index->columns[i] == column || index->columns[i] == UINT32_MAX;
