@@ -130,6 +130,12 @@ static bool wrote(const struct store_record *record, uint32_t stmt)
 	return false;
 }
 
+/* A statement may have passed by what somebody took back later (may_pass_dirty in read.c). */
+static bool passes_dirty(const struct mvcc *m, uint32_t level)
+{
+	return m->engine == ENGINE_INNODB_SI && level == LEVEL_READ_UNCOMMITTED;
+}
+
 enum touch {
 	TOUCHES_NOT,
 	TOUCHES,         /* wrote it */
@@ -258,7 +264,7 @@ static enum touch touch_of(
 		return TOUCHES_SOMEHOW;
 	if (!record || (plan->reach && look->table == plan->tables[0] && !reaches(m, table, plan->reach, record)))
 		return TOUCHES_NOT;
-	if (plan->sourced || plan->skips || leaves_out_rows(plan, r) ||
+	if (plan->sourced || plan->skips || leaves_out_rows(plan, r) || passes_dirty(m, m->schedule->txns[txn].level) ||
 		(plan->stmt->kind == SQL_STMT_UPDATE ? plan->stmt->u.update->limit : plan->stmt->u.del->limit))
 		return TOUCHES_SOMEHOW;
 	if (wrote(record, stmt))
@@ -660,8 +666,7 @@ static bool change_is_impossible(struct mvcc *m, uint64_t *most)
 		plan->effects || plan->firing || plan->returning || leaves_out_rows(plan, &stmt->in->record) ||
 		stmt->in->record.error || stmt->txn == SCHEDULE_NONE || m->store.txns[m->now_txn].level_unknown ||
 		m->store.txns[m->now_txn].mixed || m->engine == ENGINE_TIDB ||
-		/* It may have passed by what somebody took back later (may_pass_dirty in read.c). */
-		(m->engine == ENGINE_INNODB_SI && m->now_level == LEVEL_READ_UNCOMMITTED) ||
+		passes_dirty(m, m->now_level) ||
 		(plan->stmt->kind == SQL_STMT_UPDATE ? plan->stmt->u.update->limit : plan->stmt->u.del->limit) ||
 		m->store.tables[plan->tables[0]].in_order || !rows_met(m, &look, plan->tables[0], &met))
 		return false;
