@@ -119,7 +119,7 @@ static bool counter_may_lag(struct mvcc *m, const struct plan *plan)
 /* What the server said is the number of the first row that it numbered and inserted.  A number that was given to a
  * row which is left out or becomes an update is taken back (handler::restore_auto_increment; seen on all
  * releases), so that the rows that come have numbers one after the other.  Where none of them came, the number in
- * the answer is another row's.  The rows of a query are numbered in an order that is not known; those behind
+ * the answer is another row's, which may be one that they met by it.  The rows of a query are numbered in an order that is not known; those behind
  * a value that was given may have to go on from what others have taken meanwhile. */
 static bool first_autoinc(struct mvcc *m, const struct plan *plan, size_t row_count, uint64_t step,
 	uint64_t *next, struct write_answer *a)
@@ -144,7 +144,9 @@ static bool first_autoinc(struct mvcc *m, const struct plan *plan, size_t row_co
 	if (told)
 		ways[count++] = NUMBERS_CAME;
 	ways[count++] = NUMBERS_NONE;
-	if (insert->flags & SQL_DML_IGNORE && counter_may_lag(m, plan))
+	/* ON DUPLICATE KEY UPDATE that changes the row says which it is. */
+	if ((insert->flags & SQL_DML_IGNORE || !m->schedule->stmts[m->now_stmt].in->record.affected) &&
+		counter_may_lag(m, plan))
 		ways[count++] = NUMBERS_TAKEN;
 	if (!numbers_every_row(m, plan))
 		ways[count++] = NUMBERS_UNTOLD;
@@ -529,6 +531,15 @@ static bool had_found_another(struct mvcc *m, struct store_table *table, uint32_
 	return false;
 }
 
+static bool key_has_number(const struct eval_table *def, const struct eval_index *index)
+{
+	for (uint32_t i = 0; i < index->count; i++) {
+		if (index->columns[i] != UINT32_MAX && def->columns[index->columns[i]].auto_increment)
+			return true;
+	}
+	return false;
+}
+
 static void insert_row(struct mvcc *m, const struct plan *plan, struct store_table *table,
 	const struct eval_value *row, struct write_answer *a)
 {
@@ -570,6 +581,7 @@ static void insert_row(struct mvcc *m, const struct plan *plan, struct store_tab
 		}
 		if (foreign_error_first(m, table, row, a))
 			return;
+		a->number_met |= a->number && key_has_number(table->def, index);
 		if ((insert->on_duplicate || replace) && had_found_another(m, table, u, d.record, row))
 			continue;
 		if (insert->on_duplicate) {
@@ -894,7 +906,7 @@ void write_insert(struct mvcc *m, const struct plan *plan, struct write_answer *
 			i++)
 			insert_one(m, &inserting, i, a);
 	}
-	if (a->status == EVAL_OK && ((a->numbers == NUMBERS_CAME && !inserting.numbered) ||
+	if (a->status == EVAL_OK && ((a->numbers == NUMBERS_CAME && !inserting.numbered && !a->number_met) ||
 					    (a->numbers == NUMBERS_NONE && inserting.numbered)))
 		a->impossible = true;
 	/* The rows before the one that cannot be made came first, and so did their errors. */

@@ -47,6 +47,7 @@ struct write_answer {
 		NUMBERS_TAKEN, /* ... none did, since another row had its number already */
 		NUMBERS_UNTOLD, /* nobody can say */
 	} numbers;
+	bool number_met; /* a row was met by the number that the server gave */
 	bool impossible; /* what was taken so cannot be */
 	uint32_t untold; /* enum untold_pick, once it was asked for */
 	bool conflict; /* snapshot isolation: a row has changed since the snapshot */
