@@ -101,7 +101,7 @@ static void lock_read_rows(struct mvcc *m, struct write_answer *a)
 	enum store_lock_mode mode =
 		plan->lock && plan->lock->mode == SQL_LOCK_FOR_UPDATE ? STORE_LOCK_X : STORE_LOCK_S;
 
-	if (!plan->single || read_mode_of(m) != READ_CURRENT || m->now_gathered_count != 1)
+	if (!plan->reads_all || read_mode_of(m) != READ_CURRENT || m->now_gathered_count != 1)
 		return;
 	for (size_t i = 0; i < m->now_gathered[0].count; i++) {
 		const struct gathered *g = &m->now_gathered[0];

@@ -275,6 +275,47 @@ static void plan_sorted(struct mvcc *m, struct plan *plan, const struct sql_quer
 	}
 }
 
+struct aggregates {
+	bool all, some; /* one that needs every row; one for which some may do */
+};
+
+static bool see_aggregate(void *ctx, const struct sql_expr *e)
+{
+	static const char *const of_all[] = {"count", "sum", "avg", "bit_and", "bit_or", "bit_xor", "group_concat"};
+	struct aggregates *seen = ctx;
+
+	if (e->kind != SQL_EXPR_CALL)
+		return true;
+	seen->some |= span_ieq_str(e->u.call.name, "min") || span_ieq_str(e->u.call.name, "max");
+	for (size_t i = 0; i < ARRAY_LEN(of_all); i++) {
+		if (!span_ieq_str(e->u.call.name, of_all[i]))
+			continue;
+		if (e->u.call.extra && e->u.call.extra->distinct)
+			seen->some = true;
+		else if (!(e->u.call.extra && e->u.call.extra->over))
+			seen->all = true;
+	}
+	return true;
+}
+
+/* Does a query of one table look at every row that WHERE picks?  An index gives MIN and MAX by one record (EXPLAIN: "Select
+ * tables optimized away"), DISTINCT and the groups by one or two each ("Using index for group-by"; MySQL manual, "GROUP
+ * BY Optimization"), and with a HAVING that cannot be true nothing is looked at. */
+static bool looks_at_all(const struct sql_query *query)
+{
+	struct aggregates seen = {false, false};
+	struct sql_visitor visitor = {.expr = see_aggregate, .ctx = &seen};
+
+	for (const struct sql_item *item = query->u.select.items; item; item = item->next)
+		sql_walk_expr(item->expr, &visitor);
+	for (const struct sql_order *order = query->order; order; order = order->next)
+		sql_walk_expr(order->expr, &visitor);
+	if (query->u.select.having)
+		return false;
+	return seen.all ||
+	       (!seen.some && !query->u.select.group && !(query->u.select.flags & SQL_SELECT_DISTINCT));
+}
+
 /* A locking read whose locked rows are exactly those that WHERE picks. */
 static void plan_locking_read(struct mvcc *m, struct plan *plan, const struct sql_query *query)
 {
@@ -310,6 +351,7 @@ static void plan_locking_read(struct mvcc *m, struct plan *plan, const struct sq
 			return;
 	}
 	plan->single = true;
+	plan->reads_all = looks_at_all(query);
 	plan->plain = shows_rows(query);
 	plan_points(m, plan, query->u.select.where);
 	plan_ranges(m, plan, query->u.select.where);

@@ -137,6 +137,7 @@ struct plan {
 	bool names_rows;    /* of one table, by column alone, with all of its primary key */
 	bool asks_plainly; /* a locking read with other query blocks, which may make a read view */
 	bool single;   /* `where` is all there is to know about the rows that are locked */
+	bool reads_all; /* and it looks at each of them */
 	bool plain;    /* and the answer has one row for each of them, of columns alone */
 	char why[EVAL_REASON_MAX];
 };
