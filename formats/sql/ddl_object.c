@@ -56,17 +56,21 @@ static bool accept_if_exists(struct parser *p)
 
 static void parse_create_view(struct parser *p, struct sql_stmt *stmt)
 {
+	struct sql_create_view *view = NEW(p, struct sql_create_view);
+
 	stmt->kind = SQL_STMT_CREATE_VIEW;
 	parse_advance(p);
 	accept_if_not_exists(p);
 	parse_add_table(p, &stmt->tables);
+	stmt->u.view = view;
 	if (p->tok.kind == T_LPAREN)
-		parse_paren_names(p);
+		view->columns = parse_paren_names(p);
 	expect(p, T_AS);
-	stmt->u.query = parse_query(p);
+	view->query = parse_query(p);
 	if (accept(p, T_WITH)) {
-		if (!accept(p, T_CASCADED))
-			accept(p, T_LOCAL);
+		view->check = SQL_CHECK_CASCADED;
+		if (!accept(p, T_CASCADED) && accept(p, T_LOCAL))
+			view->check = SQL_CHECK_LOCAL;
 		expect(p, T_CHECK);
 		expect(p, T_OPTION);
 	}

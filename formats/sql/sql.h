@@ -412,6 +412,7 @@ struct sql_table_ref {
 			struct sql_query *query;
 			bool lateral;
 			struct sql_names *columns; /* alias(a, b): MySQL */
+			bool stored; /* a view in its place, whose rows are put into a table first */
 		} derived;
 		struct {
 			enum sql_join join;
@@ -587,7 +588,7 @@ enum sql_stmt_kind {
 	/* Recognised; tables named where marked (+), the rest is text in stmt->opaque. */
 	SQL_STMT_HANDLER,        /* + */
 	SQL_STMT_LOAD_DATA,      /* + */
-	SQL_STMT_CREATE_VIEW,    /* + the view; u.query is its query */
+	SQL_STMT_CREATE_VIEW,    /* + the view; ALTER VIEW too */
 	SQL_STMT_DROP_VIEW,      /* + */
 	SQL_STMT_CREATE_TRIGGER, /* + the table it watches */
 	SQL_STMT_DROP_TRIGGER,
@@ -989,6 +990,14 @@ struct sql_rename {
 	struct sql_rename *next;
 };
 
+enum sql_check_option { SQL_CHECK_NONE, SQL_CHECK_LOCAL, SQL_CHECK_CASCADED };
+
+struct sql_create_view {
+	struct sql_names *columns;
+	struct sql_query *query;
+	enum sql_check_option check;
+};
+
 struct sql_drop { /* DROP TABLE, VIEW, SEQUENCE, DATABASE; TRUNCATE */
 	bool temporary, if_exists, cascade, restrict_word;
 	bool table_word; /* TRUNCATE TABLE t rather than TRUNCATE t */
@@ -1039,6 +1048,7 @@ struct sql_stmt {
 	struct sql_table_name *tables; /* opaque statements: the tables that could be named */
 	union {
 		struct sql_query *query;
+		struct sql_create_view *view;
 		struct sql_insert *insert;
 		struct sql_update *update;
 		struct sql_delete *del;

@@ -446,8 +446,10 @@ void sql_walk_stmt(const struct sql_stmt *stmt, const struct sql_visitor *v)
 {
 	switch (stmt->kind) {
 	case SQL_STMT_SELECT:
-	case SQL_STMT_CREATE_VIEW:
 		walk_query(v, stmt->u.query);
+		return;
+	case SQL_STMT_CREATE_VIEW:
+		walk_query(v, stmt->u.view->query);
 		return;
 	case SQL_STMT_INSERT:
 	case SQL_STMT_REPLACE:
@@ -779,7 +781,7 @@ static void tables_of(struct tables *t, const struct sql_stmt *stmt)
 		return;
 	case SQL_STMT_CREATE_VIEW:
 		name_list(t, stmt->tables, SQL_TABLE_DEFINE);
-		tables_query(t, stmt->u.query);
+		tables_query(t, stmt->u.view->query);
 		return;
 	case SQL_STMT_INSERT:
 	case SQL_STMT_REPLACE:

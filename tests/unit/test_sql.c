@@ -845,7 +845,39 @@ START_TEST(programs_are_read)
 }
 END_TEST
 
-UNIT_MAIN("sql", queries_print, changes_print, control_prints, definitions_print, precedence,
+START_TEST(views_keep_their_columns)
+{
+	static const struct {
+		const char *text;
+		const char *first;
+		enum sql_check_option check;
+	} cases[] = {
+		{"create or replace view v (k, l) as select 1, 2", "k", SQL_CHECK_NONE},
+		{"alter view v as select a from t with local check option", NULL, SQL_CHECK_LOCAL},
+		{"create view v as select a from t with check option", NULL, SQL_CHECK_CASCADED},
+		{"create view v(x) as (select a from t) with cascaded check option", "x",
+			SQL_CHECK_CASCADED},
+	};
+	struct sql_options opt = maria();
+	struct arena arena = ARENA_INIT;
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const struct sql_names *columns;
+		struct sql_stmt *stmt;
+		struct err err;
+
+		if (!sql_parse(&arena, span_str(cases[i].text), &opt, &stmt, &err))
+			ck_abort_msg("%s: %s", cases[i].text, err.text);
+		ck_assert_int_eq(stmt->kind, SQL_STMT_CREATE_VIEW);
+		ck_assert_int_eq(stmt->u.view->check, cases[i].check);
+		columns = stmt->u.view->columns;
+		ck_assert(cases[i].first ? columns && span_eq_str(columns->name, cases[i].first) : !columns);
+	}
+	arena_release(&arena);
+}
+END_TEST
+
+UNIT_MAIN("sql", queries_print, views_keep_their_columns, changes_print, control_prints, definitions_print, precedence,
 	modes_change_the_reading, executable_comments, literals_keep_their_kind,
 	errors_name_the_place, nesting_is_bounded, chains_may_be_long, text_kept_as_written,
 	several_statements,
