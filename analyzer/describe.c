@@ -495,10 +495,11 @@ void describe_cluster(struct buf *out, const struct record_cluster *cluster, siz
 
 void describe_program(struct buf *out, const struct record_program *program, size_t columns)
 {
-	static const char *const words[] = {"program ", "trigger ", "function ", "procedure "};
+	static const char *const words[] = {"program ", "trigger ", "function ", "procedure ",
+						"view "};
 	struct buf line = BUF_INIT;
 
-	buf_add_str(&line, words[program->type <= PROGRAM_PROCEDURE ? program->type : 0]);
+	buf_add_str(&line, words[program->type <= PROGRAM_VIEW ? program->type : 0]);
 	add_field(&line, "", program->database);
 	add_field(&line, program->database.len ? "." : "", program->name);
 	add_field(&line, " on ", program->node);

@@ -349,9 +349,9 @@ enum txn_level {
 	F(str, reason)  /* end, rotated, stopped */                                              \
 	F(u64, lost)    /* records dropped in this segment */
 
-enum program_type { PROGRAM_TRIGGER = 1, PROGRAM_FUNCTION = 2, PROGRAM_PROCEDURE = 3 };
+enum program_type { PROGRAM_TRIGGER = 1, PROGRAM_FUNCTION = 2, PROGRAM_PROCEDURE = 3, PROGRAM_VIEW = 4 };
 
-/* A stored program, as it was when the recording began. */
+/* A stored program or a view, as it was when the recording began. */
 #define RECORD_PROGRAM_FIELDS(F)                                                                 \
 	F(u64, seq)                                                                              \
 	F(u64, at)                                                                               \
@@ -362,7 +362,7 @@ enum program_type { PROGRAM_TRIGGER = 1, PROGRAM_FUNCTION = 2, PROGRAM_PROCEDURE
 	F(str, table)       /* of a trigger: in the same database */                             \
 	F(u32, position)    /* of a trigger: among those of its event and time, from 1 */        \
 	F(str, create_text) /* SHOW CREATE ...; nil: not shown to the recorder's account */      \
-	F(str, sql_mode)    /* that it runs with */                                              \
+	F(str, sql_mode)    /* that it runs with; of a view: none */                              \
 	F(str, charset)     /* character_set_client of its text */                               \
 	F(str, collation)   /* collation_connection that it runs with */                         \
 	F(str, database_collation)

@@ -40,12 +40,31 @@ static void tell_cut(struct trace_producer *producer)
 	struct buf text = BUF_INIT;
 
 	buf_printf(&text,
-		"the server has more than %d stored programs; the texts of the others are not "
+		"the server has more than %d stored programs and views; the texts of the others are not "
 		"recorded",
 		PROGRAMS_MAX);
 	note.text = buf_span(&text);
 	trace_emit_note(producer, &note);
 	buf_release(&text);
+}
+
+/* What SHOW CREATE answered: of a view without sql_mode and the database's collation.  A text with a password is not
+ * one to keep. */
+static void take_text(struct record_program *record, MYSQL_RES *result)
+{
+	bool view = record->type == PROGRAM_VIEW;
+	unsigned text = view ? 1 : 2, fields = view ? 4 : 6;
+	MYSQL_ROW shown = result && mysql_num_fields(result) >= fields ? mysql_fetch_row(result) : NULL;
+
+	if (!shown || look_may_hold_password(answer_field(result, shown, text)))
+		return;
+	record->create_text = answer_field(result, shown, text);
+	record->charset = answer_field(result, shown, text + 1);
+	record->collation = answer_field(result, shown, text + 2);
+	if (view)
+		return;
+	record->sql_mode = answer_field(result, shown, 1);
+	record->database_collation = answer_field(result, shown, 5);
 }
 
 void programs_emit(MYSQL *db, struct trace_producer *producer, struct trace_writer *writer,
@@ -57,7 +76,9 @@ void programs_emit(MYSQL *db, struct trace_producer *producer, struct trace_writ
 		"information_schema.triggers where left(trigger_name, 7) <> '" TRIGGER_PREFIX
 		"' union all "
 		"select routine_type, routine_schema, routine_name, null, 0 from "
-		"information_schema.routines where routine_type in ('FUNCTION', 'PROCEDURE')";
+		"information_schema.routines where routine_type in ('FUNCTION', 'PROCEDURE') union all "
+		"select 'VIEW', table_schema, table_name, null, 0 from information_schema.tables "
+		"where table_type = 'VIEW'";
 	MYSQL_RES *list = ask(db, sql);
 	size_t count = 0;
 	MYSQL_ROW row;
@@ -70,7 +91,6 @@ void programs_emit(MYSQL *db, struct trace_producer *producer, struct trace_writ
 			.position = row[4] ? (uint32_t)strtoul(row[4], NULL, 10) : 0};
 		struct buf show = BUF_INIT;
 		MYSQL_RES *result;
-		MYSQL_ROW shown;
 
 		if (!wanted(ctx, record.database))
 			continue;
@@ -80,21 +100,14 @@ void programs_emit(MYSQL *db, struct trace_producer *producer, struct trace_writ
 		}
 		record.type = row[0][0] == 'T'   ? PROGRAM_TRIGGER
 			      : row[0][0] == 'F' ? PROGRAM_FUNCTION
+			      : row[0][0] == 'V' ? PROGRAM_VIEW
 						 : PROGRAM_PROCEDURE;
 		buf_printf(&show, "show create %s ", row[0]);
 		sql_print_name(record.database, &show);
 		buf_add_char(&show, '.');
 		sql_print_name(record.name, &show);
 		result = ask(db, show.data);
-		shown = result && mysql_num_fields(result) >= 6 ? mysql_fetch_row(result) : NULL;
-		/* A text with a password is not one to keep. */
-		if (shown && !look_may_hold_password(answer_field(result, shown, 2))) {
-			record.sql_mode = answer_field(result, shown, 1);
-			record.create_text = answer_field(result, shown, 2);
-			record.charset = answer_field(result, shown, 3);
-			record.collation = answer_field(result, shown, 4);
-			record.database_collation = answer_field(result, shown, 5);
-		}
+		take_text(&record, result);
 		emit(producer, writer, &record);
 		mysql_free_result(result);
 		buf_release(&show);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The stored programs of a server, as records. */
+/* The stored programs and views of a server, as records. */
 #ifndef CAPTURE_PROGRAMS_H
 #define CAPTURE_PROGRAMS_H
 
@@ -17,7 +17,7 @@ enum { PROGRAMS_MAX = 10000 };
 
 typedef bool programs_wanted(const void *ctx, struct span database);
 
-/* A record for each trigger, function and procedure of the databases that are wanted, but for the
+/* A record for each trigger, function, procedure and view of the databases that are wanted, but for the
  * recorder's own.  A server without them, or that does not tell, has none.  `writer`: where
  * segments repeat them; NULL: nowhere. */
 void programs_emit(MYSQL *db, struct trace_producer *producer, struct trace_writer *writer,

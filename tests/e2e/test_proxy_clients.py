@@ -715,6 +715,7 @@ create table child (p int, q int, e int, v int generated always as (q + 1) store
 create table parts (a int primary key) partition by hash (a) partitions 2;
 create trigger g before update on parent for each row set @g = 1;
 create function f(x int) returns int deterministic return x + 1;
+create view pairs as select p, q from child where e > 0;
 insert into parent values (2,'two'),(1,'one'); insert into child (p,q,e) values (1,2,1),(1,1,2);
 insert into parts values (1),(2),(3);
 """)
@@ -738,7 +739,9 @@ insert into parts values (1),(2),(3);
         "parent": [["g", "BEFORE", "UPDATE"]], "child": [], "parts": []}, schema
     programs = {r["name"]: r for r in got if r["kind"] == "program"}
     assert {n: (r["type"], r["table"]) for n, r in programs.items()} == {
-        "g": (1, "parent"), "f": (2, None)}, programs
+        "g": (1, "parent"), "f": (2, None), "pairs": (4, None)}, programs
+    shown = run(command_line(PORT, "-N", "-r", "-e", "show create view ctx.pairs")).split("\t")
+    assert shown[1] == programs["pairs"]["create_text"], shown
     for word, name in ("trigger", "g"), ("function", "f"):
         shown = run(command_line(PORT, "ctx", "-N", "-r", "-e", "show create %s %s" % (word, name)))
         assert shown.split("\t")[1:3] == [programs[name]["sql_mode"], programs[name]["create_text"]], shown

@@ -689,6 +689,8 @@ create trigger g after delete on t for each row set @x = ';'
 //
 create trigger h after delete on t for each row set @y = 2
 //
+create view seen(k, l) as select a, n from t where s <> 'x'
+//
 delimiter ;
 [schedule]
 T1> call p();                                 -- => (1)
@@ -701,7 +703,9 @@ T1> select * from t;
     assert [c[0] for c in schema["columns"]] == list("adfsbyzn") and schema["primary_key"] == [0]
     programs = {r["name"]: r for r in trace.kind("program")}
     assert {n: (r["type"], r["table"], r["position"]) for n, r in programs.items()} == {
-        "g": (1, "t", 1), "h": (1, "t", 2), "f": (2, None, 0), "p": (3, None, 0)}, programs
+        "g": (1, "t", 1), "h": (1, "t", 2), "f": (2, None, 0), "p": (3, None, 0), "seen": (4, None, 0)}, programs
+    assert programs["seen"]["create_text"].startswith("CREATE ALGORITHM=UNDEFINED "), programs
+    assert programs["seen"]["collation"].startswith("utf8mb4") and not programs["seen"]["sql_mode"], programs
     assert programs["p"]["create_text"].endswith(
         "begin select a from t; select 'second'; update t set n=1; end"), programs
     assert "STRICT_TRANS_TABLES" in programs["f"]["sql_mode"] and programs["f"]["collation"], programs
