@@ -731,8 +731,8 @@ static bool known_error(unsigned error)
 static bool error_before_rows(unsigned error)
 {
 	static const uint16_t errors[] = {1044, 1046, 1049, 1052, 1054, 1055, 1056, 1060, 1064, 1066, 1093, 1109,
-		1110, 1111, 1115, 1136, 1140, 1142, 1143, 1146, 1221, 1222, 1235, 1241, 1247, 1248, 1250, 1273, 1305,
-		1582, 1583, 1630};
+		1110, 1111, 1115, 1136, 1140, 1142, 1143, 1146, 1221, 1222, 1235, 1241, 1247, 1248, 1250, 1273, 1288,
+		1305, 1348, 1356, 1393, 1394, 1395, 1443, 1471, 1582, 1583, 1630};
 
 	return is_among(errors, ARRAY_LEN(errors), error);
 }
@@ -1121,6 +1121,7 @@ static bool set_aside_by_answer(struct mvcc *m, uint32_t index)
 	}
 	if (stmt->in->record.error && !known_error(stmt->in->record.error) &&
 		!(plan->into && stmt->in->record.error == ER_TOO_MANY_ROWS) &&
+		!(plan->view_check && stmt->in->record.error == ER_VIEW_CHECK_FAILED) &&
 		!((plan->firing || plan->procedure) && error_of_program(stmt->in->record.error))) {
 		if (plan_is_call(plan))
 			forget_written(m, "tables that a statement wrote which failed in part");

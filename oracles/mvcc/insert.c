@@ -12,6 +12,16 @@ bool check_row(struct mvcc *m, const struct eval_table *def, const struct eval_v
 	bool ignore = (stmt->kind == SQL_STMT_INSERT && stmt->u.insert->flags & SQL_DML_IGNORE) ||
 		      m->now_plan->skips;
 
+	if (m->now_plan->view_check) {
+		enum eval_truth truth;
+
+		if (!eval_expr_test(m->now_plan->view_check, &m->scratch, &m->env, NULL, row, &truth, outcome))
+			return false;
+		if (truth != EVAL_TRUE) {
+			*outcome = (struct eval_outcome){.status = EVAL_ERROR, .error = ER_VIEW_CHECK_FAILED};
+			return false;
+		}
+	}
 	if (eval_check(&m->scratch, &m->env, def, row, outcome))
 		return true;
 	/* What we cannot evaluate (MariaDB's JSON_VALID) the server did: where it neither failed nor
@@ -799,8 +809,7 @@ static void collect_errors(struct mvcc *m, struct store_table *table, const stru
 
 		if (record_met(m, table, rows->row[i]))
 			write_error(a, ER_DUP_ENTRY);
-		if (!eval_check(&m->scratch, &m->env, table->def, rows->row[i], &check) &&
-			check.status == EVAL_ERROR)
+		if (!check_row(m, table->def, rows->row[i], &check) && check.status == EVAL_ERROR)
 			write_error(a, check.error);
 		foreign_parents(m, table, NULL, rows->row[i], NULL, a);
 	}

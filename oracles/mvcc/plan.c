@@ -769,6 +769,8 @@ static void compile(
 		plan->harmless = true;
 		plan->peeks = m->env.flavour == SQL_MYSQL && !mysql_5(&m->env);
 		return;
+	case SQL_STMT_CREATE_VIEW:
+	case SQL_STMT_DROP_VIEW:
 	case SQL_STMT_USE:
 	case SQL_STMT_XA:
 	case SQL_STMT_TABLE_ADMIN:
@@ -1038,6 +1040,9 @@ static struct plan *make_plan(
 		plan->writes = plan->anywhere = true;
 		return plan;
 	}
+	plan->other_texts = views_expand(m, plan, stmt, settings);
+	if (plan->other_texts)
+		settings_apply(m, plan);
 	fill_plan(m, plan, stmt, settings);
 	return plan;
 }

@@ -138,11 +138,16 @@ void programs_open(struct mvcc *m)
 	bool defines = false, calls = false;
 
 	m->programs = all;
+	views_open(m);
 	if (!e->program_count)
 		return;
 	all->list = arena_zero(&m->plans_arena, e->program_count * sizeof(*all->list));
 	for (size_t i = 0; i < e->program_count; i++) {
-		struct program *p = &all->list[all->count++];
+		struct program *p;
+
+		if (e->programs[i].type == PROGRAM_VIEW)
+			continue;
+		p = &all->list[all->count++];
 
 		p->in = &e->programs[i];
 		parse_program(m, p);

@@ -34,6 +34,7 @@ enum {
 	ER_DUP_ENTRY = 1062,
 	ER_PARSE_ERROR = 1064,
 	ER_TOO_MANY_ROWS = 1172,
+	ER_VIEW_CHECK_FAILED = 1369,
 	ER_LOCK_WAIT_TIMEOUT = 1205,
 	ER_LOCK_DEADLOCK = 1213,
 	ER_TRUNCATED = 1265,
@@ -78,6 +79,7 @@ struct plan {
 	uint16_t collation;           /* COLLATION_NONE: not known */
 	enum text_width width;
 	bool zoned, no_foreign_checks, limited;
+	bool other_texts; /* some of its literals, those of a view, may be of another collation */
 	bool moments; /* of a statement with such parameters (moments.c) */
 	enum mvcc_engine engine;
 	uint32_t step;
@@ -89,6 +91,7 @@ struct plan {
 	struct eval_insert *insert;
 	struct eval_change *change;
 	struct eval_join *join;
+	struct eval_expr *view_check; /* CHECK OPTION of a view through which it writes its one table; NULL: none */
 	struct eval_expr *where; /* of a locking read of one table, without grouping or LIMIT */
 	bool into; /* SELECT ... INTO @a: the answer has the count of rows alone */
 	const struct sql_lock *lock;
@@ -314,6 +317,7 @@ struct mvcc {
 	size_t note_count, note_capacity;
 	uint32_t noted[NOTE_COUNT]; /* notes by kind */
 	struct programs *programs;
+	struct views *views;
 	struct sequence *sequences; /* those that were named (sequence.c) */
 	struct foreign *foreigns;
 	size_t foreign_count, foreign_capacity;
@@ -507,6 +511,12 @@ struct altered {
 };
 bool alter_definition(struct mvcc *m, const struct sql_create_table *old,
 	const struct sql_alter *actions, struct altered *out);
+
+/* view.c: the views of the trace */
+void views_open(struct mvcc *m);
+/* Puts the queries of views in the place of their names, where the statement reads them, and tables in the place of
+ * views that it writes.  True: they may have literals of another collation than the session's. */
+bool views_expand(struct mvcc *m, struct plan *plan, struct sql_stmt *stmt, const struct session_settings *settings);
 
 /* prepared.c: the values of a session's user variables, for compiling; NULL: of none */
 void variables_in_sight(struct mvcc *m, const struct session_settings *s);

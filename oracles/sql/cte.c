@@ -40,15 +40,21 @@ static bool has_own_buffer(const struct compiler *c, const struct node *n)
 }
 
 /* The rows of a derived table that is merged into the query around it are in no table. */
-bool settle_columns(struct compiler *c, struct eval_query *q)
+bool settle_columns(struct compiler *c, struct eval_query *q, bool stored)
 {
-	if (q->kind == QUERY_SELECT && !q->limit && !q->distinct && !q->grouped && !q->window_count) {
+	if (!stored && q->kind == QUERY_SELECT && !q->limit && !q->distinct && !q->grouped && !q->window_count) {
 		for (uint32_t i = 0; i < q->column_count; i++)
 			q->types[i].shared |= has_own_buffer(c, q->items[i]);
 		return true;
 	}
 	for (uint32_t i = 0; i < q->column_count; i++) {
+		const struct eval_type *t = &q->types[i];
+
 		q->types[i].own_scale = false;
+		if (stored && (t->kind == EVAL_T_BIT || t->kind == EVAL_T_FLOAT || t->zerofill)) {
+			compile_unsupported(c, "BIT, FLOAT and ZEROFILL of a view that is put into a table");
+			return false;
+		}
 		if (q->kind == QUERY_SELECT && node_is_cut(c, q->items[i])) {
 			compile_unsupported(c, cut_reason);
 			return false;
@@ -190,7 +196,7 @@ bool compile_ctes(struct compiler *c, const struct sql_with *with, struct scope 
 				     : compile_query(c, t->query, outer, sight);
 		if (!cte->query || !rename_columns(c, cte->query, t->columns))
 			return false;
-		if (!settle_columns(c, cte->query))
+		if (!settle_columns(c, cte->query, false))
 			return false;
 		*ctes = cte;
 	}

@@ -392,7 +392,7 @@ static struct join_tree *from_ref(struct from_state *s, const struct sql_table_r
 		from.derived = compile_query(s->c, ref->u.derived.query, NULL, s->ctes);
 		if (!from.derived || !rename_columns(s->c, from.derived, ref->u.derived.columns))
 			return NULL;
-		if (!settle_columns(s->c, from.derived))
+		if (!settle_columns(s->c, from.derived, ref->u.derived.stored))
 			return NULL;
 		return add_table(s, SPAN_NONE, ref->alias, &from);
 	case SQL_TABLE_JOIN:

@@ -116,7 +116,7 @@ const struct cte *find_cte(const struct cte *ctes, const struct sql_table_name *
 bool rename_columns(
 	struct compiler *c, struct eval_query *q, const struct sql_names *names) MUST_CHECK;
 /* Of a derived table: what its columns are to the query around it. */
-bool settle_columns(struct compiler *c, struct eval_query *q) MUST_CHECK;
+bool settle_columns(struct compiler *c, struct eval_query *q, bool stored) MUST_CHECK;
 
 /* set_op.c */
 struct eval_query *compile_set_op(struct compiler *c, struct eval_query *q,

@@ -23,6 +23,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import programs  # noqa: E402
 import schedules  # noqa: E402
+import views  # noqa: E402
 import wide  # noqa: E402
 
 TOP = os.path.join(HERE, "..", "..")
@@ -62,7 +63,8 @@ def run_on(args, port, work, begin):
         names.append(os.path.join(work, "s%d.scn" % seed))
         with open(names[-1], "w") as out:
             out.write(wide.scenario(seed, args.release.startswith("mysql")) if args.wide else
-                      programs.scenario(seed) if args.programs else schedules.scenario(seed))
+                      programs.scenario(seed) if args.programs else
+                      views.scenario(seed) if args.views else schedules.scenario(seed))
     traces = os.path.join(work, "traces%d" % number)
     record(args.isorec, port, names, traces, "mvcc_campaign_%d_%d" % (os.getpid(), number))
     listed = sorted(os.path.join(traces, n) for n in os.listdir(traces))
@@ -102,6 +104,7 @@ def main():
     parser.add_argument("--wide", action="store_true", help="the schedules of wide.py")
     parser.add_argument("--programs", action="store_true",
                         help="those of programs.py: triggers, functions, procedures")
+    parser.add_argument("--views", action="store_true", help="those of views.py")
     parser.add_argument("--isorec", default="isorec")
     parser.add_argument("--tool", default="mvcc_tool")
     args = parser.parse_args()

@@ -153,6 +153,25 @@ def test_a_value_that_nobody_wrote_needs_no_order():
     assert "answered (1,'pdf',1001)" in found["findings"][0]["explanation"], found["findings"]
 
 
+def test_views_are_read_and_written():
+    """MariaDB 10.11 and MySQL 9.7: joins, groups, views of views, TEMPTABLE, CHECK OPTION; all is decided."""
+    for server in ("10.11", "mysql"):
+        path = os.path.join(HERE, "recorded", "rules", "views-%s.itr" % server)
+        found = check(path, "--oracle=mvcc")
+        assert found["verdict"] == "ok" and found["coverage"]["decided"] == 28, found["coverage"]
+        out = tool("mutate", "1", path)
+        altered, noticed, explained = (int(n) for n in re.search(
+            r"altered (\d+) noticed (\d+) .* explained (\d+)", out).groups())
+        assert altered > 10 and explained <= 1 and noticed + explained == altered, out
+
+
+def test_views_that_change_are_not_known():
+    for server in ("10.11", "mysql"):
+        found = check(os.path.join(HERE, "recorded", "rules", "views-changed-%s.itr" % server), "--oracle=mvcc",
+                      status=3)
+        assert not found["findings"] and found["coverage"]["decided"] == 3, found
+
+
 def test_foreign_keys_are_followed_row_by_row():
     """MariaDB 10.11 and MySQL 9.7: tables that refer to themselves, cascades, two ways to one table."""
     for server in ("10.11", "mysql"):
