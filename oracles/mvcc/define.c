@@ -49,13 +49,14 @@ void define_leave_out(struct mvcc *m, uint32_t stmt, uint32_t table)
 
 static void label(struct mvcc *m, struct span database, struct span name, uint32_t table)
 {
-	uint32_t *at = map_at(&m->label_heads, hash_bytes(name.ptr, name.len));
+	uint32_t *at = map_at(&m->label_heads, label_hash(name));
 
 	m->label_state++;
 	for (; *at != MAP_NONE; at = &m->labels[*at].next) {
 		struct label *l = &m->labels[*at];
 
-		if (span_eq(l->name, name) && span_eq(l->database, database)) {
+		if (eval_same_name(&m->env, l->name, name) &&
+			eval_same_name(&m->env, l->database, database)) {
 			l->table = table;
 			return;
 		}
@@ -256,7 +257,7 @@ static void create_table(const struct naming *n, const struct sql_create_table *
 		of = table_of(n, create->like);
 		tree = of == STORE_NONE || !m->store.tables[of].def ||
 				       settings_temporary(n->settings, create->like) ||
-				       !span_eq(m->store.tables[of].database, database)
+				       !eval_same_name(&m->env, m->store.tables[of].database, database)
 			       ? NULL
 			       : like_tree(m, m->store.tables[of].create, create->table.name);
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Statement texts, parsed, compiled and looked at once. */
+#include <ctype.h>
 #include <stdio.h>
 
 #include "base/hash.h"
@@ -8,15 +9,26 @@
 #include "mvcc/solver.h"
 #include "sql/release.h"
 
+uint64_t label_hash(struct span name)
+{
+	char lower[256];
+	size_t len = name.len < sizeof(lower) ? name.len : sizeof(lower);
+
+	for (size_t i = 0; i < len; i++)
+		lower[i] = (char)tolower((unsigned char)name.ptr[i]);
+	return hash_bytes(lower, len);
+}
+
 uint32_t solver_table(const struct mvcc *m, struct span database, struct span name)
 {
-	uint32_t i = map_get(&m->label_heads, hash_bytes(name.ptr, name.len));
+	uint32_t i = map_get(&m->label_heads, label_hash(name));
 
 	for (; i != MAP_NONE; i = m->labels[i].next) {
 		const struct label *l = &m->labels[i];
 
-		if (span_eq(l->name, name) &&
-			(!database.ptr || !l->database.ptr || span_eq(l->database, database)))
+		if (eval_same_name(&m->env, l->name, name) &&
+			(!database.ptr || !l->database.ptr ||
+				eval_same_name(&m->env, l->database, database)))
 			return l->table;
 	}
 	return STORE_NONE;

@@ -176,7 +176,7 @@ static const struct program *find_routine(
 	for (size_t i = 0; i < m->programs->count; i++) {
 		const struct program *p = &m->programs->list[i];
 
-		if (p->in->type == type && database.ptr && span_eq(p->in->database, database) &&
+		if (p->in->type == type && database.ptr && eval_same_name(&m->env, p->in->database, database) &&
 			span_ieq(p->in->name, name))
 			return p;
 	}
@@ -228,8 +228,8 @@ static bool knows_triggers(const struct mvcc *m, uint32_t table)
 			const struct program *program = &m->programs->list[p];
 
 			found |= program->in->type == PROGRAM_TRIGGER && program->tree &&
-				 span_eq(program->in->database, t->database) &&
-				 span_eq(program->in->table, t->name) && span_eq(program->in->name, name);
+				 eval_same_name(&m->env, program->in->database, t->database) &&
+				 eval_same_name(&m->env, program->in->table, t->name) && span_eq(program->in->name, name);
 		}
 		for (uint32_t f = 1; f < fields && !mp.bad; f++)
 			mp_skip(&mp);
@@ -243,8 +243,9 @@ static bool is_trigger_of(const struct mvcc *m, const struct program *p, uint32_
 {
 	const struct store_table *t = &m->store.tables[table];
 
-	return p->in->type == PROGRAM_TRIGGER && p->tree && span_eq(p->in->database, t->database) &&
-	       span_eq(p->in->table, t->name) && (p->tree->events & events);
+	return p->in->type == PROGRAM_TRIGGER && p->tree &&
+	       eval_same_name(&m->env, p->in->database, t->database) &&
+	       eval_same_name(&m->env, p->in->table, t->name) && (p->tree->events & events);
 }
 
 static void fire(struct looking *l, uint32_t table, uint32_t events)

@@ -162,6 +162,7 @@ void settings_of_server(struct mvcc *m)
 	uint64_t number;
 
 	m->login_ignored = span_ieq_str(execution_variable(e, "character_set_client_handshake"), "OFF");
+	m->env.any_case = execution_number(e, "lower_case_table_names", &number) && number;
 	m->start = (struct session_settings){.mode_text = execution_variable(e, "sql_mode"),
 		.eval_mode = m->env.mode,
 		.sql_mode = m->sql.mode,
@@ -172,6 +173,7 @@ void settings_of_server(struct mvcc *m)
 		.limited = execution_number(e, "sql_select_limit", &number) && number != UINT64_MAX,
 		.odd = is_odd_server(e),
 		.engine = m->engine,
+		.any_case = m->env.any_case,
 		.step = numbers_step(e)};
 	m->first = m->start;
 	if (execution_number(e, "group_concat_max_len", &number))
@@ -322,15 +324,17 @@ static void add_temporary(struct buf *out, struct span database, struct span nam
 }
 
 /* Those of the list but for the one of this name; whether that was among them. */
-static bool copy_temporary(struct span list, struct buf *out, struct span database, struct span name)
+static bool copy_temporary(const struct session_settings *s, struct buf *out, struct span database, struct span name)
 {
 	bool found = false;
+	struct span list = s->temporary;
 
 	for (size_t at = 0; at < list.len;) {
 		struct span db = span_str(list.ptr + at);
 		struct span table = span_str(list.ptr + at + db.len + 1);
 
-		if (span_eq(db, database) && span_eq(table, name))
+		if (s->any_case ? span_ieq(db, database) && span_ieq(table, name)
+				: span_eq(db, database) && span_eq(table, name))
 			found = true;
 		else if (out)
 			add_temporary(out, db, table);
@@ -342,7 +346,7 @@ static bool copy_temporary(struct span list, struct buf *out, struct span databa
 bool settings_temporary(const struct session_settings *s, const struct sql_table_name *table)
 {
 	return s->temporary.len &&
-	       copy_temporary(s->temporary, NULL, table->db.ptr ? table->db : s->database,
+	       copy_temporary(s, NULL, table->db.ptr ? table->db : s->database,
 		       table->name);
 }
 
@@ -359,7 +363,7 @@ static void change_temporary(struct mvcc *m, struct session_settings *s,
 
 	if (has_zero(database) || has_zero(table->name))
 		return;
-	copy_temporary(s->temporary, &list, database, table->name);
+	copy_temporary(s, &list, database, table->name);
 	if (add)
 		add_temporary(&list, database, table->name);
 	s->temporary = list.len ? arena_copy(&m->plans_arena, buf_span(&list)) : SPAN_NONE;

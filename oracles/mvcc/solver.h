@@ -287,6 +287,7 @@ struct session_settings {
 	bool has_number;
 	bool odd; /* it has set what is not modelled */
 	bool no_foreign_checks;
+	bool any_case; /* as in struct eval_env */
 	bool limited; /* sql_select_limit: a SELECT without LIMIT does not answer with all rows */
 	enum mvcc_engine engine; /* a session of MariaDB may set innodb_snapshot_isolation for itself */
 	uint32_t step; /* from one AUTO_INCREMENT value to the next; 0: not known */
@@ -481,6 +482,8 @@ struct plan *plan_of_body(
 /* One that has no statement, for settings_apply(). */
 const struct plan *plan_settings(struct mvcc *m, const struct session_settings *settings);
 uint32_t solver_table(const struct mvcc *m, struct span database, struct span name);
+/* The same for T and t. */
+uint64_t label_hash(struct span name);
 
 /* define.c: definitions over time.  A table that is made, changed or renamed is another one from then on, so that
  * plans need to know only what names stood for when their statement was executed. */

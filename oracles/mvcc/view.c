@@ -139,8 +139,8 @@ static const struct view *find_view(const struct mvcc *m, const struct session_s
 	for (size_t i = 0; i < m->views->count; i++) {
 		const struct view *v = &m->views->list[i];
 
-		if (span_eq(v->in->name, name) && database.ptr &&
-			span_eq(v->in->database, database))
+		if (eval_same_name(&m->env, v->in->name, name) && database.ptr &&
+			eval_same_name(&m->env, v->in->database, database))
 			return v->unknown || solver_table(m, database, name) != STORE_NONE ||
 					       settings_temporary(settings,
 						       &(struct sql_table_name){

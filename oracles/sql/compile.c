@@ -412,23 +412,23 @@ static bool compares_local(const struct node *n)
 	return local && kind == UINT32_MAX;
 }
 
-static bool names_table(const struct scope_table *t, struct span db, struct span table)
+bool scope_names_table(const struct compiler *c, const struct scope_table *t, struct span db, struct span table)
 {
-	if (table.ptr && !span_eq(t->alias, table))
+	if (table.ptr && !eval_same_name(c->env, t->alias, table))
 		return false;
-	return !db.ptr || !t->db.ptr || span_eq(t->db, db);
+	return !db.ptr || !t->db.ptr || eval_same_name(c->env, t->db, db);
 }
 
 /* 0: none, 1: found, 2: more than one. */
-static int find_in_scope(
-	const struct scope *s, const struct sql_expr *e, uint32_t *table, uint32_t *column)
+static int find_in_scope(const struct compiler *c, const struct scope *s, const struct sql_expr *e,
+	uint32_t *table, uint32_t *column)
 {
 	int found = 0;
 
 	for (uint32_t t = s->first_table; t < s->table_count; t++) {
 		const struct scope_table *st = &s->tables[t];
 
-		if (!names_table(st, e->u.column.db, e->u.column.table))
+		if (!scope_names_table(c, st, e->u.column.db, e->u.column.table))
 			continue;
 		for (uint32_t i = 0; i < st->column_count; i++) {
 			if (!span_ieq(st->names[i], e->u.column.name))
@@ -511,7 +511,7 @@ static struct node *compile_column(struct compiler *c, const struct sql_expr *e)
 		int found;
 		struct node *alias;
 
-		found = find_in_scope(s, e, &table, &column);
+		found = find_in_scope(c, s, e, &table, &column);
 		if (depth == 0 && s->alias_first && (alias = find_alias(s, e, &ambiguous))) {
 			/* Which one is meant depends on clause and server. */
 			if (ambiguous || (found && !is_column(alias, table, column)))

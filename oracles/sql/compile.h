@@ -15,6 +15,11 @@ struct scope_table {
 	bool nullable_side; /* of an outer join */
 };
 
+struct compiler;
+
+/* May the name of a column's table, perhaps with a database (either may be none), mean it? */
+bool scope_names_table(const struct compiler *c, const struct scope_table *t, struct span db, struct span table);
+
 enum aggregate_kind {
 	AGG_COUNT,
 	AGG_SUM,

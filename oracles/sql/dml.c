@@ -1032,8 +1032,7 @@ static bool mark_targets(struct compiler *c, struct eval_join *join, const struc
 		for (uint32_t i = 0; i < join->query->table_count && !found; i++) {
 			const struct scope_table *st = &join->query->scope_tables[i];
 
-			if (!span_eq(st->alias, t->name) || !st->base ||
-				(t->db.ptr && st->db.ptr && !span_eq(st->db, t->db)))
+			if (!st->base || !scope_names_table(c, st, t->db, t->name))
 				continue;
 			join->target[i] = found = true;
 		}

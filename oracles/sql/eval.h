@@ -221,6 +221,7 @@ struct eval_env {
 	uint16_t collation_database; /* of new tables that name none */
 	uint8_t div_precision_increment;
 	uint8_t default_week_format;
+	bool any_case; /* lower_case_table_names: T and t are one table, database, or alias */
 	bool other_names; /* lc_time_names: days and months are not those of English */
 	uint32_t group_concat_max_len;
 	uint64_t max_allowed_packet;
@@ -250,6 +251,12 @@ struct eval_env {
 	uint64_t steps_max; /* combinations of rows looked at */
 	size_t bytes_max;   /* that one evaluation may allocate */
 };
+
+/* Names of databases and tables, and aliases; columns do not care for case anywhere. */
+static inline bool eval_same_name(const struct eval_env *env, struct span a, struct span b)
+{
+	return env->any_case ? span_ieq(a, b) : span_eq(a, b);
+}
 
 /* MariaDB 10.11 as it comes: utf8mb4, strict mode. */
 struct eval_env eval_env_default(void);

@@ -43,10 +43,10 @@ static struct join_tree *add_table(
 	struct scope_table *t = &s->scope->tables[number];
 
 	for (uint32_t i = 0; i < number; i++) {
-		if (span_eq(s->scope->tables[i].alias, alias) &&
+		if (eval_same_name(s->c->env, s->scope->tables[i].alias, alias) &&
 			(from->derived || s->q->tables[i].derived || !db.ptr ||
 				!s->scope->tables[i].db.ptr ||
-				span_eq(s->scope->tables[i].db, db))) {
+				eval_same_name(s->c->env, s->scope->tables[i].db, db))) {
 			compile_error(s->c, 1066, "two tables of one name");
 			return NULL;
 		}

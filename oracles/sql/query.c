@@ -127,8 +127,7 @@ static bool expand_star(struct expanded *x, const struct eval_query *q, const st
 	for (uint32_t t = 0; t < scope->table_count; t++) {
 		const struct scope_table *st = &scope->tables[t];
 
-		if (!span_eq(st->alias, e->u.column.table) ||
-			(e->u.column.db.ptr && st->db.ptr && !span_eq(st->db, e->u.column.db)))
+		if (!scope_names_table(x->c, st, e->u.column.db, e->u.column.table))
 			continue;
 		star_of_table(x, scope, t, false);
 		found = true;

@@ -13,6 +13,7 @@ import argparse
 import concurrent.futures
 import os
 import queue
+import random
 import re
 import shutil
 import subprocess
@@ -56,15 +57,25 @@ def run_batch(args, ports, work, begin):
         ports.put(port)
 
 
+def any_case(text, seed):
+    """Names of tables, views and aliases in either case, behind the setup (lower_case_table_names)."""
+    rng = random.Random(seed)
+    setup, schedule = text.split("[schedule]")
+    return setup + "[schedule]" + re.sub(
+        r"(?<!')\b(?:[tvnl]\d+|[xyc])\b(?!')",
+        lambda name: name[0].upper() if rng.random() < 0.5 else name[0], schedule)
+
+
 def run_on(args, port, work, begin):
     number = begin // args.batch
     names = []
     for seed in range(args.seed + begin, args.seed + min(begin + args.batch, args.count)):
         names.append(os.path.join(work, "s%d.scn" % seed))
         with open(names[-1], "w") as out:
-            out.write(wide.scenario(seed, args.release.startswith("mysql")) if args.wide else
-                      programs.scenario(seed) if args.programs else
-                      views.scenario(seed) if args.views else schedules.scenario(seed))
+            text = (wide.scenario(seed, args.release.startswith("mysql")) if args.wide else
+                    programs.scenario(seed) if args.programs else
+                    views.scenario(seed) if args.views else schedules.scenario(seed))
+            out.write(any_case(text, seed) if args.any_case else text)
     traces = os.path.join(work, "traces%d" % number)
     record(args.isorec, port, names, traces, "mvcc_campaign_%d_%d" % (os.getpid(), number))
     listed = sorted(os.path.join(traces, n) for n in os.listdir(traces))
@@ -104,6 +115,8 @@ def main():
     parser.add_argument("--wide", action="store_true", help="the schedules of wide.py")
     parser.add_argument("--programs", action="store_true",
                         help="those of programs.py: triggers, functions, procedures")
+    parser.add_argument("--any-case", action="store_true",
+                        help="T1 for t1 at times: for a server with lower_case_table_names=1")
     parser.add_argument("--views", action="store_true", help="those of views.py")
     parser.add_argument("--isorec", default="isorec")
     parser.add_argument("--tool", default="mvcc_tool")

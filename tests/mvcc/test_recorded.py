@@ -165,6 +165,14 @@ def test_views_are_read_and_written():
         assert altered > 10 and explained <= 1 and noticed + explained == altered, out
 
 
+def test_names_in_any_case():
+    """Servers with lower_case_table_names=1: tables, databases, aliases, views."""
+    for server in ("10.11", "mysql-8.0"):
+        path = os.path.join(HERE, "recorded", "rules", "table-names-in-any-case-%s.itr" % server)
+        found = check(path, "--oracle=mvcc")
+        assert found["verdict"] == "ok" and found["coverage"]["decided"] == 14, found["coverage"]
+
+
 def test_views_that_change_are_not_known():
     for server in ("10.11", "mysql"):
         found = check(os.path.join(HERE, "recorded", "rules", "views-changed-%s.itr" % server), "--oracle=mvcc",
