@@ -404,10 +404,22 @@ static bool stored_call(void *ctx, const struct sql_expr *e)
 	return true;
 }
 
-/* The condition of SHOW, which is not parsed, read as an expression. */
-static bool shows_by_call(struct mvcc *m, const struct plan *plan, const struct sql_stmt *stmt)
+/* CHARACTER SET, or SET within another word. */
+static bool is_no_clause(struct span text, size_t at, size_t len)
 {
-	static const char word[] = "where";
+	size_t end = at;
+
+	while (end && isspace((unsigned char)text.ptr[end - 1]))
+		end--;
+	return !at || isalnum((unsigned char)text.ptr[at - 1]) || text.ptr[at - 1] == '_' ||
+	       isalnum((unsigned char)text.ptr[at + len]) || text.ptr[at + len] == '_' ||
+	       (end >= 9 && span_ieq_str(span_of(text.ptr + end - 9, 9), "character"));
+}
+
+/* The condition of SHOW and the SET list of LOAD DATA, which are not parsed, read as expressions. */
+static bool calls_unparsed(struct mvcc *m, const struct plan *plan, const struct sql_stmt *stmt)
+{
+	const char *word = stmt->kind == SQL_STMT_SHOW ? "where" : "set";
 	const size_t len = strlen(word);
 	struct sql_options options = m->sql;
 	struct buf text = BUF_INIT;
@@ -415,11 +427,13 @@ static bool shows_by_call(struct mvcc *m, const struct plan *plan, const struct 
 	struct err err;
 	bool found = false;
 
-	if (stmt->kind != SQL_STMT_SHOW || !memchr(plan->text.ptr, '(', plan->text.len))
+	if ((stmt->kind != SQL_STMT_SHOW && stmt->kind != SQL_STMT_LOAD_DATA) ||
+		!memchr(plan->text.ptr, '(', plan->text.len))
 		return false;
 	options.mode = plan->sql_mode;
 	for (size_t i = 0; i + len < plan->text.len && !found; i++) {
-		if (!span_istarts(span_of(plan->text.ptr + i, plan->text.len - i), word))
+		if (!span_istarts(span_of(plan->text.ptr + i, plan->text.len - i), word) ||
+			(stmt->kind == SQL_STMT_LOAD_DATA && is_no_clause(plan->text, i, len)))
 			continue;
 		text.len = 0;
 		buf_add_str(&text, "do ");
@@ -1000,7 +1014,7 @@ static void fill_plan(struct mvcc *m, struct plan *plan, const struct sql_stmt *
 	sql_walk_stmt(stmt, &(struct sql_visitor){.query = subquery_anywhere, .ctx = &queries});
 	plan->sourced = queries > 0 && (sql_stmt_is_write(stmt) || stmt->kind == SQL_STMT_SET);
 	sql_walk_stmt(stmt, &(struct sql_visitor){.expr = stored_call, .ctx = &calls});
-	calls |= shows_by_call(m, plan, stmt);
+	calls |= calls_unparsed(m, plan, stmt);
 	if (stmt->kind == SQL_STMT_SELECT || sql_stmt_is_write(stmt) || plan->redefines ||
 		stmt->kind == SQL_STMT_SET || stmt->kind == SQL_STMT_DO)
 		sql_stmt_tables(stmt, see_table, &walk);
@@ -1023,7 +1037,7 @@ static void fill_plan(struct mvcc *m, struct plan *plan, const struct sql_stmt *
 		plan_calls(plan);
 	plan->tied = tied_tables(m, plan);
 	plan->asks_own = plan->insert && asks_own_table(stmt->u.insert);
-	plan->anywhere |= (calls && !effects_known(plan)) ||
+	plan->anywhere |= (calls && (!effects_known(plan) || stmt->kind == SQL_STMT_LOAD_DATA)) ||
 			  (plan->writes && plan->unsupported && !plan->redefines && !walk.temporary &&
 				  !walk.bare && !writes_a_known_table(plan) && !effects_known(plan));
 	if (plan->elsewhere && !plan->redefines && programs_write_by_views(m))
