@@ -166,6 +166,7 @@ enum stmt_flags {
 	STMT_NO_TABLES = 1u << 7,   /* touches no table of the database's: nothing to probe */
 	/* Writes tables that are not prepared, and no others that have no probe. */
 	STMT_ELSEWHERE = 1u << 8,
+	STMT_MASKED = 1u << 9, /* beside STMT_TEXT_CUT: the text is whole but for passwords, each '***' */
 };
 
 /* One command and how it ended; made when it ended, so seq and at are its end. */

@@ -130,12 +130,6 @@ static bool wrote(const struct store_record *record, uint32_t stmt)
 	return false;
 }
 
-/* A statement may have passed by what somebody took back later (may_pass_dirty in read.c). */
-static bool passes_dirty(const struct mvcc *m, uint32_t level)
-{
-	return m->engine == ENGINE_INNODB_SI && level == LEVEL_READ_UNCOMMITTED;
-}
-
 enum touch {
 	TOUCHES_NOT,
 	TOUCHES,         /* wrote it */

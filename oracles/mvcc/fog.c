@@ -491,8 +491,11 @@ enum row_fate { ROW_STAYS, ROW_CHANGES, ROW_UNKNOWN };
  * does not match, it may have passed by before. */
 static bool may_be_missed(const struct mvcc *m, const struct store_version *v)
 {
-	return m->now_level <= LEVEL_READ_COMMITTED && v && !is_own(m, v) &&
-	       m->store.txns[v->txn].commit_no > m->runs[m->now_stmt].begin_commits;
+	if (!v || is_own(m, v))
+		return false;
+	return passes_dirty(m, m->now_level) ||
+	       (m->now_level <= LEVEL_READ_COMMITTED &&
+		       m->store.txns[v->txn].commit_no > m->runs[m->now_stmt].begin_commits);
 }
 
 static enum row_fate fate_of(struct mvcc *m, const struct store_table *table,
@@ -664,8 +667,7 @@ bool fog_write(struct mvcc *m, uint32_t number)
 	if (!table->cluster || table->unknown || m->now_txn == STORE_NONE ||
 		!store_is_active(&m->store, m->now_txn) || !plan->stmt)
 		return false;
-	/* A masked password is not what was written, nor what was looked for. */
-	if (m->schedule->stmts[m->now_stmt].in->record.flags & STMT_TEXT_CUT || plan->foreign)
+	if (plan_is_unreadable(plan, &m->schedule->stmts[m->now_stmt].in->record))
 		return fog_all(m, table);
 	switch (plan->stmt->kind) {
 	case SQL_STMT_INSERT:

@@ -960,13 +960,20 @@ static bool text_is_foreign(struct span text, enum text_width width)
 
 bool plan_is_unreadable(const struct plan *plan, const struct record_stmt *r)
 {
-	return plan->foreign || r->flags & (STMT_OPAQUE | STMT_TEXT_CUT);
+	return plan->foreign || r->flags & STMT_OPAQUE ||
+	       (r->flags & STMT_TEXT_CUT && plan->masks != MASKS_ASSIGNED);
 }
 
 /* Of the statement whose plan is made. */
 static bool now_moments(const struct mvcc *m)
 {
 	return m->now_stmt != STORE_NONE && m->schedule->stmts[m->now_stmt].moments;
+}
+
+static bool now_masked(const struct mvcc *m)
+{
+	return m->now_stmt != STORE_NONE &&
+	       m->schedule->stmts[m->now_stmt].in->record.flags & STMT_MASKED;
 }
 
 static struct plan *new_plan(
@@ -988,6 +995,7 @@ static struct plan *new_plan(
 	plan->engine = settings->engine;
 	plan->limited = settings->limited;
 	plan->moments = now_moments(m);
+	plan->masks = now_masked(m) ? MASKS_DEEP : MASKS_NONE;
 	m->has_si |= plan->engine == ENGINE_INNODB_SI;
 	plan->step = settings->step;
 	plan->variables = arena_copy(&m->plans_arena, variables_named(m, settings, text));
@@ -1006,6 +1014,10 @@ static void fill_plan(struct mvcc *m, struct plan *plan, const struct sql_stmt *
 	if (stmt->kind == SQL_STMT_SET && stmt->u.set->statement && plain_sets(m, stmt->u.set, settings))
 		stmt = stmt->u.set->statement;
 	plan->stmt = stmt;
+	if (plan->masks != MASKS_NONE && masks_are_assigned(stmt)) {
+		plan->masks = MASKS_ASSIGNED;
+		settings_apply(m, plan);
+	}
 	plan->ddl = sql_stmt_is_ddl(stmt) || stmt->kind == SQL_STMT_LOCK_TABLES ||
 		    stmt->kind == SQL_STMT_UNLOCK_TABLES || stmt->kind == SQL_STMT_FLUSH ||
 		    stmt->kind == SQL_STMT_XA;
@@ -1105,6 +1117,7 @@ const struct plan *plan_of(
 			plan->no_foreign_checks == settings->no_foreign_checks &&
 			plan->engine == settings->engine && plan->limited == settings->limited &&
 			plan->moments == now_moments(m) &&
+			(plan->masks != MASKS_NONE) == now_masked(m) &&
 			span_eq(plan->variables, variables) &&
 			span_eq(plan->temporary, settings->temporary))
 			return plan;

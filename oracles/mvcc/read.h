@@ -39,6 +39,7 @@ uint32_t statement_view(struct mvcc *m);
 /* Whether the statement at hand made the read view that we think it made only the server knows. */
 void doubt_view(struct mvcc *m);
 /* Does the row satisfy the statement's WHERE?  False: cannot be told. */
+bool passes_dirty(const struct mvcc *m, uint32_t level);
 bool row_matches(struct mvcc *m, const struct eval_value *row, enum eval_truth *truth);
 
 /* For struct eval_source. */

@@ -206,6 +206,7 @@ void settings_apply(struct mvcc *m, const struct plan *plan)
 	m->env.mode = plan->eval_mode;
 	m->no_foreign_checks = plan->no_foreign_checks;
 	m->engine = plan->engine;
+	m->env.masked = plan->masks == MASKS_ASSIGNED;
 	m->env.literals_uncertain = plan->collation == COLLATION_NONE || plan->other_texts;
 	m->env.collation_connection =
 		plan->collation == COLLATION_NONE ? m->start.collation : plan->collation;

@@ -81,6 +81,7 @@ struct plan {
 	bool zoned, no_foreign_checks, limited;
 	bool other_texts; /* some of its literals, those of a view, may be of another collation */
 	bool moments; /* of a statement with such parameters (moments.c) */
+	enum { MASKS_NONE, MASKS_DEEP, MASKS_ASSIGNED } masks; /* passwords that the recorder masked (masked.c) */
 	enum mvcc_engine engine;
 	uint32_t step;
 	struct plan *next;           /* of the same hash */
@@ -582,6 +583,7 @@ bool settings_mode(struct mvcc *m, const struct session_settings *s, const struc
 	struct session_settings *out);
 bool settings_temporary(const struct session_settings *s, const struct sql_table_name *table);
 /* Are all dates and times of the statement compared, or assigned to columns of such types? */
+bool masks_are_assigned(const struct sql_stmt *stmt);
 bool moments_are_plain(const struct mvcc *m, const struct plan *plan);
 /* What SET gives, where it is one word or literal. */
 struct span settings_word(const struct sql_expr *value);

@@ -151,6 +151,8 @@ static struct node *literal_string(
 		if (collation_charset(collation) == collation_charset(c->env->collation_connection))
 			collation = c->env->collation_connection;
 	}
+	if (c->env->masked && span_eq_str(text, "***"))
+		return compile_masked(c, e);
 	if (!text_is_valid(collation_charset(collation), text))
 		return compile_unsupported(c, "a literal with bytes that are no characters");
 	return node_literal(c, e,

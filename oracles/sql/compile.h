@@ -86,6 +86,7 @@ extern const struct function functions_control[], functions_number[], functions_
 	functions_time[], functions_interval[], functions_regexp[], functions_json[], functions_digest[];
 /* What only the server knows, where it was not recorded. */
 extern const struct function functions_untold[];
+struct node *compile_masked(struct compiler *c, const struct sql_expr *e);
 
 struct node *compile_call(struct compiler *c, const struct sql_expr *e);
 /* CASE, CAST, TRIM and what else has a syntax of its own; NULL when it failed. */

@@ -217,6 +217,7 @@ struct eval_env {
 	uint32_t version; /* 101119, 80045 */
 	uint32_t mode;    /* enum eval_mode */
 	uint16_t collation_connection;
+	bool masked;             /* the text '***' stands for a password that was not recorded */
 	bool literals_uncertain; /* which one that is, is not known: it is a guess */
 	uint16_t collation_database; /* of new tables that name none */
 	uint8_t div_precision_increment;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* UUID(), RAND(), SYSDATE() and others whose value only the server knows: it may be stored and shown as one that is not
+/* UUID(), RAND(), SYSDATE() and others whose value only the server knows, and passwords that were not recorded: it may be stored and shown as one that is not
  * told (EVAL_UNTOLD), as that of NOW() in fn_time.c. */
 #include "sql/compile.h"
 
@@ -26,6 +26,16 @@ static struct node *compile_untold(struct compiler *c, struct node *n, const str
 	default:
 		n->type = type_temporal((enum eval_type_kind)function->number, 0);
 	}
+	n->carries = true;
+	return n;
+}
+
+struct node *compile_masked(struct compiler *c, const struct sql_expr *e)
+{
+	struct node *n = node_new(c, run_untold, e, 0);
+
+	/* How long it is is not known: where it was stored it had room, or was cut. */
+	n->type = type_string(c->env->collation_connection, 4, 0);
 	n->carries = true;
 	return n;
 }

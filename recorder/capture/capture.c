@@ -164,7 +164,7 @@ static void keep_text(struct capture *c, struct span text)
 	if (!c->now.secret)
 		buf_add_span(&c->now.text, text);
 	else
-		c->now.text_cut = true; /* nobody shall take '***' for what was written */
+		c->now.masked = true; /* nobody shall take '***' for what was written */
 	if (params_secret)
 		c->now.secret = true;
 	if (UNLIKELY(c->now.unreadable)) {
@@ -296,6 +296,7 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 	/* Of what is not known to be harmless. */
 	c->now.redacted = c->worker->config->redact.on ? REDACT_WHOLE : REDACT_NOTHING;
 	c->now.text_cut = request->text_cut;
+	c->now.masked = false;
 	c->now.not_kept = !(c->worker->config->levels & CAPTURE_RESULTS);
 	c->now.told_set = 0;
 	c->now.level_default = txn_default_level(c);
@@ -507,6 +508,8 @@ static void emit_stmt(struct capture *c, const struct wire_command *command,
 		record.flags |= STMT_NO_REPLY;
 	if (c->now.text_cut || (!command->complete && c->now.text.len))
 		record.flags |= STMT_TEXT_CUT;
+	else if (c->now.masked)
+		record.flags |= STMT_TEXT_CUT | STMT_MASKED;
 	if (c->now.not_kept && c->now.result_sets)
 		record.flags |= STMT_NOT_KEPT;
 	if (UNLIKELY(c->now.filtered)) {

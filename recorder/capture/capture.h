@@ -135,6 +135,7 @@ struct capture {
 	/* The command being answered. */
 	struct {
 		bool active, not_kept, text_cut, secret;
+		bool masked; /* the text is whole but for passwords */
 		bool unreadable; /* its text is not in a character set that can be parsed */
 		uint8_t redacted; /* enum redact_reach */
 		bool filtered; /* it names no table that is wanted */

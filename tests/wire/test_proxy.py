@@ -1743,6 +1743,8 @@ def passwords_are_masked():
         texts = [r["text"] for r in got]
         # They are not what was executed: nobody may evaluate or replay them.
         assert all(r["flags"] & 4 for r in got), got
+        # ... but for the passwords they are whole.
+        assert all(r["flags"] & 512 for r in got), got
         assert texts[0] == "create user a identified by '***'", texts
         assert texts[2] == ("change master to master_host='h', MASTER_PASSWORD = '***', "
                             "master_port=1"), texts
