@@ -432,8 +432,10 @@ static bool states_of(struct mvcc *m, const struct look *look, const struct stor
 			return false;
 		out->images[out->count++] = stays[i].image;
 	}
-	/* A scan that waits may have been where the row came to, and come to where it was. */
-	if (out->count > 1 && m->now_level <= LEVEL_READ_COMMITTED && read_mode_of(m) == READ_CURRENT) {
+	/* A scan that waits may have been where the row came to, and come to where it was.  (Of an UPDATE only the subqueries
+	 * are read otherwise.) */
+	if (out->count > 1 && m->now_level <= LEVEL_READ_COMMITTED &&
+		(m->now_plan->change || read_mode_of(m) == READ_CURRENT)) {
 		if (out->count == STATES_MAX)
 			return false;
 		out->images[out->count++] = NULL;
