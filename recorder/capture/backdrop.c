@@ -308,14 +308,27 @@ static struct instrument_table *instrumented(
 		       : NULL;
 }
 
+/* MySQL has the column from 5.7.6 on, MariaDB from 10.2.5; those before have no generated columns that it would tell of. */
+static bool tells_generated(MYSQL *db)
+{
+	enum { MYSQL_SINCE = 50706, MARIADB_FIRST = 100000, MARIADB_SINCE = 100205 };
+	unsigned long version = mysql_get_server_version(db);
+
+	return version >= MARIADB_SINCE || (version >= MYSQL_SINCE && version < MARIADB_FIRST);
+}
+
 static bool read_columns(MYSQL *db, const struct capture_node *node,
 	const struct backdrop_table *table, bool versioned, struct columns *columns,
 	struct buf *out, struct err *err)
 {
 	MYSQL_RES *result = ask(db, node, err,
-		"select column_name, column_type, is_nullable, collation_name, column_default, "
-		"generation_expression, extra from information_schema.columns "
-		"where table_schema = ? and table_name = ? order by ordinal_position",
+		tells_generated(db)
+			? "select column_name, column_type, is_nullable, collation_name, column_default, "
+			  "generation_expression, extra from information_schema.columns "
+			  "where table_schema = ? and table_name = ? order by ordinal_position"
+			: "select column_name, column_type, is_nullable, collation_name, column_default, "
+			  "null, extra from information_schema.columns "
+			  "where table_schema = ? and table_name = ? order by ordinal_position",
 		buf_span(&table->database), buf_span(&table->name));
 	msgpack_packer pk = pack_into(out);
 	MYSQL_ROW row;
