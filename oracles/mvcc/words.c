@@ -253,6 +253,29 @@ static void add_chains(struct buf *out, struct mvcc *m, const struct plan *plan,
 	}
 }
 
+/* The chains of rows that are missing in the end, or are there though they were deleted. */
+static void add_final_chains(struct buf *out, struct mvcc *m)
+{
+	const struct mismatch *x = &m->mismatch;
+	const struct store_table *table = &m->store.tables[x->table];
+	bool *odd = arena_zero(&m->scratch, x->final->count + 1), any_odd = false;
+	bool *missing = arena_zero(&m->scratch, x->expected.row_count + 1);
+
+	if (!compare_odd_rows(m, &x->expected, x->final, odd, missing))
+		return;
+	for (size_t i = 0; i < x->final->count; i++)
+		any_odd |= odd[i];
+	for (uint32_t r = 0; r < table->count && m->now_row_count < CHAINS_SHOWN; r++) {
+		const struct store_version *v = store_current(&m->store, table->records[r], STORE_NONE);
+		bool concerned = v && !v->image && v->txn && any_odd;
+
+		for (size_t i = 0; store_alive(v) && i < x->expected.row_count && !concerned; i++)
+			concerned = missing[i] && x->expected.rows[i] == v->image;
+		if (concerned)
+			add_chain(out, m, x->table, table->records[r], STORE_NONE);
+	}
+}
+
 /* ---- notes ---- */
 
 uint32_t notes_listed_max(const struct mvcc *m)
@@ -660,6 +683,7 @@ static void describe_mismatch(struct buf *out, struct mvcc *m)
 		add_rows(out, x->expected.types, x->expected.column_count, x->expected.rows,
 			x->expected.row_count);
 		buf_add_char(out, '.');
+		add_final_chains(out, m);
 		break;
 	case MISMATCH_NONE:
 		break;

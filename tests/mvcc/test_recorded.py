@@ -695,6 +695,13 @@ def test_who_wrote_the_versions_and_who_was_waited_for_are_in_the_witness():
     assert ("T1", "rollback") in steps_of(found), steps_of(found)
 
 
+def test_who_deleted_a_row_that_is_there_in_the_end_is_in_the_witness():
+    path = os.path.join(HERE, "..", "..", "corpus", "recordings", "MYSQL-foreign-replace", "mysql-9.7.4-RR.itr")
+    found = [f for f in check(path, "--oracle=mvcc", status=1)["findings"] if f["class"] == "lost-version"][0]
+    assert [r["object"] for r in found["witness"]["rows"]] == ["item(1)", "item(2)"], found["witness"]
+    assert steps_of(found) == [("T1", "replace into cust values (3,'a')")], found["witness"]
+
+
 def test_the_witness_of_a_long_transaction_has_its_beginning_and_its_end():
     t = overlapping()
     t.stmt(1, 1, "begin", 1000, txn=1)
