@@ -805,6 +805,11 @@ struct node *compile_compare(struct compiler *c, const struct sql_expr *e, enum 
 	return n;
 }
 
+bool node_is_comparison(const struct node *n)
+{
+	return n->fn == run_compare;
+}
+
 static bool note_row(void *ctx, const struct sql_expr *e)
 {
 	bool *found = ctx;

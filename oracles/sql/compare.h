@@ -82,6 +82,9 @@ struct node *compile_condition(struct compiler *c, const struct sql_expr *e);
 bool node_is_row(const struct node *n);
 /* NULL, or a subquery that may hold it, somewhere within. */
 bool has_null(const struct node *n);
+/* AND, guarded or not; one of = < <= > >= <> <=> of two values that are no rows and no JSON, not guarded. */
+bool node_is_and(const struct node *n);
+bool node_is_comparison(const struct node *n);
 /* Somewhere within: MariaDB takes (NULL, 1) = (1, 1) for never NULL, and says so where IS NULL asks. */
 bool compares_rows(const struct node *n);
 struct node *compile_row(struct compiler *c, const struct sql_expr *e);

@@ -114,6 +114,8 @@ struct node *compile_window(struct compiler *c, const struct sql_expr *e);
 struct node *compile_subquery(struct compiler *c, const struct sql_expr *e);
 /* Is what this function returns made in the buffer of an argument? */
 bool function_writes_over(const struct compiler *c, struct span name);
+/* Is it a subquery that needs rows of the query around it? */
+bool node_asks_outer(const struct node *n);
 /* What a scalar subquery selects; NULL of another node, or of UNION and kin. */
 const struct node *subquery_item(const struct node *n);
 

@@ -30,6 +30,11 @@ static struct eval_value run_and(const struct node *n, struct frame *f)
 	return unknown ? EVAL_NULL_VALUE : truth(true);
 }
 
+bool node_is_and(const struct node *n)
+{
+	return (n->guarded ? n->guarded : n->fn) == run_and;
+}
+
 static struct eval_value run_or(const struct node *n, struct frame *f)
 {
 	bool unknown = false;

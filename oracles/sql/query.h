@@ -94,6 +94,8 @@ bool compile_ctes(struct compiler *c, const struct sql_with *with, struct scope 
 /* *matches: table_count row numbers each, of the combinations that satisfy ON and WHERE. */
 bool run_from(const struct eval_query *q, struct frame *frame, struct eval_rows *table_rows,
 	uint32_t **matches, size_t *count) MUST_CHECK;
+/* Is a condition true, not NULL? */
+bool node_is_true(const struct node *n, struct frame *f);
 bool compile_order(struct compiler *c, const struct sql_order *order, struct select_order **out,
 	uint32_t *count) MUST_CHECK;
 /* Keys of ORDER BY or GROUP BY that may be numbers of items. */

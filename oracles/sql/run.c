@@ -13,8 +13,6 @@ enum { ROWS_MAX_DEFAULT = 1000 * 1000 };
  * for each read view that it can have). */
 #define BYTES_MAX_DEFAULT ((size_t)256 * 1024 * 1024)
 #define BYTES_MAX_ARENA   (4 * BYTES_MAX_DEFAULT)
-#define ABSENT            (UINT32_MAX - 1) /* a table that is not in this part of the join */
-#define NULL_ROW          UINT32_MAX
 
 static size_t bytes_max(const struct eval_env *env, const struct arena *arena)
 {
@@ -180,200 +178,6 @@ static bool same_rows(const struct eval_value *a, const struct eval_value *b, ui
 	return true;
 }
 
-/* ---- FROM and WHERE ---- */
-
-struct combos {
-	uint32_t *data;
-	size_t count, capacity;
-	uint32_t width;
-};
-
-static uint32_t *combo_add(struct run *run, struct combos *c)
-{
-	if (c->count == c->capacity) {
-		size_t capacity = c->capacity ? 2 * c->capacity : 16;
-		uint32_t *data = arena_alloc(
-			run->arena, capacity * (c->width ? c->width : 1) * sizeof(*data));
-
-		if (c->count)
-			memcpy(data, c->data, c->count * c->width * sizeof(*data));
-		c->data = data;
-		c->capacity = capacity;
-	}
-	if (c->count >= run->rows_max)
-		run_unsupported(run, "more rows than the bound allows");
-	return c->data + c->width * c->count++;
-}
-
-void frame_set(const struct eval_query *q, struct frame *frame, const struct eval_rows *rows,
-	const uint32_t *match)
-{
-	for (uint32_t t = 0; t < q->table_count; t++)
-		frame->rows[t] = match[t] < rows[t].count ? rows[t].row[match[t]] : NULL;
-}
-
-static bool is_true(const struct node *n, struct frame *f)
-{
-	struct eval_value v = node_run(n, f);
-
-	return v.kind != EVAL_NULL && to_bool(f->run, &n->type, &v) && !f->run->failed;
-}
-
-static bool join_matches(const struct join_tree *j, struct frame *f)
-{
-	for (uint32_t i = 0; i < j->equal_count; i++) {
-		if (!is_true(j->equal[i], f))
-			return false;
-	}
-	return !j->on || is_true(j->on, f);
-}
-
-static void join_run(const struct eval_query *q, struct frame *f, const struct join_tree *j,
-	const struct eval_rows *rows, struct combos *out)
-{
-	struct combos left = {.width = out->width}, right = {.width = out->width};
-
-	if (f->run->failed)
-		return;
-	if (j->kind == JOIN_TABLE) {
-		for (size_t i = 0; i < rows[j->table].count && run_step(f->run); i++) {
-			uint32_t *combo = combo_add(f->run, out);
-
-			for (uint32_t t = 0; t < out->width; t++)
-				combo[t] = t == j->table ? (uint32_t)i : ABSENT;
-		}
-		return;
-	}
-	join_run(q, f, j->left, rows, &left);
-	join_run(q, f, j->right, rows, &right);
-	for (size_t l = 0; l < left.count && !f->run->failed; l++) {
-		const uint32_t *a = left.data + l * out->width;
-		bool matched = false;
-
-		for (size_t r = 0; r < right.count && run_step(f->run); r++) {
-			const uint32_t *b = right.data + r * out->width;
-			uint32_t *combo = combo_add(f->run, out);
-
-			for (uint32_t t = 0; t < out->width; t++)
-				combo[t] = a[t] == ABSENT ? b[t] : a[t];
-			frame_set(q, f, rows, combo);
-			if (join_matches(j, f))
-				matched = true;
-			else
-				out->count--;
-		}
-		if (!matched && j->kind == JOIN_LEFT) {
-			uint32_t *combo = combo_add(f->run, out);
-
-			for (uint32_t t = 0; t < out->width; t++)
-				combo[t] = a[t];
-		}
-	}
-}
-
-/* Whether a derived table is merged or made is the server's choice, and it shows in DECIMALs that
- * have more digits than their type. */
-static bool check_digits(struct run *run, const struct eval_query *q, const struct eval_rows *rows)
-{
-	for (size_t i = 0; i < rows->count; i++) {
-		for (uint32_t k = 0; k < q->column_count; k++) {
-			struct eval_value v = materialized(run, &q->types[k], rows->row[i][k]);
-
-			if (v.kind == EVAL_DECIMAL &&
-				decimal_compare(v.dec, rows->row[i][k].dec) != 0) {
-				run_unsupported(
-					run, "quotients with more digits in a derived table");
-				return false;
-			}
-		}
-	}
-	return true;
-}
-
-static bool load_rows(const struct eval_query *q, const struct frame *outer, struct run *run,
-	struct eval_rows *rows)
-{
-	for (uint32_t t = 0; t < q->table_count; t++) {
-		const struct from_table *from = &q->tables[t];
-
-		if (from->cte) {
-			rows[t] = from->cte->working;
-			continue;
-		}
-		if (from->derived) {
-			struct eval_result result;
-
-			if (!run_query(from->derived, run, outer, &result))
-				return false;
-			if (result.open_count) {
-				run_unsupported(run, "LIMIT that cuts between equal rows");
-				return false;
-			}
-			rows[t] = (struct eval_rows){result.rows, result.row_count};
-			if (!check_digits(run, from->derived, &rows[t]))
-				return false;
-			continue;
-		}
-		if (!run->source ||
-			!run->source->rows(run->source->ctx, from->base, from->ref, &rows[t])) {
-			run_unsupported(run, "a table whose rows are not known");
-			return false;
-		}
-	}
-	return true;
-}
-
-/* In which order a server evaluates the parts of a WHERE clause is its own affair, and so whether
- * it meets an error. */
-static void open_error(const struct node *where, struct run *run)
-{
-	if (run->outcome->status != EVAL_ERROR ||
-		(where->op != SQL_OP_AND && where->op != SQL_OP_OR))
-		return;
-	run->outcome->status = EVAL_OK;
-	outcome_unsupported(run->outcome, "an error in a WHERE with AND or OR");
-}
-
-bool run_from(const struct eval_query *q, struct frame *f, struct eval_rows *rows,
-	uint32_t **matches, size_t *count)
-{
-	struct combos all = {.width = q->table_count};
-	size_t kept = 0;
-
-	if (!load_rows(q, f->outer, f->run, rows))
-		return false;
-	if (q->from) {
-		join_run(q, f, q->from, rows, &all);
-		for (size_t i = 0; i < all.count * all.width; i++) {
-			if (all.data[i] == ABSENT)
-				all.data[i] = NULL_ROW;
-		}
-	} else {
-		combo_add(f->run, &all);
-	}
-	if (f->run->failed)
-		return false;
-	for (size_t i = 0; i < all.count; i++) {
-		uint32_t *match = all.data + i * all.width;
-
-		if (q->where) {
-			frame_set(q, f, rows, match);
-			if (!is_true(q->where, f)) {
-				if (f->run->failed) {
-					open_error(q->where, f->run);
-					return false;
-				}
-				continue;
-			}
-		}
-		memmove(all.data + kept * all.width, match, all.width * sizeof(*match));
-		kept++;
-	}
-	*matches = all.data;
-	*count = kept;
-	return !f->run->failed;
-}
-
 /* ---- the rows of a SELECT ---- */
 
 struct output {
@@ -471,7 +275,7 @@ static bool select_rows(const struct eval_query *q, struct frame *f, const struc
 			uint32_t *match = matches + i * q->table_count;
 
 			frame_set(q, f, rows, match);
-			if (q->having && !is_true(q->having, f))
+			if (q->having && !node_is_true(q->having, f))
 				continue;
 			memmove(matches + w.count * q->table_count, match,
 				q->table_count * sizeof(*match));
@@ -484,7 +288,7 @@ static bool select_rows(const struct eval_query *q, struct frame *f, const struc
 		frame_set(q, f, rows, matches + i * q->table_count);
 		if (windows)
 			f->windows = windows[i];
-		else if (q->having && !is_true(q->having, f))
+		else if (q->having && !node_is_true(q->having, f))
 			continue;
 		out->rows[out->count] = run_nodes(q->items, q->column_count, f);
 		out->keys[out->count++] = run_order_keys(q, f);
@@ -542,7 +346,7 @@ static bool select_group(const struct eval_query *q, struct frame *f, const stru
 			memset(f->rows, 0, q->table_count * sizeof(*f->rows));
 		if (q->rollup)
 			null_keys(q, f, group->kept);
-		keep = f->windows || !q->having || is_true(q->having, f);
+		keep = f->windows || !q->having || node_is_true(q->having, f);
 		if (i && keep != kept) {
 			run_unsupported(f->run, "a column that GROUP BY leaves open");
 			break;

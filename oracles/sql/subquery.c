@@ -62,6 +62,8 @@ const struct node *subquery_item(const struct node *n)
 	return (n->guarded ? n->guarded : n->fn) == run_scalar && s->query->kind == QUERY_SELECT ? s->query->items[0] : NULL;
 }
 
+static struct eval_value run_quantified(const struct node *n, struct frame *f);
+
 static struct eval_value run_exists(const struct node *n, struct frame *f)
 {
 	struct eval_result r;
@@ -102,6 +104,14 @@ static bool is_minus_zero(const struct comparison *how, const struct eval_value 
 		return false;
 	d = v->kind == EVAL_DOUBLE ? v->d : text_to_double(v->s, &used);
 	return d == 0 && signbit(d);
+}
+
+bool node_asks_outer(const struct node *n)
+{
+	node_fn *fn = n->guarded ? n->guarded : n->fn;
+	const struct subquery *s = n->u.data;
+
+	return (fn == run_scalar || fn == run_exists || fn == run_quantified) && s->query->outer_reach > 0;
 }
 
 /* left op ANY (...), left op ALL (...); IN is = ANY, NOT IN its negation. */

@@ -77,7 +77,7 @@ static void expressions(const struct eval_env *env, const char *text)
 	arena_release(&arena);
 }
 
-static void queries(const struct eval_env *env, const char *text)
+static void queries(const struct eval_env *env, const char *text, int times)
 {
 	struct eval_source source = {find_table, find_rows, NULL};
 	struct arena arena = ARENA_INIT, scratch = ARENA_INIT;
@@ -88,7 +88,7 @@ static void queries(const struct eval_env *env, const char *text)
 	double start = now(), end;
 
 	do {
-		for (int i = 0; i < 1000; i++, count++) {
+		for (int i = 0; i < times; i++, count++) {
 			struct eval_query *q =
 				eval_query_compile(&scratch, stmt->u.query, env, &source, &outcome);
 
@@ -110,6 +110,9 @@ int main(void)
 	struct eval_outcome outcome;
 	static struct eval_value values[4][4];
 	static const struct eval_value *pointers[4];
+	enum { JOINED = 1000 };
+	static struct eval_value joined[JOINED][4];
+	static const struct eval_value *joined_rows[JOINED];
 
 	table = eval_table_create(&arena,
 		parse(&arena, "CREATE TABLE t (id INT PRIMARY KEY, g INT, v INT, s VARCHAR(10))")
@@ -129,10 +132,21 @@ int main(void)
 	expressions(&env, "DO (v + 1)");
 	expressions(&env, "DO (v / 3 > 1.5 AND s LIKE 'a%')");
 	expressions(&env, "DO (CONCAT(s, id))");
-	queries(&env, "SELECT v FROM t WHERE id = 2");
-	queries(&env, "SELECT * FROM t ORDER BY v DESC");
-	queries(&env, "SELECT g, COUNT(*), SUM(v) FROM t GROUP BY g");
-	queries(&env, "SELECT a.v FROM t a JOIN t b ON a.id = b.g");
+	queries(&env, "SELECT v FROM t WHERE id = 2", 1000);
+	queries(&env, "SELECT * FROM t ORDER BY v DESC", 1000);
+	queries(&env, "SELECT g, COUNT(*), SUM(v) FROM t GROUP BY g", 1000);
+	queries(&env, "SELECT a.v FROM t a JOIN t b ON a.id = b.g", 1000);
+	/* A thousand rows. */
+	for (int i = 0; i < JOINED; i++) {
+		joined[i][0] = eval_int(i);
+		joined[i][1] = eval_int(i * 7 % JOINED);
+		joined[i][2] = eval_int(10 * i);
+		joined[i][3] = values[0][3];
+		joined_rows[i] = joined[i];
+	}
+	rows = (struct eval_rows){joined_rows, JOINED};
+	queries(&env, "SELECT COUNT(*) FROM t a, t b, t c, t d, t e, t f WHERE a.id = b.g AND b.id = c.g AND "
+		      "c.id = d.g AND d.id = e.g AND e.id = f.g AND a.v > 100", 1);
 	arena_release(&arena);
 	return 0;
 }

@@ -7,6 +7,7 @@
  *	         [--database=NAME] [--coverage]
  *	sql_eval SOCKET --json=N       JSON texts stored, copied and read back (MySQL)
  *	sql_eval SOCKET --json-functions=N
+ *	sql_eval SOCKET --joins=N      joins of up to eight tables
  *	sql_eval SOCKET --collations   every pair of bytes, and the order of all known characters
  *	sql_eval SOCKET --try          expressions, queries and changes (of table w, which has one row) from
  *	                               standard input, one a line
@@ -50,8 +51,8 @@ struct state {
 	struct eval_env env;
 	struct generator generator;
 	struct arena schema, rows, scratch;
-	struct eval_table *tables[6];
-	struct eval_rows contents[6];
+	struct eval_table *tables[16];
+	struct eval_rows contents[16];
 	unsigned changed; /* which table changes are made in */
 	unsigned table_count;
 	unsigned shown; /* the table whose rows a difference is shown with */
@@ -1099,6 +1100,41 @@ static void json_functions(struct state *s, unsigned long count)
 	buf_release(&sql);
 }
 
+/* Joins of up to eight tables of up to a thousand rows. */
+static void joins(struct state *s, unsigned long count)
+{
+	struct buf sql = BUF_INIT;
+
+	arena_clear(&s->rows);
+	for (unsigned i = 0; generated_join_tables[i].name; i++) {
+		const struct generated_join_table *t = &generated_join_tables[i];
+
+		buf_clear(&sql);
+		buf_printf(&sql, "CREATE TABLE %s (%s) ENGINE=InnoDB", t->name, t->columns);
+		add_table(s, sql.data);
+		buf_clear(&sql);
+		for (unsigned id = 1; id <= t->rows; id++) {
+			if (id == 1)
+				buf_printf(&sql, "INSERT INTO %s VALUES ", t->name);
+			else
+				buf_add_str(&sql, ", ");
+			generate_join_row(&s->generator, i, id, &sql);
+		}
+		must(s, sql.data);
+		load_rows(s, s->table_count - 1);
+		buf_clear(&sql);
+		buf_printf(&sql, "ANALYZE TABLE %s", t->name);
+		must(s, sql.data);
+	}
+	for (unsigned long i = 0; i < count; i++) {
+		buf_clear(&sql);
+		generate_join_query(&s->generator, &sql);
+		one_query(s, sql.data);
+		arena_clear(&s->scratch);
+	}
+	buf_release(&sql);
+}
+
 /* ---- collations ---- */
 
 enum { LETTERS_MAX = 20000, CODES_DENSE = 0x3400, CODES_PICTURES = 0x1f300, CODES_END = 0x1f650 };
@@ -1289,7 +1325,7 @@ int main(int argc, char **argv)
 {
 	static struct state s;
 	unsigned long seed = 1, expression_count = 0, query_count = 0, change_count = 0;
-	unsigned long json_count = 0, json_function_count = 0;
+	unsigned long json_count = 0, json_function_count = 0, join_count = 0;
 	struct buf sql = BUF_INIT;
 	bool try = false, with_collations = false;
 	const char *database = "sql_eval";
@@ -1310,6 +1346,7 @@ int main(int argc, char **argv)
 			 !number_option(argv[i], "--changes", &change_count) &&
 			 !number_option(argv[i], "--json", &json_count) &&
 			 !number_option(argv[i], "--json-functions", &json_function_count) &&
+			 !number_option(argv[i], "--joins", &join_count) &&
 			 !number_option(argv[i], "--show", &s.show)) {
 			fprintf(stderr, "sql_eval: what is %s?\n", argv[i]);
 			return 2;
@@ -1344,6 +1381,8 @@ int main(int argc, char **argv)
 		json(&s, json_count);
 	if (json_function_count)
 		json_functions(&s, json_function_count);
+	if (join_count)
+		joins(&s, join_count);
 	summary(&s);
 	buf_release(&sql);
 	arena_release(&s.schema);

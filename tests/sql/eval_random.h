@@ -43,5 +43,14 @@ void generate_json_query(struct generator *g, struct buf *out);
 void generate_json_change(struct generator *g, struct buf *out);
 /* INSERT or UPDATE of table w, which has the columns of the wide table. */
 void generate_change(struct generator *g, unsigned id, struct buf *out);
+/* Tables that are joined along their keys, and how many rows they have; the last has no name. */
+struct generated_join_table {
+	const char *name, *columns;
+	unsigned rows;
+};
+extern const struct generated_join_table generated_join_tables[];
+/* (id, ...), for INSERT INTO table number `table` VALUES. */
+void generate_join_row(struct generator *g, unsigned table, unsigned id, struct buf *out);
+void generate_join_query(struct generator *g, struct buf *out);
 
 #endif

@@ -29,6 +29,7 @@ PARTS = [
     ("changes", ["--changes=" + OPTIONS.get("changes", "500")]),
     ("JSON that is stored", ["--json=" + OPTIONS.get("changes", "500")]),
     ("JSON functions", ["--json-functions=" + OPTIONS.get("queries", "1500")]),
+    ("joins of many tables", ["--joins=" + OPTIONS.get("joins", "60")]),
 ]
 
 

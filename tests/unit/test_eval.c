@@ -386,6 +386,92 @@ START_TEST(changes_of_several_tables)
 }
 END_TEST
 
+/* Tables p, q of `count` rows: id, a number with NULLs and twins among them, a text. */
+static void fill_joined(unsigned count)
+{
+	struct random random = {.state = count};
+
+	for (unsigned t = 1; t < 3; t++) {
+		struct eval_value *values = arena_zero(&arena, 3 * count * sizeof(*values));
+		const struct eval_value **rows = arena_zero(&arena, count * sizeof(*rows));
+
+		create(t == 1 ? "CREATE TABLE p (id INT PRIMARY KEY, g BIGINT UNSIGNED, s VARCHAR(10))"
+			      : "CREATE TABLE q (id INT PRIMARY KEY, g BIGINT UNSIGNED, s VARCHAR(10))");
+		for (unsigned i = 0; i < count; i++) {
+			static const char *const texts[] = {"a", "A", "b", "a ", ""};
+
+			rows[i] = &values[3 * i];
+			values[3 * i] = eval_int(i);
+			if (random_below(&random, 5))
+				values[3 * i + 1] = eval_uint(random_below(&random, count));
+			if (random_below(&random, 5))
+				values[3 * i + 2] = eval_string(span_str(texts[random_below(&random, 5)]),
+					tables[table_count - 1]->columns[2].type.collation);
+		}
+		contents[table_count - 1] = (struct eval_rows){rows, count};
+	}
+}
+
+/* Rows that are looked up by equal columns are those that trying all finds, in the same order; + 0 and CONCAT
+ * are no columns. */
+START_TEST(joins_by_keys_find_what_trying_all_finds)
+{
+	static const struct {
+		const char *quick, *plain;
+	} pairs[] = {
+		{"SELECT p.id, q.id FROM p JOIN q ON p.id = q.g", "SELECT p.id, q.id FROM p JOIN q ON p.id = q.g + 0"},
+		{"SELECT p.id, q.id FROM p LEFT JOIN q ON p.g = q.g AND q.id > 7",
+			"SELECT p.id, q.id FROM p LEFT JOIN q ON p.g + 0 = q.g AND q.id > 7"},
+		{"SELECT p.id, q.id FROM p RIGHT JOIN q ON p.s = q.s AND p.id < 9",
+			"SELECT p.id, q.id FROM p RIGHT JOIN q ON CONCAT(p.s, '') = q.s AND p.id < 9"},
+		{"SELECT p.id, q.id, x.id FROM p JOIN q JOIN p x ON x.id = q.g WHERE p.g = x.g AND q.id <> 3",
+			"SELECT p.id, q.id, x.id FROM p JOIN q JOIN p x ON x.id = q.g + 0 WHERE p.g + 0 = x.g AND q.id <> 3"},
+		{"SELECT p.id, q.id, x.id FROM p LEFT JOIN (q JOIN p x ON x.g = q.id) ON q.g = p.g WHERE p.id > 4 OR x.id IS NULL",
+			"SELECT p.id, q.id, x.id FROM p LEFT JOIN (q JOIN p x ON x.g + 0 = q.id) ON q.g + 0 = p.g WHERE p.id > 4 OR x.id IS NULL"},
+		{"SELECT p.id, q.id, x.id FROM p LEFT JOIN q ON q.g = p.id LEFT JOIN p x ON x.id = q.id WHERE x.s IS NULL AND p.id < 15",
+			"SELECT p.id, q.id, x.id FROM p LEFT JOIN q ON q.g + 0 = p.id LEFT JOIN p x ON x.id = q.id + 0 WHERE x.s IS NULL AND p.id < 15"},
+		{"SELECT p.id, q.id FROM p JOIN q USING (g)", "SELECT p.id, q.id FROM p JOIN q ON p.g = q.g + 0"},
+		{"SELECT p.id, q.id FROM p, q WHERE p.g = q.g AND EXISTS (SELECT 1 FROM p y WHERE y.g = p.id AND y.id > q.id)",
+			"SELECT p.id, q.id FROM p, q WHERE p.g + 0 = q.g AND EXISTS (SELECT 1 FROM p y WHERE y.g = p.id AND y.id > q.id)"},
+	};
+
+	fill_joined(20);
+	for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
+		struct eval_result quick, plain;
+		struct eval_outcome o;
+
+		ck_assert_msg(run(pairs[i].quick, &quick, &o), "%s: %s", pairs[i].quick, o.reason);
+		ck_assert_msg(run(pairs[i].plain, &plain, &o), "%s: %s", pairs[i].plain, o.reason);
+		ck_assert_uint_gt(plain.row_count, 0);
+		ck_assert_uint_eq(quick.row_count, plain.row_count);
+		for (size_t r = 0; r < quick.row_count; r++) {
+			for (uint32_t k = 0; k < quick.column_count; k++)
+				ck_assert_msg(eval_same(&quick.rows[r][k], &plain.rows[r][k]), "%s: row %zu",
+					pairs[i].quick, r);
+		}
+	}
+}
+END_TEST
+
+START_TEST(joins_of_many_tables)
+{
+	struct eval_result r;
+	struct eval_outcome o;
+
+	fill_joined(1000);
+	/* The last first, so that the order in which they are written is of no use. */
+	ck_assert_msg(run("SELECT COUNT(*) FROM p a, q b, p c, q d, p e, q f "
+			  "WHERE e.id = f.id AND d.id = e.id AND c.id = d.id AND b.id = c.id AND a.id = b.id", &r, &o),
+		"%s", o.reason);
+	ck_assert_int_eq(r.rows[0][0].i, 1000);
+	/* A part that fails in some row decides, whatever was looked up before. */
+	ck_assert(!run("SELECT COUNT(*) FROM p a, q b WHERE a.id = b.id AND b.id * 9223372036854775807 > a.id", &r, &o));
+	/* 10^18 combinations without a column to look up by. */
+	ck_assert(!run("SELECT COUNT(*) FROM p a, q b, p c WHERE a.id + 0 = b.id + 1 AND c.id + b.id = 1", &r, &o));
+	ck_assert_int_eq(o.status, EVAL_UNSUPPORTED);
+}
+END_TEST
+
 START_TEST(upserts_see_both_rows)
 {
 	struct eval_outcome o;
@@ -815,7 +901,8 @@ END_TEST
 UNIT_MAIN("eval", decimals_agree_with_wide_integers, decimals_round_and_print,
 	a_table_has_what_its_definition_says, inserted_rows_have_defaults_and_generated_columns,
 	what_a_column_without_default_is_given, updates_assign_from_left_to_right, a_limit_between_equal_rows_is_open,
-	changes_of_several_tables, upserts_see_both_rows, what_is_not_known_is_unsupported,
+	changes_of_several_tables, joins_by_keys_find_what_trying_all_finds, joins_of_many_tables,
+	upserts_see_both_rows, what_is_not_known_is_unsupported,
 	decimals_of_mysql_in_a_temporary_table, types_of_mariadb, lists_of_mariadb_in_strict_mode, what_mysql_asks_for_and_when,
 	releases_of_mysql_that_nobody_tried,
 	windows_without_a_doubt, groups_behind_windows_in_no_order, bytes_beside_a_column, characters_beyond_ascii, keys_agree_with_order)
