@@ -274,6 +274,25 @@ bool same_column(const struct node *a, const struct node *b)
 	       a->u.at.table == b->u.at.table && a->u.at.column == b->u.at.column;
 }
 
+/* HAVING sees what is selected and what the groups are by, and nothing else of the tables. */
+static bool having_sees(const struct eval_query *q, const struct node *n)
+{
+	bool seen = !n->column || n->u.at.depth > 0;
+
+	if (node_is_aggregate(n))
+		return true;
+	for (uint32_t i = 0; i < q->column_count; i++) {
+		if (q->items[i] == n)
+			return true;
+		seen = seen || same_column(q->items[i], n);
+	}
+	for (uint32_t i = 0; i < q->group_count && !seen; i++)
+		seen = same_column(q->group[i].node, n);
+	for (uint32_t i = 0; i < n->arg_count && seen; i++)
+		seen = having_sees(q, n->args[i]);
+	return seen;
+}
+
 static bool compile_items(
 	struct compiler *c, struct eval_query *q, const struct sql_query *query, struct expanded *x)
 {
@@ -409,8 +428,18 @@ static struct eval_query *compile_select(struct compiler *c, struct eval_query *
 		return NULL;
 	having_order = scope->alias_first;
 	scope->alias_first = true;
-	if (query->u.select.having && !(q->having = compile_condition(c, query->u.select.having)))
+	if (query->u.select.having && !(q->having = compile_condition(c, query->u.select.having))) {
+		/* The server looks for its columns first: see having_sees(). */
+		if (c->outcome->status == EVAL_ERROR && c->outcome->error != 1054) {
+			c->outcome->status = EVAL_OK;
+			outcome_unsupported(c->outcome, "an error in HAVING");
+		}
 		return NULL;
+	}
+	if (q->having && !having_sees(q, q->having))
+		return (struct eval_query *)(q->table_count == 1
+				? compile_error(c, 1054, "a column in HAVING that is not selected")
+				: compile_unsupported(c, "a column in HAVING that is not selected"));
 	if (q->having) {
 		q->having->nested = true; /* its truth is asked for, not itself */
 		/* Who is asked for first, it or the select list, is the optimizer's choice. */
