@@ -64,7 +64,9 @@ bool relates_texts(struct node *const *args, uint32_t count, uint32_t at)
 	if (i >= 4 && count == 1)
 		return true;
 	for (uint32_t k = 0; k < count && i >= 4; k++) {
-		if (k != at && type_is_string(&args[k]->type) && args[k]->type.collation != n->collation)
+		/* A literal beside it is then as strong as a column. */
+		if (k != at && type_is_string(&args[k]->type) &&
+			(args[k]->type.collation != n->collation || args[k]->type.coercibility > 2))
 			return true;
 	}
 	return false;

@@ -33,7 +33,7 @@ struct run compile_run(const struct compiler *c, struct eval_outcome *outcome)
 struct node *compile_error(struct compiler *c, unsigned error, const char *what)
 {
 	/* Which is computed by then, or is not. */
-	if (c->failing_constant)
+	if (c->failing_constant || c->failing_before)
 		return compile_unsupported(c, "one of several errors, with a constant that fails");
 	c->failed = true;
 	return outcome_error(c->outcome, error, what);
@@ -856,6 +856,7 @@ struct node *compile_expr(struct compiler *c, const struct sql_expr *e)
 	if (c->failed)
 		return NULL;
 	if (!c->depth) {
+		c->failing_before |= c->failing_constant;
 		c->null_constant = c->failing_constant = c->cut_constant = false;
 		c->constants_run = 0;
 	}

@@ -594,12 +594,12 @@ struct node *compile_case(struct compiler *c, const struct sql_expr *e)
 			return NULL;
 		result[results++] = n->args[i];
 	}
-	/* What is wrong with one of them is said before what is wrong between them. */
+	/* What is wrong with one of them is said before what is wrong between them; between results before the rest. */
+	if (!merge_types(c, result, results, "case", &n->type))
+		return NULL;
 	if (n->aux && !compile_whens(c, n, how))
 		return NULL;
 	n->u.data = how;
-	if (!merge_types(c, result, results, "case", &n->type))
-		return NULL;
 	/* Whether its conditions are asked for, and what it is beside others, differs. */
 	return n->type.kind == EVAL_T_NULL ? compile_unsupported(c, "CASE of NULLs alone") : n;
 }

@@ -200,6 +200,7 @@ struct compiler {
 	/* Of the expression that is compiled: constants in it that are NULL, that fail; how many
 	 * were computed to see that. */
 	bool null_constant, failing_constant, cut_constant;
+	bool failing_before; /* one of an expression before it */
 	uint32_t constants_run;
 };
 
