@@ -11,7 +11,7 @@
 /* These have the connection's set, and are not known to be ASCII. */
 static bool may_be_wide(struct span name)
 {
-	static const char *const names[] = {"bin", "oct", "md5", "sha", "sha1", "sha2"};
+	static const char *const names[] = {"bin", "oct", "md5", "sha", "sha1", "sha2", "inet_ntoa", "conv", "format"};
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		if (span_ieq_str(name, names[i]))

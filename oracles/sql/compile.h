@@ -83,7 +83,8 @@ struct function {
 };
 
 extern const struct function functions_control[], functions_number[], functions_string[],
-	functions_time[], functions_interval[], functions_regexp[], functions_json[], functions_digest[];
+	functions_time[], functions_interval[], functions_regexp[], functions_json[], functions_digest[],
+	functions_encode[];
 /* What only the server knows, where it was not recorded. */
 extern const struct function functions_untold[];
 struct node *compile_masked(struct compiler *c, const struct sql_expr *e);

@@ -1087,9 +1087,13 @@ static struct node *compile_field(
 		ints &= type_is_int(t);
 		exact &= type_is_int(t) || t->kind == EVAL_T_DECIMAL;
 	}
+	/* Beside another column's collation a literal that is not ASCII makes it another one. */
+	for (uint32_t i = 1; i < n->arg_count && strings && c->env->flavour == SQL_MYSQL; i++) {
+		if (n->args[i]->type.collation != n->args[0]->type.collation &&
+			!(n->args[0]->column && n->args[i]->literal))
+			return compile_unsupported(c, "MySQL: FIELD of strings of different collations");
+	}
 	how->as = ints ? type_int(false) : exact ? type_decimal(65, 0) : type_double();
-	if (strings && c->env->flavour == SQL_MYSQL)
-		return compile_unsupported(c, "MySQL: FIELD of strings");
 	if (strings) {
 		how->as = type_string(COLLATION_BINARY, 4, 0);
 		if (!aggregate_collation(

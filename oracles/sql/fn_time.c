@@ -308,6 +308,7 @@ static struct eval_value run_extract(const struct node *n, struct frame *f)
 	struct eval_value v;
 	const struct eval_time *t = &v.t;
 	int64_t out, micro;
+	uint32_t year;
 
 	if (!time_arg(n, f, 0, unit_is_time(unit) ? EVAL_TIME : EVAL_DATETIME, &v))
 		return EVAL_NULL_VALUE;
@@ -367,8 +368,11 @@ static struct eval_value run_extract(const struct node *n, struct frame *f)
 		out = micro;
 		break;
 	case SQL_UNIT_WEEK:
+		if (date_is_zeroish(t))
+			return run_unsupported(f->run, "EXTRACT(WEEK) of a date with zeros");
+		return eval_int(week_of(t, week_mode(f->run->env->default_week_format), &year));
 	default:
-		return run_unsupported(f->run, "EXTRACT(WEEK)");
+		return run_unsupported(f->run, "EXTRACT of another unit");
 	}
 	return eval_int(t->neg ? -out : out);
 }

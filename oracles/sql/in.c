@@ -187,6 +187,18 @@ static struct eval_value run_in_rows(const struct node *n, struct frame *f)
 	return unknown ? EVAL_NULL_VALUE : truth(n->aux);
 }
 
+/* A literal like '123' that is the same number whichever way it is read. */
+static bool is_short_integer(const struct node *n)
+{
+	if (!n->literal || n->type.hybrid || n->u.value.kind != EVAL_STRING || !n->u.value.s.len || n->u.value.s.len > 15)
+		return false;
+	for (size_t i = 0; i < n->u.value.s.len; i++) {
+		if (n->u.value.s.ptr[i] < '0' || n->u.value.s.ptr[i] > '9')
+			return false;
+	}
+	return true;
+}
+
 struct node *compile_in_list(struct compiler *c, const struct sql_expr *e)
 {
 	uint32_t count = e->u.in.list.count;
@@ -256,7 +268,8 @@ struct node *compile_in_list(struct compiler *c, const struct sql_expr *e)
 			return compile_unsupported(c, "MySQL until 8.0: a TIME IN values of other decimals");
 	}
 	for (uint32_t i = 1; i <= count && c->env->flavour == SQL_MYSQL; i++) {
-		if (how[i].as.kind == EVAL_T_DOUBLE && type_is_int(&left->type))
+		/* id IN ('1', '2'): by integers where all are such texts, else by DOUBLEs, which is the same. */
+		if (how[i].as.kind == EVAL_T_DOUBLE && type_is_int(&left->type) && !is_short_integer(n->args[i]))
 			return compile_unsupported(c, "MySQL: an integer IN DOUBLEs");
 	}
 	/* They are made DOUBLEs when the statement is prepared. */

@@ -821,6 +821,62 @@ static void row_predicate(struct generator *g, struct buf *out)
 	buf_add_str(out, in ? "))" : ")");
 }
 
+/* Numbers and bytes as texts, and back. */
+static void encode_expr(struct generator *g, struct buf *out)
+{
+	static const char *const days[] = {"'2024-02-29'", "'29/02/2024'", "'2024-2-9 1:02:03'", "'2023-02-29'",
+		"'2024-12-31 23:59:59'", "'31.12.1999'", "'20240229'", "'x'", "vc", "vx", "''", "'2024-02-29 '"};
+	static const char *const formats[] = {"'%Y-%m-%d'", "'%d/%m/%Y'", "'%Y-%m-%d %H:%i:%s'", "'%Y%m%d'",
+		"'%d.%m.%Y'", "'%Y-%c-%e %k:%i:%S'", "'%M'", "'%Y-%m-%d'"};
+	static const char *const addresses[] = {"'10.0.0.1'", "'255.255.255.255'", "'1.2.3'", "'256.1.1.1'", "vc",
+		"'0.0.0.0'", "''"};
+	static const char *const numerals[] = {"'ff'", "'101'", "'zz'", "'12'", "vc", "''", "'FFFFFFFFFFFFFFFF'", "i", "bu"};
+	static const char *const texts[] = {"vc", "vl", "vb", "'abc'", "'a'", "''", "i", "bl", "vx", "ch", "tx", "v3"};
+	static const char *const coded[] = {"'YWJj'", "'YQ=='", "'YWI='", "''", "'x'", "vc", "TO_BASE64(vc)"};
+	static const char *const listed[] = {"'1'", "'2'", "'0'", "'127'", "'x'", "'12345'", "3", "NULL", "'-1'"};
+	static const char *const words[] = {"'a'", "'B'", "'abc'", "'A'", "vc", "''", "'x'", "vx", "NULL"};
+	static const char *const integers[] = {"i", "bi", "bu", "ti", "su", "id"};
+	static const char *const columns[] = {"vc", "vx", "ch", "vn", "vl", "tx"};
+
+	switch (below(g, 10)) {
+	case 0:
+		buf_add_str(out, "FORMAT(");
+		expr(g, chance(g, 2) ? K_INT : K_DECIMAL, out);
+		buf_printf(out, ", %u)", (unsigned)below(g, 7));
+		break;
+	case 1:
+		buf_printf(out, "CONV(%s, %u, %u)", PICK(g, numerals), (unsigned)(chance(g, 2) ? 10 : 16),
+			(unsigned)(2 + below(g, 35)));
+		break;
+	case 2:
+		call(g, "CHAR", (enum kind[]){K_INT, K_INT, K_INT}, 1 + (unsigned)below(g, 3), out);
+		break;
+	case 3:
+		buf_printf(out, "TO_BASE64(%s)", PICK(g, texts));
+		break;
+	case 4:
+		buf_printf(out, "FROM_BASE64(%s)", PICK(g, coded));
+		break;
+	case 5:
+		buf_printf(out, "INET_ATON(%s)", PICK(g, addresses));
+		break;
+	case 6:
+		call(g, "INET_NTOA", (enum kind[]){K_INT}, 1, out);
+		break;
+	case 7:
+		buf_printf(out, "STR_TO_DATE(%s, %s)", PICK(g, days), PICK(g, formats));
+		break;
+	case 8:
+		buf_printf(out, "(%s IN (%s, %s, %s))", PICK(g, integers), PICK(g, listed), PICK(g, listed),
+			PICK(g, listed));
+		break;
+	default:
+		buf_printf(out, "FIELD(%s, %s, %s, %s)", PICK(g, columns), PICK(g, words), PICK(g, words),
+			PICK(g, words));
+		break;
+	}
+}
+
 /* What the other functions leave out. */
 static void rare_expr(struct generator *g, struct buf *out)
 {
@@ -834,7 +890,12 @@ static void rare_expr(struct generator *g, struct buf *out)
 		"utf8mb4_unicode_ci", "utf8mb4_unicode_520_ci"};
 	static const char *const sets[] = {"utf8mb4", "latin1", "binary", "utf8mb3", "ascii"};
 
-	switch (below(g, 13)) {
+	switch (below(g, 16)) {
+	case 13:
+	case 14:
+	case 15:
+		encode_expr(g, out);
+		break;
 	case 0:
 		row_predicate(g, out);
 		break;
