@@ -12,6 +12,7 @@ enum { COMMAND_INIT_DB = 0x02, COMMAND_CHANGE_USER = 0x11, COMMAND_RESET = 0x1f 
 
 enum { MYSQL_COLLATIONS = 255 }; /* from here on those that MariaDB has no such number for */
 enum { MODE_DEPTH = 8, MODE_MAX = 4096 };
+enum { DIV_PRECISION_MAX = 30 }; /* as the manuals say */
 
 static bool set_mode(struct session_settings *s, struct span text)
 {
@@ -149,10 +150,7 @@ static void open_with(const struct mvcc *m, const struct session_settings *base,
 /* Variables of the server that change answers; traces that do not have one of them are taken to have its preset. */
 static bool is_odd_server(const struct execution *e)
 {
-	uint64_t increment;
-
-	return execution_is_on(e, "sql_auto_is_null") ||
-	       (execution_number(e, "div_precision_increment", &increment) && increment != 4);
+	return execution_is_on(e, "sql_auto_is_null");
 }
 
 void settings_of_server(struct mvcc *m)
@@ -180,6 +178,8 @@ void settings_of_server(struct mvcc *m)
 		m->env.group_concat_max_len = number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
 	if (execution_number(e, "default_week_format", &number))
 		m->env.default_week_format = number & 7;
+	if (execution_number(e, "div_precision_increment", &number))
+		m->env.div_precision_increment = (uint8_t)(number < DIV_PRECISION_MAX ? number : DIV_PRECISION_MAX);
 	m->env.other_names = names.len && !(names.len > 3 && span_ieq_str(span_of(names.ptr, 3), "en_"));
 }
 

@@ -4,7 +4,7 @@
  * random changes, each computed here and there.
  *
  *	sql_eval SOCKET [--seed=N] [--expressions=N] [--queries=N] [--changes=N] [--show=N]
- *	         [--database=NAME] [--coverage]
+ *	         [--database=NAME] [--coverage] [--div-precision-increment=N]
  *	sql_eval SOCKET --json=N       JSON texts stored, copied and read back (MySQL)
  *	sql_eval SOCKET --json-functions=N
  *	sql_eval SOCKET --joins=N      joins of up to eight tables
@@ -1325,7 +1325,7 @@ int main(int argc, char **argv)
 {
 	static struct state s;
 	unsigned long seed = 1, expression_count = 0, query_count = 0, change_count = 0;
-	unsigned long json_count = 0, json_function_count = 0, join_count = 0;
+	unsigned long json_count = 0, json_function_count = 0, join_count = 0, increment = 4;
 	struct buf sql = BUF_INIT;
 	bool try = false, with_collations = false;
 	const char *database = "sql_eval";
@@ -1347,6 +1347,7 @@ int main(int argc, char **argv)
 			 !number_option(argv[i], "--json", &json_count) &&
 			 !number_option(argv[i], "--json-functions", &json_function_count) &&
 			 !number_option(argv[i], "--joins", &join_count) &&
+			 !number_option(argv[i], "--div-precision-increment", &increment) &&
 			 !number_option(argv[i], "--show", &s.show)) {
 			fprintf(stderr, "sql_eval: what is %s?\n", argv[i]);
 			return 2;
@@ -1358,6 +1359,10 @@ int main(int argc, char **argv)
 	}
 	s.generator.random.state = seed;
 	use(&s, argv[1], database);
+	buf_printf(&sql, "SET div_precision_increment = %lu", increment);
+	must(&s, sql.data);
+	buf_clear(&sql);
+	s.env.div_precision_increment = (uint8_t)increment;
 	generate_create(&s.generator, "t", &sql);
 	add_table(&s, sql.data);
 	add_table(&s,
