@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "sql/arith.h"
+#include "sql/compare.h"
 #include "sql/query.h"
 #include "sql/release.h"
 
@@ -341,6 +342,9 @@ struct aggregate *aggregate_new(
 		if (a->kind == AGG_GROUP_CONCAT && (a->distinct || a->order_count) &&
 			node_is_cut(c, a->args[k]))
 			return (struct aggregate *)compile_unsupported(c, cut_reason);
+		/* MariaDB takes it for never NULL, and the table has no room for NULL. */
+		if (c->env->flavour == SQL_MARIADB && a->distinct && compares_rows(a->args[k]))
+			return (struct aggregate *)compile_unsupported(c, "DISTINCT of a comparison of rows");
 	}
 	if (!belongs_here(c->scope, a))
 		return (struct aggregate *)compile_unsupported(c, "an aggregate of outer columns");

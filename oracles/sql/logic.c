@@ -140,12 +140,12 @@ static bool has_fraction(const struct node *n)
 	return !type_is_int(&n->type) && n->type.kind != EVAL_T_NULL;
 }
 
-/* (~0) + HEX(i): in a condition MariaDB keeps a constant that is computed as a signed number (seen
+/* (~0) + HEX(i), COALESCE(db, ~0): in a condition MariaDB keeps a constant that is computed as a signed number (seen
  * on 10.11). */
 static bool loses_sign(const struct node *n)
 {
-	bool computes =
-		n->expr && n->expr->kind == SQL_EXPR_BINARY && n->type.kind == EVAL_T_DOUBLE;
+	bool computes = n->expr && (n->expr->kind == SQL_EXPR_BINARY || n->type.merged) &&
+			n->type.kind == EVAL_T_DOUBLE;
 
 	for (uint32_t i = 0; computes && i < n->arg_count; i++) {
 		const struct node *arg = n->args[i];
