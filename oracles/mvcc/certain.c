@@ -232,7 +232,7 @@ static enum touch touch_of(
 	struct store_table *table = &m->store.tables[look->table];
 	bool here = false, above = false;
 
-	if (writes_anywhere(m, plan) || plan->effects || m->runs[stmt].mixes || !plan->stmt || plan_is_call(plan))
+	if (m->runs[stmt].replans || writes_anywhere(m, plan) || plan->effects || m->runs[stmt].mixes || !plan->stmt || plan_is_call(plan))
 		return TOUCHES_SOMEHOW;
 	for (uint32_t t = 0; t < plan->table_count; t++) {
 		if (!plan->written[t] && !plan->redefines)
@@ -678,7 +678,7 @@ bool answer_is_impossible(struct mvcc *m)
 {
 	uint64_t most;
 
-	if (m->mismatch.stmt != m->now_stmt || m->now_stmt == STORE_NONE || m->now_txn == STORE_NONE)
+	if (m->mismatch.stmt != m->now_stmt || m->now_stmt == STORE_NONE || m->now_txn == STORE_NONE || m->runs[m->now_stmt].replans)
 		return false;
 	switch (m->mismatch.kind) {
 	case MISMATCH_RESULT:

@@ -3,8 +3,8 @@
  * Definitions over time.  A table that is made, altered or renamed in the trace is another table of the
  * store from then on; a name stands for one after the other.  Metadata locks make that an order: a statement
  * that changes a definition waits for all transactions that used the table, and whoever comes later waits for
- * it (MySQL manual, "Metadata Locking"), so what a name stood for is known before the search.  Where it is not
- * (statements that overlap in a free-running trace), what was done meanwhile is undecided.
+ * it (MySQL manual, "Metadata Locking"), so what a name stood for is known before the search; but for statements that
+ * overlap in a free-running trace (beside.c).
  */
 #include <stdlib.h>
 
@@ -89,12 +89,16 @@ static uint32_t table_of(const struct naming *n, const struct sql_table_name *ta
 	return solver_table(n->m, database_of(n, table), table->name);
 }
 
+static void blur(const struct naming *n, const struct sql_table_name *table);
+
 /* Nothing is known of what it stands for any more. */
 static void lose(const struct naming *n, const struct sql_table_name *table)
 {
 	uint32_t number = table_of(n, table);
 
-	if (number != STORE_NONE && !settings_temporary(n->settings, table))
+	if (n->m->runs[n->stmt].contested)
+		blur(n, table);
+	else if (number != STORE_NONE && !settings_temporary(n->settings, table))
 		label(n->m, n->m->store.tables[number].database, table->name, STORE_NONE);
 }
 
@@ -211,6 +215,40 @@ static uint32_t add_table(const struct naming *n, struct span database, struct s
 	return number;
 }
 
+/* Children and parents of one whose foreign keys are not followed. */
+static void leave_out_relatives(const struct naming *n, uint32_t table)
+{
+	for (size_t i = 0; i < n->m->foreign_count; i++) {
+		const struct foreign *f = &n->m->foreigns[i];
+
+		if (f->ended_by != STORE_NONE)
+			continue;
+		if (f->parent == table)
+			define_leave_out(n->m, n->stmt, f->child);
+		else if (f->child == table)
+			define_leave_out(n->m, n->stmt, f->parent);
+	}
+}
+
+/* A table, whichever it is: what is done to it is not judged, and leaves others as they are. */
+static void blur(const struct naming *n, const struct sql_table_name *table)
+{
+	struct mvcc *m = n->m;
+	uint32_t old = table_of(n, table), number;
+	struct span database = database_of(n, table);
+
+	if (settings_temporary(n->settings, table) || !database.ptr)
+		return;
+	if (old != STORE_NONE && (!m->store.tables[old].def || m->store.tables[old].triggers)) {
+		label(m, database, table->name, STORE_NONE);
+		return;
+	}
+	if (old != STORE_NONE)
+		leave_out_relatives(n, old);
+	number = add_table(n, database, table->name, NULL, NULL);
+	add_redefinition(m, n->stmt, REDEFINE_MAKE, STORE_NONE, number);
+}
+
 static const struct sql_create_table *like_tree(
 	struct mvcc *m, const struct sql_create_table *of, struct span name)
 {
@@ -273,21 +311,6 @@ static void drop_tables(const struct naming *n, const struct sql_drop *drop)
 {
 	for (const struct sql_table_name *t = drop->temporary ? NULL : drop->tables; t; t = t->next)
 		lose(n, t);
-}
-
-/* Children and parents of one whose foreign keys are not followed. */
-static void leave_out_relatives(const struct naming *n, uint32_t table)
-{
-	for (size_t i = 0; i < n->m->foreign_count; i++) {
-		const struct foreign *f = &n->m->foreigns[i];
-
-		if (f->ended_by != STORE_NONE)
-			continue;
-		if (f->parent == table)
-			define_leave_out(n->m, n->stmt, f->child);
-		else if (f->child == table)
-			define_leave_out(n->m, n->stmt, f->parent);
-	}
 }
 
 /* Another name for the same rows; the keys that refer to it by its old one are not followed. */
@@ -358,8 +381,11 @@ static void alter_table(const struct naming *n, const struct sql_table_name *nam
 		if (!def) {
 			leave_out_relatives(n, old);
 			leave_out_added_parents(n, database, actions);
-			/* It may have triggers, which stay. */
-			lose(n, name);
+			/* If it has triggers, they stay. */
+			if (m->store.tables[old].triggers)
+				lose(n, name);
+			else
+				blur(n, name);
 		} else {
 			number = add_table(n, database, name->name, altered.create, def);
 			copy = add_redefinition(m, n->stmt, REDEFINE_COPY, old, number);
@@ -507,6 +533,20 @@ static void define(const struct naming *n)
 	}
 }
 
+bool define_may_change(const struct mvcc *m, uint32_t stmt, const struct plan *plan)
+{
+	const struct sql_stmt *tree = plan->stmt;
+
+	if (tree && tree->kind == SQL_STMT_SET)
+		tree = tree->u.set->statement;
+	if (!tree || plan->odd)
+		return false;
+	if (tree->kind == SQL_STMT_DROP_DATABASE)
+		return true;
+	return changes_tables(tree) && plan->commits &&
+	       (!m->schedule->stmts[stmt].in->record.error || tree->kind == SQL_STMT_DROP_TABLE);
+}
+
 void define_after(struct mvcc *m, uint32_t stmt, const struct session_settings *settings)
 {
 	enum { MYSQL_ATOMIC = 80000 };
@@ -524,7 +564,10 @@ void define_after(struct mvcc *m, uint32_t stmt, const struct session_settings *
 			!(m->env.flavour == SQL_MYSQL && m->env.version >= MYSQL_ATOMIC))
 			lose_all(&n, n.plan->stmt);
 	} else {
-		define(&n);
+		if (m->runs[stmt].contested)
+			lose_all(&n, n.plan->stmt);
+		else
+			define(&n);
 		m->runs[stmt].defines = changes_tables(n.plan->stmt) && n.plan->commits;
 	}
 	if (m->label_state != state)
@@ -588,71 +631,20 @@ static bool uses(const struct plan *plan, uint32_t table)
 	return false;
 }
 
-static bool changes_table_of(const struct redefinition *r, const struct plan *plan)
+bool define_changes_table_of(const struct mvcc *m, uint32_t change, uint32_t stmt)
 {
-	for (; r; r = r->next) {
+	const struct plan *plan = m->runs[stmt].plan;
+
+	for (const struct redefinition *r = m->runs[change].redefinitions; r; r = r->next) {
 		if (r->kind == REDEFINE_COPY && (uses(plan, r->from) || uses(plan, r->to)))
 			return true;
 	}
 	return false;
 }
 
-/* For each statement the last answer to it or to one before: the first that may still have run at a
- * moment is found by halving. */
-static uint64_t *last_answers(const struct schedule *s)
-{
-	uint64_t *last = mem_realloc(NULL, s->stmt_count + 1, sizeof(*last)), max = 0;
-
-	for (size_t i = 0; i < s->stmt_count; i++) {
-		if (s->stmts[i].in->record.seq > max)
-			max = s->stmts[i].in->record.seq;
-		last[i] = max;
-	}
-	return last;
-}
-
-static size_t first_after(const uint64_t *last, size_t count, uint64_t moment)
-{
-	size_t low = 0;
-
-	while (low < count) {
-		size_t middle = low + (count - low) / 2;
-
-		if (last[middle] > moment)
-			count = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
-}
-
-/* Where everything is recorded one after the other, only beside two of them. */
-void define_find_beside(struct mvcc *m)
-{
-	const struct schedule *s = m->schedule;
-	uint64_t *last = NULL;
-
-	for (size_t d = 0; d < s->stmt_count; d++) {
-		const struct record_stmt *by = &s->stmts[d].in->record;
-
-		if (!m->runs[d].redefinitions)
-			continue;
-		if (!last)
-			last = last_answers(s);
-		for (size_t i = first_after(last, s->stmt_count, by->begin_seq);
-			i < s->stmt_count && s->stmts[i].in->record.begin_seq < by->seq; i++) {
-			bool other = s->stmts[i].in->record.seq > by->begin_seq && i != d &&
-				     changes_table_of(m->runs[d].redefinitions, m->runs[i].plan);
-
-			m->runs[i].beside |= other && (!s->one_at_a_time || m->runs[i].near);
-			m->runs[i].near |= other;
-		}
-	}
-	free(last);
-}
-
 /* ---- when it is executed ---- */
 
+/* Has somebody who is still there written it? */
 static bool is_open(const struct mvcc *m, const struct store_table *table)
 {
 	for (uint32_t i = 0; i < table->count; i++) {
@@ -783,6 +775,33 @@ void define_run(struct mvcc *m)
 	for (const struct redefinition *r = m->runs[m->now_stmt].redefinitions; r; r = r->next)
 		run_one(m, r);
 	foreign_take_effect(m, m->now_stmt);
+}
+
+bool define_has_to_wait(const struct mvcc *m, uint32_t stmt)
+{
+	const struct plan *plan = m->runs[stmt].plan;
+
+	for (uint32_t t = 0; t < plan->table_count; t++) {
+		const struct store_table *table = &m->store.tables[plan->tables[t]];
+
+		for (uint32_t i = 0; plan->written[t] && i < table->count; i++) {
+			const struct store_version *v = table->records[i]->newest;
+
+			if (v && v->txn && v->txn != m->schedule->stmts[stmt].txn + 1 &&
+				store_is_active(&m->store, v->txn) && !m->schedule->txns[v->txn - 1].disconnected)
+				return true;
+		}
+	}
+	return false;
+}
+
+bool define_leaves_out(const struct mvcc *m, uint32_t change, uint32_t stmt)
+{
+	for (const struct redefinition *r = m->runs[change].redefinitions; r; r = r->next) {
+		if (r->kind == REDEFINE_FORGET && uses(m->runs[stmt].plan, r->to))
+			return true;
+	}
+	return false;
 }
 
 uint32_t define_maker(const struct mvcc *m, uint32_t stmt)

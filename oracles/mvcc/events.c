@@ -184,19 +184,29 @@ static void txn_event(struct mvcc *m, const struct schedule_txn_event *e)
 	}
 }
 
-void commit_of_failed(struct mvcc *m, uint32_t stmt)
+uint32_t failed_commit(const struct mvcc *m, uint32_t stmt)
 {
 	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
 	uint16_t error = s->in->record.error;
+	const struct store_txn *t;
 
 	if (!error || error == ER_PARSE_ERROR || !m->runs[stmt].plan->commits ||
 		s->txn == SCHEDULE_NONE || !store_is_active(&m->store, s->txn + 1))
+		return SCHEDULE_NONE;
+	t = &m->store.txns[s->txn + 1];
+	return m->schedule->txns[s->txn].by_failed || t->undo || t->tables ? s->txn : SCHEDULE_NONE;
+}
+
+void commit_of_failed(struct mvcc *m, uint32_t stmt)
+{
+	uint32_t txn = failed_commit(m, stmt);
+
+	if (txn == SCHEDULE_NONE)
 		return;
-	if (m->schedule->txns[s->txn].by_failed)
-		end_txn(m, s->txn);
-	else if ((m->store.txns[s->txn + 1].undo || m->store.txns[s->txn + 1].tables) &&
-		 choose(m, 2) == 0)
-		store_commit(&m->store, s->txn + 1, m->event);
+	if (m->schedule->txns[txn].by_failed)
+		end_txn(m, txn);
+	else if (choose(m, 2) == 0)
+		store_commit(&m->store, txn + 1, m->event);
 }
 
 /* An error may hide that the transaction was rolled back (1467 does where the lock for AUTO_INCREMENT made a
@@ -219,14 +229,41 @@ static bool run_others_first(struct mvcc *m, uint32_t stmt)
 
 	if (maker != STORE_NONE && m->runs[maker].state == STMT_IN_FLIGHT && !run_stmt(m, maker))
 		return false;
-	for (size_t i = 0; m->runs[stmt].redefinitions && i < m->in_flight_count; i++) {
+	for (size_t i = 0; m->runs[stmt].defines && i < m->in_flight_count; i++) {
 		uint32_t other = m->in_flight[i];
 
 		if (other != stmt && m->runs[other].state == STMT_IN_FLIGHT &&
-			define_replaces(m, stmt, other) && !run_stmt(m, other))
+			(m->schedule->one_at_a_time ? define_replaces(m, stmt, other)
+						    : beside_must_precede(m, other, stmt)) &&
+			!run_stmt(m, other))
 			return false;
 	}
 	return true;
+}
+
+bool commits_first(const struct mvcc *m, uint32_t stmt)
+{
+	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
+
+	if (m->schedule->one_at_a_time || !m->runs[stmt].plan->commits || m->runs[stmt].committed)
+		return false;
+	if (failed_commit(m, stmt) != SCHEDULE_NONE)
+		return true;
+	for (const struct schedule_txn_event *e = s->txn_events; e; e = e->next) {
+		if (e->event == TXN_END && store_is_active(&m->store, e->txn + 1))
+			return true;
+	}
+	return false;
+}
+
+void commit_first(struct mvcc *m, uint32_t stmt)
+{
+	TRAIL_SET(&m->store.trail, m->runs[stmt].committed, 1);
+	commit_of_failed(m, stmt);
+	for (const struct schedule_txn_event *e = m->schedule->stmts[stmt].txn_events; e; e = e->next) {
+		if (e->event == TXN_END)
+			end_txn(m, e->txn);
+	}
 }
 
 bool run_stmt(struct mvcc *m, uint32_t stmt)
@@ -235,15 +272,22 @@ bool run_stmt(struct mvcc *m, uint32_t stmt)
 
 	if (!run_others_first(m, stmt))
 		return false;
+	if (commits_first(m, stmt))
+		commit_first(m, stmt);
 	if (!execute_stmt(m, stmt))
 		return false;
 	TRAIL_SET(&m->store.trail, m->runs[stmt].state, (uint32_t)STMT_DONE);
+	for (size_t i = 0; m->runs[stmt].plan->redefines && i < m->in_flight_count; i++) {
+		if (m->runs[m->in_flight[i]].state == STMT_IN_FLIGHT)
+			beside_replan(m, m->in_flight[i]);
+	}
 	note_use(m, stmt);
 	/* InnoDB lets go of what it locked without writing it (lock_release_on_prepare). */
 	if (is_xa(m->runs[stmt].plan, SQL_XA_PREPARE) && !s->in->record.error &&
 		s->txn != SCHEDULE_NONE)
 		TRAIL_SET(&m->store.trail, m->store.txns[s->txn + 1].prepared, 1);
-	commit_of_failed(m, stmt);
+	if (!m->runs[stmt].committed)
+		commit_of_failed(m, stmt);
 	end_of_failed(m, stmt);
 	if (ends_prepared_txn(m, stmt))
 		end_prepared(m, stmt);
@@ -269,7 +313,7 @@ bool ends_txn(const struct mvcc *m, uint32_t stmt)
 		if (e->event == TXN_END)
 			return true;
 	}
-	return ends_prepared_txn(m, stmt);
+	return ends_prepared_txn(m, stmt) || (!m->schedule->one_at_a_time && failed_commit(m, stmt) != SCHEDULE_NONE);
 }
 
 bool ends_other_txn(const struct schedule_stmt *stmt)

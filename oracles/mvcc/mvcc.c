@@ -309,11 +309,7 @@ static void make_plans(struct mvcc *m)
 			settings_first(m, session, stmt->in->session);
 		opened[stmt->in->session] = true;
 		m->now_stmt = i;
-		/* Preparing a statement does nothing yet. */
-		m->runs[i].plan = plan_of(m,
-			command == COMMAND_PREPARE || !settings_has_text(command) ? span_str("")
-										  : stmt->text,
-			session);
+		m->runs[i].plan = plan_of(m, plan_text(stmt), session);
 		executed = prepared_text(m, session, m->runs[i].plan);
 		m->runs[i].executes = executed.ptr != NULL;
 		if (executed.ptr)
@@ -324,7 +320,9 @@ static void make_plans(struct mvcc *m)
 			number_after(m, session, stmt->in, m->runs[i].plan);
 		m->runs[i].unknown_foreign = unknown_foreign_key(m, &stmt->in->record);
 		prepared_after(m, session, m->runs[i].plan, stmt->in->record.error != 0);
+		beside_before(m, i, settings, opened);
 		define_after(m, i, session);
+		beside_after(m, i, settings);
 		settings_after(m, session, stmt->in, m->runs[i].plan);
 		/* Definitions that change, and table locks, make waits that are none of ours. */
 		m->any_ddl |= m->runs[i].plan->ddl;
@@ -339,7 +337,7 @@ static void make_plans(struct mvcc *m)
 	m->now_stmt = STORE_NONE;
 	m->env.database = SPAN_NONE;
 	foreign_arrange(m);
-	define_find_beside(m);
+	beside_begin(m);
 	free(order);
 	free(opened);
 	free(settings);

@@ -192,6 +192,12 @@ static uint32_t trigger_of(const struct mvcc *m)
 	return STORE_NONE;
 }
 
+/* Does it commit its transaction though it fails, and has it yet to do so? */
+static bool ends_by_failing(const struct mvcc *m, uint32_t stmt)
+{
+	return !m->schedule->one_at_a_time && failed_commit(m, stmt) != SCHEDULE_NONE;
+}
+
 uint64_t stmt_tables(const struct mvcc *m, uint32_t stmt)
 {
 	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
@@ -210,6 +216,8 @@ uint64_t stmt_tables(const struct mvcc *m, uint32_t stmt)
 		else if (e->event == TXN_BEGIN && begins_view(m, e->txn))
 			tables = UINT64_MAX;
 	}
+	if (ends_by_failing(m, stmt))
+		tables |= m->store.txns[s->txn + 1].tables;
 	return tables;
 }
 
@@ -302,7 +310,7 @@ static bool has_written(const struct mvcc *m, uint32_t stmt)
 		if (e->event == TXN_END && (t->undo || t->hidden))
 			return true;
 	}
-	return false;
+	return ends_by_failing(m, stmt) && m->store.txns[m->schedule->stmts[stmt].txn + 1].undo;
 }
 
 /* Did it look for a parent's row in vain?  That leaves no lock behind, so that the row may have come at
@@ -364,6 +372,20 @@ static bool takes_back(const struct mvcc *m, uint32_t stmt)
 	return false;
 }
 
+/* Can it matter to `stmt` that `other`, which changes definitions, was before it?  While another transaction has written the table,
+ * it was not. */
+static bool definition_matters(const struct mvcc *m, uint32_t stmt, uint32_t other)
+{
+	const struct plan *plan = m->runs[other].plan;
+
+	if (!plan->redefines || record_of(m, other)->error || define_has_to_wait(m, other))
+		return false;
+	if (beside_matters(m, stmt, other))
+		return !beside_must_precede(m, stmt, other);
+	return define_leaves_out(m, other, stmt) ||
+	       (!m->runs[other].defines && (stmt_tables(m, stmt) & plan->tied));
+}
+
 /* Can it matter to `stmt` that `other` was before it?  What a transaction wrote shows when it ends;
  * a plain read finds its read view itself (execute.c); dirty reads see all. */
 static bool matters(struct mvcc *m, uint32_t stmt, uint32_t other)
@@ -372,6 +394,11 @@ static bool matters(struct mvcc *m, uint32_t stmt, uint32_t other)
 
 	if (m->schedule->one_at_a_time)
 		return true;
+	if (m->runs[other].plan->redefines && definition_matters(m, stmt, other))
+		return true;
+	/* Once it has committed, what it does otherwise is all that is left of it. */
+	if (m->runs[other].plan->commits && !commits_first(m, other))
+		return false;
 	/* What the read view has of others shows in later reads, of any table.  A locking read waits
 	 * for locks as well. */
 	if (makes_view(m, stmt) && ends_txn(m, other) &&
@@ -506,6 +533,10 @@ static bool answered(struct mvcc *m, uint32_t stmt)
 
 		if (count == 0)
 			break;
+		/* What it commits itself was before all else that it does, and before others, perhaps. */
+		if (count < ARRAY_LEN(others) && commits_first(m, stmt))
+			others[count++] = stmt;
+		first = count;
 		for (uint32_t i = 0; i < count && first == count; i++) {
 			if (goes_first(m, others[i]) && !goes_first(m, stmt))
 				first = i;
@@ -521,7 +552,11 @@ static bool answered(struct mvcc *m, uint32_t stmt)
 			pick = pick == 0 ? count : pick - 1;
 		if (pick == count)
 			break;
-		if (!run_stmt(m, others[pick]) || was_here(m, AT_ORDER))
+		if (commits_first(m, others[pick]))
+			commit_first(m, others[pick]);
+		else if (!run_stmt(m, others[pick]))
+			return false;
+		if (was_here(m, AT_ORDER))
 			return false;
 	}
 	if (!run_stmt(m, stmt))
@@ -559,9 +594,10 @@ static void sent(struct mvcc *m, uint32_t stmt)
 	m->forgetting = stmt + 1;
 	if (run->mixes)
 		forget_for_good(m, MIXED_TABLES);
+	beside_replan(m, stmt);
 	/* What commits implicitly does so before it waits for anybody (MySQL manual, "Statements
-	 * That Cause an Implicit Commit").  Where statements overlap freely, the statement as a
-	 * whole is tried early instead (candidates). */
+	 * That Cause an Implicit Commit").  Where statements overlap freely, when that was is tried
+	 * (candidates). */
 	if (!m->schedule->one_at_a_time || !run->plan->commits)
 		return;
 	commit_of_failed(m, stmt);

@@ -237,7 +237,7 @@ struct stmt_run { /* of a statement, all trailed */
 	uint32_t state;
 	uint32_t begin_commits; /* commits before it was sent */
 	uint32_t begin_event;
-	const struct plan *plan; /* set for all before the search */
+	const struct plan *plan; /* set for all before the search; another one once a definition has changed */
 	bool executes;           /* the plan is of what EXECUTE stands for */
 	bool has_number;         /* LAST_INSERT_ID() is known, and is: */
 	uint64_t number;
@@ -247,6 +247,10 @@ struct stmt_run { /* of a statement, all trailed */
 	uint32_t culprit;        /* number, from 1, of the statement because of which it is undecided; 0: none */
 	bool defines;            /* changed definitions, and how is known (define.c) */
 	bool near, beside;       /* ran beside a statement that did, of one of its tables */
+	bool contested;          /* one that did ran beside another of the same tables */
+	const struct plan *first; /* where it ran beside one that did: before all of them (beside.c) */
+	struct replan *replans;   /* ... and after each */
+	uint32_t committed;      /* what it commits implicitly is committed, the rest is to be done */
 	bool unknown_foreign;    /* failed for a foreign key of a table that the trace does not describe */
 	struct redefinition *redefinitions;
 };
@@ -329,6 +333,7 @@ struct mvcc {
 	bool no_foreign_checks;
 	bool strangers; /* sessions that were not recorded may have changed rows */
 	bool some_left_out; /* ... and the recorder knows of some: what they explain is no news */
+	uint64_t *last_answers; /* by statement: the last answer to it or to one before; NULL: not asked yet */
 	struct label *labels;
 	size_t label_count, label_capacity;
 	struct map label_heads; /* hash of a name to the first */
@@ -434,6 +439,11 @@ bool begins_view(const struct mvcc *m, uint32_t txn);
 /* A statement that commits implicitly has done so when it fails, unless it could not even be parsed, and
  * only a later answer tells; that of COMMIT or ROLLBACK does not. */
 void commit_of_failed(struct mvcc *m, uint32_t stmt);
+/* The transaction that it may have ended so; SCHEDULE_NONE. */
+uint32_t failed_commit(const struct mvcc *m, uint32_t stmt);
+/* Where clients ran at once: has it yet to commit, before all else that it does? */
+bool commits_first(const struct mvcc *m, uint32_t stmt);
+void commit_first(struct mvcc *m, uint32_t stmt);
 bool ends_txn(const struct mvcc *m, uint32_t stmt);
 /* XA COMMIT or XA ROLLBACK of one that was prepared before, by whichever session? */
 bool ends_prepared_txn(const struct mvcc *m, uint32_t stmt);
@@ -494,8 +504,14 @@ uint32_t *definition_order(const struct mvcc *m);
 /* What a statement that was answered makes of names and definitions; plans are made in that order. */
 bool define_names_engine(const struct sql_create_table *create);
 void define_after(struct mvcc *m, uint32_t stmt, const struct session_settings *settings);
-/* Finds the statements for which the order towards a definition's change is not known. */
-void define_find_beside(struct mvcc *m);
+/* May it change what names of tables stand for? */
+bool define_may_change(const struct mvcc *m, uint32_t stmt, const struct plan *plan);
+/* Does it make another table of one that the other uses? */
+bool define_changes_table_of(const struct mvcc *m, uint32_t change, uint32_t stmt);
+/* Has another transaction that is there still a metadata lock on a table that it changes?  Told by rows alone. */
+bool define_has_to_wait(const struct mvcc *m, uint32_t stmt);
+/* Is nothing known after it of a table that the other uses? */
+bool define_leaves_out(const struct mvcc *m, uint32_t change, uint32_t stmt);
 /* Executes it. */
 void define_run(struct mvcc *m);
 /* From the statement on nothing is known of the table any more. */
@@ -504,6 +520,21 @@ void define_leave_out(struct mvcc *m, uint32_t stmt, uint32_t table);
 uint32_t define_maker(const struct mvcc *m, uint32_t stmt);
 /* Does `stmt` make another table of one that `other` uses? */
 bool define_replaces(const struct mvcc *m, uint32_t stmt, uint32_t other);
+
+/* beside.c: statements that overlap changes of definitions.  Before and after define_after(); `settings` and `opened` by
+ * session. */
+void beside_before(struct mvcc *m, uint32_t change, struct session_settings *settings, bool *opened);
+void beside_after(struct mvcc *m, uint32_t change, const struct session_settings *settings);
+/* When all plans are made. */
+void beside_begin(struct mvcc *m);
+/* Gives a statement that is under way the plan that goes with what was executed. */
+void beside_replan(struct mvcc *m, uint32_t stmt);
+/* Does its plan depend on the change? */
+bool beside_matters(const struct mvcc *m, uint32_t stmt, uint32_t change);
+/* Did it succeed with a name that is none after the change? */
+bool beside_must_precede(const struct mvcc *m, uint32_t stmt, uint32_t change);
+/* What a statement says, to make a plan of. */
+struct span plan_text(const struct schedule_stmt *stmt);
 
 /* alter.c: the definition that ALTER TABLE makes of another; NULL: not modelled */
 struct altered {

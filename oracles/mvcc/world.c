@@ -217,7 +217,7 @@ bool world_digest(const struct mvcc *m, uint64_t at, uint64_t *digest)
 
 		hash = mix(mix(hash, m->in_flight[i]), run->state);
 		if (run->state != STMT_DONE)
-			hash = mix(hash, run->begin_commits - c.order_from);
+			hash = mix(mix(mix(hash, run->begin_commits - c.order_from), run->committed), (uintptr_t)run->plan);
 	}
 	hash = mix(hash, m->store.commits - c.order_from);
 	for (uint32_t i = 1; i < m->store.txn_count; i++) {
