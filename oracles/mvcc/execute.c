@@ -36,7 +36,7 @@ static bool changed_since_snapshot(const struct mvcc *m)
 	uint32_t view = t->view != STORE_NONE ? t->view : t->first_commits;
 
 	/* Through a view, a function or a trigger it may be any table. */
-	if (m->now_plan->elsewhere || m->now_plan->effects || writes_anywhere(m, m->now_plan))
+	if (m->now_plan->elsewhere || m->now_plan->bare || m->now_plan->effects || writes_anywhere(m, m->now_plan))
 		return true;
 	for (uint32_t i = 0; i < m->now_plan->table_count; i++) {
 		const struct store_table *table = &s->tables[m->now_plan->tables[i]];

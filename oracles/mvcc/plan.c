@@ -84,7 +84,7 @@ static void see_table(void *ctx, const struct sql_table_name *name, const struct
 	if (plan->redefines && (table == STORE_NONE || walk->m->store.tables[table].bare))
 		return; /* one that the trace does not describe, so nothing of it is judged */
 	if (table != STORE_NONE && (walk->m->store.tables[table].bare || walk->m->store.tables[table].alien)) {
-		walk->bare = true;
+		walk->bare = plan->bare = true;
 		plan->unsupported = walk->m->store.tables[table].bare ? "tables whose definition is not known"
 								      : "tables of other engines than InnoDB";
 		return;

@@ -272,7 +272,8 @@ static bool other_rows(struct mvcc *m, uint32_t stmt, uint32_t other)
 		plan->effects || m->runs[other].plan->table_count || m->runs[other].plan->effects ||
 		writes_anywhere(m, m->runs[other].plan) ||
 		txn == SCHEDULE_NONE || ends_other_txn(&m->schedule->stmts[other]) ||
-		tied_by_foreign(m, plan->tables[0]))
+		/* It also comes of the row behind those that are looked for. */
+		record_of(m, stmt)->error == ER_CHECKREAD || tied_by_foreign(m, plan->tables[0]))
 		return false;
 	table = &m->store.tables[plan->tables[0]];
 	for (uint64_t i = 0; points_key(m, table, plan->reach, i, &row); i++) {

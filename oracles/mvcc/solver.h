@@ -111,6 +111,7 @@ struct plan {
 	const struct body *procedure;  /* CALL: likewise */
 	uint64_t tied;   /* tables that foreign keys may have it look at or change, as bits */
 	bool elsewhere;  /* uses tables that are not known to us, or are behind a view */
+	bool bare;       /* uses tables without a definition that is known, which are not among its tables */
 	bool anywhere;   /* may write any table */
 	bool reads;    /* a query that reads a table */
 	bool writes;   /* INSERT, REPLACE, UPDATE, DELETE */
