@@ -5,11 +5,14 @@
     freerun.py --release mariadb-10.11 --seed 1 --clients 4 --transactions 50 -o out.itr
 
 Each client is the server's own command-line program and sends transactions of schedules.py as fast as
-it is answered, so statements overlap.  Prints what `mvcc_tool solve` says of it.
+it is answered, so statements overlap.  Prints what `mvcc_tool solve` says of it.  With --count, one
+trace after the other on the same server; those that raise anything are kept in the folder --keep.
 """
 import argparse
 import os
 import random
+import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -65,6 +68,59 @@ def texts(rng, statements, several):
     return out + ["delimiter ;"]
 
 
+def definition(rng, gen):
+    """A change of a definition, mostly with what takes it back a little later, so that the tables stay in use."""
+    t = rng.choice(gen.tables)
+    kind, number = rng.randrange(13), rng.randrange(1, 4)
+    column = rng.choice(("a", "b")) if not isinstance(gen, wide.Generator) else (t.rest or t.key)[0].name
+    some = lambda: [gen.statement() for _ in range(rng.randrange(3))]
+    if kind == 0:
+        return ["truncate %s" % t.name]
+    if kind == 1:
+        return ["alter table %s add column z%d int default 3" % (t.name, number)] + some() + [
+            "alter table %s drop column z%d" % (t.name, number)]
+    if kind == 2:
+        return ["create %sindex i%d on %s(%s)" % (rng.choice(("", "", "unique ")), number, t.name, column)] + some()
+    if kind == 3:
+        return ["drop index i%d on %s" % (number, t.name)]
+    if kind == 4:
+        return ["alter table %s alter %s set default %d" % (t.name, column, number)] + some()
+    if kind == 5:
+        return [rng.choice(("alter table %s modify b bigint", "alter table %s modify b int",
+                            "alter table %s convert to charset utf8mb4", "alter table %s force",
+                            "alter table %s engine=innodb")) % t.name]
+    if kind == 6:
+        return ["rename table %s to %sr" % (t.name, t.name)] + some() + ["rename table %sr to %s" % (t.name, t.name)]
+    if kind == 7 and not isinstance(gen, wide.Generator):
+        return ["drop table %s" % t.name, "create table if not exists %s(%s)" % (
+            t.name, ", ".join(t.defs + (t.refers if rng.random() < 0.5 else [])))]
+    if kind == 8:
+        return ["create table l%d like %s" % (number, t.name), "insert into l%d select * from %s" % (number, t.name),
+                "select * from l%d" % number] + some() + ["drop table if exists l%d" % number]
+    if kind == 9:
+        return ["lock tables %s write" % t.name, "update %s set %s = %s" % (t.name, column, column),
+                "select * from %s" % t.name, "unlock tables"]
+    if kind == 10:
+        return [rng.choice(("analyze table %s", "optimize table %s", "check table %s", "flush tables",
+                            "flush tables %s", "lock tables %s read")).replace("%s", t.name)] + ["unlock tables"]
+    if kind == 11 and rng.random() < 0.3:
+        return [gen.change_definition()]
+    return ["alter table %s add %s x%d(%s), add column y%d int" % (
+        t.name, rng.choice(("key", "unique key")), number, column, number)] + some() + [
+            "alter table %s drop column y%d, drop key x%d" % (t.name, number, number)]
+
+
+def transactions(args, rng, gen):
+    out = []
+    for _ in range(args.transactions):
+        statements = gen.transaction()
+        if rng.random() < args.definitions:
+            at = rng.randrange(len(statements) + 1)
+            statements[at:at] = definition(rng, gen)
+        out += texts(rng, statements, args.several)
+    return out
+
+
 def record(args, port, output):
     gen = wide.Generator(args.seed, args.release.startswith("mysql")) if args.wide else \
         programs.Generator(args.seed) if args.programs else schedules.Generator(args.seed)
@@ -86,8 +142,9 @@ def record(args, port, output):
         for i in range(args.clients):
             text = ["set session transaction isolation level %s;" % (
                 levels[args.level] if args.level is not None else rng.choice(levels))]
-            for _ in range(args.transactions):
-                text += texts(rng, gen.transaction(), args.several)
+            if args.definitions:  # deadlocks of metadata locks and row locks end by time alone
+                text += ["set innodb_lock_wait_timeout=1;", "set lock_wait_timeout=2;"]
+            text += transactions(args, rng, gen)
             jobs.append(subprocess.Popen(client(listen, database), stdin=subprocess.PIPE, text=True,
                                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
             jobs[-1].text = "\n".join(text) + "\n"
@@ -113,15 +170,32 @@ def main():
     parser.add_argument("--wide", action="store_true", help="the transactions of wide.py")
     parser.add_argument("--programs", action="store_true", help="the transactions of programs.py")
     parser.add_argument("--several", action="store_true", help="some texts have several statements")
+    parser.add_argument("--definitions", type=float, nargs="?", const=0.1, default=0.0, metavar="SHARE",
+                        help="of the transactions, in the middle of which definitions change (0.1)")
+    parser.add_argument("--count", type=int, default=1, help="traces, of seeds that follow each other")
+    parser.add_argument("--known", action="append", default=[], metavar="PATTERN",
+                        help="violations whose line matches are a bug of the release, and not counted")
+    parser.add_argument("--keep", help="folder for the traces that raise anything")
     parser.add_argument("--isorec", default="isorec")
     parser.add_argument("--tool", default="mvcc_tool")
     parser.add_argument("-o", "--output")
     args = parser.parse_args()
     port = args.port or campaign.start(args.release)
+    status = 0
     with tempfile.TemporaryDirectory() as work:
-        output = args.output or os.path.join(work, "free.itr")
-        record(args, port, output)
-        return subprocess.run([args.tool, "solve", output], check=False).returncode
+        for args.seed in range(args.seed, args.seed + args.count):
+            output = args.output or os.path.join(work, "free%d.itr" % args.seed)
+            record(args, port, output)
+            done = subprocess.run([args.tool, "solve", output], stdout=subprocess.PIPE, text=True, check=False)
+            raised = [line for line in done.stdout.splitlines() if re.search(": (violation|suspicion) ", line) and
+                      not any(re.search(pattern, line) for pattern in args.known)]
+            print("seed %d\n%s" % (args.seed, done.stdout), end="", flush=True)
+            if raised or done.returncode not in (0, 1):
+                status = 1
+            if args.keep and raised:
+                os.makedirs(args.keep, exist_ok=True)
+                shutil.copy(output, args.keep)
+    return status
 
 
 if __name__ == "__main__":
