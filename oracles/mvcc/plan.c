@@ -1078,6 +1078,7 @@ static struct plan *make_plan(
 		plan->writes = plan->anywhere = true;
 		return plan;
 	}
+	partitions_expand(m, stmt, settings);
 	plan->other_texts = views_expand(m, plan, stmt, settings);
 	if (plan->other_texts)
 		settings_apply(m, plan);

@@ -554,6 +554,11 @@ void views_open(struct mvcc *m);
  * views that it writes.  True: they may have literals of another collation than the session's. */
 bool views_expand(struct mvcc *m, struct plan *plan, struct sql_stmt *stmt, const struct session_settings *settings);
 
+/* view.c: a AND b; either may be NULL */
+struct sql_expr *both_conditions(struct mvcc *m, struct sql_expr *a, struct sql_expr *b);
+/* partition.c: makes a condition of PARTITION (...), where it is certain which one */
+void partitions_expand(struct mvcc *m, struct sql_stmt *stmt, const struct session_settings *settings);
+
 /* prepared.c: the values of a session's user variables, for compiling; NULL: of none */
 void variables_in_sight(struct mvcc *m, const struct session_settings *s);
 /* ... and all of them in a text, where the statement may name some; in m->scratch. */

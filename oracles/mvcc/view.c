@@ -309,7 +309,7 @@ static bool strip_column(void *ctx, const struct sql_expr *e)
 	return true;
 }
 
-static struct sql_expr *both(struct mvcc *m, struct sql_expr *a, struct sql_expr *b)
+struct sql_expr *both_conditions(struct mvcc *m, struct sql_expr *a, struct sql_expr *b)
 {
 	struct sql_expr *e;
 
@@ -383,10 +383,10 @@ static bool find_target(struct expansion *x, const struct view *view, struct tar
 		if (q->u.select.where)
 			sql_walk_expr(
 				q->u.select.where, &(struct sql_visitor){.expr = strip_column});
-		out->where = both(m, q->u.select.where, out->where);
+		out->where = both_conditions(m, q->u.select.where, out->where);
 		cascades |= create->u.view->check == SQL_CHECK_CASCADED;
 		if (cascades || create->u.view->check == SQL_CHECK_LOCAL)
-			out->check = both(m, q->u.select.where, out->check);
+			out->check = both_conditions(m, q->u.select.where, out->check);
 		out->items = depth ? out->items : q->u.select.items;
 		out->table = q->u.select.from->u.name.table;
 		if (!out->table.db.ptr)
@@ -499,9 +499,9 @@ static void write_behind(struct expansion *x, struct plan *plan, struct sql_stmt
 		plan_check(x, plan, stmt, table, &target);
 	} else if (stmt->kind == SQL_STMT_UPDATE) {
 		plan_check(x, plan, stmt, table, &target);
-		stmt->u.update->where = both(x->m, target.where, stmt->u.update->where);
+		stmt->u.update->where = both_conditions(x->m, target.where, stmt->u.update->where);
 	} else {
-		stmt->u.del->where = both(x->m, target.where, stmt->u.del->where);
+		stmt->u.del->where = both_conditions(x->m, target.where, stmt->u.del->where);
 	}
 	if (ref && !ref->alias.ptr)
 		ref->alias = name->name;

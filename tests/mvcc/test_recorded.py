@@ -173,6 +173,13 @@ def test_names_in_any_case():
         assert found["verdict"] == "ok" and found["coverage"]["decided"] == 14, found["coverage"]
 
 
+def test_selected_partitions():
+    """PARTITION (p0, p1) of RANGE, LIST and HASH, with negative numbers and NULL."""
+    for server in ("10.11", "mysql"):
+        found = check(os.path.join(HERE, "recorded", "rules", "selected-partitions-%s.itr" % server), "--oracle=mvcc")
+        assert found["verdict"] == "ok" and found["coverage"]["decided"] == 19, found["coverage"]
+
+
 def test_views_that_change_are_not_known():
     for server in ("10.11", "mysql"):
         found = check(os.path.join(HERE, "recorded", "rules", "views-changed-%s.itr" % server), "--oracle=mvcc",
