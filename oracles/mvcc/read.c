@@ -138,6 +138,19 @@ bool row_matches(struct mvcc *m, const struct eval_value *row, enum eval_truth *
 	return told;
 }
 
+/* The newest version when the statement was sent, where it was not committed then; NULL: there was none such. */
+static const struct store_version *dirty_at_begin(const struct mvcc *m, const struct store_version *v)
+{
+	uint64_t begin = m->schedule->stmts[m->now_stmt].in->record.begin_seq;
+
+	while (v && v->stmt != STORE_NONE && m->schedule->stmts[v->stmt].in->record.seq > begin)
+		v = v->previous;
+	return v && v->txn != m->now_txn &&
+			       m->store.txns[v->txn].commit_no > m->runs[m->now_stmt].begin_commits
+		       ? v
+		       : NULL;
+}
+
 /* MariaDB with innodb_snapshot_isolation=ON looks at what is not committed yet when an UPDATE at
  * READ UNCOMMITTED meets a locked row, and passes over it where that does not match (seen on 11.8).
  * That may be taken back later.
@@ -160,7 +173,8 @@ static bool may_pass_dirty(struct mvcc *m, const struct store_table *table,
 	if (!store_is_active(&m->store, v->txn)) {
 		/* A statement that waits may have changed any row already; what somebody had
 		 * changed while this one waited may be rolled back by now. */
-		*likely = false;
+		v = dirty_at_begin(m, v);
+		*likely = v && (!store_alive(v) || (row_matches(m, v->image, &truth) && truth != EVAL_TRUE));
 		return m->now_half_done || may_have_waited(m);
 	}
 	*likely = true;
@@ -178,8 +192,7 @@ static bool left_out(struct mvcc *m, const struct store_table *table, struct sto
 		return false;
 	if (m->runs[m->now_stmt].begin_commits != m->store.commits)
 		passed = may_have_passed(m, table, record);
-	if (!passed)
-		dirty = may_pass_dirty(m, table, record, &likely);
+	dirty = may_pass_dirty(m, table, record, &likely);
 	if (!passed && !dirty)
 		return false;
 	/* What does not match is of no consequence. */

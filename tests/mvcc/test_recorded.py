@@ -89,6 +89,12 @@ def test_known_anomalies_carry_their_rule():
         assert "Versions of t(" in finding["explanation"]
 
 
+def test_the_row_that_was_passed_by_is_the_one_that_did_not_match():
+    # MariaDB 11.8 with innodb_snapshot_isolation at READ UNCOMMITTED: either row explains the answer.
+    found = check(os.path.join(HERE, "recorded", "known", "mdev-34108-RU-11.8.itr"), "--oracle=mvcc")
+    assert [(f["class"], f["known"]) for f in found["findings"]] == [("split-statement", ["MDEV-34108"])], found
+
+
 def test_rules_that_were_learned_from_schedules():
     """Each recording made a false alarm before the solver had the rule of its name."""
     paths = sorted(glob.glob(os.path.join(HERE, "recorded", "rules", "*.itr")))
