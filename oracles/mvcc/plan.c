@@ -328,6 +328,34 @@ static bool looks_at_all(const struct sql_query *query)
 	       (!seen.some && !query->u.select.group && !(query->u.select.flags & SQL_SELECT_DISTINCT));
 }
 
+static bool is_of(const struct eval_index *index, uint32_t column)
+{
+	for (uint32_t i = 0; index && i < index->count; i++) {
+		if (index->columns[i] == column)
+			return true;
+	}
+	return false;
+}
+
+/* Does the answer have a column that is in no secondary index?  One or several of those may have all that a query
+ * needs otherwise, and then the rows are not looked at, nor locked but for writing. */
+static bool shows_what_no_index_has(const struct store_table *table, const struct sql_query *query)
+{
+	const struct eval_table *def = table->def;
+
+	for (uint32_t c = 0; c < def->column_count; c++) {
+		/* The servers make indexes for foreign keys, which no definition needs to have. */
+		bool indexed = is_of(table->cluster, c) || def->columns[c].generated || def->columns[c].invisible ||
+			       def->foreign_count;
+
+		for (uint32_t i = 0; i < def->index_count; i++)
+			indexed |= is_of(&def->indexes[i], c);
+		if (!indexed && shows_column(def, query, c))
+			return true;
+	}
+	return false;
+}
+
 /* A locking read whose locked rows are exactly those that WHERE picks. */
 static void plan_locking_read(struct mvcc *m, struct plan *plan, const struct sql_query *query)
 {
@@ -365,6 +393,7 @@ static void plan_locking_read(struct mvcc *m, struct plan *plan, const struct sq
 	plan->single = true;
 	plan->reads_all = looks_at_all(query);
 	plan->plain = shows_rows(query);
+	plan->reads_rows = plan->plain && shows_what_no_index_has(&m->store.tables[plan->tables[0]], query);
 	plan_points(m, plan, query->u.select.where);
 	plan_ranges(m, plan, query->u.select.where);
 	plan->points = plan->reach;

@@ -121,8 +121,9 @@ void act_on(struct mvcc *m, struct store_table *table, struct store_record *reco
 	struct store_txn *t = &s->txns[m->now_txn];
 	const struct store_version *v = store_current(s, record, m->now_txn);
 	uint32_t other = store_lock_conflict(s, m->now_txn, record, mode);
+	bool certain = mode == STORE_LOCK_X || !table->has_secondary || m->now_plan->reads_rows;
 
-	if (other != STORE_NONE && (mode == STORE_LOCK_X || !table->has_secondary))
+	if (other != STORE_NONE && certain)
 		held(a, other, table, record);
 	if (v && !v->maybe && v->txn != m->now_txn && t->view != STORE_NONE &&
 		s->txns[v->txn].commit_no > t->view && m->now_level >= LEVEL_REPEATABLE_READ) {
@@ -132,7 +133,7 @@ void act_on(struct mvcc *m, struct store_table *table, struct store_record *reco
 			note_add(m, NOTE_CURRENT_WRITE, v->txn, number_of(m, table), record);
 		}
 	}
-	if (mode == STORE_LOCK_X || !table->has_secondary)
+	if (certain)
 		want_lock(m, record, mode);
 }
 

@@ -95,6 +95,12 @@ def test_the_row_that_was_passed_by_is_the_one_that_did_not_match():
     assert [(f["class"], f["known"]) for f in found["findings"]] == [("split-statement", ["MDEV-34108"])], found
 
 
+def test_a_share_lock_on_a_row_that_no_index_shows():
+    # MariaDB 10.11 behind something that took LOCK IN SHARE MODE out of the texts: as a server that forgets S locks.
+    found = check(os.path.join(HERE, "recorded", "known", "share-lock-forgotten.itr"), "--oracle=mvcc", status=1)
+    assert "missing-lock" in [f["class"] for f in found["findings"]], found
+
+
 def test_rules_that_were_learned_from_schedules():
     """Each recording made a false alarm before the solver had the rule of its name."""
     paths = sorted(glob.glob(os.path.join(HERE, "recorded", "rules", "*.itr")))
