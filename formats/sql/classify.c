@@ -502,3 +502,19 @@ struct sql_txn_setting sql_stmt_txn_setting(const struct sql_stmt *stmt)
 	}
 	return out;
 }
+
+bool sql_expr_compares(const struct sql_expr *e)
+{
+	switch (e->op) {
+	case SQL_OP_EQ:
+	case SQL_OP_NULL_EQ:
+	case SQL_OP_NE:
+	case SQL_OP_LT:
+	case SQL_OP_LE:
+	case SQL_OP_GT:
+	case SQL_OP_GE:
+		return e->kind == SQL_EXPR_BINARY;
+	default:
+		return false;
+	}
+}

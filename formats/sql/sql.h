@@ -1111,6 +1111,8 @@ bool sql_stmt_is_write(const struct sql_stmt *stmt); /* changes rows: INSERT ...
 /* The strongest lock a query asks for anywhere in it; NULL: none. */
 const struct sql_lock *sql_stmt_locking_read(const struct sql_stmt *stmt);
 bool sql_stmt_is_ddl(const struct sql_stmt *stmt);
+/* = <=> <> < <= > >= */
+bool sql_expr_compares(const struct sql_expr *e);
 bool sql_stmt_is_transaction_control(const struct sql_stmt *stmt);
 /* Commits the open transaction before it runs (MySQL manual, "Statements That Cause an Implicit
  * Commit").  DDL on TEMPORARY tables, where the text says TEMPORARY, does not. */

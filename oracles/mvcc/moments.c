@@ -18,28 +18,12 @@ static bool is_moment(const struct sql_expr *e)
 	       (e->u.literal.kind == SQL_LIT_TIMESTAMP || e->u.literal.kind == SQL_LIT_TIME);
 }
 
-static bool compares(const struct sql_expr *e)
-{
-	switch (e->op) {
-	case SQL_OP_EQ:
-	case SQL_OP_NULL_EQ:
-	case SQL_OP_NE:
-	case SQL_OP_LT:
-	case SQL_OP_LE:
-	case SQL_OP_GT:
-	case SQL_OP_GE:
-		return e->kind == SQL_EXPR_BINARY;
-	default:
-		return false;
-	}
-}
-
 static bool count(void *ctx, const struct sql_expr *e)
 {
 	struct moments *found = ctx;
 
 	found->all += is_moment(e);
-	if (compares(e))
+	if (sql_expr_compares(e))
 		found->safe += is_moment(e->u.binary.left) + is_moment(e->u.binary.right);
 	else if (e->kind == SQL_EXPR_BETWEEN)
 		found->safe += is_moment(e->u.between.low) + is_moment(e->u.between.high);

@@ -153,6 +153,9 @@ static struct node *literal_string(
 	}
 	if (c->env->masked && span_eq_str(text, "***"))
 		return compile_masked(c, e);
+	/* Clients write bytes as texts, too (JDBC's setBytes(), PyMySQL): a column of bytes takes them as they are. */
+	if (c->bytes && !charset.ptr && !text_is_valid(collation_charset(collation), text))
+		collation = COLLATION_BINARY;
 	if (!text_is_valid(collation_charset(collation), text))
 		return compile_unsupported(c, "a literal with bytes that are no characters");
 	return node_literal(c, e,
@@ -574,6 +577,22 @@ static struct node *compile_unary(struct compiler *c, const struct sql_expr *e)
 	}
 }
 
+bool type_is_bytes(const struct eval_type *type)
+{
+	return type_is_string(type) && type->collation == COLLATION_BINARY;
+}
+
+/* The other side of a comparison or of IN. */
+static struct node *compile_beside(struct compiler *c, const struct sql_expr *e, const struct node *other)
+{
+	struct node *n;
+
+	c->bytes = other->column && type_is_bytes(&other->type);
+	n = compile_expr(c, e);
+	c->bytes = false;
+	return n;
+}
+
 static struct node *compile_binary(struct compiler *c, const struct sql_expr *e)
 {
 	struct node *l, *r;
@@ -592,7 +611,9 @@ static struct node *compile_binary(struct compiler *c, const struct sql_expr *e)
 		break;
 	}
 	l = compile_expr(c, e->u.binary.left);
-	r = l ? compile_expr(c, e->u.binary.right) : NULL;
+	if (!l)
+		return NULL;
+	r = sql_expr_compares(e) ? compile_beside(c, e->u.binary.right, l) : compile_expr(c, e->u.binary.right);
 	if (!r)
 		return NULL;
 	switch (e->op) {
@@ -851,6 +872,7 @@ static struct eval_value run_guarded(const struct node *n, struct frame *f)
 
 struct node *compile_expr(struct compiler *c, const struct sql_expr *e)
 {
+	bool bytes = c->bytes;
 	struct node *n;
 
 	if (c->failed)
@@ -862,7 +884,9 @@ struct node *compile_expr(struct compiler *c, const struct sql_expr *e)
 	}
 	if (++c->depth > COMPILE_DEPTH_MAX)
 		return compile_unsupported(c, "an expression nested too deeply");
+	c->bytes = bytes && e->kind == SQL_EXPR_LITERAL;
 	n = compile_kind(c, e);
+	c->bytes = bytes;
 	c->depth--;
 	if (!n || c->failed) {
 		if (!c->failed)

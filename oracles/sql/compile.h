@@ -86,6 +86,7 @@ extern const struct function functions_control[], functions_number[], functions_
 	functions_time[], functions_interval[], functions_regexp[], functions_json[], functions_digest[],
 	functions_encode[];
 /* What only the server knows, where it was not recorded. */
+bool type_is_bytes(const struct eval_type *type);
 extern const struct function functions_untold[];
 struct node *compile_masked(struct compiler *c, const struct sql_expr *e);
 

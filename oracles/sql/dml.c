@@ -229,7 +229,9 @@ static bool compile_assignments(
 			}
 			as->value = NULL;
 		} else {
+			c->bytes = type_is_bytes(&target->type);
 			as->value = compile_value(c, a->value);
+			c->bytes = false;
 			if (!as->value)
 				return false;
 		}
@@ -413,7 +415,9 @@ static bool insert_row(struct compiler *c, struct eval_insert *ins, const struct
 				       "a value for a generated column") != NULL;
 		if (dflt)
 			continue;
+		c->bytes = type_is_bytes(&column->type);
 		row[i] = compile_value(c, e);
+		c->bytes = false;
 		if (!row[i] || !note_value(c, ins, row[i]))
 			return false;
 		if (ins->row_count && reads_table(e, ins->table))

@@ -204,10 +204,15 @@ struct node *compile_in_list(struct compiler *c, const struct sql_expr *e)
 	uint32_t count = e->u.in.list.count;
 	struct node *n = node_new(c, run_in, e, count + 1), *left;
 	struct comparison *how = arena_zero(c->arena, (count + 1) * sizeof(*how));
-	bool strings = true, any_string = false;
+	bool strings = true, any_string = false, listed;
 
 	left = compile_expr(c, e->u.in.left);
-	if (!left || !compile_list(c, &e->u.in.list, n->args + 1))
+	if (!left)
+		return NULL;
+	c->bytes = left->column && type_is_bytes(&left->type);
+	listed = compile_list(c, &e->u.in.list, n->args + 1);
+	c->bytes = false;
+	if (!listed)
 		return NULL;
 	n->aux = e->negated;
 	n->type = type_bool();

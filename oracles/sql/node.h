@@ -197,6 +197,7 @@ struct compiler {
 	uint32_t depth;
 	bool failed;
 	bool no_locals; /* a name that cannot be a variable's */
+	bool bytes;     /* what is compiled next stands beside a column of bytes, or goes into one */
 	/* Of the expression that is compiled: constants in it that are NULL, that fail; how many
 	 * were computed to see that. */
 	bool null_constant, failing_constant, cut_constant;

@@ -696,6 +696,15 @@ def test_a_masked_password_is_a_value_of_its_column_that_is_not_known():
     assert found["coverage"]["undecided"] == 4, found["coverage"]
 
 
+def test_bytes_that_are_written_as_texts():
+    for server in ("10.11", "mysql-8.0"):
+        found = check(os.path.join(HERE, "recorded", "rules", "bytes-as-texts-%s.itr" % server), "--oracle=mvcc",
+                      "--all-sessions", status=3)
+        # Not decided: BETWEEN, and the length of one.
+        assert not found["findings"] and found["coverage"]["decided"] == 19, (server, found["coverage"])
+        assert found["coverage"]["unsupported"] == 2, (server, found["coverage"])
+
+
 def steps_of(found):
     return [(s["transaction"], s["sql"]) for s in found["witness"]["statements"]]
 
