@@ -137,15 +137,17 @@ COMPARE = """(() => {
         if (e.explanation && !body.textContent.includes(e.explanation)) bad("sentence");
       });
       if (!f.edges.length && !body.textContent.includes(f.explanation)) bad("explanation");
-      const stmts = f.transactions.flatMap((n) => ((trace.transactions || {})[n] || { statements: [] }).statements);
+      // Those that the finding is of, and those that only have a statement in its witness.
+      const names = [...new Set([...f.transactions, ...(f.witness.statements || []).map((s) => s.transaction)])];
+      const stmts = names.flatMap((n) => ((trace.transactions || {})[n] || { statements: [] }).statements);
       if (node.querySelectorAll("table.statements tbody tr").length !== stmts.length) bad("statements");
       if (stmts.length && node.querySelectorAll("figure.time .bar").length !== stmts.length) bad("bars");
-      const lanes = new Set(f.transactions.map((n) => (trace.transactions || {})[n]).filter(Boolean).map((x) => x.session));
+      const lanes = new Set(names.map((n) => (trace.transactions || {})[n]).filter(Boolean).map((x) => x.session));
       if (stmts.length && node.querySelectorAll("figure.time .lane").length !== lanes.size) bad("lanes");
       const waits = stmts.filter((s) => s.blocked && s.end > s.begin).length;
       if (node.querySelectorAll(".wait").length !== waits) bad("waits");
       if (node.querySelectorAll("figure.time .snapshot").length !== stmts.filter((s) => s.snapshot).length) bad("snapshots");
-      if (stmts.length && node.querySelectorAll("figure.time .end").length !== f.transactions.filter((n) => (trace.transactions || {})[n]).length) bad("ends");
+      if (stmts.length && node.querySelectorAll("figure.time .end").length !== names.filter((n) => (trace.transactions || {})[n]).length) bad("ends");
       for (const r of f.witness.rows) if (!body.textContent.includes(r.chain)) bad("versions");
       const answer = f.witness.answer;
       if (answer && node.querySelectorAll(".answer .wrong").length !== answer.got.filter((r) => r.odd).length) bad("wrong rows");
