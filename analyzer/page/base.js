@@ -32,6 +32,7 @@ function svg(name, attributes, ...children) {
 const count = (n) => Number(n).toLocaleString("en");
 const plural = (n, word) => `${count(n)} ${word}${Number(n) === 1 ? "" : "s"}`;
 const unique = (list) => [...new Set(list)];
+const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function duration(ns) {
   if (ns >= 60e9) return `${(ns / 60e9).toFixed(1)} min`;

@@ -52,7 +52,7 @@ function fillFinding(trace, finding, body) {
   const line = timelineFigure(trace, finding, cycle ? 460 : 840);
   body.append(...[meaning ? el("p", { class: "meaning" }, meaning) : null, ruleOf(trace, finding),
     ...(finding.known_bugs || []).map((known) => el("p", { class: "callout known" }, "Known as ",
-      /^https?:\/\//.test(known.link) ? el("a", { href: known.link, rel: "noreferrer" }, known.id) : known.id, `: ${known.title}. ${known.status || ""}`)),
+      /^https?:\/\//.test(known.link) ? el("a", { href: known.link, rel: "noreferrer" }, known.id) : known.id, `: ${known.title}. ${sentence(known.status || "")}`)),
     words.list || el("p", { class: "explanation" }, finding.explanation),
     finding.also ? el("p", null, `This is a ${finding.also}.`) : null,
     finding.remark ? el("p", null, finding.remark) : null,

@@ -789,6 +789,7 @@ static void look_at_constant(struct compiler *c, const struct node *n)
 			c->null_constant = true;
 		if (run.failed)
 			c->failing_constant = true;
+		c->erring_constant |= run_erred(&run);
 		if (!run.failed) {
 			run.strict = true;
 			(void)node_run(n, &f);

@@ -159,8 +159,14 @@ static bool loses_sign(const struct node *n)
 
 struct node *compile_condition(struct compiler *c, const struct sql_expr *e)
 {
-	struct node *n = compile_value(c, e);
+	struct node *n;
 
+	c->erring_constant = false;
+	c->constants_run = 0;
+	n = compile_value(c, e);
+	/* Constants of a condition are computed before any row is looked at, needed or not, where there is none, too. */
+	if (n && c->erring_constant)
+		return compile_unsupported(c, "a constant that fails, in a condition");
 	if (n && c->env->flavour == SQL_MARIADB && node_any(n, loses_sign))
 		return compile_unsupported(c, "an unsigned constant as a DOUBLE in a condition");
 	if (n && has_fraction(n) &&

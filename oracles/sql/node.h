@@ -202,6 +202,7 @@ struct compiler {
 	 * were computed to see that. */
 	bool null_constant, failing_constant, cut_constant;
 	bool failing_before; /* one of an expression before it */
+	bool erring_constant; /* one that is an error */
 	uint32_t constants_run;
 };
 
