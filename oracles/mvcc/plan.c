@@ -95,8 +95,10 @@ static void see_table(void *ctx, const struct sql_table_name *name, const struct
 		/* A view, or a table that has triggers. */
 		plan->elsewhere = true;
 		plan->anywhere |= access != SQL_TABLE_READ && !plan->redefines;
-		plan->unsupported = table == STORE_NONE ? "tables that the trace does not describe"
-							: "tables that are not modelled";
+		plan->unsupported = table != STORE_NONE ? "tables that are not modelled"
+				    : view_has_text(walk->m, database_or_current(walk->m, name->db), name->name)
+					    ? "views that are changed, locked, or written otherwise than as one table"
+					    : "tables that the trace does not describe";
 		return;
 	}
 	for (uint32_t i = 0; i < plan->table_count; i++) {

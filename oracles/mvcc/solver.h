@@ -551,6 +551,8 @@ bool alter_definition(struct mvcc *m, const struct sql_create_table *old,
 
 /* view.c: the views of the trace */
 void views_open(struct mvcc *m);
+/* Of a view that was not expanded. */
+bool view_has_text(const struct mvcc *m, struct span database, struct span name);
 /* Puts the queries of views in the place of their names, where the statement reads them, and tables in the place of
  * views that it writes.  True: they may have literals of another collation than the session's. */
 bool views_expand(struct mvcc *m, struct plan *plan, struct sql_stmt *stmt, const struct session_settings *settings);

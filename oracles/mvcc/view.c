@@ -133,22 +133,33 @@ void views_open(struct mvcc *m)
 	}
 }
 
-static const struct view *find_view(const struct mvcc *m, const struct session_settings *settings,
-	struct span database, struct span name)
+static const struct view *view_named(const struct mvcc *m, struct span database, struct span name)
 {
 	for (size_t i = 0; i < m->views->count; i++) {
 		const struct view *v = &m->views->list[i];
 
 		if (eval_same_name(&m->env, v->in->name, name) && database.ptr &&
 			eval_same_name(&m->env, v->in->database, database))
-			return v->unknown || solver_table(m, database, name) != STORE_NONE ||
-					       settings_temporary(settings,
-						       &(struct sql_table_name){
-							       .db = database, .name = name})
-				       ? NULL
-				       : v;
+			return v;
 	}
 	return NULL;
+}
+
+bool view_has_text(const struct mvcc *m, struct span database, struct span name)
+{
+	return view_named(m, database, name) != NULL;
+}
+
+static const struct view *find_view(const struct mvcc *m, const struct session_settings *settings,
+	struct span database, struct span name)
+{
+	const struct view *v = view_named(m, database, name);
+	struct sql_table_name table = {.db = database, .name = name};
+
+	return !v || v->unknown || solver_table(m, database, name) != STORE_NONE ||
+			       settings_temporary(settings, &table)
+		       ? NULL
+		       : v;
 }
 
 /* ---- in the place of their names ---- */
