@@ -30,6 +30,17 @@ bool is_committed(const struct mvcc *m, const struct store_version *v)
 	return m->store.txns[v->txn].state == STORE_COMMITTED;
 }
 
+/* Did somebody change the row after the read view, and before a version that was perhaps never written?  Where he
+ * deleted it there was nothing to write, and the read view shows what it has of the row. */
+static bool changed_since(const struct mvcc *m, const struct store_version *v, uint32_t view)
+{
+	for (v = v->previous; v; v = v->previous) {
+		if (!is_own(m, v) && is_committed(m, v))
+			return m->store.txns[v->txn].commit_no > view;
+	}
+	return false;
+}
+
 const struct store_version *record_fogged(
 	const struct mvcc *m, const struct store_record *record, enum read_mode mode)
 {
@@ -54,6 +65,8 @@ const struct store_version *record_fogged(
 			return v;
 		/* What is not committed may hold locks, or not. */
 		if (v->maybe && !seen && mode == READ_CURRENT)
+			return v;
+		if (v->maybe && is_own(m, v) && mode == READ_SNAPSHOT && changed_since(m, v, low))
 			return v;
 		if (is_own(m, v) || (seen && m->store.txns[v->txn].commit_no <= low))
 			break;

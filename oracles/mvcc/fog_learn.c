@@ -178,6 +178,17 @@ static void learn_row(struct mvcc *m, uint32_t number, const struct eval_value *
 	clear_up(m, version_seen(m, number, record, mode), row);
 }
 
+/* Is it shown, though it could not be told whose version that is? */
+static bool has_key(const struct store_table *table, const struct eval_value *const *rows, size_t count,
+	const struct eval_value *row)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (store_key_equal(table->def, table->cluster, rows[i], row))
+			return true;
+	}
+	return false;
+}
+
 /* What the answer does not show is not there, where WHERE is about keys alone or there is none. */
 static void learn_absent(struct mvcc *m, uint32_t number, const struct eval_value *const *rows,
 	size_t count, enum read_mode mode)
@@ -210,6 +221,8 @@ static void learn_absent(struct mvcc *m, uint32_t number, const struct eval_valu
 	for (uint64_t i = 0; points_key(m, table, plan->points, i, &row); i++) {
 		struct store_record *record = store_find(&m->store, table, row);
 
+		if (!record && has_key(table, rows, count, row))
+			continue;
 		if (!record && table->others && others_are_settled(m, table) &&
 			record_fogged(m, table->others, mode))
 			record = store_record_for(&m->store, table, row);
