@@ -42,7 +42,7 @@ bool has_wide_text(const struct node *n)
 bool relates_texts(struct node *const *args, uint32_t count, uint32_t at)
 {
 	static const char *const names[] = {
-		"regexp_like", "regexp_instr", "find_in_set", "strcmp", "instr", "locate"};
+		"regexp_like", "regexp_instr", "find_in_set", "strcmp", "field", "instr", "locate"};
 	const struct node *n = args[at];
 	size_t i = 0;
 

@@ -614,6 +614,15 @@ double to_double(struct run *run, const struct eval_type *type, const struct eva
 	return 0;
 }
 
+/* AVG(): by way of a DOUBLE to some functions, 2.5 is 2 then. */
+void average_as_integer(struct run *run, const struct eval_value *v)
+{
+	bool overflow;
+
+	if (v->decimals != EVAL_REAL_SAME && rint(v->real) != (double)decimal_to_int(v->dec, &overflow))
+		run_unsupported(run, "an AVG() between two integers as an integer");
+}
+
 struct eval_value to_integer(
 	struct run *run, const struct eval_type *type, const struct eval_value *v)
 {
@@ -652,10 +661,7 @@ struct eval_value to_integer(
 			run_unsupported(run, "an unsigned DECIMAL below zero as an integer");
 		if (run->strict && run->env->flavour == SQL_MARIADB && decimal_int_digits(v->dec) > 18)
 			run_unsupported(run, "a large DECIMAL as an integer in strict mode");
-		/* AVG(): by way of a DOUBLE to some functions, 2.5 is 2 then. */
-		if (v->decimals != EVAL_REAL_SAME &&
-			rint(v->real) != (double)decimal_to_int(v->dec, &overflow))
-			run_unsupported(run, "an AVG() between two integers as an integer");
+		average_as_integer(run, v);
 		if (type->is_unsigned && !v->dec->neg)
 			return eval_uint(decimal_to_uint(v->dec, &overflow));
 		return eval_int(decimal_to_int(v->dec, &overflow));

@@ -735,6 +735,8 @@ static struct eval_value run_cast_int(const struct node *n, struct frame *f)
 	if (v.kind == EVAL_DECIMAL) {
 		bool mysql = f->run->env->flavour == SQL_MYSQL;
 
+		if (mysql)
+			average_as_integer(f->run, &v);
 		if (n->type.is_unsigned && !v.dec->neg) {
 			uint64_t u = decimal_to_uint(v.dec, &overflow);
 
