@@ -613,25 +613,15 @@ static struct node *compile_binary(struct compiler *c, const struct sql_expr *e)
 	l = compile_expr(c, e->u.binary.left);
 	if (!l)
 		return NULL;
-	r = sql_expr_compares(e) ? compile_beside(c, e->u.binary.right, l) : compile_expr(c, e->u.binary.right);
+	if (sql_expr_compares(e)) {
+		r = compile_beside(c, e->u.binary.right, l);
+		return r ? compile_compare(c, e, e->op, l, r) : NULL;
+	}
+	r = compile_expr(c, e->u.binary.right);
 	if (!r)
 		return NULL;
-	switch (e->op) {
-	case SQL_OP_OR:
-	case SQL_OP_XOR:
-	case SQL_OP_AND:
+	if (e->op == SQL_OP_OR || e->op == SQL_OP_XOR || e->op == SQL_OP_AND)
 		return compile_logic(c, e, e->op, l, r);
-	case SQL_OP_EQ:
-	case SQL_OP_NULL_EQ:
-	case SQL_OP_NE:
-	case SQL_OP_LT:
-	case SQL_OP_LE:
-	case SQL_OP_GT:
-	case SQL_OP_GE:
-		return compile_compare(c, e, e->op, l, r);
-	default:
-		break;
-	}
 	if (node_is_row(l) || node_is_row(r))
 		return compile_error(c, 1241, "a row where a value is wanted");
 	if (e->op == SQL_OP_CONCAT)
