@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "sql/eval.h"
+#include "eval/eval.h"
 #include "sql/sql.h"
 #include "trace/value.h"
 

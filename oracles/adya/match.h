@@ -5,14 +5,14 @@
  * judged by evaluating the WHERE clause on its image.  Never guessed: MATCH_UNKNOWN.
  *
  * Integers, which most predicates are made of, are evaluated by match_int.h; what it does not know
- * by the evaluator that the solver has too (sql/eval.h).
+ * by the evaluator that the solver has too (eval/eval.h).
  */
 #ifndef ADYA_MATCH_H
 #define ADYA_MATCH_H
 
 #include "adya/match_int.h"
+#include "eval/eval.h"
 #include "history/history.h"
-#include "sql/eval.h"
 
 enum match {
 	MATCH_NO,

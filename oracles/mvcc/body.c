@@ -2,8 +2,8 @@
 #include "mvcc/body.h"
 
 #include "base/mem.h"
+#include "eval/value/collation.h"
 #include "mvcc/solver.h"
-#include "sql/collation.h"
 #include "sql/program.h"
 
 enum {

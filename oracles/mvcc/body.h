@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "eval/eval.h"
 #include "mvcc/write.h"
-#include "sql/eval.h"
 
 struct body;
 struct mvcc;

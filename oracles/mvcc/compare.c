@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
+#include "eval/value/collation.h"
 #include "mvcc/solver.h"
-#include "sql/collation.h"
 #include "trace/msgpack_cursor.h"
 #include "trace/value.h"
 

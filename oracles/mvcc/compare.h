@@ -5,8 +5,8 @@
 #ifndef MVCC_COMPARE_H
 #define MVCC_COMPARE_H
 
+#include "eval/eval.h"
 #include "mvcc/schedule.h"
-#include "sql/eval.h"
 
 struct mvcc;
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "eval/value/collation.h"
 #include "mvcc/solver.h"
-#include "sql/collation.h"
 
 enum redefinition_kind {
 	REDEFINE_MAKE,   /* `to` is there, without rows */

@@ -6,8 +6,8 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "eval/limits/release.h"
 #include "mvcc/solver.h"
-#include "sql/release.h"
 
 uint64_t label_hash(struct span name)
 {

@@ -5,8 +5,8 @@
 
 #include "base/buf.h"
 #include "base/text.h"
+#include "eval/value/collation.h"
 #include "mvcc/solver.h"
-#include "sql/collation.h"
 
 enum { COMMAND_INIT_DB = 0x02, COMMAND_CHANGE_USER = 0x11, COMMAND_RESET = 0x1f };
 

@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "contract.h"
+#include "eval/eval.h"
 #include "mvcc/body.h"
 #include "mvcc/compare.h"
 #include "mvcc/fog.h"
@@ -23,7 +24,6 @@
 #include "mvcc/schedule.h"
 #include "mvcc/store.h"
 #include "mvcc/write.h"
-#include "sql/eval.h"
 #include "sql/sql.h"
 #include "verdict.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "eval/value/collation.h"
 #include "mvcc/store.h"
-#include "sql/collation.h"
 
 #include <stdlib.h>
 

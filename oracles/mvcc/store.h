@@ -22,7 +22,7 @@
 
 #include "base/arena.h"
 #include "base/map.h"
-#include "sql/eval.h"
+#include "eval/eval.h"
 
 #define STORE_NONE UINT32_MAX
 

@@ -6,8 +6,8 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "eval/value/collation.h"
 #include "mvcc/solver.h"
-#include "sql/collation.h"
 
 enum {
 	ROWS_SHOWN = 8,

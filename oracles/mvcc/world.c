@@ -6,8 +6,8 @@
  */
 #include "mvcc/world.h"
 
+#include "eval/value/decimal.h"
 #include "mvcc/solver.h"
-#include "sql/decimal.h"
 
 static uint64_t mix(uint64_t hash, uint64_t word)
 {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
-#include "sql/eval.h"
+#include "eval/eval.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "base/bug.h"
-#include "sql/eval.h"
+#include "eval/eval.h"
 
 static const struct eval_table *table;
 static struct eval_rows rows;

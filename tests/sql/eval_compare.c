@@ -28,9 +28,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/bug.h"
+#include "eval/eval.h"
+#include "eval/value/collation.h"
 #include "eval_random.h"
-#include "sql/collation.h"
-#include "sql/eval.h"
 
 enum { BATCH = 40, ROWS = 8, REASONS_MAX = 400, FEATURES_MAX = 1000 };
 

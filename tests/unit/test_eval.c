@@ -4,15 +4,15 @@
  * UPDATE make, joins, LIMIT's open rows.  What expressions mean is tested against servers
  * (tests/sql/test_eval.py); here stands what a server cannot be asked.
  */
-#include "sql/eval.h"
+#include "eval/eval.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "eval/value/collation.h"
+#include "eval/value/decimal.h"
 #include "random.h"
-#include "sql/collation.h"
-#include "sql/decimal.h"
 #include "unit.h"
 
 static struct arena arena;

@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Adding to dates and times: + INTERVAL, DATE_ADD, ADDTIME and their kin. */
+#include <stdlib.h>
+
+#include "eval/compile.h"
+#include "eval/function/time.h"
+#include "eval/limits/release.h"
+
+struct amount {
+	int64_t months, days, micros;
+	bool with_time;
+	bool silent; /* an overflow is NULL even in strict mode */
+};
+
+/* The numbers in '1:2' or '-1 2:3', up to `count` of them, as the compound units read them. */
+static bool read_numbers(struct span s, uint32_t count, int64_t *out, bool *neg, bool fraction)
+{
+	size_t i = 0;
+	uint32_t found = 0;
+	int64_t numbers[5] = {0};
+	uint32_t last_digits = 0;
+
+	while (i < s.len && s.ptr[i] == ' ')
+		i++;
+	*neg = i < s.len && s.ptr[i] == '-';
+	i += *neg;
+	while (i < s.len && found < 5) {
+		uint32_t digits = 0;
+
+		if (s.ptr[i] < '0' || s.ptr[i] > '9')
+			return false;
+		for (; i < s.len && s.ptr[i] >= '0' && s.ptr[i] <= '9'; i++, digits++) {
+			if (digits > 9)
+				return false;
+			numbers[found] = numbers[found] * 10 + (s.ptr[i] - '0');
+		}
+		last_digits = digits;
+		found++;
+		if (i < s.len)
+			i++; /* one separator */
+	}
+	/* With fewer numbers than the unit has, the servers take the last ones; kept to whole. */
+	if (found != count || i < s.len)
+		return false;
+	if (fraction) {
+		if (last_digits > 6)
+			return false;
+		for (; last_digits < 6; last_digits++)
+			numbers[found - 1] *= 10;
+	}
+	for (uint32_t k = 0; k < count; k++)
+		out[k] = numbers[k];
+	return true;
+}
+
+static bool compound_amount(struct run *run, enum sql_unit unit, struct span s, struct amount *out)
+{
+	static const int64_t scales[] = {DAY_MICROS, 3600000000ll, 60000000ll, 1000000ll, 1};
+	uint32_t from, to;
+	int64_t v[5];
+	bool neg;
+
+	switch (unit) {
+	case SQL_UNIT_YEAR_MONTH:
+		if (!read_numbers(s, 2, v, &neg, false))
+			break;
+		out->months = v[0] * 12 + v[1];
+		if (neg)
+			out->months = -out->months;
+		return true;
+	case SQL_UNIT_DAY_HOUR:
+	case SQL_UNIT_DAY_MINUTE:
+	case SQL_UNIT_DAY_SECOND:
+	case SQL_UNIT_DAY_MICROSECOND:
+	case SQL_UNIT_HOUR_MINUTE:
+	case SQL_UNIT_HOUR_SECOND:
+	case SQL_UNIT_HOUR_MICROSECOND:
+	case SQL_UNIT_MINUTE_SECOND:
+	case SQL_UNIT_MINUTE_MICROSECOND:
+	case SQL_UNIT_SECOND_MICROSECOND:
+		from = unit >= SQL_UNIT_DAY_MICROSECOND      ? 0
+		       : unit >= SQL_UNIT_HOUR_MICROSECOND   ? 1
+		       : unit >= SQL_UNIT_MINUTE_MICROSECOND ? 2
+							     : 3;
+		to = unit == SQL_UNIT_DAY_HOUR                                     ? 1
+		     : unit == SQL_UNIT_DAY_MINUTE || unit == SQL_UNIT_HOUR_MINUTE ? 2
+		     : unit == SQL_UNIT_DAY_SECOND || unit == SQL_UNIT_HOUR_SECOND ||
+				     unit == SQL_UNIT_MINUTE_SECOND
+			     ? 3
+			     : 4;
+		if (!read_numbers(s, to - from + 1, v, &neg, to == 4))
+			break;
+		for (uint32_t i = from; i <= to; i++)
+			out->micros += v[i - from] * scales[i];
+		if (neg)
+			out->micros = -out->micros;
+		out->with_time = true;
+		return true;
+	default:
+		break;
+	}
+	run_unsupported(run, "INTERVAL in another form");
+	return false;
+}
+
+/* False: NULL or failed. */
+static bool simple_amount(struct run *run, enum sql_unit unit, const struct eval_type *type,
+	const struct eval_value *v, struct amount *out)
+{
+	struct eval_value i;
+	struct decimal d, micros = decimal_from_int(1000000);
+	bool overflow;
+
+	/* The difference of unsigned DECIMALs, as an amount: 0 or itself. */
+	if (type->kind == EVAL_T_DECIMAL && type->is_unsigned && v->kind == EVAL_DECIMAL && v->dec->neg) {
+		run_unsupported(run, "INTERVAL of an unsigned number below zero");
+		return false;
+	}
+	if (type->merged && !type_is_int(type)) {
+		run_unsupported(run, "INTERVAL of an amount of IF, CASE or LEAST");
+		return false;
+	}
+	if (unit == SQL_UNIT_SECOND && !type_is_int(type)) {
+		if (v->kind == EVAL_DOUBLE || v->kind == EVAL_STRING ||
+			(v->kind == EVAL_DECIMAL && v->dec->scale > type->decimals)) {
+			run_unsupported(run, "INTERVAL of seconds that are no exact number");
+			return false;
+		}
+		d = to_decimal(run, type, v);
+		if (!decimal_mul(&d, &micros, &d) || !decimal_round(&d, 0, DECIMAL_TRUNCATE, &d)) {
+			run_unsupported(run, "a DECIMAL near the limit of its digits");
+			return false;
+		}
+		out->micros = decimal_to_int(&d, &overflow);
+		out->with_time = true;
+		if (overflow || llabs(out->micros) > 400000000000000000ll) {
+			run_unsupported(run, "a large INTERVAL");
+			return false;
+		}
+		return true;
+	}
+	i = to_integer(run, type, v);
+	if (i.kind == EVAL_UINT ? i.u > 400000000000ull
+				: i.i > 400000000000ll || i.i < -400000000000ll) {
+		run_unsupported(run, "a large INTERVAL");
+		return false;
+	}
+	switch (unit) {
+	case SQL_UNIT_YEAR:
+	case SQL_UNIT_QUARTER:
+	case SQL_UNIT_MONTH:
+	case SQL_UNIT_WEEK:
+	case SQL_UNIT_DAY:
+		if (llabs(i.i) > 1000000) { /* the servers' numbers may wrap around */
+			run_unsupported(run, "a large INTERVAL");
+			return false;
+		}
+		break;
+	default:
+		break;
+	}
+	switch (unit) {
+	case SQL_UNIT_YEAR:
+		out->months = i.i * 12;
+		break;
+	case SQL_UNIT_QUARTER:
+		out->months = i.i * 3;
+		break;
+	case SQL_UNIT_MONTH:
+		out->months = i.i;
+		break;
+	case SQL_UNIT_WEEK:
+		out->days = i.i * 7;
+		break;
+	case SQL_UNIT_DAY:
+		out->days = i.i;
+		break;
+	case SQL_UNIT_HOUR:
+	case SQL_UNIT_MINUTE:
+	case SQL_UNIT_SECOND:
+	case SQL_UNIT_MICROSECOND:
+		if (unit != SQL_UNIT_MICROSECOND &&
+			(i.i > 100000000000ll / 3600 * 3600 || i.i < -100000000000ll)) {
+			run_unsupported(run, "a large INTERVAL");
+			return false;
+		}
+		if (__builtin_mul_overflow(i.i,
+			    unit == SQL_UNIT_HOUR     ? 3600000000ll
+			    : unit == SQL_UNIT_MINUTE ? 60000000ll
+			    : unit == SQL_UNIT_SECOND ? 1000000ll
+						      : 1ll,
+			    &out->micros)) {
+			run_unsupported(run, "a large INTERVAL");
+			return false;
+		}
+		out->with_time = true;
+		break;
+	default:
+		return false;
+	}
+	return true;
+}
+
+/* NULL; an error in strict mode, which MariaDB's ADDTIME has not. */
+static struct eval_value overflow(
+	struct frame *f, const struct eval_type *type, const struct amount *a)
+{
+	bool mysql = f->run->env->flavour == SQL_MYSQL;
+
+	if (!f->run->strict || (a->silent && !mysql))
+		return EVAL_NULL_VALUE;
+	if (mysql && (type->kind == EVAL_T_DATE || a->silent) &&
+		run_mysql_has(f->run, MYSQL_DATE_RANGE_6527))
+		return run_error(f->run, 6527, "a date out of range");
+	return run_error(f->run, 1441, "datetime overflow");
+}
+
+static struct eval_value add_to_date(
+	struct frame *f, const struct eval_type *type, struct eval_value v, struct amount a)
+{
+	int64_t days, micros;
+
+	if (a.months) {
+		int64_t months = (int64_t)v.t.year * 12 + v.t.month - 1 + a.months;
+
+		if (months < 0 || months >= 120000)
+			return overflow(f, type, &a);
+		v.t.year = (uint16_t)(months / 12);
+		v.t.month = (uint8_t)(months % 12 + 1);
+		if (v.t.day > days_in_month(v.t.year, v.t.month))
+			v.t.day = (uint8_t)days_in_month(v.t.year, v.t.month);
+		if (v.t.year == 0)
+			return run_unsupported(f->run, "a date in the year 0");
+		return v;
+	}
+	micros = clock_micros(&v) + a.micros % DAY_MICROS;
+	days = days_in(&v) + a.days + a.micros / DAY_MICROS;
+	if (micros < 0) {
+		micros += DAY_MICROS;
+		days--;
+	} else if (micros >= DAY_MICROS) {
+		micros -= DAY_MICROS;
+		days++;
+	}
+	if (days < 0 || days > 3652424)
+		return overflow(f, type, &a);
+	if (days <= 366)
+		return run_unsupported(f->run, "a date in the year 0");
+	{
+		struct eval_value clock = time_from_micros(micros, 6);
+
+		v.t.hour = clock.t.hour;
+		v.t.minute = clock.t.minute;
+		v.t.second = clock.t.second;
+		v.t.micro = clock.t.micro;
+	}
+	days_to_date(days, &v.t);
+	return v;
+}
+
+/* op: the unit; aux: 1 subtract. */
+static struct eval_value run_interval(const struct node *n, struct frame *f)
+{
+	enum sql_unit unit = (enum sql_unit)n->op;
+	struct eval_value date = node_run(n->args[0], f), by, v;
+	struct amount a = {0};
+	enum eval_kind kind = eval_kind_of(&n->type);
+
+	if (date.kind == EVAL_NULL || f->run->failed)
+		return EVAL_NULL_VALUE;
+	if (!time_from_value(f->run, &n->args[0]->type, &date, kind, &v))
+		return EVAL_NULL_VALUE;
+	if (kind != EVAL_TIME && date_is_zeroish(&v.t))
+		return run_unsupported(f->run, "a date with a zero in it");
+	by = node_run(n->args[1], f);
+	if (by.kind == EVAL_NULL && mysql_5(f->run->env)) /* the date itself, at times */
+		return run_unsupported(f->run, "MySQL before 8.0: an INTERVAL of NULL");
+	if (by.kind == EVAL_NULL || f->run->failed)
+		return EVAL_NULL_VALUE;
+	if (unit >= SQL_UNIT_SECOND_MICROSECOND) {
+		if (!compound_amount(f->run, unit, to_text(f->run, &n->args[1]->type, &by), &a))
+			return EVAL_NULL_VALUE;
+	} else if (!simple_amount(f->run, unit, &n->args[1]->type, &by, &a)) {
+		return EVAL_NULL_VALUE;
+	}
+	if (n->aux)
+		a = (struct amount){-a.months, -a.days, -a.micros, a.with_time, a.silent};
+	if (kind == EVAL_TIME) {
+		int64_t micros = time_micros(&v.t) + a.days * DAY_MICROS + a.micros;
+
+		/* As a text it has six decimals then, or none. */
+		if (n->nested && n->type.decimals && f->run->env->flavour == SQL_MYSQL &&
+			f->run->env->version >= 80100)
+			return run_unsupported(f->run, "MySQL: INTERVAL and a TIME with a fraction, used further");
+		/* 9.7 has no such interval. */
+		if (llabs(a.micros) > 3020399000000ll && f->run->env->flavour == SQL_MYSQL)
+			return run_unsupported(f->run, "a large INTERVAL");
+		if (llabs(micros) > 3020399000000ll)
+			return run_unsupported(f->run, "a TIME beyond its range");
+		if (!micros && v.t.neg) /* the server prints -00:00:00 */
+			return run_unsupported(f->run, "a negative TIME that becomes zero");
+		return time_from_micros(micros, n->type.decimals);
+	}
+	v = add_to_date(f, &n->type, v, a);
+	v.decimals = n->type.decimals;
+	return v;
+}
+
+static struct eval_value run_null(const struct node *n, struct frame *f)
+{
+	(void)n;
+	(void)f;
+	return EVAL_NULL_VALUE;
+}
+
+static struct eval_value run_no_time(const struct node *n, struct frame *f)
+{
+	(void)n;
+	if (f->run->strict)
+		return run_unsupported(f->run, "months or weeks added to a TIME in strict mode");
+	return EVAL_NULL_VALUE;
+}
+
+/* What functions of dates make of NULL: a string that is NULL. */
+/* As a number it has the decimals that a date would have in MariaDB. */
+static struct node *null_string(struct compiler *c, const struct node *of, uint32_t decimals)
+{
+	struct node *n = node_new(c, run_null, of->expr, 0);
+
+	n->type = type_string(c->env->collation_connection, 4, 0);
+	if (c->env->flavour == SQL_MARIADB)
+		n->type.decimals = (uint8_t)decimals;
+	n->constant = of->args[0]->constant && of->args[1]->constant;
+	return n;
+}
+
+struct node *compile_interval(struct compiler *c, const struct sql_expr *e)
+{
+	struct node *n = node_new(c, run_interval, e, 2);
+	const struct eval_type *d, *a;
+	enum sql_unit unit = e->u.interval.bare ? SQL_UNIT_DAY : (enum sql_unit)e->u.interval.unit;
+	bool time_unit = unit_is_time(unit) ||
+			 (unit >= SQL_UNIT_DAY_MICROSECOND && unit != SQL_UNIT_YEAR_MONTH);
+	uint32_t decimals = 0;
+
+	n->args[0] = compile_value(c, e->u.interval.date);
+	n->args[1] = n->args[0] ? compile_value(c, e->u.interval.left) : NULL;
+	if (!n->args[1])
+		return NULL;
+	if (e->kind == SQL_EXPR_DATE_FUNC)
+		n->aux = span_ieq_str(e->u.interval.name, "date_sub") ||
+			 span_ieq_str(e->u.interval.name, "subdate");
+	else
+		n->aux = e->op == SQL_OP_SUB;
+	if (e->kind == SQL_EXPR_DATE_FUNC && !span_ieq_str(e->u.interval.name, "date_add") &&
+		!span_ieq_str(e->u.interval.name, "date_sub") &&
+		!span_ieq_str(e->u.interval.name, "adddate") &&
+		!span_ieq_str(e->u.interval.name, "subdate")) {
+		enum sql_unit diff = (enum sql_unit)e->u.interval.unit;
+		struct node *end = n->args[0];
+
+		if (!span_ieq_str(e->u.interval.name, "timestampdiff") || diff > SQL_UNIT_YEAR)
+			return compile_unsupported(c, "TIMESTAMPADD and kin");
+		/* TIMESTAMPDIFF(unit, a, b) comes as left = a, date = b. */
+		n->args[0] = n->args[1];
+		n->args[1] = end;
+		n->fn = run_timestampdiff;
+		n->op = (uint8_t)diff;
+		n->type = type_int(false);
+		return n;
+	}
+	n->op = (uint8_t)unit;
+	d = &n->args[0]->type;
+	a = &n->args[1]->type;
+	if (unit == SQL_UNIT_SECOND && a->kind != EVAL_T_NULL && !type_is_int(a))
+		decimals = a->kind == EVAL_T_STRING && a->decimals < 6 ? a->decimals : time_decimals(a);
+	if (unit == SQL_UNIT_MICROSECOND || unit == SQL_UNIT_SECOND_MICROSECOND ||
+		unit == SQL_UNIT_MINUTE_MICROSECOND || unit == SQL_UNIT_HOUR_MICROSECOND ||
+		unit == SQL_UNIT_DAY_MICROSECOND)
+		decimals = 6;
+	if (d->kind == EVAL_T_NULL)
+		return null_string(c, n, decimals);
+	if (!type_is_temporal(d))
+		return compile_unsupported(c, "INTERVAL arithmetic on other than dates");
+	if (d->kind == EVAL_T_TIME) {
+		/* With days or months a DATETIME, of today; before 8.0.28 a text. */
+		if (c->env->flavour == SQL_MYSQL &&
+			(!time_unit || unit >= SQL_UNIT_DAY_MICROSECOND || c->env->version < 80028))
+			return compile_unsupported(c, "MySQL: INTERVAL arithmetic on a TIME");
+		if (unit == SQL_UNIT_YEAR || unit == SQL_UNIT_MONTH || unit == SQL_UNIT_QUARTER ||
+			unit == SQL_UNIT_WEEK || unit == SQL_UNIT_YEAR_MONTH) {
+			n->fn = run_no_time; /* MariaDB: a TIME has none of them */
+			n->type = type_temporal(EVAL_T_DATETIME, d->decimals);
+			return n;
+		}
+		n->type =
+			type_temporal(EVAL_T_TIME, d->decimals > decimals ? d->decimals : decimals);
+		return n;
+	}
+	if (d->kind == EVAL_T_DATE && !time_unit)
+		n->type = type_temporal(EVAL_T_DATE, 0);
+	else
+		n->type = type_temporal(EVAL_T_DATETIME,
+			d->kind != EVAL_T_DATE && d->decimals > decimals ? d->decimals : decimals);
+	return n;
+}
+
+/* ADDTIME, SUBTIME of a DATETIME or TIME and a TIME; TIMEDIFF of two of a kind. */
+static struct eval_value run_addtime(const struct node *n, struct frame *f)
+{
+	struct eval_value a, b;
+	int64_t micros;
+	enum eval_kind kind = eval_kind_of(&n->type);
+
+	if (!time_arg(n, f, 0, kind, &a) || !time_arg(n, f, 1, EVAL_TIME, &b))
+		return EVAL_NULL_VALUE;
+	if (n->nested && n->type.decimals && n->type.decimals < 6 &&
+		f->run->env->flavour == SQL_MYSQL)
+		return run_unsupported(f->run, "MySQL: ADDTIME with a fraction, used further");
+	micros = n->op == 0 ? time_micros(&b.t) : -time_micros(&b.t);
+	if (kind == EVAL_DATETIME) {
+		if (date_is_zeroish(&a.t))
+			return run_unsupported(f->run, "a date with a zero in it");
+		a = add_to_date(f, &n->type, a, (struct amount){.micros = micros, .silent = true});
+		a.decimals = n->type.decimals;
+		return a;
+	}
+	micros += time_micros(&a.t);
+	if (llabs(micros) > 3020399000000ll) {
+		/* The largest TIME; with a fraction it would have one of nines. */
+		if (n->type.decimals || f->run->env->flavour == SQL_MYSQL)
+			return run_unsupported(f->run, "a TIME beyond its range");
+		run_truncated(f->run);
+		micros = micros < 0 ? -3020399000000ll : 3020399000000ll;
+	}
+	a = time_from_micros(micros, n->type.decimals);
+	return a;
+}
+
+bool node_is_timediff(const struct node *n)
+{
+	return n->expr && n->expr->kind == SQL_EXPR_CALL &&
+	       span_ieq_str(n->expr->u.call.name, "timediff");
+}
+
+static struct node *compile_addtime(
+	struct compiler *c, struct node *n, const struct function *function)
+{
+	const struct eval_type *a = &n->args[0]->type, *b = &n->args[1]->type;
+	uint8_t decimals;
+
+	(void)function;
+	if ((!type_is_temporal(a) && a->kind != EVAL_T_NULL) ||
+		(b->kind != EVAL_T_TIME && b->kind != EVAL_T_NULL))
+		return compile_unsupported(c, "ADDTIME of other than a date or time and a TIME");
+	/* As a text, it has the digits of the one that was chosen. */
+	if (c->env->flavour == SQL_MYSQL && (a->merged || b->merged))
+		return compile_unsupported(c, "MySQL: ADDTIME of IF, CASE or COALESCE");
+	if (a->kind == EVAL_T_NULL)
+		return null_string(c, n, b->kind == EVAL_T_TIME ? b->decimals : 0);
+	if (b->kind == EVAL_T_NULL)
+		return compile_unsupported(c, "ADDTIME of the literal NULL");
+	decimals = a->decimals > b->decimals ? a->decimals : b->decimals;
+
+	if (a->kind == EVAL_T_DATE)
+		return compile_unsupported(c, "ADDTIME of a DATE");
+	n->type = type_temporal(
+		a->kind == EVAL_T_TIME || a->kind == EVAL_T_NULL ? EVAL_T_TIME : EVAL_T_DATETIME,
+		decimals);
+	return n;
+}
+
+static struct node *compile_timediff(
+	struct compiler *c, struct node *n, const struct function *function)
+{
+	if (n->args[0]->type.kind != EVAL_T_TIME || n->args[1]->type.kind != EVAL_T_TIME)
+		return compile_unsupported(c, "TIMEDIFF of other than TIMEs");
+	return compile_addtime(c, n, function);
+}
+
+const struct function functions_interval[] = {
+	{"addtime", 2, 2, compile_addtime, run_addtime, 0},
+	{"subtime", 2, 2, compile_addtime, run_addtime, 1},
+	{"timediff", 2, 2, compile_timediff, run_addtime, 1},
+	{NULL, 0, 0, NULL, NULL, 0},
+};

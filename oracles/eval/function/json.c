@@ -1,0 +1,1082 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * JSON functions (MySQL manual, "JSON Functions"; MariaDB, "JSON Functions").  MySQL computes with values
+ * and prints them in its normal form; MariaDB computes with texts and keeps what they have between the
+ * commas.  What the two do with a tree is the same, where it is told here.
+ *
+ * A result is a text of type EVAL_T_JSON with either server: one JSON value among others, which only
+ * compile_json_compare() compares.
+ */
+#include <string.h>
+
+#include "eval/compile.h"
+#include "eval/operator/comparison.h"
+#include "eval/value/json.h"
+
+enum { LEGS_MAX = 16 };
+
+#define JSON_LENGTH_MAX UINT32_MAX
+
+struct leg {
+	struct span key; /* none: an index */
+	uint32_t index;
+};
+
+struct path {
+	struct leg legs[LEGS_MAX];
+	uint32_t count;
+};
+
+/* ---- types ---- */
+
+static struct eval_type type_json(const struct compiler *c)
+{
+	struct eval_type type = type_string(COLLATION_UTF8MB4_BIN,
+		c->env->flavour == SQL_MYSQL ? 2 : COERCIBLE_NONE, JSON_LENGTH_MAX);
+
+	type.kind = EVAL_T_JSON;
+	type.blob = true;
+	return type;
+}
+
+/* A text that may be a document. */
+static bool is_document(struct compiler *c, const struct node *n)
+{
+	const struct eval_type *type = &n->type;
+
+	if (type->kind == EVAL_T_JSON || type->kind == EVAL_T_NULL ||
+		(type->kind == EVAL_T_STRING && !type->hybrid && !type->merged && !type->text_only &&
+			collation_charset(type->collation) != CHARSET_BINARY))
+		return true;
+	compile_unsupported(c, "JSON functions of other than texts");
+	return false;
+}
+
+/* Of a function whose name begins so. */
+static bool is_call(const struct node *n, const char *name)
+{
+	return n->expr && n->expr->kind == SQL_EXPR_CALL && span_istarts(n->expr->u.call.name, name);
+}
+
+/* What may become a value inside of a document. */
+static bool is_value(struct compiler *c, const struct node *n)
+{
+	const struct eval_type *type = &n->type;
+	bool maria = c->env->flavour == SQL_MARIADB;
+
+	switch ((enum eval_type_kind)type->kind) {
+	case EVAL_T_NULL:
+		return true;
+	case EVAL_T_JSON:
+		/* JSON_KEYS is a text to it, and what came through a derived table may be. */
+		if (!maria || (is_call(n, "json_") && !is_call(n, "json_keys")))
+			return true;
+		break;
+	case EVAL_T_INT:
+		if (!type->zerofill && !type->merged && (!type->is_bool || n->literal))
+			return true;
+		break;
+	case EVAL_T_DECIMAL:
+		/* MySQL's would be a JSON DECIMAL, whose text does not tell it from a DOUBLE. */
+		if (maria && n->literal)
+			return true;
+		break;
+	case EVAL_T_STRING:
+		if (!type->hybrid && !type->merged && !type->text_only && !type->fixed &&
+			collation_charset(type->collation) != CHARSET_BINARY &&
+			(!maria || n->literal || (n->column && !n->u.at.depth && c->scope->tables[n->u.at.table].base)))
+			return true;
+		break;
+	case EVAL_T_DOUBLE:
+	case EVAL_T_FLOAT:
+	case EVAL_T_BIT:
+	case EVAL_T_YEAR:
+	case EVAL_T_ENUM:
+	case EVAL_T_SET:
+	case EVAL_T_DATE:
+	case EVAL_T_TIME:
+	case EVAL_T_DATETIME:
+	case EVAL_T_TIMESTAMP:
+		break;
+	}
+	compile_unsupported(c, "values of other types in JSON");
+	return false;
+}
+
+/* ---- paths ---- */
+
+static bool is_name(char ch, bool first)
+{
+	return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '_' ||
+	       (!first && ch >= '0' && ch <= '9');
+}
+
+/* $.name."any name"[7]: what all servers read alike. */
+static bool read_path(struct span s, struct path *path)
+{
+	size_t at = 1;
+
+	if (!s.len || s.ptr[0] != '$')
+		return false;
+	for (path->count = 0; at < s.len; path->count++) {
+		struct leg *leg = &path->legs[path->count];
+		size_t start;
+
+		if (path->count == LEGS_MAX)
+			return false;
+		*leg = (struct leg){.key = SPAN_NONE};
+		if (s.ptr[at] == '[') {
+			for (start = ++at; at < s.len && s.ptr[at] >= '0' && s.ptr[at] <= '9'; at++)
+				leg->index = leg->index * 10 + (uint32_t)(s.ptr[at] - '0');
+			if (at == start || at - start > 6 || at == s.len || s.ptr[at++] != ']')
+				return false;
+			continue;
+		}
+		if (s.ptr[at++] != '.' || at == s.len)
+			return false;
+		if (s.ptr[at] == '"') {
+			for (start = ++at; at < s.len && s.ptr[at] != '"'; at++) {
+				if (s.ptr[at] == '\\' || (unsigned char)s.ptr[at] < 0x20)
+					return false;
+			}
+			leg->key = span_of(s.ptr + start, at - start);
+			if (at == start || at++ == s.len)
+				return false;
+			continue;
+		}
+		for (start = at; at < s.len && is_name(s.ptr[at], at == start); at++)
+			;
+		leg->key = span_of(s.ptr + start, at - start);
+		if (at == start)
+			return false;
+	}
+	return true;
+}
+
+/* Paths are literals; each argument from `from` on in steps. */
+static bool compile_paths(struct compiler *c, struct node *n, uint32_t from, uint32_t step)
+{
+	struct path *paths = arena_zero(c->arena, (n->arg_count + 1) * sizeof(*paths));
+
+	for (uint32_t i = from; i < n->arg_count; i += step) {
+		const struct node *arg = n->args[i];
+
+		if (!arg->literal || arg->type.kind != EVAL_T_STRING ||
+			!text_is_valid(CHARSET_UTF8MB4, arg->u.value.s) ||
+			!read_path(arg->u.value.s, &paths[i])) {
+			compile_unsupported(c, "JSON paths but literals of names and numbers");
+			return false;
+		}
+	}
+	n->u.data = paths;
+	return true;
+}
+
+static const struct path *path_of(const struct node *n, uint32_t arg)
+{
+	return &((const struct path *)n->u.data)[arg];
+}
+
+static struct json_node *element(struct json_node *list, uint32_t index)
+{
+	struct json_node *v = list->first;
+
+	while (v && index--)
+		v = v->next;
+	return v;
+}
+
+static struct json_node *member(struct json_node *object, struct span key)
+{
+	struct json_node *v = object->first;
+
+	while (v && !span_eq(v->key, key))
+		v = v->next;
+	return v;
+}
+
+/* What is no array is one of one element: $[0] of 1 is 1. */
+static struct json_node *follow(struct json_node *v, const struct leg *leg)
+{
+	if (leg->key.ptr)
+		return v->kind == JSON_OBJECT ? member(v, leg->key) : NULL;
+	if (v->kind == JSON_ARRAY)
+		return element(v, leg->index);
+	return leg->index ? NULL : v;
+}
+
+static struct json_node *find(struct json_node *v, const struct path *path, uint32_t legs)
+{
+	for (uint32_t i = 0; v && i < legs; i++)
+		v = follow(v, &path->legs[i]);
+	return v;
+}
+
+/* ---- documents ---- */
+
+/* In UTF-8; false: not known. */
+static bool utf8_text(struct run *run, const struct eval_value *v)
+{
+	enum charset set = v->kind == EVAL_STRING ? collation_charset(v->collation) : CHARSET_BINARY;
+
+	if (v->kind == EVAL_STRING && set != CHARSET_BINARY &&
+		(set == CHARSET_UTF8MB4 || set == CHARSET_UTF8MB3 || text_is_ascii(v->s)))
+		return true;
+	run_unsupported(run, "JSON functions of other than texts");
+	return false;
+}
+
+/* Of argument `arg`.  NULL: SQL's NULL, or it failed. */
+static struct json_node *document(const struct node *n, uint32_t arg, struct frame *f)
+{
+	struct run *run = f->run;
+	struct eval_value v = told(run, node_run(n->args[arg], f));
+	bool maria = run->env->flavour == SQL_MARIADB;
+	struct json_node *out = NULL;
+
+	if (v.kind == EVAL_NULL || run->failed || !utf8_text(run, &v))
+		return NULL;
+	switch (json_read(run->arena, v.s,
+		maria                                       ? JSON_AS_WRITTEN
+		: n->args[arg]->type.kind == EVAL_T_JSON ? JSON_STORED
+							 : JSON_NORMAL,
+		&out)) {
+	case JSON_FINE:
+		return out;
+	case JSON_INVALID:
+		/* MariaDB warns, and may have found something before the fault. */
+		if (maria)
+			run_unsupported(run, "JSON functions of what is no JSON");
+		else
+			run_error(run, 3141, "invalid JSON text");
+		return NULL;
+	case JSON_UNSURE:
+		break;
+	}
+	run_unsupported(run, "JSON functions of a rare text");
+	return NULL;
+}
+
+static struct eval_value result(const struct node *n, struct frame *f, const struct json_node *v)
+{
+	struct buf text = BUF_INIT;
+	struct eval_value out;
+
+	json_print(v, &text);
+	out = make_text(f->run, &text, n->type.collation);
+	buf_release(&text);
+	return out;
+}
+
+static struct json_node *new_json(struct run *run, enum json_kind kind, struct span text)
+{
+	struct json_node *v = arena_zero(run->arena, sizeof(*v));
+
+	v->kind = kind;
+	v->text = text;
+	return v;
+}
+
+static struct json_node *new_string(struct run *run, struct span s)
+{
+	struct json_node *v = new_json(run, JSON_STRING, SPAN_NONE);
+	struct buf text = BUF_INIT;
+
+	v->value = s;
+	if (!text_is_valid(CHARSET_UTF8MB4, s) || !json_put_string(s, &text))
+		run_unsupported(run, "JSON functions of a rare text");
+	v->coded = text.len != s.len + 2;
+	v->text = arena_copy(run->arena, buf_span(&text));
+	buf_release(&text);
+	return v;
+}
+
+/* An argument as a value inside of a document.  NULL: it failed. */
+static struct json_node *value_of(const struct node *n, uint32_t arg, struct frame *f)
+{
+	struct run *run = f->run;
+	const struct node *from = n->args[arg];
+	struct eval_value v;
+
+	v = told(run, node_run(from, f));
+	if (run->failed)
+		return NULL;
+	if (v.kind != EVAL_NULL && (from->type.kind == EVAL_T_JSON || from->type.json))
+		return document(n, arg, f);
+	if (v.kind == EVAL_NULL)
+		return new_json(run, JSON_NULL, SPAN_LIT("null"));
+	if (from->type.is_bool)
+		return new_json(run, v.i ? JSON_TRUE : JSON_FALSE,
+			v.i ? SPAN_LIT("true") : SPAN_LIT("false"));
+	if (v.kind == EVAL_STRING)
+		return utf8_text(run, &v) ? new_string(run, v.s) : NULL;
+	return new_json(run, JSON_NUMBER, to_text(run, &from->type, &v));
+}
+
+/* ---- JSON_EXTRACT, JSON_UNQUOTE, -> and ->> ---- */
+
+static struct node *compile_json_extract(
+	struct compiler *c, struct node *n, const struct function *function)
+{
+	(void)function;
+	/* In the order of the document, not of the paths. */
+	if (c->env->flavour == SQL_MARIADB && n->arg_count > 2)
+		return compile_unsupported(c, "MariaDB: JSON_EXTRACT of several paths");
+	if (!is_document(c, n->args[0]) || !compile_paths(c, n, 1, 1))
+		return NULL;
+	n->type = type_json(c);
+	return n;
+}
+
+static struct json_node *extract(const struct node *n, struct frame *f)
+{
+	struct json_node *doc = document(n, 0, f), *list, **tail, *found;
+
+	if (!doc)
+		return NULL;
+	if (n->arg_count == 2)
+		return find(doc, path_of(n, 1), path_of(n, 1)->count);
+	list = new_json(f->run, JSON_ARRAY, SPAN_NONE);
+	tail = &list->first;
+	for (uint32_t i = 1; i < n->arg_count; i++) {
+		found = find(doc, path_of(n, i), path_of(n, i)->count);
+		if (!found)
+			continue;
+		*tail = arena_zero(f->run->arena, sizeof(*found));
+		**tail = *found;
+		(*tail)->next = NULL;
+		tail = &(*tail)->next;
+	}
+	return list->first ? list : NULL;
+}
+
+static struct eval_value run_json_extract(const struct node *n, struct frame *f)
+{
+	struct json_node *v = extract(n, f);
+
+	return v ? result(n, f, v) : EVAL_NULL_VALUE;
+}
+
+static struct node *compile_json_unquote(
+	struct compiler *c, struct node *n, const struct function *function)
+{
+	(void)function;
+	if (!is_document(c, n->args[0]))
+		return NULL;
+	n->type = type_string(COLLATION_UTF8MB4_BIN, 4, JSON_LENGTH_MAX);
+	n->type.blob = true;
+	return n;
+}
+
+static struct eval_value run_json_unquote(const struct node *n, struct frame *f)
+{
+	struct eval_value v = told(f->run, node_run(n->args[0], f));
+	struct json_node *doc;
+
+	if (v.kind == EVAL_NULL || f->run->failed || !utf8_text(f->run, &v))
+		return EVAL_NULL_VALUE;
+	/* Only what is within quotes is looked at. */
+	if (v.s.len < 2 || v.s.ptr[0] != '"' || v.s.ptr[v.s.len - 1] != '"') {
+		if (v.s.len && (v.s.ptr[0] == '"' || (unsigned char)v.s.ptr[0] <= ' '))
+			return run_unsupported(f->run, "JSON functions of a rare text");
+		return eval_string(v.s, n->type.collation);
+	}
+	doc = document(n, 0, f);
+	return doc ? eval_string(doc->value, n->type.collation) : EVAL_NULL_VALUE;
+}
+
+bool node_is_json_unquote(const struct node *n)
+{
+	return is_call(n, "json_unquote") || (n->expr && n->expr->kind == SQL_EXPR_BINARY &&
+						     n->expr->op == SQL_OP_JSON_UNQUOTE);
+}
+
+struct node *compile_json_arrow(struct compiler *c, const struct sql_expr *e)
+{
+	struct node *n, *outer;
+
+	if (c->env->flavour == SQL_MARIADB)
+		return compile_unsupported(c, "JSON operators");
+	n = node_new(c, run_json_extract, e, 2);
+	n->args[0] = compile_value(c, e->u.binary.left);
+	n->args[1] = n->args[0] ? compile_value(c, e->u.binary.right) : NULL;
+	if (!n->args[1] || !compile_json_extract(c, n, NULL))
+		return NULL;
+	n->args[1]->nested = true;
+	if (e->op == SQL_OP_JSON_EXTRACT)
+		return n;
+	outer = node_new(c, run_json_unquote, e, 1);
+	outer->args[0] = n;
+	return compile_json_unquote(c, outer, NULL);
+}
+
+/* ---- JSON_OBJECT, JSON_ARRAY, JSON_QUOTE ---- */
+
+static struct node *compile_json_made(
+	struct compiler *c, struct node *n, const struct function *function)
+{
+	bool object = function->number == JSON_OBJECT;
+
+	if (object && n->arg_count % 2)
+		return compile_error(c, 1582, "the wrong number of arguments");
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		if (object && i % 2 == 0 &&
+			(n->args[i]->type.kind != EVAL_T_STRING || n->args[i]->type.json))
+			return compile_unsupported(c, "names in JSON that are no texts");
+		if (!is_value(c, n->args[i]))
+			return NULL;
+	}
+	n->type = type_json(c);
+	return n;
+}
+
+/* MariaDB keeps the blanks here, too. */
+static struct json_node *member_of(const struct node *n, uint32_t arg, struct frame *f)
+{
+	struct json_node *v = value_of(n, arg, f);
+
+	if (v && f->run->env->flavour == SQL_MARIADB &&
+		(n->args[arg]->type.kind == EVAL_T_JSON || n->args[arg]->type.json)) {
+		struct eval_value text = node_run(n->args[arg], f);
+
+		return new_json(f->run, JSON_NUMBER,
+			text.kind == EVAL_NULL ? SPAN_LIT("null") : text.s);
+	}
+	return v;
+}
+
+static struct eval_value run_json_array(const struct node *n, struct frame *f)
+{
+	struct json_node *list = new_json(f->run, JSON_ARRAY, SPAN_NONE), **tail = &list->first;
+
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		*tail = member_of(n, i, f);
+		if (!*tail)
+			return EVAL_NULL_VALUE;
+		(*tail)->next = NULL;
+		tail = &(*tail)->next;
+	}
+	return result(n, f, list);
+}
+
+static struct eval_value run_json_object(const struct node *n, struct frame *f)
+{
+	struct json_node *object = new_json(f->run, JSON_OBJECT, SPAN_NONE), **tail = &object->first;
+
+	for (uint32_t i = 0; i < n->arg_count; i += 2) {
+		struct eval_value key = told(f->run, node_run(n->args[i], f));
+		struct json_node *name;
+
+		if (key.kind == EVAL_NULL && !f->run->failed)
+			return run_unsupported(f->run, "a NULL name in JSON");
+		if (f->run->failed || !utf8_text(f->run, &key))
+			return EVAL_NULL_VALUE;
+		name = new_string(f->run, key.s);
+		*tail = member_of(n, i + 1, f);
+		if (!*tail)
+			return EVAL_NULL_VALUE;
+		(*tail)->key = name->value;
+		(*tail)->key_text = name->text;
+		(*tail)->next = NULL;
+		tail = &(*tail)->next;
+	}
+	if (f->run->env->flavour == SQL_MYSQL)
+		json_arrange(object);
+	return result(n, f, object);
+}
+
+/* ---- JSON_SET, JSON_INSERT, JSON_REPLACE, JSON_REMOVE ---- */
+
+enum { CHANGE_ADDS = 1, CHANGE_REPLACES = 2 };
+
+static struct node *compile_json_change(
+	struct compiler *c, struct node *n, const struct function *function)
+{
+	(void)function;
+	if (n->arg_count % 2 == 0)
+		return compile_error(c, 1582, "the wrong number of arguments");
+	if (!is_document(c, n->args[0]) || !compile_paths(c, n, 1, 2))
+		return NULL;
+	for (uint32_t i = 1; i < n->arg_count; i += 2) {
+		if (!is_value(c, n->args[i + 1]))
+			return NULL;
+	}
+	n->type = type_json(c);
+	return n;
+}
+
+static void put(struct json_node *at, const struct json_node *v)
+{
+	struct json_node old = *at;
+
+	*at = *v;
+	at->key = old.key;
+	at->key_text = old.key_text;
+	at->next = old.next;
+}
+
+static void append(struct json_node *list, struct json_node *v)
+{
+	struct json_node **tail = &list->first;
+
+	while (*tail)
+		tail = &(*tail)->next;
+	v->next = NULL;
+	*tail = v;
+}
+
+/* Argument `arg` is the path; the value is behind it. */
+static void change(const struct node *n, uint32_t arg, struct frame *f, struct json_node *doc)
+{
+	struct run *run = f->run;
+	const struct path *path = path_of(n, arg);
+	const struct leg *last = path->count ? &path->legs[path->count - 1] : NULL;
+	struct json_node *parent = find(doc, path, path->count ? path->count - 1 : 0);
+	struct json_node *there = !last ? doc : parent ? follow(parent, last) : NULL;
+	struct json_node *v = value_of(n, arg + 1, f);
+
+	if (!parent || !(n->op & (there ? CHANGE_REPLACES : CHANGE_ADDS)) ||
+		(!there && last->key.ptr && parent->kind != JSON_OBJECT)) {
+		/* Some functions ask for what is not wanted, others do not. */
+		if (!v && run->outcome->status == EVAL_ERROR) {
+			run->failed = false;
+			run_open_error(run, "an error in a value that JSON does not take");
+		}
+		return;
+	}
+	if (!v)
+		return;
+	if (there) {
+		put(there, v);
+		return;
+	}
+	if (last->key.ptr) {
+		struct json_node *name = new_string(run, last->key);
+
+		v->key = name->value;
+		v->key_text = name->text;
+		append(parent, v);
+		if (run->env->flavour == SQL_MYSQL)
+			json_arrange(parent);
+		return;
+	}
+	/* Behind the end; what is no array becomes one. */
+	if (parent->kind != JSON_ARRAY) {
+		struct json_node *first = arena_zero(run->arena, sizeof(*first));
+		struct json_node list = {.kind = JSON_ARRAY, .first = first};
+
+		*first = *parent;
+		first->next = NULL;
+		put(parent, &list);
+	}
+	append(parent, v);
+}
+
+static struct eval_value run_json_change(const struct node *n, struct frame *f)
+{
+	struct json_node *doc = document(n, 0, f);
+
+	if (!doc)
+		return EVAL_NULL_VALUE;
+	for (uint32_t i = 1; i < n->arg_count && !f->run->failed; i += 2)
+		change(n, i, f, doc);
+	return result(n, f, doc);
+}
+
+static struct node *compile_json_remove(
+	struct compiler *c, struct node *n, const struct function *function)
+{
+	(void)function;
+	if (!is_document(c, n->args[0]) || !compile_paths(c, n, 1, 1))
+		return NULL;
+	for (uint32_t i = 1; i < n->arg_count; i++) {
+		if (!path_of(n, i)->count)
+			return compile_unsupported(c, "JSON_REMOVE of all"); /* an error, MySQL's */
+	}
+	n->type = type_json(c);
+	return n;
+}
+
+static struct eval_value run_json_remove(const struct node *n, struct frame *f)
+{
+	struct json_node *doc = document(n, 0, f);
+
+	for (uint32_t i = 1; doc && i < n->arg_count; i++) {
+		const struct path *path = path_of(n, i);
+		struct json_node *parent = find(doc, path, path->count - 1);
+		struct json_node *there = parent ? follow(parent, &path->legs[path->count - 1]) : NULL;
+
+		if (!there)
+			continue;
+		if (there == parent)
+			return run_unsupported(f->run, "JSON_REMOVE of an element of what is no array");
+		for (struct json_node **at = &parent->first; *at; at = &(*at)->next) {
+			if (*at == there) {
+				*at = there->next;
+				break;
+			}
+		}
+	}
+	return doc ? result(n, f, doc) : EVAL_NULL_VALUE;
+}
+
+/* ---- what is in it ---- */
+
+static struct node *compile_json_asked(
+	struct compiler *c, struct node *n, const struct function *function)
+{
+	(void)function;
+	if (!is_document(c, n->args[0]) || !compile_paths(c, n, 1, 1))
+		return NULL;
+	n->type = type_int(false);
+	return n;
+}
+
+/* Argument 0, at the path of argument 1 where there is one. */
+static struct json_node *part(const struct node *n, struct frame *f)
+{
+	struct json_node *doc = document(n, 0, f);
+
+	return doc && n->arg_count > 1 ? find(doc, path_of(n, 1), path_of(n, 1)->count) : doc;
+}
+
+static struct eval_value run_json_length(const struct node *n, struct frame *f)
+{
+	struct json_node *v = part(n, f);
+	int64_t count = 0;
+
+	if (!v)
+		return EVAL_NULL_VALUE;
+	if (v->kind != JSON_ARRAY && v->kind != JSON_OBJECT)
+		return eval_int(1);
+	for (v = v->first; v; v = v->next)
+		count++;
+	return eval_int(count);
+}
+
+static int64_t depth_of(const struct json_node *v)
+{
+	int64_t deepest = 0;
+
+	for (const struct json_node *m = v->kind == JSON_ARRAY || v->kind == JSON_OBJECT ? v->first : NULL; m;
+		m = m->next) {
+		int64_t depth = depth_of(m);
+
+		deepest = depth > deepest ? depth : deepest;
+	}
+	return deepest + 1;
+}
+
+static struct eval_value run_json_depth(const struct node *n, struct frame *f)
+{
+	struct json_node *v = document(n, 0, f);
+
+	return v ? eval_int(depth_of(v)) : EVAL_NULL_VALUE;
+}
+
+static struct node *compile_json_keys(
+	struct compiler *c, struct node *n, const struct function *function)
+{
+	n = compile_json_asked(c, n, function);
+	if (n)
+		n->type = type_json(c);
+	return n;
+}
+
+static struct eval_value run_json_keys(const struct node *n, struct frame *f)
+{
+	struct json_node *v = document(n, 0, f), *list = new_json(f->run, JSON_ARRAY, SPAN_NONE);
+
+	/* MySQL: no $[0] of what is no array here. */
+	for (uint32_t i = 0; v && n->arg_count > 1 && i < path_of(n, 1)->count; i++) {
+		struct json_node *next = follow(v, &path_of(n, 1)->legs[i]);
+
+		v = next == v && f->run->env->flavour == SQL_MYSQL ? NULL : next;
+	}
+	if (!v || v->kind != JSON_OBJECT)
+		return EVAL_NULL_VALUE;
+	for (v = v->first; v; v = v->next)
+		append(list, new_json(f->run, JSON_STRING, v->key_text));
+	return result(n, f, list);
+}
+
+/* A string of MySQL's JSON may be a date or bytes, which print alike. */
+static bool may_be_other(const struct json_node *v)
+{
+	struct span s = v->value;
+	size_t at = 0;
+
+	if (v->kind != JSON_STRING)
+		return false;
+	if (span_istarts(s, "base64:"))
+		return true;
+	if (at < s.len && s.ptr[at] == '-')
+		at++;
+	while (at < s.len && s.ptr[at] >= '0' && s.ptr[at] <= '9')
+		at++;
+	return at && at < s.len && (s.ptr[at] == '-' || s.ptr[at] == ':');
+}
+
+static struct node *compile_json_type(
+	struct compiler *c, struct node *n, const struct function *function)
+{
+	(void)function;
+	if (!is_document(c, n->args[0]))
+		return NULL;
+	n->type = type_string(COLLATION_UTF8MB4_BIN,
+		c->env->flavour == SQL_MYSQL ? 4 : COERCIBLE_NONE, 51);
+	return n;
+}
+
+static struct eval_value run_json_type(const struct node *n, struct frame *f)
+{
+	static const char *const names[] = {[JSON_NULL] = "NULL",
+		[JSON_FALSE] = "BOOLEAN",
+		[JSON_TRUE] = "BOOLEAN",
+		[JSON_NUMBER] = "DOUBLE",
+		[JSON_STRING] = "STRING",
+		[JSON_ARRAY] = "ARRAY",
+		[JSON_OBJECT] = "OBJECT"};
+	struct json_node *v = document(n, 0, f);
+
+	if (!v)
+		return EVAL_NULL_VALUE;
+	if (f->run->env->flavour == SQL_MYSQL && n->args[0]->type.kind == EVAL_T_JSON &&
+		(may_be_other(v) || (v->kind == JSON_NUMBER && !v->whole)))
+		return run_unsupported(f->run, "JSON_TYPE of what may be a DECIMAL or a date");
+	/* Beyond 32 bits it depends on where the number comes from. */
+	if (f->run->env->flavour == SQL_MYSQL && v->kind == JSON_NUMBER && v->text.len > 9)
+		return run_unsupported(f->run, "JSON_TYPE of a large number");
+	return eval_string(v->kind == JSON_NUMBER && v->whole ? SPAN_LIT("INTEGER")
+							      : span_str(names[v->kind]),
+		n->type.collation);
+}
+
+/* ---- comparing ---- */
+
+static struct decimal number_of(struct run *run, const struct json_node *v)
+{
+	struct decimal d;
+	bool overflow;
+
+	if (decimal_parse(v->text, &d, &overflow) != v->text.len || overflow)
+		run_unsupported(run, "comparing rare JSON numbers");
+	return d;
+}
+
+/* Scalars, arrays and objects; not their order. */
+static bool same(struct run *run, const struct json_node *a, const struct json_node *b)
+{
+	if (a->kind != b->kind)
+		return false;
+	switch (a->kind) {
+	case JSON_NULL:
+	case JSON_FALSE:
+	case JSON_TRUE:
+		return true;
+	case JSON_NUMBER: {
+		struct decimal x = number_of(run, a), y = number_of(run, b);
+
+		return !run->failed && decimal_compare(&x, &y) == 0;
+	}
+	case JSON_STRING:
+		return span_eq(a->value, b->value);
+	case JSON_ARRAY:
+	case JSON_OBJECT:
+		break;
+	}
+	a = a->first;
+	b = b->first;
+	for (; a && b; a = a->next, b = b->next) {
+		if (!span_eq(a->key, b->key) || !same(run, a, b))
+			return false;
+	}
+	return !a && !b;
+}
+
+static bool contains(struct run *run, struct json_node *target, struct json_node *candidate);
+
+static bool in_element(struct run *run, struct json_node *array, struct json_node *candidate)
+{
+	for (struct json_node *v = array->first; v; v = v->next) {
+		if (contains(run, v, candidate))
+			return true;
+	}
+	return false;
+}
+
+/* The manual, JSON_CONTAINS. */
+static bool contains(struct run *run, struct json_node *target, struct json_node *candidate)
+{
+	if (target->kind == JSON_ARRAY) {
+		if (candidate->kind != JSON_ARRAY)
+			return in_element(run, target, candidate);
+		for (struct json_node *v = candidate->first; v; v = v->next) {
+			/* MariaDB looks for an array within an array in the whole. */
+			if (run->env->flavour == SQL_MARIADB ? !contains(run, target, v)
+							     : !in_element(run, target, v))
+				return false;
+		}
+		return true;
+	}
+	if (target->kind == JSON_OBJECT && candidate->kind == JSON_OBJECT) {
+		for (struct json_node *v = candidate->first; v; v = v->next) {
+			struct json_node *there = member(target, v->key);
+
+			if (!there || !contains(run, there, v))
+				return false;
+		}
+		return true;
+	}
+	return same(run, target, candidate);
+}
+
+static struct node *compile_json_contains(
+	struct compiler *c, struct node *n, const struct function *function)
+{
+	(void)function;
+	if (!is_document(c, n->args[0]) || !is_document(c, n->args[1]) || !compile_paths(c, n, 2, 1))
+		return NULL;
+	n->type = c->env->flavour == SQL_MARIADB ? type_bool() : type_int(false);
+	return n;
+}
+
+static struct eval_value run_json_contains(const struct node *n, struct frame *f)
+{
+	struct json_node *target = document(n, 0, f);
+	struct json_node *candidate = target ? document(n, 1, f) : NULL;
+	bool yes;
+
+	if (!candidate)
+		return EVAL_NULL_VALUE;
+	if (n->arg_count > 2)
+		target = find(target, path_of(n, 2), path_of(n, 2)->count);
+	if (!target)
+		return f->run->env->flavour == SQL_MARIADB ? eval_int(0) : EVAL_NULL_VALUE;
+	yes = contains(f->run, target, candidate);
+	return eval_int(yes);
+}
+
+static struct node *compile_json_contains_path(
+	struct compiler *c, struct node *n, const struct function *function)
+{
+	const struct node *how = n->args[1];
+
+	(void)function;
+	if (!how->literal || how->type.kind != EVAL_T_STRING ||
+		(!span_ieq_str(how->u.value.s, "one") && !span_ieq_str(how->u.value.s, "all")))
+		return compile_unsupported(c, "JSON_CONTAINS_PATH but of 'one' or 'all'");
+	if (!is_document(c, n->args[0]) || !compile_paths(c, n, 2, 1))
+		return NULL;
+	n->type = c->env->flavour == SQL_MARIADB ? type_bool() : type_int(false);
+	return n;
+}
+
+static struct eval_value run_json_contains_path(const struct node *n, struct frame *f)
+{
+	bool all = span_ieq_str(n->args[1]->u.value.s, "all");
+	struct json_node *doc = document(n, 0, f);
+
+	if (!doc)
+		return EVAL_NULL_VALUE;
+	for (uint32_t i = 2; i < n->arg_count; i++) {
+		if ((find(doc, path_of(n, i), path_of(n, i)->count) != NULL) != all)
+			return eval_int(!all);
+	}
+	return eval_int(all);
+}
+
+/* MySQL: the order of types that differ (manual, "Comparison and Ordering of JSON Values"). */
+static int rank_of(enum json_kind kind)
+{
+	static const int ranks[] = {[JSON_NULL] = 0,
+		[JSON_NUMBER] = 1,
+		[JSON_STRING] = 2,
+		[JSON_OBJECT] = 3,
+		[JSON_ARRAY] = 4,
+		[JSON_FALSE] = 5,
+		[JSON_TRUE] = 5};
+
+	return ranks[kind];
+}
+
+static int compare_bytes(struct span a, struct span b)
+{
+	int order = memcmp(a.ptr, b.ptr, a.len < b.len ? a.len : b.len);
+
+	return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+/* *equal_only: they differ, and it is not known how. */
+static int order_json(
+	struct run *run, const struct json_node *a, const struct json_node *b, bool *equal_only)
+{
+	int x = rank_of(a->kind), y = rank_of(b->kind);
+
+	*equal_only = false;
+	if (x != y)
+		return x < y ? -1 : 1;
+	switch (a->kind) {
+	case JSON_NULL:
+		return 0;
+	case JSON_FALSE:
+	case JSON_TRUE:
+		return (a->kind == JSON_TRUE) - (b->kind == JSON_TRUE);
+	case JSON_NUMBER: {
+		struct decimal m = number_of(run, a), n = number_of(run, b);
+
+		return run->failed ? 0 : decimal_compare(&m, &n);
+	}
+	case JSON_STRING:
+		return compare_bytes(a->value, b->value);
+	case JSON_ARRAY:
+	case JSON_OBJECT:
+		break;
+	}
+	if (same(run, a, b))
+		return 0;
+	*equal_only = true;
+	return 1;
+}
+
+static struct eval_value order_result(
+	struct run *run, enum sql_op op, int order, bool equal_only)
+{
+	if (equal_only && op != SQL_OP_EQ && op != SQL_OP_NE && op != SQL_OP_NULL_EQ)
+		return run_unsupported(run, "the order of JSON arrays and objects");
+	switch (op) {
+	case SQL_OP_EQ:
+	case SQL_OP_NULL_EQ:
+		return eval_int(order == 0);
+	case SQL_OP_NE:
+		return eval_int(order != 0);
+	case SQL_OP_LT:
+		return eval_int(order < 0);
+	case SQL_OP_LE:
+		return eval_int(order <= 0);
+	case SQL_OP_GT:
+		return eval_int(order > 0);
+	default:
+		return eval_int(order >= 0);
+	}
+}
+
+static struct eval_value run_json_compare(const struct node *n, struct frame *f)
+{
+	struct run *run = f->run;
+	struct json_node *sides[2];
+	bool equal_only;
+	int order;
+
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct node *from = n->args[i];
+
+		if (from->type.kind == EVAL_T_JSON) {
+			sides[i] = document(n, i, f);
+			if (sides[i] && may_be_other(sides[i]))
+				return run_unsupported(run, "comparing JSON that may be a date");
+		} else {
+			struct eval_value v = told(run, node_run(from, f));
+
+			sides[i] = v.kind == EVAL_NULL || run->failed ? NULL : value_of(n, i, f);
+		}
+		if (run->failed)
+			return EVAL_NULL_VALUE;
+		if (!sides[i] && n->op != SQL_OP_NULL_EQ)
+			return EVAL_NULL_VALUE;
+	}
+	if (!sides[0] || !sides[1])
+		return eval_int(!sides[0] && !sides[1]);
+	order = order_json(run, sides[0], sides[1], &equal_only);
+	return order_result(run, n->op, order, equal_only);
+}
+
+/* MariaDB: a text as what it says, a number as a number. */
+static struct eval_value run_json_text_compare(const struct node *n, struct frame *f)
+{
+	struct run *run = f->run;
+	uint32_t at = n->args[0]->type.kind == EVAL_T_JSON ? 0 : 1;
+	const struct node *other = n->args[1 - at];
+	struct json_node *doc = document(n, at, f);
+	struct eval_value v = doc || !run->failed ? told(run, node_run(other, f)) : EVAL_NULL_VALUE;
+	struct decimal x, y;
+	int order;
+
+	if (run->failed || !doc || v.kind == EVAL_NULL)
+		return EVAL_NULL_VALUE;
+	if (v.kind == EVAL_STRING) {
+		struct buf text = BUF_INIT;
+		struct span s;
+		bool unknown = false;
+
+		if (!utf8_text(run, &v))
+			return EVAL_NULL_VALUE;
+		json_print(doc, &text);
+		s = doc->kind == JSON_STRING ? doc->value : arena_copy(run->arena, buf_span(&text));
+		buf_release(&text);
+		order = collation_compare(COLLATION_UTF8MB4_BIN, s, v.s, &unknown);
+		/* Which collation it is compared under is the document's. */
+		if (order != 0 && !(text_is_ascii(s) && text_is_ascii(v.s) && n->aux))
+			return run_unsupported(run, "MariaDB: comparing a text of JSON with another");
+		return order_result(run, n->op, at ? -order : order, false);
+	}
+	if (doc->kind == JSON_TRUE || doc->kind == JSON_FALSE)
+		doc->text = doc->kind == JSON_TRUE ? SPAN_LIT("1") : SPAN_LIT("0");
+	else if (doc->kind != JSON_NUMBER)
+		return run_unsupported(run, "MariaDB: comparing JSON that is no number with a number");
+	x = number_of(run, doc);
+	y = to_decimal(run, &other->type, &v);
+	if (run->failed)
+		return EVAL_NULL_VALUE;
+	order = decimal_compare(&x, &y);
+	return order_result(run, n->op, at ? -order : order, false);
+}
+
+struct node *compile_json_compare(struct compiler *c, const struct sql_expr *e, enum sql_op op,
+	struct node *l, struct node *r)
+{
+	struct node *n = node_new(c, run_json_compare, e, 2);
+	const struct node *json = l->type.kind == EVAL_T_JSON ? l : r;
+	const struct node *other = json == l ? r : l;
+
+	n->args[0] = l;
+	n->args[1] = r;
+	n->op = (uint8_t)op;
+	n->type = type_bool();
+	if (c->env->flavour == SQL_MYSQL) {
+		if (other->type.kind == EVAL_T_DECIMAL && other->literal)
+			return n;
+		return is_value(c, other) ? n : NULL;
+	}
+	if (!is_call(json, "json_extract") || op == SQL_OP_NULL_EQ)
+		return compile_unsupported(c, "comparing JSON values");
+	n->fn = run_json_text_compare;
+	if (other->type.kind == EVAL_T_INT && !other->type.is_bool && !other->type.merged)
+		return n;
+	if (other->type.kind == EVAL_T_STRING && !other->type.hybrid && !other->type.merged &&
+		!other->type.json && other->literal) {
+		/* The column's collation. */
+		n->aux = json->args[0]->column &&
+			 json->args[0]->type.collation == COLLATION_UTF8MB4_BIN;
+		return n;
+	}
+	return compile_unsupported(c, "comparing JSON values");
+}
+
+const struct function functions_json[] = {
+	{"json_extract", 2, 255, compile_json_extract, run_json_extract, 0},
+	{"json_unquote", 1, 1, compile_json_unquote, run_json_unquote, 0},
+	{"json_object", 0, 255, compile_json_made, run_json_object, JSON_OBJECT},
+	{"json_array", 0, 255, compile_json_made, run_json_array, JSON_ARRAY},
+	{"json_set", 3, 255, compile_json_change, run_json_change, CHANGE_ADDS | CHANGE_REPLACES},
+	{"json_insert", 3, 255, compile_json_change, run_json_change, CHANGE_ADDS},
+	{"json_replace", 3, 255, compile_json_change, run_json_change, CHANGE_REPLACES},
+	{"json_remove", 2, 255, compile_json_remove, run_json_remove, 0},
+	{"json_length", 1, 2, compile_json_asked, run_json_length, 0},
+	{"json_depth", 1, 1, compile_json_asked, run_json_depth, 0},
+	{"json_keys", 1, 2, compile_json_keys, run_json_keys, 0},
+	{"json_type", 1, 1, compile_json_type, run_json_type, 0},
+	{"json_contains", 2, 3, compile_json_contains, run_json_contains, 0},
+	{"json_contains_path", 3, 255, compile_json_contains_path, run_json_contains_path, 0},
+	{NULL, 0, 0, NULL, NULL, 0},
+};

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* See release.h. */
+#include "eval/limits/release.h"
+
+/* The last release that is known to lack it, the first that is known to have it. */
+static const struct {
+	uint32_t last_without, first_with;
+	const char *between; /* the reason for the releases between them */
+} changes[MYSQL_CHANGES] = {
+	[MYSQL_QUOTIENT_ROUNDED] = {80099, 90700,
+		"MySQL 8.1 to 9.6: the digits of a quotient in later operations"},
+	[MYSQL_DAYNAME_IS_TEXT] = {80099, 90700, "MySQL 8.1 to 9.6: DAYNAME as a number"},
+	[MYSQL_YEAR_UNSIGNED] = {80099, 90700, "MySQL 8.1 to 9.6: YEAR(), signed or unsigned"},
+	[MYSQL_INSERT_BY_CHAR] = {80099, 90700, "MySQL 8.1 to 9.6: INSERT() behind a text"},
+	[MYSQL_EXTRACT_DAY] = {80099, 90700, "MySQL 8.1 to 9.6: EXTRACT of days and hours"},
+	[MYSQL_NO_MINUS_ZERO] = {80099, 90700, "MySQL 8.1 to 9.6: a TIME of minus zero"},
+	[MYSQL_IN_OF_TIMES] = {80099, 90700, "MySQL 8.1 to 9.6: a TIME IN a list"},
+	[MYSQL_DOUBLE_ROUNDED] = {80099, 90700, "MySQL 8.1 to 9.6: a cast DOUBLE as an integer"},
+	[MYSQL_DATE_AS_INTEGER] = {80099, 90700, "MySQL 8.1 to 9.6: a DATE stored as an integer"},
+	[MYSQL_VARCHAR_AS_DOUBLE] = {80099, 90700,
+		"MySQL 8.1 to 9.6: the error of what is no number in a VARCHAR"},
+	[MYSQL_NO_DOUBLE_1366] = {80099, 90700, "MySQL 8.1 to 9.6: the error of what is no DOUBLE"},
+	[MYSQL_NULLIF_AS_DATE] = {80099, 90700, "MySQL 8.1 to 9.6: NULLIF as a date"},
+	[MYSQL_MAX_OF_FOLLOWING] = {80099, 90700, "MySQL 8.1 to 9.6: MIN or MAX of rows that follow"},
+	[MYSQL_REPEAT_TEXT_FIRST] = {80099, 90700, "MySQL 8.1 to 9.6: an error in REPEAT"},
+	[MYSQL_NO_MD5] = {80099, 90700, "MySQL 8.1 to 9.6: MD5 or SHA1"},
+	[MYSQL_DATE_RANGE_6527] = {80099, 90700, "MySQL 8.1 to 9.6: the error of a date out of range"},
+};
+
+int mysql_has(const struct eval_env *env, enum mysql_change change)
+{
+	if (env->flavour != SQL_MYSQL || env->version <= changes[change].last_without)
+		return 0;
+	return env->version >= changes[change].first_with ? 1 : -1;
+}
+
+bool run_mysql_has(struct run *run, enum mysql_change change)
+{
+	int has = mysql_has(run->env, change);
+
+	if (has < 0)
+		run_unsupported(run, changes[change].between);
+	return has > 0;
+}
+
+bool compile_mysql_has(struct compiler *c, enum mysql_change change)
+{
+	int has = mysql_has(c->env, change);
+
+	if (has < 0)
+		compile_unsupported(c, changes[change].between);
+	return has > 0;
+}
+
+bool mysql_5(const struct eval_env *env)
+{
+	return env->flavour == SQL_MYSQL && env->version < 80000;
+}
+
+bool compile_mysql_5(struct compiler *c, const char *reason)
+{
+	if (mysql_5(c->env))
+		compile_unsupported(c, reason);
+	return mysql_5(c->env);
+}
+
+bool mysql_5_function(struct span name)
+{
+	static const char *const names[] = {"addtime", "ceil", "ceiling", "floor", "greatest", "insert",
+		"least", "regexp_instr", "regexp_like", "regexp_replace", "regexp_substr", "replace", "round",
+		"sec_to_time", "subtime", "timediff", "truncate"};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		if (span_ieq_str(name, names[i]))
+			return true;
+	}
+	return false;
+}
+
+int mariadb_2026(const struct eval_env *env)
+{
+	uint32_t series = env->version / 100, patch = env->version % 100;
+
+	if (env->flavour == SQL_MYSQL || series < 1011)
+		return 0;
+	if (series == 1011)
+		return patch >= 19 ? 1 : patch <= 14 ? 0 : -1;
+	if (series == 1108)
+		return patch >= 9 ? 1 : patch <= 6 ? 0 : -1;
+	return -1;
+}

@@ -1,0 +1,805 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The manual, "Arithmetic Operators" and "Bit Functions and Operators". */
+#include "eval/operator/arithmetic.h"
+
+#include <math.h>
+
+#include "eval/limits/release.h"
+#include "eval/operator/comparison.h"
+
+struct eval_value division_by_zero(struct run *run)
+{
+	const struct eval_env *env = run->env;
+
+	if (run->strict && (env->mode & EVAL_MODE_ERROR_FOR_DIVISION_BY_ZERO))
+		return run_error(run, 1365, "division by zero");
+	return EVAL_NULL_VALUE;
+}
+
+struct eval_value check_integer(struct run *run, wide value, bool is_unsigned)
+{
+	if (is_unsigned) {
+		if (value < 0 || value > (wide)UINT64_MAX)
+			return run_error(run, 1690, "BIGINT UNSIGNED value is out of range");
+		return eval_uint((uint64_t)value);
+	}
+	if (value < INT64_MIN || value > INT64_MAX)
+		return run_error(run, 1690, "BIGINT value is out of range");
+	return eval_int((int64_t)value);
+}
+
+struct eval_value check_double(struct run *run, double d)
+{
+	if (!isfinite(d))
+		return run_error(run, 1690, "DOUBLE value is out of range");
+	/* How many digits of it a text has depends on the text's room. */
+	if (d != 0 && fabs(d) < __DBL_MIN__)
+		return run_unsupported(run, "a number that is almost zero");
+	return eval_double(d);
+}
+
+static wide wide_of(const struct eval_value *v)
+{
+	return v->kind == EVAL_UINT ? (wide)v->u : (wide)v->i;
+}
+
+struct eval_type arithmetic_type(const struct eval_type *type)
+{
+	struct eval_type t = type_int(false);
+
+	switch ((enum eval_type_kind)type->kind) {
+	case EVAL_T_INT:
+		t = *type;
+		t.zerofill = t.merged = false;
+		return t;
+	case EVAL_T_BIT:
+	case EVAL_T_YEAR:
+		t.is_unsigned = true;
+		t.length = type_int_digits(type);
+		return t;
+	case EVAL_T_DECIMAL:
+		t = *type;
+		t.own_scale = t.merged = t.not_int = false;
+		return t;
+	case EVAL_T_FLOAT:
+	case EVAL_T_DOUBLE:
+		t = type_double();
+		t.decimals = type->decimals;
+		return t;
+	case EVAL_T_STRING:
+		if (type->hybrid) {
+			t.is_unsigned = true;
+			return t;
+		}
+		t = type_double();
+		t.decimals = type->decimals;
+		return t;
+	case EVAL_T_ENUM:
+	case EVAL_T_SET:
+		return t; /* by number */
+	case EVAL_T_JSON:
+		return type_double();
+	case EVAL_T_NULL:
+		t = type_double();
+		t.decimals = 0;
+		return t;
+	case EVAL_T_DATE:
+	case EVAL_T_TIME:
+	case EVAL_T_DATETIME:
+	case EVAL_T_TIMESTAMP:
+		if (type->decimals && type->kind != EVAL_T_DATE)
+			return type_decimal(type_precision(type), type->decimals);
+		t.length = type_int_digits(type);
+		return t;
+	}
+	return t;
+}
+
+/* ---- + - * ---- */
+
+/* A DECIMAL that no BIGINT holds is an error all the same. */
+static struct eval_value null_beside(struct run *run, const struct eval_value *a, const struct eval_value *b)
+{
+	if (run->strict && ((a->kind == EVAL_DECIMAL && decimal_int_digits(a->dec) > 18) ||
+				   (b->kind == EVAL_DECIMAL && decimal_int_digits(b->dec) > 18)))
+		return run_unsupported(run, "a DECIMAL beyond BIGINT beside NULL in strict mode");
+	return EVAL_NULL_VALUE;
+}
+
+static struct eval_value run_int(const struct node *n, struct frame *f)
+{
+	struct eval_value a = node_run(n->args[0], f), b = node_run(n->args[1], f);
+	wide x, y, r;
+
+	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL)
+		return null_beside(f->run, &a, &b);
+	a = to_integer(f->run, &n->args[0]->type, &a);
+	b = to_integer(f->run, &n->args[1]->type, &b);
+	x = wide_of(&a);
+	y = wide_of(&b);
+	switch (n->op) {
+	case SQL_OP_ADD:
+		r = x + y;
+		break;
+	case SQL_OP_SUB:
+		r = x - y;
+		/* MariaDB overlooks this overflow. */
+		if (x == 0 && y == INT64_MIN && mysql_5(f->run->env))
+			return run_unsupported(f->run, "MySQL before 8.0: 0 minus the least BIGINT");
+		if (x == 0 && y == INT64_MIN && !n->type.is_unsigned &&
+			f->run->env->flavour == SQL_MARIADB)
+			return eval_int(INT64_MIN);
+		break;
+	default:
+		r = x * y; /* |x|, |y| < 2^64: may exceed 127 bits only for two huge unsigned */
+		if (x > INT64_MAX && y > INT64_MAX)
+			return run_error(f->run, 1690, "BIGINT UNSIGNED value is out of range");
+		break;
+	}
+	if (n->op == SQL_OP_MUL && r == INT64_MIN && f->run->env->flavour == SQL_MYSQL)
+		return run_unsupported(f->run, "MySQL: a product that is the least BIGINT");
+	return check_integer(f->run, r, n->type.is_unsigned);
+}
+
+static struct eval_value run_real(const struct node *n, struct frame *f)
+{
+	struct eval_value a = node_run(n->args[0], f), b;
+	/* Both are converted, one after the other, for their errors. */
+	double x = to_double(f->run, &n->args[0]->type, &a), y;
+
+	b = node_run(n->args[1], f);
+	y = to_double(f->run, &n->args[1]->type, &b);
+
+	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL)
+		return EVAL_NULL_VALUE;
+	switch (n->op) {
+	case SQL_OP_ADD:
+		return check_double(f->run, x + y);
+	case SQL_OP_SUB:
+		return check_double(f->run, x - y);
+	case SQL_OP_MUL:
+		return check_double(f->run, x * y);
+	case SQL_OP_DIV:
+		return y == 0 ? division_by_zero(f->run) : check_double(f->run, x / y);
+	default:
+		return y == 0 ? division_by_zero(f->run) : eval_double(fmod(x, y));
+	}
+}
+
+/* The quotient has as many whole words of nine digits behind the point as the operands' words and
+ * the increment need (the servers' decimal_div); a later operation sees them all. */
+static uint32_t quotient_scale(const struct decimal *a, const struct decimal *b, uint32_t more)
+{
+	uint32_t fa = (a->scale + 8u) / 9 * 9, fb = (b->scale + 8u) / 9 * 9;
+	uint32_t grown = fa - a->scale + fb - b->scale;
+
+	more = more > grown ? more - grown : 0;
+	return (fa + fb + more + 8) / 9 * 9;
+}
+
+static uint32_t product_words(const struct decimal *a, const struct decimal *b)
+{
+	uint32_t whole = (decimal_int_digits(a) + 8) / 9, other = (decimal_int_digits(b) + 8) / 9;
+
+	/* The zero of 0.5 may count. */
+	return (whole ? whole : 1) + (other ? other : 1) + (a->scale + 8u) / 9 + (b->scale + 8u) / 9;
+}
+
+/* A zero that was computed has no decimals, which shows in the digits of a later quotient: as difference
+ * and quotient everywhere, as product and remainder in some releases. */
+static void computed_zero(const struct node *n, struct run *run, const struct decimal *x,
+	const struct decimal *y, struct decimal *r)
+{
+	bool mysql = run->env->flavour == SQL_MYSQL;
+
+	switch (n->op) {
+	case SQL_OP_ADD:
+	case SQL_OP_SUB:
+		if ((x->neg != y->neg) == (n->op == SQL_OP_ADD))
+			r->scale = 0;
+		return;
+	case SQL_OP_MUL:
+		if (mariadb_2026(run->env) == 0 || x->neg != y->neg)
+			r->scale = 0;
+		else if (mariadb_2026(run->env) < 0 && n->nested)
+			run_unsupported(run, "the decimals of a product that is zero");
+		return;
+	case SQL_OP_MOD:
+		if (mysql || !x->count)
+			r->scale = 0;
+		return;
+	default:
+		if (!x->count)
+			r->scale = 0;
+	}
+}
+
+static bool leads(const struct decimal *d)
+{
+	return d->led || decimal_int_digits(d) > 18;
+}
+
+/* Without the words of nine digits behind the point that are zero at its end. */
+static struct decimal without_zeros(const struct decimal *d)
+{
+	struct decimal best = *d, cut;
+
+	for (uint32_t scale = (d->scale + 8u) / 9 * 9; scale >= 9; scale -= 9) {
+		if (!decimal_round(d, scale - 9, DECIMAL_TRUNCATE, &cut) || decimal_compare(&cut, d) != 0)
+			break;
+		best = cut;
+	}
+	return best;
+}
+
+/* MariaDB before 2026: a product ends where its digits do, and the quotient by it has fewer. */
+static bool lost_zeros(const struct node *n, const struct run *run, const struct decimal *x,
+	const struct decimal *y, const struct decimal *r)
+{
+	struct decimal a = *x, b = *y, other;
+
+	if (!n->nested || run->env->flavour != SQL_MARIADB || mariadb_2026(run->env) == 1)
+		return false;
+	if (n->args[0]->arg_count)
+		a = without_zeros(x);
+	if (n->args[1]->arg_count)
+		b = without_zeros(y);
+	return (a.scale != x->scale || b.scale != y->scale) &&
+	       (!decimal_div(&a, &b, quotient_scale(&a, &b, run->env->div_precision_increment), &other) ||
+		       decimal_compare(&other, r) != 0);
+}
+
+bool round_as_typed(struct run *run, const struct node *n, struct decimal *r)
+{
+	return run->env->flavour != SQL_MYSQL || !n->nested || !decimal_beyond(&n->type, r) ||
+	       !run_mysql_has(run, MYSQL_QUOTIENT_ROUNDED) ||
+	       decimal_round(r, n->type.decimals, DECIMAL_HALF_UP, r);
+}
+
+static struct eval_value run_decimal(const struct node *n, struct frame *f)
+{
+	struct eval_value a = node_run(n->args[0], f), b;
+	struct decimal x, y, r;
+	bool good = true;
+
+	if (a.kind == EVAL_NULL) /* the second is not asked for */
+		return a;
+	b = node_run(n->args[1], f);
+	if (b.kind == EVAL_NULL)
+		return EVAL_NULL_VALUE;
+	x = to_decimal(f->run, &n->args[0]->type, &a);
+	y = to_decimal(f->run, &n->args[1]->type, &b);
+	switch (n->op) {
+	case SQL_OP_ADD:
+		good = decimal_add(&x, &y, &r);
+		r.led = r.count && (leads(&x) || leads(&y));
+		break;
+	case SQL_OP_SUB:
+		good = decimal_sub(&x, &y, &r);
+		r.led = r.count && (leads(&x) || leads(&y));
+		if (good && r.neg && n->type.is_unsigned && f->run->env->flavour == SQL_MYSQL)
+			return run_unsupported(f->run, "MySQL: a negative DECIMAL UNSIGNED");
+		break;
+	case SQL_OP_MUL:
+		/* Nine words of nine digits; where they are too few the servers cut decimals. */
+		good = product_words(&x, &y) <= 9 && decimal_mul(&x, &y, &r);
+		/* The servers keep no more than the largest scale of a product. */
+		if (good && r.scale > decimal_scale_max(f->run->env))
+			good = false;
+		break;
+	case SQL_OP_DIV:
+		if (!y.count)
+			return division_by_zero(f->run);
+		good = decimal_div(
+			&x, &y, quotient_scale(&x, &y, f->run->env->div_precision_increment), &r);
+		if (good && lost_zeros(n, f->run, &x, &y, &r))
+			return run_unsupported(f->run, "a quotient of products, used further");
+		if (good && mysql_has(f->run->env, MYSQL_QUOTIENT_ROUNDED) == 1) {
+			struct decimal all = r, cut;
+
+			good = decimal_round(&r, n->type.decimals, DECIMAL_HALF_UP, &r);
+			/* As an integer (LEFT(s, a / b)) it is rounded from all digits at once. */
+			if (good && n->nested && decimal_round(&all, 0, DECIMAL_HALF_UP, &all) &&
+				decimal_round(&r, 0, DECIMAL_HALF_UP, &cut) &&
+				decimal_compare(&all, &cut) != 0)
+				return run_unsupported(f->run, "MySQL: a quotient just below a half");
+		}
+		if (good && !r.count && x.count && x.neg != y.neg) /* printed and compared as -0 */
+			return run_unsupported(f->run, "a negative DECIMAL quotient that is zero");
+		/* It has no decimals then, or those of a quotient: as a text that shows. */
+		if (good && !r.count && x.count && n->nested && f->run->env->flavour == SQL_MYSQL)
+			return run_unsupported(
+				f->run, "MySQL: a quotient that is almost zero, used further");
+		break;
+	default:
+		if (!y.count)
+			return division_by_zero(f->run);
+		good = decimal_mod(&x, &y, &r);
+		if (good && x.neg && !r.count) /* MariaDB prints -0.0, which is no value here */
+			return run_unsupported(f->run, "a negative DECIMAL modulo that is zero");
+		break;
+	}
+	if (!good || !round_as_typed(f->run, n, &r))
+		return run_unsupported(f->run, "a DECIMAL near the limit of its digits");
+	if (!r.count)
+		computed_zero(n, f->run, &x, &y, &r);
+	return make_decimal(f->run, &r);
+}
+
+static struct eval_value run_int_mod(const struct node *n, struct frame *f)
+{
+	struct eval_value a = node_run(n->args[0], f), b = node_run(n->args[1], f);
+	wide y;
+
+	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL)
+		return null_beside(f->run, &a, &b);
+	a = to_integer(f->run, &n->args[0]->type, &a);
+	b = to_integer(f->run, &n->args[1]->type, &b);
+	y = wide_of(&b);
+	if (y == 0)
+		return division_by_zero(f->run);
+	return check_integer(f->run, wide_of(&a) % y, n->type.is_unsigned);
+}
+
+static struct eval_value run_int_div(const struct node *n, struct frame *f)
+{
+	struct eval_value a = node_run(n->args[0], f), b;
+
+	if (a.kind == EVAL_NULL && n->aux)
+		return a;
+	b = node_run(n->args[1], f);
+	if (b.kind == EVAL_NULL && a.kind == EVAL_DOUBLE && fabs(a.d) > 1e60 && f->run->strict)
+		return run_unsupported(f->run, "a double beyond DECIMAL"); /* an error, or not */
+	if (b.kind == EVAL_NULL && n->aux && f->run->strict)
+		(void)to_decimal(f->run, &n->args[0]->type, &a); /* for its errors */
+	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL)
+		return EVAL_NULL_VALUE;
+	/* 0x03 is unsigned to some releases. */
+	if (n->args[1]->type.hybrid && a.kind == EVAL_INT && a.i < 0)
+		return run_unsupported(f->run, "a negative number DIV a hexadecimal literal");
+	if (n->aux) { /* not two integers: as DECIMALs */
+		struct decimal x = to_decimal(f->run, &n->args[0]->type, &a);
+		struct decimal y = to_decimal(f->run, &n->args[1]->type, &b), r;
+		bool overflow;
+
+		/* 1292 or 1366, of the one or the other. */
+		if (f->run->strict && run_erred(f->run) && f->run->env->flavour == SQL_MYSQL)
+			return run_open_error(f->run, "MySQL: an error in an operand of DIV in strict mode");
+		if (f->run->failed)
+			return EVAL_NULL_VALUE;
+		if (!y.count)
+			return division_by_zero(f->run);
+		if (!decimal_div(&x, &y, 0, &r))
+			return run_unsupported(f->run, "a DECIMAL near the limit of its digits");
+		if (!r.count && x.count && x.neg != y.neg)
+			return run_unsupported(f->run, "a negative DECIMAL quotient that is zero");
+		/* A DOUBLE beyond BIGINT wraps around here and there. */
+		if ((a.kind == EVAL_DOUBLE && fabs(a.d) > 9e18) ||
+			(b.kind == EVAL_DOUBLE && fabs(b.d) > 9e18) ||
+			((a.kind == EVAL_DOUBLE || b.kind == EVAL_DOUBLE) &&
+				decimal_int_digits(&r) > 18))
+			return run_unsupported(f->run, "DIV of DOUBLEs beyond BIGINT");
+		/* LEAST(DECIMAL UNSIGNED) is unsigned to some releases. */
+		if (n->args[0]->type.not_int && decimal_int_digits(&r) > 18)
+			return run_unsupported(f->run, "DIV of LEAST or GREATEST beyond BIGINT");
+		if (n->type.is_unsigned) {
+			uint64_t u = decimal_to_uint(&r, &overflow);
+
+			if (overflow && f->run->strict)
+				return run_unsupported(f->run, "DIV beyond BIGINT in strict mode");
+			return overflow ? run_error(f->run, 1690, "BIGINT UNSIGNED out of range")
+					: eval_uint(u);
+		} else {
+			int64_t i = decimal_to_int(&r, &overflow);
+
+			if (overflow && f->run->strict)
+				return run_unsupported(f->run, "DIV beyond BIGINT in strict mode");
+			return overflow ? run_error(f->run, 1690, "BIGINT out of range")
+					: eval_int(i);
+		}
+	}
+	a = to_integer(f->run, &n->args[0]->type, &a);
+	b = to_integer(f->run, &n->args[1]->type, &b);
+	if (wide_of(&b) == 0)
+		return division_by_zero(f->run);
+	if (a.kind == EVAL_INT && a.i == INT64_MIN && f->run->env->flavour == SQL_MYSQL)
+		return run_unsupported(f->run, "MySQL: the least BIGINT DIV another");
+	/* Error 1916 then, and not 1690. */
+	if (f->run->strict && n->type.is_unsigned && wide_of(&a) / wide_of(&b) < 0 &&
+		(n->args[0]->type.hybrid || n->args[1]->type.hybrid))
+		return run_unsupported(f->run, "DIV beyond BIGINT in strict mode");
+	return check_integer(f->run, wide_of(&a) / wide_of(&b), n->type.is_unsigned);
+}
+
+/* ---- bits ---- */
+
+uint64_t bits_of(struct run *run, const struct eval_type *type, const struct eval_value *v)
+{
+	bool text = v->kind == EVAL_STRING && !type->hybrid && type->kind != EVAL_T_ENUM &&
+		    type->kind != EVAL_T_SET;
+	struct eval_value i;
+
+	/* MariaDB goes through DECIMAL, which rounds halves away from zero. */
+	if (v->kind == EVAL_DECIMAL || v->kind == EVAL_DOUBLE || text || v->kind >= EVAL_DATE) {
+		if (text && run->strict && run->env->flavour == SQL_MYSQL) { /* 1292 or 1366 */
+			run_unsupported(run, "MySQL: a string in a bit operation in strict mode");
+			return 0;
+		}
+		struct decimal d = to_decimal(run, type, v);
+		bool overflow;
+		uint64_t u = d.neg ? (uint64_t)decimal_to_int(&d, &overflow)
+				   : decimal_to_uint(&d, &overflow);
+
+		if (run->env->flavour == SQL_MYSQL &&
+			(text || (v->kind != EVAL_DECIMAL && d.scale) ||
+				(v->kind == EVAL_DOUBLE && fabs(v->d) > 0x1p53) ||
+				(v->kind == EVAL_DECIMAL && d.scale > type->decimals) ||
+				u > INT64_MAX))
+			run_unsupported(run,
+				"MySQL: a fraction, string or large number in a bit operation");
+		if (overflow || (v->kind == EVAL_DOUBLE && fabs(v->d) > 0x1p53))
+			run_unsupported(run, "a large number in a bit operation");
+		return u;
+	}
+	i = to_integer(run, type, v);
+	return i.kind == EVAL_UINT ? i.u : (uint64_t)i.i;
+}
+
+static struct eval_value run_bits(const struct node *n, struct frame *f)
+{
+	struct eval_value a = node_run(n->args[0], f), b = EVAL_NULL_VALUE, count;
+	uint64_t x, y;
+
+	if (a.kind == EVAL_NULL && (n->op == SQL_OP_BIT_AND || n->op == SQL_OP_BIT_OR ||
+					   f->run->env->flavour == SQL_MYSQL))
+		return a; /* the second is not asked for */
+	if (n->op != SQL_OP_BIT_NOT && f->run->strict && run_erred(f->run) &&
+		(n->args[1]->arg_count || !type_is_int(&n->args[1]->type))) {
+		/* The second may be asked first. */
+		return run_open_error(f->run, "one of several errors in strict mode");
+	}
+	if (n->op != SQL_OP_BIT_NOT)
+		b = node_run(n->args[1], f);
+	/* Or the error of the first, which is converted before. */
+	if (f->run->strict && run_erred(f->run) &&
+		(a.kind == EVAL_STRING || a.kind == EVAL_DECIMAL || a.kind == EVAL_DOUBLE))
+		return run_open_error(f->run, "one of several errors in strict mode");
+	/* For their errors. */
+	if (a.kind == EVAL_NULL && b.kind != EVAL_NULL && n->op != SQL_OP_BIT_XOR)
+		(void)to_integer(f->run, &n->args[1]->type, &b);
+	if (f->run->env->flavour == SQL_MARIADB && f->run->strict && n->op != SQL_OP_BIT_NOT) {
+		if (a.kind == EVAL_NULL && b.kind != EVAL_NULL && n->op == SQL_OP_BIT_XOR)
+			(void)bits_of(f->run, &n->args[1]->type, &b);
+		if (b.kind == EVAL_NULL && a.kind != EVAL_NULL)
+			(void)bits_of(f->run, &n->args[0]->type, &a);
+	}
+	if (f->run->env->flavour == SQL_MYSQL && f->run->strict && b.kind == EVAL_NULL &&
+		n->op != SQL_OP_BIT_NOT && a.kind != EVAL_INT && a.kind != EVAL_UINT)
+		return run_unsupported(f->run, "MySQL: a bit operation with NULL in strict mode");
+	if (f->run->env->flavour == SQL_MYSQL && a.kind == EVAL_DOUBLE && b.kind == EVAL_NULL)
+		(void)bits_of(f->run, &n->args[0]->type, &a); /* for its errors */
+	if (a.kind == EVAL_NULL || (b.kind == EVAL_NULL && n->op != SQL_OP_BIT_NOT))
+		return EVAL_NULL_VALUE;
+	x = bits_of(f->run, &n->args[0]->type, &a);
+	if (n->op != SQL_OP_BIT_NOT && f->run->strict && run_erred(f->run) && b.kind != EVAL_INT &&
+		b.kind != EVAL_UINT)
+		return run_open_error(f->run, "one of several errors in strict mode");
+	if (n->op == SQL_OP_BIT_NOT)
+		return eval_uint(~x);
+	if (n->op == SQL_OP_SHIFT_LEFT || n->op == SQL_OP_SHIFT_RIGHT) {
+		if ((b.kind == EVAL_DOUBLE && fabs(b.d) >= 9e18) ||
+			(b.kind == EVAL_DECIMAL && decimal_int_digits(b.dec) > 18))
+			return run_unsupported(f->run, "a large number in a bit operation");
+		if (b.kind == EVAL_STRING && f->run->strict && f->run->env->flavour == SQL_MYSQL)
+			return run_unsupported(
+				f->run, "MySQL: a string in a bit operation in strict mode");
+		count = to_integer(f->run, &n->args[1]->type, &b);
+		if (b.kind == EVAL_STRING && count.kind == EVAL_UINT && count.u > INT64_MAX)
+			return run_unsupported(f->run, "a large number in a bit operation");
+		if (count.u > UINT32_MAX && mysql_5(f->run->env))
+			return run_unsupported(f->run, "MySQL before 8.0: a large shift");
+		/* MariaDB looks at the low 32 bits. */
+		y = f->run->env->flavour == SQL_MARIADB ? (uint32_t)count.u : count.u;
+		if (y >= 64)
+			return eval_uint(0);
+		return eval_uint(n->op == SQL_OP_SHIFT_LEFT ? x << y : x >> y);
+	}
+	y = bits_of(f->run, &n->args[1]->type, &b);
+	return eval_uint(n->op == SQL_OP_BIT_OR ? x | y : n->op == SQL_OP_BIT_AND ? x & y : x ^ y);
+}
+
+static bool binary_bits(const struct compiler *c, const struct node *n)
+{
+	return c->env->flavour == SQL_MYSQL && n->type.kind == EVAL_T_STRING &&
+	       n->type.collation == COLLATION_BINARY;
+}
+
+/* ---- types ---- */
+
+static uint32_t max_u32(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint32_t min_u32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static struct eval_type real_result(const struct eval_env *env, enum sql_op op,
+	const struct eval_type *a, const struct eval_type *b)
+{
+	struct eval_type t = type_double();
+	uint32_t da = a->kind == EVAL_T_INT ? 0 : a->decimals;
+	uint32_t db = b->kind == EVAL_T_INT ? 0 : b->decimals, d = max_u32(da, db);
+
+	/* A number of decimals that all operands have stays one. */
+	if (op == SQL_OP_DIV)
+		d += env->div_precision_increment;
+	t.decimals = (uint8_t)min_u32(d, EVAL_NOT_FIXED);
+	return t;
+}
+
+static struct eval_type decimal_result(const struct eval_env *env, enum sql_op op,
+	const struct eval_type *a, const struct eval_type *b)
+{
+	uint32_t most = decimal_scale_max(env), scale, whole;
+	struct eval_type t;
+	uint32_t sa = a->kind == EVAL_T_DECIMAL ? a->decimals : 0;
+	uint32_t sb = b->kind == EVAL_T_DECIMAL ? b->decimals : 0;
+
+	switch (op) {
+	case SQL_OP_ADD:
+	case SQL_OP_SUB:
+		scale = max_u32(sa, sb);
+		whole = max_u32(type_int_digits(a), type_int_digits(b)) + 1;
+		break;
+	case SQL_OP_MUL:
+		scale = min_u32(sa + sb, most);
+		whole = type_int_digits(a) + type_int_digits(b);
+		break;
+	case SQL_OP_DIV:
+		scale = min_u32(sa + env->div_precision_increment, most);
+		whole = type_int_digits(a) + sb;
+		break;
+	default:
+		scale = max_u32(sa, sb);
+		whole = max_u32(type_int_digits(a), type_int_digits(b));
+		break;
+	}
+	t = type_decimal(whole + scale, scale);
+	t.is_unsigned = a->is_unsigned && (b->is_unsigned || op == SQL_OP_MOD);
+	return t;
+}
+
+bool arithmetic_modelled(struct compiler *c, const struct node *n)
+{
+	const struct eval_type *t = &n->type;
+
+	if (c->env->flavour == SQL_MYSQL &&
+		(t->kind == EVAL_T_ENUM || t->kind == EVAL_T_SET || t->hybrid ||
+			t->kind == EVAL_T_TIME || (type_is_temporal(t) && t->decimals))) {
+		compile_unsupported(c, "MySQL: arithmetic on ENUM, SET or times with a fraction");
+		return false;
+	}
+	return true;
+}
+
+bool is_unsigned_text(const struct compiler *c, const struct node *n)
+{
+	return c->env->flavour == SQL_MARIADB && n->expr && n->expr->kind == SQL_EXPR_LITERAL &&
+	       n->expr->u.literal.kind == SQL_LIT_HEX && arithmetic_type(&n->type).kind == EVAL_T_DOUBLE;
+}
+
+struct node *compile_arithmetic(struct compiler *c, const struct sql_expr *e, enum sql_op op,
+	struct node *l, struct node *r)
+{
+	struct node *n = node_new(c, run_bits, e, 2);
+	struct eval_type a = arithmetic_type(&l->type), b = arithmetic_type(&r->type);
+	bool real = a.kind == EVAL_T_DOUBLE || b.kind == EVAL_T_DOUBLE;
+	bool ints = a.kind == EVAL_T_INT && b.kind == EVAL_T_INT;
+	bool temporal = c->env->flavour == SQL_MARIADB &&
+			(type_is_temporal(&l->type) || type_is_temporal(&r->type));
+
+	if (!arithmetic_modelled(c, l) || !arithmetic_modelled(c, r))
+		return NULL;
+	/* Texts of functions have decimals there, none. */
+	if (((type_is_string(&l->type) && !l->column) || (type_is_string(&r->type) && !r->column)) &&
+		compile_mysql_5(c, "MySQL before 8.0: arithmetic on a computed text"))
+		return NULL;
+	n->args[0] = l;
+	n->args[1] = r;
+	n->op = (uint8_t)op;
+	n->type = type_int(true);
+	if (op == SQL_OP_BIT_OR || op == SQL_OP_BIT_AND || op == SQL_OP_BIT_XOR ||
+		op == SQL_OP_SHIFT_LEFT || op == SQL_OP_SHIFT_RIGHT) {
+		if (binary_bits(c, l) || binary_bits(c, r))
+			return compile_unsupported(c, "bit operations on binary strings");
+		return n;
+	}
+	/* How many digits are kept differs between the releases. */
+	if (op == SQL_OP_DIV && a.kind == EVAL_T_DECIMAL && a.decimals >= 27 && !l->column)
+		return compile_unsupported(c, "a quotient of a computed DECIMAL with many decimals");
+	if (op == SQL_OP_DIV && type_is_temporal(&r->type) && r->type.decimals && !r->column)
+		return compile_unsupported(c, "a quotient by a computed time with a fraction");
+	if (op == SQL_OP_MOD && (a.decimals > 9 || b.decimals > 9) && !real &&
+		compile_mysql_5(c, "MySQL before 8.0: the remainder of long DECIMALs"))
+		return NULL;
+	/* The column is unsigned, and so what is negative out of range. */
+	if ((op == SQL_OP_INT_DIV || op == SQL_OP_SUB || (op == SQL_OP_MOD && !real) || a.is_unsigned ||
+		    b.is_unsigned) &&
+		c->env->flavour == SQL_MARIADB &&
+		(l->type.kind == EVAL_T_TIMESTAMP || r->type.kind == EVAL_T_TIMESTAMP))
+		return compile_unsupported(c, "a difference, DIV or remainder of a TIMESTAMP, or one beside an unsigned number");
+	if (op == SQL_OP_INT_DIV) {
+		n->fn = run_int_div;
+		n->aux = !ints || type_is_temporal(&l->type) || type_is_temporal(&r->type);
+		n->type = type_int(a.is_unsigned || b.is_unsigned || l->type.is_unsigned ||
+				   r->type.is_unsigned);
+		return n;
+	}
+	if (real && op == SQL_OP_MOD && is_unsigned_text(c, l))
+		return compile_unsupported(c, "the remainder of a hexadecimal literal");
+	if (real) {
+		n->fn = run_real;
+		n->type = real_result(c->env, op, &a, &b);
+		/* DIV asks; MariaDB's column of a TIMESTAMP is unsigned. */
+		n->type.is_unsigned =
+			op == SQL_OP_MOD && (a.is_unsigned || (c->env->flavour == SQL_MARIADB &&
+								      l->type.kind == EVAL_T_TIMESTAMP));
+	} else if (temporal && op != SQL_OP_DIV &&
+		   decimal_result(c->env, op, &a, &b).decimals == 0) {
+		/* With a date, all that has no fraction is a signed BIGINT. */
+		n->fn = op == SQL_OP_MOD ? run_int_mod : run_int;
+		n->type = type_int(op == SQL_OP_MOD && a.is_unsigned);
+	} else if (ints && op != SQL_OP_DIV) {
+		n->fn = op == SQL_OP_MOD ? run_int_mod : run_int;
+		n->type =
+			type_int(op == SQL_OP_MOD ? a.is_unsigned : a.is_unsigned || b.is_unsigned);
+		if (op == SQL_OP_SUB && (c->env->mode & EVAL_MODE_NO_UNSIGNED_SUBTRACTION))
+			n->type.is_unsigned = false;
+		n->type.length = min_u32(
+			op == SQL_OP_MUL ? type_int_digits(&a) + type_int_digits(&b)
+					 : max_u32(type_int_digits(&a), type_int_digits(&b)) +
+						   (op != SQL_OP_MOD),
+			20);
+	} else {
+		n->fn = run_decimal;
+		n->type = decimal_result(c->env, op, &a, &b);
+	}
+	/* 8.0 and MariaDB divide by what is smaller than the smallest number of the divisor's type. */
+	if (n->type.kind == EVAL_T_DECIMAL) {
+		n->type.quotient = op == SQL_OP_DIV || l->type.quotient || r->type.quotient;
+		n->type.roomless = l->type.roomless || r->type.roomless ||
+				   (op == SQL_OP_DIV && r->type.quotient && !r->column);
+	}
+	/* MySQL prints what comes of it with the scale of the inner expression. */
+	if (c->env->flavour == SQL_MYSQL && n->type.kind == EVAL_T_DECIMAL &&
+		((l->type.kind == EVAL_T_DECIMAL && l->type.merged) ||
+			(r->type.kind == EVAL_T_DECIMAL && r->type.merged)))
+		n->type.merged = true;
+	return n;
+}
+
+/* ---- unary ---- */
+
+static struct eval_value run_negate(const struct node *n, struct frame *f)
+{
+	struct eval_value v = node_run(n->args[0], f);
+	struct decimal d;
+	double d0;
+
+	if (v.kind == EVAL_NULL)
+		return v;
+	switch (n->type.kind) {
+	case EVAL_T_DOUBLE:
+		d0 = to_double(f->run, &n->args[0]->type, &v);
+		if (d0 == 0 && n->type.decimals < EVAL_NOT_FIXED && v.kind == EVAL_STRING)
+			return run_unsupported(f->run, "the negative of a string that is zero");
+		return eval_double(-d0);
+	case EVAL_T_DECIMAL:
+		d = to_decimal(f->run, &n->args[0]->type, &v);
+		d.neg = d.count && !d.neg;
+		if (!round_as_typed(f->run, n, &d))
+			return run_unsupported(f->run, "a DECIMAL near the limit of its digits");
+		return make_decimal(f->run, &d);
+	default:
+		v = to_integer(f->run, &n->args[0]->type, &v);
+		/* A DECIMAL where the servers find that it is a constant. */
+		if (!n->args[0]->constant && may_be_constant(n->args[0]) &&
+			(v.kind == EVAL_UINT
+					? v.u > INT64_MAX
+					: v.i == INT64_MIN ||
+						  (f->run->env->flavour == SQL_MYSQL && v.i < 0)))
+			return run_unsupported(f->run,
+				"the negative of a subquery that is negative, or beyond BIGINT");
+		return check_integer(f->run, -wide_of(&v), false);
+	}
+}
+
+void type_at_least_int(const struct compiler *c, struct eval_type *type)
+{
+	if (c->env->flavour != SQL_MARIADB || type->kind != EVAL_T_INT || type->bytes >= 4)
+		return;
+	type->length = type_int_digits(type);
+	type->bytes = 8;
+}
+
+struct node *compile_negate(struct compiler *c, const struct sql_expr *e, struct node *arg)
+{
+	struct node *n = node_new(c, run_negate, e, 1);
+
+	if (!arithmetic_modelled(c, arg))
+		return NULL;
+	/* Still a truth value: 1 where it is kept, as in FLOOR(-TRUE) stored. */
+	if (c->env->flavour == SQL_MARIADB && arg->literal && arg->expr &&
+		arg->expr->kind == SQL_EXPR_LITERAL && arg->expr->u.literal.kind == SQL_LIT_TRUE)
+		return compile_unsupported(c, "-TRUE");
+	n->args[0] = arg;
+	n->type = arithmetic_type(&arg->type);
+	type_at_least_int(c, &n->type);
+	if (type_is_temporal(&arg->type) && c->env->flavour == SQL_MYSQL)
+		return compile_unsupported(c, "MySQL: the negative of a date or time");
+	if (type_is_string(&arg->type) && !arg->column &&
+		compile_mysql_5(c, "MySQL before 8.0: arithmetic on a computed text"))
+		return NULL;
+	if (type_is_temporal(&arg->type))
+		n->type = type_decimal(type_precision(&arg->type),
+			n->type.kind == EVAL_T_DECIMAL ? n->type.decimals : 0);
+	n->literal = arg->literal;
+	n->constant = arg->constant;
+	/* -(SELECT 18446744073709551615) is a DECIMAL. */
+	if (n->type.kind == EVAL_T_INT && n->type.is_unsigned && arg->expr &&
+		arg->expr->kind == SQL_EXPR_SUBQUERY)
+		return compile_unsupported(c, "the negative of an unsigned subquery");
+	/* A DECIMAL, and of too few digits where a table keeps it: -(-0x2345) is 999 there. */
+	if (c->env->flavour == SQL_MARIADB && arg->fn == run_negate && arg->args[0]->type.hybrid)
+		return compile_unsupported(c, "the negative of a hexadecimal literal's negative");
+	/* MariaDB makes it a DECIMAL where the constant has no negative in BIGINT. */
+	if (n->type.kind == EVAL_T_INT && arg->constant) {
+		struct eval_outcome outcome = {0};
+		struct run run = {.env = c->env, .arena = c->arena, .outcome = &outcome};
+		struct frame f = {.run = &run};
+		struct eval_value v = node_run(arg, &f);
+
+		/* It is asked for here; MySQL may have something else to say of the statement. */
+		if (run.failed && outcome.status == EVAL_ERROR && c->env->flavour == SQL_MYSQL)
+			return compile_unsupported(c, "MySQL: the negative of a constant that fails");
+		if (run.failed && outcome.status == EVAL_ERROR)
+			return compile_error(c, outcome.error, outcome.reason);
+		if (run.failed)
+			return compile_unsupported(c, outcome.reason);
+		if (v.kind != EVAL_NULL) {
+			v = to_integer(&run, &arg->type, &v);
+			uint64_t least = (uint64_t)INT64_MAX + 1;
+
+			if ((v.kind == EVAL_UINT && v.u > least) ||
+				(v.kind == EVAL_UINT && v.u == least && !arg->literal) ||
+				(v.kind == EVAL_INT &&
+					(v.i == INT64_MIN ||
+						(v.i < 0 && (!arg->literal ||
+								    c->env->flavour ==
+									    SQL_MYSQL)))))
+				n->type = type_decimal(c->env->flavour == SQL_MYSQL
+							       ? type_int_digits(&arg->type)
+							       : 20,
+					0);
+		}
+	}
+	n->type.is_unsigned = false;
+	if (c->env->flavour == SQL_MYSQL && n->type.kind == EVAL_T_DECIMAL && arg->type.merged)
+		n->type.merged = true; /* printed with the scale of the inner expression */
+	return n;
+}
+
+struct node *compile_bit_not(struct compiler *c, const struct sql_expr *e, struct node *arg)
+{
+	struct node *n = node_new(c, run_bits, e, 1);
+
+	if (binary_bits(c, arg))
+		return compile_unsupported(c, "bit operations on binary strings");
+	n->args[0] = arg;
+	n->op = SQL_OP_BIT_NOT;
+	n->type = type_int(true);
+	return n;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* x BETWEEN low AND high: the three are compared in one type. */
+#include "eval/compile.h"
+#include "eval/operator/comparison.h"
+
+#include "eval/limits/release.h"
+
+/* MariaDB searches an index for one value where it takes both bounds for the same, which it asks in their own
+ * collation: `c BETWEEN 'A' AND 'a'` of a column that tells them apart then finds only 'A' (seen on 10.11 and
+ * 11.8; without an index it finds both). */
+static bool may_be_one_value(const struct node *n, const struct frame *f, const struct comparison *how,
+	const struct eval_value *low, const struct eval_value *high)
+{
+	bool unknown = false;
+
+	return f->run->env->flavour == SQL_MARIADB && !n->aux && n->args[0]->column &&
+	       n->args[1]->literal && n->args[2]->literal && low->kind == EVAL_STRING &&
+	       high->kind == EVAL_STRING && low->collation != how->collation &&
+	       !span_eq(low->s, high->s) &&
+	       (collation_compare(low->collation, low->s, high->s, &unknown) == 0 || unknown);
+}
+
+static struct eval_value run_between(const struct node *n, struct frame *f)
+{
+	const struct comparison *how = n->u.data;
+	struct eval_value v[3];
+	bool null, at_least = false, at_most = false, low_known, high_known;
+	bool result;
+
+	v[0] = node_run(n->args[0], f);
+	if (v[0].kind == EVAL_NULL)
+		return EVAL_NULL_VALUE;
+	if (f->run->strict && type_is_temporal(&how->as) && !type_is_temporal(&n->args[0]->type))
+		return run_unsupported(f->run, "BETWEEN dates of what is none in strict mode");
+	/* They are converted one by one, for their errors in strict mode. */
+	compare_alone(f->run, how, &n->args[0]->type, &v[0]);
+	v[1] = node_run(n->args[1], f);
+	compare_alone(f->run, how, &n->args[1]->type, &v[1]);
+	low_known = !f->run->failed;
+	v[2] = node_run(n->args[2], f);
+	/* Or what the lower bound would have been as a date. */
+	if (low_known && run_erred(f->run) && f->run->strict &&
+		type_is_temporal(&how->as))
+		return run_open_error(f->run, "one of several errors in strict mode");
+	if (low_known && run_erred(f->run) &&
+		v[1].kind != EVAL_NULL) {
+		f->run->failed = false;
+		at_least = compare_as(f->run, how, &n->args[0]->type, &v[0], &n->args[1]->type,
+				   &v[1], &null) >= 0;
+		f->run->failed = true;
+		if (!at_least) { /* it may not be asked for */
+			return run_open_error(f->run, "an error in the upper bound of BETWEEN");
+		}
+	}
+	for (int i = 0; i < 3; i++) {
+		/* 0x5d is unsigned to some of it, and signed to the rest. */
+		if (f->run->env->flavour == SQL_MYSQL && how->as.kind == EVAL_T_INT &&
+			v[i].kind == EVAL_UINT && v[i].u > INT64_MAX &&
+			(n->args[0]->type.hybrid || n->args[1]->type.hybrid ||
+				n->args[2]->type.hybrid))
+			return run_unsupported(f->run,
+				"MySQL: BETWEEN of a large number beside a hexadecimal literal");
+	}
+	if (may_be_one_value(n, f, how, &v[1], &v[2]))
+		return run_unsupported(f->run, "BETWEEN bounds that only the column tells apart");
+	if (v[1].kind == EVAL_NULL && v[2].kind == EVAL_NULL)
+		return EVAL_NULL_VALUE;
+	low_known = v[1].kind != EVAL_NULL;
+	high_known = v[2].kind != EVAL_NULL;
+	if (low_known)
+		at_least = compare_as(f->run, how, &n->args[0]->type, &v[0], &n->args[1]->type,
+				   &v[1], &null) >= 0;
+	if (low_known && null)
+		return run_unsupported(f->run, "BETWEEN with a string that is no date");
+	if (high_known)
+		at_most = compare_as(f->run, how + 1, &n->args[0]->type, &v[0], &n->args[2]->type,
+				  &v[2], &null) <= 0;
+	if (high_known && null)
+		return run_unsupported(f->run, "BETWEEN with a string that is no date");
+	if (low_known && high_known)
+		result = at_least && at_most;
+	else if (low_known && !at_least)
+		result = false;
+	else if (high_known && !at_most)
+		result = false;
+	else
+		return EVAL_NULL_VALUE;
+	return truth(result != n->aux);
+}
+
+/* MariaDB joins the types from the left: an integer and a string (0x41 too) make a DECIMAL, which
+ * makes a DOUBLE with another string. */
+static struct eval_type mariadb_between(struct node **args)
+{
+	enum cmp_class all = CMP_NULL;
+
+	for (int i = 0; i < 3; i++) {
+		enum cmp_class class = class_of(&args[i]->type);
+
+		if (class == CMP_NULL || class == all)
+			continue;
+		if (all == CMP_NULL)
+			all = class;
+		else if (integer_and_text(all, class) ||
+			 ((all == CMP_INT || all == CMP_DECIMAL) &&
+				 (class == CMP_INT || class == CMP_DECIMAL)))
+			all = CMP_DECIMAL;
+		else
+			all = CMP_REAL;
+	}
+	return all == CMP_INT       ? type_int(false)
+	       : all == CMP_DECIMAL ? type_decimal(65, 0)
+				    : type_double();
+}
+
+/* The three are compared in one type. */
+static bool between_comparison(struct compiler *c, struct node **args, struct comparison *out)
+{
+	bool strings = true, temporal = false, exact = true, ints = true, any_string = false;
+	struct comparison low, high, both;
+
+	for (int i = 0; i < 3; i++) {
+		const struct eval_type *t = &args[i]->type;
+		enum cmp_class class = class_of(t);
+
+		if (class == CMP_NULL)
+			continue;
+		strings &= class == CMP_STRING;
+		any_string |= class == CMP_STRING;
+		temporal |= class == CMP_TIME;
+		exact &= class == CMP_INT || class == CMP_DECIMAL || t->hybrid;
+		ints &= class == CMP_INT || t->hybrid;
+		if (t->kind == EVAL_T_YEAR && args[i]->column &&
+			(may_be_constant(args[0]) || may_be_constant(args[1]) ||
+				may_be_constant(args[2]))) {
+			compile_unsupported(c, "BETWEEN with a YEAR and constants");
+			return false;
+		}
+		/* COALESCE('a', vc) IS NULL is a constant to MySQL. */
+		if (t->kind == EVAL_T_YEAR && args[i]->column && c->env->flavour == SQL_MYSQL &&
+			!(args[0]->column && args[1]->column && args[2]->column)) {
+			compile_unsupported(c, "MySQL: BETWEEN with a YEAR and what is computed");
+			return false;
+		}
+	}
+	*out = (struct comparison){.collation = COLLATION_BINARY};
+	if (!temporal && !strings) {
+		if (!exact && any_string && c->env->flavour == SQL_MYSQL) {
+			compile_unsupported(c, "MySQL: BETWEEN with strings and numbers");
+			return false;
+		}
+		for (int i = 0; i < 3; i++) {
+			if (type_is_string(&args[i]->type) && args[i]->type.merged &&
+				args[i]->type.collation == COLLATION_BINARY) {
+				compile_unsupported(c, "BETWEEN with bytes of IF or CASE");
+				return false;
+			}
+		}
+		for (int i = 0; i < 3 && exact && !ints && c->env->flavour == SQL_MYSQL; i++) {
+			if (args[i]->type.hybrid) { /* or as DOUBLEs */
+				compile_unsupported(
+					c, "MySQL: BETWEEN of DECIMALs and hexadecimal literals");
+				return false;
+			}
+		}
+		if (c->env->flavour == SQL_MARIADB)
+			out->as = mariadb_between(args);
+		else
+			out->as = ints    ? type_int(false)
+				  : exact ? type_decimal(65, 0)
+					  : type_double();
+		/* Then some are compared as DOUBLEs. */
+		for (int i = 0; i < 3 && out->as.kind == EVAL_T_DECIMAL; i++) {
+			if (args[i]->type.kind == EVAL_T_NULL) {
+				compile_unsupported(c, "BETWEEN the literal NULL and a DECIMAL");
+				return false;
+			}
+		}
+		out->between = true;
+		return true;
+	}
+	if (!comparison_type_of(c, args[0], args[1], &low) ||
+		!comparison_type_of(c, args[0], args[2], &high))
+		return false;
+	*out = args[1]->type.kind == EVAL_T_NULL ? high : low;
+	if (strings)
+		return aggregate_collation(c, args, 3, "between", &out->collation, NULL);
+	if (!comparison_type_of(c, args[1], args[2], &both))
+		return false;
+	if (low.as.kind != high.as.kind ||
+		(type_is_temporal(&both.as) && both.as.kind != low.as.kind)) {
+		compile_unsupported(c, "BETWEEN with different temporal types");
+		return false;
+	}
+	return true;
+}
+
+struct node *compile_between(struct compiler *c, const struct sql_expr *e)
+{
+	struct node *n = node_new(c, run_between, e, 3);
+	struct comparison *how = arena_zero(c->arena, 2 * sizeof(*how)); /* with either bound */
+
+	n->args[0] = compile_expr(c, e->u.between.left);
+	n->args[1] = compile_expr(c, e->u.between.low);
+	n->args[2] = compile_expr(c, e->u.between.high);
+	if (!n->args[0] || !n->args[1] || !n->args[2])
+		return NULL;
+	if (node_is_row(n->args[0]) || node_is_row(n->args[1]) || node_is_row(n->args[2]))
+		return compile_error(c, 1241, "a row where a value is wanted");
+	for (uint32_t i = 1; i < 3; i++) {
+		if ((n->args[i]->type.kind != n->args[0]->type.kind || n->args[i]->type.is_unsigned ||
+			    n->args[0]->type.is_unsigned) &&
+			compile_mysql_5(c, "MySQL before 8.0: BETWEEN values unsigned or of several types"))
+			return NULL;
+	}
+	/* Whether the string is converted, and complained of, is up to the optimizer. */
+	if (n->args[1]->type.kind == EVAL_T_NULL || n->args[2]->type.kind == EVAL_T_NULL) {
+		const struct eval_type *bound =
+			&n->args[n->args[1]->type.kind == EVAL_T_NULL ? 2 : 1]->type;
+
+		if (bound->kind != EVAL_T_NULL &&
+			(bound->kind != n->args[0]->type.kind ||
+				bound->is_unsigned != n->args[0]->type.is_unsigned))
+			return compile_unsupported(c, "BETWEEN NULL and a value of another type");
+		/* As DOUBLEs. */
+		if (c->env->flavour == SQL_MYSQL && n->args[0]->type.kind == EVAL_T_INT &&
+			n->args[0]->type.bytes == 8)
+			return compile_unsupported(c, "MySQL: a BIGINT BETWEEN NULL and another");
+	}
+	/* What it compares with decides there too. */
+	if (c->env->flavour == SQL_MYSQL && n->args[0]->expr &&
+		n->args[0]->expr->kind == SQL_EXPR_CALL &&
+		span_ieq_str(n->args[0]->expr->u.call.name, "nullif"))
+		return compile_unsupported(c, "MySQL: NULLIF BETWEEN");
+	if (!between_comparison(c, n->args, how) || !compile_beside_index(c, n->args[0], n->args[1], false) ||
+		!compile_beside_index(c, n->args[0], n->args[2], false))
+		return NULL;
+	how[1] = how[0];
+	note_ahead(c, n->args[0], n->args[1], &how[0]);
+	note_ahead(c, n->args[0], n->args[2], &how[1]);
+	n->aux = e->negated;
+	n->type = type_bool();
+	n->u.data = how;
+	return n;
+}

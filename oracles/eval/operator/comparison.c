@@ -1,0 +1,835 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The manual, "Type Conversion in Expression Evaluation" and "Comparison Functions and Operators":
+ * two strings are compared as strings, two integers as integers, DECIMAL with DECIMAL or integer as
+ * DECIMAL, temporal values as such with whatever can be read as one, and everything else as DOUBLE.
+ */
+#include "eval/compile.h"
+#include "eval/operator/comparison.h"
+
+#include <math.h>
+
+#include "eval/limits/release.h"
+#include "eval/value/temporal.h"
+
+/* ---- how to compare ---- */
+
+enum cmp_class class_of(const struct eval_type *type)
+{
+	switch ((enum eval_type_kind)type->kind) {
+	case EVAL_T_NULL:
+		return CMP_NULL;
+	case EVAL_T_INT:
+	case EVAL_T_BIT:
+	case EVAL_T_YEAR:
+		return CMP_INT;
+	case EVAL_T_DECIMAL:
+		return CMP_DECIMAL;
+	case EVAL_T_FLOAT:
+	case EVAL_T_DOUBLE:
+		return CMP_REAL;
+	case EVAL_T_STRING:
+	case EVAL_T_ENUM:
+	case EVAL_T_SET:
+	case EVAL_T_JSON:
+		return CMP_STRING;
+	case EVAL_T_DATE:
+	case EVAL_T_TIME:
+	case EVAL_T_DATETIME:
+	case EVAL_T_TIMESTAMP:
+		return CMP_TIME;
+	}
+	return CMP_REAL;
+}
+
+bool integer_and_text(enum cmp_class a, enum cmp_class b)
+{
+	return (a == CMP_INT && b == CMP_STRING) || (a == CMP_STRING && b == CMP_INT);
+}
+
+/* "2024-02-29" or "2024-02-29 23:59:59", and such a day.  Beside a date every server makes one of it
+ * (MySQL: Arg_comparator::can_compare_as_dates). */
+static bool is_date_text(const struct node *n)
+{
+	static const char form[] = "0000-00-00 00:00:00";
+	struct span s = n->literal && n->u.value.kind == EVAL_STRING ? n->u.value.s : SPAN_NONE;
+	struct eval_time t = {0};
+
+	if (!s.ptr || (s.len != 10 && s.len != sizeof(form) - 1))
+		return false;
+	for (size_t i = 0; i < s.len; i++) {
+		if (form[i] == '0' ? s.ptr[i] < '0' || s.ptr[i] > '9' : s.ptr[i] != form[i])
+			return false;
+	}
+	t.year = (uint16_t)((s.ptr[0] - '0') * 1000 + (s.ptr[1] - '0') * 100 +
+			    (s.ptr[2] - '0') * 10 + (s.ptr[3] - '0'));
+	t.month = (uint8_t)((s.ptr[5] - '0') * 10 + (s.ptr[6] - '0'));
+	t.day = (uint8_t)((s.ptr[8] - '0') * 10 + (s.ptr[9] - '0'));
+	return t.year >= 1000 && t.month >= 1 && t.month <= 12 && t.day >= 1 &&
+	       t.day <= days_in_month(t.year, t.month) &&
+	       (s.len == 10 || (s.ptr[11] - '0') * 10 + (s.ptr[12] - '0') < 24) &&
+	       (s.len == 10 || (s.ptr[14] < '6' && s.ptr[17] < '6'));
+}
+
+static bool is_date(const struct node *n)
+{
+	return n->type.kind == EVAL_T_DATE || n->type.kind == EVAL_T_DATETIME ||
+	       n->type.kind == EVAL_T_TIMESTAMP;
+}
+
+bool may_be_constant(const struct node *n)
+{
+	if (n->constant || (n->expr && n->expr->kind == SQL_EXPR_SUBQUERY))
+		return true;
+	/* NOW() and kin, in one statement */
+	if (n->expr && n->expr->kind == SQL_EXPR_CALL && !n->arg_count && type_is_temporal(&n->type))
+		return true;
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		if (!may_be_constant(n->args[i]))
+			return false;
+	}
+	return n->arg_count > 0;
+}
+
+bool is_bigint_column(const struct node *n)
+{
+	return n->column && n->type.kind == EVAL_T_INT && n->type.bytes == 8;
+}
+
+bool constant_is_cut(struct compiler *c, const struct node *constant)
+{
+	struct eval_outcome outcome = {0};
+	struct run run = compile_run(c, &outcome);
+	struct frame f = {.run = &run};
+	struct eval_value v = node_run(constant, &f);
+
+	run.strict = true;
+	if (v.kind != EVAL_NULL && !run.failed)
+		(void)to_double(&run, &constant->type, &v);
+	return run.failed;
+}
+
+/* What MariaDB finds by an index is not what it finds without: where a date column is beside what is no date, or
+ * an integer beside a text like 127.0.0.1. */
+static bool is_odd_key(const struct compiler *c, const struct node *column, const struct node *text)
+{
+	struct eval_value v = text->u.value, parsed;
+	const char *point;
+
+	if (c->env->flavour != SQL_MARIADB || !column->column || !text->literal || v.kind != EVAL_STRING)
+		return false;
+	if (type_is_temporal(&column->type) && column->type.kind != EVAL_T_TIME)
+		return time_parse_datetime(c->env, v.s, &parsed) == TIME_INVALID;
+	point = type_is_int(&column->type) && v.s.len ? memchr(v.s.ptr, '.', v.s.len) : NULL;
+	return point && memchr(point + 1, '.', v.s.len - (size_t)(point + 1 - v.s.ptr));
+}
+
+bool comparison_type_of(
+	struct compiler *c, const struct node *a, const struct node *b, struct comparison *out)
+{
+	enum cmp_class x = class_of(&a->type), y = class_of(&b->type);
+	bool mysql = c->env->flavour == SQL_MYSQL;
+
+	*out = (struct comparison){.collation = COLLATION_BINARY};
+	if (node_is_row(a) || node_is_row(b)) {
+		compile_error(c, 1241, "a row where a value is wanted");
+		return false;
+	}
+	if (a->type.kind == EVAL_T_JSON || b->type.kind == EVAL_T_JSON) {
+		compile_unsupported(c, "comparing JSON values");
+		return false;
+	}
+	if (is_odd_key(c, a, b) || is_odd_key(c, b, a)) {
+		compile_unsupported(c, "a column beside a text that is none of its values");
+		return false;
+	}
+	/* 0x41 is a number beside a number. */
+	if (a->type.hybrid && (y == CMP_INT || y == CMP_DECIMAL || y == CMP_REAL))
+		x = CMP_INT;
+	if (b->type.hybrid && (x == CMP_INT || x == CMP_DECIMAL || x == CMP_REAL))
+		y = CMP_INT;
+	if (x == CMP_NULL)
+		x = y;
+	if (y == CMP_NULL)
+		y = x;
+	if (x == CMP_STRING && y == CMP_STRING) {
+		out->as = type_string(COLLATION_BINARY, 4, 0);
+		return true;
+	}
+	if (x == CMP_TIME || y == CMP_TIME) {
+		bool time = (x != CMP_TIME || a->type.kind == EVAL_T_TIME) &&
+			    (y != CMP_TIME || b->type.kind == EVAL_T_TIME);
+
+		if (a->type.kind == EVAL_T_YEAR || b->type.kind == EVAL_T_YEAR) {
+			compile_unsupported(c, "a YEAR compared with a date or time");
+			return false;
+		}
+		/* As an integer, where the release makes it one when the statement is prepared. */
+		if (!mysql && ((is_bigint_column(a) && may_be_constant(b)) ||
+				      (is_bigint_column(b) && may_be_constant(a)))) {
+			compile_unsupported(c, "a BIGINT column compared with a constant date or time");
+			return false;
+		}
+		if (mysql && x != y && !(is_date(a) && is_date_text(b)) &&
+			!(is_date(b) && is_date_text(a))) {
+			compile_unsupported(c, "MySQL: comparing a date or time with another type");
+			return false;
+		}
+		/* The constant is made a value of the column first: 1.25 seconds are 1. */
+		if (mysql && ((a->column && b->constant && !b->literal &&
+				      b->type.decimals > a->type.decimals) ||
+				     (b->column && a->constant && !a->literal &&
+					     a->type.decimals > b->type.decimals))) {
+			compile_unsupported(c, "MySQL: a time compared with a constant of more digits");
+			return false;
+		}
+		out->as = type_temporal(time ? EVAL_T_TIME : EVAL_T_DATETIME, 6);
+		return true;
+	}
+	if (x == CMP_INT && y == CMP_INT)
+		out->as = type_int(false);
+	else if ((x == CMP_INT || x == CMP_DECIMAL) && (y == CMP_INT || y == CMP_DECIMAL))
+		out->as = type_decimal(65, 0);
+	else if (!mysql && integer_and_text(x, y))
+		out->as = type_decimal(65, 0);
+	else if (x == CMP_NULL)
+		out->as = type_int(false);
+	else
+		out->as = type_double();
+	if ((a->type.hybrid && y == CMP_DECIMAL) || (b->type.hybrid && x == CMP_DECIMAL))
+		out->as = type_double();
+	/* It may be a constant to the server. */
+	if ((a->type.kind == EVAL_T_YEAR && !b->constant && may_be_constant(b)) ||
+		(b->type.kind == EVAL_T_YEAR && !a->constant && may_be_constant(a))) {
+		compile_unsupported(c, "a YEAR compared with a subquery");
+		return false;
+	}
+	if (a->type.kind == EVAL_T_YEAR && a->column && b->constant)
+		out->year = 2;
+	else if (b->type.kind == EVAL_T_YEAR && b->column && a->constant)
+		out->year = 1;
+	return true;
+}
+
+bool comparison_of(
+	struct compiler *c, const struct node *a, const struct node *b, struct comparison *out)
+{
+	struct node *pair[2] = {(struct node *)(uintptr_t)a, (struct node *)(uintptr_t)b};
+
+	return comparison_type_of(c, a, b, out) &&
+	       (out->as.kind != EVAL_T_STRING ||
+		       aggregate_collation(c, pair, 2, "comparison", &out->collation, NULL));
+}
+
+/* ---- comparing ---- */
+
+struct span text_in(struct run *run, const struct eval_type *type, const struct eval_value *v,
+	uint16_t collation)
+{
+	struct span s = to_text(run, type, v);
+	bool malformed;
+
+	if (v->kind == EVAL_STRING && v->collation != collation &&
+		!text_convert(run->arena, collation_charset(v->collation),
+			collation_charset(collation), s, &s, &malformed))
+		run_unsupported(run, "text that the other character set lacks");
+	return s;
+}
+
+static int sign_of(bool greater, bool less)
+{
+	return greater - less;
+}
+
+/* To MySQL 5.6 the column is signed. */
+static void check_bit(struct run *run, const struct eval_type *type, const struct eval_value *v)
+{
+	if (type->kind == EVAL_T_BIT && v->u > INT64_MAX && mysql_5(run->env))
+		run_unsupported(run, "MySQL before 8.0: a BIT beyond BIGINT compared");
+}
+
+static int compare_integers(const struct eval_value *a, const struct eval_value *b)
+{
+	if (a->kind == b->kind)
+		return a->kind == EVAL_INT ? sign_of(a->i > b->i, a->i < b->i)
+					   : sign_of(a->u > b->u, a->u < b->u);
+	if (a->kind == EVAL_INT)
+		return a->i < 0 ? -1 : sign_of((uint64_t)a->i > b->u, (uint64_t)a->i < b->u);
+	return b->i < 0 ? 1 : sign_of(a->u > (uint64_t)b->i, a->u < (uint64_t)b->i);
+}
+
+static bool has_digit(struct span s)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		if (s.ptr[i] >= '0' && s.ptr[i] <= '9')
+			return true;
+	}
+	return false;
+}
+
+/* MariaDB compares what is no date as 0000-00-00, and dates such as 2024-02-30 as they are. */
+static bool time_operand(struct run *run, const struct eval_type *type, const struct eval_value *v,
+	enum eval_kind kind, struct eval_value *out)
+{
+	const struct eval_env *env = run->env;
+	struct eval_env loose = *env;
+	bool found;
+
+	if (env->flavour == SQL_MYSQL)
+		return time_from_value(run, type, v, kind, out);
+	loose.mode &= ~(uint32_t)(EVAL_MODE_NO_ZERO_DATE | EVAL_MODE_NO_ZERO_IN_DATE);
+	loose.mode |= EVAL_MODE_ALLOW_INVALID_DATES;
+	run->env = &loose;
+	found = time_from_value(run, type, v, kind, out);
+	run->env = env;
+	if (!found && (v->kind != EVAL_STRING || (kind == EVAL_TIME && has_digit(v->s))))
+		run_unsupported(run, "what is no date or time, compared with one");
+	if (!found)
+		*out = (struct eval_value){.kind = (uint8_t)kind};
+	return !run->failed;
+}
+
+/* A constant beside a YEAR column is a YEAR: 5 is 2005. */
+static void as_year(struct run *run, struct eval_value *v)
+{
+	if (v->kind == EVAL_INT && v->i > 0 && v->i < 100)
+		v->i += v->i < 70 ? 2000 : 1900;
+	else if (v->kind == EVAL_UINT && v->u > 0 && v->u < 100)
+		v->u += v->u < 70 ? 2000 : 1900;
+	else if (v->u == 0)
+		run_unsupported(run, "a YEAR compared with 0");
+	/* Where there is an index, MariaDB looks for what it would store, and MySQL forgets the year 0. */
+	else if ((v->kind == EVAL_UINT || v->i > 0) && (v->u <= 1900 || v->u > 2155))
+		run_unsupported(run, "a YEAR compared with what is none");
+}
+
+/* Strings have decimals too: none where CAST(x AS CHAR) made them, so that 2 = CAST('1.5' AS CHAR). */
+static void round_to(const struct eval_type *type, struct decimal *d)
+{
+	if ((type->kind == EVAL_T_DECIMAL || type_is_string(type)) && d->scale > type->decimals &&
+		!decimal_round(d, type->decimals, DECIMAL_HALF_UP, d))
+		d->scale = type->decimals; /* cannot be: fewer digits always fit */
+}
+
+/* As a constant beside a BIGINT column a string is compared as an integer, exactly. */
+static bool beyond_double(const struct eval_value *v)
+{
+	return (v->kind == EVAL_INT && (v->i > 1ll << 53 || v->i < -(1ll << 53))) ||
+	       (v->kind == EVAL_UINT && v->u > 1ull << 53);
+}
+
+/* A constant DOUBLE beside a BIGINT column becomes an integer, where that has room for it. */
+static bool is_rounded(const struct eval_value *v, double d)
+{
+	if (v->kind == EVAL_UINT)
+		return d < 0x1p64 ? (uint64_t)d != v->u : v->u != 0;
+	return v->kind == EVAL_INT && fabs(d) < 0x1p63 && (int64_t)d != v->i;
+}
+
+/* Was it made an integer when the statement was prepared?  It must be one, and have room in the column. */
+static bool made_ahead(const struct comparison *how, const struct eval_value *v)
+{
+	size_t used;
+	double d;
+
+	if (how->ahead == NOT_AHEAD || v->kind != EVAL_STRING)
+		return false;
+	d = text_to_double(v->s, &used);
+	return d == rint(d) && fabs(d) < 0x1p63 && (d >= 0 || how->ahead == AHEAD_SIGNED);
+}
+
+/* A constant beside a column of integers becomes one, and a signed one. */
+static void check_bound(struct run *run, const struct comparison *how, const struct eval_value *v,
+	const struct eval_value *bound, double d)
+{
+	if (how->between && v->kind == EVAL_UINT && d >= 0x1p63 &&
+		(bound->kind == EVAL_DOUBLE || bound->kind == EVAL_DECIMAL) &&
+		(run->env->flavour == SQL_MYSQL || how->as.kind == EVAL_T_DOUBLE))
+		run_unsupported(run, "BETWEEN with a constant beyond BIGINT");
+}
+
+/* A hash join of MySQL 8.0 makes the integer a DECIMAL of the other's type, and finds the largest one there. */
+static bool is_cut_to(const struct decimal *integer, const struct eval_type *t, const struct decimal *d)
+{
+	struct decimal most;
+
+	if (t->kind != EVAL_T_DECIMAL || integer->neg != d->neg)
+		return false;
+	most = decimal_max(t->length, t->decimals, d->neg);
+	return decimal_compare(d, &most) == 0 && decimal_int_digits(integer) > t->length - t->decimals;
+}
+
+int compare_as(struct run *run, const struct comparison *how, const struct eval_type *at,
+	const struct eval_value *a, const struct eval_type *bt, const struct eval_value *b,
+	bool *null)
+{
+	*null = false;
+	if (run->strict && (made_ahead(how, a) || made_ahead(how, b))) {
+		int order;
+
+		run->strict = false;
+		order = compare_as(run, how, at, a, bt, b, null);
+		run->strict = true;
+		return order;
+	}
+	switch ((enum eval_type_kind)how->as.kind) {
+	case EVAL_T_STRING:
+	case EVAL_T_ENUM:
+	case EVAL_T_SET:
+	case EVAL_T_JSON: {
+		struct span x = text_in(run, at, a, how->collation);
+		struct span y = text_in(run, bt, b, how->collation);
+		bool unknown = false;
+		int c = collation_compare(how->collation, x, y, &unknown);
+
+		if (unknown)
+			run_unsupported(run, "characters whose weight is not known");
+		return c;
+	}
+	case EVAL_T_NULL:
+	case EVAL_T_INT:
+	case EVAL_T_BIT:
+	case EVAL_T_YEAR: {
+		struct eval_value x = to_integer(run, at, a), y = to_integer(run, bt, b);
+
+		check_bit(run, at, &x);
+		check_bit(run, bt, &y);
+		if (how->year)
+			as_year(run, how->year == 1 ? &x : &y);
+		return compare_integers(&x, &y);
+	}
+	case EVAL_T_DECIMAL: {
+		struct decimal x, y;
+
+		if (how->year) {
+			run_unsupported(run, "a YEAR compared with a constant that is no integer");
+			return 0;
+		}
+		x = to_decimal(run, at, a);
+		y = to_decimal(run, bt, b);
+		if (how->rounds) {
+			round_to(at, &x);
+			round_to(bt, &y);
+		}
+		if (how->joins && (is_cut_to(&x, bt, &y) || is_cut_to(&y, at, &x)))
+			run_unsupported(run, "MySQL: a join of an integer and a DECIMAL with less room");
+		check_bound(run, how, a, b, decimal_to_double(&y));
+		check_bound(run, how, b, a, decimal_to_double(&x));
+		return decimal_compare(&x, &y);
+	}
+	case EVAL_T_FLOAT:
+	case EVAL_T_DOUBLE: {
+		double x, y;
+
+		if (how->year) {
+			run_unsupported(run, "a YEAR compared with a constant that is no integer");
+			return 0;
+		}
+		x = to_double(run, at, a);
+		y = to_double(run, bt, b);
+		/* The order of DOUBLEs that are not equal is that of what was rounded. */
+		if ((how->between || a->kind == EVAL_STRING || b->kind == EVAL_STRING) &&
+			(beyond_double(a) || beyond_double(b)) &&
+			(x == y || run->env->flavour == SQL_MARIADB))
+			run_unsupported(run, "an integer beyond 2^53 compared with a string");
+		if (x == y && (is_rounded(a, x) || is_rounded(b, y)))
+			run_unsupported(run, "an integer beyond 2^53 compared with a DOUBLE");
+		check_bound(run, how, a, b, y);
+		check_bound(run, how, b, a, x);
+		/* Made an integer when the statement was prepared, it is one without a sign no longer. */
+		if (how->between && how->ahead == AHEAD_UNSIGNED &&
+			((a->kind == EVAL_STRING && x >= 0x1p63) || (b->kind == EVAL_STRING && y >= 0x1p63)))
+			run_unsupported(run, "BETWEEN with a text beyond BIGINT");
+		if (how->between && ((x != 0 && fabs(x) < 1e-200) || (y != 0 && fabs(y) < 1e-200)))
+			run_unsupported(run, "BETWEEN with a number that is almost zero");
+		if ((a->kind == EVAL_STRING && x != 0 && fabs(x) < 1e-200) ||
+			(b->kind == EVAL_STRING && y != 0 && fabs(y) < 1e-200))
+			run_unsupported(run, "a string with a number that is almost zero");
+		if (how->within && fabs(x - y) < how->within)
+			return 0;
+		return sign_of(x > y, x < y);
+	}
+	case EVAL_T_DATE:
+	case EVAL_T_TIME:
+	case EVAL_T_DATETIME:
+	case EVAL_T_TIMESTAMP: {
+		struct eval_value x, y;
+		int64_t i, j;
+
+		if (!time_operand(run, at, a, eval_kind_of(&how->as), &x) ||
+			!time_operand(run, bt, b, eval_kind_of(&how->as), &y)) {
+			*null = true;
+			return 0;
+		}
+		i = time_pack(&x);
+		j = time_pack(&y);
+		return sign_of(i > j, i < j);
+	}
+	}
+	return 0;
+}
+
+bool order_satisfies(enum sql_op op, int order)
+{
+	switch (op) {
+	case SQL_OP_EQ:
+	case SQL_OP_NULL_EQ:
+		return order == 0;
+	case SQL_OP_NE:
+		return order != 0;
+	case SQL_OP_LT:
+		return order < 0;
+	case SQL_OP_LE:
+		return order <= 0;
+	case SQL_OP_GT:
+		return order > 0;
+	case SQL_OP_GE:
+		return order >= 0;
+	default:
+		return false;
+	}
+}
+
+void note_ahead(struct compiler *c, const struct node *column, const struct node *constant,
+	struct comparison *how)
+{
+	if (!is_bigint_column(column) || !type_is_string(&constant->type) || !may_be_constant(constant))
+		return;
+	if (c->env->flavour == SQL_MARIADB)
+		how->ahead = column->type.is_unsigned ? AHEAD_UNSIGNED : AHEAD_SIGNED;
+	else
+		c->cut_constant |= !constant->constant || constant_is_cut(c, constant);
+}
+
+void as_operator(
+	struct compiler *c, const struct node *a, const struct node *b, struct comparison *how)
+{
+	uint8_t da = type_is_int(&a->type) ? 0 : a->type.decimals;
+	uint8_t db = type_is_int(&b->type) ? 0 : b->type.decimals;
+
+	how->rounds = c->env->flavour == SQL_MARIADB;
+	note_ahead(c, a, b, how);
+	note_ahead(c, b, a, how);
+	/* A constant string beside a DECIMAL that is not constant is read as a DECIMAL. */
+	if (how->as.kind == EVAL_T_DOUBLE &&
+		((a->type.kind == EVAL_T_DECIMAL && !a->constant && type_is_string(&b->type) &&
+			 b->constant) ||
+			(b->type.kind == EVAL_T_DECIMAL && !b->constant &&
+				type_is_string(&a->type) && a->constant)))
+		how->as = type_decimal(65, 0);
+	if (how->as.kind == EVAL_T_DOUBLE && da < EVAL_NOT_FIXED && db < EVAL_NOT_FIXED)
+		how->within = 5 / pow(10, (da > db ? da : db) + 1);
+}
+
+bool operator_comparison_of(
+	struct compiler *c, const struct node *a, const struct node *b, struct comparison *out)
+{
+	if (!comparison_of(c, a, b, out))
+		return false;
+	/* Which type they are compared in depends on what the subquery is made into. */
+	if (((a->expr && a->expr->kind == SQL_EXPR_SUBQUERY) ||
+		    (b->expr && b->expr->kind == SQL_EXPR_SUBQUERY)) &&
+		((class_of(&a->type) == CMP_DECIMAL && type_is_string(&b->type)) ||
+			(class_of(&b->type) == CMP_DECIMAL && type_is_string(&a->type)))) {
+		compile_unsupported(c, "a DECIMAL and a string in a subquery");
+		return false;
+	}
+	as_operator(c, a, b, out);
+	return true;
+}
+
+void compare_alone(struct run *run, const struct comparison *how, const struct eval_type *type,
+	const struct eval_value *v)
+{
+	bool null;
+
+	if (run->strict && v->kind == EVAL_STRING && !type_is_temporal(&how->as) && !made_ahead(how, v))
+		(void)compare_as(run, how, type, v, type, v, &null);
+}
+
+bool failed_ahead(const struct node *n, const struct comparison *how, struct frame *f)
+{
+	if (!f->run->strict || !f->run->failed || f->run->outcome->status != EVAL_ERROR || !n->constant ||
+		how->as.kind != EVAL_T_STRING || f->run->env->flavour != SQL_MARIADB)
+		return false;
+	run_open_error(f->run, "a constant that is an error in strict mode");
+	return true;
+}
+
+/* Is a text compared with a number, or a date with what is none? */
+static bool converts(const struct eval_type *a, const struct eval_type *b)
+{
+	return type_is_string(a) != type_is_string(b) || type_is_temporal(a) != type_is_temporal(b);
+}
+
+static struct eval_value run_compare(const struct node *n, struct frame *f)
+{
+	const struct comparison *how = n->u.data;
+	struct eval_value a = node_run(n->args[0], f), b;
+	bool null;
+	int order;
+
+	if (failed_ahead(n->args[0], how, f))
+		return EVAL_NULL_VALUE;
+	if (a.kind == EVAL_NULL && n->op != SQL_OP_NULL_EQ)
+		return EVAL_NULL_VALUE;
+	b = node_run(n->args[1], f);
+	if (failed_ahead(n->args[1], how, f))
+		return EVAL_NULL_VALUE;
+	if (a.kind == EVAL_NULL && run_erred(f->run))
+		run_open_error(f->run, "an error beside NULL <=>");
+	/* What is converted may have been so before, and be the error that shows. */
+	if (f->run->strict && run_erred(f->run) && converts(&n->args[0]->type, &n->args[1]->type))
+		return run_open_error(f->run, "one of several errors in strict mode");
+	if (f->run->strict && type_is_temporal(&how->as) &&
+		((a.kind == EVAL_NULL && !type_is_temporal(&n->args[1]->type)) ||
+			(b.kind == EVAL_NULL && !type_is_temporal(&n->args[0]->type))))
+		return run_unsupported(f->run, "NULL compared with a date in strict mode");
+	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL) {
+		const struct eval_type *at = &n->args[0]->type, *bt = &n->args[1]->type;
+
+		if (bt->kind != EVAL_T_NULL)
+			compare_alone(f->run, how, at, &a);
+		/* MariaDB asks the second as well, MySQL beside <=> in a query only. */
+		if (at->kind != EVAL_T_NULL &&
+			(f->run->env->flavour == SQL_MARIADB || n->op == SQL_OP_NULL_EQ)) {
+			bool failed = f->run->failed;
+
+			compare_alone(f->run, how, bt, &b);
+			if (run_erred(f->run) && !failed && f->run->env->flavour == SQL_MYSQL &&
+				a.kind == EVAL_NULL)
+				return run_open_error(f->run, "MySQL: an error beside NULL <=>");
+		}
+		if (n->op == SQL_OP_NULL_EQ)
+			return truth(a.kind == b.kind);
+		return EVAL_NULL_VALUE;
+	}
+	order = compare_as(f->run, how, &n->args[0]->type, &a, &n->args[1]->type, &b, &null);
+	if (null) {
+		if (n->op == SQL_OP_NULL_EQ)
+			return run_unsupported(f->run, "<=> of a string that is no date");
+		return EVAL_NULL_VALUE;
+	}
+	return truth(order_satisfies(n->op, order));
+}
+
+/* ---- rows ---- */
+
+static struct eval_value run_row(const struct node *n, struct frame *f)
+{
+	(void)n;
+	return run_error(f->run, 1241, "a row where a value is wanted");
+}
+
+bool node_is_row(const struct node *n)
+{
+	return n->fn == run_row;
+}
+
+struct node *compile_row(struct compiler *c, const struct sql_expr *e)
+{
+	struct node *n = node_new(c, run_row, e, e->u.call.args.count);
+
+	return compile_list(c, &e->u.call.args, n->args) ? n : NULL;
+}
+
+/* (a, b) op (c, d): args are a, c, b, d. */
+static struct eval_value run_compare_rows(const struct node *n, struct frame *f)
+{
+	const struct comparison *how = n->u.data;
+	bool unknown = false, null;
+
+	for (uint32_t i = 0; i + 1 < n->arg_count; i += 2) {
+		const struct node *l = n->args[i], *r = n->args[i + 1];
+		struct eval_value a = node_run(l, f), b = EVAL_NULL_VALUE;
+		int order;
+
+		if (a.kind != EVAL_NULL || n->op == SQL_OP_NULL_EQ || r->constant)
+			b = node_run(r, f);
+		if (a.kind == EVAL_NULL && run_erred(f->run)) {
+			/* A constant may have been asked for before. */
+			run_open_error(f->run, "an error in a row beside NULL");
+		}
+		if (f->run->strict && run_erred(f->run) && converts(&l->type, &r->type))
+			run_open_error(f->run, "one of several errors in strict mode");
+		if (f->run->failed)
+			return EVAL_NULL_VALUE;
+		if (a.kind == EVAL_NULL || b.kind == EVAL_NULL) {
+			if (f->run->strict && type_is_temporal(&how[i / 2].as) &&
+				!(type_is_temporal(&l->type) && type_is_temporal(&r->type)))
+				return run_unsupported(f->run, "NULL compared with a date in strict mode");
+			compare_alone(f->run, &how[i / 2], &l->type, &a);
+			if (n->op == SQL_OP_NULL_EQ) {
+				compare_alone(f->run, &how[i / 2], &r->type, &b);
+				if (a.kind != b.kind)
+					return truth(false);
+				continue;
+			}
+			/* Equality may still be refuted by a later pair; order is not known. */
+			if (n->op != SQL_OP_EQ && n->op != SQL_OP_NE)
+				return EVAL_NULL_VALUE;
+			unknown = true;
+			continue;
+		}
+		/* By their bits, among several rows. */
+		if (f->run->env->flavour == SQL_MYSQL &&
+			((a.kind == EVAL_UINT && a.u > INT64_MAX && b.kind == EVAL_INT && b.i < 0) ||
+				(b.kind == EVAL_UINT && b.u > INT64_MAX && a.kind == EVAL_INT && a.i < 0)))
+			return run_unsupported(f->run, "MySQL: rows of large unsigned and negative numbers");
+		order = compare_as(f->run, &how[i / 2], &l->type, &a, &r->type, &b, &null);
+		if (null)
+			return run_unsupported(f->run, "a row with a string that is no date");
+		if (order == 0)
+			continue;
+		if (n->op == SQL_OP_EQ || n->op == SQL_OP_NULL_EQ)
+			return truth(false);
+		if (n->op == SQL_OP_NE)
+			return truth(true);
+		return truth(order_satisfies(n->op, order));
+	}
+	if (unknown)
+		return EVAL_NULL_VALUE;
+	return truth(order_satisfies(n->op, 0));
+}
+
+/* The servers compute constants before anything is compared, and fail then. */
+static bool constant_fails(struct compiler *c, const struct node *n)
+{
+	struct eval_outcome outcome = {0};
+	struct run run = compile_run(c, &outcome);
+	struct frame f = {.run = &run};
+
+	if (!n->constant || n->literal)
+		return false;
+	(void)node_run(n, &f);
+	return outcome.status == EVAL_ERROR;
+}
+
+static struct node *compile_compare_rows(struct compiler *c, const struct sql_expr *e,
+	enum sql_op op, struct node *l, struct node *r)
+{
+	struct node *n = node_new(c, run_compare_rows, e, 2 * l->arg_count);
+	struct comparison *how = arena_zero(c->arena, (l->arg_count + 1) * sizeof(*how));
+	bool among = e->kind == SQL_EXPR_IN && e->u.in.list.count > 1;
+
+	if (!node_is_row(l) || !node_is_row(r) || l->arg_count != r->arg_count)
+		return compile_error(c, 1241, "rows of different sizes");
+	for (uint32_t i = 0; i < l->arg_count; i++) {
+		if (node_is_row(l->args[i]) || node_is_row(r->args[i]))
+			return compile_unsupported(c, "rows within rows");
+		if (constant_fails(c, l->args[i]) || constant_fails(c, r->args[i]))
+			return compile_unsupported(c, "an error in a constant of a row");
+		if (among && (l->args[i]->type.hybrid || r->args[i]->type.hybrid))
+			return compile_unsupported(c, "rows with a hexadecimal literal in IN");
+		n->args[2 * i] = l->args[i];
+		n->args[2 * i + 1] = r->args[i];
+		if (!operator_comparison_of(c, l->args[i], r->args[i], &how[i]))
+			return NULL;
+		/* No constant is a YEAR here, except beside = in MySQL. */
+		if (how[i].year && c->env->flavour == SQL_MYSQL)
+			return compile_unsupported(c, "MySQL: a YEAR and a constant in rows");
+		how[i].year = 0;
+		how[i].ahead = NOT_AHEAD;
+		/* Among several rows a DECIMAL has all its digits. */
+		if (among)
+			how[i].rounds = false;
+		/* MariaDB compares them in the collation of the left one, byte by byte as they are. */
+		if (among && how[i].as.kind == EVAL_T_STRING && c->env->flavour == SQL_MARIADB &&
+			type_is_string(&l->args[i]->type)) {
+			if (type_is_string(&r->args[i]->type) && !(r->args[i]->literal &&
+					text_is_ascii(r->args[i]->u.value.s)) &&
+				collation_charset(l->args[i]->type.collation) !=
+					collation_charset(r->args[i]->type.collation))
+				return compile_unsupported(c, "rows of different character sets in IN");
+			how[i].collation = l->args[i]->type.collation;
+		}
+		/* NULL counts as a text: beside it an integer becomes a DECIMAL, and that a DOUBLE. */
+		if (among && c->env->flavour == SQL_MARIADB && how[i].as.kind != EVAL_T_STRING &&
+			!type_is_temporal(&how[i].as) &&
+			(l->args[i]->type.kind == EVAL_T_NULL || r->args[i]->type.kind == EVAL_T_NULL))
+			return compile_unsupported(c, "rows with NULL and numbers in IN");
+		if (among && !type_is_temporal(&how[i].as) &&
+			type_is_string(&l->args[i]->type) != type_is_string(&r->args[i]->type) &&
+			l->args[i]->type.kind != EVAL_T_NULL && r->args[i]->type.kind != EVAL_T_NULL)
+			return compile_unsupported(c, "rows of texts and numbers in IN");
+	}
+	n->op = (uint8_t)op;
+	n->type = type_bool();
+	n->u.data = how;
+	return n;
+}
+
+/* Compared as DOUBLEs, but looked up as a DECIMAL in what MySQL makes of a subquery. */
+static bool has_long_key(const struct compiler *c, const struct node *l, const struct node *r)
+{
+	return c->env->flavour == SQL_MYSQL && l->column && r->column &&
+	       (l->u.at.table != r->u.at.table || l->u.at.depth != r->u.at.depth) &&
+	       l->type.kind == EVAL_T_DECIMAL && type_precision(&l->type) > 15 &&
+	       (type_is_string(&r->type) || r->type.kind == EVAL_T_DOUBLE || r->type.kind == EVAL_T_FLOAT);
+}
+
+struct node *compile_compare(struct compiler *c, const struct sql_expr *e, enum sql_op op,
+	struct node *l, struct node *r)
+{
+	struct node *n;
+	struct comparison *how;
+
+	if (node_is_row(l) || node_is_row(r))
+		return compile_compare_rows(c, e, op, l, r);
+	if (l->type.kind == EVAL_T_JSON || r->type.kind == EVAL_T_JSON)
+		return compile_json_compare(c, e, op, l, r);
+	n = node_new(c, run_compare, e, 2);
+	how = arena_zero(c->arena, sizeof(*how));
+	n->args[0] = l;
+	n->args[1] = r;
+	n->op = (uint8_t)op;
+	n->type = type_bool();
+	if (!operator_comparison_of(c, l, r, how) ||
+		!compile_beside_index(c, l, r, op == SQL_OP_EQ || op == SQL_OP_NULL_EQ) ||
+		!compile_beside_index(c, r, l, op == SQL_OP_EQ || op == SQL_OP_NULL_EQ))
+		return NULL;
+	n->u.data = how;
+	how->joins = c->env->flavour == SQL_MYSQL && (op == SQL_OP_EQ || op == SQL_OP_NULL_EQ) && l->column &&
+		     r->column && (l->u.at.table != r->u.at.table || l->u.at.depth != r->u.at.depth);
+	if ((op == SQL_OP_EQ || op == SQL_OP_NULL_EQ) && (has_long_key(c, l, r) || has_long_key(c, r, l)))
+		return compile_unsupported(c, "MySQL: a join of a long DECIMAL and a text or a DOUBLE");
+	/* Compared under its own collation a text of the outer query is as good as its equals. */
+	for (int i = 0; i < 2; i++) {
+		const struct node *side = n->args[i];
+
+		if (side->column && side->u.at.depth == 1 && type_is_string(&side->type) &&
+			how->as.kind == EVAL_T_STRING && how->collation == side->type.collation &&
+			how->collation != COLLATION_BINARY && c->scope->outer_text)
+			c->scope->outer_text--;
+	}
+	return n;
+}
+
+bool node_is_comparison(const struct node *n)
+{
+	return n->fn == run_compare;
+}
+
+static bool note_row(void *ctx, const struct sql_expr *e)
+{
+	bool *found = ctx;
+
+	*found |= e->kind == SQL_EXPR_ROW;
+	return true;
+}
+
+static bool is_row_comparison(const struct node *n)
+{
+	bool found = false;
+
+	if (n->fn == run_compare_rows)
+		return true;
+	if (n->expr && n->expr->kind == SQL_EXPR_SUBQUERY)
+		sql_walk_expr(n->expr, &(struct sql_visitor){.expr = note_row, .ctx = &found});
+	return found;
+}
+
+bool compares_rows(const struct node *n)
+{
+	return node_any(n, is_row_comparison);
+}

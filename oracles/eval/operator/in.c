@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* x IN (list), (x, y) IN (rows).  IN (SELECT ...) is in subquery.c. */
+#include "eval/compile.h"
+#include "eval/operator/comparison.h"
+
+#include "eval/limits/release.h"
+
+static struct eval_value run_in_any(const struct node *n, struct frame *f, struct eval_value left)
+{
+	const struct comparison *how = n->u.data;
+	bool unknown = false, null;
+
+	if (left.kind == EVAL_NULL) {
+		for (uint32_t i = 1; i < n->arg_count; i++) {
+			/* Texts may have been made numbers by then, or not. */
+			if (f->run->strict && type_is_string(&n->args[i]->type) &&
+				how[i].as.kind != EVAL_T_STRING) {
+				run_unsupported(f->run, "NULL IN texts beside numbers in strict mode");
+				break;
+			}
+			if (n->args[i]->literal || f->run->failed)
+				continue;
+			(void)node_run(n->args[i], f);
+			if (run_erred(f->run)) {
+				/* Whether it is asked for depends on the types and the server. */
+				run_open_error(f->run, "an error in a value of IN");
+			}
+		}
+		return left;
+	}
+	for (uint32_t i = 1; i < n->arg_count; i++) {
+		struct eval_value v = node_run(n->args[i], f);
+		int order;
+
+		if (run_erred(f->run)) {
+			/* The servers sort constants and may find a match without it. */
+			run_open_error(f->run, "an error in a value of IN");
+		}
+		if (f->run->failed)
+			return EVAL_NULL_VALUE;
+		if (v.kind == EVAL_NULL) {
+			if (f->run->strict && type_is_temporal(&how[i].as) &&
+				!type_is_temporal(&n->args[0]->type))
+				return run_unsupported(f->run, "NULL compared with a date in strict mode");
+			if (n->args[i]->type.kind != EVAL_T_NULL)
+				compare_alone(f->run, &how[i], &n->args[0]->type, &left);
+			unknown = true;
+			continue;
+		}
+		if (f->run->env->flavour == SQL_MYSQL && left.kind != v.kind &&
+			how[i].as.kind == EVAL_T_INT &&
+			((left.kind == EVAL_UINT && left.u > INT64_MAX) ||
+				(v.kind == EVAL_UINT && v.u > INT64_MAX)))
+			return run_unsupported(f->run, "MySQL: IN with large unsigned numbers");
+		order = compare_as(
+			f->run, &how[i], &n->args[0]->type, &left, &n->args[i]->type, &v, &null);
+		/* It may have been converted when the statement was prepared. */
+		if (f->run->strict && run_erred(f->run) &&
+			n->arg_count > 2 && may_be_constant(n->args[i]) &&
+			(type_is_temporal(&how[i].as) || is_bigint_column(n->args[0])))
+			return run_open_error(f->run, "an error in a value of IN");
+		if (null)
+			return run_unsupported(f->run, "IN with a string that is no date");
+		if (order == 0)
+			return truth(!n->aux);
+	}
+	return unknown ? EVAL_NULL_VALUE : truth(n->aux);
+}
+
+/* Does MariaDB sort the list when the statement is prepared?  All are constants then, and compared in one
+ * type; what is no number is made one without an error in strict mode. */
+static enum comparison_sorted is_sorted_list(
+	struct compiler *c, const struct node *n, const struct comparison *how)
+{
+	const struct eval_type *left = &n->args[0]->type;
+	enum comparison_sorted sorted = SORTED;
+	uint8_t all = EVAL_T_NULL;
+
+	if (c->env->flavour != SQL_MARIADB || n->arg_count < 3)
+		return NOT_SORTED;
+	for (uint32_t i = 1; i < n->arg_count; i++) {
+		const struct eval_type *t = &n->args[i]->type;
+		uint8_t as = how[i].as.kind;
+
+		if (t->kind == EVAL_T_NULL && may_be_constant(n->args[i]))
+			continue;
+		/* b'100' is a text beside an integer. */
+		if (as == EVAL_T_INT && (t->hybrid || (eval_kind_of(left) == EVAL_UINT) != (eval_kind_of(t) == EVAL_UINT)))
+			as = EVAL_T_DECIMAL;
+		if (!may_be_constant(n->args[i]) || type_is_temporal(&how[i].as) ||
+			(all != EVAL_T_NULL && as != all))
+			return NOT_SORTED;
+		if (!n->args[i]->constant)
+			sorted = MAY_BE_SORTED;
+		all = as;
+	}
+	return sorted;
+}
+
+static struct eval_value run_in(const struct node *n, struct frame *f)
+{
+	const struct comparison *how = n->u.data;
+	struct eval_value left = node_run(n->args[0], f), v;
+
+	if (n->arg_count == 2 && failed_ahead(n->args[0], &how[1], f))
+		return EVAL_NULL_VALUE;
+	if (how->sorted == NOT_SORTED || !f->run->strict)
+		return run_in_any(n, f, left);
+	if (how->sorted == MAY_BE_SORTED) {
+		bool failed = f->run->failed;
+
+		v = run_in_any(n, f, left);
+		if (!failed && run_erred(f->run))
+			run_open_error(f->run, "an error in a value of IN");
+		return v;
+	}
+	for (uint32_t i = 1; i < n->arg_count && left.kind != EVAL_NULL; i++) {
+		if (n->args[i]->type.kind != EVAL_T_NULL)
+			compare_alone(f->run, &how[i], &n->args[0]->type, &left);
+	}
+	if (f->run->failed)
+		return EVAL_NULL_VALUE;
+	f->run->strict = false;
+	v = run_in_any(n, f, left);
+	f->run->strict = true;
+	return v;
+}
+
+/* The servers compare a column of all rows in one type. */
+static bool alike(const struct node *a, const struct node *b)
+{
+	const struct comparison *x = a->u.data, *y = b->u.data;
+
+	for (uint32_t i = 0; i < a->arg_count / 2; i++) {
+		if (x[i].as.kind != y[i].as.kind || x[i].collation != y[i].collation)
+			return false;
+	}
+	return true;
+}
+
+/* Numbers beside numbers and strings beside strings. */
+static bool plain_row(const struct node *a, const struct node *b)
+{
+	for (uint32_t i = 0; i < a->arg_count; i++) {
+		const struct eval_type *x = &a->args[i]->type, *y = &b->args[i]->type;
+
+		if (x->kind != y->kind || (x->kind != EVAL_T_INT && x->kind != EVAL_T_DECIMAL &&
+						  x->kind != EVAL_T_STRING))
+			return false;
+	}
+	return true;
+}
+
+/* (a, b) IN ((1, 2), (3, 4)): an OR of row comparisons. */
+static struct eval_value run_in_rows(const struct node *n, struct frame *f)
+{
+	bool unknown = false;
+
+	/* What is left of IN is made a date for all rows, also where its first value is in none of them. */
+	for (uint32_t i = 0; n->arg_count > 1 && f->run->strict && i < n->args[0]->arg_count; i += 2) {
+		if (type_is_temporal(&n->args[0]->args[i]->type) !=
+			type_is_temporal(&n->args[0]->args[i + 1]->type))
+			return run_unsupported(f->run, "rows of dates and other types IN a list in strict mode");
+	}
+	/* Of several rows the left one is computed first, and whole. */
+	for (uint32_t i = 0; n->arg_count > 1 && i < n->args[0]->arg_count; i += 2) {
+		(void)node_run(n->args[0]->args[i], f);
+		if (f->run->failed)
+			return EVAL_NULL_VALUE;
+	}
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		struct eval_value v = node_run(n->args[i], f);
+
+		if (v.kind == EVAL_NULL)
+			unknown = true;
+		else if (v.i)
+			return truth(!n->aux);
+		/* What a comparison did not ask for, the server may have computed before. */
+		for (uint32_t k = 1; k < n->args[i]->arg_count && n->arg_count > 1; k += 2) {
+			if (f->run->failed || !n->args[i]->args[k]->arg_count)
+				continue;
+			(void)node_run(n->args[i]->args[k], f);
+			if (run_erred(f->run))
+				run_open_error(f->run, "an error in a row of IN");
+		}
+	}
+	return unknown ? EVAL_NULL_VALUE : truth(n->aux);
+}
+
+/* A literal like '123' that is the same number whichever way it is read. */
+static bool is_short_integer(const struct node *n)
+{
+	if (!n->literal || n->type.hybrid || n->u.value.kind != EVAL_STRING || !n->u.value.s.len || n->u.value.s.len > 15)
+		return false;
+	for (size_t i = 0; i < n->u.value.s.len; i++) {
+		if (n->u.value.s.ptr[i] < '0' || n->u.value.s.ptr[i] > '9')
+			return false;
+	}
+	return true;
+}
+
+struct node *compile_in_list(struct compiler *c, const struct sql_expr *e)
+{
+	uint32_t count = e->u.in.list.count;
+	struct node *n = node_new(c, run_in, e, count + 1), *left;
+	struct comparison *how = arena_zero(c->arena, (count + 1) * sizeof(*how));
+	bool strings = true, any_string = false, listed;
+
+	left = compile_expr(c, e->u.in.left);
+	if (!left)
+		return NULL;
+	c->bytes = left->column && type_is_bytes(&left->type);
+	listed = compile_list(c, &e->u.in.list, n->args + 1);
+	c->bytes = false;
+	if (!listed)
+		return NULL;
+	n->aux = e->negated;
+	n->type = type_bool();
+	if (node_is_row(left)) {
+		struct node *rows = node_new(c, run_in_rows, e, count);
+
+		if (count > 1 && compile_mysql_5(c, "MySQL before 8.0: rows IN a list"))
+			return NULL;
+
+		for (uint32_t i = 0; i < count; i++) {
+			rows->args[i] = compile_compare(c, e, SQL_OP_EQ, left, n->args[i + 1]);
+			if (!rows->args[i] && count > 1 && c->outcome->error == 1267) {
+				c->outcome->status = EVAL_OK;
+				return compile_unsupported(c, "rows of different collations in IN");
+			}
+			if (!rows->args[i])
+				return NULL;
+			if (count > 1 && c->env->flavour == SQL_MYSQL && !plain_row(left, n->args[i + 1]))
+				return compile_unsupported(c, "MySQL: rows of many types in IN");
+			if (!alike(rows->args[0], rows->args[i]))
+				return compile_unsupported(c, "rows of different types in IN");
+		}
+		rows->aux = e->negated;
+		rows->type = type_bool();
+		return rows;
+	}
+	n->args[0] = left;
+	for (uint32_t i = 1; i <= count; i++) {
+		/* x IN (y) is x = y. */
+		if (count == 1 ? !operator_comparison_of(c, left, n->args[i], &how[i])
+			       : !comparison_type_of(c, left, n->args[i], &how[i]))
+			return NULL;
+		if (!compile_beside_index(c, left, n->args[i], true))
+			return NULL;
+		strings &= how[i].as.kind == EVAL_T_STRING;
+		/* MariaDB leaves NULL out. */
+		any_string |= how[i].as.kind == EVAL_T_STRING &&
+			      (c->env->flavour == SQL_MYSQL || n->args[i]->type.kind != EVAL_T_NULL);
+	}
+	for (uint32_t i = 1; i <= count && left->constant && count > 1; i++) {
+		if (n->args[i]->type.kind == EVAL_T_YEAR)
+			return compile_unsupported(c, "a constant IN values with a YEAR");
+	}
+	for (uint32_t i = 1; i <= count && left->type.kind == EVAL_T_YEAR; i++) {
+		if (!n->args[i]->constant && count > 1)
+			return compile_unsupported(c, "a YEAR IN values that are not constant");
+		if (n->args[i]->type.hybrid && c->env->flavour == SQL_MYSQL)
+			return compile_unsupported(c, "MySQL: a YEAR IN hexadecimal literals");
+	}
+	for (uint32_t i = 1; i <= count && type_is_temporal(&left->type) && count > 1; i++) {
+		if (c->env->flavour == SQL_MYSQL &&
+			(n->args[i]->type.kind == EVAL_T_TIME) !=
+				(left->type.kind == EVAL_T_TIME))
+			return compile_unsupported(c, "MySQL: IN with dates and times");
+		if (c->env->flavour == SQL_MYSQL && left->type.kind == EVAL_T_TIME &&
+			(left->type.decimals > n->args[i]->type.decimals || !n->args[i]->literal) &&
+			!compile_mysql_has(c, MYSQL_IN_OF_TIMES))
+			return compile_unsupported(c, "MySQL until 8.0: a TIME IN values of other decimals");
+	}
+	for (uint32_t i = 1; i <= count && c->env->flavour == SQL_MYSQL; i++) {
+		/* id IN ('1', '2'): by integers where all are such texts, else by DOUBLEs, which is the same. */
+		if (how[i].as.kind == EVAL_T_DOUBLE && type_is_int(&left->type) && !is_short_integer(n->args[i]))
+			return compile_unsupported(c, "MySQL: an integer IN DOUBLEs");
+	}
+	/* They are made DOUBLEs when the statement is prepared. */
+	for (uint32_t i = 1; i <= count && c->env->flavour == SQL_MYSQL; i++) {
+		if (how[i].as.kind != EVAL_T_STRING && n->args[i]->constant && type_is_string(&n->args[i]->type))
+			c->cut_constant |= constant_is_cut(c, n->args[i]);
+	}
+	if (c->env->flavour == SQL_MYSQL && any_string && !strings)
+		return compile_unsupported(c, "MySQL: IN with strings and others");
+	/* A constant is a year beside y = 5 and y IN (5) only. */
+	for (uint32_t i = 1; i <= count && count > 1 && c->env->flavour == SQL_MYSQL; i++)
+		how[i].year = 0;
+	if (left->type.hybrid && count > 1)
+		return compile_unsupported(c, "a hexadecimal literal IN values of several types");
+	for (uint32_t i = 1; i <= count && count > 1 && c->env->flavour == SQL_MARIADB; i++) {
+		const struct sql_expr *value = n->args[i]->expr;
+
+		if (value && value->kind == SQL_EXPR_LITERAL && value->u.literal.kind == SQL_LIT_HEX &&
+			(any_string || !strings))
+			return compile_unsupported(c, "a hexadecimal literal IN values of several types");
+	}
+	if (count == 1) /* the servers make it an = */
+		as_operator(c, left, n->args[1], &how[1]);
+	/* Whose bytes are of no collation, or of that of the others. */
+	for (uint32_t i = 1; i <= count && count > 1 && any_string; i++) {
+		if (n->args[i]->type.hybrid)
+			return compile_unsupported(c, "a hexadecimal literal IN values of several types");
+	}
+	if (any_string) { /* one collation for all */
+		uint16_t collation;
+
+		if (!aggregate_collation(c, n->args, count + 1, "in", &collation, NULL))
+			return NULL;
+		for (uint32_t i = 1; i <= count; i++)
+			how[i].collation = collation;
+	}
+	how->sorted = is_sorted_list(c, n, how);
+	n->u.data = how;
+	return n;
+}

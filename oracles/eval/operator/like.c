@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* x LIKE pattern ESCAPE c. */
+#include "eval/compile.h"
+#include "eval/operator/comparison.h"
+
+#include "eval/limits/release.h"
+
+static struct eval_value run_like(const struct node *n, struct frame *f)
+{
+	struct eval_value a = node_run(n->args[0], f), b;
+	bool unknown = false, match;
+	struct span text, pattern;
+
+	if (a.kind == EVAL_NULL)
+		return a;
+	b = node_run(n->args[1], f);
+	/* MariaDB reads a constant pattern when the statement is prepared, before strict mode begins. */
+	if (f->run->strict && run_erred(f->run) &&
+		n->args[1]->constant && f->run->env->flavour == SQL_MARIADB)
+		return run_open_error(f->run, "a constant that is an error in strict mode");
+	if (b.kind == EVAL_NULL)
+		return EVAL_NULL_VALUE;
+	text = text_in(f->run, &n->args[0]->type, &a, n->collation);
+	pattern = text_in(f->run, &n->args[1]->type, &b, n->collation);
+	match = collation_like(n->collation, text, pattern, (int)n->u.number, &unknown);
+	if (unknown)
+		return run_unsupported(f->run, "characters whose weight is not known");
+	return truth(match != n->aux);
+}
+
+struct node *compile_like(struct compiler *c, const struct sql_expr *e)
+{
+	struct node *n = node_new(c, run_like, e, 2);
+
+	n->args[0] = compile_expr(c, e->u.between.left);
+	n->args[1] = compile_expr(c, e->u.between.low);
+	if (!n->args[0] || !n->args[1])
+		return NULL;
+	if (node_is_row(n->args[0]) || node_is_row(n->args[1]))
+		return compile_error(c, 1241, "a row where a value is wanted");
+	if ((!type_is_string(&n->args[0]->type) || !type_is_string(&n->args[1]->type)) &&
+		compile_mysql_5(c, "MySQL before 8.0: LIKE of other than texts"))
+		return NULL;
+	n->u.number = c->env->mode & EVAL_MODE_NO_BACKSLASH_ESCAPES ? -1 : '\\';
+	if (e->u.between.high) {
+		struct node *escape = compile_expr(c, e->u.between.high);
+
+		if (!escape)
+			return NULL;
+		if (!escape->literal || escape->type.kind != EVAL_T_STRING ||
+			escape->u.value.s.len > 1 ||
+			(escape->u.value.s.len && (unsigned char)escape->u.value.s.ptr[0] >= 0x80))
+			return compile_unsupported(c, "ESCAPE that is not one ASCII character");
+		if (escape->u.value.s.len)
+			n->u.number = (unsigned char)escape->u.value.s.ptr[0];
+		else
+			n->u.number = c->env->mode & EVAL_MODE_NO_BACKSLASH_ESCAPES ? -1 : '\\';
+	}
+	if (!aggregate_collation(c, n->args, 2, "like", &n->collation, NULL))
+		return NULL;
+	n->aux = e->negated;
+	n->type = type_bool();
+	return n;
+}

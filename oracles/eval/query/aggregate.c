@@ -1,0 +1,783 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * COUNT, SUM, AVG, MIN, MAX, BIT_*, GROUP_CONCAT.  The order in which a server meets the rows of a
+ * group is its own affair; where the result depends on it (sums of DOUBLEs, GROUP_CONCAT without a
+ * total order) it is unsupported.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eval/limits/release.h"
+#include "eval/operator/arithmetic.h"
+#include "eval/operator/comparison.h"
+#include "eval/query/query.h"
+
+static const struct {
+	const char *name;
+	enum aggregate_kind kind;
+} kinds[] = {
+	{"count", AGG_COUNT},
+	{"sum", AGG_SUM},
+	{"avg", AGG_AVG},
+	{"min", AGG_MIN},
+	{"max", AGG_MAX},
+	{"bit_and", AGG_BIT_AND},
+	{"bit_or", AGG_BIT_OR},
+	{"bit_xor", AGG_BIT_XOR},
+	{"group_concat", AGG_GROUP_CONCAT},
+};
+
+static const char *const unmodelled[] = {"std", "stddev", "stddev_pop", "stddev_samp", "variance",
+	"var_pop", "var_samp", "json_arrayagg", "json_objectagg", "any_value", "median",
+	"percentile_cont", "percentile_disc", "st_collect"};
+
+/* Of a node with run_aggregate, in aux. */
+enum aggregate_trait {
+	AGGREGATE_EXTREME = 1, /* MIN, MAX */
+	AGGREGATE_MEMBER = 2,  /* of an ENUM or a SET */
+};
+
+static struct eval_value run_aggregate(const struct node *n, struct frame *f)
+{
+	struct eval_value v;
+
+	if (!f->aggregates)
+		return run_unsupported(f->run, "an aggregate outside its group");
+	v = f->aggregates[n->u.number];
+	/* MySQL: as an integer it is error 1690, also where the answer does not need it. */
+	if (n->nested && v.kind == EVAL_DECIMAL && v.decimals != EVAL_REAL_SAME && fabs(v.real) >= 0x1p63 &&
+		f->run->env->flavour == SQL_MYSQL)
+		return run_unsupported(f->run, "MySQL: an AVG() beyond BIGINT, used further");
+	if (!n->nested || !(n->aux & AGGREGATE_EXTREME))
+		return v;
+	/* A text, or out of a temporary table a number, too. */
+	if (n->aux & AGGREGATE_MEMBER)
+		return run_unsupported(f->run, "MIN or MAX of an ENUM or a SET, used further");
+	/* MariaDB keeps it as a signed integer: SIGN(MAX(bu)) is -1. */
+	if (v.kind == EVAL_UINT && v.u > INT64_MAX && f->run->env->flavour == SQL_MARIADB)
+		return run_unsupported(f->run, "MIN or MAX beyond BIGINT, used further");
+	return v;
+}
+
+bool node_is_aggregate(const struct node *n)
+{
+	return n->fn == run_aggregate;
+}
+
+bool node_aggregates(const struct node *n)
+{
+	return node_any(n, node_is_aggregate);
+}
+
+/* A column of this very query. */
+static bool is_own_column(const struct node *n)
+{
+	return n->column && n->u.at.depth == 0;
+}
+
+static bool names_column(const struct eval_query *q, const struct node *n)
+{
+	const struct aggregate *a = q->aggregates;
+
+	if (n->fn == run_aggregate) {
+		for (int64_t i = 0; i < n->u.number && a; i++)
+			a = a->next;
+		for (uint32_t i = 0; a && i < a->arg_count; i++) {
+			if (node_any(a->args[i], is_own_column))
+				return true;
+		}
+		return false;
+	}
+	for (uint32_t i = 0; i < n->arg_count; i++) {
+		if (names_column(q, n->args[i]))
+			return true;
+	}
+	return n->column && n->u.at.depth == 0;
+}
+
+bool counts_alone(const struct eval_query *q)
+{
+	for (uint32_t i = 0; i < q->column_count; i++) {
+		if (q->items[i]->fn == run_aggregate || names_column(q, q->items[i]))
+			return false;
+	}
+	return true;
+}
+
+/* A text that was made one of another character set.  The temporary table that keeps the
+ * least one may have the bytes of the one and the set of the other. */
+static bool changes_charset(const struct node *n)
+{
+	const struct sql_expr *e = n->expr;
+
+	return e && (e->kind == SQL_EXPR_CAST || e->kind == SQL_EXPR_CONVERT_USING) &&
+	       type_is_string(&n->type) && type_is_string(&n->args[0]->type) &&
+	       collation_charset(n->type.collation) !=
+		       collation_charset(n->args[0]->type.collation);
+}
+
+static bool is_merged_time(const struct node *n)
+{
+	return type_is_temporal(&n->type) && n->type.merged;
+}
+
+/* By an index the servers find the least number of ENUM and SET, else the least text. */
+static bool has_index(const struct compiler *c, const struct node *n)
+{
+	const struct eval_table *table = n->column && !n->u.at.depth ? c->scope->tables[n->u.at.table].base : NULL;
+
+	for (uint32_t i = 0; table && i < table->index_count; i++) {
+		for (uint32_t k = 0; k < table->indexes[i].count; k++) {
+			if (table->indexes[i].columns[k] == n->u.at.column)
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool aggregate_type(struct compiler *c, struct aggregate *a)
+{
+	struct eval_type t;
+
+	if (a->kind == AGG_COUNT) {
+		a->type = type_int(false);
+		return true;
+	}
+	t = arithmetic_type(&a->args[0]->type);
+	switch (a->kind) {
+	case AGG_COUNT:
+		break;
+	case AGG_SUM:
+	case AGG_AVG:
+		if (type_is_temporal(&a->args[0]->type) || a->args[0]->type.kind == EVAL_T_BIT ||
+			a->args[0]->type.hybrid) {
+			compile_unsupported(c, "SUM or AVG of dates, BITs or hexadecimal literals");
+			return false;
+		}
+		if (type_is_string(&a->args[0]->type) && t.decimals < EVAL_NOT_FIXED) {
+			compile_unsupported(c, "SUM or AVG of a string that has no decimals");
+			return false;
+		}
+		if (t.kind == EVAL_T_DOUBLE) {
+			a->type = type_double();
+			a->type.decimals =
+				a->args[0]->type.kind == EVAL_T_NULL ? EVAL_NOT_FIXED : t.decimals;
+			if (a->kind == AGG_AVG && t.decimals < EVAL_NOT_FIXED)
+				a->type.decimals =
+					(uint8_t)(t.decimals + c->env->div_precision_increment);
+			return true;
+		}
+		if (a->kind == AGG_SUM) {
+			a->type = type_decimal(
+				type_precision(&t) + 22, t.kind == EVAL_T_DECIMAL ? t.decimals : 0);
+		} else {
+			uint32_t scale = (t.kind == EVAL_T_DECIMAL ? t.decimals : 0u) +
+					 c->env->div_precision_increment;
+
+			if (scale > decimal_scale_max(c->env))
+				scale = decimal_scale_max(c->env);
+			a->type = type_decimal(
+				type_precision(&t) + c->env->div_precision_increment, scale);
+		}
+		break;
+	case AGG_MIN:
+	case AGG_MAX:
+		a->type = a->args[0]->type;
+		a->type.hybrid = a->type.own_scale = false;
+		if (a->type.kind == EVAL_T_FLOAT && !a->args[0]->column) {
+			compile_unsupported(c, "MIN or MAX of a computed FLOAT");
+			return false;
+		}
+		if (a->type.kind == EVAL_T_STRING && has_long_text(a->args[0])) {
+			compile_unsupported(c, "MIN or MAX of the text of a DOUBLE or of DECIMAL(n,n)");
+			return false;
+		}
+		if (a->type.zerofill) {
+			compile_unsupported(c, "MIN or MAX of ZEROFILL");
+			return false;
+		}
+		if (a->type.kind == EVAL_T_FLOAT && compile_mysql_5(c, "MySQL before 8.0: a computed FLOAT"))
+			return false;
+		if (a->type.kind == EVAL_T_STRING &&
+			(node_any(a->args[0], changes_charset) ||
+				a->type.coercibility == COERCIBLE_NONE)) {
+			compile_unsupported(c, "MIN or MAX of a text of changed set or no collation");
+			return false;
+		}
+		/* MySQL takes the bytes of the first for latin1. */
+		if (a->type.kind == EVAL_T_STRING && c->env->flavour == SQL_MYSQL &&
+			has_wide_text(a->args[0]) && node_any(a->args[0], is_merged_time)) {
+			compile_unsupported(c, "MySQL: MIN or MAX of a text with a date of IF or CASE");
+			return false;
+		}
+		/* It has room for as many bytes as the text has characters. */
+		if (a->type.kind == EVAL_T_STRING && a->type.collation == COLLATION_BINARY &&
+			!a->args[0]->column && has_wide_text(a->args[0])) {
+			compile_unsupported(c, "MIN or MAX of bytes that were a text");
+			return false;
+		}
+		if (a->type.kind == EVAL_T_BIT ||
+			(a->type.kind == EVAL_T_DOUBLE && a->type.decimals < EVAL_NOT_FIXED)) {
+			compile_unsupported(c, "MIN or MAX of BIT, or of a DOUBLE with decimals");
+			return false;
+		}
+		if ((a->type.kind == EVAL_T_ENUM || a->type.kind == EVAL_T_SET) && has_index(c, a->args[0])) {
+			compile_unsupported(c, "MIN or MAX of an ENUM or SET that has an index");
+			return false;
+		}
+		if (a->type.kind == EVAL_T_ENUM || a->type.kind == EVAL_T_SET)
+			a->type = type_string(a->type.collation, 2, 0); /* compared as text */
+		if (a->type.kind == EVAL_T_JSON) {
+			compile_unsupported(c, "MIN or MAX of JSON");
+			return false;
+		}
+		break;
+	case AGG_BIT_AND:
+	case AGG_BIT_OR:
+	case AGG_BIT_XOR:
+		if (c->env->flavour == SQL_MYSQL && type_is_string(&a->args[0]->type) &&
+			a->args[0]->type.collation == COLLATION_BINARY) {
+			compile_unsupported(c, "bit operations on binary strings");
+			return false;
+		}
+		a->type = type_int(true);
+		break;
+	case AGG_GROUP_CONCAT: {
+		uint16_t collation;
+
+		for (uint32_t i = 0; i < a->arg_count; i++) {
+			if (a->args[i]->type.kind == EVAL_T_BIT || a->args[i]->type.zerofill) {
+				compile_unsupported(c, "GROUP_CONCAT of BIT or ZEROFILL");
+				return false;
+			}
+		}
+		if (!aggregate_collation(
+			    c, a->args, a->arg_count, "group_concat", &collation, NULL))
+			return false;
+		a->type = type_string(collation, 2, 0);
+		break;
+	}
+	}
+	return true;
+}
+
+static bool group_concat_clauses(
+	struct compiler *c, struct aggregate *a, const struct sql_call_extra *extra)
+{
+	uint32_t count = 0;
+	bool *desc;
+
+	a->separator = extra && extra->separator.ptr ? extra->separator : SPAN_LIT(",");
+	if (!extra)
+		return true;
+	if (extra->limit) {
+		compile_unsupported(c, "GROUP_CONCAT with LIMIT");
+		return false;
+	}
+	for (const struct sql_order *o = extra->order; o; o = o->next)
+		count++;
+	a->order = arena_zero(c->arena, (count + 1) * sizeof(*a->order));
+	desc = arena_zero(c->arena, count + 1);
+	for (const struct sql_order *o = extra->order; o; o = o->next) {
+		if (o->expr->kind == SQL_EXPR_LITERAL) {
+			compile_unsupported(c, "GROUP_CONCAT ordered by a constant");
+			return false;
+		}
+		a->order[a->order_count] = compile_value(c, o->expr);
+		if (!a->order[a->order_count])
+			return false;
+		desc[a->order_count++] = o->desc;
+	}
+	a->order_desc = desc;
+	return true;
+}
+
+/* An aggregate that names columns of outer queries only is computed there (MySQL manual, "MySQL
+ * Handling of GROUP BY"; the standard's rule). */
+static bool belongs_here(const struct scope *scope, const struct aggregate *a)
+{
+	if (!scope->outer_reach)
+		return true;
+	for (uint32_t i = 0; i < a->arg_count; i++) {
+		if (node_any(a->args[i], is_own_column))
+			return true;
+	}
+	return a->arg_count == 0;
+}
+
+bool aggregate_find(const struct sql_expr *e, enum aggregate_kind *kind)
+{
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		if (span_ieq_str(e->u.call.name, kinds[i].name)) {
+			*kind = kinds[i].kind;
+			return true;
+		}
+	}
+	return false;
+}
+
+struct aggregate *aggregate_new(
+	struct compiler *c, const struct sql_expr *e, enum aggregate_kind kind)
+{
+	const struct sql_call_extra *extra = e->u.call.extra;
+	struct aggregate *a = arena_zero(c->arena, sizeof(*a));
+	uint32_t reach = c->scope->outer_reach;
+
+	a->expr = e;
+	a->kind = kind;
+	a->distinct = extra && extra->distinct;
+	a->star = extra && extra->star;
+	a->arg_count = e->u.call.args.count;
+	a->args = arena_zero(c->arena, (a->arg_count + 1) * sizeof(*a->args));
+	if (!a->star && a->arg_count == 0)
+		return (struct aggregate *)compile_error(c, 1064, "an aggregate without argument");
+	c->scope->outer_reach = 0;
+	if (!compile_list(c, &e->u.call.args, a->args) ||
+		(a->kind == AGG_GROUP_CONCAT && !group_concat_clauses(c, a, extra)))
+		return NULL;
+	for (uint32_t k = 0; k < a->arg_count; k++) {
+		a->args[k]->nested = true;
+		/* Its rows are put into a table. */
+		if (a->kind == AGG_GROUP_CONCAT && (a->distinct || a->order_count) &&
+			node_is_cut(c, a->args[k]))
+			return (struct aggregate *)compile_unsupported(c, cut_reason);
+		/* MariaDB takes it for never NULL, and the table has no room for NULL. */
+		if (c->env->flavour == SQL_MARIADB && a->distinct && compares_rows(a->args[k]))
+			return (struct aggregate *)compile_unsupported(c, "DISTINCT of a comparison of rows");
+	}
+	if (!belongs_here(c->scope, a))
+		return (struct aggregate *)compile_unsupported(c, "an aggregate of outer columns");
+	if (c->scope->outer_reach < reach)
+		c->scope->outer_reach = reach;
+	/* '1' and '1.0' are one number in newer releases, two texts in others. */
+	if (a->distinct && (a->kind == AGG_SUM || a->kind == AGG_AVG) &&
+		a->args[0]->type.kind == EVAL_T_STRING)
+		return (struct aggregate *)compile_unsupported(c, "SUM or AVG(DISTINCT) of a text");
+	for (uint32_t k = 0; k < a->arg_count && a->distinct; k++) {
+		if (a->args[k]->type.kind == EVAL_T_BIT)
+			return (struct aggregate *)compile_unsupported(c, "DISTINCT of BIT");
+	}
+	return aggregate_type(c, a) ? a : NULL;
+}
+
+static bool different_columns(const struct node *a, const struct node *b)
+{
+	return a->column && b->column && a->expr && b->expr && a->expr->kind == SQL_EXPR_COLUMN &&
+	       b->expr->kind == SQL_EXPR_COLUMN &&
+	       !span_ieq(a->expr->u.column.name, b->expr->u.column.name);
+}
+
+struct node *compile_aggregate(struct compiler *c, const struct sql_expr *e, bool *is_aggregate)
+{
+	const struct sql_call_extra *extra = e->u.call.extra;
+	enum aggregate_kind kind;
+	struct aggregate *a;
+	struct scope *scope = c->scope;
+	struct node *n;
+
+	*is_aggregate = false;
+	if (e->u.call.quoted || (extra && extra->over))
+		return NULL;
+	for (size_t i = 0; i < ARRAY_LEN(unmodelled); i++) {
+		if (span_ieq_str(e->u.call.name, unmodelled[i])) {
+			*is_aggregate = true;
+			return compile_unsupported(c, "an aggregate that is not modelled");
+		}
+	}
+	if (!aggregate_find(e, &kind))
+		return NULL;
+	*is_aggregate = true;
+	if (extra && extra->within_group)
+		return compile_unsupported(c, "WITHIN GROUP");
+	if (!scope || !scope->aggregates_allowed || scope->in_aggregate)
+		return compile_error(c, 1111, "an aggregate where none may stand");
+	scope->in_aggregate = true;
+	a = aggregate_new(c, e, kind);
+	scope->in_aggregate = false;
+	if (!a)
+		return NULL;
+	for (const struct aggregate *b = scope->aggregates;
+		b && kind == AGG_GROUP_CONCAT && c->env->flavour == SQL_MYSQL; b = b->next) {
+		/* It takes one that differs in the order or separator only for the other. */
+		if (b->kind == kind && !different_columns(a->args[0], b->args[0]))
+			return compile_unsupported(c, "MySQL: several GROUP_CONCATs");
+	}
+	*scope->aggregates_tail = a;
+	scope->aggregates_tail = &a->next;
+	n = node_new(c, run_aggregate, e, 0);
+	n->type = a->type;
+	n->u.number = scope->aggregate_count++;
+	if (kind == AGG_MIN || kind == AGG_MAX)
+		n->aux = AGGREGATE_EXTREME | (a->args[0]->type.kind == EVAL_T_ENUM ||
+						     a->args[0]->type.kind == EVAL_T_SET
+							     ? AGGREGATE_MEMBER
+							     : 0);
+	return n;
+}
+
+/* ---- values ---- */
+
+/* GROUP_CONCAT sorts its rows without looking whether a key is NULL: it finds what an empty column has. */
+static struct eval_value concat_key(struct run *run, const struct eval_type *type, struct eval_value v)
+{
+	struct eval_type integer = type_int(false);
+	struct eval_value zero = eval_int(0);
+
+	switch ((enum eval_type_kind)type->kind) {
+	case EVAL_T_INT:
+	case EVAL_T_DECIMAL:
+	case EVAL_T_FLOAT:
+	case EVAL_T_DOUBLE:
+		return v.kind == EVAL_NULL ? to_type(run, &integer, &zero, type) : v;
+	case EVAL_T_STRING:
+		/* BINARY(3) has three bytes that nobody set. */
+		if (v.kind == EVAL_NULL && type->fixed && type->collation == COLLATION_BINARY)
+			return run_unsupported(run, "GROUP_CONCAT ordered by a NULL");
+		return v.kind == EVAL_NULL ? eval_string(SPAN_LIT(""), type->collation) : v;
+	case EVAL_T_DATE:
+	case EVAL_T_DATETIME:
+	case EVAL_T_TIMESTAMP: /* a date of zeros: the least, as NULL */
+		if (v.kind != EVAL_NULL && !(v.t.year || v.t.month || v.t.day))
+			return run_unsupported(run, "GROUP_CONCAT ordered by a date of zeros");
+		return v;
+	case EVAL_T_ENUM:
+		if (v.kind == EVAL_STRING && !v.s.len)
+			return run_unsupported(run, "GROUP_CONCAT ordered by an empty ENUM");
+		return v;
+	case EVAL_T_NULL:
+		return v;
+	case EVAL_T_BIT:
+	case EVAL_T_YEAR:
+	case EVAL_T_SET:
+	case EVAL_T_JSON:
+	case EVAL_T_TIME:
+		return v.kind == EVAL_NULL ? run_unsupported(run, "GROUP_CONCAT ordered by a NULL") : v;
+	}
+	return v;
+}
+
+/* Is the argument put into a temporary table, and taken from there? */
+static bool is_kept(const struct aggregate *a, uint32_t k, const struct eval_value *v)
+{
+	/* 7 / i has more digits than the table's column. */
+	if (a->distinct && v->kind == EVAL_DECIMAL)
+		return true;
+	return a->kind == AGG_GROUP_CONCAT && !a->args[k]->constant && v->kind != EVAL_UNTOLD &&
+	       (a->distinct || a->order_count || v->kind != EVAL_DOUBLE || v->d != 0);
+}
+
+/* The arguments of one group's rows; rows with a NULL among them are left out. */
+static struct arguments collect(const struct eval_query *q, const struct aggregate *a,
+	struct frame *f, const uint32_t *matches, const uint32_t *members, size_t count,
+	const struct eval_rows *rows)
+{
+	struct arguments out = {arena_alloc(f->run->arena, (count + 1) * sizeof(void *)), 0};
+
+	for (size_t i = 0; i < count && run_step(f->run); i++) {
+		struct eval_value *values = arena_alloc(
+			f->run->arena, (a->arg_count + a->order_count + 1) * sizeof(*values));
+		bool null = false;
+
+		frame_set(q, f, rows, matches + members[i] * q->table_count);
+		for (uint32_t k = 0; k < a->arg_count; k++) {
+			values[k] = node_run(a->args[k], f);
+			null |= values[k].kind == EVAL_NULL;
+			/* MySQL, and MariaDB until 2026, count the bytes of a DOUBLE: AVG(DISTINCT) has both
+			 * zeros. */
+			if ((a->kind == AGG_GROUP_CONCAT ? a->distinct || a->order_count
+							 : a->distinct && (f->run->env->flavour == SQL_MYSQL ||
+										  mariadb_2026(f->run->env) != 1)) &&
+				values[k].kind == EVAL_DOUBLE && values[k].d == 0 && signbit(values[k].d))
+				run_unsupported(f->run, "a negative zero that is sorted or grouped");
+			if (is_kept(a, k, &values[k]))
+				values[k] = materialized(f->run, &a->args[k]->type, values[k]);
+		}
+		if (null)
+			continue;
+		for (uint32_t k = 0; k < a->order_count; k++)
+			values[a->arg_count + k] =
+				concat_key(f->run, &a->order[k]->type, node_run(a->order[k], f));
+		out.rows[out.count++] = values;
+	}
+	return out;
+}
+
+static int compare_arguments(struct run *run, const struct aggregate *a, const struct eval_value *x,
+	const struct eval_value *y)
+{
+	for (uint32_t k = 0; k < a->arg_count; k++) {
+		int c = order_values(run, &a->args[k]->type, &x[k], &y[k]);
+
+		if (c)
+			return c;
+	}
+	return 0;
+}
+
+/* Quadratic: groups are small, and the number of steps is bounded.  Of equal ones the server keeps that
+ * which it meets first.  GROUP_CONCAT sorts those it kept, so their places are certain only where equal
+ * ones stand together in the order of all. */
+static void drop_equal(struct run *run, const struct aggregate *a, struct arguments *args)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < args->count; i++) {
+		bool seen = false;
+
+		for (size_t k = 0; k < kept && !seen && run_step(run); k++) {
+			seen = compare_arguments(run, a, args->rows[k], args->rows[i]) == 0;
+			if (seen && a->kind == AGG_GROUP_CONCAT) {
+				for (uint32_t j = 0; j < a->arg_count; j++) {
+					if (!eval_same(&args->rows[k][j], &args->rows[i][j]))
+						run_unsupported(run,
+							"DISTINCT among texts that are equal and "
+							"differ");
+				}
+				if (k + 1 < kept)
+					run_unsupported(run,
+						"GROUP_CONCAT(DISTINCT) in the order of another value");
+			}
+		}
+		if (!seen)
+			args->rows[kept++] = args->rows[i];
+	}
+	args->count = kept;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double x = fabs(*(const double *)a), y = fabs(*(const double *)b);
+
+	return (x > y) - (x < y);
+}
+
+/* The sum, if it is the same in several orders. */
+static struct eval_value sum_doubles(
+	struct run *run, const struct aggregate *a, const struct arguments *args)
+{
+	double forward = 0, backward = 0, up = 0, down = 0;
+	double *values = arena_alloc(run->arena, (args->count + 1) * sizeof(*values));
+
+	for (size_t i = 0; i < args->count; i++) {
+		values[i] = to_double(run, &a->args[0]->type, &args->rows[i][0]);
+		forward += values[i];
+	}
+	for (size_t i = args->count; i-- > 0;)
+		backward += values[i];
+	if (forward == 0 && mariadb_2026(run->env) != 1)
+		return run_unsupported(run, "a sum of DOUBLEs that is a zero of either sign");
+	qsort(values, args->count, sizeof(*values), compare_doubles);
+	for (size_t i = 0; i < args->count; i++)
+		up += values[i];
+	for (size_t i = args->count; i-- > 0;)
+		down += values[i];
+	if (forward != backward || forward != up || forward != down)
+		return run_unsupported(run, "a sum of DOUBLEs that depends on their order");
+	if (!isfinite(forward))
+		return run_unsupported(run, "a sum beyond DOUBLE");
+	return eval_double(forward);
+}
+
+static struct eval_value sum(
+	struct run *run, const struct aggregate *a, const struct arguments *args)
+{
+	struct decimal total = {0};
+	struct eval_value v;
+	double real;
+
+	if (!args->count)
+		return EVAL_NULL_VALUE;
+	if (a->type.kind == EVAL_T_DOUBLE) {
+		v = sum_doubles(run, a, args);
+		if (a->kind == AGG_AVG && v.kind == EVAL_DOUBLE)
+			v.d /= (double)args->count;
+		return v;
+	}
+	for (size_t i = 0; i < args->count; i++) {
+		struct decimal d = to_decimal(run, &a->args[0]->type, &args->rows[i][0]);
+
+		/* Through a temporary table the digits beyond the scale are lost, otherwise not. */
+		if (decimal_beyond(&a->args[0]->type, &d))
+			return run_unsupported(run, "a sum of quotients that have more digits");
+		if (!decimal_add(&total, &d, &total))
+			return run_unsupported(run, "a DECIMAL near the limit of its digits");
+	}
+	real = decimal_to_double(&total) / (double)args->count;
+	if (a->kind == AGG_AVG) {
+		struct decimal n = decimal_from_uint(args->count);
+
+		/* More digits than are shown, as the servers keep them. */
+		uint32_t scale = (total.scale + run->env->div_precision_increment + 8u) / 9 * 9;
+
+		if (!decimal_div(&total, &n, scale, &total))
+			return run_unsupported(run, "a DECIMAL near the limit of its digits");
+	}
+	v = make_decimal(run, &total);
+	if (a->kind == AGG_AVG && v.kind == EVAL_DECIMAL) {
+		v.decimals = EVAL_REAL_OWN;
+		v.real = real;
+	}
+	return v;
+}
+
+static struct eval_value extreme(
+	struct run *run, const struct aggregate *a, const struct arguments *args)
+{
+	struct eval_value best = EVAL_NULL_VALUE;
+	const struct eval_type *type = a->type.kind == EVAL_T_STRING ? &a->type : &a->args[0]->type;
+
+	for (size_t i = 0; i < args->count; i++) {
+		const struct eval_value *v = &args->rows[i][0];
+		int order = i ? order_values(run, type, v, &best) : 0;
+
+		/* MAX(i / 3) - MIN(i / 3): a temporary table rounds them, or there is none. */
+		if (v->kind == EVAL_DECIMAL && decimal_beyond(&a->args[0]->type, v->dec))
+			return run_unsupported(run, "MIN or MAX of quotients that have more digits");
+		/* d0 - iu: a temporary table cuts it to 0. */
+		if (v->kind == EVAL_DECIMAL && v->dec->neg && type->is_unsigned)
+			return run_unsupported(run, "MIN or MAX of a negative DECIMAL UNSIGNED");
+		/* A temporary table cuts it, where there is one. */
+		if (v->kind == EVAL_DECIMAL &&
+			decimal_int_digits(v->dec) + a->type.decimals > DECIMAL_PRECISION_MAX)
+			return run_unsupported(run, "a DECIMAL near the limit of its digits");
+		if (i && order == 0 && !eval_same(v, &best))
+			return run_unsupported(
+				run, "MIN or MAX of texts that are equal and differ");
+		if (i == 0 || (a->kind == AGG_MIN ? order < 0 : order > 0))
+			best = *v;
+	}
+	return best;
+}
+
+static struct eval_value bits(
+	struct run *run, const struct aggregate *a, const struct arguments *args)
+{
+	uint64_t u = a->kind == AGG_BIT_AND ? UINT64_MAX : 0;
+
+	for (size_t i = 0; i < args->count; i++) {
+		struct eval_value v = to_integer(run, &a->args[0]->type, &args->rows[i][0]);
+		uint64_t x = v.kind == EVAL_UINT ? v.u : (uint64_t)v.i;
+
+		if (args->rows[i][0].kind == EVAL_DOUBLE || args->rows[i][0].kind == EVAL_DECIMAL)
+			return run_unsupported(run, "BIT_AND and kin of numbers with fractions");
+		/* Cut to BIGINT. */
+		if (args->rows[i][0].kind == EVAL_STRING &&
+			(v.kind == EVAL_UINT ? v.u >= INT64_MAX : v.i == INT64_MAX || v.i == INT64_MIN))
+			return run_unsupported(run, "BIT_AND and kin of a text beyond BIGINT");
+		u = a->kind == AGG_BIT_AND ? u & x : a->kind == AGG_BIT_OR ? u | x : u ^ x;
+	}
+	return eval_uint(u);
+}
+
+struct concat {
+	struct run *run;
+	const struct aggregate *a;
+};
+
+static int compare_concat(const void *px, const void *py, void *ctx)
+{
+	const struct concat *s = ctx;
+	const struct eval_value *x = *(const struct eval_value *const *)px;
+	const struct eval_value *y = *(const struct eval_value *const *)py;
+
+	for (uint32_t k = 0; k < s->a->order_count; k++) {
+		int c = order_values(s->run, &s->a->order[k]->type, &x[s->a->arg_count + k],
+			&y[s->a->arg_count + k]);
+
+		if (c)
+			return s->a->order_desc[k] ? -c : c;
+	}
+	return 0;
+}
+
+static struct eval_value group_concat(
+	struct run *run, const struct aggregate *a, struct arguments *args)
+{
+	struct concat s = {run, a};
+	struct buf text = BUF_INIT;
+	struct eval_value v;
+
+	if (!args->count)
+		return EVAL_NULL_VALUE;
+	qsort_r(args->rows, args->count, sizeof(*args->rows), compare_concat, &s);
+	for (size_t i = 0; i < args->count; i++) {
+		if (!i || compare_concat(&args->rows[i - 1], &args->rows[i], &s) != 0)
+			continue;
+		for (uint32_t k = 0; k < a->arg_count; k++) {
+			if (!eval_same(&args->rows[i - 1][k], &args->rows[i][k]))
+				run_unsupported(run, "GROUP_CONCAT in no certain order");
+		}
+	}
+	if (a->distinct)
+		drop_equal(run, a, args);
+	for (size_t i = 0; i < args->count; i++) {
+		if (i)
+			buf_add_span(&text, a->separator);
+		for (uint32_t k = 0; k < a->arg_count; k++) {
+			struct eval_type type = a->args[k]->type;
+			struct span part;
+			bool malformed;
+
+			type.own_scale &= a->args[k]->constant; /* it is in no table */
+			part = to_text(run, &type, &args->rows[i][k]);
+			if (args->rows[i][k].kind == EVAL_STRING &&
+				!text_convert(run->arena,
+					collation_charset(args->rows[i][k].collation),
+					collation_charset(a->type.collation), part, &part,
+					&malformed))
+				run_unsupported(run, "text that the other character set lacks");
+			buf_add_span(&text, part);
+		}
+	}
+	if (text.len > run->env->group_concat_max_len)
+		run_unsupported(run, "GROUP_CONCAT beyond group_concat_max_len");
+	v = make_text(run, &text, a->type.collation);
+	buf_release(&text);
+	return v;
+}
+
+struct eval_value aggregate_value(
+	struct run *run, const struct aggregate *a, struct arguments *args)
+{
+	switch (a->kind) {
+	case AGG_COUNT:
+		return eval_int((int64_t)args->count);
+	case AGG_SUM:
+	case AGG_AVG:
+		return sum(run, a, args);
+	case AGG_MIN:
+	case AGG_MAX:
+		return extreme(run, a, args);
+	case AGG_BIT_AND:
+	case AGG_BIT_OR:
+	case AGG_BIT_XOR:
+		return bits(run, a, args);
+	case AGG_GROUP_CONCAT:
+		return group_concat(run, a, args);
+	}
+	return EVAL_NULL_VALUE;
+}
+
+bool run_aggregates(const struct eval_query *q, struct frame *f, const uint32_t *matches,
+	const uint32_t *members, size_t count, const struct eval_rows *rows, struct eval_value *out)
+{
+	for (const struct aggregate *a = q->aggregates; a; a = a->next, out++) {
+		struct arguments args;
+
+		if (a->star) {
+			*out = eval_int((int64_t)count);
+			continue;
+		}
+		args = collect(q, a, f, matches, members, count, rows);
+		if (a->distinct && a->kind != AGG_GROUP_CONCAT)
+			drop_equal(f->run, a, &args);
+		*out = aggregate_value(f->run, a, &args);
+		if (out->kind == EVAL_DECIMAL && out->decimals &&
+			(q->group_count || q->window_count || q->distinct))
+			out->decimals = EVAL_REAL_DOUBTED;
+		if (f->run->failed)
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Queries compiled: the select list, GROUP BY, ORDER BY, LIMIT. */
+#include "eval/query/query.h"
+
+#include <string.h>
+
+#include "eval/limits/release.h"
+#include "eval/operator/comparison.h"
+
+struct compiler compiler_begin(struct arena *arena, const struct eval_env *env,
+	const struct eval_source *source, struct eval_outcome *outcome)
+{
+	memset(outcome, 0, sizeof(*outcome));
+	return (struct compiler){.arena = arena, .env = env, .source = source, .outcome = outcome};
+}
+
+/* ---- the select list ---- */
+
+struct expanded {
+	struct compiler *c;
+	struct node **nodes;
+	struct span *names;
+	const struct sql_item **items;
+	uint32_t count, capacity;
+};
+
+static void expanded_add(
+	struct expanded *x, struct node *node, struct span name, const struct sql_item *item)
+{
+	if (x->count == x->capacity) {
+		uint32_t capacity = x->capacity ? 2 * x->capacity : 8;
+		struct node **nodes = arena_zero(x->c->arena, capacity * sizeof(*nodes));
+		struct span *names = arena_zero(x->c->arena, capacity * sizeof(*names));
+		const struct sql_item **items = arena_zero(x->c->arena, capacity * sizeof(*items));
+
+		if (x->count) {
+			memcpy(nodes, x->nodes, x->count * sizeof(*nodes));
+			memcpy(names, x->names, x->count * sizeof(*names));
+			memcpy(items, x->items, x->count * sizeof(*items));
+		}
+		x->nodes = nodes;
+		x->names = names;
+		x->items = items;
+		x->capacity = capacity;
+	}
+	x->nodes[x->count] = node;
+	x->names[x->count] = name;
+	x->items[x->count++] = item;
+}
+
+static void add_column(struct expanded *x, const struct scope *scope, uint32_t t, uint32_t i)
+{
+	const struct scope_table *st = &scope->tables[t];
+
+	expanded_add(x, node_column(x->c, NULL, 0, t, i, &st->types[i]), st->names[i], NULL);
+}
+
+static void star_of_table(struct expanded *x, const struct scope *scope, uint32_t t, bool merged)
+{
+	const struct scope_table *st = &scope->tables[t];
+
+	for (uint32_t i = 0; i < st->column_count; i++) {
+		if ((st->base && st->base->columns[i].invisible) || (merged && st->merged[i]))
+			continue;
+		add_column(x, scope, t, i);
+	}
+}
+
+static bool has_merged(const struct join_tree *j)
+{
+	return j && j->kind != JOIN_TABLE &&
+	       (j->equal_count || has_merged(j->left) || has_merged(j->right));
+}
+
+/* One NATURAL or USING join of two plain tables: common columns first, then the others. */
+static bool star_of_using(struct expanded *x, const struct eval_query *q, const struct scope *scope)
+{
+	const struct join_tree *j = q->from;
+	uint32_t first, second;
+
+	if (j->kind == JOIN_TABLE || j->left->kind != JOIN_TABLE || j->right->kind != JOIN_TABLE) {
+		compile_unsupported(x->c, "* over several NATURAL or USING joins");
+		return false;
+	}
+	first = j->left->table; /* the side whose columns are kept */
+	second = j->right->table;
+	for (uint32_t i = 0; i < scope->tables[first].column_count; i++) {
+		uint32_t other = find_column(&scope->tables[second], scope->tables[first].names[i]);
+
+		if (other != UINT32_MAX && scope->tables[second].merged[other])
+			add_column(x, scope, first, i);
+	}
+	for (int side = 0; side < 2; side++) {
+		/* A RIGHT JOIN is a LEFT JOIN turned around, here too. */
+		uint32_t t = side ? second : first;
+		uint32_t o = side ? first : second;
+
+		for (uint32_t i = 0; i < scope->tables[t].column_count; i++) {
+			uint32_t other = find_column(&scope->tables[o], scope->tables[t].names[i]);
+			bool common =
+				other != UINT32_MAX &&
+				(scope->tables[t].merged[i] || scope->tables[o].merged[other]);
+
+			if (!common)
+				add_column(x, scope, t, i);
+		}
+	}
+	return true;
+}
+
+static bool expand_star(struct expanded *x, const struct eval_query *q, const struct scope *scope,
+	const struct sql_expr *e)
+{
+	bool found = false;
+
+	if (!e->u.column.table.ptr) {
+		if (!scope->table_count) {
+			compile_error(x->c, 1096, "* without tables");
+			return false;
+		}
+		if (has_merged(q->from))
+			return star_of_using(x, q, scope);
+		for (uint32_t t = 0; t < scope->table_count; t++)
+			star_of_table(x, scope, t, true);
+		return true;
+	}
+	for (uint32_t t = 0; t < scope->table_count; t++) {
+		const struct scope_table *st = &scope->tables[t];
+
+		if (!scope_names_table(x->c, st, e->u.column.db, e->u.column.table))
+			continue;
+		star_of_table(x, scope, t, false);
+		found = true;
+	}
+	if (!found)
+		compile_error(x->c, 1051, "* of an unknown table");
+	return found;
+}
+
+/* ---- ORDER BY, GROUP BY, LIMIT ---- */
+
+static bool ordinal_of(const struct compiler *c, const struct sql_expr *e, uint64_t *out)
+{
+	if (e->kind != SQL_EXPR_LITERAL)
+		return false;
+	*out = e->u.literal.kind == SQL_LIT_TRUE;
+	if (e->u.literal.kind == SQL_LIT_TRUE || e->u.literal.kind == SQL_LIT_FALSE)
+		return c->env->flavour == SQL_MARIADB || mysql_5(c->env); /* to MySQL 8 they are values */
+	if (e->u.literal.kind != SQL_LIT_INT)
+		return false;
+	for (size_t i = 0; i < e->u.literal.text.len && *out < 100000; i++)
+		*out = *out * 10 + (uint64_t)(e->u.literal.text.ptr[i] - '0');
+	return true;
+}
+
+bool compile_keys(struct compiler *c, const struct sql_order *order, struct node **items,
+	uint32_t item_count, struct select_order **out, uint32_t *count)
+{
+	uint32_t n = 0;
+
+	for (const struct sql_order *o = order; o; o = o->next)
+		n++;
+	*out = arena_zero(c->arena, (n + 1) * sizeof(**out));
+	*count = 0;
+	for (const struct sql_order *o = order; o; o = o->next) {
+		struct select_order *key = &(*out)[(*count)++];
+		uint64_t ordinal;
+
+		key->desc = o->desc;
+		key->item = UINT32_MAX;
+		if (items && o->expr->kind == SQL_EXPR_UNARY && o->expr->op == SQL_OP_NEG &&
+			ordinal_of(c, o->expr->u.binary.left, &ordinal)) {
+			compile_unsupported(c, "a constant in GROUP BY or ORDER BY");
+			return false;
+		}
+		if (items && ordinal_of(c, o->expr, &ordinal)) {
+			if (ordinal >= 100000) {
+				compile_unsupported(c, "a constant in GROUP BY or ORDER BY");
+				return false;
+			}
+			if (ordinal < 1 || ordinal > item_count) {
+				compile_error(c, 1054, "no such column");
+				return false;
+			}
+			key->node = items[ordinal - 1];
+			/* In a derived table it is taken for a column's name (error 1054). */
+			if (key->node->constant && c->env->flavour == SQL_MYSQL &&
+				!(c->depth == 1 && c->scope->aggregates_allowed)) {
+				compile_unsupported(c, "a constant in GROUP BY or ORDER BY");
+				return false;
+			}
+			if (c->scope->aggregate_count && !c->scope->aggregates_allowed &&
+				node_aggregates(key->node)) {
+				compile_error(c, 1056, "grouping by an aggregate");
+				return false;
+			}
+		} else if (items && o->expr->kind == SQL_EXPR_UNARY &&
+			   o->expr->u.binary.left->kind == SQL_EXPR_UNARY) {
+			compile_unsupported(c, "a constant in GROUP BY or ORDER BY");
+			return false;
+		} else {
+			key->node = compile_value(c, o->expr);
+		}
+		if (!key->node)
+			return false;
+		/* As many bytes of it are compared as the text has characters. */
+		if (key->node->type.kind == EVAL_T_STRING && !key->node->column &&
+			key->node->type.collation == COLLATION_BINARY && has_wide_text(key->node)) {
+			compile_unsupported(c, "ordering bytes that were a text");
+			return false;
+		}
+		if (items && !c->scope->aggregates_allowed && !key->node->column &&
+			key->node->type.kind == EVAL_T_DECIMAL &&
+			compile_mysql_5(c, "MySQL before 8.0: GROUP BY a computed DECIMAL"))
+			return false;
+		/* The temporary table's column has the digits of the dividend. */
+		if (items && !c->scope->aggregates_allowed && key->node->expr &&
+			key->node->expr->kind == SQL_EXPR_BINARY &&
+			key->node->expr->op == SQL_OP_INT_DIV &&
+			!(type_is_int(&key->node->args[0]->type) &&
+				type_is_int(&key->node->args[1]->type)) &&
+			c->env->flavour == SQL_MARIADB) {
+			compile_unsupported(c, "GROUP BY DIV of other than integers");
+			return false;
+		}
+		/* The servers may fold it into a number, and take that for a column's. */
+		if (items && !c->scope->aggregates_allowed && key->node->constant &&
+			!key->node->literal && !ordinal_of(c, o->expr, &ordinal)) { /* GROUP BY */
+			compile_unsupported(c, "a constant in GROUP BY or ORDER BY");
+			return false;
+		}
+		for (uint32_t i = 0; i < item_count && items; i++) {
+			if (items[i] == key->node)
+				key->item = i;
+		}
+	}
+	return true;
+}
+
+bool compile_order(struct compiler *c, const struct sql_order *order, struct select_order **out,
+	uint32_t *count)
+{
+	return compile_keys(c, order, NULL, 0, out, count);
+}
+
+bool compile_limit(struct compiler *c, const struct sql_limit *limit, struct node **count,
+	struct node **offset)
+{
+	*count = *offset = NULL;
+	if (!limit)
+		return true;
+	if (limit->with_ties || limit->rows_examined) {
+		compile_unsupported(c, "LIMIT ROWS EXAMINED, WITH TIES");
+		return false;
+	}
+	/* A name is a variable of a stored program, whose value is not known; it is no column. */
+	if ((limit->count && limit->count->kind != SQL_EXPR_LITERAL) ||
+		(limit->offset && limit->offset->kind != SQL_EXPR_LITERAL)) {
+		compile_unsupported(c, "LIMIT that is no number");
+		return false;
+	}
+	if (limit->count && !(*count = compile_value(c, limit->count)))
+		return false;
+	if (limit->offset && !(*offset = compile_value(c, limit->offset)))
+		return false;
+	return true;
+}
+
+/* ---- SELECT ---- */
+
+bool same_column(const struct node *a, const struct node *b)
+{
+	return a->column && b->column && a->fn == b->fn && a->u.at.depth == b->u.at.depth &&
+	       a->u.at.table == b->u.at.table && a->u.at.column == b->u.at.column;
+}
+
+/* HAVING sees what is selected and what the groups are by, and nothing else of the tables. */
+static bool having_sees(const struct eval_query *q, const struct node *n)
+{
+	bool seen = !n->column || n->u.at.depth > 0;
+
+	if (node_is_aggregate(n))
+		return true;
+	for (uint32_t i = 0; i < q->column_count; i++) {
+		if (q->items[i] == n)
+			return true;
+		seen = seen || same_column(q->items[i], n);
+	}
+	for (uint32_t i = 0; i < q->group_count && !seen; i++)
+		seen = same_column(q->group[i].node, n);
+	for (uint32_t i = 0; i < n->arg_count && seen; i++)
+		seen = having_sees(q, n->args[i]);
+	return seen;
+}
+
+static bool compile_items(
+	struct compiler *c, struct eval_query *q, const struct sql_query *query, struct expanded *x)
+{
+	for (const struct sql_item *item = query->u.select.items; item; item = item->next) {
+		struct span name = item->alias;
+		struct node *n;
+
+		if (item->expr->kind == SQL_EXPR_STAR) {
+			if (!expand_star(x, q, c->scope, item->expr))
+				return false;
+			continue;
+		}
+		n = compile_value(c, item->expr);
+		if (!n)
+			return false;
+		if (!name.ptr && item->expr->kind == SQL_EXPR_COLUMN)
+			name = item->expr->u.column.name;
+		if (!name.ptr)
+			name = SPAN_LIT("?");
+		expanded_add(x, n, name, item);
+	}
+	return true;
+}
+
+/* The select list's nodes by item, for aliases: a `*` has none. */
+static void set_aliases(struct compiler *c, const struct sql_query *query, const struct expanded *x)
+{
+	uint32_t count = 0, i = 0;
+
+	for (const struct sql_item *item = query->u.select.items; item; item = item->next)
+		count++;
+	c->scope->item_nodes = arena_zero(c->arena, (count + 1) * sizeof(struct node *));
+	for (const struct sql_item *item = query->u.select.items; item; item = item->next, i++) {
+		for (uint32_t k = 0; k < x->count; k++) {
+			if (x->items[k] == item)
+				c->scope->item_nodes[i] = x->nodes[k];
+		}
+	}
+	c->scope->items = query->u.select.items;
+}
+
+static bool compile_groups(struct compiler *c, struct eval_query *q, const struct sql_query *query)
+{
+	struct scope *scope = c->scope;
+	bool good;
+
+	scope->aggregates_allowed = false;
+	scope->alias_last = true;
+	good = compile_keys(
+		c, query->u.select.group, q->items, q->column_count, &q->group, &q->group_count);
+	scope->alias_last = false;
+	scope->aggregates_allowed = true;
+	return good;
+}
+
+/* MariaDB 10.5 to 11.8 leave an ORDER BY out whose keys are those that the rows were grouped by, in
+ * whichever direction; window functions then sort the groups their own way, and so the rows come,
+ * and LIMIT cuts them.  A key with an aggregate or a window function is none of GROUP BY's. */
+static bool order_is_lost(const struct compiler *c, const struct eval_query *q)
+{
+	if (c->env->flavour != SQL_MARIADB || !q->group_count || !q->window_count)
+		return false;
+	for (uint32_t k = 0; k < q->order_count; k++) {
+		if (node_aggregates(q->order[k].node) || node_windows(q->order[k].node))
+			return false;
+	}
+	return true;
+}
+
+static bool is_tiny_text(const struct node *n)
+{
+	return n->column && n->type.blob && n->type.length == 255;
+}
+
+/* MariaDB's groups of IF, COALESCE, GREATEST ... of a TINYTEXT: it compares with what it has of the row before,
+ * which is where the column's value is, and finds all equal. */
+static bool mixes_tiny_text(const struct compiler *c, const struct eval_query *q)
+{
+	for (uint32_t i = 0; i < q->group_count; i++) {
+		const struct node *n = q->group[i].node;
+
+		if (c->env->flavour == SQL_MARIADB && !n->column && n->type.merged && node_any(n, is_tiny_text))
+			return true;
+	}
+	for (uint32_t i = 0; i < q->column_count && q->distinct; i++) {
+		const struct node *n = q->items[i];
+
+		if (c->env->flavour == SQL_MARIADB && !n->column && n->type.merged && node_any(n, is_tiny_text))
+			return true;
+	}
+	return false;
+}
+
+static struct eval_query *compile_select(struct compiler *c, struct eval_query *q,
+	const struct sql_query *query, struct scope *scope, const struct cte *ctes)
+{
+	struct expanded x = {.c = c};
+	bool having_order;
+
+	if (query->u.select.cube || query->u.select.grouping_sets.ptr)
+		return (struct eval_query *)compile_unsupported(c, "CUBE, GROUPING SETS");
+	if (query->u.select.qualify)
+		return (struct eval_query *)compile_unsupported(c, "QUALIFY");
+	if (query->u.select.procedure.ptr)
+		return (struct eval_query *)compile_unsupported(c, "PROCEDURE");
+	if (!compile_from(c, q, query->u.select.from, scope, ctes))
+		return NULL;
+	scope->aggregates_tail = &scope->aggregates;
+	scope->windows_tail = &scope->windows;
+	scope->named_windows = query->u.select.windows;
+	scope->extremes = items_ask_for_extremes(query->u.select.items);
+	if (query->u.select.where && !(q->where = compile_condition(c, query->u.select.where)))
+		return NULL;
+	if (hides_rows(c, q))
+		return NULL;
+	scope->aggregates_allowed = scope->windows_allowed = true;
+	if (!compile_items(c, q, query, &x))
+		return NULL;
+	scope->windows_allowed = false;
+	q->items = x.nodes;
+	q->names = x.names;
+	q->column_count = x.count;
+	q->types = arena_zero(c->arena, (x.count + 1) * sizeof(*q->types));
+	for (uint32_t i = 0; i < x.count; i++)
+		q->types[i] = x.nodes[i]->type;
+	q->distinct = query->u.select.flags & SQL_SELECT_DISTINCT;
+	for (uint32_t i = 0; i < x.count && q->distinct; i++) {
+		if (q->types[i].kind == EVAL_T_BIT)
+			return (struct eval_query *)compile_unsupported(c, "DISTINCT of BIT");
+	}
+	set_aliases(c, query, &x);
+	if (!compile_groups(c, q, query))
+		return NULL;
+	having_order = scope->alias_first;
+	scope->alias_first = true;
+	if (query->u.select.having && !(q->having = compile_condition(c, query->u.select.having))) {
+		/* The server looks for its columns first: see having_sees(). */
+		if (c->outcome->status == EVAL_ERROR && c->outcome->error != 1054) {
+			c->outcome->status = EVAL_OK;
+			outcome_unsupported(c->outcome, "an error in HAVING");
+		}
+		return NULL;
+	}
+	if (q->having && !having_sees(q, q->having))
+		return (struct eval_query *)(q->table_count == 1
+				? compile_error(c, 1054, "a column in HAVING that is not selected")
+				: compile_unsupported(c, "a column in HAVING that is not selected"));
+	if (q->having) {
+		q->having->nested = true; /* its truth is asked for, not itself */
+		/* Who is asked for first, it or the select list, is the optimizer's choice. */
+		if (c->failing_constant)
+			return (struct eval_query *)compile_unsupported(
+				c, "a constant that fails, in a condition");
+	}
+	scope->windows_allowed = true;
+	if (!compile_keys(c, query->order, q->items, q->column_count, &q->order, &q->order_count))
+		return NULL;
+	scope->windows_allowed = false;
+	scope->alias_first = having_order;
+	for (uint32_t k = 0; k < q->order_count; k++) {
+		for (uint32_t i = 0; i < q->column_count && q->order[k].item == UINT32_MAX; i++) {
+			if (same_column(q->order[k].node, q->items[i]))
+				q->order[k].item = i;
+		}
+		/* The rows that are sorted are in a table. */
+		if (q->order[k].item != UINT32_MAX && node_is_cut(c, q->items[q->order[k].item]))
+			return (struct eval_query *)compile_unsupported(c, cut_reason);
+	}
+	q->aggregates = scope->aggregates;
+	q->aggregate_count = scope->aggregate_count;
+	q->grouped = q->group_count || q->aggregate_count;
+	q->windows = scope->windows;
+	q->window_count = scope->window_count;
+	q->window_inputs = scope->window_inputs;
+	for (uint32_t i = 0; i < q->column_count && q->grouped && !q->group_count; i++) {
+		/* SELECT ~5, COUNT(*): cut to BIGINT. */
+		if (c->env->flavour == SQL_MARIADB && q->items[i]->constant && !q->items[i]->literal &&
+			q->types[i].kind == EVAL_T_INT && q->types[i].is_unsigned)
+			return (struct eval_query *)compile_unsupported(
+				c, "MariaDB: an unsigned constant beside an aggregate");
+	}
+	if (order_is_lost(c, q))
+		q->order_count = 0;
+	q->buffered = q->distinct || q->grouped || q->window_count ||
+		      (q->order_count && q->table_count > 1) ||
+		      (query->u.select.flags & SQL_SELECT_BUFFER_RESULT);
+	for (uint32_t i = 0; i < q->column_count && q->buffered; i++) {
+		/* What is made of a group comes after its table. */
+		if (node_aggregates(q->items[i]) && !q->distinct && !q->window_count)
+			continue;
+		if (node_is_cut(c, q->items[i]))
+			return (struct eval_query *)compile_unsupported(c, cut_reason);
+		/* A text of a number may find too little room there. */
+		if (q->window_count && type_is_string(&q->items[i]->type) &&
+			node_any(q->items[i], node_cuts_decimal))
+			return (struct eval_query *)compile_unsupported(c, cut_reason);
+		/* What stands beside a window function is kept in its table, too. */
+		if (q->window_count && c->env->flavour == SQL_MARIADB && !q->items[i]->column &&
+			q->items[i]->type.kind == EVAL_T_DOUBLE &&
+			q->items[i]->type.decimals < EVAL_NOT_FIXED)
+			return (struct eval_query *)compile_unsupported(
+				c, "a DOUBLE with decimals beside a window function");
+	}
+	if (mixes_tiny_text(c, q))
+		return (struct eval_query *)compile_unsupported(c, "groups of a computed TINYTEXT");
+	q->rollup = query->u.select.rollup;
+	return !q->rollup || compile_rollup(c, q, query) ? q : NULL;
+}
+
+struct eval_query *compile_query(struct compiler *c, const struct sql_query *query,
+	struct scope *outer, const struct cte *ctes)
+{
+	struct eval_query *q = arena_zero(c->arena, sizeof(*q)), *done = NULL;
+	struct scope *scope = arena_zero(c->arena, sizeof(*scope)), *saved = c->scope;
+	const struct cte *saved_ctes = c->ctes;
+
+	if (c->failed)
+		return NULL;
+	if (query->into)
+		return (struct eval_query *)compile_unsupported(c, "SELECT ... INTO");
+	if (++c->depth > 200)
+		return (struct eval_query *)compile_unsupported(c, "queries nested too deeply");
+	scope->outer = outer;
+	c->scope = scope;
+	if (!compile_ctes(c, query->with, outer, &ctes))
+		return NULL;
+	c->ctes = ctes;
+	switch (query->kind) {
+	case SQL_QUERY_SELECT:
+		q->kind = QUERY_SELECT;
+		done = compile_select(c, q, query, scope, ctes);
+		break;
+	case SQL_QUERY_SET_OP:
+		q->kind = QUERY_SET_OP;
+		done = compile_set_op(c, q, query, scope, ctes);
+		break;
+	case SQL_QUERY_VALUES:
+		q->kind = QUERY_VALUES;
+		done = compile_values_query(c, q, query);
+		break;
+	case SQL_QUERY_TABLE:
+		done = (struct eval_query *)compile_unsupported(c, "TABLE t");
+		break;
+	case SQL_QUERY_PAREN:
+		/* The inner query's own order is lost behind the outer one's, its limit is not:
+		 * a union of one. */
+		done = (struct eval_query *)compile_unsupported(
+			c, "a parenthesised query with two tails");
+		break;
+	}
+	if (done && !compile_limit(c, query->limit, &q->limit, &q->offset))
+		done = NULL;
+	if (scope->outer_reach > q->outer_reach)
+		q->outer_reach = scope->outer_reach;
+	q->outer_text |= scope->outer_text > 0;
+	c->scope = saved;
+	c->ctes = saved_ctes;
+	c->depth--;
+	return c->failed ? NULL : done;
+}
+
+struct eval_query *eval_query_compile(struct arena *arena, const struct sql_query *query,
+	const struct eval_env *env, const struct eval_source *source, struct eval_outcome *outcome)
+{
+	struct compiler c = compiler_begin(arena, env, source, outcome);
+
+	return compile_query(&c, query, NULL, NULL);
+}

@@ -1,0 +1,1023 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Queries run: rows joined, filtered, grouped, sorted, cut. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eval/operator/comparison.h"
+#include "eval/query/query.h"
+
+enum { ROWS_MAX_DEFAULT = 1000 * 1000 };
+#define STEPS_MAX_DEFAULT 50000000ull
+/* What one evaluation may allocate, and what all may together that share an arena (a statement is evaluated again
+ * for each read view that it can have). */
+#define BYTES_MAX_DEFAULT ((size_t)256 * 1024 * 1024)
+#define BYTES_MAX_ARENA   (4 * BYTES_MAX_DEFAULT)
+
+static size_t bytes_max(const struct eval_env *env, const struct arena *arena)
+{
+	size_t max = arena->total + (env->bytes_max ? env->bytes_max : BYTES_MAX_DEFAULT);
+
+	return max < BYTES_MAX_ARENA ? max : BYTES_MAX_ARENA;
+}
+
+struct run run_begin(const struct eval_env *env, const struct eval_source *source,
+	struct arena *arena, struct eval_outcome *outcome)
+{
+	memset(outcome, 0, sizeof(*outcome));
+	return (struct run){.env = env,
+		.source = source,
+		.arena = arena,
+		.outcome = outcome,
+		.bytes_max = bytes_max(env, arena),
+		.rows_max = env->rows_max ? env->rows_max : ROWS_MAX_DEFAULT,
+		.steps_max = env->steps_max ? env->steps_max : STEPS_MAX_DEFAULT};
+}
+
+bool run_has_room(struct run *run)
+{
+	if (UNLIKELY(run->arena->total > run->bytes_max))
+		run_unsupported(run, "more memory than the bound allows");
+	return !run->failed;
+}
+
+bool run_step(struct run *run)
+{
+	if (UNLIKELY(++run->steps > run->steps_max))
+		run_unsupported(run, "more work than the bound allows");
+	return run_has_room(run);
+}
+
+/* ---- order ---- */
+
+/* A DOUBLE with more decimals than its type: a temporary table rounds it. */
+static bool beyond_decimals(const struct eval_type *type, double d)
+{
+	double scaled;
+
+	if (type->decimals >= EVAL_NOT_FIXED)
+		return false;
+	scaled = d * pow(10, type->decimals);
+	return fabs(scaled - rint(scaled)) > 1e-3 || (scaled != 0 && rint(scaled) == 0);
+}
+
+struct eval_value materialized(struct run *run, const struct eval_type *type, struct eval_value v)
+{
+	struct decimal d;
+
+	v = told(run, v);
+	if (v.kind == EVAL_DOUBLE && v.d == 0 && signbit(v.d))
+		return run_unsupported(run, "a negative zero that is sorted or grouped");
+	/* The temporary table's column has a width, and cuts what is larger; it prints other digits
+	 * than the expression where there are very many. */
+	if (v.kind == EVAL_DOUBLE && type->decimals < EVAL_NOT_FIXED &&
+		(fabs(v.d) >= 1e15 || type->decimals > 15))
+		return run_unsupported(run, "a large DOUBLE with decimals that is grouped");
+	if (v.kind == EVAL_DOUBLE && beyond_decimals(type, v.d))
+		return run_unsupported(run, "a DOUBLE of more decimals than its column");
+	if (v.kind == EVAL_DECIMAL && decimal_int_digits(v.dec) + type->decimals > DECIMAL_PRECISION_MAX)
+		return run_unsupported(run, "a DECIMAL near the limit of its digits");
+	if (v.kind == EVAL_DECIMAL && v.dec->neg && type->is_unsigned)
+		return run_unsupported(
+			run, "a negative DECIMAL UNSIGNED that is sorted or grouped");
+	if (v.kind == EVAL_DECIMAL && type->roomless &&
+		(run->env->flavour == SQL_MARIADB || run->env->version < 90700))
+		return run_unsupported(run, "a quotient by a quotient that is sorted or grouped");
+	if (v.kind != EVAL_DECIMAL || type->kind != EVAL_T_DECIMAL ||
+		v.dec->scale <= type->decimals ||
+		!decimal_round(v.dec, type->decimals, DECIMAL_HALF_UP, &d))
+		return v;
+	return make_decimal(run, &d);
+}
+
+int order_values(struct run *run, const struct eval_type *type, const struct eval_value *a,
+	const struct eval_value *b)
+{
+	struct comparison how = {.as = *type, .collation = type->collation};
+	bool null;
+
+	if (a->kind == EVAL_NULL || b->kind == EVAL_NULL)
+		return (a->kind != EVAL_NULL) - (b->kind != EVAL_NULL);
+	/* For eval_order: some order that is total. */
+	if (a->kind == EVAL_UNTOLD || b->kind == EVAL_UNTOLD)
+		return a->kind == b->kind ? (a->u > b->u) - (a->u < b->u)
+					  : (a->kind == EVAL_UNTOLD) - (b->kind == EVAL_UNTOLD);
+	if (type->kind == EVAL_T_ENUM || type->kind == EVAL_T_SET)
+		how.as = type_int(true); /* by number */
+	if (type->kind == EVAL_T_JSON)
+		run_unsupported(run, "comparing JSON values");
+	return compare_as(run, &how, type, a, type, b, &null);
+}
+
+int compare_keys(struct run *run, const struct select_order *order, uint32_t count,
+	const struct eval_value *a, const struct eval_value *b)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		int c = order_values(run, &order[i].node->type, &a[i], &b[i]);
+
+		if (c)
+			return order[i].desc ? -c : c;
+	}
+	return 0;
+}
+
+struct sort {
+	struct run *run;
+	const struct select_order *order;
+	uint32_t count;
+	const struct eval_value *const *keys;
+	const struct eval_type *types; /* instead of order: whole rows */
+};
+
+static int compare_sorted(const void *pa, const void *pb, void *ctx)
+{
+	const struct sort *s = ctx;
+	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+	int c = 0;
+
+	/* What comparing makes stays until the end. */
+	if (!run_has_room(s->run))
+		return (a > b) - (a < b);
+	if (s->order) {
+		c = compare_keys(s->run, s->order, s->count, s->keys[a], s->keys[b]);
+	} else {
+		for (uint32_t i = 0; i < s->count && !c; i++)
+			c = order_values(s->run, &s->types[i], &s->keys[a][i], &s->keys[b][i]);
+	}
+	return c ? c : (a > b) - (a < b);
+}
+
+static uint32_t *sorted(const struct sort *s, size_t count)
+{
+	uint32_t *index = arena_alloc(s->run->arena, (count + 1) * sizeof(*index));
+
+	for (size_t i = 0; i < count; i++)
+		index[i] = (uint32_t)i;
+	if (count > 1)
+		qsort_r(index, count, sizeof(*index), compare_sorted, (void *)(uintptr_t)s);
+	return index;
+}
+
+static bool equal_keys(const struct sort *s, uint32_t a, uint32_t b)
+{
+	if (s->order)
+		return compare_keys(s->run, s->order, s->count, s->keys[a], s->keys[b]) == 0;
+	for (uint32_t i = 0; i < s->count; i++) {
+		if (order_values(s->run, &s->types[i], &s->keys[a][i], &s->keys[b][i]))
+			return false;
+	}
+	return true;
+}
+
+static bool same_rows(const struct eval_value *a, const struct eval_value *b, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (!eval_same(&a[i], &b[i]))
+			return false;
+	}
+	return true;
+}
+
+/* ---- the rows of a SELECT ---- */
+
+struct output {
+	const struct eval_value **rows; /* the columns */
+	const struct eval_value **keys; /* of ORDER BY */
+	size_t count;
+};
+
+static const struct eval_value *run_nodes(
+	struct node *const *nodes, uint32_t count, struct frame *f)
+{
+	struct eval_value *values = arena_alloc(f->run->arena, (count + 1) * sizeof(*values));
+
+	for (uint32_t i = 0; i < count; i++) {
+		values[i] = shown(f->run, node_carry(nodes[i], f));
+		if (values[i].kind == EVAL_DECIMAL) /* to a query around it, it is a DECIMAL */
+			values[i].decimals = EVAL_REAL_SAME;
+	}
+	return values;
+}
+
+/* CAST(230 AS DATE), which is NULL: MariaDB sorts it as the 30th of February. */
+static bool is_number_of_no_date(const struct node *n, const struct eval_value *v, struct frame *f)
+{
+	bool casts = n->expr && (n->expr->kind == SQL_EXPR_CAST ||
+					(n->expr->kind == SQL_EXPR_CALL &&
+						span_ieq_str(n->expr->u.call.name, "date")));
+
+	return casts && v->kind == EVAL_NULL && type_is_temporal(&n->type) &&
+	       f->run->env->flavour == SQL_MARIADB && n->arg_count == 1 &&
+	       type_is_number(&n->args[0]->type) && node_run(n->args[0], f).kind != EVAL_NULL;
+}
+
+/* A computed text of latin1_bin or ascii_bin: MariaDB sorts it with blanks behind it, or without. */
+static bool is_padded_or_not(const struct node *n, const struct eval_value *v, const struct run *run)
+{
+	if (run->env->flavour != SQL_MARIADB || n->column || v->kind != EVAL_STRING ||
+		!type_is_string(&n->type) || n->type.collation == COLLATION_BINARY ||
+		!collation_is_bin(n->type.collation) ||
+		charset_max_bytes(collation_charset(n->type.collation)) > 1)
+		return false;
+	for (size_t i = 0; i < v->s.len; i++) {
+		if ((unsigned char)v->s.ptr[i] <= ' ')
+			return true;
+	}
+	return false;
+}
+
+static const struct eval_value *run_order_keys(const struct eval_query *q, struct frame *f)
+{
+	struct eval_value *keys = arena_alloc(f->run->arena, (q->order_count + 1) * sizeof(*keys));
+
+	for (uint32_t i = 0; i < q->order_count; i++) {
+		keys[i] = materialized(
+			f->run, &q->order[i].node->type, node_run(q->order[i].node, f));
+		if (is_number_of_no_date(q->order[i].node, &keys[i], f))
+			run_unsupported(f->run, "a number that is no date, cast to one and sorted");
+		if (is_padded_or_not(q->order[i].node, &keys[i], f->run))
+			run_unsupported(f->run, "a computed text of a one-byte _bin collation, with blanks, sorted");
+	}
+	return keys;
+}
+
+static struct output output_for(struct run *run, size_t count)
+{
+	return (struct output){arena_alloc(run->arena, (count + 1) * sizeof(void *)),
+		arena_alloc(run->arena, (count + 1) * sizeof(void *)), 0};
+}
+
+static const struct eval_value *run_inputs(const struct eval_query *q, struct frame *f)
+{
+	struct eval_value *values =
+		arena_zero(f->run->arena, (q->window_inputs + 1) * sizeof(*values));
+
+	window_collect(q, f, values);
+	return values;
+}
+
+/* Where the values of window functions go, when all rows have given their inputs. */
+struct window_rows {
+	const struct eval_value **inputs;
+	size_t count;
+};
+
+static bool select_rows(const struct eval_query *q, struct frame *f, const struct eval_rows *rows,
+	uint32_t *matches, size_t count, struct output *out)
+{
+	const struct eval_value *const *windows = NULL;
+	struct window_rows w = {0};
+
+	*out = output_for(f->run, count);
+	if (q->window_count) {
+		w.inputs = arena_alloc(f->run->arena, (count + 1) * sizeof(*w.inputs));
+		for (size_t i = 0; i < count && run_step(f->run); i++) {
+			uint32_t *match = matches + i * q->table_count;
+
+			frame_set(q, f, rows, match);
+			if (q->having && !node_is_true(q->having, f))
+				continue;
+			memmove(matches + w.count * q->table_count, match,
+				q->table_count * sizeof(*match));
+			w.inputs[w.count++] = run_inputs(q, f);
+		}
+		count = w.count;
+		windows = run_windows(q, f->run, w.inputs, count);
+	}
+	for (size_t i = 0; i < count && run_step(f->run); i++) {
+		frame_set(q, f, rows, matches + i * q->table_count);
+		if (windows)
+			f->windows = windows[i];
+		else if (q->having && !node_is_true(q->having, f))
+			continue;
+		out->rows[out->count] = run_nodes(q->items, q->column_count, f);
+		out->keys[out->count++] = run_order_keys(q, f);
+	}
+	f->windows = NULL;
+	return !f->run->failed;
+}
+
+/* The rows of one group. */
+struct group {
+	const uint32_t *members;
+	size_t count;
+	uint32_t kept; /* WITH ROLLUP: the keys from here on are NULL */
+	const struct eval_value *aggregates;
+};
+
+/* The keys that are summed up, as NULL in the rows that are looked at. */
+static void null_keys(const struct eval_query *q, struct frame *f, uint32_t kept)
+{
+	for (uint32_t k = kept; k < q->group_count; k++) {
+		const struct node *key = q->group[k].node;
+		uint32_t t = key->u.at.table, count = q->scope_tables[t].column_count;
+		struct eval_value *row;
+
+		if (!f->rows[t])
+			continue;
+		row = arena_alloc(f->run->arena, (count + 1) * sizeof(*row));
+		memcpy(row, f->rows[t], count * sizeof(*row));
+		row[key->u.at.column] = EVAL_NULL_VALUE;
+		f->rows[t] = row;
+	}
+}
+
+/* One group: its columns must be the same whichever of its rows they are taken from.  `w`: what its
+ * window functions ask for is taken instead. */
+static bool select_group(const struct eval_query *q, struct frame *f, const struct eval_rows *rows,
+	const uint32_t *matches, const struct group *group, struct output *out,
+	struct window_rows *w)
+{
+	const struct eval_value *first = NULL, *first_keys = NULL;
+	uint32_t width = w ? q->window_inputs : q->column_count;
+	bool kept = false;
+
+	f->aggregates = group->aggregates;
+	f->rollup = q->rollup ? q : NULL;
+	f->rollup_kept = group->kept;
+	f->no_row = !group->count;
+	for (size_t i = 0; i < (group->count ? group->count : 1); i++) {
+		const struct eval_value *columns, *keys = NULL;
+		bool keep;
+
+		if (group->count)
+			frame_set(q, f, rows, matches + group->members[i] * q->table_count);
+		else
+			memset(f->rows, 0, q->table_count * sizeof(*f->rows));
+		if (q->rollup)
+			null_keys(q, f, group->kept);
+		keep = f->windows || !q->having || node_is_true(q->having, f);
+		if (i && keep != kept) {
+			run_unsupported(f->run, "a column that GROUP BY leaves open");
+			break;
+		}
+		kept = keep;
+		if (!keep)
+			continue;
+		columns = w ? run_inputs(q, f) : run_nodes(q->items, q->column_count, f);
+		if (!w)
+			keys = run_order_keys(q, f);
+		if (!first) {
+			first = columns;
+			first_keys = keys;
+		} else if (!same_rows(first, columns, width) ||
+			   (!w && !same_rows(first_keys, keys, q->order_count))) {
+			run_unsupported(f->run, "a column that GROUP BY leaves open");
+			break;
+		}
+	}
+	f->aggregates = NULL;
+	f->rollup = NULL;
+	if (first && w) {
+		w->inputs[w->count++] = first;
+	} else if (first) {
+		out->rows[out->count] = first;
+		out->keys[out->count++] = first_keys;
+	}
+	return !f->run->failed;
+}
+
+/* The groups are known: their columns, with window functions over the groups that HAVING keeps. */
+static bool output_groups(const struct eval_query *q, struct frame *f, const struct eval_rows *rows,
+	const uint32_t *matches, struct group *groups, size_t count, struct output *out)
+{
+	const struct eval_value *const *windows = NULL;
+
+	*out = output_for(f->run, count);
+	if (q->window_count) {
+		struct window_rows w = {
+			.inputs = arena_alloc(f->run->arena, (count + 1) * sizeof(*w.inputs))};
+		size_t kept = 0;
+
+		for (size_t i = 0; i < count; i++) {
+			size_t before = w.count;
+
+			if (!select_group(q, f, rows, matches, &groups[i], NULL, &w))
+				return false;
+			if (w.count != before)
+				groups[kept++] = groups[i];
+		}
+		count = kept;
+		windows = run_windows(q, f->run, w.inputs, count);
+	}
+	for (size_t i = 0; i < count && !f->run->failed; i++) {
+		f->windows = windows ? windows[i] : NULL;
+		select_group(q, f, rows, matches, &groups[i], out, NULL);
+	}
+	f->windows = NULL;
+	return !f->run->failed;
+}
+
+static bool add_group(const struct eval_query *q, struct frame *f, const struct eval_rows *rows,
+	const uint32_t *matches, const uint32_t *members, size_t count, struct group *out)
+{
+	struct eval_value *aggregates =
+		arena_zero(f->run->arena, (q->aggregate_count + 1) * sizeof(*aggregates));
+
+	*out = (struct group){members, count, q->group_count, aggregates};
+	return run_aggregates(q, f, matches, members, count, rows, aggregates);
+}
+
+/* MariaDB (Cached_item_decimal) counts a NULL that comes behind a DECIMAL for the same group, where it sorts
+ * to group: before a DESC. */
+static bool loses_null_groups(const struct eval_query *q, struct run *run,
+	const struct eval_value *const *keys, size_t count)
+{
+	bool desc = false;
+
+	for (uint32_t k = 0; k < q->order_count; k++)
+		desc |= q->order[k].desc;
+	for (uint32_t k = 0; k < q->group_count; k++)
+		desc |= q->group[k].desc;
+	for (uint32_t k = 0; k < q->group_count && desc && run->env->flavour == SQL_MARIADB; k++) {
+		if (q->group[k].node->type.kind != EVAL_T_DECIMAL || q->group[k].node->column)
+			continue;
+		for (size_t i = 0; i < count; i++) {
+			if (keys[i][k].kind == EVAL_NULL) {
+				run_unsupported(run, "MariaDB: NULL among computed DECIMALs that are grouped, DESC");
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* WITH ROLLUP: the rows whose first `kept` keys are equal, for each number of them. */
+static bool add_rollups(const struct eval_query *q, struct frame *f, const struct eval_rows *rows,
+	const uint32_t *matches, const struct sort *sort, const uint32_t *index, size_t count,
+	struct group *groups, size_t *group_count)
+{
+	if (!count && f->run->env->flavour == SQL_MYSQL) {
+		run_unsupported(f->run, "MySQL: WITH ROLLUP of no rows");
+		return false;
+	}
+	for (uint32_t kept = 0; kept < q->group_count; kept++) {
+		struct sort prefix = *sort;
+		size_t from = 0;
+
+		prefix.count = kept;
+		while (from < count && run_step(f->run)) {
+			size_t to = from + 1;
+
+			while (to < count && equal_keys(&prefix, index[from], index[to]))
+				to++;
+			if (!add_group(q, f, rows, matches, index + from, to - from,
+				    &groups[*group_count]))
+				return false;
+			groups[(*group_count)++].kept = kept;
+			from = to;
+		}
+	}
+	return !f->run->failed;
+}
+
+static bool aggregates_computed(const struct eval_query *q)
+{
+	for (const struct aggregate *a = q->aggregates; a; a = a->next) {
+		for (uint32_t i = 0; i < a->arg_count; i++) {
+			if (a->args[i]->arg_count)
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool select_groups(const struct eval_query *q, struct frame *f, const struct eval_rows *rows,
+	const uint32_t *matches, size_t count, struct output *out)
+{
+	const struct eval_value **keys = arena_alloc(f->run->arena, (count + 1) * sizeof(*keys));
+	size_t most = count * (q->rollup ? q->group_count + 1 : 1);
+	struct group *groups = arena_alloc(f->run->arena, (most + 1) * sizeof(*groups));
+	struct sort sort = {.run = f->run, .order = q->group, .count = q->group_count};
+	uint32_t *index;
+	size_t from = 0, group_count = 0;
+
+	for (size_t i = 0; i < count && run_step(f->run); i++) {
+		struct eval_value *key =
+			arena_alloc(f->run->arena, (q->group_count + 1) * sizeof(*key));
+
+		frame_set(q, f, rows, matches + i * q->table_count);
+		for (uint32_t k = 0; k < q->group_count; k++)
+			key[k] = materialized(
+				f->run, &q->group[k].node->type, node_run(q->group[k].node, f));
+		keys[i] = key;
+	}
+	/* The server computes them row by row, and may have met another error before. */
+	if (run_erred(f->run) && aggregates_computed(q))
+		run_open_error(f->run, "an error in GROUP BY beside aggregates of what is computed");
+	if (f->run->failed || loses_null_groups(q, f->run, keys, count))
+		return false;
+	sort.keys = keys;
+	index = sorted(&sort, count);
+	if (!count && !q->group_count &&
+		!add_group(q, f, rows, matches, NULL, 0, &groups[group_count++]))
+		return false;
+	while (from < count && !f->run->failed) {
+		size_t to = from + 1;
+
+		while (to < count && equal_keys(&sort, index[from], index[to]))
+			to++;
+		if (!add_group(q, f, rows, matches, index + from, to - from,
+			    &groups[group_count++]))
+			return false;
+		from = to;
+	}
+	if (q->rollup && !f->run->failed &&
+		!add_rollups(q, f, rows, matches, &sort, index, count, groups, &group_count))
+		return false;
+	return !f->run->failed && output_groups(q, f, rows, matches, groups, group_count, out);
+}
+
+/* ---- DISTINCT, set operations ---- */
+
+static bool make_distinct(const struct eval_query *q, struct run *run, struct output *o)
+{
+	struct sort sort = {
+		.run = run, .count = q->column_count, .keys = o->rows, .types = q->types};
+	uint32_t *index;
+	struct output out = output_for(run, o->count);
+
+	for (size_t i = 0; i < o->count; i++) {
+		struct eval_value *row =
+			arena_alloc(run->arena, (q->column_count + 1) * sizeof(*row));
+
+		for (uint32_t k = 0; k < q->column_count; k++)
+			row[k] = materialized(run, &q->types[k], o->rows[i][k]);
+		o->rows[i] = row;
+	}
+	index = sorted(&sort, o->count);
+	for (size_t i = 0; i < o->count; i++) {
+		if (i && equal_keys(&sort, index[i - 1], index[i])) {
+			if (!same_rows(o->rows[index[i - 1]], o->rows[index[i]], q->column_count))
+				run_unsupported(
+					run, "DISTINCT among texts that are equal and differ");
+			continue;
+		}
+		out.rows[out.count] = o->rows[index[i]];
+		out.keys[out.count++] = o->keys[index[i]];
+	}
+	*o = out;
+	return !run->failed;
+}
+
+static bool run_side(const struct eval_query *q, const struct eval_query *side, struct run *run,
+	const struct frame *outer, struct eval_result *out)
+{
+	if (!run_query(side, run, outer, out))
+		return false;
+	if (out->open_count) {
+		run_unsupported(run, "LIMIT that cuts between equal rows");
+		return false;
+	}
+	for (size_t i = 0; i < out->row_count; i++) {
+		struct eval_value *row =
+			arena_alloc(run->arena, (q->column_count + 1) * sizeof(*row));
+
+		for (uint32_t k = 0; k < q->column_count; k++) {
+			struct eval_value v = told(run, out->rows[i][k]);
+
+			/* Older releases print the digits that it has. */
+			if (v.kind == EVAL_DECIMAL && type_is_string(&q->types[k]) &&
+				(v.dec->scale > side->types[k].decimals ||
+					(!v.dec->count && side->types[k].decimals &&
+						run->env->flavour == SQL_MYSQL)))
+				run_unsupported(run, "UNION of a text and of a quotient with more digits");
+			row[k] = materialized(
+				run, &q->types[k], to_type(run, &side->types[k], &v, &q->types[k]));
+		}
+		((const struct eval_value **)(uintptr_t)out->rows)[i] = row;
+	}
+	return !run->failed;
+}
+
+/* Rows of both sides in one list; `from` tells the sides apart.  How often a row remains: UNION
+ * once or all, INTERSECT the lesser count, EXCEPT the difference (the ALL forms), or once. */
+static bool run_set_op(
+	const struct eval_query *q, struct run *run, const struct frame *outer, struct output *out)
+{
+	struct eval_result left, right;
+	const struct eval_value **all;
+	struct sort sort = {.run = run, .count = q->column_count, .types = q->types};
+	uint32_t *index;
+	size_t total, from = 0;
+
+	if (!run_side(q, q->left, run, outer, &left) || !run_side(q, q->right, run, outer, &right))
+		return false;
+	total = left.row_count + right.row_count;
+	if (total > run->rows_max) {
+		run_unsupported(run, "more rows than the bound allows");
+		return false;
+	}
+	*out = output_for(run, total);
+	all = arena_alloc(run->arena, (total + 1) * sizeof(*all));
+	for (size_t i = 0; i < total; i++)
+		all[i] = i < left.row_count ? left.rows[i] : right.rows[i - left.row_count];
+	if (q->op == SQL_UNION && q->all) {
+		memcpy(out->rows, all, total * sizeof(*all));
+		out->count = total;
+	} else {
+		sort.keys = all;
+		index = sorted(&sort, total);
+		while (from < total && !run->failed) {
+			size_t to = from + 1, l = index[from] < left.row_count, r = !l, keep = 1;
+
+			for (; to < total && equal_keys(&sort, index[from], index[to]); to++) {
+				if (index[to] < left.row_count)
+					l++;
+				else
+					r++;
+				if (!same_rows(all[index[from]], all[index[to]], q->column_count))
+					run_unsupported(run,
+						"DISTINCT among texts that are equal and differ");
+			}
+			if (q->op == SQL_INTERSECT)
+				keep = q->all ? (l < r ? l : r) : (l && r);
+			else if (q->op == SQL_EXCEPT)
+				keep = q->all ? (l > r ? l - r : 0) : (l && !r);
+			while (keep--)
+				out->rows[out->count++] = all[index[from]];
+			from = to;
+		}
+	}
+	return !run->failed;
+}
+
+/* ---- recursive CTEs ---- */
+
+enum { ROUNDS_MAX = 900, RECURSIVE_ROWS_MAX = 20000 }; /* servers: 1,000 rounds */
+
+/* Does the value fit into the column that the start has made?  What does not is cut, or an error. */
+static bool fits(const struct eval_type *type, const struct eval_value *v)
+{
+	uint32_t bits = 8u * (type->bytes && type->bytes < 4 ? type->bytes : 4u);
+	size_t chars = 0;
+
+	if (v->kind == EVAL_INT)
+		return v->i < (int64_t)1 << (bits - 1) && v->i >= -((int64_t)1 << (bits - 1));
+	if (v->kind == EVAL_UINT)
+		return v->u < (uint64_t)1 << (bits - 1);
+	if (v->kind == EVAL_DECIMAL)
+		return decimal_digits(v->dec) <= type->length;
+	if (v->kind != EVAL_STRING)
+		return true;
+	for (size_t i = 0; i < v->s.len; i++)
+		chars += (v->s.ptr[i] & 0xc0) != 0x80;
+	return chars <= type->length;
+}
+
+static bool is_known(struct run *run, const struct eval_query *q, const struct output *out,
+	const struct eval_value *row)
+{
+	for (size_t i = 0; i < out->count && run_step(run); i++) {
+		bool equal = true;
+
+		for (uint32_t k = 0; k < q->column_count && equal; k++)
+			equal = order_values(run, &q->types[k], &out->rows[i][k], &row[k]) == 0;
+		if (equal && !same_rows(out->rows[i], row, q->column_count))
+			run_unsupported(run, "DISTINCT among texts that are equal and differ");
+		if (equal)
+			return true;
+	}
+	return false;
+}
+
+/* Adds the rows of one round that are new; false: failed. */
+static bool add_round(const struct eval_query *q, struct run *run, const struct eval_query *from,
+	const struct eval_result *round, struct output *out)
+{
+	if (round->open_count)
+		run_unsupported(run, "LIMIT that cuts between equal rows");
+	for (size_t i = 0; i < round->row_count && run_step(run); i++) {
+		struct eval_value *row =
+			arena_alloc(run->arena, (q->column_count + 1) * sizeof(*row));
+
+		for (uint32_t k = 0; k < q->column_count; k++) {
+			struct eval_value v = told(run, round->rows[i][k]);
+
+			row[k] = materialized(
+				run, &q->types[k], to_type(run, &from->types[k], &v, &q->types[k]));
+			if (from == q->right && !fits(&q->types[k], &row[k]))
+				run_unsupported(run, "a recursive CTE whose values outgrow its columns");
+		}
+		if (!q->all && is_known(run, q, out, row))
+			continue;
+		if (out->count >= RECURSIVE_ROWS_MAX) {
+			run_unsupported(run, "a recursive CTE of many rows");
+			return false;
+		}
+		out->rows[out->count++] = row;
+	}
+	return !run->failed;
+}
+
+static bool run_recursive(
+	const struct eval_query *q, struct run *run, const struct frame *outer, struct output *out)
+{
+	struct eval_rows before = q->cte->working;
+	struct eval_result round;
+	size_t from = 0;
+	bool strict = run->strict;
+
+	*out = output_for(run, RECURSIVE_ROWS_MAX);
+	/* MySQL stores the rows as INSERT does: what is cut in a conversion is an error. */
+	run->strict |= run->env->flavour == SQL_MYSQL;
+	if (run_query(q->left, run, outer, &round))
+		add_round(q, run, q->left, &round, out);
+	for (unsigned i = 0; from < out->count && !run->failed; i++) {
+		size_t to = out->count;
+
+		if (i >= ROUNDS_MAX) {
+			run_unsupported(run, "a recursive CTE of many rounds");
+			break;
+		}
+		q->cte->working = (struct eval_rows){
+			(const struct eval_value *const *)out->rows + from, to - from};
+		if (!run_query(q->right, run, outer, &round) ||
+			!add_round(q, run, q->right, &round, out))
+			break;
+		from = to;
+	}
+	q->cte->working = before;
+	run->strict = strict;
+	if (run->outcome->status == EVAL_ERROR && run->env->flavour == SQL_MYSQL) {
+		run->outcome->status = EVAL_OK;
+		outcome_unsupported(run->outcome, "MySQL: an error in a recursive CTE");
+	}
+	return !run->failed;
+}
+
+static bool run_values(const struct eval_query *q, struct frame *f, struct output *out)
+{
+	*out = output_for(f->run, q->row_count);
+	for (size_t i = 0; i < q->row_count; i++) {
+		struct eval_value *row =
+			arena_alloc(f->run->arena, (q->column_count + 1) * sizeof(*row));
+
+		for (uint32_t k = 0; k < q->column_count; k++) {
+			struct eval_value v = node_run(q->rows[i][k], f);
+
+			row[k] = to_type(f->run, &q->rows[i][k]->type, &v, &q->types[k]);
+		}
+		out->rows[out->count++] = row;
+	}
+	return !f->run->failed;
+}
+
+static void set_keys(const struct eval_query *q, struct frame *f, struct output *out)
+{
+	for (size_t i = 0; i < out->count; i++) {
+		f->rows[0] = out->rows[i];
+		out->keys[i] = run_order_keys(q, f);
+	}
+}
+
+/* ---- ORDER BY and LIMIT ---- */
+
+bool run_limit(struct run *run, const struct node *node, uint64_t *out)
+{
+	struct frame f = {.run = run};
+	struct eval_value v = node_run(node, &f);
+
+	if ((v.kind != EVAL_INT || v.i < 0) && v.kind != EVAL_UINT) {
+		if (!run->failed)
+			run_error(run, 1210, "LIMIT that is no number");
+		return false;
+	}
+	*out = v.u;
+	return true;
+}
+
+/* Cuts to LIMIT; what is left open is said in the result. */
+static bool cut(const struct eval_query *q, struct run *run, struct eval_result *r,
+	uint32_t *groups, const struct eval_value **rows)
+{
+	uint64_t limit = UINT64_MAX, offset = 0;
+	size_t count = r->row_count, from, to, start, end;
+
+	if ((q->limit && !run_limit(run, q->limit, &limit)) ||
+		(q->offset && !run_limit(run, q->offset, &offset)))
+		return false;
+	from = offset > count ? count : (size_t)offset;
+	to = limit > count - from ? count : from + (size_t)limit;
+	r->rows = rows + from;
+	r->row_count = to - from;
+	r->order_group = groups ? groups + from : NULL;
+	if (from == to)
+		return true;
+	/* The rows that are equal to the first and to the last one kept. */
+	for (start = from; start > 0 && (!groups || groups[start - 1] == groups[from]); start--)
+		;
+	for (end = to; end < count && (!groups || groups[end] == groups[to - 1]); end++)
+		;
+	for (size_t i = start; i < from; i++) {
+		if (!same_rows(rows[i], rows[from], q->column_count)) {
+			run_unsupported(run, "OFFSET that cuts between equal rows");
+			return false;
+		}
+	}
+	if (start < from) {
+		for (size_t i = from + 1; i < count && (!groups || groups[i] == groups[from]);
+			i++) {
+			if (!same_rows(rows[i], rows[from], q->column_count)) {
+				run_unsupported(run, "OFFSET that cuts between equal rows");
+				return false;
+			}
+		}
+	}
+	if (end > to) {
+		bool differ = false;
+		size_t first = to - 1;
+
+		while (first > from && (!groups || groups[first - 1] == groups[to - 1]))
+			first--;
+		for (size_t i = first; i < end; i++)
+			differ |= !same_rows(rows[i], rows[first], q->column_count);
+		if (differ) {
+			r->open_from = first - from;
+			r->open = rows + first;
+			r->open_count = end - first;
+		}
+	}
+	return true;
+}
+
+/* IF(x, 0.5, 1) is 1, and 1.0 out of a temporary table. */
+static bool scales_known(const struct eval_query *q, const struct output *out)
+{
+	for (uint32_t k = 0; k < q->column_count && q->buffered; k++) {
+		if (!q->types[k].own_scale)
+			continue;
+		for (size_t i = 0; i < out->count; i++) {
+			const struct eval_value *v = &out->rows[i][k];
+
+			if (v->kind == EVAL_DECIMAL && v->dec->scale < q->types[k].decimals)
+				return false;
+		}
+	}
+	return true;
+}
+
+/* A temporary table has of no DECIMAL more than 65 digits; MariaDB's has less room for a DOUBLE than its digits need,
+ * and no negative zero, and of a DECIMAL UNSIGNED no negative, which `du1 - du2` may be. */
+static bool numbers_known(const struct eval_query *q, const struct run *run, const struct output *out)
+{
+	bool mariadb = run->env->flavour == SQL_MARIADB;
+
+	for (uint32_t k = 0; k < q->column_count && q->buffered; k++) {
+		if (q->kind != QUERY_SELECT || !type_is_number(&q->types[k]) || q->items[k]->column)
+			continue;
+		for (size_t i = 0; i < out->count; i++) {
+			const struct eval_value *v = &out->rows[i][k];
+
+			if (v->kind == EVAL_DOUBLE && mariadb &&
+				(fabs(v->d) >= 1e15 || (v->d == 0 && signbit(v->d)) ||
+					beyond_decimals(&q->types[k], v->d)))
+				return false;
+			if (v->kind == EVAL_DECIMAL &&
+				decimal_int_digits(v->dec) + q->types[k].decimals > DECIMAL_PRECISION_MAX)
+				return false;
+			if (v->kind == EVAL_DECIMAL && mariadb &&
+				((v->dec->neg && q->types[k].is_unsigned) || q->types[k].roomless))
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool finish(
+	const struct eval_query *q, struct run *run, struct output *out, struct eval_result *r)
+{
+	const struct eval_value **rows = out->rows;
+	uint32_t *groups = NULL;
+
+	if (!scales_known(q, out)) {
+		run_unsupported(run, "MySQL: IF or CASE of several scales through a temporary table");
+		return false;
+	}
+	if (!numbers_known(q, run, out)) {
+		run_unsupported(run, "a number that a temporary table keeps otherwise");
+		return false;
+	}
+	memset(r, 0, sizeof(*r));
+	r->column_count = q->column_count;
+	r->names = q->names;
+	r->types = q->types;
+	r->row_count = out->count;
+	if (q->order_count) {
+		struct sort sort = {
+			.run = run, .order = q->order, .count = q->order_count, .keys = out->keys};
+		uint32_t *index = sorted(&sort, out->count);
+
+		rows = arena_alloc(run->arena, (out->count + 1) * sizeof(*rows));
+		groups = arena_alloc(run->arena, (out->count + 1) * sizeof(*groups));
+		for (size_t i = 0; i < out->count; i++) {
+			rows[i] = out->rows[index[i]];
+			groups[i] =
+				i == 0 ? 0
+				       : groups[i - 1] + !equal_keys(&sort, index[i - 1], index[i]);
+		}
+	}
+	r->rows = rows;
+	r->order_group = groups;
+	if (run->failed)
+		return false;
+	return !(q->limit || q->offset) || cut(q, run, r, groups, rows);
+}
+
+static bool all_constant_items(const struct eval_query *q)
+{
+	for (uint32_t i = 0; i < q->column_count; i++) {
+		if (!q->items[i]->constant)
+			return false;
+	}
+	return true;
+}
+
+static bool distinct_order_known(const struct eval_query *q)
+{
+	for (uint32_t i = 0; i < q->order_count; i++) {
+		if (q->order[i].item == UINT32_MAX && !q->order[i].node->constant)
+			return false;
+	}
+	return true;
+}
+
+static bool run_whole(const struct eval_query *q, struct run *run, const struct frame *outer,
+	struct eval_result *result)
+{
+	struct frame f = {.run = run, .outer = outer};
+	struct eval_rows *rows = arena_zero(run->arena, (q->table_count + 1) * sizeof(*rows));
+	struct output out = {0};
+	uint32_t *matches;
+	size_t count;
+	bool good = false;
+
+	f.rows = arena_zero(run->arena, (q->table_count + 1) * sizeof(*f.rows));
+	switch (q->kind) {
+	case QUERY_SELECT:
+		if (!run_from(q, &f, rows, &matches, &count))
+			return false;
+		good = q->grouped ? select_groups(q, &f, rows, matches, count, &out)
+				  : select_rows(q, &f, rows, matches, count, &out);
+		/* LIMIT may end it before. */
+		if (!good && q->rollup && run->outcome->status == EVAL_ERROR) {
+			run->outcome->status = EVAL_OK;
+			outcome_unsupported(run->outcome, "an error in WITH ROLLUP");
+		}
+		if (good && q->distinct) {
+			if (q->order_count && !distinct_order_known(q)) {
+				run_unsupported(run, "DISTINCT ordered by what is not selected");
+				return false;
+			}
+			if (q->offset && all_constant_items(q)) {
+				/* MariaDB does not count the duplicates that OFFSET skips. */
+				run_unsupported(run, "DISTINCT constants with OFFSET");
+				return false;
+			}
+			/* MariaDB 10.5 to 11.8 take them for constants, and give one row. */
+			if (run->env->flavour == SQL_MARIADB && q->group_count && out.count > 1 &&
+				counts_alone(q)) {
+				run_unsupported(run, "DISTINCT of what COUNT(*) and kin make");
+				return false;
+			}
+			good = make_distinct(q, run, &out);
+		}
+		break;
+	case QUERY_SET_OP:
+		good = run_set_op(q, run, outer, &out);
+		if (good)
+			set_keys(q, &f, &out);
+		break;
+	case QUERY_RECURSIVE:
+		good = run_recursive(q, run, outer, &out);
+		for (size_t i = 0; good && i < out.count; i++)
+			out.keys[i] = NULL;
+		break;
+	case QUERY_VALUES:
+		good = run_values(q, &f, &out);
+		if (good)
+			set_keys(q, &f, &out);
+		break;
+	}
+	return good && !run->failed && finish(q, run, &out, result) && !run->failed;
+}
+
+bool run_query(const struct eval_query *q, struct run *run, const struct frame *outer,
+	struct eval_result *result)
+{
+	bool good = run_whole(q, run, outer, result);
+
+	/* The server does not compute what LIMIT leaves out, or does. */
+	if (!good && q->limit && run_erred(run))
+		run_open_error(run, "an error in a query with LIMIT");
+	return good;
+}
+
+bool eval_query_run(const struct eval_query *query, struct arena *arena, const struct eval_env *env,
+	const struct eval_source *source, struct eval_result *result, struct eval_outcome *outcome)
+{
+	struct run run = run_begin(env, source, arena, outcome);
+
+	memset(result, 0, sizeof(*result));
+	return run_query(query, &run, NULL, result) && !run.failed;
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Scalar subqueries, IN, EXISTS, ANY and ALL. */
+#include <math.h>
+
+#include "eval/limits/release.h"
+#include "eval/operator/comparison.h"
+#include "eval/query/query.h"
+
+struct subquery {
+	struct eval_query *query;
+	struct comparison how;
+	enum sql_quantifier quantifier;
+};
+
+/* A query that needs no outer row is run once. */
+static bool result_of(const struct subquery *s, struct frame *f, struct eval_result *out)
+{
+	struct cached_query *cached;
+
+	if (s->query->outer_reach == 0) {
+		for (cached = f->run->cached; cached; cached = cached->next) {
+			if (cached->query == s->query) {
+				*out = cached->result;
+				return true;
+			}
+		}
+	}
+	/* MySQL does not ask it: NULL, and EXISTS is false. */
+	if (s->query->outer_reach && f->no_row && f->run->env->flavour == SQL_MYSQL) {
+		run_unsupported(f->run, "MySQL: a correlated subquery beside aggregates of no rows");
+		return false;
+	}
+	if (!run_query(s->query, f->run, f, out))
+		return false;
+	if (out->open_count) {
+		run_unsupported(f->run, "LIMIT that cuts between equal rows");
+		return false;
+	}
+	if (s->query->outer_reach == 0) {
+		cached = arena_alloc(f->run->arena, sizeof(*cached));
+		*cached = (struct cached_query){s->query, *out, f->run->cached};
+		f->run->cached = cached;
+	}
+	return true;
+}
+
+static struct eval_value run_scalar(const struct node *n, struct frame *f)
+{
+	struct eval_result r;
+
+	if (!result_of(n->u.data, f, &r) || !r.row_count)
+		return EVAL_NULL_VALUE;
+	if (r.row_count > 1)
+		return run_error(f->run, 1242, "a subquery with more than one row");
+	return told(f->run, r.rows[0][0]);
+}
+
+const struct node *subquery_item(const struct node *n)
+{
+	const struct subquery *s = n->u.data;
+
+	return (n->guarded ? n->guarded : n->fn) == run_scalar && s->query->kind == QUERY_SELECT ? s->query->items[0] : NULL;
+}
+
+static struct eval_value run_quantified(const struct node *n, struct frame *f);
+
+static struct eval_value run_exists(const struct node *n, struct frame *f)
+{
+	struct eval_result r;
+
+	if (!result_of(n->u.data, f, &r))
+		return EVAL_NULL_VALUE;
+	return eval_int((r.row_count > 0) != n->aux);
+}
+
+/* Asked of a run that has failed: what it said is kept. */
+static bool may_be_null(const struct node *n, struct frame *f)
+{
+	struct eval_outcome before = *f->run->outcome;
+	struct eval_value v;
+	bool null;
+
+	f->run->failed = false;
+	v = node_run(n, f);
+	null = v.kind == EVAL_NULL || f->run->failed;
+	*f->run->outcome = before;
+	f->run->failed = true;
+	return null;
+}
+
+static bool same_room(const struct eval_type *a, const struct eval_type *b)
+{
+	return a->kind == b->kind && a->bytes == b->bytes && a->is_unsigned == b->is_unsigned &&
+	       a->decimals == b->decimals && a->length <= b->length;
+}
+
+/* Is it -0 as it is compared, be it the text '-0'? */
+static bool is_minus_zero(const struct comparison *how, const struct eval_value *v)
+{
+	size_t used;
+	double d;
+
+	if (v->kind != EVAL_DOUBLE && (v->kind != EVAL_STRING || how->as.kind != EVAL_T_DOUBLE))
+		return false;
+	d = v->kind == EVAL_DOUBLE ? v->d : text_to_double(v->s, &used);
+	return d == 0 && signbit(d);
+}
+
+bool node_asks_outer(const struct node *n)
+{
+	node_fn *fn = n->guarded ? n->guarded : n->fn;
+	const struct subquery *s = n->u.data;
+
+	return (fn == run_scalar || fn == run_exists || fn == run_quantified) && s->query->outer_reach > 0;
+}
+
+/* left op ANY (...), left op ALL (...); IN is = ANY, NOT IN its negation. */
+static struct eval_value run_quantified(const struct node *n, struct frame *f)
+{
+	const struct subquery *s = n->u.data;
+	struct eval_result r;
+	struct eval_value left;
+	bool all = s->quantifier == SQL_ALL, unknown = false, null;
+
+	if (!result_of(s, f, &r)) {
+		/* NULL IN (...) does not always ask it, and what is left of IN may fail before. */
+		if (f->run->outcome->status == EVAL_ERROR &&
+			(f->run->strict || may_be_null(n->args[0], f))) {
+			run_open_error(f->run, "an error in the subquery of IN");
+		}
+		return EVAL_NULL_VALUE;
+	}
+	if (!r.row_count)
+		return eval_int(all != n->aux);
+	left = node_run(n->args[0], f);
+	if (left.kind == EVAL_NULL)
+		return left;
+	/* The least or greatest of them is looked for among signed integers, in both. */
+	for (size_t i = 0; i < r.row_count && n->op != SQL_OP_EQ && n->op != SQL_OP_NE; i++) {
+		if (r.rows[i][0].kind == EVAL_UINT && r.rows[i][0].u > INT64_MAX)
+			return run_unsupported(f->run, "ALL or ANY of integers beyond BIGINT");
+	}
+	for (size_t i = 0; i < r.row_count && run_step(f->run); i++) {
+		const struct eval_value *v = &r.rows[i][0];
+		bool yes = false;
+
+		if (v->kind == EVAL_UNTOLD)
+			return told(f->run, *v);
+		if (is_minus_zero(&s->how, &left) || is_minus_zero(&s->how, v)) /* found or not, as the plan is */
+			return run_unsupported(f->run, "a negative zero in a subquery of IN");
+		/* Its MIN or MAX is compared with it as a signed integer. */
+		if (f->run->env->flavour == SQL_MARIADB && n->op != SQL_OP_EQ && v->kind == EVAL_DOUBLE &&
+			left.kind == EVAL_UINT && left.u > INT64_MAX)
+			return run_unsupported(f->run, "an integer beyond BIGINT and ALL or ANY of DOUBLEs");
+		/* It finds their least or greatest text. */
+		if (f->run->env->flavour == SQL_MYSQL && n->op != SQL_OP_EQ && n->op != SQL_OP_NE &&
+			v->kind == EVAL_TIME && (v->t.neg || v->t.hour > 99))
+			return run_unsupported(f->run, "MySQL: ALL or ANY of TIMEs that are negative or beyond 99 hours");
+		if (v->kind == EVAL_NULL) {
+			unknown = true;
+			compare_alone(f->run, &s->how, &n->args[0]->type, &left);
+		} else {
+			yes = order_satisfies((enum sql_op)n->op,
+				compare_as(f->run, &s->how, &n->args[0]->type, &left, &r.types[0], v,
+					&null));
+		}
+		/* A constant may have been converted when the statement was prepared. */
+		if (f->run->strict && run_erred(f->run))
+			return run_open_error(f->run, "an error in the subquery of IN");
+		if (v->kind == EVAL_NULL)
+			continue;
+		if (null)
+			return run_unsupported(f->run, "IN with a string that is no date");
+		if (yes != all)
+			return eval_int(!all != n->aux);
+	}
+	/* A value that the subquery's type has no room for is not there, whatever else is NULL. */
+	if (unknown && f->run->env->flavour == SQL_MARIADB && n->op == (all ? SQL_OP_NE : SQL_OP_EQ) &&
+		(!same_room(&n->args[0]->type, &r.types[0]) ||
+			(type_is_int(&n->args[0]->type) && !n->args[0]->column)))
+		return run_unsupported(f->run, "IN of several types with NULL among them");
+	if (unknown)
+		return EVAL_NULL_VALUE;
+	return eval_int(all != n->aux);
+}
+
+static bool casts_to_time(const struct sql_query *q)
+{
+	const struct sql_expr *e = q->kind == SQL_QUERY_SELECT && q->u.select.items
+					   ? q->u.select.items->expr
+					   : NULL;
+
+	if (e && e->kind == SQL_EXPR_CALL)
+		return span_ieq_str(e->u.call.name, "time") || span_ieq_str(e->u.call.name, "date");
+	return e && e->kind == SQL_EXPR_CAST &&
+	       (e->u.cast.type->kind == SQL_TYPE_DATE || e->u.cast.type->kind == SQL_TYPE_TIME ||
+		       e->u.cast.type->kind == SQL_TYPE_DATETIME);
+}
+
+static bool selects(const struct sql_query *q, enum sql_expr_kind kind)
+{
+	return q->kind == SQL_QUERY_SELECT && q->u.select.items && q->u.select.items->expr->kind == kind;
+}
+
+struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
+{
+	struct subquery *s = arena_zero(c->arena, sizeof(*s));
+	struct node *n = node_new(c, run_scalar, e, 0), *left = NULL, *column;
+
+	if (e->kind == SQL_EXPR_IN || e->kind == SQL_EXPR_QUANTIFIED) {
+		left = compile_expr(c, e->u.in.left);
+		if (!left)
+			return NULL;
+		if (node_is_row(left))
+			return compile_unsupported(c, "rows compared with a subquery");
+	}
+	s->query = compile_query(c, e->u.in.query, c->scope, c->ctes);
+	if (!s->query)
+		return NULL;
+	if (s->query->outer_reach > 1) {
+		/* Names from farther out pass through this query's scope too. */
+		if (c->scope->outer_reach < s->query->outer_reach - 1)
+			c->scope->outer_reach = s->query->outer_reach - 1;
+	}
+	n->u.data = s;
+	n->type = type_bool();
+	n->aux = e->negated;
+	if (e->kind == SQL_EXPR_EXISTS) {
+		n->fn = run_exists;
+		return n;
+	}
+	if (s->query->column_count != 1) {
+		if (e->kind == SQL_EXPR_SUBQUERY)
+			return compile_unsupported(c, "a subquery with several columns");
+		return compile_error(c, 1241, "a subquery with several columns");
+	}
+	if (s->query->types[0].hybrid)
+		return compile_unsupported(c, "a subquery of ENUM, SET, BIT or 0x41");
+	if (casts_to_time(e->u.in.query))
+		return compile_unsupported(c, "a cast of what is no date, used further");
+	if (e->kind == SQL_EXPR_SUBQUERY) {
+		n->type = s->query->types[0];
+		if ((n->type.kind == EVAL_T_FLOAT || type_is_temporal(&n->type)) &&
+			compile_mysql_5(c, "MySQL before 8.0: a subquery of a FLOAT or a date"))
+			return NULL;
+		/* A string or a number: it depends on what asks. */
+		if (n->type.hybrid || n->type.kind == EVAL_T_ENUM || n->type.kind == EVAL_T_SET ||
+			n->type.kind == EVAL_T_BIT ||
+			(n->type.kind == EVAL_T_YEAR && c->env->flavour == SQL_MYSQL))
+			return compile_unsupported(c, "a subquery of ENUM, SET, BIT or 0x41");
+		if (n->type.zerofill)
+			return compile_unsupported(c, "a subquery of a ZEROFILL column");
+		/* As a text, it has fewer digits. */
+		if (c->env->flavour == SQL_MYSQL && type_is_temporal(&n->type) && n->type.decimals &&
+			!selects(e->u.in.query, SQL_EXPR_COLUMN))
+			return compile_unsupported(c, "MySQL: a subquery of a computed time with a fraction");
+		/* Its text is the literal's own, which may be written over. */
+		if (c->env->flavour == SQL_MYSQL && type_is_temporal(&n->type) &&
+			selects(e->u.in.query, SQL_EXPR_LITERAL))
+			return compile_unsupported(c, "MySQL: a date literal in a text");
+		/* MariaDB keeps results by the outer values: 'a' is answered with what 'A' gave. */
+		if (c->env->flavour == SQL_MARIADB && s->query->outer_text)
+			return compile_unsupported(c, "a subquery that depends on a text outside");
+
+		n->type.hybrid = false;
+		/* Without tables it is the expression itself. */
+		n->type.own_scale &= s->query->kind == QUERY_SELECT && !s->query->table_count &&
+				     !s->query->where && !s->query->limit && !s->query->grouped;
+		/* Kept as IF keeps it. */
+		n->type.merged |= n->type.kind == EVAL_T_TIME ||
+				  (n->type.kind == EVAL_T_INT && n->type.is_unsigned);
+		if (!type_is_string(&n->type))
+			n->type.coercibility = 5;
+		return n;
+	}
+	if (e->u.in.query->kind == SQL_QUERY_VALUES && c->env->flavour == SQL_MYSQL && c->env->version < 90700)
+		return compile_unsupported(c, "MySQL until 9.6: IN, ANY or ALL of VALUES");
+	column = node_column(c, NULL, 0, 0, 0, &s->query->types[0]);
+	if ((type_is_string(&left->type) || left->type.kind == EVAL_T_NULL) &&
+		type_is_string(&column->type) && s->query->types[0].coercibility == COERCIBLE_NONE)
+		return compile_unsupported(c, "different collations in a subquery");
+	/* What is made of literals only would give way. */
+	if (type_is_string(&left->type) && type_is_string(&column->type) &&
+		left->type.coercibility == column->type.coercibility &&
+		left->type.collation != column->type.collation)
+		return compile_unsupported(c, "different collations in a subquery");
+	if (!operator_comparison_of(c, left, column, &s->how))
+		return NULL;
+	s->how.ahead = NOT_AHEAD;
+	/* d IN (SELECT 'x') is d = 'x', which is compared as DECIMALs. */
+	if (left->type.hybrid)
+		return compile_unsupported(c, "a hexadecimal literal IN a subquery");
+	if (left->type.kind == EVAL_T_BIT || column->type.kind == EVAL_T_BIT)
+		return compile_unsupported(c, "a BIT IN a subquery");
+	if (left->type.kind != column->type.kind &&
+		(type_is_list(&left->type) || type_is_list(&column->type)))
+		return compile_unsupported(c, "ENUM or SET and another type in a subquery");
+	/* y IN (SELECT 5) is y = 5, and that a year. */
+	if ((left->type.kind == EVAL_T_YEAR) != (column->type.kind == EVAL_T_YEAR))
+		return compile_unsupported(c, "a YEAR and another type in a subquery");
+	if (s->how.as.kind != EVAL_T_STRING &&
+		((left->type.kind == EVAL_T_DECIMAL && type_is_string(&column->type)) ||
+			(column->type.kind == EVAL_T_DECIMAL && type_is_string(&left->type))))
+		return compile_unsupported(c, "a DECIMAL and a string in a subquery");
+	/* It is looked up there as an integer. */
+	if (c->env->flavour == SQL_MYSQL && left->type.kind == EVAL_T_DECIMAL && left->type.decimals &&
+		type_is_int(&column->type) && s->query->kind == QUERY_SELECT && s->query->items[0]->arg_count)
+		return compile_unsupported(c, "MySQL: a DECIMAL IN a subquery of a computed integer");
+	/* A literal is not converted in there. */
+	if (type_is_string(&left->type) && type_is_string(&column->type) &&
+		collation_charset(left->type.collation) !=
+			collation_charset(column->type.collation))
+		return compile_unsupported(c, "different character sets in a subquery");
+	if (type_is_temporal(&left->type) != type_is_temporal(&column->type))
+		return compile_unsupported(c, "a date or time and another type in a subquery");
+	/* The servers look for the least or greatest text, and make that a number. */
+	if (e->kind == SQL_EXPR_QUANTIFIED && e->op != SQL_OP_EQ && e->op != SQL_OP_NE &&
+		type_is_string(&column->type) && !type_is_string(&left->type))
+		return compile_unsupported(c, "a number and ALL or ANY of texts");
+	n->fn = run_quantified;
+	n->arg_count = 1;
+	n->args[0] = left;
+	n->op = e->kind == SQL_EXPR_IN ? SQL_OP_EQ : e->op;
+	s->quantifier = e->kind == SQL_EXPR_IN ? SQL_ANY : (enum sql_quantifier)e->quantifier;
+	s->how.joins = c->env->flavour == SQL_MYSQL && (n->op == SQL_OP_EQ || n->op == SQL_OP_NE);
+	return n;
+}
