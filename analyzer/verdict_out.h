@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a verdict comes to, and its JSON: `isotrace.check/1` (docs/check.schema.json, design section
- * 6): keys are only ever added.  The other formats are in out/.
+ * What a verdict comes to, and its JSON: `isotrace.check/1` (docs/check.schema.json, semantics.md,
+ * section 10): keys are only ever added.  The other formats are in out/.
  */
 #ifndef VERDICT_OUT_H
 #define VERDICT_OUT_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Contracts: what an engine really promises at each level (semantics, section 4).
+ * Contracts: what an engine really promises at each level (semantics.md, section 4).
  *
  * A contract is a text file, oracles/contracts/NAME.contract, built into the program; a user may
  * give a file of his own.  Lines, in this order:

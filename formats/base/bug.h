@@ -5,7 +5,7 @@
  * are compiled in with -Dexpensive_checks=true only.
  *
  * A failed assertion is a bug of ours: it says what to report and exits with status 5
- * (design: exit status), through abort() when ISOTRACE_ABORT is set, for a core dump.
+ * (semantics.md, section 10), through abort() when ISOTRACE_ABORT is set, for a core dump.
  */
 #ifndef BASE_BUG_H
 #define BASE_BUG_H

@@ -13,7 +13,7 @@
 
 #include "base/attr.h"
 
-/* Exit status of both programs (design, section 2). */
+/* Exit status of both programs (semantics.md, section 10). */
 enum exit_status {
 	EXIT_STATUS_OK = 0,         /* every requested check passed on complete evidence */
 	EXIT_STATUS_VIOLATION = 1,  /* at least one violation */

@@ -2,7 +2,7 @@
 /*
  * Rows that foreign keys deleted (ON DELETE CASCADE).  They fire no triggers, so no probe tells of
  * them; but they follow from what is known: who deleted the row that they referred to, and which
- * rows referred to it then (docs/history.md, rule 19).
+ * rows referred to it then (history.md, rule 19).
  */
 #ifndef HISTORY_CASCADE_H
 #define HISTORY_CASCADE_H

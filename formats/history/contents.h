@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The rows that tables had when the recording began and when it ended (docs/history.md, rule 14):
+ * The rows that tables had when the recording began and when it ended (history.md, rule 14):
  * part of loading a trace.  Rows that come before their table's schema wait for it.
  */
 #ifndef HISTORY_CONTENTS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The second half of building a history: transactions by begin, operations by transaction, what was
- * undone, who counts as committed; then the version orders (order.c).  docs/history.md has the
+ * undone, who counts as committed; then the version orders (order.c).  history.md has the
  * rules in words; the numbers below are theirs.
  *
  * Everything is linear in the size of the history: counting sorts, one pass an array, one walk an

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The history: what every oracle reads, whatever it was loaded from.
+ * The history: transactions, operations and versions, whatever they were loaded from.  The oracle
+ * adya reads it.
  *
  * Flat arrays indexed by 32-bit ids; HISTORY_NONE is no id.  After loading it is read-only and may
  * be shared by threads.
@@ -30,7 +31,7 @@
  *  9. A write operation's version has the operation's transaction and statement, and each version
  *     has at most one write; a version without one is UNBORN, INITIAL or UNWRITTEN.
  *
- * Definitions: semantics, section 1.  Object = (table, primary key).
+ * Definitions: semantics.md, section 1.  Object = (table, primary key).
  */
 #ifndef HISTORY_HISTORY_H
 #define HISTORY_HISTORY_H
@@ -86,7 +87,7 @@ enum history_txn_flags {
 	HISTORY_TXN_NO_END = 1 << 4,   /* its end is not in the trace: outcome unknown */
 	HISTORY_TXN_OBSERVED = 1 << 5, /* outcome unknown, and somebody saw what it wrote */
 	/* Perhaps several transactions, of which some were committed and others not: nothing may be
-	 * concluded from what it did (docs/history.md, rule 18). */
+	 * concluded from what it did (history.md, rule 18). */
 	HISTORY_TXN_MIXED = 1 << 6,
 };
 
@@ -316,9 +317,9 @@ static inline bool history_unseen_in(const struct history *history, uint32_t tab
 	return history->tables[table].unseen_writes || history->tables[table].unseen_some;
 }
 
-/* A transaction's outcome as semantics section 1 has it: unknown counts as committed if and only if
- * somebody read what it wrote or the final rows show it.  "Somebody" is another transaction, by an
- * item read that is not dirty, by a predicate, or by overwriting it. */
+/* A transaction's outcome as semantics.md, section 1 has it: unknown counts as committed if and
+ * only if somebody read what it wrote or the final rows show it.  "Somebody" is another
+ * transaction, by an item read that is not dirty, by a predicate, or by overwriting it. */
 static inline bool history_committed(const struct history *history, uint32_t txn)
 {
 	const struct history_txn *t = &history->txns[txn];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reading a trace into a history.  docs/history.md has the rules by number.
+ * Reading a trace into a history.  history.md has the rules by number.
  *
  * The records come decoded (decode.h).  The rows of READ and WRITE probes are most of them; each
  * costs two or three lookups in tables far larger than the cache, so they are gathered in small

@@ -2,11 +2,13 @@
 /*
  * From traces to a history: one pass over the blocks, then the version orders.
  *
- * What each record becomes, and from where the rule is, stands in docs/history.md; the rules are
+ * What each record becomes, and from where the rule is, stands in history.md; the rules are
  * numbered there and named by number in the code.  In short: txn records make transactions, stmt
  * records statements, probe rows operations and versions, rows records initial and final versions.
- * Nothing is concluded from SQL text, results or times, but for the order in which an object was
- * deleted and inserted again (rule 17) and which absent version a read can have seen (rule 12).
+ * Times decide only in which order an object was deleted and inserted again (rule 17) and which
+ * absent version a read can have seen (rule 12).  SQL text decides only whether a transaction may be
+ * several (rule 18), where the recorder did not say, and whether a session sets
+ * innodb_snapshot_isolation (rule 21).  Results decide nothing.
  *
  * Hostile traces: a record may name anything, in any order.  Memory grows with the (uncompressed)
  * bytes read and by no more than a fixed factor; what does not fit is counted, never followed.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The version order of every object: what stands, and what each version stands behind, from what
- * the probes say was overwritten.  docs/history.md has the rules in words; the numbers below are
+ * the probes say was overwritten.  history.md has the rules in words; the numbers below are
  * theirs.  An object at a time, in time linear in its versions.
  */
 #include <stdlib.h>
@@ -212,7 +212,7 @@ static bool presume_initial(struct order_pass *pass)
 	return true;
 }
 
-/* What no order can be made from, the plainest first (docs/history.md, rule 16). */
+/* What no order can be made from, the plainest first (history.md, rule 16). */
 static bool check_links(struct order_pass *pass)
 {
 	uint32_t initial = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Stored programs: CREATE TRIGGER, FUNCTION and PROCEDURE with their bodies, to a tree. sql_parse()
- * only recognises these statements (docs/sql.md); this reads them whole.
+ * only recognises these statements (sql.md); this reads them whole.
  *
  * Local variables and parameters stand in the statements of a body as columns do; which name is
  * what is for the reader to find out, innermost block first.  NEW.c and OLD.c are columns of a

@@ -22,7 +22,7 @@
  * (ERR_LIMIT), never a crash.  Time and memory are linear in the text.
  *
  * Text must be in a character set where bytes below 0x80 stand for themselves (UTF-8, latin1,
- * binary ...; not SJIS, GBK, BIG5, UTF-16).  docs/sql.md says what is modelled and what is not.
+ * binary ...; not SJIS, GBK, BIG5, UTF-16).  sql.md says what is modelled and what is not.
  */
 #ifndef SQL_SQL_H
 #define SQL_SQL_H

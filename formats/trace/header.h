@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The header of a segment (docs/trace-format.md, section "Header"): packing and parsing.
+ * The header of a segment (docs/trace-format.md, "Header"): packing and parsing.
  */
 #ifndef TRACE_HEADER_H
 #define TRACE_HEADER_H

@@ -3,7 +3,7 @@
  * A typed SQL value as it stands in a trace: in rows, parameters, keys, versions and images.
  *
  * NULL, integers, doubles, floats, text and binary strings are msgpack's own; the rest are msgpack
- * extensions of the type numbers below (docs/trace-format.md, section "Values").
+ * extensions of the type numbers below (docs/trace-format.md, "Values").
  */
 #ifndef TRACE_VALUE_H
 #define TRACE_VALUE_H

@@ -212,7 +212,7 @@ static bool has_foreign_version(const struct adya *a, const struct history_objec
 	return false;
 }
 
-/* The chain of an object contradicts itself (semantics, section 1). */
+/* The chain of an object contradicts itself (semantics.md, section 1). */
 static void judge_broken_order(struct adya *a, uint32_t object)
 {
 	const struct history *h = a->history;
@@ -321,7 +321,7 @@ static uint8_t weakest_level(const struct adya *a, const struct cycle *cycle)
 }
 
 /* Both ends of the missed write are plain reads of one transaction: it saw two snapshots, which no
- * rule about current writes excuses (semantics, section 4, RR). */
+ * rule about current writes excuses (semantics.md, section 4, RR). */
 static bool reads_two_snapshots(const struct adya *a, const struct cycle *cycle)
 {
 	const struct history *h = a->history;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The oracle `adya`: builds the direct serialization graph of a history whose versions are known,
- * and says which of Adya's phenomena are in it (semantics, sections 1 to 4).
+ * and says which of Adya's phenomena are in it (semantics.md, sections 1 to 4).
  *
  * Nodes are committed transactions; an unknown outcome counts as committed only where somebody saw
  * its writes.  Edges rest on exact probes; what rests on an inexact one, on an object without a

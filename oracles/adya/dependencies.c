@@ -311,7 +311,7 @@ static bool may_be_uninstalled(struct builder *b, const struct look *look)
 /* The predicate did not return the object, and which version it saw was not recorded: it was one
  * that fails it, and where the version set is recorded, one without a row.  If all that it may have
  * seen lie in one run of versions that fail, the edges are the same for each: pred-wr from the
- * version that began the run, pred-rw to the one that ended it (semantics, section 2).  False:
+ * version that began the run, pred-rw to the one that ended it (semantics.md, section 2).  False:
  * undecided. */
 static bool add_forced(struct builder *b, const struct look *look)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From a history to its direct serialization graph: the edges of semantics, section 2.
+ * From a history to its direct serialization graph: the edges of semantics.md, section 2.
  *
  * An edge's detail in the graph: for ww the later version, for wr and rw the version read, for
  * predicate edges an index into predicate_edges.  What the next version is follows from the order.

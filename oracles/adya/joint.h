@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Predicates over several tables: does a version take part in the result of a query, with the rows
- * that its statement saw of the other tables (semantics, section 2: the clause together with the
+ * that its statement saw of the other tables (semantics.md, section 2: the clause together with the
  * version sets of every table in it)?
  *
  * Which versions it saw of them is known of rows that it returned.  Of any other row it saw one of

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Does a version satisfy a predicate?  Unborn and dead versions satisfy nothing (semantics, section
- * 2).  What the statement itself saw is taken from its recorded matches; any other version is
- * judged by evaluating the WHERE clause on its image.  Never guessed: MATCH_UNKNOWN.
+ * Does a version satisfy a predicate?  Unborn and dead versions satisfy nothing (semantics.md,
+ * section 2).  What the statement itself saw is taken from its recorded matches; any other version
+ * is judged by evaluating the WHERE clause on its image.  Never guessed: MATCH_UNKNOWN.
  *
  * Integers, which most predicates are made of, are evaluated by match_int.h; what it does not know
  * by the evaluator that the solver has too (eval/eval.h).

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What one transaction saw, judged by itself: reads of what nobody may see, of what it did itself,
- * of more than one snapshot, of rows before and after one commit (semantics, section 3).
+ * of more than one snapshot, of rows before and after one commit (semantics.md, section 3).
  */
 #include <stdlib.h>
 
@@ -541,7 +541,7 @@ static void add_unstable(struct adya *a, const struct snapshot *s, uint32_t read
 	finding_seal(finding);
 }
 
-/* semantics, section 3: two snapshot reads of one REPEATABLE READ transaction need two different
+/* semantics.md, section 3: two snapshot reads of one REPEATABLE READ transaction need two different
  * snapshots.  One that must be in (w) and one that must be out (n) contradict each other when n is
  * w, when n's commit was answered before w's was sent, or when w depends on n and n not on w. */
 static void judge_snapshot(struct adya *a, struct snapshot *s, uint32_t reader)
@@ -651,7 +651,7 @@ static void add_split(
 	finding_seal(finding);
 }
 
-/* semantics, section 3: one UPDATE or DELETE judged some rows before and others after the same
+/* semantics.md, section 3: one UPDATE or DELETE judged some rows before and others after the same
  * foreign commit. */
 static void judge_split(struct adya *a, struct snapshot *s, const struct history_predicate *p)
 {

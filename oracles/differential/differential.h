@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The differential oracle: two executions of one schedule, compared statement by statement
- * (semantics, section 6; after DT2, "Differentially Testing Database Transactions for Fun and
+ * (semantics.md, section 6; after DT2, "Differentially Testing Database Transactions for Fun and
  * Profit", whose third class, errors and warnings, is two here).
  *
  * Sessions are matched by name, or by their order where a recorder gave no names; statements by

@@ -742,7 +742,7 @@ static uint8_t *with_dependency_cycle(const struct projections *p, uint32_t node
 }
 
 /* Is D u D.rw cyclic inside the components?  Two nodes a transaction: 2v reached by a dependency,
- * 2v+1 reached by rw, from where only a dependency may go on (semantics, section 3).  p->product
+ * 2v+1 reached by rw, from where only a dependency may go on (semantics.md, section 3).  p->product
  * gets the product's components, by product node.  Where there is a cycle of dependencies, it is
  * one of the product, and there is nothing to look for. */
 static void project_product(struct projections *p, const struct graph *graph, unsigned extra)

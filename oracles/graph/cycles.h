@@ -3,10 +3,10 @@
  * Cycles of a dependency graph: which isolation levels they refute, and the shortest of each class.
  *
  * Levels are decided by components of projected graphs, exactly and in linear time, never by
- * searching (semantics, section 3).  One pass over the whole graph with all edges comes first; what
- * is in no component is finished, and everything else happens on what is left, usually nothing.
- * PL-2+ has no such projection: where SI holds it holds; else a bit-parallel reachability pass
- * decides it, within a bound.
+ * searching (semantics.md, section 3).  One pass over the whole graph with all edges comes first;
+ * what is in no component is finished, and everything else happens on what is left, usually
+ * nothing. PL-2+ has no such projection: where SI holds it holds; else a bit-parallel reachability
+ * pass decides it, within a bound.
  *
  * Witnesses are searched afterwards, breadth first, within `budget` looked-at edges a class and
  * component; running out of it makes a witness perhaps not the shortest, or a class of cycles
@@ -17,7 +17,7 @@
 
 #include "graph/graph.h"
 
-/* semantics, section 3; a cycle is in the first class it fits. */
+/* semantics.md, section 3; a cycle is in the first class it fits. */
 enum cycle_class {
 	CYCLE_G0,            /* ww only */
 	CYCLE_G1C,           /* ww and wr, at least one wr */

@@ -18,7 +18,7 @@
 
 #define GRAPH_NONE UINT32_MAX
 
-/* semantics, section 2 */
+/* semantics.md, section 2 */
 enum graph_kind {
 	GRAPH_WW,
 	GRAPH_WR,

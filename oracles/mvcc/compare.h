@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Recorded rows against expected ones (semantics, section 5).
+ * Recorded rows against expected ones (semantics.md, section 5).
  */
 #ifndef MVCC_COMPARE_H
 #define MVCC_COMPARE_H

@@ -2,7 +2,7 @@
 /*
  * The oracle `mvcc`: executes the recorded schedule again, on a multi-version store and an SQL
  * evaluator of our own, and compares at every statement what was answered with what can be answered
- * (semantics, section 5; docs/oracles/mvcc.md).
+ * (semantics.md, section 5; docs/oracles/mvcc.md).
  *
  * It needs the tables' definitions and their initial rows.  Judged are result rows, affected rows,
  * errors, the final rows, and of locks only what is certain.  What it cannot tell is counted as

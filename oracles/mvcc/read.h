@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a statement sees: read views, current reads, dirty reads (semantics, section 5).
+ * What a statement sees: read views, current reads, dirty reads (semantics.md, section 5).
  */
 #ifndef MVCC_READ_H
 #define MVCC_READ_H

@@ -3,8 +3,8 @@
  * The order of things.  Events are taken as they were recorded.  Where statements overlap, or the
  * engine chose where we cannot look, a choice is made and remembered; when a later answer
  * contradicts it, the store goes back there (its trail) and the next possibility is tried.  Only
- * when none is left is the answer called wrong; when the budget ends first, undecided (semantics,
- * section 5).
+ * when none is left is the answer called wrong; when the budget ends first, undecided
+ * (semantics.md, section 5).
  */
 #include <stdlib.h>
 

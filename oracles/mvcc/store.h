@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The multi-version store: tables of records, each a chain of versions, newest first; transactions
- * with what they wrote; and the locks that are certain (semantics, section 5).
+ * with what they wrote; and the locks that are certain (semantics.md, section 5).
  *
  * A record is what InnoDB's clustered index has: the rows of one primary key, one after the other
  * (or of the first UNIQUE key without NULLs; or one row for ever where the table has neither).  An

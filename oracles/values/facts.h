@@ -4,7 +4,7 @@
  * was read, and everything that is wrong with a single read.
  *
  * Which transactions count: committed ones, and those of unknown outcome that a transaction that
- * counts has read from (semantics, section 1).
+ * counts has read from (semantics.md, section 1).
  */
 #ifndef VALUES_FACTS_H
 #define VALUES_FACTS_H

@@ -9,10 +9,10 @@
  * behind the statement that ended it; results stand before their statement's record, which is made
  * when its answer is complete.
  *
- * Transactions are what the server's status flags say (protocol, OK and EOF packets); the look at
- * the SQL only tells whether an end was a commit or a rollback.  ERR packets carry no flags: errors
- * known to roll back the whole transaction (1213, 1020 ...) end it, after others the next flags
- * decide.
+ * Transactions are what the server's status flags say (protocol.md, "Transaction state"); the look
+ * at the SQL only tells whether an end was a commit or a rollback.  ERR packets carry no flags:
+ * errors known to roll back the whole transaction (1213, 1020 ...) end it, after others the next
+ * flags decide.
  */
 #ifndef CAPTURE_CAPTURE_H
 #define CAPTURE_CAPTURE_H

@@ -2,10 +2,10 @@
 /*
  * Transactions of a session, from the server's status flags.
  *
- * Effective isolation level (design, section 4; measured on MariaDB 10.11, same in MySQL's manual):
- * SET SESSION in a running transaction changes the session's level, not the transaction's; outside
- * one it also overrides a level set for the next transaction.  SET TRANSACTION and SET @@name set
- * the next transaction's only, which is used up when that ends: by COMMIT or ROLLBACK (even where
+ * Effective isolation level (semantics.md, section 8; measured on MariaDB 10.11, the same in MySQL's
+ * manual): SET SESSION in a running transaction changes the session's level, not the
+ * transaction's; outside one it also overrides a level set for the next transaction.  SET
+ * TRANSACTION and SET @@name set the next transaction's only, which is used up when that ends: by COMMIT or ROLLBACK (even where
  * none is open) or a definition, or by the first autocommitted statement that reads or writes a
  * table.  An error that rolls the transaction back (1213, 1020) ends it without that: what comes
  * next has the old transaction's level (measured on MariaDB 10.11, 11.8, MySQL 9.7;
@@ -663,7 +663,7 @@ void txn_after(struct capture *c, const struct wire_command *command, const stru
 	} else if (reply->kind == REPLY_ERR) {
 		after_error(c, command, look, reply);
 	} else if (reply->lost && command->complete && !c->ended) {
-		/* Sent, never answered: nobody may assume either outcome (design, section 4). */
+		/* Sent, never answered: either outcome may be (semantics.md, section 8). */
 		if (c->txn.open)
 			c->txn.lost_commit |= may_commit(c, look);
 		else if (c->now.data)

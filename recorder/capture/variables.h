@@ -19,7 +19,7 @@
 /* sql_mode ANSI hides engines and collations of tables, PAD_CHAR_TO_FULL_LENGTH lengthens values. */
 #define OWN_READING OWN_LIMITS ", sql_mode = '', sql_quote_show_create = 1"
 
-/* A variable whose value changes what a statement means or sees (docs/trace-format.md, server). */
+/* A variable whose value changes what a statement means or sees: docs/trace-format.md, "server" */
 bool variable_is_recorded(struct span name);
 /* `character_set_client_handshake` = OFF, where the server takes no character set from who logs in
  * (skip-character-set-client-handshake), which no variable of its own tells.  How many pairs were packed. */

@@ -20,7 +20,7 @@
  *	- A locking query before the statement that fails as the statement would have (`locks`:
  *	  deadlock, lock wait timeout, snapshot conflict) is the statement's answer.
  *
- * What is exact (design, section 5), `alone` being that no other session did anything between
+ * What is exact (semantics.md, section 9), `alone` being that no other session did anything between
  * the probe's answer and the end of its statement, which only `isorec run` can know:
  *	VSR, PM of plain reads   alone; or REPEATABLE READ inside a transaction: one snapshot
  *	PM of locking reads, BWR alone, where the query locks as the statement does (not for UPDATE

@@ -73,8 +73,8 @@ static bool has_read_rows(const struct instrument_session *s)
 }
 
 /* A query of its rows beside a read is exact where both see one snapshot, and only there it is
- * asked: REPEATABLE READ in a transaction that is open (design, section 5).  It has one already, as
- * the read itself would make none if it fails, or finds that no row can satisfy it. */
+ * asked: REPEATABLE READ in a transaction that is open (semantics.md, section 9).  It has one
+ * already, as the read itself would make none if it fails, or finds that no row can satisfy it. */
 static void begin_beside(struct instrument_session *s, const struct capture *capture,
 	const struct span *literals, size_t count)
 {

@@ -115,7 +115,7 @@ struct instrument_cascade {
 	char *column;            /* ... and one column of it */
 	uint32_t child;          /* in instrument_tables.list */
 	bool on_delete, on_update; /* when it changes rows */
-	bool followed;             /* on_delete: by the analyzer (docs/history.md, rule 19) */
+	bool followed;             /* on_delete: by the analyzer (history.md, rule 19) */
 };
 
 /* A procedure whose body neither ends transactions nor goes on behind an error: where a transaction

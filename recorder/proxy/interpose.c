@@ -425,7 +425,7 @@ static void put_id(struct buf *out, uint32_t id)
 }
 
 /* An EXECUTE without the types of its parameters, which the client has sent before, gets them: the
- * server has forgotten them with the statement (protocol: COM_STMT_EXECUTE). */
+ * server has forgotten them with the statement (protocol.md, "COM_STMT_EXECUTE"). */
 static void put_execute(
 	struct interpose *i, const struct wire_stmt *known, struct span payload, struct buf *out)
 {

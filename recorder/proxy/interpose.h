@@ -9,7 +9,7 @@
  *
  * A command is sent when those before it are answered: commands that a client sends ahead wait
  * here. Our own statements go out together with the command they stand before, so that they cost no
- * round trip (protocol notes, "Injection safety").
+ * round trip (protocol.md, "Injection safety").
  *
  * Packets of both directions are held whole, but for commands longer than INTERPOSE_PACKET_MAX, which
  * pass as they are.

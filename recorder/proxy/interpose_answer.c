@@ -274,7 +274,7 @@ static void again_done(
 }
 
 /* The server leaves out the columns of a result which it told when the statement was prepared: but
- * that was when we prepared it again (MariaDB's protocol: CACHE_METADATA). */
+ * that was when we prepared it again (protocol.md, "CACHE_METADATA"). */
 static bool put_columns(struct interpose *i, const struct wire_command *c, const struct packet *p,
 	struct buf *to_client)
 {

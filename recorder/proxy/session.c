@@ -343,7 +343,7 @@ static void show_to_parser(struct session *s, int from, size_t len)
 	struct wire_stamp now = {clock_mono_ns(), 0, 0};
 
 	relay_parse_later(w);
-	/* Taken before the bytes can reach the server: see protocol, time and order. */
+	/* Taken before the bytes can reach the server: protocol.md, "Time and order". */
 	if (from == CLIENT)
 		now.seq = capture_begin_seq(&w->capture);
 	parse(s, from, span_of(w->scratch, len), now);

@@ -20,7 +20,7 @@ unsigned strip_put(struct buf *out, struct span payload, uint8_t seq)
 	return parts;
 }
 
-/* Protocol: length-encoded integers. */
+/* protocol.md, "Length-encoded integers" */
 static void add_lenenc(struct buf *out, uint64_t value)
 {
 	unsigned bytes = value <= UINT16_MAX ? 2 : value < 1u << 24 ? 3 : 8;
@@ -101,8 +101,7 @@ bool strip_text_row(
 	return !c.bad && cursor_left(&c) == 0;
 }
 
-/* 0, a bitmap of NULLs that begins at bit 2, the values (protocol: Binary Protocol Resultset Row).
- */
+/* 0, a bitmap of NULLs that begins at bit 2, the values (protocol.md, "Text and binary rows"). */
 bool strip_binary_row(struct span row, const struct wire_columns *columns, uint32_t appended,
 	struct buf *out, struct span *values)
 {

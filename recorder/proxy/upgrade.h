@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How a session changes to TLS in its connection phase (protocol, SSLRequest): the client's first
- * packet is held until it is known to be a request for TLS or a login.
+ * How a session changes to TLS in its connection phase (protocol.md, "SSLRequest"): the client's
+ * first packet is held until it is known to be a request for TLS or a login.
  *
  * A client without TLS can have a server with it: the relay then sends a request of its own, and
  * the server counts one packet more than the client.  Until the login is over the sequence numbers

@@ -24,7 +24,7 @@ static void add_uint(struct buf *out, uint64_t value, int width)
 		buf_add_char(out, (char)(value >> (8 * i)));
 }
 
-/* The definition packet that the field was made from (protocol: Column Definition). */
+/* The definition packet that the field was made from (protocol.md, "Column Definition"). */
 static bool add_column(struct row_packer *p, const MYSQL_FIELD *field)
 {
 	struct buf *out = &p->packet;

@@ -41,7 +41,8 @@ bool wire_ok_parse(struct span payload, uint64_t caps, struct wire_reply *out) M
 bool wire_eof_parse(struct span payload, struct wire_reply *out) MUST_CHECK;
 bool wire_err_parse(struct span payload, struct wire_reply *out) MUST_CHECK;
 
-/* MariaDB's progress report: an ERR with code 0xffff, not an end (protocol: Progress reporting). */
+/* MariaDB's progress report: an ERR with code 0xffff, not an end (protocol.md, "Progress
+ * reporting"). */
 static inline bool wire_is_progress(struct span payload)
 {
 	const unsigned char *p = (const unsigned char *)payload.ptr;

@@ -8,7 +8,7 @@
  * 200000 statements, the proxy's own level and both workloads unless told otherwise.
  *
  * CPU time of the thread that parses and, apart, of the writer's thread; the best of five runs.
- * The budget (design, "Speed and size") is 2 us + 1 ns a byte of the answer for both together and
+ * The budget (semantics.md, section 11) is 2 us + 1 ns a byte of the answer for both together and
  * the relay's own calls.
  */
 #include <stdio.h>

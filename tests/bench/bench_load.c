@@ -26,7 +26,7 @@
  * for the host; a load of half a second finds what the process before it left, a load of five
  * seconds not all of it.  So time outside the kernel and in it are printed beside the clock.
  *
- * Exit status 1 when a ratio that the design promises does not hold (only with --strict).
+ * Exit status 1 when a ratio of semantics.md, section 11 does not hold (only with --strict).
  */
 #include <errno.h>
 #include <stdio.h>

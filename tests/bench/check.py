@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What `isotrace check --oracle adya` costs, as ratios in one run (design, "Speed and size"):
+"""What `isotrace check --oracle adya` costs, as ratios in one run (semantics.md, section 11):
 against merely loading the same trace, and as the trace grows.
 
 usage: check.py ISOTRACE BENCH_LOAD SMALL.itr [LARGE.itr]

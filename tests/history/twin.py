@@ -3,7 +3,7 @@
 """The history loader against a slow twin.
 
 Reads the same records with another msgpack library (or from `isotrace show`), applies the rules of
-docs/history.md in the plainest way, with sets, walks and permutations, and compares the result with
+history.md in the plainest way, with sets, walks and permutations, and compares the result with
 what history_dump prints.  Random traces are made here; simulated ones by isosim.
 """
 import argparse

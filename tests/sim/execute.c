@@ -90,7 +90,7 @@ static struct sim_rows *use_probe(
 }
 
 /* Whether a SELECT of its own, right before a statement, sees what the statement sees: where both
- * come from one stable snapshot, or where locks keep everybody else out (design, section 5). */
+ * come from one stable snapshot, or where locks keep all others out (semantics.md, section 9). */
 static bool separate_select_exact(const struct sim *sim, bool of_write)
 {
 	switch (sim->options->discipline) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The program isosim: the simulator on the command line.  docs/simulator.md */
+/* The program isosim: the simulator on the command line.  simulator.md */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

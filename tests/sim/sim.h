@@ -44,7 +44,7 @@ enum { SIM_DISCIPLINE_COUNT = 5 };
 
 enum sim_probes { SIM_PROBES_TRIGGER, SIM_PROBES_SELECT, SIM_PROBES_OFF };
 
-/* What can be planted; sim_plant_name() and docs/simulator.md have the names. */
+/* What can be planted; sim_plant_name() and simulator.md have the names. */
 enum sim_plant {
 	SIM_PLANT_G0,
 	SIM_PLANT_G1A,

@@ -8,7 +8,7 @@
  * transaction's end (rule W).  A commit stamps them with the next number of one counter and drops
  * all but the last of each object.
  *
- * Why each discipline is what it says (phenomena of semantics, section 3; "commit order" is the
+ * Why each discipline is what it says (phenomena of semantics.md, section 3; "commit order" is the
  * order of the stamps, and each stamp is given between the sending and the answer of the COMMIT):
  *
  * All: by rule W the versions of an object are installed in commit order, so ww edges follow

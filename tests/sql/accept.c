@@ -96,7 +96,7 @@ static bool found_text(void *ctx, const struct sql_table_ref *ref)
 	return true;
 }
 
-/* Recognised only, or with a part that is kept as text (docs/sql.md): more may be accepted. */
+/* Recognised only, or with a part that is kept as text (sql.md): more may be accepted. */
 static bool is_opaque(const struct sql_stmt *stmt)
 {
 	bool text = stmt->opaque.ptr != NULL;

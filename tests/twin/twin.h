@@ -9,8 +9,8 @@
  * by hand in a test (twin_* functions below), or the simulator, which fills it in with what really
  * happened (tests/sim/sim.h).
  *
- * Definitions: semantics, sections 1 to 3; the predicate edges are those of Adya, Liskov and O'Neil
- * (ICDE 2000).  Where those texts leave a choice, this twin has made it:
+ * Definitions: semantics.md, sections 1 to 3; the predicate edges are those of Adya, Liskov and
+ * O'Neil (ICDE 2000).  Where those texts leave a choice, this twin has made it:
  *  a. A version that was undone by ROLLBACK TO SAVEPOINT and read by another committed transaction
  *     is a G1a: what was rolled back was read.
  *  b. A transaction of unknown outcome counts as committed when somebody else read one of its

@@ -126,7 +126,7 @@ static bool cyclic(const struct naive *g, unsigned mask)
 	return false;
 }
 
-/* D u D.rw, composed edge by edge (semantics, section 3). */
+/* D u D.rw, composed edge by edge (semantics.md, section 3). */
 static bool si_cyclic(const struct naive *g, unsigned extra)
 {
 	bool d[NODES_MAX][NODES_MAX] = {{false}}, r[NODES_MAX][NODES_MAX] = {{false}};

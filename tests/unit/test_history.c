@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The rules of docs/history.md, each by a small trace made by hand; the expected values follow from
+ * The rules of history.md, each by a small trace made by hand; the expected values follow from
  * the rule's words.
  */
 #include "history_util.h"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What can go wrong, and the exit status of each (design: exit status; 77 is meson's skip)."""
+"""What can go wrong, and the exit status of each (semantics.md, section 10; 77 is meson's skip)."""
 
 EXIT_OK = 0
 EXIT_USAGE = 2
