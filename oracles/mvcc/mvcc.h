@@ -12,7 +12,7 @@
 #define MVCC_MVCC_H
 
 #include "contract.h"
-#include "mvcc/schedule.h"
+#include "mvcc/search/schedule.h"
 #include "verdict.h"
 
 struct mvcc_options {

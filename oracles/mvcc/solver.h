@@ -4,7 +4,7 @@
  *
  * The solver goes through the events of the schedule.  A statement is executed on the store when
  * its answer was recorded, unless another order is tried (search.c); what it may answer is compared
- * with what was recorded (compare.c).  Where the engine has a choice that we cannot see, choose()
+ * with what was recorded (compare_answer.c).  Where the engine has a choice that we cannot see, choose()
  * picks one, and a later contradiction makes the search come back and pick another.
  */
 #ifndef MVCC_SOLVER_H
@@ -13,17 +13,17 @@
 #include "base/buf.h"
 #include "contract.h"
 #include "eval/eval.h"
-#include "mvcc/body.h"
-#include "mvcc/compare.h"
-#include "mvcc/fog.h"
-#include "mvcc/foreign.h"
-#include "mvcc/learn.h"
+#include "mvcc/execute/compare_answer.h"
+#include "mvcc/execute/foreign_keys.h"
+#include "mvcc/execute/stored_program_exec.h"
+#include "mvcc/execute/write.h"
 #include "mvcc/mvcc.h"
-#include "mvcc/program.h"
-#include "mvcc/read.h"
-#include "mvcc/schedule.h"
-#include "mvcc/store.h"
-#include "mvcc/write.h"
+#include "mvcc/plan/stored_program.h"
+#include "mvcc/search/schedule.h"
+#include "mvcc/store/store.h"
+#include "mvcc/store/visibility.h"
+#include "mvcc/unknown/learn_table.h"
+#include "mvcc/unknown/unknown_rows.h"
 #include "sql/sql.h"
 #include "verdict.h"
 
@@ -80,8 +80,8 @@ struct plan {
 	enum text_width width;
 	bool zoned, no_foreign_checks, limited;
 	bool other_texts; /* some of its literals, those of a view, may be of another collation */
-	bool moments; /* of a statement with such parameters (moments.c) */
-	enum { MASKS_NONE, MASKS_DEEP, MASKS_ASSIGNED } masks; /* passwords that the recorder masked (masked.c) */
+	bool moments; /* of a statement with such parameters (temporal_params.c) */
+	enum { MASKS_NONE, MASKS_DEEP, MASKS_ASSIGNED } masks; /* passwords that the recorder masked (masked_passwords.c) */
 	enum mvcc_engine engine;
 	uint32_t step;
 	struct plan *next;           /* of the same hash */
@@ -247,10 +247,10 @@ struct stmt_run { /* of a statement, all trailed */
 	uint32_t verdict;        /* enum stmt_verdict */
 	uint32_t reason;         /* index of m->reasons */
 	uint32_t culprit;        /* number, from 1, of the statement because of which it is undecided; 0: none */
-	bool defines;            /* changed definitions, and how is known (define.c) */
+	bool defines;            /* changed definitions, and how is known (definitions.c) */
 	bool near, beside;       /* ran beside a statement that did, of one of its tables */
 	bool contested;          /* one that did ran beside another of the same tables */
-	const struct plan *first; /* where it ran beside one that did: before all of them (beside.c) */
+	const struct plan *first; /* where it ran beside one that did: before all of them (concurrent_ddl.c) */
 	struct replan *replans;   /* ... and after each */
 	uint32_t committed;      /* what it commits implicitly is committed, the rest is to be done */
 	bool unknown_foreign;    /* failed for a foreign key of a table that the trace does not describe */
@@ -264,7 +264,7 @@ struct label {
 	uint32_t next;  /* one of the same name, in the order in which they came; MAP_NONE: none */
 };
 
-/* A transaction that ended with its connection (ends.c). */
+/* A transaction that ended with its connection (disconnects.c). */
 struct loose_end {
 	uint32_t txn;  /* store number */
 	uint64_t from; /* from this sequence number on it may be gone; UINT64_MAX: as recorded */
@@ -280,7 +280,7 @@ enum session_oddity {
 
 struct prepared;
 
-/* What a session has set, as far as it is modelled (settings.c). */
+/* What a session has set, as far as it is modelled (session_settings.c). */
 struct session_settings {
 	struct span database;
 	struct span mode_text; /* sql_mode; none: not recorded */
@@ -289,8 +289,8 @@ struct session_settings {
 	enum text_width width;
 	bool zoned;            /* has a time zone of its own: TIMESTAMPs show otherwise */
 	struct span temporary; /* its temporary tables: database and name, each with a zero byte */
-	struct prepared *prepared; /* statements and user variables (prepared.c) */
-	uint64_t number; /* LAST_INSERT_ID(), where it is known (number.c) */
+	struct prepared *prepared; /* statements and user variables (prepared_text.c) */
+	uint64_t number; /* LAST_INSERT_ID(), where it is known (last_insert_id.c) */
 	bool has_number;
 	bool odd; /* it has set what is not modelled */
 	bool no_foreign_checks;
@@ -326,7 +326,7 @@ struct mvcc {
 	uint32_t noted[NOTE_COUNT]; /* notes by kind */
 	struct programs *programs;
 	struct views *views;
-	struct sequence *sequences; /* those that were named (sequence.c) */
+	struct sequence *sequences; /* those that were named (sequence_tables.c) */
 	struct foreign *foreigns;
 	size_t foreign_count, foreign_capacity;
 	uint32_t *children; /* tables with foreign keys, of the first children_seen */
@@ -366,7 +366,7 @@ struct mvcc {
 	bool uncertain; /* not every way was tried */
 	struct certain *certain; /* of answer_is_impossible(), once it was asked; NULL */
 	bool points_lost;
-	struct map *seen; /* states from which no way was found (world.h); NULL: they are not kept */
+	struct map *seen; /* states from which no way was found (state_digest.h); NULL: they are not kept */
 	bool again;       /* ... and the search has come to one of them */
 	uint64_t work;    /* since the contradiction that is being explained */
 	struct mismatch mismatch;
@@ -412,7 +412,7 @@ struct mvcc {
 		FORCE_NOT_OWN,
 		FORCE_AGAIN /* as again_read says */
 	} force;
-	struct again { /* a query that is asked again (reads.c): */
+	struct again { /* a query that is asked again (serializable_reads.c): */
 		uint32_t stmt, reader; /* with its transaction's own changes from before it, */
 		uint32_t writer;       /* all of this one's, */
 		uint32_t without;      /* ... but for those of this statement; STORE_NONE: none, and what is committed */
@@ -431,7 +431,7 @@ bool sees_snapshot(const struct mvcc *m, uint32_t stmt);
 /* Tables whose state a statement looks at or changes, as bits. */
 uint64_t stmt_tables(const struct mvcc *m, uint32_t stmt);
 
-/* events.c */
+/* transaction_control.c */
 bool run_stmt(struct mvcc *m, uint32_t stmt);
 /* As the trace says; `txn` is the schedule's number. */
 void end_txn(struct mvcc *m, uint32_t txn);
@@ -452,7 +452,7 @@ bool ends_prepared_txn(const struct mvcc *m, uint32_t stmt);
 /* Does it end a transaction that is not its own, as BEGIN does? */
 bool ends_other_txn(const struct schedule_stmt *stmt);
 
-/* ends.c */
+/* disconnects.c */
 void find_loose_ends(struct mvcc *m);
 /* execute(), with transactions ended whose end is loose, where that explains the answer. */
 bool execute_stmt(struct mvcc *m, uint32_t stmt);
@@ -462,14 +462,14 @@ bool leaves_later(struct mvcc *m, uint32_t txn);
 bool may_be_left_over(const struct mvcc *m, uint32_t txn, uint32_t stmt);
 void end_those_who_left(struct mvcc *m);
 
-/* certain.c: is the answer at hand, which contradicts, wrong in every order? */
+/* order_free.c: is the answer at hand, which contradicts, wrong in every order? */
 bool answer_is_impossible(struct mvcc *m);
 /* Of a query of one table: which of its columns each of the answer is.  False: some are none, or they are not
  * `width`. */
 bool answer_columns(const struct plan *plan, const struct eval_table *def, uint32_t *columns,
 	uint32_t width);
 
-/* points.c: what WHERE says of primary keys, as plan->reach */
+/* key_ranges.c: what WHERE says of primary keys, as plan->reach */
 void plan_points(struct mvcc *m, struct plan *plan, const struct sql_expr *where);
 /* What it says of an integer column, as plan->ranges */
 void plan_ranges(struct mvcc *m, struct plan *plan, const struct sql_expr *where);
@@ -498,7 +498,7 @@ uint32_t solver_table(const struct mvcc *m, struct span database, struct span na
 /* The same for T and t. */
 uint64_t label_hash(struct span name);
 
-/* define.c: definitions over time.  A table that is made, changed or renamed is another one from then on, so that
+/* definitions.c: definitions over time.  A table that is made, changed or renamed is another one from then on, so that
  * plans need to know only what names stood for when their statement was executed. */
 void label_tables(struct mvcc *m);
 /* The statements in the order in which names had to mean something to them; to be freed. */
@@ -523,7 +523,7 @@ uint32_t define_maker(const struct mvcc *m, uint32_t stmt);
 /* Does `stmt` make another table of one that `other` uses? */
 bool define_replaces(const struct mvcc *m, uint32_t stmt, uint32_t other);
 
-/* beside.c: statements that overlap changes of definitions.  Before and after define_after(); `settings` and `opened` by
+/* concurrent_ddl.c: statements that overlap changes of definitions.  Before and after define_after(); `settings` and `opened` by
  * session. */
 void beside_before(struct mvcc *m, uint32_t change, struct session_settings *settings, bool *opened);
 void beside_after(struct mvcc *m, uint32_t change, const struct session_settings *settings);
@@ -538,7 +538,7 @@ bool beside_must_precede(const struct mvcc *m, uint32_t stmt, uint32_t change);
 /* What a statement says, to make a plan of. */
 struct span plan_text(const struct schedule_stmt *stmt);
 
-/* alter.c: the definition that ALTER TABLE makes of another; NULL: not modelled */
+/* alter_table.c: the definition that ALTER TABLE makes of another; NULL: not modelled */
 struct altered {
 	const struct sql_create_table *create;
 	/* By column of the new table: the one it was, or UINT32_MAX. */
@@ -549,7 +549,7 @@ struct altered {
 bool alter_definition(struct mvcc *m, const struct sql_create_table *old,
 	const struct sql_alter *actions, struct altered *out);
 
-/* view.c: the views of the trace */
+/* sql_view.c: the views of the trace */
 void views_open(struct mvcc *m);
 /* Of a view that was not expanded. */
 bool view_has_text(const struct mvcc *m, struct span database, struct span name);
@@ -557,23 +557,23 @@ bool view_has_text(const struct mvcc *m, struct span database, struct span name)
  * views that it writes.  True: they may have literals of another collation than the session's. */
 bool views_expand(struct mvcc *m, struct plan *plan, struct sql_stmt *stmt, const struct session_settings *settings);
 
-/* view.c: a AND b; either may be NULL */
+/* sql_view.c: a AND b; either may be NULL */
 struct sql_expr *both_conditions(struct mvcc *m, struct sql_expr *a, struct sql_expr *b);
 /* partition.c: makes a condition of PARTITION (...), where it is certain which one */
 void partitions_expand(struct mvcc *m, struct sql_stmt *stmt, const struct session_settings *settings);
 
-/* prepared.c: the values of a session's user variables, for compiling; NULL: of none */
+/* prepared_text.c: the values of a session's user variables, for compiling; NULL: of none */
 void variables_in_sight(struct mvcc *m, const struct session_settings *s);
 /* ... and all of them in a text, where the statement may name some; in m->scratch. */
 struct span variables_named(struct mvcc *m, const struct session_settings *s, struct span text);
-/* prepared.c: what a statement that was answered leaves of prepared statements and user variables */
+/* prepared_text.c: what a statement that was answered leaves of prepared statements and user variables */
 void prepared_after(
 	struct mvcc *m, struct session_settings *s, const struct plan *plan, bool failed);
 /* The text that EXECUTE stands for; SPAN_NONE: is none, or not known. */
 struct span prepared_text(
 	struct mvcc *m, const struct session_settings *s, const struct plan *plan);
 
-/* number.c: the step of the server's own; 0: not known */
+/* last_insert_id.c: the step of the server's own; 0: not known */
 uint32_t numbers_step(const struct execution *e);
 void plan_number(struct plan *plan);
 /* INSERT ... VALUES: does the server number each row? */
@@ -590,11 +590,11 @@ uint32_t plan_events(const struct sql_stmt *stmt);
 /* plan.c: may it write any table, by itself or by a trigger? */
 bool writes_anywhere(const struct mvcc *m, const struct plan *plan);
 
-/* settings.c: the connection's collation by name; COLLATION_NONE: not one of utf8mb4 */
+/* session_settings.c: the connection's collation by name; COLLATION_NONE: not one of utf8mb4 */
 uint16_t settings_collation_named(struct span name);
 enum text_width settings_width_named(struct span charset);
 enum text_width settings_width_numbered(uint32_t collation);
-/* settings.c: what the server's configuration gives to all */
+/* session_settings.c: what the server's configuration gives to all */
 void settings_of_server(struct mvcc *m);
 /* ... of a session that has said nothing yet */
 void settings_first(struct mvcc *m, struct session_settings *s, uint32_t session);
@@ -676,7 +676,7 @@ void forget_for_good(struct mvcc *m, const char *reason);
 /* The same of what it can have written. */
 void forget_written_for_good(struct mvcc *m, const char *reason);
 
-/* reads.c: what SERIALIZABLE transactions have read stays.  False: m->mismatch.  The statement at hand has written
+/* serializable_reads.c: what SERIALIZABLE transactions have read stays.  False: m->mismatch.  The statement at hand has written
  * what is newer than `since`: does it leave it so? */
 bool reads_stay(struct mvcc *m, const struct store_undo *since);
 /* The statement at hand is a query that was answered: had nobody who is still there changed what it read?  Keeps it. */
@@ -685,7 +685,7 @@ bool reads_keep(struct mvcc *m);
 struct store_version *reads_version(const struct mvcc *m, const struct store_record *record);
 void reads_open(struct mvcc *m);
 
-/* wait.c: could anybody at all have held a lock that the statement at hand needed?  Whoever used one of its
+/* lock_wait.c: could anybody at all have held a lock that the statement at hand needed?  Whoever used one of its
  * tables in a locking way and had not ended when it was sent; or waits as it does. */
 bool lock_possible(const struct mvcc *m);
 bool may_lock(const struct mvcc *m);
@@ -695,7 +695,7 @@ void judge_wait(struct mvcc *m);
 /* The statement at hand uses its tables from now on. */
 void touch_tables(struct mvcc *m);
 
-/* words.c: what was met, in words */
+/* explain.c: what was met, in words */
 void note_add(struct mvcc *m, enum note_kind kind, uint32_t other, uint32_t table,
 	struct store_record *record);
 /* Of m->mismatch; the state is the one in which it showed. */
@@ -720,10 +720,10 @@ void returning_row(struct mvcc *m, struct write_answer *answer, const struct eva
 bool returning_fits(struct mvcc *m, const struct write_answer *answer,
 	struct eval_result *expected, bool *undecided);
 
-/* concurrent.c: what snapshot isolation forbids in any order */
+/* first_committer_wins.c: what snapshot isolation forbids in any order */
 void judge_concurrent(struct mvcc *m);
 
-/* report.c */
+/* findings.c */
 const char *note_class(enum note_kind kind);
 void notes_report(struct mvcc *m);
 

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "mvcc/store.h"
+#include "mvcc/store/store.h"
 #include "unit.h"
 
 enum { KEYS = 6, TXNS = 4, STEPS = 60 };

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Recorded rows against expected ones: as a multiset where nothing orders them, as a list where
+ * ORDER BY does, with any choice that LIMIT leaves open.
+ */
+#include "mvcc/execute/compare_answer.h"
+
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "eval/value/collation.h"
+#include "mvcc/solver.h"
+#include "trace/msgpack_cursor.h"
+#include "trace/value.h"
+
+/* Decoded rows, one after the other. */
+struct decoded {
+	const struct eval_value **rows;
+	size_t count;
+};
+
+/* Is a text that came back what the server has?  It comes in character_set_results, where a
+ * character that this lacks is a question mark (manual, "Connection Character Sets and
+ * Collations"). */
+static bool told_as_it_is(struct span columns, uint32_t column, struct span text)
+{
+	enum { BEFORE_CHARSET = 4, CHARSET_OF_BYTES = 63 };
+	struct mp mp = mp_over(columns), inner;
+	uint32_t count, charset;
+
+	if (!columns.ptr || !text.len || (text_is_ascii(text) && !memchr(text.ptr, '?', text.len)))
+		return true;
+	count = mp_array(&mp);
+	for (uint32_t i = 0; i < column && i < count; i++)
+		mp_skip(&mp);
+	/* The content of a table, which the recorder read in utf8mb4, has names alone. */
+	if (column >= count || mp_peek(&mp) != MP_ARRAY)
+		return true;
+	inner = mp_over(mp_raw(&mp));
+	if (mp_array(&inner) <= BEFORE_CHARSET)
+		return true;
+	for (int i = 0; i < BEFORE_CHARSET; i++)
+		mp_skip(&inner);
+	charset = mp_uint_max(&inner, UINT32_MAX);
+	switch (settings_width_numbered(charset)) {
+	case TEXT_WIDE:
+		return true;
+	case TEXT_NARROW:
+		return !memchr(text.ptr, '?', text.len);
+	case TEXT_ASCII:
+		break;
+	}
+	return charset == CHARSET_OF_BYTES;
+}
+
+/* NULL: it has not `width` columns of those types, or (*undecided) not all of its values were kept. */
+static const struct eval_value *decode_row(struct arena *arena, struct span columns,
+	struct span recorded, struct value *values, const struct eval_type *types, uint32_t width,
+	bool *undecided)
+{
+	struct eval_value *row = arena_alloc(arena, (width + 1) * sizeof(*row));
+	size_t told = execution_row(recorded, values, width);
+
+	if (told != width) {
+		*undecided |= told == SIZE_MAX;
+		return NULL;
+	}
+	for (uint32_t c = 0; c < width; c++) {
+		if (!eval_from_trace(arena, &types[c], &values[c], &row[c]) ||
+			(row[c].kind == EVAL_STRING &&
+				!told_as_it_is(columns, c, values[c].bytes))) {
+			*undecided = true;
+			return NULL;
+		}
+	}
+	return row;
+}
+
+/* Every row has `width` columns of those types? */
+static bool decode(struct arena *arena, const struct execution_rows *recorded,
+	const struct eval_type *types, uint32_t width, struct decoded *out, bool *undecided)
+{
+	struct value *values = arena_alloc(arena, (width + 1) * sizeof(*values));
+
+	out->rows = arena_alloc(arena, (recorded->count + 1) * sizeof(*out->rows));
+	out->count = recorded->count;
+	for (size_t r = 0; r < recorded->count; r++) {
+		out->rows[r] = decode_row(arena, recorded->columns, recorded->rows[r], values,
+			types, width, undecided);
+		if (!out->rows[r])
+			return false;
+	}
+	return true;
+}
+
+bool compare_value(
+	const struct eval_type *type, const struct eval_value *a, const struct eval_value *b)
+{
+	struct buf x = BUF_INIT, y = BUF_INIT;
+	bool same;
+
+	if (eval_same(a, b))
+		return true;
+	if ((a->kind == EVAL_NULL) != (b->kind == EVAL_NULL))
+		return false;
+	/* What only the server knows is whatever it said. */
+	if (a->kind == EVAL_UNTOLD || b->kind == EVAL_UNTOLD)
+		return true;
+	if (a->kind == b->kind && (a->kind == EVAL_INT || a->kind == EVAL_UINT))
+		return false;
+	/* What SELECT prints is what was recorded: 1.50 may be kept in more than one way. */
+	eval_print(type, a, &x);
+	eval_print(type, b, &y);
+	same = span_eq(buf_span(&x), buf_span(&y));
+	buf_release(&x);
+	buf_release(&y);
+	return same;
+}
+
+static bool rows_same(const struct eval_type *types, uint32_t width, const struct eval_value *a,
+	const struct eval_value *b)
+{
+	for (uint32_t c = 0; c < width; c++) {
+		if (!compare_value(&types[c], &a[c], &b[c]))
+			return false;
+	}
+	return true;
+}
+
+struct keyed {
+	struct span key;
+	const struct eval_value *row;
+};
+
+static int by_key(const void *a, const void *b)
+{
+	return span_cmp(((const struct keyed *)a)->key, ((const struct keyed *)b)->key);
+}
+
+/* Columns with values that only the server knows: of them a key says only whether they are NULL. */
+static const bool *open_columns(
+	struct mvcc *m, uint32_t width, const struct eval_value *const *rows, size_t count)
+{
+	bool *open = arena_zero(&m->scratch, width + 1);
+
+	for (size_t r = 0; r < count; r++) {
+		for (uint32_t c = 0; c < width; c++)
+			open[c] |= rows[r][c].kind == EVAL_UNTOLD;
+	}
+	return open;
+}
+
+static struct keyed *keys_of(struct mvcc *m, const struct eval_type *types, uint32_t width,
+	const struct eval_value *const *rows, size_t count, const bool *open)
+{
+	struct keyed *keys = arena_alloc(&m->scratch, (count + 1) * sizeof(*keys));
+	struct buf text = BUF_INIT;
+
+	for (size_t r = 0; r < count; r++) {
+		buf_clear(&text);
+		for (uint32_t c = 0; c < width; c++) {
+			buf_add_char(&text, rows[r][c].kind == EVAL_NULL ? 'N' : 'V');
+			if (!open[c])
+				eval_print(&types[c], &rows[r][c], &text);
+			buf_add_char(&text, '\0');
+		}
+		keys[r] = (struct keyed){arena_copy(&m->scratch, buf_span(&text)), rows[r]};
+	}
+	buf_release(&text);
+	qsort(keys, count, sizeof(*keys), by_key);
+	return keys;
+}
+
+/* Is the key there once?  They are sorted. */
+static bool is_single(const struct keyed *keys, size_t count, size_t i)
+{
+	return (i == 0 || !span_eq(keys[i - 1].key, keys[i].key)) &&
+	       (i + 1 == count || !span_eq(keys[i + 1].key, keys[i].key));
+}
+
+/* `part` as a multiset within `whole`. */
+static bool rows_within(struct mvcc *m, const struct eval_type *types, uint32_t width,
+	const struct eval_value *const *part, size_t part_count,
+	const struct eval_value *const *whole, size_t whole_count)
+{
+	struct keyed *a, *b;
+	const bool *open;
+	size_t j = 0;
+
+	if (part_count > whole_count)
+		return false;
+	open = open_columns(m, width, whole, whole_count);
+	a = keys_of(m, types, width, part, part_count, open);
+	b = keys_of(m, types, width, whole, whole_count, open);
+	for (size_t i = 0; i < part_count; i++, j++) {
+		while (j < whole_count && span_cmp(b[j].key, a[i].key) < 0)
+			j++;
+		if (j == whole_count || !span_eq(a[i].key, b[j].key))
+			return false;
+		if (is_single(a, part_count, i) && is_single(b, whole_count, j) &&
+			!rows_same(types, width, a[i].row, b[j].row))
+			return false;
+	}
+	return true;
+}
+
+bool compare_result(struct mvcc *m, const struct eval_result *expected,
+	const struct execution_rows *recorded, bool *undecided)
+{
+	uint32_t width = expected->column_count;
+	size_t firm = expected->open_count ? expected->open_from : expected->row_count;
+	struct decoded got;
+
+	/* No result at all: it was not kept (--capture), or its record is lost. */
+	*undecided = !recorded || !recorded->complete;
+	if (*undecided)
+		return false;
+	if (!decode(&m->scratch, recorded, expected->types, width, &got, undecided))
+		return false;
+	if (got.count != expected->row_count)
+		return false;
+	/* Usually they come in the same order. */
+	size_t i = 0;
+	while (i < got.count && rows_same(expected->types, width, expected->rows[i], got.rows[i]))
+		i++;
+	if (i == got.count)
+		return true;
+	for (size_t from = 0; from < firm;) {
+		size_t to = firm;
+
+		if (expected->order_group) {
+			to = from + 1;
+			while (to < firm &&
+				expected->order_group[to] == expected->order_group[from])
+				to++;
+		}
+		if (!rows_within(m, expected->types, width, got.rows + from, to - from,
+			    expected->rows + from, to - from))
+			return false;
+		from = to;
+	}
+	return firm == got.count || rows_within(m, expected->types, width, got.rows + firm,
+					    got.count - firm, expected->open, expected->open_count);
+}
+
+static bool is_open_row(const struct eval_result *expected, size_t row)
+{
+	for (uint32_t c = 0; c < expected->column_count; c++) {
+		if (expected->rows[row][c].kind == EVAL_UNTOLD)
+			return true;
+	}
+	return false;
+}
+
+/* Some of the rows, in the order of their groups. */
+static bool groups_within(
+	struct mvcc *m, const struct eval_result *expected, const struct decoded *got)
+{
+	bool *used = arena_zero(&m->scratch, expected->row_count + 1);
+	size_t from = 0;
+
+	for (size_t i = 0; i < got->count; i++) {
+		size_t j = from;
+
+		/* One that is not told fits many. */
+		while (j < expected->row_count &&
+			(used[j] || is_open_row(expected, j) ||
+				!rows_same(expected->types, expected->column_count,
+					expected->rows[j], got->rows[i])))
+			j++;
+		if (j == expected->row_count)
+			j = from;
+		while (j < expected->row_count &&
+			(used[j] || !rows_same(expected->types, expected->column_count,
+					    expected->rows[j], got->rows[i])))
+			j++;
+		if (j == expected->row_count)
+			return false;
+		used[j] = true;
+		while (expected->order_group[from] != expected->order_group[j])
+			from++;
+	}
+	return true;
+}
+
+bool compare_within(struct mvcc *m, const struct eval_result *expected,
+	const struct execution_rows *recorded, bool *undecided)
+{
+	struct decoded got;
+
+	*undecided = !recorded || !recorded->complete;
+	if (*undecided || !decode(&m->scratch, recorded, expected->types, expected->column_count,
+				  &got, undecided))
+		return false;
+	return expected->order_group ? groups_within(m, expected, &got)
+				     : rows_within(m, expected->types, expected->column_count,
+					       got.rows, got.count, expected->rows,
+					       expected->row_count);
+}
+
+bool compare_has_duplicates(
+	struct mvcc *m, const struct eval_result *expected, const struct execution_rows *recorded)
+{
+	struct decoded got;
+	bool undecided = false;
+
+	if (!recorded || !recorded->complete ||
+		!decode(&m->scratch, recorded, expected->types, expected->column_count, &got,
+			&undecided) ||
+		got.count <= expected->row_count)
+		return false;
+	for (size_t i = 0; i < got.count; i++) {
+		size_t j = 0;
+
+		while (j < expected->row_count &&
+			!rows_same(expected->types, expected->column_count, got.rows[i],
+				expected->rows[j]))
+			j++;
+		if (j == expected->row_count)
+			return false;
+	}
+	return true;
+}
+
+bool compare_odd_rows(struct mvcc *m, const struct eval_result *expected,
+	const struct execution_rows *recorded, bool *odd, bool *missing)
+{
+	struct decoded got;
+	bool undecided = false;
+
+	if (!recorded || !recorded->complete ||
+		!decode(&m->scratch, recorded, expected->types, expected->column_count, &got,
+			&undecided) ||
+		got.count > COMPARE_ODD_ROWS_MAX || expected->row_count > COMPARE_ODD_ROWS_MAX)
+		return false;
+	for (size_t j = 0; j < expected->row_count; j++)
+		missing[j] = true;
+	for (size_t i = 0; i < got.count; i++) {
+		size_t j = 0;
+
+		while (j < expected->row_count &&
+			(!missing[j] || !rows_same(expected->types, expected->column_count,
+						got.rows[i], expected->rows[j])))
+			j++;
+		odd[i] = j == expected->row_count;
+		if (!odd[i])
+			missing[j] = false;
+	}
+	return true;
+}
+
+/* Fills `types` with those of the columns. */
+static struct eval_type *table_types(struct mvcc *m, const struct eval_table *def)
+{
+	struct eval_type *types =
+		arena_alloc(&m->scratch, (def->column_count + 1) * sizeof(*types));
+
+	for (uint32_t c = 0; c < def->column_count; c++)
+		types[c] = def->columns[c].type;
+	return types;
+}
+
+bool typed_rows(struct arena *arena, const struct eval_type *types, uint32_t width,
+	const struct execution_rows *recorded, const struct eval_value *const **rows, size_t *count)
+{
+	struct decoded got;
+	bool undecided = false;
+
+	if (!recorded->complete || !decode(arena, recorded, types, width, &got, &undecided))
+		return false;
+	*rows = got.rows;
+	*count = got.count;
+	return true;
+}
+
+bool result_rows(struct mvcc *m, struct arena *arena, const struct eval_table *def,
+	const struct execution_rows *recorded, const struct eval_value *const **rows, size_t *count)
+{
+	return typed_rows(arena, table_types(m, def), def->column_count, recorded, rows, count);
+}
+
+bool content_rows(struct mvcc *m, struct arena *arena, const struct eval_table *def,
+	const struct execution_rows *content, const struct eval_value *const **rows, size_t *count)
+{
+	const struct eval_type *types = table_types(m, def);
+	struct value *values = arena_alloc(arena, (def->column_count + 1) * sizeof(*values));
+	const struct eval_value **known =
+		arena_alloc(arena, (content->count + 1) * sizeof(*known));
+	bool cut = !content->complete;
+
+	*count = 0;
+	*rows = known;
+	/* Only whole rows in the order of the definition. */
+	for (size_t r = 0; r < content->count && !content->columns.ptr; r++) {
+		known[*count] = decode_row(
+			arena, SPAN_NONE, content->rows[r], values, types, def->column_count, &cut);
+		*count += known[*count] != NULL;
+	}
+	return !cut && *count == content->count;
+}
+
+bool compare_final(struct mvcc *m, uint32_t table, const struct execution_rows *final,
+	struct eval_result *expected, bool *undecided)
+{
+	struct store_table *t = &m->store.tables[table];
+	const struct eval_value **rows = arena_alloc(&m->scratch, (t->count + 1) * sizeof(*rows));
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < t->count; i++) {
+		const struct store_version *v = store_current(&m->store, t->records[i], 0);
+
+		if (store_alive(v))
+			rows[count++] = v->image;
+	}
+	*expected = (struct eval_result){.column_count = t->def->column_count,
+		.types = table_types(m, t->def),
+		.rows = rows,
+		.row_count = count};
+	/* Older recorders left out invisible columns. */
+	if (final->count && execution_row(final->rows[0], NULL, 0) != t->def->column_count) {
+		*undecided = true;
+		return false;
+	}
+	return compare_result(m, expected, final, undecided);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Recorded rows against expected ones (semantics.md, section 5).
+ */
+#ifndef MVCC_EXECUTE_COMPARE_ANSWER_H
+#define MVCC_EXECUTE_COMPARE_ANSWER_H
+
+#include "eval/eval.h"
+#include "mvcc/search/schedule.h"
+
+struct mvcc;
+
+/* As SELECT prints them; one that only the server knows is any but NULL. */
+bool compare_value(const struct eval_type *type, const struct eval_value *a, const struct eval_value *b);
+/* *undecided: cannot be compared (rows left out, values redacted). */
+bool compare_result(struct mvcc *m, const struct eval_result *expected,
+	const struct execution_rows *recorded, bool *undecided) MUST_CHECK;
+/* Is every recorded row one of those expected, each at most as often? */
+bool compare_within(struct mvcc *m, const struct eval_result *expected,
+	const struct execution_rows *recorded, bool *undecided);
+bool compare_has_duplicates(
+	struct mvcc *m, const struct eval_result *expected, const struct execution_rows *recorded);
+enum { COMPARE_ODD_ROWS_MAX = 1000 };
+/* Marks the recorded rows that were not expected and the expected ones that are missing; `odd` and
+ * `missing` have a place a row.  False: cannot be told, or there are too many. */
+bool compare_odd_rows(struct mvcc *m, const struct eval_result *expected,
+	const struct execution_rows *recorded, bool *odd, bool *missing) MUST_CHECK;
+/* The table's final rows against what is committed in the store. */
+bool compare_final(struct mvcc *m, uint32_t table, const struct execution_rows *final,
+	struct eval_result *expected, bool *undecided) MUST_CHECK;
+/* Recorded rows as values of those types; false: not all of them were recorded so. */
+bool typed_rows(struct arena *arena, const struct eval_type *types, uint32_t width,
+	const struct execution_rows *recorded, const struct eval_value *const **rows,
+	size_t *count);
+/* Rows of a result that has the table's columns, decoded.  False: not all there. */
+bool result_rows(struct mvcc *m, struct arena *arena, const struct eval_table *def,
+	const struct execution_rows *recorded, const struct eval_value *const **rows,
+	size_t *count) MUST_CHECK;
+/* Recorded rows of a table, decoded into the arena.  False: not all there. */
+bool content_rows(struct mvcc *m, struct arena *arena, const struct eval_table *def,
+	const struct execution_rows *content, const struct eval_value *const **rows,
+	size_t *count) MUST_CHECK;
+
+#endif

@@ -1,0 +1,1223 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One statement: what it can have answered, against what was recorded.
+ */
+#include "mvcc/solver.h"
+#include "trace/refused.h"
+
+static void judged(struct mvcc *m, enum stmt_verdict verdict, const char *reason)
+{
+	struct stmt_run *run = &m->runs[m->now_stmt];
+	uint32_t culprit = verdict == STMT_UNDECIDED ? m->now_culprit : 0;
+
+	TRAIL_SET(&m->store.trail, run->verdict, (uint32_t)verdict);
+	TRAIL_SET(&m->store.trail, run->reason, reason ? reason_number(m, reason) : 0);
+	if (run->culprit != culprit)
+		TRAIL_SET(&m->store.trail, run->culprit, culprit);
+}
+
+static bool mismatch(struct mvcc *m, enum mismatch_kind kind)
+{
+	m->mismatch = (struct mismatch){.kind = kind,
+		.stmt = m->now_stmt,
+		.table = m->now_plan->table_count ? m->now_plan->tables[0] : STORE_NONE,
+		.other_txn = STORE_NONE};
+	return false;
+}
+
+/* ---- errors that the engine's concurrency control gives ---- */
+
+/* Is there a committed row in the statement's tables that is newer than the transaction's snapshot,
+ * or, where it has none yet, than its beginning? */
+static bool changed_since_snapshot(const struct mvcc *m)
+{
+	const struct store *s = &m->store;
+	const struct store_txn *t = &s->txns[m->now_txn];
+	uint32_t view = t->view != STORE_NONE ? t->view : t->first_commits;
+
+	/* Through a view, a function or a trigger it may be any table. */
+	if (m->now_plan->elsewhere || m->now_plan->bare || m->now_plan->effects || writes_anywhere(m, m->now_plan))
+		return true;
+	for (uint32_t i = 0; i < m->now_plan->table_count; i++) {
+		const struct store_table *table = &s->tables[m->now_plan->tables[i]];
+
+		if (table->unknown || table->others || table->known_since > view)
+			return true;
+		for (uint32_t r = 0; r < table->count; r++) {
+			/* Own versions hide what they stand on, and so do those that are perhaps there. */
+			for (const struct store_version *v =
+					store_current(s, table->records[r], m->now_txn);
+				v; v = v->previous) {
+				if (v->txn != m->now_txn && s->txns[v->txn].state == STORE_COMMITTED &&
+					s->txns[v->txn].commit_no > view)
+					return true;
+			}
+		}
+	}
+	return m->foreign_count > 0;
+}
+
+/* True: the recorded error is one of these and was handled; *ok says whether it can be. */
+static bool concurrency_error(struct mvcc *m, unsigned error, bool *ok)
+{
+	*ok = true;
+	switch (error) {
+	case ER_LOCK_DEADLOCK:
+	case ER_LOCK_WAIT_TIMEOUT:
+	case ER_LOCK_NOWAIT:
+		if (!lock_possible(m))
+			note_add(m, NOTE_NEEDLESS_DEADLOCK, STORE_NONE,
+				m->now_plan->table_count ? m->now_plan->tables[0] : STORE_NONE,
+				NULL);
+		touch_tables(m);
+		judged(m, STMT_DECIDED, NULL);
+		return true;
+	case ER_READ_ONLY_TRANSACTION:
+		if (!m->schedule->txns[m->now_txn - 1].read_only ||
+			!(m->now_plan->writes || m->now_plan->lock))
+			return false;
+		judged(m, STMT_DECIDED, NULL);
+		return true;
+	case ER_CHECKREAD:
+		if (m->now_plan->stmt && m->now_plan->stmt->kind == SQL_STMT_HANDLER)
+			return false; /* has another meaning for it */
+		if (m->engine != ENGINE_INNODB_SI || !changed_since_snapshot(m)) {
+			*ok = mismatch(m, MISMATCH_ERROR);
+			return true;
+		}
+		touch_tables(m);
+		judged(m, STMT_DECIDED, NULL);
+		return true;
+	}
+	return false;
+}
+
+/* ---- queries ---- */
+
+/* Locks of a locking read of one table. */
+static void lock_read_rows(struct mvcc *m, struct write_answer *a)
+{
+	const struct plan *plan = m->now_plan;
+	enum store_lock_mode mode =
+		plan->lock && plan->lock->mode == SQL_LOCK_FOR_UPDATE ? STORE_LOCK_X : STORE_LOCK_S;
+
+	if (!plan->reads_all || read_mode_of(m) != READ_CURRENT || m->now_gathered_count != 1)
+		return;
+	for (size_t i = 0; i < m->now_gathered[0].count; i++) {
+		const struct gathered *g = &m->now_gathered[0];
+		enum eval_truth truth;
+
+		if (!row_matches(m, g->rows[i], &truth) || truth != EVAL_TRUE)
+			continue;
+		act_on(m, g->table, g->records[i], mode, a);
+	}
+	meet_deleted(m, m->now_gathered[0].table, a);
+}
+
+/* SKIP LOCKED: the rows that came were not locked by others, and are now. */
+static void lock_rows_that_came(struct mvcc *m, const struct eval_result *result, struct write_answer *a)
+{
+	const struct plan *plan = m->now_plan;
+	const struct execution_rows *recorded = m->schedule->stmts[m->now_stmt].result;
+	struct store_table *table = &m->store.tables[plan->tables[0]];
+	enum store_lock_mode mode =
+		plan->lock->mode == SQL_LOCK_FOR_UPDATE ? STORE_LOCK_X : STORE_LOCK_S;
+	const struct eval_value *const *rows;
+	struct eval_value *row;
+	size_t count;
+
+	if (!plan->key_at || plan->key_at > result->column_count || !recorded ||
+		!typed_rows(&m->scratch, result->types, result->column_count, recorded, &rows, &count))
+		return;
+	row = arena_zero(&m->scratch, (table->def->column_count + 1) * sizeof(*row));
+	for (size_t i = 0; i < count; i++) {
+		struct store_record *record;
+
+		row[table->cluster->columns[0]] = rows[i][plan->key_at - 1];
+		record = store_find(&m->store, table, row);
+		if (record)
+			act_on(m, table, record, mode, a);
+	}
+}
+
+/* An answer that nobody could have got while the lock was held. */
+static bool lock_mismatch(struct mvcc *m, const struct write_answer *a)
+{
+	m->mismatch = (struct mismatch){.kind = MISMATCH_LOCK,
+		.stmt = m->now_stmt,
+		.table = (uint32_t)(a->held_table - m->store.tables),
+		.other_txn = a->held_by,
+		.record = a->held_record};
+	return false;
+}
+
+/* Snapshot isolation: it acted on what is not in its snapshot.  Who committed that is who stands in the
+ * way. */
+static bool conflict_mismatch(struct mvcc *m, const struct write_answer *a)
+{
+	const struct store_version *v =
+		store_current(&m->store, a->conflict_record, m->now_txn);
+
+	mismatch(m, MISMATCH_CONFLICT);
+	m->mismatch.record = a->conflict_record;
+	m->mismatch.table = (uint32_t)(a->conflict_table - m->store.tables);
+	m->mismatch.expected_error = ER_CHECKREAD;
+	while (v && v->txn == m->now_txn)
+		v = v->previous;
+	if (v && v->txn)
+		m->mismatch.other_txn = v->txn;
+	return false;
+}
+
+/* A statement that waits may have changed rows already, which a dirty read sees: how far it came is
+ * not known. */
+static bool half_done_writer(const struct mvcc *m)
+{
+	for (size_t i = 0; i < m->in_flight_count; i++) {
+		uint32_t other = m->in_flight[i];
+		const struct plan *plan;
+
+		if (other == m->now_stmt || m->runs[other].state == STMT_DONE)
+			continue;
+		plan = m->runs[other].plan;
+		if (writes_anywhere(m, plan) || effects_write(plan->effects))
+			return true;
+		for (uint32_t t = 0; t < plan->table_count; t++) {
+			for (uint32_t u = 0; u < m->now_plan->table_count; u++) {
+				if (plan->written[t] &&
+					(plan->tables[t] == m->now_plan->tables[u] ||
+						foreign_related(m, plan->tables[t],
+							m->now_plan->tables[u])))
+					return true;
+			}
+		}
+	}
+	return false;
+}
+
+void doubt_view(struct mvcc *m)
+{
+	struct store_txn *t = &m->store.txns[m->now_txn];
+
+	if (t->view != STORE_NONE && t->view_stmt == m->now_stmt &&
+		choose_for(m, m->now_txn, 2) == 1) {
+		TRAIL_SET(&m->store.trail, t->view, STORE_NONE);
+		TRAIL_SET(&m->store.trail, t->view_stmt, STORE_NONE);
+	}
+}
+
+/* The optimizer does not look at a table when it sees that nothing can match (EXPLAIN: "Impossible
+ * WHERE", "Impossible HAVING"), and then makes no read view. */
+static void forget_idle_view(struct mvcc *m, const struct eval_result *result)
+{
+	struct store_txn *t = &m->store.txns[m->now_txn];
+	const struct plan *plan = m->now_plan;
+	bool idle = result->row_count <= 1;
+
+	if (t->view == STORE_NONE || t->view_stmt != m->now_stmt ||
+		!(plan->filtered || plan->asks_plainly || plan->nested))
+		return;
+	/* Subqueries are not always asked. */
+	idle |= plan->asks_plainly;
+	if (plan->single && m->now_gathered_count == 1) {
+		const struct gathered *g = &m->now_gathered[0];
+		enum eval_truth truth;
+
+		idle = true;
+		for (size_t i = 0; i < g->count && idle; i++)
+			idle = !row_matches(m, g->rows[i], &truth) || truth != EVAL_TRUE;
+		idle |= plan->stmt->u.query->u.select.having && !result->row_count;
+	}
+	if (idle)
+		doubt_view(m);
+}
+
+/* A read that is not evaluated makes a read view all the same, if it looks at a table at all: what
+ * we came to before we gave up does not tell. */
+static void assume_view(struct mvcc *m)
+{
+	struct store_txn *t = &m->store.txns[m->now_txn];
+	const struct sql_stmt *stmt = m->now_plan->stmt;
+
+	if (t->view != STORE_NONE && t->view_stmt == m->now_stmt) {
+		doubt_view(m);
+		return;
+	}
+	if (m->now_level != LEVEL_REPEATABLE_READ || t->view != STORE_NONE ||
+		(stmt && m->now_plan->lock && !m->now_plan->asks_plainly))
+		return;
+	if (choose_for(m, m->now_txn, 2) == 0)
+		(void)statement_view(m);
+}
+
+enum query_answer {
+	QUERY_FITS,
+	QUERY_DIFFERS,
+	QUERY_OPEN,  /* cannot be told; judged */
+	QUERY_FAILS, /* the wrong error; m->mismatch */
+};
+
+/* A row of my own beside one of my snapshot that has left the key to it: two rows of one unique key,
+ * of which a search by that key may find one only. */
+static bool sees_twins(const struct mvcc *m, const struct gathered *g)
+{
+	for (size_t i = 0; g->mode == READ_SNAPSHOT && i < g->count; i++) {
+		const struct store_version *newest = g->records[i]->newest;
+
+		if (!newest || newest->txn != m->now_txn)
+			continue;
+		for (uint32_t u = 0; u < g->table->unique_count; u++) {
+			const struct eval_index *index = g->table->uniques[u];
+
+			for (size_t other = 0; !index->primary && !key_is_partial(index) &&
+					       other < g->count;
+				other++) {
+				if (other != i && store_key_equal(g->table->def, index, g->rows[i],
+							  g->rows[other]))
+					return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* Is the answer not even in its own order? */
+bool answer_is_out_of_order(struct mvcc *m, const struct eval_result *result,
+	const struct execution_rows *recorded, uint32_t by)
+{
+	const struct eval_value *const *rows;
+	size_t count;
+
+	if (!by || !recorded || by > result->column_count ||
+		!typed_rows(&m->scratch, result->types, result->column_count, recorded, &rows, &count))
+		return false;
+	for (size_t i = 1; i < count; i++) {
+		int order;
+
+		if (eval_order_known(&result->types[by - 1], &rows[i - 1][by - 1], &rows[i][by - 1],
+			    &order) &&
+			order > 0)
+			return true;
+	}
+	return false;
+}
+
+/* The same row twice, where that cannot be whatever the table has. */
+bool answer_has_twins(const struct mvcc *m, const struct execution_rows *recorded)
+{
+	enum { ROWS_MAX = 1000 };
+
+	if (!m->now_plan->no_twins || !recorded || !recorded->complete ||
+		recorded->count > ROWS_MAX)
+		return false;
+	for (size_t i = 0; i < recorded->count; i++) {
+		for (size_t j = 0; j < i; j++) {
+			if (span_eq(recorded->rows[i], recorded->rows[j]))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* SKIP LOCKED: some of the rows, and no more than LIMIT leaves.  QUERY_DIFFERS: not so. */
+static enum query_answer passes_over_locked(struct mvcc *m, const struct eval_result *result,
+	const struct execution_rows *recorded)
+{
+	const struct plan *plan = m->now_plan;
+	struct eval_result all = *result;
+	struct eval_outcome outcome = {0};
+	bool undecided;
+
+	if (plan->unlimited)
+		m->now_gathered_count = 0;
+	if ((!plan->plain && !plan->unlimited) ||
+		(plan->unlimited && !eval_query_run(plan->unlimited, &m->scratch, &m->env,
+					    &m->source, &all, &outcome))) {
+		judged(m, STMT_UNDECIDED, "SKIP LOCKED");
+		return QUERY_OPEN;
+	}
+	return compare_within(m, &all, recorded, &undecided) &&
+			       recorded->count <= result->row_count
+		       ? QUERY_FITS
+		       : QUERY_DIFFERS;
+}
+
+/* SELECT ... INTO @a answers with the count of rows, of which there may be one. */
+static bool into_fits(const struct mvcc *m, const struct eval_result *result, bool *undecided)
+{
+	*undecided = false;
+	return result->row_count <= 1 &&
+	       result->row_count == m->schedule->stmts[m->now_stmt].in->record.affected;
+}
+
+static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
+{
+	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
+	struct eval_outcome outcome = {0};
+	bool undecided;
+
+	m->now_gathered_count = 0;
+	*result = (struct eval_result){0};
+	if (!eval_query_run(
+		    m->now_plan->query, &m->scratch, &m->env, &m->source, result, &outcome)) {
+		if (m->now_unknown) {
+			judged(m, STMT_UNDECIDED, m->now_unknown);
+			learn_table(m);
+			doubt_view(m);
+			return QUERY_OPEN;
+		}
+		if (outcome.status == EVAL_UNSUPPORTED) {
+			assume_view(m);
+			judged(m, STMT_UNSUPPORTED, outcome.reason);
+			return QUERY_OPEN;
+		}
+		if (stmt->in->record.error == outcome.error) {
+			doubt_view(m);
+			judged(m, STMT_DECIDED, NULL);
+			return QUERY_OPEN;
+		}
+		mismatch(m, MISMATCH_ERROR);
+		m->mismatch.expected_error = outcome.error;
+		return QUERY_FAILS;
+	}
+	if (m->now_plan->into && stmt->in->record.error == ER_TOO_MANY_ROWS) {
+		if (result->row_count <= 1)
+			return QUERY_DIFFERS;
+		/* How many rows it had locked by then is not known. */
+		touch_tables(m);
+		assume_view(m);
+		judged(m, STMT_DECIDED, NULL);
+		return QUERY_OPEN;
+	}
+	if (stmt->in->record.error) {
+		mismatch(m, MISMATCH_ERROR);
+		return QUERY_FAILS;
+	}
+	/* Rows may be missing where somebody can hold locks, and then only some. */
+	if (skips_locked(m->now_plan) &&
+		lock_possible(m)) {
+		enum query_answer answer = passes_over_locked(m, result, stmt->result);
+
+		if (answer != QUERY_DIFFERS)
+			return answer;
+	}
+	if (m->now_plan->into ? into_fits(m, result, &undecided)
+			      : compare_result(m, result, stmt->result, &undecided))
+		return QUERY_FITS;
+	if (undecided) {
+		judged(m, STMT_UNDECIDED, "results that were not recorded whole");
+		return QUERY_OPEN;
+	}
+	if (m->now_plan->reads && read_mode_of(m) == READ_DIRTY && m->now_half_done) {
+		if (answer_is_out_of_order(m, result, stmt->result, m->now_plan->sorted_by) ||
+			(m->schedule->one_at_a_time && answer_has_twins(m, stmt->result)))
+			return QUERY_DIFFERS;
+		judged(m, STMT_UNDECIDED, "dirty reads while a statement waits");
+		return QUERY_OPEN;
+	}
+	/* Which rows of the locked table it may have passed before they changed is not followed there. */
+	if (m->now_plan->outer && m->now_level <= LEVEL_READ_COMMITTED &&
+		m->runs[m->now_stmt].begin_commits != m->store.commits) {
+		judged(m, STMT_UNDECIDED, "locking reads with subqueries beside commits");
+		return QUERY_OPEN;
+	}
+	for (uint32_t i = 0; i < m->now_gathered_count; i++) {
+		if (sees_twins(m, &m->now_gathered[i])) {
+			judged(m, STMT_UNDECIDED, "views in which a unique key has two rows");
+			return QUERY_OPEN;
+		}
+	}
+	return QUERY_DIFFERS;
+}
+
+/* It cannot be told from m->now_view backwards which read view a query made: one that fitted before,
+ * any of these, or none at all.  Later reads of its transaction tell. */
+static void choose_open_view(struct mvcc *m, const uint32_t *fits, uint32_t count, uint32_t begin)
+{
+	struct store_txn *t = &m->store.txns[m->now_txn];
+	uint32_t open = m->now_view - begin + 1, view,
+		 pick = choose_for(m, m->now_txn, count + open + 1);
+
+	if (pick == count + open)
+		return;
+	view = pick < count ? fits[pick] : m->now_view - (pick - count);
+	set_view(m, m->now_txn, view, begin);
+	TRAIL_SET(&m->store.trail, t->view_stmt, m->now_stmt);
+}
+
+/* A plain read that overlaps commits: each of its possible read views is tried.  One that is for
+ * this statement only leaves no choice behind; a transaction's stays, so which of those that fit is
+ * a choice. */
+static enum query_answer ask_in_views(struct mvcc *m, struct eval_result *result)
+{
+	enum { VIEWS_MAX = 32 };
+	struct store_txn *t = &m->store.txns[m->now_txn];
+	uint32_t begin = m->runs[m->now_stmt].begin_commits, end = m->store.commits;
+	uint32_t fits[VIEWS_MAX], count = 0, tried = end - begin + 1, pick;
+	bool lasts = m->now_level >= LEVEL_REPEATABLE_READ;
+	enum query_answer answer = QUERY_DIFFERS;
+
+	if (begin == end || (lasts && t->view != STORE_NONE) || !m->now_plan->reads ||
+		read_mode_of(m) != READ_SNAPSHOT)
+		return ask_query(m, result);
+	for (uint32_t view = end; view + 1 > begin && end - view < VIEWS_MAX; view--) {
+		m->now_view = view;
+		answer = ask_query(m, result);
+		if (answer == QUERY_OPEN && lasts)
+			choose_open_view(m, fits, count, begin);
+		if (answer != QUERY_FITS && answer != QUERY_DIFFERS)
+			return answer;
+		if (answer == QUERY_FITS) {
+			fits[count++] = view;
+			if (!lasts)
+				return QUERY_FITS;
+		}
+	}
+	m->now_capped |= tried > VIEWS_MAX;
+	tried = tried < VIEWS_MAX ? tried : VIEWS_MAX;
+	m->now_view = end;
+	if (count) {
+		/* Those that were not tried come last. */
+		pick = choose_for(m, m->now_txn, count + end - begin + 1 - tried);
+		m->now_view = pick < count ? fits[pick] : end - tried - (pick - count);
+		set_view(m, m->now_txn, m->now_view, begin);
+		TRAIL_SET(&m->store.trail, t->view_stmt, m->now_stmt);
+	}
+	return ask_query(m, result);
+}
+
+static bool run_query(struct mvcc *m)
+{
+	struct write_answer answer = {.status = EVAL_OK, .held_by = STORE_NONE};
+	struct eval_result result;
+
+	switch (ask_in_views(m, &result)) {
+	case QUERY_OPEN:
+		return true;
+	case QUERY_FAILS:
+		return false;
+	case QUERY_DIFFERS:
+		if (m->now_plan->into) {
+			mismatch(m, result.row_count > 1 || m->schedule->stmts[m->now_stmt].in->record.error
+					    ? MISMATCH_ERROR
+					    : MISMATCH_AFFECTED);
+			m->mismatch.expected_error = result.row_count > 1 ? ER_TOO_MANY_ROWS : 0;
+			m->mismatch.expected_affected = m->mismatch.expected_matched = result.row_count;
+			return false;
+		}
+		mismatch(m, MISMATCH_RESULT);
+		m->mismatch.expected = result;
+		return false;
+	case QUERY_FITS:
+		break;
+	}
+	if (skips_locked(m->now_plan))
+		lock_rows_that_came(m, &result, &answer);
+	else
+		lock_read_rows(m, &answer);
+	if (answer.held_by != STORE_NONE)
+		return lock_mismatch(m, &answer);
+	if (answer.conflict)
+		return conflict_mismatch(m, &answer);
+	take_locks(m);
+	judged(m, STMT_DECIDED, NULL);
+	/* A subquery that we did not come to may have been the first thing that the server asked: IF(1, 5, (SELECT
+	 * ...)). */
+	if ((m->now_plan->asks_plainly || (m->now_plan->reads && !m->now_plan->lock)) &&
+		m->store.txns[m->now_txn].view == STORE_NONE)
+		assume_view(m);
+	else
+		forget_idle_view(m, &result);
+	return true;
+}
+
+/* ---- writes ---- */
+
+/* "Rows matched: 2  Changed: 1  Warnings: 0" */
+bool info_number(struct span info, const char *word, uint64_t *out)
+{
+	size_t len = strlen(word);
+
+	for (size_t i = 0; info.ptr && i + len < info.len; i++) {
+		if (memcmp(info.ptr + i, word, len) != 0)
+			continue;
+		*out = 0;
+		for (i += len; i < info.len && (info.ptr[i] == ' ' || info.ptr[i] == ':'); i++) {
+		}
+		for (; i < info.len && info.ptr[i] >= '0' && info.ptr[i] <= '9'; i++)
+			*out = *out * 10 + (uint64_t)(info.ptr[i] - '0');
+		return true;
+	}
+	return false;
+}
+
+static bool counts_fit(struct mvcc *m, const struct write_answer *a)
+{
+	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
+	bool found = m->schedule->execution->sessions[stmt->in->session].capabilities &
+		     CLIENT_FOUND_ROWS;
+	uint64_t affected = a->affected, matched;
+
+	if (found && m->now_plan->stmt->kind == SQL_STMT_UPDATE)
+		affected = a->matched;
+	else if (found && m->now_plan->insert && m->now_plan->stmt->u.insert->on_duplicate)
+		affected += a->untouched;
+	if (a->at_most ? !stmt->in->record.affected || stmt->in->record.affected > a->at_most
+		       : affected != stmt->in->record.affected)
+		return false;
+	return m->now_plan->stmt->kind != SQL_STMT_UPDATE || m->now_plan->join ||
+	       !info_number(stmt->in->record.info, "matched", &matched) || matched == a->matched;
+}
+
+static bool run_write(struct mvcc *m)
+{
+	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
+	struct write_answer a;
+	struct eval_result expected;
+	bool undecided = false;
+	struct store_txn *t = &m->store.txns[m->now_txn];
+	struct store_undo *undo = t->undo;
+	uint32_t undo_count = t->undo_count, noted = t->noted;
+	size_t notes = m->note_count;
+
+	/* When it read while it waited, or while others did, is not known, and dirty states are
+	 * not kept: what is there now may explain the answer, or not. */
+	if (m->now_plan->sourced && read_mode_of(m) == READ_DIRTY &&
+		(m->now_half_done || may_have_waited(m)) && choose(m, 2) == 1) {
+		if (!stmt->in->record.error)
+			forget_written(m, "tables written from dirty reads while somebody waited");
+		judged(m, STMT_UNDECIDED, "dirty reads while a statement waits");
+		return true;
+	}
+	write_execute(m, m->now_plan, &a);
+	/* How far it came before it failed is not known. */
+	if (stmt->in->record.error) {
+		notes_drop(m, notes);
+		TRAIL_SET(&m->store.trail, t->noted, noted);
+	}
+	if (a.held_by != STORE_NONE && a.status != EVAL_UNSUPPORTED &&
+		!(stmt->in->record.error && write_can_fail(&a, stmt->in->record.error)))
+		return lock_mismatch(m, &a);
+	switch (a.status) {
+	case EVAL_UNSUPPORTED:
+		if (m->now_plan->insert && !insert_may_count(m, m->now_plan)) {
+			mismatch(m, MISMATCH_AFFECTED);
+			m->mismatch.expected_affected = m->mismatch.expected_matched = a.matched;
+			return false;
+		}
+		forget_unsupported(m);
+		judged(m, m->now_unknown ? STMT_UNDECIDED : STMT_UNSUPPORTED, a.reason);
+		return true;
+	case EVAL_ERROR:
+		if (write_can_fail(&a, stmt->in->record.error)) {
+			judged(m, STMT_DECIDED, NULL);
+			return true;
+		}
+		if (a.conflict)
+			return conflict_mismatch(m, &a);
+		mismatch(m, MISMATCH_ERROR);
+		m->mismatch.expected_error = a.error;
+		return false;
+	case EVAL_OK:
+		break;
+	}
+	if (stmt->in->record.error == ER_DUP_ENTRY && a.order_matters) {
+		store_rollback_to(&m->store, m->now_txn, undo, undo_count);
+		judged(m, STMT_DECIDED, NULL);
+		return true;
+	}
+	if (stmt->in->record.error)
+		return mismatch(m, MISMATCH_ERROR);
+	if (a.impossible) {
+		mismatch(m, MISMATCH_AFFECTED);
+		m->mismatch.expected_affected = a.affected;
+		m->mismatch.expected_matched = a.matched;
+		return false;
+	}
+	if (m->now_plan->returning) {
+		if (!returning_fits(m, &a, &expected, &undecided) && !undecided) {
+			mismatch(m, MISMATCH_RESULT);
+			m->mismatch.expected = expected;
+			return false;
+		}
+	} else if (!counts_fit(m, &a)) {
+		mismatch(m, MISMATCH_AFFECTED);
+		m->mismatch.expected_affected = a.affected;
+		m->mismatch.expected_matched = a.matched;
+		return false;
+	}
+	take_locks(m);
+	judged(m, undecided ? STMT_UNDECIDED : STMT_DECIDED,
+		undecided ? "results that were not recorded whole" : NULL);
+	return true;
+}
+
+/* ---- CALL ---- */
+
+/* A procedure, or several statements in one text, that can be executed.  What came before one that fails stays. */
+static bool run_call(struct mvcc *m)
+{
+	const struct record_stmt *r = &m->schedule->stmts[m->now_stmt].in->record;
+	const struct body *body = m->now_plan->procedure;
+	struct store_txn *t = &m->store.txns[m->now_txn];
+	struct store_undo *undo = t->undo;
+	uint32_t undo_count = t->undo_count;
+	uint64_t rows;
+	struct call_answer a = {.write = {.status = EVAL_OK, .held_by = STORE_NONE}};
+
+	/* Each of its statements may have waited, and seen what was committed before. */
+	if (!body_is_long(body) || fires_at_once(m, &a.write))
+		call_run(m, body, &a);
+	/* One of its statements fails or not by the order of the rows: how far it came is not known. */
+	if (r->error && a.write.order_matters)
+		answer_unsupported(m, &a.write, "statements that failed in part");
+	if (a.write.status == EVAL_UNSUPPORTED) {
+		store_rollback_to(&m->store, m->now_txn, undo, undo_count);
+		forget_unsupported(m);
+		judged(m, m->now_unknown ? STMT_UNDECIDED : STMT_UNSUPPORTED, a.write.reason);
+		return true;
+	}
+	if (a.write.held_by != STORE_NONE)
+		return lock_mismatch(m, &a.write);
+	if (a.write.conflict)
+		return conflict_mismatch(m, &a.write);
+	if (a.differs) {
+		mismatch(m, MISMATCH_RESULT);
+		m->mismatch.expected = a.expected;
+		return false;
+	}
+	if (r->error ? !write_can_fail(&a.write, r->error) : a.write.status == EVAL_ERROR) {
+		mismatch(m, MISMATCH_ERROR);
+		m->mismatch.expected_error = a.write.status == EVAL_ERROR ? a.write.error : 0;
+		return false;
+	}
+	/* Of a procedure MariaDB counts the rows of all its statements, MySQL those of the last; where there was none,
+	 * those of what was sent before (seen on 8.0 and 9.7). */
+	rows = m->env.flavour == SQL_MARIADB || m->now_plan->stmt->kind != SQL_STMT_CALL ? a.sum : a.last;
+	if (a.counts && !r->error && r->affected != rows &&
+		(a.counted || m->env.flavour == SQL_MARIADB || m->now_plan->stmt->kind != SQL_STMT_CALL)) {
+		mismatch(m, MISMATCH_AFFECTED);
+		m->mismatch.expected_affected = m->mismatch.expected_matched = rows;
+		return false;
+	}
+	judged(m, a.undecided ? STMT_UNDECIDED : STMT_DECIDED,
+		a.undecided ? "results that were not recorded whole" : NULL);
+	return true;
+}
+
+/* ---- all ---- */
+
+static bool is_among(const uint16_t *errors, size_t count, unsigned error)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (errors[i] == error)
+			return true;
+	}
+	return false;
+}
+
+/* Errors of the statement itself that we do not foresee (syntax, privileges, a lost connection
+ * ...): it did nothing. */
+static bool known_error(unsigned error)
+{
+	static const uint16_t errors[] = {1020, 1048, 1062, 1205, 1213, 1216, 1217, 1242, 1264,
+		1265, 1292, 1364, 1365, 1366, 1406, 1451, 1452, 1690, 1761, 1762, 3572, 3819, 4025};
+
+	return is_among(errors, ARRAY_LEN(errors), error);
+}
+
+/* What the servers find wrong while they parse a statement, look up its names and check privileges: not a row
+ * was looked at.  (MySQL manual, "Server Error Message Reference".) */
+static bool error_before_rows(unsigned error)
+{
+	static const uint16_t errors[] = {1044, 1046, 1049, 1052, 1054, 1055, 1056, 1060, 1064, 1066, 1093, 1109,
+		1110, 1111, 1115, 1136, 1140, 1142, 1143, 1146, 1221, 1222, 1235, 1241, 1247, 1248, 1250, 1273, 1288,
+		1305, 1348, 1356, 1393, 1394, 1395, 1443, 1471, 1582, 1583, 1630};
+
+	return is_among(errors, ARRAY_LEN(errors), error);
+}
+
+/* Those of the server that a stored program can raise: SIGNAL, SELECT ... INTO with more than one row. */
+static bool error_of_program(unsigned error)
+{
+	return error == 1644 || error == 1172;
+}
+
+/* Which conditions are evaluated, on which rows, and whether a subquery is executed at all is the
+ * optimizer's choice, so an error that only evaluation raises may come or not: too many rows of a
+ * scalar subquery, a truncated value, a division by zero, a value out of range, a bad date, a text that is
+ * looked up in an index of numbers.  MySQL 9.7 and MariaDB 10.11 differ in it on the same statements. */
+static bool error_of_evaluation(unsigned error)
+{
+	return error == 1242 || error == 1292 || error == 1365 || error == 1366 || error == 1411 ||
+	       error == 1441 || error == 1690;
+}
+
+/* "Out of range value for column 'i' at row 2", "Column 'i' cannot be null" */
+static bool names_column(struct span text, struct span name)
+{
+	static const char before[] = "olumn '";
+	const char *at = memmem(text.ptr, text.len, before, sizeof(before) - 1);
+
+	if (!at)
+		return false;
+	at += sizeof(before) - 1;
+	return (size_t)(text.ptr + text.len - at) > name.len && at[name.len] == '\'' &&
+	       span_ieq(span_of(at, name.len), name);
+}
+
+/* A row that IGNORE, or another sql_mode, let have a VIRTUAL column which cannot hold its value: a statement that
+ * writes may compute the column when it reads the row, and fails then (seen on all releases). */
+static bool error_of_virtual(const struct mvcc *m, uint32_t stmt)
+{
+	const struct record_stmt *r = &m->schedule->stmts[stmt].in->record;
+	const struct plan *plan = m->runs[stmt].plan;
+
+	if (r->error != ER_BAD_NULL && r->error != 1264 && r->error != 1265 && r->error != 1406)
+		return false;
+	for (uint32_t t = 0; t < plan->table_count; t++) {
+		const struct eval_table *def = m->store.tables[plan->tables[t]].def;
+
+		for (uint32_t c = 0; def && c < def->column_count; c++) {
+			if (eval_is_virtual(&def->columns[c]) && names_column(r->error_text, def->columns[c].name))
+				return true;
+		}
+	}
+	return false;
+}
+
+bool mismatch_is_open(const struct mvcc *m)
+{
+	return m->mismatch.kind == MISMATCH_ERROR &&
+	       (error_of_evaluation(m->mismatch.expected_error) ||
+		       error_of_evaluation(
+			       m->schedule->stmts[m->mismatch.stmt].in->record.error) ||
+		       error_of_virtual(m, m->mismatch.stmt));
+}
+
+/* The text of 1451 and 1452 names the child: "... constraint fails (`db`.`child`, CONSTRAINT ..." */
+bool unknown_foreign_key(const struct mvcc *m, const struct record_stmt *r)
+{
+	struct span names[2] = {SPAN_NONE, SPAN_NONE};
+	size_t count = 0, begin = 0;
+	uint32_t table;
+
+	if (r->error != 1451 && r->error != 1452)
+		return false;
+	for (size_t i = 0, ticks = 0; i < r->error_text.len && count < 2; i++) {
+		if (r->error_text.ptr[i] != '`')
+			continue;
+		if (++ticks % 2)
+			begin = i + 1;
+		else
+			names[count++] = span_of(r->error_text.ptr + begin, i - begin);
+	}
+	if (count < 2)
+		return false;
+	table = solver_table(m, names[0], names[1]);
+	return table == STORE_NONE || !m->store.tables[table].def;
+}
+
+static void begin_statement(struct mvcc *m, uint32_t index)
+{
+	const struct schedule_stmt *stmt = &m->schedule->stmts[index];
+
+	arena_clear(&m->scratch);
+	m->now_stmt = index;
+	m->now_txn = stmt->txn == SCHEDULE_NONE ? STORE_NONE : stmt->txn + 1;
+	m->now_view = STORE_NONE;
+	m->now_optional = 0;
+	m->now_capped = false;
+	m->now_split = false;
+	m->now_split_record = NULL;
+	m->now_unknown = NULL;
+	m->now_culprit = 0;
+	m->forgetting = index + 1;
+	m->now_gathered_count = 0;
+	m->now_lock_count = 0;
+	m->now_level =
+		stmt->txn == SCHEDULE_NONE ? LEVEL_UNKNOWN : m->schedule->txns[stmt->txn].level;
+	m->now_autocommit = stmt->txn != SCHEDULE_NONE && m->schedule->txns[stmt->txn].autocommit;
+	/* Of one statement both can be tried. */
+	if (m->now_txn != STORE_NONE && m->store.txns[m->now_txn].level_unknown)
+		m->now_level = !m->now_autocommit   ? LEVEL_UNKNOWN
+			       : choose(m, 2) == 0 ? m->now_level
+						   : m->store.txns[m->now_txn].level_other;
+	m->now_plan = m->runs[index].plan;
+	settings_apply(m, m->now_plan);
+	m->env.has_last_insert_id = m->runs[index].has_number;
+	m->env.last_insert_id = m->runs[index].number;
+	if (m->now_txn != STORE_NONE && m->store.txns[m->now_txn].began == STORE_NONE) {
+		TRAIL_SET(&m->store.trail, m->store.txns[m->now_txn].began, m->event);
+		TRAIL_SET(&m->store.trail, m->store.txns[m->now_txn].first_commits,
+			m->runs[index].begin_commits);
+	}
+}
+
+static bool is_aborted(const struct mvcc *m)
+{
+	return m->now_txn != STORE_NONE && m->store.txns[m->now_txn].state == STORE_ABORTED;
+}
+
+/* The recorded answer stands, whatever we think of it. */
+static bool follow(struct mvcc *m, bool open)
+{
+	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
+
+	/* Where not every order was tried the rows may be as we think. */
+	for (uint32_t i = 0; m->strangers && !m->uncertain && i < m->now_plan->table_count; i++)
+		forget_table(m, &m->store.tables[m->now_plan->tables[i]],
+			"tables that sessions which were not recorded may have changed");
+	if (m->now_plan->writes && (!stmt->in->record.error || plan_is_call(m->now_plan)))
+		forget_written(m, "tables that a contradicted statement wrote");
+	touch_tables(m);
+	if (m->uncertain)
+		judged(m, STMT_UNDECIDED, "more orders possible than were tried");
+	else if (open)
+		judged(m, STMT_UNDECIDED, "errors that depend on what the optimizer evaluates");
+	else if (m->strangers)
+		judged(m, STMT_UNDECIDED, stranger_reason(m));
+	else
+		judged(m, STMT_DECIDED, NULL);
+	return true;
+}
+
+/* InnoDB has no older versions of a table that was made, or made anew, after the read view. */
+static bool view_is_older(const struct mvcc *m)
+{
+	uint32_t view = m->store.txns[m->now_txn].view;
+
+	for (uint32_t i = 0; i < m->now_plan->table_count && view != STORE_NONE; i++) {
+		if (view < m->store.tables[m->now_plan->tables[i]].known_since)
+			return true;
+	}
+	return false;
+}
+
+/* The statement may be about rows that are not known. */
+static void run_in_fog(struct mvcc *m, const char *reason)
+{
+	if (m->now_plan->writes) {
+		if (!fog_delete(m))
+			forget_unsupported(m);
+	} else {
+		fog_learn(m);
+		/* A transaction's read view is made, whatever was seen. */
+		if ((read_mode_of(m) == READ_SNAPSHOT || m->now_plan->asks_plainly) &&
+			m->now_level >= LEVEL_REPEATABLE_READ &&
+			!m->schedule->stmts[m->now_stmt].in->record.error)
+			assume_view(m);
+	}
+	judged(m, STMT_UNDECIDED, reason);
+}
+
+/* Sent on a connection that the server had closed: nothing ever came of it. */
+static bool never_arrived(const struct mvcc *m, const struct schedule_stmt *stmt)
+{
+	uint64_t ended = m->schedule->execution->sessions[stmt->in->session].ended_seq;
+
+	return ended && stmt->in->record.begin_seq > ended;
+}
+
+bool plan_mixes(const struct plan *plan)
+{
+	if (!plan->anywhere || !plan->stmt)
+		return plan->anywhere;
+	switch (plan->stmt->kind) {
+	case SQL_STMT_CALL:
+	case SQL_STMT_EXECUTE:
+	case SQL_STMT_COMPOUND:
+	case SQL_STMT_OTHER:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool refused_whole(const struct plan *plan, const struct record_stmt *r)
+{
+	return r->error && !r->result_sets && !r->affected &&
+	       stmt_refused(plan->text, plan->database, r->error, r->error_text);
+}
+
+/* Several statements in one text, a call: those before the one that failed may have written.  Where it can be
+ * executed in a transaction, how far it came shows; but not which statement waited in vain. */
+static bool fails_in_part(const struct mvcc *m, const struct plan *plan, const struct record_stmt *r)
+{
+	if (!r->error)
+		return false;
+	/* Nothing can be written in it, and the procedure is known not to end it. */
+	if (r->error == ER_READ_ONLY_TRANSACTION && m->now_txn != STORE_NONE &&
+		m->schedule->txns[m->now_txn - 1].read_only && plan_is_call(plan))
+		return false;
+	if (plan_is_call(plan) && plan->procedure && m->now_txn != STORE_NONE && !m->now_autocommit &&
+		!m->runs[m->now_stmt].mixes && r->error != ER_LOCK_WAIT_TIMEOUT && r->error != ER_LOCK_NOWAIT)
+		return false;
+	return r->affected || plan_mixes(plan) || plan_is_call(plan);
+}
+
+/* Can it have written anything? */
+static bool may_have_written(const struct plan *plan, const struct record_stmt *r)
+{
+	return plan->writes && (!r->error || plan_is_call(plan));
+}
+
+static bool mixes_under_way(const struct mvcc *m, uint32_t stmt)
+{
+	for (size_t i = 0; i < m->in_flight_count; i++) {
+		uint32_t other = m->in_flight[i];
+
+		/* A session's own follow each other. */
+		if (m->runs[other].mixes &&
+			m->schedule->stmts[other].in->session != m->schedule->stmts[stmt].in->session)
+			return true;
+	}
+	return false;
+}
+
+bool leaves_out_rows(const struct plan *plan, const struct record_stmt *r)
+{
+	return plan->stmt && plan->stmt->kind == SQL_STMT_DELETE &&
+	       plan->stmt->u.del->flags & SQL_DML_IGNORE && r->warnings;
+}
+
+/* Statements that are not executed because of what they are or where they stand, whatever they answered: true,
+ * and judged. */
+static bool set_aside(struct mvcc *m, uint32_t index)
+{
+	const struct schedule_stmt *stmt = &m->schedule->stmts[index];
+	const struct plan *plan = m->now_plan;
+
+	/* SET and CREATE TABLE ... SELECT call functions, too. */
+	if (plan->anywhere && (plan->odd || plan->redefines))
+		forget_written_for_good(m, "tables that functions may have written");
+	/* All variables of a SET that fails are as they were (MySQL manual, "SET Syntax for Variable Assignment"). */
+	if (plan->odd && plan->stmt->kind == SQL_STMT_SET && stmt->in->record.error) {
+		if (plan->peeks && m->now_txn != STORE_NONE)
+			assume_view(m);
+		judged(m, STMT_HARMLESS, NULL);
+		return true;
+	}
+	if (plan->odd) {
+		if (!stmt->in->record.error)
+			TRAIL_SET(&m->store.trail, m->odd_sessions[stmt->in->session],
+				plan->redefines || m->odd_sessions[stmt->in->session] ==
+							   SESSION_RENAMES
+					? SESSION_RENAMES
+					: SESSION_ODD);
+		judged(m, STMT_UNSUPPORTED, "session variables that are not modelled");
+		return true;
+	}
+	if (refused_whole(plan, &stmt->in->record)) {
+		judged(m, STMT_HARMLESS, NULL);
+		return true;
+	}
+	if (m->runs[index].defines) {
+		define_run(m);
+		judged(m, STMT_HARMLESS, NULL);
+		return true;
+	}
+	if (m->runs[index].beside || define_maker(m, index) != STORE_NONE) {
+		if (m->now_txn != STORE_NONE) {
+			touch_tables(m);
+			assume_view(m);
+		}
+		if (may_have_written(plan, &stmt->in->record))
+			forget_written(m, "tables written beside a change of their definition");
+		judged(m, STMT_UNDECIDED, "statements beside a change of a definition");
+		return true;
+	}
+	if (fails_in_part(m, plan, &stmt->in->record)) {
+		forget_written_for_good(m, "tables that a statement wrote which failed in part");
+		if (m->now_txn != STORE_NONE) {
+			touch_tables(m);
+			assume_view(m);
+		}
+		judged(m, STMT_UNDECIDED, "statements that failed in part");
+		return true;
+	}
+	if (plan->harmless || !(plan->reads || plan->writes || plan->query)) {
+		/* Queries in SET and DO lock what they read (seen on all servers, at all levels). */
+		if (plan->peeks && m->now_txn != STORE_NONE) {
+			touch_tables(m);
+			assume_view(m);
+		}
+		judged(m, STMT_HARMLESS, NULL);
+		return true;
+	}
+	if (m->now_txn != STORE_NONE && m->store.txns[m->now_txn].mixed) {
+		touch_tables(m);
+		if (may_have_written(plan, &stmt->in->record))
+			forget_written(m, MIXED_TABLES);
+		/* What was open before it may be committed now, and so may what it did. */
+		if (plan_mixes(plan))
+			forget_for_good(m, MIXED_TABLES);
+		judged(m, STMT_UNDECIDED,
+			"transactions that a CALL, an EXECUTE or several statements in one text may "
+			"have ended and begun anew");
+		return true;
+	}
+	if (stmt->in->record.flags & STMT_NO_REPLY || plan_is_unreadable(plan, &stmt->in->record)) {
+		/* In a transaction that is gone nothing of it is left. */
+		if (plan->writes && !is_aborted(m) && !never_arrived(m, stmt))
+			forget_written(m, "tables after a statement without an answer");
+		judged(m, STMT_UNDECIDED,
+			stmt->in->record.flags & (STMT_NO_REPLY | STMT_OPAQUE)
+				? "statements without an answer"
+				: "statements whose text was cut, has a masked password, or is in a character "
+				  "set that is not parsed");
+		return true;
+	}
+	if (m->odd_sessions[stmt->in->session]) {
+		if (may_have_written(plan, &stmt->in->record))
+			forget_written(m, "tables that an unsupported statement wrote");
+		if (m->now_txn != STORE_NONE)
+			touch_tables(m);
+		if (m->now_txn != STORE_NONE && plan->stmt)
+			assume_view(m);
+		judged(m, STMT_UNSUPPORTED, "session variables that are not modelled");
+		return true;
+	}
+	if (m->now_txn == STORE_NONE || !m->now_level) {
+		if (may_have_written(plan, &stmt->in->record))
+			forget_written(m, "tables written in an unknown transaction");
+		if (m->now_txn != STORE_NONE)
+			touch_tables(m);
+		judged(m, STMT_UNDECIDED, "transaction or its level not recorded");
+		return true;
+	}
+	/* What it commits inside shows at once, and what others commit it may change before it ends. */
+	if (mixes_under_way(m, index) && !sees_snapshot(m, index)) {
+		if (may_have_written(plan, &stmt->in->record))
+			forget_written(m, MIXED_TABLES);
+		touch_tables(m);
+		assume_view(m);
+		judged(m, STMT_UNDECIDED,
+			"statements beside a CALL, an EXECUTE or several statements in one text");
+		return true;
+	}
+	return false;
+}
+
+/* The same of what is known only once its wait and its deadlock are judged. */
+static bool set_aside_by_answer(struct mvcc *m, uint32_t index)
+{
+	const struct schedule_stmt *stmt = &m->schedule->stmts[index];
+	const struct plan *plan = m->now_plan;
+
+	/* One that failed changed nothing; what may have been changed all the same is not known by name any more
+	 * (definitions.c). */
+	if (plan->redefines && stmt->in->record.error) {
+		judged(m, STMT_HARMLESS, NULL);
+		return true;
+	}
+	if (m->runs[index].unknown_foreign) {
+		judged(m, STMT_UNDECIDED, "foreign keys of tables that the trace does not describe");
+		return true;
+	}
+	if (stmt->in->record.error == ER_TABLE_DEF_CHANGED && view_is_older(m)) {
+		judged(m, STMT_DECIDED, NULL);
+		return true;
+	}
+	if (stmt->in->record.error && !known_error(stmt->in->record.error) &&
+		!(plan->into && stmt->in->record.error == ER_TOO_MANY_ROWS) &&
+		!(plan->view_check && stmt->in->record.error == ER_VIEW_CHECK_FAILED) &&
+		!((plan->firing || plan->procedure) && error_of_program(stmt->in->record.error))) {
+		if (plan_is_call(plan))
+			forget_written(m, "tables that a statement wrote which failed in part");
+		/* A trigger or function may have read, and locked, before its body met the error. */
+		assume_view(m);
+		if (!error_before_rows(stmt->in->record.error))
+			touch_tables(m);
+		if (error_before_rows(stmt->in->record.error))
+			judged(m, STMT_HARMLESS, NULL);
+		else
+			judged(m, STMT_UNDECIDED, "errors that are not modelled");
+		return true;
+	}
+	if (plan->stmt && plan->stmt->kind == SQL_STMT_TRUNCATE && !stmt->in->record.error &&
+		plan->table_count == 1) {
+		learn_empty(m, &m->store.tables[plan->tables[0]]);
+		judged(m, STMT_HARMLESS, NULL);
+		return true;
+	}
+	/* Dirty reads beside current ones. */
+	if (plan->outer && (m->now_level == LEVEL_READ_UNCOMMITTED || m->engine == ENGINE_TIDB)) {
+		touch_tables(m);
+		assume_view(m);
+		judged(m, STMT_UNSUPPORTED, "locking reads with several query blocks");
+		return true;
+	}
+	if ((plan->unsupported && !plan->procedure) || (plan->effects && !plan->firing && !plan->procedure) ||
+		writes_anywhere(m, plan) || m->runs[index].mixes || leaves_out_rows(plan, &stmt->in->record)) {
+		/* What it committed before its end others may have seen. */
+		if (plan->writes && m->runs[index].mixes)
+			forget_written_for_good(m, MIXED_TABLES);
+		else if (plan->writes)
+			forget_unsupported(m);
+		touch_tables(m);
+		assume_view(m);
+		judged(m, STMT_UNSUPPORTED,
+			plan->unsupported	   ? plan->unsupported
+			: plan->effects || writes_anywhere(m, plan) ? "writes to tables with triggers"
+						   : "DELETE IGNORE with warnings");
+		return true;
+	}
+	return false;
+}
+
+/* Without autocommit a statement that fails leaves its transaction open, which the recorder sees
+ * only by the next one that succeeds; it may have made the read view. */
+static void view_of_what_goes_on(struct mvcc *m, uint32_t index)
+{
+	uint32_t own = m->schedule->stmts[index].txn, next, begin = m->runs[index].begin_commits,
+		 view;
+
+	next = own == SCHEDULE_NONE ? SCHEDULE_NONE : m->schedule->txns[own].goes_on;
+	if (next == SCHEDULE_NONE || m->schedule->txns[next].level != LEVEL_REPEATABLE_READ ||
+		m->store.txns[next + 1].view != STORE_NONE || choose_for(m, next + 1, 2) == 0)
+		return;
+	view = m->store.txns[own + 1].view; /* of one that failed before it */
+	if (view == STORE_NONE)
+		view = m->store.commits - choose_for(m, next + 1, m->store.commits - begin + 1);
+	set_view(m, next + 1, view, view < begin ? view : begin);
+	TRAIL_SET(&m->store.trail, m->store.txns[next + 1].view_stmt, index);
+}
+
+bool execute(struct mvcc *m, uint32_t index)
+{
+	const struct plan *plan;
+	const struct store_undo *since;
+	const char *fogged;
+	bool ok;
+
+	begin_statement(m, index);
+	view_of_what_goes_on(m, index);
+	plan = m->now_plan;
+	if (set_aside(m, index))
+		return true;
+	judge_wait(m);
+	for (uint32_t i = 0; i < m->follow_count; i++) {
+		if (m->follow[i] == index)
+			return follow(m, m->follow_open[i]);
+	}
+	if (concurrency_error(m, m->schedule->stmts[index].in->record.error, &ok))
+		return ok;
+	if (set_aside_by_answer(m, index))
+		return true;
+	touch_tables(m);
+	m->now_half_done = m->now_level == LEVEL_READ_UNCOMMITTED && half_done_writer(m);
+	fogged = fog_in_reach(m);
+	if (fogged) {
+		run_in_fog(m, fogged);
+		return true;
+	}
+	since = m->store.txns[m->now_txn].undo;
+	ok = plan->procedure ? run_call(m) : plan->query ? run_query(m) : run_write(m);
+	if (ok && m->runs[index].verdict == STMT_DECIDED)
+		ok = plan->query ? reads_keep(m) : reads_stay(m, since);
+	if (ok && m->now_split)
+		note_add(m, m->now_split_gap ? NOTE_SPLIT_GAP : NOTE_SPLIT, STORE_NONE,
+			m->now_split_table, m->now_split_record);
+	return ok;
+}

@@ -1,0 +1,1009 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The order of things.  Events are taken as they were recorded.  Where statements overlap, or the
+ * engine chose where we cannot look, a choice is made and remembered; when a later answer
+ * contradicts it, the store goes back there (its trail) and the next possibility is tried.  Only
+ * when none is left is the answer called wrong; when the budget ends first, undecided
+ * (semantics.md, section 5).
+ */
+#include <stdlib.h>
+
+#include "base/bug.h"
+#include "base/mem.h"
+#include "mvcc/search/state_digest.h"
+#include "mvcc/solver.h"
+
+enum {
+	BUDGET_DEFAULT = 20000, /* ways tried a contradiction */
+	BUDGET_AGAIN = 50,     /* ... for each so many that come to a state from which all was tried */
+	WORK_MAX = 20000000,   /* rows and transactions, summed over events: more takes too long */
+	POINTS_MAX = 8192,     /* choices that can still be changed */
+	BUDGET_QUICK = 200,    /* ... in a phase before the last, or where it would take too long */
+	BUDGET_FLIP = 500,    /* ... that changes one choice only, and what follows for those concerned */
+	FLIP_POINTS_MAX = 256, /* ... of the latest */
+	BUDGET_FOLLOWS = 16,   /* ways tried of what follows */
+	OVERLAPS_MAX = 16, /* statements that are tried before another one */
+};
+
+/* Its place among the choices of its event. */
+static size_t place_of(const struct point *points, size_t at, uint32_t event)
+{
+	size_t place = 0;
+
+	while (place < at && points[at - place - 1].event == event)
+		place++;
+	return place;
+}
+
+/* The way that was taken of the choice that is about to be made, before the search went back behind it: what
+ * explained later answers then does so again, most likely. */
+static uint32_t way_before(const struct mvcc *m, uint32_t options)
+{
+	size_t place = place_of(m->points, m->point_count, m->event);
+
+	for (size_t i = m->left_count; i-- > 0;) {
+		const struct point *p = &m->left[i];
+
+		if (p->event == m->event && p->options == options && place_of(m->left, i, m->event) == place)
+			return point_taken(p);
+	}
+	return 0;
+}
+
+static uint32_t choose_in(struct mvcc *m, enum point_scope to_whom, uint32_t txn, uint32_t options,
+	bool order)
+{
+	struct point *point;
+	uint32_t first;
+
+	if (options <= 1)
+		return 0;
+	if (m->trying) {
+		m->trial_open = true;
+		return 0;
+	}
+	if (m->script < m->point_count && m->points[m->script].event == m->event)
+		return point_taken(&m->points[m->script++]);
+	if (m->settled)
+		return 0;
+	first = way_before(m, options);
+	MEM_RESERVE(m->points, m->point_count + 1, m->point_capacity);
+	point = &m->points[m->point_count++];
+	m->script = m->point_count;
+	*point = (struct point){.event = m->event,
+		.options = options,
+		.first = first,
+		.scope = to_whom,
+		.txn = txn,
+		.order = order,
+		.trail = m->event_trail,
+		.notes = m->event_notes};
+	return first;
+}
+
+uint32_t choose(struct mvcc *m, uint32_t options)
+{
+	return choose_in(m, SCOPE_ALL, STORE_NONE, options, false);
+}
+
+uint32_t choose_for(struct mvcc *m, uint32_t txn, uint32_t options)
+{
+	return choose_in(m, SCOPE_TXN, txn, options, false);
+}
+
+/* The first way of a choice that is not about what was written is the one that leaves all as it is:
+ * what else could have been matters to few.  With another one, to everybody. */
+static enum point_scope scope(const struct point *p)
+{
+	return p->order && point_taken(p) ? SCOPE_ALL : (enum point_scope)p->scope;
+}
+
+/* Is there anybody left to whom the other ways of a choice would make a difference? */
+static bool still_matters(const struct mvcc *m, const struct point *p)
+{
+	if (p->tried + 1 >= p->options)
+		return false;
+	switch (scope(p)) {
+	case SCOPE_ALL:
+		return true;
+	case SCOPE_TXN:
+		return store_is_active(&m->store, p->txn);
+	case SCOPE_VIEWS:
+		for (uint32_t i = 1; i < m->store.txn_count; i++) {
+			if (m->store.txns[i].began <= p->event && store_is_active(&m->store, i))
+				return true;
+		}
+		return false;
+	}
+	return true;
+}
+
+/* The first points are given up. */
+static void lose_points(struct mvcc *m, size_t count)
+{
+	for (size_t i = 0; i < count && !m->points_lost; i++)
+		m->points_lost = still_matters(m, &m->points[i]);
+}
+
+/* The oldest choices cannot be changed any more. */
+static void forget_old_points(struct mvcc *m)
+{
+	size_t drop = m->point_count / 2;
+
+	/* Those of one event stay together. */
+	while (drop < m->point_count && m->points[drop].event == m->points[drop - 1].event)
+		drop++;
+	if (drop == m->point_count)
+		return;
+	lose_points(m, drop);
+	memmove(m->points, m->points + drop, (m->point_count - drop) * sizeof(*m->points));
+	m->point_count -= drop;
+}
+
+/* ---- statements under way ---- */
+
+/* Kept sorted: choices are numbers into it, and must mean the same after going back. */
+static void enter_flight(struct mvcc *m, uint32_t stmt)
+{
+	size_t i;
+
+	MEM_RESERVE(m->in_flight, m->in_flight_count + 1, m->in_flight_capacity);
+	for (i = m->in_flight_count++; i && m->in_flight[i - 1] > stmt; i--)
+		m->in_flight[i] = m->in_flight[i - 1];
+	m->in_flight[i] = stmt;
+}
+
+static void leave_flight(struct mvcc *m, uint32_t stmt)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < m->in_flight_count; i++) {
+		if (m->in_flight[i] != stmt)
+			m->in_flight[kept++] = m->in_flight[i];
+	}
+	m->in_flight_count = kept;
+}
+
+/* ---- the order of statements that overlap ---- */
+
+static const struct record_stmt *record_of(const struct mvcc *m, uint32_t stmt)
+{
+	return &m->schedule->stmts[stmt].in->record;
+}
+
+/* Was it answered before anything else was sent?  Under isorec run nothing is sent while it is not
+ * known whether a session waits, so only such statements can have run on already. */
+static bool answered_soon(const struct mvcc *m, uint32_t stmt)
+{
+	return !m->schedule->one_at_a_time || record_of(m, stmt)->seq < m->next_sent_seq;
+}
+
+/* Of a scenario's run: the statement that was sent last, unless it is done.  All others under way
+ * were waiting when it was sent, and go on because of it. */
+static uint32_t trigger_of(const struct mvcc *m)
+{
+	for (uint32_t e = m->event; m->schedule->one_at_a_time && e-- > 0;) {
+		const struct schedule_event *event = &m->schedule->events[e];
+
+		if (event->kind == EVENT_SENT)
+			return m->runs[event->index].state == STMT_IN_FLIGHT ? event->index
+									     : STORE_NONE;
+	}
+	return STORE_NONE;
+}
+
+/* Does it commit its transaction though it fails, and has it yet to do so? */
+static bool ends_by_failing(const struct mvcc *m, uint32_t stmt)
+{
+	return !m->schedule->one_at_a_time && failed_commit(m, stmt) != SCHEDULE_NONE;
+}
+
+uint64_t stmt_tables(const struct mvcc *m, uint32_t stmt)
+{
+	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
+	const struct plan *plan = m->runs[stmt].plan;
+	uint64_t tables = plan->tied;
+
+	for (uint32_t i = 0; i < plan->table_count; i++)
+		tables |= store_table_bit(plan->tables[i]);
+	if (writes_anywhere(m, plan) || ends_prepared_txn(m, stmt))
+		tables = UINT64_MAX;
+	/* BEGIN belongs to the transaction that it begins, and ends another.  A read view that is made
+	 * at the beginning is of all tables. */
+	for (const struct schedule_txn_event *e = s->txn_events; e; e = e->next) {
+		if (e->event == TXN_END || e->event == TXN_ROLLBACK_TO)
+			tables |= m->store.txns[e->txn + 1].tables;
+		else if (e->event == TXN_BEGIN && begins_view(m, e->txn))
+			tables = UINT64_MAX;
+	}
+	if (ends_by_failing(m, stmt))
+		tables |= m->store.txns[s->txn + 1].tables;
+	return tables;
+}
+
+bool sees_snapshot(const struct mvcc *m, uint32_t stmt)
+{
+	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
+	const struct plan *plan = m->runs[stmt].plan;
+
+	return s->txn != SCHEDULE_NONE && m->schedule->txns[s->txn].level == LEVEL_REPEATABLE_READ &&
+	       !m->store.txns[s->txn + 1].level_unknown &&
+	       m->store.txns[s->txn + 1].view != STORE_NONE && plan->query && !plan->lock &&
+	       !plan->writes && !plan->unsupported;
+}
+
+/* Will the statement make a read view that lasts? */
+static bool makes_view(const struct mvcc *m, uint32_t stmt)
+{
+	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
+
+	return !m->runs[stmt].plan->writes && s->txn != SCHEDULE_NONE &&
+	       (m->schedule->txns[s->txn].level == LEVEL_REPEATABLE_READ ||
+		       m->store.txns[s->txn + 1].level_unknown) &&
+	       m->store.txns[s->txn + 1].view == STORE_NONE;
+}
+
+static bool reads_locking(const struct mvcc *m, uint32_t stmt)
+{
+	return m->runs[stmt].plan->lock ||
+	       m->store.txns[m->schedule->stmts[stmt].txn + 1].level_unknown;
+}
+
+static bool tied_by_foreign(const struct mvcc *m, uint32_t table)
+{
+	for (size_t i = 0; i < m->foreign_count; i++) {
+		if (m->foreigns[i].child == table || m->foreigns[i].parent == table)
+			return true;
+	}
+	return false;
+}
+
+/* Are the rows that the two are about certainly others?  Those of a statement with keys in WHERE, and
+ * those that a transaction, which the other ends, has written. */
+static bool other_rows(struct mvcc *m, uint32_t stmt, uint32_t other)
+{
+	const struct plan *plan = m->runs[stmt].plan;
+	uint32_t txn = m->schedule->stmts[other].txn;
+	struct eval_value *row = NULL;
+	struct store_table *table;
+
+	if (!plan->reach || plan->table_count != 1 || plan->sourced || plan->moves_unique ||
+		plan->unsupported || !(plan->reads || plan->writes) || makes_view(m, stmt) ||
+		plan->effects || m->runs[other].plan->table_count || m->runs[other].plan->effects ||
+		writes_anywhere(m, m->runs[other].plan) ||
+		txn == SCHEDULE_NONE || ends_other_txn(&m->schedule->stmts[other]) ||
+		/* It also comes of the row behind those that are looked for. */
+		record_of(m, stmt)->error == ER_CHECKREAD || tied_by_foreign(m, plan->tables[0]))
+		return false;
+	table = &m->store.tables[plan->tables[0]];
+	for (uint64_t i = 0; points_key(m, table, plan->reach, i, &row); i++) {
+		const struct store_record *record = store_find(&m->store, table, row);
+		const struct store_version *v = record ? record->newest : NULL;
+
+		if (!record && table->others)
+			return false;
+		for (; v && m->store.txns[v->txn].state != STORE_COMMITTED; v = v->previous) {
+			if (v->txn == txn + 1)
+				return false;
+		}
+		for (const struct store_lock *l = record ? record->locks : NULL; l; l = l->next) {
+			if (l->txn == txn + 1)
+				return false;
+		}
+	}
+	/* It may have written others, which nobody knows. */
+	for (const struct store_version *v = table->others ? table->others->newest : NULL; v;
+		v = v->previous) {
+		if (v->txn == txn + 1)
+			return false;
+	}
+	return true;
+}
+
+/* Does the statement end a transaction that has written something, or by writing it? */
+static bool has_written(const struct mvcc *m, uint32_t stmt)
+{
+	if (m->runs[stmt].plan->writes || ends_prepared_txn(m, stmt))
+		return true;
+	for (const struct schedule_txn_event *e = m->schedule->stmts[stmt].txn_events; e; e = e->next) {
+		const struct store_txn *t = &m->store.txns[e->txn + 1];
+
+		if (e->event == TXN_END && (t->undo || t->hidden))
+			return true;
+	}
+	return ends_by_failing(m, stmt) && m->store.txns[m->schedule->stmts[stmt].txn + 1].undo;
+}
+
+/* Did it look for a parent's row in vain?  That leaves no lock behind, so that the row may have come at
+ * once afterwards. */
+static bool may_miss_parent(const struct mvcc *m, uint32_t stmt)
+{
+	const struct plan *plan = m->runs[stmt].plan;
+
+	return record_of(m, stmt)->error == ER_NO_REFERENCED_ROW_2 ||
+	       (plan->insert && plan->stmt->u.insert->flags & SQL_DML_IGNORE && m->foreign_count);
+}
+
+/* Does `plan` write a table with several unique keys that `before` uses? */
+static bool shares_uniques(const struct mvcc *m, const struct plan *plan, const struct plan *before)
+{
+	for (uint32_t i = 0; i < plan->table_count; i++) {
+		for (uint32_t k = 0; plan->written[i] && k < before->table_count; k++) {
+			if (plan->tables[i] == before->tables[k] && m->store.tables[plan->tables[i]].unique_count > 1)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* May `other`, an INSERT that met another row or failed, or an UPDATE that left rows out, have been before `stmt` put a row in its way?
+ * It has let go of the key that it tried first. */
+static bool may_meet_new_row(const struct mvcc *m, uint32_t stmt, uint32_t other)
+{
+	const struct plan *plan = m->runs[stmt].plan, *before = m->runs[other].plan;
+
+	if (before->skips && before->moves_unique && (plan->insert || plan->moves_unique))
+		return true;
+	/* One that waited for a row by another unique key than the primary has not locked the gap before it: the row goes, and
+	 * one with the same key comes where the scan has been. */
+	if ((before->lock || before->change) && (plan->insert || plan->moves_unique) && shares_uniques(m, plan, before))
+		return true;
+	if (!before->insert || !(plan->insert || plan->moves_unique) ||
+		!(record_of(m, other)->error || before->stmt->kind == SQL_STMT_REPLACE ||
+			before->stmt->u.insert->on_duplicate ||
+			before->stmt->u.insert->flags & SQL_DML_IGNORE))
+		return false;
+	for (uint32_t i = 0; i < plan->table_count; i++) {
+		const struct store_table *table = &m->store.tables[plan->tables[i]];
+
+		if (plan->written[i] && table->unique_count > 1 &&
+			table->def == eval_insert_table(before->insert))
+			return true;
+	}
+	return false;
+}
+
+/* ROLLBACK TO SAVEPOINT takes rows back, and may let go of all locks (roll_back_to in transaction_control.c). */
+static bool takes_back(const struct mvcc *m, uint32_t stmt)
+{
+	for (const struct schedule_txn_event *e = m->schedule->stmts[stmt].txn_events; e; e = e->next) {
+		if (e->event == TXN_ROLLBACK_TO)
+			return true;
+	}
+	return false;
+}
+
+/* Can it matter to `stmt` that `other`, which changes definitions, was before it?  While another transaction has written the table,
+ * it was not. */
+static bool definition_matters(const struct mvcc *m, uint32_t stmt, uint32_t other)
+{
+	const struct plan *plan = m->runs[other].plan;
+
+	if (!plan->redefines || record_of(m, other)->error || define_has_to_wait(m, other))
+		return false;
+	if (beside_matters(m, stmt, other))
+		return !beside_must_precede(m, stmt, other);
+	return define_leaves_out(m, other, stmt) ||
+	       (!m->runs[other].defines && (stmt_tables(m, stmt) & plan->tied));
+}
+
+/* Can it matter to `stmt` that `other` was before it?  What a transaction wrote shows when it ends;
+ * a plain read finds its read view itself (execute.c); dirty reads see all. */
+static bool matters(struct mvcc *m, uint32_t stmt, uint32_t other)
+{
+	uint32_t txn = m->schedule->stmts[other].txn;
+
+	if (m->schedule->one_at_a_time)
+		return true;
+	if (m->runs[other].plan->redefines && definition_matters(m, stmt, other))
+		return true;
+	/* Once it has committed, what it does otherwise is all that is left of it. */
+	if (m->runs[other].plan->commits && !commits_first(m, other))
+		return false;
+	/* What the read view has of others shows in later reads, of any table.  A locking read waits
+	 * for locks as well. */
+	if (makes_view(m, stmt) && ends_txn(m, other) &&
+		(has_written(m, other) || !reads_locking(m, stmt)))
+		return has_written(m, other);
+	if (!(stmt_tables(m, stmt) & stmt_tables(m, other)) || sees_snapshot(m, stmt) ||
+		other_rows(m, stmt, other))
+		return false;
+	return ends_txn(m, other) || takes_back(m, other) ||
+	       (ends_txn(m, stmt) && may_miss_parent(m, other)) ||
+	       may_meet_new_row(m, stmt, other) ||
+	       (txn != SCHEDULE_NONE && m->schedule->txns[txn].level == LEVEL_READ_UNCOMMITTED);
+}
+
+/* May it have been executed before the one whose answer came first, as far as the schedule tells? */
+static bool may_precede(const struct mvcc *m, uint32_t stmt, uint32_t other, uint32_t trigger)
+{
+	/* Before the trigger only those whose waiting it ended with an error.  Statements of one session
+	 * follow each other, also where an answer was noted late. */
+	return other != stmt && m->schedule->stmts[other].in->session != m->schedule->stmts[stmt].in->session &&
+	       m->runs[other].state == STMT_IN_FLIGHT && answered_soon(m, other) &&
+	       (stmt != trigger || m->victim || record_of(m, other)->error);
+}
+
+/* Does it matter to one of those that may come first, and change what others find? */
+static bool matters_to_any(struct mvcc *m, const uint32_t *stmts, uint32_t count, uint32_t other)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (stmts[i] == other)
+			return false;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		if (m->schedule->stmts[stmts[i]].in->session != m->schedule->stmts[other].in->session &&
+			has_written(m, stmts[i]) && matters(m, stmts[i], other))
+			return true;
+	}
+	return false;
+}
+
+/* Others that may have been executed before the one whose answer came first: those that matter to it, and those
+ * that matter to them. */
+static uint32_t candidates(struct mvcc *m, uint32_t stmt, uint32_t *out, uint32_t max)
+{
+	uint32_t count = 0, before, trigger = trigger_of(m);
+
+	for (size_t i = 0; i < m->in_flight_count; i++) {
+		uint32_t other = m->in_flight[i];
+
+		if (may_precede(m, stmt, other, trigger) && matters(m, stmt, other)) {
+			if (count < max)
+				out[count++] = other;
+			else
+				m->points_lost = true;
+		}
+	}
+	do {
+		before = count;
+		for (size_t i = 0; i < m->in_flight_count && before; i++) {
+			uint32_t other = m->in_flight[i];
+
+			if (!may_precede(m, stmt, other, trigger) || !matters_to_any(m, out, count, other))
+				continue;
+			if (count < max)
+				out[count++] = other;
+			else
+				m->points_lost = true;
+		}
+	} while (count > before && !m->schedule->one_at_a_time);
+	return count;
+}
+
+/* Victims of deadlocks are rolled back before anybody goes on because of them, and so are
+ * transactions whose end lets others go on. */
+static bool goes_first(const struct mvcc *m, uint32_t stmt)
+{
+	return ends_txn(m, stmt) &&
+	       (record_of(m, stmt)->error || !record_of(m, stmt)->blocked_ns);
+}
+
+/* To whom it matters what was before the statement.  Whatever is not executed before a statement that
+ * only looks can still be before the next one; what is, cannot be after it any more, and that matters
+ * to everybody (see `scope`). */
+static enum point_scope scope_of(const struct mvcc *m, uint32_t stmt)
+{
+	const struct plan *plan = m->runs[stmt].plan;
+
+	if (m->schedule->one_at_a_time || plan->writes || !plan->stmt || plan->ddl ||
+		m->schedule->stmts[stmt].txn == SCHEDULE_NONE)
+		return SCOPE_ALL;
+	if (plan->stmt->kind == SQL_STMT_SELECT)
+		return SCOPE_TXN;
+	return plan->harmless ? SCOPE_VIEWS : SCOPE_ALL;
+}
+
+enum place { AT_EVENT, AT_ORDER };
+
+/* Was all tried from here?  Otherwise it will have been when the search comes here again. */
+static bool was_here(struct mvcc *m, enum place at)
+{
+	uint64_t digest;
+	uint32_t *slot;
+
+	if (!m->seen || m->script < m->point_count || m->work > WORK_MAX || !world_digest(m, at, &digest))
+		return false;
+	slot = map_at(m->seen, digest);
+	m->again = *slot != MAP_NONE;
+	*slot = 1;
+	return m->again;
+}
+
+static bool answered(struct mvcc *m, uint32_t stmt)
+{
+	uint32_t others[OVERLAPS_MAX], trigger = trigger_of(m);
+
+	if (m->runs[stmt].state == STMT_DONE) {
+		m->forgetting = stmt + 1;
+		if (m->runs[stmt].mixes)
+			forget_for_good(m, MIXED_TABLES);
+		leave_flight(m, stmt);
+		return true;
+	}
+	/* A wait that ended well ended by what the trigger did. */
+	if (trigger != STORE_NONE && trigger != stmt && !m->victim &&
+		!m->runs[trigger].plan->commits && /* did that when it was sent */
+		!record_of(m, trigger)->blocked_ns && !record_of(m, stmt)->error &&
+		record_of(m, stmt)->blocked_ns && answered_soon(m, trigger) &&
+		!run_stmt(m, trigger))
+		return false;
+	for (;;) {
+		uint32_t count = candidates(m, stmt, others, ARRAY_LEN(others)), first = count,
+			 pick;
+
+		if (count == 0)
+			break;
+		/* What it commits itself was before all else that it does, and before others, perhaps. */
+		if (count < ARRAY_LEN(others) && commits_first(m, stmt))
+			others[count++] = stmt;
+		first = count;
+		for (uint32_t i = 0; i < count && first == count; i++) {
+			if (goes_first(m, others[i]) && !goes_first(m, stmt))
+				first = i;
+		}
+		/* The usual order first, then each of the others before this one. */
+		if (scope_of(m, stmt) != SCOPE_ALL)
+			first = count;
+		pick = choose_in(m, scope_of(m, stmt), m->schedule->stmts[stmt].txn + 1, count + 1,
+			true);
+		if (first < count)
+			pick = pick == 0 ? first : pick == first + 1 ? count : pick - 1;
+		else
+			pick = pick == 0 ? count : pick - 1;
+		if (pick == count)
+			break;
+		if (commits_first(m, others[pick]))
+			commit_first(m, others[pick]);
+		else if (!run_stmt(m, others[pick]))
+			return false;
+		if (was_here(m, AT_ORDER))
+			return false;
+	}
+	if (!run_stmt(m, stmt))
+		return false;
+	leave_flight(m, stmt);
+	return true;
+}
+
+/* What happened between the last sending and the next. */
+static void look_around(struct mvcc *m)
+{
+	const struct schedule *s = m->schedule;
+	uint32_t e = m->event;
+
+	m->next_sent_seq = UINT64_MAX;
+	m->victim = false;
+	while (e > 0 && s->events[e].kind != EVENT_SENT)
+		e--;
+	for (e++; e < s->event_count && s->events[e].kind != EVENT_SENT; e++) {
+		if (s->events[e].kind == EVENT_ANSWERED && record_of(m, s->events[e].index)->error)
+			m->victim = true;
+	}
+	if (e < s->event_count)
+		m->next_sent_seq = s->events[e].seq;
+}
+
+static void sent(struct mvcc *m, uint32_t stmt)
+{
+	struct stmt_run *run = &m->runs[stmt];
+
+	TRAIL_SET(&m->store.trail, run->state, (uint32_t)STMT_IN_FLIGHT);
+	TRAIL_SET(&m->store.trail, run->begin_commits, m->store.commits);
+	TRAIL_SET(&m->store.trail, run->begin_event, m->event);
+	enter_flight(m, stmt);
+	m->forgetting = stmt + 1;
+	if (run->mixes)
+		forget_for_good(m, MIXED_TABLES);
+	beside_replan(m, stmt);
+	/* What commits implicitly does so before it waits for anybody (MySQL manual, "Statements
+	 * That Cause an Implicit Commit").  Where statements overlap freely, when that was is tried
+	 * (candidates). */
+	if (!m->schedule->one_at_a_time || !run->plan->commits)
+		return;
+	commit_of_failed(m, stmt);
+	for (const struct schedule_txn_event *e = m->schedule->stmts[stmt].txn_events; e;
+		e = e->next) {
+		if (e->event == TXN_END)
+			end_txn(m, e->txn);
+	}
+}
+
+static bool process(struct mvcc *m)
+{
+	const struct schedule_event *e = &m->schedule->events[m->event];
+
+	if (was_here(m, AT_EVENT))
+		return false;
+	m->work += m->store.txn_count;
+	for (uint32_t i = 0; i < m->store.table_count; i++)
+		m->work += m->store.tables[i].count;
+	/* Behind all of them: the tables as they were found at the end. */
+	if (m->event == m->schedule->event_count) {
+		end_those_who_left(m);
+		return finals_fit(m);
+	}
+	switch ((enum schedule_event_kind)e->kind) {
+	case EVENT_SENT:
+		sent(m, e->index);
+		return true;
+	case EVENT_ANSWERED:
+		if (m->in_flight_count > 1)
+			look_around(m);
+		return answered(m, e->index);
+	case EVENT_TXN:
+		if (!leaves_later(m, e->index))
+			end_txn(m, e->index);
+		return true;
+	}
+	return true;
+}
+
+/* ---- going back ---- */
+
+/* The list of statements under way, as it was before an event. */
+static void rebuild_flight(struct mvcc *m, uint32_t event)
+{
+	/* It follows from the events alone: sent and not answered yet. */
+	size_t kept = 0;
+
+	for (size_t i = 0; i < m->in_flight_count; i++) {
+		if (m->runs[m->in_flight[i]].state != STMT_WAITING)
+			m->in_flight[kept++] = m->in_flight[i];
+	}
+	m->in_flight_count = kept;
+	for (uint32_t e = event; e < m->event + 1 && e < m->schedule->event_count; e++) {
+		const struct schedule_event *ev = &m->schedule->events[e];
+		bool there = false;
+
+		if (ev->kind != EVENT_ANSWERED || m->runs[ev->index].state == STMT_WAITING)
+			continue;
+		for (size_t i = 0; i < m->in_flight_count && !there; i++)
+			there = m->in_flight[i] == ev->index;
+		if (there)
+			continue;
+		enter_flight(m, ev->index);
+	}
+}
+
+static void go_back(struct mvcc *m, uint32_t event, size_t trail, size_t notes)
+{
+	trail_undo(&m->store.trail, trail);
+	notes_drop(m, notes);
+	rebuild_flight(m, event);
+	m->event = event;
+}
+
+static void begin_event(struct mvcc *m)
+{
+	if (!m->point_count)
+		m->store.trail.count = 0;
+	if (m->point_count > POINTS_MAX && !m->settled &&
+		m->points[m->point_count - 1].event != m->event)
+		forget_old_points(m);
+	m->event_trail = m->store.trail.count;
+	m->event_notes = m->note_count;
+	/* Choices of this event that are made already, after going back. */
+	m->script = m->point_count;
+	while (m->script && m->points[m->script - 1].event >= m->event)
+		m->script--;
+}
+
+/* The contradictions met since the search went back: to whom they happened, and who was in the way.  Where
+ * there are too many, everything may be their cause. */
+enum { FAILED_MAX = 32 };
+
+struct failed {
+	uint32_t txns[2];
+	uint32_t sent; /* event */
+};
+
+/* Can the choice have anything to do with them? */
+static bool concerns(
+	const struct mvcc *m, const struct point *p, const struct failed *failed, size_t count)
+{
+	if (scope(p) == SCOPE_ALL || count > FAILED_MAX)
+		return true;
+	for (size_t i = 0; i < count; i++) {
+		if (scope(p) == SCOPE_TXN
+				? p->txn == failed[i].txns[0] || p->txn == failed[i].txns[1]
+				: failed[i].sent <= p->event ||
+					  (failed[i].txns[0] != STORE_NONE &&
+						  m->store.txns[failed[i].txns[0]].began <= p->event))
+			return true;
+	}
+	return false;
+}
+
+/* A plain read that contradicts is most likely to have another read view: what its transaction sees is
+ * tried first (and of those that contradict then).  The search in order would try all combinations of what others
+ * did in between before it came to that. */
+/* Then one choice at a time is changed, from the latest back, with all others as they were: what one order of two
+ * statements explains would be found last otherwise, when it is long ago. */
+enum phase { PHASE_OWN, PHASE_FLIP, PHASE_ALL };
+
+/* The first contradiction met, and the way that led to it. */
+struct failure {
+	bool any;
+	uint32_t event;
+	uint64_t tried, again;
+	bool capped; /* not all was tried on one of the ways */
+	struct map seen;
+	struct point *way;
+	size_t way_count, way_capacity;
+	struct failed failed[FAILED_MAX];
+	size_t failed_count;
+	enum phase phase;
+	size_t flip;      /* PHASE_FLIP: the choice that is changed */
+	uint64_t follows; /* ways tried of what follows from it */
+};
+
+static enum phase first_phase(const struct mvcc *m)
+{
+	if (m->schedule->one_at_a_time)
+		return PHASE_ALL;
+	return m->mismatch.kind == MISMATCH_RESULT && sees_snapshot(m, m->mismatch.stmt) ? PHASE_OWN
+											   : PHASE_FLIP;
+}
+
+static uint64_t phase_budget(const struct mvcc *m, enum phase phase)
+{
+	if (phase == PHASE_OWN)
+		return BUDGET_QUICK;
+	if (phase == PHASE_FLIP)
+		return m->work > WORK_MAX ? 0 : BUDGET_FLIP;
+	if (m->options->budget)
+		return m->options->budget;
+	/* Where it can be no finding any more, it is not worth so much time. */
+	return (m->points_lost && !m->schedule->one_at_a_time) || m->work > WORK_MAX ? BUDGET_QUICK : BUDGET_DEFAULT;
+}
+
+static bool is_in_phase(const struct mvcc *m, const struct point *p, const struct failure *f)
+{
+	if (f->phase == PHASE_ALL)
+		return concerns(m, p, f->failed, f->failed_count);
+	for (size_t i = 0; p->scope == SCOPE_TXN && i < f->failed_count && i < FAILED_MAX; i++) {
+		if (p->txn == f->failed[i].txns[0])
+			return true;
+	}
+	return false;
+}
+
+static bool take_next(struct mvcc *m)
+{
+	struct point *p = &m->points[m->point_count - 1];
+
+	p->tried++;
+	go_back(m, p->event, p->trail, p->notes);
+	return true;
+}
+
+/* Only what was before what is changed by itself: the last way of other choices is often that nothing is known,
+ * which explains everything. */
+static bool can_flip(const struct point *p)
+{
+	return p->order && p->tried + 1 < p->options;
+}
+
+/* The next way in which one choice is another one. */
+static bool next_flip(struct mvcc *m, struct failure *f)
+{
+	/* What may follow from it. */
+	while (m->point_count > f->flip + 1 && f->follows < BUDGET_FOLLOWS) {
+		const struct point *p = &m->points[m->point_count - 1];
+
+		if (p->tried + 1 < p->options && is_in_phase(m, p, f)) {
+			f->follows++;
+			return take_next(m);
+		}
+		m->point_count--;
+	}
+	f->follows = 0;
+	if (f->flip < f->way_count && can_flip(&m->points[f->flip])) {
+		m->point_count = f->flip + 1;
+		return take_next(m);
+	}
+	while (f->flip && f->way_count - f->flip < FLIP_POINTS_MAX) {
+		f->flip--;
+		m->points[f->flip] = f->way[f->flip];
+		m->point_count = f->flip + 1;
+		if (can_flip(&m->points[f->flip]))
+			return take_next(m);
+	}
+	return false;
+}
+
+/* The next possibility; false: there is none left. */
+static bool next_way(struct mvcc *m, struct failure *f)
+{
+	if (f->phase == PHASE_FLIP)
+		return next_flip(m, f);
+	while (m->point_count) {
+		struct point *p = &m->points[m->point_count - 1];
+
+		if (p->tried + 1 < p->options && is_in_phase(m, p, f))
+			return take_next(m);
+		m->point_count--;
+	}
+	return false;
+}
+
+static void note_failed(struct mvcc *m, struct failure *f)
+{
+	struct failed now = {{STORE_NONE, m->mismatch.other_txn}, STORE_NONE};
+
+	/* Of final rows only what was written can be the cause. */
+	if (m->event == m->schedule->event_count)
+		return;
+	if (m->mismatch.stmt != STORE_NONE && m->schedule->stmts[m->mismatch.stmt].txn != SCHEDULE_NONE)
+		now.txns[0] = m->schedule->stmts[m->mismatch.stmt].txn + 1;
+	if (m->mismatch.stmt != STORE_NONE)
+		now.sent = m->runs[m->mismatch.stmt].begin_event;
+	for (size_t i = 0; i < f->failed_count && i < FAILED_MAX; i++) {
+		if (memcmp(&f->failed[i], &now, sizeof(now)) == 0)
+			return;
+	}
+	if (f->failed_count < FAILED_MAX)
+		f->failed[f->failed_count] = now;
+	f->failed_count += f->failed_count <= FAILED_MAX;
+}
+
+static void note_failure(struct mvcc *m, struct failure *f)
+{
+	if (!f->any)
+		f->failed_count = 0;
+	note_failed(m, f);
+	if (f->any)
+		return;
+	f->any = true;
+	f->event = m->event;
+	f->tried = f->again = m->work = 0;
+	f->capped = false;
+	f->phase = first_phase(m);
+	MEM_RESERVE(f->way, m->point_count + 1, f->way_capacity);
+	f->way_count = m->point_count;
+	if (m->point_count)
+		memcpy(f->way, m->points, m->point_count * sizeof(*f->way));
+	m->left = f->way;
+	m->left_count = f->way_count;
+	f->flip = f->way_count;
+	f->follows = 0;
+}
+
+static void end_failure(struct mvcc *m, struct failure *f)
+{
+	/* Before the last phase ways were passed over that another contradiction may yet need. */
+	for (size_t i = 0; f->phase < PHASE_ALL && i < m->point_count; i++) {
+		m->points[i].first = point_taken(&m->points[i]);
+		m->points[i].tried = 0;
+	}
+	f->any = false;
+	m->seen = NULL;
+	m->settled = false;
+	m->left_count = 0;
+}
+
+/* Takes the way of the first contradiction once more. */
+static void take_way(struct mvcc *m, const struct failure *f)
+{
+	m->point_count = 0;
+	if (!f->way_count) {
+		go_back(m, f->event, m->event_trail, m->event_notes);
+		return;
+	}
+	go_back(m, f->way[0].event, f->way[0].trail, f->way[0].notes);
+	MEM_RESERVE(m->points, f->way_count, m->point_capacity);
+	memcpy(m->points, f->way, f->way_count * sizeof(*f->way));
+	m->point_count = f->way_count;
+}
+
+/* The recorded answers stand, each contradiction is noted, and what follows is judged from there.
+ */
+static void accept_contradiction(struct mvcc *m)
+{
+	bool uncertain = m->uncertain;
+
+	m->follow_count = 0;
+	do {
+		bool open = mismatch_is_open(m);
+		size_t notes;
+
+		m->uncertain = uncertain && (m->strangers || !answer_is_impossible(m));
+		if (m->uncertain)
+			notes_drop(m, m->event_notes);
+		if (!open)
+			note_mismatch(m);
+		CHECK(m->follow_count < ARRAY_LEN(m->follow));
+		m->follow_open[m->follow_count] = open;
+		m->follow[m->follow_count++] = m->mismatch.stmt;
+		notes = m->note_count;
+		go_back(m, m->event, m->event_trail, notes);
+		begin_event(m);
+		m->event_notes = notes;
+	} while (!process(m));
+	m->follow_count = 0;
+}
+
+static bool is_used_up(const struct mvcc *m, const struct failure *f)
+{
+	uint64_t budget = phase_budget(m, f->phase);
+
+	return f->tried > budget || f->again > budget * BUDGET_AGAIN;
+}
+
+/* Once all ways are tried: from where. */
+static void begin_all(struct mvcc *m, struct failure *f)
+{
+	if (f->phase != PHASE_ALL)
+		return;
+	map_release(&f->seen);
+	f->seen = MAP_INIT;
+	m->seen = &f->seen;
+}
+
+/* A contradiction, or a state from which there is none but contradictions: takes another way.  False: there is none
+ * left, or enough were tried. */
+static bool goes_on(struct mvcc *m, struct failure *f)
+{
+	if (m->again) {
+		m->again = false;
+		f->again++;
+	} else {
+		bool first = !f->any;
+
+		note_failure(m, f);
+		f->capped |= m->now_capped;
+		f->tried++;
+		if (first)
+			begin_all(m, f);
+	}
+	return !is_used_up(m, f) && next_way(m, f);
+}
+
+void solver_search(struct mvcc *m)
+{
+	struct failure failure = {0};
+
+	for (m->event = 0; m->event <= m->schedule->event_count;) {
+		begin_event(m);
+		if (process(m)) {
+			/* Past it: what was chosen explains it. */
+			if (failure.any && m->event >= failure.event)
+				end_failure(m, &failure);
+			m->event++;
+			continue;
+		}
+		if (m->settled && m->event == m->schedule->event_count)
+			break; /* no way leads to these final rows */
+		/* Of what cannot be in any order no other is tried.  (A stranger's rows are in none.) */
+		if (!m->settled && !failure.any && !m->strangers && m->event < m->schedule->event_count &&
+			answer_is_impossible(m))
+			m->settled = m->uncertain = true;
+		if (m->settled) {
+			accept_contradiction(m);
+			end_failure(m, &failure);
+			/* What was chosen before cannot be changed any more. */
+			lose_points(m, m->point_count);
+			m->point_count = 0;
+			m->uncertain = false;
+			m->event++;
+			continue;
+		}
+		if (goes_on(m, &failure))
+			continue;
+		if (failure.phase < PHASE_ALL) {
+			failure.phase++;
+			failure.tried = 0;
+			begin_all(m, &failure);
+			take_way(m, &failure);
+			continue;
+		}
+		/* Nothing explains it, or the budget is used up: to say what is wrong there. */
+		m->uncertain = is_used_up(m, &failure) || m->points_lost || failure.capped;
+		m->settled = true;
+		m->seen = NULL;
+		take_way(m, &failure);
+	}
+	map_release(&failure.seen);
+	free(failure.way);
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A digest of everything from which the rest of the schedule follows.  Most orders of statements that overlap
+ * lead to the same state: a search that has found no way from one need not try from it again.  So whatever may
+ * matter to what comes is in it, and of what is told in numbers of commits only what they are compared with.
+ */
+#include "mvcc/search/state_digest.h"
+
+#include "eval/value/decimal.h"
+#include "mvcc/solver.h"
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+	return hash_mix(hash ^ word ^ hash_seed, 0x9e3779b97f4a7c15u) + hash * 0xd6e8feb86659fd93u;
+}
+
+static uint64_t mix_span(uint64_t hash, struct span s)
+{
+	return mix(mix(hash, s.len), s.len ? hash_bytes(s.ptr, s.len) : 0);
+}
+
+static uint64_t mix_value(uint64_t hash, const struct eval_value *v)
+{
+	uint64_t bits;
+
+	hash = mix(hash, v->kind);
+	switch ((enum eval_kind)v->kind) {
+	case EVAL_NULL:
+		return hash;
+	case EVAL_INT:
+	case EVAL_UINT:
+	case EVAL_UNTOLD:
+		return mix(hash, v->u);
+	case EVAL_DOUBLE:
+		memcpy(&bits, &v->d, sizeof(bits));
+		return mix(hash, bits);
+	case EVAL_DECIMAL:
+		hash = mix(hash, (uint64_t)v->dec->neg << 16 | (uint64_t)v->dec->scale << 8 | v->dec->count);
+		return mix(hash, hash_bytes(v->dec->words, v->dec->count * sizeof(v->dec->words[0])));
+	case EVAL_STRING:
+		return mix_span(mix(hash, v->collation), v->s);
+	case EVAL_DATE:
+	case EVAL_TIME:
+	case EVAL_DATETIME:
+		hash = mix(hash, (uint64_t)v->t.year << 32 | (uint64_t)v->t.month << 24 | (uint64_t)v->t.day << 16 |
+					 (uint64_t)v->t.neg << 8 | v->decimals);
+		return mix(hash, (uint64_t)v->t.hour << 48 | (uint64_t)v->t.minute << 40 |
+					 (uint64_t)v->t.second << 32 | v->t.micro);
+	}
+	return hash;
+}
+
+static uint64_t mix_row(uint64_t hash, const struct eval_table *def, const struct eval_value *row)
+{
+	if (!row)
+		return mix(hash, 0);
+	for (uint32_t c = 0; c < def->column_count; c++)
+		hash = mix_value(hash, &row[c]);
+	return mix(hash, 1);
+}
+
+/* Numbers of commits: what all who are still there have seen, and from where on the order of commits matters, since
+ * a statement under way has yet to choose how many of them it sees. */
+enum { RECENT_MAX = 256 };
+
+struct commits {
+	uint32_t all_saw, order_from;
+	uint32_t recent[RECENT_MAX]; /* transactions that committed after the first */
+	uint32_t count;
+};
+
+static void lower(uint32_t *to, uint32_t number)
+{
+	if (number < *to)
+		*to = number;
+}
+
+static bool is_there(const struct store_txn *t)
+{
+	return t->state == STORE_ACTIVE && (t->began != STORE_NONE || t->used || t->tables || t->undo || t->hidden);
+}
+
+/* False: there are too many. */
+static bool commits_of(const struct mvcc *m, struct commits *c)
+{
+	c->order_from = m->store.commits;
+	c->count = 0;
+	for (size_t i = 0; i < m->in_flight_count; i++) {
+		const struct stmt_run *run = &m->runs[m->in_flight[i]];
+
+		if (run->state != STMT_DONE)
+			lower(&c->order_from, run->begin_commits);
+	}
+	c->all_saw = c->order_from;
+	for (uint32_t i = 1; i < m->store.txn_count; i++) {
+		const struct store_txn *t = &m->store.txns[i];
+
+		if (!is_there(t))
+			continue;
+		lower(&c->all_saw, t->first_commits);
+		if (t->view == STORE_NONE)
+			continue;
+		lower(&c->all_saw, t->view);
+		lower(&c->all_saw, t->view_low);
+		lower(&c->all_saw, t->view_high);
+	}
+	for (uint32_t i = 1; i < m->store.txn_count; i++) {
+		const struct store_txn *t = &m->store.txns[i];
+
+		if (t->state != STORE_COMMITTED || t->commit_no <= c->all_saw || !(t->undo || t->hidden))
+			continue;
+		if (c->count == RECENT_MAX)
+			return false;
+		c->recent[c->count++] = i;
+	}
+	return true;
+}
+
+/* Which commits somebody has seen. */
+static uint64_t mix_seen(uint64_t hash, const struct mvcc *m, const struct commits *c, uint32_t number)
+{
+	if (number >= c->order_from)
+		return mix(hash, (uint64_t)1 << 32 | (number - c->order_from));
+	for (uint32_t i = 0; i < c->count; i++) {
+		if (m->store.txns[c->recent[i]].commit_no <= number)
+			hash = mix(hash, c->recent[i]);
+	}
+	return mix(hash, 0);
+}
+
+static uint64_t mix_version(uint64_t hash, const struct eval_table *def, const struct store_version *v)
+{
+	return mix_row(mix(hash, (uint64_t)v->fog << 1 | v->maybe), def, v->image);
+}
+
+/* All versions that somebody may yet see, or look at because of those. */
+static uint64_t chain(
+	const struct mvcc *m, const struct commits *c, const struct store_table *table, const struct store_record *record)
+{
+	uint64_t hash = 0, locks = 0;
+	const struct store_version *v = record->newest;
+
+	for (; v; v = v->previous) {
+		const struct store_txn *t = &m->store.txns[v->txn];
+		bool seen = t->state == STORE_COMMITTED && t->commit_no <= c->all_saw;
+
+		if (seen && !table->fogged)
+			break;
+		hash = mix_version(mix(mix(hash, v->txn), v->stmt), table->def, v);
+		if (table->fogged)
+			hash = mix(hash, t->commit_no);
+	}
+	if (v && v->image)
+		hash = mix_version(mix(hash, 2), table->def, v);
+	for (const struct store_lock *l = record->locks; l; l = l->next) {
+		if (store_is_active(&m->store, l->txn))
+			locks += mix(mix(mix(1, l->txn), l->mode), l->stmt);
+	}
+	hash = hash || locks ? mix(hash, locks) : 0;
+	/* One that is not there is as none. */
+	return hash ? mix_span(hash, record->key) : 0;
+}
+
+static uint64_t mix_table(uint64_t hash, const struct mvcc *m, const struct commits *c, const struct store_table *table)
+{
+	uint64_t rows = 0, touches = 0, reads = 0;
+
+	hash = mix(mix(mix(hash, table->unknown), table->unknown_by), table->redefined);
+	hash = mix(mix(mix(hash, table->born), table->triggers), table->fogged);
+	hash = mix(hash, table->known_since > c->all_saw ? table->known_since : 0);
+	for (uint32_t i = 0; table->def && i < table->count; i++)
+		rows += chain(m, c, table, table->records[i]);
+	for (const struct store_touch *t = table->touches; t; t = t->next) {
+		if (store_is_active(&m->store, t->txn))
+			touches += mix(mix(1, t->txn), t->mode);
+	}
+	for (const struct store_read *r = table->reads; r; r = r->next) {
+		if (store_is_active(&m->store, r->txn))
+			reads += mix(mix(1, r->txn), r->stmt);
+	}
+	hash = mix(mix(mix(hash, rows), touches), reads);
+	return table->def && table->others ? mix(hash, chain(m, c, table, table->others)) : hash;
+}
+
+static uint64_t mix_txn(uint64_t hash, const struct mvcc *m, const struct commits *c, uint32_t number)
+{
+	const struct store_txn *t = &m->store.txns[number];
+	uint64_t meant = 0;
+
+	hash = mix(mix(mix(hash, number), t->began), t->undo_count);
+	hash = mix(mix(mix(hash, t->hidden), t->left), t->prepared);
+	hash = mix(mix(mix(hash, t->used), t->locks_from), t->tables);
+	hash = mix_seen(hash, m, c, t->first_commits);
+	hash = mix(mix(hash, t->view != STORE_NONE), t->view_stmt);
+	if (t->view != STORE_NONE) {
+		hash = mix_seen(mix(hash, 1), m, c, t->view);
+		hash = mix_seen(mix(hash, 2), m, c, t->view_low);
+		hash = mix_seen(mix(hash, 3), m, c, t->view_high);
+	}
+	for (const struct store_meant *s = t->meant; s; s = s->next)
+		meant += mix_span(1, s->record->key);
+	hash = mix(hash, meant);
+	for (const struct store_savepoint *s = t->savepoints; s; s = s->previous)
+		hash = mix(mix(mix(mix_span(hash, s->name), s->undo_count), s->gone), s->used);
+	return hash;
+}
+
+bool world_digest(const struct mvcc *m, uint64_t at, uint64_t *digest)
+{
+	uint64_t hash = mix(mix(0, m->event), at), ended = 0;
+	struct commits c;
+
+	if (!commits_of(m, &c))
+		return false;
+	for (size_t i = 0; i < m->in_flight_count; i++) {
+		const struct stmt_run *run = &m->runs[m->in_flight[i]];
+
+		hash = mix(mix(hash, m->in_flight[i]), run->state);
+		if (run->state != STMT_DONE)
+			hash = mix(mix(mix(hash, run->begin_commits - c.order_from), run->committed), (uintptr_t)run->plan);
+	}
+	hash = mix(hash, m->store.commits - c.order_from);
+	for (uint32_t i = 1; i < m->store.txn_count; i++) {
+		if (is_there(&m->store.txns[i]))
+			hash = mix_txn(hash, m, &c, i);
+		else if (m->store.txns[i].state != STORE_ACTIVE)
+			ended += mix(mix(1, i), m->store.txns[i].state);
+	}
+	hash = mix(hash, ended);
+	for (uint32_t i = 0; i < c.count; i++) {
+		uint32_t number = m->store.txns[c.recent[i]].commit_no;
+
+		if (number > c.order_from)
+			hash = mix(mix(hash, c.recent[i]), number - c.order_from);
+	}
+	for (uint32_t i = 0; i < m->store.table_count; i++)
+		hash = mix_table(hash, m, &c, &m->store.tables[i]);
+	for (size_t i = 0; i < m->schedule->execution->session_count; i++)
+		hash = mix(hash, m->odd_sessions[i]);
+	for (size_t i = 0; i < m->foreign_count; i++)
+		hash = mix(hash, m->foreigns[i].alive);
+	*digest = hash;
+	return true;
+}

@@ -1,0 +1,702 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "mvcc/unknown/unknown_rows.h"
+
+#include "mvcc/solver.h"
+
+/* ---- who meets it ---- */
+
+static bool is_lasting(const struct mvcc *m)
+{
+	return m->now_level >= LEVEL_REPEATABLE_READ && m->store.txns[m->now_txn].view != STORE_NONE;
+}
+
+void view_range(const struct mvcc *m, uint32_t *low, uint32_t *high)
+{
+	*low = m->store.txns[m->now_txn].view_low;
+	*high = m->store.txns[m->now_txn].view_high;
+	if (is_lasting(m))
+		return;
+	*low = m->runs[m->now_stmt].begin_commits;
+	*high = m->store.commits;
+}
+
+bool is_own(const struct mvcc *m, const struct store_version *v)
+{
+	return v->txn == m->now_txn;
+}
+
+bool is_committed(const struct mvcc *m, const struct store_version *v)
+{
+	return m->store.txns[v->txn].state == STORE_COMMITTED;
+}
+
+/* Did somebody change the row after the read view, and before a version that was perhaps never written?  Where he
+ * deleted it there was nothing to write, and the read view shows what it has of the row. */
+static bool changed_since(const struct mvcc *m, const struct store_version *v, uint32_t view)
+{
+	for (v = v->previous; v; v = v->previous) {
+		if (!is_own(m, v) && is_committed(m, v))
+			return m->store.txns[v->txn].commit_no > view;
+	}
+	return false;
+}
+
+const struct store_version *record_fogged(
+	const struct mvcc *m, const struct store_record *record, enum read_mode mode)
+{
+	uint32_t low, high;
+
+	if (!record || !record->newest)
+		return NULL;
+	if (mode == READ_DIRTY)
+		return record->newest->fog ? record->newest : NULL;
+	view_range(m, &low, &high);
+	if (mode == READ_SNAPSHOT && is_lasting(m))
+		low = high = m->store.txns[m->now_txn].view;
+	if (mode == READ_CURRENT) {
+		low = m->runs[m->now_stmt].begin_commits;
+		high = STORE_NONE;
+	}
+	for (const struct store_version *v = record->newest; v; v = v->previous) {
+		bool seen = is_own(m, v) || (is_committed(m, v) &&
+						    m->store.txns[v->txn].commit_no <= high);
+
+		if (v->fog && (seen || mode == READ_CURRENT))
+			return v;
+		/* What is not committed may hold locks, or not. */
+		if (v->maybe && !seen && mode == READ_CURRENT)
+			return v;
+		if (v->maybe && is_own(m, v) && mode == READ_SNAPSHOT && changed_since(m, v, low))
+			return v;
+		if (is_own(m, v) || (seen && m->store.txns[v->txn].commit_no <= low))
+			break;
+	}
+	return NULL;
+}
+
+static const struct store_version *table_fogged(
+	const struct mvcc *m, const struct store_table *table, enum read_mode mode)
+{
+	const struct store_version *fog = table->fogged ? record_fogged(m, table->others, mode) : NULL;
+
+	for (uint32_t i = 0; table->fogged && !fog && i < table->count; i++)
+		fog = record_fogged(m, table->records[i], mode);
+	return fog;
+}
+
+static const struct store_version *key_fogged(struct mvcc *m, struct store_table *table, const struct eval_value *row,
+	enum read_mode mode)
+{
+	struct store_record *record = store_find(&m->store, table, row);
+
+	return record_fogged(m, record ? record : table->others, mode);
+}
+
+/* Does the statement at hand, which writes the parent, do anything to children? */
+static bool moves_parents(const struct mvcc *m, const struct foreign *f)
+{
+	const struct plan *plan = m->now_plan;
+
+	if (plan->stmt->kind == SQL_STMT_INSERT)
+		return plan->stmt->u.insert->on_duplicate != NULL;
+	return !plan->one_table || plan->stmt->kind != SQL_STMT_UPDATE ||
+	       plan_sets(plan->stmt->u.update->set, m->store.tables[f->parent].def, f->parent_columns, f->count);
+}
+
+/* Does the statement at hand, which writes the child, look for parents? */
+static bool moves_children(const struct mvcc *m, const struct foreign *f)
+{
+	const struct plan *plan = m->now_plan;
+
+	if (plan->stmt->kind == SQL_STMT_DELETE)
+		return false;
+	return !plan->one_table || plan->stmt->kind != SQL_STMT_UPDATE ||
+	       plan_sets(plan->stmt->u.update->set, m->store.tables[f->child].def, f->child_columns, f->count);
+}
+
+/* Does what the statement at hand does to the table depend on others, or they on it? */
+static bool has_foreign(const struct mvcc *m, const struct store_table *table)
+{
+	uint32_t number = (uint32_t)(table - m->store.tables);
+
+	for (size_t i = 0; i < m->foreign_count; i++) {
+		const struct foreign *f = &m->foreigns[i];
+
+		if (f->alive && ((f->child == number && moves_children(m, f)) ||
+					(f->parent == number && moves_parents(m, f))))
+			return true;
+	}
+	return false;
+}
+
+static bool has_children(const struct mvcc *m, const struct store_table *table)
+{
+	uint32_t number = (uint32_t)(table - m->store.tables);
+
+	for (size_t i = 0; i < m->foreign_count; i++) {
+		if (m->foreigns[i].alive && m->foreigns[i].parent == number &&
+			moves_parents(m, &m->foreigns[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Are the rows that the statement looks at those of its keys, and no others? */
+static bool only_points(const struct mvcc *m, const struct store_table *table)
+{
+	const struct plan *plan = m->now_plan;
+
+	return plan->points && plan->table_count == 1 && !plan->sourced &&
+	       (!plan->writes || (!plan->moves_unique && !has_foreign(m, table)));
+}
+
+static const struct store_version *points_fogged(struct mvcc *m, struct store_table *table, enum read_mode mode)
+{
+	struct eval_value *row = NULL;
+
+	for (uint64_t i = 0; points_key(m, table, m->now_plan->points, i, &row); i++) {
+		const struct store_version *fog = key_fogged(m, table, row, mode);
+
+		if (fog)
+			return fog;
+	}
+	return NULL;
+}
+
+/* The rows of INSERT ... VALUES, complete with what the server numbered; in the store's arena.
+ * False: not known. */
+static bool inserted_rows(struct mvcc *m, struct eval_rows *rows)
+{
+	const struct plan *plan = m->now_plan;
+	struct write_answer a = {.status = EVAL_OK, .held_by = STORE_NONE};
+	struct eval_outcome outcome = {0};
+	const struct eval_table *def;
+	const struct eval_value **out;
+	uint64_t next = 0;
+
+	if (!plan->insert || plan->sourced)
+		return false;
+	def = eval_insert_table(plan->insert);
+	if (solver_store_table(m, def)->hidden_key ||
+		!eval_insert_rows(
+		    plan->insert, &m->store.arena, &m->env, &m->source, rows, &outcome))
+		return false;
+	out = arena_alloc(&m->store.arena, (rows->count + 1) * sizeof(*out));
+	for (size_t i = 0; i < rows->count; i++) {
+		struct eval_value *row =
+			arena_alloc(&m->store.arena, def->column_count * sizeof(*row));
+
+		memcpy(row, rows->row[i], def->column_count * sizeof(*row));
+		a.tried = i;
+		fill_autoinc(m, plan, def, rows->count, row, &next, &a);
+		/* A number that was only tried is not a key to go by. */
+		if (a.numbers != NUMBERS_TOLD || untold_key(m, solver_store_table(m, def), row))
+			return false;
+		out[i] = row;
+	}
+	rows->row = out;
+	return a.status == EVAL_OK;
+}
+
+static bool secondary_unique(const struct store_table *table)
+{
+	for (uint32_t i = 0; i < table->unique_count; i++) {
+		if (table->uniques[i] != table->cluster)
+			return true;
+	}
+	return false;
+}
+
+/* ON DUPLICATE KEY UPDATE of the key itself: the row goes where another one may be. */
+static bool moves_duplicates(const struct mvcc *m, const struct store_table *table)
+{
+	return plan_sets(m->now_plan->stmt->u.insert->on_duplicate, table->def,
+		table->cluster->columns, table->cluster->count);
+}
+
+static const struct store_version *insert_fogged(struct mvcc *m, struct store_table *table)
+{
+	struct eval_rows rows = {0};
+
+	if (secondary_unique(table) || moves_duplicates(m, table) || !inserted_rows(m, &rows))
+		return table_fogged(m, table, READ_CURRENT);
+	for (size_t i = 0; i < rows.count; i++) {
+		const struct store_version *fog = key_fogged(m, table, rows.row[i], READ_CURRENT);
+
+		if (fog)
+			return fog;
+	}
+	return NULL;
+}
+
+static const struct store_version *related_fogged(const struct mvcc *m, uint32_t table)
+{
+	for (uint32_t i = 0; i < m->store.table_count; i++) {
+		const struct store_version *fog = foreign_related(m, i, table)
+				       ? table_fogged(m, &m->store.tables[i], READ_CURRENT)
+				       : NULL;
+
+		if (fog)
+			return fog;
+	}
+	return NULL;
+}
+
+/* Children that follow may have children themselves, and other parents. */
+static const struct store_version *foreign_fogged(const struct mvcc *m, uint32_t table)
+{
+	for (size_t i = 0; i < m->foreign_count; i++) {
+		const struct foreign *f = &m->foreigns[i];
+
+		const struct store_version *fog = NULL;
+
+		if (f->alive && f->child == table && moves_children(m, f))
+			fog = table_fogged(m, &m->store.tables[f->parent], READ_CURRENT);
+		if (!fog && f->alive && f->parent == table && moves_parents(m, f))
+			fog = related_fogged(m, table);
+		if (fog)
+			return fog;
+	}
+	return NULL;
+}
+
+/* Of tables that stored programs use. */
+static const struct store_version *effects_fogged(const struct mvcc *m, const struct effects *effects)
+{
+	static const enum read_mode modes[] = {READ_CURRENT, READ_SNAPSHOT, READ_DIRTY};
+	const struct store_version *fog = NULL;
+
+	for (uint32_t i = 0; effects && !fog && i < effects->count; i++) {
+		const struct effect *e = &effects->list[i];
+
+		if (e->blind)
+			continue;
+		for (size_t r = 0; r < ARRAY_LEN(modes) && !fog; r++)
+			fog = table_fogged(m, &m->store.tables[e->table], modes[r]);
+		if (!fog && e->written)
+			fog = related_fogged(m, e->table);
+	}
+	return fog;
+}
+
+static const struct store_version *fog_of_table(struct mvcc *m, uint32_t i)
+{
+	const struct plan *plan = m->now_plan;
+	struct store_table *table = &m->store.tables[plan->tables[i]];
+	enum read_mode mode = plan->written[i] ? READ_CURRENT : read_mode_of(m);
+	const struct store_version *fog = plan->written[i] ? foreign_fogged(m, plan->tables[i]) : NULL;
+
+	if (fog || !table->fogged)
+		return fog;
+	fog = plan->insert && plan->written[i] ? insert_fogged(m, table)
+	      : only_points(m, table)	       ? points_fogged(m, table, mode)
+					       : table_fogged(m, table, mode);
+	/* Its subqueries may read the same table in another way. */
+	if (!fog && plan->written[i] && plan->sourced)
+		fog = table_fogged(m, table, read_mode_of(m));
+	if (!fog && plan->outer)
+		fog = table_fogged(m, table, READ_SNAPSHOT);
+	return fog;
+}
+
+const char *fog_in_reach(struct mvcc *m)
+{
+	static const char *const reasons[] = {NULL, "rows that an unsupported statement wrote",
+		"rows that were there at first and are not in the trace (see isorec --snapshot-rows)"};
+	const struct store_version *fog = effects_fogged(m, m->now_plan->effects);
+
+	for (uint32_t i = 0; i < m->now_plan->table_count && !fog; i++)
+		fog = fog_of_table(m, i);
+	if (!fog)
+		return NULL;
+	m->now_culprit = fog->stmt + 1;
+	return reasons[fog->fog ? fog->fog : FOG_WRITTEN];
+}
+
+bool fog_at_end(const struct mvcc *m, const struct store_table *table)
+{
+	for (uint32_t i = 0; table->fogged && i <= table->count; i++) {
+		const struct store_record *record =
+			i < table->count ? table->records[i] : table->others;
+		const struct store_version *v =
+			record ? store_current(&m->store, record, 0) : NULL;
+
+		if (v && v->fog)
+			return true;
+	}
+	return false;
+}
+
+/* ---- making it ---- */
+
+static void set_fogged(struct mvcc *m, struct store_table *table)
+{
+	if (!table->fogged)
+		TRAIL_SET(&m->store.trail, table->fogged, 1);
+}
+
+static void fog_record(struct mvcc *m, struct store_table *table, struct store_record *record)
+{
+	set_fogged(m, table);
+	store_write(&m->store, m->now_txn, m->now_stmt, record, NULL);
+	record->newest->fog = FOG_WRITTEN;
+	record->newest->maybe = true;
+}
+
+static void make_others(struct mvcc *m, struct store_table *table)
+{
+	struct store_record *made = arena_zero(&m->store.arena, sizeof(*made));
+
+	TRAIL_SET(&m->store.trail, table->others, made);
+}
+
+static void fog_others(struct mvcc *m, struct store_table *table)
+{
+	if (!table->others)
+		make_others(m, table);
+	fog_record(m, table, table->others);
+}
+
+void fog_initial(struct mvcc *m, struct store_table *table)
+{
+	set_fogged(m, table);
+	make_others(m, table);
+	store_write(&m->store, 0, STORE_NONE, table->others, NULL);
+	table->others->newest->fog = FOG_INITIAL;
+}
+
+bool fog_all(struct mvcc *m, struct store_table *table)
+{
+	if (!table->cluster || table->unknown || m->now_txn == STORE_NONE ||
+		!store_is_active(&m->store, m->now_txn))
+		return false;
+	for (uint32_t i = 0; i < table->count; i++)
+		fog_record(m, table, table->records[i]);
+	fog_others(m, table);
+	return true;
+}
+
+bool fog_new_row(struct mvcc *m, struct store_table *table)
+{
+	if (!table->cluster || table->unknown || m->now_txn == STORE_NONE ||
+		!store_is_active(&m->store, m->now_txn))
+		return false;
+	for (uint32_t i = 0; i < table->count; i++) {
+		struct store_record *record = table->records[i];
+
+		/* A key that was there once, or may be. */
+		if (!store_alive(store_current(&m->store, record, m->now_txn)))
+			fog_record(m, table, record);
+	}
+	fog_others(m, table);
+	return true;
+}
+
+bool others_are_settled(const struct mvcc *m, const struct store_table *table)
+{
+	for (const struct store_version *v = table->others ? table->others->newest : NULL; v;
+		v = v->previous) {
+		if (!is_committed(m, v))
+			return false;
+	}
+	return true;
+}
+
+/* The record of a key, made where that can be; NULL: `others` has to stand for it. */
+static struct store_record *record_of_key(
+	struct mvcc *m, struct store_table *table, const struct eval_value *row)
+{
+	struct store_record *record = store_find(&m->store, table, row);
+
+	if (!record && others_are_settled(m, table))
+		record = store_record_for(&m->store, table, row);
+	return record;
+}
+
+static void fog_key(struct mvcc *m, struct store_table *table, const struct eval_value *row)
+{
+	struct store_record *record = record_of_key(m, table, row);
+
+	if (record)
+		fog_record(m, table, record);
+	else
+		fog_others(m, table);
+}
+
+/* Rows that existed may be others now, or gone. */
+static void fog_present(struct mvcc *m, struct store_table *table)
+{
+	for (uint32_t i = 0; i < table->count; i++) {
+		struct store_record *record = table->records[i];
+
+		if (record_fogged(m, record, READ_CURRENT) ||
+			store_alive(store_current(&m->store, record, m->now_txn)))
+			fog_record(m, table, record);
+	}
+	if (record_fogged(m, table->others, READ_CURRENT))
+		fog_others(m, table);
+}
+
+/* Rows that did not exist may exist now. */
+static void fog_absent(struct mvcc *m, struct store_table *table)
+{
+	for (uint32_t i = 0; i < table->count; i++) {
+		struct store_record *record = table->records[i];
+
+		if (record_fogged(m, record, READ_CURRENT) ||
+			!store_alive(store_current(&m->store, record, m->now_txn)))
+			fog_record(m, table, record);
+	}
+	fog_others(m, table);
+}
+
+static void put_row(struct mvcc *m, struct store_table *table, const struct eval_value *row)
+{
+	struct store_record *record = record_of_key(m, table, row);
+
+	if (record)
+		store_write(&m->store, m->now_txn, m->now_stmt, record, row);
+	else
+		fog_others(m, table);
+}
+
+static void fog_insert(struct mvcc *m, struct store_table *table)
+{
+	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
+	const struct sql_insert *insert = m->now_plan->stmt->u.insert;
+	bool replace = m->now_plan->stmt->kind == SQL_STMT_REPLACE;
+	bool plain = !replace && !insert->on_duplicate && !(insert->flags & SQL_DML_IGNORE);
+	bool counts = !insert->returning &&
+		      !(m->schedule->execution->sessions[stmt->in->session].capabilities &
+			      CLIENT_FOUND_ROWS);
+	struct eval_rows rows = {0};
+
+	/* Which row was met, or where it went, is not known. */
+	if (((replace || insert->on_duplicate) && secondary_unique(table)) ||
+		moves_duplicates(m, table)) {
+		(void)fog_all(m, table);
+		return;
+	}
+	if (!inserted_rows(m, &rows)) {
+		if (plain)
+			fog_absent(m, table);
+		else
+			(void)fog_all(m, table);
+		return;
+	}
+	/* Whether it was there before, a replaced row is there now; and so is an inserted one, where
+	 * the count says that all were.  One row that was updated instead counts twice. */
+	if (counts && stmt->in->record.affected == rows.count &&
+		(!insert->on_duplicate || rows.count == 1))
+		plain = true;
+	for (size_t i = 0; i < rows.count; i++) {
+		if (plain || replace)
+			put_row(m, table, rows.row[i]);
+		else
+			fog_key(m, table, rows.row[i]);
+	}
+}
+
+/* What UPDATE or DELETE of one table did to a row whose own version is known. */
+enum row_fate { ROW_STAYS, ROW_CHANGES, ROW_UNKNOWN };
+
+/* A row that came or changed while the statement was under way: where scans lock no gaps, and let go of what
+ * does not match, it may have passed by before. */
+static bool may_be_missed(const struct mvcc *m, const struct store_version *v)
+{
+	if (!v || is_own(m, v))
+		return false;
+	return passes_dirty(m, m->now_level) ||
+	       (m->now_level <= LEVEL_READ_COMMITTED &&
+		       m->store.txns[v->txn].commit_no > m->runs[m->now_stmt].begin_commits);
+}
+
+static enum row_fate fate_of(struct mvcc *m, const struct store_table *table,
+	const struct store_record *record, const struct eval_value **new)
+{
+	const struct plan *plan = m->now_plan;
+	const struct store_version *v = store_current(&m->store, record, m->now_txn);
+	struct eval_outcome outcome = {0};
+	enum eval_truth truth;
+	bool changed = true, limited;
+
+	*new = NULL;
+	if (record_fogged(m, record, READ_CURRENT))
+		return ROW_UNKNOWN;
+	if (!store_alive(v))
+		return ROW_STAYS;
+	if (may_be_missed(m, v) || !plan->change || plan->sourced || !row_matches(m, v->image, &truth))
+		return ROW_UNKNOWN;
+	if (truth != EVAL_TRUE)
+		return ROW_STAYS;
+	limited = plan->stmt->kind == SQL_STMT_UPDATE ? plan->stmt->u.update->limit != NULL
+						      : plan->stmt->u.del->limit != NULL;
+	if (limited || plan->unsupported || plan->skips || has_children(m, table) ||
+		leaves_out_rows(plan, &m->schedule->stmts[m->now_stmt].in->record))
+		return ROW_UNKNOWN;
+	if (plan->stmt->kind == SQL_STMT_UPDATE &&
+		(!eval_change_apply(plan->change, &m->store.arena, &m->env, &m->source, v->image, new,
+			&changed, &outcome) ||
+			outcome.untold_change || untold_key(m, table, *new)))
+		return ROW_UNKNOWN;
+	return changed ? ROW_CHANGES : ROW_STAYS;
+}
+
+/* The records that UPDATE or DELETE can be about; `others` where they can be others. */
+static size_t records_in_reach(
+	struct mvcc *m, struct store_table *table, struct store_record ***out, bool *others)
+{
+	const struct points *points = m->now_plan->reach;
+	bool open = record_fogged(m, table->others, READ_CURRENT) != NULL;
+	struct eval_value *row = NULL;
+	size_t count = 0, capacity = 0;
+
+	*others = open && (!points || !others_are_settled(m, table));
+	if (!points) {
+		*out = table->records;
+		return table->count;
+	}
+	while (points_key(m, table, points, capacity, &row))
+		capacity++;
+	*out = arena_alloc(&m->scratch, (capacity + 1) * sizeof(**out));
+	for (size_t i = 0; i < capacity && points_key(m, table, points, i, &row); i++) {
+		struct store_record *record = open ? record_of_key(m, table, row)
+						   : store_find(&m->store, table, row);
+
+		if (record)
+			(*out)[count++] = record;
+	}
+	return count;
+}
+
+static void fog_change(struct mvcc *m, struct store_table *table)
+{
+	struct store_record **records;
+	bool others;
+	size_t count = records_in_reach(m, table, &records, &others);
+	const struct eval_value **new = arena_alloc(&m->scratch, (count + 1) * sizeof(*new));
+	enum row_fate *fates = arena_alloc(&m->scratch, (count + 1) * sizeof(*fates));
+	uint64_t changed = 0, affected = m->schedule->stmts[m->now_stmt].in->record.affected;
+	bool counts = !(m->now_plan->stmt->kind == SQL_STMT_DELETE && m->now_plan->stmt->u.del->returning);
+	bool told;
+
+	for (size_t i = 0; i < count; i++) {
+		fates[i] = fate_of(m, table, records[i], &new[i]);
+		changed += fates[i] == ROW_CHANGES;
+	}
+	/* Where those that are known are as many as the answer counts, the others stayed as they are.
+	 * (With CLIENT_FOUND_ROWS it counts more.) */
+	told = counts && changed == affected;
+	/* It did not change as many as we think: which ones is not known. */
+	for (size_t i = 0; counts && changed > affected && i < count; i++) {
+		if (fates[i] == ROW_CHANGES)
+			fates[i] = ROW_UNKNOWN;
+	}
+	/* Rows that move leave first. */
+	for (size_t i = 0; i < count; i++) {
+		bool moves = new[i] && m->now_plan->moves_cluster &&
+			     store_find(&m->store, table, new[i]) != records[i];
+
+		if (fates[i] == ROW_CHANGES)
+			store_write(&m->store, m->now_txn, m->now_stmt, records[i],
+				moves ? NULL : new[i]);
+		else if (fates[i] == ROW_UNKNOWN && !told)
+			fog_record(m, table, records[i]);
+		if (fates[i] != ROW_CHANGES || !moves)
+			new[i] = NULL;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (new[i])
+			put_row(m, table, new[i]);
+	}
+	/* Those that are not known may have moved anywhere. */
+	if (!told && m->now_plan->moves_cluster)
+		fog_absent(m, table);
+	else if (others && !told)
+		fog_others(m, table);
+}
+
+/* DELETE of every row, or by primary keys alone, which left none of them out. */
+static bool deletes_what_it_meets(const struct mvcc *m)
+{
+	const struct plan *plan = m->now_plan;
+	const struct sql_delete *del = plan->stmt->kind == SQL_STMT_DELETE ? plan->stmt->u.del : NULL;
+
+	return del && plan->change && plan->one_table && !plan->sourced && !plan->firing && !del->limit &&
+	       !(del->flags & SQL_DML_IGNORE) &&
+	       (!del->where || (plan->reach && points_are_all(plan->reach)));
+}
+
+/* Was the newest version there before the statement at hand was sent, or is its own? */
+static bool was_before(const struct mvcc *m, const struct store_record *record)
+{
+	const struct store_version *v = record ? record->newest : NULL;
+
+	return !v || is_own(m, v) ||
+	       (is_committed(m, v) &&
+		       m->store.txns[v->txn].commit_no <= m->runs[m->now_stmt].begin_commits);
+}
+
+/* Gone; where it was not known, perhaps before. */
+static void delete_record(struct mvcc *m, struct store_record *record)
+{
+	bool fogged = record_fogged(m, record, READ_CURRENT);
+
+	if (!fogged && !store_alive(store_current(&m->store, record, m->now_txn)))
+		return;
+	store_write(&m->store, m->now_txn, m->now_stmt, record, NULL);
+	record->newest->maybe = fogged;
+}
+
+bool fog_delete(struct mvcc *m)
+{
+	struct store_table *table = &m->store.tables[m->now_plan->tables[0]];
+	struct store_record **records;
+	bool others;
+	size_t count;
+
+	if (!deletes_what_it_meets(m) || m->schedule->stmts[m->now_stmt].in->record.error ||
+		!table->cluster || table->unknown || has_children(m, table))
+		return false;
+	count = records_in_reach(m, table, &records, &others);
+	if (others && (m->now_plan->reach || !was_before(m, table->others)))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (!was_before(m, records[i]))
+			return false;
+	}
+	for (size_t i = 0; i < count; i++)
+		delete_record(m, records[i]);
+	if (others)
+		delete_record(m, table->others);
+	return true;
+}
+
+bool fog_write(struct mvcc *m, uint32_t number)
+{
+	struct store_table *table = &m->store.tables[number];
+	const struct plan *plan = m->now_plan;
+
+	if (!table->cluster || table->unknown || m->now_txn == STORE_NONE ||
+		!store_is_active(&m->store, m->now_txn) || !plan->stmt)
+		return false;
+	if (plan_is_unreadable(plan, &m->schedule->stmts[m->now_stmt].in->record))
+		return fog_all(m, table);
+	switch (plan->stmt->kind) {
+	case SQL_STMT_INSERT:
+	case SQL_STMT_REPLACE:
+		fog_insert(m, table);
+		return true;
+	case SQL_STMT_UPDATE:
+	case SQL_STMT_DELETE:
+		if (plan->one_table)
+			fog_change(m, table);
+		else if (plan->stmt->kind == SQL_STMT_DELETE || !plan->moves_cluster)
+			fog_present(m, table);
+		else
+			return fog_all(m, table);
+		return true;
+	default:
+		return fog_all(m, table);
+	}
+}
