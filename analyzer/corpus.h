@@ -10,9 +10,9 @@
 #define CORPUS_H
 
 #include "base/files.h"
+#include "common/known/known_bugs.h"
+#include "common/known/violations.h"
 #include "differential/differential.h"
-#include "known/known.h"
-#include "known/violations.h"
 
 struct corpus_entry {
 	const char *path;

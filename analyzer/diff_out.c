@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "known/violations.h"
+#include "common/known/violations.h"
 
 enum { LEVELS_IN_TEXT = 8, ROWS_IN_TEXT = 20, CELL_COLUMNS_MAX = 500, VALUE_BYTES_IN_TEXT = 60 };
 

@@ -4,7 +4,7 @@
 #define ANALYZER_GRAPH_OUT_H
 
 #include "base/buf.h"
-#include "graph/graph.h"
+#include "common/graph/graph.h"
 
 /* Names, for the writer: nodes that are transactions, and what a data edge is about. */
 struct graph_words {

@@ -5,10 +5,10 @@
 #include <stdio.h>
 
 #include "adya/adya.h"
+#include "common/known/signature.h"
+#include "common/merge_findings.h"
 #include "execution/execution.h"
 #include "history/load.h"
-#include "joint.h"
-#include "known/signature.h"
 #include "mvcc/mvcc.h"
 #include "witness.h"
 

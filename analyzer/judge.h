@@ -9,7 +9,7 @@
 #include "base/attr.h"
 #include "base/options.h"
 #include "base/output.h"
-#include "contract.h"
+#include "common/contract.h"
 #include "history/history.h"
 #include "verdict_out.h"
 

@@ -8,8 +8,8 @@
 
 #include "base/err.h"
 #include "base/json.h"
-#include "contract.h"
-#include "verdict.h"
+#include "common/contract.h"
+#include "common/verdict.h"
 
 /* Which findings make a verdict "violated". */
 enum fail_on { FAIL_ON_VIOLATION, FAIL_ON_SUSPICION, FAIL_ON_DOCUMENTED, FAIL_ON_NONE };

@@ -3,8 +3,8 @@
 #ifndef WITNESS_H
 #define WITNESS_H
 
+#include "common/verdict.h"
 #include "history/history.h"
-#include "verdict.h"
 
 /* Fills text, times and error of every step whose statement is in the trace.  One pass over the
  * trace, up to the last statement that is needed.  What cannot be read stays empty. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "graph/cycles.h"
+#include "common/graph/cycles.h"
 #include "verdict_out.h"
 
 enum {

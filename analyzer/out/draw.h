@@ -5,7 +5,7 @@
 #define OUT_DRAW_H
 
 #include "base/buf.h"
-#include "verdict.h"
+#include "common/verdict.h"
 
 /* What is written on. */
 struct page {

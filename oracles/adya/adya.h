@@ -12,15 +12,15 @@
 #ifndef ADYA_ADYA_H
 #define ADYA_ADYA_H
 
-#include "contract.h"
+#include "common/contract.h"
+#include "common/verdict.h"
 #include "history/history.h"
-#include "verdict.h"
 
 struct adya_options {
 	const struct contract *contract;
 	bool session, realtime; /* the strong variants too */
 	uint32_t per_class_max; /* findings listed a class; 0: the default */
-	uint64_t budget;        /* of the search for witnesses (graph/cycles.h); 0: the default */
+	uint64_t budget;        /* of the search for witnesses (common/graph/cycles.h); 0: the default */
 };
 
 void adya_check(

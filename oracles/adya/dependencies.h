@@ -8,7 +8,7 @@
 #ifndef ADYA_DEPENDENCIES_H
 #define ADYA_DEPENDENCIES_H
 
-#include "graph/graph.h"
+#include "common/graph/graph.h"
 #include "history/history.h"
 
 struct predicate_edge {

@@ -7,7 +7,7 @@
 #define ADYA_WITNESS_H
 
 #include "adya/dependencies.h"
-#include "verdict.h"
+#include "common/verdict.h"
 
 enum { WITNESS_STEPS_MAX = 64, WITNESS_ROWS_MAX = 16, WITNESS_VERSIONS_MAX = 128 };
 

@@ -5,7 +5,7 @@
 
 #include "adya/dependencies.h"
 #include "base/arena.h"
-#include "verdict.h"
+#include "common/verdict.h"
 
 /* "T17", by the transaction's number in the trace. */
 struct span words_txn(struct arena *arena, const struct history *history, uint32_t txn);

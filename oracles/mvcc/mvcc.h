@@ -11,9 +11,9 @@
 #ifndef MVCC_MVCC_H
 #define MVCC_MVCC_H
 
-#include "contract.h"
+#include "common/contract.h"
+#include "common/verdict.h"
 #include "mvcc/search/schedule.h"
-#include "verdict.h"
 
 struct mvcc_options {
 	const struct contract *contract;

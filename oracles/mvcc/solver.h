@@ -11,7 +11,8 @@
 #define MVCC_SOLVER_H
 
 #include "base/buf.h"
-#include "contract.h"
+#include "common/contract.h"
+#include "common/verdict.h"
 #include "eval/eval.h"
 #include "mvcc/execute/compare_answer.h"
 #include "mvcc/execute/foreign_keys.h"
@@ -25,7 +26,6 @@
 #include "mvcc/unknown/learn_table.h"
 #include "mvcc/unknown/unknown_rows.h"
 #include "sql/sql.h"
-#include "verdict.h"
 
 /* Errors of the servers that are looked at here. */
 enum {

@@ -6,7 +6,7 @@
 
 #include "base/bug.h"
 #include "base/mem.h"
-#include "graph/cycles.h"
+#include "common/graph/cycles.h"
 #include "values/edges.h"
 #include "values/facts.h"
 #include "values/guarantees.h"

@@ -5,15 +5,15 @@
  * docs/oracles/values.md has the definitions.  In short: a read is matched with the writes of its
  * value; version orders are taken from the data where it gives them (lists, read-before-write,
  * timestamps); Adya's levels are then decided by components of the dependency graph
- * (graph/cycles.h), Biswas and Enea's by the edges their axioms force.  What a level needs and the
+ * (common/graph/cycles.h), Biswas and Enea's by the edges their axioms force.  What a level needs and the
  * data does not give makes the level undecided, never guessed.
  */
 #ifndef VALUES_CHECK_H
 #define VALUES_CHECK_H
 
+#include "common/verdict.h"
 #include "import/values.h"
 #include "values/levels.h"
-#include "verdict.h"
 
 struct values_options {
 	bool no_session;   /* leave out the strong session variants */

@@ -19,7 +19,7 @@
 #ifndef VALUES_EDGES_H
 #define VALUES_EDGES_H
 
-#include "graph/graph.h"
+#include "common/graph/graph.h"
 #include "values/facts.h"
 
 /* An edge's detail is an operation: the read of wr and rw, the later write of ww. */

@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
-#include "graph/cycles.h"
-#include "verdict.h"
+#include "common/graph/cycles.h"
+#include "common/verdict.h"
 
 /* Adya's, plain, strong session and strong. */
 extern const char *const adya_level_names[CYCLE_ORDER_COUNT][CYCLE_LEVEL_COUNT];

@@ -11,7 +11,7 @@
 #ifndef VALUES_MODEL_H
 #define VALUES_MODEL_H
 
-#include "graph/cycles.h"
+#include "common/graph/cycles.h"
 #include "values/facts.h"
 #include "values/schedule.h"
 

@@ -3,10 +3,10 @@
 #ifndef VALUES_REPORT_H
 #define VALUES_REPORT_H
 
-#include "graph/cycles.h"
+#include "common/graph/cycles.h"
+#include "common/verdict.h"
 #include "values/facts.h"
 #include "values/model.h"
-#include "verdict.h"
 
 /* The anomalies without a cycle. */
 void report_anomalies(const struct facts *facts, uint32_t examples, struct verdict *out);

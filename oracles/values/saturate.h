@@ -23,7 +23,7 @@
 #ifndef VALUES_SATURATE_H
 #define VALUES_SATURATE_H
 
-#include "graph/cycles.h"
+#include "common/graph/cycles.h"
 #include "values/facts.h"
 #include "values/model.h"
 

@@ -13,7 +13,7 @@
 #ifndef VALUES_SCHEDULE_H
 #define VALUES_SCHEDULE_H
 
-#include "graph/cycles.h"
+#include "common/graph/cycles.h"
 #include "values/facts.h"
 
 /* Edges between events: 2t and 2t + 1 are the start and commit of transaction t in a schedule of

@@ -13,8 +13,8 @@
 #ifndef VALUES_STAMPS_H
 #define VALUES_STAMPS_H
 
+#include "common/verdict.h"
 #include "values/facts.h"
-#include "verdict.h"
 
 /* The last write of a key by a transaction that counts. */
 struct stamped {

@@ -6,7 +6,7 @@
 
 #include "base/bug.h"
 #include "base/mem.h"
-#include "graph/cycles.h"
+#include "common/graph/cycles.h"
 #include "values/report.h"
 
 /*

@@ -19,8 +19,8 @@
 #ifndef VALUES_WEAK_H
 #define VALUES_WEAK_H
 
+#include "common/verdict.h"
 #include "values/facts.h"
-#include "verdict.h"
 
 enum weak_level { WEAK_RC, WEAK_RA, WEAK_CC };
 enum { WEAK_LEVEL_COUNT = 3 };

@@ -111,7 +111,7 @@ def test_the_example_contract():
     assert run.returncode in (0, 1, 3), run.stderr
     assert "reports-may-skew" in run.stdout
     # Every class that contracts may name is in the document.
-    source = read(os.path.join(TOP, "oracles", "contract.c"))
+    source = read(os.path.join(TOP, "oracles", "common", "contract.c"))
     names = re.findall(r'"([\w-]+)"', re.search(r"phenomena\[\] = \{(.*?)\}", source, re.DOTALL)[1])
     for name in names:
         assert re.search(rf"\b{name}\b", read(os.path.join(DOCS, "contracts.md"))), name

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Two oracles, the same transactions: one finding. */
-#include "joint.h"
+#include "common/merge_findings.h"
 #include "unit.h"
 
 static struct finding *add(struct verdict *v, const char *oracle, const char *class_name,

@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
+#include "common/known/known_bugs.h"
 #include "differential/differential.h"
 #include "execution/execution.h"
-#include "known/known.h"
 #include "trace/doubts.h"
 #include "trace/pack.h"
 #include "unit.h"

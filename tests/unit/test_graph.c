@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "graph/cycles.h"
+#include "common/graph/cycles.h"
 
 static uint64_t random_state;
 

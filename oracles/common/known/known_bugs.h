@@ -15,8 +15,8 @@
  *	       | final TABLE is|has|lacks ROW...|empty       the table at the end
  *	       | any error N                     some statement got it
  */
-#ifndef KNOWN_KNOWN_H
-#define KNOWN_KNOWN_H
+#ifndef COMMON_KNOWN_KNOWN_BUGS_H
+#define COMMON_KNOWN_KNOWN_BUGS_H
 
 #include "execution/execution.h"
 #include "scenario/scenario.h"

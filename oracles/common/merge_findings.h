@@ -3,10 +3,10 @@
  * Joint classification: where two oracles speak of the same transactions, one finding says what
  * each of them has to say.
  */
-#ifndef ORACLES_JOINT_H
-#define ORACLES_JOINT_H
+#ifndef COMMON_MERGE_FINDINGS_H
+#define COMMON_MERGE_FINDINGS_H
 
-#include "verdict.h"
+#include "common/verdict.h"
 
 /* Joins findings of `mvcc` to those of `adya` with the same transactions.  The graph's class and
  * witness stay, what the solver found becomes the remark, and the graver severity counts.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "known/known.h"
+#include "common/known/known_bugs.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "graph/graph.h"
+#include "common/graph/graph.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "known/signature.h"
+#include "common/known/signature.h"
 
 #include <ctype.h>
 
@@ -9,7 +9,7 @@
 enum { IDS_MAX = 16 };
 
 const char *const known_entries[] = {
-#include "known/known_entries.inc"
+#include "common/known/known_entries.inc"
 	NULL,
 };
 

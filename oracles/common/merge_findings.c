@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "joint.h"
+#include "common/merge_findings.h"
 
 static bool has_txn(const struct finding *f, struct span txn)
 {

@@ -2,7 +2,7 @@
 /*
  * Contracts: what an engine really promises at each level (semantics.md, section 4).
  *
- * A contract is a text file, oracles/contracts/NAME.contract, built into the program; a user may
+ * A contract is a text file, oracles/common/contracts/NAME.contract, built into the program; a user may
  * give a file of his own.  Lines, in this order:
  *
  *	# a comment
@@ -15,15 +15,15 @@
  * What a level neither forbids nor has a rule for is not promised: found, shown as documented, and
  * no violation.
  */
-#ifndef ORACLES_CONTRACT_H
-#define ORACLES_CONTRACT_H
+#ifndef COMMON_CONTRACT_H
+#define COMMON_CONTRACT_H
 
 #include <stdint.h>
 
 #include "base/attr.h"
 #include "base/err.h"
 #include "base/span.h"
-#include "verdict.h"
+#include "common/verdict.h"
 
 enum { CONTRACT_RULES_MAX = 16, CONTRACT_LEVELS = 5 /* by enum txn_level */ };
 

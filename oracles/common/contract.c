@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "contract.h"
+#include "common/contract.h"
 
 #include <stdio.h>
 
 #include "trace/record.h"
 
-/* The files of oracles/contracts, as the build turned them into strings. */
+/* The files of oracles/common/contracts, as the build turned them into strings. */
 static const char innodb_text[] =
-#include "innodb.contract.inc"
+#include "common/innodb.contract.inc"
 	;
 static const char innodb_si_text[] =
-#include "innodb-si.contract.inc"
+#include "common/innodb-si.contract.inc"
 	;
 static const char tidb_text[] =
-#include "tidb-pessimistic.contract.inc"
+#include "common/tidb-pessimistic.contract.inc"
 	;
 static const char galera_text[] =
-#include "galera.contract.inc"
+#include "common/galera.contract.inc"
 	;
 static const char galera_si_text[] =
-#include "galera-si.contract.inc"
+#include "common/galera-si.contract.inc"
 	;
 static const char adya_text[] =
-#include "adya.contract.inc"
+#include "common/adya.contract.inc"
 	;
 
 static const char *const phenomena[] = {"G0", "G1a", "G1b", "G1c", "G-single", "G-nonadjacent",

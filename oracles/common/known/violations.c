@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "known/violations.h"
+#include "common/known/violations.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "contract.h"
+#include "common/contract.h"
 #include "mvcc/mvcc.h"
 
 const char *known_contract(const struct execution *e)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "verdict.h"
+#include "common/verdict.h"
 
 #include <stdio.h>
 #include <stdlib.h>

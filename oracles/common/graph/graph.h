@@ -9,8 +9,8 @@
  * real-time order (graph_builder_realtime): a path through them from one transaction to another is
  * one real-time edge.
  */
-#ifndef GRAPH_GRAPH_H
-#define GRAPH_GRAPH_H
+#ifndef COMMON_GRAPH_GRAPH_H
+#define COMMON_GRAPH_GRAPH_H
 
 #include <stdbool.h>
 #include <stddef.h>

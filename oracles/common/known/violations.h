@@ -3,8 +3,8 @@
  * Whether the server of a recording kept its contract, as the oracle mvcc sees it: for what
  * compares recordings (diff, corpus) and needs no more than that.
  */
-#ifndef KNOWN_VIOLATIONS_H
-#define KNOWN_VIOLATIONS_H
+#ifndef COMMON_KNOWN_VIOLATIONS_H
+#define COMMON_KNOWN_VIOLATIONS_H
 
 #include "execution/execution.h"
 #include "scenario/scenario.h"

@@ -4,14 +4,14 @@
  * words, so that reports need not know what the evidence was.  All bytes live in the verdict's
  * arena.
  */
-#ifndef ORACLES_VERDICT_H
-#define ORACLES_VERDICT_H
+#ifndef COMMON_VERDICT_H
+#define COMMON_VERDICT_H
 
 #include <stdint.h>
 
 #include "base/arena.h"
 #include "base/span.h"
-#include "graph/cycles.h"
+#include "common/graph/cycles.h"
 
 enum severity {
 	SEVERITY_VIOLATION,  /* the contract forbids it */
@@ -22,7 +22,7 @@ enum severity {
 
 /*
  * What a finding is like beyond its class, where the oracle can tell; the signatures of known bugs
- * (known/signature.h) ask for them by these names.
+ * (common/known/signature.h) ask for them by these names.
  */
 #define FINDING_TRAITS(X)                                                                          \
 	/* the statement */                                                                        \

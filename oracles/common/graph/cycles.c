@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "graph/cycles.h"
+#include "common/graph/cycles.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -17,11 +17,11 @@
  * and the entry expects the anomaly to show on its release at its level: the same finding on
  * a release that is said not to have the bug is something else, and stays without a number.
  */
-#ifndef KNOWN_SIGNATURE_H
-#define KNOWN_SIGNATURE_H
+#ifndef COMMON_KNOWN_SIGNATURE_H
+#define COMMON_KNOWN_SIGNATURE_H
 
+#include "common/verdict.h"
 #include "execution/execution.h"
-#include "verdict.h"
 
 /* Gives the findings of the oracle mvcc their `known`.  Call before verdict_join. */
 void known_attach(struct verdict *verdict, const struct execution *e);

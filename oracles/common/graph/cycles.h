@@ -12,10 +12,10 @@
  * component; running out of it makes a witness perhaps not the shortest, or a class of cycles
  * unreported (`cut` counts these), but changes no level except, where said, PL-2+ to undecided.
  */
-#ifndef GRAPH_CYCLES_H
-#define GRAPH_CYCLES_H
+#ifndef COMMON_GRAPH_CYCLES_H
+#define COMMON_GRAPH_CYCLES_H
 
-#include "graph/graph.h"
+#include "common/graph/graph.h"
 
 /* semantics.md, section 3; a cycle is in the first class it fits. */
 enum cycle_class {
