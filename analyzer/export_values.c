@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "adya/dependencies.h"
-#include "adya/words.h"
+#include "adya/explain.h"
 #include "base/output.h"
 #include "graph_out.h"
 #include "history/load.h"

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adya/internal.h"
+#include "adya/adya_internal.h"
+#include "adya/explain.h"
 #include "adya/witness.h"
-#include "adya/words.h"
 #include "base/bug.h"
 #include "base/mem.h"
 #include "base/parallel.h"

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-#include "adya/chain.h"
-#include "adya/joint.h"
-#include "adya/match.h"
+#include "adya/multi_table_predicate.h"
+#include "adya/predicate_match.h"
+#include "adya/version_chain.h"
 #include "base/attr.h"
 #include "base/mem.h"
 
@@ -558,7 +558,7 @@ static void add_inexact_predicate(struct builder *b, const struct history_predic
 			p->stmt, 1);
 }
 
-/* A predicate over several tables, of a statement that saw one version of each row (joint.h). */
+/* A predicate over several tables, of a statement that saw one version of each row (multi_table_predicate.h). */
 static bool choose_joint(struct builder *b, const struct history_op *op)
 {
 	uint8_t level = b->history->txns[op->txn].level;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adya/words.h"
+#include "adya/explain.h"
 #include "trace/value.h"
 
 /* A row's versions are written out up to so many; of more, those near the ones of the witness. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "adya/words.h"
+#include "adya/explain.h"
 
 #include <string.h>
 
-#include "adya/joint.h"
+#include "adya/multi_table_predicate.h"
 #include "base/buf.h"
 #include "trace/value.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "adya/chain.h"
+#include "adya/version_chain.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the files of the oracle share; adya.h is for everybody else. */
-#ifndef ADYA_INTERNAL_H
-#define ADYA_INTERNAL_H
+#ifndef ADYA_ADYA_INTERNAL_H
+#define ADYA_ADYA_INTERNAL_H
 
 #include "adya/adya.h"
 #include "adya/dependencies.h"
@@ -67,7 +67,7 @@ void adya_add_read(struct adya *a, const char *class_name, uint32_t txn, uint32_
 void adya_suspect_read(struct adya *a, const char *class_name, uint32_t txn, uint32_t other,
 	const struct history_op *op, const char *explanation);
 
-/* views.c: what one transaction saw, by itself.  Wrong reads and own writes, which asks nothing of
+/* snapshots.c: what one transaction saw, by itself.  Wrong reads and own writes, which asks nothing of
  * the graph; then snapshots and split statements, which does. */
 void judge_operations(struct adya *a);
 void judge_snapshots(struct adya *a);

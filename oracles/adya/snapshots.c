@@ -5,9 +5,9 @@
  */
 #include <stdlib.h>
 
-#include "adya/internal.h"
+#include "adya/adya_internal.h"
+#include "adya/explain.h"
 #include "adya/witness.h"
-#include "adya/words.h"
 #include "base/mem.h"
 
 /* Nobody wrote it: certain only when everything was recorded. */

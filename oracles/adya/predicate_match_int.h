@@ -5,8 +5,8 @@
  * Operators" has them.  Anything else in a predicate is a leaf whose value is not known; it may
  * still not matter (k = 5 AND f(x), where k is 6).
  */
-#ifndef ADYA_MATCH_INT_H
-#define ADYA_MATCH_INT_H
+#ifndef ADYA_PREDICATE_MATCH_INT_H
+#define ADYA_PREDICATE_MATCH_INT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -13,8 +13,8 @@
  * neither adds nor hides rows of the others), or where WHERE refuses its NULLs.  Nor are CTEs that
  * nothing names, which no server evaluates, and those beside a UNION, which may be on either side.
  */
-#ifndef ADYA_SHAPE_H
-#define ADYA_SHAPE_H
+#ifndef ADYA_PREDICATE_SHAPE_H
+#define ADYA_PREDICATE_SHAPE_H
 
 #include "base/arena.h"
 #include "sql/sql.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "adya/match.h"
+#include "adya/predicate_match.h"
 
 #include <stdlib.h>
 

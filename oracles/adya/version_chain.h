@@ -6,10 +6,10 @@
  * version here, an image there and a statement elsewhere.  A chain is made at the first question
  * about its object and kept.
  */
-#ifndef ADYA_CHAIN_H
-#define ADYA_CHAIN_H
+#ifndef ADYA_VERSION_CHAIN_H
+#define ADYA_VERSION_CHAIN_H
 
-#include "adya/match.h"
+#include "adya/predicate_match.h"
 #include "base/arena.h"
 #include "base/mem.h"
 #include "history/history.h"

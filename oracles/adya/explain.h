@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names and sentences for transactions, objects, versions and dependencies of a history. */
-#ifndef ADYA_WORDS_H
-#define ADYA_WORDS_H
+#ifndef ADYA_EXPLAIN_H
+#define ADYA_EXPLAIN_H
 
 #include "adya/dependencies.h"
 #include "base/arena.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "adya/match_int.h"
+#include "adya/predicate_match_int.h"
 
 enum { DEPTH_MAX = 200 };
 

@@ -5,7 +5,7 @@
  * version sets of every table in it)?
  *
  * Which versions it saw of them is known of rows that it returned.  Of any other row it saw one of
- * those that there can have been when it ended.  As the queries are monotone (shape.h), a result
+ * those that there can have been when it ended.  As the queries are monotone (predicate_shape.h), a result
  * from rows that were certainly there is certain, and so is that there is none even with all that
  * may have been there.  Between the two it is MATCH_UNKNOWN.
  *
@@ -15,10 +15,10 @@
  * twice: FOR UPDATE locks no rows of subqueries (manuals, "Locking Reads"), and with OF not even all of
  * its own tables; the others are read by the snapshot.
  */
-#ifndef ADYA_JOINT_H
-#define ADYA_JOINT_H
+#ifndef ADYA_MULTI_TABLE_PREDICATE_H
+#define ADYA_MULTI_TABLE_PREDICATE_H
 
-#include "adya/match.h"
+#include "adya/predicate_match.h"
 #include "history/history.h"
 
 /* How texts begin (docs/trace-format.md). */

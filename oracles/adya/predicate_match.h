@@ -4,13 +4,13 @@
  * section 2).  What the statement itself saw is taken from its recorded matches; any other version
  * is judged by evaluating the WHERE clause on its image.  Never guessed: MATCH_UNKNOWN.
  *
- * Integers, which most predicates are made of, are evaluated by match_int.h; what it does not know
+ * Integers, which most predicates are made of, are evaluated by predicate_match_int.h; what it does not know
  * by the evaluator that the solver has too (eval/eval.h).
  */
-#ifndef ADYA_MATCH_H
-#define ADYA_MATCH_H
+#ifndef ADYA_PREDICATE_MATCH_H
+#define ADYA_PREDICATE_MATCH_H
 
-#include "adya/match_int.h"
+#include "adya/predicate_match_int.h"
 #include "eval/eval.h"
 #include "history/history.h"
 
@@ -51,7 +51,7 @@ void matcher_row(struct matcher *matcher, uint32_t version, struct match_row *ro
  * restrict the table's key, or that is not one integer. */
 bool matcher_key_range(struct matcher *matcher, wide *low, wide *high);
 
-/* For predicates over several tables (joint.h). */
+/* For predicates over several tables (multi_table_predicate.h). */
 const struct eval_table *matcher_definition(struct matcher *matcher, uint32_t table);
 /* The row of a version as values of its table's columns, in `arena`; NULL: not known. */
 const struct eval_value *matcher_values(

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "adya/joint.h"
+#include "adya/multi_table_predicate.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "adya/chain.h"
-#include "adya/shape.h"
+#include "adya/predicate_shape.h"
+#include "adya/version_chain.h"
 #include "base/map.h"
 #include "base/mem.h"
 

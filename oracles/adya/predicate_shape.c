@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "adya/shape.h"
+#include "adya/predicate_shape.h"
 
 enum { BLOCK_DEPTH_MAX = 8 };
 
