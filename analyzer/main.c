@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The program isotrace: the table of its commands.  Each is a file cmd_NAME.c. */
+/* The program isotrace: the table of its commands.  Each is a file commands/NAME.c. */
 #include "base/command.h"
-#include "commands.h"
+#include "commands/commands.h"
 
 static const struct command *const commands[] = {
 	&check_command,

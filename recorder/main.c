@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The program isorec: the table of its commands.  Each is a file cmd_NAME.c. */
+/* The program isorec: the table of its commands.  Each is a file commands/NAME.c. */
 #include "base/command.h"
 #include "recorder_commands.h"
 

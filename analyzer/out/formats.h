@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The formats of isotrace check, each in a file of its own: what is written of one history, and
- * around all of them.  Which of them, and where to: out/sheet.h.
+ * around all of them.  Which of them, and where to: out/output.h.
  */
 #ifndef OUT_FORMATS_H
 #define OUT_FORMATS_H
 
-#include "out/draw.h"
+#include "out/draw_finding.h"
 #include "out/junit.h"
-#include "verdict_out.h"
+#include "out/verdict_out.h"
 
 void verdict_text(struct buf *out, const struct page *page, const struct verdict_context *context,
 	const struct verdict *verdict);

@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 #include "base/version.h"
-#include "out/classes.h"
+#include "out/class_sentences.h"
 #include "out/formats.h"
 
 static void member(struct json *json, const char *key, struct span value)

@@ -8,9 +8,9 @@
 
 #include "base/output.h"
 #include "base/text.h"
-#include "out/draw.h"
+#include "out/draw_finding.h"
 #include "out/formats.h"
-#include "table.h"
+#include "out/text_table.h"
 #include "trace/record.h"
 #include "values/levels.h"
 

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The trace that a command reads: opening it, progress, and at the end an honest word about how
+ * complete it was.  Messages and exit status are the same for all commands.
+ */
+#ifndef COMMANDS_TRACE_INPUT_H
+#define COMMANDS_TRACE_INPUT_H
+
+#include "base/json.h"
+#include "base/output.h"
+#include "trace/reader.h"
+
+struct source {
+	struct trace_reader *reader;
+	const char *path;
+	struct progress progress;
+	struct err err;
+	enum trace_next
+		end; /* how the reading ended: END or ERROR; OK when the command stopped it */
+	uint64_t mono_ns, wall_ns; /* the anchor of the first segment: one moment, both clocks */
+	uint64_t items;
+	bool salvage;
+};
+
+/* False: it was said why, exit with *status. */
+bool source_open(struct source *source, const char *path, bool salvage, bool ordered, int progress,
+	bool result_scrolls, enum exit_status *status) MUST_CHECK;
+/* False at the end, or where the trace is damaged; source_finish knows. */
+bool source_next(struct source *source, struct trace_item *item) MUST_CHECK;
+/* Says on standard error what is damaged, torn or lost; returns the exit status. */
+enum exit_status source_finish(struct source *source);
+void source_close(struct source *source);
+
+/* A moment of the trace on the wall clock. */
+uint64_t source_wall_ns(const struct source *source, uint64_t at);
+/* Keys of the object "input": which trace this is. */
+void source_json(struct json *json, const struct source *source);
+/* Key "evidence": how complete the trace was. */
+void source_evidence_json(struct json *json, const struct source *source);
+
+#endif

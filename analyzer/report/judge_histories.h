@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Histories of any kind, judged and written: what isotrace check and report have in common.  Our own
+ * traces go to the oracles that fit what was recorded and are judged by the contract of the server;
+ * other tools' histories go to the oracle values.
+ */
+#ifndef REPORT_JUDGE_HISTORIES_H
+#define REPORT_JUDGE_HISTORIES_H
+
+#include "base/command.h"
+#include "commands/input_format.h"
+#include "out/output.h"
+#include "report/judge_trace.h"
+
+struct histories_options {
+	int from;    /* enum from */
+	int fail_on; /* enum fail_on */
+	const char *level;
+	struct judge_options judge;
+};
+
+/* One after the other onto every sheet, which are written at the end; nothing is where not one
+ * could be read.  Returns the worst exit status. */
+enum exit_status histories_check(const struct command *command,
+	const struct histories_options *options, char **paths, int count, struct sheet *sheets,
+	size_t sheet_count);
+
+extern const char *const fail_on_words[];
+
+/* clang-format off */
+#define HISTORIES_OPTIONS(struct_type, member) \
+	OPTION_HEADING("Input"), \
+	{.name = "from", \
+		.argument = "FORMAT", \
+		OPTION_CHOICE(struct_type, member.from), \
+		.choices = from_words, \
+		.preset = "auto", \
+		.help = FROM_HELP}, \
+	OPTION_HEADING("Judgement"), \
+	{.name = "fail-on", \
+		.argument = "WHAT", \
+		OPTION_CHOICE(struct_type, member.fail_on), \
+		.choices = fail_on_words, \
+		.preset = "violation", \
+		.help = "violation, suspicion, documented or none: the least severity that makes " \
+			"the exit status 1"}, \
+	{.name = "level", \
+		.argument = "LEVEL", \
+		OPTION_STRING(struct_type, member.level), \
+		.help = "the level that must hold: PL-3 or serializable, PL-SI or " \
+			"snapshot-isolation, be-CC, strong-session-PL-3 ...; without it every " \
+			"level that the history can be judged by"}, \
+	JUDGE_OPTIONS(struct_type, member.judge)
+/* clang-format on */
+
+#endif

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/judge_trace.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "adya/adya.h"
+#include "common/known/signature.h"
+#include "common/merge_findings.h"
+#include "execution/execution.h"
+#include "history/load.h"
+#include "mvcc/mvcc.h"
+#include "report/witness_statements.h"
+
+enum judge_oracle { ORACLE_AUTO, ORACLE_ADYA, ORACLE_MVCC, ORACLE_ALL };
+const char *const judge_oracles[] = {"auto", "adya", "mvcc", "all", NULL};
+
+static bool read_contract_file(struct contract *out, const char *path, struct err *err)
+{
+	char text[64 * 1024];
+	FILE *file = fopen(path, "rb");
+	size_t len;
+
+	if (!file)
+		return err_set_errno(err, errno, "cannot open the contract %s", path);
+	len = fread(text, 1, sizeof(text), file);
+	fclose(file);
+	if (len == sizeof(text))
+		return err_set(err, ERR_LIMIT, "%s is larger than any contract (64 KiB)", path);
+	return contract_parse(out, span_of(text, len), path, err);
+}
+
+/* Nobody's word is known: who promised, and what. */
+static bool is_server_lost(const struct history *history, const struct judge_options *options)
+{
+	struct record_server server;
+
+	return !options->contract && !options->contract_file && !history_server(history, &server);
+}
+
+static bool promises_snapshots(const struct history *history)
+{
+	return history_is_on(history, "innodb_snapshot_isolation");
+}
+
+/* What the recorded server promises.  A session may switch innodb_snapshot_isolation off for itself, or
+ * for those who come after it (GLOBAL): what held when the recording began is then not promised to all. */
+static bool server_contract(struct contract *out, const struct history *history, struct err *err)
+{
+	bool snapshots = promises_snapshots(history) && !history->sets_snapshots;
+
+	/* wsrep_on is ON on a node of a cluster, be the trace of one node or of several. */
+	if (history_is_on(history, "wsrep_on"))
+		return contract_builtin(out, snapshots ? "galera-si" : "galera", err);
+	return contract_builtin(out,
+		contract_for(strtab_get(&history->strings, history->flavour), snapshots), err);
+}
+
+static bool choose_contract(struct contract *out, const struct judge_options *options,
+	const struct history *history, struct err *err)
+{
+	if (options->contract_file)
+		return read_contract_file(out, options->contract_file, err);
+	if (options->contract)
+		return contract_builtin(out, options->contract, err);
+	if (is_server_lost(history, options)) {
+		*out = (struct contract){.name = "unknown"};
+		return true;
+	}
+	return server_contract(out, history, err);
+}
+
+static void show_progress(void *data, uint64_t done, uint64_t all)
+{
+	progress_update(data, done, all);
+}
+
+static bool load_trace(struct history *history, const struct judge_options *options,
+	const char *path, struct err *err)
+{
+	struct progress progress;
+	struct history_load_options load = {
+		.salvage = options->salvage, .progress = show_progress, .progress_data = &progress};
+	bool loaded;
+
+	progress_begin(&progress, options->progress, "reading", false);
+	loaded = history_load(history, path, &load, err);
+	progress_end(&progress);
+	return loaded;
+}
+
+/* The solver reads statements and answers, not versions.  *ran is false when the trace has no
+ * initial rows and the oracle was not asked for by name. */
+static bool check_mvcc(const struct judge_options *options, const char *path,
+	const struct contract *contract, struct verdict *verdict, bool *ran, struct err *err)
+{
+	struct execution_load_options load = {.salvage = options->salvage};
+	struct execution execution = {0};
+	struct schedule schedule;
+
+	if (!execution_load(&execution, path, &load, err))
+		return false;
+	*ran = options->oracle == ORACLE_MVCC;
+	for (size_t i = 0; i < execution.table_count; i++)
+		*ran |= execution.tables[i].has_initial;
+	if (*ran) {
+		schedule_init(&schedule, &execution);
+		mvcc_check(&schedule,
+			&(struct mvcc_options){.contract = contract,
+				.per_class_max = (uint32_t)options->examples,
+				.budget = options->budget,
+				.all_sessions = options->all_sessions},
+			verdict);
+		known_attach(verdict, &execution);
+		schedule_release(&schedule);
+	}
+	execution_release(&execution);
+	return true;
+}
+
+static void check_adya(const struct judge_options *options, const struct history *history,
+	const struct contract *contract, struct verdict *verdict)
+{
+	adya_check(history,
+		&(struct adya_options){.contract = contract,
+			.session = !options->no_strong,
+			.realtime = !options->no_strong,
+			.per_class_max = (uint32_t)options->examples,
+			.budget = options->budget},
+		verdict);
+}
+
+/* The solver executes the schedule by the server's own rules: what these exclude did not happen where
+ * all answers were right.  It looks for no other cycles, so a contract that forbids more is not
+ * judged by it. */
+static bool count_cycles_left_out(const struct history *history, const struct contract *contract,
+	struct verdict *verdict, struct err *err)
+{
+	struct contract engine;
+	uint64_t count = 0;
+
+	if (!server_contract(&engine, history, err))
+		return false;
+	for (uint32_t t = 0; t < history->txn_count; t++) {
+		uint8_t level = history->txns[t].level;
+
+		count += level < CONTRACT_LEVELS && contract_more_cycles(contract, &engine, level);
+	}
+	verdict_unsupported(verdict,
+		"transactions that the contract promises to be in no cycle, for which the trace has no "
+		"versions (isorec prepare)", count);
+	return true;
+}
+
+/* Probes tell versions, which adya needs; without them the solver finds them itself.  So of `all`
+ * those that have something to go by are run, and the verdict rests on them; where none has, adya
+ * says what is missing. */
+static bool check_oracles(const struct judge_options *options, const char *path,
+	const struct history *history, const struct contract *contract, struct verdict *verdict,
+	struct err *err)
+{
+	bool solved = false, versions = history->counts.probes > 0;
+
+	if (options->oracle == ORACLE_MVCC || options->oracle == ORACLE_ALL ||
+		(options->oracle == ORACLE_AUTO && !versions)) {
+		if (!check_mvcc(options, path, contract, verdict, &solved, err))
+			return false;
+	}
+	if (options->oracle == ORACLE_ADYA || (options->oracle == ORACLE_ALL && versions) ||
+		(options->oracle != ORACLE_MVCC && !solved))
+		check_adya(options, history, contract, verdict);
+	else if (!count_cycles_left_out(history, contract, verdict, err))
+		return false;
+	else if (options->oracle == ORACLE_ALL)
+		verdict->note = "adya: not run, the trace has no versions (isorec prepare)";
+	if (options->oracle == ORACLE_ALL && !solved)
+		verdict->note = "mvcc: not run, the trace has no initial rows";
+	if (!verdict->note && !options->contract && !options->contract_file &&
+		history->sets_snapshots && promises_snapshots(history))
+		verdict->note = "a statement sets innodb_snapshot_isolation: judged by what holds "
+				"without it";
+	verdict_undecided(verdict,
+		"what the server promised, which the trace does not name (--contract)",
+		is_server_lost(history, options));
+	verdict_join(verdict);
+	verdict_sort(verdict);
+	return true;
+}
+
+/* Nothing was promised to them that could be kept. */
+static void count_unknown_levels(const struct history *history, struct verdict *verdict)
+{
+	uint64_t count = 0;
+
+	for (uint32_t t = 0; t < history->txn_count; t++)
+		count += history->txns[t].level == LEVEL_UNKNOWN && history->txns[t].op_count;
+	verdict_undecided(verdict, "transactions whose isolation level is not known", count);
+}
+
+static void describe(struct judged *out, const char *path)
+{
+	const struct history *history = &out->history;
+	struct verdict_context *context = &out->context;
+	uint64_t first_ns = UINT64_MAX, last_ns = 0;
+	struct record_server server;
+
+	*context = (struct verdict_context){.input = path, .format = "trace"};
+	context->transactions = history->txn_count;
+	context->operations = history->op_count;
+	context->statements = history->stmt_count;
+	context->sessions = history->session_count;
+	context->objects = history->object_count;
+	context->damaged = !history->complete;
+	context->server = strtab_get(&history->strings, history->server_version);
+	if (context->server.len == 0)
+		context->server = SPAN_NONE;
+	if (history_server(history, &server))
+		context->address = server.address;
+	context->contract = &out->contract;
+	for (uint32_t t = 0; t < history->txn_count; t++) {
+		uint8_t level = history->txns[t].level;
+
+		context->committed += history->txns[t].outcome == TXN_COMMITTED;
+		context->level_txns[level < CONTRACT_LEVELS ? level : LEVEL_UNKNOWN]++;
+		if (history->txns[t].begin_ns && history->txns[t].begin_ns < first_ns)
+			first_ns = history->txns[t].begin_ns;
+		if (history->txns[t].end_ns > last_ns)
+			last_ns = history->txns[t].end_ns;
+	}
+	context->start_ns = history->wall_ns;
+	context->took_ns = last_ns > first_ns ? last_ns - first_ns : 0;
+}
+
+bool judge_trace(
+	struct judged *out, const char *path, const struct judge_options *options, struct err *err)
+{
+	*out = (struct judged){.history = {0}};
+	verdict_init(&out->verdict);
+	out->salvage = options->salvage;
+	out->loaded = load_trace(&out->history, options, path, err);
+	if (!out->loaded || !choose_contract(&out->contract, options, &out->history, err) ||
+		!check_oracles(options, history_source_path(&out->history), &out->history,
+			&out->contract, &out->verdict, err)) {
+		judged_release(out);
+		return false;
+	}
+	count_unknown_levels(&out->history, &out->verdict);
+	witness_fetch(&out->history, &out->verdict);
+	describe(out, path);
+	return true;
+}
+
+void judged_release(struct judged *judged)
+{
+	verdict_release(&judged->verdict);
+	history_release(&judged->history);
+}
+
+int exit_status_weight(enum exit_status status)
+{
+	static const int weights[] = {[EXIT_STATUS_OK] = 0,
+		[EXIT_STATUS_INCOMPLETE] = 1,
+		[EXIT_STATUS_VIOLATION] = 2,
+		[EXIT_STATUS_INPUT] = 3,
+		[EXIT_STATUS_USAGE] = 4,
+		[EXIT_STATUS_BUG] = 5};
+
+	return weights[status];
+}
+
+bool txn_number(struct span name, uint64_t *number)
+{
+	*number = 0;
+	if (name.len < 2 || name.len > 20 || name.ptr[0] != 'T')
+		return false;
+	for (size_t i = 1; i < name.len; i++) {
+		if (name.ptr[i] < '0' || name.ptr[i] > '9')
+			return false;
+		*number = *number * 10 + (uint64_t)(name.ptr[i] - '0');
+	}
+	return true;
+}

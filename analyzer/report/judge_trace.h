@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A trace judged: loaded, given to the oracles that fit what was recorded, and measured by the
+ * contract of its server.  What check prints, explain tells of one finding.
+ */
+#ifndef REPORT_JUDGE_TRACE_H
+#define REPORT_JUDGE_TRACE_H
+
+#include "base/attr.h"
+#include "base/options.h"
+#include "base/output.h"
+#include "common/contract.h"
+#include "history/history.h"
+#include "out/verdict_out.h"
+
+struct judge_options {
+	int oracle; /* of judge_oracles */
+	const char *contract, *contract_file;
+	bool salvage, no_strong, all_sessions;
+	uint64_t examples, budget;
+	enum output_when progress;
+};
+
+struct judged {
+	struct history history;
+	struct contract contract;
+	struct verdict verdict;
+	struct verdict_context context; /* not yet concluded */
+	bool salvage;                   /* as it was asked for */
+	bool loaded;                    /* when judge_trace fails: not for the trace's sake */
+};
+
+/* False and err when it cannot be read; nothing is left to release. */
+bool judge_trace(struct judged *out, const char *path, const struct judge_options *options,
+	struct err *err) MUST_CHECK;
+void judged_release(struct judged *judged);
+
+/* Of several traces the worst counts: what could not be read, before what was violated, before what
+ * is incomplete. */
+int exit_status_weight(enum exit_status status);
+
+/* The number of a transaction that a finding names: 17 of "T17".  False: it is no such name. */
+bool txn_number(struct span name, uint64_t *number) MUST_CHECK;
+
+extern const char *const judge_oracles[];
+
+/* clang-format off */
+#define JUDGE_OPTIONS(struct_type, member) \
+	{.name = "oracle", \
+		.argument = "NAME", \
+		OPTION_CHOICE(struct_type, member.oracle), \
+		.choices = judge_oracles, \
+		.preset = "adya where the trace has probes, else mvcc where it has initial rows", \
+		.help = "traces: adya (versions from probes), mvcc (the schedule executed again " \
+			"on a model), or all"}, \
+	{.name = "contract", \
+		.argument = "NAME", \
+		OPTION_STRING(struct_type, member.contract), \
+		.choices = contract_names, \
+		.preset = "by the server in the trace", \
+		.help = "what was promised, for traces: innodb, innodb-si, tidb-pessimistic, " \
+			"galera, galera-si, or adya (the textbook levels)"}, \
+	{.name = "contract-file", \
+		.argument = "FILE", \
+		OPTION_STRING(struct_type, member.contract_file), \
+		.files = true, \
+		.help = "a contract of your own"}, \
+	{.name = "salvage", \
+		OPTION_FLAG(struct_type, member.salvage), \
+		.help = "go on after damage in the middle of a trace; the gap is counted"}, \
+	{.name = "all-sessions", \
+		OPTION_FLAG(struct_type, member.all_sessions), \
+		.help = "oracle mvcc: every session that writes was recorded, so rows that nobody " \
+			"wrote are violations, not suspicions (isorec run is always so)"}, \
+	{.name = "no-strong", \
+		OPTION_FLAG(struct_type, member.no_strong), \
+		.help = "traces: leave out the levels with session and real-time order"}, \
+	{.name = "budget", \
+		.argument = "N", \
+		OPTION_UINT(struct_type, member.budget), \
+		.help = "edges that the search for a shortest witness may look at, a class and " \
+			"component, which changes no verdict; and steps of the solver, " \
+			"for histories whose version orders are open: past them a level is " \
+			"undecided"}, \
+	{.name = "examples", \
+		.argument = "N", \
+		OPTION_UINT(struct_type, member.examples), \
+		.min = 1, \
+		.max = 1000, \
+		.preset = "5", \
+		.help = "findings of one class that are listed; the others are counted"}
+/* clang-format on */
+
+#endif

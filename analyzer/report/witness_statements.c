@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/witness_statements.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "history/load.h"
+#include "sql/sql.h"
+
+enum { TEXT_MAX = 4096 };
+
+static int by_place(const void *a, const void *b, void *data)
+{
+	const struct finding_step *x = *(struct finding_step *const *)a;
+	const struct finding_step *y = *(struct finding_step *const *)b;
+	const struct history *history = data;
+	const struct history_stmt *s = &history->stmts[x->stmt], *t = &history->stmts[y->stmt];
+
+	if (s->block != t->block)
+		return s->block < t->block ? -1 : 1;
+	return (s->index > t->index) - (s->index < t->index);
+}
+
+static struct span keep(struct span text, struct arena *arena)
+{
+	if (text.len > TEXT_MAX)
+		text.len = TEXT_MAX;
+	return text.ptr ? arena_copy(arena, text) : SPAN_NONE;
+}
+
+static void fill(struct finding_step *step, const struct record_stmt *record, struct arena *arena)
+{
+	step->text = keep(record->text, arena);
+	step->begin_ns = record->begin;
+	step->end_ns = record->at;
+	step->error = record->error;
+}
+
+/* ---- updates that are not lost ---- */
+
+struct sought {
+	struct span column;
+	bool found;
+};
+
+static bool names_column(void *ctx, const struct sql_expr *expr)
+{
+	struct sought *sought = ctx;
+
+	if (expr->kind == SQL_EXPR_COLUMN && span_ieq(expr->u.column.name, sought->column))
+		sought->found = true;
+	return !sought->found;
+}
+
+/* Is it an UPDATE each of whose new values is made of the old one (`n = n + 1`)?  It takes the
+ * newest version for that, at every level. */
+static bool is_relative(struct span text)
+{
+	struct arena arena = ARENA_INIT;
+	struct sql_options options = sql_options_default();
+	const struct sql_assign *set = NULL;
+	struct sql_stmt *stmt;
+	bool relative;
+	struct err err;
+
+	if (text.ptr && sql_parse(&arena, text, &options, &stmt, &err) &&
+		stmt->kind == SQL_STMT_UPDATE)
+		set = stmt->u.update->set;
+	relative = set != NULL;
+	for (; set && relative; set = set->next) {
+		struct sought sought = {.column = set->target->u.column.name};
+		struct sql_visitor visitor = {.expr = names_column, .ctx = &sought};
+
+		sql_walk_expr(set->value, &visitor);
+		relative = sought.found;
+	}
+	arena_release(&arena);
+	return relative;
+}
+
+/* What somebody wrote is not lost when the one who overwrites it counts on from it.  The circle is
+ * there all the same: he had read the row before. */
+static void forget_lost_update(struct finding *finding)
+{
+	static const char sentence[] = " This is a lost update (P4).";
+	struct span *text = &finding->explanation;
+	struct span writer = SPAN_NONE;
+	bool any = false;
+
+	if (!finding->also || strcmp(finding->also, "lost update (P4)") != 0)
+		return;
+	for (uint32_t i = 0; i < finding->edge_count; i++)
+		if (span_eq_str(finding->edges[i].kind, "rw"))
+			writer = finding->edges[i].from;
+	for (uint32_t i = 0; i < finding->step_count; i++) {
+		const struct finding_step *step = &finding->steps[i];
+
+		if (!span_eq(step->transaction, writer) || step->what.len < 6 ||
+			memcmp(step->what.ptr, "writes", 6) != 0)
+			continue;
+		if (!is_relative(step->text))
+			return;
+		any = true;
+	}
+	if (!any)
+		return;
+	finding->also = NULL;
+	if (text->len > sizeof(sentence) - 1 &&
+		memcmp(text->ptr + text->len - (sizeof(sentence) - 1), sentence,
+			sizeof(sentence) - 1) == 0)
+		text->len -= sizeof(sentence) - 1;
+	if (!finding->remark.ptr)
+		finding->remark = SPAN_LIT("Nothing that was written is lost, since the UPDATE "
+					   "takes the newest values and goes on from them; but "
+					   "what was read before it was out of date.");
+}
+
+void witness_fetch(const struct history *history, struct verdict *verdict)
+{
+	struct finding_step **steps = NULL;
+	size_t count = 0, capacity = 0;
+
+	for (size_t f = 0; f < verdict->finding_count; f++) {
+		struct finding *finding = &verdict->findings[f];
+
+		for (uint32_t i = 0; i < finding->step_count; i++) {
+			if (finding->steps[i].stmt >= history->stmt_count)
+				continue;
+			MEM_RESERVE(steps, count + 1, capacity);
+			steps[count++] = &finding->steps[i];
+		}
+	}
+	for (size_t r = 0; r < verdict->reason_count; r++) {
+		struct verdict_reason *reason = &verdict->reasons[r];
+
+		if (!reason->has_example || reason->example.stmt >= history->stmt_count)
+			continue;
+		MEM_RESERVE(steps, count + 1, capacity);
+		steps[count++] = &reason->example;
+	}
+	if (count)
+		qsort_r(steps, count, sizeof(*steps), by_place, (void *)(uintptr_t)history);
+	for (size_t i = 0; i < count; i++) {
+		struct arena scratch = ARENA_INIT;
+		struct record_stmt record;
+		struct err err;
+
+		if (i && steps[i]->stmt == steps[i - 1]->stmt) {
+			steps[i]->text = steps[i - 1]->text;
+			steps[i]->begin_ns = steps[i - 1]->begin_ns;
+			steps[i]->end_ns = steps[i - 1]->end_ns;
+			steps[i]->error = steps[i - 1]->error;
+			steps[i]->offset = steps[i - 1]->offset;
+			continue;
+		}
+		if (history_fetch_stmt(history, steps[i]->stmt, &scratch, &record, &err)) {
+			fill(steps[i], &record, &verdict->arena);
+			steps[i]->offset = history_fetched_at(history);
+		}
+		arena_release(&scratch);
+	}
+	free(steps);
+	for (size_t f = 0; f < verdict->finding_count; f++)
+		forget_lost_update(&verdict->findings[f]);
+}
