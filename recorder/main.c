@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The program isorec: the table of its commands.  Each is a file commands/NAME.c. */
 #include "base/command.h"
-#include "recorder_commands.h"
+#include "commands/recorder_commands.h"
 
 static const struct command *const commands[] = {
 	&corpus_command,

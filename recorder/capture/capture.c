@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/internal.h"
+#include "capture/capture_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

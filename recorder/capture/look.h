@@ -82,7 +82,7 @@ struct sql_options look_options(struct look_dialect dialect);
  * *name: of the savepoint or XA transaction, as written; SPAN_NONE: none. */
 void look_at(struct span text, struct look_dialect dialect, struct look *out, struct span *rest,
 	struct span *name);
-/* The text without its passwords (capture/mask.c).  Returns false, and leaves `out` alone, when there
+/* The text without its passwords (capture/mask_passwords.c).  Returns false, and leaves `out` alone, when there
  * are none.  params_secret: a parameter is one. */
 bool look_mask(struct span text, struct look_dialect dialect, struct buf *out, bool *params_secret);
 /* False: it holds none, in whatever way it is read. */

@@ -9,7 +9,7 @@
  * columns of its results that are computed.  The servers tell from which column a column of a
  * result comes, but not through a derived table, a common table expression or a UNION: of a
  * statement with more than one SELECT all columns are redacted then.  Columns of a view are known by
- * the view's names only, and a stored function may return anything: capture/origin.h says of which
+ * the view's names only, and a stored function may return anything: capture/base_tables.h says of which
  * tables and functions it is certain that they are neither, and a statement that uses others is
  * redacted whole, as are columns of results that come from others.  When a text cannot be read it is
  * left out.
@@ -28,9 +28,9 @@
 #include "base/attr.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "capture/base_tables.h"
 #include "capture/filter.h"
 #include "capture/look.h"
-#include "capture/origin.h"
 #include "wire/reply.h"
 
 enum redact_how { REDACT_HASH, REDACT_DROP };

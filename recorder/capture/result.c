@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Results as records: columns and rows, in parts, within the limits that the options set. */
-#include "capture/internal.h"
+#include "capture/capture_internal.h"
 
 enum { ARRAY32_SIZE = 5 };
 

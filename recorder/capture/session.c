@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "capture/internal.h"
+#include "capture/capture_internal.h"
 #include "trace/pack.h"
 
 void capture_emit_session(struct capture *c, enum session_event event, const char *reason)

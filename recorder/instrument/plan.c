@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "instrument/plan_parts.h"
+#include "instrument/plan_internal.h"
 
 /* ---- tables ---- */
 

@@ -11,13 +11,13 @@
  * seen, and said so (`blind`).
  *
  * In select mode statements go out as they are; the plan says what is asked before and behind them
- * (instrument/select.h).  Only a client's own probes, SELECTs that a comment marks (PROBE_MARKS),
+ * (instrument/select_mode.h).  Only a client's own probes, SELECTs that a comment marks (PROBE_MARKS),
  * get their column, there with the whole row.
  */
 #ifndef INSTRUMENT_PLAN_H
 #define INSTRUMENT_PLAN_H
 
-#include "instrument/log.h"
+#include "instrument/trigger_log.h"
 #include "sql/sql.h"
 
 enum {

@@ -2,7 +2,7 @@
 /* Statements whose work stands elsewhere: CALL, EXECUTE, and PREPARE from a text. */
 #include <string.h>
 
-#include "instrument/plan_parts.h"
+#include "instrument/plan_internal.h"
 
 static void set_unknown(struct plan *plan)
 {

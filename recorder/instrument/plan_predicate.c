@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The condition of a statement, as a text with places for its parameters. */
-#include "instrument/plan_parts.h"
+#include "instrument/plan_internal.h"
 
 bool plan_note_param(void *ctx, const struct sql_expr *e)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads: the columns that are appended to them, and what select mode asks in their place. */
-#include "instrument/plan_parts.h"
+#include "instrument/plan_internal.h"
 
 bool plan_is_space(char c)
 {

@@ -4,7 +4,7 @@
  * through one is a statement on the table, with the view's condition beside its own.  The text that
  * goes out stays as it is, so that the rows of a read are not seen.
  */
-#include "instrument/plan_parts.h"
+#include "instrument/plan_internal.h"
 
 enum { VIEW_DEPTH_MAX = 4 };
 

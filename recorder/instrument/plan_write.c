@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Writes: which rows they take, and where select mode finds them again. */
-#include "instrument/plan_parts.h"
+#include "instrument/plan_internal.h"
 
 /* Do the values of an UPDATE come out of queries?  Their tables are none of the condition's. */
 static bool values_come_from_queries(const struct planner *p)

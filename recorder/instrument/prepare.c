@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/siphash.h"
-#include "instrument/log.h"
+#include "instrument/trigger_log.h"
 
 /* The recorder's tag, the node, and 44 bits of UUID_SHORT(): a counter that begins with the time of
  * the server's start. */

@@ -24,7 +24,7 @@
 #ifndef INSTRUMENT_SESSION_H
 #define INSTRUMENT_SESSION_H
 
-#include "instrument/select.h"
+#include "instrument/select_mode.h"
 
 /* In place of a text that cannot be read: a write that may be anything. */
 #define INSTRUMENT_ANYTHING SPAN_LIT("?")

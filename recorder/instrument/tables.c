@@ -9,8 +9,8 @@
 #include <time.h>
 
 #include "base/mem.h"
-#include "instrument/log.h"
-#include "instrument/tag.h"
+#include "instrument/recorder_tag.h"
+#include "instrument/trigger_log.h"
 #include "trace/pack.h"
 #include "trace/record.h"
 #include "trace/value.h"

@@ -15,7 +15,7 @@
  * row was inserted).
  *
  * Values leave the server in one text form, in the log that the triggers write and in the column
- * that is appended to reads (instrument/log.h).  It depends neither on the character set of the
+ * that is appended to reads (instrument/trigger_log.h).  It depends neither on the character set of the
  * session nor on the protocol: numbers and times as the server prints them, strings as hexadecimal
  * digits of their bytes (text in utf8mb4), NULL as N, long values as C, length, ':' and 16 digits
  * of their SHA-256.
@@ -28,8 +28,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "capture/values.h"
+#include "db/mysql_library.h"
 #include "instrument/predicates.h"
-#include "run/mysql_library.h"
 
 #define VERSION_COLUMN  "isorec_ver"
 #define VERSION_COMMENT "isorec: version"
@@ -80,7 +80,7 @@ struct instrument_unique {
 
 struct instrument_table {
 	char *database, *name;
-	char *log_name;  /* how its triggers call it (instrument/log.h); NULL: not prepared */
+	char *log_name;  /* how its triggers call it (instrument/trigger_log.h); NULL: not prepared */
 	uint32_t number; /* in the trace; INSTRUMENT_NO_NUMBER: none yet */
 	struct instrument_column *columns; /* all but the version column */
 	size_t column_count, column_capacity;
@@ -151,7 +151,7 @@ struct instrument_tables {
 	size_t database_count;
 	/* In the names of the versions that recorded sessions write; other sessions' have 0. */
 	uint32_t tag;
-	MYSQL **claims; /* connections that hold it on the nodes: instrument/tag.h */
+	MYSQL **claims; /* connections that hold it on the nodes: instrument/recorder_tag.h */
 	size_t claim_count, claim_capacity;
 	bool all_writers;    /* nobody else writes */
 	uint64_t first_mark; /* select mode: a version's name, without the tag */

@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "proxy/notify.h"
+#include "proxy/systemd_notify.h"
 
 enum { ACCEPT_IN_TURN = 64, STATUS_INTERVAL_MS = 500, TROUBLE_INTERVAL_MS = 1000 };
 

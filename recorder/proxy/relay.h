@@ -33,7 +33,7 @@
 #include "capture/capture.h"
 #include "instrument/tables.h"
 #include "proxy/address.h"
-#include "proxy/header.h"
+#include "proxy/proxy_protocol.h"
 #include "proxy/tls.h"
 #include "wire/wire.h"
 

@@ -11,7 +11,7 @@
 
 #include "proxy/interpose.h"
 #include "proxy/relay.h"
-#include "proxy/upgrade.h"
+#include "proxy/tls_upgrade.h"
 
 enum { CLIENT = 0, SERVER = 1 };
 

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
-#include "capture/variables.h"
+#include "db/variables.h"
 #include "run/prepared.h"
 
 /* Errors of the library itself that end a connection (errmsg.h). */

@@ -10,9 +10,9 @@
 #define RUN_CLIENT_H
 
 #include "capture/capture.h"
+#include "db/mysql_library.h"
+#include "db/row.h"
 #include "instrument/session.h"
-#include "run/mysql_library.h"
-#include "run/row.h"
 
 /* Where the server is and who logs in. */
 struct run_target {
@@ -80,7 +80,7 @@ struct client {
 	/* The answer to a query of select mode is there, and is not read while others are doing
 	 * something; what it says may be out of date by then. */
 	bool held;
-	/* See run/ends.h; end_announced_ns and ended_ns: 0, or when. */
+	/* See run/disconnects.h; end_announced_ns and ended_ns: 0, or when. */
 	bool release_over;
 	uint64_t end_announced_ns, ended_ns;
 	uint64_t waiting_since;

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "capture/answer.h"
-#include "capture/programs.h"
-#include "capture/variables.h"
-#include "run/row.h"
+#include "capture/stored_programs.h"
+#include "db/answer.h"
+#include "db/row.h"
+#include "db/variables.h"
 #include "trace/pack.h"
 
 static bool ask(struct snapshot *s, const char *sql, MYSQL_RES **out, struct err *err)

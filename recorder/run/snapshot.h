@@ -8,8 +8,8 @@
 
 #include "base/err.h"
 #include "capture/capture.h"
+#include "db/mysql_library.h"
 #include "instrument/tables.h"
-#include "run/mysql_library.h"
 
 enum { SNAPSHOT_TABLES_MAX = 10000 };
 

@@ -10,8 +10,8 @@
 #ifndef RUN_WATCH_H
 #define RUN_WATCH_H
 
+#include "db/mysql_library.h"
 #include "run/client.h"
-#include "run/mysql_library.h"
 
 enum watch_kind {
 	WATCH_NONE, /* no view can be read: only time tells */

@@ -3,7 +3,7 @@
 #include "../unit/unit.h"
 
 #include "base/mem.h"
-#include "proxy/upgrade.h"
+#include "proxy/tls_upgrade.h"
 
 /* A login: flags with and without SSL (bit 11) and PROTOCOL_41 (bit 9), 40 bytes of payload. */
 static void make_packet(unsigned char *out, uint32_t length, uint32_t flags)

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The commands of isorec, one file each. */
+#ifndef COMMANDS_RECORDER_COMMANDS_H
+#define COMMANDS_RECORDER_COMMANDS_H
+
+#include "base/command.h"
+
+extern const struct command corpus_command;
+extern const struct command note_command;
+extern const struct command prepare_command;
+extern const struct command proxy_command;
+extern const struct command replay_command;
+extern const struct command run_command;
+extern const struct command unprepare_command;
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The database client library, beside wire/proto.h: both have an enumerator for each command of the
+ * protocol.  Those of the library get another name here; nobody uses them.
+ */
+#ifndef DB_MYSQL_LIBRARY_H
+#define DB_MYSQL_LIBRARY_H
+
+#define COM_SLEEP               LIBRARY_COM_SLEEP
+#define COM_QUIT                LIBRARY_COM_QUIT
+#define COM_INIT_DB             LIBRARY_COM_INIT_DB
+#define COM_QUERY               LIBRARY_COM_QUERY
+#define COM_FIELD_LIST          LIBRARY_COM_FIELD_LIST
+#define COM_CREATE_DB           LIBRARY_COM_CREATE_DB
+#define COM_DROP_DB             LIBRARY_COM_DROP_DB
+#define COM_REFRESH             LIBRARY_COM_REFRESH
+#define COM_SHUTDOWN            LIBRARY_COM_SHUTDOWN
+#define COM_STATISTICS          LIBRARY_COM_STATISTICS
+#define COM_PROCESS_INFO        LIBRARY_COM_PROCESS_INFO
+#define COM_PROCESS_KILL        LIBRARY_COM_PROCESS_KILL
+#define COM_DEBUG               LIBRARY_COM_DEBUG
+#define COM_PING                LIBRARY_COM_PING
+#define COM_CHANGE_USER         LIBRARY_COM_CHANGE_USER
+#define COM_BINLOG_DUMP         LIBRARY_COM_BINLOG_DUMP
+#define COM_TABLE_DUMP          LIBRARY_COM_TABLE_DUMP
+#define COM_REGISTER_SLAVE      LIBRARY_COM_REGISTER_SLAVE
+#define COM_STMT_PREPARE        LIBRARY_COM_STMT_PREPARE
+#define COM_STMT_EXECUTE        LIBRARY_COM_STMT_EXECUTE
+#define COM_STMT_SEND_LONG_DATA LIBRARY_COM_STMT_SEND_LONG_DATA
+#define COM_STMT_CLOSE          LIBRARY_COM_STMT_CLOSE
+#define COM_STMT_RESET          LIBRARY_COM_STMT_RESET
+#define COM_SET_OPTION          LIBRARY_COM_SET_OPTION
+#define COM_STMT_FETCH          LIBRARY_COM_STMT_FETCH
+#define COM_BINLOG_DUMP_GTID    LIBRARY_COM_BINLOG_DUMP_GTID
+#define COM_RESET_CONNECTION    LIBRARY_COM_RESET_CONNECTION
+#define COM_CLONE               LIBRARY_COM_CLONE
+#define COM_STMT_BULK_EXECUTE   LIBRARY_COM_STMT_BULK_EXECUTE
+
+#include <mysql.h>
+
+#undef COM_SLEEP
+#undef COM_QUIT
+#undef COM_INIT_DB
+#undef COM_QUERY
+#undef COM_FIELD_LIST
+#undef COM_CREATE_DB
+#undef COM_DROP_DB
+#undef COM_REFRESH
+#undef COM_SHUTDOWN
+#undef COM_STATISTICS
+#undef COM_PROCESS_INFO
+#undef COM_PROCESS_KILL
+#undef COM_DEBUG
+#undef COM_PING
+#undef COM_CHANGE_USER
+#undef COM_BINLOG_DUMP
+#undef COM_TABLE_DUMP
+#undef COM_REGISTER_SLAVE
+#undef COM_STMT_PREPARE
+#undef COM_STMT_EXECUTE
+#undef COM_STMT_SEND_LONG_DATA
+#undef COM_STMT_CLOSE
+#undef COM_STMT_RESET
+#undef COM_SET_OPTION
+#undef COM_STMT_FETCH
+#undef COM_BINLOG_DUMP_GTID
+#undef COM_RESET_CONNECTION
+#undef COM_CLONE
+#undef COM_STMT_BULK_EXECUTE
+
+#endif
