@@ -11,7 +11,7 @@
 #include "commands/export_values.h"
 #include "commands/input_format.h"
 #include "commands/output_path.h"
-#include "execution/execution.h"
+#include "model/execution/execution.h"
 #include "scenario/scenario.h"
 
 struct export_options {

@@ -6,9 +6,9 @@
 #include "adya/dependencies.h"
 #include "adya/explain.h"
 #include "base/output.h"
-#include "history/load.h"
-#include "import/from_history.h"
 #include "import/import.h"
+#include "model/history/load.h"
+#include "model/values/from_history.h"
 #include "out/graph_out.h"
 #include "values/edges.h"
 

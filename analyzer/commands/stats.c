@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "commands/commands.h"
 #include "commands/trace_input.h"
-#include "execution/execution.h"
+#include "model/execution/execution.h"
 #include "out/text_table.h"
 #include "report/trace_stats.h"
 

@@ -7,8 +7,8 @@
 #include "adya/adya.h"
 #include "common/known/signature.h"
 #include "common/merge_findings.h"
-#include "execution/execution.h"
-#include "history/load.h"
+#include "model/execution/execution.h"
+#include "model/history/load.h"
 #include "mvcc/mvcc.h"
 #include "report/witness_statements.h"
 

@@ -10,7 +10,7 @@
 #include "base/options.h"
 #include "base/output.h"
 #include "common/contract.h"
-#include "history/history.h"
+#include "model/history/history.h"
 #include "out/verdict_out.h"
 
 struct judge_options {

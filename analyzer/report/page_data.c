@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "base/mem.h"
-#include "execution/execution.h"
+#include "model/execution/execution.h"
 #include "report/describe_record.h"
 #include "report/page_data_internal.h"
 #include "trace/reader.h"

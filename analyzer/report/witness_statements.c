@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "history/load.h"
+#include "model/history/load.h"
 #include "sql/sql.h"
 
 enum { TEXT_MAX = 4096 };

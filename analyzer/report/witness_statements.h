@@ -4,7 +4,7 @@
 #define REPORT_WITNESS_STATEMENTS_H
 
 #include "common/verdict.h"
-#include "history/history.h"
+#include "model/history/history.h"
 
 /* Fills text, times and error of every step whose statement is in the trace.  One pass over the
  * trace, up to the last statement that is needed.  What cannot be read stays empty. */

@@ -8,7 +8,7 @@
 #ifndef IMPORT_EXPORT_H
 #define IMPORT_EXPORT_H
 
-#include "import/values.h"
+#include "model/values/values.h"
 
 enum export_format {
 	EXPORT_ELLE,  /* EDN; invocations only where their place is known */

@@ -8,8 +8,8 @@
 
 #include "base/attr.h"
 #include "base/err.h"
-#include "import/values.h"
 #include "import/window.h"
+#include "model/values/values.h"
 
 enum import_format {
 	IMPORT_ELLE,       /* Elle / Jepsen, EDN */

@@ -231,7 +231,7 @@ bool input_open(struct input *input, const char *path, struct err *err)
 		return err_set_errno(err, errno, "cannot open the trace %s", path);
 	if (S_ISDIR(st.st_mode))
 		return list_directory(input, path, err);
-	/* A descriptor of ours is standard input, or the copy of it (history/load.c). */
+	/* A descriptor of ours is standard input, or the copy of it (model/history/load.c). */
 	name = strncmp(path, "/proc/self/fd/", 14) == 0 ? "standard input" : path;
 	add_segment(input, path, name)->size = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
 	return true;

@@ -14,7 +14,7 @@
 
 #include "common/contract.h"
 #include "common/verdict.h"
-#include "history/history.h"
+#include "model/history/history.h"
 
 struct adya_options {
 	const struct contract *contract;

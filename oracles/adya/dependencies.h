@@ -9,7 +9,7 @@
 #define ADYA_DEPENDENCIES_H
 
 #include "common/graph/graph.h"
-#include "history/history.h"
+#include "model/history/history.h"
 
 struct predicate_edge {
 	uint32_t predicate;

@@ -19,7 +19,7 @@
 #define ADYA_MULTI_TABLE_PREDICATE_H
 
 #include "adya/predicate_match.h"
-#include "history/history.h"
+#include "model/history/history.h"
 
 /* How texts begin (docs/trace-format.md). */
 #define JOINT_LISTED   "SELECT "

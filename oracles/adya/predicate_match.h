@@ -12,7 +12,7 @@
 
 #include "adya/predicate_match_int.h"
 #include "eval/eval.h"
-#include "history/history.h"
+#include "model/history/history.h"
 
 enum match {
 	MATCH_NO,

@@ -12,7 +12,7 @@
 #include "adya/predicate_match.h"
 #include "base/arena.h"
 #include "base/mem.h"
-#include "history/history.h"
+#include "model/history/history.h"
 
 struct chain {
 	const uint32_t *order;     /* versions by position */

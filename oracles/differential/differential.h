@@ -18,7 +18,7 @@
 #ifndef DIFFERENTIAL_DIFFERENTIAL_H
 #define DIFFERENTIAL_DIFFERENTIAL_H
 
-#include "execution/execution.h"
+#include "model/execution/execution.h"
 
 enum diff_class {
 	DIFF_BLOCKED,  /* one waited, the other did not */

@@ -12,7 +12,7 @@
 #define VALUES_CHECK_H
 
 #include "common/verdict.h"
-#include "import/values.h"
+#include "model/values/values.h"
 #include "values/levels.h"
 
 struct values_options {

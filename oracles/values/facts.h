@@ -9,7 +9,7 @@
 #ifndef VALUES_FACTS_H
 #define VALUES_FACTS_H
 
-#include "import/values.h"
+#include "model/values/values.h"
 
 enum writer_state {
 	WRITER_ONE,     /* exactly one transaction that counts wrote it */

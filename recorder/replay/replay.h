@@ -26,7 +26,7 @@
 #ifndef REPLAY_REPLAY_H
 #define REPLAY_REPLAY_H
 
-#include "execution/execution.h"
+#include "model/execution/execution.h"
 #include "run/engine.h"
 
 enum { REPLAY_SESSIONS_MAX = 250 };

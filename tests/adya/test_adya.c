@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "adya/adya.h"
-#include "history/load.h"
+#include "model/history/load.h"
 #include "sim/sim.h"
 #include "twin/twin.h"
 

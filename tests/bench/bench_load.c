@@ -40,7 +40,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "history/load.h"
+#include "model/history/load.h"
 
 enum { ROUNDS_SMALL = 10, ROUNDS_LARGE = 5, YARDSTICKS = 5 };
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "history/load.h"
+#include "model/history/load.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "history/load.h"
+#include "model/history/load.h"
 
 static void hex(struct buf *out, struct span s)
 {

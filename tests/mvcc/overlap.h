@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "execution/execution.h"
+#include "model/execution/execution.h"
 
 uint64_t next_random(uint64_t *state);
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "history/load.h"
+#include "model/history/load.h"
 #include "sim/sim.h"
 #include "trace/value.h"
 

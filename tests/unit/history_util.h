@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "history/load.h"
+#include "model/history/load.h"
 #include "trace/pack.h"
 #include "trace/value.h"
 

@@ -7,7 +7,7 @@
 
 #include "common/known/known_bugs.h"
 #include "differential/differential.h"
-#include "execution/execution.h"
+#include "model/execution/execution.h"
 #include "trace/doubts.h"
 #include "trace/pack.h"
 #include "unit.h"

@@ -18,7 +18,7 @@
 #ifndef COMMON_KNOWN_KNOWN_BUGS_H
 #define COMMON_KNOWN_KNOWN_BUGS_H
 
-#include "execution/execution.h"
+#include "model/execution/execution.h"
 #include "scenario/scenario.h"
 
 enum known_state {

@@ -21,7 +21,7 @@
 #define COMMON_KNOWN_SIGNATURE_H
 
 #include "common/verdict.h"
-#include "execution/execution.h"
+#include "model/execution/execution.h"
 
 /* Gives the findings of the oracle mvcc their `known`.  Call before verdict_join. */
 void known_attach(struct verdict *verdict, const struct execution *e);

@@ -6,7 +6,7 @@
 #ifndef COMMON_KNOWN_VIOLATIONS_H
 #define COMMON_KNOWN_VIOLATIONS_H
 
-#include "execution/execution.h"
+#include "model/execution/execution.h"
 #include "scenario/scenario.h"
 
 enum { KNOWN_CLASSES_MAX = 16 };

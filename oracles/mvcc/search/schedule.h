@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The recorded schedule: an execution (execution/execution.h) as a list of events by sequence
+ * The recorded schedule: an execution (model/execution/execution.h) as a list of events by sequence
  * number.  A statement is sent, a statement is answered, a transaction ends by itself (its
  * connection closed).  What else the transaction records say (began, committed, savepoint ...)
  * hangs on the statement that caused it.
@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "execution/execution.h"
+#include "model/execution/execution.h"
 
 #define SCHEDULE_NONE UINT32_MAX
 

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reading a trace ahead: one thread reads, checks, decompresses and decodes blocks while the caller
+ * puts together what they say.  At most AHEAD_BLOCKS wait, so memory stays bounded.  While the
+ * caller has nothing to do it gets blocks that are not decoded yet, and does that itself: so both
+ * have work until the end.
+ *
+ * Threads: the helper owns the reader between ahead_begin and ahead_end; the caller owns the block
+ * it got until it asks for the next one.  Everything else is behind the mutex.
+ */
+#ifndef MODEL_HISTORY_READ_AHEAD_H
+#define MODEL_HISTORY_READ_AHEAD_H
+
+#include "model/history/decode.h"
+#include "trace/reader.h"
+
+enum {
+	AHEAD_BLOCKS = 4,
+	AHEAD_RECORDS = 1024, /* of records in memory: so many are a block */
+};
+
+struct ahead;
+
+/* NULL when no thread can be had: read without. */
+struct ahead *ahead_begin(struct trace_reader *reader);
+struct ahead *ahead_begin_memory(struct span records);
+/* As trace_next_block; *block is valid until the next call. */
+enum trace_next ahead_next(struct ahead *ahead, struct trace_block *block, struct err *err);
+/* What is in the block that ahead_next gave out last; of records in memory, in the next block. */
+const struct decoded *ahead_decoded(struct ahead *ahead);
+/* The reader's progress and clock anchor when the block given out last was read. */
+struct ahead_place {
+	uint64_t done, all, wall_ns, mono_ns;
+};
+struct ahead_place ahead_place(const struct ahead *ahead);
+struct ahead_place ahead_place_of(const struct trace_reader *reader);
+/* Stops the helper; the reader is the caller's again, somewhere ahead.  NULL is allowed. */
+void ahead_end(struct ahead *ahead);
+
+#endif
