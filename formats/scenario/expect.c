@@ -15,8 +15,8 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "scenario/internal.h"
-#include "scenario/split.h"
+#include "scenario/scenario_internal.h"
+#include "sql/text/split.h"
 
 /* ---- reading ---- */
 

@@ -25,8 +25,8 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "scenario/internal.h"
-#include "scenario/split.h"
+#include "scenario/scenario_internal.h"
+#include "sql/text/split.h"
 
 struct importer {
 	struct span text;

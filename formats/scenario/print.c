@@ -2,8 +2,8 @@
 /* The canonical text of a scenario. */
 #include <stdio.h>
 
-#include "scenario/internal.h"
-#include "scenario/split.h"
+#include "scenario/scenario_internal.h"
+#include "sql/text/split.h"
 
 /* Sessions in the order of the schedule, whatever their numbers: the text has no other order.  One
  * that sends nothing is not in the text at all. */

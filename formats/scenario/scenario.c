@@ -4,8 +4,8 @@
 
 #include "base/bug.h"
 #include "base/mem.h"
-#include "scenario/internal.h"
-#include "scenario/split.h"
+#include "scenario/scenario_internal.h"
+#include "sql/text/split.h"
 
 /* ---- text ---- */
 

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "trace/writing.h"
+#include "trace/writer_internal.h"
 
 enum { FREE_BLOCKS_MAX = 16 };
 

@@ -7,7 +7,7 @@
 
 #include "base/bug.h"
 #include "base/mem.h"
-#include "trace/reading.h"
+#include "trace/reader_internal.h"
 
 enum {
 	HELD_OVERHEAD = 256, /* what a block in the ordering window costs beside its bytes */

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "trace/format.h"
-#include "trace/writing.h"
+#include "trace/writer_internal.h"
 
 /* A block of one record, its block record and its frame stay below the reader's limit. */
 enum { RECORD_SIZE_MAX = TRACE_BLOCK_RAW_MAX - 1024 };

@@ -21,7 +21,7 @@
 #include "base/crc32c.h"
 #include "base/mem.h"
 #include "trace/format.h"
-#include "trace/reading.h"
+#include "trace/reader_internal.h"
 
 enum { DAMAGE_KEPT_MAX = 1000 };
 #define ORDER_BYTES_DEFAULT ((size_t)256 * 1024 * 1024)

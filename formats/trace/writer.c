@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Opening and closing of a trace that is written; writing.h says how it works inside. */
+/* Opening and closing of a trace that is written; writer_internal.h says how it works inside. */
 #include "trace/writer.h"
 
 #include <dirent.h>
@@ -17,7 +17,7 @@
 #include "base/version.h"
 #include "trace/format.h"
 #include "trace/pack.h"
-#include "trace/writing.h"
+#include "trace/writer_internal.h"
 
 enum { BLOCK_SIZE_MIN = 256 };
 

@@ -10,7 +10,7 @@
 #include "base/bug.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "trace/writing.h"
+#include "trace/writer_internal.h"
 
 /* ---- watermarks and stale blocks ---- */
 

@@ -20,9 +20,9 @@
 #include <stdatomic.h>
 
 #include "capture/filter.h"
-#include "capture/look.h"
 #include "capture/redact.h"
 #include "capture/values.h"
+#include "sql/text/stmt_classify.h"
 #include "trace/writer.h"
 #include "wire/wire.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Passwords in SQL (capture/look.h): which literals of a text are secrets of the server or keys.
+ * Passwords in SQL (sql/text/stmt_classify.h): which literals of a text are secrets of the server or keys.
  * From the manuals: CREATE and ALTER USER, GRANT, SET PASSWORD, CHANGE MASTER and REPLICATION
  * SOURCE, START REPLICA and GROUP_REPLICATION, CREATE SERVER, CLONE INSTANCE, system variables that
  * hold a password, FEDERATED, Spider and CONNECT tables, functions that take a password or a key;
  * and SQL in a string that is one of these.
  */
-#include "capture/token.h"
+#include "sql/text/raw_token.h"
 
 /* ---- a first sieve ---- */
 

@@ -30,7 +30,7 @@
 #include "base/err.h"
 #include "capture/base_tables.h"
 #include "capture/filter.h"
-#include "capture/look.h"
+#include "sql/text/stmt_classify.h"
 #include "wire/reply.h"
 
 enum redact_how { REDACT_HASH, REDACT_DROP };

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "capture/look.h"
 #include "db/answer.h"
 #include "instrument/recorder_tag.h"
 #include "sql/sql.h"
+#include "sql/text/stmt_classify.h"
 #include "trace/pack.h"
 #include "trace/writer.h"
 

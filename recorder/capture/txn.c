@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #include "capture/capture.h"
-#include "trace/refused.h"
+#include "sql/text/refused.h"
 
 enum {
 	ER_CHECKREAD = 1020, /* snapshot conflict: rolled back whole */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "scenario/scenario.h"
-#include "scenario/split.h"
+#include "sql/text/split.h"
 #include "unit.h"
 
 #define EXAMPLE                                                                                    \

@@ -12,9 +12,9 @@
 
 #include "base/buf.h"
 #include "random.h"
+#include "sql/text/refused.h"
 #include "trace/pack.h"
 #include "trace/record.h"
-#include "trace/refused.h"
 #include "trace/value.h"
 #include "trace_util.h"
 

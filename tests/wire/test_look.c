@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "base/arena.h"
-#include "capture/look.h"
 #include "sql/sql.h"
+#include "sql/text/stmt_classify.h"
 #include "trace/record.h"
 
 static const struct look_dialect usual = {0};

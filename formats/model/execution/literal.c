@@ -5,7 +5,7 @@
 
 #include "model/execution/execution.h"
 #include "scenario/scenario.h"
-#include "scenario/split.h"
+#include "sql/text/split.h"
 
 static void add_hex(struct buf *out, struct span bytes)
 {

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "model/history/fast_decode.h"
-#include "trace/refused.h"
+#include "sql/text/refused.h"
 
 enum { COLUMNS_SIZE_MAX = 4096 }; /* longer column lists are not kept */
 

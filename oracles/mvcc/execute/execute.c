@@ -3,7 +3,7 @@
  * One statement: what it can have answered, against what was recorded.
  */
 #include "mvcc/solver.h"
-#include "trace/refused.h"
+#include "sql/text/refused.h"
 
 static void judged(struct mvcc *m, enum stmt_verdict verdict, const char *reason)
 {

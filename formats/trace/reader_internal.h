@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What reader.c and items.c share: the reader, from the inside. */
-#ifndef TRACE_READING_H
-#define TRACE_READING_H
+#ifndef TRACE_READER_INTERNAL_H
+#define TRACE_READER_INTERNAL_H
 
 #include <zstd.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Words, strings and comments of SQL, for the quick look (capture/look.h).  Internal to it. */
-#ifndef CAPTURE_TOKEN_H
-#define CAPTURE_TOKEN_H
+/* Words, strings and comments of SQL, for the quick look (sql/text/stmt_classify.h).  Internal to it. */
+#ifndef SQL_TEXT_RAW_TOKEN_H
+#define SQL_TEXT_RAW_TOKEN_H
 
-#include "capture/look.h"
+#include "sql/text/stmt_classify.h"
 
 enum look_token_kind {
 	LOOK_TOKEN_END,

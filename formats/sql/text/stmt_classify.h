@@ -12,15 +12,15 @@
  * or one that only the server knows, which sql_stmt_txn_setting does not tell.  The test `look`
  * holds it to the parser: what it says of a statement that parses must be true.
  */
-#ifndef CAPTURE_LOOK_H
-#define CAPTURE_LOOK_H
+#ifndef SQL_TEXT_STMT_CLASSIFY_H
+#define SQL_TEXT_STMT_CLASSIFY_H
 
 #include <stdint.h>
 
 #include "base/buf.h"
 #include "base/span.h"
-#include "capture/text_set.h"
 #include "sql/sql.h"
+#include "sql/text/client_charset.h"
 
 enum look_class {
 	LOOK_UNKNOWN, /* may do anything, ending transactions included */

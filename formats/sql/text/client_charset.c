@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/text_set.h"
+#include "sql/text/client_charset.h"
 
 #include "base/attr.h"
 

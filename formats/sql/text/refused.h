@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef TRACE_REFUSED_H
-#define TRACE_REFUSED_H
+#ifndef SQL_TEXT_REFUSED_H
+#define SQL_TEXT_REFUSED_H
 
 #include <stdbool.h>
 

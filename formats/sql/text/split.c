@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "scenario/split.h"
+#include "sql/text/split.h"
 
 size_t split_comment(struct span text, size_t at, bool *open)
 {

@@ -7,8 +7,8 @@
  *
  * A text without a byte above 0x7f reads the same in all of them.
  */
-#ifndef CAPTURE_TEXT_SET_H
-#define CAPTURE_TEXT_SET_H
+#ifndef SQL_TEXT_CLIENT_CHARSET_H
+#define SQL_TEXT_CLIENT_CHARSET_H
 
 #include <stdbool.h>
 #include <stdint.h>

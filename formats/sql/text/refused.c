@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Texts that the server refused as a whole. */
-#include "trace/refused.h"
+#include "sql/text/refused.h"
 
 #include <string.h>
 

@@ -18,8 +18,8 @@
  *
  * The file is the background thread's alone.
  */
-#ifndef TRACE_WRITING_H
-#define TRACE_WRITING_H
+#ifndef TRACE_WRITER_INTERNAL_H
+#define TRACE_WRITER_INTERNAL_H
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/look.h"
+#include "sql/text/stmt_classify.h"
 
-#include "capture/token.h"
+#include "sql/text/raw_token.h"
 #include "trace/record.h"
 
 /* ---- kinds of statements ---- */

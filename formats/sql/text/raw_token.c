@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/token.h"
+#include "sql/text/raw_token.h"
 
 bool look_is_word(unsigned char c)
 {

@@ -2,8 +2,8 @@
 /*
  * What the files of this folder share and nobody else includes.
  */
-#ifndef SCENARIO_INTERNAL_H
-#define SCENARIO_INTERNAL_H
+#ifndef SCENARIO_SCENARIO_INTERNAL_H
+#define SCENARIO_SCENARIO_INTERNAL_H
 
 #include "scenario/scenario.h"
 

@@ -6,8 +6,8 @@
  * quotes, `…` doubled ones only; a comment is "-- " (the blank is part of it), # and slash-star.
  * The SQL modes NO_BACKSLASH_ESCAPES and ANSI_QUOTES are not known here: text does not tell them.
  */
-#ifndef SCENARIO_SPLIT_H
-#define SCENARIO_SPLIT_H
+#ifndef SQL_TEXT_SPLIT_H
+#define SQL_TEXT_SPLIT_H
 
 #include <stdbool.h>
 
