@@ -58,6 +58,18 @@ def test_named_files_exist():
                 assert any(os.path.exists(os.path.join(top, name)) for top in (TOP, sys.argv[4])), (path, name)
 
 
+def test_named_sources_exist():
+    """`search/search.c` and `search.c`, too: the end of a path in the tree."""
+    paths = []
+    for top in ("formats", "oracles", "analyzer", "recorder", "tests"):
+        for folder, _, names in os.walk(os.path.join(TOP, top)):
+            paths += [os.path.join(folder, name) for name in names]
+    for path in pages():
+        for name in re.findall(r"`([\w./-]*\w\.(?:c|h|re|def|js))`", read(path)):
+            if not re.search(r"[A-Z]{4}", os.path.basename(name)):  # NAME stands for any
+                assert any(p.endswith("/" + name) for p in paths), (path, name)
+
+
 def options_of(program, command, known={}):
     if (program, command) not in known:
         run = subprocess.run([program, "help", command], capture_output=True, text=True, check=False)
