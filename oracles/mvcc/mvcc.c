@@ -34,11 +34,11 @@ static void open_env(struct mvcc *m)
 	const struct execution *s = m->schedule->execution;
 	struct span mode = execution_variable(s, "sql_mode");
 
-	m->env = eval_env_for_server(s->server.version);
-	m->env.untold = &m->untold;
+	m->now.env = eval_env_for_server(s->server.version);
+	m->now.env.untold = &m->untold;
 	m->sql = sql_options_for_server(s->server.version);
 	if (mode.ptr) {
-		m->env.mode = eval_mode_flags(mode);
+		m->now.env.mode = eval_mode_flags(mode);
 		m->sql.mode = sql_mode_flags(mode);
 	}
 	settings_of_server(m);
@@ -55,8 +55,8 @@ static const struct sql_create_table *read_definition(struct mvcc *m, struct spa
 	struct err err;
 
 	plain.mode = 0;
-	if (!text.ptr || (!sql_parse(&m->plans_arena, text, &plain, &stmt, &err) &&
-				 !sql_parse(&m->plans_arena, text, &m->sql, &stmt, &err)))
+	if (!text.ptr || (!sql_parse(&m->catalog.arena, text, &plain, &stmt, &err) &&
+				 !sql_parse(&m->catalog.arena, text, &m->sql, &stmt, &err)))
 		return NULL;
 	return stmt->kind == SQL_STMT_CREATE_TABLE ? stmt->u.create_table : NULL;
 }
@@ -81,7 +81,7 @@ static const char *open_table(struct mvcc *m, uint32_t number)
 	/* Under sql_mode ANSI it says nothing of engine and collations. */
 	if (!define_names_engine(table->create))
 		return "tables whose definition does not name the engine";
-	def = eval_table_create(&m->plans_arena, table->create, &m->env, &outcome);
+	def = eval_table_create(&m->catalog.arena, table->create, &m->now.env, &outcome);
 	if (!def) {
 		/* The reason is about the definition. */
 		return m->reasons[reason_number(m, outcome.reason)];
@@ -90,7 +90,7 @@ static const char *open_table(struct mvcc *m, uint32_t number)
 	table->alien = !def->transactional;
 	if (table->alien)
 		return "tables of other engines than InnoDB";
-	store_table_init(table, def, &m->plans_arena);
+	store_table_init(table, def, &m->catalog.arena);
 	for (uint32_t i = 0; i < def->column_count; i++)
 		table->hidden_key |= span_eq_str(def->columns[i].name, HIDDEN_KEY_COLUMN);
 	if (in->initial.columns.ptr)
@@ -308,7 +308,7 @@ static void make_plans(struct mvcc *m)
 		if (!opened[stmt->in->session])
 			settings_first(m, session, stmt->in->session);
 		opened[stmt->in->session] = true;
-		m->now_stmt = i;
+		m->now.stmt = i;
 		m->runs[i].plan = plan_of(m, plan_text(stmt), session);
 		executed = prepared_text(m, session, m->runs[i].plan);
 		m->runs[i].executes = executed.ptr != NULL;
@@ -325,17 +325,17 @@ static void make_plans(struct mvcc *m)
 		beside_after(m, i, settings);
 		settings_after(m, session, stmt->in, m->runs[i].plan);
 		/* Definitions that change, and table locks, make waits that are none of ours. */
-		m->any_ddl |= m->runs[i].plan->ddl;
+		m->catalog.any_ddl |= m->runs[i].plan->ddl;
 		/* With autocommit off, the first statement of a transaction keeps its locks when it
 		 * fails, and no answer tells of that transaction. */
 		if (!stmt->in->record.error)
 			off[stmt->in->session] = !(stmt->in->record.status & STATUS_AUTOCOMMIT);
 		else
-			m->any_ddl |= off[stmt->in->session] && stmt->txn_events &&
+			m->catalog.any_ddl |= off[stmt->in->session] && stmt->txn_events &&
 				      stmt->txn_events->event == TXN_END;
 	}
-	m->now_stmt = STORE_NONE;
-	m->env.database = SPAN_NONE;
+	m->now.stmt = STORE_NONE;
+	m->now.env.database = SPAN_NONE;
 	foreign_arrange(m);
 	beside_begin(m);
 	free(order);
@@ -426,18 +426,18 @@ static void judge_final(struct mvcc *m)
 			verdict_undecided(m->verdict, reason, 1);
 			break;
 		case FINAL_DIFFERS:
-			if (m->uncertain) {
+			if (m->search.uncertain) {
 				verdict_undecided(m->verdict, "more orders possible than were tried", 1);
 				break;
 			}
-			m->mismatch = (struct mismatch){.kind = MISMATCH_FINAL,
+			m->search.mismatch = (struct mismatch){.kind = MISMATCH_FINAL,
 				.stmt = STORE_NONE,
 				.table = number,
 				.other_txn = STORE_NONE,
 				.expected = expected,
 				.final = &m->schedule->execution->tables[i].final};
 			note_mismatch(m);
-			if (m->strangers)
+			if (m->unrecorded_writers)
 				verdict_undecided(m->verdict, stranger_reason(m), 1);
 			else
 				m->verdict->decided++;
@@ -517,19 +517,19 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 	m->options = options;
 	m->verdict = verdict;
 	m->reason_count = 1;
-	m->now_stmt = STORE_NONE;
-	m->engine = engine_of(schedule->execution, options->contract);
+	m->now.stmt = STORE_NONE;
+	m->now.engine = engine_of(schedule->execution, options->contract);
 	/* A scenario's run has a database of its own. */
-	m->strangers = !schedule->one_at_a_time && !options->all_sessions &&
+	m->unrecorded_writers = !schedule->one_at_a_time && !options->all_sessions &&
 		       !schedule->execution->all_sessions;
-	m->strangers |= events_may_write(schedule);
-	m->some_left_out = m->strangers && schedule->execution->some_sessions;
+	m->unrecorded_writers |= events_may_write(schedule);
+	m->some_not_recorded = m->unrecorded_writers && schedule->execution->some_sessions;
 	verdict->contract = options->contract->name;
 	store_init(&m->store, (uint32_t)schedule->execution->table_count,
 		(uint32_t)schedule->txn_count);
 	m->runs = mem_zero(schedule->stmt_count + 1, sizeof(*m->runs));
-	m->odd_sessions =
-		mem_zero(schedule->execution->session_count + 1, sizeof(*m->odd_sessions));
+	m->unmodelled_sessions =
+		mem_zero(schedule->execution->session_count + 1, sizeof(*m->unmodelled_sessions));
 	open_env(m);
 	open_tables(m);
 	programs_open(m);
@@ -546,21 +546,21 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 	notes_report(m);
 	verdict_sort(verdict);
 	store_release(&m->store);
-	arena_release(&m->plans_arena);
+	arena_release(&m->catalog.arena);
 	arena_release(&m->scratch);
-	map_release(&m->plans);
-	free(m->plan_list);
+	map_release(&m->catalog.plans);
+	free(m->catalog.plan_list);
 	free(m->runs);
-	free(m->odd_sessions);
+	free(m->unmodelled_sessions);
 	free(m->notes);
-	free(m->points);
-	free(m->in_flight);
-	free(m->foreigns);
-	free(m->children);
-	free(m->labels);
-	map_release(&m->label_heads);
-	free(m->loose);
-	free(m->now_locks);
+	free(m->search.choices);
+	free(m->search.in_flight);
+	free(m->catalog.foreign_keys);
+	free(m->catalog.children);
+	free(m->catalog.labels);
+	map_release(&m->catalog.label_heads);
+	free(m->loose_ends);
+	free(m->wanted.locks);
 	free(m->next_stmts);
 	free(m);
 }

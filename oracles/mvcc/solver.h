@@ -54,7 +54,7 @@ enum mvcc_engine { ENGINE_INNODB, ENGINE_INNODB_SI, ENGINE_TIDB };
 enum { CLIENT_FOUND_ROWS = 2 }; /* of the protocol's capabilities */
 enum { MVCC_TABLES_MAX = 16, MVCC_OPTIONAL_MAX = 10, MVCC_ROWS_MAX = 4, MVCC_VERSIONS_MAX = 8 };
 
-struct certain;
+struct order_free;
 struct points;
 struct ranges;
 struct returning;
@@ -75,7 +75,7 @@ struct plan {
 	struct span text, database, temporary;
 	struct span variables; /* of the session, where the text has @: those whose value is known, with it */
 	uint32_t eval_mode, sql_mode; /* of the session that sent it */
-	uint32_t labels;              /* state of the tables' names (m->label_state) */
+	uint32_t labels;              /* state of the tables' names (m->catalog.label_state) */
 	uint16_t collation;           /* COLLATION_NONE: not known */
 	enum text_width width;
 	bool zoned, no_foreign_checks, limited;
@@ -178,24 +178,24 @@ struct mismatch {
 };
 
 /* To whom it matters how a choice was made. */
-enum point_scope {
+enum choice_scope {
 	SCOPE_ALL,   /* to everybody, for ever: it is about what was written */
 	SCOPE_TXN,   /* to one transaction: what it sees, what it locks */
 	SCOPE_VIEWS, /* to transactions that had begun: the order of commits */
 };
 
-struct point { /* a choice that was made */
+struct choice { /* a choice that was made */
 	uint32_t event;
 	uint32_t options, tried; /* ways, and those that were tried before the one at hand */
 	uint32_t first; /* the way that is tried first */
-	uint32_t scope; /* enum point_scope */
+	uint32_t scope; /* enum choice_scope */
 	uint32_t txn;   /* SCOPE_TXN: store number */
 	bool order;     /* whether others were executed before; the first way: none */
 	size_t trail, notes; /* before the event */
 };
 
 /* The way at hand: all but `first` come in their own order. */
-static inline uint32_t point_taken(const struct point *p)
+static inline uint32_t choice_taken(const struct choice *p)
 {
 	return p->tried == 0 ? p->first : p->tried <= p->first ? p->tried - 1 : p->tried;
 }
@@ -300,125 +300,169 @@ struct session_settings {
 	uint32_t step; /* from one AUTO_INCREMENT value to the next; 0: not known */
 };
 
-struct mvcc {
-	const struct schedule *schedule;
-	const struct mvcc_options *options;
-	struct verdict *verdict;
-	enum mvcc_engine engine; /* of the statement that is executed */
-	bool has_si;             /* a session has ENGINE_INNODB_SI */
-	struct store store;
-	struct arena plans_arena, scratch;
-	struct eval_env env;
-	uint64_t untold; /* values of env.untold so far */
-	struct eval_source source;
-	struct sql_options sql;
-	struct session_settings first; /* of a session that has set nothing, when the trace began */
-	struct session_settings start; /* ... and as SET GLOBAL has left it */
-	bool login_ignored; /* skip-character-set-client-handshake: nobody's login says what its texts are */
-	uint64_t global_from, global_to; /* when that was, first and last; 0: never */
+/* How the rows are read that the statement sees, where that is not what its transaction would see. */
+enum forced_read {
+	FORCE_NONE,
+	FORCE_DIRTY,
+	FORCE_CURRENT,
+	FORCE_SNAPSHOT,
+	FORCE_NOT_OWN,
+	FORCE_AGAIN /* as `reread` says */
+};
+
+/* A query that is asked again (serializable_reads.c). */
+struct reread {
+	uint32_t stmt, reader; /* with its transaction's own changes from before it, */
+	uint32_t writer;       /* all of this one's, */
+	uint32_t without;      /* ... but for those of this statement; STORE_NONE: none, and what is committed */
+};
+
+/*
+ * The statement that is being executed (or compiled).  It holds no memory of its own, so that it
+ * can be saved and restored as a value: whoever executes another statement in between does so.
+ */
+struct stmt_exec {
+	uint32_t stmt, txn;
+	const struct plan *plan;
+	enum mvcc_engine engine;
+	struct eval_env env; /* the settings of its session, as the evaluator takes them */
+	bool no_foreign_checks;
+	uint32_t view;
+	uint8_t level;
+	uint32_t optional;
+	bool split, split_gap;
+	struct store_record *split_record;
+	uint32_t split_table;
+	bool autocommit;
+	bool matching;  /* WHERE is being tested: its subqueries read, too */
+	bool capped;    /* more rows may have been missed than are tried */
+	bool half_done; /* a statement that waits may have changed rows that this one reads */
+	const char *unknown; /* why a table's content is not known */
+	uint32_t culprit;    /* ... or rows are not: because of which statement, from 1; 0: none */
+	uint32_t forgetting; /* the statement, from 1, because of which tables become unknown; 0: none */
+	uint32_t body_depth; /* stored programs within each other */
+	bool trying;         /* what is done will be undone: no choices */
+	bool trial_open;     /* ... and one would have been wanted */
+	uint32_t asked;      /* enum asked */
+	uint32_t noop; /* 1 + whether UPDATE writes rows that it leaves as they are; 0: not asked yet */
+	const struct eval_value *replacement; /* REPLACE: the row that comes instead */
+	enum forced_read forced_read;
+	struct reread reread;
+};
+
+/* What the statement that is being executed has read, by table. */
+struct gathered_tables {
+	struct gathered list[MVCC_TABLES_MAX * 2];
+	uint32_t count;
+};
+
+/* The locks that the statement that is being executed needs. */
+struct wanted_locks {
+	struct wanted_lock *locks;
+	size_t count, capacity;
+};
+
+/* Rows and writers of the note that is being made. */
+struct note_draft {
+	struct finding_row rows[MVCC_ROWS_MAX];
+	uint32_t row_count;
+	uint32_t writers[MVCC_ROWS_MAX * MVCC_VERSIONS_MAX];
+	uint32_t writer_count;
+};
+
+/* Contradictions of one event that are accepted, at most. */
+enum { ACCEPTED_MAX = 64 };
+
+/* The search for an order of events that explains the answers (search.c). */
+struct search {
+	struct choice *choices;
+	size_t choice_count, choice_capacity;
+	const struct choice *abandoned; /* choices that the search may have gone back behind: they were right till then */
+	size_t abandoned_count;
+	size_t script; /* choices of the current event that are already decided */
+	uint32_t event;
+	size_t event_trail, event_notes; /* before it */
+	uint64_t next_sent_seq;
+	bool victim_failed; /* a waiting statement failed before that: others went on because of it */
+	uint32_t *in_flight; /* statements that were sent and not answered */
+	size_t in_flight_count, in_flight_capacity;
+	bool settled;   /* no new choices: the usual way is taken */
+	bool uncertain; /* not every way was tried */
+	struct order_free *order_free; /* of answer_is_impossible(), once it was asked; NULL */
+	bool choices_lost;
+	struct map *dead_ends; /* states from which no way was found (state_digest.h); NULL: they are not kept */
+	bool at_dead_end;      /* ... and the search has come to one of them */
+	uint64_t work;         /* since the contradiction that is being explained */
+	struct mismatch mismatch;
+	uint32_t accepted[ACCEPTED_MAX]; /* statements whose answer is a contradiction and is taken as it is */
+	bool accepted_open[ACCEPTED_MAX]; /* of those: whether it is one cannot be decided */
+	uint32_t accepted_count;
+};
+
+/* What names stand for, and everything that is made of definitions and texts before the search. */
+struct catalog {
+	struct arena arena;
 	struct map plans; /* hash to index of plan_list */
 	struct plan **plan_list;
 	size_t plan_count, plan_capacity;
-	struct stmt_run *runs;
-	uint32_t *odd_sessions; /* by session: enum session_oddity, after a statement that was odd */
-	struct note *notes;
-	size_t note_count, note_capacity;
-	uint32_t noted[NOTE_COUNT]; /* notes by kind */
 	struct programs *programs;
 	struct views *views;
 	struct sequence *sequences; /* those that were named (sequence_tables.c) */
-	struct foreign *foreigns;
-	size_t foreign_count, foreign_capacity;
+	struct foreign *foreign_keys;
+	size_t foreign_key_count, foreign_key_capacity;
 	uint32_t *children; /* tables with foreign keys, of the first children_seen */
 	size_t child_count, child_capacity;
 	uint32_t children_seen;
-	bool no_foreign_checks;
-	bool strangers; /* sessions that were not recorded may have changed rows */
-	bool some_left_out; /* ... and the recorder knows of some: what they explain is no news */
-	uint64_t *last_answers; /* by statement: the last answer to it or to one before; NULL: not asked yet */
 	struct label *labels;
 	size_t label_count, label_capacity;
 	struct map label_heads; /* hash of a name to the first */
 	uint32_t label_state; /* counts their changes */
 	enum { SCENARIO_UNREAD, SCENARIO_PLAIN, SCENARIO_OTHER } scenario; /* does it name databases? */
-	bool odd_engine; /* somebody has set of which engine new tables are that say nothing */
-	bool odd_notes;  /* ... that nothing is said of a table that was there */
+	bool engine_changed; /* somebody has set of which engine new tables are that say nothing */
+	bool sql_notes_changed; /* ... that nothing is said of a table that was there */
 	bool any_ddl;
+};
+
+/* A run of the solver over one schedule. */
+struct mvcc {
+	const struct schedule *schedule;
+	const struct mvcc_options *options;
+	struct verdict *verdict;
+	struct arena scratch;
+	struct sql_options sql;
+	struct eval_source source;
+	uint64_t untold; /* values of env.untold so far */
+	struct session_settings settings_at_start; /* of a session that has set nothing, when the trace began */
+	struct session_settings settings_of_new; /* ... and as SET GLOBAL has left it */
+	bool login_ignored; /* skip-character-set-client-handshake: nobody's login says what its texts are */
+	uint64_t global_from, global_to; /* when that was, first and last; 0: never */
+	bool has_si;             /* a session has ENGINE_INNODB_SI */
+	bool unrecorded_writers; /* sessions that were not recorded may have changed rows */
+	bool some_not_recorded;  /* ... and the recorder knows of some: what they explain is no news */
 	bool any_dirty; /* a transaction at READ UNCOMMITTED */
-	struct loose_end *loose;
-	size_t loose_count;
+	bool gaps_open; /* gaps are not locked, by an old setting of the server */
+	uint64_t *last_answers; /* by statement: the last answer to it or to one before; NULL: not asked yet */
+	uint32_t *next_stmts; /* by statement: the next of its session; STORE_NONE */
+	struct loose_end *loose_ends;
+	size_t loose_end_count;
 	const char *reasons[256];
 	uint32_t reason_count;
 
-	/* The search. */
-	struct point *points;
-	size_t point_count, point_capacity;
-	const struct point *left; /* choices that the search may have gone back behind: they were right till then */
-	size_t left_count;
-	size_t script; /* points of the current event that are already decided */
-	uint32_t event;
-	size_t event_trail, event_notes; /* before it */
-	uint64_t next_sent_seq;
-	bool victim; /* a waiting statement failed before that: others went on because of it */
-	uint32_t *in_flight; /* statements that were sent and not answered */
-	size_t in_flight_count, in_flight_capacity;
-	bool settled;   /* no new choices: the usual way is taken */
-	bool uncertain; /* not every way was tried */
-	struct certain *certain; /* of answer_is_impossible(), once it was asked; NULL */
-	bool points_lost;
-	struct map *seen; /* states from which no way was found (state_digest.h); NULL: they are not kept */
-	bool again;       /* ... and the search has come to one of them */
-	uint64_t work;    /* since the contradiction that is being explained */
-	struct mismatch mismatch;
+	struct catalog catalog;
 
-	/* The statement that is being executed. */
-	uint32_t now_stmt, now_txn;
-	const struct plan *now_plan;
-	uint32_t now_view;
-	uint8_t now_level;
-	uint32_t now_optional;
-	bool now_split, now_split_gap;
-	struct store_record *now_split_record;
-	uint32_t now_split_table;
-	bool now_autocommit;
-	bool now_matching;  /* WHERE is being tested: its subqueries read, too */
-	bool now_capped;    /* more rows may have been missed than are tried */
-	bool now_half_done; /* a statement that waits may have changed rows that this one reads */
-	const char *now_unknown; /* why a table's content is not known */
-	uint32_t now_culprit;    /* ... or rows are not: because of which statement, from 1; 0: none */
-	uint32_t forgetting;     /* the statement, from 1, because of which tables become unknown; 0: none */
-	uint32_t body_depth; /* stored programs within each other, of which a statement is executed or compiled */
-	bool trying;     /* what is done will be undone: no choices */
-	bool trial_open; /* one would have been wanted */
-	uint32_t now_asked; /* enum asked */
-	uint32_t now_noop; /* 1 + whether UPDATE writes rows that it leaves as they are; 0: not asked yet */
-	const struct eval_value *now_replacement; /* REPLACE: the row that comes instead */
-	struct gathered now_gathered[MVCC_TABLES_MAX * 2];
-	uint32_t now_gathered_count;
-	struct wanted_lock *now_locks;
-	size_t now_lock_count, now_lock_capacity;
-	struct finding_row now_rows[MVCC_ROWS_MAX]; /* of the note that is being made */
-	uint32_t now_row_count;
-	uint32_t now_writers[MVCC_ROWS_MAX * MVCC_VERSIONS_MAX];
-	uint32_t now_writer_count;
-	uint32_t follow[64]; /* statements whose answer is a contradiction and is taken as it is */
-	bool follow_open[64]; /* of those: whether it is one cannot be told */
-	uint32_t follow_count;
-	enum forced_read {
-		FORCE_NONE,
-		FORCE_DIRTY,
-		FORCE_CURRENT,
-		FORCE_SNAPSHOT,
-		FORCE_NOT_OWN,
-		FORCE_AGAIN /* as again_read says */
-	} force;
-	struct again { /* a query that is asked again (serializable_reads.c): */
-		uint32_t stmt, reader; /* with its transaction's own changes from before it, */
-		uint32_t writer;       /* all of this one's, */
-		uint32_t without;      /* ... but for those of this statement; STORE_NONE: none, and what is committed */
-	} again_read;
-	uint32_t *next_stmts; /* by statement: the next of its session; STORE_NONE */
-	bool gaps_open;       /* gaps are not locked, by an old setting of the server */
+	/* What the trail restores. */
+	struct store store;
+	struct stmt_run *runs;
+	uint32_t *unmodelled_sessions; /* by session: enum session_oddity, after a statement that was odd */
+	struct note *notes;
+	size_t note_count, note_capacity;
+	uint32_t noted[NOTE_COUNT]; /* notes by kind */
+
+	struct search search;
+	struct stmt_exec now;
+	struct gathered_tables gathered;
+	struct wanted_locks wanted;
+	struct note_draft draft;
 };
 
 /* search.c */
@@ -633,7 +677,7 @@ bool settings_has_text(uint8_t command);
 /* mvcc.c: whether the store holds the final rows, as far as they can be judged */
 bool finals_fit(struct mvcc *m);
 
-/* execute.c: false: m->mismatch says why the recorded answer cannot be */
+/* execute.c: false: m->search.mismatch says why the recorded answer cannot be */
 bool execute(struct mvcc *m, uint32_t stmt);
 /* What the answer's text says behind a word. */
 bool info_number(struct span info, const char *word, uint64_t *out);
@@ -642,12 +686,12 @@ bool info_number(struct span info, const char *word, uint64_t *out);
 bool answer_is_out_of_order(struct mvcc *m, const struct eval_result *result,
 	const struct execution_rows *recorded, uint32_t by);
 bool answer_has_twins(const struct mvcc *m, const struct execution_rows *recorded);
-/* Of m->mismatch: an error that comes or not by what the optimizer chose to evaluate. */
+/* Of m->search.mismatch: an error that comes or not by what the optimizer chose to evaluate. */
 bool mismatch_is_open(const struct mvcc *m);
-/* Why a contradiction is undecided where m->strangers. */
+/* Why a contradiction is undecided where m->unrecorded_writers. */
 static inline const char *stranger_reason(const struct mvcc *m)
 {
-	return m->some_left_out ? "rows that sessions may have left so which were not to be recorded "
+	return m->some_not_recorded ? "rows that sessions may have left so which were not to be recorded "
 				  "(--sample, --only-user ...)"
 				: "rows that nobody who was recorded can have left so";
 }
@@ -676,7 +720,7 @@ void forget_for_good(struct mvcc *m, const char *reason);
 /* The same of what it can have written. */
 void forget_written_for_good(struct mvcc *m, const char *reason);
 
-/* serializable_reads.c: what SERIALIZABLE transactions have read stays.  False: m->mismatch.  The statement at hand has written
+/* serializable_reads.c: what SERIALIZABLE transactions have read stays.  False: m->search.mismatch.  The statement at hand has written
  * what is newer than `since`: does it leave it so? */
 bool reads_stay(struct mvcc *m, const struct store_undo *since);
 /* The statement at hand is a query that was answered: had nobody who is still there changed what it read?  Keeps it. */
@@ -698,7 +742,7 @@ void touch_tables(struct mvcc *m);
 /* explain.c: what was met, in words */
 void note_add(struct mvcc *m, enum note_kind kind, uint32_t other, uint32_t table,
 	struct store_record *record);
-/* Of m->mismatch; the state is the one in which it showed. */
+/* Of m->search.mismatch; the state is the one in which it showed. */
 void note_mismatch(struct mvcc *m);
 /* A statement changed the row with this key though another transaction that overlapped did, too. */
 void note_concurrent(

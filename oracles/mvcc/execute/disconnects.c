@@ -112,8 +112,8 @@ void find_loose_ends(struct mvcc *m)
 		if (!txn->disconnected)
 			continue;
 		from = loose_from(m, txn, any_time);
-		MEM_RESERVE(m->loose, m->loose_count + 1, capacity);
-		m->loose[m->loose_count++] = (struct loose_end){i + 1, from};
+		MEM_RESERVE(m->loose_ends, m->loose_end_count + 1, capacity);
+		m->loose_ends[m->loose_end_count++] = (struct loose_end){i + 1, from};
 	}
 }
 
@@ -122,7 +122,7 @@ static bool may_be_gone(const struct mvcc *m, const struct loose_end *end)
 {
 	return store_is_active(&m->store, end->txn) && !m->store.txns[end->txn].prepared &&
 	       (m->store.txns[end->txn].left ||
-		       end->from < m->schedule->events[m->event].seq);
+		       end->from < m->schedule->events[m->search.event].seq);
 }
 
 bool leaves_later(struct mvcc *m, uint32_t txn)
@@ -144,10 +144,10 @@ bool may_be_left_over(const struct mvcc *m, uint32_t txn, uint32_t stmt)
 
 void end_those_who_left(struct mvcc *m)
 {
-	for (size_t i = 0; i < m->loose_count; i++) {
-		if (m->store.txns[m->loose[i].txn].left &&
-			store_is_active(&m->store, m->loose[i].txn))
-			roll_back(m, m->loose[i].txn);
+	for (size_t i = 0; i < m->loose_end_count; i++) {
+		if (m->store.txns[m->loose_ends[i].txn].left &&
+			store_is_active(&m->store, m->loose_ends[i].txn))
+			roll_back(m, m->loose_ends[i].txn);
 	}
 }
 
@@ -157,11 +157,11 @@ static uint32_t candidates(const struct mvcc *m, uint32_t stmt, uint32_t *out)
 	uint64_t tables = stmt_tables(m, stmt);
 	uint32_t count = 0;
 
-	for (size_t i = 0; i < m->loose_count && count < LOOSE_TRIED_MAX; i++) {
-		if (may_be_gone(m, &m->loose[i]) &&
-			m->schedule->stmts[stmt].txn + 1 != m->loose[i].txn &&
-			(m->store.txns[m->loose[i].txn].tables & tables))
-			out[count++] = m->loose[i].txn;
+	for (size_t i = 0; i < m->loose_end_count && count < LOOSE_TRIED_MAX; i++) {
+		if (may_be_gone(m, &m->loose_ends[i]) &&
+			m->schedule->stmts[stmt].txn + 1 != m->loose_ends[i].txn &&
+			(m->store.txns[m->loose_ends[i].txn].tables & tables))
+			out[count++] = m->loose_ends[i].txn;
 	}
 	return count;
 }
@@ -176,9 +176,9 @@ static void end_some(struct mvcc *m, const uint32_t *txns, uint32_t count, uint3
 
 static bool is_loose(const struct mvcc *m, uint32_t txn)
 {
-	for (size_t i = 0; i < m->loose_count; i++) {
-		if (m->loose[i].txn == txn)
-			return may_be_gone(m, &m->loose[i]);
+	for (size_t i = 0; i < m->loose_end_count; i++) {
+		if (m->loose_ends[i].txn == txn)
+			return may_be_gone(m, &m->loose_ends[i]);
 	}
 	return false;
 }
@@ -190,9 +190,9 @@ static bool execute_after_ends(struct mvcc *m, uint32_t stmt)
 	size_t trail = m->store.trail.count, notes = m->note_count;
 	uint32_t found[LOOSE_TRIED_MAX], count;
 
-	if (m->mismatch.kind == MISMATCH_LOCK) {
-		while (m->mismatch.kind == MISMATCH_LOCK && is_loose(m, m->mismatch.other_txn)) {
-			uint32_t holder = m->mismatch.other_txn;
+	if (m->search.mismatch.kind == MISMATCH_LOCK) {
+		while (m->search.mismatch.kind == MISMATCH_LOCK && is_loose(m, m->search.mismatch.other_txn)) {
+			uint32_t holder = m->search.mismatch.other_txn;
 
 			trail_undo(&m->store.trail, trail);
 			notes_drop(m, notes);
@@ -214,7 +214,7 @@ bool execute_stmt(struct mvcc *m, uint32_t stmt)
 {
 	size_t trail = m->store.trail.count, notes = m->note_count, script;
 
-	if (!m->loose_count)
+	if (!m->loose_end_count)
 		return execute(m, stmt);
 	/* What a dirty read put into a table shows much later. */
 	if (m->runs[stmt].plan->sourced && m->any_dirty) {
@@ -223,7 +223,7 @@ bool execute_stmt(struct mvcc *m, uint32_t stmt)
 		end_some(m, found, count, choose(m, 1u << count));
 		trail = m->store.trail.count;
 	}
-	script = m->script;
+	script = m->search.script;
 	if (execute(m, stmt))
 		return true;
 	trail_undo(&m->store.trail, trail);
@@ -233,6 +233,6 @@ bool execute_stmt(struct mvcc *m, uint32_t stmt)
 	/* The contradiction is the one of the usual order. */
 	trail_undo(&m->store.trail, trail);
 	notes_drop(m, notes);
-	m->script = script;
+	m->search.script = script;
 	return execute(m, stmt);
 }

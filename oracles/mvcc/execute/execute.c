@@ -7,8 +7,8 @@
 
 static void judged(struct mvcc *m, enum stmt_verdict verdict, const char *reason)
 {
-	struct stmt_run *run = &m->runs[m->now_stmt];
-	uint32_t culprit = verdict == STMT_UNDECIDED ? m->now_culprit : 0;
+	struct stmt_run *run = &m->runs[m->now.stmt];
+	uint32_t culprit = verdict == STMT_UNDECIDED ? m->now.culprit : 0;
 
 	TRAIL_SET(&m->store.trail, run->verdict, (uint32_t)verdict);
 	TRAIL_SET(&m->store.trail, run->reason, reason ? reason_number(m, reason) : 0);
@@ -18,9 +18,9 @@ static void judged(struct mvcc *m, enum stmt_verdict verdict, const char *reason
 
 static bool mismatch(struct mvcc *m, enum mismatch_kind kind)
 {
-	m->mismatch = (struct mismatch){.kind = kind,
-		.stmt = m->now_stmt,
-		.table = m->now_plan->table_count ? m->now_plan->tables[0] : STORE_NONE,
+	m->search.mismatch = (struct mismatch){.kind = kind,
+		.stmt = m->now.stmt,
+		.table = m->now.plan->table_count ? m->now.plan->tables[0] : STORE_NONE,
 		.other_txn = STORE_NONE};
 	return false;
 }
@@ -32,29 +32,29 @@ static bool mismatch(struct mvcc *m, enum mismatch_kind kind)
 static bool changed_since_snapshot(const struct mvcc *m)
 {
 	const struct store *s = &m->store;
-	const struct store_txn *t = &s->txns[m->now_txn];
+	const struct store_txn *t = &s->txns[m->now.txn];
 	uint32_t view = t->view != STORE_NONE ? t->view : t->first_commits;
 
 	/* Through a view, a function or a trigger it may be any table. */
-	if (m->now_plan->elsewhere || m->now_plan->bare || m->now_plan->effects || writes_anywhere(m, m->now_plan))
+	if (m->now.plan->elsewhere || m->now.plan->bare || m->now.plan->effects || writes_anywhere(m, m->now.plan))
 		return true;
-	for (uint32_t i = 0; i < m->now_plan->table_count; i++) {
-		const struct store_table *table = &s->tables[m->now_plan->tables[i]];
+	for (uint32_t i = 0; i < m->now.plan->table_count; i++) {
+		const struct store_table *table = &s->tables[m->now.plan->tables[i]];
 
 		if (table->unknown || table->others || table->known_since > view)
 			return true;
 		for (uint32_t r = 0; r < table->count; r++) {
 			/* Own versions hide what they stand on, and so do those that are perhaps there. */
 			for (const struct store_version *v =
-					store_current(s, table->records[r], m->now_txn);
+					store_current(s, table->records[r], m->now.txn);
 				v; v = v->previous) {
-				if (v->txn != m->now_txn && s->txns[v->txn].state == STORE_COMMITTED &&
+				if (v->txn != m->now.txn && s->txns[v->txn].state == STORE_COMMITTED &&
 					s->txns[v->txn].commit_no > view)
 					return true;
 			}
 		}
 	}
-	return m->foreign_count > 0;
+	return m->catalog.foreign_key_count > 0;
 }
 
 /* True: the recorded error is one of these and was handled; *ok says whether it can be. */
@@ -67,21 +67,21 @@ static bool concurrency_error(struct mvcc *m, unsigned error, bool *ok)
 	case ER_LOCK_NOWAIT:
 		if (!lock_possible(m))
 			note_add(m, NOTE_NEEDLESS_DEADLOCK, STORE_NONE,
-				m->now_plan->table_count ? m->now_plan->tables[0] : STORE_NONE,
+				m->now.plan->table_count ? m->now.plan->tables[0] : STORE_NONE,
 				NULL);
 		touch_tables(m);
 		judged(m, STMT_DECIDED, NULL);
 		return true;
 	case ER_READ_ONLY_TRANSACTION:
-		if (!m->schedule->txns[m->now_txn - 1].read_only ||
-			!(m->now_plan->writes || m->now_plan->lock))
+		if (!m->schedule->txns[m->now.txn - 1].read_only ||
+			!(m->now.plan->writes || m->now.plan->lock))
 			return false;
 		judged(m, STMT_DECIDED, NULL);
 		return true;
 	case ER_CHECKREAD:
-		if (m->now_plan->stmt && m->now_plan->stmt->kind == SQL_STMT_HANDLER)
+		if (m->now.plan->stmt && m->now.plan->stmt->kind == SQL_STMT_HANDLER)
 			return false; /* has another meaning for it */
-		if (m->engine != ENGINE_INNODB_SI || !changed_since_snapshot(m)) {
+		if (m->now.engine != ENGINE_INNODB_SI || !changed_since_snapshot(m)) {
 			*ok = mismatch(m, MISMATCH_ERROR);
 			return true;
 		}
@@ -97,28 +97,28 @@ static bool concurrency_error(struct mvcc *m, unsigned error, bool *ok)
 /* Locks of a locking read of one table. */
 static void lock_read_rows(struct mvcc *m, struct write_answer *a)
 {
-	const struct plan *plan = m->now_plan;
+	const struct plan *plan = m->now.plan;
 	enum store_lock_mode mode =
 		plan->lock && plan->lock->mode == SQL_LOCK_FOR_UPDATE ? STORE_LOCK_X : STORE_LOCK_S;
 
-	if (!plan->reads_all || read_mode_of(m) != READ_CURRENT || m->now_gathered_count != 1)
+	if (!plan->reads_all || read_mode_of(m) != READ_CURRENT || m->gathered.count != 1)
 		return;
-	for (size_t i = 0; i < m->now_gathered[0].count; i++) {
-		const struct gathered *g = &m->now_gathered[0];
+	for (size_t i = 0; i < m->gathered.list[0].count; i++) {
+		const struct gathered *g = &m->gathered.list[0];
 		enum eval_truth truth;
 
 		if (!row_matches(m, g->rows[i], &truth) || truth != EVAL_TRUE)
 			continue;
 		act_on(m, g->table, g->records[i], mode, a);
 	}
-	meet_deleted(m, m->now_gathered[0].table, a);
+	meet_deleted(m, m->gathered.list[0].table, a);
 }
 
 /* SKIP LOCKED: the rows that came were not locked by others, and are now. */
 static void lock_rows_that_came(struct mvcc *m, const struct eval_result *result, struct write_answer *a)
 {
-	const struct plan *plan = m->now_plan;
-	const struct execution_rows *recorded = m->schedule->stmts[m->now_stmt].result;
+	const struct plan *plan = m->now.plan;
+	const struct execution_rows *recorded = m->schedule->stmts[m->now.stmt].result;
 	struct store_table *table = &m->store.tables[plan->tables[0]];
 	enum store_lock_mode mode =
 		plan->lock->mode == SQL_LOCK_FOR_UPDATE ? STORE_LOCK_X : STORE_LOCK_S;
@@ -143,8 +143,8 @@ static void lock_rows_that_came(struct mvcc *m, const struct eval_result *result
 /* An answer that nobody could have got while the lock was held. */
 static bool lock_mismatch(struct mvcc *m, const struct write_answer *a)
 {
-	m->mismatch = (struct mismatch){.kind = MISMATCH_LOCK,
-		.stmt = m->now_stmt,
+	m->search.mismatch = (struct mismatch){.kind = MISMATCH_LOCK,
+		.stmt = m->now.stmt,
 		.table = (uint32_t)(a->held_table - m->store.tables),
 		.other_txn = a->held_by,
 		.record = a->held_record};
@@ -156,16 +156,16 @@ static bool lock_mismatch(struct mvcc *m, const struct write_answer *a)
 static bool conflict_mismatch(struct mvcc *m, const struct write_answer *a)
 {
 	const struct store_version *v =
-		store_current(&m->store, a->conflict_record, m->now_txn);
+		store_current(&m->store, a->conflict_record, m->now.txn);
 
 	mismatch(m, MISMATCH_CONFLICT);
-	m->mismatch.record = a->conflict_record;
-	m->mismatch.table = (uint32_t)(a->conflict_table - m->store.tables);
-	m->mismatch.expected_error = ER_CHECKREAD;
-	while (v && v->txn == m->now_txn)
+	m->search.mismatch.record = a->conflict_record;
+	m->search.mismatch.table = (uint32_t)(a->conflict_table - m->store.tables);
+	m->search.mismatch.expected_error = ER_CHECKREAD;
+	while (v && v->txn == m->now.txn)
 		v = v->previous;
 	if (v && v->txn)
-		m->mismatch.other_txn = v->txn;
+		m->search.mismatch.other_txn = v->txn;
 	return false;
 }
 
@@ -173,21 +173,21 @@ static bool conflict_mismatch(struct mvcc *m, const struct write_answer *a)
  * not known. */
 static bool half_done_writer(const struct mvcc *m)
 {
-	for (size_t i = 0; i < m->in_flight_count; i++) {
-		uint32_t other = m->in_flight[i];
+	for (size_t i = 0; i < m->search.in_flight_count; i++) {
+		uint32_t other = m->search.in_flight[i];
 		const struct plan *plan;
 
-		if (other == m->now_stmt || m->runs[other].state == STMT_DONE)
+		if (other == m->now.stmt || m->runs[other].state == STMT_DONE)
 			continue;
 		plan = m->runs[other].plan;
 		if (writes_anywhere(m, plan) || effects_write(plan->effects))
 			return true;
 		for (uint32_t t = 0; t < plan->table_count; t++) {
-			for (uint32_t u = 0; u < m->now_plan->table_count; u++) {
+			for (uint32_t u = 0; u < m->now.plan->table_count; u++) {
 				if (plan->written[t] &&
-					(plan->tables[t] == m->now_plan->tables[u] ||
+					(plan->tables[t] == m->now.plan->tables[u] ||
 						foreign_related(m, plan->tables[t],
-							m->now_plan->tables[u])))
+							m->now.plan->tables[u])))
 					return true;
 			}
 		}
@@ -197,10 +197,10 @@ static bool half_done_writer(const struct mvcc *m)
 
 void doubt_view(struct mvcc *m)
 {
-	struct store_txn *t = &m->store.txns[m->now_txn];
+	struct store_txn *t = &m->store.txns[m->now.txn];
 
-	if (t->view != STORE_NONE && t->view_stmt == m->now_stmt &&
-		choose_for(m, m->now_txn, 2) == 1) {
+	if (t->view != STORE_NONE && t->view_stmt == m->now.stmt &&
+		choose_for(m, m->now.txn, 2) == 1) {
 		TRAIL_SET(&m->store.trail, t->view, STORE_NONE);
 		TRAIL_SET(&m->store.trail, t->view_stmt, STORE_NONE);
 	}
@@ -210,17 +210,17 @@ void doubt_view(struct mvcc *m)
  * WHERE", "Impossible HAVING"), and then makes no read view. */
 static void forget_idle_view(struct mvcc *m, const struct eval_result *result)
 {
-	struct store_txn *t = &m->store.txns[m->now_txn];
-	const struct plan *plan = m->now_plan;
+	struct store_txn *t = &m->store.txns[m->now.txn];
+	const struct plan *plan = m->now.plan;
 	bool idle = result->row_count <= 1;
 
-	if (t->view == STORE_NONE || t->view_stmt != m->now_stmt ||
+	if (t->view == STORE_NONE || t->view_stmt != m->now.stmt ||
 		!(plan->filtered || plan->asks_plainly || plan->nested))
 		return;
 	/* Subqueries are not always asked. */
 	idle |= plan->asks_plainly;
-	if (plan->single && m->now_gathered_count == 1) {
-		const struct gathered *g = &m->now_gathered[0];
+	if (plan->single && m->gathered.count == 1) {
+		const struct gathered *g = &m->gathered.list[0];
 		enum eval_truth truth;
 
 		idle = true;
@@ -236,17 +236,17 @@ static void forget_idle_view(struct mvcc *m, const struct eval_result *result)
  * we came to before we gave up does not tell. */
 static void assume_view(struct mvcc *m)
 {
-	struct store_txn *t = &m->store.txns[m->now_txn];
-	const struct sql_stmt *stmt = m->now_plan->stmt;
+	struct store_txn *t = &m->store.txns[m->now.txn];
+	const struct sql_stmt *stmt = m->now.plan->stmt;
 
-	if (t->view != STORE_NONE && t->view_stmt == m->now_stmt) {
+	if (t->view != STORE_NONE && t->view_stmt == m->now.stmt) {
 		doubt_view(m);
 		return;
 	}
-	if (m->now_level != LEVEL_REPEATABLE_READ || t->view != STORE_NONE ||
-		(stmt && m->now_plan->lock && !m->now_plan->asks_plainly))
+	if (m->now.level != LEVEL_REPEATABLE_READ || t->view != STORE_NONE ||
+		(stmt && m->now.plan->lock && !m->now.plan->asks_plainly))
 		return;
-	if (choose_for(m, m->now_txn, 2) == 0)
+	if (choose_for(m, m->now.txn, 2) == 0)
 		(void)statement_view(m);
 }
 
@@ -254,7 +254,7 @@ enum query_answer {
 	QUERY_FITS,
 	QUERY_DIFFERS,
 	QUERY_OPEN,  /* cannot be told; judged */
-	QUERY_FAILS, /* the wrong error; m->mismatch */
+	QUERY_FAILS, /* the wrong error; m->search.mismatch */
 };
 
 /* A row of my own beside one of my snapshot that has left the key to it: two rows of one unique key,
@@ -264,7 +264,7 @@ static bool sees_twins(const struct mvcc *m, const struct gathered *g)
 	for (size_t i = 0; g->mode == READ_SNAPSHOT && i < g->count; i++) {
 		const struct store_version *newest = g->records[i]->newest;
 
-		if (!newest || newest->txn != m->now_txn)
+		if (!newest || newest->txn != m->now.txn)
 			continue;
 		for (uint32_t u = 0; u < g->table->unique_count; u++) {
 			const struct eval_index *index = g->table->uniques[u];
@@ -307,7 +307,7 @@ bool answer_has_twins(const struct mvcc *m, const struct execution_rows *recorde
 {
 	enum { ROWS_MAX = 1000 };
 
-	if (!m->now_plan->no_twins || !recorded || !recorded->complete ||
+	if (!m->now.plan->no_twins || !recorded || !recorded->complete ||
 		recorded->count > ROWS_MAX)
 		return false;
 	for (size_t i = 0; i < recorded->count; i++) {
@@ -323,15 +323,15 @@ bool answer_has_twins(const struct mvcc *m, const struct execution_rows *recorde
 static enum query_answer passes_over_locked(struct mvcc *m, const struct eval_result *result,
 	const struct execution_rows *recorded)
 {
-	const struct plan *plan = m->now_plan;
+	const struct plan *plan = m->now.plan;
 	struct eval_result all = *result;
 	struct eval_outcome outcome = {0};
 	bool undecided;
 
 	if (plan->unlimited)
-		m->now_gathered_count = 0;
+		m->gathered.count = 0;
 	if ((!plan->plain && !plan->unlimited) ||
-		(plan->unlimited && !eval_query_run(plan->unlimited, &m->scratch, &m->env,
+		(plan->unlimited && !eval_query_run(plan->unlimited, &m->scratch, &m->now.env,
 					    &m->source, &all, &outcome))) {
 		judged(m, STMT_UNDECIDED, "SKIP LOCKED");
 		return QUERY_OPEN;
@@ -347,21 +347,21 @@ static bool into_fits(const struct mvcc *m, const struct eval_result *result, bo
 {
 	*undecided = false;
 	return result->row_count <= 1 &&
-	       result->row_count == m->schedule->stmts[m->now_stmt].in->record.affected;
+	       result->row_count == m->schedule->stmts[m->now.stmt].in->record.affected;
 }
 
 static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 {
-	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
+	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now.stmt];
 	struct eval_outcome outcome = {0};
 	bool undecided;
 
-	m->now_gathered_count = 0;
+	m->gathered.count = 0;
 	*result = (struct eval_result){0};
 	if (!eval_query_run(
-		    m->now_plan->query, &m->scratch, &m->env, &m->source, result, &outcome)) {
-		if (m->now_unknown) {
-			judged(m, STMT_UNDECIDED, m->now_unknown);
+		    m->now.plan->query, &m->scratch, &m->now.env, &m->source, result, &outcome)) {
+		if (m->now.unknown) {
+			judged(m, STMT_UNDECIDED, m->now.unknown);
 			learn_table(m);
 			doubt_view(m);
 			return QUERY_OPEN;
@@ -377,10 +377,10 @@ static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 			return QUERY_OPEN;
 		}
 		mismatch(m, MISMATCH_ERROR);
-		m->mismatch.expected_error = outcome.error;
+		m->search.mismatch.expected_error = outcome.error;
 		return QUERY_FAILS;
 	}
-	if (m->now_plan->into && stmt->in->record.error == ER_TOO_MANY_ROWS) {
+	if (m->now.plan->into && stmt->in->record.error == ER_TOO_MANY_ROWS) {
 		if (result->row_count <= 1)
 			return QUERY_DIFFERS;
 		/* How many rows it had locked by then is not known. */
@@ -394,35 +394,35 @@ static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 		return QUERY_FAILS;
 	}
 	/* Rows may be missing where somebody can hold locks, and then only some. */
-	if (skips_locked(m->now_plan) &&
+	if (skips_locked(m->now.plan) &&
 		lock_possible(m)) {
 		enum query_answer answer = passes_over_locked(m, result, stmt->result);
 
 		if (answer != QUERY_DIFFERS)
 			return answer;
 	}
-	if (m->now_plan->into ? into_fits(m, result, &undecided)
+	if (m->now.plan->into ? into_fits(m, result, &undecided)
 			      : compare_result(m, result, stmt->result, &undecided))
 		return QUERY_FITS;
 	if (undecided) {
 		judged(m, STMT_UNDECIDED, "results that were not recorded whole");
 		return QUERY_OPEN;
 	}
-	if (m->now_plan->reads && read_mode_of(m) == READ_DIRTY && m->now_half_done) {
-		if (answer_is_out_of_order(m, result, stmt->result, m->now_plan->sorted_by) ||
+	if (m->now.plan->reads && read_mode_of(m) == READ_DIRTY && m->now.half_done) {
+		if (answer_is_out_of_order(m, result, stmt->result, m->now.plan->sorted_by) ||
 			(m->schedule->one_at_a_time && answer_has_twins(m, stmt->result)))
 			return QUERY_DIFFERS;
 		judged(m, STMT_UNDECIDED, "dirty reads while a statement waits");
 		return QUERY_OPEN;
 	}
 	/* Which rows of the locked table it may have passed before they changed is not followed there. */
-	if (m->now_plan->outer && m->now_level <= LEVEL_READ_COMMITTED &&
-		m->runs[m->now_stmt].begin_commits != m->store.commits) {
+	if (m->now.plan->outer && m->now.level <= LEVEL_READ_COMMITTED &&
+		m->runs[m->now.stmt].begin_commits != m->store.commits) {
 		judged(m, STMT_UNDECIDED, "locking reads with subqueries beside commits");
 		return QUERY_OPEN;
 	}
-	for (uint32_t i = 0; i < m->now_gathered_count; i++) {
-		if (sees_twins(m, &m->now_gathered[i])) {
+	for (uint32_t i = 0; i < m->gathered.count; i++) {
+		if (sees_twins(m, &m->gathered.list[i])) {
 			judged(m, STMT_UNDECIDED, "views in which a unique key has two rows");
 			return QUERY_OPEN;
 		}
@@ -430,19 +430,19 @@ static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 	return QUERY_DIFFERS;
 }
 
-/* It cannot be told from m->now_view backwards which read view a query made: one that fitted before,
+/* It cannot be told from m->now.view backwards which read view a query made: one that fitted before,
  * any of these, or none at all.  Later reads of its transaction tell. */
 static void choose_open_view(struct mvcc *m, const uint32_t *fits, uint32_t count, uint32_t begin)
 {
-	struct store_txn *t = &m->store.txns[m->now_txn];
-	uint32_t open = m->now_view - begin + 1, view,
-		 pick = choose_for(m, m->now_txn, count + open + 1);
+	struct store_txn *t = &m->store.txns[m->now.txn];
+	uint32_t open = m->now.view - begin + 1, view,
+		 pick = choose_for(m, m->now.txn, count + open + 1);
 
 	if (pick == count + open)
 		return;
-	view = pick < count ? fits[pick] : m->now_view - (pick - count);
-	set_view(m, m->now_txn, view, begin);
-	TRAIL_SET(&m->store.trail, t->view_stmt, m->now_stmt);
+	view = pick < count ? fits[pick] : m->now.view - (pick - count);
+	set_view(m, m->now.txn, view, begin);
+	TRAIL_SET(&m->store.trail, t->view_stmt, m->now.stmt);
 }
 
 /* A plain read that overlaps commits: each of its possible read views is tried.  One that is for
@@ -451,17 +451,17 @@ static void choose_open_view(struct mvcc *m, const uint32_t *fits, uint32_t coun
 static enum query_answer ask_in_views(struct mvcc *m, struct eval_result *result)
 {
 	enum { VIEWS_MAX = 32 };
-	struct store_txn *t = &m->store.txns[m->now_txn];
-	uint32_t begin = m->runs[m->now_stmt].begin_commits, end = m->store.commits;
+	struct store_txn *t = &m->store.txns[m->now.txn];
+	uint32_t begin = m->runs[m->now.stmt].begin_commits, end = m->store.commits;
 	uint32_t fits[VIEWS_MAX], count = 0, tried = end - begin + 1, pick;
-	bool lasts = m->now_level >= LEVEL_REPEATABLE_READ;
+	bool lasts = m->now.level >= LEVEL_REPEATABLE_READ;
 	enum query_answer answer = QUERY_DIFFERS;
 
-	if (begin == end || (lasts && t->view != STORE_NONE) || !m->now_plan->reads ||
+	if (begin == end || (lasts && t->view != STORE_NONE) || !m->now.plan->reads ||
 		read_mode_of(m) != READ_SNAPSHOT)
 		return ask_query(m, result);
 	for (uint32_t view = end; view + 1 > begin && end - view < VIEWS_MAX; view--) {
-		m->now_view = view;
+		m->now.view = view;
 		answer = ask_query(m, result);
 		if (answer == QUERY_OPEN && lasts)
 			choose_open_view(m, fits, count, begin);
@@ -473,15 +473,15 @@ static enum query_answer ask_in_views(struct mvcc *m, struct eval_result *result
 				return QUERY_FITS;
 		}
 	}
-	m->now_capped |= tried > VIEWS_MAX;
+	m->now.capped |= tried > VIEWS_MAX;
 	tried = tried < VIEWS_MAX ? tried : VIEWS_MAX;
-	m->now_view = end;
+	m->now.view = end;
 	if (count) {
 		/* Those that were not tried come last. */
-		pick = choose_for(m, m->now_txn, count + end - begin + 1 - tried);
-		m->now_view = pick < count ? fits[pick] : end - tried - (pick - count);
-		set_view(m, m->now_txn, m->now_view, begin);
-		TRAIL_SET(&m->store.trail, t->view_stmt, m->now_stmt);
+		pick = choose_for(m, m->now.txn, count + end - begin + 1 - tried);
+		m->now.view = pick < count ? fits[pick] : end - tried - (pick - count);
+		set_view(m, m->now.txn, m->now.view, begin);
+		TRAIL_SET(&m->store.trail, t->view_stmt, m->now.stmt);
 	}
 	return ask_query(m, result);
 }
@@ -497,21 +497,21 @@ static bool run_query(struct mvcc *m)
 	case QUERY_FAILS:
 		return false;
 	case QUERY_DIFFERS:
-		if (m->now_plan->into) {
-			mismatch(m, result.row_count > 1 || m->schedule->stmts[m->now_stmt].in->record.error
+		if (m->now.plan->into) {
+			mismatch(m, result.row_count > 1 || m->schedule->stmts[m->now.stmt].in->record.error
 					    ? MISMATCH_ERROR
 					    : MISMATCH_AFFECTED);
-			m->mismatch.expected_error = result.row_count > 1 ? ER_TOO_MANY_ROWS : 0;
-			m->mismatch.expected_affected = m->mismatch.expected_matched = result.row_count;
+			m->search.mismatch.expected_error = result.row_count > 1 ? ER_TOO_MANY_ROWS : 0;
+			m->search.mismatch.expected_affected = m->search.mismatch.expected_matched = result.row_count;
 			return false;
 		}
 		mismatch(m, MISMATCH_RESULT);
-		m->mismatch.expected = result;
+		m->search.mismatch.expected = result;
 		return false;
 	case QUERY_FITS:
 		break;
 	}
-	if (skips_locked(m->now_plan))
+	if (skips_locked(m->now.plan))
 		lock_rows_that_came(m, &result, &answer);
 	else
 		lock_read_rows(m, &answer);
@@ -523,8 +523,8 @@ static bool run_query(struct mvcc *m)
 	judged(m, STMT_DECIDED, NULL);
 	/* A subquery that we did not come to may have been the first thing that the server asked: IF(1, 5, (SELECT
 	 * ...)). */
-	if ((m->now_plan->asks_plainly || (m->now_plan->reads && !m->now_plan->lock)) &&
-		m->store.txns[m->now_txn].view == STORE_NONE)
+	if ((m->now.plan->asks_plainly || (m->now.plan->reads && !m->now.plan->lock)) &&
+		m->store.txns[m->now.txn].view == STORE_NONE)
 		assume_view(m);
 	else
 		forget_idle_view(m, &result);
@@ -553,43 +553,43 @@ bool info_number(struct span info, const char *word, uint64_t *out)
 
 static bool counts_fit(struct mvcc *m, const struct write_answer *a)
 {
-	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
+	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now.stmt];
 	bool found = m->schedule->execution->sessions[stmt->in->session].capabilities &
 		     CLIENT_FOUND_ROWS;
 	uint64_t affected = a->affected, matched;
 
-	if (found && m->now_plan->stmt->kind == SQL_STMT_UPDATE)
+	if (found && m->now.plan->stmt->kind == SQL_STMT_UPDATE)
 		affected = a->matched;
-	else if (found && m->now_plan->insert && m->now_plan->stmt->u.insert->on_duplicate)
+	else if (found && m->now.plan->insert && m->now.plan->stmt->u.insert->on_duplicate)
 		affected += a->untouched;
 	if (a->at_most ? !stmt->in->record.affected || stmt->in->record.affected > a->at_most
 		       : affected != stmt->in->record.affected)
 		return false;
-	return m->now_plan->stmt->kind != SQL_STMT_UPDATE || m->now_plan->join ||
+	return m->now.plan->stmt->kind != SQL_STMT_UPDATE || m->now.plan->join ||
 	       !info_number(stmt->in->record.info, "matched", &matched) || matched == a->matched;
 }
 
 static bool run_write(struct mvcc *m)
 {
-	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
+	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now.stmt];
 	struct write_answer a;
 	struct eval_result expected;
 	bool undecided = false;
-	struct store_txn *t = &m->store.txns[m->now_txn];
+	struct store_txn *t = &m->store.txns[m->now.txn];
 	struct store_undo *undo = t->undo;
 	uint32_t undo_count = t->undo_count, noted = t->noted;
 	size_t notes = m->note_count;
 
 	/* When it read while it waited, or while others did, is not known, and dirty states are
 	 * not kept: what is there now may explain the answer, or not. */
-	if (m->now_plan->sourced && read_mode_of(m) == READ_DIRTY &&
-		(m->now_half_done || may_have_waited(m)) && choose(m, 2) == 1) {
+	if (m->now.plan->sourced && read_mode_of(m) == READ_DIRTY &&
+		(m->now.half_done || may_have_waited(m)) && choose(m, 2) == 1) {
 		if (!stmt->in->record.error)
 			forget_written(m, "tables written from dirty reads while somebody waited");
 		judged(m, STMT_UNDECIDED, "dirty reads while a statement waits");
 		return true;
 	}
-	write_execute(m, m->now_plan, &a);
+	write_execute(m, m->now.plan, &a);
 	/* How far it came before it failed is not known. */
 	if (stmt->in->record.error) {
 		notes_drop(m, notes);
@@ -600,13 +600,13 @@ static bool run_write(struct mvcc *m)
 		return lock_mismatch(m, &a);
 	switch (a.status) {
 	case EVAL_UNSUPPORTED:
-		if (m->now_plan->insert && !insert_may_count(m, m->now_plan)) {
+		if (m->now.plan->insert && !insert_may_count(m, m->now.plan)) {
 			mismatch(m, MISMATCH_AFFECTED);
-			m->mismatch.expected_affected = m->mismatch.expected_matched = a.matched;
+			m->search.mismatch.expected_affected = m->search.mismatch.expected_matched = a.matched;
 			return false;
 		}
 		forget_unsupported(m);
-		judged(m, m->now_unknown ? STMT_UNDECIDED : STMT_UNSUPPORTED, a.reason);
+		judged(m, m->now.unknown ? STMT_UNDECIDED : STMT_UNSUPPORTED, a.reason);
 		return true;
 	case EVAL_ERROR:
 		if (write_can_fail(&a, stmt->in->record.error)) {
@@ -616,13 +616,13 @@ static bool run_write(struct mvcc *m)
 		if (a.conflict)
 			return conflict_mismatch(m, &a);
 		mismatch(m, MISMATCH_ERROR);
-		m->mismatch.expected_error = a.error;
+		m->search.mismatch.expected_error = a.error;
 		return false;
 	case EVAL_OK:
 		break;
 	}
 	if (stmt->in->record.error == ER_DUP_ENTRY && a.order_matters) {
-		store_rollback_to(&m->store, m->now_txn, undo, undo_count);
+		store_rollback_to(&m->store, m->now.txn, undo, undo_count);
 		judged(m, STMT_DECIDED, NULL);
 		return true;
 	}
@@ -630,20 +630,20 @@ static bool run_write(struct mvcc *m)
 		return mismatch(m, MISMATCH_ERROR);
 	if (a.impossible) {
 		mismatch(m, MISMATCH_AFFECTED);
-		m->mismatch.expected_affected = a.affected;
-		m->mismatch.expected_matched = a.matched;
+		m->search.mismatch.expected_affected = a.affected;
+		m->search.mismatch.expected_matched = a.matched;
 		return false;
 	}
-	if (m->now_plan->returning) {
+	if (m->now.plan->returning) {
 		if (!returning_fits(m, &a, &expected, &undecided) && !undecided) {
 			mismatch(m, MISMATCH_RESULT);
-			m->mismatch.expected = expected;
+			m->search.mismatch.expected = expected;
 			return false;
 		}
 	} else if (!counts_fit(m, &a)) {
 		mismatch(m, MISMATCH_AFFECTED);
-		m->mismatch.expected_affected = a.affected;
-		m->mismatch.expected_matched = a.matched;
+		m->search.mismatch.expected_affected = a.affected;
+		m->search.mismatch.expected_matched = a.matched;
 		return false;
 	}
 	take_locks(m);
@@ -657,9 +657,9 @@ static bool run_write(struct mvcc *m)
 /* A procedure, or several statements in one text, that can be executed.  What came before one that fails stays. */
 static bool run_call(struct mvcc *m)
 {
-	const struct record_stmt *r = &m->schedule->stmts[m->now_stmt].in->record;
-	const struct body *body = m->now_plan->procedure;
-	struct store_txn *t = &m->store.txns[m->now_txn];
+	const struct record_stmt *r = &m->schedule->stmts[m->now.stmt].in->record;
+	const struct body *body = m->now.plan->procedure;
+	struct store_txn *t = &m->store.txns[m->now.txn];
 	struct store_undo *undo = t->undo;
 	uint32_t undo_count = t->undo_count;
 	uint64_t rows;
@@ -672,9 +672,9 @@ static bool run_call(struct mvcc *m)
 	if (r->error && a.write.order_matters)
 		answer_unsupported(m, &a.write, "statements that failed in part");
 	if (a.write.status == EVAL_UNSUPPORTED) {
-		store_rollback_to(&m->store, m->now_txn, undo, undo_count);
+		store_rollback_to(&m->store, m->now.txn, undo, undo_count);
 		forget_unsupported(m);
-		judged(m, m->now_unknown ? STMT_UNDECIDED : STMT_UNSUPPORTED, a.write.reason);
+		judged(m, m->now.unknown ? STMT_UNDECIDED : STMT_UNSUPPORTED, a.write.reason);
 		return true;
 	}
 	if (a.write.held_by != STORE_NONE)
@@ -683,21 +683,21 @@ static bool run_call(struct mvcc *m)
 		return conflict_mismatch(m, &a.write);
 	if (a.differs) {
 		mismatch(m, MISMATCH_RESULT);
-		m->mismatch.expected = a.expected;
+		m->search.mismatch.expected = a.expected;
 		return false;
 	}
 	if (r->error ? !write_can_fail(&a.write, r->error) : a.write.status == EVAL_ERROR) {
 		mismatch(m, MISMATCH_ERROR);
-		m->mismatch.expected_error = a.write.status == EVAL_ERROR ? a.write.error : 0;
+		m->search.mismatch.expected_error = a.write.status == EVAL_ERROR ? a.write.error : 0;
 		return false;
 	}
 	/* Of a procedure MariaDB counts the rows of all its statements, MySQL those of the last; where there was none,
 	 * those of what was sent before (seen on 8.0 and 9.7). */
-	rows = m->env.flavour == SQL_MARIADB || m->now_plan->stmt->kind != SQL_STMT_CALL ? a.sum : a.last;
+	rows = m->now.env.flavour == SQL_MARIADB || m->now.plan->stmt->kind != SQL_STMT_CALL ? a.sum : a.last;
 	if (a.counts && !r->error && r->affected != rows &&
-		(a.counted || m->env.flavour == SQL_MARIADB || m->now_plan->stmt->kind != SQL_STMT_CALL)) {
+		(a.counted || m->now.env.flavour == SQL_MARIADB || m->now.plan->stmt->kind != SQL_STMT_CALL)) {
 		mismatch(m, MISMATCH_AFFECTED);
-		m->mismatch.expected_affected = m->mismatch.expected_matched = rows;
+		m->search.mismatch.expected_affected = m->search.mismatch.expected_matched = rows;
 		return false;
 	}
 	judged(m, a.undecided ? STMT_UNDECIDED : STMT_DECIDED,
@@ -788,11 +788,11 @@ static bool error_of_virtual(const struct mvcc *m, uint32_t stmt)
 
 bool mismatch_is_open(const struct mvcc *m)
 {
-	return m->mismatch.kind == MISMATCH_ERROR &&
-	       (error_of_evaluation(m->mismatch.expected_error) ||
+	return m->search.mismatch.kind == MISMATCH_ERROR &&
+	       (error_of_evaluation(m->search.mismatch.expected_error) ||
 		       error_of_evaluation(
-			       m->schedule->stmts[m->mismatch.stmt].in->record.error) ||
-		       error_of_virtual(m, m->mismatch.stmt));
+			       m->schedule->stmts[m->search.mismatch.stmt].in->record.error) ||
+		       error_of_virtual(m, m->search.mismatch.stmt));
 }
 
 /* The text of 1451 and 1452 names the child: "... constraint fails (`db`.`child`, CONSTRAINT ..." */
@@ -823,59 +823,59 @@ static void begin_statement(struct mvcc *m, uint32_t index)
 	const struct schedule_stmt *stmt = &m->schedule->stmts[index];
 
 	arena_clear(&m->scratch);
-	m->now_stmt = index;
-	m->now_txn = stmt->txn == SCHEDULE_NONE ? STORE_NONE : stmt->txn + 1;
-	m->now_view = STORE_NONE;
-	m->now_optional = 0;
-	m->now_capped = false;
-	m->now_split = false;
-	m->now_split_record = NULL;
-	m->now_unknown = NULL;
-	m->now_culprit = 0;
-	m->forgetting = index + 1;
-	m->now_gathered_count = 0;
-	m->now_lock_count = 0;
-	m->now_level =
+	m->now.stmt = index;
+	m->now.txn = stmt->txn == SCHEDULE_NONE ? STORE_NONE : stmt->txn + 1;
+	m->now.view = STORE_NONE;
+	m->now.optional = 0;
+	m->now.capped = false;
+	m->now.split = false;
+	m->now.split_record = NULL;
+	m->now.unknown = NULL;
+	m->now.culprit = 0;
+	m->now.forgetting = index + 1;
+	m->gathered.count = 0;
+	m->wanted.count = 0;
+	m->now.level =
 		stmt->txn == SCHEDULE_NONE ? LEVEL_UNKNOWN : m->schedule->txns[stmt->txn].level;
-	m->now_autocommit = stmt->txn != SCHEDULE_NONE && m->schedule->txns[stmt->txn].autocommit;
+	m->now.autocommit = stmt->txn != SCHEDULE_NONE && m->schedule->txns[stmt->txn].autocommit;
 	/* Of one statement both can be tried. */
-	if (m->now_txn != STORE_NONE && m->store.txns[m->now_txn].level_unknown)
-		m->now_level = !m->now_autocommit   ? LEVEL_UNKNOWN
-			       : choose(m, 2) == 0 ? m->now_level
-						   : m->store.txns[m->now_txn].level_other;
-	m->now_plan = m->runs[index].plan;
-	settings_apply(m, m->now_plan);
-	m->env.has_last_insert_id = m->runs[index].has_number;
-	m->env.last_insert_id = m->runs[index].number;
-	if (m->now_txn != STORE_NONE && m->store.txns[m->now_txn].began == STORE_NONE) {
-		TRAIL_SET(&m->store.trail, m->store.txns[m->now_txn].began, m->event);
-		TRAIL_SET(&m->store.trail, m->store.txns[m->now_txn].first_commits,
+	if (m->now.txn != STORE_NONE && m->store.txns[m->now.txn].level_unknown)
+		m->now.level = !m->now.autocommit   ? LEVEL_UNKNOWN
+			       : choose(m, 2) == 0 ? m->now.level
+						   : m->store.txns[m->now.txn].level_other;
+	m->now.plan = m->runs[index].plan;
+	settings_apply(m, m->now.plan);
+	m->now.env.has_last_insert_id = m->runs[index].has_number;
+	m->now.env.last_insert_id = m->runs[index].number;
+	if (m->now.txn != STORE_NONE && m->store.txns[m->now.txn].began == STORE_NONE) {
+		TRAIL_SET(&m->store.trail, m->store.txns[m->now.txn].began, m->search.event);
+		TRAIL_SET(&m->store.trail, m->store.txns[m->now.txn].first_commits,
 			m->runs[index].begin_commits);
 	}
 }
 
 static bool is_aborted(const struct mvcc *m)
 {
-	return m->now_txn != STORE_NONE && m->store.txns[m->now_txn].state == STORE_ABORTED;
+	return m->now.txn != STORE_NONE && m->store.txns[m->now.txn].state == STORE_ABORTED;
 }
 
 /* The recorded answer stands, whatever we think of it. */
 static bool follow(struct mvcc *m, bool open)
 {
-	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
+	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now.stmt];
 
 	/* Where not every order was tried the rows may be as we think. */
-	for (uint32_t i = 0; m->strangers && !m->uncertain && i < m->now_plan->table_count; i++)
-		forget_table(m, &m->store.tables[m->now_plan->tables[i]],
+	for (uint32_t i = 0; m->unrecorded_writers && !m->search.uncertain && i < m->now.plan->table_count; i++)
+		forget_table(m, &m->store.tables[m->now.plan->tables[i]],
 			"tables that sessions which were not recorded may have changed");
-	if (m->now_plan->writes && (!stmt->in->record.error || plan_is_call(m->now_plan)))
+	if (m->now.plan->writes && (!stmt->in->record.error || plan_is_call(m->now.plan)))
 		forget_written(m, "tables that a contradicted statement wrote");
 	touch_tables(m);
-	if (m->uncertain)
+	if (m->search.uncertain)
 		judged(m, STMT_UNDECIDED, "more orders possible than were tried");
 	else if (open)
 		judged(m, STMT_UNDECIDED, "errors that depend on what the optimizer evaluates");
-	else if (m->strangers)
+	else if (m->unrecorded_writers)
 		judged(m, STMT_UNDECIDED, stranger_reason(m));
 	else
 		judged(m, STMT_DECIDED, NULL);
@@ -885,10 +885,10 @@ static bool follow(struct mvcc *m, bool open)
 /* InnoDB has no older versions of a table that was made, or made anew, after the read view. */
 static bool view_is_older(const struct mvcc *m)
 {
-	uint32_t view = m->store.txns[m->now_txn].view;
+	uint32_t view = m->store.txns[m->now.txn].view;
 
-	for (uint32_t i = 0; i < m->now_plan->table_count && view != STORE_NONE; i++) {
-		if (view < m->store.tables[m->now_plan->tables[i]].known_since)
+	for (uint32_t i = 0; i < m->now.plan->table_count && view != STORE_NONE; i++) {
+		if (view < m->store.tables[m->now.plan->tables[i]].known_since)
 			return true;
 	}
 	return false;
@@ -897,15 +897,15 @@ static bool view_is_older(const struct mvcc *m)
 /* The statement may be about rows that are not known. */
 static void run_in_fog(struct mvcc *m, const char *reason)
 {
-	if (m->now_plan->writes) {
+	if (m->now.plan->writes) {
 		if (!fog_delete(m))
 			forget_unsupported(m);
 	} else {
 		fog_learn(m);
 		/* A transaction's read view is made, whatever was seen. */
-		if ((read_mode_of(m) == READ_SNAPSHOT || m->now_plan->asks_plainly) &&
-			m->now_level >= LEVEL_REPEATABLE_READ &&
-			!m->schedule->stmts[m->now_stmt].in->record.error)
+		if ((read_mode_of(m) == READ_SNAPSHOT || m->now.plan->asks_plainly) &&
+			m->now.level >= LEVEL_REPEATABLE_READ &&
+			!m->schedule->stmts[m->now.stmt].in->record.error)
 			assume_view(m);
 	}
 	judged(m, STMT_UNDECIDED, reason);
@@ -947,11 +947,11 @@ static bool fails_in_part(const struct mvcc *m, const struct plan *plan, const s
 	if (!r->error)
 		return false;
 	/* Nothing can be written in it, and the procedure is known not to end it. */
-	if (r->error == ER_READ_ONLY_TRANSACTION && m->now_txn != STORE_NONE &&
-		m->schedule->txns[m->now_txn - 1].read_only && plan_is_call(plan))
+	if (r->error == ER_READ_ONLY_TRANSACTION && m->now.txn != STORE_NONE &&
+		m->schedule->txns[m->now.txn - 1].read_only && plan_is_call(plan))
 		return false;
-	if (plan_is_call(plan) && plan->procedure && m->now_txn != STORE_NONE && !m->now_autocommit &&
-		!m->runs[m->now_stmt].mixes && r->error != ER_LOCK_WAIT_TIMEOUT && r->error != ER_LOCK_NOWAIT)
+	if (plan_is_call(plan) && plan->procedure && m->now.txn != STORE_NONE && !m->now.autocommit &&
+		!m->runs[m->now.stmt].mixes && r->error != ER_LOCK_WAIT_TIMEOUT && r->error != ER_LOCK_NOWAIT)
 		return false;
 	return r->affected || plan_mixes(plan) || plan_is_call(plan);
 }
@@ -964,8 +964,8 @@ static bool may_have_written(const struct plan *plan, const struct record_stmt *
 
 static bool mixes_under_way(const struct mvcc *m, uint32_t stmt)
 {
-	for (size_t i = 0; i < m->in_flight_count; i++) {
-		uint32_t other = m->in_flight[i];
+	for (size_t i = 0; i < m->search.in_flight_count; i++) {
+		uint32_t other = m->search.in_flight[i];
 
 		/* A session's own follow each other. */
 		if (m->runs[other].mixes &&
@@ -986,22 +986,22 @@ bool leaves_out_rows(const struct plan *plan, const struct record_stmt *r)
 static bool set_aside(struct mvcc *m, uint32_t index)
 {
 	const struct schedule_stmt *stmt = &m->schedule->stmts[index];
-	const struct plan *plan = m->now_plan;
+	const struct plan *plan = m->now.plan;
 
 	/* SET and CREATE TABLE ... SELECT call functions, too. */
 	if (plan->anywhere && (plan->odd || plan->redefines))
 		forget_written_for_good(m, "tables that functions may have written");
 	/* All variables of a SET that fails are as they were (MySQL manual, "SET Syntax for Variable Assignment"). */
 	if (plan->odd && plan->stmt->kind == SQL_STMT_SET && stmt->in->record.error) {
-		if (plan->peeks && m->now_txn != STORE_NONE)
+		if (plan->peeks && m->now.txn != STORE_NONE)
 			assume_view(m);
 		judged(m, STMT_HARMLESS, NULL);
 		return true;
 	}
 	if (plan->odd) {
 		if (!stmt->in->record.error)
-			TRAIL_SET(&m->store.trail, m->odd_sessions[stmt->in->session],
-				plan->redefines || m->odd_sessions[stmt->in->session] ==
+			TRAIL_SET(&m->store.trail, m->unmodelled_sessions[stmt->in->session],
+				plan->redefines || m->unmodelled_sessions[stmt->in->session] ==
 							   SESSION_RENAMES
 					? SESSION_RENAMES
 					: SESSION_ODD);
@@ -1018,7 +1018,7 @@ static bool set_aside(struct mvcc *m, uint32_t index)
 		return true;
 	}
 	if (m->runs[index].beside || define_maker(m, index) != STORE_NONE) {
-		if (m->now_txn != STORE_NONE) {
+		if (m->now.txn != STORE_NONE) {
 			touch_tables(m);
 			assume_view(m);
 		}
@@ -1029,7 +1029,7 @@ static bool set_aside(struct mvcc *m, uint32_t index)
 	}
 	if (fails_in_part(m, plan, &stmt->in->record)) {
 		forget_written_for_good(m, "tables that a statement wrote which failed in part");
-		if (m->now_txn != STORE_NONE) {
+		if (m->now.txn != STORE_NONE) {
 			touch_tables(m);
 			assume_view(m);
 		}
@@ -1038,14 +1038,14 @@ static bool set_aside(struct mvcc *m, uint32_t index)
 	}
 	if (plan->harmless || !(plan->reads || plan->writes || plan->query)) {
 		/* Queries in SET and DO lock what they read (seen on all servers, at all levels). */
-		if (plan->peeks && m->now_txn != STORE_NONE) {
+		if (plan->peeks && m->now.txn != STORE_NONE) {
 			touch_tables(m);
 			assume_view(m);
 		}
 		judged(m, STMT_HARMLESS, NULL);
 		return true;
 	}
-	if (m->now_txn != STORE_NONE && m->store.txns[m->now_txn].mixed) {
+	if (m->now.txn != STORE_NONE && m->store.txns[m->now.txn].mixed) {
 		touch_tables(m);
 		if (may_have_written(plan, &stmt->in->record))
 			forget_written(m, MIXED_TABLES);
@@ -1068,20 +1068,20 @@ static bool set_aside(struct mvcc *m, uint32_t index)
 				  "set that is not parsed");
 		return true;
 	}
-	if (m->odd_sessions[stmt->in->session]) {
+	if (m->unmodelled_sessions[stmt->in->session]) {
 		if (may_have_written(plan, &stmt->in->record))
 			forget_written(m, "tables that an unsupported statement wrote");
-		if (m->now_txn != STORE_NONE)
+		if (m->now.txn != STORE_NONE)
 			touch_tables(m);
-		if (m->now_txn != STORE_NONE && plan->stmt)
+		if (m->now.txn != STORE_NONE && plan->stmt)
 			assume_view(m);
 		judged(m, STMT_UNSUPPORTED, "session variables that are not modelled");
 		return true;
 	}
-	if (m->now_txn == STORE_NONE || !m->now_level) {
+	if (m->now.txn == STORE_NONE || !m->now.level) {
 		if (may_have_written(plan, &stmt->in->record))
 			forget_written(m, "tables written in an unknown transaction");
-		if (m->now_txn != STORE_NONE)
+		if (m->now.txn != STORE_NONE)
 			touch_tables(m);
 		judged(m, STMT_UNDECIDED, "transaction or its level not recorded");
 		return true;
@@ -1103,7 +1103,7 @@ static bool set_aside(struct mvcc *m, uint32_t index)
 static bool set_aside_by_answer(struct mvcc *m, uint32_t index)
 {
 	const struct schedule_stmt *stmt = &m->schedule->stmts[index];
-	const struct plan *plan = m->now_plan;
+	const struct plan *plan = m->now.plan;
 
 	/* One that failed changed nothing; what may have been changed all the same is not known by name any more
 	 * (definitions.c). */
@@ -1142,7 +1142,7 @@ static bool set_aside_by_answer(struct mvcc *m, uint32_t index)
 		return true;
 	}
 	/* Dirty reads beside current ones. */
-	if (plan->outer && (m->now_level == LEVEL_READ_UNCOMMITTED || m->engine == ENGINE_TIDB)) {
+	if (plan->outer && (m->now.level == LEVEL_READ_UNCOMMITTED || m->now.engine == ENGINE_TIDB)) {
 		touch_tables(m);
 		assume_view(m);
 		judged(m, STMT_UNSUPPORTED, "locking reads with several query blocks");
@@ -1193,31 +1193,31 @@ bool execute(struct mvcc *m, uint32_t index)
 
 	begin_statement(m, index);
 	view_of_what_goes_on(m, index);
-	plan = m->now_plan;
+	plan = m->now.plan;
 	if (set_aside(m, index))
 		return true;
 	judge_wait(m);
-	for (uint32_t i = 0; i < m->follow_count; i++) {
-		if (m->follow[i] == index)
-			return follow(m, m->follow_open[i]);
+	for (uint32_t i = 0; i < m->search.accepted_count; i++) {
+		if (m->search.accepted[i] == index)
+			return follow(m, m->search.accepted_open[i]);
 	}
 	if (concurrency_error(m, m->schedule->stmts[index].in->record.error, &ok))
 		return ok;
 	if (set_aside_by_answer(m, index))
 		return true;
 	touch_tables(m);
-	m->now_half_done = m->now_level == LEVEL_READ_UNCOMMITTED && half_done_writer(m);
+	m->now.half_done = m->now.level == LEVEL_READ_UNCOMMITTED && half_done_writer(m);
 	fogged = fog_in_reach(m);
 	if (fogged) {
 		run_in_fog(m, fogged);
 		return true;
 	}
-	since = m->store.txns[m->now_txn].undo;
+	since = m->store.txns[m->now.txn].undo;
 	ok = plan->procedure ? run_call(m) : plan->query ? run_query(m) : run_write(m);
 	if (ok && m->runs[index].verdict == STMT_DECIDED)
 		ok = plan->query ? reads_keep(m) : reads_stay(m, since);
-	if (ok && m->now_split)
-		note_add(m, m->now_split_gap ? NOTE_SPLIT_GAP : NOTE_SPLIT, STORE_NONE,
-			m->now_split_table, m->now_split_record);
+	if (ok && m->now.split)
+		note_add(m, m->now.split_gap ? NOTE_SPLIT_GAP : NOTE_SPLIT, STORE_NONE,
+			m->now.split_table, m->now.split_record);
 	return ok;
 }

@@ -71,15 +71,15 @@ static bool collect(struct mvcc *m, uint32_t child, const struct sql_key *key, u
 	if (parent_count != f.count || f.on_delete == SQL_REF_SET_DEFAULT ||
 		f.on_update == SQL_REF_SET_DEFAULT)
 		return false;
-	for (size_t i = 0; i < m->foreign_count; i++) {
-		const struct foreign *g = &m->foreigns[i];
+	for (size_t i = 0; i < m->catalog.foreign_key_count; i++) {
+		const struct foreign *g = &m->catalog.foreign_keys[i];
 
 		if (g->ended_by == STORE_NONE && g->child == f.child && g->parent == f.parent &&
 			g->key == key)
 			return true; /* is there already */
 	}
-	MEM_RESERVE(m->foreigns, m->foreign_count + 1, m->foreign_capacity);
-	m->foreigns[m->foreign_count++] = f;
+	MEM_RESERVE(m->catalog.foreign_keys, m->catalog.foreign_key_count + 1, m->catalog.foreign_key_capacity);
+	m->catalog.foreign_keys[m->catalog.foreign_key_count++] = f;
 	return true;
 }
 
@@ -134,8 +134,8 @@ static bool meets_again(const struct mvcc *m, uint32_t table, bool *reached)
 	reached[table] = true;
 	while (more) {
 		more = false;
-		for (size_t i = 0; i < m->foreign_count; i++) {
-			const struct foreign *f = &m->foreigns[i];
+		for (size_t i = 0; i < m->catalog.foreign_key_count; i++) {
+			const struct foreign *f = &m->catalog.foreign_keys[i];
 
 			if (!reached[f->parent] || reached[f->child] ||
 				!(carries(f->on_delete) || carries(f->on_update)))
@@ -143,14 +143,14 @@ static bool meets_again(const struct mvcc *m, uint32_t table, bool *reached)
 			reached[f->child] = more = true;
 		}
 	}
-	for (size_t i = 0, ways = 0; i < m->foreign_count; i++) {
-		const struct foreign *f = &m->foreigns[i];
+	for (size_t i = 0, ways = 0; i < m->catalog.foreign_key_count; i++) {
+		const struct foreign *f = &m->catalog.foreign_keys[i];
 
 		if (!reached[f->parent])
 			continue;
 		ways = f->child == table;
-		for (size_t j = 0; j < m->foreign_count; j++)
-			ways += reached[m->foreigns[j].parent] && m->foreigns[j].child == f->child;
+		for (size_t j = 0; j < m->catalog.foreign_key_count; j++)
+			ways += reached[m->catalog.foreign_keys[j].parent] && m->catalog.foreign_keys[j].child == f->child;
 		if (ways > 1)
 			return true;
 	}
@@ -180,27 +180,27 @@ static bool is_current(const struct mvcc *m, uint32_t table)
 /* Those among the tables that came since the last time. */
 static void find_children(struct mvcc *m)
 {
-	for (; m->children_seen < m->store.table_count; m->children_seen++) {
-		const struct eval_table *def = m->store.tables[m->children_seen].def;
+	for (; m->catalog.children_seen < m->store.table_count; m->catalog.children_seen++) {
+		const struct eval_table *def = m->store.tables[m->catalog.children_seen].def;
 
 		if (!def || !def->foreign_count)
 			continue;
-		MEM_RESERVE(m->children, m->child_count + 1, m->child_capacity);
-		m->children[m->child_count++] = m->children_seen;
+		MEM_RESERVE(m->catalog.children, m->catalog.child_count + 1, m->catalog.child_capacity);
+		m->catalog.children[m->catalog.child_count++] = m->catalog.children_seen;
 	}
 }
 
 void foreign_redefine(struct mvcc *m, uint32_t stmt)
 {
-	for (size_t i = 0; i < m->foreign_count; i++) {
-		struct foreign *f = &m->foreigns[i];
+	for (size_t i = 0; i < m->catalog.foreign_key_count; i++) {
+		struct foreign *f = &m->catalog.foreign_keys[i];
 
 		if (f->ended_by == STORE_NONE && !(is_current(m, f->child) && is_current(m, f->parent)))
 			f->ended_by = stmt;
 	}
 	find_children(m);
-	for (size_t c = 0; c < m->child_count; c++) {
-		uint32_t t = m->children[c];
+	for (size_t c = 0; c < m->catalog.child_count; c++) {
+		uint32_t t = m->catalog.children[c];
 		const struct eval_table *def = m->store.tables[t].def;
 
 		if (!is_current(m, t))
@@ -216,8 +216,8 @@ void foreign_redefine(struct mvcc *m, uint32_t stmt)
 
 void foreign_take_effect(struct mvcc *m, uint32_t stmt)
 {
-	for (size_t i = 0; i < m->foreign_count; i++) {
-		struct foreign *f = &m->foreigns[i];
+	for (size_t i = 0; i < m->catalog.foreign_key_count; i++) {
+		struct foreign *f = &m->catalog.foreign_keys[i];
 
 		if (f->made_by == stmt || f->ended_by == stmt)
 			TRAIL_SET(&m->store.trail, f->alive, (uint32_t)(f->ended_by != stmt));
@@ -226,15 +226,15 @@ void foreign_take_effect(struct mvcc *m, uint32_t stmt)
 
 void foreign_arrange(struct mvcc *m)
 {
-	bool *reached = arena_alloc(&m->plans_arena, m->store.table_count + 1);
+	bool *reached = arena_alloc(&m->catalog.arena, m->store.table_count + 1);
 
 	for (uint32_t t = 0; t < m->store.table_count; t++)
 		m->store.tables[t].tied = t;
-	if (!m->foreign_count)
+	if (!m->catalog.foreign_key_count)
 		return;
-	qsort(m->foreigns, m->foreign_count, sizeof(*m->foreigns), by_id);
-	for (size_t i = 0; i < m->foreign_count; i++)
-		tie(m, m->foreigns[i].parent, m->foreigns[i].child);
+	qsort(m->catalog.foreign_keys, m->catalog.foreign_key_count, sizeof(*m->catalog.foreign_keys), by_id);
+	for (size_t i = 0; i < m->catalog.foreign_key_count; i++)
+		tie(m, m->catalog.foreign_keys[i].parent, m->catalog.foreign_keys[i].child);
 	for (uint32_t t = 0; t < m->store.table_count; t++) {
 		memset(reached, 0, m->store.table_count + 1);
 		m->store.tables[t].in_order = meets_again(m, t, reached);
@@ -273,8 +273,8 @@ static bool has_null(const struct eval_value *row, const uint32_t *columns, uint
 bool foreign_refers(const struct mvcc *m, uint32_t table, const struct eval_value *child,
 	const struct eval_value *parent)
 {
-	for (size_t i = 0; i < m->foreign_count; i++) {
-		const struct foreign *f = &m->foreigns[i];
+	for (size_t i = 0; i < m->catalog.foreign_key_count; i++) {
+		const struct foreign *f = &m->catalog.foreign_keys[i];
 
 		if (f->alive && f->child == table && f->parent == table &&
 			columns_equal(m->store.tables[table].def, f->child_columns, child,
@@ -318,7 +318,7 @@ static struct store_record *find_parent(
 
 	for (uint32_t i = 0; i < parent->count; i++) {
 		const struct store_version *v =
-			store_current(&m->store, parent->records[i], m->now_txn);
+			store_current(&m->store, parent->records[i], m->now.txn);
 
 		if (store_alive(v) && columns_equal(parent->def, f->parent_columns, v->image,
 					      f->child_columns, row, f->count))
@@ -338,7 +338,7 @@ static bool unknown(struct mvcc *m, uint32_t table, struct write_answer *a)
 
 static bool in_sql_layer(const struct mvcc *m)
 {
-	return m->env.flavour == SQL_MYSQL && m->env.version >= 90600;
+	return m->now.env.flavour == SQL_MYSQL && m->now.env.version >= 90600;
 }
 
 /* MySQL from 9.6 on looks for the parent before the row is changed, and before AUTO_INCREMENT gave it a
@@ -348,7 +348,7 @@ static bool looks_too_early(
 	const struct mvcc *m, const struct foreign *f, const struct eval_value *old)
 {
 	return in_sql_layer(m) &&
-	       m->schedule->stmts[m->now_stmt].in->record.error == ER_NO_REFERENCED_ROW_2 &&
+	       m->schedule->stmts[m->now.stmt].in->record.error == ER_NO_REFERENCED_ROW_2 &&
 	       (old || m->store.tables[f->parent]
 				.def->columns[f->parent_columns[0]]
 				.auto_increment);
@@ -384,8 +384,8 @@ void foreign_parents(struct mvcc *m, struct store_table *table, const struct eva
 {
 	uint32_t number = number_of(m, table);
 
-	for (size_t i = 0; i < m->foreign_count && !m->no_foreign_checks; i++) {
-		const struct foreign *f = &m->foreigns[i];
+	for (size_t i = 0; i < m->catalog.foreign_key_count && !m->now.no_foreign_checks; i++) {
+		const struct foreign *f = &m->catalog.foreign_keys[i];
 		struct store_table *parent = &m->store.tables[f->parent];
 		struct store_record *record;
 
@@ -394,14 +394,14 @@ void foreign_parents(struct mvcc *m, struct store_table *table, const struct eva
 		if (old && columns_equal(table->def, f->child_columns, old, f->child_columns, new, f->count)) {
 			/* Rows of the table itself may be on their way to another key. */
 			if (!in_sql_layer(m) && !m->store.tables[f->parent].unknown &&
-				(f->parent != number || m->schedule->stmts[m->now_stmt].in->record.error ==
+				(f->parent != number || m->schedule->stmts[m->now.stmt].in->record.error ==
 								ER_NO_REFERENCED_ROW_2))
 				look_again(m, f, table, old, new, a);
 			continue;
 		}
 		if (unknown(m, f->parent, a))
 			return;
-		store_touch(&m->store, m->now_txn, parent, STORE_LOCK_S);
+		store_touch(&m->store, m->now.txn, parent, STORE_LOCK_S);
 		if (f->parent == number && columns_equal(table->def, f->child_columns, new,
 						   f->parent_columns, new, f->count)) {
 			if (!sees_itself(m, f))
@@ -423,8 +423,8 @@ void foreign_parents(struct mvcc *m, struct store_table *table, const struct eva
 static bool key_stays(const struct mvcc *m, const struct foreign *f, const struct store_table *table,
 	const struct eval_value *old, const struct eval_value *new)
 {
-	if (!new && m->now_plan->insert && eval_insert_table(m->now_plan->insert) == table->def)
-		new = m->now_replacement;
+	if (!new && m->now.plan->insert && eval_insert_table(m->now.plan->insert) == table->def)
+		new = m->now.replacement;
 	for (uint32_t i = 0; new && i < f->count; i++) {
 		if (!eval_same(&old[f->parent_columns[i]], &new[f->parent_columns[i]]))
 			return false;
@@ -490,7 +490,7 @@ static void follow(struct mvcc *m, const struct foreign_step *step, struct store
 							       ? EVAL_NULL_VALUE
 							       : parent[f->parent_columns[i]];
 		/* Values that do not fit are errors, or not, by index and release. */
-		if (!eval_generate(&m->store.arena, &m->env, child->def, EVAL_STORE_CASCADE, changed, &outcome)) {
+		if (!eval_generate(&m->store.arena, &m->now.env, child->def, EVAL_STORE_CASCADE, changed, &outcome)) {
 			answer_unsupported(m, a, "generated columns of rows that a foreign key changes");
 			return;
 		}
@@ -517,7 +517,7 @@ static bool may_be_passed_over(
 	const struct mvcc *m, const struct foreign_step *step, const struct change *busy)
 {
 	return busy && !busy->new && step->cause && in_sql_layer(m) &&
-	       m->schedule->stmts[m->now_stmt].in->record.error != ER_ROW_IS_REFERENCED_2;
+	       m->schedule->stmts[m->now.stmt].in->record.error != ER_ROW_IS_REFERENCED_2;
 }
 
 static void children_by(struct mvcc *m, const struct foreign_step *step, struct write_answer *a)
@@ -533,7 +533,7 @@ static void children_by(struct mvcc *m, const struct foreign_step *step, struct 
 		struct store_record *record = child->records[r];
 		const struct change *busy = under_way(step, record);
 		const struct store_version *v =
-			busy ? NULL : store_current(&m->store, record, m->now_txn);
+			busy ? NULL : store_current(&m->store, record, m->now.txn);
 		const struct eval_value *image = busy ? busy->old : v ? v->image : NULL;
 
 		if (!image || !columns_equal(step->table->def, f->parent_columns, step->change->old,
@@ -557,14 +557,14 @@ void foreign_children(struct mvcc *m, struct store_table *table, const struct ch
 {
 	uint32_t number = number_of(m, table);
 
-	for (size_t i = 0; i < m->foreign_count && !m->no_foreign_checks; i++) {
-		const struct foreign *f = &m->foreigns[i];
+	for (size_t i = 0; i < m->catalog.foreign_key_count && !m->now.no_foreign_checks; i++) {
+		const struct foreign *f = &m->catalog.foreign_keys[i];
 
 		if (!f->alive || f->parent != number || key_stays(m, f, table, change->old, change->new))
 			continue;
 		if (unknown(m, f->child, a))
 			return;
-		store_touch(&m->store, m->now_txn, &m->store.tables[f->child], STORE_LOCK_X);
+		store_touch(&m->store, m->now.txn, &m->store.tables[f->child], STORE_LOCK_X);
 		children_by(m, &(struct foreign_step){cause, f, table, change}, a);
 		if (a->status != EVAL_OK)
 			return;

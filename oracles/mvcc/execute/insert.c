@@ -8,26 +8,26 @@
 bool check_row(struct mvcc *m, const struct eval_table *def, const struct eval_value *row,
 	struct eval_outcome *outcome)
 {
-	const struct sql_stmt *stmt = m->now_plan->stmt;
+	const struct sql_stmt *stmt = m->now.plan->stmt;
 	bool ignore = (stmt->kind == SQL_STMT_INSERT && stmt->u.insert->flags & SQL_DML_IGNORE) ||
-		      m->now_plan->skips;
+		      m->now.plan->skips;
 
-	if (m->now_plan->view_check) {
+	if (m->now.plan->view_check) {
 		enum eval_truth truth;
 
-		if (!eval_expr_test(m->now_plan->view_check, &m->scratch, &m->env, NULL, row, &truth, outcome))
+		if (!eval_expr_test(m->now.plan->view_check, &m->scratch, &m->now.env, NULL, row, &truth, outcome))
 			return false;
 		if (truth != EVAL_TRUE) {
 			*outcome = (struct eval_outcome){.status = EVAL_ERROR, .error = ER_VIEW_CHECK_FAILED};
 			return false;
 		}
 	}
-	if (eval_check(&m->scratch, &m->env, def, row, outcome))
+	if (eval_check(&m->scratch, &m->now.env, def, row, outcome))
 		return true;
 	/* What we cannot evaluate (MariaDB's JSON_VALID) the server did: where it neither failed nor
 	 * left rows out, all were allowed. */
 	if (outcome->status != EVAL_UNSUPPORTED || ignore ||
-		m->schedule->stmts[m->now_stmt].in->record.error)
+		m->schedule->stmts[m->now.stmt].in->record.error)
 		return false;
 	*outcome = (struct eval_outcome){0};
 	return true;
@@ -55,20 +55,20 @@ static bool all_came(struct mvcc *m, const struct plan *plan, size_t row_count)
 	if (insert->query || insert->on_duplicate)
 		return false;
 	return (plan->stmt->kind != SQL_STMT_REPLACE && !(insert->flags & SQL_DML_IGNORE)) ||
-	       m->schedule->stmts[m->now_stmt].in->record.affected == row_count;
+	       m->schedule->stmts[m->now.stmt].in->record.affected == row_count;
 }
 
 /* Did anybody else do something while the statement was under way? */
 static bool is_alone(const struct mvcc *m)
 {
-	uint32_t next = m->runs[m->now_stmt].begin_event + 1;
+	uint32_t next = m->runs[m->now.stmt].begin_event + 1;
 
-	for (size_t i = 0; i < m->in_flight_count; i++) {
-		if (m->in_flight[i] != m->now_stmt)
+	for (size_t i = 0; i < m->search.in_flight_count; i++) {
+		if (m->search.in_flight[i] != m->now.stmt)
 			return false;
 	}
 	return next < m->schedule->event_count && m->schedule->events[next].kind == EVENT_ANSWERED &&
-	       m->schedule->events[next].index == m->now_stmt;
+	       m->schedule->events[next].index == m->now.stmt;
 }
 
 /* Does the server number all rows of a query, one after the other?  With innodb_autoinc_lock_mode 0 and 1 nobody else
@@ -84,7 +84,7 @@ static bool numbers_in_turn(
 		column++;
 	if (column == def->column_count || !insert->query || insert->on_duplicate || insert->returning ||
 		insert->flags & SQL_DML_IGNORE || plan->stmt->kind == SQL_STMT_REPLACE || plan->firing ||
-		m->body_depth || m->schedule->stmts[m->now_stmt].in->record.error)
+		m->now.body_depth || m->schedule->stmts[m->now.stmt].in->record.error)
 		return false;
 	for (size_t i = 0; i < rows->count; i++) {
 		if (rows->row[i][column].kind != EVAL_NULL)
@@ -135,8 +135,8 @@ static bool first_autoinc(struct mvcc *m, const struct plan *plan, size_t row_co
 	uint64_t *next, struct write_answer *a)
 {
 	const struct sql_insert *insert = plan->stmt->u.insert;
-	const struct execution_rows *result = m->schedule->stmts[m->now_stmt].result;
-	uint64_t told = m->schedule->stmts[m->now_stmt].in->record.insert_id;
+	const struct execution_rows *result = m->schedule->stmts[m->now.stmt].result;
+	uint64_t told = m->schedule->stmts[m->now.stmt].in->record.insert_id;
 	bool hidden = insert->returning && !(result && result->complete && !result->count);
 	unsigned ways[4], count = 0;
 
@@ -155,7 +155,7 @@ static bool first_autoinc(struct mvcc *m, const struct plan *plan, size_t row_co
 		ways[count++] = NUMBERS_CAME;
 	ways[count++] = NUMBERS_NONE;
 	/* ON DUPLICATE KEY UPDATE that changes the row says which it is. */
-	if ((insert->flags & SQL_DML_IGNORE || !m->schedule->stmts[m->now_stmt].in->record.affected) &&
+	if ((insert->flags & SQL_DML_IGNORE || !m->schedule->stmts[m->now.stmt].in->record.affected) &&
 		counter_may_lag(m, plan))
 		ways[count++] = NUMBERS_TAKEN;
 	if (!numbers_every_row(m, plan))
@@ -188,7 +188,7 @@ static const struct eval_index *index_told(
 	const struct mvcc *m, const struct eval_table *def, struct span *value)
 {
 	static const char begin[] = "Duplicate entry '", middle[] = "' for key '";
-	struct span text = m->schedule->stmts[m->now_stmt].in->record.error_text, name;
+	struct span text = m->schedule->stmts[m->now.stmt].in->record.error_text, name;
 	const char *at;
 
 	if (text.len < sizeof(begin) || memcmp(text.ptr, begin, sizeof(begin) - 1) != 0)
@@ -300,7 +300,7 @@ static bool meets_by_other_key(
 
 bool insert_may_count(const struct mvcc *m, const struct plan *plan)
 {
-	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
+	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now.stmt];
 	const struct sql_insert *insert = plan->stmt->u.insert;
 	bool found = m->schedule->execution->sessions[stmt->in->session].capabilities &
 		     CLIENT_FOUND_ROWS;
@@ -323,7 +323,7 @@ bool insert_may_count(const struct mvcc *m, const struct plan *plan)
 void fill_autoinc(struct mvcc *m, const struct plan *plan, const struct eval_table *def,
 	size_t row_count, struct eval_value *row, uint64_t *next, struct write_answer *a)
 {
-	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
+	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now.stmt];
 	uint64_t step;
 
 	for (uint32_t c = 0; c < def->column_count; c++) {
@@ -335,7 +335,7 @@ void fill_autoinc(struct mvcc *m, const struct plan *plan, const struct eval_tab
 			continue;
 		step = row_count > 1 ? plan->step : 1;
 		/* The answer tells of the statement itself only. */
-		if (m->body_depth) {
+		if (m->now.body_depth) {
 			answer_unsupported(m, a, "AUTO_INCREMENT values that were not recorded");
 			return;
 		}
@@ -371,8 +371,8 @@ static void skip_ignored(
 	const struct mvcc *m, const struct sql_insert *insert, struct write_answer *a)
 {
 	if (a->status != EVAL_ERROR || !(insert->flags & SQL_DML_IGNORE) ||
-		(a->error == ER_NO_REFERENCED_ROW_2 && m->env.flavour == SQL_MYSQL &&
-			m->env.version < 50700))
+		(a->error == ER_NO_REFERENCED_ROW_2 && m->now.env.flavour == SQL_MYSQL &&
+			m->now.env.version < 50700))
 		return;
 	a->status = EVAL_OK;
 	a->error = 0;
@@ -386,10 +386,10 @@ static void skip_broken(struct mvcc *m, const struct sql_insert *insert, struct 
 {
 	enum { SKIPS_NONE = 110000, SKIPS = 110800 };
 
-	if (m->env.flavour != SQL_MARIADB || m->env.version >= SKIPS || insert->query || a->matched > 1 ||
+	if (m->now.env.flavour != SQL_MARIADB || m->now.env.version >= SKIPS || insert->query || a->matched > 1 ||
 		!(insert->flags & SQL_DML_IGNORE))
 		skip_ignored(m, insert, a);
-	else if (m->env.version >= SKIPS_NONE)
+	else if (m->now.env.version >= SKIPS_NONE)
 		answer_unsupported(m, a, "a CHECK in INSERT IGNORE of one row");
 }
 
@@ -410,8 +410,8 @@ static const struct eval_value *number_not_told(
 static void insert_duplicate(struct mvcc *m, const struct plan *plan, struct store_table *table,
 	struct store_record *met, const struct eval_value *row, struct write_answer *a)
 {
-	const struct eval_value *old = store_current(&m->store, met, m->now_txn)->image;
-	const struct store_txn *t = &m->store.txns[m->now_txn];
+	const struct eval_value *old = store_current(&m->store, met, m->now.txn)->image;
+	const struct store_txn *t = &m->store.txns[m->now.txn];
 	struct eval_outcome outcome = {0};
 	struct store_undo *undo = t->undo;
 	uint32_t undo_count = t->undo_count;
@@ -422,12 +422,12 @@ static void insert_duplicate(struct mvcc *m, const struct plan *plan, struct sto
 		write_error(a, ER_CHECKREAD);
 		return;
 	}
-	if (m->now_asked == ASKED_ALWAYS)
-		m->now_gathered_count = 0;
+	if (m->now.asked == ASKED_ALWAYS)
+		m->gathered.count = 0;
 	if (a->number)
 		row = number_not_told(m, table->def, row);
 	if (!eval_insert_duplicate(
-		    plan->insert, &m->store.arena, &m->env, &m->source, old, row, &new, &outcome)) {
+		    plan->insert, &m->store.arena, &m->now.env, &m->source, old, row, &new, &outcome)) {
 		answer_outcome(m, a, &outcome);
 		return;
 	}
@@ -449,7 +449,7 @@ static void insert_duplicate(struct mvcc *m, const struct plan *plan, struct sto
 	write_row(m, table, met, old, new, a);
 	if (a->status == EVAL_ERROR) {
 		/* With IGNORE the row stays as it was. */
-		store_rollback_to(&m->store, m->now_txn, undo, undo_count);
+		store_rollback_to(&m->store, m->now.txn, undo, undo_count);
 		skip_ignored(m, plan->stmt->u.insert, a);
 		return;
 	}
@@ -463,7 +463,7 @@ static bool foreign_error_first(struct mvcc *m, struct store_table *table,
 	const struct eval_value *row, struct write_answer *a)
 {
 	struct write_answer probe = {.status = EVAL_OK, .held_by = STORE_NONE};
-	uint32_t recorded = m->schedule->stmts[m->now_stmt].in->record.error;
+	uint32_t recorded = m->schedule->stmts[m->now.stmt].in->record.error;
 
 	if (!recorded || recorded == ER_DUP_ENTRY)
 		return false;
@@ -487,7 +487,7 @@ static bool parents_looked_for_first(struct mvcc *m, struct store_table *table,
 {
 	struct write_answer probe = {.status = EVAL_OK, .held_by = STORE_NONE};
 
-	if (m->env.flavour != SQL_MYSQL || m->env.version < 90600)
+	if (m->now.env.flavour != SQL_MYSQL || m->now.env.version < 90600)
 		return false;
 	foreign_parents(m, table, NULL, row, NULL, &probe);
 	if (probe.status != EVAL_ERROR || choose(m, 2) == 1)
@@ -504,8 +504,8 @@ static bool replaces_in_place(const struct mvcc *m, const struct store_table *ta
 {
 	uint32_t number = number_of(m, table);
 
-	for (size_t i = 0; i < m->foreign_count; i++) {
-		if (m->foreigns[i].alive && m->foreigns[i].parent == number)
+	for (size_t i = 0; i < m->catalog.foreign_key_count; i++) {
+		if (m->catalog.foreign_keys[i].alive && m->catalog.foreign_keys[i].parent == number)
 			return false;
 	}
 	return true;
@@ -527,10 +527,10 @@ static bool has_partial_key(const struct store_table *table)
 static bool had_found_another(struct mvcc *m, struct store_table *table, uint32_t unique,
 	const struct store_record *record, const struct eval_value *row)
 {
-	const struct store_version *v = store_current(&m->store, record, m->now_txn);
+	const struct store_version *v = store_current(&m->store, record, m->now.txn);
 
-	if (!v || v->txn == m->now_txn ||
-		m->store.txns[v->txn].commit_no <= m->runs[m->now_stmt].begin_commits)
+	if (!v || v->txn == m->now.txn ||
+		m->store.txns[v->txn].commit_no <= m->runs[m->now.stmt].begin_commits)
 		return false;
 	for (uint32_t u = unique + 1; u < table->unique_count; u++) {
 		struct duplicate d = find_duplicate(m, table, table->uniques[u], row, NULL);
@@ -612,7 +612,7 @@ static void insert_row(struct mvcc *m, const struct plan *plan, struct store_tab
 			return;
 		}
 		const struct eval_value *old =
-			store_current(&m->store, d.record, m->now_txn)->image;
+			store_current(&m->store, d.record, m->now.txn)->image;
 		if (u + 1 == table->unique_count && replaces_in_place(m, table)) {
 			/* A row that stays the same counts once; not where a trigger for deletions makes
 			 * it go and come, and of the recorder's own triggers the trace does not tell. */
@@ -625,10 +625,10 @@ static void insert_row(struct mvcc *m, const struct plan *plan, struct store_tab
 		}
 		/* To children that refer to a key which the new row has, too, nothing happens in
 		 * MySQL from 9.6 on (seen on 9.7); others follow the deletion. */
-		if (m->env.flavour == SQL_MYSQL && m->env.version >= 90600)
-			m->now_replacement = row;
+		if (m->now.env.flavour == SQL_MYSQL && m->now.env.version >= 90600)
+			m->now.replacement = row;
 		write_row(m, table, d.record, old, NULL, a);
-		m->now_replacement = NULL;
+		m->now.replacement = NULL;
 		if (a->status != EVAL_OK)
 			return;
 		a->affected++;
@@ -639,7 +639,7 @@ static void insert_row(struct mvcc *m, const struct plan *plan, struct store_tab
 		return;
 	}
 	store_write(
-		&m->store, m->now_txn, m->now_stmt, store_record_for(&m->store, table, row), row);
+		&m->store, m->now.txn, m->now.stmt, store_record_for(&m->store, table, row), row);
 	a->affected++;
 	a->came++;
 	returning_row(m, a, row);
@@ -884,8 +884,8 @@ void write_insert(struct mvcc *m, const struct plan *plan, struct write_answer *
 		return;
 	}
 	made = eval_insert_rows(
-		plan->insert, &m->store.arena, &m->env, &m->source, &rows, &outcome);
-	if (!made && (m->now_unknown || outcome.status == EVAL_UNSUPPORTED)) {
+		plan->insert, &m->store.arena, &m->now.env, &m->source, &rows, &outcome);
+	if (!made && (m->now.unknown || outcome.status == EVAL_UNSUPPORTED)) {
 		answer_outcome(m, a, &outcome);
 		return;
 	}
@@ -894,12 +894,12 @@ void write_insert(struct mvcc *m, const struct plan *plan, struct write_answer *
 	a->in_turn = numbers_in_turn(m, plan, def, &rows);
 	if (!order_rows(m, plan, table, &rows, a))
 		return;
-	m->now_asked = ASKED_ONCE;
+	m->now.asked = ASKED_ONCE;
 	if (plan->asks_own && rows.count > 1) {
 		struct eval_rows before;
 
-		m->now_asked = choose(m, ASKED_WAYS);
-		if (m->now_asked == ASKED_BEFORE && !rows_of(m, def, NULL, &before)) {
+		m->now.asked = choose(m, ASKED_WAYS);
+		if (m->now.asked == ASKED_BEFORE && !rows_of(m, def, NULL, &before)) {
 			answer_outcome(m, a, &outcome);
 			return;
 		}
@@ -924,7 +924,7 @@ void write_insert(struct mvcc *m, const struct plan *plan, struct write_answer *
 	if (a->status == EVAL_ERROR && plan->stmt->u.insert->query && a->held_by == STORE_NONE) {
 		collect_errors(m, table, &rows, &outcome, a);
 		/* Rows behind the one that cannot be made were not looked at. */
-		if (!made && !write_can_fail(a, m->schedule->stmts[m->now_stmt].in->record.error))
+		if (!made && !write_can_fail(a, m->schedule->stmts[m->now.stmt].in->record.error))
 			answer_unsupported(m, a, "a query's rows in an order that matters");
 	}
 }

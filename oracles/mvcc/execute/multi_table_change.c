@@ -6,9 +6,9 @@
 
 static struct gathered *gathered_of(struct mvcc *m, const struct store_table *table)
 {
-	for (uint32_t i = 0; i < m->now_gathered_count; i++) {
-		if (m->now_gathered[i].table == table)
-			return &m->now_gathered[i];
+	for (uint32_t i = 0; i < m->gathered.count; i++) {
+		if (m->gathered.list[i].table == table)
+			return &m->gathered.list[i];
 	}
 	return NULL;
 }
@@ -38,7 +38,7 @@ static bool pick_match(struct mvcc *m, const struct plan *plan, uint32_t number,
 
 			rows[t] = match[t] == UINT32_MAX ? NULL : source->rows[match[t]];
 		}
-		if (!eval_join_apply(plan->join, &m->store.arena, &m->env, &m->source, number, rows,
+		if (!eval_join_apply(plan->join, &m->store.arena, &m->now.env, &m->source, number, rows,
 			    &images[found], &changes[found], outcome))
 			return false;
 		if (outcome->untold_change) {
@@ -124,8 +124,8 @@ static bool concerns_keys(struct mvcc *m, const struct plan *plan, uint32_t tabl
 {
 	const struct eval_table *def = m->store.tables[table].def;
 
-	for (size_t i = 0; i < m->foreign_count; i++) {
-		const struct foreign *f = &m->foreigns[i];
+	for (size_t i = 0; i < m->catalog.foreign_key_count; i++) {
+		const struct foreign *f = &m->catalog.foreign_keys[i];
 
 		if (!f->alive)
 			continue;
@@ -228,8 +228,8 @@ static bool only_deletes(struct mvcc *m, const struct plan *plan)
 	}
 	while (more) {
 		more = false;
-		for (size_t i = 0; i < m->foreign_count; i++) {
-			const struct foreign *f = &m->foreigns[i];
+		for (size_t i = 0; i < m->catalog.foreign_key_count; i++) {
+			const struct foreign *f = &m->catalog.foreign_keys[i];
 
 			if (!f->alive || !reached[f->parent])
 				continue;
@@ -244,7 +244,7 @@ static bool only_deletes(struct mvcc *m, const struct plan *plan)
 
 static bool is_gone(const struct mvcc *m, const struct store_record *record)
 {
-	return !store_alive(store_current(&m->store, record, m->now_txn));
+	return !store_alive(store_current(&m->store, record, m->now.txn));
 }
 
 /* The record of a table's row in a match; NULL: the NULL row. */
@@ -284,22 +284,22 @@ static bool goes_whole(struct mvcc *m, const struct plan *plan, const uint32_t *
 static bool ends_certainly(struct mvcc *m, const struct plan *plan, const uint32_t *matches, size_t match_count)
 {
 	enum { MATCHES_MAX = 64 };
-	struct store_txn *t = &m->store.txns[m->now_txn];
+	struct store_txn *t = &m->store.txns[m->now.txn];
 	struct store_undo *undo = t->undo;
 	uint32_t undo_count = t->undo_count, width = eval_join_table_count(plan->join), noted = t->noted;
-	uint32_t gathered = m->now_gathered_count;
+	uint32_t gathered = m->gathered.count;
 	struct gathered *rows = arena_alloc(&m->scratch, (gathered + 1) * sizeof(*rows));
-	size_t locks = m->now_lock_count, notes = m->note_count, again;
-	bool trying = m->trying, open = m->trial_open, certain = true;
+	size_t locks = m->wanted.count, notes = m->note_count, again;
+	bool trying = m->now.trying, open = m->now.trial_open, certain = true;
 	struct eval_outcome outcome = {0};
 	const uint32_t *left;
 
 	if (plan->stmt->kind != SQL_STMT_DELETE || plan->sourced || plan->stmt->u.del->limit || match_count > MATCHES_MAX ||
-		m->runs[m->now_stmt].begin_commits != m->store.commits || !only_deletes(m, plan) ||
+		m->runs[m->now.stmt].begin_commits != m->store.commits || !only_deletes(m, plan) ||
 		(width > 2 && has_outer_join(plan->stmt->u.del->from)))
 		return false;
-	memcpy(rows, m->now_gathered, gathered * sizeof(*rows));
-	m->trying = true;
+	memcpy(rows, m->gathered.list, gathered * sizeof(*rows));
+	m->now.trying = true;
 	/* One match at a time, then all of them. */
 	for (size_t i = 0; i <= match_count && certain; i++) {
 		struct write_answer a = {.status = EVAL_OK, .held_by = STORE_NONE};
@@ -308,17 +308,17 @@ static bool ends_certainly(struct mvcc *m, const struct plan *plan, const uint32
 		write_targets(m, plan, false, true, all ? matches : matches + i * width, all ? match_count : 1, &a);
 		certain = a.status == EVAL_OK && goes_whole(m, plan, matches, match_count);
 		if (all && certain) {
-			m->now_gathered_count = 0;
-			certain = eval_join_run(plan->join, &m->scratch, &m->env, &m->source, &left, &again, &outcome) &&
+			m->gathered.count = 0;
+			certain = eval_join_run(plan->join, &m->scratch, &m->now.env, &m->source, &left, &again, &outcome) &&
 				  !again;
-			m->now_gathered_count = gathered;
-			memcpy(m->now_gathered, rows, gathered * sizeof(*rows));
+			m->gathered.count = gathered;
+			memcpy(m->gathered.list, rows, gathered * sizeof(*rows));
 		}
-		store_rollback_to(&m->store, m->now_txn, undo, undo_count);
+		store_rollback_to(&m->store, m->now.txn, undo, undo_count);
 	}
-	m->trying = trying;
-	m->trial_open = open;
-	m->now_lock_count = locks;
+	m->now.trying = trying;
+	m->now.trial_open = open;
+	m->wanted.count = locks;
 	notes_drop(m, notes);
 	TRAIL_SET(&m->store.trail, t->noted, noted);
 	return certain;
@@ -343,7 +343,7 @@ void write_join(struct mvcc *m, const struct plan *plan, struct write_answer *a)
 {
 	enum { IN_TURN, BACKWARDS, NOT_TOLD, WAYS };
 	uint32_t way = IN_TURN;
-	bool tied = tied_by_foreign(m, plan), trying = m->trying;
+	bool tied = tied_by_foreign(m, plan), trying = m->now.trying;
 	struct eval_outcome outcome = {0};
 	const uint32_t *matches;
 	size_t match_count;
@@ -354,7 +354,7 @@ void write_join(struct mvcc *m, const struct plan *plan, struct write_answer *a)
 		answer_unsupported(m, a, "a table written under two names");
 		return;
 	}
-	if (!eval_join_run(plan->join, &m->scratch, &m->env, &m->source, &matches, &match_count,
+	if (!eval_join_run(plan->join, &m->scratch, &m->now.env, &m->source, &matches, &match_count,
 		    &outcome)) {
 		answer_outcome(m, a, &outcome);
 		return;
@@ -369,7 +369,7 @@ void write_join(struct mvcc *m, const struct plan *plan, struct write_answer *a)
 	}
 	if (way == NOT_TOLD)
 		a->at_most = target_rows(plan, matches, match_count);
-	m->trying |= way == NOT_TOLD;
+	m->now.trying |= way == NOT_TOLD;
 	write_targets(m, plan, way == BACKWARDS, tied, matches, match_count, a);
-	m->trying = trying;
+	m->now.trying = trying;
 }

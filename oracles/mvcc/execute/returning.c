@@ -41,7 +41,7 @@ static bool add_item(struct mvcc *m, struct returning *r, const struct sql_expr 
 	if (asks)
 		return false;
 	r->exprs[r->count] = eval_expr_compile(
-		&m->plans_arena, e, r->def, SPAN_NONE, &m->env, &m->source, &outcome);
+		&m->catalog.arena, e, r->def, SPAN_NONE, &m->now.env, &m->source, &outcome);
 	if (!r->exprs[r->count])
 		return false;
 	r->types[r->count] = *eval_expr_type(r->exprs[r->count]);
@@ -52,16 +52,16 @@ static bool add_item(struct mvcc *m, struct returning *r, const struct sql_expr 
 bool plan_returning(struct mvcc *m, struct plan *plan, const struct sql_item *items,
 	const struct eval_table *def, bool in_order)
 {
-	struct returning *r = arena_zero(&m->plans_arena, sizeof(*r));
+	struct returning *r = arena_zero(&m->catalog.arena, sizeof(*r));
 	size_t max = 0;
 
 	for (const struct sql_item *item = items; item; item = item->next)
 		max += item->expr->kind == SQL_EXPR_STAR ? def->column_count : 1;
 	r->def = def;
 	r->in_order = in_order;
-	r->types = arena_zero(&m->plans_arena, (max + 1) * sizeof(*r->types));
-	r->exprs = arena_zero(&m->plans_arena, (max + 1) * sizeof(*r->exprs));
-	r->columns = arena_zero(&m->plans_arena, (max + 1) * sizeof(*r->columns));
+	r->types = arena_zero(&m->catalog.arena, (max + 1) * sizeof(*r->types));
+	r->exprs = arena_zero(&m->catalog.arena, (max + 1) * sizeof(*r->exprs));
+	r->columns = arena_zero(&m->catalog.arena, (max + 1) * sizeof(*r->columns));
 	for (const struct sql_item *item = items; item; item = item->next) {
 		if (item->expr->kind != SQL_EXPR_STAR) {
 			if (!add_item(m, r, item->expr))
@@ -81,7 +81,7 @@ bool plan_returning(struct mvcc *m, struct plan *plan, const struct sql_item *it
 
 uint64_t returning_number(struct mvcc *m, const struct plan *plan, size_t row)
 {
-	const struct execution_rows *recorded = m->schedule->stmts[m->now_stmt].result;
+	const struct execution_rows *recorded = m->schedule->stmts[m->now.stmt].result;
 	const struct returning *r = plan->returning;
 	const struct eval_value *const *rows;
 	size_t count;
@@ -110,7 +110,7 @@ void returning_row(struct mvcc *m, struct write_answer *a, const struct eval_val
 {
 	struct returned *one;
 
-	if (!m->now_plan->returning)
+	if (!m->now.plan->returning)
 		return;
 	one = arena_alloc(&m->scratch, sizeof(*one));
 	*one = (struct returned){row, NULL};
@@ -122,7 +122,7 @@ void returning_row(struct mvcc *m, struct write_answer *a, const struct eval_val
 bool returning_fits(struct mvcc *m, const struct write_answer *a, struct eval_result *expected,
 	bool *undecided)
 {
-	const struct returning *r = m->now_plan->returning;
+	const struct returning *r = m->now.plan->returning;
 	const struct eval_value **rows =
 		arena_alloc(&m->scratch, (a->returned_count + 1) * sizeof(*rows));
 	uint32_t *groups = arena_zero(&m->scratch, (a->returned_count + 1) * sizeof(*groups));
@@ -135,7 +135,7 @@ bool returning_fits(struct mvcc *m, const struct write_answer *a, struct eval_re
 		for (uint32_t i = 0; i < r->count; i++) {
 			if (!r->exprs[i]) {
 				row[i] = one->row[r->columns[i]];
-			} else if (!eval_expr_run(r->exprs[i], &m->scratch, &m->env, &m->source,
+			} else if (!eval_expr_run(r->exprs[i], &m->scratch, &m->now.env, &m->source,
 					   one->row, &row[i], &outcome)) {
 				*undecided = true;
 				return false;
@@ -149,5 +149,5 @@ bool returning_fits(struct mvcc *m, const struct write_answer *a, struct eval_re
 		.rows = rows,
 		.row_count = count,
 		.order_group = groups};
-	return compare_result(m, expected, m->schedule->stmts[m->now_stmt].result, undecided);
+	return compare_result(m, expected, m->schedule->stmts[m->now.stmt].result, undecided);
 }

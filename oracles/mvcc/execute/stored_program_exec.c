@@ -80,7 +80,7 @@ static struct eval_expr *make_expr(struct making *k, const struct sql_expr *e)
 {
 	struct mvcc *m = k->m;
 	struct eval_outcome outcome = {0};
-	struct eval_expr *expr = eval_expr_compile(&m->plans_arena, e, NULL, SPAN_NONE, &m->env, NULL, &outcome);
+	struct eval_expr *expr = eval_expr_compile(&m->catalog.arena, e, NULL, SPAN_NONE, &m->now.env, NULL, &outcome);
 
 	if (!expr)
 		make_fail(k);
@@ -104,9 +104,9 @@ static bool add_local(struct making *k, struct span base, struct span name, cons
 static bool add_variable(struct making *k, struct span name, const struct sql_variable_type *type)
 {
 	struct mvcc *m = k->m;
-	struct sql_column_def *column = arena_zero(&m->plans_arena, sizeof(*column));
-	struct sql_element *element = arena_zero(&m->plans_arena, sizeof(*element));
-	struct sql_create_table *create = arena_zero(&m->plans_arena, sizeof(*create));
+	struct sql_column_def *column = arena_zero(&m->catalog.arena, sizeof(*column));
+	struct sql_element *element = arena_zero(&m->catalog.arena, sizeof(*element));
+	struct sql_create_table *create = arena_zero(&m->catalog.arena, sizeof(*create));
 	struct eval_outcome outcome = {0};
 	struct eval_table *table;
 
@@ -119,7 +119,7 @@ static bool add_variable(struct making *k, struct span name, const struct sql_va
 	element->column = column;
 	create->table.name = SPAN_LIT("variables");
 	create->elements = element;
-	table = eval_table_create(&m->plans_arena, create, &m->env, &outcome);
+	table = eval_table_create(&m->catalog.arena, create, &m->now.env, &outcome);
 	/* Texts take the collation of the database, which may not be that of the server; a TIMESTAMP has
 	 * rules of its own. */
 	if (!table || table->columns[0].type.kind == EVAL_T_STRING ||
@@ -165,7 +165,7 @@ static bool make_target(struct making *k, struct span base, struct span name, ui
 
 static struct step *make_step(struct making *k, enum step_kind kind, struct step ***tail)
 {
-	struct step *step = arena_zero(&k->m->plans_arena, sizeof(*step));
+	struct step *step = arena_zero(&k->m->catalog.arena, sizeof(*step));
 
 	step->kind = kind;
 	**tail = step;
@@ -180,7 +180,7 @@ static void make_assign(
 {
 	struct step *step = make_step(k, STEP_ASSIGN, tail);
 
-	step->targets = arena_zero(&k->m->plans_arena, sizeof(*step->targets));
+	step->targets = arena_zero(&k->m->catalog.arena, sizeof(*step->targets));
 	step->targets[0] = target;
 	step->target_count = 1;
 	step->expr = value ? make_expr(k, value) : NULL;
@@ -196,14 +196,14 @@ static bool any_query(void *ctx, const struct sql_query *query)
 static const struct plan *make_plan_of(struct making *k, const struct sql_stmt *stmt)
 {
 	struct mvcc *m = k->m;
-	const struct eval_locals *locals = m->env.locals;
+	const struct eval_locals *locals = m->now.env.locals;
 	struct plan *plan;
 
-	m->body_depth++;
-	plan = m->body_depth > 4 ? NULL : plan_of_body(m, stmt, k->settings);
-	m->body_depth--;
+	m->now.body_depth++;
+	plan = m->now.body_depth > 4 ? NULL : plan_of_body(m, stmt, k->settings);
+	m->now.body_depth--;
 	settings_apply(m, k->body->settings);
-	m->env.locals = locals;
+	m->now.env.locals = locals;
 	if (!plan || plan->unsupported || plan->elsewhere || plan->anywhere || plan->odd || plan->zoned ||
 		plan->sets_number || (plan->effects && !plan->firing) || (plan->lock && !k->alone) ||
 		plan->returning)
@@ -244,8 +244,8 @@ static void make_write(struct making *k, const struct sql_stmt *stmt, struct ste
 static void make_ask(struct making *k, const struct sql_stmt *stmt, struct step ***tail)
 {
 	struct mvcc *m = k->m;
-	struct sql_stmt *copy = arena_alloc(&m->plans_arena, sizeof(*copy));
-	struct sql_query *query = arena_alloc(&m->plans_arena, sizeof(*query));
+	struct sql_stmt *copy = arena_alloc(&m->catalog.arena, sizeof(*copy));
+	struct sql_query *query = arena_alloc(&m->catalog.arena, sizeof(*query));
 	const struct sql_into *into = stmt->u.query->into;
 	struct step *step;
 
@@ -267,7 +267,7 @@ static void make_ask(struct making *k, const struct sql_stmt *stmt, struct step 
 		k->body->asks--;
 	if (!into)
 		return;
-	step->targets = arena_zero(&m->plans_arena, (into->vars.count + 1) * sizeof(*step->targets));
+	step->targets = arena_zero(&m->catalog.arena, (into->vars.count + 1) * sizeof(*step->targets));
 	for (const struct sql_expr *e = into->vars.first; e && !k->failed; e = e->next) {
 		if (e->kind != SQL_EXPR_COLUMN || e->u.column.db.ptr ||
 			!make_target(k, e->u.column.table, e->u.column.name,
@@ -464,8 +464,8 @@ const struct body *body_compile(struct mvcc *m, const struct record_program *in,
 	const struct session_settings *outer)
 {
 	struct session_settings settings = *outer;
-	const struct eval_locals *before = m->env.locals;
-	struct body *body = arena_zero(&m->plans_arena, sizeof(*body));
+	const struct eval_locals *before = m->now.env.locals;
+	struct body *body = arena_zero(&m->catalog.arena, sizeof(*body));
 	struct making k = {.m = m,
 		.body = body,
 		.settings = &settings,
@@ -484,11 +484,11 @@ const struct body *body_compile(struct mvcc *m, const struct record_program *in,
 	body->column_count = columns;
 	body->new_at = body->old_at = UINT32_MAX;
 	body->local_count = 2 * columns + VARIABLES_MAX;
-	body->locals = arena_zero(&m->plans_arena, body->local_count * sizeof(*body->locals));
-	body->places = arena_zero(&m->plans_arena, body->local_count * sizeof(*body->places));
+	body->locals = arena_zero(&m->catalog.arena, body->local_count * sizeof(*body->locals));
+	body->places = arena_zero(&m->catalog.arena, body->local_count * sizeof(*body->places));
 	k.locals = (struct eval_locals){.list = body->locals};
 	settings_apply(m, body->settings);
-	m->env.locals = &k.locals;
+	m->now.env.locals = &k.locals;
 	for (const struct sql_parameter *p = tree->params; p && !k.failed; p = p->next) {
 		if (p->direction != SQL_PARAM_IN || p->dflt)
 			make_fail(&k);
@@ -510,14 +510,14 @@ const struct body *body_compile(struct mvcc *m, const struct record_program *in,
 	if (!(settings.eval_mode & (EVAL_MODE_STRICT_TRANS_TABLES | EVAL_MODE_STRICT_ALL_TABLES)))
 		make_fail(&k);
 	body->steps = make_nodes(&k, tree->body);
-	m->env.locals = before;
+	m->now.env.locals = before;
 	return k.failed ? NULL : body;
 }
 
 const struct body *body_of_statements(
 	struct mvcc *m, const struct sql_stmt *first, const struct session_settings *settings)
 {
-	struct body *body = arena_zero(&m->plans_arena, sizeof(*body));
+	struct body *body = arena_zero(&m->catalog.arena, sizeof(*body));
 	struct making k = {.m = m, .body = body, .settings = settings, .procedure = true, .alone = true};
 	struct step **tail = &body->steps;
 
@@ -557,7 +557,7 @@ struct running {
 static void give_up(struct running *r, const struct eval_outcome *outcome)
 {
 	answer_unsupported(r->m, r->a,
-		r->m->now_unknown		       ? r->m->now_unknown
+		r->m->now.unknown		       ? r->m->now.unknown
 		: outcome->status == EVAL_UNSUPPORTED ? outcome->reason
 						       : "errors in a stored program's expressions");
 }
@@ -572,15 +572,15 @@ struct entered {
 static struct entered enter(struct running *r, const struct plan *plan)
 {
 	struct mvcc *m = r->m;
-	struct entered e = {m->now_plan, m->env.locals, m->env.has_last_insert_id};
+	struct entered e = {m->now.plan, m->now.env.locals, m->now.env.has_last_insert_id};
 
 	settings_apply(m, r->body->settings);
-	m->env.locals = r->body->alone ? NULL : &r->locals;
-	m->env.has_last_insert_id = false;
-	m->now_gathered_count = 0;
-	m->body_depth++;
+	m->now.env.locals = r->body->alone ? NULL : &r->locals;
+	m->now.env.has_last_insert_id = false;
+	m->gathered.count = 0;
+	m->now.body_depth++;
 	if (plan)
-		m->now_plan = plan;
+		m->now.plan = plan;
 	return e;
 }
 
@@ -588,12 +588,12 @@ static void leave(struct running *r, struct entered e)
 {
 	struct mvcc *m = r->m;
 
-	m->now_plan = e.plan;
+	m->now.plan = e.plan;
 	settings_apply(m, e.plan);
-	m->env.locals = e.locals;
-	m->env.has_last_insert_id = e.has_number;
-	m->now_gathered_count = 0;
-	m->body_depth--;
+	m->now.env.locals = e.locals;
+	m->now.env.has_last_insert_id = e.has_number;
+	m->gathered.count = 0;
+	m->now.body_depth--;
 }
 
 static void assign(struct running *r, uint32_t target, const struct eval_type *type, const struct eval_value *value)
@@ -602,7 +602,7 @@ static void assign(struct running *r, uint32_t target, const struct eval_type *t
 	struct eval_outcome outcome = {0};
 
 	if (value->kind == EVAL_UNTOLD ||
-		!eval_store(&r->m->store.arena, &r->m->env, place->table, place->column, type, value,
+		!eval_store(&r->m->store.arena, &r->m->now.env, place->table, place->column, type, value,
 			EVAL_STORE_UPDATE, &r->values[target], &outcome) ||
 		outcome.warning_count)
 		give_up(r, &outcome);
@@ -620,7 +620,7 @@ static void run_assign(struct running *r, const struct step *s)
 		return;
 	}
 	e = enter(r, NULL);
-	if (!eval_assign(s->expr, &r->m->store.arena, &r->m->env, &r->m->source, place->table, place->column,
+	if (!eval_assign(s->expr, &r->m->store.arena, &r->m->now.env, &r->m->source, place->table, place->column,
 		    &value, &outcome) ||
 		outcome.warning_count)
 		give_up(r, &outcome);
@@ -635,7 +635,7 @@ static bool test(struct running *r, const struct step *s)
 	enum eval_truth truth = EVAL_UNKNOWN;
 	struct entered e = enter(r, NULL);
 
-	if (!eval_expr_test(s->expr, &r->m->scratch, &r->m->env, &r->m->source, NULL, &truth, &outcome))
+	if (!eval_expr_test(s->expr, &r->m->scratch, &r->m->now.env, &r->m->source, NULL, &truth, &outcome))
 		give_up(r, &outcome);
 	leave(r, e);
 	return truth == EVAL_TRUE;
@@ -675,13 +675,13 @@ static void run_write(struct running *r, const struct step *s)
 	struct write_answer b = {.status = EVAL_OK, .held_by = STORE_NONE};
 	struct entered e = enter(r, s->plan);
 	const struct execution *x = m->schedule->execution;
-	bool found = x->sessions[m->schedule->stmts[m->now_stmt].in->session].capabilities & CLIENT_FOUND_ROWS;
+	bool found = x->sessions[m->schedule->stmts[m->now.stmt].in->session].capabilities & CLIENT_FOUND_ROWS;
 
 	if (s->blind) {
 		struct eval_outcome outcome = {0};
 		struct eval_rows rows = {0};
 
-		if (!eval_insert_rows(s->plan->insert, &m->scratch, &m->env, &m->source, &rows, &outcome))
+		if (!eval_insert_rows(s->plan->insert, &m->scratch, &m->now.env, &m->source, &rows, &outcome))
 			answer_outcome(m, &b, &outcome);
 		else if (!fog_new_row(m, &m->store.tables[s->plan->tables[0]]))
 			answer_unsupported(m, &b, "AUTO_INCREMENT values that were not recorded");
@@ -699,13 +699,13 @@ static void run_write(struct running *r, const struct step *s)
 		take_locks(m);
 	/* MariaDB counts what triggers write, too. */
 	if (r->call && s->plan->effects && !r->body->alone)
-		r->call->counts &= m->env.flavour == SQL_MYSQL;
+		r->call->counts &= m->now.env.flavour == SQL_MYSQL;
 	count(r, b.affected);
 }
 
 static void show(struct running *r, const struct eval_result *result)
 {
-	const struct execution_stmt *in = r->m->schedule->stmts[r->m->now_stmt].in;
+	const struct execution_stmt *in = r->m->schedule->stmts[r->m->now.stmt].in;
 	uint32_t number = r->call->sets++;
 	bool undecided = false;
 
@@ -726,7 +726,7 @@ static void show(struct running *r, const struct eval_result *result)
 static void run_ask(struct running *r, const struct step *s)
 {
 	struct mvcc *m = r->m;
-	bool had = m->store.txns[m->now_txn].view != STORE_NONE;
+	bool had = m->store.txns[m->now.txn].view != STORE_NONE;
 	struct eval_outcome outcome = {0};
 	struct eval_result result = {0};
 	struct entered e = enter(r, s->plan);
@@ -737,7 +737,7 @@ static void run_ask(struct running *r, const struct step *s)
 		leave(r, e);
 		return;
 	}
-	if (!eval_query_run(s->plan->query, &m->scratch, &m->env, &m->source, &result, &outcome)) {
+	if (!eval_query_run(s->plan->query, &m->scratch, &m->now.env, &m->source, &result, &outcome)) {
 		give_up(r, &outcome);
 		leave(r, e);
 		return;
@@ -868,7 +868,7 @@ void fire_before(struct mvcc *m, const struct firing *f, const struct eval_value
 		changed |= f->before[i]->writes_new;
 	}
 	if (changed && a->status == EVAL_OK &&
-		!eval_generate(&m->store.arena, &m->env, f->before[0]->table, 0, new, &outcome))
+		!eval_generate(&m->store.arena, &m->now.env, f->before[0]->table, 0, new, &outcome))
 		answer_unsupported(m, a, "generated columns of a row that a trigger has set");
 }
 
@@ -881,10 +881,10 @@ void fire_after(struct mvcc *m, const struct firing *f, const struct eval_value 
 
 bool fires_at_once(struct mvcc *m, struct write_answer *a)
 {
-	bool beside = m->now_level == LEVEL_READ_UNCOMMITTED && m->in_flight_count > 1;
+	bool beside = m->now.level == LEVEL_READ_UNCOMMITTED && m->search.in_flight_count > 1;
 
-	if (m->body_depth ||
-		(m->runs[m->now_stmt].begin_commits == m->store.commits && !may_have_waited(m) && !beside) ||
+	if (m->now.body_depth ||
+		(m->runs[m->now.stmt].begin_commits == m->store.commits && !may_have_waited(m) && !beside) ||
 		choose(m, 2) == 0)
 		return true;
 	answer_unsupported(m, a, "stored programs beside commits");
@@ -895,7 +895,7 @@ bool fires_at_once(struct mvcc *m, struct write_answer *a)
 
 void call_run(struct mvcc *m, const struct body *body, struct call_answer *out)
 {
-	const struct sql_stmt *stmt = m->now_plan->stmt;
+	const struct sql_stmt *stmt = m->now.plan->stmt;
 	struct running r;
 	uint32_t at = 0;
 
@@ -906,11 +906,11 @@ void call_run(struct mvcc *m, const struct body *body, struct call_answer *out)
 	for (const struct sql_expr *e = body->alone ? NULL : stmt->u.call->args.first; e; e = e->next, at++) {
 		struct eval_outcome outcome = {0};
 		struct eval_expr *expr = eval_expr_compile(
-			&m->scratch, e, NULL, SPAN_NONE, &m->env, NULL, &outcome);
+			&m->scratch, e, NULL, SPAN_NONE, &m->now.env, NULL, &outcome);
 		struct eval_value value;
 
 		if (!expr || at >= body->parameter_count ||
-			!eval_expr_run(expr, &m->store.arena, &m->env, NULL, NULL, &value, &outcome)) {
+			!eval_expr_run(expr, &m->store.arena, &m->now.env, NULL, NULL, &value, &outcome)) {
 			give_up(&r, &outcome);
 			return;
 		}

@@ -53,7 +53,7 @@ void fire_after(struct mvcc *m, const struct firing *firing, const struct eval_v
  * where that is taken to be so, and the answer is unsupported. */
 bool fires_at_once(struct mvcc *m, struct write_answer *answer);
 
-/* CALL: false: m->mismatch says why the recorded answer cannot be. */
+/* CALL: false: m->search.mismatch says why the recorded answer cannot be. */
 struct call_answer {
 	struct write_answer write;
 	uint64_t sum, last; /* rows that its statements counted: all, and the last of them */

@@ -5,7 +5,7 @@
 /* What it did that is not known is gone with it. */
 void roll_back(struct mvcc *m, uint32_t txn)
 {
-	store_rollback(&m->store, txn, m->event);
+	store_rollback(&m->store, txn, m->search.event);
 	for (uint32_t i = 0; i < m->store.table_count; i++) {
 		struct store_table *table = &m->store.tables[i];
 
@@ -22,19 +22,19 @@ void end_txn(struct mvcc *m, uint32_t txn)
 	if (!store_is_active(&m->store, number))
 		return;
 	if (m->store.txns[number].mixed) {
-		store_rollback(&m->store, number, m->event);
-		m->forgetting = 0;
+		store_rollback(&m->store, number, m->search.event);
+		m->now.forgetting = 0;
 		forget_for_good(m, MIXED_TABLES);
 		return;
 	}
 	if (outcome == TXN_UNKNOWN && m->store.txns[number].undo)
 		outcome = choose(m, 2) == 0 ? TXN_ABORTED : TXN_COMMITTED;
 	if (outcome == TXN_COMMITTED)
-		store_commit(&m->store, number, m->event);
+		store_commit(&m->store, number, m->search.event);
 	else if (outcome == TXN_ABORTED)
 		roll_back(m, number);
 	else /* a prepared XA transaction: what it did that is not known may still be there */
-		store_rollback(&m->store, number, m->event);
+		store_rollback(&m->store, number, m->search.event);
 }
 
 /* With autocommit on, only BEGIN and its kin open a transaction (MDEV-27922: after a deadlock, the
@@ -42,13 +42,13 @@ void end_txn(struct mvcc *m, uint32_t txn)
  * server's configuration. */
 static void judge_implicit_begin(struct mvcc *m, uint32_t txn)
 {
-	const struct record_stmt *r = &m->schedule->stmts[m->now_stmt].in->record;
-	const struct plan *plan = m->now_plan;
+	const struct record_stmt *r = &m->schedule->stmts[m->now.stmt].in->record;
+	const struct plan *plan = m->now.plan;
 
-	if (m->env.flavour == SQL_MYSQL &&
+	if (m->now.env.flavour == SQL_MYSQL &&
 		(span_ieq_str(execution_variable(m->schedule->execution, "autocommit"), "OFF") || m->global_from))
 		return;
-	if (!plan->unsupported && (plan->reads || plan->writes) && m->now_txn == txn && !r->error &&
+	if (!plan->unsupported && (plan->reads || plan->writes) && m->now.txn == txn && !r->error &&
 		r->status & STATUS_IN_TRANS && r->status & STATUS_AUTOCOMMIT)
 		note_add(m, NOTE_NO_AUTOCOMMIT, STORE_NONE, STORE_NONE, NULL);
 }
@@ -85,12 +85,12 @@ static void end_prepared(struct mvcc *m, uint32_t stmt)
 			continue;
 		}
 		if (xa->kind == SQL_XA_COMMIT)
-			store_commit(&m->store, txn + 1, m->event);
+			store_commit(&m->store, txn + 1, m->search.event);
 		else
 			roll_back(m, txn + 1);
 		return;
 	}
-	m->forgetting = 0;
+	m->now.forgetting = 0;
 	forget_all(m, "tables after the end of an XA transaction that was not recorded");
 }
 
@@ -98,7 +98,7 @@ static void end_prepared(struct mvcc *m, uint32_t stmt)
  * each commit that it overlaps. */
 static uint32_t view_of_begin(struct mvcc *m, uint32_t txn)
 {
-	uint32_t options = m->store.commits - m->runs[m->now_stmt].begin_commits + 1;
+	uint32_t options = m->store.commits - m->runs[m->now.stmt].begin_commits + 1;
 
 	return m->store.commits - choose_for(m, txn, options);
 }
@@ -114,10 +114,10 @@ static void roll_back_to(struct mvcc *m, uint32_t txn, struct span name)
 	 * transaction. */
 	if (!store_savepoint_rollback(&m->store, txn, name))
 		store_rollback_to(&m->store, txn, NULL, 0);
-	if (m->engine == ENGINE_TIDB || used == STORE_USED)
+	if (m->now.engine == ENGINE_TIDB || used == STORE_USED)
 		return;
 	if (used == STORE_UNUSED || choose(m, 2))
-		store_part_ended(&m->store, txn, m->now_stmt);
+		store_part_ended(&m->store, txn, m->now.stmt);
 }
 
 /* Notes that the transaction of a statement that was executed takes part in the engine. */
@@ -144,7 +144,7 @@ bool begins_view(const struct mvcc *m, uint32_t txn)
 {
 	const struct schedule_txn *t = &m->schedule->txns[txn];
 
-	return t->level == LEVEL_REPEATABLE_READ && (t->snapshot || m->engine == ENGINE_TIDB);
+	return t->level == LEVEL_REPEATABLE_READ && (t->snapshot || m->now.engine == ENGINE_TIDB);
 }
 
 static void txn_event(struct mvcc *m, const struct schedule_txn_event *e)
@@ -156,19 +156,19 @@ static void txn_event(struct mvcc *m, const struct schedule_txn_event *e)
 	case TXN_BEGIN:
 		judge_implicit_begin(m, e->txn + 1);
 		if (t->began == STORE_NONE) {
-			TRAIL_SET(&m->store.trail, t->began, m->event);
+			TRAIL_SET(&m->store.trail, t->began, m->search.event);
 			TRAIL_SET(&m->store.trail, t->first_commits, m->store.commits);
 		}
 		if (t->view == STORE_NONE && begins_view(m, e->txn))
 			set_view(m, e->txn + 1, view_of_begin(m, e->txn + 1),
-				m->runs[m->now_stmt].begin_commits);
+				m->runs[m->now.stmt].begin_commits);
 		if (txn->snapshot)
 			TRAIL_SET(&m->store.trail, t->used, (uint32_t)STORE_USED);
 		break;
 	case TXN_END:
 		/* MySQL parts session and transaction when it is prepared; its rows stay locked
 		 * until somebody says how it ends. */
-		if (txn->outcome == TXN_UNKNOWN && is_xa(m->now_plan, SQL_XA_PREPARE))
+		if (txn->outcome == TXN_UNKNOWN && is_xa(m->now.plan, SQL_XA_PREPARE))
 			break;
 		end_txn(m, e->txn);
 		break;
@@ -206,7 +206,7 @@ void commit_of_failed(struct mvcc *m, uint32_t stmt)
 	if (m->schedule->txns[txn].by_failed)
 		end_txn(m, txn);
 	else if (choose(m, 2) == 0)
-		store_commit(&m->store, txn + 1, m->event);
+		store_commit(&m->store, txn + 1, m->search.event);
 }
 
 /* An error may hide that the transaction was rolled back (1467 does where the lock for AUTO_INCREMENT made a
@@ -229,8 +229,8 @@ static bool run_others_first(struct mvcc *m, uint32_t stmt)
 
 	if (maker != STORE_NONE && m->runs[maker].state == STMT_IN_FLIGHT && !run_stmt(m, maker))
 		return false;
-	for (size_t i = 0; m->runs[stmt].defines && i < m->in_flight_count; i++) {
-		uint32_t other = m->in_flight[i];
+	for (size_t i = 0; m->runs[stmt].defines && i < m->search.in_flight_count; i++) {
+		uint32_t other = m->search.in_flight[i];
 
 		if (other != stmt && m->runs[other].state == STMT_IN_FLIGHT &&
 			(m->schedule->one_at_a_time ? define_replaces(m, stmt, other)
@@ -277,9 +277,9 @@ bool run_stmt(struct mvcc *m, uint32_t stmt)
 	if (!execute_stmt(m, stmt))
 		return false;
 	TRAIL_SET(&m->store.trail, m->runs[stmt].state, (uint32_t)STMT_DONE);
-	for (size_t i = 0; m->runs[stmt].plan->redefines && i < m->in_flight_count; i++) {
-		if (m->runs[m->in_flight[i]].state == STMT_IN_FLIGHT)
-			beside_replan(m, m->in_flight[i]);
+	for (size_t i = 0; m->runs[stmt].plan->redefines && i < m->search.in_flight_count; i++) {
+		if (m->runs[m->search.in_flight[i]].state == STMT_IN_FLIGHT)
+			beside_replan(m, m->search.in_flight[i]);
 	}
 	note_use(m, stmt);
 	/* InnoDB lets go of what it locked without writing it (lock_release_on_prepare). */

@@ -11,22 +11,22 @@
  * with --skip-log-bin). */
 static bool writes_noop(struct mvcc *m)
 {
-	if (m->env.flavour == SQL_MYSQL && !m->now_noop)
-		m->now_noop = 1 + choose_for(m, m->now_txn, 2);
-	return m->now_noop == 2;
+	if (m->now.env.flavour == SQL_MYSQL && !m->now.noop)
+		m->now.noop = 1 + choose_for(m, m->now.txn, 2);
+	return m->now.noop == 2;
 }
 
 /* An UPDATE that changes nothing leaves the snapshot's version in sight (rule rr-noop-update). */
 void leave_row(struct mvcc *m, struct store_table *table, struct store_record *record)
 {
-	const struct store_version *v = store_current(&m->store, record, m->now_txn);
-	uint32_t view = m->store.txns[m->now_txn].view;
+	const struct store_version *v = store_current(&m->store, record, m->now.txn);
+	uint32_t view = m->store.txns[m->now.txn].view;
 
-	if (m->now_level != LEVEL_REPEATABLE_READ || view == STORE_NONE || v->maybe ||
-		v->txn == m->now_txn || m->store.txns[v->txn].commit_no <= view)
+	if (m->now.level != LEVEL_REPEATABLE_READ || view == STORE_NONE || v->maybe ||
+		v->txn == m->now.txn || m->store.txns[v->txn].commit_no <= view)
 		return;
 	if (writes_noop(m))
-		store_write(&m->store, m->now_txn, m->now_stmt, record, v->image);
+		store_write(&m->store, m->now.txn, m->now.stmt, record, v->image);
 	else
 		note_add(m, NOTE_NOOP_UPDATE, v->txn, number_of(m, table), record);
 }
@@ -64,16 +64,16 @@ static bool pick_open(struct mvcc *m, uint32_t *order, size_t matched, size_t co
  * others, the transaction sees two states of the database (rule rr-current-write). */
 static bool sees_two_states(const struct mvcc *m)
 {
-	uint32_t view = m->store.txns[m->now_txn].view;
+	uint32_t view = m->store.txns[m->now.txn].view;
 
-	return m->now_level == LEVEL_REPEATABLE_READ && m->engine == ENGINE_INNODB &&
+	return m->now.level == LEVEL_REPEATABLE_READ && m->now.engine == ENGINE_INNODB &&
 	       view != STORE_NONE && view != m->store.commits;
 }
 
 static void note_other_rows(struct mvcc *m, struct store_table *table)
 {
 	struct store *s = &m->store;
-	uint32_t view = s->txns[m->now_txn].view;
+	uint32_t view = s->txns[m->now.txn].view;
 	struct store_record **records;
 	size_t count;
 
@@ -82,8 +82,8 @@ static void note_other_rows(struct mvcc *m, struct store_table *table)
 	count = records_of(m, table, &records);
 	for (size_t i = 0; i < count; i++) {
 		struct store_record *record = records[i];
-		const struct store_version *now = store_current(s, record, m->now_txn);
-		const struct store_version *then = store_visible(s, record, m->now_txn, view);
+		const struct store_version *now = store_current(s, record, m->now.txn);
+		const struct store_version *then = store_visible(s, record, m->now.txn, view);
 		enum eval_truth truth;
 
 		struct store_meant *meant;
@@ -93,8 +93,8 @@ static void note_other_rows(struct mvcc *m, struct store_table *table)
 			continue;
 		note_add(m, NOTE_CURRENT_WRITE, now->txn, number_of(m, table), record);
 		meant = arena_alloc(&s->arena, sizeof(*meant));
-		*meant = (struct store_meant){s->txns[m->now_txn].meant, record};
-		TRAIL_SET(&s->trail, s->txns[m->now_txn].meant, meant);
+		*meant = (struct store_meant){s->txns[m->now.txn].meant, record};
+		TRAIL_SET(&s->trail, s->txns[m->now.txn].meant, meant);
 	}
 }
 
@@ -104,18 +104,18 @@ static void note_other_source(struct mvcc *m, struct store_table *table, const s
 {
 	bool differs = false;
 
-	if (!m->now_plan->sourced || !sees_two_states(m))
+	if (!m->now.plan->sourced || !sees_two_states(m))
 		return;
-	m->force = FORCE_SNAPSHOT;
-	m->now_gathered_count = 0;
+	m->now.forced_read = FORCE_SNAPSHOT;
+	m->gathered.count = 0;
 	for (size_t i = 0; i < g->count && !differs; i++) {
 		enum eval_truth truth;
 
 		differs = row_matches(m, g->rows[i], &truth) &&
 			  (truth == EVAL_TRUE) != (truths[i] == EVAL_TRUE);
 	}
-	m->force = FORCE_NONE;
-	m->now_gathered_count = 0;
+	m->now.forced_read = FORCE_NONE;
+	m->gathered.count = 0;
 	if (differs)
 		note_add(m, NOTE_CURRENT_SOURCE, STORE_NONE, number_of(m, table), NULL);
 }
@@ -222,7 +222,7 @@ void write_in_order(struct mvcc *m, const struct plan *plan, struct store_table 
 	for (size_t i = 0; i < count && (a->status == EVAL_OK || (fails && a->status == EVAL_ERROR));
 		i++) {
 		struct change *c = &changes[order[i]];
-		const struct store_version *v = store_current(&m->store, c->record, m->now_txn);
+		const struct store_version *v = store_current(&m->store, c->record, m->now.txn);
 		enum eval_truth truth = EVAL_TRUE;
 
 		if (!c->changed)
@@ -303,7 +303,7 @@ static bool asks_tied(const struct mvcc *m, const struct plan *plan, const struc
 /* Was one of the latest `count` versions written to another table? */
 static bool cascaded(const struct mvcc *m, const struct store_table *table, uint32_t count)
 {
-	const struct store_undo *undo = m->store.txns[m->now_txn].undo;
+	const struct store_undo *undo = m->store.txns[m->now.txn].undo;
 
 	for (; undo && count; undo = undo->previous, count--) {
 		uint32_t id = undo->record->id;
@@ -341,7 +341,7 @@ static void change_one(struct mvcc *m, void *ctx, size_t number, struct write_an
 		return;
 	}
 	if (in->plan->stmt->kind == SQL_STMT_UPDATE) {
-		if (!eval_change_apply(in->plan->change, &m->store.arena, &m->env, &m->source, old, &made,
+		if (!eval_change_apply(in->plan->change, &m->store.arena, &m->now.env, &m->source, old, &made,
 			    &change.changed, &outcome)) {
 			answer_outcome(m, a, &outcome);
 			return;
@@ -403,13 +403,13 @@ static void change_rows(struct mvcc *m, const struct plan *plan, struct write_an
 	enum eval_truth *truths;
 	uint32_t *order;
 	size_t count = 0, kept, unmatched = 0;
-	uint32_t written_before = m->store.txns[m->now_txn].undo_count;
+	uint32_t written_before = m->store.txns[m->now.txn].undo_count;
 	bool open = false, is_update = plan->stmt->kind == SQL_STMT_UPDATE;
 	const void *limit = is_update ? (const void *)plan->stmt->u.update->limit
 				      : (const void *)plan->stmt->u.del->limit;
 
 	if (!gather(m, table, READ_CURRENT, &g)) {
-		answer_unsupported(m, a, m->now_unknown);
+		answer_unsupported(m, a, m->now.unknown);
 		return;
 	}
 	rows = arena_alloc(&m->scratch, (g.count + 1) * sizeof(*rows));
@@ -418,7 +418,7 @@ static void change_rows(struct mvcc *m, const struct plan *plan, struct write_an
 	truths = arena_alloc(&m->scratch, (g.count + 1) * sizeof(*truths));
 	for (size_t i = 0; i < g.count; i++) {
 		truths[i] = EVAL_UNKNOWN;
-		if (!eval_change_test(plan->change, &m->scratch, &m->env, &m->source, g.rows[i],
+		if (!eval_change_test(plan->change, &m->scratch, &m->now.env, &m->source, g.rows[i],
 			    &truths[i], &outcome)) {
 			answer_outcome(m, a, &outcome);
 			return;
@@ -432,7 +432,7 @@ static void change_rows(struct mvcc *m, const struct plan *plan, struct write_an
 	}
 	kept = count;
 	if (limit || table->in_order || plan->skips || (plan->firing && is_sorted(plan))) {
-		if (!eval_change_limit(plan->change, &m->scratch, &m->env, &m->source,
+		if (!eval_change_limit(plan->change, &m->scratch, &m->now.env, &m->source,
 			    (struct eval_rows){rows, count}, order, &kept, &open, &outcome)) {
 			answer_outcome(m, a, &outcome);
 			return;
@@ -457,14 +457,14 @@ static void change_rows(struct mvcc *m, const struct plan *plan, struct write_an
 
 		*c = (struct change){records[order[i]], rows[order[i]], NULL, true};
 		act_on(m, table, c->record, STORE_LOCK_X, a);
-		if ((is_update && !eval_change_apply(plan->change, &m->store.arena, &m->env,
+		if ((is_update && !eval_change_apply(plan->change, &m->store.arena, &m->now.env,
 					  &m->source, c->old, &c->new, &c->changed, &outcome)) ||
 			(c->new && c->changed &&
 				!check_row(m, def, c->new, &outcome))) {
 			c->changed = false;
 			if (plan->skips && c->new && outcome.status == EVAL_ERROR) {
 				/* MariaDB does not even call it matched. */
-				unmatched += m->env.flavour == SQL_MARIADB;
+				unmatched += m->now.env.flavour == SQL_MARIADB;
 				outcome = (struct eval_outcome){0};
 				continue;
 			}
@@ -506,17 +506,17 @@ static void change_rows(struct mvcc *m, const struct plan *plan, struct write_an
 	else
 		write_changes(m, table, changes, kept, NULL, a);
 	if (a->status == EVAL_OK && asks_tied(m, plan, table) &&
-		cascaded(m, table, m->store.txns[m->now_txn].undo_count - written_before) &&
+		cascaded(m, table, m->store.txns[m->now.txn].undo_count - written_before) &&
 		choose(m, 2) == 1)
 		answer_unsupported(m, a, "subqueries of tables that cascades may change");
 }
 
 void write_change(struct mvcc *m, const struct plan *plan, struct write_answer *a)
 {
-	uint32_t mode = m->env.mode;
+	uint32_t mode = m->now.env.mode;
 
 	if (plan->perhaps_joined && choose(m, 2) == 1)
-		m->env.mode |= EVAL_MODE_SIMULTANEOUS_ASSIGNMENT;
+		m->now.env.mode |= EVAL_MODE_SIMULTANEOUS_ASSIGNMENT;
 	change_rows(m, plan, a);
-	m->env.mode = mode;
+	m->now.env.mode = mode;
 }

@@ -39,8 +39,8 @@ void answer_unsupported(struct mvcc *m, struct write_answer *a, const char *reas
 void answer_outcome(
 	struct mvcc *m, struct write_answer *a, const struct eval_outcome *outcome)
 {
-	if (m->now_unknown)
-		answer_unsupported(m, a, m->now_unknown);
+	if (m->now.unknown)
+		answer_unsupported(m, a, m->now.unknown);
 	else if (outcome->status == EVAL_ERROR)
 		write_error(a, outcome->error);
 	else
@@ -67,8 +67,8 @@ uint32_t number_of(const struct mvcc *m, const struct store_table *table)
 
 static void want_lock(struct mvcc *m, struct store_record *record, enum store_lock_mode mode)
 {
-	MEM_RESERVE(m->now_locks, m->now_lock_count + 1, m->now_lock_capacity);
-	m->now_locks[m->now_lock_count++] = (struct wanted_lock){record, mode};
+	MEM_RESERVE(m->wanted.locks, m->wanted.count + 1, m->wanted.capacity);
+	m->wanted.locks[m->wanted.count++] = (struct wanted_lock){record, mode};
 }
 
 /* Snapshot isolation: acting on the row must give error 1020. */
@@ -85,10 +85,10 @@ static void meet_conflict(
 static const struct store_version *deleted_since(const struct mvcc *m,
 	const struct store_record *record, uint32_t view)
 {
-	const struct store_version *now = store_current(&m->store, record, m->now_txn);
-	const struct store_version *then = store_visible(&m->store, record, m->now_txn, view);
+	const struct store_version *now = store_current(&m->store, record, m->now.txn);
+	const struct store_version *then = store_visible(&m->store, record, m->now.txn, view);
 
-	if (now == then || store_alive(now) || now->maybe || now->txn == m->now_txn ||
+	if (now == then || store_alive(now) || now->maybe || now->txn == m->now.txn ||
 		!store_alive(then))
 		return NULL;
 	return then;
@@ -96,11 +96,11 @@ static const struct store_version *deleted_since(const struct mvcc *m,
 
 void meet_deleted(struct mvcc *m, struct store_table *table, struct write_answer *a)
 {
-	uint32_t view = m->store.txns[m->now_txn].view;
+	uint32_t view = m->store.txns[m->now.txn].view;
 	struct store_record **records;
 	size_t count;
 
-	if (m->engine != ENGINE_INNODB_SI || m->now_level < LEVEL_REPEATABLE_READ ||
+	if (m->now.engine != ENGINE_INNODB_SI || m->now.level < LEVEL_REPEATABLE_READ ||
 		view == STORE_NONE || view == m->store.commits)
 		return;
 	count = records_of(m, table, &records);
@@ -118,18 +118,18 @@ void act_on(struct mvcc *m, struct store_table *table, struct store_record *reco
 	enum store_lock_mode mode, struct write_answer *a)
 {
 	struct store *s = &m->store;
-	struct store_txn *t = &s->txns[m->now_txn];
-	const struct store_version *v = store_current(s, record, m->now_txn);
-	uint32_t other = store_lock_conflict(s, m->now_txn, record, mode);
-	bool certain = mode == STORE_LOCK_X || !table->has_secondary || m->now_plan->reads_rows;
+	struct store_txn *t = &s->txns[m->now.txn];
+	const struct store_version *v = store_current(s, record, m->now.txn);
+	uint32_t other = store_lock_conflict(s, m->now.txn, record, mode);
+	bool certain = mode == STORE_LOCK_X || !table->has_secondary || m->now.plan->reads_rows;
 
 	if (other != STORE_NONE && certain)
 		held(a, other, table, record);
-	if (v && !v->maybe && v->txn != m->now_txn && t->view != STORE_NONE &&
-		s->txns[v->txn].commit_no > t->view && m->now_level >= LEVEL_REPEATABLE_READ) {
-		if (m->engine == ENGINE_INNODB_SI) {
+	if (v && !v->maybe && v->txn != m->now.txn && t->view != STORE_NONE &&
+		s->txns[v->txn].commit_no > t->view && m->now.level >= LEVEL_REPEATABLE_READ) {
+		if (m->now.engine == ENGINE_INNODB_SI) {
 			meet_conflict(a, table, record);
-		} else if (m->now_level == LEVEL_REPEATABLE_READ) {
+		} else if (m->now.level == LEVEL_REPEATABLE_READ) {
 			note_add(m, NOTE_CURRENT_WRITE, v->txn, number_of(m, table), record);
 		}
 	}
@@ -140,7 +140,7 @@ void act_on(struct mvcc *m, struct store_table *table, struct store_record *reco
 void lock_parent(struct mvcc *m, struct store_table *table, struct store_record *record,
 	struct write_answer *a)
 {
-	uint32_t other = store_lock_conflict(&m->store, m->now_txn, record, STORE_LOCK_S);
+	uint32_t other = store_lock_conflict(&m->store, m->now.txn, record, STORE_LOCK_S);
 
 	if (other != STORE_NONE)
 		held(a, other, table, record);
@@ -149,10 +149,10 @@ void lock_parent(struct mvcc *m, struct store_table *table, struct store_record 
 
 void take_locks(struct mvcc *m)
 {
-	for (size_t i = 0; i < m->now_lock_count; i++)
-		store_lock(&m->store, m->now_txn, m->now_stmt, m->now_locks[i].record,
-			m->now_locks[i].mode);
-	m->now_lock_count = 0;
+	for (size_t i = 0; i < m->wanted.count; i++)
+		store_lock(&m->store, m->now.txn, m->now.stmt, m->wanted.locks[i].record,
+			m->wanted.locks[i].mode);
+	m->wanted.count = 0;
 }
 
 /* ---- rows ---- */
@@ -187,7 +187,7 @@ bool row_changes(struct mvcc *m, bool changed, const struct eval_outcome *outcom
 	if (a->untold == UNTOLD_NOT_ASKED) {
 		static const uint32_t picks[2][3] = {{UNTOLD_STAYS, UNTOLD_CHANGES, UNTOLD_OPEN},
 			{UNTOLD_CHANGES, UNTOLD_STAYS, UNTOLD_OPEN}};
-		bool any = m->schedule->stmts[m->now_stmt].in->record.affected != 0;
+		bool any = m->schedule->stmts[m->now.stmt].in->record.affected != 0;
 
 		a->untold = picks[any][choose(m, 3)];
 	}
@@ -220,8 +220,8 @@ bool untold_key(const struct mvcc *m, const struct store_table *table, const str
 			is_untold(row, index->columns, index->count))
 			return true;
 	}
-	for (size_t i = 0; any && i < m->foreign_count; i++) {
-		const struct foreign *f = &m->foreigns[i];
+	for (size_t i = 0; any && i < m->catalog.foreign_key_count; i++) {
+		const struct foreign *f = &m->catalog.foreign_keys[i];
 
 		if (f->alive &&
 			((f->child == number && is_untold(row, f->child_columns, f->count)) ||
@@ -260,7 +260,7 @@ void write_changes(struct mvcc *m, struct store_table *table, const struct chang
 
 	for (size_t i = 0; i < count; i++) {
 		if (changes[i].changed && leaves_record(m, table, &changes[i]))
-			store_write(s, m->now_txn, m->now_stmt, changes[i].record, NULL);
+			store_write(s, m->now.txn, m->now.stmt, changes[i].record, NULL);
 	}
 	for (size_t i = 0; i < count && a->status != EVAL_UNSUPPORTED; i++) {
 		if (changes[i].changed)
@@ -270,7 +270,7 @@ void write_changes(struct mvcc *m, struct store_table *table, const struct chang
 		const struct change *c = &changes[i];
 
 		if (c->changed && c->new)
-			store_write(s, m->now_txn, m->now_stmt,
+			store_write(s, m->now.txn, m->now.stmt,
 				leaves_record(m, table, c) ? store_record_for(s, table, c->new)
 							   : c->record,
 				c->new);
@@ -295,12 +295,12 @@ void write_row(struct mvcc *m, struct store_table *table, struct store_record *r
 
 void write_execute(struct mvcc *m, const struct plan *plan, struct write_answer *a)
 {
-	struct store_txn *t = &m->store.txns[m->now_txn];
+	struct store_txn *t = &m->store.txns[m->now.txn];
 	struct store_undo *undo = t->undo;
 	uint32_t undo_count = t->undo_count;
 
 	*a = (struct write_answer){.status = EVAL_OK, .held_by = STORE_NONE};
-	m->now_noop = 0;
+	m->now.noop = 0;
 	if (plan->insert)
 		write_insert(m, plan, a);
 	else if (plan->change)
@@ -308,5 +308,5 @@ void write_execute(struct mvcc *m, const struct plan *plan, struct write_answer 
 	else
 		write_join(m, plan, a);
 	if (a->status != EVAL_OK || a->held_by != STORE_NONE)
-		store_rollback_to(&m->store, m->now_txn, undo, undo_count);
+		store_rollback_to(&m->store, m->now.txn, undo, undo_count);
 }

@@ -219,15 +219,15 @@ static void add_chain(struct buf *out, struct mvcc *m, uint32_t table,
 	add_versions(&versions, m, table, record, reader);
 	buf_printf(out, " Versions of %.*s, oldest first: %.*s.", SPAN_ARG(buf_span(&object)),
 		SPAN_ARG(buf_span(&versions)));
-	if (m->now_row_count < CHAINS_SHOWN) {
-		m->now_rows[m->now_row_count++] =
+	if (m->draft.row_count < CHAINS_SHOWN) {
+		m->draft.rows[m->draft.row_count++] =
 			(struct finding_row){
 				.object = arena_copy(&m->store.arena, buf_span(&object)),
 				.chain = arena_copy(&m->store.arena, buf_span(&versions))};
 		for (const struct store_version *v = record->newest; v && shown < VERSIONS_SHOWN;
 			v = v->previous, shown++) {
 			if (v->stmt != STORE_NONE)
-				m->now_writers[m->now_writer_count++] = v->stmt;
+				m->draft.writers[m->draft.writer_count++] = v->stmt;
 		}
 	}
 	buf_release(&object);
@@ -256,7 +256,7 @@ static void add_chains(struct buf *out, struct mvcc *m, const struct plan *plan,
 /* The chains of rows that are missing in the end, or are there though they were deleted. */
 static void add_final_chains(struct buf *out, struct mvcc *m)
 {
-	const struct mismatch *x = &m->mismatch;
+	const struct mismatch *x = &m->search.mismatch;
 	const struct store_table *table = &m->store.tables[x->table];
 	bool *odd = arena_zero(&m->scratch, x->final->count + 1), any_odd = false;
 	bool *missing = arena_zero(&m->scratch, x->expected.row_count + 1);
@@ -265,7 +265,7 @@ static void add_final_chains(struct buf *out, struct mvcc *m)
 		return;
 	for (size_t i = 0; i < x->final->count; i++)
 		any_odd |= odd[i];
-	for (uint32_t r = 0; r < table->count && m->now_row_count < CHAINS_SHOWN; r++) {
+	for (uint32_t r = 0; r < table->count && m->draft.row_count < CHAINS_SHOWN; r++) {
 		const struct store_version *v = store_current(&m->store, table->records[r], STORE_NONE);
 		bool concerned = v && !v->image && v->txn && any_odd;
 
@@ -286,11 +286,11 @@ uint32_t notes_listed_max(const struct mvcc *m)
 static void describe(struct buf *out, struct mvcc *m, enum note_kind kind, uint32_t other,
 	uint32_t table, const struct store_record *record)
 {
-	add_txn(out, m, m->now_txn);
+	add_txn(out, m, m->now.txn);
 	buf_add_str(out, ", ");
-	add_stmt(out, m, m->now_stmt);
+	add_stmt(out, m, m->now.stmt);
 	buf_add_str(out, ", ");
-	add_text(out, m, m->now_stmt);
+	add_text(out, m, m->now.stmt);
 	switch (kind) {
 	case NOTE_CURRENT_WRITE:
 		buf_add_str(out, " acted on a version that its snapshot does not have; ");
@@ -310,7 +310,7 @@ static void describe(struct buf *out, struct mvcc *m, enum note_kind kind, uint3
 		add_txn(out, m, other);
 		buf_add_str(out, " had committed it and changed nothing in it: the transaction "
 				 "goes on seeing what its snapshot has of that row.");
-		if (m->engine == ENGINE_INNODB_SI)
+		if (m->now.engine == ENGINE_INNODB_SI)
 			buf_add_str(out, " It should have failed with error 1020.");
 		break;
 	case NOTE_DELETED_ROW:
@@ -334,7 +334,7 @@ static void describe(struct buf *out, struct mvcc *m, enum note_kind kind, uint3
 		break;
 	case NOTE_NEEDLESS_DEADLOCK:
 		buf_printf(out, " got error %u, and nobody can have held a lock that it needed.",
-			m->schedule->stmts[m->now_stmt].in->record.error);
+			m->schedule->stmts[m->now.stmt].in->record.error);
 		break;
 	case NOTE_DIRTY_READ:
 		buf_add_str(out, " read what ");
@@ -350,7 +350,7 @@ static void describe(struct buf *out, struct mvcc *m, enum note_kind kind, uint3
 		break;
 	}
 	if (record)
-		add_chain(out, m, table, record, m->now_txn);
+		add_chain(out, m, table, record, m->now.txn);
 }
 
 static struct note *add(struct mvcc *m, enum note_kind kind, const char *class_name)
@@ -360,8 +360,8 @@ static struct note *add(struct mvcc *m, enum note_kind kind, const char *class_n
 	MEM_RESERVE(m->notes, m->note_count + 1, m->note_capacity);
 	note = &m->notes[m->note_count++];
 	*note = (struct note){.kind = kind,
-		.stmt = m->now_stmt,
-		.txn = m->now_txn,
+		.stmt = m->now.stmt,
+		.txn = m->now.txn,
 		.other_txn = STORE_NONE,
 		.class_name = class_name};
 	m->noted[kind]++;
@@ -371,28 +371,28 @@ static struct note *add(struct mvcc *m, enum note_kind kind, const char *class_n
 static void keep_text(struct mvcc *m, struct note *note, struct buf *text)
 {
 	note->text = arena_copy(&m->store.arena, buf_span(text));
-	note->rows = arena_alloc(&m->store.arena, (m->now_row_count + 1) * sizeof(*note->rows));
-	note->row_count = m->now_row_count;
-	for (uint32_t i = 0; i < m->now_row_count; i++)
-		note->rows[i] = m->now_rows[i];
+	note->rows = arena_alloc(&m->store.arena, (m->draft.row_count + 1) * sizeof(*note->rows));
+	note->row_count = m->draft.row_count;
+	for (uint32_t i = 0; i < m->draft.row_count; i++)
+		note->rows[i] = m->draft.rows[i];
 	note->writers =
-		arena_alloc(&m->store.arena, (m->now_writer_count + 1) * sizeof(*note->writers));
-	note->writer_count = m->now_writer_count;
-	for (uint32_t i = 0; i < m->now_writer_count; i++)
-		note->writers[i] = m->now_writers[i];
-	m->now_row_count = m->now_writer_count = 0;
+		arena_alloc(&m->store.arena, (m->draft.writer_count + 1) * sizeof(*note->writers));
+	note->writer_count = m->draft.writer_count;
+	for (uint32_t i = 0; i < m->draft.writer_count; i++)
+		note->writers[i] = m->draft.writers[i];
+	m->draft.row_count = m->draft.writer_count = 0;
 	buf_release(text);
 }
 
 void note_add(struct mvcc *m, enum note_kind kind, uint32_t other, uint32_t table,
 	struct store_record *record)
 {
-	struct store_txn *t = &m->store.txns[m->now_txn];
+	struct store_txn *t = &m->store.txns[m->now.txn];
 	struct buf text = BUF_INIT;
 	struct note *note;
 
 	/* What an answer that may be right in another order would mean is not known. */
-	if (t->noted & 1u << kind || (m->uncertain && m->follow_count))
+	if (t->noted & 1u << kind || (m->search.uncertain && m->search.accepted_count))
 		return;
 	TRAIL_SET(&m->store.trail, t->noted, t->noted | 1u << kind);
 	note = add(m, kind, note_class(kind));
@@ -415,19 +415,19 @@ void notes_drop(struct mvcc *m, size_t count)
 /* Would the answer be right if the statement had read in another way? */
 static bool fits_forced(struct mvcc *m, enum forced_read force)
 {
-	const struct schedule_stmt *stmt = &m->schedule->stmts[m->mismatch.stmt];
+	const struct schedule_stmt *stmt = &m->schedule->stmts[m->search.mismatch.stmt];
 	struct eval_outcome outcome = {0};
 	struct eval_result result;
 	bool undecided, fits;
 
-	if (!m->now_plan->query)
+	if (!m->now.plan->query)
 		return false;
-	m->force = force;
-	m->now_gathered_count = 0;
+	m->now.forced_read = force;
+	m->gathered.count = 0;
 	fits = eval_query_run(
-		       m->now_plan->query, &m->scratch, &m->env, &m->source, &result, &outcome) &&
+		       m->now.plan->query, &m->scratch, &m->now.env, &m->source, &result, &outcome) &&
 	       compare_result(m, &result, stmt->result, &undecided);
-	m->force = FORCE_NONE;
+	m->now.forced_read = FORCE_NONE;
 	return fits;
 }
 
@@ -436,22 +436,22 @@ static const char *class_of_result(struct mvcc *m)
 	if (read_mode_of(m) == READ_SNAPSHOT) {
 		if (fits_forced(m, FORCE_NOT_OWN))
 			return "own-write";
-		if (m->now_level == LEVEL_REPEATABLE_READ && fits_forced(m, FORCE_CURRENT))
+		if (m->now.level == LEVEL_REPEATABLE_READ && fits_forced(m, FORCE_CURRENT))
 			return "unstable-snapshot";
 		if (fits_forced(m, FORCE_DIRTY))
 			return "dirty-read";
 	} else if (read_mode_of(m) == READ_CURRENT && fits_forced(m, FORCE_DIRTY)) {
 		return "dirty-read";
 	}
-	if (m->now_plan->single && compare_has_duplicates(m, &m->mismatch.expected,
-					   m->schedule->stmts[m->mismatch.stmt].result))
+	if (m->now.plan->single && compare_has_duplicates(m, &m->search.mismatch.expected,
+					   m->schedule->stmts[m->search.mismatch.stmt].result))
 		return "duplicate-row";
 	return "wrong-result";
 }
 
 static const char *class_of(struct mvcc *m)
 {
-	switch (m->mismatch.kind) {
+	switch (m->search.mismatch.kind) {
 	case MISMATCH_RESULT:
 		return class_of_result(m);
 	case MISMATCH_AFFECTED:
@@ -474,7 +474,7 @@ static const char *class_of(struct mvcc *m)
 static void set_answer_rows(
 	struct mvcc *m, struct finding_answer *answer, const struct execution_rows *recorded)
 {
-	const struct eval_result *expected = &m->mismatch.expected;
+	const struct eval_result *expected = &m->search.mismatch.expected;
 	struct arena *arena = &m->verdict->arena;
 	size_t got_count = recorded ? recorded->count : 0, shown;
 	bool *odd = arena_zero(&m->scratch, got_count + 1);
@@ -523,7 +523,7 @@ static void set_answer_words(struct mvcc *m, struct finding_answer *answer, char
 /* What the mismatch is of, side by side; NULL where it is of no single answer. */
 static struct finding_answer *answer_of(struct mvcc *m)
 {
-	const struct mismatch *x = &m->mismatch;
+	const struct mismatch *x = &m->search.mismatch;
 	const struct schedule_stmt *stmt =
 		x->stmt == STORE_NONE ? NULL : &m->schedule->stmts[x->stmt];
 	struct arena *arena = &m->verdict->arena;
@@ -571,7 +571,7 @@ static struct finding_answer *answer_of(struct mvcc *m)
 /* What a SERIALIZABLE transaction has read, beside the change of another. */
 static void describe_read(struct buf *out, struct mvcc *m)
 {
-	const struct mismatch *x = &m->mismatch;
+	const struct mismatch *x = &m->search.mismatch;
 	uint32_t read = x->read - 1;
 
 	if (read != x->stmt) {
@@ -603,12 +603,12 @@ static void describe_read(struct buf *out, struct mvcc *m)
 
 static void describe_mismatch(struct buf *out, struct mvcc *m)
 {
-	const struct mismatch *x = &m->mismatch;
+	const struct mismatch *x = &m->search.mismatch;
 	const struct schedule_stmt *stmt =
 		x->stmt == STORE_NONE ? NULL : &m->schedule->stmts[x->stmt];
 
 	if (stmt) {
-		add_txn(out, m, m->now_txn);
+		add_txn(out, m, m->now.txn);
 		buf_add_str(out, ", ");
 		add_stmt(out, m, x->stmt);
 		buf_add_str(out, ", ");
@@ -661,7 +661,7 @@ static void describe_mismatch(struct buf *out, struct mvcc *m)
 		break;
 	case MISMATCH_CONFLICT: {
 		bool deleted = x->record &&
-			       !store_alive(store_current(&m->store, x->record, m->now_txn));
+			       !store_alive(store_current(&m->store, x->record, m->now.txn));
 
 		buf_add_str(out, deleted ? " passed by " : " acted on ");
 		if (x->record)
@@ -689,9 +689,9 @@ static void describe_mismatch(struct buf *out, struct mvcc *m)
 		break;
 	}
 	if (x->record)
-		add_chain(out, m, x->table, x->record, m->now_txn);
+		add_chain(out, m, x->table, x->record, m->now.txn);
 	else if (stmt)
-		add_chains(out, m, m->now_plan, m->now_txn);
+		add_chains(out, m, m->now.plan, m->now.txn);
 }
 
 /* Did the statement surely lock, or change, the row that we think it did, whatever a stranger made of
@@ -718,17 +718,17 @@ static bool names_its_row(const struct mvcc *m, uint32_t stmt)
 /* A lock that did not hold, or a conflict that was not told: both sides name the row. */
 static bool names_both(const struct mvcc *m)
 {
-	const struct store_record *record = m->mismatch.record;
+	const struct store_record *record = m->search.mismatch.record;
 
 	if (!record)
 		return true;
-	if (!names_its_row(m, m->mismatch.stmt))
+	if (!names_its_row(m, m->search.mismatch.stmt))
 		return false;
 	for (const struct store_lock *lock = record->locks; lock; lock = lock->next)
-		if (lock->txn == m->mismatch.other_txn && names_its_row(m, lock->stmt))
+		if (lock->txn == m->search.mismatch.other_txn && names_its_row(m, lock->stmt))
 			return true;
 	for (const struct store_version *v = record->newest; v; v = v->previous)
-		if (v->txn == m->mismatch.other_txn && names_its_row(m, v->stmt))
+		if (v->txn == m->search.mismatch.other_txn && names_its_row(m, v->stmt))
 			return true;
 	return false;
 }
@@ -740,11 +740,11 @@ static bool names_both(const struct mvcc *m)
  * hold on a row that both name. */
 static bool data_alone(const struct mvcc *m, const char *class_name)
 {
-	if (m->mismatch.kind == MISMATCH_RESULT && !m->now_plan->names_rows)
+	if (m->search.mismatch.kind == MISMATCH_RESULT && !m->now.plan->names_rows)
 		return true;
-	if (m->mismatch.kind == MISMATCH_LOCK && m->mismatch.read)
+	if (m->search.mismatch.kind == MISMATCH_LOCK && m->search.mismatch.read)
 		return true;
-	if ((m->mismatch.kind == MISMATCH_LOCK || m->mismatch.kind == MISMATCH_CONFLICT) &&
+	if ((m->search.mismatch.kind == MISMATCH_LOCK || m->search.mismatch.kind == MISMATCH_CONFLICT) &&
 		!names_both(m))
 		return true;
 	return strcmp(class_name, "wrong-result") == 0 || strcmp(class_name, "wrong-error") == 0 ||
@@ -755,11 +755,11 @@ static bool data_alone(const struct mvcc *m, const char *class_name)
  * elsewhere, where a stranger may be the reason. */
 static bool perhaps_released(const struct mvcc *m)
 {
-	for (size_t i = 0; m->mismatch.kind == MISMATCH_LOCK && i < m->in_flight_count; i++) {
-		uint32_t stmt = m->in_flight[i], txn = m->schedule->stmts[stmt].txn;
+	for (size_t i = 0; m->search.mismatch.kind == MISMATCH_LOCK && i < m->search.in_flight_count; i++) {
+		uint32_t stmt = m->search.in_flight[i], txn = m->schedule->stmts[stmt].txn;
 
 		if (ends_prepared_txn(m, stmt) ||
-			(txn != SCHEDULE_NONE && txn + 1 == m->mismatch.other_txn && ends_txn(m, stmt)))
+			(txn != SCHEDULE_NONE && txn + 1 == m->search.mismatch.other_txn && ends_txn(m, stmt)))
 			return true;
 	}
 	return false;
@@ -770,19 +770,19 @@ static bool perhaps_released(const struct mvcc *m)
 static uint32_t writer_seen(const struct mvcc *m, const char *class_name)
 {
 	bool dirty = strcmp(class_name, "dirty-read") == 0;
-	uint32_t view = m->store.txns[m->now_txn].view, found = STORE_NONE;
+	uint32_t view = m->store.txns[m->now.txn].view, found = STORE_NONE;
 
 	if (!dirty && (strcmp(class_name, "unstable-snapshot") != 0 || view == STORE_NONE))
 		return STORE_NONE;
-	for (uint32_t t = 0; t < m->now_plan->table_count; t++) {
-		const struct store_table *table = &m->store.tables[m->now_plan->tables[t]];
+	for (uint32_t t = 0; t < m->now.plan->table_count; t++) {
+		const struct store_table *table = &m->store.tables[m->now.plan->tables[t]];
 
 		for (uint32_t r = 0; r < table->count; r++) {
 			const struct store_version *v =
 				dirty ? table->records[r]->newest
-				      : store_current(&m->store, table->records[r], m->now_txn);
+				      : store_current(&m->store, table->records[r], m->now.txn);
 
-			if (!v || !v->txn || v->txn == m->now_txn || v->txn == found ||
+			if (!v || !v->txn || v->txn == m->now.txn || v->txn == found ||
 				(dirty ? !store_is_active(&m->store, v->txn)
 				       : m->store.txns[v->txn].commit_no <= view))
 				continue;
@@ -800,22 +800,22 @@ void note_mismatch(struct mvcc *m)
 	struct buf text = BUF_INIT;
 	struct note *note;
 
-	if (m->uncertain)
+	if (m->search.uncertain)
 		return;
 	class_name = class_of(m);
-	if (m->some_left_out && (data_alone(m, class_name) || perhaps_released(m)))
+	if (m->some_not_recorded && (data_alone(m, class_name) || perhaps_released(m)))
 		return;
 	note = add(m, NOTE_MISMATCH, class_name);
-	note->other_txn = m->mismatch.other_txn;
-	if (m->mismatch.kind == MISMATCH_RESULT && note->other_txn == STORE_NONE)
+	note->other_txn = m->search.mismatch.other_txn;
+	if (m->search.mismatch.kind == MISMATCH_RESULT && note->other_txn == STORE_NONE)
 		note->other_txn = writer_seen(m, class_name);
-	if (m->mismatch.stmt == STORE_NONE)
+	if (m->search.mismatch.stmt == STORE_NONE)
 		note->txn = note->stmt = STORE_NONE;
 	else
-		note->traits = note_traits(m, NOTE_MISMATCH, STORE_NONE, m->mismatch.record);
+		note->traits = note_traits(m, NOTE_MISMATCH, STORE_NONE, m->search.mismatch.record);
 	note->answer = answer_of(m);
 	describe_mismatch(&text, m);
-	note->by_stranger = m->strangers && (data_alone(m, class_name) || perhaps_released(m));
+	note->by_stranger = m->unrecorded_writers && (data_alone(m, class_name) || perhaps_released(m));
 	if (note->by_stranger)
 		buf_add_str(&text, " Was every session recorded that writes these tables? One that "
 				   "was not, an event or a trigger would explain it.");
@@ -828,11 +828,11 @@ void note_concurrent(
 	struct buf text = BUF_INIT;
 	struct note *note;
 
-	m->now_stmt = stmt;
-	m->now_txn = m->schedule->stmts[stmt].txn + 1;
+	m->now.stmt = stmt;
+	m->now.txn = m->schedule->stmts[stmt].txn + 1;
 	note = add(m, NOTE_MISMATCH, "G-single");
 	note->other_txn = other_txn;
-	add_txn(&text, m, m->now_txn);
+	add_txn(&text, m, m->now.txn);
 	buf_add_str(&text, ", ");
 	add_stmt(&text, m, stmt);
 	buf_add_str(&text, ", ");
@@ -843,6 +843,6 @@ void note_concurrent(
 	buf_add_str(&text, " changed, too. Both had their snapshots before either sent COMMIT, so the "
 			   "later one should have failed with error 1020; both committed, and the "
 			   "earlier change may be lost.");
-	m->now_row_count = m->now_writer_count = 0;
+	m->draft.row_count = m->draft.writer_count = 0;
 	keep_text(m, note, &text);
 }

@@ -5,8 +5,8 @@
 
 static uint32_t statement_traits(const struct mvcc *m)
 {
-	const struct plan *plan = m->now_plan;
-	uint32_t traits = m->schedule->stmts[m->now_stmt].in->record.blocked_ns ? TRAIT_WAITED : 0;
+	const struct plan *plan = m->now.plan;
+	uint32_t traits = m->schedule->stmts[m->now.stmt].in->record.blocked_ns ? TRAIT_WAITED : 0;
 
 	if (!plan || !plan->stmt)
 		return traits;
@@ -52,7 +52,7 @@ static uint32_t row_traits(const struct mvcc *m, const struct store_version *v)
 static uint32_t time_traits(struct mvcc *m, const struct store_version *v)
 {
 	const struct schedule_stmt *stmts = m->schedule->stmts;
-	uint64_t sent = stmts[m->now_stmt].in->record.begin_seq;
+	uint64_t sent = stmts[m->now.stmt].in->record.begin_seq;
 	uint32_t writer = v->txn;
 	enum eval_truth truth;
 
@@ -76,7 +76,7 @@ static bool followed(const struct mvcc *m, uint32_t table, const struct store_ve
 		for (; v; v = v->previous) {
 			if (own && v->image && v->txn == dead->txn && v->stmt == dead->stmt)
 				return true;
-			own = own || v->txn == m->now_txn;
+			own = own || v->txn == m->now.txn;
 		}
 	}
 	return false;
@@ -84,7 +84,7 @@ static bool followed(const struct mvcc *m, uint32_t table, const struct store_ve
 
 static bool meant(const struct mvcc *m, const struct store_record *record)
 {
-	for (const struct store_meant *x = m->store.txns[m->now_txn].meant; x; x = x->next) {
+	for (const struct store_meant *x = m->store.txns[m->now.txn].meant; x; x = x->next) {
 		if (x->record == record)
 			return true;
 	}
@@ -94,9 +94,9 @@ static bool meant(const struct mvcc *m, const struct store_record *record)
 static bool after_deadlock(const struct mvcc *m)
 {
 	const struct schedule_stmt *stmts = m->schedule->stmts;
-	uint32_t session = stmts[m->now_stmt].in->session;
+	uint32_t session = stmts[m->now.stmt].in->session;
 
-	for (uint32_t i = m->now_stmt; i-- > 0;) {
+	for (uint32_t i = m->now.stmt; i-- > 0;) {
 		/* What failed in between changed nothing of it. */
 		if (stmts[i].in->session == session &&
 			(!stmts[i].in->record.error || stmts[i].in->record.error == ER_LOCK_DEADLOCK))
@@ -109,7 +109,7 @@ static bool after_deadlock(const struct mvcc *m)
 static bool somebody_rolled_back(const struct mvcc *m)
 {
 	const struct schedule *s = m->schedule;
-	const struct record_stmt *r = &s->stmts[m->now_stmt].in->record;
+	const struct record_stmt *r = &s->stmts[m->now.stmt].in->record;
 
 	for (size_t i = 0; i < s->stmt_count; i++) {
 		const struct schedule_stmt *stmt = &s->stmts[i];
@@ -127,7 +127,7 @@ static bool somebody_rolled_back(const struct mvcc *m)
 /* While the statement ran somebody deleted a row and put another one under the same unique key. */
 static bool key_reused(const struct mvcc *m, const struct store_table *t)
 {
-	uint64_t sent = m->schedule->stmts[m->now_stmt].in->record.begin_seq;
+	uint64_t sent = m->schedule->stmts[m->now.stmt].in->record.begin_seq;
 
 	for (uint32_t i = 0; i < t->count; i++) {
 		const struct store_version *came = t->records[i]->newest;
@@ -155,7 +155,7 @@ static bool key_reused(const struct mvcc *m, const struct store_table *t)
 uint32_t note_traits(
 	struct mvcc *m, enum note_kind kind, uint32_t table, const struct store_record *record)
 {
-	const struct store_version *v = record ? store_current(&m->store, record, m->now_txn) : NULL;
+	const struct store_version *v = record ? store_current(&m->store, record, m->now.txn) : NULL;
 	uint32_t traits = statement_traits(m);
 
 	switch (kind) {
@@ -166,10 +166,10 @@ uint32_t note_traits(
 	case NOTE_MISMATCH:
 		if (somebody_rolled_back(m))
 			traits |= TRAIT_ROLLED_BACK;
-		if (m->mismatch.kind == MISMATCH_CONFLICT && v)
+		if (m->search.mismatch.kind == MISMATCH_CONFLICT && v)
 			traits |= row_traits(m, v);
-		for (uint32_t i = 0; m->now_plan && i < m->now_plan->table_count; i++) {
-			if (key_reused(m, &m->store.tables[m->now_plan->tables[i]]))
+		for (uint32_t i = 0; m->now.plan && i < m->now.plan->table_count; i++) {
+			if (key_reused(m, &m->store.tables[m->now.plan->tables[i]]))
 				traits |= TRAIT_KEY_REUSED;
 		}
 		return traits;

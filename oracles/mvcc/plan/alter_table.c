@@ -138,14 +138,14 @@ static struct span key_name(const struct sql_key *key)
 static struct sql_key *renamed_key(
 	struct altering *a, const struct sql_key *key, struct span from, struct span to)
 {
-	struct sql_key *copy = arena_alloc(&a->m->plans_arena, sizeof(*copy));
+	struct sql_key *copy = arena_alloc(&a->m->catalog.arena, sizeof(*copy));
 	struct sql_key_part **end = &copy->parts;
 
 	*copy = *key;
 	if (key->kind != SQL_KEY_PRIMARY)
 		copy->name = key_name(key);
 	for (const struct sql_key_part *p = key->parts; p; p = p->next) {
-		struct sql_key_part *part = arena_alloc(&a->m->plans_arena, sizeof(*part));
+		struct sql_key_part *part = arena_alloc(&a->m->catalog.arena, sizeof(*part));
 
 		*part = *p;
 		if (span_ieq(p->column, from))
@@ -161,7 +161,7 @@ static struct sql_key *renamed_key(
  * and what is computed from columns are left alone. */
 static bool rename_column(struct altering *a, uint32_t at, struct span to)
 {
-	struct sql_column_def *column = arena_alloc(&a->m->plans_arena, sizeof(*column));
+	struct sql_column_def *column = arena_alloc(&a->m->catalog.arena, sizeof(*column));
 	struct span from = a->columns[at]->name;
 	uint32_t other = column_at(a, to);
 
@@ -178,11 +178,11 @@ static bool rename_column(struct altering *a, uint32_t at, struct span to)
 	*column = *a->columns[at];
 	column->name = to;
 	if (column->unique) { /* its key is called after it, and stays so */
-		struct sql_key *key = arena_zero(&a->m->plans_arena, sizeof(*key));
+		struct sql_key *key = arena_zero(&a->m->catalog.arena, sizeof(*key));
 
 		key->kind = SQL_KEY_UNIQUE;
 		key->name = from;
-		key->parts = arena_zero(&a->m->plans_arena, sizeof(*key->parts));
+		key->parts = arena_zero(&a->m->catalog.arena, sizeof(*key->parts));
 		key->parts->column = to;
 		column->unique = false;
 		a->keys[a->key_count++] = key;
@@ -217,7 +217,7 @@ static bool modify_column(struct altering *a, const struct sql_alter *action, st
 	if (old->checks || old->generated ||
 		action->column->generated || action->column->reference)
 		return false;
-	column = arena_alloc(&a->m->plans_arena, sizeof(*column));
+	column = arena_alloc(&a->m->catalog.arena, sizeof(*column));
 	*column = *action->column;
 	column->primary |= old->primary;
 	column->unique |= old->unique;
@@ -240,7 +240,7 @@ static bool set_default(struct altering *a, const struct sql_alter *action)
 	/* Without DEFAULT a column that may be NULL has none at all, which CREATE TABLE cannot say. */
 	if (!action->value && a->columns[at]->nullable != SQL_NO)
 		return false;
-	column = arena_alloc(&a->m->plans_arena, sizeof(*column));
+	column = arena_alloc(&a->m->catalog.arena, sizeof(*column));
 	*column = *a->columns[at];
 	column->dflt = action->value;
 	a->columns[at] = column;
@@ -276,7 +276,7 @@ static bool drop_key(struct altering *a, const struct sql_alter *action, struct 
 		if (found != UINT32_MAX || a->columns[at]->primary ||
 			a->columns[at]->type.kind == SQL_TYPE_SERIAL)
 			return false;
-		column = arena_alloc(&a->m->plans_arena, sizeof(*column));
+		column = arena_alloc(&a->m->catalog.arena, sizeof(*column));
 		*column = *a->columns[at];
 		column->unique = column->key = false;
 		a->columns[at] = column;
@@ -310,13 +310,13 @@ static bool drop_column_check(struct altering *a, struct span name)
 
 			if (!k->constraint.ptr || !span_ieq(k->constraint, name))
 				continue;
-			column = arena_alloc(&a->m->plans_arena, sizeof(*column));
+			column = arena_alloc(&a->m->catalog.arena, sizeof(*column));
 			*column = *a->columns[i];
 			end = &column->checks;
 			for (const struct sql_key *c = a->columns[i]->checks; c; c = c->next) {
 				if (c == k)
 					continue;
-				*end = arena_alloc(&a->m->plans_arena, sizeof(**end));
+				*end = arena_alloc(&a->m->catalog.arena, sizeof(**end));
 				**end = *c;
 				end = &(*end)->next;
 			}
@@ -503,14 +503,14 @@ static void take_old(struct altering *a, const struct sql_create_table *old)
 static const struct sql_create_table *new_tree(
 	const struct altering *a, const struct sql_create_table *old)
 {
-	struct sql_create_table *create = arena_alloc(&a->m->plans_arena, sizeof(*create));
+	struct sql_create_table *create = arena_alloc(&a->m->catalog.arena, sizeof(*create));
 	struct sql_element **end;
 
 	*create = *old;
 	end = &create->elements;
 	*end = NULL;
 	for (uint32_t i = 0; i < a->column_count + a->key_count; i++) {
-		struct sql_element *e = arena_zero(&a->m->plans_arena, sizeof(*e));
+		struct sql_element *e = arena_zero(&a->m->catalog.arena, sizeof(*e));
 
 		e->kind = i < a->column_count ? SQL_ELEMENT_COLUMN : SQL_ELEMENT_KEY;
 		if (i < a->column_count)
@@ -536,9 +536,9 @@ bool alter_definition(struct mvcc *m, const struct sql_create_table *old,
 	}
 	a.alone = counted == 1;
 	a.partitioned = old->partition != NULL;
-	a.columns = arena_zero(&m->plans_arena, room * sizeof(void *));
-	a.origins = arena_zero(&m->plans_arena, room * sizeof(*a.origins));
-	a.keys = arena_zero(&m->plans_arena, room * sizeof(void *));
+	a.columns = arena_zero(&m->catalog.arena, room * sizeof(void *));
+	a.origins = arena_zero(&m->catalog.arena, room * sizeof(*a.origins));
+	a.keys = arena_zero(&m->catalog.arena, room * sizeof(void *));
 	take_old(&a, old);
 	for (const struct sql_alter *action = actions; action; action = action->next) {
 		if (!alter_one(&a, action))

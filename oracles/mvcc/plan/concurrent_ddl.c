@@ -76,7 +76,7 @@ static struct session_settings settings_of(const struct mvcc *m, const struct pl
 {
 	return (struct session_settings){.database = plan->database,
 		.temporary = plan->temporary,
-		.any_case = m->env.any_case,
+		.any_case = m->now.env.any_case,
 		.eval_mode = plan->eval_mode,
 		.sql_mode = plan->sql_mode,
 		.collation = plan->collation,
@@ -90,12 +90,12 @@ static struct session_settings settings_of(const struct mvcc *m, const struct pl
 
 static const struct plan *plan_now(struct mvcc *m, uint32_t stmt, const struct session_settings *settings)
 {
-	uint32_t now = m->now_stmt;
+	uint32_t now = m->now.stmt;
 	const struct plan *plan;
 
-	m->now_stmt = stmt;
+	m->now.stmt = stmt;
 	plan = plan_of(m, plan_text(&m->schedule->stmts[stmt]), settings);
-	m->now_stmt = now;
+	m->now.stmt = now;
 	return plan;
 }
 
@@ -108,7 +108,7 @@ static void find_last_answers(struct mvcc *m)
 
 	if (m->last_answers)
 		return;
-	m->last_answers = arena_alloc(&m->plans_arena, (s->stmt_count + 1) * sizeof(*m->last_answers));
+	m->last_answers = arena_alloc(&m->catalog.arena, (s->stmt_count + 1) * sizeof(*m->last_answers));
 	for (size_t i = 0; i < s->stmt_count; i++) {
 		if (s->stmts[i].in->record.seq > max)
 			max = s->stmts[i].in->record.seq;
@@ -208,7 +208,7 @@ void beside_after(struct mvcc *m, uint32_t change, const struct session_settings
 		if (!changes_name_of(&names, &others))
 			continue;
 		then = answered ? settings_of(m, plan) : settings[m->schedule->stmts[i].in->session];
-		r = arena_zero(&m->plans_arena, sizeof(*r));
+		r = arena_zero(&m->catalog.arena, sizeof(*r));
 		*r = (struct replan){.by = change, .plan = plan_now(m, i, &then)};
 		while (*end)
 			end = &(*end)->next;

@@ -29,7 +29,7 @@ struct redefinition {
 static struct redefinition *add_redefinition(
 	struct mvcc *m, uint32_t stmt, enum redefinition_kind kind, uint32_t from, uint32_t to)
 {
-	struct redefinition *r = arena_zero(&m->plans_arena, sizeof(*r)),
+	struct redefinition *r = arena_zero(&m->catalog.arena, sizeof(*r)),
 			    **end = &m->runs[stmt].redefinitions;
 
 	*r = (struct redefinition){.kind = kind, .from = from, .to = to};
@@ -49,21 +49,21 @@ void define_leave_out(struct mvcc *m, uint32_t stmt, uint32_t table)
 
 static void label(struct mvcc *m, struct span database, struct span name, uint32_t table)
 {
-	uint32_t *at = map_at(&m->label_heads, label_hash(name));
+	uint32_t *at = map_at(&m->catalog.label_heads, label_hash(name));
 
-	m->label_state++;
-	for (; *at != MAP_NONE; at = &m->labels[*at].next) {
-		struct label *l = &m->labels[*at];
+	m->catalog.label_state++;
+	for (; *at != MAP_NONE; at = &m->catalog.labels[*at].next) {
+		struct label *l = &m->catalog.labels[*at];
 
-		if (eval_same_name(&m->env, l->name, name) &&
-			eval_same_name(&m->env, l->database, database)) {
+		if (eval_same_name(&m->now.env, l->name, name) &&
+			eval_same_name(&m->now.env, l->database, database)) {
 			l->table = table;
 			return;
 		}
 	}
-	*at = (uint32_t)m->label_count; /* before the place that it points into moves */
-	MEM_RESERVE(m->labels, m->label_count + 1, m->label_capacity);
-	m->labels[m->label_count++] = (struct label){database, name, table, MAP_NONE};
+	*at = (uint32_t)m->catalog.label_count; /* before the place that it points into moves */
+	MEM_RESERVE(m->catalog.labels, m->catalog.label_count + 1, m->catalog.label_capacity);
+	m->catalog.labels[m->catalog.label_count++] = (struct label){database, name, table, MAP_NONE};
 }
 
 void label_tables(struct mvcc *m)
@@ -110,18 +110,18 @@ static uint16_t database_collation(struct mvcc *m)
 	const struct execution *e = m->schedule->execution;
 	struct span collation = execution_variable(e, "collation_server");
 
-	if (m->scenario == SCENARIO_UNREAD)
-		m->scenario = m->schedule->one_at_a_time && !span_ihas(e->scenario, "database") &&
+	if (m->catalog.scenario == SCENARIO_UNREAD)
+		m->catalog.scenario = m->schedule->one_at_a_time && !span_ihas(e->scenario, "database") &&
 					      !span_ihas(e->scenario, "schema")
 				      ? SCENARIO_PLAIN
 				      : SCENARIO_OTHER;
-	return m->scenario == SCENARIO_PLAIN && collation.ptr ? collation_find(collation)
+	return m->catalog.scenario == SCENARIO_PLAIN && collation.ptr ? collation_find(collation)
 							      : COLLATION_NONE;
 }
 
 static bool default_engine(const struct mvcc *m)
 {
-	return !m->odd_engine &&
+	return !m->catalog.engine_changed &&
 	       span_ieq_str(execution_variable(m->schedule->execution, "default_storage_engine"), "InnoDB");
 }
 
@@ -139,7 +139,7 @@ static bool says_too_little(const struct mvcc *m, const struct sql_create_table 
 {
 	bool engine = default_engine(m) || define_names_engine(create);
 	/* REFERENCES behind a column: before, it was read and forgotten. */
-	bool references = m->env.flavour == SQL_MARIADB || m->env.version >= 90000;
+	bool references = m->now.env.flavour == SQL_MARIADB || m->now.env.version >= 90000;
 
 	for (const struct sql_option *o = create->options; o; o = o->next) {
 		if (span_ihas(o->name, "VERSIONING") || span_ieq_str(o->name, "SEQUENCE"))
@@ -151,7 +151,7 @@ static bool says_too_little(const struct mvcc *m, const struct sql_create_table 
 		if (e->kind != SQL_ELEMENT_COLUMN)
 			continue;
 		if ((c->reference && references) || c->row_time != SQL_ROW_TIME_NONE ||
-			(c->type.kind == SQL_TYPE_JSON && m->env.flavour == SQL_MARIADB))
+			(c->type.kind == SQL_TYPE_JSON && m->now.env.flavour == SQL_MARIADB))
 			return true;
 	}
 	return !engine;
@@ -159,13 +159,13 @@ static bool says_too_little(const struct mvcc *m, const struct sql_create_table 
 
 static struct eval_table *definition(struct mvcc *m, const struct sql_create_table *create)
 {
-	struct eval_env env = m->env;
+	struct eval_env env = m->now.env;
 	struct eval_outcome outcome = {0};
 	struct eval_table *def;
 
 	env.collation_database = database_collation(m);
 	def = says_too_little(m, create) ? NULL
-					 : eval_table_create(&m->plans_arena, create, &env, &outcome);
+					 : eval_table_create(&m->catalog.arena, create, &env, &outcome);
 	return def && def->transactional ? def : NULL;
 }
 
@@ -208,7 +208,7 @@ static uint32_t add_table(const struct naming *n, struct span database, struct s
 	table->bare = !def;
 	table->made_by = n->stmt;
 	if (def)
-		store_table_init(table, def, &m->plans_arena);
+		store_table_init(table, def, &m->catalog.arena);
 	/* InnoDB makes an index for each foreign key. */
 	table->has_secondary |= def && def->foreign_count;
 	label(m, database, name, number);
@@ -218,8 +218,8 @@ static uint32_t add_table(const struct naming *n, struct span database, struct s
 /* Children and parents of one whose foreign keys are not followed. */
 static void leave_out_relatives(const struct naming *n, uint32_t table)
 {
-	for (size_t i = 0; i < n->m->foreign_count; i++) {
-		const struct foreign *f = &n->m->foreigns[i];
+	for (size_t i = 0; i < n->m->catalog.foreign_key_count; i++) {
+		const struct foreign *f = &n->m->catalog.foreign_keys[i];
 
 		if (f->ended_by != STORE_NONE)
 			continue;
@@ -252,7 +252,7 @@ static void blur(const struct naming *n, const struct sql_table_name *table)
 static const struct sql_create_table *like_tree(
 	struct mvcc *m, const struct sql_create_table *of, struct span name)
 {
-	struct sql_create_table *create = arena_alloc(&m->plans_arena, sizeof(*create));
+	struct sql_create_table *create = arena_alloc(&m->catalog.arena, sizeof(*create));
 	struct sql_element **end = &create->elements;
 
 	*create = *of;
@@ -264,7 +264,7 @@ static const struct sql_create_table *like_tree(
 		/* Foreign keys are not taken over (MySQL manual, "CREATE TABLE ... LIKE"). */
 		if (e->kind == SQL_ELEMENT_KEY && e->key->kind == SQL_KEY_FOREIGN)
 			continue;
-		copy = arena_alloc(&m->plans_arena, sizeof(*copy));
+		copy = arena_alloc(&m->catalog.arena, sizeof(*copy));
 		*copy = *e;
 		*end = copy;
 		end = &copy->next;
@@ -285,7 +285,7 @@ static void create_table(const struct naming *n, const struct sql_create_table *
 	if (create->temporary)
 		return;
 	if (create->if_not_exists && (table_of(n, &create->table) != STORE_NONE || r->warnings ||
-					     m->odd_notes))
+					     m->catalog.sql_notes_changed))
 		return; /* it was there, or may have been */
 	if (!database.ptr) {
 		lose(n, &create->table);
@@ -295,7 +295,7 @@ static void create_table(const struct naming *n, const struct sql_create_table *
 		of = table_of(n, create->like);
 		tree = of == STORE_NONE || !m->store.tables[of].def ||
 				       settings_temporary(n->settings, create->like) ||
-				       !eval_same_name(&m->env, m->store.tables[of].database, database)
+				       !eval_same_name(&m->now.env, m->store.tables[of].database, database)
 			       ? NULL
 			       : like_tree(m, m->store.tables[of].create, create->table.name);
 	}
@@ -332,7 +332,7 @@ static void rename_table(
 		return;
 	}
 	if (!m->store.tables[old].def->foreign_count) {
-		def = arena_alloc(&m->plans_arena, sizeof(*def));
+		def = arena_alloc(&m->catalog.arena, sizeof(*def));
 		*def = *m->store.tables[old].def;
 		def->name = to->name;
 		def->db = to->db;
@@ -347,8 +347,8 @@ static void rename_table(
 /* Do foreign keys name its columns? */
 static bool is_parent(const struct mvcc *m, uint32_t table)
 {
-	for (size_t i = 0; i < m->foreign_count; i++) {
-		if (m->foreigns[i].parent == table && m->foreigns[i].ended_by == STORE_NONE)
+	for (size_t i = 0; i < m->catalog.foreign_key_count; i++) {
+		if (m->catalog.foreign_keys[i].parent == table && m->catalog.foreign_keys[i].ended_by == STORE_NONE)
 			return true;
 	}
 	return false;
@@ -404,7 +404,7 @@ static void change_index(const struct naming *n, const struct sql_stmt *stmt)
 {
 	struct sql_index_stmt *index = stmt->u.index;
 	bool create = stmt->kind == SQL_STMT_CREATE_INDEX;
-	struct sql_alter *action = arena_zero(&n->m->plans_arena, sizeof(*action));
+	struct sql_alter *action = arena_zero(&n->m->catalog.arena, sizeof(*action));
 
 	action->kind = create ? SQL_ALTER_ADD_KEY : SQL_ALTER_DROP_KEY;
 	action->key = &index->key;
@@ -426,8 +426,8 @@ static void follow_set(struct mvcc *m, const struct sql_set *set)
 			continue;
 		if (span_ieq_str(item->name, "default_storage_engine") ||
 			span_ieq_str(item->name, "storage_engine"))
-			m->odd_engine |= !item->value || !span_ieq_str(settings_word(item->value), "innodb");
-		m->odd_notes |= span_ieq_str(item->name, "sql_notes");
+			m->catalog.engine_changed |= !item->value || !span_ieq_str(settings_word(item->value), "innodb");
+		m->catalog.sql_notes_changed |= span_ieq_str(item->name, "sql_notes");
 	}
 }
 
@@ -435,12 +435,12 @@ static void drop_database(const struct naming *n)
 {
 	struct mvcc *m = n->m;
 
-	for (size_t i = 0; i < m->label_count; i++) {
-		struct span database = m->labels[i].database;
+	for (size_t i = 0; i < m->catalog.label_count; i++) {
+		struct span database = m->catalog.labels[i].database;
 
 		if (!database.ptr ||
 			memmem(n->plan->text.ptr, n->plan->text.len, database.ptr, database.len))
-			label(m, database, m->labels[i].name, STORE_NONE);
+			label(m, database, m->catalog.labels[i].name, STORE_NONE);
 	}
 }
 
@@ -552,7 +552,7 @@ void define_after(struct mvcc *m, uint32_t stmt, const struct session_settings *
 	enum { MYSQL_ATOMIC = 80000 };
 	const struct record_stmt *r = &m->schedule->stmts[stmt].in->record;
 	struct naming n = {m, stmt, settings, m->runs[stmt].plan};
-	uint32_t state = m->label_state;
+	uint32_t state = m->catalog.label_state;
 
 	if (!n.plan->stmt || n.plan->odd)
 		return;
@@ -561,7 +561,7 @@ void define_after(struct mvcc *m, uint32_t stmt, const struct session_settings *
 	} else if (r->error) {
 		/* Of several tables some may be gone, but for MySQL 8. */
 		if (n.plan->stmt->kind == SQL_STMT_DROP_TABLE && n.plan->stmt->u.drop->tables->next &&
-			!(m->env.flavour == SQL_MYSQL && m->env.version >= MYSQL_ATOMIC))
+			!(m->now.env.flavour == SQL_MYSQL && m->now.env.version >= MYSQL_ATOMIC))
 			lose_all(&n, n.plan->stmt);
 	} else {
 		if (m->runs[stmt].contested)
@@ -570,7 +570,7 @@ void define_after(struct mvcc *m, uint32_t stmt, const struct session_settings *
 			define(&n);
 		m->runs[stmt].defines = changes_tables(n.plan->stmt) && n.plan->commits;
 	}
-	if (m->label_state != state)
+	if (m->catalog.label_state != state)
 		foreign_redefine(m, stmt);
 }
 
@@ -672,10 +672,10 @@ static bool added_value(struct mvcc *m, const struct store_table *to, uint32_t c
 	}
 	if (c->dflt->kind != SQL_EXPR_LITERAL)
 		return false;
-	dflt = eval_expr_compile(&m->store.arena, c->dflt, NULL, SPAN_NONE, &m->env, &m->source, &outcome);
+	dflt = eval_expr_compile(&m->store.arena, c->dflt, NULL, SPAN_NONE, &m->now.env, &m->source, &outcome);
 	return dflt &&
-	       eval_expr_run(dflt, &m->store.arena, &m->env, &m->source, NULL, &value, &outcome) &&
-	       eval_store(&m->store.arena, &m->env, to->def, column, eval_expr_type(dflt), &value, 0, out,
+	       eval_expr_run(dflt, &m->store.arena, &m->now.env, &m->source, NULL, &value, &outcome) &&
+	       eval_store(&m->store.arena, &m->now.env, to->def, column, eval_expr_type(dflt), &value, 0, out,
 		       &outcome) &&
 	       !outcome.warning_count;
 }
@@ -772,9 +772,9 @@ static void run_one(struct mvcc *m, const struct redefinition *r)
 
 void define_run(struct mvcc *m)
 {
-	for (const struct redefinition *r = m->runs[m->now_stmt].redefinitions; r; r = r->next)
+	for (const struct redefinition *r = m->runs[m->now.stmt].redefinitions; r; r = r->next)
 		run_one(m, r);
-	foreign_take_effect(m, m->now_stmt);
+	foreign_take_effect(m, m->now.stmt);
 }
 
 bool define_has_to_wait(const struct mvcc *m, uint32_t stmt)

@@ -115,8 +115,8 @@ static uint32_t tuple_of(const struct sql_expr *e, const struct store_table *tab
 static void plan_tuple(struct mvcc *m, struct plan *plan, const struct store_table *table, const struct sql_expr *where)
 {
 	uint32_t count = table->cluster->count, conditions;
-	int64_t *tuple = arena_zero(&m->plans_arena, count * sizeof(*tuple));
-	bool *there = arena_zero(&m->plans_arena, count * sizeof(*there));
+	int64_t *tuple = arena_zero(&m->catalog.arena, count * sizeof(*tuple));
+	bool *there = arena_zero(&m->catalog.arena, count * sizeof(*there));
 
 	for (uint32_t i = 0; i < count; i++) {
 		if (table->cluster->columns[i] == UINT32_MAX ||
@@ -128,7 +128,7 @@ static void plan_tuple(struct mvcc *m, struct plan *plan, const struct store_tab
 		if (!there[i])
 			return;
 	}
-	plan->reach = arena_alloc(&m->plans_arena, sizeof(*plan->reach));
+	plan->reach = arena_alloc(&m->catalog.arena, sizeof(*plan->reach));
 	*plan->reach = (struct points){.tuple = tuple, .all = conditions == count};
 }
 
@@ -139,17 +139,17 @@ void plan_points(struct mvcc *m, struct plan *plan, const struct sql_expr *where
 	struct points points;
 
 	/* In a stored program the name of a column may be a variable's. */
-	if (!where || m->env.locals || !table->cluster || key_is_partial(table->cluster))
+	if (!where || m->now.env.locals || !table->cluster || key_is_partial(table->cluster))
 		return;
 	if (table->cluster->count != 1) {
 		plan_tuple(m, plan, table, where);
 		return;
 	}
 	key = &table->def->columns[table->cluster->columns[0]];
-	if (key->type.kind != EVAL_T_INT || !points_of(&m->plans_arena, where, key, &points))
+	if (key->type.kind != EVAL_T_INT || !points_of(&m->catalog.arena, where, key, &points))
 		return;
 	points.all = !(where->kind == SQL_EXPR_BINARY && where->op == SQL_OP_AND);
-	plan->reach = arena_alloc(&m->plans_arena, sizeof(*plan->reach));
+	plan->reach = arena_alloc(&m->catalog.arena, sizeof(*plan->reach));
 	*plan->reach = points;
 }
 
@@ -228,9 +228,9 @@ void plan_ranges(struct mvcc *m, struct plan *plan, const struct sql_expr *where
 {
 	struct ranges ranges = {0}, *made;
 
-	if (!where || m->env.locals || !ranges_of(&ranges, m->store.tables[plan->tables[0]].def, where))
+	if (!where || m->now.env.locals || !ranges_of(&ranges, m->store.tables[plan->tables[0]].def, where))
 		return;
-	made = arena_alloc(&m->plans_arena, sizeof(*made));
+	made = arena_alloc(&m->catalog.arena, sizeof(*made));
 	*made = ranges;
 	plan->ranges = made;
 }
@@ -238,8 +238,8 @@ void plan_ranges(struct mvcc *m, struct plan *plan, const struct sql_expr *where
 const struct ranges *ranges_for(const struct mvcc *m, const struct store_table *table)
 {
 	return table->count >= RANGES_FROM_ROWS &&
-			       table == &m->store.tables[m->now_plan->tables[0]]
-		       ? m->now_plan->ranges
+			       table == &m->store.tables[m->now.plan->tables[0]]
+		       ? m->now.plan->ranges
 		       : NULL;
 }
 
@@ -304,7 +304,7 @@ bool points_key(struct mvcc *m, const struct store_table *table, const struct po
 
 size_t point_records(struct mvcc *m, struct store_table *table, struct store_record ***out)
 {
-	const struct points *p = m->now_plan->points;
+	const struct points *p = m->now.plan->points;
 	struct eval_value *probe =
 		arena_zero(&m->scratch, table->def->column_count * sizeof(*probe));
 	uint64_t span = span_of_points(p);

@@ -164,7 +164,7 @@ static struct sql_expr *condition(
 	buf_add_str(&text, "do ");
 	options.mode = 0;
 	if (!add_partitions(&text, by, names) ||
-		!sql_parse(&m->plans_arena, arena_copy(&m->plans_arena, buf_span(&text)), &options,
+		!sql_parse(&m->catalog.arena, arena_copy(&m->catalog.arena, buf_span(&text)), &options,
 			&stmt, &err))
 		stmt = NULL;
 	buf_release(&text);

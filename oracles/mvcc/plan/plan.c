@@ -21,14 +21,14 @@ uint64_t label_hash(struct span name)
 
 uint32_t solver_table(const struct mvcc *m, struct span database, struct span name)
 {
-	uint32_t i = map_get(&m->label_heads, label_hash(name));
+	uint32_t i = map_get(&m->catalog.label_heads, label_hash(name));
 
-	for (; i != MAP_NONE; i = m->labels[i].next) {
-		const struct label *l = &m->labels[i];
+	for (; i != MAP_NONE; i = m->catalog.labels[i].next) {
+		const struct label *l = &m->catalog.labels[i];
 
-		if (eval_same_name(&m->env, l->name, name) &&
+		if (eval_same_name(&m->now.env, l->name, name) &&
 			(!database.ptr || !l->database.ptr ||
-				eval_same_name(&m->env, l->database, database)))
+				eval_same_name(&m->now.env, l->database, database)))
 			return l->table;
 	}
 	return STORE_NONE;
@@ -36,7 +36,7 @@ uint32_t solver_table(const struct mvcc *m, struct span database, struct span na
 
 static struct span database_or_current(const struct mvcc *m, struct span database)
 {
-	return database.ptr ? database : m->env.database;
+	return database.ptr ? database : m->now.env.database;
 }
 
 const struct eval_table *table_named(void *ctx, const struct sql_table_name *name)
@@ -172,10 +172,10 @@ static void plan_skipping(struct mvcc *m, struct plan *plan, const struct sql_qu
 	if (!skips_locked(plan) || limit->offset ||
 		limit->with_ties || limit->rows_examined || !shows_rows(query))
 		return;
-	all = arena_alloc(&m->plans_arena, sizeof(*all));
+	all = arena_alloc(&m->catalog.arena, sizeof(*all));
 	*all = *query;
 	all->limit = NULL;
-	plan->unlimited = eval_query_compile(&m->plans_arena, all, &m->env, &m->source, &outcome);
+	plan->unlimited = eval_query_compile(&m->catalog.arena, all, &m->now.env, &m->source, &outcome);
 }
 
 static bool lock_anywhere(void *ctx, const struct sql_query *query)
@@ -386,8 +386,8 @@ static void plan_locking_read(struct mvcc *m, struct plan *plan, const struct sq
 		return;
 	}
 	if (query->u.select.where) {
-		plan->where = eval_expr_compile(&m->plans_arena, query->u.select.where,
-			m->store.tables[plan->tables[0]].def, from->alias, &m->env, &m->source,
+		plan->where = eval_expr_compile(&m->catalog.arena, query->u.select.where,
+			m->store.tables[plan->tables[0]].def, from->alias, &m->now.env, &m->source,
 			&outcome);
 		if (!plan->where)
 			return;
@@ -469,7 +469,7 @@ static bool calls_unparsed(struct mvcc *m, const struct plan *plan, const struct
 		text.len = 0;
 		buf_add_str(&text, "do ");
 		buf_add_span(&text, span_of(plan->text.ptr + i + len, plan->text.len - i - len));
-		if (sql_parse(&m->plans_arena, arena_copy(&m->plans_arena, buf_span(&text)), &options,
+		if (sql_parse(&m->catalog.arena, arena_copy(&m->catalog.arena, buf_span(&text)), &options,
 			    &condition, &err))
 			sql_walk_stmt(condition, &(struct sql_visitor){.expr = stored_call, .ctx = &found});
 		else
@@ -496,9 +496,9 @@ static bool leaves_room(const struct mvcc *m, const struct sql_expr *value)
 	uint64_t length;
 
 	if (value->kind == SQL_EXPR_DEFAULT)
-		return m->start.odd == m->first.odd; /* no SET GLOBAL that is not followed */
+		return m->settings_of_new.odd == m->settings_at_start.odd; /* no SET GLOBAL that is not followed */
 	return value->kind == SQL_EXPR_LITERAL && value->u.literal.kind == SQL_LIT_INT &&
-	       text_number(value->u.literal.text, &length) && length >= m->env.group_concat_max_len;
+	       text_number(value->u.literal.text, &length) && length >= m->now.env.group_concat_max_len;
 }
 
 /* Variables that change neither results nor effects of what is modelled. */
@@ -631,7 +631,7 @@ static void plan_assignments(const struct mvcc *m, struct plan *plan, const stru
 {
 	enum { JOINED_SINCE = 80021 };
 
-	plan->perhaps_joined = plan->sourced && (m->env.flavour == SQL_MARIADB || m->env.version >= JOINED_SINCE) &&
+	plan->perhaps_joined = plan->sourced && (m->now.env.flavour == SQL_MARIADB || m->now.env.version >= JOINED_SINCE) &&
 			       eval_reads_assigned(update->set);
 }
 
@@ -681,8 +681,8 @@ static void plan_ignore(const struct mvcc *m, struct plan *plan)
 		if (!plan->written[i])
 			continue;
 		plan->skips |= plan->moves_unique || table->def->check_count;
-		for (size_t f = 0; f < m->foreign_count; f++) {
-			const struct foreign *key = &m->foreigns[f];
+		for (size_t f = 0; f < m->catalog.foreign_key_count; f++) {
+			const struct foreign *key = &m->catalog.foreign_keys[f];
 
 			if ((key->parent == plan->tables[i] &&
 				    plan_sets(plan->stmt->u.update->set, table->def, key->parent_columns, key->count)) ||
@@ -699,7 +699,7 @@ static void plan_ignore(const struct mvcc *m, struct plan *plan)
 static bool plan_into(struct mvcc *m, struct plan *plan, const struct sql_into *into,
 	const struct sql_query **query)
 {
-	struct sql_query *bare = arena_alloc(&m->plans_arena, sizeof(*bare));
+	struct sql_query *bare = arena_alloc(&m->catalog.arena, sizeof(*bare));
 
 	for (const struct sql_expr *e = into->vars.first; e; e = e->next) {
 		if (e->kind != SQL_EXPR_USER_VAR)
@@ -735,7 +735,7 @@ static void compile(
 			return;
 		}
 		plan->query = eval_query_compile(
-			&m->plans_arena, query, &m->env, &m->source, &outcome);
+			&m->catalog.arena, query, &m->now.env, &m->source, &outcome);
 		if (!plan->query)
 			note_outcome(plan, &outcome);
 		else if (plan->reads)
@@ -747,7 +747,7 @@ static void compile(
 		if (plan->unsupported)
 			return;
 		plan->insert = eval_insert_compile(
-			&m->plans_arena, stmt->u.insert, &m->env, &m->source, &outcome);
+			&m->catalog.arena, stmt->u.insert, &m->now.env, &m->source, &outcome);
 		if (!plan->insert)
 			note_outcome(plan, &outcome);
 		else if (asks_own_table(stmt->u.insert) && stmt->u.insert->query)
@@ -764,10 +764,10 @@ static void compile(
 			return;
 		if (stmt->u.update->tables->kind == SQL_TABLE_NAME && !stmt->u.update->tables->next)
 			plan->change = eval_update_compile(
-				&m->plans_arena, stmt->u.update, &m->env, &m->source, &outcome);
+				&m->catalog.arena, stmt->u.update, &m->now.env, &m->source, &outcome);
 		else
 			plan->join = eval_join_compile(
-				&m->plans_arena, stmt, &m->env, &m->source, &outcome);
+				&m->catalog.arena, stmt, &m->now.env, &m->source, &outcome);
 		if (!plan->change && !plan->join)
 			note_outcome(plan, &outcome);
 		else if (stmt->u.update->flags & SQL_DML_IGNORE)
@@ -784,10 +784,10 @@ static void compile(
 			return;
 		if (!stmt->u.del->targets)
 			plan->change = eval_delete_compile(
-				&m->plans_arena, stmt->u.del, &m->env, &m->source, &outcome);
+				&m->catalog.arena, stmt->u.del, &m->now.env, &m->source, &outcome);
 		else
 			plan->join = eval_join_compile(
-				&m->plans_arena, stmt, &m->env, &m->source, &outcome);
+				&m->catalog.arena, stmt, &m->now.env, &m->source, &outcome);
 		if (!plan->change && !plan->join)
 			note_outcome(plan, &outcome);
 		else if (stmt->u.del->returning &&
@@ -810,7 +810,7 @@ static void compile(
 	case SQL_STMT_EXPLAIN:
 		/* MariaDB's ANALYZE UPDATE changes rows and answers with how it did; MySQL's
 		 * EXPLAIN ANALYZE changes none. */
-		if (m->env.flavour == SQL_MARIADB && sql_stmt_is_write(stmt)) {
+		if (m->now.env.flavour == SQL_MARIADB && sql_stmt_is_write(stmt)) {
 			plan->writes = true;
 			plan->unsupported = "ANALYZE of a change";
 			return;
@@ -824,7 +824,7 @@ static void compile(
 	case SQL_STMT_HELP:
 		/* MySQL 8.0 and later make queries of the data dictionary of most of them, which is in InnoDB. */
 		plan->harmless = true;
-		plan->peeks = m->env.flavour == SQL_MYSQL && !mysql_5(&m->env);
+		plan->peeks = m->now.env.flavour == SQL_MYSQL && !mysql_5(&m->now.env);
 		return;
 	case SQL_STMT_CREATE_VIEW:
 	case SQL_STMT_DROP_VIEW:
@@ -899,17 +899,17 @@ static uint64_t tied_tables(const struct mvcc *m, const struct plan *plan)
 	}
 	while (before != written) {
 		before = written;
-		for (size_t i = 0; i < m->foreign_count; i++) {
-			if (written & store_table_bit(m->foreigns[i].parent))
-				written |= store_table_bit(m->foreigns[i].child);
+		for (size_t i = 0; i < m->catalog.foreign_key_count; i++) {
+			if (written & store_table_bit(m->catalog.foreign_keys[i].parent))
+				written |= store_table_bit(m->catalog.foreign_keys[i].child);
 		}
 	}
 	tied = written;
 	for (uint32_t i = 0; plan->effects && i < plan->effects->count; i++)
 		tied |= store_table_bit(plan->effects->list[i].table);
-	for (size_t i = 0; i < m->foreign_count; i++) {
-		if (written & store_table_bit(m->foreigns[i].child))
-			tied |= store_table_bit(m->foreigns[i].parent);
+	for (size_t i = 0; i < m->catalog.foreign_key_count; i++) {
+		if (written & store_table_bit(m->catalog.foreign_keys[i].child))
+			tied |= store_table_bit(m->catalog.foreign_keys[i].parent);
 	}
 	return tied;
 }
@@ -998,26 +998,26 @@ bool plan_is_unreadable(const struct plan *plan, const struct record_stmt *r)
 /* Of the statement whose plan is made. */
 static bool now_moments(const struct mvcc *m)
 {
-	return m->now_stmt != STORE_NONE && m->schedule->stmts[m->now_stmt].moments;
+	return m->now.stmt != STORE_NONE && m->schedule->stmts[m->now.stmt].moments;
 }
 
 static bool now_masked(const struct mvcc *m)
 {
-	return m->now_stmt != STORE_NONE &&
-	       m->schedule->stmts[m->now_stmt].in->record.flags & STMT_MASKED;
+	return m->now.stmt != STORE_NONE &&
+	       m->schedule->stmts[m->now.stmt].in->record.flags & STMT_MASKED;
 }
 
 static struct plan *new_plan(
 	struct mvcc *m, struct span text, const struct session_settings *settings)
 {
-	struct plan *plan = arena_zero(&m->plans_arena, sizeof(*plan));
+	struct plan *plan = arena_zero(&m->catalog.arena, sizeof(*plan));
 
-	plan->text = arena_copy(&m->plans_arena, text);
+	plan->text = arena_copy(&m->catalog.arena, text);
 	plan->database = settings->database;
 	plan->temporary = settings->temporary;
 	plan->eval_mode = settings->eval_mode;
 	plan->sql_mode = settings->sql_mode;
-	plan->labels = m->label_state;
+	plan->labels = m->catalog.label_state;
 	plan->collation = settings->collation;
 	plan->width = settings->width;
 	plan->foreign = text_is_foreign(plan->text, plan->width);
@@ -1029,7 +1029,7 @@ static struct plan *new_plan(
 	plan->masks = now_masked(m) ? MASKS_DEEP : MASKS_NONE;
 	m->has_si |= plan->engine == ENGINE_INNODB_SI;
 	plan->step = settings->step;
-	plan->variables = arena_copy(&m->plans_arena, variables_named(m, settings, text));
+	plan->variables = arena_copy(&m->catalog.arena, variables_named(m, settings, text));
 	settings_apply(m, plan);
 	return plan;
 }
@@ -1099,8 +1099,8 @@ static struct plan *make_plan(
 	struct err err;
 
 	options.mode = plan->sql_mode;
-	if (!sql_parse(&m->plans_arena, plan->text, &options, &stmt, &err)) {
-		if (sql_parse_multi(&m->plans_arena, plan->text, &options, &stmt, &err) && stmt && stmt->next &&
+	if (!sql_parse(&m->catalog.arena, plan->text, &options, &stmt, &err)) {
+		if (sql_parse_multi(&m->catalog.arena, plan->text, &options, &stmt, &err) && stmt && stmt->next &&
 			plan_several(m, plan, stmt, settings)) {
 			plan->tied = tied_tables(m, plan);
 			return plan;
@@ -1135,15 +1135,15 @@ const struct plan *plan_of(
 	struct mvcc *m, struct span text, const struct session_settings *settings)
 {
 	/* After each change of a definition plans are made anew. */
-	uint64_t hash = hash_bytes(text.ptr, text.len) ^ hash_u64(m->label_state);
-	uint32_t *slot = map_at(&m->plans, hash);
-	struct plan *plan, *first = *slot == MAP_NONE ? NULL : m->plan_list[*slot];
+	uint64_t hash = hash_bytes(text.ptr, text.len) ^ hash_u64(m->catalog.label_state);
+	uint32_t *slot = map_at(&m->catalog.plans, hash);
+	struct plan *plan, *first = *slot == MAP_NONE ? NULL : m->catalog.plan_list[*slot];
 	struct span variables = variables_named(m, settings, text);
 
 	for (plan = first; plan; plan = plan->next) {
 		if (span_eq(plan->text, text) && span_eq(plan->database, settings->database) &&
 			plan->eval_mode == settings->eval_mode &&
-			plan->sql_mode == settings->sql_mode && plan->labels == m->label_state &&
+			plan->sql_mode == settings->sql_mode && plan->labels == m->catalog.label_state &&
 			plan->collation == settings->collation && plan->width == settings->width &&
 			plan->zoned == settings->zoned && plan->step == settings->step &&
 			plan->no_foreign_checks == settings->no_foreign_checks &&
@@ -1155,14 +1155,14 @@ const struct plan *plan_of(
 			return plan;
 	}
 	plan = make_plan(m, text, settings);
-	slot = map_at(&m->plans, hash);
+	slot = map_at(&m->catalog.plans, hash);
 	if (*slot == MAP_NONE) {
-		MEM_RESERVE(m->plan_list, m->plan_count + 1, m->plan_capacity);
-		*slot = (uint32_t)m->plan_count++;
-		m->plan_list[*slot] = plan;
+		MEM_RESERVE(m->catalog.plan_list, m->catalog.plan_count + 1, m->catalog.plan_capacity);
+		*slot = (uint32_t)m->catalog.plan_count++;
+		m->catalog.plan_list[*slot] = plan;
 	} else {
-		plan->next = m->plan_list[*slot]->next;
-		m->plan_list[*slot]->next = plan;
+		plan->next = m->catalog.plan_list[*slot]->next;
+		m->catalog.plan_list[*slot]->next = plan;
 	}
 	return plan;
 }

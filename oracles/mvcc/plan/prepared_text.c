@@ -40,7 +40,7 @@ static void set(struct mvcc *m, struct prepared **list, const struct prepared *v
 	if (!there && count == NAMES_MAX)
 		return;
 	if (!there) {
-		there = arena_zero(&m->plans_arena, sizeof(*there));
+		there = arena_zero(&m->catalog.arena, sizeof(*there));
 		there->next = *list;
 		*list = there;
 	}
@@ -77,8 +77,8 @@ static bool value_of_variable(void *ctx, struct span name, struct eval_value *ou
 
 void variables_in_sight(struct mvcc *m, const struct session_settings *s)
 {
-	m->env.user_var = s ? value_of_variable : NULL;
-	m->env.ctx = s ? s->prepared : NULL;
+	m->now.env.user_var = s ? value_of_variable : NULL;
+	m->now.env.ctx = s ? s->prepared : NULL;
 }
 
 struct span variables_named(struct mvcc *m, const struct session_settings *s, struct span text)
@@ -116,12 +116,12 @@ static void compute(struct mvcc *m, const struct session_settings *s, const stru
 	settings_apply(m, plan);
 	variables_in_sight(m, s);
 	expr = eval_expr_compile(
-		&m->plans_arena, e, NULL, SPAN_NONE, &m->env, NULL, &outcome);
+		&m->catalog.arena, e, NULL, SPAN_NONE, &m->now.env, NULL, &outcome);
 	variables_in_sight(m, NULL);
-	if (!expr || !eval_expr_run(expr, &m->plans_arena, &m->env, NULL, NULL, &v, &outcome))
+	if (!expr || !eval_expr_run(expr, &m->catalog.arena, &m->now.env, NULL, NULL, &v, &outcome))
 		return;
 	if (v.kind == EVAL_INT || v.kind == EVAL_UINT || v.kind == EVAL_NULL ||
-		(v.kind == EVAL_STRING && !m->env.literals_uncertain &&
+		(v.kind == EVAL_STRING && !m->now.env.literals_uncertain &&
 			eval_expr_type(expr)->kind == EVAL_T_STRING && !eval_expr_type(expr)->hybrid &&
 			v.s.len <= VALUE_MAX)) {
 		variable->known = true;
@@ -131,7 +131,7 @@ static void compute(struct mvcc *m, const struct session_settings *s, const stru
 		struct buf digits = BUF_INIT;
 
 		eval_print(eval_expr_type(expr), &v, &digits);
-		variable->literal = arena_copy(&m->plans_arena, buf_span(&digits));
+		variable->literal = arena_copy(&m->catalog.arena, buf_span(&digits));
 		buf_release(&digits);
 	}
 }
@@ -295,7 +295,7 @@ struct span prepared_text(
 	if (prepared && (!span_eq(prepared->database, s->database) || prepared->sql_mode != s->sql_mode))
 		return SPAN_NONE;
 	text = execute->immediate ? source_of(list, execute) : prepared ? prepared->text : SPAN_NONE;
-	if (!text.ptr || !sql_parse(&m->plans_arena, text, &m->sql, &stmt, &err) || !is_plain(stmt))
+	if (!text.ptr || !sql_parse(&m->catalog.arena, text, &m->sql, &stmt, &err) || !is_plain(stmt))
 		return SPAN_NONE;
 	sql_walk_stmt(stmt, &(struct sql_visitor){.expr = see_param, .ctx = &params});
 	/* With parameters that are not known it is not evaluated, but is the statement that it is. */
@@ -315,7 +315,7 @@ struct span prepared_text(
 	}
 	if (number == stmt->params) {
 		buf_add(&out, text.ptr + at, text.len - at);
-		made = arena_copy(&m->plans_arena, buf_span(&out));
+		made = arena_copy(&m->catalog.arena, buf_span(&out));
 	} else {
 		made = stmt->text;
 	}

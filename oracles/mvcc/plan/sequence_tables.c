@@ -48,13 +48,13 @@ static struct eval_table *define(struct mvcc *m, struct span name)
 	struct eval_table *def;
 	struct err err;
 
-	if (!sql_parse(&m->plans_arena,
+	if (!sql_parse(&m->catalog.arena,
 		    SPAN_LIT("CREATE TABLE s (seq BIGINT UNSIGNED NOT NULL PRIMARY KEY) ENGINE=InnoDB"), &m->sql,
 		    &stmt, &err))
 		return NULL;
-	def = eval_table_create(&m->plans_arena, stmt->u.create_table, &m->env, &outcome);
+	def = eval_table_create(&m->catalog.arena, stmt->u.create_table, &m->now.env, &outcome);
 	if (def)
-		def->name = arena_copy(&m->plans_arena, name);
+		def->name = arena_copy(&m->catalog.arena, name);
 	return def;
 }
 
@@ -78,33 +78,33 @@ const struct eval_table *sequence_named(struct mvcc *m, struct span name)
 	struct span rest = name;
 	struct sequence *s;
 
-	if (m->env.flavour != SQL_MARIADB || !take(&rest, "seq_", &from) || !take(&rest, "_to_", &to) ||
+	if (m->now.env.flavour != SQL_MARIADB || !take(&rest, "seq_", &from) || !take(&rest, "_to_", &to) ||
 		(rest.len && !take(&rest, "_step_", &step)) || rest.len || !step)
 		return NULL;
 	low = from < to ? from : to;
 	high = from < to ? to : from;
 	if ((high - low) / step >= ROWS_MAX)
 		return NULL;
-	for (s = m->sequences; s; s = s->next) {
+	for (s = m->catalog.sequences; s; s = s->next) {
 		if (span_eq(s->def->name, name))
 			return s->def;
 	}
-	if (m->sequences && m->sequences->rows_so_far > ALL_ROWS_MAX)
+	if (m->catalog.sequences && m->catalog.sequences->rows_so_far > ALL_ROWS_MAX)
 		return NULL;
-	s = arena_alloc(&m->plans_arena, sizeof(*s));
+	s = arena_alloc(&m->catalog.arena, sizeof(*s));
 	s->def = define(m, name);
 	if (!s->def)
 		return NULL;
-	s->rows_so_far = (m->sequences ? m->sequences->rows_so_far : 0) + (size_t)((high - low) / step + 1);
-	s->rows = fill(&m->plans_arena, low, high, step);
-	s->next = m->sequences;
-	m->sequences = s;
+	s->rows_so_far = (m->catalog.sequences ? m->catalog.sequences->rows_so_far : 0) + (size_t)((high - low) / step + 1);
+	s->rows = fill(&m->catalog.arena, low, high, step);
+	s->next = m->catalog.sequences;
+	m->catalog.sequences = s;
 	return s->def;
 }
 
 bool sequence_rows(const struct mvcc *m, const struct eval_table *def, struct eval_rows *out)
 {
-	for (const struct sequence *s = m->sequences; s; s = s->next) {
+	for (const struct sequence *s = m->catalog.sequences; s; s = s->next) {
 		if (s->def == def) {
 			*out = s->rows;
 			return true;

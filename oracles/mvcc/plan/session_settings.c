@@ -43,11 +43,11 @@ static uint16_t collation_numbered(const struct mvcc *m, uint32_t number)
 	};
 
 	/* To MariaDB with character_set_collations that is utf8mb4, whatever collation this has by default. */
-	if (number == 45 && m->env.flavour == SQL_MARIADB && m->env.version >= 110200)
+	if (number == 45 && m->now.env.flavour == SQL_MARIADB && m->now.env.version >= 110200)
 		return COLLATION_NONE;
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
 		if (known[i].number == number &&
-			(m->env.flavour == SQL_MYSQL || number < MYSQL_COLLATIONS))
+			(m->now.env.flavour == SQL_MYSQL || number < MYSQL_COLLATIONS))
 			return known[i].collation;
 	}
 	return COLLATION_NONE;
@@ -121,7 +121,7 @@ bool settings_collation(const struct mvcc *m, const struct session_settings *s,
 		out->collation = only_utf8mb4(collation_find(word));
 	else if (span_ieq_str(word, "utf8mb4"))
 		out->collation = collation_of_charset(
-			word, m->env.flavour == SQL_MYSQL, m->env.version);
+			word, m->now.env.flavour == SQL_MYSQL, m->now.env.version);
 	else
 		out->collation = COLLATION_NONE;
 	/* The character set of the connection may lack what that of the client has. */
@@ -160,56 +160,56 @@ void settings_of_server(struct mvcc *m)
 	uint64_t number;
 
 	m->login_ignored = span_ieq_str(execution_variable(e, "character_set_client_handshake"), "OFF");
-	m->env.any_case = execution_number(e, "lower_case_table_names", &number) && number;
-	m->start = (struct session_settings){.mode_text = execution_variable(e, "sql_mode"),
-		.eval_mode = m->env.mode,
+	m->now.env.any_case = execution_number(e, "lower_case_table_names", &number) && number;
+	m->settings_of_new = (struct session_settings){.mode_text = execution_variable(e, "sql_mode"),
+		.eval_mode = m->now.env.mode,
 		.sql_mode = m->sql.mode,
-		.collation = m->login_ignored ? COLLATION_NONE : m->env.collation_connection,
+		.collation = m->login_ignored ? COLLATION_NONE : m->now.env.collation_connection,
 		.width = m->login_ignored ? TEXT_ASCII : TEXT_WIDE,
 		.no_foreign_checks = execution_variable(e, "foreign_key_checks").ptr &&
 				     !execution_is_on(e, "foreign_key_checks"),
 		.limited = execution_number(e, "sql_select_limit", &number) && number != UINT64_MAX,
 		.odd = is_odd_server(e),
-		.engine = m->engine,
-		.any_case = m->env.any_case,
+		.engine = m->now.engine,
+		.any_case = m->now.env.any_case,
 		.step = numbers_step(e)};
-	m->first = m->start;
+	m->settings_at_start = m->settings_of_new;
 	if (execution_number(e, "group_concat_max_len", &number))
-		m->env.group_concat_max_len = number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
+		m->now.env.group_concat_max_len = number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
 	if (execution_number(e, "default_week_format", &number))
-		m->env.default_week_format = number & 7;
+		m->now.env.default_week_format = number & 7;
 	if (execution_number(e, "div_precision_increment", &number))
-		m->env.div_precision_increment = (uint8_t)(number < DIV_PRECISION_MAX ? number : DIV_PRECISION_MAX);
-	m->env.other_names = names.len && !(names.len > 3 && span_ieq_str(span_of(names.ptr, 3), "en_"));
+		m->now.env.div_precision_increment = (uint8_t)(number < DIV_PRECISION_MAX ? number : DIV_PRECISION_MAX);
+	m->now.env.other_names = names.len && !(names.len > 3 && span_ieq_str(span_of(names.ptr, 3), "en_"));
 }
 
 void settings_first(struct mvcc *m, struct session_settings *s, uint32_t session)
 {
 	const struct execution_session *in = &m->schedule->execution->sessions[session];
-	struct session_settings base = m->start;
+	struct session_settings base = m->settings_of_new;
 
 	/* Who logged in while somebody changed what sessions begin with, has the one or the other. */
 	if (m->global_from && in->opened_at < m->global_from)
-		base = m->first;
+		base = m->settings_at_start;
 	else if (m->global_from && in->opened_at <= m->global_to)
 		base.odd = true;
 	open_with(m, &base, s, in->database, in->collation);
 	/* Its login was seen, so nothing came before. */
 	s->has_number = in->capabilities && !in->opaque;
 	if (s->odd)
-		m->odd_sessions[session] = SESSION_ODD;
+		m->unmodelled_sessions[session] = SESSION_ODD;
 }
 
 void settings_apply(struct mvcc *m, const struct plan *plan)
 {
-	m->env.database = plan->database;
-	m->env.mode = plan->eval_mode;
-	m->no_foreign_checks = plan->no_foreign_checks;
-	m->engine = plan->engine;
-	m->env.masked = plan->masks == MASKS_ASSIGNED;
-	m->env.literals_uncertain = plan->collation == COLLATION_NONE || plan->other_texts;
-	m->env.collation_connection =
-		plan->collation == COLLATION_NONE ? m->start.collation : plan->collation;
+	m->now.env.database = plan->database;
+	m->now.env.mode = plan->eval_mode;
+	m->now.no_foreign_checks = plan->no_foreign_checks;
+	m->now.engine = plan->engine;
+	m->now.env.masked = plan->masks == MASKS_ASSIGNED;
+	m->now.env.literals_uncertain = plan->collation == COLLATION_NONE || plan->other_texts;
+	m->now.env.collation_connection =
+		plan->collation == COLLATION_NONE ? m->settings_of_new.collation : plan->collation;
 }
 
 /* ---- sql_mode ---- */
@@ -305,10 +305,10 @@ bool settings_mode(struct mvcc *m, const struct session_settings *s, const struc
 {
 	struct buf text = BUF_INIT;
 	bool ok = value &&
-		  add_mode(s, m->start.mode_text, value, &text, 0);
+		  add_mode(s, m->settings_of_new.mode_text, value, &text, 0);
 
 	*out = *s;
-	ok = ok && set_mode(out, arena_copy(&m->plans_arena, buf_span(&text)));
+	ok = ok && set_mode(out, arena_copy(&m->catalog.arena, buf_span(&text)));
 	buf_release(&text);
 	/* Parameters are put into texts as literals with backslashes. */
 	return ok && !((out->sql_mode ^ m->sql.mode) & SQL_MODE_NO_BACKSLASH_ESCAPES);
@@ -367,7 +367,7 @@ static void change_temporary(struct mvcc *m, struct session_settings *s,
 	copy_temporary(s, &list, database, table->name);
 	if (add)
 		add_temporary(&list, database, table->name);
-	s->temporary = list.len ? arena_copy(&m->plans_arena, buf_span(&list)) : SPAN_NONE;
+	s->temporary = list.len ? arena_copy(&m->catalog.arena, buf_span(&list)) : SPAN_NONE;
 	buf_release(&list);
 }
 
@@ -408,7 +408,7 @@ static bool set_checks(const struct mvcc *m, struct session_settings *s, const s
 {
 	bool on;
 
-	if (!read_switch(value, !m->start.no_foreign_checks, &on))
+	if (!read_switch(value, !m->settings_of_new.no_foreign_checks, &on))
 		return false;
 	s->no_foreign_checks = !on;
 	return true;
@@ -419,8 +419,8 @@ static bool set_snapshots(const struct mvcc *m, struct session_settings *s, cons
 {
 	bool on;
 
-	if (m->start.engine == ENGINE_TIDB ||
-		!read_switch(value, m->start.engine == ENGINE_INNODB_SI, &on))
+	if (m->settings_of_new.engine == ENGINE_TIDB ||
+		!read_switch(value, m->settings_of_new.engine == ENGINE_INNODB_SI, &on))
 		return false;
 	s->engine = on ? ENGINE_INNODB_SI : ENGINE_INNODB;
 	return true;
@@ -432,7 +432,7 @@ static bool set_step(const struct mvcc *m, struct session_settings *s, const str
 	uint64_t step;
 
 	if (is_default(value)) {
-		s->step = m->start.step;
+		s->step = m->settings_of_new.step;
 		return true;
 	}
 	if (!text_number(settings_word(value), &step))
@@ -440,7 +440,7 @@ static bool set_step(const struct mvcc *m, struct session_settings *s, const str
 	/* 0 is taken as 1, and what is too large as the largest. */
 	s->step = step == 0 ? 1 : step < STEP_MAX ? (uint32_t)step : STEP_MAX;
 	/* On Galera the node changes it. */
-	if (!m->first.step)
+	if (!m->settings_at_start.step)
 		s->step = 0;
 	return true;
 }
@@ -449,7 +449,7 @@ static bool set_limit(const struct mvcc *m, struct session_settings *s, const st
 {
 	struct span word = settings_word(value);
 
-	s->limited = is_default(value) ? m->start.limited : !span_eq_str(word, "18446744073709551615");
+	s->limited = is_default(value) ? m->settings_of_new.limited : !span_eq_str(word, "18446744073709551615");
 	return is_default(value) || word.ptr;
 }
 
@@ -478,15 +478,15 @@ static void follow_global(struct mvcc *m, const struct sql_set_item *item, const
 	if (!m->global_from)
 		m->global_from = in->record.begin;
 	m->global_to = in->record.at;
-	if (settings_variable(m, &m->start, item, &then) ||
-		(span_ieq_str(item->name, "sql_mode") && settings_mode(m, &m->start, item->value, &then)))
-		m->start = then;
+	if (settings_variable(m, &m->settings_of_new, item, &then) ||
+		(span_ieq_str(item->name, "sql_mode") && settings_mode(m, &m->settings_of_new, item->value, &then)))
+		m->settings_of_new = then;
 	else if (span_ieq_str(item->name, "time_zone"))
-		m->start.zoned = true;
-	else if (!plan_harmless_variable(m, item, &m->start) &&
+		m->settings_of_new.zoned = true;
+	else if (!plan_harmless_variable(m, item, &m->settings_of_new) &&
 		 !(item->name.len > 7 && span_ieq_str(span_of(item->name.ptr, 7), "innodb_") &&
 			 !span_ieq_str(item->name, "innodb_snapshot_isolation")))
-		m->start.odd = true;
+		m->settings_of_new.odd = true;
 }
 
 /* ---- all of it ---- */
@@ -501,12 +501,12 @@ void settings_after(struct mvcc *m, struct session_settings *s, const struct exe
 		s->database = in->sql;
 		return;
 	case COMMAND_CHANGE_USER:
-		open_with(m, &m->start, s, in->sql, in->collation);
+		open_with(m, &m->settings_of_new, s, in->sql, in->collation);
 		s->has_number = true;
 		return;
 	case COMMAND_RESET:
 		/* The server's own collation, which nobody recorded. */
-		open_with(m, &m->start, s, s->database, UINT32_MAX);
+		open_with(m, &m->settings_of_new, s, s->database, UINT32_MAX);
 		s->has_number = true;
 		return;
 	default:

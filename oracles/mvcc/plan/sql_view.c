@@ -99,18 +99,18 @@ static bool is_readable(const struct record_program *in)
 void views_open(struct mvcc *m)
 {
 	const struct execution *e = m->schedule->execution;
-	struct views *views = arena_zero(&m->plans_arena, sizeof(*views));
+	struct views *views = arena_zero(&m->catalog.arena, sizeof(*views));
 	bool calls = false;
 
-	m->views = views;
-	views->list = arena_zero(&m->plans_arena, (e->program_count + 1) * sizeof(*views->list));
+	m->catalog.views = views;
+	views->list = arena_zero(&m->catalog.arena, (e->program_count + 1) * sizeof(*views->list));
 	for (size_t i = 0; i < e->program_count; i++) {
 		struct view *v = &views->list[views->count];
 
 		if (e->programs[i].type != PROGRAM_VIEW || !is_readable(&e->programs[i]))
 			continue;
 		v->in = &e->programs[i];
-		v->name = arena_printf(&m->plans_arena, "%.*s", SPAN_ARG(v->in->name));
+		v->name = arena_printf(&m->catalog.arena, "%.*s", SPAN_ARG(v->in->name));
 		views->count++;
 	}
 	for (size_t i = 0; i < m->schedule->stmt_count && views->count; i++) {
@@ -135,11 +135,11 @@ void views_open(struct mvcc *m)
 
 static const struct view *view_named(const struct mvcc *m, struct span database, struct span name)
 {
-	for (size_t i = 0; i < m->views->count; i++) {
-		const struct view *v = &m->views->list[i];
+	for (size_t i = 0; i < m->catalog.views->count; i++) {
+		const struct view *v = &m->catalog.views->list[i];
 
-		if (eval_same_name(&m->env, v->in->name, name) && database.ptr &&
-			eval_same_name(&m->env, v->in->database, database))
+		if (eval_same_name(&m->now.env, v->in->name, name) && database.ptr &&
+			eval_same_name(&m->now.env, v->in->database, database))
 			return v;
 	}
 	return NULL;
@@ -239,14 +239,14 @@ static bool expand(
 	struct mvcc *m = x->m;
 	struct sql_options options = m->sql;
 	struct sql_stmt *create, query = {.kind = SQL_STMT_SELECT};
-	struct mentions *inner = arena_zero(&m->plans_arena, sizeof(*inner));
+	struct mentions *inner = arena_zero(&m->catalog.arena, sizeof(*inner));
 	bool texts = false;
 	struct span alias = ref->alias.ptr ? ref->alias : ref->u.name.table.name;
 	struct err err;
 
 	options.mode = 0;
 	if (depth == VIEW_DEPTH_MAX || x->count++ == VIEW_MENTIONS_MAX ||
-		!sql_parse(&m->plans_arena, view->in->create_text, &options, &create, &err) ||
+		!sql_parse(&m->catalog.arena, view->in->create_text, &options, &create, &err) ||
 		create->kind != SQL_STMT_CREATE_VIEW || locks_anywhere(create))
 		return false;
 	query.u.query = create->u.view->query;
@@ -326,7 +326,7 @@ struct sql_expr *both_conditions(struct mvcc *m, struct sql_expr *a, struct sql_
 
 	if (!a || !b)
 		return a ? a : b;
-	e = arena_zero(&m->plans_arena, sizeof(*e));
+	e = arena_zero(&m->catalog.arena, sizeof(*e));
 	e->kind = SQL_EXPR_BINARY;
 	e->op = SQL_OP_AND;
 	e->u.binary.left = a;
@@ -384,7 +384,7 @@ static bool find_target(struct expansion *x, const struct view *view, struct tar
 		if (depth == VIEW_DEPTH_MAX ||
 			span_istarts(view->in->create_text, "CREATE ALGORITHM=TEMPTABLE") ||
 			!sql_parse(
-				&m->plans_arena, view->in->create_text, &options, &create, &err) ||
+				&m->catalog.arena, view->in->create_text, &options, &create, &err) ||
 			create->kind != SQL_STMT_CREATE_VIEW || !is_plain(create->u.view))
 			return false;
 		q = create->u.view->query;
@@ -429,8 +429,8 @@ static void plan_check(struct expansion *x, struct plan *plan, const struct sql_
 		return;
 	if (!x->other_texts && !table->triggers && !table->def->check_count &&
 		!(flags & SQL_DML_IGNORE) && !(insert && stmt->u.insert->on_duplicate))
-		plan->view_check = eval_expr_compile(&x->m->plans_arena, target->check, table->def,
-			SPAN_NONE, &x->m->env, NULL, &outcome);
+		plan->view_check = eval_expr_compile(&x->m->catalog.arena, target->check, table->def,
+			SPAN_NONE, &x->m->now.env, NULL, &outcome);
 	if (!plan->view_check)
 		plan->unsupported =
 			"CHECK OPTION of a view beside other constraints, triggers or IGNORE";
@@ -456,7 +456,7 @@ static void list_columns(struct mvcc *m, struct sql_insert *insert, const struct
 	struct sql_expr **end = &insert->columns.first;
 
 	for (; items; items = items->next) {
-		struct sql_expr *column = arena_zero(&m->plans_arena, sizeof(*column));
+		struct sql_expr *column = arena_zero(&m->catalog.arena, sizeof(*column));
 
 		column->kind = SQL_EXPR_COLUMN;
 		column->u.column.name = items->expr->u.column.name;
@@ -526,10 +526,10 @@ bool views_expand(struct mvcc *m, struct plan *plan, struct sql_stmt *stmt,
 	struct expansion x = {m, settings, 0, false};
 	struct mentions *all;
 
-	if (!m->views->count || !reads_as_derived(stmt))
+	if (!m->catalog.views->count || !reads_as_derived(stmt))
 		return false;
 	write_behind(&x, plan, stmt);
-	all = arena_zero(&m->plans_arena, sizeof(*all));
+	all = arena_zero(&m->catalog.arena, sizeof(*all));
 	*all = (struct mentions){.m = m, .settings = settings, .database = settings->database};
 	sql_stmt_tables(stmt, see_mention, all);
 	/* What became of some of them does no harm: those that are left are not known. */

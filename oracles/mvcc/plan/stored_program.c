@@ -91,7 +91,7 @@ static void parse_program(struct mvcc *m, struct program *p)
 	if (!p->in->create_text.ptr || !p->in->sql_mode.ptr)
 		return;
 	options.mode = sql_mode_flags(p->in->sql_mode);
-	if (sql_parse_program(&m->plans_arena, p->in->create_text, &options, &tree, &err) &&
+	if (sql_parse_program(&m->catalog.arena, p->in->create_text, &options, &tree, &err) &&
 		(unsigned)tree->kind + PROGRAM_TRIGGER == p->in->type &&
 		span_ieq(tree->name.name, p->in->name))
 		p->tree = tree;
@@ -128,20 +128,20 @@ static void see_writer(void *ctx, const struct sql_node *node)
 
 bool programs_write_by_views(const struct mvcc *m)
 {
-	return m->programs->functions_write;
+	return m->catalog.programs->functions_write;
 }
 
 void programs_open(struct mvcc *m)
 {
 	const struct execution *e = m->schedule->execution;
-	struct programs *all = arena_zero(&m->plans_arena, sizeof(*all));
+	struct programs *all = arena_zero(&m->catalog.arena, sizeof(*all));
 	bool defines = false, calls = false;
 
-	m->programs = all;
+	m->catalog.programs = all;
 	views_open(m);
 	if (!e->program_count)
 		return;
-	all->list = arena_zero(&m->plans_arena, e->program_count * sizeof(*all->list));
+	all->list = arena_zero(&m->catalog.arena, e->program_count * sizeof(*all->list));
 	for (size_t i = 0; i < e->program_count; i++) {
 		struct program *p;
 
@@ -173,10 +173,10 @@ void programs_open(struct mvcc *m)
 static const struct program *find_routine(
 	const struct mvcc *m, enum program_type type, struct span database, struct span name)
 {
-	for (size_t i = 0; i < m->programs->count; i++) {
-		const struct program *p = &m->programs->list[i];
+	for (size_t i = 0; i < m->catalog.programs->count; i++) {
+		const struct program *p = &m->catalog.programs->list[i];
 
-		if (p->in->type == type && database.ptr && eval_same_name(&m->env, p->in->database, database) &&
+		if (p->in->type == type && database.ptr && eval_same_name(&m->now.env, p->in->database, database) &&
 			span_ieq(p->in->name, name))
 			return p;
 	}
@@ -224,12 +224,12 @@ static bool knows_triggers(const struct mvcc *m, uint32_t table)
 		struct span name = fields ? mp_bytes(&mp) : SPAN_NONE;
 		bool found = false;
 
-		for (size_t p = 0; p < m->programs->count && name.ptr; p++) {
-			const struct program *program = &m->programs->list[p];
+		for (size_t p = 0; p < m->catalog.programs->count && name.ptr; p++) {
+			const struct program *program = &m->catalog.programs->list[p];
 
 			found |= program->in->type == PROGRAM_TRIGGER && program->tree &&
-				 eval_same_name(&m->env, program->in->database, t->database) &&
-				 eval_same_name(&m->env, program->in->table, t->name) && span_eq(program->in->name, name);
+				 eval_same_name(&m->now.env, program->in->database, t->database) &&
+				 eval_same_name(&m->now.env, program->in->table, t->name) && span_eq(program->in->name, name);
 		}
 		for (uint32_t f = 1; f < fields && !mp.bad; f++)
 			mp_skip(&mp);
@@ -244,8 +244,8 @@ static bool is_trigger_of(const struct mvcc *m, const struct program *p, uint32_
 	const struct store_table *t = &m->store.tables[table];
 
 	return p->in->type == PROGRAM_TRIGGER && p->tree &&
-	       eval_same_name(&m->env, p->in->database, t->database) &&
-	       eval_same_name(&m->env, p->in->table, t->name) && (p->tree->events & events);
+	       eval_same_name(&m->now.env, p->in->database, t->database) &&
+	       eval_same_name(&m->now.env, p->in->table, t->name) && (p->tree->events & events);
 }
 
 static void fire(struct looking *l, uint32_t table, uint32_t events)
@@ -256,13 +256,13 @@ static void fire(struct looking *l, uint32_t table, uint32_t events)
 		return;
 	l->out->any = true;
 	/* One that was made since may have taken them over from another. */
-	if (m->programs->unknown || m->store.tables[table].made_by != STORE_NONE || !knows_triggers(m, table)) {
+	if (m->catalog.programs->unknown || m->store.tables[table].made_by != STORE_NONE || !knows_triggers(m, table)) {
 		l->out->anywhere = true;
 		return;
 	}
-	for (size_t i = 0; i < m->programs->count; i++) {
-		if (is_trigger_of(m, &m->programs->list[i], table, events))
-			look_at(l, &m->programs->list[i]);
+	for (size_t i = 0; i < m->catalog.programs->count; i++) {
+		if (is_trigger_of(m, &m->catalog.programs->list[i], table, events))
+			look_at(l, &m->catalog.programs->list[i]);
 	}
 }
 
@@ -283,8 +283,8 @@ bool inserts_blindly(const struct mvcc *m, uint32_t number, const struct sql_stm
 		if (eval_table_column(table->def, e->u.column.name) == column)
 			return false;
 	}
-	for (size_t i = 0; i < m->foreign_count; i++) {
-		if (m->foreigns[i].child == number || m->foreigns[i].parent == number)
+	for (size_t i = 0; i < m->catalog.foreign_key_count; i++) {
+		if (m->catalog.foreign_keys[i].child == number || m->catalog.foreign_keys[i].parent == number)
 			return false;
 	}
 	return true;
@@ -320,7 +320,7 @@ static bool see_expr(void *ctx, const struct sql_expr *e)
 	l->out->any = true;
 	p = find_routine(l->m, PROGRAM_FUNCTION, e->u.call.db.ptr ? e->u.call.db : l->database,
 		e->u.call.name);
-	if (p && p->tree && !l->m->programs->unknown)
+	if (p && p->tree && !l->m->catalog.programs->unknown)
 		look_at(l, p);
 	else
 		l->out->anywhere = true;
@@ -334,7 +334,7 @@ static void see_procedure(struct looking *l, const struct sql_call *call)
 				       : NULL;
 
 	l->out->any = true;
-	if (p && p->tree && !l->m->programs->unknown)
+	if (p && p->tree && !l->m->catalog.programs->unknown)
 		look_at(l, p);
 	else
 		l->out->anywhere = true;
@@ -440,7 +440,7 @@ static void look_at(struct looking *l, const struct program *p)
 {
 	enum { DEPTH_MAX = 16 };
 	struct looking inner = *l;
-	size_t number = (size_t)(p - l->m->programs->list);
+	size_t number = (size_t)(p - l->m->catalog.programs->list);
 
 	if (l->seen[number])
 		return;
@@ -530,8 +530,8 @@ bool effects_touch(const struct effects *e, uint32_t table, bool written)
 static void fire_own(struct looking *l, struct plan *plan, uint32_t table)
 {
 	fire(l, table, plan->events);
-	for (size_t i = 0; i < l->m->programs->count; i++) {
-		const struct program *p = &l->m->programs->list[i];
+	for (size_t i = 0; i < l->m->catalog.programs->count; i++) {
+		const struct program *p = &l->m->catalog.programs->list[i];
 
 		if (is_trigger_of(l->m, p, table, plan->events))
 			sql_walk_nodes(p->tree->body, see_new, &l->out->sets_row);
@@ -556,8 +556,8 @@ static const struct program *next_trigger(const struct mvcc *m, uint32_t table, 
 	const struct program *found = NULL;
 
 	*same = 0;
-	for (size_t i = 0; i < m->programs->count; i++) {
-		const struct program *p = &m->programs->list[i];
+	for (size_t i = 0; i < m->catalog.programs->count; i++) {
+		const struct program *p = &m->catalog.programs->list[i];
 
 		if (is_trigger_of(m, p, table, event) && p->tree->after == after &&
 			p->in->position == position) {
@@ -574,8 +574,8 @@ static uint32_t triggers_of(const struct mvcc *m, uint32_t table, uint32_t event
 	uint32_t count = 0;
 
 	*last = 0;
-	for (size_t i = 0; i < m->programs->count; i++) {
-		const struct program *p = &m->programs->list[i];
+	for (size_t i = 0; i < m->catalog.programs->count; i++) {
+		const struct program *p = &m->catalog.programs->list[i];
 
 		if (!is_trigger_of(m, p, table, event))
 			continue;
@@ -613,7 +613,7 @@ static const struct firing *plan_firing(
 	uint32_t table = plan->tables[0], same, count = 0, last;
 	uint32_t all = triggers_of(m, table, plan->events, &last);
 	const struct eval_table *def = m->store.tables[table].def;
-	struct firing *f = arena_zero(&m->plans_arena, sizeof(*f));
+	struct firing *f = arena_zero(&m->catalog.arena, sizeof(*f));
 
 	/* A position that no server gives would be counted up to. */
 	if (last > TRIGGERS_MAX)
@@ -691,11 +691,11 @@ void plan_effects(struct mvcc *m, struct plan *plan, const struct session_settin
 	struct effects *e;
 	struct looking look = {.m = m, .database = settings->database, .stmt = plan->stmt};
 
-	if (!m->programs->count || !plan->stmt || plan->redefines)
+	if (!m->catalog.programs->count || !plan->stmt || plan->redefines)
 		return;
-	e = arena_zero(&m->plans_arena, sizeof(*e));
+	e = arena_zero(&m->catalog.arena, sizeof(*e));
 	look.out = e;
-	look.seen = arena_zero(&m->plans_arena, m->programs->count + 1);
+	look.seen = arena_zero(&m->catalog.arena, m->catalog.programs->count + 1);
 	sql_walk_stmt(plan->stmt, &(struct sql_visitor){.expr = see_expr, .ctx = &look});
 	if (plan->stmt->kind == SQL_STMT_CALL)
 		see_procedure(&look, plan->stmt->u.call);
@@ -729,12 +729,12 @@ static bool is_row_statement(const struct sql_stmt *stmt)
 bool plan_several(struct mvcc *m, struct plan *plan, const struct sql_stmt *first,
 	const struct session_settings *settings)
 {
-	struct effects *e = arena_zero(&m->plans_arena, sizeof(*e));
+	struct effects *e = arena_zero(&m->catalog.arena, sizeof(*e));
 	struct looking look = {.m = m, .out = e, .database = settings->database};
-	struct sql_stmt *all = arena_zero(&m->plans_arena, sizeof(*all));
+	struct sql_stmt *all = arena_zero(&m->catalog.arena, sizeof(*all));
 	bool writes = false;
 
-	look.seen = arena_zero(&m->plans_arena, m->programs->count + 1);
+	look.seen = arena_zero(&m->catalog.arena, m->catalog.programs->count + 1);
 	if (settings->temporary.len || settings->odd || settings->zoned)
 		return false;
 	for (const struct sql_stmt *stmt = first; stmt; stmt = stmt->next) {

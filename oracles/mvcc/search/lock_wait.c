@@ -4,11 +4,11 @@
 
 bool lock_possible(const struct mvcc *m)
 {
-	const struct plan *plan = m->now_plan;
-	uint32_t begin = m->runs[m->now_stmt].begin_event;
-	uint64_t sent = m->schedule->stmts[m->now_stmt].in->record.begin_seq;
+	const struct plan *plan = m->now.plan;
+	uint32_t begin = m->runs[m->now.stmt].begin_event;
+	uint64_t sent = m->schedule->stmts[m->now.stmt].in->record.begin_seq;
 
-	if (m->any_ddl || plan->elsewhere || writes_anywhere(m, plan))
+	if (m->catalog.any_ddl || plan->elsewhere || writes_anywhere(m, plan))
 		return true;
 	for (uint32_t i = 0; i < m->store.table_count; i++) {
 		bool concerned = false;
@@ -25,17 +25,17 @@ bool lock_possible(const struct mvcc *m)
 			uint32_t ended = m->store.txns[t->txn].ended_at;
 
 			/* It may have been executed early here, and have lasted until its answer. */
-			if (t->txn != m->now_txn &&
+			if (t->txn != m->now.txn &&
 				(ended == STORE_NONE || ended >= begin ||
 					(t->txn && m->schedule->txns[t->txn - 1].end_seq > sent) ||
-					may_be_left_over(m, t->txn, m->now_stmt)))
+					may_be_left_over(m, t->txn, m->now.stmt)))
 				return true;
 			if (++looked > 1000)
 				return true;
 		}
 	}
-	for (size_t i = 0; i < m->in_flight_count; i++) {
-		if (m->in_flight[i] != m->now_stmt)
+	for (size_t i = 0; i < m->search.in_flight_count; i++) {
+		if (m->search.in_flight[i] != m->now.stmt)
 			return true;
 	}
 	return false;
@@ -44,43 +44,43 @@ bool lock_possible(const struct mvcc *m)
 bool may_lock(const struct mvcc *m)
 {
 	/* At SERIALIZABLE also where the trace says autocommit: an error does not tell. */
-	return m->now_plan->writes || m->now_plan->lock || m->now_plan->peeks ||
-	       (m->now_plan->reads && m->now_level == LEVEL_SERIALIZABLE);
+	return m->now.plan->writes || m->now.plan->lock || m->now.plan->peeks ||
+	       (m->now.plan->reads && m->now.level == LEVEL_SERIALIZABLE);
 }
 
 bool may_have_waited(const struct mvcc *m)
 {
-	if (m->schedule->stmts[m->now_stmt].in->record.blocked_ns || m->schedule->one_at_a_time)
-		return m->schedule->stmts[m->now_stmt].in->record.blocked_ns != 0;
+	if (m->schedule->stmts[m->now.stmt].in->record.blocked_ns || m->schedule->one_at_a_time)
+		return m->schedule->stmts[m->now.stmt].in->record.blocked_ns != 0;
 	/* Behind a proxy: while others were under way. */
-	return m->in_flight_count > 1 || m->event > m->runs[m->now_stmt].begin_event + 1;
+	return m->search.in_flight_count > 1 || m->search.event > m->runs[m->now.stmt].begin_event + 1;
 }
 
 void judge_wait(struct mvcc *m)
 {
-	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
+	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now.stmt];
 
-	if (!stmt->in->record.blocked_ns || m->now_plan->unsupported)
+	if (!stmt->in->record.blocked_ns || m->now.plan->unsupported)
 		return;
-	if (!may_lock(m) ? !m->any_ddl : !lock_possible(m))
+	if (!may_lock(m) ? !m->catalog.any_ddl : !lock_possible(m))
 		note_add(m, NOTE_NEEDLESS_BLOCK, STORE_NONE,
-			m->now_plan->table_count ? m->now_plan->tables[0] : STORE_NONE, NULL);
+			m->now.plan->table_count ? m->now.plan->tables[0] : STORE_NONE, NULL);
 }
 
 void touch_tables(struct mvcc *m)
 {
-	const struct plan *plan = m->now_plan;
+	const struct plan *plan = m->now.plan;
 	bool anywhere = writes_anywhere(m, plan);
 
 	if (!may_lock(m))
 		return;
 	for (uint32_t i = 0; i < plan->table_count; i++)
-		store_touch(&m->store, m->now_txn, &m->store.tables[plan->tables[i]],
+		store_touch(&m->store, m->now.txn, &m->store.tables[plan->tables[i]],
 			plan->written[i] ? STORE_LOCK_X : STORE_LOCK_S);
 	for (uint32_t i = 0; plan->effects && i < plan->effects->count; i++)
-		store_touch(&m->store, m->now_txn, &m->store.tables[plan->effects->list[i].table],
+		store_touch(&m->store, m->now.txn, &m->store.tables[plan->effects->list[i].table],
 			plan->effects->list[i].written ? STORE_LOCK_X : STORE_LOCK_S);
 	for (uint32_t i = 0; (anywhere || plan->elsewhere) && i < m->store.table_count; i++)
-		store_touch(&m->store, m->now_txn, &m->store.tables[i],
+		store_touch(&m->store, m->now.txn, &m->store.tables[i],
 			anywhere ? STORE_LOCK_X : STORE_LOCK_S);
 }

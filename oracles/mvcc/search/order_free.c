@@ -48,23 +48,23 @@ struct end {
 	uint64_t begin, seq;
 };
 
-struct certain {
+struct order_free {
 	struct end *ends;  /* by transaction */
 	uint32_t *writers; /* statements that may write, as they were sent */
 	size_t writer_count;
 	uint64_t work;
 };
 
-static struct certain *certain_of(struct mvcc *m)
+static struct order_free *certain_of(struct mvcc *m)
 {
 	const struct schedule *s = m->schedule;
-	struct certain *c = m->certain;
+	struct order_free *c = m->search.order_free;
 
 	if (c)
 		return c;
-	c = m->certain = arena_zero(&m->plans_arena, sizeof(*c));
-	c->ends = arena_zero(&m->plans_arena, (s->txn_count + 1) * sizeof(*c->ends));
-	c->writers = arena_alloc(&m->plans_arena, (s->stmt_count + 1) * sizeof(*c->writers));
+	c = m->search.order_free = arena_zero(&m->catalog.arena, sizeof(*c));
+	c->ends = arena_zero(&m->catalog.arena, (s->txn_count + 1) * sizeof(*c->ends));
+	c->writers = arena_alloc(&m->catalog.arena, (s->stmt_count + 1) * sizeof(*c->writers));
 	for (uint32_t i = 0; i < s->stmt_count; i++) {
 		const struct record_stmt *r = &s->stmts[i].in->record;
 
@@ -93,8 +93,8 @@ static bool *ancestors_of(struct mvcc *m, uint32_t table)
 
 	while (more) {
 		more = false;
-		for (size_t i = 0; i < m->foreign_count; i++) {
-			const struct foreign *f = &m->foreigns[i];
+		for (size_t i = 0; i < m->catalog.foreign_key_count; i++) {
+			const struct foreign *f = &m->catalog.foreign_keys[i];
 
 			if (found[f->parent] || !(f->child == table || found[f->child]) || !foreign_carries_on(f))
 				continue;
@@ -109,8 +109,8 @@ static bool carries_on(const struct mvcc *m, const struct plan *plan, uint32_t t
 {
 	if (plan->stmt->kind == SQL_STMT_INSERT && !plan->stmt->u.insert->on_duplicate)
 		return false;
-	for (size_t i = 0; i < m->foreign_count; i++) {
-		const struct foreign *f = &m->foreigns[i];
+	for (size_t i = 0; i < m->catalog.foreign_key_count; i++) {
+		const struct foreign *f = &m->catalog.foreign_keys[i];
 
 		if (f->parent == table && foreign_carries_on(f) &&
 			!(plan->stmt->kind == SQL_STMT_UPDATE && plan->one_table &&
@@ -153,8 +153,8 @@ static bool reaches(struct mvcc *m, struct store_table *table, const struct poin
 static void settle_for(struct mvcc *m, uint32_t stmt)
 {
 	settings_apply(m, m->runs[stmt].plan);
-	m->env.has_last_insert_id = m->runs[stmt].has_number;
-	m->env.last_insert_id = m->runs[stmt].number;
+	m->now.env.has_last_insert_id = m->runs[stmt].has_number;
+	m->now.env.last_insert_id = m->runs[stmt].number;
 }
 
 /* Is there a state of the row that UPDATE or DELETE would change? */
@@ -168,11 +168,11 @@ static bool matches_any(struct mvcc *m, uint32_t stmt, const struct store_record
 		struct eval_outcome outcome = {0};
 		enum eval_truth truth = EVAL_TRUE;
 
-		any = v->image && (!eval_change_test(plan->change, &m->scratch, &m->env, &m->source, v->image, &truth,
+		any = v->image && (!eval_change_test(plan->change, &m->scratch, &m->now.env, &m->source, v->image, &truth,
 					   &outcome) ||
 					  truth == EVAL_TRUE);
 	}
-	settle_for(m, m->now_stmt);
+	settle_for(m, m->now.stmt);
 	return any;
 }
 
@@ -185,8 +185,8 @@ static bool may_insert(struct mvcc *m, uint32_t stmt, struct store_table *table,
 
 	settle_for(m, stmt);
 	any = !eval_insert_rows(
-		m->runs[stmt].plan->insert, &m->scratch, &m->env, &m->source, &rows, &outcome);
-	settle_for(m, m->now_stmt);
+		m->runs[stmt].plan->insert, &m->scratch, &m->now.env, &m->source, &rows, &outcome);
+	settle_for(m, m->now.stmt);
 	for (size_t i = 0; i < rows.count && !any; i++) {
 		for (uint32_t k = 0; k < table->cluster->count && !any; k++) {
 			const struct eval_value *v = &rows.row[i][table->cluster->columns[k]];
@@ -242,7 +242,7 @@ static enum touch touch_of(
 	}
 	if (!here && !above)
 		return TOUCHES_NOT;
-	if (plan->redefines || m->odd_sessions[m->schedule->stmts[stmt].in->session] ||
+	if (plan->redefines || m->unmodelled_sessions[m->schedule->stmts[stmt].in->session] ||
 		r->flags & (STMT_NO_REPLY | STMT_NOT_KEPT) || plan_is_unreadable(plan, r) || txn == SCHEDULE_NONE ||
 		m->schedule->txns[txn].outcome == TXN_UNKNOWN || m->schedule->txns[txn].disconnected ||
 		m->schedule->txns[txn].by_failed || m->schedule->txns[txn].mixed == TXN_MIXED_YES)
@@ -282,15 +282,15 @@ struct states {
 };
 
 /* Can what a transaction wrote have been met, if it was committed in time? */
-static bool is_in_sight(const struct mvcc *m, const struct look *look, const struct certain *c, uint32_t txn)
+static bool is_in_sight(const struct mvcc *m, const struct look *look, const struct order_free *c, uint32_t txn)
 {
-	if (txn == STORE_NONE || txn == 0 || txn == m->now_txn)
+	if (txn == STORE_NONE || txn == 0 || txn == m->now.txn)
 		return true;
 	return m->schedule->txns[txn - 1].outcome == TXN_COMMITTED && c->ends[txn - 1].begin <= look->high;
 }
 
 /* The transactions that wrote the row, oldest first; false: not certain. */
-static bool stays_of(struct mvcc *m, const struct look *look, const struct certain *c,
+static bool stays_of(struct mvcc *m, const struct look *look, const struct order_free *c,
 	const struct store_record *record, struct stay **out, size_t *count)
 {
 	size_t room = 1, at;
@@ -304,13 +304,13 @@ static bool stays_of(struct mvcc *m, const struct look *look, const struct certa
 	at = room;
 	for (const struct store_version *v = record->newest; v; v = v->previous) {
 		/* What the statement at hand wrote itself comes after what it met. */
-		if (!is_in_sight(m, look, c, v->txn) || v->stmt == m->now_stmt)
+		if (!is_in_sight(m, look, c, v->txn) || v->stmt == m->now.stmt)
 			continue;
 		if (at < room && (*out)[at].txn == v->txn)
 			continue;
 		(*out)[--at] = (struct stay){.txn = v->txn, .image = v->image, .first_begin = UINT64_MAX};
 		/* One's own end is still to come, but before it others may not have written yet. */
-		if (v->txn && (v->txn != m->now_txn || c->ends[v->txn - 1].begin))
+		if (v->txn && (v->txn != m->now.txn || c->ends[v->txn - 1].begin))
 			(*out)[at].end = c->ends[v->txn - 1];
 		else if (v->txn)
 			(*out)[at].end = (struct end){UINT64_MAX, UINT64_MAX};
@@ -335,10 +335,10 @@ static bool is_apart(const struct stay *stays, size_t count, uint32_t txn, const
 }
 
 /* Finds when each transaction first wrote the row, and whether anybody else can have. */
-static bool find_writes(struct mvcc *m, const struct look *look, struct certain *c,
+static bool find_writes(struct mvcc *m, const struct look *look, struct order_free *c,
 	const struct store_record *record, struct stay *stays, size_t count)
 {
-	const struct record_stmt *now = &m->schedule->stmts[m->now_stmt].in->record;
+	const struct record_stmt *now = &m->schedule->stmts[m->now.stmt].in->record;
 
 	for (int pass = 0; pass < 2; pass++) {
 		for (size_t i = 0; i < c->writer_count; i++) {
@@ -347,7 +347,7 @@ static bool find_writes(struct mvcc *m, const struct look *look, struct certain 
 			const struct plan *plan = m->runs[stmt].plan;
 			size_t k = 0;
 
-			if (stmt == m->now_stmt || r->begin_seq > now->seq ||
+			if (stmt == m->now.stmt || r->begin_seq > now->seq ||
 				(m->schedule->stmts[stmt].txn != SCHEDULE_NONE && !is_in_sight(m, look, c, txn) &&
 					m->schedule->txns[txn - 1].mixed != TXN_MIXED_YES &&
 					(m->schedule->txns[txn - 1].outcome != TXN_COMMITTED || c->ends[txn - 1].begin) &&
@@ -404,7 +404,7 @@ static bool is_only_order(const struct stay *stays, size_t count)
 static bool states_of(struct mvcc *m, const struct look *look, const struct store_record *record,
 	struct states *out)
 {
-	struct certain *c = certain_of(m);
+	struct order_free *c = certain_of(m);
 	struct look until_now = *look;
 	struct stay *stays;
 	size_t count;
@@ -412,13 +412,13 @@ static bool states_of(struct mvcc *m, const struct look *look, const struct stor
 	out->count = 0;
 	/* One's own writes stand on what was there when they were made, whatever the read view has. */
 	for (const struct store_version *v = record->newest; v; v = v->previous) {
-		if (v->txn == m->now_txn)
-			until_now.high = m->schedule->stmts[m->now_stmt].in->record.seq;
+		if (v->txn == m->now.txn)
+			until_now.high = m->schedule->stmts[m->now.stmt].in->record.seq;
 	}
 	if (!stays_of(m, &until_now, c, record, &stays, &count) ||
 		!find_writes(m, &until_now, c, record, stays, count) || !is_only_order(stays, count))
 		return false;
-	if (stays[count - 1].txn == m->now_txn) {
+	if (stays[count - 1].txn == m->now.txn) {
 		/* Beside it there may be one of the snapshot that has the same key (sees_twins in execute.c). */
 		if (read_mode_of(m) == READ_SNAPSHOT && m->store.tables[look->table].unique_count > 1)
 			return false;
@@ -434,8 +434,8 @@ static bool states_of(struct mvcc *m, const struct look *look, const struct stor
 	}
 	/* A scan that waits may have been where the row came to, and come to where it was.  (Of an UPDATE only the subqueries
 	 * are read otherwise.) */
-	if (out->count > 1 && m->now_level <= LEVEL_READ_COMMITTED &&
-		(m->now_plan->change || read_mode_of(m) == READ_CURRENT)) {
+	if (out->count > 1 && m->now.level <= LEVEL_READ_COMMITTED &&
+		(m->now.plan->change || read_mode_of(m) == READ_CURRENT)) {
 		if (out->count == STATES_MAX)
 			return false;
 		out->images[out->count++] = NULL;
@@ -459,16 +459,16 @@ static bool looks_surely(const struct mvcc *m, uint32_t stmt)
 static bool look_of(struct mvcc *m, struct look *look)
 {
 	const struct schedule *s = m->schedule;
-	const struct record_stmt *now = &s->stmts[m->now_stmt].in->record;
-	uint32_t txn = s->stmts[m->now_stmt].txn;
+	const struct record_stmt *now = &s->stmts[m->now.stmt].in->record;
+	uint32_t txn = s->stmts[m->now.stmt].txn;
 	enum read_mode mode = read_mode_of(m);
 
-	if (mode == READ_DIRTY || txn == SCHEDULE_NONE || m->store.txns[m->now_txn].level_unknown ||
-		m->store.txns[m->now_txn].mixed || m->engine == ENGINE_TIDB)
+	if (mode == READ_DIRTY || txn == SCHEDULE_NONE || m->store.txns[m->now.txn].level_unknown ||
+		m->store.txns[m->now.txn].mixed || m->now.engine == ENGINE_TIDB)
 		return false;
 	look->low = now->begin_seq;
 	look->high = now->seq;
-	if (mode == READ_CURRENT || m->now_autocommit || m->now_level != LEVEL_REPEATABLE_READ)
+	if (mode == READ_CURRENT || m->now.autocommit || m->now.level != LEVEL_REPEATABLE_READ)
 		return true;
 	/* One that failed before it may have begun it, and more before that. */
 	if (s->txns[txn].after_failed)
@@ -476,7 +476,7 @@ static bool look_of(struct mvcc *m, struct look *look)
 	/* The transaction's read view: from its first statement that may make it, at the latest by the first that
 	 * surely does. */
 	look->low = UINT64_MAX;
-	for (uint32_t i = s->txns[txn].first_stmt; i != EXECUTION_NONE && i <= m->now_stmt;
+	for (uint32_t i = s->txns[txn].first_stmt; i != EXECUTION_NONE && i <= m->now.stmt;
 		i = s->stmts[i].in->next_in_session) {
 		const struct record_stmt *r = &s->stmts[i].in->record;
 		const struct plan *plan = m->runs[i].plan;
@@ -492,7 +492,7 @@ static bool look_of(struct mvcc *m, struct look *look)
 		if (ends)
 			return false;
 		/* MySQL may write rows that stay as they are: then they show as they are now. */
-		if (m->env.flavour == SQL_MYSQL && plan->stmt &&
+		if (m->now.env.flavour == SQL_MYSQL && plan->stmt &&
 			(plan->stmt->kind == SQL_STMT_UPDATE || (plan->insert && plan->stmt->u.insert->on_duplicate)))
 			return false;
 		if ((!plan->harmless || plan->peeks || begins) && r->begin_seq < look->low)
@@ -507,7 +507,7 @@ static bool look_of(struct mvcc *m, struct look *look)
 static bool is_told(struct mvcc *m, struct look *look, uint32_t number)
 {
 	const struct store_table *table = &m->store.tables[number];
-	struct certain *c = certain_of(m);
+	struct order_free *c = certain_of(m);
 
 	look->table = number;
 	if (!table->def || !table->cluster || table->unknown || table->odd_keys || table->known_since || table->others ||
@@ -544,8 +544,8 @@ static bool rows_met(struct mvcc *m, struct look *look, uint32_t number, struct 
 /* Whatever the rows are: the same one twice, or not in order. */
 static bool is_malformed(struct mvcc *m, const struct execution_rows *recorded)
 {
-	return m->now_plan->reads && read_mode_of(m) != READ_DIRTY &&
-	       (answer_is_out_of_order(m, &m->mismatch.expected, recorded, m->now_plan->ordered_by) ||
+	return m->now.plan->reads && read_mode_of(m) != READ_DIRTY &&
+	       (answer_is_out_of_order(m, &m->search.mismatch.expected, recorded, m->now.plan->ordered_by) ||
 		       answer_has_twins(m, recorded));
 }
 
@@ -556,8 +556,8 @@ static bool explains(struct mvcc *m, const struct rows_met *met, const uint32_t 
 	struct eval_result result = {0};
 	bool undecided, fits;
 
-	m->now_gathered_count = 0;
-	for (uint32_t t = 0; t < m->now_plan->table_count; t++) {
+	m->gathered.count = 0;
+	for (uint32_t t = 0; t < m->now.plan->table_count; t++) {
 		const struct eval_value **rows = arena_alloc(&m->scratch, (met[t].count + 1) * sizeof(*rows));
 		struct store_record **records = arena_alloc(&m->scratch, (met[t].count + 1) * sizeof(*records));
 		size_t count = 0;
@@ -567,19 +567,19 @@ static bool explains(struct mvcc *m, const struct rows_met *met, const uint32_t 
 			records[count] = met[t].records[i];
 			count += rows[count] != NULL;
 		}
-		m->now_gathered[m->now_gathered_count++] =
+		m->gathered.list[m->gathered.count++] =
 			(struct gathered){rows, records, count, met[t].table, read_mode_of(m)};
 	}
-	fits = !eval_query_run(m->now_plan->query, &m->scratch, &m->env, &m->source, &result, &outcome) ||
-	       compare_result(m, &result, m->schedule->stmts[m->now_stmt].result, &undecided) || undecided;
-	m->now_gathered_count = 0;
+	fits = !eval_query_run(m->now.plan->query, &m->scratch, &m->now.env, &m->source, &result, &outcome) ||
+	       compare_result(m, &result, m->schedule->stmts[m->now.stmt].result, &undecided) || undecided;
+	m->gathered.count = 0;
 	return fits;
 }
 
 static bool query_is_impossible(struct mvcc *m)
 {
-	const struct plan *plan = m->now_plan;
-	const struct execution_rows *recorded = m->schedule->stmts[m->now_stmt].result;
+	const struct plan *plan = m->now.plan;
+	const struct execution_rows *recorded = m->schedule->stmts[m->now.stmt].result;
 	struct rows_met *met;
 	struct look look;
 	uint32_t *choice, *sizes, tables = plan->table_count;
@@ -624,7 +624,7 @@ static bool query_is_impossible(struct mvcc *m)
 /* How many rows can UPDATE or DELETE have matched and changed?  False: cannot be told. */
 static bool count_row(struct mvcc *m, const struct states *states, bool found, uint64_t *low, uint64_t *high)
 {
-	const struct plan *plan = m->now_plan;
+	const struct plan *plan = m->now.plan;
 	bool always = true, ever = false;
 
 	for (uint32_t i = 0; i < states->count; i++) {
@@ -637,7 +637,7 @@ static bool count_row(struct mvcc *m, const struct states *states, bool found, u
 			return false;
 		counts = truth == EVAL_TRUE;
 		if (counts && plan->stmt->kind == SQL_STMT_UPDATE && !found &&
-			(!eval_change_apply(plan->change, &m->scratch, &m->env, &m->source, image, &new, &counts, &outcome) ||
+			(!eval_change_apply(plan->change, &m->scratch, &m->now.env, &m->source, image, &new, &counts, &outcome) ||
 				outcome.untold_change))
 			return false;
 		always &= counts;
@@ -651,8 +651,8 @@ static bool count_row(struct mvcc *m, const struct states *states, bool found, u
 /* *most: what it can have counted. */
 static bool change_is_impossible(struct mvcc *m, uint64_t *most)
 {
-	const struct plan *plan = m->now_plan;
-	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
+	const struct plan *plan = m->now.plan;
+	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now.stmt];
 	bool found = m->schedule->execution->sessions[stmt->in->session].capabilities & CLIENT_FOUND_ROWS;
 	uint64_t low = 0, high = 0;
 	struct rows_met met;
@@ -660,9 +660,9 @@ static bool change_is_impossible(struct mvcc *m, uint64_t *most)
 
 	if (!plan->change || !plan->one_table || plan->unsupported || plan->elsewhere || plan->sourced || plan->skips ||
 		plan->effects || plan->firing || plan->returning || leaves_out_rows(plan, &stmt->in->record) ||
-		stmt->in->record.error || stmt->txn == SCHEDULE_NONE || m->store.txns[m->now_txn].level_unknown ||
-		m->store.txns[m->now_txn].mixed || m->engine == ENGINE_TIDB ||
-		passes_dirty(m, m->now_level) ||
+		stmt->in->record.error || stmt->txn == SCHEDULE_NONE || m->store.txns[m->now.txn].level_unknown ||
+		m->store.txns[m->now.txn].mixed || m->now.engine == ENGINE_TIDB ||
+		passes_dirty(m, m->now.level) ||
 		(plan->stmt->kind == SQL_STMT_UPDATE ? plan->stmt->u.update->limit : plan->stmt->u.del->limit) ||
 		m->store.tables[plan->tables[0]].in_order || !rows_met(m, &look, plan->tables[0], &met))
 		return false;
@@ -678,20 +678,20 @@ bool answer_is_impossible(struct mvcc *m)
 {
 	uint64_t most;
 
-	if (m->mismatch.stmt != m->now_stmt || m->now_stmt == STORE_NONE || m->now_txn == STORE_NONE || m->runs[m->now_stmt].replans)
+	if (m->search.mismatch.stmt != m->now.stmt || m->now.stmt == STORE_NONE || m->now.txn == STORE_NONE || m->runs[m->now.stmt].replans)
 		return false;
-	switch (m->mismatch.kind) {
+	switch (m->search.mismatch.kind) {
 	case MISMATCH_RESULT:
 		return query_is_impossible(m);
 	case MISMATCH_AFFECTED:
-		return m->now_plan->insert ? !insert_may_count(m, m->now_plan) : change_is_impossible(m, &most);
+		return m->now.plan->insert ? !insert_may_count(m, m->now.plan) : change_is_impossible(m, &most);
 	case MISMATCH_LOCK:
 		/* Who held the lock may have ended before, but that does not explain the count either. */
 		if (!change_is_impossible(m, &most))
 			return false;
-		m->mismatch = (struct mismatch){.kind = MISMATCH_AFFECTED,
-			.stmt = m->now_stmt,
-			.table = m->now_plan->tables[0],
+		m->search.mismatch = (struct mismatch){.kind = MISMATCH_AFFECTED,
+			.stmt = m->now.stmt,
+			.table = m->now.plan->tables[0],
 			.other_txn = STORE_NONE,
 			.expected_affected = most,
 			.expected_matched = most};

@@ -55,7 +55,7 @@ static void run_rows(struct mvcc *m, const uint32_t *order, size_t count, row_st
 /* What was written since `before`: of each record the last. */
 static void collect(struct mvcc *m, const struct store_undo *before, struct trial *t)
 {
-	const struct store_undo *undo = m->store.txns[m->now_txn].undo;
+	const struct store_undo *undo = m->store.txns[m->now.txn].undo;
 	size_t max = 0;
 
 	for (const struct store_undo *u = undo; u != before; u = u->previous)
@@ -110,23 +110,23 @@ void rows_in_orders(struct mvcc *m, size_t number, row_step *each, void *ctx, st
 	struct trial trials[WAYS_MAX];
 	uint32_t *order = arena_alloc(&m->scratch, (number + 1) * sizeof(*order));
 	uint32_t ways = 1, found = 0, pick;
-	const struct store_undo *before = m->store.txns[m->now_txn].undo;
+	const struct store_undo *before = m->store.txns[m->now.txn].undo;
 	struct write_answer start = *a;
-	size_t mark = m->store.trail.count, notes = m->note_count, locks = m->now_lock_count;
+	size_t mark = m->store.trail.count, notes = m->note_count, locks = m->wanted.count;
 	uint64_t untold = m->untold;
-	bool trying = m->trying, open = number > ROWS_MAX;
+	bool trying = m->now.trying, open = number > ROWS_MAX;
 
 	for (uint32_t i = 2; i <= number && i <= ROWS_MAX; i++)
 		ways *= i;
 	if (number <= 1 || trying) {
 		/* In a trial of something else: one order is as good as another, but not known. */
-		m->trial_open |= trying && number > 1;
+		m->now.trial_open |= trying && number > 1;
 		nth_order(0, number, order);
 		run_rows(m, order, number, each, ctx, a);
 		return;
 	}
-	m->trying = true;
-	m->trial_open = false;
+	m->now.trying = true;
+	m->now.trial_open = false;
 	for (uint32_t way = 0; way < ways && !open; way++) {
 		struct trial *t = &trials[found];
 		bool there = false;
@@ -140,11 +140,11 @@ void rows_in_orders(struct mvcc *m, size_t number, row_step *each, void *ctx, st
 		found += !there;
 		trail_undo(&m->store.trail, mark);
 		notes_drop(m, notes);
-		m->now_lock_count = locks;
+		m->wanted.count = locks;
 		m->untold = untold;
 	}
-	m->trying = false;
-	open |= m->trial_open;
+	m->now.trying = false;
+	open |= m->now.trial_open;
 	if (open)
 		found = 1; /* in the order in which they were found, or it cannot be told */
 	pick = choose(m, found + open);

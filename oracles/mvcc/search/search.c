@@ -26,7 +26,7 @@ enum {
 };
 
 /* Its place among the choices of its event. */
-static size_t place_of(const struct point *points, size_t at, uint32_t event)
+static size_t place_of(const struct choice *points, size_t at, uint32_t event)
 {
 	size_t place = 0;
 
@@ -39,45 +39,45 @@ static size_t place_of(const struct point *points, size_t at, uint32_t event)
  * explained later answers then does so again, most likely. */
 static uint32_t way_before(const struct mvcc *m, uint32_t options)
 {
-	size_t place = place_of(m->points, m->point_count, m->event);
+	size_t place = place_of(m->search.choices, m->search.choice_count, m->search.event);
 
-	for (size_t i = m->left_count; i-- > 0;) {
-		const struct point *p = &m->left[i];
+	for (size_t i = m->search.abandoned_count; i-- > 0;) {
+		const struct choice *p = &m->search.abandoned[i];
 
-		if (p->event == m->event && p->options == options && place_of(m->left, i, m->event) == place)
-			return point_taken(p);
+		if (p->event == m->search.event && p->options == options && place_of(m->search.abandoned, i, m->search.event) == place)
+			return choice_taken(p);
 	}
 	return 0;
 }
 
-static uint32_t choose_in(struct mvcc *m, enum point_scope to_whom, uint32_t txn, uint32_t options,
+static uint32_t choose_in(struct mvcc *m, enum choice_scope to_whom, uint32_t txn, uint32_t options,
 	bool order)
 {
-	struct point *point;
+	struct choice *point;
 	uint32_t first;
 
 	if (options <= 1)
 		return 0;
-	if (m->trying) {
-		m->trial_open = true;
+	if (m->now.trying) {
+		m->now.trial_open = true;
 		return 0;
 	}
-	if (m->script < m->point_count && m->points[m->script].event == m->event)
-		return point_taken(&m->points[m->script++]);
-	if (m->settled)
+	if (m->search.script < m->search.choice_count && m->search.choices[m->search.script].event == m->search.event)
+		return choice_taken(&m->search.choices[m->search.script++]);
+	if (m->search.settled)
 		return 0;
 	first = way_before(m, options);
-	MEM_RESERVE(m->points, m->point_count + 1, m->point_capacity);
-	point = &m->points[m->point_count++];
-	m->script = m->point_count;
-	*point = (struct point){.event = m->event,
+	MEM_RESERVE(m->search.choices, m->search.choice_count + 1, m->search.choice_capacity);
+	point = &m->search.choices[m->search.choice_count++];
+	m->search.script = m->search.choice_count;
+	*point = (struct choice){.event = m->search.event,
 		.options = options,
 		.first = first,
 		.scope = to_whom,
 		.txn = txn,
 		.order = order,
-		.trail = m->event_trail,
-		.notes = m->event_notes};
+		.trail = m->search.event_trail,
+		.notes = m->search.event_notes};
 	return first;
 }
 
@@ -93,13 +93,13 @@ uint32_t choose_for(struct mvcc *m, uint32_t txn, uint32_t options)
 
 /* The first way of a choice that is not about what was written is the one that leaves all as it is:
  * what else could have been matters to few.  With another one, to everybody. */
-static enum point_scope scope(const struct point *p)
+static enum choice_scope scope(const struct choice *p)
 {
-	return p->order && point_taken(p) ? SCOPE_ALL : (enum point_scope)p->scope;
+	return p->order && choice_taken(p) ? SCOPE_ALL : (enum choice_scope)p->scope;
 }
 
 /* Is there anybody left to whom the other ways of a choice would make a difference? */
-static bool still_matters(const struct mvcc *m, const struct point *p)
+static bool still_matters(const struct mvcc *m, const struct choice *p)
 {
 	if (p->tried + 1 >= p->options)
 		return false;
@@ -121,23 +121,23 @@ static bool still_matters(const struct mvcc *m, const struct point *p)
 /* The first points are given up. */
 static void lose_points(struct mvcc *m, size_t count)
 {
-	for (size_t i = 0; i < count && !m->points_lost; i++)
-		m->points_lost = still_matters(m, &m->points[i]);
+	for (size_t i = 0; i < count && !m->search.choices_lost; i++)
+		m->search.choices_lost = still_matters(m, &m->search.choices[i]);
 }
 
 /* The oldest choices cannot be changed any more. */
 static void forget_old_points(struct mvcc *m)
 {
-	size_t drop = m->point_count / 2;
+	size_t drop = m->search.choice_count / 2;
 
 	/* Those of one event stay together. */
-	while (drop < m->point_count && m->points[drop].event == m->points[drop - 1].event)
+	while (drop < m->search.choice_count && m->search.choices[drop].event == m->search.choices[drop - 1].event)
 		drop++;
-	if (drop == m->point_count)
+	if (drop == m->search.choice_count)
 		return;
 	lose_points(m, drop);
-	memmove(m->points, m->points + drop, (m->point_count - drop) * sizeof(*m->points));
-	m->point_count -= drop;
+	memmove(m->search.choices, m->search.choices + drop, (m->search.choice_count - drop) * sizeof(*m->search.choices));
+	m->search.choice_count -= drop;
 }
 
 /* ---- statements under way ---- */
@@ -147,21 +147,21 @@ static void enter_flight(struct mvcc *m, uint32_t stmt)
 {
 	size_t i;
 
-	MEM_RESERVE(m->in_flight, m->in_flight_count + 1, m->in_flight_capacity);
-	for (i = m->in_flight_count++; i && m->in_flight[i - 1] > stmt; i--)
-		m->in_flight[i] = m->in_flight[i - 1];
-	m->in_flight[i] = stmt;
+	MEM_RESERVE(m->search.in_flight, m->search.in_flight_count + 1, m->search.in_flight_capacity);
+	for (i = m->search.in_flight_count++; i && m->search.in_flight[i - 1] > stmt; i--)
+		m->search.in_flight[i] = m->search.in_flight[i - 1];
+	m->search.in_flight[i] = stmt;
 }
 
 static void leave_flight(struct mvcc *m, uint32_t stmt)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < m->in_flight_count; i++) {
-		if (m->in_flight[i] != stmt)
-			m->in_flight[kept++] = m->in_flight[i];
+	for (size_t i = 0; i < m->search.in_flight_count; i++) {
+		if (m->search.in_flight[i] != stmt)
+			m->search.in_flight[kept++] = m->search.in_flight[i];
 	}
-	m->in_flight_count = kept;
+	m->search.in_flight_count = kept;
 }
 
 /* ---- the order of statements that overlap ---- */
@@ -175,14 +175,14 @@ static const struct record_stmt *record_of(const struct mvcc *m, uint32_t stmt)
  * known whether a session waits, so only such statements can have run on already. */
 static bool answered_soon(const struct mvcc *m, uint32_t stmt)
 {
-	return !m->schedule->one_at_a_time || record_of(m, stmt)->seq < m->next_sent_seq;
+	return !m->schedule->one_at_a_time || record_of(m, stmt)->seq < m->search.next_sent_seq;
 }
 
 /* Of a scenario's run: the statement that was sent last, unless it is done.  All others under way
  * were waiting when it was sent, and go on because of it. */
 static uint32_t trigger_of(const struct mvcc *m)
 {
-	for (uint32_t e = m->event; m->schedule->one_at_a_time && e-- > 0;) {
+	for (uint32_t e = m->search.event; m->schedule->one_at_a_time && e-- > 0;) {
 		const struct schedule_event *event = &m->schedule->events[e];
 
 		if (event->kind == EVENT_SENT)
@@ -251,8 +251,8 @@ static bool reads_locking(const struct mvcc *m, uint32_t stmt)
 
 static bool tied_by_foreign(const struct mvcc *m, uint32_t table)
 {
-	for (size_t i = 0; i < m->foreign_count; i++) {
-		if (m->foreigns[i].child == table || m->foreigns[i].parent == table)
+	for (size_t i = 0; i < m->catalog.foreign_key_count; i++) {
+		if (m->catalog.foreign_keys[i].child == table || m->catalog.foreign_keys[i].parent == table)
 			return true;
 	}
 	return false;
@@ -321,7 +321,7 @@ static bool may_miss_parent(const struct mvcc *m, uint32_t stmt)
 	const struct plan *plan = m->runs[stmt].plan;
 
 	return record_of(m, stmt)->error == ER_NO_REFERENCED_ROW_2 ||
-	       (plan->insert && plan->stmt->u.insert->flags & SQL_DML_IGNORE && m->foreign_count);
+	       (plan->insert && plan->stmt->u.insert->flags & SQL_DML_IGNORE && m->catalog.foreign_key_count);
 }
 
 /* Does `plan` write a table with several unique keys that `before` uses? */
@@ -421,7 +421,7 @@ static bool may_precede(const struct mvcc *m, uint32_t stmt, uint32_t other, uin
 	 * follow each other, also where an answer was noted late. */
 	return other != stmt && m->schedule->stmts[other].in->session != m->schedule->stmts[stmt].in->session &&
 	       m->runs[other].state == STMT_IN_FLIGHT && answered_soon(m, other) &&
-	       (stmt != trigger || m->victim || record_of(m, other)->error);
+	       (stmt != trigger || m->search.victim_failed || record_of(m, other)->error);
 }
 
 /* Does it matter to one of those that may come first, and change what others find? */
@@ -445,27 +445,27 @@ static uint32_t candidates(struct mvcc *m, uint32_t stmt, uint32_t *out, uint32_
 {
 	uint32_t count = 0, before, trigger = trigger_of(m);
 
-	for (size_t i = 0; i < m->in_flight_count; i++) {
-		uint32_t other = m->in_flight[i];
+	for (size_t i = 0; i < m->search.in_flight_count; i++) {
+		uint32_t other = m->search.in_flight[i];
 
 		if (may_precede(m, stmt, other, trigger) && matters(m, stmt, other)) {
 			if (count < max)
 				out[count++] = other;
 			else
-				m->points_lost = true;
+				m->search.choices_lost = true;
 		}
 	}
 	do {
 		before = count;
-		for (size_t i = 0; i < m->in_flight_count && before; i++) {
-			uint32_t other = m->in_flight[i];
+		for (size_t i = 0; i < m->search.in_flight_count && before; i++) {
+			uint32_t other = m->search.in_flight[i];
 
 			if (!may_precede(m, stmt, other, trigger) || !matters_to_any(m, out, count, other))
 				continue;
 			if (count < max)
 				out[count++] = other;
 			else
-				m->points_lost = true;
+				m->search.choices_lost = true;
 		}
 	} while (count > before && !m->schedule->one_at_a_time);
 	return count;
@@ -482,7 +482,7 @@ static bool goes_first(const struct mvcc *m, uint32_t stmt)
 /* To whom it matters what was before the statement.  Whatever is not executed before a statement that
  * only looks can still be before the next one; what is, cannot be after it any more, and that matters
  * to everybody (see `scope`). */
-static enum point_scope scope_of(const struct mvcc *m, uint32_t stmt)
+static enum choice_scope scope_of(const struct mvcc *m, uint32_t stmt)
 {
 	const struct plan *plan = m->runs[stmt].plan;
 
@@ -502,12 +502,12 @@ static bool was_here(struct mvcc *m, enum place at)
 	uint64_t digest;
 	uint32_t *slot;
 
-	if (!m->seen || m->script < m->point_count || m->work > WORK_MAX || !world_digest(m, at, &digest))
+	if (!m->search.dead_ends || m->search.script < m->search.choice_count || m->search.work > WORK_MAX || !world_digest(m, at, &digest))
 		return false;
-	slot = map_at(m->seen, digest);
-	m->again = *slot != MAP_NONE;
+	slot = map_at(m->search.dead_ends, digest);
+	m->search.at_dead_end = *slot != MAP_NONE;
 	*slot = 1;
-	return m->again;
+	return m->search.at_dead_end;
 }
 
 static bool answered(struct mvcc *m, uint32_t stmt)
@@ -515,14 +515,14 @@ static bool answered(struct mvcc *m, uint32_t stmt)
 	uint32_t others[OVERLAPS_MAX], trigger = trigger_of(m);
 
 	if (m->runs[stmt].state == STMT_DONE) {
-		m->forgetting = stmt + 1;
+		m->now.forgetting = stmt + 1;
 		if (m->runs[stmt].mixes)
 			forget_for_good(m, MIXED_TABLES);
 		leave_flight(m, stmt);
 		return true;
 	}
 	/* A wait that ended well ended by what the trigger did. */
-	if (trigger != STORE_NONE && trigger != stmt && !m->victim &&
+	if (trigger != STORE_NONE && trigger != stmt && !m->search.victim_failed &&
 		!m->runs[trigger].plan->commits && /* did that when it was sent */
 		!record_of(m, trigger)->blocked_ns && !record_of(m, stmt)->error &&
 		record_of(m, stmt)->blocked_ns && answered_soon(m, trigger) &&
@@ -570,18 +570,18 @@ static bool answered(struct mvcc *m, uint32_t stmt)
 static void look_around(struct mvcc *m)
 {
 	const struct schedule *s = m->schedule;
-	uint32_t e = m->event;
+	uint32_t e = m->search.event;
 
-	m->next_sent_seq = UINT64_MAX;
-	m->victim = false;
+	m->search.next_sent_seq = UINT64_MAX;
+	m->search.victim_failed = false;
 	while (e > 0 && s->events[e].kind != EVENT_SENT)
 		e--;
 	for (e++; e < s->event_count && s->events[e].kind != EVENT_SENT; e++) {
 		if (s->events[e].kind == EVENT_ANSWERED && record_of(m, s->events[e].index)->error)
-			m->victim = true;
+			m->search.victim_failed = true;
 	}
 	if (e < s->event_count)
-		m->next_sent_seq = s->events[e].seq;
+		m->search.next_sent_seq = s->events[e].seq;
 }
 
 static void sent(struct mvcc *m, uint32_t stmt)
@@ -590,9 +590,9 @@ static void sent(struct mvcc *m, uint32_t stmt)
 
 	TRAIL_SET(&m->store.trail, run->state, (uint32_t)STMT_IN_FLIGHT);
 	TRAIL_SET(&m->store.trail, run->begin_commits, m->store.commits);
-	TRAIL_SET(&m->store.trail, run->begin_event, m->event);
+	TRAIL_SET(&m->store.trail, run->begin_event, m->search.event);
 	enter_flight(m, stmt);
-	m->forgetting = stmt + 1;
+	m->now.forgetting = stmt + 1;
 	if (run->mixes)
 		forget_for_good(m, MIXED_TABLES);
 	beside_replan(m, stmt);
@@ -611,15 +611,15 @@ static void sent(struct mvcc *m, uint32_t stmt)
 
 static bool process(struct mvcc *m)
 {
-	const struct schedule_event *e = &m->schedule->events[m->event];
+	const struct schedule_event *e = &m->schedule->events[m->search.event];
 
 	if (was_here(m, AT_EVENT))
 		return false;
-	m->work += m->store.txn_count;
+	m->search.work += m->store.txn_count;
 	for (uint32_t i = 0; i < m->store.table_count; i++)
-		m->work += m->store.tables[i].count;
+		m->search.work += m->store.tables[i].count;
 	/* Behind all of them: the tables as they were found at the end. */
-	if (m->event == m->schedule->event_count) {
+	if (m->search.event == m->schedule->event_count) {
 		end_those_who_left(m);
 		return finals_fit(m);
 	}
@@ -628,7 +628,7 @@ static bool process(struct mvcc *m)
 		sent(m, e->index);
 		return true;
 	case EVENT_ANSWERED:
-		if (m->in_flight_count > 1)
+		if (m->search.in_flight_count > 1)
 			look_around(m);
 		return answered(m, e->index);
 	case EVENT_TXN:
@@ -647,19 +647,19 @@ static void rebuild_flight(struct mvcc *m, uint32_t event)
 	/* It follows from the events alone: sent and not answered yet. */
 	size_t kept = 0;
 
-	for (size_t i = 0; i < m->in_flight_count; i++) {
-		if (m->runs[m->in_flight[i]].state != STMT_WAITING)
-			m->in_flight[kept++] = m->in_flight[i];
+	for (size_t i = 0; i < m->search.in_flight_count; i++) {
+		if (m->runs[m->search.in_flight[i]].state != STMT_WAITING)
+			m->search.in_flight[kept++] = m->search.in_flight[i];
 	}
-	m->in_flight_count = kept;
-	for (uint32_t e = event; e < m->event + 1 && e < m->schedule->event_count; e++) {
+	m->search.in_flight_count = kept;
+	for (uint32_t e = event; e < m->search.event + 1 && e < m->schedule->event_count; e++) {
 		const struct schedule_event *ev = &m->schedule->events[e];
 		bool there = false;
 
 		if (ev->kind != EVENT_ANSWERED || m->runs[ev->index].state == STMT_WAITING)
 			continue;
-		for (size_t i = 0; i < m->in_flight_count && !there; i++)
-			there = m->in_flight[i] == ev->index;
+		for (size_t i = 0; i < m->search.in_flight_count && !there; i++)
+			there = m->search.in_flight[i] == ev->index;
 		if (there)
 			continue;
 		enter_flight(m, ev->index);
@@ -671,22 +671,22 @@ static void go_back(struct mvcc *m, uint32_t event, size_t trail, size_t notes)
 	trail_undo(&m->store.trail, trail);
 	notes_drop(m, notes);
 	rebuild_flight(m, event);
-	m->event = event;
+	m->search.event = event;
 }
 
 static void begin_event(struct mvcc *m)
 {
-	if (!m->point_count)
+	if (!m->search.choice_count)
 		m->store.trail.count = 0;
-	if (m->point_count > POINTS_MAX && !m->settled &&
-		m->points[m->point_count - 1].event != m->event)
+	if (m->search.choice_count > POINTS_MAX && !m->search.settled &&
+		m->search.choices[m->search.choice_count - 1].event != m->search.event)
 		forget_old_points(m);
-	m->event_trail = m->store.trail.count;
-	m->event_notes = m->note_count;
+	m->search.event_trail = m->store.trail.count;
+	m->search.event_notes = m->note_count;
 	/* Choices of this event that are made already, after going back. */
-	m->script = m->point_count;
-	while (m->script && m->points[m->script - 1].event >= m->event)
-		m->script--;
+	m->search.script = m->search.choice_count;
+	while (m->search.script && m->search.choices[m->search.script - 1].event >= m->search.event)
+		m->search.script--;
 }
 
 /* The contradictions met since the search went back: to whom they happened, and who was in the way.  Where
@@ -700,7 +700,7 @@ struct failed {
 
 /* Can the choice have anything to do with them? */
 static bool concerns(
-	const struct mvcc *m, const struct point *p, const struct failed *failed, size_t count)
+	const struct mvcc *m, const struct choice *p, const struct failed *failed, size_t count)
 {
 	if (scope(p) == SCOPE_ALL || count > FAILED_MAX)
 		return true;
@@ -729,7 +729,7 @@ struct failure {
 	uint64_t tried, again;
 	bool capped; /* not all was tried on one of the ways */
 	struct map seen;
-	struct point *way;
+	struct choice *way;
 	size_t way_count, way_capacity;
 	struct failed failed[FAILED_MAX];
 	size_t failed_count;
@@ -742,7 +742,7 @@ static enum phase first_phase(const struct mvcc *m)
 {
 	if (m->schedule->one_at_a_time)
 		return PHASE_ALL;
-	return m->mismatch.kind == MISMATCH_RESULT && sees_snapshot(m, m->mismatch.stmt) ? PHASE_OWN
+	return m->search.mismatch.kind == MISMATCH_RESULT && sees_snapshot(m, m->search.mismatch.stmt) ? PHASE_OWN
 											   : PHASE_FLIP;
 }
 
@@ -751,14 +751,14 @@ static uint64_t phase_budget(const struct mvcc *m, enum phase phase)
 	if (phase == PHASE_OWN)
 		return BUDGET_QUICK;
 	if (phase == PHASE_FLIP)
-		return m->work > WORK_MAX ? 0 : BUDGET_FLIP;
+		return m->search.work > WORK_MAX ? 0 : BUDGET_FLIP;
 	if (m->options->budget)
 		return m->options->budget;
 	/* Where it can be no finding any more, it is not worth so much time. */
-	return (m->points_lost && !m->schedule->one_at_a_time) || m->work > WORK_MAX ? BUDGET_QUICK : BUDGET_DEFAULT;
+	return (m->search.choices_lost && !m->schedule->one_at_a_time) || m->search.work > WORK_MAX ? BUDGET_QUICK : BUDGET_DEFAULT;
 }
 
-static bool is_in_phase(const struct mvcc *m, const struct point *p, const struct failure *f)
+static bool is_in_phase(const struct mvcc *m, const struct choice *p, const struct failure *f)
 {
 	if (f->phase == PHASE_ALL)
 		return concerns(m, p, f->failed, f->failed_count);
@@ -771,7 +771,7 @@ static bool is_in_phase(const struct mvcc *m, const struct point *p, const struc
 
 static bool take_next(struct mvcc *m)
 {
-	struct point *p = &m->points[m->point_count - 1];
+	struct choice *p = &m->search.choices[m->search.choice_count - 1];
 
 	p->tried++;
 	go_back(m, p->event, p->trail, p->notes);
@@ -780,7 +780,7 @@ static bool take_next(struct mvcc *m)
 
 /* Only what was before what is changed by itself: the last way of other choices is often that nothing is known,
  * which explains everything. */
-static bool can_flip(const struct point *p)
+static bool can_flip(const struct choice *p)
 {
 	return p->order && p->tried + 1 < p->options;
 }
@@ -789,25 +789,25 @@ static bool can_flip(const struct point *p)
 static bool next_flip(struct mvcc *m, struct failure *f)
 {
 	/* What may follow from it. */
-	while (m->point_count > f->flip + 1 && f->follows < BUDGET_FOLLOWS) {
-		const struct point *p = &m->points[m->point_count - 1];
+	while (m->search.choice_count > f->flip + 1 && f->follows < BUDGET_FOLLOWS) {
+		const struct choice *p = &m->search.choices[m->search.choice_count - 1];
 
 		if (p->tried + 1 < p->options && is_in_phase(m, p, f)) {
 			f->follows++;
 			return take_next(m);
 		}
-		m->point_count--;
+		m->search.choice_count--;
 	}
 	f->follows = 0;
-	if (f->flip < f->way_count && can_flip(&m->points[f->flip])) {
-		m->point_count = f->flip + 1;
+	if (f->flip < f->way_count && can_flip(&m->search.choices[f->flip])) {
+		m->search.choice_count = f->flip + 1;
 		return take_next(m);
 	}
 	while (f->flip && f->way_count - f->flip < FLIP_POINTS_MAX) {
 		f->flip--;
-		m->points[f->flip] = f->way[f->flip];
-		m->point_count = f->flip + 1;
-		if (can_flip(&m->points[f->flip]))
+		m->search.choices[f->flip] = f->way[f->flip];
+		m->search.choice_count = f->flip + 1;
+		if (can_flip(&m->search.choices[f->flip]))
 			return take_next(m);
 	}
 	return false;
@@ -818,27 +818,27 @@ static bool next_way(struct mvcc *m, struct failure *f)
 {
 	if (f->phase == PHASE_FLIP)
 		return next_flip(m, f);
-	while (m->point_count) {
-		struct point *p = &m->points[m->point_count - 1];
+	while (m->search.choice_count) {
+		struct choice *p = &m->search.choices[m->search.choice_count - 1];
 
 		if (p->tried + 1 < p->options && is_in_phase(m, p, f))
 			return take_next(m);
-		m->point_count--;
+		m->search.choice_count--;
 	}
 	return false;
 }
 
 static void note_failed(struct mvcc *m, struct failure *f)
 {
-	struct failed now = {{STORE_NONE, m->mismatch.other_txn}, STORE_NONE};
+	struct failed now = {{STORE_NONE, m->search.mismatch.other_txn}, STORE_NONE};
 
 	/* Of final rows only what was written can be the cause. */
-	if (m->event == m->schedule->event_count)
+	if (m->search.event == m->schedule->event_count)
 		return;
-	if (m->mismatch.stmt != STORE_NONE && m->schedule->stmts[m->mismatch.stmt].txn != SCHEDULE_NONE)
-		now.txns[0] = m->schedule->stmts[m->mismatch.stmt].txn + 1;
-	if (m->mismatch.stmt != STORE_NONE)
-		now.sent = m->runs[m->mismatch.stmt].begin_event;
+	if (m->search.mismatch.stmt != STORE_NONE && m->schedule->stmts[m->search.mismatch.stmt].txn != SCHEDULE_NONE)
+		now.txns[0] = m->schedule->stmts[m->search.mismatch.stmt].txn + 1;
+	if (m->search.mismatch.stmt != STORE_NONE)
+		now.sent = m->runs[m->search.mismatch.stmt].begin_event;
 	for (size_t i = 0; i < f->failed_count && i < FAILED_MAX; i++) {
 		if (memcmp(&f->failed[i], &now, sizeof(now)) == 0)
 			return;
@@ -856,16 +856,16 @@ static void note_failure(struct mvcc *m, struct failure *f)
 	if (f->any)
 		return;
 	f->any = true;
-	f->event = m->event;
-	f->tried = f->again = m->work = 0;
+	f->event = m->search.event;
+	f->tried = f->again = m->search.work = 0;
 	f->capped = false;
 	f->phase = first_phase(m);
-	MEM_RESERVE(f->way, m->point_count + 1, f->way_capacity);
-	f->way_count = m->point_count;
-	if (m->point_count)
-		memcpy(f->way, m->points, m->point_count * sizeof(*f->way));
-	m->left = f->way;
-	m->left_count = f->way_count;
+	MEM_RESERVE(f->way, m->search.choice_count + 1, f->way_capacity);
+	f->way_count = m->search.choice_count;
+	if (m->search.choice_count)
+		memcpy(f->way, m->search.choices, m->search.choice_count * sizeof(*f->way));
+	m->search.abandoned = f->way;
+	m->search.abandoned_count = f->way_count;
 	f->flip = f->way_count;
 	f->follows = 0;
 }
@@ -873,55 +873,55 @@ static void note_failure(struct mvcc *m, struct failure *f)
 static void end_failure(struct mvcc *m, struct failure *f)
 {
 	/* Before the last phase ways were passed over that another contradiction may yet need. */
-	for (size_t i = 0; f->phase < PHASE_ALL && i < m->point_count; i++) {
-		m->points[i].first = point_taken(&m->points[i]);
-		m->points[i].tried = 0;
+	for (size_t i = 0; f->phase < PHASE_ALL && i < m->search.choice_count; i++) {
+		m->search.choices[i].first = choice_taken(&m->search.choices[i]);
+		m->search.choices[i].tried = 0;
 	}
 	f->any = false;
-	m->seen = NULL;
-	m->settled = false;
-	m->left_count = 0;
+	m->search.dead_ends = NULL;
+	m->search.settled = false;
+	m->search.abandoned_count = 0;
 }
 
 /* Takes the way of the first contradiction once more. */
 static void take_way(struct mvcc *m, const struct failure *f)
 {
-	m->point_count = 0;
+	m->search.choice_count = 0;
 	if (!f->way_count) {
-		go_back(m, f->event, m->event_trail, m->event_notes);
+		go_back(m, f->event, m->search.event_trail, m->search.event_notes);
 		return;
 	}
 	go_back(m, f->way[0].event, f->way[0].trail, f->way[0].notes);
-	MEM_RESERVE(m->points, f->way_count, m->point_capacity);
-	memcpy(m->points, f->way, f->way_count * sizeof(*f->way));
-	m->point_count = f->way_count;
+	MEM_RESERVE(m->search.choices, f->way_count, m->search.choice_capacity);
+	memcpy(m->search.choices, f->way, f->way_count * sizeof(*f->way));
+	m->search.choice_count = f->way_count;
 }
 
 /* The recorded answers stand, each contradiction is noted, and what follows is judged from there.
  */
 static void accept_contradiction(struct mvcc *m)
 {
-	bool uncertain = m->uncertain;
+	bool uncertain = m->search.uncertain;
 
-	m->follow_count = 0;
+	m->search.accepted_count = 0;
 	do {
 		bool open = mismatch_is_open(m);
 		size_t notes;
 
-		m->uncertain = uncertain && (m->strangers || !answer_is_impossible(m));
-		if (m->uncertain)
-			notes_drop(m, m->event_notes);
+		m->search.uncertain = uncertain && (m->unrecorded_writers || !answer_is_impossible(m));
+		if (m->search.uncertain)
+			notes_drop(m, m->search.event_notes);
 		if (!open)
 			note_mismatch(m);
-		CHECK(m->follow_count < ARRAY_LEN(m->follow));
-		m->follow_open[m->follow_count] = open;
-		m->follow[m->follow_count++] = m->mismatch.stmt;
+		CHECK(m->search.accepted_count < ARRAY_LEN(m->search.accepted));
+		m->search.accepted_open[m->search.accepted_count] = open;
+		m->search.accepted[m->search.accepted_count++] = m->search.mismatch.stmt;
 		notes = m->note_count;
-		go_back(m, m->event, m->event_trail, notes);
+		go_back(m, m->search.event, m->search.event_trail, notes);
 		begin_event(m);
-		m->event_notes = notes;
+		m->search.event_notes = notes;
 	} while (!process(m));
-	m->follow_count = 0;
+	m->search.accepted_count = 0;
 }
 
 static bool is_used_up(const struct mvcc *m, const struct failure *f)
@@ -938,21 +938,21 @@ static void begin_all(struct mvcc *m, struct failure *f)
 		return;
 	map_release(&f->seen);
 	f->seen = MAP_INIT;
-	m->seen = &f->seen;
+	m->search.dead_ends = &f->seen;
 }
 
 /* A contradiction, or a state from which there is none but contradictions: takes another way.  False: there is none
  * left, or enough were tried. */
 static bool goes_on(struct mvcc *m, struct failure *f)
 {
-	if (m->again) {
-		m->again = false;
+	if (m->search.at_dead_end) {
+		m->search.at_dead_end = false;
 		f->again++;
 	} else {
 		bool first = !f->any;
 
 		note_failure(m, f);
-		f->capped |= m->now_capped;
+		f->capped |= m->now.capped;
 		f->tried++;
 		if (first)
 			begin_all(m, f);
@@ -964,29 +964,29 @@ void solver_search(struct mvcc *m)
 {
 	struct failure failure = {0};
 
-	for (m->event = 0; m->event <= m->schedule->event_count;) {
+	for (m->search.event = 0; m->search.event <= m->schedule->event_count;) {
 		begin_event(m);
 		if (process(m)) {
 			/* Past it: what was chosen explains it. */
-			if (failure.any && m->event >= failure.event)
+			if (failure.any && m->search.event >= failure.event)
 				end_failure(m, &failure);
-			m->event++;
+			m->search.event++;
 			continue;
 		}
-		if (m->settled && m->event == m->schedule->event_count)
+		if (m->search.settled && m->search.event == m->schedule->event_count)
 			break; /* no way leads to these final rows */
 		/* Of what cannot be in any order no other is tried.  (A stranger's rows are in none.) */
-		if (!m->settled && !failure.any && !m->strangers && m->event < m->schedule->event_count &&
+		if (!m->search.settled && !failure.any && !m->unrecorded_writers && m->search.event < m->schedule->event_count &&
 			answer_is_impossible(m))
-			m->settled = m->uncertain = true;
-		if (m->settled) {
+			m->search.settled = m->search.uncertain = true;
+		if (m->search.settled) {
 			accept_contradiction(m);
 			end_failure(m, &failure);
 			/* What was chosen before cannot be changed any more. */
-			lose_points(m, m->point_count);
-			m->point_count = 0;
-			m->uncertain = false;
-			m->event++;
+			lose_points(m, m->search.choice_count);
+			m->search.choice_count = 0;
+			m->search.uncertain = false;
+			m->search.event++;
 			continue;
 		}
 		if (goes_on(m, &failure))
@@ -999,9 +999,9 @@ void solver_search(struct mvcc *m)
 			continue;
 		}
 		/* Nothing explains it, or the budget is used up: to say what is wrong there. */
-		m->uncertain = is_used_up(m, &failure) || m->points_lost || failure.capped;
-		m->settled = true;
-		m->seen = NULL;
+		m->search.uncertain = is_used_up(m, &failure) || m->search.choices_lost || failure.capped;
+		m->search.settled = true;
+		m->search.dead_ends = NULL;
 		take_way(m, &failure);
 	}
 	map_release(&failure.seen);

@@ -105,7 +105,7 @@ static bool is_kept(const struct mvcc *m, uint32_t stmt)
 
 struct store_version *reads_version(const struct mvcc *m, const struct store_record *record)
 {
-	const struct again *again = &m->again_read;
+	const struct reread *again = &m->now.reread;
 	struct store_version *v = record->newest;
 
 	for (; v; v = v->previous) {
@@ -124,9 +124,9 @@ enum asked_again { AGAIN_SAME, AGAIN_OTHER, AGAIN_OPEN };
  * by rows that match it before or after. */
 static bool may_matter(struct mvcc *m, const struct store_undo *since)
 {
-	const struct plan *plan = m->now_plan;
+	const struct plan *plan = m->now.plan;
 	const struct store_table *table = &m->store.tables[plan->tables[0]];
-	const struct store_undo *u = m->store.txns[m->again_read.writer].undo;
+	const struct store_undo *u = m->store.txns[m->now.reread.writer].undo;
 
 	if (!plan->single || plan->table_count != 1)
 		return true;
@@ -145,71 +145,54 @@ static bool may_matter(struct mvcc *m, const struct store_undo *since)
 	return false;
 }
 
-/* The query of m->again_read, against what it answered. */
+/* The query of m->now.reread, against what it answered. */
 static enum asked_again ask(struct mvcc *m, struct eval_result *result)
 {
 	struct eval_outcome outcome = {0};
 	bool undecided;
 
-	m->now_gathered_count = 0;
-	m->now_unknown = NULL;
+	m->gathered.count = 0;
+	m->now.unknown = NULL;
 	*result = (struct eval_result){0};
-	if (!eval_query_run(m->now_plan->query, &m->scratch, &m->env, &m->source, result, &outcome))
+	if (!eval_query_run(m->now.plan->query, &m->scratch, &m->now.env, &m->source, result, &outcome))
 		return AGAIN_OPEN;
-	if (compare_result(m, result, m->schedule->stmts[m->again_read.stmt].result, &undecided))
+	if (compare_result(m, result, m->schedule->stmts[m->now.reread.stmt].result, &undecided))
 		return AGAIN_SAME;
 	return undecided ? AGAIN_OPEN : AGAIN_OTHER;
 }
 
-/* As the transaction of the reader, which is not the one at hand. */
-struct aside {
-	uint32_t stmt, txn, culprit;
-	uint8_t level;
-	bool autocommit;
-	const struct plan *plan;
-	const char *unknown;
-	struct eval_env env;
-};
-
-static void step_aside(struct mvcc *m, struct aside *was)
+/* Makes the query of now.reread the statement that is executed, and returns the one that was.  Whoever calls this puts
+ * that one back: asking again must leave no trace in it. */
+static struct stmt_exec become_reader(struct mvcc *m)
 {
-	uint32_t stmt = m->again_read.stmt;
+	const struct stmt_exec before = m->now;
+	uint32_t stmt = m->now.reread.stmt;
 
-	*was = (struct aside){m->now_stmt, m->now_txn, m->now_culprit, m->now_level,
-		m->now_autocommit, m->now_plan, m->now_unknown, m->env};
-	m->now_stmt = stmt;
-	m->now_txn = m->again_read.reader;
-	m->now_level = LEVEL_SERIALIZABLE;
-	m->now_autocommit = false;
-	m->now_plan = m->runs[stmt].plan;
-	settings_apply(m, m->now_plan);
-	m->env.has_last_insert_id = m->runs[stmt].has_number;
-	m->env.last_insert_id = m->runs[stmt].number;
-	m->force = FORCE_AGAIN;
+	m->now.stmt = stmt;
+	m->now.txn = m->now.reread.reader;
+	m->now.level = LEVEL_SERIALIZABLE;
+	m->now.autocommit = false;
+	m->now.plan = m->runs[stmt].plan;
+	settings_apply(m, m->now.plan);
+	m->now.env.has_last_insert_id = m->runs[stmt].has_number;
+	m->now.env.last_insert_id = m->runs[stmt].number;
+	m->now.forced_read = FORCE_AGAIN;
+	return before;
 }
 
-static void step_back(struct mvcc *m, const struct aside *was)
+static void put_back(struct mvcc *m, const struct stmt_exec *before)
 {
-	m->force = FORCE_NONE;
-	m->now_stmt = was->stmt;
-	m->now_txn = was->txn;
-	m->now_level = was->level;
-	m->now_autocommit = was->autocommit;
-	m->now_plan = was->plan;
-	settings_apply(m, m->now_plan);
-	m->env = was->env;
-	m->now_unknown = was->unknown;
-	m->now_culprit = was->culprit;
-	m->now_gathered_count = 0;
+	m->now = *before;
+	m->gathered.count = 0;
 }
 
 static bool contradicts(struct mvcc *m, uint32_t other_txn, const struct eval_result *expected)
 {
-	m->mismatch = (struct mismatch){.kind = MISMATCH_LOCK,
-		.stmt = m->now_stmt,
-		.table = m->now_plan->tables[0],
+	m->search.mismatch = (struct mismatch){.kind = MISMATCH_LOCK,
+		.stmt = m->now.stmt,
+		.table = m->now.plan->tables[0],
 		.other_txn = other_txn,
-		.read = m->again_read.stmt + 1,
+		.read = m->now.reread.stmt + 1,
 		.expected = *expected};
 	return false;
 }
@@ -218,7 +201,7 @@ static bool contradicts(struct mvcc *m, uint32_t other_txn, const struct eval_re
 
 static bool wrote(const struct mvcc *m, const struct store_table *table, const struct store_undo *since)
 {
-	for (const struct store_undo *u = m->store.txns[m->now_txn].undo; u && u != since; u = u->previous) {
+	for (const struct store_undo *u = m->store.txns[m->now.txn].undo; u && u != since; u = u->previous) {
 		if (u->record->id < table->count && table->records[u->record->id] == u->record)
 			return true;
 	}
@@ -243,28 +226,28 @@ static bool holds(const struct mvcc *m, const struct store_read *read)
 }
 
 /* Would it answer otherwise because of the statement at hand? */
-static bool is_disturbed(struct mvcc *m, const struct store_read *read, const struct store_undo *since,
+static bool ask_with_and_without(struct mvcc *m, const struct store_read *read, const struct store_undo *since,
 	struct eval_result *expected)
 {
 	struct eval_result before;
-	struct aside was;
+	struct stmt_exec writing;
 	bool disturbed;
 
-	m->again_read = (struct again){read->stmt, read->txn, m->now_txn, STORE_NONE};
-	step_aside(m, &was);
+	m->now.reread = (struct reread){read->stmt, read->txn, m->now.txn, STORE_NONE};
+	writing = become_reader(m);
 	disturbed = may_matter(m, since) && ask(m, expected) == AGAIN_OTHER;
-	m->again_read.without = was.stmt;
+	m->now.reread.without = writing.stmt;
 	disturbed = disturbed && ask(m, &before) == AGAIN_SAME;
-	step_back(m, &was);
+	put_back(m, &writing);
 	return disturbed;
 }
 
 bool reads_stay(struct mvcc *m, const struct store_undo *since)
 {
-	const struct store_txn *t = &m->store.txns[m->now_txn];
+	const struct store_txn *t = &m->store.txns[m->now.txn];
 	struct eval_result expected;
 
-	if (m->now_plan->procedure || t->undo == since)
+	if (m->now.plan->procedure || t->undo == since)
 		return true;
 	for (uint32_t i = 0; i < m->store.table_count; i++) {
 		const struct store_table *table = &m->store.tables[i];
@@ -273,10 +256,10 @@ bool reads_stay(struct mvcc *m, const struct store_undo *since)
 		if (!read || !wrote(m, table, since))
 			continue;
 		for (unsigned walked = 0; read && walked < READS_WALKED; read = read->next, walked++) {
-			if (read->txn != m->now_txn && holds(m, read) && keeps_own(m, read) &&
-				surely_open(m, read->stmt, m->now_stmt) &&
+			if (read->txn != m->now.txn && holds(m, read) && keeps_own(m, read) &&
+				surely_open(m, read->stmt, m->now.stmt) &&
 				can_be_asked(m, m->runs[read->stmt].plan) &&
-				is_disturbed(m, read, since, &expected))
+				ask_with_and_without(m, read, since, &expected))
 				return contradicts(m, read->txn, &expected);
 		}
 	}
@@ -297,7 +280,7 @@ static uint32_t writers_of(const struct mvcc *m, const struct plan *plan, const 
 			const struct store_version *v = table->records[r]->newest;
 			uint32_t i = 0;
 
-			if (!v || v->txn == m->now_txn || !store_is_active(&m->store, v->txn) || v->stmt == STORE_NONE)
+			if (!v || v->txn == m->now.txn || !store_is_active(&m->store, v->txn) || v->stmt == STORE_NONE)
 				continue;
 			while (i < count && out[i]->txn != v->txn)
 				i++;
@@ -313,24 +296,24 @@ static uint32_t writers_of(const struct mvcc *m, const struct plan *plan, const 
 static bool met_no_writer(struct mvcc *m)
 {
 	const struct store_version *writers[WRITERS_MAX];
-	uint32_t count = writers_of(m, m->now_plan, writers);
+	uint32_t count = writers_of(m, m->now.plan, writers);
 
 	for (uint32_t i = 0; i < count; i++) {
 		struct eval_result expected;
-		struct aside was;
+		struct stmt_exec reading;
 		bool differs;
 		/* Nothing of it may be under way. */
 		uint32_t next = m->next_stmts[writers[i]->stmt];
 
-		while (next != STORE_NONE && record_of(m, next)->seq < record_of(m, m->now_stmt)->begin_seq)
+		while (next != STORE_NONE && record_of(m, next)->seq < record_of(m, m->now.stmt)->begin_seq)
 			next = m->next_stmts[next];
-		if (next == STORE_NONE || record_of(m, next)->begin_seq < record_of(m, m->now_stmt)->seq ||
-			m->store.txns[writers[i]->txn].mixed || !surely_open(m, writers[i]->stmt, m->now_stmt))
+		if (next == STORE_NONE || record_of(m, next)->begin_seq < record_of(m, m->now.stmt)->seq ||
+			m->store.txns[writers[i]->txn].mixed || !surely_open(m, writers[i]->stmt, m->now.stmt))
 			continue;
-		m->again_read = (struct again){m->now_stmt, m->now_txn, writers[i]->txn, STORE_NONE};
-		step_aside(m, &was);
+		m->now.reread = (struct reread){m->now.stmt, m->now.txn, writers[i]->txn, STORE_NONE};
+		reading = become_reader(m);
 		differs = ask(m, &expected) == AGAIN_OTHER;
-		step_back(m, &was);
+		put_back(m, &reading);
 		if (differs)
 			return contradicts(m, writers[i]->txn, &expected);
 	}
@@ -341,11 +324,11 @@ bool reads_keep(struct mvcc *m)
 {
 	struct store *s = &m->store;
 
-	if (!is_kept(m, m->now_stmt) || !can_be_asked(m, m->now_plan))
+	if (!is_kept(m, m->now.stmt) || !can_be_asked(m, m->now.plan))
 		return true;
 	if (!met_no_writer(m))
 		return false;
-	for (uint32_t i = 0; i < m->now_plan->table_count; i++)
-		store_read(s, m->now_txn, m->now_stmt, &s->tables[m->now_plan->tables[i]]);
+	for (uint32_t i = 0; i < m->now.plan->table_count; i++)
+		store_read(s, m->now.txn, m->now.stmt, &s->tables[m->now.plan->tables[i]]);
 	return true;
 }

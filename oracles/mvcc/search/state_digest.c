@@ -85,8 +85,8 @@ static bool commits_of(const struct mvcc *m, struct commits *c)
 {
 	c->order_from = m->store.commits;
 	c->count = 0;
-	for (size_t i = 0; i < m->in_flight_count; i++) {
-		const struct stmt_run *run = &m->runs[m->in_flight[i]];
+	for (size_t i = 0; i < m->search.in_flight_count; i++) {
+		const struct stmt_run *run = &m->runs[m->search.in_flight[i]];
 
 		if (run->state != STMT_DONE)
 			lower(&c->order_from, run->begin_commits);
@@ -207,15 +207,15 @@ static uint64_t mix_txn(uint64_t hash, const struct mvcc *m, const struct commit
 
 bool world_digest(const struct mvcc *m, uint64_t at, uint64_t *digest)
 {
-	uint64_t hash = mix(mix(0, m->event), at), ended = 0;
+	uint64_t hash = mix(mix(0, m->search.event), at), ended = 0;
 	struct commits c;
 
 	if (!commits_of(m, &c))
 		return false;
-	for (size_t i = 0; i < m->in_flight_count; i++) {
-		const struct stmt_run *run = &m->runs[m->in_flight[i]];
+	for (size_t i = 0; i < m->search.in_flight_count; i++) {
+		const struct stmt_run *run = &m->runs[m->search.in_flight[i]];
 
-		hash = mix(mix(hash, m->in_flight[i]), run->state);
+		hash = mix(mix(hash, m->search.in_flight[i]), run->state);
 		if (run->state != STMT_DONE)
 			hash = mix(mix(mix(hash, run->begin_commits - c.order_from), run->committed), (uintptr_t)run->plan);
 	}
@@ -236,9 +236,9 @@ bool world_digest(const struct mvcc *m, uint64_t at, uint64_t *digest)
 	for (uint32_t i = 0; i < m->store.table_count; i++)
 		hash = mix_table(hash, m, &c, &m->store.tables[i]);
 	for (size_t i = 0; i < m->schedule->execution->session_count; i++)
-		hash = mix(hash, m->odd_sessions[i]);
-	for (size_t i = 0; i < m->foreign_count; i++)
-		hash = mix(hash, m->foreigns[i].alive);
+		hash = mix(hash, m->unmodelled_sessions[i]);
+	for (size_t i = 0; i < m->catalog.foreign_key_count; i++)
+		hash = mix(hash, m->catalog.foreign_keys[i].alive);
 	*digest = hash;
 	return true;
 }

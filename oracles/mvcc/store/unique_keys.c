@@ -17,9 +17,9 @@ static bool foreign_claim(const struct mvcc *m, const struct store_table *table,
 	const struct store_version *v = record->newest;
 	const struct store_version *committed;
 
-	if (!v || v->txn == m->now_txn || !store_is_active(&m->store, v->txn))
+	if (!v || v->txn == m->now.txn || !store_is_active(&m->store, v->txn))
 		return false;
-	committed = store_current(&m->store, record, m->now_txn);
+	committed = store_current(&m->store, record, m->now.txn);
 	if (index == table->cluster)
 		return has_key(table, index, v, row) || has_key(table, index, committed, row);
 	return has_key(table, index, v, row) != has_key(table, index, committed, row);
@@ -49,7 +49,7 @@ struct duplicate find_duplicate(struct mvcc *m, struct store_table *table,
 			d.waits_for = record->newest->txn;
 			return d;
 		}
-		v = store_current(&m->store, record, m->now_txn);
+		v = store_current(&m->store, record, m->now.txn);
 		if (store_alive(v) && store_key_equal(table->def, index, v->image, row)) {
 			d.record = record;
 			return d;
@@ -100,7 +100,7 @@ void test_unique(struct mvcc *m, struct store_table *table, const struct change 
 					continue;
 				if (foreign_claim(m, table, index, record, c->new))
 					held(a, record->newest->txn, table, record);
-				v = store_current(&m->store, record, m->now_txn);
+				v = store_current(&m->store, record, m->now.txn);
 				if (!store_alive(v))
 					continue;
 				other = change_of(changes, count, record);

@@ -17,27 +17,27 @@ struct store_table *solver_store_table(struct mvcc *m, const struct eval_table *
 /* Reads in a SELECT's subqueries stay plain ones; one query block is locked by its own clause. */
 enum read_mode read_mode_of(const struct mvcc *m)
 {
-	const struct plan *plan = m->now_plan;
-	bool dirty = m->now_level == LEVEL_READ_UNCOMMITTED;
-	bool weak = m->now_level <= LEVEL_READ_COMMITTED;
+	const struct plan *plan = m->now.plan;
+	bool dirty = m->now.level == LEVEL_READ_UNCOMMITTED;
+	bool weak = m->now.level <= LEVEL_READ_COMMITTED;
 
 	if (plan->stmt->kind == SQL_STMT_SELECT) {
 		if (plan->lock)
 			/* TiDB's FOR SHARE is a plain read (contract tidb-pessimistic). */
-			return m->engine == ENGINE_TIDB && plan->lock->mode != SQL_LOCK_FOR_UPDATE
+			return m->now.engine == ENGINE_TIDB && plan->lock->mode != SQL_LOCK_FOR_UPDATE
 				       ? READ_SNAPSHOT
 				       : READ_CURRENT;
-		if (dirty && m->engine != ENGINE_TIDB)
+		if (dirty && m->now.engine != ENGINE_TIDB)
 			return READ_DIRTY;
-		if (m->now_level == LEVEL_SERIALIZABLE && m->engine != ENGINE_TIDB &&
-			!m->now_autocommit)
+		if (m->now.level == LEVEL_SERIALIZABLE && m->now.engine != ENGINE_TIDB &&
+			!m->now.autocommit)
 			return READ_CURRENT;
 		return READ_SNAPSHOT;
 	}
 	/* At READ COMMITTED and below InnoDB reads the source of INSERT ... SELECT and the
 	 * subqueries of a single-table UPDATE without locks (ha_innobase::store_lock; MySQL manual,
 	 * "Locks Set by Different SQL Statements in InnoDB"). */
-	if (weak && m->engine != ENGINE_TIDB &&
+	if (weak && m->now.engine != ENGINE_TIDB &&
 		(plan->insert || (plan->stmt->kind == SQL_STMT_UPDATE && plan->change)))
 		return dirty ? READ_DIRTY : READ_SNAPSHOT;
 	return READ_CURRENT;
@@ -48,10 +48,10 @@ enum read_mode read_mode_of(const struct mvcc *m)
 /* Is it this table's rows that WHERE of the statement tests?  Not those of its subqueries. */
 static bool is_tested(const struct mvcc *m, const struct store_table *table)
 {
-	if (m->now_matching)
+	if (m->now.matching)
 		return false;
-	return m->now_plan->change ? eval_change_table(m->now_plan->change) == table->def
-				   : m->now_plan->single;
+	return m->now.plan->change ? eval_change_table(m->now.plan->change) == table->def
+				   : m->now.plan->single;
 }
 
 static bool moved_in_index(
@@ -86,19 +86,19 @@ static enum passed may_have_passed(
 	struct mvcc *m, const struct store_table *table, const struct store_record *record)
 {
 	const struct store *s = &m->store;
-	uint32_t begin = m->runs[m->now_stmt].begin_commits;
-	const struct store_version *v = store_current(s, record, m->now_txn), *later = v;
+	uint32_t begin = m->runs[m->now.stmt].begin_commits;
+	const struct store_version *v = store_current(s, record, m->now.txn), *later = v;
 	uint32_t last = STORE_NONE;
 
-	if (v->txn == m->now_txn || s->txns[v->txn].commit_no <= begin)
+	if (v->txn == m->now.txn || s->txns[v->txn].commit_no <= begin)
 		return PASSED_NOT;
 	/* Without a semi-consistent read, what was there uncommitted when the scan came is waited
 	 * for, not passed. */
-	if ((m->now_plan->stmt->kind != SQL_STMT_UPDATE ||
-		    (m->engine == ENGINE_INNODB_SI && m->now_level == LEVEL_READ_COMMITTED)) &&
+	if ((m->now.plan->stmt->kind != SQL_STMT_UPDATE ||
+		    (m->now.engine == ENGINE_INNODB_SI && m->now.level == LEVEL_READ_COMMITTED)) &&
 		m->schedule->one_at_a_time && v->stmt != STORE_NONE &&
 		m->schedule->stmts[v->stmt].in->record.seq <
-			m->schedule->stmts[m->now_stmt].in->record.begin_seq)
+			m->schedule->stmts[m->now.stmt].in->record.begin_seq)
 		return PASSED_NOT;
 	/* Backwards through the versions that were the newest committed one at some time. */
 	for (v = v->previous;; v = v->previous) {
@@ -122,31 +122,31 @@ static enum passed may_have_passed(
 
 bool row_matches(struct mvcc *m, const struct eval_value *row, enum eval_truth *truth)
 {
-	const struct plan *plan = m->now_plan;
+	const struct plan *plan = m->now.plan;
 	struct eval_outcome outcome = {0};
-	bool was = m->now_matching, told = true;
+	bool was = m->now.matching, told = true;
 
 	*truth = EVAL_TRUE;
-	m->now_matching = true;
+	m->now.matching = true;
 	if (plan->change)
 		told = eval_change_test(
-			plan->change, &m->scratch, &m->env, &m->source, row, truth, &outcome);
+			plan->change, &m->scratch, &m->now.env, &m->source, row, truth, &outcome);
 	else if (plan->where)
 		told = eval_expr_test(
-			plan->where, &m->scratch, &m->env, &m->source, row, truth, &outcome);
-	m->now_matching = was;
+			plan->where, &m->scratch, &m->now.env, &m->source, row, truth, &outcome);
+	m->now.matching = was;
 	return told;
 }
 
 /* The newest version when the statement was sent, where it was not committed then; NULL: there was none such. */
 static const struct store_version *dirty_at_begin(const struct mvcc *m, const struct store_version *v)
 {
-	uint64_t begin = m->schedule->stmts[m->now_stmt].in->record.begin_seq;
+	uint64_t begin = m->schedule->stmts[m->now.stmt].in->record.begin_seq;
 
 	while (v && v->stmt != STORE_NONE && m->schedule->stmts[v->stmt].in->record.seq > begin)
 		v = v->previous;
-	return v && v->txn != m->now_txn &&
-			       m->store.txns[v->txn].commit_no > m->runs[m->now_stmt].begin_commits
+	return v && v->txn != m->now.txn &&
+			       m->store.txns[v->txn].commit_no > m->runs[m->now.stmt].begin_commits
 		       ? v
 		       : NULL;
 }
@@ -157,7 +157,7 @@ static const struct store_version *dirty_at_begin(const struct mvcc *m, const st
  */
 bool passes_dirty(const struct mvcc *m, uint32_t level)
 {
-	return m->engine == ENGINE_INNODB_SI && level == LEVEL_READ_UNCOMMITTED;
+	return m->now.engine == ENGINE_INNODB_SI && level == LEVEL_READ_UNCOMMITTED;
 }
 
 static bool may_pass_dirty(struct mvcc *m, const struct store_table *table,
@@ -166,16 +166,16 @@ static bool may_pass_dirty(struct mvcc *m, const struct store_table *table,
 	const struct store_version *v = record->newest;
 	enum eval_truth truth;
 
-	if (!passes_dirty(m, m->now_level) || m->now_plan->stmt->kind != SQL_STMT_UPDATE || !is_tested(m, table))
+	if (!passes_dirty(m, m->now.level) || m->now.plan->stmt->kind != SQL_STMT_UPDATE || !is_tested(m, table))
 		return false;
-	if (v->txn == m->now_txn)
+	if (v->txn == m->now.txn)
 		return false;
 	if (!store_is_active(&m->store, v->txn)) {
 		/* A statement that waits may have changed any row already; what somebody had
 		 * changed while this one waited may be rolled back by now. */
 		v = dirty_at_begin(m, v);
 		*likely = v && (!store_alive(v) || (row_matches(m, v->image, &truth) && truth != EVAL_TRUE));
-		return m->now_half_done || may_have_waited(m);
+		return m->now.half_done || may_have_waited(m);
 	}
 	*likely = true;
 	return !store_alive(v) || !row_matches(m, v->image, &truth) || truth != EVAL_TRUE;
@@ -188,33 +188,33 @@ static bool left_out(struct mvcc *m, const struct store_table *table, struct sto
 	bool dirty = false, likely = false;
 	enum eval_truth truth;
 
-	if (m->now_level > LEVEL_READ_COMMITTED || m->engine == ENGINE_TIDB)
+	if (m->now.level > LEVEL_READ_COMMITTED || m->now.engine == ENGINE_TIDB)
 		return false;
-	if (m->runs[m->now_stmt].begin_commits != m->store.commits)
+	if (m->runs[m->now.stmt].begin_commits != m->store.commits)
 		passed = may_have_passed(m, table, record);
 	dirty = may_pass_dirty(m, table, record, &likely);
 	if (!passed && !dirty)
 		return false;
 	/* What does not match is of no consequence. */
 	if (is_tested(m, table) &&
-		row_matches(m, store_current(&m->store, record, m->now_txn)->image, &truth) &&
+		row_matches(m, store_current(&m->store, record, m->now.txn)->image, &truth) &&
 		truth != EVAL_TRUE)
 		return false;
-	if (m->now_optional == MVCC_OPTIONAL_MAX) {
-		m->now_capped = true;
+	if (m->now.optional == MVCC_OPTIONAL_MAX) {
+		m->now.capped = true;
 		return false;
 	}
-	m->now_optional++;
+	m->now.optional++;
 	/* Where it had to wait otherwise, leaving out is what happens. */
-	if (((m->now_plan->writes ? choose(m, 2) : choose_for(m, m->now_txn, 2)) == 0) != likely)
+	if (((m->now.plan->writes ? choose(m, 2) : choose_for(m, m->now.txn, 2)) == 0) != likely)
 		return false;
 	/* Of several rows the one that says most about the engine. */
-	if (m->now_split && !m->now_split_gap)
+	if (m->now.split && !m->now.split_gap)
 		return true;
-	m->now_split = true;
-	m->now_split_gap = passed == PASSED_GAP;
-	m->now_split_record = record;
-	m->now_split_table = (uint32_t)(table - m->store.tables);
+	m->now.split = true;
+	m->now.split_gap = passed == PASSED_GAP;
+	m->now.split_record = record;
+	m->now.split_table = (uint32_t)(table - m->store.tables);
 	return true;
 }
 
@@ -231,27 +231,27 @@ void set_view(struct mvcc *m, uint32_t txn, uint32_t view, uint32_t low)
 
 uint32_t statement_view(struct mvcc *m)
 {
-	struct store_txn *t = &m->store.txns[m->now_txn];
-	uint32_t begin = m->runs[m->now_stmt].begin_commits, view;
+	struct store_txn *t = &m->store.txns[m->now.txn];
+	uint32_t begin = m->runs[m->now.stmt].begin_commits, view;
 
-	if (t->view != STORE_NONE && m->now_level >= LEVEL_REPEATABLE_READ)
+	if (t->view != STORE_NONE && m->now.level >= LEVEL_REPEATABLE_READ)
 		return t->view;
-	if (m->now_view != STORE_NONE) /* tried by a query (execute.c), or made before */
-		return m->now_view;
+	if (m->now.view != STORE_NONE) /* tried by a query (execute.c), or made before */
+		return m->now.view;
 	/* A statement that overlaps commits may have begun to read before or after each of them. */
 	view = m->store.commits;
 	if (begin < view) {
-		uint32_t taken = m->now_plan->writes
+		uint32_t taken = m->now.plan->writes
 					 ? choose(m, view - begin + 1)
-					 : choose_for(m, m->now_txn, view - begin + 1);
+					 : choose_for(m, m->now.txn, view - begin + 1);
 
-		view = m->schedule->stmts[m->now_stmt].in->record.blocked_ns ? begin + taken
+		view = m->schedule->stmts[m->now.stmt].in->record.blocked_ns ? begin + taken
 									     : view - taken;
 	}
-	m->now_view = view;
-	if (m->now_level >= LEVEL_REPEATABLE_READ) {
-		set_view(m, m->now_txn, view, begin);
-		TRAIL_SET(&m->store.trail, t->view_stmt, m->now_stmt);
+	m->now.view = view;
+	if (m->now.level >= LEVEL_REPEATABLE_READ) {
+		set_view(m, m->now.txn, view, begin);
+		TRAIL_SET(&m->store.trail, t->view_stmt, m->now.stmt);
 	}
 	return view;
 }
@@ -264,26 +264,26 @@ static void note_snapshot_oddities(
 	struct mvcc *m, struct store_table *table, struct store_record *record, uint32_t view)
 {
 	const struct store *s = &m->store;
-	struct store_version *seen = store_visible(s, record, m->now_txn, view);
+	struct store_version *seen = store_visible(s, record, m->now.txn, view);
 	struct store_version *before;
 
-	if (m->now_level != LEVEL_REPEATABLE_READ || !store_alive(seen) || seen->maybe)
+	if (m->now.level != LEVEL_REPEATABLE_READ || !store_alive(seen) || seen->maybe)
 		return;
-	if (seen->txn != m->now_txn) {
-		const struct store_version *now = store_current(s, record, m->now_txn);
+	if (seen->txn != m->now.txn) {
+		const struct store_version *now = store_current(s, record, m->now.txn);
 
 		if (now != seen && !store_alive(now) && !now->maybe &&
-			s->txns[m->now_txn].noted & 1u << NOTE_CURRENT_WRITE)
+			s->txns[m->now.txn].noted & 1u << NOTE_CURRENT_WRITE)
 			note_add(m, NOTE_DELETED_ROW, now->txn, (uint32_t)(table - m->store.tables),
 				record);
 		return;
 	}
 	before = seen->previous;
-	for (uint32_t own = 0; before && before->txn == m->now_txn; own++)
+	for (uint32_t own = 0; before && before->txn == m->now.txn; own++)
 		before = own < OWN_WALKED ? before->previous : before->under;
 	/* Where that is forbidden the write had to fail; one that could not be judged may have been
 	 * before the other. */
-	if (m->engine == ENGINE_INNODB_SI && seen->stmt != STORE_NONE &&
+	if (m->now.engine == ENGINE_INNODB_SI && seen->stmt != STORE_NONE &&
 		m->runs[seen->stmt].verdict != STMT_DECIDED)
 		return;
 	/* My own version stands on one that my snapshot does not have. */
@@ -295,7 +295,7 @@ static void note_snapshot_oddities(
 
 size_t records_of(struct mvcc *m, struct store_table *table, struct store_record ***out)
 {
-	if (m->now_plan->points && table == &m->store.tables[m->now_plan->tables[0]])
+	if (m->now.plan->points && table == &m->store.tables[m->now.plan->tables[0]])
 		return point_records(m, table, out);
 	*out = table->records;
 	return table->count;
@@ -311,13 +311,13 @@ bool gather(struct mvcc *m, struct store_table *table, enum read_mode mode, stru
 	size_t count = 0, from_count;
 
 	if (table->unknown) {
-		m->now_unknown = m->reasons[table->unknown];
-		m->now_culprit = table->culprit;
+		m->now.unknown = m->reasons[table->unknown];
+		m->now.culprit = table->culprit;
 		return false;
 	}
 	if (mode == READ_SNAPSHOT && view < table->known_since) {
-		m->now_unknown = "read views from before a table was known again";
-		m->now_culprit = table->culprit;
+		m->now.unknown = "read views from before a table was known again";
+		m->now.culprit = table->culprit;
 		return false;
 	}
 	from_count = records_of(m, table, &from);
@@ -327,7 +327,7 @@ bool gather(struct mvcc *m, struct store_table *table, enum read_mode mode, stru
 		struct store_record *record = from[i];
 		const struct store_version *v = NULL;
 
-		switch (m->force) {
+		switch (m->now.forced_read) {
 		case FORCE_NONE:
 			break;
 		case FORCE_DIRTY:
@@ -338,7 +338,7 @@ bool gather(struct mvcc *m, struct store_table *table, enum read_mode mode, stru
 			break;
 		case FORCE_SNAPSHOT:
 			mode = READ_SNAPSHOT;
-			view = m->store.txns[m->now_txn].view;
+			view = m->store.txns[m->now.txn].view;
 			break;
 		case FORCE_NOT_OWN:
 			v = store_visible(&m->store, record, STORE_NONE, view);
@@ -360,20 +360,20 @@ bool gather(struct mvcc *m, struct store_table *table, enum read_mode mode, stru
 			v = record->newest;
 			break;
 		case READ_SNAPSHOT:
-			v = store_visible(&m->store, record, m->now_txn, view);
+			v = store_visible(&m->store, record, m->now.txn, view);
 			break;
 		case READ_CURRENT:
-			v = store_current(&m->store, record, m->now_txn);
+			v = store_current(&m->store, record, m->now.txn);
 			break;
 		}
 		if (!store_alive(v) || (ranges && !ranges_allow(ranges, v->image)) ||
-			(mode == READ_CURRENT && !m->force && left_out(m, table, record)))
+			(mode == READ_CURRENT && !m->now.forced_read && left_out(m, table, record)))
 			continue;
-		if (mode == READ_DIRTY && !m->force && !v->maybe && v->txn != m->now_txn &&
+		if (mode == READ_DIRTY && !m->now.forced_read && !v->maybe && v->txn != m->now.txn &&
 			store_is_active(&m->store, v->txn))
 			note_add(m, NOTE_DIRTY_READ, v->txn, (uint32_t)(table - m->store.tables),
 				record);
-		if (mode == READ_SNAPSHOT && !m->force)
+		if (mode == READ_SNAPSHOT && !m->now.forced_read)
 			note_snapshot_oddities(m, table, record, view);
 		rows[count] = v->image;
 		records[count++] = record;
@@ -393,23 +393,23 @@ bool rows_of(void *ctx, const struct eval_table *def, const struct sql_table_ref
 	if (!table)
 		return sequence_rows(m, def, out);
 	/* At SERIALIZABLE as all other plain reads: of a statement that is a transaction by itself they lock nothing. */
-	if (m->now_plan->outer && ref != m->now_plan->outer &&
-		(m->now_level < LEVEL_SERIALIZABLE || m->now_autocommit))
+	if (m->now.plan->outer && ref != m->now.plan->outer &&
+		(m->now.level < LEVEL_SERIALIZABLE || m->now.autocommit))
 		mode = READ_SNAPSHOT;
 	/* Every mention in one statement sees the same rows, but for those of a locking read and of its
 	 * subqueries. */
-	for (uint32_t i = 0; i < m->now_gathered_count; i++) {
-		g = &m->now_gathered[i];
-		if (g->table == table && (!m->now_plan->outer || g->mode == mode)) {
+	for (uint32_t i = 0; i < m->gathered.count; i++) {
+		g = &m->gathered.list[i];
+		if (g->table == table && (!m->now.plan->outer || g->mode == mode)) {
 			*out = (struct eval_rows){g->rows, g->count};
 			return true;
 		}
 	}
-	CHECK(m->now_gathered_count < MVCC_TABLES_MAX * 2);
-	g = &m->now_gathered[m->now_gathered_count];
+	CHECK(m->gathered.count < MVCC_TABLES_MAX * 2);
+	g = &m->gathered.list[m->gathered.count];
 	if (!gather(m, table, mode, g))
 		return false;
-	m->now_gathered_count++;
+	m->gathered.count++;
 	*out = (struct eval_rows){g->rows, g->count};
 	return true;
 }

@@ -4,7 +4,7 @@
 
 void forget_table(struct mvcc *m, struct store_table *table, const char *reason)
 {
-	uint32_t by = m->now_txn == STORE_NONE ? 0 : m->now_txn;
+	uint32_t by = m->now.txn == STORE_NONE ? 0 : m->now.txn;
 
 	/* A second reason cannot be taken back with the first. */
 	TRAIL_SET(&m->store.trail, table->unknown_by,
@@ -12,7 +12,7 @@ void forget_table(struct mvcc *m, struct store_table *table, const char *reason)
 	/* It stays unknown: its first reason is the one that a reader can do something about. */
 	if (!table->redefined || !table->unknown) {
 		TRAIL_SET(&m->store.trail, table->unknown, reason_number(m, reason));
-		TRAIL_SET(&m->store.trail, table->culprit, m->forgetting);
+		TRAIL_SET(&m->store.trail, table->culprit, m->now.forgetting);
 	}
 	/* Until it ends, nobody learns what is in the table by looking at it; and never by a read
 	 * view from before that. */
@@ -20,7 +20,7 @@ void forget_table(struct mvcc *m, struct store_table *table, const char *reason)
 		store_touch(&m->store, by, table, STORE_LOCK_X);
 		TRAIL_SET(&m->store.trail, m->store.txns[by].hidden, 1);
 	}
-	if (m->strangers || !by || !store_is_active(&m->store, by))
+	if (m->unrecorded_writers || !by || !store_is_active(&m->store, by))
 		TRAIL_SET(&m->store.trail, m->store.commits, m->store.commits + 1);
 }
 
@@ -39,11 +39,11 @@ void forget_all(struct mvcc *m, const char *reason)
 
 void forget_written(struct mvcc *m, const char *reason)
 {
-	const struct plan *plan = m->now_plan;
+	const struct plan *plan = m->now.plan;
 	enum forgotten { FORGOTTEN_NOT, FORGOTTEN_WRITTEN, FORGOTTEN_ALL };
 	uint8_t *forgotten = arena_zero(&m->scratch, m->store.table_count + 1);
 	bool more = true;
-	uint32_t oddity = m->odd_sessions[m->schedule->stmts[m->now_stmt].in->session];
+	uint32_t oddity = m->unmodelled_sessions[m->schedule->stmts[m->now.stmt].in->session];
 
 	if (writes_anywhere(m, plan)) {
 		forget_all(m, reason);
@@ -82,8 +82,8 @@ void forget_written(struct mvcc *m, const char *reason)
 			       !(plan->insert && plan->stmt->kind == SQL_STMT_INSERT &&
 				       !plan->stmt->u.insert->on_duplicate))) {
 		more = false;
-		for (size_t i = 0; i < m->foreign_count; i++) {
-			const struct foreign *f = &m->foreigns[i];
+		for (size_t i = 0; i < m->catalog.foreign_key_count; i++) {
+			const struct foreign *f = &m->catalog.foreign_keys[i];
 
 			if (!f->alive || !forgotten[f->parent] || forgotten[f->child] == FORGOTTEN_ALL ||
 				!foreign_carries_on(f))
@@ -97,33 +97,33 @@ void forget_written(struct mvcc *m, const char *reason)
 
 void forget_unsupported(struct mvcc *m)
 {
-	const struct record_stmt *r = &m->schedule->stmts[m->now_stmt].in->record;
-	const struct sql_stmt *stmt = m->now_plan->stmt;
+	const struct record_stmt *r = &m->schedule->stmts[m->now.stmt].in->record;
+	const struct sql_stmt *stmt = m->now.plan->stmt;
 
-	if (r->error && !plan_is_call(m->now_plan))
+	if (r->error && !plan_is_call(m->now.plan))
 		return;
 	if (stmt && (stmt->kind == SQL_STMT_INSERT || stmt->kind == SQL_STMT_UPDATE ||
 			    stmt->kind == SQL_STMT_DELETE) &&
 		!r->affected && !r->result_sets && !(r->flags & STMT_NOT_KEPT) &&
-		!effects_write(m->now_plan->effects) && !writes_anywhere(m, m->now_plan))
+		!effects_write(m->now.plan->effects) && !writes_anywhere(m, m->now.plan))
 		return;
 	forget_written(m, "tables that an unsupported statement wrote");
 }
 
 void forget_for_good(struct mvcc *m, const char *reason)
 {
-	uint32_t txn = m->now_txn;
+	uint32_t txn = m->now.txn;
 
-	m->now_txn = STORE_NONE;
+	m->now.txn = STORE_NONE;
 	forget_all(m, reason);
-	m->now_txn = txn;
+	m->now.txn = txn;
 }
 
 void forget_written_for_good(struct mvcc *m, const char *reason)
 {
-	uint32_t txn = m->now_txn;
+	uint32_t txn = m->now.txn;
 
-	m->now_txn = STORE_NONE;
+	m->now.txn = STORE_NONE;
 	forget_written(m, reason);
-	m->now_txn = txn;
+	m->now.txn = txn;
 }

@@ -11,13 +11,13 @@ static bool overlapped(struct mvcc *m, uint32_t number, const struct store_recor
 {
 	struct store_table *table = &m->store.tables[number];
 
-	for (size_t i = 0; i < m->in_flight_count; i++) {
-		uint32_t other = m->in_flight[i];
+	for (size_t i = 0; i < m->search.in_flight_count; i++) {
+		uint32_t other = m->search.in_flight[i];
 		const struct plan *plan = m->runs[other].plan;
 		struct eval_value *row = NULL;
 		bool hit = false;
 
-		if (other == m->now_stmt || (!any && m->runs[other].state == STMT_DONE))
+		if (other == m->now.stmt || (!any && m->runs[other].state == STMT_DONE))
 			continue;
 		if (any && ends_txn(m, other))
 			return true;
@@ -42,8 +42,8 @@ static bool overlapped(struct mvcc *m, uint32_t number, const struct store_recor
 
 static bool commit_under_way(const struct mvcc *m, uint32_t txn)
 {
-	for (size_t i = 0; i < m->in_flight_count; i++) {
-		uint32_t stmt = m->in_flight[i];
+	for (size_t i = 0; i < m->search.in_flight_count; i++) {
+		uint32_t stmt = m->search.in_flight[i];
 
 		if (m->runs[stmt].state == STMT_DONE)
 			continue;
@@ -85,22 +85,22 @@ static struct store_version *version_seen(
 	switch (mode) {
 	case READ_DIRTY:
 		/* Only where nothing at all happened meanwhile. */
-		if (m->event != m->runs[m->now_stmt].begin_event + 1)
+		if (m->search.event != m->runs[m->now.stmt].begin_event + 1)
 			return NULL;
 		v = record->newest;
 		break;
 	case READ_CURRENT:
-		v = store_current(&m->store, record, m->now_txn);
+		v = store_current(&m->store, record, m->now.txn);
 		/* Nor what came while it waited: who was first is a choice. */
 		if (v != record->newest ||
 			(v && !is_own(m, v) &&
-				m->store.txns[v->txn].commit_no > m->runs[m->now_stmt].begin_commits))
+				m->store.txns[v->txn].commit_no > m->runs[m->now.stmt].begin_commits))
 			return NULL;
 		break;
 	case READ_SNAPSHOT:
 		view_range(m, &low, &high);
-		v = store_visible(&m->store, record, m->now_txn, high);
-		if (v != store_visible(&m->store, record, m->now_txn, low))
+		v = store_visible(&m->store, record, m->now.txn, high);
+		if (v != store_visible(&m->store, record, m->now.txn, low))
 			return NULL;
 		for (const struct store_version *u = record->newest; u != v; u = u->previous) {
 			if (commit_under_way(m, u->txn))
@@ -136,14 +136,14 @@ static bool columns_of(const struct plan *plan, const struct eval_table *def, ui
 static bool answer_rows(struct mvcc *m, const struct eval_table *def,
 	const struct eval_value *const **out, size_t *count)
 {
-	const struct execution_rows *recorded = m->schedule->stmts[m->now_stmt].result;
+	const struct execution_rows *recorded = m->schedule->stmts[m->now.stmt].result;
 	uint32_t *columns = arena_alloc(&m->scratch, (def->column_count + 1) * sizeof(*columns));
 	struct eval_type *types =
 		arena_alloc(&m->scratch, (def->column_count + 1) * sizeof(*types));
 	const struct eval_value *const *rows;
 	const struct eval_value **made;
 
-	if (!recorded || !columns_of(m->now_plan, def, columns))
+	if (!recorded || !columns_of(m->now.plan, def, columns))
 		return false;
 	for (uint32_t c = 0; c < def->column_count; c++)
 		types[c] = def->columns[columns[c]].type;
@@ -194,7 +194,7 @@ static void learn_absent(struct mvcc *m, uint32_t number, const struct eval_valu
 	size_t count, enum read_mode mode)
 {
 	struct store_table *table = &m->store.tables[number];
-	const struct plan *plan = m->now_plan;
+	const struct plan *plan = m->now.plan;
 	struct eval_value *row = NULL;
 	uint32_t known = table->count;
 	bool *shown = arena_zero(&m->scratch, (known + 1) * sizeof(*shown));
@@ -233,7 +233,7 @@ static void learn_absent(struct mvcc *m, uint32_t number, const struct eval_valu
 
 void fog_learn(struct mvcc *m)
 {
-	const struct plan *plan = m->now_plan;
+	const struct plan *plan = m->now.plan;
 	const struct eval_value *const *rows;
 	enum read_mode mode = read_mode_of(m);
 	struct store_table *table;

@@ -26,7 +26,7 @@ static bool written_by(const struct mvcc *m, const struct store_table *table, bo
 
 	for (const struct store_touch *t = table->touches; t; t = t->next) {
 		if (t->mode == STORE_LOCK_X && store_is_active(&m->store, t->txn) &&
-			(t->txn != m->now_txn) == others)
+			(t->txn != m->now.txn) == others)
 			return true;
 		if (++looked > 1000)
 			return true;
@@ -36,10 +36,10 @@ static bool written_by(const struct mvcc *m, const struct store_table *table, bo
 
 static bool somebody_writes(const struct mvcc *m, uint32_t table)
 {
-	for (size_t i = 0; i < m->in_flight_count; i++) {
-		const struct plan *plan = m->runs[m->in_flight[i]].plan;
+	for (size_t i = 0; i < m->search.in_flight_count; i++) {
+		const struct plan *plan = m->runs[m->search.in_flight[i]].plan;
 
-		if (m->in_flight[i] == m->now_stmt || m->runs[m->in_flight[i]].state == STMT_DONE ||
+		if (m->search.in_flight[i] == m->now.stmt || m->runs[m->search.in_flight[i]].state == STMT_DONE ||
 			!plan->writes)
 			continue;
 		if (writes_anywhere(m, plan) || effects_write(plan->effects))
@@ -96,25 +96,25 @@ bool answers_show_all(const struct eval_table *def)
 void learn_table(struct mvcc *m)
 {
 	struct store *s = &m->store;
-	const struct execution_rows *recorded = m->schedule->stmts[m->now_stmt].result;
+	const struct execution_rows *recorded = m->schedule->stmts[m->now.stmt].result;
 	enum read_mode mode = read_mode_of(m);
 	const struct eval_value *const *rows;
 	struct store_table *table;
 	size_t count;
 
-	if (!m->now_plan->query || !m->now_plan->reads || !recorded ||
-		!reads_everything(m->now_plan))
+	if (!m->now.plan->query || !m->now.plan->reads || !recorded ||
+		!reads_everything(m->now.plan))
 		return;
-	table = &s->tables[m->now_plan->tables[0]];
+	table = &s->tables[m->now.plan->tables[0]];
 	if (!table->unknown || table->redefined || !table->def || !answers_show_all(table->def) ||
 		written_by(m, table, false))
 		return;
 	/* A locking read has waited for all others; a plain one must have had none, nor may one have
 	 * committed since it was sent: nor with a locking one that leaves gaps open, to where it had been. */
 	if (mode == READ_DIRTY ||
-		((mode == READ_SNAPSHOT || m->now_level <= LEVEL_READ_COMMITTED || s->txns[m->now_txn].level_unknown) &&
-			(m->runs[m->now_stmt].begin_commits != s->commits ||
-				somebody_writes(m, m->now_plan->tables[0]))) ||
+		((mode == READ_SNAPSHOT || m->now.level <= LEVEL_READ_COMMITTED || s->txns[m->now.txn].level_unknown) &&
+			(m->runs[m->now.stmt].begin_commits != s->commits ||
+				somebody_writes(m, m->now.plan->tables[0]))) ||
 		(mode == READ_SNAPSHOT && (statement_view(m) != s->commits || written_by(m, table, true))))
 		return;
 	if (!result_rows(m, &s->arena, table->def, recorded, &rows, &count))
@@ -123,6 +123,6 @@ void learn_table(struct mvcc *m)
 	for (size_t i = 0; i < count; i++)
 		store_write(s, 0, STORE_NONE, store_record_for(s, table, rows[i]), rows[i]);
 	know_from_now(m, table);
-	if (mode == READ_SNAPSHOT && s->txns[m->now_txn].view_stmt == m->now_stmt)
-		set_view(m, m->now_txn, s->commits, s->commits);
+	if (mode == READ_SNAPSHOT && s->txns[m->now.txn].view_stmt == m->now.stmt)
+		set_view(m, m->now.txn, s->commits, s->commits);
 }

@@ -7,22 +7,22 @@
 
 static bool is_lasting(const struct mvcc *m)
 {
-	return m->now_level >= LEVEL_REPEATABLE_READ && m->store.txns[m->now_txn].view != STORE_NONE;
+	return m->now.level >= LEVEL_REPEATABLE_READ && m->store.txns[m->now.txn].view != STORE_NONE;
 }
 
 void view_range(const struct mvcc *m, uint32_t *low, uint32_t *high)
 {
-	*low = m->store.txns[m->now_txn].view_low;
-	*high = m->store.txns[m->now_txn].view_high;
+	*low = m->store.txns[m->now.txn].view_low;
+	*high = m->store.txns[m->now.txn].view_high;
 	if (is_lasting(m))
 		return;
-	*low = m->runs[m->now_stmt].begin_commits;
+	*low = m->runs[m->now.stmt].begin_commits;
 	*high = m->store.commits;
 }
 
 bool is_own(const struct mvcc *m, const struct store_version *v)
 {
-	return v->txn == m->now_txn;
+	return v->txn == m->now.txn;
 }
 
 bool is_committed(const struct mvcc *m, const struct store_version *v)
@@ -52,9 +52,9 @@ const struct store_version *record_fogged(
 		return record->newest->fog ? record->newest : NULL;
 	view_range(m, &low, &high);
 	if (mode == READ_SNAPSHOT && is_lasting(m))
-		low = high = m->store.txns[m->now_txn].view;
+		low = high = m->store.txns[m->now.txn].view;
 	if (mode == READ_CURRENT) {
-		low = m->runs[m->now_stmt].begin_commits;
+		low = m->runs[m->now.stmt].begin_commits;
 		high = STORE_NONE;
 	}
 	for (const struct store_version *v = record->newest; v; v = v->previous) {
@@ -95,7 +95,7 @@ static const struct store_version *key_fogged(struct mvcc *m, struct store_table
 /* Does the statement at hand, which writes the parent, do anything to children? */
 static bool moves_parents(const struct mvcc *m, const struct foreign *f)
 {
-	const struct plan *plan = m->now_plan;
+	const struct plan *plan = m->now.plan;
 
 	if (plan->stmt->kind == SQL_STMT_INSERT)
 		return plan->stmt->u.insert->on_duplicate != NULL;
@@ -106,7 +106,7 @@ static bool moves_parents(const struct mvcc *m, const struct foreign *f)
 /* Does the statement at hand, which writes the child, look for parents? */
 static bool moves_children(const struct mvcc *m, const struct foreign *f)
 {
-	const struct plan *plan = m->now_plan;
+	const struct plan *plan = m->now.plan;
 
 	if (plan->stmt->kind == SQL_STMT_DELETE)
 		return false;
@@ -119,8 +119,8 @@ static bool has_foreign(const struct mvcc *m, const struct store_table *table)
 {
 	uint32_t number = (uint32_t)(table - m->store.tables);
 
-	for (size_t i = 0; i < m->foreign_count; i++) {
-		const struct foreign *f = &m->foreigns[i];
+	for (size_t i = 0; i < m->catalog.foreign_key_count; i++) {
+		const struct foreign *f = &m->catalog.foreign_keys[i];
 
 		if (f->alive && ((f->child == number && moves_children(m, f)) ||
 					(f->parent == number && moves_parents(m, f))))
@@ -133,9 +133,9 @@ static bool has_children(const struct mvcc *m, const struct store_table *table)
 {
 	uint32_t number = (uint32_t)(table - m->store.tables);
 
-	for (size_t i = 0; i < m->foreign_count; i++) {
-		if (m->foreigns[i].alive && m->foreigns[i].parent == number &&
-			moves_parents(m, &m->foreigns[i]))
+	for (size_t i = 0; i < m->catalog.foreign_key_count; i++) {
+		if (m->catalog.foreign_keys[i].alive && m->catalog.foreign_keys[i].parent == number &&
+			moves_parents(m, &m->catalog.foreign_keys[i]))
 			return true;
 	}
 	return false;
@@ -144,7 +144,7 @@ static bool has_children(const struct mvcc *m, const struct store_table *table)
 /* Are the rows that the statement looks at those of its keys, and no others? */
 static bool only_points(const struct mvcc *m, const struct store_table *table)
 {
-	const struct plan *plan = m->now_plan;
+	const struct plan *plan = m->now.plan;
 
 	return plan->points && plan->table_count == 1 && !plan->sourced &&
 	       (!plan->writes || (!plan->moves_unique && !has_foreign(m, table)));
@@ -154,7 +154,7 @@ static const struct store_version *points_fogged(struct mvcc *m, struct store_ta
 {
 	struct eval_value *row = NULL;
 
-	for (uint64_t i = 0; points_key(m, table, m->now_plan->points, i, &row); i++) {
+	for (uint64_t i = 0; points_key(m, table, m->now.plan->points, i, &row); i++) {
 		const struct store_version *fog = key_fogged(m, table, row, mode);
 
 		if (fog)
@@ -167,7 +167,7 @@ static const struct store_version *points_fogged(struct mvcc *m, struct store_ta
  * False: not known. */
 static bool inserted_rows(struct mvcc *m, struct eval_rows *rows)
 {
-	const struct plan *plan = m->now_plan;
+	const struct plan *plan = m->now.plan;
 	struct write_answer a = {.status = EVAL_OK, .held_by = STORE_NONE};
 	struct eval_outcome outcome = {0};
 	const struct eval_table *def;
@@ -179,7 +179,7 @@ static bool inserted_rows(struct mvcc *m, struct eval_rows *rows)
 	def = eval_insert_table(plan->insert);
 	if (solver_store_table(m, def)->hidden_key ||
 		!eval_insert_rows(
-		    plan->insert, &m->store.arena, &m->env, &m->source, rows, &outcome))
+		    plan->insert, &m->store.arena, &m->now.env, &m->source, rows, &outcome))
 		return false;
 	out = arena_alloc(&m->store.arena, (rows->count + 1) * sizeof(*out));
 	for (size_t i = 0; i < rows->count; i++) {
@@ -210,7 +210,7 @@ static bool secondary_unique(const struct store_table *table)
 /* ON DUPLICATE KEY UPDATE of the key itself: the row goes where another one may be. */
 static bool moves_duplicates(const struct mvcc *m, const struct store_table *table)
 {
-	return plan_sets(m->now_plan->stmt->u.insert->on_duplicate, table->def,
+	return plan_sets(m->now.plan->stmt->u.insert->on_duplicate, table->def,
 		table->cluster->columns, table->cluster->count);
 }
 
@@ -245,8 +245,8 @@ static const struct store_version *related_fogged(const struct mvcc *m, uint32_t
 /* Children that follow may have children themselves, and other parents. */
 static const struct store_version *foreign_fogged(const struct mvcc *m, uint32_t table)
 {
-	for (size_t i = 0; i < m->foreign_count; i++) {
-		const struct foreign *f = &m->foreigns[i];
+	for (size_t i = 0; i < m->catalog.foreign_key_count; i++) {
+		const struct foreign *f = &m->catalog.foreign_keys[i];
 
 		const struct store_version *fog = NULL;
 
@@ -281,7 +281,7 @@ static const struct store_version *effects_fogged(const struct mvcc *m, const st
 
 static const struct store_version *fog_of_table(struct mvcc *m, uint32_t i)
 {
-	const struct plan *plan = m->now_plan;
+	const struct plan *plan = m->now.plan;
 	struct store_table *table = &m->store.tables[plan->tables[i]];
 	enum read_mode mode = plan->written[i] ? READ_CURRENT : read_mode_of(m);
 	const struct store_version *fog = plan->written[i] ? foreign_fogged(m, plan->tables[i]) : NULL;
@@ -303,13 +303,13 @@ const char *fog_in_reach(struct mvcc *m)
 {
 	static const char *const reasons[] = {NULL, "rows that an unsupported statement wrote",
 		"rows that were there at first and are not in the trace (see isorec --snapshot-rows)"};
-	const struct store_version *fog = effects_fogged(m, m->now_plan->effects);
+	const struct store_version *fog = effects_fogged(m, m->now.plan->effects);
 
-	for (uint32_t i = 0; i < m->now_plan->table_count && !fog; i++)
+	for (uint32_t i = 0; i < m->now.plan->table_count && !fog; i++)
 		fog = fog_of_table(m, i);
 	if (!fog)
 		return NULL;
-	m->now_culprit = fog->stmt + 1;
+	m->now.culprit = fog->stmt + 1;
 	return reasons[fog->fog ? fog->fog : FOG_WRITTEN];
 }
 
@@ -338,7 +338,7 @@ static void set_fogged(struct mvcc *m, struct store_table *table)
 static void fog_record(struct mvcc *m, struct store_table *table, struct store_record *record)
 {
 	set_fogged(m, table);
-	store_write(&m->store, m->now_txn, m->now_stmt, record, NULL);
+	store_write(&m->store, m->now.txn, m->now.stmt, record, NULL);
 	record->newest->fog = FOG_WRITTEN;
 	record->newest->maybe = true;
 }
@@ -367,8 +367,8 @@ void fog_initial(struct mvcc *m, struct store_table *table)
 
 bool fog_all(struct mvcc *m, struct store_table *table)
 {
-	if (!table->cluster || table->unknown || m->now_txn == STORE_NONE ||
-		!store_is_active(&m->store, m->now_txn))
+	if (!table->cluster || table->unknown || m->now.txn == STORE_NONE ||
+		!store_is_active(&m->store, m->now.txn))
 		return false;
 	for (uint32_t i = 0; i < table->count; i++)
 		fog_record(m, table, table->records[i]);
@@ -378,14 +378,14 @@ bool fog_all(struct mvcc *m, struct store_table *table)
 
 bool fog_new_row(struct mvcc *m, struct store_table *table)
 {
-	if (!table->cluster || table->unknown || m->now_txn == STORE_NONE ||
-		!store_is_active(&m->store, m->now_txn))
+	if (!table->cluster || table->unknown || m->now.txn == STORE_NONE ||
+		!store_is_active(&m->store, m->now.txn))
 		return false;
 	for (uint32_t i = 0; i < table->count; i++) {
 		struct store_record *record = table->records[i];
 
 		/* A key that was there once, or may be. */
-		if (!store_alive(store_current(&m->store, record, m->now_txn)))
+		if (!store_alive(store_current(&m->store, record, m->now.txn)))
 			fog_record(m, table, record);
 	}
 	fog_others(m, table);
@@ -430,7 +430,7 @@ static void fog_present(struct mvcc *m, struct store_table *table)
 		struct store_record *record = table->records[i];
 
 		if (record_fogged(m, record, READ_CURRENT) ||
-			store_alive(store_current(&m->store, record, m->now_txn)))
+			store_alive(store_current(&m->store, record, m->now.txn)))
 			fog_record(m, table, record);
 	}
 	if (record_fogged(m, table->others, READ_CURRENT))
@@ -444,7 +444,7 @@ static void fog_absent(struct mvcc *m, struct store_table *table)
 		struct store_record *record = table->records[i];
 
 		if (record_fogged(m, record, READ_CURRENT) ||
-			!store_alive(store_current(&m->store, record, m->now_txn)))
+			!store_alive(store_current(&m->store, record, m->now.txn)))
 			fog_record(m, table, record);
 	}
 	fog_others(m, table);
@@ -455,16 +455,16 @@ static void put_row(struct mvcc *m, struct store_table *table, const struct eval
 	struct store_record *record = record_of_key(m, table, row);
 
 	if (record)
-		store_write(&m->store, m->now_txn, m->now_stmt, record, row);
+		store_write(&m->store, m->now.txn, m->now.stmt, record, row);
 	else
 		fog_others(m, table);
 }
 
 static void fog_insert(struct mvcc *m, struct store_table *table)
 {
-	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now_stmt];
-	const struct sql_insert *insert = m->now_plan->stmt->u.insert;
-	bool replace = m->now_plan->stmt->kind == SQL_STMT_REPLACE;
+	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now.stmt];
+	const struct sql_insert *insert = m->now.plan->stmt->u.insert;
+	bool replace = m->now.plan->stmt->kind == SQL_STMT_REPLACE;
 	bool plain = !replace && !insert->on_duplicate && !(insert->flags & SQL_DML_IGNORE);
 	bool counts = !insert->returning &&
 		      !(m->schedule->execution->sessions[stmt->in->session].capabilities &
@@ -506,16 +506,16 @@ static bool may_be_missed(const struct mvcc *m, const struct store_version *v)
 {
 	if (!v || is_own(m, v))
 		return false;
-	return passes_dirty(m, m->now_level) ||
-	       (m->now_level <= LEVEL_READ_COMMITTED &&
-		       m->store.txns[v->txn].commit_no > m->runs[m->now_stmt].begin_commits);
+	return passes_dirty(m, m->now.level) ||
+	       (m->now.level <= LEVEL_READ_COMMITTED &&
+		       m->store.txns[v->txn].commit_no > m->runs[m->now.stmt].begin_commits);
 }
 
 static enum row_fate fate_of(struct mvcc *m, const struct store_table *table,
 	const struct store_record *record, const struct eval_value **new)
 {
-	const struct plan *plan = m->now_plan;
-	const struct store_version *v = store_current(&m->store, record, m->now_txn);
+	const struct plan *plan = m->now.plan;
+	const struct store_version *v = store_current(&m->store, record, m->now.txn);
 	struct eval_outcome outcome = {0};
 	enum eval_truth truth;
 	bool changed = true, limited;
@@ -532,10 +532,10 @@ static enum row_fate fate_of(struct mvcc *m, const struct store_table *table,
 	limited = plan->stmt->kind == SQL_STMT_UPDATE ? plan->stmt->u.update->limit != NULL
 						      : plan->stmt->u.del->limit != NULL;
 	if (limited || plan->unsupported || plan->skips || has_children(m, table) ||
-		leaves_out_rows(plan, &m->schedule->stmts[m->now_stmt].in->record))
+		leaves_out_rows(plan, &m->schedule->stmts[m->now.stmt].in->record))
 		return ROW_UNKNOWN;
 	if (plan->stmt->kind == SQL_STMT_UPDATE &&
-		(!eval_change_apply(plan->change, &m->store.arena, &m->env, &m->source, v->image, new,
+		(!eval_change_apply(plan->change, &m->store.arena, &m->now.env, &m->source, v->image, new,
 			&changed, &outcome) ||
 			outcome.untold_change || untold_key(m, table, *new)))
 		return ROW_UNKNOWN;
@@ -546,7 +546,7 @@ static enum row_fate fate_of(struct mvcc *m, const struct store_table *table,
 static size_t records_in_reach(
 	struct mvcc *m, struct store_table *table, struct store_record ***out, bool *others)
 {
-	const struct points *points = m->now_plan->reach;
+	const struct points *points = m->now.plan->reach;
 	bool open = record_fogged(m, table->others, READ_CURRENT) != NULL;
 	struct eval_value *row = NULL;
 	size_t count = 0, capacity = 0;
@@ -576,8 +576,8 @@ static void fog_change(struct mvcc *m, struct store_table *table)
 	size_t count = records_in_reach(m, table, &records, &others);
 	const struct eval_value **new = arena_alloc(&m->scratch, (count + 1) * sizeof(*new));
 	enum row_fate *fates = arena_alloc(&m->scratch, (count + 1) * sizeof(*fates));
-	uint64_t changed = 0, affected = m->schedule->stmts[m->now_stmt].in->record.affected;
-	bool counts = !(m->now_plan->stmt->kind == SQL_STMT_DELETE && m->now_plan->stmt->u.del->returning);
+	uint64_t changed = 0, affected = m->schedule->stmts[m->now.stmt].in->record.affected;
+	bool counts = !(m->now.plan->stmt->kind == SQL_STMT_DELETE && m->now.plan->stmt->u.del->returning);
 	bool told;
 
 	for (size_t i = 0; i < count; i++) {
@@ -594,11 +594,11 @@ static void fog_change(struct mvcc *m, struct store_table *table)
 	}
 	/* Rows that move leave first. */
 	for (size_t i = 0; i < count; i++) {
-		bool moves = new[i] && m->now_plan->moves_cluster &&
+		bool moves = new[i] && m->now.plan->moves_cluster &&
 			     store_find(&m->store, table, new[i]) != records[i];
 
 		if (fates[i] == ROW_CHANGES)
-			store_write(&m->store, m->now_txn, m->now_stmt, records[i],
+			store_write(&m->store, m->now.txn, m->now.stmt, records[i],
 				moves ? NULL : new[i]);
 		else if (fates[i] == ROW_UNKNOWN && !told)
 			fog_record(m, table, records[i]);
@@ -610,7 +610,7 @@ static void fog_change(struct mvcc *m, struct store_table *table)
 			put_row(m, table, new[i]);
 	}
 	/* Those that are not known may have moved anywhere. */
-	if (!told && m->now_plan->moves_cluster)
+	if (!told && m->now.plan->moves_cluster)
 		fog_absent(m, table);
 	else if (others && !told)
 		fog_others(m, table);
@@ -619,7 +619,7 @@ static void fog_change(struct mvcc *m, struct store_table *table)
 /* DELETE of every row, or by primary keys alone, which left none of them out. */
 static bool deletes_what_it_meets(const struct mvcc *m)
 {
-	const struct plan *plan = m->now_plan;
+	const struct plan *plan = m->now.plan;
 	const struct sql_delete *del = plan->stmt->kind == SQL_STMT_DELETE ? plan->stmt->u.del : NULL;
 
 	return del && plan->change && plan->one_table && !plan->sourced && !plan->firing && !del->limit &&
@@ -634,7 +634,7 @@ static bool was_before(const struct mvcc *m, const struct store_record *record)
 
 	return !v || is_own(m, v) ||
 	       (is_committed(m, v) &&
-		       m->store.txns[v->txn].commit_no <= m->runs[m->now_stmt].begin_commits);
+		       m->store.txns[v->txn].commit_no <= m->runs[m->now.stmt].begin_commits);
 }
 
 /* Gone; where it was not known, perhaps before. */
@@ -642,24 +642,24 @@ static void delete_record(struct mvcc *m, struct store_record *record)
 {
 	bool fogged = record_fogged(m, record, READ_CURRENT);
 
-	if (!fogged && !store_alive(store_current(&m->store, record, m->now_txn)))
+	if (!fogged && !store_alive(store_current(&m->store, record, m->now.txn)))
 		return;
-	store_write(&m->store, m->now_txn, m->now_stmt, record, NULL);
+	store_write(&m->store, m->now.txn, m->now.stmt, record, NULL);
 	record->newest->maybe = fogged;
 }
 
 bool fog_delete(struct mvcc *m)
 {
-	struct store_table *table = &m->store.tables[m->now_plan->tables[0]];
+	struct store_table *table = &m->store.tables[m->now.plan->tables[0]];
 	struct store_record **records;
 	bool others;
 	size_t count;
 
-	if (!deletes_what_it_meets(m) || m->schedule->stmts[m->now_stmt].in->record.error ||
+	if (!deletes_what_it_meets(m) || m->schedule->stmts[m->now.stmt].in->record.error ||
 		!table->cluster || table->unknown || has_children(m, table))
 		return false;
 	count = records_in_reach(m, table, &records, &others);
-	if (others && (m->now_plan->reach || !was_before(m, table->others)))
+	if (others && (m->now.plan->reach || !was_before(m, table->others)))
 		return false;
 	for (size_t i = 0; i < count; i++) {
 		if (!was_before(m, records[i]))
@@ -675,12 +675,12 @@ bool fog_delete(struct mvcc *m)
 bool fog_write(struct mvcc *m, uint32_t number)
 {
 	struct store_table *table = &m->store.tables[number];
-	const struct plan *plan = m->now_plan;
+	const struct plan *plan = m->now.plan;
 
-	if (!table->cluster || table->unknown || m->now_txn == STORE_NONE ||
-		!store_is_active(&m->store, m->now_txn) || !plan->stmt)
+	if (!table->cluster || table->unknown || m->now.txn == STORE_NONE ||
+		!store_is_active(&m->store, m->now.txn) || !plan->stmt)
 		return false;
-	if (plan_is_unreadable(plan, &m->schedule->stmts[m->now_stmt].in->record))
+	if (plan_is_unreadable(plan, &m->schedule->stmts[m->now.stmt].in->record))
 		return fog_all(m, table);
 	switch (plan->stmt->kind) {
 	case SQL_STMT_INSERT:
