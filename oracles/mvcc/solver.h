@@ -70,20 +70,41 @@ enum text_width {
 	TEXT_ASCII,  /* latin1, or not known */
 };
 
+/*
+ * Everything that a plan depends on: two statements of equal keys share one.  The struct, the comparison and
+ * the list of what must be filled in all come from here, so that no setting can be forgotten in one of them.
+ */
+#define PLAN_KEY_FIELDS(SPAN, VALUE)                                                                                   \
+	SPAN(text)                                                                                                     \
+	SPAN(database)                                                                                                 \
+	SPAN(temporary) /* temporary tables of the session */                                                          \
+	SPAN(variables) /* where the text has @: those whose value is known, with it */                                \
+	VALUE(uint32_t, eval_mode)                                                                                     \
+	VALUE(uint32_t, sql_mode)                                                                                      \
+	VALUE(uint32_t, label_state) /* what the names of tables stood for */                                          \
+	VALUE(uint16_t, collation)   /* of the connection; COLLATION_NONE: not known */                                \
+	VALUE(enum text_width, text_width)                                                                             \
+	VALUE(enum mvcc_engine, engine)                                                                                \
+	VALUE(uint32_t, auto_increment_step)                                                                           \
+	VALUE(bool, own_time_zone)                                                                                     \
+	VALUE(bool, no_foreign_checks)                                                                                 \
+	VALUE(bool, select_limited)  /* by sql_select_limit */                                                         \
+	VALUE(bool, temporal_params) /* has parameters that are dates or times (temporal_params.c) */                  \
+	VALUE(bool, masked)          /* has passwords that the recorder masked (masked_passwords.c) */
+
+struct plan_key {
+#define KEY_SPAN(name) struct span name;
+#define KEY_VALUE(type, name) type name;
+	PLAN_KEY_FIELDS(KEY_SPAN, KEY_VALUE)
+#undef KEY_SPAN
+#undef KEY_VALUE
+};
+
 /* A statement text, parsed and compiled once. */
 struct plan {
-	struct span text, database, temporary;
-	struct span variables; /* of the session, where the text has @: those whose value is known, with it */
-	uint32_t eval_mode, sql_mode; /* of the session that sent it */
-	uint32_t labels;              /* state of the tables' names (m->catalog.label_state) */
-	uint16_t collation;           /* COLLATION_NONE: not known */
-	enum text_width width;
-	bool zoned, no_foreign_checks, limited;
+	struct plan_key key;
 	bool other_texts; /* some of its literals, those of a view, may be of another collation */
-	bool moments; /* of a statement with such parameters (temporal_params.c) */
 	enum { MASKS_NONE, MASKS_DEEP, MASKS_ASSIGNED } masks; /* passwords that the recorder masked (masked_passwords.c) */
-	enum mvcc_engine engine;
-	uint32_t step;
 	struct plan *next;           /* of the same hash */
 	const struct sql_stmt *stmt; /* NULL: does not parse */
 	const char *unsupported;     /* why it cannot be executed; NULL: it can */
@@ -286,8 +307,8 @@ struct session_settings {
 	struct span mode_text; /* sql_mode; none: not recorded */
 	uint32_t eval_mode, sql_mode;
 	uint16_t collation;    /* of the connection; COLLATION_NONE: not known */
-	enum text_width width;
-	bool zoned;            /* has a time zone of its own: TIMESTAMPs show otherwise */
+	enum text_width text_width;
+	bool own_time_zone;    /* has a time zone of its own: TIMESTAMPs show otherwise */
 	struct span temporary; /* its temporary tables: database and name, each with a zero byte */
 	struct prepared *prepared; /* statements and user variables (prepared_text.c) */
 	uint64_t number; /* LAST_INSERT_ID(), where it is known (last_insert_id.c) */
@@ -295,9 +316,9 @@ struct session_settings {
 	bool odd; /* it has set what is not modelled */
 	bool no_foreign_checks;
 	bool any_case; /* as in struct eval_env */
-	bool limited; /* sql_select_limit: a SELECT without LIMIT does not answer with all rows */
+	bool select_limited; /* sql_select_limit: a SELECT without LIMIT does not answer with all rows */
 	enum mvcc_engine engine; /* a session of MariaDB may set innodb_snapshot_isolation for itself */
-	uint32_t step; /* from one AUTO_INCREMENT value to the next; 0: not known */
+	uint32_t auto_increment_step; /* from one AUTO_INCREMENT value to the next; 0: not known */
 };
 
 /* How the rows are read that the statement sees, where that is not what its transaction would see. */

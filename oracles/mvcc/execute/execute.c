@@ -937,7 +937,7 @@ bool plan_mixes(const struct plan *plan)
 bool refused_whole(const struct plan *plan, const struct record_stmt *r)
 {
 	return r->error && !r->result_sets && !r->affected &&
-	       stmt_refused(plan->text, plan->database, r->error, r->error_text);
+	       stmt_refused(plan->key.text, plan->key.database, r->error, r->error_text);
 }
 
 /* Several statements in one text, a call: those before the one that failed may have written.  Where it can be

@@ -171,7 +171,7 @@ static void pass_given(
 	struct mvcc *m, const struct plan *plan, const struct eval_value *given, uint64_t *next)
 {
 	const struct sql_insert *insert = plan->stmt->u.insert;
-	uint64_t step = plan->step;
+	uint64_t step = plan->key.auto_increment_step;
 
 	if (!*next || !step || given->u < *next || (given->kind == EVAL_INT && given->i < 0))
 		return;
@@ -333,7 +333,7 @@ void fill_autoinc(struct mvcc *m, const struct plan *plan, const struct eval_tab
 			pass_given(m, plan, &row[c], next);
 		if (row[c].kind != EVAL_NULL)
 			continue;
-		step = row_count > 1 ? plan->step : 1;
+		step = row_count > 1 ? plan->key.auto_increment_step : 1;
 		/* The answer tells of the statement itself only. */
 		if (m->now.body_depth) {
 			answer_unsupported(m, a, "AUTO_INCREMENT values that were not recorded");

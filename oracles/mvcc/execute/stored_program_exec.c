@@ -204,7 +204,7 @@ static const struct plan *make_plan_of(struct making *k, const struct sql_stmt *
 	m->now.body_depth--;
 	settings_apply(m, k->body->settings);
 	m->now.env.locals = locals;
-	if (!plan || plan->unsupported || plan->elsewhere || plan->anywhere || plan->odd || plan->zoned ||
+	if (!plan || plan->unsupported || plan->elsewhere || plan->anywhere || plan->odd || plan->key.own_time_zone ||
 		plan->sets_number || (plan->effects && !plan->firing) || (plan->lock && !k->alone) ||
 		plan->returning)
 		make_fail(k);
@@ -478,7 +478,7 @@ const struct body *body_compile(struct mvcc *m, const struct record_program *in,
 	settings.eval_mode = eval_mode_flags(in->sql_mode);
 	settings.sql_mode = sql_mode_flags(in->sql_mode);
 	settings.collation = settings_collation_named(in->collation);
-	settings.width = settings_width_named(in->charset);
+	settings.text_width = settings_width_named(in->charset);
 	body->settings = plan_settings(m, &settings);
 	body->table = table;
 	body->column_count = columns;

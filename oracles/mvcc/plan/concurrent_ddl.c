@@ -74,18 +74,18 @@ struct span plan_text(const struct schedule_stmt *stmt)
 /* What its session had set when a plan was made, as far as plans depend on it. */
 static struct session_settings settings_of(const struct mvcc *m, const struct plan *plan)
 {
-	return (struct session_settings){.database = plan->database,
-		.temporary = plan->temporary,
+	return (struct session_settings){.database = plan->key.database,
+		.temporary = plan->key.temporary,
 		.any_case = m->now.env.any_case,
-		.eval_mode = plan->eval_mode,
-		.sql_mode = plan->sql_mode,
-		.collation = plan->collation,
-		.width = plan->width,
-		.zoned = plan->zoned,
-		.no_foreign_checks = plan->no_foreign_checks,
-		.limited = plan->limited,
-		.engine = plan->engine,
-		.step = plan->step};
+		.eval_mode = plan->key.eval_mode,
+		.sql_mode = plan->key.sql_mode,
+		.collation = plan->key.collation,
+		.text_width = plan->key.text_width,
+		.own_time_zone = plan->key.own_time_zone,
+		.no_foreign_checks = plan->key.no_foreign_checks,
+		.select_limited = plan->key.select_limited,
+		.engine = plan->key.engine,
+		.auto_increment_step = plan->key.auto_increment_step};
 }
 
 static const struct plan *plan_now(struct mvcc *m, uint32_t stmt, const struct session_settings *settings)
@@ -181,7 +181,7 @@ void beside_before(struct mvcc *m, uint32_t change, struct session_settings *set
 /* Stored programs may use any table, and an EXECUTE or a variable is not looked into again. */
 static bool cannot_be_planned(const struct mvcc *m, uint32_t stmt, const struct plan *plan)
 {
-	return plan->effects || plan->procedure || plan_is_call(plan) || m->runs[stmt].executes || plan->variables.len ||
+	return plan->effects || plan->procedure || plan_is_call(plan) || m->runs[stmt].executes || plan->key.variables.len ||
 	       (plan->stmt && plan->stmt->kind == SQL_STMT_EXECUTE);
 }
 

@@ -439,7 +439,7 @@ static void drop_database(const struct naming *n)
 		struct span database = m->catalog.labels[i].database;
 
 		if (!database.ptr ||
-			memmem(n->plan->text.ptr, n->plan->text.len, database.ptr, database.len))
+			memmem(n->plan->key.text.ptr, n->plan->key.text.len, database.ptr, database.len))
 			label(m, database, m->catalog.labels[i].name, STORE_NONE);
 	}
 }

@@ -459,16 +459,16 @@ static bool calls_unparsed(struct mvcc *m, const struct plan *plan, const struct
 	bool found = false;
 
 	if ((stmt->kind != SQL_STMT_SHOW && stmt->kind != SQL_STMT_LOAD_DATA) ||
-		!memchr(plan->text.ptr, '(', plan->text.len))
+		!memchr(plan->key.text.ptr, '(', plan->key.text.len))
 		return false;
-	options.mode = plan->sql_mode;
-	for (size_t i = 0; i + len < plan->text.len && !found; i++) {
-		if (!span_istarts(span_of(plan->text.ptr + i, plan->text.len - i), word) ||
-			(stmt->kind == SQL_STMT_LOAD_DATA && is_no_clause(plan->text, i, len)))
+	options.mode = plan->key.sql_mode;
+	for (size_t i = 0; i + len < plan->key.text.len && !found; i++) {
+		if (!span_istarts(span_of(plan->key.text.ptr + i, plan->key.text.len - i), word) ||
+			(stmt->kind == SQL_STMT_LOAD_DATA && is_no_clause(plan->key.text, i, len)))
 			continue;
 		text.len = 0;
 		buf_add_str(&text, "do ");
-		buf_add_span(&text, span_of(plan->text.ptr + i + len, plan->text.len - i - len));
+		buf_add_span(&text, span_of(plan->key.text.ptr + i + len, plan->key.text.len - i - len));
 		if (sql_parse(&m->catalog.arena, arena_copy(&m->catalog.arena, buf_span(&text)), &options,
 			    &condition, &err))
 			sql_walk_stmt(condition, &(struct sql_visitor){.expr = stored_call, .ctx = &found});
@@ -726,7 +726,7 @@ static void compile(
 		/* Of a table that is not known, too: it makes a read view. */
 		plan->reads = plan->table_count > 0 || plan->unsupported;
 		plan->lock = sql_stmt_locking_read(stmt);
-		if (plan->limited && !query->limit)
+		if (plan->key.select_limited && !query->limit)
 			plan->unsupported = "sql_select_limit";
 		if (plan->unsupported)
 			return;
@@ -952,9 +952,9 @@ static const char *shown_otherwise(const struct plan *plan, const struct eval_ta
 	for (uint32_t i = 0; i < def->column_count; i++) {
 		const struct eval_type *type = &def->columns[i].type;
 
-		if (plan->zoned && type->kind == EVAL_T_TIMESTAMP)
+		if (plan->key.own_time_zone && type->kind == EVAL_T_TIMESTAMP)
 			return "TIMESTAMPs in a time zone of the session's own";
-		if (plan->eval_mode & EVAL_MODE_PAD_CHAR_TO_FULL_LENGTH &&
+		if (plan->key.eval_mode & EVAL_MODE_PAD_CHAR_TO_FULL_LENGTH &&
 			type->kind == EVAL_T_STRING && type->fixed)
 			return "PAD_CHAR_TO_FULL_LENGTH";
 	}
@@ -1007,29 +1007,53 @@ static bool now_masked(const struct mvcc *m)
 	       m->schedule->stmts[m->now.stmt].in->record.flags & STMT_MASKED;
 }
 
-static struct plan *new_plan(
-	struct mvcc *m, struct span text, const struct session_settings *settings)
+/* In m->scratch, and as the catalog is now. */
+static struct plan_key key_of(struct mvcc *m, struct span text, const struct session_settings *settings)
+{
+	return (struct plan_key){
+		.text = text,
+		.database = settings->database,
+		.temporary = settings->temporary,
+		.variables = variables_named(m, settings, text),
+		.eval_mode = settings->eval_mode,
+		.sql_mode = settings->sql_mode,
+		.label_state = m->catalog.label_state,
+		.collation = settings->collation,
+		.text_width = settings->text_width,
+		.engine = settings->engine,
+		.auto_increment_step = settings->auto_increment_step,
+		.own_time_zone = settings->own_time_zone,
+		.no_foreign_checks = settings->no_foreign_checks,
+		.select_limited = settings->select_limited,
+		.temporal_params = now_moments(m),
+		.masked = now_masked(m),
+	};
+}
+
+static bool same_key(const struct plan_key *a, const struct plan_key *b)
+{
+#define SAME_SPAN(name)                                                                            \
+	if (!span_eq(a->name, b->name))                                                            \
+		return false;
+#define SAME_VALUE(type, name)                                                                     \
+	if (a->name != b->name)                                                                    \
+		return false;
+	PLAN_KEY_FIELDS(SAME_SPAN, SAME_VALUE)
+#undef SAME_SPAN
+#undef SAME_VALUE
+	return true;
+}
+
+static struct plan *new_plan(struct mvcc *m, const struct plan_key *key)
 {
 	struct plan *plan = arena_zero(&m->catalog.arena, sizeof(*plan));
 
-	plan->text = arena_copy(&m->catalog.arena, text);
-	plan->database = settings->database;
-	plan->temporary = settings->temporary;
-	plan->eval_mode = settings->eval_mode;
-	plan->sql_mode = settings->sql_mode;
-	plan->labels = m->catalog.label_state;
-	plan->collation = settings->collation;
-	plan->width = settings->width;
-	plan->foreign = text_is_foreign(plan->text, plan->width);
-	plan->zoned = settings->zoned;
-	plan->no_foreign_checks = settings->no_foreign_checks;
-	plan->engine = settings->engine;
-	plan->limited = settings->limited;
-	plan->moments = now_moments(m);
-	plan->masks = now_masked(m) ? MASKS_DEEP : MASKS_NONE;
-	m->has_si |= plan->engine == ENGINE_INNODB_SI;
-	plan->step = settings->step;
-	plan->variables = arena_copy(&m->catalog.arena, variables_named(m, settings, text));
+	plan->key = *key;
+	plan->key.text = arena_copy(&m->catalog.arena, key->text);
+	plan->key.variables = arena_copy(&m->catalog.arena, key->variables);
+	plan->foreign = text_is_foreign(plan->key.text, plan->key.text_width);
+	plan->masks = key->masked ? MASKS_DEEP : MASKS_NONE;
+	m->has_si |= key->engine == ENGINE_INNODB_SI;
 	settings_apply(m, plan);
 	return plan;
 }
@@ -1063,11 +1087,11 @@ static void fill_plan(struct mvcc *m, struct plan *plan, const struct sql_stmt *
 		sql_stmt_tables(stmt, see_table, &walk);
 	for (uint32_t i = 0; i < plan->table_count && !plan->unsupported; i++)
 		plan->unsupported = shown_otherwise(plan, m->store.tables[plan->tables[i]].def);
-	if (plan->eval_mode & EVAL_MODE_ORACLE)
+	if (plan->key.eval_mode & EVAL_MODE_ORACLE)
 		plan->unsupported = "sql_mode ORACLE";
-	if (plan->moments && !plan->unsupported && !moments_are_plain(m, plan))
+	if (plan->key.temporal_params && !plan->unsupported && !moments_are_plain(m, plan))
 		plan->unsupported = "a parameter with a time that is not compared";
-	if (plan->variables.len)
+	if (plan->key.variables.len)
 		variables_in_sight(m, settings);
 	compile(m, plan, settings);
 	variables_in_sight(m, NULL);
@@ -1090,17 +1114,16 @@ static void fill_plan(struct mvcc *m, struct plan *plan, const struct sql_stmt *
 		plan->writes = plan->anywhere = true;
 }
 
-static struct plan *make_plan(
-	struct mvcc *m, struct span text, const struct session_settings *settings)
+static struct plan *make_plan(struct mvcc *m, const struct plan_key *key, const struct session_settings *settings)
 {
-	struct plan *plan = new_plan(m, text, settings);
+	struct plan *plan = new_plan(m, key);
 	struct sql_options options = m->sql;
 	struct sql_stmt *stmt = NULL;
 	struct err err;
 
-	options.mode = plan->sql_mode;
-	if (!sql_parse(&m->catalog.arena, plan->text, &options, &stmt, &err)) {
-		if (sql_parse_multi(&m->catalog.arena, plan->text, &options, &stmt, &err) && stmt && stmt->next &&
+	options.mode = plan->key.sql_mode;
+	if (!sql_parse(&m->catalog.arena, plan->key.text, &options, &stmt, &err)) {
+		if (sql_parse_multi(&m->catalog.arena, plan->key.text, &options, &stmt, &err) && stmt && stmt->next &&
 			plan_several(m, plan, stmt, settings)) {
 			plan->tied = tied_tables(m, plan);
 			return plan;
@@ -1120,7 +1143,8 @@ static struct plan *make_plan(
 struct plan *plan_of_body(
 	struct mvcc *m, const struct sql_stmt *stmt, const struct session_settings *settings)
 {
-	struct plan *plan = new_plan(m, stmt->text, settings);
+	struct plan_key key = key_of(m, stmt->text, settings);
+	struct plan *plan = new_plan(m, &key);
 
 	fill_plan(m, plan, stmt, settings);
 	return plan;
@@ -1128,7 +1152,9 @@ struct plan *plan_of_body(
 
 const struct plan *plan_settings(struct mvcc *m, const struct session_settings *settings)
 {
-	return new_plan(m, SPAN_LIT(""), settings);
+	struct plan_key key = key_of(m, SPAN_LIT(""), settings);
+
+	return new_plan(m, &key);
 }
 
 const struct plan *plan_of(
@@ -1138,23 +1164,13 @@ const struct plan *plan_of(
 	uint64_t hash = hash_bytes(text.ptr, text.len) ^ hash_u64(m->catalog.label_state);
 	uint32_t *slot = map_at(&m->catalog.plans, hash);
 	struct plan *plan, *first = *slot == MAP_NONE ? NULL : m->catalog.plan_list[*slot];
-	struct span variables = variables_named(m, settings, text);
+	struct plan_key key = key_of(m, text, settings);
 
 	for (plan = first; plan; plan = plan->next) {
-		if (span_eq(plan->text, text) && span_eq(plan->database, settings->database) &&
-			plan->eval_mode == settings->eval_mode &&
-			plan->sql_mode == settings->sql_mode && plan->labels == m->catalog.label_state &&
-			plan->collation == settings->collation && plan->width == settings->width &&
-			plan->zoned == settings->zoned && plan->step == settings->step &&
-			plan->no_foreign_checks == settings->no_foreign_checks &&
-			plan->engine == settings->engine && plan->limited == settings->limited &&
-			plan->moments == now_moments(m) &&
-			(plan->masks != MASKS_NONE) == now_masked(m) &&
-			span_eq(plan->variables, variables) &&
-			span_eq(plan->temporary, settings->temporary))
+		if (same_key(&plan->key, &key))
 			return plan;
 	}
-	plan = make_plan(m, text, settings);
+	plan = make_plan(m, &key, settings);
 	slot = map_at(&m->catalog.plans, hash);
 	if (*slot == MAP_NONE) {
 		MEM_RESERVE(m->catalog.plan_list, m->catalog.plan_count + 1, m->catalog.plan_capacity);

@@ -105,8 +105,8 @@ bool settings_collation(const struct mvcc *m, const struct session_settings *s,
 	*out = *s;
 	/* It is never wider than it was, as that of the connection may be narrower. */
 	if (item->kind == SQL_SET_VARIABLE && span_ieq_str(item->name, "character_set_client")) {
-		if (settings_width_named(word) > out->width)
-			out->width = settings_width_named(word);
+		if (settings_width_named(word) > out->text_width)
+			out->text_width = settings_width_named(word);
 		return true;
 	}
 	if (item->kind == SQL_SET_USER_VAR ||
@@ -126,11 +126,11 @@ bool settings_collation(const struct mvcc *m, const struct session_settings *s,
 		out->collation = COLLATION_NONE;
 	/* The character set of the connection may lack what that of the client has. */
 	if (item->kind == SQL_SET_NAMES)
-		out->width = settings_width_named(word);
+		out->text_width = settings_width_named(word);
 	else if (item->kind == SQL_SET_CHARSET || (out->collation == COLLATION_NONE && !charset))
-		out->width = TEXT_ASCII;
-	else if (charset && settings_width_named(word) > out->width)
-		out->width = settings_width_named(word);
+		out->text_width = TEXT_ASCII;
+	else if (charset && settings_width_named(word) > out->text_width)
+		out->text_width = settings_width_named(word);
 	return true;
 }
 
@@ -143,7 +143,7 @@ static void open_with(const struct mvcc *m, const struct session_settings *base,
 	s->database = database;
 	if (collation && !m->login_ignored) {
 		s->collation = collation_numbered(m, collation);
-		s->width = settings_width_numbered(collation);
+		s->text_width = settings_width_numbered(collation);
 	}
 }
 
@@ -165,14 +165,14 @@ void settings_of_server(struct mvcc *m)
 		.eval_mode = m->now.env.mode,
 		.sql_mode = m->sql.mode,
 		.collation = m->login_ignored ? COLLATION_NONE : m->now.env.collation_connection,
-		.width = m->login_ignored ? TEXT_ASCII : TEXT_WIDE,
+		.text_width = m->login_ignored ? TEXT_ASCII : TEXT_WIDE,
 		.no_foreign_checks = execution_variable(e, "foreign_key_checks").ptr &&
 				     !execution_is_on(e, "foreign_key_checks"),
-		.limited = execution_number(e, "sql_select_limit", &number) && number != UINT64_MAX,
+		.select_limited = execution_number(e, "sql_select_limit", &number) && number != UINT64_MAX,
 		.odd = is_odd_server(e),
 		.engine = m->now.engine,
 		.any_case = m->now.env.any_case,
-		.step = numbers_step(e)};
+		.auto_increment_step = numbers_step(e)};
 	m->settings_at_start = m->settings_of_new;
 	if (execution_number(e, "group_concat_max_len", &number))
 		m->now.env.group_concat_max_len = number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
@@ -202,14 +202,14 @@ void settings_first(struct mvcc *m, struct session_settings *s, uint32_t session
 
 void settings_apply(struct mvcc *m, const struct plan *plan)
 {
-	m->now.env.database = plan->database;
-	m->now.env.mode = plan->eval_mode;
-	m->now.no_foreign_checks = plan->no_foreign_checks;
-	m->now.engine = plan->engine;
+	m->now.env.database = plan->key.database;
+	m->now.env.mode = plan->key.eval_mode;
+	m->now.no_foreign_checks = plan->key.no_foreign_checks;
+	m->now.engine = plan->key.engine;
 	m->now.env.masked = plan->masks == MASKS_ASSIGNED;
-	m->now.env.literals_uncertain = plan->collation == COLLATION_NONE || plan->other_texts;
+	m->now.env.literals_uncertain = plan->key.collation == COLLATION_NONE || plan->other_texts;
 	m->now.env.collation_connection =
-		plan->collation == COLLATION_NONE ? m->settings_of_new.collation : plan->collation;
+		plan->key.collation == COLLATION_NONE ? m->settings_of_new.collation : plan->key.collation;
 }
 
 /* ---- sql_mode ---- */
@@ -432,16 +432,16 @@ static bool set_step(const struct mvcc *m, struct session_settings *s, const str
 	uint64_t step;
 
 	if (is_default(value)) {
-		s->step = m->settings_of_new.step;
+		s->auto_increment_step = m->settings_of_new.auto_increment_step;
 		return true;
 	}
 	if (!text_number(settings_word(value), &step))
 		return false;
 	/* 0 is taken as 1, and what is too large as the largest. */
-	s->step = step == 0 ? 1 : step < STEP_MAX ? (uint32_t)step : STEP_MAX;
+	s->auto_increment_step = step == 0 ? 1 : step < STEP_MAX ? (uint32_t)step : STEP_MAX;
 	/* On Galera the node changes it. */
-	if (!m->settings_at_start.step)
-		s->step = 0;
+	if (!m->settings_at_start.auto_increment_step)
+		s->auto_increment_step = 0;
 	return true;
 }
 
@@ -449,7 +449,7 @@ static bool set_limit(const struct mvcc *m, struct session_settings *s, const st
 {
 	struct span word = settings_word(value);
 
-	s->limited = is_default(value) ? m->settings_of_new.limited : !span_eq_str(word, "18446744073709551615");
+	s->select_limited = is_default(value) ? m->settings_of_new.select_limited : !span_eq_str(word, "18446744073709551615");
 	return is_default(value) || word.ptr;
 }
 
@@ -482,7 +482,7 @@ static void follow_global(struct mvcc *m, const struct sql_set_item *item, const
 		(span_ieq_str(item->name, "sql_mode") && settings_mode(m, &m->settings_of_new, item->value, &then)))
 		m->settings_of_new = then;
 	else if (span_ieq_str(item->name, "time_zone"))
-		m->settings_of_new.zoned = true;
+		m->settings_of_new.own_time_zone = true;
 	else if (!plan_harmless_variable(m, item, &m->settings_of_new) &&
 		 !(item->name.len > 7 && span_ieq_str(span_of(item->name.ptr, 7), "innodb_") &&
 			 !span_ieq_str(item->name, "innodb_snapshot_isolation")))
@@ -529,7 +529,7 @@ void settings_after(struct mvcc *m, struct session_settings *s, const struct exe
 			continue;
 		}
 		if (item->kind == SQL_SET_VARIABLE && span_ieq_str(item->name, "time_zone"))
-			s->zoned = item->value && item->value->kind != SQL_EXPR_DEFAULT;
+			s->own_time_zone = item->value && item->value->kind != SQL_EXPR_DEFAULT;
 		if (settings_collation(m, s, item, &then) || settings_variable(m, s, item, &then) ||
 			(item->kind == SQL_SET_VARIABLE && span_ieq_str(item->name, "sql_mode") &&
 				settings_mode(m, s, item->value, &then)))

@@ -735,7 +735,7 @@ bool plan_several(struct mvcc *m, struct plan *plan, const struct sql_stmt *firs
 	bool writes = false;
 
 	look.seen = arena_zero(&m->catalog.arena, m->catalog.programs->count + 1);
-	if (settings->temporary.len || settings->odd || settings->zoned)
+	if (settings->temporary.len || settings->odd || settings->own_time_zone)
 		return false;
 	for (const struct sql_stmt *stmt = first; stmt; stmt = stmt->next) {
 		if (!is_row_statement(stmt))
@@ -746,7 +746,7 @@ bool plan_several(struct mvcc *m, struct plan *plan, const struct sql_stmt *firs
 	if (e->anywhere)
 		return false;
 	e->any = true;
-	*all = (struct sql_stmt){.kind = SQL_STMT_COMPOUND, .text = plan->text, .opaque = plan->text};
+	*all = (struct sql_stmt){.kind = SQL_STMT_COMPOUND, .text = plan->key.text, .opaque = plan->key.text};
 	plan->stmt = all;
 	plan->unsupported = "several statements in one text";
 	plan->writes = writes || effects_write(e);

@@ -81,7 +81,7 @@ static bool is_write(const struct mvcc *m, uint32_t i, const struct span_of_txn 
 	const struct schedule_stmt *s = &m->schedule->stmts[i];
 	const struct plan *plan = m->runs[i].plan;
 
-	return !m->runs[i].replans && plan->engine == ENGINE_INNODB_SI && plan->change && plan->one_table &&
+	return !m->runs[i].replans && plan->key.engine == ENGINE_INNODB_SI && plan->change && plan->one_table &&
 	       !plan->unsupported && !plan->elsewhere &&
 	       !plan->sourced && plan->reach && points_single(plan->reach, key) &&
 	       s->txn != SCHEDULE_NONE && !s->in->record.error &&

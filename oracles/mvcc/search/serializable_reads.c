@@ -94,7 +94,7 @@ static bool is_kept(const struct mvcc *m, uint32_t stmt)
 	const struct schedule_txn *txn;
 
 	if (!plan->query || !plan->reads || plan->writes || plan->into || plan->elsewhere || plan->effects ||
-		plan->unsupported || plan->procedure || m->gaps_open || plan->engine == ENGINE_TIDB ||
+		plan->unsupported || plan->procedure || m->gaps_open || plan->key.engine == ENGINE_TIDB ||
 		s->txn == SCHEDULE_NONE || s->in->record.error || !s->result || !s->result->complete ||
 		(plan->lock && plan->lock->wait != SQL_LOCK_WAIT_DEFAULT))
 		return false;
