@@ -7,18 +7,6 @@
 #include "base/mem.h"
 #include "mvcc/solver.h"
 
-uint32_t reason_number(struct mvcc *m, const char *reason)
-{
-	for (uint32_t i = 1; i < m->reason_count; i++) {
-		if (m->reasons[i] == reason || strcmp(m->reasons[i], reason) == 0)
-			return i;
-	}
-	if (m->reason_count == ARRAY_LEN(m->reasons))
-		return m->reason_count - 1;
-	m->reasons[m->reason_count] = arena_copy(&m->verdict->arena, span_str(reason)).ptr;
-	return m->reason_count++;
-}
-
 /* ---- the server ---- */
 
 static enum mvcc_engine engine_of(const struct execution *s, const struct contract *contract)
@@ -61,7 +49,7 @@ static const struct sql_create_table *read_definition(struct mvcc *m, struct spa
 	return stmt->kind == SQL_STMT_CREATE_TABLE ? stmt->u.create_table : NULL;
 }
 
-static const char *open_table(struct mvcc *m, uint32_t number)
+static uint32_t open_table(struct mvcc *m, uint32_t number)
 {
 	const struct execution_table *in = &m->schedule->execution->tables[number];
 	struct store_table *table = &m->store.tables[number];
@@ -77,36 +65,35 @@ static const char *open_table(struct mvcc *m, uint32_t number)
 	table->born = 1;
 	table->create = read_definition(m, in->schema.create_text);
 	if (!table->create)
-		return "tables whose definition cannot be read";
+		return REASON_DEFINITION_UNREADABLE;
 	/* Under sql_mode ANSI it says nothing of engine and collations. */
 	if (!define_names_engine(table->create))
-		return "tables whose definition does not name the engine";
+		return REASON_DEFINITION_WITHOUT_ENGINE;
 	def = eval_table_create(&m->catalog.arena, table->create, &m->now.env, &outcome);
 	if (!def) {
 		/* The reason is about the definition. */
-		return m->reasons[reason_number(m, outcome.reason)];
+		return reason_of_text(&m->reasons, outcome.reason);
 	}
 	/* Another engine has other rules, or no transactions at all: nothing of it is modelled. */
 	table->alien = !def->transactional;
 	if (table->alien)
-		return "tables of other engines than InnoDB";
+		return REASON_OTHER_ENGINE;
 	store_table_init(table, def, &m->catalog.arena);
 	for (uint32_t i = 0; i < def->column_count; i++)
 		table->hidden_key |= span_eq_str(def->columns[i].name, HIDDEN_KEY_COLUMN);
 	if (in->initial.columns.ptr)
-		return "tables whose initial rows lack a hidden column (prepared, and recorded "
-		       "without --instrument)";
+		return REASON_HIDDEN_COLUMN_MISSING;
 	whole = content_rows(m, &m->store.arena, def, &in->initial, &rows, &count) && in->has_initial;
 	/* Without a key nobody can say which rows are among those that are missing. */
 	if (!whole && (!table->cluster || table->hidden_key))
-		return in->has_initial ? "tables with values in their initial rows that were not kept"
-				       : "tables without initial rows";
+		return in->has_initial ? REASON_INITIAL_VALUES_NOT_KEPT
+				       : REASON_NO_INITIAL_ROWS;
 	for (size_t i = 0; i < count; i++)
 		store_write(&m->store, 0, STORE_NONE, store_record_for(&m->store, table, rows[i]),
 			rows[i]);
 	if (!whole)
 		fog_initial(m, table);
-	return NULL;
+	return REASON_NONE;
 }
 
 /* [[name, timing, event], ...] */
@@ -155,21 +142,21 @@ static void open_tables(struct mvcc *m)
 
 	for (uint32_t i = 0; i < m->store.table_count; i++) {
 		struct span told = m->schedule->execution->tables[i].schema.triggers;
-		const char *problem = open_table(m, i);
+		uint32_t problem = open_table(m, i);
 
 		if (told.ptr)
 			m->store.tables[i].triggers = trigger_events(told);
 		m->store.tables[i].alien &= told.ptr && !m->store.tables[i].triggers;
 		if (!problem && triggers && !told.ptr) {
-			problem = "tables with triggers";
+			problem = REASON_TABLE_WITH_TRIGGERS;
 			m->store.tables[i].redefined = true;
 		}
 		if (!problem && nodes) {
-			problem = "sessions on several nodes of a cluster";
+			problem = REASON_SEVERAL_NODES;
 			m->store.tables[i].redefined = true;
 		}
 		if (problem)
-			m->store.tables[i].unknown = reason_number(m, problem);
+			m->store.tables[i].unknown = problem;
 	}
 	label_tables(m);
 	foreign_init(m);
@@ -407,7 +394,7 @@ bool finals_fit(struct mvcc *m)
 static void judge_final(struct mvcc *m)
 {
 	for (uint32_t i = 0; i < m->schedule->execution->table_count; i++) {
-		const char *reason = "final rows that were not recorded whole";
+		uint32_t reason = REASON_FINAL_ROWS_NOT_WHOLE;
 		struct eval_result expected;
 		uint32_t number;
 
@@ -416,18 +403,18 @@ static void judge_final(struct mvcc *m)
 			break;
 		case FINAL_UNKNOWN:
 			reason = number != STORE_NONE && m->store.tables[number].unknown
-					 ? m->reasons[m->store.tables[number].unknown]
+					 ? m->store.tables[number].unknown
 				 : number == STORE_NONE || !m->store.tables[number].def ||
 						 !m->store.tables[number].born
-					 ? "tables whose definition is not known"
-					 : "rows that are not known at the end";
+					 ? REASON_DEFINITION_UNKNOWN
+					 : REASON_ROWS_UNKNOWN_AT_END;
 			/* fall through */
 		case FINAL_OPEN:
-			verdict_undecided(m->verdict, reason, 1);
+			verdict_undecided(m->verdict, reason_text(&m->reasons, reason), 1);
 			break;
 		case FINAL_DIFFERS:
 			if (m->search.uncertain) {
-				verdict_undecided(m->verdict, "more orders possible than were tried", 1);
+				verdict_undecided(m->verdict, reason_text(&m->reasons, REASON_MORE_ORDERS_THAN_TRIED), 1);
 				break;
 			}
 			m->search.mismatch = (struct mismatch){.kind = MISMATCH_FINAL,
@@ -438,7 +425,7 @@ static void judge_final(struct mvcc *m)
 				.final = &m->schedule->execution->tables[i].final};
 			note_mismatch(m);
 			if (m->unrecorded_writers)
-				verdict_undecided(m->verdict, stranger_reason(m), 1);
+				verdict_undecided(m->verdict, reason_text(&m->reasons, unrecorded_reason(m)), 1);
 			else
 				m->verdict->decided++;
 			break;
@@ -485,14 +472,14 @@ static void count_statements(struct mvcc *m)
 {
 	for (size_t i = 0; i < m->schedule->stmt_count; i++) {
 		const struct stmt_run *run = &m->runs[i];
-		const char *reason = m->reasons[run->reason];
+		const char *reason = reason_text(&m->reasons, run->reason);
 
 		switch ((enum stmt_verdict)run->verdict) {
 		case STMT_DECIDED:
 			m->verdict->decided++;
 			break;
 		case STMT_UNJUDGED:
-			reason = "statements without an answer";
+			reason = reason_text(&m->reasons, REASON_NO_ANSWER);
 			/* fall through */
 		case STMT_UNDECIDED:
 			verdict_undecided(m->verdict, reason, 1);
@@ -516,7 +503,7 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 	m->schedule = schedule;
 	m->options = options;
 	m->verdict = verdict;
-	m->reason_count = 1;
+	m->reasons.arena = &verdict->arena;
 	m->now.stmt = STORE_NONE;
 	m->now.engine = engine_of(schedule->execution, options->contract);
 	/* A scenario's run has a database of its own. */
@@ -548,6 +535,7 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 	store_release(&m->store);
 	arena_release(&m->catalog.arena);
 	arena_release(&m->scratch);
+	reasons_release(&m->reasons);
 	map_release(&m->catalog.plans);
 	free(m->catalog.plan_list);
 	free(m->runs);

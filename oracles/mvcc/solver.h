@@ -20,6 +20,7 @@
 #include "mvcc/execute/write.h"
 #include "mvcc/mvcc.h"
 #include "mvcc/plan/stored_program.h"
+#include "mvcc/reason.h"
 #include "mvcc/search/schedule.h"
 #include "mvcc/store/store.h"
 #include "mvcc/store/visibility.h"
@@ -107,7 +108,7 @@ struct plan {
 	enum { MASKS_NONE, MASKS_DEEP, MASKS_ASSIGNED } masks; /* passwords that the recorder masked (masked_passwords.c) */
 	struct plan *next;           /* of the same hash */
 	const struct sql_stmt *stmt; /* NULL: does not parse */
-	const char *unsupported;     /* why it cannot be executed; NULL: it can */
+	uint32_t unsupported;        /* why it cannot be executed; REASON_NONE: it can */
 	struct eval_query *query;
 	struct eval_query *unlimited; /* of SKIP LOCKED with LIMIT: without it; NULL: none */
 	struct eval_insert *insert;
@@ -166,7 +167,6 @@ struct plan {
 	bool reads_all; /* and it looks at each of them */
 	bool reads_rows; /* and the rows themselves, not an index of them alone: so S locks are on the rows */
 	bool plain;    /* and the answer has one row for each of them, of columns alone */
-	char why[EVAL_REASON_MAX];
 };
 
 static inline bool skips_locked(const struct plan *plan)
@@ -266,7 +266,7 @@ struct stmt_run { /* of a statement, all trailed */
 	uint64_t number;
 	bool mixes;              /* may commit more than once, while others are under way */
 	uint32_t verdict;        /* enum stmt_verdict */
-	uint32_t reason;         /* index of m->reasons */
+	uint32_t reason;         /* reason.h */
 	uint32_t culprit;        /* number, from 1, of the statement because of which it is undecided; 0: none */
 	bool defines;            /* changed definitions, and how is known (definitions.c) */
 	bool near, beside;       /* ran beside a statement that did, of one of its tables */
@@ -358,7 +358,7 @@ struct stmt_exec {
 	bool matching;  /* WHERE is being tested: its subqueries read, too */
 	bool capped;    /* more rows may have been missed than are tried */
 	bool half_done; /* a statement that waits may have changed rows that this one reads */
-	const char *unknown; /* why a table's content is not known */
+	uint32_t unknown; /* why a table's content is not known */
 	uint32_t culprit;    /* ... or rows are not: because of which statement, from 1; 0: none */
 	uint32_t forgetting; /* the statement, from 1, because of which tables become unknown; 0: none */
 	uint32_t body_depth; /* stored programs within each other */
@@ -466,8 +466,7 @@ struct mvcc {
 	uint32_t *next_stmts; /* by statement: the next of its session; STORE_NONE */
 	struct loose_end *loose_ends;
 	size_t loose_end_count;
-	const char *reasons[256];
-	uint32_t reason_count;
+	struct reasons reasons;
 
 	struct catalog catalog;
 
@@ -710,11 +709,10 @@ bool answer_has_twins(const struct mvcc *m, const struct execution_rows *recorde
 /* Of m->search.mismatch: an error that comes or not by what the optimizer chose to evaluate. */
 bool mismatch_is_open(const struct mvcc *m);
 /* Why a contradiction is undecided where m->unrecorded_writers. */
-static inline const char *stranger_reason(const struct mvcc *m)
+static inline uint32_t unrecorded_reason(const struct mvcc *m)
 {
-	return m->some_not_recorded ? "rows that sessions may have left so which were not to be recorded "
-				  "(--sample, --only-user ...)"
-				: "rows that nobody who was recorded can have left so";
+	return m->some_not_recorded ? REASON_NOT_TO_BE_RECORDED
+				: REASON_NOBODY_RECORDED_LEFT_SO;
 }
 /* Is it an error for a foreign key of a table that is not known (as names are now)? */
 bool unknown_foreign_key(const struct mvcc *m, const struct record_stmt *r);
@@ -728,18 +726,17 @@ bool leaves_out_rows(const struct plan *plan, const struct record_stmt *r);
 bool refused_whole(const struct plan *plan, const struct record_stmt *r);
 
 /* forget.c: nobody knows any more what is in the tables */
-void forget_all(struct mvcc *m, const char *reason);
-void forget_table(struct mvcc *m, struct store_table *table, const char *reason);
+void forget_all(struct mvcc *m, uint32_t reason);
+void forget_table(struct mvcc *m, struct store_table *table, uint32_t reason);
 /* ... in the rows that the statement at hand can have written. */
-void forget_written(struct mvcc *m, const char *reason);
+void forget_written(struct mvcc *m, uint32_t reason);
 /* The same of one that we cannot execute, unless its answer counts no rows.  With RETURNING there is no
  * count. */
 void forget_unsupported(struct mvcc *m);
 /* Also where the transaction at hand is rolled back: it may have been another that wrote. */
-#define MIXED_TABLES "tables that a transaction wrote which may have been several"
-void forget_for_good(struct mvcc *m, const char *reason);
+void forget_for_good(struct mvcc *m, uint32_t reason);
 /* The same of what it can have written. */
-void forget_written_for_good(struct mvcc *m, const char *reason);
+void forget_written_for_good(struct mvcc *m, uint32_t reason);
 
 /* serializable_reads.c: what SERIALIZABLE transactions have read stays.  False: m->search.mismatch.  The statement at hand has written
  * what is newer than `since`: does it leave it so? */
@@ -791,7 +788,5 @@ void judge_concurrent(struct mvcc *m);
 /* findings.c */
 const char *note_class(enum note_kind kind);
 void notes_report(struct mvcc *m);
-
-uint32_t reason_number(struct mvcc *m, const char *reason);
 
 #endif

@@ -5,13 +5,13 @@
 #include "mvcc/solver.h"
 #include "sql/text/refused.h"
 
-static void judged(struct mvcc *m, enum stmt_verdict verdict, const char *reason)
+static void judged(struct mvcc *m, enum stmt_verdict verdict, uint32_t reason)
 {
 	struct stmt_run *run = &m->runs[m->now.stmt];
 	uint32_t culprit = verdict == STMT_UNDECIDED ? m->now.culprit : 0;
 
 	TRAIL_SET(&m->store.trail, run->verdict, (uint32_t)verdict);
-	TRAIL_SET(&m->store.trail, run->reason, reason ? reason_number(m, reason) : 0);
+	TRAIL_SET(&m->store.trail, run->reason, reason);
 	if (run->culprit != culprit)
 		TRAIL_SET(&m->store.trail, run->culprit, culprit);
 }
@@ -70,13 +70,13 @@ static bool concurrency_error(struct mvcc *m, unsigned error, bool *ok)
 				m->now.plan->table_count ? m->now.plan->tables[0] : STORE_NONE,
 				NULL);
 		touch_tables(m);
-		judged(m, STMT_DECIDED, NULL);
+		judged(m, STMT_DECIDED, REASON_NONE);
 		return true;
 	case ER_READ_ONLY_TRANSACTION:
 		if (!m->schedule->txns[m->now.txn - 1].read_only ||
 			!(m->now.plan->writes || m->now.plan->lock))
 			return false;
-		judged(m, STMT_DECIDED, NULL);
+		judged(m, STMT_DECIDED, REASON_NONE);
 		return true;
 	case ER_CHECKREAD:
 		if (m->now.plan->stmt && m->now.plan->stmt->kind == SQL_STMT_HANDLER)
@@ -86,7 +86,7 @@ static bool concurrency_error(struct mvcc *m, unsigned error, bool *ok)
 			return true;
 		}
 		touch_tables(m);
-		judged(m, STMT_DECIDED, NULL);
+		judged(m, STMT_DECIDED, REASON_NONE);
 		return true;
 	}
 	return false;
@@ -333,7 +333,7 @@ static enum query_answer passes_over_locked(struct mvcc *m, const struct eval_re
 	if ((!plan->plain && !plan->unlimited) ||
 		(plan->unlimited && !eval_query_run(plan->unlimited, &m->scratch, &m->now.env,
 					    &m->source, &all, &outcome))) {
-		judged(m, STMT_UNDECIDED, "SKIP LOCKED");
+		judged(m, STMT_UNDECIDED, REASON_SKIP_LOCKED);
 		return QUERY_OPEN;
 	}
 	return compare_within(m, &all, recorded, &undecided) &&
@@ -368,12 +368,12 @@ static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 		}
 		if (outcome.status == EVAL_UNSUPPORTED) {
 			assume_view(m);
-			judged(m, STMT_UNSUPPORTED, outcome.reason);
+			judged(m, STMT_UNSUPPORTED, reason_of_text(&m->reasons, outcome.reason));
 			return QUERY_OPEN;
 		}
 		if (stmt->in->record.error == outcome.error) {
 			doubt_view(m);
-			judged(m, STMT_DECIDED, NULL);
+			judged(m, STMT_DECIDED, REASON_NONE);
 			return QUERY_OPEN;
 		}
 		mismatch(m, MISMATCH_ERROR);
@@ -386,7 +386,7 @@ static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 		/* How many rows it had locked by then is not known. */
 		touch_tables(m);
 		assume_view(m);
-		judged(m, STMT_DECIDED, NULL);
+		judged(m, STMT_DECIDED, REASON_NONE);
 		return QUERY_OPEN;
 	}
 	if (stmt->in->record.error) {
@@ -405,25 +405,25 @@ static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 			      : compare_result(m, result, stmt->result, &undecided))
 		return QUERY_FITS;
 	if (undecided) {
-		judged(m, STMT_UNDECIDED, "results that were not recorded whole");
+		judged(m, STMT_UNDECIDED, REASON_RESULT_NOT_WHOLE);
 		return QUERY_OPEN;
 	}
 	if (m->now.plan->reads && read_mode_of(m) == READ_DIRTY && m->now.half_done) {
 		if (answer_is_out_of_order(m, result, stmt->result, m->now.plan->sorted_by) ||
 			(m->schedule->one_at_a_time && answer_has_twins(m, stmt->result)))
 			return QUERY_DIFFERS;
-		judged(m, STMT_UNDECIDED, "dirty reads while a statement waits");
+		judged(m, STMT_UNDECIDED, REASON_DIRTY_READ_DURING_WAIT);
 		return QUERY_OPEN;
 	}
 	/* Which rows of the locked table it may have passed before they changed is not followed there. */
 	if (m->now.plan->outer && m->now.level <= LEVEL_READ_COMMITTED &&
 		m->runs[m->now.stmt].begin_commits != m->store.commits) {
-		judged(m, STMT_UNDECIDED, "locking reads with subqueries beside commits");
+		judged(m, STMT_UNDECIDED, REASON_LOCKING_READ_BESIDE_COMMITS);
 		return QUERY_OPEN;
 	}
 	for (uint32_t i = 0; i < m->gathered.count; i++) {
 		if (sees_twins(m, &m->gathered.list[i])) {
-			judged(m, STMT_UNDECIDED, "views in which a unique key has two rows");
+			judged(m, STMT_UNDECIDED, REASON_VIEW_WITH_DUPLICATE_KEY);
 			return QUERY_OPEN;
 		}
 	}
@@ -520,7 +520,7 @@ static bool run_query(struct mvcc *m)
 	if (answer.conflict)
 		return conflict_mismatch(m, &answer);
 	take_locks(m);
-	judged(m, STMT_DECIDED, NULL);
+	judged(m, STMT_DECIDED, REASON_NONE);
 	/* A subquery that we did not come to may have been the first thing that the server asked: IF(1, 5, (SELECT
 	 * ...)). */
 	if ((m->now.plan->asks_plainly || (m->now.plan->reads && !m->now.plan->lock)) &&
@@ -585,8 +585,8 @@ static bool run_write(struct mvcc *m)
 	if (m->now.plan->sourced && read_mode_of(m) == READ_DIRTY &&
 		(m->now.half_done || may_have_waited(m)) && choose(m, 2) == 1) {
 		if (!stmt->in->record.error)
-			forget_written(m, "tables written from dirty reads while somebody waited");
-		judged(m, STMT_UNDECIDED, "dirty reads while a statement waits");
+			forget_written(m, REASON_WRITTEN_FROM_DIRTY_READS);
+		judged(m, STMT_UNDECIDED, REASON_DIRTY_READ_DURING_WAIT);
 		return true;
 	}
 	write_execute(m, m->now.plan, &a);
@@ -610,7 +610,7 @@ static bool run_write(struct mvcc *m)
 		return true;
 	case EVAL_ERROR:
 		if (write_can_fail(&a, stmt->in->record.error)) {
-			judged(m, STMT_DECIDED, NULL);
+			judged(m, STMT_DECIDED, REASON_NONE);
 			return true;
 		}
 		if (a.conflict)
@@ -623,7 +623,7 @@ static bool run_write(struct mvcc *m)
 	}
 	if (stmt->in->record.error == ER_DUP_ENTRY && a.order_matters) {
 		store_rollback_to(&m->store, m->now.txn, undo, undo_count);
-		judged(m, STMT_DECIDED, NULL);
+		judged(m, STMT_DECIDED, REASON_NONE);
 		return true;
 	}
 	if (stmt->in->record.error)
@@ -648,7 +648,7 @@ static bool run_write(struct mvcc *m)
 	}
 	take_locks(m);
 	judged(m, undecided ? STMT_UNDECIDED : STMT_DECIDED,
-		undecided ? "results that were not recorded whole" : NULL);
+		undecided ? REASON_RESULT_NOT_WHOLE : REASON_NONE);
 	return true;
 }
 
@@ -670,7 +670,7 @@ static bool run_call(struct mvcc *m)
 		call_run(m, body, &a);
 	/* One of its statements fails or not by the order of the rows: how far it came is not known. */
 	if (r->error && a.write.order_matters)
-		answer_unsupported(m, &a.write, "statements that failed in part");
+		answer_unsupported(&a.write, REASON_FAILED_IN_PART);
 	if (a.write.status == EVAL_UNSUPPORTED) {
 		store_rollback_to(&m->store, m->now.txn, undo, undo_count);
 		forget_unsupported(m);
@@ -701,7 +701,7 @@ static bool run_call(struct mvcc *m)
 		return false;
 	}
 	judged(m, a.undecided ? STMT_UNDECIDED : STMT_DECIDED,
-		a.undecided ? "results that were not recorded whole" : NULL);
+		a.undecided ? REASON_RESULT_NOT_WHOLE : REASON_NONE);
 	return true;
 }
 
@@ -830,7 +830,7 @@ static void begin_statement(struct mvcc *m, uint32_t index)
 	m->now.capped = false;
 	m->now.split = false;
 	m->now.split_record = NULL;
-	m->now.unknown = NULL;
+	m->now.unknown = REASON_NONE;
 	m->now.culprit = 0;
 	m->now.forgetting = index + 1;
 	m->gathered.count = 0;
@@ -867,18 +867,18 @@ static bool follow(struct mvcc *m, bool open)
 	/* Where not every order was tried the rows may be as we think. */
 	for (uint32_t i = 0; m->unrecorded_writers && !m->search.uncertain && i < m->now.plan->table_count; i++)
 		forget_table(m, &m->store.tables[m->now.plan->tables[i]],
-			"tables that sessions which were not recorded may have changed");
+			REASON_UNRECORDED_MAY_HAVE_CHANGED);
 	if (m->now.plan->writes && (!stmt->in->record.error || plan_is_call(m->now.plan)))
-		forget_written(m, "tables that a contradicted statement wrote");
+		forget_written(m, REASON_CONTRADICTED_WROTE_TABLE);
 	touch_tables(m);
 	if (m->search.uncertain)
-		judged(m, STMT_UNDECIDED, "more orders possible than were tried");
+		judged(m, STMT_UNDECIDED, REASON_MORE_ORDERS_THAN_TRIED);
 	else if (open)
-		judged(m, STMT_UNDECIDED, "errors that depend on what the optimizer evaluates");
+		judged(m, STMT_UNDECIDED, REASON_ERROR_BY_OPTIMIZER);
 	else if (m->unrecorded_writers)
-		judged(m, STMT_UNDECIDED, stranger_reason(m));
+		judged(m, STMT_UNDECIDED, unrecorded_reason(m));
 	else
-		judged(m, STMT_DECIDED, NULL);
+		judged(m, STMT_DECIDED, REASON_NONE);
 	return true;
 }
 
@@ -895,7 +895,7 @@ static bool view_is_older(const struct mvcc *m)
 }
 
 /* The statement may be about rows that are not known. */
-static void run_in_fog(struct mvcc *m, const char *reason)
+static void run_in_fog(struct mvcc *m, uint32_t reason)
 {
 	if (m->now.plan->writes) {
 		if (!fog_delete(m))
@@ -990,12 +990,12 @@ static bool set_aside(struct mvcc *m, uint32_t index)
 
 	/* SET and CREATE TABLE ... SELECT call functions, too. */
 	if (plan->anywhere && (plan->odd || plan->redefines))
-		forget_written_for_good(m, "tables that functions may have written");
+		forget_written_for_good(m, REASON_FUNCTION_MAY_HAVE_WRITTEN);
 	/* All variables of a SET that fails are as they were (MySQL manual, "SET Syntax for Variable Assignment"). */
 	if (plan->odd && plan->stmt->kind == SQL_STMT_SET && stmt->in->record.error) {
 		if (plan->peeks && m->now.txn != STORE_NONE)
 			assume_view(m);
-		judged(m, STMT_HARMLESS, NULL);
+		judged(m, STMT_HARMLESS, REASON_NONE);
 		return true;
 	}
 	if (plan->odd) {
@@ -1005,16 +1005,16 @@ static bool set_aside(struct mvcc *m, uint32_t index)
 							   SESSION_RENAMES
 					? SESSION_RENAMES
 					: SESSION_ODD);
-		judged(m, STMT_UNSUPPORTED, "session variables that are not modelled");
+		judged(m, STMT_UNSUPPORTED, REASON_VARIABLES_NOT_MODELLED);
 		return true;
 	}
 	if (refused_whole(plan, &stmt->in->record)) {
-		judged(m, STMT_HARMLESS, NULL);
+		judged(m, STMT_HARMLESS, REASON_NONE);
 		return true;
 	}
 	if (m->runs[index].defines) {
 		define_run(m);
-		judged(m, STMT_HARMLESS, NULL);
+		judged(m, STMT_HARMLESS, REASON_NONE);
 		return true;
 	}
 	if (m->runs[index].beside || define_maker(m, index) != STORE_NONE) {
@@ -1023,17 +1023,17 @@ static bool set_aside(struct mvcc *m, uint32_t index)
 			assume_view(m);
 		}
 		if (may_have_written(plan, &stmt->in->record))
-			forget_written(m, "tables written beside a change of their definition");
-		judged(m, STMT_UNDECIDED, "statements beside a change of a definition");
+			forget_written(m, REASON_WRITTEN_BESIDE_DDL);
+		judged(m, STMT_UNDECIDED, REASON_STATEMENT_BESIDE_DDL);
 		return true;
 	}
 	if (fails_in_part(m, plan, &stmt->in->record)) {
-		forget_written_for_good(m, "tables that a statement wrote which failed in part");
+		forget_written_for_good(m, REASON_FAILED_IN_PART_WROTE_TABLE);
 		if (m->now.txn != STORE_NONE) {
 			touch_tables(m);
 			assume_view(m);
 		}
-		judged(m, STMT_UNDECIDED, "statements that failed in part");
+		judged(m, STMT_UNDECIDED, REASON_FAILED_IN_PART);
 		return true;
 	}
 	if (plan->harmless || !(plan->reads || plan->writes || plan->query)) {
@@ -1042,58 +1042,56 @@ static bool set_aside(struct mvcc *m, uint32_t index)
 			touch_tables(m);
 			assume_view(m);
 		}
-		judged(m, STMT_HARMLESS, NULL);
+		judged(m, STMT_HARMLESS, REASON_NONE);
 		return true;
 	}
 	if (m->now.txn != STORE_NONE && m->store.txns[m->now.txn].mixed) {
 		touch_tables(m);
 		if (may_have_written(plan, &stmt->in->record))
-			forget_written(m, MIXED_TABLES);
+			forget_written(m, REASON_TRANSACTION_WROTE_SEVERAL);
 		/* What was open before it may be committed now, and so may what it did. */
 		if (plan_mixes(plan))
-			forget_for_good(m, MIXED_TABLES);
+			forget_for_good(m, REASON_TRANSACTION_WROTE_SEVERAL);
 		judged(m, STMT_UNDECIDED,
-			"transactions that a CALL, an EXECUTE or several statements in one text may "
-			"have ended and begun anew");
+			REASON_TRANSACTION_MAY_BE_SEVERAL);
 		return true;
 	}
 	if (stmt->in->record.flags & STMT_NO_REPLY || plan_is_unreadable(plan, &stmt->in->record)) {
 		/* In a transaction that is gone nothing of it is left. */
 		if (plan->writes && !is_aborted(m) && !never_arrived(m, stmt))
-			forget_written(m, "tables after a statement without an answer");
+			forget_written(m, REASON_NO_ANSWER_WROTE_TABLE);
 		judged(m, STMT_UNDECIDED,
 			stmt->in->record.flags & (STMT_NO_REPLY | STMT_OPAQUE)
-				? "statements without an answer"
-				: "statements whose text was cut, has a masked password, or is in a character "
-				  "set that is not parsed");
+				? REASON_NO_ANSWER
+				: REASON_TEXT_UNREADABLE);
 		return true;
 	}
 	if (m->unmodelled_sessions[stmt->in->session]) {
 		if (may_have_written(plan, &stmt->in->record))
-			forget_written(m, "tables that an unsupported statement wrote");
+			forget_written(m, REASON_UNSUPPORTED_WROTE_TABLE);
 		if (m->now.txn != STORE_NONE)
 			touch_tables(m);
 		if (m->now.txn != STORE_NONE && plan->stmt)
 			assume_view(m);
-		judged(m, STMT_UNSUPPORTED, "session variables that are not modelled");
+		judged(m, STMT_UNSUPPORTED, REASON_VARIABLES_NOT_MODELLED);
 		return true;
 	}
 	if (m->now.txn == STORE_NONE || !m->now.level) {
 		if (may_have_written(plan, &stmt->in->record))
-			forget_written(m, "tables written in an unknown transaction");
+			forget_written(m, REASON_WRITTEN_IN_UNKNOWN_TRANSACTION);
 		if (m->now.txn != STORE_NONE)
 			touch_tables(m);
-		judged(m, STMT_UNDECIDED, "transaction or its level not recorded");
+		judged(m, STMT_UNDECIDED, REASON_TRANSACTION_NOT_RECORDED);
 		return true;
 	}
 	/* What it commits inside shows at once, and what others commit it may change before it ends. */
 	if (mixes_under_way(m, index) && !sees_snapshot(m, index)) {
 		if (may_have_written(plan, &stmt->in->record))
-			forget_written(m, MIXED_TABLES);
+			forget_written(m, REASON_TRANSACTION_WROTE_SEVERAL);
 		touch_tables(m);
 		assume_view(m);
 		judged(m, STMT_UNDECIDED,
-			"statements beside a CALL, an EXECUTE or several statements in one text");
+			REASON_BESIDE_CALL);
 		return true;
 	}
 	return false;
@@ -1108,15 +1106,15 @@ static bool set_aside_by_answer(struct mvcc *m, uint32_t index)
 	/* One that failed changed nothing; what may have been changed all the same is not known by name any more
 	 * (definitions.c). */
 	if (plan->redefines && stmt->in->record.error) {
-		judged(m, STMT_HARMLESS, NULL);
+		judged(m, STMT_HARMLESS, REASON_NONE);
 		return true;
 	}
 	if (m->runs[index].unknown_foreign) {
-		judged(m, STMT_UNDECIDED, "foreign keys of tables that the trace does not describe");
+		judged(m, STMT_UNDECIDED, REASON_FOREIGN_KEY_NOT_DESCRIBED);
 		return true;
 	}
 	if (stmt->in->record.error == ER_TABLE_DEF_CHANGED && view_is_older(m)) {
-		judged(m, STMT_DECIDED, NULL);
+		judged(m, STMT_DECIDED, REASON_NONE);
 		return true;
 	}
 	if (stmt->in->record.error && !known_error(stmt->in->record.error) &&
@@ -1124,43 +1122,43 @@ static bool set_aside_by_answer(struct mvcc *m, uint32_t index)
 		!(plan->view_check && stmt->in->record.error == ER_VIEW_CHECK_FAILED) &&
 		!((plan->firing || plan->procedure) && error_of_program(stmt->in->record.error))) {
 		if (plan_is_call(plan))
-			forget_written(m, "tables that a statement wrote which failed in part");
+			forget_written(m, REASON_FAILED_IN_PART_WROTE_TABLE);
 		/* A trigger or function may have read, and locked, before its body met the error. */
 		assume_view(m);
 		if (!error_before_rows(stmt->in->record.error))
 			touch_tables(m);
 		if (error_before_rows(stmt->in->record.error))
-			judged(m, STMT_HARMLESS, NULL);
+			judged(m, STMT_HARMLESS, REASON_NONE);
 		else
-			judged(m, STMT_UNDECIDED, "errors that are not modelled");
+			judged(m, STMT_UNDECIDED, REASON_ERROR_NOT_MODELLED);
 		return true;
 	}
 	if (plan->stmt && plan->stmt->kind == SQL_STMT_TRUNCATE && !stmt->in->record.error &&
 		plan->table_count == 1) {
 		learn_empty(m, &m->store.tables[plan->tables[0]]);
-		judged(m, STMT_HARMLESS, NULL);
+		judged(m, STMT_HARMLESS, REASON_NONE);
 		return true;
 	}
 	/* Dirty reads beside current ones. */
 	if (plan->outer && (m->now.level == LEVEL_READ_UNCOMMITTED || m->now.engine == ENGINE_TIDB)) {
 		touch_tables(m);
 		assume_view(m);
-		judged(m, STMT_UNSUPPORTED, "locking reads with several query blocks");
+		judged(m, STMT_UNSUPPORTED, REASON_LOCKING_READ_OF_SEVERAL_BLOCKS);
 		return true;
 	}
 	if ((plan->unsupported && !plan->procedure) || (plan->effects && !plan->firing && !plan->procedure) ||
 		writes_anywhere(m, plan) || m->runs[index].mixes || leaves_out_rows(plan, &stmt->in->record)) {
 		/* What it committed before its end others may have seen. */
 		if (plan->writes && m->runs[index].mixes)
-			forget_written_for_good(m, MIXED_TABLES);
+			forget_written_for_good(m, REASON_TRANSACTION_WROTE_SEVERAL);
 		else if (plan->writes)
 			forget_unsupported(m);
 		touch_tables(m);
 		assume_view(m);
 		judged(m, STMT_UNSUPPORTED,
 			plan->unsupported	   ? plan->unsupported
-			: plan->effects || writes_anywhere(m, plan) ? "writes to tables with triggers"
-						   : "DELETE IGNORE with warnings");
+			: plan->effects || writes_anywhere(m, plan) ? REASON_TRIGGERS_WRITTEN
+						   : REASON_DELETE_IGNORE_WARNINGS);
 		return true;
 	}
 	return false;
@@ -1188,7 +1186,7 @@ bool execute(struct mvcc *m, uint32_t index)
 {
 	const struct plan *plan;
 	const struct store_undo *since;
-	const char *fogged;
+	uint32_t fogged;
 	bool ok;
 
 	begin_statement(m, index);

@@ -87,7 +87,7 @@ static void leave_out(struct mvcc *m, uint32_t table)
 {
 	if (table == STORE_NONE)
 		return;
-	m->store.tables[table].unknown = reason_number(m, "foreign keys that are not modelled");
+	m->store.tables[table].unknown = REASON_FOREIGN_KEY_NOT_MODELLED;
 	m->store.tables[table].redefined = true;
 }
 
@@ -306,11 +306,6 @@ static bool sees_itself(const struct mvcc *m, const struct foreign *f)
 	       !in_cluster(table, f->child_columns, 1);
 }
 
-static void not_told(struct mvcc *m, struct write_answer *a)
-{
-	answer_unsupported(m, a, "rows that refer to themselves by odd indexes");
-}
-
 static struct store_record *find_parent(
 	struct mvcc *m, const struct foreign *f, const struct eval_value *row)
 {
@@ -332,7 +327,7 @@ static bool unknown(struct mvcc *m, uint32_t table, struct write_answer *a)
 	if (!m->store.tables[table].unknown)
 		return false;
 	a->status = EVAL_UNSUPPORTED;
-	a->reason = m->reasons[m->store.tables[table].unknown];
+	a->reason = m->store.tables[table].unknown;
 	return true;
 }
 
@@ -376,7 +371,7 @@ static void look_again(struct mvcc *m, const struct foreign *f, const struct sto
 	if (moves && f->parent != f->child && !m->store.tables[f->parent].fogged)
 		write_error(a, ER_NO_REFERENCED_ROW_2);
 	else
-		answer_unsupported(m, a, "rows without a parent");
+		answer_unsupported(a, REASON_ROWS_WITHOUT_PARENT);
 }
 
 void foreign_parents(struct mvcc *m, struct store_table *table, const struct eval_value *old,
@@ -405,7 +400,7 @@ void foreign_parents(struct mvcc *m, struct store_table *table, const struct eva
 		if (f->parent == number && columns_equal(table->def, f->child_columns, new,
 						   f->parent_columns, new, f->count)) {
 			if (!sees_itself(m, f))
-				not_told(m, a);
+				answer_unsupported(a, REASON_SELF_REFERENCE_BY_ODD_INDEX);
 			if (looks_too_early(m, f, old))
 				write_error(a, ER_NO_REFERENCED_ROW_2);
 			continue;
@@ -476,7 +471,7 @@ static void follow(struct mvcc *m, const struct foreign_step *step, struct store
 	struct eval_outcome outcome = {0};
 
 	if (depth_of(step) >= CASCADES_MAX) {
-		answer_unsupported(m, a, "long chains of cascades");
+		answer_unsupported(a, REASON_LONG_CASCADES);
 		return;
 	}
 	act_on(m, child, record, STORE_LOCK_X, a);
@@ -491,7 +486,7 @@ static void follow(struct mvcc *m, const struct foreign_step *step, struct store
 							       : parent[f->parent_columns[i]];
 		/* Values that do not fit are errors, or not, by index and release. */
 		if (!eval_generate(&m->store.arena, &m->now.env, child->def, EVAL_STORE_CASCADE, changed, &outcome)) {
-			answer_unsupported(m, a, "generated columns of rows that a foreign key changes");
+			answer_unsupported(a, REASON_GENERATED_BESIDE_FOREIGN_KEY);
 			return;
 		}
 		change.new = changed;
@@ -500,7 +495,7 @@ static void follow(struct mvcc *m, const struct foreign_step *step, struct store
 	if (fits.held_by != STORE_NONE)
 		held(a, fits.held_by, fits.held_table, fits.held_record);
 	if (fits.status == EVAL_UNSUPPORTED) {
-		answer_unsupported(m, a, fits.reason);
+		answer_unsupported(a, fits.reason);
 		return;
 	}
 	if (fits.status == EVAL_ERROR || fits.order_matters) {
@@ -542,7 +537,7 @@ static void children_by(struct mvcc *m, const struct foreign_step *step, struct 
 		if (may_be_passed_over(m, step, busy))
 			continue;
 		if (busy && !sees_itself(m, f))
-			not_told(m, a);
+			answer_unsupported(a, REASON_SELF_REFERENCE_BY_ODD_INDEX);
 		else if (follows && busy && !busy->new)
 			continue; /* goes away anyhow */
 		else if (!follows || (updates && updates_above(step, child)))

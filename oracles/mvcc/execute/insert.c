@@ -336,7 +336,7 @@ void fill_autoinc(struct mvcc *m, const struct plan *plan, const struct eval_tab
 		step = row_count > 1 ? plan->key.auto_increment_step : 1;
 		/* The answer tells of the statement itself only. */
 		if (m->now.body_depth) {
-			answer_unsupported(m, a, "AUTO_INCREMENT values that were not recorded");
+			answer_unsupported(a, REASON_AUTO_INCREMENT_NOT_RECORDED);
 			return;
 		}
 		if (!*next && !stmt->in->record.error &&
@@ -344,8 +344,7 @@ void fill_autoinc(struct mvcc *m, const struct plan *plan, const struct eval_tab
 			if (meets_by_other_key(m, plan, c, a))
 				write_error(a, ER_DUP_ENTRY);
 			else
-				answer_unsupported(
-					m, a, "AUTO_INCREMENT values that were not recorded");
+				answer_unsupported(a, REASON_AUTO_INCREMENT_NOT_RECORDED);
 			return;
 		}
 		/* A failed statement does not tell: a new value, or one that is taken. */
@@ -390,7 +389,7 @@ static void skip_broken(struct mvcc *m, const struct sql_insert *insert, struct 
 		!(insert->flags & SQL_DML_IGNORE))
 		skip_ignored(m, insert, a);
 	else if (m->now.env.version >= SKIPS_NONE)
-		answer_unsupported(m, a, "a CHECK in INSERT IGNORE of one row");
+		answer_unsupported(a, REASON_INSERT_IGNORE_CHECK);
 }
 
 /* VALUES(c) is the number that the row was given and that came to nothing; the answer tells another one. */
@@ -469,7 +468,7 @@ static bool foreign_error_first(struct mvcc *m, struct store_table *table,
 		return false;
 	foreign_parents(m, table, NULL, row, NULL, &probe);
 	if (probe.status == EVAL_UNSUPPORTED) {
-		answer_unsupported(m, a, probe.reason);
+		answer_unsupported(a, probe.reason);
 		return true;
 	}
 	if (probe.status != EVAL_ERROR || probe.error != recorded)
@@ -558,11 +557,11 @@ static void insert_row(struct mvcc *m, const struct plan *plan, struct store_tab
 	struct eval_outcome outcome = {0};
 
 	if (untold_key(m, table, row)) {
-		answer_unsupported(m, a, UNTOLD_KEYS);
+		answer_unsupported(a, REASON_OPAQUE_KEYS);
 		return;
 	}
 	if (has_partial_key(table)) {
-		answer_unsupported(m, a, PARTIAL_KEYS);
+		answer_unsupported(a, REASON_PARTIAL_KEYS);
 		return;
 	}
 	if (!check_row(m, table->def, row, &outcome)) {
@@ -575,7 +574,7 @@ static void insert_row(struct mvcc *m, const struct plan *plan, struct store_tab
 		struct duplicate d;
 
 		if (store_odd_keys(table, row)) {
-			answer_unsupported(m, a, ODD_KEYS);
+			answer_unsupported(a, REASON_UNWEIGHTED_KEYS);
 			return;
 		}
 		d = find_duplicate(m, table, index, row, NULL);
@@ -739,7 +738,7 @@ static bool order_many(struct mvcc *m, const struct store_table *table, struct e
 	uint32_t *numbers;
 
 	if (!table->cluster || choose(m, 2) == 1) {
-		answer_unsupported(m, a, "a query's rows in an order that matters");
+		answer_unsupported(a, REASON_QUERY_ROW_ORDER);
 		return false;
 	}
 	numbers = arena_alloc(&m->scratch, rows->count * sizeof(*numbers));
@@ -801,7 +800,7 @@ static void collect_errors(struct mvcc *m, struct store_table *table, const stru
 	if (outcome->status == EVAL_ERROR)
 		write_error(a, outcome->error);
 	if (has_partial_key(table)) {
-		answer_unsupported(m, a, PARTIAL_KEYS);
+		answer_unsupported(a, REASON_PARTIAL_KEYS);
 		return;
 	}
 	for (size_t i = 0; i < rows->count && a->status == EVAL_ERROR; i++) {
@@ -860,9 +859,9 @@ static bool may_insert_firing(struct mvcc *m, const struct plan *plan, const str
 		numbers |= def->columns[i].auto_increment;
 	/* BEFORE triggers may give a column what it lacks. */
 	if (plan->firing->before_count && (error == ER_BAD_NULL || error == ER_NO_DEFAULT))
-		answer_unsupported(m, a, "values that a trigger may give to a column that lacks one");
+		answer_unsupported(a, REASON_TRIGGER_GIVES_DEFAULT);
 	else if (plan->stmt->u.insert->query && rows->count > 1 && (numbers || error))
-		answer_unsupported(m, a, "triggers of many rows, in an order that matters");
+		answer_unsupported(a, REASON_TRIGGER_ROW_ORDER);
 	return a->status == EVAL_OK && (!plan->firing->asks || fires_at_once(m, a));
 }
 
@@ -876,11 +875,11 @@ void write_insert(struct mvcc *m, const struct plan *plan, struct write_answer *
 	bool made;
 
 	if (table->unknown) {
-		answer_unsupported(m, a, m->reasons[table->unknown]);
+		answer_unsupported(a, table->unknown);
 		return;
 	}
 	if (table->hidden_key) {
-		answer_unsupported(m, a, "rows whose hidden key the recorder made");
+		answer_unsupported(a, REASON_RECORDER_MADE_KEY);
 		return;
 	}
 	made = eval_insert_rows(
@@ -925,6 +924,6 @@ void write_insert(struct mvcc *m, const struct plan *plan, struct write_answer *
 		collect_errors(m, table, &rows, &outcome, a);
 		/* Rows behind the one that cannot be made were not looked at. */
 		if (!made && !write_can_fail(a, m->schedule->stmts[m->now.stmt].in->record.error))
-			answer_unsupported(m, a, "a query's rows in an order that matters");
+			answer_unsupported(a, REASON_QUERY_ROW_ORDER);
 	}
 }

@@ -43,8 +43,8 @@ static bool pick_match(struct mvcc *m, const struct plan *plan, uint32_t number,
 			return false;
 		if (outcome->untold_change) {
 			outcome->status = EVAL_UNSUPPORTED;
-			snprintf(outcome->reason, sizeof(outcome->reason),
-				"rows set to a time that they may have had before");
+			snprintf(outcome->reason, sizeof(outcome->reason), "%s",
+				reason_text(&m->reasons, REASON_SAME_TIME_ASSIGNED));
 			return false;
 		}
 		while (k < found && !same_row(def, images[k], images[found]))
@@ -351,7 +351,7 @@ void write_join(struct mvcc *m, const struct plan *plan, struct write_answer *a)
 	/* A table that is only read under its other names is read whole before a row changes: the servers do
 	 * not change rows on the way where it is named twice (unique_table in sql_update.cc, sql_delete.cc). */
 	if (written_twice(plan)) {
-		answer_unsupported(m, a, "a table written under two names");
+		answer_unsupported(a, REASON_TABLE_UNDER_TWO_NAMES);
 		return;
 	}
 	if (!eval_join_run(plan->join, &m->scratch, &m->now.env, &m->source, &matches, &match_count,
@@ -364,7 +364,7 @@ void write_join(struct mvcc *m, const struct plan *plan, struct write_answer *a)
 	if (tied && match_count)
 		way = choose(m, WAYS);
 	if (way == NOT_TOLD && !ends_certainly(m, plan, matches, match_count)) {
-		answer_unsupported(m, a, "UPDATE or DELETE of tables tied by a foreign key");
+		answer_unsupported(a, REASON_SEVERAL_TABLES_TIED);
 		return;
 	}
 	if (way == NOT_TOLD)

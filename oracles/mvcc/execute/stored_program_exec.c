@@ -556,10 +556,11 @@ struct running {
 
 static void give_up(struct running *r, const struct eval_outcome *outcome)
 {
-	answer_unsupported(r->m, r->a,
-		r->m->now.unknown		       ? r->m->now.unknown
-		: outcome->status == EVAL_UNSUPPORTED ? outcome->reason
-						       : "errors in a stored program's expressions");
+	uint32_t reason = r->m->now.unknown;
+
+	if (!reason && outcome->status == EVAL_UNSUPPORTED)
+		reason = reason_of_text(&r->m->reasons, outcome->reason);
+	answer_unsupported(r->a, reason ? reason : REASON_PROGRAM_EXPRESSION_ERROR);
 }
 
 /* The session as the program's statements see it, until leave(). */
@@ -664,7 +665,7 @@ static void merge(struct running *r, const struct write_answer *b)
 	}
 	a->order_matters |= b->order_matters;
 	if (b->status == EVAL_UNSUPPORTED)
-		answer_unsupported(r->m, a, b->reason);
+		answer_unsupported(a, b->reason);
 	for (uint32_t i = 0; i < b->error_count; i++)
 		write_error(a, b->errors[i]);
 }
@@ -684,7 +685,7 @@ static void run_write(struct running *r, const struct step *s)
 		if (!eval_insert_rows(s->plan->insert, &m->scratch, &m->now.env, &m->source, &rows, &outcome))
 			answer_outcome(m, &b, &outcome);
 		else if (!fog_new_row(m, &m->store.tables[s->plan->tables[0]]))
-			answer_unsupported(m, &b, "AUTO_INCREMENT values that were not recorded");
+			answer_unsupported(&b, REASON_AUTO_INCREMENT_NOT_RECORDED);
 		b.affected = b.matched = rows.count;
 	} else {
 		write_execute(m, s->plan, &b);
@@ -733,7 +734,7 @@ static void run_ask(struct running *r, const struct step *s)
 
 	/* Which rows it passed by shows in its own answer only, and what follows may depend on them. */
 	if (skips_locked(s->plan) && lock_possible(m)) {
-		answer_unsupported(m, r->a, "SKIP LOCKED among other statements");
+		answer_unsupported(r->a, REASON_PROGRAM_SKIP_LOCKED);
 		leave(r, e);
 		return;
 	}
@@ -747,14 +748,14 @@ static void run_ask(struct running *r, const struct step *s)
 	if (!s->targets) {
 		show(r, &result);
 	} else if (result.open_count) {
-		answer_unsupported(m, r->a, "LIMIT among many equal rows");
+		answer_unsupported(r->a, REASON_LIMIT_AMONG_EQUAL_ROWS);
 	} else if (result.row_count > 1) {
 		write_error(r->a, ER_TOO_MANY_ROWS);
 	} else if (result.row_count && result.column_count == s->target_count) {
 		for (uint32_t i = 0; i < s->target_count && r->a->status == EVAL_OK; i++)
 			assign(r, s->targets[i], &result.types[i], &result.rows[0][i]);
 	} else if (result.row_count) {
-		answer_unsupported(m, r->a, "errors in a stored program's expressions");
+		answer_unsupported(r->a, REASON_PROGRAM_EXPRESSION_ERROR);
 	}
 	leave(r, e);
 	if (s->targets)
@@ -769,7 +770,7 @@ static enum flow run_loop(struct running *r, const struct step *s)
 		enum flow flow;
 
 		if (++r->steps > STEPS_MAX) {
-			answer_unsupported(r->m, r->a, "long loops of a stored program");
+			answer_unsupported(r->a, REASON_PROGRAM_LONG_LOOP);
 			break;
 		}
 		if (s->kind == STEP_WHILE && !test(r, s))
@@ -869,7 +870,7 @@ void fire_before(struct mvcc *m, const struct firing *f, const struct eval_value
 	}
 	if (changed && a->status == EVAL_OK &&
 		!eval_generate(&m->store.arena, &m->now.env, f->before[0]->table, 0, new, &outcome))
-		answer_unsupported(m, a, "generated columns of a row that a trigger has set");
+		answer_unsupported(a, REASON_GENERATED_BESIDE_TRIGGER);
 }
 
 void fire_after(struct mvcc *m, const struct firing *f, const struct eval_value *old,
@@ -887,7 +888,7 @@ bool fires_at_once(struct mvcc *m, struct write_answer *a)
 		(m->runs[m->now.stmt].begin_commits == m->store.commits && !may_have_waited(m) && !beside) ||
 		choose(m, 2) == 0)
 		return true;
-	answer_unsupported(m, a, "stored programs beside commits");
+	answer_unsupported(a, REASON_PROGRAM_BESIDE_COMMITS);
 	return false;
 }
 
@@ -917,7 +918,7 @@ void call_run(struct mvcc *m, const struct body *body, struct call_answer *out)
 		assign(&r, at, eval_expr_type(expr), &value);
 	}
 	if (at != body->parameter_count)
-		answer_unsupported(m, &out->write, "errors before execution");
+		answer_unsupported(&out->write, REASON_ERROR_BEFORE_EXECUTION);
 	else if (out->write.status == EVAL_OK)
 		run_steps(&r, body->steps);
 }

@@ -24,7 +24,7 @@ void end_txn(struct mvcc *m, uint32_t txn)
 	if (m->store.txns[number].mixed) {
 		store_rollback(&m->store, number, m->search.event);
 		m->now.forgetting = 0;
-		forget_for_good(m, MIXED_TABLES);
+		forget_for_good(m, REASON_TRANSACTION_WROTE_SEVERAL);
 		return;
 	}
 	if (outcome == TXN_UNKNOWN && m->store.txns[number].undo)
@@ -91,7 +91,7 @@ static void end_prepared(struct mvcc *m, uint32_t stmt)
 		return;
 	}
 	m->now.forgetting = 0;
-	forget_all(m, "tables after the end of an XA transaction that was not recorded");
+	forget_all(m, REASON_XA_NOT_RECORDED);
 }
 
 /* START TRANSACTION WITH CONSISTENT SNAPSHOT takes it between sending and answer, before or after

@@ -216,7 +216,7 @@ void write_in_order(struct mvcc *m, const struct plan *plan, struct store_table 
 
 	/* Whether a place is free yet depends on the order, too, and on when the server looks. */
 	if (a->order_matters && choose(m, 2) == 1) {
-		answer_unsupported(m, a, "rows that refer to and take the place of each other");
+		answer_unsupported(a, REASON_ROWS_REPLACE_EACH_OTHER);
 		return;
 	}
 	for (size_t i = 0; i < count && (a->status == EVAL_OK || (fails && a->status == EVAL_ERROR));
@@ -228,13 +228,13 @@ void write_in_order(struct mvcc *m, const struct plan *plan, struct store_table 
 		if (!c->changed)
 			continue;
 		if (v->image && v->image != c->old && !row_matches(m, v->image, &truth)) {
-			answer_unsupported(m, a, "rows that a cascade has changed before");
+			answer_unsupported(a, REASON_CASCADE_CHANGED_BEFORE);
 			return;
 		}
 		if (!v->image || truth != EVAL_TRUE) {
 			/* Another row may have come in its place. */
 			if (limited)
-				answer_unsupported(m, a, "LIMIT on rows that cascades take away");
+				answer_unsupported(a, REASON_LIMIT_BESIDE_CASCADES);
 			a->affected--;
 			a->matched--;
 			continue;
@@ -265,7 +265,7 @@ static void write_those_that_fit(struct mvcc *m, const struct plan *plan, struct
 
 	/* In which order it comes to them is not known. */
 	if (count > 1 && choose(m, 2) == 1) {
-		answer_unsupported(m, a, "UPDATE IGNORE of rows that are in each other's way");
+		answer_unsupported(a, REASON_UPDATE_IGNORE_ROWS_IN_THE_WAY);
 		return;
 	}
 	order = scan_order(m, plan, table, changes, count);
@@ -277,7 +277,7 @@ static void write_those_that_fit(struct mvcc *m, const struct plan *plan, struct
 			continue;
 		test_unique(m, table, c, 1, &row);
 		if (row.status == EVAL_UNSUPPORTED)
-			answer_unsupported(m, a, row.reason);
+			answer_unsupported(a, row.reason);
 		else if (row.status == EVAL_ERROR)
 			a->affected--;
 		else if (row.held_by != STORE_NONE)
@@ -347,7 +347,7 @@ static void change_one(struct mvcc *m, void *ctx, size_t number, struct write_an
 			return;
 		}
 		if (outcome.untold_change) {
-			answer_unsupported(m, a, "rows set to a time that they may have had before");
+			answer_unsupported(a, REASON_SAME_TIME_ASSIGNED);
 			return;
 		}
 		new = arena_alloc(&m->store.arena, def->column_count * sizeof(*new));
@@ -383,7 +383,7 @@ static void change_firing(struct mvcc *m, struct changing *changing, size_t coun
 	if (f->asks && !fires_at_once(m, a))
 		return;
 	if (changing->table->in_order && count > 1)
-		answer_unsupported(m, a, "triggers of rows that cascades may take away");
+		answer_unsupported(a, REASON_TRIGGERS_BESIDE_CASCADES);
 	else if (is_sorted(changing->plan))
 		for (size_t i = 0; i < count && a->status == EVAL_OK && a->held_by == STORE_NONE; i++)
 			change_one(m, changing, i, a);
@@ -409,7 +409,7 @@ static void change_rows(struct mvcc *m, const struct plan *plan, struct write_an
 				      : (const void *)plan->stmt->u.del->limit;
 
 	if (!gather(m, table, READ_CURRENT, &g)) {
-		answer_unsupported(m, a, m->now.unknown);
+		answer_unsupported(a, m->now.unknown);
 		return;
 	}
 	rows = arena_alloc(&m->scratch, (g.count + 1) * sizeof(*rows));
@@ -438,7 +438,7 @@ static void change_rows(struct mvcc *m, const struct plan *plan, struct write_an
 			return;
 		}
 		if (open && !pick_open(m, order, count, kept)) {
-			answer_unsupported(m, a, "LIMIT among many equal rows");
+			answer_unsupported(a, REASON_LIMIT_AMONG_EQUAL_ROWS);
 			return;
 		}
 	}
@@ -500,7 +500,7 @@ static void change_rows(struct mvcc *m, const struct plan *plan, struct write_an
 	if (a->status == EVAL_UNSUPPORTED)
 		return;
 	if (table->in_order && kept > 1 && plan->returning)
-		answer_unsupported(m, a, "RETURNING of rows that cascades may take away");
+		answer_unsupported(a, REASON_RETURNING_BESIDE_CASCADES);
 	else if (table->in_order && kept > 1)
 		write_in_order(m, plan, table, changes, kept, a);
 	else
@@ -508,7 +508,7 @@ static void change_rows(struct mvcc *m, const struct plan *plan, struct write_an
 	if (a->status == EVAL_OK && asks_tied(m, plan, table) &&
 		cascaded(m, table, m->store.txns[m->now.txn].undo_count - written_before) &&
 		choose(m, 2) == 1)
-		answer_unsupported(m, a, "subqueries of tables that cascades may change");
+		answer_unsupported(a, REASON_SUBQUERY_BESIDE_CASCADES);
 }
 
 void write_change(struct mvcc *m, const struct plan *plan, struct write_answer *a)

@@ -30,21 +30,21 @@ bool write_can_fail(const struct write_answer *a, unsigned error)
 	return error == ER_DUP_ENTRY && a->order_matters;
 }
 
-void answer_unsupported(struct mvcc *m, struct write_answer *a, const char *reason)
+void answer_unsupported(struct write_answer *a, uint32_t reason)
 {
 	a->status = EVAL_UNSUPPORTED;
-	a->reason = m->reasons[reason_number(m, reason)];
+	a->reason = reason;
 }
 
 void answer_outcome(
 	struct mvcc *m, struct write_answer *a, const struct eval_outcome *outcome)
 {
 	if (m->now.unknown)
-		answer_unsupported(m, a, m->now.unknown);
+		answer_unsupported(a, m->now.unknown);
 	else if (outcome->status == EVAL_ERROR)
 		write_error(a, outcome->error);
 	else
-		answer_unsupported(m, a, outcome->reason);
+		answer_unsupported(a, reason_of_text(&m->reasons, outcome->reason));
 }
 
 /* Somebody else holds the record. */
@@ -192,7 +192,7 @@ bool row_changes(struct mvcc *m, bool changed, const struct eval_outcome *outcom
 		a->untold = picks[any][choose(m, 3)];
 	}
 	if (a->untold == UNTOLD_OPEN)
-		answer_unsupported(m, a, "rows set to a time that they may have had before");
+		answer_unsupported(a, REASON_SAME_TIME_ASSIGNED);
 	return a->untold == UNTOLD_CHANGES;
 }
 
@@ -248,7 +248,7 @@ static void children_of_row(struct mvcc *m, struct store_table *table, const str
 	for (uint32_t i = 0; i < row.error_count; i++)
 		write_error(a, row.errors[i]);
 	if (row.status == EVAL_UNSUPPORTED)
-		answer_unsupported(m, a, row.reason);
+		answer_unsupported(a, row.reason);
 	if (row.held_by != STORE_NONE)
 		held(a, row.held_by, row.held_table, row.held_record);
 }

@@ -24,7 +24,7 @@ struct write_answer {
 	unsigned error; /* the first that was met; which comes first depends on the order of rows */
 	uint16_t errors[WRITE_ERRORS_MAX]; /* all that can come */
 	uint32_t error_count;
-	const char *reason; /* EVAL_UNSUPPORTED */
+	uint32_t reason; /* EVAL_UNSUPPORTED */
 	bool order_matters; /* error 1062 comes or not by the order of the rows */
 	uint64_t affected;  /* as the server counts without CLIENT_FOUND_ROWS */
 	uint64_t at_most;   /* instead: at least one, and not more than so many; 0: exactly `affected` */
@@ -57,7 +57,7 @@ struct write_answer {
 
 void write_error(struct write_answer *answer, unsigned error);
 bool write_can_fail(const struct write_answer *answer, unsigned error);
-void answer_unsupported(struct mvcc *m, struct write_answer *answer, const char *reason);
+void answer_unsupported(struct write_answer *answer, uint32_t reason);
 /* Of an evaluation that failed. */
 void answer_outcome(
 	struct mvcc *m, struct write_answer *answer, const struct eval_outcome *outcome);
@@ -127,7 +127,6 @@ bool row_changes(struct mvcc *m, bool changed, const struct eval_outcome *outcom
 	struct write_answer *answer);
 /* Has the row a value that only the server knows where the store wants to compare it? */
 bool untold_key(const struct mvcc *m, const struct store_table *table, const struct eval_value *row);
-#define UNTOLD_KEYS "keys made of times that only the server knows"
 
 uint32_t number_of(const struct mvcc *m, const struct store_table *table);
 bool same_row(const struct eval_table *def, const struct eval_value *a, const struct eval_value *b);
@@ -151,8 +150,6 @@ bool check_row(struct mvcc *m, const struct eval_table *def, const struct eval_v
 
 /* ---- unique keys (unique_keys.c) ---- */
 
-#define ODD_KEYS "unique keys with characters whose weight is not known"
-#define PARTIAL_KEYS "unique keys on parts of columns"
 
 struct duplicate {
 	struct store_record *record; /* NULL: none */

@@ -760,11 +760,11 @@ static void run_one(struct mvcc *m, const struct redefinition *r)
 			TRAIL_SET(&m->store.trail, to->redefined, 1);
 			TRAIL_SET(&m->store.trail, to->unknown, from->unknown);
 		} else if (!copy_rows(m, r)) {
-			forget_table(m, to, "tables whose rows ALTER TABLE may have changed");
+			forget_table(m, to, REASON_ALTER_MAY_CHANGE_ROWS);
 		}
 		break;
 	case REDEFINE_FORGET:
-		forget_table(m, to, "foreign keys that are not modelled");
+		forget_table(m, to, REASON_FOREIGN_KEY_NOT_MODELLED);
 		TRAIL_SET(&m->store.trail, to->redefined, 1);
 		break;
 	}

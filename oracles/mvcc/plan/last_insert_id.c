@@ -49,7 +49,7 @@ void plan_number(struct plan *plan)
 	plan->sets_number = calls.sets;
 	/* Which is evaluated first, and how often, is the optimizer's choice. */
 	if (calls.asks && calls.sets)
-		plan->unsupported = "LAST_INSERT_ID() beside LAST_INSERT_ID(...)";
+		plan->unsupported = REASON_LAST_INSERT_ID_TWICE;
 }
 
 enum numbered {

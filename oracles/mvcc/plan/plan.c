@@ -78,15 +78,15 @@ static void see_table(void *ctx, const struct sql_table_name *name, const struct
 	/* It has no triggers and no foreign keys, and nobody else sees it. */
 	if (settings_temporary(walk->settings, name)) {
 		walk->temporary = true;
-		plan->unsupported = "temporary tables";
+		plan->unsupported = REASON_TEMPORARY_TABLES;
 		return;
 	}
 	if (plan->redefines && (table == STORE_NONE || walk->m->store.tables[table].bare))
 		return; /* one that the trace does not describe, so nothing of it is judged */
 	if (table != STORE_NONE && (walk->m->store.tables[table].bare || walk->m->store.tables[table].alien)) {
 		walk->bare = plan->bare = true;
-		plan->unsupported = walk->m->store.tables[table].bare ? "tables whose definition is not known"
-								      : "tables of other engines than InnoDB";
+		plan->unsupported = walk->m->store.tables[table].bare ? REASON_DEFINITION_UNKNOWN
+								      : REASON_OTHER_ENGINE;
 		return;
 	}
 	if (table == STORE_NONE && reads_sequence(walk, name, access))
@@ -95,10 +95,10 @@ static void see_table(void *ctx, const struct sql_table_name *name, const struct
 		/* A view, or a table that has triggers. */
 		plan->elsewhere = true;
 		plan->anywhere |= access != SQL_TABLE_READ && !plan->redefines;
-		plan->unsupported = table != STORE_NONE ? "tables that are not modelled"
+		plan->unsupported = table != STORE_NONE ? REASON_TABLE_NOT_MODELLED
 				    : view_has_text(walk->m, database_or_current(walk->m, name->db), name->name)
-					    ? "views that are changed, locked, or written otherwise than as one table"
-					    : "tables that the trace does not describe";
+					    ? REASON_VIEW_WRITTEN_OTHERWISE
+					    : REASON_TABLE_NOT_DESCRIBED;
 		return;
 	}
 	for (uint32_t i = 0; i < plan->table_count; i++) {
@@ -108,22 +108,20 @@ static void see_table(void *ctx, const struct sql_table_name *name, const struct
 		}
 	}
 	if (plan->table_count == MVCC_TABLES_MAX) {
-		plan->unsupported = "statements with many tables";
+		plan->unsupported = REASON_MANY_TABLES;
 		return;
 	}
 	plan->tables[plan->table_count] = table;
 	plan->written[plan->table_count++] = access != SQL_TABLE_READ;
 }
 
-static bool note_outcome(struct plan *plan, const struct eval_outcome *outcome)
+static bool note_outcome(struct mvcc *m, struct plan *plan, const struct eval_outcome *outcome)
 {
 	if (outcome->status == EVAL_UNSUPPORTED) {
-		snprintf(plan->why, sizeof(plan->why), "%s", outcome->reason);
-		plan->unsupported = plan->why;
+		plan->unsupported = reason_of_text(&m->reasons, outcome->reason);
 	} else if (outcome->status == EVAL_ERROR) {
 		/* An error of every execution: known when it runs. */
-		snprintf(plan->why, sizeof(plan->why), "errors before execution");
-		plan->unsupported = plan->why;
+		plan->unsupported = REASON_ERROR_BEFORE_EXECUTION;
 	}
 	return false;
 }
@@ -197,7 +195,7 @@ static void plan_outer(struct plan *plan, const struct sql_query *query)
 		!query->locks->of && locks == 1 && !skips_locked(plan))
 		plan->outer = from;
 	else
-		plan->unsupported = "locking reads with several query blocks";
+		plan->unsupported = REASON_LOCKING_READ_OF_SEVERAL_BLOCKS;
 }
 
 /* Where the answer has the primary key, if that is one column. */
@@ -688,11 +686,11 @@ static void plan_ignore(const struct mvcc *m, struct plan *plan)
 				    plan_sets(plan->stmt->u.update->set, table->def, key->parent_columns, key->count)) ||
 				(key->child == plan->tables[i] &&
 					plan_sets(plan->stmt->u.update->set, table->def, key->child_columns, key->count)))
-				plan->unsupported = "UPDATE IGNORE of tables with foreign keys";
+				plan->unsupported = REASON_UPDATE_IGNORE_FOREIGN_KEYS;
 		}
 	}
 	if (plan->join && plan->skips)
-		plan->unsupported = "UPDATE IGNORE of several tables";
+		plan->unsupported = REASON_UPDATE_IGNORE_SEVERAL_TABLES;
 }
 
 /* SELECT ... INTO @a, @b: the query without it. */
@@ -727,17 +725,17 @@ static void compile(
 		plan->reads = plan->table_count > 0 || plan->unsupported;
 		plan->lock = sql_stmt_locking_read(stmt);
 		if (plan->key.select_limited && !query->limit)
-			plan->unsupported = "sql_select_limit";
+			plan->unsupported = REASON_SQL_SELECT_LIMIT;
 		if (plan->unsupported)
 			return;
 		if (stmt->u.query->into && !plan_into(m, plan, stmt->u.query->into, &query)) {
-			plan->unsupported = "SELECT INTO";
+			plan->unsupported = REASON_SELECT_INTO;
 			return;
 		}
 		plan->query = eval_query_compile(
 			&m->catalog.arena, query, &m->now.env, &m->source, &outcome);
 		if (!plan->query)
-			note_outcome(plan, &outcome);
+			note_outcome(m, plan, &outcome);
 		else if (plan->reads)
 			plan_locking_read(m, plan, stmt->u.query);
 		return;
@@ -749,13 +747,13 @@ static void compile(
 		plan->insert = eval_insert_compile(
 			&m->catalog.arena, stmt->u.insert, &m->now.env, &m->source, &outcome);
 		if (!plan->insert)
-			note_outcome(plan, &outcome);
+			note_outcome(m, plan, &outcome);
 		else if (asks_own_table(stmt->u.insert) && stmt->u.insert->query)
-			plan->unsupported = "ON DUPLICATE KEY UPDATE with a query of the table";
+			plan->unsupported = REASON_DUPLICATE_KEY_QUERY_OF_TABLE;
 		else if (stmt->u.insert->returning &&
 			 !plan_returning(m, plan, stmt->u.insert->returning,
 				 eval_insert_table(plan->insert), !stmt->u.insert->query))
-			plan->unsupported = "RETURNING";
+			plan->unsupported = REASON_RETURNING;
 		return;
 	case SQL_STMT_UPDATE:
 		plan->writes = true;
@@ -769,7 +767,7 @@ static void compile(
 			plan->join = eval_join_compile(
 				&m->catalog.arena, stmt, &m->now.env, &m->source, &outcome);
 		if (!plan->change && !plan->join)
-			note_outcome(plan, &outcome);
+			note_outcome(m, plan, &outcome);
 		else if (stmt->u.update->flags & SQL_DML_IGNORE)
 			plan_ignore(m, plan);
 		if (plan->change)
@@ -789,18 +787,18 @@ static void compile(
 			plan->join = eval_join_compile(
 				&m->catalog.arena, stmt, &m->now.env, &m->source, &outcome);
 		if (!plan->change && !plan->join)
-			note_outcome(plan, &outcome);
+			note_outcome(m, plan, &outcome);
 		else if (stmt->u.del->returning &&
 			 !(plan->change && plan_returning(m, plan, stmt->u.del->returning,
 						   eval_change_table(plan->change), false)))
-			plan->unsupported = "RETURNING";
+			plan->unsupported = REASON_RETURNING;
 		else if (plan->change && !plan->sourced)
 			plan_rows(m, plan, stmt->u.del->where);
 		return;
 	case SQL_STMT_SET:
 		if (stmt->u.set->statement) {
 			plan->writes = true;
-			plan->unsupported = "SET STATEMENT of variables that are not modelled";
+			plan->unsupported = REASON_SET_STATEMENT_NOT_MODELLED;
 			return;
 		}
 		plan->harmless = only_harmless_sets(m, stmt, settings);
@@ -812,7 +810,7 @@ static void compile(
 		 * EXPLAIN ANALYZE changes none. */
 		if (m->now.env.flavour == SQL_MARIADB && sql_stmt_is_write(stmt)) {
 			plan->writes = true;
-			plan->unsupported = "ANALYZE of a change";
+			plan->unsupported = REASON_ANALYZE_OF_CHANGE;
 			return;
 		}
 		plan->harmless = plan->peeks = true;
@@ -852,7 +850,7 @@ static void compile(
 	default:
 		/* What only the name tells may write anything. */
 		plan->writes = true;
-		plan->unsupported = sql_stmt_kind_name(stmt->kind);
+		plan->unsupported = reason_of_text(&m->reasons, sql_stmt_kind_name(stmt->kind));
 		return;
 	}
 }
@@ -947,24 +945,24 @@ static void plan_definition(struct mvcc *m, struct plan *plan)
 }
 
 /* What a session's settings make of a table that it uses, and is not modelled. */
-static const char *shown_otherwise(const struct plan *plan, const struct eval_table *def)
+static uint32_t shown_otherwise(const struct plan *plan, const struct eval_table *def)
 {
 	for (uint32_t i = 0; i < def->column_count; i++) {
 		const struct eval_type *type = &def->columns[i].type;
 
 		if (plan->key.own_time_zone && type->kind == EVAL_T_TIMESTAMP)
-			return "TIMESTAMPs in a time zone of the session's own";
+			return REASON_OWN_TIME_ZONE;
 		if (plan->key.eval_mode & EVAL_MODE_PAD_CHAR_TO_FULL_LENGTH &&
 			type->kind == EVAL_T_STRING && type->fixed)
-			return "PAD_CHAR_TO_FULL_LENGTH";
+			return REASON_PAD_CHAR_TO_FULL_LENGTH;
 	}
-	return NULL;
+	return REASON_NONE;
 }
 
 /* Functions that are not built in. */
 static void plan_calls(struct plan *plan)
 {
-	plan->unsupported = "functions that are not built in";
+	plan->unsupported = REASON_STORED_FUNCTION;
 	if (effects_known(plan)) {
 		plan->peeks |= plan->harmless;
 		plan->reads |= plan->stmt->kind == SQL_STMT_SELECT && plan->effects->count;
@@ -1088,9 +1086,9 @@ static void fill_plan(struct mvcc *m, struct plan *plan, const struct sql_stmt *
 	for (uint32_t i = 0; i < plan->table_count && !plan->unsupported; i++)
 		plan->unsupported = shown_otherwise(plan, m->store.tables[plan->tables[i]].def);
 	if (plan->key.eval_mode & EVAL_MODE_ORACLE)
-		plan->unsupported = "sql_mode ORACLE";
+		plan->unsupported = REASON_SQL_MODE_ORACLE;
 	if (plan->key.temporal_params && !plan->unsupported && !moments_are_plain(m, plan))
-		plan->unsupported = "a parameter with a time that is not compared";
+		plan->unsupported = REASON_TIME_PARAMETER_NOT_COMPARED;
 	if (plan->key.variables.len)
 		variables_in_sight(m, settings);
 	compile(m, plan, settings);
@@ -1128,7 +1126,7 @@ static struct plan *make_plan(struct mvcc *m, const struct plan_key *key, const 
 			plan->tied = tied_tables(m, plan);
 			return plan;
 		}
-		plan->unsupported = "statements that do not parse";
+		plan->unsupported = REASON_DOES_NOT_PARSE;
 		plan->writes = plan->anywhere = true;
 		return plan;
 	}

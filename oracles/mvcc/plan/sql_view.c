@@ -433,7 +433,7 @@ static void plan_check(struct expansion *x, struct plan *plan, const struct sql_
 			SPAN_NONE, &x->m->now.env, NULL, &outcome);
 	if (!plan->view_check)
 		plan->unsupported =
-			"CHECK OPTION of a view beside other constraints, triggers or IGNORE";
+			REASON_VIEW_CHECK_OPTION;
 }
 
 /* Columns that the view does not have take their defaults; where one has none the error is another

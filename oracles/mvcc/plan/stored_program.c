@@ -748,7 +748,7 @@ bool plan_several(struct mvcc *m, struct plan *plan, const struct sql_stmt *firs
 	e->any = true;
 	*all = (struct sql_stmt){.kind = SQL_STMT_COMPOUND, .text = plan->key.text, .opaque = plan->key.text};
 	plan->stmt = all;
-	plan->unsupported = "several statements in one text";
+	plan->unsupported = REASON_SEVERAL_STATEMENTS;
 	plan->writes = writes || effects_write(e);
 	plan->reads = !plan->writes;
 	plan->effects = e;

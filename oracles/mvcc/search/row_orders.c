@@ -149,7 +149,7 @@ void rows_in_orders(struct mvcc *m, size_t number, row_step *each, void *ctx, st
 		found = 1; /* in the order in which they were found, or it cannot be told */
 	pick = choose(m, found + open);
 	if (pick == found) {
-		answer_unsupported(m, a, "triggers of many rows, in an order that matters");
+		answer_unsupported(a, REASON_TRIGGER_ROW_ORDER);
 		return;
 	}
 	nth_order(open ? 0 : trials[pick].way, number, order);

@@ -517,7 +517,7 @@ static bool answered(struct mvcc *m, uint32_t stmt)
 	if (m->runs[stmt].state == STMT_DONE) {
 		m->now.forgetting = stmt + 1;
 		if (m->runs[stmt].mixes)
-			forget_for_good(m, MIXED_TABLES);
+			forget_for_good(m, REASON_TRANSACTION_WROTE_SEVERAL);
 		leave_flight(m, stmt);
 		return true;
 	}
@@ -594,7 +594,7 @@ static void sent(struct mvcc *m, uint32_t stmt)
 	enter_flight(m, stmt);
 	m->now.forgetting = stmt + 1;
 	if (run->mixes)
-		forget_for_good(m, MIXED_TABLES);
+		forget_for_good(m, REASON_TRANSACTION_WROTE_SEVERAL);
 	beside_replan(m, stmt);
 	/* What commits implicitly does so before it waits for anybody (MySQL manual, "Statements
 	 * That Cause an Implicit Commit").  Where statements overlap freely, when that was is tried

@@ -152,7 +152,7 @@ static enum asked_again ask(struct mvcc *m, struct eval_result *result)
 	bool undecided;
 
 	m->gathered.count = 0;
-	m->now.unknown = NULL;
+	m->now.unknown = REASON_NONE;
 	*result = (struct eval_result){0};
 	if (!eval_query_run(m->now.plan->query, &m->scratch, &m->now.env, &m->source, result, &outcome))
 		return AGAIN_OPEN;

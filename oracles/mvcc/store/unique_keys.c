@@ -75,20 +75,20 @@ void test_unique(struct mvcc *m, struct store_table *table, const struct change 
 		const struct change *c = &changes[i];
 
 		if (c->new && c->changed && untold_key(m, table, c->new)) {
-			answer_unsupported(m, a, UNTOLD_KEYS);
+			answer_unsupported(a, REASON_OPAQUE_KEYS);
 			return;
 		}
 		for (uint32_t u = 0; c->new && c->changed &&u < table->unique_count; u++) {
 			const struct eval_index *index = table->uniques[u];
 
 			if (key_is_partial(index)) {
-				answer_unsupported(m, a, PARTIAL_KEYS);
+				answer_unsupported(a, REASON_PARTIAL_KEYS);
 				return;
 			}
 			if (store_key_equal(table->def, index, c->old, c->new))
 				continue;
 			if (store_odd_keys(table, c->new)) {
-				answer_unsupported(m, a, ODD_KEYS);
+				answer_unsupported(a, REASON_UNWEIGHTED_KEYS);
 				return;
 			}
 			for (uint32_t r = 0; r < table->count; r++) {

@@ -311,12 +311,12 @@ bool gather(struct mvcc *m, struct store_table *table, enum read_mode mode, stru
 	size_t count = 0, from_count;
 
 	if (table->unknown) {
-		m->now.unknown = m->reasons[table->unknown];
+		m->now.unknown = table->unknown;
 		m->now.culprit = table->culprit;
 		return false;
 	}
 	if (mode == READ_SNAPSHOT && view < table->known_since) {
-		m->now.unknown = "read views from before a table was known again";
+		m->now.unknown = REASON_VIEW_BEFORE_TABLE_KNOWN;
 		m->now.culprit = table->culprit;
 		return false;
 	}

@@ -2,7 +2,7 @@
 /* What nobody knows any more after a statement: rows where that can be said (unknown_rows.c), else tables. */
 #include "mvcc/solver.h"
 
-void forget_table(struct mvcc *m, struct store_table *table, const char *reason)
+void forget_table(struct mvcc *m, struct store_table *table, uint32_t reason)
 {
 	uint32_t by = m->now.txn == STORE_NONE ? 0 : m->now.txn;
 
@@ -11,7 +11,7 @@ void forget_table(struct mvcc *m, struct store_table *table, const char *reason)
 		!table->unknown || table->unknown_by == by ? by : 0);
 	/* It stays unknown: its first reason is the one that a reader can do something about. */
 	if (!table->redefined || !table->unknown) {
-		TRAIL_SET(&m->store.trail, table->unknown, reason_number(m, reason));
+		TRAIL_SET(&m->store.trail, table->unknown, reason);
 		TRAIL_SET(&m->store.trail, table->culprit, m->now.forgetting);
 	}
 	/* Until it ends, nobody learns what is in the table by looking at it; and never by a read
@@ -25,19 +25,19 @@ void forget_table(struct mvcc *m, struct store_table *table, const char *reason)
 }
 
 /* By rows, where that can be said. */
-static void forget_rows(struct mvcc *m, uint32_t table, bool all, const char *reason)
+static void forget_rows(struct mvcc *m, uint32_t table, bool all, uint32_t reason)
 {
 	if (!(all ? fog_all(m, &m->store.tables[table]) : fog_write(m, table)))
 		forget_table(m, &m->store.tables[table], reason);
 }
 
-void forget_all(struct mvcc *m, const char *reason)
+void forget_all(struct mvcc *m, uint32_t reason)
 {
 	for (uint32_t i = 0; i < m->store.table_count; i++)
 		forget_rows(m, i, true, reason);
 }
 
-void forget_written(struct mvcc *m, const char *reason)
+void forget_written(struct mvcc *m, uint32_t reason)
 {
 	const struct plan *plan = m->now.plan;
 	enum forgotten { FORGOTTEN_NOT, FORGOTTEN_WRITTEN, FORGOTTEN_ALL };
@@ -107,10 +107,10 @@ void forget_unsupported(struct mvcc *m)
 		!r->affected && !r->result_sets && !(r->flags & STMT_NOT_KEPT) &&
 		!effects_write(m->now.plan->effects) && !writes_anywhere(m, m->now.plan))
 		return;
-	forget_written(m, "tables that an unsupported statement wrote");
+	forget_written(m, REASON_UNSUPPORTED_WROTE_TABLE);
 }
 
-void forget_for_good(struct mvcc *m, const char *reason)
+void forget_for_good(struct mvcc *m, uint32_t reason)
 {
 	uint32_t txn = m->now.txn;
 
@@ -119,7 +119,7 @@ void forget_for_good(struct mvcc *m, const char *reason)
 	m->now.txn = txn;
 }
 
-void forget_written_for_good(struct mvcc *m, const char *reason)
+void forget_written_for_good(struct mvcc *m, uint32_t reason)
 {
 	uint32_t txn = m->now.txn;
 

@@ -299,16 +299,15 @@ static const struct store_version *fog_of_table(struct mvcc *m, uint32_t i)
 	return fog;
 }
 
-const char *fog_in_reach(struct mvcc *m)
+uint32_t fog_in_reach(struct mvcc *m)
 {
-	static const char *const reasons[] = {NULL, "rows that an unsupported statement wrote",
-		"rows that were there at first and are not in the trace (see isorec --snapshot-rows)"};
+	static const uint32_t reasons[] = {REASON_NONE, REASON_UNSUPPORTED_WROTE_ROWS, REASON_INITIAL_ROWS_NOT_IN_TRACE};
 	const struct store_version *fog = effects_fogged(m, m->now.plan->effects);
 
 	for (uint32_t i = 0; i < m->now.plan->table_count && !fog; i++)
 		fog = fog_of_table(m, i);
 	if (!fog)
-		return NULL;
+		return REASON_NONE;
 	m->now.culprit = fog->stmt + 1;
 	return reasons[fog->fog ? fog->fog : FOG_WRITTEN];
 }

@@ -28,7 +28,7 @@ enum fog {
 };
 
 /* Why the statement at hand can meet rows that are not known; NULL: it cannot. */
-const char *fog_in_reach(struct mvcc *m);
+uint32_t fog_in_reach(struct mvcc *m);
 /* At the start: of the keys that have no record by now, anything may be there. */
 void fog_initial(struct mvcc *m, struct store_table *table);
 /* What the statement at hand, which succeeded, may have done to a table that it writes.  False:

@@ -55,4 +55,4 @@ START_TEST(one_oracle_alone_stays_as_it_is)
 }
 END_TEST
 
-UNIT_MAIN("joint", the_same_transactions_become_one_finding, one_oracle_alone_stays_as_it_is)
+UNIT_MAIN("merge_findings", the_same_transactions_become_one_finding, one_oracle_alone_stays_as_it_is)
