@@ -6,7 +6,7 @@
 
 #include "base/bug.h"
 #include "base/mem.h"
-#include "cluster/event.h"
+#include "capture/cluster_event.h"
 #include "trace/pack.h"
 #include "trace/value.h"
 

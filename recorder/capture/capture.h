@@ -21,9 +21,9 @@
 
 #include "capture/filter.h"
 #include "capture/redact.h"
-#include "capture/values.h"
 #include "sql/text/stmt_classify.h"
 #include "trace/writer.h"
+#include "wire/values.h"
 #include "wire/wire.h"
 
 enum {

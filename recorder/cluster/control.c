@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "cluster/event.h"
+#include "capture/cluster_event.h"
 
 /* ---- requests ---- */
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "cluster/event.h"
+#include "capture/cluster_event.h"
 
 /* ---- patterns ---- */
 

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "cluster/event.h"
+#include "capture/cluster_event.h"
 #include "trace/doubts.h"
 #include "trace/pack.h"
 

@@ -12,7 +12,7 @@
 
 #include <pthread.h>
 
-#include "capture/server_context.h"
+#include "proxy/server_context.h"
 
 /* Rows of the members' list that are looked at, and bytes of it. */
 enum { POLL_MEMBERS_MAX = 1000, POLL_TEXT_MAX = 64 * 1024 };

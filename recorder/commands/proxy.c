@@ -9,11 +9,11 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/version.h"
-#include "capture/server_context.h"
 #include "cluster/cluster.h"
 #include "commands/proxy_options.h"
 #include "commands/recorder_commands.h"
 #include "proxy/proxy.h"
+#include "proxy/server_context.h"
 
 /* Of a node that is asked how it is; one that takes longer counts as unreachable. */
 enum { ANSWER_TIMEOUT_S = 5 };

@@ -5,8 +5,8 @@
 #ifndef DB_ROW_H
 #define DB_ROW_H
 
-#include "capture/values.h"
 #include "db/mysql_library.h"
+#include "wire/values.h"
 
 struct row_packer {
 	struct wire_columns columns;

@@ -5,10 +5,10 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "capture/values.h"
 #include "sql/sql.h"
 #include "trace/msgpack_cursor.h"
 #include "trace/value.h"
+#include "wire/values.h"
 
 enum { LITERAL_MAX = 64 * 1024 };
 

@@ -27,9 +27,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "capture/values.h"
 #include "db/mysql_library.h"
 #include "instrument/predicates.h"
+#include "wire/values.h"
 
 #define VERSION_COLUMN  "isorec_ver"
 #define VERSION_COMMENT "isorec: version"

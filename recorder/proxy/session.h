@@ -9,7 +9,7 @@
 #ifndef PROXY_SESSION_H
 #define PROXY_SESSION_H
 
-#include "proxy/interpose.h"
+#include "instrument/interpose.h"
 #include "proxy/relay.h"
 #include "proxy/tls_upgrade.h"
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "capture/stored_programs.h"
 #include "db/answer.h"
 #include "db/row.h"
+#include "db/stored_programs.h"
 #include "db/variables.h"
 #include "trace/pack.h"
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "base/bug.h"
-#include "capture/values.h"
 #include "sql/text/stmt_classify.h"
+#include "wire/values.h"
 #include "wire/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The stored programs and views of a server, as records. */
-#ifndef CAPTURE_STORED_PROGRAMS_H
-#define CAPTURE_STORED_PROGRAMS_H
+#ifndef DB_STORED_PROGRAMS_H
+#define DB_STORED_PROGRAMS_H
 
 #include <mysql.h>
 #include <stdbool.h>

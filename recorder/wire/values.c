@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/values.h"
+#include "wire/values.h"
 
 #include <endian.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "proxy/interpose_internal.h"
+#include "instrument/interpose_internal.h"
 
 #include <stdlib.h>
 

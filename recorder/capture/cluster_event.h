@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What happens to a node, as a record of the trace. */
-#ifndef CLUSTER_EVENT_H
-#define CLUSTER_EVENT_H
+#ifndef CAPTURE_CLUSTER_EVENT_H
+#define CAPTURE_CLUSTER_EVENT_H
 
 #include "base/buf.h"
 #include "trace/pack.h"

@@ -18,8 +18,8 @@
  * goes out as the client sent it; a prepared one is prepared again, under another number, which the
  * client does not learn.
  */
-#ifndef PROXY_INTERPOSE_H
-#define PROXY_INTERPOSE_H
+#ifndef INSTRUMENT_INTERPOSE_H
+#define INSTRUMENT_INTERPOSE_H
 
 #include "instrument/session.h"
 #include "wire/wire.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cluster/event.h"
+#include "capture/cluster_event.h"
 
 void event_emit(struct trace_producer *producer, const char *node, const char *what,
 	struct span detail, uint64_t begin, struct event_data *data)

@@ -3,8 +3,8 @@
  * Taking the columns that instrumentation appended out of an answer, packet by packet: column
  * counts, definitions, rows of the text and the binary protocol.
  */
-#ifndef PROXY_STRIP_COLUMNS_H
-#define PROXY_STRIP_COLUMNS_H
+#ifndef INSTRUMENT_STRIP_COLUMNS_H
+#define INSTRUMENT_STRIP_COLUMNS_H
 
 #include "wire/wire.h"
 

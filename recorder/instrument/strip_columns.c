@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "proxy/strip_columns.h"
+#include "instrument/strip_columns.h"
 
 unsigned strip_put(struct buf *out, struct span payload, uint8_t seq)
 {

@@ -3,11 +3,11 @@
  * What the two halves of instrumentation in the proxy share: interpose.c has the way to the server,
  * interpose_answer.c the way back.
  */
-#ifndef PROXY_INTERPOSE_INTERNAL_H
-#define PROXY_INTERPOSE_INTERNAL_H
+#ifndef INSTRUMENT_INTERPOSE_INTERNAL_H
+#define INSTRUMENT_INTERPOSE_INTERNAL_H
 
-#include "proxy/interpose.h"
-#include "proxy/strip_columns.h"
+#include "instrument/interpose.h"
+#include "instrument/strip_columns.h"
 
 /* What a command on the server's side is. */
 enum job_kind {

@@ -6,8 +6,8 @@
  *
  * Rows are read in one consistent snapshot of the node, in primary-key order where there is one.
  */
-#ifndef CAPTURE_SERVER_CONTEXT_H
-#define CAPTURE_SERVER_CONTEXT_H
+#ifndef PROXY_SERVER_CONTEXT_H
+#define PROXY_SERVER_CONTEXT_H
 
 #include "capture/capture.h"
 #include "instrument/tables.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What comes from the server of an instrumented session, and what the client gets of it. */
-#include "proxy/interpose_internal.h"
+#include "instrument/interpose_internal.h"
 
 static void note_own_error(struct interpose *i, const struct packet *p)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/stored_programs.h"
+#include "db/stored_programs.h"
 
 #include <stdlib.h>
 #include <string.h>

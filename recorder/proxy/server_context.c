@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/server_context.h"
+#include "proxy/server_context.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "capture/stored_programs.h"
 #include "db/answer.h"
+#include "db/stored_programs.h"
 #include "db/variables.h"
 #include "instrument/recorder_tag.h"
 #include "trace/pack.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Rows and parameters of the wire as values of the trace (trace/value.h). */
-#ifndef CAPTURE_VALUES_H
-#define CAPTURE_VALUES_H
+#ifndef WIRE_VALUES_H
+#define WIRE_VALUES_H
 
 #include "wire/params.h"
 #include "wire/reply.h"
