@@ -51,19 +51,12 @@ struct capture_config {
 
 enum capture_flavours { FLAVOUR_UNKNOWN, FLAVOUR_MARIADB, FLAVOUR_MYSQL, FLAVOUR_TIDB };
 
-/* Where levels may be set that no session's text shows. */
-enum {
-	HIDDEN_IN_CALLS = 1,   /* a procedure does it */
-	HIDDEN_IN_ANY = 2,     /* a function or a trigger */
-	HIDDEN_FROM_START = 4, /* init_connect, an event, or SET GLOBAL in either: of new sessions */
-};
-
 /* A node as sessions on it need to know it; shared by the workers. */
 struct capture_node {
 	const char *name, *address;
 	atomic_bool announced;     /* its server record was written */
 	atomic_uint_fast8_t level; /* the global isolation level; enum txn_level */
-	atomic_uint_fast8_t hidden_levels; /* HIDDEN_* */
+	atomic_uint_fast8_t hidden_levels; /* HIDDEN_* of db/hidden_levels.h */
 	atomic_uint_fast8_t flavour; /* enum capture_flavours */
 	atomic_bool refuses;         /* the last connection could not be made */
 	bool rollback_on_timeout;  /* innodb_rollback_on_timeout, when known */

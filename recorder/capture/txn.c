@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "capture/capture.h"
+#include "db/hidden_levels.h"
 #include "sql/text/refused.h"
 
 enum {

@@ -4,11 +4,11 @@
 #include "base/bug.h"
 
 void cluster_add_node(struct cluster *cluster, struct capture_node *node,
-	const struct backdrop_address *address, uint64_t interval_ns)
+	const struct db_address *address, uint64_t interval_ns)
 {
 	CHECK(cluster->poller_count < CLUSTER_NODES_MAX);
 	cluster->pollers[cluster->poller_count++] = (struct poller){
-		.options = &cluster->connect,
+		.login = &cluster->login,
 		.node = node,
 		.address = *address,
 		.interval_ns = interval_ns,

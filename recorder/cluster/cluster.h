@@ -13,7 +13,7 @@
 enum { CLUSTER_NODES_MAX = 64 };
 
 struct cluster {
-	struct backdrop_options connect; /* how to reach the nodes */
+	struct db_login login;
 	struct poller pollers[CLUSTER_NODES_MAX];
 	size_t poller_count, poller_running;
 	struct logs logs;
@@ -22,7 +22,7 @@ struct cluster {
 
 /* Logs and patterns are added to cluster->logs, nodes to be asked with cluster_add_node, before. */
 void cluster_add_node(struct cluster *cluster, struct capture_node *node,
-	const struct backdrop_address *address, uint64_t interval_ns);
+	const struct db_address *address, uint64_t interval_ns);
 /* control_path NULL: no socket.  On failure what was started is stopped. */
 bool cluster_start(struct cluster *cluster, const char *control_path, struct trace_writer *writer,
 	struct err *err) MUST_CHECK;

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "capture/cluster_event.h"
+#include "db/hidden_levels.h"
 #include "trace/doubts.h"
 #include "trace/pack.h"
 
@@ -366,7 +367,7 @@ static void look(struct poller *p)
 
 	s->first = !s->known;
 	if (!s->db) {
-		s->db = backdrop_connect(p->options, p->node, &p->address, &err);
+		s->db = db_connect(p->login, p->node->name, &p->address, &err);
 		if (!s->db) {
 			lost(p, err.text);
 			s->last_look = clock_mono_ns();

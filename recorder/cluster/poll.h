@@ -12,15 +12,16 @@
 
 #include <pthread.h>
 
-#include "proxy/server_context.h"
+#include "capture/capture.h"
+#include "db/connect.h"
 
 /* Rows of the members' list that are looked at, and bytes of it. */
 enum { POLL_MEMBERS_MAX = 1000, POLL_TEXT_MAX = 64 * 1024 };
 
 struct poller {
-	const struct backdrop_options *options; /* how to connect */
+	const struct db_login *login;
 	struct capture_node *node;
-	struct backdrop_address address;
+	struct db_address address;
 	uint64_t interval_ns;
 	struct trace_writer *writer;
 

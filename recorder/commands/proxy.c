@@ -12,6 +12,7 @@
 #include "cluster/cluster.h"
 #include "commands/proxy_options.h"
 #include "commands/recorder_commands.h"
+#include "db/hidden_levels.h"
 #include "proxy/proxy.h"
 #include "proxy/server_context.h"
 
@@ -302,19 +303,19 @@ static bool read_logs(const struct proxy_options *options, struct proxy *proxy,
 }
 
 struct proxy_context {
-	struct backdrop_options options;
+	struct server_context_options options;
 	struct cluster cluster;
 	char hosts[PROXY_NODES_MAX][ADDRESS_TEXT_SIZE];
-	struct backdrop context;
+	struct server_context context;
 	struct trace_producer *producer;
 	struct instrument_tables tables; /* prepared ones */
 	struct origin origin;            /* tables that are no views, for --redact */
 };
 
-static struct backdrop_address address_of(
+static struct db_address address_of(
 	const struct relay_node *node, char host[ADDRESS_TEXT_SIZE])
 {
-	struct backdrop_address address;
+	struct db_address address;
 
 	address_parts(&node->upstream, host, &address.port, &address.socket);
 	address.host = host;
@@ -325,22 +326,23 @@ static struct backdrop_address address_of(
 static void fill_context(
 	struct proxy *proxy, struct proxy_context *c, const struct proxy_options *options)
 {
-	c->options = (struct backdrop_options){
-		.user = options->user,
-		.password = options->password ? options->password : getenv("MYSQL_PWD"),
+	c->options = (struct server_context_options){
+		.login = {.user = options->user,
+			.password = options->password ? options->password : getenv("MYSQL_PWD"),
+			.connect_timeout_ns = options->connect_timeout,
+			.tls = options->tls == RELAY_TLS_AS_CLIENT ||
+			       options->tls == RELAY_TLS_TERMINATE,
+			.tls_ca = options->tls_ca},
 		.databases = options->databases.items,
 		.database_count = options->databases.count,
 		.rows_max = options->snapshot_rows,
-		.connect_timeout_ns = options->connect_timeout,
-		.tls = options->tls == RELAY_TLS_AS_CLIENT || options->tls == RELAY_TLS_TERMINATE,
-		.tls_ca = options->tls_ca,
 		.values = &proxy->capture.values,
 		.instrument = options->instrument ? &c->tables : NULL,
 		.filter = atomic_load(&proxy->capture.filter),
 		.redact = &proxy->capture.redact,
 	};
-	c->cluster.connect = c->options;
-	c->cluster.connect.answer_timeout_s = ANSWER_TIMEOUT_S;
+	c->cluster.login = c->options.login;
+	c->cluster.login.answer_timeout_s = ANSWER_TIMEOUT_S;
 }
 
 /* Before there is a trace: one without anything in it would stand in the way of the next try. */
@@ -351,8 +353,9 @@ static bool nodes_answer(struct proxy *proxy, const struct proxy_options *option
 
 	fill_context(proxy, c, options);
 	for (size_t i = 0; i < proxy->node_count && ok; i++) {
-		struct backdrop_address address = address_of(&proxy->nodes[i], c->hosts[i]);
-		MYSQL *db = backdrop_connect(&c->options, &proxy->nodes[i].capture, &address, err);
+		struct db_address address = address_of(&proxy->nodes[i], c->hosts[i]);
+		MYSQL *db = db_connect(
+			&c->options.login, proxy->nodes[i].name, &address, err);
 
 		ok = db != NULL;
 		if (db)
@@ -365,13 +368,13 @@ static bool nodes_answer(struct proxy *proxy, const struct proxy_options *option
 /* Who forgets `isorec prepare` would learn it from an empty verdict only. */
 static void tell_unprepared(const struct proxy *proxy, const struct proxy_context *c)
 {
-	const struct backdrop_table *first = NULL;
+	const struct context_table *first = NULL;
 	size_t count = 0;
 
 	if (!c->options.instrument || !proxy->say)
 		return;
 	for (size_t i = 0; i < c->context.count; i++) {
-		const struct backdrop_table *t = &c->context.tables[i];
+		const struct context_table *t = &c->context.tables[i];
 
 		if (instrument_tables_find(&c->tables, buf_span(&t->database), buf_span(&t->name)))
 			continue;
@@ -387,9 +390,9 @@ static void tell_unprepared(const struct proxy *proxy, const struct proxy_contex
 }
 
 /* Likewise of rows that are not in the trace: who reads one of them cannot be judged. */
-static void tell_cut(const struct proxy *proxy, const struct backdrop *context)
+static void tell_cut(const struct proxy *proxy, const struct server_context *context)
 {
-	const struct backdrop_table *first = &context->tables[context->first_cut];
+	const struct context_table *first = &context->tables[context->first_cut];
 
 	if (!context->cut_count || !proxy->say)
 		return;
@@ -405,20 +408,20 @@ static void tell_cut(const struct proxy *proxy, const struct backdrop *context)
 static bool read_context(struct proxy *proxy, struct proxy_context *c, struct err *err)
 {
 	char host[ADDRESS_TEXT_SIZE];
-	struct backdrop_address address;
+	struct db_address address;
 
 	c->tables.databases = c->options.databases;
 	c->tables.database_count = c->options.database_count;
 
 	c->producer = trace_producer_open(proxy->writer);
-	backdrop_init(&c->context, &c->options, proxy->writer, c->producer);
+	server_context_init(&c->context, &c->options, proxy->writer, c->producer);
 	for (size_t i = 0; i < proxy->node_count; i++) {
 		address = address_of(&proxy->nodes[i], host);
-		if (!backdrop_server(&c->context, &proxy->nodes[i].capture, &address, err))
+		if (!server_context_server(&c->context, &proxy->nodes[i].capture, &address, err))
 			return false;
 	}
 	address = address_of(&proxy->nodes[0], host);
-	if (!backdrop_schema(&c->context, &proxy->nodes[0].capture, &address, err))
+	if (!server_context_schema(&c->context, &proxy->nodes[0].capture, &address, err))
 		return false;
 	tell_unprepared(proxy, c);
 	for (size_t i = 0; i < c->context.count; i++)
@@ -426,7 +429,7 @@ static bool read_context(struct proxy *proxy, struct proxy_context *c, struct er
 			buf_span(&c->context.tables[i].name));
 	origin_sort(&c->origin);
 	proxy->capture.redact.origin = &c->origin;
-	if (!backdrop_rows(&c->context, &proxy->nodes[0].capture, &address, "initial", err))
+	if (!server_context_rows(&c->context, &proxy->nodes[0].capture, &address, "initial", err))
 		return false;
 	tell_cut(proxy, &c->context);
 	return true;
@@ -437,15 +440,15 @@ static bool read_context(struct proxy *proxy, struct proxy_context *c, struct er
 static bool read_final_rows(struct proxy *proxy, struct proxy_context *c, struct err *err)
 {
 	char first[ADDRESS_TEXT_SIZE];
-	struct backdrop_address node = address_of(&proxy->nodes[0], first);
+	struct db_address node = address_of(&proxy->nodes[0], first);
 
-	if (!backdrop_schema(&c->context, &proxy->nodes[0].capture, &node, err))
+	if (!server_context_schema(&c->context, &proxy->nodes[0].capture, &node, err))
 		return false;
 	for (size_t i = 0; i < proxy->node_count; i++) {
 		char host[ADDRESS_TEXT_SIZE];
-		struct backdrop_address address = address_of(&proxy->nodes[i], host);
+		struct db_address address = address_of(&proxy->nodes[i], host);
 
-		if (!backdrop_rows(&c->context, &proxy->nodes[i].capture, &address, "final", err))
+		if (!server_context_rows(&c->context, &proxy->nodes[i].capture, &address, "final", err))
 			return false;
 	}
 	return true;
@@ -503,7 +506,7 @@ static bool run_watched(struct proxy *proxy, struct proxy_context *c,
 		return false;
 	}
 	for (size_t i = 0; options->user && options->poll_interval && i < proxy->node_count; i++) {
-		struct backdrop_address address = address_of(&proxy->nodes[i], c->hosts[i]);
+		struct db_address address = address_of(&proxy->nodes[i], c->hosts[i]);
 
 		cluster_add_node(
 			&c->cluster, &proxy->nodes[i].capture, &address, options->poll_interval);
@@ -551,7 +554,7 @@ static enum exit_status record(struct proxy *proxy, const struct proxy_options *
 	}
 	proxy->capture.redact.origin = NULL;
 	origin_release(&context->origin);
-	backdrop_release(&context->context);
+	server_context_release(&context->context);
 	instrument_tables_release(&context->tables);
 	if (context->producer)
 		trace_producer_close(context->producer);

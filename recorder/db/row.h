@@ -5,7 +5,8 @@
 #ifndef DB_ROW_H
 #define DB_ROW_H
 
-#include "db/mysql_library.h"
+#include <mysql.h>
+
 #include "wire/values.h"
 
 struct row_packer {

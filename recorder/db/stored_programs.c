@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "db/answer.h"
-#include "instrument/recorder_tag.h"
+#include "db/own_objects.h"
 #include "sql/sql.h"
 #include "sql/text/stmt_classify.h"
 #include "trace/pack.h"

@@ -23,19 +23,18 @@
 #ifndef INSTRUMENT_TABLES_H
 #define INSTRUMENT_TABLES_H
 
+#include <mysql.h>
 #include <stdatomic.h>
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "db/mysql_library.h"
+#include "db/own_objects.h"
 #include "instrument/predicates.h"
 #include "wire/values.h"
 
-#define VERSION_COLUMN  "isorec_ver"
 #define VERSION_COMMENT "isorec: version"
 #define KEY_COLUMN      HIDDEN_KEY_COLUMN
 #define KEY_COMMENT     "isorec: key"
-#define TRIGGER_PREFIX  "isorec_"
 
 enum {
 	INSTRUMENT_TABLES_MAX = 10000,

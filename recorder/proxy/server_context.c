@@ -6,18 +6,20 @@
 
 #include "base/mem.h"
 #include "db/answer.h"
+#include "db/hidden_levels.h"
+#include "db/own_objects.h"
 #include "db/stored_programs.h"
 #include "db/variables.h"
 #include "instrument/recorder_tag.h"
 #include "trace/pack.h"
 
-void backdrop_init(struct backdrop *context, const struct backdrop_options *options,
+void server_context_init(struct server_context *context, const struct server_context_options *options,
 	struct trace_writer *writer, struct trace_producer *producer)
 {
-	*context = (struct backdrop){.options = options, .writer = writer, .producer = producer};
+	*context = (struct server_context){.options = options, .writer = writer, .producer = producer};
 }
 
-void backdrop_release(struct backdrop *context)
+void server_context_release(struct server_context *context)
 {
 	for (size_t i = 0; i < context->count; i++) {
 		buf_release(&context->tables[i].database);
@@ -31,57 +33,16 @@ void backdrop_release(struct backdrop *context)
 
 /* ---- the connection ---- */
 
-static bool server_error(
-	MYSQL *db, const struct capture_node *node, const char *what, struct err *err)
+static MYSQL *connect_to(const struct server_context *context, const struct capture_node *node,
+	const struct db_address *address, struct err *err)
 {
-	return err_set(err, ERR_SERVER, "node %s: %s: error %u: %s", node->name, what,
-		mysql_errno(db), mysql_error(db));
-}
-
-MYSQL *backdrop_connect(const struct backdrop_options *options, const struct capture_node *node,
-	const struct backdrop_address *address, struct err *err)
-{
-	unsigned timeout = (unsigned)(options->connect_timeout_ns / 1000000000u);
-	MYSQL *db = mysql_init(NULL);
-
-	if (!db) {
-		err_set(err, ERR_SERVER, "node %s: the client library has no memory", node->name);
-		return NULL;
-	}
-	if (timeout == 0)
-		timeout = 1;
-	mysql_options(db, MYSQL_OPT_CONNECT_TIMEOUT, &timeout);
-	if (options->answer_timeout_s)
-		mysql_options(db, MYSQL_OPT_READ_TIMEOUT, &options->answer_timeout_s);
-	mysql_options(db, MYSQL_SET_CHARSET_NAME, "utf8mb4");
-	if (options->tls)
-		mysql_ssl_set(db, NULL, NULL, options->tls_ca, NULL, NULL);
-	mysql_optionsv(db, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name", "isorec");
-	if (!mysql_real_connect(db, address->socket ? NULL : address->host, options->user,
-		    options->password, NULL, address->port, address->socket, 0)) {
-		server_error(db, node, "cannot connect to read its variables and tables", err);
-		mysql_close(db);
-		return NULL;
-	}
-	if (mysql_query(db, "set session " OWN_READING ", " OWN_LOGIN) ||
-		mysql_set_character_set(db, "utf8mb4")) {
-		server_error(db, node, "cannot set sql_mode and kin", err);
-		mysql_close(db);
-		return NULL;
-	}
-	return db;
-}
-
-static MYSQL *connect_to(const struct backdrop *context, const struct capture_node *node,
-	const struct backdrop_address *address, struct err *err)
-{
-	MYSQL *db = backdrop_connect(context->options, node, address, err);
+	MYSQL *db = db_connect(&context->options->login, node->name, address, err);
 
 	if (!db)
 		return NULL;
 	/* Lists of column names; MySQL's default is 1024 bytes. */
 	if (mysql_query(db, "set session group_concat_max_len = 1000000")) {
-		server_error(db, node, "cannot set group_concat_max_len", err);
+		db_error(db, node->name, "cannot set group_concat_max_len", err);
 		mysql_close(db);
 		return NULL;
 	}
@@ -107,13 +68,10 @@ static MYSQL_RES *ask(MYSQL *db, const struct capture_node *node, struct err *er
 	if (mysql_real_query(db, text.data, (unsigned long)text.len) == 0)
 		result = mysql_store_result(db);
 	if (!result)
-		server_error(db, node, text.data, err);
+		db_error(db, node->name, text.data, err);
 	buf_release(&text);
 	return result;
 }
-
-/* The server's own, which set no level of their callers. */
-#define OWN_DATABASES "'mysql', 'sys', 'information_schema', 'performance_schema'"
 
 /* ---- variables ---- */
 
@@ -130,39 +88,7 @@ static void use_variable(struct capture_node *node, struct span name, struct spa
 		node->rollback_on_timeout = span_ieq_str(value, "on") || span_eq_str(value, "1");
 }
 
-void backdrop_hidden_levels(MYSQL *db, struct capture_node *node)
-{
-	static const char sql[] =
-		"select routine_type, routine_definition from information_schema.routines where "
-		"routine_schema not in (" OWN_DATABASES ") union all select 'TRIGGER', "
-		"action_statement from information_schema.triggers where trigger_schema not in "
-		"(" OWN_DATABASES ") and left(trigger_name, 7) <> '" TRIGGER_PREFIX
-		"' union all select 'EVENT', event_definition from information_schema.events "
-		"where event_schema not in (" OWN_DATABASES ")";
-	struct err ignored;
-	MYSQL_RES *result = ask(db, node, &ignored, sql, SPAN_NONE, SPAN_NONE);
-	unsigned hidden = 0;
-	MYSQL_ROW row;
-
-	/* A server without these views has nothing to show in them. */
-	if (!result)
-		return;
-	while ((row = mysql_fetch_row(result))) {
-		struct span kind = answer_field(result, row, 0), body = answer_field(result, row, 1);
-
-		if (body.ptr && !look_hides_level(body))
-			continue;
-		hidden |= span_ieq_str(kind, "procedure") ? HIDDEN_IN_CALLS
-			  : span_ieq_str(kind, "event")   ? HIDDEN_FROM_START
-							  : HIDDEN_IN_ANY;
-		if (body.ptr && (look_holds(body, "global") || look_holds(body, "persist")))
-			hidden |= HIDDEN_FROM_START;
-	}
-	mysql_free_result(result);
-	atomic_fetch_or(&node->hidden_levels, hidden);
-}
-
-static void note_hidden_levels(struct backdrop *context, const struct capture_node *node)
+static void note_hidden_levels(struct server_context *context, const struct capture_node *node)
 {
 	unsigned hidden = (unsigned)atomic_load(&node->hidden_levels);
 	struct record_note note = {
@@ -184,7 +110,7 @@ static void note_hidden_levels(struct backdrop *context, const struct capture_no
 /* Keeps the connection: it holds the tag.  A server without user locks does no harm to what is
  * recorded, but the trace says it. */
 static bool claim_tag(
-	struct backdrop *context, const struct capture_node *node, MYSQL *db, struct err *err)
+	struct server_context *context, const struct capture_node *node, MYSQL *db, struct err *err)
 {
 	struct record_note note = {
 		.source = SPAN_LIT("recorder"), .topic = SPAN_LIT("tag not claimed")};
@@ -207,8 +133,8 @@ static bool claim_tag(
 	return true;
 }
 
-bool backdrop_server(struct backdrop *context, struct capture_node *node,
-	const struct backdrop_address *address, struct err *err)
+bool server_context_server(struct server_context *context, struct capture_node *node,
+	const struct db_address *address, struct err *err)
 {
 	MYSQL *db = connect_to(context, node, address, err);
 	struct buf pairs = BUF_INIT, variables = BUF_INIT, version = BUF_INIT;
@@ -246,7 +172,7 @@ bool backdrop_server(struct backdrop *context, struct capture_node *node,
 	}
 	mysql_free_result(result);
 	count += variables_pack_login(db, &pk);
-	backdrop_hidden_levels(db, node);
+	atomic_fetch_or(&node->hidden_levels, hidden_levels_read(db));
 	note_hidden_levels(context, node);
 	count += programs_add_events(db, NULL, &pairs);
 	if (!context->options->instrument)
@@ -300,7 +226,7 @@ static uint32_t column_index(const struct columns *columns, struct span name)
 
 /* A prepared table; its version column is no part of the table that the trace tells of. */
 static struct instrument_table *instrumented(
-	const struct backdrop *context, const struct backdrop_table *table)
+	const struct server_context *context, const struct context_table *table)
 {
 	return context->options->instrument
 		       ? instrument_tables_find(context->options->instrument,
@@ -318,7 +244,7 @@ static bool tells_generated(MYSQL *db)
 }
 
 static bool read_columns(MYSQL *db, const struct capture_node *node,
-	const struct backdrop_table *table, bool versioned, struct columns *columns,
+	const struct context_table *table, bool versioned, struct columns *columns,
 	struct buf *out, struct err *err)
 {
 	MYSQL_RES *result = ask(db, node, err,
@@ -369,7 +295,7 @@ static void quote_name(struct buf *out, struct span name)
 }
 
 /* [[name, unique, [index, ...]], ...]; the primary key's columns go to `primary`. */
-static bool read_keys(MYSQL *db, const struct capture_node *node, struct backdrop_table *table,
+static bool read_keys(MYSQL *db, const struct capture_node *node, struct context_table *table,
 	const struct columns *columns, struct buf *primary, struct buf *out, struct err *err)
 {
 	MYSQL_RES *result = ask(db, node, err,
@@ -423,7 +349,7 @@ static bool read_keys(MYSQL *db, const struct capture_node *node, struct backdro
 
 /* [[name, [column index], database, table, [column name], on delete, on update], ...] */
 static bool read_foreign_keys(MYSQL *db, const struct capture_node *node,
-	const struct backdrop_table *table, const struct columns *columns, struct buf *out,
+	const struct context_table *table, const struct columns *columns, struct buf *out,
 	struct err *err)
 {
 	MYSQL_RES *result = ask(db, node, err,
@@ -491,7 +417,7 @@ static bool read_foreign_keys(MYSQL *db, const struct capture_node *node,
 
 /* [[name, timing, event], ...]; left empty (nil) where the server does not say. */
 static void read_triggers(MYSQL *db, const struct capture_node *node,
-	const struct backdrop_table *table, struct buf *out)
+	const struct context_table *table, struct buf *out)
 {
 	struct err ignored;
 	MYSQL_RES *result = ask(db, node, &ignored,
@@ -514,17 +440,17 @@ static void read_triggers(MYSQL *db, const struct capture_node *node,
 	mysql_free_result(result);
 }
 
-static void qualified(struct buf *out, const struct backdrop_table *table)
+static void qualified(struct buf *out, const struct context_table *table)
 {
 	quote_name(out, buf_span(&table->database));
 	buf_add_char(out, '.');
 	quote_name(out, buf_span(&table->name));
 }
 
-static bool table_schema(struct backdrop *context, MYSQL *db, struct capture_node *node,
+static bool table_schema(struct server_context *context, MYSQL *db, struct capture_node *node,
 	size_t index, struct err *err)
 {
-	struct backdrop_table *table = &context->tables[index];
+	struct context_table *table = &context->tables[index];
 	struct columns names = {NULL, 0, 0};
 	struct buf columns = BUF_INIT, primary = BUF_INIT, keys = BUF_INIT, foreign = BUF_INIT;
 	struct buf sql = BUF_INIT, create_text = BUF_INIT, triggers = BUF_INIT;
@@ -596,7 +522,7 @@ out:
 	return ok;
 }
 
-static bool wanted_database(const struct backdrop_options *options, struct span name)
+static bool wanted_database(const struct server_context_options *options, struct span name)
 {
 	static const char *const own[] = {
 		"mysql", "information_schema", "performance_schema", "sys", "metrics_schema"};
@@ -612,7 +538,7 @@ static bool wanted_database(const struct backdrop_options *options, struct span 
 	return true;
 }
 
-static bool known_table(const struct backdrop *context, struct span database, struct span name)
+static bool known_table(const struct server_context *context, struct span database, struct span name)
 {
 	for (size_t i = 0; i < context->count; i++)
 		if (span_eq(database, buf_span(&context->tables[i].database)) &&
@@ -621,7 +547,7 @@ static bool known_table(const struct backdrop *context, struct span database, st
 	return false;
 }
 
-static bool wanted_table(const struct backdrop *context, struct span database, struct span name)
+static bool wanted_table(const struct server_context *context, struct span database, struct span name)
 {
 	return wanted_database(context->options, database) &&
 	       (!context->options->filter ||
@@ -630,7 +556,7 @@ static bool wanted_table(const struct backdrop *context, struct span database, s
 }
 
 /* Their texts have values, and names of tables that may not be wanted. */
-static bool may_tell_programs(const struct backdrop_options *options)
+static bool may_tell_programs(const struct server_context_options *options)
 {
 	const struct filter *filter = options->filter;
 
@@ -643,8 +569,8 @@ static bool wanted_program(const void *ctx, struct span database)
 	return wanted_database(ctx, database);
 }
 
-bool backdrop_schema(struct backdrop *context, struct capture_node *node,
-	const struct backdrop_address *address, struct err *err)
+bool server_context_schema(struct server_context *context, struct capture_node *node,
+	const struct db_address *address, struct err *err)
 {
 	MYSQL *db = connect_to(context, node, address, err);
 	size_t before = context->count;
@@ -670,19 +596,19 @@ bool backdrop_schema(struct backdrop *context, struct capture_node *node,
 		return false;
 	}
 	while ((row = mysql_fetch_row(result))) {
-		struct backdrop_table *table;
+		struct context_table *table;
 
 		if (!wanted_table(context, answer_field(result, row, 0), answer_field(result, row, 1)))
 			continue;
-		if (context->count == BACKDROP_TABLES_MAX) {
+		if (context->count == CONTEXT_TABLES_MAX) {
 			ok = err_set(err, ERR_LIMIT,
 				"node %s has more than %d tables: choose databases with --database",
-				node->name, BACKDROP_TABLES_MAX);
+				node->name, CONTEXT_TABLES_MAX);
 			break;
 		}
 		MEM_RESERVE(context->tables, context->count + 1, context->capacity);
 		table = &context->tables[context->count++];
-		*table = (struct backdrop_table){BUF_INIT, BUF_INIT, BUF_INIT};
+		*table = (struct context_table){BUF_INIT, BUF_INIT, BUF_INIT};
 		buf_add_span(&table->database, answer_field(result, row, 0));
 		buf_add_span(&table->name, answer_field(result, row, 1));
 	}
@@ -700,7 +626,7 @@ bool backdrop_schema(struct backdrop *context, struct capture_node *node,
 /* ---- rows ---- */
 
 struct part {
-	struct backdrop *context;
+	struct server_context *context;
 	struct record_rows record;
 	struct buf rows;
 	struct buf versions, version_list; /* of a prepared table */
@@ -750,10 +676,10 @@ static struct wire_column column_of(const MYSQL_FIELD *field)
 	return column;
 }
 
-static bool table_rows(struct backdrop *context, MYSQL *db, struct capture_node *node, size_t index,
+static bool table_rows(struct server_context *context, MYSQL *db, struct capture_node *node, size_t index,
 	const char *moment, struct err *err)
 {
-	struct backdrop_table *table = &context->tables[index];
+	struct context_table *table = &context->tables[index];
 	struct part part = {.context = context, .rows = BUF_INIT};
 	struct buf sql = BUF_INIT, name = BUF_INIT;
 	const struct redact *redact = context->options->redact;
@@ -778,7 +704,7 @@ static bool table_rows(struct backdrop *context, MYSQL *db, struct capture_node 
 		result = mysql_use_result(db);
 	if (!result) {
 		ok = instrument_table_gone(mysql_errno(db));
-		server_error(db, node, sql.data, err);
+		db_error(db, node->name, sql.data, err);
 		goto out;
 	}
 	count = mysql_num_fields(result) - part.versioned;
@@ -819,7 +745,7 @@ static bool table_rows(struct backdrop *context, MYSQL *db, struct capture_node 
 			part_flush(&part, false, false);
 	}
 	if (mysql_errno(db)) {
-		server_error(db, node, sql.data, err);
+		db_error(db, node->name, sql.data, err);
 		complete = false;
 	} else {
 		ok = true;
@@ -839,8 +765,8 @@ out:
 	return ok;
 }
 
-bool backdrop_rows(struct backdrop *context, struct capture_node *node,
-	const struct backdrop_address *address, const char *moment, struct err *err)
+bool server_context_rows(struct server_context *context, struct capture_node *node,
+	const struct db_address *address, const char *moment, struct err *err)
 {
 	MYSQL *db;
 	bool ok = true;
@@ -852,7 +778,7 @@ bool backdrop_rows(struct backdrop *context, struct capture_node *node,
 		return false;
 	if (mysql_query(db, "set session transaction isolation level repeatable read") ||
 		mysql_query(db, "start transaction with consistent snapshot"))
-		ok = server_error(db, node, "cannot begin a consistent snapshot", err);
+		ok = db_error(db, node->name, "cannot begin a consistent snapshot", err);
 	for (size_t i = 0; ok && i < context->count; i++)
 		ok = table_rows(context, db, node, i, moment, err);
 	mysql_close(db);

@@ -9,8 +9,9 @@
 #ifndef RUN_CLIENT_H
 #define RUN_CLIENT_H
 
+#include <mysql.h>
+
 #include "capture/capture.h"
-#include "db/mysql_library.h"
 #include "db/row.h"
 #include "instrument/session.h"
 

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/version.h"
 #include "instrument/prepare.h"
-#include "proxy/server_context.h"
+#include "db/hidden_levels.h"
 #include "run/disconnects.h"
 #include "scenario/scenario.h"
 #include "sql/sql.h"
@@ -264,7 +264,8 @@ bool engine_begin_trace(struct engine *e)
 	if (!engine_sync_nodes(e) || !announce_others(e))
 		return false;
 	for (size_t i = 0; i < e->node_count; i++)
-		backdrop_hidden_levels(e->nodes[i].control, &e->nodes[i].capture);
+		atomic_fetch_or(&e->nodes[i].capture.hidden_levels,
+			hidden_levels_read(e->nodes[i].control));
 	e->snapshot = (struct snapshot){.control = e->control,
 		.producer = e->worker.producer,
 		.node = e->nodes[0].name,

@@ -6,9 +6,10 @@
 #ifndef RUN_SNAPSHOT_H
 #define RUN_SNAPSHOT_H
 
+#include <mysql.h>
+
 #include "base/err.h"
 #include "capture/capture.h"
-#include "db/mysql_library.h"
 #include "instrument/tables.h"
 
 enum { SNAPSHOT_TABLES_MAX = 10000 };

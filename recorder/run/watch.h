@@ -10,7 +10,8 @@
 #ifndef RUN_WATCH_H
 #define RUN_WATCH_H
 
-#include "db/mysql_library.h"
+#include <mysql.h>
+
 #include "run/client.h"
 
 enum watch_kind {
