@@ -4,7 +4,7 @@
 
 #include "base/output.h"
 #include "commands/commands.h"
-#include "report/judge_histories.h"
+#include "commands/judge_histories.h"
 
 enum { SHEETS_MAX = 16 };
 

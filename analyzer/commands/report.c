@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "commands/commands.h"
-#include "report/judge_histories.h"
+#include "commands/judge_histories.h"
 
 struct report_options {
 	struct histories_options histories;

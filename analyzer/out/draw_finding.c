@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "common/graph/cycles.h"
-#include "out/verdict_out.h"
+#include "report/conclusion.h"
 
 enum {
 	STEPS_MAX = 40, /* statements drawn of one witness */

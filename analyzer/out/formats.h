@@ -8,7 +8,7 @@
 
 #include "out/draw_finding.h"
 #include "out/junit.h"
-#include "out/verdict_out.h"
+#include "report/conclusion.h"
 
 void verdict_text(struct buf *out, const struct page *page, const struct verdict_context *context,
 	const struct verdict *verdict);

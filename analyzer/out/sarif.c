@@ -11,8 +11,8 @@
 
 #include "base/text.h"
 #include "base/version.h"
-#include "out/class_sentences.h"
 #include "out/formats.h"
+#include "report/class_sentences.h"
 
 static void member(struct json *json, const char *key, struct span value)
 {

@@ -11,7 +11,7 @@
 #include "base/output.h"
 #include "common/contract.h"
 #include "model/history/history.h"
-#include "out/verdict_out.h"
+#include "report/conclusion.h"
 
 struct judge_options {
 	int oracle; /* of judge_oracles */

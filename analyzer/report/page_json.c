@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "out/class_sentences.h"
+#include "report/class_sentences.h"
 #include "report/page_data.h"
 #include "report/page_data_internal.h"
 #include "trace/value.h"

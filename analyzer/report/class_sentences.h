@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What each class of findings means, in one sentence: for the rules of SARIF and the page. */
-#ifndef OUT_CLASS_SENTENCES_H
-#define OUT_CLASS_SENTENCES_H
+#ifndef REPORT_CLASS_SENTENCES_H
+#define REPORT_CLASS_SENTENCES_H
 
 #include "base/buf.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "out/verdict_out.h"
+#include "report/conclusion.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
  * What a verdict comes to, and its JSON: `isotrace.check/1` (docs/check.schema.json, semantics.md,
  * section 10): keys are only ever added.  The other formats are in out/.
  */
-#ifndef OUT_VERDICT_OUT_H
-#define OUT_VERDICT_OUT_H
+#ifndef REPORT_CONCLUSION_H
+#define REPORT_CONCLUSION_H
 
 #include "base/err.h"
 #include "base/json.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The definitions are those of docs/oracles; here they are cut down to a sentence. */
-#include "out/class_sentences.h"
+#include "report/class_sentences.h"
 
 #include <string.h>
 

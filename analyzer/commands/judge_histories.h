@@ -4,8 +4,8 @@
  * traces go to the oracles that fit what was recorded and are judged by the contract of the server;
  * other tools' histories go to the oracle values.
  */
-#ifndef REPORT_JUDGE_HISTORIES_H
-#define REPORT_JUDGE_HISTORIES_H
+#ifndef COMMANDS_JUDGE_HISTORIES_H
+#define COMMANDS_JUDGE_HISTORIES_H
 
 #include "base/command.h"
 #include "commands/input_format.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/judge_histories.h"
+#include "commands/judge_histories.h"
 
 #include <string.h>
 #include <strings.h>
