@@ -161,20 +161,12 @@ void session_open(struct relay_worker *w, const struct relay_arrival *arrival)
 		session_begin(s);
 }
 
-void relay_expire_connecting(struct relay_worker *w)
+void session_expire_connecting(struct session *s)
 {
-	uint64_t now = clock_mono_ns();
-	struct session *next;
-
-	for (struct session *s = w->sessions; s && w->connecting; s = next) {
-		next = s->next;
-		if (now < s->connect_deadline)
-			continue;
-		if (s->header_due)
-			session_close(s, "no header of the PROXY protocol in time");
-		else if (s->connecting)
-			refuse(s, ETIMEDOUT);
-		else if (s->doom)
-			session_close(s, s->doom);
-	}
+	if (s->header_due)
+		session_close(s, "no header of the PROXY protocol in time");
+	else if (s->connecting)
+		refuse(s, ETIMEDOUT);
+	else if (s->doom)
+		session_close(s, s->doom);
 }

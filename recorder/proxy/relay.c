@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "proxy/parse_later.h"
 #include "proxy/session.h"
 
 static void take_mail(struct relay_worker *w)
@@ -96,7 +97,36 @@ static void run_ready(struct relay_worker *w)
 	}
 }
 
-static int wait_ms(const struct relay_worker *w)
+/* Ends the sessions whose connection, or its header, did not come in time. */
+static void expire_connecting(struct relay_worker *w)
+{
+	uint64_t now = clock_mono_ns();
+	struct session *next;
+
+	for (struct session *s = w->sessions; s && w->connecting; s = next) {
+		next = s->next;
+		if (now >= s->connect_deadline)
+			session_expire_connecting(s);
+	}
+}
+
+static void free_dead(struct relay_worker *w)
+{
+	struct session **at = &w->dead;
+
+	while (*at) {
+		struct session *s = *at;
+
+		if (s->in_ready) {
+			at = &s->next; /* the ready list still names it */
+			continue;
+		}
+		*at = s->next;
+		free(s);
+	}
+}
+
+static int epoll_timeout_ms(const struct relay_worker *w)
 {
 	if (w->ready)
 		return 0;
@@ -112,7 +142,7 @@ static void *worker_main(void *arg)
 
 	pthread_setname_np(pthread_self(), "relay");
 	for (;;) {
-		int count = epoll_wait(w->epoll_fd, events, RELAY_EVENTS, wait_ms(w));
+		int count = epoll_wait(w->epoll_fd, events, RELAY_EVENTS, epoll_timeout_ms(w));
 
 		if ((count == 0 && !w->ready) || relay_is_time_to_parse(w))
 			relay_parse_later(w);
@@ -120,7 +150,7 @@ static void *worker_main(void *arg)
 			handle(w, &events[i]);
 		run_ready(w);
 		if (w->connecting)
-			relay_expire_connecting(w);
+			expire_connecting(w);
 		if (w->draining) {
 			if (w->stopping || clock_mono_ns() >= w->drain_deadline)
 				while (w->sessions)
@@ -128,9 +158,9 @@ static void *worker_main(void *arg)
 			if (!w->sessions && !w->ready)
 				break;
 		}
-		relay_free_dead(w);
+		free_dead(w);
 	}
-	relay_free_dead(w);
+	free_dead(w);
 	buf_release(&w->interposed[CLIENT]);
 	buf_release(&w->interposed[SERVER]);
 	capture_worker_close(&w->capture);

@@ -639,8 +639,7 @@ static void part_flush(struct part *part, bool last, bool complete)
 {
 	struct record_rows *record = &part->record;
 
-	for (int i = 0; i < 4; i++)
-		part->rows.data[1 + i] = (char)(part->count >> (24 - 8 * i));
+	pack_array_close(&part->rows, 0, part->count);
 	record->seq = record->at = 0;
 	record->last = last;
 	record->complete = last && complete;
@@ -657,7 +656,7 @@ static void part_flush(struct part *part, bool last, bool complete)
 	trace_emit_rows(part->context->producer, record);
 	record->part++;
 	buf_clear(&part->rows);
-	buf_add(&part->rows, "\xdd\0\0\0\0", 5);
+	pack_array_open(&part->rows);
 	part->count = 0;
 }
 
@@ -719,7 +718,7 @@ static bool table_rows(struct server_context *context, MYSQL *db, struct capture
 	part.record = (struct record_rows){.table = (uint32_t)index + 1,
 		.node = span_str(node->name),
 		.moment = span_str(moment)};
-	buf_add(&part.rows, "\xdd\0\0\0\0", 5);
+	pack_array_open(&part.rows);
 	while ((row = mysql_fetch_row(result))) {
 		msgpack_packer pk = pack_into(&part.rows);
 

@@ -3,8 +3,8 @@
  * A session of the relay: its two sockets, what waits between them, and what was understood of it.
  * Inside of proxy/ only; see proxy/relay.h for how it works.
  *
- * connect.c brings a session up to the server's first byte, session.c passes bytes and shows them to
- * the parser, relay.c is the worker's loop around both.
+ * connect.c brings a session up to the server's first byte, session.c passes bytes, parse_later.c shows
+ * them to the parser, relay.c is the worker's loop around all.
  */
 #ifndef PROXY_SESSION_H
 #define PROXY_SESSION_H
@@ -81,15 +81,12 @@ bool session_forward(
 void session_work(struct session *s);
 /* Ends it if it is at rest. */
 void session_drain(struct session *s);
-/* Parses all that waits.  To be called before anything else is recorded by this worker. */
-void relay_parse_later(struct relay_worker *w);
-bool relay_is_time_to_parse(struct relay_worker *w);
-void relay_free_dead(struct relay_worker *w);
 
 /* connect.c */
 void session_open(struct relay_worker *w, const struct relay_arrival *arrival);
 void session_header_work(struct session *s);
 void session_connected(struct session *s);
-void relay_expire_connecting(struct relay_worker *w);
+/* Its deadline is over. */
+void session_expire_connecting(struct session *s);
 
 #endif
