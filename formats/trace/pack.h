@@ -89,6 +89,18 @@ static inline void pack_array(msgpack_packer *pk, size_t count)
 	pack_to(pk, mp_put_array_head(pack_room(pk, MP_PUT_HEAD_MAX), (uint32_t)count));
 }
 
+/* An array whose count is not known yet.  Its head begins at the buf's end; pack_array_close() with that
+ * place fills the count in. */
+static inline void pack_array_open(struct buf *buf)
+{
+	buf_add(buf, "\xdd\0\0\0\0", 5);
+}
+
+static inline void pack_array_close(struct buf *buf, size_t head, uint32_t count)
+{
+	(void)mp_put_be32(buf->data + head + 1, count);
+}
+
 /* nil for SPAN_NONE. */
 static inline void pack_str(msgpack_packer *pk, struct span s)
 {

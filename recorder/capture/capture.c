@@ -224,15 +224,12 @@ static void keep_params(struct capture *c, const struct wire_request *request)
 	struct wire_params params = request->params;
 	struct wire_param param;
 	uint32_t count = 0;
-	size_t head;
 
 	capture_reuse(&c->now.params);
 	if (!params.count || request->params_bad || c->now.filtered ||
 		!(c->worker->config->levels & CAPTURE_PARAMS))
 		return;
-	/* array 32: the count is filled in behind. */
-	buf_add(&c->now.params, "\xdd\0\0\0\0", 5);
-	head = c->now.params.len - 4;
+	pack_array_open(&c->now.params);
 	while (wire_params_next(&params, &param)) {
 		size_t before = c->now.params.len;
 
@@ -247,10 +244,40 @@ static void keep_params(struct capture *c, const struct wire_request *request)
 		}
 		count++;
 	}
-	for (int i = 0; i < 4; i++)
-		c->now.params.data[head + (size_t)i] = (char)(count >> (24 - 8 * i));
+	pack_array_close(&c->now.params, 0, count);
 	if (params.bad)
 		buf_clear(&c->now.params);
+}
+
+void capture_set_params(struct capture *c, struct span params)
+{
+	capture_keep(&c->now.params, params);
+}
+
+/* The list is an array 16, whose count is renewed. */
+void capture_add_blocker(struct capture *c, uint32_t session)
+{
+	struct buf *list = &c->now.blockers;
+	struct mp mp = mp_over(buf_span(list));
+	uint32_t count = list->len ? mp_array(&mp) : 0;
+	msgpack_packer pk;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (mp_uint(&mp) == session)
+			return;
+	if (!list->len)
+		buf_add(list, "\xdc\0\0", 3);
+	pk = pack_into(list);
+	pack_uint(&pk, session);
+	(void)mp_put_be16(list->data + 1, (uint16_t)(count + 1));
+}
+
+void capture_set_blocked(struct capture *c, bool blocked, uint64_t ns)
+{
+	c->now.blocked_seen = true;
+	c->now.blocked_ns = ns;
+	if (!blocked)
+		buf_clear(&c->now.blockers);
 }
 
 static struct look look_from_tag(uint64_t tag)

@@ -210,6 +210,13 @@ uint8_t capture_level(const struct capture *c);
 /* A probe record of this session; fills its session.  Nothing where nothing is recorded. */
 void capture_probe(struct capture *c, struct record_probe *probe);
 
+/* Of the command being answered, for who sends it through a client library: its parameters, packed. */
+void capture_set_params(struct capture *c, struct span params);
+/* Of the command being answered, for who watches lock waits: a session that it waits for ... */
+void capture_add_blocker(struct capture *c, uint32_t session);
+/* ... and, before its reply, whether and how long it waited. */
+void capture_set_blocked(struct capture *c, bool blocked, uint64_t ns);
+
 /* What happened to a connection with a node: a cluster record. */
 void capture_connection_event(struct capture_worker *worker, const char *node, uint32_t session,
 	const char *what, const char *reason);

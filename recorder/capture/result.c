@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Results as records: columns and rows, in parts, within the limits that the options set. */
 #include "capture/capture_internal.h"
-
-enum { ARRAY32_SIZE = 5 };
+#include "trace/pack.h"
 
 static void rows_take(struct capture *c)
 {
@@ -24,7 +23,7 @@ static void rows_give_back(struct capture *c)
 static void part_begin(struct capture *c)
 {
 	capture_reuse(&c->result.rows);
-	buf_add(&c->result.rows, "\xdd\0\0\0\0", ARRAY32_SIZE);
+	pack_array_open(&c->result.rows);
 	c->result.part_rows = 0;
 }
 
@@ -40,8 +39,7 @@ static void part_emit(struct capture *c, const struct wire_command *command, boo
 	};
 	unsigned char digest[8];
 
-	for (int i = 0; i < 4; i++)
-		c->result.rows.data[1 + i] = (char)(c->result.part_rows >> (24 - 8 * i));
+	pack_array_close(&c->result.rows, 0, c->result.part_rows);
 	if (c->result.part == 0 && c->result.shape)
 		record.columns = buf_span(&c->result.shape->packed);
 	record.rows = buf_span(&c->result.rows);

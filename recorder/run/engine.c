@@ -443,13 +443,9 @@ static void complete(struct engine *e, struct client *c)
 /* Before the reply's record is made. */
 static void fill_blocked(struct client *c)
 {
-	struct capture *capture = &c->capture;
-
-	/* Seen even when nobody looked: it answered while all who could hold a lock were idle. */
-	capture->now.blocked_seen = true;
-	capture->now.blocked_ns = c->blocked ? clock_mono_ns() - c->waiting_since + 1 : 0;
-	if (!c->blocked)
-		buf_clear(&capture->now.blockers);
+	/* Known even when nobody looked: it answered while all who could hold a lock were idle. */
+	capture_set_blocked(&c->capture, c->blocked,
+		c->blocked ? clock_mono_ns() - c->waiting_since + 1 : 0);
 }
 
 static int ready_of(short revents)

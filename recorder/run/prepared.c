@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/bug.h"
 #include "base/mem.h"
+#include "trace/pack.h"
 #include "trace/value.h"
 
 enum { PARAMS_MAX = 65535, BULK_VALUES_MAX = 10 * 1000 * 1000, CELL_MIN = 64 };
@@ -194,8 +195,7 @@ static void execute(
 	client_begin(c, command, 0);
 	c->command.stmt = &p->wire;
 	capture_sink.command(&c->capture, &c->command, &request);
-	buf_clear(&c->capture.now.params);
-	buf_add_span(&c->capture.now.params, params);
+	capture_set_params(&c->capture, params);
 	c->state = CLIENT_EXECUTE;
 	c->wait = mysql_stmt_execute_start(&c->status, p->stmt);
 }
@@ -284,11 +284,9 @@ bool client_execute_row(
 		(void)mp_skip(&mp);
 	if (mp.bad)
 		return err_set(err, ERR_FORMAT, "a parameter cannot be read");
-	/* array 32, as the capture writes it */
 	buf_clear(&c->sql);
-	buf_add_char(&c->sql, '\xdd');
-	for (int i = 24; i >= 0; i -= 8)
-		buf_add_char(&c->sql, (char)(columns >> i));
+	pack_array_open(&c->sql);
+	pack_array_close(&c->sql, 0, columns);
 	buf_add(&c->sql, first, (size_t)(mp.p - first));
 	mp = mp_over(buf_span(&c->sql));
 	if (!bind_params(p, &mp, mp_array(&mp), err))

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "trace/pack.h"
 
 /* Twice what the server's deadlock thread sleeps at most, and some time for it to run. */
 #define CIRCLE_STANDS_NS UINT64_C(2500000000)
@@ -102,25 +101,6 @@ static struct client *by_thread(
 	return NULL;
 }
 
-/* Adds a session to the waiter's packed list, once: an array 16 whose count is renewed. */
-static void add_blocker(struct client *waiter, const struct client *blocker)
-{
-	struct buf *list = &waiter->capture.now.blockers;
-	struct mp mp = mp_over(buf_span(list));
-	uint32_t count = list->len ? mp_array(&mp) : 0;
-	msgpack_packer pk;
-
-	for (uint32_t i = 0; i < count; i++)
-		if (mp_uint(&mp) == blocker->capture.id)
-			return;
-	if (!list->len)
-		buf_add(list, "\xdc\0\0", 3);
-	pk = pack_into(list);
-	pack_uint(&pk, blocker->capture.id);
-	list->data[1] = (char)((count + 1) >> 8);
-	list->data[2] = (char)(count + 1);
-}
-
 static bool waits_for(const struct client *c, size_t other)
 {
 	return c->waits_for[other / 64] >> (other % 64) & 1;
@@ -193,7 +173,7 @@ bool watch_look(struct watch *watch, struct client *clients, size_t count, size_
 			size_t index = (size_t)(blocker - clients);
 
 			waiter->waits_for[index / 64] |= (uint64_t)1 << index % 64;
-			add_blocker(waiter, blocker);
+			capture_add_blocker(&waiter->capture, blocker->capture.id);
 		}
 	}
 	mysql_free_result(result);
