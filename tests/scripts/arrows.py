@@ -7,6 +7,8 @@
 - The include arrows: formats <- oracles <- analyzer, formats <- oracles <- recorder.  Quoted
   includes are paths below a top folder that the includer may use; system headers are the C
   library's or those of the libraries that the folder may use.
+- The arrows inside the top folders: the table of docs/internals/architecture.md, "Who may include
+  whom", names for each folder those that it includes; there is no circle.
 - The build enforces the arrows too: a file with a wrong include does not compile with the
   flags that meson gives to that folder (and one with a right include does).
 - isotrace links no database client.
@@ -118,6 +120,82 @@ def check_includes(root, build, names):
     report(not twice, "a header's path below its top folder is unique", twice)
 
 
+def read_table(text):
+    """Of the page's table: for each folder the set of those that it may include."""
+    table = {}
+    section = text.split("\n## Who may include whom\n")[1].split("\n## ")[0]
+    for line in section.splitlines():
+        cells = line.split("|")
+        if len(cells) != 4 or "`" not in cells[1]:
+            continue
+        for folder in re.findall(r"`([^`]+)`", cells[1]):
+            top = folder.split("/")[0]
+            table[folder] = {f"{top}/{name}" for name in re.findall(r"`([^`]+)`", cells[2])}
+    return table
+
+
+def listed(table, path):
+    """The folder of the table that a file belongs to."""
+    folder = os.path.dirname(path)
+    while folder and folder not in table:
+        folder = os.path.dirname(folder)
+    return folder
+
+
+def inner_edges(root, names, table):
+    """Includes between listed folders of one top folder, each with a file that has it."""
+    headers = {name.split("/", 1)[1]: name for name in names if name.endswith((".h", ".inc"))}
+    edges = {}
+    for name in names:
+        top = name.split("/")[0]
+        if top not in FOLDERS or not name.endswith(SOURCE) or name.count("/") < 2:
+            continue
+        for form, path in INCLUDE.findall(text_of(root, name)):
+            other = headers.get(path) if form == '"' else None
+            if not other or other.split("/")[0] != top:
+                continue
+            edge = listed(table, name), listed(table, other)
+            if edge[0] != edge[1]:
+                edges.setdefault(edge, f"{name}: {path}")
+    return edges
+
+
+def edge_problems(table, edges):
+    return [f"{where}: {folder} may not include from {other}" if folder and other
+            else f"{where}: a folder that the table does not have"
+            for (folder, other), where in sorted(edges.items())
+            if other not in table.get(folder, ()) and other != f"{folder.split('/')[0]}/base"]
+
+
+def circle(arrows):
+    """Folders that include each other in a circle, from a set of pairs; None: there are none."""
+    left = set(arrows)
+    while left:
+        ends = {other for _, other in left} - {folder for folder, _ in left}
+        if not ends:
+            return sorted({folder for folder, _ in left})
+        left = {arrow for arrow in left if arrow[1] not in ends}
+    return None
+
+
+def check_inner(root, names):
+    table = read_table(text_of(root, "docs/internals/architecture.md"))
+    edges = inner_edges(root, names, table)
+    problems = edge_problems(table, edges)
+    report(not problems and len(edges) > 20,
+           f"the {len(edges)} includes between inner folders are in the table", problems)
+    missing = [f for f in table if not os.path.isdir(os.path.join(root, f))]
+    arrows = {(folder, other) for folder, others in table.items() for other in others} | set(edges)
+    found = circle(arrows)
+    report(not found and not missing, "inner folders include in one direction",
+           [f"in a circle, or above one: {' '.join(found)}"] if found else missing)
+    # That these checks can fail: an include that no row names, and the same turned round.
+    folder, other = max(edge for edge in edges if not edge[1].endswith("/base"))
+    back = {**edges, (other, folder): "tried"}
+    report(len(edge_problems(table, back)) == len(problems) + 1 and circle(set(back)),
+           f"{other} including {folder} would be refused, and is a circle")
+
+
 def compile_flags(build, folder):
     """The compiler and flags that meson gives to a C file of the folder, without in- and output."""
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
@@ -206,6 +284,7 @@ def check_files(root, names):
 def main(root, build, program):
     names = tree(root)
     check_includes(root, build, names)
+    check_inner(root, names)
     check_build_enforces(build, names)
     check_linking(program)
     check_files(root, names)
