@@ -145,8 +145,8 @@ const struct command diff_command = {
 	.description =
 		"Compares two recordings of one schedule, on two servers or two releases,\n"
 		"statement by statement: what was blocked, deadlocks, errors, warnings, results,\n"
-		"and the tables at the end.  The first difference is judged; what stands behind\n"
-		"it may follow from it.\n"
+		"and the tables at the end.  The first difference is judged; later ones\n"
+		"may follow from it.\n"
 		"\n"
 		"compat: both kept their contracts.  violation: one broke its own.  undecided\n"
 		"(exit status 3): neither was seen to break its contract, and for one of them not\n"

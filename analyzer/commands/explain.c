@@ -319,13 +319,12 @@ static const struct command_example examples[] = {
 
 const struct command explain_command = {
 	.name = "explain",
-	.summary = "tells one finding of a trace in full",
+	.summary = "explains one finding of a trace in full",
 	.arguments = "TRACE ID",
 	.description =
-		"Judges the trace as isotrace check does and tells one finding for somebody who "
-		"has\n"
-		"to be convinced: what was promised, what each statement saw, why it contradicts\n"
-		"itself, the versions of the rows, and everything the transactions did.",
+		"Judges the trace as isotrace check does and explains one finding to a reader who\n"
+		"has to be convinced: what was promised, what each statement saw, why that is a\n"
+		"contradiction, the versions of the rows, and everything the transactions did.",
 	.options = explain_table,
 	.examples = examples,
 	.run = explain_run,

@@ -40,7 +40,7 @@ static enum exit_status export_scenario(const struct export_options *options, co
 	}
 	if (!execution_to_scenario(&e, &how, &scenario, &skipped, &err)) {
 		output_message("%s: %s%s", path, err.text,
-			options->skip ? "" : "; --skip leaves out what cannot be said");
+			options->skip ? "" : "; --skip leaves such statements out");
 		execution_release(&e);
 		return err_exit_status(&err);
 	}
@@ -130,10 +130,10 @@ static const struct option_def export_table[] = {
 		.help = FROM_HELP},
 	{.name = "expect",
 		OPTION_FLAG(struct export_options, expect),
-		.help = "scenario: with what came back as expectations"},
+		.help = "scenario: with the recorded answers as expectations"},
 	{.name = "skip",
 		OPTION_FLAG(struct export_options, skip),
-		.help = "leave out what cannot be said: statements that were cut, redacted or are "
+		.help = "leave out what the form cannot hold: statements that were cut, redacted or are "
 			"no SQL; transactions of unknown outcome"},
 	{.name = "salvage",
 		OPTION_FLAG(struct export_options, salvage),
@@ -165,7 +165,7 @@ const struct command export_command = {
 		"a trace, objects become numbered keys and versions the values of registers.\n"
 		"Other keys and values are numbered where the form has only integers.\n"
 		"What the form has no word for (predicates) is left out and counted; what\n"
-		"would bend the verdict is refused.\n"
+		"would change the verdict is refused.\n"
 		"\n"
 		"dot, graphml: transactions and the dependencies between them.",
 	.options = export_table,

@@ -82,7 +82,7 @@ const struct command import_command = {
 	.arguments = "HISTORY",
 	.description = "Reads a history of Elle, Plume, AWDIT, dbcop, Cobra, Viper or Chronos and "
 		       "writes it\n"
-		       "for one more tool.  What a format cannot hold is refused, never bent.",
+		       "for one more tool.  What a format cannot hold is refused, never changed.",
 	.options = import_table,
 	.examples = examples,
 	.run = import_run,

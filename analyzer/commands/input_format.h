@@ -12,7 +12,7 @@ enum from { FROM_AUTO, FROM_TRACE, FROM_OTHER };
 extern const char *const from_words[];
 #define FROM_HELP                                                                                  \
 	"the tool whose history this is: trace (our own), elle, elle-json, plume, awdit, dbcop, "  \
-	"dbcop-json, cobra, viper or chronos; auto tells by how the file begins"
+	"dbcop-json, cobra, viper or chronos; auto recognises it by how the file begins"
 
 /* FROM_TRACE, or a format behind it: what was asked for, or what the file looks like. */
 int from_resolve(int from, const char *path);

@@ -713,9 +713,8 @@ static const struct option_def show_table[] = {
 		OPTION_CHOICE(struct show_options, layout),
 		.choices = layout_words,
 		.preset = "auto",
-		.help = "text: a column a session where they fit; columns even when narrow; or one "
-			"line an "
-			"event"},
+		.help = "text: a column for each session where they fit; columns even when "
+			"narrow; or a line for each event"},
 	{.name = "full",
 		OPTION_FLAG(struct show_options, full),
 		.help = "text: wrap long statements and results instead of cutting them"},
@@ -749,13 +748,13 @@ static const struct command_example examples[] = {
 
 const struct command show_command = {
 	.name = "show",
-	.summary = "the timeline: what each session did, and what came of it",
+	.summary = "the timeline: what each session did, and with which result",
 	.arguments = "TRACE",
-	.description = "Shows a trace as a timeline: one column a session, time downwards.  A "
+	.description = "Shows a trace as a timeline: a column for each session, time downwards.  A "
 		       "statement that\n"
 		       "others overlap takes two rows, its beginning and its end; blocked ones say "
 		       "for how long\n"
-		       "and on whom.  TRACE is a file, a directory of segments, or - for standard "
+		       "and by whom.  TRACE is a file, a directory of segments, or - for standard "
 		       "input; a trace\n"
 		       "of any size is shown in bounded memory.",
 	.options = show_table,

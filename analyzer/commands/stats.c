@@ -749,7 +749,7 @@ static const struct command_example examples[] = {
 	{"stats run.itr", "what is in this trace"},
 	{"stats run.itr --format=json | jq '.statements.latency'", "numbers for a program"},
 	{"stats - <run.itr", "from standard input"},
-	{"stats --digest *.itr", "which of these recordings tell the same?"},
+	{"stats --digest *.itr", "which of these recordings are the same?"},
 	{NULL, NULL},
 };
 

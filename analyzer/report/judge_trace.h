@@ -71,17 +71,16 @@ extern const char *const judge_oracles[];
 	{.name = "all-sessions", \
 		OPTION_FLAG(struct_type, member.all_sessions), \
 		.help = "oracle mvcc: every session that writes was recorded, so rows that nobody " \
-			"wrote are violations, not suspicions (isorec run is always so)"}, \
+			"wrote are violations, not suspicions (true of every isorec run)"}, \
 	{.name = "no-strong", \
 		OPTION_FLAG(struct_type, member.no_strong), \
 		.help = "traces: leave out the levels with session and real-time order"}, \
 	{.name = "budget", \
 		.argument = "N", \
 		OPTION_UINT(struct_type, member.budget), \
-		.help = "edges that the search for a shortest witness may look at, a class and " \
-			"component, which changes no verdict; and steps of the solver, " \
-			"for histories whose version orders are open: past them a level is " \
-			"undecided"}, \
+		.help = "how far searches go. adya: edges read for a shortest witness, for each " \
+			"class and component; this changes no verdict. mvcc: ways tried for one " \
+			"contradiction; values: steps of the solver; past these, undecided"}, \
 	{.name = "examples", \
 		.argument = "N", \
 		OPTION_UINT(struct_type, member.examples), \

@@ -363,7 +363,7 @@ static const struct command_example completion_examples[] = {
 
 static const struct command completion_command = {
 	.name = "completion",
-	.summary = "a script that completes our options in bash or zsh",
+	.summary = "a script that completes commands and options in bash or zsh",
 	.arguments = "bash|zsh",
 	.description = "Prints a completion script for the shell, made from the table of options.",
 	.options = no_options,

@@ -382,14 +382,15 @@ const struct command corpus_command = {
 	.arguments = NULL,
 	.description =
 		"Runs every scenario of the corpus at four isolation levels, records a trace of\n"
-		"each, and tells whether the anomaly that it is about shows, and whether that is\n"
+		"each, and says whether the anomaly that it is about shows, and whether that is\n"
 		"what the scenario expects of this release. Compare two such folders with\n"
 		"isotrace corpus OLD NEW.",
 	.exit_status =
 		"  0  everything is as the scenarios expect of this release\n"
 		"  1  something is not as expected\n"
 		"  2  wrong usage\n"
-		"  3  an answer never came, nothing is said of this release, or it was interrupted\n"
+		"  3  an answer never came, the scenarios expect nothing of this release, or it\n"
+		"     was interrupted\n"
 		"  4  something could not be run, or the server cannot be used\n"
 		"  5  a bug in isorec; the message says what to report",
 	.options = corpus_table,

@@ -24,7 +24,7 @@ struct prepare_command_options {
 	{                                                                                          \
 		.name = "quiet", .letter = 'q',                                                    \
 		OPTION_FLAG(struct prepare_command_options, quiet),                                \
-		.help = "tell only what was refused"                                               \
+		.help = "print only what was refused"                                             \
 	}
 
 static const char *const mode_words[] = {"trigger", "select", NULL};
@@ -169,7 +169,7 @@ const struct command prepare_command = {
 	.arguments = "DATABASE[.TABLE]...",
 	.description =
 		"Gives every table of the databases an invisible version column, kept by triggers\n"
-		"that also tell a recorded session which versions its statements wrote. The proxy\n"
+		"that also log for recorded sessions which versions they wrote. The proxy\n"
 		"and the runner then record exactly which version every statement read and\n"
 		"overwrote (--instrument trigger). SELECT * and INSERT do not see the column.\n"
 		"\n"

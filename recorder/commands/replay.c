@@ -276,7 +276,7 @@ static const struct option_def replay_table[] = {
 		.argument = "N",
 		OPTION_UINT(struct replay_command_options, examples),
 		.preset = "10",
-		.help = "places of each kind of divergence that are told"},
+		.help = "places of each kind of divergence that are listed"},
 	{.name = "salvage",
 		OPTION_FLAG(struct replay_command_options, salvage),
 		.help = "step over damage in the middle of the trace"},
@@ -303,7 +303,7 @@ const struct command replay_command = {
 		"of\n"
 		"begins and ends. Where the server does not allow that order, the rest goes on "
 		"and\n"
-		"the place is told. Compare the new trace with the old one with isotrace diff.",
+		"the output names the place. Compare the new trace with the old one with isotrace diff.",
 	.exit_status =
 		"  0  the recorded order was followed throughout\n"
 		"  2  wrong usage\n"
