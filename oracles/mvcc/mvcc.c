@@ -515,8 +515,8 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 	store_init(&m->store, (uint32_t)schedule->execution->table_count,
 		(uint32_t)schedule->txn_count);
 	m->runs = mem_zero(schedule->stmt_count + 1, sizeof(*m->runs));
-	m->unmodelled_sessions =
-		mem_zero(schedule->execution->session_count + 1, sizeof(*m->unmodelled_sessions));
+	m->sessions =
+		mem_zero(schedule->execution->session_count + 1, sizeof(*m->sessions));
 	open_env(m);
 	open_tables(m);
 	programs_open(m);
@@ -539,7 +539,7 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 	map_release(&m->catalog.plans);
 	free(m->catalog.plan_list);
 	free(m->runs);
-	free(m->unmodelled_sessions);
+	free(m->sessions);
 	free(m->notes);
 	free(m->search.choices);
 	free(m->search.in_flight);

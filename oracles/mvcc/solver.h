@@ -22,6 +22,7 @@
 #include "mvcc/plan/stored_program.h"
 #include "mvcc/reason.h"
 #include "mvcc/search/schedule.h"
+#include "mvcc/search/state_digest.h"
 #include "mvcc/store/store.h"
 #include "mvcc/store/visibility.h"
 #include "mvcc/unknown/learn_table.h"
@@ -212,7 +213,7 @@ struct choice { /* a choice that was made */
 	uint32_t scope; /* enum choice_scope */
 	uint32_t txn;   /* SCOPE_TXN: store number */
 	bool order;     /* whether others were executed before; the first way: none */
-	size_t trail, notes; /* before the event */
+	struct state_mark before; /* the event */
 };
 
 /* The way at hand: all but `first` come in their own order. */
@@ -256,7 +257,28 @@ struct note {
 
 enum stmt_state { STMT_WAITING, STMT_IN_FLIGHT, STMT_DONE };
 
-struct stmt_run { /* of a statement, all trailed */
+/* As in store.h. */
+#define RUN_TRAILED(X)                                                                             \
+	X(state, VALUE)                                                                            \
+	X(begin_commits, APART)                                                                    \
+	X(begin_event, UNUSED) /* the schedule has it: always the same */                          \
+	X(plan, APART)                                                                             \
+	X(committed, APART)                                                                        \
+	X(verdict, UNUSED) /* decides about notes alone */                                         \
+	X(reason, UNUSED)                                                                          \
+	X(culprit, UNUSED)
+#define SESSION_TRAILED(X) X(unmodelled, VALUE)
+
+enum {
+#define X(field, how) TRAILED_NAME(RUN, field)
+	RUN_TRAILED(X)
+#undef X
+#define X(field, how) TRAILED_NAME(SESSION, field)
+	SESSION_TRAILED(X)
+#undef X
+};
+
+struct stmt_run { /* of a statement */
 	uint32_t state;
 	uint32_t begin_commits; /* commits before it was sent */
 	uint32_t begin_event;
@@ -297,6 +319,10 @@ enum stmt_verdict { STMT_UNJUDGED, STMT_DECIDED, STMT_UNDECIDED, STMT_UNSUPPORTE
 enum session_oddity {
 	SESSION_ODD = 1,     /* variables */
 	SESSION_RENAMES = 2, /* temporary tables, which may hide others */
+};
+
+struct session_run {
+	uint32_t unmodelled; /* enum session_oddity */
 };
 
 struct prepared;
@@ -402,7 +428,7 @@ struct search {
 	size_t abandoned_count;
 	size_t script; /* choices of the current event that are already decided */
 	uint32_t event;
-	size_t event_trail, event_notes; /* before it */
+	struct state_mark event_mark; /* before it */
 	uint64_t next_sent_seq;
 	bool victim_failed; /* a waiting statement failed before that: others went on because of it */
 	uint32_t *in_flight; /* statements that were sent and not answered */
@@ -473,7 +499,7 @@ struct mvcc {
 	/* What the trail restores. */
 	struct store store;
 	struct stmt_run *runs;
-	uint32_t *unmodelled_sessions; /* by session: enum session_oddity, after a statement that was odd */
+	struct session_run *sessions;
 	struct note *notes;
 	size_t note_count, note_capacity;
 	uint32_t noted[NOTE_COUNT]; /* notes by kind */

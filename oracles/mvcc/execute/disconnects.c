@@ -130,7 +130,7 @@ bool leaves_later(struct mvcc *m, uint32_t txn)
 	if (!m->any_dirty || !m->schedule->txns[txn].disconnected || !m->store.txns[txn + 1].undo ||
 		choose(m, 2) == 0)
 		return false;
-	TRAIL_SET(&m->store.trail, m->store.txns[txn + 1].left, 1);
+	TRAIL_SET(&m->store.trail, TXN, &m->store.txns[txn + 1], left, 1);
 	return true;
 }
 
@@ -187,17 +187,16 @@ static bool is_loose(const struct mvcc *m, uint32_t txn)
  * whose; of others each combination is tried. */
 static bool execute_after_ends(struct mvcc *m, uint32_t stmt)
 {
-	size_t trail = m->store.trail.count, notes = m->note_count;
+	struct state_mark mark = state_mark(m);
 	uint32_t found[LOOSE_TRIED_MAX], count;
 
 	if (m->search.mismatch.kind == MISMATCH_LOCK) {
 		while (m->search.mismatch.kind == MISMATCH_LOCK && is_loose(m, m->search.mismatch.other_txn)) {
 			uint32_t holder = m->search.mismatch.other_txn;
 
-			trail_undo(&m->store.trail, trail);
-			notes_drop(m, notes);
+			state_return(m, &mark);
 			roll_back(m, holder);
-			trail = m->store.trail.count;
+			mark = state_mark(m);
 			if (execute(m, stmt))
 				return true;
 		}
@@ -212,7 +211,8 @@ static bool execute_after_ends(struct mvcc *m, uint32_t stmt)
 
 bool execute_stmt(struct mvcc *m, uint32_t stmt)
 {
-	size_t trail = m->store.trail.count, notes = m->note_count, script;
+	struct state_mark mark;
+	size_t script;
 
 	if (!m->loose_end_count)
 		return execute(m, stmt);
@@ -221,18 +221,16 @@ bool execute_stmt(struct mvcc *m, uint32_t stmt)
 		uint32_t found[LOOSE_TRIED_MAX], count = candidates(m, stmt, found);
 
 		end_some(m, found, count, choose(m, 1u << count));
-		trail = m->store.trail.count;
 	}
+	mark = state_mark(m);
 	script = m->search.script;
 	if (execute(m, stmt))
 		return true;
-	trail_undo(&m->store.trail, trail);
-	notes_drop(m, notes);
+	state_return(m, &mark);
 	if (execute_after_ends(m, stmt))
 		return true;
 	/* The contradiction is the one of the usual order. */
-	trail_undo(&m->store.trail, trail);
-	notes_drop(m, notes);
+	state_return(m, &mark);
 	m->search.script = script;
 	return execute(m, stmt);
 }

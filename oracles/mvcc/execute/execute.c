@@ -10,10 +10,10 @@ static void judged(struct mvcc *m, enum stmt_verdict verdict, uint32_t reason)
 	struct stmt_run *run = &m->runs[m->now.stmt];
 	uint32_t culprit = verdict == STMT_UNDECIDED ? m->now.culprit : 0;
 
-	TRAIL_SET(&m->store.trail, run->verdict, (uint32_t)verdict);
-	TRAIL_SET(&m->store.trail, run->reason, reason);
+	TRAIL_SET(&m->store.trail, RUN, run, verdict, (uint32_t)verdict);
+	TRAIL_SET(&m->store.trail, RUN, run, reason, reason);
 	if (run->culprit != culprit)
-		TRAIL_SET(&m->store.trail, run->culprit, culprit);
+		TRAIL_SET(&m->store.trail, RUN, run, culprit, culprit);
 }
 
 static bool mismatch(struct mvcc *m, enum mismatch_kind kind)
@@ -201,8 +201,8 @@ void doubt_view(struct mvcc *m)
 
 	if (t->view != STORE_NONE && t->view_stmt == m->now.stmt &&
 		choose_for(m, m->now.txn, 2) == 1) {
-		TRAIL_SET(&m->store.trail, t->view, STORE_NONE);
-		TRAIL_SET(&m->store.trail, t->view_stmt, STORE_NONE);
+		TRAIL_SET(&m->store.trail, TXN, t, view, STORE_NONE);
+		TRAIL_SET(&m->store.trail, TXN, t, view_stmt, STORE_NONE);
 	}
 }
 
@@ -442,7 +442,7 @@ static void choose_open_view(struct mvcc *m, const uint32_t *fits, uint32_t coun
 		return;
 	view = pick < count ? fits[pick] : m->now.view - (pick - count);
 	set_view(m, m->now.txn, view, begin);
-	TRAIL_SET(&m->store.trail, t->view_stmt, m->now.stmt);
+	TRAIL_SET(&m->store.trail, TXN, t, view_stmt, m->now.stmt);
 }
 
 /* A plain read that overlaps commits: each of its possible read views is tried.  One that is for
@@ -481,7 +481,7 @@ static enum query_answer ask_in_views(struct mvcc *m, struct eval_result *result
 		pick = choose_for(m, m->now.txn, count + end - begin + 1 - tried);
 		m->now.view = pick < count ? fits[pick] : end - tried - (pick - count);
 		set_view(m, m->now.txn, m->now.view, begin);
-		TRAIL_SET(&m->store.trail, t->view_stmt, m->now.stmt);
+		TRAIL_SET(&m->store.trail, TXN, t, view_stmt, m->now.stmt);
 	}
 	return ask_query(m, result);
 }
@@ -593,7 +593,7 @@ static bool run_write(struct mvcc *m)
 	/* How far it came before it failed is not known. */
 	if (stmt->in->record.error) {
 		notes_drop(m, notes);
-		TRAIL_SET(&m->store.trail, t->noted, noted);
+		TRAIL_SET(&m->store.trail, TXN, t, noted, noted);
 	}
 	if (a.held_by != STORE_NONE && a.status != EVAL_UNSUPPORTED &&
 		!(stmt->in->record.error && write_can_fail(&a, stmt->in->record.error)))
@@ -848,8 +848,8 @@ static void begin_statement(struct mvcc *m, uint32_t index)
 	m->now.env.has_last_insert_id = m->runs[index].has_number;
 	m->now.env.last_insert_id = m->runs[index].number;
 	if (m->now.txn != STORE_NONE && m->store.txns[m->now.txn].began == STORE_NONE) {
-		TRAIL_SET(&m->store.trail, m->store.txns[m->now.txn].began, m->search.event);
-		TRAIL_SET(&m->store.trail, m->store.txns[m->now.txn].first_commits,
+		TRAIL_SET(&m->store.trail, TXN, &m->store.txns[m->now.txn], began, m->search.event);
+		TRAIL_SET(&m->store.trail, TXN, &m->store.txns[m->now.txn], first_commits,
 			m->runs[index].begin_commits);
 	}
 }
@@ -1000,8 +1000,8 @@ static bool set_aside(struct mvcc *m, uint32_t index)
 	}
 	if (plan->odd) {
 		if (!stmt->in->record.error)
-			TRAIL_SET(&m->store.trail, m->unmodelled_sessions[stmt->in->session],
-				plan->redefines || m->unmodelled_sessions[stmt->in->session] ==
+			TRAIL_SET(&m->store.trail, SESSION, &m->sessions[stmt->in->session], unmodelled,
+				plan->redefines || m->sessions[stmt->in->session].unmodelled ==
 							   SESSION_RENAMES
 					? SESSION_RENAMES
 					: SESSION_ODD);
@@ -1066,7 +1066,7 @@ static bool set_aside(struct mvcc *m, uint32_t index)
 				: REASON_TEXT_UNREADABLE);
 		return true;
 	}
-	if (m->unmodelled_sessions[stmt->in->session]) {
+	if (m->sessions[stmt->in->session].unmodelled) {
 		if (may_have_written(plan, &stmt->in->record))
 			forget_written(m, REASON_UNSUPPORTED_WROTE_TABLE);
 		if (m->now.txn != STORE_NONE)
@@ -1179,7 +1179,7 @@ static void view_of_what_goes_on(struct mvcc *m, uint32_t index)
 	if (view == STORE_NONE)
 		view = m->store.commits - choose_for(m, next + 1, m->store.commits - begin + 1);
 	set_view(m, next + 1, view, view < begin ? view : begin);
-	TRAIL_SET(&m->store.trail, m->store.txns[next + 1].view_stmt, index);
+	TRAIL_SET(&m->store.trail, TXN, &m->store.txns[next + 1], view_stmt, index);
 }
 
 bool execute(struct mvcc *m, uint32_t index)

@@ -220,7 +220,7 @@ void foreign_take_effect(struct mvcc *m, uint32_t stmt)
 		struct foreign *f = &m->catalog.foreign_keys[i];
 
 		if (f->made_by == stmt || f->ended_by == stmt)
-			TRAIL_SET(&m->store.trail, f->alive, (uint32_t)(f->ended_by != stmt));
+			TRAIL_SET(&m->store.trail, FOREIGN_KEY, f, alive, (uint32_t)(f->ended_by != stmt));
 	}
 }
 

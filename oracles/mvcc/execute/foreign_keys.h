@@ -12,6 +12,14 @@
 
 enum { FOREIGN_COLUMNS_MAX = 16 };
 
+#define FOREIGN_KEY_TRAILED(X) X(alive, VALUE)
+
+enum {
+#define X(field, how) TRAILED_NAME(FOREIGN_KEY, field)
+	FOREIGN_KEY_TRAILED(X)
+#undef X
+};
+
 struct foreign {
 	uint32_t child, parent; /* tables */
 	const struct sql_key *key;

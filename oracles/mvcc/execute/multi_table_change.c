@@ -320,7 +320,7 @@ static bool ends_certainly(struct mvcc *m, const struct plan *plan, const uint32
 	m->now.trial_open = open;
 	m->wanted.count = locks;
 	notes_drop(m, notes);
-	TRAIL_SET(&m->store.trail, t->noted, noted);
+	TRAIL_SET(&m->store.trail, TXN, t, noted, noted);
 	return certain;
 }
 

@@ -10,7 +10,7 @@ void roll_back(struct mvcc *m, uint32_t txn)
 		struct store_table *table = &m->store.tables[i];
 
 		if (table->unknown && table->unknown_by == txn)
-			TRAIL_SET(&m->store.trail, table->unknown, 0);
+			TRAIL_SET(&m->store.trail, TABLE, table, unknown, 0);
 	}
 }
 
@@ -137,7 +137,7 @@ static void note_use(struct mvcc *m, uint32_t stmt)
 	else if (!plan->harmless || plan->peeks)
 		used = STORE_MAYBE_USED;
 	if (used > t->used)
-		TRAIL_SET(&m->store.trail, t->used, (uint32_t)used);
+		TRAIL_SET(&m->store.trail, TXN, t, used, (uint32_t)used);
 }
 
 bool begins_view(const struct mvcc *m, uint32_t txn)
@@ -156,14 +156,14 @@ static void txn_event(struct mvcc *m, const struct schedule_txn_event *e)
 	case TXN_BEGIN:
 		judge_implicit_begin(m, e->txn + 1);
 		if (t->began == STORE_NONE) {
-			TRAIL_SET(&m->store.trail, t->began, m->search.event);
-			TRAIL_SET(&m->store.trail, t->first_commits, m->store.commits);
+			TRAIL_SET(&m->store.trail, TXN, t, began, m->search.event);
+			TRAIL_SET(&m->store.trail, TXN, t, first_commits, m->store.commits);
 		}
 		if (t->view == STORE_NONE && begins_view(m, e->txn))
 			set_view(m, e->txn + 1, view_of_begin(m, e->txn + 1),
 				m->runs[m->now.stmt].begin_commits);
 		if (txn->snapshot)
-			TRAIL_SET(&m->store.trail, t->used, (uint32_t)STORE_USED);
+			TRAIL_SET(&m->store.trail, TXN, t, used, (uint32_t)STORE_USED);
 		break;
 	case TXN_END:
 		/* MySQL parts session and transaction when it is prepared; its rows stay locked
@@ -258,7 +258,7 @@ bool commits_first(const struct mvcc *m, uint32_t stmt)
 
 void commit_first(struct mvcc *m, uint32_t stmt)
 {
-	TRAIL_SET(&m->store.trail, m->runs[stmt].committed, 1);
+	TRAIL_SET(&m->store.trail, RUN, &m->runs[stmt], committed, 1);
 	commit_of_failed(m, stmt);
 	for (const struct schedule_txn_event *e = m->schedule->stmts[stmt].txn_events; e; e = e->next) {
 		if (e->event == TXN_END)
@@ -276,7 +276,7 @@ bool run_stmt(struct mvcc *m, uint32_t stmt)
 		commit_first(m, stmt);
 	if (!execute_stmt(m, stmt))
 		return false;
-	TRAIL_SET(&m->store.trail, m->runs[stmt].state, (uint32_t)STMT_DONE);
+	TRAIL_SET(&m->store.trail, RUN, &m->runs[stmt], state, (uint32_t)STMT_DONE);
 	for (size_t i = 0; m->runs[stmt].plan->redefines && i < m->search.in_flight_count; i++) {
 		if (m->runs[m->search.in_flight[i]].state == STMT_IN_FLIGHT)
 			beside_replan(m, m->search.in_flight[i]);
@@ -285,7 +285,7 @@ bool run_stmt(struct mvcc *m, uint32_t stmt)
 	/* InnoDB lets go of what it locked without writing it (lock_release_on_prepare). */
 	if (is_xa(m->runs[stmt].plan, SQL_XA_PREPARE) && !s->in->record.error &&
 		s->txn != SCHEDULE_NONE)
-		TRAIL_SET(&m->store.trail, m->store.txns[s->txn + 1].prepared, 1);
+		TRAIL_SET(&m->store.trail, TXN, &m->store.txns[s->txn + 1], prepared, 1);
 	if (!m->runs[stmt].committed)
 		commit_of_failed(m, stmt);
 	end_of_failed(m, stmt);

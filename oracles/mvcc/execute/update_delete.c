@@ -94,7 +94,7 @@ static void note_other_rows(struct mvcc *m, struct store_table *table)
 		note_add(m, NOTE_CURRENT_WRITE, now->txn, number_of(m, table), record);
 		meant = arena_alloc(&s->arena, sizeof(*meant));
 		*meant = (struct store_meant){s->txns[m->now.txn].meant, record};
-		TRAIL_SET(&s->trail, s->txns[m->now.txn].meant, meant);
+		TRAIL_SET(&s->trail, TXN, &s->txns[m->now.txn], meant, meant);
 	}
 }
 

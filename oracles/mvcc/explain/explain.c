@@ -394,7 +394,7 @@ void note_add(struct mvcc *m, enum note_kind kind, uint32_t other, uint32_t tabl
 	/* What an answer that may be right in another order would mean is not known. */
 	if (t->noted & 1u << kind || (m->search.uncertain && m->search.accepted_count))
 		return;
-	TRAIL_SET(&m->store.trail, t->noted, t->noted | 1u << kind);
+	TRAIL_SET(&m->store.trail, TXN, t, noted, t->noted | 1u << kind);
 	note = add(m, kind, note_class(kind));
 	note->other_txn = other;
 	note->traits = note_traits(m, kind, table, record);

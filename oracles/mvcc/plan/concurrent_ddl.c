@@ -260,7 +260,7 @@ void beside_replan(struct mvcc *m, uint32_t stmt)
 			plan = r->plan;
 	}
 	if (plan && plan != m->runs[stmt].plan)
-		TRAIL_SET(&m->store.trail, m->runs[stmt].plan, plan);
+		TRAIL_SET(&m->store.trail, RUN, &m->runs[stmt], plan, plan);
 }
 
 bool beside_matters(const struct mvcc *m, uint32_t stmt, uint32_t change)

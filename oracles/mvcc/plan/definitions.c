@@ -748,24 +748,24 @@ static void run_one(struct mvcc *m, const struct redefinition *r)
 
 	switch (r->kind) {
 	case REDEFINE_MAKE:
-		TRAIL_SET(&m->store.trail, to->born, 1);
+		TRAIL_SET(&m->store.trail, TABLE, to, born, 1);
 		if (to->def)
 			know_from_now(m, to);
 		break;
 	case REDEFINE_COPY:
-		TRAIL_SET(&m->store.trail, to->born, 1);
-		TRAIL_SET(&m->store.trail, to->triggers, from->triggers);
+		TRAIL_SET(&m->store.trail, TABLE, to, born, 1);
+		TRAIL_SET(&m->store.trail, TABLE, to, triggers, from->triggers);
 		know_from_now(m, to);
 		if (from->redefined) {
-			TRAIL_SET(&m->store.trail, to->redefined, 1);
-			TRAIL_SET(&m->store.trail, to->unknown, from->unknown);
+			TRAIL_SET(&m->store.trail, TABLE, to, redefined, 1);
+			TRAIL_SET(&m->store.trail, TABLE, to, unknown, from->unknown);
 		} else if (!copy_rows(m, r)) {
 			forget_table(m, to, REASON_ALTER_MAY_CHANGE_ROWS);
 		}
 		break;
 	case REDEFINE_FORGET:
 		forget_table(m, to, REASON_FOREIGN_KEY_NOT_MODELLED);
-		TRAIL_SET(&m->store.trail, to->redefined, 1);
+		TRAIL_SET(&m->store.trail, TABLE, to, redefined, 1);
 		break;
 	}
 }

@@ -197,7 +197,7 @@ void settings_first(struct mvcc *m, struct session_settings *s, uint32_t session
 	/* Its login was seen, so nothing came before. */
 	s->has_number = in->capabilities && !in->opaque;
 	if (s->odd)
-		m->unmodelled_sessions[session] = SESSION_ODD;
+		m->sessions[session].unmodelled = SESSION_ODD;
 }
 
 void settings_apply(struct mvcc *m, const struct plan *plan)

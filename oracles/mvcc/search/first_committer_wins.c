@@ -86,7 +86,7 @@ static bool is_write(const struct mvcc *m, uint32_t i, const struct span_of_txn 
 	       !plan->sourced && plan->reach && points_single(plan->reach, key) &&
 	       s->txn != SCHEDULE_NONE && !s->in->record.error &&
 	       !(s->in->record.flags & STMT_NO_REPLY) && s->in->record.affected == 1 &&
-	       is_plain(m, s->txn) && !m->unmodelled_sessions[s->in->session] && spans[s->txn].seen &&
+	       is_plain(m, s->txn) && !m->sessions[s->in->session].unmodelled && spans[s->txn].seen &&
 	       spans[s->txn].seen < spans[s->txn].ends;
 }
 

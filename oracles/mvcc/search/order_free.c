@@ -242,7 +242,7 @@ static enum touch touch_of(
 	}
 	if (!here && !above)
 		return TOUCHES_NOT;
-	if (plan->redefines || m->unmodelled_sessions[m->schedule->stmts[stmt].in->session] ||
+	if (plan->redefines || m->sessions[m->schedule->stmts[stmt].in->session].unmodelled ||
 		r->flags & (STMT_NO_REPLY | STMT_NOT_KEPT) || plan_is_unreadable(plan, r) || txn == SCHEDULE_NONE ||
 		m->schedule->txns[txn].outcome == TXN_UNKNOWN || m->schedule->txns[txn].disconnected ||
 		m->schedule->txns[txn].by_failed || m->schedule->txns[txn].mixed == TXN_MIXED_YES)

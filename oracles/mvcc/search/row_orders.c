@@ -112,7 +112,8 @@ void rows_in_orders(struct mvcc *m, size_t number, row_step *each, void *ctx, st
 	uint32_t ways = 1, found = 0, pick;
 	const struct store_undo *before = m->store.txns[m->now.txn].undo;
 	struct write_answer start = *a;
-	size_t mark = m->store.trail.count, notes = m->note_count, locks = m->wanted.count;
+	const struct state_mark mark = state_mark(m);
+	size_t locks = m->wanted.count;
 	uint64_t untold = m->untold;
 	bool trying = m->now.trying, open = number > ROWS_MAX;
 
@@ -138,8 +139,7 @@ void rows_in_orders(struct mvcc *m, size_t number, row_step *each, void *ctx, st
 		for (uint32_t i = 0; i < found && !there; i++)
 			there = same_trial(&trials[i], t);
 		found += !there;
-		trail_undo(&m->store.trail, mark);
-		notes_drop(m, notes);
+		state_return(m, &mark);
 		m->wanted.count = locks;
 		m->untold = untold;
 	}

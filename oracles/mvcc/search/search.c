@@ -53,7 +53,7 @@ static uint32_t way_before(const struct mvcc *m, uint32_t options)
 static uint32_t choose_in(struct mvcc *m, enum choice_scope to_whom, uint32_t txn, uint32_t options,
 	bool order)
 {
-	struct choice *point;
+	struct choice *choice;
 	uint32_t first;
 
 	if (options <= 1)
@@ -62,22 +62,25 @@ static uint32_t choose_in(struct mvcc *m, enum choice_scope to_whom, uint32_t tx
 		m->now.trial_open = true;
 		return 0;
 	}
-	if (m->search.script < m->search.choice_count && m->search.choices[m->search.script].event == m->search.event)
-		return choice_taken(&m->search.choices[m->search.script++]);
+	if (m->search.script < m->search.choice_count && m->search.choices[m->search.script].event == m->search.event) {
+		choice = &m->search.choices[m->search.script++];
+		/* The same state as when it was first made, but built anew. */
+		choice->before = m->search.event_mark;
+		return choice_taken(choice);
+	}
 	if (m->search.settled)
 		return 0;
 	first = way_before(m, options);
 	MEM_RESERVE(m->search.choices, m->search.choice_count + 1, m->search.choice_capacity);
-	point = &m->search.choices[m->search.choice_count++];
+	choice = &m->search.choices[m->search.choice_count++];
 	m->search.script = m->search.choice_count;
-	*point = (struct choice){.event = m->search.event,
+	*choice = (struct choice){.event = m->search.event,
 		.options = options,
 		.first = first,
 		.scope = to_whom,
 		.txn = txn,
 		.order = order,
-		.trail = m->search.event_trail,
-		.notes = m->search.event_notes};
+		.before = m->search.event_mark};
 	return first;
 }
 
@@ -502,7 +505,7 @@ static bool was_here(struct mvcc *m, enum place at)
 	uint64_t digest;
 	uint32_t *slot;
 
-	if (!m->search.dead_ends || m->search.script < m->search.choice_count || m->search.work > WORK_MAX || !world_digest(m, at, &digest))
+	if (!m->search.dead_ends || m->search.script < m->search.choice_count || m->search.work > WORK_MAX || !state_digest(m, at, &digest))
 		return false;
 	slot = map_at(m->search.dead_ends, digest);
 	m->search.at_dead_end = *slot != MAP_NONE;
@@ -588,9 +591,9 @@ static void sent(struct mvcc *m, uint32_t stmt)
 {
 	struct stmt_run *run = &m->runs[stmt];
 
-	TRAIL_SET(&m->store.trail, run->state, (uint32_t)STMT_IN_FLIGHT);
-	TRAIL_SET(&m->store.trail, run->begin_commits, m->store.commits);
-	TRAIL_SET(&m->store.trail, run->begin_event, m->search.event);
+	TRAIL_SET(&m->store.trail, RUN, run, state, (uint32_t)STMT_IN_FLIGHT);
+	TRAIL_SET(&m->store.trail, RUN, run, begin_commits, m->store.commits);
+	TRAIL_SET(&m->store.trail, RUN, run, begin_event, m->search.event);
 	enter_flight(m, stmt);
 	m->now.forgetting = stmt + 1;
 	if (run->mixes)
@@ -666,10 +669,9 @@ static void rebuild_flight(struct mvcc *m, uint32_t event)
 	}
 }
 
-static void go_back(struct mvcc *m, uint32_t event, size_t trail, size_t notes)
+static void go_back(struct mvcc *m, uint32_t event, const struct state_mark *mark)
 {
-	trail_undo(&m->store.trail, trail);
-	notes_drop(m, notes);
+	state_return(m, mark);
 	rebuild_flight(m, event);
 	m->search.event = event;
 }
@@ -681,8 +683,7 @@ static void begin_event(struct mvcc *m)
 	if (m->search.choice_count > POINTS_MAX && !m->search.settled &&
 		m->search.choices[m->search.choice_count - 1].event != m->search.event)
 		forget_old_points(m);
-	m->search.event_trail = m->store.trail.count;
-	m->search.event_notes = m->note_count;
+	m->search.event_mark = state_mark(m);
 	/* Choices of this event that are made already, after going back. */
 	m->search.script = m->search.choice_count;
 	while (m->search.script && m->search.choices[m->search.script - 1].event >= m->search.event)
@@ -774,7 +775,7 @@ static bool take_next(struct mvcc *m)
 	struct choice *p = &m->search.choices[m->search.choice_count - 1];
 
 	p->tried++;
-	go_back(m, p->event, p->trail, p->notes);
+	go_back(m, p->event, &p->before);
 	return true;
 }
 
@@ -804,10 +805,13 @@ static bool next_flip(struct mvcc *m, struct failure *f)
 		return take_next(m);
 	}
 	while (f->flip && f->way_count - f->flip < FLIP_POINTS_MAX) {
-		f->flip--;
-		m->search.choices[f->flip] = f->way[f->flip];
+		struct choice *p = &m->search.choices[--f->flip];
+		const struct state_mark before = p->before;
+
+		*p = f->way[f->flip];
+		p->before = before; /* the way's is of a state that was built anew since */
 		m->search.choice_count = f->flip + 1;
-		if (can_flip(&m->search.choices[f->flip]))
+		if (can_flip(p))
 			return take_next(m);
 	}
 	return false;
@@ -888,10 +892,10 @@ static void take_way(struct mvcc *m, const struct failure *f)
 {
 	m->search.choice_count = 0;
 	if (!f->way_count) {
-		go_back(m, f->event, m->search.event_trail, m->search.event_notes);
+		go_back(m, f->event, &m->search.event_mark);
 		return;
 	}
-	go_back(m, f->way[0].event, f->way[0].trail, f->way[0].notes);
+	go_back(m, f->way[0].event, &f->way[0].before);
 	MEM_RESERVE(m->search.choices, f->way_count, m->search.choice_capacity);
 	memcpy(m->search.choices, f->way, f->way_count * sizeof(*f->way));
 	m->search.choice_count = f->way_count;
@@ -906,20 +910,19 @@ static void accept_contradiction(struct mvcc *m)
 	m->search.accepted_count = 0;
 	do {
 		bool open = mismatch_is_open(m);
-		size_t notes;
 
 		m->search.uncertain = uncertain && (m->unrecorded_writers || !answer_is_impossible(m));
 		if (m->search.uncertain)
-			notes_drop(m, m->search.event_notes);
+			notes_drop(m, m->search.event_mark.notes);
 		if (!open)
 			note_mismatch(m);
 		CHECK(m->search.accepted_count < ARRAY_LEN(m->search.accepted));
 		m->search.accepted_open[m->search.accepted_count] = open;
 		m->search.accepted[m->search.accepted_count++] = m->search.mismatch.stmt;
-		notes = m->note_count;
-		go_back(m, m->search.event, m->search.event_trail, notes);
+		/* The contradiction is noted for good. */
+		m->search.event_mark.notes = m->note_count;
+		go_back(m, m->search.event, &m->search.event_mark);
 		begin_event(m);
-		m->search.event_notes = notes;
 	} while (!process(m));
 	m->search.accepted_count = 0;
 }

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A digest of everything from which the rest of the schedule follows.  Most orders of statements that overlap
- * lead to the same state: a search that has found no way from one need not try from it again.  So whatever may
- * matter to what comes is in it, and of what is told in numbers of commits only what they are compared with.
+ * Two digests of the state that the trail restores.  Both are made from the lists of trailed fields (*_TRAILED in
+ * store.h, solver.h and foreign_keys.h), so that a field that can change cannot be left out by oversight.
+ *
+ * state_digest: equal for two states from which the rest of the schedule goes on in the same way.  Most orders of
+ * statements that overlap lead to the same state, and a search that found no way from one need not try from it again.
+ * Whatever decides about what is to come is in it.  Counts of commits are in it only as far as somebody compares them.
+ *
+ * state_fingerprint: everything, as it is.  Going back must restore it exactly, which builds with
+ * -Dexpensive_checks=true test each time.
  */
 #include "mvcc/search/state_digest.h"
 
+#include "base/bug.h"
 #include "eval/value/decimal.h"
 #include "mvcc/solver.h"
 
@@ -65,6 +72,7 @@ enum { RECENT_MAX = 256 };
 
 struct commits {
 	uint32_t all_saw, order_from;
+	uint32_t first_wait; /* event at which the first of the statements under way was sent */
 	uint32_t recent[RECENT_MAX]; /* transactions that committed after the first */
 	uint32_t count;
 };
@@ -85,11 +93,14 @@ static bool commits_of(const struct mvcc *m, struct commits *c)
 {
 	c->order_from = m->store.commits;
 	c->count = 0;
+	c->first_wait = m->search.event;
 	for (size_t i = 0; i < m->search.in_flight_count; i++) {
 		const struct stmt_run *run = &m->runs[m->search.in_flight[i]];
 
-		if (run->state != STMT_DONE)
-			lower(&c->order_from, run->begin_commits);
+		if (run->state == STMT_DONE)
+			continue;
+		lower(&c->order_from, run->begin_commits);
+		lower(&c->first_wait, run->begin_event);
 	}
 	c->all_saw = c->order_from;
 	for (uint32_t i = 1; i < m->store.txn_count; i++) {
@@ -165,8 +176,12 @@ static uint64_t mix_table(uint64_t hash, const struct mvcc *m, const struct comm
 {
 	uint64_t rows = 0, touches = 0, reads = 0;
 
-	hash = mix(mix(mix(hash, table->unknown), table->unknown_by), table->redefined);
-	hash = mix(mix(mix(hash, table->born), table->triggers), table->fogged);
+#define TABLE_VALUE(field) hash = mix(hash, table->field);
+#define TABLE_APART(field)
+#define TABLE_UNUSED(field)
+#define X(field, how) TABLE_##how(field)
+	TABLE_TRAILED(X)
+#undef X
 	hash = mix(hash, table->known_since > c->all_saw ? table->known_since : 0);
 	for (uint32_t i = 0; table->def && i < table->count; i++)
 		rows += chain(m, c, table, table->records[i]);
@@ -187,16 +202,15 @@ static uint64_t mix_txn(uint64_t hash, const struct mvcc *m, const struct commit
 	const struct store_txn *t = &m->store.txns[number];
 	uint64_t meant = 0;
 
-	hash = mix(mix(mix(hash, number), t->began), t->undo_count);
-	hash = mix(mix(mix(hash, t->hidden), t->left), t->prepared);
-	hash = mix(mix(mix(hash, t->used), t->locks_from), t->tables);
+	hash = mix(hash, number);
+#define TXN_VALUE(field) hash = mix(hash, t->field);
+#define TXN_COMMITS(field) hash = t->view == STORE_NONE ? mix(hash, 0) : mix_seen(mix(hash, 1), m, c, t->field);
+#define TXN_APART(field)
+#define TXN_UNUSED(field)
+#define X(field, how) TXN_##how(field)
+	TXN_TRAILED(X)
+#undef X
 	hash = mix_seen(hash, m, c, t->first_commits);
-	hash = mix(mix(hash, t->view != STORE_NONE), t->view_stmt);
-	if (t->view != STORE_NONE) {
-		hash = mix_seen(mix(hash, 1), m, c, t->view);
-		hash = mix_seen(mix(hash, 2), m, c, t->view_low);
-		hash = mix_seen(mix(hash, 3), m, c, t->view_high);
-	}
 	for (const struct store_meant *s = t->meant; s; s = s->next)
 		meant += mix_span(1, s->record->key);
 	hash = mix(hash, meant);
@@ -205,7 +219,13 @@ static uint64_t mix_txn(uint64_t hash, const struct mvcc *m, const struct commit
 	return hash;
 }
 
-bool world_digest(const struct mvcc *m, uint64_t at, uint64_t *digest)
+/* A transaction that has ended.  When it did matters to waits that had begun before (lock_possible). */
+static uint64_t mix_ended(const struct store_txn *t, uint32_t number, const struct commits *c)
+{
+	return mix(mix(mix(1, number), t->state), t->ended_at >= c->first_wait ? t->ended_at : 0);
+}
+
+bool state_digest(const struct mvcc *m, uint64_t at, uint64_t *digest)
 {
 	uint64_t hash = mix(mix(0, m->search.event), at), ended = 0;
 	struct commits c;
@@ -224,7 +244,7 @@ bool world_digest(const struct mvcc *m, uint64_t at, uint64_t *digest)
 		if (is_there(&m->store.txns[i]))
 			hash = mix_txn(hash, m, &c, i);
 		else if (m->store.txns[i].state != STORE_ACTIVE)
-			ended += mix(mix(1, i), m->store.txns[i].state);
+			ended += mix_ended(&m->store.txns[i], i, &c);
 	}
 	hash = mix(hash, ended);
 	for (uint32_t i = 0; i < c.count; i++) {
@@ -236,9 +256,110 @@ bool world_digest(const struct mvcc *m, uint64_t at, uint64_t *digest)
 	for (uint32_t i = 0; i < m->store.table_count; i++)
 		hash = mix_table(hash, m, &c, &m->store.tables[i]);
 	for (size_t i = 0; i < m->schedule->execution->session_count; i++)
-		hash = mix(hash, m->unmodelled_sessions[i]);
+		hash = mix(hash, m->sessions[i].unmodelled);
 	for (size_t i = 0; i < m->catalog.foreign_key_count; i++)
 		hash = mix(hash, m->catalog.foreign_keys[i].alive);
 	*digest = hash;
 	return true;
+}
+
+/* ---- the fingerprint ---- */
+
+#define MIX_FIELD(field, how) hash = mix(hash, (uint64_t)(object->field));
+
+static uint64_t fingerprint_record(uint64_t hash, const struct store_record *record)
+{
+	{
+		const struct store_record *object = record;
+
+		RECORD_TRAILED(MIX_FIELD)
+	}
+	for (const struct store_version *object = record->newest; object; object = object->previous) {
+		VERSION_TRAILED(MIX_FIELD)
+	}
+	return hash;
+}
+
+static uint64_t fingerprint_table(uint64_t hash, const struct store_table *object)
+{
+	TABLE_TRAILED(MIX_FIELD)
+	for (uint32_t i = 0; i < object->count; i++)
+		hash = fingerprint_record(hash, object->records[i]);
+	return object->others ? fingerprint_record(hash, object->others) : hash;
+}
+
+static uint64_t fingerprint_txn(uint64_t hash, const struct store_txn *txn)
+{
+	{
+		const struct store_txn *object = txn;
+
+		TXN_TRAILED(MIX_FIELD)
+	}
+	for (const struct store_savepoint *object = txn->savepoints; object; object = object->previous) {
+		SAVEPOINT_TRAILED(MIX_FIELD)
+	}
+	return hash;
+}
+
+static uint64_t fingerprint_store(uint64_t hash, const struct store *store)
+{
+	{
+		const struct store *object = store;
+
+		STORE_TRAILED(MIX_FIELD)
+	}
+	for (uint32_t i = 0; i < store->txn_count; i++)
+		hash = fingerprint_txn(hash, &store->txns[i]);
+	for (uint32_t i = 0; i < store->table_count; i++)
+		hash = fingerprint_table(hash, &store->tables[i]);
+	for (uint32_t i = 0; store->savepoints && i < SAVEPOINT_HASHES; i++) {
+		const struct store_savepoint_list *object = &store->savepoints[i];
+
+		/* The lists are made, empty, when the first savepoint is looked for. */
+		if (!object->first)
+			continue;
+		hash = mix(hash, i);
+		SAVEPOINT_LIST_TRAILED(MIX_FIELD)
+	}
+	return hash;
+}
+
+uint64_t state_fingerprint(const struct mvcc *m)
+{
+	uint64_t hash = fingerprint_store(1, &m->store);
+
+	for (size_t i = 0; i < m->schedule->stmt_count; i++) {
+		const struct stmt_run *object = &m->runs[i];
+
+		RUN_TRAILED(MIX_FIELD)
+	}
+	for (size_t i = 0; i < m->schedule->execution->session_count; i++) {
+		const struct session_run *object = &m->sessions[i];
+
+		SESSION_TRAILED(MIX_FIELD)
+	}
+	for (size_t i = 0; i < m->catalog.foreign_key_count; i++) {
+		const struct foreign *object = &m->catalog.foreign_keys[i];
+
+		FOREIGN_KEY_TRAILED(MIX_FIELD)
+	}
+	return hash;
+}
+
+/* ---- going back ---- */
+
+struct state_mark state_mark(const struct mvcc *m)
+{
+	struct state_mark mark = {.trail = m->store.trail.count, .notes = m->note_count};
+
+	if (STATE_CHECKS)
+		mark.fingerprint = state_fingerprint(m);
+	return mark;
+}
+
+void state_return(struct mvcc *m, const struct state_mark *mark)
+{
+	trail_undo(&m->store.trail, mark->trail);
+	notes_drop(m, mark->notes);
+	CHECK_SLOW(state_fingerprint(m) == mark->fingerprint);
 }

@@ -195,7 +195,7 @@ struct store_record *store_record_for(
 	}
 	MEM_RESERVE(table->records, table->count + 1u, table->capacity);
 	table->records[table->count] = record;
-	TRAIL_SET(&store->trail, table->count, table->count + 1);
+	TRAIL_SET(&store->trail, TABLE, table, count, table->count + 1);
 	if (table->others)
 		copy_versions(store, record, table->others->newest);
 	return record;
@@ -249,25 +249,29 @@ void store_write(struct store *store, uint32_t txn, uint32_t stmt, struct store_
 
 	*version = (struct store_version){
 		image, on, on && on->txn == txn ? on->under : on, txn, stmt, 0, false};
-	TRAIL_SET(&store->trail, record->newest, version);
+	TRAIL_SET(&store->trail, RECORD, record, newest, version);
 	if (txn) {
 		struct store_undo *undo = arena_alloc(&store->arena, sizeof(*undo));
 
 		*undo = (struct store_undo){t->undo, record, version};
-		TRAIL_SET(&store->trail, t->undo, undo);
-		TRAIL_SET(&store->trail, t->undo_count, t->undo_count + 1);
+		TRAIL_SET(&store->trail, TXN, t, undo, undo);
+		TRAIL_SET(&store->trail, TXN, t, undo_count, t->undo_count + 1);
 	}
 }
 
 /* Takes one version out of its chain, wherever it stands: what a violation wrote on top stays. */
 static void unlink_version(struct store *store, const struct store_undo *undo)
 {
-	struct store_version **at = &undo->record->newest;
+	struct store_version *above = undo->record->newest;
 
-	while (*at && *at != undo->version)
-		at = &(*at)->previous;
-	if (*at)
-		TRAIL_SET(&store->trail, *at, undo->version->previous);
+	if (above == undo->version) {
+		TRAIL_SET(&store->trail, RECORD, undo->record, newest, undo->version->previous);
+		return;
+	}
+	while (above && above->previous != undo->version)
+		above = above->previous;
+	if (above)
+		TRAIL_SET(&store->trail, VERSION, above, previous, undo->version->previous);
 }
 
 void store_rollback_to(struct store *store, uint32_t txn, struct store_undo *undo, uint32_t count)
@@ -276,17 +280,17 @@ void store_rollback_to(struct store *store, uint32_t txn, struct store_undo *und
 
 	while (t->undo && t->undo != undo) {
 		unlink_version(store, t->undo);
-		TRAIL_SET(&store->trail, t->undo, t->undo->previous);
+		TRAIL_SET(&store->trail, TXN, t, undo, t->undo->previous);
 	}
-	TRAIL_SET(&store->trail, t->undo_count, count);
+	TRAIL_SET(&store->trail, TXN, t, undo_count, count);
 }
 
 static void end(struct store *store, uint32_t txn, uint32_t state, uint32_t event)
 {
 	struct store_txn *t = &store->txns[txn];
 
-	TRAIL_SET(&store->trail, t->state, state);
-	TRAIL_SET(&store->trail, t->ended_at, event);
+	TRAIL_SET(&store->trail, TXN, t, state, state);
+	TRAIL_SET(&store->trail, TXN, t, ended_at, event);
 }
 
 void store_commit(struct store *store, uint32_t txn, uint32_t event)
@@ -296,8 +300,8 @@ void store_commit(struct store *store, uint32_t txn, uint32_t event)
 	end(store, txn, STORE_COMMITTED, event);
 	/* Only writers move what others see. */
 	if (t->undo || t->hidden)
-		TRAIL_SET(&store->trail, store->commits, store->commits + 1);
-	TRAIL_SET(&store->trail, t->commit_no, store->commits);
+		TRAIL_SET(&store->trail, STORE, store, commits, store->commits + 1);
+	TRAIL_SET(&store->trail, TXN, t, commit_no, store->commits);
 }
 
 void store_rollback(struct store *store, uint32_t txn, uint32_t event)
@@ -306,10 +310,8 @@ void store_rollback(struct store *store, uint32_t txn, uint32_t event)
 	end(store, txn, STORE_ABORTED, event);
 }
 
-enum { SAVEPOINT_HASHES = 256 }; /* few transactions have more than a handful */
-
-/* Where those with the name's hash begin; made where there are none yet. */
-static struct store_savepoint **savepoints_like(struct store *store, uint32_t txn, struct span name)
+/* Those with the name's hash. */
+static struct store_savepoint_list *savepoints_like(struct store *store, uint32_t txn, struct span name)
 {
 	uint64_t hash = txn;
 
@@ -322,12 +324,13 @@ static struct store_savepoint **savepoints_like(struct store *store, uint32_t tx
 
 static struct store_savepoint *find_savepoint(struct store *store, uint32_t txn, struct span name)
 {
-	struct store_savepoint **from = savepoints_like(store, txn, name), *s;
+	struct store_savepoint_list *list = savepoints_like(store, txn, name);
+	struct store_savepoint *s;
 
 	/* What is gone is not looked at again and again. */
-	while (*from && (*from)->gone)
-		TRAIL_SET(&store->trail, *from, (*from)->same);
-	s = *from;
+	while (list->first && list->first->gone)
+		TRAIL_SET(&store->trail, SAVEPOINT_LIST, list, first, list->first->same);
+	s = list->first;
 	while (s && (s->gone || s->txn != txn || !span_ieq(s->name, name)))
 		s = s->same;
 	return s;
@@ -340,7 +343,7 @@ static void leave_savepoints(struct store *store, uint32_t txn, const struct sto
 
 	for (; s && s != to; s = s->previous) {
 		if (!s->gone)
-			TRAIL_SET(&store->trail, s->gone, 1);
+			TRAIL_SET(&store->trail, SAVEPOINT, s, gone, 1);
 	}
 }
 
@@ -350,14 +353,14 @@ void store_savepoint(struct store *store, uint32_t txn, struct span name)
 	struct store_txn *t = &store->txns[txn];
 	struct store_savepoint *made = arena_alloc(&store->arena, sizeof(*made));
 	struct store_savepoint *old = find_savepoint(store, txn, name);
-	struct store_savepoint **from = savepoints_like(store, txn, name);
+	struct store_savepoint_list *list = savepoints_like(store, txn, name);
 
 	if (old)
-		TRAIL_SET(&store->trail, old->gone, 1);
+		TRAIL_SET(&store->trail, SAVEPOINT, old, gone, 1);
 	*made = (struct store_savepoint){
-		t->savepoints, *from, name, txn, 0, t->undo, t->undo_count, t->used};
-	TRAIL_SET(&store->trail, *from, made);
-	TRAIL_SET(&store->trail, t->savepoints, made);
+		t->savepoints, list->first, name, txn, 0, t->undo, t->undo_count, t->used};
+	TRAIL_SET(&store->trail, SAVEPOINT_LIST, list, first, made);
+	TRAIL_SET(&store->trail, TXN, t, savepoints, made);
 }
 
 bool store_savepoint_rollback(struct store *store, uint32_t txn, struct span name)
@@ -368,7 +371,7 @@ bool store_savepoint_rollback(struct store *store, uint32_t txn, struct span nam
 		return false;
 	store_rollback_to(store, txn, s->undo, s->undo_count);
 	leave_savepoints(store, txn, s);
-	TRAIL_SET(&store->trail, store->txns[txn].savepoints, s);
+	TRAIL_SET(&store->trail, TXN, &store->txns[txn], savepoints, s);
 	return true;
 }
 
@@ -384,9 +387,9 @@ void store_part_ended(struct store *store, uint32_t txn, uint32_t stmt)
 {
 	struct store_txn *t = &store->txns[txn];
 
-	TRAIL_SET(&store->trail, t->view, STORE_NONE);
-	TRAIL_SET(&store->trail, t->locks_from, stmt);
-	TRAIL_SET(&store->trail, t->used, (uint32_t)STORE_UNUSED);
+	TRAIL_SET(&store->trail, TXN, t, view, STORE_NONE);
+	TRAIL_SET(&store->trail, TXN, t, locks_from, stmt);
+	TRAIL_SET(&store->trail, TXN, t, used, (uint32_t)STORE_UNUSED);
 }
 
 void store_savepoint_release(struct store *store, uint32_t txn, struct span name)
@@ -396,7 +399,7 @@ void store_savepoint_release(struct store *store, uint32_t txn, struct span name
 	if (!s)
 		return;
 	leave_savepoints(store, txn, s->previous);
-	TRAIL_SET(&store->trail, store->txns[txn].savepoints, s->previous);
+	TRAIL_SET(&store->trail, TXN, &store->txns[txn], savepoints, s->previous);
 }
 
 /* ---- locks ---- */
@@ -425,7 +428,7 @@ void store_lock(struct store *store, uint32_t txn, uint32_t stmt, struct store_r
 		return;
 	made = arena_alloc(&store->arena, sizeof(*made));
 	*made = (struct store_lock){lock, txn, mode, stmt};
-	TRAIL_SET(&store->trail, record->locks, made);
+	TRAIL_SET(&store->trail, RECORD, record, locks, made);
 }
 
 uint32_t store_lock_conflict(const struct store *store, uint32_t txn,
@@ -451,7 +454,7 @@ void store_touch(struct store *store, uint32_t txn, struct store_table *table, u
 	unsigned looked = 0;
 
 	if (!(t->tables & bit))
-		TRAIL_SET(&store->trail, t->tables, t->tables | bit);
+		TRAIL_SET(&store->trail, TXN, t, tables, t->tables | bit);
 
 	/* A second entry for the same transaction does no harm; the list is long on long traces. */
 	for (struct store_touch *o = table->touches; o && looked < 16; o = o->next, looked++) {
@@ -460,7 +463,7 @@ void store_touch(struct store *store, uint32_t txn, struct store_table *table, u
 	}
 	made = arena_alloc(&store->arena, sizeof(*made));
 	*made = (struct store_touch){table->touches, txn, mode};
-	TRAIL_SET(&store->trail, table->touches, made);
+	TRAIL_SET(&store->trail, TABLE, table, touches, made);
 }
 
 void store_read(struct store *store, uint32_t txn, uint32_t stmt, struct store_table *table)
@@ -470,5 +473,5 @@ void store_read(struct store *store, uint32_t txn, uint32_t stmt, struct store_t
 	while (next && !store_is_active(store, next->txn))
 		next = next->next;
 	*made = (struct store_read){next, txn, stmt, store->txns[txn].undo};
-	TRAIL_SET(&store->trail, table->reads, made);
+	TRAIL_SET(&store->trail, TABLE, table, reads, made);
 }

@@ -44,14 +44,30 @@ struct trail {
 void trail_put(struct trail *trail, void *at, uint32_t size);
 void trail_undo(struct trail *trail, size_t mark);
 
-#define TRAIL_SET(trail, lvalue, value)                                                            \
+/*
+ * Changes a field of an object of a kind (TXN, TABLE ...) so that the trail can restore it.  Each kind has one list of such
+ * fields, X(field, how): *_TRAILED below.  A field that is not in it does not compile here.  `how` says in which way
+ * the digest of the state covers it (state_digest.c):
+ *	VALUE    as it is
+ *	COMMITS  a count of commits: by which of the recent ones are among them
+ *	APART    by code of its own
+ *	UNUSED   not at all: nothing that is still to come is decided by it
+ */
+#define TRAIL_SET(trail, KIND, object, field, value)                                               \
 	do {                                                                                       \
-		_Static_assert(sizeof(lvalue) == 4 || sizeof(lvalue) == 8, "trailed field");       \
-		trail_put((trail), &(lvalue), sizeof(lvalue));                                     \
-		(lvalue) = (value);                                                                \
+		_Static_assert(KIND##_TRAILS_##field, "in the list of the kind");                  \
+		_Static_assert(sizeof((object)->field) == 4 || sizeof((object)->field) == 8,       \
+			"trailed field");                                                          \
+		trail_put((trail), &(object)->field, sizeof((object)->field));                     \
+		(object)->field = (value);                                                         \
 	} while (0)
 
 /* ---- tables ---- */
+
+#define VERSION_TRAILED(X)                                                                         \
+	X(image, APART)                                                                            \
+	X(previous, APART)                                                                         \
+	X(fog, APART)
 
 struct store_version {
 	const struct eval_value *image; /* NULL: dead */
@@ -70,6 +86,10 @@ struct store_lock {
 	struct store_lock *next;
 	uint32_t txn, mode, stmt;
 };
+
+#define RECORD_TRAILED(X)                                                                          \
+	X(newest, APART)                                                                           \
+	X(locks, APART)
 
 struct store_record {
 	struct store_version *newest;
@@ -91,6 +111,20 @@ struct store_read {
 	uint32_t txn, stmt;
 	const struct store_undo *undo; /* the transaction's last change before it */
 };
+
+#define TABLE_TRAILED(X)                                                                           \
+	X(born, VALUE)                                                                             \
+	X(count, APART) /* by the rows */                                                          \
+	X(known_since, APART)                                                                      \
+	X(unknown_by, VALUE)                                                                       \
+	X(unknown, VALUE)                                                                          \
+	X(culprit, UNUSED) /* names a statement in an explanation */                               \
+	X(redefined, VALUE)                                                                        \
+	X(triggers, VALUE)                                                                         \
+	X(touches, APART)                                                                          \
+	X(reads, APART)                                                                            \
+	X(fogged, VALUE)                                                                           \
+	X(others, APART)
 
 struct store_table {
 	struct span database, name;
@@ -139,6 +173,8 @@ struct store_meant {
 	const struct store_record *record;
 };
 
+#define SAVEPOINT_TRAILED(X) X(gone, VALUE)
+
 struct store_savepoint {
 	struct store_savepoint *previous; /* of the transaction; those that are gone stay in the list */
 	struct store_savepoint *same;     /* one made before whose name has the same hash */
@@ -152,6 +188,28 @@ struct store_savepoint {
 
 /* Whether a transaction has taken part in the engine: read or written a table of it. */
 enum store_use { STORE_UNUSED, STORE_MAYBE_USED, STORE_USED };
+
+#define TXN_TRAILED(X)                                                                             \
+	X(state, APART)                                                                            \
+	X(commit_no, APART)                                                                        \
+	X(ended_at, APART)                                                                         \
+	X(began, VALUE)                                                                            \
+	X(view, COMMITS)                                                                           \
+	X(view_stmt, VALUE)                                                                        \
+	X(view_low, COMMITS)                                                                       \
+	X(view_high, COMMITS)                                                                      \
+	X(undo_count, VALUE)                                                                       \
+	X(first_commits, APART)                                                                    \
+	X(noted, UNUSED) /* gates notes, which contradict nothing */                               \
+	X(hidden, VALUE)                                                                           \
+	X(left, VALUE)                                                                             \
+	X(prepared, VALUE)                                                                         \
+	X(used, VALUE)                                                                             \
+	X(locks_from, VALUE)                                                                       \
+	X(tables, VALUE)                                                                           \
+	X(undo, APART) /* by the versions */                                                       \
+	X(meant, APART)                                                                            \
+	X(savepoints, APART)
 
 struct store_txn {
 	uint32_t state;
@@ -178,6 +236,43 @@ struct store_txn {
 	struct store_savepoint *savepoints;
 };
 
+/* Savepoints whose names have one hash. */
+#define SAVEPOINT_LIST_TRAILED(X) X(first, UNUSED) /* those of transactions cover them */
+
+struct store_savepoint_list {
+	struct store_savepoint *first;
+};
+
+#define STORE_TRAILED(X) X(commits, APART)
+
+/* KIND_TRAILS_field, for TRAIL_SET. */
+#define TRAILED_NAME(KIND, field) KIND##_TRAILS_##field = 1,
+enum {
+#define X(field, how) TRAILED_NAME(VERSION, field)
+	VERSION_TRAILED(X)
+#undef X
+#define X(field, how) TRAILED_NAME(RECORD, field)
+	RECORD_TRAILED(X)
+#undef X
+#define X(field, how) TRAILED_NAME(TABLE, field)
+	TABLE_TRAILED(X)
+#undef X
+#define X(field, how) TRAILED_NAME(SAVEPOINT, field)
+	SAVEPOINT_TRAILED(X)
+#undef X
+#define X(field, how) TRAILED_NAME(SAVEPOINT_LIST, field)
+	SAVEPOINT_LIST_TRAILED(X)
+#undef X
+#define X(field, how) TRAILED_NAME(TXN, field)
+	TXN_TRAILED(X)
+#undef X
+#define X(field, how) TRAILED_NAME(STORE, field)
+	STORE_TRAILED(X)
+#undef X
+};
+
+enum { SAVEPOINT_HASHES = 256 }; /* few transactions have more than a handful */
+
 struct store {
 	struct arena arena;
 	struct trail trail;
@@ -187,7 +282,7 @@ struct store {
 	struct store_txn *txns; /* by number of the schedule + 1; 0 made the initial rows */
 	uint32_t txn_count;
 	uint32_t commits;
-	struct store_savepoint **savepoints; /* by hash of their names; NULL: none yet */
+	struct store_savepoint_list *savepoints; /* SAVEPOINT_HASHES of them, by hash of their names; NULL: none yet */
 	struct buf key; /* room for keys */
 };
 

@@ -224,9 +224,9 @@ void set_view(struct mvcc *m, uint32_t txn, uint32_t view, uint32_t low)
 {
 	struct store_txn *t = &m->store.txns[txn];
 
-	TRAIL_SET(&m->store.trail, t->view, view);
-	TRAIL_SET(&m->store.trail, t->view_low, low);
-	TRAIL_SET(&m->store.trail, t->view_high, m->store.commits);
+	TRAIL_SET(&m->store.trail, TXN, t, view, view);
+	TRAIL_SET(&m->store.trail, TXN, t, view_low, low);
+	TRAIL_SET(&m->store.trail, TXN, t, view_high, m->store.commits);
 }
 
 uint32_t statement_view(struct mvcc *m)
@@ -251,7 +251,7 @@ uint32_t statement_view(struct mvcc *m)
 	m->now.view = view;
 	if (m->now.level >= LEVEL_REPEATABLE_READ) {
 		set_view(m, m->now.txn, view, begin);
-		TRAIL_SET(&m->store.trail, t->view_stmt, m->now.stmt);
+		TRAIL_SET(&m->store.trail, TXN, t, view_stmt, m->now.stmt);
 	}
 	return view;
 }

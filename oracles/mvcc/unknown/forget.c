@@ -7,21 +7,21 @@ void forget_table(struct mvcc *m, struct store_table *table, uint32_t reason)
 	uint32_t by = m->now.txn == STORE_NONE ? 0 : m->now.txn;
 
 	/* A second reason cannot be taken back with the first. */
-	TRAIL_SET(&m->store.trail, table->unknown_by,
+	TRAIL_SET(&m->store.trail, TABLE, table, unknown_by,
 		!table->unknown || table->unknown_by == by ? by : 0);
 	/* It stays unknown: its first reason is the one that a reader can do something about. */
 	if (!table->redefined || !table->unknown) {
-		TRAIL_SET(&m->store.trail, table->unknown, reason);
-		TRAIL_SET(&m->store.trail, table->culprit, m->now.forgetting);
+		TRAIL_SET(&m->store.trail, TABLE, table, unknown, reason);
+		TRAIL_SET(&m->store.trail, TABLE, table, culprit, m->now.forgetting);
 	}
 	/* Until it ends, nobody learns what is in the table by looking at it; and never by a read
 	 * view from before that. */
 	if (by && store_is_active(&m->store, by)) {
 		store_touch(&m->store, by, table, STORE_LOCK_X);
-		TRAIL_SET(&m->store.trail, m->store.txns[by].hidden, 1);
+		TRAIL_SET(&m->store.trail, TXN, &m->store.txns[by], hidden, 1);
 	}
 	if (m->unrecorded_writers || !by || !store_is_active(&m->store, by))
-		TRAIL_SET(&m->store.trail, m->store.commits, m->store.commits + 1);
+		TRAIL_SET(&m->store.trail, STORE, &m->store, commits, m->store.commits + 1);
 }
 
 /* By rows, where that can be said. */
@@ -43,7 +43,7 @@ void forget_written(struct mvcc *m, uint32_t reason)
 	enum forgotten { FORGOTTEN_NOT, FORGOTTEN_WRITTEN, FORGOTTEN_ALL };
 	uint8_t *forgotten = arena_zero(&m->scratch, m->store.table_count + 1);
 	bool more = true;
-	uint32_t oddity = m->unmodelled_sessions[m->schedule->stmts[m->now.stmt].in->session];
+	uint32_t oddity = m->sessions[m->schedule->stmts[m->now.stmt].in->session].unmodelled;
 
 	if (writes_anywhere(m, plan)) {
 		forget_all(m, reason);
@@ -64,9 +64,9 @@ void forget_written(struct mvcc *m, uint32_t reason)
 			forget_rows(m, plan->tables[i],
 				oddity == SESSION_ODD || (plan->effects && plan->effects->sets_row), reason);
 		if (plan->redefines && plan->stmt->kind != SQL_STMT_TRUNCATE)
-			TRAIL_SET(&m->store.trail, table->redefined, 1);
+			TRAIL_SET(&m->store.trail, TABLE, table, redefined, 1);
 		if (plan->stmt->kind == SQL_STMT_CREATE_TRIGGER)
-			TRAIL_SET(&m->store.trail, table->triggers, (uint32_t)WRITE_ANY);
+			TRAIL_SET(&m->store.trail, TABLE, table, triggers, (uint32_t)WRITE_ANY);
 	}
 	for (uint32_t i = 0; plan->effects && i < plan->effects->count; i++) {
 		const struct effect *effect = &plan->effects->list[i];

@@ -115,8 +115,8 @@ static void clear_up(struct mvcc *m, struct store_version *v, const struct eval_
 {
 	if (!v || !v->fog)
 		return;
-	TRAIL_SET(&m->store.trail, v->image, image);
-	TRAIL_SET(&m->store.trail, v->fog, 0);
+	TRAIL_SET(&m->store.trail, VERSION, v, image, image);
+	TRAIL_SET(&m->store.trail, VERSION, v, fog, 0);
 }
 
 /* Which column of the table each column of the answer is; false: not every one is there, and alone. */

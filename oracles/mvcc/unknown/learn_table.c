@@ -71,9 +71,9 @@ void know_from_now(struct mvcc *m, struct store_table *table)
 {
 	struct store *s = &m->store;
 
-	TRAIL_SET(&s->trail, table->unknown, 0);
-	TRAIL_SET(&s->trail, s->commits, s->commits + 1);
-	TRAIL_SET(&s->trail, table->known_since, s->commits);
+	TRAIL_SET(&s->trail, TABLE, table, unknown, 0);
+	TRAIL_SET(&s->trail, STORE, s, commits, s->commits + 1);
+	TRAIL_SET(&s->trail, TABLE, table, known_since, s->commits);
 }
 
 void learn_empty(struct mvcc *m, struct store_table *table)

@@ -331,7 +331,7 @@ bool fog_at_end(const struct mvcc *m, const struct store_table *table)
 static void set_fogged(struct mvcc *m, struct store_table *table)
 {
 	if (!table->fogged)
-		TRAIL_SET(&m->store.trail, table->fogged, 1);
+		TRAIL_SET(&m->store.trail, TABLE, table, fogged, 1);
 }
 
 static void fog_record(struct mvcc *m, struct store_table *table, struct store_record *record)
@@ -346,7 +346,7 @@ static void make_others(struct mvcc *m, struct store_table *table)
 {
 	struct store_record *made = arena_zero(&m->store.arena, sizeof(*made));
 
-	TRAIL_SET(&m->store.trail, table->others, made);
+	TRAIL_SET(&m->store.trail, TABLE, table, others, made);
 }
 
 static void fog_others(struct mvcc *m, struct store_table *table)
