@@ -299,9 +299,9 @@ bool sql_stmt_is_ddl(const struct sql_stmt *stmt)
 	}
 }
 
-bool sql_stmt_is_transaction_control(const struct sql_stmt *stmt)
+bool sql_kind_controls_transactions(enum sql_stmt_kind kind)
 {
-	switch (stmt->kind) {
+	switch (kind) {
 	case SQL_STMT_BEGIN:
 	case SQL_STMT_COMMIT:
 	case SQL_STMT_ROLLBACK:
@@ -311,16 +311,20 @@ bool sql_stmt_is_transaction_control(const struct sql_stmt *stmt)
 	case SQL_STMT_SET_TRANSACTION:
 	case SQL_STMT_XA:
 		return true;
-	case SQL_STMT_SET: {
-		struct sql_txn_setting s = sql_stmt_txn_setting(stmt);
-
-		return s.autocommit != SQL_UNSAID || s.autocommit_unknown ||
-		       s.isolation != SQL_ISOLATION_NONE || s.access != SQL_ACCESS_NONE ||
-		       s.access_unknown;
-	}
 	default:
 		return false;
 	}
+}
+
+bool sql_stmt_is_transaction_control(const struct sql_stmt *stmt)
+{
+	struct sql_txn_setting s;
+
+	if (stmt->kind != SQL_STMT_SET)
+		return sql_kind_controls_transactions(stmt->kind);
+	s = sql_stmt_txn_setting(stmt);
+	return s.autocommit != SQL_UNSAID || s.autocommit_unknown ||
+	       s.isolation != SQL_ISOLATION_NONE || s.access != SQL_ACCESS_NONE || s.access_unknown;
 }
 
 /* CREATE TEMPORARY TABLE and DROP TEMPORARY TABLE do not commit.  Other DDL on a temporary table

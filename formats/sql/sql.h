@@ -1113,6 +1113,9 @@ const struct sql_lock *sql_stmt_locking_read(const struct sql_stmt *stmt);
 bool sql_stmt_is_ddl(const struct sql_stmt *stmt);
 /* = <=> <> < <= > >= */
 bool sql_expr_compares(const struct sql_expr *e);
+/* BEGIN, COMMIT, ROLLBACK, savepoints, SET TRANSACTION, XA: statements that only say where transactions
+ * begin and end, and how.  They touch no table. */
+bool sql_kind_controls_transactions(enum sql_stmt_kind kind);
 bool sql_stmt_is_transaction_control(const struct sql_stmt *stmt);
 /* Commits the open transaction before it runs (MySQL manual, "Statements That Cause an Implicit
  * Commit").  DDL on TEMPORARY tables, where the text says TEMPORARY, does not. */

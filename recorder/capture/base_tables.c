@@ -160,6 +160,8 @@ static bool is_stmt_certain(struct origin *origin, const struct sql_stmt *stmt, 
 
 	sql_stmt_tables(stmt, see_table, &search);
 	sql_walk_stmt(stmt, &visitor);
+	if (sql_kind_controls_transactions(stmt->kind))
+		return true;
 	switch (stmt->kind) {
 	case SQL_STMT_SELECT:
 	case SQL_STMT_INSERT:
@@ -185,14 +187,6 @@ static bool is_stmt_certain(struct origin *origin, const struct sql_stmt *stmt, 
 			atomic_store(&origin->doubt, true);
 		return false;
 	case SQL_STMT_EMPTY:
-	case SQL_STMT_BEGIN:
-	case SQL_STMT_COMMIT:
-	case SQL_STMT_ROLLBACK:
-	case SQL_STMT_SAVEPOINT:
-	case SQL_STMT_ROLLBACK_TO:
-	case SQL_STMT_RELEASE_SAVEPOINT:
-	case SQL_STMT_SET_TRANSACTION:
-	case SQL_STMT_XA:
 	case SQL_STMT_DROP_TABLE:
 	case SQL_STMT_TRUNCATE:
 	case SQL_STMT_CREATE_INDEX:

@@ -263,16 +263,12 @@ static void plan_parsed(struct planner *p)
 	const struct sql_stmt *stmt = p->stmt;
 	struct plan *plan = p->plan;
 
+	if (sql_kind_controls_transactions(stmt->kind)) {
+		plan->no_tables = true;
+		return;
+	}
 	switch (stmt->kind) {
 	case SQL_STMT_EMPTY:
-	case SQL_STMT_BEGIN:
-	case SQL_STMT_COMMIT:
-	case SQL_STMT_ROLLBACK:
-	case SQL_STMT_SAVEPOINT:
-	case SQL_STMT_ROLLBACK_TO:
-	case SQL_STMT_RELEASE_SAVEPOINT:
-	case SQL_STMT_SET_TRANSACTION:
-	case SQL_STMT_XA:
 	case SQL_STMT_USE:
 	case SQL_STMT_EXPLAIN:
 	case SQL_STMT_DEALLOCATE:

@@ -216,19 +216,13 @@ static void after_insert(struct mvcc *m, struct session_settings *s, const struc
 /* Neither rows that are numbered, nor anything that may hide some. */
 static bool leaves_number(const struct plan *plan)
 {
+	if (sql_kind_controls_transactions(plan->stmt->kind))
+		return true;
 	switch (plan->stmt->kind) {
 	case SQL_STMT_EMPTY:
 	case SQL_STMT_SELECT:
 	case SQL_STMT_UPDATE:
 	case SQL_STMT_DELETE:
-	case SQL_STMT_BEGIN:
-	case SQL_STMT_COMMIT:
-	case SQL_STMT_ROLLBACK:
-	case SQL_STMT_SAVEPOINT:
-	case SQL_STMT_ROLLBACK_TO:
-	case SQL_STMT_RELEASE_SAVEPOINT:
-	case SQL_STMT_SET_TRANSACTION:
-	case SQL_STMT_XA:
 	case SQL_STMT_USE:
 	case SQL_STMT_SHOW:
 	case SQL_STMT_PREPARE:

@@ -719,6 +719,10 @@ static void compile(
 	const struct sql_query *query = stmt->kind == SQL_STMT_SELECT ? stmt->u.query : NULL;
 	struct eval_outcome outcome = {0};
 
+	if (sql_kind_controls_transactions(stmt->kind)) {
+		plan->harmless = true;
+		return;
+	}
 	switch (stmt->kind) {
 	case SQL_STMT_SELECT:
 		/* Of a table that is not known, too: it makes a read view. */
@@ -827,16 +831,8 @@ static void compile(
 	case SQL_STMT_CREATE_VIEW:
 	case SQL_STMT_DROP_VIEW:
 	case SQL_STMT_USE:
-	case SQL_STMT_XA:
 	case SQL_STMT_TABLE_ADMIN:
 	case SQL_STMT_EMPTY:
-	case SQL_STMT_BEGIN:
-	case SQL_STMT_COMMIT:
-	case SQL_STMT_ROLLBACK:
-	case SQL_STMT_SAVEPOINT:
-	case SQL_STMT_ROLLBACK_TO:
-	case SQL_STMT_RELEASE_SAVEPOINT:
-	case SQL_STMT_SET_TRANSACTION:
 	case SQL_STMT_PREPARE:
 	case SQL_STMT_DEALLOCATE:
 	case SQL_STMT_KILL:
