@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/text.h"
+#include "server/commands.h"
 #include "trace/value.h"
 
 enum {
@@ -14,61 +15,60 @@ enum {
 
 #define ELLIPSIS "\xe2\x80\xa6"
 
-/* The protocol's command bytes, as the servers' manuals list them. */
 const char *command_name(uint8_t command)
 {
 	switch (command) {
-	case 0x01:
+	case CMD_QUIT:
 		return "quit";
-	case 0x02:
+	case CMD_INIT_DB:
 		return "use";
-	case 0x03:
+	case CMD_QUERY:
 		return "query";
-	case 0x04:
+	case CMD_FIELD_LIST:
 		return "field list";
-	case 0x05:
+	case CMD_CREATE_DB:
 		return "create database";
-	case 0x06:
+	case CMD_DROP_DB:
 		return "drop database";
-	case 0x07:
+	case CMD_REFRESH:
 		return "refresh";
-	case 0x08:
+	case CMD_SHUTDOWN:
 		return "shutdown";
-	case 0x09:
+	case CMD_STATISTICS:
 		return "statistics";
-	case 0x0a:
+	case CMD_PROCESS_INFO:
 		return "process list";
-	case 0x0c:
+	case CMD_PROCESS_KILL:
 		return "kill";
-	case 0x0d:
+	case CMD_DEBUG:
 		return "debug";
-	case 0x0e:
+	case CMD_PING:
 		return "ping";
-	case 0x11:
+	case CMD_CHANGE_USER:
 		return "change user";
-	case 0x12:
+	case CMD_BINLOG_DUMP:
 		return "binlog dump";
-	case 0x15:
+	case CMD_REGISTER_SLAVE:
 		return "register replica";
-	case 0x16:
+	case CMD_STMT_PREPARE:
 		return "prepare";
-	case 0x17:
+	case CMD_STMT_EXECUTE:
 		return "execute";
-	case 0x18:
+	case CMD_STMT_SEND_LONG_DATA:
 		return "send long data";
-	case 0x19:
+	case CMD_STMT_CLOSE:
 		return "close statement";
-	case 0x1a:
+	case CMD_STMT_RESET:
 		return "reset statement";
-	case 0x1b:
+	case CMD_SET_OPTION:
 		return "set option";
-	case 0x1c:
+	case CMD_STMT_FETCH:
 		return "fetch";
-	case 0x1e:
+	case CMD_BINLOG_DUMP_GTID:
 		return "binlog dump gtid";
-	case 0x1f:
+	case CMD_RESET_CONNECTION:
 		return "reset connection";
-	case 0xfa:
+	case CMD_STMT_BULK_EXECUTE:
 		return "bulk execute";
 	}
 	return NULL;
@@ -211,7 +211,8 @@ void describe_stmt(
 
 	if (stmt->flags & STMT_INJECTED)
 		buf_add_str(&line, "[isorec] ");
-	if (!text.ptr || (stmt->command != 0x03 && stmt->command != 0x17 && stmt->command != 0))
+	if (!text.ptr || (stmt->command != CMD_QUERY && stmt->command != CMD_STMT_EXECUTE &&
+				stmt->command != CMD_SLEEP))
 		buf_printf(
 			&line, "%s%s", command ? command : "unknown command", text.ptr ? ": " : "");
 	if (!text.ptr && stmt->prepared)

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-
-enum { COMMAND_PREPARE = 0x16 }; /* COM_STMT_PREPARE */
+#include "server/commands.h"
 
 struct names *names_new(void)
 {
@@ -95,7 +94,7 @@ void names_learn_stmt(struct names *names, const struct record_stmt *record)
 	struct span text = record->text;
 	uint32_t *index;
 
-	if (record->command != COMMAND_PREPARE || !text.ptr)
+	if (record->command != CMD_STMT_PREPARE || !text.ptr)
 		return;
 	/* When there is no more room everything is forgotten: rare, bounded, and simple. */
 	if (names->prepared_count == NAMES_PREPARED_MAX ||

@@ -7,8 +7,9 @@
 #include "base/bug.h"
 #include "base/mem.h"
 #include "report/describe_record.h"
+#include "server/commands.h"
 
-enum { NAME_BYTES_MAX = 200, COMMAND_QUERY = 0x03, COMMAND_EXECUTE = 0x17, COMMAND_BULK = 0xfa };
+enum { NAME_BYTES_MAX = 200 };
 
 struct stats *stats_new(void)
 {
@@ -151,8 +152,8 @@ static struct stats_kind *find_kind(struct stats *stats, const struct record_stm
 {
 	char name[24] = "";
 	const char *command = command_name(record->command);
-	bool sql = record->command == COMMAND_QUERY || record->command == COMMAND_EXECUTE ||
-		   record->command == COMMAND_BULK || record->command == 0;
+	bool sql = record->command == CMD_QUERY || record->command == CMD_STMT_EXECUTE ||
+		   record->command == CMD_STMT_BULK_EXECUTE || record->command == CMD_SLEEP;
 	size_t i;
 
 	if (sql)

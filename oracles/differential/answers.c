@@ -4,8 +4,7 @@
 
 #include "base/mem.h"
 #include "differential/differential.h"
-
-enum { ERROR_DEADLOCK = 1213 };
+#include "server/errors.h"
 
 /* A row in words: two servers may send the same number in different types. */
 static char *row_text(struct span row)
@@ -75,7 +74,7 @@ bool diff_answers(const struct execution_stmt *a, const struct execution_stmt *b
 		!((x->flags | y->flags) & STMT_NO_REPLY))
 		return true;
 	*out = DIFF_DEADLOCK;
-	if ((x->error == ERROR_DEADLOCK) != (y->error == ERROR_DEADLOCK))
+	if ((x->error == ER_LOCK_DEADLOCK) != (y->error == ER_LOCK_DEADLOCK))
 		return true;
 	*out = DIFF_ERROR;
 	if (x->error != y->error || (x->flags & STMT_NO_REPLY) != (y->flags & STMT_NO_REPLY))

@@ -5,8 +5,7 @@
 
 #include "base/mem.h"
 #include "differential/differential.h"
-
-enum { ERROR_SNAPSHOT_CONFLICT = 1020, ERROR_DEADLOCK = 1213 };
+#include "server/errors.h"
 
 static const struct execution_stmt *stmt_of(const struct differential *d, int side)
 {
@@ -170,8 +169,8 @@ static bool snapshot_isolation_rules(
 	for (int i = 0; i < 2; i++) {
 		bool si = strcmp(d->sides[i].contract, "innodb-si") == 0;
 
-		if (si && s[i]->record.error == ERROR_SNAPSHOT_CONFLICT &&
-			s[!i]->record.error != ERROR_SNAPSHOT_CONFLICT) {
+		if (si && s[i]->record.error == ER_CHECKREAD &&
+			s[!i]->record.error != ER_CHECKREAD) {
 			explain(d, DIFF_CAUSE_OTHER, "first-updater-wins",
 				"With innodb_snapshot_isolation a transaction that meets a row "
 				"changed since its snapshot gets error 1020 and is rolled back; "
@@ -226,7 +225,7 @@ void diff_find_cause(struct differential *d)
 	}
 	if (snapshot_isolation_rules(d, s))
 		return;
-	if (has_error(d->sides[0].e, ERROR_DEADLOCK) && has_error(d->sides[1].e, ERROR_DEADLOCK) &&
+	if (has_error(d->sides[0].e, ER_LOCK_DEADLOCK) && has_error(d->sides[1].e, ER_LOCK_DEADLOCK) &&
 		item->class_ == DIFF_DEADLOCK) {
 		explain(d, DIFF_CAUSE_VICTIM, "deadlock-victim",
 			"Both have a deadlock and chose different transactions to roll back; which "

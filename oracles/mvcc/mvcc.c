@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "mvcc/solver.h"
+#include "server/commands.h"
 
 /* ---- the server ---- */
 
@@ -279,7 +280,6 @@ static void find_mixes(struct mvcc *m)
 
 static void make_plans(struct mvcc *m)
 {
-	enum { COMMAND_PREPARE = 0x16 };
 	size_t count = m->schedule->execution->session_count;
 	bool *off = mem_zero(count + 1, sizeof(*off)), *opened = mem_zero(count + 1, sizeof(*opened));
 	struct session_settings *settings = mem_zero(count + 1, sizeof(*settings));
@@ -303,7 +303,7 @@ static void make_plans(struct mvcc *m)
 			m->runs[i].plan = plan_of(m, executed, session);
 		m->runs[i].has_number = session->has_number;
 		m->runs[i].number = session->number;
-		if (settings_has_text(command) && command != COMMAND_PREPARE)
+		if (settings_has_text(command) && command != CMD_STMT_PREPARE)
 			number_after(m, session, stmt->in, m->runs[i].plan);
 		m->runs[i].unknown_foreign = unknown_foreign_key(m, &stmt->in->record);
 		prepared_after(m, session, m->runs[i].plan, stmt->in->record.error != 0);

@@ -27,29 +27,8 @@
 #include "mvcc/store/visibility.h"
 #include "mvcc/unknown/learn_table.h"
 #include "mvcc/unknown/unknown_rows.h"
+#include "server/errors.h"
 #include "sql/sql.h"
-
-/* Errors of the servers that are looked at here. */
-enum {
-	ER_CHECKREAD = 1020,
-	ER_BAD_NULL = 1048,
-	ER_DUP_ENTRY = 1062,
-	ER_PARSE_ERROR = 1064,
-	ER_TOO_MANY_ROWS = 1172,
-	ER_VIEW_CHECK_FAILED = 1369,
-	ER_LOCK_WAIT_TIMEOUT = 1205,
-	ER_LOCK_DEADLOCK = 1213,
-	ER_TRUNCATED = 1265,
-	ER_NO_DEFAULT = 1364,
-	ER_TABLE_DEF_CHANGED = 1412,
-	ER_ROW_IS_REFERENCED_2 = 1451,
-	ER_NO_REFERENCED_ROW_2 = 1452,
-	ER_SIGNAL_EXCEPTION = 1644,
-	ER_FOREIGN_DUPLICATE_KEY_WITH_CHILD_INFO = 1761,
-	ER_FOREIGN_DUPLICATE_KEY_WITHOUT_CHILD_INFO = 1762,
-	ER_READ_ONLY_TRANSACTION = 1792,
-	ER_LOCK_NOWAIT = 3572,
-};
 
 enum mvcc_engine { ENGINE_INNODB, ENGINE_INNODB_SI, ENGINE_TIDB };
 

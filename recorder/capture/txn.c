@@ -15,25 +15,8 @@
 
 #include "capture/capture.h"
 #include "db/hidden_levels.h"
+#include "server/errors.h"
 #include "sql/text/refused.h"
-
-enum {
-	ER_CHECKREAD = 1020, /* snapshot conflict: rolled back whole */
-	ER_PARSE_ERROR = 1064,
-	ER_LOCK_WAIT_TIMEOUT = 1205, /* the statement only, unless innodb_rollback_on_timeout */
-	ER_LOCK_DEADLOCK = 1213,
-	ER_XAER_NOTA = 1397, /* to XAER_OUTSIDE: refused */
-	ER_XAER_OUTSIDE = 1400,
-	ER_XA_RBROLLBACK = 1402,
-	ER_XA_RBTIMEOUT = 1613,
-	ER_XA_RBDEADLOCK = 1614,
-	ER_TRANSACTION_ROLLBACK_DURING_COMMIT = 3101, /* group replication: not certified */
-	/* Of a commit, or of a session that is ended: nobody says whether before or behind it. */
-	ER_SERVER_SHUTDOWN = 1053,
-	ER_ERROR_DURING_COMMIT = 1180,
-	ER_CONNECTION_KILLED = 1927,
-	ER_SESSION_WAS_KILLED = 3169,
-};
 
 uint8_t txn_default_level(const struct capture *c)
 {

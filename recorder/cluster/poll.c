@@ -7,12 +7,12 @@
 #include <stdlib.h>
 
 #include <mysql.h>
-#include <mysqld_error.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "capture/cluster_event.h"
 #include "db/hidden_levels.h"
+#include "server/errors.h"
 #include "trace/doubts.h"
 #include "trace/pack.h"
 

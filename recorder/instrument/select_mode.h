@@ -34,6 +34,7 @@
 #define INSTRUMENT_SELECT_MODE_H
 
 #include "instrument/emit_probes.h"
+#include "server/errors.h"
 
 enum own_kind { OWN_AWR, OWN_APM, OWN_MARK, OWN_VSR, OWN_PM, OWN_BWR, OWN_BPM };
 
@@ -119,25 +120,25 @@ void select_take_client_row(struct instrument_session *s, const struct capture *
 void select_end(struct instrument_session *s, struct capture *capture,
 	const struct instrument_outcome *outcome);
 
-/* ER_PARSE_ERROR, ER_EMPTY_QUERY, ER_SP_DOES_NOT_EXIST, ER_UNKNOWN_STMT_HANDLER: nothing of it was
- * executed. */
+/* Nothing of it was executed. */
 static inline bool select_is_refused(unsigned error)
 {
-	return error == 1064 || error == 1065 || error == 1305 || error == 1243;
+	return error == ER_PARSE_ERROR || error == ER_EMPTY_QUERY ||
+	       error == ER_SP_DOES_NOT_EXIST || error == ER_UNKNOWN_STMT_HANDLER;
 }
 
-/* Errors that the statement itself would have met (manuals: ER_LOCK_DEADLOCK, ER_LOCK_WAIT_TIMEOUT,
- * ER_CHECKREAD, ER_LOCK_NOWAIT, and an interrupted query). */
+/* Errors that the statement itself would have met. */
 static inline bool select_is_lock_error(unsigned error)
 {
-	return error == 1213 || error == 1205 || error == 1020 || error == 3572 || error == 1317;
+	return error == ER_LOCK_DEADLOCK || error == ER_LOCK_WAIT_TIMEOUT || error == ER_CHECKREAD ||
+	       error == ER_LOCK_NOWAIT || error == ER_QUERY_INTERRUPTED;
 }
 
 /* The error by which a node of a cluster tells, at the next command whatever that is, that the
- * transaction was rolled back (a brute-force abort: ER_LOCK_DEADLOCK). */
+ * transaction was rolled back (a brute-force abort). */
 static inline bool select_is_late_abort(unsigned error)
 {
-	return error == 1213;
+	return error == ER_LOCK_DEADLOCK;
 }
 
 #endif

@@ -30,6 +30,7 @@
 #include "base/err.h"
 #include "db/own_objects.h"
 #include "instrument/predicates.h"
+#include "server/errors.h"
 #include "wire/values.h"
 
 #define VERSION_COMMENT "isorec: version"
@@ -211,10 +212,11 @@ static inline bool instrument_table_exact(const struct instrument_table *table)
 }
 
 /* A table that was dropped since it was described, or made anew with other columns, has no rows to
- * tell of (manuals: ER_NO_SUCH_TABLE, ER_BAD_FIELD_ERROR, ER_TABLE_DEF_CHANGED). */
+ * tell of. */
 static inline bool instrument_table_gone(unsigned error)
 {
-	return error == 1146 || error == 1054 || error == 1412;
+	return error == ER_NO_SUCH_TABLE || error == ER_BAD_FIELD_ERROR ||
+	       error == ER_TABLE_DEF_CHANGED;
 }
 
 /* Appends an SQL expression: the text form of column of the row `row` (an alias, NEW, OLD;

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "proxy/parse_later.h"
+#include "server/errors.h"
 
 /* epoll's data: the session, and its side in the lowest bit. */
 bool session_watch(struct session *s, int which)
@@ -152,9 +153,9 @@ void session_send_error(struct session *s, uint8_t seq, const char *text)
 	packet[2] = 0;
 	packet[3] = (char)seq;
 	packet[4] = (char)0xff;
-	/* 1105, unknown error: MariaDB's library takes the codes of clients for damage. */
-	packet[5] = 0x51;
-	packet[6] = 0x04;
+	/* MariaDB's library takes the codes of clients for damage. */
+	packet[5] = (char)(ER_UNKNOWN_ERROR & 0xff);
+	packet[6] = (char)(ER_UNKNOWN_ERROR >> 8);
 	(void)!side_send(&s->side[CLIENT], packet, (size_t)len + 7);
 }
 

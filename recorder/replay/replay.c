@@ -9,14 +9,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "run/prepared.h"
-
-enum {
-	COMMAND_PREPARE = 0x16,
-	COMMAND_EXECUTE = 0x17,
-	COMMAND_BULK = 0xfa,
-	ER_LOCK_WAIT_TIMEOUT = 1205,
-	ER_LOCK_DEADLOCK = 1213,
-};
+#include "server/commands.h"
+#include "server/errors.h"
 
 enum event_kind { EVENT_BEGIN, EVENT_END, EVENT_CLOSE };
 
@@ -206,15 +200,15 @@ static void send_stmt(struct replayer *r, uint32_t index)
 
 	engine_sending(&r->engine, c);
 	switch (stmt->record.command) {
-	case COMMAND_PREPARE:
+	case CMD_STMT_PREPARE:
 		client_prepare(c, stmt->record.number, stmt->sql);
 		break;
-	case COMMAND_EXECUTE:
+	case CMD_STMT_EXECUTE:
 		ok = client_execute(c, stmt->record.prepared, stmt->record.params, &err);
 		if (!ok && !client_is_prepared(c, stmt->record.prepared))
 			ok = send_text(c, stmt, &err);
 		break;
-	case COMMAND_BULK:
+	case CMD_STMT_BULK_EXECUTE:
 		ok = send_bulk(r, p, index, &err);
 		break;
 	default:

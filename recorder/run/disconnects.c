@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "run/disconnects.h"
 
-#include <mysqld_error.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
+#include "server/errors.h"
 
 enum {
 	/* So long after an announcement the end may come. */
 	ANNOUNCED_NS = 50 * 1000 * 1000,
-	/* Errors that only one of the two families has in its header. */
-	ER_CONNECTION_KILLED_MARIADB = 1927,
-	ER_SESSION_WAS_KILLED_MYSQL = 3169,
 };
 
 /* A rollback may take long; then it is recorded that nobody saw its end. */
@@ -71,7 +68,7 @@ void ends_answered(struct client *c)
 {
 	c->end_announced_ns = 0;
 	if (c->error == ER_QUERY_INTERRUPTED || c->error == ER_SERVER_SHUTDOWN ||
-		c->error == ER_CONNECTION_KILLED_MARIADB || c->error == ER_SESSION_WAS_KILLED_MYSQL)
+		c->error == ER_CONNECTION_KILLED || c->error == ER_SESSION_WAS_KILLED)
 		c->end_announced_ns = clock_mono_ns();
 }
 

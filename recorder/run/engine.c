@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "run/engine.h"
 
-#include <mysqld_error.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "db/hidden_levels.h"
 #include "run/disconnects.h"
 #include "scenario/scenario.h"
+#include "server/errors.h"
 #include "sql/sql.h"
 #include "trace/pack.h"
 

@@ -8,18 +8,8 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "server/commands.h"
 #include "trace/doubts.h"
-
-/* Command bytes of the protocol that carry work; all others are housekeeping. */
-enum {
-	COMMAND_INIT_DB = 0x02,
-	COMMAND_QUERY = 0x03,
-	COMMAND_CHANGE_USER = 0x11,
-	COMMAND_PREPARE = 0x16,
-	COMMAND_EXECUTE = 0x17,
-	COMMAND_RESET = 0x1f,
-	COMMAND_BULK = 0xfa,
-};
 
 struct result_part {
 	struct record_result record;
@@ -124,11 +114,12 @@ static void take_session(struct loader *l, const struct record_session *r)
 
 /* ---- statements ---- */
 
+/* A command that carries work; all others are housekeeping. */
 static bool is_work(uint8_t command)
 {
-	return command == 0 || command == COMMAND_INIT_DB || command == COMMAND_QUERY ||
-	       command == COMMAND_CHANGE_USER || command == COMMAND_PREPARE ||
-	       command == COMMAND_EXECUTE || command == COMMAND_RESET || command == COMMAND_BULK;
+	return command == CMD_SLEEP || command == CMD_INIT_DB || command == CMD_QUERY ||
+	       command == CMD_CHANGE_USER || command == CMD_STMT_PREPARE ||
+	       command == CMD_STMT_EXECUTE || command == CMD_RESET_CONNECTION || command == CMD_STMT_BULK_EXECUTE;
 }
 
 static void take_stmt(struct loader *l, const struct record_stmt *r)
@@ -143,12 +134,12 @@ static void take_stmt(struct loader *l, const struct record_stmt *r)
 	}
 	if (!is_work(r->command) || map_get(&l->stmts, key) != MAP_NONE)
 		return;
-	if (r->command == COMMAND_PREPARE) {
+	if (r->command == CMD_STMT_PREPARE) {
 		MEM_RESERVE(l->texts, l->text_count + 1, l->text_capacity);
 		map_put(&l->prepared, key, (uint32_t)l->text_count);
 		l->texts[l->text_count++] = r->text;
 	}
-	if (r->command == COMMAND_CHANGE_USER)
+	if (r->command == CMD_CHANGE_USER)
 		e->sessions[session].last_change = (uint32_t)e->stmt_count;
 	map_put(&l->stmts, key, (uint32_t)e->stmt_count);
 	MEM_RESERVE(e->stmts, e->stmt_count + 1, e->stmt_capacity);

@@ -5,6 +5,7 @@
 
 #include "model/execution/execution.h"
 #include "scenario/scenario.h"
+#include "server/commands.h"
 #include "sql/text/split.h"
 
 static void add_hex(struct buf *out, struct span bytes)
@@ -153,21 +154,21 @@ bool execution_sql(const struct execution_stmt *stmt, enum execution_moments mom
 	if (stmt->record.flags & (STMT_TEXT_CUT | STMT_OPAQUE) || !stmt->sql.ptr)
 		return err_set(err, ERR_UNSUPPORTED, "the statement's text was not recorded whole");
 	switch (stmt->record.command) {
-	case 0x02: /* INIT_DB */
+	case CMD_INIT_DB:
 		buf_add_str(out, "use ");
 		execution_quote_name(out, stmt->sql);
 		return true;
-	case 0x00:
-	case 0x03: /* QUERY */
+	case CMD_SLEEP:
+	case CMD_QUERY:
 		buf_add_span(out, stmt->sql);
 		return true;
-	case 0x17: /* EXECUTE */
+	case CMD_STMT_EXECUTE:
 		left = stmt->record.params.ptr ? mp_array(&mp) : 0;
 		if (!put_params(stmt->sql, &mp, &left, moments, out, err))
 			return false;
 		return !left || err_set(err, ERR_UNSUPPORTED, "more parameters than question marks");
 	}
-	if (stmt->record.command == 0xfa) /* STMT_BULK_EXECUTE */
+	if (stmt->record.command == CMD_STMT_BULK_EXECUTE)
 		return err_set(err, ERR_UNSUPPORTED,
 			"a bulk execution: one statement for many rows of parameters has no text");
 	return err_set(err, ERR_UNSUPPORTED, "command 0x%02x of the protocol has no text",

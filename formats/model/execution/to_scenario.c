@@ -5,6 +5,7 @@
 
 #include "model/execution/execution.h"
 #include "scenario/scenario.h"
+#include "server/commands.h"
 
 enum {
 	ROWS_PER_INSERT = 100,
@@ -221,7 +222,7 @@ static bool add_statement(struct maker *m, const struct execution_stmt *stmt)
 		one.count = stmt->ordinal;
 		return add_expectation(m, &one, stmt);
 	}
-	if (stmt->record.command == 0x16) /* PREPARE: its executions are said in full */
+	if (stmt->record.command == CMD_STMT_PREPARE) /* its executions are said in full */
 		return true;
 	buf_clear(&m->text);
 	if (!scenario_session(m->out, name, &session, m->err))

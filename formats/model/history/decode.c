@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "model/history/fast_decode.h"
+#include "server/commands.h"
 #include "sql/text/refused.h"
 
 enum { COLUMNS_SIZE_MAX = 4096 }; /* longer column lists are not kept */
@@ -224,9 +225,7 @@ static bool text_mixes(struct span text)
 
 static enum decoded_mix mix_of(const struct record_stmt *record)
 {
-	enum { QUERY = 3, PREPARE = 22, EXECUTE = 23, BULK_EXECUTE = 250 };
-
-	if (record->command == PREPARE)
+	if (record->command == CMD_STMT_PREPARE)
 		return record->text.ptr && text_mixes(record->text) ? DECODED_MIX_PREPARES
 								    : DECODED_MIX_NO;
 	/* An error comes without the flags. */
@@ -236,9 +235,9 @@ static enum decoded_mix mix_of(const struct record_stmt *record)
 	if (record->error && !record->affected && !record->result_sets && record->text.ptr &&
 		stmt_refused(record->text, SPAN_NONE, record->error, record->error_text))
 		return DECODED_MIX_NO;
-	if (record->command == EXECUTE || record->command == BULK_EXECUTE)
+	if (record->command == CMD_STMT_EXECUTE || record->command == CMD_STMT_BULK_EXECUTE)
 		return DECODED_MIX_EXECUTES;
-	return record->command == QUERY && record->text.ptr && text_mixes(record->text)
+	return record->command == CMD_QUERY && record->text.ptr && text_mixes(record->text)
 		       ? DECODED_MIX_YES
 		       : DECODED_MIX_NO;
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { ER_PARSE_ERROR = 1064, ER_UNKNOWN_STMT_HANDLER = 1243, ER_SP_DOES_NOT_EXIST = 1305 };
+#include "server/errors.h"
 
 static bool is_blank(char c)
 {

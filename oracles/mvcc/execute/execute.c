@@ -72,7 +72,7 @@ static bool concurrency_error(struct mvcc *m, unsigned error, bool *ok)
 		touch_tables(m);
 		judged(m, STMT_DECIDED, REASON_NONE);
 		return true;
-	case ER_READ_ONLY_TRANSACTION:
+	case ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION:
 		if (!m->schedule->txns[m->now.txn - 1].read_only ||
 			!(m->now.plan->writes || m->now.plan->lock))
 			return false;
@@ -740,7 +740,7 @@ static bool error_before_rows(unsigned error)
 /* Those of the server that a stored program can raise: SIGNAL, SELECT ... INTO with more than one row. */
 static bool error_of_program(unsigned error)
 {
-	return error == 1644 || error == 1172;
+	return error == ER_SIGNAL_EXCEPTION || error == ER_TOO_MANY_ROWS;
 }
 
 /* Which conditions are evaluated, on which rows, and whether a subquery is executed at all is the
@@ -749,8 +749,10 @@ static bool error_of_program(unsigned error)
  * looked up in an index of numbers.  MySQL 9.7 and MariaDB 10.11 differ in it on the same statements. */
 static bool error_of_evaluation(unsigned error)
 {
-	return error == 1242 || error == 1292 || error == 1365 || error == 1366 || error == 1411 ||
-	       error == 1441 || error == 1690;
+	return error == ER_SUBQUERY_NO_1_ROW || error == ER_TRUNCATED_WRONG_VALUE ||
+	       error == ER_DIVISION_BY_ZERO || error == ER_TRUNCATED_WRONG_VALUE_FOR_FIELD ||
+	       error == ER_WRONG_VALUE_FOR_TYPE || error == ER_DATETIME_FUNCTION_OVERFLOW ||
+	       error == ER_DATA_OUT_OF_RANGE;
 }
 
 /* "Out of range value for column 'i' at row 2", "Column 'i' cannot be null" */
@@ -773,7 +775,8 @@ static bool error_of_virtual(const struct mvcc *m, uint32_t stmt)
 	const struct record_stmt *r = &m->schedule->stmts[stmt].in->record;
 	const struct plan *plan = m->runs[stmt].plan;
 
-	if (r->error != ER_BAD_NULL && r->error != 1264 && r->error != 1265 && r->error != 1406)
+	if (r->error != ER_BAD_NULL_ERROR && r->error != ER_WARN_DATA_OUT_OF_RANGE &&
+		r->error != WARN_DATA_TRUNCATED && r->error != ER_DATA_TOO_LONG)
 		return false;
 	for (uint32_t t = 0; t < plan->table_count; t++) {
 		const struct eval_table *def = m->store.tables[plan->tables[t]].def;
@@ -802,7 +805,7 @@ bool unknown_foreign_key(const struct mvcc *m, const struct record_stmt *r)
 	size_t count = 0, begin = 0;
 	uint32_t table;
 
-	if (r->error != 1451 && r->error != 1452)
+	if (r->error != ER_ROW_IS_REFERENCED_2 && r->error != ER_NO_REFERENCED_ROW_2)
 		return false;
 	for (size_t i = 0, ticks = 0; i < r->error_text.len && count < 2; i++) {
 		if (r->error_text.ptr[i] != '`')
@@ -947,7 +950,7 @@ static bool fails_in_part(const struct mvcc *m, const struct plan *plan, const s
 	if (!r->error)
 		return false;
 	/* Nothing can be written in it, and the procedure is known not to end it. */
-	if (r->error == ER_READ_ONLY_TRANSACTION && m->now.txn != STORE_NONE &&
+	if (r->error == ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION && m->now.txn != STORE_NONE &&
 		m->schedule->txns[m->now.txn - 1].read_only && plan_is_call(plan))
 		return false;
 	if (plan_is_call(plan) && plan->procedure && m->now.txn != STORE_NONE && !m->now.autocommit &&

@@ -858,7 +858,7 @@ static bool may_insert_firing(struct mvcc *m, const struct plan *plan, const str
 	for (uint32_t i = 0; i < def->column_count; i++)
 		numbers |= def->columns[i].auto_increment;
 	/* BEFORE triggers may give a column what it lacks. */
-	if (plan->firing->before_count && (error == ER_BAD_NULL || error == ER_NO_DEFAULT))
+	if (plan->firing->before_count && (error == ER_BAD_NULL_ERROR || error == ER_NO_DEFAULT_FOR_FIELD))
 		answer_unsupported(a, REASON_TRIGGER_GIVES_DEFAULT);
 	else if (plan->stmt->u.insert->query && rows->count > 1 && (numbers || error))
 		answer_unsupported(a, REASON_TRIGGER_ROW_ORDER);

@@ -83,8 +83,8 @@ static void join_changes(struct mvcc *m, const struct plan *plan, uint32_t numbe
 				answer_outcome(m, a, &outcome);
 				/* Of the rows of an outer join the servers keep what is to be set in a
 				 * temporary table, which has no NULL for it. */
-				if (a->error == ER_BAD_NULL)
-					write_error(a, ER_TRUNCATED);
+				if (a->error == ER_BAD_NULL_ERROR)
+					write_error(a, WARN_DATA_TRUNCATED);
 				return;
 			}
 			if (c->changed &&

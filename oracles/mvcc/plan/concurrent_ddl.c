@@ -9,8 +9,9 @@
  * known of the table afterwards (`contested`).
  */
 #include "mvcc/solver.h"
+#include "server/commands.h"
 
-enum { NAMES_MAX = 32, COMMAND_PREPARE = 0x16 };
+enum { NAMES_MAX = 32 };
 
 struct replan {
 	struct replan *next; /* in the order of the changes */
@@ -68,7 +69,7 @@ struct span plan_text(const struct schedule_stmt *stmt)
 	uint8_t command = stmt->in->record.command;
 
 	/* Preparing a statement does nothing yet. */
-	return command == COMMAND_PREPARE || !settings_has_text(command) ? span_str("") : stmt->text;
+	return command == CMD_STMT_PREPARE || !settings_has_text(command) ? span_str("") : stmt->text;
 }
 
 /* What its session had set when a plan was made, as far as plans depend on it. */

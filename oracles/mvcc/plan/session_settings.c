@@ -7,8 +7,8 @@
 #include "base/text.h"
 #include "eval/value/collation.h"
 #include "mvcc/solver.h"
+#include "server/commands.h"
 
-enum { COMMAND_INIT_DB = 0x02, COMMAND_CHANGE_USER = 0x11, COMMAND_RESET = 0x1f };
 
 enum { MYSQL_COLLATIONS = 255 }; /* from here on those that MariaDB has no such number for */
 enum { MODE_DEPTH = 8, MODE_MAX = 4096 };
@@ -497,14 +497,14 @@ void settings_after(struct mvcc *m, struct session_settings *s, const struct exe
 	if (in->record.error || in->record.flags & STMT_NO_REPLY)
 		return;
 	switch (in->record.command) {
-	case COMMAND_INIT_DB:
+	case CMD_INIT_DB:
 		s->database = in->sql;
 		return;
-	case COMMAND_CHANGE_USER:
+	case CMD_CHANGE_USER:
 		open_with(m, &m->settings_of_new, s, in->sql, in->collation);
 		s->has_number = true;
 		return;
-	case COMMAND_RESET:
+	case CMD_RESET_CONNECTION:
 		/* The server's own collation, which nobody recorded. */
 		open_with(m, &m->settings_of_new, s, s->database, UINT32_MAX);
 		s->has_number = true;
@@ -539,5 +539,5 @@ void settings_after(struct mvcc *m, struct session_settings *s, const struct exe
 
 bool settings_has_text(uint8_t command)
 {
-	return command != COMMAND_INIT_DB && command != COMMAND_CHANGE_USER;
+	return command != CMD_INIT_DB && command != CMD_CHANGE_USER;
 }

@@ -5,6 +5,8 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "server/commands.h"
+#include "server/errors.h"
 
 struct maker {
 	struct schedule *s;
@@ -55,14 +57,13 @@ static bool has_moments(const struct schedule *s, const struct execution_stmt *i
 /* With the values of its parameters; where those are not known, with question marks, which nobody can execute. */
 static struct span text_of(struct schedule *s, const struct execution_stmt *in)
 {
-	enum { BULK_EXECUTE = 0xfa };
 	enum execution_moments moments =
 		span_eq_str(s->execution->server.flavour, "mysql") ? MOMENTS_MICROS : MOMENTS_TYPED;
 	struct buf text = BUF_INIT;
 	struct span out = in->sql;
 
 	/* Of one that failed the sets before the one that did may be done, or not. */
-	if (in->record.params.ptr && (in->record.command == BULK_EXECUTE
+	if (in->record.params.ptr && (in->record.command == CMD_STMT_BULK_EXECUTE
 						     ? !in->record.error && execution_bulk_sql(in, moments, &text)
 						     : execution_sql(in, moments, &text, NULL)))
 		out = arena_copy(&s->arena, buf_span(&text));
@@ -154,7 +155,6 @@ static void take_txn(struct maker *maker, const struct execution_txn *in)
  * tells, but not that to COMMIT. */
 static void doubt_commits(struct schedule *s, const struct execution_session *session)
 {
-	enum { ER_AUTOINC_READ_FAILED = 1467 };
 	uint32_t doubted = SCHEDULE_NONE;
 
 	for (uint32_t i = session->first_stmt; i != EXECUTION_NONE; i = s->stmts[i].in->next_in_session) {
