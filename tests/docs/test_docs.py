@@ -94,6 +94,59 @@ def test_commands_and_options_exist():
     assert seen > 60, seen
 
 
+# Words and turns that had to be decoded; docs/internals/glossary.md has those that are ours.
+PRIVATE = re.compile(r"\b(who left|(?:is|are|was) (?:not )?told|what goes on|likewise|at hand|fog|backdrop|strangers?|and kin|"
+                     r"on whom|what came of it|out of sight|stands? behind)\b")
+
+
+def help_texts():
+    for program in (ISOTRACE, ISOREC):
+        listed = subprocess.run([program, "help"], capture_output=True, text=True, check=True).stdout
+        yield f"{os.path.basename(program)} help", listed
+        for word in re.findall(r"^  ([a-z]+)  ", listed, re.MULTILINE):
+            run = subprocess.run([program, "help", word], capture_output=True, text=True, check=False)
+            yield f"{os.path.basename(program)} help {word}", run.stdout
+
+
+def test_options_of_the_manual_pages():
+    """Between two marks, as `isotrace help --mdoc COMMAND` prints them; ISOTRACE_UPDATE=1 writes them."""
+    seen = 0
+    for name in sorted(os.listdir(os.path.join(DOCS, "man"))):
+        path, text = os.path.join(DOCS, "man", name), read(os.path.join(DOCS, "man", name))
+        marked = re.search(r'(?<=\.\\" begin options\n).*?(?=\.\\" end options\n)', text, re.DOTALL)
+        if not marked:
+            continue
+        program, command = re.match(r"(isotrace|isorec)-(\w+)\.1$", name).groups()
+        run = subprocess.run([ISOTRACE if program == "isotrace" else ISOREC, "help", "--mdoc", command],
+                             capture_output=True, text=True, check=True)
+        if os.environ.get("ISOTRACE_UPDATE"):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text[:marked.start()] + run.stdout + text[marked.end():])
+        else:
+            assert marked[0] == run.stdout, name
+        seen += 1
+    assert seen >= 16, seen
+
+
+def test_no_private_words():
+    texts = [(path, read(path)) for path in pages()] + list(help_texts())
+    for name in os.listdir(os.path.join(DOCS, "man")):
+        texts.append((name, read(os.path.join(DOCS, "man", name))))
+    assert len(texts) > 60, len(texts)
+    for name, text in texts:
+        found = PRIVATE.search(re.sub(r"\s+", " ", text))
+        assert not found, (name, found[0])
+
+
+def test_paragraphs_are_short():
+    """Five lines of up to 144 characters; lists, tables and examples are their own measure."""
+    for path in pages():
+        text = re.sub(r"^```.*?^```", "", read(path), flags=re.DOTALL | re.MULTILINE)
+        for paragraph in re.split(r"\n\s*\n", text):
+            lines = [line for line in paragraph.splitlines() if not re.match(r"\||    |#|!\[|<!--|\s*(?:[-*]|\d+\.) |  +", line)]
+            assert len(lines) <= 5 and all(len(line) <= 144 for line in lines), (path, lines[0])
+
+
 def test_examples_of_the_readme_work():
     """They print what the README shows, but for numbers and ids."""
     steps = console.commands(read(os.path.join(TOP, "README.md")))
