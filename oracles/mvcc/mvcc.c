@@ -93,7 +93,7 @@ static uint32_t open_table(struct mvcc *m, uint32_t number)
 		store_write(&m->store, 0, STORE_NONE, store_record_for(&m->store, table, rows[i]),
 			rows[i]);
 	if (!whole)
-		fog_initial(m, table);
+		make_initial_unknown(m, table);
 	return REASON_NONE;
 }
 
@@ -238,7 +238,7 @@ static bool commits_inside(const struct mvcc *m, uint32_t stmt)
 }
 
 /* A CALL, or several statements in one text, beside which others ran. */
-static void find_mixes(struct mvcc *m)
+static void find_concurrent_mixed(struct mvcc *m)
 {
 	struct seen {
 		uint32_t events, own; /* of all sessions, and of its own, when it was sent */
@@ -301,15 +301,15 @@ static void make_plans(struct mvcc *m)
 		m->runs[i].executes = executed.ptr != NULL;
 		if (executed.ptr)
 			m->runs[i].plan = plan_of(m, executed, session);
-		m->runs[i].has_number = session->has_number;
+		m->runs[i].has_last_insert_id = session->has_last_insert_id;
 		m->runs[i].number = session->number;
 		if (settings_has_text(command) && command != CMD_STMT_PREPARE)
-			number_after(m, session, stmt->in, m->runs[i].plan);
+			last_insert_id_after(m, session, stmt->in, m->runs[i].plan);
 		m->runs[i].unknown_foreign = unknown_foreign_key(m, &stmt->in->record);
 		prepared_after(m, session, m->runs[i].plan, stmt->in->record.error != 0);
-		beside_before(m, i, settings, opened);
+		concurrent_ddl_before(m, i, settings, opened);
 		define_after(m, i, session);
-		beside_after(m, i, settings);
+		concurrent_ddl_after(m, i, settings);
 		settings_after(m, session, stmt->in, m->runs[i].plan);
 		/* Definitions that change, and table locks, make waits that are none of ours. */
 		m->catalog.any_ddl |= m->runs[i].plan->ddl;
@@ -324,7 +324,7 @@ static void make_plans(struct mvcc *m)
 	m->now.stmt = STORE_NONE;
 	m->now.env.database = SPAN_NONE;
 	foreign_arrange(m);
-	beside_begin(m);
+	concurrent_ddl_begin(m);
 	free(order);
 	free(opened);
 	free(settings);
@@ -368,7 +368,7 @@ static enum final_answer final_of(
 	if (!in->has_final)
 		return FINAL_NONE;
 	if (*number == STORE_NONE || !m->store.tables[*number].def || !m->store.tables[*number].born ||
-		m->store.tables[*number].unknown || fog_at_end(m, &m->store.tables[*number]))
+		m->store.tables[*number].unknown || unknown_at_end(m, &m->store.tables[*number]))
 		return FINAL_UNKNOWN;
 	if (!in->final.complete || in->final.columns.ptr || anything_open(m) ||
 		!same_columns(&m->store.tables[first], &m->store.tables[*number]) || !m->schedule->execution->complete)
@@ -523,9 +523,9 @@ void mvcc_check(const struct schedule *schedule, const struct mvcc_options *opti
 	make_plans(m);
 	doubt_levels(m);
 	find_mixed(m);
-	find_mixes(m);
+	find_concurrent_mixed(m);
 	find_loose_ends(m);
-	reads_open(m);
+	serializable_reads_open(m);
 	solver_search(m);
 	judge_final(m);
 	judge_concurrent(m);

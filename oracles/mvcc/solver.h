@@ -36,7 +36,7 @@ enum { CLIENT_FOUND_ROWS = 2 }; /* of the protocol's capabilities */
 enum { MVCC_TABLES_MAX = 16, MVCC_OPTIONAL_MAX = 10, MVCC_ROWS_MAX = 4, MVCC_VERSIONS_MAX = 8 };
 
 struct order_free;
-struct points;
+struct key_set;
 struct ranges;
 struct returning;
 
@@ -100,9 +100,9 @@ struct plan {
 	const struct sql_lock *lock;
 	const struct sql_table_ref *outer; /* of a locking read with subqueries: what it locks; theirs are
 					      plain reads */
-	const struct points *points;      /* primary keys to look at; NULL: any */
+	const struct key_set *key_set;      /* primary keys to look at; NULL: any */
 	const struct ranges *ranges; /* of a column, outside of which WHERE is not true; NULL: any */
-	struct points *reach;             /* those that WHERE of the first table allows; NULL: any */
+	struct key_set *reach;             /* those that WHERE of the first table allows; NULL: any */
 	uint32_t tables[MVCC_TABLES_MAX]; /* numbers, each once */
 	bool written[MVCC_TABLES_MAX];
 	uint32_t table_count;
@@ -110,27 +110,27 @@ struct plan {
 	uint32_t events; /* of the tables that it writes: bits of enum write_event */
 	const struct effects *effects; /* what stored programs do that it runs; NULL: none, or not known */
 	const struct firing *firing;   /* its triggers, where they can be executed */
-	const struct body *procedure;  /* CALL: likewise */
+	const struct body *procedure;  /* CALL: the procedure, where it can be executed */
 	uint64_t tied;   /* tables that foreign keys may have it look at or change, as bits */
-	bool elsewhere;  /* uses tables that are not known to us, or are behind a view */
+	bool uses_unknown_tables;  /* uses tables that are not known to us, or are behind a view */
 	bool bare;       /* uses tables without a definition that is known, which are not among its tables */
-	bool anywhere;   /* may write any table */
+	bool may_write_any;   /* may write any table */
 	bool reads;    /* a query that reads a table */
 	bool writes;   /* INSERT, REPLACE, UPDATE, DELETE */
 	bool ddl;      /* changes definitions, or locks tables */
 	bool harmless; /* touches no rows: transaction control, SET of what does not matter ... */
-	bool peeks;    /* harmless, but may make a read view and lock what it reads: DO, SET @a = (SELECT ...),
+	bool reads_incidentally;    /* harmless, but may make a read view and lock what it reads: DO, SET @a = (SELECT ...),
 			  EXPLAIN, SHOW */
 	bool redefines; /* changes the definition of the tables that it names */
 	bool commits;   /* commits the open transaction before anything else */
 	bool foreign;   /* its text is another one to the server */
-	bool odd;      /* leaves its session with variables that are not modelled */
-	bool sets_number; /* calls LAST_INSERT_ID(...) */
-	bool asks_own; /* ON DUPLICATE KEY UPDATE has a query of the table itself */
-	bool sourced;  /* a write that reads rows by a query of its own */
+	bool sets_unmodelled;      /* leaves its session with variables that are not modelled */
+	bool sets_last_insert_id; /* calls LAST_INSERT_ID(...) */
+	bool queries_own_table; /* ON DUPLICATE KEY UPDATE has a query of the table itself */
+	bool reads_by_query;  /* a write that reads rows by a query of its own */
 	bool filtered; /* has a WHERE, ON or HAVING */
 	bool nested;   /* a query of several query blocks */
-	bool perhaps_joined; /* UPDATE: assignments may not see those before them (plan_assignments) */
+	bool may_run_as_join; /* UPDATE: assignments may not see those before them (plan_assignments) */
 	bool one_table;     /* UPDATE or DELETE in the single-table form */
 	bool moves_cluster; /* UPDATE of columns of the primary key */
 	bool moves_unique;  /* ... of any unique key */
@@ -140,9 +140,9 @@ struct plan {
 	uint32_t sorted_by; /* number, from 1, of a column of the answer that is the primary key and by which ORDER BY
 			       sorts; 0: not so */
 	uint32_t ordered_by; /* number, from 1, of an integer column of the answer by which ORDER BY sorts first; 0: none */
-	bool no_twins;      /* no two rows of the answer can be the same */
+	bool rows_differ;      /* no two rows of the answer can be the same */
 	bool names_rows;    /* of one table, by column alone, with all of its primary key */
-	bool asks_plainly; /* a locking read with other query blocks, which may make a read view */
+	bool has_plain_subqueries; /* a locking read with other query blocks, which may make a read view */
 	bool single;   /* `where` is all there is to know about the rows that are locked */
 	bool reads_all; /* and it looks at each of them */
 	bool reads_rows; /* and the rows themselves, not an index of them alone: so S locks are on the rows */
@@ -187,7 +187,7 @@ enum choice_scope {
 
 struct choice { /* a choice that was made */
 	uint32_t event;
-	uint32_t options, tried; /* ways, and those that were tried before the one at hand */
+	uint32_t options, tried; /* ways, and those that were tried before the current one */
 	uint32_t first; /* the way that is tried first */
 	uint32_t scope; /* enum choice_scope */
 	uint32_t txn;   /* SCOPE_TXN: store number */
@@ -195,7 +195,7 @@ struct choice { /* a choice that was made */
 	struct state_mark before; /* the event */
 };
 
-/* The way at hand: all but `first` come in their own order. */
+/* The current way: all but `first` come in their own order. */
 static inline uint32_t choice_taken(const struct choice *p)
 {
 	return p->tried == 0 ? p->first : p->tried <= p->first ? p->tried - 1 : p->tried;
@@ -225,7 +225,7 @@ struct note {
 	uint32_t table;
 	struct store_record *record;
 	const char *class_name; /* NOTE_MISMATCH */
-	bool by_stranger; /* what a session that was not recorded did may explain it */
+	bool by_unrecorded_writer; /* what a session that was not recorded did may explain it */
 	struct span text;       /* explanation, in the store's arena; none: only counted */
 	struct finding_row *rows;
 	uint32_t row_count;
@@ -263,7 +263,7 @@ struct stmt_run { /* of a statement */
 	uint32_t begin_event;
 	const struct plan *plan; /* set for all before the search; another one once a definition has changed */
 	bool executes;           /* the plan is of what EXECUTE stands for */
-	bool has_number;         /* LAST_INSERT_ID() is known, and is: */
+	bool has_last_insert_id;         /* LAST_INSERT_ID() is known, and is: */
 	uint64_t number;
 	bool mixes;              /* may commit more than once, while others are under way */
 	uint32_t verdict;        /* enum stmt_verdict */
@@ -295,8 +295,8 @@ struct loose_end {
 enum stmt_verdict { STMT_UNJUDGED, STMT_DECIDED, STMT_UNDECIDED, STMT_UNSUPPORTED, STMT_HARMLESS };
 
 /* What a statement left its session with that is not modelled. */
-enum session_oddity {
-	SESSION_ODD = 1,     /* variables */
+enum session_unmodelled {
+	SESSION_VARIABLES = 1,     /* variables */
 	SESSION_RENAMES = 2, /* temporary tables, which may hide others */
 };
 
@@ -317,8 +317,8 @@ struct session_settings {
 	struct span temporary; /* its temporary tables: database and name, each with a zero byte */
 	struct prepared *prepared; /* statements and user variables (prepared_text.c) */
 	uint64_t number; /* LAST_INSERT_ID(), where it is known (last_insert_id.c) */
-	bool has_number;
-	bool odd; /* it has set what is not modelled */
+	bool has_last_insert_id;
+	bool sets_unmodelled; /* it has set what is not modelled */
 	bool no_foreign_checks;
 	bool any_case; /* as in struct eval_env */
 	bool select_limited; /* sql_select_limit: a SELECT without LIMIT does not answer with all rows */
@@ -531,7 +531,7 @@ bool leaves_later(struct mvcc *m, uint32_t txn);
 bool may_be_left_over(const struct mvcc *m, uint32_t txn, uint32_t stmt);
 void end_those_who_left(struct mvcc *m);
 
-/* order_free.c: is the answer at hand, which contradicts, wrong in every order? */
+/* order_free.c: is the current answer, which contradicts, wrong in every order? */
 bool answer_is_impossible(struct mvcc *m);
 /* Of a query of one table: which of its columns each of the answer is.  False: some are none, or they are not
  * `width`. */
@@ -539,21 +539,21 @@ bool answer_columns(const struct plan *plan, const struct eval_table *def, uint3
 	uint32_t width);
 
 /* key_ranges.c: what WHERE says of primary keys, as plan->reach */
-void plan_points(struct mvcc *m, struct plan *plan, const struct sql_expr *where);
+void plan_key_set(struct mvcc *m, struct plan *plan, const struct sql_expr *where);
 /* What it says of an integer column, as plan->ranges */
 void plan_ranges(struct mvcc *m, struct plan *plan, const struct sql_expr *where);
-/* Those of the plan at hand, where the table is large enough to care; NULL: any row. */
+/* Those of the current plan, where the table is large enough to care; NULL: any row. */
 const struct ranges *ranges_for(const struct mvcc *m, const struct store_table *table);
 bool ranges_allow(const struct ranges *ranges, const struct eval_value *row);
 /* Does WHERE say nothing else? */
-bool points_are_all(const struct points *points);
+bool key_set_is_all(const struct key_set *key_set);
 /* Is it about one key, of one column? */
-bool points_single(const struct points *points, int64_t *key);
+bool key_set_single(const struct key_set *key_set, int64_t *key);
 /* Writes the number-th key into *row (made where it is NULL); false: there are not so many. */
-bool points_key(struct mvcc *m, const struct store_table *table, const struct points *points,
+bool key_set_key(struct mvcc *m, const struct store_table *table, const struct key_set *key_set,
 	uint64_t number, struct eval_value **row);
-/* The records of the keys that the plan at hand allows; its points are not NULL. */
-size_t point_records(struct mvcc *m, struct store_table *table, struct store_record ***out);
+/* The records of the keys that the current plan allows; its key_set is not NULL. */
+size_t key_set_records(struct mvcc *m, struct store_table *table, struct store_record ***out);
 
 /* plan.c */
 const struct plan *plan_of(
@@ -594,16 +594,16 @@ bool define_replaces(const struct mvcc *m, uint32_t stmt, uint32_t other);
 
 /* concurrent_ddl.c: statements that overlap changes of definitions.  Before and after define_after(); `settings` and `opened` by
  * session. */
-void beside_before(struct mvcc *m, uint32_t change, struct session_settings *settings, bool *opened);
-void beside_after(struct mvcc *m, uint32_t change, const struct session_settings *settings);
+void concurrent_ddl_before(struct mvcc *m, uint32_t change, struct session_settings *settings, bool *opened);
+void concurrent_ddl_after(struct mvcc *m, uint32_t change, const struct session_settings *settings);
 /* When all plans are made. */
-void beside_begin(struct mvcc *m);
+void concurrent_ddl_begin(struct mvcc *m);
 /* Gives a statement that is under way the plan that goes with what was executed. */
-void beside_replan(struct mvcc *m, uint32_t stmt);
+void concurrent_ddl_replan(struct mvcc *m, uint32_t stmt);
 /* Does its plan depend on the change? */
-bool beside_matters(const struct mvcc *m, uint32_t stmt, uint32_t change);
+bool concurrent_ddl_matters(const struct mvcc *m, uint32_t stmt, uint32_t change);
 /* Did it succeed with a name that is none after the change? */
-bool beside_must_precede(const struct mvcc *m, uint32_t stmt, uint32_t change);
+bool concurrent_ddl_must_precede(const struct mvcc *m, uint32_t stmt, uint32_t change);
 /* What a statement says, to make a plan of. */
 struct span plan_text(const struct schedule_stmt *stmt);
 
@@ -643,12 +643,12 @@ struct span prepared_text(
 	struct mvcc *m, const struct session_settings *s, const struct plan *plan);
 
 /* last_insert_id.c: the step of the server's own; 0: not known */
-uint32_t numbers_step(const struct execution *e);
-void plan_number(struct plan *plan);
+uint32_t auto_increment_step_of(const struct execution *e);
+void plan_last_insert_id(struct plan *plan);
 /* INSERT ... VALUES: does the server number each row? */
 bool numbers_every_row(const struct mvcc *m, const struct plan *plan);
 /* What a statement that was answered leaves of LAST_INSERT_ID(). */
-void number_after(struct mvcc *m, struct session_settings *s, const struct execution_stmt *in,
+void last_insert_id_after(struct mvcc *m, struct session_settings *s, const struct execution_stmt *in,
 	const struct plan *plan);
 
 /* plan.c: does the UPDATE set one of these columns, or what they follow from?  UINT32_MAX: an expression */
@@ -693,7 +693,7 @@ bool settings_mode(struct mvcc *m, const struct session_settings *s, const struc
 bool settings_temporary(const struct session_settings *s, const struct sql_table_name *table);
 /* Are all dates and times of the statement compared, or assigned to columns of such types? */
 bool masks_are_assigned(const struct sql_stmt *stmt);
-bool moments_are_plain(const struct mvcc *m, const struct plan *plan);
+bool temporal_params_are_plain(const struct mvcc *m, const struct plan *plan);
 /* What SET gives, where it is one word or literal. */
 struct span settings_word(const struct sql_expr *value);
 /* Is what a command of the protocol brings a statement, and not the name of a database? */
@@ -710,7 +710,7 @@ bool info_number(struct span info, const char *word, uint64_t *out);
  * it a row twice that no table has? */
 bool answer_is_out_of_order(struct mvcc *m, const struct eval_result *result,
 	const struct execution_rows *recorded, uint32_t by);
-bool answer_has_twins(const struct mvcc *m, const struct execution_rows *recorded);
+bool answer_has_equal_rows(const struct mvcc *m, const struct execution_rows *recorded);
 /* Of m->search.mismatch: an error that comes or not by what the optimizer chose to evaluate. */
 bool mismatch_is_open(const struct mvcc *m);
 /* Why a contradiction is undecided where m->unrecorded_writers. */
@@ -733,33 +733,33 @@ bool refused_whole(const struct plan *plan, const struct record_stmt *r);
 /* forget.c: nobody knows any more what is in the tables */
 void forget_all(struct mvcc *m, uint32_t reason);
 void forget_table(struct mvcc *m, struct store_table *table, uint32_t reason);
-/* ... in the rows that the statement at hand can have written. */
+/* ... in the rows that the current statement can have written. */
 void forget_written(struct mvcc *m, uint32_t reason);
 /* The same of one that we cannot execute, unless its answer counts no rows.  With RETURNING there is no
  * count. */
 void forget_unsupported(struct mvcc *m);
-/* Also where the transaction at hand is rolled back: it may have been another that wrote. */
+/* Also where the current transaction is rolled back: it may have been another that wrote. */
 void forget_for_good(struct mvcc *m, uint32_t reason);
 /* The same of what it can have written. */
 void forget_written_for_good(struct mvcc *m, uint32_t reason);
 
-/* serializable_reads.c: what SERIALIZABLE transactions have read stays.  False: m->search.mismatch.  The statement at hand has written
+/* serializable_reads.c: what SERIALIZABLE transactions have read stays.  False: m->search.mismatch.  The current statement has written
  * what is newer than `since`: does it leave it so? */
-bool reads_stay(struct mvcc *m, const struct store_undo *since);
-/* The statement at hand is a query that was answered: had nobody who is still there changed what it read?  Keeps it. */
-bool reads_keep(struct mvcc *m);
+bool serializable_reads_stay(struct mvcc *m, const struct store_undo *since);
+/* The current statement is a query that was answered: had nobody who is still there changed what it read?  Keeps it. */
+bool serializable_read_keep(struct mvcc *m);
 /* FORCE_AGAIN: what the query sees of a record. */
-struct store_version *reads_version(const struct mvcc *m, const struct store_record *record);
-void reads_open(struct mvcc *m);
+struct store_version *serializable_read_version(const struct mvcc *m, const struct store_record *record);
+void serializable_reads_open(struct mvcc *m);
 
-/* lock_wait.c: could anybody at all have held a lock that the statement at hand needed?  Whoever used one of its
+/* lock_wait.c: could anybody at all have held a lock that the current statement needed?  Whoever used one of its
  * tables in a locking way and had not ended when it was sent; or waits as it does. */
 bool lock_possible(const struct mvcc *m);
 bool may_lock(const struct mvcc *m);
-/* Did the statement at hand wait, or, where nobody looked, may it have? */
+/* Did the current statement wait, or, where nobody looked, may it have? */
 bool may_have_waited(const struct mvcc *m);
 void judge_wait(struct mvcc *m);
-/* The statement at hand uses its tables from now on. */
+/* The current statement uses its tables from now on. */
 void touch_tables(struct mvcc *m);
 
 /* explain.c: what was met, in words */
@@ -781,8 +781,8 @@ uint32_t note_traits(
 bool plan_returning(struct mvcc *m, struct plan *plan, const struct sql_item *items,
 	const struct eval_table *def, bool in_order);
 /* The AUTO_INCREMENT value of that row of the answer; 0: not told. */
-uint64_t returning_number(struct mvcc *m, const struct plan *plan, size_t row);
-/* The statement at hand answers with the row. */
+uint64_t returning_auto_increment(struct mvcc *m, const struct plan *plan, size_t row);
+/* The current statement answers with the row. */
 void returning_row(struct mvcc *m, struct write_answer *answer, const struct eval_value *row);
 bool returning_fits(struct mvcc *m, const struct write_answer *answer,
 	struct eval_result *expected, bool *undecided);

@@ -262,7 +262,7 @@ static bool groups_within(
 	for (size_t i = 0; i < got->count; i++) {
 		size_t j = from;
 
-		/* One that is not told fits many. */
+		/* An opaque one fits many. */
 		while (j < expected->row_count &&
 			(used[j] || is_open_row(expected, j) ||
 				!rows_same(expected->types, expected->column_count,
@@ -323,7 +323,7 @@ bool compare_has_duplicates(
 }
 
 bool compare_odd_rows(struct mvcc *m, const struct eval_result *expected,
-	const struct execution_rows *recorded, bool *odd, bool *missing)
+	const struct execution_rows *recorded, bool *sets_unmodelled, bool *missing)
 {
 	struct decoded got;
 	bool undecided = false;
@@ -342,8 +342,8 @@ bool compare_odd_rows(struct mvcc *m, const struct eval_result *expected,
 			(!missing[j] || !rows_same(expected->types, expected->column_count,
 						got.rows[i], expected->rows[j])))
 			j++;
-		odd[i] = j == expected->row_count;
-		if (!odd[i])
+		sets_unmodelled[i] = j == expected->row_count;
+		if (!sets_unmodelled[i])
 			missing[j] = false;
 	}
 	return true;

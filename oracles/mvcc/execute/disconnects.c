@@ -93,7 +93,7 @@ static uint64_t loose_from(const struct mvcc *m, const struct schedule_txn *txn,
 		const struct plan *plan = m->runs[i].plan;
 
 		if (r->seq > heard && r->begin_seq < cause &&
-			(plan->anywhere || (plan->stmt && plan->stmt->kind == SQL_STMT_KILL)))
+			(plan->may_write_any || (plan->stmt && plan->stmt->kind == SQL_STMT_KILL)))
 			cause = r->begin_seq;
 	}
 	return cause;
@@ -117,7 +117,7 @@ void find_loose_ends(struct mvcc *m)
 	}
 }
 
-/* The transaction may be gone when the event at hand happens. */
+/* The transaction may be gone when the current event happens. */
 static bool may_be_gone(const struct mvcc *m, const struct loose_end *end)
 {
 	return store_is_active(&m->store, end->txn) && !m->store.txns[end->txn].prepared &&
@@ -217,7 +217,7 @@ bool execute_stmt(struct mvcc *m, uint32_t stmt)
 	if (!m->loose_end_count)
 		return execute(m, stmt);
 	/* What a dirty read put into a table shows much later. */
-	if (m->runs[stmt].plan->sourced && m->any_dirty) {
+	if (m->runs[stmt].plan->reads_by_query && m->any_dirty) {
 		uint32_t found[LOOSE_TRIED_MAX], count = candidates(m, stmt, found);
 
 		end_some(m, found, count, choose(m, 1u << count));

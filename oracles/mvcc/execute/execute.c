@@ -5,7 +5,7 @@
 #include "mvcc/solver.h"
 #include "sql/text/refused.h"
 
-static void judged(struct mvcc *m, enum stmt_verdict verdict, uint32_t reason)
+static void set_verdict(struct mvcc *m, enum stmt_verdict verdict, uint32_t reason)
 {
 	struct stmt_run *run = &m->runs[m->now.stmt];
 	uint32_t culprit = verdict == STMT_UNDECIDED ? m->now.culprit : 0;
@@ -36,7 +36,7 @@ static bool changed_since_snapshot(const struct mvcc *m)
 	uint32_t view = t->view != STORE_NONE ? t->view : t->first_commits;
 
 	/* Through a view, a function or a trigger it may be any table. */
-	if (m->now.plan->elsewhere || m->now.plan->bare || m->now.plan->effects || writes_anywhere(m, m->now.plan))
+	if (m->now.plan->uses_unknown_tables || m->now.plan->bare || m->now.plan->effects || writes_anywhere(m, m->now.plan))
 		return true;
 	for (uint32_t i = 0; i < m->now.plan->table_count; i++) {
 		const struct store_table *table = &s->tables[m->now.plan->tables[i]];
@@ -70,13 +70,13 @@ static bool concurrency_error(struct mvcc *m, unsigned error, bool *ok)
 				m->now.plan->table_count ? m->now.plan->tables[0] : STORE_NONE,
 				NULL);
 		touch_tables(m);
-		judged(m, STMT_DECIDED, REASON_NONE);
+		set_verdict(m, STMT_DECIDED, REASON_NONE);
 		return true;
 	case ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION:
 		if (!m->schedule->txns[m->now.txn - 1].read_only ||
 			!(m->now.plan->writes || m->now.plan->lock))
 			return false;
-		judged(m, STMT_DECIDED, REASON_NONE);
+		set_verdict(m, STMT_DECIDED, REASON_NONE);
 		return true;
 	case ER_CHECKREAD:
 		if (m->now.plan->stmt && m->now.plan->stmt->kind == SQL_STMT_HANDLER)
@@ -86,7 +86,7 @@ static bool concurrency_error(struct mvcc *m, unsigned error, bool *ok)
 			return true;
 		}
 		touch_tables(m);
-		judged(m, STMT_DECIDED, REASON_NONE);
+		set_verdict(m, STMT_DECIDED, REASON_NONE);
 		return true;
 	}
 	return false;
@@ -215,10 +215,10 @@ static void forget_idle_view(struct mvcc *m, const struct eval_result *result)
 	bool idle = result->row_count <= 1;
 
 	if (t->view == STORE_NONE || t->view_stmt != m->now.stmt ||
-		!(plan->filtered || plan->asks_plainly || plan->nested))
+		!(plan->filtered || plan->has_plain_subqueries || plan->nested))
 		return;
 	/* Subqueries are not always asked. */
-	idle |= plan->asks_plainly;
+	idle |= plan->has_plain_subqueries;
 	if (plan->single && m->gathered.count == 1) {
 		const struct gathered *g = &m->gathered.list[0];
 		enum eval_truth truth;
@@ -244,7 +244,7 @@ static void assume_view(struct mvcc *m)
 		return;
 	}
 	if (m->now.level != LEVEL_REPEATABLE_READ || t->view != STORE_NONE ||
-		(stmt && m->now.plan->lock && !m->now.plan->asks_plainly))
+		(stmt && m->now.plan->lock && !m->now.plan->has_plain_subqueries))
 		return;
 	if (choose_for(m, m->now.txn, 2) == 0)
 		(void)statement_view(m);
@@ -303,11 +303,11 @@ bool answer_is_out_of_order(struct mvcc *m, const struct eval_result *result,
 }
 
 /* The same row twice, where that cannot be whatever the table has. */
-bool answer_has_twins(const struct mvcc *m, const struct execution_rows *recorded)
+bool answer_has_equal_rows(const struct mvcc *m, const struct execution_rows *recorded)
 {
 	enum { ROWS_MAX = 1000 };
 
-	if (!m->now.plan->no_twins || !recorded || !recorded->complete ||
+	if (!m->now.plan->rows_differ || !recorded || !recorded->complete ||
 		recorded->count > ROWS_MAX)
 		return false;
 	for (size_t i = 0; i < recorded->count; i++) {
@@ -333,7 +333,7 @@ static enum query_answer passes_over_locked(struct mvcc *m, const struct eval_re
 	if ((!plan->plain && !plan->unlimited) ||
 		(plan->unlimited && !eval_query_run(plan->unlimited, &m->scratch, &m->now.env,
 					    &m->source, &all, &outcome))) {
-		judged(m, STMT_UNDECIDED, REASON_SKIP_LOCKED);
+		set_verdict(m, STMT_UNDECIDED, REASON_SKIP_LOCKED);
 		return QUERY_OPEN;
 	}
 	return compare_within(m, &all, recorded, &undecided) &&
@@ -361,19 +361,19 @@ static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 	if (!eval_query_run(
 		    m->now.plan->query, &m->scratch, &m->now.env, &m->source, result, &outcome)) {
 		if (m->now.unknown) {
-			judged(m, STMT_UNDECIDED, m->now.unknown);
+			set_verdict(m, STMT_UNDECIDED, m->now.unknown);
 			learn_table(m);
 			doubt_view(m);
 			return QUERY_OPEN;
 		}
 		if (outcome.status == EVAL_UNSUPPORTED) {
 			assume_view(m);
-			judged(m, STMT_UNSUPPORTED, reason_of_text(&m->reasons, outcome.reason));
+			set_verdict(m, STMT_UNSUPPORTED, reason_of_text(&m->reasons, outcome.reason));
 			return QUERY_OPEN;
 		}
 		if (stmt->in->record.error == outcome.error) {
 			doubt_view(m);
-			judged(m, STMT_DECIDED, REASON_NONE);
+			set_verdict(m, STMT_DECIDED, REASON_NONE);
 			return QUERY_OPEN;
 		}
 		mismatch(m, MISMATCH_ERROR);
@@ -386,7 +386,7 @@ static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 		/* How many rows it had locked by then is not known. */
 		touch_tables(m);
 		assume_view(m);
-		judged(m, STMT_DECIDED, REASON_NONE);
+		set_verdict(m, STMT_DECIDED, REASON_NONE);
 		return QUERY_OPEN;
 	}
 	if (stmt->in->record.error) {
@@ -405,25 +405,25 @@ static enum query_answer ask_query(struct mvcc *m, struct eval_result *result)
 			      : compare_result(m, result, stmt->result, &undecided))
 		return QUERY_FITS;
 	if (undecided) {
-		judged(m, STMT_UNDECIDED, REASON_RESULT_NOT_WHOLE);
+		set_verdict(m, STMT_UNDECIDED, REASON_RESULT_NOT_WHOLE);
 		return QUERY_OPEN;
 	}
 	if (m->now.plan->reads && read_mode_of(m) == READ_DIRTY && m->now.half_done) {
 		if (answer_is_out_of_order(m, result, stmt->result, m->now.plan->sorted_by) ||
-			(m->schedule->one_at_a_time && answer_has_twins(m, stmt->result)))
+			(m->schedule->one_at_a_time && answer_has_equal_rows(m, stmt->result)))
 			return QUERY_DIFFERS;
-		judged(m, STMT_UNDECIDED, REASON_DIRTY_READ_DURING_WAIT);
+		set_verdict(m, STMT_UNDECIDED, REASON_DIRTY_READ_DURING_WAIT);
 		return QUERY_OPEN;
 	}
 	/* Which rows of the locked table it may have passed before they changed is not followed there. */
 	if (m->now.plan->outer && m->now.level <= LEVEL_READ_COMMITTED &&
 		m->runs[m->now.stmt].begin_commits != m->store.commits) {
-		judged(m, STMT_UNDECIDED, REASON_LOCKING_READ_BESIDE_COMMITS);
+		set_verdict(m, STMT_UNDECIDED, REASON_LOCKING_READ_BESIDE_COMMITS);
 		return QUERY_OPEN;
 	}
 	for (uint32_t i = 0; i < m->gathered.count; i++) {
 		if (sees_twins(m, &m->gathered.list[i])) {
-			judged(m, STMT_UNDECIDED, REASON_VIEW_WITH_DUPLICATE_KEY);
+			set_verdict(m, STMT_UNDECIDED, REASON_VIEW_WITH_DUPLICATE_KEY);
 			return QUERY_OPEN;
 		}
 	}
@@ -520,10 +520,10 @@ static bool run_query(struct mvcc *m)
 	if (answer.conflict)
 		return conflict_mismatch(m, &answer);
 	take_locks(m);
-	judged(m, STMT_DECIDED, REASON_NONE);
+	set_verdict(m, STMT_DECIDED, REASON_NONE);
 	/* A subquery that we did not come to may have been the first thing that the server asked: IF(1, 5, (SELECT
 	 * ...)). */
-	if ((m->now.plan->asks_plainly || (m->now.plan->reads && !m->now.plan->lock)) &&
+	if ((m->now.plan->has_plain_subqueries || (m->now.plan->reads && !m->now.plan->lock)) &&
 		m->store.txns[m->now.txn].view == STORE_NONE)
 		assume_view(m);
 	else
@@ -582,11 +582,11 @@ static bool run_write(struct mvcc *m)
 
 	/* When it read while it waited, or while others did, is not known, and dirty states are
 	 * not kept: what is there now may explain the answer, or not. */
-	if (m->now.plan->sourced && read_mode_of(m) == READ_DIRTY &&
+	if (m->now.plan->reads_by_query && read_mode_of(m) == READ_DIRTY &&
 		(m->now.half_done || may_have_waited(m)) && choose(m, 2) == 1) {
 		if (!stmt->in->record.error)
 			forget_written(m, REASON_WRITTEN_FROM_DIRTY_READS);
-		judged(m, STMT_UNDECIDED, REASON_DIRTY_READ_DURING_WAIT);
+		set_verdict(m, STMT_UNDECIDED, REASON_DIRTY_READ_DURING_WAIT);
 		return true;
 	}
 	write_execute(m, m->now.plan, &a);
@@ -606,11 +606,11 @@ static bool run_write(struct mvcc *m)
 			return false;
 		}
 		forget_unsupported(m);
-		judged(m, m->now.unknown ? STMT_UNDECIDED : STMT_UNSUPPORTED, a.reason);
+		set_verdict(m, m->now.unknown ? STMT_UNDECIDED : STMT_UNSUPPORTED, a.reason);
 		return true;
 	case EVAL_ERROR:
 		if (write_can_fail(&a, stmt->in->record.error)) {
-			judged(m, STMT_DECIDED, REASON_NONE);
+			set_verdict(m, STMT_DECIDED, REASON_NONE);
 			return true;
 		}
 		if (a.conflict)
@@ -623,7 +623,7 @@ static bool run_write(struct mvcc *m)
 	}
 	if (stmt->in->record.error == ER_DUP_ENTRY && a.order_matters) {
 		store_rollback_to(&m->store, m->now.txn, undo, undo_count);
-		judged(m, STMT_DECIDED, REASON_NONE);
+		set_verdict(m, STMT_DECIDED, REASON_NONE);
 		return true;
 	}
 	if (stmt->in->record.error)
@@ -647,7 +647,7 @@ static bool run_write(struct mvcc *m)
 		return false;
 	}
 	take_locks(m);
-	judged(m, undecided ? STMT_UNDECIDED : STMT_DECIDED,
+	set_verdict(m, undecided ? STMT_UNDECIDED : STMT_DECIDED,
 		undecided ? REASON_RESULT_NOT_WHOLE : REASON_NONE);
 	return true;
 }
@@ -674,7 +674,7 @@ static bool run_call(struct mvcc *m)
 	if (a.write.status == EVAL_UNSUPPORTED) {
 		store_rollback_to(&m->store, m->now.txn, undo, undo_count);
 		forget_unsupported(m);
-		judged(m, m->now.unknown ? STMT_UNDECIDED : STMT_UNSUPPORTED, a.write.reason);
+		set_verdict(m, m->now.unknown ? STMT_UNDECIDED : STMT_UNSUPPORTED, a.write.reason);
 		return true;
 	}
 	if (a.write.held_by != STORE_NONE)
@@ -700,7 +700,7 @@ static bool run_call(struct mvcc *m)
 		m->search.mismatch.expected_affected = m->search.mismatch.expected_matched = rows;
 		return false;
 	}
-	judged(m, a.undecided ? STMT_UNDECIDED : STMT_DECIDED,
+	set_verdict(m, a.undecided ? STMT_UNDECIDED : STMT_DECIDED,
 		a.undecided ? REASON_RESULT_NOT_WHOLE : REASON_NONE);
 	return true;
 }
@@ -848,7 +848,7 @@ static void begin_statement(struct mvcc *m, uint32_t index)
 						   : m->store.txns[m->now.txn].level_other;
 	m->now.plan = m->runs[index].plan;
 	settings_apply(m, m->now.plan);
-	m->now.env.has_last_insert_id = m->runs[index].has_number;
+	m->now.env.has_last_insert_id = m->runs[index].has_last_insert_id;
 	m->now.env.last_insert_id = m->runs[index].number;
 	if (m->now.txn != STORE_NONE && m->store.txns[m->now.txn].began == STORE_NONE) {
 		TRAIL_SET(&m->store.trail, TXN, &m->store.txns[m->now.txn], began, m->search.event);
@@ -863,7 +863,7 @@ static bool is_aborted(const struct mvcc *m)
 }
 
 /* The recorded answer stands, whatever we think of it. */
-static bool follow(struct mvcc *m, bool open)
+static bool accept_answer(struct mvcc *m, bool open)
 {
 	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now.stmt];
 
@@ -875,13 +875,13 @@ static bool follow(struct mvcc *m, bool open)
 		forget_written(m, REASON_CONTRADICTED_WROTE_TABLE);
 	touch_tables(m);
 	if (m->search.uncertain)
-		judged(m, STMT_UNDECIDED, REASON_MORE_ORDERS_THAN_TRIED);
+		set_verdict(m, STMT_UNDECIDED, REASON_MORE_ORDERS_THAN_TRIED);
 	else if (open)
-		judged(m, STMT_UNDECIDED, REASON_ERROR_BY_OPTIMIZER);
+		set_verdict(m, STMT_UNDECIDED, REASON_ERROR_BY_OPTIMIZER);
 	else if (m->unrecorded_writers)
-		judged(m, STMT_UNDECIDED, unrecorded_reason(m));
+		set_verdict(m, STMT_UNDECIDED, unrecorded_reason(m));
 	else
-		judged(m, STMT_DECIDED, REASON_NONE);
+		set_verdict(m, STMT_DECIDED, REASON_NONE);
 	return true;
 }
 
@@ -898,20 +898,20 @@ static bool view_is_older(const struct mvcc *m)
 }
 
 /* The statement may be about rows that are not known. */
-static void run_in_fog(struct mvcc *m, uint32_t reason)
+static void judge_among_unknown(struct mvcc *m, uint32_t reason)
 {
 	if (m->now.plan->writes) {
-		if (!fog_delete(m))
+		if (!delete_unknown(m))
 			forget_unsupported(m);
 	} else {
-		fog_learn(m);
+		learn_unknown_rows(m);
 		/* A transaction's read view is made, whatever was seen. */
-		if ((read_mode_of(m) == READ_SNAPSHOT || m->now.plan->asks_plainly) &&
+		if ((read_mode_of(m) == READ_SNAPSHOT || m->now.plan->has_plain_subqueries) &&
 			m->now.level >= LEVEL_REPEATABLE_READ &&
 			!m->schedule->stmts[m->now.stmt].in->record.error)
 			assume_view(m);
 	}
-	judged(m, STMT_UNDECIDED, reason);
+	set_verdict(m, STMT_UNDECIDED, reason);
 }
 
 /* Sent on a connection that the server had closed: nothing ever came of it. */
@@ -924,8 +924,8 @@ static bool never_arrived(const struct mvcc *m, const struct schedule_stmt *stmt
 
 bool plan_mixes(const struct plan *plan)
 {
-	if (!plan->anywhere || !plan->stmt)
-		return plan->anywhere;
+	if (!plan->may_write_any || !plan->stmt)
+		return plan->may_write_any;
 	switch (plan->stmt->kind) {
 	case SQL_STMT_CALL:
 	case SQL_STMT_EXECUTE:
@@ -986,38 +986,38 @@ bool leaves_out_rows(const struct plan *plan, const struct record_stmt *r)
 
 /* Statements that are not executed because of what they are or where they stand, whatever they answered: true,
  * and judged. */
-static bool set_aside(struct mvcc *m, uint32_t index)
+static bool judge_unexecuted(struct mvcc *m, uint32_t index)
 {
 	const struct schedule_stmt *stmt = &m->schedule->stmts[index];
 	const struct plan *plan = m->now.plan;
 
 	/* SET and CREATE TABLE ... SELECT call functions, too. */
-	if (plan->anywhere && (plan->odd || plan->redefines))
+	if (plan->may_write_any && (plan->sets_unmodelled || plan->redefines))
 		forget_written_for_good(m, REASON_FUNCTION_MAY_HAVE_WRITTEN);
 	/* All variables of a SET that fails are as they were (MySQL manual, "SET Syntax for Variable Assignment"). */
-	if (plan->odd && plan->stmt->kind == SQL_STMT_SET && stmt->in->record.error) {
-		if (plan->peeks && m->now.txn != STORE_NONE)
+	if (plan->sets_unmodelled && plan->stmt->kind == SQL_STMT_SET && stmt->in->record.error) {
+		if (plan->reads_incidentally && m->now.txn != STORE_NONE)
 			assume_view(m);
-		judged(m, STMT_HARMLESS, REASON_NONE);
+		set_verdict(m, STMT_HARMLESS, REASON_NONE);
 		return true;
 	}
-	if (plan->odd) {
+	if (plan->sets_unmodelled) {
 		if (!stmt->in->record.error)
 			TRAIL_SET(&m->store.trail, SESSION, &m->sessions[stmt->in->session], unmodelled,
 				plan->redefines || m->sessions[stmt->in->session].unmodelled ==
 							   SESSION_RENAMES
 					? SESSION_RENAMES
-					: SESSION_ODD);
-		judged(m, STMT_UNSUPPORTED, REASON_VARIABLES_NOT_MODELLED);
+					: SESSION_VARIABLES);
+		set_verdict(m, STMT_UNSUPPORTED, REASON_VARIABLES_NOT_MODELLED);
 		return true;
 	}
 	if (refused_whole(plan, &stmt->in->record)) {
-		judged(m, STMT_HARMLESS, REASON_NONE);
+		set_verdict(m, STMT_HARMLESS, REASON_NONE);
 		return true;
 	}
 	if (m->runs[index].defines) {
 		define_run(m);
-		judged(m, STMT_HARMLESS, REASON_NONE);
+		set_verdict(m, STMT_HARMLESS, REASON_NONE);
 		return true;
 	}
 	if (m->runs[index].beside || define_maker(m, index) != STORE_NONE) {
@@ -1027,7 +1027,7 @@ static bool set_aside(struct mvcc *m, uint32_t index)
 		}
 		if (may_have_written(plan, &stmt->in->record))
 			forget_written(m, REASON_WRITTEN_BESIDE_DDL);
-		judged(m, STMT_UNDECIDED, REASON_STATEMENT_BESIDE_DDL);
+		set_verdict(m, STMT_UNDECIDED, REASON_STATEMENT_BESIDE_DDL);
 		return true;
 	}
 	if (fails_in_part(m, plan, &stmt->in->record)) {
@@ -1036,16 +1036,16 @@ static bool set_aside(struct mvcc *m, uint32_t index)
 			touch_tables(m);
 			assume_view(m);
 		}
-		judged(m, STMT_UNDECIDED, REASON_FAILED_IN_PART);
+		set_verdict(m, STMT_UNDECIDED, REASON_FAILED_IN_PART);
 		return true;
 	}
 	if (plan->harmless || !(plan->reads || plan->writes || plan->query)) {
 		/* Queries in SET and DO lock what they read (seen on all servers, at all levels). */
-		if (plan->peeks && m->now.txn != STORE_NONE) {
+		if (plan->reads_incidentally && m->now.txn != STORE_NONE) {
 			touch_tables(m);
 			assume_view(m);
 		}
-		judged(m, STMT_HARMLESS, REASON_NONE);
+		set_verdict(m, STMT_HARMLESS, REASON_NONE);
 		return true;
 	}
 	if (m->now.txn != STORE_NONE && m->store.txns[m->now.txn].mixed) {
@@ -1055,7 +1055,7 @@ static bool set_aside(struct mvcc *m, uint32_t index)
 		/* What was open before it may be committed now, and so may what it did. */
 		if (plan_mixes(plan))
 			forget_for_good(m, REASON_TRANSACTION_WROTE_SEVERAL);
-		judged(m, STMT_UNDECIDED,
+		set_verdict(m, STMT_UNDECIDED,
 			REASON_TRANSACTION_MAY_BE_SEVERAL);
 		return true;
 	}
@@ -1063,7 +1063,7 @@ static bool set_aside(struct mvcc *m, uint32_t index)
 		/* In a transaction that is gone nothing of it is left. */
 		if (plan->writes && !is_aborted(m) && !never_arrived(m, stmt))
 			forget_written(m, REASON_NO_ANSWER_WROTE_TABLE);
-		judged(m, STMT_UNDECIDED,
+		set_verdict(m, STMT_UNDECIDED,
 			stmt->in->record.flags & (STMT_NO_REPLY | STMT_OPAQUE)
 				? REASON_NO_ANSWER
 				: REASON_TEXT_UNREADABLE);
@@ -1076,7 +1076,7 @@ static bool set_aside(struct mvcc *m, uint32_t index)
 			touch_tables(m);
 		if (m->now.txn != STORE_NONE && plan->stmt)
 			assume_view(m);
-		judged(m, STMT_UNSUPPORTED, REASON_VARIABLES_NOT_MODELLED);
+		set_verdict(m, STMT_UNSUPPORTED, REASON_VARIABLES_NOT_MODELLED);
 		return true;
 	}
 	if (m->now.txn == STORE_NONE || !m->now.level) {
@@ -1084,7 +1084,7 @@ static bool set_aside(struct mvcc *m, uint32_t index)
 			forget_written(m, REASON_WRITTEN_IN_UNKNOWN_TRANSACTION);
 		if (m->now.txn != STORE_NONE)
 			touch_tables(m);
-		judged(m, STMT_UNDECIDED, REASON_TRANSACTION_NOT_RECORDED);
+		set_verdict(m, STMT_UNDECIDED, REASON_TRANSACTION_NOT_RECORDED);
 		return true;
 	}
 	/* What it commits inside shows at once, and what others commit it may change before it ends. */
@@ -1093,7 +1093,7 @@ static bool set_aside(struct mvcc *m, uint32_t index)
 			forget_written(m, REASON_TRANSACTION_WROTE_SEVERAL);
 		touch_tables(m);
 		assume_view(m);
-		judged(m, STMT_UNDECIDED,
+		set_verdict(m, STMT_UNDECIDED,
 			REASON_BESIDE_CALL);
 		return true;
 	}
@@ -1101,7 +1101,7 @@ static bool set_aside(struct mvcc *m, uint32_t index)
 }
 
 /* The same of what is known only once its wait and its deadlock are judged. */
-static bool set_aside_by_answer(struct mvcc *m, uint32_t index)
+static bool judge_unexecuted_by_answer(struct mvcc *m, uint32_t index)
 {
 	const struct schedule_stmt *stmt = &m->schedule->stmts[index];
 	const struct plan *plan = m->now.plan;
@@ -1109,15 +1109,15 @@ static bool set_aside_by_answer(struct mvcc *m, uint32_t index)
 	/* One that failed changed nothing; what may have been changed all the same is not known by name any more
 	 * (definitions.c). */
 	if (plan->redefines && stmt->in->record.error) {
-		judged(m, STMT_HARMLESS, REASON_NONE);
+		set_verdict(m, STMT_HARMLESS, REASON_NONE);
 		return true;
 	}
 	if (m->runs[index].unknown_foreign) {
-		judged(m, STMT_UNDECIDED, REASON_FOREIGN_KEY_NOT_DESCRIBED);
+		set_verdict(m, STMT_UNDECIDED, REASON_FOREIGN_KEY_NOT_DESCRIBED);
 		return true;
 	}
 	if (stmt->in->record.error == ER_TABLE_DEF_CHANGED && view_is_older(m)) {
-		judged(m, STMT_DECIDED, REASON_NONE);
+		set_verdict(m, STMT_DECIDED, REASON_NONE);
 		return true;
 	}
 	if (stmt->in->record.error && !known_error(stmt->in->record.error) &&
@@ -1131,22 +1131,22 @@ static bool set_aside_by_answer(struct mvcc *m, uint32_t index)
 		if (!error_before_rows(stmt->in->record.error))
 			touch_tables(m);
 		if (error_before_rows(stmt->in->record.error))
-			judged(m, STMT_HARMLESS, REASON_NONE);
+			set_verdict(m, STMT_HARMLESS, REASON_NONE);
 		else
-			judged(m, STMT_UNDECIDED, REASON_ERROR_NOT_MODELLED);
+			set_verdict(m, STMT_UNDECIDED, REASON_ERROR_NOT_MODELLED);
 		return true;
 	}
 	if (plan->stmt && plan->stmt->kind == SQL_STMT_TRUNCATE && !stmt->in->record.error &&
 		plan->table_count == 1) {
 		learn_empty(m, &m->store.tables[plan->tables[0]]);
-		judged(m, STMT_HARMLESS, REASON_NONE);
+		set_verdict(m, STMT_HARMLESS, REASON_NONE);
 		return true;
 	}
 	/* Dirty reads beside current ones. */
 	if (plan->outer && (m->now.level == LEVEL_READ_UNCOMMITTED || m->now.engine == ENGINE_TIDB)) {
 		touch_tables(m);
 		assume_view(m);
-		judged(m, STMT_UNSUPPORTED, REASON_LOCKING_READ_OF_SEVERAL_BLOCKS);
+		set_verdict(m, STMT_UNSUPPORTED, REASON_LOCKING_READ_OF_SEVERAL_BLOCKS);
 		return true;
 	}
 	if ((plan->unsupported && !plan->procedure) || (plan->effects && !plan->firing && !plan->procedure) ||
@@ -1158,7 +1158,7 @@ static bool set_aside_by_answer(struct mvcc *m, uint32_t index)
 			forget_unsupported(m);
 		touch_tables(m);
 		assume_view(m);
-		judged(m, STMT_UNSUPPORTED,
+		set_verdict(m, STMT_UNSUPPORTED,
 			plan->unsupported	   ? plan->unsupported
 			: plan->effects || writes_anywhere(m, plan) ? REASON_TRIGGERS_WRITTEN
 						   : REASON_DELETE_IGNORE_WARNINGS);
@@ -1189,34 +1189,34 @@ bool execute(struct mvcc *m, uint32_t index)
 {
 	const struct plan *plan;
 	const struct store_undo *since;
-	uint32_t fogged;
+	uint32_t has_unknown_rows;
 	bool ok;
 
 	begin_statement(m, index);
 	view_of_what_goes_on(m, index);
 	plan = m->now.plan;
-	if (set_aside(m, index))
+	if (judge_unexecuted(m, index))
 		return true;
 	judge_wait(m);
 	for (uint32_t i = 0; i < m->search.accepted_count; i++) {
 		if (m->search.accepted[i] == index)
-			return follow(m, m->search.accepted_open[i]);
+			return accept_answer(m, m->search.accepted_open[i]);
 	}
 	if (concurrency_error(m, m->schedule->stmts[index].in->record.error, &ok))
 		return ok;
-	if (set_aside_by_answer(m, index))
+	if (judge_unexecuted_by_answer(m, index))
 		return true;
 	touch_tables(m);
 	m->now.half_done = m->now.level == LEVEL_READ_UNCOMMITTED && half_done_writer(m);
-	fogged = fog_in_reach(m);
-	if (fogged) {
-		run_in_fog(m, fogged);
+	has_unknown_rows = unknown_in_reach(m);
+	if (has_unknown_rows) {
+		judge_among_unknown(m, has_unknown_rows);
 		return true;
 	}
 	since = m->store.txns[m->now.txn].undo;
 	ok = plan->procedure ? run_call(m) : plan->query ? run_query(m) : run_write(m);
 	if (ok && m->runs[index].verdict == STMT_DECIDED)
-		ok = plan->query ? reads_keep(m) : reads_stay(m, since);
+		ok = plan->query ? serializable_read_keep(m) : serializable_reads_stay(m, since);
 	if (ok && m->now.split)
 		note_add(m, m->now.split_gap ? NOTE_SPLIT_GAP : NOTE_SPLIT, STORE_NONE,
 			m->now.split_table, m->now.split_record);

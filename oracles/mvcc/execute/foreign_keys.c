@@ -368,7 +368,7 @@ static void look_again(struct mvcc *m, const struct foreign *f, const struct sto
 	}
 	if ((!moves && !perhaps) || find_parent(m, f, new))
 		return;
-	if (moves && f->parent != f->child && !m->store.tables[f->parent].fogged)
+	if (moves && f->parent != f->child && !m->store.tables[f->parent].has_unknown_rows)
 		write_error(a, ER_NO_REFERENCED_ROW_2);
 	else
 		answer_unsupported(a, REASON_ROWS_WITHOUT_PARENT);

@@ -113,7 +113,7 @@ static bool counter_may_lag(struct mvcc *m, const struct plan *plan)
 	const struct store_table *table = solver_store_table(m, eval_insert_table(plan->insert));
 	uint32_t column = 0;
 
-	if (!is_alone(m) || table->fogged)
+	if (!is_alone(m) || table->has_unknown_rows)
 		return true;
 	while (!table->def->columns[column].auto_increment)
 		column++;
@@ -142,7 +142,7 @@ static bool first_autoinc(struct mvcc *m, const struct plan *plan, size_t row_co
 
 	/* Which row of the answer it is can be said where all come, or there is one. */
 	if (!told && (row_count == 1 || !(insert->flags & SQL_DML_IGNORE)))
-		told = returning_number(m, plan, a->tried);
+		told = returning_auto_increment(m, plan, a->tried);
 	if (told && (row_count == 1 || (step && (a->in_turn || all_came(m, plan, row_count))))) {
 		*next = told;
 		return true;
@@ -222,7 +222,7 @@ static bool was_there(const struct store_table *table, const struct eval_rows *g
 	}
 	for (uint32_t i = 0; i < table->count; i++) {
 		for (const struct store_version *v = table->records[i]->newest; v; v = v->previous) {
-			if (v->fog || (v->image && v->image[column].u == number))
+			if (v->unknown || (v->image && v->image[column].u == number))
 				return true;
 		}
 	}
@@ -249,7 +249,7 @@ static bool number_taken(struct mvcc *m, const struct plan *plan, const struct e
 	uint64_t number = 0;
 	bool has = false;
 
-	if (!index || table->fogged)
+	if (!index || table->has_unknown_rows)
 		return true;
 	/* A row that is met by its number is changed, and fails for another key. */
 	if ((plan->stmt->u.insert->on_duplicate || plan->stmt->kind == SQL_STMT_REPLACE) &&
@@ -393,7 +393,7 @@ static void skip_broken(struct mvcc *m, const struct sql_insert *insert, struct 
 }
 
 /* VALUES(c) is the number that the row was given and that came to nothing; the answer tells another one. */
-static const struct eval_value *number_not_told(
+static const struct eval_value *number_not_shown(
 	struct mvcc *m, const struct eval_table *def, const struct eval_value *row)
 {
 	struct eval_value *copy = arena_alloc(&m->scratch, def->column_count * sizeof(*copy));
@@ -424,7 +424,7 @@ static void insert_duplicate(struct mvcc *m, const struct plan *plan, struct sto
 	if (m->now.asked == ASKED_ALWAYS)
 		m->gathered.count = 0;
 	if (a->number)
-		row = number_not_told(m, table->def, row);
+		row = number_not_shown(m, table->def, row);
 	if (!eval_insert_duplicate(
 		    plan->insert, &m->store.arena, &m->now.env, &m->source, old, row, &new, &outcome)) {
 		answer_outcome(m, a, &outcome);
@@ -894,7 +894,7 @@ void write_insert(struct mvcc *m, const struct plan *plan, struct write_answer *
 	if (!order_rows(m, plan, table, &rows, a))
 		return;
 	m->now.asked = ASKED_ONCE;
-	if (plan->asks_own && rows.count > 1) {
+	if (plan->queries_own_table && rows.count > 1) {
 		struct eval_rows before;
 
 		m->now.asked = choose(m, ASKED_WAYS);

@@ -294,7 +294,7 @@ static bool ends_certainly(struct mvcc *m, const struct plan *plan, const uint32
 	struct eval_outcome outcome = {0};
 	const uint32_t *left;
 
-	if (plan->stmt->kind != SQL_STMT_DELETE || plan->sourced || plan->stmt->u.del->limit || match_count > MATCHES_MAX ||
+	if (plan->stmt->kind != SQL_STMT_DELETE || plan->reads_by_query || plan->stmt->u.del->limit || match_count > MATCHES_MAX ||
 		m->runs[m->now.stmt].begin_commits != m->store.commits || !only_deletes(m, plan) ||
 		(width > 2 && has_outer_join(plan->stmt->u.del->from)))
 		return false;

@@ -79,7 +79,7 @@ bool plan_returning(struct mvcc *m, struct plan *plan, const struct sql_item *it
 	return true;
 }
 
-uint64_t returning_number(struct mvcc *m, const struct plan *plan, size_t row)
+uint64_t returning_auto_increment(struct mvcc *m, const struct plan *plan, size_t row)
 {
 	const struct execution_rows *recorded = m->schedule->stmts[m->now.stmt].result;
 	const struct returning *r = plan->returning;

@@ -204,8 +204,8 @@ static const struct plan *make_plan_of(struct making *k, const struct sql_stmt *
 	m->now.body_depth--;
 	settings_apply(m, k->body->settings);
 	m->now.env.locals = locals;
-	if (!plan || plan->unsupported || plan->elsewhere || plan->anywhere || plan->odd || plan->key.own_time_zone ||
-		plan->sets_number || (plan->effects && !plan->firing) || (plan->lock && !k->alone) ||
+	if (!plan || plan->unsupported || plan->uses_unknown_tables || plan->may_write_any || plan->sets_unmodelled || plan->key.own_time_zone ||
+		plan->sets_last_insert_id || (plan->effects && !plan->firing) || (plan->lock && !k->alone) ||
 		plan->returning)
 		make_fail(k);
 	k->body->asks++;
@@ -567,7 +567,7 @@ static void give_up(struct running *r, const struct eval_outcome *outcome)
 struct entered {
 	const struct plan *plan;
 	const struct eval_locals *locals;
-	bool has_number;
+	bool has_last_insert_id;
 };
 
 static struct entered enter(struct running *r, const struct plan *plan)
@@ -592,7 +592,7 @@ static void leave(struct running *r, struct entered e)
 	m->now.plan = e.plan;
 	settings_apply(m, e.plan);
 	m->now.env.locals = e.locals;
-	m->now.env.has_last_insert_id = e.has_number;
+	m->now.env.has_last_insert_id = e.has_last_insert_id;
 	m->gathered.count = 0;
 	m->now.body_depth--;
 }
@@ -684,7 +684,7 @@ static void run_write(struct running *r, const struct step *s)
 
 		if (!eval_insert_rows(s->plan->insert, &m->scratch, &m->now.env, &m->source, &rows, &outcome))
 			answer_outcome(m, &b, &outcome);
-		else if (!fog_new_row(m, &m->store.tables[s->plan->tables[0]]))
+		else if (!make_new_row_unknown(m, &m->store.tables[s->plan->tables[0]]))
 			answer_unsupported(&b, REASON_AUTO_INCREMENT_NOT_RECORDED);
 		b.affected = b.matched = rows.count;
 	} else {

@@ -131,10 +131,10 @@ static void note_use(struct mvcc *m, uint32_t stmt)
 	if (s->txn == SCHEDULE_NONE)
 		return;
 	t = &m->store.txns[s->txn + 1];
-	if ((plan->reads || plan->writes) && !plan->unsupported && !plan->elsewhere &&
+	if ((plan->reads || plan->writes) && !plan->unsupported && !plan->uses_unknown_tables &&
 		!s->in->record.error)
 		used = STORE_USED;
-	else if (!plan->harmless || plan->peeks)
+	else if (!plan->harmless || plan->reads_incidentally)
 		used = STORE_MAYBE_USED;
 	if (used > t->used)
 		TRAIL_SET(&m->store.trail, TXN, t, used, (uint32_t)used);
@@ -234,7 +234,7 @@ static bool run_others_first(struct mvcc *m, uint32_t stmt)
 
 		if (other != stmt && m->runs[other].state == STMT_IN_FLIGHT &&
 			(m->schedule->one_at_a_time ? define_replaces(m, stmt, other)
-						    : beside_must_precede(m, other, stmt)) &&
+						    : concurrent_ddl_must_precede(m, other, stmt)) &&
 			!run_stmt(m, other))
 			return false;
 	}
@@ -279,7 +279,7 @@ bool run_stmt(struct mvcc *m, uint32_t stmt)
 	TRAIL_SET(&m->store.trail, RUN, &m->runs[stmt], state, (uint32_t)STMT_DONE);
 	for (size_t i = 0; m->runs[stmt].plan->redefines && i < m->search.in_flight_count; i++) {
 		if (m->runs[m->search.in_flight[i]].state == STMT_IN_FLIGHT)
-			beside_replan(m, m->search.in_flight[i]);
+			concurrent_ddl_replan(m, m->search.in_flight[i]);
 	}
 	note_use(m, stmt);
 	/* InnoDB lets go of what it locked without writing it (lock_release_on_prepare). */

@@ -104,7 +104,7 @@ static void note_other_source(struct mvcc *m, struct store_table *table, const s
 {
 	bool differs = false;
 
-	if (!m->now.plan->sourced || !sees_two_states(m))
+	if (!m->now.plan->reads_by_query || !sees_two_states(m))
 		return;
 	m->now.forced_read = FORCE_SNAPSHOT;
 	m->gathered.count = 0;
@@ -293,7 +293,7 @@ static bool asks_tied(const struct mvcc *m, const struct plan *plan, const struc
 {
 	uint32_t number = number_of(m, table);
 
-	for (uint32_t i = 0; plan->sourced && i < plan->table_count; i++) {
+	for (uint32_t i = 0; plan->reads_by_query && i < plan->table_count; i++) {
 		if (plan->tables[i] != number && foreign_related(m, number, plan->tables[i]))
 			return true;
 	}
@@ -445,7 +445,7 @@ static void change_rows(struct mvcc *m, const struct plan *plan, struct write_an
 	if (plan->firing) {
 		change_firing(m, &(struct changing){plan, table, records, rows, order}, kept, a);
 		note_other_rows(m, table);
-		if (!limit && !plan->sourced)
+		if (!limit && !plan->reads_by_query)
 			meet_deleted(m, table, a);
 		if (a->conflict)
 			write_error(a, ER_CHECKREAD);
@@ -487,7 +487,7 @@ static void change_rows(struct mvcc *m, const struct plan *plan, struct write_an
 	note_other_rows(m, table);
 	note_other_source(m, table, &g, truths);
 	/* With LIMIT others may have been enough; a subquery may have picked others. */
-	if (!limit && !plan->sourced)
+	if (!limit && !plan->reads_by_query)
 		meet_deleted(m, table, a);
 	if (a->conflict)
 		write_error(a, ER_CHECKREAD);
@@ -515,7 +515,7 @@ void write_change(struct mvcc *m, const struct plan *plan, struct write_answer *
 {
 	uint32_t mode = m->now.env.mode;
 
-	if (plan->perhaps_joined && choose(m, 2) == 1)
+	if (plan->may_run_as_join && choose(m, 2) == 1)
 		m->now.env.mode |= EVAL_MODE_SIMULTANEOUS_ASSIGNMENT;
 	change_rows(m, plan, a);
 	m->now.env.mode = mode;

@@ -39,7 +39,7 @@ struct write_answer {
 	size_t came;  /* ... that are in the table now */
 	struct eval_rows given; /* INSERT: all rows */
 	bool in_turn;           /* ... which the server numbered one after the other */
-	uint64_t number;        /* AUTO_INCREMENT of the row at hand; 0: it was given */
+	uint64_t number;        /* AUTO_INCREMENT of the current row; 0: it was given */
 	enum {
 		NUMBERS_TOLD,
 		NUMBERS_CAME, /* taken so: a row that was numbered came */
@@ -65,7 +65,7 @@ void answer_outcome(
 void held(struct write_answer *answer, uint32_t other, struct store_table *table,
 	struct store_record *record);
 
-/* Executes the statement at hand.  Nothing is left behind unless the answer's status is EVAL_OK.
+/* Executes the current statement.  Nothing is left behind unless the answer's status is EVAL_OK.
  * Where somebody holds a lock that is in the way (held_by), the statement can have answered only
  * with an error, which it met before it came to that row. */
 void write_execute(struct mvcc *m, const struct plan *plan, struct write_answer *answer);
@@ -103,7 +103,7 @@ struct wanted_lock {
 /* The locks that act_on asked for, once it is known that the statement got to all of its rows: one
  * that fails does not. */
 void take_locks(struct mvcc *m);
-/* The lock on a row that the statement at hand acts on. */
+/* The lock on a row that the current statement acts on. */
 void act_on(struct mvcc *m, struct store_table *table, struct store_record *record,
 	enum store_lock_mode mode, struct write_answer *answer);
 /* The lock on a row that a foreign key refers to by the clustered index. */
@@ -130,7 +130,7 @@ bool untold_key(const struct mvcc *m, const struct store_table *table, const str
 
 uint32_t number_of(const struct mvcc *m, const struct store_table *table);
 bool same_row(const struct eval_table *def, const struct eval_value *a, const struct eval_value *b);
-/* But for values that are not told. */
+/* Except for values that are opaque. */
 bool perhaps_same_row(
 	const struct eval_table *def, const struct eval_value *a, const struct eval_value *b);
 /* UPDATE has found the row as it is to be. */

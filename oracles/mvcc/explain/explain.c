@@ -182,7 +182,7 @@ static void add_versions(struct buf *out, const struct mvcc *m, uint32_t table,
 		const struct store_version *v = versions[i];
 		const struct store_txn *writer = &m->store.txns[v->txn];
 
-		if (v->fog)
+		if (v->unknown)
 			buf_add_str(out, "unknown");
 		else if (v->image)
 			add_row(out, &t->def->columns[0].type, sizeof(t->def->columns[0]),
@@ -258,13 +258,13 @@ static void add_final_chains(struct buf *out, struct mvcc *m)
 {
 	const struct mismatch *x = &m->search.mismatch;
 	const struct store_table *table = &m->store.tables[x->table];
-	bool *odd = arena_zero(&m->scratch, x->final->count + 1), any_odd = false;
+	bool *sets_unmodelled = arena_zero(&m->scratch, x->final->count + 1), any_odd = false;
 	bool *missing = arena_zero(&m->scratch, x->expected.row_count + 1);
 
-	if (!compare_odd_rows(m, &x->expected, x->final, odd, missing))
+	if (!compare_odd_rows(m, &x->expected, x->final, sets_unmodelled, missing))
 		return;
 	for (size_t i = 0; i < x->final->count; i++)
-		any_odd |= odd[i];
+		any_odd |= sets_unmodelled[i];
 	for (uint32_t r = 0; r < table->count && m->draft.row_count < CHAINS_SHOWN; r++) {
 		const struct store_version *v = store_current(&m->store, table->records[r], STORE_NONE);
 		bool concerned = v && !v->image && v->txn && any_odd;
@@ -477,12 +477,12 @@ static void set_answer_rows(
 	const struct eval_result *expected = &m->search.mismatch.expected;
 	struct arena *arena = &m->verdict->arena;
 	size_t got_count = recorded ? recorded->count : 0, shown;
-	bool *odd = arena_zero(&m->scratch, got_count + 1);
+	bool *sets_unmodelled = arena_zero(&m->scratch, got_count + 1);
 	bool *missing = arena_zero(&m->scratch, expected->row_count + 1);
 	struct buf text = BUF_INIT;
 
-	if (!compare_odd_rows(m, expected, recorded, odd, missing)) {
-		memset(odd, 0, got_count);
+	if (!compare_odd_rows(m, expected, recorded, sets_unmodelled, missing)) {
+		memset(sets_unmodelled, 0, got_count);
 		memset(missing, 0, expected->row_count);
 	}
 	shown = got_count < ANSWER_ROWS ? got_count : ANSWER_ROWS;
@@ -492,7 +492,7 @@ static void set_answer_rows(
 		buf_clear(&text);
 		add_recorded_row(&text, recorded->rows[answer->got_count]);
 		answer->got[answer->got_count] = (struct answer_row){
-			arena_copy(arena, buf_span(&text)), odd[answer->got_count]};
+			arena_copy(arena, buf_span(&text)), sets_unmodelled[answer->got_count]};
 	}
 	shown = expected->row_count < ANSWER_ROWS ? expected->row_count : ANSWER_ROWS;
 	answer->expected = arena_zero(arena, (shown + 1) * sizeof(*answer->expected));
@@ -709,13 +709,13 @@ static bool names_its_row(const struct mvcc *m, uint32_t stmt)
 	if (!plan || !plan->stmt)
 		return false;
 	if (plan->stmt->kind == SQL_STMT_INSERT)
-		return !plan->sourced && s->in->record.affected == 1;
-	if (!(plan->points && points_single(plan->points, &key)) && !plan->names_rows)
+		return !plan->reads_by_query && s->in->record.affected == 1;
+	if (!(plan->key_set && key_set_single(plan->key_set, &key)) && !plan->names_rows)
 		return false;
 	return plan->writes ? s->in->record.affected > 0 : s->result && s->result->total > 0;
 }
 
-/* A lock that did not hold, or a conflict that was not told: both sides name the row. */
+/* A lock that did not hold, or a conflict that the server did not report: both sides name the row. */
 static bool names_both(const struct mvcc *m)
 {
 	const struct store_record *record = m->search.mismatch.record;
@@ -815,8 +815,8 @@ void note_mismatch(struct mvcc *m)
 		note->traits = note_traits(m, NOTE_MISMATCH, STORE_NONE, m->search.mismatch.record);
 	note->answer = answer_of(m);
 	describe_mismatch(&text, m);
-	note->by_stranger = m->unrecorded_writers && (data_alone(m, class_name) || perhaps_released(m));
-	if (note->by_stranger)
+	note->by_unrecorded_writer = m->unrecorded_writers && (data_alone(m, class_name) || perhaps_released(m));
+	if (note->by_unrecorded_writer)
 		buf_add_str(&text, " Was every session recorded that writes these tables? One that "
 				   "was not, an event or a trigger would explain it.");
 	keep_text(m, note, &text);

@@ -181,7 +181,7 @@ void notes_report(struct mvcc *m)
 		uint8_t level = note->txn == STORE_NONE ? LEVEL_READ_COMMITTED
 							: m->schedule->txns[note->txn - 1].level;
 		const char *rule = NULL;
-		enum severity severity = kinds[note->kind].suspicion || note->by_stranger
+		enum severity severity = kinds[note->kind].suspicion || note->by_unrecorded_writer
 						 ? SEVERITY_SUSPICION
 						 : contract_judge(m->options->contract, level,
 							   note->class_name, &rule);

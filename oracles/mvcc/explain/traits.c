@@ -65,7 +65,7 @@ static uint32_t time_traits(struct mvcc *m, const struct store_version *v)
 }
 
 /* The transaction changed a row that the same statement moved which took this one away. */
-static bool followed(const struct mvcc *m, uint32_t table, const struct store_version *dead)
+static bool is_followed(const struct mvcc *m, uint32_t table, const struct store_version *dead)
 {
 	const struct store_table *t = &m->store.tables[table];
 
@@ -180,7 +180,7 @@ uint32_t note_traits(
 		traits |= v ? row_traits(m, v) : 0;
 		if (meant(m, record))
 			traits |= TRAIT_MEANT;
-		if (v && (traits & TRAIT_ROW_MOVED) && followed(m, table, v))
+		if (v && (traits & TRAIT_ROW_MOVED) && is_followed(m, table, v))
 			traits |= TRAIT_FOLLOWED;
 		return traits;
 	case NOTE_CURRENT_WRITE:

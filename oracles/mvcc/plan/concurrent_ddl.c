@@ -50,7 +50,7 @@ static struct names names_of(const struct plan *plan)
 	return names;
 }
 
-/* Is a name among those that the first changes?  Databases, and upper and lower case, are not told apart. */
+/* Is a name among those that the first changes?  Databases, and upper and lower case, are not distinguished. */
 static bool changes_name_of(const struct names *by, const struct names *of)
 {
 	if (by->more || of->more)
@@ -153,7 +153,7 @@ static bool is_answered(const struct mvcc *m, uint32_t stmt, uint32_t change)
 	return m->schedule->stmts[stmt].in->record.seq < m->schedule->stmts[change].in->record.seq;
 }
 
-void beside_before(struct mvcc *m, uint32_t change, struct session_settings *settings, bool *opened)
+void concurrent_ddl_before(struct mvcc *m, uint32_t change, struct session_settings *settings, bool *opened)
 {
 	struct names names = names_of(m->runs[change].plan);
 
@@ -186,7 +186,7 @@ static bool cannot_be_planned(const struct mvcc *m, uint32_t stmt, const struct 
 	       (plan->stmt && plan->stmt->kind == SQL_STMT_EXECUTE);
 }
 
-void beside_after(struct mvcc *m, uint32_t change, const struct session_settings *settings)
+void concurrent_ddl_after(struct mvcc *m, uint32_t change, const struct session_settings *settings)
 {
 	struct names names = names_of(m->runs[change].plan);
 
@@ -233,7 +233,7 @@ static void find_beside_two(struct mvcc *m)
 	}
 }
 
-void beside_begin(struct mvcc *m)
+void concurrent_ddl_begin(struct mvcc *m)
 {
 	for (size_t i = 0; i < m->schedule->stmt_count; i++) {
 		if (m->runs[i].first)
@@ -252,7 +252,7 @@ static const struct replan *replan_by(const struct mvcc *m, uint32_t stmt, uint3
 	return r;
 }
 
-void beside_replan(struct mvcc *m, uint32_t stmt)
+void concurrent_ddl_replan(struct mvcc *m, uint32_t stmt)
 {
 	const struct plan *plan = NULL;
 
@@ -264,7 +264,7 @@ void beside_replan(struct mvcc *m, uint32_t stmt)
 		TRAIL_SET(&m->store.trail, RUN, &m->runs[stmt], plan, plan);
 }
 
-bool beside_matters(const struct mvcc *m, uint32_t stmt, uint32_t change)
+bool concurrent_ddl_matters(const struct mvcc *m, uint32_t stmt, uint32_t change)
 {
 	return replan_by(m, stmt, change) != NULL;
 }
@@ -293,7 +293,7 @@ static bool takes_name(const struct sql_stmt *change, const struct names *names)
 	return false;
 }
 
-bool beside_must_precede(const struct mvcc *m, uint32_t stmt, uint32_t change)
+bool concurrent_ddl_must_precede(const struct mvcc *m, uint32_t stmt, uint32_t change)
 {
 	const struct replan *r = replan_by(m, stmt, change);
 	const struct record_stmt *record = &m->schedule->stmts[stmt].in->record;

@@ -299,7 +299,7 @@ static void create_table(const struct naming *n, const struct sql_create_table *
 			       ? NULL
 			       : like_tree(m, m->store.tables[of].create, create->table.name);
 	}
-	if (tree && !create->query && !n->settings->odd)
+	if (tree && !create->query && !n->settings->sets_unmodelled)
 		def = definition(m, tree);
 	if (!def)
 		leave_out_parents(n, database, create->elements);
@@ -374,7 +374,7 @@ static void alter_table(const struct naming *n, const struct sql_table_name *nam
 		struct span database = m->store.tables[old].database;
 
 		/* The recorder's own columns and triggers are in what was recorded of it. */
-		if (!m->schedule->execution->probes && !n->settings->odd && !ignore &&
+		if (!m->schedule->execution->probes && !n->settings->sets_unmodelled && !ignore &&
 			alter_definition(m, m->store.tables[old].create, actions, &altered) &&
 			!(altered.renames && is_parent(m, old)))
 			def = definition(m, altered.create);
@@ -539,7 +539,7 @@ bool define_may_change(const struct mvcc *m, uint32_t stmt, const struct plan *p
 
 	if (tree && tree->kind == SQL_STMT_SET)
 		tree = tree->u.set->statement;
-	if (!tree || plan->odd)
+	if (!tree || plan->sets_unmodelled)
 		return false;
 	if (tree->kind == SQL_STMT_DROP_DATABASE)
 		return true;
@@ -554,7 +554,7 @@ void define_after(struct mvcc *m, uint32_t stmt, const struct session_settings *
 	struct naming n = {m, stmt, settings, m->runs[stmt].plan};
 	uint32_t state = m->catalog.label_state;
 
-	if (!n.plan->stmt || n.plan->odd)
+	if (!n.plan->stmt || n.plan->sets_unmodelled)
 		return;
 	if (r->flags & STMT_NO_REPLY || plan_is_unreadable(n.plan, r)) {
 		lose_all(&n, n.plan->stmt);
@@ -723,7 +723,7 @@ static bool copy_rows(struct mvcc *m, const struct redefinition *r)
 	struct store_table *to = &m->store.tables[r->to];
 	struct eval_value *added =
 		arena_zero(&m->scratch, (to->def->column_count + 1) * sizeof(*added));
-	bool ok = !from->unknown && !fog_at_end(m, from) && !is_open(m, from) && !r->drops_rows;
+	bool ok = !from->unknown && !unknown_at_end(m, from) && !is_open(m, from) && !r->drops_rows;
 
 	for (uint32_t i = 0; i < to->def->column_count && ok; i++) {
 		uint32_t origin = r->origins ? r->origins[i] : i;

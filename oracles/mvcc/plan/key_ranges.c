@@ -15,7 +15,7 @@ struct ranges {
 	} list[RANGES_MAX];
 };
 
-struct points {
+struct key_set {
 	int64_t low, high; /* a range; list NULL */
 	const int64_t *list;
 	uint32_t count;
@@ -46,7 +46,7 @@ static bool integer(const struct sql_expr *e, int64_t *out)
 	return true;
 }
 
-static bool list_of(struct arena *arena, const struct sql_expr *e, struct points *out)
+static bool list_of(struct arena *arena, const struct sql_expr *e, struct key_set *out)
 {
 	int64_t *list = arena_alloc(arena, (e->u.in.list.count + 1) * sizeof(*list));
 	uint32_t count = 0;
@@ -60,24 +60,24 @@ static bool list_of(struct arena *arena, const struct sql_expr *e, struct points
 			there = list[i] == list[count];
 		count += !there;
 	}
-	*out = (struct points){.list = list, .count = count};
+	*out = (struct key_set){.list = list, .count = count};
 	return true;
 }
 
-static bool points_of(struct arena *arena, const struct sql_expr *e, const struct eval_column *key,
-	struct points *out)
+static bool key_set_of(struct arena *arena, const struct sql_expr *e, const struct eval_column *key,
+	struct key_set *out)
 {
 	int64_t low, high;
 
 	switch (e->kind) {
 	case SQL_EXPR_BINARY:
 		if (e->op == SQL_OP_AND)
-			return points_of(arena, e->u.binary.left, key, out) ||
-			       points_of(arena, e->u.binary.right, key, out);
+			return key_set_of(arena, e->u.binary.left, key, out) ||
+			       key_set_of(arena, e->u.binary.right, key, out);
 		if (e->op != SQL_OP_EQ || !is_key(e->u.binary.left, key) ||
 			!integer(e->u.binary.right, &low))
 			return false;
-		*out = (struct points){.low = low, .high = low};
+		*out = (struct key_set){.low = low, .high = low};
 		return true;
 	case SQL_EXPR_IN:
 		return !e->negated && !e->u.in.query && is_key(e->u.in.left, key) &&
@@ -87,7 +87,7 @@ static bool points_of(struct arena *arena, const struct sql_expr *e, const struc
 			!integer(e->u.between.low, &low) || !integer(e->u.between.high, &high) ||
 			high - low >= POINTS_MAX)
 			return false;
-		*out = (struct points){.low = low, .high = high};
+		*out = (struct key_set){.low = low, .high = high};
 		return true;
 	}
 	return false;
@@ -129,14 +129,14 @@ static void plan_tuple(struct mvcc *m, struct plan *plan, const struct store_tab
 			return;
 	}
 	plan->reach = arena_alloc(&m->catalog.arena, sizeof(*plan->reach));
-	*plan->reach = (struct points){.tuple = tuple, .all = conditions == count};
+	*plan->reach = (struct key_set){.tuple = tuple, .all = conditions == count};
 }
 
-void plan_points(struct mvcc *m, struct plan *plan, const struct sql_expr *where)
+void plan_key_set(struct mvcc *m, struct plan *plan, const struct sql_expr *where)
 {
 	const struct store_table *table = &m->store.tables[plan->tables[0]];
 	const struct eval_column *key;
-	struct points points;
+	struct key_set key_set;
 
 	/* In a stored program the name of a column may be a variable's. */
 	if (!where || m->now.env.locals || !table->cluster || key_is_partial(table->cluster))
@@ -146,11 +146,11 @@ void plan_points(struct mvcc *m, struct plan *plan, const struct sql_expr *where
 		return;
 	}
 	key = &table->def->columns[table->cluster->columns[0]];
-	if (key->type.kind != EVAL_T_INT || !points_of(&m->catalog.arena, where, key, &points))
+	if (key->type.kind != EVAL_T_INT || !key_set_of(&m->catalog.arena, where, key, &key_set))
 		return;
-	points.all = !(where->kind == SQL_EXPR_BINARY && where->op == SQL_OP_AND);
+	key_set.all = !(where->kind == SQL_EXPR_BINARY && where->op == SQL_OP_AND);
 	plan->reach = arena_alloc(&m->catalog.arena, sizeof(*plan->reach));
-	*plan->reach = points;
+	*plan->reach = key_set;
 }
 
 static bool add_range(struct ranges *r, const struct eval_table *def, const struct sql_expr *column,
@@ -257,12 +257,12 @@ bool ranges_allow(const struct ranges *r, const struct eval_value *row)
 	return false;
 }
 
-bool points_are_all(const struct points *points)
+bool key_set_is_all(const struct key_set *key_set)
 {
-	return points->all;
+	return key_set->all;
 }
 
-static uint64_t span_of_points(const struct points *p)
+static uint64_t span_of_points(const struct key_set *p)
 {
 	if (p->tuple)
 		return 1;
@@ -271,15 +271,15 @@ static uint64_t span_of_points(const struct points *p)
 	return p->high < p->low ? 0 : (uint64_t)(p->high - p->low) + 1;
 }
 
-bool points_single(const struct points *points, int64_t *key)
+bool key_set_single(const struct key_set *key_set, int64_t *key)
 {
-	if (points->tuple || span_of_points(points) != 1)
+	if (key_set->tuple || span_of_points(key_set) != 1)
 		return false;
-	*key = points->list ? points->list[0] : points->low;
+	*key = key_set->list ? key_set->list[0] : key_set->low;
 	return true;
 }
 
-static void set_key(const struct store_table *table, const struct points *p, uint64_t i,
+static void set_key(const struct store_table *table, const struct key_set *p, uint64_t i,
 	struct eval_value *row)
 {
 	for (uint32_t c = 0; c < table->cluster->count; c++) {
@@ -291,20 +291,20 @@ static void set_key(const struct store_table *table, const struct points *p, uin
 	}
 }
 
-bool points_key(struct mvcc *m, const struct store_table *table, const struct points *points,
+bool key_set_key(struct mvcc *m, const struct store_table *table, const struct key_set *key_set,
 	uint64_t number, struct eval_value **row)
 {
-	if (number >= span_of_points(points))
+	if (number >= span_of_points(key_set))
 		return false;
 	if (!*row)
 		*row = arena_zero(&m->scratch, table->def->column_count * sizeof(**row));
-	set_key(table, points, number, *row);
+	set_key(table, key_set, number, *row);
 	return true;
 }
 
-size_t point_records(struct mvcc *m, struct store_table *table, struct store_record ***out)
+size_t key_set_records(struct mvcc *m, struct store_table *table, struct store_record ***out)
 {
-	const struct points *p = m->now.plan->points;
+	const struct key_set *p = m->now.plan->key_set;
 	struct eval_value *probe =
 		arena_zero(&m->scratch, table->def->column_count * sizeof(*probe));
 	uint64_t span = span_of_points(p);

@@ -30,7 +30,7 @@ static bool see_call(void *ctx, const struct sql_expr *e)
 /* From one AUTO_INCREMENT value to the next; 0: not known.  A Galera node changes it with the size
  * of the cluster (wsrep_auto_increment_control).  Traces that do not have it are taken to have the
  * servers' preset. */
-uint32_t numbers_step(const struct execution *e)
+uint32_t auto_increment_step_of(const struct execution *e)
 {
 	uint64_t step;
 
@@ -41,12 +41,12 @@ uint32_t numbers_step(const struct execution *e)
 	return execution_number(e, "auto_increment_increment", &step) && step <= 65535 ? (uint32_t)step : 0;
 }
 
-void plan_number(struct plan *plan)
+void plan_last_insert_id(struct plan *plan)
 {
 	struct calls calls = {false, false};
 
 	sql_walk_stmt(plan->stmt, &(struct sql_visitor){.expr = see_call, .ctx = &calls});
-	plan->sets_number = calls.sets;
+	plan->sets_last_insert_id = calls.sets;
 	/* Which is evaluated first, and how often, is the optimizer's choice. */
 	if (calls.asks && calls.sets)
 		plan->unsupported = REASON_LAST_INSERT_ID_TWICE;
@@ -147,7 +147,7 @@ static enum numbered numbered_rows(
 
 static void set_number(struct session_settings *s, bool known, uint64_t number)
 {
-	s->has_number = known;
+	s->has_last_insert_id = known;
 	s->number = number;
 }
 
@@ -163,7 +163,7 @@ static enum numbered numbered_by(const struct mvcc *m, const struct plan *plan)
 
 	if (plan->table_count && plan->written[0])
 		def = m->store.tables[plan->tables[0]].def;
-	if (!def || plan->elsewhere)
+	if (!def || plan->uses_unknown_tables)
 		return NUMBERED_PERHAPS;
 	while (column < def->column_count && !def->columns[column].auto_increment)
 		column++;
@@ -230,7 +230,7 @@ static bool leaves_number(const struct plan *plan)
 	case SQL_STMT_KILL:
 		return true;
 	case SQL_STMT_SET:
-		return !plan->odd;
+		return !plan->sets_unmodelled;
 	default:
 		return false;
 	}
@@ -248,7 +248,7 @@ static bool sets_in_list_only(const struct plan *plan)
 	return plan->one_table && !calls.sets && !update->order;
 }
 
-void number_after(struct mvcc *m, struct session_settings *s, const struct execution_stmt *in,
+void last_insert_id_after(struct mvcc *m, struct session_settings *s, const struct execution_stmt *in,
 	const struct plan *plan)
 {
 	const struct record_stmt *r = &in->record;
@@ -258,17 +258,17 @@ void number_after(struct mvcc *m, struct session_settings *s, const struct execu
 		return;
 	/* Also where parameters cannot be put into the text, as of a bulk execution. */
 	if (!plan->stmt || r->flags & STMT_NO_REPLY || plan_is_unreadable(plan, r) ||
-		plan->anywhere || (plan->stmt->kind == SQL_STMT_EMPTY && in->sql.len)) {
+		plan->may_write_any || (plan->stmt->kind == SQL_STMT_EMPTY && in->sql.len)) {
 		set_number(s, false, 0);
 		return;
 	}
 	/* LAST_INSERT_ID(...) counts even if the statement fails later; where no row was come to there is
 	 * no number in the answer.  The one row of an INSERT was either numbered or met another, and
 	 * had it evaluated: `on duplicate key update id = last_insert_id(id)`. */
-	if (plan->sets_number && plan->stmt->kind == SQL_STMT_UPDATE && !r->error && !r->insert_id &&
+	if (plan->sets_last_insert_id && plan->stmt->kind == SQL_STMT_UPDATE && !r->error && !r->insert_id &&
 		info_number(r->info, "matched", &matched) && !matched && sets_in_list_only(plan))
 		return;
-	if (plan->sets_number) {
+	if (plan->sets_last_insert_id) {
 		bool told = plan->stmt->kind == SQL_STMT_UPDATE ||
 			    (plan->stmt->kind == SQL_STMT_INSERT && numbers_one_row(m, plan));
 

@@ -93,8 +93,8 @@ static void see_table(void *ctx, const struct sql_table_name *name, const struct
 		return;
 	if (table == STORE_NONE || !walk->m->store.tables[table].def) {
 		/* A view, or a table that has triggers. */
-		plan->elsewhere = true;
-		plan->anywhere |= access != SQL_TABLE_READ && !plan->redefines;
+		plan->uses_unknown_tables = true;
+		plan->may_write_any |= access != SQL_TABLE_READ && !plan->redefines;
 		plan->unsupported = table != STORE_NONE ? REASON_TABLE_NOT_MODELLED
 				    : view_has_text(walk->m, database_or_current(walk->m, name->db), name->name)
 					    ? REASON_VIEW_WRITTEN_OTHERWISE
@@ -234,17 +234,17 @@ static void plan_twins(struct mvcc *m, struct plan *plan, const struct sql_query
 	const struct store_table *table = &m->store.tables[plan->tables[0]];
 	const struct sql_order *group = query->u.select.group;
 
-	plan->no_twins = !query->u.select.rollup &&
+	plan->rows_differ = !query->u.select.rollup &&
 			 (query->u.select.flags & SQL_SELECT_DISTINCT || group || table->cluster);
 	for (; group; group = group->next)
-		plan->no_twins &= group->expr->kind == SQL_EXPR_COLUMN &&
+		plan->rows_differ &= group->expr->kind == SQL_EXPR_COLUMN &&
 				  shows_column(table->def, query,
 					  eval_table_column(table->def, group->expr->u.column.name));
 	for (uint32_t i = 0; !query->u.select.group && !(query->u.select.flags & SQL_SELECT_DISTINCT) &&
 			     table->cluster && i < table->cluster->count;
 		i++)
-		plan->no_twins &= shows_column(table->def, query, table->cluster->columns[i]);
-	plan->names_rows = plan->no_twins && table->cluster && shows_rows(query);
+		plan->rows_differ &= shows_column(table->def, query, table->cluster->columns[i]);
+	plan->names_rows = plan->rows_differ && table->cluster && shows_rows(query);
 }
 
 /* Where the answer of plain columns has this one; 0: nowhere, or its columns have other names. */
@@ -369,7 +369,7 @@ static void plan_locking_read(struct mvcc *m, struct plan *plan, const struct sq
 	sql_walk_stmt(plan->stmt, &visitor);
 	plan->nested = queries > 1;
 	if (query->kind != SQL_QUERY_SELECT || queries != 1) {
-		plan->asks_plainly = plan->lock != NULL;
+		plan->has_plain_subqueries = plan->lock != NULL;
 		if (plan->lock)
 			plan_outer(plan, query);
 		return;
@@ -394,9 +394,9 @@ static void plan_locking_read(struct mvcc *m, struct plan *plan, const struct sq
 	plan->reads_all = looks_at_all(query);
 	plan->plain = shows_rows(query);
 	plan->reads_rows = plan->plain && shows_what_no_index_has(&m->store.tables[plan->tables[0]], query);
-	plan_points(m, plan, query->u.select.where);
+	plan_key_set(m, plan, query->u.select.where);
 	plan_ranges(m, plan, query->u.select.where);
-	plan->points = plan->reach;
+	plan->key_set = plan->reach;
 }
 
 struct own_table {
@@ -494,7 +494,7 @@ static bool leaves_room(const struct mvcc *m, const struct sql_expr *value)
 	uint64_t length;
 
 	if (value->kind == SQL_EXPR_DEFAULT)
-		return m->settings_of_new.odd == m->settings_at_start.odd; /* no SET GLOBAL that is not followed */
+		return m->settings_of_new.sets_unmodelled == m->settings_at_start.sets_unmodelled; /* no SET GLOBAL that is not followed */
 	return value->kind == SQL_EXPR_LITERAL && value->u.literal.kind == SQL_LIT_INT &&
 	       text_number(value->u.literal.text, &length) && length >= m->now.env.group_concat_max_len;
 }
@@ -552,7 +552,7 @@ bool plan_harmless_variable(
 	if (span_ieq_str(item->name, "character_set_client"))
 		return item->value && set_value_is_one_of(item->value,
 					      (const char *const[]){"utf8", "utf8mb3", "utf8mb4", NULL});
-	/* Everything is checked, as it was: who has switched it off stays odd. */
+	/* Everything is checked, as it was: a session that switched it off stays unmodelled. */
 	if (span_ieq_str(item->name, "unique_checks"))
 		return item->value &&
 		       set_value_is_one_of(item->value, (const char *const[]){"1", "on", NULL});
@@ -629,7 +629,7 @@ static void plan_assignments(const struct mvcc *m, struct plan *plan, const stru
 {
 	enum { JOINED_SINCE = 80021 };
 
-	plan->perhaps_joined = plan->sourced && (m->now.env.flavour == SQL_MARIADB || m->now.env.version >= JOINED_SINCE) &&
+	plan->may_run_as_join = plan->reads_by_query && (m->now.env.flavour == SQL_MARIADB || m->now.env.version >= JOINED_SINCE) &&
 			       eval_reads_assigned(update->set);
 }
 
@@ -658,14 +658,14 @@ static void plan_reach(struct mvcc *m, struct plan *plan)
 		(stmt->kind == SQL_STMT_DELETE && (stmt->u.del->targets || stmt->u.del->before)))
 		return;
 	plan->one_table = true;
-	plan_points(m, plan,
+	plan_key_set(m, plan,
 		stmt->kind == SQL_STMT_UPDATE ? stmt->u.update->where : stmt->u.del->where);
 }
 
 /* Which rows UPDATE or DELETE of one table has to look at. */
 static void plan_rows(struct mvcc *m, struct plan *plan, const struct sql_expr *where)
 {
-	plan->points = plan->reach;
+	plan->key_set = plan->reach;
 	plan_ranges(m, plan, where);
 }
 
@@ -776,7 +776,7 @@ static void compile(
 			plan_ignore(m, plan);
 		if (plan->change)
 			plan_assignments(m, plan, stmt->u.update);
-		if (plan->change && !plan->sourced)
+		if (plan->change && !plan->reads_by_query)
 			plan_rows(m, plan, stmt->u.update->where);
 		return;
 	case SQL_STMT_DELETE:
@@ -796,7 +796,7 @@ static void compile(
 			 !(plan->change && plan_returning(m, plan, stmt->u.del->returning,
 						   eval_change_table(plan->change), false)))
 			plan->unsupported = REASON_RETURNING;
-		else if (plan->change && !plan->sourced)
+		else if (plan->change && !plan->reads_by_query)
 			plan_rows(m, plan, stmt->u.del->where);
 		return;
 	case SQL_STMT_SET:
@@ -806,8 +806,8 @@ static void compile(
 			return;
 		}
 		plan->harmless = only_harmless_sets(m, stmt, settings);
-		plan->odd = !plan->harmless;
-		plan->peeks = plan->sourced;
+		plan->sets_unmodelled = !plan->harmless;
+		plan->reads_incidentally = plan->reads_by_query;
 		return;
 	case SQL_STMT_EXPLAIN:
 		/* MariaDB's ANALYZE UPDATE changes rows and answers with how it did; MySQL's
@@ -817,16 +817,16 @@ static void compile(
 			plan->unsupported = REASON_ANALYZE_OF_CHANGE;
 			return;
 		}
-		plan->harmless = plan->peeks = true;
+		plan->harmless = plan->reads_incidentally = true;
 		return;
 	case SQL_STMT_DO:
-		plan->harmless = plan->peeks = true;
+		plan->harmless = plan->reads_incidentally = true;
 		return;
 	case SQL_STMT_SHOW:
 	case SQL_STMT_HELP:
 		/* MySQL 8.0 and later make queries of the data dictionary of most of them, which is in InnoDB. */
 		plan->harmless = true;
-		plan->peeks = m->now.env.flavour == SQL_MYSQL && !mysql_5(&m->now.env);
+		plan->reads_incidentally = m->now.env.flavour == SQL_MYSQL && !mysql_5(&m->now.env);
 		return;
 	case SQL_STMT_CREATE_VIEW:
 	case SQL_STMT_DROP_VIEW:
@@ -875,7 +875,7 @@ bool writes_anywhere(const struct mvcc *m, const struct plan *plan)
 			!(effects_known(plan) && plan->effects->fires))
 			return true;
 	}
-	return plan->anywhere;
+	return plan->may_write_any;
 }
 
 /* Children of what it writes, and theirs, and the parents of them all: rows there are locked. */
@@ -925,18 +925,18 @@ static void plan_definition(struct mvcc *m, struct plan *plan)
 
 	if (!plan->redefines || plan->commits)
 		return;
-	plan->odd = true;
+	plan->sets_unmodelled = true;
 	if (stmt->kind == SQL_STMT_CREATE_TABLE) {
 		const struct sql_create_table *create = stmt->u.create_table;
 
-		plan->odd = solver_table(m, database_or_current(m, create->table.db),
+		plan->sets_unmodelled = solver_table(m, database_or_current(m, create->table.db),
 				    create->table.name) != STORE_NONE;
-		plan->harmless = !plan->odd && !create->query && !create->like;
+		plan->harmless = !plan->sets_unmodelled && !create->query && !create->like;
 	} else if (stmt->kind == SQL_STMT_DROP_TABLE && !plan->table_count) {
-		plan->odd = false;
+		plan->sets_unmodelled = false;
 		plan->harmless = true;
 	}
-	if (!plan->odd)
+	if (!plan->sets_unmodelled)
 		plan->ddl = false;
 }
 
@@ -960,13 +960,13 @@ static void plan_calls(struct plan *plan)
 {
 	plan->unsupported = REASON_STORED_FUNCTION;
 	if (effects_known(plan)) {
-		plan->peeks |= plan->harmless;
+		plan->reads_incidentally |= plan->harmless;
 		plan->reads |= plan->stmt->kind == SQL_STMT_SELECT && plan->effects->count;
 		plan->writes |= effects_write(plan->effects);
 		plan->harmless &= !plan->writes;
 		return;
 	}
-	plan->harmless = plan->peeks = false;
+	plan->harmless = plan->reads_incidentally = false;
 	plan->writes = true;
 	plan->table_count = 0; /* whichever it likes */
 }
@@ -990,12 +990,12 @@ bool plan_is_unreadable(const struct plan *plan, const struct record_stmt *r)
 }
 
 /* Of the statement whose plan is made. */
-static bool now_moments(const struct mvcc *m)
+static bool has_temporal_params(const struct mvcc *m)
 {
 	return m->now.stmt != STORE_NONE && m->schedule->stmts[m->now.stmt].moments;
 }
 
-static bool now_masked(const struct mvcc *m)
+static bool has_masked_password(const struct mvcc *m)
 {
 	return m->now.stmt != STORE_NONE &&
 	       m->schedule->stmts[m->now.stmt].in->record.flags & STMT_MASKED;
@@ -1019,8 +1019,8 @@ static struct plan_key key_of(struct mvcc *m, struct span text, const struct ses
 		.own_time_zone = settings->own_time_zone,
 		.no_foreign_checks = settings->no_foreign_checks,
 		.select_limited = settings->select_limited,
-		.temporal_params = now_moments(m),
-		.masked = now_masked(m),
+		.temporal_params = has_temporal_params(m),
+		.masked = has_masked_password(m),
 	};
 }
 
@@ -1073,7 +1073,7 @@ static void fill_plan(struct mvcc *m, struct plan *plan, const struct sql_stmt *
 	plan->redefines = sql_stmt_is_ddl(stmt);
 	plan->commits = sql_stmt_implicit_commit(stmt, &m->sql);
 	sql_walk_stmt(stmt, &(struct sql_visitor){.query = subquery_anywhere, .ctx = &queries});
-	plan->sourced = queries > 0 && (sql_stmt_is_write(stmt) || stmt->kind == SQL_STMT_SET);
+	plan->reads_by_query = queries > 0 && (sql_stmt_is_write(stmt) || stmt->kind == SQL_STMT_SET);
 	sql_walk_stmt(stmt, &(struct sql_visitor){.expr = stored_call, .ctx = &calls});
 	calls |= calls_unparsed(m, plan, stmt);
 	if (stmt->kind == SQL_STMT_SELECT || sql_stmt_is_write(stmt) || plan->redefines ||
@@ -1083,29 +1083,29 @@ static void fill_plan(struct mvcc *m, struct plan *plan, const struct sql_stmt *
 		plan->unsupported = shown_otherwise(plan, m->store.tables[plan->tables[i]].def);
 	if (plan->key.eval_mode & EVAL_MODE_ORACLE)
 		plan->unsupported = REASON_SQL_MODE_ORACLE;
-	if (plan->key.temporal_params && !plan->unsupported && !moments_are_plain(m, plan))
+	if (plan->key.temporal_params && !plan->unsupported && !temporal_params_are_plain(m, plan))
 		plan->unsupported = REASON_TIME_PARAMETER_NOT_COMPARED;
 	if (plan->key.variables.len)
 		variables_in_sight(m, settings);
 	compile(m, plan, settings);
 	variables_in_sight(m, NULL);
-	plan_number(plan);
-	if (walk.temporary && !plan->table_count && !plan->elsewhere && !plan->redefines)
-		plan->harmless = plan->peeks = true;
+	plan_last_insert_id(plan);
+	if (walk.temporary && !plan->table_count && !plan->uses_unknown_tables && !plan->redefines)
+		plan->harmless = plan->reads_incidentally = true;
 	plan->events = plan_events(stmt);
 	plan_effects(m, plan, settings);
 	if (calls && !plan->redefines)
 		plan_calls(plan);
 	plan->tied = tied_tables(m, plan);
-	plan->asks_own = plan->insert && asks_own_table(stmt->u.insert);
-	plan->anywhere |= (calls && (!effects_known(plan) || stmt->kind == SQL_STMT_LOAD_DATA)) ||
+	plan->queries_own_table = plan->insert && asks_own_table(stmt->u.insert);
+	plan->may_write_any |= (calls && (!effects_known(plan) || stmt->kind == SQL_STMT_LOAD_DATA)) ||
 			  (plan->writes && plan->unsupported && !plan->redefines && !walk.temporary &&
 				  !walk.bare && !writes_a_known_table(plan) && !effects_known(plan));
-	if (plan->elsewhere && !plan->redefines && programs_write_by_views(m))
-		plan->writes = plan->anywhere = true;
+	if (plan->uses_unknown_tables && !plan->redefines && programs_write_by_views(m))
+		plan->writes = plan->may_write_any = true;
 	plan_definition(m, plan);
-	if (calls && (plan->odd || plan->redefines))
-		plan->writes = plan->anywhere = true;
+	if (calls && (plan->sets_unmodelled || plan->redefines))
+		plan->writes = plan->may_write_any = true;
 }
 
 static struct plan *make_plan(struct mvcc *m, const struct plan_key *key, const struct session_settings *settings)
@@ -1123,7 +1123,7 @@ static struct plan *make_plan(struct mvcc *m, const struct plan_key *key, const 
 			return plan;
 		}
 		plan->unsupported = REASON_DOES_NOT_PARSE;
-		plan->writes = plan->anywhere = true;
+		plan->writes = plan->may_write_any = true;
 		return plan;
 	}
 	partitions_expand(m, stmt, settings);

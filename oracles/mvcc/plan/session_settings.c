@@ -169,10 +169,10 @@ void settings_of_server(struct mvcc *m)
 		.no_foreign_checks = execution_variable(e, "foreign_key_checks").ptr &&
 				     !execution_is_on(e, "foreign_key_checks"),
 		.select_limited = execution_number(e, "sql_select_limit", &number) && number != UINT64_MAX,
-		.odd = is_odd_server(e),
+		.sets_unmodelled = is_odd_server(e),
 		.engine = m->now.engine,
 		.any_case = m->now.env.any_case,
-		.auto_increment_step = numbers_step(e)};
+		.auto_increment_step = auto_increment_step_of(e)};
 	m->settings_at_start = m->settings_of_new;
 	if (execution_number(e, "group_concat_max_len", &number))
 		m->now.env.group_concat_max_len = number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
@@ -192,12 +192,12 @@ void settings_first(struct mvcc *m, struct session_settings *s, uint32_t session
 	if (m->global_from && in->opened_at < m->global_from)
 		base = m->settings_at_start;
 	else if (m->global_from && in->opened_at <= m->global_to)
-		base.odd = true;
+		base.sets_unmodelled = true;
 	open_with(m, &base, s, in->database, in->collation);
 	/* Its login was seen, so nothing came before. */
-	s->has_number = in->capabilities && !in->opaque;
-	if (s->odd)
-		m->sessions[session].unmodelled = SESSION_ODD;
+	s->has_last_insert_id = in->capabilities && !in->opaque;
+	if (s->sets_unmodelled)
+		m->sessions[session].unmodelled = SESSION_VARIABLES;
 }
 
 void settings_apply(struct mvcc *m, const struct plan *plan)
@@ -486,7 +486,7 @@ static void follow_global(struct mvcc *m, const struct sql_set_item *item, const
 	else if (!plan_harmless_variable(m, item, &m->settings_of_new) &&
 		 !(item->name.len > 7 && span_ieq_str(span_of(item->name.ptr, 7), "innodb_") &&
 			 !span_ieq_str(item->name, "innodb_snapshot_isolation")))
-		m->settings_of_new.odd = true;
+		m->settings_of_new.sets_unmodelled = true;
 }
 
 /* ---- all of it ---- */
@@ -502,24 +502,24 @@ void settings_after(struct mvcc *m, struct session_settings *s, const struct exe
 		return;
 	case CMD_CHANGE_USER:
 		open_with(m, &m->settings_of_new, s, in->sql, in->collation);
-		s->has_number = true;
+		s->has_last_insert_id = true;
 		return;
 	case CMD_RESET_CONNECTION:
 		/* The server's own collation, which nobody recorded. */
 		open_with(m, &m->settings_of_new, s, s->database, UINT32_MAX);
-		s->has_number = true;
+		s->has_last_insert_id = true;
 		return;
 	default:
 		break;
 	}
 	if (!plan->stmt)
 		return;
-	s->odd |= plan->odd;
+	s->sets_unmodelled |= plan->sets_unmodelled;
 	if (plan->stmt->kind == SQL_STMT_USE)
 		s->database = plan->stmt->u.name;
-	if (!plan->odd)
+	if (!plan->sets_unmodelled)
 		follow_temporary(m, s, plan->stmt);
-	if (plan->stmt->kind != SQL_STMT_SET || plan->odd)
+	if (plan->stmt->kind != SQL_STMT_SET || plan->sets_unmodelled)
 		return;
 	for (const struct sql_set_item *item = plan->stmt->u.set->items; item; item = item->next) {
 		struct session_settings then;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Views whose texts the trace has.  Where a statement reads one, its query stands in the view's
- * place as a derived table: servers merge both likewise, or put the rows of both into a table
+ * place as a derived table: servers merge a view and a derived table in the same way, or put the rows of both into a table
  * first.  The server prints a view's text without regard to sql_mode, and reads it so again
  * whenever the view is used; all other settings are the user's. What is written to a view of plain
  * columns of one table is written to that table.
@@ -417,7 +417,7 @@ static const struct store_table *stored_table(
 }
 
 /* CHECK OPTION is tested on every row that is new or changed, like a CHECK that NULL does not
- * satisfy.  Which of several errors comes first, and which rows IGNORE leaves out, is not told. */
+ * satisfy.  Which of several errors comes first, and which rows IGNORE leaves out, only the server knows. */
 static void plan_check(struct expansion *x, struct plan *plan, const struct sql_stmt *stmt,
 	const struct store_table *table, const struct target *target)
 {

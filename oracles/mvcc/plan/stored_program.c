@@ -207,7 +207,7 @@ static void add_effect(struct effects *e, uint32_t table, bool written, bool bli
 		}
 	}
 	if (e->count == EFFECTS_MAX)
-		e->anywhere = true;
+		e->may_write_any = true;
 	else
 		e->list[e->count++] = (struct effect){table, written, blind};
 }
@@ -257,7 +257,7 @@ static void fire(struct looking *l, uint32_t table, uint32_t events)
 	l->out->any = true;
 	/* One that was made since may have taken them over from another. */
 	if (m->catalog.programs->unknown || m->store.tables[table].made_by != STORE_NONE || !knows_triggers(m, table)) {
-		l->out->anywhere = true;
+		l->out->may_write_any = true;
 		return;
 	}
 	for (size_t i = 0; i < m->catalog.programs->count; i++) {
@@ -300,7 +300,7 @@ static void see_table(void *ctx, const struct sql_table_name *name, const struct
 	(void)ref;
 	/* A view may be of anything. */
 	if (table == STORE_NONE || !l->m->store.tables[table].def || l->m->store.tables[table].bare) {
-		l->out->anywhere = true;
+		l->out->may_write_any = true;
 		return;
 	}
 	add_effect(l->out, table, written, written && inserts_blindly(l->m, table, l->stmt));
@@ -314,7 +314,7 @@ static bool see_expr(void *ctx, const struct sql_expr *e)
 	const struct program *p;
 
 	/* Variables of the session change what EXECUTE means. */
-	l->out->anywhere |= l->program && e->kind == SQL_EXPR_ASSIGN;
+	l->out->may_write_any |= l->program && e->kind == SQL_EXPR_ASSIGN;
 	if (e->kind != SQL_EXPR_CALL || (!e->u.call.db.ptr && eval_is_native(e->u.call.name)))
 		return true;
 	l->out->any = true;
@@ -323,7 +323,7 @@ static bool see_expr(void *ctx, const struct sql_expr *e)
 	if (p && p->tree && !l->m->catalog.programs->unknown)
 		look_at(l, p);
 	else
-		l->out->anywhere = true;
+		l->out->may_write_any = true;
 	return true;
 }
 
@@ -337,7 +337,7 @@ static void see_procedure(struct looking *l, const struct sql_call *call)
 	if (p && p->tree && !l->m->catalog.programs->unknown)
 		look_at(l, p);
 	else
-		l->out->anywhere = true;
+		l->out->may_write_any = true;
 }
 
 static bool sets_locals_only(struct looking *l, const struct sql_set *set)
@@ -370,10 +370,10 @@ static void see_statement(struct looking *l, const struct sql_stmt *stmt)
 
 	switch (stmt->kind) {
 	case SQL_STMT_SELECT:
-		l->out->anywhere |= !into_locals_only(stmt->u.query->into);
+		l->out->may_write_any |= !into_locals_only(stmt->u.query->into);
 		break;
 	case SQL_STMT_SET:
-		l->out->anywhere |= !sets_locals_only(l, stmt->u.set);
+		l->out->may_write_any |= !sets_locals_only(l, stmt->u.set);
 		break;
 	case SQL_STMT_CALL:
 		see_procedure(l, stmt->u.call);
@@ -385,7 +385,7 @@ static void see_statement(struct looking *l, const struct sql_stmt *stmt)
 	case SQL_STMT_DO:
 		break;
 	default:
-		l->out->anywhere = true;
+		l->out->may_write_any = true;
 		return;
 	}
 	l->stmt = stmt;
@@ -446,14 +446,14 @@ static void look_at(struct looking *l, const struct program *p)
 		return;
 	l->seen[number] = true;
 	if (l->depth == DEPTH_MAX) {
-		l->out->anywhere = true;
+		l->out->may_write_any = true;
 		return;
 	}
 	inner.program = p;
 	inner.database = p->in->database;
 	inner.depth++;
 	for (const struct sql_parameter *i = p->tree->params; i; i = i->next)
-		l->out->anywhere |= i->direction != SQL_PARAM_IN || i->dflt;
+		l->out->may_write_any |= i->direction != SQL_PARAM_IN || i->dflt;
 	sql_walk_nodes(p->tree->body, see_node, &inner);
 }
 
@@ -500,7 +500,7 @@ static void see_new(void *ctx, const struct sql_node *node)
 
 bool effects_known(const struct plan *plan)
 {
-	return plan->effects && !plan->effects->anywhere;
+	return plan->effects && !plan->effects->may_write_any;
 }
 
 bool plan_is_call(const struct plan *plan)
@@ -671,7 +671,7 @@ static void plan_execution(struct mvcc *m, struct plan *plan, const struct sessi
 	const struct sql_call *call = plan->stmt->kind == SQL_STMT_CALL ? plan->stmt->u.call : NULL;
 	const struct program *p;
 
-	if (plan->effects->anywhere)
+	if (plan->effects->may_write_any)
 		return;
 	if (plan->effects->fires && may_fire(m, plan))
 		plan->firing = plan_firing(m, plan, settings);
@@ -706,7 +706,7 @@ void plan_effects(struct mvcc *m, struct plan *plan, const struct session_settin
 	if (!e->any)
 		return;
 	/* A name of a table may be one of the session's own there. */
-	e->anywhere |= settings->temporary.len != 0 || settings->odd;
+	e->may_write_any |= settings->temporary.len != 0 || settings->sets_unmodelled;
 	plan->effects = e;
 	plan_execution(m, plan, settings);
 }
@@ -735,7 +735,7 @@ bool plan_several(struct mvcc *m, struct plan *plan, const struct sql_stmt *firs
 	bool writes = false;
 
 	look.seen = arena_zero(&m->catalog.arena, m->catalog.programs->count + 1);
-	if (settings->temporary.len || settings->odd || settings->own_time_zone)
+	if (settings->temporary.len || settings->sets_unmodelled || settings->own_time_zone)
 		return false;
 	for (const struct sql_stmt *stmt = first; stmt; stmt = stmt->next) {
 		if (!is_row_statement(stmt))
@@ -743,7 +743,7 @@ bool plan_several(struct mvcc *m, struct plan *plan, const struct sql_stmt *firs
 		see_statement(&look, stmt);
 		writes |= stmt->kind != SQL_STMT_SELECT;
 	}
-	if (e->anywhere)
+	if (e->may_write_any)
 		return false;
 	e->any = true;
 	*all = (struct sql_stmt){.kind = SQL_STMT_COMPOUND, .text = plan->key.text, .opaque = plan->key.text};

@@ -29,7 +29,7 @@ struct effects {
 	} list[EFFECTS_MAX];
 	uint32_t count;
 	bool any;      /* a program is run at all */
-	bool anywhere; /* may do anything */
+	bool may_write_any; /* may do anything */
 	bool sets_row; /* a trigger of the statement's own table may change NEW */
 	bool fires;    /* the triggers of the statement's own tables are among them */
 };

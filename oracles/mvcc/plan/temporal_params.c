@@ -72,7 +72,7 @@ static void count_inserted(struct moments *found, const struct sql_insert *inser
 	}
 }
 
-bool moments_are_plain(const struct mvcc *m, const struct plan *plan)
+bool temporal_params_are_plain(const struct mvcc *m, const struct plan *plan)
 {
 	const struct sql_stmt *stmt = plan->stmt;
 	struct moments found = {0};

@@ -39,8 +39,8 @@ static bool makes_view_surely(const struct mvcc *m, uint32_t i)
 		if (e->event == TXN_BEGIN && e->txn == s->txn)
 			return m->schedule->txns[s->txn].snapshot;
 	return plan->query && plan->reads && !plan->lock && !plan->writes && !plan->unsupported &&
-	       !plan->elsewhere && plan->table_count == 1 && plan->reach &&
-	       points_are_all(plan->reach);
+	       !plan->uses_unknown_tables && plan->table_count == 1 && plan->reach &&
+	       key_set_is_all(plan->reach);
 }
 
 /* Is its level, what it did and its end beyond doubt? */
@@ -82,8 +82,8 @@ static bool is_write(const struct mvcc *m, uint32_t i, const struct span_of_txn 
 	const struct plan *plan = m->runs[i].plan;
 
 	return !m->runs[i].replans && plan->key.engine == ENGINE_INNODB_SI && plan->change && plan->one_table &&
-	       !plan->unsupported && !plan->elsewhere &&
-	       !plan->sourced && plan->reach && points_single(plan->reach, key) &&
+	       !plan->unsupported && !plan->uses_unknown_tables &&
+	       !plan->reads_by_query && plan->reach && key_set_single(plan->reach, key) &&
 	       s->txn != SCHEDULE_NONE && !s->in->record.error &&
 	       !(s->in->record.flags & STMT_NO_REPLY) && s->in->record.affected == 1 &&
 	       is_plain(m, s->txn) && !m->sessions[s->in->session].unmodelled && spans[s->txn].seen &&

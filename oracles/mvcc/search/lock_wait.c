@@ -8,7 +8,7 @@ bool lock_possible(const struct mvcc *m)
 	uint32_t begin = m->runs[m->now.stmt].begin_event;
 	uint64_t sent = m->schedule->stmts[m->now.stmt].in->record.begin_seq;
 
-	if (m->catalog.any_ddl || plan->elsewhere || writes_anywhere(m, plan))
+	if (m->catalog.any_ddl || plan->uses_unknown_tables || writes_anywhere(m, plan))
 		return true;
 	for (uint32_t i = 0; i < m->store.table_count; i++) {
 		bool concerned = false;
@@ -44,7 +44,7 @@ bool lock_possible(const struct mvcc *m)
 bool may_lock(const struct mvcc *m)
 {
 	/* At SERIALIZABLE also where the trace says autocommit: an error does not tell. */
-	return m->now.plan->writes || m->now.plan->lock || m->now.plan->peeks ||
+	return m->now.plan->writes || m->now.plan->lock || m->now.plan->reads_incidentally ||
 	       (m->now.plan->reads && m->now.level == LEVEL_SERIALIZABLE);
 }
 
@@ -70,7 +70,7 @@ void judge_wait(struct mvcc *m)
 void touch_tables(struct mvcc *m)
 {
 	const struct plan *plan = m->now.plan;
-	bool anywhere = writes_anywhere(m, plan);
+	bool may_write_any = writes_anywhere(m, plan);
 
 	if (!may_lock(m))
 		return;
@@ -80,7 +80,7 @@ void touch_tables(struct mvcc *m)
 	for (uint32_t i = 0; plan->effects && i < plan->effects->count; i++)
 		store_touch(&m->store, m->now.txn, &m->store.tables[plan->effects->list[i].table],
 			plan->effects->list[i].written ? STORE_LOCK_X : STORE_LOCK_S);
-	for (uint32_t i = 0; (anywhere || plan->elsewhere) && i < m->store.table_count; i++)
+	for (uint32_t i = 0; (may_write_any || plan->uses_unknown_tables) && i < m->store.table_count; i++)
 		store_touch(&m->store, m->now.txn, &m->store.tables[i],
-			anywhere ? STORE_LOCK_X : STORE_LOCK_S);
+			may_write_any ? STORE_LOCK_X : STORE_LOCK_S);
 }

@@ -80,7 +80,7 @@ static struct order_free *certain_of(struct mvcc *m)
 
 /* ---- the writes of a row ---- */
 
-/* What is asked: what the statement at hand can have met between these moments. */
+/* What is asked: what the current statement can have met between these moments. */
 struct look {
 	uint64_t low, high;
 	uint32_t table;
@@ -137,23 +137,23 @@ enum touch {
 	TOUCHES_SOMEHOW, /* cannot be told */
 };
 
-static bool reaches(struct mvcc *m, struct store_table *table, const struct points *points,
+static bool reaches(struct mvcc *m, struct store_table *table, const struct key_set *key_set,
 	const struct store_record *record)
 {
 	struct eval_value *row = NULL;
 
-	for (uint64_t i = 0; points_key(m, table, points, i, &row); i++) {
+	for (uint64_t i = 0; key_set_key(m, table, key_set, i, &row); i++) {
 		if (store_find(&m->store, table, row) == record)
 			return true;
 	}
 	return false;
 }
 
-/* Evaluates for another statement than the one at hand. */
+/* Evaluates for another statement than the current one. */
 static void settle_for(struct mvcc *m, uint32_t stmt)
 {
 	settings_apply(m, m->runs[stmt].plan);
-	m->now.env.has_last_insert_id = m->runs[stmt].has_number;
+	m->now.env.has_last_insert_id = m->runs[stmt].has_last_insert_id;
 	m->now.env.last_insert_id = m->runs[stmt].number;
 }
 
@@ -208,7 +208,7 @@ static enum touch touch_of_insert(
 	bool replace = plan->stmt->kind == SQL_STMT_REPLACE;
 	bool plain = !replace && !insert->on_duplicate && !(insert->flags & SQL_DML_IGNORE);
 
-	if (plan->unsupported || plan->elsewhere || plan->sourced || plan->asks_own ||
+	if (plan->unsupported || plan->uses_unknown_tables || plan->reads_by_query || plan->queries_own_table ||
 		(!plain && table->unique_count > 1) ||
 		(insert->on_duplicate &&
 			plan_sets(insert->on_duplicate, table->def, table->cluster->columns, table->cluster->count)))
@@ -254,11 +254,11 @@ static enum touch touch_of(
 		return TOUCHES_SOMEHOW;
 	if (plan->insert)
 		return touch_of_insert(m, table, record, stmt);
-	if (plan->unsupported || plan->elsewhere || !plan->one_table || !plan->change || plan->moves_cluster)
+	if (plan->unsupported || plan->uses_unknown_tables || !plan->one_table || !plan->change || plan->moves_cluster)
 		return TOUCHES_SOMEHOW;
 	if (!record || (plan->reach && look->table == plan->tables[0] && !reaches(m, table, plan->reach, record)))
 		return TOUCHES_NOT;
-	if (plan->sourced || plan->skips || leaves_out_rows(plan, r) || passes_dirty(m, m->schedule->txns[txn].level) ||
+	if (plan->reads_by_query || plan->skips || leaves_out_rows(plan, r) || passes_dirty(m, m->schedule->txns[txn].level) ||
 		(plan->stmt->kind == SQL_STMT_UPDATE ? plan->stmt->u.update->limit : plan->stmt->u.del->limit))
 		return TOUCHES_SOMEHOW;
 	if (wrote(record, stmt))
@@ -296,14 +296,14 @@ static bool stays_of(struct mvcc *m, const struct look *look, const struct order
 	size_t room = 1, at;
 
 	for (const struct store_version *v = record->newest; v; v = v->previous) {
-		if (v->fog || v->maybe)
+		if (v->unknown || v->maybe)
 			return false;
 		room++;
 	}
 	*out = arena_alloc(&m->scratch, room * sizeof(**out));
 	at = room;
 	for (const struct store_version *v = record->newest; v; v = v->previous) {
-		/* What the statement at hand wrote itself comes after what it met. */
+		/* What the current statement wrote itself comes after what it met. */
 		if (!is_in_sight(m, look, c, v->txn) || v->stmt == m->now.stmt)
 			continue;
 		if (at < room && (*out)[at].txn == v->txn)
@@ -400,7 +400,7 @@ static bool is_only_order(const struct stay *stays, size_t count)
 	return true;
 }
 
-/* The states in which the statement at hand can have met the row; false: not certain. */
+/* The states in which the current statement can have met the row; false: not certain. */
 static bool states_of(struct mvcc *m, const struct look *look, const struct store_record *record,
 	struct states *out)
 {
@@ -443,7 +443,7 @@ static bool states_of(struct mvcc *m, const struct look *look, const struct stor
 	return out->count > 0;
 }
 
-/* ---- what the statement at hand can have met ---- */
+/* ---- what the current statement can have met ---- */
 
 /* Does it surely look at rows, so that it makes a read view? */
 static bool looks_surely(const struct mvcc *m, uint32_t stmt)
@@ -452,10 +452,10 @@ static bool looks_surely(const struct mvcc *m, uint32_t stmt)
 	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
 
 	return plan->query && plan->reads && !plan->lock && !plan->writes && !plan->unsupported &&
-	       !plan->elsewhere && plan->names_rows && !s->in->record.error && s->result && s->result->count > 0;
+	       !plan->uses_unknown_tables && plan->names_rows && !s->in->record.error && s->result && s->result->count > 0;
 }
 
-/* Between which moments can the state be that the statement at hand sees?  False: not known. */
+/* Between which moments can the state be that the current statement sees?  False: not known. */
 static bool look_of(struct mvcc *m, struct look *look)
 {
 	const struct schedule *s = m->schedule;
@@ -495,7 +495,7 @@ static bool look_of(struct mvcc *m, struct look *look)
 		if (m->now.env.flavour == SQL_MYSQL && plan->stmt &&
 			(plan->stmt->kind == SQL_STMT_UPDATE || (plan->insert && plan->stmt->u.insert->on_duplicate)))
 			return false;
-		if ((!plan->harmless || plan->peeks || begins) && r->begin_seq < look->low)
+		if ((!plan->harmless || plan->reads_incidentally || begins) && r->begin_seq < look->low)
 			look->low = r->begin_seq;
 		if ((looks_surely(m, i) || begins) && r->seq < look->high)
 			look->high = r->seq;
@@ -546,7 +546,7 @@ static bool is_malformed(struct mvcc *m, const struct execution_rows *recorded)
 {
 	return m->now.plan->reads && read_mode_of(m) != READ_DIRTY &&
 	       (answer_is_out_of_order(m, &m->search.mismatch.expected, recorded, m->now.plan->ordered_by) ||
-		       answer_has_twins(m, recorded));
+		       answer_has_equal_rows(m, recorded));
 }
 
 /* Does the answer follow from one choice of the states?  True also where that cannot be told. */
@@ -586,7 +586,7 @@ static bool query_is_impossible(struct mvcc *m)
 	uint64_t choices = 1;
 	size_t count = 0, at = 0;
 
-	if (!plan->query || !plan->reads || plan->writes || plan->unsupported || plan->elsewhere || plan->outer || plan->effects ||
+	if (!plan->query || !plan->reads || plan->writes || plan->unsupported || plan->uses_unknown_tables || plan->outer || plan->effects ||
 		!recorded || skips_locked(plan))
 		return false;
 	if (is_malformed(m, recorded))
@@ -658,7 +658,7 @@ static bool change_is_impossible(struct mvcc *m, uint64_t *most)
 	struct rows_met met;
 	struct look look = {stmt->in->record.begin_seq, stmt->in->record.seq, 0, NULL};
 
-	if (!plan->change || !plan->one_table || plan->unsupported || plan->elsewhere || plan->sourced || plan->skips ||
+	if (!plan->change || !plan->one_table || plan->unsupported || plan->uses_unknown_tables || plan->reads_by_query || plan->skips ||
 		plan->effects || plan->firing || plan->returning || leaves_out_rows(plan, &stmt->in->record) ||
 		stmt->in->record.error || stmt->txn == SCHEDULE_NONE || m->store.txns[m->now.txn].level_unknown ||
 		m->store.txns[m->now.txn].mixed || m->now.engine == ENGINE_TIDB ||

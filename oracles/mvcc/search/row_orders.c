@@ -9,7 +9,7 @@ struct written {
 	const struct store_table *table;
 	const struct store_record *record;
 	const struct eval_value *image;
-	bool fog, fresh;
+	bool unknown, fresh;
 };
 
 struct trial {
@@ -68,13 +68,13 @@ static void collect(struct mvcc *m, const struct store_undo *before, struct tria
 			there = t->written[i].record == u->record;
 		if (!there)
 			t->written[t->count++] = (struct written){table_of(m, u->record), u->record,
-				u->record->newest->image, u->record->newest->fog, !u->version->previous};
+				u->record->newest->image, u->record->newest->unknown, !u->version->previous};
 	}
 }
 
 static bool same_written(const struct written *a, const struct written *b)
 {
-	if (a->table != b->table || !a->table || a->fog != b->fog || !a->image != !b->image)
+	if (a->table != b->table || !a->table || a->unknown != b->unknown || !a->image != !b->image)
 		return false;
 	if (a->record != b->record &&
 		(!a->record->key.ptr ? !a->fresh || !b->fresh : !span_eq(a->record->key, b->record->key)))

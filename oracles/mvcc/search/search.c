@@ -26,11 +26,11 @@ enum {
 };
 
 /* Its place among the choices of its event. */
-static size_t place_of(const struct choice *points, size_t at, uint32_t event)
+static size_t place_of(const struct choice *key_set, size_t at, uint32_t event)
 {
 	size_t place = 0;
 
-	while (place < at && points[at - place - 1].event == event)
+	while (place < at && key_set[at - place - 1].event == event)
 		place++;
 	return place;
 }
@@ -270,7 +270,7 @@ static bool other_rows(struct mvcc *m, uint32_t stmt, uint32_t other)
 	struct eval_value *row = NULL;
 	struct store_table *table;
 
-	if (!plan->reach || plan->table_count != 1 || plan->sourced || plan->moves_unique ||
+	if (!plan->reach || plan->table_count != 1 || plan->reads_by_query || plan->moves_unique ||
 		plan->unsupported || !(plan->reads || plan->writes) || makes_view(m, stmt) ||
 		plan->effects || m->runs[other].plan->table_count || m->runs[other].plan->effects ||
 		writes_anywhere(m, m->runs[other].plan) ||
@@ -279,7 +279,7 @@ static bool other_rows(struct mvcc *m, uint32_t stmt, uint32_t other)
 		record_of(m, stmt)->error == ER_CHECKREAD || tied_by_foreign(m, plan->tables[0]))
 		return false;
 	table = &m->store.tables[plan->tables[0]];
-	for (uint64_t i = 0; points_key(m, table, plan->reach, i, &row); i++) {
+	for (uint64_t i = 0; key_set_key(m, table, plan->reach, i, &row); i++) {
 		const struct store_record *record = store_find(&m->store, table, row);
 		const struct store_version *v = record ? record->newest : NULL;
 
@@ -384,8 +384,8 @@ static bool definition_matters(const struct mvcc *m, uint32_t stmt, uint32_t oth
 
 	if (!plan->redefines || record_of(m, other)->error || define_has_to_wait(m, other))
 		return false;
-	if (beside_matters(m, stmt, other))
-		return !beside_must_precede(m, stmt, other);
+	if (concurrent_ddl_matters(m, stmt, other))
+		return !concurrent_ddl_must_precede(m, stmt, other);
 	return define_leaves_out(m, other, stmt) ||
 	       (!m->runs[other].defines && (stmt_tables(m, stmt) & plan->tied));
 }
@@ -598,7 +598,7 @@ static void sent(struct mvcc *m, uint32_t stmt)
 	m->now.forgetting = stmt + 1;
 	if (run->mixes)
 		forget_for_good(m, REASON_TRANSACTION_WROTE_SEVERAL);
-	beside_replan(m, stmt);
+	concurrent_ddl_replan(m, stmt);
 	/* What commits implicitly does so before it waits for anybody (MySQL manual, "Statements
 	 * That Cause an Implicit Commit").  Where statements overlap freely, when that was is tried
 	 * (candidates). */

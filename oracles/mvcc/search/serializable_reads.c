@@ -22,7 +22,7 @@ enum {
 	ROWS_MAX = 10000,    /* of the tables of a query that is asked again */
 };
 
-void reads_open(struct mvcc *m)
+void serializable_reads_open(struct mvcc *m)
 {
 	const struct schedule *s = m->schedule;
 	uint32_t *next = mem_zero(s->execution->session_count + 1, sizeof(*next));
@@ -68,14 +68,14 @@ static bool can_be_asked(const struct mvcc *m, const struct plan *plan)
 	for (uint32_t i = 0; i < plan->table_count; i++) {
 		const struct store_table *table = &m->store.tables[plan->tables[i]];
 
-		if (table->unknown || table->fogged || table->others || table->redefined)
+		if (table->unknown || table->has_unknown_rows || table->others || table->redefined)
 			return false;
 		rows += table->count;
 	}
-	return rows <= ROWS_MAX || plan->points;
+	return rows <= ROWS_MAX || plan->key_set;
 }
 
-/* Did a statement open it although autocommit is on (MDEV-27922)?  Then it is not told whether its reads lock. */
+/* Did a statement open it although autocommit is on (MDEV-27922)?  Then no answer says whether its reads lock. */
 static bool opened_by_itself(const struct mvcc *m, const struct schedule_txn *txn)
 {
 	const struct plan *first;
@@ -93,7 +93,7 @@ static bool is_kept(const struct mvcc *m, uint32_t stmt)
 	const struct schedule_stmt *s = &m->schedule->stmts[stmt];
 	const struct schedule_txn *txn;
 
-	if (!plan->query || !plan->reads || plan->writes || plan->into || plan->elsewhere || plan->effects ||
+	if (!plan->query || !plan->reads || plan->writes || plan->into || plan->uses_unknown_tables || plan->effects ||
 		plan->unsupported || plan->procedure || m->gaps_open || plan->key.engine == ENGINE_TIDB ||
 		s->txn == SCHEDULE_NONE || s->in->record.error || !s->result || !s->result->complete ||
 		(plan->lock && plan->lock->wait != SQL_LOCK_WAIT_DEFAULT))
@@ -103,7 +103,7 @@ static bool is_kept(const struct mvcc *m, uint32_t stmt)
 	       !m->store.txns[s->txn + 1].mixed && !opened_by_itself(m, txn);
 }
 
-struct store_version *reads_version(const struct mvcc *m, const struct store_record *record)
+struct store_version *serializable_read_version(const struct mvcc *m, const struct store_record *record)
 {
 	const struct reread *again = &m->now.reread;
 	struct store_version *v = record->newest;
@@ -120,7 +120,7 @@ struct store_version *reads_version(const struct mvcc *m, const struct store_rec
 
 enum asked_again { AGAIN_SAME, AGAIN_OTHER, AGAIN_OPEN };
 
-/* May the statement of the writer at hand make a difference to a query whose WHERE says all about its rows?  Only
+/* May the statement of the current writer make a difference to a query whose WHERE says all about its rows?  Only
  * by rows that match it before or after. */
 static bool may_matter(struct mvcc *m, const struct store_undo *since)
 {
@@ -174,7 +174,7 @@ static struct stmt_exec become_reader(struct mvcc *m)
 	m->now.autocommit = false;
 	m->now.plan = m->runs[stmt].plan;
 	settings_apply(m, m->now.plan);
-	m->now.env.has_last_insert_id = m->runs[stmt].has_number;
+	m->now.env.has_last_insert_id = m->runs[stmt].has_last_insert_id;
 	m->now.env.last_insert_id = m->runs[stmt].number;
 	m->now.forced_read = FORCE_AGAIN;
 	return before;
@@ -225,7 +225,7 @@ static bool holds(const struct mvcc *m, const struct store_read *read)
 	return store_is_active(&m->store, read->txn) && read->stmt >= t->locks_from && !t->prepared;
 }
 
-/* Would it answer otherwise because of the statement at hand? */
+/* Would it answer otherwise because of the current statement? */
 static bool ask_with_and_without(struct mvcc *m, const struct store_read *read, const struct store_undo *since,
 	struct eval_result *expected)
 {
@@ -242,7 +242,7 @@ static bool ask_with_and_without(struct mvcc *m, const struct store_read *read, 
 	return disturbed;
 }
 
-bool reads_stay(struct mvcc *m, const struct store_undo *since)
+bool serializable_reads_stay(struct mvcc *m, const struct store_undo *since)
 {
 	const struct store_txn *t = &m->store.txns[m->now.txn];
 	struct eval_result expected;
@@ -320,7 +320,7 @@ static bool met_no_writer(struct mvcc *m)
 	return true;
 }
 
-bool reads_keep(struct mvcc *m)
+bool serializable_read_keep(struct mvcc *m)
 {
 	struct store *s = &m->store;
 

@@ -141,7 +141,7 @@ static uint64_t mix_seen(uint64_t hash, const struct mvcc *m, const struct commi
 
 static uint64_t mix_version(uint64_t hash, const struct eval_table *def, const struct store_version *v)
 {
-	return mix_row(mix(hash, (uint64_t)v->fog << 1 | v->maybe), def, v->image);
+	return mix_row(mix(hash, (uint64_t)v->unknown << 1 | v->maybe), def, v->image);
 }
 
 /* All versions that somebody may yet see, or look at because of those. */
@@ -155,10 +155,10 @@ static uint64_t chain(
 		const struct store_txn *t = &m->store.txns[v->txn];
 		bool seen = t->state == STORE_COMMITTED && t->commit_no <= c->all_saw;
 
-		if (seen && !table->fogged)
+		if (seen && !table->has_unknown_rows)
 			break;
 		hash = mix_version(mix(mix(hash, v->txn), v->stmt), table->def, v);
-		if (table->fogged)
+		if (table->has_unknown_rows)
 			hash = mix(hash, t->commit_no);
 	}
 	if (v && v->image)

@@ -67,7 +67,7 @@ void trail_undo(struct trail *trail, size_t mark);
 #define VERSION_TRAILED(X)                                                                         \
 	X(image, APART)                                                                            \
 	X(previous, APART)                                                                         \
-	X(fog, APART)
+	X(unknown, APART)
 
 struct store_version {
 	const struct eval_value *image; /* NULL: dead */
@@ -75,7 +75,7 @@ struct store_version {
 	struct store_version *under;    /* what its transaction found when it first wrote the record */
 	uint32_t txn;
 	uint32_t stmt; /* of the schedule; STORE_NONE: initial */
-	uint32_t fog;  /* enum fog: image is not known, nor whether there is one */
+	uint32_t unknown;  /* enum unknown_kind: image is not known, nor whether there is one */
 	bool maybe;    /* perhaps it was never written, and shows what was there before */
 };
 
@@ -123,7 +123,7 @@ struct store_read {
 	X(triggers, VALUE)                                                                         \
 	X(touches, APART)                                                                          \
 	X(reads, APART)                                                                            \
-	X(fogged, VALUE)                                                                           \
+	X(has_unknown_rows, VALUE)                                                                           \
 	X(others, APART)
 
 struct store_table {
@@ -154,7 +154,7 @@ struct store_table {
 	struct store_read *reads; /* newest first */
 	uint32_t tied; /* the same number for tables that foreign keys tie together */
 	bool in_order; /* it matters in which order rows go, because of foreign keys */
-	uint32_t fogged;             /* there were ever rows that are not known */
+	uint32_t has_unknown_rows;             /* there were ever rows that are not known */
 	struct store_record *others; /* stands for the keys that have no record; NULL: none of them exists */
 };
 

@@ -295,13 +295,13 @@ static void note_snapshot_oddities(
 
 size_t records_of(struct mvcc *m, struct store_table *table, struct store_record ***out)
 {
-	if (m->now.plan->points && table == &m->store.tables[m->now.plan->tables[0]])
-		return point_records(m, table, out);
+	if (m->now.plan->key_set && table == &m->store.tables[m->now.plan->tables[0]])
+		return key_set_records(m, table, out);
 	*out = table->records;
 	return table->count;
 }
 
-/* The rows of a table as the statement at hand sees them. */
+/* The rows of a table as the current statement sees them. */
 bool gather(struct mvcc *m, struct store_table *table, enum read_mode mode, struct gathered *out)
 {
 	uint32_t view = mode == READ_SNAPSHOT ? statement_view(m) : 0;
@@ -348,7 +348,7 @@ bool gather(struct mvcc *m, struct store_table *table, enum read_mode mode, stru
 			}
 			continue;
 		case FORCE_AGAIN:
-			v = reads_version(m, record);
+			v = serializable_read_version(m, record);
 			if (store_alive(v)) {
 				rows[count] = v->image;
 				records[count++] = record;

@@ -25,18 +25,18 @@ struct gathered {
 };
 
 struct store_table *solver_store_table(struct mvcc *m, const struct eval_table *def);
-/* Of the tables that the statement at hand reads; what it changes is always READ_CURRENT. */
+/* Of the tables that the current statement reads; what it changes is always READ_CURRENT. */
 enum read_mode read_mode_of(const struct mvcc *m);
-/* The records of a table that the statement at hand can be about. */
+/* The records of a table that the current statement can be about. */
 size_t records_of(struct mvcc *m, struct store_table *table, struct store_record ***out);
-/* The rows of a table as the statement at hand sees them; in the scratch arena.  False: the
+/* The rows of a table as the current statement sees them; in the scratch arena.  False: the
  * table's content is not known. */
 bool gather(struct mvcc *m, struct store_table *table, enum read_mode mode, struct gathered *out);
 /* The transaction's read view from now on, one of those from `low` to what is committed now. */
 void set_view(struct mvcc *m, uint32_t txn, uint32_t view, uint32_t low);
-/* The read view of the statement at hand; made where there is none yet. */
+/* The read view of the current statement; made where there is none yet. */
 uint32_t statement_view(struct mvcc *m);
-/* Whether the statement at hand made the read view that we think it made only the server knows. */
+/* Whether the current statement made the read view that we think it made only the server knows. */
 void doubt_view(struct mvcc *m);
 /* Does the row satisfy the statement's WHERE?  False: cannot be told. */
 bool passes_dirty(const struct mvcc *m, uint32_t level);

@@ -27,7 +27,7 @@ void forget_table(struct mvcc *m, struct store_table *table, uint32_t reason)
 /* By rows, where that can be said. */
 static void forget_rows(struct mvcc *m, uint32_t table, bool all, uint32_t reason)
 {
-	if (!(all ? fog_all(m, &m->store.tables[table]) : fog_write(m, table)))
+	if (!(all ? make_all_unknown(m, &m->store.tables[table]) : write_unknown(m, table)))
 		forget_table(m, &m->store.tables[table], reason);
 }
 
@@ -62,7 +62,7 @@ void forget_written(struct mvcc *m, uint32_t reason)
 		 * other rows (sql_auto_is_null), and give the text another meaning. */
 		else
 			forget_rows(m, plan->tables[i],
-				oddity == SESSION_ODD || (plan->effects && plan->effects->sets_row), reason);
+				oddity == SESSION_VARIABLES || (plan->effects && plan->effects->sets_row), reason);
 		if (plan->redefines && plan->stmt->kind != SQL_STMT_TRUNCATE)
 			TRAIL_SET(&m->store.trail, TABLE, table, redefined, 1);
 		if (plan->stmt->kind == SQL_STMT_CREATE_TRIGGER)
@@ -73,7 +73,7 @@ void forget_written(struct mvcc *m, uint32_t reason)
 
 		if (!effect->written)
 			continue;
-		if (!effect->blind || !fog_new_row(m, &m->store.tables[effect->table]))
+		if (!effect->blind || !make_new_row_unknown(m, &m->store.tables[effect->table]))
 			forget_rows(m, effect->table, true, reason);
 		forgotten[effect->table] = FORGOTTEN_ALL;
 	}

@@ -32,7 +32,7 @@ static bool overlapped(struct mvcc *m, uint32_t number, const struct store_recor
 			continue;
 		if (!plan->reach || plan->tables[0] != number || plan->moves_cluster || !record->key.ptr)
 			return true;
-		for (uint64_t k = 0; points_key(m, table, plan->reach, k, &row); k++) {
+		for (uint64_t k = 0; key_set_key(m, table, plan->reach, k, &row); k++) {
 			if (store_find(&m->store, table, row) == record)
 				return true;
 		}
@@ -56,7 +56,7 @@ static bool commit_under_way(const struct mvcc *m, uint32_t txn)
 }
 
 /* The version was perhaps never written, and then what shows is the one before it.  Does everybody
- * see that one who sees this one, and the statement at hand, too?  Then the image can be told to be
+ * see that one who sees this one, and the current statement, too?  Then the image can be told to be
  * this version's. */
 static bool stands_on_seen(
 	const struct mvcc *m, const struct store_version *v, enum read_mode mode, uint32_t low)
@@ -73,7 +73,7 @@ static bool stands_on_seen(
 	return mode != READ_SNAPSHOT || m->store.txns[before->txn].commit_no <= low;
 }
 
-/* The version of the record that the statement at hand certainly saw; NULL: cannot be told. */
+/* The version of the record that the current statement certainly saw; NULL: cannot be told. */
 static struct store_version *version_seen(
 	struct mvcc *m, uint32_t table, struct store_record *record, enum read_mode mode)
 {
@@ -113,10 +113,10 @@ static struct store_version *version_seen(
 
 static void clear_up(struct mvcc *m, struct store_version *v, const struct eval_value *image)
 {
-	if (!v || !v->fog)
+	if (!v || !v->unknown)
 		return;
 	TRAIL_SET(&m->store.trail, VERSION, v, image, image);
-	TRAIL_SET(&m->store.trail, VERSION, v, fog, 0);
+	TRAIL_SET(&m->store.trail, VERSION, v, unknown, 0);
 }
 
 /* Which column of the table each column of the answer is; false: not every one is there, and alone. */
@@ -171,7 +171,7 @@ static void learn_row(struct mvcc *m, uint32_t number, const struct eval_value *
 	if (!record) {
 		if (!table->others || !others_are_settled(m, table) ||
 			!version_seen(m, number, table->others, mode) ||
-			!version_seen(m, number, table->others, mode)->fog)
+			!version_seen(m, number, table->others, mode)->unknown)
 			return;
 		record = store_record_for(&m->store, table, row);
 	}
@@ -209,29 +209,29 @@ static void learn_absent(struct mvcc *m, uint32_t number, const struct eval_valu
 	}
 	if (!plan->stmt->u.query->u.select.where) {
 		for (uint32_t i = 0; i < known; i++) {
-			if (!shown[i] && record_fogged(m, table->records[i], mode))
+			if (!shown[i] && record_unknown(m, table->records[i], mode))
 				clear_up(m, version_seen(m, number, table->records[i], mode), NULL);
 		}
 		if (table->others && others_are_settled(m, table))
 			clear_up(m, version_seen(m, number, table->others, mode), NULL);
 		return;
 	}
-	if (!plan->points || !points_are_all(plan->points))
+	if (!plan->key_set || !key_set_is_all(plan->key_set))
 		return;
-	for (uint64_t i = 0; points_key(m, table, plan->points, i, &row); i++) {
+	for (uint64_t i = 0; key_set_key(m, table, plan->key_set, i, &row); i++) {
 		struct store_record *record = store_find(&m->store, table, row);
 
 		if (!record && has_key(table, rows, count, row))
 			continue;
 		if (!record && table->others && others_are_settled(m, table) &&
-			record_fogged(m, table->others, mode))
+			record_unknown(m, table->others, mode))
 			record = store_record_for(&m->store, table, row);
 		if (record && (record->id >= known || !shown[record->id]))
 			clear_up(m, version_seen(m, number, record, mode), NULL);
 	}
 }
 
-void fog_learn(struct mvcc *m)
+void learn_unknown_rows(struct mvcc *m)
 {
 	const struct plan *plan = m->now.plan;
 	const struct eval_value *const *rows;

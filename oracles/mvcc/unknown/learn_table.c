@@ -60,7 +60,7 @@ static void clear(struct store *s, struct store_table *table)
 	for (uint32_t i = 0; i < before; i++) {
 		const struct store_version *v = table->records[i]->newest;
 
-		if (store_alive(v) || (v && v->fog))
+		if (store_alive(v) || (v && v->unknown))
 			store_write(s, 0, STORE_NONE, table->records[i], NULL);
 	}
 	if (table->others)

@@ -13,7 +13,7 @@ struct store_table;
 
 /* Whether what a SELECT shows is all that is in a row: of a FLOAT it is six digits. */
 bool answers_show_all(const struct eval_table *def);
-/* Called where the statement at hand read a table whose content is not known: takes it from the
+/* Called where the current statement read a table whose content is not known: takes it from the
  * recorded answer where that is all of it.  Read views from before stay blind for the table. */
 void learn_table(struct mvcc *m);
 /* TRUNCATE: whatever was in it. */

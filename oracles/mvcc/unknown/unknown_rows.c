@@ -41,7 +41,7 @@ static bool changed_since(const struct mvcc *m, const struct store_version *v, u
 	return false;
 }
 
-const struct store_version *record_fogged(
+const struct store_version *record_unknown(
 	const struct mvcc *m, const struct store_record *record, enum read_mode mode)
 {
 	uint32_t low, high;
@@ -49,7 +49,7 @@ const struct store_version *record_fogged(
 	if (!record || !record->newest)
 		return NULL;
 	if (mode == READ_DIRTY)
-		return record->newest->fog ? record->newest : NULL;
+		return record->newest->unknown ? record->newest : NULL;
 	view_range(m, &low, &high);
 	if (mode == READ_SNAPSHOT && is_lasting(m))
 		low = high = m->store.txns[m->now.txn].view;
@@ -61,7 +61,7 @@ const struct store_version *record_fogged(
 		bool seen = is_own(m, v) || (is_committed(m, v) &&
 						    m->store.txns[v->txn].commit_no <= high);
 
-		if (v->fog && (seen || mode == READ_CURRENT))
+		if (v->unknown && (seen || mode == READ_CURRENT))
 			return v;
 		/* What is not committed may hold locks, or not. */
 		if (v->maybe && !seen && mode == READ_CURRENT)
@@ -74,25 +74,25 @@ const struct store_version *record_fogged(
 	return NULL;
 }
 
-static const struct store_version *table_fogged(
+static const struct store_version *table_unknown(
 	const struct mvcc *m, const struct store_table *table, enum read_mode mode)
 {
-	const struct store_version *fog = table->fogged ? record_fogged(m, table->others, mode) : NULL;
+	const struct store_version *unknown = table->has_unknown_rows ? record_unknown(m, table->others, mode) : NULL;
 
-	for (uint32_t i = 0; table->fogged && !fog && i < table->count; i++)
-		fog = record_fogged(m, table->records[i], mode);
-	return fog;
+	for (uint32_t i = 0; table->has_unknown_rows && !unknown && i < table->count; i++)
+		unknown = record_unknown(m, table->records[i], mode);
+	return unknown;
 }
 
-static const struct store_version *key_fogged(struct mvcc *m, struct store_table *table, const struct eval_value *row,
+static const struct store_version *key_unknown(struct mvcc *m, struct store_table *table, const struct eval_value *row,
 	enum read_mode mode)
 {
 	struct store_record *record = store_find(&m->store, table, row);
 
-	return record_fogged(m, record ? record : table->others, mode);
+	return record_unknown(m, record ? record : table->others, mode);
 }
 
-/* Does the statement at hand, which writes the parent, do anything to children? */
+/* Does the current statement, which writes the parent, do anything to children? */
 static bool moves_parents(const struct mvcc *m, const struct foreign *f)
 {
 	const struct plan *plan = m->now.plan;
@@ -103,7 +103,7 @@ static bool moves_parents(const struct mvcc *m, const struct foreign *f)
 	       plan_sets(plan->stmt->u.update->set, m->store.tables[f->parent].def, f->parent_columns, f->count);
 }
 
-/* Does the statement at hand, which writes the child, look for parents? */
+/* Does the current statement, which writes the child, look for parents? */
 static bool moves_children(const struct mvcc *m, const struct foreign *f)
 {
 	const struct plan *plan = m->now.plan;
@@ -114,7 +114,7 @@ static bool moves_children(const struct mvcc *m, const struct foreign *f)
 	       plan_sets(plan->stmt->u.update->set, m->store.tables[f->child].def, f->child_columns, f->count);
 }
 
-/* Does what the statement at hand does to the table depend on others, or they on it? */
+/* Does what the current statement does to the table depend on others, or they on it? */
 static bool has_foreign(const struct mvcc *m, const struct store_table *table)
 {
 	uint32_t number = (uint32_t)(table - m->store.tables);
@@ -146,19 +146,19 @@ static bool only_points(const struct mvcc *m, const struct store_table *table)
 {
 	const struct plan *plan = m->now.plan;
 
-	return plan->points && plan->table_count == 1 && !plan->sourced &&
+	return plan->key_set && plan->table_count == 1 && !plan->reads_by_query &&
 	       (!plan->writes || (!plan->moves_unique && !has_foreign(m, table)));
 }
 
-static const struct store_version *points_fogged(struct mvcc *m, struct store_table *table, enum read_mode mode)
+static const struct store_version *keys_unknown(struct mvcc *m, struct store_table *table, enum read_mode mode)
 {
 	struct eval_value *row = NULL;
 
-	for (uint64_t i = 0; points_key(m, table, m->now.plan->points, i, &row); i++) {
-		const struct store_version *fog = key_fogged(m, table, row, mode);
+	for (uint64_t i = 0; key_set_key(m, table, m->now.plan->key_set, i, &row); i++) {
+		const struct store_version *unknown = key_unknown(m, table, row, mode);
 
-		if (fog)
-			return fog;
+		if (unknown)
+			return unknown;
 	}
 	return NULL;
 }
@@ -174,7 +174,7 @@ static bool inserted_rows(struct mvcc *m, struct eval_rows *rows)
 	const struct eval_value **out;
 	uint64_t next = 0;
 
-	if (!plan->insert || plan->sourced)
+	if (!plan->insert || plan->reads_by_query)
 		return false;
 	def = eval_insert_table(plan->insert);
 	if (solver_store_table(m, def)->hidden_key ||
@@ -214,113 +214,113 @@ static bool moves_duplicates(const struct mvcc *m, const struct store_table *tab
 		table->cluster->columns, table->cluster->count);
 }
 
-static const struct store_version *insert_fogged(struct mvcc *m, struct store_table *table)
+static const struct store_version *insert_unknown(struct mvcc *m, struct store_table *table)
 {
 	struct eval_rows rows = {0};
 
 	if (secondary_unique(table) || moves_duplicates(m, table) || !inserted_rows(m, &rows))
-		return table_fogged(m, table, READ_CURRENT);
+		return table_unknown(m, table, READ_CURRENT);
 	for (size_t i = 0; i < rows.count; i++) {
-		const struct store_version *fog = key_fogged(m, table, rows.row[i], READ_CURRENT);
+		const struct store_version *unknown = key_unknown(m, table, rows.row[i], READ_CURRENT);
 
-		if (fog)
-			return fog;
+		if (unknown)
+			return unknown;
 	}
 	return NULL;
 }
 
-static const struct store_version *related_fogged(const struct mvcc *m, uint32_t table)
+static const struct store_version *related_unknown(const struct mvcc *m, uint32_t table)
 {
 	for (uint32_t i = 0; i < m->store.table_count; i++) {
-		const struct store_version *fog = foreign_related(m, i, table)
-				       ? table_fogged(m, &m->store.tables[i], READ_CURRENT)
+		const struct store_version *unknown = foreign_related(m, i, table)
+				       ? table_unknown(m, &m->store.tables[i], READ_CURRENT)
 				       : NULL;
 
-		if (fog)
-			return fog;
+		if (unknown)
+			return unknown;
 	}
 	return NULL;
 }
 
 /* Children that follow may have children themselves, and other parents. */
-static const struct store_version *foreign_fogged(const struct mvcc *m, uint32_t table)
+static const struct store_version *foreign_unknown(const struct mvcc *m, uint32_t table)
 {
 	for (size_t i = 0; i < m->catalog.foreign_key_count; i++) {
 		const struct foreign *f = &m->catalog.foreign_keys[i];
 
-		const struct store_version *fog = NULL;
+		const struct store_version *unknown = NULL;
 
 		if (f->alive && f->child == table && moves_children(m, f))
-			fog = table_fogged(m, &m->store.tables[f->parent], READ_CURRENT);
-		if (!fog && f->alive && f->parent == table && moves_parents(m, f))
-			fog = related_fogged(m, table);
-		if (fog)
-			return fog;
+			unknown = table_unknown(m, &m->store.tables[f->parent], READ_CURRENT);
+		if (!unknown && f->alive && f->parent == table && moves_parents(m, f))
+			unknown = related_unknown(m, table);
+		if (unknown)
+			return unknown;
 	}
 	return NULL;
 }
 
 /* Of tables that stored programs use. */
-static const struct store_version *effects_fogged(const struct mvcc *m, const struct effects *effects)
+static const struct store_version *effects_unknown(const struct mvcc *m, const struct effects *effects)
 {
 	static const enum read_mode modes[] = {READ_CURRENT, READ_SNAPSHOT, READ_DIRTY};
-	const struct store_version *fog = NULL;
+	const struct store_version *unknown = NULL;
 
-	for (uint32_t i = 0; effects && !fog && i < effects->count; i++) {
+	for (uint32_t i = 0; effects && !unknown && i < effects->count; i++) {
 		const struct effect *e = &effects->list[i];
 
 		if (e->blind)
 			continue;
-		for (size_t r = 0; r < ARRAY_LEN(modes) && !fog; r++)
-			fog = table_fogged(m, &m->store.tables[e->table], modes[r]);
-		if (!fog && e->written)
-			fog = related_fogged(m, e->table);
+		for (size_t r = 0; r < ARRAY_LEN(modes) && !unknown; r++)
+			unknown = table_unknown(m, &m->store.tables[e->table], modes[r]);
+		if (!unknown && e->written)
+			unknown = related_unknown(m, e->table);
 	}
-	return fog;
+	return unknown;
 }
 
-static const struct store_version *fog_of_table(struct mvcc *m, uint32_t i)
+static const struct store_version *unknown_of_table(struct mvcc *m, uint32_t i)
 {
 	const struct plan *plan = m->now.plan;
 	struct store_table *table = &m->store.tables[plan->tables[i]];
 	enum read_mode mode = plan->written[i] ? READ_CURRENT : read_mode_of(m);
-	const struct store_version *fog = plan->written[i] ? foreign_fogged(m, plan->tables[i]) : NULL;
+	const struct store_version *unknown = plan->written[i] ? foreign_unknown(m, plan->tables[i]) : NULL;
 
-	if (fog || !table->fogged)
-		return fog;
-	fog = plan->insert && plan->written[i] ? insert_fogged(m, table)
-	      : only_points(m, table)	       ? points_fogged(m, table, mode)
-					       : table_fogged(m, table, mode);
+	if (unknown || !table->has_unknown_rows)
+		return unknown;
+	unknown = plan->insert && plan->written[i] ? insert_unknown(m, table)
+	      : only_points(m, table)	       ? keys_unknown(m, table, mode)
+					       : table_unknown(m, table, mode);
 	/* Its subqueries may read the same table in another way. */
-	if (!fog && plan->written[i] && plan->sourced)
-		fog = table_fogged(m, table, read_mode_of(m));
-	if (!fog && plan->outer)
-		fog = table_fogged(m, table, READ_SNAPSHOT);
-	return fog;
+	if (!unknown && plan->written[i] && plan->reads_by_query)
+		unknown = table_unknown(m, table, read_mode_of(m));
+	if (!unknown && plan->outer)
+		unknown = table_unknown(m, table, READ_SNAPSHOT);
+	return unknown;
 }
 
-uint32_t fog_in_reach(struct mvcc *m)
+uint32_t unknown_in_reach(struct mvcc *m)
 {
 	static const uint32_t reasons[] = {REASON_NONE, REASON_UNSUPPORTED_WROTE_ROWS, REASON_INITIAL_ROWS_NOT_IN_TRACE};
-	const struct store_version *fog = effects_fogged(m, m->now.plan->effects);
+	const struct store_version *unknown = effects_unknown(m, m->now.plan->effects);
 
-	for (uint32_t i = 0; i < m->now.plan->table_count && !fog; i++)
-		fog = fog_of_table(m, i);
-	if (!fog)
+	for (uint32_t i = 0; i < m->now.plan->table_count && !unknown; i++)
+		unknown = unknown_of_table(m, i);
+	if (!unknown)
 		return REASON_NONE;
-	m->now.culprit = fog->stmt + 1;
-	return reasons[fog->fog ? fog->fog : FOG_WRITTEN];
+	m->now.culprit = unknown->stmt + 1;
+	return reasons[unknown->unknown ? unknown->unknown : UNKNOWN_WRITTEN];
 }
 
-bool fog_at_end(const struct mvcc *m, const struct store_table *table)
+bool unknown_at_end(const struct mvcc *m, const struct store_table *table)
 {
-	for (uint32_t i = 0; table->fogged && i <= table->count; i++) {
+	for (uint32_t i = 0; table->has_unknown_rows && i <= table->count; i++) {
 		const struct store_record *record =
 			i < table->count ? table->records[i] : table->others;
 		const struct store_version *v =
 			record ? store_current(&m->store, record, 0) : NULL;
 
-		if (v && v->fog)
+		if (v && v->unknown)
 			return true;
 	}
 	return false;
@@ -328,17 +328,17 @@ bool fog_at_end(const struct mvcc *m, const struct store_table *table)
 
 /* ---- making it ---- */
 
-static void set_fogged(struct mvcc *m, struct store_table *table)
+static void set_has_unknown_rows(struct mvcc *m, struct store_table *table)
 {
-	if (!table->fogged)
-		TRAIL_SET(&m->store.trail, TABLE, table, fogged, 1);
+	if (!table->has_unknown_rows)
+		TRAIL_SET(&m->store.trail, TABLE, table, has_unknown_rows, 1);
 }
 
-static void fog_record(struct mvcc *m, struct store_table *table, struct store_record *record)
+static void make_record_unknown(struct mvcc *m, struct store_table *table, struct store_record *record)
 {
-	set_fogged(m, table);
+	set_has_unknown_rows(m, table);
 	store_write(&m->store, m->now.txn, m->now.stmt, record, NULL);
-	record->newest->fog = FOG_WRITTEN;
+	record->newest->unknown = UNKNOWN_WRITTEN;
 	record->newest->maybe = true;
 }
 
@@ -349,33 +349,33 @@ static void make_others(struct mvcc *m, struct store_table *table)
 	TRAIL_SET(&m->store.trail, TABLE, table, others, made);
 }
 
-static void fog_others(struct mvcc *m, struct store_table *table)
+static void make_other_keys_unknown(struct mvcc *m, struct store_table *table)
 {
 	if (!table->others)
 		make_others(m, table);
-	fog_record(m, table, table->others);
+	make_record_unknown(m, table, table->others);
 }
 
-void fog_initial(struct mvcc *m, struct store_table *table)
+void make_initial_unknown(struct mvcc *m, struct store_table *table)
 {
-	set_fogged(m, table);
+	set_has_unknown_rows(m, table);
 	make_others(m, table);
 	store_write(&m->store, 0, STORE_NONE, table->others, NULL);
-	table->others->newest->fog = FOG_INITIAL;
+	table->others->newest->unknown = UNKNOWN_INITIAL;
 }
 
-bool fog_all(struct mvcc *m, struct store_table *table)
+bool make_all_unknown(struct mvcc *m, struct store_table *table)
 {
 	if (!table->cluster || table->unknown || m->now.txn == STORE_NONE ||
 		!store_is_active(&m->store, m->now.txn))
 		return false;
 	for (uint32_t i = 0; i < table->count; i++)
-		fog_record(m, table, table->records[i]);
-	fog_others(m, table);
+		make_record_unknown(m, table, table->records[i]);
+	make_other_keys_unknown(m, table);
 	return true;
 }
 
-bool fog_new_row(struct mvcc *m, struct store_table *table)
+bool make_new_row_unknown(struct mvcc *m, struct store_table *table)
 {
 	if (!table->cluster || table->unknown || m->now.txn == STORE_NONE ||
 		!store_is_active(&m->store, m->now.txn))
@@ -385,9 +385,9 @@ bool fog_new_row(struct mvcc *m, struct store_table *table)
 
 		/* A key that was there once, or may be. */
 		if (!store_alive(store_current(&m->store, record, m->now.txn)))
-			fog_record(m, table, record);
+			make_record_unknown(m, table, record);
 	}
-	fog_others(m, table);
+	make_other_keys_unknown(m, table);
 	return true;
 }
 
@@ -412,41 +412,41 @@ static struct store_record *record_of_key(
 	return record;
 }
 
-static void fog_key(struct mvcc *m, struct store_table *table, const struct eval_value *row)
+static void make_key_unknown(struct mvcc *m, struct store_table *table, const struct eval_value *row)
 {
 	struct store_record *record = record_of_key(m, table, row);
 
 	if (record)
-		fog_record(m, table, record);
+		make_record_unknown(m, table, record);
 	else
-		fog_others(m, table);
+		make_other_keys_unknown(m, table);
 }
 
 /* Rows that existed may be others now, or gone. */
-static void fog_present(struct mvcc *m, struct store_table *table)
+static void learn_present(struct mvcc *m, struct store_table *table)
 {
 	for (uint32_t i = 0; i < table->count; i++) {
 		struct store_record *record = table->records[i];
 
-		if (record_fogged(m, record, READ_CURRENT) ||
+		if (record_unknown(m, record, READ_CURRENT) ||
 			store_alive(store_current(&m->store, record, m->now.txn)))
-			fog_record(m, table, record);
+			make_record_unknown(m, table, record);
 	}
-	if (record_fogged(m, table->others, READ_CURRENT))
-		fog_others(m, table);
+	if (record_unknown(m, table->others, READ_CURRENT))
+		make_other_keys_unknown(m, table);
 }
 
 /* Rows that did not exist may exist now. */
-static void fog_absent(struct mvcc *m, struct store_table *table)
+static void learn_absent(struct mvcc *m, struct store_table *table)
 {
 	for (uint32_t i = 0; i < table->count; i++) {
 		struct store_record *record = table->records[i];
 
-		if (record_fogged(m, record, READ_CURRENT) ||
+		if (record_unknown(m, record, READ_CURRENT) ||
 			!store_alive(store_current(&m->store, record, m->now.txn)))
-			fog_record(m, table, record);
+			make_record_unknown(m, table, record);
 	}
-	fog_others(m, table);
+	make_other_keys_unknown(m, table);
 }
 
 static void put_row(struct mvcc *m, struct store_table *table, const struct eval_value *row)
@@ -456,10 +456,10 @@ static void put_row(struct mvcc *m, struct store_table *table, const struct eval
 	if (record)
 		store_write(&m->store, m->now.txn, m->now.stmt, record, row);
 	else
-		fog_others(m, table);
+		make_other_keys_unknown(m, table);
 }
 
-static void fog_insert(struct mvcc *m, struct store_table *table)
+static void insert_makes_unknown(struct mvcc *m, struct store_table *table)
 {
 	const struct schedule_stmt *stmt = &m->schedule->stmts[m->now.stmt];
 	const struct sql_insert *insert = m->now.plan->stmt->u.insert;
@@ -473,14 +473,14 @@ static void fog_insert(struct mvcc *m, struct store_table *table)
 	/* Which row was met, or where it went, is not known. */
 	if (((replace || insert->on_duplicate) && secondary_unique(table)) ||
 		moves_duplicates(m, table)) {
-		(void)fog_all(m, table);
+		(void)make_all_unknown(m, table);
 		return;
 	}
 	if (!inserted_rows(m, &rows)) {
 		if (plain)
-			fog_absent(m, table);
+			learn_absent(m, table);
 		else
-			(void)fog_all(m, table);
+			(void)make_all_unknown(m, table);
 		return;
 	}
 	/* Whether it was there before, a replaced row is there now; and so is an inserted one, where
@@ -492,7 +492,7 @@ static void fog_insert(struct mvcc *m, struct store_table *table)
 		if (plain || replace)
 			put_row(m, table, rows.row[i]);
 		else
-			fog_key(m, table, rows.row[i]);
+			make_key_unknown(m, table, rows.row[i]);
 	}
 }
 
@@ -520,11 +520,11 @@ static enum row_fate fate_of(struct mvcc *m, const struct store_table *table,
 	bool changed = true, limited;
 
 	*new = NULL;
-	if (record_fogged(m, record, READ_CURRENT))
+	if (record_unknown(m, record, READ_CURRENT))
 		return ROW_UNKNOWN;
 	if (!store_alive(v))
 		return ROW_STAYS;
-	if (may_be_missed(m, v) || !plan->change || plan->sourced || !row_matches(m, v->image, &truth))
+	if (may_be_missed(m, v) || !plan->change || plan->reads_by_query || !row_matches(m, v->image, &truth))
 		return ROW_UNKNOWN;
 	if (truth != EVAL_TRUE)
 		return ROW_STAYS;
@@ -545,20 +545,20 @@ static enum row_fate fate_of(struct mvcc *m, const struct store_table *table,
 static size_t records_in_reach(
 	struct mvcc *m, struct store_table *table, struct store_record ***out, bool *others)
 {
-	const struct points *points = m->now.plan->reach;
-	bool open = record_fogged(m, table->others, READ_CURRENT) != NULL;
+	const struct key_set *key_set = m->now.plan->reach;
+	bool open = record_unknown(m, table->others, READ_CURRENT) != NULL;
 	struct eval_value *row = NULL;
 	size_t count = 0, capacity = 0;
 
-	*others = open && (!points || !others_are_settled(m, table));
-	if (!points) {
+	*others = open && (!key_set || !others_are_settled(m, table));
+	if (!key_set) {
 		*out = table->records;
 		return table->count;
 	}
-	while (points_key(m, table, points, capacity, &row))
+	while (key_set_key(m, table, key_set, capacity, &row))
 		capacity++;
 	*out = arena_alloc(&m->scratch, (capacity + 1) * sizeof(**out));
-	for (size_t i = 0; i < capacity && points_key(m, table, points, i, &row); i++) {
+	for (size_t i = 0; i < capacity && key_set_key(m, table, key_set, i, &row); i++) {
 		struct store_record *record = open ? record_of_key(m, table, row)
 						   : store_find(&m->store, table, row);
 
@@ -568,7 +568,7 @@ static size_t records_in_reach(
 	return count;
 }
 
-static void fog_change(struct mvcc *m, struct store_table *table)
+static void change_makes_unknown(struct mvcc *m, struct store_table *table)
 {
 	struct store_record **records;
 	bool others;
@@ -600,7 +600,7 @@ static void fog_change(struct mvcc *m, struct store_table *table)
 			store_write(&m->store, m->now.txn, m->now.stmt, records[i],
 				moves ? NULL : new[i]);
 		else if (fates[i] == ROW_UNKNOWN && !told)
-			fog_record(m, table, records[i]);
+			make_record_unknown(m, table, records[i]);
 		if (fates[i] != ROW_CHANGES || !moves)
 			new[i] = NULL;
 	}
@@ -610,9 +610,9 @@ static void fog_change(struct mvcc *m, struct store_table *table)
 	}
 	/* Those that are not known may have moved anywhere. */
 	if (!told && m->now.plan->moves_cluster)
-		fog_absent(m, table);
+		learn_absent(m, table);
 	else if (others && !told)
-		fog_others(m, table);
+		make_other_keys_unknown(m, table);
 }
 
 /* DELETE of every row, or by primary keys alone, which left none of them out. */
@@ -621,12 +621,12 @@ static bool deletes_what_it_meets(const struct mvcc *m)
 	const struct plan *plan = m->now.plan;
 	const struct sql_delete *del = plan->stmt->kind == SQL_STMT_DELETE ? plan->stmt->u.del : NULL;
 
-	return del && plan->change && plan->one_table && !plan->sourced && !plan->firing && !del->limit &&
+	return del && plan->change && plan->one_table && !plan->reads_by_query && !plan->firing && !del->limit &&
 	       !(del->flags & SQL_DML_IGNORE) &&
-	       (!del->where || (plan->reach && points_are_all(plan->reach)));
+	       (!del->where || (plan->reach && key_set_is_all(plan->reach)));
 }
 
-/* Was the newest version there before the statement at hand was sent, or is its own? */
+/* Was the newest version there before the current statement was sent, or is its own? */
 static bool was_before(const struct mvcc *m, const struct store_record *record)
 {
 	const struct store_version *v = record ? record->newest : NULL;
@@ -639,15 +639,15 @@ static bool was_before(const struct mvcc *m, const struct store_record *record)
 /* Gone; where it was not known, perhaps before. */
 static void delete_record(struct mvcc *m, struct store_record *record)
 {
-	bool fogged = record_fogged(m, record, READ_CURRENT);
+	bool has_unknown_rows = record_unknown(m, record, READ_CURRENT);
 
-	if (!fogged && !store_alive(store_current(&m->store, record, m->now.txn)))
+	if (!has_unknown_rows && !store_alive(store_current(&m->store, record, m->now.txn)))
 		return;
 	store_write(&m->store, m->now.txn, m->now.stmt, record, NULL);
-	record->newest->maybe = fogged;
+	record->newest->maybe = has_unknown_rows;
 }
 
-bool fog_delete(struct mvcc *m)
+bool delete_unknown(struct mvcc *m)
 {
 	struct store_table *table = &m->store.tables[m->now.plan->tables[0]];
 	struct store_record **records;
@@ -671,7 +671,7 @@ bool fog_delete(struct mvcc *m)
 	return true;
 }
 
-bool fog_write(struct mvcc *m, uint32_t number)
+bool write_unknown(struct mvcc *m, uint32_t number)
 {
 	struct store_table *table = &m->store.tables[number];
 	const struct plan *plan = m->now.plan;
@@ -680,22 +680,22 @@ bool fog_write(struct mvcc *m, uint32_t number)
 		!store_is_active(&m->store, m->now.txn) || !plan->stmt)
 		return false;
 	if (plan_is_unreadable(plan, &m->schedule->stmts[m->now.stmt].in->record))
-		return fog_all(m, table);
+		return make_all_unknown(m, table);
 	switch (plan->stmt->kind) {
 	case SQL_STMT_INSERT:
 	case SQL_STMT_REPLACE:
-		fog_insert(m, table);
+		insert_makes_unknown(m, table);
 		return true;
 	case SQL_STMT_UPDATE:
 	case SQL_STMT_DELETE:
 		if (plan->one_table)
-			fog_change(m, table);
+			change_makes_unknown(m, table);
 		else if (plan->stmt->kind == SQL_STMT_DELETE || !plan->moves_cluster)
-			fog_present(m, table);
+			learn_present(m, table);
 		else
-			return fog_all(m, table);
+			return make_all_unknown(m, table);
 		return true;
 	default:
-		return fog_all(m, table);
+		return make_all_unknown(m, table);
 	}
 }
