@@ -4,8 +4,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
+#include "mvcc/execute/compare_answer.h"
+#include "mvcc/execute/disconnects.h"
+#include "mvcc/execute/execute.h"
+#include "mvcc/execute/foreign_keys.h"
+#include "mvcc/explain/explain.h"
+#include "mvcc/explain/findings.h"
+#include "mvcc/plan/concurrent_ddl.h"
+#include "mvcc/plan/definitions.h"
+#include "mvcc/plan/last_insert_id.h"
+#include "mvcc/plan/plan.h"
+#include "mvcc/plan/prepared_text.h"
+#include "mvcc/plan/session_settings.h"
+#include "mvcc/plan/stored_program.h"
+#include "mvcc/search/first_committer_wins.h"
+#include "mvcc/search/search.h"
+#include "mvcc/search/serializable_reads.h"
 #include "mvcc/solver.h"
+#include "mvcc/store/visibility.h"
+#include "mvcc/unknown/unknown_rows.h"
 #include "server/commands.h"
 
 /* ---- the server ---- */

@@ -7,8 +7,10 @@
 
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/bug.h"
 #include "eval/value/collation.h"
+#include "mvcc/plan/session_settings.h"
 #include "mvcc/solver.h"
 #include "trace/msgpack_cursor.h"
 #include "trace/value.h"

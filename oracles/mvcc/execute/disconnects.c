@@ -9,7 +9,13 @@
  * possible: what it did shows to nobody but dirty reads and those who want its locks, and it is
  * these that tell when it was gone.
  */
+#include "mvcc/execute/disconnects.h"
+
 #include "base/mem.h"
+#include "mvcc/execute/execute.h"
+#include "mvcc/execute/transaction_control.h"
+#include "mvcc/search/search.h"
+#include "mvcc/search/state_digest.h"
 #include "mvcc/solver.h"
 
 enum {

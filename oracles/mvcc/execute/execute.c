@@ -2,7 +2,28 @@
 /*
  * One statement: what it can have answered, against what was recorded.
  */
+#include "mvcc/execute/execute.h"
+
+#include "base/buf.h"
+#include "mvcc/execute/compare_answer.h"
+#include "mvcc/execute/foreign_keys.h"
+#include "mvcc/execute/returning.h"
+#include "mvcc/execute/stored_program_exec.h"
+#include "mvcc/execute/write.h"
+#include "mvcc/explain/explain.h"
+#include "mvcc/plan/definitions.h"
+#include "mvcc/plan/plan.h"
+#include "mvcc/plan/session_settings.h"
+#include "mvcc/plan/stored_program.h"
+#include "mvcc/search/lock_wait.h"
+#include "mvcc/search/search.h"
+#include "mvcc/search/serializable_reads.h"
 #include "mvcc/solver.h"
+#include "mvcc/store/visibility.h"
+#include "mvcc/unknown/forget.h"
+#include "mvcc/unknown/learn_table.h"
+#include "mvcc/unknown/unknown_rows.h"
+#include "server/errors.h"
 #include "sql/text/refused.h"
 
 static void set_verdict(struct mvcc *m, enum stmt_verdict verdict, uint32_t reason)

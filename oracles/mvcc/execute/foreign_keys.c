@@ -3,8 +3,13 @@
 
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
+#include "mvcc/execute/write.h"
+#include "mvcc/plan/definitions.h"
+#include "mvcc/plan/plan.h"
 #include "mvcc/solver.h"
+#include "server/errors.h"
 
 enum {
 	CASCADES_MAX = 15, /* FK_MAX_CASCADE_DEL */

@@ -2,7 +2,15 @@
 /* UPDATE and DELETE of several tables. */
 #include <stdio.h>
 
+#include "base/buf.h"
+#include "mvcc/execute/foreign_keys.h"
+#include "mvcc/execute/write.h"
+#include "mvcc/explain/explain.h"
+#include "mvcc/plan/plan.h"
+#include "mvcc/search/search.h"
 #include "mvcc/solver.h"
+#include "mvcc/store/visibility.h"
+#include "server/errors.h"
 
 static struct gathered *gathered_of(struct mvcc *m, const struct store_table *table)
 {

@@ -5,7 +5,10 @@
  * them; what ON DUPLICATE KEY UPDATE met is.  Object-relational mappers read the AUTO_INCREMENT value so, and
  * the server then tells it nowhere else.
  */
+#include "mvcc/execute/returning.h"
+
 #include "mvcc/execute/compare_answer.h"
+#include "mvcc/execute/write.h"
 #include "mvcc/solver.h"
 
 struct returning {

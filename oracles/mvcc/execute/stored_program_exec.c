@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "mvcc/execute/stored_program_exec.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "eval/value/collation.h"
+#include "mvcc/execute/compare_answer.h"
+#include "mvcc/execute/write.h"
+#include "mvcc/plan/plan.h"
+#include "mvcc/plan/session_settings.h"
+#include "mvcc/plan/stored_program.h"
+#include "mvcc/search/lock_wait.h"
+#include "mvcc/search/search.h"
 #include "mvcc/solver.h"
+#include "mvcc/store/visibility.h"
+#include "mvcc/unknown/unknown_rows.h"
+#include "server/errors.h"
 #include "sql/program.h"
 
 enum {

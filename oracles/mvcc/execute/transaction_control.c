@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What happens to transactions when a statement is executed or a connection ends. */
+#include "mvcc/execute/transaction_control.h"
+
+#include "mvcc/execute/disconnects.h"
+#include "mvcc/explain/explain.h"
+#include "mvcc/plan/concurrent_ddl.h"
+#include "mvcc/plan/definitions.h"
+#include "mvcc/search/search.h"
 #include "mvcc/solver.h"
+#include "mvcc/store/visibility.h"
+#include "mvcc/unknown/forget.h"
+#include "server/errors.h"
 
 /* What it did that is not known is gone with it. */
 void roll_back(struct mvcc *m, uint32_t txn)

@@ -2,8 +2,17 @@
 /* UPDATE and DELETE of one table. */
 #include <stdlib.h>
 
+#include "base/buf.h"
+#include "mvcc/execute/foreign_keys.h"
+#include "mvcc/execute/returning.h"
+#include "mvcc/execute/stored_program_exec.h"
+#include "mvcc/execute/write.h"
+#include "mvcc/explain/explain.h"
 #include "mvcc/search/row_orders.h"
+#include "mvcc/search/search.h"
 #include "mvcc/solver.h"
+#include "mvcc/store/visibility.h"
+#include "server/errors.h"
 
 
 /* MySQL compares old and new rows only where it has read the columns that are set, which without a row binary

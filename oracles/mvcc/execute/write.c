@@ -6,7 +6,12 @@
 #include "mvcc/execute/write.h"
 
 #include "base/mem.h"
+#include "mvcc/execute/foreign_keys.h"
+#include "mvcc/explain/explain.h"
+#include "mvcc/search/search.h"
 #include "mvcc/solver.h"
+#include "mvcc/store/visibility.h"
+#include "server/errors.h"
 
 /* ---- answers ---- */
 

@@ -2,12 +2,21 @@
 /* What the solver met, in words: the answer, what it can have been, and the versions in question.
  */
 
+#include "mvcc/explain/explain.h"
+
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "eval/value/collation.h"
+#include "mvcc/execute/compare_answer.h"
+#include "mvcc/execute/transaction_control.h"
+#include "mvcc/explain/findings.h"
+#include "mvcc/explain/traits.h"
+#include "mvcc/plan/key_ranges.h"
 #include "mvcc/solver.h"
+#include "mvcc/store/visibility.h"
 
 enum {
 	ROWS_SHOWN = 8,

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From what the solver noted to findings: severity by the contract, the statements as witness. */
+#include "mvcc/explain/findings.h"
+
+#include "base/buf.h"
+#include "mvcc/execute/transaction_control.h"
+#include "mvcc/explain/explain.h"
 #include "mvcc/solver.h"
 #include "trace/msgpack_cursor.h"
 

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a note is like beyond its class (FINDING_TRAITS of verdict.h): by which statement, and what
  * somebody else had done to the row. */
+#include "mvcc/explain/traits.h"
+
 #include "mvcc/solver.h"
+#include "mvcc/store/visibility.h"
+#include "server/errors.h"
 
 static uint32_t statement_traits(const struct mvcc *m)
 {

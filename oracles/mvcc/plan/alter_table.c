@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ALTER TABLE on the syntax tree of CREATE TABLE: the definition that it leaves.  What is not done here makes
  * the definition unknown. */
+#include "mvcc/plan/alter_table.h"
+
 #include "mvcc/solver.h"
 
 struct altering {

@@ -8,6 +8,12 @@
  * Two changes of one name that overlap may have come in either order, and each depends on what it found: nothing is
  * known of the table afterwards (`contested`).
  */
+#include "mvcc/plan/concurrent_ddl.h"
+
+#include "mvcc/plan/definitions.h"
+#include "mvcc/plan/plan.h"
+#include "mvcc/plan/session_settings.h"
+#include "mvcc/plan/stored_program.h"
 #include "mvcc/solver.h"
 #include "server/commands.h"
 

@@ -6,11 +6,20 @@
  * it (MySQL manual, "Metadata Locking"), so what a name stood for is known before the search; but for statements that
  * overlap in a free-running trace (concurrent_ddl.c).
  */
+#include "mvcc/plan/definitions.h"
+
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "eval/value/collation.h"
+#include "mvcc/execute/foreign_keys.h"
+#include "mvcc/plan/alter_table.h"
+#include "mvcc/plan/plan.h"
+#include "mvcc/plan/session_settings.h"
 #include "mvcc/solver.h"
+#include "mvcc/unknown/forget.h"
+#include "mvcc/unknown/learn_table.h"
+#include "mvcc/unknown/unknown_rows.h"
 
 enum redefinition_kind {
 	REDEFINE_MAKE,   /* `to` is there, without rows */

@@ -4,6 +4,8 @@
  * `id BETWEEN 10 AND 109`, alone or joined by AND with anything (of a key of several columns: `a = 5 AND b = 6`); and
  * which values of an integer column, also joined by OR.  Only to look at fewer rows: the clause is still evaluated on those.
  */
+#include "mvcc/plan/key_ranges.h"
+
 #include "mvcc/solver.h"
 
 enum { POINTS_MAX = 1000, RANGES_MAX = 64, RANGES_FROM_ROWS = 500 };

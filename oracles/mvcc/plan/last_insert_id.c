@@ -8,7 +8,12 @@
  * those, and of ON DUPLICATE KEY UPDATE that of the row that was updated (mysql_insert in sql_insert.cc), while
  * LAST_INSERT_ID() stays.
  */
+#include "mvcc/plan/last_insert_id.h"
+
+#include "mvcc/execute/execute.h"
+#include "mvcc/plan/plan.h"
 #include "mvcc/solver.h"
+#include "server/errors.h"
 
 struct calls {
 	bool asks, sets;

@@ -4,6 +4,8 @@
  * is a value that is not known, as NOW() is, and the rest of the row is judged as ever.  Anywhere else nobody knows what the
  * statement did.
  */
+#include "mvcc/plan/masked_passwords.h"
+
 #include "mvcc/solver.h"
 
 static bool is_mask(const struct sql_expr *e)

@@ -3,9 +3,15 @@
  * t PARTITION (p0, p1), where an integer column decides about the partition: the rows of which a
  * condition on that column is true (MySQL manual, "Partition Selection").
  */
+#include "mvcc/plan/partition.h"
+
 #include <stdio.h>
 
+#include "base/buf.h"
 #include "base/text.h"
+#include "mvcc/plan/plan.h"
+#include "mvcc/plan/session_settings.h"
+#include "mvcc/plan/sql_view.h"
 #include "mvcc/solver.h"
 
 enum { PARTITIONS_MAX = 1024, PARTITION_TEXT_MAX = 65536 };

@@ -1,13 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Statement texts, parsed, compiled and looked at once. */
+#include "mvcc/plan/plan.h"
+
 #include <ctype.h>
 #include <stdio.h>
 
+#include "base/buf.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "eval/limits/release.h"
+#include "mvcc/execute/foreign_keys.h"
+#include "mvcc/execute/returning.h"
+#include "mvcc/plan/key_ranges.h"
+#include "mvcc/plan/last_insert_id.h"
+#include "mvcc/plan/masked_passwords.h"
+#include "mvcc/plan/partition.h"
+#include "mvcc/plan/prepared_text.h"
+#include "mvcc/plan/session_settings.h"
+#include "mvcc/plan/sql_view.h"
+#include "mvcc/plan/stored_program.h"
+#include "mvcc/plan/temporal_params.h"
 #include "mvcc/solver.h"
+#include "mvcc/store/visibility.h"
 
 uint64_t label_hash(struct span name)
 {

@@ -6,7 +6,13 @@
  * variables put in where SET gave them as literals.  Where a value is not in the trace its parameter stays; where
  * the text is not, it stays EXECUTE, which may do anything.
  */
+#include "mvcc/plan/prepared_text.h"
+
+#include "base/buf.h"
 #include "base/mem.h"
+#include "mvcc/execute/execute.h"
+#include "mvcc/plan/plan.h"
+#include "mvcc/plan/session_settings.h"
 #include "mvcc/solver.h"
 
 enum { PARAMS_MAX = 64, NAMES_MAX = 256, VALUE_MAX = 4096 };

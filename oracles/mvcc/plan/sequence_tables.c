@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "mvcc/solver.h"
 #include "mvcc/store/visibility.h"

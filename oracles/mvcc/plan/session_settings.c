@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a session's SET, USE, CREATE TEMPORARY TABLE and resets make of the statements behind them.
  * A session's statements follow one another, so this is known before the search. */
+#include "mvcc/plan/session_settings.h"
+
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/text.h"
 #include "eval/value/collation.h"
+#include "mvcc/plan/last_insert_id.h"
+#include "mvcc/plan/plan.h"
 #include "mvcc/solver.h"
 #include "server/commands.h"
 

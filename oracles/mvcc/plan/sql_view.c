@@ -6,9 +6,14 @@
  * whenever the view is used; all other settings are the user's. What is written to a view of plain
  * columns of one table is written to that table.
  */
+#include "mvcc/plan/sql_view.h"
+
 #include <ctype.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
+#include "mvcc/plan/plan.h"
+#include "mvcc/plan/session_settings.h"
 #include "mvcc/solver.h"
 
 enum {

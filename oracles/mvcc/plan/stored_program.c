@@ -3,6 +3,12 @@
 
 #include <ctype.h>
 
+#include "base/buf.h"
+#include "mvcc/execute/foreign_keys.h"
+#include "mvcc/execute/stored_program_exec.h"
+#include "mvcc/plan/plan.h"
+#include "mvcc/plan/session_settings.h"
+#include "mvcc/plan/sql_view.h"
 #include "mvcc/solver.h"
 #include "trace/pack.h"
 

@@ -5,6 +5,8 @@
  * a matter of its own: MySQL has six in the type and shows those of the value, MariaDB none in what a UNION or a function
  * makes of one that has some (seen on 10.11, 11.8 and 9.7).
  */
+#include "mvcc/plan/temporal_params.h"
+
 #include "mvcc/solver.h"
 
 struct moments {

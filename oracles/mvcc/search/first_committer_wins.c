@@ -9,9 +9,13 @@
  * Only what is certain counts: rows named by their primary key in WHERE alone or beside other
  * conditions, and counted as changed; snapshots whose making was answered.
  */
+#include "mvcc/search/first_committer_wins.h"
+
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "mvcc/explain/explain.h"
+#include "mvcc/plan/key_ranges.h"
 #include "mvcc/solver.h"
 
 /* A transaction that changed the row. */

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which waits and locks can be, where only the use of a table is certain. */
+#include "mvcc/search/lock_wait.h"
+
+#include "mvcc/execute/disconnects.h"
+#include "mvcc/execute/foreign_keys.h"
+#include "mvcc/explain/explain.h"
+#include "mvcc/plan/plan.h"
+#include "mvcc/plan/stored_program.h"
 #include "mvcc/solver.h"
 
 bool lock_possible(const struct mvcc *m)

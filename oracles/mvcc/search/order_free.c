@@ -9,7 +9,19 @@
  *
  * Sequence numbers: a statement is executed between its begin_seq and its seq.
  */
+#include "mvcc/search/order_free.h"
+
+#include "mvcc/execute/compare_answer.h"
+#include "mvcc/execute/execute.h"
+#include "mvcc/execute/foreign_keys.h"
+#include "mvcc/execute/transaction_control.h"
+#include "mvcc/execute/write.h"
+#include "mvcc/plan/key_ranges.h"
+#include "mvcc/plan/plan.h"
+#include "mvcc/plan/session_settings.h"
+#include "mvcc/plan/stored_program.h"
 #include "mvcc/solver.h"
+#include "mvcc/store/visibility.h"
 
 bool answer_columns(
 	const struct plan *plan, const struct eval_table *def, uint32_t *columns, uint32_t width)

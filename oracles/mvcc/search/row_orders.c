@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "mvcc/execute/write.h"
+#include "mvcc/search/search.h"
+#include "mvcc/search/state_digest.h"
 #include "mvcc/solver.h"
 
 struct written {

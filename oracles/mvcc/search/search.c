@@ -6,12 +6,27 @@
  * when none is left is the answer called wrong; when the budget ends first, undecided
  * (semantics.md, section 5).
  */
+#include "mvcc/search/search.h"
+
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/bug.h"
 #include "base/mem.h"
+#include "mvcc/execute/disconnects.h"
+#include "mvcc/execute/execute.h"
+#include "mvcc/execute/foreign_keys.h"
+#include "mvcc/execute/transaction_control.h"
+#include "mvcc/explain/explain.h"
+#include "mvcc/plan/concurrent_ddl.h"
+#include "mvcc/plan/definitions.h"
+#include "mvcc/plan/key_ranges.h"
+#include "mvcc/plan/plan.h"
+#include "mvcc/search/order_free.h"
 #include "mvcc/search/state_digest.h"
 #include "mvcc/solver.h"
+#include "mvcc/unknown/forget.h"
+#include "server/errors.h"
 
 enum {
 	BUDGET_DEFAULT = 20000, /* ways tried a contradiction */

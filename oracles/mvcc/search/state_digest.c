@@ -12,8 +12,11 @@
  */
 #include "mvcc/search/state_digest.h"
 
+#include "base/buf.h"
 #include "base/bug.h"
 #include "eval/value/decimal.h"
+#include "mvcc/execute/foreign_keys.h"
+#include "mvcc/explain/explain.h"
 #include "mvcc/solver.h"
 
 static uint64_t mix(uint64_t hash, uint64_t word)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Unique keys: which row is in the way of another, and which errors that gives. */
+#include "mvcc/execute/write.h"
 #include "mvcc/solver.h"
+#include "server/errors.h"
 
 static bool has_key(const struct store_table *table, const struct eval_index *index,
 	const struct store_version *v, const struct eval_value *row)

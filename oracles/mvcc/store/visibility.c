@@ -3,6 +3,11 @@
 #include "mvcc/store/visibility.h"
 
 #include "base/bug.h"
+#include "mvcc/explain/explain.h"
+#include "mvcc/plan/key_ranges.h"
+#include "mvcc/search/lock_wait.h"
+#include "mvcc/search/search.h"
+#include "mvcc/search/serializable_reads.h"
 #include "mvcc/solver.h"
 
 struct store_table *solver_store_table(struct mvcc *m, const struct eval_table *def)

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What nobody knows any more after a statement: rows where that can be said (unknown_rows.c), else tables. */
+#include "mvcc/unknown/forget.h"
+
+#include "mvcc/execute/foreign_keys.h"
+#include "mvcc/plan/plan.h"
+#include "mvcc/plan/stored_program.h"
 #include "mvcc/solver.h"
+#include "mvcc/unknown/unknown_rows.h"
 
 void forget_table(struct mvcc *m, struct store_table *table, uint32_t reason)
 {

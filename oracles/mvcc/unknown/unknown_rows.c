@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "mvcc/unknown/unknown_rows.h"
 
+#include "base/buf.h"
+#include "mvcc/execute/execute.h"
+#include "mvcc/execute/foreign_keys.h"
+#include "mvcc/execute/write.h"
+#include "mvcc/plan/key_ranges.h"
+#include "mvcc/plan/plan.h"
+#include "mvcc/plan/stored_program.h"
 #include "mvcc/solver.h"
+#include "mvcc/store/visibility.h"
 
 /* ---- who meets it ---- */
 

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* User variables and prepared statements of SQL. */
+#ifndef MVCC_PLAN_PREPARED_TEXT_H
+#define MVCC_PLAN_PREPARED_TEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/span.h"
+
+struct mvcc;
+struct plan;
+struct session_settings;
+
+/* The values of a session's user variables, for compiling; NULL: of none */
+void variables_in_sight(struct mvcc *m, const struct session_settings *s);
+/* ... and all of them in a text, where the statement may name some; in m->scratch. */
+struct span variables_named(struct mvcc *m, const struct session_settings *s, struct span text);
+
+/* What a statement that was answered leaves of prepared statements and user variables */
+void prepared_after(
+	struct mvcc *m, struct session_settings *s, const struct plan *plan, bool failed);
+/* The text that EXECUTE stands for; SPAN_NONE: is none, or not known. */
+struct span prepared_text(
+	struct mvcc *m, const struct session_settings *s, const struct plan *plan);
+
+#endif

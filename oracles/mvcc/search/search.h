@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The search for an order of events that explains the recorded answers (search.c). */
+#ifndef MVCC_SEARCH_SEARCH_H
+#define MVCC_SEARCH_SEARCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "eval/eval.h"
+#include "model/execution/execution.h"
+#include "mvcc/search/state_digest.h"
+#include "mvcc/store/store.h"
+
+struct mvcc;
+
+struct order_free;
+
+/* Why an answer cannot be right. */
+enum mismatch_kind {
+	MISMATCH_NONE,
+	MISMATCH_RESULT,
+	MISMATCH_AFFECTED,
+	MISMATCH_ERROR,    /* an error where none can be, none where one must be, another one */
+	MISMATCH_LOCK,     /* missing-lock */
+	MISMATCH_CONFLICT, /* error 1020 did not come */
+	MISMATCH_FINAL,    /* final rows */
+};
+
+struct mismatch {
+	enum mismatch_kind kind;
+	uint32_t stmt; /* or STORE_NONE */
+	uint32_t table;
+	uint32_t other_txn; /* store number, or STORE_NONE */
+	struct store_record *record;
+	unsigned expected_error;
+	struct eval_result expected; /* MISMATCH_RESULT; in the scratch arena */
+	uint64_t expected_affected, expected_matched;
+	const struct execution_rows *final; /* MISMATCH_FINAL: what was found */
+	uint32_t read; /* MISMATCH_LOCK: number, from 1, of a query that would answer `expected`; 0: it is about a row */
+};
+
+/* To whom it matters how a choice was made. */
+enum choice_scope {
+	SCOPE_ALL,   /* to everybody, for ever: it is about what was written */
+	SCOPE_TXN,   /* to one transaction: what it sees, what it locks */
+	SCOPE_VIEWS, /* to transactions that had begun: the order of commits */
+};
+
+struct choice { /* a choice that was made */
+	uint32_t event;
+	uint32_t options, tried; /* ways, and those that were tried before the current one */
+	uint32_t first; /* the way that is tried first */
+	uint32_t scope; /* enum choice_scope */
+	uint32_t txn;   /* SCOPE_TXN: store number */
+	bool order;     /* whether others were executed before; the first way: none */
+	struct state_mark before; /* the event */
+};
+
+/* The current way: all but `first` come in their own order. */
+static inline uint32_t choice_taken(const struct choice *p)
+{
+	return p->tried == 0 ? p->first : p->tried <= p->first ? p->tried - 1 : p->tried;
+}
+
+/* Contradictions of one event that are accepted, at most. */
+enum { ACCEPTED_MAX = 64 };
+
+/* The search for an order of events that explains the answers (search.c). */
+struct search {
+	struct choice *choices;
+	size_t choice_count, choice_capacity;
+	const struct choice *abandoned; /* choices that the search may have gone back behind: they were right till then */
+	size_t abandoned_count;
+	size_t script; /* choices of the current event that are already decided */
+	uint32_t event;
+	struct state_mark event_mark; /* before it */
+	uint64_t next_sent_seq;
+	bool victim_failed; /* a waiting statement failed before that: others went on because of it */
+	uint32_t *in_flight; /* statements that were sent and not answered */
+	size_t in_flight_count, in_flight_capacity;
+	bool settled;   /* no new choices: the usual way is taken */
+	bool uncertain; /* not every way was tried */
+	struct order_free *order_free; /* of answer_is_impossible(), once it was asked; NULL */
+	bool choices_lost;
+	struct map *dead_ends; /* states from which no way was found (state_digest.h); NULL: they are not kept */
+	bool at_dead_end;      /* ... and the search has come to one of them */
+	uint64_t work;         /* since the contradiction that is being explained */
+	struct mismatch mismatch;
+	uint32_t accepted[ACCEPTED_MAX]; /* statements whose answer is a contradiction and is taken as it is */
+	bool accepted_open[ACCEPTED_MAX]; /* of those: whether it is one cannot be decided */
+	uint32_t accepted_count;
+};
+
+uint32_t choose(struct mvcc *m, uint32_t options);
+/* The same, about what one transaction sees. */
+uint32_t choose_for(struct mvcc *m, uint32_t txn, uint32_t options);
+void solver_search(struct mvcc *m);
+/* A plain read whose read view was made before. */
+bool sees_snapshot(const struct mvcc *m, uint32_t stmt);
+/* Tables whose state a statement looks at or changes, as bits. */
+uint64_t stmt_tables(const struct mvcc *m, uint32_t stmt);
+
+#endif
