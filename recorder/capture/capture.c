@@ -81,57 +81,58 @@ void capture_connection_event(struct capture_worker *worker, const char *node, u
 
 /* ---- commands ---- */
 
-static struct look_dialect dialect_of(const struct capture *c)
+static struct text_dialect dialect_of(const struct capture *c)
 {
-	return (struct look_dialect){(c->status & STATUS_NO_BACKSLASH_ESCAPES) != 0,
-		(c->status & STATUS_ANSI_QUOTES) != 0, c->set, c->flavour, c->version};
+	return (struct text_dialect){(c->status & STATUS_NO_BACKSLASH_ESCAPES) != 0,
+		(c->status & STATUS_ANSI_QUOTES) != 0, c->charset, c->flavour, c->version};
 }
 
 bool capture_can_parse(const struct capture *c, struct span text)
 {
-	return LIKELY(c->set == TEXT_SET_PLAIN) ||
-	       text_set_reads_plain((enum text_set)c->set, text);
+	return LIKELY(c->charset == CLIENT_CHARSET_PLAIN) ||
+	       client_charset_reads_plain((enum client_charset)c->charset, text);
 }
 
 /* Whether one statement may hold another that sets a level, or is one that is not understood. */
-static bool hides_level(const struct look *look, struct span text)
+static bool hides_level(const struct stmt_class *class, struct span text)
 {
-	return !look->level_session && !look->level_next && !look->level_global &&
-	       look_hides_level(text);
+	return !class->level_session && !class->level_next && !class->level_global &&
+	       text_hides_level(text);
 }
 
-static void look_at_text(struct capture *c, struct span text)
+static void classify_text(struct capture *c, struct span text)
 {
-	struct look_dialect dialect = dialect_of(c);
+	struct text_dialect dialect = dialect_of(c);
 	struct span rest = text, name;
 
-	c->now.look_count = 0;
+	c->now.class_count = 0;
 	do {
-		struct look *look = &c->now.looks[c->now.look_count];
+		struct stmt_class *class = &c->now.classes[c->now.class_count];
 		struct span part = rest;
 
-		if (c->now.look_count == CAPTURE_LOOKS_MAX) {
-			c->now.looks_end = true;
+		if (c->now.class_count == CAPTURE_CLASSES_MAX) {
+			c->now.classes_end = true;
 			break;
 		}
-		if (UNLIKELY(dialect.set == TEXT_SET_UNKNOWN &&
-			     !text_set_reads_plain(TEXT_SET_UNKNOWN, rest))) {
+		if (UNLIKELY(dialect.charset == CLIENT_CHARSET_UNKNOWN &&
+			     !client_charset_reads_plain(CLIENT_CHARSET_UNKNOWN, rest))) {
 			/* Where it ends cannot be told. */
-			*look = (struct look){.class = LOOK_UNKNOWN};
-			look->hides_level = look_hides_level(rest);
-			c->now.look_count++;
+			*class = (struct stmt_class){.kind = CLASS_UNKNOWN};
+			class->hides_level = text_hides_level(rest);
+			c->now.class_count++;
 			break;
 		}
-		look_at(rest, dialect, look, &rest, &name);
+		stmt_classify(rest, dialect, class, &rest, &name);
 		if (rest.len)
 			part.len = (size_t)(rest.ptr - part.ptr);
-		look->hides_level = hides_level(look, part);
-		if (c->now.look_count++ == 0 && name.ptr)
+		class->hides_level = hides_level(class, part);
+		if (c->now.class_count++ == 0 && name.ptr)
 			capture_keep(&c->now.name, name);
-		if (UNLIKELY(look->set)) {
-			dialect.set = look->set - 1;
-			c->now.unreadable |= dialect.set != TEXT_SET_PLAIN && rest.len &&
-					     !text_set_reads_plain(TEXT_SET_UNKNOWN, rest);
+		if (UNLIKELY(class->charset)) {
+			dialect.charset = class->charset - 1;
+			c->now.unreadable |=
+				dialect.charset != CLIENT_CHARSET_PLAIN && rest.len &&
+				!client_charset_reads_plain(CLIENT_CHARSET_UNKNOWN, rest);
 		}
 		while (rest.len && (*rest.ptr == ' ' || *rest.ptr == '\n' || *rest.ptr == ';')) {
 			rest.ptr++;
@@ -139,16 +140,16 @@ static void look_at_text(struct capture *c, struct span text)
 		}
 	} while (rest.len);
 	if (UNLIKELY(c->level_next != UINT8_MAX))
-		c->now.tables = (uint8_t)look_tables(text, dialect_of(c));
+		c->now.tables = (uint8_t)text_touches_tables(text, dialect_of(c));
 }
 
 /* The set is known, and the same for all of the text. */
 static bool masks_surely(const struct capture *c)
 {
-	if (c->set == TEXT_SET_UNKNOWN)
+	if (c->charset == CLIENT_CHARSET_UNKNOWN)
 		return false;
-	for (size_t i = 0; i + 1 < c->now.look_count; i++)
-		if (c->now.looks[i].set)
+	for (size_t i = 0; i + 1 < c->now.class_count; i++)
+		if (c->now.classes[i].charset)
 			return false;
 	return true;
 }
@@ -160,7 +161,7 @@ static void keep_text(struct capture *c, struct span text)
 	capture_reuse(&c->now.text);
 	if (!text.ptr)
 		return;
-	c->now.secret = look_mask(text, dialect_of(c), &c->now.text, &params_secret);
+	c->now.secret = text_mask_passwords(text, dialect_of(c), &c->now.text, &params_secret);
 	if (!c->now.secret)
 		buf_add_span(&c->now.text, text);
 	else
@@ -170,7 +171,7 @@ static void keep_text(struct capture *c, struct span text)
 	if (UNLIKELY(c->now.unreadable)) {
 		c->now.text_cut = true;
 		/* Which string is a password depends on where strings end. */
-		if (!masks_surely(c) && look_may_hold_password(text)) {
+		if (!masks_surely(c) && text_may_hold_password(text)) {
 			c->now.secret = true;
 			mem_wipe(c->now.text.data, c->now.text.len);
 			buf_clear(&c->now.text);
@@ -194,16 +195,16 @@ static void judge_text(struct capture *c, struct span text)
 {
 	const struct capture_config *config = c->worker->config;
 	const struct filter *filter = capture_filter(c);
-	struct look_dialect dialect = dialect_of(c);
+	struct text_dialect dialect = dialect_of(c);
 
 	/* Redacted whole, wanted whatever its tables are. */
 	c->now.unreadable |= !capture_can_parse(c, text);
 	if (UNLIKELY(c->now.unreadable)) {
-		if (!c->set_noted)
+		if (!c->charset_noted)
 			capture_note(c, SPAN_LIT("character set"),
 				SPAN_LIT("statements of this session are in a character set in "
 					 "which they are not parsed"));
-		c->set_noted = true;
+		c->charset_noted = true;
 		return;
 	}
 	if (UNLIKELY(config->redact.on))
@@ -212,7 +213,7 @@ static void judge_text(struct capture *c, struct span text)
 			c->capabilities & CAP_SESSION_TRACK ? buf_span(&c->database) : SPAN_NONE,
 			dialect);
 	if (UNLIKELY(filter && (filter->table.code || filter->not_table.code))) {
-		struct sql_options options = look_options(dialect);
+		struct sql_options options = text_sql_options(dialect);
 
 		c->now.filtered = !filter_wants_statement(
 			filter, text, buf_span(&c->database), &options);
@@ -280,35 +281,35 @@ void capture_set_blocked(struct capture *c, bool blocked, uint64_t ns)
 		buf_clear(&c->now.blockers);
 }
 
-static struct look look_from_tag(uint64_t tag)
+static struct stmt_class class_from_tag(uint64_t tag)
 {
-	struct look look;
+	struct stmt_class class;
 
-	memcpy(&look, &tag, sizeof(look));
-	return look;
+	memcpy(&class, &tag, sizeof(class));
+	return class;
 }
 
-static uint64_t tag_from_look(struct look look)
+static uint64_t tag_from_class(struct stmt_class class)
 {
 	uint64_t tag;
 
-	_Static_assert(sizeof(look) == sizeof(tag), "a look fits beside a prepared statement");
-	memcpy(&tag, &look, sizeof(tag));
+	_Static_assert(sizeof(class) == sizeof(tag), "a class fits beside a prepared statement");
+	memcpy(&tag, &class, sizeof(tag));
 	return tag;
 }
 
 /* What a command without SQL does to transactions. */
-static enum look_class class_of_command(uint8_t byte)
+static enum stmt_class_kind class_of_command(uint8_t byte)
 {
 	switch (byte) {
 	case CMD_RESET_CONNECTION:
 	case CMD_CHANGE_USER:
-		return LOOK_ROLLBACK;
+		return CLASS_ROLLBACK;
 	case CMD_CREATE_DB:
 	case CMD_DROP_DB:
-		return LOOK_DEFINE;
+		return CLASS_DEFINE;
 	default:
-		return LOOK_NEUTRAL;
+		return CLASS_NEUTRAL;
 	}
 }
 
@@ -318,21 +319,21 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 
 	c->now.active = true;
 	c->now.at = 0;
-	c->now.secret = c->now.data = c->now.looks_end = c->now.began = false;
+	c->now.secret = c->now.data = c->now.classes_end = c->now.began = false;
 	c->now.schema_changed = c->now.filtered = c->now.unreadable = false;
 	/* Of what is not known to be harmless. */
 	c->now.redacted = c->worker->config->redact.on ? REDACT_WHOLE : REDACT_NOTHING;
 	c->now.text_cut = request->text_cut;
 	c->now.masked = false;
 	c->now.not_kept = !(c->worker->config->levels & CAPTURE_RESULTS);
-	c->now.told_set = 0;
+	c->now.told_charset = 0;
 	c->now.level_default = txn_default_level(c);
 	c->now.prepared = command->stmt ? command->stmt->number : 0;
 	c->now.txn = 0;
 	c->now.result_sets = 0;
 	c->now.rows = c->now.affected = c->now.insert_id = 0;
 	c->now.warnings = 0;
-	c->now.tables = LOOK_TABLES_PERHAPS;
+	c->now.tables = TEXT_TABLES_PERHAPS;
 	buf_clear(&c->now.name);
 	buf_clear(&c->now.track);
 	buf_clear(&c->now.gtid);
@@ -340,31 +341,31 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 	c->now.blocked_seen = false;
 	c->now.no_tables = c->now.elsewhere = c->now.whole = false;
 	c->now.blocked_ns = 0;
-	c->now.look_count = 1;
-	c->now.looks[0] = (struct look){.class = (uint8_t)class_of_command(command->byte)};
+	c->now.class_count = 1;
+	c->now.classes[0] = (struct stmt_class){.kind = (uint8_t)class_of_command(command->byte)};
 	if (command->byte == CMD_QUERY || command->byte == CMD_STMT_PREPARE) {
 		if (request->text.ptr) {
-			look_at_text(c, request->text);
+			classify_text(c, request->text);
 			txn_see_text(c, request->text, command->byte == CMD_QUERY);
 			judge_text(c, request->text);
 		} else {
-			c->now.looks[0].class = LOOK_UNKNOWN;
+			c->now.classes[0].kind = CLASS_UNKNOWN;
 		}
 	} else if (command->byte == CMD_STMT_EXECUTE || command->byte == CMD_STMT_BULK_EXECUTE) {
-		c->now.looks[0] = command->stmt ? look_from_tag(command->stmt->tag)
-						: (struct look){.class = LOOK_UNKNOWN};
-		c->now.secret = c->now.looks[0].secret;
-		if (c->now.looks[0].class == LOOK_READ || c->now.looks[0].class == LOOK_WRITE)
-			c->now.tables = LOOK_TABLES_SURE;
+		c->now.classes[0] = command->stmt ? class_from_tag(command->stmt->tag)
+						  : (struct stmt_class){.kind = CLASS_UNKNOWN};
+		c->now.secret = c->now.classes[0].secret;
+		if (c->now.classes[0].kind == CLASS_READ || c->now.classes[0].kind == CLASS_WRITE)
+			c->now.tables = TEXT_TABLES_SURE;
 		txn_see_text(c, SPAN_NONE, true);
 	} else if (command->byte != CMD_PROCESS_INFO) {
 		c->now.redacted = REDACT_NOTHING; /* names, not values */
 	}
 	if (command->stmt && command->byte != CMD_STMT_PREPARE) {
-		struct look look = look_from_tag(command->stmt->tag);
+		struct stmt_class class = class_from_tag(command->stmt->tag);
 
-		c->now.redacted = (uint8_t)look.redacted;
-		c->now.filtered = look.filtered;
+		c->now.redacted = (uint8_t) class.redacted;
+		c->now.filtered = class.filtered;
 	}
 	c->now.not_kept |= c->now.filtered;
 	if (command->byte == CMD_STMT_EXECUTE || command->byte == CMD_STMT_BULK_EXECUTE)
@@ -373,18 +374,18 @@ static void on_command(void *ctx, struct wire_command *command, const struct wir
 		keep_text(c, request->text);
 	keep_params(c, request);
 	if (command->byte == CMD_STMT_PREPARE) {
-		/* PREPARE itself runs nothing; its look is for the executions. */
-		c->now.looks[0].secret = c->now.secret;
-		c->now.looks[0].redacted = c->now.redacted & 3u;
-		c->now.looks[0].filtered = c->now.filtered;
+		/* PREPARE itself runs nothing; its class is for the executions. */
+		c->now.classes[0].secret = c->now.secret;
+		c->now.classes[0].redacted = c->now.redacted & 3u;
+		c->now.classes[0].filtered = c->now.filtered;
 	}
 	if (c->now.filtered)
 		buf_clear(&c->now.text);
 	if (request->login) {
 		capture_keep(&c->pending_user, request->login->user);
 		capture_keep(&c->pending_database, request->login->schema);
-		c->pending_set = (uint8_t)text_set_of_collation(
-			request->login->charset, (enum text_set)c->server_set);
+		c->pending_charset = (uint8_t)client_charset_of_collation(
+			request->login->charset, (enum client_charset)c->server_charset);
 		c->pending_collation = request->login->charset;
 	}
 	if (command->byte == CMD_QUIT)
@@ -413,11 +414,12 @@ static void keep_track(struct capture *c, const struct wire_reply *reply)
 				capture_keep(&c->now.gtid, item.value);
 			else if (span_eq_str(name, "transaction_isolation") ||
 				 span_eq_str(name, "tx_isolation"))
-				c->level_session = look_level(item.value) <= LEVEL_SERIALIZABLE
-							   ? look_level(item.value)
+				c->level_session = text_level(item.value) <= LEVEL_SERIALIZABLE
+							   ? text_level(item.value)
 							   : LEVEL_UNKNOWN;
 			else if (span_eq_str(name, "character_set_client"))
-				c->now.told_set = (uint8_t)(text_set_of_name(item.value) + 1);
+				c->now.told_charset =
+					(uint8_t)(client_charset_of_name(item.value) + 1);
 			break;
 		case TRACK_SCHEMA:
 			name = SPAN_LIT("schema");
@@ -450,20 +452,21 @@ static void keep_track(struct capture *c, const struct wire_reply *reply)
 	buf_release(&pairs);
 }
 
-static const struct look *look_now(const struct capture *c, const struct wire_command *command)
+static const struct stmt_class *class_now(
+	const struct capture *c, const struct wire_command *command)
 {
-	static const struct look unknown = {.class = LOOK_UNKNOWN};
-	static const struct look neutral = {.class = LOOK_NEUTRAL};
+	static const struct stmt_class unknown = {.kind = CLASS_UNKNOWN};
+	static const struct stmt_class neutral = {.kind = CLASS_NEUTRAL};
 
 	if (command->byte == CMD_STMT_PREPARE)
 		return &neutral;
 	/* One statement, or the n-th of several; a call before it makes the count unsure. */
-	if (c->now.look_count == 1)
-		return &c->now.looks[0];
-	for (size_t i = 0; i < command->set && i < c->now.look_count; i++)
-		if (c->now.looks[i].class == LOOK_CALL || c->now.looks[i].class == LOOK_UNKNOWN)
+	if (c->now.class_count == 1)
+		return &c->now.classes[0];
+	for (size_t i = 0; i < command->set && i < c->now.class_count; i++)
+		if (c->now.classes[i].kind == CLASS_CALL || c->now.classes[i].kind == CLASS_UNKNOWN)
 			return &unknown;
-	return command->set < c->now.look_count ? &c->now.looks[command->set] : &unknown;
+	return command->set < c->now.class_count ? &c->now.classes[command->set] : &unknown;
 }
 
 /* A statement's PREPARE in the context of later segments: set, or with record NULL forgotten. */
@@ -576,7 +579,7 @@ static void apply(struct capture *c, const struct wire_command *command)
 		capture_forget_prepared(c, 0);
 		capture_keep(&c->user, buf_span(&c->pending_user));
 		capture_keep(&c->database, buf_span(&c->pending_database));
-		c->set = c->login_set = c->pending_set;
+		c->charset = c->login_charset = c->pending_charset;
 		c->collation = c->pending_collation;
 		txn_reset_session(c);
 		txn_check_default(c, c->now.level_default);
@@ -585,14 +588,14 @@ static void apply(struct capture *c, const struct wire_command *command)
 	case CMD_RESET_CONNECTION:
 		capture_forget_prepared(c, 0);
 		/* MariaDB goes back to what the login said, MySQL to its own. */
-		c->set = c->flavour == SQL_MARIADB ? c->login_set : c->server_set;
+		c->charset = c->flavour == SQL_MARIADB ? c->login_charset : c->server_charset;
 		txn_reset_session(c);
 		txn_check_default(c, c->now.level_default);
 		capture_emit_session(c, SESSION_CHANGED, "reset");
 		break;
 	case CMD_STMT_PREPARE:
 		if (command->stmt)
-			command->stmt->tag = tag_from_look(c->now.looks[0]);
+			command->stmt->tag = tag_from_class(c->now.classes[0]);
 		break;
 	default:
 		break;
@@ -602,14 +605,14 @@ static void apply(struct capture *c, const struct wire_command *command)
 static void on_reply(void *ctx, struct wire_command *command, const struct wire_reply *reply)
 {
 	struct capture *c = ctx;
-	const struct look *look = look_now(c, command);
-	bool inside_call = !reply->last && c->now.look_count == 1 &&
-			   (look->class == LOOK_CALL || look->class == LOOK_UNKNOWN);
+	const struct stmt_class *class = class_now(c, command);
+	bool inside_call = !reply->last && c->now.class_count == 1 &&
+			   (class->kind == CLASS_CALL || class->kind == CLASS_UNKNOWN);
 
 	c->now.at = command->end_at;
 	capture_result_end(c, command);
 	/* A level that the server tells of is known again. */
-	txn_lose_level(c, look);
+	txn_lose_level(c, class);
 	if (reply->state.len)
 		keep_track(c, reply);
 	if (reply->kind == REPLY_OK) {
@@ -621,19 +624,19 @@ static void on_reply(void *ctx, struct wire_command *command, const struct wire_
 	/* What a call did shows in the flags of its last answer. */
 	if (inside_call)
 		return;
-	txn_before(c, command, look, reply);
+	txn_before(c, command, class, reply);
 	if (reply->last && command->byte != CMD_QUIT && command->byte != CMD_STMT_SEND_LONG_DATA) {
 		emit_stmt(c, command, reply, 0);
 		c->statements++;
 	}
-	txn_after(c, command, look, reply);
+	txn_after(c, command, class, reply);
 	if (reply->kind != REPLY_ERR && !reply->lost) {
-		if (look->class == LOOK_SET)
-			txn_set_levels(c, look);
-		if (look->class == LOOK_SET && look->set)
-			c->set = look->set - 1;
-		if (c->now.told_set)
-			c->set = c->now.told_set - 1;
+		if (class->kind == CLASS_SET)
+			txn_set_levels(c, class);
+		if (class->kind == CLASS_SET && class->charset)
+			c->charset = class->charset - 1;
+		if (c->now.told_charset)
+			c->charset = c->now.told_charset - 1;
 		apply(c, command);
 	}
 	if (!reply->last) {
@@ -696,7 +699,7 @@ static void on_opaque(void *ctx, const char *reason, struct wire_command *comman
 	c->result.open = false;
 	c->now.at = 0;
 	if (command && c->now.active) {
-		txn_before(c, command, look_now(c, command), &none);
+		txn_before(c, command, class_now(c, command), &none);
 		emit_stmt(c, command, &none, STMT_OPAQUE);
 		if (c->now.data)
 			txn_single(c, command, TXN_UNKNOWN, "the session became opaque");

@@ -9,10 +9,10 @@
  * behind the statement that ended it; results stand before their statement's record, which is made
  * when its answer is complete.
  *
- * Transactions are what the server's status flags say (protocol.md, "Transaction state"); the look
- * at the SQL only tells whether an end was a commit or a rollback.  ERR packets carry no flags:
- * errors known to roll back the whole transaction (1213, 1020 ...) end it, after others the next
- * flags decide.
+ * Transactions are what the server's status flags say (protocol.md, "Transaction state"); the
+ * class of the SQL only tells whether an end was a commit or a rollback.  ERR packets carry no
+ * flags: errors known to roll back the whole transaction (1213, 1020 ...) end it, after others the
+ * next flags decide.
  */
 #ifndef CAPTURE_CAPTURE_H
 #define CAPTURE_CAPTURE_H
@@ -32,7 +32,7 @@ enum {
 	/* Bytes of rows after which a part of a result is handed on. */
 	CAPTURE_PART_SIZE = 64 * 1024,
 	/* Statements of one text that are told apart. */
-	CAPTURE_LOOKS_MAX = 32,
+	CAPTURE_CLASSES_MAX = 32,
 	/* Prepared statements of a session that later segments repeat. */
 	CAPTURE_PREPARED_MAX = 1024,
 	/* Column definitions of a session that are kept packed. */
@@ -107,9 +107,9 @@ struct capture {
 	bool status_known;
 	enum sql_flavour flavour; /* of the server, and its version; 0: not known */
 	uint32_t version;
-	/* enum text_set: of texts now, after the login, and of the server by itself */
-	uint8_t set, login_set, server_set, pending_set;
-	bool set_noted; /* that texts in such a set are not parsed */
+	/* enum client_charset: of texts now, after the login, and of the server by itself */
+	uint8_t charset, login_charset, server_charset, pending_charset;
+	bool charset_noted; /* that texts in such a set are not parsed */
 
 	/* Prepared statements that later segments of the trace begin with. */
 	uint32_t *prepared;
@@ -136,21 +136,21 @@ struct capture {
 		bool began; /* it began the open transaction */
 		bool schema_changed;
 		uint8_t level_default; /* of new sessions, when it was sent */
-		uint8_t told_set; /* enum text_set that the server told + 1; 0: none */
+		uint8_t told_charset;  /* enum client_charset that the server told + 1; 0: none */
 		uint32_t prepared;
 		uint64_t txn;
 		/* When the answer was complete, which is the time of all records that it makes; 0:
 		 * it is not, and records get the time when they are made. */
 		uint64_t at;
 		struct buf text, params, name;
-		struct look looks[CAPTURE_LOOKS_MAX];
-		size_t look_count;
-		bool looks_end; /* more statements than looks */
+		struct stmt_class classes[CAPTURE_CLASSES_MAX];
+		size_t class_count;
+		bool classes_end; /* more statements than classes */
 		uint32_t result_sets;
 		uint64_t rows;
 		uint64_t affected, insert_id;
 		uint32_t warnings;
-		uint8_t tables; /* enum look_tables */
+		uint8_t tables; /* enum text_tables */
 		struct buf track, gtid;
 		/* Set before the reply by whoever watches lock waits; nobody does in the proxy. */
 		bool blocked_seen;
@@ -227,21 +227,21 @@ static inline bool capture_in_txn(const struct capture *c)
 }
 
 /* capture/txn.c */
-void txn_set_levels(struct capture *c, const struct look *look);
-/* A text that is sent, behind its looks; runs: not only prepared. */
+void txn_set_levels(struct capture *c, const struct stmt_class *class);
+/* A text that is sent, behind its classes; runs: not only prepared. */
 void txn_see_text(struct capture *c, struct span text, bool runs);
 /* Of an answered statement, before all else: it may have set the level out of sight. */
-void txn_lose_level(struct capture *c, const struct look *look);
+void txn_lose_level(struct capture *c, const struct stmt_class *class);
 /* What a new session has, as far as it is known. */
 uint8_t txn_default_level(const struct capture *c);
 /* The session began anew, at some time since new ones had the level `before`. */
 void txn_check_default(struct capture *c, uint8_t before);
 /* Before the statement's record: may begin a transaction; decides now.txn. */
-void txn_before(struct capture *c, const struct wire_command *command, const struct look *look,
-	const struct wire_reply *reply);
+void txn_before(struct capture *c, const struct wire_command *command,
+	const struct stmt_class *class, const struct wire_reply *reply);
 /* Behind it: ends transactions. */
-void txn_after(struct capture *c, const struct wire_command *command, const struct look *look,
-	const struct wire_reply *reply);
+void txn_after(struct capture *c, const struct wire_command *command,
+	const struct stmt_class *class, const struct wire_reply *reply);
 /* A statement that was a transaction of its own. */
 void txn_single(struct capture *c, const struct wire_command *command, enum txn_outcome outcome,
 	const char *reason);

@@ -78,7 +78,7 @@ static bool has_sign(struct span text, size_t at, size_t sign)
 	       span_ieq_str(span_of(text.ptr + at - end, len), signs[sign].word);
 }
 
-bool look_may_hold_password(struct span text)
+bool text_may_hold_password(struct span text)
 {
 	const unsigned char *p = (const unsigned char *)text.ptr;
 
@@ -100,7 +100,7 @@ enum { NESTING_MAX = 2 }; /* SQL in a string in a string */
 struct masking {
 	struct buf *out;    /* NULL: only whether something is found */
 	const char *copied; /* up to here the text is in out */
-	struct look_dialect dialect;
+	struct text_dialect dialect;
 	int depth; /* of strings that this text stands in */
 	bool found, params;
 	bool begun;         /* behind a statement's first word */
@@ -115,7 +115,7 @@ struct masking {
 	int key_depth;      /* in the brackets of a function that takes a key; 0: no */
 };
 
-static void mask(struct masking *m, const struct look_token *t)
+static void mask(struct masking *m, const struct raw_token *t)
 {
 	m->found = true;
 	if (!m->out)
@@ -133,7 +133,7 @@ static bool ends_with(struct span word, const char *end)
 }
 
 /* Names of columns, variables and options whose value is a secret. */
-static bool names_secret(const struct look_token *t)
+static bool names_secret(const struct raw_token *t)
 {
 	static const char *const ends[] = {"password", "passwd", "sst_auth", "bind_root_pwd",
 		"_secret_key", "_secret_id", "authentication_string"};
@@ -145,7 +145,7 @@ static bool names_secret(const struct look_token *t)
 }
 
 /* Functions whose arguments are passwords or keys; names that end in "password" are too. */
-static bool is_key_function(const struct look_token *t)
+static bool is_key_function(const struct raw_token *t)
 {
 	static const char *const names[] = {"aes_encrypt", "aes_decrypt", "des_encrypt",
 		"des_decrypt", "encode", "decode", "encrypt", "kdf", "validate_password_strength",
@@ -154,12 +154,12 @@ static bool is_key_function(const struct look_token *t)
 		"create_asymmetric_pub_key"};
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (look_is(t, names[i]))
+		if (raw_is(t, names[i]))
 			return true;
 	return ends_with(t->text, "password") || ends_with(t->text, "passwd");
 }
 
-static void begin_statement(struct masking *m, const struct look_token *t)
+static void begin_statement(struct masking *m, const struct raw_token *t)
 {
 	static const char *const of_data[] = {"select", "insert", "update", "delete", "replace",
 		"with", "values", "load", "do", "handler"};
@@ -167,8 +167,8 @@ static void begin_statement(struct masking *m, const struct look_token *t)
 	m->begun = true;
 	m->data = false;
 	for (size_t i = 0; i < ARRAY_LEN(of_data); i++)
-		m->data |= look_is(t, of_data[i]);
-	m->defines = look_is(t, "create") || look_is(t, "alter");
+		m->data |= raw_is(t, of_data[i]);
+	m->defines = raw_is(t, "create") || raw_is(t, "alter");
 }
 
 static void end_statement(struct masking *m)
@@ -177,39 +177,39 @@ static void end_statement(struct masking *m)
 }
 
 /* _utf8'x', N'x', X'41', BINARY 'x' */
-static bool introduces(const struct look_token *t)
+static bool introduces(const struct raw_token *t)
 {
-	return t->text.ptr[0] == '_' || t->text.len == 1 || look_is(t, "binary");
+	return t->text.ptr[0] == '_' || t->text.len == 1 || raw_is(t, "binary");
 }
 
-static void mask_word(struct masking *m, const struct look_token *t, const struct look_token *next)
+static void mask_word(struct masking *m, const struct raw_token *t, const struct raw_token *next)
 {
 	if (!m->begun)
 		begin_statement(m, t);
-	if (look_is(t, "identified") || look_is(t, "challenge_response")) {
+	if (raw_is(t, "identified") || raw_is(t, "challenge_response")) {
 		m->account = true;
-	} else if (look_is_char(next, '(') && is_key_function(t)) {
+	} else if (raw_is_char(next, '(') && is_key_function(t)) {
 		if (!m->key_depth)
 			m->key_depth = 1;
 		m->expect = false;
 	} else if (names_secret(t)) {
 		m->account |= !m->data;
 		m->assigned = false;
-		m->expect = !look_is(next, "for");
+		m->expect = !raw_is(next, "for");
 		m->skip_to_value = !m->expect;
-	} else if (m->account && (look_is(t, "by") || look_is(t, "as") || look_is(t, "using") ||
-					 look_is(t, "replace"))) {
+	} else if (m->account && (raw_is(t, "by") || raw_is(t, "as") || raw_is(t, "using") ||
+					 raw_is(t, "replace"))) {
 		m->expect = true;
 		m->assigned = false;
-	} else if (look_is(t, "prepare") || look_is(t, "immediate")) {
+	} else if (raw_is(t, "prepare") || raw_is(t, "immediate")) {
 		m->dynamic = true;
-	} else if (look_is(t, "connection")) {
+	} else if (raw_is(t, "connection")) {
 		m->connection = true;
-	} else if (m->expect && m->assigned && look_is_char(next, '(')) {
+	} else if (m->expect && m->assigned && raw_is_char(next, '(')) {
 		m->expect = false; /* password = md5('x') */
 		m->key_depth = 1;
-	} else if (m->expect && !look_is(t, "random") && !look_is(t, "to") &&
-		   !(next->kind == LOOK_TOKEN_STRING && introduces(t))) {
+	} else if (m->expect && !raw_is(t, "random") && !raw_is(t, "to") &&
+		   !(next->kind == RAW_STRING && introduces(t))) {
 		m->expect = false; /* a name, not a string: EXPIRE, REQUIRE ... */
 	}
 }
@@ -231,7 +231,7 @@ static bool has_credentials(struct span s, bool address)
 			continue;
 		while (k < s.len && (s.ptr[k] | 0x20) >= 'a' && (s.ptr[k] | 0x20) <= 'z')
 			k++;
-		while (k < s.len && (look_is_space(s.ptr[k]) || s.ptr[k] == '\\'))
+		while (k < s.len && (text_is_blank(s.ptr[k]) || s.ptr[k] == '\\'))
 			k++;
 		if (k < s.len && (s.ptr[k] == '=' || s.ptr[k] == '"' || s.ptr[k] == '\''))
 			return true;
@@ -249,84 +249,84 @@ static bool holds_secret_sql(const struct masking *m, struct span content)
 	return inner.depth <= NESTING_MAX && mask_text(&inner, content) && inner.found;
 }
 
-static bool is_secret_string(const struct masking *m, const struct look_token *t)
+static bool is_secret_string(const struct masking *m, const struct raw_token *t)
 {
 	if (m->expect || m->key_depth > 1)
 		return true;
 	if (m->connection && has_credentials(t->content, true))
 		return true;
-	if (!look_may_hold_password(t->content))
+	if (!text_may_hold_password(t->content))
 		return false;
 	return m->dynamic || (m->defines && has_credentials(t->content, false)) ||
 	       holds_secret_sql(m, t->content);
 }
 
-static void mask_token(struct masking *m, const struct look_token *t, const struct look_token *next)
+static void mask_token(struct masking *m, const struct raw_token *t, const struct raw_token *next)
 {
-	bool hex =
-		t->kind == LOOK_TOKEN_NUMBER && t->text.len > 2 && (t->text.ptr[1] | 0x20) == 'x';
+	bool hex = t->kind == RAW_NUMBER && t->text.len > 2 && (t->text.ptr[1] | 0x20) == 'x';
 
 	switch (t->kind) {
-	case LOOK_TOKEN_STRING:
+	case RAW_STRING:
 		if (is_secret_string(m, t))
 			mask(m, t);
 		/* 'a' 'b' is one. */
-		m->expect &= next->kind == LOOK_TOKEN_STRING;
+		m->expect &= next->kind == RAW_STRING;
 		m->connection = false;
 		return;
-	case LOOK_TOKEN_NUMBER:
+	case RAW_NUMBER:
 		if ((hex && m->expect) || m->key_depth > 1)
 			mask(m, t);
 		m->expect = false;
 		return;
-	case LOOK_TOKEN_WORD:
+	case RAW_WORD:
 		mask_word(m, t, next);
 		return;
-	case LOOK_TOKEN_OTHER:
+	case RAW_OTHER:
 		break;
-	case LOOK_TOKEN_QUOTED:
+	case RAW_QUOTED:
 		/* A column `password` is meant like one without quotes. */
-		m->expect = m->key_depth == 0 && names_secret(&(struct look_token){
-							 LOOK_TOKEN_WORD, t->content, t->content});
+		m->expect = m->key_depth == 0 &&
+			    names_secret(&(struct raw_token){RAW_WORD, t->content, t->content});
 		m->assigned = false;
 		return;
-	case LOOK_TOKEN_END:
+	case RAW_END:
 		return;
 	}
-	if (m->key_depth && look_is_char(t, '('))
+	if (m->key_depth && raw_is_char(t, '('))
 		m->key_depth++;
-	else if (m->key_depth && look_is_char(t, ')') && --m->key_depth == 1)
+	else if (m->key_depth && raw_is_char(t, ')') && --m->key_depth == 1)
 		m->key_depth = 0;
-	if (look_is_char(t, '=')) {
+	if (raw_is_char(t, '=')) {
 		m->expect |= m->skip_to_value;
 		m->skip_to_value = false;
 		m->assigned = true;
 	}
-	if (look_is_char(t, '?') && (m->expect || m->key_depth > 1))
+	if (raw_is_char(t, '?') && (m->expect || m->key_depth > 1))
 		m->params = true;
-	if (look_is_char(t, ',') || look_is_char(t, ')') || look_is_char(t, '?'))
+	if (raw_is_char(t, ',') || raw_is_char(t, ')') || raw_is_char(t, '?'))
 		m->expect = false;
-	if (look_is_char(t, ';'))
+	if (raw_is_char(t, ';'))
 		end_statement(m);
 }
 
 /* False: nothing in it can be a password. */
 static bool mask_text(struct masking *m, struct span text)
 {
-	struct look_scan s;
-	struct look_token t, next;
+	struct raw_scan s;
+	struct raw_token t, next;
 
-	if (!look_may_hold_password(text))
+	if (!text_may_hold_password(text))
 		return false;
-	s = look_over(text, m->dialect);
-	for (t = look_next(&s); t.kind != LOOK_TOKEN_END; t = next) {
-		next = look_next(&s);
+	s = raw_scan_over(text, m->dialect);
+	for (t = raw_next(&s); t.kind != RAW_END; t = next) {
+		next = raw_next(&s);
 		mask_token(m, &t, &next);
 	}
 	return true;
 }
 
-bool look_mask(struct span text, struct look_dialect dialect, struct buf *out, bool *params_secret)
+bool text_mask_passwords(
+	struct span text, struct text_dialect dialect, struct buf *out, bool *params_secret)
 {
 	struct masking m = {.out = out, .copied = text.ptr, .dialect = dialect};
 

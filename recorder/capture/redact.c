@@ -218,10 +218,10 @@ struct reading {
 	struct arena arena;
 };
 
-static bool reading_begin(struct reading *r, struct span text, struct look_dialect dialect)
+static bool reading_begin(struct reading *r, struct span text, struct text_dialect dialect)
 {
 	*r = (struct reading){
-		.text = BUF_INIT, .options = look_options(dialect), .arena = ARENA_INIT};
+		.text = BUF_INIT, .options = text_sql_options(dialect), .arena = ARENA_INIT};
 	if (text.len >= UINT32_MAX)
 		return false;
 	buf_add_span(&r->text, text);
@@ -302,7 +302,7 @@ static bool shows_names(struct reading *r)
 
 /* By the names in the text alone. */
 static enum redact_reach reach_by_names(
-	const struct redact *redact, struct span text, struct look_dialect dialect)
+	const struct redact *redact, struct span text, struct text_dialect dialect)
 {
 	struct reading r;
 	struct token t, before = {.kind = T_SEMICOLON};
@@ -349,9 +349,9 @@ static enum redact_reach reach_by_names(
 }
 
 enum redact_reach redact_statement(const struct redact *redact, struct span text,
-	struct span database, struct look_dialect dialect)
+	struct span database, struct text_dialect dialect)
 {
-	struct sql_options options = look_options(dialect);
+	struct sql_options options = text_sql_options(dialect);
 	enum redact_reach reach;
 
 	if (redact->all)
@@ -496,7 +496,7 @@ static void place_after(struct place *place, struct token t)
 }
 
 bool redact_text(
-	const struct redact *redact, struct span text, struct look_dialect dialect, struct buf *out)
+	const struct redact *redact, struct span text, struct text_dialect dialect, struct buf *out)
 {
 	struct reading r;
 	struct token t, before = {.kind = T_SEMICOLON}, sign = {.kind = T_EOF};

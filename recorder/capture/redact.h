@@ -61,7 +61,7 @@ enum redact_reach {
 };
 /* database: the session's, for tables without one; SPAN_NONE: not known. */
 enum redact_reach redact_statement(const struct redact *redact, struct span text,
-	struct span database, struct look_dialect dialect);
+	struct span database, struct text_dialect dialect);
 /* Whether a column of a result is redacted, by the names that the server gives it. */
 bool redact_result_column(const struct redact *redact, enum redact_reach reach,
 	const struct wire_column_names *names);
@@ -69,7 +69,7 @@ bool redact_result_column(const struct redact *redact, enum redact_reach reach,
 bool redact_keeps_message(const struct redact *redact, uint16_t error);
 /* Appends the text with its literals redacted and its comments left out.  False: from some point on
  * it could not be read, and is left out from there. */
-bool redact_text(const struct redact *redact, struct span text, struct look_dialect dialect,
+bool redact_text(const struct redact *redact, struct span text, struct text_dialect dialect,
 	struct buf *out);
 /* Replaces the one packed value behind `start`. */
 void redact_packed(const struct redact *redact, struct buf *out, size_t start);

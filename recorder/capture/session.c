@@ -155,8 +155,9 @@ void capture_greeting(void *ctx, const struct wire_greeting *greeting)
 	if (mariadb && record.version.len > 6 && memcmp(record.version.ptr, "5.5.5-", 6) == 0)
 		record.version = span_of(record.version.ptr + 6, record.version.len - 6);
 	c->thread = greeting->thread;
-	c->server_set = (uint8_t)text_set_of_collation(greeting->charset, TEXT_SET_UNKNOWN);
-	c->set = c->login_set = c->server_set;
+	c->server_charset =
+		(uint8_t)client_charset_of_collation(greeting->charset, CLIENT_CHARSET_UNKNOWN);
+	c->charset = c->login_charset = c->server_charset;
 	if (capture_flavour_of(greeting->version) != FLAVOUR_TIDB) {
 		struct sql_options options = sql_options_for_server(record.version);
 
@@ -208,8 +209,8 @@ void capture_login(void *ctx, const struct wire_login *login)
 	capture_keep(&c->database, login->schema);
 	c->muted = filter && !filter_wants(filter, login->user, login->schema);
 	c->capabilities = login->in_force;
-	c->set = c->login_set = (uint8_t)text_set_of_collation(
-		login->charset, (enum text_set)c->server_set);
+	c->charset = c->login_charset = (uint8_t)client_charset_of_collation(
+		login->charset, (enum client_charset)c->server_charset);
 	c->collation = login->charset;
 	if (login->attributes.ptr)
 		keep_attributes(c, login->attributes);

@@ -27,9 +27,9 @@ uint8_t txn_default_level(const struct capture *c)
 
 static uint8_t known_level(struct capture *c, uint8_t level)
 {
-	if (level == LOOK_LEVEL_DEFAULT)
+	if (level == CLASS_LEVEL_DEFAULT)
 		return txn_default_level(c);
-	return level == LOOK_LEVEL_UNREADABLE ? LEVEL_UNKNOWN : level;
+	return level == CLASS_LEVEL_UNREADABLE ? LEVEL_UNKNOWN : level;
 }
 
 static uint8_t level_for_new(const struct capture *c)
@@ -42,38 +42,39 @@ uint8_t capture_level(const struct capture *c)
 	return c->txn.open ? c->txn.level : level_for_new(c);
 }
 
-void txn_set_levels(struct capture *c, const struct look *look)
+void txn_set_levels(struct capture *c, const struct stmt_class *class)
 {
-	if (look->level_global)
-		atomic_store(&c->node->level, known_level(c, look->level_global));
-	if (look->level_session) {
-		c->level_session = known_level(c, look->level_session);
+	if (class->level_global)
+		atomic_store(&c->node->level, known_level(c, class->level_global));
+	if (class->level_session) {
+		c->level_session = known_level(c, class->level_session);
 		if (!c->txn.open)
 			c->level_next = UINT8_MAX;
 	}
-	if (look->level_next && !c->txn.open)
-		c->level_next = known_level(c, look->level_next);
+	if (class->level_next && !c->txn.open)
+		c->level_next = known_level(c, class->level_next);
 }
 
 void txn_see_text(struct capture *c, struct span text, bool runs)
 {
 	unsigned hidden = 0;
 
-	for (size_t i = 0; i < c->now.look_count; i++) {
-		const struct look *look = &c->now.looks[i];
+	for (size_t i = 0; i < c->now.class_count; i++) {
+		const struct stmt_class *class = &c->now.classes[i];
 
 		/* Until it is answered nobody knows what a new session gets. */
-		if (look->level_global && runs)
+		if (class->level_global && runs)
 			atomic_store(&c->node->level, LEVEL_UNKNOWN);
-		if (!look->hides_level)
+		if (!class->hides_level)
 			continue;
 		c->hides_level = true;
-		if (look_holds(text, "global") || look_holds(text, "persist") ||
-			look_holds(text, "event"))
+		if (text_holds_word(text, "global") || text_holds_word(text, "persist") ||
+			text_holds_word(text, "event"))
 			hidden |= HIDDEN_FROM_START;
-		if (look->class == LOOK_DEFINE)
-			hidden |= look_holds(text, "function") || look_holds(text, "trigger") ||
-						  look_holds(text, "package")
+		if (class->kind == CLASS_DEFINE)
+			hidden |= text_holds_word(text, "function") ||
+						  text_holds_word(text, "trigger") ||
+						  text_holds_word(text, "package")
 					  ? HIDDEN_IN_ANY
 					  : HIDDEN_IN_CALLS;
 	}
@@ -82,40 +83,40 @@ void txn_see_text(struct capture *c, struct span text, bool runs)
 }
 
 /* May the statement have set the session's level where nobody saw it? */
-static bool may_set_level(const struct capture *c, const struct look *look)
+static bool may_set_level(const struct capture *c, const struct stmt_class *class)
 {
 	unsigned hidden = (unsigned)atomic_load(&c->node->hidden_levels);
 
-	switch ((enum look_class)look->class) {
-	case LOOK_CALL:
-	case LOOK_UNKNOWN:
+	switch ((enum stmt_class_kind) class->kind) {
+	case CLASS_CALL:
+	case CLASS_UNKNOWN:
 		return c->hides_level || (hidden & (HIDDEN_IN_CALLS | HIDDEN_IN_ANY));
-	case LOOK_SET:
-		return look->hides_level || (hidden & HIDDEN_IN_ANY);
-	case LOOK_READ:
-	case LOOK_WRITE:
-	case LOOK_DEFINE:
+	case CLASS_SET:
+		return class->hides_level || (hidden & HIDDEN_IN_ANY);
+	case CLASS_READ:
+	case CLASS_WRITE:
+	case CLASS_DEFINE:
 		return hidden & HIDDEN_IN_ANY;
-	case LOOK_BEGIN:
-	case LOOK_COMMIT:
-	case LOOK_ROLLBACK:
-	case LOOK_SAVEPOINT:
-	case LOOK_ROLLBACK_TO:
-	case LOOK_RELEASE:
-	case LOOK_XA_BEGIN:
-	case LOOK_XA_END:
-	case LOOK_XA_PREPARE:
-	case LOOK_XA_COMMIT:
-	case LOOK_XA_ROLLBACK:
-	case LOOK_NEUTRAL:
+	case CLASS_BEGIN:
+	case CLASS_COMMIT:
+	case CLASS_ROLLBACK:
+	case CLASS_SAVEPOINT:
+	case CLASS_ROLLBACK_TO:
+	case CLASS_RELEASE:
+	case CLASS_XA_BEGIN:
+	case CLASS_XA_END:
+	case CLASS_XA_PREPARE:
+	case CLASS_XA_COMMIT:
+	case CLASS_XA_ROLLBACK:
+	case CLASS_NEUTRAL:
 		return false;
 	}
 	return true;
 }
 
-void txn_lose_level(struct capture *c, const struct look *look)
+void txn_lose_level(struct capture *c, const struct stmt_class *class)
 {
-	if (!may_set_level(c, look))
+	if (!may_set_level(c, class))
 		return;
 	c->level_session = LEVEL_UNKNOWN;
 	/* What was set for the next one may be another, or used up; that of an open one stays. */
@@ -170,7 +171,7 @@ static void emit_early_savepoints(struct capture *c)
 }
 
 static void emit_begin(
-	struct capture *c, const struct wire_command *command, const struct look *look)
+	struct capture *c, const struct wire_command *command, const struct stmt_class *class)
 {
 	struct capture_txn *t = &c->txn;
 	struct record_txn record = {.at = c->now.at,
@@ -179,7 +180,7 @@ static void emit_begin(
 		.number = command->number};
 
 	buf_clear(&t->name);
-	if (look->class == LOOK_XA_BEGIN)
+	if (class->kind == CLASS_XA_BEGIN)
 		buf_add_span(&t->name, buf_span(&c->now.name));
 	t->open = c->now.began = true;
 	t->prepared = t->doubt = t->lost_commit = t->mixed = false;
@@ -188,10 +189,10 @@ static void emit_begin(
 	c->worker->next_txn += c->worker->txn_step;
 	t->level = level_for_new(c);
 	t->read_only = (c->status & STATUS_IN_TRANS_READONLY) != 0;
-	t->consistent_snapshot = look->consistent_snapshot;
+	t->consistent_snapshot = class->consistent_snapshot;
 	t->begin = command->begin.at;
 	t->begin_seq = command->begin.seq;
-	if (c->maybe_begin && look->class != LOOK_BEGIN && look->class != LOOK_XA_BEGIN) {
+	if (c->maybe_begin && class->kind != CLASS_BEGIN && class->kind != CLASS_XA_BEGIN) {
 		t->begin = c->maybe_begin;
 		t->begin_seq = c->maybe_begin_seq;
 	}
@@ -246,11 +247,11 @@ static void end_with_level(struct capture *c, uint32_t number, const char *reaso
 }
 
 /* A level for the next transaction holds until a table is touched. */
-static void use_up_level(struct capture *c, enum look_tables tables)
+static void use_up_level(struct capture *c, enum text_tables tables)
 {
-	if (c->level_next == UINT8_MAX || tables == LOOK_TABLES_NONE)
+	if (c->level_next == UINT8_MAX || tables == TEXT_TABLES_NONE)
 		return;
-	if (tables == LOOK_TABLES_SURE || c->level_next == c->level_session)
+	if (tables == TEXT_TABLES_SURE || c->level_next == c->level_session)
 		c->level_next = UINT8_MAX;
 	else
 		c->level_next = LEVEL_UNKNOWN;
@@ -279,66 +280,66 @@ void txn_single(struct capture *c, const struct wire_command *command, enum txn_
 		record.gtid = buf_span(&c->now.gtid);
 	trace_emit_txn(c->worker->producer, &record);
 	/* One that failed may have touched none. */
-	if (outcome == TXN_COMMITTED || c->now.tables == LOOK_TABLES_NONE)
-		use_up_level(c, (enum look_tables)c->now.tables);
+	if (outcome == TXN_COMMITTED || c->now.tables == TEXT_TABLES_NONE)
+		use_up_level(c, (enum text_tables)c->now.tables);
 	else
-		use_up_level(c, LOOK_TABLES_PERHAPS);
+		use_up_level(c, TEXT_TABLES_PERHAPS);
 }
 
 /* Runs as a transaction of its own when none is open. */
-static bool is_data(const struct look *look)
+static bool is_data(const struct stmt_class *class)
 {
-	switch ((enum look_class)look->class) {
-	case LOOK_UNKNOWN:
-	case LOOK_READ:
-	case LOOK_WRITE:
-	case LOOK_DEFINE:
-	case LOOK_CALL:
+	switch ((enum stmt_class_kind) class->kind) {
+	case CLASS_UNKNOWN:
+	case CLASS_READ:
+	case CLASS_WRITE:
+	case CLASS_DEFINE:
+	case CLASS_CALL:
 		return true;
-	case LOOK_BEGIN:
-	case LOOK_COMMIT:
-	case LOOK_ROLLBACK:
-	case LOOK_SAVEPOINT:
-	case LOOK_ROLLBACK_TO:
-	case LOOK_RELEASE:
-	case LOOK_XA_BEGIN:
-	case LOOK_XA_END:
-	case LOOK_XA_PREPARE:
-	case LOOK_XA_COMMIT:
-	case LOOK_XA_ROLLBACK:
-	case LOOK_SET:
-	case LOOK_NEUTRAL:
+	case CLASS_BEGIN:
+	case CLASS_COMMIT:
+	case CLASS_ROLLBACK:
+	case CLASS_SAVEPOINT:
+	case CLASS_ROLLBACK_TO:
+	case CLASS_RELEASE:
+	case CLASS_XA_BEGIN:
+	case CLASS_XA_END:
+	case CLASS_XA_PREPARE:
+	case CLASS_XA_COMMIT:
+	case CLASS_XA_ROLLBACK:
+	case CLASS_SET:
+	case CLASS_NEUTRAL:
 		return false;
 	}
 	return true;
 }
 
 /* Could have committed the open transaction, were its answer never seen. */
-static bool may_commit(const struct capture *c, const struct look *look)
+static bool may_commit(const struct capture *c, const struct stmt_class *class)
 {
-	if (c->now.look_count != 1 || c->now.looks_end)
+	if (c->now.class_count != 1 || c->now.classes_end)
 		return true;
-	switch ((enum look_class)look->class) {
-	case LOOK_READ:
-	case LOOK_WRITE:
-	case LOOK_ROLLBACK:
-	case LOOK_SAVEPOINT:
-	case LOOK_ROLLBACK_TO:
-	case LOOK_RELEASE:
-	case LOOK_XA_BEGIN:
-	case LOOK_XA_END:
-	case LOOK_XA_PREPARE:
-	case LOOK_XA_ROLLBACK:
-	case LOOK_NEUTRAL:
+	switch ((enum stmt_class_kind) class->kind) {
+	case CLASS_READ:
+	case CLASS_WRITE:
+	case CLASS_ROLLBACK:
+	case CLASS_SAVEPOINT:
+	case CLASS_ROLLBACK_TO:
+	case CLASS_RELEASE:
+	case CLASS_XA_BEGIN:
+	case CLASS_XA_END:
+	case CLASS_XA_PREPARE:
+	case CLASS_XA_ROLLBACK:
+	case CLASS_NEUTRAL:
 		return false;
-	case LOOK_SET:
-		return look->sets_autocommit;
-	case LOOK_UNKNOWN:
-	case LOOK_DEFINE:
-	case LOOK_CALL:
-	case LOOK_BEGIN:
-	case LOOK_COMMIT:
-	case LOOK_XA_COMMIT:
+	case CLASS_SET:
+		return class->sets_autocommit;
+	case CLASS_UNKNOWN:
+	case CLASS_DEFINE:
+	case CLASS_CALL:
+	case CLASS_BEGIN:
+	case CLASS_COMMIT:
+	case CLASS_XA_COMMIT:
 		return true;
 	}
 	return true;
@@ -346,32 +347,32 @@ static bool may_commit(const struct capture *c, const struct look *look)
 
 /* May the n-th statement of a text end a transaction such that what the text did belongs to several?
  * Not one that ends it before all others or behind them. */
-static bool ends_between(const struct look *look, size_t n, size_t count)
+static bool ends_between(const struct stmt_class *class, size_t n, size_t count)
 {
-	switch ((enum look_class)look->class) {
-	case LOOK_READ:
-	case LOOK_WRITE:
-	case LOOK_SAVEPOINT:
-	case LOOK_ROLLBACK_TO:
-	case LOOK_RELEASE:
-	case LOOK_XA_END:
-	case LOOK_NEUTRAL:
+	switch ((enum stmt_class_kind) class->kind) {
+	case CLASS_READ:
+	case CLASS_WRITE:
+	case CLASS_SAVEPOINT:
+	case CLASS_ROLLBACK_TO:
+	case CLASS_RELEASE:
+	case CLASS_XA_END:
+	case CLASS_NEUTRAL:
 		return false;
-	case LOOK_SET:
-		return count > 1 && look->sets_autocommit;
-	case LOOK_BEGIN:
-	case LOOK_XA_BEGIN:
+	case CLASS_SET:
+		return count > 1 && class->sets_autocommit;
+	case CLASS_BEGIN:
+	case CLASS_XA_BEGIN:
 		return n > 0;
-	case LOOK_COMMIT:
-	case LOOK_ROLLBACK:
-	case LOOK_XA_PREPARE:
-	case LOOK_XA_COMMIT:
-	case LOOK_XA_ROLLBACK:
+	case CLASS_COMMIT:
+	case CLASS_ROLLBACK:
+	case CLASS_XA_PREPARE:
+	case CLASS_XA_COMMIT:
+	case CLASS_XA_ROLLBACK:
 		return n + 1 < count;
-	case LOOK_DEFINE:
+	case CLASS_DEFINE:
 		return count > 1;
-	case LOOK_UNKNOWN:
-	case LOOK_CALL:
+	case CLASS_UNKNOWN:
+	case CLASS_CALL:
 		return true;
 	}
 	return true;
@@ -384,14 +385,14 @@ static bool mixes(const struct capture *c, const struct wire_command *command,
 {
 	if (command->byte == CMD_STMT_PREPARE)
 		return false;
-	if (c->now.look_count == 1 && c->now.whole)
+	if (c->now.class_count == 1 && c->now.whole)
 		return false;
 	if (stmt_refused(buf_span(&c->now.text), buf_span(&c->database), reply->error, reply->message))
 		return false;
-	if (c->now.looks_end)
+	if (c->now.classes_end)
 		return true;
-	for (size_t i = 0; i < c->now.look_count; i++) {
-		if (ends_between(&c->now.looks[i], i, c->now.look_count))
+	for (size_t i = 0; i < c->now.class_count; i++) {
+		if (ends_between(&c->now.classes[i], i, c->now.class_count))
 			return true;
 	}
 	return false;
@@ -427,59 +428,59 @@ static bool refuses_xa(uint16_t error)
 	return error >= ER_XAER_NOTA && error <= ER_XAER_OUTSIDE;
 }
 
-static bool begins_anew(const struct look *look)
+static bool begins_anew(const struct stmt_class *class)
 {
-	return look->class == LOOK_BEGIN || look->class == LOOK_XA_BEGIN || look->locks_tables;
+	return class->kind == CLASS_BEGIN || class->kind == CLASS_XA_BEGIN || class->locks_tables;
 }
 
-static bool finishes(const struct look *look)
+static bool finishes(const struct stmt_class *class)
 {
-	return look->class == LOOK_COMMIT || look->class == LOOK_ROLLBACK;
+	return class->kind == CLASS_COMMIT || class->kind == CLASS_ROLLBACK;
 }
 
 /* The flags say that no transaction is open: how did this one end? */
-static void end_by_flags(struct capture *c, uint32_t number, const struct look *look)
+static void end_by_flags(struct capture *c, uint32_t number, const struct stmt_class *class)
 {
 	struct capture_txn *t = &c->txn;
 
-	switch ((enum look_class)look->class) {
-	case LOOK_COMMIT:
-	case LOOK_XA_COMMIT:
+	switch ((enum stmt_class_kind) class->kind) {
+	case CLASS_COMMIT:
+	case CLASS_XA_COMMIT:
 		txn_end(c, number, TXN_COMMITTED, "commit");
 		return;
-	case LOOK_ROLLBACK:
-	case LOOK_XA_ROLLBACK:
+	case CLASS_ROLLBACK:
+	case CLASS_XA_ROLLBACK:
 		if (t->doubt)
 			txn_end(c, number, TXN_UNKNOWN,
 				"rollback behind a failed statement that may have committed");
 		else
 			txn_end(c, number, TXN_ABORTED, "rollback");
 		return;
-	case LOOK_DEFINE:
+	case CLASS_DEFINE:
 		txn_end(c, number, TXN_COMMITTED, "implicit commit");
 		return;
-	case LOOK_BEGIN:
-	case LOOK_XA_BEGIN:
-	case LOOK_SET:
-		if (look->class != LOOK_SET || look->sets_autocommit) {
+	case CLASS_BEGIN:
+	case CLASS_XA_BEGIN:
+	case CLASS_SET:
+		if (class->kind != CLASS_SET || class->sets_autocommit) {
 			txn_end(c, number, TXN_COMMITTED, "implicit commit");
 			return;
 		}
 		break;
-	case LOOK_XA_PREPARE:
+	case CLASS_XA_PREPARE:
 		txn_end(c, number, TXN_UNKNOWN, "xa prepare: decided later, perhaps elsewhere");
 		return;
-	case LOOK_CALL:
-	case LOOK_UNKNOWN:
+	case CLASS_CALL:
+	case CLASS_UNKNOWN:
 		txn_end(c, number, TXN_UNKNOWN, "ended inside the statement");
 		return;
-	case LOOK_READ:
-	case LOOK_WRITE:
-	case LOOK_SAVEPOINT:
-	case LOOK_ROLLBACK_TO:
-	case LOOK_RELEASE:
-	case LOOK_XA_END:
-	case LOOK_NEUTRAL:
+	case CLASS_READ:
+	case CLASS_WRITE:
+	case CLASS_SAVEPOINT:
+	case CLASS_ROLLBACK_TO:
+	case CLASS_RELEASE:
+	case CLASS_XA_END:
+	case CLASS_NEUTRAL:
 		break;
 	}
 	/* It had ended before this statement, with an earlier error. */
@@ -492,43 +493,43 @@ static void end_by_flags(struct capture *c, uint32_t number, const struct look *
 }
 
 /* The last flags before a statement's own answer contradicted what we believed. */
-static bool ended_earlier(const struct look *look, uint16_t status)
+static bool ended_earlier(const struct stmt_class *class, uint16_t status)
 {
 	return !(status & STATUS_IN_TRANS) &&
-	       (look->class == LOOK_READ || look->class == LOOK_WRITE ||
-		       look->class == LOOK_NEUTRAL ||
-		       (look->class == LOOK_SET && !look->sets_autocommit));
+	       (class->kind == CLASS_READ || class->kind == CLASS_WRITE ||
+		       class->kind == CLASS_NEUTRAL ||
+		       (class->kind == CLASS_SET && !class->sets_autocommit));
 }
 
-void txn_before(struct capture *c, const struct wire_command *command, const struct look *look,
-	const struct wire_reply *reply)
+void txn_before(struct capture *c, const struct wire_command *command,
+	const struct stmt_class *class, const struct wire_reply *reply)
 {
 	if (reply->has_status) {
 		c->status = reply->status;
 		c->status_known = true;
-		if (c->txn.open && ended_earlier(look, reply->status))
-			end_by_flags(c, 0, &(struct look){.class = LOOK_NEUTRAL});
+		if (c->txn.open && ended_earlier(class, reply->status))
+			end_by_flags(c, 0, &(struct stmt_class){.kind = CLASS_NEUTRAL});
 		if (c->txn.open && c->txn.doubt && (reply->status & STATUS_IN_TRANS) &&
 			!(reply->status & STATUS_AUTOCOMMIT))
 			txn_end(c, 0, TXN_UNKNOWN, "a failed statement may have committed it");
 		/* The answer of a ROLLBACK does not tell whether there was anything left. */
-		if (look->class != LOOK_ROLLBACK && look->class != LOOK_XA_ROLLBACK)
+		if (class->kind != CLASS_ROLLBACK && class->kind != CLASS_XA_ROLLBACK)
 			c->txn.doubt = false;
 		if (!c->txn.open && (reply->status & STATUS_IN_TRANS))
-			emit_begin(c, command, look);
-		else if (c->txn.open && (reply->status & STATUS_IN_TRANS) && begins_anew(look)) {
+			emit_begin(c, command, class);
+		else if (c->txn.open && (reply->status & STATUS_IN_TRANS) && begins_anew(class)) {
 			/* BEGIN in a transaction commits it and begins the next one: in MySQL at
 			 * the same level, whatever was set since; in MariaDB at the session's.
 			 * So does LOCK TABLES without autocommit. */
 			uint8_t level = c->txn.level;
 
 			txn_end(c, command->number, TXN_COMMITTED, "implicit commit");
-			if (look->locks_tables)
+			if (class->locks_tables)
 				c->level_next =
 					level == c->level_session ? UINT8_MAX : LEVEL_UNKNOWN;
 			else if (atomic_load(&c->node->flavour) == FLAVOUR_MYSQL)
 				c->level_next = level;
-			emit_begin(c, command, look);
+			emit_begin(c, command, class);
 		}
 	}
 	if (reply->lost && (!command->complete || c->ended))
@@ -536,7 +537,7 @@ void txn_before(struct capture *c, const struct wire_command *command, const str
 	if (c->txn.open) {
 		c->now.txn = c->txn.id;
 		c->txn.mixed |= mixes(c, command, reply);
-	} else if (c->now.txn == 0 && is_data(look)) {
+	} else if (c->now.txn == 0 && is_data(class)) {
 		c->now.txn = c->worker->next_txn;
 		c->worker->next_txn += c->worker->txn_step;
 		c->now.data = true;
@@ -544,7 +545,7 @@ void txn_before(struct capture *c, const struct wire_command *command, const str
 }
 
 static void emit_savepoint(
-	struct capture *c, const struct wire_command *command, const struct look *look)
+	struct capture *c, const struct wire_command *command, const struct stmt_class *class)
 {
 	struct record_txn record = {
 		.at = c->now.at,
@@ -552,9 +553,9 @@ static void emit_savepoint(
 		.txn = c->txn.id,
 		.number = command->number,
 		.level = c->txn.level,
-		.event = look->class == LOOK_SAVEPOINT ? TXN_SAVEPOINT
-			 : look->class == LOOK_RELEASE ? TXN_RELEASE
-						       : TXN_ROLLBACK_TO,
+		.event = class->kind == CLASS_SAVEPOINT ? TXN_SAVEPOINT
+			 : class->kind == CLASS_RELEASE ? TXN_RELEASE
+							: TXN_ROLLBACK_TO,
 	};
 
 	if (c->now.name.len)
@@ -563,59 +564,59 @@ static void emit_savepoint(
 }
 
 static void after_flags(struct capture *c, const struct wire_command *command,
-	const struct look *look, const struct wire_reply *reply)
+	const struct stmt_class *class, const struct wire_reply *reply)
 {
 	bool in = (reply->status & STATUS_IN_TRANS) != 0;
 
 	if (c->txn.open && !in) {
-		end_by_flags(c, command->number, look);
-	} else if (c->txn.open && finishes(look) && !c->now.began) {
+		end_by_flags(c, command->number, class);
+	} else if (c->txn.open && finishes(class) && !c->now.began) {
 		/* Still in a transaction: AND CHAIN, or completion_type=CHAIN; it keeps the level.
 		 */
 		uint8_t level = c->txn.level;
 
 		txn_end(c, command->number,
-			look->class == LOOK_COMMIT ? TXN_COMMITTED : TXN_ABORTED,
-			look->class == LOOK_COMMIT ? "commit" : "rollback");
+			class->kind == CLASS_COMMIT ? TXN_COMMITTED : TXN_ABORTED,
+			class->kind == CLASS_COMMIT ? "commit" : "rollback");
 		c->level_next = level;
-		emit_begin(c, command, look);
-	} else if (c->txn.open && look->class == LOOK_XA_PREPARE) {
+		emit_begin(c, command, class);
+	} else if (c->txn.open && class->kind == CLASS_XA_PREPARE) {
 		c->txn.prepared = true;
-	} else if (c->txn.open && (look->class == LOOK_SAVEPOINT || look->class == LOOK_RELEASE ||
-					  look->class == LOOK_ROLLBACK_TO)) {
-		emit_savepoint(c, command, look);
+	} else if (c->txn.open && (class->kind == CLASS_SAVEPOINT || class->kind == CLASS_RELEASE ||
+					  class->kind == CLASS_ROLLBACK_TO)) {
+		emit_savepoint(c, command, class);
 	} else if (!c->txn.open && c->now.data) {
 		txn_single(c, command, TXN_COMMITTED, "autocommit");
 	} else if (!c->txn.open && command->byte == CMD_QUERY && c->now.tables) {
-		use_up_level(c, look->class == LOOK_SET ? (enum look_tables)c->now.tables
-							: LOOK_TABLES_PERHAPS);
+		use_up_level(c, class->kind == CLASS_SET ? (enum text_tables)c->now.tables
+							 : TEXT_TABLES_PERHAPS);
 	}
-	if (!c->txn.open && (finishes(look) || look->class == LOOK_DEFINE)) {
+	if (!c->txn.open && (finishes(class) || class->kind == CLASS_DEFINE)) {
 		c->level_next = UINT8_MAX;
 		buf_clear(&c->early_savepoints);
 	}
-	if (!c->txn.open && look->class == LOOK_SAVEPOINT && !(reply->status & STATUS_AUTOCOMMIT))
+	if (!c->txn.open && class->kind == CLASS_SAVEPOINT && !(reply->status & STATUS_AUTOCOMMIT))
 		note_early_savepoint(c, command->number);
 	if (!in)
 		c->maybe_begin = 0;
 }
 
 static void after_error(struct capture *c, const struct wire_command *command,
-	const struct look *look, const struct wire_reply *reply)
+	const struct stmt_class *class, const struct wire_reply *reply)
 {
 	char reason[40];
 
 	snprintf(reason, sizeof(reason), "error %u", reply->error);
 	if (c->txn.open) {
 		c->txn.last_error = reply->error;
-		if (ends_whole(c, reply->error) && look->class != LOOK_COMMIT) {
+		if (ends_whole(c, reply->error) && class->kind != CLASS_COMMIT) {
 			end_with_level(c, command->number, reason);
 		} else if (ends_whole(c, reply->error)) {
 			txn_end(c, command->number, TXN_ABORTED, reason);
-		} else if (look->class == LOOK_COMMIT ||
-			   (look->class == LOOK_XA_COMMIT && !refuses_xa(reply->error))) {
+		} else if (class->kind == CLASS_COMMIT ||
+			   (class->kind == CLASS_XA_COMMIT && !refuses_xa(reply->error))) {
 			txn_end(c, command->number, TXN_UNKNOWN, reason);
-		} else if (look->class == LOOK_DEFINE && reply->error != ER_PARSE_ERROR) {
+		} else if (class->kind == CLASS_DEFINE && reply->error != ER_PARSE_ERROR) {
 			c->txn.doubt = true;
 		}
 	} else if (c->now.data) {
@@ -623,7 +624,7 @@ static void after_error(struct capture *c, const struct wire_command *command,
 
 		/* A call may have committed part of its work before it failed. */
 		txn_single(c, command,
-			look->class == LOOK_CALL || look->class == LOOK_UNKNOWN ||
+			class->kind == CLASS_CALL || class->kind == CLASS_UNKNOWN ||
 					leaves_open(reply->error)
 				? TXN_UNKNOWN
 				: TXN_ABORTED,
@@ -639,17 +640,17 @@ static void after_error(struct capture *c, const struct wire_command *command,
 	}
 }
 
-void txn_after(struct capture *c, const struct wire_command *command, const struct look *look,
-	const struct wire_reply *reply)
+void txn_after(struct capture *c, const struct wire_command *command,
+	const struct stmt_class *class, const struct wire_reply *reply)
 {
 	if (reply->has_status) {
-		after_flags(c, command, look, reply);
+		after_flags(c, command, class, reply);
 	} else if (reply->kind == REPLY_ERR) {
-		after_error(c, command, look, reply);
+		after_error(c, command, class, reply);
 	} else if (reply->lost && command->complete && !c->ended) {
 		/* Sent, never answered: either outcome may be (semantics.md, section 8). */
 		if (c->txn.open)
-			c->txn.lost_commit |= may_commit(c, look);
+			c->txn.lost_commit |= may_commit(c, class);
 		else if (c->now.data)
 			txn_single(c, command, TXN_UNKNOWN, "no answer");
 	}

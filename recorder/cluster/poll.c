@@ -126,7 +126,7 @@ static bool is_connection_error(MYSQL *db)
 }
 
 /* "start" of the server from its uptime: a restart between two looks shows in it. */
-static bool look_at_uptime(struct poller *p)
+static bool ask_uptime(struct poller *p)
 {
 	struct poller_state *s = p->state;
 	MYSQL_RES *result = ask(s, "show global status like 'Uptime'");
@@ -144,7 +144,7 @@ static bool look_at_uptime(struct poller *p)
 	return result != NULL;
 }
 
-static bool look_at_read_only(struct poller *p)
+static bool ask_read_only(struct poller *p)
 {
 	MYSQL_RES *result = ask(p->state, "select @@global.read_only");
 	MYSQL_ROW row = result ? mysql_fetch_row(result) : NULL;
@@ -180,7 +180,7 @@ static void doubt_levels(struct poller *p)
 }
 
 /* Whether new sessions still get the level that they are believed to have. */
-static bool look_at_level(struct poller *p)
+static bool ask_level(struct poller *p)
 {
 	struct poller_state *s = p->state;
 	uint64_t now = clock_mono_ns();
@@ -197,10 +197,10 @@ static bool look_at_level(struct poller *p)
 		if (!row[0] || !row[1])
 			continue;
 		if (strcasecmp(row[0], "init_connect") == 0)
-			doubt |= look_hides_level(span_str(row[1]));
+			doubt |= text_hides_level(span_str(row[1]));
 		else /* SET GLOBAL of a recorded session makes it unknown, then another one */
 			doubt |= before == after && before != LEVEL_UNKNOWN &&
-				 look_level(span_str(row[1])) != before;
+				 text_level(span_str(row[1])) != before;
 	}
 	mysql_free_result(result);
 	if (doubt)
@@ -211,7 +211,7 @@ static bool look_at_level(struct poller *p)
 }
 
 /* Galera: state of the node, and the component it belongs to. */
-static bool look_at_galera(struct poller *p)
+static bool ask_galera(struct poller *p)
 {
 	static const char *const membership[] = {"wsrep_cluster_size", "wsrep_cluster_conf_id",
 		"wsrep_incoming_addresses", "wsrep_cluster_state_uuid"};
@@ -249,7 +249,7 @@ static bool look_at_galera(struct poller *p)
 }
 
 /* A list of members: name and what is said of it. */
-static bool look_at_members(struct poller *p, const char *sql)
+static bool ask_members(struct poller *p, const char *sql)
 {
 	MYSQL_RES *result = ask(p->state, sql);
 	MYSQL_ROW row;
@@ -269,13 +269,13 @@ static bool look_at_members(struct poller *p, const char *sql)
 	return true;
 }
 
-static bool look_at_group(struct poller *p)
+static bool ask_group(struct poller *p)
 {
 	struct poller_state *s = p->state;
 	MYSQL_RES *result;
 	MYSQL_ROW row;
 
-	if (!look_at_members(p,
+	if (!ask_members(p,
 		    "select concat(member_host, ':', member_port), concat(member_state, ' ', "
 		    "member_role) from performance_schema.replication_group_members "
 		    "where member_id <> '' order by 1"))
@@ -293,19 +293,19 @@ static bool look_at_group(struct poller *p)
 	return result != NULL;
 }
 
-static bool look_at_tidb(struct poller *p)
+static bool ask_tidb(struct poller *p)
 {
-	return look_at_members(p, "select concat(type, ' ', instance), concat(version, ' since ', "
-				  "start_time) from information_schema.cluster_info order by 1");
+	return ask_members(p, "select concat(type, ' ', instance), concat(version, ' since ', "
+			      "start_time) from information_schema.cluster_info order by 1");
 }
 
 /* A view that the server does not have, or does not show us, is not asked for again. */
-static bool look_at_views(struct poller *p)
+static bool ask_views(struct poller *p)
 {
 	static bool (*const look[VIEW_COUNT])(struct poller *) = {
-		[VIEW_GALERA] = look_at_galera,
-		[VIEW_GROUP] = look_at_group,
-		[VIEW_TIDB] = look_at_tidb,
+		[VIEW_GALERA] = ask_galera,
+		[VIEW_GROUP] = ask_group,
+		[VIEW_TIDB] = ask_tidb,
 	};
 	struct poller_state *s = p->state;
 
@@ -379,8 +379,7 @@ static void look(struct poller *p)
 		buf_add_str(&s->state_changes, "reachable");
 	for (size_t i = 0; i < s->fact_count; i++)
 		s->facts[i].seen = false;
-	if (!look_at_uptime(p) || !look_at_read_only(p) || !look_at_level(p) ||
-		!look_at_views(p)) {
+	if (!ask_uptime(p) || !ask_read_only(p) || !ask_level(p) || !ask_views(p)) {
 		buf_clear(&s->state_changes);
 		buf_clear(&s->member_changes);
 		lost(p, mysql_error(s->db));
@@ -413,7 +412,7 @@ static void *poller_main(void *arg)
 	pthread_mutex_unlock(&p->lock);
 	/* Of the sessions since the last look. */
 	if (p->state->db)
-		(void)look_at_level(p);
+		(void)ask_level(p);
 	mysql_thread_end();
 	return NULL;
 }

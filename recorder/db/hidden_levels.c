@@ -25,12 +25,13 @@ unsigned hidden_levels_read(MYSQL *db)
 	while (result && (row = mysql_fetch_row(result))) {
 		struct span kind = answer_field(result, row, 0), body = answer_field(result, row, 1);
 
-		if (body.ptr && !look_hides_level(body))
+		if (body.ptr && !text_hides_level(body))
 			continue;
 		hidden |= span_ieq_str(kind, "procedure") ? HIDDEN_IN_CALLS
 			  : span_ieq_str(kind, "event")   ? HIDDEN_FROM_START
 							  : HIDDEN_IN_ANY;
-		if (body.ptr && (look_holds(body, "global") || look_holds(body, "persist")))
+		if (body.ptr &&
+			(text_holds_word(body, "global") || text_holds_word(body, "persist")))
 			hidden |= HIDDEN_FROM_START;
 	}
 	mysql_free_result(result);

@@ -56,7 +56,7 @@ static void take_text(struct record_program *record, MYSQL_RES *result)
 	unsigned text = view ? 1 : 2, fields = view ? 4 : 6;
 	MYSQL_ROW shown = result && mysql_num_fields(result) >= fields ? mysql_fetch_row(result) : NULL;
 
-	if (!shown || look_may_hold_password(answer_field(result, shown, text)))
+	if (!shown || text_may_hold_password(answer_field(result, shown, text)))
 		return;
 	record->create_text = answer_field(result, shown, text);
 	record->charset = answer_field(result, shown, text + 1);

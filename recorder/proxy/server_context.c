@@ -78,11 +78,11 @@ static MYSQL_RES *ask(MYSQL *db, const struct capture_node *node, struct err *er
 static void use_variable(struct capture_node *node, struct span name, struct span value)
 {
 	if (span_eq_str(name, "transaction_isolation") || span_eq_str(name, "tx_isolation")) {
-		uint8_t level = look_level(value);
+		uint8_t level = text_level(value);
 
 		atomic_store(&node->level, level <= LEVEL_SERIALIZABLE ? level : LEVEL_UNKNOWN);
 	}
-	if (span_eq_str(name, "init_connect") && look_hides_level(value))
+	if (span_eq_str(name, "init_connect") && text_hides_level(value))
 		atomic_fetch_or(&node->hidden_levels, HIDDEN_FROM_START);
 	if (span_eq_str(name, "innodb_rollback_on_timeout"))
 		node->rollback_on_timeout = span_ieq_str(value, "on") || span_eq_str(value, "1");

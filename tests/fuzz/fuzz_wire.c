@@ -67,26 +67,26 @@ static void on_command(void *ctx, struct wire_command *c, const struct wire_requ
 	s->open = true;
 	touch(s, r->text);
 	if (r->text.ptr) {
-		struct look_dialect dialect = {.no_backslash_escapes = c->number & 1,
+		struct text_dialect dialect = {.no_backslash_escapes = c->number & 1,
 			.ansi_quotes = c->number & 2,
-			.set = (uint8_t)(c->number % (TEXT_SET_UNKNOWN + 1)),
+			.set = (uint8_t)(c->number % (CLIENT_CHARSET_UNKNOWN + 1)),
 			.flavour = c->number & 4 ? SQL_MYSQL : SQL_MARIADB,
 			.version = c->number & 8 ? 80045 : 0};
 		struct span rest = r->text, name;
 		struct buf masked = BUF_INIT;
-		struct look look;
+		struct stmt_class class;
 		bool secret;
 
 		while (rest.len) {
 			size_t before = rest.len;
 
-			look_at(rest, dialect, &look, &rest, &name);
+			stmt_classify(rest, dialect, &class, &rest, &name);
 			touch(s, name);
 			CHECK(rest.len < before);
 		}
-		if (look_mask(r->text, dialect, &masked, &secret))
+		if (text_mask_passwords(r->text, dialect, &masked, &secret))
 			touch(s, buf_span(&masked));
-		s->sum += look_tables(r->text, dialect);
+		s->sum += text_touches_tables(r->text, dialect);
 		buf_release(&masked);
 	}
 	if (r->login)

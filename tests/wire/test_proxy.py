@@ -1908,7 +1908,7 @@ def checklist():
     python = r"^@(?:test|conversation)\ndef (\w+)"
     c_test = r"^START_TEST\((\w+)\)"
     have = {"parser": set(re.findall(c_test, read("test_wire.c"), re.M)),
-            "look": set(re.findall(c_test, read("test_look.c"), re.M)),
+            "stmt_classify": set(re.findall(c_test, read("test_stmt_classify.c"), re.M)),
             "conversation": set(CONVERSATIONS), "proxy": set(re.findall(python, read("test_proxy.py"), re.M)),
             "instrument": set(re.findall(python, read("../instrument/test_instrument.py"), re.M)),
             "trace": {n[len("test_trace_"):-2] for n in os.listdir(os.path.join(here, "../unit"))

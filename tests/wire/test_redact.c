@@ -11,7 +11,7 @@
 #include "trace/pack.h"
 #include "trace/value.h"
 
-static const struct look_dialect usual = {0};
+static const struct text_dialect usual = {0};
 
 static void init(struct redact *redact, const char *what, enum redact_how how)
 {

@@ -15,22 +15,22 @@
 
 #include "base/span.h"
 
-enum text_set {
-	TEXT_SET_PLAIN,
-	TEXT_SET_SJIS, /* cp932 too */
-	TEXT_SET_BIG5,
-	TEXT_SET_GBK,
-	TEXT_SET_GB18030,
-	TEXT_SET_UNKNOWN, /* not told */
+enum client_charset {
+	CLIENT_CHARSET_PLAIN,
+	CLIENT_CHARSET_SJIS, /* cp932 too */
+	CLIENT_CHARSET_BIG5,
+	CLIENT_CHARSET_GBK,
+	CLIENT_CHARSET_GB18030,
+	CLIENT_CHARSET_UNKNOWN, /* not told */
 };
 
 /* By the number of a collation, as clients send it; 0: the server's own. */
-enum text_set text_set_of_collation(uint16_t number, enum text_set of_server);
+enum client_charset client_charset_of_collation(uint16_t number, enum client_charset of_server);
 /* By its name, "gbk"; "default" and whatever is no name of a set is unknown. */
-enum text_set text_set_of_name(struct span name);
+enum client_charset client_charset_of_name(struct span name);
 /* Bytes of the character at p; 1 where no character of several bytes is there. */
-unsigned text_set_character(enum text_set set, const char *p, const char *end);
+unsigned client_charset_character(enum client_charset set, const char *p, const char *end);
 /* Whether the text reads the same as in a plain set. */
-bool text_set_reads_plain(enum text_set set, struct span text);
+bool client_charset_reads_plain(enum client_charset set, struct span text);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "sql/text/raw_token.h"
 
-bool look_is_word(unsigned char c)
+bool text_is_name_char(unsigned char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 	       c == '_' || c == '$' || c >= 0x80;
@@ -12,7 +12,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-static bool starts(const struct look_scan *s, const char *what, size_t len)
+static bool starts(const struct raw_scan *s, const char *what, size_t len)
 {
 	return (size_t)(s->end - s->p) >= len && memcmp(s->p, what, len) == 0;
 }
@@ -20,7 +20,7 @@ static bool starts(const struct look_scan *s, const char *what, size_t len)
 /* Behind the ! of a comment: does the server execute it?  p moves behind the version.  The manuals'
  * "Comments", "Comment Syntax": 5 or 6 digits (5 before MySQL 8.0), fewer are none; MariaDB leaves
  * those of MySQL 5.7 to 9 alone unless they are its own. */
-static bool executes(struct look_scan *s, bool maria_own)
+static bool executes(struct raw_scan *s, bool maria_own)
 {
 	bool five =
 		s->dialect.flavour == SQL_MYSQL && s->dialect.version && s->dialect.version < 80000;
@@ -39,7 +39,7 @@ static bool executes(struct look_scan *s, bool maria_own)
 }
 
 /* To behind the end of a comment; of one that is not executed others may stand inside. */
-static void skip_to_end(struct look_scan *s, bool nests)
+static void skip_to_end(struct raw_scan *s, bool nests)
 {
 	while (s->p < s->end) {
 		if (starts(s, "*/", 2)) {
@@ -56,7 +56,7 @@ static void skip_to_end(struct look_scan *s, bool nests)
 }
 
 /* Comments; those that the server executes are opened and their content looked at. */
-static bool skip_comment(struct look_scan *s)
+static bool skip_comment(struct raw_scan *s)
 {
 	size_t left = (size_t)(s->end - s->p);
 	bool maria;
@@ -91,21 +91,21 @@ static bool skip_comment(struct look_scan *s)
 }
 
 /* One character on. */
-static void step(struct look_scan *s)
+static void step(struct raw_scan *s)
 {
-	s->p += s->dialect.set == TEXT_SET_PLAIN
+	s->p += s->dialect.charset == CLIENT_CHARSET_PLAIN
 			? 1
-			: text_set_character((enum text_set)s->dialect.set, s->p, s->end);
+			: client_charset_character(
+				  (enum client_charset)s->dialect.charset, s->p, s->end);
 }
 
-static struct look_token read_quoted(struct look_scan *s)
+static struct raw_token read_quoted(struct raw_scan *s)
 {
 	char quote = *s->p;
 	const char *start = s->p++;
 	bool string = quote == '\'' || (quote == '"' && !s->dialect.ansi_quotes);
 	bool escapes = string && !s->dialect.no_backslash_escapes;
-	struct look_token t = {
-		string ? LOOK_TOKEN_STRING : LOOK_TOKEN_QUOTED, SPAN_NONE, SPAN_NONE};
+	struct raw_token t = {string ? RAW_STRING : RAW_QUOTED, SPAN_NONE, SPAN_NONE};
 
 	while (s->p < s->end) {
 		if (escapes && *s->p == '\\' && s->p + 1 < s->end) {
@@ -126,34 +126,34 @@ static struct look_token read_quoted(struct look_scan *s)
 	return t;
 }
 
-struct look_token look_next(struct look_scan *s)
+struct raw_token raw_next(struct raw_scan *s)
 {
-	struct look_token t = {LOOK_TOKEN_END, SPAN_NONE, SPAN_NONE};
+	struct raw_token t = {RAW_END, SPAN_NONE, SPAN_NONE};
 	const char *start;
 
-	while (s->p < s->end && (look_is_space(*s->p) || skip_comment(s)))
-		if (s->p < s->end && look_is_space(*s->p))
+	while (s->p < s->end && (text_is_blank(*s->p) || skip_comment(s)))
+		if (s->p < s->end && text_is_blank(*s->p))
 			s->p++;
 	if (s->p >= s->end)
 		return t;
 	start = s->p;
 	if (*s->p == '\'' || *s->p == '"' || *s->p == '`')
 		return read_quoted(s);
-	if (look_is_word((unsigned char)*s->p)) {
-		while (s->p < s->end && look_is_word((unsigned char)*s->p))
+	if (text_is_name_char((unsigned char)*s->p)) {
+		while (s->p < s->end && text_is_name_char((unsigned char)*s->p))
 			step(s);
-		t.kind = is_digit(*start) ? LOOK_TOKEN_NUMBER : LOOK_TOKEN_WORD;
+		t.kind = is_digit(*start) ? RAW_NUMBER : RAW_WORD;
 	} else {
 		s->p++;
-		t.kind = LOOK_TOKEN_OTHER;
+		t.kind = RAW_OTHER;
 	}
 	t.text = t.content = span_of(start, (size_t)(s->p - start));
 	return t;
 }
 
-struct look_scan look_over(struct span text, struct look_dialect dialect)
+struct raw_scan raw_scan_over(struct span text, struct text_dialect dialect)
 {
 	const char *p = text.ptr ? text.ptr : "";
 
-	return (struct look_scan){p, p + text.len, dialect, false};
+	return (struct raw_scan){p, p + text.len, dialect, false};
 }

@@ -1,50 +1,50 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Words, strings and comments of SQL, for the quick look (sql/text/stmt_classify.h).  Internal to it. */
+/* The words, strings and comments of SQL text that is not parsed. */
 #ifndef SQL_TEXT_RAW_TOKEN_H
 #define SQL_TEXT_RAW_TOKEN_H
 
 #include "sql/text/stmt_classify.h"
 
-enum look_token_kind {
-	LOOK_TOKEN_END,
-	LOOK_TOKEN_WORD,
-	LOOK_TOKEN_STRING,
-	LOOK_TOKEN_QUOTED,
-	LOOK_TOKEN_NUMBER,
-	LOOK_TOKEN_OTHER,
+enum raw_token_kind {
+	RAW_END,
+	RAW_WORD,
+	RAW_STRING,
+	RAW_QUOTED,
+	RAW_NUMBER,
+	RAW_OTHER,
 };
 
-struct look_token {
-	enum look_token_kind kind;
+struct raw_token {
+	enum raw_token_kind kind;
 	struct span text;    /* as it stands, quotes included */
 	struct span content; /* of strings, without the quotes */
 };
 
-struct look_scan {
+struct raw_scan {
 	const char *p, *end;
-	struct look_dialect dialect;
+	struct text_dialect dialect;
 	bool in_comment; /* in one that the server executes */
 };
 
-struct look_scan look_over(struct span text, struct look_dialect dialect);
-struct look_token look_next(struct look_scan *s);
+struct raw_scan raw_scan_over(struct span text, struct text_dialect dialect);
+struct raw_token raw_next(struct raw_scan *s);
 
-static inline bool look_is_space(char c)
+static inline bool text_is_blank(char c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
 /* May stand in a name without quotes. */
-bool look_is_word(unsigned char c);
+bool text_is_name_char(unsigned char c);
 
-static inline bool look_is(const struct look_token *t, const char *word)
+static inline bool raw_is(const struct raw_token *t, const char *word)
 {
-	return t->kind == LOOK_TOKEN_WORD && span_ieq_str(t->text, word);
+	return t->kind == RAW_WORD && span_ieq_str(t->text, word);
 }
 
-static inline bool look_is_char(const struct look_token *t, char c)
+static inline bool raw_is_char(const struct raw_token *t, char c)
 {
-	return t->kind == LOOK_TOKEN_OTHER && t->text.ptr[0] == c;
+	return t->kind == RAW_OTHER && t->text.ptr[0] == c;
 }
 
 #endif

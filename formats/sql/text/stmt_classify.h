@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A quick look at SQL text: what kind of statement it is, what it does to transactions and to the
+ * Classifies the text of a statement: what kind it is, what it does to transactions and to the
  * isolation level, and where passwords stand in it.  Not a parser: it knows words, strings,
  * comments and brackets, in MySQL's and MariaDB's dialects.  Whether a transaction is open is never
- * taken from here, but from the server's status flags; the look only explains a change of them.
+ * taken from here, but from the server's status flags; the class only explains a change of them.
  *
- * Why not formats/sql: the look stands in the way of every statement.  Of a SELECT, INSERT or
- * UPDATE it needs the first word and one search for "passw" and the like; parsing costs 2 to 3
- * times as much CPU (sysbench's point select: 0.8 us against 0.3 us).  It must say something of a
- * text that is cut off, and of one that the parser refuses; and SET may give three levels at once,
- * or one that only the server knows, which sql_stmt_txn_setting does not tell.  The test `look`
- * holds it to the parser: what it says of a statement that parses must be true.
+ * Why not formats/sql: the recorder classifies every statement before it passes on.  Of a SELECT,
+ * INSERT or UPDATE it needs the first word and one search for "passw" and the like; parsing costs 2
+ * to 3 times as much CPU (sysbench's point select: 0.8 us against 0.3 us).  It must say something
+ * of a text that is cut off, and of one that the parser refuses; and SET may give three levels at
+ * once, or one that only the server knows, which sql_stmt_txn_setting does not tell.  The test
+ * `stmt_classify` holds it to the parser: what it says of a statement that parses must be true.
  */
 #ifndef SQL_TEXT_STMT_CLASSIFY_H
 #define SQL_TEXT_STMT_CLASSIFY_H
@@ -22,79 +22,80 @@
 #include "sql/sql.h"
 #include "sql/text/client_charset.h"
 
-enum look_class {
-	LOOK_UNKNOWN, /* may do anything, ending transactions included */
-	LOOK_READ,    /* SELECT, VALUES, TABLE, WITH, HANDLER, DO */
-	LOOK_WRITE,   /* INSERT, UPDATE, DELETE, REPLACE, LOAD */
-	LOOK_DEFINE,  /* DDL, account management, LOCK TABLES: commits before and after */
-	LOOK_CALL,    /* CALL and EXECUTE: their content is not known */
-	LOOK_BEGIN,
-	LOOK_COMMIT,
-	LOOK_ROLLBACK,
-	LOOK_SAVEPOINT,
-	LOOK_ROLLBACK_TO,
-	LOOK_RELEASE,
-	LOOK_XA_BEGIN,
-	LOOK_XA_END,
-	LOOK_XA_PREPARE,
-	LOOK_XA_COMMIT,
-	LOOK_XA_ROLLBACK,
-	LOOK_SET,
-	LOOK_NEUTRAL, /* SHOW, USE, EXPLAIN, KILL ...: no transaction of its own */
+enum stmt_class_kind {
+	CLASS_UNKNOWN, /* may do anything, ending transactions included */
+	CLASS_READ,    /* SELECT, VALUES, TABLE, WITH, HANDLER, DO */
+	CLASS_WRITE,   /* INSERT, UPDATE, DELETE, REPLACE, LOAD */
+	CLASS_DEFINE,  /* DDL, account management, LOCK TABLES: commits before and after */
+	CLASS_CALL,    /* CALL and EXECUTE: their content is not known */
+	CLASS_BEGIN,
+	CLASS_COMMIT,
+	CLASS_ROLLBACK,
+	CLASS_SAVEPOINT,
+	CLASS_ROLLBACK_TO,
+	CLASS_RELEASE,
+	CLASS_XA_BEGIN,
+	CLASS_XA_END,
+	CLASS_XA_PREPARE,
+	CLASS_XA_COMMIT,
+	CLASS_XA_ROLLBACK,
+	CLASS_SET,
+	CLASS_NEUTRAL, /* SHOW, USE, EXPLAIN, KILL ...: no transaction of its own */
 };
 
 /* Packs into 64 bits, to stand beside a prepared statement. */
-struct look {
-	uint8_t class;         /* enum look_class */
-	uint8_t level_session; /* enum txn_level that a SET gives; 0: none; LOOK_LEVEL_* too */
+struct stmt_class {
+	uint8_t kind;          /* enum stmt_class_kind */
+	uint8_t level_session; /* enum txn_level that a SET gives; 0: none; CLASS_LEVEL_* too */
 	uint8_t level_next;
 	uint8_t level_global;
-	uint8_t set;           /* enum text_set that a SET NAMES gives + 1; 0: none */
+	uint8_t charset; /* enum client_charset that a SET NAMES gives + 1; 0: none */
 	bool consistent_snapshot : 1;
 	bool chain : 1;
 	bool sets_autocommit : 1;
 	bool locks_tables : 1; /* commits and, without autocommit, begins anew */
 	bool secret : 1; /* has or takes a password: parameters are not recorded */
-	/* Not from the look: what the options make of it. */
+	/* Not from the text: what the options make of it. */
 	uint8_t redacted : 2; /* enum redact_reach */
 	bool filtered : 1;
-	bool hides_level : 1; /* look_hides_level(), and no SET that is understood */
+	bool hides_level : 1; /* text_hides_level(), and no SET that is understood */
 	uint8_t unused[1];
 };
 
 enum {
-	LOOK_LEVEL_UNREADABLE = 0x40, /* set to something that only the server knows */
-	LOOK_LEVEL_DEFAULT = 0x41,    /* set to the global value */
+	CLASS_LEVEL_UNREADABLE = 0x40, /* set to something that only the server knows */
+	CLASS_LEVEL_DEFAULT = 0x41,    /* set to the global value */
 };
 
 /* How a session's texts are to be read. */
-struct look_dialect {
+struct text_dialect {
 	bool no_backslash_escapes, ansi_quotes;
-	uint8_t set;              /* enum text_set */
+	uint8_t charset;          /* enum client_charset */
 	enum sql_flavour flavour; /* ... and version, of comments that are executed */
 	uint32_t version;         /* as struct sql_options has it; 0: not known, all are */
 };
 
 /* For the scanner of formats/sql.  It knows plain sets only. */
-struct sql_options look_options(struct look_dialect dialect);
+struct sql_options text_sql_options(struct text_dialect dialect);
 
-/* Looks at the first statement of `text`; *rest is what stands behind its semicolon, or empty.
+/* Classifies the first statement of `text`; *rest is what stands behind its semicolon, or empty.
  * *name: of the savepoint or XA transaction, as written; SPAN_NONE: none. */
-void look_at(struct span text, struct look_dialect dialect, struct look *out, struct span *rest,
-	struct span *name);
+void stmt_classify(struct span text, struct text_dialect dialect, struct stmt_class *out,
+	struct span *rest, struct span *name);
 /* The text without its passwords (capture/mask_passwords.c).  Returns false, and leaves `out` alone, when there
  * are none.  params_secret: a parameter is one. */
-bool look_mask(struct span text, struct look_dialect dialect, struct buf *out, bool *params_secret);
+bool text_mask_passwords(
+	struct span text, struct text_dialect dialect, struct buf *out, bool *params_secret);
 /* False: it holds none, in whatever way it is read. */
-bool look_may_hold_password(struct span text);
+bool text_may_hold_password(struct span text);
 /* Whether a text touches a table.  A routine may, and its name may be written like a function's. */
-enum look_tables { LOOK_TABLES_NONE, LOOK_TABLES_PERHAPS, LOOK_TABLES_SURE };
-enum look_tables look_tables(struct span text, struct look_dialect dialect);
+enum text_tables { TEXT_TABLES_NONE, TEXT_TABLES_PERHAPS, TEXT_TABLES_SURE };
+enum text_tables text_touches_tables(struct span text, struct text_dialect dialect);
 /* Whether the text may hold another one that sets an isolation level, in a string or in a body. */
-bool look_hides_level(struct span text);
+bool text_hides_level(struct span text);
 /* Whether `word`, in lower case, stands in the text, in any case. */
-bool look_holds(struct span text, const char *word);
-/* "READ-COMMITTED", "read committed": enum txn_level; LOOK_LEVEL_UNREADABLE when it is none. */
-uint8_t look_level(struct span text);
+bool text_holds_word(struct span text, const char *word);
+/* "READ-COMMITTED", "read committed": enum txn_level; CLASS_LEVEL_UNREADABLE when it is none. */
+uint8_t text_level(struct span text);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The quick look at SQL: kinds of statements, isolation levels, passwords. */
+/* Classes of SQL texts: kinds of statements, isolation levels, passwords. */
 #include "../unit/unit.h"
 
 #include <stdio.h>
@@ -9,62 +9,62 @@
 #include "sql/text/stmt_classify.h"
 #include "trace/record.h"
 
-static const struct look_dialect usual = {0};
+static const struct text_dialect usual = {0};
 
 START_TEST(kinds_of_statements)
 {
 	static const struct {
 		const char *text;
-		enum look_class class;
+		enum stmt_class_kind class;
 		const char *name;
 	} cases[] = {
-		{"select 1", LOOK_READ, NULL},
-		{"  \n(select 1) union (select 2)", LOOK_READ, NULL},
-		{"with x as (select 1) select * from x", LOOK_READ, NULL},
-		{"with x as (select 1) delete from t where a in (select * from x)", LOOK_WRITE,
+		{"select 1", CLASS_READ, NULL},
+		{"  \n(select 1) union (select 2)", CLASS_READ, NULL},
+		{"with x as (select 1) select * from x", CLASS_READ, NULL},
+		{"with x as (select 1) delete from t where a in (select * from x)", CLASS_WRITE,
 			NULL},
-		{"INSERT INTO t VALUES (1)", LOOK_WRITE, NULL},
-		{"load data infile 'x' into table t", LOOK_WRITE, NULL},
-		{"begin", LOOK_BEGIN, NULL},
-		{"begin work", LOOK_BEGIN, NULL},
-		{"begin not atomic commit; select 1; end", LOOK_CALL, NULL},
-		{"start transaction read only", LOOK_BEGIN, NULL},
-		{"start slave", LOOK_DEFINE, NULL},
-		{"-- a comment\ncommit", LOOK_COMMIT, NULL},
-		{"# a comment\ncommit", LOOK_COMMIT, NULL},
-		{"/* a ; comment */ commit", LOOK_COMMIT, NULL},
-		{"/*!50000 commit */", LOOK_COMMIT, NULL},
-		{"/*M!100100 commit */", LOOK_COMMIT, NULL},
-		{"rollback", LOOK_ROLLBACK, NULL},
-		{"rollback to sp", LOOK_ROLLBACK_TO, "sp"},
-		{"ROLLBACK WORK TO SAVEPOINT `a``b`", LOOK_ROLLBACK_TO, "a``b"},
-		{"savepoint x", LOOK_SAVEPOINT, "x"},
-		{"release savepoint x", LOOK_RELEASE, "x"},
-		{"xa start 'id'", LOOK_XA_BEGIN, "id"},
-		{"xa prepare 'id'", LOOK_XA_PREPARE, "id"},
-		{"xa recover", LOOK_NEUTRAL, NULL},
-		{"analyze format=json update t set a=1", LOOK_WRITE, NULL},
-		{"analyze select 1", LOOK_READ, NULL},
-		{"analyze table t", LOOK_DEFINE, NULL},
-		{"create table t (a int)", LOOK_DEFINE, NULL},
-		{"set password = 'x'", LOOK_DEFINE, NULL},
-		{"set names utf8", LOOK_SET, NULL},
-		{"set statement max_statement_time=1 for commit", LOOK_UNKNOWN, NULL},
-		{"call p()", LOOK_CALL, NULL},
-		{"execute immediate 'commit'", LOOK_CALL, NULL},
-		{"show tables", LOOK_NEUTRAL, NULL},
-		{"selector", LOOK_UNKNOWN, NULL},
-		{"", LOOK_NEUTRAL, NULL},
-		{"/* only a comment", LOOK_NEUTRAL, NULL},
+		{"INSERT INTO t VALUES (1)", CLASS_WRITE, NULL},
+		{"load data infile 'x' into table t", CLASS_WRITE, NULL},
+		{"begin", CLASS_BEGIN, NULL},
+		{"begin work", CLASS_BEGIN, NULL},
+		{"begin not atomic commit; select 1; end", CLASS_CALL, NULL},
+		{"start transaction read only", CLASS_BEGIN, NULL},
+		{"start slave", CLASS_DEFINE, NULL},
+		{"-- a comment\ncommit", CLASS_COMMIT, NULL},
+		{"# a comment\ncommit", CLASS_COMMIT, NULL},
+		{"/* a ; comment */ commit", CLASS_COMMIT, NULL},
+		{"/*!50000 commit */", CLASS_COMMIT, NULL},
+		{"/*M!100100 commit */", CLASS_COMMIT, NULL},
+		{"rollback", CLASS_ROLLBACK, NULL},
+		{"rollback to sp", CLASS_ROLLBACK_TO, "sp"},
+		{"ROLLBACK WORK TO SAVEPOINT `a``b`", CLASS_ROLLBACK_TO, "a``b"},
+		{"savepoint x", CLASS_SAVEPOINT, "x"},
+		{"release savepoint x", CLASS_RELEASE, "x"},
+		{"xa start 'id'", CLASS_XA_BEGIN, "id"},
+		{"xa prepare 'id'", CLASS_XA_PREPARE, "id"},
+		{"xa recover", CLASS_NEUTRAL, NULL},
+		{"analyze format=json update t set a=1", CLASS_WRITE, NULL},
+		{"analyze select 1", CLASS_READ, NULL},
+		{"analyze table t", CLASS_DEFINE, NULL},
+		{"create table t (a int)", CLASS_DEFINE, NULL},
+		{"set password = 'x'", CLASS_DEFINE, NULL},
+		{"set names utf8", CLASS_SET, NULL},
+		{"set statement max_statement_time=1 for commit", CLASS_UNKNOWN, NULL},
+		{"call p()", CLASS_CALL, NULL},
+		{"execute immediate 'commit'", CLASS_CALL, NULL},
+		{"show tables", CLASS_NEUTRAL, NULL},
+		{"selector", CLASS_UNKNOWN, NULL},
+		{"", CLASS_NEUTRAL, NULL},
+		{"/* only a comment", CLASS_NEUTRAL, NULL},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct look look;
+		struct stmt_class class;
 		struct span rest, name;
 
-		look_at(span_str(cases[i].text), usual, &look, &rest, &name);
+		stmt_classify(span_str(cases[i].text), usual, &class, &rest, &name);
 		ck_assert_msg(
-			look.class == cases[i].class, "%s: class %d", cases[i].text, look.class);
+			class.kind == cases[i].class, "%s: class %d", cases[i].text, class.kind);
 		ck_assert_msg(rest.len == 0, "%s", cases[i].text);
 		if (cases[i].name)
 			ck_assert_msg(span_eq_str(name, cases[i].name), "%s: %.*s", cases[i].text,
@@ -94,22 +94,22 @@ START_TEST(levels)
 		{"set a=1, session tx_isolation=2, autocommit=0", LEVEL_REPEATABLE_READ, 0, 0},
 		{"set a=f(1,2), tx_isolation=serializable", LEVEL_SERIALIZABLE, 0, 0},
 		{"set global a=1, tx_isolation='SERIALIZABLE'", 0, 0, LEVEL_SERIALIZABLE},
-		{"set tx_isolation = @old", LOOK_LEVEL_UNREADABLE, 0, 0},
-		{"set tx_isolation = default", LOOK_LEVEL_DEFAULT, 0, 0},
+		{"set tx_isolation = @old", CLASS_LEVEL_UNREADABLE, 0, 0},
+		{"set tx_isolation = default", CLASS_LEVEL_DEFAULT, 0, 0},
 		{"set x = 'tx_isolation=2'", 0, 0, 0},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct look look;
+		struct stmt_class class;
 		struct span rest, name;
 
-		look_at(span_str(cases[i].text), usual, &look, &rest, &name);
-		ck_assert_int_eq(look.class, LOOK_SET);
-		ck_assert_msg(look.level_session == cases[i].session &&
-				      look.level_next == cases[i].next &&
-				      look.level_global == cases[i].global,
-			"%s: session %d next %d global %d", cases[i].text, look.level_session,
-			look.level_next, look.level_global);
+		stmt_classify(span_str(cases[i].text), usual, &class, &rest, &name);
+		ck_assert_int_eq(class.kind, CLASS_SET);
+		ck_assert_msg(class.level_session == cases[i].session &&
+				      class.level_next == cases[i].next &&
+				      class.level_global == cases[i].global,
+			"%s: session %d next %d global %d", cases[i].text, class.level_session,
+			class.level_next, class.level_global);
 	}
 }
 END_TEST
@@ -135,7 +135,7 @@ START_TEST(hidden_levels)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-		ck_assert_msg(look_hides_level(span_str(cases[i].text)) == cases[i].hides, "%s",
+		ck_assert_msg(text_hides_level(span_str(cases[i].text)) == cases[i].hides, "%s",
 			cases[i].text);
 }
 END_TEST
@@ -145,31 +145,31 @@ START_TEST(several_statements)
 	struct span rest =
 		SPAN_LIT("select ';' , \"a;\" , `;` /* ; */ -- ;\n ; commit;select\\';' ");
 	static const char *const rests[] = {" commit;select\\';' ", "select\\';' ", ""};
-	static const uint8_t classes[] = {LOOK_READ, LOOK_COMMIT, LOOK_READ};
-	struct look look;
+	static const uint8_t classes[] = {CLASS_READ, CLASS_COMMIT, CLASS_READ};
+	struct stmt_class class;
 	struct span name;
 
 	for (size_t i = 0; i < 3; i++) {
-		look_at(rest, usual, &look, &rest, &name);
-		ck_assert_int_eq(look.class, classes[i]);
+		stmt_classify(rest, usual, &class, &rest, &name);
+		ck_assert_int_eq(class.kind, classes[i]);
 		ck_assert_msg(span_eq_str(rest, rests[i]), "%zu: %.*s", i, SPAN_ARG(rest));
 	}
 	/* A stored program's semicolons do not end it. */
-	look_at(SPAN_LIT("create procedure p() begin select 1; commit; end"), usual, &look, &rest,
-		&name);
+	stmt_classify(SPAN_LIT("create procedure p() begin select 1; commit; end"), usual, &class,
+		&rest, &name);
 	ck_assert_uint_eq(rest.len, 0);
-	look_at(SPAN_LIT("create procedure p() begin select 1; commit; end"),
-		(struct look_dialect){.no_backslash_escapes = true}, &look, &rest, &name);
+	stmt_classify(SPAN_LIT("create procedure p() begin select 1; commit; end"),
+		(struct text_dialect){.no_backslash_escapes = true}, &class, &rest, &name);
 	ck_assert_uint_eq(rest.len, 0);
 	/* Multiplied, not the end of a comment. */
-	look_at(SPAN_LIT("select 2*/*';*/3; commit"), usual, &look, &rest, &name);
+	stmt_classify(SPAN_LIT("select 2*/*';*/3; commit"), usual, &class, &rest, &name);
 	ck_assert(span_eq_str(rest, " commit"));
 	/* Backslashes and double quotes mean something else in other modes. */
-	look_at(SPAN_LIT("select 'a\\'; commit"), (struct look_dialect){.no_backslash_escapes = true}, &look, &rest,
-		&name);
+	stmt_classify(SPAN_LIT("select 'a\\'; commit"),
+		(struct text_dialect){.no_backslash_escapes = true}, &class, &rest, &name);
 	ck_assert(span_eq_str(rest, " commit"));
-	look_at(SPAN_LIT("select \"a\\\"; commit"), (struct look_dialect){.ansi_quotes = true}, &look,
-		&rest, &name);
+	stmt_classify(SPAN_LIT("select \"a\\\"; commit"),
+		(struct text_dialect){.ansi_quotes = true}, &class, &rest, &name);
 	ck_assert(span_eq_str(rest, " commit"));
 }
 END_TEST
@@ -252,19 +252,20 @@ START_TEST(passwords)
 			"create table f (a int) engine=federated connection='***'"},
 		{"create table s (a int) engine=spider comment='user \"u\", password \"p\"'",
 			"create table s (a int) engine=spider comment='***'"},
-		{"create table t (password varchar(9) default 'x' comment 'their password')",
-			NULL},
+		{"create table t (password varchar(9) default 'x' comment 'their password')", NULL},
 		{"create table t (a int) connection='s/t'", NULL},
 		{"select validate_password_strength('x')",
 			"select validate_password_strength('***')"},
 		{"select keyring_key_store('id', 'AES', 'x')",
 			"select keyring_key_store('***', '***', '***')"},
-		{"select aes_encrypt(a, 12345), 5 from t", "select aes_encrypt(a, '***'), 5 from t"},
+		{"select aes_encrypt(a, 12345), 5 from t",
+			"select aes_encrypt(a, '***'), 5 from t"},
 		{"set @q = 'alter user u identified by ''x''', @r = 'y'",
 			"set @q = '***', @r = 'y'"},
 		{"call run('set password = \\'x\\'')", "call run('***')"},
 		{"create procedure p() begin select 1; alter user u identified by 'x'; end",
-			"create procedure p() begin select 1; alter user u identified by '***'; end"},
+			"create procedure p() begin select 1; alter user u identified by '***'; "
+			"end"},
 		{"select password as 'p', replace(a, 'b', 'c') from t", NULL},
 		{"select connection_id(), 'a:b@c'", NULL},
 		{"alter user u password expire interval 90 day comment 'x'", NULL},
@@ -278,7 +279,7 @@ START_TEST(passwords)
 		struct buf out = BUF_INIT;
 		bool params, found;
 
-		found = look_mask(span_str(cases[i].text), usual, &out, &params);
+		found = text_mask_passwords(span_str(cases[i].text), usual, &out, &params);
 		ck_assert_msg(found == (cases[i].masked != NULL), "%s", cases[i].text);
 		if (found)
 			ck_assert_str_eq(out.data, cases[i].masked);
@@ -292,42 +293,42 @@ END_TEST
 START_TEST(character_sets)
 {
 	static const struct {
-		enum text_set set;
+		enum client_charset set;
 		const char *text, *rest;
 	} cases[] = {
-		{TEXT_SET_PLAIN, "select '\x95\\'; commit", ""},
-		{TEXT_SET_SJIS, "select '\x95\\'; commit", " commit"},
-		{TEXT_SET_SJIS, "select '\\\x95\\'; commit", " commit"},
-		{TEXT_SET_SJIS, "select `\x83`\x83\\`; commit", " commit"},
-		{TEXT_SET_SJIS, "select \x83`, 1; commit", " commit"},
+		{CLIENT_CHARSET_PLAIN, "select '\x95\\'; commit", ""},
+		{CLIENT_CHARSET_SJIS, "select '\x95\\'; commit", " commit"},
+		{CLIENT_CHARSET_SJIS, "select '\\\x95\\'; commit", " commit"},
+		{CLIENT_CHARSET_SJIS, "select `\x83`\x83\\`; commit", " commit"},
+		{CLIENT_CHARSET_SJIS, "select \x83`, 1; commit", " commit"},
 		/* One byte each: half-width characters, and what is no character. */
-		{TEXT_SET_SJIS, "select '\xb1\\'; commit", ""},
-		{TEXT_SET_SJIS, "select '\x95'; commit", " commit"},
-		{TEXT_SET_BIG5, "select '\xa5\\'; commit", " commit"},
-		{TEXT_SET_BIG5, "select '\x95\\'; commit", ""},
-		{TEXT_SET_GBK, "select '\xbf\\'; commit", " commit"},
-		{TEXT_SET_GB18030, "select '\xbf\\'; commit", " commit"},
-		{TEXT_SET_GB18030, "select '\x81\x30\x81\x30\\'; commit", ""},
+		{CLIENT_CHARSET_SJIS, "select '\xb1\\'; commit", ""},
+		{CLIENT_CHARSET_SJIS, "select '\x95'; commit", " commit"},
+		{CLIENT_CHARSET_BIG5, "select '\xa5\\'; commit", " commit"},
+		{CLIENT_CHARSET_BIG5, "select '\x95\\'; commit", ""},
+		{CLIENT_CHARSET_GBK, "select '\xbf\\'; commit", " commit"},
+		{CLIENT_CHARSET_GB18030, "select '\xbf\\'; commit", " commit"},
+		{CLIENT_CHARSET_GB18030, "select '\x81\x30\x81\x30\\'; commit", ""},
 	};
-	struct look_dialect dialect = usual;
+	struct text_dialect dialect = usual;
 	struct buf out = BUF_INIT;
 	struct span rest, name;
-	struct look look;
+	struct stmt_class class;
 	bool params;
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		dialect.set = (uint8_t)cases[i].set;
-		look_at(span_str(cases[i].text), dialect, &look, &rest, &name);
+		dialect.charset = (uint8_t)cases[i].set;
+		stmt_classify(span_str(cases[i].text), dialect, &class, &rest, &name);
 		ck_assert_msg(span_eq_str(rest, cases[i].rest), "%zu: %.*s", i, SPAN_ARG(rest));
 	}
-	dialect.set = TEXT_SET_SJIS;
-	ck_assert(look_mask(SPAN_LIT("create user '\x95\\' identified by 'x'"), dialect, &out,
-		&params));
+	dialect.charset = CLIENT_CHARSET_SJIS;
+	ck_assert(text_mask_passwords(
+		SPAN_LIT("create user '\x95\\' identified by 'x'"), dialect, &out, &params));
 	ck_assert_str_eq(out.data, "create user '\x95\\' identified by '***'");
 	buf_release(&out);
-	ck_assert(text_set_reads_plain(TEXT_SET_SJIS, SPAN_LIT("select 'a\\'")));
-	ck_assert(!text_set_reads_plain(TEXT_SET_SJIS, SPAN_LIT("select '\x95\\'")));
-	ck_assert(text_set_reads_plain(TEXT_SET_PLAIN, SPAN_LIT("select '\x95\\'")));
+	ck_assert(client_charset_reads_plain(CLIENT_CHARSET_SJIS, SPAN_LIT("select 'a\\'")));
+	ck_assert(!client_charset_reads_plain(CLIENT_CHARSET_SJIS, SPAN_LIT("select '\x95\\'")));
+	ck_assert(client_charset_reads_plain(CLIENT_CHARSET_PLAIN, SPAN_LIT("select '\x95\\'")));
 }
 END_TEST
 
@@ -337,17 +338,17 @@ START_TEST(statements_that_set_the_character_set)
 		const char *text;
 		unsigned set; /* + 1; 0: none */
 	} cases[] = {
-		{"set names sjis", TEXT_SET_SJIS + 1},
-		{"SET NAMES 'cp932' COLLATE 'cp932_bin'", TEXT_SET_SJIS + 1},
-		{"set a = 1, names gbk", TEXT_SET_GBK + 1},
-		{"set character set big5", TEXT_SET_BIG5 + 1},
-		{"set charset 'gb18030'", TEXT_SET_GB18030 + 1},
-		{"set names utf8mb4", TEXT_SET_PLAIN + 1},
-		{"set names default", TEXT_SET_UNKNOWN + 1},
-		{"set character_set_client = sjis, a = 1", TEXT_SET_SJIS + 1},
-		{"set @@session.character_set_client := 'latin1'", TEXT_SET_PLAIN + 1},
-		{"/*!40101 SET character_set_client = @saved */", TEXT_SET_UNKNOWN + 1},
-		{"set character_set_client = 33", TEXT_SET_UNKNOWN + 1},
+		{"set names sjis", CLIENT_CHARSET_SJIS + 1},
+		{"SET NAMES 'cp932' COLLATE 'cp932_bin'", CLIENT_CHARSET_SJIS + 1},
+		{"set a = 1, names gbk", CLIENT_CHARSET_GBK + 1},
+		{"set character set big5", CLIENT_CHARSET_BIG5 + 1},
+		{"set charset 'gb18030'", CLIENT_CHARSET_GB18030 + 1},
+		{"set names utf8mb4", CLIENT_CHARSET_PLAIN + 1},
+		{"set names default", CLIENT_CHARSET_UNKNOWN + 1},
+		{"set character_set_client = sjis, a = 1", CLIENT_CHARSET_SJIS + 1},
+		{"set @@session.character_set_client := 'latin1'", CLIENT_CHARSET_PLAIN + 1},
+		{"/*!40101 SET character_set_client = @saved */", CLIENT_CHARSET_UNKNOWN + 1},
+		{"set character_set_client = 33", CLIENT_CHARSET_UNKNOWN + 1},
 		{"set global character_set_client = sjis", 0},
 		{"set character_set_results = sjis", 0},
 		{"set @character_set_client = 'sjis'", 0},
@@ -355,16 +356,20 @@ START_TEST(statements_that_set_the_character_set)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct look look;
+		struct stmt_class class;
 		struct span rest, name;
 
-		look_at(span_str(cases[i].text), usual, &look, &rest, &name);
-		ck_assert_msg(look.set == cases[i].set, "%s: %u", cases[i].text, look.set);
+		stmt_classify(span_str(cases[i].text), usual, &class, &rest, &name);
+		ck_assert_msg(
+			class.charset == cases[i].set, "%s: %u", cases[i].text, class.charset);
 	}
-	ck_assert_int_eq(text_set_of_collation(13, TEXT_SET_PLAIN), TEXT_SET_SJIS);
-	ck_assert_int_eq(text_set_of_collation(1024 + 96, TEXT_SET_PLAIN), TEXT_SET_SJIS);
-	ck_assert_int_eq(text_set_of_collation(0, TEXT_SET_GBK), TEXT_SET_GBK);
-	ck_assert_int_eq(text_set_of_collation(255, TEXT_SET_GBK), TEXT_SET_PLAIN);
+	ck_assert_int_eq(
+		client_charset_of_collation(13, CLIENT_CHARSET_PLAIN), CLIENT_CHARSET_SJIS);
+	ck_assert_int_eq(
+		client_charset_of_collation(1024 + 96, CLIENT_CHARSET_PLAIN), CLIENT_CHARSET_SJIS);
+	ck_assert_int_eq(client_charset_of_collation(0, CLIENT_CHARSET_GBK), CLIENT_CHARSET_GBK);
+	ck_assert_int_eq(
+		client_charset_of_collation(255, CLIENT_CHARSET_GBK), CLIENT_CHARSET_PLAIN);
 }
 END_TEST
 
@@ -373,38 +378,38 @@ START_TEST(executable_comments)
 {
 	static const struct {
 		const char *version, *text;
-		enum look_class class;
+		enum stmt_class_kind class;
 	} cases[] = {
-		{"8.0.45", "/*!99999 commit */", LOOK_NEUTRAL},
-		{"8.0.45", "/*!80045 commit */", LOOK_COMMIT},
-		{"8.0.45", "/*!80046 commit */ select 1", LOOK_READ},
-		{"8.0.45", "/*!080045 commit */", LOOK_COMMIT},
-		{"8.0.45", "/*!100100 commit */", LOOK_NEUTRAL},
-		{"8.0.45", "/*M!50000 commit */", LOOK_NEUTRAL},
-		{"8.0.45", "/*! commit */", LOOK_COMMIT},
-		{"9.7.0", "/*!90700commit */", LOOK_COMMIT},
-		{"5.6.24", "/*!50700 commit */", LOOK_NEUTRAL},
-		{"5.6.24", "/*!080000 commit */", LOOK_UNKNOWN}, /* a 0, then commit */
-		{"10.11.19-MariaDB", "/*!50701 commit */", LOOK_NEUTRAL},
-		{"10.11.19-MariaDB", "/*!99999 commit */", LOOK_NEUTRAL},
-		{"10.11.19-MariaDB", "/*!50699 commit */", LOOK_COMMIT},
-		{"10.11.19-MariaDB", "/*M!50701 commit */", LOOK_COMMIT},
-		{"10.11.19-MariaDB", "/*!101119 commit */", LOOK_COMMIT},
-		{"10.11.19-MariaDB", "/*!101120 commit */", LOOK_NEUTRAL},
-		{"10.11.19-MariaDB", "/*M!110000 commit */ rollback", LOOK_ROLLBACK},
-		{"10.11.19-MariaDB", "/*!110000 commit /* inside */ ; */ rollback", LOOK_ROLLBACK},
+		{"8.0.45", "/*!99999 commit */", CLASS_NEUTRAL},
+		{"8.0.45", "/*!80045 commit */", CLASS_COMMIT},
+		{"8.0.45", "/*!80046 commit */ select 1", CLASS_READ},
+		{"8.0.45", "/*!080045 commit */", CLASS_COMMIT},
+		{"8.0.45", "/*!100100 commit */", CLASS_NEUTRAL},
+		{"8.0.45", "/*M!50000 commit */", CLASS_NEUTRAL},
+		{"8.0.45", "/*! commit */", CLASS_COMMIT},
+		{"9.7.0", "/*!90700commit */", CLASS_COMMIT},
+		{"5.6.24", "/*!50700 commit */", CLASS_NEUTRAL},
+		{"5.6.24", "/*!080000 commit */", CLASS_UNKNOWN}, /* a 0, then commit */
+		{"10.11.19-MariaDB", "/*!50701 commit */", CLASS_NEUTRAL},
+		{"10.11.19-MariaDB", "/*!99999 commit */", CLASS_NEUTRAL},
+		{"10.11.19-MariaDB", "/*!50699 commit */", CLASS_COMMIT},
+		{"10.11.19-MariaDB", "/*M!50701 commit */", CLASS_COMMIT},
+		{"10.11.19-MariaDB", "/*!101119 commit */", CLASS_COMMIT},
+		{"10.11.19-MariaDB", "/*!101120 commit */", CLASS_NEUTRAL},
+		{"10.11.19-MariaDB", "/*M!110000 commit */ rollback", CLASS_ROLLBACK},
+		{"10.11.19-MariaDB", "/*!110000 commit /* inside */ ; */ rollback", CLASS_ROLLBACK},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct sql_options options = sql_options_for_server(span_str(cases[i].version));
-		struct look_dialect dialect = {
+		struct text_dialect dialect = {
 			.flavour = options.flavour, .version = options.version};
-		struct look look;
+		struct stmt_class class;
 		struct span rest, name;
 
-		look_at(span_str(cases[i].text), dialect, &look, &rest, &name);
-		ck_assert_msg(look.class == cases[i].class, "%s: %s: class %d", cases[i].version,
-			cases[i].text, look.class);
+		stmt_classify(span_str(cases[i].text), dialect, &class, &rest, &name);
+		ck_assert_msg(class.kind == cases[i].class, "%s: %s: class %d", cases[i].version,
+			cases[i].text, class.kind);
 	}
 }
 END_TEST
@@ -414,59 +419,61 @@ START_TEST(passwords_as_parameters)
 	struct buf out = BUF_INIT;
 	bool params;
 
-	ck_assert(!look_mask(SPAN_LIT("set password = password(?)"), usual, &out, &params));
+	ck_assert(
+		!text_mask_passwords(SPAN_LIT("set password = password(?)"), usual, &out, &params));
 	ck_assert(params);
-	ck_assert(!look_mask(SPAN_LIT("select aes_encrypt(a, ?)"), usual, &out, &params));
+	ck_assert(!text_mask_passwords(SPAN_LIT("select aes_encrypt(a, ?)"), usual, &out, &params));
 	ck_assert(params);
-	ck_assert(!look_mask(SPAN_LIT("select password from t where a = ?"), usual, &out, &params));
+	ck_assert(!text_mask_passwords(
+		SPAN_LIT("select password from t where a = ?"), usual, &out, &params));
 	ck_assert(!params);
 	buf_release(&out);
 }
 END_TEST
 
-/* Whether the look may say so of a statement that the parser read.  It may always say that it does
+/* Whether the class may say so of a statement that the parser read.  It may always say that it does
  * not know; what it knows must be true. */
 static bool agrees(
-	enum look_class class, const struct sql_stmt *stmt, const struct sql_options *opt)
+	enum stmt_class_kind class, const struct sql_stmt *stmt, const struct sql_options *opt)
 {
 	/* MariaDB's ANALYZE runs what stands behind it. */
 	if (stmt->kind == SQL_STMT_EXPLAIN && stmt->u.explain->statement &&
 		span_ieq_str(span_of(stmt->text.ptr, 7), "analyze"))
 		stmt = stmt->u.explain->statement;
 	switch (class) {
-	case LOOK_UNKNOWN:
-	case LOOK_CALL:
+	case CLASS_UNKNOWN:
+	case CLASS_CALL:
 		return true;
-	case LOOK_READ:
+	case CLASS_READ:
 		return sql_stmt_is_read(stmt) || stmt->kind == SQL_STMT_SELECT ||
 		       stmt->kind == SQL_STMT_DO || stmt->kind == SQL_STMT_HANDLER;
-	case LOOK_WRITE:
+	case CLASS_WRITE:
 		return sql_stmt_is_write(stmt) || stmt->kind == SQL_STMT_CACHE_INDEX;
-	case LOOK_BEGIN:
+	case CLASS_BEGIN:
 		return stmt->kind == SQL_STMT_BEGIN;
-	case LOOK_COMMIT:
+	case CLASS_COMMIT:
 		return stmt->kind == SQL_STMT_COMMIT;
-	case LOOK_ROLLBACK:
+	case CLASS_ROLLBACK:
 		return stmt->kind == SQL_STMT_ROLLBACK;
-	case LOOK_SAVEPOINT:
+	case CLASS_SAVEPOINT:
 		return stmt->kind == SQL_STMT_SAVEPOINT;
-	case LOOK_ROLLBACK_TO:
+	case CLASS_ROLLBACK_TO:
 		return stmt->kind == SQL_STMT_ROLLBACK_TO;
-	case LOOK_RELEASE:
+	case CLASS_RELEASE:
 		return stmt->kind == SQL_STMT_RELEASE_SAVEPOINT;
-	case LOOK_XA_BEGIN:
-	case LOOK_XA_END:
-	case LOOK_XA_PREPARE:
-	case LOOK_XA_COMMIT:
-	case LOOK_XA_ROLLBACK:
+	case CLASS_XA_BEGIN:
+	case CLASS_XA_END:
+	case CLASS_XA_PREPARE:
+	case CLASS_XA_COMMIT:
+	case CLASS_XA_ROLLBACK:
 		return stmt->kind == SQL_STMT_XA;
-	case LOOK_SET:
+	case CLASS_SET:
 		return stmt->kind == SQL_STMT_SET || stmt->kind == SQL_STMT_SET_TRANSACTION;
-	case LOOK_NEUTRAL:
+	case CLASS_NEUTRAL:
 		return !sql_stmt_is_write(stmt) && !sql_stmt_implicit_commit(stmt, opt) &&
 		       (!sql_stmt_is_transaction_control(stmt) ||
 			       stmt->kind == SQL_STMT_XA); /* XA RECOVER */
-	case LOOK_DEFINE: /* may commit: the server's flags tell whether it did */
+	case CLASS_DEFINE: /* may commit: the server's flags tell whether it did */
 		return !sql_stmt_is_transaction_control(stmt) &&
 		       (!sql_stmt_is_write(stmt) || sql_stmt_implicit_commit(stmt, opt));
 	}
@@ -485,18 +492,18 @@ START_TEST(agrees_with_the_parser)
 	while (fgets(line, sizeof(line), file)) {
 		struct span text = span_of(line, strcspn(line, "\n")), rest, name;
 		struct sql_stmt *stmt;
-		struct look look;
+		struct stmt_class class;
 		struct err err;
 
 		arena_clear(&arena);
 		if (!sql_parse(&arena, text, &opt, &stmt, &err) || stmt->kind == SQL_STMT_EMPTY)
 			continue;
-		look_at(text, usual, &look, &rest, &name);
-		if (!agrees(look.class, stmt, &opt))
-			ck_abort_msg("%s: look %d, parser %s", line, look.class,
+		stmt_classify(text, usual, &class, &rest, &name);
+		if (!agrees(class.kind, stmt, &opt))
+			ck_abort_msg("%s: class %d, parser %s", line, class.kind,
 				sql_stmt_kind_name(stmt->kind));
 		compared++;
-		known += look.class != LOOK_UNKNOWN;
+		known += class.kind != CLASS_UNKNOWN;
 	}
 	fclose(file);
 	arena_release(&arena);
@@ -505,6 +512,6 @@ START_TEST(agrees_with_the_parser)
 }
 END_TEST
 
-UNIT_MAIN("look", agrees_with_the_parser, kinds_of_statements, levels, hidden_levels, several_statements,
-	passwords, passwords_as_parameters, character_sets,
+UNIT_MAIN("stmt_classify", agrees_with_the_parser, kinds_of_statements, levels, hidden_levels,
+	several_statements, passwords, passwords_as_parameters, character_sets,
 	statements_that_set_the_character_set, executable_comments)
