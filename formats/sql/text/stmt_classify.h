@@ -82,7 +82,7 @@ struct sql_options text_sql_options(struct text_dialect dialect);
  * *name: of the savepoint or XA transaction, as written; SPAN_NONE: none. */
 void stmt_classify(struct span text, struct text_dialect dialect, struct stmt_class *out,
 	struct span *rest, struct span *name);
-/* The text without its passwords (capture/mask_passwords.c).  Returns false, and leaves `out` alone, when there
+/* The text without its passwords (sql/text/mask_passwords.c).  Returns false, and leaves `out` alone, when there
  * are none.  params_secret: a parameter is one. */
 bool text_mask_passwords(
 	struct span text, struct text_dialect dialect, struct buf *out, bool *params_secret);
