@@ -7,16 +7,18 @@
 #include <string.h>
 
 #include "eval/limits/release.h"
+#include "base/bug.h"
 #include "eval/operator/arithmetic.h"
 #include "eval/operator/comparison.h"
 #include "eval/value/temporal.h"
 
 enum { COMPILE_DEPTH_MAX = 1000, CONSTANTS_RUN_MAX = 50 };
 
-struct node *compile_unsupported(struct compiler *c, const char *reason)
+void *compile_unsupported(struct compiler *c, enum eval_limit limit)
 {
+	CHECK_SLOW(limit_covers(limit, c->env->flavour, c->env->version));
 	c->failed = true;
-	return outcome_unsupported(c->outcome, reason);
+	return outcome_unsupported(c->outcome, limit);
 }
 
 struct run compile_run(const struct compiler *c, struct eval_outcome *outcome)
@@ -34,7 +36,7 @@ struct node *compile_error(struct compiler *c, unsigned error, const char *what)
 {
 	/* Which is computed by then, or is not. */
 	if (c->failing_constant || c->failing_before)
-		return compile_unsupported(c, "one of several errors, with a constant that fails");
+		return compile_unsupported(c, LIMIT_ONE_OF_SEVERAL_ERRORS_WITH_CONSTANT_THAT_FAILS);
 	c->failed = true;
 	return outcome_error(c->outcome, error, what);
 }
@@ -108,10 +110,10 @@ static struct node *literal_decimal(struct compiler *c, const struct sql_expr *e
 
 	if (decimal_parse(text, d, &overflow) != text.len || overflow ||
 		d->scale > decimal_scale_max(c->env))
-		return compile_unsupported(c, "a number with more digits than DECIMAL has");
+		return compile_unsupported(c, LIMIT_NUMBER_WITH_MORE_DIGITS_THAN_DECIMAL_HAS);
 	digits = decimal_int_digits(d);
 	if (digits + d->scale > DECIMAL_PRECISION_MAX)
-		return compile_unsupported(c, "a number with more digits than DECIMAL has");
+		return compile_unsupported(c, LIMIT_NUMBER_WITH_MORE_DIGITS_THAN_DECIMAL_HAS);
 	if (!digits && !d->scale)
 		digits = 1;
 	return node_literal(c, e, type_decimal(digits + d->scale, d->scale),
@@ -143,10 +145,10 @@ static struct node *literal_string(
 
 		collation = collation_of_charset(charset, mysql, c->env->version);
 		if (collation == COLLATION_NONE)
-			return compile_unsupported(c, "a character set that is not modelled");
+			return compile_unsupported(c, LIMIT_CHARACTER_SET_NOT_MODELLED);
 		/* Beside the text of a number it is compared by another collation there. */
 		if (!mysql && c->env->version >= 110200 && span_ieq_str(charset, "ascii"))
-			return compile_unsupported(c, "_ascii on MariaDB 11.2 and later");
+			return compile_unsupported(c, LIMIT_ASCII_ON_MARIADB_11_2_AND_LATER);
 		/* MariaDB: the connection's collation where it is of that set. */
 		if (collation_charset(collation) == collation_charset(c->env->collation_connection))
 			collation = c->env->collation_connection;
@@ -157,7 +159,7 @@ static struct node *literal_string(
 	if (c->bytes && !charset.ptr && !text_is_valid(collation_charset(collation), text))
 		collation = COLLATION_BINARY;
 	if (!text_is_valid(collation_charset(collation), text))
-		return compile_unsupported(c, "a literal with bytes that are no characters");
+		return compile_unsupported(c, LIMIT_LITERAL_WITH_BYTES_NOT_CHARACTERS);
 	return node_literal(c, e,
 		type_string(collation, 4, (uint32_t)text_chars(collation_charset(collation), text)),
 		eval_string(text, collation));
@@ -193,7 +195,7 @@ static struct node *literal_bytes(struct compiler *c, const struct sql_expr *e, 
 	type.decimals = 0; /* unlike other strings it has no fraction, as a number */
 	type.is_unsigned = true;
 	if (type.hybrid && len > 8)
-		return compile_unsupported(c, "a hexadecimal literal of more than eight bytes");
+		return compile_unsupported(c, LIMIT_HEXADECIMAL_LITERAL_OF_MORE_THAN_EIGHT_BYTES);
 	return node_literal(c, e, type, eval_string(span_of(bytes, len), COLLATION_BINARY));
 }
 
@@ -218,7 +220,7 @@ static struct node *literal_time(struct compiler *c, const struct sql_expr *e)
 		}
 	}
 	if (parsed == TIME_UNSURE)
-		return compile_unsupported(c, "a date or time literal in another form");
+		return compile_unsupported(c, LIMIT_DATE_OR_TIME_LITERAL_IN_ANOTHER_FORM);
 	if (parsed == TIME_INVALID || (kind != EVAL_T_TIME && !date_allowed(c->env, &v.t)))
 		return compile_error(c, 1525, "not a date or time");
 	return node_literal(c, e, type_temporal(kind, v.decimals), v);
@@ -246,7 +248,7 @@ static struct node *compile_literal(struct compiler *c, const struct sql_expr *e
 
 		/* Below the least normal number servers and C libraries print different digits. */
 		if (d != 0 && fabs(d) < __DBL_MIN__)
-			return compile_unsupported(c, "a number that is almost zero");
+			return compile_unsupported(c, LIMIT_NUMBER_ALMOST_ZERO);
 		return node_literal(c, e, type_double(), eval_double(d));
 	}
 	case SQL_LIT_STRING:
@@ -296,7 +298,7 @@ static struct node *from_value(struct compiler *c, const struct sql_expr *e, str
 		type = type_temporal(EVAL_T_DATETIME, v.decimals);
 		break;
 	case EVAL_UNTOLD:
-		return compile_unsupported(c, "times that only the server knows");
+		return compile_unsupported(c, LIMIT_TIMES_THAT_ONLY_SERVER_KNOWS);
 	}
 	return node_literal(c, e, type, v);
 }
@@ -308,11 +310,11 @@ static struct node *compile_variable(struct compiler *c, const struct sql_expr *
 
 	if (e->kind == SQL_EXPR_PARAM) {
 		if (e->u.param >= c->env->param_count)
-			return compile_unsupported(c, "a parameter whose value is not known");
+			return compile_unsupported(c, LIMIT_PARAMETER_WHOSE_VALUE_IS_NOT_KNOWN);
 		return from_value(c, e, c->env->params[e->u.param]);
 	}
 	if (!c->env->user_var || !c->env->user_var(c->env->ctx, e->u.var.name, &v))
-		return compile_unsupported(c, "a user variable whose value is not known");
+		return compile_unsupported(c, LIMIT_USER_VARIABLE_WHOSE_VALUE_IS_NOT_KNOWN);
 	n = from_value(c, e, v);
 	n->literal = false;
 	if (n->type.kind == EVAL_T_STRING)
@@ -325,7 +327,7 @@ static struct node *compile_variable(struct compiler *c, const struct sql_expr *
 struct eval_value told(struct run *run, struct eval_value v)
 {
 	if (UNLIKELY(v.kind == EVAL_UNTOLD) && !run->carrying)
-		return run_unsupported(run, "times that only the server knows");
+		return run_unsupported(run, LIMIT_TIMES_THAT_ONLY_SERVER_KNOWS);
 	return v;
 }
 
@@ -508,7 +510,7 @@ static struct node *compile_column(struct compiler *c, const struct sql_expr *e)
 	bool ambiguous;
 
 	if (e->negated)
-		return compile_unsupported(c, "a word in place of a value");
+		return compile_unsupported(c, LIMIT_WORD_IN_PLACE_OF_VALUE);
 	local = compile_local(c, e);
 	if (local)
 		return local;
@@ -520,7 +522,7 @@ static struct node *compile_column(struct compiler *c, const struct sql_expr *e)
 		if (depth == 0 && s->alias_first && (alias = find_alias(s, e, &ambiguous))) {
 			/* Which one is meant depends on clause and server. */
 			if (ambiguous || (found && !is_column(alias, table, column)))
-				return compile_unsupported(c, "an alias that is also a column");
+				return compile_unsupported(c, LIMIT_ALIAS_ALSO_COLUMN);
 			return alias;
 		}
 		if (found == 2)
@@ -540,11 +542,11 @@ static struct node *compile_column(struct compiler *c, const struct sql_expr *e)
 		}
 		if (depth == 0 && s->alias_last && (alias = find_alias(s, e, &ambiguous))) {
 			if (ambiguous)
-				return compile_unsupported(c, "an alias that two columns have");
+				return compile_unsupported(c, LIMIT_ALIAS_THAT_TWO_COLUMNS_HAVE);
 			return alias;
 		}
 		if (depth > 0 && find_alias(s, e, &ambiguous))
-			return compile_unsupported(c, "an alias of an outer query");
+			return compile_unsupported(c, LIMIT_ALIAS_OF_OUTER_QUERY);
 	}
 	return compile_error(c, 1054, "unknown column");
 }
@@ -573,7 +575,7 @@ static struct node *compile_unary(struct compiler *c, const struct sql_expr *e)
 		n = compile_cast(c, e);
 		return n;
 	default:
-		return compile_unsupported(c, "a unary operator that is not modelled");
+		return compile_unsupported(c, LIMIT_UNARY_OPERATOR_NOT_MODELLED);
 	}
 }
 
@@ -601,9 +603,9 @@ static struct node *compile_binary(struct compiler *c, const struct sql_expr *e)
 	case SQL_OP_REGEXP:
 		return compile_regexp(c, e);
 	case SQL_OP_SOUNDS_LIKE:
-		return compile_unsupported(c, "SOUNDS LIKE");
+		return compile_unsupported(c, LIMIT_SOUNDS_LIKE);
 	case SQL_OP_MEMBER_OF:
-		return compile_unsupported(c, "JSON operators");
+		return compile_unsupported(c, LIMIT_JSON_OPERATORS);
 	case SQL_OP_JSON_EXTRACT:
 	case SQL_OP_JSON_UNQUOTE:
 		return compile_json_arrow(c, e);
@@ -644,7 +646,7 @@ static struct node *compile_values(struct compiler *c, const struct sql_expr *e)
 	for (struct scope *s = c->scope; s && !table; s = s->outer)
 		table = s->insert_table;
 	if (!table || e->u.binary.left->kind != SQL_EXPR_COLUMN)
-		return compile_unsupported(c, "VALUES(column) outside ON DUPLICATE KEY UPDATE");
+		return compile_unsupported(c, LIMIT_VALUES_COLUMN_OUTSIDE_ON_DUPLICATE_KEY_UPDATE);
 	column = eval_table_column(table, e->u.binary.left->u.column.name);
 	if (column == UINT32_MAX)
 		return compile_error(c, 1054, "unknown column");
@@ -665,19 +667,19 @@ static struct node *compile_default(struct compiler *c, const struct sql_expr *e
 	if (c->failed)
 		return NULL;
 	if (!of || !of->column || of->u.at.depth || !c->scope->tables[of->u.at.table].base)
-		return compile_unsupported(c, "DEFAULT in an expression");
+		return compile_unsupported(c, LIMIT_DEFAULT_IN_EXPRESSION);
 	table = c->scope->tables[of->u.at.table].base;
 	column = &table->columns[of->u.at.column];
 	if (column->generated || column->auto_increment || (!column->dflt && !column->nullable) ||
 		(column->dflt && column->dflt->kind != SQL_EXPR_LITERAL))
-		return compile_unsupported(c, "DEFAULT() of what is no literal");
+		return compile_unsupported(c, LIMIT_DEFAULT_OF_NOT_LITERAL);
 	if (column->dflt) {
 		value = compile_expr(c, column->dflt);
 		if (!value)
 			return NULL;
 		if (!eval_store(c->arena, c->env, table, of->u.at.column, &value->type,
 			    &value->u.value, 0, &stored, &outcome))
-			return compile_unsupported(c, "DEFAULT() of what is no literal");
+			return compile_unsupported(c, LIMIT_DEFAULT_OF_NOT_LITERAL);
 	}
 	value = node_literal(c, e, column->type, stored);
 	value->literal = false;
@@ -708,9 +710,9 @@ static struct node *compile_kind(struct compiler *c, const struct sql_expr *e)
 	case SQL_EXPR_USER_VAR:
 		return compile_variable(c, e);
 	case SQL_EXPR_SYSTEM_VAR:
-		return compile_unsupported(c, "a system variable");
+		return compile_unsupported(c, LIMIT_SYSTEM_VARIABLE);
 	case SQL_EXPR_ASSIGN:
-		return compile_unsupported(c, "an assignment to a user variable");
+		return compile_unsupported(c, LIMIT_ASSIGNMENT_TO_USER_VARIABLE);
 	case SQL_EXPR_UNARY:
 		return compile_unary(c, e);
 	case SQL_EXPR_BINARY:
@@ -754,11 +756,11 @@ static struct node *compile_kind(struct compiler *c, const struct sql_expr *e)
 	case SQL_EXPR_VALUES:
 		return compile_values(c, e);
 	case SQL_EXPR_MATCH:
-		return compile_unsupported(c, "MATCH ... AGAINST");
+		return compile_unsupported(c, LIMIT_MATCH_AGAINST);
 	case SQL_EXPR_SEQUENCE:
-		return compile_unsupported(c, "sequences");
+		return compile_unsupported(c, LIMIT_SEQUENCES);
 	case SQL_EXPR_ODBC:
-		return compile_unsupported(c, "ODBC function syntax");
+		return compile_unsupported(c, LIMIT_ODBC_FUNCTION_SYNTAX);
 	}
 	return NULL;
 }
@@ -846,18 +848,18 @@ static struct eval_value run_guarded(const struct node *n, struct frame *f)
 	if (failed)
 		return v;
 	if (n->asks_all && !run->failed && fails_within(n, f))
-		return run_unsupported(run, "MySQL before 8.0: an error in what need not be asked");
+		return run_unsupported(run, LIMIT_MYSQL5_ERROR_IN_WHAT_NEED_NOT_BE_ASKED);
 	if (n->with_failing && !run->failed)
-		return run_unsupported(run, "a constant that fails and is not asked for");
+		return run_unsupported(run, LIMIT_CONSTANT_THAT_FAILS_AND_IS_NOT_ASKED_FOR);
 	/* Where it was computed when the statement was prepared, MariaDB did not ask for strict mode, and
 	 * MySQL said so before anything else. */
 	if (n->with_cut && run->strict &&
 		(run->env->flavour == SQL_MARIADB ? run_erred(run)
 						  : !run->failed || run->outcome->error != 1292))
-		return run_open_error(run, "a constant that is an error in strict mode");
+		return run_open_error(run, LIMIT_CONSTANT_ERROR_IN_STRICT_MODE);
 	if (n->with_null && run_erred(run) &&
 		(run->outcome->error == 1690 || (run->strict && run->env->flavour == SQL_MYSQL)))
-		return run_open_error(run, "an error beside a constant NULL");
+		return run_open_error(run, LIMIT_ERROR_WITH_CONSTANT_NULL);
 	return v;
 }
 
@@ -874,14 +876,14 @@ struct node *compile_expr(struct compiler *c, const struct sql_expr *e)
 		c->constants_run = 0;
 	}
 	if (++c->depth > COMPILE_DEPTH_MAX)
-		return compile_unsupported(c, "an expression nested too deeply");
+		return compile_unsupported(c, LIMIT_EXPRESSION_NESTED_TOO_DEEPLY);
 	c->bytes = bytes && e->kind == SQL_EXPR_LITERAL;
 	n = compile_kind(c, e);
 	c->bytes = bytes;
 	c->depth--;
 	if (!n || c->failed) {
 		if (!c->failed)
-			compile_unsupported(c, "an expression that is not modelled");
+			compile_unsupported(c, LIMIT_EXPRESSION_NOT_MODELLED);
 		return NULL;
 	}
 	for (uint32_t i = 0; i < n->arg_count; i++) {
@@ -889,14 +891,14 @@ struct node *compile_expr(struct compiler *c, const struct sql_expr *e)
 		/* CONCAT(COUNT(*), 'a') is a text of bytes. */
 		if (c->env->flavour == SQL_MARIADB && c->env->version < 101100 && type_is_string(&n->type) &&
 			node_is_aggregate(n->args[i]) && !type_is_string(&n->args[i]->type))
-			return compile_unsupported(c, "the text of an aggregate in older releases");
+			return compile_unsupported(c, LIMIT_TEXT_OF_AGGREGATE_IN_OLDER_RELEASES);
 		/* It has the digits of a DOUBLE there. */
 		if (c->env->flavour == SQL_MYSQL && type_is_string(&n->type) && node_is_aggregate(n->args[i]) &&
 			n->args[i]->type.kind == EVAL_T_FLOAT)
-			return compile_unsupported(c, "MySQL: the text of MIN or MAX of a FLOAT");
+			return compile_unsupported(c, LIMIT_MYSQL_TEXT_OF_MIN_OR_MAX_OF_FLOAT);
 	}
 	if (c->env->locals && (n->type.is_bool || e->kind == SQL_EXPR_CASE) && compares_local(n))
-		return compile_unsupported(c, "a variable compared with a value of another kind");
+		return compile_unsupported(c, LIMIT_VARIABLE_COMPARED_WITH_VALUE_OF_ANOTHER_KIND);
 	e = n->expr ? n->expr : e; /* +x is x */
 	if (!n->literal && n->arg_count && !n->carries && !(e->kind == SQL_EXPR_IN && e->u.in.query) &&
 		e->kind != SQL_EXPR_QUANTIFIED && all_constant(n))
@@ -906,7 +908,7 @@ struct node *compile_expr(struct compiler *c, const struct sql_expr *e)
 	else
 		look_at_clock(c, n);
 	if (!c->depth && c->failing_constant && !n->constant) {
-		compile_unsupported(c, "a constant that fails, in a condition");
+		compile_unsupported(c, LIMIT_CONSTANT_THAT_FAILS_IN_CONDITION);
 		return NULL;
 	}
 	if (!c->depth && (n->arg_count || e->kind == SQL_EXPR_SUBQUERY) && !node_is_row(n) &&
@@ -950,7 +952,7 @@ static struct eval_value run_recorded(const struct node *n, struct frame *f)
 	struct eval_value v;
 
 	if (!f->run->env->recorded || !f->run->env->recorded(f->run->env->ctx, n->expr, &v))
-		return run_unsupported(f->run, "a function that is not deterministic");
+		return run_unsupported(f->run, LIMIT_FUNCTION_NOT_DETERMINISTIC);
 	return to_type(f->run, &n->type, &v, &n->type);
 }
 
@@ -979,16 +981,31 @@ static bool compile_located(struct compiler *c, const struct sql_expr *part, str
 	return !c->failed;
 }
 
+/* The reason names the function: FUNCTION SOUNDEX is not FUNCTION EXP to somebody who counts them. */
+static struct node *function_not_modelled(struct compiler *c, struct span name)
+{
+	struct eval_outcome *o = c->outcome;
+	bool first = o->status == EVAL_OK;
+
+	compile_unsupported(c, LIMIT_FUNCTION_NOT_MODELLED);
+	if (!first)
+		return NULL;
+	snprintf(o->reason, sizeof(o->reason), "function %.*s", (int)(name.len > 40 ? 40 : name.len),
+		name.ptr);
+	for (char *p = o->reason + 9; *p; p++)
+		*p = (char)(*p >= 'a' && *p <= 'z' ? *p - 32 : *p);
+	return NULL;
+}
+
 struct node *compile_call(struct compiler *c, const struct sql_expr *e)
 {
 	const struct sql_exprs *args = &e->u.call.args;
 	const struct function *function;
 	bool is_aggregate;
 	struct node *n;
-	char reason[EVAL_REASON_MAX];
 
 	if (e->u.call.db.ptr)
-		return compile_unsupported(c, "a stored function");
+		return compile_unsupported(c, LIMIT_STORED_FUNCTION);
 	n = compile_aggregate(c, e, &is_aggregate);
 	if (is_aggregate)
 		return n;
@@ -999,7 +1016,7 @@ struct node *compile_call(struct compiler *c, const struct sql_expr *e)
 		return compile_window(c, e);
 	if (e->u.call.extra &&
 		(e->u.call.extra->tail.ptr || e->u.call.extra->using_charset.ptr))
-		return compile_unsupported(c, "a function's own clauses");
+		return compile_unsupported(c, LIMIT_FUNCTION_OWN_CLAUSES);
 	function = find_function(e->u.call.name);
 	if (!function) {
 		n = compile_recorded(c, e);
@@ -1008,16 +1025,10 @@ struct node *compile_call(struct compiler *c, const struct sql_expr *e)
 		/* With arguments they are others: RAND(7), UNIX_TIMESTAMP(d). */
 		function = args->count ? NULL : find_in(functions_untold, e->u.call.name);
 	}
-	if (!function) {
-		snprintf(reason, sizeof(reason), "function %.*s",
-			(int)(e->u.call.name.len > 40 ? 40 : e->u.call.name.len),
-			e->u.call.name.ptr);
-		for (char *p = reason + 9; *p; p++)
-			*p = (char)(*p >= 'a' && *p <= 'z' ? *p - 32 : *p);
-		return compile_unsupported(c, reason);
-	}
+	if (!function)
+		return function_not_modelled(c, e->u.call.name);
 	if (mysql_5_function(e->u.call.name) &&
-		compile_mysql_5(c, "MySQL before 8.0: ROUND, GREATEST, INSERT, ADDTIME and kin"))
+		compile_mysql_5(c, LIMIT_MYSQL5_ROUND_GREATEST_INSERT_ADDTIME_AND_KIN))
 		return NULL;
 	if (args->count < function->args_min || args->count > function->args_max)
 		return compile_error(c, 1582, "the wrong number of arguments");

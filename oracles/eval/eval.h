@@ -31,6 +31,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/span.h"
+#include "eval/limits/limits.h"
 #include "sql/sql.h"
 #include "trace/value.h"
 
@@ -277,6 +278,7 @@ enum { EVAL_WARNINGS_MAX = 16, EVAL_REASON_MAX = 120 };
 struct eval_outcome {
 	enum eval_status status;
 	unsigned error;               /* the server's error number: 1690, 1054, 1366 ... */
+	enum eval_limit limit;        /* EVAL_UNSUPPORTED: what was met, see limits/limits.h */
 	char reason[EVAL_REASON_MAX]; /* EVAL_UNSUPPORTED: a phrase without values, to count by;
 					 EVAL_ERROR: what is wrong */
 	/* UPDATE: whether the row changed at all depends on a value that is not told. */

@@ -90,19 +90,19 @@ struct frame {
 /* ---- failing ---- */
 
 struct eval_value run_error(struct run *run, unsigned error, const char *what);
-struct eval_value run_unsupported(struct run *run, const char *reason);
+struct eval_value run_unsupported(struct run *run, enum eval_limit limit);
 /* Did it end with an error? */
 static inline bool run_erred(const struct run *run)
 {
 	return run->failed && run->outcome->status == EVAL_ERROR;
 }
 /* The server may report another error than the one at hand, or none: it becomes unsupported. */
-struct eval_value run_open_error(struct run *run, const char *reason);
+struct eval_value run_open_error(struct run *run, enum eval_limit limit);
 /* Something was cut off in a conversion: an error in strict mode, else nothing. */
 void run_truncated(struct run *run);
 /* For compiling: both return NULL. */
 void *outcome_error(struct eval_outcome *outcome, unsigned error, const char *what);
-void *outcome_unsupported(struct eval_outcome *outcome, const char *reason);
+void *outcome_unsupported(struct eval_outcome *outcome, enum eval_limit limit);
 void outcome_warn(struct eval_outcome *outcome, unsigned code);
 
 /* ---- types ---- */
@@ -210,7 +210,7 @@ struct compiler {
 struct node *compile_expr(struct compiler *c, const struct sql_expr *expr);
 struct node *node_new(
 	struct compiler *c, node_fn *fn, const struct sql_expr *expr, uint32_t arg_count);
-struct node *compile_unsupported(struct compiler *c, const char *reason);
+void *compile_unsupported(struct compiler *c, enum eval_limit limit);
 /* To compute a constant while the statement is compiled, within bounds. */
 struct run compile_run(const struct compiler *c, struct eval_outcome *outcome);
 struct node *compile_error(struct compiler *c, unsigned error, const char *what);

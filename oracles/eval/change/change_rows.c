@@ -20,9 +20,9 @@ static bool fail_error(struct eval_outcome *outcome, unsigned error, const char 
 	return false;
 }
 
-static bool fail_unsupported(struct eval_outcome *outcome, const char *reason)
+static bool fail_unsupported(struct eval_outcome *outcome, enum eval_limit limit)
 {
-	outcome_unsupported(outcome, reason);
+	outcome_unsupported(outcome, limit);
 	return false;
 }
 
@@ -51,7 +51,7 @@ static struct eval_value implicit_default(struct run *run, const struct eval_typ
 		if (type->kind == EVAL_T_ENUM && type->value_count)
 			return eval_string(type->values[0], type->collation);
 		if (type->fixed && type->collation == COLLATION_BINARY)
-			return run_unsupported(run, "the implicit default of BINARY(n)");
+			return run_unsupported(run, LIMIT_IMPLICIT_DEFAULT_OF_BINARY_N);
 		return eval_string(SPAN_LIT(""), type->collation);
 	case EVAL_DATE:
 	case EVAL_TIME:
@@ -99,7 +99,7 @@ static bool store_carried(struct run *run, const struct eval_table *table, uint3
 			run->arena, run->env, table, i, type, v, flags, out, run->outcome);
 	if (!from || from->column ? type->kind != to->kind || type->decimals != to->decimals
 				  : !has_room_for_untold(&from->type, to))
-		return fail_unsupported(run->outcome, "times that only the server knows");
+		return fail_unsupported(run->outcome, LIMIT_TIMES_THAT_ONLY_SERVER_KNOWS);
 	*out = *v;
 	return true;
 }
@@ -208,7 +208,7 @@ static bool compile_assignments(
 		if (!target)
 			return false;
 		if (!target->column || target->u.at.depth) {
-			compile_unsupported(c, "an assignment to what is no column");
+			compile_unsupported(c, LIMIT_ASSIGNMENT_TO_NOT_COLUMN);
 			return false;
 		}
 		as->table = target->u.at.table;
@@ -396,7 +396,8 @@ static bool note_value(struct compiler *c, struct eval_insert *ins, const struct
 		return true;
 	ins->computes = true;
 	return !reads_odd_beginning(ins, value) ||
-	       compile_unsupported(c, "a value that reads a column of the new row before it has one") != NULL;
+	       compile_unsupported(
+		c, LIMIT_VALUE_THAT_READS_COLUMN_OF_NEW_ROW_BEFORE_HAS_ONE) != NULL;
 }
 
 static bool insert_row(struct compiler *c, struct eval_insert *ins, const struct sql_exprs *values)
@@ -421,7 +422,8 @@ static bool insert_row(struct compiler *c, struct eval_insert *ins, const struct
 		if (!row[i] || !note_value(c, ins, row[i]))
 			return false;
 		if (ins->row_count && reads_table(e, ins->table))
-			return compile_unsupported(c, "a later row of INSERT that reads the table") != NULL;
+			return compile_unsupported(
+				c, LIMIT_LATER_ROW_OF_INSERT_THAT_READS_TABLE) != NULL;
 	}
 	/* VALUES () leaves every column to its default. */
 	ins->rows[ins->row_count++] = values->count ? row : NULL;
@@ -494,7 +496,7 @@ static bool insert_duplicate(
 		if (insert->query && c->outcome->status == EVAL_ERROR) {
 			/* The names may be those of the query's tables. */
 			c->outcome->status = EVAL_OK;
-			compile_unsupported(c, "ON DUPLICATE KEY UPDATE with the query's columns");
+			compile_unsupported(c, LIMIT_ON_DUPLICATE_KEY_UPDATE_WITH_QUERY_COLUMNS);
 		}
 		return false;
 	}
@@ -511,9 +513,9 @@ struct eval_insert *eval_insert_compile(struct arena *arena, const struct sql_in
 	if (!ins->table)
 		return outcome_error(outcome, 1146, "no such table");
 	if (insert->partitions)
-		return outcome_unsupported(outcome, "PARTITION (...)");
+		return outcome_unsupported(outcome, LIMIT_PARTITION);
 	if (insert->flags & SQL_DML_DELAYED)
-		return outcome_unsupported(outcome, "INSERT DELAYED");
+		return outcome_unsupported(outcome, LIMIT_INSERT_DELAYED);
 	ins->flags = insert->flags & SQL_DML_IGNORE ? EVAL_STORE_IGNORE : 0;
 	if (!insert_targets(&c, ins, insert))
 		return NULL;
@@ -526,7 +528,7 @@ struct eval_insert *eval_insert_compile(struct arena *arena, const struct sql_in
 		for (uint32_t i = 0; i < ins->target_count; i++) {
 			if (ins->table->columns[ins->targets[i]].generated)
 				return outcome_unsupported(
-					outcome, "a query into generated columns");
+					outcome, LIMIT_QUERY_INTO_GENERATED_COLUMNS);
 		}
 	} else if (!insert_values(&c, ins, insert)) {
 		return NULL;
@@ -656,7 +658,7 @@ bool eval_insert_rows(const struct eval_insert *ins, struct arena *arena,
 		if (!run_query(ins->query, &run, NULL, &result))
 			return false;
 		if (result.open_count)
-			return fail_unsupported(outcome, "LIMIT that cuts between equal rows");
+			return fail_unsupported(outcome, LIMIT_LIMIT_THAT_CUTS_BETWEEN_EQUAL_ROWS);
 		count = result.row_count;
 	}
 	rows = arena_alloc(arena, (count + 1) * sizeof(*rows));
@@ -694,9 +696,9 @@ static bool touch_on_update(struct run *run, const struct eval_table *table,
 		}
 		if (!run->env->has_now)
 			return fail_unsupported(
-				run->outcome, "ON UPDATE CURRENT_TIMESTAMP: the time is not known");
+				run->outcome, LIMIT_ON_UPDATE_CURRENT_TIMESTAMP_TIME_IS_NOT_KNOWN);
 		if (!time_set_decimals(&now, table->columns[i].type.decimals, false))
-			return fail_unsupported(run->outcome, "a time out of range");
+			return fail_unsupported(run->outcome, LIMIT_TIME_OUT_OF_RANGE);
 		row[i] = now;
 	}
 	return true;
@@ -711,7 +713,8 @@ static bool failed_assignment(struct run *run, const struct assignment *set, uin
 	while (++k < count) {
 		if (set[k].value && (set[k].value->with_failing || set[k].value->with_cut)) {
 			run->outcome->status = EVAL_OK;
-			return fail_unsupported(run->outcome, "MySQL: one of several errors in assignments");
+			return fail_unsupported(
+				run->outcome, LIMIT_MYSQL_ONE_OF_SEVERAL_ERRORS_IN_ASSIGNMENTS);
 		}
 	}
 	return false;
@@ -809,12 +812,12 @@ static struct eval_change *change_compile(struct compiler *c, const struct sql_t
 	struct node *offset;
 
 	if (!ref || ref->next || ref->kind != SQL_TABLE_NAME)
-		return outcome_unsupported(c->outcome, "several tables");
+		return outcome_unsupported(c->outcome, LIMIT_SEVERAL_TABLES);
 	if (ref->u.name.partitions || ref->u.name.portion.ptr ||
 		ref->system_time != SQL_SYSTEM_TIME_NONE)
-		return outcome_unsupported(c->outcome, "PARTITION (...), FOR PORTION OF");
+		return outcome_unsupported(c->outcome, LIMIT_PARTITION_FOR_PORTION_OF);
 	if (with)
-		return outcome_unsupported(c->outcome, "WITH before UPDATE or DELETE");
+		return outcome_unsupported(c->outcome, LIMIT_WITH_BEFORE_UPDATE_OR_DELETE);
 	change->table = c->source ? c->source->table(c->source->ctx, &ref->u.name.table) : NULL;
 	if (!change->table)
 		return outcome_error(c->outcome, 1146, "no such table");
@@ -845,9 +848,9 @@ struct eval_change *eval_delete_compile(struct arena *arena, const struct sql_de
 	struct eval_change *change;
 
 	if (del->before || (del->flags & SQL_DML_HISTORY))
-		return outcome_unsupported(outcome, "DELETE HISTORY");
+		return outcome_unsupported(outcome, LIMIT_DELETE_HISTORY);
 	if (del->targets)
-		return outcome_unsupported(outcome, "several tables");
+		return outcome_unsupported(outcome, LIMIT_SEVERAL_TABLES);
 	change = change_compile(
 		&c, del->from, del->with, del->where, del->order, del->limit, NULL, del->flags);
 	if (change)
@@ -1061,12 +1064,12 @@ struct eval_join *eval_join_compile(struct arena *arena, const struct sql_stmt *
 	const struct sql_expr *where;
 
 	if (!update && stmt->kind != SQL_STMT_DELETE)
-		return outcome_unsupported(outcome, "not an UPDATE or DELETE");
+		return outcome_unsupported(outcome, LIMIT_NOT_UPDATE_OR_DELETE);
 	with = update ? stmt->u.update->with : stmt->u.del->with;
 	where = update ? stmt->u.update->where : stmt->u.del->where;
 	if ((update && (stmt->u.update->order || stmt->u.update->limit)) ||
 		(!update && (stmt->u.del->order || stmt->u.del->limit)))
-		return outcome_unsupported(outcome, "ORDER BY or LIMIT over several tables");
+		return outcome_unsupported(outcome, LIMIT_ORDER_BY_OR_LIMIT_OVER_SEVERAL_TABLES);
 	join->query = q;
 	join->flags = EVAL_STORE_UPDATE;
 	if ((update ? stmt->u.update->flags : stmt->u.del->flags) & SQL_DML_IGNORE)
@@ -1089,15 +1092,16 @@ struct eval_join *eval_join_compile(struct arena *arena, const struct sql_stmt *
 		const struct assignment *a = &join->set[i];
 
 		if (!a->value && is_computed_default(&scope->tables[a->table].base->columns[a->column]))
-			return outcome_unsupported(outcome, "MySQL: a default that is computed, in an UPDATE of several tables");
+			return outcome_unsupported(
+				outcome, LIMIT_MYSQL_DEFAULT_COMPUTED_IN_UPDATE_OF_SEVERAL_TABLES);
 	}
 	if (eval_reads_assigned(stmt->u.update->set) || meets_own_writes(&c, join, stmt))
-		return outcome_unsupported(outcome, "an UPDATE of several tables that reads what it writes");
+		return outcome_unsupported(
+			outcome, LIMIT_UPDATE_OF_SEVERAL_TABLES_THAT_READS_WRITTEN);
 	for (uint32_t i = 0; i < q->table_count; i++) {
 		/* Its rows are made while the statement runs, and nobody keeps them. */
 		if (!q->tables[i].base)
-			return outcome_unsupported(
-				outcome, "an UPDATE joined with a derived table");
+			return outcome_unsupported(outcome, LIMIT_UPDATE_JOINED_WITH_DERIVED_TABLE);
 	}
 	for (uint32_t i = 0; i < join->set_count; i++)
 		join->target[join->set[i].table] = true;

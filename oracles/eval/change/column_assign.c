@@ -189,32 +189,34 @@ static struct eval_value store_int(struct storing *s, const struct eval_value *v
 		}
 		read = read_number(v->s, &d, &overflow);
 		if (read && s->run->env->flavour == SQL_MYSQL && begins_with_line_end(v->s))
-			return run_unsupported(s->run, "MySQL: a text that begins with a line's end as an integer");
+			return run_unsupported(
+				s->run, LIMIT_MYSQL_TEXT_THAT_BEGINS_WITH_LINE_END_AS_INTEGER);
 		if (read && blank_exponent(v->s))
-			return run_unsupported(s->run, "an exponent behind a blank stored as an integer");
+			return run_unsupported(
+				s->run, LIMIT_EXPONENT_BEHIND_BLANK_STORED_AS_INTEGER);
 		if (read == 0)
 			complain(s, 1366, "not an integer");
 		else if (read == 2 && two_dots(v->s)) /* MariaDB takes '1.6.5' for 16 */
-			return run_unsupported(s->run, "a number with two dots stored as an integer");
+			return run_unsupported(
+				s->run, LIMIT_NUMBER_WITH_TWO_DOTS_STORED_AS_INTEGER);
 		else if (read == 2 && s->run->env->flavour == SQL_MYSQL)
-			return run_unsupported(s->run, "MySQL: a string with more than a number");
+			return run_unsupported(s->run, LIMIT_MYSQL_STRING_WITH_MORE_THAN_NUMBER);
 		else if (read == 2 && !overflow && in_range(s->type, wide_of_decimal(&d)))
 			complain(s, 1265, "data truncated");
 		/* MariaDB: the largest number of all. */
 		if ((overflow || decimal_int_digits(&d) > 18) && d.neg && s->type->is_unsigned)
-			return run_unsupported(s->run, "a huge negative number in a string");
+			return run_unsupported(s->run, LIMIT_HUGE_NEGATIVE_NUMBER_IN_STRING);
 		return store_wide(
 			s, overflow ? ((wide)1 << 100) * (d.neg ? -1 : 1) : wide_of_decimal(&d));
 	case EVAL_DATE:
 	case EVAL_TIME:
 	case EVAL_DATETIME:
 		if (v->t.micro)
-			return run_unsupported(
-				s->run, "a time with a fraction stored as an integer");
+			return run_unsupported(s->run, LIMIT_TIME_WITH_FRACTION_STORED_AS_INTEGER);
 		/* Of a column it was the number of its midnight. */
 		if (v->kind == EVAL_DATE && s->run->env->flavour == SQL_MYSQL &&
 			!run_mysql_has(s->run, MYSQL_DATE_AS_INTEGER))
-			return run_unsupported(s->run, "MySQL until 8.0: a DATE stored as an integer");
+			return run_unsupported(s->run, LIMIT_MYSQL80_DATE_STORED_AS_INTEGER);
 		return store_wide(s, time_to_int(v));
 	case EVAL_NULL:
 	case EVAL_UNTOLD:
@@ -250,7 +252,7 @@ static struct eval_value store_decimal(struct storing *s, const struct eval_valu
 	/* A string of more digits than a DECIMAL can have: MySQL 9.7 may leave 0 without strict mode. */
 	if (overflow && v->kind == EVAL_STRING && s->run->env->flavour == SQL_MYSQL)
 		return complain(s, 1366, "no DECIMAL")
-			       ? run_unsupported(s->run, "MySQL: a string beyond DECIMAL stored")
+			       ? run_unsupported(s->run, LIMIT_MYSQL_STRING_BEYOND_DECIMAL_STORED)
 			       : EVAL_NULL_VALUE;
 	if (d.neg && (d.count || overflow) && s->type->is_unsigned) {
 		complain(s, 1264, "out of range");
@@ -344,26 +346,27 @@ static struct eval_value store_text(struct storing *s, const struct eval_value *
 
 	/* A zero that was computed has lost its decimals, one that was read has not. */
 	if (v->kind == EVAL_DECIMAL && !v->dec->count && v->dec->scale)
-		return run_unsupported(s->run, "a DECIMAL zero stored as text");
+		return run_unsupported(s->run, LIMIT_DECIMAL_ZERO_STORED_AS_TEXT);
 	if (v->kind == EVAL_DECIMAL && s->run->env->flavour == SQL_MARIADB &&
 		mariadb_2026(s->run->env) != 1 && ends_in_zero_group(v->dec->scale, text))
-		return run_unsupported(s->run, "a DECIMAL with zeros at its end stored as text in older releases");
+		return run_unsupported(s->run, LIMIT_DECIMAL_WITH_ZEROS_AT_END_STORED_AS_TEXT);
 	if (s->from->kind == EVAL_T_BIT || s->from->kind == EVAL_T_FLOAT || s->from->zerofill)
-		return run_unsupported(s->run, "a BIT, FLOAT or ZEROFILL stored as text");
+		return run_unsupported(s->run, LIMIT_BIT_FLOAT_OR_ZEROFILL_STORED_AS_TEXT);
 	/* '0' in CHAR and VARCHAR, '0000' in TEXT. */
 	if (s->from->kind == EVAL_T_YEAR && v->u == 0)
-		return run_unsupported(s->run, "a YEAR of zero stored as text");
+		return run_unsupported(s->run, LIMIT_YEAR_OF_ZERO_STORED_AS_TEXT);
 	/* They are kept, or not. */
 	if (v->kind == EVAL_STRING && v->collation == COLLATION_BINARY && charset == CHARSET_ASCII &&
 		!text_is_ascii(text))
-		return run_unsupported(s->run, "bytes stored as ascii");
+		return run_unsupported(s->run, LIMIT_BYTES_STORED_AS_ASCII);
 	if (v->kind == EVAL_STRING && !text_convert(s->run->arena, collation_charset(v->collation),
 					      charset, text, &text, &malformed)) {
 		/* Or behind what the column has room for. */
 		if (text_chars(collation_charset(v->collation), text) > s->type->length)
-			return run_unsupported(s->run, "a long text with characters that the column's set lacks");
+			return run_unsupported(
+				s->run, LIMIT_LONG_TEXT_WITH_CHARACTERS_THAT_COLUMN_SET_LACKS);
 		if (complain(s, 1366, "characters that the column's set lacks"))
-			return run_unsupported(s->run, "text that the column's set lacks");
+			return run_unsupported(s->run, LIMIT_TEXT_THAT_COLUMN_SET_LACKS);
 		return EVAL_NULL_VALUE;
 	}
 	if (s->type->blob)
@@ -374,13 +377,13 @@ static struct eval_value store_text(struct storing *s, const struct eval_value *
 		size_t end = text.len;
 
 		if (v->kind == EVAL_DOUBLE) /* the server tries to print it shorter */
-			return run_unsupported(s->run, "a DOUBLE longer than its column");
+			return run_unsupported(s->run, LIMIT_DOUBLE_LONGER_THAN_COLUMN);
 
 		while (!binary && end > fits && is_blank(text.ptr[end - 1]))
 			end--;
 		if (end > fits && text.ptr[end - 1] == (char)0xa0 && v->kind == EVAL_STRING &&
 			collation_charset(v->collation) == CHARSET_LATIN1)
-			return run_unsupported(s->run, "a long text that ends in a no-break space");
+			return run_unsupported(s->run, LIMIT_LONG_TEXT_THAT_ENDS_IN_NO_BREAK_SPACE);
 		if (end == fits) {
 			if (!s->type->fixed)
 				outcome_warn(s->run->outcome, 1265); /* blanks: a note */
@@ -390,7 +393,7 @@ static struct eval_value store_text(struct storing *s, const struct eval_value *
 			outcome_warn(s->run->outcome, 1265);
 		}
 		if (s->type->blob && !binary)
-			return run_unsupported(s->run, "a text beyond its column's bytes");
+			return run_unsupported(s->run, LIMIT_TEXT_BEYOND_COLUMN_BYTES);
 		text.len = fits;
 	}
 	if (s->type->fixed && binary && text.len < s->type->length) {
@@ -400,7 +403,7 @@ static struct eval_value store_text(struct storing *s, const struct eval_value *
 		text = span_of(padded, s->type->length);
 	} else if (s->type->fixed && !binary) {
 		if (s->run->env->mode & EVAL_MODE_PAD_CHAR_TO_FULL_LENGTH)
-			return run_unsupported(s->run, "PAD_CHAR_TO_FULL_LENGTH");
+			return run_unsupported(s->run, LIMIT_PAD_CHAR_TO_FULL_LENGTH);
 		while (text.len && text.ptr[text.len - 1] == ' ')
 			text.len--;
 	}
@@ -420,7 +423,7 @@ static uint32_t find_member(struct storing *s, struct span text)
 			return i;
 	}
 	if (unknown)
-		run_unsupported(s->run, "characters whose weight is not known");
+		run_unsupported(s->run, LIMIT_CHARACTERS_WHOSE_WEIGHT_IS_NOT_KNOWN);
 	return UINT32_MAX;
 }
 
@@ -441,9 +444,10 @@ static struct eval_value store_enum(struct storing *s, const struct eval_value *
 	uint32_t member;
 
 	if (s->from->hybrid)
-		return run_unsupported(s->run, "a hexadecimal literal as ENUM or SET");
+		return run_unsupported(s->run, LIMIT_HEXADECIMAL_LITERAL_AS_ENUM_OR_SET);
 	if (v->kind == EVAL_STRING && ends_in_blank_byte(s, v->s))
-		return run_unsupported(s->run, "a blank at the end of a member of ENUM or SET of bytes");
+		return run_unsupported(
+			s->run, LIMIT_BLANK_AT_END_OF_MEMBER_OF_ENUM_OR_SET_OF_BYTES);
 	if (v->kind == EVAL_STRING) {
 		struct span text = v->s;
 
@@ -451,15 +455,15 @@ static struct eval_value store_enum(struct storing *s, const struct eval_value *
 			text.len--;
 		member = find_member(s, text);
 		if (!text.len && member == UINT32_MAX && !s->run->failed)
-			return run_unsupported(s->run, "an empty string as a member of ENUM");
+			return run_unsupported(s->run, LIMIT_EMPTY_STRING_AS_MEMBER_OF_ENUM);
 		if (member == UINT32_MAX && !s->run->failed && !is_letter(text.ptr[0]))
-			return run_unsupported(s->run, "a number in a string as a member of ENUM");
+			return run_unsupported(s->run, LIMIT_NUMBER_IN_STRING_AS_MEMBER_OF_ENUM);
 		if (member != UINT32_MAX)
 			return eval_string(s->type->values[member], s->type->collation);
 	} else {
 		if (v->kind != EVAL_INT && v->kind != EVAL_UINT && v->kind != EVAL_STRING)
 			return run_unsupported(
-				s->run, "a number with a fraction or a time as ENUM or SET");
+				s->run, LIMIT_NUMBER_WITH_FRACTION_OR_TIME_AS_ENUM_OR_SET);
 		i = to_integer(s->run, s->from, v);
 		if (i.u >= 1 && i.u <= s->type->value_count)
 			return eval_string(s->type->values[i.u - 1], s->type->collation);
@@ -477,9 +481,10 @@ static struct eval_value store_set(struct storing *s, const struct eval_value *v
 
 	all = s->type->value_count >= 64 ? UINT64_MAX : (1ull << s->type->value_count) - 1;
 	if (s->from->hybrid)
-		return run_unsupported(s->run, "a hexadecimal literal as ENUM or SET");
+		return run_unsupported(s->run, LIMIT_HEXADECIMAL_LITERAL_AS_ENUM_OR_SET);
 	if (v->kind == EVAL_STRING && ends_in_blank_byte(s, v->s))
-		return run_unsupported(s->run, "a blank at the end of a member of ENUM or SET of bytes");
+		return run_unsupported(
+			s->run, LIMIT_BLANK_AT_END_OF_MEMBER_OF_ENUM_OR_SET_OF_BYTES);
 	if (v->kind == EVAL_STRING) {
 		size_t len = v->s.len;
 
@@ -499,11 +504,11 @@ static struct eval_value store_set(struct storing *s, const struct eval_value *v
 			from = end + 1;
 		}
 		if (bad && !is_letter(v->s.ptr[0]))
-			return run_unsupported(s->run, "a number in a string as a SET");
+			return run_unsupported(s->run, LIMIT_NUMBER_IN_STRING_AS_SET);
 	} else {
 		if (v->kind != EVAL_INT && v->kind != EVAL_UINT && v->kind != EVAL_STRING)
 			return run_unsupported(
-				s->run, "a number with a fraction or a time as ENUM or SET");
+				s->run, LIMIT_NUMBER_WITH_FRACTION_OR_TIME_AS_ENUM_OR_SET);
 		i = to_integer(s->run, s->from, v);
 		bad = (i.u & ~all) != 0;
 		bits = i.u & all;
@@ -540,8 +545,7 @@ static struct eval_value store_bit(struct storing *s, const struct eval_value *v
 	} else if (v->kind == EVAL_INT || v->kind == EVAL_UINT) {
 		u = v->u;
 	} else {
-		return run_unsupported(
-			s->run, "a number with a fraction, or a time, stored as BIT");
+		return run_unsupported(s->run, LIMIT_NUMBER_WITH_FRACTION_OR_TIME_STORED_AS_BIT);
 	}
 	if (over || u > most) {
 		complain(s,
@@ -560,17 +564,16 @@ static struct eval_value store_year(struct storing *s, const struct eval_value *
 	if (v->kind == EVAL_STRING) {
 		if (v->s.len != 4 || !text_is_ascii(v->s))
 			return run_unsupported(
-				s->run, "a string of other than four digits as a YEAR");
+				s->run, LIMIT_STRING_OF_OTHER_THAN_FOUR_DIGITS_AS_YEAR);
 		for (size_t k = 0; k < 4; k++) {
 			if (v->s.ptr[k] < '0' || v->s.ptr[k] > '9')
-				return run_unsupported(s->run, "a string as a YEAR");
+				return run_unsupported(s->run, LIMIT_STRING_AS_YEAR);
 		}
 		i = to_integer(s->run, s->from, v);
 		if (i.i && i.i < 1901)
-			return run_unsupported(s->run, "a string as a YEAR");
+			return run_unsupported(s->run, LIMIT_STRING_AS_YEAR);
 	} else if (v->kind != EVAL_INT && v->kind != EVAL_UINT) {
-		return run_unsupported(
-			s->run, "a number with a fraction, or a time, stored as YEAR");
+		return run_unsupported(s->run, LIMIT_NUMBER_WITH_FRACTION_OR_TIME_STORED_AS_YEAR);
 	}
 	w = i.kind == EVAL_UINT ? (wide)i.u : (wide)i.i;
 	if (w < 0 || (w > 99 && w < 1901) || w > 2155) {
@@ -603,16 +606,17 @@ static struct eval_value store_time(struct storing *s, const struct eval_value *
 	bool cut = kind == EVAL_DATE && v->kind == EVAL_DATETIME && time_pack(v) % 86400000000ll;
 
 	if (s->from->kind == EVAL_T_YEAR)
-		return run_unsupported(s->run, "a YEAR stored as a date or time");
+		return run_unsupported(s->run, LIMIT_YEAR_STORED_AS_DATE_OR_TIME);
 	/* It is rounded to the next day, or not; MySQL rounds a string's too. */
 	if (kind == EVAL_DATE && v->kind == EVAL_DATETIME && near_midnight(v))
-		return run_unsupported(s->run, "a time rounded beyond the last day");
+		return run_unsupported(s->run, LIMIT_TIME_ROUNDED_BEYOND_LAST_DAY);
 	if (kind == EVAL_DATE && v->kind == EVAL_STRING && s->run->env->flavour == SQL_MYSQL &&
 		memchr(v->s.ptr, '.', v->s.len) &&
 		time_from_value(s->run, s->from, v, EVAL_DATETIME, &out) && near_midnight(&out))
-		return run_unsupported(s->run, "a time rounded beyond the last day");
+		return run_unsupported(s->run, LIMIT_TIME_ROUNDED_BEYOND_LAST_DAY);
 	if (v->kind >= EVAL_DATE && v->kind != EVAL_TIME && date_is_doubtful(s->run->env, &v->t))
-		return run_unsupported(s->run, "a date with a zero in it stored again, which sql_mode forbids");
+		return run_unsupported(
+			s->run, LIMIT_DATE_WITH_ZERO_IN_STORED_AGAIN_WHICH_SQL_MODE_FORBIDS);
 	if (!time_from_value(s->run, s->from, v, kind, &out)) {
 		if (!s->run->failed)
 			complain(s, 1292, "not a date or time");
@@ -622,10 +626,10 @@ static struct eval_value store_time(struct storing *s, const struct eval_value *
 		outcome_warn(s->run->outcome, 1265);
 	if (!(store_rounds(s->run->env) ? time_round(s->run->env, &out, s->type->decimals)
 					: time_set_decimals(&out, s->type->decimals, false)))
-		return run_unsupported(s->run, "a time rounded beyond the last day");
+		return run_unsupported(s->run, LIMIT_TIME_ROUNDED_BEYOND_LAST_DAY);
 	if (s->type->kind == EVAL_T_TIMESTAMP) {
 		if (out.t.year && (out.t.year < 1971 || out.t.year > 2036))
-			return run_unsupported(s->run, "a TIMESTAMP near the ends of its range");
+			return run_unsupported(s->run, LIMIT_TIMESTAMP_NEAR_ENDS_OF_RANGE);
 		if (date_is_zeroish(&out.t) && !date_is_zero(&out.t)) {
 			complain(s, 1292, "not a date or time");
 			return zero;
@@ -639,7 +643,7 @@ static struct eval_value store_null(struct storing *s)
 	if (s->column->nullable || (s->column->auto_increment && s->numbers))
 		return EVAL_NULL_VALUE;
 	if (s->type->kind == EVAL_T_TIMESTAMP)
-		return run_unsupported(s->run, "NULL into a TIMESTAMP that is NOT NULL");
+		return run_unsupported(s->run, LIMIT_NULL_INTO_TIMESTAMP_NOT_NULL);
 	if (s->strict)
 		return run_error(s->run, 1048, "column cannot be null");
 	/* IGNORE takes what the type has for nothing. */
@@ -648,7 +652,7 @@ static struct eval_value store_null(struct storing *s)
 		return s->type->is_unsigned ? eval_uint(0) : eval_int(0);
 	}
 	/* A statement with one row fails in any mode; which one this is, only the caller knows. */
-	return run_unsupported(s->run, "NULL into NOT NULL outside strict mode");
+	return run_unsupported(s->run, LIMIT_NULL_INTO_NOT_NULL_OUTSIDE_STRICT_MODE);
 }
 
 /* MySQL's: a copy, or a text that is read. */
@@ -662,17 +666,17 @@ static struct eval_value store_json(struct storing *s, const struct eval_value *
 	if (v->kind != EVAL_STRING || s->from->kind != EVAL_T_STRING || s->from->hybrid ||
 		collation_charset(v->collation) != CHARSET_UTF8MB4 || s->from->merged ||
 		s->run->env->version < 80003)
-		return run_unsupported(s->run, "storing other than a text as JSON");
+		return run_unsupported(s->run, LIMIT_STORING_OTHER_THAN_TEXT_AS_JSON);
 	switch (json_normal(s->run->arena, v->s, &text)) {
 	case JSON_FINE:
 		out = eval_string(arena_copy(s->run->arena, buf_span(&text)), s->type->collation);
 		break;
 	case JSON_INVALID:
-		out = s->ignore ? run_unsupported(s->run, "IGNORE of what is no JSON")
+		out = s->ignore ? run_unsupported(s->run, LIMIT_IGNORE_OF_NOT_JSON)
 				: run_error(s->run, 3140, "invalid JSON text");
 		break;
 	case JSON_UNSURE:
-		out = run_unsupported(s->run, "storing rare JSON");
+		out = run_unsupported(s->run, LIMIT_STORING_RARE_JSON);
 		break;
 	}
 	buf_release(&text);
@@ -682,21 +686,21 @@ static struct eval_value store_json(struct storing *s, const struct eval_value *
 static struct eval_value store_value(struct storing *s, const struct eval_value *v)
 {
 	if (s->run->env->flavour == SQL_MYSQL && s->from->merged && v->kind >= EVAL_DATE)
-		return run_unsupported(s->run, "MySQL: storing a date or time of IF or CASE");
+		return run_unsupported(s->run, LIMIT_MYSQL_STORING_DATE_OR_TIME_OF_IF_OR_CASE);
 	if (mariadb_2026(s->run->env) != 1 && s->type->kind == EVAL_T_FLOAT &&
 		(v->kind == EVAL_STRING || (v->kind == EVAL_DOUBLE && v->d == 0)))
-		return run_unsupported(s->run, "storing what may be a negative zero as FLOAT");
+		return run_unsupported(s->run, LIMIT_STORING_WHAT_MAY_BE_NEGATIVE_ZERO_AS_FLOAT);
 	if (v->kind == EVAL_NULL)
 		return store_null(s);
 	if (v->kind == EVAL_DECIMAL && s->run->env->flavour == SQL_MYSQL &&
 		decimal_beyond(s->from, v->dec))
 		(void)run_mysql_has(s->run, MYSQL_QUOTIENT_ROUNDED);
 	if ((s->run->env->mode & EVAL_MODE_EMPTY_STRING_IS_NULL) && v->kind == EVAL_STRING)
-		return run_unsupported(s->run, "EMPTY_STRING_IS_NULL");
+		return run_unsupported(s->run, LIMIT_EMPTY_STRING_IS_NULL);
 	if (odd_number(v) && !s->from->hybrid &&
 		(type_is_int(s->type) || s->type->kind == EVAL_T_DECIMAL ||
 			s->type->kind == EVAL_T_FLOAT || s->type->kind == EVAL_T_DOUBLE))
-		return run_unsupported(s->run, "an odd number in a string, stored");
+		return run_unsupported(s->run, LIMIT_ODD_NUMBER_IN_STRING_STORED);
 	switch ((enum eval_type_kind)s->type->kind) {
 	case EVAL_T_NULL:
 		break;
@@ -705,7 +709,7 @@ static struct eval_value store_value(struct storing *s, const struct eval_value 
 	case EVAL_T_BIT:
 		/* By number from a column, by its text from an expression. */
 		if (s->from->kind == EVAL_T_ENUM || s->from->kind == EVAL_T_SET)
-			return run_unsupported(s->run, "storing an ENUM or SET as BIT");
+			return run_unsupported(s->run, LIMIT_STORING_ENUM_OR_SET_AS_BIT);
 		return store_bit(s, v);
 	case EVAL_T_YEAR:
 		return store_year(s, v);
@@ -811,7 +815,8 @@ bool eval_generate(struct arena *arena, const struct eval_env *env, const struct
 			continue;
 		if (outcome->status == EVAL_ERROR && may_stay_uncomputed(env, table, i)) {
 			outcome->status = EVAL_OK;
-			outcome_unsupported(outcome, "MariaDB: a VIRTUAL column that cannot hold its value");
+			outcome_unsupported(
+				outcome, LIMIT_MARIADB_VIRTUAL_COLUMN_THAT_CANNOT_HOLD_VALUE);
 		}
 		return false;
 	}
@@ -846,7 +851,8 @@ bool eval_check(struct arena *arena, const struct eval_env *env, const struct ev
 		if (!expr || !eval_expr_test(expr, arena, env, NULL, row, &truth, outcome))
 			return false;
 		if (fails_strictly(expr, arena, env, row)) {
-			outcome_unsupported(outcome, "MySQL: a CHECK that cannot be computed in strict mode");
+			outcome_unsupported(
+				outcome, LIMIT_MYSQL_CHECK_THAT_CANNOT_BE_COMPUTED_IN_STRICT_MODE);
 			return false;
 		}
 		if (truth == EVAL_FALSE) {

@@ -79,7 +79,7 @@ static bool merge_pair(struct compiler *c, const struct eval_type *a, const stru
 		return true;
 	}
 	if (a->kind == EVAL_T_JSON || b->kind == EVAL_T_JSON) {
-		compile_unsupported(c, "JSON values");
+		compile_unsupported(c, LIMIT_JSON_VALUES);
 		return false;
 	}
 	if (type_is_number(a) && type_is_number(b)) {
@@ -115,14 +115,13 @@ static bool mysql_merges(struct compiler *c, struct node **args, uint32_t count)
 	}
 	/* As a string it is the one value's own string, as a number a DOUBLE. */
 	if (real && exact) {
-		compile_unsupported(c, "MySQL: a result that is a DOUBLE or a long exact number");
+		compile_unsupported(c, LIMIT_MYSQL_RESULT_DOUBLE_OR_LONG_EXACT_NUMBER);
 		return false;
 	}
 	/* As a text, too, a FLOAT that came this far has the digits of a DOUBLE. */
 	if ((number && temporal) || (is_float && !all_float) ||
 		args[0]->type.kind == EVAL_T_FLOAT) {
-		compile_unsupported(
-			c, "MySQL: a result that is FLOAT or a date, or another number");
+		compile_unsupported(c, LIMIT_MYSQL_RESULT_FLOAT_OR_DATE_OR_ANOTHER_NUMBER);
 		return false;
 	}
 	return true;
@@ -161,50 +160,52 @@ bool merge_types(struct compiler *c, struct node **args, uint32_t count, const c
 		if (c->env->flavour == SQL_MYSQL && count > 1 && args[i]->expr &&
 			args[i]->expr->kind == SQL_EXPR_CALL &&
 			span_ieq_str(args[i]->expr->u.call.name, "year")) {
-			compile_unsupported(c, "MySQL: YEAR() in IF, CASE or COALESCE");
+			compile_unsupported(c, LIMIT_MYSQL_YEAR_IN_IF_CASE_OR_COALESCE);
 			return false;
 		}
 		if (args[i]->type.is_unsigned != t.is_unsigned &&
-			compile_mysql_5(c, "MySQL before 8.0: IF or CASE of signed and unsigned"))
+			compile_mysql_5(c, LIMIT_MYSQL5_IF_OR_CASE_OF_SIGNED_AND_UNSIGNED))
 			return false;
 		/* It is a number to some releases and bytes to others. */
 		if ((args[i]->type.kind == EVAL_T_BIT || args[i]->type.hybrid) &&
 			(count == 1 || args[i == 0]->type.kind == EVAL_T_NULL)) {
-			compile_unsupported(c, "a BIT or NULL");
+			compile_unsupported(c, LIMIT_BIT_OR_NULL);
 			return false;
 		}
 		/* Not the literal, but IF(a, NULL, NULL): the type is one thing to the printer and
 		 * another to the functions around it. */
 		if (args[i]->type.kind == EVAL_T_NULL && args[i]->arg_count) {
-			compile_unsupported(c, "IF, CASE or COALESCE of what is always NULL");
+			compile_unsupported(c, LIMIT_IF_CASE_OR_COALESCE_OF_ALWAYS_NULL);
 			return false;
 		}
 		if (c->env->flavour == SQL_MYSQL && count > 1 && args[i]->type.zerofill) {
-			compile_unsupported(c, "MySQL: ZEROFILL in IF, CASE or COALESCE");
+			compile_unsupported(c, LIMIT_MYSQL_ZEROFILL_IN_IF_CASE_OR_COALESCE);
 			return false;
 		}
 		/* It may be written over there. */
 		if (c->env->flavour == SQL_MYSQL && args[i]->literal && type_is_temporal(&args[i]->type) &&
 			any_string(args, count)) {
-			compile_unsupported(c, "MySQL: a date literal in a text");
+			compile_unsupported(c, LIMIT_MYSQL_DATE_LITERAL_IN_TEXT);
 			return false;
 		}
 		/* As a TIME it is none, whatever the others are. */
 		if (c->env->flavour == SQL_MYSQL && args[i]->type.kind == EVAL_T_YEAR &&
 			args[i == 0 && count > 1]->type.kind != EVAL_T_YEAR) {
-			compile_unsupported(c, "MySQL: a YEAR or another type in IF, CASE or COALESCE");
+			compile_unsupported(
+				c, LIMIT_MYSQL_YEAR_OR_ANOTHER_TYPE_IN_IF_CASE_OR_COALESCE);
 			return false;
 		}
 		/* DIV of it is out of range or not. */
 		if (c->env->flavour == SQL_MYSQL && args[i]->type.kind == EVAL_T_DECIMAL &&
 			args[i]->type.is_unsigned && c->env->version < 90700) {
-			compile_unsupported(c, "MySQL until 9.6: DECIMAL UNSIGNED in IF, CASE or COALESCE");
+			compile_unsupported(
+				c, LIMIT_MYSQL96_DECIMAL_UNSIGNED_IN_IF_CASE_OR_COALESCE);
 			return false;
 		}
 		/* MySQL prints it with the scale of the inner expression. */
 		if (c->env->flavour == SQL_MYSQL && args[i]->type.kind == EVAL_T_DECIMAL &&
 			args[i]->type.merged) {
-			compile_unsupported(c, "MySQL: a DECIMAL of COALESCE or CASE in another");
+			compile_unsupported(c, LIMIT_MYSQL_DECIMAL_OF_COALESCE_OR_CASE_IN_ANOTHER);
 			return false;
 		}
 		if (c->env->flavour == SQL_MARIADB && node_is_timediff(args[i]) &&
@@ -212,7 +213,7 @@ bool merge_types(struct compiler *c, struct node **args, uint32_t count, const c
 			for (uint32_t k = 0; k < count; k++) {
 				if (args[k]->type.kind != EVAL_T_TIME &&
 					type_is_temporal(&args[k]->type)) {
-					compile_unsupported(c, "TIMEDIFF as a date");
+					compile_unsupported(c, LIMIT_TIMEDIFF_AS_DATE);
 					return false;
 				}
 			}
@@ -224,7 +225,7 @@ bool merge_types(struct compiler *c, struct node **args, uint32_t count, const c
 			wide_text = true;
 	}
 	if (bytes && wide_text) {
-		compile_unsupported(c, "one of a text and a binary string");
+		compile_unsupported(c, LIMIT_ONE_OF_TEXT_AND_BINARY_STRING);
 		return false;
 	}
 	for (uint32_t i = 1; i < count; i++) {
@@ -269,7 +270,7 @@ bool merge_types(struct compiler *c, struct node **args, uint32_t count, const c
 	}
 	/* How many digits an integer function counts for decides what is left for decimals. */
 	if (t.kind == EVAL_T_DECIMAL && t.length >= DECIMAL_PRECISION_MAX) {
-		compile_unsupported(c, "a DECIMAL near the limit of its digits");
+		compile_unsupported(c, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
 		return false;
 	}
 	/* NULL counts as signed, but not in IF(). */
@@ -283,12 +284,13 @@ bool merge_types(struct compiler *c, struct node **args, uint32_t count, const c
 	for (uint32_t i = 0; i < count; i++) {
 		/* A number or bytes, as the place is. */
 		if (args[i]->type.kind == EVAL_T_BIT) {
-			compile_unsupported(c, "a BIT in IF, CASE, COALESCE, GREATEST and kin");
+			compile_unsupported(c, LIMIT_BIT_IN_IF_CASE_COALESCE_GREATEST_AND_KIN);
 			return false;
 		}
 		/* CONCAT sees the zeros, of some. */
 		if (args[i]->type.zerofill && c->env->flavour == SQL_MYSQL) {
-			compile_unsupported(c, "MySQL: a ZEROFILL column in IF, CASE, COALESCE and kin");
+			compile_unsupported(
+				c, LIMIT_MYSQL_ZEROFILL_COLUMN_IN_IF_CASE_COALESCE_AND_KIN);
 			return false;
 		}
 	}
@@ -314,18 +316,18 @@ static struct eval_value run_as(const struct node *n, const struct node *arg, st
 	/* A new value for each: IF() gives the AVG() itself, COALESCE() what is rounded. */
 	if (v.kind == EVAL_DECIMAL && n->nested && f->run->env->flavour == SQL_MYSQL &&
 		mysql_has(f->run->env, MYSQL_QUOTIENT_ROUNDED) != 0 && decimal_beyond(&arg->type, v.dec))
-		return run_unsupported(f->run, "MySQL: an AVG() behind IF and kin, used further");
+		return run_unsupported(f->run, LIMIT_MYSQL_AVG_BEHIND_IF_AND_KIN_USED_FURTHER);
 	/* Some of them send it as the bytes that it is, some convert it from its own set. */
 	if (v.kind == EVAL_STRING && type_is_string(to) && to->collation == COLLATION_BINARY &&
 		type_is_string(&arg->type) && arg->type.collation != COLLATION_BINARY &&
 		!text_is_ascii(v.s))
-		return run_unsupported(f->run, "one of a text and a binary string");
+		return run_unsupported(f->run, LIMIT_ONE_OF_TEXT_AND_BINARY_STRING);
 	if (arg->type.kind == to->kind && v.kind == eval_kind_of(to) && v.kind != EVAL_STRING &&
 		!type_is_temporal(to)) {
 		/* Printed with the digits of its own type, computed with all. */
 		if (v.kind == EVAL_DECIMAL && to->own_scale && arg->type.decimals < to->decimals &&
 			decimal_beyond(&arg->type, v.dec))
-			return run_unsupported(f->run, "MySQL until 8.0: a quotient of IF or CASE");
+			return run_unsupported(f->run, LIMIT_MYSQL80_QUOTIENT_OF_IF_OR_CASE);
 		if (v.kind == EVAL_DECIMAL && to->own_scale && !arg->type.own_scale &&
 			(v.dec->scale < arg->type.decimals ||
 				(v.dec->scale > arg->type.decimals && arg->type.decimals < to->decimals))) {
@@ -342,7 +344,8 @@ static struct eval_value run_as(const struct node *n, const struct node *arg, st
 		/* IF(x, 2.5e0, PI()) is the number of all digits, and as a text '3.141593'. */
 		if (v.kind == EVAL_DOUBLE && to->own_scale && n->nested &&
 			arg->type.decimals < to->decimals)
-			return run_unsupported(f->run, "MySQL: the text of a DOUBLE with decimals of IF or CASE");
+			return run_unsupported(
+				f->run, LIMIT_MYSQL_TEXT_OF_DOUBLE_WITH_DECIMALS_OF_IF_OR_CASE);
 		return v;
 	}
 	return to_type(f->run, &arg->type, &v, to);
@@ -381,7 +384,7 @@ static struct node *compile_coalesce(
 	/* IF(x, NULL, NULL) has a type that the operands of IFNULL do not show. */
 	for (uint32_t i = 0; i < n->arg_count; i++) {
 		if (n->args[i]->type.kind == EVAL_T_NULL && !n->args[i]->literal)
-			return compile_unsupported(c, "an expression that is always NULL in COALESCE");
+			return compile_unsupported(c, LIMIT_EXPRESSION_ALWAYS_NULL_IN_COALESCE);
 	}
 	return merge_types(c, n->args, n->arg_count, function->name, &n->type) ? n : NULL;
 }
@@ -398,10 +401,10 @@ static struct eval_value run_nullif(const struct node *n, struct frame *f)
 	/* Or that of the first, which is converted before. */
 	if (f->run->strict && run_erred(f->run) &&
 		a.kind == EVAL_STRING && how->as.kind != EVAL_T_STRING)
-		return run_open_error(f->run, "one of several errors in strict mode");
+		return run_open_error(f->run, LIMIT_ONE_OF_SEVERAL_ERRORS_IN_STRICT_MODE);
 	if (b.kind == EVAL_NULL && f->run->strict && type_is_temporal(&how->as) &&
 		!type_is_temporal(&n->args[0]->type))
-		return run_unsupported(f->run, "NULL compared with a date in strict mode");
+		return run_unsupported(f->run, LIMIT_NULL_COMPARED_WITH_DATE_IN_STRICT_MODE);
 	if (b.kind == EVAL_NULL && n->args[1]->type.kind != EVAL_T_NULL)
 		compare_alone(f->run, how, &n->args[0]->type, &a);
 	if (b.kind != EVAL_NULL &&
@@ -411,7 +414,7 @@ static struct eval_value run_nullif(const struct node *n, struct frame *f)
 	/* Constants are compared when the statement is prepared, and some complain then. */
 	if (run_erred(f->run) && n->args[0]->literal &&
 		n->args[1]->literal)
-		return run_open_error(f->run, "an error in NULLIF of constants");
+		return run_open_error(f->run, LIMIT_ERROR_IN_NULLIF_OF_CONSTANTS);
 	return run_as(n, n->args[0], f);
 }
 
@@ -427,14 +430,15 @@ static struct node *compile_nullif(
 	n->type = n->args[0]->type;
 	n->type.merged = true;
 	if (n->type.kind == EVAL_T_BIT)
-		return compile_unsupported(c, "a BIT in IF, CASE, COALESCE, GREATEST and kin");
+		return compile_unsupported(c, LIMIT_BIT_IN_IF_CASE_COALESCE_GREATEST_AND_KIN);
 	if (n->type.hybrid)
-		return compile_unsupported(c, "NULLIF of a hexadecimal literal");
+		return compile_unsupported(c, LIMIT_NULLIF_OF_HEXADECIMAL_LITERAL);
 	if (n->type.zerofill && c->env->flavour == SQL_MYSQL)
-		return compile_unsupported(c, "MySQL: a ZEROFILL column in IF, CASE, COALESCE and kin");
+		return compile_unsupported(
+			c, LIMIT_MYSQL_ZEROFILL_COLUMN_IN_IF_CASE_COALESCE_AND_KIN);
 	/* As a number it is that of its text, or of its place in the list. */
 	n->type.text_only |= n->type.kind == EVAL_T_ENUM || n->type.kind == EVAL_T_SET;
-	if (n->type.kind == EVAL_T_FLOAT && compile_mysql_5(c, "MySQL before 8.0: a computed FLOAT"))
+	if (n->type.kind == EVAL_T_FLOAT && compile_mysql_5(c, LIMIT_MYSQL5_COMPUTED_FLOAT))
 		return NULL;
 	if (c->env->flavour == SQL_MYSQL &&
 		(type_is_temporal(&n->type) || n->type.kind == EVAL_T_DOUBLE ||
@@ -443,10 +447,10 @@ static struct node *compile_nullif(
 			type_is_string(&n->type) != type_is_string(&n->args[1]->type) ||
 			(type_is_string(&n->type) && n->type.collation != n->args[1]->type.collation) ||
 			(n->args[0]->constant && n->type.kind != n->args[1]->type.kind)))
-		return compile_unsupported(c, "MySQL: NULLIF of a DOUBLE, a date or different types");
+		return compile_unsupported(c, LIMIT_MYSQL_NULLIF_OF_DOUBLE_DATE_OR_DIFFERENT_TYPES);
 	/* A number to MariaDB 10.11.19, bytes to 10.5 and 11.8. */
 	if (n->type.hybrid && c->env->flavour == SQL_MARIADB)
-		return compile_unsupported(c, "NULLIF of a hexadecimal literal");
+		return compile_unsupported(c, LIMIT_NULLIF_OF_HEXADECIMAL_LITERAL);
 	n->type.hybrid = n->type.zerofill = false;
 	if (n->type.kind == EVAL_T_ENUM || n->type.kind == EVAL_T_SET)
 		n->type.kind = EVAL_T_STRING;
@@ -465,7 +469,7 @@ static struct node *compile_isnull(
 {
 	(void)function;
 	if (c->env->flavour == SQL_MARIADB && compares_rows(n->args[0]))
-		return compile_unsupported(c, "IS NULL of a comparison of rows");
+		return compile_unsupported(c, LIMIT_IS_NULL_OF_COMPARISON_OF_ROWS);
 	n->type = type_bool();
 	return n;
 }
@@ -495,12 +499,13 @@ static struct eval_value run_case(const struct node *n, struct frame *f)
 		/* Or that of the value, which is converted first. */
 		if (f->run->failed && f->run->strict && f->run->outcome->status == EVAL_ERROR && n->aux &&
 			value.kind == EVAL_STRING && how[i].as.kind != EVAL_T_STRING)
-			run_open_error(f->run, "one of several errors in strict mode");
+			run_open_error(f->run, LIMIT_ONE_OF_SEVERAL_ERRORS_IN_STRICT_MODE);
 		if (f->run->failed)
 			return EVAL_NULL_VALUE;
 		if (w.kind == EVAL_NULL && n->aux && f->run->strict && type_is_temporal(&how[i].as) &&
 			!type_is_temporal(&n->args[0]->type))
-			return run_unsupported(f->run, "NULL compared with a date in strict mode");
+			return run_unsupported(
+				f->run, LIMIT_NULL_COMPARED_WITH_DATE_IN_STRICT_MODE);
 		if (w.kind == EVAL_NULL && n->aux)
 			compare_alone(f->run, &how[i], &n->args[0]->type, &value);
 		if (w.kind == EVAL_NULL)
@@ -510,7 +515,7 @@ static struct eval_value run_case(const struct node *n, struct frame *f)
 			((value.kind == EVAL_UINT && w.kind == EVAL_INT && w.i < 0) ||
 				(value.kind == EVAL_INT && value.i < 0 && w.kind == EVAL_UINT)))
 			return run_unsupported(
-				f->run, "MySQL: CASE of signed and unsigned integers");
+				f->run, LIMIT_MYSQL_CASE_OF_SIGNED_AND_UNSIGNED_INTEGERS);
 		if (n->aux)
 			yes = compare_as(f->run, &how[i], &n->args[0]->type, &value,
 				      &n->args[i]->type, &w, &null) == 0 &&
@@ -543,7 +548,7 @@ static bool compile_whens(struct compiler *c, const struct node *n, struct compa
 	if (!strings)
 		return true;
 	if (hybrid && count > 2) { /* of no collation, or of that of the others */
-		compile_unsupported(c, "a hexadecimal literal in CASE with several texts");
+		compile_unsupported(c, LIMIT_HEXADECIMAL_LITERAL_IN_CASE_WITH_SEVERAL_TEXTS);
 		return false;
 	}
 	if (!aggregate_collation(c, all, count, "comparison", &collation, NULL))
@@ -570,13 +575,13 @@ struct node *compile_case(struct compiler *c, const struct sql_expr *e)
 	if (n->aux && !(n->args[i++] = compile_value(c, e->u.kase.value)))
 		return NULL;
 	if (n->aux && type_is_temporal(&n->args[0]->type) &&
-		compile_mysql_5(c, "MySQL before 8.0: CASE of a date or time"))
+		compile_mysql_5(c, LIMIT_MYSQL5_CASE_OF_DATE_OR_TIME))
 		return NULL;
 	/* MySQL makes a value that is always NULL go away, and the type changes with it. */
 	for (uint32_t a = 0; n->aux && a < n->args[0]->arg_count; a++) {
 		if (c->env->flavour == SQL_MYSQL && n->args[0]->args[a] &&
 			n->args[0]->args[a]->type.kind == EVAL_T_NULL)
-			return compile_unsupported(c, "MySQL: CASE of what is always NULL");
+			return compile_unsupported(c, LIMIT_MYSQL_CASE_OF_ALWAYS_NULL);
 	}
 	for (const struct sql_when *w = e->u.kase.whens; w; w = w->next) {
 		n->args[i] = compile_value(c, w->when);
@@ -601,7 +606,7 @@ struct node *compile_case(struct compiler *c, const struct sql_expr *e)
 		return NULL;
 	n->u.data = how;
 	/* Whether its conditions are asked for, and what it is beside others, differs. */
-	return n->type.kind == EVAL_T_NULL ? compile_unsupported(c, "CASE of NULLs alone") : n;
+	return n->type.kind == EVAL_T_NULL ? compile_unsupported(c, LIMIT_CASE_OF_NULLS_ALONE) : n;
 }
 
 /* ---- GREATEST, LEAST ---- */
@@ -618,7 +623,8 @@ static struct eval_value run_extreme(const struct node *n, struct frame *f)
 		int order;
 
 		if (v.kind == EVAL_NULL && f->run->strict && n->nested && n->type.kind == EVAL_T_STRING)
-			return run_unsupported(f->run, "GREATEST or LEAST of texts with NULL in strict mode");
+			return run_unsupported(
+				f->run, LIMIT_GREATEST_OR_LEAST_OF_TEXTS_WITH_NULL_IN_STRICT_MODE);
 		if (v.kind == EVAL_NULL || f->run->failed)
 			return EVAL_NULL_VALUE;
 		if (i == 0) {
@@ -628,14 +634,15 @@ static struct eval_value run_extreme(const struct node *n, struct frame *f)
 		order = compare_as(
 			f->run, how, &n->args[at]->type, &best, &n->args[i]->type, &v, &null);
 		if (null)
-			return run_unsupported(f->run, "GREATEST with a string that is no date");
+			return run_unsupported(f->run, LIMIT_GREATEST_WITH_STRING_NOT_DATE);
 		if (order == 0 && n->type.kind == EVAL_T_DOUBLE && f->run->env->flavour == SQL_MYSQL &&
 			to_double(f->run, &n->args[i]->type, &v) == 0)
-			return run_unsupported(f->run, "MySQL: GREATEST or LEAST of zeros of either sign");
+			return run_unsupported(
+				f->run, LIMIT_MYSQL_GREATEST_OR_LEAST_OF_ZEROS_OF_EITHER_SIGN);
 		if (order == 0 && f->run->env->flavour == SQL_MYSQL && v.kind == EVAL_STRING &&
 			best.kind == EVAL_STRING && !span_eq(v.s, best.s))
 			return run_unsupported(
-				f->run, "MySQL: GREATEST or LEAST of equal, different strings");
+				f->run, LIMIT_MYSQL_GREATEST_OR_LEAST_OF_EQUAL_DIFFERENT_STRINGS);
 		if (n->op ? order > 0 : order < 0) {
 			best = v;
 			at = i;
@@ -643,7 +650,7 @@ static struct eval_value run_extreme(const struct node *n, struct frame *f)
 	}
 	if (n->type.kind == EVAL_T_DOUBLE && mariadb_2026(f->run->env) != 1 &&
 		best.kind <= EVAL_DECIMAL && to_double(f->run, &n->args[at]->type, &best) == 0)
-		return run_unsupported(f->run, "GREATEST or LEAST that is a zero of either sign");
+		return run_unsupported(f->run, LIMIT_GREATEST_OR_LEAST_ZERO_OF_EITHER_SIGN);
 	return to_type(f->run, &n->args[at]->type, &best, &n->type);
 }
 
@@ -656,40 +663,42 @@ static struct node *compile_extreme(
 		return NULL;
 	for (uint32_t i = 0; i < n->arg_count; i++) {
 		if (n->args[i]->type.kind == EVAL_T_NULL)
-			return compile_unsupported(c, "GREATEST or LEAST of the literal NULL");
+			return compile_unsupported(c, LIMIT_GREATEST_OR_LEAST_OF_LITERAL_NULL);
 		if (type_is_int(&n->args[i]->type) && type_is_int(&n->args[0]->type) &&
 			eval_kind_of(&n->args[i]->type) != eval_kind_of(&n->args[0]->type))
-			return compile_unsupported(c, "GREATEST or LEAST of signed and unsigned");
+			return compile_unsupported(
+				c, LIMIT_GREATEST_OR_LEAST_OF_SIGNED_AND_UNSIGNED);
 		if ((n->args[i]->type.kind == EVAL_T_FLOAT) !=
 			(n->args[0]->type.kind == EVAL_T_FLOAT))
-			return compile_unsupported(c, "GREATEST or LEAST of a FLOAT and others");
+			return compile_unsupported(c, LIMIT_GREATEST_OR_LEAST_OF_FLOAT_AND_OTHERS);
 		if (c->env->flavour == SQL_MYSQL && n->type.kind == EVAL_T_DECIMAL &&
 			n->args[i]->type.decimals != n->args[0]->type.decimals)
 			return compile_unsupported(
-				c, "MySQL: GREATEST or LEAST of different decimals");
+				c, LIMIT_MYSQL_GREATEST_OR_LEAST_OF_DIFFERENT_DECIMALS);
 	}
 	n->type.not_int = n->type.kind == EVAL_T_DECIMAL || n->type.kind == EVAL_T_DOUBLE;
 	how->as = n->type;
 	how->collation = n->type.collation;
 	if (n->type.kind == EVAL_T_STRING && n->arg_count > 2 &&
 		c->env->flavour == SQL_MARIADB && c->env->version < 100600)
-		return compile_unsupported(c, "MariaDB 10.5: GREATEST or LEAST of three strings");
+		return compile_unsupported(
+			c, LIMIT_MARIADB_10_5_GREATEST_OR_LEAST_OF_THREE_STRINGS);
 	if (n->type.kind == EVAL_T_STRING) {
 		/* The servers compare as numbers when a number is among them. */
 		n->type.text_only = true;
 		for (uint32_t i = 0; i < n->arg_count; i++) {
 			if (!type_is_string(&n->args[i]->type) &&
 				n->args[i]->type.kind != EVAL_T_NULL)
-				return compile_unsupported(c, "GREATEST of strings and others");
+				return compile_unsupported(c, LIMIT_GREATEST_OF_STRINGS_AND_OTHERS);
 			if (n->args[i]->type.hybrid)
-				return compile_unsupported(c, "GREATEST of strings and others");
+				return compile_unsupported(c, LIMIT_GREATEST_OF_STRINGS_AND_OTHERS);
 		}
 	} else if (type_is_temporal(&n->type)) {
 		for (uint32_t i = 0; i < n->arg_count; i++) {
 			if (n->args[i]->type.kind != n->type.kind &&
 				n->args[i]->type.kind != EVAL_T_NULL)
 				return compile_unsupported(
-					c, "GREATEST of different temporal types");
+					c, LIMIT_GREATEST_OF_DIFFERENT_TEMPORAL_TYPES);
 		}
 	}
 	n->u.data = how;
@@ -710,9 +719,9 @@ static uint32_t number_of(struct span s)
 static struct eval_value negative_unsigned(struct run *run)
 {
 	if (run->env->flavour == SQL_MYSQL)
-		return run_unsupported(run, "MySQL: a negative number cast to UNSIGNED");
+		return run_unsupported(run, LIMIT_MYSQL_NEGATIVE_NUMBER_CAST_TO_UNSIGNED);
 	if (run->strict) /* error 1916 of some numbers */
-		return run_unsupported(run, "a negative number cast to UNSIGNED in strict mode");
+		return run_unsupported(run, LIMIT_NEGATIVE_NUMBER_CAST_TO_UNSIGNED_IN_STRICT_MODE);
 	return eval_uint(0);
 }
 
@@ -743,7 +752,7 @@ static struct eval_value run_cast_int(const struct node *n, struct frame *f)
 			return overflow && f->run->strict ? cast_overflow(f->run) : eval_uint(u);
 		}
 		if (decimal_int_digits(v.dec) > 18 && mysql)
-			return run_unsupported(f->run, "MySQL: a large DECIMAL as an integer");
+			return run_unsupported(f->run, LIMIT_MYSQL_LARGE_DECIMAL_AS_INTEGER);
 		if (n->type.is_unsigned) { /* MariaDB: 0; MySQL: as its bits */
 			return negative_unsigned(f->run);
 		} else {
@@ -756,9 +765,9 @@ static struct eval_value run_cast_int(const struct node *n, struct frame *f)
 		double r = rint(v.d);
 
 		if (t->not_int && n->args[0]->fn != run_extreme && r != v.d)
-			return run_unsupported(f->run, "MySQL until 8.0: a cast DOUBLE as an integer");
+			return run_unsupported(f->run, LIMIT_MYSQL80_CAST_DOUBLE_AS_INTEGER);
 		if (fabs(r) > 9e18 && f->run->env->flavour == SQL_MYSQL)
-			return run_unsupported(f->run, "MySQL: a large DOUBLE as an integer");
+			return run_unsupported(f->run, LIMIT_MYSQL_LARGE_DOUBLE_AS_INTEGER);
 		if (n->type.is_unsigned && r < 0)
 			return negative_unsigned(f->run);
 		if (n->type.is_unsigned)
@@ -767,7 +776,7 @@ static struct eval_value run_cast_int(const struct node *n, struct frame *f)
 		return v;
 	}
 	if (v.kind >= EVAL_DATE && v.t.micro && f->run->env->flavour == SQL_MYSQL)
-		return run_unsupported(f->run, "MySQL: a time with a fraction as an integer");
+		return run_unsupported(f->run, LIMIT_MYSQL_TIME_WITH_FRACTION_AS_INTEGER);
 	if (v.kind >= EVAL_DATE && v.t.neg && n->type.is_unsigned)
 		return negative_unsigned(f->run);
 	from.blob = false; /* here it is an error */
@@ -787,7 +796,7 @@ static struct eval_value run_cast_decimal(const struct node *n, struct frame *f)
 		return v;
 	d = to_decimal(f->run, &n->args[0]->type, &v);
 	if ((v.kind == EVAL_STRING || v.kind == EVAL_DOUBLE) && !d.count && mysql_5(f->run->env))
-		return run_unsupported(f->run, "MySQL before 8.0: a DECIMAL of minus zero");
+		return run_unsupported(f->run, LIMIT_MYSQL5_DECIMAL_OF_MINUS_ZERO);
 	if (f->run->failed)
 		return EVAL_NULL_VALUE;
 	if (!decimal_round(&d, n->type.decimals, DECIMAL_HALF_UP, &d) ||
@@ -822,11 +831,11 @@ static struct eval_value run_cast_text(const struct node *n, struct frame *f)
 	s = to_text(f->run, &n->args[0]->type, &v);
 	if (n->type.collation != COLLATION_BINARY && !text_is_valid(charset, s) &&
 		(v.kind != EVAL_STRING || v.collation == COLLATION_BINARY))
-		return run_unsupported(f->run, "bytes that are no characters");
+		return run_unsupported(f->run, LIMIT_BYTES_NOT_CHARACTERS);
 	/* RPAD('abc', 5, column) counts as ASCII there, and is not converted. */
 	if (charset == CHARSET_LATIN1 && f->run->env->flavour == SQL_MYSQL &&
 		n->args[0]->arg_count && !text_is_ascii(s))
-		return run_unsupported(f->run, "MySQL: a computed text made latin1");
+		return run_unsupported(f->run, LIMIT_MYSQL_COMPUTED_TEXT_MADE_LATIN1);
 	s = text_in(f->run, &n->args[0]->type, &v, n->type.collation);
 	if (n->aux) { /* CHAR(n) */
 		/* MariaDB cuts a text for BINARY(n) behind n of its characters, not bytes. */
@@ -838,7 +847,7 @@ static struct eval_value run_cast_text(const struct node *n, struct frame *f)
 
 		/* A constant may be cut when the statement is prepared. */
 		if (end < s.len && f->run->strict && (v.kind == EVAL_STRING || n->constant))
-			run_unsupported(f->run, "CAST that cuts a string in strict mode");
+			run_unsupported(f->run, LIMIT_CAST_THAT_CUTS_STRING_IN_STRICT_MODE);
 		if (end < s.len)
 			run_truncated(f->run);
 		s.len = end;
@@ -847,7 +856,7 @@ static struct eval_value run_cast_text(const struct node *n, struct frame *f)
 		char *padded;
 
 		if (n->type.length > 65536)
-			return run_unsupported(f->run, "a long BINARY(n)");
+			return run_unsupported(f->run, LIMIT_LONG_BINARY_N);
 		padded = arena_zero(f->run->arena, n->type.length + 1);
 		memcpy(padded, s.ptr, s.len);
 		s = span_of(padded, n->type.length);
@@ -870,7 +879,8 @@ static struct eval_value run_cast_time(const struct node *n, struct frame *f)
 	if (!(round ? time_round(f->run->env, &out, n->type.decimals)
 		    : time_set_decimals(&out, n->type.decimals, false))) {
 		if (f->run->strict && date_is_zeroish(&out.t))
-			return run_unsupported(f->run, "a date with a zero in it, rounded in strict mode");
+			return run_unsupported(
+				f->run, LIMIT_DATE_WITH_ZERO_IN_ROUNDED_IN_STRICT_MODE);
 		return f->run->strict ? run_error(f->run, 1441, "beyond the last date") : EVAL_NULL_VALUE;
 	}
 	if (negative && !time_micros(&out.t))
@@ -896,7 +906,7 @@ static struct node *cast_text(struct compiler *c, struct node *n, const struct s
 	bool mysql = c->env->flavour == SQL_MYSQL;
 
 	if (mysql && n->args[0]->literal && type_is_temporal(&n->args[0]->type))
-		return compile_unsupported(c, "MySQL: a date literal in a text");
+		return compile_unsupported(c, LIMIT_MYSQL_DATE_LITERAL_IN_TEXT);
 
 	if (type->kind == SQL_TYPE_BINARY || type->kind == SQL_TYPE_VARBINARY || type->byte) {
 		collation = COLLATION_BINARY;
@@ -909,9 +919,9 @@ static struct node *cast_text(struct compiler *c, struct node *n, const struct s
 	if (type->collate.ptr)
 		collation = collation_find(type->collate);
 	if (type->binary || type->ascii || type->unicode)
-		return compile_unsupported(c, "CAST to CHAR with BINARY, ASCII or UNICODE");
+		return compile_unsupported(c, LIMIT_CAST_TO_CHAR_WITH_BINARY_ASCII_OR_UNICODE);
 	if (collation == COLLATION_NONE)
-		return compile_unsupported(c, "a collation that is not modelled");
+		return compile_unsupported(c, LIMIT_COLLATION_NOT_MODELLED);
 	n->type = type_string(collation, type->collate.ptr ? 0 : 2,
 		type->length.ptr ? number_of(type->length) : 0);
 	if (c->env->flavour == SQL_MARIADB)
@@ -927,7 +937,8 @@ static struct node *cast_decimal(struct compiler *c, struct node *n, const struc
 	uint32_t scale = type->decimals.ptr ? number_of(type->decimals) : 0;
 
 	if (n->args[0]->type.hybrid && c->env->flavour == SQL_MARIADB && mariadb_2026(c->env) != 1)
-		return compile_unsupported(c, "a hexadecimal literal cast to DECIMAL in older releases");
+		return compile_unsupported(
+			c, LIMIT_HEXADECIMAL_LITERAL_CAST_TO_DECIMAL_IN_OLDER_RELEASES);
 	if (precision == 0)
 		precision = 10;
 	if (scale > decimal_scale_max(c->env))
@@ -945,7 +956,7 @@ static struct node *cast_decimal(struct compiler *c, struct node *n, const struc
 static struct node *cast_to(struct compiler *c, struct node *n, const struct sql_type *type)
 {
 	if (type->array)
-		return compile_unsupported(c, "CAST to an array");
+		return compile_unsupported(c, LIMIT_CAST_TO_ARRAY);
 	switch (type->kind) {
 	case SQL_TYPE_SIGNED:
 	case SQL_TYPE_UNSIGNED:
@@ -958,7 +969,7 @@ static struct node *cast_to(struct compiler *c, struct node *n, const struct sql
 		return cast_decimal(c, n, type);
 	case SQL_TYPE_DOUBLE:
 		if (type->length.ptr)
-			return compile_unsupported(c, "CAST to DOUBLE(M, D)");
+			return compile_unsupported(c, LIMIT_CAST_TO_DOUBLE_M_D);
 		n->fn = run_cast_double;
 		n->type = type_double();
 		n->type.not_int = c->env->flavour == SQL_MYSQL &&
@@ -978,7 +989,7 @@ static struct node *cast_to(struct compiler *c, struct node *n, const struct sql
 	case SQL_TYPE_DATETIME:
 		return cast_time(c, n, EVAL_T_DATETIME, type);
 	default:
-		return compile_unsupported(c, "CAST to a type that is not modelled");
+		return compile_unsupported(c, LIMIT_CAST_TO_TYPE_NOT_MODELLED);
 	}
 }
 
@@ -990,7 +1001,7 @@ struct node *compile_cast(struct compiler *c, const struct sql_expr *e)
 	struct node *n = node_new(c, run_cast_int, e, 1);
 
 	if (e->kind != SQL_EXPR_UNARY && e->u.cast.zone.ptr)
-		return compile_unsupported(c, "AT TIME ZONE");
+		return compile_unsupported(c, LIMIT_AT_TIME_ZONE);
 	n->args[0] = compile_value(c, left);
 	if (!n->args[0])
 		return NULL;
@@ -1000,10 +1011,10 @@ struct node *compile_cast(struct compiler *c, const struct sql_expr *e)
 			n->args[0]->type.kind == EVAL_T_FLOAT) &&
 		(e->u.cast.type->kind == SQL_TYPE_DATE || e->u.cast.type->kind == SQL_TYPE_TIME ||
 			e->u.cast.type->kind == SQL_TYPE_DATETIME))
-		return compile_unsupported(c, "a floating-point number as a date or time");
+		return compile_unsupported(c, LIMIT_FLOATING_POINT_NUMBER_AS_DATE_OR_TIME);
 	if (e->kind != SQL_EXPR_UNARY && c->env->flavour == SQL_MARIADB && node_is_timediff(n->args[0]) &&
 		(e->u.cast.type->kind == SQL_TYPE_DATE || e->u.cast.type->kind == SQL_TYPE_DATETIME))
-		return compile_unsupported(c, "TIMEDIFF as a date");
+		return compile_unsupported(c, LIMIT_TIMEDIFF_AS_DATE);
 	return cast_to(c, n, e->kind == SQL_EXPR_UNARY ? &binary : e->u.cast.type);
 }
 
@@ -1017,11 +1028,11 @@ struct node *compile_convert_using(struct compiler *c, const struct sql_expr *e)
 	if (!n->args[0])
 		return NULL;
 	if (collation == COLLATION_NONE)
-		return compile_unsupported(c, "a character set that is not modelled");
+		return compile_unsupported(c, LIMIT_CHARACTER_SET_NOT_MODELLED);
 	if (n->args[0]->type.hybrid || n->args[0]->type.kind == EVAL_T_BIT)
-		return compile_unsupported(c, "CONVERT USING of a BIT or a hexadecimal literal");
+		return compile_unsupported(c, LIMIT_CONVERT_USING_OF_BIT_OR_HEXADECIMAL_LITERAL);
 	if (c->env->flavour == SQL_MYSQL && n->args[0]->literal && type_is_temporal(&n->args[0]->type))
-		return compile_unsupported(c, "MySQL: a date literal in a text");
+		return compile_unsupported(c, LIMIT_MYSQL_DATE_LITERAL_IN_TEXT);
 	n->type = type_string(collation, 2, 0);
 	n->type.text_only = !type_is_string(&n->args[0]->type); /* as a number it may be the number */
 	return n;
@@ -1046,21 +1057,22 @@ struct node *compile_collate(struct compiler *c, const struct sql_expr *e)
 	if (!n->args[0])
 		return NULL;
 	if (collation == COLLATION_NONE)
-		return compile_unsupported(c, "a collation that is not modelled");
-	if (!type_is_string(&n->args[0]->type) && compile_mysql_5(c, "MySQL before 8.0: COLLATE of a number"))
+		return compile_unsupported(c, LIMIT_COLLATION_NOT_MODELLED);
+	if (!type_is_string(&n->args[0]->type) && compile_mysql_5(
+		c, LIMIT_MYSQL5_COLLATE_OF_NUMBER))
 		return NULL;
 	/* Binary in MySQL and MariaDB 10.5, a function of it too: error 1253. */
 	if (has_null(n->args[0]) || (c->env->flavour == SQL_MYSQL && n->args[0]->constant &&
 					    !n->args[0]->literal))
-		return compile_unsupported(c, "NULL COLLATE");
+		return compile_unsupported(c, LIMIT_NULL_COLLATE);
 	charset =
 		collation_charset(type_is_string(&n->args[0]->type) ? n->args[0]->type.collation
 								    : c->env->collation_connection);
 	if (charset != collation_charset(collation))
-		return compile_unsupported(c, "COLLATE of another character set");
+		return compile_unsupported(c, LIMIT_COLLATE_OF_ANOTHER_CHARACTER_SET);
 	/* POSITION(bytes IN bytes) is binary, and error 1253. */
 	if (c->env->flavour == SQL_MYSQL && !type_is_string(&n->args[0]->type) && relates_texts(n->args, 1, 0))
-		return compile_unsupported(c, "MySQL: the text of REGEXP_LIKE, INSTR and kin");
+		return compile_unsupported(c, LIMIT_MYSQL_TEXT_OF_REGEXP_LIKE_INSTR_AND_KIN);
 	n->type = type_string(collation, 0, n->args[0]->type.length);
 	return n;
 }
@@ -1074,7 +1086,7 @@ static struct eval_value run_last_insert_id(const struct node *n, struct frame *
 
 	if (!n->arg_count) {
 		if (!f->run->env->has_last_insert_id)
-			return run_unsupported(f->run, "LAST_INSERT_ID(): the number is not known");
+			return run_unsupported(f->run, LIMIT_LAST_INSERT_ID_NUMBER_IS_NOT_KNOWN);
 		return eval_uint(f->run->env->last_insert_id);
 	}
 	v = node_run(n->args[0], f);
@@ -1089,7 +1101,7 @@ static struct node *compile_last_insert_id(
 {
 	(void)function;
 	if (n->arg_count && !type_is_number(&n->args[0]->type))
-		return compile_unsupported(c, "LAST_INSERT_ID() of what is no number");
+		return compile_unsupported(c, LIMIT_LAST_INSERT_ID_OF_NOT_NUMBER);
 	n->type = type_int(true);
 	return n;
 }

@@ -49,7 +49,7 @@ static struct eval_value run_digest(const struct node *n, struct frame *f)
 	if (!bytes_of(n, f, &s))
 		return EVAL_NULL_VALUE;
 	if (!EVP_Digest(s.ptr, s.len, digest, &size, algorithm((int)n->u.number), NULL))
-		return run_unsupported(f->run, "a digest that the system's library lacks");
+		return run_unsupported(f->run, LIMIT_DIGEST_THAT_SYSTEM_LIBRARY_LACKS);
 	for (unsigned i = 0; i < size; i++)
 		buf_printf(&text, "%02x", digest[i]);
 	out = make_text(f->run, &text, n->type.collation);
@@ -85,19 +85,20 @@ static struct node *compile_digest(struct compiler *c, struct node *n, const str
 {
 	n->u.number = function->number;
 	if (n->arg_count == 1 && compile_mysql_has(c, MYSQL_NO_MD5))
-		return compile_unsupported(c, "MySQL 9.7: MD5 or SHA1, which it may lack");
+		return compile_unsupported(c, LIMIT_MYSQL_9_7_MD5_OR_SHA1_WHICH_MAY_LACK);
 	if (c->failed)
 		return NULL;
 	if (is_date_literal(c, n->args[0]))
-		return compile_unsupported(c, "MySQL: a date literal in a text");
+		return compile_unsupported(c, LIMIT_MYSQL_DATE_LITERAL_IN_TEXT);
 	if (compares_within(c, n->args[0]))
-		return compile_unsupported(c, "MySQL: a digest of REGEXP_SUBSTR, GREATEST and kin");
+		return compile_unsupported(c, LIMIT_MYSQL_DIGEST_OF_REGEXP_SUBSTR_GREATEST_AND_KIN);
 	if (n->arg_count == 2) { /* SHA2 */
 		if (!n->args[1]->literal || n->args[1]->u.value.kind != EVAL_INT ||
 			n->args[1]->u.value.i < 0 || n->args[1]->u.value.i == 128 ||
 			n->args[1]->u.value.i == 160 || n->args[1]->u.value.i > 512 ||
 			!algorithm((int)n->args[1]->u.value.i))
-			return compile_unsupported(c, "SHA2 of other than 0, 224, 256, 384 or 512 bits");
+			return compile_unsupported(
+				c, LIMIT_SHA2_OF_OTHER_THAN_0_224_256_384_OR_512_BITS);
 		n->u.number = n->args[1]->u.value.i;
 	}
 	n->collation = c->env->collation_connection;
@@ -109,7 +110,7 @@ static struct node *compile_crc32(struct compiler *c, struct node *n, const stru
 {
 	(void)function;
 	if (is_date_literal(c, n->args[0]))
-		return compile_unsupported(c, "MySQL: a date literal in a text");
+		return compile_unsupported(c, LIMIT_MYSQL_DATE_LITERAL_IN_TEXT);
 	n->type = type_int(true);
 	return n;
 }

@@ -99,7 +99,7 @@ static bool compound_amount(struct run *run, enum sql_unit unit, struct span s, 
 	default:
 		break;
 	}
-	run_unsupported(run, "INTERVAL in another form");
+	run_unsupported(run, LIMIT_INTERVAL_IN_ANOTHER_FORM);
 	return false;
 }
 
@@ -113,28 +113,28 @@ static bool simple_amount(struct run *run, enum sql_unit unit, const struct eval
 
 	/* The difference of unsigned DECIMALs, as an amount: 0 or itself. */
 	if (type->kind == EVAL_T_DECIMAL && type->is_unsigned && v->kind == EVAL_DECIMAL && v->dec->neg) {
-		run_unsupported(run, "INTERVAL of an unsigned number below zero");
+		run_unsupported(run, LIMIT_INTERVAL_OF_UNSIGNED_NUMBER_BELOW_ZERO);
 		return false;
 	}
 	if (type->merged && !type_is_int(type)) {
-		run_unsupported(run, "INTERVAL of an amount of IF, CASE or LEAST");
+		run_unsupported(run, LIMIT_INTERVAL_OF_AMOUNT_OF_IF_CASE_OR_LEAST);
 		return false;
 	}
 	if (unit == SQL_UNIT_SECOND && !type_is_int(type)) {
 		if (v->kind == EVAL_DOUBLE || v->kind == EVAL_STRING ||
 			(v->kind == EVAL_DECIMAL && v->dec->scale > type->decimals)) {
-			run_unsupported(run, "INTERVAL of seconds that are no exact number");
+			run_unsupported(run, LIMIT_INTERVAL_OF_SECONDS_NOT_EXACT_NUMBER);
 			return false;
 		}
 		d = to_decimal(run, type, v);
 		if (!decimal_mul(&d, &micros, &d) || !decimal_round(&d, 0, DECIMAL_TRUNCATE, &d)) {
-			run_unsupported(run, "a DECIMAL near the limit of its digits");
+			run_unsupported(run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
 			return false;
 		}
 		out->micros = decimal_to_int(&d, &overflow);
 		out->with_time = true;
 		if (overflow || llabs(out->micros) > 400000000000000000ll) {
-			run_unsupported(run, "a large INTERVAL");
+			run_unsupported(run, LIMIT_LARGE_INTERVAL);
 			return false;
 		}
 		return true;
@@ -142,7 +142,7 @@ static bool simple_amount(struct run *run, enum sql_unit unit, const struct eval
 	i = to_integer(run, type, v);
 	if (i.kind == EVAL_UINT ? i.u > 400000000000ull
 				: i.i > 400000000000ll || i.i < -400000000000ll) {
-		run_unsupported(run, "a large INTERVAL");
+		run_unsupported(run, LIMIT_LARGE_INTERVAL);
 		return false;
 	}
 	switch (unit) {
@@ -152,7 +152,7 @@ static bool simple_amount(struct run *run, enum sql_unit unit, const struct eval
 	case SQL_UNIT_WEEK:
 	case SQL_UNIT_DAY:
 		if (llabs(i.i) > 1000000) { /* the servers' numbers may wrap around */
-			run_unsupported(run, "a large INTERVAL");
+			run_unsupported(run, LIMIT_LARGE_INTERVAL);
 			return false;
 		}
 		break;
@@ -181,7 +181,7 @@ static bool simple_amount(struct run *run, enum sql_unit unit, const struct eval
 	case SQL_UNIT_MICROSECOND:
 		if (unit != SQL_UNIT_MICROSECOND &&
 			(i.i > 100000000000ll / 3600 * 3600 || i.i < -100000000000ll)) {
-			run_unsupported(run, "a large INTERVAL");
+			run_unsupported(run, LIMIT_LARGE_INTERVAL);
 			return false;
 		}
 		if (__builtin_mul_overflow(i.i,
@@ -190,7 +190,7 @@ static bool simple_amount(struct run *run, enum sql_unit unit, const struct eval
 			    : unit == SQL_UNIT_SECOND ? 1000000ll
 						      : 1ll,
 			    &out->micros)) {
-			run_unsupported(run, "a large INTERVAL");
+			run_unsupported(run, LIMIT_LARGE_INTERVAL);
 			return false;
 		}
 		out->with_time = true;
@@ -230,7 +230,7 @@ static struct eval_value add_to_date(
 		if (v.t.day > days_in_month(v.t.year, v.t.month))
 			v.t.day = (uint8_t)days_in_month(v.t.year, v.t.month);
 		if (v.t.year == 0)
-			return run_unsupported(f->run, "a date in the year 0");
+			return run_unsupported(f->run, LIMIT_DATE_IN_YEAR_0);
 		return v;
 	}
 	micros = clock_micros(&v) + a.micros % DAY_MICROS;
@@ -245,7 +245,7 @@ static struct eval_value add_to_date(
 	if (days < 0 || days > 3652424)
 		return overflow(f, type, &a);
 	if (days <= 366)
-		return run_unsupported(f->run, "a date in the year 0");
+		return run_unsupported(f->run, LIMIT_DATE_IN_YEAR_0);
 	{
 		struct eval_value clock = time_from_micros(micros, 6);
 
@@ -271,10 +271,10 @@ static struct eval_value run_interval(const struct node *n, struct frame *f)
 	if (!time_from_value(f->run, &n->args[0]->type, &date, kind, &v))
 		return EVAL_NULL_VALUE;
 	if (kind != EVAL_TIME && date_is_zeroish(&v.t))
-		return run_unsupported(f->run, "a date with a zero in it");
+		return run_unsupported(f->run, LIMIT_DATE_WITH_ZERO_IN);
 	by = node_run(n->args[1], f);
 	if (by.kind == EVAL_NULL && mysql_5(f->run->env)) /* the date itself, at times */
-		return run_unsupported(f->run, "MySQL before 8.0: an INTERVAL of NULL");
+		return run_unsupported(f->run, LIMIT_MYSQL5_INTERVAL_OF_NULL);
 	if (by.kind == EVAL_NULL || f->run->failed)
 		return EVAL_NULL_VALUE;
 	if (unit >= SQL_UNIT_SECOND_MICROSECOND) {
@@ -291,14 +291,15 @@ static struct eval_value run_interval(const struct node *n, struct frame *f)
 		/* As a text it has six decimals then, or none. */
 		if (n->nested && n->type.decimals && f->run->env->flavour == SQL_MYSQL &&
 			f->run->env->version >= 80100)
-			return run_unsupported(f->run, "MySQL: INTERVAL and a TIME with a fraction, used further");
+			return run_unsupported(
+				f->run, LIMIT_MYSQL_INTERVAL_AND_TIME_WITH_FRACTION_USED_FURTHER);
 		/* 9.7 has no such interval. */
 		if (llabs(a.micros) > 3020399000000ll && f->run->env->flavour == SQL_MYSQL)
-			return run_unsupported(f->run, "a large INTERVAL");
+			return run_unsupported(f->run, LIMIT_LARGE_INTERVAL);
 		if (llabs(micros) > 3020399000000ll)
-			return run_unsupported(f->run, "a TIME beyond its range");
+			return run_unsupported(f->run, LIMIT_TIME_BEYOND_RANGE);
 		if (!micros && v.t.neg) /* the server prints -00:00:00 */
-			return run_unsupported(f->run, "a negative TIME that becomes zero");
+			return run_unsupported(f->run, LIMIT_NEGATIVE_TIME_THAT_BECOMES_ZERO);
 		return time_from_micros(micros, n->type.decimals);
 	}
 	v = add_to_date(f, &n->type, v, a);
@@ -317,7 +318,7 @@ static struct eval_value run_no_time(const struct node *n, struct frame *f)
 {
 	(void)n;
 	if (f->run->strict)
-		return run_unsupported(f->run, "months or weeks added to a TIME in strict mode");
+		return run_unsupported(f->run, LIMIT_MONTHS_OR_WEEKS_ADDED_TO_TIME_IN_STRICT_MODE);
 	return EVAL_NULL_VALUE;
 }
 
@@ -360,7 +361,7 @@ struct node *compile_interval(struct compiler *c, const struct sql_expr *e)
 		struct node *end = n->args[0];
 
 		if (!span_ieq_str(e->u.interval.name, "timestampdiff") || diff > SQL_UNIT_YEAR)
-			return compile_unsupported(c, "TIMESTAMPADD and kin");
+			return compile_unsupported(c, LIMIT_TIMESTAMPADD_AND_KIN);
 		/* TIMESTAMPDIFF(unit, a, b) comes as left = a, date = b. */
 		n->args[0] = n->args[1];
 		n->args[1] = end;
@@ -381,12 +382,12 @@ struct node *compile_interval(struct compiler *c, const struct sql_expr *e)
 	if (d->kind == EVAL_T_NULL)
 		return null_string(c, n, decimals);
 	if (!type_is_temporal(d))
-		return compile_unsupported(c, "INTERVAL arithmetic on other than dates");
+		return compile_unsupported(c, LIMIT_INTERVAL_ARITHMETIC_ON_OTHER_THAN_DATES);
 	if (d->kind == EVAL_T_TIME) {
 		/* With days or months a DATETIME, of today; before 8.0.28 a text. */
 		if (c->env->flavour == SQL_MYSQL &&
 			(!time_unit || unit >= SQL_UNIT_DAY_MICROSECOND || c->env->version < 80028))
-			return compile_unsupported(c, "MySQL: INTERVAL arithmetic on a TIME");
+			return compile_unsupported(c, LIMIT_MYSQL_INTERVAL_ARITHMETIC_ON_TIME);
 		if (unit == SQL_UNIT_YEAR || unit == SQL_UNIT_MONTH || unit == SQL_UNIT_QUARTER ||
 			unit == SQL_UNIT_WEEK || unit == SQL_UNIT_YEAR_MONTH) {
 			n->fn = run_no_time; /* MariaDB: a TIME has none of them */
@@ -416,11 +417,11 @@ static struct eval_value run_addtime(const struct node *n, struct frame *f)
 		return EVAL_NULL_VALUE;
 	if (n->nested && n->type.decimals && n->type.decimals < 6 &&
 		f->run->env->flavour == SQL_MYSQL)
-		return run_unsupported(f->run, "MySQL: ADDTIME with a fraction, used further");
+		return run_unsupported(f->run, LIMIT_MYSQL_ADDTIME_WITH_FRACTION_USED_FURTHER);
 	micros = n->op == 0 ? time_micros(&b.t) : -time_micros(&b.t);
 	if (kind == EVAL_DATETIME) {
 		if (date_is_zeroish(&a.t))
-			return run_unsupported(f->run, "a date with a zero in it");
+			return run_unsupported(f->run, LIMIT_DATE_WITH_ZERO_IN);
 		a = add_to_date(f, &n->type, a, (struct amount){.micros = micros, .silent = true});
 		a.decimals = n->type.decimals;
 		return a;
@@ -429,7 +430,7 @@ static struct eval_value run_addtime(const struct node *n, struct frame *f)
 	if (llabs(micros) > 3020399000000ll) {
 		/* The largest TIME; with a fraction it would have one of nines. */
 		if (n->type.decimals || f->run->env->flavour == SQL_MYSQL)
-			return run_unsupported(f->run, "a TIME beyond its range");
+			return run_unsupported(f->run, LIMIT_TIME_BEYOND_RANGE);
 		run_truncated(f->run);
 		micros = micros < 0 ? -3020399000000ll : 3020399000000ll;
 	}
@@ -452,18 +453,18 @@ static struct node *compile_addtime(
 	(void)function;
 	if ((!type_is_temporal(a) && a->kind != EVAL_T_NULL) ||
 		(b->kind != EVAL_T_TIME && b->kind != EVAL_T_NULL))
-		return compile_unsupported(c, "ADDTIME of other than a date or time and a TIME");
+		return compile_unsupported(c, LIMIT_ADDTIME_OF_OTHER_THAN_DATE_OR_TIME_AND_TIME);
 	/* As a text, it has the digits of the one that was chosen. */
 	if (c->env->flavour == SQL_MYSQL && (a->merged || b->merged))
-		return compile_unsupported(c, "MySQL: ADDTIME of IF, CASE or COALESCE");
+		return compile_unsupported(c, LIMIT_MYSQL_ADDTIME_OF_IF_CASE_OR_COALESCE);
 	if (a->kind == EVAL_T_NULL)
 		return null_string(c, n, b->kind == EVAL_T_TIME ? b->decimals : 0);
 	if (b->kind == EVAL_T_NULL)
-		return compile_unsupported(c, "ADDTIME of the literal NULL");
+		return compile_unsupported(c, LIMIT_ADDTIME_OF_LITERAL_NULL);
 	decimals = a->decimals > b->decimals ? a->decimals : b->decimals;
 
 	if (a->kind == EVAL_T_DATE)
-		return compile_unsupported(c, "ADDTIME of a DATE");
+		return compile_unsupported(c, LIMIT_ADDTIME_OF_DATE);
 	n->type = type_temporal(
 		a->kind == EVAL_T_TIME || a->kind == EVAL_T_NULL ? EVAL_T_TIME : EVAL_T_DATETIME,
 		decimals);
@@ -474,7 +475,7 @@ static struct node *compile_timediff(
 	struct compiler *c, struct node *n, const struct function *function)
 {
 	if (n->args[0]->type.kind != EVAL_T_TIME || n->args[1]->type.kind != EVAL_T_TIME)
-		return compile_unsupported(c, "TIMEDIFF of other than TIMEs");
+		return compile_unsupported(c, LIMIT_TIMEDIFF_OF_OTHER_THAN_TIMES);
 	return compile_addtime(c, n, function);
 }
 

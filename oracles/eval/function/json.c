@@ -48,7 +48,7 @@ static bool is_document(struct compiler *c, const struct node *n)
 		(type->kind == EVAL_T_STRING && !type->hybrid && !type->merged && !type->text_only &&
 			collation_charset(type->collation) != CHARSET_BINARY))
 		return true;
-	compile_unsupported(c, "JSON functions of other than texts");
+	compile_unsupported(c, LIMIT_JSON_FUNCTIONS_OF_OTHER_THAN_TEXTS);
 	return false;
 }
 
@@ -99,7 +99,7 @@ static bool is_value(struct compiler *c, const struct node *n)
 	case EVAL_T_TIMESTAMP:
 		break;
 	}
-	compile_unsupported(c, "values of other types in JSON");
+	compile_unsupported(c, LIMIT_VALUES_OF_OTHER_TYPES_IN_JSON);
 	return false;
 }
 
@@ -164,7 +164,7 @@ static bool compile_paths(struct compiler *c, struct node *n, uint32_t from, uin
 		if (!arg->literal || arg->type.kind != EVAL_T_STRING ||
 			!text_is_valid(CHARSET_UTF8MB4, arg->u.value.s) ||
 			!read_path(arg->u.value.s, &paths[i])) {
-			compile_unsupported(c, "JSON paths but literals of names and numbers");
+			compile_unsupported(c, LIMIT_JSON_PATHS_BUT_LITERALS_OF_NAMES_AND_NUMBERS);
 			return false;
 		}
 	}
@@ -222,7 +222,7 @@ static bool utf8_text(struct run *run, const struct eval_value *v)
 	if (v->kind == EVAL_STRING && set != CHARSET_BINARY &&
 		(set == CHARSET_UTF8MB4 || set == CHARSET_UTF8MB3 || text_is_ascii(v->s)))
 		return true;
-	run_unsupported(run, "JSON functions of other than texts");
+	run_unsupported(run, LIMIT_JSON_FUNCTIONS_OF_OTHER_THAN_TEXTS);
 	return false;
 }
 
@@ -246,14 +246,14 @@ static struct json_node *document(const struct node *n, uint32_t arg, struct fra
 	case JSON_INVALID:
 		/* MariaDB warns, and may have found something before the fault. */
 		if (maria)
-			run_unsupported(run, "JSON functions of what is no JSON");
+			run_unsupported(run, LIMIT_JSON_FUNCTIONS_OF_NOT_JSON);
 		else
 			run_error(run, 3141, "invalid JSON text");
 		return NULL;
 	case JSON_UNSURE:
 		break;
 	}
-	run_unsupported(run, "JSON functions of a rare text");
+	run_unsupported(run, LIMIT_JSON_FUNCTIONS_OF_RARE_TEXT);
 	return NULL;
 }
 
@@ -284,7 +284,7 @@ static struct json_node *new_string(struct run *run, struct span s)
 
 	v->value = s;
 	if (!text_is_valid(CHARSET_UTF8MB4, s) || !json_put_string(s, &text))
-		run_unsupported(run, "JSON functions of a rare text");
+		run_unsupported(run, LIMIT_JSON_FUNCTIONS_OF_RARE_TEXT);
 	v->coded = text.len != s.len + 2;
 	v->text = arena_copy(run->arena, buf_span(&text));
 	buf_release(&text);
@@ -321,7 +321,7 @@ static struct node *compile_json_extract(
 	(void)function;
 	/* In the order of the document, not of the paths. */
 	if (c->env->flavour == SQL_MARIADB && n->arg_count > 2)
-		return compile_unsupported(c, "MariaDB: JSON_EXTRACT of several paths");
+		return compile_unsupported(c, LIMIT_MARIADB_JSON_EXTRACT_OF_SEVERAL_PATHS);
 	if (!is_document(c, n->args[0]) || !compile_paths(c, n, 1, 1))
 		return NULL;
 	n->type = type_json(c);
@@ -378,7 +378,7 @@ static struct eval_value run_json_unquote(const struct node *n, struct frame *f)
 	/* Only what is within quotes is looked at. */
 	if (v.s.len < 2 || v.s.ptr[0] != '"' || v.s.ptr[v.s.len - 1] != '"') {
 		if (v.s.len && (v.s.ptr[0] == '"' || (unsigned char)v.s.ptr[0] <= ' '))
-			return run_unsupported(f->run, "JSON functions of a rare text");
+			return run_unsupported(f->run, LIMIT_JSON_FUNCTIONS_OF_RARE_TEXT);
 		return eval_string(v.s, n->type.collation);
 	}
 	doc = document(n, 0, f);
@@ -396,7 +396,7 @@ struct node *compile_json_arrow(struct compiler *c, const struct sql_expr *e)
 	struct node *n, *outer;
 
 	if (c->env->flavour == SQL_MARIADB)
-		return compile_unsupported(c, "JSON operators");
+		return compile_unsupported(c, LIMIT_JSON_OPERATORS);
 	n = node_new(c, run_json_extract, e, 2);
 	n->args[0] = compile_value(c, e->u.binary.left);
 	n->args[1] = n->args[0] ? compile_value(c, e->u.binary.right) : NULL;
@@ -422,7 +422,7 @@ static struct node *compile_json_made(
 	for (uint32_t i = 0; i < n->arg_count; i++) {
 		if (object && i % 2 == 0 &&
 			(n->args[i]->type.kind != EVAL_T_STRING || n->args[i]->type.json))
-			return compile_unsupported(c, "names in JSON that are no texts");
+			return compile_unsupported(c, LIMIT_NAMES_IN_JSON_NOT_TEXTS);
 		if (!is_value(c, n->args[i]))
 			return NULL;
 	}
@@ -468,7 +468,7 @@ static struct eval_value run_json_object(const struct node *n, struct frame *f)
 		struct json_node *name;
 
 		if (key.kind == EVAL_NULL && !f->run->failed)
-			return run_unsupported(f->run, "a NULL name in JSON");
+			return run_unsupported(f->run, LIMIT_NULL_NAME_IN_JSON);
 		if (f->run->failed || !utf8_text(f->run, &key))
 			return EVAL_NULL_VALUE;
 		name = new_string(f->run, key.s);
@@ -540,7 +540,7 @@ static void change(const struct node *n, uint32_t arg, struct frame *f, struct j
 		/* Some functions ask for what is not wanted, others do not. */
 		if (!v && run->outcome->status == EVAL_ERROR) {
 			run->failed = false;
-			run_open_error(run, "an error in a value that JSON does not take");
+			run_open_error(run, LIMIT_ERROR_IN_VALUE_THAT_JSON_DOES_NOT_TAKE);
 		}
 		return;
 	}
@@ -591,7 +591,8 @@ static struct node *compile_json_remove(
 		return NULL;
 	for (uint32_t i = 1; i < n->arg_count; i++) {
 		if (!path_of(n, i)->count)
-			return compile_unsupported(c, "JSON_REMOVE of all"); /* an error, MySQL's */
+			return compile_unsupported(
+				c, LIMIT_JSON_REMOVE_OF_ALL); /* an error, MySQL's */
 	}
 	n->type = type_json(c);
 	return n;
@@ -609,7 +610,7 @@ static struct eval_value run_json_remove(const struct node *n, struct frame *f)
 		if (!there)
 			continue;
 		if (there == parent)
-			return run_unsupported(f->run, "JSON_REMOVE of an element of what is no array");
+			return run_unsupported(f->run, LIMIT_JSON_REMOVE_OF_ELEMENT_OF_NOT_ARRAY);
 		for (struct json_node **at = &parent->first; *at; at = &(*at)->next) {
 			if (*at == there) {
 				*at = there->next;
@@ -743,10 +744,10 @@ static struct eval_value run_json_type(const struct node *n, struct frame *f)
 		return EVAL_NULL_VALUE;
 	if (f->run->env->flavour == SQL_MYSQL && n->args[0]->type.kind == EVAL_T_JSON &&
 		(may_be_other(v) || (v->kind == JSON_NUMBER && !v->whole)))
-		return run_unsupported(f->run, "JSON_TYPE of what may be a DECIMAL or a date");
+		return run_unsupported(f->run, LIMIT_JSON_TYPE_OF_WHAT_MAY_BE_DECIMAL_OR_DATE);
 	/* Beyond 32 bits it depends on where the number comes from. */
 	if (f->run->env->flavour == SQL_MYSQL && v->kind == JSON_NUMBER && v->text.len > 9)
-		return run_unsupported(f->run, "JSON_TYPE of a large number");
+		return run_unsupported(f->run, LIMIT_JSON_TYPE_OF_LARGE_NUMBER);
 	return eval_string(v->kind == JSON_NUMBER && v->whole ? SPAN_LIT("INTEGER")
 							      : span_str(names[v->kind]),
 		n->type.collation);
@@ -760,7 +761,7 @@ static struct decimal number_of(struct run *run, const struct json_node *v)
 	bool overflow;
 
 	if (decimal_parse(v->text, &d, &overflow) != v->text.len || overflow)
-		run_unsupported(run, "comparing rare JSON numbers");
+		run_unsupported(run, LIMIT_COMPARING_RARE_JSON_NUMBERS);
 	return d;
 }
 
@@ -865,7 +866,7 @@ static struct node *compile_json_contains_path(
 	(void)function;
 	if (!how->literal || how->type.kind != EVAL_T_STRING ||
 		(!span_ieq_str(how->u.value.s, "one") && !span_ieq_str(how->u.value.s, "all")))
-		return compile_unsupported(c, "JSON_CONTAINS_PATH but of 'one' or 'all'");
+		return compile_unsupported(c, LIMIT_JSON_CONTAINS_PATH_BUT_OF_ONE_OR_ALL);
 	if (!is_document(c, n->args[0]) || !compile_paths(c, n, 2, 1))
 		return NULL;
 	n->type = c->env->flavour == SQL_MARIADB ? type_bool() : type_int(false);
@@ -943,7 +944,7 @@ static struct eval_value order_result(
 	struct run *run, enum sql_op op, int order, bool equal_only)
 {
 	if (equal_only && op != SQL_OP_EQ && op != SQL_OP_NE && op != SQL_OP_NULL_EQ)
-		return run_unsupported(run, "the order of JSON arrays and objects");
+		return run_unsupported(run, LIMIT_ORDER_OF_JSON_ARRAYS_AND_OBJECTS);
 	switch (op) {
 	case SQL_OP_EQ:
 	case SQL_OP_NULL_EQ:
@@ -974,7 +975,7 @@ static struct eval_value run_json_compare(const struct node *n, struct frame *f)
 		if (from->type.kind == EVAL_T_JSON) {
 			sides[i] = document(n, i, f);
 			if (sides[i] && may_be_other(sides[i]))
-				return run_unsupported(run, "comparing JSON that may be a date");
+				return run_unsupported(run, LIMIT_COMPARING_JSON_THAT_MAY_BE_DATE);
 		} else {
 			struct eval_value v = told(run, node_run(from, f));
 
@@ -1017,13 +1018,14 @@ static struct eval_value run_json_text_compare(const struct node *n, struct fram
 		order = collation_compare(COLLATION_UTF8MB4_BIN, s, v.s, &unknown);
 		/* Which collation it is compared under is the document's. */
 		if (order != 0 && !(text_is_ascii(s) && text_is_ascii(v.s) && n->aux))
-			return run_unsupported(run, "MariaDB: comparing a text of JSON with another");
+			return run_unsupported(
+				run, LIMIT_MARIADB_COMPARING_TEXT_OF_JSON_WITH_ANOTHER);
 		return order_result(run, n->op, at ? -order : order, false);
 	}
 	if (doc->kind == JSON_TRUE || doc->kind == JSON_FALSE)
 		doc->text = doc->kind == JSON_TRUE ? SPAN_LIT("1") : SPAN_LIT("0");
 	else if (doc->kind != JSON_NUMBER)
-		return run_unsupported(run, "MariaDB: comparing JSON that is no number with a number");
+		return run_unsupported(run, LIMIT_MARIADB_COMPARING_JSON_NOT_NUMBER_WITH_NUMBER);
 	x = number_of(run, doc);
 	y = to_decimal(run, &other->type, &v);
 	if (run->failed)
@@ -1049,7 +1051,7 @@ struct node *compile_json_compare(struct compiler *c, const struct sql_expr *e, 
 		return is_value(c, other) ? n : NULL;
 	}
 	if (!is_call(json, "json_extract") || op == SQL_OP_NULL_EQ)
-		return compile_unsupported(c, "comparing JSON values");
+		return compile_unsupported(c, LIMIT_COMPARING_JSON_VALUES);
 	n->fn = run_json_text_compare;
 	if (other->type.kind == EVAL_T_INT && !other->type.is_bool && !other->type.merged)
 		return n;
@@ -1060,7 +1062,7 @@ struct node *compile_json_compare(struct compiler *c, const struct sql_expr *e, 
 			 json->args[0]->type.collation == COLLATION_UTF8MB4_BIN;
 		return n;
 	}
-	return compile_unsupported(c, "comparing JSON values");
+	return compile_unsupported(c, LIMIT_COMPARING_JSON_VALUES);
 }
 
 const struct function functions_json[] = {

@@ -26,7 +26,7 @@ static struct eval_value run_abs(const struct node *n, struct frame *f)
 		d = to_decimal(f->run, t, &v);
 		d.neg = false;
 		if (!round_as_typed(f->run, n, &d))
-			return run_unsupported(f->run, "a DECIMAL near the limit of its digits");
+			return run_unsupported(f->run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
 		return make_decimal(f->run, &d);
 	default:
 		v = to_integer(f->run, t, &v);
@@ -49,11 +49,11 @@ static struct node *compile_abs(struct compiler *c, struct node *n, const struct
 	if (!arithmetic_modelled(c, n->args[0]))
 		return NULL;
 	if (type_is_temporal(&n->args[0]->type) && c->env->flavour == SQL_MYSQL)
-		return compile_unsupported(c, "MySQL: ABS of a date or time");
+		return compile_unsupported(c, LIMIT_MYSQL_ABS_OF_DATE_OR_TIME);
 	if (is_unsigned_text(c, n->args[0]))
-		return compile_unsupported(c, "ABS or ROUND of a hexadecimal literal");
+		return compile_unsupported(c, LIMIT_ABS_OR_ROUND_OF_HEXADECIMAL_LITERAL);
 	if (n->args[0]->type.kind == EVAL_T_TIMESTAMP) /* unsigned, which DIV asks for */
-		return compile_unsupported(c, "ABS of a TIMESTAMP");
+		return compile_unsupported(c, LIMIT_ABS_OF_TIMESTAMP);
 	n->type = arithmetic_type(&n->args[0]->type);
 	/* MySQL prints what comes of it with the scale of the inner expression. */
 	n->type.merged = c->env->flavour == SQL_MYSQL && n->type.kind == EVAL_T_DECIMAL &&
@@ -103,13 +103,12 @@ static struct eval_value run_integral(const struct node *n, struct frame *f)
 	case EVAL_T_DECIMAL:
 		d = to_decimal(f->run, t, &v);
 		if (!decimal_round(&d, 0, n->op ? DECIMAL_FLOOR : DECIMAL_CEILING, &d))
-			return run_unsupported(f->run, "a DECIMAL near the limit of its digits");
+			return run_unsupported(f->run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
 		return make_decimal(f->run, &d);
 	default:
 		if (v.kind == EVAL_DECIMAL) {
 			if (!decimal_round(v.dec, 0, n->op ? DECIMAL_FLOOR : DECIMAL_CEILING, &d))
-				return run_unsupported(
-					f->run, "a DECIMAL near the limit of its digits");
+				return run_unsupported(f->run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
 			v = (struct eval_value){.kind = EVAL_DECIMAL, .dec = &d};
 		}
 		return to_type(f->run, t, &v, &n->type);
@@ -129,20 +128,21 @@ static struct node *compile_integral(
 	(void)function;
 	if (type_is_temporal(&n->args[0]->type) ||
 		(n->args[0]->type.kind == EVAL_T_NULL && c->env->flavour == SQL_MYSQL))
-		return compile_unsupported(c, "CEILING or FLOOR of a date, time or NULL");
+		return compile_unsupported(c, LIMIT_CEILING_OR_FLOOR_OF_DATE_TIME_OR_NULL);
 	if (n->args[0]->type.kind == EVAL_T_ENUM || n->args[0]->type.kind == EVAL_T_SET)
-		return compile_unsupported(c, "CEILING or FLOOR of an ENUM or SET");
+		return compile_unsupported(c, LIMIT_CEILING_OR_FLOOR_OF_ENUM_OR_SET);
 	for (uint32_t i = 0; i < n->args[0]->arg_count; i++) {
 		if (n->args[0]->args[i]->type.kind == EVAL_T_BIT ||
 			(n->args[0]->type.kind == EVAL_T_DECIMAL && n->args[0]->type.merged &&
 				type_is_int(&n->args[0]->args[i]->type)))
-			return compile_unsupported(c, "CEILING or FLOOR of integers of IF or CASE");
+			return compile_unsupported(
+				c, LIMIT_CEILING_OR_FLOOR_OF_INTEGERS_OF_IF_OR_CASE);
 	}
 	if (n->args[0]->type.hybrid && c->env->flavour == SQL_MYSQL)
-		return compile_unsupported(c, "MySQL: CEILING or FLOOR of a hexadecimal literal");
+		return compile_unsupported(c, LIMIT_MYSQL_CEILING_OR_FLOOR_OF_HEXADECIMAL_LITERAL);
 	/* -(ASCII('a') - 200) is a DECIMAL of as many digits as the server gives ASCII. */
 	if (negated_constant(n->args[0]))
-		return compile_unsupported(c, "CEILING or FLOOR of a negated constant");
+		return compile_unsupported(c, LIMIT_CEILING_OR_FLOOR_OF_NEGATED_CONSTANT);
 	n->type = arithmetic_type(&n->args[0]->type);
 	if (n->type.kind == EVAL_T_DECIMAL) {
 		struct eval_type t = n->type;
@@ -178,7 +178,8 @@ static struct eval_value round_int(struct run *run, struct eval_value v, int64_t
 		w += rest < 0 ? -unit : unit;
 	if (is_unsigned ? w > (wide)UINT64_MAX : w > INT64_MAX || w < INT64_MIN)
 		return run->env->flavour == SQL_MYSQL ? run_error(run, 1690, "BIGINT out of range")
-						      : run_unsupported(run, "ROUND beyond BIGINT");
+						      : run_unsupported(
+							run, LIMIT_ROUND_BEYOND_BIGINT);
 	return is_unsigned ? eval_uint((uint64_t)w) : eval_int((int64_t)w);
 }
 
@@ -221,14 +222,14 @@ static struct eval_value run_round(const struct node *n, struct frame *f)
 	}
 	/* Some say what is wrong with it when the statement is prepared. */
 	if (v.kind == EVAL_NULL && run_erred(f->run))
-		run_open_error(f->run, "an error beside NULL in ROUND");
+		run_open_error(f->run, LIMIT_ERROR_WITH_NULL_IN_ROUND);
 	if (v.kind == EVAL_NULL)
 		return v;
 	switch (n->type.kind) {
 	case EVAL_T_DOUBLE:
 		x = round_double(to_double(f->run, t, &v), places, cut);
 		if (!isfinite(x))
-			return run_unsupported(f->run, "ROUND beyond DOUBLE");
+			return run_unsupported(f->run, LIMIT_ROUND_BEYOND_DOUBLE);
 		return eval_double(x);
 	case EVAL_T_DECIMAL:
 		d = to_decimal(f->run, t, &v);
@@ -239,7 +240,7 @@ static struct eval_value run_round(const struct node *n, struct frame *f)
 		if (places < -100)
 			places = -100;
 		if (!decimal_round(&d, (int)places, cut ? DECIMAL_TRUNCATE : DECIMAL_HALF_UP, &d))
-			return run_unsupported(f->run, "a DECIMAL near the limit of its digits");
+			return run_unsupported(f->run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
 		return make_decimal(f->run, &d);
 	default:
 		return round_int(f->run, to_type(f->run, t, &v, &n->type), places, cut);
@@ -254,13 +255,13 @@ static struct node *compile_round(
 
 	(void)function;
 	if (type_is_temporal(&n->args[0]->type))
-		return compile_unsupported(c, "ROUND of a date or time");
+		return compile_unsupported(c, LIMIT_ROUND_OF_DATE_OR_TIME);
 	if (!arithmetic_modelled(c, n->args[0]))
 		return NULL;
 	if (n->args[0]->type.kind == EVAL_T_ENUM || n->args[0]->type.kind == EVAL_T_SET)
-		return compile_unsupported(c, "ROUND of an ENUM or SET");
+		return compile_unsupported(c, LIMIT_ROUND_OF_ENUM_OR_SET);
 	if (is_unsigned_text(c, n->args[0]))
-		return compile_unsupported(c, "ABS or ROUND of a hexadecimal literal");
+		return compile_unsupported(c, LIMIT_ABS_OR_ROUND_OF_HEXADECIMAL_LITERAL);
 	if (n->arg_count > 1) {
 		struct eval_outcome outcome = {0};
 		struct run run = {.env = c->env, .arena = c->arena, .outcome = &outcome};
@@ -268,21 +269,21 @@ static struct node *compile_round(
 		struct eval_value p;
 
 		if (!n->args[1]->constant)
-			return compile_unsupported(c, "ROUND to a variable number of digits");
+			return compile_unsupported(c, LIMIT_ROUND_TO_VARIABLE_NUMBER_OF_DIGITS);
 		p = node_run(n->args[1], &f);
 		if (p.kind == EVAL_NULL)
-			return compile_unsupported(c, "ROUND to NULL digits");
+			return compile_unsupported(c, LIMIT_ROUND_TO_NULL_DIGITS);
 		p = to_integer(&run, &n->args[1]->type, &p);
 		if (p.kind == EVAL_UINT && p.u > INT64_MAX && type_is_string(&n->args[1]->type))
-			return compile_unsupported(c, "ROUND to the digits of a text beyond BIGINT");
+			return compile_unsupported(c, LIMIT_ROUND_TO_DIGITS_OF_TEXT_BEYOND_BIGINT);
 		places = p.kind == EVAL_UINT && p.u > INT64_MAX ? INT64_MAX : p.i;
 	}
 	n->type = t;
 	if (n->args[0]->type.kind == EVAL_T_BIT && n->args[0]->type.length > 56)
-		return compile_unsupported(c, "ROUND of a BIT of more than 56 bits");
+		return compile_unsupported(c, LIMIT_ROUND_OF_BIT_OF_MORE_THAN_56_BITS);
 	if (t.kind == EVAL_T_INT && places < 0 && !n->op && c->env->flavour == SQL_MARIADB &&
 		!n->args[0]->column && (!n->args[0]->literal || type_int_digits(&t) > 9))
-		return compile_unsupported(c, "ROUND of an integer to tens");
+		return compile_unsupported(c, LIMIT_ROUND_OF_INTEGER_TO_TENS);
 	if (t.kind == EVAL_T_INT && places < 0 && !n->op && c->env->flavour == SQL_MARIADB &&
 		n->args[0]->type.kind != EVAL_T_BIT && type_int_digits(&t) >= 18)
 		n->type = type_decimal(21, 0); /* it may grow */

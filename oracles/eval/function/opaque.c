@@ -8,7 +8,7 @@ static struct eval_value run_untold(const struct node *n, struct frame *f)
 	(void)n;
 	if (f->run->carrying && f->run->env->untold)
 		return (struct eval_value){.kind = EVAL_UNTOLD, .u = ++*f->run->env->untold};
-	return run_unsupported(f->run, "a value that only the server knows");
+	return run_unsupported(f->run, LIMIT_VALUE_THAT_ONLY_SERVER_KNOWS);
 }
 
 static struct node *compile_untold(struct compiler *c, struct node *n, const struct function *function)

@@ -213,12 +213,12 @@ static struct regex *pattern_of(const struct node *n, struct frame *f, struct sp
 
 	if (text.len > PATTERN_LONG || !modelled(text, is_mysql(f)) ||
 		!subject_modelled(text, collation_charset(n->collation), is_mysql(f))) {
-		run_unsupported(f->run, "a regular expression that is not modelled");
+		run_unsupported(f->run, LIMIT_REGULAR_EXPRESSION_NOT_MODELLED);
 		return NULL;
 	}
 	regex = regex_new(NULL, text, re->flags);
 	if (!regex)
-		run_unsupported(f->run, "a computed text that is no regular expression");
+		run_unsupported(f->run, LIMIT_COMPUTED_TEXT_NOT_REGULAR_EXPRESSION);
 	return regex;
 }
 
@@ -229,7 +229,7 @@ static bool find(const struct node *n, struct frame *f, const struct regex *rege
 
 	(void)n;
 	if (result == REGEX_FAILED)
-		run_unsupported(f->run, "a regular expression that is too costly");
+		run_unsupported(f->run, LIMIT_REGULAR_EXPRESSION_TOO_COSTLY);
 	return result == REGEX_FOUND;
 }
 
@@ -266,19 +266,19 @@ static struct eval_value replace(const struct node *n, struct frame *f, const st
 	size_t start = 0;
 
 	if (is_mysql(f) && (memchr(with.ptr, '$', with.len) || memchr(with.ptr, '\\', with.len)))
-		return run_unsupported(f->run, "MySQL: groups in a replacement");
+		return run_unsupported(f->run, LIMIT_MYSQL_GROUPS_IN_REPLACEMENT);
 	while (find(n, f, regex, s, start, &match)) {
 		if (match.from[0] == match.to[0]) {
 			/* MariaDB stops there, later releases may not; ICU goes on. */
 			buf_release(&text);
-			return run_unsupported(f->run, "REGEXP_REPLACE of an empty match");
+			return run_unsupported(f->run, LIMIT_REGEXP_REPLACE_OF_EMPTY_MATCH);
 		}
 		buf_add(&text, s.ptr + start, match.from[0] - start);
 		add_replacement(s, with, &match, &text);
 		start = match.to[0];
 		if (text.len > RESULT_MAX) {
 			buf_release(&text);
-			return run_unsupported(f->run, "a very long string");
+			return run_unsupported(f->run, LIMIT_VERY_LONG_STRING);
 		}
 	}
 	buf_add(&text, s.ptr + start, s.len - start);
@@ -297,7 +297,7 @@ static struct eval_value apply(const struct node *n, struct frame *f, const stru
 		with = node_run(n->args[2], f);
 	if (run_erred(f->run) && n->op == REGEXP_REPLACE &&
 		(subject.kind == EVAL_NULL || with.kind == EVAL_NULL))
-		return run_open_error(f->run, "an error in a regular expression's text");
+		return run_open_error(f->run, LIMIT_ERROR_IN_REGULAR_EXPRESSION_TEXT);
 	if (subject.kind == EVAL_NULL || (n->op == REGEXP_REPLACE && with.kind == EVAL_NULL) ||
 		f->run->failed)
 		return EVAL_NULL_VALUE;
@@ -308,11 +308,11 @@ static struct eval_value apply(const struct node *n, struct frame *f, const stru
 		return EVAL_NULL_VALUE;
 	if (!subject_modelled(s, collation_charset(n->collation), is_mysql(f)) ||
 		!subject_modelled(w, collation_charset(n->collation), is_mysql(f)))
-		return run_unsupported(f->run, "a regular expression over rare characters");
+		return run_unsupported(f->run, LIMIT_REGULAR_EXPRESSION_OVER_RARE_CHARACTERS);
 	/* Positions and parts are counted in characters all the same. */
 	if (n->collation == COLLATION_BINARY && subject.kind == EVAL_STRING &&
 		subject.collation != COLLATION_BINARY && !text_is_ascii(s))
-		return run_unsupported(f->run, "a binary regular expression over a text");
+		return run_unsupported(f->run, LIMIT_BINARY_REGULAR_EXPRESSION_OVER_TEXT);
 	if (n->op == REGEXP_REPLACE)
 		return replace(n, f, regex, s, w);
 	if (!find(n, f, regex, s, 0, &match)) {
@@ -341,14 +341,14 @@ static struct eval_value run_regexp(const struct node *n, struct frame *f)
 		return apply(n, f, re->compiled);
 	/* Libraries of that age differ in what they refuse. */
 	if (f->run->env->flavour == SQL_MARIADB && f->run->env->version < 100600)
-		return run_unsupported(f->run, "MariaDB 10.5: a computed regular expression");
+		return run_unsupported(f->run, LIMIT_MARIADB_10_5_COMPUTED_REGULAR_EXPRESSION);
 	pattern = node_run(n->args[1], f);
 	if (pattern.kind == EVAL_NULL && !f->run->failed)
 		node_run(n->args[0], f); /* for its errors */
 	if (pattern.kind == EVAL_NULL && !f->run->failed && n->op == REGEXP_REPLACE)
 		node_run(n->args[2], f);
 	if (run_erred(f->run)) /* not met where the other is a constant NULL */
-		run_open_error(f->run, "an error in a regular expression's text");
+		run_open_error(f->run, LIMIT_ERROR_IN_REGULAR_EXPRESSION_TEXT);
 	if (pattern.kind == EVAL_NULL || f->run->failed)
 		return EVAL_NULL_VALUE;
 	regex = pattern_of(n, f, text_in(f->run, &n->args[1]->type, &pattern, n->collation));
@@ -385,12 +385,12 @@ static bool compile_pattern(struct compiler *c, struct node *n)
 				  : text_in(&run, &n->args[1]->type, &v, n->collation);
 		if (run.failed || !modelled(text, mysql) ||
 			!subject_modelled(text, collation_charset(n->collation), mysql)) {
-			compile_unsupported(c, "a regular expression that is not modelled");
+			compile_unsupported(c, LIMIT_REGULAR_EXPRESSION_NOT_MODELLED);
 			return false;
 		}
 		re->compiled = regex_new(c->arena, text, re->flags);
 		if (!re->compiled && mysql) {
-			compile_unsupported(c, "MySQL: an error in a regular expression");
+			compile_unsupported(c, LIMIT_MYSQL_ERROR_IN_REGULAR_EXPRESSION);
 			return false;
 		}
 		if (!re->compiled) {
@@ -443,13 +443,13 @@ static struct node *compile_arguments(struct compiler *c, struct node *n, const 
 		if (n->args[i]->type.kind != EVAL_T_STRING || n->args[i]->type.hybrid ||
 			n->args[i]->type.collation == COLLATION_BINARY ||
 			n->args[i]->type.coercibility > 4 || has_null(n->args[i]))
-			return compile_unsupported(c, "MySQL: REGEXP of other than texts");
+			return compile_unsupported(c, LIMIT_MYSQL_REGEXP_OF_OTHER_THAN_TEXTS);
 	}
 	/* MariaDB's REGEXP_SUBSTR that finds nothing is '' to most, and NULL as a pattern. */
 	if (n->args[1]->arg_count && node_any(n->args[1], calls_regexp))
-		return compile_unsupported(c, "a regular expression that another computes");
+		return compile_unsupported(c, LIMIT_REGULAR_EXPRESSION_THAT_ANOTHER_COMPUTES);
 	if (node_any(n->args[1], is_subquery))
-		return compile_unsupported(c, "a regular expression that a subquery computes");
+		return compile_unsupported(c, LIMIT_REGULAR_EXPRESSION_THAT_SUBQUERY_COMPUTES);
 	if (!string_result(c, n, n->args, strings, name) || !compile_pattern(c, n))
 		return NULL;
 	if (n->op == REGEXP_LIKE)
@@ -465,7 +465,7 @@ static struct node *compile_function(
 	struct compiler *c, struct node *n, const struct function *function)
 {
 	if (function->number == REGEXP_LIKE && c->env->flavour == SQL_MARIADB)
-		return compile_unsupported(c, "function REGEXP_LIKE");
+		return compile_unsupported(c, LIMIT_FUNCTION_REGEXP_LIKE);
 	return compile_arguments(c, n, function->name);
 }
 
@@ -477,7 +477,7 @@ struct node *compile_regexp(struct compiler *c, const struct sql_expr *e)
 	n->args[1] = n->args[0] ? compile_value(c, e->u.binary.right) : NULL;
 	if (!n->args[1])
 		return NULL;
-	if (compile_mysql_5(c, "MySQL before 8.0: REGEXP"))
+	if (compile_mysql_5(c, LIMIT_MYSQL5_REGEXP))
 		return NULL;
 	n->op = REGEXP_LIKE;
 	n->aux = e->negated;

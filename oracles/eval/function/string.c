@@ -28,7 +28,7 @@ static bool lengths_known(struct compiler *c, const struct node *n)
 			continue;
 		v = node_run(n->args[i], &f);
 		if (outcome.status == EVAL_ERROR) {
-			compile_unsupported(c, "an error in a constant length");
+			compile_unsupported(c, LIMIT_ERROR_IN_CONSTANT_LENGTH);
 			return false;
 		}
 		/* Sized with 32 bits: a column of a temporary table may have none left. */
@@ -36,7 +36,7 @@ static bool lengths_known(struct compiler *c, const struct node *n)
 			(v.kind == EVAL_UINT && v.u > INT32_MAX) ||
 			(v.kind == EVAL_DOUBLE && !(v.d < 9e18 && v.d > -9e18)) ||
 			(v.kind == EVAL_DECIMAL && decimal_int_digits(v.dec) > 18)) {
-			compile_unsupported(c, "a constant length beyond 32 bits");
+			compile_unsupported(c, LIMIT_CONSTANT_LENGTH_BEYOND_32_BITS);
 			return false;
 		}
 		/* MySQL: an error in strict mode whether it is asked for or not. */
@@ -80,7 +80,7 @@ bool string_result(struct compiler *c, struct node *n, struct node **args, uint3
 
 	for (uint32_t i = 0; i < count && function_writes_over(c, span_str(operation)); i++) {
 		if (args[i]->column && args[i]->type.shared) {
-			compile_unsupported(c, "a function that writes over a derived table's text");
+			compile_unsupported(c, LIMIT_FUNCTION_THAT_WRITES_OVER_DERIVED_TABLE_TEXT);
 			return false;
 		}
 	}
@@ -88,14 +88,14 @@ bool string_result(struct compiler *c, struct node *n, struct node **args, uint3
 	/* MySQL 9.7 hands out a buffer that it then writes over. */
 	for (uint32_t i = 0; i < count && c->env->flavour == SQL_MYSQL; i++) {
 		if (args[i]->literal && type_is_temporal(&args[i]->type)) {
-			compile_unsupported(c, "MySQL: the text of a date literal");
+			compile_unsupported(c, LIMIT_MYSQL_TEXT_OF_DATE_LITERAL);
 			return false;
 		}
 		/* REGEXP_INSTR(text, ...) */
 		if (!type_is_string(&args[i]->type) && args[i]->collation && count > 1 &&
 			collation_charset(args[i]->collation) !=
 				collation_charset(c->env->collation_connection)) {
-			compile_unsupported(c, "MySQL: a number's text in another character set");
+			compile_unsupported(c, LIMIT_MYSQL_NUMBER_TEXT_IN_ANOTHER_CHARACTER_SET);
 			return false;
 		}
 	}
@@ -106,7 +106,7 @@ bool string_result(struct compiler *c, struct node *n, struct node **args, uint3
 	for (uint32_t i = 0; i < count && n->collation == COLLATION_BINARY; i++) {
 		if (args[i]->arg_count && has_wide_text(args[i]) &&
 			(args[i]->fn == run_insert || node_any(args[i], is_wide_literal))) {
-			compile_unsupported(c, "INSERT() of bytes into a text");
+			compile_unsupported(c, LIMIT_INSERT_OF_BYTES_INTO_TEXT);
 			return false;
 		}
 	}
@@ -133,17 +133,17 @@ static bool int_arg(const struct node *n, struct frame *f, uint32_t i, int64_t *
 
 	text = v.kind == EVAL_STRING;
 	if (v.kind == EVAL_DECIMAL && decimal_int_digits(v.dec) > 18)
-		run_unsupported(f->run, "a DECIMAL beyond BIGINT as a position or length");
+		run_unsupported(f->run, LIMIT_DECIMAL_BEYOND_BIGINT_AS_POSITION_OR_LENGTH);
 	if (v.kind != EVAL_NULL)
 		v = to_integer(f->run, &n->args[i]->type, &v);
 	/* MariaDB asks for it when the statement is prepared, when nothing is an error yet. */
 	if (!failed && run_erred(f->run) && f->run->strict && n->args[i]->constant &&
 		!n->args[i]->literal && f->run->env->flavour == SQL_MARIADB)
-		run_open_error(f->run, "an error in a constant length in strict mode");
+		run_open_error(f->run, LIMIT_ERROR_IN_CONSTANT_LENGTH_IN_STRICT_MODE);
 	if (v.kind == EVAL_NULL || f->run->failed)
 		return false;
 	if (text && v.kind == EVAL_UINT && v.u > INT64_MAX)
-		run_unsupported(f->run, "a string beyond BIGINT as a position or length");
+		run_unsupported(f->run, LIMIT_STRING_BEYOND_BIGINT_AS_POSITION_OR_LENGTH);
 	*out = v.kind == EVAL_UINT && v.u > INT64_MAX ? INT64_MAX : v.i;
 	return true;
 }
@@ -181,7 +181,7 @@ static bool mixed_collations(struct compiler *c, const struct node *a, const str
 	if (c->env->flavour != SQL_MYSQL || !type_is_string(&a->type) || !type_is_string(&b->type) ||
 		a->type.collation == b->type.collation)
 		return false;
-	compile_unsupported(c, "MySQL: strings of different collations");
+	compile_unsupported(c, LIMIT_MYSQL_STRINGS_OF_DIFFERENT_COLLATIONS);
 	return true;
 }
 
@@ -199,7 +199,7 @@ static bool other_charset(struct compiler *c, const struct node *first, const st
 		collation_charset(text ? first->type.collation : c->env->collation_connection);
 
 	if (c->env->flavour == SQL_MYSQL && other->type.kind == EVAL_T_BIT) {
-		compile_unsupported(c, "MySQL: a BIT in a text");
+		compile_unsupported(c, LIMIT_MYSQL_BIT_IN_TEXT);
 		return true;
 	}
 	if (c->env->flavour != SQL_MYSQL || !type_is_string(&other->type) ||
@@ -209,7 +209,7 @@ static bool other_charset(struct compiler *c, const struct node *first, const st
 	if (collation_charset(other->type.collation) == charset &&
 		(text || !first->collation || collation_charset(first->collation) == charset))
 		return false;
-	compile_unsupported(c, "MySQL: texts of different character sets");
+	compile_unsupported(c, LIMIT_MYSQL_TEXTS_OF_DIFFERENT_CHARACTER_SETS);
 	return true;
 }
 
@@ -223,7 +223,7 @@ static struct node *compile_all(struct compiler *c, struct node *n, const struct
 {
 	if (function->fn == run_replace && c->env->flavour == SQL_MYSQL &&
 		type_is_temporal(&n->args[0]->type))
-		return compile_unsupported(c, "MySQL: REPLACE in a date or time");
+		return compile_unsupported(c, LIMIT_MYSQL_REPLACE_IN_DATE_OR_TIME);
 	if (function->fn == run_replace &&
 		(other_charset(c, n->args[0], n->args[1]) || other_charset(c, n->args[0], n->args[2])))
 		return NULL;
@@ -241,12 +241,12 @@ static struct node *compile_first(
 		(n->args[0]->type.hybrid || n->args[0]->type.kind == EVAL_T_BIT ||
 			(type_is_string(&n->args[0]->type) &&
 				n->args[0]->type.collation == COLLATION_BINARY)))
-		return compile_unsupported(c, "MySQL: QUOTE of a binary string");
+		return compile_unsupported(c, LIMIT_MYSQL_QUOTE_OF_BINARY_STRING);
 	if (function->fn == run_quote && !type_is_string(&n->args[0]->type) &&
-		compile_mysql_5(c, "MySQL before 8.0: QUOTE of a number"))
+		compile_mysql_5(c, LIMIT_MYSQL5_QUOTE_OF_NUMBER))
 		return NULL;
 	if (function->fn == run_quote && n->args[0]->type.kind == EVAL_T_NULL)
-		return compile_unsupported(c, "QUOTE of the literal NULL");
+		return compile_unsupported(c, LIMIT_QUOTE_OF_LITERAL_NULL);
 	return string_result(c, n, n->args, 1, function->name) ? n : NULL;
 }
 
@@ -262,7 +262,6 @@ static struct node *compile_measure(
 
 /* An integer from two strings. */
 /* MariaDB counts bytes there, as the number's text is latin1. */
-#define WIDE_INTO_NUMBER "characters beyond ASCII put into a number's text"
 
 static bool is_number_text(const struct node *n)
 {
@@ -287,31 +286,31 @@ static struct node *compile_relate(
 {
 	/* Of a constant it is the place in the column's list. */
 	if (function->fn == run_find_in_set && n->args[1]->type.kind == EVAL_T_SET)
-		return compile_unsupported(c, "FIND_IN_SET in a SET column");
+		return compile_unsupported(c, LIMIT_FIND_IN_SET_IN_SET_COLUMN);
 	if (c->env->flavour == SQL_MYSQL && function->fn == run_strcmp &&
 		!(type_is_string(&n->args[0]->type) && type_is_string(&n->args[1]->type)))
-		return compile_unsupported(c, "MySQL: STRCMP of other than strings");
+		return compile_unsupported(c, LIMIT_MYSQL_STRCMP_OF_OTHER_THAN_STRINGS);
 	/* Under which collation the texts of two numbers meet changed with the releases. */
 	if (c->env->flavour == SQL_MARIADB && function->fn == run_strcmp &&
 		is_number_text(n->args[0]) && is_number_text(n->args[1]))
-		return compile_unsupported(c, "STRCMP of the texts of two numbers");
+		return compile_unsupported(c, LIMIT_STRCMP_OF_TEXTS_OF_TWO_NUMBERS);
 	if (c->env->flavour == SQL_MYSQL &&
 		(n->args[0]->type.kind == EVAL_T_NULL || n->args[1]->type.kind == EVAL_T_NULL))
-		return compile_unsupported(c, "MySQL: a place of the literal NULL");
+		return compile_unsupported(c, LIMIT_MYSQL_PLACE_OF_LITERAL_NULL);
 	/* Its bytes are made characters first, which can fail (error 3854). */
 	if (c->env->flavour == SQL_MYSQL &&
 		(n->args[0]->type.hybrid != n->args[1]->type.hybrid ||
 			(n->args[0]->type.kind == EVAL_T_BIT) !=
 				(n->args[1]->type.kind == EVAL_T_BIT)))
-		return compile_unsupported(c, "MySQL: a hexadecimal literal beside a text");
+		return compile_unsupported(c, LIMIT_MYSQL_HEXADECIMAL_LITERAL_WITH_TEXT);
 	if (c->env->flavour == SQL_MYSQL && (bytes_beside_number(n->args[0], n->args[1]) ||
 						    bytes_beside_number(n->args[1], n->args[0])))
-		return compile_unsupported(c, "MySQL: a binary string beside a number's text");
+		return compile_unsupported(c, LIMIT_MYSQL_BINARY_STRING_WITH_NUMBER_TEXT);
 	/* INSTR and LOCATE search by the first one's collation. */
 	if (c->env->flavour == SQL_MYSQL && function->fn != run_strcmp &&
 		type_is_string(&n->args[0]->type) && type_is_string(&n->args[1]->type) &&
 		n->args[0]->type.collation != n->args[1]->type.collation)
-		return compile_unsupported(c, "MySQL: strings of different collations");
+		return compile_unsupported(c, LIMIT_MYSQL_STRINGS_OF_DIFFERENT_COLLATIONS);
 	if (!string_result(c, n, n->args, 2, function->name))
 		return NULL;
 	n->type = type_int(false);
@@ -341,7 +340,7 @@ static struct eval_value run_concat(const struct node *n, struct frame *f)
 		buf_add_span(&text, s);
 	}
 	if (text.len > RESULT_MAX)
-		run_unsupported(f->run, "a very long string");
+		run_unsupported(f->run, LIMIT_VERY_LONG_STRING);
 	return buf_result(n, f, &text);
 }
 
@@ -375,10 +374,11 @@ static struct node *compile_concat_ws(
 	struct compiler *c, struct node *n, const struct function *function)
 {
 	if (node_any(n->args[1], is_joined_literal)) /* it appends to the constant */
-		return compile_unsupported(c, "CONCAT_WS of a literal of several parts");
+		return compile_unsupported(c, LIMIT_CONCAT_WS_OF_LITERAL_OF_SEVERAL_PARTS);
 	for (uint32_t i = 3; i < n->arg_count && c->env->flavour == SQL_MARIADB; i++) {
 		if (node_any(n->args[i], is_part_of_buffer))
-			return compile_unsupported(c, "CONCAT_WS of LEFT, RIGHT or SUBSTRING of what is computed");
+			return compile_unsupported(
+				c, LIMIT_CONCAT_WS_OF_LEFT_RIGHT_OR_SUBSTRING_OF_COMPUTED);
 	}
 	return compile_all(c, n, function);
 }
@@ -400,7 +400,7 @@ static struct eval_value run_concat_ws(const struct node *n, struct frame *f)
 		any = true;
 	}
 	if (text.len > RESULT_MAX)
-		run_unsupported(f->run, "a very long string");
+		run_unsupported(f->run, LIMIT_VERY_LONG_STRING);
 	return buf_result(n, f, &text);
 }
 
@@ -451,10 +451,10 @@ static struct node *compile_json_valid(
 
 	(void)function;
 	if (type->kind != EVAL_T_JSON && (type->kind != EVAL_T_STRING || type->hybrid || type->merged))
-		return compile_unsupported(c, "JSON_VALID of other than a text");
+		return compile_unsupported(c, LIMIT_JSON_VALID_OF_OTHER_THAN_TEXT);
 	/* UPPER(1e0) is '1', and no JSON. */
 	if (c->env->flavour == SQL_MYSQL && node_any(n->args[0], is_double_literal))
-		return compile_unsupported(c, "MySQL: JSON_VALID of a text made of a DOUBLE");
+		return compile_unsupported(c, LIMIT_MYSQL_JSON_VALID_OF_TEXT_MADE_OF_DOUBLE);
 	n->type = c->env->flavour == SQL_MARIADB ? type_bool() : type_int(false);
 	return n;
 }
@@ -471,7 +471,7 @@ static struct eval_value run_json_valid(const struct node *n, struct frame *f)
 	v = told(f->run, v);
 	set = collation_charset(v.collation);
 	if (v.kind != EVAL_STRING || set == CHARSET_BINARY || (set != CHARSET_UTF8MB4 && !text_is_ascii(v.s)))
-		return run_unsupported(f->run, "JSON_VALID of other than a text");
+		return run_unsupported(f->run, LIMIT_JSON_VALID_OF_OTHER_THAN_TEXT);
 	switch (json_check(v.s)) {
 	case JSON_FINE:
 		return eval_int(1);
@@ -480,7 +480,7 @@ static struct eval_value run_json_valid(const struct node *n, struct frame *f)
 	case JSON_UNSURE:
 		break;
 	}
-	return run_unsupported(f->run, "JSON_VALID of a rare text");
+	return run_unsupported(f->run, LIMIT_JSON_VALID_OF_RARE_TEXT);
 }
 
 /* ---- case ---- */
@@ -495,7 +495,7 @@ static struct eval_value run_case_fold(const struct node *n, struct frame *f)
 		return EVAL_NULL_VALUE;
 	collation_fold(n->collation, s, n->op, &text, &unknown);
 	if (unknown)
-		run_unsupported(f->run, "UPPER or LOWER of other than ASCII characters");
+		run_unsupported(f->run, LIMIT_UPPER_OR_LOWER_OF_OTHER_THAN_ASCII_CHARACTERS);
 	return buf_result(n, f, &text);
 }
 
@@ -613,9 +613,9 @@ static struct eval_value run_substring_index(const struct node *n, struct frame 
 	if (!delimiter.len || !count || !s.len)
 		return text_result(n, SPAN_LIT(""));
 	if (many && (!text_is_valid(set_of(n), s) || !text_is_valid(set_of(n), delimiter)))
-		return run_unsupported(f->run, "SUBSTRING_INDEX of what are no characters");
+		return run_unsupported(f->run, LIMIT_SUBSTRING_INDEX_OF_NOT_CHARACTERS);
 	if (has_number_text(n->args[0]) && !text_is_ascii(delimiter))
-		return run_unsupported(f->run, WIDE_INTO_NUMBER);
+		return run_unsupported(f->run, LIMIT_WIDE_TEXT_PUT_INTO_NUMBER);
 	if (count < 0 && many) { /* counted from the left all the same */
 		find_hit(s, delimiter, 0, &hits);
 		at = hits + count < 0 ? SIZE_MAX
@@ -668,7 +668,7 @@ static struct eval_value run_trim(const struct node *n, struct frame *f)
 	if (!text_arg(n, f, 0, &s) || (n->arg_count > 1 && !text_arg(n, f, 1, &what)))
 		return EVAL_NULL_VALUE;
 	if (charset_max_bytes(set_of(n)) > 1 && !text_is_ascii(what))
-		return run_unsupported(f->run, "TRIM of other than ASCII characters");
+		return run_unsupported(f->run, LIMIT_TRIM_OF_OTHER_THAN_ASCII_CHARACTERS);
 	return text_result(
 		n, trim_text(s, what, n->op != SQL_TRIM_TRAILING, n->op != SQL_TRIM_LEADING));
 }
@@ -707,25 +707,26 @@ static struct eval_value run_pad(const struct node *n, struct frame *f)
 	if (length < 0)
 		return EVAL_NULL_VALUE;
 	if (has_number_text(n->args[0]) && !text_is_ascii(pad))
-		return run_unsupported(f->run, WIDE_INTO_NUMBER);
+		return run_unsupported(f->run, LIMIT_WIDE_TEXT_PUT_INTO_NUMBER);
 	if (f->run->env->flavour == SQL_MYSQL && n->args[0]->constant && !text_is_ascii(pad))
-		return run_unsupported(f->run, "MySQL: a constant padded with more than ASCII");
+		return run_unsupported(f->run, LIMIT_MYSQL_CONSTANT_PADDED_WITH_MORE_THAN_ASCII);
 	if (f->run->env->flavour == SQL_MARIADB && f->run->env->version >= 110000 &&
 		!text_is_ascii(pad) && node_any(n->args[0], is_binary_literal))
-		return run_unsupported(f->run, "bytes padded with characters beyond ASCII");
+		return run_unsupported(f->run, LIMIT_BYTES_PADDED_WITH_CHARACTERS_BEYOND_ASCII);
 	chars = text_chars(set_of(n), s);
 	if ((uint64_t)length <= chars) {
 		/* The literal itself is shortened, and padded for the next row. */
 		if (f->run->env->flavour == SQL_MARIADB && mariadb_2026(f->run->env) != 1 &&
 			n->args[0]->arg_count)
-			return run_unsupported(f->run, "LPAD that cuts a computed text in older releases");
+			return run_unsupported(
+				f->run, LIMIT_LPAD_THAT_CUTS_COMPUTED_TEXT_IN_OLDER_RELEASES);
 		s.len = text_offset(set_of(n), s, (size_t)length);
 		return text_result(n, s);
 	}
 	if (length > RESULT_MAX)
-		return run_unsupported(f->run, "a very long string");
+		return run_unsupported(f->run, LIMIT_VERY_LONG_STRING);
 	if (!pad.len)
-		return run_unsupported(f->run, "LPAD or RPAD with an empty string");
+		return run_unsupported(f->run, LIMIT_LPAD_OR_RPAD_WITH_EMPTY_STRING);
 	pad_chars = text_chars(set_of(n), pad);
 	missing = (size_t)length - chars;
 	if (n->op)
@@ -776,7 +777,7 @@ static struct eval_value run_repeat(const struct node *n, struct frame *f)
 	if (count <= 0 || !s.len)
 		return text_result(n, SPAN_LIT(""));
 	if (count > RESULT_MAX || (size_t)count * s.len > RESULT_MAX)
-		return run_unsupported(f->run, "a very long string");
+		return run_unsupported(f->run, LIMIT_VERY_LONG_STRING);
 	while (count--)
 		buf_add_span(&text, s);
 	return buf_result(n, f, &text);
@@ -790,7 +791,7 @@ static struct eval_value run_space(const struct node *n, struct frame *f)
 	if (!int_arg(n, f, 0, &count))
 		return EVAL_NULL_VALUE;
 	if (count > RESULT_MAX)
-		return run_unsupported(f->run, "a very long string");
+		return run_unsupported(f->run, LIMIT_VERY_LONG_STRING);
 	for (; count > 0; count--)
 		buf_add_char(&text, ' ');
 	return buf_result(n, f, &text);
@@ -819,7 +820,7 @@ static struct eval_value run_replace(const struct node *n, struct frame *f)
 	if (!from.len)
 		return EVAL_NULL_VALUE;
 	if (charset_max_bytes(set_of(n)) > 1 && !text_is_ascii(from))
-		return run_unsupported(f->run, "REPLACE of other than ASCII characters");
+		return run_unsupported(f->run, LIMIT_REPLACE_OF_OTHER_THAN_ASCII_CHARACTERS);
 	if (f->run->env->flavour == SQL_MYSQL && !text_arg(n, f, 2, &to))
 		return EVAL_NULL_VALUE;
 	/* MariaDB asks for the third argument only when there is something to replace. */
@@ -837,7 +838,7 @@ static struct eval_value run_replace(const struct node *n, struct frame *f)
 		}
 		if (text.len > RESULT_MAX) {
 			buf_release(&text);
-			return run_unsupported(f->run, "a very long string");
+			return run_unsupported(f->run, LIMIT_VERY_LONG_STRING);
 		}
 	}
 	return buf_result(n, f, &text);
@@ -850,7 +851,7 @@ static struct node *compile_over(struct compiler *c, struct node *n, const struc
 
 	if (c->env->flavour == SQL_MARIADB && e && e->kind == SQL_EXPR_LITERAL &&
 		(e->u.literal.kind == SQL_LIT_HEX || e->u.literal.kind == SQL_LIT_BIT))
-		return compile_unsupported(c, "REPLACE in a hexadecimal literal");
+		return compile_unsupported(c, LIMIT_REPLACE_IN_HEXADECIMAL_LITERAL);
 	return compile_all(c, n, function);
 }
 
@@ -893,7 +894,7 @@ static struct eval_value run_insert(const struct node *n, struct frame *f)
 	if (!known)
 		return EVAL_NULL_VALUE;
 	if (has_number_text(n->args[0]) && !text_is_ascii(added))
-		return run_unsupported(f->run, WIDE_INTO_NUMBER);
+		return run_unsupported(f->run, LIMIT_WIDE_TEXT_PUT_INTO_NUMBER);
 	chars = text_chars(set_of(n), s);
 	if (position < 1 || (uint64_t)position > chars) {
 		/* Right behind the last character, where the bytes go on. */
@@ -916,7 +917,7 @@ static struct node *compile_repeat(struct compiler *c, struct node *n, const str
 {
 	/* As INSERT() does. */
 	if (node_any(n->args[0], is_joined_literal))
-		return compile_unsupported(c, "REPEAT() of a literal of several parts");
+		return compile_unsupported(c, LIMIT_REPEAT_OF_LITERAL_OF_SEVERAL_PARTS);
 	return compile_first(c, n, function);
 }
 
@@ -930,17 +931,17 @@ static struct node *compile_insert_fn(
 		return NULL;
 	if (n->args[0]->type.hybrid || n->args[0]->type.kind == EVAL_T_BIT ||
 		node_any(n->args[0], is_binary_literal))
-		return compile_unsupported(c, "INSERT() into a hexadecimal literal");
+		return compile_unsupported(c, LIMIT_INSERT_INTO_HEXADECIMAL_LITERAL);
 	/* The servers write over the constant: the next row finds what this one left. */
 	if (node_any(n->args[0], is_joined_literal))
-		return compile_unsupported(c, "INSERT() into a literal of several parts");
+		return compile_unsupported(c, LIMIT_INSERT_INTO_LITERAL_OF_SEVERAL_PARTS);
 	/* MariaDB counts characters or bytes as the first text has it. */
 	if ((type_is_string(&n->args[3]->type) &&
 		    n->args[3]->type.collation == COLLATION_BINARY && has_wide_text(n->args[0])) ||
 		(type_is_string(&n->args[0]->type) &&
 			n->args[0]->type.collation == COLLATION_BINARY &&
 			has_wide_text(n->args[3])))
-		return compile_unsupported(c, "INSERT() of bytes into a text");
+		return compile_unsupported(c, LIMIT_INSERT_OF_BYTES_INTO_TEXT);
 	return string_result(c, n, strings, like_first(c, 2), function->name) ? n : NULL;
 }
 
@@ -963,7 +964,7 @@ static struct eval_value run_locate(const struct node *n, struct frame *f)
 	/* MySQL compares under the connection's collation then. */
 	if (sequential(f) && (is_number_text(n->args[0]) || is_number_text(n->args[1])) &&
 		!(text_is_ascii(text) && text_is_ascii(needle)))
-		return run_unsupported(f->run, WIDE_INTO_NUMBER);
+		return run_unsupported(f->run, LIMIT_WIDE_TEXT_PUT_INTO_NUMBER);
 	if (from < 1 || (uint64_t)from > text_chars(set_of(n), text) + 1)
 		return eval_int(0);
 	/* MariaDB finds nothing behind the last character, not even '' behind ASCII. */
@@ -973,12 +974,12 @@ static struct eval_value run_locate(const struct node *n, struct frame *f)
 	start = text_offset(set_of(n), text, (size_t)from - 1);
 	/* Where it is counted in bytes. */
 	if (!needle.len && from > 1 && !text_is_ascii(text))
-		return run_unsupported(f->run, "LOCATE of an empty text behind other than ASCII characters");
+		return run_unsupported(f->run, LIMIT_LOCATE_OF_EMPTY_TEXT_BEHIND_WIDE_TEXT);
 	if (!needle.len)
 		return eval_int(from);
 	at = collation_locate(n->collation, text, needle, start, &unknown);
 	if (unknown)
-		return run_unsupported(f->run, "characters whose weight is not known");
+		return run_unsupported(f->run, LIMIT_CHARACTERS_WHOSE_WEIGHT_IS_NOT_KNOWN);
 	if (at == SIZE_MAX)
 		return eval_int(0);
 	return eval_int((int64_t)text_chars(set_of(n), span_of(text.ptr, at)) + 1);
@@ -1010,7 +1011,7 @@ static struct eval_value run_strcmp(const struct node *n, struct frame *f)
 		return EVAL_NULL_VALUE;
 	order = collation_compare(n->collation, a, b, &unknown);
 	if (unknown)
-		return run_unsupported(f->run, "characters whose weight is not known");
+		return run_unsupported(f->run, LIMIT_CHARACTERS_WHOSE_WEIGHT_IS_NOT_KNOWN);
 	return eval_int(order);
 }
 
@@ -1035,11 +1036,12 @@ static struct eval_value run_find_in_set(const struct node *n, struct frame *f)
 		/* No padding here: the lengths must agree. */
 		if (collation_compare(n->collation, part, needle, &unknown) == 0 && !unknown) {
 			if (part.len != needle.len)
-				return run_unsupported(f->run, "FIND_IN_SET among trailing blanks");
+				return run_unsupported(
+					f->run, LIMIT_FIND_IN_SET_AMONG_TRAILING_BLANKS);
 			return eval_int(number);
 		}
 		if (unknown)
-			return run_unsupported(f->run, "characters whose weight is not known");
+			return run_unsupported(f->run, LIMIT_CHARACTERS_WHOSE_WEIGHT_IS_NOT_KNOWN);
 		from = end + 1;
 	}
 	return eval_int(0);
@@ -1062,7 +1064,8 @@ static struct eval_value run_field(const struct node *n, struct frame *f)
 		/* By their bits. */
 		if ((a.kind == EVAL_UINT && a.u > INT64_MAX && b.kind == EVAL_INT && b.i < 0) ||
 			(b.kind == EVAL_UINT && b.u > INT64_MAX && a.kind == EVAL_INT && a.i < 0))
-			return run_unsupported(f->run, "FIELD of large unsigned and negative numbers");
+			return run_unsupported(
+				f->run, LIMIT_FIELD_OF_LARGE_UNSIGNED_AND_NEGATIVE_NUMBERS);
 		if (compare_as(f->run, how, &n->args[0]->type, &a, &n->args[i]->type, &b, &null) ==
 				0 &&
 			!null)
@@ -1082,7 +1085,7 @@ static struct node *compile_field(
 
 		if (type_is_temporal(t) || t->hybrid || t->kind == EVAL_T_NULL)
 			return compile_unsupported(
-				c, "FIELD of dates, NULL or hexadecimal literals");
+				c, LIMIT_FIELD_OF_DATES_NULL_OR_HEXADECIMAL_LITERALS);
 		strings &= type_is_string(t);
 		ints &= type_is_int(t);
 		exact &= type_is_int(t) || t->kind == EVAL_T_DECIMAL;
@@ -1091,7 +1094,8 @@ static struct node *compile_field(
 	for (uint32_t i = 1; i < n->arg_count && strings && c->env->flavour == SQL_MYSQL; i++) {
 		if (n->args[i]->type.collation != n->args[0]->type.collation &&
 			!(n->args[0]->column && n->args[i]->literal))
-			return compile_unsupported(c, "MySQL: FIELD of strings of different collations");
+			return compile_unsupported(
+				c, LIMIT_MYSQL_FIELD_OF_STRINGS_OF_DIFFERENT_COLLATIONS);
 	}
 	how->as = ints ? type_int(false) : exact ? type_decimal(65, 0) : type_double();
 	if (strings) {
@@ -1117,7 +1121,7 @@ static struct eval_value run_elt(const struct node *n, struct frame *f)
 		return EVAL_NULL_VALUE;
 	v = to_integer(f->run, &n->args[0]->type, &v);
 	if (v.u != (uint32_t)v.u && f->run->env->flavour == SQL_MYSQL)
-		return run_unsupported(f->run, "MySQL: a large number of ELT");
+		return run_unsupported(f->run, LIMIT_MYSQL_LARGE_NUMBER_OF_ELT);
 	number = (uint32_t)v.u; /* as the servers do */
 	if (number < 1 || number >= n->arg_count || !text_arg(n, f, (uint32_t)number, &s))
 		return EVAL_NULL_VALUE;
@@ -1128,7 +1132,7 @@ static struct node *compile_elt(struct compiler *c, struct node *n, const struct
 {
 	for (uint32_t i = 1; i < n->arg_count; i++) {
 		if (n->args[i]->type.hybrid)
-			return compile_unsupported(c, "ELT of a hexadecimal literal");
+			return compile_unsupported(c, LIMIT_ELT_OF_HEXADECIMAL_LITERAL);
 	}
 	if (!string_result(c, n, n->args + 1, n->arg_count - 1, function->name))
 		return NULL;
@@ -1151,7 +1155,7 @@ static struct eval_value run_hex(const struct node *n, struct frame *f)
 	if (v.kind == EVAL_NULL)
 		return v;
 	if (v.kind == EVAL_DECIMAL || v.kind == EVAL_DOUBLE)
-		return run_unsupported(f->run, "HEX of a number with a fraction");
+		return run_unsupported(f->run, LIMIT_HEX_OF_NUMBER_WITH_FRACTION);
 	if (v.kind == EVAL_INT || v.kind == EVAL_UINT) {
 		buf_printf(&text, "%llX", (unsigned long long)v.u);
 	} else {
@@ -1186,7 +1190,7 @@ static struct eval_value run_unhex(const struct node *n, struct frame *f)
 		if (digit < 0) {
 			buf_release(&text);
 			if (f->run->strict && f->run->env->flavour == SQL_MYSQL) /* 1411 */
-				return run_unsupported(f->run, "MySQL: UNHEX in strict mode");
+				return run_unsupported(f->run, LIMIT_MYSQL_UNHEX_IN_STRICT_MODE);
 			return EVAL_NULL_VALUE;
 		}
 		if ((s.len - i) % 2 == 0)
@@ -1203,7 +1207,7 @@ static struct node *compile_hex(struct compiler *c, struct node *n, const struct
 {
 	if (c->env->flavour == SQL_MYSQL && n->args[0]->literal &&
 		type_is_temporal(&n->args[0]->type))
-		return compile_unsupported(c, "MySQL: a date literal in a text");
+		return compile_unsupported(c, LIMIT_MYSQL_DATE_LITERAL_IN_TEXT);
 	n = compile_connection(c, n, function);
 	if (c->env->flavour == SQL_MARIADB)
 		n->type.decimals = 0;
@@ -1230,7 +1234,7 @@ static struct eval_value run_base(const struct node *n, struct frame *f)
 	if (v.kind == EVAL_NULL)
 		return v;
 	if (v.kind != EVAL_INT && v.kind != EVAL_UINT)
-		return run_unsupported(f->run, "BIN or OCT of other than integers");
+		return run_unsupported(f->run, LIMIT_BIN_OR_OCT_OF_OTHER_THAN_INTEGERS);
 	if (n->op == 8) {
 		buf_printf(&text, "%llo", (unsigned long long)v.u);
 	} else {

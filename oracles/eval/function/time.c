@@ -30,7 +30,7 @@ bool time_arg(const struct node *n, struct frame *f, uint32_t i, enum eval_kind 
 static bool has_zeros(struct run *run, const struct eval_value *v)
 {
 	if (date_is_zeroish(&v->t))
-		run_unsupported(run, "a date with a zero in it");
+		run_unsupported(run, LIMIT_DATE_WITH_ZERO_IN);
 	return run->failed;
 }
 
@@ -65,11 +65,11 @@ static bool part_arg(const struct node *n, struct frame *f, enum eval_kind kind,
 static bool date_wanted(const struct node *n, struct frame *f, uint32_t i)
 {
 	if (n->args[i]->type.kind == EVAL_T_TIME)
-		run_unsupported(f->run, "a TIME where a date is wanted");
+		run_unsupported(f->run, LIMIT_TIME_WHERE_DATE_IS_WANTED);
 	/* Where the number is NULL, MySQL gives the date that it computed before. */
 	else if (f->run->env->flavour == SQL_MYSQL && (n->args[i]->type.kind == EVAL_T_DOUBLE ||
 							      n->args[i]->type.kind == EVAL_T_FLOAT))
-		run_unsupported(f->run, "a floating-point number as a date or time");
+		run_unsupported(f->run, LIMIT_FLOATING_POINT_NUMBER_AS_DATE_OR_TIME);
 	return !f->run->failed;
 }
 
@@ -90,7 +90,7 @@ static struct node *compile_int(struct compiler *c, struct node *n, const struct
 {
 	if (c->env->flavour == SQL_MYSQL && n->arg_count &&
 		(n->args[0]->type.kind == EVAL_T_DOUBLE || n->args[0]->type.kind == EVAL_T_FLOAT))
-		return compile_unsupported(c, "MySQL: a floating-point number as a date or time");
+		return compile_unsupported(c, LIMIT_MYSQL_FLOATING_POINT_NUMBER_AS_DATE_OR_TIME);
 	n->type = type_int(span_ieq_str(SPAN_LIT("year"), function->name) &&
 			   compile_mysql_has(c, MYSQL_YEAR_UNSIGNED));
 	return c->failed ? NULL : n;
@@ -181,7 +181,7 @@ static struct eval_value run_time_to_sec(const struct node *n, struct frame *f)
 	d = decimal_from_int(v.t.micro ? time_micros(&v.t) : time_micros(&v.t) / 1000000);
 	d.scale = v.t.micro ? 6 : 0;
 	if (!d.count && n->args[0]->type.kind == EVAL_T_DECIMAL && n->args[0]->type.decimals > 6)
-		return run_unsupported(f->run, "TIME_TO_SEC of a number that is almost zero"); /* -0 */
+		return run_unsupported(f->run, LIMIT_TIME_TO_SEC_OF_NUMBER_ALMOST_ZERO); /* -0 */
 	return make_decimal(f->run, &d);
 }
 
@@ -194,11 +194,11 @@ static struct node *compile_time_to_sec(
 	(void)function;
 	n->type = type_int(false);
 	if (c->env->flavour == SQL_MYSQL && (t->kind == EVAL_T_DOUBLE || t->kind == EVAL_T_FLOAT))
-		return compile_unsupported(c, "MySQL: a floating-point number as a date or time");
+		return compile_unsupported(c, LIMIT_MYSQL_FLOATING_POINT_NUMBER_AS_DATE_OR_TIME);
 	if (c->env->flavour == SQL_MYSQL)
 		return n;
 	if (type_is_string(t) || t->kind == EVAL_T_DOUBLE || t->kind == EVAL_T_FLOAT)
-		return compile_unsupported(c, "TIME_TO_SEC of a string or floating-point number");
+		return compile_unsupported(c, LIMIT_TIME_TO_SEC_OF_STRING_OR_FLOATING_POINT_NUMBER);
 	if ((type_is_temporal(t) || t->kind == EVAL_T_DECIMAL) && t->decimals)
 		n->type = type_decimal(16, t->decimals > 6 ? 6 : t->decimals);
 	return n;
@@ -262,10 +262,10 @@ static struct eval_value run_week(const struct node *n, struct frame *f)
 	if (n->arg_count > 1) {
 		m = node_run(n->args[1], f);
 		if (m.kind == EVAL_NULL)
-			return run_unsupported(f->run, "WEEK with a NULL mode");
+			return run_unsupported(f->run, LIMIT_WEEK_WITH_NULL_MODE);
 		m = to_integer(f->run, &n->args[1]->type, &m);
 		if (m.kind == EVAL_UINT && m.u > INT64_MAX && type_is_string(&n->args[1]->type))
-			return run_unsupported(f->run, "a text beyond BIGINT as the mode of WEEK");
+			return run_unsupported(f->run, LIMIT_TEXT_BEYOND_BIGINT_AS_MODE_OF_WEEK);
 	}
 	mode = n->op == 2 ? 3 : (uint32_t)m.i; /* WEEKOFYEAR */
 	mode = week_mode(mode);
@@ -369,10 +369,10 @@ static struct eval_value run_extract(const struct node *n, struct frame *f)
 		break;
 	case SQL_UNIT_WEEK:
 		if (date_is_zeroish(t))
-			return run_unsupported(f->run, "EXTRACT(WEEK) of a date with zeros");
+			return run_unsupported(f->run, LIMIT_EXTRACT_WEEK_OF_DATE_WITH_ZEROS);
 		return eval_int(week_of(t, week_mode(f->run->env->default_week_format), &year));
 	default:
-		return run_unsupported(f->run, "EXTRACT of another unit");
+		return run_unsupported(f->run, LIMIT_EXTRACT_OF_ANOTHER_UNIT);
 	}
 	return eval_int(t->neg ? -out : out);
 }
@@ -395,23 +395,23 @@ struct node *compile_extract(struct compiler *c, const struct sql_expr *e)
 	n->op = e->u.interval.unit;
 	n->type = type_int(false);
 	if (!unit_is_time((enum sql_unit)n->op) && t->kind == EVAL_T_TIME)
-		return compile_unsupported(c, "EXTRACT of a day from a TIME");
+		return compile_unsupported(c, LIMIT_EXTRACT_OF_DAY_FROM_TIME);
 	/* The day of a value that was made a DATE on the way comes out as another one. */
 	if (c->env->flavour == SQL_MARIADB && mariadb_2026(c->env) != 1 &&
 		e->u.interval.left->kind != SQL_EXPR_COLUMN &&
 		e->u.interval.left->kind != SQL_EXPR_LITERAL && t->kind == EVAL_T_DATE &&
 		day_and_time((enum sql_unit)n->op))
-		return compile_unsupported(c, "EXTRACT from what was made a DATE, older MariaDB");
+		return compile_unsupported(c, LIMIT_EXTRACT_FROM_WHAT_WAS_MADE_DATE_OLDER_MARIADB);
 	/* Releases before late 2026 look at the number or text under the cast again: 127 is a time. */
 	if (c->env->flavour == SQL_MARIADB && mariadb_2026(c->env) != 1 &&
 		node_any(n->args[0], casts_no_date))
-		return compile_unsupported(c, "EXTRACT from a cast of no date, older MariaDB");
+		return compile_unsupported(c, LIMIT_EXTRACT_FROM_CAST_OF_NO_DATE_OLDER_MARIADB);
 	if (c->env->flavour == SQL_MYSQL && day_and_time((enum sql_unit)n->op) && !n->args[0]->column &&
 		!compile_mysql_has(c, MYSQL_EXTRACT_DAY))
-		return compile_unsupported(c, "MySQL until 8.0: EXTRACT of days and hours");
+		return compile_unsupported(c, LIMIT_MYSQL80_EXTRACT_OF_DAYS_AND_HOURS);
 	/* A string may be a date or an interval of days and time. */
 	if (!type_is_temporal(t) && t->kind != EVAL_T_NULL)
-		return compile_unsupported(c, "EXTRACT from other than a date or time");
+		return compile_unsupported(c, LIMIT_EXTRACT_FROM_OTHER_THAN_DATE_OR_TIME);
 	return n;
 }
 
@@ -504,9 +504,9 @@ static struct node *compile_date(
 	/* Where the number is NULL, MySQL gives the date that it computed before. */
 	if (c->env->flavour == SQL_MYSQL && function->fn == run_date &&
 		(n->args[0]->type.kind == EVAL_T_DOUBLE || n->args[0]->type.kind == EVAL_T_FLOAT))
-		return compile_unsupported(c, "a floating-point number as a date or time");
+		return compile_unsupported(c, LIMIT_FLOATING_POINT_NUMBER_AS_DATE_OR_TIME);
 	if (c->env->flavour == SQL_MARIADB && node_is_timediff(n->args[0]))
-		return compile_unsupported(c, "TIMEDIFF as a date");
+		return compile_unsupported(c, LIMIT_TIMEDIFF_AS_DATE);
 	n->type = type_temporal(EVAL_T_DATE, 0);
 	return n;
 }
@@ -539,7 +539,7 @@ static struct node *compile_time(
 	if (type_is_string(&n->args[0]->type) || n->args[0]->type.kind == EVAL_T_DOUBLE ||
 		n->args[0]->type.kind == EVAL_T_FLOAT ||
 		(n->args[0]->type.kind == EVAL_T_DECIMAL && n->args[0]->type.decimals))
-		return compile_unsupported(c, "TIME of a string or number with a fraction");
+		return compile_unsupported(c, LIMIT_TIME_OF_STRING_OR_NUMBER_WITH_FRACTION);
 	n->type = type_temporal(EVAL_T_TIME, time_decimals(&n->args[0]->type));
 	return n;
 }
@@ -555,7 +555,7 @@ static struct eval_value run_last_day(const struct node *n, struct frame *f)
 			: !time_from_value(f->run, &n->args[0]->type, &arg, EVAL_DATE, &v))
 		return no_date(n, f);
 	if ((v.t.month && !v.t.day) || (!v.t.month && n->nested))
-		return run_unsupported(f->run, "a date with a zero in it");
+		return run_unsupported(f->run, LIMIT_DATE_WITH_ZERO_IN);
 	if (!v.t.month)
 		return EVAL_NULL_VALUE;
 	v.t.day = (uint8_t)days_in_month(v.t.year, v.t.month);
@@ -570,7 +570,7 @@ static struct eval_value run_from_days(const struct node *n, struct frame *f)
 		return v;
 	v = to_integer(f->run, &n->args[0]->type, &v);
 	if (v.i < 366 || v.i >= 3652425)
-		return run_unsupported(f->run, "FROM_DAYS out of range");
+		return run_unsupported(f->run, LIMIT_FROM_DAYS_OUT_OF_RANGE);
 	days_to_date(v.i, &out.t);
 	return out;
 }
@@ -591,7 +591,7 @@ static struct eval_value run_makedate(const struct node *n, struct frame *f)
 	/* LEAST(MAKEDATE(...), ...) has none there. */
 	if (run_erred(f->run) && n->nested &&
 		f->run->env->flavour == SQL_MYSQL)
-		return run_open_error(f->run, "MySQL: an error in MAKEDATE");
+		return run_open_error(f->run, LIMIT_MYSQL_ERROR_IN_MAKEDATE);
 	/* Both are made numbers before anybody looks for NULL. */
 	if (y.kind != EVAL_NULL)
 		y = to_integer(f->run, &n->args[0]->type, &y);
@@ -625,7 +625,8 @@ static struct eval_value run_maketime(const struct node *n, struct frame *f)
 		if (v[2].kind == EVAL_UINT || v[2].i > 0)
 			run_truncated(f->run);
 		else if (f->run->strict && !n->args[2]->literal)
-			return run_unsupported(f->run, "MAKETIME with negative seconds that are computed");
+			return run_unsupported(
+				f->run, LIMIT_MAKETIME_WITH_NEGATIVE_SECONDS_COMPUTED);
 		return EVAL_NULL_VALUE;
 	}
 	/* Two words of nine digits, as a DECIMAL has them. */
@@ -635,7 +636,7 @@ static struct eval_value run_maketime(const struct node *n, struct frame *f)
 	if (null || v[1].i < 0 || v[1].i > 59 || v[2].i < 0 || v[2].i > 59)
 		return EVAL_NULL_VALUE;
 	if (v[0].kind == EVAL_UINT || v[0].i > TIME_HOUR_MAX || v[0].i < -TIME_HOUR_MAX)
-		return run_unsupported(f->run, "MAKETIME beyond the range of TIME");
+		return run_unsupported(f->run, LIMIT_MAKETIME_BEYOND_RANGE_OF_TIME);
 	out.t.neg = v[0].i < 0;
 	out.t.hour = (uint16_t)(v[0].i < 0 ? -v[0].i : v[0].i);
 	out.t.minute = (uint8_t)v[1].i;
@@ -648,7 +649,7 @@ static struct node *compile_maketime(
 {
 	(void)function;
 	if (!type_is_int(&n->args[2]->type))
-		return compile_unsupported(c, "MAKETIME with seconds that are no integer");
+		return compile_unsupported(c, LIMIT_MAKETIME_WITH_SECONDS_NOT_INTEGER);
 	n->type = type_temporal(EVAL_T_TIME, 0);
 	return n;
 }
@@ -665,21 +666,22 @@ static struct eval_value run_sec_to_time(const struct node *n, struct frame *f)
 		return v;
 	d = to_decimal(f->run, t, &v);
 	if (v.kind == EVAL_DECIMAL && d.scale > t->decimals)
-		return run_unsupported(f->run, "a quotient as a date or time");
+		return run_unsupported(f->run, LIMIT_QUOTIENT_AS_DATE_OR_TIME);
 	if (d.led && f->run->env->flavour == SQL_MYSQL)
-		return run_unsupported(f->run, "MySQL: a difference of long DECIMALs as a date or time");
+		return run_unsupported(
+			f->run, LIMIT_MYSQL_DIFFERENCE_OF_LONG_DECIMALS_AS_DATE_OR_TIME);
 	if (d.scale > 6 && f->run->env->flavour == SQL_MYSQL)
 		return run_unsupported(
-			f->run, "MySQL: a number with more than six decimals as a time");
+			f->run, LIMIT_MYSQL_NUMBER_WITH_MORE_THAN_SIX_DECIMALS_AS_TIME);
 	if (!decimal_round(&d, 6, DECIMAL_TRUNCATE, &d))
-		return run_unsupported(f->run, "a DECIMAL near the limit of its digits");
+		return run_unsupported(f->run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
 	d.scale = 0;
 	if (!d.count && v.kind == EVAL_DECIMAL && v.dec->neg) /* the server prints -00:00:00 */
-		return run_unsupported(f->run, "a negative TIME that becomes zero");
+		return run_unsupported(f->run, LIMIT_NEGATIVE_TIME_THAT_BECOMES_ZERO);
 	micros = decimal_to_int(&d, &overflow);
 	/* Error 1916 of some. */
 	if (overflow && f->run->strict)
-		return run_unsupported(f->run, "SEC_TO_TIME of a large number in strict mode");
+		return run_unsupported(f->run, LIMIT_SEC_TO_TIME_OF_LARGE_NUMBER_IN_STRICT_MODE);
 	if (overflow)
 		micros = d.neg ? INT64_MIN / 2 : INT64_MAX / 2;
 	if (micros >= 3020399000001ll || micros <= -3020399000001ll) {
@@ -687,7 +689,7 @@ static struct eval_value run_sec_to_time(const struct node *n, struct frame *f)
 		run_truncated(f->run);
 		v = time_from_micros(micros < 0 ? -3020399000000ll : 3020399000000ll, 0);
 		if (n->type.decimals)
-			return run_unsupported(f->run, "SEC_TO_TIME beyond the range of TIME");
+			return run_unsupported(f->run, LIMIT_SEC_TO_TIME_BEYOND_RANGE_OF_TIME);
 	} else {
 		v = time_from_micros(micros, n->type.decimals);
 	}
@@ -702,18 +704,16 @@ static struct node *compile_sec_to_time(
 
 	(void)function;
 	if (!type_is_int(t) && t->kind != EVAL_T_DECIMAL && t->kind != EVAL_T_NULL)
-		return compile_unsupported(c, "SEC_TO_TIME of other than exact numbers");
+		return compile_unsupported(c, LIMIT_SEC_TO_TIME_OF_OTHER_THAN_EXACT_NUMBERS);
 	if (t->kind == EVAL_T_DECIMAL && t->is_unsigned && !n->args[0]->column)
-		return compile_unsupported(c, "SEC_TO_TIME of a computed DECIMAL UNSIGNED");
+		return compile_unsupported(c, LIMIT_SEC_TO_TIME_OF_COMPUTED_DECIMAL_UNSIGNED);
 	if (t->not_int)
-		return compile_unsupported(c, "SEC_TO_TIME of GREATEST or LEAST");
+		return compile_unsupported(c, LIMIT_SEC_TO_TIME_OF_GREATEST_OR_LEAST);
 	n->type = type_temporal(EVAL_T_TIME, time_decimals(t));
 	return n;
 }
 
 /* ---- names and formats ---- */
-
-static const char other_names[] = "names of days or months by lc_time_names";
 
 static struct eval_value run_name(const struct node *n, struct frame *f)
 {
@@ -732,7 +732,7 @@ static struct node *compile_name(
 {
 	(void)function;
 	if (c->env->other_names)
-		return compile_unsupported(c, other_names);
+		return compile_unsupported(c, LIMIT_NAMES_OF_DAYS_OR_MONTHS_BY_LC_TIME_NAMES);
 	n->collation = c->env->collation_connection;
 	n->type = type_string(n->collation, 4, 9);
 	if (c->env->flavour == SQL_MARIADB)
@@ -878,10 +878,10 @@ static struct eval_value run_date_format(const struct node *n, struct frame *f)
 			buf_add_char(&text, format.s.ptr[i]);
 		} else if (format.s.ptr[i + 1] == 'z' || format.s.ptr[i + 1] == 'Z') {
 			buf_release(&text);
-			return run_unsupported(f->run, "DATE_FORMAT with a time zone");
+			return run_unsupported(f->run, LIMIT_DATE_FORMAT_WITH_TIME_ZONE);
 		} else if (f->run->env->other_names && memchr("MbWa", format.s.ptr[i + 1], 4)) {
 			buf_release(&text);
-			return run_unsupported(f->run, other_names);
+			return run_unsupported(f->run, LIMIT_NAMES_OF_DAYS_OR_MONTHS_BY_LC_TIME_NAMES);
 		} else {
 			format_one(&v.t, format.s.ptr[++i], &text);
 		}
@@ -900,9 +900,9 @@ static struct node *compile_date_format(
 {
 	(void)function;
 	if (n->args[1]->type.kind != EVAL_T_STRING)
-		return compile_unsupported(c, "DATE_FORMAT with a format that is no string");
+		return compile_unsupported(c, LIMIT_DATE_FORMAT_WITH_FORMAT_NOT_STRING);
 	if (n->args[0]->type.kind == EVAL_T_TIME)
-		return compile_unsupported(c, "DATE_FORMAT of a TIME");
+		return compile_unsupported(c, LIMIT_DATE_FORMAT_OF_TIME);
 	n->collation = n->args[1]->type.collation;
 	n->type = type_string(n->collation, 4, 0);
 	if (c->env->flavour == SQL_MARIADB)
@@ -921,7 +921,7 @@ static struct eval_value run_now(const struct node *n, struct frame *f)
 	if (!f->run->env->has_now && f->run->carrying && f->run->env->untold)
 		return (struct eval_value){.kind = EVAL_UNTOLD, .u = ++*f->run->env->untold};
 	if (!f->run->env->has_now)
-		return run_unsupported(f->run, "NOW(): the time is not known");
+		return run_unsupported(f->run, LIMIT_NOW_TIME_IS_NOT_KNOWN);
 	if (n->op == NOW_DATE) {
 		v.kind = EVAL_DATE;
 		v.t.hour = 0;
@@ -945,11 +945,11 @@ static struct node *compile_now(struct compiler *c, struct node *n, const struct
 	/* 11.8 gives a TIME. */
 	if (c->env->flavour == SQL_MARIADB && c->env->version >= 110000 &&
 		!strcmp(function->name, "localtime"))
-		return compile_unsupported(c, "LOCALTIME, a time or a date by the release");
+		return compile_unsupported(c, LIMIT_LOCALTIME_TIME_OR_DATE_BY_RELEASE);
 	if (n->arg_count) {
 		if (!n->args[0]->literal || n->args[0]->u.value.kind != EVAL_INT ||
 			n->args[0]->u.value.i > 6)
-			return compile_unsupported(c, "NOW() with other than 0 to 6 digits");
+			return compile_unsupported(c, LIMIT_NOW_WITH_OTHER_THAN_0_TO_6_DIGITS);
 		decimals = (uint32_t)n->args[0]->u.value.i;
 	}
 	n->type = type_temporal(function->number == NOW_DATE   ? EVAL_T_DATE

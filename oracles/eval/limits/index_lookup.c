@@ -107,7 +107,7 @@ bool compile_beside_index(struct compiler *c, const struct node *column, const s
 	/* MariaDB puts such a constant in place of the column elsewhere in WHERE, and finds nothing. */
 	if (equal && c->env->flavour == SQL_MARIADB && column->column && column->type.kind == EVAL_T_TIME &&
 		value->constant && type_is_string(&value->type) && has_date(c, value)) {
-		compile_unsupported(c, "a TIME beside a text with a date");
+		compile_unsupported(c, LIMIT_TIME_WITH_TEXT_WITH_DATE);
 		return false;
 	}
 	if (!of)
@@ -125,6 +125,6 @@ bool compile_beside_index(struct compiler *c, const struct node *column, const s
 	else if ((equal || c->scope->extremes) && !(type_is_int(&of->type) && is_small_number(value)))
 		odd = changes_when_stored(c, table, column, value);
 	if (odd)
-		compile_unsupported(c, "an indexed column beside a value that it cannot hold");
+		compile_unsupported(c, LIMIT_INDEXED_COLUMN_WITH_VALUE_THAT_CANNOT_HOLD);
 	return !odd;
 }

@@ -5,26 +5,24 @@
 /* The last release that is known to lack it, the first that is known to have it. */
 static const struct {
 	uint32_t last_without, first_with;
-	const char *between; /* the reason for the releases between them */
+	enum eval_limit between; /* refused in the releases between them */
 } changes[MYSQL_CHANGES] = {
-	[MYSQL_QUOTIENT_ROUNDED] = {80099, 90700,
-		"MySQL 8.1 to 9.6: the digits of a quotient in later operations"},
-	[MYSQL_DAYNAME_IS_TEXT] = {80099, 90700, "MySQL 8.1 to 9.6: DAYNAME as a number"},
-	[MYSQL_YEAR_UNSIGNED] = {80099, 90700, "MySQL 8.1 to 9.6: YEAR(), signed or unsigned"},
-	[MYSQL_INSERT_BY_CHAR] = {80099, 90700, "MySQL 8.1 to 9.6: INSERT() behind a text"},
-	[MYSQL_EXTRACT_DAY] = {80099, 90700, "MySQL 8.1 to 9.6: EXTRACT of days and hours"},
-	[MYSQL_NO_MINUS_ZERO] = {80099, 90700, "MySQL 8.1 to 9.6: a TIME of minus zero"},
-	[MYSQL_IN_OF_TIMES] = {80099, 90700, "MySQL 8.1 to 9.6: a TIME IN a list"},
-	[MYSQL_DOUBLE_ROUNDED] = {80099, 90700, "MySQL 8.1 to 9.6: a cast DOUBLE as an integer"},
-	[MYSQL_DATE_AS_INTEGER] = {80099, 90700, "MySQL 8.1 to 9.6: a DATE stored as an integer"},
-	[MYSQL_VARCHAR_AS_DOUBLE] = {80099, 90700,
-		"MySQL 8.1 to 9.6: the error of what is no number in a VARCHAR"},
-	[MYSQL_NO_DOUBLE_1366] = {80099, 90700, "MySQL 8.1 to 9.6: the error of what is no DOUBLE"},
-	[MYSQL_NULLIF_AS_DATE] = {80099, 90700, "MySQL 8.1 to 9.6: NULLIF as a date"},
-	[MYSQL_MAX_OF_FOLLOWING] = {80099, 90700, "MySQL 8.1 to 9.6: MIN or MAX of rows that follow"},
-	[MYSQL_REPEAT_TEXT_FIRST] = {80099, 90700, "MySQL 8.1 to 9.6: an error in REPEAT"},
-	[MYSQL_NO_MD5] = {80099, 90700, "MySQL 8.1 to 9.6: MD5 or SHA1"},
-	[MYSQL_DATE_RANGE_6527] = {80099, 90700, "MySQL 8.1 to 9.6: the error of a date out of range"},
+	[MYSQL_QUOTIENT_ROUNDED] = {80099, 90700, LIMIT_MYSQL81_DIGITS_OF_QUOTIENT_IN_LATER_OPERATIONS},
+	[MYSQL_DAYNAME_IS_TEXT] = {80099, 90700, LIMIT_MYSQL81_DAYNAME_AS_NUMBER},
+	[MYSQL_YEAR_UNSIGNED] = {80099, 90700, LIMIT_MYSQL81_YEAR_SIGNED_OR_UNSIGNED},
+	[MYSQL_INSERT_BY_CHAR] = {80099, 90700, LIMIT_MYSQL81_INSERT_BEHIND_TEXT},
+	[MYSQL_EXTRACT_DAY] = {80099, 90700, LIMIT_MYSQL81_EXTRACT_OF_DAYS_AND_HOURS},
+	[MYSQL_NO_MINUS_ZERO] = {80099, 90700, LIMIT_MYSQL81_TIME_OF_MINUS_ZERO},
+	[MYSQL_IN_OF_TIMES] = {80099, 90700, LIMIT_MYSQL81_TIME_IN_LIST},
+	[MYSQL_DOUBLE_ROUNDED] = {80099, 90700, LIMIT_MYSQL81_CAST_DOUBLE_AS_INTEGER},
+	[MYSQL_DATE_AS_INTEGER] = {80099, 90700, LIMIT_MYSQL81_DATE_STORED_AS_INTEGER},
+	[MYSQL_VARCHAR_AS_DOUBLE] = {80099, 90700, LIMIT_MYSQL81_ERROR_OF_NOT_NUMBER_IN_VARCHAR},
+	[MYSQL_NO_DOUBLE_1366] = {80099, 90700, LIMIT_MYSQL81_ERROR_OF_NOT_DOUBLE},
+	[MYSQL_NULLIF_AS_DATE] = {80099, 90700, LIMIT_MYSQL81_NULLIF_AS_DATE},
+	[MYSQL_MAX_OF_FOLLOWING] = {80099, 90700, LIMIT_MYSQL81_MIN_OR_MAX_OF_ROWS_THAT_FOLLOW},
+	[MYSQL_REPEAT_TEXT_FIRST] = {80099, 90700, LIMIT_MYSQL81_ERROR_IN_REPEAT},
+	[MYSQL_NO_MD5] = {80099, 90700, LIMIT_MYSQL81_MD5_OR_SHA1},
+	[MYSQL_DATE_RANGE_6527] = {80099, 90700, LIMIT_MYSQL81_ERROR_OF_DATE_OUT_OF_RANGE},
 };
 
 int mysql_has(const struct eval_env *env, enum mysql_change change)
@@ -57,10 +55,10 @@ bool mysql_5(const struct eval_env *env)
 	return env->flavour == SQL_MYSQL && env->version < 80000;
 }
 
-bool compile_mysql_5(struct compiler *c, const char *reason)
+bool compile_mysql_5(struct compiler *c, enum eval_limit limit)
 {
 	if (mysql_5(c->env))
-		compile_unsupported(c, reason);
+		compile_unsupported(c, limit);
 	return mysql_5(c->env);
 }
 

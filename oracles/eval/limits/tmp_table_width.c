@@ -2,8 +2,6 @@
 /* What a temporary table has too little room for: servers count the digits and characters of an expression, and some wrong. */
 #include "eval/query/query.h"
 
-const char cut_reason[] = "a text of a DOUBLE or an integer as DECIMAL that a table may cut";
-
 bool has_long_print(const struct eval_type *t)
 {
 	return t->kind == EVAL_T_DOUBLE || t->kind == EVAL_T_FLOAT ||

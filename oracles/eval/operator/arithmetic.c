@@ -34,7 +34,7 @@ struct eval_value check_double(struct run *run, double d)
 		return run_error(run, 1690, "DOUBLE value is out of range");
 	/* How many digits of it a text has depends on the text's room. */
 	if (d != 0 && fabs(d) < __DBL_MIN__)
-		return run_unsupported(run, "a number that is almost zero");
+		return run_unsupported(run, LIMIT_NUMBER_ALMOST_ZERO);
 	return eval_double(d);
 }
 
@@ -102,7 +102,7 @@ static struct eval_value null_beside(struct run *run, const struct eval_value *a
 {
 	if (run->strict && ((a->kind == EVAL_DECIMAL && decimal_int_digits(a->dec) > 18) ||
 				   (b->kind == EVAL_DECIMAL && decimal_int_digits(b->dec) > 18)))
-		return run_unsupported(run, "a DECIMAL beyond BIGINT beside NULL in strict mode");
+		return run_unsupported(run, LIMIT_DECIMAL_BEYOND_BIGINT_WITH_NULL_IN_STRICT_MODE);
 	return EVAL_NULL_VALUE;
 }
 
@@ -125,7 +125,7 @@ static struct eval_value run_int(const struct node *n, struct frame *f)
 		r = x - y;
 		/* MariaDB overlooks this overflow. */
 		if (x == 0 && y == INT64_MIN && mysql_5(f->run->env))
-			return run_unsupported(f->run, "MySQL before 8.0: 0 minus the least BIGINT");
+			return run_unsupported(f->run, LIMIT_MYSQL5_0_MINUS_LEAST_BIGINT);
 		if (x == 0 && y == INT64_MIN && !n->type.is_unsigned &&
 			f->run->env->flavour == SQL_MARIADB)
 			return eval_int(INT64_MIN);
@@ -137,7 +137,7 @@ static struct eval_value run_int(const struct node *n, struct frame *f)
 		break;
 	}
 	if (n->op == SQL_OP_MUL && r == INT64_MIN && f->run->env->flavour == SQL_MYSQL)
-		return run_unsupported(f->run, "MySQL: a product that is the least BIGINT");
+		return run_unsupported(f->run, LIMIT_MYSQL_PRODUCT_LEAST_BIGINT);
 	return check_integer(f->run, r, n->type.is_unsigned);
 }
 
@@ -202,7 +202,7 @@ static void computed_zero(const struct node *n, struct run *run, const struct de
 		if (mariadb_2026(run->env) == 0 || x->neg != y->neg)
 			r->scale = 0;
 		else if (mariadb_2026(run->env) < 0 && n->nested)
-			run_unsupported(run, "the decimals of a product that is zero");
+			run_unsupported(run, LIMIT_DECIMALS_OF_PRODUCT_ZERO);
 		return;
 	case SQL_OP_MOD:
 		if (mysql || !x->count)
@@ -278,7 +278,7 @@ static struct eval_value run_decimal(const struct node *n, struct frame *f)
 		good = decimal_sub(&x, &y, &r);
 		r.led = r.count && (leads(&x) || leads(&y));
 		if (good && r.neg && n->type.is_unsigned && f->run->env->flavour == SQL_MYSQL)
-			return run_unsupported(f->run, "MySQL: a negative DECIMAL UNSIGNED");
+			return run_unsupported(f->run, LIMIT_MYSQL_NEGATIVE_DECIMAL_UNSIGNED);
 		break;
 	case SQL_OP_MUL:
 		/* Nine words of nine digits; where they are too few the servers cut decimals. */
@@ -293,7 +293,7 @@ static struct eval_value run_decimal(const struct node *n, struct frame *f)
 		good = decimal_div(
 			&x, &y, quotient_scale(&x, &y, f->run->env->div_precision_increment), &r);
 		if (good && lost_zeros(n, f->run, &x, &y, &r))
-			return run_unsupported(f->run, "a quotient of products, used further");
+			return run_unsupported(f->run, LIMIT_QUOTIENT_OF_PRODUCTS_USED_FURTHER);
 		if (good && mysql_has(f->run->env, MYSQL_QUOTIENT_ROUNDED) == 1) {
 			struct decimal all = r, cut;
 
@@ -302,25 +302,26 @@ static struct eval_value run_decimal(const struct node *n, struct frame *f)
 			if (good && n->nested && decimal_round(&all, 0, DECIMAL_HALF_UP, &all) &&
 				decimal_round(&r, 0, DECIMAL_HALF_UP, &cut) &&
 				decimal_compare(&all, &cut) != 0)
-				return run_unsupported(f->run, "MySQL: a quotient just below a half");
+				return run_unsupported(
+					f->run, LIMIT_MYSQL_QUOTIENT_JUST_BELOW_HALF);
 		}
 		if (good && !r.count && x.count && x.neg != y.neg) /* printed and compared as -0 */
-			return run_unsupported(f->run, "a negative DECIMAL quotient that is zero");
+			return run_unsupported(f->run, LIMIT_NEGATIVE_DECIMAL_QUOTIENT_ZERO);
 		/* It has no decimals then, or those of a quotient: as a text that shows. */
 		if (good && !r.count && x.count && n->nested && f->run->env->flavour == SQL_MYSQL)
 			return run_unsupported(
-				f->run, "MySQL: a quotient that is almost zero, used further");
+				f->run, LIMIT_MYSQL_QUOTIENT_ALMOST_ZERO_USED_FURTHER);
 		break;
 	default:
 		if (!y.count)
 			return division_by_zero(f->run);
 		good = decimal_mod(&x, &y, &r);
 		if (good && x.neg && !r.count) /* MariaDB prints -0.0, which is no value here */
-			return run_unsupported(f->run, "a negative DECIMAL modulo that is zero");
+			return run_unsupported(f->run, LIMIT_NEGATIVE_DECIMAL_MODULO_ZERO);
 		break;
 	}
 	if (!good || !round_as_typed(f->run, n, &r))
-		return run_unsupported(f->run, "a DECIMAL near the limit of its digits");
+		return run_unsupported(f->run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
 	if (!r.count)
 		computed_zero(n, f->run, &x, &y, &r);
 	return make_decimal(f->run, &r);
@@ -349,14 +350,14 @@ static struct eval_value run_int_div(const struct node *n, struct frame *f)
 		return a;
 	b = node_run(n->args[1], f);
 	if (b.kind == EVAL_NULL && a.kind == EVAL_DOUBLE && fabs(a.d) > 1e60 && f->run->strict)
-		return run_unsupported(f->run, "a double beyond DECIMAL"); /* an error, or not */
+		return run_unsupported(f->run, LIMIT_DOUBLE_BEYOND_DECIMAL); /* an error, or not */
 	if (b.kind == EVAL_NULL && n->aux && f->run->strict)
 		(void)to_decimal(f->run, &n->args[0]->type, &a); /* for its errors */
 	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL)
 		return EVAL_NULL_VALUE;
 	/* 0x03 is unsigned to some releases. */
 	if (n->args[1]->type.hybrid && a.kind == EVAL_INT && a.i < 0)
-		return run_unsupported(f->run, "a negative number DIV a hexadecimal literal");
+		return run_unsupported(f->run, LIMIT_NEGATIVE_NUMBER_DIV_HEXADECIMAL_LITERAL);
 	if (n->aux) { /* not two integers: as DECIMALs */
 		struct decimal x = to_decimal(f->run, &n->args[0]->type, &a);
 		struct decimal y = to_decimal(f->run, &n->args[1]->type, &b), r;
@@ -364,36 +365,40 @@ static struct eval_value run_int_div(const struct node *n, struct frame *f)
 
 		/* 1292 or 1366, of the one or the other. */
 		if (f->run->strict && run_erred(f->run) && f->run->env->flavour == SQL_MYSQL)
-			return run_open_error(f->run, "MySQL: an error in an operand of DIV in strict mode");
+			return run_open_error(
+				f->run, LIMIT_MYSQL_ERROR_IN_OPERAND_OF_DIV_IN_STRICT_MODE);
 		if (f->run->failed)
 			return EVAL_NULL_VALUE;
 		if (!y.count)
 			return division_by_zero(f->run);
 		if (!decimal_div(&x, &y, 0, &r))
-			return run_unsupported(f->run, "a DECIMAL near the limit of its digits");
+			return run_unsupported(f->run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
 		if (!r.count && x.count && x.neg != y.neg)
-			return run_unsupported(f->run, "a negative DECIMAL quotient that is zero");
+			return run_unsupported(f->run, LIMIT_NEGATIVE_DECIMAL_QUOTIENT_ZERO);
 		/* A DOUBLE beyond BIGINT wraps around here and there. */
 		if ((a.kind == EVAL_DOUBLE && fabs(a.d) > 9e18) ||
 			(b.kind == EVAL_DOUBLE && fabs(b.d) > 9e18) ||
 			((a.kind == EVAL_DOUBLE || b.kind == EVAL_DOUBLE) &&
 				decimal_int_digits(&r) > 18))
-			return run_unsupported(f->run, "DIV of DOUBLEs beyond BIGINT");
+			return run_unsupported(f->run, LIMIT_DIV_OF_DOUBLES_BEYOND_BIGINT);
 		/* LEAST(DECIMAL UNSIGNED) is unsigned to some releases. */
 		if (n->args[0]->type.not_int && decimal_int_digits(&r) > 18)
-			return run_unsupported(f->run, "DIV of LEAST or GREATEST beyond BIGINT");
+			return run_unsupported(
+				f->run, LIMIT_DIV_OF_LEAST_OR_GREATEST_BEYOND_BIGINT);
 		if (n->type.is_unsigned) {
 			uint64_t u = decimal_to_uint(&r, &overflow);
 
 			if (overflow && f->run->strict)
-				return run_unsupported(f->run, "DIV beyond BIGINT in strict mode");
+				return run_unsupported(
+					f->run, LIMIT_DIV_BEYOND_BIGINT_IN_STRICT_MODE);
 			return overflow ? run_error(f->run, 1690, "BIGINT UNSIGNED out of range")
 					: eval_uint(u);
 		} else {
 			int64_t i = decimal_to_int(&r, &overflow);
 
 			if (overflow && f->run->strict)
-				return run_unsupported(f->run, "DIV beyond BIGINT in strict mode");
+				return run_unsupported(
+					f->run, LIMIT_DIV_BEYOND_BIGINT_IN_STRICT_MODE);
 			return overflow ? run_error(f->run, 1690, "BIGINT out of range")
 					: eval_int(i);
 		}
@@ -403,11 +408,11 @@ static struct eval_value run_int_div(const struct node *n, struct frame *f)
 	if (wide_of(&b) == 0)
 		return division_by_zero(f->run);
 	if (a.kind == EVAL_INT && a.i == INT64_MIN && f->run->env->flavour == SQL_MYSQL)
-		return run_unsupported(f->run, "MySQL: the least BIGINT DIV another");
+		return run_unsupported(f->run, LIMIT_MYSQL_LEAST_BIGINT_DIV_ANOTHER);
 	/* Error 1916 then, and not 1690. */
 	if (f->run->strict && n->type.is_unsigned && wide_of(&a) / wide_of(&b) < 0 &&
 		(n->args[0]->type.hybrid || n->args[1]->type.hybrid))
-		return run_unsupported(f->run, "DIV beyond BIGINT in strict mode");
+		return run_unsupported(f->run, LIMIT_DIV_BEYOND_BIGINT_IN_STRICT_MODE);
 	return check_integer(f->run, wide_of(&a) / wide_of(&b), n->type.is_unsigned);
 }
 
@@ -422,7 +427,7 @@ uint64_t bits_of(struct run *run, const struct eval_type *type, const struct eva
 	/* MariaDB goes through DECIMAL, which rounds halves away from zero. */
 	if (v->kind == EVAL_DECIMAL || v->kind == EVAL_DOUBLE || text || v->kind >= EVAL_DATE) {
 		if (text && run->strict && run->env->flavour == SQL_MYSQL) { /* 1292 or 1366 */
-			run_unsupported(run, "MySQL: a string in a bit operation in strict mode");
+			run_unsupported(run, LIMIT_MYSQL_STRING_IN_BIT_OPERATION_IN_STRICT_MODE);
 			return 0;
 		}
 		struct decimal d = to_decimal(run, type, v);
@@ -435,10 +440,9 @@ uint64_t bits_of(struct run *run, const struct eval_type *type, const struct eva
 				(v->kind == EVAL_DOUBLE && fabs(v->d) > 0x1p53) ||
 				(v->kind == EVAL_DECIMAL && d.scale > type->decimals) ||
 				u > INT64_MAX))
-			run_unsupported(run,
-				"MySQL: a fraction, string or large number in a bit operation");
+			run_unsupported(run, LIMIT_MYSQL_INEXACT_NUMBER_IN_BIT_OPERATION);
 		if (overflow || (v->kind == EVAL_DOUBLE && fabs(v->d) > 0x1p53))
-			run_unsupported(run, "a large number in a bit operation");
+			run_unsupported(run, LIMIT_LARGE_NUMBER_IN_BIT_OPERATION);
 		return u;
 	}
 	i = to_integer(run, type, v);
@@ -456,14 +460,14 @@ static struct eval_value run_bits(const struct node *n, struct frame *f)
 	if (n->op != SQL_OP_BIT_NOT && f->run->strict && run_erred(f->run) &&
 		(n->args[1]->arg_count || !type_is_int(&n->args[1]->type))) {
 		/* The second may be asked first. */
-		return run_open_error(f->run, "one of several errors in strict mode");
+		return run_open_error(f->run, LIMIT_ONE_OF_SEVERAL_ERRORS_IN_STRICT_MODE);
 	}
 	if (n->op != SQL_OP_BIT_NOT)
 		b = node_run(n->args[1], f);
 	/* Or the error of the first, which is converted before. */
 	if (f->run->strict && run_erred(f->run) &&
 		(a.kind == EVAL_STRING || a.kind == EVAL_DECIMAL || a.kind == EVAL_DOUBLE))
-		return run_open_error(f->run, "one of several errors in strict mode");
+		return run_open_error(f->run, LIMIT_ONE_OF_SEVERAL_ERRORS_IN_STRICT_MODE);
 	/* For their errors. */
 	if (a.kind == EVAL_NULL && b.kind != EVAL_NULL && n->op != SQL_OP_BIT_XOR)
 		(void)to_integer(f->run, &n->args[1]->type, &b);
@@ -475,7 +479,7 @@ static struct eval_value run_bits(const struct node *n, struct frame *f)
 	}
 	if (f->run->env->flavour == SQL_MYSQL && f->run->strict && b.kind == EVAL_NULL &&
 		n->op != SQL_OP_BIT_NOT && a.kind != EVAL_INT && a.kind != EVAL_UINT)
-		return run_unsupported(f->run, "MySQL: a bit operation with NULL in strict mode");
+		return run_unsupported(f->run, LIMIT_MYSQL_BIT_OPERATION_WITH_NULL_IN_STRICT_MODE);
 	if (f->run->env->flavour == SQL_MYSQL && a.kind == EVAL_DOUBLE && b.kind == EVAL_NULL)
 		(void)bits_of(f->run, &n->args[0]->type, &a); /* for its errors */
 	if (a.kind == EVAL_NULL || (b.kind == EVAL_NULL && n->op != SQL_OP_BIT_NOT))
@@ -483,21 +487,21 @@ static struct eval_value run_bits(const struct node *n, struct frame *f)
 	x = bits_of(f->run, &n->args[0]->type, &a);
 	if (n->op != SQL_OP_BIT_NOT && f->run->strict && run_erred(f->run) && b.kind != EVAL_INT &&
 		b.kind != EVAL_UINT)
-		return run_open_error(f->run, "one of several errors in strict mode");
+		return run_open_error(f->run, LIMIT_ONE_OF_SEVERAL_ERRORS_IN_STRICT_MODE);
 	if (n->op == SQL_OP_BIT_NOT)
 		return eval_uint(~x);
 	if (n->op == SQL_OP_SHIFT_LEFT || n->op == SQL_OP_SHIFT_RIGHT) {
 		if ((b.kind == EVAL_DOUBLE && fabs(b.d) >= 9e18) ||
 			(b.kind == EVAL_DECIMAL && decimal_int_digits(b.dec) > 18))
-			return run_unsupported(f->run, "a large number in a bit operation");
+			return run_unsupported(f->run, LIMIT_LARGE_NUMBER_IN_BIT_OPERATION);
 		if (b.kind == EVAL_STRING && f->run->strict && f->run->env->flavour == SQL_MYSQL)
 			return run_unsupported(
-				f->run, "MySQL: a string in a bit operation in strict mode");
+				f->run, LIMIT_MYSQL_STRING_IN_BIT_OPERATION_IN_STRICT_MODE);
 		count = to_integer(f->run, &n->args[1]->type, &b);
 		if (b.kind == EVAL_STRING && count.kind == EVAL_UINT && count.u > INT64_MAX)
-			return run_unsupported(f->run, "a large number in a bit operation");
+			return run_unsupported(f->run, LIMIT_LARGE_NUMBER_IN_BIT_OPERATION);
 		if (count.u > UINT32_MAX && mysql_5(f->run->env))
-			return run_unsupported(f->run, "MySQL before 8.0: a large shift");
+			return run_unsupported(f->run, LIMIT_MYSQL5_LARGE_SHIFT);
 		/* MariaDB looks at the low 32 bits. */
 		y = f->run->env->flavour == SQL_MARIADB ? (uint32_t)count.u : count.u;
 		if (y >= 64)
@@ -579,7 +583,7 @@ bool arithmetic_modelled(struct compiler *c, const struct node *n)
 	if (c->env->flavour == SQL_MYSQL &&
 		(t->kind == EVAL_T_ENUM || t->kind == EVAL_T_SET || t->hybrid ||
 			t->kind == EVAL_T_TIME || (type_is_temporal(t) && t->decimals))) {
-		compile_unsupported(c, "MySQL: arithmetic on ENUM, SET or times with a fraction");
+		compile_unsupported(c, LIMIT_MYSQL_ARITHMETIC_ON_ENUM_SET_OR_TIMES_WITH_FRACTION);
 		return false;
 	}
 	return true;
@@ -605,7 +609,7 @@ struct node *compile_arithmetic(struct compiler *c, const struct sql_expr *e, en
 		return NULL;
 	/* Texts of functions have decimals there, none. */
 	if (((type_is_string(&l->type) && !l->column) || (type_is_string(&r->type) && !r->column)) &&
-		compile_mysql_5(c, "MySQL before 8.0: arithmetic on a computed text"))
+		compile_mysql_5(c, LIMIT_MYSQL5_ARITHMETIC_ON_COMPUTED_TEXT))
 		return NULL;
 	n->args[0] = l;
 	n->args[1] = r;
@@ -614,23 +618,24 @@ struct node *compile_arithmetic(struct compiler *c, const struct sql_expr *e, en
 	if (op == SQL_OP_BIT_OR || op == SQL_OP_BIT_AND || op == SQL_OP_BIT_XOR ||
 		op == SQL_OP_SHIFT_LEFT || op == SQL_OP_SHIFT_RIGHT) {
 		if (binary_bits(c, l) || binary_bits(c, r))
-			return compile_unsupported(c, "bit operations on binary strings");
+			return compile_unsupported(c, LIMIT_BIT_OPERATIONS_ON_BINARY_STRINGS);
 		return n;
 	}
 	/* How many digits are kept differs between the releases. */
 	if (op == SQL_OP_DIV && a.kind == EVAL_T_DECIMAL && a.decimals >= 27 && !l->column)
-		return compile_unsupported(c, "a quotient of a computed DECIMAL with many decimals");
+		return compile_unsupported(
+			c, LIMIT_QUOTIENT_OF_COMPUTED_DECIMAL_WITH_MANY_DECIMALS);
 	if (op == SQL_OP_DIV && type_is_temporal(&r->type) && r->type.decimals && !r->column)
-		return compile_unsupported(c, "a quotient by a computed time with a fraction");
+		return compile_unsupported(c, LIMIT_QUOTIENT_BY_COMPUTED_TIME_WITH_FRACTION);
 	if (op == SQL_OP_MOD && (a.decimals > 9 || b.decimals > 9) && !real &&
-		compile_mysql_5(c, "MySQL before 8.0: the remainder of long DECIMALs"))
+		compile_mysql_5(c, LIMIT_MYSQL5_REMAINDER_OF_LONG_DECIMALS))
 		return NULL;
 	/* The column is unsigned, and so what is negative out of range. */
 	if ((op == SQL_OP_INT_DIV || op == SQL_OP_SUB || (op == SQL_OP_MOD && !real) || a.is_unsigned ||
 		    b.is_unsigned) &&
 		c->env->flavour == SQL_MARIADB &&
 		(l->type.kind == EVAL_T_TIMESTAMP || r->type.kind == EVAL_T_TIMESTAMP))
-		return compile_unsupported(c, "a difference, DIV or remainder of a TIMESTAMP, or one beside an unsigned number");
+		return compile_unsupported(c, LIMIT_DIFFERENCE_DIV_OR_REMAINDER_OF_TIMESTAMP);
 	if (op == SQL_OP_INT_DIV) {
 		n->fn = run_int_div;
 		n->aux = !ints || type_is_temporal(&l->type) || type_is_temporal(&r->type);
@@ -639,7 +644,7 @@ struct node *compile_arithmetic(struct compiler *c, const struct sql_expr *e, en
 		return n;
 	}
 	if (real && op == SQL_OP_MOD && is_unsigned_text(c, l))
-		return compile_unsupported(c, "the remainder of a hexadecimal literal");
+		return compile_unsupported(c, LIMIT_REMAINDER_OF_HEXADECIMAL_LITERAL);
 	if (real) {
 		n->fn = run_real;
 		n->type = real_result(c->env, op, &a, &b);
@@ -695,13 +700,13 @@ static struct eval_value run_negate(const struct node *n, struct frame *f)
 	case EVAL_T_DOUBLE:
 		d0 = to_double(f->run, &n->args[0]->type, &v);
 		if (d0 == 0 && n->type.decimals < EVAL_NOT_FIXED && v.kind == EVAL_STRING)
-			return run_unsupported(f->run, "the negative of a string that is zero");
+			return run_unsupported(f->run, LIMIT_NEGATIVE_OF_STRING_ZERO);
 		return eval_double(-d0);
 	case EVAL_T_DECIMAL:
 		d = to_decimal(f->run, &n->args[0]->type, &v);
 		d.neg = d.count && !d.neg;
 		if (!round_as_typed(f->run, n, &d))
-			return run_unsupported(f->run, "a DECIMAL near the limit of its digits");
+			return run_unsupported(f->run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
 		return make_decimal(f->run, &d);
 	default:
 		v = to_integer(f->run, &n->args[0]->type, &v);
@@ -711,8 +716,8 @@ static struct eval_value run_negate(const struct node *n, struct frame *f)
 					? v.u > INT64_MAX
 					: v.i == INT64_MIN ||
 						  (f->run->env->flavour == SQL_MYSQL && v.i < 0)))
-			return run_unsupported(f->run,
-				"the negative of a subquery that is negative, or beyond BIGINT");
+			return run_unsupported(
+				f->run, LIMIT_NEGATIVE_OF_SUBQUERY_NEGATIVE_OR_BEYOND_BIGINT);
 		return check_integer(f->run, -wide_of(&v), false);
 	}
 }
@@ -734,14 +739,14 @@ struct node *compile_negate(struct compiler *c, const struct sql_expr *e, struct
 	/* Still a truth value: 1 where it is kept, as in FLOOR(-TRUE) stored. */
 	if (c->env->flavour == SQL_MARIADB && arg->literal && arg->expr &&
 		arg->expr->kind == SQL_EXPR_LITERAL && arg->expr->u.literal.kind == SQL_LIT_TRUE)
-		return compile_unsupported(c, "-TRUE");
+		return compile_unsupported(c, LIMIT_TRUE);
 	n->args[0] = arg;
 	n->type = arithmetic_type(&arg->type);
 	type_at_least_int(c, &n->type);
 	if (type_is_temporal(&arg->type) && c->env->flavour == SQL_MYSQL)
-		return compile_unsupported(c, "MySQL: the negative of a date or time");
+		return compile_unsupported(c, LIMIT_MYSQL_NEGATIVE_OF_DATE_OR_TIME);
 	if (type_is_string(&arg->type) && !arg->column &&
-		compile_mysql_5(c, "MySQL before 8.0: arithmetic on a computed text"))
+		compile_mysql_5(c, LIMIT_MYSQL5_ARITHMETIC_ON_COMPUTED_TEXT))
 		return NULL;
 	if (type_is_temporal(&arg->type))
 		n->type = type_decimal(type_precision(&arg->type),
@@ -751,10 +756,10 @@ struct node *compile_negate(struct compiler *c, const struct sql_expr *e, struct
 	/* -(SELECT 18446744073709551615) is a DECIMAL. */
 	if (n->type.kind == EVAL_T_INT && n->type.is_unsigned && arg->expr &&
 		arg->expr->kind == SQL_EXPR_SUBQUERY)
-		return compile_unsupported(c, "the negative of an unsigned subquery");
+		return compile_unsupported(c, LIMIT_NEGATIVE_OF_UNSIGNED_SUBQUERY);
 	/* A DECIMAL, and of too few digits where a table keeps it: -(-0x2345) is 999 there. */
 	if (c->env->flavour == SQL_MARIADB && arg->fn == run_negate && arg->args[0]->type.hybrid)
-		return compile_unsupported(c, "the negative of a hexadecimal literal's negative");
+		return compile_unsupported(c, LIMIT_NEGATIVE_OF_HEXADECIMAL_LITERAL_NEGATIVE);
 	/* MariaDB makes it a DECIMAL where the constant has no negative in BIGINT. */
 	if (n->type.kind == EVAL_T_INT && arg->constant) {
 		struct eval_outcome outcome = {0};
@@ -764,11 +769,11 @@ struct node *compile_negate(struct compiler *c, const struct sql_expr *e, struct
 
 		/* It is asked for here; MySQL may have something else to say of the statement. */
 		if (run.failed && outcome.status == EVAL_ERROR && c->env->flavour == SQL_MYSQL)
-			return compile_unsupported(c, "MySQL: the negative of a constant that fails");
+			return compile_unsupported(c, LIMIT_MYSQL_NEGATIVE_OF_CONSTANT_THAT_FAILS);
 		if (run.failed && outcome.status == EVAL_ERROR)
 			return compile_error(c, outcome.error, outcome.reason);
 		if (run.failed)
-			return compile_unsupported(c, outcome.reason);
+			return compile_unsupported(c, outcome.limit);
 		if (v.kind != EVAL_NULL) {
 			v = to_integer(&run, &arg->type, &v);
 			uint64_t least = (uint64_t)INT64_MAX + 1;
@@ -797,7 +802,7 @@ struct node *compile_bit_not(struct compiler *c, const struct sql_expr *e, struc
 	struct node *n = node_new(c, run_bits, e, 1);
 
 	if (binary_bits(c, arg))
-		return compile_unsupported(c, "bit operations on binary strings");
+		return compile_unsupported(c, LIMIT_BIT_OPERATIONS_ON_BINARY_STRINGS);
 	n->args[0] = arg;
 	n->op = SQL_OP_BIT_NOT;
 	n->type = type_int(true);

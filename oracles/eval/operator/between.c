@@ -31,7 +31,7 @@ static struct eval_value run_between(const struct node *n, struct frame *f)
 	if (v[0].kind == EVAL_NULL)
 		return EVAL_NULL_VALUE;
 	if (f->run->strict && type_is_temporal(&how->as) && !type_is_temporal(&n->args[0]->type))
-		return run_unsupported(f->run, "BETWEEN dates of what is none in strict mode");
+		return run_unsupported(f->run, LIMIT_BETWEEN_DATES_OF_NONE_IN_STRICT_MODE);
 	/* They are converted one by one, for their errors in strict mode. */
 	compare_alone(f->run, how, &n->args[0]->type, &v[0]);
 	v[1] = node_run(n->args[1], f);
@@ -41,7 +41,7 @@ static struct eval_value run_between(const struct node *n, struct frame *f)
 	/* Or what the lower bound would have been as a date. */
 	if (low_known && run_erred(f->run) && f->run->strict &&
 		type_is_temporal(&how->as))
-		return run_open_error(f->run, "one of several errors in strict mode");
+		return run_open_error(f->run, LIMIT_ONE_OF_SEVERAL_ERRORS_IN_STRICT_MODE);
 	if (low_known && run_erred(f->run) &&
 		v[1].kind != EVAL_NULL) {
 		f->run->failed = false;
@@ -49,7 +49,7 @@ static struct eval_value run_between(const struct node *n, struct frame *f)
 				   &v[1], &null) >= 0;
 		f->run->failed = true;
 		if (!at_least) { /* it may not be asked for */
-			return run_open_error(f->run, "an error in the upper bound of BETWEEN");
+			return run_open_error(f->run, LIMIT_ERROR_IN_UPPER_BOUND_OF_BETWEEN);
 		}
 	}
 	for (int i = 0; i < 3; i++) {
@@ -58,11 +58,10 @@ static struct eval_value run_between(const struct node *n, struct frame *f)
 			v[i].kind == EVAL_UINT && v[i].u > INT64_MAX &&
 			(n->args[0]->type.hybrid || n->args[1]->type.hybrid ||
 				n->args[2]->type.hybrid))
-			return run_unsupported(f->run,
-				"MySQL: BETWEEN of a large number beside a hexadecimal literal");
+			return run_unsupported(f->run, LIMIT_MYSQL_BETWEEN_OF_LARGE_NUMBER_AND_HEX);
 	}
 	if (may_be_one_value(n, f, how, &v[1], &v[2]))
-		return run_unsupported(f->run, "BETWEEN bounds that only the column tells apart");
+		return run_unsupported(f->run, LIMIT_BETWEEN_BOUNDS_THAT_ONLY_COLUMN_TELLS_APART);
 	if (v[1].kind == EVAL_NULL && v[2].kind == EVAL_NULL)
 		return EVAL_NULL_VALUE;
 	low_known = v[1].kind != EVAL_NULL;
@@ -71,12 +70,12 @@ static struct eval_value run_between(const struct node *n, struct frame *f)
 		at_least = compare_as(f->run, how, &n->args[0]->type, &v[0], &n->args[1]->type,
 				   &v[1], &null) >= 0;
 	if (low_known && null)
-		return run_unsupported(f->run, "BETWEEN with a string that is no date");
+		return run_unsupported(f->run, LIMIT_BETWEEN_WITH_STRING_NOT_DATE);
 	if (high_known)
 		at_most = compare_as(f->run, how + 1, &n->args[0]->type, &v[0], &n->args[2]->type,
 				  &v[2], &null) <= 0;
 	if (high_known && null)
-		return run_unsupported(f->run, "BETWEEN with a string that is no date");
+		return run_unsupported(f->run, LIMIT_BETWEEN_WITH_STRING_NOT_DATE);
 	if (low_known && high_known)
 		result = at_least && at_most;
 	else if (low_known && !at_least)
@@ -133,33 +132,33 @@ static bool between_comparison(struct compiler *c, struct node **args, struct co
 		if (t->kind == EVAL_T_YEAR && args[i]->column &&
 			(may_be_constant(args[0]) || may_be_constant(args[1]) ||
 				may_be_constant(args[2]))) {
-			compile_unsupported(c, "BETWEEN with a YEAR and constants");
+			compile_unsupported(c, LIMIT_BETWEEN_WITH_YEAR_AND_CONSTANTS);
 			return false;
 		}
 		/* COALESCE('a', vc) IS NULL is a constant to MySQL. */
 		if (t->kind == EVAL_T_YEAR && args[i]->column && c->env->flavour == SQL_MYSQL &&
 			!(args[0]->column && args[1]->column && args[2]->column)) {
-			compile_unsupported(c, "MySQL: BETWEEN with a YEAR and what is computed");
+			compile_unsupported(c, LIMIT_MYSQL_BETWEEN_WITH_YEAR_AND_COMPUTED);
 			return false;
 		}
 	}
 	*out = (struct comparison){.collation = COLLATION_BINARY};
 	if (!temporal && !strings) {
 		if (!exact && any_string && c->env->flavour == SQL_MYSQL) {
-			compile_unsupported(c, "MySQL: BETWEEN with strings and numbers");
+			compile_unsupported(c, LIMIT_MYSQL_BETWEEN_WITH_STRINGS_AND_NUMBERS);
 			return false;
 		}
 		for (int i = 0; i < 3; i++) {
 			if (type_is_string(&args[i]->type) && args[i]->type.merged &&
 				args[i]->type.collation == COLLATION_BINARY) {
-				compile_unsupported(c, "BETWEEN with bytes of IF or CASE");
+				compile_unsupported(c, LIMIT_BETWEEN_WITH_BYTES_OF_IF_OR_CASE);
 				return false;
 			}
 		}
 		for (int i = 0; i < 3 && exact && !ints && c->env->flavour == SQL_MYSQL; i++) {
 			if (args[i]->type.hybrid) { /* or as DOUBLEs */
 				compile_unsupported(
-					c, "MySQL: BETWEEN of DECIMALs and hexadecimal literals");
+					c, LIMIT_MYSQL_BETWEEN_OF_DECIMALS_AND_HEXADECIMAL_LITERALS);
 				return false;
 			}
 		}
@@ -172,7 +171,7 @@ static bool between_comparison(struct compiler *c, struct node **args, struct co
 		/* Then some are compared as DOUBLEs. */
 		for (int i = 0; i < 3 && out->as.kind == EVAL_T_DECIMAL; i++) {
 			if (args[i]->type.kind == EVAL_T_NULL) {
-				compile_unsupported(c, "BETWEEN the literal NULL and a DECIMAL");
+				compile_unsupported(c, LIMIT_BETWEEN_LITERAL_NULL_AND_DECIMAL);
 				return false;
 			}
 		}
@@ -189,7 +188,7 @@ static bool between_comparison(struct compiler *c, struct node **args, struct co
 		return false;
 	if (low.as.kind != high.as.kind ||
 		(type_is_temporal(&both.as) && both.as.kind != low.as.kind)) {
-		compile_unsupported(c, "BETWEEN with different temporal types");
+		compile_unsupported(c, LIMIT_BETWEEN_WITH_DIFFERENT_TEMPORAL_TYPES);
 		return false;
 	}
 	return true;
@@ -210,7 +209,8 @@ struct node *compile_between(struct compiler *c, const struct sql_expr *e)
 	for (uint32_t i = 1; i < 3; i++) {
 		if ((n->args[i]->type.kind != n->args[0]->type.kind || n->args[i]->type.is_unsigned ||
 			    n->args[0]->type.is_unsigned) &&
-			compile_mysql_5(c, "MySQL before 8.0: BETWEEN values unsigned or of several types"))
+			compile_mysql_5(
+				c, LIMIT_MYSQL5_BETWEEN_VALUES_UNSIGNED_OR_OF_SEVERAL_TYPES))
 			return NULL;
 	}
 	/* Whether the string is converted, and complained of, is up to the optimizer. */
@@ -221,17 +221,17 @@ struct node *compile_between(struct compiler *c, const struct sql_expr *e)
 		if (bound->kind != EVAL_T_NULL &&
 			(bound->kind != n->args[0]->type.kind ||
 				bound->is_unsigned != n->args[0]->type.is_unsigned))
-			return compile_unsupported(c, "BETWEEN NULL and a value of another type");
+			return compile_unsupported(c, LIMIT_BETWEEN_NULL_AND_VALUE_OF_ANOTHER_TYPE);
 		/* As DOUBLEs. */
 		if (c->env->flavour == SQL_MYSQL && n->args[0]->type.kind == EVAL_T_INT &&
 			n->args[0]->type.bytes == 8)
-			return compile_unsupported(c, "MySQL: a BIGINT BETWEEN NULL and another");
+			return compile_unsupported(c, LIMIT_MYSQL_BIGINT_BETWEEN_NULL_AND_ANOTHER);
 	}
 	/* What it compares with decides there too. */
 	if (c->env->flavour == SQL_MYSQL && n->args[0]->expr &&
 		n->args[0]->expr->kind == SQL_EXPR_CALL &&
 		span_ieq_str(n->args[0]->expr->u.call.name, "nullif"))
-		return compile_unsupported(c, "MySQL: NULLIF BETWEEN");
+		return compile_unsupported(c, LIMIT_MYSQL_NULLIF_BETWEEN);
 	if (!between_comparison(c, n->args, how) || !compile_beside_index(c, n->args[0], n->args[1], false) ||
 		!compile_beside_index(c, n->args[0], n->args[2], false))
 		return NULL;

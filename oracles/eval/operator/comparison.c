@@ -136,11 +136,11 @@ bool comparison_type_of(
 		return false;
 	}
 	if (a->type.kind == EVAL_T_JSON || b->type.kind == EVAL_T_JSON) {
-		compile_unsupported(c, "comparing JSON values");
+		compile_unsupported(c, LIMIT_COMPARING_JSON_VALUES);
 		return false;
 	}
 	if (is_odd_key(c, a, b) || is_odd_key(c, b, a)) {
-		compile_unsupported(c, "a column beside a text that is none of its values");
+		compile_unsupported(c, LIMIT_COLUMN_WITH_TEXT_NONE_OF_VALUES);
 		return false;
 	}
 	/* 0x41 is a number beside a number. */
@@ -161,18 +161,20 @@ bool comparison_type_of(
 			    (y != CMP_TIME || b->type.kind == EVAL_T_TIME);
 
 		if (a->type.kind == EVAL_T_YEAR || b->type.kind == EVAL_T_YEAR) {
-			compile_unsupported(c, "a YEAR compared with a date or time");
+			compile_unsupported(c, LIMIT_YEAR_COMPARED_WITH_DATE_OR_TIME);
 			return false;
 		}
 		/* As an integer, where the release makes it one when the statement is prepared. */
 		if (!mysql && ((is_bigint_column(a) && may_be_constant(b)) ||
 				      (is_bigint_column(b) && may_be_constant(a)))) {
-			compile_unsupported(c, "a BIGINT column compared with a constant date or time");
+			compile_unsupported(
+				c, LIMIT_BIGINT_COLUMN_COMPARED_WITH_CONSTANT_DATE_OR_TIME);
 			return false;
 		}
 		if (mysql && x != y && !(is_date(a) && is_date_text(b)) &&
 			!(is_date(b) && is_date_text(a))) {
-			compile_unsupported(c, "MySQL: comparing a date or time with another type");
+			compile_unsupported(
+				c, LIMIT_MYSQL_COMPARING_DATE_OR_TIME_WITH_ANOTHER_TYPE);
 			return false;
 		}
 		/* The constant is made a value of the column first: 1.25 seconds are 1. */
@@ -180,7 +182,8 @@ bool comparison_type_of(
 				      b->type.decimals > a->type.decimals) ||
 				     (b->column && a->constant && !a->literal &&
 					     a->type.decimals > b->type.decimals))) {
-			compile_unsupported(c, "MySQL: a time compared with a constant of more digits");
+			compile_unsupported(
+				c, LIMIT_MYSQL_TIME_COMPARED_WITH_CONSTANT_OF_MORE_DIGITS);
 			return false;
 		}
 		out->as = type_temporal(time ? EVAL_T_TIME : EVAL_T_DATETIME, 6);
@@ -201,7 +204,7 @@ bool comparison_type_of(
 	/* It may be a constant to the server. */
 	if ((a->type.kind == EVAL_T_YEAR && !b->constant && may_be_constant(b)) ||
 		(b->type.kind == EVAL_T_YEAR && !a->constant && may_be_constant(a))) {
-		compile_unsupported(c, "a YEAR compared with a subquery");
+		compile_unsupported(c, LIMIT_YEAR_COMPARED_WITH_SUBQUERY);
 		return false;
 	}
 	if (a->type.kind == EVAL_T_YEAR && a->column && b->constant)
@@ -232,7 +235,7 @@ struct span text_in(struct run *run, const struct eval_type *type, const struct 
 	if (v->kind == EVAL_STRING && v->collation != collation &&
 		!text_convert(run->arena, collation_charset(v->collation),
 			collation_charset(collation), s, &s, &malformed))
-		run_unsupported(run, "text that the other character set lacks");
+		run_unsupported(run, LIMIT_TEXT_THAT_OTHER_CHARACTER_SET_LACKS);
 	return s;
 }
 
@@ -245,7 +248,7 @@ static int sign_of(bool greater, bool less)
 static void check_bit(struct run *run, const struct eval_type *type, const struct eval_value *v)
 {
 	if (type->kind == EVAL_T_BIT && v->u > INT64_MAX && mysql_5(run->env))
-		run_unsupported(run, "MySQL before 8.0: a BIT beyond BIGINT compared");
+		run_unsupported(run, LIMIT_MYSQL5_BIT_BEYOND_BIGINT_COMPARED);
 }
 
 static int compare_integers(const struct eval_value *a, const struct eval_value *b)
@@ -283,7 +286,7 @@ static bool time_operand(struct run *run, const struct eval_type *type, const st
 	found = time_from_value(run, type, v, kind, out);
 	run->env = env;
 	if (!found && (v->kind != EVAL_STRING || (kind == EVAL_TIME && has_digit(v->s))))
-		run_unsupported(run, "what is no date or time, compared with one");
+		run_unsupported(run, LIMIT_NOT_DATE_OR_TIME_COMPARED_WITH_ONE);
 	if (!found)
 		*out = (struct eval_value){.kind = (uint8_t)kind};
 	return !run->failed;
@@ -297,10 +300,10 @@ static void as_year(struct run *run, struct eval_value *v)
 	else if (v->kind == EVAL_UINT && v->u > 0 && v->u < 100)
 		v->u += v->u < 70 ? 2000 : 1900;
 	else if (v->u == 0)
-		run_unsupported(run, "a YEAR compared with 0");
+		run_unsupported(run, LIMIT_YEAR_COMPARED_WITH_0);
 	/* Where there is an index, MariaDB looks for what it would store, and MySQL forgets the year 0. */
 	else if ((v->kind == EVAL_UINT || v->i > 0) && (v->u <= 1900 || v->u > 2155))
-		run_unsupported(run, "a YEAR compared with what is none");
+		run_unsupported(run, LIMIT_YEAR_COMPARED_WITH_NONE);
 }
 
 /* Strings have decimals too: none where CAST(x AS CHAR) made them, so that 2 = CAST('1.5' AS CHAR). */
@@ -345,7 +348,7 @@ static void check_bound(struct run *run, const struct comparison *how, const str
 	if (how->between && v->kind == EVAL_UINT && d >= 0x1p63 &&
 		(bound->kind == EVAL_DOUBLE || bound->kind == EVAL_DECIMAL) &&
 		(run->env->flavour == SQL_MYSQL || how->as.kind == EVAL_T_DOUBLE))
-		run_unsupported(run, "BETWEEN with a constant beyond BIGINT");
+		run_unsupported(run, LIMIT_BETWEEN_WITH_CONSTANT_BEYOND_BIGINT);
 }
 
 /* A hash join of MySQL 8.0 makes the integer a DECIMAL of the other's type, and finds the largest one there. */
@@ -383,7 +386,7 @@ int compare_as(struct run *run, const struct comparison *how, const struct eval_
 		int c = collation_compare(how->collation, x, y, &unknown);
 
 		if (unknown)
-			run_unsupported(run, "characters whose weight is not known");
+			run_unsupported(run, LIMIT_CHARACTERS_WHOSE_WEIGHT_IS_NOT_KNOWN);
 		return c;
 	}
 	case EVAL_T_NULL:
@@ -402,7 +405,7 @@ int compare_as(struct run *run, const struct comparison *how, const struct eval_
 		struct decimal x, y;
 
 		if (how->year) {
-			run_unsupported(run, "a YEAR compared with a constant that is no integer");
+			run_unsupported(run, LIMIT_YEAR_COMPARED_WITH_CONSTANT_NOT_INTEGER);
 			return 0;
 		}
 		x = to_decimal(run, at, a);
@@ -412,7 +415,8 @@ int compare_as(struct run *run, const struct comparison *how, const struct eval_
 			round_to(bt, &y);
 		}
 		if (how->joins && (is_cut_to(&x, bt, &y) || is_cut_to(&y, at, &x)))
-			run_unsupported(run, "MySQL: a join of an integer and a DECIMAL with less room");
+			run_unsupported(
+				run, LIMIT_MYSQL_JOIN_OF_INTEGER_AND_DECIMAL_WITH_LESS_ROOM);
 		check_bound(run, how, a, b, decimal_to_double(&y));
 		check_bound(run, how, b, a, decimal_to_double(&x));
 		return decimal_compare(&x, &y);
@@ -422,7 +426,7 @@ int compare_as(struct run *run, const struct comparison *how, const struct eval_
 		double x, y;
 
 		if (how->year) {
-			run_unsupported(run, "a YEAR compared with a constant that is no integer");
+			run_unsupported(run, LIMIT_YEAR_COMPARED_WITH_CONSTANT_NOT_INTEGER);
 			return 0;
 		}
 		x = to_double(run, at, a);
@@ -431,20 +435,20 @@ int compare_as(struct run *run, const struct comparison *how, const struct eval_
 		if ((how->between || a->kind == EVAL_STRING || b->kind == EVAL_STRING) &&
 			(beyond_double(a) || beyond_double(b)) &&
 			(x == y || run->env->flavour == SQL_MARIADB))
-			run_unsupported(run, "an integer beyond 2^53 compared with a string");
+			run_unsupported(run, LIMIT_INTEGER_BEYOND_2_53_COMPARED_WITH_STRING);
 		if (x == y && (is_rounded(a, x) || is_rounded(b, y)))
-			run_unsupported(run, "an integer beyond 2^53 compared with a DOUBLE");
+			run_unsupported(run, LIMIT_INTEGER_BEYOND_2_53_COMPARED_WITH_DOUBLE);
 		check_bound(run, how, a, b, y);
 		check_bound(run, how, b, a, x);
 		/* Made an integer when the statement was prepared, it is one without a sign no longer. */
 		if (how->between && how->ahead == AHEAD_UNSIGNED &&
 			((a->kind == EVAL_STRING && x >= 0x1p63) || (b->kind == EVAL_STRING && y >= 0x1p63)))
-			run_unsupported(run, "BETWEEN with a text beyond BIGINT");
+			run_unsupported(run, LIMIT_BETWEEN_WITH_TEXT_BEYOND_BIGINT);
 		if (how->between && ((x != 0 && fabs(x) < 1e-200) || (y != 0 && fabs(y) < 1e-200)))
-			run_unsupported(run, "BETWEEN with a number that is almost zero");
+			run_unsupported(run, LIMIT_BETWEEN_WITH_NUMBER_ALMOST_ZERO);
 		if ((a->kind == EVAL_STRING && x != 0 && fabs(x) < 1e-200) ||
 			(b->kind == EVAL_STRING && y != 0 && fabs(y) < 1e-200))
-			run_unsupported(run, "a string with a number that is almost zero");
+			run_unsupported(run, LIMIT_STRING_WITH_NUMBER_ALMOST_ZERO);
 		if (how->within && fabs(x - y) < how->within)
 			return 0;
 		return sign_of(x > y, x < y);
@@ -531,7 +535,7 @@ bool operator_comparison_of(
 		    (b->expr && b->expr->kind == SQL_EXPR_SUBQUERY)) &&
 		((class_of(&a->type) == CMP_DECIMAL && type_is_string(&b->type)) ||
 			(class_of(&b->type) == CMP_DECIMAL && type_is_string(&a->type)))) {
-		compile_unsupported(c, "a DECIMAL and a string in a subquery");
+		compile_unsupported(c, LIMIT_DECIMAL_AND_STRING_IN_SUBQUERY);
 		return false;
 	}
 	as_operator(c, a, b, out);
@@ -552,7 +556,7 @@ bool failed_ahead(const struct node *n, const struct comparison *how, struct fra
 	if (!f->run->strict || !f->run->failed || f->run->outcome->status != EVAL_ERROR || !n->constant ||
 		how->as.kind != EVAL_T_STRING || f->run->env->flavour != SQL_MARIADB)
 		return false;
-	run_open_error(f->run, "a constant that is an error in strict mode");
+	run_open_error(f->run, LIMIT_CONSTANT_ERROR_IN_STRICT_MODE);
 	return true;
 }
 
@@ -577,14 +581,14 @@ static struct eval_value run_compare(const struct node *n, struct frame *f)
 	if (failed_ahead(n->args[1], how, f))
 		return EVAL_NULL_VALUE;
 	if (a.kind == EVAL_NULL && run_erred(f->run))
-		run_open_error(f->run, "an error beside NULL <=>");
+		run_open_error(f->run, LIMIT_ERROR_WITH_NULL);
 	/* What is converted may have been so before, and be the error that shows. */
 	if (f->run->strict && run_erred(f->run) && converts(&n->args[0]->type, &n->args[1]->type))
-		return run_open_error(f->run, "one of several errors in strict mode");
+		return run_open_error(f->run, LIMIT_ONE_OF_SEVERAL_ERRORS_IN_STRICT_MODE);
 	if (f->run->strict && type_is_temporal(&how->as) &&
 		((a.kind == EVAL_NULL && !type_is_temporal(&n->args[1]->type)) ||
 			(b.kind == EVAL_NULL && !type_is_temporal(&n->args[0]->type))))
-		return run_unsupported(f->run, "NULL compared with a date in strict mode");
+		return run_unsupported(f->run, LIMIT_NULL_COMPARED_WITH_DATE_IN_STRICT_MODE);
 	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL) {
 		const struct eval_type *at = &n->args[0]->type, *bt = &n->args[1]->type;
 
@@ -598,7 +602,7 @@ static struct eval_value run_compare(const struct node *n, struct frame *f)
 			compare_alone(f->run, how, bt, &b);
 			if (run_erred(f->run) && !failed && f->run->env->flavour == SQL_MYSQL &&
 				a.kind == EVAL_NULL)
-				return run_open_error(f->run, "MySQL: an error beside NULL <=>");
+				return run_open_error(f->run, LIMIT_MYSQL_ERROR_WITH_NULL);
 		}
 		if (n->op == SQL_OP_NULL_EQ)
 			return truth(a.kind == b.kind);
@@ -607,7 +611,7 @@ static struct eval_value run_compare(const struct node *n, struct frame *f)
 	order = compare_as(f->run, how, &n->args[0]->type, &a, &n->args[1]->type, &b, &null);
 	if (null) {
 		if (n->op == SQL_OP_NULL_EQ)
-			return run_unsupported(f->run, "<=> of a string that is no date");
+			return run_unsupported(f->run, LIMIT_OF_STRING_NOT_DATE);
 		return EVAL_NULL_VALUE;
 	}
 	return truth(order_satisfies(n->op, order));
@@ -648,16 +652,17 @@ static struct eval_value run_compare_rows(const struct node *n, struct frame *f)
 			b = node_run(r, f);
 		if (a.kind == EVAL_NULL && run_erred(f->run)) {
 			/* A constant may have been asked for before. */
-			run_open_error(f->run, "an error in a row beside NULL");
+			run_open_error(f->run, LIMIT_ERROR_IN_ROW_WITH_NULL);
 		}
 		if (f->run->strict && run_erred(f->run) && converts(&l->type, &r->type))
-			run_open_error(f->run, "one of several errors in strict mode");
+			run_open_error(f->run, LIMIT_ONE_OF_SEVERAL_ERRORS_IN_STRICT_MODE);
 		if (f->run->failed)
 			return EVAL_NULL_VALUE;
 		if (a.kind == EVAL_NULL || b.kind == EVAL_NULL) {
 			if (f->run->strict && type_is_temporal(&how[i / 2].as) &&
 				!(type_is_temporal(&l->type) && type_is_temporal(&r->type)))
-				return run_unsupported(f->run, "NULL compared with a date in strict mode");
+				return run_unsupported(
+					f->run, LIMIT_NULL_COMPARED_WITH_DATE_IN_STRICT_MODE);
 			compare_alone(f->run, &how[i / 2], &l->type, &a);
 			if (n->op == SQL_OP_NULL_EQ) {
 				compare_alone(f->run, &how[i / 2], &r->type, &b);
@@ -675,10 +680,11 @@ static struct eval_value run_compare_rows(const struct node *n, struct frame *f)
 		if (f->run->env->flavour == SQL_MYSQL &&
 			((a.kind == EVAL_UINT && a.u > INT64_MAX && b.kind == EVAL_INT && b.i < 0) ||
 				(b.kind == EVAL_UINT && b.u > INT64_MAX && a.kind == EVAL_INT && a.i < 0)))
-			return run_unsupported(f->run, "MySQL: rows of large unsigned and negative numbers");
+			return run_unsupported(
+				f->run, LIMIT_MYSQL_ROWS_OF_LARGE_UNSIGNED_AND_NEGATIVE_NUMBERS);
 		order = compare_as(f->run, &how[i / 2], &l->type, &a, &r->type, &b, &null);
 		if (null)
-			return run_unsupported(f->run, "a row with a string that is no date");
+			return run_unsupported(f->run, LIMIT_ROW_WITH_STRING_NOT_DATE);
 		if (order == 0)
 			continue;
 		if (n->op == SQL_OP_EQ || n->op == SQL_OP_NULL_EQ)
@@ -716,18 +722,18 @@ static struct node *compile_compare_rows(struct compiler *c, const struct sql_ex
 		return compile_error(c, 1241, "rows of different sizes");
 	for (uint32_t i = 0; i < l->arg_count; i++) {
 		if (node_is_row(l->args[i]) || node_is_row(r->args[i]))
-			return compile_unsupported(c, "rows within rows");
+			return compile_unsupported(c, LIMIT_ROWS_WITHIN_ROWS);
 		if (constant_fails(c, l->args[i]) || constant_fails(c, r->args[i]))
-			return compile_unsupported(c, "an error in a constant of a row");
+			return compile_unsupported(c, LIMIT_ERROR_IN_CONSTANT_OF_ROW);
 		if (among && (l->args[i]->type.hybrid || r->args[i]->type.hybrid))
-			return compile_unsupported(c, "rows with a hexadecimal literal in IN");
+			return compile_unsupported(c, LIMIT_ROWS_WITH_HEXADECIMAL_LITERAL_IN_IN);
 		n->args[2 * i] = l->args[i];
 		n->args[2 * i + 1] = r->args[i];
 		if (!operator_comparison_of(c, l->args[i], r->args[i], &how[i]))
 			return NULL;
 		/* No constant is a YEAR here, except beside = in MySQL. */
 		if (how[i].year && c->env->flavour == SQL_MYSQL)
-			return compile_unsupported(c, "MySQL: a YEAR and a constant in rows");
+			return compile_unsupported(c, LIMIT_MYSQL_YEAR_AND_CONSTANT_IN_ROWS);
 		how[i].year = 0;
 		how[i].ahead = NOT_AHEAD;
 		/* Among several rows a DECIMAL has all its digits. */
@@ -740,18 +746,19 @@ static struct node *compile_compare_rows(struct compiler *c, const struct sql_ex
 					text_is_ascii(r->args[i]->u.value.s)) &&
 				collation_charset(l->args[i]->type.collation) !=
 					collation_charset(r->args[i]->type.collation))
-				return compile_unsupported(c, "rows of different character sets in IN");
+				return compile_unsupported(
+					c, LIMIT_ROWS_OF_DIFFERENT_CHARACTER_SETS_IN_IN);
 			how[i].collation = l->args[i]->type.collation;
 		}
 		/* NULL counts as a text: beside it an integer becomes a DECIMAL, and that a DOUBLE. */
 		if (among && c->env->flavour == SQL_MARIADB && how[i].as.kind != EVAL_T_STRING &&
 			!type_is_temporal(&how[i].as) &&
 			(l->args[i]->type.kind == EVAL_T_NULL || r->args[i]->type.kind == EVAL_T_NULL))
-			return compile_unsupported(c, "rows with NULL and numbers in IN");
+			return compile_unsupported(c, LIMIT_ROWS_WITH_NULL_AND_NUMBERS_IN_IN);
 		if (among && !type_is_temporal(&how[i].as) &&
 			type_is_string(&l->args[i]->type) != type_is_string(&r->args[i]->type) &&
 			l->args[i]->type.kind != EVAL_T_NULL && r->args[i]->type.kind != EVAL_T_NULL)
-			return compile_unsupported(c, "rows of texts and numbers in IN");
+			return compile_unsupported(c, LIMIT_ROWS_OF_TEXTS_AND_NUMBERS_IN_IN);
 	}
 	n->op = (uint8_t)op;
 	n->type = type_bool();
@@ -792,7 +799,7 @@ struct node *compile_compare(struct compiler *c, const struct sql_expr *e, enum 
 	how->joins = c->env->flavour == SQL_MYSQL && (op == SQL_OP_EQ || op == SQL_OP_NULL_EQ) && l->column &&
 		     r->column && (l->u.at.table != r->u.at.table || l->u.at.depth != r->u.at.depth);
 	if ((op == SQL_OP_EQ || op == SQL_OP_NULL_EQ) && (has_long_key(c, l, r) || has_long_key(c, r, l)))
-		return compile_unsupported(c, "MySQL: a join of a long DECIMAL and a text or a DOUBLE");
+		return compile_unsupported(c, LIMIT_MYSQL_JOIN_OF_LONG_DECIMAL_AND_TEXT_OR_DOUBLE);
 	/* Compared under its own collation a text of the outer query is as good as its equals. */
 	for (int i = 0; i < 2; i++) {
 		const struct node *side = n->args[i];

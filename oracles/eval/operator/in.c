@@ -15,7 +15,8 @@ static struct eval_value run_in_any(const struct node *n, struct frame *f, struc
 			/* Texts may have been made numbers by then, or not. */
 			if (f->run->strict && type_is_string(&n->args[i]->type) &&
 				how[i].as.kind != EVAL_T_STRING) {
-				run_unsupported(f->run, "NULL IN texts beside numbers in strict mode");
+				run_unsupported(
+					f->run, LIMIT_NULL_IN_TEXTS_WITH_NUMBERS_IN_STRICT_MODE);
 				break;
 			}
 			if (n->args[i]->literal || f->run->failed)
@@ -23,7 +24,7 @@ static struct eval_value run_in_any(const struct node *n, struct frame *f, struc
 			(void)node_run(n->args[i], f);
 			if (run_erred(f->run)) {
 				/* Whether it is asked for depends on the types and the server. */
-				run_open_error(f->run, "an error in a value of IN");
+				run_open_error(f->run, LIMIT_ERROR_IN_VALUE_OF_IN);
 			}
 		}
 		return left;
@@ -34,14 +35,15 @@ static struct eval_value run_in_any(const struct node *n, struct frame *f, struc
 
 		if (run_erred(f->run)) {
 			/* The servers sort constants and may find a match without it. */
-			run_open_error(f->run, "an error in a value of IN");
+			run_open_error(f->run, LIMIT_ERROR_IN_VALUE_OF_IN);
 		}
 		if (f->run->failed)
 			return EVAL_NULL_VALUE;
 		if (v.kind == EVAL_NULL) {
 			if (f->run->strict && type_is_temporal(&how[i].as) &&
 				!type_is_temporal(&n->args[0]->type))
-				return run_unsupported(f->run, "NULL compared with a date in strict mode");
+				return run_unsupported(
+					f->run, LIMIT_NULL_COMPARED_WITH_DATE_IN_STRICT_MODE);
 			if (n->args[i]->type.kind != EVAL_T_NULL)
 				compare_alone(f->run, &how[i], &n->args[0]->type, &left);
 			unknown = true;
@@ -51,16 +53,16 @@ static struct eval_value run_in_any(const struct node *n, struct frame *f, struc
 			how[i].as.kind == EVAL_T_INT &&
 			((left.kind == EVAL_UINT && left.u > INT64_MAX) ||
 				(v.kind == EVAL_UINT && v.u > INT64_MAX)))
-			return run_unsupported(f->run, "MySQL: IN with large unsigned numbers");
+			return run_unsupported(f->run, LIMIT_MYSQL_IN_WITH_LARGE_UNSIGNED_NUMBERS);
 		order = compare_as(
 			f->run, &how[i], &n->args[0]->type, &left, &n->args[i]->type, &v, &null);
 		/* It may have been converted when the statement was prepared. */
 		if (f->run->strict && run_erred(f->run) &&
 			n->arg_count > 2 && may_be_constant(n->args[i]) &&
 			(type_is_temporal(&how[i].as) || is_bigint_column(n->args[0])))
-			return run_open_error(f->run, "an error in a value of IN");
+			return run_open_error(f->run, LIMIT_ERROR_IN_VALUE_OF_IN);
 		if (null)
-			return run_unsupported(f->run, "IN with a string that is no date");
+			return run_unsupported(f->run, LIMIT_IN_WITH_STRING_NOT_DATE);
 		if (order == 0)
 			return truth(!n->aux);
 	}
@@ -111,7 +113,7 @@ static struct eval_value run_in(const struct node *n, struct frame *f)
 
 		v = run_in_any(n, f, left);
 		if (!failed && run_erred(f->run))
-			run_open_error(f->run, "an error in a value of IN");
+			run_open_error(f->run, LIMIT_ERROR_IN_VALUE_OF_IN);
 		return v;
 	}
 	for (uint32_t i = 1; i < n->arg_count && left.kind != EVAL_NULL; i++) {
@@ -160,7 +162,8 @@ static struct eval_value run_in_rows(const struct node *n, struct frame *f)
 	for (uint32_t i = 0; n->arg_count > 1 && f->run->strict && i < n->args[0]->arg_count; i += 2) {
 		if (type_is_temporal(&n->args[0]->args[i]->type) !=
 			type_is_temporal(&n->args[0]->args[i + 1]->type))
-			return run_unsupported(f->run, "rows of dates and other types IN a list in strict mode");
+			return run_unsupported(
+				f->run, LIMIT_ROWS_OF_DATES_AND_OTHER_TYPES_IN_LIST_IN_STRICT_MODE);
 	}
 	/* Of several rows the left one is computed first, and whole. */
 	for (uint32_t i = 0; n->arg_count > 1 && i < n->args[0]->arg_count; i += 2) {
@@ -181,7 +184,7 @@ static struct eval_value run_in_rows(const struct node *n, struct frame *f)
 				continue;
 			(void)node_run(n->args[i]->args[k], f);
 			if (run_erred(f->run))
-				run_open_error(f->run, "an error in a row of IN");
+				run_open_error(f->run, LIMIT_ERROR_IN_ROW_OF_IN);
 		}
 	}
 	return unknown ? EVAL_NULL_VALUE : truth(n->aux);
@@ -219,21 +222,22 @@ struct node *compile_in_list(struct compiler *c, const struct sql_expr *e)
 	if (node_is_row(left)) {
 		struct node *rows = node_new(c, run_in_rows, e, count);
 
-		if (count > 1 && compile_mysql_5(c, "MySQL before 8.0: rows IN a list"))
+		if (count > 1 && compile_mysql_5(c, LIMIT_MYSQL5_ROWS_IN_LIST))
 			return NULL;
 
 		for (uint32_t i = 0; i < count; i++) {
 			rows->args[i] = compile_compare(c, e, SQL_OP_EQ, left, n->args[i + 1]);
 			if (!rows->args[i] && count > 1 && c->outcome->error == 1267) {
 				c->outcome->status = EVAL_OK;
-				return compile_unsupported(c, "rows of different collations in IN");
+				return compile_unsupported(
+					c, LIMIT_ROWS_OF_DIFFERENT_COLLATIONS_IN_IN);
 			}
 			if (!rows->args[i])
 				return NULL;
 			if (count > 1 && c->env->flavour == SQL_MYSQL && !plain_row(left, n->args[i + 1]))
-				return compile_unsupported(c, "MySQL: rows of many types in IN");
+				return compile_unsupported(c, LIMIT_MYSQL_ROWS_OF_MANY_TYPES_IN_IN);
 			if (!alike(rows->args[0], rows->args[i]))
-				return compile_unsupported(c, "rows of different types in IN");
+				return compile_unsupported(c, LIMIT_ROWS_OF_DIFFERENT_TYPES_IN_IN);
 		}
 		rows->aux = e->negated;
 		rows->type = type_bool();
@@ -254,28 +258,29 @@ struct node *compile_in_list(struct compiler *c, const struct sql_expr *e)
 	}
 	for (uint32_t i = 1; i <= count && left->constant && count > 1; i++) {
 		if (n->args[i]->type.kind == EVAL_T_YEAR)
-			return compile_unsupported(c, "a constant IN values with a YEAR");
+			return compile_unsupported(c, LIMIT_CONSTANT_IN_VALUES_WITH_YEAR);
 	}
 	for (uint32_t i = 1; i <= count && left->type.kind == EVAL_T_YEAR; i++) {
 		if (!n->args[i]->constant && count > 1)
-			return compile_unsupported(c, "a YEAR IN values that are not constant");
+			return compile_unsupported(c, LIMIT_YEAR_IN_VALUES_NOT_CONSTANT);
 		if (n->args[i]->type.hybrid && c->env->flavour == SQL_MYSQL)
-			return compile_unsupported(c, "MySQL: a YEAR IN hexadecimal literals");
+			return compile_unsupported(c, LIMIT_MYSQL_YEAR_IN_HEXADECIMAL_LITERALS);
 	}
 	for (uint32_t i = 1; i <= count && type_is_temporal(&left->type) && count > 1; i++) {
 		if (c->env->flavour == SQL_MYSQL &&
 			(n->args[i]->type.kind == EVAL_T_TIME) !=
 				(left->type.kind == EVAL_T_TIME))
-			return compile_unsupported(c, "MySQL: IN with dates and times");
+			return compile_unsupported(c, LIMIT_MYSQL_IN_WITH_DATES_AND_TIMES);
 		if (c->env->flavour == SQL_MYSQL && left->type.kind == EVAL_T_TIME &&
 			(left->type.decimals > n->args[i]->type.decimals || !n->args[i]->literal) &&
 			!compile_mysql_has(c, MYSQL_IN_OF_TIMES))
-			return compile_unsupported(c, "MySQL until 8.0: a TIME IN values of other decimals");
+			return compile_unsupported(
+				c, LIMIT_MYSQL80_TIME_IN_VALUES_OF_OTHER_DECIMALS);
 	}
 	for (uint32_t i = 1; i <= count && c->env->flavour == SQL_MYSQL; i++) {
 		/* id IN ('1', '2'): by integers where all are such texts, else by DOUBLEs, which is the same. */
 		if (how[i].as.kind == EVAL_T_DOUBLE && type_is_int(&left->type) && !is_short_integer(n->args[i]))
-			return compile_unsupported(c, "MySQL: an integer IN DOUBLEs");
+			return compile_unsupported(c, LIMIT_MYSQL_INTEGER_IN_DOUBLES);
 	}
 	/* They are made DOUBLEs when the statement is prepared. */
 	for (uint32_t i = 1; i <= count && c->env->flavour == SQL_MYSQL; i++) {
@@ -283,25 +288,27 @@ struct node *compile_in_list(struct compiler *c, const struct sql_expr *e)
 			c->cut_constant |= constant_is_cut(c, n->args[i]);
 	}
 	if (c->env->flavour == SQL_MYSQL && any_string && !strings)
-		return compile_unsupported(c, "MySQL: IN with strings and others");
+		return compile_unsupported(c, LIMIT_MYSQL_IN_WITH_STRINGS_AND_OTHERS);
 	/* A constant is a year beside y = 5 and y IN (5) only. */
 	for (uint32_t i = 1; i <= count && count > 1 && c->env->flavour == SQL_MYSQL; i++)
 		how[i].year = 0;
 	if (left->type.hybrid && count > 1)
-		return compile_unsupported(c, "a hexadecimal literal IN values of several types");
+		return compile_unsupported(c, LIMIT_HEXADECIMAL_LITERAL_IN_VALUES_OF_SEVERAL_TYPES);
 	for (uint32_t i = 1; i <= count && count > 1 && c->env->flavour == SQL_MARIADB; i++) {
 		const struct sql_expr *value = n->args[i]->expr;
 
 		if (value && value->kind == SQL_EXPR_LITERAL && value->u.literal.kind == SQL_LIT_HEX &&
 			(any_string || !strings))
-			return compile_unsupported(c, "a hexadecimal literal IN values of several types");
+			return compile_unsupported(
+				c, LIMIT_HEXADECIMAL_LITERAL_IN_VALUES_OF_SEVERAL_TYPES);
 	}
 	if (count == 1) /* the servers make it an = */
 		as_operator(c, left, n->args[1], &how[1]);
 	/* Whose bytes are of no collation, or of that of the others. */
 	for (uint32_t i = 1; i <= count && count > 1 && any_string; i++) {
 		if (n->args[i]->type.hybrid)
-			return compile_unsupported(c, "a hexadecimal literal IN values of several types");
+			return compile_unsupported(
+				c, LIMIT_HEXADECIMAL_LITERAL_IN_VALUES_OF_SEVERAL_TYPES);
 	}
 	if (any_string) { /* one collation for all */
 		uint16_t collation;

@@ -23,7 +23,7 @@ static struct eval_value run_and(const struct node *n, struct frame *f)
 		if (f->run->failed) {
 			/* Where NULL is as good as false (WHERE, IF) the rest is not asked for. */
 			if (unknown && run_erred(f->run))
-				run_open_error(f->run, "an error behind NULL AND");
+				run_open_error(f->run, LIMIT_ERROR_BEHIND_NULL_AND);
 			break;
 		}
 	}
@@ -63,7 +63,7 @@ static struct eval_value run_xor(const struct node *n, struct frame *f)
 	if (f->run->env->flavour == SQL_MARIADB && mariadb_2026(f->run->env) != 1 &&
 		(b.kind != EVAL_NULL || f->run->strict) &&
 		!(type_is_int(&n->args[0]->type) && type_is_int(&n->args[1]->type)))
-		return run_unsupported(f->run, "XOR of other than integers in older releases");
+		return run_unsupported(f->run, LIMIT_XOR_OF_OTHER_THAN_INTEGERS_IN_OLDER_RELEASES);
 	if (b.kind == EVAL_NULL)
 		return b;
 	return truth(
@@ -83,7 +83,7 @@ static struct eval_value run_not(const struct node *n, struct frame *f)
 
 		if (decimal_round(v.dec, n->args[0]->type.decimals, DECIMAL_HALF_UP, &printed) &&
 			!printed.count)
-			return run_unsupported(f->run, "NOT of a quotient that is almost zero");
+			return run_unsupported(f->run, LIMIT_NOT_OF_QUOTIENT_ALMOST_ZERO);
 	}
 	/* CAST(0.3 AS CHAR) has no decimals then. */
 	if (v.kind == EVAL_STRING && n->args[0]->type.decimals < EVAL_NOT_FIXED) {
@@ -91,13 +91,13 @@ static struct eval_value run_not(const struct node *n, struct frame *f)
 		double d = text_to_double(v.s, &used);
 
 		if (d != 0 && fabs(d) < 0.5)
-			return run_unsupported(f->run, "NOT of a text that is almost zero");
+			return run_unsupported(f->run, LIMIT_NOT_OF_TEXT_ALMOST_ZERO);
 	}
 	/* To MySQL it is x = 0, which DOUBLEs with decimals almost are. */
 	if (v.kind == EVAL_DOUBLE && v.d != 0 && n->args[0]->type.kind == EVAL_T_DOUBLE &&
 		n->args[0]->type.decimals < EVAL_NOT_FIXED &&
 		fabs(v.d) < 5 / pow(10, n->args[0]->type.decimals + 1))
-		return run_unsupported(f->run, "NOT of a DOUBLE that is almost zero");
+		return run_unsupported(f->run, LIMIT_NOT_OF_DOUBLE_ALMOST_ZERO);
 	return truth(!to_bool(f->run, &n->args[0]->type, &v));
 }
 
@@ -113,11 +113,11 @@ struct node *compile_logic(struct compiler *c, const struct sql_expr *e, enum sq
 	if (node_is_row(l) || node_is_row(r))
 		return compile_error(c, 1241, "a row where a value is wanted");
 	if (n->fn == run_xor && !(type_is_int(&l->type) && type_is_int(&r->type)) &&
-		compile_mysql_5(c, "MySQL before 8.0: XOR of other than integers"))
+		compile_mysql_5(c, LIMIT_MYSQL5_XOR_OF_OTHER_THAN_INTEGERS))
 		return NULL;
 	if (c->env->flavour == SQL_MARIADB && c->env->version < 100600 && l->literal &&
 		type_is_string(&l->type) && r->constant && !r->literal)
-		return compile_unsupported(c, "MariaDB 10.5: a string literal AND or OR a constant");
+		return compile_unsupported(c, LIMIT_MARIADB_10_5_STRING_LITERAL_AND_OR_OR_CONSTANT);
 	/* In a condition MySQL looks at such an operand when the statement is prepared. */
 	for (uint32_t i = 0; i < 2 && op != SQL_OP_XOR && c->env->flavour == SQL_MYSQL; i++) {
 		const struct node *operand = i ? r : l;
@@ -166,12 +166,12 @@ struct node *compile_condition(struct compiler *c, const struct sql_expr *e)
 	n = compile_value(c, e);
 	/* Constants of a condition are computed before any row is looked at, needed or not, where there is none, too. */
 	if (n && c->erring_constant)
-		return compile_unsupported(c, "a constant that fails, in a condition");
+		return compile_unsupported(c, LIMIT_CONSTANT_THAT_FAILS_IN_CONDITION);
 	if (n && c->env->flavour == SQL_MARIADB && node_any(n, loses_sign))
-		return compile_unsupported(c, "an unsigned constant as a DOUBLE in a condition");
+		return compile_unsupported(c, LIMIT_UNSIGNED_CONSTANT_AS_DOUBLE_IN_CONDITION);
 	if (n && has_fraction(n) &&
 		(mysql_5(c->env) || (c->env->flavour == SQL_MARIADB && c->env->version < 100600)))
-		return compile_unsupported(c, "a condition that is no integer in older releases");
+		return compile_unsupported(c, LIMIT_CONDITION_NOT_INTEGER_IN_OLDER_RELEASES);
 	return n;
 }
 
@@ -206,13 +206,13 @@ struct node *compile_not(struct compiler *c, const struct sql_expr *e, struct no
 	 * comparison twice. */
 	if ((c->env->flavour == SQL_MARIADB || c->env->version < 90700) &&
 		denies_again(e->u.binary.left, false, is_any_or_all))
-		return compile_unsupported(c, "NOT of NOT of ANY or ALL");
+		return compile_unsupported(c, LIMIT_NOT_OF_NOT_OF_ANY_OR_ALL);
 	/* MariaDB drops both, in conditions, also where it is no truth value that is left: WHERE !!2 = 1. */
 	if (c->env->flavour == SQL_MARIADB && arg->fn == run_not && !arg->args[0]->type.is_bool)
-		return compile_unsupported(c, "NOT of NOT of what is no truth value");
+		return compile_unsupported(c, LIMIT_NOT_OF_NOT_OF_NOT_TRUTH_VALUE);
 	/* A truth value to MySQL, which drops both: -1. */
 	if (c->env->flavour == SQL_MYSQL && denies_again(e->u.binary.left, false, is_strcmp))
-		return compile_unsupported(c, "MySQL: NOT of NOT of STRCMP");
+		return compile_unsupported(c, LIMIT_MYSQL_NOT_OF_NOT_OF_STRCMP);
 	if (node_is_row(arg))
 		return compile_error(c, 1241, "a row where a value is wanted");
 	n->args[0] = arg;
@@ -225,11 +225,11 @@ bool run_asks_null(const struct node *arg, struct frame *f, const struct eval_va
 {
 	if (run_erred(f->run)) {
 		/* What cannot be NULL is not computed. */
-		run_open_error(f->run, "an error in what IS NULL asks");
+		run_open_error(f->run, LIMIT_ERROR_IN_WHAT_IS_NULL_ASKS);
 	}
 	/* In a condition a column that is NOT NULL is then NULL, in some. */
 	if (arg->column && (v->kind == EVAL_DATE || v->kind == EVAL_DATETIME) && date_is_zero(&v->t))
-		run_unsupported(f->run, "IS NULL of a column's zero date");
+		run_unsupported(f->run, LIMIT_IS_NULL_OF_COLUMN_ZERO_DATE);
 	return v->kind == EVAL_NULL;
 }
 
@@ -258,12 +258,12 @@ struct node *compile_is(struct compiler *c, const struct sql_expr *e, struct nod
 	struct node *n = node_new(c, run_is, e, 1);
 
 	if (e->op == SQL_OP_IS_JSON)
-		return compile_unsupported(c, "IS JSON");
+		return compile_unsupported(c, LIMIT_IS_JSON);
 	if (node_is_row(arg))
 		return compile_error(c, 1241, "a row where a value is wanted");
 	if (c->env->flavour == SQL_MARIADB && e->op != SQL_OP_IS_TRUE && e->op != SQL_OP_IS_FALSE &&
 		compares_rows(arg))
-		return compile_unsupported(c, "IS NULL of a comparison of rows");
+		return compile_unsupported(c, LIMIT_IS_NULL_OF_COMPARISON_OF_ROWS);
 	n->args[0] = arg;
 	n->op = e->op;
 	n->aux = e->negated;

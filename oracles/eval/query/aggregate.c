@@ -43,20 +43,20 @@ static struct eval_value run_aggregate(const struct node *n, struct frame *f)
 	struct eval_value v;
 
 	if (!f->aggregates)
-		return run_unsupported(f->run, "an aggregate outside its group");
+		return run_unsupported(f->run, LIMIT_AGGREGATE_OUTSIDE_GROUP);
 	v = f->aggregates[n->u.number];
 	/* MySQL: as an integer it is error 1690, also where the answer does not need it. */
 	if (n->nested && v.kind == EVAL_DECIMAL && v.decimals != EVAL_REAL_SAME && fabs(v.real) >= 0x1p63 &&
 		f->run->env->flavour == SQL_MYSQL)
-		return run_unsupported(f->run, "MySQL: an AVG() beyond BIGINT, used further");
+		return run_unsupported(f->run, LIMIT_MYSQL_AVG_BEYOND_BIGINT_USED_FURTHER);
 	if (!n->nested || !(n->aux & AGGREGATE_EXTREME))
 		return v;
 	/* A text, or out of a temporary table a number, too. */
 	if (n->aux & AGGREGATE_MEMBER)
-		return run_unsupported(f->run, "MIN or MAX of an ENUM or a SET, used further");
+		return run_unsupported(f->run, LIMIT_MIN_OR_MAX_OF_ENUM_OR_SET_USED_FURTHER);
 	/* MariaDB keeps it as a signed integer: SIGN(MAX(bu)) is -1. */
 	if (v.kind == EVAL_UINT && v.u > INT64_MAX && f->run->env->flavour == SQL_MARIADB)
-		return run_unsupported(f->run, "MIN or MAX beyond BIGINT, used further");
+		return run_unsupported(f->run, LIMIT_MIN_OR_MAX_BEYOND_BIGINT_USED_FURTHER);
 	return v;
 }
 
@@ -152,11 +152,12 @@ static bool aggregate_type(struct compiler *c, struct aggregate *a)
 	case AGG_AVG:
 		if (type_is_temporal(&a->args[0]->type) || a->args[0]->type.kind == EVAL_T_BIT ||
 			a->args[0]->type.hybrid) {
-			compile_unsupported(c, "SUM or AVG of dates, BITs or hexadecimal literals");
+			compile_unsupported(
+				c, LIMIT_SUM_OR_AVG_OF_DATES_BITS_OR_HEXADECIMAL_LITERALS);
 			return false;
 		}
 		if (type_is_string(&a->args[0]->type) && t.decimals < EVAL_NOT_FIXED) {
-			compile_unsupported(c, "SUM or AVG of a string that has no decimals");
+			compile_unsupported(c, LIMIT_SUM_OR_AVG_OF_STRING_WITH_NO_DECIMALS);
 			return false;
 		}
 		if (t.kind == EVAL_T_DOUBLE) {
@@ -186,50 +187,53 @@ static bool aggregate_type(struct compiler *c, struct aggregate *a)
 		a->type = a->args[0]->type;
 		a->type.hybrid = a->type.own_scale = false;
 		if (a->type.kind == EVAL_T_FLOAT && !a->args[0]->column) {
-			compile_unsupported(c, "MIN or MAX of a computed FLOAT");
+			compile_unsupported(c, LIMIT_MIN_OR_MAX_OF_COMPUTED_FLOAT);
 			return false;
 		}
 		if (a->type.kind == EVAL_T_STRING && has_long_text(a->args[0])) {
-			compile_unsupported(c, "MIN or MAX of the text of a DOUBLE or of DECIMAL(n,n)");
+			compile_unsupported(
+				c, LIMIT_MIN_OR_MAX_OF_TEXT_OF_DOUBLE_OR_OF_DECIMAL_N_N);
 			return false;
 		}
 		if (a->type.zerofill) {
-			compile_unsupported(c, "MIN or MAX of ZEROFILL");
+			compile_unsupported(c, LIMIT_MIN_OR_MAX_OF_ZEROFILL);
 			return false;
 		}
-		if (a->type.kind == EVAL_T_FLOAT && compile_mysql_5(c, "MySQL before 8.0: a computed FLOAT"))
+		if (a->type.kind == EVAL_T_FLOAT && compile_mysql_5(c, LIMIT_MYSQL5_COMPUTED_FLOAT))
 			return false;
 		if (a->type.kind == EVAL_T_STRING &&
 			(node_any(a->args[0], changes_charset) ||
 				a->type.coercibility == COERCIBLE_NONE)) {
-			compile_unsupported(c, "MIN or MAX of a text of changed set or no collation");
+			compile_unsupported(
+				c, LIMIT_MIN_OR_MAX_OF_TEXT_OF_CHANGED_SET_OR_NO_COLLATION);
 			return false;
 		}
 		/* MySQL takes the bytes of the first for latin1. */
 		if (a->type.kind == EVAL_T_STRING && c->env->flavour == SQL_MYSQL &&
 			has_wide_text(a->args[0]) && node_any(a->args[0], is_merged_time)) {
-			compile_unsupported(c, "MySQL: MIN or MAX of a text with a date of IF or CASE");
+			compile_unsupported(
+				c, LIMIT_MYSQL_MIN_OR_MAX_OF_TEXT_WITH_DATE_OF_IF_OR_CASE);
 			return false;
 		}
 		/* It has room for as many bytes as the text has characters. */
 		if (a->type.kind == EVAL_T_STRING && a->type.collation == COLLATION_BINARY &&
 			!a->args[0]->column && has_wide_text(a->args[0])) {
-			compile_unsupported(c, "MIN or MAX of bytes that were a text");
+			compile_unsupported(c, LIMIT_MIN_OR_MAX_OF_BYTES_ONCE_TEXT);
 			return false;
 		}
 		if (a->type.kind == EVAL_T_BIT ||
 			(a->type.kind == EVAL_T_DOUBLE && a->type.decimals < EVAL_NOT_FIXED)) {
-			compile_unsupported(c, "MIN or MAX of BIT, or of a DOUBLE with decimals");
+			compile_unsupported(c, LIMIT_MIN_OR_MAX_OF_BIT_OR_OF_DOUBLE_WITH_DECIMALS);
 			return false;
 		}
 		if ((a->type.kind == EVAL_T_ENUM || a->type.kind == EVAL_T_SET) && has_index(c, a->args[0])) {
-			compile_unsupported(c, "MIN or MAX of an ENUM or SET that has an index");
+			compile_unsupported(c, LIMIT_MIN_OR_MAX_OF_ENUM_OR_SET_WITH_INDEX);
 			return false;
 		}
 		if (a->type.kind == EVAL_T_ENUM || a->type.kind == EVAL_T_SET)
 			a->type = type_string(a->type.collation, 2, 0); /* compared as text */
 		if (a->type.kind == EVAL_T_JSON) {
-			compile_unsupported(c, "MIN or MAX of JSON");
+			compile_unsupported(c, LIMIT_MIN_OR_MAX_OF_JSON);
 			return false;
 		}
 		break;
@@ -238,7 +242,7 @@ static bool aggregate_type(struct compiler *c, struct aggregate *a)
 	case AGG_BIT_XOR:
 		if (c->env->flavour == SQL_MYSQL && type_is_string(&a->args[0]->type) &&
 			a->args[0]->type.collation == COLLATION_BINARY) {
-			compile_unsupported(c, "bit operations on binary strings");
+			compile_unsupported(c, LIMIT_BIT_OPERATIONS_ON_BINARY_STRINGS);
 			return false;
 		}
 		a->type = type_int(true);
@@ -248,7 +252,7 @@ static bool aggregate_type(struct compiler *c, struct aggregate *a)
 
 		for (uint32_t i = 0; i < a->arg_count; i++) {
 			if (a->args[i]->type.kind == EVAL_T_BIT || a->args[i]->type.zerofill) {
-				compile_unsupported(c, "GROUP_CONCAT of BIT or ZEROFILL");
+				compile_unsupported(c, LIMIT_GROUP_CONCAT_OF_BIT_OR_ZEROFILL);
 				return false;
 			}
 		}
@@ -272,7 +276,7 @@ static bool group_concat_clauses(
 	if (!extra)
 		return true;
 	if (extra->limit) {
-		compile_unsupported(c, "GROUP_CONCAT with LIMIT");
+		compile_unsupported(c, LIMIT_GROUP_CONCAT_WITH_LIMIT);
 		return false;
 	}
 	for (const struct sql_order *o = extra->order; o; o = o->next)
@@ -281,7 +285,7 @@ static bool group_concat_clauses(
 	desc = arena_zero(c->arena, count + 1);
 	for (const struct sql_order *o = extra->order; o; o = o->next) {
 		if (o->expr->kind == SQL_EXPR_LITERAL) {
-			compile_unsupported(c, "GROUP_CONCAT ordered by a constant");
+			compile_unsupported(c, LIMIT_GROUP_CONCAT_ORDERED_BY_CONSTANT);
 			return false;
 		}
 		a->order[a->order_count] = compile_value(c, o->expr);
@@ -341,22 +345,24 @@ struct aggregate *aggregate_new(
 		/* Its rows are put into a table. */
 		if (a->kind == AGG_GROUP_CONCAT && (a->distinct || a->order_count) &&
 			node_is_cut(c, a->args[k]))
-			return (struct aggregate *)compile_unsupported(c, cut_reason);
+			return compile_unsupported(c, LIMIT_TEXT_OF_NUMBER_THAT_TMP_TABLE_MAY_CUT);
 		/* MariaDB takes it for never NULL, and the table has no room for NULL. */
 		if (c->env->flavour == SQL_MARIADB && a->distinct && compares_rows(a->args[k]))
-			return (struct aggregate *)compile_unsupported(c, "DISTINCT of a comparison of rows");
+			return compile_unsupported(
+				c, LIMIT_DISTINCT_OF_COMPARISON_OF_ROWS);
 	}
 	if (!belongs_here(c->scope, a))
-		return (struct aggregate *)compile_unsupported(c, "an aggregate of outer columns");
+		return compile_unsupported(c, LIMIT_AGGREGATE_OF_OUTER_COLUMNS);
 	if (c->scope->outer_reach < reach)
 		c->scope->outer_reach = reach;
 	/* '1' and '1.0' are one number in newer releases, two texts in others. */
 	if (a->distinct && (a->kind == AGG_SUM || a->kind == AGG_AVG) &&
 		a->args[0]->type.kind == EVAL_T_STRING)
-		return (struct aggregate *)compile_unsupported(c, "SUM or AVG(DISTINCT) of a text");
+		return compile_unsupported(
+			c, LIMIT_SUM_OR_AVG_DISTINCT_OF_TEXT);
 	for (uint32_t k = 0; k < a->arg_count && a->distinct; k++) {
 		if (a->args[k]->type.kind == EVAL_T_BIT)
-			return (struct aggregate *)compile_unsupported(c, "DISTINCT of BIT");
+			return compile_unsupported(c, LIMIT_DISTINCT_OF_BIT);
 	}
 	return aggregate_type(c, a) ? a : NULL;
 }
@@ -382,14 +388,14 @@ struct node *compile_aggregate(struct compiler *c, const struct sql_expr *e, boo
 	for (size_t i = 0; i < ARRAY_LEN(unmodelled); i++) {
 		if (span_ieq_str(e->u.call.name, unmodelled[i])) {
 			*is_aggregate = true;
-			return compile_unsupported(c, "an aggregate that is not modelled");
+			return compile_unsupported(c, LIMIT_AGGREGATE_NOT_MODELLED);
 		}
 	}
 	if (!aggregate_find(e, &kind))
 		return NULL;
 	*is_aggregate = true;
 	if (extra && extra->within_group)
-		return compile_unsupported(c, "WITHIN GROUP");
+		return compile_unsupported(c, LIMIT_WITHIN_GROUP);
 	if (!scope || !scope->aggregates_allowed || scope->in_aggregate)
 		return compile_error(c, 1111, "an aggregate where none may stand");
 	scope->in_aggregate = true;
@@ -401,7 +407,7 @@ struct node *compile_aggregate(struct compiler *c, const struct sql_expr *e, boo
 		b && kind == AGG_GROUP_CONCAT && c->env->flavour == SQL_MYSQL; b = b->next) {
 		/* It takes one that differs in the order or separator only for the other. */
 		if (b->kind == kind && !different_columns(a->args[0], b->args[0]))
-			return compile_unsupported(c, "MySQL: several GROUP_CONCATs");
+			return compile_unsupported(c, LIMIT_MYSQL_SEVERAL_GROUP_CONCATS);
 	}
 	*scope->aggregates_tail = a;
 	scope->aggregates_tail = &a->next;
@@ -433,17 +439,17 @@ static struct eval_value concat_key(struct run *run, const struct eval_type *typ
 	case EVAL_T_STRING:
 		/* BINARY(3) has three bytes that nobody set. */
 		if (v.kind == EVAL_NULL && type->fixed && type->collation == COLLATION_BINARY)
-			return run_unsupported(run, "GROUP_CONCAT ordered by a NULL");
+			return run_unsupported(run, LIMIT_GROUP_CONCAT_ORDERED_BY_NULL);
 		return v.kind == EVAL_NULL ? eval_string(SPAN_LIT(""), type->collation) : v;
 	case EVAL_T_DATE:
 	case EVAL_T_DATETIME:
 	case EVAL_T_TIMESTAMP: /* a date of zeros: the least, as NULL */
 		if (v.kind != EVAL_NULL && !(v.t.year || v.t.month || v.t.day))
-			return run_unsupported(run, "GROUP_CONCAT ordered by a date of zeros");
+			return run_unsupported(run, LIMIT_GROUP_CONCAT_ORDERED_BY_DATE_OF_ZEROS);
 		return v;
 	case EVAL_T_ENUM:
 		if (v.kind == EVAL_STRING && !v.s.len)
-			return run_unsupported(run, "GROUP_CONCAT ordered by an empty ENUM");
+			return run_unsupported(run, LIMIT_GROUP_CONCAT_ORDERED_BY_EMPTY_ENUM);
 		return v;
 	case EVAL_T_NULL:
 		return v;
@@ -452,7 +458,8 @@ static struct eval_value concat_key(struct run *run, const struct eval_type *typ
 	case EVAL_T_SET:
 	case EVAL_T_JSON:
 	case EVAL_T_TIME:
-		return v.kind == EVAL_NULL ? run_unsupported(run, "GROUP_CONCAT ordered by a NULL") : v;
+		return v.kind == EVAL_NULL ? run_unsupported(
+			run, LIMIT_GROUP_CONCAT_ORDERED_BY_NULL) : v;
 	}
 	return v;
 }
@@ -489,7 +496,7 @@ static struct arguments collect(const struct eval_query *q, const struct aggrega
 							 : a->distinct && (f->run->env->flavour == SQL_MYSQL ||
 										  mariadb_2026(f->run->env) != 1)) &&
 				values[k].kind == EVAL_DOUBLE && values[k].d == 0 && signbit(values[k].d))
-				run_unsupported(f->run, "a negative zero that is sorted or grouped");
+				run_unsupported(f->run, LIMIT_NEGATIVE_ZERO_SORTED_OR_GROUPED);
 			if (is_kept(a, k, &values[k]))
 				values[k] = materialized(f->run, &a->args[k]->type, values[k]);
 		}
@@ -530,13 +537,12 @@ static void drop_equal(struct run *run, const struct aggregate *a, struct argume
 			if (seen && a->kind == AGG_GROUP_CONCAT) {
 				for (uint32_t j = 0; j < a->arg_count; j++) {
 					if (!eval_same(&args->rows[k][j], &args->rows[i][j]))
-						run_unsupported(run,
-							"DISTINCT among texts that are equal and "
-							"differ");
+						run_unsupported(
+							run, LIMIT_DISTINCT_AMONG_TEXTS_EQUAL_AND_DIFFER);
 				}
 				if (k + 1 < kept)
-					run_unsupported(run,
-						"GROUP_CONCAT(DISTINCT) in the order of another value");
+					run_unsupported(
+						run, LIMIT_GROUP_CONCAT_DISTINCT_IN_ORDER_OF_ANOTHER_VALUE);
 			}
 		}
 		if (!seen)
@@ -566,16 +572,16 @@ static struct eval_value sum_doubles(
 	for (size_t i = args->count; i-- > 0;)
 		backward += values[i];
 	if (forward == 0 && mariadb_2026(run->env) != 1)
-		return run_unsupported(run, "a sum of DOUBLEs that is a zero of either sign");
+		return run_unsupported(run, LIMIT_SUM_OF_DOUBLES_ZERO_OF_EITHER_SIGN);
 	qsort(values, args->count, sizeof(*values), compare_doubles);
 	for (size_t i = 0; i < args->count; i++)
 		up += values[i];
 	for (size_t i = args->count; i-- > 0;)
 		down += values[i];
 	if (forward != backward || forward != up || forward != down)
-		return run_unsupported(run, "a sum of DOUBLEs that depends on their order");
+		return run_unsupported(run, LIMIT_SUM_OF_DOUBLES_THAT_DEPENDS_ON_THEIR_ORDER);
 	if (!isfinite(forward))
-		return run_unsupported(run, "a sum beyond DOUBLE");
+		return run_unsupported(run, LIMIT_SUM_BEYOND_DOUBLE);
 	return eval_double(forward);
 }
 
@@ -599,9 +605,9 @@ static struct eval_value sum(
 
 		/* Through a temporary table the digits beyond the scale are lost, otherwise not. */
 		if (decimal_beyond(&a->args[0]->type, &d))
-			return run_unsupported(run, "a sum of quotients that have more digits");
+			return run_unsupported(run, LIMIT_SUM_OF_QUOTIENTS_WITH_MORE_DIGITS);
 		if (!decimal_add(&total, &d, &total))
-			return run_unsupported(run, "a DECIMAL near the limit of its digits");
+			return run_unsupported(run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
 	}
 	real = decimal_to_double(&total) / (double)args->count;
 	if (a->kind == AGG_AVG) {
@@ -611,7 +617,7 @@ static struct eval_value sum(
 		uint32_t scale = (total.scale + run->env->div_precision_increment + 8u) / 9 * 9;
 
 		if (!decimal_div(&total, &n, scale, &total))
-			return run_unsupported(run, "a DECIMAL near the limit of its digits");
+			return run_unsupported(run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
 	}
 	v = make_decimal(run, &total);
 	if (a->kind == AGG_AVG && v.kind == EVAL_DECIMAL) {
@@ -633,17 +639,16 @@ static struct eval_value extreme(
 
 		/* MAX(i / 3) - MIN(i / 3): a temporary table rounds them, or there is none. */
 		if (v->kind == EVAL_DECIMAL && decimal_beyond(&a->args[0]->type, v->dec))
-			return run_unsupported(run, "MIN or MAX of quotients that have more digits");
+			return run_unsupported(run, LIMIT_MIN_OR_MAX_OF_QUOTIENTS_WITH_MORE_DIGITS);
 		/* d0 - iu: a temporary table cuts it to 0. */
 		if (v->kind == EVAL_DECIMAL && v->dec->neg && type->is_unsigned)
-			return run_unsupported(run, "MIN or MAX of a negative DECIMAL UNSIGNED");
+			return run_unsupported(run, LIMIT_MIN_OR_MAX_OF_NEGATIVE_DECIMAL_UNSIGNED);
 		/* A temporary table cuts it, where there is one. */
 		if (v->kind == EVAL_DECIMAL &&
 			decimal_int_digits(v->dec) + a->type.decimals > DECIMAL_PRECISION_MAX)
-			return run_unsupported(run, "a DECIMAL near the limit of its digits");
+			return run_unsupported(run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
 		if (i && order == 0 && !eval_same(v, &best))
-			return run_unsupported(
-				run, "MIN or MAX of texts that are equal and differ");
+			return run_unsupported(run, LIMIT_MIN_OR_MAX_OF_TEXTS_EQUAL_AND_DIFFER);
 		if (i == 0 || (a->kind == AGG_MIN ? order < 0 : order > 0))
 			best = *v;
 	}
@@ -660,11 +665,12 @@ static struct eval_value bits(
 		uint64_t x = v.kind == EVAL_UINT ? v.u : (uint64_t)v.i;
 
 		if (args->rows[i][0].kind == EVAL_DOUBLE || args->rows[i][0].kind == EVAL_DECIMAL)
-			return run_unsupported(run, "BIT_AND and kin of numbers with fractions");
+			return run_unsupported(
+				run, LIMIT_BIT_AND_AND_KIN_OF_NUMBERS_WITH_FRACTIONS);
 		/* Cut to BIGINT. */
 		if (args->rows[i][0].kind == EVAL_STRING &&
 			(v.kind == EVAL_UINT ? v.u >= INT64_MAX : v.i == INT64_MAX || v.i == INT64_MIN))
-			return run_unsupported(run, "BIT_AND and kin of a text beyond BIGINT");
+			return run_unsupported(run, LIMIT_BIT_AND_AND_KIN_OF_TEXT_BEYOND_BIGINT);
 		u = a->kind == AGG_BIT_AND ? u & x : a->kind == AGG_BIT_OR ? u | x : u ^ x;
 	}
 	return eval_uint(u);
@@ -706,7 +712,7 @@ static struct eval_value group_concat(
 			continue;
 		for (uint32_t k = 0; k < a->arg_count; k++) {
 			if (!eval_same(&args->rows[i - 1][k], &args->rows[i][k]))
-				run_unsupported(run, "GROUP_CONCAT in no certain order");
+				run_unsupported(run, LIMIT_GROUP_CONCAT_IN_NO_CERTAIN_ORDER);
 		}
 	}
 	if (a->distinct)
@@ -726,12 +732,12 @@ static struct eval_value group_concat(
 					collation_charset(args->rows[i][k].collation),
 					collation_charset(a->type.collation), part, &part,
 					&malformed))
-				run_unsupported(run, "text that the other character set lacks");
+				run_unsupported(run, LIMIT_TEXT_THAT_OTHER_CHARACTER_SET_LACKS);
 			buf_add_span(&text, part);
 		}
 	}
 	if (text.len > run->env->group_concat_max_len)
-		run_unsupported(run, "GROUP_CONCAT beyond group_concat_max_len");
+		run_unsupported(run, LIMIT_GROUP_CONCAT_BEYOND_GROUP_CONCAT_MAX_LEN);
 	v = make_text(run, &text, a->type.collation);
 	buf_release(&text);
 	return v;

@@ -52,11 +52,11 @@ bool settle_columns(struct compiler *c, struct eval_query *q, bool stored)
 
 		q->types[i].own_scale = false;
 		if (stored && (t->kind == EVAL_T_BIT || t->kind == EVAL_T_FLOAT || t->zerofill)) {
-			compile_unsupported(c, "BIT, FLOAT and ZEROFILL of a view that is put into a table");
+			compile_unsupported(c, LIMIT_BIT_FLOAT_AND_ZEROFILL_OF_VIEW_PUT_INTO_TABLE);
 			return false;
 		}
 		if (q->kind == QUERY_SELECT && node_is_cut(c, q->items[i])) {
-			compile_unsupported(c, cut_reason);
+			compile_unsupported(c, LIMIT_TEXT_OF_NUMBER_THAT_TMP_TABLE_MAY_CUT);
 			return false;
 		}
 	}
@@ -163,14 +163,15 @@ static struct eval_query *compile_recursive(
 		return (struct eval_query *)compile_error(
 			c, 1222, "queries with different numbers of columns");
 	if (q->right->grouped || q->right->window_count)
-		return (struct eval_query *)compile_unsupported(c, "a recursive CTE of another form");
+		return compile_unsupported(
+			c, LIMIT_RECURSIVE_CTE_OF_ANOTHER_FORM);
 	q->column_count = q->left->column_count;
 	q->names = q->left->names;
 	q->types = q->left->types;
 	for (uint32_t i = 0; i < q->column_count; i++) {
 		if (!same_shape(&q->types[i], &q->right->types[i]))
-			return (struct eval_query *)compile_unsupported(
-				c, "a recursive CTE whose columns change their type");
+			return compile_unsupported(
+				c, LIMIT_RECURSIVE_CTE_WHOSE_COLUMNS_CHANGE_THEIR_TYPE);
 	}
 	q->outer_reach = q->left->outer_reach > q->right->outer_reach ? q->left->outer_reach
 								      : q->right->outer_reach;

@@ -79,7 +79,7 @@ static bool star_of_using(struct expanded *x, const struct eval_query *q, const 
 	uint32_t first, second;
 
 	if (j->kind == JOIN_TABLE || j->left->kind != JOIN_TABLE || j->right->kind != JOIN_TABLE) {
-		compile_unsupported(x->c, "* over several NATURAL or USING joins");
+		compile_unsupported(x->c, LIMIT_OVER_SEVERAL_NATURAL_OR_USING_JOINS);
 		return false;
 	}
 	first = j->left->table; /* the side whose columns are kept */
@@ -170,12 +170,12 @@ bool compile_keys(struct compiler *c, const struct sql_order *order, struct node
 		key->item = UINT32_MAX;
 		if (items && o->expr->kind == SQL_EXPR_UNARY && o->expr->op == SQL_OP_NEG &&
 			ordinal_of(c, o->expr->u.binary.left, &ordinal)) {
-			compile_unsupported(c, "a constant in GROUP BY or ORDER BY");
+			compile_unsupported(c, LIMIT_CONSTANT_IN_GROUP_BY_OR_ORDER_BY);
 			return false;
 		}
 		if (items && ordinal_of(c, o->expr, &ordinal)) {
 			if (ordinal >= 100000) {
-				compile_unsupported(c, "a constant in GROUP BY or ORDER BY");
+				compile_unsupported(c, LIMIT_CONSTANT_IN_GROUP_BY_OR_ORDER_BY);
 				return false;
 			}
 			if (ordinal < 1 || ordinal > item_count) {
@@ -186,7 +186,7 @@ bool compile_keys(struct compiler *c, const struct sql_order *order, struct node
 			/* In a derived table it is taken for a column's name (error 1054). */
 			if (key->node->constant && c->env->flavour == SQL_MYSQL &&
 				!(c->depth == 1 && c->scope->aggregates_allowed)) {
-				compile_unsupported(c, "a constant in GROUP BY or ORDER BY");
+				compile_unsupported(c, LIMIT_CONSTANT_IN_GROUP_BY_OR_ORDER_BY);
 				return false;
 			}
 			if (c->scope->aggregate_count && !c->scope->aggregates_allowed &&
@@ -196,7 +196,7 @@ bool compile_keys(struct compiler *c, const struct sql_order *order, struct node
 			}
 		} else if (items && o->expr->kind == SQL_EXPR_UNARY &&
 			   o->expr->u.binary.left->kind == SQL_EXPR_UNARY) {
-			compile_unsupported(c, "a constant in GROUP BY or ORDER BY");
+			compile_unsupported(c, LIMIT_CONSTANT_IN_GROUP_BY_OR_ORDER_BY);
 			return false;
 		} else {
 			key->node = compile_value(c, o->expr);
@@ -206,12 +206,12 @@ bool compile_keys(struct compiler *c, const struct sql_order *order, struct node
 		/* As many bytes of it are compared as the text has characters. */
 		if (key->node->type.kind == EVAL_T_STRING && !key->node->column &&
 			key->node->type.collation == COLLATION_BINARY && has_wide_text(key->node)) {
-			compile_unsupported(c, "ordering bytes that were a text");
+			compile_unsupported(c, LIMIT_ORDERING_BYTES_ONCE_TEXT);
 			return false;
 		}
 		if (items && !c->scope->aggregates_allowed && !key->node->column &&
 			key->node->type.kind == EVAL_T_DECIMAL &&
-			compile_mysql_5(c, "MySQL before 8.0: GROUP BY a computed DECIMAL"))
+			compile_mysql_5(c, LIMIT_MYSQL5_GROUP_BY_COMPUTED_DECIMAL))
 			return false;
 		/* The temporary table's column has the digits of the dividend. */
 		if (items && !c->scope->aggregates_allowed && key->node->expr &&
@@ -220,13 +220,13 @@ bool compile_keys(struct compiler *c, const struct sql_order *order, struct node
 			!(type_is_int(&key->node->args[0]->type) &&
 				type_is_int(&key->node->args[1]->type)) &&
 			c->env->flavour == SQL_MARIADB) {
-			compile_unsupported(c, "GROUP BY DIV of other than integers");
+			compile_unsupported(c, LIMIT_GROUP_BY_DIV_OF_OTHER_THAN_INTEGERS);
 			return false;
 		}
 		/* The servers may fold it into a number, and take that for a column's. */
 		if (items && !c->scope->aggregates_allowed && key->node->constant &&
 			!key->node->literal && !ordinal_of(c, o->expr, &ordinal)) { /* GROUP BY */
-			compile_unsupported(c, "a constant in GROUP BY or ORDER BY");
+			compile_unsupported(c, LIMIT_CONSTANT_IN_GROUP_BY_OR_ORDER_BY);
 			return false;
 		}
 		for (uint32_t i = 0; i < item_count && items; i++) {
@@ -250,13 +250,13 @@ bool compile_limit(struct compiler *c, const struct sql_limit *limit, struct nod
 	if (!limit)
 		return true;
 	if (limit->with_ties || limit->rows_examined) {
-		compile_unsupported(c, "LIMIT ROWS EXAMINED, WITH TIES");
+		compile_unsupported(c, LIMIT_LIMIT_ROWS_EXAMINED_WITH_TIES);
 		return false;
 	}
 	/* A name is a variable of a stored program, whose value is not known; it is no column. */
 	if ((limit->count && limit->count->kind != SQL_EXPR_LITERAL) ||
 		(limit->offset && limit->offset->kind != SQL_EXPR_LITERAL)) {
-		compile_unsupported(c, "LIMIT that is no number");
+		compile_unsupported(c, LIMIT_LIMIT_NOT_NUMBER);
 		return false;
 	}
 	if (limit->count && !(*count = compile_value(c, limit->count)))
@@ -393,11 +393,11 @@ static struct eval_query *compile_select(struct compiler *c, struct eval_query *
 	bool having_order;
 
 	if (query->u.select.cube || query->u.select.grouping_sets.ptr)
-		return (struct eval_query *)compile_unsupported(c, "CUBE, GROUPING SETS");
+		return compile_unsupported(c, LIMIT_CUBE_GROUPING_SETS);
 	if (query->u.select.qualify)
-		return (struct eval_query *)compile_unsupported(c, "QUALIFY");
+		return compile_unsupported(c, LIMIT_QUALIFY);
 	if (query->u.select.procedure.ptr)
-		return (struct eval_query *)compile_unsupported(c, "PROCEDURE");
+		return compile_unsupported(c, LIMIT_PROCEDURE);
 	if (!compile_from(c, q, query->u.select.from, scope, ctes))
 		return NULL;
 	scope->aggregates_tail = &scope->aggregates;
@@ -421,7 +421,7 @@ static struct eval_query *compile_select(struct compiler *c, struct eval_query *
 	q->distinct = query->u.select.flags & SQL_SELECT_DISTINCT;
 	for (uint32_t i = 0; i < x.count && q->distinct; i++) {
 		if (q->types[i].kind == EVAL_T_BIT)
-			return (struct eval_query *)compile_unsupported(c, "DISTINCT of BIT");
+			return compile_unsupported(c, LIMIT_DISTINCT_OF_BIT);
 	}
 	set_aliases(c, query, &x);
 	if (!compile_groups(c, q, query))
@@ -432,20 +432,20 @@ static struct eval_query *compile_select(struct compiler *c, struct eval_query *
 		/* The server looks for its columns first: see having_sees(). */
 		if (c->outcome->status == EVAL_ERROR && c->outcome->error != 1054) {
 			c->outcome->status = EVAL_OK;
-			outcome_unsupported(c->outcome, "an error in HAVING");
+			outcome_unsupported(c->outcome, LIMIT_ERROR_IN_HAVING);
 		}
 		return NULL;
 	}
 	if (q->having && !having_sees(q, q->having))
 		return (struct eval_query *)(q->table_count == 1
 				? compile_error(c, 1054, "a column in HAVING that is not selected")
-				: compile_unsupported(c, "a column in HAVING that is not selected"));
+				: compile_unsupported(c, LIMIT_COLUMN_IN_HAVING_NOT_SELECTED));
 	if (q->having) {
 		q->having->nested = true; /* its truth is asked for, not itself */
 		/* Who is asked for first, it or the select list, is the optimizer's choice. */
 		if (c->failing_constant)
-			return (struct eval_query *)compile_unsupported(
-				c, "a constant that fails, in a condition");
+			return compile_unsupported(
+				c, LIMIT_CONSTANT_THAT_FAILS_IN_CONDITION);
 	}
 	scope->windows_allowed = true;
 	if (!compile_keys(c, query->order, q->items, q->column_count, &q->order, &q->order_count))
@@ -459,7 +459,7 @@ static struct eval_query *compile_select(struct compiler *c, struct eval_query *
 		}
 		/* The rows that are sorted are in a table. */
 		if (q->order[k].item != UINT32_MAX && node_is_cut(c, q->items[q->order[k].item]))
-			return (struct eval_query *)compile_unsupported(c, cut_reason);
+			return compile_unsupported(c, LIMIT_TEXT_OF_NUMBER_THAT_TMP_TABLE_MAY_CUT);
 	}
 	q->aggregates = scope->aggregates;
 	q->aggregate_count = scope->aggregate_count;
@@ -471,8 +471,8 @@ static struct eval_query *compile_select(struct compiler *c, struct eval_query *
 		/* SELECT ~5, COUNT(*): cut to BIGINT. */
 		if (c->env->flavour == SQL_MARIADB && q->items[i]->constant && !q->items[i]->literal &&
 			q->types[i].kind == EVAL_T_INT && q->types[i].is_unsigned)
-			return (struct eval_query *)compile_unsupported(
-				c, "MariaDB: an unsigned constant beside an aggregate");
+			return compile_unsupported(
+				c, LIMIT_MARIADB_UNSIGNED_CONSTANT_WITH_AGGREGATE);
 	}
 	if (order_is_lost(c, q))
 		q->order_count = 0;
@@ -484,20 +484,21 @@ static struct eval_query *compile_select(struct compiler *c, struct eval_query *
 		if (node_aggregates(q->items[i]) && !q->distinct && !q->window_count)
 			continue;
 		if (node_is_cut(c, q->items[i]))
-			return (struct eval_query *)compile_unsupported(c, cut_reason);
+			return compile_unsupported(c, LIMIT_TEXT_OF_NUMBER_THAT_TMP_TABLE_MAY_CUT);
 		/* A text of a number may find too little room there. */
 		if (q->window_count && type_is_string(&q->items[i]->type) &&
 			node_any(q->items[i], node_cuts_decimal))
-			return (struct eval_query *)compile_unsupported(c, cut_reason);
+			return compile_unsupported(c, LIMIT_TEXT_OF_NUMBER_THAT_TMP_TABLE_MAY_CUT);
 		/* What stands beside a window function is kept in its table, too. */
 		if (q->window_count && c->env->flavour == SQL_MARIADB && !q->items[i]->column &&
 			q->items[i]->type.kind == EVAL_T_DOUBLE &&
 			q->items[i]->type.decimals < EVAL_NOT_FIXED)
-			return (struct eval_query *)compile_unsupported(
-				c, "a DOUBLE with decimals beside a window function");
+			return compile_unsupported(
+				c, LIMIT_DOUBLE_WITH_DECIMALS_WITH_WINDOW_FUNCTION);
 	}
 	if (mixes_tiny_text(c, q))
-		return (struct eval_query *)compile_unsupported(c, "groups of a computed TINYTEXT");
+		return compile_unsupported(
+			c, LIMIT_GROUPS_OF_COMPUTED_TINYTEXT);
 	q->rollup = query->u.select.rollup;
 	return !q->rollup || compile_rollup(c, q, query) ? q : NULL;
 }
@@ -512,9 +513,9 @@ struct eval_query *compile_query(struct compiler *c, const struct sql_query *que
 	if (c->failed)
 		return NULL;
 	if (query->into)
-		return (struct eval_query *)compile_unsupported(c, "SELECT ... INTO");
+		return compile_unsupported(c, LIMIT_SELECT_INTO);
 	if (++c->depth > 200)
-		return (struct eval_query *)compile_unsupported(c, "queries nested too deeply");
+		return compile_unsupported(c, LIMIT_QUERIES_NESTED_TOO_DEEPLY);
 	scope->outer = outer;
 	c->scope = scope;
 	if (!compile_ctes(c, query->with, outer, &ctes))
@@ -534,13 +535,13 @@ struct eval_query *compile_query(struct compiler *c, const struct sql_query *que
 		done = compile_values_query(c, q, query);
 		break;
 	case SQL_QUERY_TABLE:
-		done = (struct eval_query *)compile_unsupported(c, "TABLE t");
+		done = compile_unsupported(c, LIMIT_TABLE_T);
 		break;
 	case SQL_QUERY_PAREN:
 		/* The inner query's own order is lost behind the outer one's, its limit is not:
 		 * a union of one. */
-		done = (struct eval_query *)compile_unsupported(
-			c, "a parenthesised query with two tails");
+		done = compile_unsupported(
+			c, LIMIT_PARENTHESISED_QUERY_WITH_TWO_TAILS);
 		break;
 	}
 	if (done && !compile_limit(c, query->limit, &q->limit, &q->offset))

@@ -88,13 +88,13 @@ static struct join_tree *from_name(struct from_state *s, const struct sql_table_
 	struct span alias = ref->alias.ptr ? ref->alias : name->name;
 
 	if (ref->u.name.partitions)
-		return (struct join_tree *)compile_unsupported(s->c, "PARTITION (...)");
+		return compile_unsupported(s->c, LIMIT_PARTITION);
 	if (ref->system_time != SQL_SYSTEM_TIME_NONE || ref->u.name.portion.ptr)
-		return (struct join_tree *)compile_unsupported(s->c, "FOR SYSTEM_TIME");
+		return compile_unsupported(s->c, LIMIT_FOR_SYSTEM_TIME);
 	if (cte) {
 		if (!cte->query && !cte->start)
-			return (struct join_tree *)compile_unsupported(
-				s->c, "a recursive CTE of another form");
+			return compile_unsupported(
+				s->c, LIMIT_RECURSIVE_CTE_OF_ANOTHER_FORM);
 		from.derived = cte->query;
 		from.cte = cte->query ? NULL : (struct cte *)(uintptr_t)cte;
 		from.ref = NULL;
@@ -301,13 +301,13 @@ bool hides_rows(struct compiler *c, const struct eval_query *q)
 {
 	/* CASE NULL WHEN ... in any query. */
 	if (c->env->flavour == SQL_MARIADB && c->env->version < 101100 && q->where && node_any(q->where, is_case)) {
-		compile_unsupported(c, "CASE in a condition of older releases");
+		compile_unsupported(c, LIMIT_CASE_IN_CONDITION_OF_OLDER_RELEASES);
 		return true;
 	}
 	if (!joins_outer(q->from) || !((q->where && rejects_null(q->where)) ||
 					     (q->table_count > 2 && on_rejects_null(q->from))))
 		return false;
-	compile_unsupported(c, "ELT, FIELD, rows and kin in a condition behind an outer join");
+	compile_unsupported(c, LIMIT_ELT_AND_KIN_IN_CONDITION_BEHIND_OUTER_JOIN);
 	return true;
 }
 
@@ -340,11 +340,11 @@ static struct join_tree *from_join(struct from_state *s, const struct sql_table_
 			return NULL;
 		if (outer && s->c->env->flavour == SQL_MYSQL && s->c->env->version >= 80100 &&
 			nests_null(ref->u.join.on, false))
-			return (struct join_tree *)compile_unsupported(
-				s->c, "MySQL: IS NULL within OR or NOT in the ON of an outer join");
+			return compile_unsupported(
+				s->c, LIMIT_MYSQL_IS_NULL_WITHIN_OR_OR_NOT_IN_ON_OF_OUTER_JOIN);
 		if (outer && node_any(j->on, meets_rounded))
-			return (struct join_tree *)compile_unsupported(
-				s->c, "a column = a constant that it rounds, in the ON of an outer join");
+			return compile_unsupported(
+				s->c, LIMIT_COLUMN_CONSTANT_THAT_ROUNDS_IN_ON_OF_OUTER_JOIN);
 	}
 	return j;
 }
@@ -383,10 +383,10 @@ static struct join_tree *from_ref(struct from_state *s, const struct sql_table_r
 		return from_name(s, ref);
 	case SQL_TABLE_DERIVED:
 		if (ref->u.derived.lateral)
-			return (struct join_tree *)compile_unsupported(s->c, "LATERAL");
+			return compile_unsupported(s->c, LIMIT_LATERAL);
 		if (ref->system_time != SQL_SYSTEM_TIME_NONE)
-			return (struct join_tree *)compile_unsupported(
-				s->c, "a derived table of another time");
+			return compile_unsupported(
+				s->c, LIMIT_DERIVED_TABLE_OF_ANOTHER_TIME);
 		/* A derived table sees nothing of the queries around it but, in MySQL, columns
 		 * of the outer query; that is left out. */
 		from.derived = compile_query(s->c, ref->u.derived.query, NULL, s->ctes);
@@ -400,7 +400,7 @@ static struct join_tree *from_ref(struct from_state *s, const struct sql_table_r
 	case SQL_TABLE_NEST:
 		return from_list(s, ref->u.nest);
 	case SQL_TABLE_FUNC:
-		return (struct join_tree *)compile_unsupported(s->c, "JSON_TABLE");
+		return compile_unsupported(s->c, LIMIT_JSON_TABLE);
 	}
 	return NULL;
 }

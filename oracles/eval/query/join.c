@@ -45,7 +45,7 @@ static uint32_t *combo_add(struct run *run, struct combos *c)
 		c->capacity = capacity;
 	}
 	if (c->count >= run->rows_max)
-		run_unsupported(run, "more rows than the bound allows");
+		run_unsupported(run, LIMIT_MORE_ROWS_THAN_BOUND_ALLOWS);
 	return c->data + c->width * c->count++;
 }
 
@@ -126,7 +126,7 @@ static bool check_digits(struct run *run, const struct eval_query *q, const stru
 			if (v.kind == EVAL_DECIMAL &&
 				decimal_compare(v.dec, rows->row[i][k].dec) != 0) {
 				run_unsupported(
-					run, "quotients with more digits in a derived table");
+					run, LIMIT_QUOTIENTS_WITH_MORE_DIGITS_IN_DERIVED_TABLE);
 				return false;
 			}
 		}
@@ -150,7 +150,7 @@ static bool load_rows(const struct eval_query *q, const struct frame *outer, str
 			if (!run_query(from->derived, run, outer, &result))
 				return false;
 			if (result.open_count) {
-				run_unsupported(run, "LIMIT that cuts between equal rows");
+				run_unsupported(run, LIMIT_LIMIT_THAT_CUTS_BETWEEN_EQUAL_ROWS);
 				return false;
 			}
 			rows[t] = (struct eval_rows){result.rows, result.row_count};
@@ -160,7 +160,7 @@ static bool load_rows(const struct eval_query *q, const struct frame *outer, str
 		}
 		if (!run->source ||
 			!run->source->rows(run->source->ctx, from->base, from->ref, &rows[t])) {
-			run_unsupported(run, "a table whose rows are not known");
+			run_unsupported(run, LIMIT_TABLE_WHOSE_ROWS_ARE_NOT_KNOWN);
 			return false;
 		}
 	}
@@ -175,7 +175,7 @@ static void open_error(const struct node *where, struct run *run)
 		(where->op != SQL_OP_AND && where->op != SQL_OP_OR))
 		return;
 	run->outcome->status = EVAL_OK;
-	outcome_unsupported(run->outcome, "an error in a WHERE with AND or OR");
+	outcome_unsupported(run->outcome, LIMIT_ERROR_IN_WHERE_WITH_AND_OR_OR);
 }
 
 /* ---- the quick way ---- */

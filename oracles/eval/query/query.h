@@ -132,7 +132,6 @@ bool compile_rollup(
 
 /* tmp_table_width.c: does a temporary table have too little room for it? */
 bool node_is_cut(const struct compiler *c, const struct node *n);
-extern const char cut_reason[];
 /* Beside a DECIMAL. */
 bool node_is_narrow(const struct compiler *c, const struct node *n);
 bool node_cuts_decimal(const struct node *n);

@@ -85,7 +85,7 @@ bool compile_rollup(struct compiler *c, struct eval_query *q, const struct sql_q
 		good &= !asks_query(o->expr);
 	good = good && (!q->having || only_keys(q, q->having)) && !asks_query(query->u.select.having);
 	if (!good)
-		compile_unsupported(c, "WITH ROLLUP of other than columns and aggregates");
+		compile_unsupported(c, LIMIT_WITH_ROLLUP_OF_OTHER_THAN_COLUMNS_AND_AGGREGATES);
 	return good;
 }
 
@@ -97,12 +97,12 @@ static struct eval_value run_grouping(const struct node *n, struct frame *f)
 		uint32_t k = 0;
 
 		if (!f->rollup)
-			return run_unsupported(f->run, "GROUPING() outside of WITH ROLLUP");
+			return run_unsupported(f->run, LIMIT_GROUPING_OUTSIDE_OF_WITH_ROLLUP);
 		while (k < f->rollup->group_count &&
 			!same_column(n->args[i], f->rollup->group[k].node))
 			k++;
 		if (k == f->rollup->group_count)
-			return run_unsupported(f->run, "GROUPING() of no key");
+			return run_unsupported(f->run, LIMIT_GROUPING_OF_NO_KEY);
 		bits = bits << 1 | (k >= f->rollup_kept);
 	}
 	return eval_int((int64_t)bits);
@@ -116,7 +116,7 @@ struct node *compile_grouping(struct compiler *c, const struct sql_expr *e)
 		return NULL;
 	for (uint32_t i = 0; i < n->arg_count; i++) {
 		if (!n->args[i]->column || n->args[i]->u.at.depth)
-			return compile_unsupported(c, "GROUPING() of no column");
+			return compile_unsupported(c, LIMIT_GROUPING_OF_NO_COLUMN);
 	}
 	n->type = type_int(false);
 	return n;

@@ -37,14 +37,14 @@ struct run run_begin(const struct eval_env *env, const struct eval_source *sourc
 bool run_has_room(struct run *run)
 {
 	if (UNLIKELY(run->arena->total > run->bytes_max))
-		run_unsupported(run, "more memory than the bound allows");
+		run_unsupported(run, LIMIT_MORE_MEMORY_THAN_BOUND_ALLOWS);
 	return !run->failed;
 }
 
 bool run_step(struct run *run)
 {
 	if (UNLIKELY(++run->steps > run->steps_max))
-		run_unsupported(run, "more work than the bound allows");
+		run_unsupported(run, LIMIT_MORE_WORK_THAN_BOUND_ALLOWS);
 	return run_has_room(run);
 }
 
@@ -67,22 +67,21 @@ struct eval_value materialized(struct run *run, const struct eval_type *type, st
 
 	v = told(run, v);
 	if (v.kind == EVAL_DOUBLE && v.d == 0 && signbit(v.d))
-		return run_unsupported(run, "a negative zero that is sorted or grouped");
+		return run_unsupported(run, LIMIT_NEGATIVE_ZERO_SORTED_OR_GROUPED);
 	/* The temporary table's column has a width, and cuts what is larger; it prints other digits
 	 * than the expression where there are very many. */
 	if (v.kind == EVAL_DOUBLE && type->decimals < EVAL_NOT_FIXED &&
 		(fabs(v.d) >= 1e15 || type->decimals > 15))
-		return run_unsupported(run, "a large DOUBLE with decimals that is grouped");
+		return run_unsupported(run, LIMIT_LARGE_DOUBLE_WITH_DECIMALS_GROUPED);
 	if (v.kind == EVAL_DOUBLE && beyond_decimals(type, v.d))
-		return run_unsupported(run, "a DOUBLE of more decimals than its column");
+		return run_unsupported(run, LIMIT_DOUBLE_OF_MORE_DECIMALS_THAN_COLUMN);
 	if (v.kind == EVAL_DECIMAL && decimal_int_digits(v.dec) + type->decimals > DECIMAL_PRECISION_MAX)
-		return run_unsupported(run, "a DECIMAL near the limit of its digits");
+		return run_unsupported(run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
 	if (v.kind == EVAL_DECIMAL && v.dec->neg && type->is_unsigned)
-		return run_unsupported(
-			run, "a negative DECIMAL UNSIGNED that is sorted or grouped");
+		return run_unsupported(run, LIMIT_NEGATIVE_DECIMAL_UNSIGNED_SORTED_OR_GROUPED);
 	if (v.kind == EVAL_DECIMAL && type->roomless &&
 		(run->env->flavour == SQL_MARIADB || run->env->version < 90700))
-		return run_unsupported(run, "a quotient by a quotient that is sorted or grouped");
+		return run_unsupported(run, LIMIT_QUOTIENT_BY_QUOTIENT_SORTED_OR_GROUPED);
 	if (v.kind != EVAL_DECIMAL || type->kind != EVAL_T_DECIMAL ||
 		v.dec->scale <= type->decimals ||
 		!decimal_round(v.dec, type->decimals, DECIMAL_HALF_UP, &d))
@@ -105,7 +104,7 @@ int order_values(struct run *run, const struct eval_type *type, const struct eva
 	if (type->kind == EVAL_T_ENUM || type->kind == EVAL_T_SET)
 		how.as = type_int(true); /* by number */
 	if (type->kind == EVAL_T_JSON)
-		run_unsupported(run, "comparing JSON values");
+		run_unsupported(run, LIMIT_COMPARING_JSON_VALUES);
 	return compare_as(run, &how, type, a, type, b, &null);
 }
 
@@ -234,9 +233,9 @@ static const struct eval_value *run_order_keys(const struct eval_query *q, struc
 		keys[i] = materialized(
 			f->run, &q->order[i].node->type, node_run(q->order[i].node, f));
 		if (is_number_of_no_date(q->order[i].node, &keys[i], f))
-			run_unsupported(f->run, "a number that is no date, cast to one and sorted");
+			run_unsupported(f->run, LIMIT_NUMBER_NOT_DATE_CAST_TO_ONE_AND_SORTED);
 		if (is_padded_or_not(q->order[i].node, &keys[i], f->run))
-			run_unsupported(f->run, "a computed text of a one-byte _bin collation, with blanks, sorted");
+			run_unsupported(f->run, LIMIT_COMPUTED_ONE_BYTE_BIN_TEXT_SORTED);
 	}
 	return keys;
 }
@@ -348,7 +347,7 @@ static bool select_group(const struct eval_query *q, struct frame *f, const stru
 			null_keys(q, f, group->kept);
 		keep = f->windows || !q->having || node_is_true(q->having, f);
 		if (i && keep != kept) {
-			run_unsupported(f->run, "a column that GROUP BY leaves open");
+			run_unsupported(f->run, LIMIT_COLUMN_THAT_GROUP_BY_LEAVES_OPEN);
 			break;
 		}
 		kept = keep;
@@ -362,7 +361,7 @@ static bool select_group(const struct eval_query *q, struct frame *f, const stru
 			first_keys = keys;
 		} else if (!same_rows(first, columns, width) ||
 			   (!w && !same_rows(first_keys, keys, q->order_count))) {
-			run_unsupported(f->run, "a column that GROUP BY leaves open");
+			run_unsupported(f->run, LIMIT_COLUMN_THAT_GROUP_BY_LEAVES_OPEN);
 			break;
 		}
 	}
@@ -434,7 +433,8 @@ static bool loses_null_groups(const struct eval_query *q, struct run *run,
 			continue;
 		for (size_t i = 0; i < count; i++) {
 			if (keys[i][k].kind == EVAL_NULL) {
-				run_unsupported(run, "MariaDB: NULL among computed DECIMALs that are grouped, DESC");
+				run_unsupported(
+					run, LIMIT_MARIADB_NULL_AMONG_COMPUTED_DECIMALS_GROUPED_DESC);
 				return true;
 			}
 		}
@@ -448,7 +448,7 @@ static bool add_rollups(const struct eval_query *q, struct frame *f, const struc
 	struct group *groups, size_t *group_count)
 {
 	if (!count && f->run->env->flavour == SQL_MYSQL) {
-		run_unsupported(f->run, "MySQL: WITH ROLLUP of no rows");
+		run_unsupported(f->run, LIMIT_MYSQL_WITH_ROLLUP_OF_NO_ROWS);
 		return false;
 	}
 	for (uint32_t kept = 0; kept < q->group_count; kept++) {
@@ -504,7 +504,7 @@ static bool select_groups(const struct eval_query *q, struct frame *f, const str
 	}
 	/* The server computes them row by row, and may have met another error before. */
 	if (run_erred(f->run) && aggregates_computed(q))
-		run_open_error(f->run, "an error in GROUP BY beside aggregates of what is computed");
+		run_open_error(f->run, LIMIT_ERROR_IN_GROUP_BY_WITH_AGGREGATES_OF_COMPUTED);
 	if (f->run->failed || loses_null_groups(q, f->run, keys, count))
 		return false;
 	sort.keys = keys;
@@ -549,8 +549,7 @@ static bool make_distinct(const struct eval_query *q, struct run *run, struct ou
 	for (size_t i = 0; i < o->count; i++) {
 		if (i && equal_keys(&sort, index[i - 1], index[i])) {
 			if (!same_rows(o->rows[index[i - 1]], o->rows[index[i]], q->column_count))
-				run_unsupported(
-					run, "DISTINCT among texts that are equal and differ");
+				run_unsupported(run, LIMIT_DISTINCT_AMONG_TEXTS_EQUAL_AND_DIFFER);
 			continue;
 		}
 		out.rows[out.count] = o->rows[index[i]];
@@ -566,7 +565,7 @@ static bool run_side(const struct eval_query *q, const struct eval_query *side, 
 	if (!run_query(side, run, outer, out))
 		return false;
 	if (out->open_count) {
-		run_unsupported(run, "LIMIT that cuts between equal rows");
+		run_unsupported(run, LIMIT_LIMIT_THAT_CUTS_BETWEEN_EQUAL_ROWS);
 		return false;
 	}
 	for (size_t i = 0; i < out->row_count; i++) {
@@ -581,7 +580,8 @@ static bool run_side(const struct eval_query *q, const struct eval_query *side, 
 				(v.dec->scale > side->types[k].decimals ||
 					(!v.dec->count && side->types[k].decimals &&
 						run->env->flavour == SQL_MYSQL)))
-				run_unsupported(run, "UNION of a text and of a quotient with more digits");
+				run_unsupported(
+					run, LIMIT_UNION_OF_TEXT_AND_OF_QUOTIENT_WITH_MORE_DIGITS);
 			row[k] = materialized(
 				run, &q->types[k], to_type(run, &side->types[k], &v, &q->types[k]));
 		}
@@ -605,7 +605,7 @@ static bool run_set_op(
 		return false;
 	total = left.row_count + right.row_count;
 	if (total > run->rows_max) {
-		run_unsupported(run, "more rows than the bound allows");
+		run_unsupported(run, LIMIT_MORE_ROWS_THAN_BOUND_ALLOWS);
 		return false;
 	}
 	*out = output_for(run, total);
@@ -627,8 +627,8 @@ static bool run_set_op(
 				else
 					r++;
 				if (!same_rows(all[index[from]], all[index[to]], q->column_count))
-					run_unsupported(run,
-						"DISTINCT among texts that are equal and differ");
+					run_unsupported(
+						run, LIMIT_DISTINCT_AMONG_TEXTS_EQUAL_AND_DIFFER);
 			}
 			if (q->op == SQL_INTERSECT)
 				keep = q->all ? (l < r ? l : r) : (l && r);
@@ -674,7 +674,7 @@ static bool is_known(struct run *run, const struct eval_query *q, const struct o
 		for (uint32_t k = 0; k < q->column_count && equal; k++)
 			equal = order_values(run, &q->types[k], &out->rows[i][k], &row[k]) == 0;
 		if (equal && !same_rows(out->rows[i], row, q->column_count))
-			run_unsupported(run, "DISTINCT among texts that are equal and differ");
+			run_unsupported(run, LIMIT_DISTINCT_AMONG_TEXTS_EQUAL_AND_DIFFER);
 		if (equal)
 			return true;
 	}
@@ -686,7 +686,7 @@ static bool add_round(const struct eval_query *q, struct run *run, const struct 
 	const struct eval_result *round, struct output *out)
 {
 	if (round->open_count)
-		run_unsupported(run, "LIMIT that cuts between equal rows");
+		run_unsupported(run, LIMIT_LIMIT_THAT_CUTS_BETWEEN_EQUAL_ROWS);
 	for (size_t i = 0; i < round->row_count && run_step(run); i++) {
 		struct eval_value *row =
 			arena_alloc(run->arena, (q->column_count + 1) * sizeof(*row));
@@ -697,12 +697,13 @@ static bool add_round(const struct eval_query *q, struct run *run, const struct 
 			row[k] = materialized(
 				run, &q->types[k], to_type(run, &from->types[k], &v, &q->types[k]));
 			if (from == q->right && !fits(&q->types[k], &row[k]))
-				run_unsupported(run, "a recursive CTE whose values outgrow its columns");
+				run_unsupported(
+					run, LIMIT_RECURSIVE_CTE_WHOSE_VALUES_OUTGROW_COLUMNS);
 		}
 		if (!q->all && is_known(run, q, out, row))
 			continue;
 		if (out->count >= RECURSIVE_ROWS_MAX) {
-			run_unsupported(run, "a recursive CTE of many rows");
+			run_unsupported(run, LIMIT_RECURSIVE_CTE_OF_MANY_ROWS);
 			return false;
 		}
 		out->rows[out->count++] = row;
@@ -727,7 +728,7 @@ static bool run_recursive(
 		size_t to = out->count;
 
 		if (i >= ROUNDS_MAX) {
-			run_unsupported(run, "a recursive CTE of many rounds");
+			run_unsupported(run, LIMIT_RECURSIVE_CTE_OF_MANY_ROUNDS);
 			break;
 		}
 		q->cte->working = (struct eval_rows){
@@ -741,7 +742,7 @@ static bool run_recursive(
 	run->strict = strict;
 	if (run->outcome->status == EVAL_ERROR && run->env->flavour == SQL_MYSQL) {
 		run->outcome->status = EVAL_OK;
-		outcome_unsupported(run->outcome, "MySQL: an error in a recursive CTE");
+		outcome_unsupported(run->outcome, LIMIT_MYSQL_ERROR_IN_RECURSIVE_CTE);
 	}
 	return !run->failed;
 }
@@ -811,7 +812,7 @@ static bool cut(const struct eval_query *q, struct run *run, struct eval_result 
 		;
 	for (size_t i = start; i < from; i++) {
 		if (!same_rows(rows[i], rows[from], q->column_count)) {
-			run_unsupported(run, "OFFSET that cuts between equal rows");
+			run_unsupported(run, LIMIT_OFFSET_THAT_CUTS_BETWEEN_EQUAL_ROWS);
 			return false;
 		}
 	}
@@ -819,7 +820,7 @@ static bool cut(const struct eval_query *q, struct run *run, struct eval_result 
 		for (size_t i = from + 1; i < count && (!groups || groups[i] == groups[from]);
 			i++) {
 			if (!same_rows(rows[i], rows[from], q->column_count)) {
-				run_unsupported(run, "OFFSET that cuts between equal rows");
+				run_unsupported(run, LIMIT_OFFSET_THAT_CUTS_BETWEEN_EQUAL_ROWS);
 				return false;
 			}
 		}
@@ -891,11 +892,11 @@ static bool finish(
 	uint32_t *groups = NULL;
 
 	if (!scales_known(q, out)) {
-		run_unsupported(run, "MySQL: IF or CASE of several scales through a temporary table");
+		run_unsupported(run, LIMIT_MYSQL_IF_OF_SEVERAL_SCALES_IN_TMP_TABLE);
 		return false;
 	}
 	if (!numbers_known(q, run, out)) {
-		run_unsupported(run, "a number that a temporary table keeps otherwise");
+		run_unsupported(run, LIMIT_NUMBER_THAT_TEMPORARY_TABLE_KEEPS_OTHERWISE);
 		return false;
 	}
 	memset(r, 0, sizeof(*r));
@@ -962,22 +963,22 @@ static bool run_whole(const struct eval_query *q, struct run *run, const struct 
 		/* LIMIT may end it before. */
 		if (!good && q->rollup && run->outcome->status == EVAL_ERROR) {
 			run->outcome->status = EVAL_OK;
-			outcome_unsupported(run->outcome, "an error in WITH ROLLUP");
+			outcome_unsupported(run->outcome, LIMIT_ERROR_IN_WITH_ROLLUP);
 		}
 		if (good && q->distinct) {
 			if (q->order_count && !distinct_order_known(q)) {
-				run_unsupported(run, "DISTINCT ordered by what is not selected");
+				run_unsupported(run, LIMIT_DISTINCT_ORDERED_BY_NOT_SELECTED);
 				return false;
 			}
 			if (q->offset && all_constant_items(q)) {
 				/* MariaDB does not count the duplicates that OFFSET skips. */
-				run_unsupported(run, "DISTINCT constants with OFFSET");
+				run_unsupported(run, LIMIT_DISTINCT_CONSTANTS_WITH_OFFSET);
 				return false;
 			}
 			/* MariaDB 10.5 to 11.8 take them for constants, and give one row. */
 			if (run->env->flavour == SQL_MARIADB && q->group_count && out.count > 1 &&
 				counts_alone(q)) {
-				run_unsupported(run, "DISTINCT of what COUNT(*) and kin make");
+				run_unsupported(run, LIMIT_DISTINCT_OF_WHAT_COUNT_AND_KIN_MAKE);
 				return false;
 			}
 			good = make_distinct(q, run, &out);
@@ -1009,7 +1010,7 @@ bool run_query(const struct eval_query *q, struct run *run, const struct frame *
 
 	/* The server does not compute what LIMIT leaves out, or does. */
 	if (!good && q->limit && run_erred(run))
-		run_open_error(run, "an error in a query with LIMIT");
+		run_open_error(run, LIMIT_ERROR_IN_QUERY_WITH_LIMIT);
 	return good;
 }
 

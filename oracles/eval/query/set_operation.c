@@ -145,12 +145,13 @@ struct eval_query *compile_set_op(struct compiler *c, struct eval_query *q,
 	/* MySQL 9.7 lets the operand's LIMIT go. */
 	if (c->env->flavour == SQL_MYSQL && q->op != SQL_UNION &&
 		(q->left->limit || q->right->limit))
-		return (struct eval_query *)compile_unsupported(
-			c, "MySQL: LIMIT in an operand of INTERSECT or EXCEPT");
+		return compile_unsupported(
+			c, LIMIT_MYSQL_LIMIT_IN_OPERAND_OF_INTERSECT_OR_EXCEPT);
 	/* MariaDB makes it a derived table, where no two columns may have one name. */
 	if (c->env->flavour == SQL_MARIADB && q->op != SQL_INTERSECT && q->left->column_count > 1 &&
 		(is_intersection(q->left) || is_intersection(q->right)))
-		return (struct eval_query *)compile_unsupported(c, "INTERSECT within UNION or EXCEPT");
+		return compile_unsupported(
+			c, LIMIT_INTERSECT_WITHIN_UNION_OR_EXCEPT);
 	if (q->left->column_count != q->right->column_count)
 		return (struct eval_query *)compile_error(
 			c, 1222, "queries with different numbers of columns");
@@ -162,46 +163,46 @@ struct eval_query *compile_set_op(struct compiler *c, struct eval_query *q,
 			node_of_column(c, q->left, i), node_of_column(c, q->right, i)};
 
 		if (!unites(&pair[0]->type, &pair[1]->type))
-			return (struct eval_query *)compile_unsupported(
-				c, "UNION of BIT, ZEROFILL, or of YEAR, FLOAT, DOUBLE or bytes with another type");
+			return compile_unsupported(
+				c, LIMIT_UNION_OF_BIT_OR_OF_UNLIKE_TYPES);
 		/* MariaDB makes a DECIMAL of as many digits as it thinks the numbers have, and cuts. */
 		if (c->env->flavour == SQL_MARIADB && pair[0]->type.kind == EVAL_T_INT &&
 			pair[1]->type.kind == EVAL_T_INT &&
 			pair[0]->type.is_unsigned != pair[1]->type.is_unsigned &&
 			!(is_plain_item(q->left, i) && is_plain_item(q->right, i)))
-			return (struct eval_query *)compile_unsupported(
-				c, "UNION of signed and unsigned integers that are computed");
+			return compile_unsupported(
+				c, LIMIT_UNION_OF_SIGNED_AND_UNSIGNED_INTEGERS_COMPUTED);
 		if ((pair[0]->type.kind != pair[1]->type.kind || pair[0]->type.bytes != pair[1]->type.bytes) &&
-			compile_mysql_5(c, "MySQL before 8.0: UNION of several types"))
+			compile_mysql_5(c, LIMIT_MYSQL5_UNION_OF_SEVERAL_TYPES))
 			return NULL;
 		/* MySQL 9.7: SELECT 1 EXCEPT SELECT v INTERSECT SELECT NULL is empty. */
 		if (c->env->flavour == SQL_MYSQL && q->op != SQL_UNION &&
 			(pair[0]->type.kind == EVAL_T_NULL || pair[1]->type.kind == EVAL_T_NULL))
-			return (struct eval_query *)compile_unsupported(
-				c, "MySQL: NULL as a column of INTERSECT or EXCEPT");
+			return compile_unsupported(
+				c, LIMIT_MYSQL_NULL_AS_COLUMN_OF_INTERSECT_OR_EXCEPT);
 		if (!merge_types(c, pair, 2, "UNION", &q->types[i]))
 			return NULL;
 		if (operand_is_cut(c, q->left, &q->types[i], i) ||
 			operand_is_cut(c, q->right, &q->types[i], i))
-			return (struct eval_query *)compile_unsupported(c, cut_reason);
+			return compile_unsupported(c, LIMIT_TEXT_OF_NUMBER_THAT_TMP_TABLE_MAY_CUT);
 		if (c->env->flavour == SQL_MYSQL && type_is_string(&q->types[i]) &&
 			(has_related_texts(q->left, i) || has_related_texts(q->right, i)))
-			return (struct eval_query *)compile_unsupported(
-				c, "MySQL: the text of REGEXP_LIKE, INSTR and kin");
+			return compile_unsupported(
+				c, LIMIT_MYSQL_TEXT_OF_REGEXP_LIKE_INSTR_AND_KIN);
 		if (type_is_string(&q->types[i]) &&
 			(has_own_digits(q->left, i) || has_own_digits(q->right, i)))
-			return (struct eval_query *)compile_unsupported(
-				c, "UNION of a text and of a computed DECIMAL");
+			return compile_unsupported(
+				c, LIMIT_UNION_OF_TEXT_AND_OF_COMPUTED_DECIMAL);
 		if (mixes(q->left, &q->types[i], i) || mixes(q->right, &q->types[i], i))
-			return (struct eval_query *)compile_unsupported(
-				c, "UNION of a text and of numbers or dates of several types");
+			return compile_unsupported(
+				c, LIMIT_UNION_OF_TEXT_AND_SEVERAL_TYPES);
 	}
 	if (q->left->outer_reach > q->outer_reach)
 		q->outer_reach = q->left->outer_reach;
 	if (q->right->outer_reach > q->outer_reach)
 		q->outer_reach = q->right->outer_reach;
 	q->outer_text |= q->left->outer_text || q->right->outer_text;
-	if (query->limit && !q->all && compile_mysql_5(c, "MySQL before 8.0: UNION with LIMIT"))
+	if (query->limit && !q->all && compile_mysql_5(c, LIMIT_MYSQL5_UNION_WITH_LIMIT))
 		return NULL;
 	return compile_set_order(c, q, query, scope) ? q : NULL;
 }
@@ -262,8 +263,8 @@ struct eval_query *compile_values_query(
 			column[r] = q->rows[r][i];
 		if (c->env->flavour == SQL_MYSQL && !all_alike(column, (uint32_t)q->row_count) &&
 			!all_exact(column, (uint32_t)q->row_count))
-			return (struct eval_query *)compile_unsupported(
-				c, "MySQL: VALUES of several types in one column");
+			return compile_unsupported(
+				c, LIMIT_MYSQL_VALUES_OF_SEVERAL_TYPES_IN_ONE_COLUMN);
 		if (!merge_types(c, column, (uint32_t)q->row_count, "VALUES", &q->types[i]))
 			return NULL;
 		/* Each row is printed as it is, there, but out of a derived table. */
@@ -280,6 +281,6 @@ struct eval_query *compile_values_query(
 	}
 	/* The server leaves them as they are written, and LIMIT takes the first. */
 	if (query->order && c->env->flavour == SQL_MYSQL)
-		return (struct eval_query *)compile_unsupported(c, "MySQL: ORDER BY of VALUES");
+		return compile_unsupported(c, LIMIT_MYSQL_ORDER_BY_OF_VALUES);
 	return compile_set_order(c, q, query, c->scope) ? q : NULL;
 }

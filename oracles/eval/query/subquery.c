@@ -27,13 +27,13 @@ static bool result_of(const struct subquery *s, struct frame *f, struct eval_res
 	}
 	/* MySQL does not ask it: NULL, and EXISTS is false. */
 	if (s->query->outer_reach && f->no_row && f->run->env->flavour == SQL_MYSQL) {
-		run_unsupported(f->run, "MySQL: a correlated subquery beside aggregates of no rows");
+		run_unsupported(f->run, LIMIT_MYSQL_CORRELATED_SUBQUERY_OF_NO_ROWS);
 		return false;
 	}
 	if (!run_query(s->query, f->run, f, out))
 		return false;
 	if (out->open_count) {
-		run_unsupported(f->run, "LIMIT that cuts between equal rows");
+		run_unsupported(f->run, LIMIT_LIMIT_THAT_CUTS_BETWEEN_EQUAL_ROWS);
 		return false;
 	}
 	if (s->query->outer_reach == 0) {
@@ -126,7 +126,7 @@ static struct eval_value run_quantified(const struct node *n, struct frame *f)
 		/* NULL IN (...) does not always ask it, and what is left of IN may fail before. */
 		if (f->run->outcome->status == EVAL_ERROR &&
 			(f->run->strict || may_be_null(n->args[0], f))) {
-			run_open_error(f->run, "an error in the subquery of IN");
+			run_open_error(f->run, LIMIT_ERROR_IN_SUBQUERY_OF_IN);
 		}
 		return EVAL_NULL_VALUE;
 	}
@@ -138,7 +138,7 @@ static struct eval_value run_quantified(const struct node *n, struct frame *f)
 	/* The least or greatest of them is looked for among signed integers, in both. */
 	for (size_t i = 0; i < r.row_count && n->op != SQL_OP_EQ && n->op != SQL_OP_NE; i++) {
 		if (r.rows[i][0].kind == EVAL_UINT && r.rows[i][0].u > INT64_MAX)
-			return run_unsupported(f->run, "ALL or ANY of integers beyond BIGINT");
+			return run_unsupported(f->run, LIMIT_ALL_OR_ANY_OF_INTEGERS_BEYOND_BIGINT);
 	}
 	for (size_t i = 0; i < r.row_count && run_step(f->run); i++) {
 		const struct eval_value *v = &r.rows[i][0];
@@ -147,15 +147,16 @@ static struct eval_value run_quantified(const struct node *n, struct frame *f)
 		if (v->kind == EVAL_UNTOLD)
 			return told(f->run, *v);
 		if (is_minus_zero(&s->how, &left) || is_minus_zero(&s->how, v)) /* found or not, as the plan is */
-			return run_unsupported(f->run, "a negative zero in a subquery of IN");
+			return run_unsupported(f->run, LIMIT_NEGATIVE_ZERO_IN_SUBQUERY_OF_IN);
 		/* Its MIN or MAX is compared with it as a signed integer. */
 		if (f->run->env->flavour == SQL_MARIADB && n->op != SQL_OP_EQ && v->kind == EVAL_DOUBLE &&
 			left.kind == EVAL_UINT && left.u > INT64_MAX)
-			return run_unsupported(f->run, "an integer beyond BIGINT and ALL or ANY of DOUBLEs");
+			return run_unsupported(
+				f->run, LIMIT_INTEGER_BEYOND_BIGINT_AND_ALL_OR_ANY_OF_DOUBLES);
 		/* It finds their least or greatest text. */
 		if (f->run->env->flavour == SQL_MYSQL && n->op != SQL_OP_EQ && n->op != SQL_OP_NE &&
 			v->kind == EVAL_TIME && (v->t.neg || v->t.hour > 99))
-			return run_unsupported(f->run, "MySQL: ALL or ANY of TIMEs that are negative or beyond 99 hours");
+			return run_unsupported(f->run, LIMIT_MYSQL_ALL_OR_ANY_OF_EXTREME_TIMES);
 		if (v->kind == EVAL_NULL) {
 			unknown = true;
 			compare_alone(f->run, &s->how, &n->args[0]->type, &left);
@@ -166,11 +167,11 @@ static struct eval_value run_quantified(const struct node *n, struct frame *f)
 		}
 		/* A constant may have been converted when the statement was prepared. */
 		if (f->run->strict && run_erred(f->run))
-			return run_open_error(f->run, "an error in the subquery of IN");
+			return run_open_error(f->run, LIMIT_ERROR_IN_SUBQUERY_OF_IN);
 		if (v->kind == EVAL_NULL)
 			continue;
 		if (null)
-			return run_unsupported(f->run, "IN with a string that is no date");
+			return run_unsupported(f->run, LIMIT_IN_WITH_STRING_NOT_DATE);
 		if (yes != all)
 			return eval_int(!all != n->aux);
 	}
@@ -178,7 +179,7 @@ static struct eval_value run_quantified(const struct node *n, struct frame *f)
 	if (unknown && f->run->env->flavour == SQL_MARIADB && n->op == (all ? SQL_OP_NE : SQL_OP_EQ) &&
 		(!same_room(&n->args[0]->type, &r.types[0]) ||
 			(type_is_int(&n->args[0]->type) && !n->args[0]->column)))
-		return run_unsupported(f->run, "IN of several types with NULL among them");
+		return run_unsupported(f->run, LIMIT_IN_OF_SEVERAL_TYPES_WITH_NULL_AMONG_THEM);
 	if (unknown)
 		return EVAL_NULL_VALUE;
 	return eval_int(all != n->aux);
@@ -212,7 +213,7 @@ struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
 		if (!left)
 			return NULL;
 		if (node_is_row(left))
-			return compile_unsupported(c, "rows compared with a subquery");
+			return compile_unsupported(c, LIMIT_ROWS_COMPARED_WITH_SUBQUERY);
 	}
 	s->query = compile_query(c, e->u.in.query, c->scope, c->ctes);
 	if (!s->query)
@@ -231,36 +232,37 @@ struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
 	}
 	if (s->query->column_count != 1) {
 		if (e->kind == SQL_EXPR_SUBQUERY)
-			return compile_unsupported(c, "a subquery with several columns");
+			return compile_unsupported(c, LIMIT_SUBQUERY_WITH_SEVERAL_COLUMNS);
 		return compile_error(c, 1241, "a subquery with several columns");
 	}
 	if (s->query->types[0].hybrid)
-		return compile_unsupported(c, "a subquery of ENUM, SET, BIT or 0x41");
+		return compile_unsupported(c, LIMIT_SUBQUERY_OF_ENUM_SET_BIT_OR_HEX41);
 	if (casts_to_time(e->u.in.query))
-		return compile_unsupported(c, "a cast of what is no date, used further");
+		return compile_unsupported(c, LIMIT_CAST_OF_NOT_DATE_USED_FURTHER);
 	if (e->kind == SQL_EXPR_SUBQUERY) {
 		n->type = s->query->types[0];
 		if ((n->type.kind == EVAL_T_FLOAT || type_is_temporal(&n->type)) &&
-			compile_mysql_5(c, "MySQL before 8.0: a subquery of a FLOAT or a date"))
+			compile_mysql_5(c, LIMIT_MYSQL5_SUBQUERY_OF_FLOAT_OR_DATE))
 			return NULL;
 		/* A string or a number: it depends on what asks. */
 		if (n->type.hybrid || n->type.kind == EVAL_T_ENUM || n->type.kind == EVAL_T_SET ||
 			n->type.kind == EVAL_T_BIT ||
 			(n->type.kind == EVAL_T_YEAR && c->env->flavour == SQL_MYSQL))
-			return compile_unsupported(c, "a subquery of ENUM, SET, BIT or 0x41");
+			return compile_unsupported(c, LIMIT_SUBQUERY_OF_ENUM_SET_BIT_OR_HEX41);
 		if (n->type.zerofill)
-			return compile_unsupported(c, "a subquery of a ZEROFILL column");
+			return compile_unsupported(c, LIMIT_SUBQUERY_OF_ZEROFILL_COLUMN);
 		/* As a text, it has fewer digits. */
 		if (c->env->flavour == SQL_MYSQL && type_is_temporal(&n->type) && n->type.decimals &&
 			!selects(e->u.in.query, SQL_EXPR_COLUMN))
-			return compile_unsupported(c, "MySQL: a subquery of a computed time with a fraction");
+			return compile_unsupported(
+				c, LIMIT_MYSQL_SUBQUERY_OF_COMPUTED_TIME_WITH_FRACTION);
 		/* Its text is the literal's own, which may be written over. */
 		if (c->env->flavour == SQL_MYSQL && type_is_temporal(&n->type) &&
 			selects(e->u.in.query, SQL_EXPR_LITERAL))
-			return compile_unsupported(c, "MySQL: a date literal in a text");
+			return compile_unsupported(c, LIMIT_MYSQL_DATE_LITERAL_IN_TEXT);
 		/* MariaDB keeps results by the outer values: 'a' is answered with what 'A' gave. */
 		if (c->env->flavour == SQL_MARIADB && s->query->outer_text)
-			return compile_unsupported(c, "a subquery that depends on a text outside");
+			return compile_unsupported(c, LIMIT_SUBQUERY_THAT_DEPENDS_ON_TEXT_OUTSIDE);
 
 		n->type.hybrid = false;
 		/* Without tables it is the expression itself. */
@@ -274,49 +276,49 @@ struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
 		return n;
 	}
 	if (e->u.in.query->kind == SQL_QUERY_VALUES && c->env->flavour == SQL_MYSQL && c->env->version < 90700)
-		return compile_unsupported(c, "MySQL until 9.6: IN, ANY or ALL of VALUES");
+		return compile_unsupported(c, LIMIT_MYSQL96_IN_ANY_OR_ALL_OF_VALUES);
 	column = node_column(c, NULL, 0, 0, 0, &s->query->types[0]);
 	if ((type_is_string(&left->type) || left->type.kind == EVAL_T_NULL) &&
 		type_is_string(&column->type) && s->query->types[0].coercibility == COERCIBLE_NONE)
-		return compile_unsupported(c, "different collations in a subquery");
+		return compile_unsupported(c, LIMIT_DIFFERENT_COLLATIONS_IN_SUBQUERY);
 	/* What is made of literals only would give way. */
 	if (type_is_string(&left->type) && type_is_string(&column->type) &&
 		left->type.coercibility == column->type.coercibility &&
 		left->type.collation != column->type.collation)
-		return compile_unsupported(c, "different collations in a subquery");
+		return compile_unsupported(c, LIMIT_DIFFERENT_COLLATIONS_IN_SUBQUERY);
 	if (!operator_comparison_of(c, left, column, &s->how))
 		return NULL;
 	s->how.ahead = NOT_AHEAD;
 	/* d IN (SELECT 'x') is d = 'x', which is compared as DECIMALs. */
 	if (left->type.hybrid)
-		return compile_unsupported(c, "a hexadecimal literal IN a subquery");
+		return compile_unsupported(c, LIMIT_HEXADECIMAL_LITERAL_IN_SUBQUERY);
 	if (left->type.kind == EVAL_T_BIT || column->type.kind == EVAL_T_BIT)
-		return compile_unsupported(c, "a BIT IN a subquery");
+		return compile_unsupported(c, LIMIT_BIT_IN_SUBQUERY);
 	if (left->type.kind != column->type.kind &&
 		(type_is_list(&left->type) || type_is_list(&column->type)))
-		return compile_unsupported(c, "ENUM or SET and another type in a subquery");
+		return compile_unsupported(c, LIMIT_ENUM_OR_SET_AND_ANOTHER_TYPE_IN_SUBQUERY);
 	/* y IN (SELECT 5) is y = 5, and that a year. */
 	if ((left->type.kind == EVAL_T_YEAR) != (column->type.kind == EVAL_T_YEAR))
-		return compile_unsupported(c, "a YEAR and another type in a subquery");
+		return compile_unsupported(c, LIMIT_YEAR_AND_ANOTHER_TYPE_IN_SUBQUERY);
 	if (s->how.as.kind != EVAL_T_STRING &&
 		((left->type.kind == EVAL_T_DECIMAL && type_is_string(&column->type)) ||
 			(column->type.kind == EVAL_T_DECIMAL && type_is_string(&left->type))))
-		return compile_unsupported(c, "a DECIMAL and a string in a subquery");
+		return compile_unsupported(c, LIMIT_DECIMAL_AND_STRING_IN_SUBQUERY);
 	/* It is looked up there as an integer. */
 	if (c->env->flavour == SQL_MYSQL && left->type.kind == EVAL_T_DECIMAL && left->type.decimals &&
 		type_is_int(&column->type) && s->query->kind == QUERY_SELECT && s->query->items[0]->arg_count)
-		return compile_unsupported(c, "MySQL: a DECIMAL IN a subquery of a computed integer");
+		return compile_unsupported(c, LIMIT_MYSQL_DECIMAL_IN_SUBQUERY_OF_COMPUTED_INTEGER);
 	/* A literal is not converted in there. */
 	if (type_is_string(&left->type) && type_is_string(&column->type) &&
 		collation_charset(left->type.collation) !=
 			collation_charset(column->type.collation))
-		return compile_unsupported(c, "different character sets in a subquery");
+		return compile_unsupported(c, LIMIT_DIFFERENT_CHARACTER_SETS_IN_SUBQUERY);
 	if (type_is_temporal(&left->type) != type_is_temporal(&column->type))
-		return compile_unsupported(c, "a date or time and another type in a subquery");
+		return compile_unsupported(c, LIMIT_DATE_OR_TIME_AND_ANOTHER_TYPE_IN_SUBQUERY);
 	/* The servers look for the least or greatest text, and make that a number. */
 	if (e->kind == SQL_EXPR_QUANTIFIED && e->op != SQL_OP_EQ && e->op != SQL_OP_NE &&
 		type_is_string(&column->type) && !type_is_string(&left->type))
-		return compile_unsupported(c, "a number and ALL or ANY of texts");
+		return compile_unsupported(c, LIMIT_NUMBER_AND_ALL_OR_ANY_OF_TEXTS);
 	n->fn = run_quantified;
 	n->arg_count = 1;
 	n->args[0] = left;

@@ -68,12 +68,12 @@ static struct eval_value run_window(const struct node *n, struct frame *f)
 	struct eval_value v, m;
 
 	if (!f->windows)
-		return run_unsupported(f->run, "a window function outside its place");
+		return run_unsupported(f->run, LIMIT_WINDOW_FUNCTION_OUTSIDE_PLACE);
 	v = f->windows[n->u.number];
 	m = materialized(f->run, &n->type, v);
 	/* What an expression around it sees of the digits behind its scale is not certain. */
 	if (m.kind == EVAL_DECIMAL && n->nested && decimal_compare(m.dec, v.dec) != 0)
-		return run_unsupported(f->run, "a quotient of a window function, used further");
+		return run_unsupported(f->run, LIMIT_QUOTIENT_OF_WINDOW_FUNCTION_USED_FURTHER);
 	if (m.kind == EVAL_DECIMAL && m.decimals)
 		m.decimals = EVAL_REAL_DOUBTED;
 	return m;
@@ -94,7 +94,7 @@ static bool literal_number(struct compiler *c, const struct sql_expr *e, uint64_
 	*out = 0;
 	if (!e || e->kind != SQL_EXPR_LITERAL || e->u.literal.kind != SQL_LIT_INT ||
 		e->u.literal.text.len > 9) {
-		compile_unsupported(c, "a window function's number that is no small literal");
+		compile_unsupported(c, LIMIT_WINDOW_FUNCTION_NUMBER_NOT_SMALL_LITERAL);
 		return false;
 	}
 	for (size_t i = 0; i < e->u.literal.text.len; i++)
@@ -114,13 +114,13 @@ static bool resolve(struct compiler *c, const struct sql_window *over, struct sq
 		while (named && !span_ieq(named->name, base))
 			named = named->next;
 		if (!named || depth > 30) {
-			compile_unsupported(c, "a window that is not defined");
+			compile_unsupported(c, LIMIT_WINDOW_NOT_DEFINED);
 			return false;
 		}
 		/* Something said twice is an error of one kind or another. */
 		if ((named->unit && over->parenthesised) || out->partition.count ||
 			(named->order && out->order)) {
-			compile_unsupported(c, "a window defined over another in other ways");
+			compile_unsupported(c, LIMIT_WINDOW_DEFINED_OVER_ANOTHER_IN_OTHER_WAYS);
 			return false;
 		}
 		out->partition = named->partition;
@@ -142,7 +142,7 @@ static bool add_key(struct compiler *c, struct window *w, const struct sql_expr 
 	struct select_order *key = &w->keys[w->key_count++];
 
 	if (e->kind == SQL_EXPR_LITERAL) {
-		compile_unsupported(c, "a window ordered by a literal");
+		compile_unsupported(c, LIMIT_WINDOW_ORDERED_BY_LITERAL);
 		return false;
 	}
 	key->node = compile_value(c, e);
@@ -151,11 +151,11 @@ static bool add_key(struct compiler *c, struct window *w, const struct sql_expr 
 	if (!key->node && c->outcome->status == EVAL_ERROR) {
 		/* An alias, maybe: which names are seen here differs. */
 		c->outcome->status = EVAL_OK;
-		compile_unsupported(c, "an error in a window's definition");
+		compile_unsupported(c, LIMIT_ERROR_IN_WINDOW_DEFINITION);
 	}
 	if (key->node && c->env->flavour == SQL_MYSQL && key->node->type.kind == EVAL_T_STRING &&
 		key->node->type.coercibility == COERCIBLE_NONE) { /* error 1267 */
-		compile_unsupported(c, "MySQL: a window over a text whose collation nobody can tell");
+		compile_unsupported(c, LIMIT_MYSQL_WINDOW_OVER_TEXT_OF_NO_COLLATION);
 		return false;
 	}
 	return key->node != NULL;
@@ -183,7 +183,7 @@ static bool compile_definition(struct compiler *c, struct window *w, const struc
 	if (def->exclude || w->unit == SQL_FRAME_GROUPS ||
 		(w->unit && (w->from > w->to || w->from == SQL_FRAME_LAST ||
 				    w->to == SQL_FRAME_FIRST))) {
-		compile_unsupported(c, "a frame of GROUPS, with EXCLUDE, or that ends early");
+		compile_unsupported(c, LIMIT_FRAME_OF_GROUPS_WITH_EXCLUDE_OR_THAT_ENDS_EARLY);
 		return false;
 	}
 	if ((def->from.offset && !literal_number(c, def->from.offset, &w->from_n)) ||
@@ -192,19 +192,19 @@ static bool compile_definition(struct compiler *c, struct window *w, const struc
 	/* MariaDB has odd values where 2 FOLLOWING comes before 1 FOLLOWING. */
 	if (w->from == w->to && ((w->from == SQL_FRAME_PRECEDING && w->from_n < w->to_n) ||
 					(w->from == SQL_FRAME_FOLLOWING && w->from_n > w->to_n))) {
-		compile_unsupported(c, "a frame that ends before it starts");
+		compile_unsupported(c, LIMIT_FRAME_THAT_ENDS_BEFORE_STARTS);
 		return false;
 	}
 	if (w->unit == SQL_FRAME_RANGE && (def->from.offset || def->to.offset)) {
 		const struct eval_type *type;
 
 		if (w->key_count - w->partition_count != 1) {
-			compile_unsupported(c, "RANGE over several keys");
+			compile_unsupported(c, LIMIT_RANGE_OVER_SEVERAL_KEYS);
 			return false;
 		}
 		type = &w->keys[w->partition_count].node->type;
 		if (type->kind != EVAL_T_INT || type->is_unsigned) {
-			compile_unsupported(c, "RANGE over other than signed integers");
+			compile_unsupported(c, LIMIT_RANGE_OVER_OTHER_THAN_SIGNED_INTEGERS);
 			return false;
 		}
 	}
@@ -217,11 +217,11 @@ static bool value_type(struct compiler *c, struct window *w)
 	/* What is no date is a zero then, and not NULL. */
 	if (c->env->flavour == SQL_MARIADB && w->value->expr && w->value->expr->kind == SQL_EXPR_CAST &&
 		type_is_temporal(&w->value->type) && !type_is_temporal(&w->value->args[0]->type)) {
-		compile_unsupported(c, "LAG and kin of what is made a date");
+		compile_unsupported(c, LIMIT_LAG_AND_KIN_OF_MADE_DATE);
 		return false;
 	}
 	if (node_is_cut(c, w->value)) {
-		compile_unsupported(c, cut_reason);
+		compile_unsupported(c, LIMIT_TEXT_OF_NUMBER_THAT_TMP_TABLE_MAY_CUT);
 		return false;
 	}
 	w->type = w->value->type;
@@ -240,12 +240,12 @@ static bool value_type(struct compiler *c, struct window *w)
 	case EVAL_T_ENUM:
 	case EVAL_T_SET:
 	case EVAL_T_JSON:
-		compile_unsupported(c, "LAG and kin of NULL, BIT, YEAR, FLOAT, ENUM, SET or JSON");
+		compile_unsupported(c, LIMIT_LAG_AND_KIN_OF_UNMODELLED_TYPE);
 		return false;
 	case EVAL_T_DOUBLE:
 		if (w->type.decimals == EVAL_NOT_FIXED)
 			return true;
-		compile_unsupported(c, "LAG and kin of a DOUBLE with decimals");
+		compile_unsupported(c, LIMIT_LAG_AND_KIN_OF_DOUBLE_WITH_DECIMALS);
 		return false;
 	case EVAL_T_INT:
 	case EVAL_T_DECIMAL:
@@ -283,7 +283,7 @@ static bool compile_own(struct compiler *c, struct window *w, const struct sql_e
 		if (!literal_number(c, arg, &w->number))
 			return false;
 		if (w->number == 0) {
-			compile_unsupported(c, "NTILE(0)");
+			compile_unsupported(c, LIMIT_NTILE_0);
 			return false;
 		}
 		return true;
@@ -304,7 +304,7 @@ static bool compile_own(struct compiler *c, struct window *w, const struct sql_e
 		if (!w->value || (arg->next && !literal_number(c, arg->next, &w->number)))
 			return false;
 		if (arg->next && w->number == 0) {
-			compile_unsupported(c, "NTH_VALUE(x, 0)");
+			compile_unsupported(c, LIMIT_NTH_VALUE_X_0);
 			return false;
 		}
 		return value_type(c, w);
@@ -325,12 +325,12 @@ static bool compile_function(struct compiler *c, struct window *w, const struct 
 
 	if (aggregate_find(e, &aggregate)) {
 		if (aggregate == AGG_GROUP_CONCAT || extra->distinct) {
-			compile_unsupported(c, "GROUP_CONCAT or DISTINCT with OVER");
+			compile_unsupported(c, LIMIT_GROUP_CONCAT_OR_DISTINCT_WITH_OVER);
 			return false;
 		}
 		/* Of numbers beyond 31 bits it is wrong: it counts bits, and shifts an int. */
 		if (aggregate == AGG_BIT_XOR && c->env->flavour == SQL_MARIADB) {
-			compile_unsupported(c, "MariaDB: BIT_XOR over a window");
+			compile_unsupported(c, LIMIT_MARIADB_BIT_XOR_OVER_WINDOW);
 			return false;
 		}
 		w->aggregate = aggregate_new(c, e, aggregate);
@@ -348,7 +348,7 @@ static bool compile_function(struct compiler *c, struct window *w, const struct 
 		w->kind = kinds[i].kind;
 		return compile_own(c, w, e);
 	}
-	compile_unsupported(c, "a window function that is not modelled");
+	compile_unsupported(c, LIMIT_WINDOW_FUNCTION_NOT_MODELLED);
 	return false;
 }
 
@@ -368,22 +368,22 @@ struct node *compile_window(struct compiler *c, const struct sql_expr *e)
 	struct node *n;
 
 	if (!scope || !scope->windows_allowed || scope->in_aggregate)
-		return compile_unsupported(c, "a window function outside its place");
+		return compile_unsupported(c, LIMIT_WINDOW_FUNCTION_OUTSIDE_PLACE);
 	scope->windows_allowed = false; /* none in another */
 	if (!resolve(c, over, &definition) || !compile_function(c, w, e) ||
 		!compile_definition(c, w, &definition))
 		return NULL;
 	scope->windows_allowed = true;
 	if (!is_framed(w) && w->unit)
-		return compile_unsupported(c, "a frame for a function that has none");
+		return compile_unsupported(c, LIMIT_FRAME_FOR_FUNCTION_WITH_NONE);
 	if (w->type.zerofill)
-		return compile_unsupported(c, "ZEROFILL in a window function");
+		return compile_unsupported(c, LIMIT_ZEROFILL_IN_WINDOW_FUNCTION);
 	/* MySQL takes the first or last row of such an order, which is that of the members' numbers. */
 	if (c->env->flavour == SQL_MYSQL && w->aggregate &&
 		(w->aggregate->kind == AGG_MIN || w->aggregate->kind == AGG_MAX) &&
 		w->key_count > w->partition_count && type_is_list(&w->aggregate->args[0]->type) &&
 		type_is_list(&w->keys[w->partition_count].node->type))
-		return compile_unsupported(c, "MySQL: MIN or MAX of ENUM or SET over a window ordered by one");
+		return compile_unsupported(c, LIMIT_MYSQL_MIN_OR_MAX_OF_ENUM_OVER_WINDOW);
 	if (c->env->flavour == SQL_MARIADB && wants_order(w->kind) &&
 		(w->key_count == w->partition_count || (over->parenthesised && !over->order)))
 		return compile_error(c, 4018, "a window function without ORDER BY");
@@ -452,7 +452,7 @@ static bool are_peers(const struct partition *p, size_t a, size_t b)
 
 static struct eval_value no_order(const struct partition *p)
 {
-	return run_unsupported(p->run, "a window over rows in no certain order");
+	return run_unsupported(p->run, LIMIT_WINDOW_OVER_ROWS_IN_NO_CERTAIN_ORDER);
 }
 
 /* RANGE n PRECEDING or FOLLOWING: the first row that is not before the bound (`behind` false) or
@@ -471,7 +471,7 @@ static size_t range_end(
 		return behind ? p->peers_to : p->peers_from;
 	if (down ? __builtin_sub_overflow(key->i, (int64_t)n, &bound)
 		 : __builtin_add_overflow(key->i, (int64_t)n, &bound))
-		run_unsupported(p->run, "RANGE beyond BIGINT");
+		run_unsupported(p->run, LIMIT_RANGE_BEYOND_BIGINT);
 	for (; i < p->count && run_step(p->run); i++) {
 		const struct eval_value *v = input_of(p, i) + w->partition_count;
 		int order;
@@ -539,11 +539,11 @@ static struct eval_value run_aggregate_over(const struct partition *p)
 	if ((a->kind == AGG_MIN || a->kind == AGG_MAX) && p->w->unit &&
 		p->w->from == SQL_FRAME_FOLLOWING && p->run->env->flavour == SQL_MYSQL &&
 		!run_mysql_has(p->run, MYSQL_MAX_OF_FOLLOWING))
-		return run_unsupported(p->run, "MySQL until 8.0: MIN or MAX of rows that follow");
+		return run_unsupported(p->run, LIMIT_MYSQL80_MIN_OR_MAX_OF_ROWS_THAT_FOLLOW);
 	/* MariaDB takes rows that leave the frame off the sum again. */
 	if (a->type.kind == EVAL_T_DOUBLE && p->run->env->flavour == SQL_MARIADB && p->w->unit &&
 		p->w->from != SQL_FRAME_FIRST)
-		return run_unsupported(p->run, "a moving sum of DOUBLEs");
+		return run_unsupported(p->run, LIMIT_MOVING_SUM_OF_DOUBLES);
 	args.rows = arena_alloc(p->run->arena, (to - from + 1) * sizeof(*args.rows));
 	for (size_t i = from; i < to && run_step(p->run); i++) {
 		const struct eval_value *row = input_of(p, i) + p->w->key_count;
@@ -556,7 +556,8 @@ static struct eval_value run_aggregate_over(const struct partition *p)
 			p->run->env->flavour == SQL_MYSQL &&
 			p->w->key_count > p->w->partition_count &&
 			row[(int)p->w->partition_count - (int)p->w->key_count].kind == EVAL_NULL)
-			return run_unsupported(p->run, "MySQL: MIN or MAX over a window with NULL");
+			return run_unsupported(
+				p->run, LIMIT_MYSQL_MIN_OR_MAX_OVER_WINDOW_WITH_NULL);
 		if (!null)
 			args.rows[args.count++] = row;
 	}
@@ -649,7 +650,7 @@ static void run_partition(struct partition *p, struct eval_value **out, uint32_t
 			if (m.kind == EVAL_DECIMAL && w->kind != WINDOW_AGGREGATE &&
 				decimal_compare(m.dec, v.dec) != 0)
 				run_unsupported(
-					p->run, "a window over quotients that have more digits");
+					p->run, LIMIT_WINDOW_OVER_QUOTIENTS_WITH_MORE_DIGITS);
 			out[p->index[p->at]][number] = v;
 		}
 	}

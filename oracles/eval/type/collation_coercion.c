@@ -154,9 +154,9 @@ static bool illegal_mix(
 	for (uint32_t i = 0; i < count; i++)
 		patterns |= node_any(args[i], calls_regexp);
 	if (c->env->flavour == SQL_MYSQL)
-		compile_unsupported(c, "MySQL: strings of different collations");
+		compile_unsupported(c, LIMIT_MYSQL_STRINGS_OF_DIFFERENT_COLLATIONS);
 	else if (patterns) /* of which the server says first what is wrong with one */
-		compile_unsupported(c, "a regular expression beside another collation");
+		compile_unsupported(c, LIMIT_REGULAR_EXPRESSION_WITH_ANOTHER_COLLATION);
 	else
 		compile_error(c,
 			!strcmp(operation, "UNION") ? 1271
@@ -185,12 +185,12 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 		enum charset a, b;
 
 		if (other == COLLATION_NONE) {
-			compile_unsupported(c, "a collation that is not modelled");
+			compile_unsupported(c, LIMIT_COLLATION_NOT_MODELLED);
 			return false;
 		}
 		/* As a text, what these say has the collation of its arguments. */
 		if (c->env->flavour == SQL_MYSQL && !type_is_string(t) && relates_texts(args, count, i)) {
-			compile_unsupported(c, "MySQL: the text of REGEXP_LIKE, INSTR and kin");
+			compile_unsupported(c, LIMIT_MYSQL_TEXT_OF_REGEXP_LIKE_INSTR_AND_KIN);
 			return false;
 		}
 		if (level == 7 || other == coll) {
@@ -201,7 +201,7 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 		}
 		for (uint32_t k = 0; k < count; k++) {
 			if (args[k]->computed) {
-				compile_unsupported(c, "a computed text of a derived table beside another collation");
+				compile_unsupported(c, LIMIT_COMPUTED_TEXT_WITH_ANOTHER_COLLATION);
 				return false;
 			}
 		}
@@ -209,7 +209,7 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 		b = collation_charset(other);
 		if (c->env->flavour == SQL_MYSQL && (type_is_string(t) || t->kind == EVAL_T_BIT) &&
 			!column_wins(args, count, coll, other) && !bytes_win(args, count)) {
-			compile_unsupported(c, "MySQL: strings of different collations");
+			compile_unsupported(c, LIMIT_MYSQL_STRINGS_OF_DIFFERENT_COLLATIONS);
 			return false;
 		}
 		if (coll == COLLATION_BINARY || other == COLLATION_BINARY) {
@@ -226,7 +226,7 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 		if (a != b && c->env->flavour == SQL_MARIADB &&
 			((level == COERCIBLE_NONE && (mine == 2 || mine == 3)) ||
 				(mine == COERCIBLE_NONE && (level == 2 || level == 3)))) {
-			compile_unsupported(c, "texts of several character sets, of no certain collation");
+			compile_unsupported(c, LIMIT_TEXTS_OF_SEVERAL_SETS_AND_NO_COLLATION);
 			return false;
 		}
 		if (mine != level) {
@@ -237,7 +237,7 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 			continue;
 		}
 		if (level == 0 && a != b) {
-			compile_unsupported(c, "COLLATE of different character sets");
+			compile_unsupported(c, LIMIT_COLLATE_OF_DIFFERENT_CHARACTER_SETS);
 			return false;
 		}
 		if (level == 0)
@@ -248,11 +248,11 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 			if (collation_is_bin(coll) || collation_is_bin(other)) {
 				coll = collation_is_bin(coll) ? coll : other;
 			} else if (level >= 4) {
-				compile_unsupported(c, "literals of different collations");
+				compile_unsupported(c, LIMIT_LITERALS_OF_DIFFERENT_COLLATIONS);
 				return false;
 			} else if (c->env->flavour == SQL_MARIADB && c->env->version >= 110000 &&
 				   any_casts(args, count)) {
-				compile_unsupported(c, "a cast beside another collation");
+				compile_unsupported(c, LIMIT_CAST_WITH_ANOTHER_COLLATION);
 				return false;
 			} else {
 				coll = collation_bin_of(a);
@@ -263,17 +263,17 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 		/* The wider set wins: ascii, latin1, utf8mb3, utf8mb4.  MariaDB 11 tells casts from
 		 * columns here. */
 		if (c->env->flavour == SQL_MARIADB && c->env->version >= 110000) {
-			compile_unsupported(c, "strings of different character sets");
+			compile_unsupported(c, LIMIT_STRINGS_OF_DIFFERENT_CHARACTER_SETS);
 			return false;
 		}
 		if ((count > 2 || args[0]->arg_count || args[1]->arg_count) &&
 			charset_max_bytes(a) == 1 && charset_max_bytes(b) == 1) {
-			compile_unsupported(c, "ascii beside latin1 and others");
+			compile_unsupported(c, LIMIT_ASCII_WITH_LATIN1_AND_OTHERS);
 			return false;
 		}
 		/* A later text may win over both, and be too narrow for what one of them has become. */
 		if (level >= 4 && count > 2 && needs_collation(operation)) {
-			compile_unsupported(c, "literals of different character sets");
+			compile_unsupported(c, LIMIT_LITERALS_OF_DIFFERENT_CHARACTER_SETS);
 			return false;
 		}
 		if (b > a)
@@ -282,7 +282,7 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 	for (uint32_t i = 0; i < count && level == COERCIBLE_NONE && !strcmp(operation, "UNION"); i++) {
 		/* Which error it is depends on how many operands were asked by then. */
 		if (type_is_string(&args[i]->type) && args[i]->type.coercibility == COERCIBLE_NONE) {
-			compile_unsupported(c, "UNION of a text whose collation nobody can tell");
+			compile_unsupported(c, LIMIT_UNION_OF_TEXT_WHOSE_COLLATION_NOBODY_CAN_TELL);
 			return false;
 		}
 	}
@@ -292,7 +292,7 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 		/* Bytes that are no characters are lost then. */
 		if (args[i]->type.kind == EVAL_T_BIT ||
 			(type_is_string(&args[i]->type) && args[i]->type.collation == COLLATION_BINARY)) {
-			compile_unsupported(c, "bytes beside texts of different collations");
+			compile_unsupported(c, LIMIT_BYTES_WITH_TEXTS_OF_DIFFERENT_COLLATIONS);
 			return false;
 		}
 	}
@@ -301,14 +301,14 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 		if (args[i]->literal && args[i]->u.value.kind == EVAL_STRING &&
 			args[i]->type.collation == COLLATION_BINARY && coll != COLLATION_BINARY &&
 			!text_is_valid(collation_charset(coll), args[i]->u.value.s)) {
-			compile_unsupported(c, "a literal with bytes that are no characters");
+			compile_unsupported(c, LIMIT_LITERAL_WITH_BYTES_NOT_CHARACTERS);
 			return false;
 		}
 		/* And is bytes again in some functions: CONCAT(RPAD(0xb5, 5, latin1), utf8) has a '?'. */
 		if (args[i]->literal && args[i]->u.value.kind == EVAL_STRING &&
 			args[i]->type.collation == COLLATION_BINARY && coll != COLLATION_BINARY &&
 			coercibility && !text_is_ascii(args[i]->u.value.s)) {
-			compile_unsupported(c, "a literal of bytes beyond ASCII in a text");
+			compile_unsupported(c, LIMIT_LITERAL_OF_BYTES_BEYOND_ASCII_IN_TEXT);
 			return false;
 		}
 	}
@@ -317,21 +317,19 @@ bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
 			     coll != COLLATION_BINARY;
 		i++) {
 		if (has_wide_text(args[i])) {
-			compile_unsupported(
-				c, "characters beyond ASCII beside a narrower character set");
+			compile_unsupported(c, LIMIT_WIDE_TEXT_WITH_NARROWER_CHARACTER_SET);
 			return false;
 		}
 	}
 	for (uint32_t i = 0; i < count && collation_charset(coll) == CHARSET_UTF8MB3; i++) {
 		if (type_is_string(&args[i]->type) && has_wide_text(args[i]) &&
 			collation_charset(args[i]->type.collation) == CHARSET_UTF8MB4) {
-			compile_unsupported(
-				c, "characters beyond ASCII beside a narrower character set");
+			compile_unsupported(c, LIMIT_WIDE_TEXT_WITH_NARROWER_CHARACTER_SET);
 			return false;
 		}
 	}
 	if (c->env->literals_uncertain && level >= 4 && !coercibility) {
-		compile_unsupported(c, "literals, whose collation was not recorded");
+		compile_unsupported(c, LIMIT_LITERALS_WHOSE_COLLATION_WAS_NOT_RECORDED);
 		return false;
 	}
 	*collation = coll;

@@ -22,9 +22,9 @@ static uint32_t number_of(struct span s, uint32_t otherwise)
 	return n;
 }
 
-static bool unsupported(struct creating *k, const char *reason)
+static bool unsupported(struct creating *k, enum eval_limit limit)
 {
-	outcome_unsupported(k->outcome, reason);
+	outcome_unsupported(k->outcome, limit);
 	return false;
 }
 
@@ -46,7 +46,7 @@ static bool text_type(struct creating *k, const struct sql_type *type, struct ev
 	if (type->binary && t->collation != COLLATION_NONE)
 		t->collation = collation_bin_of(collation_charset(t->collation));
 	if (t->collation == COLLATION_NONE || type->unicode)
-		return unsupported(k, "a column of a collation that is not modelled");
+		return unsupported(k, LIMIT_COLUMN_OF_COLLATION_NOT_MODELLED);
 	return true;
 }
 
@@ -64,14 +64,14 @@ static bool member_type(struct creating *k, const struct sql_type *type, struct 
 		struct span text = e->u.literal.text;
 
 		if (e->u.literal.kind != SQL_LIT_STRING)
-			return unsupported(k, "members of ENUM or SET that are no plain strings");
+			return unsupported(k, LIMIT_MEMBERS_OF_ENUM_OR_SET_NOT_PLAIN_STRINGS);
 		while (text.len && text.ptr[text.len - 1] == ' ') {
 			text.len--;
 			blanks = true;
 		}
 		/* Its text is that of what is no member, number 0. */
 		if (!text.len)
-			return unsupported(k, "an empty string among the members of ENUM or SET");
+			return unsupported(k, LIMIT_EMPTY_STRING_AMONG_MEMBERS_OF_ENUM_OR_SET);
 		values[count++] = text;
 	}
 	t->values = values;
@@ -80,7 +80,7 @@ static bool member_type(struct creating *k, const struct sql_type *type, struct 
 		return false;
 	/* They stay where the character set has no letters. */
 	return !(blanks && t->collation == COLLATION_BINARY) ||
-	       unsupported(k, "a blank at the end of a member of ENUM or SET of bytes");
+	       unsupported(k, LIMIT_BLANK_AT_END_OF_MEMBER_OF_ENUM_OR_SET_OF_BYTES);
 }
 
 static bool time_type(struct creating *k, const struct sql_type *type, enum eval_type_kind kind,
@@ -89,7 +89,7 @@ static bool time_type(struct creating *k, const struct sql_type *type, enum eval
 	uint32_t decimals = number_of(type->length, 0);
 
 	if (decimals > 6)
-		return unsupported(k, "a temporal type with more than six decimals");
+		return unsupported(k, LIMIT_TEMPORAL_TYPE_WITH_MORE_THAN_SIX_DECIMALS);
 	*t = type_temporal(kind, decimals);
 	return true;
 }
@@ -120,7 +120,7 @@ static bool real_type(struct creating *k, const struct sql_type *type, struct ev
 		t->decimals = (uint8_t)number_of(type->decimals, 0);
 		t->length = number_of(type->length, 0);
 	}
-	return t->zerofill ? unsupported(k, "ZEROFILL of other types than integers") : true;
+	return t->zerofill ? unsupported(k, LIMIT_ZEROFILL_OF_OTHER_TYPES_THAN_INTEGERS) : true;
 }
 
 static void string_type(struct eval_type *t, uint32_t length, bool blob)
@@ -159,7 +159,7 @@ static bool column_type(struct creating *k, const struct sql_type *type, struct 
 		return true;
 	case SQL_TYPE_DECIMAL:
 		if (type->zerofill)
-			return unsupported(k, "ZEROFILL of other types than integers");
+			return unsupported(k, LIMIT_ZEROFILL_OF_OTHER_TYPES_THAN_INTEGERS);
 		*t = type_decimal(number_of(type->length, 10) ? number_of(type->length, 10) : 10,
 			number_of(type->decimals, 0));
 		t->is_unsigned = type->is_unsigned;
@@ -173,7 +173,7 @@ static bool column_type(struct creating *k, const struct sql_type *type, struct 
 		if (!t->length) /* BIT(0) */
 			t->length = 1;
 		if (t->length > 64)
-			return unsupported(k, "BIT of more than 64 bits");
+			return unsupported(k, LIMIT_BIT_OF_MORE_THAN_64_BITS);
 		return true;
 	case SQL_TYPE_DATE:
 		*t = type_temporal(EVAL_T_DATE, 0);
@@ -188,7 +188,7 @@ static bool column_type(struct creating *k, const struct sql_type *type, struct 
 		t->kind = EVAL_T_YEAR;
 		t->bytes = 4;
 		t->is_unsigned = true;
-		return number_of(type->length, 4) == 4 ? true : unsupported(k, "YEAR(2)");
+		return number_of(type->length, 4) == 4 ? true : unsupported(k, LIMIT_YEAR_2);
 	case SQL_TYPE_CHAR:
 	case SQL_TYPE_NCHAR:
 		string_type(t, number_of(type->length, 1), false);
@@ -210,7 +210,7 @@ static bool column_type(struct creating *k, const struct sql_type *type, struct 
 		return true;
 	case SQL_TYPE_BLOB:
 		string_type(t, 65535, true);
-		return type->length.ptr ? unsupported(k, "BLOB(n)") : true;
+		return type->length.ptr ? unsupported(k, LIMIT_BLOB_N) : true;
 	case SQL_TYPE_MEDIUMBLOB:
 		string_type(t, 16777215, true);
 		return true;
@@ -222,7 +222,7 @@ static bool column_type(struct creating *k, const struct sql_type *type, struct 
 		return text_type(k, type, t);
 	case SQL_TYPE_TEXT:
 		string_type(t, 65535, true);
-		return type->length.ptr ? unsupported(k, "TEXT(n)") : text_type(k, type, t);
+		return type->length.ptr ? unsupported(k, LIMIT_TEXT_N) : text_type(k, type, t);
 	case SQL_TYPE_MEDIUMTEXT:
 		string_type(t, 16777215, true);
 		return text_type(k, type, t);
@@ -243,12 +243,12 @@ static bool column_type(struct creating *k, const struct sql_type *type, struct 
 		return true;
 	case SQL_TYPE_GEOMETRY:
 	case SQL_TYPE_OTHER:
-		return unsupported(k, "a column of a type that is not modelled");
+		return unsupported(k, LIMIT_COLUMN_OF_TYPE_NOT_MODELLED);
 	case SQL_TYPE_SIGNED:
 	case SQL_TYPE_UNSIGNED:
 		break;
 	}
-	return unsupported(k, "a column of a type that is not modelled");
+	return unsupported(k, LIMIT_COLUMN_OF_TYPE_NOT_MODELLED);
 }
 
 static bool add_column(
@@ -257,7 +257,7 @@ static bool add_column(
 	bool null_default;
 
 	if (!def->has_type || def->row_time != SQL_ROW_TIME_NONE)
-		return unsupported(k, "a column without type");
+		return unsupported(k, LIMIT_COLUMN_WITHOUT_TYPE);
 	if (!column_type(k, &def->type, &column->type))
 		return false;
 	column->name = def->name;
@@ -271,7 +271,7 @@ static bool add_column(
 	column->generated = def->generated;
 	column->storage = def->storage;
 	if (column->type.kind == EVAL_T_TIMESTAMP && def->nullable == SQL_UNSAID)
-		return unsupported(k, "TIMESTAMP without NULL or NOT NULL");
+		return unsupported(k, LIMIT_TIMESTAMP_WITHOUT_NULL_OR_NOT_NULL);
 	null_default = !def->dflt || (def->dflt->kind == SQL_EXPR_LITERAL &&
 					     def->dflt->u.literal.kind == SQL_LIT_NULL);
 	column->no_default =
@@ -402,7 +402,7 @@ static bool add_elements(
 {
 	for (const struct sql_element *e = create->elements; e; e = e->next) {
 		if (e->kind == SQL_ELEMENT_PERIOD)
-			return unsupported(k, "PERIOD");
+			return unsupported(k, LIMIT_PERIOD);
 		if (e->kind == SQL_ELEMENT_COLUMN &&
 			!add_column(k, e->column, &t->columns[t->column_count++]))
 			return false;
@@ -446,7 +446,7 @@ struct eval_table *eval_table_create(struct arena *arena, const struct sql_creat
 
 	memset(outcome, 0, sizeof(*outcome));
 	if (create->like || create->query)
-		return outcome_unsupported(outcome, "CREATE TABLE LIKE or AS SELECT");
+		return outcome_unsupported(outcome, LIMIT_CREATE_TABLE_LIKE_OR_AS_SELECT);
 	for (const struct sql_element *e = create->elements; e; e = e->next) {
 		count += 2;
 		for (const struct sql_key *c = e->column ? e->column->checks : NULL; c; c = c->next)

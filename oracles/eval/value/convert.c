@@ -26,11 +26,12 @@ void *outcome_error(struct eval_outcome *outcome, unsigned error, const char *wh
 	return NULL;
 }
 
-void *outcome_unsupported(struct eval_outcome *outcome, const char *reason)
+void *outcome_unsupported(struct eval_outcome *outcome, enum eval_limit limit)
 {
 	if (outcome->status == EVAL_OK) {
 		outcome->status = EVAL_UNSUPPORTED;
-		snprintf(outcome->reason, sizeof(outcome->reason), "%s", reason);
+		outcome->limit = limit;
+		snprintf(outcome->reason, sizeof(outcome->reason), "%s", limit_info(limit)->reason);
 	}
 	return NULL;
 }
@@ -49,23 +50,24 @@ struct eval_value run_error(struct run *run, unsigned error, const char *what)
 	return EVAL_NULL_VALUE;
 }
 
-struct eval_value run_unsupported(struct run *run, const char *reason)
+struct eval_value run_unsupported(struct run *run, enum eval_limit limit)
 {
+	CHECK_SLOW(limit_covers(limit, run->env->flavour, run->env->version));
 	run->failed = true;
-	outcome_unsupported(run->outcome, reason);
+	outcome_unsupported(run->outcome, limit);
 	return EVAL_NULL_VALUE;
 }
 
-struct eval_value run_open_error(struct run *run, const char *reason)
+struct eval_value run_open_error(struct run *run, enum eval_limit limit)
 {
 	run->outcome->status = EVAL_OK;
-	return run_unsupported(run, reason);
+	return run_unsupported(run, limit);
 }
 
 void run_truncated(struct run *run)
 {
 	if (run->strict && run->folded)
-		run_unsupported(run, "a constant that is no number, in a condition in strict mode");
+		run_unsupported(run, LIMIT_CONSTANT_NOT_NUMBER_IN_CONDITION_IN_STRICT_MODE);
 	else if (run->strict)
 		run_error(run, 1292, "truncated incorrect value");
 }
@@ -447,7 +449,7 @@ static struct eval_value text_to_integer(struct run *run, struct span s)
 		i++;
 	/* CAST knows blanks and tabs alone there, a column every kind. */
 	if (i && s.ptr[i - 1] != ' ' && s.ptr[i - 1] != '\t' && run->env->flavour == SQL_MYSQL)
-		run_unsupported(run, "MySQL: a text that begins with a line's end as an integer");
+		run_unsupported(run, LIMIT_MYSQL_TEXT_THAT_BEGINS_WITH_LINE_END_AS_INTEGER);
 	if (i < s.len && (s.ptr[i] == '-' || s.ptr[i] == '+'))
 		neg = s.ptr[i++] == '-';
 	start = i;
@@ -460,7 +462,7 @@ static struct eval_value text_to_integer(struct run *run, struct span s)
 		run_truncated(run);
 	/* A column's text must be a BIGINT, a literal may be unsigned. */
 	if (run->strict && !neg && !over && u > INT64_MAX)
-		run_unsupported(run, "a text beyond BIGINT as an integer in strict mode");
+		run_unsupported(run, LIMIT_TEXT_BEYOND_BIGINT_AS_INTEGER_IN_STRICT_MODE);
 	if (neg)
 		return eval_int(over || u > (uint64_t)INT64_MAX + 1 ? INT64_MIN : (int64_t)(0 - u));
 	if (over)
@@ -531,16 +533,16 @@ static bool begins_in_nbsp(struct span s)
 static void check_number(struct run *run, const struct eval_type *type, const struct eval_value *v)
 {
 	if (type->kind == EVAL_T_JSON && v->kind == EVAL_STRING && !is_whole_number(v->s))
-		run_unsupported(run, "JSON that is no whole number as a number");
+		run_unsupported(run, LIMIT_JSON_NOT_WHOLE_NUMBER_AS_NUMBER);
 	if (type->text_only)
-		run_unsupported(run, "a string of GREATEST, ELT, IF or CASE as a number");
+		run_unsupported(run, LIMIT_STRING_OF_GREATEST_ELT_IF_OR_CASE_AS_NUMBER);
 	if (type->merged && v->kind >= EVAL_DATE && run->env->flavour == SQL_MYSQL)
-		run_unsupported(run, "MySQL: a date or time of IF or CASE as a number");
+		run_unsupported(run, LIMIT_MYSQL_DATE_OR_TIME_OF_IF_OR_CASE_AS_NUMBER);
 	if (type->merged && v->kind == EVAL_TIME && v->t.neg)
-		run_unsupported(run, "a negative TIME of IF, CASE or NULLIF as a number");
+		run_unsupported(run, LIMIT_NEGATIVE_TIME_OF_IF_CASE_OR_NULLIF_AS_NUMBER);
 	if (v->kind == EVAL_STRING && run->env->flavour == SQL_MARIADB &&
 		charset_max_bytes(collation_charset(v->collation)) == 1 && begins_in_nbsp(v->s))
-		run_unsupported(run, "a number behind a no-break space");
+		run_unsupported(run, LIMIT_NUMBER_BEHIND_NO_BREAK_SPACE);
 }
 
 double to_double(struct run *run, const struct eval_type *type, const struct eval_value *v)
@@ -556,10 +558,10 @@ double to_double(struct run *run, const struct eval_type *type, const struct eva
 		return (double)v->i;
 	case EVAL_UINT:
 		if (type->merged && v->u > INT64_MAX)
-			run_unsupported(run, "a large unsigned number of IF or CASE as a DOUBLE");
+			run_unsupported(run, LIMIT_LARGE_UNSIGNED_NUMBER_OF_IF_OR_CASE_AS_DOUBLE);
 		/* Signed, of a column. */
 		if (type->kind == EVAL_T_BIT && v->u > INT64_MAX)
-			run_unsupported(run, "a BIT beyond BIGINT as a DOUBLE");
+			run_unsupported(run, LIMIT_BIT_BEYOND_BIGINT_AS_DOUBLE);
 		return (double)v->u;
 	case EVAL_DOUBLE:
 		return v->d;
@@ -569,7 +571,7 @@ double to_double(struct run *run, const struct eval_type *type, const struct eva
 			return d;
 		/* IF() asks its argument for a DOUBLE, COALESCE() for a DECIMAL, each server its own way. */
 		if (v->decimals == EVAL_REAL_DOUBTED || type->merged)
-			run_unsupported(run, "an AVG() as a DOUBLE behind IF and kin, or of groups");
+			run_unsupported(run, LIMIT_AVG_AS_DOUBLE_BEHIND_IF_AND_KIN_OR_OF_GROUPS);
 		return v->real;
 	case EVAL_STRING:
 		if (type->hybrid)
@@ -578,24 +580,24 @@ double to_double(struct run *run, const struct eval_type *type, const struct eva
 			return (double)member_number(type, v->s);
 		d = text_to_double(v->s, &used);
 		if (is_between_doubles(span_of(v->s.ptr, used), d))
-			run_unsupported(run, "a text of digits between two DOUBLEs");
+			run_unsupported(run, LIMIT_TEXT_OF_DIGITS_BETWEEN_TWO_DOUBLES);
 		if (used && used + 1 < v->s.len && (v->s.ptr[used] | 32) == 'e' &&
 			v->s.ptr[used + 1] == ' ') /* '1e 1' + 0 is 1, '1e 1' = 1 is false */
-			run_unsupported(run, "a number with an empty exponent");
+			run_unsupported(run, LIMIT_NUMBER_WITH_EMPTY_EXPONENT);
 		/* Field_varstring forgets the bytes of the length, twice one or two, until 8.0. */
 		if (run->strict && run->env->flavour == SQL_MYSQL &&
 			(v->s.len - used == 2 || v->s.len - used == 4) &&
 			!run_mysql_has(run, MYSQL_VARCHAR_AS_DOUBLE))
-			run_unsupported(run, "MySQL until 8.0: the error of a VARCHAR that is no number");
+			run_unsupported(run, LIMIT_MYSQL80_ERROR_OF_VARCHAR_NOT_NUMBER);
 		/* MySQL 9.7 says nothing of blanks alone, nor of any string in a TEXT or BLOB
 		 * column. */
 		if ((!used || !only_blanks(v->s, used) || fabs(d) == __DBL_MAX__) &&
 			!(run->env->flavour == SQL_MYSQL && (type->blob || only_blanks(v->s, 0)))) {
 			/* An error of IF and NULLIF, none of COALESCE. */
 			if (run->strict && mysql_5(run->env))
-				run_unsupported(run, "MySQL before 8.0: the error of what is no number");
+				run_unsupported(run, LIMIT_MYSQL5_ERROR_OF_NOT_NUMBER);
 			if (run->strict && type->merged && run->env->flavour == SQL_MYSQL)
-				run_unsupported(run, "MySQL: a text of IF or COALESCE that is no number");
+				run_unsupported(run, LIMIT_MYSQL_TEXT_OF_IF_OR_COALESCE_NOT_NUMBER);
 			run_truncated(run);
 		}
 		return d;
@@ -606,7 +608,7 @@ double to_double(struct run *run, const struct eval_type *type, const struct eva
 		/* A column's is a sum of DOUBLEs, a function's may go by DECIMAL. */
 		if (v->kind == EVAL_TIME && v->t.micro && run->env->flavour == SQL_MYSQL &&
 			fabs(d) != ((double)llabs(time_to_int(v)) * 1e6 + v->t.micro) / 1e6)
-			run_unsupported(run, "MySQL: a TIME with decimals as a DOUBLE");
+			run_unsupported(run, LIMIT_MYSQL_TIME_WITH_DECIMALS_AS_DOUBLE);
 		return d;
 	case EVAL_UNTOLD:
 		break;
@@ -620,7 +622,7 @@ void average_as_integer(struct run *run, const struct eval_value *v)
 	bool overflow;
 
 	if (v->decimals != EVAL_REAL_SAME && rint(v->real) != (double)decimal_to_int(v->dec, &overflow))
-		run_unsupported(run, "an AVG() between two integers as an integer");
+		run_unsupported(run, LIMIT_AVG_BETWEEN_TWO_INTEGERS_AS_INTEGER);
 }
 
 struct eval_value to_integer(
@@ -632,7 +634,7 @@ struct eval_value to_integer(
 
 	check_number(run, type, v);
 	if (type->not_int)
-		run_unsupported(run, "GREATEST or LEAST with fractions as an integer");
+		run_unsupported(run, LIMIT_GREATEST_OR_LEAST_WITH_FRACTIONS_AS_INTEGER);
 	switch ((enum eval_kind)v->kind) {
 	case EVAL_NULL:
 		return EVAL_NULL_VALUE;
@@ -643,10 +645,10 @@ struct eval_value to_integer(
 		double r = rint(v->d);
 
 		if (run->env->flavour == SQL_MYSQL && fabs(r) >= 9223372036854775808.0)
-			run_unsupported(run, "MySQL: a large DOUBLE as an integer");
+			run_unsupported(run, LIMIT_MYSQL_LARGE_DOUBLE_AS_INTEGER);
 		/* Error 1916 of a column, none of a literal. */
 		if (run->strict && fabs(r) >= 9223372036854775808.0)
-			run_unsupported(run, "a large DOUBLE as an integer in strict mode");
+			run_unsupported(run, LIMIT_LARGE_DOUBLE_AS_INTEGER_IN_STRICT_MODE);
 		if (type->is_unsigned && r >= 0)
 			return eval_uint(r >= 18446744073709551616.0 ? UINT64_MAX : (uint64_t)r);
 		if (r >= 9223372036854775808.0)
@@ -658,9 +660,9 @@ struct eval_value to_integer(
 	case EVAL_DECIMAL:
 		/* The difference of unsigned numbers: 0 to some, itself to others. */
 		if (type->is_unsigned && v->dec->neg && run->env->flavour == SQL_MARIADB)
-			run_unsupported(run, "an unsigned DECIMAL below zero as an integer");
+			run_unsupported(run, LIMIT_UNSIGNED_DECIMAL_BELOW_ZERO_AS_INTEGER);
 		if (run->strict && run->env->flavour == SQL_MARIADB && decimal_int_digits(v->dec) > 18)
-			run_unsupported(run, "a large DECIMAL as an integer in strict mode");
+			run_unsupported(run, LIMIT_LARGE_DECIMAL_AS_INTEGER_IN_STRICT_MODE);
 		average_as_integer(run, v);
 		if (type->is_unsigned && !v->dec->neg)
 			return eval_uint(decimal_to_uint(v->dec, &overflow));
@@ -677,17 +679,17 @@ struct eval_value to_integer(
 		/* '1.5' of a VARCHAR column is none, of other texts it is. */
 		if (strict && !type->fixed && run_erred(run) && run->env->flavour == SQL_MYSQL &&
 			text_to_double(v->s, &used) != 0)
-			run_open_error(run, "MySQL: a text that begins with a number as an integer in strict mode");
+			run_open_error(run, LIMIT_MYSQL_TEXT_THAT_BEGINS_WITH_NUMBER);
 		/* Of COALESCE it is none. */
 		if (strict && type->merged && run_erred(run) && run->env->flavour == SQL_MYSQL)
-			run_open_error(run, "MySQL: a text of COALESCE and kin as an integer in strict mode");
+			run_open_error(run, LIMIT_MYSQL_TEXT_OF_COALESCE_AS_STRICT_INTEGER);
 		return i;
 	case EVAL_DATE:
 	case EVAL_TIME:
 	case EVAL_DATETIME:
 		/* Rounded, so that a minute may be full. */
 		if (v->t.micro && run->env->flavour == SQL_MYSQL)
-			run_unsupported(run, "MySQL: a time with a fraction as an integer");
+			run_unsupported(run, LIMIT_MYSQL_TIME_WITH_FRACTION_AS_INTEGER);
 		return eval_int(time_to_int(v));
 	case EVAL_UNTOLD:
 		break;
@@ -712,9 +714,9 @@ struct decimal to_decimal(struct run *run, const struct eval_type *type, const s
 	case EVAL_DOUBLE:
 		/* GREATEST(0, double, decimal) compares DECIMALs then. */
 		if (type->not_int && type->kind == EVAL_T_DOUBLE && run->env->flavour == SQL_MARIADB)
-			run_unsupported(run, "GREATEST or LEAST of DOUBLEs as a DECIMAL");
+			run_unsupported(run, LIMIT_GREATEST_OR_LEAST_OF_DOUBLES_AS_DECIMAL);
 		if (!decimal_from_double(v->d, &d))
-			run_unsupported(run, "a double beyond DECIMAL");
+			run_unsupported(run, LIMIT_DOUBLE_BEYOND_DECIMAL);
 		break;
 	case EVAL_DECIMAL:
 		return *v->dec;
@@ -729,15 +731,15 @@ struct decimal to_decimal(struct run *run, const struct eval_type *type, const s
 		/* 1366 or 1292, as the place is. */
 		cut = !used || !only_blanks(v->s, i + used);
 		if (cut && run->strict && used && overflow)
-			run_unsupported(run, "a string beyond DECIMAL");
+			run_unsupported(run, LIMIT_STRING_BEYOND_DECIMAL);
 		else if (cut && run->strict && run->env->flavour == SQL_MYSQL)
-			run_unsupported(run, "MySQL: no number in strict mode");
+			run_unsupported(run, LIMIT_MYSQL_NO_NUMBER_IN_STRICT_MODE);
 		else if (cut)
 			run_truncated(run);
 		if (!used)
 			d = (struct decimal){0};
 		else if (overflow)
-			run_unsupported(run, "a string beyond DECIMAL");
+			run_unsupported(run, LIMIT_STRING_BEYOND_DECIMAL);
 		break;
 	case EVAL_DATE:
 	case EVAL_TIME:
@@ -815,7 +817,7 @@ struct eval_value shown(struct run *run, struct eval_value v)
 		return v;
 	recent = mariadb_2026(run->env);
 	if (recent < 0)
-		return run_unsupported(run, "a negative zero, which releases print differently");
+		return run_unsupported(run, LIMIT_NEGATIVE_ZERO_WHICH_RELEASES_PRINT_DIFFERENTLY);
 	if (recent)
 		v.d = 0;
 	return v;
@@ -833,12 +835,12 @@ struct span to_text(struct run *run, const struct eval_type *type, const struct 
 	print_value(type, &plain, &text);
 	if (v->kind == EVAL_DOUBLE && type->merged && type->decimals < EVAL_NOT_FIXED &&
 		run->env->flavour == SQL_MYSQL)
-		run_unsupported(run, "MySQL: the text of a DOUBLE with decimals of IF or CASE");
+		run_unsupported(run, LIMIT_MYSQL_TEXT_OF_DOUBLE_WITH_DECIMALS_OF_IF_OR_CASE);
 	/* IFNULL(y, NULL) is '0' on MariaDB. */
 	if (type->kind == EVAL_T_YEAR && type->merged && v->kind == EVAL_UINT && !v->u)
-		run_unsupported(run, "the text of the year 0000 of IFNULL, IF and kin");
+		run_unsupported(run, LIMIT_TEXT_OF_YEAR_0000_OF_IFNULL_IF_AND_KIN);
 	if (v->kind == EVAL_DOUBLE && text.len > 22 && run->env->flavour == SQL_MYSQL)
-		run_unsupported(run, "MySQL: a DOUBLE of more than 22 characters as text");
+		run_unsupported(run, LIMIT_MYSQL_DOUBLE_OF_MORE_THAN_22_CHARACTERS_AS_TEXT);
 	out = arena_copy(run->arena, buf_span(&text));
 	buf_release(&text);
 	return out;
@@ -915,7 +917,7 @@ bool to_bool(struct run *run, const struct eval_type *type, const struct eval_va
 	case EVAL_STRING:
 		/* Error 1292 or, of MariaDB 10.5, 1916. */
 		if (run->strict && run->env->flavour == SQL_MARIADB && run->env->version < 100600) {
-			run_unsupported(run, "MariaDB 10.5: a string as a condition in strict mode");
+			run_unsupported(run, LIMIT_MARIADB_10_5_STRING_AS_CONDITION_IN_STRICT_MODE);
 			return false;
 		}
 		d = to_double(run, type, v);
@@ -923,7 +925,7 @@ bool to_bool(struct run *run, const struct eval_type *type, const struct eval_va
 		if (run->env->flavour == SQL_MARIADB &&
 			((d != 0 && fabs(d) < 1e-30) || (run->strict && fabs(d) >= 1e65))) {
 			run->failed = false;
-			run_open_error(run, "a text that is almost zero, or beyond DECIMAL, as a condition");
+			run_open_error(run, LIMIT_TEXT_ALMOST_ZERO_OR_BEYOND_DECIMAL_AS_CONDITION);
 		}
 		return d != 0;
 	case EVAL_DATE:
@@ -972,7 +974,7 @@ struct eval_value to_type(struct run *run, const struct eval_type *from, const s
 		if (v->kind == EVAL_STRING &&
 			!text_convert(run->arena, collation_charset(v->collation),
 				collation_charset(to->collation), text, &text, &malformed))
-			return run_unsupported(run, "text that the other character set lacks");
+			return run_unsupported(run, LIMIT_TEXT_THAT_OTHER_CHARACTER_SET_LACKS);
 		return eval_string(text, to->collation);
 	case EVAL_T_DATE:
 	case EVAL_T_TIME:

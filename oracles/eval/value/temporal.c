@@ -588,7 +588,7 @@ static bool time_from_number(bool neg, uint64_t n, struct eval_value *out, bool 
 void time_minus_zero(struct run *run)
 {
 	if (run->env->flavour == SQL_MYSQL && !run_mysql_has(run, MYSQL_NO_MINUS_ZERO))
-		run_unsupported(run, "MySQL until 8.0: a TIME of minus zero");
+		run_unsupported(run, LIMIT_MYSQL80_TIME_OF_MINUS_ZERO);
 }
 
 /* A number with or without fraction. */
@@ -602,19 +602,19 @@ static bool from_number(struct run *run, const struct eval_type *type, const str
 	bool neg = d.neg;
 
 	if (v->kind == EVAL_DOUBLE) {
-		run_unsupported(run, "a floating-point number as a date or time");
+		run_unsupported(run, LIMIT_FLOATING_POINT_NUMBER_AS_DATE_OR_TIME);
 		return false;
 	}
 	if (type->kind == EVAL_T_DECIMAL && d.scale > type->decimals) {
-		run_unsupported(run, "a quotient as a date or time");
+		run_unsupported(run, LIMIT_QUOTIENT_AS_DATE_OR_TIME);
 		return false;
 	}
 	if (d.led && run->env->flavour == SQL_MYSQL) {
-		run_unsupported(run, "MySQL: a difference of long DECIMALs as a date or time");
+		run_unsupported(run, LIMIT_MYSQL_DIFFERENCE_OF_LONG_DECIMALS_AS_DATE_OR_TIME);
 		return false;
 	}
 	if (d.scale > 6 && run->env->flavour == SQL_MYSQL) {
-		run_unsupported(run, "MySQL: a number with more than six decimals as a time");
+		run_unsupported(run, LIMIT_MYSQL_NUMBER_WITH_MORE_THAN_SIX_DECIMALS_AS_TIME);
 		return false;
 	}
 	d.neg = false;
@@ -622,7 +622,7 @@ static bool from_number(struct run *run, const struct eval_type *type, const str
 		return false;
 	n = decimal_to_uint(&whole, &overflow);
 	if (overflow && kind == EVAL_TIME)
-		run_unsupported(run, "a large number as a TIME");
+		run_unsupported(run, LIMIT_LARGE_NUMBER_AS_TIME);
 	if (overflow)
 		return false;
 	if (d.scale && decimal_sub(&d, &whole, &fraction) && fraction.count) {
@@ -633,19 +633,19 @@ static bool from_number(struct run *run, const struct eval_type *type, const str
 		/* Rounded up it is none; of MariaDB's TIMEs none in any case. */
 		if (micro == 999999 &&
 			(d.scale > 6 || (kind == EVAL_TIME && run->env->flavour == SQL_MARIADB))) {
-			run_unsupported(run, "a number just below a second as a date or time");
+			run_unsupported(run, LIMIT_NUMBER_JUST_BELOW_SECOND_AS_DATE_OR_TIME);
 			return false;
 		}
 		decimals = d.scale > 6 ? 6 : d.scale;
 	}
 	if (kind != EVAL_TIME && n < 10000101 && run->env->flavour == SQL_MYSQL) {
-		run_unsupported(run, "MySQL: a small number as a date");
+		run_unsupported(run, LIMIT_MYSQL_SMALL_NUMBER_AS_DATE);
 		return false;
 	}
 	if (kind == EVAL_TIME) {
 		if (!time_from_number(neg, n, out, &unsure)) {
 			if (unsure)
-				run_unsupported(run, "a large number as a TIME");
+				run_unsupported(run, LIMIT_LARGE_NUMBER_AS_TIME);
 			return false;
 		}
 		out->t.neg = neg && (n || micro);
@@ -655,14 +655,14 @@ static bool from_number(struct run *run, const struct eval_type *type, const str
 		if (neg)
 			return false;
 		if (n > 99991231235959ull || (n > 991231235959ull && n < 10000101000000ull))
-			run_unsupported(run, "a large number as a date");
+			run_unsupported(run, LIMIT_LARGE_NUMBER_AS_DATE);
 		if (!datetime_from_number(n, out)) {
 			if (run->env->flavour == SQL_MYSQL)
-				run_unsupported(run, "MySQL: a number that is no date");
+				run_unsupported(run, LIMIT_MYSQL_NUMBER_NOT_DATE);
 			return false;
 		}
 		if (out->kind == EVAL_DATE && micro) {
-			run_unsupported(run, "a number with a fraction as a date");
+			run_unsupported(run, LIMIT_NUMBER_WITH_FRACTION_AS_DATE);
 			return false;
 		}
 	}
@@ -681,31 +681,31 @@ static bool time_value(struct run *run, const struct eval_type *type, const stru
 		return false;
 	if (type->kind == EVAL_T_YEAR) {
 		if (run->env->flavour == SQL_MYSQL) {
-			run_unsupported(run, "MySQL: a YEAR as a date or time");
+			run_unsupported(run, LIMIT_MYSQL_YEAR_AS_DATE_OR_TIME);
 			return false;
 		}
 		/* A date without month and day. */
 		r = (struct eval_value){.kind = EVAL_DATE, .t.year = (uint16_t)v->u};
 	} else if (type->kind == EVAL_T_BIT) {
-		run_unsupported(run, "a BIT as a date or time");
+		run_unsupported(run, LIMIT_BIT_AS_DATE_OR_TIME);
 		return false;
 	}
 	if (type->merged && r.kind < EVAL_DATE && run->env->flavour == SQL_MYSQL &&
 		!run_mysql_has(run, MYSQL_NULLIF_AS_DATE)) {
-		run_unsupported(run, "MySQL until 8.0: NULLIF or CASE as a date");
+		run_unsupported(run, LIMIT_MYSQL80_NULLIF_OR_CASE_AS_DATE);
 		return false;
 	}
 	if (r.kind == EVAL_STRING) {
 		if (type->text_only && run->env->flavour == SQL_MARIADB) {
-			run_unsupported(run, "a string of CONVERT, IF or CASE as a date or time");
+			run_unsupported(run, LIMIT_STRING_OF_CONVERT_IF_OR_CASE_AS_DATE_OR_TIME);
 			return false;
 		}
 		parsed = kind == EVAL_TIME ? time_parse_time(run->env, v->s, &r)
 					   : time_parse_datetime(run->env, v->s, &r);
 		if (parsed == TIME_UNSURE)
-			run_unsupported(run, "a string in another form as a date or time");
+			run_unsupported(run, LIMIT_STRING_IN_ANOTHER_FORM_AS_DATE_OR_TIME);
 		if (parsed == TIME_INVALID && kind == EVAL_TIME && mysql_5(run->env))
-			run_unsupported(run, "MySQL before 8.0: what is no TIME");
+			run_unsupported(run, LIMIT_MYSQL5_NOT_TIME);
 		if (parsed != TIME_PARSED)
 			return false;
 	} else if (r.kind < EVAL_DATE) {
@@ -726,17 +726,16 @@ static bool time_value(struct run *run, const struct eval_type *type, const stru
 			int64_t days, micros = time_micros(&r.t);
 
 			if (run->env->flavour == SQL_MYSQL) {
-				run_unsupported(run, "MySQL: a TIME as a date");
+				run_unsupported(run, LIMIT_MYSQL_TIME_AS_DATE);
 				return false;
 			}
 			/* NULL or a date, as the expression around it is. */
 			if (r.t.neg || (r.t.hour >= 838 && type->kind == EVAL_T_TIME)) {
-				run_unsupported(run, "a negative TIME, or one at its limit, as a date");
+				run_unsupported(run, LIMIT_NEGATIVE_TIME_OR_ONE_AT_LIMIT_AS_DATE);
 				return false;
 			}
 			if (!run->env->has_now) {
-				run_unsupported(
-					run, "TIME as a date: the current date is not known");
+				run_unsupported(run, LIMIT_TIME_AS_DATE_CURRENT_DATE_IS_NOT_KNOWN);
 				return false;
 			}
 			days = days_of(base.t.year, base.t.month, base.t.day);
@@ -756,12 +755,12 @@ static bool time_value(struct run *run, const struct eval_type *type, const stru
 		if (v->kind >= EVAL_DATE && date_is_doubtful(run->env, &r.t)) {
 			/* NO_ZERO_DATE is for what becomes a date.  What is one stays as it is in MySQL 8.0; MariaDB and
 			 * MySQL 9.7 have NULL for it in CAST, not in YEAR(). */
-			run_unsupported(run, "a column's date with a zero in it, which sql_mode forbids");
+			run_unsupported(run, LIMIT_COLUMN_DATE_WITH_ZERO_IN_WHICH_SQL_MODE_FORBIDS);
 			return false;
 		} else if (!date_allowed(run->env, &r.t)) {
 			/* Some functions take a day that the month lacks: TO_DAYS(20240231). */
 			if (v->kind < EVAL_STRING && run->env->flavour == SQL_MYSQL)
-				run_unsupported(run, "MySQL: a number that is no date");
+				run_unsupported(run, LIMIT_MYSQL_NUMBER_NOT_DATE);
 			return false;
 		}
 		if (kind == EVAL_DATE) {
@@ -791,8 +790,8 @@ struct eval_value no_date(const struct node *n, struct frame *f)
 	if (n->nested && f->run->env->flavour == SQL_MARIADB) {
 		/* TIME(CAST(230 AS DATETIME)) is no error either. */
 		if (run_erred(f->run) && n->arg_count && type_is_number(&n->args[0]->type))
-			return run_open_error(f->run, "a cast of what is no date, used further");
-		return run_unsupported(f->run, "a cast of what is no date, used further");
+			return run_open_error(f->run, LIMIT_CAST_OF_NOT_DATE_USED_FURTHER);
+		return run_unsupported(f->run, LIMIT_CAST_OF_NOT_DATE_USED_FURTHER);
 	}
 	return EVAL_NULL_VALUE;
 }

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the evaluator refuses to compute, in one list: the .def files of this folder, by subject.
+ *
+ *	LIMIT(NAME, MariaDB releases, MySQL releases, "reason", "example")
+ *
+ * The rules refuse by name: compile_unsupported(c, LIMIT_NAME), run_unsupported(run, LIMIT_NAME).
+ * The reason is what the user reads.  It has no values in it, so that refusals can be counted by it.
+ *
+ * The releases are those in which the limit can be met.  The example is a statement that meets it
+ * (statements before it, separated by "; ", prepare it).
+ *
+ * An empty example belongs to a limit that no statement meets, because something else is refused
+ * before it or because it is a bound that takes too long to reach.
+ */
+#ifndef EVAL_LIMITS_H
+#define EVAL_LIMITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sql/sql.h"
+
+enum eval_limit {
+	LIMIT_NONE,
+#define LIMIT(name, mariadb, mysql, reason, example) LIMIT_##name,
+#include "eval/limits/limits.def"
+#undef LIMIT
+	LIMIT_COUNT,
+};
+
+/* The first and the last release, both included; first > last: none. */
+struct limit_releases {
+	uint32_t first, last;
+};
+
+struct limit_info {
+	const char *name, *subject;
+	struct limit_releases mariadb, mysql;
+	const char *reason, *example;
+};
+
+const struct limit_info *limit_info(enum eval_limit limit);
+/* Can a server of this flavour and release meet the limit? */
+bool limit_covers(enum eval_limit limit, enum sql_flavour flavour, uint32_t version);
+
+#endif
