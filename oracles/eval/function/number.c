@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "eval/compile.h"
+#include "eval/limits/guards.h"
 #include "eval/operator/arithmetic.h"
 
 /* ---- ABS, SIGN, CEILING, FLOOR ---- */
@@ -46,11 +47,11 @@ static void make_wide(const struct compiler *c, struct eval_type *type)
 static struct node *compile_abs(struct compiler *c, struct node *n, const struct function *function)
 {
 	(void)function;
-	if (!arithmetic_modelled(c, n->args[0]))
+	if (number_refused(c, n->args[0]))
 		return NULL;
 	if (type_is_temporal(&n->args[0]->type) && c->env->flavour == SQL_MYSQL)
 		return compile_unsupported(c, LIMIT_MYSQL_ABS_OF_DATE_OR_TIME);
-	if (is_unsigned_text(c, n->args[0]))
+	if (is_unsigned_text(c->env, n->args[0]))
 		return compile_unsupported(c, LIMIT_ABS_OR_ROUND_OF_HEXADECIMAL_LITERAL);
 	if (n->args[0]->type.kind == EVAL_T_TIMESTAMP) /* unsigned, which DIV asks for */
 		return compile_unsupported(c, LIMIT_ABS_OF_TIMESTAMP);
@@ -256,11 +257,11 @@ static struct node *compile_round(
 	(void)function;
 	if (type_is_temporal(&n->args[0]->type))
 		return compile_unsupported(c, LIMIT_ROUND_OF_DATE_OR_TIME);
-	if (!arithmetic_modelled(c, n->args[0]))
+	if (number_refused(c, n->args[0]))
 		return NULL;
 	if (n->args[0]->type.kind == EVAL_T_ENUM || n->args[0]->type.kind == EVAL_T_SET)
 		return compile_unsupported(c, LIMIT_ROUND_OF_ENUM_OR_SET);
-	if (is_unsigned_text(c, n->args[0]))
+	if (is_unsigned_text(c->env, n->args[0]))
 		return compile_unsupported(c, LIMIT_ABS_OR_ROUND_OF_HEXADECIMAL_LITERAL);
 	if (n->arg_count > 1) {
 		struct eval_outcome outcome = {0};

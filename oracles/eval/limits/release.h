@@ -18,7 +18,6 @@ enum mysql_change {
 	MYSQL_INSERT_BY_CHAR,    /* INSERT(s, n, ...): n was compared with the length in bytes */
 	MYSQL_EXTRACT_DAY,       /* EXTRACT(DAY_HOUR ...) of other than columns had no day */
 	MYSQL_NO_MINUS_ZERO,     /* a TIME of minus zero was printed -00:00:00 */
-	MYSQL_IN_OF_TIMES,       /* a TIME IN constants with fewer decimals was never found */
 	MYSQL_DOUBLE_ROUNDED,    /* CAST(1.5 AS DOUBLE) as an integer is 2; it was cut to 1 */
 	MYSQL_DATE_AS_INTEGER,   /* a DATE column into an integer was 20240229000000 */
 	MYSQL_VARCHAR_AS_DOUBLE, /* 'ab' of a VARCHAR as a number was no error */

@@ -84,20 +84,20 @@ bool node_cuts_decimal(const struct node *n)
 
 /* ASCII('x') counts for two digits on MariaDB, YEARWEEK() for five, BIT_COUNT() for one; MySQL 8.0 is
  * wrong about ASCII() alone.  Beside a DECIMAL the column has no more. */
-bool node_is_narrow(const struct compiler *c, const struct node *n)
+bool node_is_narrow(const struct eval_env *env, const struct node *n)
 {
 	static const char *const wide[] = {"length", "char_length", "octet_length", "ord", "to_days",
 		"datediff", "mod", "field"};
 	const struct sql_expr *e = n->expr;
 	bool column = false, narrow = false;
 
-	if (c->env->flavour == SQL_MARIADB && outgrows(n, true))
+	if (env->flavour == SQL_MARIADB && outgrows(n, true))
 		return true;
 	if (!e || (e->kind != SQL_EXPR_CALL && e->kind != SQL_EXPR_CASE) || node_aggregates(n) ||
 		node_windows(n))
 		return false;
-	if (c->env->flavour == SQL_MYSQL)
-		return c->env->version < 90700 && e->kind == SQL_EXPR_CALL &&
+	if (env->flavour == SQL_MYSQL)
+		return env->version < 90700 && e->kind == SQL_EXPR_CALL &&
 		       span_ieq_str(e->u.call.name, "ascii");
 	for (size_t i = 0; i < ARRAY_LEN(wide) && e->kind == SQL_EXPR_CALL; i++) {
 		if (span_ieq_str(e->u.call.name, wide[i]))
@@ -107,7 +107,7 @@ bool node_is_narrow(const struct compiler *c, const struct node *n)
 	for (uint32_t i = 0; i < n->arg_count; i++) {
 		column |= n->args[i]->column && n->args[i]->type.kind == EVAL_T_INT &&
 			  n->args[i]->type.bytes >= 4;
-		narrow |= node_is_narrow(c, n->args[i]);
+		narrow |= node_is_narrow(env, n->args[i]);
 	}
 	if (n->type.merged && column && !narrow)
 		return false;
@@ -137,15 +137,15 @@ static bool replaces_column(const struct node *n)
 	       n->arg_count == 3 && !n->args[1]->literal;
 }
 
-bool node_is_cut(const struct compiler *c, const struct node *n)
+bool node_is_cut(const struct eval_env *env, const struct node *n)
 {
 	if (type_is_string(&n->type))
-		return c->env->flavour == SQL_MARIADB ? has_long_text(n)
+		return env->flavour == SQL_MARIADB ? has_long_text(n)
 							  : has_fraction_text(n) || node_any(n, replaces_column);
 	if (type_is_int(&n->type))
-		return c->env->flavour == SQL_MARIADB && outgrows(n, false);
+		return env->flavour == SQL_MARIADB && outgrows(n, false);
 	for (uint32_t i = 0; i < n->arg_count && n->type.kind == EVAL_T_DECIMAL; i++) {
-		if (node_is_narrow(c, n->args[i]) || node_is_cut(c, n->args[i]))
+		if (node_is_narrow(env, n->args[i]) || node_is_cut(env, n->args[i]))
 			return true;
 	}
 	return false;

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "eval/limits/guards.h"
 #include "eval/limits/release.h"
 #include "eval/operator/comparison.h"
 
@@ -449,73 +450,93 @@ uint64_t bits_of(struct run *run, const struct eval_type *type, const struct eva
 	return i.kind == EVAL_UINT ? i.u : (uint64_t)i.i;
 }
 
-static struct eval_value run_bits(const struct node *n, struct frame *f)
+/* Operands are converted for their errors alone, where the other one is NULL. */
+static void convert_for_errors(
+	const struct node *n, struct run *run, const struct eval_value *a, const struct eval_value *b)
 {
-	struct eval_value a = node_run(n->args[0], f), b = EVAL_NULL_VALUE, count;
-	uint64_t x, y;
+	bool mariadb = run->env->flavour == SQL_MARIADB;
 
-	if (a.kind == EVAL_NULL && (n->op == SQL_OP_BIT_AND || n->op == SQL_OP_BIT_OR ||
-					   f->run->env->flavour == SQL_MYSQL))
-		return a; /* the second is not asked for */
-	if (n->op != SQL_OP_BIT_NOT && f->run->strict && run_erred(f->run) &&
-		(n->args[1]->arg_count || !type_is_int(&n->args[1]->type))) {
-		/* The second may be asked first. */
-		return run_open_error(f->run, LIMIT_ONE_OF_SEVERAL_ERRORS_IN_STRICT_MODE);
-	}
-	if (n->op != SQL_OP_BIT_NOT)
-		b = node_run(n->args[1], f);
-	/* Or the error of the first, which is converted before. */
+	if (a->kind == EVAL_NULL && b->kind != EVAL_NULL && n->op != SQL_OP_BIT_XOR)
+		(void)to_integer(run, &n->args[1]->type, b);
+	if (mariadb && run->strict && a->kind == EVAL_NULL && b->kind != EVAL_NULL &&
+		n->op == SQL_OP_BIT_XOR)
+		(void)bits_of(run, &n->args[1]->type, b);
+	if (mariadb && run->strict && b->kind == EVAL_NULL && a->kind != EVAL_NULL)
+		(void)bits_of(run, &n->args[0]->type, a);
+	if (!mariadb && run->strict && b->kind == EVAL_NULL && a->kind != EVAL_INT && a->kind != EVAL_UINT)
+		run_unsupported(run, LIMIT_MYSQL_BIT_OPERATION_WITH_NULL_IN_STRICT_MODE);
+	else if (!mariadb && a->kind == EVAL_DOUBLE && b->kind == EVAL_NULL)
+		(void)bits_of(run, &n->args[0]->type, a);
+}
+
+static bool is_beyond_shift(const struct eval_value *count)
+{
+	return (count->kind == EVAL_DOUBLE && fabs(count->d) >= 9e18) ||
+	       (count->kind == EVAL_DECIMAL && decimal_int_digits(count->dec) > 18);
+}
+
+static struct eval_value shift(
+	const struct node *n, struct run *run, uint64_t x, const struct eval_value *by)
+{
+	struct eval_value count;
+	uint64_t y;
+
+	if (is_beyond_shift(by))
+		return run_unsupported(run, LIMIT_LARGE_NUMBER_IN_BIT_OPERATION);
+	if (by->kind == EVAL_STRING && run->strict && run->env->flavour == SQL_MYSQL)
+		return run_unsupported(run, LIMIT_MYSQL_STRING_IN_BIT_OPERATION_IN_STRICT_MODE);
+	count = to_integer(run, &n->args[1]->type, by);
+	if (by->kind == EVAL_STRING && count.kind == EVAL_UINT && count.u > INT64_MAX)
+		return run_unsupported(run, LIMIT_LARGE_NUMBER_IN_BIT_OPERATION);
+	if (count.u > UINT32_MAX && mysql_5(run->env))
+		return run_unsupported(run, LIMIT_MYSQL5_LARGE_SHIFT);
+	/* MariaDB looks at the low 32 bits. */
+	y = run->env->flavour == SQL_MARIADB ? (uint32_t)count.u : count.u;
+	if (y >= 64)
+		return eval_uint(0);
+	return eval_uint(n->op == SQL_OP_SHIFT_LEFT ? x << y : x >> y);
+}
+
+static struct eval_value run_bit_not(const struct node *n, struct frame *f)
+{
+	struct eval_value a = node_run(n->args[0], f);
+
+	if (a.kind == EVAL_NULL)
+		return a;
+	/* Or its own error, before it is converted. */
 	if (f->run->strict && run_erred(f->run) &&
 		(a.kind == EVAL_STRING || a.kind == EVAL_DECIMAL || a.kind == EVAL_DOUBLE))
 		return run_open_error(f->run, LIMIT_ONE_OF_SEVERAL_ERRORS_IN_STRICT_MODE);
-	/* For their errors. */
-	if (a.kind == EVAL_NULL && b.kind != EVAL_NULL && n->op != SQL_OP_BIT_XOR)
-		(void)to_integer(f->run, &n->args[1]->type, &b);
-	if (f->run->env->flavour == SQL_MARIADB && f->run->strict && n->op != SQL_OP_BIT_NOT) {
-		if (a.kind == EVAL_NULL && b.kind != EVAL_NULL && n->op == SQL_OP_BIT_XOR)
-			(void)bits_of(f->run, &n->args[1]->type, &b);
-		if (b.kind == EVAL_NULL && a.kind != EVAL_NULL)
-			(void)bits_of(f->run, &n->args[0]->type, &a);
-	}
-	if (f->run->env->flavour == SQL_MYSQL && f->run->strict && b.kind == EVAL_NULL &&
-		n->op != SQL_OP_BIT_NOT && a.kind != EVAL_INT && a.kind != EVAL_UINT)
-		return run_unsupported(f->run, LIMIT_MYSQL_BIT_OPERATION_WITH_NULL_IN_STRICT_MODE);
-	if (f->run->env->flavour == SQL_MYSQL && a.kind == EVAL_DOUBLE && b.kind == EVAL_NULL)
-		(void)bits_of(f->run, &n->args[0]->type, &a); /* for its errors */
-	if (a.kind == EVAL_NULL || (b.kind == EVAL_NULL && n->op != SQL_OP_BIT_NOT))
-		return EVAL_NULL_VALUE;
-	x = bits_of(f->run, &n->args[0]->type, &a);
-	if (n->op != SQL_OP_BIT_NOT && f->run->strict && run_erred(f->run) && b.kind != EVAL_INT &&
-		b.kind != EVAL_UINT)
-		return run_open_error(f->run, LIMIT_ONE_OF_SEVERAL_ERRORS_IN_STRICT_MODE);
-	if (n->op == SQL_OP_BIT_NOT)
-		return eval_uint(~x);
-	if (n->op == SQL_OP_SHIFT_LEFT || n->op == SQL_OP_SHIFT_RIGHT) {
-		if ((b.kind == EVAL_DOUBLE && fabs(b.d) >= 9e18) ||
-			(b.kind == EVAL_DECIMAL && decimal_int_digits(b.dec) > 18))
-			return run_unsupported(f->run, LIMIT_LARGE_NUMBER_IN_BIT_OPERATION);
-		if (b.kind == EVAL_STRING && f->run->strict && f->run->env->flavour == SQL_MYSQL)
-			return run_unsupported(
-				f->run, LIMIT_MYSQL_STRING_IN_BIT_OPERATION_IN_STRICT_MODE);
-		count = to_integer(f->run, &n->args[1]->type, &b);
-		if (b.kind == EVAL_STRING && count.kind == EVAL_UINT && count.u > INT64_MAX)
-			return run_unsupported(f->run, LIMIT_LARGE_NUMBER_IN_BIT_OPERATION);
-		if (count.u > UINT32_MAX && mysql_5(f->run->env))
-			return run_unsupported(f->run, LIMIT_MYSQL5_LARGE_SHIFT);
-		/* MariaDB looks at the low 32 bits. */
-		y = f->run->env->flavour == SQL_MARIADB ? (uint32_t)count.u : count.u;
-		if (y >= 64)
-			return eval_uint(0);
-		return eval_uint(n->op == SQL_OP_SHIFT_LEFT ? x << y : x >> y);
-	}
-	y = bits_of(f->run, &n->args[1]->type, &b);
-	return eval_uint(n->op == SQL_OP_BIT_OR ? x | y : n->op == SQL_OP_BIT_AND ? x & y : x ^ y);
+	return eval_uint(~bits_of(f->run, &n->args[0]->type, &a));
 }
 
-static bool binary_bits(const struct compiler *c, const struct node *n)
+static struct eval_value run_bits(const struct node *n, struct frame *f)
 {
-	return c->env->flavour == SQL_MYSQL && n->type.kind == EVAL_T_STRING &&
-	       n->type.collation == COLLATION_BINARY;
+	struct eval_value a = node_run(n->args[0], f), b;
+	struct run *run = f->run;
+	uint64_t x, y;
+
+	if (a.kind == EVAL_NULL &&
+		(n->op == SQL_OP_BIT_AND || n->op == SQL_OP_BIT_OR || run->env->flavour == SQL_MYSQL))
+		return a; /* the second is not asked for */
+	/* The second may be asked first. */
+	if (run->strict && run_erred(run) && (n->args[1]->arg_count || !type_is_int(&n->args[1]->type)))
+		return run_open_error(run, LIMIT_ONE_OF_SEVERAL_ERRORS_IN_STRICT_MODE);
+	b = node_run(n->args[1], f);
+	/* Or the error of the first, which is converted before. */
+	if (run->strict && run_erred(run) &&
+		(a.kind == EVAL_STRING || a.kind == EVAL_DECIMAL || a.kind == EVAL_DOUBLE))
+		return run_open_error(run, LIMIT_ONE_OF_SEVERAL_ERRORS_IN_STRICT_MODE);
+	convert_for_errors(n, run, &a, &b);
+	if (a.kind == EVAL_NULL || b.kind == EVAL_NULL)
+		return EVAL_NULL_VALUE;
+	x = bits_of(run, &n->args[0]->type, &a);
+	if (run->strict && run_erred(run) && b.kind != EVAL_INT && b.kind != EVAL_UINT)
+		return run_open_error(run, LIMIT_ONE_OF_SEVERAL_ERRORS_IN_STRICT_MODE);
+	if (n->op == SQL_OP_SHIFT_LEFT || n->op == SQL_OP_SHIFT_RIGHT)
+		return shift(n, run, x, &b);
+	y = bits_of(run, &n->args[1]->type, &b);
+	return eval_uint(n->op == SQL_OP_BIT_OR ? x | y : n->op == SQL_OP_BIT_AND ? x & y : x ^ y);
 }
 
 /* ---- types ---- */
@@ -576,23 +597,78 @@ static struct eval_type decimal_result(const struct eval_env *env, enum sql_op o
 	return t;
 }
 
-bool arithmetic_modelled(struct compiler *c, const struct node *n)
+bool is_unsigned_text(const struct eval_env *env, const struct node *n)
 {
-	const struct eval_type *t = &n->type;
-
-	if (c->env->flavour == SQL_MYSQL &&
-		(t->kind == EVAL_T_ENUM || t->kind == EVAL_T_SET || t->hybrid ||
-			t->kind == EVAL_T_TIME || (type_is_temporal(t) && t->decimals))) {
-		compile_unsupported(c, LIMIT_MYSQL_ARITHMETIC_ON_ENUM_SET_OR_TIMES_WITH_FRACTION);
-		return false;
-	}
-	return true;
+	return env->flavour == SQL_MARIADB && n->expr && n->expr->kind == SQL_EXPR_LITERAL &&
+	       n->expr->u.literal.kind == SQL_LIT_HEX && arithmetic_type(&n->type).kind == EVAL_T_DOUBLE;
 }
 
-bool is_unsigned_text(const struct compiler *c, const struct node *n)
+/* DIV; its type is an integer, whatever the operands are. */
+static void integer_quotient(struct node *n, const struct eval_type *a, const struct eval_type *b)
 {
-	return c->env->flavour == SQL_MARIADB && n->expr && n->expr->kind == SQL_EXPR_LITERAL &&
-	       n->expr->u.literal.kind == SQL_LIT_HEX && arithmetic_type(&n->type).kind == EVAL_T_DOUBLE;
+	const struct eval_type *l = &n->args[0]->type, *r = &n->args[1]->type;
+	bool ints = a->kind == EVAL_T_INT && b->kind == EVAL_T_INT;
+
+	n->fn = run_int_div;
+	n->aux = !ints || type_is_temporal(l) || type_is_temporal(r);
+	n->type = type_int(a->is_unsigned || b->is_unsigned || l->is_unsigned || r->is_unsigned);
+}
+
+static void real_operation(const struct eval_env *env, struct node *n, const struct eval_type *a,
+	const struct eval_type *b)
+{
+	bool timestamp = env->flavour == SQL_MARIADB && n->args[0]->type.kind == EVAL_T_TIMESTAMP;
+
+	n->fn = run_real;
+	n->type = real_result(env, (enum sql_op)n->op, a, b);
+	/* DIV asks; MariaDB's column of a TIMESTAMP is unsigned. */
+	n->type.is_unsigned = n->op == SQL_OP_MOD && (a->is_unsigned || timestamp);
+}
+
+static void integer_operation(const struct eval_env *env, struct node *n,
+	const struct eval_type *a, const struct eval_type *b)
+{
+	uint32_t digits = n->op == SQL_OP_MUL ? type_int_digits(a) + type_int_digits(b)
+					      : max_u32(type_int_digits(a), type_int_digits(b)) +
+							(n->op != SQL_OP_MOD);
+
+	n->fn = n->op == SQL_OP_MOD ? run_int_mod : run_int;
+	n->type = type_int(a->is_unsigned || (b->is_unsigned && n->op != SQL_OP_MOD));
+	if (n->op == SQL_OP_SUB && (env->mode & EVAL_MODE_NO_UNSIGNED_SUBTRACTION))
+		n->type.is_unsigned = false;
+	n->type.length = min_u32(digits, 20);
+}
+
+/* To MariaDB all that has a date in it and no fraction is a signed BIGINT. */
+static bool is_date_operation(const struct eval_env *env, const struct node *n,
+	const struct eval_type *a, const struct eval_type *b)
+{
+	return env->flavour == SQL_MARIADB && n->op != SQL_OP_DIV &&
+	       (type_is_temporal(&n->args[0]->type) || type_is_temporal(&n->args[1]->type)) &&
+	       decimal_result(env, (enum sql_op)n->op, a, b).decimals == 0;
+}
+
+static void decimal_operation(const struct eval_env *env, struct node *n,
+	const struct eval_type *a, const struct eval_type *b)
+{
+	const struct eval_type *l = &n->args[0]->type, *r = &n->args[1]->type;
+	bool divides = n->op == SQL_OP_DIV;
+
+	n->fn = run_decimal;
+	n->type = decimal_result(env, (enum sql_op)n->op, a, b);
+	/* 8.0 and MariaDB divide by what is smaller than the smallest number of the divisor's type. */
+	n->type.quotient = divides || l->quotient || r->quotient;
+	n->type.roomless = l->roomless || r->roomless || (divides && r->quotient && !n->args[1]->column);
+	/* MySQL prints what comes of it with the scale of the inner expression. */
+	if (env->flavour == SQL_MYSQL && ((l->kind == EVAL_T_DECIMAL && l->merged) ||
+						 (r->kind == EVAL_T_DECIMAL && r->merged)))
+		n->type.merged = true;
+}
+
+static bool is_bit_operation(enum sql_op op)
+{
+	return op == SQL_OP_BIT_OR || op == SQL_OP_BIT_AND || op == SQL_OP_BIT_XOR ||
+	       op == SQL_OP_SHIFT_LEFT || op == SQL_OP_SHIFT_RIGHT;
 }
 
 struct node *compile_arithmetic(struct compiler *c, const struct sql_expr *e, enum sql_op op,
@@ -600,89 +676,27 @@ struct node *compile_arithmetic(struct compiler *c, const struct sql_expr *e, en
 {
 	struct node *n = node_new(c, run_bits, e, 2);
 	struct eval_type a = arithmetic_type(&l->type), b = arithmetic_type(&r->type);
-	bool real = a.kind == EVAL_T_DOUBLE || b.kind == EVAL_T_DOUBLE;
-	bool ints = a.kind == EVAL_T_INT && b.kind == EVAL_T_INT;
-	bool temporal = c->env->flavour == SQL_MARIADB &&
-			(type_is_temporal(&l->type) || type_is_temporal(&r->type));
 
-	if (!arithmetic_modelled(c, l) || !arithmetic_modelled(c, r))
-		return NULL;
-	/* Texts of functions have decimals there, none. */
-	if (((type_is_string(&l->type) && !l->column) || (type_is_string(&r->type) && !r->column)) &&
-		compile_mysql_5(c, LIMIT_MYSQL5_ARITHMETIC_ON_COMPUTED_TEXT))
-		return NULL;
 	n->args[0] = l;
 	n->args[1] = r;
 	n->op = (uint8_t)op;
 	n->type = type_int(true);
-	if (op == SQL_OP_BIT_OR || op == SQL_OP_BIT_AND || op == SQL_OP_BIT_XOR ||
-		op == SQL_OP_SHIFT_LEFT || op == SQL_OP_SHIFT_RIGHT) {
-		if (binary_bits(c, l) || binary_bits(c, r))
-			return compile_unsupported(c, LIMIT_BIT_OPERATIONS_ON_BINARY_STRINGS);
-		return n;
-	}
-	/* How many digits are kept differs between the releases. */
-	if (op == SQL_OP_DIV && a.kind == EVAL_T_DECIMAL && a.decimals >= 27 && !l->column)
-		return compile_unsupported(
-			c, LIMIT_QUOTIENT_OF_COMPUTED_DECIMAL_WITH_MANY_DECIMALS);
-	if (op == SQL_OP_DIV && type_is_temporal(&r->type) && r->type.decimals && !r->column)
-		return compile_unsupported(c, LIMIT_QUOTIENT_BY_COMPUTED_TIME_WITH_FRACTION);
-	if (op == SQL_OP_MOD && (a.decimals > 9 || b.decimals > 9) && !real &&
-		compile_mysql_5(c, LIMIT_MYSQL5_REMAINDER_OF_LONG_DECIMALS))
+	if (arithmetic_refused(c, op, n->args))
 		return NULL;
-	/* The column is unsigned, and so what is negative out of range. */
-	if ((op == SQL_OP_INT_DIV || op == SQL_OP_SUB || (op == SQL_OP_MOD && !real) || a.is_unsigned ||
-		    b.is_unsigned) &&
-		c->env->flavour == SQL_MARIADB &&
-		(l->type.kind == EVAL_T_TIMESTAMP || r->type.kind == EVAL_T_TIMESTAMP))
-		return compile_unsupported(c, LIMIT_DIFFERENCE_DIV_OR_REMAINDER_OF_TIMESTAMP);
-	if (op == SQL_OP_INT_DIV) {
-		n->fn = run_int_div;
-		n->aux = !ints || type_is_temporal(&l->type) || type_is_temporal(&r->type);
-		n->type = type_int(a.is_unsigned || b.is_unsigned || l->type.is_unsigned ||
-				   r->type.is_unsigned);
+	if (is_bit_operation(op))
 		return n;
-	}
-	if (real && op == SQL_OP_MOD && is_unsigned_text(c, l))
-		return compile_unsupported(c, LIMIT_REMAINDER_OF_HEXADECIMAL_LITERAL);
-	if (real) {
-		n->fn = run_real;
-		n->type = real_result(c->env, op, &a, &b);
-		/* DIV asks; MariaDB's column of a TIMESTAMP is unsigned. */
-		n->type.is_unsigned =
-			op == SQL_OP_MOD && (a.is_unsigned || (c->env->flavour == SQL_MARIADB &&
-								      l->type.kind == EVAL_T_TIMESTAMP));
-	} else if (temporal && op != SQL_OP_DIV &&
-		   decimal_result(c->env, op, &a, &b).decimals == 0) {
-		/* With a date, all that has no fraction is a signed BIGINT. */
+	if (op == SQL_OP_INT_DIV) {
+		integer_quotient(n, &a, &b);
+	} else if (a.kind == EVAL_T_DOUBLE || b.kind == EVAL_T_DOUBLE) {
+		real_operation(c->env, n, &a, &b);
+	} else if (is_date_operation(c->env, n, &a, &b)) {
 		n->fn = op == SQL_OP_MOD ? run_int_mod : run_int;
 		n->type = type_int(op == SQL_OP_MOD && a.is_unsigned);
-	} else if (ints && op != SQL_OP_DIV) {
-		n->fn = op == SQL_OP_MOD ? run_int_mod : run_int;
-		n->type =
-			type_int(op == SQL_OP_MOD ? a.is_unsigned : a.is_unsigned || b.is_unsigned);
-		if (op == SQL_OP_SUB && (c->env->mode & EVAL_MODE_NO_UNSIGNED_SUBTRACTION))
-			n->type.is_unsigned = false;
-		n->type.length = min_u32(
-			op == SQL_OP_MUL ? type_int_digits(&a) + type_int_digits(&b)
-					 : max_u32(type_int_digits(&a), type_int_digits(&b)) +
-						   (op != SQL_OP_MOD),
-			20);
+	} else if (a.kind == EVAL_T_INT && b.kind == EVAL_T_INT && op != SQL_OP_DIV) {
+		integer_operation(c->env, n, &a, &b);
 	} else {
-		n->fn = run_decimal;
-		n->type = decimal_result(c->env, op, &a, &b);
+		decimal_operation(c->env, n, &a, &b);
 	}
-	/* 8.0 and MariaDB divide by what is smaller than the smallest number of the divisor's type. */
-	if (n->type.kind == EVAL_T_DECIMAL) {
-		n->type.quotient = op == SQL_OP_DIV || l->type.quotient || r->type.quotient;
-		n->type.roomless = l->type.roomless || r->type.roomless ||
-				   (op == SQL_OP_DIV && r->type.quotient && !r->column);
-	}
-	/* MySQL prints what comes of it with the scale of the inner expression. */
-	if (c->env->flavour == SQL_MYSQL && n->type.kind == EVAL_T_DECIMAL &&
-		((l->type.kind == EVAL_T_DECIMAL && l->type.merged) ||
-			(r->type.kind == EVAL_T_DECIMAL && r->type.merged)))
-		n->type.merged = true;
 	return n;
 }
 
@@ -734,7 +748,7 @@ struct node *compile_negate(struct compiler *c, const struct sql_expr *e, struct
 {
 	struct node *n = node_new(c, run_negate, e, 1);
 
-	if (!arithmetic_modelled(c, arg))
+	if (number_refused(c, arg))
 		return NULL;
 	/* Still a truth value: 1 where it is kept, as in FLOOR(-TRUE) stored. */
 	if (c->env->flavour == SQL_MARIADB && arg->literal && arg->expr &&
@@ -799,10 +813,10 @@ struct node *compile_negate(struct compiler *c, const struct sql_expr *e, struct
 
 struct node *compile_bit_not(struct compiler *c, const struct sql_expr *e, struct node *arg)
 {
-	struct node *n = node_new(c, run_bits, e, 1);
+	struct node *n = node_new(c, run_bit_not, e, 1);
 
-	if (binary_bits(c, arg))
-		return compile_unsupported(c, LIMIT_BIT_OPERATIONS_ON_BINARY_STRINGS);
+	if (bit_not_refused(c, arg))
+		return NULL;
 	n->args[0] = arg;
 	n->op = SQL_OP_BIT_NOT;
 	n->type = type_int(true);

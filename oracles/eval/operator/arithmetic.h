@@ -18,11 +18,9 @@ bool round_as_typed(struct run *run, const struct node *n, struct decimal *r) MU
 /* The type in which a value takes part in arithmetic: INT, DECIMAL or DOUBLE. */
 struct eval_type arithmetic_type(const struct eval_type *type);
 /* x'41' is a text to MariaDB's arithmetic, and unsigned: DIV by what is made of it has no negative. */
-bool is_unsigned_text(const struct compiler *c, const struct node *n);
+bool is_unsigned_text(const struct eval_env *env, const struct node *n);
 /* -ti and ABS(ti): to MariaDB no small integers, with as many digits. */
 void type_at_least_int(const struct compiler *c, struct eval_type *type);
-/* False (and the compiler failed) for what takes part in arithmetic in MySQL's own way. */
-bool arithmetic_modelled(struct compiler *c, const struct node *n) MUST_CHECK;
 /* A number as the operand of a bit operation. */
 uint64_t bits_of(struct run *run, const struct eval_type *type, const struct eval_value *v);
 /* x / 0: NULL, or error 1365 where sql_mode says so and a row is being stored. */

@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "eval/limits/guards.h"
 #include "eval/limits/release.h"
 #include "eval/value/temporal.h"
 
@@ -47,36 +48,6 @@ bool integer_and_text(enum cmp_class a, enum cmp_class b)
 	return (a == CMP_INT && b == CMP_STRING) || (a == CMP_STRING && b == CMP_INT);
 }
 
-/* "2024-02-29" or "2024-02-29 23:59:59", and such a day.  Beside a date every server makes one of it
- * (MySQL: Arg_comparator::can_compare_as_dates). */
-static bool is_date_text(const struct node *n)
-{
-	static const char form[] = "0000-00-00 00:00:00";
-	struct span s = n->literal && n->u.value.kind == EVAL_STRING ? n->u.value.s : SPAN_NONE;
-	struct eval_time t = {0};
-
-	if (!s.ptr || (s.len != 10 && s.len != sizeof(form) - 1))
-		return false;
-	for (size_t i = 0; i < s.len; i++) {
-		if (form[i] == '0' ? s.ptr[i] < '0' || s.ptr[i] > '9' : s.ptr[i] != form[i])
-			return false;
-	}
-	t.year = (uint16_t)((s.ptr[0] - '0') * 1000 + (s.ptr[1] - '0') * 100 +
-			    (s.ptr[2] - '0') * 10 + (s.ptr[3] - '0'));
-	t.month = (uint8_t)((s.ptr[5] - '0') * 10 + (s.ptr[6] - '0'));
-	t.day = (uint8_t)((s.ptr[8] - '0') * 10 + (s.ptr[9] - '0'));
-	return t.year >= 1000 && t.month >= 1 && t.month <= 12 && t.day >= 1 &&
-	       t.day <= days_in_month(t.year, t.month) &&
-	       (s.len == 10 || (s.ptr[11] - '0') * 10 + (s.ptr[12] - '0') < 24) &&
-	       (s.len == 10 || (s.ptr[14] < '6' && s.ptr[17] < '6'));
-}
-
-static bool is_date(const struct node *n)
-{
-	return n->type.kind == EVAL_T_DATE || n->type.kind == EVAL_T_DATETIME ||
-	       n->type.kind == EVAL_T_TIMESTAMP;
-}
-
 bool may_be_constant(const struct node *n)
 {
 	if (n->constant || (n->expr && n->expr->kind == SQL_EXPR_SUBQUERY))
@@ -109,49 +80,52 @@ bool constant_is_cut(struct compiler *c, const struct node *constant)
 	return run.failed;
 }
 
-/* What MariaDB finds by an index is not what it finds without: where a date column is beside what is no date, or
- * an integer beside a text like 127.0.0.1. */
-static bool is_odd_key(const struct compiler *c, const struct node *column, const struct node *text)
+/* The classes that two values are compared as: 0x41 is a number beside a number, NULL is as the other. */
+static void classes_of(
+	const struct eval_type *a, const struct eval_type *b, enum cmp_class *x, enum cmp_class *y)
 {
-	struct eval_value v = text->u.value, parsed;
-	const char *point;
+	*x = class_of(a);
+	*y = class_of(b);
+	if (a->hybrid && (*y == CMP_INT || *y == CMP_DECIMAL || *y == CMP_REAL))
+		*x = CMP_INT;
+	if (b->hybrid && (*x == CMP_INT || *x == CMP_DECIMAL || *x == CMP_REAL))
+		*y = CMP_INT;
+	if (*x == CMP_NULL)
+		*x = *y;
+	if (*y == CMP_NULL)
+		*y = *x;
+}
 
-	if (c->env->flavour != SQL_MARIADB || !column->column || !text->literal || v.kind != EVAL_STRING)
-		return false;
-	if (type_is_temporal(&column->type) && column->type.kind != EVAL_T_TIME)
-		return time_parse_datetime(c->env, v.s, &parsed) == TIME_INVALID;
-	point = type_is_int(&column->type) && v.s.len ? memchr(v.s.ptr, '.', v.s.len) : NULL;
-	return point && memchr(point + 1, '.', v.s.len - (size_t)(point + 1 - v.s.ptr));
+/* The type of a comparison of which at least one side is a number, and none a date or time. */
+static struct eval_type number_comparison(
+	bool mysql, const struct eval_type *a, const struct eval_type *b)
+{
+	enum cmp_class x, y;
+
+	classes_of(a, b, &x, &y);
+	if ((a->hybrid && y == CMP_DECIMAL) || (b->hybrid && x == CMP_DECIMAL))
+		return type_double();
+	if (x == CMP_NULL || (x == CMP_INT && y == CMP_INT))
+		return type_int(false);
+	if ((x == CMP_INT || x == CMP_DECIMAL) && (y == CMP_INT || y == CMP_DECIMAL))
+		return type_decimal(65, 0);
+	return !mysql && integer_and_text(x, y) ? type_decimal(65, 0) : type_double();
 }
 
 bool comparison_type_of(
 	struct compiler *c, const struct node *a, const struct node *b, struct comparison *out)
 {
-	enum cmp_class x = class_of(&a->type), y = class_of(&b->type);
-	bool mysql = c->env->flavour == SQL_MYSQL;
+	struct node *pair[2] = {(struct node *)(uintptr_t)a, (struct node *)(uintptr_t)b};
+	enum cmp_class x, y;
 
 	*out = (struct comparison){.collation = COLLATION_BINARY};
 	if (node_is_row(a) || node_is_row(b)) {
 		compile_error(c, 1241, "a row where a value is wanted");
 		return false;
 	}
-	if (a->type.kind == EVAL_T_JSON || b->type.kind == EVAL_T_JSON) {
-		compile_unsupported(c, LIMIT_COMPARING_JSON_VALUES);
+	if (comparison_refused(c, pair))
 		return false;
-	}
-	if (is_odd_key(c, a, b) || is_odd_key(c, b, a)) {
-		compile_unsupported(c, LIMIT_COLUMN_WITH_TEXT_NONE_OF_VALUES);
-		return false;
-	}
-	/* 0x41 is a number beside a number. */
-	if (a->type.hybrid && (y == CMP_INT || y == CMP_DECIMAL || y == CMP_REAL))
-		x = CMP_INT;
-	if (b->type.hybrid && (x == CMP_INT || x == CMP_DECIMAL || x == CMP_REAL))
-		y = CMP_INT;
-	if (x == CMP_NULL)
-		x = y;
-	if (y == CMP_NULL)
-		y = x;
+	classes_of(&a->type, &b->type, &x, &y);
 	if (x == CMP_STRING && y == CMP_STRING) {
 		out->as = type_string(COLLATION_BINARY, 4, 0);
 		return true;
@@ -160,53 +134,12 @@ bool comparison_type_of(
 		bool time = (x != CMP_TIME || a->type.kind == EVAL_T_TIME) &&
 			    (y != CMP_TIME || b->type.kind == EVAL_T_TIME);
 
-		if (a->type.kind == EVAL_T_YEAR || b->type.kind == EVAL_T_YEAR) {
-			compile_unsupported(c, LIMIT_YEAR_COMPARED_WITH_DATE_OR_TIME);
-			return false;
-		}
-		/* As an integer, where the release makes it one when the statement is prepared. */
-		if (!mysql && ((is_bigint_column(a) && may_be_constant(b)) ||
-				      (is_bigint_column(b) && may_be_constant(a)))) {
-			compile_unsupported(
-				c, LIMIT_BIGINT_COLUMN_COMPARED_WITH_CONSTANT_DATE_OR_TIME);
-			return false;
-		}
-		if (mysql && x != y && !(is_date(a) && is_date_text(b)) &&
-			!(is_date(b) && is_date_text(a))) {
-			compile_unsupported(
-				c, LIMIT_MYSQL_COMPARING_DATE_OR_TIME_WITH_ANOTHER_TYPE);
-			return false;
-		}
-		/* The constant is made a value of the column first: 1.25 seconds are 1. */
-		if (mysql && ((a->column && b->constant && !b->literal &&
-				      b->type.decimals > a->type.decimals) ||
-				     (b->column && a->constant && !a->literal &&
-					     a->type.decimals > b->type.decimals))) {
-			compile_unsupported(
-				c, LIMIT_MYSQL_TIME_COMPARED_WITH_CONSTANT_OF_MORE_DIGITS);
-			return false;
-		}
 		out->as = type_temporal(time ? EVAL_T_TIME : EVAL_T_DATETIME, 6);
-		return true;
+		return !time_comparison_refused(c, pair);
 	}
-	if (x == CMP_INT && y == CMP_INT)
-		out->as = type_int(false);
-	else if ((x == CMP_INT || x == CMP_DECIMAL) && (y == CMP_INT || y == CMP_DECIMAL))
-		out->as = type_decimal(65, 0);
-	else if (!mysql && integer_and_text(x, y))
-		out->as = type_decimal(65, 0);
-	else if (x == CMP_NULL)
-		out->as = type_int(false);
-	else
-		out->as = type_double();
-	if ((a->type.hybrid && y == CMP_DECIMAL) || (b->type.hybrid && x == CMP_DECIMAL))
-		out->as = type_double();
-	/* It may be a constant to the server. */
-	if ((a->type.kind == EVAL_T_YEAR && !b->constant && may_be_constant(b)) ||
-		(b->type.kind == EVAL_T_YEAR && !a->constant && may_be_constant(a))) {
-		compile_unsupported(c, LIMIT_YEAR_COMPARED_WITH_SUBQUERY);
+	out->as = number_comparison(c->env->flavour == SQL_MYSQL, &a->type, &b->type);
+	if (number_comparison_refused(c, pair))
 		return false;
-	}
 	if (a->type.kind == EVAL_T_YEAR && a->column && b->constant)
 		out->year = 2;
 	else if (b->type.kind == EVAL_T_YEAR && b->column && a->constant)

@@ -38,6 +38,9 @@ bool operator_comparison_of(struct compiler *c, const struct node *a, const stru
 /* Without the collation: IN and BETWEEN have one for all of their operands. */
 bool comparison_type_of(struct compiler *c, const struct node *a, const struct node *b,
 	struct comparison *out) MUST_CHECK;
+/* x IN (list): is a value of the list, which is args[1] and on, compared as a text? */
+bool in_list_compares_texts(const struct eval_env *env, struct node *const *args, uint32_t count,
+	const struct comparison *how);
 /* What the operators do and IN, BETWEEN and CASE do not. */
 void as_operator(struct compiler *c, const struct node *a, const struct node *b,
 	struct comparison *how);

@@ -3,6 +3,7 @@
 #include "eval/compile.h"
 #include "eval/operator/comparison.h"
 
+#include "eval/limits/guards.h"
 #include "eval/limits/release.h"
 
 static struct eval_value run_in_any(const struct node *n, struct frame *f, struct eval_value left)
@@ -190,16 +191,73 @@ static struct eval_value run_in_rows(const struct node *n, struct frame *f)
 	return unknown ? EVAL_NULL_VALUE : truth(n->aux);
 }
 
-/* A literal like '123' that is the same number whichever way it is read. */
-static bool is_short_integer(const struct node *n)
+/* (a, b) IN ((1, 2), ...). */
+static struct node *compile_in_rows(
+	struct compiler *c, const struct sql_expr *e, struct node *left, struct node *const *list)
 {
-	if (!n->literal || n->type.hybrid || n->u.value.kind != EVAL_STRING || !n->u.value.s.len || n->u.value.s.len > 15)
-		return false;
-	for (size_t i = 0; i < n->u.value.s.len; i++) {
-		if (n->u.value.s.ptr[i] < '0' || n->u.value.s.ptr[i] > '9')
+	uint32_t count = e->u.in.list.count;
+	struct node *rows = node_new(c, run_in_rows, e, count);
+
+	if (count > 1 && compile_mysql_5(c, LIMIT_MYSQL5_ROWS_IN_LIST))
+		return NULL;
+	for (uint32_t i = 0; i < count; i++) {
+		rows->args[i] = compile_compare(c, e, SQL_OP_EQ, left, list[i]);
+		if (!rows->args[i] && count > 1 && c->outcome->error == 1267) {
+			c->outcome->status = EVAL_OK;
+			return compile_unsupported(c, LIMIT_ROWS_OF_DIFFERENT_COLLATIONS_IN_IN);
+		}
+		if (!rows->args[i])
+			return NULL;
+		if (count > 1 && c->env->flavour == SQL_MYSQL && !plain_row(left, list[i]))
+			return compile_unsupported(c, LIMIT_MYSQL_ROWS_OF_MANY_TYPES_IN_IN);
+		if (!alike(rows->args[0], rows->args[i]))
+			return compile_unsupported(c, LIMIT_ROWS_OF_DIFFERENT_TYPES_IN_IN);
+	}
+	rows->aux = e->negated;
+	rows->type = type_bool();
+	return rows;
+}
+
+bool in_list_compares_texts(const struct eval_env *env, struct node *const *args, uint32_t count,
+	const struct comparison *how)
+{
+	for (uint32_t i = 1; i < count; i++) {
+		/* MariaDB leaves NULL out. */
+		if (how[i].as.kind == EVAL_T_STRING &&
+			(env->flavour == SQL_MYSQL || args[i]->type.kind != EVAL_T_NULL))
+			return true;
+	}
+	return false;
+}
+
+/* How the left side is compared with each value of the list. */
+static bool compare_with_each(struct compiler *c, struct node *n, struct comparison *how)
+{
+	struct node *left = n->args[0];
+
+	for (uint32_t i = 1; i < n->arg_count; i++) {
+		/* x IN (y) is x = y. */
+		if (n->arg_count == 2 ? !operator_comparison_of(c, left, n->args[i], &how[i])
+				      : !comparison_type_of(c, left, n->args[i], &how[i]))
+			return false;
+		if (!compile_beside_index(c, left, n->args[i], true))
 			return false;
 	}
-	return true;
+	return !in_list_refused(c, n, how);
+}
+
+/* What MySQL does with the constants when the statement is prepared. */
+static void prepare_constants(struct compiler *c, const struct node *n, struct comparison *how)
+{
+	for (uint32_t i = 1; i < n->arg_count; i++) {
+		/* Texts are made DOUBLEs. */
+		if (how[i].as.kind != EVAL_T_STRING && n->args[i]->constant &&
+			type_is_string(&n->args[i]->type))
+			c->cut_constant |= constant_is_cut(c, n->args[i]);
+		/* A constant is a year beside y = 5 and y IN (5) only. */
+		if (n->arg_count > 2)
+			how[i].year = 0;
+	}
 }
 
 struct node *compile_in_list(struct compiler *c, const struct sql_expr *e)
@@ -207,7 +265,8 @@ struct node *compile_in_list(struct compiler *c, const struct sql_expr *e)
 	uint32_t count = e->u.in.list.count;
 	struct node *n = node_new(c, run_in, e, count + 1), *left;
 	struct comparison *how = arena_zero(c->arena, (count + 1) * sizeof(*how));
-	bool strings = true, any_string = false, listed;
+	uint16_t collation;
+	bool listed;
 
 	left = compile_expr(c, e->u.in.left);
 	if (!left)
@@ -217,102 +276,18 @@ struct node *compile_in_list(struct compiler *c, const struct sql_expr *e)
 	c->bytes = false;
 	if (!listed)
 		return NULL;
+	if (node_is_row(left))
+		return compile_in_rows(c, e, left, n->args + 1);
 	n->aux = e->negated;
 	n->type = type_bool();
-	if (node_is_row(left)) {
-		struct node *rows = node_new(c, run_in_rows, e, count);
-
-		if (count > 1 && compile_mysql_5(c, LIMIT_MYSQL5_ROWS_IN_LIST))
-			return NULL;
-
-		for (uint32_t i = 0; i < count; i++) {
-			rows->args[i] = compile_compare(c, e, SQL_OP_EQ, left, n->args[i + 1]);
-			if (!rows->args[i] && count > 1 && c->outcome->error == 1267) {
-				c->outcome->status = EVAL_OK;
-				return compile_unsupported(
-					c, LIMIT_ROWS_OF_DIFFERENT_COLLATIONS_IN_IN);
-			}
-			if (!rows->args[i])
-				return NULL;
-			if (count > 1 && c->env->flavour == SQL_MYSQL && !plain_row(left, n->args[i + 1]))
-				return compile_unsupported(c, LIMIT_MYSQL_ROWS_OF_MANY_TYPES_IN_IN);
-			if (!alike(rows->args[0], rows->args[i]))
-				return compile_unsupported(c, LIMIT_ROWS_OF_DIFFERENT_TYPES_IN_IN);
-		}
-		rows->aux = e->negated;
-		rows->type = type_bool();
-		return rows;
-	}
 	n->args[0] = left;
-	for (uint32_t i = 1; i <= count; i++) {
-		/* x IN (y) is x = y. */
-		if (count == 1 ? !operator_comparison_of(c, left, n->args[i], &how[i])
-			       : !comparison_type_of(c, left, n->args[i], &how[i]))
-			return NULL;
-		if (!compile_beside_index(c, left, n->args[i], true))
-			return NULL;
-		strings &= how[i].as.kind == EVAL_T_STRING;
-		/* MariaDB leaves NULL out. */
-		any_string |= how[i].as.kind == EVAL_T_STRING &&
-			      (c->env->flavour == SQL_MYSQL || n->args[i]->type.kind != EVAL_T_NULL);
-	}
-	for (uint32_t i = 1; i <= count && left->constant && count > 1; i++) {
-		if (n->args[i]->type.kind == EVAL_T_YEAR)
-			return compile_unsupported(c, LIMIT_CONSTANT_IN_VALUES_WITH_YEAR);
-	}
-	for (uint32_t i = 1; i <= count && left->type.kind == EVAL_T_YEAR; i++) {
-		if (!n->args[i]->constant && count > 1)
-			return compile_unsupported(c, LIMIT_YEAR_IN_VALUES_NOT_CONSTANT);
-		if (n->args[i]->type.hybrid && c->env->flavour == SQL_MYSQL)
-			return compile_unsupported(c, LIMIT_MYSQL_YEAR_IN_HEXADECIMAL_LITERALS);
-	}
-	for (uint32_t i = 1; i <= count && type_is_temporal(&left->type) && count > 1; i++) {
-		if (c->env->flavour == SQL_MYSQL &&
-			(n->args[i]->type.kind == EVAL_T_TIME) !=
-				(left->type.kind == EVAL_T_TIME))
-			return compile_unsupported(c, LIMIT_MYSQL_IN_WITH_DATES_AND_TIMES);
-		if (c->env->flavour == SQL_MYSQL && left->type.kind == EVAL_T_TIME &&
-			(left->type.decimals > n->args[i]->type.decimals || !n->args[i]->literal) &&
-			!compile_mysql_has(c, MYSQL_IN_OF_TIMES))
-			return compile_unsupported(
-				c, LIMIT_MYSQL80_TIME_IN_VALUES_OF_OTHER_DECIMALS);
-	}
-	for (uint32_t i = 1; i <= count && c->env->flavour == SQL_MYSQL; i++) {
-		/* id IN ('1', '2'): by integers where all are such texts, else by DOUBLEs, which is the same. */
-		if (how[i].as.kind == EVAL_T_DOUBLE && type_is_int(&left->type) && !is_short_integer(n->args[i]))
-			return compile_unsupported(c, LIMIT_MYSQL_INTEGER_IN_DOUBLES);
-	}
-	/* They are made DOUBLEs when the statement is prepared. */
-	for (uint32_t i = 1; i <= count && c->env->flavour == SQL_MYSQL; i++) {
-		if (how[i].as.kind != EVAL_T_STRING && n->args[i]->constant && type_is_string(&n->args[i]->type))
-			c->cut_constant |= constant_is_cut(c, n->args[i]);
-	}
-	if (c->env->flavour == SQL_MYSQL && any_string && !strings)
-		return compile_unsupported(c, LIMIT_MYSQL_IN_WITH_STRINGS_AND_OTHERS);
-	/* A constant is a year beside y = 5 and y IN (5) only. */
-	for (uint32_t i = 1; i <= count && count > 1 && c->env->flavour == SQL_MYSQL; i++)
-		how[i].year = 0;
-	if (left->type.hybrid && count > 1)
-		return compile_unsupported(c, LIMIT_HEXADECIMAL_LITERAL_IN_VALUES_OF_SEVERAL_TYPES);
-	for (uint32_t i = 1; i <= count && count > 1 && c->env->flavour == SQL_MARIADB; i++) {
-		const struct sql_expr *value = n->args[i]->expr;
-
-		if (value && value->kind == SQL_EXPR_LITERAL && value->u.literal.kind == SQL_LIT_HEX &&
-			(any_string || !strings))
-			return compile_unsupported(
-				c, LIMIT_HEXADECIMAL_LITERAL_IN_VALUES_OF_SEVERAL_TYPES);
-	}
+	if (!compare_with_each(c, n, how))
+		return NULL;
+	if (c->env->flavour == SQL_MYSQL)
+		prepare_constants(c, n, how);
 	if (count == 1) /* the servers make it an = */
 		as_operator(c, left, n->args[1], &how[1]);
-	/* Whose bytes are of no collation, or of that of the others. */
-	for (uint32_t i = 1; i <= count && count > 1 && any_string; i++) {
-		if (n->args[i]->type.hybrid)
-			return compile_unsupported(
-				c, LIMIT_HEXADECIMAL_LITERAL_IN_VALUES_OF_SEVERAL_TYPES);
-	}
-	if (any_string) { /* one collation for all */
-		uint16_t collation;
-
+	if (in_list_compares_texts(c->env, n->args, n->arg_count, how)) { /* one collation for all */
 		if (!aggregate_collation(c, n->args, count + 1, "in", &collation, NULL))
 			return NULL;
 		for (uint32_t i = 1; i <= count; i++)

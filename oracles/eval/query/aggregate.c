@@ -344,7 +344,7 @@ struct aggregate *aggregate_new(
 		a->args[k]->nested = true;
 		/* Its rows are put into a table. */
 		if (a->kind == AGG_GROUP_CONCAT && (a->distinct || a->order_count) &&
-			node_is_cut(c, a->args[k]))
+			node_is_cut(c->env, a->args[k]))
 			return compile_unsupported(c, LIMIT_TEXT_OF_NUMBER_THAT_TMP_TABLE_MAY_CUT);
 		/* MariaDB takes it for never NULL, and the table has no room for NULL. */
 		if (c->env->flavour == SQL_MARIADB && a->distinct && compares_rows(a->args[k]))

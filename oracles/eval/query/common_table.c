@@ -55,7 +55,7 @@ bool settle_columns(struct compiler *c, struct eval_query *q, bool stored)
 			compile_unsupported(c, LIMIT_BIT_FLOAT_AND_ZEROFILL_OF_VIEW_PUT_INTO_TABLE);
 			return false;
 		}
-		if (q->kind == QUERY_SELECT && node_is_cut(c, q->items[i])) {
+		if (q->kind == QUERY_SELECT && node_is_cut(c->env, q->items[i])) {
 			compile_unsupported(c, LIMIT_TEXT_OF_NUMBER_THAT_TMP_TABLE_MAY_CUT);
 			return false;
 		}

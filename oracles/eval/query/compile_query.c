@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "eval/limits/guards.h"
 #include "eval/limits/release.h"
 #include "eval/operator/comparison.h"
 
@@ -362,42 +363,89 @@ static bool order_is_lost(const struct compiler *c, const struct eval_query *q)
 	return true;
 }
 
-static bool is_tiny_text(const struct node *n)
+static bool compile_select_list(struct compiler *c, struct eval_query *q, const struct sql_query *query)
 {
-	return n->column && n->type.blob && n->type.length == 255;
+	struct expanded x = {.c = c};
+
+	c->scope->aggregates_allowed = c->scope->windows_allowed = true;
+	if (!compile_items(c, q, query, &x))
+		return false;
+	c->scope->windows_allowed = false;
+	q->items = x.nodes;
+	q->names = x.names;
+	q->column_count = x.count;
+	q->types = arena_zero(c->arena, (x.count + 1) * sizeof(*q->types));
+	for (uint32_t i = 0; i < x.count; i++)
+		q->types[i] = x.nodes[i]->type;
+	q->distinct = query->u.select.flags & SQL_SELECT_DISTINCT;
+	if (select_list_refused(c, q))
+		return false;
+	set_aliases(c, query, &x);
+	return true;
 }
 
-/* MariaDB's groups of IF, COALESCE, GREATEST ... of a TINYTEXT: it compares with what it has of the row before,
- * which is where the column's value is, and finds all equal. */
-static bool mixes_tiny_text(const struct compiler *c, const struct eval_query *q)
+static bool compile_having(struct compiler *c, struct eval_query *q, const struct sql_query *query)
 {
-	for (uint32_t i = 0; i < q->group_count; i++) {
-		const struct node *n = q->group[i].node;
-
-		if (c->env->flavour == SQL_MARIADB && !n->column && n->type.merged && node_any(n, is_tiny_text))
-			return true;
+	if (!query->u.select.having)
+		return true;
+	q->having = compile_condition(c, query->u.select.having);
+	if (!q->having) {
+		/* The server looks for its columns first: see having_sees(). */
+		if (c->outcome->status == EVAL_ERROR && c->outcome->error != 1054) {
+			c->outcome->status = EVAL_OK;
+			outcome_unsupported(c->outcome, LIMIT_ERROR_IN_HAVING);
+		}
+		return false;
 	}
-	for (uint32_t i = 0; i < q->column_count && q->distinct; i++) {
-		const struct node *n = q->items[i];
-
-		if (c->env->flavour == SQL_MARIADB && !n->column && n->type.merged && node_any(n, is_tiny_text))
-			return true;
+	if (!having_sees(q, q->having)) {
+		if (q->table_count == 1)
+			compile_error(c, 1054, "a column in HAVING that is not selected");
+		else
+			compile_unsupported(c, LIMIT_COLUMN_IN_HAVING_NOT_SELECTED);
+		return false;
 	}
-	return false;
+	q->having->nested = true; /* its truth is asked for, not itself */
+	/* Who is asked for first, it or the select list, is the optimizer's choice. */
+	if (c->failing_constant) {
+		compile_unsupported(c, LIMIT_CONSTANT_THAT_FAILS_IN_CONDITION);
+		return false;
+	}
+	return true;
+}
+
+static bool compile_order_by(struct compiler *c, struct eval_query *q, const struct sql_query *query)
+{
+	c->scope->windows_allowed = true;
+	if (!compile_keys(c, query->order, q->items, q->column_count, &q->order, &q->order_count))
+		return false;
+	c->scope->windows_allowed = false;
+	for (uint32_t k = 0; k < q->order_count; k++) {
+		for (uint32_t i = 0; i < q->column_count && q->order[k].item == UINT32_MAX; i++) {
+			if (same_column(q->order[k].node, q->items[i]))
+				q->order[k].item = i;
+		}
+	}
+	return !select_order_refused(c, q);
+}
+
+/* HAVING and ORDER BY find the select list's aliases before columns. */
+static bool compile_having_and_order(
+	struct compiler *c, struct eval_query *q, const struct sql_query *query)
+{
+	bool alias_first = c->scope->alias_first;
+
+	c->scope->alias_first = true;
+	if (!compile_having(c, q, query) || !compile_order_by(c, q, query))
+		return false;
+	c->scope->alias_first = alias_first;
+	return true;
 }
 
 static struct eval_query *compile_select(struct compiler *c, struct eval_query *q,
 	const struct sql_query *query, struct scope *scope, const struct cte *ctes)
 {
-	struct expanded x = {.c = c};
-	bool having_order;
-
-	if (query->u.select.cube || query->u.select.grouping_sets.ptr)
-		return compile_unsupported(c, LIMIT_CUBE_GROUPING_SETS);
-	if (query->u.select.qualify)
-		return compile_unsupported(c, LIMIT_QUALIFY);
-	if (query->u.select.procedure.ptr)
-		return compile_unsupported(c, LIMIT_PROCEDURE);
+	if (select_clauses_refused(c, query))
+		return NULL;
 	if (!compile_from(c, q, query->u.select.from, scope, ctes))
 		return NULL;
 	scope->aggregates_tail = &scope->aggregates;
@@ -408,97 +456,22 @@ static struct eval_query *compile_select(struct compiler *c, struct eval_query *
 		return NULL;
 	if (hides_rows(c, q))
 		return NULL;
-	scope->aggregates_allowed = scope->windows_allowed = true;
-	if (!compile_items(c, q, query, &x))
+	if (!compile_select_list(c, q, query) || !compile_groups(c, q, query) ||
+		!compile_having_and_order(c, q, query))
 		return NULL;
-	scope->windows_allowed = false;
-	q->items = x.nodes;
-	q->names = x.names;
-	q->column_count = x.count;
-	q->types = arena_zero(c->arena, (x.count + 1) * sizeof(*q->types));
-	for (uint32_t i = 0; i < x.count; i++)
-		q->types[i] = x.nodes[i]->type;
-	q->distinct = query->u.select.flags & SQL_SELECT_DISTINCT;
-	for (uint32_t i = 0; i < x.count && q->distinct; i++) {
-		if (q->types[i].kind == EVAL_T_BIT)
-			return compile_unsupported(c, LIMIT_DISTINCT_OF_BIT);
-	}
-	set_aliases(c, query, &x);
-	if (!compile_groups(c, q, query))
-		return NULL;
-	having_order = scope->alias_first;
-	scope->alias_first = true;
-	if (query->u.select.having && !(q->having = compile_condition(c, query->u.select.having))) {
-		/* The server looks for its columns first: see having_sees(). */
-		if (c->outcome->status == EVAL_ERROR && c->outcome->error != 1054) {
-			c->outcome->status = EVAL_OK;
-			outcome_unsupported(c->outcome, LIMIT_ERROR_IN_HAVING);
-		}
-		return NULL;
-	}
-	if (q->having && !having_sees(q, q->having))
-		return (struct eval_query *)(q->table_count == 1
-				? compile_error(c, 1054, "a column in HAVING that is not selected")
-				: compile_unsupported(c, LIMIT_COLUMN_IN_HAVING_NOT_SELECTED));
-	if (q->having) {
-		q->having->nested = true; /* its truth is asked for, not itself */
-		/* Who is asked for first, it or the select list, is the optimizer's choice. */
-		if (c->failing_constant)
-			return compile_unsupported(
-				c, LIMIT_CONSTANT_THAT_FAILS_IN_CONDITION);
-	}
-	scope->windows_allowed = true;
-	if (!compile_keys(c, query->order, q->items, q->column_count, &q->order, &q->order_count))
-		return NULL;
-	scope->windows_allowed = false;
-	scope->alias_first = having_order;
-	for (uint32_t k = 0; k < q->order_count; k++) {
-		for (uint32_t i = 0; i < q->column_count && q->order[k].item == UINT32_MAX; i++) {
-			if (same_column(q->order[k].node, q->items[i]))
-				q->order[k].item = i;
-		}
-		/* The rows that are sorted are in a table. */
-		if (q->order[k].item != UINT32_MAX && node_is_cut(c, q->items[q->order[k].item]))
-			return compile_unsupported(c, LIMIT_TEXT_OF_NUMBER_THAT_TMP_TABLE_MAY_CUT);
-	}
 	q->aggregates = scope->aggregates;
 	q->aggregate_count = scope->aggregate_count;
 	q->grouped = q->group_count || q->aggregate_count;
 	q->windows = scope->windows;
 	q->window_count = scope->window_count;
 	q->window_inputs = scope->window_inputs;
-	for (uint32_t i = 0; i < q->column_count && q->grouped && !q->group_count; i++) {
-		/* SELECT ~5, COUNT(*): cut to BIGINT. */
-		if (c->env->flavour == SQL_MARIADB && q->items[i]->constant && !q->items[i]->literal &&
-			q->types[i].kind == EVAL_T_INT && q->types[i].is_unsigned)
-			return compile_unsupported(
-				c, LIMIT_MARIADB_UNSIGNED_CONSTANT_WITH_AGGREGATE);
-	}
 	if (order_is_lost(c, q))
 		q->order_count = 0;
 	q->buffered = q->distinct || q->grouped || q->window_count ||
 		      (q->order_count && q->table_count > 1) ||
 		      (query->u.select.flags & SQL_SELECT_BUFFER_RESULT);
-	for (uint32_t i = 0; i < q->column_count && q->buffered; i++) {
-		/* What is made of a group comes after its table. */
-		if (node_aggregates(q->items[i]) && !q->distinct && !q->window_count)
-			continue;
-		if (node_is_cut(c, q->items[i]))
-			return compile_unsupported(c, LIMIT_TEXT_OF_NUMBER_THAT_TMP_TABLE_MAY_CUT);
-		/* A text of a number may find too little room there. */
-		if (q->window_count && type_is_string(&q->items[i]->type) &&
-			node_any(q->items[i], node_cuts_decimal))
-			return compile_unsupported(c, LIMIT_TEXT_OF_NUMBER_THAT_TMP_TABLE_MAY_CUT);
-		/* What stands beside a window function is kept in its table, too. */
-		if (q->window_count && c->env->flavour == SQL_MARIADB && !q->items[i]->column &&
-			q->items[i]->type.kind == EVAL_T_DOUBLE &&
-			q->items[i]->type.decimals < EVAL_NOT_FIXED)
-			return compile_unsupported(
-				c, LIMIT_DOUBLE_WITH_DECIMALS_WITH_WINDOW_FUNCTION);
-	}
-	if (mixes_tiny_text(c, q))
-		return compile_unsupported(
-			c, LIMIT_GROUPS_OF_COMPUTED_TINYTEXT);
+	if (select_refused(c, q))
+		return NULL;
 	q->rollup = query->u.select.rollup;
 	return !q->rollup || compile_rollup(c, q, query) ? q : NULL;
 }

@@ -131,9 +131,9 @@ bool compile_rollup(
 	struct compiler *c, struct eval_query *q, const struct sql_query *query) MUST_CHECK;
 
 /* tmp_table_width.c: does a temporary table have too little room for it? */
-bool node_is_cut(const struct compiler *c, const struct node *n);
+bool node_is_cut(const struct eval_env *env, const struct node *n);
 /* Beside a DECIMAL. */
-bool node_is_narrow(const struct compiler *c, const struct node *n);
+bool node_is_narrow(const struct eval_env *env, const struct node *n);
 bool node_cuts_decimal(const struct node *n);
 /* On MariaDB: an integer that may have more digits than the server counts for it.  ORD() counts for seven
  * and is an INT, DIV for those of the dividend without a sign, HOUR() for two,

@@ -92,7 +92,7 @@ static bool operand_is_cut(
 		return false;
 	if (type_is_string(type) && c->env->flavour == SQL_MARIADB && outgrows(q->items[i], true))
 		return true;
-	return node_is_cut(c, q->items[i]) || (type->kind == EVAL_T_DECIMAL && node_is_narrow(c, q->items[i]));
+	return node_is_cut(c->env, q->items[i]) || (type->kind == EVAL_T_DECIMAL && node_is_narrow(c->env, q->items[i]));
 }
 
 static bool is_plain_item(const struct eval_query *q, uint32_t i)

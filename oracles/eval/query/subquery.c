@@ -2,7 +2,7 @@
 /* Scalar subqueries, IN, EXISTS, ANY and ALL. */
 #include <math.h>
 
-#include "eval/limits/release.h"
+#include "eval/limits/guards.h"
 #include "eval/operator/comparison.h"
 #include "eval/query/query.h"
 
@@ -185,28 +185,52 @@ static struct eval_value run_quantified(const struct node *n, struct frame *f)
 	return eval_int(all != n->aux);
 }
 
-static bool casts_to_time(const struct sql_query *q)
+/* (SELECT ...) as a value. */
+static struct node *compile_scalar(
+	struct compiler *c, const struct sql_expr *e, struct node *n, const struct subquery *s)
 {
-	const struct sql_expr *e = q->kind == SQL_QUERY_SELECT && q->u.select.items
-					   ? q->u.select.items->expr
-					   : NULL;
+	const struct eval_query *q = s->query;
 
-	if (e && e->kind == SQL_EXPR_CALL)
-		return span_ieq_str(e->u.call.name, "time") || span_ieq_str(e->u.call.name, "date");
-	return e && e->kind == SQL_EXPR_CAST &&
-	       (e->u.cast.type->kind == SQL_TYPE_DATE || e->u.cast.type->kind == SQL_TYPE_TIME ||
-		       e->u.cast.type->kind == SQL_TYPE_DATETIME);
+	if (scalar_subquery_refused(c, e, q))
+		return NULL;
+	n->type = q->types[0];
+	/* Without tables it is the expression itself. */
+	n->type.own_scale &= q->kind == QUERY_SELECT && !q->table_count && !q->where && !q->limit &&
+			     !q->grouped;
+	/* Kept as IF keeps it. */
+	n->type.merged |=
+		n->type.kind == EVAL_T_TIME || (n->type.kind == EVAL_T_INT && n->type.is_unsigned);
+	if (!type_is_string(&n->type))
+		n->type.coercibility = 5;
+	return n;
 }
 
-static bool selects(const struct sql_query *q, enum sql_expr_kind kind)
+/* left IN (SELECT ...), left op ANY (SELECT ...), left op ALL (SELECT ...). */
+static struct node *compile_quantified(struct compiler *c, const struct sql_expr *e, struct node *n,
+	struct subquery *s, struct node *left)
 {
-	return q->kind == SQL_QUERY_SELECT && q->u.select.items && q->u.select.items->expr->kind == kind;
+	struct node *pair[2] = {left, node_column(c, NULL, 0, 0, 0, &s->query->types[0])};
+
+	if (quantified_collations_refused(c, e, s->query, pair))
+		return NULL;
+	if (!operator_comparison_of(c, left, pair[1], &s->how))
+		return NULL;
+	s->how.ahead = NOT_AHEAD;
+	if (quantified_subquery_refused(c, e, s->query, pair, &s->how))
+		return NULL;
+	n->fn = run_quantified;
+	n->arg_count = 1;
+	n->args[0] = left;
+	n->op = e->kind == SQL_EXPR_IN ? SQL_OP_EQ : e->op;
+	s->quantifier = e->kind == SQL_EXPR_IN ? SQL_ANY : (enum sql_quantifier)e->quantifier;
+	s->how.joins = c->env->flavour == SQL_MYSQL && (n->op == SQL_OP_EQ || n->op == SQL_OP_NE);
+	return n;
 }
 
 struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
 {
 	struct subquery *s = arena_zero(c->arena, sizeof(*s));
-	struct node *n = node_new(c, run_scalar, e, 0), *left = NULL, *column;
+	struct node *n = node_new(c, run_scalar, e, 0), *left = NULL;
 
 	if (e->kind == SQL_EXPR_IN || e->kind == SQL_EXPR_QUANTIFIED) {
 		left = compile_expr(c, e->u.in.left);
@@ -218,11 +242,9 @@ struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
 	s->query = compile_query(c, e->u.in.query, c->scope, c->ctes);
 	if (!s->query)
 		return NULL;
-	if (s->query->outer_reach > 1) {
-		/* Names from farther out pass through this query's scope too. */
-		if (c->scope->outer_reach < s->query->outer_reach - 1)
-			c->scope->outer_reach = s->query->outer_reach - 1;
-	}
+	/* Names from farther out pass through this query's scope too. */
+	if (s->query->outer_reach > 1 && c->scope->outer_reach < s->query->outer_reach - 1)
+		c->scope->outer_reach = s->query->outer_reach - 1;
 	n->u.data = s;
 	n->type = type_bool();
 	n->aux = e->negated;
@@ -235,95 +257,8 @@ struct node *compile_subquery(struct compiler *c, const struct sql_expr *e)
 			return compile_unsupported(c, LIMIT_SUBQUERY_WITH_SEVERAL_COLUMNS);
 		return compile_error(c, 1241, "a subquery with several columns");
 	}
-	if (s->query->types[0].hybrid)
-		return compile_unsupported(c, LIMIT_SUBQUERY_OF_ENUM_SET_BIT_OR_HEX41);
-	if (casts_to_time(e->u.in.query))
-		return compile_unsupported(c, LIMIT_CAST_OF_NOT_DATE_USED_FURTHER);
-	if (e->kind == SQL_EXPR_SUBQUERY) {
-		n->type = s->query->types[0];
-		if ((n->type.kind == EVAL_T_FLOAT || type_is_temporal(&n->type)) &&
-			compile_mysql_5(c, LIMIT_MYSQL5_SUBQUERY_OF_FLOAT_OR_DATE))
-			return NULL;
-		/* A string or a number: it depends on what asks. */
-		if (n->type.hybrid || n->type.kind == EVAL_T_ENUM || n->type.kind == EVAL_T_SET ||
-			n->type.kind == EVAL_T_BIT ||
-			(n->type.kind == EVAL_T_YEAR && c->env->flavour == SQL_MYSQL))
-			return compile_unsupported(c, LIMIT_SUBQUERY_OF_ENUM_SET_BIT_OR_HEX41);
-		if (n->type.zerofill)
-			return compile_unsupported(c, LIMIT_SUBQUERY_OF_ZEROFILL_COLUMN);
-		/* As a text, it has fewer digits. */
-		if (c->env->flavour == SQL_MYSQL && type_is_temporal(&n->type) && n->type.decimals &&
-			!selects(e->u.in.query, SQL_EXPR_COLUMN))
-			return compile_unsupported(
-				c, LIMIT_MYSQL_SUBQUERY_OF_COMPUTED_TIME_WITH_FRACTION);
-		/* Its text is the literal's own, which may be written over. */
-		if (c->env->flavour == SQL_MYSQL && type_is_temporal(&n->type) &&
-			selects(e->u.in.query, SQL_EXPR_LITERAL))
-			return compile_unsupported(c, LIMIT_MYSQL_DATE_LITERAL_IN_TEXT);
-		/* MariaDB keeps results by the outer values: 'a' is answered with what 'A' gave. */
-		if (c->env->flavour == SQL_MARIADB && s->query->outer_text)
-			return compile_unsupported(c, LIMIT_SUBQUERY_THAT_DEPENDS_ON_TEXT_OUTSIDE);
-
-		n->type.hybrid = false;
-		/* Without tables it is the expression itself. */
-		n->type.own_scale &= s->query->kind == QUERY_SELECT && !s->query->table_count &&
-				     !s->query->where && !s->query->limit && !s->query->grouped;
-		/* Kept as IF keeps it. */
-		n->type.merged |= n->type.kind == EVAL_T_TIME ||
-				  (n->type.kind == EVAL_T_INT && n->type.is_unsigned);
-		if (!type_is_string(&n->type))
-			n->type.coercibility = 5;
-		return n;
-	}
-	if (e->u.in.query->kind == SQL_QUERY_VALUES && c->env->flavour == SQL_MYSQL && c->env->version < 90700)
-		return compile_unsupported(c, LIMIT_MYSQL96_IN_ANY_OR_ALL_OF_VALUES);
-	column = node_column(c, NULL, 0, 0, 0, &s->query->types[0]);
-	if ((type_is_string(&left->type) || left->type.kind == EVAL_T_NULL) &&
-		type_is_string(&column->type) && s->query->types[0].coercibility == COERCIBLE_NONE)
-		return compile_unsupported(c, LIMIT_DIFFERENT_COLLATIONS_IN_SUBQUERY);
-	/* What is made of literals only would give way. */
-	if (type_is_string(&left->type) && type_is_string(&column->type) &&
-		left->type.coercibility == column->type.coercibility &&
-		left->type.collation != column->type.collation)
-		return compile_unsupported(c, LIMIT_DIFFERENT_COLLATIONS_IN_SUBQUERY);
-	if (!operator_comparison_of(c, left, column, &s->how))
+	if (any_subquery_refused(c, e, s->query))
 		return NULL;
-	s->how.ahead = NOT_AHEAD;
-	/* d IN (SELECT 'x') is d = 'x', which is compared as DECIMALs. */
-	if (left->type.hybrid)
-		return compile_unsupported(c, LIMIT_HEXADECIMAL_LITERAL_IN_SUBQUERY);
-	if (left->type.kind == EVAL_T_BIT || column->type.kind == EVAL_T_BIT)
-		return compile_unsupported(c, LIMIT_BIT_IN_SUBQUERY);
-	if (left->type.kind != column->type.kind &&
-		(type_is_list(&left->type) || type_is_list(&column->type)))
-		return compile_unsupported(c, LIMIT_ENUM_OR_SET_AND_ANOTHER_TYPE_IN_SUBQUERY);
-	/* y IN (SELECT 5) is y = 5, and that a year. */
-	if ((left->type.kind == EVAL_T_YEAR) != (column->type.kind == EVAL_T_YEAR))
-		return compile_unsupported(c, LIMIT_YEAR_AND_ANOTHER_TYPE_IN_SUBQUERY);
-	if (s->how.as.kind != EVAL_T_STRING &&
-		((left->type.kind == EVAL_T_DECIMAL && type_is_string(&column->type)) ||
-			(column->type.kind == EVAL_T_DECIMAL && type_is_string(&left->type))))
-		return compile_unsupported(c, LIMIT_DECIMAL_AND_STRING_IN_SUBQUERY);
-	/* It is looked up there as an integer. */
-	if (c->env->flavour == SQL_MYSQL && left->type.kind == EVAL_T_DECIMAL && left->type.decimals &&
-		type_is_int(&column->type) && s->query->kind == QUERY_SELECT && s->query->items[0]->arg_count)
-		return compile_unsupported(c, LIMIT_MYSQL_DECIMAL_IN_SUBQUERY_OF_COMPUTED_INTEGER);
-	/* A literal is not converted in there. */
-	if (type_is_string(&left->type) && type_is_string(&column->type) &&
-		collation_charset(left->type.collation) !=
-			collation_charset(column->type.collation))
-		return compile_unsupported(c, LIMIT_DIFFERENT_CHARACTER_SETS_IN_SUBQUERY);
-	if (type_is_temporal(&left->type) != type_is_temporal(&column->type))
-		return compile_unsupported(c, LIMIT_DATE_OR_TIME_AND_ANOTHER_TYPE_IN_SUBQUERY);
-	/* The servers look for the least or greatest text, and make that a number. */
-	if (e->kind == SQL_EXPR_QUANTIFIED && e->op != SQL_OP_EQ && e->op != SQL_OP_NE &&
-		type_is_string(&column->type) && !type_is_string(&left->type))
-		return compile_unsupported(c, LIMIT_NUMBER_AND_ALL_OR_ANY_OF_TEXTS);
-	n->fn = run_quantified;
-	n->arg_count = 1;
-	n->args[0] = left;
-	n->op = e->kind == SQL_EXPR_IN ? SQL_OP_EQ : e->op;
-	s->quantifier = e->kind == SQL_EXPR_IN ? SQL_ANY : (enum sql_quantifier)e->quantifier;
-	s->how.joins = c->env->flavour == SQL_MYSQL && (n->op == SQL_OP_EQ || n->op == SQL_OP_NE);
-	return n;
+	return e->kind == SQL_EXPR_SUBQUERY ? compile_scalar(c, e, n, s)
+					    : compile_quantified(c, e, n, s, left);
 }

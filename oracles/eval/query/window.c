@@ -220,7 +220,7 @@ static bool value_type(struct compiler *c, struct window *w)
 		compile_unsupported(c, LIMIT_LAG_AND_KIN_OF_MADE_DATE);
 		return false;
 	}
-	if (node_is_cut(c, w->value)) {
+	if (node_is_cut(c->env, w->value)) {
 		compile_unsupported(c, LIMIT_TEXT_OF_NUMBER_THAT_TMP_TABLE_MAY_CUT);
 		return false;
 	}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The limits that operands meet by their types, apart from the rules that they are limits of.
+ *
+ * A rule calls its function here first (or after the step that the limits need) and gives up where it
+ * returns true: the outcome then has the limit.  Each function goes through a list of (limit,
+ * predicate) in order.  A limit that the server's release does not have (limits.h) is passed over, so
+ * that a predicate says nothing of servers unless the limit is several servers' for several reasons.
+ *
+ * What depends on values and not on types is refused where the value is computed.
+ */
+#ifndef EVAL_GUARDS_H
+#define EVAL_GUARDS_H
+
+#include "eval/compile.h"
+
+struct eval_query;
+struct comparison;
+
+/* What the predicates of one list look at. */
+struct guarded {
+	const struct eval_env *env;
+	const struct sql_expr *expr; /* the operation; may be NULL */
+	enum sql_op op;
+	struct node *const *args; /* the operands, in order */
+	uint32_t count, at;       /* `at`: the operand that is looked at, where it is one by one */
+	const struct eval_query *query;
+	const struct comparison *how;
+};
+
+struct guard {
+	enum eval_limit limit;
+	bool (*met)(const struct guarded *g);
+};
+
+/* True: refused with the first limit that is met. */
+bool guards_refuse(
+	struct compiler *c, const struct guarded *g, const struct guard *guards, size_t count);
+/* The same operand by operand, from number `from` on: the first operand that meets one. */
+bool guards_refuse_each(struct compiler *c, struct guarded *g, uint32_t from,
+	const struct guard *guards, size_t count);
+
+/* + - * / DIV % | & ^ << >> of two operands; a number where one is wanted. */
+bool arithmetic_refused(
+	struct compiler *c, enum sql_op op, struct node *const *operands) MUST_CHECK;
+bool number_refused(struct compiler *c, struct node *operand) MUST_CHECK;
+bool bit_not_refused(struct compiler *c, struct node *operand) MUST_CHECK;
+
+/* The type in which two values are compared. */
+bool comparison_refused(struct compiler *c, struct node *const *pair) MUST_CHECK;
+bool time_comparison_refused(struct compiler *c, struct node *const *pair) MUST_CHECK;
+bool number_comparison_refused(struct compiler *c, struct node *const *pair) MUST_CHECK;
+
+/* x IN (list): args[0] is x; how[i] is how it is compared with args[i]. */
+bool in_list_refused(struct compiler *c, const struct node *in, const struct comparison *how) MUST_CHECK;
+
+/* (SELECT ...) as a value; x IN, = ANY or = ALL (SELECT ...): args[0] is x, args[1] the column. */
+bool any_subquery_refused(
+	struct compiler *c, const struct sql_expr *e, const struct eval_query *query) MUST_CHECK;
+bool scalar_subquery_refused(
+	struct compiler *c, const struct sql_expr *e, const struct eval_query *query) MUST_CHECK;
+bool quantified_collations_refused(struct compiler *c, const struct sql_expr *e,
+	const struct eval_query *query, struct node *const *pair) MUST_CHECK;
+bool quantified_subquery_refused(struct compiler *c, const struct sql_expr *e,
+	const struct eval_query *query, struct node *const *pair,
+	const struct comparison *how) MUST_CHECK;
+
+/* SELECT: its clauses, before anything is compiled; its list; ORDER BY; what a temporary table keeps. */
+bool select_clauses_refused(struct compiler *c, const struct sql_query *query) MUST_CHECK;
+bool select_list_refused(struct compiler *c, const struct eval_query *q) MUST_CHECK;
+bool select_order_refused(struct compiler *c, const struct eval_query *q) MUST_CHECK;
+bool select_refused(struct compiler *c, const struct eval_query *q) MUST_CHECK;
+
+#endif
