@@ -122,7 +122,7 @@ bool node_asks_outer(const struct node *n);
 const struct node *subquery_item(const struct node *n);
 
 /* The type that holds all of them: IF, CASE, COALESCE, UNION. */
-bool merge_types(struct compiler *c, struct node **args, uint32_t count, const char *operation,
+bool merge_types(struct compiler *c, struct node **args, uint32_t count, enum operation operation,
 	struct eval_type *out) MUST_CHECK;
 struct node *node_literal(struct compiler *c, const struct sql_expr *e, struct eval_type type,
 	struct eval_value value);
@@ -130,7 +130,7 @@ struct node *node_column(struct compiler *c, const struct sql_expr *e, uint32_t 
 	uint32_t table, uint32_t column, const struct eval_type *type);
 /* Sets n->collation and gives n a string type of it. */
 bool string_result(struct compiler *c, struct node *n, struct node **args, uint32_t count,
-	const char *operation) MUST_CHECK;
+	enum operation operation) MUST_CHECK;
 struct node *compile_value(struct compiler *c, const struct sql_expr *e); /* no row */
 
 #endif

@@ -225,11 +225,22 @@ bool relates_texts(struct node *const *args, uint32_t count, uint32_t at);
 bool has_wide_text(const struct node *n);
 /* REGEXP_REPLACE and kin. */
 bool calls_regexp(const struct node *n);
-/* The coercibility of a string whose collation nobody can tell: see aggregate_collation(). */
-enum { COERCIBLE_NONE = 1 };
+/* The coercibility of a string whose collation nobody can tell, and of no string at all: see
+ * aggregate_collation(). */
+enum { COERCIBLE_NONE = 1, COERCIBLE_NOTHING = 7 };
+/* What several operands are brought together for. */
+enum operation {
+	OPERATION_COMPARES, /* or searches, or keeps them in one column */
+	OPERATION_BUILDS,   /* one text or value of them: CONCAT, COALESCE, GREATEST ... */
+	OPERATION_IF,
+	OPERATION_CASE,
+	OPERATION_UNION,
+};
+/* Must they have one collation? */
+bool needs_collation(enum operation operation);
 /* The collation under which strings meet (the manual's "Collation Coercibility"); false: error 1267
  * was set.  Arguments that are no strings take no part. */
 bool aggregate_collation(struct compiler *c, struct node **args, uint32_t count,
-	const char *operation, uint16_t *collation, uint8_t *coercibility) MUST_CHECK;
+	enum operation operation, uint16_t *collation, uint8_t *coercibility) MUST_CHECK;
 
 #endif

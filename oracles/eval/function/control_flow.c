@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Control flow, casts, and the type that holds several types. */
+/* Control flow and casts. */
 #include <math.h>
 #include <string.h>
 
@@ -9,301 +9,6 @@
 #include "eval/operator/arithmetic.h"
 #include "eval/operator/comparison.h"
 #include "eval/value/temporal.h"
-
-/* ---- the type of a result that may be any of several ---- */
-
-static bool small_int(const struct eval_type *t)
-{
-	return t->kind == EVAL_T_YEAR || (t->kind == EVAL_T_INT && t->bytes <= 3);
-}
-
-static struct eval_type merge_numbers(
-	const struct eval_type *a, const struct eval_type *b, bool mysql)
-{
-	struct eval_type t;
-	uint32_t whole, scale;
-
-	if (a->kind == EVAL_T_FLOAT || b->kind == EVAL_T_FLOAT || a->kind == EVAL_T_DOUBLE ||
-		b->kind == EVAL_T_DOUBLE) {
-		uint8_t da = type_is_int(a) ? 0 : a->decimals,
-			db = type_is_int(b) ? 0 : b->decimals;
-
-		t = type_double();
-		if ((a->kind == EVAL_T_FLOAT && b->kind == EVAL_T_FLOAT) ||
-			(a->kind == EVAL_T_FLOAT && small_int(b)) ||
-			(b->kind == EVAL_T_FLOAT && small_int(a)))
-			t.kind = EVAL_T_FLOAT;
-		t.decimals = da > db ? da : db;
-		return t;
-	}
-	if (a->kind == EVAL_T_DECIMAL || b->kind == EVAL_T_DECIMAL) {
-		whole = type_int_digits(a);
-		if (type_int_digits(b) > whole)
-			whole = type_int_digits(b);
-		scale = a->kind == EVAL_T_DECIMAL ? a->decimals : 0;
-		if (b->kind == EVAL_T_DECIMAL && b->decimals > scale)
-			scale = b->decimals;
-		if (whole + scale > DECIMAL_PRECISION_MAX)
-			scale = DECIMAL_PRECISION_MAX - whole;
-		return type_decimal(whole + scale, scale);
-	}
-	if (a->kind == b->kind && a->kind != EVAL_T_INT)
-		return *a;
-	t = type_int(eval_kind_of(a) == EVAL_UINT && eval_kind_of(b) == EVAL_UINT);
-	t.bytes = a->kind == EVAL_T_INT && b->kind == EVAL_T_INT && a->bytes > b->bytes ? a->bytes
-		  : b->kind == EVAL_T_INT                                               ? b->bytes
-											: a->bytes;
-	t.length =
-		type_int_digits(a) > type_int_digits(b) ? type_int_digits(a) : type_int_digits(b);
-	t.is_bool = a->is_bool && b->is_bool;
-	if (eval_kind_of(a) != eval_kind_of(b)) {
-		const struct eval_type *u = eval_kind_of(a) == EVAL_UINT ? a : b;
-
-		/* No integer type holds both; to MySQL the smaller ones fit. */
-		if (mysql && u->kind != EVAL_T_BIT && u->bytes < 8)
-			return type_int(false);
-		return type_decimal(20, 0);
-	}
-	return t;
-}
-
-static bool merge_pair(struct compiler *c, const struct eval_type *a, const struct eval_type *b,
-	bool null_is_signed, struct eval_type *out)
-{
-	if (a->kind == EVAL_T_NULL || b->kind == EVAL_T_NULL) {
-		*out = a->kind == EVAL_T_NULL ? *b : *a;
-		/* To MariaDB NULL is signed, but not in IF(). */
-		if (null_is_signed && type_is_int(out) && out->kind != EVAL_T_YEAR &&
-			eval_kind_of(out) == EVAL_UINT)
-			*out = type_decimal(20, 0);
-		return true;
-	}
-	if (a->kind == EVAL_T_JSON || b->kind == EVAL_T_JSON) {
-		compile_unsupported(c, LIMIT_JSON_VALUES);
-		return false;
-	}
-	if (type_is_number(a) && type_is_number(b)) {
-		*out = merge_numbers(a, b, c->env->flavour == SQL_MYSQL);
-		return true;
-	}
-	if (type_is_temporal(a) && type_is_temporal(b)) {
-		uint8_t decimals = a->decimals > b->decimals ? a->decimals : b->decimals;
-
-		*out = type_temporal(
-			a->kind == b->kind ? (enum eval_type_kind)a->kind : EVAL_T_DATETIME,
-			decimals);
-		return true;
-	}
-	*out = type_string(COLLATION_NONE, 4, 0);
-	return true;
-}
-
-/* Mixtures that MySQL treats in its own way. */
-static bool mysql_merges(struct compiler *c, struct node **args, uint32_t count)
-{
-	bool number = false, temporal = false, is_float = false, all_float = true;
-	bool real = false, exact = false;
-
-	for (uint32_t i = 0; i < count; i++) {
-		number |= type_is_number(&args[i]->type);
-		temporal |= type_is_temporal(&args[i]->type);
-		is_float |= args[i]->type.kind == EVAL_T_FLOAT || args[i]->type.kind == EVAL_T_BIT;
-		all_float &= args[i]->type.kind == args[0]->type.kind;
-		real |= args[i]->type.kind == EVAL_T_DOUBLE;
-		exact |= args[i]->type.kind == EVAL_T_DECIMAL ||
-			 (type_is_int(&args[i]->type) && type_int_digits(&args[i]->type) > 15);
-	}
-	/* As a string it is the one value's own string, as a number a DOUBLE. */
-	if (real && exact) {
-		compile_unsupported(c, LIMIT_MYSQL_RESULT_DOUBLE_OR_LONG_EXACT_NUMBER);
-		return false;
-	}
-	/* As a text, too, a FLOAT that came this far has the digits of a DOUBLE. */
-	if ((number && temporal) || (is_float && !all_float) ||
-		args[0]->type.kind == EVAL_T_FLOAT) {
-		compile_unsupported(c, LIMIT_MYSQL_RESULT_FLOAT_OR_DATE_OR_ANOTHER_NUMBER);
-		return false;
-	}
-	return true;
-}
-
-static bool all_small_or_float(struct node *const *args, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		const struct eval_type *t = &args[i]->type;
-
-		if (t->kind != EVAL_T_FLOAT && t->kind != EVAL_T_NULL && !small_int(t))
-			return false;
-	}
-	return true;
-}
-
-static bool any_string(struct node *const *args, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		if (type_is_string(&args[i]->type))
-			return true;
-	}
-	return false;
-}
-
-bool merge_types(struct compiler *c, struct node **args, uint32_t count, const char *operation,
-	struct eval_type *out)
-{
-	struct eval_type t = args[0]->type;
-	bool bytes = false, wide_text = false;
-
-	if (c->env->flavour == SQL_MYSQL && !mysql_merges(c, args, count))
-		return false;
-	for (uint32_t i = 0; i < count; i++) {
-		/* YEAR() is unsigned here, and is not there. */
-		if (c->env->flavour == SQL_MYSQL && count > 1 && args[i]->expr &&
-			args[i]->expr->kind == SQL_EXPR_CALL &&
-			span_ieq_str(args[i]->expr->u.call.name, "year")) {
-			compile_unsupported(c, LIMIT_MYSQL_YEAR_IN_IF_CASE_OR_COALESCE);
-			return false;
-		}
-		if (args[i]->type.is_unsigned != t.is_unsigned &&
-			compile_mysql_5(c, LIMIT_MYSQL5_IF_OR_CASE_OF_SIGNED_AND_UNSIGNED))
-			return false;
-		/* It is a number to some releases and bytes to others. */
-		if ((args[i]->type.kind == EVAL_T_BIT || args[i]->type.hybrid) &&
-			(count == 1 || args[i == 0]->type.kind == EVAL_T_NULL)) {
-			compile_unsupported(c, LIMIT_BIT_OR_NULL);
-			return false;
-		}
-		/* Not the literal, but IF(a, NULL, NULL): the type is one thing to the printer and
-		 * another to the functions around it. */
-		if (args[i]->type.kind == EVAL_T_NULL && args[i]->arg_count) {
-			compile_unsupported(c, LIMIT_IF_CASE_OR_COALESCE_OF_ALWAYS_NULL);
-			return false;
-		}
-		if (c->env->flavour == SQL_MYSQL && count > 1 && args[i]->type.zerofill) {
-			compile_unsupported(c, LIMIT_MYSQL_ZEROFILL_IN_IF_CASE_OR_COALESCE);
-			return false;
-		}
-		/* It may be written over there. */
-		if (c->env->flavour == SQL_MYSQL && args[i]->literal && type_is_temporal(&args[i]->type) &&
-			any_string(args, count)) {
-			compile_unsupported(c, LIMIT_MYSQL_DATE_LITERAL_IN_TEXT);
-			return false;
-		}
-		/* As a TIME it is none, whatever the others are. */
-		if (c->env->flavour == SQL_MYSQL && args[i]->type.kind == EVAL_T_YEAR &&
-			args[i == 0 && count > 1]->type.kind != EVAL_T_YEAR) {
-			compile_unsupported(
-				c, LIMIT_MYSQL_YEAR_OR_ANOTHER_TYPE_IN_IF_CASE_OR_COALESCE);
-			return false;
-		}
-		/* DIV of it is out of range or not. */
-		if (c->env->flavour == SQL_MYSQL && args[i]->type.kind == EVAL_T_DECIMAL &&
-			args[i]->type.is_unsigned && c->env->version < 90700) {
-			compile_unsupported(
-				c, LIMIT_MYSQL96_DECIMAL_UNSIGNED_IN_IF_CASE_OR_COALESCE);
-			return false;
-		}
-		/* MySQL prints it with the scale of the inner expression. */
-		if (c->env->flavour == SQL_MYSQL && args[i]->type.kind == EVAL_T_DECIMAL &&
-			args[i]->type.merged) {
-			compile_unsupported(c, LIMIT_MYSQL_DECIMAL_OF_COALESCE_OR_CASE_IN_ANOTHER);
-			return false;
-		}
-		if (c->env->flavour == SQL_MARIADB && node_is_timediff(args[i]) &&
-			args[0]->type.kind != EVAL_T_NULL) {
-			for (uint32_t k = 0; k < count; k++) {
-				if (args[k]->type.kind != EVAL_T_TIME &&
-					type_is_temporal(&args[k]->type)) {
-					compile_unsupported(c, LIMIT_TIMEDIFF_AS_DATE);
-					return false;
-				}
-			}
-		}
-		/* The value keeps the character set of its own argument. */
-		if (type_is_string(&args[i]->type) && args[i]->type.collation == COLLATION_BINARY)
-			bytes = true;
-		else if (has_wide_text(args[i]))
-			wide_text = true;
-	}
-	if (bytes && wide_text) {
-		compile_unsupported(c, LIMIT_ONE_OF_TEXT_AND_BINARY_STRING);
-		return false;
-	}
-	for (uint32_t i = 1; i < count; i++) {
-		if (!merge_pair(c, &t, &args[i]->type,
-			    c->env->flavour == SQL_MARIADB && strcmp(operation, "if") != 0, &t))
-			return false;
-	}
-	/* MariaDB looks at the signs last of all, and only where they are all integers. */
-	if (c->env->flavour == SQL_MARIADB && t.kind == EVAL_T_DOUBLE && all_small_or_float(args, count))
-		t.kind = EVAL_T_FLOAT;
-	/* A MEDIUMINT behind NULL is an INT. */
-	for (uint32_t i = 1; i < count && t.kind == EVAL_T_FLOAT && args[i - 1]->type.kind == EVAL_T_NULL; i++) {
-		if (args[i]->type.kind == EVAL_T_INT && args[i]->type.bytes == 3)
-			t.kind = EVAL_T_DOUBLE;
-	}
-	if (type_is_string(&t)) {
-		uint16_t collation;
-		uint8_t coercibility;
-
-		if (!aggregate_collation(c, args, count, operation, &collation, &coercibility))
-			return false;
-		t = type_string(collation, coercibility, 0);
-		/* IF(x, NULL, y) is in all as y. */
-		for (uint32_t i = 0; i < count && !strcmp(operation, "if"); i++) {
-			if (args[i]->type.kind == EVAL_T_NULL && type_is_string(&args[!i]->type))
-				t.decimals = args[!i]->type.decimals;
-		}
-		/* Of a string without any length MariaDB says that it has no decimals; not in all of
-		 * these functions. */
-		t.text_only = c->env->flavour == SQL_MARIADB;
-		for (uint32_t i = 0; i < count; i++)
-			t.text_only &= args[i]->type.kind == EVAL_T_NULL ||
-				       (args[i]->literal && args[i]->u.value.kind == EVAL_STRING &&
-					       !args[i]->u.value.s.len);
-		for (uint32_t i = 0; i < count; i++)
-			t.text_only |= args[i]->type.text_only ||
-				       (args[i]->type.kind != EVAL_T_STRING &&
-					       args[i]->type.kind != EVAL_T_NULL);
-		/* IF and CASE ask a literal like x'41' for its number: 65.  Others have decimals then. */
-		for (uint32_t i = 0; i < count; i++)
-			t.text_only |= args[i]->type.hybrid;
-	}
-	/* How many digits an integer function counts for decides what is left for decimals. */
-	if (t.kind == EVAL_T_DECIMAL && t.length >= DECIMAL_PRECISION_MAX) {
-		compile_unsupported(c, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
-		return false;
-	}
-	/* NULL counts as signed, but not in IF(). */
-	for (uint32_t i = 0; i < count && t.kind == EVAL_T_DECIMAL; i++) {
-		bool passed = args[i]->type.kind == EVAL_T_NULL && !strcmp(operation, "if");
-
-		t.is_unsigned = (i == 0 || t.is_unsigned) && (passed || args[i]->type.is_unsigned);
-	}
-	if (t.kind == EVAL_T_DECIMAL && c->env->flavour == SQL_MYSQL)
-		t.is_unsigned = false;
-	for (uint32_t i = 0; i < count; i++) {
-		/* A number or bytes, as the place is. */
-		if (args[i]->type.kind == EVAL_T_BIT) {
-			compile_unsupported(c, LIMIT_BIT_IN_IF_CASE_COALESCE_GREATEST_AND_KIN);
-			return false;
-		}
-		/* CONCAT sees the zeros, of some. */
-		if (args[i]->type.zerofill && c->env->flavour == SQL_MYSQL) {
-			compile_unsupported(
-				c, LIMIT_MYSQL_ZEROFILL_COLUMN_IN_IF_CASE_COALESCE_AND_KIN);
-			return false;
-		}
-	}
-	t.zerofill = false;
-	t.hybrid = false;
-	for (uint32_t i = 0; i < count; i++)
-		t.not_int |= args[i]->type.not_int;
-	t.merged = true;
-	t.own_scale = c->env->flavour == SQL_MYSQL &&
-		      (strcmp(operation, "if") == 0 || strcmp(operation, "case") == 0);
-	*out = t;
-	return true;
-}
 
 /* The value of an argument as one of `n`. */
 static struct eval_value run_as(const struct node *n, const struct node *arg, struct frame *f)
@@ -364,7 +69,7 @@ static struct eval_value run_if(const struct node *n, struct frame *f)
 static struct node *compile_if(struct compiler *c, struct node *n, const struct function *function)
 {
 	(void)function;
-	return merge_types(c, n->args + 1, 2, "if", &n->type) ? n : NULL;
+	return merge_types(c, n->args + 1, 2, OPERATION_IF, &n->type) ? n : NULL;
 }
 
 static struct eval_value run_coalesce(const struct node *n, struct frame *f)
@@ -381,12 +86,13 @@ static struct eval_value run_coalesce(const struct node *n, struct frame *f)
 static struct node *compile_coalesce(
 	struct compiler *c, struct node *n, const struct function *function)
 {
+	(void)function;
 	/* IF(x, NULL, NULL) has a type that the operands of IFNULL do not show. */
 	for (uint32_t i = 0; i < n->arg_count; i++) {
 		if (n->args[i]->type.kind == EVAL_T_NULL && !n->args[i]->literal)
 			return compile_unsupported(c, LIMIT_EXPRESSION_ALWAYS_NULL_IN_COALESCE);
 	}
-	return merge_types(c, n->args, n->arg_count, function->name, &n->type) ? n : NULL;
+	return merge_types(c, n->args, n->arg_count, OPERATION_BUILDS, &n->type) ? n : NULL;
 }
 
 static struct eval_value run_nullif(const struct node *n, struct frame *f)
@@ -551,7 +257,7 @@ static bool compile_whens(struct compiler *c, const struct node *n, struct compa
 		compile_unsupported(c, LIMIT_HEXADECIMAL_LITERAL_IN_CASE_WITH_SEVERAL_TEXTS);
 		return false;
 	}
-	if (!aggregate_collation(c, all, count, "comparison", &collation, NULL))
+	if (!aggregate_collation(c, all, count, OPERATION_COMPARES, &collation, NULL))
 		return false;
 	for (uint32_t i = 1; i + 1 < n->arg_count; i += 2)
 		how[i].collation = collation;
@@ -600,7 +306,7 @@ struct node *compile_case(struct compiler *c, const struct sql_expr *e)
 		result[results++] = n->args[i];
 	}
 	/* What is wrong with one of them is said before what is wrong between them; between results before the rest. */
-	if (!merge_types(c, result, results, "case", &n->type))
+	if (!merge_types(c, result, results, OPERATION_CASE, &n->type))
 		return NULL;
 	if (n->aux && !compile_whens(c, n, how))
 		return NULL;
@@ -659,7 +365,8 @@ static struct node *compile_extreme(
 {
 	struct comparison *how = arena_zero(c->arena, sizeof(*how));
 
-	if (!merge_types(c, n->args, n->arg_count, function->name, &n->type))
+	(void)function;
+	if (!merge_types(c, n->args, n->arg_count, OPERATION_BUILDS, &n->type))
 		return NULL;
 	for (uint32_t i = 0; i < n->arg_count; i++) {
 		if (n->args[i]->type.kind == EVAL_T_NULL)

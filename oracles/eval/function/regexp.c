@@ -432,7 +432,7 @@ static bool has_plain_text(const struct node *n)
 	       !node_any(n, calls_regexp) && !has_null(n);
 }
 
-static struct node *compile_arguments(struct compiler *c, struct node *n, const char *name)
+static struct node *compile_arguments(struct compiler *c, struct node *n)
 {
 	uint32_t strings = n->op == REGEXP_REPLACE ? 3 : 2;
 
@@ -450,7 +450,7 @@ static struct node *compile_arguments(struct compiler *c, struct node *n, const 
 		return compile_unsupported(c, LIMIT_REGULAR_EXPRESSION_THAT_ANOTHER_COMPUTES);
 	if (node_any(n->args[1], is_subquery))
 		return compile_unsupported(c, LIMIT_REGULAR_EXPRESSION_THAT_SUBQUERY_COMPUTES);
-	if (!string_result(c, n, n->args, strings, name) || !compile_pattern(c, n))
+	if (!string_result(c, n, n->args, strings, OPERATION_COMPARES) || !compile_pattern(c, n))
 		return NULL;
 	if (n->op == REGEXP_LIKE)
 		n->type = type_bool();
@@ -466,7 +466,7 @@ static struct node *compile_function(
 {
 	if (function->number == REGEXP_LIKE && c->env->flavour == SQL_MARIADB)
 		return compile_unsupported(c, LIMIT_FUNCTION_REGEXP_LIKE);
-	return compile_arguments(c, n, function->name);
+	return compile_arguments(c, n);
 }
 
 struct node *compile_regexp(struct compiler *c, const struct sql_expr *e)
@@ -481,7 +481,7 @@ struct node *compile_regexp(struct compiler *c, const struct sql_expr *e)
 		return NULL;
 	n->op = REGEXP_LIKE;
 	n->aux = e->negated;
-	return compile_arguments(c, n, "regexp");
+	return compile_arguments(c, n);
 }
 
 /* Positions, occurrences and match types are left out. */

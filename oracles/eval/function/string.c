@@ -74,11 +74,12 @@ bool function_writes_over(const struct compiler *c, struct span name)
 }
 
 bool string_result(struct compiler *c, struct node *n, struct node **args, uint32_t count,
-	const char *operation)
+	enum operation operation)
 {
+	bool writes_over = n->expr->kind == SQL_EXPR_CALL && function_writes_over(c, n->expr->u.call.name);
 	uint8_t coercibility;
 
-	for (uint32_t i = 0; i < count && function_writes_over(c, span_str(operation)); i++) {
+	for (uint32_t i = 0; i < count && writes_over; i++) {
 		if (args[i]->column && args[i]->type.shared) {
 			compile_unsupported(c, LIMIT_FUNCTION_THAT_WRITES_OVER_DERIVED_TABLE_TEXT);
 			return false;
@@ -228,7 +229,8 @@ static struct node *compile_all(struct compiler *c, struct node *n, const struct
 		(other_charset(c, n->args[0], n->args[1]) || other_charset(c, n->args[0], n->args[2])))
 		return NULL;
 	return string_result(c, n, n->args,
-		       function->fn == run_replace ? like_first(c, 3) : n->arg_count, function->name)
+		       function->fn == run_replace ? like_first(c, 3) : n->arg_count,
+		       function->fn == run_replace ? OPERATION_COMPARES : OPERATION_BUILDS)
 		       ? n
 		       : NULL;
 }
@@ -247,14 +249,15 @@ static struct node *compile_first(
 		return NULL;
 	if (function->fn == run_quote && n->args[0]->type.kind == EVAL_T_NULL)
 		return compile_unsupported(c, LIMIT_QUOTE_OF_LITERAL_NULL);
-	return string_result(c, n, n->args, 1, function->name) ? n : NULL;
+	return string_result(c, n, n->args, 1, OPERATION_COMPARES) ? n : NULL;
 }
 
 /* An integer from one string. */
 static struct node *compile_measure(
 	struct compiler *c, struct node *n, const struct function *function)
 {
-	if (!string_result(c, n, n->args, 1, function->name))
+	(void)function;
+	if (!string_result(c, n, n->args, 1, OPERATION_COMPARES))
 		return NULL;
 	n->type = type_int(false);
 	return n;
@@ -311,7 +314,7 @@ static struct node *compile_relate(
 		type_is_string(&n->args[0]->type) && type_is_string(&n->args[1]->type) &&
 		n->args[0]->type.collation != n->args[1]->type.collation)
 		return compile_unsupported(c, LIMIT_MYSQL_STRINGS_OF_DIFFERENT_COLLATIONS);
-	if (!string_result(c, n, n->args, 2, function->name))
+	if (!string_result(c, n, n->args, 2, OPERATION_COMPARES))
 		return NULL;
 	n->type = type_int(false);
 	return n;
@@ -320,9 +323,10 @@ static struct node *compile_relate(
 static struct node *compile_split(
 	struct compiler *c, struct node *n, const struct function *function)
 {
+	(void)function;
 	if (other_charset(c, n->args[0], n->args[1]))
 		return NULL;
-	return string_result(c, n, n->args, like_first(c, 2), function->name) ? n : NULL;
+	return string_result(c, n, n->args, like_first(c, 2), OPERATION_COMPARES) ? n : NULL;
 }
 
 /* ---- CONCAT ---- */
@@ -351,7 +355,7 @@ struct node *compile_concat(
 
 	n->args[0] = l;
 	n->args[1] = r;
-	return string_result(c, n, n->args, 2, "concat") ? n : NULL;
+	return string_result(c, n, n->args, 2, OPERATION_BUILDS) ? n : NULL;
 }
 
 /* LEFT, RIGHT or SUBSTRING of what is computed: its bytes stand in the buffer that was handed in. */
@@ -685,7 +689,7 @@ struct node *compile_trim(struct compiler *c, const struct sql_expr *e)
 	n->op = e->u.trim.where;
 	if (e->u.trim.what && other_charset(c, n->args[0], n->args[1]))
 		return NULL;
-	return string_result(c, n, n->args, like_first(c, n->arg_count), "trim") ? n : NULL;
+	return string_result(c, n, n->args, like_first(c, n->arg_count), OPERATION_COMPARES) ? n : NULL;
 }
 
 static struct eval_value run_pad(const struct node *n, struct frame *f)
@@ -743,10 +747,13 @@ static struct node *compile_pad(struct compiler *c, struct node *n, const struct
 {
 	struct node *strings[2] = {n->args[0], n->arg_count > 2 ? n->args[2] : NULL};
 
+	(void)function;
 	if (n->arg_count > 2 && (mixed_collations(c, n->args[0], n->args[2]) ||
 					other_charset(c, n->args[0], n->args[2])))
 		return NULL;
-	return string_result(c, n, strings, n->arg_count > 2 ? like_first(c, 2) : 1, function->name) ? n : NULL;
+	return string_result(c, n, strings, n->arg_count > 2 ? like_first(c, 2) : 1, OPERATION_BUILDS)
+		       ? n
+		       : NULL;
 }
 
 static struct eval_value run_repeat(const struct node *n, struct frame *f)
@@ -926,6 +933,7 @@ static struct node *compile_insert_fn(
 {
 	struct node *strings[2] = {n->args[0], n->args[3]};
 
+	(void)function;
 	if (mixed_collations(c, n->args[0], n->args[3]) ||
 		other_charset(c, n->args[0], n->args[3]))
 		return NULL;
@@ -942,7 +950,7 @@ static struct node *compile_insert_fn(
 			n->args[0]->type.collation == COLLATION_BINARY &&
 			has_wide_text(n->args[3])))
 		return compile_unsupported(c, LIMIT_INSERT_OF_BYTES_INTO_TEXT);
-	return string_result(c, n, strings, like_first(c, 2), function->name) ? n : NULL;
+	return string_result(c, n, strings, like_first(c, 2), OPERATION_BUILDS) ? n : NULL;
 }
 
 /* ---- finding ---- */
@@ -1080,6 +1088,7 @@ static struct node *compile_field(
 	struct comparison *how = arena_zero(c->arena, sizeof(*how));
 	bool strings = true, ints = true, exact = true;
 
+	(void)function;
 	for (uint32_t i = 0; i < n->arg_count; i++) {
 		const struct eval_type *t = &n->args[i]->type;
 
@@ -1101,7 +1110,7 @@ static struct node *compile_field(
 	if (strings) {
 		how->as = type_string(COLLATION_BINARY, 4, 0);
 		if (!aggregate_collation(
-			    c, n->args, n->arg_count, function->name, &how->collation, NULL))
+			    c, n->args, n->arg_count, OPERATION_COMPARES, &how->collation, NULL))
 			return NULL;
 	}
 	n->u.data = how;
@@ -1130,11 +1139,12 @@ static struct eval_value run_elt(const struct node *n, struct frame *f)
 
 static struct node *compile_elt(struct compiler *c, struct node *n, const struct function *function)
 {
+	(void)function;
 	for (uint32_t i = 1; i < n->arg_count; i++) {
 		if (n->args[i]->type.hybrid)
 			return compile_unsupported(c, LIMIT_ELT_OF_HEXADECIMAL_LITERAL);
 	}
-	if (!string_result(c, n, n->args + 1, n->arg_count - 1, function->name))
+	if (!string_result(c, n, n->args + 1, n->arg_count - 1, OPERATION_BUILDS))
 		return NULL;
 	/* Asked for a number, ELT asks its argument for one. */
 	for (uint32_t i = 1; i < n->arg_count; i++)

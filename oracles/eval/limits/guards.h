@@ -17,6 +17,14 @@
 struct eval_query;
 struct comparison;
 
+/* The collation of the operands so far, and the one that comes to it. */
+struct collation_mix {
+	enum operation operation;
+	bool makes_text; /* a text is made of the operands; else they are compared */
+	uint16_t collation, other;
+	uint8_t level, other_level; /* coercibilities */
+};
+
 /* What the predicates of one list look at. */
 struct guarded {
 	const struct eval_env *env;
@@ -26,6 +34,8 @@ struct guarded {
 	uint32_t count, at;       /* `at`: the operand that is looked at, where it is one by one */
 	const struct eval_query *query;
 	const struct comparison *how;
+	const struct collation_mix *mix;
+	const struct eval_type *merged;
 };
 
 struct guard {
@@ -70,5 +80,21 @@ bool select_clauses_refused(struct compiler *c, const struct sql_query *query) M
 bool select_list_refused(struct compiler *c, const struct eval_query *q) MUST_CHECK;
 bool select_order_refused(struct compiler *c, const struct eval_query *q) MUST_CHECK;
 bool select_refused(struct compiler *c, const struct eval_query *q) MUST_CHECK;
+
+/* The collation of several operands: of an operand alone, of one whose collation is not that of those
+ * before it, of all together. */
+bool collation_refused(struct compiler *c, const struct collation_mix *mix,
+	struct node *const *args, uint32_t count, uint32_t at) MUST_CHECK;
+bool collation_mix_refused(struct compiler *c, const struct collation_mix *mix,
+	struct node *const *args, uint32_t count, uint32_t at) MUST_CHECK;
+bool union_collation_refused(struct compiler *c, const struct collation_mix *mix,
+	struct node *const *args, uint32_t count) MUST_CHECK;
+bool mixed_collation_refused(struct compiler *c, const struct collation_mix *mix,
+	struct node *const *args, uint32_t count) MUST_CHECK;
+
+/* The type that holds several: of each operand, before the types are put together; of all; of the result. */
+bool merge_refused(struct compiler *c, struct node *const *args, uint32_t count) MUST_CHECK;
+bool merged_type_refused(struct compiler *c, struct node *const *args, uint32_t count,
+	const struct eval_type *merged) MUST_CHECK;
 
 #endif

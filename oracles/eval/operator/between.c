@@ -183,7 +183,7 @@ static bool between_comparison(struct compiler *c, struct node **args, struct co
 		return false;
 	*out = args[1]->type.kind == EVAL_T_NULL ? high : low;
 	if (strings)
-		return aggregate_collation(c, args, 3, "between", &out->collation, NULL);
+		return aggregate_collation(c, args, 3, OPERATION_COMPARES, &out->collation, NULL);
 	if (!comparison_type_of(c, args[1], args[2], &both))
 		return false;
 	if (low.as.kind != high.as.kind ||

@@ -154,7 +154,7 @@ bool comparison_of(
 
 	return comparison_type_of(c, a, b, out) &&
 	       (out->as.kind != EVAL_T_STRING ||
-		       aggregate_collation(c, pair, 2, "comparison", &out->collation, NULL));
+		       aggregate_collation(c, pair, 2, OPERATION_COMPARES, &out->collation, NULL));
 }
 
 /* ---- comparing ---- */

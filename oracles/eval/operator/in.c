@@ -288,7 +288,7 @@ struct node *compile_in_list(struct compiler *c, const struct sql_expr *e)
 	if (count == 1) /* the servers make it an = */
 		as_operator(c, left, n->args[1], &how[1]);
 	if (in_list_compares_texts(c->env, n->args, n->arg_count, how)) { /* one collation for all */
-		if (!aggregate_collation(c, n->args, count + 1, "in", &collation, NULL))
+		if (!aggregate_collation(c, n->args, count + 1, OPERATION_COMPARES, &collation, NULL))
 			return NULL;
 		for (uint32_t i = 1; i <= count; i++)
 			how[i].collation = collation;

@@ -56,7 +56,7 @@ struct node *compile_like(struct compiler *c, const struct sql_expr *e)
 		else
 			n->u.number = c->env->mode & EVAL_MODE_NO_BACKSLASH_ESCAPES ? -1 : '\\';
 	}
-	if (!aggregate_collation(c, n->args, 2, "like", &n->collation, NULL))
+	if (!aggregate_collation(c, n->args, 2, OPERATION_COMPARES, &n->collation, NULL))
 		return NULL;
 	n->aux = e->negated;
 	n->type = type_bool();

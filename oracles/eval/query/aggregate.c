@@ -257,7 +257,7 @@ static bool aggregate_type(struct compiler *c, struct aggregate *a)
 			}
 		}
 		if (!aggregate_collation(
-			    c, a->args, a->arg_count, "group_concat", &collation, NULL))
+			    c, a->args, a->arg_count, OPERATION_BUILDS, &collation, NULL))
 			return false;
 		a->type = type_string(collation, 2, 0);
 		break;

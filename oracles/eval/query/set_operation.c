@@ -180,7 +180,7 @@ struct eval_query *compile_set_op(struct compiler *c, struct eval_query *q,
 			(pair[0]->type.kind == EVAL_T_NULL || pair[1]->type.kind == EVAL_T_NULL))
 			return compile_unsupported(
 				c, LIMIT_MYSQL_NULL_AS_COLUMN_OF_INTERSECT_OR_EXCEPT);
-		if (!merge_types(c, pair, 2, "UNION", &q->types[i]))
+		if (!merge_types(c, pair, 2, OPERATION_UNION, &q->types[i]))
 			return NULL;
 		if (operand_is_cut(c, q->left, &q->types[i], i) ||
 			operand_is_cut(c, q->right, &q->types[i], i))
@@ -265,7 +265,7 @@ struct eval_query *compile_values_query(
 			!all_exact(column, (uint32_t)q->row_count))
 			return compile_unsupported(
 				c, LIMIT_MYSQL_VALUES_OF_SEVERAL_TYPES_IN_ONE_COLUMN);
-		if (!merge_types(c, column, (uint32_t)q->row_count, "VALUES", &q->types[i]))
+		if (!merge_types(c, column, (uint32_t)q->row_count, OPERATION_COMPARES, &q->types[i]))
 			return NULL;
 		/* Each row is printed as it is, there, but out of a derived table. */
 		q->types[i].own_scale = c->env->flavour == SQL_MYSQL && c->depth == 1 &&

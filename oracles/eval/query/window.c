@@ -229,7 +229,7 @@ static bool value_type(struct compiler *c, struct window *w)
 	if (w->otherwise) {
 		struct node *pair[2] = {w->value, w->otherwise};
 
-		if (!merge_types(c, pair, 2, "lag", &w->type))
+		if (!merge_types(c, pair, 2, OPERATION_COMPARES, &w->type))
 			return false;
 	}
 	switch ((enum eval_type_kind)w->type.kind) {
