@@ -407,103 +407,139 @@ struct decimal decimal_max(uint32_t precision, uint32_t scale, bool neg)
 	return a;
 }
 
+static bool is_digit(struct span s, size_t i)
+{
+	return i < s.len && s.ptr[i] >= '0' && s.ptr[i] <= '9';
+}
+
+/* A text while it is read as digits without an exponent. */
+struct digits {
+	struct decimal value; /* without its scale */
+	uint32_t scale;
+	size_t count, significant;
+	bool overflow;
+};
+
+static void append_digit(struct digits *d, uint32_t digit, bool behind_point)
+{
+	enum { DIGITS_MAX = 160 };
+
+	d->count++;
+	if (behind_point && d->significant >= DECIMAL_DIGITS + 9)
+		return; /* beyond what is kept */
+	if (d->significant || digit)
+		d->significant++;
+	if (d->significant > DIGITS_MAX) {
+		d->overflow = true;
+		return;
+	}
+	if (behind_point && d->scale == DIGITS_MAX)
+		return;
+	d->scale += behind_point;
+	if (!multiply_small(&d->value, 10))
+		d->overflow = true;
+	if (digit) {
+		struct decimal one = decimal_from_uint(digit), sum = {0};
+
+		if (!add_magnitude(&d->value, &one, &sum))
+			d->overflow = true;
+		d->value = sum;
+	}
+}
+
+/* "123.45" from `i` on; returns where it ends. */
+static size_t read_digits(struct span s, size_t i, struct digits *d)
+{
+	bool point = false;
+
+	for (; is_digit(s, i) || (i < s.len && s.ptr[i] == '.' && !point); i++) {
+		if (s.ptr[i] == '.')
+			point = true;
+		else
+			append_digit(d, (uint32_t)(s.ptr[i] - '0'), point);
+	}
+	return i;
+}
+
+/* "e-5" at `i`, if there is one; returns where it ends. */
+static size_t read_exponent(struct span s, size_t i, long *exponent)
+{
+	size_t j = i + 1;
+	bool minus = false;
+
+	*exponent = 0;
+	if (i >= s.len || (s.ptr[i] != 'e' && s.ptr[i] != 'E'))
+		return i;
+	while (j < s.len && (s.ptr[j] == ' ' || s.ptr[j] == '\t')) /* as strtoll() does */
+		j++;
+	if (j < s.len && (s.ptr[j] == '-' || s.ptr[j] == '+'))
+		minus = s.ptr[j++] == '-';
+	if (!is_digit(s, j))
+		return i;
+	for (; is_digit(s, j); j++) {
+		if (*exponent < 100000)
+			*exponent = *exponent * 10 + (s.ptr[j] - '0');
+	}
+	if (minus)
+		*exponent = -*exponent;
+	return j;
+}
+
+/* Moves the point; false: too large. */
+static bool apply_exponent(struct decimal *a, uint32_t scale, long exponent)
+{
+	long places = (long)scale - exponent;
+
+	if (places < 0) {
+		if (places < -DECIMAL_DIGITS || !shift_up(a, (uint32_t)-places))
+			return false;
+		places = 0;
+	}
+	if (places > 250) {
+		int half;
+		bool any;
+		uint32_t drop = places - 80 > 400 ? 400 : (uint32_t)(places - 80);
+
+		shift_down(a, drop, &half, &any);
+		places = 80;
+	}
+	a->scale = (uint8_t)places;
+	return true;
+}
+
+/* The fraction is cut to the words that are left; false: none are. */
+static bool cut_to_fit(struct decimal *a)
+{
+	uint32_t whole = (decimal_int_digits(a) + 8) / 9;
+
+	if (fits(a))
+		return true;
+	return whole <= DECIMAL_DIGITS / 9 &&
+	       decimal_round(a, (int)(DECIMAL_DIGITS - whole * 9), DECIMAL_TRUNCATE, a);
+}
+
 size_t decimal_parse(struct span s, struct decimal *out, bool *overflow)
 {
-	struct decimal a = {0};
-	size_t i = 0, digits = 0, significant = 0;
-	bool neg = false, point = false;
-	long exponent = 0;
-	uint32_t scale = 0;
+	struct digits d = {0};
+	struct decimal *a = &d.value;
+	bool neg = s.len && s.ptr[0] == '-';
+	size_t i = s.len && (s.ptr[0] == '-' || s.ptr[0] == '+');
+	long exponent;
 
 	*overflow = false;
-	if (i < s.len && (s.ptr[i] == '-' || s.ptr[i] == '+'))
-		neg = s.ptr[i++] == '-';
-	for (; i < s.len; i++) {
-		if (s.ptr[i] == '.' && !point) {
-			point = true;
-			continue;
-		}
-		if (s.ptr[i] < '0' || s.ptr[i] > '9')
-			break;
-		digits++;
-		if (point && significant >= DECIMAL_DIGITS + 9)
-			continue; /* beyond what is kept */
-		if (significant || s.ptr[i] != '0')
-			significant++;
-		if (significant > 160) {
-			*overflow = true;
-			continue;
-		}
-		if (point && scale == 160)
-			continue;
-		if (!multiply_small(&a, 10))
-			*overflow = true;
-		if (s.ptr[i] != '0') {
-			struct decimal digit = decimal_from_uint((uint64_t)(s.ptr[i] - '0')),
-				       sum = {0};
-
-			if (!add_magnitude(&a, &digit, &sum))
-				*overflow = true;
-			a = sum;
-		}
-		scale += point;
-	}
-	if (!digits)
+	i = read_digits(s, i, &d);
+	if (!d.count)
 		return 0;
-	if (i < s.len && (s.ptr[i] == 'e' || s.ptr[i] == 'E')) {
-		size_t j = i + 1;
-		bool minus = false;
-
-		while (j < s.len && (s.ptr[j] == ' ' || s.ptr[j] == '\t')) /* as strtoll() does */
-			j++;
-		if (j < s.len && (s.ptr[j] == '-' || s.ptr[j] == '+'))
-			minus = s.ptr[j++] == '-';
-		if (j < s.len && s.ptr[j] >= '0' && s.ptr[j] <= '9') {
-			for (; j < s.len && s.ptr[j] >= '0' && s.ptr[j] <= '9'; j++) {
-				if (exponent < 100000)
-					exponent = exponent * 10 + (s.ptr[j] - '0');
-			}
-			if (minus)
-				exponent = -exponent;
-			i = j;
-		}
-	}
-	if (a.count && !*overflow) {
-		long places = (long)scale - exponent;
-
-		if (places < 0) {
-			if (places < -DECIMAL_DIGITS || !shift_up(&a, (uint32_t)-places))
-				*overflow = true;
-			places = 0;
-		}
-		if (places > 250) {
-			int half;
-			bool any;
-			uint32_t drop = places - 80 > 400 ? 400 : (uint32_t)(places - 80);
-
-			shift_down(&a, drop, &half, &any);
-			places = 80;
-		}
-		a.scale = (uint8_t)places;
-	} else {
-		a.scale = (uint8_t)(scale - (exponent > 0 && (uint32_t)exponent < scale
-							    ? (uint32_t)exponent
-							    : 0));
-	}
-	a.neg = neg && a.count;
-	if (!*overflow && !fits(&a)) {
-		/* The fraction is cut to the words that are left. */
-		uint32_t whole = (decimal_int_digits(&a) + 8) / 9;
-
-		if (whole > DECIMAL_DIGITS / 9)
-			*overflow = true;
-		else if (!decimal_round(
-				 &a, (int)(DECIMAL_DIGITS - whole * 9), DECIMAL_TRUNCATE, &a))
-			*overflow = true;
-	}
-	if (*overflow)
-		a = decimal_max(DECIMAL_DIGITS, 0, neg);
-	*out = a;
+	i = read_exponent(s, i, &exponent);
+	if (a->count && !d.overflow)
+		d.overflow = !apply_exponent(a, d.scale, exponent);
+	else if (exponent > 0 && (uint32_t)exponent < d.scale)
+		a->scale = (uint8_t)(d.scale - (uint32_t)exponent);
+	else
+		a->scale = (uint8_t)d.scale;
+	a->neg = neg && a->count;
+	*overflow = d.overflow || !cut_to_fit(a);
+	*out = *overflow ? decimal_max(DECIMAL_DIGITS, 0, neg) : *a;
 	return i;
 }
 
