@@ -16,7 +16,7 @@ enum { COMPILE_DEPTH_MAX = 1000, CONSTANTS_RUN_MAX = 50 };
 
 void *compile_unsupported(struct compiler *c, enum eval_limit limit)
 {
-	CHECK_SLOW(limit_covers(limit, c->env->flavour, c->env->version));
+	CHECK_SLOW(c->failed || limit_covers(limit, c->env->flavour, c->env->version));
 	c->failed = true;
 	return outcome_unsupported(c->outcome, limit);
 }

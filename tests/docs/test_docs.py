@@ -134,6 +134,8 @@ def test_no_private_words():
         texts.append((name, read(os.path.join(DOCS, "man", name))))
     assert len(texts) > 60, len(texts)
     for name, text in texts:
+        if name.endswith("sql-exclusions.md"):  # its tables are what the program prints
+            text = re.sub(r"^\|.*$", "", text, flags=re.MULTILINE)
         found = PRIVATE.search(re.sub(r"\s+", " ", text))
         assert not found, (name, found[0])
 

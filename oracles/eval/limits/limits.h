@@ -8,10 +8,12 @@
  * The reason is what the user reads.  It has no values in it, so that refusals can be counted by it.
  *
  * The releases are those in which the limit can be met.  The example is a statement that meets it
- * (statements before it, separated by "; ", prepare it).
+ * (statements before it, separated by "; ", prepare it; see tests/sql/eval_limits.c).  The test
+ * `eval limits` checks that the example is refused for that reason on a release of the list, and on
+ * no other release.  It also keeps docs/internals/sql-exclusions.md equal to the list.
  *
- * An empty example belongs to a limit that no statement meets, because something else is refused
- * before it or because it is a bound that takes too long to reach.
+ * The example is empty where none is known: of bounds that take too long to reach, of what only a
+ * recording brings (values that were not recorded), and of some conversions that nobody has met.
  */
 #ifndef EVAL_LIMITS_H
 #define EVAL_LIMITS_H

@@ -52,7 +52,7 @@ struct eval_value run_error(struct run *run, unsigned error, const char *what)
 
 struct eval_value run_unsupported(struct run *run, enum eval_limit limit)
 {
-	CHECK_SLOW(limit_covers(limit, run->env->flavour, run->env->version));
+	CHECK_SLOW(run->failed || limit_covers(limit, run->env->flavour, run->env->version));
 	run->failed = true;
 	outcome_unsupported(run->outcome, limit);
 	return EVAL_NULL_VALUE;
