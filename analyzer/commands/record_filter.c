@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/chars.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/pattern.h"
@@ -135,12 +136,6 @@ void filter_free(struct filter *filter)
 	free(filter);
 }
 
-static bool is_word(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_' || c == '$' || (unsigned char)c >= 0x80;
-}
-
 /* The word before sql[at], if a dot and perhaps backquotes stand between: "`db`." */
 static struct span qualifier(struct span sql, size_t at)
 {
@@ -153,7 +148,7 @@ static struct span qualifier(struct span sql, size_t at)
 	end = at - 1;
 	if (end > 0 && sql.ptr[end - 1] == '`')
 		end--;
-	for (begin = end; begin > 0 && is_word(sql.ptr[begin - 1]); begin--)
+	for (begin = end; begin > 0 && char_is_name(sql.ptr[begin - 1]); begin--)
 		;
 	return span_of(sql.ptr + begin, end - begin);
 }
@@ -165,8 +160,8 @@ static bool mentions(struct span sql, const struct table_name *table)
 	struct span name = table->name;
 
 	for (size_t at = 0; name.len && at + name.len <= sql.len; at++) {
-		if ((at > 0 && is_word(sql.ptr[at - 1])) ||
-			(at + name.len < sql.len && is_word(sql.ptr[at + name.len])) ||
+		if ((at > 0 && char_is_name(sql.ptr[at - 1])) ||
+			(at + name.len < sql.len && char_is_name(sql.ptr[at + name.len])) ||
 			!span_ieq(span_of(sql.ptr + at, name.len), name))
 			continue;
 		struct span database = qualifier(sql, at);

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "server/commands.h"
+#include "sql/text/raw_token.h"
 #include "trace/value.h"
 
 enum {
@@ -76,66 +77,12 @@ const char *command_name(uint8_t command)
 
 /* ---- SQL ---- */
 
-/* Steps over white space, comments and opening brackets. */
-static size_t skip_to_word(struct span sql)
-{
-	size_t i = 0;
-
-	while (i < sql.len) {
-		char c = sql.ptr[i];
-		struct span rest = span_of(sql.ptr + i, sql.len - i);
-
-		if (c == ' ' || (c >= '\t' && c <= '\r') || c == '(' || c == ';') {
-			i++;
-		} else if (c == '#' || (c == '-' && rest.len > 1 && rest.ptr[1] == '-')) {
-			const char *end = memchr(rest.ptr, '\n', rest.len);
-
-			i = end ? (size_t)(end - sql.ptr) + 1 : sql.len;
-		} else if (c == '/' && rest.len > 2 && rest.ptr[1] == '*') {
-			/* What a versioned comment holds is run: its words count. */
-			size_t marks = rest.ptr[2] == '!' ? 3
-				       : rest.len > 3 && rest.ptr[2] == 'M' && rest.ptr[3] == '!'
-					       ? 4
-					       : 0;
-			const char *end =
-				marks ? NULL : memmem(rest.ptr + 2, rest.len - 2, "*/", 2);
-
-			if (marks) {
-				i += marks;
-				while (i < sql.len && sql.ptr[i] >= '0' && sql.ptr[i] <= '9')
-					i++;
-			} else {
-				i = end ? (size_t)(end - sql.ptr) + 2 : sql.len;
-			}
-		} else {
-			break;
-		}
-	}
-	return i;
-}
-
-void sql_keyword(struct span sql, char out[16])
-{
-	size_t len = 0;
-
-	for (size_t i = sql.ptr ? skip_to_word(sql) : 0; i < sql.len && len < 15; i++) {
-		char c = sql.ptr[i];
-
-		if (c >= 'a' && c <= 'z')
-			c = (char)(c - 32);
-		if (c < 'A' || c > 'Z')
-			break;
-		out[len++] = c;
-	}
-	out[len] = '\0';
-}
-
 static bool changes_rows(struct span sql)
 {
 	static const char *const words[] = {"INSERT", "UPDATE", "DELETE", "REPLACE", "LOAD"};
-	char word[16];
+	char word[TEXT_KEYWORD_SIZE];
 
-	sql_keyword(sql, word);
+	text_keyword(sql, word);
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
 		if (strcmp(word, words[i]) == 0)
 			return true;

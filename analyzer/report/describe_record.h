@@ -34,8 +34,5 @@ void describe_gap(struct buf *out, const struct record_gap *gap, size_t columns)
 
 /* The protocol's command: "query", "ping"; NULL when it is none that we know. */
 const char *command_name(uint8_t command);
-/* The statement's first word in capital letters, comments and brackets skipped; at most 15 bytes.
- */
-void sql_keyword(struct span sql, char out[16]);
 
 #endif

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/mem.h"
+#include "common/read_view.h"
 #include "model/execution/execution.h"
 #include "report/describe_record.h"
 #include "report/page_data_internal.h"
@@ -102,35 +103,23 @@ static void count_stmt(struct report_facts *d, const struct record_stmt *stmt)
 	}
 }
 
-/*
- * Does the read view begin with this statement?  As InnoDB's manual has it ("Consistent Nonlocking
- * Reads"): READ COMMITTED: each plain SELECT has its own; REPEATABLE READ: the first plain SELECT,
- * or START TRANSACTION WITH CONSISTENT SNAPSHOT.  A drawing's mark, on which no verdict rests.
- */
+/* A drawing's mark. */
 static bool takes_snapshot(struct report_facts *d, const struct shown_stmt *stmt,
 	const struct record_stmt *record)
 {
 	const struct history_txn *txn = &d->judged->history.txns[stmt->txn];
 	struct span text = names_stmt_text(d->names, record);
-	char word[16];
+	struct read_view_txn view = {.level = txn->level,
+		.consistent_snapshot = txn->flags & HISTORY_TXN_SNAPSHOT,
+		.has_view = d->has_snapshot[stmt->txn]};
+	bool begins;
 
 	if (record->error || !text.ptr)
 		return false;
-	if (text.len > SQL_MAX)
-		text.len = SQL_MAX;
-	sql_keyword(text, word);
-	if (txn->flags & HISTORY_TXN_SNAPSHOT)
-		return strcmp(word, "START") == 0;
-	if (strcmp(word, "SELECT") != 0 || !span_ihas(text, "from ") ||
-		span_ihas(text, "for update") || span_ihas(text, "for share") ||
-		span_ihas(text, "lock in share mode"))
-		return false;
-	if (txn->level == LEVEL_READ_COMMITTED)
-		return true;
-	if (txn->level != LEVEL_REPEATABLE_READ || d->has_snapshot[stmt->txn])
-		return false;
-	d->has_snapshot[stmt->txn] = true;
-	return true;
+	begins =
+		read_view_begins(&view, span_of(text.ptr, text.len < SQL_MAX ? text.len : SQL_MAX));
+	d->has_snapshot[stmt->txn] = view.has_view;
+	return begins;
 }
 
 static void take_stmt(struct report_facts *d, const struct record_stmt *record)

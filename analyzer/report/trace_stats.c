@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "report/describe_record.h"
 #include "server/commands.h"
+#include "sql/text/raw_token.h"
 
 enum { NAME_BYTES_MAX = 200 };
 
@@ -157,7 +158,7 @@ static struct stats_kind *find_kind(struct stats *stats, const struct record_stm
 	size_t i;
 
 	if (sql)
-		sql_keyword(names_stmt_text(stats->names, record), name);
+		text_keyword(names_stmt_text(stats->names, record), name);
 	if (!name[0])
 		snprintf(name, sizeof(name), "%s%s", command ? command : "unknown",
 			sql ? " (no text)" : "");

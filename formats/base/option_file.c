@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/chars.h"
 #include "base/files.h"
 #include "base/mem.h"
 
@@ -44,19 +45,14 @@ static enum group_kind kind_of(const struct reader *r, const char *name)
 								       : GROUP_FOREIGN;
 }
 
-static bool is_blank(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 static char *trim(char *text)
 {
 	char *end;
 
-	while (is_blank(*text))
+	while (char_is_blank(*text))
 		text++;
 	end = text + strlen(text);
-	while (end > text && is_blank(end[-1]))
+	while (end > text && char_is_blank(end[-1]))
 		*--end = '\0';
 	return text;
 }
@@ -157,7 +153,7 @@ static bool include(struct reader *r, char *line, const char *path, struct err *
 	struct file_list list = {NULL, 0, 0};
 	bool ok = true;
 
-	if (strncmp(line, "!includedir", 11) == 0 && is_blank(line[11])) {
+	if (strncmp(line, "!includedir", 11) == 0 && char_is_blank(line[11])) {
 		char *folder = trim(line + 11);
 
 		if (!files_below(folder, ".cnf", &list, err)) {
@@ -175,7 +171,7 @@ static bool include(struct reader *r, char *line, const char *path, struct err *
 		file_list_release(&list);
 		return ok;
 	}
-	if (strncmp(line, "!include", 8) == 0 && is_blank(line[8]))
+	if (strncmp(line, "!include", 8) == 0 && char_is_blank(line[8]))
 		return read_file(r, trim(line + 8), false, err);
 	return err_set(err, ERR_USAGE, "%s: '%s' is not understood", path, line);
 }

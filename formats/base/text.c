@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <wchar.h>
 
+#include "base/chars.h"
 #include "base/json.h"
 
 /* Marks that combine with the character before take no column; this many in a row are believed. */
@@ -90,11 +91,6 @@ static void next_glyph(struct glyph *glyph, const unsigned char *p, size_t left,
 		glyph->columns = (size_t)width;
 }
 
-static bool is_space(unsigned char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 size_t text_add(struct buf *out, struct span s, size_t columns_max, unsigned flags)
 {
 	const unsigned char *p = (const unsigned char *)s.ptr, *end = p ? p + s.len : p;
@@ -104,15 +100,15 @@ size_t text_add(struct buf *out, struct span s, size_t columns_max, unsigned fla
 	bool blank = false;
 
 	if (flags & TEXT_FOLD) {
-		while (p < end && is_space(*p))
+		while (p < end && char_is_blank((char)*p))
 			p++;
-		while (end > p && is_space(end[-1]))
+		while (end > p && char_is_blank((char)end[-1]))
 			end--;
 	}
 	while (p < end) {
 		struct glyph glyph;
 
-		if (flags & TEXT_FOLD && is_space(*p)) {
+		if (flags & TEXT_FOLD && char_is_blank((char)*p)) {
 			if (blank) {
 				p++;
 				continue;

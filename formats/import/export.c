@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/chars.h"
 #include "base/json.h"
 #include "base/mem.h"
 
@@ -47,11 +48,6 @@ static bool is_nil(const struct values *v, uint32_t item)
 
 /* ------------------------------------------------------------------------------- Elle */
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* Will EDN read this as one word, or is it a form that was read from EDN or JSON? */
 static bool is_edn_word(struct span s)
 {
@@ -65,11 +61,12 @@ static bool is_edn_word(struct span s)
 	for (size_t i = 0; i < s.len; i++) {
 		char c = s.ptr[i];
 
-		if (!is_digit(c) && !((c | 32) >= 'a' && (c | 32) <= 'z') &&
+		if (!char_is_digit(c) && !((c | 32) >= 'a' && (c | 32) <= 'z') &&
 			!memchr(others, c, sizeof(others) - 1))
 			return false;
 		/* What begins as a number must be one. */
-		if (s.len > sign && is_digit(s.ptr[sign]) && i >= sign && !is_digit(c) && c != '.')
+		if (s.len > sign && char_is_digit(s.ptr[sign]) && i >= sign && !char_is_digit(c) &&
+			c != '.')
 			return false;
 	}
 	return true;

@@ -16,7 +16,7 @@
 
 #include "base/mem.h"
 #include "scenario/scenario_internal.h"
-#include "sql/text/split.h"
+#include "sql/text/raw_token.h"
 
 /* ---- reading ---- */
 
@@ -29,7 +29,7 @@ struct reader {
 
 static void skip_blanks(struct reader *r)
 {
-	while (r->at < r->text.len && split_is_blank(r->text.ptr[r->at]))
+	while (r->at < r->text.len && char_is_blank(r->text.ptr[r->at]))
 		r->at++;
 }
 
@@ -77,14 +77,6 @@ static bool read_count(struct reader *r, uint64_t *out)
 	}
 	*out = r->at == start ? SCENARIO_ANY_COUNT : count;
 	return true;
-}
-
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)(c | 32);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* The escapes of SQL string literals; any other character stands for itself. */
@@ -143,7 +135,8 @@ static bool read_hex(struct reader *r, struct scenario_value *out)
 	r->at += 2; /* x' */
 	bytes = arena_alloc(r->arena, r->text.len - start + 1);
 	while (r->at + 1 < r->text.len && r->text.ptr[r->at] != '\'') {
-		int high = hex_digit(r->text.ptr[r->at]), low = hex_digit(r->text.ptr[r->at + 1]);
+		int high = char_hex_value(r->text.ptr[r->at]),
+		    low = char_hex_value(r->text.ptr[r->at + 1]);
 
 		if (high < 0 || low < 0)
 			return err_set_at(r->err, ERR_FORMAT, r->at,
@@ -270,7 +263,7 @@ static bool take_nothing(struct reader *r, char open, char close)
 
 	if (!at_char(r, open))
 		return false;
-	for (at = r->at + 1; at < r->text.len && split_is_blank(r->text.ptr[at]); at++)
+	for (at = r->at + 1; at < r->text.len && char_is_blank(r->text.ptr[at]); at++)
 		;
 	if (at == r->text.len || r->text.ptr[at] != close)
 		return false;

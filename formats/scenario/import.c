@@ -26,6 +26,7 @@
 
 #include "base/mem.h"
 #include "scenario/scenario_internal.h"
+#include "sql/text/raw_token.h"
 #include "sql/text/split.h"
 
 struct importer {
@@ -442,11 +443,11 @@ static struct span lead_mark(struct span *sql, struct arena *arena)
 	bool open;
 
 	/* Line comments may stand before it. */
-	while (own.len && own.ptr[0] != '/' && (len = split_comment(own, 0, &open)) > 0)
+	while (own.len && own.ptr[0] != '/' && (len = raw_comment(own, 0, &open)) > 0)
 		own = span_trim(span_of(own.ptr + len, own.len - len));
 	if (own.len < 4 || own.ptr[0] != '/' || own.ptr[1] != '*')
 		return SPAN_NONE;
-	len = split_comment(own, 0, &open);
+	len = raw_comment(own, 0, &open);
 	if (open || len < 4)
 		return SPAN_NONE;
 	name = mark_name(span_of(own.ptr + 2, len - 4), arena, &behind);
@@ -484,7 +485,7 @@ static struct span tail_mark(struct importer *in, size_t at)
 	in->tail = SPAN_NONE;
 	while (at < end) {
 		struct span rest = span_of(in->text.ptr + at, end - at), behind;
-		size_t comment = split_comment(rest, 0, &open);
+		size_t comment = raw_comment(rest, 0, &open);
 
 		if (comment && rest.ptr[0] != '/') {
 			size_t skip = rest.ptr[0] == '-' ? 2 : 1;

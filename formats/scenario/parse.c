@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "scenario/scenario_internal.h"
+#include "sql/text/raw_token.h"
 #include "sql/text/split.h"
 
 struct header_line {
@@ -61,7 +62,7 @@ static bool at_line_start(const struct parser *p)
 
 		if (c == '\n')
 			return true;
-		if (!split_is_blank(c))
+		if (!char_is_blank(c))
 			return false;
 	}
 	return true;
@@ -83,7 +84,7 @@ static bool read_header_line(struct parser *p, struct span line)
 	key = name_prefix(rest);
 	if (!key.len || key.len >= rest.len || rest.ptr[key.len] != ':')
 		return true;
-	if (key.len + 1 < rest.len && !split_is_blank(rest.ptr[key.len + 1]))
+	if (key.len + 1 < rest.len && !char_is_blank(rest.ptr[key.len + 1]))
 		return true; /* https://… */
 	if (p->header_count > SCENARIO_META_MAX)
 		return fail(p, (size_t)(line.ptr - p->text.ptr), "too many lines of metadata");
@@ -106,7 +107,7 @@ static bool read_header(struct parser *p)
 		if (line.len && line.ptr[0] == '#') {
 			if (!read_header_line(p, line))
 				return false;
-		} else if (line.len && (line.ptr[0] == '/' || !split_comment(line, 0, &open))) {
+		} else if (line.len && (line.ptr[0] == '/' || !raw_comment(line, 0, &open))) {
 			return fail(p, (size_t)(line.ptr - p->text.ptr),
 				"a line `# key: value` or a section such as [setup] must stand "
 				"here");
@@ -161,7 +162,7 @@ static bool read_section(struct parser *p)
 		return fail(p, p->at, "']' is missing");
 	name = span_trim(span_of(line.ptr + 1, (size_t)(close - line.ptr) - 1));
 	behind = span_trim(span_of(close + 1, line.len - (size_t)(close + 1 - line.ptr)));
-	if (behind.len && (behind.ptr[0] == '/' || !split_comment(behind, 0, &open)))
+	if (behind.len && (behind.ptr[0] == '/' || !raw_comment(behind, 0, &open)))
 		return fail(p, (size_t)(behind.ptr - p->text.ptr),
 			"nothing may stand behind a section's name");
 	finish_statement(p);
@@ -194,7 +195,7 @@ static bool read_delimiter(struct parser *p, size_t word_len)
 	if (value.len > SCENARIO_NAME_MAX)
 		return fail(p, at, "the delimiter is too long");
 	for (size_t i = 0; i < value.len; i++)
-		if (split_is_blank(value.ptr[i]) || strchr("'\"`\\#[", value.ptr[i]))
+		if (char_is_blank(value.ptr[i]) || strchr("'\"`\\#[", value.ptr[i]))
 			return fail(p, at + i, "this character cannot be in a delimiter");
 	if (memmem(value.ptr, value.len, "--", 2) || memmem(value.ptr, value.len, "/*", 2))
 		return fail(p, at, "the delimiter looks like a comment");
@@ -253,7 +254,7 @@ static bool skip_to_statement(struct parser *p)
 		size_t behind, comment;
 		bool open;
 
-		if (split_is_blank(p->text.ptr[p->at])) {
+		if (char_is_blank(p->text.ptr[p->at])) {
 			p->at++;
 			continue;
 		}
@@ -263,7 +264,7 @@ static bool skip_to_statement(struct parser *p)
 				return false;
 			continue;
 		}
-		comment = split_comment(p->text, p->at, &open);
+		comment = raw_comment(p->text, p->at, &open);
 		if (!comment || (line.ptr[0] == '/' && !is_remark(p, comment)))
 			return true;
 		p->at += comment;
@@ -356,7 +357,7 @@ static bool read_body(struct parser *p)
 				return false;
 		} else if (at_line_start(p) && rest.len > directive_len &&
 			   span_ieq_str(span_of(rest.ptr, directive_len), directive) &&
-			   split_is_blank(rest.ptr[directive_len])) {
+			   char_is_blank(rest.ptr[directive_len])) {
 			if (!read_delimiter(p, directive_len))
 				return false;
 		} else if (!read_statement(p, &session)) {

@@ -5,17 +5,18 @@
 #include "base/bug.h"
 #include "base/mem.h"
 #include "scenario/scenario_internal.h"
+#include "sql/text/raw_token.h"
 #include "sql/text/split.h"
 
 /* ---- text ---- */
 
 struct span span_trim(struct span s)
 {
-	while (s.len && split_is_blank(s.ptr[0])) {
+	while (s.len && char_is_blank(s.ptr[0])) {
 		s.ptr++;
 		s.len--;
 	}
-	while (s.len && split_is_blank(s.ptr[s.len - 1]))
+	while (s.len && char_is_blank(s.ptr[s.len - 1]))
 		s.len--;
 	return s;
 }
@@ -94,7 +95,7 @@ size_t prompt_prefix(struct span s, struct span *name)
 	if (!at || at >= s.len || s.ptr[at] != '>')
 		return 0;
 	at++;
-	if (at < s.len && !split_is_blank(s.ptr[at]))
+	if (at < s.len && !char_is_blank(s.ptr[at]))
 		return 0; /* a>b */
 	while (at < s.len && (s.ptr[at] == ' ' || s.ptr[at] == '\t'))
 		at++;
@@ -168,13 +169,13 @@ static size_t skip_lead(struct span sql)
 	while (at < sql.len) {
 		bool open;
 
-		if (split_is_blank(sql.ptr[at])) {
+		if (char_is_blank(sql.ptr[at])) {
 			at++;
 			continue;
 		}
 		if (sql.ptr[at] == '/')
 			break;
-		size_t comment = split_comment(sql, at, &open);
+		size_t comment = raw_comment(sql, at, &open);
 
 		if (!comment)
 			break;
@@ -189,7 +190,7 @@ static bool is_directive(struct span sql)
 	size_t len = sizeof(word) - 1;
 
 	return sql.len >= len && span_ieq_str(span_of(sql.ptr, len), word) &&
-	       (sql.len == len || split_is_blank(sql.ptr[len]));
+	       (sql.len == len || char_is_blank(sql.ptr[len]));
 }
 
 /* Whether a text begins with a word that begins SQL statements. */
@@ -416,7 +417,7 @@ static size_t word_length(struct span s)
 {
 	size_t len = 0;
 
-	while (len < s.len && !split_is_blank(s.ptr[len]))
+	while (len < s.len && !char_is_blank(s.ptr[len]))
 		len++;
 	return len;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Why two servers differ: the cause of the first discrepancy, and the rule that names it. */
-#include <ctype.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "differential/differential.h"
 #include "server/errors.h"
+#include "sql/text/raw_token.h"
 
 static const struct execution_stmt *stmt_of(const struct differential *d, int side)
 {
@@ -16,27 +16,17 @@ static const struct execution_stmt *stmt_of(const struct differential *d, int si
 	return at == EXECUTION_NONE ? NULL : &d->sides[side].e->stmts[at];
 }
 
-/* The first word of the statement, comments skipped. */
-static bool begins_with(struct span sql, const char *word)
+static bool begins_with(struct span sql, const char *keyword)
 {
-	size_t at = 0, len = strlen(word);
+	char word[TEXT_KEYWORD_SIZE];
 
-	for (;;) {
-		while (at < sql.len && isspace((unsigned char)sql.ptr[at]))
-			at++;
-		if (at + 1 >= sql.len || sql.ptr[at] != '/' || sql.ptr[at + 1] != '*')
-			break;
-		for (at += 2; at + 1 < sql.len && !(sql.ptr[at] == '*' && sql.ptr[at + 1] == '/');)
-			at++;
-		at += 2;
-	}
-	return at < sql.len && sql.len - at >= len &&
-	       span_ieq_str(span_of(sql.ptr + at, len), word);
+	text_keyword(sql, word);
+	return strcmp(word, keyword) == 0;
 }
 
 static bool is_write(struct span sql)
 {
-	return begins_with(sql, "update") || begins_with(sql, "delete");
+	return begins_with(sql, "UPDATE") || begins_with(sql, "DELETE");
 }
 
 static bool has_error(const struct execution *e, uint32_t error)
@@ -125,7 +115,7 @@ static bool snapshot_matters(const struct execution *e, const struct execution_s
 	const struct execution_txn *begin = txn_begin(e, stmt->record.txn);
 
 	if (!begin || level_at(e, stmt) < LEVEL_REPEATABLE_READ ||
-		!begins_with(stmt->sql, "select"))
+		!begins_with(stmt->sql, "SELECT"))
 		return false;
 	for (size_t i = 0; i < e->stmt_count && &e->stmts[i] != stmt; i++)
 		if (e->stmts[i].record.txn == stmt->record.txn && e->stmts[i].set_count)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/bug.h"
+#include "base/chars.h"
 #include "base/mem.h"
 #include "base/siphash.h"
 #include "sql/token.h"
@@ -406,11 +407,6 @@ static bool is_literal(struct token t)
 	}
 }
 
-static unsigned hex_digit(char c)
-{
-	return c <= '9' ? (unsigned)(c - '0') : (unsigned)((c | 0x20) - 'a') + 10;
-}
-
 /* The bytes of 0x4142 and x'4142'. */
 static struct span hex_bytes(struct reading *r, struct token t)
 {
@@ -419,9 +415,9 @@ static struct span hex_bytes(struct reading *r, struct token t)
 	char *out = arena_alloc(&r->arena, digits / 2 + 2);
 
 	if (digits & 1)
-		out[len++] = (char)hex_digit(*p++);
+		out[len++] = (char)char_hex_value(*p++);
 	for (size_t i = digits & 1; i + 1 < digits + (digits & 1); i += 2, p += 2)
-		out[len++] = (char)(hex_digit(p[0]) << 4 | hex_digit(p[1]));
+		out[len++] = (char)(char_hex_value(p[0]) << 4 | char_hex_value(p[1]));
 	return span_of(out, len);
 }
 

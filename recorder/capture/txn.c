@@ -16,6 +16,7 @@
 #include "capture/capture.h"
 #include "db/hidden_levels.h"
 #include "server/errors.h"
+#include "sql/text/raw_token.h"
 #include "sql/text/refused.h"
 
 uint8_t txn_default_level(const struct capture *c)

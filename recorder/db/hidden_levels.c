@@ -3,6 +3,7 @@
 
 #include "db/answer.h"
 #include "db/own_objects.h"
+#include "sql/text/raw_token.h"
 #include "sql/text/stmt_classify.h"
 
 /* The server's own, which set no level of their callers. */

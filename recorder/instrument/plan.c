@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "instrument/plan_internal.h"
+#include "sql/text/raw_token.h"
 
 /* ---- tables ---- */
 
@@ -425,30 +426,30 @@ static void plan_clear(struct plan *plan)
 	*plan = empty;
 }
 
+static struct span trim(struct span text)
+{
+	while (text.len && char_is_blank(*text.ptr))
+		text = span_of(text.ptr + 1, text.len - 1);
+	while (text.len && char_is_blank(text.ptr[text.len - 1]))
+		text.len--;
+	return text;
+}
+
 /* The comment that a statement begins with, where it says that the statement is a probe. */
 static int client_probe_of(struct span text)
 {
 	static const char *const marks[] = {"BWR", "AWR", "VSR", "PM", "BPM", "APM"};
-	const char *end;
 	struct span word;
+	size_t len;
+	bool open;
 
-	while (text.len && plan_is_space(*text.ptr))
-		text = span_of(text.ptr + 1, text.len - 1);
-	if (text.len < 4 || memcmp(text.ptr, "/*", 2) != 0)
+	text = trim(text);
+	len = raw_comment(text, 0, &open);
+	if (len < 4 || text.ptr[0] != '/' || open)
 		return 0;
-	end = memmem(text.ptr + 2, text.len - 2, "*/", 2);
-	if (!end)
-		return 0;
-	word = span_of(text.ptr + 2, (size_t)(end - text.ptr) - 2);
-	while (word.len && plan_is_space(*word.ptr))
-		word = span_of(word.ptr + 1, word.len - 1);
-	while (word.len && plan_is_space(word.ptr[word.len - 1]))
-		word.len--;
-	if (word.len > 7 && span_ieq_str(span_of(word.ptr, 7), "isorec:")) {
-		word = span_of(word.ptr + 7, word.len - 7);
-		while (word.len && plan_is_space(*word.ptr))
-			word = span_of(word.ptr + 1, word.len - 1);
-	}
+	word = trim(span_of(text.ptr + 2, len - 4));
+	if (span_istarts(word, "isorec:"))
+		word = trim(span_of(word.ptr + 7, word.len - 7));
 	for (size_t i = 0; i < ARRAY_LEN(marks); i++)
 		if (span_eq_str(word, marks[i]))
 			return (int)(PROBE_BWR + i) + 1;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "instrument/plan_internal.h"
+#include "sql/text/raw_token.h"
 
 static void set_unknown(struct plan *plan)
 {
@@ -11,32 +12,14 @@ static void set_unknown(struct plan *plan)
 
 /* ---- CALL ---- */
 
-static struct span after_space(struct span text)
-{
-	while (text.len && plan_is_space(*text.ptr))
-		text = span_of(text.ptr + 1, text.len - 1);
-	return text;
-}
-
 /* A name, plain or in backticks that hold none; SPAN_NONE: something else. */
-static struct span take_name(struct span *text)
+static struct span take_name(struct raw_scan *scan)
 {
-	struct span rest = after_space(*text);
-	size_t len = 0;
+	struct raw_token t = raw_next(scan);
+	bool named = t.kind == RAW_WORD ||
+		     (t.kind == RAW_QUOTED && !memchr(t.content.ptr, '`', t.content.len));
 
-	if (rest.len && *rest.ptr == '`') {
-		const char *end = memchr(rest.ptr + 1, '`', rest.len - 1);
-
-		if (!end)
-			return SPAN_NONE;
-		len = (size_t)(end - rest.ptr) + 1;
-		*text = after_space(span_of(rest.ptr + len, rest.len - len));
-		return span_of(rest.ptr + 1, len - 2);
-	}
-	while (len < rest.len && !plan_is_space(rest.ptr[len]) && !strchr("(.;`'\"/#-", rest.ptr[len]))
-		len++;
-	*text = after_space(span_of(rest.ptr + len, rest.len - len));
-	return len ? span_of(rest.ptr, len) : SPAN_NONE;
+	return named ? t.content : SPAN_NONE;
 }
 
 /* Tables that the body names; all of them where it names a view, or more than there is room for. */
@@ -58,22 +41,24 @@ static void add_named_tables(struct planner *p, const char *body)
 
 void plan_call(struct planner *p)
 {
-	struct span text = p->stmt->text, word = take_name(&text), database = p->database;
-	const struct instrument_routine *routine;
-	struct span name = take_name(&text);
+	struct raw_scan scan = raw_scan_over(p->stmt->text, (struct text_dialect){0}), ahead;
+	struct span word = take_name(&scan), name = take_name(&scan), database = p->database;
+	const struct instrument_routine *routine = NULL;
+	struct raw_token next;
 
 	set_unknown(p->plan);
 	if (!span_ieq_str(word, "CALL") || !name.ptr)
 		return;
-	if (text.len && *text.ptr == '.') {
-		text = span_of(text.ptr + 1, text.len - 1);
+	ahead = scan;
+	next = raw_next(&ahead);
+	if (raw_is_char(&next, '.')) {
 		database = name;
-		name = take_name(&text);
+		name = take_name(&ahead);
+		next = raw_next(&ahead);
 	}
 	/* Arguments may call functions or ask for rows. */
-	routine = name.ptr && !(text.len && memmem(text.ptr + 1, text.len - 1, "(", 1))
-			  ? instrument_routine_find(p->tables, database, name)
-			  : NULL;
+	if (name.ptr && !memchr(ahead.p, '(', (size_t)(ahead.end - ahead.p)))
+		routine = instrument_routine_find(p->tables, database, name);
 	if (!routine)
 		return;
 	p->plan->whole = p->plan->calls = true;

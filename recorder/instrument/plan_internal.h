@@ -98,7 +98,6 @@ bool plan_pins_key(const struct instrument_table *table, const struct sql_expr *
 
 /* ---- plan_read.c ---- */
 
-bool plan_is_space(char c);
 /* How the rows of a table are called in its statement. */
 void plan_add_row_name(struct buf *row, const struct sql_table_ref *ref);
 void plan_read(struct planner *p, const struct sql_query *q);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The condition of a statement, as a text with places for its parameters. */
 #include "instrument/plan_internal.h"
+#include "sql/text/raw_token.h"
 
 bool plan_note_param(void *ctx, const struct sql_expr *e)
 {
@@ -15,22 +16,16 @@ size_t plan_find_params(struct plan_template *template, const uint32_t *indexes)
 {
 	struct span text = buf_span(&template->text);
 	size_t count = 0;
-	char quote = 0;
 
 	for (size_t i = 0; i < text.len; i++) {
-		char c = text.ptr[i];
+		size_t quoted = raw_is_quote(text.ptr[i]) ? raw_quoted(text, i) : 1;
 
-		if (quote) {
-			if (c == '\\' && quote != '`')
-				i++;
-			else if (c == quote)
-				quote = 0; /* a doubled one opens it again */
-		} else if (c == '\'' || c == '"' || c == '`') {
-			quote = c;
-		} else if (c == '?' && count++ < PLAN_PARAMS_MAX) {
+		if (!quoted)
+			break;
+		if (text.ptr[i] == '?' && count++ < PLAN_PARAMS_MAX)
 			template->params[count - 1] =
 				(struct plan_param){indexes[count - 1], (uint32_t)i};
-		}
+		i += quoted - 1;
 	}
 	template->count = count < PLAN_PARAMS_MAX ? count : PLAN_PARAMS_MAX;
 	return count;

@@ -1,57 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads: the columns that are appended to them, and what select mode asks in their place. */
 #include "instrument/plan_internal.h"
-
-bool plan_is_space(char c)
-{
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
-}
-
-static bool is_word(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_' || c == '$' || (unsigned char)c >= 0x80;
-}
+#include "sql/text/raw_token.h"
 
 /* The place of FROM behind the select list's last expression: an alias and a closing bracket may
  * come before it. 0: not found. */
 static size_t find_from(struct span text, size_t at)
 {
 	while (at < text.len) {
-		const char *p = text.ptr + at;
-		size_t left = text.len - at;
+		char c = text.ptr[at];
+		size_t len;
+		bool open;
 
-		if (plan_is_space(*p)) {
+		if (char_is_blank(c) || c == ')') {
 			at++;
-		} else if (left >= 2 && p[0] == '/' && p[1] == '*') {
-			const char *end = memmem(p + 2, left - 2, "*/", 2);
-
-			if (!end || p[2] == '!' || p[2] == 'M')
+		} else if ((len = raw_comment(text, at, &open)) > 0) {
+			/* One that is not closed, or that a server may execute. */
+			if (open || raw_comment_is_executed(text, at))
 				return 0;
-			at = (size_t)(end + 2 - text.ptr);
-		} else if (*p == '#' ||
-			   (left >= 3 && p[0] == '-' && p[1] == '-' && plan_is_space(p[2]))) {
-			const char *end = memchr(p, '\n', left);
-
-			if (!end)
+			at += len;
+		} else if (raw_is_quote(c)) {
+			len = raw_quoted(text, at);
+			/* Whether a backslash escapes depends on the session. */
+			if (!len || memchr(text.ptr + at, '\\', len))
 				return 0;
-			at = (size_t)(end + 1 - text.ptr);
-		} else if (*p == '`' || *p == '\'' || *p == '"') {
-			const char *end = memchr(p + 1, *p, left - 1);
-
-			if (!end || memchr(p, '\\', (size_t)(end - p)))
-				return 0;
-			at = (size_t)(end + 1 - text.ptr);
-		} else if (is_word(*p)) {
-			size_t len = 1;
-
-			while (len < left && is_word(p[len]))
-				len++;
-			if (span_ieq_str(span_of(p, len), "FROM"))
+			at += len;
+		} else if (char_is_name(c)) {
+			for (len = 1; at + len < text.len && char_is_name(text.ptr[at + len]);
+				len++)
+				;
+			if (span_ieq_str(span_of(text.ptr + at, len), "FROM"))
 				return at;
 			at += len;
-		} else if (*p == ')') {
-			at++;
 		} else {
 			return 0;
 		}

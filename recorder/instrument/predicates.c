@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "sql/text/raw_token.h"
 
 struct predicate {
 	const struct instrument_table *table;
@@ -38,25 +39,6 @@ void predicates_free(struct predicates *predicates)
 	free(predicates);
 }
 
-/* Where the quoted text that begins at `at` ends: behind its closing quote. */
-static size_t skip_quoted(struct span text, size_t at)
-{
-	char quote = text.ptr[at++];
-
-	while (at < text.len) {
-		if (text.ptr[at] == '\\' && quote != '`') {
-			at += 2;
-		} else if (text.ptr[at] != quote) {
-			at++;
-		} else if (at + 1 < text.len && text.ptr[at + 1] == quote) {
-			at += 2;
-		} else {
-			return at + 1;
-		}
-	}
-	return text.len;
-}
-
 /* Without the names of tables before those of columns: a write may call its table otherwise, and
  * has no other.  False: too long, or text that depends on the session's character set. */
 static bool add_unqualified(struct span text, struct buf *out)
@@ -67,8 +49,8 @@ static bool add_unqualified(struct span text, struct buf *out)
 		return false;
 	while (at < text.len) {
 		char c = text.ptr[at];
-		bool quoted = c == '`' || c == '\'' || c == '"';
-		size_t end = quoted ? skip_quoted(text, at) : at + 1;
+		size_t quoted = raw_is_quote(c) ? raw_quoted(text, at) : 1;
+		size_t end = quoted ? at + quoted : text.len;
 
 		for (size_t i = at; i < end; i++)
 			if ((unsigned char)text.ptr[i] >= 0x80)

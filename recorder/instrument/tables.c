@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "instrument/recorder_tag.h"
 #include "instrument/trigger_log.h"
+#include "sql/text/raw_token.h"
 #include "trace/pack.h"
 #include "trace/record.h"
 #include "trace/value.h"
@@ -306,22 +307,6 @@ static int compare_names(
 
 /* Select mode sees only what a statement writes itself: what triggers of the application write
  * beside it, and tables whose rows they change, is not known. */
-static bool is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_' || c == '$' || (unsigned char)c >= 0x80;
-}
-
-static bool names_word(const char *text, const char *word)
-{
-	size_t len = strlen(word);
-
-	for (const char *at = text; (at = strcasestr(at, word)) != NULL; at++)
-		if ((at == text || !is_letter(at[-1])) && !is_letter(at[len]))
-			return true;
-	return false;
-}
-
 static bool note_triggers(struct instrument_tables *tables, MYSQL *mysql, struct err *err)
 {
 	MYSQL_RES *result = instrument_query(mysql,
@@ -338,7 +323,7 @@ static bool note_triggers(struct instrument_tables *tables, MYSQL *mysql, struct
 		for (size_t i = 0; i < tables->count && tables->mode == INSTRUMENT_SELECT; i++) {
 			struct instrument_table *t = &tables->list[i];
 
-			if (names_word(row[2] ? row[2] : "", t->name) ||
+			if (text_holds_word(span_str(row[2] ? row[2] : ""), t->name) ||
 				(strcmp(row[0], t->database) == 0 && strcmp(row[1], t->name) == 0))
 				t->cascades = true;
 		}
@@ -489,12 +474,6 @@ static const char *const mixing_words[] = {"ALTER", "ANALYZE", "AUTOCOMMIT", "BI
 	"RESET", "REVOKE", "ROLLBACK", "SAVEPOINT", "SHUTDOWN", "START", "STOP", "TRANSACTION",
 	"TRUNCATE", "UNINSTALL", "UNLOCK", "XA"};
 
-static bool is_word_char(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_' || c == '$' || (unsigned char)c >= 0x80;
-}
-
 static bool is_mixing_word(const struct instrument_tables *tables, struct span word)
 {
 	for (size_t i = 0; i < ARRAY_LEN(mixing_words); i++)
@@ -508,15 +487,11 @@ static bool is_mixing_word(const struct instrument_tables *tables, struct span w
 
 static bool is_whole_body(const struct instrument_tables *tables, const char *body)
 {
-	for (const char *p = body; *p;) {
-		const char *start = p;
+	struct span rest = span_str(body), word;
 
-		while (is_word_char(*p))
-			p++;
-		if (p > start && is_mixing_word(tables, span_of(start, (size_t)(p - start))))
+	while (raw_take_word(&rest, &word))
+		if (is_mixing_word(tables, word))
 			return false;
-		p += p == start;
-	}
 	return true;
 }
 
@@ -1018,23 +993,12 @@ bool instrument_pack_version(struct buf *out, struct span digits)
 	return true;
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return -1;
-}
-
 bool instrument_add_unhex(struct buf *out, struct span digits)
 {
 	if (digits.len % 2)
 		return false;
 	for (size_t i = 0; i < digits.len; i += 2) {
-		int high = hex_digit(digits.ptr[i]), low = hex_digit(digits.ptr[i + 1]);
+		int high = char_hex_value(digits.ptr[i]), low = char_hex_value(digits.ptr[i + 1]);
 
 		if (high < 0 || low < 0)
 			return false;

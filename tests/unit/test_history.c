@@ -4,6 +4,7 @@
  * the rule's words.
  */
 #include "history_util.h"
+#include "server/commands.h"
 #include "unit.h"
 
 static struct history history;
@@ -748,6 +749,61 @@ START_TEST(foreign_keys_delete)
 }
 END_TEST
 
+/* Rule 18: a text in an open transaction whose recorder does not say whether it was several. */
+static bool is_mixed(const char *text)
+{
+	struct record_stmt record = {.session = 1, .number = 1, .txn = 1};
+	bool mixed;
+
+	script_reset();
+	add_begin(1, 1);
+	record.begin_seq = next_seq();
+	record.seq = next_seq();
+	record.command = CMD_QUERY;
+	record.status = STATUS_IN_TRANS;
+	record.text = span_str(text);
+	record_stmt_pack(&script, &record);
+	add_end(1, 1, TXN_COMMITTED);
+	load();
+	mixed = history.txns[0].flags & HISTORY_TXN_MIXED;
+	done();
+	return mixed;
+}
+
+START_TEST(texts_of_several_statements)
+{
+	static const struct {
+		const char *text;
+		bool mixed;
+	} cases[] = {
+		{"select 1", false},
+		{"select 1;", false},
+		{"select 1; ; ", false},
+		{"select 1; commit; begin", true},
+		{"select 'a;b', \";\", `;`", false},
+		{"select 'it\\'s; one'", false},
+		{"select 'it''s; one'", false},
+		/* Quotes in comments open nothing ... */
+		{"select 1 /* don't */; commit; begin", true},
+		{"select 1 -- don't\n; commit; begin", true},
+		{"select 1 # don't\n; commit; begin", true},
+		/* ... and semicolons in comments end nothing. */
+		{"select 1 /* one; statement */", false},
+		{"select 1; -- done", false},
+		{"select 5--3; commit; begin", true},
+		{"call p()", true},
+		{"/* a comment */ EXECUTE s", true},
+		{"-- a comment\ncall p()", true},
+		{"/*!50000 call p() */", true},
+		{"callable", false},
+		{"select callback from t", false},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		ck_assert_msg(is_mixed(cases[i].text) == cases[i].mixed, "%s", cases[i].text);
+}
+END_TEST
+
 UNIT_MAIN("history", transactions_begin_and_end, sessions_link_their_transactions, updates_chain_up,
 	deleted_rows_come_back, lives_at_the_same_time_are_unknown,
 	key_update_is_a_death_and_a_birth, own_writes_make_intermediate_versions,
@@ -758,4 +814,4 @@ UNIT_MAIN("history", transactions_begin_and_end, sessions_link_their_transaction
 	orders_that_contradict_themselves, unknown_deletions_leave_it_undecided,
 	dirty_writes_keep_what_they_overwrote, records_may_come_before_what_they_name,
 	probes_take_their_statements_transaction, operations_stand_in_session_order,
-	foreign_keys_delete)
+	foreign_keys_delete, texts_of_several_statements)

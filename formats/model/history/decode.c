@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "model/history/fast_decode.h"
 #include "server/commands.h"
+#include "sql/text/raw_token.h"
 #include "sql/text/refused.h"
 
 enum { COLUMNS_SIZE_MAX = 4096 }; /* longer column lists are not kept */
@@ -172,55 +173,15 @@ static bool take_probe(struct decoded *decoded, struct mp *mp, uint32_t left)
 
 /* ---- statements and transactions ---- */
 
-static bool is_blank(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-/* A semicolon outside of quotes that is not the end of the text. */
-static bool has_several(const char *p, const char *end)
-{
-	char quote = 0;
-
-	if (p == end || !memchr(p, ';', (size_t)(end - p)))
-		return false;
-	for (; p < end; p++) {
-		if (quote) {
-			if (*p == '\\' && quote != '`')
-				p++;
-			else if (*p == quote)
-				quote = 0;
-		} else if (*p == '\'' || *p == '"' || *p == '`') {
-			quote = *p;
-		} else if (*p == ';') {
-			while (p < end && (is_blank(*p) || *p == ';'))
-				p++;
-			return p < end;
-		}
-	}
-	return false;
-}
-
-/* CALL, EXECUTE, or several statements. */
+/* CALL, EXECUTE, several statements, or a comment before all that some server executes. */
 static bool text_mixes(struct span text)
 {
-	const char *p = text.ptr, *end = p + text.len;
+	const struct text_dialect usual = {0};
+	struct raw_scan s = raw_scan_over(text, usual);
+	struct raw_token first = raw_next(&s);
 
-	while (p < end && is_blank(*p))
-		p++;
-	while (end - p >= 4 && p[0] == '/' && p[1] == '*') {
-		if (p[2] == '!' || (p[2] == 'M' && p[3] == '!'))
-			return true; /* the server reads what is in it */
-		for (p += 4; p < end && !(p[-1] == '/' && p[-2] == '*'); p++)
-			;
-		while (p < end && is_blank(*p))
-			p++;
-	}
-	text = span_of(p, (size_t)(end - p));
-	if ((text.len >= 4 && span_ieq_str(span_of(p, 4), "call")) ||
-		(text.len >= 7 && span_ieq_str(span_of(p, 7), "execute")))
-		return true;
-	return has_several(p, end);
+	return s.in_comment || raw_is(&first, "call") || raw_is(&first, "execute") ||
+	       text_has_several(text, usual);
 }
 
 static enum decoded_mix mix_of(const struct record_stmt *record)

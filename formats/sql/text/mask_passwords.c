@@ -7,6 +7,7 @@
  * and SQL in a string that is one of these.
  */
 #include "sql/text/raw_token.h"
+#include "sql/text/stmt_classify.h"
 
 /* ---- a first sieve ---- */
 
@@ -231,7 +232,7 @@ static bool has_credentials(struct span s, bool address)
 			continue;
 		while (k < s.len && (s.ptr[k] | 0x20) >= 'a' && (s.ptr[k] | 0x20) <= 'z')
 			k++;
-		while (k < s.len && (text_is_blank(s.ptr[k]) || s.ptr[k] == '\\'))
+		while (k < s.len && (char_is_blank(s.ptr[k]) || s.ptr[k] == '\\'))
 			k++;
 		if (k < s.len && (s.ptr[k] == '=' || s.ptr[k] == '"' || s.ptr[k] == '\''))
 			return true;

@@ -29,15 +29,4 @@ struct split {
 
 struct split split_statement(struct span text, size_t from, struct span delimiter);
 
-/* The length of the comment that begins at text[at], up to and without the newline that ends a
- * line comment; 0 when none begins there.  One that is not closed reaches to the end of the text,
- * and *open is then set. */
-size_t split_comment(struct span text, size_t at, bool *open);
-
-/* Blanks as SQL has them. */
-static inline bool split_is_blank(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 #endif

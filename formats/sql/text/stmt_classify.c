@@ -82,7 +82,7 @@ uint8_t text_level(struct span text)
 	size_t len = 0;
 
 	for (size_t i = 0; i < text.len; i++) {
-		if (text_is_blank(text.ptr[i]) || text.ptr[i] == '-')
+		if (char_is_blank(text.ptr[i]) || text.ptr[i] == '-')
 			continue;
 		if (len == sizeof(word))
 			return CLASS_LEVEL_UNREADABLE;
@@ -114,19 +114,6 @@ static const char *find_isolation(struct span text)
 		at += skips[(unsigned char)*p] ? skips[(unsigned char)*p] : LEN;
 	}
 	return NULL;
-}
-
-bool text_holds_word(struct span text, const char *word)
-{
-	size_t len = strlen(word);
-
-	for (size_t i = 0; i + len <= text.len; i++)
-		if (span_ieq_str(span_of(text.ptr + i, len), word) &&
-			(i == 0 || !text_is_name_char((unsigned char)text.ptr[i - 1])) &&
-			(i + len == text.len ||
-				!text_is_name_char((unsigned char)text.ptr[i + len])))
-			return true;
-	return false;
 }
 
 bool text_hides_level(struct span text)

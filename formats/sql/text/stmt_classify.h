@@ -15,12 +15,8 @@
 #ifndef SQL_TEXT_STMT_CLASSIFY_H
 #define SQL_TEXT_STMT_CLASSIFY_H
 
-#include <stdint.h>
-
 #include "base/buf.h"
-#include "base/span.h"
-#include "sql/sql.h"
-#include "sql/text/client_charset.h"
+#include "sql/text/dialect.h"
 
 enum stmt_class_kind {
 	CLASS_UNKNOWN, /* may do anything, ending transactions included */
@@ -67,17 +63,6 @@ enum {
 	CLASS_LEVEL_DEFAULT = 0x41,    /* set to the global value */
 };
 
-/* How a session's texts are to be read. */
-struct text_dialect {
-	bool no_backslash_escapes, ansi_quotes;
-	uint8_t charset;          /* enum client_charset */
-	enum sql_flavour flavour; /* ... and version, of comments that are executed */
-	uint32_t version;         /* as struct sql_options has it; 0: not known, all are */
-};
-
-/* For the scanner of formats/sql.  It knows plain sets only. */
-struct sql_options text_sql_options(struct text_dialect dialect);
-
 /* Classifies the first statement of `text`; *rest is what stands behind its semicolon, or empty.
  * *name: of the savepoint or XA transaction, as written; SPAN_NONE: none. */
 void stmt_classify(struct span text, struct text_dialect dialect, struct stmt_class *out,
@@ -93,8 +78,6 @@ enum text_tables { TEXT_TABLES_NONE, TEXT_TABLES_PERHAPS, TEXT_TABLES_SURE };
 enum text_tables text_touches_tables(struct span text, struct text_dialect dialect);
 /* Whether the text may hold another one that sets an isolation level, in a string or in a body. */
 bool text_hides_level(struct span text);
-/* Whether `word`, in lower case, stands in the text, in any case. */
-bool text_holds_word(struct span text, const char *word);
 /* "READ-COMMITTED", "read committed": enum txn_level; CLASS_LEVEL_UNREADABLE when it is none. */
 uint8_t text_level(struct span text);
 
