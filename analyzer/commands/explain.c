@@ -136,7 +136,7 @@ static void promise_text(struct buf *out, const struct judged *judged, const str
 		buf_printf(out, "%s may %slet this happen.\n", level, f->level ? "not " : "");
 		return;
 	case SEVERITY_DOCUMENTED:
-		if (f->rule && strcmp(f->rule, "not-promised") == 0)
+		if (f->rule == contract_not_promised)
 			buf_printf(out, "%s does not promise that this cannot happen.\n", level);
 		else
 			buf_printf(out, "this may happen at %s: %s.\n", level,
@@ -157,9 +157,10 @@ static void finding_full(
 {
 	struct buf known = BUF_INIT;
 
-	buf_printf(out, color ? "\033[1m%s\033[0m" : "%s", f->class_name);
+	buf_printf(out, color ? "\033[1m%s\033[0m" : "%s", finding_name(f));
 	buf_printf(out, "  %s  (%s, found by %s%s%s)\n", f->id, severity_name(f->severity),
-		f->oracle, f->also ? "; a " : "", f->also ? f->also : "");
+		finding_oracle_name(f->oracle), f->variant ? "; a " : "",
+		f->variant ? finding_variant_name(f->variant) : "");
 	if (judged->context.server.ptr)
 		paragraph(out, "  server ", "  ", judged->context.server);
 	heading(out, color, "What was promised");

@@ -226,9 +226,9 @@ void draw_finding(struct buf *out, const struct page *page, const struct finding
 	struct buf line = BUF_INIT;
 
 	buf_add_char(out, '\n');
-	draw_inked(out, page, INK_BOLD, finding->class_name);
-	if (finding->also)
-		buf_printf(out, ", a %s", finding->also);
+	draw_inked(out, page, INK_BOLD, finding_name(finding));
+	if (finding_variant_name(finding->variant))
+		buf_printf(out, ", a %s", finding_variant_name(finding->variant));
 	buf_add_str(out, ": ");
 	draw_inked(out, page, finding->severity == SEVERITY_VIOLATION ? INK_BAD : INK_WARN,
 		severity_name(finding->severity));

@@ -34,7 +34,10 @@ enum { SARIF_RULES_MAX = 128 };
 
 struct sarif {
 	struct json json;
-	const char *rules[SARIF_RULES_MAX]; /* class names, which are constants */
+	struct sarif_rule {
+		enum finding_class class;
+		const char *name, *level; /* constants */
+	} rules[SARIF_RULES_MAX];
 	unsigned rule_count;
 	struct buf notes; /* notifications, written at the end: one a line */
 };

@@ -151,8 +151,8 @@ static void finding_case(
 {
 	struct buf name = BUF_INIT, message = BUF_INIT, text = BUF_INIT, line = BUF_INIT;
 
-	buf_printf(&name, "%s %s", f->class_name, f->id);
-	buf_printf(&message, "%s: %s", severity_name(f->severity), f->class_name);
+	buf_printf(&name, "%s %s", finding_name(f), f->id);
+	buf_printf(&message, "%s: %s", severity_name(f->severity), finding_name(f));
 	if (f->rule)
 		buf_printf(&message, " by %s", f->rule);
 	if (f->level)
@@ -162,7 +162,7 @@ static void finding_case(
 		buf_add_char(&text, '\n');
 		buf_add_span(&text, buf_span(&line));
 	}
-	junit_case(junit, &(struct junit_case){.class_name = span_str(f->oracle),
+	junit_case(junit, &(struct junit_case){.class_name = span_str(finding_oracle_name(f->oracle)),
 				  .name = buf_span(&name),
 				  .outcome = finding_counts(context, f) ? JUNIT_FAILURE
 									: JUNIT_SKIPPED,

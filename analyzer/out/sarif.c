@@ -46,14 +46,14 @@ void sarif_begin(struct sarif *sarif, struct buf *out)
 	json_begin_array(json);
 }
 
-static unsigned rule_index(struct sarif *sarif, const char *class_name)
+static unsigned rule_index(struct sarif *sarif, const struct finding *f)
 {
 	for (unsigned i = 0; i < sarif->rule_count; i++) {
-		if (strcmp(sarif->rules[i], class_name) == 0)
+		if (strcmp(sarif->rules[i].name, finding_name(f)) == 0)
 			return i;
 	}
 	if (sarif->rule_count < SARIF_RULES_MAX)
-		sarif->rules[sarif->rule_count++] = class_name;
+		sarif->rules[sarif->rule_count++] = (struct sarif_rule){f->class, finding_name(f), f->level};
 	return sarif->rule_count - 1;
 }
 
@@ -182,9 +182,9 @@ static void result(
 	struct json *json = &sarif->json;
 
 	json_begin_object(json);
-	member(json, "ruleId", span_str(f->class_name));
+	member(json, "ruleId", span_str(finding_name(f)));
 	json_key(json, "ruleIndex");
-	json_uint(json, rule_index(sarif, f->class_name));
+	json_uint(json, rule_index(sarif, f));
 	member(json, "level", span_str(sarif_level(f->severity)));
 	text_object(json, "message", f->explanation);
 	json_key(json, "locations");
@@ -201,7 +201,7 @@ static void result(
 	json_key(json, "properties");
 	json_begin_object(json);
 	member(json, "severity", span_str(severity_name(f->severity)));
-	member(json, "oracle", span_str(f->oracle));
+	member(json, "oracle", span_str(finding_oracle_name(f->oracle)));
 	if (f->level)
 		member(json, "isolation", span_str(f->level));
 	if (f->rule)
@@ -253,9 +253,9 @@ static void driver(struct sarif *sarif)
 	json_begin_array(json);
 	for (unsigned i = 0; i < sarif->rule_count; i++) {
 		buf_clear(&meaning);
-		class_meaning(&meaning, sarif->rules[i]);
+		class_meaning(&meaning, sarif->rules[i].class, sarif->rules[i].level);
 		json_begin_object(json);
-		member(json, "id", span_str(sarif->rules[i]));
+		member(json, "id", span_str(sarif->rules[i].name));
 		text_object(json, "shortDescription", buf_span(&meaning));
 		json_end_object(json);
 	}

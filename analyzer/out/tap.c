@@ -38,15 +38,15 @@ static void finding_tap(struct buf *out, const struct verdict_context *context,
 	const struct finding *f, uint64_t number)
 {
 	buf_printf(out, "%s %llu - %s %s %s", finding_counts(context, f) ? "not ok" : "ok",
-		(unsigned long long)number, severity_name(f->severity), f->class_name, f->id);
+		(unsigned long long)number, severity_name(f->severity), finding_name(f), f->id);
 	if (f->rule)
 		buf_printf(out, " (%s)", f->rule);
 	buf_add_str(out, "\n  ---\n");
 	scalar(out, "input", span_str(context->input));
 	scalar(out, "id", span_str(f->id));
-	scalar(out, "class", span_str(f->class_name));
+	scalar(out, "class", span_str(finding_name(f)));
 	scalar(out, "severity", span_str(severity_name(f->severity)));
-	scalar(out, "oracle", span_str(f->oracle));
+	scalar(out, "oracle", span_str(finding_oracle_name(f->oracle)));
 	if (f->level)
 		scalar(out, "level", span_str(f->level));
 	buf_add_str(out, "  transactions: [");

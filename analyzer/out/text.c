@@ -168,7 +168,7 @@ static void table_text_out(struct buf *out, const struct page *page, struct tabl
 
 static bool same_group(const struct finding *a, const struct finding *b)
 {
-	return a->severity == b->severity && strcmp(a->class_name, b->class_name) == 0 &&
+	return a->severity == b->severity && strcmp(finding_name(a), finding_name(b)) == 0 &&
 	       strcmp(a->level ? a->level : "", b->level ? b->level : "") == 0;
 }
 
@@ -206,7 +206,7 @@ static void findings_text(struct buf *out, const struct page *page, const struct
 		bool first = !i || !same_group(f, f - 1);
 
 		/* A group is named and counted where it begins. */
-		table_str(&table, first ? f->class_name : "");
+		table_str(&table, first ? finding_name(f) : "");
 		table_str(&table, first ? severity_name(f->severity) : "");
 		if (level)
 			table_str(&table, first && f->level ? f->level : "");
@@ -234,7 +234,7 @@ static void known_text(struct buf *out, const struct page *page, const struct ve
 				continue;
 			buf_clear(&last);
 			buf_add_span(&last, buf_span(&line));
-			buf_printf(out, "\n%s  %s\n", f->class_name, f->id);
+			buf_printf(out, "\n%s  %s\n", finding_name(f), f->id);
 			draw_wrapped(out, page, "  ", buf_span(&line));
 		}
 	}

@@ -4,16 +4,11 @@
 #include "base/text.h"
 #include "out/formats.h"
 
-static bool ends_in(struct span s, const char *end, size_t len)
+static const char *dot_style(enum graph_kind dependency)
 {
-	return s.len >= len && span_eq_str(span_of(s.ptr + s.len - len, len), end);
-}
-
-static const char *dot_style(struct span kind)
-{
-	if (ends_in(kind, "rw", 2))
+	if (GRAPH_MASK_RW >> dependency & 1)
 		return ", color=red, style=dashed";
-	if (ends_in(kind, "ww", 2) || ends_in(kind, "wr", 2))
+	if ((GRAPH_MASK_WW | GRAPH_MASK_WR) >> dependency & 1)
 		return "";
 	return ", color=gray, style=dotted";
 }
@@ -46,7 +41,7 @@ void verdict_dot(struct buf *out, const struct verdict_context *context,
 		unsigned long long n = ++*number;
 
 		buf_printf(out, "  subgraph cluster_%llu {\n    id=\"%s\";\n    label=\"%s %s\\n", n,
-			f->id, f->class_name, severity_name(f->severity));
+			f->id, finding_name(f), severity_name(f->severity));
 		text_add_dot(out, span_str(context->input));
 		buf_add_str(out, "\";\n");
 		for (uint32_t t = 0; t < f->transaction_count; t++) {
@@ -63,7 +58,7 @@ void verdict_dot(struct buf *out, const struct verdict_context *context,
 			if (edge->object.len)
 				buf_add_str(out, "\\n");
 			text_add_dot(out, edge->object);
-			buf_printf(out, "\"%s];\n", dot_style(edge->kind));
+			buf_printf(out, "\"%s];\n", dot_style(edge->dependency));
 		}
 		buf_add_str(out, "  }\n");
 	}
@@ -103,7 +98,7 @@ void verdict_graphml(struct buf *out, const struct verdict_context *context,
 
 		buf_printf(out, "  <graph id=\"f%llu_%s\" edgedefault=\"directed\">\n    ", n,
 			f->id);
-		data(out, "class", span_str(f->class_name));
+		data(out, "class", span_str(finding_name(f)));
 		data(out, "severity", span_str(severity_name(f->severity)));
 		data(out, "input", span_str(context->input));
 		buf_add_char(out, '\n');

@@ -4,8 +4,9 @@
 #define REPORT_CLASS_SENTENCES_H
 
 #include "base/buf.h"
+#include "common/finding_class.h"
 
-/* Appends the sentence.  Names with -session and -realtime are those of the class before them. */
-void class_meaning(struct buf *out, const char *class_name);
+/* Appends the sentence.  `level`: of the finding, which CLASS_LEVEL is about. */
+void class_meaning(struct buf *out, enum finding_class class, const char *level);
 
 #endif

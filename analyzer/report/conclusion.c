@@ -297,9 +297,9 @@ void finding_json(struct json *json, const struct finding *finding)
 {
 	json_begin_object(json);
 	string_json(json, "id", span_str(finding->id));
-	string_json(json, "class", span_str(finding->class_name));
+	string_json(json, "class", span_str(finding_name(finding)));
 	string_json(json, "severity", span_str(severity_name(finding->severity)));
-	string_json(json, "oracle", span_str(finding->oracle));
+	string_json(json, "oracle", span_str(finding_oracle_name(finding->oracle)));
 	string_json(json, "level", span_str(finding->level));
 	if (finding->rule)
 		string_json(json, "rule", span_str(finding->rule));
@@ -318,12 +318,12 @@ void finding_json(struct json *json, const struct finding *finding)
 	string_json(json, "explanation", finding->explanation);
 	if (finding->remark.len)
 		string_json(json, "remark", finding->remark);
-	string_json(json, "also", span_str(finding->also));
+	string_json(json, "also", span_str(finding_variant_name(finding->variant)));
 	uint_json(json, "similar", finding->similar);
 	json_end_object(json);
 }
 
-static void phenomena_json(struct json *json, const char *key, uint32_t set)
+static void phenomena_json(struct json *json, const char *key, uint64_t set)
 {
 	const char *name;
 

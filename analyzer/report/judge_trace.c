@@ -144,7 +144,7 @@ static bool count_cycles_left_out(const struct history *history, const struct co
 	for (uint32_t t = 0; t < history->txn_count; t++) {
 		uint8_t level = history->txns[t].level;
 
-		count += level < CONTRACT_LEVELS && contract_more_cycles(contract, &engine, level);
+		count += level < CONTRACT_LEVELS && contract_more_cycles(contract, &engine, level) != 0;
 	}
 	verdict_unsupported(verdict,
 		"transactions that the contract promises to be in no cycle, for which the trace has no "

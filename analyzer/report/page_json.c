@@ -237,18 +237,18 @@ static void meanings_json(struct json *json, const struct verdict *verdict)
 	json_key(json, "meanings");
 	json_begin_object(json);
 	for (size_t i = 0; i < verdict->finding_count; i++) {
-		const char *name = verdict->findings[i].class_name;
+		const char *name = finding_name(&verdict->findings[i]);
 		size_t first = 0;
 
 		/* They are sorted by severity and class: most have a neighbour. */
-		if (i && strcmp(verdict->findings[i - 1].class_name, name) == 0)
+		if (i && strcmp(finding_name(&verdict->findings[i - 1]), name) == 0)
 			continue;
-		while (strcmp(verdict->findings[first].class_name, name) != 0)
+		while (strcmp(finding_name(&verdict->findings[first]), name) != 0)
 			first++;
 		if (first != i)
 			continue;
 		buf_clear(&text);
-		class_meaning(&text, name);
+		class_meaning(&text, verdict->findings[i].class, verdict->findings[i].level);
 		put_text(json, name, buf_span(&text));
 	}
 	json_end_object(json);

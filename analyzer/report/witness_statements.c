@@ -55,16 +55,15 @@ static bool names_column(void *ctx, const struct sql_expr *expr)
 
 /* Is it an UPDATE each of whose new values is made of the old one (`n = n + 1`)?  It takes the
  * newest version for that, at every level. */
-static bool is_relative(struct span text)
+static bool is_relative(struct span text, const struct sql_options *options)
 {
 	struct arena arena = ARENA_INIT;
-	struct sql_options options = sql_options_default();
 	const struct sql_assign *set = NULL;
 	struct sql_stmt *stmt;
 	bool relative;
 	struct err err;
 
-	if (text.ptr && sql_parse(&arena, text, &options, &stmt, &err) &&
+	if (text.ptr && sql_parse(&arena, text, options, &stmt, &err) &&
 		stmt->kind == SQL_STMT_UPDATE)
 		set = stmt->u.update->set;
 	relative = set != NULL;
@@ -79,37 +78,33 @@ static bool is_relative(struct span text)
 	return relative;
 }
 
-/* What somebody wrote is not lost when the one who overwrites it counts on from it.  The circle is
- * there all the same: he had read the row before. */
-static void forget_lost_update(struct finding *finding)
+/* What a transaction wrote is not lost when the one who overwrites it counts on from it.  The cycle is
+ * there all the same, since that one had read the row before. */
+static bool counts_on(const struct finding *finding, const struct sql_options *options)
 {
-	static const char sentence[] = " This is a lost update (P4).";
-	struct span *text = &finding->explanation;
 	struct span writer = SPAN_NONE;
 	bool any = false;
 
-	if (!finding->also || strcmp(finding->also, "lost update (P4)") != 0)
-		return;
 	for (uint32_t i = 0; i < finding->edge_count; i++)
-		if (span_eq_str(finding->edges[i].kind, "rw"))
+		if (finding->edges[i].dependency == GRAPH_RW)
 			writer = finding->edges[i].from;
 	for (uint32_t i = 0; i < finding->step_count; i++) {
 		const struct finding_step *step = &finding->steps[i];
 
-		if (!span_eq(step->transaction, writer) || step->what.len < 6 ||
-			memcmp(step->what.ptr, "writes", 6) != 0)
+		if (!span_eq(step->transaction, writer) || step->act != STEP_WRITES)
 			continue;
-		if (!is_relative(step->text))
-			return;
+		if (!is_relative(step->text, options))
+			return false;
 		any = true;
 	}
-	if (!any)
+	return any;
+}
+
+static void settle_variant(struct finding *finding, const struct sql_options *options)
+{
+	if (finding->variant != VARIANT_LOST_UPDATE || !counts_on(finding, options))
 		return;
-	finding->also = NULL;
-	if (text->len > sizeof(sentence) - 1 &&
-		memcmp(text->ptr + text->len - (sizeof(sentence) - 1), sentence,
-			sizeof(sentence) - 1) == 0)
-		text->len -= sizeof(sentence) - 1;
+	finding->variant = VARIANT_NONE;
 	if (!finding->remark.ptr)
 		finding->remark = SPAN_LIT("Nothing that was written is lost, since the UPDATE "
 					   "takes the newest values and goes on from them; but "
@@ -118,6 +113,7 @@ static void forget_lost_update(struct finding *finding)
 
 void witness_fetch(const struct history *history, struct verdict *verdict)
 {
+	const struct sql_options options = sql_options_for_server(strtab_get(&history->strings, history->server_version));
 	struct finding_step **steps = NULL;
 	size_t count = 0, capacity = 0;
 
@@ -161,6 +157,8 @@ void witness_fetch(const struct history *history, struct verdict *verdict)
 		arena_release(&scratch);
 	}
 	free(steps);
-	for (size_t f = 0; f < verdict->finding_count; f++)
-		forget_lost_update(&verdict->findings[f]);
+	for (size_t f = 0; f < verdict->finding_count; f++) {
+		settle_variant(&verdict->findings[f], &options);
+		finding_complete(verdict, &verdict->findings[f]);
+	}
 }

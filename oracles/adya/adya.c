@@ -16,21 +16,21 @@ enum { PER_CLASS_DEFAULT = 100, PREFETCH_AHEAD = 16 };
 
 /* ---- adding findings ---- */
 
-static struct limiter *limiter_of(struct adya *a, const char *class_name, enum severity severity)
+static struct limiter *limiter_of(struct adya *a, enum finding_class class, enum severity severity)
 {
 	for (uint32_t i = 0; i < a->limiter_count; i++) {
-		if (a->limiters[i].class_name == class_name && a->limiters[i].severity == severity)
+		if (a->limiters[i].class == class && a->limiters[i].severity == severity)
 			return &a->limiters[i];
 	}
 	CHECK(a->limiter_count < ARRAY_LEN(a->limiters));
-	a->limiters[a->limiter_count] = (struct limiter){class_name, severity, 0, 0};
+	a->limiters[a->limiter_count] = (struct limiter){class, severity, 0, 0};
 	return &a->limiters[a->limiter_count++];
 }
 
-struct finding *adya_add(struct adya *a, const char *class_name, enum severity severity,
+struct finding *adya_add(struct adya *a, enum finding_class class, enum severity severity,
 	const char *rule, uint8_t level)
 {
-	struct limiter *limiter = limiter_of(a, class_name, severity);
+	struct limiter *limiter = limiter_of(a, class, severity);
 	uint32_t max = a->options->per_class_max ? a->options->per_class_max : PER_CLASS_DEFAULT;
 	struct finding *finding;
 
@@ -39,19 +39,19 @@ struct finding *adya_add(struct adya *a, const char *class_name, enum severity s
 		return NULL;
 	}
 	limiter->listed++;
-	finding = verdict_add(a->verdict, "adya", class_name);
+	finding = verdict_add(a->verdict, FOUND_BY_ADYA, class);
 	finding->severity = severity;
 	finding->rule = rule;
 	finding->level = txn_level_name(level);
 	return finding;
 }
 
-bool adya_has_enough(struct adya *a, const char *class_name, uint32_t txn)
+bool adya_has_enough(struct adya *a, enum finding_class class, uint32_t txn)
 {
 	uint32_t max = a->options->per_class_max ? a->options->per_class_max : PER_CLASS_DEFAULT;
 	const char *rule;
-	struct limiter *limiter = limiter_of(a, class_name,
-		contract_judge(a->options->contract, a->history->txns[txn].level, class_name, &rule));
+	struct limiter *limiter = limiter_of(a, class,
+		contract_judge(a->options->contract, a->history->txns[txn].level, class, &rule));
 
 	if (limiter->listed < max)
 		return false;
@@ -69,14 +69,14 @@ void adya_set_txns(struct adya *a, struct finding *finding, const uint32_t *txns
 		finding->transactions[i] = words_txn(arena, a->history, txns[i]);
 }
 
-static void add_read(struct adya *a, const char *class_name, enum severity severity,
+static void add_read(struct adya *a, enum finding_class class, enum severity severity,
 	const char *rule, uint32_t txn, uint32_t other, const struct history_op *op, uint32_t own,
 	const char *explanation)
 {
 	struct witness witness = {.history = a->history, .arena = &a->verdict->arena};
 	uint32_t txns[2] = {txn, other};
 	struct finding *finding =
-		adya_add(a, class_name, severity, rule, a->history->txns[txn].level);
+		adya_add(a, class, severity, rule, a->history->txns[txn].level);
 
 	if (!finding)
 		return;
@@ -90,27 +90,27 @@ static void add_read(struct adya *a, const char *class_name, enum severity sever
 	finding_seal(finding);
 }
 
-void adya_add_read(struct adya *a, const char *class_name, uint32_t txn, uint32_t other,
+void adya_add_read(struct adya *a, enum finding_class class, uint32_t txn, uint32_t other,
 	const struct history_op *op, uint32_t own, const char *explanation)
 {
 	uint8_t level = a->history->txns[txn].level;
 	const char *rule;
-	enum severity severity = contract_judge(a->options->contract, level, class_name, &rule);
+	enum severity severity = contract_judge(a->options->contract, level, class, &rule);
 
 	/* That nobody wrote it is known only where everybody was recorded. */
 	if (a->history->versions[op->version].flags & HISTORY_VERSION_UNWRITTEN)
 		severity = adya_weigh(a, severity);
-	add_read(a, class_name, severity, rule, txn, other, op, own, explanation);
+	add_read(a, class, severity, rule, txn, other, op, own, explanation);
 }
 
-void adya_suspect_read(struct adya *a, const char *class_name, uint32_t txn, uint32_t other,
+void adya_suspect_read(struct adya *a, enum finding_class class, uint32_t txn, uint32_t other,
 	const struct history_op *op, const char *explanation)
 {
 	uint8_t level = a->history->txns[txn].level;
 	const char *rule;
 
-	if (contract_judge(a->options->contract, level, class_name, &rule) == SEVERITY_VIOLATION)
-		add_read(a, class_name, SEVERITY_SUSPICION, NULL, txn, other, op, HISTORY_NONE,
+	if (contract_judge(a->options->contract, level, class, &rule) == SEVERITY_VIOLATION)
+		add_read(a, class, SEVERITY_SUSPICION, NULL, txn, other, op, HISTORY_NONE,
 			explanation);
 }
 
@@ -177,8 +177,8 @@ static void add_lost(struct adya *a, uint32_t version, const char *explanation)
 	uint8_t level = txn == HISTORY_NONE ? LEVEL_UNKNOWN : a->history->txns[txn].level;
 	const char *rule;
 	enum severity severity =
-		adya_weigh(a, contract_judge(a->options->contract, level, "lost-version", &rule));
-	struct finding *finding = adya_add(a, "lost-version", severity, rule, level);
+		adya_weigh(a, contract_judge(a->options->contract, level, CLASS_LOST_VERSION, &rule));
+	struct finding *finding = adya_add(a, CLASS_LOST_VERSION, severity, rule, level);
 
 	if (!finding)
 		return;
@@ -295,18 +295,6 @@ static void judge_final(struct adya *a, uint32_t object)
 
 /* ---- cycles ---- */
 
-static const char *class_with_order(enum cycle_class class, enum cycle_order order)
-{
-	static const char *const names[CYCLE_ORDER_COUNT][CYCLE_CLASS_COUNT] = {
-		{"G0", "G1c", "G-single", "G-nonadjacent", "G2-item", "G2"},
-		{"G0-session", "G1c-session", "G-single-session", "G-nonadjacent-session",
-			"G2-item-session", "G2-session"},
-		{"G0-realtime", "G1c-realtime", "G-single-realtime", "G-nonadjacent-realtime",
-			"G2-item-realtime", "G2-realtime"}};
-
-	return names[order][class];
-}
-
 static uint8_t weakest_level(const struct adya *a, const struct cycle *cycle)
 {
 	uint8_t weakest = LEVEL_SERIALIZABLE;
@@ -376,8 +364,6 @@ static struct span explain_cycle(struct adya *a, const struct finding *finding)
 			SPAN_ARG(edge->to), SPAN_ARG(edge->sentence),
 			last ? ": a contradiction. " : ". ");
 	}
-	if (finding->also)
-		buf_printf(&text, "This is a %s. ", finding->also);
 	kept = arena_copy(&a->verdict->arena, span_of(text.data, text.len - 1));
 	buf_release(&text);
 	return kept;
@@ -387,19 +373,19 @@ static struct span explain_cycle(struct adya *a, const struct finding *finding)
  * every cycle whose anti-dependencies are of items is a G2-item, be there one of them or many:
  * where a level says nothing of the narrow class, it is judged as that. */
 static enum severity judge_cycle(const struct adya *a, const struct cycle *cycle, uint8_t level,
-	const char *class_name, const char **rule)
+	enum finding_class class, const char **rule)
 {
 	bool narrow = cycle->class == CYCLE_G_SINGLE || cycle->class == CYCLE_G_NONADJACENT;
 	enum severity severity, wide;
 	const char *ignored;
 
 	if (cycle->class == CYCLE_G_SINGLE && reads_two_snapshots(a, cycle))
-		class_name = "unstable-snapshot";
-	severity = contract_judge(a->options->contract, level, class_name, rule);
-	if (!narrow || cycle->order != CYCLE_PLAIN || severity == SEVERITY_VIOLATION || !*rule ||
-		strcmp(*rule, CONTRACT_NOT_PROMISED) != 0 || !cycle_is_of_items(cycle->steps, cycle->length))
+		class = CLASS_UNSTABLE_SNAPSHOT;
+	severity = contract_judge(a->options->contract, level, class, rule);
+	if (!narrow || cycle->order != CYCLE_PLAIN || severity == SEVERITY_VIOLATION ||
+		*rule != contract_not_promised || !cycle_is_of_items(cycle->steps, cycle->length))
 		return severity;
-	wide = contract_judge(a->options->contract, level, "G2-item", &ignored);
+	wide = contract_judge(a->options->contract, level, CLASS_G2_ITEM, &ignored);
 	if (wide == SEVERITY_VIOLATION)
 		*rule = NULL;
 	return wide == SEVERITY_VIOLATION ? wide : severity;
@@ -407,7 +393,8 @@ static enum severity judge_cycle(const struct adya *a, const struct cycle *cycle
 
 static void add_cycle(struct adya *a, const struct cycle *cycle, bool suspected)
 {
-	const char *class_name = class_with_order(cycle->class, cycle->order), *rule;
+	enum finding_class class = finding_class_of_cycle(cycle->class, cycle->order);
+	const char *rule;
 	uint8_t level = weakest_level(a, cycle);
 	struct arena *arena = &a->verdict->arena;
 	struct witness witness = {.history = a->history, .arena = arena};
@@ -415,13 +402,13 @@ static void add_cycle(struct adya *a, const struct cycle *cycle, bool suspected)
 	struct finding *finding;
 	uint32_t *txns;
 
-	severity = judge_cycle(a, cycle, level, class_name, &rule);
+	severity = judge_cycle(a, cycle, level, class, &rule);
 	/* Of a class the shortest is enough, unless only this one is forbidden. */
 	if ((suspected || cycle->longer) && severity != SEVERITY_VIOLATION)
 		return;
 	if (suspected)
 		severity = SEVERITY_SUSPICION;
-	finding = adya_add(a, class_name, severity, rule, level);
+	finding = adya_add(a, class, severity, rule, level);
 	if (!finding)
 		return;
 	txns = arena_alloc(arena, cycle->length * sizeof(*txns));
@@ -436,15 +423,14 @@ static void add_cycle(struct adya *a, const struct cycle *cycle, bool suspected)
 	witness_finish(&witness, finding);
 	adya_set_txns(a, finding, txns, cycle->length);
 	if (is_lost_update(a, cycle))
-		finding->also = "lost update (P4)";
+		finding->variant = VARIANT_LOST_UPDATE;
 	finding->explanation = explain_cycle(a, finding);
 	if (suspected)
-		finding->explanation = span_str(SAY(a,
-			"%.*s This is not proven: at least one of the reads is known only by a "
+		finding->caveat = SPAN_LIT(
+			"This is not proven: at least one of the reads is known only by a "
 			"probe that is not exact, and may have seen other versions than its "
 			"statement; or by the absence of a row, which a session that was not "
-			"recorded may have deleted.",
-			SPAN_ARG(finding->explanation)));
+			"recorded may have deleted.");
 	finding_seal(finding);
 }
 
@@ -474,7 +460,7 @@ static void mark_shown(const struct adya *a, const struct cycle *cycle, struct s
 	const char *rule;
 
 	if (cycle->order != CYCLE_PLAIN ||
-		judge_cycle(a, cycle, level, class_with_order(cycle->class, CYCLE_PLAIN), &rule) !=
+		judge_cycle(a, cycle, level, finding_class_of_cycle(cycle->class, CYCLE_PLAIN), &rule) !=
 			SEVERITY_VIOLATION)
 		return;
 	for (uint32_t i = 0; i < cycle->length; i++) {
@@ -787,7 +773,7 @@ void adya_check(
 	for (uint32_t i = 0; i < a.limiter_count; i++) {
 		/* The count goes to the last one listed of its kind. */
 		for (size_t f = verdict->finding_count; a.limiters[i].more && f-- > 0;) {
-			if (verdict->findings[f].class_name == a.limiters[i].class_name &&
+			if (verdict->findings[f].class == a.limiters[i].class &&
 				verdict->findings[f].severity == a.limiters[i].severity) {
 				verdict->findings[f].similar = a.limiters[i].more;
 				break;

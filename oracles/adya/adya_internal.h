@@ -8,7 +8,7 @@
 
 /* Findings of one class and severity past the limit are counted on the last one listed. */
 struct limiter {
-	const char *class_name;
+	enum finding_class class;
 	enum severity severity;
 	uint32_t listed;
 	uint64_t more;
@@ -51,20 +51,20 @@ enum severity adya_weigh(const struct adya *a, enum severity severity);
 
 #define SAY(a, ...) arena_printf(&(a)->verdict->arena, __VA_ARGS__)
 
-/* NULL when enough of this kind are listed; the rest are counted.  class_name is a constant. */
-struct finding *adya_add(struct adya *a, const char *class_name, enum severity severity,
+/* NULL when enough of this kind are listed; the rest are counted.  class is a constant. */
+struct finding *adya_add(struct adya *a, enum finding_class class, enum severity severity,
 	const char *rule, uint8_t level);
 /* Counts one more finding about a read of `txn` whose sentence nobody would read; false: it is to be
  * added.  Not for what adya_weigh() has a say in. */
-bool adya_has_enough(struct adya *a, const char *class_name, uint32_t txn);
+bool adya_has_enough(struct adya *a, enum finding_class class, uint32_t txn);
 void adya_set_txns(struct adya *a, struct finding *finding, const uint32_t *txns, uint32_t count);
 /* A finding about one read of `txn`, concerning another transaction (or none); `own`: a version
  * that it should have seen, or saw as well; NONE. */
-void adya_add_read(struct adya *a, const char *class_name, uint32_t txn, uint32_t other,
+void adya_add_read(struct adya *a, enum finding_class class, uint32_t txn, uint32_t other,
 	const struct history_op *op, uint32_t own, const char *explanation);
 
 /* The same by a read that is not proven: reported only if it would be a violation. */
-void adya_suspect_read(struct adya *a, const char *class_name, uint32_t txn, uint32_t other,
+void adya_suspect_read(struct adya *a, enum finding_class class, uint32_t txn, uint32_t other,
 	const struct history_op *op, const char *explanation);
 
 /* snapshots.c: what one transaction saw, by itself.  Wrong reads and own writes, which asks nothing of

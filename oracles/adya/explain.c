@@ -340,7 +340,8 @@ void words_edge(struct finding_edge *out, struct arena *arena, const struct hist
 {
 	uint32_t from = dependencies->txn_of[step->from], to = dependencies->txn_of[step->to];
 
-	*out = (struct finding_edge){.kind = span_str(graph_kind_name(step->kind)),
+	*out = (struct finding_edge){.dependency = step->kind,
+		.kind = span_str(graph_kind_name(step->kind)),
 		.from = words_txn(arena, history, from),
 		.to = words_txn(arena, history, to)};
 	if (step->kind == GRAPH_WW || step->kind == GRAPH_WR || step->kind == GRAPH_RW)

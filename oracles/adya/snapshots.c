@@ -31,7 +31,7 @@ static void judge_unwritten(struct adya *a, uint32_t txn, const struct history_o
 			1);
 		return;
 	}
-	adya_add_read(a, "garbage-read", txn, HISTORY_NONE, op, HISTORY_NONE,
+	adya_add_read(a, CLASS_GARBAGE_READ, txn, HISTORY_NONE, op, HISTORY_NONE,
 		SAY(a, "%.*s read version %.*s of %.*s (%.*s). Nobody wrote it.",
 			SPAN_ARG(words_txn(arena, h, txn)),
 			SPAN_ARG(words_version(arena, h, op->version)),
@@ -40,16 +40,16 @@ static void judge_unwritten(struct adya *a, uint32_t txn, const struct history_o
 }
 
 /* "T2 read version v3 of t(1) (statement 4 of session 2), MORE T1 END" */
-static void add_bad_read(struct adya *a, const char *class_name, uint32_t txn,
+static void add_bad_read(struct adya *a, enum finding_class class, uint32_t txn,
 	const struct history_op *op, const char *before, const char *more, const char *end)
 {
 	const struct history *h = a->history;
 	struct arena *arena = &a->verdict->arena;
 	const struct history_version *v = &h->versions[op->version];
 
-	if (adya_has_enough(a, class_name, txn))
+	if (adya_has_enough(a, class, txn))
 		return;
-	adya_add_read(a, class_name, txn, v->txn, op, HISTORY_NONE,
+	adya_add_read(a, class, txn, v->txn, op, HISTORY_NONE,
 		SAY(a, "%.*s %s version %.*s of %.*s (%.*s)%s %.*s %s.",
 			SPAN_ARG(words_txn(arena, h, txn)), before,
 			SPAN_ARG(words_version(arena, h, op->version)),
@@ -79,14 +79,14 @@ static void judge_read(struct adya *a, uint32_t txn, const struct history_op *op
 	/* What ROLLBACK TO took back was rolled back, whatever became of its transaction. */
 	if (h->txns[v->txn].outcome == TXN_ABORTED || v->flags & HISTORY_VERSION_UNDONE) {
 		a->seen_g1a = true;
-		add_bad_read(a, "G1a", txn, op, "committed after it read", ", which",
+		add_bad_read(a, CLASS_G1A, txn, op, "committed after it read", ", which",
 			"wrote and then rolled back");
 	} else if (!history_committed(h, v->txn)) {
 		/* One of G1a and G1b, or neither: its writer's outcome is not known. */
 		verdict_undecided(a->verdict, "reads from transactions of unknown outcome", 1);
 	} else if (v->flags & HISTORY_VERSION_REPLACED) {
 		a->seen_g1b = true;
-		add_bad_read(a, "G1b", txn, op, "committed after it read", ", which",
+		add_bad_read(a, CLASS_G1B, txn, op, "committed after it read", ", which",
 			"itself replaced before it committed");
 	} else if (v->flags & HISTORY_VERSION_INTERMEDIATE) {
 		verdict_undecided(a->verdict,
@@ -95,7 +95,7 @@ static void judge_read(struct adya *a, uint32_t txn, const struct history_op *op
 	}
 	if (v->stmt != HISTORY_NONE && op->stmt != HISTORY_NONE &&
 		h->stmts[v->stmt].begin_seq > h->stmts[op->stmt].end_seq)
-		add_bad_read(a, "future-read", txn, op, "read", " before the statement of",
+		add_bad_read(a, CLASS_FUTURE_READ, txn, op, "read", " before the statement of",
 			"that wrote it was sent");
 }
 
@@ -113,7 +113,7 @@ static void judge_inexact_read(struct adya *a, uint32_t txn, const struct histor
 	aborted = h->txns[v->txn].outcome == TXN_ABORTED || v->flags & HISTORY_VERSION_UNDONE;
 	if (!aborted && !(history_committed(h, v->txn) && v->flags & HISTORY_VERSION_REPLACED))
 		return;
-	adya_suspect_read(a, aborted ? "G1a" : "G1b", txn, v->txn, op,
+	adya_suspect_read(a, aborted ? CLASS_G1A : CLASS_G1B, txn, v->txn, op,
 		SAY(a,
 			"A probe beside a statement of %.*s (%.*s) read version %.*s of %.*s, which "
 			"%.*s %s. This is not proven: the probe is not exact, and its statement may "
@@ -221,7 +221,7 @@ static void judge_own_undone(
 		!knows_own(a, op->object))
 		return;
 	if (latest == HISTORY_NONE)
-		adya_add_read(a, "own-write", own->txn, HISTORY_NONE, op, HISTORY_NONE,
+		adya_add_read(a, CLASS_OWN_WRITE, own->txn, HISTORY_NONE, op, HISTORY_NONE,
 			SAY(a,
 				"%.*s wrote version %.*s of %.*s, took it back, and then read it "
 				"(%.*s).",
@@ -230,7 +230,7 @@ static void judge_own_undone(
 				SPAN_ARG(words_object(arena, h, op->object)),
 				SPAN_ARG(words_stmt(arena, h, op->stmt))));
 	else
-		adya_add_read(a, "own-write", own->txn, h->versions[op->version].txn, op, latest,
+		adya_add_read(a, CLASS_OWN_WRITE, own->txn, h->versions[op->version].txn, op, latest,
 			SAY(a, "%.*s wrote version %.*s of %.*s and then read version %.*s (%.*s).",
 				SPAN_ARG(words_txn(arena, h, own->txn)),
 				SPAN_ARG(words_version(arena, h, latest)),
@@ -257,7 +257,7 @@ static void judge_own(
 
 	if (own == HISTORY_NONE || own == op->version || !knows_own(a, op->object))
 		return;
-	adya_add_read(a, "own-write", txn, h->versions[op->version].txn, op, own,
+	adya_add_read(a, CLASS_OWN_WRITE, txn, h->versions[op->version].txn, op, own,
 		SAY(a, "%.*s wrote version %.*s of %.*s and then read version %.*s (%.*s).",
 			SPAN_ARG(words_txn(arena, h, txn)), SPAN_ARG(words_version(arena, h, own)),
 			SPAN_ARG(words_object(arena, h, op->object)),
@@ -276,7 +276,7 @@ static void judge_duplicate(
 		return;
 	if (view->read_stmt == op->stmt && op->stmt != HISTORY_NONE &&
 		view->read_version != op->version)
-		adya_add_read(a, "duplicate-row", txn, HISTORY_NONE, op, view->read_version,
+		adya_add_read(a, CLASS_DUPLICATE_ROW, txn, HISTORY_NONE, op, view->read_version,
 			SAY(a,
 				"%.*s got %.*s twice in one result, at versions %.*s and %.*s "
 				"(%.*s).",
@@ -516,9 +516,9 @@ static void add_unstable(struct adya *a, const struct snapshot *s, uint32_t read
 	struct span late = words_txn(arena, h, in);
 	const char *rule;
 	enum severity severity = contract_judge(
-		a->options->contract, h->txns[reader].level, "unstable-snapshot", &rule);
+		a->options->contract, h->txns[reader].level, CLASS_UNSTABLE_SNAPSHOT, &rule);
 	struct finding *finding =
-		adya_add(a, "unstable-snapshot", severity, rule, h->txns[reader].level);
+		adya_add(a, CLASS_UNSTABLE_SNAPSHOT, severity, rule, h->txns[reader].level);
 
 	if (!finding)
 		return;
@@ -629,8 +629,8 @@ static void add_split(
 	uint8_t level = h->txns[p->txn].level;
 	const char *rule;
 	enum severity severity =
-		contract_judge(a->options->contract, level, "split-statement", &rule);
-	struct finding *finding = adya_add(a, "split-statement", severity, rule, level);
+		contract_judge(a->options->contract, level, CLASS_SPLIT_STATEMENT, &rule);
+	struct finding *finding = adya_add(a, CLASS_SPLIT_STATEMENT, severity, rule, level);
 
 	if (!finding)
 		return;

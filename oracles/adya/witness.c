@@ -26,7 +26,7 @@ static bool says(struct span all, struct span what)
 	return false;
 }
 
-static void add_step(struct witness *w, uint32_t txn, uint32_t stmt, struct span what)
+static void add_step(struct witness *w, uint32_t txn, uint32_t stmt, enum step_act act, struct span what)
 {
 	for (uint32_t i = 0; i < w->step_count; i++) {
 		struct witness_step *step = &w->steps[i];
@@ -39,7 +39,7 @@ static void add_step(struct witness *w, uint32_t txn, uint32_t stmt, struct span
 		return;
 	}
 	if (w->step_count < WITNESS_STEPS_MAX)
-		w->steps[w->step_count++] = (struct witness_step){txn, stmt, what};
+		w->steps[w->step_count++] = (struct witness_step){txn, stmt, act, what};
 }
 
 static void add_object(struct witness *w, uint32_t object)
@@ -107,7 +107,7 @@ void witness_read(struct witness *w, uint32_t txn, uint32_t stmt, uint32_t versi
 		stmt = op ? op->stmt : HISTORY_NONE;
 	}
 	add_version(w, version);
-	add_step(w, txn, stmt, say(w, "reads", version));
+	add_step(w, txn, stmt, STEP_READS, say(w, "reads", version));
 }
 
 void witness_write(struct witness *w, uint32_t version)
@@ -117,7 +117,8 @@ void witness_write(struct witness *w, uint32_t version)
 
 	add_version(w, version);
 	if (v->txn != HISTORY_NONE)
-		add_step(w, v->txn, v->stmt, say(w, dead ? "deletes" : "writes", version));
+		add_step(w, v->txn, v->stmt, dead ? STEP_DELETES : STEP_WRITES,
+			say(w, dead ? "deletes" : "writes", version));
 }
 
 static void predicate_step(struct witness *w, const struct predicate_edge *edge)
@@ -125,7 +126,7 @@ static void predicate_step(struct witness *w, const struct predicate_edge *edge)
 	const struct history *h = w->history;
 	const struct history_predicate *p = &h->predicates[edge->predicate];
 
-	add_step(w, p->txn, p->stmt, words_looked(w->arena, h, p, edge->seen));
+	add_step(w, p->txn, p->stmt, STEP_OTHER, words_looked(w->arena, h, p, edge->seen));
 	add_version(w, edge->seen);
 	witness_write(w, edge->changed);
 }
@@ -278,6 +279,7 @@ void witness_finish(struct witness *w, struct finding *finding)
 			.number = known ? h->stmts[step->stmt].number : 0,
 			.stmt = step->stmt,
 			.what = step->what,
+			.act = step->act,
 		};
 	}
 	finding->row_count = w->object_count;

@@ -13,6 +13,7 @@ enum { WITNESS_STEPS_MAX = 64, WITNESS_ROWS_MAX = 16, WITNESS_VERSIONS_MAX = 128
 
 struct witness_step {
 	uint32_t txn, stmt;
+	enum step_act act;
 	struct span what;
 };
 

@@ -25,18 +25,19 @@ static const char adya_text[] =
 #include "common/adya.contract.inc"
 	;
 
-static const char *const phenomena[] = {"G0", "G1a", "G1b", "G1c", "G-single", "G-nonadjacent",
-	"G2-item", "G2", "garbage-read", "future-read", "own-write", "unstable-snapshot",
-	"duplicate-row", "split-statement", "split-statement-gap", "lost-version", "dirty-read", "wrong-result",
-	"wrong-error", "missing-lock", "current-write", "own-write-shows", "noop-update",
-	"deleted-row-stays", "no-autocommit"};
+/* The classes that a contract may name, in the order in which they are listed. */
+static const enum finding_class phenomena[] = {CLASS_G0, CLASS_G1A, CLASS_G1B, CLASS_G1C, CLASS_G_SINGLE, CLASS_G_NONADJACENT, CLASS_G2_ITEM, CLASS_G2, CLASS_GARBAGE_READ, CLASS_FUTURE_READ, CLASS_OWN_WRITE, CLASS_UNSTABLE_SNAPSHOT, CLASS_DUPLICATE_ROW, CLASS_SPLIT_STATEMENT, CLASS_SPLIT_STATEMENT_GAP, CLASS_LOST_VERSION, CLASS_DIRTY_READ, CLASS_WRONG_RESULT, CLASS_WRONG_ERROR, CLASS_MISSING_LOCK, CLASS_CURRENT_WRITE, CLASS_OWN_WRITE_SHOWS, CLASS_NOOP_UPDATE, CLASS_DELETED_ROW_STAYS, CLASS_NO_AUTOCOMMIT};
 
 /* 0 for a name that is none. */
-static uint32_t phenomenon_bit(struct span name)
+static uint64_t phenomenon_bit(struct span name)
 {
+	enum finding_class class;
+
+	if (!finding_class_named(name, &class))
+		return 0;
 	for (size_t i = 0; i < ARRAY_LEN(phenomena); i++) {
-		if (span_eq_str(name, phenomena[i]))
-			return 1u << i;
+		if (phenomena[i] == class)
+			return (uint64_t)1 << class;
 	}
 	return 0;
 }
@@ -79,10 +80,10 @@ static bool copy_word(struct parser *p, char *out, size_t size, struct span word
 	return true;
 }
 
-static bool parse_set(struct parser *p, struct span rest, uint32_t *set)
+static bool parse_set(struct parser *p, struct span rest, uint64_t *set)
 {
 	for (struct span word = next_word(&rest); word.len; word = next_word(&rest)) {
-		uint32_t bit = phenomenon_bit(word);
+		uint64_t bit = phenomenon_bit(word);
 
 		if (!bit && !span_eq_str(word, "none"))
 			return fail(p, "no phenomenon is called", word);
@@ -102,6 +103,14 @@ static bool parse_level(struct parser *p, struct span word)
 		}
 	}
 	return fail(p, "RU, RC, RR or SER belongs behind level, not", word);
+}
+
+static bool parse_engine(struct parser *p, struct span word)
+{
+	if (!span_eq_str(word, "tidb"))
+		return fail(p, "tidb belongs behind engine, not", word);
+	p->out->engine = CONTRACT_ENGINE_TIDB;
+	return true;
 }
 
 static bool parse_rule(struct parser *p, struct span rest)
@@ -127,6 +136,8 @@ static bool parse_line(struct parser *p, struct span line)
 		return true;
 	if (span_eq_str(word, "contract"))
 		return copy_word(p, p->out->name, sizeof(p->out->name), next_word(&rest));
+	if (span_eq_str(word, "engine"))
+		return parse_engine(p, next_word(&rest));
 	if (span_eq_str(word, "level"))
 		return parse_level(p, next_word(&rest));
 	if (!p->level && (span_eq_str(word, "forbids") || span_eq_str(word, "rule")))
@@ -137,7 +148,7 @@ static bool parse_line(struct parser *p, struct span line)
 		return parse_rule(p, rest);
 	if (span_eq_str(word, "page") && p->rule)
 		return copy_word(p, p->rule->page, sizeof(p->rule->page), next_word(&rest));
-	return fail(p, "contract, level, forbids, rule or page belongs here, not", word);
+	return fail(p, "contract, engine, level, forbids, rule or page belongs here, not", word);
 }
 
 bool contract_parse(struct contract *out, struct span text, const char *source, struct err *err)
@@ -158,6 +169,8 @@ bool contract_parse(struct contract *out, struct span text, const char *source, 
 		return err_set(err, ERR_FORMAT, "%s: no line 'contract NAME'", source);
 	return true;
 }
+
+const char contract_not_promised[] = "not-promised";
 
 const char *const contract_names[] = {
 	"innodb", "innodb-si", "tidb-pessimistic", "galera", "galera-si", "adya", NULL};
@@ -189,29 +202,32 @@ const char *contract_for(struct span flavour, bool snapshot_isolation)
 	return "adya";
 }
 
-const char *contract_phenomenon(uint32_t set, unsigned at)
+const char *contract_phenomenon(uint64_t set, unsigned at)
 {
 	for (size_t i = 0; i < ARRAY_LEN(phenomena); i++) {
-		if (set >> i & 1 && at-- == 0)
-			return phenomena[i];
+		if (set >> phenomena[i] & 1 && at-- == 0)
+			return finding_class_name(phenomena[i]);
 	}
 	return NULL;
 }
 
-uint32_t contract_more_cycles(
+uint64_t contract_more_cycles(
 	const struct contract *contract, const struct contract *engine, uint8_t level)
 {
-	enum { CYCLES = (1 << 8) - 1 }; /* the first of `phenomena`, up to G2 */
+	const uint64_t cycles = (uint64_t)1 << CLASS_G0 | (uint64_t)1 << CLASS_G1A | (uint64_t)1 << CLASS_G1B |
+				(uint64_t)1 << CLASS_G1C | (uint64_t)1 << CLASS_G_SINGLE |
+				(uint64_t)1 << CLASS_G_NONADJACENT | (uint64_t)1 << CLASS_G2_ITEM |
+				(uint64_t)1 << CLASS_G2;
 
-	return contract->levels[level].forbids & ~engine->levels[level].forbids & CYCLES;
+	return contract->levels[level].forbids & ~engine->levels[level].forbids & cycles;
 }
 
 enum severity contract_judge(
-	const struct contract *contract, uint8_t level, const char *phenomenon, const char **rule)
+	const struct contract *contract, uint8_t level, enum finding_class class, const char **rule)
 {
 	const struct contract_level *l =
 		&contract->levels[level < CONTRACT_LEVELS ? level : LEVEL_UNKNOWN];
-	uint32_t bit = phenomenon_bit(span_str(phenomenon));
+	uint64_t bit = (uint64_t)1 << class;
 
 	*rule = NULL;
 	if (bit & l->forbids)
@@ -222,6 +238,6 @@ enum severity contract_judge(
 			return SEVERITY_DOCUMENTED;
 		}
 	}
-	*rule = CONTRACT_NOT_PROMISED;
+	*rule = contract_not_promised;
 	return SEVERITY_DOCUMENTED;
 }

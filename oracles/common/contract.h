@@ -29,19 +29,23 @@ enum { CONTRACT_RULES_MAX = 16, CONTRACT_LEVELS = 5 /* by enum txn_level */ };
 
 struct contract_rule {
 	char name[40];
-	uint32_t allows; /* bits of phenomena */
+	uint64_t allows; /* a set of classes: bits by enum finding_class */
 	char page[200];
 };
 
 struct contract_level {
 	bool given;
-	uint32_t forbids; /* bits of phenomena */
+	uint64_t forbids; /* a set of classes */
 	struct contract_rule rules[CONTRACT_RULES_MAX];
 	uint32_t rule_count;
 };
 
+/* How the solver executes statements under the contract, whatever the server calls itself. */
+enum contract_engine { CONTRACT_ENGINE_OF_SERVER, CONTRACT_ENGINE_TIDB };
+
 struct contract {
 	char name[40];
+	enum contract_engine engine;
 	struct contract_level levels[CONTRACT_LEVELS];
 };
 
@@ -54,19 +58,19 @@ extern const char *const contract_names[];
 /* The one for a server: by flavour ("mariadb", "mysql", "tidb") and innodb_snapshot_isolation. */
 const char *contract_for(struct span flavour, bool snapshot_isolation);
 
-/* The rule of what a level neither forbids nor documents. */
-#define CONTRACT_NOT_PROMISED "not-promised"
+/* The name of the rule of what a level neither forbids nor documents.  The rule is this pointer. */
+extern const char contract_not_promised[];
 
 /* The names of the phenomena in a set, `at` counting from 0; NULL past the last. */
-const char *contract_phenomenon(uint32_t set, unsigned at);
+const char *contract_phenomenon(uint64_t set, unsigned at);
 
-/* Cycles that `contract` forbids at a level and `engine` does not; bits of phenomena. */
-uint32_t contract_more_cycles(
+/* Cycles that `contract` forbids at a level and `engine` does not; a set of classes. */
+uint64_t contract_more_cycles(
 	const struct contract *contract, const struct contract *engine, uint8_t level);
 
-/* What the contract says of a phenomenon at a level; *rule is the rule's name where there is one.
+/* What the contract says of a class at a level; *rule is the rule's name where there is one.
  */
 enum severity contract_judge(
-	const struct contract *contract, uint8_t level, const char *phenomenon, const char **rule);
+	const struct contract *contract, uint8_t level, enum finding_class class, const char **rule);
 
 #endif

@@ -22,9 +22,9 @@ static bool same_txns(const struct finding *a, const struct finding *b)
 	return true;
 }
 
-static bool is_from(const struct finding *f, const char *oracle)
+static bool is_from(const struct finding *f, enum finding_oracle oracle)
 {
-	return strcmp(f->oracle, oracle) == 0 && f->severity != SEVERITY_SUSPICION;
+	return f->oracle == oracle && f->severity != SEVERITY_SUSPICION;
 }
 
 static struct finding *partner_of(struct verdict *verdict, const struct finding *solved)
@@ -32,8 +32,7 @@ static struct finding *partner_of(struct verdict *verdict, const struct finding 
 	for (size_t i = 0; i < verdict->finding_count; i++) {
 		struct finding *f = &verdict->findings[i];
 
-		if (f->oracle && strncmp(f->oracle, "adya", 4) == 0 &&
-			f->severity != SEVERITY_SUSPICION && same_txns(f, solved))
+		if ((is_from(f, FOUND_BY_ADYA) || is_from(f, FOUND_BY_ADYA_AND_MVCC)) && same_txns(f, solved))
 			return f;
 	}
 	return NULL;
@@ -42,14 +41,14 @@ static struct finding *partner_of(struct verdict *verdict, const struct finding 
 static void join(struct verdict *verdict, struct finding *graph, const struct finding *solved)
 {
 	graph->remark = span_str(arena_printf(&verdict->arena, "%.*s%smvcc: %s: %.*s",
-		SPAN_ARG(graph->remark), graph->remark.len ? " " : "", solved->class_name,
+		SPAN_ARG(graph->remark), graph->remark.len ? " " : "", finding_name(solved),
 		SPAN_ARG(solved->explanation)));
 	if (solved->severity < graph->severity) {
 		graph->severity = solved->severity;
 		graph->rule = solved->rule;
 	}
 	finding_add_known(verdict, graph, solved->known, solved->known_count);
-	graph->oracle = "adya+mvcc";
+	graph->oracle = FOUND_BY_ADYA_AND_MVCC;
 	graph->similar += solved->similar;
 }
 
@@ -59,16 +58,16 @@ void verdict_join(struct verdict *verdict)
 
 	for (size_t i = 0; i < verdict->finding_count; i++) {
 		struct finding *f = &verdict->findings[i];
-		struct finding *partner = is_from(f, "mvcc") ? partner_of(verdict, f) : NULL;
+		struct finding *partner = is_from(f, FOUND_BY_MVCC) ? partner_of(verdict, f) : NULL;
 
 		/* Marked first, moved afterwards: partners may stand on either side. */
 		if (partner) {
 			join(verdict, partner, f);
-			f->oracle = NULL;
+			f->oracle = FOUND_BY_NONE;
 		}
 	}
 	for (size_t i = 0; i < verdict->finding_count; i++) {
-		if (verdict->findings[i].oracle)
+		if (verdict->findings[i].oracle != FOUND_BY_NONE)
 			verdict->findings[kept++] = verdict->findings[i];
 	}
 	verdict->finding_count = kept;

@@ -19,13 +19,18 @@ void verdict_release(struct verdict *verdict)
 	verdict_init(verdict);
 }
 
-struct finding *verdict_add(struct verdict *verdict, const char *oracle, const char *class_name)
+const char *finding_name(const struct finding *finding)
+{
+	return finding->class == CLASS_LEVEL ? finding->level : finding_class_name(finding->class);
+}
+
+struct finding *verdict_add(struct verdict *verdict, enum finding_oracle oracle, enum finding_class class)
 {
 	struct finding *finding;
 
 	MEM_RESERVE(verdict->findings, verdict->finding_count + 1, verdict->finding_capacity);
 	finding = &verdict->findings[verdict->finding_count++];
-	*finding = (struct finding){.oracle = oracle, .class_name = class_name};
+	*finding = (struct finding){.oracle = oracle, .class = class};
 	return finding;
 }
 
@@ -42,8 +47,8 @@ void finding_seal(struct finding *finding)
 {
 	uint64_t h = 0xcbf29ce484222325u;
 
-	h = digest(h, span_str(finding->oracle));
-	h = digest(h, span_str(finding->class_name));
+	h = digest(h, span_str(finding_oracle_name(finding->oracle)));
+	h = digest(h, span_str(finding_name(finding)));
 	for (uint32_t i = 0; i < finding->transaction_count; i++)
 		h = digest(h, finding->transactions[i]);
 	for (uint32_t i = 0; i < finding->edge_count; i++) {
@@ -77,6 +82,17 @@ uint32_t finding_concerned(const struct finding *finding, struct span out[FINDIN
 			out[count++] = txn;
 	}
 	return count;
+}
+
+void finding_complete(struct verdict *verdict, struct finding *finding)
+{
+	const char *variant = finding_variant_name(finding->variant);
+
+	if (!variant && !finding->caveat.len)
+		return;
+	finding->explanation = span_str(arena_printf(&verdict->arena, "%.*s%s%s%s%s%.*s", SPAN_ARG(finding->explanation),
+		variant ? " This is a " : "", variant ? variant : "", variant ? "." : "",
+		finding->caveat.len ? " " : "", SPAN_ARG(finding->caveat)));
 }
 
 void verdict_level(struct verdict *verdict, const char *name, enum level_answer answer)
@@ -142,26 +158,12 @@ void verdict_unsupported(struct verdict *verdict, const char *reason, uint64_t c
 	add_reason(verdict, reason, count);
 }
 
-/* What is worst and seen at a glance comes first: the weaker the level that forbids a class, the
- * earlier it stands.  Variants ("G1c-session") follow their class, other classes all of these. */
-static unsigned class_rank(const char *name)
+/* In the order of enum finding_class down to the cycles; the others, of which none is worse than another, by name. */
+static int by_class(const struct finding *x, const struct finding *y)
 {
-	static const char *const order[] = {"garbage-read", "future-read", "lost-version",
-		"duplicate-row", "own-write", "G0", "G1a", "G1b", "G1c", "wrong-result",
-		"unstable-snapshot", "G-monotonic", "G-cursor", "G-single", "G-nonadjacent", "G2-item", "G2"};
-	unsigned best = ARRAY_LEN(order);
-	size_t longest = 0;
-
-	for (unsigned i = 0; i < ARRAY_LEN(order); i++) {
-		size_t len = strlen(order[i]);
-
-		if (len > longest && strncmp(name, order[i], len) == 0 &&
-			(name[len] == '\0' || name[len] == '-')) {
-			best = i;
-			longest = len;
-		}
-	}
-	return best;
+	if (x->class <= CLASS_G2_SESSION || y->class <= CLASS_G2_SESSION)
+		return (int)x->class - (int)y->class;
+	return strcmp(finding_name(x), finding_name(y));
 }
 
 static int by_weight(const void *a, const void *b)
@@ -171,9 +173,7 @@ static int by_weight(const void *a, const void *b)
 
 	if (x->severity != y->severity)
 		return x->severity < y->severity ? -1 : 1;
-	c = (int)class_rank(x->class_name) - (int)class_rank(y->class_name);
-	if (!c)
-		c = strcmp(x->class_name, y->class_name);
+	c = by_class(x, y);
 	if (!c)
 		c = strcmp(x->level ? x->level : "", y->level ? y->level : "");
 	if (!c && x->transaction_count != y->transaction_count)

@@ -11,7 +11,9 @@
 
 #include "base/arena.h"
 #include "base/span.h"
+#include "common/finding_class.h"
 #include "common/graph/cycles.h"
+#include "common/graph/graph.h"
 
 enum severity {
 	SEVERITY_VIOLATION,  /* the contract forbids it */
@@ -68,7 +70,8 @@ struct finding_known {
 /* One dependency of a witness.  Texts, ready to print. */
 struct finding_edge {
 	struct span from, to; /* transactions: "T17" */
-	struct span kind;     /* "ww", "predicate rw", "session" ... */
+	enum graph_kind dependency;
+	struct span kind;     /* that in words: "ww", "forced ww", "predicate rw", "session" ... */
 	struct span object;   /* "shop.stock(5)"; SPAN_NONE for session and real-time order */
 	struct span from_version, to_version;
 	/* How the sentences call them, the same in every recording; SPAN_NONE: as above. */
@@ -76,12 +79,16 @@ struct finding_edge {
 	struct span sentence; /* why, in words */
 };
 
+/* What a statement did to a row of the finding. */
+enum step_act { STEP_OTHER, STEP_READS, STEP_WRITES, STEP_DELETES };
+
 /* One statement of a witness, in the order in which they began. */
 struct finding_step {
 	struct span transaction;  /* "T17" */
 	uint32_t session, number; /* in the trace; number 0: the statement is not in it */
 	uint32_t stmt;            /* its id in the history; UINT32_MAX: none */
 	struct span what;         /* "reads shop.stock(5) at version 3 (5, 'nails', 40)" */
+	enum step_act act;        /* what that says first */
 	/* Filled where reports are made, from the trace (witness.h). */
 	struct span text;
 	uint64_t begin_ns, end_ns;
@@ -112,8 +119,8 @@ struct finding_answer {
 
 struct finding {
 	char id[17]; /* 16 hex digits; the same in every run over the same trace */
-	const char *class_name;
-	const char *oracle;
+	enum finding_class class;
+	enum finding_oracle oracle;
 	enum severity severity;
 	const char *level; /* "REPEATABLE READ"; the weakest of those concerned */
 	const char *rule;  /* DOCUMENTED: the rule's name; else NULL */
@@ -126,9 +133,10 @@ struct finding {
 	struct finding_row *rows;
 	uint32_t row_count;
 	const struct finding_answer *answer; /* NULL: the finding is of no single answer */
-	struct span explanation; /* sentences */
+	struct span explanation; /* sentences; the variant and the caveat come behind it (finding_complete) */
+	struct span caveat;      /* why it is not proven; or none */
 	struct span remark;      /* what another oracle says of the same transactions; or none */
-	const char *also;        /* another name for it: "lost update (P4)"; NULL: none */
+	enum finding_variant variant;
 	uint32_t traits;         /* bits of enum finding_trait */
 	struct finding_known *known;
 	uint32_t known_count;
@@ -168,10 +176,14 @@ void verdict_init(struct verdict *verdict);
 void verdict_release(struct verdict *verdict);
 
 /* A finding to fill; its strings must live in the arena or be constants. */
-struct finding *verdict_add(struct verdict *verdict, const char *oracle, const char *class_name);
+struct finding *verdict_add(struct verdict *verdict, enum finding_oracle oracle, enum finding_class class);
+/* What its class is called; for CLASS_LEVEL its level. */
+const char *finding_name(const struct finding *finding);
 /* Call when a finding is filled: gives it its id, a digest of what it is (oracle, class, edges or
  * explanation), not of when it was found. */
 void finding_seal(struct finding *finding);
+/* Call once the variant is settled: puts it and the caveat behind the explanation. */
+void finding_complete(struct verdict *verdict, struct finding *finding);
 /* `name` is a constant string. */
 void verdict_level(struct verdict *verdict, const char *name, enum level_answer answer);
 /* Counts `count` things as undecided for a reason; 0 is no reason. */

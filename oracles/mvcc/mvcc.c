@@ -31,7 +31,7 @@
 
 static enum mvcc_engine engine_of(const struct execution *s, const struct contract *contract)
 {
-	if (strcmp(contract->name, "tidb-pessimistic") == 0 ||
+	if (contract->engine == CONTRACT_ENGINE_TIDB ||
 		span_eq_str(s->server.flavour, "tidb"))
 		return ENGINE_TIDB;
 	return execution_is_on(s, "innodb_snapshot_isolation") ? ENGINE_INNODB_SI : ENGINE_INNODB;

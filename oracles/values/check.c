@@ -350,7 +350,7 @@ static void try_saturation(struct judge *j)
 	for (int o = CYCLE_SESSION; o >= CYCLE_PLAIN; o--) {
 		for (int snapshot = 0; snapshot < 2; snapshot++) {
 			enum cycle_level level = snapshot ? CYCLE_PL_SI : CYCLE_PL_3;
-			const char *class_name = snapshot ? "not-SI" : "not-serializable";
+			enum finding_class class = snapshot ? CLASS_NOT_SI : CLASS_NOT_SERIALIZABLE;
 			struct saturation_result r = {.more = &j->choices};
 			enum level_answer answer;
 
@@ -368,10 +368,10 @@ static void try_saturation(struct judge *j)
 				j->levels[o][level] = LEVEL_FAILS;
 				spread(j);
 				if (r.cycle.length)
-					report_cycle(f, &r.cycle, class_name,
+					report_cycle(f, &r.cycle, class,
 						adya_level_names[o][level], true, j->out);
 				else
-					report_core(f, &r.core, class_name,
+					report_core(f, &r.core, class,
 						adya_level_names[o][level], j->out);
 			}
 			free(r.cycle.steps);
@@ -392,14 +392,14 @@ static uint64_t share(const struct judge *j, uint64_t questions)
 
 /* `steps`: for this question; what it leaves is left for the others. */
 static enum level_answer ask_solver(struct judge *j, enum model_level model, enum cycle_order order,
-	const char *class_name, const char *level, uint64_t steps)
+	enum finding_class class, const char *level, uint64_t steps)
 {
 	struct model_core core;
 	uint64_t left = steps;
 	enum level_answer answer = model_decide(&j->facts, model, order, NULL, &left, &core);
 
 	if (answer == LEVEL_FAILS)
-		report_core(&j->facts, &core, class_name, level, j->out);
+		report_core(&j->facts, &core, class, level, j->out);
 	j->steps -= steps - left;
 	j->out_of_steps += answer == LEVEL_UNDECIDED && left == 0;
 	j->too_large += answer == LEVEL_UNDECIDED && left > 0;
@@ -411,11 +411,11 @@ static enum level_answer ask_solver(struct judge *j, enum model_level model, enu
 static const struct {
 	enum cycle_level level;
 	enum model_level model;
-	const char *class_name;
-} asks[] = {{CYCLE_PL_1, MODEL_PL_1, "not-PL-1"}, {CYCLE_PL_2, MODEL_PL_2, "not-PL-2"},
-	{CYCLE_PL_SI, MODEL_PL_SI, "not-SI"}, {CYCLE_PL_3, MODEL_PL_3, "not-serializable"},
-	{CYCLE_PL_2PLUS, MODEL_PL_2PLUS, "not-PL-2+"},
-	{CYCLE_PL_2_99, MODEL_PL_2_99, "not-PL-2.99"}};
+	enum finding_class class;
+} asks[] = {{CYCLE_PL_1, MODEL_PL_1, CLASS_NOT_PL_1}, {CYCLE_PL_2, MODEL_PL_2, CLASS_NOT_PL_2},
+	{CYCLE_PL_SI, MODEL_PL_SI, CLASS_NOT_SI}, {CYCLE_PL_3, MODEL_PL_3, CLASS_NOT_SERIALIZABLE},
+	{CYCLE_PL_2PLUS, MODEL_PL_2PLUS, CLASS_NOT_PL_2PLUS},
+	{CYCLE_PL_2_99, MODEL_PL_2_99, CLASS_NOT_PL_2_99}};
 enum { ASK_COUNT = CYCLE_ORDER_COUNT * (int)ARRAY_LEN(asks) };
 
 /* Strong session PL-2+ proves the guarantees of sessions, also where they cannot be asked for. */
@@ -461,7 +461,7 @@ static void try_solver(struct judge *j)
 		j->out_of_steps -= again;
 		ran_out = j->out_of_steps;
 		j->levels[o][asks[i].level] = ask_solver(j, asks[i].model, (enum cycle_order)o,
-			asks[i].class_name, adya_level_names[o][asks[i].level], steps);
+			asks[i].class, adya_level_names[o][asks[i].level], steps);
 		given[n] = j->out_of_steps > ran_out ? steps : 0;
 		spread(j);
 	}
@@ -509,14 +509,6 @@ static enum cycle_class class_of(const struct cycle *cycle)
 	return cycle->class;
 }
 
-static const char *const cycle_names[CYCLE_ORDER_COUNT][CYCLE_CLASS_COUNT] = {
-	{"G0", "G1c", "G-single", "G-nonadjacent", "G2-item", "G2"},
-	{"G0-session", "G1c-session", "G-single-session", "G-nonadjacent-session",
-		"G2-item-session", "G2-session"},
-	{"G0-realtime", "G1c-realtime", "G-single-realtime", "G-nonadjacent-realtime",
-		"G2-item-realtime", "G2-realtime"},
-};
-
 static enum cycle_level refuted(enum cycle_class class)
 {
 	switch (class) {
@@ -552,7 +544,7 @@ static void report_cycles(struct judge *j, uint32_t examples)
 					j->out->findings[first].similar++;
 					continue;
 				}
-				report_cycle(&j->facts, cycle, cycle_names[o][c],
+				report_cycle(&j->facts, cycle, finding_class_of_cycle((enum cycle_class)c, (enum cycle_order)o),
 					adya_level_names[o][refuted((enum cycle_class)c)], false,
 					j->out);
 				if (first == SIZE_MAX)
@@ -576,10 +568,10 @@ static void decide_between(struct judge *j)
 	if (has_anomaly(j, ANOMALY_LOST_UPDATE))
 		j->cursor = LEVEL_FAILS;
 	if (j->cursor == LEVEL_UNDECIDED && is_wanted(j, "PL-CS"))
-		j->cursor = ask_solver(j, MODEL_PL_CS, CYCLE_PLAIN, "G-cursor", "PL-CS",
+		j->cursor = ask_solver(j, MODEL_PL_CS, CYCLE_PLAIN, CLASS_G_CURSOR, "PL-CS",
 			share(j, QUESTIONS_AFTER));
 	if (j->monotonic == LEVEL_UNDECIDED && is_wanted(j, "PL-2L"))
-		j->monotonic = ask_solver(j, MODEL_PL_2L, CYCLE_PLAIN, "G-monotonic", "PL-2L",
+		j->monotonic = ask_solver(j, MODEL_PL_2L, CYCLE_PLAIN, CLASS_G_MONOTONIC, "PL-2L",
 			share(j, QUESTIONS_AFTER - 1));
 	j->forward = LEVEL_UNDECIDED;
 	if (!j->realtime)
@@ -589,7 +581,7 @@ static void decide_between(struct judge *j)
 	else if (stronger == LEVEL_FAILS)
 		j->forward = LEVEL_FAILS;
 	else if (is_wanted(j, "PL-FCV"))
-		j->forward = ask_solver(j, MODEL_FCV, CYCLE_REALTIME, "G-SIb", "PL-FCV",
+		j->forward = ask_solver(j, MODEL_FCV, CYCLE_REALTIME, CLASS_G_SIB, "PL-FCV",
 			share(j, QUESTIONS_AFTER - 2));
 }
 
@@ -632,12 +624,12 @@ static void guarantees(struct judge *j, bool causal)
 			struct model_core core = {&breaches[i].first, 2};
 
 			core.count -= breaches[i].first == breaches[i].second;
-			report_core(&j->facts, &core, all[i].name, all[i].name, j->out);
+			report_core(&j->facts, &core, CLASS_LEVEL, all[i].name, j->out);
 			answer = LEVEL_FAILS;
 		} else if (!known && !proven && !is_wanted(j, all[i].name)) {
 			answer = LEVEL_UNDECIDED;
 		} else if (!known && !proven) {
-			answer = ask_solver(j, all[i].model, CYCLE_SESSION, all[i].name,
+			answer = ask_solver(j, all[i].model, CYCLE_SESSION, CLASS_LEVEL,
 				all[i].name, share(j, QUESTIONS_GUARANTEES - i));
 		}
 		fails |= answer == LEVEL_FAILS && all[i].model != MODEL_WFR;
@@ -667,7 +659,7 @@ static bool biswas_enea(struct judge *j, uint32_t examples)
 		else if (answers[l] == LEVEL_UNDECIDED && si == LEVEL_HOLDS)
 			answers[l] = LEVEL_HOLDS;
 		else if (answers[l] == LEVEL_UNDECIDED && is_wanted(j, names[l]))
-			answers[l] = ask_solver(j, models[l], CYCLE_SESSION, names[l], names[l],
+			answers[l] = ask_solver(j, models[l], CYCLE_SESSION, CLASS_LEVEL, names[l],
 				share(j, QUESTIONS_WEAK - (uint64_t)l));
 	}
 	for (int l = 0; l < WEAK_LEVEL_COUNT; l++)
@@ -679,7 +671,7 @@ static bool biswas_enea(struct judge *j, uint32_t examples)
 	else if (si == LEVEL_HOLDS)
 		prefix = LEVEL_HOLDS;
 	else if (is_wanted(j, "be-prefix"))
-		prefix = ask_solver(j, MODEL_PREFIX, CYCLE_SESSION, "be-prefix", "be-prefix",
+		prefix = ask_solver(j, MODEL_PREFIX, CYCLE_SESSION, CLASS_LEVEL, "be-prefix",
 			share(j, QUESTIONS_WEAK - WEAK_LEVEL_COUNT));
 	verdict_level(j->out, "be-prefix", prefix);
 	verdict_level(j->out, "be-SI", si);

@@ -7,21 +7,21 @@
 #include "base/bug.h"
 #include "base/mem.h"
 
-const char *anomaly_class_name(enum anomaly_class class)
+enum finding_class anomaly_finding_class(enum anomaly_class class)
 {
-	static const char *const names[ANOMALY_CLASS_COUNT] = {
-		[ANOMALY_G1A] = "G1a",
-		[ANOMALY_G1B] = "G1b",
-		[ANOMALY_GARBAGE] = "garbage-read",
-		[ANOMALY_INTERNAL] = "internal",
-		[ANOMALY_FUTURE] = "future-read",
-		[ANOMALY_LOST_UPDATE] = "lost-update",
-		[ANOMALY_DUPLICATE] = "duplicate-elements",
-		[ANOMALY_INCOMPATIBLE] = "incompatible-order",
-		[ANOMALY_DIRTY_UPDATE] = "dirty-update",
+	static const enum finding_class classes[ANOMALY_CLASS_COUNT] = {
+		[ANOMALY_G1A] = CLASS_G1A,
+		[ANOMALY_G1B] = CLASS_G1B,
+		[ANOMALY_GARBAGE] = CLASS_GARBAGE_READ,
+		[ANOMALY_INTERNAL] = CLASS_INTERNAL,
+		[ANOMALY_FUTURE] = CLASS_FUTURE_READ,
+		[ANOMALY_LOST_UPDATE] = CLASS_LOST_UPDATE,
+		[ANOMALY_DUPLICATE] = CLASS_DUPLICATE_ELEMENTS,
+		[ANOMALY_INCOMPATIBLE] = CLASS_INCOMPATIBLE_ORDER,
+		[ANOMALY_DIRTY_UPDATE] = CLASS_DIRTY_UPDATE,
 	};
 
-	return names[class];
+	return classes[class];
 }
 
 static void note(struct facts *f, enum anomaly_class class, struct anomaly anomaly)

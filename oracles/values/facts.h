@@ -9,6 +9,7 @@
 #ifndef VALUES_FACTS_H
 #define VALUES_FACTS_H
 
+#include "common/finding_class.h"
 #include "model/values/values.h"
 
 enum writer_state {
@@ -33,7 +34,7 @@ enum anomaly_class {
 };
 enum { ANOMALY_CLASS_COUNT = 9 };
 
-const char *anomaly_class_name(enum anomaly_class class);
+enum finding_class anomaly_finding_class(enum anomaly_class class);
 
 enum { ANOMALY_EXAMPLES_MAX = 8 };
 

@@ -182,6 +182,7 @@ static void edge(struct words *w, const struct cycle_step *s, bool inferred, str
 	e->from = text(w->out, &w->buf);
 	add_txn(v, s->to, &w->buf);
 	e->to = text(w->out, &w->buf);
+	e->dependency = s->kind;
 	e->kind =
 		span_str(inferred && s->kind == GRAPH_WW ? "forced ww" : graph_kind_name(s->kind));
 	if (s->kind == GRAPH_SESSION || s->kind == GRAPH_REALTIME) {
@@ -205,10 +206,10 @@ static void edge(struct words *w, const struct cycle_step *s, bool inferred, str
 }
 
 struct finding *report_cycle(const struct facts *f, const struct cycle *cycle,
-	const char *class_name, const char *level, bool inferred, struct verdict *out)
+	enum finding_class class, const char *level, bool inferred, struct verdict *out)
 {
 	struct words w = {f, out, BUF_INIT};
-	struct finding *finding = verdict_add(out, "values", class_name);
+	struct finding *finding = verdict_add(out, FOUND_BY_VALUES, class);
 
 	finding->severity = SEVERITY_VIOLATION;
 	finding->level = level;
@@ -306,10 +307,10 @@ static void say_txn(struct words *w, uint32_t t)
 }
 
 struct finding *report_core(const struct facts *f, const struct model_core *core,
-	const char *class_name, const char *level, struct verdict *out)
+	enum finding_class class, const char *level, struct verdict *out)
 {
 	struct words w = {f, out, BUF_INIT};
-	struct finding *finding = verdict_add(out, "values", class_name);
+	struct finding *finding = verdict_add(out, FOUND_BY_VALUES, class);
 	uint32_t told = core->count < CORE_TXNS_MAX ? core->count : CORE_TXNS_MAX;
 
 	finding->severity = SEVERITY_VIOLATION;
@@ -440,12 +441,12 @@ static const char *refuted_level(enum anomaly_class class)
 }
 
 /* The transactions and the explanation, which stands in w->buf. */
-static void add_anomaly(struct words *w, const struct anomaly *a, const char *class_name,
+static void add_anomaly(struct words *w, const struct anomaly *a, enum finding_class class,
 	const char *level, uint64_t similar)
 {
 	const struct values *v = w->f->v;
 	struct verdict *out = w->out;
-	struct finding *finding = verdict_add(out, "values", class_name);
+	struct finding *finding = verdict_add(out, FOUND_BY_VALUES, class);
 
 	finding->explanation = text(out, &w->buf);
 	finding->severity = SEVERITY_VIOLATION;
@@ -479,7 +480,7 @@ void report_anomalies(const struct facts *f, uint32_t examples, struct verdict *
 		for (uint64_t i = 0; i < listed; i++) {
 			explain(&w, (enum anomaly_class)c, &all->examples[i]);
 			add_anomaly(&w, &all->examples[i],
-				anomaly_class_name((enum anomaly_class)c),
+				anomaly_finding_class((enum anomaly_class)c),
 				refuted_level((enum anomaly_class)c),
 				i == 0 ? all->count - listed : 0);
 		}
@@ -508,12 +509,12 @@ static void add_times(struct words *w, uint32_t t)
 	buf_add_str(&w->buf, ")");
 }
 
-void report_timed(const struct facts *f, const struct anomalies *all, const char *class_name,
+void report_timed(const struct facts *f, const struct anomalies *all, enum finding_class class,
 	uint32_t examples, struct verdict *out)
 {
 	struct words w = {f, out, BUF_INIT};
 	uint64_t listed = listed_of(all, examples);
-	bool missed = strcmp(class_name, "G-SIb") == 0;
+	bool missed = class == CLASS_G_SIB;
 
 	for (uint64_t i = 0; i < listed; i++) {
 		const struct anomaly *a = &all->examples[i];
@@ -540,7 +541,7 @@ void report_timed(const struct facts *f, const struct anomalies *all, const char
 				buf_add_str(&w.buf, " and was not committed then.");
 			}
 		}
-		add_anomaly(&w, a, class_name, "timed-PL-SI", i == 0 ? all->count - listed : 0);
+		add_anomaly(&w, a, class, "timed-PL-SI", i == 0 ? all->count - listed : 0);
 	}
 	buf_release(&w.buf);
 }

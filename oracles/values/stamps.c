@@ -37,7 +37,7 @@ struct stamped *stamps_writes(const struct facts *f, size_t *count)
 }
 
 enum { INTERFERENCE, MISSED, KIND_COUNT };
-static const char *const names[KIND_COUNT] = {"G-SIa", "G-SIb"};
+static const enum finding_class classes[KIND_COUNT] = {CLASS_G_SIA, CLASS_G_SIB};
 
 struct replay {
 	const struct facts *f;
@@ -236,7 +236,7 @@ enum level_answer stamps_judge(const struct facts *f, uint32_t examples, struct 
 			judge_register_read(&r, i);
 	}
 	for (int k = 0; k < KIND_COUNT; k++) {
-		report_timed(f, &r.found[k], names[k], examples, out);
+		report_timed(f, &r.found[k], classes[k], examples, out);
 		fails |= r.found[k].count > 0;
 	}
 	free(r.writes);

@@ -637,7 +637,7 @@ static void report(struct weak *w, const struct graph *graph, enum weak_level le
 			out->findings[first].similar++;
 			continue;
 		}
-		report_cycle(w->f, best, weak_names[level], weak_names[level], true, out);
+		report_cycle(w->f, best, CLASS_LEVEL, weak_names[level], true, out);
 		if (first == SIZE_MAX)
 			first = out->finding_count - 1;
 	}

@@ -99,7 +99,7 @@ static bool found(const struct verdict *verdict, const char *name, const char *s
 
 	snprintf(whole, sizeof(whole), "%s%s", name, suffix);
 	for (size_t i = 0; i < verdict->finding_count; i++) {
-		if (strcmp(verdict->findings[i].class_name, whole) == 0)
+		if (strcmp(finding_name(&verdict->findings[i]), whole) == 0)
 			return true;
 	}
 	return false;
@@ -112,7 +112,7 @@ static void complain(const struct outcome *o, const struct sim_options *options,
 
 	twin_history_print(&text, &o->truth);
 	for (size_t i = 0; i < o->verdict.finding_count; i++)
-		buf_printf(&text, "\n%s: %.*s", o->verdict.findings[i].class_name,
+		buf_printf(&text, "\n%s: %.*s", finding_name(&o->verdict.findings[i]),
 			SPAN_ARG(o->verdict.findings[i].explanation));
 	for (size_t i = 0; i < o->verdict.reason_count; i++)
 		buf_printf(&text, "\nundecided: %llu %s",

@@ -91,7 +91,7 @@ static int perform(enum task task, enum import_format format, const char *path)
 				level_answer_name(verdict.levels[i].answer));
 		printf("\n");
 		for (size_t i = 0; i < verdict.finding_count; i++)
-			printf("  %s %u edges, %llu more\n", verdict.findings[i].class_name,
+			printf("  %s %u edges, %llu more\n", finding_name(&verdict.findings[i]),
 				verdict.findings[i].edge_count,
 				(unsigned long long)verdict.findings[i].similar);
 		fflush(stdout);

@@ -179,8 +179,10 @@ def test_the_example_contract():
     assert "reports-may-skew" in run.stdout
     # Every class that contracts may name is in the document.
     source = read(os.path.join(TOP, "oracles", "common", "contract.c"))
-    names = re.findall(r'"([\w-]+)"', re.search(r"phenomena\[\] = \{(.*?)\}", source, re.DOTALL)[1])
-    for name in names:
+    classes = re.findall(r"CLASS_\w+", re.search(r"phenomena\[\] = \{(.*?)\}", source, re.DOTALL)[1])
+    names = dict(re.findall(r'X\((CLASS_\w+), "([^"]+)"\)', read(os.path.join(TOP, "oracles", "common", "finding_class.h"))))
+    assert len(classes) > 20
+    for name in (names[c] for c in classes):
         assert re.search(rf"\b{name}\b", read(os.path.join(DOCS, "contracts.md"))), name
 
 

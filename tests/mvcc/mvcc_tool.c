@@ -186,13 +186,13 @@ static int solve(const uint64_t *seed)
 
 			count(severity_name(finding->severity), " ", 0);
 			if (finding->severity == SEVERITY_DOCUMENTED) {
-				count("documented: ", finding->class_name, 1 + finding->similar);
+				count("documented: ", finding_name(finding), 1 + finding->similar);
 				continue;
 			}
 			violations += finding->severity == SEVERITY_VIOLATION;
 			suspicions += finding->severity == SEVERITY_SUSPICION;
 			printf("%s: %s %s at %s: %.*s\n", names[i],
-				severity_name(finding->severity), finding->class_name,
+				severity_name(finding->severity), finding_name(finding),
 				finding->level, SPAN_ARG(finding->explanation));
 		}
 		verdict_release(&v);

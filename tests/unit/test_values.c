@@ -55,11 +55,11 @@ static void classes(const struct verdict *verdict, struct buf *out)
 {
 	buf_add_str(out, "");
 	for (size_t i = 0; i < verdict->finding_count; i++) {
-		const char *name = verdict->findings[i].class_name;
+		const char *name = finding_name(&verdict->findings[i]);
 		bool seen = false;
 
 		for (size_t k = 0; k < i; k++)
-			seen |= strcmp(verdict->findings[k].class_name, name) == 0;
+			seen |= strcmp(finding_name(&verdict->findings[k]), name) == 0;
 		if (!seen)
 			buf_printf(out, "%s%s", out->len ? " " : "", name);
 	}

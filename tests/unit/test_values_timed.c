@@ -35,7 +35,7 @@ static char judge(const char *text, char *classes, size_t size)
 		size_t len = strlen(classes);
 
 		if (strcmp(f->level, "timed-PL-SI") == 0)
-			snprintf(classes + len, size - len, "%s%s", len ? " " : "", f->class_name);
+			snprintf(classes + len, size - len, "%s%s", len ? " " : "", finding_name(f));
 	}
 	verdict_release(&verdict);
 	values_release(&v);

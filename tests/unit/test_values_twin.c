@@ -312,7 +312,7 @@ static void verify_witness(const struct hist *h, const struct finding *f, const 
 	bool adjacent = false;
 	char name[40];
 
-	if (n == 0 || strncmp(f->class_name, "be-", 3) == 0)
+	if (n == 0 || strncmp(finding_name(f), "be-", 3) == 0)
 		return;
 	for (unsigned i = 0; i < n; i++) {
 		const struct finding_edge *e = &f->edges[i], *next = &f->edges[(i + 1) % n];
@@ -344,7 +344,7 @@ static void verify_witness(const struct hist *h, const struct finding *f, const 
 		else
 			ck_assert_msg(precedes(h, a, b, 2), "order of\n%s", text);
 	}
-	if (strncmp(f->class_name, "not-", 4) == 0)
+	if (strncmp(finding_name(f), "not-", 4) == 0)
 		return; /* a contradiction between reads, named after the level */
 	snprintf(name, sizeof(name), "%s%s",
 		rw == 0    ? (wr ? "G1c" : "G0")
@@ -355,9 +355,9 @@ static void verify_witness(const struct hist *h, const struct finding *f, const 
 		: session ? "-session"
 			  : "");
 	/* G-single also names what every order of a register makes one. */
-	ck_assert_msg(strcmp(name, f->class_name) == 0 ||
-			      (!h->lists && strncmp(f->class_name, "G-single", 8) == 0),
-		"%s is called %s in\n%s", name, f->class_name, text);
+	ck_assert_msg(strcmp(name, finding_name(f)) == 0 ||
+			      (!h->lists && strncmp(finding_name(f), "G-single", 8) == 0),
+		"%s is called %s in\n%s", name, finding_name(f), text);
 }
 
 static const char *const prefixes[] = {"", "strong-session-", "strong-"};
@@ -420,10 +420,10 @@ static bool verify_core(const struct hist *h, const struct finding *f, const cha
 static bool is_core(const struct finding *f)
 {
 	static const char *const classes[] = {"G-cursor", "G-monotonic", "G-SIb"};
-	bool core = strncmp(f->class_name, "not-", 4) == 0 || strcmp(f->class_name, f->level) == 0;
+	bool core = strncmp(finding_name(f), "not-", 4) == 0 || strcmp(finding_name(f), f->level) == 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(classes); i++)
-		core |= strcmp(f->class_name, classes[i]) == 0;
+		core |= strcmp(finding_name(f), classes[i]) == 0;
 	return core && f->edge_count == 0;
 }
 

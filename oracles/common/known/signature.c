@@ -31,7 +31,7 @@ static bool fits_line(const struct finding *finding, struct span line)
 {
 	struct span word = take_word(&line);
 
-	if (!span_eq_str(word, finding->class_name))
+	if (!span_eq_str(word, finding_name(finding)))
 		return false;
 	while ((word = take_word(&line)).len) {
 		unsigned trait = finding_trait(word);
@@ -140,7 +140,7 @@ void known_attach(struct verdict *verdict, const struct execution *e)
 	bool any = false;
 
 	for (size_t i = 0; i < verdict->finding_count; i++)
-		any = any || (strcmp(verdict->findings[i].oracle, "mvcc") == 0 &&
+		any = any || (verdict->findings[i].oracle == FOUND_BY_MVCC &&
 				     verdict->findings[i].level);
 	if (!any)
 		return;
@@ -155,7 +155,7 @@ void known_attach(struct verdict *verdict, const struct execution *e)
 		for (size_t i = 0; i < verdict->finding_count; i++) {
 			struct finding *f = &verdict->findings[i];
 
-			if (strcmp(f->oracle, "mvcc") == 0 && f->level &&
+			if (f->oracle == FOUND_BY_MVCC && f->level &&
 				fits(f, &entry, buf_span(&release)))
 				add(verdict, f, &entry);
 		}

@@ -43,7 +43,7 @@ bool known_violations(const struct execution *e, struct known_violations *out, s
 	schedule_release(&schedule);
 	for (size_t i = 0; i < verdict.finding_count; i++)
 		if (verdict.findings[i].severity == SEVERITY_VIOLATION)
-			add_class(out, verdict.findings[i].class_name);
+			add_class(out, finding_name(&verdict.findings[i]));
 	out->open = verdict.undecided + verdict.unsupported;
 	for (size_t i = 0; i < verdict.reason_count; i++) {
 		if (verdict.reasons[i].count <= most)

@@ -324,8 +324,8 @@ bool compare_has_duplicates(
 	return true;
 }
 
-bool compare_odd_rows(struct mvcc *m, const struct eval_result *expected,
-	const struct execution_rows *recorded, bool *sets_unmodelled, bool *missing)
+bool compare_unexpected_rows(struct mvcc *m, const struct eval_result *expected,
+	const struct execution_rows *recorded, bool *unexpected, bool *missing)
 {
 	struct decoded got;
 	bool undecided = false;
@@ -344,8 +344,8 @@ bool compare_odd_rows(struct mvcc *m, const struct eval_result *expected,
 			(!missing[j] || !rows_same(expected->types, expected->column_count,
 						got.rows[i], expected->rows[j])))
 			j++;
-		sets_unmodelled[i] = j == expected->row_count;
-		if (!sets_unmodelled[i])
+		unexpected[i] = j == expected->row_count;
+		if (!unexpected[i])
 			missing[j] = false;
 	}
 	return true;

@@ -21,10 +21,10 @@ bool compare_within(struct mvcc *m, const struct eval_result *expected,
 bool compare_has_duplicates(
 	struct mvcc *m, const struct eval_result *expected, const struct execution_rows *recorded);
 enum { COMPARE_ODD_ROWS_MAX = 1000 };
-/* Marks the recorded rows that were not expected and the expected ones that are missing; `odd` and
+/* Marks the recorded rows that were not expected and the expected ones that are missing; `unexpected` and
  * `missing` have a place a row.  False: cannot be told, or there are too many. */
-bool compare_odd_rows(struct mvcc *m, const struct eval_result *expected,
-	const struct execution_rows *recorded, bool *sets_unmodelled, bool *missing) MUST_CHECK;
+bool compare_unexpected_rows(struct mvcc *m, const struct eval_result *expected,
+	const struct execution_rows *recorded, bool *unexpected, bool *missing) MUST_CHECK;
 /* The table's final rows against what is committed in the store. */
 bool compare_final(struct mvcc *m, uint32_t table, const struct execution_rows *final,
 	struct eval_result *expected, bool *undecided) MUST_CHECK;

@@ -267,16 +267,16 @@ static void add_final_chains(struct buf *out, struct mvcc *m)
 {
 	const struct mismatch *x = &m->search.mismatch;
 	const struct store_table *table = &m->store.tables[x->table];
-	bool *sets_unmodelled = arena_zero(&m->scratch, x->final->count + 1), any_odd = false;
+	bool *unexpected = arena_zero(&m->scratch, x->final->count + 1), any_unexpected = false;
 	bool *missing = arena_zero(&m->scratch, x->expected.row_count + 1);
 
-	if (!compare_odd_rows(m, &x->expected, x->final, sets_unmodelled, missing))
+	if (!compare_unexpected_rows(m, &x->expected, x->final, unexpected, missing))
 		return;
 	for (size_t i = 0; i < x->final->count; i++)
-		any_odd |= sets_unmodelled[i];
+		any_unexpected |= unexpected[i];
 	for (uint32_t r = 0; r < table->count && m->draft.row_count < CHAINS_SHOWN; r++) {
 		const struct store_version *v = store_current(&m->store, table->records[r], STORE_NONE);
-		bool concerned = v && !v->image && v->txn && any_odd;
+		bool concerned = v && !v->image && v->txn && any_unexpected;
 
 		for (size_t i = 0; store_alive(v) && i < x->expected.row_count && !concerned; i++)
 			concerned = missing[i] && x->expected.rows[i] == v->image;
@@ -362,7 +362,7 @@ static void describe(struct buf *out, struct mvcc *m, enum note_kind kind, uint3
 		add_chain(out, m, table, record, m->now.txn);
 }
 
-static struct note *add(struct mvcc *m, enum note_kind kind, const char *class_name)
+static struct note *add(struct mvcc *m, enum note_kind kind, enum finding_class class)
 {
 	struct note *note;
 
@@ -372,7 +372,7 @@ static struct note *add(struct mvcc *m, enum note_kind kind, const char *class_n
 		.stmt = m->now.stmt,
 		.txn = m->now.txn,
 		.other_txn = STORE_NONE,
-		.class_name = class_name};
+		.class = class};
 	m->noted[kind]++;
 	return note;
 }
@@ -440,43 +440,43 @@ static bool fits_forced(struct mvcc *m, enum forced_read force)
 	return fits;
 }
 
-static const char *class_of_result(struct mvcc *m)
+static enum finding_class class_of_result(struct mvcc *m)
 {
 	if (read_mode_of(m) == READ_SNAPSHOT) {
 		if (fits_forced(m, FORCE_NOT_OWN))
-			return "own-write";
+			return CLASS_OWN_WRITE;
 		if (m->now.level == LEVEL_REPEATABLE_READ && fits_forced(m, FORCE_CURRENT))
-			return "unstable-snapshot";
+			return CLASS_UNSTABLE_SNAPSHOT;
 		if (fits_forced(m, FORCE_DIRTY))
-			return "dirty-read";
+			return CLASS_DIRTY_READ;
 	} else if (read_mode_of(m) == READ_CURRENT && fits_forced(m, FORCE_DIRTY)) {
-		return "dirty-read";
+		return CLASS_DIRTY_READ;
 	}
 	if (m->now.plan->single && compare_has_duplicates(m, &m->search.mismatch.expected,
 					   m->schedule->stmts[m->search.mismatch.stmt].result))
-		return "duplicate-row";
-	return "wrong-result";
+		return CLASS_DUPLICATE_ROW;
+	return CLASS_WRONG_RESULT;
 }
 
-static const char *class_of(struct mvcc *m)
+static enum finding_class class_of(struct mvcc *m)
 {
 	switch (m->search.mismatch.kind) {
 	case MISMATCH_RESULT:
 		return class_of_result(m);
 	case MISMATCH_AFFECTED:
-		return "wrong-result";
+		return CLASS_WRONG_RESULT;
 	case MISMATCH_ERROR:
-		return "wrong-error";
+		return CLASS_WRONG_ERROR;
 	case MISMATCH_LOCK:
-		return "missing-lock";
+		return CLASS_MISSING_LOCK;
 	case MISMATCH_CONFLICT:
-		return "G-single";
+		return CLASS_G_SINGLE;
 	case MISMATCH_FINAL:
-		return "lost-version";
+		return CLASS_LOST_VERSION;
 	case MISMATCH_NONE:
 		break;
 	}
-	return "wrong-result";
+	return CLASS_WRONG_RESULT;
 }
 
 /* The rows of both sides, each with whether the other has it. */
@@ -486,12 +486,12 @@ static void set_answer_rows(
 	const struct eval_result *expected = &m->search.mismatch.expected;
 	struct arena *arena = &m->verdict->arena;
 	size_t got_count = recorded ? recorded->count : 0, shown;
-	bool *sets_unmodelled = arena_zero(&m->scratch, got_count + 1);
+	bool *unexpected = arena_zero(&m->scratch, got_count + 1);
 	bool *missing = arena_zero(&m->scratch, expected->row_count + 1);
 	struct buf text = BUF_INIT;
 
-	if (!compare_odd_rows(m, expected, recorded, sets_unmodelled, missing)) {
-		memset(sets_unmodelled, 0, got_count);
+	if (!compare_unexpected_rows(m, expected, recorded, unexpected, missing)) {
+		memset(unexpected, 0, got_count);
 		memset(missing, 0, expected->row_count);
 	}
 	shown = got_count < ANSWER_ROWS ? got_count : ANSWER_ROWS;
@@ -501,7 +501,7 @@ static void set_answer_rows(
 		buf_clear(&text);
 		add_recorded_row(&text, recorded->rows[answer->got_count]);
 		answer->got[answer->got_count] = (struct answer_row){
-			arena_copy(arena, buf_span(&text)), sets_unmodelled[answer->got_count]};
+			arena_copy(arena, buf_span(&text)), unexpected[answer->got_count]};
 	}
 	shown = expected->row_count < ANSWER_ROWS ? expected->row_count : ANSWER_ROWS;
 	answer->expected = arena_zero(arena, (shown + 1) * sizeof(*answer->expected));
@@ -747,7 +747,7 @@ static bool names_both(const struct mvcc *m)
  * (its rows are locked), a row that comes twice, where the answer tells which rows these are: a sum
  * or a count may be right by other rows, and two rows may look the same.  Nor a lock that did not
  * hold on a row that both name. */
-static bool data_alone(const struct mvcc *m, const char *class_name)
+static bool data_alone(const struct mvcc *m, enum finding_class class)
 {
 	if (m->search.mismatch.kind == MISMATCH_RESULT && !m->now.plan->names_rows)
 		return true;
@@ -756,8 +756,8 @@ static bool data_alone(const struct mvcc *m, const char *class_name)
 	if ((m->search.mismatch.kind == MISMATCH_LOCK || m->search.mismatch.kind == MISMATCH_CONFLICT) &&
 		!names_both(m))
 		return true;
-	return strcmp(class_name, "wrong-result") == 0 || strcmp(class_name, "wrong-error") == 0 ||
-	       strcmp(class_name, "lost-version") == 0 || strcmp(class_name, "own-write") == 0;
+	return class == CLASS_WRONG_RESULT || class == CLASS_WRONG_ERROR ||
+	       class == CLASS_LOST_VERSION || class == CLASS_OWN_WRITE;
 }
 
 /* Was the end of who held the lock under way?  In another order nothing was held; that one failed
@@ -776,12 +776,12 @@ static bool perhaps_released(const struct mvcc *m)
 
 /* Whose version the answer shows that it should not: the only one who is in question.  Another session's transaction is
  * half of the witness. */
-static uint32_t writer_seen(const struct mvcc *m, const char *class_name)
+static uint32_t writer_seen(const struct mvcc *m, enum finding_class class)
 {
-	bool dirty = strcmp(class_name, "dirty-read") == 0;
+	bool dirty = class == CLASS_DIRTY_READ;
 	uint32_t view = m->store.txns[m->now.txn].view, found = STORE_NONE;
 
-	if (!dirty && (strcmp(class_name, "unstable-snapshot") != 0 || view == STORE_NONE))
+	if (!dirty && (class != CLASS_UNSTABLE_SNAPSHOT || view == STORE_NONE))
 		return STORE_NONE;
 	for (uint32_t t = 0; t < m->now.plan->table_count; t++) {
 		const struct store_table *table = &m->store.tables[m->now.plan->tables[t]];
@@ -805,26 +805,26 @@ static uint32_t writer_seen(const struct mvcc *m, const char *class_name)
 
 void note_mismatch(struct mvcc *m)
 {
-	const char *class_name;
+	enum finding_class class;
 	struct buf text = BUF_INIT;
 	struct note *note;
 
 	if (m->search.uncertain)
 		return;
-	class_name = class_of(m);
-	if (m->some_not_recorded && (data_alone(m, class_name) || perhaps_released(m)))
+	class = class_of(m);
+	if (m->some_not_recorded && (data_alone(m, class) || perhaps_released(m)))
 		return;
-	note = add(m, NOTE_MISMATCH, class_name);
+	note = add(m, NOTE_MISMATCH, class);
 	note->other_txn = m->search.mismatch.other_txn;
 	if (m->search.mismatch.kind == MISMATCH_RESULT && note->other_txn == STORE_NONE)
-		note->other_txn = writer_seen(m, class_name);
+		note->other_txn = writer_seen(m, class);
 	if (m->search.mismatch.stmt == STORE_NONE)
 		note->txn = note->stmt = STORE_NONE;
 	else
 		note->traits = note_traits(m, NOTE_MISMATCH, STORE_NONE, m->search.mismatch.record);
 	note->answer = answer_of(m);
 	describe_mismatch(&text, m);
-	note->by_unrecorded_writer = m->unrecorded_writers && (data_alone(m, class_name) || perhaps_released(m));
+	note->by_unrecorded_writer = m->unrecorded_writers && (data_alone(m, class) || perhaps_released(m));
 	if (note->by_unrecorded_writer)
 		buf_add_str(&text, " Was every session recorded that writes these tables? One that "
 				   "was not, an event or a trigger would explain it.");
@@ -839,7 +839,7 @@ void note_concurrent(
 
 	m->now.stmt = stmt;
 	m->now.txn = m->schedule->stmts[stmt].txn + 1;
-	note = add(m, NOTE_MISMATCH, "G-single");
+	note = add(m, NOTE_MISMATCH, CLASS_G_SINGLE);
 	note->other_txn = other_txn;
 	add_txn(&text, m, m->now.txn);
 	buf_add_str(&text, ", ");

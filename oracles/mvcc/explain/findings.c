@@ -12,30 +12,30 @@ enum { STEPS_MAX = 60, STEPS_FIRST = 10 };
 
 /* By enum note_kind. */
 static const struct {
-	const char *class_name;
+	enum finding_class class;
 	bool suspicion;
 } kinds[NOTE_COUNT] = {
-	[NOTE_CURRENT_WRITE] = {"current-write", false},
-	[NOTE_CURRENT_SOURCE] = {"current-write", false},
-	[NOTE_OWN_WRITE_SHOWS] = {"own-write-shows", false},
-	[NOTE_NOOP_UPDATE] = {"noop-update", false},
-	[NOTE_DELETED_ROW] = {"deleted-row-stays", false},
-	[NOTE_SPLIT] = {"split-statement", false},
-	[NOTE_SPLIT_GAP] = {"split-statement-gap", false},
-	[NOTE_DIRTY_READ] = {"dirty-read", false},
-	[NOTE_NEEDLESS_BLOCK] = {"needless-block", true},
-	[NOTE_NEEDLESS_DEADLOCK] = {"needless-deadlock", true},
-	[NOTE_NO_AUTOCOMMIT] = {"no-autocommit", false},
-	[NOTE_MISMATCH] = {NULL, false},
+	[NOTE_CURRENT_WRITE] = {CLASS_CURRENT_WRITE, false},
+	[NOTE_CURRENT_SOURCE] = {CLASS_CURRENT_WRITE, false},
+	[NOTE_OWN_WRITE_SHOWS] = {CLASS_OWN_WRITE_SHOWS, false},
+	[NOTE_NOOP_UPDATE] = {CLASS_NOOP_UPDATE, false},
+	[NOTE_DELETED_ROW] = {CLASS_DELETED_ROW_STAYS, false},
+	[NOTE_SPLIT] = {CLASS_SPLIT_STATEMENT, false},
+	[NOTE_SPLIT_GAP] = {CLASS_SPLIT_STATEMENT_GAP, false},
+	[NOTE_DIRTY_READ] = {CLASS_DIRTY_READ, false},
+	[NOTE_NEEDLESS_BLOCK] = {CLASS_NEEDLESS_BLOCK, true},
+	[NOTE_NEEDLESS_DEADLOCK] = {CLASS_NEEDLESS_DEADLOCK, true},
+	[NOTE_NO_AUTOCOMMIT] = {CLASS_NO_AUTOCOMMIT, false},
+	[NOTE_MISMATCH] = {CLASS_WRONG_RESULT, false}, /* the mismatch says which */
 };
 
-const char *note_class(enum note_kind kind)
+enum finding_class note_class(enum note_kind kind)
 {
-	return kinds[kind].class_name;
+	return kinds[kind].class;
 }
 
 struct limiter {
-	const char *class_name;
+	enum finding_class class;
 	enum severity severity;
 	size_t last; /* finding */
 	uint32_t listed;
@@ -189,7 +189,7 @@ void notes_report(struct mvcc *m)
 		enum severity severity = kinds[note->kind].suspicion || note->by_unrecorded_writer
 						 ? SEVERITY_SUSPICION
 						 : contract_judge(m->options->contract, level,
-							   note->class_name, &rule);
+							   note->class, &rule);
 		/* A trace does not end, or break off, at one moment for all sessions: a commit that
 		 * was lost would explain what another session saw. */
 		bool torn = severity == SEVERITY_VIOLATION && !m->schedule->execution->complete;
@@ -200,12 +200,12 @@ void notes_report(struct mvcc *m)
 			severity = SEVERITY_SUSPICION;
 		for (uint32_t l = 0; l < limiter_count; l++) {
 			if (limiters[l].severity == severity &&
-				strcmp(limiters[l].class_name, note->class_name) == 0)
+				limiters[l].class == note->class)
 				limiter = &limiters[l];
 		}
 		if (!limiter) {
 			limiter = &limiters[limiter_count++];
-			*limiter = (struct limiter){note->class_name, severity, 0, 0};
+			*limiter = (struct limiter){note->class, severity, 0, 0};
 		}
 		if (limiter->listed &&
 			(limiter->listed >= notes_listed_max(m) || !note->text.ptr)) {
@@ -214,7 +214,7 @@ void notes_report(struct mvcc *m)
 		}
 		limiter->listed++;
 		limiter->last = m->verdict->finding_count;
-		finding = verdict_add(m->verdict, "mvcc", note->class_name);
+		finding = verdict_add(m->verdict, FOUND_BY_MVCC, note->class);
 		finding->severity = severity;
 		finding->rule = rule;
 		finding->traits = note->traits;

@@ -10,7 +10,7 @@
 
 struct mvcc;
 
-const char *note_class(enum note_kind kind);
+enum finding_class note_class(enum note_kind kind);
 void notes_report(struct mvcc *m);
 
 #endif

@@ -35,7 +35,7 @@ struct note {
 	uint32_t traits; /* enum finding_trait */
 	uint32_t table;
 	struct store_record *record;
-	const char *class_name; /* NOTE_MISMATCH */
+	enum finding_class class; /* NOTE_MISMATCH */
 	bool by_unrecorded_writer; /* what a session that was not recorded did may explain it */
 	struct span text;       /* explanation, in the store's arena; none: only counted */
 	struct finding_row *rows;
