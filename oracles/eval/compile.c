@@ -297,7 +297,7 @@ static struct node *from_value(struct compiler *c, const struct sql_expr *e, str
 	case EVAL_DATETIME:
 		type = type_temporal(EVAL_T_DATETIME, v.decimals);
 		break;
-	case EVAL_UNTOLD:
+	case EVAL_OPAQUE:
 		return compile_unsupported(c, LIMIT_TIMES_THAT_ONLY_SERVER_KNOWS);
 	}
 	return node_literal(c, e, type, v);
@@ -324,9 +324,9 @@ static struct node *compile_variable(struct compiler *c, const struct sql_expr *
 
 /* ---- names ---- */
 
-struct eval_value told(struct run *run, struct eval_value v)
+struct eval_value require_known(struct run *run, struct eval_value v)
 {
-	if (UNLIKELY(v.kind == EVAL_UNTOLD) && !run->carrying)
+	if (UNLIKELY(v.kind == EVAL_OPAQUE) && !run->carrying)
 		return run_unsupported(run, LIMIT_TIMES_THAT_ONLY_SERVER_KNOWS);
 	return v;
 }
@@ -339,14 +339,14 @@ static struct eval_value run_column(const struct node *n, struct frame *f)
 	for (uint32_t i = 0; i < n->u.at.depth; i++)
 		at = at->outer;
 	row = at->rows[n->u.at.table];
-	return row ? told(f->run, row[n->u.at.column]) : EVAL_NULL_VALUE;
+	return row ? require_known(f->run, row[n->u.at.column]) : EVAL_NULL_VALUE;
 }
 
 static struct eval_value run_own_column(const struct node *n, struct frame *f)
 {
 	const struct eval_value *row = f->rows[n->u.at.table];
 
-	return row ? told(f->run, row[n->u.at.column]) : EVAL_NULL_VALUE;
+	return row ? require_known(f->run, row[n->u.at.column]) : EVAL_NULL_VALUE;
 }
 
 struct node *node_column(struct compiler *c, const struct sql_expr *e, uint32_t depth,
@@ -365,7 +365,7 @@ struct node *node_column(struct compiler *c, const struct sql_expr *e, uint32_t 
 
 static struct eval_value run_local(const struct node *n, struct frame *f)
 {
-	return told(f->run, f->run->env->locals->values[n->u.number]);
+	return require_known(f->run, f->run->env->locals->values[n->u.number]);
 }
 
 /* NULL: not the name of one. */
@@ -633,7 +633,7 @@ static struct node *compile_binary(struct compiler *c, const struct sql_expr *e)
 
 static struct eval_value run_values_column(const struct node *n, struct frame *f)
 {
-	return f->insert ? told(f->run, f->insert[n->u.at.column]) : EVAL_NULL_VALUE;
+	return f->insert ? require_known(f->run, f->insert[n->u.at.column]) : EVAL_NULL_VALUE;
 }
 
 /* VALUES(c) in ON DUPLICATE KEY UPDATE. */
@@ -677,7 +677,7 @@ static struct node *compile_default(struct compiler *c, const struct sql_expr *e
 		value = compile_expr(c, column->dflt);
 		if (!value)
 			return NULL;
-		if (!eval_store(c->arena, c->env, table, of->u.at.column, &value->type,
+		if (!eval_column_assign(c->arena, c->env, table, of->u.at.column, &value->type,
 			    &value->u.value, 0, &stored, &outcome))
 			return compile_unsupported(c, LIMIT_DEFAULT_OF_NOT_LITERAL);
 	}
@@ -1023,7 +1023,7 @@ struct node *compile_call(struct compiler *c, const struct sql_expr *e)
 		if (n)
 			return n;
 		/* With arguments they are others: RAND(7), UNIX_TIMESTAMP(d). */
-		function = args->count ? NULL : find_in(functions_untold, e->u.call.name);
+		function = args->count ? NULL : find_in(functions_opaque, e->u.call.name);
 	}
 	if (!function)
 		return function_not_modelled(c, e->u.call.name);

@@ -87,7 +87,7 @@ extern const struct function functions_control[], functions_number[], functions_
 	functions_encode[];
 /* What only the server knows, where it was not recorded. */
 bool type_is_bytes(const struct eval_type *type);
-extern const struct function functions_untold[];
+extern const struct function functions_opaque[];
 struct node *compile_masked(struct compiler *c, const struct sql_expr *e);
 
 struct node *compile_call(struct compiler *c, const struct sql_expr *e);

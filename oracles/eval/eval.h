@@ -47,7 +47,7 @@ enum eval_kind {
 	EVAL_DATE,     /* t */
 	EVAL_TIME,     /* t */
 	EVAL_DATETIME, /* t; TIMESTAMP in the session's time zone */
-	EVAL_UNTOLD,   /* u tells them apart: not NULL, and only the server knows it (env->untold) */
+	EVAL_OPAQUE,   /* u tells them apart: opaque: not NULL, and only the server knows it (env->opaque_count) */
 };
 
 struct eval_time {
@@ -167,7 +167,7 @@ bool eval_order_known(const struct eval_type *type, const struct eval_value *a,
 	const struct eval_value *b, int *order);
 /* Equal bytes for equal values of a column type under its collation: a key for hash tables. */
 void eval_key(const struct eval_type *type, const struct eval_value *value, struct buf *out);
-/* The same to the last bit: what SELECT would print.  Stricter than eval_order() == 0.  What is not told
+/* The same to the last bit: what SELECT would print.  Stricter than eval_order() == 0.  An opaque value
  * is the same as its copies only. */
 bool eval_same(const struct eval_value *a, const struct eval_value *b);
 
@@ -232,9 +232,9 @@ struct eval_env {
 	bool time_zone_utc;   /* the session's time zone is UTC: FROM_UNIXTIME works */
 	struct eval_time now; /* in the session's time zone */
 	/* Not NULL: a time that is not known may be stored (NOW() in a SET list or VALUES, DEFAULT
-	 * CURRENT_TIMESTAMP, ON UPDATE) as a value that is not told, numbered by this.  It can be
+	 * CURRENT_TIMESTAMP, ON UPDATE) as an opaque value, numbered by this.  It can be
 	 * copied and be a column of a result; everything else that looks at it is unsupported. */
-	uint64_t *untold;
+	uint64_t *opaque_count;
 	uint64_t last_insert_id;
 	int64_t row_count;
 	uint64_t connection_id;
@@ -281,13 +281,13 @@ struct eval_outcome {
 	enum eval_limit limit;        /* EVAL_UNSUPPORTED: what was met, see limits/limits.h */
 	char reason[EVAL_REASON_MAX]; /* EVAL_UNSUPPORTED: a phrase without values, to count by;
 					 EVAL_ERROR: what is wrong */
-	/* UPDATE: whether the row changed at all depends on a value that is not told. */
-	bool untold_change;
+	/* UPDATE: whether the row changed at all depends on an opaque value. */
+	bool opaque_change;
 	/* ON DUPLICATE KEY UPDATE: nothing changed, but a column that was NULL was set to NULL and has another
 	 * DEFAULT.  The servers compare the bytes behind the NULLs, which then differ
 	 * (compare_records), and count the row as copied. */
 	bool null_again;
-	/* Warnings of storing values (eval_store and what uses it) only. */
+	/* Warnings of storing values (eval_column_assign and what uses it) only. */
 	unsigned warning_count;
 	uint16_t warnings[EVAL_WARNINGS_MAX]; /* the first of them */
 };
@@ -392,7 +392,7 @@ const struct eval_type *eval_expr_type(const struct eval_expr *expr);
 bool eval_expr_run(const struct eval_expr *expr, struct arena *arena, const struct eval_env *env,
 	const struct eval_source *source, const struct eval_value *row, struct eval_value *out,
 	struct eval_outcome *outcome) MUST_CHECK;
-/* Assigned to a column, of a table that need not have rows: the value may be one that is not told.  Strict
+/* Assigned to a column, of a table that need not have rows: the value may be opaque.  Strict
  * mode's errors are those of a write. */
 bool eval_assign(const struct eval_expr *expr, struct arena *arena, const struct eval_env *env,
 	const struct eval_source *source, const struct eval_table *table, uint32_t column,
@@ -404,19 +404,19 @@ bool eval_expr_test(const struct eval_expr *expr, struct arena *arena, const str
 
 /* ------------------------------------------------------------------ storing */
 
-enum eval_store_flag {
-	EVAL_STORE_IGNORE = 1 << 0,    /* INSERT IGNORE, UPDATE IGNORE: errors become warnings */
-	EVAL_STORE_LATER_ROW = 1 << 1, /* not the first row of its statement (non-transactional
+enum eval_assign_flag {
+	EVAL_ASSIGN_IGNORE = 1 << 0,    /* INSERT IGNORE, UPDATE IGNORE: errors become warnings */
+	EVAL_ASSIGN_LATER_ROW = 1 << 1, /* not the first row of its statement (non-transactional
 					  tables in STRICT_TRANS_TABLES) */
-	EVAL_STORE_UPDATE = 1 << 2,    /* UPDATE: an AUTO_INCREMENT column is one like others */
-	EVAL_STORE_CASCADE = 1 << 3,   /* by a foreign key: STORED columns stay (servers refuse those over
+	EVAL_ASSIGN_UPDATE = 1 << 2,    /* UPDATE: an AUTO_INCREMENT column is one like others */
+	EVAL_ASSIGN_CASCADE = 1 << 3,   /* by a foreign key: STORED columns stay (servers refuse those over
 					  columns that it writes) */
 };
 
 /* What a column holds after a value was assigned to it: range, rounding, truncation, charset; by
  * sql_mode an error (1264, 1265, 1366, 1406, 1048, 1292 ...) or a warning.  `type` is the static
  * type of the expression that gave the value. */
-bool eval_store(struct arena *arena, const struct eval_env *env, const struct eval_table *table,
+bool eval_column_assign(struct arena *arena, const struct eval_env *env, const struct eval_table *table,
 	uint32_t column, const struct eval_type *type, const struct eval_value *value,
 	unsigned flags, struct eval_value *out, struct eval_outcome *outcome) MUST_CHECK;
 

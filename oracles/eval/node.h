@@ -31,7 +31,7 @@ struct node {
 	bool literal;  /* written as a literal */
 	bool column;   /* a column of a table */
 	bool computed; /* of a derived table, where it is no column */
-	bool carries;  /* its value may be one that is not told (EVAL_UNTOLD), see node_carry */
+	bool carries;  /* its value may be opaque (EVAL_OPAQUE), see node_carry */
 	bool nested;   /* an argument of something */
 	bool with_null, with_failing, with_cut; /* guarded: such a constant is somewhere in it */
 	bool asks_all;                /* guarded: an error anywhere in it may show */
@@ -67,7 +67,7 @@ struct run {
 	bool strict; /* INSERT, UPDATE, DELETE in strict mode: what a query only warns of is an
 			error */
 	bool folded; /* and strict: constants of the condition may have been converted before */
-	bool carrying; /* the node that is run may give a value that is not told */
+	bool carrying; /* the node that is run may give an opaque value */
 	uint64_t steps, steps_max;
 	size_t rows_max;
 	size_t bytes_max; /* in the arena */
@@ -164,7 +164,7 @@ static inline struct eval_value node_run(const struct node *node, struct frame *
 	return node->fn(node, frame);
 }
 
-/* The same where the value is only kept or shown: what is not told may be, too. */
+/* The same where the value is only kept or shown: it may be opaque. */
 static inline struct eval_value node_carry(const struct node *node, struct frame *frame)
 {
 	struct eval_value v;
@@ -183,8 +183,8 @@ struct eval_expr {
 bool expr_carry(const struct eval_expr *expr, struct arena *arena, const struct eval_env *env,
 	const struct eval_source *source, const struct eval_value *row, struct eval_value *out,
 	struct eval_outcome *outcome);
-/* Of a value that is wanted for more than that. */
-struct eval_value told(struct run *run, struct eval_value v);
+/* The value, where it is wanted for more than that: an opaque one is refused. */
+struct eval_value require_known(struct run *run, struct eval_value v);
 
 /* ---- compiling (compile.c) ---- */
 

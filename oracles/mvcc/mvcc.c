@@ -43,7 +43,7 @@ static void open_env(struct mvcc *m)
 	struct span mode = execution_variable(s, "sql_mode");
 
 	m->now.env = eval_env_for_server(s->server.version);
-	m->now.env.untold = &m->untold;
+	m->now.env.opaque_count = &m->opaque_count;
 	m->sql = sql_options_for_server(s->server.version);
 	if (mode.ptr) {
 		m->now.env.mode = eval_mode_flags(mode);

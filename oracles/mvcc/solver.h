@@ -39,7 +39,7 @@ struct mvcc {
 	struct arena scratch;
 	struct sql_options sql;
 	struct eval_source source;
-	uint64_t untold; /* values of env.untold so far */
+	uint64_t opaque_count; /* values of env.opaque_count so far */
 	struct session_settings settings_at_start; /* of a session that has set nothing, when the trace began */
 	struct session_settings settings_of_new; /* ... and as SET GLOBAL has left it */
 	bool login_ignored; /* skip-character-set-client-handshake: nobody's login says what its texts are */

@@ -37,7 +37,7 @@ static struct eval_value implicit_default(struct run *run, const struct eval_typ
 
 	switch (eval_kind_of(type)) {
 	case EVAL_NULL:
-	case EVAL_UNTOLD:
+	case EVAL_OPAQUE:
 		break;
 	case EVAL_INT:
 		return eval_int(0);
@@ -64,13 +64,13 @@ static struct eval_value implicit_default(struct run *run, const struct eval_typ
 
 static bool is_strict_mode(const struct eval_env *env, unsigned flags)
 {
-	return !(flags & EVAL_STORE_IGNORE) &&
+	return !(flags & EVAL_ASSIGN_IGNORE) &&
 	       (env->mode & (EVAL_MODE_STRICT_TRANS_TABLES | EVAL_MODE_STRICT_ALL_TABLES));
 }
 
 /* Does the column hold anything that a function of this type may give which only the server knows: a moment, the
  * seconds since 1970, a UUID, a number between 0 and 1? */
-static bool has_room_for_untold(const struct eval_type *from, const struct eval_type *to)
+static bool has_room_for_opaque(const struct eval_type *from, const struct eval_type *to)
 {
 	enum { LONGEST = sizeof("2024-01-02 10:11:12.000000") - 1, SECONDS = 10 };
 
@@ -86,7 +86,7 @@ static bool has_room_for_untold(const struct eval_type *from, const struct eval_
 	       (to->kind == EVAL_T_STRING && to->length >= LONGEST);
 }
 
-/* What a column holds after a value was assigned to it that may not be told.  Such a one is converted
+/* What a column holds after a value was assigned to it that may be opaque.  Such a one is converted
  * to the column's type, whichever it has; a copy of another column must have the same type. */
 static bool store_carried(struct run *run, const struct eval_table *table, uint32_t i,
 	const struct node *from, const struct eval_type *type, const struct eval_value *v,
@@ -94,11 +94,11 @@ static bool store_carried(struct run *run, const struct eval_table *table, uint3
 {
 	const struct eval_type *to = &table->columns[i].type;
 
-	if (v->kind != EVAL_UNTOLD)
-		return eval_store(
+	if (v->kind != EVAL_OPAQUE)
+		return eval_column_assign(
 			run->arena, run->env, table, i, type, v, flags, out, run->outcome);
 	if (!from || from->column ? type->kind != to->kind || type->decimals != to->decimals
-				  : !has_room_for_untold(&from->type, to))
+				  : !has_room_for_opaque(&from->type, to))
 		return fail_unsupported(run->outcome, LIMIT_TIMES_THAT_ONLY_SERVER_KNOWS);
 	*out = *v;
 	return true;
@@ -116,7 +116,7 @@ bool eval_assign(const struct eval_expr *expr, struct arena *arena, const struct
 	run.strict = is_strict_mode(env, 0);
 	v = shown(&run, node_carry(expr->node, &f));
 	return !run.failed &&
-	       store_carried(&run, table, column, expr->node, &expr->node->type, &v, EVAL_STORE_UPDATE, out);
+	       store_carried(&run, table, column, expr->node, &expr->node->type, &v, EVAL_ASSIGN_UPDATE, out);
 }
 
 /* The default of a column as it is stored.  `said`: DEFAULT was written, or the column left out. */
@@ -129,7 +129,7 @@ static bool column_default(struct run *run, const struct eval_table *table, uint
 	struct eval_value v;
 
 	row[i] = EVAL_NULL_VALUE;
-	if (column->auto_increment && flags & EVAL_STORE_UPDATE)
+	if (column->auto_increment && flags & EVAL_ASSIGN_UPDATE)
 		row[i] = implicit_default(run, &column->type);
 	if (column->generated || column->auto_increment)
 		return true;
@@ -152,12 +152,12 @@ static bool column_default(struct run *run, const struct eval_table *table, uint
 		*run->outcome = inner;
 		return false;
 	}
-	/* A default that is not told is the column's own, whatever its type. */
-	if (v.kind == EVAL_UNTOLD) {
+	/* An opaque default is the column's own, whatever its type. */
+	if (v.kind == EVAL_OPAQUE) {
 		row[i] = v;
 		return true;
 	}
-	return eval_store(run->arena, run->env, table, i, eval_expr_type(expr), &v, flags, &row[i],
+	return eval_column_assign(run->arena, run->env, table, i, eval_expr_type(expr), &v, flags, &row[i],
 		run->outcome);
 }
 
@@ -516,7 +516,7 @@ struct eval_insert *eval_insert_compile(struct arena *arena, const struct sql_in
 		return outcome_unsupported(outcome, LIMIT_PARTITION);
 	if (insert->flags & SQL_DML_DELAYED)
 		return outcome_unsupported(outcome, LIMIT_INSERT_DELAYED);
-	ins->flags = insert->flags & SQL_DML_IGNORE ? EVAL_STORE_IGNORE : 0;
+	ins->flags = insert->flags & SQL_DML_IGNORE ? EVAL_ASSIGN_IGNORE : 0;
 	if (!insert_targets(&c, ins, insert))
 		return NULL;
 	if (insert->query) {
@@ -577,7 +577,7 @@ static bool build_row(const struct eval_insert *ins, struct run *run, size_t num
 	struct node *const *nodes, const struct eval_value *values, struct eval_value *row)
 {
 	const struct eval_table *table = ins->table;
-	unsigned flags = ins->flags | (number ? EVAL_STORE_LATER_ROW : 0u);
+	unsigned flags = ins->flags | (number ? EVAL_ASSIGN_LATER_ROW : 0u);
 	const struct eval_value *view = row;
 	struct frame f = {.run = run, .rows = &view};
 	bool all_default = !nodes && !values, lacks = false;
@@ -690,8 +690,8 @@ static bool touch_on_update(struct run *run, const struct eval_table *table,
 			assigned |= set[k].table == number && set[k].column == i;
 		if (assigned)
 			continue;
-		if (!run->env->has_now && run->env->untold) {
-			row[i] = (struct eval_value){.kind = EVAL_UNTOLD, .u = ++*run->env->untold};
+		if (!run->env->has_now && run->env->opaque_count) {
+			row[i] = (struct eval_value){.kind = EVAL_OPAQUE, .u = ++*run->env->opaque_count};
 			continue;
 		}
 		if (!run->env->has_now)
@@ -738,7 +738,7 @@ static bool assign(struct run *run, const struct eval_table *table, uint32_t num
 		if (set[k].table != number)
 			continue;
 		if (!set[k].value) {
-			if (!column_default(run, table, i, flags | EVAL_STORE_UPDATE, row))
+			if (!column_default(run, table, i, flags | EVAL_ASSIGN_UPDATE, row))
 				return false;
 			continue;
 		}
@@ -761,14 +761,14 @@ static bool assign(struct run *run, const struct eval_table *table, uint32_t num
 
 		differs |= !same;
 		surely |= !same && (old[i].kind == EVAL_NULL || row[i].kind == EVAL_NULL ||
-					   (old[i].kind != EVAL_UNTOLD && row[i].kind != EVAL_UNTOLD));
+					   (old[i].kind != EVAL_OPAQUE && row[i].kind != EVAL_OPAQUE));
 	}
 	if ((differs || null_again) && !touch_on_update(run, table, set, count, number, row))
 		return false;
 	/* The time is set for bytes that differ, and may be what was there. */
 	for (uint32_t i = 0; null_again && i < table->column_count; i++)
 		differs |= !eval_same(&row[i], &old[i]);
-	run->outcome->untold_change = differs && !surely;
+	run->outcome->opaque_change = differs && !surely;
 	run->outcome->null_again = null_again && !differs;
 	f->rows[number] = old;
 	*out = row;
@@ -821,7 +821,7 @@ static struct eval_change *change_compile(struct compiler *c, const struct sql_t
 	change->table = c->source ? c->source->table(c->source->ctx, &ref->u.name.table) : NULL;
 	if (!change->table)
 		return outcome_error(c->outcome, 1146, "no such table");
-	change->flags = EVAL_STORE_UPDATE | (flags & SQL_DML_IGNORE ? EVAL_STORE_IGNORE : 0);
+	change->flags = EVAL_ASSIGN_UPDATE | (flags & SQL_DML_IGNORE ? EVAL_ASSIGN_IGNORE : 0);
 	c->scope = scope_of(c, change->table, ref->alias);
 	if (where && !(change->where = compile_condition(c, where)))
 		return NULL;
@@ -1071,9 +1071,9 @@ struct eval_join *eval_join_compile(struct arena *arena, const struct sql_stmt *
 		(!update && (stmt->u.del->order || stmt->u.del->limit)))
 		return outcome_unsupported(outcome, LIMIT_ORDER_BY_OR_LIMIT_OVER_SEVERAL_TABLES);
 	join->query = q;
-	join->flags = EVAL_STORE_UPDATE;
+	join->flags = EVAL_ASSIGN_UPDATE;
 	if ((update ? stmt->u.update->flags : stmt->u.del->flags) & SQL_DML_IGNORE)
-		join->flags |= EVAL_STORE_IGNORE;
+		join->flags |= EVAL_ASSIGN_IGNORE;
 	if (!compile_ctes(&c, with, NULL, &ctes))
 		return NULL;
 	c.ctes = ctes;

@@ -15,7 +15,7 @@
 #include "eval/value/json.h"
 #include "eval/value/temporal.h"
 
-struct storing {
+struct column_assign {
 	struct run *run;
 	const struct eval_table *table;
 	const struct eval_column *column;
@@ -26,7 +26,7 @@ struct storing {
 };
 
 /* An error in strict mode, else a warning; true: go on. */
-static bool complain(struct storing *s, unsigned code, const char *what)
+static bool complain(struct column_assign *s, unsigned code, const char *what)
 {
 	if (s->strict) {
 		run_error(s->run, code, what);
@@ -48,7 +48,7 @@ static wide int_max(const struct eval_type *t)
 	return ((wide)1 << (8 * t->bytes - !t->is_unsigned)) - 1;
 }
 
-static struct eval_value store_wide(struct storing *s, wide w)
+static struct eval_value assign_wide(struct column_assign *s, wide w)
 {
 	wide low = int_min(s->type), high = int_max(s->type);
 
@@ -158,7 +158,7 @@ static bool in_range(const struct eval_type *t, wide w)
 	return w >= int_min(t) && w <= int_max(t);
 }
 
-static struct eval_value store_int(struct storing *s, const struct eval_value *v)
+static struct eval_value assign_int(struct column_assign *s, const struct eval_value *v)
 {
 	struct decimal d = {0};
 	bool overflow;
@@ -166,26 +166,26 @@ static struct eval_value store_int(struct storing *s, const struct eval_value *v
 
 	switch ((enum eval_kind)v->kind) {
 	case EVAL_INT:
-		return store_wide(s, v->i);
+		return assign_wide(s, v->i);
 	case EVAL_UINT:
-		return store_wide(s, v->u);
+		return assign_wide(s, v->u);
 	case EVAL_DOUBLE:
 		/* As a DOUBLE it is the greatest BIGINT too, and not above it. */
 		if (s->run->env->flavour == SQL_MARIADB && s->type->bytes == 8 &&
 			!s->type->is_unsigned && v->d == 0x1p63)
 			return eval_int(INT64_MAX);
-		return store_wide(s, wide_of_double(v->d));
+		return assign_wide(s, wide_of_double(v->d));
 	case EVAL_DECIMAL:
 		if (s->type->is_unsigned && v->dec->neg) /* however small */
 			complain(s, 1264, "out of range");
-		return store_wide(
+		return assign_wide(
 			s, v->dec->neg && s->type->is_unsigned ? 0 : wide_of_decimal(v->dec));
 	case EVAL_STRING:
 		if (s->from->hybrid || s->from->kind == EVAL_T_ENUM ||
 			s->from->kind == EVAL_T_SET) {
 			struct eval_value i = to_integer(s->run, s->from, v);
 
-			return store_wide(s, i.u);
+			return assign_wide(s, i.u);
 		}
 		read = read_number(v->s, &d, &overflow);
 		if (read && s->run->env->flavour == SQL_MYSQL && begins_with_line_end(v->s))
@@ -206,7 +206,7 @@ static struct eval_value store_int(struct storing *s, const struct eval_value *v
 		/* MariaDB: the largest number of all. */
 		if ((overflow || decimal_int_digits(&d) > 18) && d.neg && s->type->is_unsigned)
 			return run_unsupported(s->run, LIMIT_HUGE_NEGATIVE_NUMBER_IN_STRING);
-		return store_wide(
+		return assign_wide(
 			s, overflow ? ((wide)1 << 100) * (d.neg ? -1 : 1) : wide_of_decimal(&d));
 	case EVAL_DATE:
 	case EVAL_TIME:
@@ -217,9 +217,9 @@ static struct eval_value store_int(struct storing *s, const struct eval_value *v
 		if (v->kind == EVAL_DATE && s->run->env->flavour == SQL_MYSQL &&
 			!run_mysql_has(s->run, MYSQL_DATE_AS_INTEGER))
 			return run_unsupported(s->run, LIMIT_MYSQL80_DATE_STORED_AS_INTEGER);
-		return store_wide(s, time_to_int(v));
+		return assign_wide(s, time_to_int(v));
 	case EVAL_NULL:
-	case EVAL_UNTOLD:
+	case EVAL_OPAQUE:
 		break;
 	}
 	return EVAL_NULL_VALUE;
@@ -227,7 +227,7 @@ static struct eval_value store_int(struct storing *s, const struct eval_value *v
 
 /* ---- DECIMAL, FLOAT, DOUBLE ---- */
 
-static struct eval_value store_decimal(struct storing *s, const struct eval_value *v)
+static struct eval_value assign_decimal(struct column_assign *s, const struct eval_value *v)
 {
 	struct decimal d, rounded;
 	bool overflow = false, cut = false;
@@ -269,7 +269,7 @@ static struct eval_value store_decimal(struct storing *s, const struct eval_valu
 	return make_decimal(s->run, &rounded);
 }
 
-static struct eval_value store_real(struct storing *s, const struct eval_value *v)
+static struct eval_value assign_real(struct column_assign *s, const struct eval_value *v)
 {
 	double d, most = s->type->kind == EVAL_T_FLOAT ? __FLT_MAX__ : __DBL_MAX__;
 	bool only_blanks, mysql = s->run->env->flavour == SQL_MYSQL;
@@ -330,7 +330,7 @@ static bool ends_in_zero_group(uint32_t scale, struct span text)
 	return digits > 0;
 }
 
-static struct eval_value store_text(struct storing *s, const struct eval_value *v)
+static struct eval_value assign_text(struct column_assign *s, const struct eval_value *v)
 {
 	enum charset charset = collation_charset(s->type->collation);
 	struct eval_type own = type_decimal(65, v->kind == EVAL_DECIMAL ? v->dec->scale : 0);
@@ -410,7 +410,7 @@ static struct eval_value store_text(struct storing *s, const struct eval_value *
 	return eval_string(text, s->type->collation);
 }
 
-static uint32_t find_member(struct storing *s, struct span text)
+static uint32_t find_member(struct column_assign *s, struct span text)
 {
 	bool unknown = false;
 
@@ -428,7 +428,7 @@ static uint32_t find_member(struct storing *s, struct span text)
 }
 
 /* Blanks at the end are cut off, but not of bytes. */
-static bool ends_in_blank_byte(const struct storing *s, struct span text)
+static bool ends_in_blank_byte(const struct column_assign *s, struct span text)
 {
 	return s->type->collation == COLLATION_BINARY && text.len && text.ptr[text.len - 1] == ' ';
 }
@@ -438,7 +438,7 @@ static bool is_letter(char c)
 	return (c | 32) >= 'a' && (c | 32) <= 'z';
 }
 
-static struct eval_value store_enum(struct storing *s, const struct eval_value *v)
+static struct eval_value assign_enum(struct column_assign *s, const struct eval_value *v)
 {
 	struct eval_value i;
 	uint32_t member;
@@ -472,7 +472,7 @@ static struct eval_value store_enum(struct storing *s, const struct eval_value *
 	return eval_string(SPAN_LIT(""), s->type->collation);
 }
 
-static struct eval_value store_set(struct storing *s, const struct eval_value *v)
+static struct eval_value assign_set(struct column_assign *s, const struct eval_value *v)
 {
 	struct buf text = BUF_INIT;
 	struct eval_value out, i;
@@ -529,7 +529,7 @@ static struct eval_value store_set(struct storing *s, const struct eval_value *v
 
 /* ---- the rest ---- */
 
-static struct eval_value store_bit(struct storing *s, const struct eval_value *v)
+static struct eval_value assign_bit(struct column_assign *s, const struct eval_value *v)
 {
 	uint64_t most = s->type->length >= 64 ? UINT64_MAX : (1ull << s->type->length) - 1, u = 0;
 	bool over = false;
@@ -556,7 +556,7 @@ static struct eval_value store_bit(struct storing *s, const struct eval_value *v
 	return eval_uint(u);
 }
 
-static struct eval_value store_year(struct storing *s, const struct eval_value *v)
+static struct eval_value assign_year(struct column_assign *s, const struct eval_value *v)
 {
 	struct eval_value i = *v;
 	wide w;
@@ -587,7 +587,7 @@ static struct eval_value store_year(struct storing *s, const struct eval_value *
 	return eval_uint((uint64_t)w);
 }
 
-static bool store_rounds(const struct eval_env *env)
+static bool assign_rounds(const struct eval_env *env)
 {
 	if (env->flavour == SQL_MYSQL)
 		return !(env->mode & EVAL_MODE_TIME_TRUNCATE_FRACTIONAL);
@@ -599,7 +599,7 @@ static bool near_midnight(const struct eval_value *v)
 	return v->t.micro >= 500000 && v->t.second == 59 && v->t.minute == 59 && v->t.hour == 23;
 }
 
-static struct eval_value store_time(struct storing *s, const struct eval_value *v)
+static struct eval_value assign_time(struct column_assign *s, const struct eval_value *v)
 {
 	enum eval_kind kind = eval_kind_of(s->type);
 	struct eval_value out, zero = {.kind = (uint8_t)kind, .decimals = s->type->decimals};
@@ -624,7 +624,7 @@ static struct eval_value store_time(struct storing *s, const struct eval_value *
 	}
 	if (cut)
 		outcome_warn(s->run->outcome, 1265);
-	if (!(store_rounds(s->run->env) ? time_round(s->run->env, &out, s->type->decimals)
+	if (!(assign_rounds(s->run->env) ? time_round(s->run->env, &out, s->type->decimals)
 					: time_set_decimals(&out, s->type->decimals, false)))
 		return run_unsupported(s->run, LIMIT_TIME_ROUNDED_BEYOND_LAST_DAY);
 	if (s->type->kind == EVAL_T_TIMESTAMP) {
@@ -638,7 +638,7 @@ static struct eval_value store_time(struct storing *s, const struct eval_value *
 	return out;
 }
 
-static struct eval_value store_null(struct storing *s)
+static struct eval_value assign_null(struct column_assign *s)
 {
 	if (s->column->nullable || (s->column->auto_increment && s->numbers))
 		return EVAL_NULL_VALUE;
@@ -656,7 +656,7 @@ static struct eval_value store_null(struct storing *s)
 }
 
 /* MySQL's: a copy, or a text that is read. */
-static struct eval_value store_json(struct storing *s, const struct eval_value *v)
+static struct eval_value assign_json(struct column_assign *s, const struct eval_value *v)
 {
 	struct buf text = BUF_INIT;
 	struct eval_value out = *v;
@@ -683,7 +683,7 @@ static struct eval_value store_json(struct storing *s, const struct eval_value *
 	return out;
 }
 
-static struct eval_value store_value(struct storing *s, const struct eval_value *v)
+static struct eval_value assign_value(struct column_assign *s, const struct eval_value *v)
 {
 	if (s->run->env->flavour == SQL_MYSQL && s->from->merged && v->kind >= EVAL_DATE)
 		return run_unsupported(s->run, LIMIT_MYSQL_STORING_DATE_OR_TIME_OF_IF_OR_CASE);
@@ -691,7 +691,7 @@ static struct eval_value store_value(struct storing *s, const struct eval_value 
 		(v->kind == EVAL_STRING || (v->kind == EVAL_DOUBLE && v->d == 0)))
 		return run_unsupported(s->run, LIMIT_STORING_WHAT_MAY_BE_NEGATIVE_ZERO_AS_FLOAT);
 	if (v->kind == EVAL_NULL)
-		return store_null(s);
+		return assign_null(s);
 	if (v->kind == EVAL_DECIMAL && s->run->env->flavour == SQL_MYSQL &&
 		decimal_beyond(s->from, v->dec))
 		(void)run_mysql_has(s->run, MYSQL_QUOTIENT_ROUNDED);
@@ -705,63 +705,63 @@ static struct eval_value store_value(struct storing *s, const struct eval_value 
 	case EVAL_T_NULL:
 		break;
 	case EVAL_T_INT:
-		return store_int(s, v);
+		return assign_int(s, v);
 	case EVAL_T_BIT:
 		/* By number from a column, by its text from an expression. */
 		if (s->from->kind == EVAL_T_ENUM || s->from->kind == EVAL_T_SET)
 			return run_unsupported(s->run, LIMIT_STORING_ENUM_OR_SET_AS_BIT);
-		return store_bit(s, v);
+		return assign_bit(s, v);
 	case EVAL_T_YEAR:
-		return store_year(s, v);
+		return assign_year(s, v);
 	case EVAL_T_DECIMAL:
-		return store_decimal(s, v);
+		return assign_decimal(s, v);
 	case EVAL_T_FLOAT:
 	case EVAL_T_DOUBLE:
-		return store_real(s, v);
+		return assign_real(s, v);
 	case EVAL_T_STRING:
-		return store_text(s, v);
+		return assign_text(s, v);
 	case EVAL_T_ENUM:
-		return store_enum(s, v);
+		return assign_enum(s, v);
 	case EVAL_T_SET:
-		return store_set(s, v);
+		return assign_set(s, v);
 	case EVAL_T_JSON:
-		return store_json(s, v);
+		return assign_json(s, v);
 	case EVAL_T_DATE:
 	case EVAL_T_TIME:
 	case EVAL_T_DATETIME:
 	case EVAL_T_TIMESTAMP:
-		return store_time(s, v);
+		return assign_time(s, v);
 	}
 	return EVAL_NULL_VALUE;
 }
 
 static bool is_strict(const struct eval_env *env, const struct eval_table *table, unsigned flags)
 {
-	if (flags & EVAL_STORE_IGNORE)
+	if (flags & EVAL_ASSIGN_IGNORE)
 		return false;
 	if (env->mode & EVAL_MODE_STRICT_ALL_TABLES)
 		return true;
 	return (env->mode & EVAL_MODE_STRICT_TRANS_TABLES) &&
-	       (table->transactional || !(flags & EVAL_STORE_LATER_ROW));
+	       (table->transactional || !(flags & EVAL_ASSIGN_LATER_ROW));
 }
 
-bool eval_store(struct arena *arena, const struct eval_env *env, const struct eval_table *table,
+bool eval_column_assign(struct arena *arena, const struct eval_env *env, const struct eval_table *table,
 	uint32_t column, const struct eval_type *type, const struct eval_value *value,
 	unsigned flags, struct eval_value *out, struct eval_outcome *outcome)
 {
 	struct run run = {.env = env, .arena = arena, .outcome = outcome};
-	struct storing s = {.run = &run,
+	struct column_assign s = {.run = &run,
 		.table = table,
 		.column = &table->columns[column],
 		.type = &table->columns[column].type,
 		.from = type,
 		.strict = is_strict(env, table, flags),
-		.ignore = (flags & EVAL_STORE_IGNORE) != 0,
-		.numbers = !(flags & EVAL_STORE_UPDATE)};
+		.ignore = (flags & EVAL_ASSIGN_IGNORE) != 0,
+		.numbers = !(flags & EVAL_ASSIGN_UPDATE)};
 
 	if (outcome->status != EVAL_OK)
 		return false;
-	*out = store_value(&s, value);
+	*out = assign_value(&s, value);
 	return !run.failed;
 }
 
@@ -800,7 +800,7 @@ static bool generate_one(struct arena *arena, const struct eval_env *env, const 
 		*outcome = inner;
 		return false;
 	}
-	return eval_store(arena, env, table, i, eval_expr_type(expr), &v, flags, &row[i], outcome);
+	return eval_column_assign(arena, env, table, i, eval_expr_type(expr), &v, flags, &row[i], outcome);
 }
 
 bool eval_generate(struct arena *arena, const struct eval_env *env, const struct eval_table *table,
@@ -809,7 +809,7 @@ bool eval_generate(struct arena *arena, const struct eval_env *env, const struct
 	for (uint32_t i = 0; i < table->column_count; i++) {
 		const struct eval_column *column = &table->columns[i];
 
-		if (!column->generated || (flags & EVAL_STORE_CASCADE && !eval_is_virtual(column)))
+		if (!column->generated || (flags & EVAL_ASSIGN_CASCADE && !eval_is_virtual(column)))
 			continue;
 		if (generate_one(arena, env, table, i, flags, row, outcome))
 			continue;

@@ -2,7 +2,7 @@
 /*
  * JSON functions (MySQL manual, "JSON Functions"; MariaDB, "JSON Functions").  MySQL computes with values
  * and prints them in its normal form; MariaDB computes with texts and keeps what they have between the
- * commas.  What the two do with a tree is the same, where it is told here.
+ * commas.  Where one rule stands here, both do the same with a tree.
  *
  * A result is a text of type EVAL_T_JSON with either server: one JSON value among others, which only
  * compile_json_compare() compares.
@@ -230,7 +230,7 @@ static bool utf8_text(struct run *run, const struct eval_value *v)
 static struct json_node *document(const struct node *n, uint32_t arg, struct frame *f)
 {
 	struct run *run = f->run;
-	struct eval_value v = told(run, node_run(n->args[arg], f));
+	struct eval_value v = require_known(run, node_run(n->args[arg], f));
 	bool maria = run->env->flavour == SQL_MARIADB;
 	struct json_node *out = NULL;
 
@@ -298,7 +298,7 @@ static struct json_node *value_of(const struct node *n, uint32_t arg, struct fra
 	const struct node *from = n->args[arg];
 	struct eval_value v;
 
-	v = told(run, node_run(from, f));
+	v = require_known(run, node_run(from, f));
 	if (run->failed)
 		return NULL;
 	if (v.kind != EVAL_NULL && (from->type.kind == EVAL_T_JSON || from->type.json))
@@ -370,7 +370,7 @@ static struct node *compile_json_unquote(
 
 static struct eval_value run_json_unquote(const struct node *n, struct frame *f)
 {
-	struct eval_value v = told(f->run, node_run(n->args[0], f));
+	struct eval_value v = require_known(f->run, node_run(n->args[0], f));
 	struct json_node *doc;
 
 	if (v.kind == EVAL_NULL || f->run->failed || !utf8_text(f->run, &v))
@@ -464,7 +464,7 @@ static struct eval_value run_json_object(const struct node *n, struct frame *f)
 	struct json_node *object = new_json(f->run, JSON_OBJECT, SPAN_NONE), **tail = &object->first;
 
 	for (uint32_t i = 0; i < n->arg_count; i += 2) {
-		struct eval_value key = told(f->run, node_run(n->args[i], f));
+		struct eval_value key = require_known(f->run, node_run(n->args[i], f));
 		struct json_node *name;
 
 		if (key.kind == EVAL_NULL && !f->run->failed)
@@ -977,7 +977,7 @@ static struct eval_value run_json_compare(const struct node *n, struct frame *f)
 			if (sides[i] && may_be_other(sides[i]))
 				return run_unsupported(run, LIMIT_COMPARING_JSON_THAT_MAY_BE_DATE);
 		} else {
-			struct eval_value v = told(run, node_run(from, f));
+			struct eval_value v = require_known(run, node_run(from, f));
 
 			sides[i] = v.kind == EVAL_NULL || run->failed ? NULL : value_of(n, i, f);
 		}
@@ -999,7 +999,7 @@ static struct eval_value run_json_text_compare(const struct node *n, struct fram
 	uint32_t at = n->args[0]->type.kind == EVAL_T_JSON ? 0 : 1;
 	const struct node *other = n->args[1 - at];
 	struct json_node *doc = document(n, at, f);
-	struct eval_value v = doc || !run->failed ? told(run, node_run(other, f)) : EVAL_NULL_VALUE;
+	struct eval_value v = doc || !run->failed ? require_known(run, node_run(other, f)) : EVAL_NULL_VALUE;
 	struct decimal x, y;
 	int order;
 

@@ -472,7 +472,7 @@ static struct eval_value run_json_valid(const struct node *n, struct frame *f)
 		return v;
 	if (n->args[0]->type.kind == EVAL_T_JSON)
 		return eval_int(1);
-	v = told(f->run, v);
+	v = require_known(f->run, v);
 	set = collation_charset(v.collation);
 	if (v.kind != EVAL_STRING || set == CHARSET_BINARY || (set != CHARSET_UTF8MB4 && !text_is_ascii(v.s)))
 		return run_unsupported(f->run, LIMIT_JSON_VALID_OF_OTHER_THAN_TEXT);

@@ -918,8 +918,8 @@ static struct eval_value run_now(const struct node *n, struct frame *f)
 {
 	struct eval_value v = {.kind = EVAL_DATETIME, .decimals = 6, .t = f->run->env->now};
 
-	if (!f->run->env->has_now && f->run->carrying && f->run->env->untold)
-		return (struct eval_value){.kind = EVAL_UNTOLD, .u = ++*f->run->env->untold};
+	if (!f->run->env->has_now && f->run->carrying && f->run->env->opaque_count)
+		return (struct eval_value){.kind = EVAL_OPAQUE, .u = ++*f->run->env->opaque_count};
 	if (!f->run->env->has_now)
 		return run_unsupported(f->run, LIMIT_NOW_TIME_IS_NOT_KNOWN);
 	if (n->op == NOW_DATE) {

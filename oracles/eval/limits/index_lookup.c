@@ -89,7 +89,7 @@ static bool changes_when_stored(struct compiler *c, const struct eval_table *tab
 
 	if (run.failed || v.kind == EVAL_NULL)
 		return false;
-	if (!eval_store(c->arena, c->env, table, column->u.at.column, &value->type, &v, EVAL_STORE_UPDATE, &stored,
+	if (!eval_column_assign(c->arena, c->env, table, column->u.at.column, &value->type, &v, EVAL_ASSIGN_UPDATE, &stored,
 		    &stores) ||
 		stores.warning_count || stored.kind == EVAL_NULL)
 		return true;

@@ -470,7 +470,7 @@ static bool is_kept(const struct aggregate *a, uint32_t k, const struct eval_val
 	/* 7 / i has more digits than the table's column. */
 	if (a->distinct && v->kind == EVAL_DECIMAL)
 		return true;
-	return a->kind == AGG_GROUP_CONCAT && !a->args[k]->constant && v->kind != EVAL_UNTOLD &&
+	return a->kind == AGG_GROUP_CONCAT && !a->args[k]->constant && v->kind != EVAL_OPAQUE &&
 	       (a->distinct || a->order_count || v->kind != EVAL_DOUBLE || v->d != 0);
 }
 

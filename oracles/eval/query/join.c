@@ -350,7 +350,7 @@ static bool add_key(struct quick *s, const struct node *column, const uint32_t *
 		return true;
 	case EVAL_DOUBLE:
 	case EVAL_TIME:
-	case EVAL_UNTOLD:
+	case EVAL_OPAQUE:
 		s->failed = true;
 		return false;
 	}

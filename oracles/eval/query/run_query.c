@@ -65,7 +65,7 @@ struct eval_value materialized(struct run *run, const struct eval_type *type, st
 {
 	struct decimal d;
 
-	v = told(run, v);
+	v = require_known(run, v);
 	if (v.kind == EVAL_DOUBLE && v.d == 0 && signbit(v.d))
 		return run_unsupported(run, LIMIT_NEGATIVE_ZERO_SORTED_OR_GROUPED);
 	/* The temporary table's column has a width, and cuts what is larger; it prints other digits
@@ -98,9 +98,9 @@ int order_values(struct run *run, const struct eval_type *type, const struct eva
 	if (a->kind == EVAL_NULL || b->kind == EVAL_NULL)
 		return (a->kind != EVAL_NULL) - (b->kind != EVAL_NULL);
 	/* For eval_order: some order that is total. */
-	if (a->kind == EVAL_UNTOLD || b->kind == EVAL_UNTOLD)
+	if (a->kind == EVAL_OPAQUE || b->kind == EVAL_OPAQUE)
 		return a->kind == b->kind ? (a->u > b->u) - (a->u < b->u)
-					  : (a->kind == EVAL_UNTOLD) - (b->kind == EVAL_UNTOLD);
+					  : (a->kind == EVAL_OPAQUE) - (b->kind == EVAL_OPAQUE);
 	if (type->kind == EVAL_T_ENUM || type->kind == EVAL_T_SET)
 		how.as = type_int(true); /* by number */
 	if (type->kind == EVAL_T_JSON)
@@ -573,7 +573,7 @@ static bool run_side(const struct eval_query *q, const struct eval_query *side, 
 			arena_alloc(run->arena, (q->column_count + 1) * sizeof(*row));
 
 		for (uint32_t k = 0; k < q->column_count; k++) {
-			struct eval_value v = told(run, out->rows[i][k]);
+			struct eval_value v = require_known(run, out->rows[i][k]);
 
 			/* Older releases print the digits that it has. */
 			if (v.kind == EVAL_DECIMAL && type_is_string(&q->types[k]) &&
@@ -692,7 +692,7 @@ static bool add_round(const struct eval_query *q, struct run *run, const struct 
 			arena_alloc(run->arena, (q->column_count + 1) * sizeof(*row));
 
 		for (uint32_t k = 0; k < q->column_count; k++) {
-			struct eval_value v = told(run, round->rows[i][k]);
+			struct eval_value v = require_known(run, round->rows[i][k]);
 
 			row[k] = materialized(
 				run, &q->types[k], to_type(run, &from->types[k], &v, &q->types[k]));

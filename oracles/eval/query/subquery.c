@@ -52,7 +52,7 @@ static struct eval_value run_scalar(const struct node *n, struct frame *f)
 		return EVAL_NULL_VALUE;
 	if (r.row_count > 1)
 		return run_error(f->run, 1242, "a subquery with more than one row");
-	return told(f->run, r.rows[0][0]);
+	return require_known(f->run, r.rows[0][0]);
 }
 
 const struct node *subquery_item(const struct node *n)
@@ -144,8 +144,8 @@ static struct eval_value run_quantified(const struct node *n, struct frame *f)
 		const struct eval_value *v = &r.rows[i][0];
 		bool yes = false;
 
-		if (v->kind == EVAL_UNTOLD)
-			return told(f->run, *v);
+		if (v->kind == EVAL_OPAQUE)
+			return require_known(f->run, *v);
 		if (is_minus_zero(&s->how, &left) || is_minus_zero(&s->how, v)) /* found or not, as the plan is */
 			return run_unsupported(f->run, LIMIT_NEGATIVE_ZERO_IN_SUBQUERY_OF_IN);
 		/* Its MIN or MAX is compared with it as a signed integer. */

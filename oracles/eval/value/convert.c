@@ -610,7 +610,7 @@ double to_double(struct run *run, const struct eval_type *type, const struct eva
 			fabs(d) != ((double)llabs(time_to_int(v)) * 1e6 + v->t.micro) / 1e6)
 			run_unsupported(run, LIMIT_MYSQL_TIME_WITH_DECIMALS_AS_DOUBLE);
 		return d;
-	case EVAL_UNTOLD:
+	case EVAL_OPAQUE:
 		break;
 	}
 	return 0;
@@ -691,7 +691,7 @@ struct eval_value to_integer(
 		if (v->t.micro && run->env->flavour == SQL_MYSQL)
 			run_unsupported(run, LIMIT_MYSQL_TIME_WITH_FRACTION_AS_INTEGER);
 		return eval_int(time_to_int(v));
-	case EVAL_UNTOLD:
+	case EVAL_OPAQUE:
 		break;
 	}
 	return EVAL_NULL_VALUE;
@@ -745,7 +745,7 @@ struct decimal to_decimal(struct run *run, const struct eval_type *type, const s
 	case EVAL_TIME:
 	case EVAL_DATETIME:
 		return time_to_decimal(v);
-	case EVAL_UNTOLD:
+	case EVAL_OPAQUE:
 		break;
 	}
 	return d;
@@ -798,7 +798,7 @@ static void print_value(const struct eval_type *type, const struct eval_value *v
 	case EVAL_DATETIME:
 		time_print(v, type_is_temporal(type) ? type->decimals : v->decimals, out);
 		return;
-	case EVAL_UNTOLD:
+	case EVAL_OPAQUE:
 		buf_add_str(out, "?");
 		return;
 	}
@@ -932,7 +932,7 @@ bool to_bool(struct run *run, const struct eval_type *type, const struct eval_va
 	case EVAL_TIME:
 	case EVAL_DATETIME:
 		return time_to_double(v) != 0;
-	case EVAL_UNTOLD:
+	case EVAL_OPAQUE:
 		break;
 	}
 	return false;

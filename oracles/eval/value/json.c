@@ -2,7 +2,7 @@
 /*
  * The manual, "The JSON Data Type".  A text is read strictly (RFC 8259, as RapidJSON does) and
  * printed in MySQL's normal form.  Numbers beyond BIGINT or with many digits, and rare escapes, are
- * not told.
+ * refused.
  */
 #include "eval/value/json.h"
 
@@ -14,7 +14,7 @@
 
 enum { NESTING_MAX = 90, NESTING_SURE = 30, DIGITS_MAX = 15 }; /* MariaDB's limit is 32, MySQL's 100 */
 
-struct reader {
+struct json_reader {
 	struct arena *arena;
 	const char *at, *end;
 	enum json_outcome outcome;
@@ -22,7 +22,7 @@ struct reader {
 	unsigned depth;
 };
 
-static bool fail(struct reader *r, enum json_outcome why)
+static bool fail(struct json_reader *r, enum json_outcome why)
 {
 	/* What is invalid further on makes the whole invalid, whatever is unsure here. */
 	if (r->outcome == JSON_FINE)
@@ -30,22 +30,22 @@ static bool fail(struct reader *r, enum json_outcome why)
 	return false;
 }
 
-static void skip_space(struct reader *r)
+static void skip_space(struct json_reader *r)
 {
 	while (r->at < r->end && (*r->at == ' ' || (*r->at >= '\t' && *r->at <= '\r' &&
 							    *r->at != '\v' && *r->at != '\f')))
 		r->at++;
 }
 
-static bool is_digit(const struct reader *r)
+static bool is_digit(const struct json_reader *r)
 {
 	return r->at < r->end && *r->at >= '0' && *r->at <= '9';
 }
 
-static struct json_node *read_value(struct reader *r);
+static struct json_node *read_value(struct json_reader *r);
 
 /* `"` is current; decoded.  *coded: there are escapes. */
-static bool read_string(struct reader *r, struct buf *out, bool *coded)
+static bool read_string(struct json_reader *r, struct buf *out, bool *coded)
 {
 	static const char names[] = "\"\\/bfnrt", codes[] = "\"\\/\b\f\n\r\t";
 
@@ -94,7 +94,7 @@ bool json_put_string(struct span s, struct buf *out)
 }
 
 /* What it means, and how it is printed. */
-static bool take_string(struct reader *r, struct span *value, struct span *text, bool *coded)
+static bool take_string(struct json_reader *r, struct span *value, struct span *text, bool *coded)
 {
 	struct buf meant = BUF_INIT, printed = BUF_INIT;
 	const char *start = r->at;
@@ -123,7 +123,7 @@ bool json_put_double(double d, struct buf *out)
 	return true;
 }
 
-static bool read_number(struct reader *r, struct json_node *v)
+static bool read_number(struct json_reader *r, struct json_node *v)
 {
 	const char *start = r->at;
 	struct buf printed = BUF_INIT;
@@ -224,7 +224,7 @@ static bool has_equal_keys(const struct json_node *object)
 	return false;
 }
 
-static struct json_node *read_member(struct reader *r)
+static struct json_node *read_member(struct json_reader *r)
 {
 	struct span key, key_text;
 	struct json_node *v;
@@ -255,7 +255,7 @@ static struct json_node *read_member(struct reader *r)
 }
 
 /* The bracket is current. */
-static bool read_list(struct reader *r, struct json_node *list)
+static bool read_list(struct json_reader *r, struct json_node *list)
 {
 	char close = list->kind == JSON_OBJECT ? '}' : ']';
 	struct json_node **tail = &list->first;
@@ -289,7 +289,7 @@ static bool read_list(struct reader *r, struct json_node *list)
 	return true;
 }
 
-static bool read_word(struct reader *r, const char *word, struct json_node *v)
+static bool read_word(struct json_reader *r, const char *word, struct json_node *v)
 {
 	size_t len = strlen(word);
 
@@ -300,7 +300,7 @@ static bool read_word(struct reader *r, const char *word, struct json_node *v)
 	return true;
 }
 
-static struct json_node *read_value(struct reader *r)
+static struct json_node *read_value(struct json_reader *r)
 {
 	struct json_node *v = arena_zero(r->arena, sizeof(*v));
 	bool good = false;
@@ -349,7 +349,7 @@ static struct json_node *read_value(struct reader *r)
 enum json_outcome json_read(
 	struct arena *arena, struct span text, enum json_form form, struct json_node **out)
 {
-	struct reader r = {.arena = arena, .at = text.ptr, .end = text.ptr + text.len, .form = form};
+	struct json_reader r = {.arena = arena, .at = text.ptr, .end = text.ptr + text.len, .form = form};
 
 	if (!text_is_valid(CHARSET_UTF8MB4, text))
 		return JSON_UNSURE;
@@ -393,7 +393,7 @@ enum json_outcome json_normal(struct arena *arena, struct span text, struct buf 
 
 /* ---- without its value ---- */
 
-static bool pass(struct reader *r, char c)
+static bool pass(struct json_reader *r, char c)
 {
 	if (r->at == r->end || *r->at != c)
 		return false;
@@ -401,7 +401,7 @@ static bool pass(struct reader *r, char c)
 	return true;
 }
 
-static bool pass_word(struct reader *r, const char *word)
+static bool pass_word(struct json_reader *r, const char *word)
 {
 	size_t len = strlen(word);
 
@@ -411,7 +411,7 @@ static bool pass_word(struct reader *r, const char *word)
 	return true;
 }
 
-static bool check_string(struct reader *r)
+static bool check_string(struct json_reader *r)
 {
 	if (!pass(r, '"'))
 		return fail(r, JSON_INVALID);
@@ -436,7 +436,7 @@ static bool check_string(struct reader *r)
 	return pass(r, '"') || fail(r, JSON_INVALID);
 }
 
-static bool check_digits(struct reader *r)
+static bool check_digits(struct json_reader *r)
 {
 	/* MariaDB takes `-`, `1.` and `1e` for numbers. */
 	if (!is_digit(r))
@@ -446,7 +446,7 @@ static bool check_digits(struct reader *r)
 	return true;
 }
 
-static bool check_number(struct reader *r)
+static bool check_number(struct json_reader *r)
 {
 	enum { LENGTH_SURE = 40, EXPONENT_SURE = 2 };
 	const char *start = r->at, *exponent;
@@ -471,10 +471,10 @@ static bool check_number(struct reader *r)
 	return r->at - start <= LENGTH_SURE || fail(r, JSON_UNSURE);
 }
 
-static bool check_value(struct reader *r);
+static bool check_value(struct json_reader *r);
 
 /* Behind the bracket; members have a name. */
-static bool check_list(struct reader *r, char close, bool named)
+static bool check_list(struct json_reader *r, char close, bool named)
 {
 	skip_space(r);
 	if (pass(r, close))
@@ -495,7 +495,7 @@ static bool check_list(struct reader *r, char close, bool named)
 	return pass(r, close) || fail(r, JSON_INVALID);
 }
 
-static bool check_value(struct reader *r)
+static bool check_value(struct json_reader *r)
 {
 	bool good;
 
@@ -524,7 +524,7 @@ static bool check_value(struct reader *r)
 
 enum json_outcome json_check(struct span text)
 {
-	struct reader r = {.at = text.ptr, .end = text.ptr + text.len};
+	struct json_reader r = {.at = text.ptr, .end = text.ptr + text.len};
 
 	if (!text_is_valid(CHARSET_UTF8MB4, text))
 		return JSON_UNSURE;

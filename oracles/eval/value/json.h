@@ -53,7 +53,7 @@ bool json_put_double(double d, struct buf *out) MUST_CHECK; /* MySQL */
 bool json_before(struct span a, struct span b);
 void json_arrange(struct json_node *object);
 
-/* Is it a JSON text?  Strictly (RFC 8259); what some servers have limits for is not told. */
+/* Is it a JSON text?  Strictly (RFC 8259); what some servers have limits for is left open. */
 enum json_outcome json_check(struct span text) MUST_CHECK;
 
 /* The text that MySQL prints of what it stored: members sorted by the length of their names, then by

@@ -268,11 +268,11 @@ bool time_round(const struct eval_env *env, struct eval_value *v, uint32_t decim
 
 /* ---- reading strings ---- */
 
-struct reader {
+struct time_reader {
 	const char *p, *end;
 };
 
-static uint32_t digits_ahead(const struct reader *r)
+static uint32_t digits_ahead(const struct time_reader *r)
 {
 	uint32_t n = 0;
 
@@ -281,7 +281,7 @@ static uint32_t digits_ahead(const struct reader *r)
 	return n;
 }
 
-static uint32_t take(struct reader *r, uint32_t digits)
+static uint32_t take(struct time_reader *r, uint32_t digits)
 {
 	uint32_t n = 0;
 
@@ -290,7 +290,7 @@ static uint32_t take(struct reader *r, uint32_t digits)
 	return n;
 }
 
-static bool take_char(struct reader *r, char c)
+static bool take_char(struct time_reader *r, char c)
 {
 	if (r->p == r->end || *r->p != c)
 		return false;
@@ -298,14 +298,14 @@ static bool take_char(struct reader *r, char c)
 	return true;
 }
 
-static void skip_blanks(struct reader *r)
+static void skip_blanks(struct time_reader *r)
 {
 	while (r->p < r->end && (*r->p == ' ' || (*r->p >= '\t' && *r->p <= '\r')))
 		r->p++;
 }
 
 /* ".123456": false when there are more digits than a value holds. */
-static bool take_fraction(struct reader *r, struct eval_value *out)
+static bool take_fraction(struct time_reader *r, struct eval_value *out)
 {
 	uint32_t n;
 
@@ -320,7 +320,7 @@ static bool take_fraction(struct reader *r, struct eval_value *out)
 	return true;
 }
 
-static bool take_clock(struct reader *r, struct eval_value *out)
+static bool take_clock(struct time_reader *r, struct eval_value *out)
 {
 	uint32_t n = digits_ahead(r);
 
@@ -345,7 +345,7 @@ static uint16_t two_digit_year(uint32_t year)
 
 /* What begins with other than a digit: nothing when a letter stands there or no digit follows; the
  * servers skip some signs. */
-static enum time_parse no_digits(const struct reader *r)
+static enum time_parse no_digits(const struct time_reader *r)
 {
 	if (r->p == r->end || (*r->p | 32) >= 'a')
 		return TIME_INVALID;
@@ -361,7 +361,7 @@ static enum time_parse no_digits(const struct reader *r)
 enum time_parse time_parse_datetime(
 	const struct eval_env *env, struct span s, struct eval_value *out)
 {
-	struct reader r = {s.ptr, s.ptr + s.len};
+	struct time_reader r = {s.ptr, s.ptr + s.len};
 	struct eval_value v = {.kind = EVAL_DATE};
 	const char *clock;
 	bool short_year;
@@ -433,7 +433,7 @@ enum time_parse time_parse_datetime(
 enum time_parse time_parse_time(const struct eval_env *env, struct span s, struct eval_value *out)
 {
 	enum { SHORTEST_DATETIME = 12 }; /* 240229101112 */
-	struct reader r = {s.ptr, s.ptr + s.len};
+	struct time_reader r = {s.ptr, s.ptr + s.len};
 	struct eval_value v = {.kind = EVAL_TIME};
 	uint32_t n, days = 0;
 	enum time_parse whole;

@@ -148,7 +148,7 @@ void eval_key(const struct eval_type *type, const struct eval_value *v, struct b
 		packed = time_pack(v);
 		buf_add(out, &packed, sizeof(packed));
 		return;
-	case EVAL_UNTOLD:
+	case EVAL_OPAQUE:
 		buf_add(out, &v->u, sizeof(v->u));
 		return;
 	}
@@ -163,7 +163,7 @@ bool eval_same(const struct eval_value *a, const struct eval_value *b)
 		return true;
 	case EVAL_INT:
 	case EVAL_UINT:
-	case EVAL_UNTOLD:
+	case EVAL_OPAQUE:
 		return a->u == b->u;
 	case EVAL_DOUBLE:
 		return memcmp(&a->d, &b->d, sizeof(a->d)) == 0;

@@ -106,7 +106,7 @@ bool compare_value(
 	if ((a->kind == EVAL_NULL) != (b->kind == EVAL_NULL))
 		return false;
 	/* What only the server knows is whatever it said. */
-	if (a->kind == EVAL_UNTOLD || b->kind == EVAL_UNTOLD)
+	if (a->kind == EVAL_OPAQUE || b->kind == EVAL_OPAQUE)
 		return true;
 	if (a->kind == b->kind && (a->kind == EVAL_INT || a->kind == EVAL_UINT))
 		return false;
@@ -147,7 +147,7 @@ static const bool *open_columns(
 
 	for (size_t r = 0; r < count; r++) {
 		for (uint32_t c = 0; c < width; c++)
-			open[c] |= rows[r][c].kind == EVAL_UNTOLD;
+			open[c] |= rows[r][c].kind == EVAL_OPAQUE;
 	}
 	return open;
 }
@@ -248,7 +248,7 @@ bool compare_result(struct mvcc *m, const struct eval_result *expected,
 static bool is_open_row(const struct eval_result *expected, size_t row)
 {
 	for (uint32_t c = 0; c < expected->column_count; c++) {
-		if (expected->rows[row][c].kind == EVAL_UNTOLD)
+		if (expected->rows[row][c].kind == EVAL_OPAQUE)
 			return true;
 	}
 	return false;

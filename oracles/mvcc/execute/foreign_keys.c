@@ -490,7 +490,7 @@ static void follow(struct mvcc *m, const struct foreign_step *step, struct store
 							       ? EVAL_NULL_VALUE
 							       : parent[f->parent_columns[i]];
 		/* Values that do not fit are errors, or not, by index and release. */
-		if (!eval_generate(&m->store.arena, &m->now.env, child->def, EVAL_STORE_CASCADE, changed, &outcome)) {
+		if (!eval_generate(&m->store.arena, &m->now.env, child->def, EVAL_ASSIGN_CASCADE, changed, &outcome)) {
 			answer_unsupported(a, REASON_GENERATED_BESIDE_FOREIGN_KEY);
 			return;
 		}

@@ -170,10 +170,10 @@ static bool first_autoinc(struct mvcc *m, const struct plan *plan, size_t row_co
 		counter_may_lag(m, plan))
 		ways[count++] = NUMBERS_TAKEN;
 	if (!numbers_every_row(m, plan))
-		ways[count++] = NUMBERS_UNTOLD;
+		ways[count++] = NUMBERS_UNKNOWN;
 	a->numbers = ways[choose(m, count)];
 	*next = a->numbers == NUMBERS_CAME ? told : INT32_MAX / 2;
-	return a->numbers != NUMBERS_UNTOLD;
+	return a->numbers != NUMBERS_UNKNOWN;
 }
 
 /* A value that was given moves the numbers that come behind it (handler::update_auto_increment).  Where
@@ -298,7 +298,7 @@ static bool meets_by_other_key(
 		for (size_t r = 0; other && r < a->given.count; r++) {
 			struct duplicate d;
 
-			if (untold_key(m, table, a->given.row[r]) ||
+			if (opaque_key(m, table, a->given.row[r]) ||
 				store_odd_keys(table, a->given.row[r]))
 				return false;
 			d = find_duplicate(m, table, index, a->given.row[r], NULL);
@@ -412,7 +412,7 @@ static const struct eval_value *number_not_shown(
 	memcpy(copy, row, def->column_count * sizeof(*copy));
 	for (uint32_t c = 0; c < def->column_count; c++) {
 		if (def->columns[c].auto_increment)
-			copy[c] = (struct eval_value){.kind = EVAL_UNTOLD, .u = ++m->untold};
+			copy[c] = (struct eval_value){.kind = EVAL_OPAQUE, .u = ++m->opaque_count};
 	}
 	return copy;
 }
@@ -567,7 +567,7 @@ static void insert_row(struct mvcc *m, const struct plan *plan, struct store_tab
 	bool replace = plan->stmt->kind == SQL_STMT_REPLACE;
 	struct eval_outcome outcome = {0};
 
-	if (untold_key(m, table, row)) {
+	if (opaque_key(m, table, row)) {
 		answer_unsupported(a, REASON_OPAQUE_KEYS);
 		return;
 	}

@@ -49,7 +49,7 @@ static bool pick_match(struct mvcc *m, const struct plan *plan, uint32_t number,
 		if (!eval_join_apply(plan->join, &m->store.arena, &m->now.env, &m->source, number, rows,
 			    &images[found], &changes[found], outcome))
 			return false;
-		if (outcome->untold_change) {
+		if (outcome->opaque_change) {
 			outcome->status = EVAL_UNSUPPORTED;
 			snprintf(outcome->reason, sizeof(outcome->reason), "%s",
 				reason_text(&m->reasons, REASON_SAME_TIME_ASSIGNED));

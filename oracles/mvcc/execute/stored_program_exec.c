@@ -613,9 +613,9 @@ static void assign(struct running *r, uint32_t target, const struct eval_type *t
 	const struct place *place = &r->body->places[target];
 	struct eval_outcome outcome = {0};
 
-	if (value->kind == EVAL_UNTOLD ||
-		!eval_store(&r->m->store.arena, &r->m->now.env, place->table, place->column, type, value,
-			EVAL_STORE_UPDATE, &r->values[target], &outcome) ||
+	if (value->kind == EVAL_OPAQUE ||
+		!eval_column_assign(&r->m->store.arena, &r->m->now.env, place->table, place->column, type, value,
+			EVAL_ASSIGN_UPDATE, &r->values[target], &outcome) ||
 		outcome.warning_count)
 		give_up(r, &outcome);
 }

@@ -355,7 +355,7 @@ static void change_one(struct mvcc *m, void *ctx, size_t number, struct write_an
 			answer_outcome(m, a, &outcome);
 			return;
 		}
-		if (outcome.untold_change) {
+		if (outcome.opaque_change) {
 			answer_unsupported(a, REASON_SAME_TIME_ASSIGNED);
 			return;
 		}

@@ -176,62 +176,62 @@ bool perhaps_same_row(
 	const struct eval_table *def, const struct eval_value *a, const struct eval_value *b)
 {
 	for (uint32_t c = 0; c < def->column_count; c++) {
-		if (a[c].kind != EVAL_UNTOLD && b[c].kind != EVAL_UNTOLD && !eval_same(&a[c], &b[c]))
+		if (a[c].kind != EVAL_OPAQUE && b[c].kind != EVAL_OPAQUE && !eval_same(&a[c], &b[c]))
 			return false;
 	}
 	return true;
 }
 
-enum untold_pick { UNTOLD_NOT_ASKED, UNTOLD_CHANGES, UNTOLD_STAYS, UNTOLD_OPEN };
+enum opaque_pick { OPAQUE_NOT_ASKED, OPAQUE_CHANGES, OPAQUE_STAYS, OPAQUE_OPEN };
 
 bool row_changes(struct mvcc *m, bool changed, const struct eval_outcome *outcome,
 	struct write_answer *a)
 {
-	if (!outcome->untold_change)
+	if (!outcome->opaque_change)
 		return changed;
-	if (a->untold == UNTOLD_NOT_ASKED) {
-		static const uint32_t picks[2][3] = {{UNTOLD_STAYS, UNTOLD_CHANGES, UNTOLD_OPEN},
-			{UNTOLD_CHANGES, UNTOLD_STAYS, UNTOLD_OPEN}};
+	if (a->opaque == OPAQUE_NOT_ASKED) {
+		static const uint32_t picks[2][3] = {{OPAQUE_STAYS, OPAQUE_CHANGES, OPAQUE_OPEN},
+			{OPAQUE_CHANGES, OPAQUE_STAYS, OPAQUE_OPEN}};
 		bool any = m->schedule->stmts[m->now.stmt].in->record.affected != 0;
 
-		a->untold = picks[any][choose(m, 3)];
+		a->opaque = picks[any][choose(m, 3)];
 	}
-	if (a->untold == UNTOLD_OPEN)
+	if (a->opaque == OPAQUE_OPEN)
 		answer_unsupported(a, REASON_SAME_TIME_ASSIGNED);
-	return a->untold == UNTOLD_CHANGES;
+	return a->opaque == OPAQUE_CHANGES;
 }
 
-static bool is_untold(const struct eval_value *row, const uint32_t *columns, uint32_t count)
+static bool is_opaque(const struct eval_value *row, const uint32_t *columns, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		if (columns[i] != UINT32_MAX && row[columns[i]].kind == EVAL_UNTOLD)
+		if (columns[i] != UINT32_MAX && row[columns[i]].kind == EVAL_OPAQUE)
 			return true;
 	}
 	return false;
 }
 
-bool untold_key(const struct mvcc *m, const struct store_table *table, const struct eval_value *row)
+bool opaque_key(const struct mvcc *m, const struct store_table *table, const struct eval_value *row)
 {
 	uint32_t number = number_of(m, table);
 	bool any = false;
 
 	for (uint32_t c = 0; c < table->def->column_count && !any; c++)
-		any = row[c].kind == EVAL_UNTOLD;
+		any = row[c].kind == EVAL_OPAQUE;
 	/* In which order rows are come to by an index matters where cascades meet. */
 	for (uint32_t i = 0; any && i < table->def->index_count; i++) {
 		const struct eval_index *index = &table->def->indexes[i];
 
 		if ((index->unique || index->primary || table->in_order) &&
-			is_untold(row, index->columns, index->count))
+			is_opaque(row, index->columns, index->count))
 			return true;
 	}
 	for (size_t i = 0; any && i < m->catalog.foreign_key_count; i++) {
 		const struct foreign *f = &m->catalog.foreign_keys[i];
 
 		if (f->alive &&
-			((f->child == number && is_untold(row, f->child_columns, f->count)) ||
+			((f->child == number && is_opaque(row, f->child_columns, f->count)) ||
 				(f->parent == number &&
-					is_untold(row, f->parent_columns, f->count))))
+					is_opaque(row, f->parent_columns, f->count))))
 			return true;
 	}
 	return false;

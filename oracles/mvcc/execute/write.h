@@ -41,15 +41,15 @@ struct write_answer {
 	bool in_turn;           /* ... which the server numbered one after the other */
 	uint64_t number;        /* AUTO_INCREMENT of the current row; 0: it was given */
 	enum {
-		NUMBERS_TOLD,
+		NUMBERS_KNOWN,
 		NUMBERS_CAME, /* taken so: a row that was numbered came */
 		NUMBERS_NONE, /* ... none did */
 		NUMBERS_TAKEN, /* ... none did, since another row had its number already */
-		NUMBERS_UNTOLD, /* nobody can say */
+		NUMBERS_UNKNOWN, /* nobody can say */
 	} numbers;
 	bool number_met; /* a row was met by the number that the server gave */
 	bool impossible; /* what was taken so cannot be */
-	uint32_t untold; /* enum untold_pick, once it was asked for */
+	uint32_t opaque; /* enum opaque_pick, once it was asked for */
 	bool conflict; /* snapshot isolation: a row has changed since the snapshot */
 	struct store_record *conflict_record;
 	struct store_table *conflict_table;
@@ -126,7 +126,7 @@ struct change {
 bool row_changes(struct mvcc *m, bool changed, const struct eval_outcome *outcome,
 	struct write_answer *answer);
 /* Has the row a value that only the server knows where the store wants to compare it? */
-bool untold_key(const struct mvcc *m, const struct store_table *table, const struct eval_value *row);
+bool opaque_key(const struct mvcc *m, const struct store_table *table, const struct eval_value *row);
 
 uint32_t number_of(const struct mvcc *m, const struct store_table *table);
 bool same_row(const struct eval_table *def, const struct eval_value *a, const struct eval_value *b);

@@ -684,7 +684,7 @@ static bool added_value(struct mvcc *m, const struct store_table *to, uint32_t c
 	dflt = eval_expr_compile(&m->store.arena, c->dflt, NULL, SPAN_NONE, &m->now.env, &m->source, &outcome);
 	return dflt &&
 	       eval_expr_run(dflt, &m->store.arena, &m->now.env, &m->source, NULL, &value, &outcome) &&
-	       eval_store(&m->store.arena, &m->now.env, to->def, column, eval_expr_type(dflt), &value, 0, out,
+	       eval_column_assign(&m->store.arena, &m->now.env, to->def, column, eval_expr_type(dflt), &value, 0, out,
 		       &outcome) &&
 	       !outcome.warning_count;
 }

@@ -204,7 +204,7 @@ static bool may_insert(struct mvcc *m, uint32_t stmt, struct store_table *table,
 			const struct eval_value *v = &rows.row[i][table->cluster->columns[k]];
 
 			/* One that the server numbers. */
-			any = v->kind == EVAL_NULL || v->kind == EVAL_UNTOLD ||
+			any = v->kind == EVAL_NULL || v->kind == EVAL_OPAQUE ||
 			      (table->def->columns[table->cluster->columns[k]].auto_increment && v->i == 0);
 		}
 		any = any || store_find(&m->store, table, rows.row[i]) == record;
@@ -650,7 +650,7 @@ static bool count_row(struct mvcc *m, const struct states *states, bool found, u
 		counts = truth == EVAL_TRUE;
 		if (counts && plan->stmt->kind == SQL_STMT_UPDATE && !found &&
 			(!eval_change_apply(plan->change, &m->scratch, &m->now.env, &m->source, image, &new, &counts, &outcome) ||
-				outcome.untold_change))
+				outcome.opaque_change))
 			return false;
 		always &= counts;
 		ever |= counts;

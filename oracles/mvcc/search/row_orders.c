@@ -117,7 +117,7 @@ void rows_in_orders(struct mvcc *m, size_t number, row_step *each, void *ctx, st
 	struct write_answer start = *a;
 	const struct state_mark mark = state_mark(m);
 	size_t locks = m->wanted.count;
-	uint64_t untold = m->untold;
+	uint64_t opaque_count = m->opaque_count;
 	bool trying = m->now.trying, open = number > ROWS_MAX;
 
 	for (uint32_t i = 2; i <= number && i <= ROWS_MAX; i++)
@@ -144,7 +144,7 @@ void rows_in_orders(struct mvcc *m, size_t number, row_step *each, void *ctx, st
 		found += !there;
 		state_return(m, &mark);
 		m->wanted.count = locks;
-		m->untold = untold;
+		m->opaque_count = opaque_count;
 	}
 	m->now.trying = false;
 	open |= m->now.trial_open;

@@ -39,7 +39,7 @@ static uint64_t mix_value(uint64_t hash, const struct eval_value *v)
 		return hash;
 	case EVAL_INT:
 	case EVAL_UINT:
-	case EVAL_UNTOLD:
+	case EVAL_OPAQUE:
 		return mix(hash, v->u);
 	case EVAL_DOUBLE:
 		memcpy(&bits, &v->d, sizeof(bits));

@@ -76,7 +76,7 @@ void test_unique(struct mvcc *m, struct store_table *table, const struct change 
 	for (size_t i = 0; i < count; i++) {
 		const struct change *c = &changes[i];
 
-		if (c->new && c->changed && untold_key(m, table, c->new)) {
+		if (c->new && c->changed && opaque_key(m, table, c->new)) {
 			answer_unsupported(a, REASON_OPAQUE_KEYS);
 			return;
 		}

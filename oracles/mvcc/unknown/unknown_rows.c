@@ -198,7 +198,7 @@ static bool inserted_rows(struct mvcc *m, struct eval_rows *rows)
 		a.tried = i;
 		fill_autoinc(m, plan, def, rows->count, row, &next, &a);
 		/* A number that was only tried is not a key to go by. */
-		if (a.numbers != NUMBERS_TOLD || untold_key(m, solver_store_table(m, def), row))
+		if (a.numbers != NUMBERS_KNOWN || opaque_key(m, solver_store_table(m, def), row))
 			return false;
 		out[i] = row;
 	}
@@ -544,7 +544,7 @@ static enum row_fate fate_of(struct mvcc *m, const struct store_table *table,
 	if (plan->stmt->kind == SQL_STMT_UPDATE &&
 		(!eval_change_apply(plan->change, &m->store.arena, &m->now.env, &m->source, v->image, new,
 			&changed, &outcome) ||
-			outcome.untold_change || untold_key(m, table, *new)))
+			outcome.opaque_change || opaque_key(m, table, *new)))
 		return ROW_UNKNOWN;
 	return changed ? ROW_CHANGES : ROW_STAYS;
 }
