@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads: the columns that are appended to them, and what select mode asks in their place. */
 #include "instrument/plan_internal.h"
+#include "sql/sql.h"
 #include "sql/text/raw_token.h"
 
 /* The place of FROM behind the select list's last expression: an alias and a closing bracket may
@@ -42,14 +43,14 @@ static size_t find_from(struct span text, size_t at)
 void plan_add_row_name(struct buf *row, const struct sql_table_ref *ref)
 {
 	if (ref->alias.ptr) {
-		instrument_add_name(row, ref->alias);
+		sql_print_name(ref->alias, row);
 		return;
 	}
 	if (ref->u.name.table.db.ptr) {
-		instrument_add_name(row, ref->u.name.table.db);
+		sql_print_name(ref->u.name.table.db, row);
 		buf_add_char(row, '.');
 	}
-	instrument_add_name(row, ref->u.name.table.name);
+	sql_print_name(ref->u.name.table.name, row);
 }
 
 /* KEY|version; of a group all of them, with what shows that none is missing: MySQL cuts

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Writes: which rows they take, and where select mode finds them again. */
 #include "instrument/plan_internal.h"
+#include "sql/sql.h"
 
 /* Do the values of an UPDATE come out of queries?  Their tables are none of the condition's. */
 static bool values_come_from_queries(const struct planner *p)
@@ -181,12 +182,12 @@ void plan_set_target(struct planner *p, const struct sql_table_ref *ref, enum pl
 		return;
 	plan_add_row_name(&plan->row, ref);
 	/* In full: it may be asked for where another database is the current one. */
-	instrument_add_name(&plan->source, span_str(table->database));
+	sql_print_name(span_str(table->database), &plan->source);
 	buf_add_char(&plan->source, '.');
-	instrument_add_name(&plan->source, ref->u.name.table.name);
+	sql_print_name(ref->u.name.table.name, &plan->source);
 	if (ref->alias.ptr) {
 		buf_add_str(&plan->source, " as ");
-		instrument_add_name(&plan->source, ref->alias);
+		sql_print_name(ref->alias, &plan->source);
 	}
 	plan->target = table;
 	plan->write = write;
@@ -256,7 +257,7 @@ static bool add_key_condition(struct planner *p, const struct sql_insert *ins,
 		if (e->kind == SQL_EXPR_LITERAL && e->u.literal.kind == SQL_LIT_NULL)
 			return false;
 		buf_add_str(out, i ? " and " : "");
-		instrument_add_name(out, span_str(table->columns[table->key[i]].name));
+		sql_print_name(span_str(table->columns[table->key[i]].name), out);
 		buf_add_str(out, " = ");
 		sql_walk_expr(e, &visitor);
 		sql_print_expr(e, &print, out);
@@ -279,9 +280,9 @@ void plan_set_insert(struct planner *p, const struct sql_insert *ins, bool repla
 		plan_sets_key(table, ins->on_duplicate) ||
 		((replaces || ins->on_duplicate) && table->unique_count))
 		return;
-	instrument_add_name(&plan->source, span_str(table->database));
+	sql_print_name(span_str(table->database), &plan->source);
 	buf_add_char(&plan->source, '.');
-	instrument_add_name(&plan->source, span_str(table->name));
+	sql_print_name(span_str(table->name), &plan->source);
 	buf_add_span(&plan->row, buf_span(&plan->source));
 	plan->target = table;
 	plan->write = replaces            ? PLAN_WRITE_REPLACE

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/siphash.h"
 #include "instrument/trigger_log.h"
+#include "sql/sql.h"
 
 /* The recorder's tag, the node, and 44 bits of UUID_SHORT(): a counter that begins with the time of
  * the server's start. */
@@ -67,9 +68,9 @@ static bool execute(struct preparer *p, const struct instrument_table *t, const 
 
 static void add_table(struct buf *sql, const struct instrument_table *t)
 {
-	instrument_add_name(sql, span_str(t->database));
+	sql_print_name(span_str(t->database), sql);
 	buf_add_char(sql, '.');
-	instrument_add_name(sql, span_str(t->name));
+	sql_print_name(span_str(t->name), sql);
 }
 
 /* ---- the server ---- */
@@ -135,9 +136,9 @@ static void add_trigger_name(struct buf *sql, const struct instrument_table *t, 
 		}
 		buf_printf(&name, "_%016" PRIx64, siphash_digest(table.ptr, table.len));
 	}
-	instrument_add_name(sql, span_str(t->database));
+	sql_print_name(span_str(t->database), sql);
 	buf_add_char(sql, '.');
-	instrument_add_name(sql, buf_span(&name));
+	sql_print_name(buf_span(&name), sql);
 	buf_release(&name);
 }
 
@@ -159,7 +160,7 @@ static void begin_trigger(
 static void add_renewed(struct buf *sql, const struct instrument_column *column)
 {
 	buf_add_str(sql, " or NEW.");
-	instrument_add_name(sql, span_str(column->name));
+	sql_print_name(span_str(column->name), sql);
 	buf_printf(sql, " <=> CURRENT_TIMESTAMP(%u))", column->decimals);
 }
 
@@ -196,14 +197,14 @@ static void add_same(struct buf *sql, const struct instrument_column *column)
 	}
 	for (int i = 0; i < 2; i++) {
 		buf_printf(sql, "%s%s%s", i ? " <=> " : "", before, rows[i]);
-		instrument_add_name(sql, span_str(column->name));
+		sql_print_name(span_str(column->name), sql);
 		buf_add_str(sql, behind);
 	}
 	if (column->kind == COLUMN_REAL) {
 		buf_add_str(sql, " and NEW.");
-		instrument_add_name(sql, span_str(column->name));
+		sql_print_name(span_str(column->name), sql);
 		buf_add_str(sql, " <=> OLD.");
-		instrument_add_name(sql, span_str(column->name));
+		sql_print_name(span_str(column->name), sql);
 	}
 }
 
@@ -350,9 +351,9 @@ static bool drop_triggers(struct preparer *p, const struct instrument_table *t, 
 		struct buf sql = BUF_INIT;
 
 		buf_add_str(&sql, "drop trigger ");
-		instrument_add_name(&sql, span_str(t->database));
+		sql_print_name(span_str(t->database), &sql);
 		buf_add_char(&sql, '.');
-		instrument_add_name(&sql, span_str(row[0]));
+		sql_print_name(span_str(row[0]), &sql);
 		ok = execute(p, t, &sql);
 		buf_release(&sql);
 		(*count)++;

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "instrument/session.h"
+#include "sql/sql.h"
 
 enum {
 	KEYS_MAX = 500,   /* rows that are looked for by their keys */
@@ -342,7 +343,7 @@ static struct own_query *add_rows(struct select_state *select, enum own_kind kin
 
 static void add_insert_id(const struct select_write *w, struct buf *condition)
 {
-	instrument_add_name(condition, span_str(w->target->columns[w->target->key[0]].name));
+	sql_print_name(span_str(w->target->columns[w->target->key[0]].name), condition);
 	buf_printf(condition, " = %" PRIu64, w->insert_id);
 }
 
@@ -426,9 +427,9 @@ static void add_vsr(struct select_state *select, const struct plan *plan)
 		instrument_add_key(&q->sql, table, "isorec_t");
 		buf_add_str(&q->sql,
 			",'|',cast(isorec_t." VERSION_COLUMN " as binary)) as binary) from ");
-		instrument_add_name(&q->sql, span_str(table->database));
+		sql_print_name(span_str(table->database), &q->sql);
 		buf_add_char(&q->sql, '.');
-		instrument_add_name(&q->sql, span_str(table->name));
+		sql_print_name(span_str(table->name), &q->sql);
 		buf_printf(&q->sql, " as isorec_t limit %d", ROWS_MAX + 1);
 	}
 }

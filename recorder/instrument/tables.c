@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "instrument/recorder_tag.h"
 #include "instrument/trigger_log.h"
+#include "sql/sql.h"
 #include "sql/text/raw_token.h"
 #include "trace/pack.h"
 #include "trace/record.h"
@@ -38,17 +39,6 @@ bool instrument_execute(MYSQL *mysql, const char *sql, struct err *err)
 	if (mysql_query(mysql, sql))
 		return err_set(err, ERR_SERVER, "%.200s: %s", sql, mysql_error(mysql));
 	return true;
-}
-
-void instrument_add_name(struct buf *out, struct span name)
-{
-	buf_add_char(out, '`');
-	for (size_t i = 0; i < name.len; i++) {
-		if (name.ptr[i] == '`')
-			buf_add_char(out, '`');
-		buf_add_char(out, name.ptr[i]);
-	}
-	buf_add_char(out, '`');
 }
 
 /* As hexadecimal digits: the same in every sql_mode and character set. */
@@ -788,7 +778,7 @@ struct instrument_table *instrument_tables_find(
 static void add_field(struct buf *out, const struct instrument_column *column, const char *row)
 {
 	buf_printf(out, "%s.", row);
-	instrument_add_name(out, span_str(column->name));
+	sql_print_name(span_str(column->name), out);
 }
 
 /* Hexadecimal digits of what `before` and `behind` make of the field; or its length and digest. */
@@ -882,7 +872,7 @@ static void add_all_columns(struct buf *out, MYSQL *mysql, struct span name)
 
 		invisible |= row[EXTRA] && strcasestr(row[EXTRA], "invisible");
 		buf_add_str(&list, list.len ? ", " : "");
-		instrument_add_name(&list, span_str(row[FIELD]));
+		sql_print_name(span_str(row[FIELD]), &list);
 	}
 	if (invisible)
 		buf_add_span(out, buf_span(&list));
@@ -898,7 +888,7 @@ static void add_plain_select(
 {
 	buf_add_str(out, "select ");
 	for (size_t i = 0; table && i < table->column_count; i++) {
-		instrument_add_name(out, span_str(table->columns[i].name));
+		sql_print_name(span_str(table->columns[i].name), out);
 		buf_add_str(out, ", ");
 	}
 	if (table)
@@ -942,10 +932,10 @@ void instrument_add_select(
 		struct span column = span_of(field->name, field->name_length);
 
 		buf_add_str(out, i ? ", " : "select ");
-		instrument_add_name(out, column);
+		sql_print_name(column, out);
 		if (field->type == MYSQL_TYPE_FLOAT) {
 			buf_add_str(out, " * 1e0 as ");
-			instrument_add_name(out, column);
+			sql_print_name(column, out);
 		}
 	}
 	buf_add_str(out, " from ");

@@ -226,7 +226,6 @@ void instrument_add_value(struct buf *out, const struct instrument_column *colum
 void instrument_add_key(struct buf *out, const struct instrument_table *table, const char *row);
 /* ... the whole row and its version, as one column: ROW|version. */
 void instrument_add_whole(struct buf *out, const struct instrument_table *table, const char *row);
-void instrument_add_name(struct buf *out, struct span name);
 void instrument_add_string(struct buf *out, struct span text);
 
 /* Appends "select COLUMN, ..., version from NAME" for a prepared table, "select * from NAME" for NULL.  A FLOAT

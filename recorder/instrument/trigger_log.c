@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "sql/sql.h"
 #include "trace/pack.h"
 
 static void add_hex(struct buf *out, const char *text)
@@ -445,7 +446,7 @@ bool log_add_key_condition(const struct instrument_table *table, struct span tex
 		return false;
 	for (size_t k = 0; k < table->key_count; k++) {
 		buf_add_str(out, k ? " and " : "(");
-		instrument_add_name(out, span_str(table->columns[table->key[k]].name));
+		sql_print_name(span_str(table->columns[table->key[k]].name), out);
 		buf_add_str(out, " = ");
 		add_literal(out, table->columns[table->key[k]].kind, values[k]);
 	}

@@ -11,6 +11,7 @@
 #include "db/stored_programs.h"
 #include "db/variables.h"
 #include "instrument/recorder_tag.h"
+#include "sql/sql.h"
 #include "trace/pack.h"
 
 void server_context_init(struct server_context *context, const struct server_context_options *options,
@@ -283,17 +284,6 @@ static bool read_columns(MYSQL *db, const struct capture_node *node,
 	return true;
 }
 
-static void quote_name(struct buf *out, struct span name)
-{
-	buf_add_char(out, '`');
-	for (size_t i = 0; i < name.len; i++) {
-		if (name.ptr[i] == '`')
-			buf_add_char(out, '`');
-		buf_add_char(out, name.ptr[i]);
-	}
-	buf_add_char(out, '`');
-}
-
 /* [[name, unique, [index, ...]], ...]; the primary key's columns go to `primary`. */
 static bool read_keys(MYSQL *db, const struct capture_node *node, struct context_table *table,
 	const struct columns *columns, struct buf *primary, struct buf *out, struct err *err)
@@ -324,7 +314,7 @@ static bool read_keys(MYSQL *db, const struct capture_node *node, struct context
 			pack_uint(&numbers, column_index(columns, span_of(names.ptr, len)));
 			if (is_primary) {
 				buf_add_str(&table->columns, count ? ", " : "");
-				quote_name(&table->columns, span_of(names.ptr, len));
+				sql_print_name(span_of(names.ptr, len), &table->columns);
 			}
 			count++;
 			names.ptr += len + (end != NULL);
@@ -442,9 +432,9 @@ static void read_triggers(MYSQL *db, const struct capture_node *node,
 
 static void qualified(struct buf *out, const struct context_table *table)
 {
-	quote_name(out, buf_span(&table->database));
+	sql_print_name(buf_span(&table->database), out);
 	buf_add_char(out, '.');
-	quote_name(out, buf_span(&table->name));
+	sql_print_name(buf_span(&table->name), out);
 }
 
 static bool table_schema(struct server_context *context, MYSQL *db, struct capture_node *node,

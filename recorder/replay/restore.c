@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "replay/replay.h"
+#include "sql/sql.h"
 
 enum { INSERT_BYTES = 256 * 1024 };
 
@@ -77,7 +78,7 @@ static bool use_database(struct engine *engine, struct span name)
 	bool ok;
 
 	buf_add_str(&sql, "use ");
-	execution_quote_name(&sql, name);
+	sql_print_name(name, &sql);
 	ok = engine_query(engine, buf_span(&sql)) || engine_fail(engine, sql.data);
 	buf_release(&sql);
 	return ok;
@@ -101,7 +102,7 @@ static void insert_head(
 	uint32_t count = mp_array(&mp);
 
 	buf_add_str(out, "insert into ");
-	execution_quote_name(out, t->schema.name);
+	sql_print_name(t->schema.name, out);
 	buf_add_str(out, " (");
 	for (uint32_t i = 0; i < count && i < max && !mp.bad; i++) {
 		struct span column = own ? SPAN_NONE : mp_raw(&mp), name;
@@ -120,7 +121,7 @@ static void insert_head(
 		if (!first)
 			buf_add_char(out, ',');
 		first = false;
-		execution_quote_name(out, name);
+		sql_print_name(name, out);
 	}
 	buf_add_str(out, ") values ");
 }

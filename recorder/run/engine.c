@@ -64,29 +64,23 @@ bool engine_query(struct engine *e, struct span sql)
 	return mysql_errno(e->control) == 0;
 }
 
-static bool control_format(struct engine *e, const char *fmt, const char *name)
+static bool control_statement(struct engine *e, const char *verb, const char *name)
 {
-	struct buf sql = BUF_INIT, quoted = BUF_INIT;
+	struct buf sql = BUF_INIT;
 	bool ok;
 
-	for (; *name; name++) {
-		if (*name == '`')
-			buf_add_char(&quoted, '`');
-		buf_add_char(&quoted, *name);
-	}
-	buf_add_str(&sql, fmt);
-	buf_printf(&sql, " `%s`", quoted.len ? quoted.data : "");
+	buf_printf(&sql, "%s ", verb);
+	sql_print_name(span_str(name), &sql);
 	ok = engine_query(e, buf_span(&sql));
 	buf_release(&sql);
-	buf_release(&quoted);
 	return ok;
 }
 
 bool engine_make_database(struct engine *e, const char *name)
 {
-	if (e->options->drop_database && !control_format(e, "drop database if exists", name))
+	if (e->options->drop_database && !control_statement(e, "drop database if exists", name))
 		return engine_fail(e, "the database cannot be dropped");
-	if (!control_format(e, "create database", name)) {
+	if (!control_statement(e, "create database", name)) {
 		if (mysql_errno(e->control) == ER_DB_CREATE_EXISTS)
 			return err_set(e->err, ERR_SERVER,
 				"the database %s exists: choose another with --database, or let it "
@@ -96,7 +90,7 @@ bool engine_make_database(struct engine *e, const char *name)
 	}
 	MEM_RESERVE(e->databases, e->database_count + 1, e->database_capacity);
 	e->databases[e->database_count++] = mem_strdup(name);
-	if (!control_format(e, "use", name))
+	if (!control_statement(e, "use", name))
 		return engine_fail(e, "the database cannot be used");
 	return true;
 }
@@ -718,7 +712,7 @@ bool engine_close(struct engine *e, bool ok)
 	end_prepared(e);
 	for (size_t i = 0; i < e->database_count; i++) {
 		if (!e->options->keep_database && !e->control_dead &&
-			!control_format(e, "drop database if exists", e->databases[i]) && ok)
+			!control_statement(e, "drop database if exists", e->databases[i]) && ok)
 			ok = engine_fail(e, "the database cannot be dropped");
 		free(e->databases[i]);
 	}

@@ -8,6 +8,7 @@
 #include "db/row.h"
 #include "db/stored_programs.h"
 #include "db/variables.h"
+#include "sql/sql.h"
 #include "trace/pack.h"
 
 static bool ask(struct snapshot *s, const char *sql, MYSQL_RES **out, struct err *err)
@@ -18,17 +19,6 @@ static bool ask(struct snapshot *s, const char *sql, MYSQL_RES **out, struct err
 	if (!*out)
 		return err_set(err, ERR_SERVER, "%s: %s", sql, mysql_error(s->control));
 	return true;
-}
-
-static void add_name(struct buf *out, const char *name)
-{
-	buf_add_char(out, '`');
-	for (; *name; name++) {
-		if (*name == '`')
-			buf_add_char(out, '`');
-		buf_add_char(out, *name);
-	}
-	buf_add_char(out, '`');
 }
 
 bool snapshot_server(struct snapshot *s, struct err *err)
@@ -290,9 +280,9 @@ static bool read_create(
 	bool ok;
 
 	buf_add_str(&sql, "show create table ");
-	add_name(&sql, s->database);
+	sql_print_name(span_str(s->database), &sql);
 	buf_add_char(&sql, '.');
-	add_name(&sql, table);
+	sql_print_name(span_str(table), &sql);
 	ok = ask(s, sql.data, &result, err);
 	buf_release(&sql);
 	if (!ok)
@@ -423,7 +413,7 @@ static bool order_by(struct snapshot *s, const char *table, struct buf *sql, str
 
 			buf_add_str(sql, i ? ", " : " order by ");
 			if (column < text.name_count)
-				add_name(sql, text.names[column]);
+				sql_print_name(span_str(text.names[column]), sql);
 		}
 	}
 	schema_text_release(&text);
@@ -500,9 +490,9 @@ bool snapshot_rows(struct snapshot *s, const char *moment, struct err *err)
 		MYSQL_RES *result;
 		bool ok;
 
-		add_name(&name, s->database);
+		sql_print_name(span_str(s->database), &name);
 		buf_add_char(&name, '.');
-		add_name(&name, s->tables[i]);
+		sql_print_name(span_str(s->tables[i]), &name);
 		instrument_add_select(&sql, s->control, instrumented(s, s->tables[i]), buf_span(&name));
 		buf_release(&name);
 		ok = order_by(s, s->tables[i], &sql, err) && ask(s, sql.data, &result, err);

@@ -165,8 +165,6 @@ bool execution_bulk_sql(
 	const struct execution_stmt *stmt, enum execution_moments moments, struct buf *out) MUST_CHECK;
 /* An SQL literal that the server reads as this value. */
 bool execution_literal(const struct value *value, struct buf *out, struct err *err) MUST_CHECK;
-/* `name` with backquotes. */
-void execution_quote_name(struct buf *out, struct span name);
 
 struct scenario;
 

@@ -6,6 +6,7 @@
 #include "model/execution/execution.h"
 #include "scenario/scenario.h"
 #include "server/commands.h"
+#include "sql/sql.h"
 #include "sql/text/split.h"
 
 static void add_hex(struct buf *out, struct span bytes)
@@ -56,17 +57,6 @@ bool execution_literal(const struct value *value, struct buf *out, struct err *e
 		return err_set(err, ERR_UNSUPPORTED, "a value was cut when recording");
 	}
 	return false;
-}
-
-void execution_quote_name(struct buf *out, struct span name)
-{
-	buf_add_char(out, '`');
-	for (size_t i = 0; i < name.len; i++) {
-		if (name.ptr[i] == '`')
-			buf_add_char(out, '`');
-		buf_add_char(out, name.ptr[i]);
-	}
-	buf_add_char(out, '`');
 }
 
 /* A date or time as a literal of its type; false: it is no such day, of which some sql_modes take
@@ -156,7 +146,7 @@ bool execution_sql(const struct execution_stmt *stmt, enum execution_moments mom
 	switch (stmt->record.command) {
 	case CMD_INIT_DB:
 		buf_add_str(out, "use ");
-		execution_quote_name(out, stmt->sql);
+		sql_print_name(stmt->sql, out);
 		return true;
 	case CMD_SLEEP:
 	case CMD_QUERY:

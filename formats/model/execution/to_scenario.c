@@ -6,6 +6,7 @@
 #include "model/execution/execution.h"
 #include "scenario/scenario.h"
 #include "server/commands.h"
+#include "sql/sql.h"
 
 enum {
 	ROWS_PER_INSERT = 100,
@@ -54,7 +55,7 @@ static void add_columns(struct maker *m, const struct execution_table *t, bool *
 		}
 		if (i)
 			buf_add_char(&m->text, ',');
-		execution_quote_name(&m->text, name);
+		sql_print_name(name, &m->text);
 	}
 	buf_add_char(&m->text, ')');
 }
@@ -88,7 +89,7 @@ static bool add_inserts(struct maker *m, const struct execution_table *t)
 
 		buf_clear(&m->text);
 		buf_add_str(&m->text, "insert into ");
-		execution_quote_name(&m->text, t->schema.name);
+		sql_print_name(t->schema.name, &m->text);
 		add_columns(m, t, &generated);
 		if (generated)
 			return err_set(m->err, ERR_UNSUPPORTED,
