@@ -19,6 +19,7 @@
 
 #include <stdatomic.h>
 
+#include "capture/close_reason.h"
 #include "capture/filter.h"
 #include "capture/redact.h"
 #include "sql/text/stmt_classify.h"
@@ -197,11 +198,11 @@ void capture_open(struct capture *c, struct capture_worker *worker, struct captu
 	uint32_t id, const char *client);
 /* The server closed the connection of a session that is logged in and did not quit; after wire_end.
  * Its transaction is over.  `reason` says how that was seen. */
-void capture_server_ended(struct capture *c, const char *reason);
+void capture_server_ended(struct capture *c, enum close_reason reason);
 /* ... and was seen to have the connection no longer. */
 void capture_server_released(struct capture *c);
-/* After wire_end.  Frees. */
-void capture_close(struct capture *c, const char *reason);
+/* After wire_end.  Frees.  detail: what the record says in place of the reason's text; or NULL. */
+void capture_close(struct capture *c, enum close_reason reason, const char *detail);
 
 /* Whether formats/sql may read a text of the session. */
 bool capture_can_parse(const struct capture *c, struct span text);

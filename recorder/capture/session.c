@@ -76,19 +76,20 @@ static void end_transaction(struct capture *c, const char *reason)
 		txn_end(c, 0, TXN_ABORTED, reason);
 }
 
-void capture_server_ended(struct capture *c, const char *reason)
+void capture_server_ended(struct capture *c, enum close_reason reason)
 {
-	char text[64];
+	const char *text = close_reason_text(reason);
+	char with_error[64];
 
 	if (c->ended || c->quit || c->muted)
 		return;
 	c->ended = true;
 	c->now.at = 0;
 	if (c->ended_error) {
-		snprintf(text, sizeof(text), "%.40s, error %u", reason, c->ended_error);
-		reason = text;
+		snprintf(with_error, sizeof(with_error), "%.40s, error %u", text, c->ended_error);
+		text = with_error;
 	}
-	capture_emit_session(c, SESSION_ENDED, reason);
+	capture_emit_session(c, SESSION_ENDED, text);
 	end_transaction(c, "ended by the server");
 }
 
@@ -99,7 +100,7 @@ void capture_server_released(struct capture *c)
 		capture_emit_session(c, SESSION_RELEASED, NULL);
 }
 
-void capture_close(struct capture *c, const char *reason)
+void capture_close(struct capture *c, enum close_reason reason, const char *detail)
 {
 	struct buf *all[] = {&c->client, &c->user, &c->database, &c->pending_user,
 		&c->pending_database, &c->attributes, &c->txn.name, &c->early_savepoints, &c->now.text, &c->now.params,
@@ -108,11 +109,14 @@ void capture_close(struct capture *c, const char *reason)
 
 	capture_opened(c);
 	c->now.at = 0;
-	if (c->quit)
-		reason = "quit";
+	if (c->quit) {
+		reason = CLOSE_QUIT;
+		detail = NULL;
+	}
 	end_transaction(c, "disconnect");
 	if (!c->muted)
-		capture_emit_session(c, SESSION_CLOSED, reason);
+		capture_emit_session(
+			c, SESSION_CLOSED, detail ? detail : close_reason_text(reason));
 	capture_forget_prepared(c, 0);
 	free(c->prepared);
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)

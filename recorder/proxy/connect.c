@@ -20,7 +20,7 @@ static void refuse(struct session *s, int errnum)
 	/* Clients come again and again: the first one tells. */
 	if (!atomic_exchange(&s->node->capture.refuses, true))
 		session_event(s, "refused", text);
-	session_close(s, text);
+	session_close_saying(s, CLOSE_REFUSED, text);
 }
 
 static void connect_next(struct session *s, int errnum)
@@ -103,7 +103,7 @@ void session_header_work(struct session *s)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		session_close(s, "client gone before its header");
+		session_close(s, CLOSE_CLIENT_GONE_BEFORE_HEADER);
 		return;
 	}
 	switch (proxy_header_read(bytes, (size_t)n, &s->ends, &used)) {
@@ -113,14 +113,14 @@ void session_header_work(struct session *s)
 		session_send_error(s, 0,
 			"isorec: the connection must begin with a header of the PROXY protocol");
 		COUNT(s->worker, refused, 1);
-		session_close(s, "no header of the PROXY protocol");
+		session_close(s, CLOSE_NO_HEADER);
 		return;
 	case PROXY_HEADER_DONE:
 		break;
 	}
 	s->header_due = false;
 	if (recv(s->side[CLIENT].fd, bytes, used, 0) != (ssize_t)used)
-		session_close(s, "client gone behind its header");
+		session_close(s, CLOSE_CLIENT_GONE_BEHIND_HEADER);
 	else
 		session_begin(s);
 }
@@ -156,7 +156,7 @@ void session_open(struct relay_worker *w, const struct relay_arrival *arrival)
 	s->peer = arrival->peer;
 	s->header_due = w->options->accept_proxy_protocol;
 	if (!session_watch(s, CLIENT))
-		session_close(s, "no memory to watch the connection");
+		session_close(s, CLOSE_NO_MEMORY_WATCH);
 	else if (!s->header_due)
 		session_begin(s);
 }
@@ -164,9 +164,9 @@ void session_open(struct relay_worker *w, const struct relay_arrival *arrival)
 void session_expire_connecting(struct session *s)
 {
 	if (s->header_due)
-		session_close(s, "no header of the PROXY protocol in time");
+		session_close(s, CLOSE_HEADER_LATE);
 	else if (s->connecting)
 		refuse(s, ETIMEDOUT);
 	else if (s->doom)
-		session_close(s, s->doom);
+		session_close_saying(s, CLOSE_TLS_FAILED, s->doom);
 }

@@ -79,7 +79,7 @@ static void handle(struct relay_worker *w, const struct epoll_event *event)
 	else if (side == &s->side[SERVER] && (event->events & (EPOLLOUT | EPOLLERR | EPOLLHUP)))
 		session_connected(s);
 	else if (side == &s->side[CLIENT] && side->hangup)
-		session_close(s, "client gone before the server answered");
+		session_close(s, CLOSE_CLIENT_GONE_BEFORE_ANSWER);
 }
 
 static void run_ready(struct relay_worker *w)
@@ -154,7 +154,7 @@ static void *worker_main(void *arg)
 		if (w->draining) {
 			if (w->stopping || clock_mono_ns() >= w->drain_deadline)
 				while (w->sessions)
-					session_close(w->sessions, "recorder shutdown");
+					session_close(w->sessions, CLOSE_SHUTDOWN);
 			if (!w->sessions && !w->ready)
 				break;
 		}

@@ -61,27 +61,32 @@ void session_event(struct session *s, const char *what, const char *reason)
 
 /* The server closed its side.  A session that had logged in and did not ask for the end was ended by
  * it. */
-static void server_ended(struct session *s, const char *reason)
+static void server_ended(struct session *s, enum close_reason reason)
 {
 	bool lost;
 
 	relay_parse_later(s->worker); /* a QUIT may wait there */
 	lost = s->recording && !s->parsed && !s->capture.quit && s->wire.phase == WIRE_COMMANDS;
 	if (lost)
-		session_event(s, "lost", reason);
+		session_event(s, "lost", close_reason_text(reason));
 	stop_parsing(s); /* no answer will come any more */
 	if (lost)
 		capture_server_ended(&s->capture, reason);
 }
 
-void session_close(struct session *s, const char *reason)
+void session_close(struct session *s, enum close_reason reason)
+{
+	session_close_saying(s, reason, NULL);
+}
+
+void session_close_saying(struct session *s, enum close_reason reason, const char *detail)
 {
 	struct relay_worker *w = s->worker;
 
 	if (s->dead)
 		return;
 	s->dead = true;
-	if (strncmp(reason, "server ", 7) == 0)
+	if (close_reason_is_servers(reason))
 		server_ended(s, reason);
 	if (s->recording) {
 		stop_parsing(s);
@@ -90,7 +95,7 @@ void session_close(struct session *s, const char *reason)
 			interpose_free(s->interpose);
 		}
 		wire_release(&s->wire);
-		capture_close(&s->capture, reason);
+		capture_close(&s->capture, reason, detail);
 	}
 	side_close(&s->side[CLIENT]);
 	side_close(&s->side[SERVER]);
@@ -169,7 +174,7 @@ static void put_ready(struct session *s)
 }
 
 /* The socket of a side does no more; reason: unless TLS knows better. */
-static void side_failed(struct session *s, int which, const char *reason)
+static void side_failed(struct session *s, int which, enum close_reason reason)
 {
 	char problem[TLS_PROBLEM_SIZE], text[TLS_PROBLEM_SIZE + 100];
 
@@ -177,7 +182,6 @@ static void side_failed(struct session *s, int which, const char *reason)
 		tls_problem(s->side[which].tls, problem);
 		snprintf(text, sizeof(text), "isorec: TLS with the %s failed: %s",
 			which == CLIENT ? "client" : "server", problem);
-		reason = text;
 		if (which == SERVER && s->side[SERVER].fresh) {
 			/* The client is told behind its login, when that is here. */
 			s->doom = mem_strdup(text);
@@ -188,6 +192,8 @@ static void side_failed(struct session *s, int which, const char *reason)
 			put_ready(s);
 			return;
 		}
+		session_close_saying(s, CLOSE_TLS_FAILED, text);
+		return;
 	}
 	session_close(s, reason);
 }
@@ -203,7 +209,7 @@ static void doomed_work(struct session *s)
 		mem_wipe(s->worker->scratch, (size_t)n);
 		session_send_error(s, s->side[CLIENT].tls ? 3 : 2, s->doom);
 	}
-	session_close(s, s->doom);
+	session_close_saying(s, CLOSE_TLS_FAILED, s->doom);
 }
 
 static bool tls_start(struct session *s, int which)
@@ -212,13 +218,13 @@ static bool tls_start(struct session *s, int which)
 	const struct tls_context *context = &s->worker->options->tls_context;
 
 	if (side->pending.len) {
-		session_close(s, "the server takes no bytes");
+		session_close(s, CLOSE_SERVER_TAKES_NOTHING);
 		return false;
 	}
 	side->tls =
 		which == CLIENT ? tls_accept(context, side->fd) : tls_connect(context, side->fd);
 	if (!side->tls) {
-		session_close(s, "no memory for TLS");
+		session_close(s, CLOSE_NO_MEMORY_TLS);
 		return false;
 	}
 	/* The next calls run the handshake; no event may come by itself before. */
@@ -242,7 +248,7 @@ static bool side_flush(struct session *s, int to)
 			return true;
 		}
 		if (n < 0) {
-			side_failed(s, to, to == CLIENT ? "client gone" : "server gone");
+			side_failed(s, to, to == CLIENT ? CLOSE_CLIENT_GONE : CLOSE_SERVER_GONE);
 			return false;
 		}
 		side->pending_sent += (size_t)n;
@@ -271,7 +277,7 @@ bool session_forward(struct session *s, int to, const unsigned char *bytes, size
 			break;
 		}
 		if (n < 0) {
-			side_failed(s, to, to == CLIENT ? "client gone" : "server gone");
+			side_failed(s, to, to == CLIENT ? CLOSE_CLIENT_GONE : CLOSE_SERVER_GONE);
 			return false;
 		}
 		bytes += n;
@@ -345,7 +351,7 @@ static enum pump deliver_interposed(struct session *s, int from, size_t len)
 	if (!forward_interposed(s))
 		return PUMP_CLOSED;
 	if (UNLIKELY(interpose_is_broken(s->interpose))) {
-		session_close(s, "instrumented, and the server's answers are not understood");
+		session_close(s, CLOSE_NOT_UNDERSTOOD);
 		return PUMP_CLOSED;
 	}
 	if (from == SERVER && UNLIKELY(s->side[CLIENT].eof))
@@ -357,19 +363,19 @@ static enum pump deliver_interposed(struct session *s, int from, size_t len)
 static enum pump nothing_read(struct session *s, int from, ssize_t n)
 {
 	struct side *side = &s->side[from];
-	const char *reason = from == CLIENT ? "client closed" : "server closed";
+	enum close_reason reason = from == CLIENT ? CLOSE_CLIENT_CLOSED : CLOSE_SERVER_CLOSED;
 
 	if (n < 0 && errno == EAGAIN) {
 		side->readable = false;
 		return PUMP_DRY;
 	}
 	if (n < 0) {
-		side_failed(s, from, from == CLIENT ? "client reset" : "server reset");
+		side_failed(s, from, from == CLIENT ? CLOSE_CLIENT_RESET : CLOSE_SERVER_RESET);
 		return PUMP_CLOSED;
 	}
 	side->eof = true;
 	side->readable = false;
-	if (!s->end_reason)
+	if (s->end_reason == CLOSE_NONE)
 		s->end_reason = reason;
 	if (from == SERVER && s->end_reason == reason)
 		server_ended(s, reason);
@@ -444,7 +450,7 @@ static enum pump pump_gate(struct session *s)
 	case UPGRADE_TLS:
 		s->gate = false;
 		if (!w->options->tls_context.accept) {
-			session_close(s, "the client asked for TLS, which was not offered");
+			session_close(s, CLOSE_TLS_NOT_OFFERED);
 			return PUMP_CLOSED;
 		}
 		done = deliver(s, CLIENT, upgrade->len);
@@ -551,7 +557,7 @@ void session_drain(struct session *s)
 	if (s->recording && s->wire.phase == WIRE_COMMANDS && !capture_in_txn(&s->capture))
 		flush_interposed(s);
 	if (!s->dead && at_rest(s))
-		session_close(s, "recorder shutdown");
+		session_close(s, CLOSE_SHUTDOWN);
 }
 
 /* Does what can be done without waiting. */

@@ -48,7 +48,7 @@ struct session {
 	bool opaque_counted;
 	bool recording;
 	bool parsed;            /* the parser was told that it is over */
-	const char *end_reason; /* who closed first */
+	enum close_reason end_reason; /* who closed first; CLOSE_NONE: nobody yet */
 	size_t address_index;
 	uint64_t connect_deadline;
 	bool header_due;        /* of the PROXY protocol, from the client */
@@ -72,7 +72,9 @@ struct session {
 bool session_watch(struct session *s, int which);
 void session_event(struct session *s, const char *what, const char *reason);
 /* It is freed when the worker's turn is over. */
-void session_close(struct session *s, const char *reason);
+void session_close(struct session *s, enum close_reason reason);
+/* ... with a text for the record. */
+void session_close_saying(struct session *s, enum close_reason reason, const char *detail);
 void session_send_error(struct session *s, uint8_t seq, const char *text);
 /* False: it was closed. */
 bool session_forward(

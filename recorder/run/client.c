@@ -188,12 +188,12 @@ static bool send_before(struct client *c)
 	       !select_is_late_abort(mysql_errno(c->mysql));
 }
 
-void client_close(struct client *c, const char *reason)
+void client_close(struct client *c, enum close_reason reason)
 {
 	(void)!read_log(c);
 	finish_select(c, c->mysql);
 	if (c->recorded)
-		capture_close(&c->capture, reason ? reason : "quit");
+		capture_close(&c->capture, reason, NULL);
 	if (c->result)
 		mysql_free_result(c->result);
 	prepared_release(c);
@@ -329,7 +329,7 @@ void client_tell_error(struct client *c, unsigned error, const char *sqlstate, c
 	}
 	capture_sink.reply(&c->capture, &c->command, &reply);
 	if (error == CLIENT_SERVER_GONE || error == CLIENT_SERVER_LOST)
-		capture_server_ended(&c->capture, "server closed");
+		capture_server_ended(&c->capture, CLOSE_SERVER_CLOSED);
 }
 
 static void tell_error(struct client *c)

@@ -99,8 +99,8 @@ bool client_open(struct client *c, const struct run_target *target, struct captu
  * ended. */
 void client_instrument(
 	struct client *c, const struct instrument_tables *tables, const uint64_t *ended);
-/* Ends the session and its record.  reason: when it was not by COM_QUIT. */
-void client_close(struct client *c, const char *reason);
+/* Ends the session and its record. */
+void client_close(struct client *c, enum close_reason reason);
 
 void client_send(struct client *c, struct span sql);
 /* Begins a command of its kind: what the answer brings is empty, times are taken. */

@@ -60,7 +60,7 @@ static void unsettle(struct engine *e)
 void ends_tell(struct engine *e, struct client *c)
 {
 	peek_error(c);
-	capture_server_ended(&c->capture, "server closed");
+	capture_server_ended(&c->capture, CLOSE_SERVER_CLOSED);
 	unsettle(e);
 }
 

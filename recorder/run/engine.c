@@ -358,11 +358,11 @@ static void wait_closed(MYSQL *control, const struct buf *threads)
 	buf_release(&sql);
 }
 
-const char *engine_end_reason(const struct client *c)
+enum close_reason engine_end_reason(const struct client *c)
 {
 	if (c->capture.ended)
-		return "server closed";
-	return c->dead ? "lost" : NULL;
+		return CLOSE_SERVER_CLOSED;
+	return c->dead ? CLOSE_LOST : CLOSE_QUIT;
 }
 
 void engine_close_sessions(struct engine *e)

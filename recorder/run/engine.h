@@ -112,8 +112,8 @@ bool engine_sync_nodes(struct engine *e) MUST_CHECK;
  * recorded. */
 bool engine_open_session(struct engine *e, size_t index, size_t node, uint32_t id, const char *name,
 	const char *database, enum txn_level level) MUST_CHECK;
-/* Why a session ends that is closed now; NULL: by QUIT. */
-const char *engine_end_reason(const struct client *c);
+/* Why a session ends that is closed now. */
+enum close_reason engine_end_reason(const struct client *c);
 /* Ends all sessions, and waits until the server has rolled back what they left open. */
 void engine_close_sessions(struct engine *e);
 /* Before each statement that is sent. */

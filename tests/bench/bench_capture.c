@@ -322,7 +322,7 @@ static struct cost run(const struct script *script, uint64_t statements, int lev
 		CHECK(lives[i].wire.phase == WIRE_COMMANDS && lives[i].wire.count == 0);
 		wire_end(&lives[i].wire, stamp(NULL));
 		wire_release(&lives[i].wire);
-		capture_close(&lives[i].capture, "end");
+		capture_close(&lives[i].capture, CLOSE_QUIT, NULL);
 	}
 	capture_worker_close(&worker);
 	do
