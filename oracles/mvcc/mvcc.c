@@ -410,6 +410,29 @@ bool finals_fit(struct mvcc *m)
 	return true;
 }
 
+static void tell(const struct mvcc *m, const struct mvcc_judged *judged)
+{
+	if (m->options->judged)
+		m->options->judged(m->options->context, judged);
+}
+
+static void final_undecided(struct mvcc *m, uint32_t table, uint32_t reason)
+{
+	const char *text = reason_text(&m->reasons, reason);
+
+	verdict_undecided(m->verdict, text, 1);
+	tell(m, &(struct mvcc_judged){.table = &m->schedule->execution->tables[table],
+			.verdict = "undecided",
+			.reason = text});
+}
+
+static void final_decided(struct mvcc *m, uint32_t table)
+{
+	m->verdict->decided++;
+	tell(m, &(struct mvcc_judged){
+			.table = &m->schedule->execution->tables[table], .verdict = "decided"});
+}
+
 static void judge_final(struct mvcc *m)
 {
 	for (uint32_t i = 0; i < m->schedule->execution->table_count; i++) {
@@ -429,11 +452,11 @@ static void judge_final(struct mvcc *m)
 					 : REASON_ROWS_UNKNOWN_AT_END;
 			/* fall through */
 		case FINAL_OPEN:
-			verdict_undecided(m->verdict, reason_text(&m->reasons, reason), 1);
+			final_undecided(m, i, reason);
 			break;
 		case FINAL_DIFFERS:
 			if (m->search.uncertain) {
-				verdict_undecided(m->verdict, reason_text(&m->reasons, REASON_MORE_ORDERS_THAN_TRIED), 1);
+				final_undecided(m, i, REASON_MORE_ORDERS_THAN_TRIED);
 				break;
 			}
 			m->search.mismatch = (struct mismatch){.kind = MISMATCH_FINAL,
@@ -444,12 +467,12 @@ static void judge_final(struct mvcc *m)
 				.final = &m->schedule->execution->tables[i].final};
 			note_mismatch(m);
 			if (m->unrecorded_writers)
-				verdict_undecided(m->verdict, reason_text(&m->reasons, unrecorded_reason(m)), 1);
+				final_undecided(m, i, unrecorded_reason(m));
 			else
-				m->verdict->decided++;
+				final_decided(m, i);
 			break;
 		case FINAL_FITS:
-			m->verdict->decided++;
+			final_decided(m, i);
 			break;
 		}
 	}
@@ -491,11 +514,13 @@ static void count_statements(struct mvcc *m)
 {
 	for (size_t i = 0; i < m->schedule->stmt_count; i++) {
 		const struct stmt_run *run = &m->runs[i];
+		struct mvcc_judged judged = {.stmt = m->schedule->stmts[i].in};
 		const char *reason = reason_text(&m->reasons, run->reason);
 
 		switch ((enum stmt_verdict)run->verdict) {
 		case STMT_DECIDED:
 			m->verdict->decided++;
+			judged.verdict = "decided";
 			break;
 		case STMT_UNJUDGED:
 			reason = reason_text(&m->reasons, REASON_NO_ANSWER);
@@ -503,14 +528,20 @@ static void count_statements(struct mvcc *m)
 		case STMT_UNDECIDED:
 			verdict_undecided(m->verdict, reason, 1);
 			add_example(m, reason, i);
+			judged.verdict = "undecided";
+			judged.reason = reason;
 			break;
 		case STMT_UNSUPPORTED:
 			verdict_unsupported(m->verdict, reason, 1);
 			add_example(m, reason, i);
+			judged.verdict = "unsupported";
+			judged.reason = reason;
 			break;
 		case STMT_HARMLESS:
+			judged.verdict = "not judged";
 			break;
 		}
+		tell(m, &judged);
 	}
 }
 

@@ -15,11 +15,22 @@
 #include "common/verdict.h"
 #include "mvcc/search/schedule.h"
 
+/* What was said of one statement, or of the final rows of one table. */
+struct mvcc_judged {
+	const struct execution_stmt *stmt;   /* NULL: final rows */
+	const struct execution_table *table; /* NULL: a statement */
+	const char *verdict;                 /* "decided", "undecided", "unsupported", "not judged" */
+	const char *reason;                  /* NULL: decided, or nothing to judge */
+};
+
 struct mvcc_options {
 	const struct contract *contract;
 	uint32_t per_class_max; /* findings listed a class; 0: the default */
 	uint64_t budget;        /* orders tried a contradiction; 0: the default */
 	bool all_sessions;      /* every session that writes was recorded */
+	/* Called with each verdict; tests compare them one by one.  NULL: nobody asks. */
+	void (*judged)(void *context, const struct mvcc_judged *judged);
+	void *context;
 };
 
 void mvcc_check(const struct schedule *schedule, const struct mvcc_options *options,

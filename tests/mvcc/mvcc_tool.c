@@ -3,6 +3,8 @@
  * The mvcc oracle over many traces at once, for the campaigns in this folder:
  *
  *	mvcc_tool solve TRACE...        a line for each trace that is not clean, then a total
+ *	mvcc_tool statements TRACE...   what is said of every statement, of the final rows, and every finding; a name
+ *	                                behind -a is judged as if every session that writes was recorded
  *	mvcc_tool hide SEED TRACE...    the same, with a random part of the initial rows taken out
  *	mvcc_tool mutate SEED TRACE...  alters recorded answers; says which alterations go unnoticed
  *	mvcc_tool mutate-free SEED TRACE...  the same of traces in which not everything is decided, and why those are
@@ -86,7 +88,7 @@ static bool load(struct execution *execution, const char *path)
 	return false;
 }
 
-static void judge(const struct execution *execution, struct verdict *verdict)
+static void judge_with(const struct execution *execution, struct mvcc_options *options, struct verdict *verdict)
 {
 	static struct contract contract; /* of the trace before, usually the same */
 	const char *name = contract_for(
@@ -98,15 +100,88 @@ static void judge(const struct execution *execution, struct verdict *verdict)
 		abort();
 	verdict_init(verdict);
 	schedule_init(&schedule, execution);
-	mvcc_check(&schedule, &(struct mvcc_options){.contract = &contract, .all_sessions = true},
-		verdict);
+	options->contract = &contract;
+	mvcc_check(&schedule, options, verdict);
 	schedule_release(&schedule);
+}
+
+static void judge(const struct execution *execution, struct verdict *verdict)
+{
+	judge_with(execution, &(struct mvcc_options){.all_sessions = true}, verdict);
 }
 
 static uint64_t alarms(const struct verdict *verdict)
 {
 	return verdict_count(verdict, SEVERITY_VIOLATION) +
 	       verdict_count(verdict, SEVERITY_SUSPICION);
+}
+
+/* ---- statements ---- */
+
+/* In one line, with one blank where there are several. */
+static void print_text(struct span text)
+{
+	bool blank = false, any = false;
+
+	for (size_t i = 0; i < text.len; i++) {
+		char c = text.ptr[i];
+
+		if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
+			blank = any;
+			continue;
+		}
+		if (blank)
+			putchar(' ');
+		putchar(c ? c : '0');
+		blank = false;
+		any = true;
+	}
+}
+
+static void print_judged(void *context, const struct mvcc_judged *judged)
+{
+	const struct execution *execution = context;
+
+	if (judged->stmt)
+		printf("%.*s.%llu", SPAN_ARG(execution->sessions[judged->stmt->session].name),
+			(unsigned long long)judged->stmt->record.number);
+	else
+		printf("final %.*s", SPAN_ARG(judged->table->schema.name));
+	printf("\t%s\t%s\t", judged->verdict, judged->reason ? judged->reason : "");
+	if (judged->stmt)
+		print_text(judged->stmt->sql);
+	putchar('\n');
+}
+
+/* The lines of one trace begin with its name. */
+static int statements(void)
+{
+	for (size_t i = 0; i < name_count; i++) {
+		bool all = strcmp(names[i], "-a") == 0;
+		struct execution execution;
+		struct verdict v;
+
+		i += all;
+		if (i == name_count || !load(&execution, names[i]))
+			return 2;
+		printf("trace\t%s\n", names[i]);
+		judge_with(&execution,
+			&(struct mvcc_options){
+				.all_sessions = all, .judged = print_judged, .context = &execution},
+			&v);
+		for (size_t f = 0; f < v.finding_count; f++) {
+			const struct finding *finding = &v.findings[f];
+
+			printf("finding\t%s\t%s\t%s", severity_name(finding->severity), finding_class_name(finding->class),
+				finding->rule ? finding->rule : "");
+			for (uint32_t t = 0; t < finding->transaction_count; t++)
+				printf("%s%.*s", t ? " " : "\t", SPAN_ARG(finding->transactions[t]));
+			putchar('\n');
+		}
+		verdict_release(&v);
+		execution_release(&execution);
+	}
+	return 0;
 }
 
 /* ---- solve ---- */
@@ -752,6 +827,10 @@ int main(int argc, char **argv)
 		read_names(argv + 2, argc - 2);
 		return solve(NULL);
 	}
+	if (argc >= 3 && strcmp(argv[1], "statements") == 0) {
+		read_names(argv + 2, argc - 2);
+		return statements();
+	}
 	if (argc >= 4 && strcmp(argv[1], "hide") == 0) {
 		uint64_t seed = strtoull(argv[2], NULL, 10);
 
@@ -770,6 +849,6 @@ int main(int argc, char **argv)
 		read_names(argv + 3, argc - 3);
 		return bench((unsigned)strtoul(argv[2], NULL, 10));
 	}
-	fprintf(stderr, "usage: mvcc_tool solve|hide SEED|mutate SEED|mutate-free SEED|overlap SEED ROUNDS|bench ROUNDS TRACE...\n");
+	fprintf(stderr, "usage: mvcc_tool solve|statements|hide SEED|mutate SEED|mutate-free SEED|overlap SEED ROUNDS|bench ROUNDS TRACE...\n");
 	return 2;
 }
