@@ -1,48 +1,23 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Recordings of instrumented schedules, judged by the oracle adya: TAP on standard output.
+"""Recordings of instrumented schedules, judged by the oracle adya and compared with the entries beside them: TAP.
 
     test_recorded.py ISOTRACE
 
-recorded/NAME.CLASS.itr: what is found in it (`ok`: nothing), all of it decided;
-NAME.CLASS.undecided.itr: something is not.  Made with `isorec run --instrument trigger --isolation RR`
-on MariaDB 10.11; `isotrace export` shows the scenario of each.  update-ignore-unsure is by a recorder
-that did not count the rows which UPDATE IGNORE changed; write-elsewhere is by the proxy;
-snapshots-off is of MariaDB 11.8, whose sessions switch innodb_snapshot_isolation off.
+The form of the entries, and how one is made: tests/scripts/recordings.py.  A recording is named NAME.CLASS.itr by what is found
+in it (`ok`: nothing), and NAME.CLASS.undecided.itr where something is undecided.  Made with `isorec run --instrument trigger`
+on MariaDB 10.11, but for snapshots-off (11.8) and write-elsewhere (the proxy).
 """
-import glob
-import json
 import os
-import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "scripts"))
+import recordings  # noqa: E402
 
 
-def judge(path):
-    done = subprocess.run([sys.argv[1], "check", "--oracle=adya", "--format=json", path], capture_output=True,
-                          text=True, check=False)
-    verdict = json.loads(done.stdout)
-    expected, *more = os.path.basename(path).split(".")[1:-1]
-    found = [(f["class"], f["severity"]) for f in verdict["findings"]]
-    assert found == ([] if expected == "ok" else [(expected, "documented")]), found
-    assert (verdict["coverage"]["undecided"] > 0) == bool(more), verdict["coverage"]
-    assert more or expected != "ok" or verdict["verdict"] == "ok", verdict["verdict"]
+def judge_all(entries):
+    return {path: recordings.judge_adya(sys.argv[1], path) for path in entries}
 
 
-def main():
-    paths = sorted(glob.glob(os.path.join(HERE, "recorded", "*.itr")))
-    failed = not paths
-    print("1..%d" % len(paths))
-    for number, path in enumerate(paths, 1):
-        try:
-            judge(path)
-            print("ok %d - %s" % (number, os.path.basename(path)))
-        except (AssertionError, ValueError) as error:
-            failed = True
-            print("not ok %d - %s" % (number, os.path.basename(path)))
-            print("# %r" % error)
-    return failed
-
-
-sys.exit(main())
+sys.exit(recordings.report(recordings.check_folder(os.path.join(HERE, "recorded"), judge_all)))

@@ -474,7 +474,7 @@ def test_strangers_explain_what_names_no_row():
     """MariaDB 11.8: a session past the proxy wrote, and all the server answered was right.  With all
     sessions recorded the same answers would be wrong."""
     directory = os.path.join(HERE, "recorded", "strangers")
-    for name in sorted(os.listdir(directory)):
+    for name in sorted(n for n in os.listdir(directory) if n.endswith(".itr")):
         path = os.path.join(directory, name)
         for options, severity in (((), "suspicion"), (("--all-sessions",), "violation")):
             done = subprocess.run([ISOTRACE, "check", "--oracle=mvcc", "--format=json", *options, path],
