@@ -201,10 +201,10 @@ static void fire_keys(void *ctx, const struct sql_table_name *name,
 	else if (stmt->kind == SQL_STMT_INSERT)
 		set = stmt->u.insert->on_duplicate;
 	if (!set)
-		p->plan->fires |=
-			instrument_tables_fire(p->tables, database, name->name, SPAN_NONE);
+		p->plan->fires |= instrument_tables_disturb_children(
+			p->tables, database, name->name, SPAN_NONE);
 	for (; set; set = set->next)
-		p->plan->fires |= instrument_tables_fire(
+		p->plan->fires |= instrument_tables_disturb_children(
 			p->tables, database, name->name, set->target->u.column.name);
 }
 
@@ -502,7 +502,8 @@ void plan_statement(struct plan *plan, const struct plan_context *context, struc
 		(p.stmt && p.stmt->kind == SQL_STMT_RENAME_TABLE))
 		atomic_store(&((struct instrument_tables *)(uintptr_t)tables)->views_changed, true);
 	if (plan->anywhere && tables->action_count)
-		plan->fires |= instrument_tables_fire(tables, SPAN_NONE, SPAN_NONE, SPAN_NONE);
+		plan->fires |=
+			instrument_tables_disturb_children(tables, SPAN_NONE, SPAN_NONE, SPAN_NONE);
 	/* Whatever it is set to, and for whom. */
 	if (tables->action_count && span_ihas(text, "foreign_key_checks")) {
 		instrument_tables_unfollow(tables);

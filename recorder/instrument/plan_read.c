@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads: the columns that are appended to them, and what select mode asks in their place. */
 #include "instrument/plan_internal.h"
+#include "instrument/row_sql.h"
 #include "sql/sql.h"
 #include "sql/text/raw_token.h"
 

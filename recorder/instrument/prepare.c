@@ -7,6 +7,8 @@
 
 #include "base/mem.h"
 #include "base/siphash.h"
+#include "db/query.h"
+#include "instrument/row_sql.h"
 #include "instrument/trigger_log.h"
 #include "sql/sql.h"
 
@@ -77,7 +79,7 @@ static void add_table(struct buf *sql, const struct instrument_table *t)
 
 static bool one_number(struct preparer *p, const char *sql, uint64_t *out)
 {
-	MYSQL_RES *result = instrument_query(p->mysql, sql, p->err);
+	MYSQL_RES *result = db_query(p->mysql, sql, p->err);
 	MYSQL_ROW row = result ? mysql_fetch_row(result) : NULL;
 
 	if (!result)
@@ -101,7 +103,7 @@ static bool check_server(struct preparer *p)
 			"MySQL 8.0.23, or later ones; it can be recorded without",
 			info);
 	/* In trigger bodies '' and "" and backslashes shall mean one thing. */
-	if (!instrument_execute(p->mysql, "set session sql_mode = ''", p->err) ||
+	if (!db_execute(p->mysql, "set session sql_mode = ''", p->err) ||
 		!one_number(p, "select @@global.max_allowed_packet", &packet) ||
 		!one_number(p, "select @@global.log_bin and @@global.binlog_format = 'STATEMENT'",
 			&statement))
@@ -335,7 +337,7 @@ static bool our_triggers(struct preparer *p, const struct instrument_table *t, M
 	buf_add_str(&sql, " and event_object_table = ");
 	instrument_add_string(&sql, span_str(t->name));
 	buf_add_str(&sql, " and left(trigger_name, 7) = '" TRIGGER_PREFIX "'");
-	*out = instrument_query(p->mysql, sql.data, p->err);
+	*out = db_query(p->mysql, sql.data, p->err);
 	buf_release(&sql);
 	return *out != NULL;
 }
@@ -383,7 +385,7 @@ static bool read_state(
 	instrument_add_string(&sql, span_str(t->database));
 	buf_add_str(&sql, " and table_name = ");
 	instrument_add_string(&sql, span_str(t->name));
-	result = instrument_query(p->mysql, sql.data, p->err);
+	result = db_query(p->mysql, sql.data, p->err);
 	buf_release(&sql);
 	if (!result)
 		return false;
@@ -621,7 +623,7 @@ static bool each_table(struct preparer *p,
 		instrument_add_string(&sql, span_str(p->options->table));
 	}
 	buf_add_str(&sql, " order by binary table_name");
-	result = instrument_query(p->mysql, sql.data, p->err);
+	result = db_query(p->mysql, sql.data, p->err);
 	buf_release(&sql);
 	if (!result)
 		return false;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "db/query.h"
 #include "instrument/trigger_log.h"
 
 void tag_set(struct instrument_tables *tables, uint32_t tag)
@@ -17,7 +18,7 @@ void tag_set(struct instrument_tables *tables, uint32_t tag)
 
 static bool ask_number(MYSQL *mysql, const char *sql, uint64_t *out, struct err *err)
 {
-	MYSQL_RES *result = instrument_query(mysql, sql, err);
+	MYSQL_RES *result = db_query(mysql, sql, err);
 	MYSQL_ROW row;
 
 	if (!result)
@@ -54,7 +55,7 @@ enum tag_claim tag_claim(struct instrument_tables *tables, MYSQL *mysql, struct 
 	bool locked = false;
 
 	/* A recording may be silent for longer than the server keeps an idle connection. */
-	if (!instrument_execute(mysql, "set session wait_timeout = 31536000", err) ||
+	if (!db_execute(mysql, "set session wait_timeout = 31536000", err) ||
 		!lock_tag(tables, mysql, &locked, err)) {
 		mysql_close(mysql);
 		return TAG_NOT_CLAIMED;

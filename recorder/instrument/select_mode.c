@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "instrument/row_sql.h"
 #include "instrument/session.h"
 #include "sql/sql.h"
 

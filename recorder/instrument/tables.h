@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Instrumented tables: what `isorec prepare` adds to a table, which tables have it, and how their
- * values are written as text.
+ * Instrumented tables: what `isorec prepare` adds to a table, and which tables have it.  Their
+ * values as text: instrument/row_sql.h.
  *
  * A prepared table has a version column, VERSION_COLUMN, that its triggers give a new value in
  * every write that changes the row, and, if it had no primary key and the user asked for one, a
@@ -13,12 +13,6 @@
  * trigger mode the column is that number (from UUID_SHORT()); in select mode it is text, the number
  * that the recorder gave the statement, a slash, and the number that it overwrote (none where the
  * row was inserted).
- *
- * Values leave the server in one text form, in the log that the triggers write and in the column
- * that is appended to reads (instrument/trigger_log.h).  It depends neither on the character set of the
- * session nor on the protocol: numbers and times as the server prints them, strings as hexadecimal
- * digits of their bytes (text in utf8mb4), NULL as N, long values as C, length, ':' and 16 digits
- * of their SHA-256.
  */
 #ifndef INSTRUMENT_TABLES_H
 #define INSTRUMENT_TABLES_H
@@ -199,11 +193,11 @@ struct instrument_table *instrument_tables_find(
 bool instrument_table_describe(
 	struct instrument_table *table, MYSQL *mysql, struct err *err) MUST_CHECK;
 void instrument_table_release(struct instrument_table *table);
-/* A statement deletes rows of the table, or changes the column: children that a foreign key makes
- * follow it are disturbed, and theirs.  `column` SPAN_NONE: it deletes; `database` SPAN_NONE:
- * whatever table it is, and both.  False: there are none. */
-bool instrument_tables_fire(const struct instrument_tables *tables, struct span database,
-	struct span name, struct span column);
+/* A statement deletes rows of the table, or changes the column: marks the children that a foreign
+ * key makes follow it as disturbed, and theirs.  `column` SPAN_NONE: it deletes; `database`
+ * SPAN_NONE: whatever table it is, and both.  False: there are none. */
+bool instrument_tables_disturb_children(const struct instrument_tables *tables,
+	struct span database, struct span name, struct span column);
 /* Foreign keys may not do from now on what they should. */
 void instrument_tables_unfollow(const struct instrument_tables *tables);
 static inline bool instrument_table_exact(const struct instrument_table *table)
@@ -218,34 +212,5 @@ static inline bool instrument_table_gone(unsigned error)
 	return error == ER_NO_SUCH_TABLE || error == ER_BAD_FIELD_ERROR ||
 	       error == ER_TABLE_DEF_CHANGED;
 }
-
-/* Appends an SQL expression: the text form of column of the row `row` (an alias, NEW, OLD;
- * already quoted). */
-void instrument_add_value(struct buf *out, const struct instrument_column *column, const char *row);
-/* ... the key's columns with commas between, as arguments of CONCAT. */
-void instrument_add_key(struct buf *out, const struct instrument_table *table, const char *row);
-/* ... the whole row and its version, as one column: ROW|version. */
-void instrument_add_whole(struct buf *out, const struct instrument_table *table, const char *row);
-void instrument_add_string(struct buf *out, struct span text);
-
-/* Appends "select COLUMN, ..., version from NAME" for a prepared table, "select * from NAME" for NULL.  A FLOAT
- * becomes the DOUBLE that it is: servers print six digits of it, which may be those of many. */
-void instrument_add_select(
-	struct buf *out, MYSQL *mysql, const struct instrument_table *table, struct span name);
-/* Appends what SHOW CREATE TABLE said, without the version column. */
-void instrument_add_create(struct buf *out, struct span text);
-/* A version as the server prints it, in select mode without what it overwrote.  False: it is none.
- */
-bool instrument_pack_version(struct buf *out, struct span digits) MUST_CHECK;
-
-/* A value in its text form as a value of the trace.  False: it is none. */
-bool instrument_pack_value(struct buf *out, const struct instrument_column *column,
-	struct span text, const struct values_limits *limits) MUST_CHECK;
-
-bool instrument_add_unhex(struct buf *out, struct span digits) MUST_CHECK;
-
-/* Runs a query on a connection of the recorder's own; NULL and err when it fails. */
-MYSQL_RES *instrument_query(MYSQL *mysql, const char *sql, struct err *err) MUST_CHECK;
-bool instrument_execute(MYSQL *mysql, const char *sql, struct err *err) MUST_CHECK;
 
 #endif

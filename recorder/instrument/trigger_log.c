@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "instrument/row_values.h"
 #include "sql/sql.h"
 #include "trace/pack.h"
 

@@ -11,6 +11,8 @@
 #include "db/stored_programs.h"
 #include "db/variables.h"
 #include "instrument/recorder_tag.h"
+#include "instrument/row_sql.h"
+#include "instrument/row_values.h"
 #include "sql/sql.h"
 #include "trace/pack.h"
 

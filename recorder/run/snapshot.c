@@ -8,6 +8,8 @@
 #include "db/row.h"
 #include "db/stored_programs.h"
 #include "db/variables.h"
+#include "instrument/row_sql.h"
+#include "instrument/row_values.h"
 #include "sql/sql.h"
 #include "trace/pack.h"
 
