@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/flavour.h"
 #include "sql/sql.h"
 
 struct sql_options sql_options_default(void)
@@ -10,38 +11,17 @@ struct sql_options sql_options_default(void)
 	return (struct sql_options){SQL_MARIADB, 101100, 0, SQL_DEPTH_DEFAULT};
 }
 
-/* 10.11.19 is 101119 and 8.0.45 is 80045: major, two digits, two digits. */
 struct sql_options sql_options_for_server(struct span version_string)
 {
+	struct server_release release = server_release_of(version_string);
 	struct sql_options opt = sql_options_default();
-	struct span v = version_string;
-	uint32_t part[3] = {0, 0, 0};
-	size_t n = 0;
 
-	/* MariaDB once put this before its version for the sake of old replicas. */
-	if (v.len > 6 && memcmp(v.ptr, "5.5.5-", 6) == 0)
-		v = span_of(v.ptr + 6, v.len - 6);
-	for (size_t i = 0; i < v.len && n < 3; i++) {
-		if (v.ptr[i] >= '0' && v.ptr[i] <= '9') {
-			if (part[n] < 1000)
-				part[n] = part[n] * 10 + (uint32_t)(v.ptr[i] - '0');
-		} else if (v.ptr[i] == '.') {
-			n++;
-		} else {
-			break;
-		}
-	}
-	if (part[0])
-		opt.version = part[0] * 10000 + part[1] * 100 + part[2];
-	opt.flavour = part[0] >= 10 ? SQL_MARIADB : SQL_MYSQL;
-	for (size_t i = 0; i + 4 <= version_string.len; i++) {
-		if (i + 7 <= version_string.len &&
-			span_ieq_str(span_of(version_string.ptr + i, 7), "mariadb"))
-			opt.flavour = SQL_MARIADB;
-		/* TiDB calls itself 5.7.25 and has windows and WITH. */
-		if (span_ieq_str(span_of(version_string.ptr + i, 4), "tidb") && opt.version < 80011)
-			opt.version = 80011;
-	}
+	opt.flavour = release.flavour == SERVER_MARIADB ? SQL_MARIADB : SQL_MYSQL;
+	if (release.version)
+		opt.version = release.version;
+	/* TiDB calls itself 5.7.25 and has windows and WITH. */
+	if (release.flavour == SERVER_TIDB && opt.version < 80011)
+		opt.version = 80011;
 	return opt;
 }
 

@@ -8,6 +8,7 @@
 #include "adya/version_chain.h"
 #include "base/attr.h"
 #include "base/mem.h"
+#include "server/flavour.h"
 
 /* (predicate, version) tests in all; what is past it is undecided, and said. */
 enum {
@@ -751,9 +752,7 @@ static void group_objects(struct builder *b)
  * (ha_rollback_to_savepoint in sql/handler.cc; its row locks are gone, as innodb_trx shows). */
 bool dependencies_released(const struct history *h)
 {
-	struct span flavour = strtab_get(&h->strings, h->flavour);
-
-	return span_eq_str(flavour, "mariadb") || span_eq_str(flavour, "mysql");
+	return server_has_innodb(server_flavour_named(strtab_get(&h->strings, h->flavour)));
 }
 
 static void add_read_edges(struct builder *b)

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "server/flavour.h"
 #include "trace/record.h"
 
 /* The files of oracles/common/contracts, as the build turned them into strings. */
@@ -195,9 +196,11 @@ bool contract_builtin(struct contract *out, const char *name, struct err *err)
 
 const char *contract_for(struct span flavour, bool snapshot_isolation)
 {
-	if (span_eq_str(flavour, "tidb"))
+	enum server_flavour server = server_flavour_named(flavour);
+
+	if (server == SERVER_TIDB)
 		return "tidb-pessimistic";
-	if (span_eq_str(flavour, "mariadb") || span_eq_str(flavour, "mysql"))
+	if (server_has_innodb(server))
 		return snapshot_isolation ? "innodb-si" : "innodb";
 	return "adya";
 }

@@ -26,13 +26,14 @@
 #include "mvcc/store/visibility.h"
 #include "mvcc/unknown/unknown_rows.h"
 #include "server/commands.h"
+#include "server/flavour.h"
 
 /* ---- the server ---- */
 
 static enum mvcc_engine engine_of(const struct execution *s, const struct contract *contract)
 {
 	if (contract->engine == CONTRACT_ENGINE_TIDB ||
-		span_eq_str(s->server.flavour, "tidb"))
+		server_flavour_named(s->server.flavour) == SERVER_TIDB)
 		return ENGINE_TIDB;
 	return execution_is_on(s, "innodb_snapshot_isolation") ? ENGINE_INNODB_SI : ENGINE_INNODB;
 }

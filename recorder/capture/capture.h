@@ -50,15 +50,13 @@ struct capture_config {
 	bool segments; /* the trace has several: later ones repeat prepared statements */
 };
 
-enum capture_flavours { FLAVOUR_UNKNOWN, FLAVOUR_MARIADB, FLAVOUR_MYSQL, FLAVOUR_TIDB };
-
 /* A node as sessions on it need to know it; shared by the workers. */
 struct capture_node {
 	const char *name, *address;
 	atomic_bool announced;     /* its server record was written */
 	atomic_uint_fast8_t level; /* the global isolation level; enum txn_level */
 	atomic_uint_fast8_t hidden_levels; /* HIDDEN_* of db/hidden_levels.h */
-	atomic_uint_fast8_t flavour; /* enum capture_flavours */
+	atomic_uint_fast8_t flavour; /* enum server_flavour */
 	atomic_bool refuses;         /* the last connection could not be made */
 	bool rollback_on_timeout;  /* innodb_rollback_on_timeout, when known */
 };
@@ -177,10 +175,6 @@ struct capture {
 };
 
 extern const struct wire_sink capture_sink;
-
-enum capture_flavours capture_flavour_of(struct span version);
-/* mariadb, tidb or mysql, from what the server says of its version. */
-const char *capture_flavour(struct span version);
 
 void capture_worker_open(struct capture_worker *worker, const struct capture_config *config,
 	struct trace_writer *writer, unsigned index, unsigned count);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "capture/capture_internal.h"
+#include "server/flavour.h"
 #include "trace/pack.h"
 
 void capture_emit_session(struct capture *c, enum session_event event, const char *reason)
@@ -129,40 +130,25 @@ void capture_close(struct capture *c, enum close_reason reason, const char *deta
 
 /* ---- the connection phase ---- */
 
-enum capture_flavours capture_flavour_of(struct span version)
-{
-	if (memmem(version.ptr, version.len, "MariaDB", 7))
-		return FLAVOUR_MARIADB;
-	return memmem(version.ptr, version.len, "TiDB", 4) ? FLAVOUR_TIDB : FLAVOUR_MYSQL;
-}
-
-const char *capture_flavour(struct span version)
-{
-	static const char *const names[] = {
-		[FLAVOUR_MARIADB] = "mariadb", [FLAVOUR_MYSQL] = "mysql", [FLAVOUR_TIDB] = "tidb"};
-
-	return names[capture_flavour_of(version)];
-}
-
 void capture_greeting(void *ctx, const struct wire_greeting *greeting)
 {
 	struct capture *c = ctx;
-	bool mariadb = capture_flavour_of(greeting->version) == FLAVOUR_MARIADB;
+	enum server_flavour flavour = server_release_of(greeting->version).flavour;
 	struct record_server record = {
 		.node = span_str(c->node->name),
 		.version = greeting->version,
-		.flavour = span_str(capture_flavour(greeting->version)),
+		.flavour = span_str(server_flavour_name(flavour)),
 		.address = span_str(c->node->address),
 	};
 
 	/* MariaDB before 11 hides its version from old replicas behind this; VERSION() does not. */
-	if (mariadb && record.version.len > 6 && memcmp(record.version.ptr, "5.5.5-", 6) == 0)
+	if (flavour == SERVER_MARIADB && record.version.len > 6 && memcmp(record.version.ptr, "5.5.5-", 6) == 0)
 		record.version = span_of(record.version.ptr + 6, record.version.len - 6);
 	c->thread = greeting->thread;
 	c->server_charset =
 		(uint8_t)client_charset_of_collation(greeting->charset, CLIENT_CHARSET_UNKNOWN);
 	c->charset = c->login_charset = c->server_charset;
-	if (capture_flavour_of(greeting->version) != FLAVOUR_TIDB) {
+	if (flavour != SERVER_TIDB) {
 		struct sql_options options = sql_options_for_server(record.version);
 
 		c->flavour = options.flavour;
@@ -170,7 +156,7 @@ void capture_greeting(void *ctx, const struct wire_greeting *greeting)
 	}
 	if (atomic_load_explicit(&c->node->announced, memory_order_relaxed))
 		return;
-	atomic_store(&c->node->flavour, (uint_fast8_t)capture_flavour_of(greeting->version));
+	atomic_store(&c->node->flavour, (uint_fast8_t)flavour);
 	if (!atomic_exchange(&c->node->announced, true))
 		trace_emit_server(c->worker->producer, &record);
 }

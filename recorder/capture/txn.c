@@ -16,6 +16,7 @@
 #include "capture/capture.h"
 #include "db/hidden_levels.h"
 #include "server/errors.h"
+#include "server/flavour.h"
 #include "sql/text/raw_token.h"
 #include "sql/text/refused.h"
 
@@ -528,7 +529,7 @@ void txn_before(struct capture *c, const struct wire_command *command,
 			if (class->locks_tables)
 				c->level_next =
 					level == c->level_session ? UINT8_MAX : LEVEL_UNKNOWN;
-			else if (atomic_load(&c->node->flavour) == FLAVOUR_MYSQL)
+			else if (atomic_load(&c->node->flavour) == SERVER_MYSQL)
 				c->level_next = level;
 			emit_begin(c, command, class);
 		}

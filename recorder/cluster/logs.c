@@ -13,16 +13,17 @@
 
 #include "base/mem.h"
 #include "capture/cluster_event.h"
+#include "server/flavour.h"
 
 /* ---- patterns ---- */
 
-#define ANY FLAVOUR_UNKNOWN
+#define ANY SERVER_UNKNOWN
 
 /* What the servers write: MariaDB 10.5 to 11.8 with Galera 4, MySQL 5.6 to 9.7 with group
  * replication; TiDB's from its manual.  The first that matches names the event. */
 static const struct {
 	const char *name, *text;
-	enum capture_flavours flavour;
+	enum server_flavour flavour;
 } built_in[] = {
 	{"crash",
 		"got (signal|exception) \\d|signal (6|7|8|11)\\b.*fatal|Assertion failure|"
@@ -36,40 +37,40 @@ static const struct {
 	{"shutdown", "(?i)normal shutdown|shutdown complete|Received SHUTDOWN|initiated by: ", ANY},
 	{"recovery", "Starting crash recovery|Crash recovery finished|Recovered position", ANY},
 
-	{"state transfer", "WSREP: .*(state transfer|\\bSST\\b|\\bIST\\b)", FLAVOUR_MARIADB},
+	{"state transfer", "WSREP: .*(state transfer|\\bSST\\b|\\bIST\\b)", SERVER_MARIADB},
 	{"state", "WSREP: (Shifting|Server status change|Server .* synced with group|Synchronized)",
-		FLAVOUR_MARIADB},
+		SERVER_MARIADB},
 	{"eviction",
 		"WSREP: (evs::.*(suspect|inactive|evict)|forgetting|declaring .* (lost|left)|"
 		".*(non-prim|partitioned|evicted))",
-		FLAVOUR_MARIADB},
+		SERVER_MARIADB},
 	{"view", "WSREP: .*(view\\(|New cluster view|New COMPONENT|Quorum results|Member \\d)",
-		FLAVOUR_MARIADB},
+		SERVER_MARIADB},
 	{"inconsistency", "WSREP: .*(inconsisten|Failed to apply|ROLLBACK aborted)",
-		FLAVOUR_MARIADB},
+		SERVER_MARIADB},
 
 	{"eviction",
 		"group_replication.*(expelled|unreachable|majority of the members|"
 		"left the group|blocked until)",
-		FLAVOUR_MYSQL},
+		SERVER_MYSQL},
 	{"state transfer", "group_replication.*(recovery|clone|[Dd]istributed recovery)",
-		FLAVOUR_MYSQL},
+		SERVER_MYSQL},
 	{"view", "group_replication.*(Group membership changed|joined|view|primary)",
-		FLAVOUR_MYSQL},
+		SERVER_MYSQL},
 	{"state", "group_replication.*(declared online|ONLINE|ERROR|changed its state|is ready)",
-		FLAVOUR_MYSQL},
+		SERVER_MYSQL},
 
-	{"crash", "\\[FATAL\\]|\\bpanic\\b", FLAVOUR_TIDB},
+	{"crash", "\\[FATAL\\]|\\bpanic\\b", SERVER_TIDB},
 	{"eviction", "(?i)store.*(down|disconnect)|region.*unavailable|leader.*(lost|changed)",
-		FLAVOUR_TIDB},
+		SERVER_TIDB},
 };
 
-static bool fits(enum capture_flavours pattern, enum capture_flavours node)
+static bool fits(enum server_flavour pattern, enum server_flavour node)
 {
-	return pattern == ANY || node == FLAVOUR_UNKNOWN || pattern == node;
+	return pattern == ANY || node == SERVER_UNKNOWN || pattern == node;
 }
 
-static const char *match(const struct logs *logs, enum capture_flavours flavour, struct span line)
+static const char *match(const struct logs *logs, enum server_flavour flavour, struct span line)
 {
 	for (size_t i = 0; i < logs->own_count; i++)
 		if (pattern_matches(logs->own[i], line))
@@ -83,7 +84,7 @@ static const char *match(const struct logs *logs, enum capture_flavours flavour,
 const char *logs_built_in(
 	const struct logs *logs, const struct capture_node *node, struct span line)
 {
-	return match(logs, (enum capture_flavours)atomic_load(&node->flavour), line);
+	return match(logs, (enum server_flavour)atomic_load(&node->flavour), line);
 }
 
 bool logs_add_pattern(struct logs *logs, const char *text, struct err *err)

@@ -10,6 +10,7 @@
 #include "db/query.h"
 #include "instrument/row_sql.h"
 #include "instrument/trigger_log.h"
+#include "server/flavour.h"
 #include "sql/sql.h"
 
 /* The recorder's tag, the node, and 44 bits of UUID_SHORT(): a counter that begins with the time of
@@ -96,7 +97,7 @@ static bool check_server(struct preparer *p)
 	unsigned long version = mysql_get_server_version(p->mysql);
 	uint64_t packet, statement;
 
-	p->mariadb = strstr(info, "MariaDB") != NULL;
+	p->mariadb = server_release_of(span_str(info)).flavour == SERVER_MARIADB;
 	if (p->mariadb ? version < 100300 : version < 80023)
 		return err_set(p->err, ERR_UNSUPPORTED,
 			"server %s has no invisible columns: instrumentation needs MariaDB 10.3 or "

@@ -7,6 +7,7 @@
 #include "instrument/row_sql.h"
 #include "instrument/tables_internal.h"
 #include "instrument/trigger_log.h"
+#include "server/flavour.h"
 #include "wire/proto.h"
 
 enum { CHARSET_UTF8MB4 = 45 };
@@ -94,7 +95,7 @@ static void add_where(
 
 static bool read_columns(struct instrument_table *t, MYSQL *mysql, struct err *err)
 {
-	bool mariadb = strstr(mysql_get_server_info(mysql), "MariaDB") != NULL;
+	bool mariadb = server_release_of(span_str(mysql_get_server_info(mysql))).flavour == SERVER_MARIADB;
 	struct buf sql = BUF_INIT;
 	MYSQL_RES *result;
 	MYSQL_ROW row;

@@ -13,6 +13,7 @@
 #include "instrument/recorder_tag.h"
 #include "instrument/row_sql.h"
 #include "instrument/row_values.h"
+#include "server/flavour.h"
 #include "sql/sql.h"
 #include "trace/pack.h"
 
@@ -187,14 +188,15 @@ bool server_context_server(struct server_context *context, struct capture_node *
 	pk = pack_into(&variables);
 	msgpack_pack_map(&pk, count);
 	buf_add_span(&variables, buf_span(&pairs));
+	enum server_flavour flavour = server_release_of(buf_span(&version)).flavour;
 	struct record_server record = {
 		.node = span_str(node->name),
 		.version = buf_span(&version),
-		.flavour = span_str(capture_flavour(buf_span(&version))),
+		.flavour = span_str(server_flavour_name(flavour)),
 		.address = span_str(node->address),
 		.variables = buf_span(&variables),
 	};
-	atomic_store(&node->flavour, (uint_fast8_t)capture_flavour_of(buf_span(&version)));
+	atomic_store(&node->flavour, (uint_fast8_t)flavour);
 	atomic_store(&node->announced, true);
 	trace_emit_server(context->producer, &record);
 	struct buf key = BUF_INIT, packed = BUF_INIT;

@@ -15,6 +15,7 @@
 #include "run/disconnects.h"
 #include "scenario/scenario.h"
 #include "server/errors.h"
+#include "server/flavour.h"
 #include "sql/sql.h"
 #include "trace/pack.h"
 
@@ -252,8 +253,9 @@ bool engine_begin_trace(struct engine *e)
 		/* The snapshot's server record says more. */
 		atomic_store(&node->capture.announced, true);
 		atomic_store(&node->capture.level, (uint8_t)level_of(node->control, "global"));
-		atomic_store(&node->capture.flavour, (uint_fast8_t)capture_flavour_of(span_str(
-							     mysql_get_server_info(node->control))));
+		atomic_store(&node->capture.flavour, (uint_fast8_t)server_release_of(
+							     span_str(mysql_get_server_info(node->control)))
+							     .flavour);
 	}
 	if (!engine_sync_nodes(e) || !announce_others(e))
 		return false;

@@ -10,6 +10,7 @@
 #include "db/variables.h"
 #include "instrument/row_sql.h"
 #include "instrument/row_values.h"
+#include "server/flavour.h"
 #include "sql/sql.h"
 #include "trace/pack.h"
 
@@ -30,9 +31,8 @@ bool snapshot_server(struct snapshot *s, struct err *err)
 		.node = span_str(s->node),
 		.address = span_str(s->address),
 		.version = span_str(version),
-		.flavour = span_str(strstr(version, "MariaDB") ? "mariadb"
-				    : strstr(version, "TiDB")  ? "tidb"
-							       : "mysql"),
+		.flavour = span_str(
+			server_flavour_name(server_release_of(span_str(version)).flavour)),
 	};
 	struct buf pairs = BUF_INIT, map = BUF_INIT;
 	msgpack_packer pk = pack_into(&pairs);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "server/flavour.h"
 #include "trace/record.h"
 #include "trace/value.h"
 
@@ -644,7 +645,7 @@ static void find_puts(struct cascades *c)
 	const struct history *h = c->history;
 	uint16_t no_row = HISTORY_VERSION_DEAD | HISTORY_VERSION_UNBORN;
 
-	if (!span_eq_str(strtab_get(&h->strings, h->flavour), "mysql"))
+	if (server_flavour_named(strtab_get(&h->strings, h->flavour)) != SERVER_MYSQL)
 		return;
 	c->puts = mem_zero(h->stmt_count, sizeof(*c->puts));
 	for (uint32_t v = 0; v < h->version_count; v++) {

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "server/commands.h"
 #include "server/errors.h"
+#include "server/flavour.h"
 
 struct maker {
 	struct schedule *s;
@@ -41,7 +42,7 @@ static uint32_t txn_at(struct maker *maker, uint64_t number)
 /* MySQL gives all of them six decimals. */
 static bool has_moments(const struct schedule *s, const struct execution_stmt *in)
 {
-	bool mysql = span_eq_str(s->execution->server.flavour, "mysql");
+	bool mysql = server_flavour_named(s->execution->server.flavour) == SERVER_MYSQL;
 	struct mp mp = mp_over(in->record.params);
 	uint32_t left = in->record.params.ptr ? mp_array(&mp) : 0;
 	struct value value;
@@ -58,7 +59,8 @@ static bool has_moments(const struct schedule *s, const struct execution_stmt *i
 static struct span text_of(struct schedule *s, const struct execution_stmt *in)
 {
 	enum execution_moments moments =
-		span_eq_str(s->execution->server.flavour, "mysql") ? MOMENTS_MICROS : MOMENTS_TYPED;
+		server_flavour_named(s->execution->server.flavour) == SERVER_MYSQL ? MOMENTS_MICROS
+										   : MOMENTS_TYPED;
 	struct buf text = BUF_INIT;
 	struct span out = in->sql;
 
