@@ -242,6 +242,52 @@ static void known_text(struct buf *out, const struct page *page, const struct ve
 	buf_release(&last);
 }
 
+/* ---- what holds components together ---- */
+
+static void component_text(struct buf *out, const struct page *page, const struct verdict_component *c)
+{
+	enum { LISTED = 5 };
+	uint32_t listed = c->removed_listed < LISTED && !page->verbose ? c->removed_listed
+			  : page->verbose				 ? c->removed_listed
+									 : LISTED;
+	struct buf line = BUF_INIT;
+
+	text_add_count(&line, c->transaction_count);
+	buf_add_str(&line, " transactions depend on each other in cycles (");
+	text_add_count(&line, c->finding_count);
+	buf_printf(&line, " finding%s). ", c->finding_count == 1 ? "" : "s");
+	if (c->quality == FEEDBACK_NONE) {
+		buf_add_str(&line, "There are too many to say which dependencies hold them together.");
+	} else {
+		buf_printf(&line, "Without %s%u of their ", c->removed_count == 1 ? "this " : "these ", c->removed_count);
+		text_add_count(&line, c->arrow_count);
+		buf_printf(&line, " dependencies no cycle is left%s:",
+			c->quality == FEEDBACK_SMALLEST ? ", and fewer would not do"
+			: c->quality == FEEDBACK_MINIMAL ? ", and each of them is needed"
+							 : "");
+	}
+	buf_add_char(out, '\n');
+	draw_wrapped(out, page, "", buf_span(&line));
+	for (uint32_t i = 0; i < listed; i++) {
+		const struct finding_edge *edge = &c->removed[i];
+
+		buf_clear(&line);
+		buf_printf(&line, "%.*s → %.*s  %.*s  %.*s", SPAN_ARG(edge->from), SPAN_ARG(edge->to), SPAN_ARG(edge->kind),
+			SPAN_ARG(edge->object));
+		draw_wrapped(out, page, "  ", buf_span(&line));
+	}
+	if (listed < c->removed_count)
+		buf_printf(out, "  and %u more\n", c->removed_count - listed);
+	buf_release(&line);
+}
+
+/* The first alone, unless all is asked for: it has most of the findings. */
+static void components_text(struct buf *out, const struct page *page, const struct verdict *verdict)
+{
+	for (size_t i = 0; i < verdict->component_count && (i == 0 || page->verbose); i++)
+		component_text(out, page, &verdict->components[i]);
+}
+
 /* ---- the end ---- */
 
 static void statement_text(struct buf *out, const struct page *page, const char *what,
@@ -378,6 +424,7 @@ void verdict_text(struct buf *out, const struct page *page, const struct verdict
 	findings_text(out, page, verdict);
 	for (size_t i = 0; i < verdict->finding_count && (i == 0 || page->verbose); i++)
 		draw_finding(out, page, &verdict->findings[i]);
+	components_text(out, page, verdict);
 	if (!page->verbose)
 		known_text(out, page, verdict);
 	coverage_text(out, page, context, verdict);

@@ -33,6 +33,29 @@ void dot_end(struct buf *out)
 	buf_add_str(out, "}\n");
 }
 
+/* The components that are small enough to draw, whole; without the bold arrows no cycle is left. */
+static void components_dot(struct buf *out, const struct verdict *verdict, uint64_t *number)
+{
+	for (size_t i = 0; i < verdict->component_count; i++) {
+		const struct verdict_component *c = &verdict->components[i];
+		unsigned long long n = ++*number;
+
+		if (!c->nodes)
+			continue;
+		buf_printf(out, "  subgraph cluster_%llu {\n    label=\"component\";\n", n);
+		for (uint32_t t = 0; t < c->transaction_count; t++) {
+			buf_printf(out, "    n%llu_%u [label=\"", n, t);
+			text_add_dot(out, c->nodes[t].name);
+			buf_add_str(out, "\"];\n");
+		}
+		for (uint32_t e = 0; e < c->arrow_count; e++)
+			buf_printf(out, "    n%llu_%u -> n%llu_%u [label=\"%s\"%s%s];\n", n, c->arrows[e].from, n,
+				c->arrows[e].to, graph_kind_name(c->arrows[e].dependency),
+				dot_style(c->arrows[e].dependency), c->arrows[e].removed ? ", penwidth=3" : "");
+		buf_add_str(out, "  }\n");
+	}
+}
+
 void verdict_dot(struct buf *out, const struct verdict_context *context,
 	const struct verdict *verdict, uint64_t *number)
 {
@@ -62,6 +85,7 @@ void verdict_dot(struct buf *out, const struct verdict_context *context,
 		}
 		buf_add_str(out, "  }\n");
 	}
+	components_dot(out, verdict, number);
 }
 
 void graphml_begin(struct buf *out)
@@ -74,7 +98,10 @@ void graphml_begin(struct buf *out)
 		"  <key id=\"severity\" for=\"graph\" attr.name=\"severity\" attr.type=\"string\"/>\n"
 		"  <key id=\"input\" for=\"graph\" attr.name=\"input\" attr.type=\"string\"/>\n"
 		"  <key id=\"kind\" for=\"edge\" attr.name=\"kind\" attr.type=\"string\"/>\n"
-		"  <key id=\"object\" for=\"edge\" attr.name=\"object\" attr.type=\"string\"/>\n");
+		"  <key id=\"object\" for=\"edge\" attr.name=\"object\" attr.type=\"string\"/>\n"
+		"  <key id=\"x\" for=\"node\" attr.name=\"x\" attr.type=\"double\"/>\n"
+		"  <key id=\"y\" for=\"node\" attr.name=\"y\" attr.type=\"double\"/>\n"
+		"  <key id=\"removed\" for=\"edge\" attr.name=\"removed\" attr.type=\"boolean\"/>\n");
 }
 
 void graphml_end(struct buf *out)
@@ -87,6 +114,37 @@ static void data(struct buf *out, const char *key, struct span value)
 	buf_printf(out, "<data key=\"%s\">", key);
 	text_add_xml(out, value);
 	buf_add_str(out, "</data>");
+}
+
+/* With the places of the layered drawing, for programs that take them. */
+static void components_graphml(
+	struct buf *out, const struct verdict_context *context, const struct verdict *verdict, uint64_t *number)
+{
+	for (size_t i = 0; i < verdict->component_count; i++) {
+		const struct verdict_component *c = &verdict->components[i];
+		unsigned long long n = ++*number;
+
+		if (!c->nodes)
+			continue;
+		buf_printf(out, "  <graph id=\"component%llu\" edgedefault=\"directed\">\n    ", n);
+		data(out, "class", SPAN_LIT("component"));
+		data(out, "input", span_str(context->input));
+		buf_add_char(out, '\n');
+		for (uint32_t t = 0; t < c->transaction_count; t++) {
+			buf_printf(out, "    <node id=\"n%llu_%u\">", n, t);
+			data(out, "name", c->nodes[t].name);
+			buf_printf(out, "<data key=\"x\">%g</data><data key=\"y\">%g</data></node>\n", c->nodes[t].x,
+				c->nodes[t].y);
+		}
+		for (uint32_t e = 0; e < c->arrow_count; e++) {
+			buf_printf(out, "    <edge source=\"n%llu_%u\" target=\"n%llu_%u\">", n, c->arrows[e].from, n,
+				c->arrows[e].to);
+			data(out, "kind", span_str(graph_kind_name(c->arrows[e].dependency)));
+			data(out, "removed", c->arrows[e].removed ? SPAN_LIT("true") : SPAN_LIT("false"));
+			buf_add_str(out, "</edge>\n");
+		}
+		buf_add_str(out, "  </graph>\n");
+	}
 }
 
 void verdict_graphml(struct buf *out, const struct verdict_context *context,
@@ -118,4 +176,5 @@ void verdict_graphml(struct buf *out, const struct verdict_context *context,
 		}
 		buf_add_str(out, "  </graph>\n");
 	}
+	components_graphml(out, context, verdict, number);
 }

@@ -366,6 +366,60 @@ static void promises_json(
 	json_end_array(json);
 }
 
+/* What holds components together; where they are small, with a drawing. */
+static void component_json(struct json *json, const struct verdict_component *c)
+{
+	json_begin_object(json);
+	uint_json(json, "transactions", c->transaction_count);
+	uint_json(json, "arrows", c->arrow_count);
+	uint_json(json, "findings", c->finding_count);
+	string_json(json, "quality", span_str(feedback_quality_name(c->quality)));
+	uint_json(json, "removed_count", c->removed_count);
+	json_key(json, "removed");
+	json_begin_array(json);
+	for (uint32_t i = 0; i < c->removed_listed; i++)
+		edge_json(json, &c->removed[i]);
+	json_end_array(json);
+	if (c->nodes) {
+		json_key(json, "nodes");
+		json_begin_array(json);
+		for (uint32_t i = 0; i < c->transaction_count; i++) {
+			json_begin_object(json);
+			string_json(json, "name", c->nodes[i].name);
+			json_key(json, "x");
+			json_double(json, c->nodes[i].x);
+			json_key(json, "y");
+			json_double(json, c->nodes[i].y);
+			json_end_object(json);
+		}
+		json_end_array(json);
+		json_key(json, "drawn");
+		json_begin_array(json);
+		for (uint32_t i = 0; i < c->arrow_count; i++) {
+			json_begin_object(json);
+			uint_json(json, "from", c->arrows[i].from);
+			uint_json(json, "to", c->arrows[i].to);
+			string_json(json, "kind", span_str(graph_kind_name(c->arrows[i].dependency)));
+			json_key(json, "removed");
+			json_bool(json, c->arrows[i].removed);
+			json_end_object(json);
+		}
+		json_end_array(json);
+	}
+	json_end_object(json);
+}
+
+static void components_json(struct json *json, const struct verdict *verdict)
+{
+	if (!verdict->component_count)
+		return;
+	json_key(json, "components");
+	json_begin_array(json);
+	for (size_t i = 0; i < verdict->component_count; i++)
+		component_json(json, &verdict->components[i]);
+	json_end_array(json);
+}
+
 /* All but the findings. */
 static void verdict_head_json(
 	struct json *json, const struct verdict_context *context, const struct verdict *verdict)
@@ -398,6 +452,7 @@ static void verdict_head_json(
 	json_end_object(json);
 	extremes_json(json, verdict, LEVEL_HOLDS, "strongest_holding");
 	extremes_json(json, verdict, LEVEL_FAILS, "weakest_failing");
+	components_json(json, verdict);
 }
 
 static void statement_json(struct json *json, const struct finding_step *step)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "adya/adya_internal.h"
+#include "adya/components.h"
 #include "adya/explain.h"
 #include "adya/witness.h"
 #include "base/bug.h"
@@ -780,6 +781,7 @@ void adya_check(
 			}
 		}
 	}
+	components_add(verdict, history, &a.dependencies, &cycles);
 	add_coverage(&a);
 	add_levels(&a, &cycles);
 	verdict->contract = options->contract->name;

@@ -13,6 +13,7 @@
 #include "base/span.h"
 #include "common/finding_class.h"
 #include "common/graph/cycles.h"
+#include "common/graph/feedback.h"
 #include "common/graph/graph.h"
 
 enum severity {
@@ -157,6 +158,28 @@ struct verdict_reason {
 	struct finding_step culprit; /* the statement because of which what that one is about is not known */
 };
 
+/* Transactions that all depend on each other in cycles, and the few dependencies without which none of these is left. */
+struct verdict_component {
+	uint32_t transaction_count, arrow_count; /* an arrow is all dependencies of one transaction on another */
+	uint32_t finding_count;                  /* cycles of it that were found, listed or not */
+	enum feedback_quality quality;
+	uint32_t removed_count;
+	struct finding_edge *removed; /* the first of them: a dependency of each arrow */
+	uint32_t removed_listed;
+	/* A drawing in layers, where it is small enough; else NULL. */
+	struct component_node {
+		struct span name;
+		double x, y;
+	} *nodes;
+	struct component_arrow {
+		uint32_t from, to; /* nodes */
+		enum graph_kind dependency; /* of one of its dependencies; an anti-dependency where there is one */
+		bool removed;
+	} *arrows;
+};
+
+enum { COMPONENTS_LISTED_MAX = 20, COMPONENT_REMOVED_MAX = 20 };
+
 enum { VERDICT_LEVELS_MAX = 64, VERDICT_REASONS_MAX = 32 };
 
 struct verdict {
@@ -165,6 +188,8 @@ struct verdict {
 	const char *note; /* which oracle was not run, and why; NULL: none */
 	struct finding *findings;
 	size_t finding_count, finding_capacity;
+	struct verdict_component *components; /* those with most findings, at most COMPONENTS_LISTED_MAX */
+	size_t component_count;
 	struct verdict_level levels[VERDICT_LEVELS_MAX];
 	size_t level_count;
 	uint64_t decided, undecided, unsupported;

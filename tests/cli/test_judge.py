@@ -125,6 +125,42 @@ def test_the_witness_is_what_the_trace_says():
     assert re.search(rf"-> \d+ by {first} -> \d+ by {second}$", chain), chain
 
 
+def has_cycle(arrows):
+    """By taking away arrows from nodes that none leads to, again and again."""
+    arrows = set(arrows)
+    while arrows:
+        entered = {to for _, to in arrows}
+        left = {a for a in arrows if a[0] in entered}
+        if left == arrows:
+            return True
+        arrows = left
+    return False
+
+
+def test_few_dependencies_hold_many_cycles_together():
+    path = simulate("tangled.itr", "--seed=5", "--discipline=ru", "--sessions=8", "--keys=30", "--transactions=200")
+    checked = isotrace("check", "--format=json", path).json()
+    jsonschema.validate(checked, SCHEMA)
+    components = checked["components"]
+    assert len(components) > 3 and [c["findings"] for c in components] == sorted(
+        (c["findings"] for c in components), reverse=True)
+    for c in components:
+        arrows = {(a["from"], a["to"]): a["removed"] for a in c["drawn"]}
+        removed = [a for a, gone in arrows.items() if gone]
+        assert len(arrows) == c["arrows"] == len(c["drawn"]) and len(c["nodes"]) == c["transactions"]
+        assert len(removed) == c["removed_count"] == len(c["removed"])
+        names = [n["name"] for n in c["nodes"]]
+        assert {(e["from"], e["to"]) for e in c["removed"]} == {(names[a], names[b]) for a, b in removed}
+        assert has_cycle(arrows) and not has_cycle(a for a, gone in arrows.items() if not gone)
+        # None of them can stay.
+        for back in removed:
+            assert has_cycle([a for a, gone in arrows.items() if not gone] + [back])
+    first = components[0]
+    text = isotrace("check", path).out
+    assert f"{first['transactions']} transactions depend on each other in cycles" in text
+    assert f"{first['removed'][0]['from']} → {first['removed'][0]['to']}" in text
+
+
 def lost_update(name, first, last, final, variables=None, level=3, exact=(True, True), more=None, server=True):
     """Two transactions read the initial version of a row, the second overwrites the first one's; the
     versions have these names, and the final rows show `final`; `exact`: what the reads' probes say.

@@ -31,7 +31,7 @@ FOLDERS = {  # folder: the top folders it may include from
 }
 LIBRARIES = {  # folder: system headers beside the C library's, as prefixes
     "formats": ["msgpack", "zstd", "pcre2"],
-    "oracles": ["igraph/", "openssl/", "zlib"],
+    "oracles": ["igraph", "openssl/", "zlib"],
     "analyzer": [],
     "recorder": ["mysql", "mariadb/", "openssl/", "zlib", "zstd", "pcre2"],
 }
