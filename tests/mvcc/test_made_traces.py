@@ -122,6 +122,23 @@ def test_skip_locked_has_no_locked_row():
         assert judge(t) == classes, classes
 
 
+def test_a_wait_for_nobody_is_a_suspicion():
+    """A statement waits, or is the victim of a deadlock, while the other session has used another table, or this one."""
+    for other, expected in (("select 1", True), ("update t set b = 21 where a = 2", False)):
+        for answer, wrong in (({"affected": 1, "blocked_ns": 1000}, "needless-block"), ({"error": 1213}, "needless-deadlock")):
+            t = overlapping()
+            t.stmt(2, 1, "begin", 1000, txn=2)
+            t.add("txn", 1010, session=2, txn=2, event=0, number=1, level=3)
+            t.stmt(2, 2, other, 1100, txn=2, **({"rows": [[1]]} if "select" in other else {"affected": 1}))
+            t.stmt(1, 1, "update t set b = 11 where a = 1", 1200, txn=1, **answer)
+            t.add("txn", 1250, session=1, txn=1, event=1, number=1, level=3, outcome=2 if "error" in answer else 1,
+                  autocommit=True, begin=tracefile.MONO + 1200_000, reason="autocommit")
+            t.stmt(2, 3, "commit", 1300, txn=2)
+            t.add("txn", 1350, session=2, txn=2, event=1, number=3, level=3, outcome=1,
+                  begin=tracefile.MONO + 1000_000, reason="commit")
+            assert judge(t) == [wrong] * expected, (other, answer)
+
+
 def test_what_overlaps_alter_table_is_undecided():
     """Free running: which definition the INSERT beside it had is not known; those before and after it are."""
     t = overlapping()
