@@ -17,8 +17,8 @@ struct check_options {
 };
 
 /* Standard output, unless --quiet or an -o takes it, and what -o asks for. */
-static bool choose_sheets(
-	const struct check_options *options, struct sheet *sheets, size_t *count, struct err *err)
+static bool choose_outputs(
+	const struct check_options *options, struct check_output *outputs, size_t *count, struct err *err)
 {
 	bool out_taken = options->quiet;
 
@@ -26,9 +26,9 @@ static bool choose_sheets(
 	for (size_t i = 0; i < options->outputs.count; i++) {
 		if (*count == SHEETS_MAX - 1)
 			return err_set(err, ERR_USAGE, "more than %d outputs", SHEETS_MAX - 1);
-		if (!sheet_parse(&sheets[*count], options->outputs.items[i], err))
+		if (!check_output_parse(&outputs[*count], options->outputs.items[i], err))
 			return false;
-		if (strcmp(sheets[*count].path, "-") == 0) {
+		if (strcmp(outputs[*count].path, "-") == 0) {
 			if (out_taken && !options->quiet)
 				return err_set(err, ERR_USAGE, "two outputs to standard output");
 			out_taken = true;
@@ -36,12 +36,12 @@ static bool choose_sheets(
 		(*count)++;
 	}
 	if (!out_taken)
-		sheets[(*count)++] = (struct sheet){
-			.format = (enum sheet_format)options->format, .out = BUF_INIT};
+		outputs[(*count)++] = (struct check_output){
+			.format = (enum check_output_format)options->format, .out = BUF_INIT};
 	for (size_t i = 0; i < *count; i++) {
-		bool terminal = !sheets[i].path;
+		bool terminal = !outputs[i].path;
 
-		sheets[i].page = (struct page){
+		outputs[i].page = (struct page){
 			.columns = terminal ? output_columns() : 100,
 			.color = terminal && output_color((enum output_when)options->output.color),
 			.verbose = options->verbose};
@@ -52,8 +52,8 @@ static bool choose_sheets(
 static enum exit_status check_run(const struct command *command, int argc, char **argv)
 {
 	struct check_options options = {.histories.judge.examples = 5};
-	struct sheet sheets[SHEETS_MAX];
-	size_t sheet_count;
+	struct check_output outputs[SHEETS_MAX];
+	size_t output_count;
 	enum exit_status status;
 	struct err err;
 	char **args;
@@ -63,17 +63,17 @@ static enum exit_status check_run(const struct command *command, int argc, char 
 		return status;
 	if (count == 0)
 		return command_misused(command, "which history?");
-	if (!choose_sheets(&options, sheets, &sheet_count, &err))
+	if (!choose_outputs(&options, outputs, &output_count, &err))
 		return command_misused(command, "%s", err.text);
-	for (size_t i = 0; i < sheet_count; i++) {
-		for (int k = 0; k < count && sheets[i].format == SHEET_HTML; k++) {
+	for (size_t i = 0; i < output_count; i++) {
+		for (int k = 0; k < count && outputs[i].format == SHEET_HTML; k++) {
 			if (strcmp(args[k], "-") == 0 && options.histories.from <= FROM_TRACE)
 				return command_misused(command,
 					"the trace must be a file for a page: it is read twice");
 		}
 	}
 	options.histories.judge.progress = (enum output_when)options.output.progress;
-	return histories_check(command, &options.histories, args, count, sheets, sheet_count);
+	return histories_check(command, &options.histories, args, count, outputs, output_count);
 }
 
 static const struct option_def check_table[] = {
@@ -82,7 +82,7 @@ static const struct option_def check_table[] = {
 	{.name = "format",
 		.letter = 'f',
 		OPTION_CHOICE(struct check_options, format),
-		.choices = sheet_formats,
+		.choices = check_output_formats,
 		.preset = "text",
 		.help = "on standard output: text for people, JSON, JSON lines, JUnit or TAP for a "
 			"build server, SARIF for code hosts, the witnesses as graphs, or a page"},

@@ -113,7 +113,7 @@ static void add_asked(struct buf *out, const struct judge_options *judge)
 /* The end of every check: what it comes to, and out with it. */
 static enum exit_status conclude(const struct command *command,
 	const struct histories_options *options, struct verdict_context *context,
-	struct verdict *verdict, struct judged *judged, struct sheet *sheets, size_t count)
+	struct verdict *verdict, struct judged *judged, struct check_output *outputs, size_t count)
 {
 	struct buf asked = BUF_INIT;
 	enum exit_status status;
@@ -134,7 +134,7 @@ static enum exit_status conclude(const struct command *command,
 	verdict_conclude(context, verdict);
 	status = context->status;
 	for (size_t i = 0; i < count; i++) {
-		if (sheet_add(&sheets[i], context, verdict, judged, &err))
+		if (check_output_add(&outputs[i], context, verdict, judged, &err))
 			continue;
 		output_message("%s", err.text);
 		status = err_exit_status(&err);
@@ -145,7 +145,7 @@ static enum exit_status conclude(const struct command *command,
 }
 
 static enum exit_status check_foreign(const struct command *command,
-	const struct histories_options *options, int from, const char *path, struct sheet *sheets,
+	const struct histories_options *options, int from, const char *path, struct check_output *outputs,
 	size_t count)
 {
 	struct verdict_context context = {.input = path, .format = from_words[from]};
@@ -183,14 +183,14 @@ static enum exit_status check_foreign(const struct command *command,
 	context.transactions = v.txn_count;
 	context.operations = v.op_count;
 	context.empty = !values_any_committed(&v);
-	status = conclude(command, options, &context, &verdict, NULL, sheets, count);
+	status = conclude(command, options, &context, &verdict, NULL, outputs, count);
 	verdict_release(&verdict);
 	values_release(&v);
 	return status;
 }
 
 static enum exit_status check_trace(const struct command *command,
-	const struct histories_options *options, const char *path, struct sheet *sheets,
+	const struct histories_options *options, const char *path, struct check_output *outputs,
 	size_t count)
 {
 	struct judged judged;
@@ -207,53 +207,53 @@ static enum exit_status check_trace(const struct command *command,
 		return err_exit_status(&err);
 	}
 	status = conclude(
-		command, options, &judged.context, &judged.verdict, &judged, sheets, count);
+		command, options, &judged.context, &judged.verdict, &judged, outputs, count);
 	judged_release(&judged);
 	return status;
 }
 
 /* No output over an input, nor over another output. */
 static bool targets_allowed(const struct histories_options *options, char **paths, int count,
-	const struct sheet *sheets, size_t sheet_count, struct err *err)
+	const struct check_output *outputs, size_t output_count, struct err *err)
 {
-	for (size_t i = 0; i < sheet_count; i++) {
-		if (!sheets[i].path)
+	for (size_t i = 0; i < output_count; i++) {
+		if (!outputs[i].path)
 			continue;
-		if (!target_allowed(sheets[i].path, (const char *const *)paths, (size_t)count, err) ||
-			!target_allowed(sheets[i].path, &options->judge.contract_file,
+		if (!target_allowed(outputs[i].path, (const char *const *)paths, (size_t)count, err) ||
+			!target_allowed(outputs[i].path, &options->judge.contract_file,
 				options->judge.contract_file != NULL, err))
 			return false;
 		for (size_t k = 0; k < i; k++)
-			if (sheets[k].path && strcmp(sheets[k].path, sheets[i].path) == 0)
-				return err_set(err, ERR_USAGE, "two outputs to %s", sheets[i].path);
+			if (outputs[k].path && strcmp(outputs[k].path, outputs[i].path) == 0)
+				return err_set(err, ERR_USAGE, "two outputs to %s", outputs[i].path);
 	}
 	return true;
 }
 
 enum exit_status histories_check(const struct command *command,
-	const struct histories_options *options, char **paths, int count, struct sheet *sheets,
-	size_t sheet_count)
+	const struct histories_options *options, char **paths, int count, struct check_output *outputs,
+	size_t output_count)
 {
 	enum exit_status worst = EXIT_STATUS_OK;
 	struct err err;
 
-	if (!targets_allowed(options, paths, count, sheets, sheet_count, &err))
+	if (!targets_allowed(options, paths, count, outputs, output_count, &err))
 		return command_misused(command, "%s", err.text);
-	for (size_t i = 0; i < sheet_count; i++)
-		sheet_begin(&sheets[i]);
+	for (size_t i = 0; i < output_count; i++)
+		check_output_begin(&outputs[i]);
 	for (int i = 0; i < count && worst != EXIT_STATUS_USAGE; i++) {
 		int from = from_resolve(options->from, paths[i]);
 		enum exit_status one = from == FROM_TRACE ? check_trace(command, options, paths[i],
-								    sheets, sheet_count)
+								    outputs, output_count)
 							  : check_foreign(command, options, from,
-								    paths[i], sheets, sheet_count);
+								    paths[i], outputs, output_count);
 
 		worst = exit_status_weight(one) > exit_status_weight(worst) ? one : worst;
 	}
-	for (size_t i = 0; i < sheet_count; i++) {
-		if (worst == EXIT_STATUS_USAGE || !sheets[i].histories) {
-			sheet_release(&sheets[i]);
-		} else if (!sheet_end(&sheets[i], &err)) {
+	for (size_t i = 0; i < output_count; i++) {
+		if (worst == EXIT_STATUS_USAGE || !outputs[i].histories) {
+			check_output_release(&outputs[i]);
+		} else if (!check_output_end(&outputs[i], &err)) {
 			output_message("%s", err.text);
 			worst = EXIT_STATUS_INPUT;
 		}

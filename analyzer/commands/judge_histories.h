@@ -22,8 +22,8 @@ struct histories_options {
 /* One after the other onto every sheet, which are written at the end; nothing is where not one
  * could be read.  Returns the worst exit status. */
 enum exit_status histories_check(const struct command *command,
-	const struct histories_options *options, char **paths, int count, struct sheet *sheets,
-	size_t sheet_count);
+	const struct histories_options *options, char **paths, int count, struct check_output *outputs,
+	size_t output_count);
 
 extern const char *const fail_on_words[];
 

@@ -15,7 +15,7 @@ static enum exit_status report_run(const struct command *command, int argc, char
 {
 	struct report_options options = {
 		.histories.judge.examples = 1000, .output = "report.html"};
-	struct sheet sheet = {.format = SHEET_HTML, .out = BUF_INIT};
+	struct check_output check_output = {.format = SHEET_HTML, .out = BUF_INIT};
 	enum exit_status status;
 	char **args;
 	int count;
@@ -29,10 +29,10 @@ static enum exit_status report_run(const struct command *command, int argc, char
 			return command_misused(
 				command, "the trace must be a file: it is read twice");
 	}
-	sheet.path = options.output;
-	sheet.tell = true;
+	check_output.path = options.output;
+	check_output.tell = true;
 	options.histories.judge.progress = (enum output_when)options.terminal.progress;
-	return histories_check(command, &options.histories, args, count, &sheet, 1);
+	return histories_check(command, &options.histories, args, count, &check_output, 1);
 }
 
 static const struct option_def report_table[] = {

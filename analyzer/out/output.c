@@ -11,25 +11,25 @@
 #include "out/html.h"
 #include "report/page_data.h"
 
-const char *const sheet_formats[] = {
+const char *const check_output_formats[] = {
 	"text", "json", "ndjson", "junit", "tap", "sarif", "dot", "graphml", "html", NULL};
 
-static bool format_named(struct span name, enum sheet_format *format)
+static bool format_named(struct span name, enum check_output_format *format)
 {
-	for (int i = 0; sheet_formats[i]; i++) {
-		if (span_eq_str(name, sheet_formats[i])) {
-			*format = (enum sheet_format)i;
+	for (int i = 0; check_output_formats[i]; i++) {
+		if (span_eq_str(name, check_output_formats[i])) {
+			*format = (enum check_output_format)i;
 			return true;
 		}
 	}
 	return false;
 }
 
-bool sheet_parse(struct sheet *sheet, const char *spec, struct err *err)
+bool check_output_parse(struct check_output *output, const char *spec, struct err *err)
 {
 	static const struct {
 		const char *ending;
-		enum sheet_format format;
+		enum check_output_format format;
 	} endings[] = {{".txt", SHEET_TEXT}, {".json", SHEET_JSON}, {".ndjson", SHEET_NDJSON},
 		{".xml", SHEET_JUNIT}, {".tap", SHEET_TAP}, {".sarif", SHEET_SARIF},
 		{".dot", SHEET_DOT}, {".gv", SHEET_DOT}, {".graphml", SHEET_GRAPHML},
@@ -37,10 +37,10 @@ bool sheet_parse(struct sheet *sheet, const char *spec, struct err *err)
 	const char *colon = strchr(spec, ':');
 	size_t len = strlen(spec);
 
-	*sheet = (struct sheet){.path = spec, .out = BUF_INIT};
-	if (colon && format_named(span_of(spec, (size_t)(colon - spec)), &sheet->format)) {
-		sheet->path = colon + 1;
-		if (*sheet->path)
+	*output = (struct check_output){.path = spec, .out = BUF_INIT};
+	if (colon && format_named(span_of(spec, (size_t)(colon - spec)), &output->format)) {
+		output->path = colon + 1;
+		if (*output->path)
 			return true;
 		return err_set(err, ERR_USAGE, "%s: which file?", spec);
 	}
@@ -48,7 +48,7 @@ bool sheet_parse(struct sheet *sheet, const char *spec, struct err *err)
 		size_t ending = strlen(endings[i].ending);
 
 		if (len > ending && strcmp(spec + len - ending, endings[i].ending) == 0) {
-			sheet->format = endings[i].format;
+			output->format = endings[i].format;
 			return true;
 		}
 	}
@@ -56,26 +56,26 @@ bool sheet_parse(struct sheet *sheet, const char *spec, struct err *err)
 		"%s: which format?  Write FORMAT:FILE, for example sarif:%s", spec, spec);
 }
 
-void sheet_begin(struct sheet *sheet)
+void check_output_begin(struct check_output *output)
 {
-	switch (sheet->format) {
+	switch (output->format) {
 	case SHEET_JUNIT:
-		junit_begin(&sheet->junit, &sheet->out);
+		junit_begin(&output->junit, &output->out);
 		break;
 	case SHEET_TAP:
-		tap_begin(&sheet->out);
+		tap_begin(&output->out);
 		break;
 	case SHEET_SARIF:
-		sarif_begin(&sheet->sarif, &sheet->out);
+		sarif_begin(&output->sarif, &output->out);
 		break;
 	case SHEET_DOT:
-		dot_begin(&sheet->out);
+		dot_begin(&output->out);
 		break;
 	case SHEET_GRAPHML:
-		graphml_begin(&sheet->out);
+		graphml_begin(&output->out);
 		break;
 	case SHEET_HTML:
-		html_begin(&sheet->json, &sheet->out);
+		html_begin(&output->json, &output->out);
 		break;
 	case SHEET_TEXT:
 	case SHEET_JSON:
@@ -84,71 +84,71 @@ void sheet_begin(struct sheet *sheet)
 	}
 }
 
-bool sheet_add(struct sheet *sheet, const struct verdict_context *context,
+bool check_output_add(struct check_output *output, const struct verdict_context *context,
 	const struct verdict *verdict, struct judged *judged, struct err *err)
 {
 	struct json json;
 
-	switch (sheet->format) {
+	switch (output->format) {
 	case SHEET_TEXT:
-		if (sheet->histories)
-			buf_add_char(&sheet->out, '\n');
-		verdict_text(&sheet->out, &sheet->page, context, verdict);
+		if (output->histories)
+			buf_add_char(&output->out, '\n');
+		verdict_text(&output->out, &output->page, context, verdict);
 		break;
 	case SHEET_JSON:
-		json_init(&json, &sheet->out, 2);
+		json_init(&json, &output->out, 2);
 		verdict_json(&json, context, verdict);
-		buf_add_char(&sheet->out, '\n');
+		buf_add_char(&output->out, '\n');
 		break;
 	case SHEET_NDJSON:
-		verdict_ndjson(&sheet->out, context, verdict);
+		verdict_ndjson(&output->out, context, verdict);
 		break;
 	case SHEET_JUNIT:
-		verdict_junit(&sheet->junit, context, verdict);
+		verdict_junit(&output->junit, context, verdict);
 		break;
 	case SHEET_TAP:
-		verdict_tap(&sheet->out, context, verdict, &sheet->number);
+		verdict_tap(&output->out, context, verdict, &output->number);
 		break;
 	case SHEET_SARIF:
-		verdict_sarif(&sheet->sarif, context, verdict);
+		verdict_sarif(&output->sarif, context, verdict);
 		break;
 	case SHEET_DOT:
-		verdict_dot(&sheet->out, context, verdict, &sheet->number);
+		verdict_dot(&output->out, context, verdict, &output->number);
 		break;
 	case SHEET_GRAPHML:
-		verdict_graphml(&sheet->out, context, verdict, &sheet->number);
+		verdict_graphml(&output->out, context, verdict, &output->number);
 		break;
 	case SHEET_HTML:
 		if (!judged)
-			report_foreign(&sheet->json, context, verdict);
-		else if (!report_data(&sheet->json, judged, context, err))
+			report_foreign(&output->json, context, verdict);
+		else if (!report_data(&output->json, judged, context, err))
 			return false;
 		break;
 	}
-	sheet->histories++;
+	output->histories++;
 	return true;
 }
 
-static void finish(struct sheet *sheet)
+static void finish(struct check_output *output)
 {
-	switch (sheet->format) {
+	switch (output->format) {
 	case SHEET_JUNIT:
-		junit_end(&sheet->junit);
+		junit_end(&output->junit);
 		break;
 	case SHEET_TAP:
-		tap_end(&sheet->out, sheet->number);
+		tap_end(&output->out, output->number);
 		break;
 	case SHEET_SARIF:
-		sarif_end(&sheet->sarif, &sheet->out);
+		sarif_end(&output->sarif, &output->out);
 		break;
 	case SHEET_DOT:
-		dot_end(&sheet->out);
+		dot_end(&output->out);
 		break;
 	case SHEET_GRAPHML:
-		graphml_end(&sheet->out);
+		graphml_end(&output->out);
 		break;
 	case SHEET_HTML:
-		html_end(&sheet->json, &sheet->out);
+		html_end(&output->json, &output->out);
 		break;
 	case SHEET_TEXT:
 	case SHEET_JSON:
@@ -186,34 +186,34 @@ static bool store(const char *path, struct span bytes, struct err *err)
 	return ok;
 }
 
-bool sheet_end(struct sheet *sheet, struct err *err)
+bool check_output_end(struct check_output *output, struct err *err)
 {
 	bool ok = true;
 	size_t size;
 
-	finish(sheet);
-	size = sheet->out.len;
-	if (!sheet->path || strcmp(sheet->path, "-") == 0) {
-		(void)!output_write(&sheet->out); /* output_finish reports a failure */
+	finish(output);
+	size = output->out.len;
+	if (!output->path || strcmp(output->path, "-") == 0) {
+		(void)!output_write(&output->out); /* output_finish reports a failure */
 	} else {
-		ok = store(sheet->path, buf_span(&sheet->out), err);
-		if (ok && sheet->tell) {
-			buf_clear(&sheet->out);
-			buf_printf(&sheet->out, "wrote %s, ", sheet->path);
-			text_add_size(&sheet->out, size);
-			buf_add_str(&sheet->out, ": open it in a browser\n");
-			(void)!output_write(&sheet->out);
+		ok = store(output->path, buf_span(&output->out), err);
+		if (ok && output->tell) {
+			buf_clear(&output->out);
+			buf_printf(&output->out, "wrote %s, ", output->path);
+			text_add_size(&output->out, size);
+			buf_add_str(&output->out, ": open it in a browser\n");
+			(void)!output_write(&output->out);
 		}
 	}
-	buf_release(&sheet->out);
+	buf_release(&output->out);
 	return ok;
 }
 
-void sheet_release(struct sheet *sheet)
+void check_output_release(struct check_output *output)
 {
-	if (sheet->format == SHEET_SARIF)
-		buf_release(&sheet->sarif.notes);
-	if (sheet->format == SHEET_JUNIT)
-		junit_release(&sheet->junit);
-	buf_release(&sheet->out);
+	if (output->format == SHEET_SARIF)
+		buf_release(&output->sarif.notes);
+	if (output->format == SHEET_JUNIT)
+		junit_release(&output->junit);
+	buf_release(&output->out);
 }

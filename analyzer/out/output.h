@@ -9,7 +9,7 @@
 #include "out/formats.h"
 #include "report/judge_trace.h"
 
-enum sheet_format {
+enum check_output_format {
 	SHEET_TEXT,
 	SHEET_JSON,
 	SHEET_NDJSON,
@@ -20,10 +20,10 @@ enum sheet_format {
 	SHEET_GRAPHML,
 	SHEET_HTML,
 };
-extern const char *const sheet_formats[];
+extern const char *const check_output_formats[];
 
-struct sheet {
-	enum sheet_format format;
+struct check_output {
+	enum check_output_format format;
 	const char *path; /* NULL or "-": standard output */
 	bool tell;        /* say on standard output where it was written */
 	struct page page; /* text */
@@ -35,13 +35,13 @@ struct sheet {
 };
 
 /* "sarif:out.sarif", or a path alone whose ending says the format. */
-bool sheet_parse(struct sheet *sheet, const char *spec, struct err *err) MUST_CHECK;
-void sheet_begin(struct sheet *sheet);
+bool check_output_parse(struct check_output *output, const char *spec, struct err *err) MUST_CHECK;
+void check_output_begin(struct check_output *output);
 /* `judged` is NULL for the history of another tool. */
-bool sheet_add(struct sheet *sheet, const struct verdict_context *context,
+bool check_output_add(struct check_output *output, const struct verdict_context *context,
 	const struct verdict *verdict, struct judged *judged, struct err *err) MUST_CHECK;
 /* Writes it and releases. */
-bool sheet_end(struct sheet *sheet, struct err *err) MUST_CHECK;
-void sheet_release(struct sheet *sheet);
+bool check_output_end(struct check_output *output, struct err *err) MUST_CHECK;
+void check_output_release(struct check_output *output);
 
 #endif

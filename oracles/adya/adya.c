@@ -67,7 +67,7 @@ void adya_set_txns(struct adya *a, struct finding *finding, const uint32_t *txns
 	finding->transactions = arena_alloc(arena, count * sizeof(*finding->transactions));
 	finding->transaction_count = count;
 	for (uint32_t i = 0; i < count; i++)
-		finding->transactions[i] = words_txn(arena, a->history, txns[i]);
+		finding->transactions[i] = explain_txn(arena, a->history, txns[i]);
 }
 
 static void add_read(struct adya *a, enum finding_class class, enum severity severity,
@@ -250,8 +250,8 @@ static void judge_broken_order(struct adya *a, uint32_t object)
 	CHECK(o->problem_version != HISTORY_NONE);
 	add_lost(a, o->problem_version,
 		SAY(a, "The versions of %.*s do not form a chain: %s (seen at version %.*s).%s",
-			SPAN_ARG(words_object(arena, h, object)), what,
-			SPAN_ARG(words_version(arena, h, o->problem_version)), weighed_words(a)));
+			SPAN_ARG(explain_object(arena, h, object)), what,
+			SPAN_ARG(explain_version(arena, h, o->problem_version)), weighed_words(a)));
 }
 
 /* The last installed version must be what the final rows show. */
@@ -287,11 +287,11 @@ static void judge_final(struct adya *a, uint32_t object)
 			a->verdict, "rows that sessions wrote which were not recorded", 1);
 		return;
 	}
-	seen = shown == HISTORY_NONE ? SPAN_LIT("no row") : words_version(arena, h, shown);
+	seen = shown == HISTORY_NONE ? SPAN_LIT("no row") : explain_version(arena, h, shown);
 	add_lost(a, last,
 		SAY(a, "The last version of %.*s is %.*s, but the final rows show %.*s.%s",
-			SPAN_ARG(words_object(arena, h, object)),
-			SPAN_ARG(words_version(arena, h, last)), SPAN_ARG(seen), weighed_words(a)));
+			SPAN_ARG(explain_object(arena, h, object)),
+			SPAN_ARG(explain_version(arena, h, last)), SPAN_ARG(seen), weighed_words(a)));
 }
 
 /* ---- cycles ---- */
@@ -417,7 +417,7 @@ static void add_cycle(struct adya *a, const struct cycle *cycle, bool suspected)
 	finding->edge_count = cycle->length;
 	for (uint32_t i = 0; i < cycle->length; i++) {
 		txns[i] = a->dependencies.txn_of[cycle->steps[i].from];
-		words_edge(
+		explain_edge(
 			&finding->edges[i], arena, a->history, &a->dependencies, &cycle->steps[i]);
 		witness_cycle_step(&witness, &a->dependencies, &cycle->steps[i]);
 	}

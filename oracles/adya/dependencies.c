@@ -46,9 +46,9 @@ struct builder {
 	struct link *links; /* by version */
 	struct matcher *matcher;
 	struct chains chains;
-	struct joint *joint; /* NULL: no predicate over several tables was met yet */
-	bool is_joint;       /* ... and the one at hand is one */
-	uint64_t tests_left, joint_left;
+	struct multi_table *multi_table; /* NULL: no predicate over several tables was met yet */
+	bool is_multi_table;       /* ... and the one at hand is one */
+	uint64_t tests_left, multi_table_left;
 	bool inexact, unseen, others;
 	uint32_t *writer_of; /* by table: the only transaction that wrote it; NONE, SEVERAL */
 	uint32_t *objects_of, *objects_head; /* objects by table */
@@ -173,16 +173,16 @@ struct look {
 	bool absent;               /* all that is known is that the row was not there */
 };
 
-static enum match test_joint(struct builder *b, uint32_t version)
+static enum match test_multi_table(struct builder *b, uint32_t version)
 {
 	enum match match;
 	uint64_t cost;
 
-	if (b->joint_left == 0)
+	if (b->multi_table_left == 0)
 		return MATCH_UNKNOWN;
-	match = joint_test(b->joint, version);
-	cost = joint_cost(b->joint);
-	b->joint_left -= cost < b->joint_left ? cost : b->joint_left;
+	match = multi_table_test(b->multi_table, version);
+	cost = multi_table_cost(b->multi_table);
+	b->multi_table_left -= cost < b->multi_table_left ? cost : b->multi_table_left;
 	return match;
 }
 
@@ -194,7 +194,7 @@ static enum match test(struct builder *b, const struct look *look, uint32_t vers
 	/* What the statement saw of this very version needs no evaluation. */
 	if (version == look->seen && look->seen_match != MATCH_UNKNOWN)
 		return look->seen_match;
-	return b->is_joint ? test_joint(b, version) : matcher_test(b->matcher, version);
+	return b->is_multi_table ? test_multi_table(b, version) : matcher_test(b->matcher, version);
 }
 
 /* The same by position in the order. */
@@ -207,8 +207,8 @@ static enum match test_at(struct builder *b, const struct look *look, uint32_t i
 	b->tests_left--;
 	if (version == look->seen && look->seen_match != MATCH_UNKNOWN)
 		return look->seen_match;
-	if (b->is_joint)
-		return test_joint(b, version);
+	if (b->is_multi_table)
+		return test_multi_table(b, version);
 	return matcher_test_row(b->matcher, version, &look->chain->rows[i]);
 }
 
@@ -365,7 +365,7 @@ static bool add_unlisted(struct builder *b, const struct look *look)
 	const struct history *h = b->history;
 	const struct history_object *o = &h->objects[look->object];
 	const struct chain *chain = look->chain;
-	uint32_t seen = joint_seen(b->joint, look->object), last = end_of(h, look->p);
+	uint32_t seen = multi_table_seen(b->multi_table, look->object), last = end_of(h, look->p);
 	uint32_t first_seen = HISTORY_NONE, last_seen = 0, start, end;
 	enum match state;
 
@@ -416,7 +416,7 @@ static bool add_unlisted(struct builder *b, const struct look *look)
 	if (end < chain->count)
 		add_predicate_edge(b, look, look->node, node_of_version(b, chain->order[end]),
 			GRAPH_PREDICATE_RW, chain->order[end - 1], chain->order[end]);
-	if (state == MATCH_NO || !joint_reads_values(b->joint))
+	if (state == MATCH_NO || !multi_table_reads_values(b->multi_table))
 		return true;
 	/* Nobody else wrote it, so that reading it depends on nobody. */
 	for (uint32_t i = 0; i < o->order_count; i++) {
@@ -472,7 +472,7 @@ static void add_object(struct builder *b, uint32_t predicate, uint32_t node, uin
 		seen = look.chain ? look.chain->only_absent
 				  : only_absent_version(h, &h->objects[o]);
 	}
-	if (b->is_joint && !joint_is_listed(b->joint))
+	if (b->is_multi_table && !multi_table_is_listed(b->multi_table))
 		decided = add_unlisted(b, &look);
 	else if (seen != HISTORY_NONE)
 		decided = add_from_version(b, &look, seen);
@@ -555,26 +555,26 @@ static void add_inexact_predicate(struct builder *b, const struct history_predic
 		b->out->decided++;
 	else
 		count_undecided(b,
-			b->is_joint || is_blind(b->history, p) ? UNDECIDED_BLIND : UNDECIDED_INEXACT,
+			b->is_multi_table || is_blind(b->history, p) ? UNDECIDED_BLIND : UNDECIDED_INEXACT,
 			p->stmt, 1);
 }
 
 /* A predicate over several tables, of a statement that saw one version of each row (multi_table_predicate.h). */
-static bool choose_joint(struct builder *b, const struct history_op *op)
+static bool choose_multi_table(struct builder *b, const struct history_op *op)
 {
 	uint8_t level = b->history->txns[op->txn].level;
 
 	if (op->read_kind != PROBE_READ_SNAPSHOT &&
 		(op->read_kind != PROBE_READ_CURRENT || level < LEVEL_REPEATABLE_READ))
 		return false;
-	if (!b->joint)
-		b->joint = joint_new(b->history, b->matcher,
-			&(struct joint_options){.unseen = b->unseen, .others = b->others});
-	if (!joint_choose(b->joint, op->predicate))
+	if (!b->multi_table)
+		b->multi_table = multi_table_new(b->history, b->matcher,
+			&(struct multi_table_options){.unseen = b->unseen, .others = b->others});
+	if (!multi_table_choose(b->multi_table, op->predicate))
 		return false;
 	return op->read_kind == PROBE_READ_SNAPSHOT ||
-	       (!joint_is_vague(b->joint) &&
-		       (level == LEVEL_SERIALIZABLE || !joint_meets_itself(b->joint)));
+	       (!multi_table_is_vague(b->multi_table) &&
+		       (level == LEVEL_SERIALIZABLE || !multi_table_meets_itself(b->multi_table)));
 }
 
 static void add_predicate(struct builder *b, const struct history_op *op, uint32_t node)
@@ -585,30 +585,30 @@ static void add_predicate(struct builder *b, const struct history_op *op, uint32
 	uint32_t from = b->objects_head[p->table], to = b->objects_head[p->table + 1];
 	wide low, high;
 
-	b->is_joint = joint_is(h, p);
-	if (b->is_joint && is_nobody_elses(b, p)) {
+	b->is_multi_table = multi_table_is(h, p);
+	if (b->is_multi_table && is_nobody_elses(b, p)) {
 		b->out->decided++;
 		return;
 	}
-	if (b->is_joint ? !choose_joint(b, op) : !(p->flags & HISTORY_PREDICATE_EXACT)) {
+	if (b->is_multi_table ? !choose_multi_table(b, op) : !(p->flags & HISTORY_PREDICATE_EXACT)) {
 		add_inexact_predicate(b, p);
 		return;
 	}
-	if (b->is_joint && joint_is_listed(b->joint) && !(p->flags & HISTORY_PREDICATE_EXACT)) {
+	if (b->is_multi_table && multi_table_is_listed(b->multi_table) && !(p->flags & HISTORY_PREDICATE_EXACT)) {
 		count_undecided(b, UNDECIDED_INEXACT, p->stmt, 1);
 		return;
 	}
 	b->stamp++;
-	if (!b->is_joint)
+	if (!b->is_multi_table)
 		matcher_choose(b->matcher, p);
 	if (p->flags & HISTORY_PREDICATE_SET)
 		note_seen(b, p->first_set, p->set_count, false);
-	if (p->flags & HISTORY_PREDICATE_MATCHES && !(b->is_joint && !joint_is_listed(b->joint)))
+	if (p->flags & HISTORY_PREDICATE_MATCHES && !(b->is_multi_table && !multi_table_is_listed(b->multi_table)))
 		note_seen(b, p->first_match, p->match_count, true);
 	/* Rows whose key the predicate excludes never satisfy it, at any version: no edges.  Unless
 	 * the server returned one all the same. */
 	if (b->sorted[p->table] &&
-		(b->is_joint ? joint_key_range(b->joint, &low, &high)
+		(b->is_multi_table ? multi_table_key_range(b->multi_table, &low, &high)
 			     : matcher_key_range(b->matcher, &low, &high)) &&
 		all_within(b, p, low, high)) {
 		b->out->decided += to - from;
@@ -617,7 +617,7 @@ static void add_predicate(struct builder *b, const struct history_op *op, uint32
 		b->out->decided -= to - from;
 	}
 	for (uint32_t i = from; i < to; i++) {
-		if (b->tests_left == 0 || (b->is_joint && b->joint_left == 0)) {
+		if (b->tests_left == 0 || (b->is_multi_table && b->multi_table_left == 0)) {
 			count_undecided(b, UNDECIDED_BUDGET, p->stmt, to - i);
 			return;
 		}
@@ -830,7 +830,7 @@ void dependencies_build(struct dependencies *out, const struct history *history,
 		.unseen = options->unseen,
 		.others = options->others,
 		.tests_left = PREDICATE_TESTS_MAX,
-		.joint_left = JOINT_ROWS_MAX};
+		.multi_table_left = JOINT_ROWS_MAX};
 	uint32_t count = 0;
 
 	*out = (struct dependencies){0};
@@ -865,7 +865,7 @@ void dependencies_build(struct dependencies *out, const struct history *history,
 	free(b.touched);
 	if (b.matcher) {
 		chains_release(&b.chains);
-		joint_free(b.joint);
+		multi_table_free(b.multi_table);
 		matcher_free(b.matcher);
 	}
 }

@@ -17,13 +17,13 @@ static struct span keep(struct arena *arena, struct buf *buf)
 	return s;
 }
 
-struct span words_txn(struct arena *arena, const struct history *history, uint32_t txn)
+struct span explain_txn(struct arena *arena, const struct history *history, uint32_t txn)
 {
 	return span_str(
 		arena_printf(arena, "T%llu", (unsigned long long)history->txns[txn].number));
 }
 
-struct span words_stmt(struct arena *arena, const struct history *history, uint32_t stmt)
+struct span explain_stmt(struct arena *arena, const struct history *history, uint32_t stmt)
 {
 	const struct history_stmt *s;
 
@@ -44,7 +44,7 @@ static void add_value(struct buf *out, struct mp *mp)
 		buf_add_char(out, '?');
 }
 
-struct span words_object(struct arena *arena, const struct history *history, uint32_t object)
+struct span explain_object(struct arena *arena, const struct history *history, uint32_t object)
 {
 	const struct history_object *o = &history->objects[object];
 	const struct history_table *t = &history->tables[o->table];
@@ -70,7 +70,7 @@ struct span words_object(struct arena *arena, const struct history *history, uin
 	return keep(arena, &text);
 }
 
-uint32_t words_place(const struct history *history, uint32_t version)
+uint32_t explain_place(const struct history *history, uint32_t version)
 {
 	const struct history_object *o = &history->objects[history->versions[version].object];
 	uint32_t low = o->order_known ? o->installed_count : 1, high = o->order_count;
@@ -111,7 +111,7 @@ static struct span version_words(
 	}
 	if (!exact && !v->name_is_bytes && v->name > WORDS_NAME_MAX) {
 		buf_printf(
-			&text, "v%u%s", words_place(history, version), initial ? " (initial)" : "");
+			&text, "v%u%s", explain_place(history, version), initial ? " (initial)" : "");
 		return keep(arena, &text);
 	}
 	if (initial)
@@ -126,12 +126,12 @@ static struct span version_words(
 	return keep(arena, &text);
 }
 
-struct span words_version(struct arena *arena, const struct history *history, uint32_t version)
+struct span explain_version(struct arena *arena, const struct history *history, uint32_t version)
 {
 	return version_words(arena, history, version, false);
 }
 
-struct span words_version_exact(
+struct span explain_version_exact(
 	struct arena *arena, const struct history *history, uint32_t version)
 {
 	return version_words(arena, history, version, true);
@@ -156,16 +156,16 @@ static struct span stmt_of(struct arena *arena, const struct history *h, uint32_
 {
 	const struct history_op *op = find_op(h, txn, kind, version);
 
-	return words_stmt(arena, h, op ? op->stmt : HISTORY_NONE);
+	return explain_stmt(arena, h, op ? op->stmt : HISTORY_NONE);
 }
 
 static void set_versions(struct finding_edge *out, struct arena *arena, const struct history *h,
 	uint32_t from, uint32_t to)
 {
-	out->from_version = words_version_exact(arena, h, from);
-	out->to_version = words_version_exact(arena, h, to);
-	out->from_label = words_version(arena, h, from);
-	out->to_label = words_version(arena, h, to);
+	out->from_version = explain_version_exact(arena, h, from);
+	out->to_version = explain_version_exact(arena, h, to);
+	out->from_label = explain_version(arena, h, from);
+	out->to_label = explain_version(arena, h, to);
 }
 
 static bool is_absent(const struct history *h, uint32_t version)
@@ -183,7 +183,7 @@ static const char *done_to(
 		!is_absent(h, before)                                  ? "overwrote it with"
 		: h->versions[before].flags & HISTORY_VERSION_DEAD ? "inserted it again as"
 								   : "inserted it as",
-		SPAN_ARG(words_version(arena, h, after)));
+		SPAN_ARG(explain_version(arena, h, after)));
 }
 
 static void ww_edge(struct finding_edge *out, struct arena *arena, const struct history *h,
@@ -246,7 +246,7 @@ static void rw_edge(struct finding_edge *out, struct arena *arena, const struct 
 			SPAN_ARG(later)));
 }
 
-static struct span words_predicate(
+static struct span explain_predicate(
 	struct arena *arena, const struct history *history, const struct history_predicate *p)
 {
 	struct span text = history_bytes(history, p->text);
@@ -259,13 +259,13 @@ static struct span words_predicate(
 	return keep(arena, &clause);
 }
 
-struct span words_looked(struct arena *arena, const struct history *history,
+struct span explain_looked(struct arena *arena, const struct history *history,
 	const struct history_predicate *predicate, uint32_t version)
 {
-	struct span object = words_object(arena, history, history->versions[version].object);
-	struct span clause = words_predicate(arena, history, predicate);
+	struct span object = explain_object(arena, history, history->versions[version].object);
+	struct span clause = explain_predicate(arena, history, predicate);
 	const char *asks = "asks for all rows";
-	bool query = joint_is(history, predicate);
+	bool query = multi_table_is(history, predicate);
 
 	if (!span_eq_str(clause, "TRUE"))
 		asks = arena_printf(
@@ -275,7 +275,7 @@ struct span words_looked(struct arena *arena, const struct history *history,
 			history->versions[version].flags & HISTORY_VERSION_DEAD ? "gone"
 										: "not there yet"));
 	return span_str(arena_printf(arena, "%s (%.*s is at version %.*s)", asks, SPAN_ARG(object),
-		SPAN_ARG(words_version(arena, history, version))));
+		SPAN_ARG(explain_version(arena, history, version))));
 }
 
 /* Where the row stood when it was looked at: "was at version v3". */
@@ -287,7 +287,7 @@ static const char *was_at(struct arena *arena, const struct history *h, uint32_t
 		return arena_printf(arena, "was gone (deleted by T%llu)",
 			(unsigned long long)h->txns[h->versions[version].txn].number);
 	return arena_printf(
-		arena, "was at version %.*s", SPAN_ARG(words_version(arena, h, version)));
+		arena, "was at version %.*s", SPAN_ARG(explain_version(arena, h, version)));
 }
 
 /* What a predicate asks, and what somebody changes who changes the answer. */
@@ -299,8 +299,8 @@ struct asking {
 static struct asking asking_of(
 	struct arena *arena, const struct history *h, const struct history_predicate *p)
 {
-	struct span clause = words_predicate(arena, h, p);
-	bool query = joint_is(h, p);
+	struct span clause = explain_predicate(arena, h, p);
+	bool query = multi_table_is(h, p);
 
 	if (span_eq_str(clause, "TRUE"))
 		return (struct asking){"asked for all rows", "the rows of the table"};
@@ -318,9 +318,9 @@ static void predicate_edge_words(struct finding_edge *out, struct arena *arena,
 	struct asking asking = asking_of(arena, h, p);
 	uint32_t before = h->order[h->objects[v->object].first_order + v->position - 1];
 	const char *done = done_to(arena, h, before, edge->changed);
-	struct span stmt = words_stmt(arena, h, p->stmt);
+	struct span stmt = explain_stmt(arena, h, p->stmt);
 
-	out->object = words_object(arena, h, v->object);
+	out->object = explain_object(arena, h, v->object);
 	set_versions(
 		out, arena, h, wr ? edge->changed : edge->seen, wr ? edge->seen : edge->changed);
 	if (wr)
@@ -335,17 +335,17 @@ static void predicate_edge_words(struct finding_edge *out, struct arena *arena,
 			was_at(arena, h, edge->seen), SPAN_ARG(out->to), done));
 }
 
-void words_edge(struct finding_edge *out, struct arena *arena, const struct history *history,
+void explain_edge(struct finding_edge *out, struct arena *arena, const struct history *history,
 	const struct dependencies *dependencies, const struct cycle_step *step)
 {
 	uint32_t from = dependencies->txn_of[step->from], to = dependencies->txn_of[step->to];
 
 	*out = (struct finding_edge){.dependency = step->kind,
 		.kind = span_str(graph_kind_name(step->kind)),
-		.from = words_txn(arena, history, from),
-		.to = words_txn(arena, history, to)};
+		.from = explain_txn(arena, history, from),
+		.to = explain_txn(arena, history, to)};
 	if (step->kind == GRAPH_WW || step->kind == GRAPH_WR || step->kind == GRAPH_RW)
-		out->object = words_object(arena, history, history->versions[step->detail].object);
+		out->object = explain_object(arena, history, history->versions[step->detail].object);
 	switch (step->kind) {
 	case GRAPH_WW:
 		ww_edge(out, arena, history, step->detail, to);

@@ -17,7 +17,7 @@ enum {
 	ORDER_MAX = 8,
 };
 
-struct joint_query {
+struct multi_table_query {
 	struct shape shape;
 	bool understood;
 	uint32_t tables[SHAPE_MENTIONS_MAX]; /* of the history */
@@ -43,13 +43,13 @@ struct row_list {
 	bool whole; /* none is missing */
 };
 
-struct joint {
+struct multi_table {
 	const struct history *history;
 	struct matcher *matcher;
-	struct joint_options options;
+	struct multi_table_options options;
 	struct eval_env env;
 	struct map known; /* text: query */
-	struct joint_query *queries;
+	struct multi_table_query *queries;
 	size_t query_count, query_capacity;
 	struct arena arena;     /* of queries */
 	struct arena row_arena; /* of decoded rows */
@@ -61,7 +61,7 @@ struct joint {
 
 	/* What was chosen. */
 	const struct history_predicate *predicate;
-	struct joint_query *query;
+	struct multi_table_query *query;
 	bool unlisted, listed_made;
 	bool has_list; /* the statement has listed rows of the predicate's table */
 	uint32_t *seen, *seen_stamp, stamp; /* by object */
@@ -83,7 +83,7 @@ static bool begins(struct span text, const char *with)
 	return text.len > len && memcmp(text.ptr, with, len) == 0;
 }
 
-bool joint_is(const struct history *h, const struct history_predicate *p)
+bool multi_table_is(const struct history *h, const struct history_predicate *p)
 {
 	struct span text = history_bytes(h, p->text);
 
@@ -92,7 +92,7 @@ bool joint_is(const struct history *h, const struct history_predicate *p)
 
 /* ---- making and freeing ---- */
 
-static void group_objects(struct joint *j)
+static void group_objects(struct multi_table *j)
 {
 	const struct history *h = j->history;
 
@@ -106,10 +106,10 @@ static void group_objects(struct joint *j)
 		j->objects_of[j->objects_head[h->objects[o].table + 1]++] = o;
 }
 
-struct joint *joint_new(const struct history *history, struct matcher *matcher,
-	const struct joint_options *options)
+struct multi_table *multi_table_new(const struct history *history, struct matcher *matcher,
+	const struct multi_table_options *options)
 {
-	struct joint *j = mem_zero(1, sizeof(*j));
+	struct multi_table *j = mem_zero(1, sizeof(*j));
 
 	j->history = history;
 	j->matcher = matcher;
@@ -129,7 +129,7 @@ static void list_release(struct row_list *list)
 	free(list->objects);
 }
 
-void joint_free(struct joint *j)
+void multi_table_free(struct multi_table *j)
 {
 	if (!j)
 		return;
@@ -157,7 +157,7 @@ void joint_free(struct joint *j)
 
 /* Asked for at every column of a query: the names of the one at hand are remembered by where they
  * stand in its text. */
-static uint32_t find_table(struct joint *j, const struct sql_table_name *name)
+static uint32_t find_table(struct multi_table *j, const struct sql_table_name *name)
 {
 	const struct history *h = j->history;
 	uint32_t t = 0;
@@ -179,7 +179,7 @@ static uint32_t find_table(struct joint *j, const struct sql_table_name *name)
 
 static const struct eval_table *definition_of(void *ctx, const struct sql_table_name *name)
 {
-	struct joint *j = ctx;
+	struct multi_table *j = ctx;
 	uint32_t table = find_table(j, name);
 
 	return table == HISTORY_NONE ? NULL : matcher_definition(j->matcher, table);
@@ -196,7 +196,7 @@ static bool has_column(void *ctx, const struct sql_table_ref *ref, struct span n
 static bool give_rows(void *ctx, const struct eval_table *table, const struct sql_table_ref *ref,
 	struct eval_rows *out)
 {
-	struct joint *j = ctx;
+	struct multi_table *j = ctx;
 
 	(void)table;
 	for (uint32_t i = 0; i < j->query->shape.count; i++) {
@@ -208,12 +208,12 @@ static bool give_rows(void *ctx, const struct eval_table *table, const struct sq
 	return false;
 }
 
-static struct eval_source source_of(struct joint *j)
+static struct eval_source source_of(struct multi_table *j)
 {
 	return (struct eval_source){.table = definition_of, .rows = give_rows, .ctx = j};
 }
 
-static void compile_locals(struct joint *j, struct joint_query *q, uint32_t i)
+static void compile_locals(struct multi_table *j, struct multi_table_query *q, uint32_t i)
 {
 	const struct mention *m = &q->shape.mentions[i];
 	const struct eval_table *table = definition_of(j, &m->ref->u.name.table);
@@ -268,7 +268,7 @@ static bool orders_by_key(const struct eval_table *table, const struct sql_order
 	return found == key->count;
 }
 
-static bool compile_order(struct joint *j, struct joint_query *q)
+static bool compile_order(struct multi_table *j, struct multi_table_query *q)
 {
 	const struct sql_table_ref *ref = q->shape.mentions[0].ref;
 	const struct eval_table *table = definition_of(j, &ref->u.name.table);
@@ -289,14 +289,14 @@ static bool compile_order(struct joint *j, struct joint_query *q)
 	return true;
 }
 
-static bool compile_query(struct joint *j, struct joint_query *q, struct span text)
+static bool compile_query(struct multi_table *j, struct multi_table_query *q, struct span text)
 {
 	struct eval_source source = source_of(j);
 	struct eval_outcome outcome = {0};
 	struct sql_stmt *stmt;
 	struct sql_order *order;
 
-	*q = (struct joint_query){0};
+	*q = (struct multi_table_query){0};
 	j->known_count = 0;
 	text = arena_copy(&j->arena, text); /* the tree borrows from it */
 	if (!sql_parse(&j->arena, text, matcher_options(j->matcher), &stmt, NULL) ||
@@ -340,7 +340,7 @@ static bool compile_query(struct joint *j, struct joint_query *q, struct span te
 	return q->whole != NULL;
 }
 
-static void forget_all(struct joint *j)
+static void forget_all(struct multi_table *j)
 {
 	map_release(&j->known);
 	j->known = MAP_INIT;
@@ -350,7 +350,7 @@ static void forget_all(struct joint *j)
 
 /* ---- rows ---- */
 
-static const struct eval_value *values_of(struct joint *j, uint32_t version)
+static const struct eval_value *values_of(struct multi_table *j, uint32_t version)
 {
 	uint32_t *at = map_at(&j->row_of, version);
 
@@ -362,7 +362,7 @@ static const struct eval_value *values_of(struct joint *j, uint32_t version)
 	return j->rows[*at];
 }
 
-static void forget_rows(struct joint *j)
+static void forget_rows(struct multi_table *j)
 {
 	map_release(&j->row_of);
 	j->row_of = MAP_INIT;
@@ -371,7 +371,7 @@ static void forget_rows(struct joint *j)
 }
 
 /* What its own conditions make of a row; a condition that is not modelled refuses nothing. */
-static enum match test_locals(struct joint *j, uint32_t mention, const struct eval_value *row)
+static enum match test_locals(struct multi_table *j, uint32_t mention, const struct eval_value *row)
 {
 	enum match match = MATCH_YES;
 
@@ -399,7 +399,7 @@ static void list_add(struct row_list *list, const struct eval_value *row, uint32
 }
 
 /* May the statement have seen the version at this place of the object's order? */
-static bool may_see(const struct joint *j, const struct history_object *o, uint32_t place)
+static bool may_see(const struct multi_table *j, const struct history_object *o, uint32_t place)
 {
 	const struct history *h = j->history;
 	uint32_t version = h->order[o->first_order + place], stmt = h->versions[version].stmt;
@@ -412,7 +412,7 @@ static bool may_see(const struct joint *j, const struct history_object *o, uint3
 }
 
 /* A row of another mention: what there certainly was of it, and what there may have been. */
-static void list_object(struct joint *j, uint32_t mention, uint32_t object)
+static void list_object(struct multi_table *j, uint32_t mention, uint32_t object)
 {
 	const struct history *h = j->history;
 	const struct history_object *o = &h->objects[object];
@@ -448,7 +448,7 @@ static void list_object(struct joint *j, uint32_t mention, uint32_t object)
 		list_add(certain, only, object);
 }
 
-static void list_mention(struct joint *j, uint32_t mention)
+static void list_mention(struct multi_table *j, uint32_t mention)
 {
 	const struct history *h = j->history;
 	uint32_t table = j->query->tables[mention];
@@ -477,7 +477,7 @@ static void list_mention(struct joint *j, uint32_t mention)
 
 /* ---- choosing ---- */
 
-static void note_seen(struct joint *j, uint32_t first, uint32_t count)
+static void note_seen(struct multi_table *j, uint32_t first, uint32_t count)
 {
 	const struct history *h = j->history;
 
@@ -490,7 +490,7 @@ static void note_seen(struct joint *j, uint32_t first, uint32_t count)
 }
 
 /* What listed predicates of the statement saw; the predicates of one stand side by side. */
-static void note_statement(struct joint *j, uint32_t predicate)
+static void note_statement(struct multi_table *j, uint32_t predicate)
 {
 	const struct history *h = j->history;
 	uint32_t first = predicate;
@@ -517,9 +517,9 @@ static void note_statement(struct joint *j, uint32_t predicate)
 }
 
 static int compare_order(
-	struct joint *j, const struct eval_value *a, const struct eval_value *b, bool *known)
+	struct multi_table *j, const struct eval_value *a, const struct eval_value *b, bool *known)
 {
-	const struct joint_query *q = j->query;
+	const struct multi_table_query *q = j->query;
 
 	*known = true;
 	for (uint32_t i = 0; i < q->order_count; i++) {
@@ -540,7 +540,7 @@ static int compare_order(
 }
 
 /* The row that comes last of those that were returned. */
-static bool find_last_row(struct joint *j)
+static bool find_last_row(struct multi_table *j)
 {
 	const struct history *h = j->history;
 	const struct history_predicate *p = j->predicate;
@@ -561,7 +561,7 @@ static bool find_last_row(struct joint *j)
 }
 
 /* Does the predicate speak of this mention of its table? */
-static bool is_tested(const struct joint *j, uint32_t mention)
+static bool is_tested(const struct multi_table *j, uint32_t mention)
 {
 	bool listed = j->query->shape.mentions[mention].role == MENTION_LISTED;
 
@@ -570,7 +570,7 @@ static bool is_tested(const struct joint *j, uint32_t mention)
 	return j->unlisted ? !listed || !j->has_list : listed;
 }
 
-bool joint_choose(struct joint *j, uint32_t predicate)
+bool multi_table_choose(struct multi_table *j, uint32_t predicate)
 {
 	const struct history *h = j->history;
 	const struct history_predicate *p = &h->predicates[predicate];
@@ -603,7 +603,7 @@ bool joint_choose(struct joint *j, uint32_t predicate)
 	return tested && (!j->query->shape.cut || find_last_row(j));
 }
 
-bool joint_meets_itself(const struct joint *j)
+bool multi_table_meets_itself(const struct multi_table *j)
 {
 	for (uint32_t i = 0; i < j->query->shape.count; i++)
 		for (uint32_t k = 0; k < i; k++)
@@ -612,12 +612,12 @@ bool joint_meets_itself(const struct joint *j)
 	return false;
 }
 
-bool joint_is_listed(const struct joint *j)
+bool multi_table_is_listed(const struct multi_table *j)
 {
 	return !j->unlisted;
 }
 
-bool joint_reads_values(const struct joint *j)
+bool multi_table_reads_values(const struct multi_table *j)
 {
 	for (uint32_t i = 0; j->unlisted && i < j->query->shape.count; i++)
 		if (is_tested(j, i) && j->query->shape.mentions[i].role != MENTION_EXISTS)
@@ -625,7 +625,7 @@ bool joint_reads_values(const struct joint *j)
 	return false;
 }
 
-bool joint_is_vague(const struct joint *j)
+bool multi_table_is_vague(const struct multi_table *j)
 {
 	for (uint32_t i = 0; j->unlisted && i < j->query->shape.count; i++)
 		if (is_tested(j, i) && j->query->shape.mentions[i].role != MENTION_LISTED)
@@ -633,12 +633,12 @@ bool joint_is_vague(const struct joint *j)
 	return false;
 }
 
-uint32_t joint_seen(const struct joint *j, uint32_t object)
+uint32_t multi_table_seen(const struct multi_table *j, uint32_t object)
 {
 	return j->seen_stamp[object] == j->stamp ? j->seen[object] : HISTORY_NONE;
 }
 
-bool joint_key_range(const struct joint *j, wide *low, wide *high)
+bool multi_table_key_range(const struct multi_table *j, wide *low, wide *high)
 {
 	bool any = false;
 
@@ -656,7 +656,7 @@ bool joint_key_range(const struct joint *j, wide *low, wide *high)
 	return any;
 }
 
-uint64_t joint_cost(struct joint *j)
+uint64_t multi_table_cost(struct multi_table *j)
 {
 	uint64_t cost = j->cost;
 
@@ -667,7 +667,7 @@ uint64_t joint_cost(struct joint *j)
 /* ---- testing ---- */
 
 /* How many rows the query has with the rows given.  False: not known. */
-static bool count_rows(struct joint *j, const struct eval_query *query, uint64_t *count)
+static bool count_rows(struct multi_table *j, const struct eval_query *query, uint64_t *count)
 {
 	struct eval_source source = source_of(j);
 	struct eval_outcome outcome = {0};
@@ -684,9 +684,9 @@ static bool count_rows(struct joint *j, const struct eval_query *query, uint64_t
 }
 
 /* Has the query a result with the rows given? */
-static enum match run(struct joint *j, uint32_t mention)
+static enum match run(struct multi_table *j, uint32_t mention)
 {
-	const struct joint_query *q = j->query;
+	const struct multi_table_query *q = j->query;
 	uint64_t count;
 
 	if (!count_rows(j, q->inner[mention] ? q->inner[mention] : q->whole, &count))
@@ -695,7 +695,7 @@ static enum match run(struct joint *j, uint32_t mention)
 }
 
 /* Has it a say in whether a row of the mention that is tested takes part? */
-static bool has_say(const struct joint *j, uint32_t i, uint32_t mention)
+static bool has_say(const struct multi_table *j, uint32_t i, uint32_t mention)
 {
 	const struct mention *mentions = j->query->shape.mentions;
 
@@ -703,7 +703,7 @@ static bool has_say(const struct joint *j, uint32_t i, uint32_t mention)
 }
 
 /* Mentions that have a say beside the one that is tested; how many, and the last one. */
-static uint32_t other_mentions(const struct joint *j, uint32_t mention, uint32_t *last)
+static uint32_t other_mentions(const struct multi_table *j, uint32_t mention, uint32_t *last)
 {
 	uint32_t count = 0;
 
@@ -718,7 +718,7 @@ static uint32_t other_mentions(const struct joint *j, uint32_t mention, uint32_t
 
 /* Gives each mention its rows, the tested one the row alone: those that were certainly there, or all
  * that may have been; of negated mentions the other ones, as their rows take results away. */
-static void give(struct joint *j, bool certain, uint32_t mention, const struct eval_value *const *row)
+static void give(struct multi_table *j, bool certain, uint32_t mention, const struct eval_value *const *row)
 {
 	for (uint32_t i = 0; i < j->query->shape.count; i++) {
 		const struct row_list *list = certain != j->query->shape.mentions[i].negated
@@ -735,7 +735,7 @@ static void give(struct joint *j, bool certain, uint32_t mention, const struct e
 }
 
 /* Are the lists that give() takes whole, where they are to have all that may have been there? */
-static bool gives_all(const struct joint *j, bool certain, uint32_t mention)
+static bool gives_all(const struct multi_table *j, bool certain, uint32_t mention)
 {
 	for (uint32_t i = 0; i < j->query->shape.count; i++)
 		if (has_say(j, i, mention) && certain == j->query->shape.mentions[i].negated &&
@@ -745,7 +745,7 @@ static bool gives_all(const struct joint *j, bool certain, uint32_t mention)
 }
 
 /* Is there an object of the one other mention that takes part whichever version of it was seen? */
-static enum match test_each_version(struct joint *j, uint32_t mention, uint32_t other,
+static enum match test_each_version(struct multi_table *j, uint32_t mention, uint32_t other,
 	const struct eval_value *const *row)
 {
 	const struct history *h = j->history;
@@ -776,7 +776,7 @@ static enum match test_each_version(struct joint *j, uint32_t mention, uint32_t 
 
 /* Does a row of a negated mention take a row out of the result? */
 static enum match takes_away(
-	struct joint *j, bool certain, uint32_t mention, const struct eval_value *const *row)
+	struct multi_table *j, bool certain, uint32_t mention, const struct eval_value *const *row)
 {
 	uint64_t without, with;
 
@@ -792,14 +792,14 @@ static enum match takes_away(
 }
 
 static enum match test_negated(
-	struct joint *j, uint32_t mention, const struct eval_value *const *row)
+	struct multi_table *j, uint32_t mention, const struct eval_value *const *row)
 {
 	if (takes_away(j, true, mention, row) == MATCH_YES)
 		return MATCH_YES;
 	return takes_away(j, false, mention, row) == MATCH_NO ? MATCH_NO : MATCH_UNKNOWN;
 }
 
-static enum match test_mention(struct joint *j, uint32_t mention, const struct eval_value *row)
+static enum match test_mention(struct multi_table *j, uint32_t mention, const struct eval_value *row)
 {
 	uint32_t others, other = 0;
 	enum match match = MATCH_NO;
@@ -827,7 +827,7 @@ static enum match test_mention(struct joint *j, uint32_t mention, const struct e
 }
 
 /* A table that is mentioned more than once meets itself: there the object is at this version too. */
-static void put_in_place(struct joint *j, struct row_list *list, uint32_t mention, uint32_t object,
+static void put_in_place(struct multi_table *j, struct row_list *list, uint32_t mention, uint32_t object,
 	const struct eval_value *row)
 {
 	struct row_list *to = &j->trial, kept;
@@ -844,7 +844,7 @@ static void put_in_place(struct joint *j, struct row_list *list, uint32_t mentio
 	*to = kept;
 }
 
-static enum match test_cut(struct joint *j, const struct eval_value *row)
+static enum match test_cut(struct multi_table *j, const struct eval_value *row)
 {
 	bool known;
 	int order;
@@ -859,10 +859,10 @@ static enum match test_cut(struct joint *j, const struct eval_value *row)
 	return order < 0 ? MATCH_YES : MATCH_NO;
 }
 
-enum match joint_test(struct joint *j, uint32_t version)
+enum match multi_table_test(struct multi_table *j, uint32_t version)
 {
 	const struct history *h = j->history;
-	const struct joint_query *q = j->query;
+	const struct multi_table_query *q = j->query;
 	uint32_t object = h->versions[version].object;
 	const struct eval_value *row;
 	enum match all = MATCH_NO;

@@ -25,36 +25,36 @@
 #define JOINT_LISTED   "SELECT "
 #define JOINT_UNLISTED "PART OF "
 
-struct joint;
+struct multi_table;
 
-struct joint_options {
+struct multi_table_options {
 	bool unseen; /* any table may have versions that are not in the history */
 	bool others; /* sessions that were not recorded may have written */
 };
 
-struct joint *joint_new(const struct history *history, struct matcher *matcher,
-	const struct joint_options *options);
-void joint_free(struct joint *joint);
+struct multi_table *multi_table_new(const struct history *history, struct matcher *matcher,
+	const struct multi_table_options *options);
+void multi_table_free(struct multi_table *multi_table);
 /* Is this predicate such a one? */
-bool joint_is(const struct history *history, const struct history_predicate *predicate);
+bool multi_table_is(const struct history *history, const struct history_predicate *predicate);
 /* The predicate that the calls below speak of.  False: its query is not understood. */
-bool joint_choose(struct joint *joint, uint32_t predicate);
+bool multi_table_choose(struct multi_table *multi_table, uint32_t predicate);
 /* Of a version of the predicate's table. */
-enum match joint_test(struct joint *joint, uint32_t version);
+enum match multi_table_test(struct multi_table *multi_table, uint32_t version);
 /* Rows that took part are all listed as its matches. */
-bool joint_is_listed(const struct joint *joint);
+bool multi_table_is_listed(const struct multi_table *multi_table);
 /* Some table is mentioned more than once. */
-bool joint_meets_itself(const struct joint *joint);
+bool multi_table_meets_itself(const struct multi_table *multi_table);
 /* Not listed, and what the rows hold is in the result. */
-bool joint_reads_values(const struct joint *joint);
+bool multi_table_reads_values(const struct multi_table *multi_table);
 /* One more row that takes part need not change the result: DISTINCT, IN, EXISTS.  Then a locking
  * read need not have looked at all of them. */
-bool joint_is_vague(const struct joint *joint);
+bool multi_table_is_vague(const struct multi_table *multi_table);
 /* The version of the object that some listed predicate of its statement saw; NONE. */
-uint32_t joint_seen(const struct joint *joint, uint32_t object);
+uint32_t multi_table_seen(const struct multi_table *multi_table, uint32_t object);
 /* As matcher_key_range(). */
-bool joint_key_range(const struct joint *joint, wide *low, wide *high);
+bool multi_table_key_range(const struct multi_table *multi_table, wide *low, wide *high);
 /* Combinations of rows looked at since the last call. */
-uint64_t joint_cost(struct joint *joint);
+uint64_t multi_table_cost(struct multi_table *multi_table);
 
 #endif

@@ -88,10 +88,10 @@ static struct span say(struct witness *w, const char *verb, uint32_t version)
 	struct buf text = BUF_INIT;
 	struct span kept;
 
-	buf_printf(&text, "%s %.*s", verb, SPAN_ARG(words_object(w->arena, h, v->object)));
+	buf_printf(&text, "%s %.*s", verb, SPAN_ARG(explain_object(w->arena, h, v->object)));
 	if (!(v->flags & HISTORY_VERSION_DEAD && verb[0] == 'd')) {
 		buf_printf(&text, "%s version %.*s", verb[0] == 'r' ? " at" : " as",
-			SPAN_ARG(words_version(w->arena, h, version)));
+			SPAN_ARG(explain_version(w->arena, h, version)));
 		add_image(&text, h, version);
 	}
 	kept = arena_copy(w->arena, buf_span(&text));
@@ -126,7 +126,7 @@ static void predicate_step(struct witness *w, const struct predicate_edge *edge)
 	const struct history *h = w->history;
 	const struct history_predicate *p = &h->predicates[edge->predicate];
 
-	add_step(w, p->txn, p->stmt, STEP_OTHER, words_looked(w->arena, h, p, edge->seen));
+	add_step(w, p->txn, p->stmt, STEP_OTHER, explain_looked(w->arena, h, p, edge->seen));
 	add_version(w, edge->seen);
 	witness_write(w, edge->changed);
 }
@@ -181,7 +181,7 @@ static int by_begin(const void *a, const void *b, void *history)
 }
 
 /* Between the version at place k and what stands before it. */
-static const char *joint(const struct history_object *o, uint32_t k, bool *rest)
+static const char *multi_table(const struct history_object *o, uint32_t k, bool *rest)
 {
 	bool first = k >= o->installed_count && !*rest;
 
@@ -203,7 +203,7 @@ static uint32_t places_of(const struct witness *w, uint32_t object, uint32_t *pl
 
 	for (uint32_t i = 0; i < w->version_count; i++) {
 		if (w->history->versions[w->versions[i]].object == object)
-			places[count++] = words_place(w->history, w->versions[i]);
+			places[count++] = explain_place(w->history, w->versions[i]);
 	}
 	qsort(places, count, sizeof(*places), by_place);
 	return count;
@@ -236,7 +236,7 @@ static struct span chain_of(struct witness *w, uint32_t object, bool exact)
 			       : places[at] > k + CHAIN_NEAR ? places[at] - CHAIN_NEAR
 							     : k;
 			if (near > k) {
-				buf_printf(&text, "%s(%u version%s)", joint(o, k, &rest), near - k,
+				buf_printf(&text, "%s(%u version%s)", multi_table(o, k, &rest), near - k,
 					near - k == 1 ? "" : "s");
 				k = near - 1;
 				end = near;
@@ -244,9 +244,9 @@ static struct span chain_of(struct witness *w, uint32_t object, bool exact)
 			}
 			end = places[at] + CHAIN_NEAR + 1;
 		}
-		buf_add_str(&text, joint(o, k, &rest));
-		buf_add_span(&text, exact ? words_version_exact(w->arena, h, id)
-					  : words_version(w->arena, h, id));
+		buf_add_str(&text, multi_table(o, k, &rest));
+		buf_add_span(&text, exact ? explain_version_exact(w->arena, h, id)
+					  : explain_version(w->arena, h, id));
 		if (v->txn != HISTORY_NONE && !(v->flags & HISTORY_VERSION_DEAD))
 			buf_printf(&text, " by T%llu", (unsigned long long)h->txns[v->txn].number);
 		if (!exact && v->txn != HISTORY_NONE && v->stmt != HISTORY_NONE)
@@ -274,7 +274,7 @@ void witness_finish(struct witness *w, struct finding *finding)
 		bool known = step->stmt != HISTORY_NONE;
 
 		finding->steps[i] = (struct finding_step){
-			.transaction = words_txn(w->arena, h, step->txn),
+			.transaction = explain_txn(w->arena, h, step->txn),
 			.session = h->sessions[h->txns[step->txn].session].number,
 			.number = known ? h->stmts[step->stmt].number : 0,
 			.stmt = step->stmt,
@@ -286,6 +286,6 @@ void witness_finish(struct witness *w, struct finding *finding)
 	finding->rows = arena_alloc(w->arena, (w->object_count + 1) * sizeof(*finding->rows));
 	for (uint32_t i = 0; i < w->object_count; i++)
 		finding->rows[i] = (struct finding_row){
-			words_object(w->arena, h, w->objects[i]),
+			explain_object(w->arena, h, w->objects[i]),
 			chain_of(w, w->objects[i], false), chain_of(w, w->objects[i], true)};
 }

@@ -41,7 +41,7 @@ bool decode_row(struct mp *mp, struct probe_row *row)
 {
 	struct mp start = *mp;
 
-	if (LIKELY(lean_row(mp, row)))
+	if (LIKELY(fast_row(mp, row)))
 		return row->key.ptr;
 	*mp = start;
 	if (probe_row_read(mp, row))
@@ -137,8 +137,8 @@ ALWAYS_INLINE bool add_probe(
 #define BEFORE_ROWS(name)                                                                          \
 	(offsetof(struct record_probe, name) < offsetof(struct record_probe, rows))
 #define COUNT_BEFORE_ROWS(type, name) +BEFORE_ROWS(name)
-#define LEAN_BEFORE_ROWS(type, name)                                                               \
-	if (BEFORE_ROWS(name) && !field_##type(&lean, &record.name))                                \
+#define FAST_BEFORE_ROWS(type, name)                                                               \
+	if (BEFORE_ROWS(name) && !field_##type(&fast, &record.name))                                \
 		return take_probe_slowly(decoded, mp, left);
 
 static bool take_probe_slowly(struct decoded *decoded, struct mp *mp, uint32_t left)
@@ -156,16 +156,16 @@ static bool take_probe(struct decoded *decoded, struct mp *mp, uint32_t left)
 {
 	const uint32_t before = 0 RECORD_PROBE_FIELDS(COUNT_BEFORE_ROWS);
 	struct record_probe record;
-	struct mp lean = *mp;
+	struct mp fast = *mp;
 
-	if (left <= before || !lean_has_room(&lean))
+	if (left <= before || !fast_has_room(&fast))
 		return take_probe_slowly(decoded, mp, left);
-	RECORD_PROBE_FIELDS(LEAN_BEFORE_ROWS)
-	if (!add_probe(decoded, &record, &lean))
+	RECORD_PROBE_FIELDS(FAST_BEFORE_ROWS)
+	if (!add_probe(decoded, &record, &fast))
 		return mp_fail(mp);
-	*mp = lean;
+	*mp = fast;
 	for (left -= before + 1; left; left--) {
-		if (!lean_skip(mp))
+		if (!fast_skip(mp))
 			return mp_fail(mp);
 	}
 	return true;
@@ -262,7 +262,7 @@ static bool take_stmt(struct decoded *decoded, struct mp *mp, uint32_t left, uin
 	struct record_stmt record, full;
 	bool ok;
 
-	LEAN_READ(STMT, mp, left, &record, ok);
+	FAST_READ(STMT, mp, left, &record, ok);
 	if (LIKELY(ok))
 		add_stmt(decoded, &record, index);
 	else if (record_stmt_read(mp, left, &full))
@@ -279,7 +279,7 @@ static bool take_txn(struct decoded *decoded, struct mp *mp, uint32_t left)
 
 	ROOM(decoded, txn);
 	record = &decoded->txns[decoded->txn_count];
-	LEAN_READ(TXN, mp, left, record, ok);
+	FAST_READ(TXN, mp, left, record, ok);
 	if (UNLIKELY(!ok) && !record_txn_read(mp, left, record))
 		return false;
 	decoded->txn_count++;
@@ -324,7 +324,7 @@ static bool skip_result(struct decoded *decoded, struct mp *mp, uint32_t left)
 	const uint32_t before = 0 RECORD_RESULT_FIELDS(COUNT_BEFORE_COLUMNS);
 
 	for (uint32_t i = 0; i < left; i++) {
-		if (!(i == before ? skip_columns(decoded, mp) : lean_skip(mp)))
+		if (!(i == before ? skip_columns(decoded, mp) : fast_skip(mp)))
 			return mp_fail(mp);
 	}
 	return true;
@@ -338,7 +338,7 @@ static bool take_record(struct decoded *decoded, struct mp *mp, uint32_t index)
 	const unsigned char *start = mp->p;
 	uint32_t kind, left;
 
-	if (!lean_begin(mp, &kind, &left)) {
+	if (!fast_begin(mp, &kind, &left)) {
 		mp->p = start;
 		if (!record_begin(mp, &kind, &left))
 			return false;

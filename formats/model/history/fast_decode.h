@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reading the records that a trace has millions of.  LEAN_READ is made from the same field lists as
+ * Reading the records that a trace has millions of.  FAST_READ is made from the same field lists as
  * record_X_read, with two differences: it is inlined, so that fields nobody looks at cost no more
  * than stepping over them; and it knows only the common encodings.  Where it meets anything else
  * (fields missing or too many, the last bytes of a block, damage) it says false, and the caller
@@ -15,17 +15,17 @@
 
 #include "trace/record.h"
 
-enum { LEAN_SLACK = 9 }; /* no integer is longer */
+enum { FAST_SLACK = 9 }; /* no integer is longer */
 
 /* ---- fields of a record: the bytes of all numbers that may follow are known to be there ---- */
 
-/* No record has more fields than this many, of LEAN_SLACK bytes each; what is longer (strings,
+/* No record has more fields than this many, of FAST_SLACK bytes each; what is longer (strings,
  * nested objects) looks for so many bytes again behind itself. */
-enum { LEAN_ROOM = 32 * LEAN_SLACK };
+enum { FAST_ROOM = 32 * FAST_SLACK };
 
-ALWAYS_INLINE bool lean_has_room(const struct mp *mp)
+ALWAYS_INLINE bool fast_has_room(const struct mp *mp)
 {
-	return LIKELY(mp->end - mp->p >= LEAN_ROOM);
+	return LIKELY(mp->end - mp->p >= FAST_ROOM);
 }
 
 ALWAYS_INLINE bool field_u64(struct mp *mp, uint64_t *out)
@@ -104,7 +104,7 @@ ALWAYS_INLINE bool field_str(struct mp *mp, struct span *out)
 	} else {
 		return false;
 	}
-	if (UNLIKELY((size_t)(mp->end - p) < head + len + LEAN_ROOM))
+	if (UNLIKELY((size_t)(mp->end - p) < head + len + FAST_ROOM))
 		return false;
 	*out = span_of(p + head, len);
 	mp->p = p + head + len;
@@ -119,22 +119,22 @@ ALWAYS_INLINE bool field_raw(struct mp *mp, struct span *out)
 		return true;
 	}
 	*out = mp_raw(mp);
-	return !mp->bad && lean_has_room(mp);
+	return !mp->bad && fast_has_room(mp);
 }
 
 /* ---- others, wherever they stand ---- */
 
 ALWAYS_INLINE bool lean_u64(struct mp *mp, uint64_t *out)
 {
-	return LIKELY(mp->end - mp->p >= LEAN_SLACK) && field_u64(mp, out);
+	return LIKELY(mp->end - mp->p >= FAST_SLACK) && field_u64(mp, out);
 }
 
 ALWAYS_INLINE bool lean_u8(struct mp *mp, uint8_t *out)
 {
-	return LIKELY(mp->end - mp->p >= LEAN_SLACK) && field_u8(mp, out);
+	return LIKELY(mp->end - mp->p >= FAST_SLACK) && field_u8(mp, out);
 }
 
-ALWAYS_INLINE bool lean_raw(struct mp *mp, struct span *out)
+ALWAYS_INLINE bool fast_raw(struct mp *mp, struct span *out)
 {
 	if (LIKELY(mp->p < mp->end && *mp->p == 0xc0)) {
 		*out = SPAN_NONE;
@@ -146,11 +146,11 @@ ALWAYS_INLINE bool lean_raw(struct mp *mp, struct span *out)
 }
 
 /* A record's array head and kind. */
-ALWAYS_INLINE bool lean_begin(struct mp *mp, uint32_t *kind, uint32_t *left)
+ALWAYS_INLINE bool fast_begin(struct mp *mp, uint32_t *kind, uint32_t *left)
 {
 	const unsigned char *p = mp->p;
 
-	if (UNLIKELY(mp->end - p < LEAN_SLACK))
+	if (UNLIKELY(mp->end - p < FAST_SLACK))
 		return false;
 	if (*p == 0xdc) {
 		*left = (uint32_t)mp_load_be(p + 1, 2) - 1;
@@ -167,7 +167,7 @@ ALWAYS_INLINE bool lean_begin(struct mp *mp, uint32_t *kind, uint32_t *left)
 }
 
 /* Steps over one object; small integers, and arrays of them, without a call. */
-ALWAYS_INLINE bool lean_skip(struct mp *mp)
+ALWAYS_INLINE bool fast_skip(struct mp *mp)
 {
 	struct span ignored;
 	uint64_t value;
@@ -178,7 +178,7 @@ ALWAYS_INLINE bool lean_skip(struct mp *mp)
 	if (lean_u64(mp, &value))
 		return true;
 	if ((*mp->p & 0xf0) != 0x90)
-		return lean_raw(mp, &ignored);
+		return fast_raw(mp, &ignored);
 	count = *mp->p++ & 0x0f;
 	while (count--) {
 		if (!lean_u64(mp, &value) && !mp_skip(mp))
@@ -188,25 +188,25 @@ ALWAYS_INLINE bool lean_skip(struct mp *mp)
 }
 
 /* A small array of integers, most likely: a row's image. */
-ALWAYS_INLINE bool lean_image(struct mp *mp, struct span *out)
+ALWAYS_INLINE bool fast_image(struct mp *mp, struct span *out)
 {
 	const unsigned char *start = mp->p;
 
 	if (UNLIKELY(start >= mp->end) || *start == 0xc0)
-		return lean_raw(mp, out);
-	if (!lean_skip(mp))
+		return fast_raw(mp, out);
+	if (!fast_skip(mp))
 		return false;
 	*out = span_of(start, (size_t)(mp->p - start));
 	return true;
 }
 
 /* One encoded value; SPAN_NONE for nil. */
-ALWAYS_INLINE bool lean_value(struct mp *mp, struct span *out)
+ALWAYS_INLINE bool fast_value(struct mp *mp, struct span *out)
 {
 	const unsigned char *p = mp->p;
 	size_t size;
 
-	if (UNLIKELY(mp->end - p < LEAN_SLACK))
+	if (UNLIKELY(mp->end - p < FAST_SLACK))
 		return false;
 	if (*p == 0xce) {
 		size = 5;
@@ -230,7 +230,7 @@ ALWAYS_INLINE bool lean_value(struct mp *mp, struct span *out)
 }
 
 /* As probe_row_read. */
-ALWAYS_INLINE bool lean_row(struct mp *mp, struct probe_row *row)
+ALWAYS_INLINE bool fast_row(struct mp *mp, struct probe_row *row)
 {
 	uint32_t count;
 
@@ -240,18 +240,18 @@ ALWAYS_INLINE bool lean_row(struct mp *mp, struct probe_row *row)
 	if (UNLIKELY(mp->p >= mp->end) || *mp->p < 0x92 || *mp->p > 0x97)
 		return false;
 	count = *mp->p++ & 0x0f;
-	if (!lean_value(mp, &row->key) || !lean_value(mp, &row->version))
+	if (!fast_value(mp, &row->key) || !fast_value(mp, &row->version))
 		return false;
 	if (count > 2) {
 		if (LIKELY(mp->p < mp->end) && *mp->p == 0xc2) {
 			mp->p++;
 		} else {
 			row->has_previous = true;
-			if (!lean_value(mp, &row->previous))
+			if (!fast_value(mp, &row->previous))
 				return false;
 		}
 	}
-	if (count > 3 && !lean_image(mp, &row->image))
+	if (count > 3 && !fast_image(mp, &row->image))
 		return false;
 	if (count > 4) {
 		uint8_t op;
@@ -260,27 +260,27 @@ ALWAYS_INLINE bool lean_row(struct mp *mp, struct probe_row *row)
 			return false;
 		row->op = (enum probe_op)op;
 	}
-	if (count > 5 && !lean_value(mp, &row->old_key))
+	if (count > 5 && !fast_value(mp, &row->old_key))
 		return false;
-	return count <= 6 || lean_image(mp, &row->old_image);
+	return count <= 6 || fast_image(mp, &row->old_image);
 }
 
-#define LEAN_COUNT(type, name) +1
-#define LEAN_FIELD(type, name)                                                                     \
-	if (!field_##type(&lean_mp, &lean_record->name))                                           \
+#define FAST_COUNT(type, name) +1
+#define FAST_FIELD(type, name)                                                                     \
+	if (!field_##type(&fast_mp, &fast_record->name))                                           \
 		break;
-/* bool ok = LEAN_READ(...): mp goes behind the record only when ok. */
-#define LEAN_READ(upper, mp, left, record, ok)                                                     \
+/* bool ok = FAST_READ(...): mp goes behind the record only when ok. */
+#define FAST_READ(upper, mp, left, record, ok)                                                     \
 	do {                                                                                       \
-		struct mp lean_mp = *(mp);                                                         \
-		__typeof__(record) lean_record = (record);                                         \
+		struct mp fast_mp = *(mp);                                                         \
+		__typeof__(record) fast_record = (record);                                         \
                                                                                                    \
 		(ok) = false;                                                                      \
-		_Static_assert(0 RECORD_##upper##_FIELDS(LEAN_COUNT) <= LEAN_ROOM / LEAN_SLACK,    \
-			"LEAN_ROOM is enough");                                                    \
-		if ((left) != 0 RECORD_##upper##_FIELDS(LEAN_COUNT) || !lean_has_room(&lean_mp))   \
+		_Static_assert(0 RECORD_##upper##_FIELDS(FAST_COUNT) <= FAST_ROOM / FAST_SLACK,    \
+			"FAST_ROOM is enough");                                                    \
+		if ((left) != 0 RECORD_##upper##_FIELDS(FAST_COUNT) || !fast_has_room(&fast_mp))   \
 			break;                                                                     \
-		RECORD_##upper##_FIELDS(LEAN_FIELD) * (mp) = lean_mp;                              \
+		RECORD_##upper##_FIELDS(FAST_FIELD) * (mp) = fast_mp;                              \
 		(ok) = true;                                                                       \
 	} while (0)
 

@@ -882,13 +882,13 @@ static void loader_finish(struct loader *loader)
 
 /* A chunk at a time: room for all of it at once might not fit the ids. */
 static bool load_memory(
-	struct loader *loader, struct ahead *ahead, struct span records, struct err *err)
+	struct loader *loader, struct read_ahead *ahead, struct span records, struct err *err)
 {
 	struct decoded own = {.kinds = NULL};
 	bool ok = true;
 
 	while (records.len) {
-		const struct decoded *decoded = ahead ? ahead_decoded(ahead) : &own;
+		const struct decoded *decoded = ahead ? read_ahead_decoded(ahead) : &own;
 		const char *end;
 		bool all;
 
@@ -914,13 +914,13 @@ bool history_load_records(struct history *history, struct span records,
 	const struct history_load_options *options, struct err *err)
 {
 	struct loader *loader = mem_alloc(sizeof(*loader));
-	struct ahead *ahead = ahead_begin_memory(records);
+	struct read_ahead *ahead = read_ahead_begin_memory(records);
 	bool ok;
 
 	loader_init(loader, history, options);
 	loader->block = HISTORY_NONE;
 	ok = load_memory(loader, ahead, records, err);
-	ahead_end(ahead);
+	read_ahead_end(ahead);
 	if (ok) {
 		history->complete = history->counts.damaged_bytes == 0;
 		loader_finish(loader);
@@ -966,7 +966,7 @@ static bool load_block(struct loader *loader, const struct trace_block *block,
 }
 
 /* Once, when some blocks are there to tell by, and not so few that they are like no others. */
-static void expect_rest(struct loader *loader, const struct ahead_place *place)
+static void expect_rest(struct loader *loader, const struct read_ahead_place *place)
 {
 	enum { BLOCKS = 8, PARTS = 48 };
 
@@ -987,7 +987,7 @@ static bool load_blocks(
 	struct loader *loader, struct trace_reader *reader, bool alone, bool *bad, struct err *err)
 {
 	const struct history_load_options *options = loader->options;
-	struct ahead *ahead = alone ? NULL : ahead_begin(reader);
+	struct read_ahead *ahead = alone ? NULL : read_ahead_begin(reader);
 	struct decoded own = {.kinds = NULL};
 	struct trace_block block;
 	enum trace_next next;
@@ -995,17 +995,17 @@ static bool load_blocks(
 	*bad = false;
 	for (;;) {
 		const struct decoded *decoded = &own;
-		struct ahead_place place;
+		struct read_ahead_place place;
 
-		next = ahead ? ahead_next(ahead, &block, err)
+		next = ahead ? read_ahead_next(ahead, &block, err)
 			     : trace_next_block(reader, &block, err);
 		if (next != TRACE_NEXT_OK)
 			break;
 		if (ahead)
-			decoded = ahead_decoded(ahead);
+			decoded = read_ahead_decoded(ahead);
 		else
 			decode_records(&own, block.records, block.record_count);
-		place = ahead ? ahead_place(ahead) : ahead_place_of(reader);
+		place = ahead ? read_ahead_place(ahead) : read_ahead_place_of(reader);
 		if (loader->block == 0) {
 			loader->history->wall_ns = place.wall_ns;
 			loader->history->mono_ns = place.mono_ns;
@@ -1018,7 +1018,7 @@ static bool load_blocks(
 		if (options && options->progress)
 			options->progress(options->progress_data, place.done, place.all);
 	}
-	ahead_end(ahead);
+	read_ahead_end(ahead);
 	pages_end(loader->pages);
 	decoded_release(&own);
 	return next == TRACE_NEXT_END;

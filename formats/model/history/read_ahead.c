@@ -7,17 +7,17 @@
 #include "base/buf.h"
 #include "base/mem.h"
 
-struct ahead_slot {
+struct read_ahead_slot {
 	enum trace_next next;
 	struct trace_block block;
 	struct buf bytes; /* of block.records */
 	bool is_decoded;
 	struct decoded decoded;
 	struct err err;
-	struct ahead_place place;
+	struct read_ahead_place place;
 };
 
-struct ahead {
+struct read_ahead {
 	struct trace_reader *reader; /* NULL: records in memory */
 	struct span records;         /* the rest of them */
 	pthread_t thread;
@@ -27,25 +27,25 @@ struct ahead {
 	bool stop;
 	bool holding; /* the caller still looks at slot `taken` */
 	bool waiting; /* the caller has nothing to do */
-	struct ahead_slot slots[AHEAD_BLOCKS];
+	struct read_ahead_slot slots[AHEAD_BLOCKS];
 };
 
-struct ahead_place ahead_place_of(const struct trace_reader *reader)
+struct read_ahead_place read_ahead_place_of(const struct trace_reader *reader)
 {
 	const struct trace_header *header = trace_reader_header(reader);
-	struct ahead_place place = {
+	struct read_ahead_place place = {
 		.wall_ns = header->clock_wall_ns, .mono_ns = header->clock_mono_ns};
 
 	trace_reader_progress(reader, &place.done, &place.all);
 	return place;
 }
 
-static struct ahead_slot *slot_at(struct ahead *ahead, uint64_t number)
+static struct read_ahead_slot *slot_at(struct read_ahead *ahead, uint64_t number)
 {
 	return &ahead->slots[number % AHEAD_BLOCKS];
 }
 
-static enum trace_next fill_memory(struct ahead *ahead, struct ahead_slot *slot)
+static enum trace_next fill_memory(struct read_ahead *ahead, struct read_ahead_slot *slot)
 {
 	size_t size;
 
@@ -57,7 +57,7 @@ static enum trace_next fill_memory(struct ahead *ahead, struct ahead_slot *slot)
 	return size && ahead->records.len ? TRACE_NEXT_OK : TRACE_NEXT_END;
 }
 
-static enum trace_next fill(struct ahead *ahead, struct ahead_slot *slot, bool waiting)
+static enum trace_next fill(struct read_ahead *ahead, struct read_ahead_slot *slot, bool waiting)
 {
 	if (!ahead->reader)
 		return fill_memory(ahead, slot);
@@ -65,20 +65,20 @@ static enum trace_next fill(struct ahead *ahead, struct ahead_slot *slot, bool w
 	if (slot->next != TRACE_NEXT_OK)
 		return slot->next;
 	slot->block.records = trace_block_keep(ahead->reader, &slot->block, &slot->bytes);
-	slot->place = ahead_place_of(ahead->reader);
+	slot->place = read_ahead_place_of(ahead->reader);
 	slot->is_decoded = !waiting;
 	if (slot->is_decoded)
 		decode_records(&slot->decoded, slot->block.records, slot->block.record_count);
 	return TRACE_NEXT_OK;
 }
 
-static void *ahead_run(void *data)
+static void *read_ahead_run(void *data)
 {
-	struct ahead *ahead = data;
+	struct read_ahead *ahead = data;
 	enum trace_next next = TRACE_NEXT_OK;
 
 	while (next == TRACE_NEXT_OK) {
-		struct ahead_slot *slot;
+		struct read_ahead_slot *slot;
 		bool waiting;
 
 		pthread_mutex_lock(&ahead->mutex);
@@ -98,15 +98,15 @@ static void *ahead_run(void *data)
 	return NULL;
 }
 
-static struct ahead *begin(struct trace_reader *reader, struct span records)
+static struct read_ahead *begin(struct trace_reader *reader, struct span records)
 {
-	struct ahead *ahead = mem_zero(1, sizeof(*ahead));
+	struct read_ahead *ahead = mem_zero(1, sizeof(*ahead));
 
 	ahead->reader = reader;
 	ahead->records = records;
 	pthread_mutex_init(&ahead->mutex, NULL);
 	pthread_cond_init(&ahead->changed, NULL);
-	if (pthread_create(&ahead->thread, NULL, ahead_run, ahead) != 0) {
+	if (pthread_create(&ahead->thread, NULL, read_ahead_run, ahead) != 0) {
 		pthread_cond_destroy(&ahead->changed);
 		pthread_mutex_destroy(&ahead->mutex);
 		free(ahead);
@@ -116,20 +116,20 @@ static struct ahead *begin(struct trace_reader *reader, struct span records)
 	return ahead;
 }
 
-struct ahead *ahead_begin(struct trace_reader *reader)
+struct read_ahead *read_ahead_begin(struct trace_reader *reader)
 {
 	return begin(reader, SPAN_NONE);
 }
 
-struct ahead *ahead_begin_memory(struct span records)
+struct read_ahead *read_ahead_begin_memory(struct span records)
 {
 	return records.len ? begin(NULL, records) : NULL;
 }
 
 /* The slot after the one that the caller was given before. */
-static struct ahead_slot *slot_next(struct ahead *ahead)
+static struct read_ahead_slot *slot_next(struct read_ahead *ahead)
 {
-	struct ahead_slot *slot;
+	struct read_ahead_slot *slot;
 
 	pthread_mutex_lock(&ahead->mutex);
 	if (ahead->holding) {
@@ -148,9 +148,9 @@ static struct ahead_slot *slot_next(struct ahead *ahead)
 	return slot;
 }
 
-enum trace_next ahead_next(struct ahead *ahead, struct trace_block *block, struct err *err)
+enum trace_next read_ahead_next(struct read_ahead *ahead, struct trace_block *block, struct err *err)
 {
-	const struct ahead_slot *slot = slot_next(ahead);
+	const struct read_ahead_slot *slot = slot_next(ahead);
 
 	if (slot->next == TRACE_NEXT_ERROR)
 		*err = slot->err;
@@ -158,9 +158,9 @@ enum trace_next ahead_next(struct ahead *ahead, struct trace_block *block, struc
 	return slot->next;
 }
 
-const struct decoded *ahead_decoded(struct ahead *ahead)
+const struct decoded *read_ahead_decoded(struct read_ahead *ahead)
 {
-	struct ahead_slot *slot = ahead->reader ? slot_at(ahead, ahead->taken) : slot_next(ahead);
+	struct read_ahead_slot *slot = ahead->reader ? slot_at(ahead, ahead->taken) : slot_next(ahead);
 
 	if (!slot->is_decoded)
 		decode_records(&slot->decoded, slot->block.records, slot->block.record_count);
@@ -168,12 +168,12 @@ const struct decoded *ahead_decoded(struct ahead *ahead)
 	return &slot->decoded;
 }
 
-struct ahead_place ahead_place(const struct ahead *ahead)
+struct read_ahead_place read_ahead_place(const struct read_ahead *ahead)
 {
 	return ahead->slots[ahead->taken % AHEAD_BLOCKS].place;
 }
 
-void ahead_end(struct ahead *ahead)
+void read_ahead_end(struct read_ahead *ahead)
 {
 	if (!ahead)
 		return;

@@ -19,22 +19,22 @@ enum {
 	AHEAD_RECORDS = 1024, /* of records in memory: so many are a block */
 };
 
-struct ahead;
+struct read_ahead;
 
 /* NULL when no thread can be had: read without. */
-struct ahead *ahead_begin(struct trace_reader *reader);
-struct ahead *ahead_begin_memory(struct span records);
+struct read_ahead *read_ahead_begin(struct trace_reader *reader);
+struct read_ahead *read_ahead_begin_memory(struct span records);
 /* As trace_next_block; *block is valid until the next call. */
-enum trace_next ahead_next(struct ahead *ahead, struct trace_block *block, struct err *err);
+enum trace_next read_ahead_next(struct read_ahead *ahead, struct trace_block *block, struct err *err);
 /* What is in the block that ahead_next gave out last; of records in memory, in the next block. */
-const struct decoded *ahead_decoded(struct ahead *ahead);
+const struct decoded *read_ahead_decoded(struct read_ahead *ahead);
 /* The reader's progress and clock anchor when the block given out last was read. */
-struct ahead_place {
+struct read_ahead_place {
 	uint64_t done, all, wall_ns, mono_ns;
 };
-struct ahead_place ahead_place(const struct ahead *ahead);
-struct ahead_place ahead_place_of(const struct trace_reader *reader);
+struct read_ahead_place read_ahead_place(const struct read_ahead *ahead);
+struct read_ahead_place read_ahead_place_of(const struct trace_reader *reader);
 /* Stops the helper; the reader is the caller's again, somewhere ahead.  NULL is allowed. */
-void ahead_end(struct ahead *ahead);
+void read_ahead_end(struct read_ahead *ahead);
 
 #endif
