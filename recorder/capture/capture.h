@@ -2,8 +2,7 @@
 /*
  * What the parser saw of a session, as records of the trace.
  *
- * One struct capture a session, one capture_worker a thread with its trace producer; the producer
- * never blocks on the disk unless the user chose that policy.
+ * One struct capture a session, one capture_worker (capture/worker.h) a thread.
  *
  * Order in the trace: a transaction's begin stands before the statement that began it, its end
  * behind the statement that ended it; results stand before their statement's record, which is made
@@ -17,58 +16,21 @@
 #ifndef CAPTURE_CAPTURE_H
 #define CAPTURE_CAPTURE_H
 
-#include <stdatomic.h>
-
 #include "capture/close_reason.h"
-#include "capture/filter.h"
-#include "capture/redact.h"
+#include "capture/node.h"
+#include "capture/worker.h"
 #include "sql/text/stmt_classify.h"
-#include "trace/writer.h"
-#include "wire/values.h"
 #include "wire/wire.h"
 
+enum capture_flavours { FLAVOUR_UNKNOWN, FLAVOUR_MARIADB, FLAVOUR_MYSQL, FLAVOUR_TIDB };
+
 enum {
-	CAPTURE_PARAMS = 1,
-	CAPTURE_RESULTS = 2,
-	/* Bytes of rows after which a part of a result is handed on. */
-	CAPTURE_PART_SIZE = 64 * 1024,
 	/* Statements of one text that are told apart. */
 	CAPTURE_CLASSES_MAX = 32,
 	/* Prepared statements of a session that later segments repeat. */
 	CAPTURE_PREPARED_MAX = 1024,
 	/* Column definitions of a session that are kept packed. */
 	CAPTURE_SHAPES = 16,
-};
-
-struct capture_config {
-	unsigned levels;           /* CAPTURE_* */
-	uint64_t rows_max;         /* kept of one result; 0: all */
-	uint64_t result_bytes_max; /* ... 0: no limit */
-	struct values_limits values;
-	_Atomic(const struct filter *) filter; /* may be exchanged at any time; NULL: all */
-	struct redact redact;
-	bool segments; /* the trace has several: later ones repeat prepared statements */
-};
-
-/* A node as sessions on it need to know it; shared by the workers. */
-struct capture_node {
-	const char *name, *address;
-	atomic_bool announced;     /* its server record was written */
-	atomic_uint_fast8_t level; /* the global isolation level; enum txn_level */
-	atomic_uint_fast8_t hidden_levels; /* HIDDEN_* of db/hidden_levels.h */
-	atomic_uint_fast8_t flavour; /* enum server_flavour */
-	atomic_bool refuses;         /* the last connection could not be made */
-	bool rollback_on_timeout;  /* innodb_rollback_on_timeout, when known */
-};
-
-struct capture_worker {
-	const struct capture_config *config;
-	struct trace_writer *writer;
-	struct trace_producer *producer; /* NULL: nothing is recorded */
-	uint64_t next_txn, txn_step;
-	/* For the rows of one result after the other, whatever their sessions: memory that is in
-	 * the processor's caches.  Empty while a session has it. */
-	struct buf spare_rows;
 };
 
 /* Column definitions as they came, and packed: a server repeats them with every result. */
@@ -176,17 +138,6 @@ struct capture {
 
 extern const struct wire_sink capture_sink;
 
-void capture_worker_open(struct capture_worker *worker, const struct capture_config *config,
-	struct trace_writer *writer, unsigned index, unsigned count);
-void capture_worker_close(struct capture_worker *worker);
-uint64_t capture_begin_seq(struct capture_worker *worker);
-/* For answers that are parsed later: see trace_producer_reserve. */
-uint64_t capture_reserve_seqs(struct capture_worker *worker, unsigned count);
-void capture_use_seqs(struct capture_worker *worker, uint64_t first, unsigned count);
-/* Around several answers that are parsed one behind the other: see trace_producer_hold. */
-void capture_hold(struct capture_worker *worker);
-void capture_let_go(struct capture_worker *worker);
-size_t capture_row_keep_max(const struct capture_worker *worker, size_t keep_max);
 
 void capture_open(struct capture *c, struct capture_worker *worker, struct capture_node *node,
 	uint32_t id, const char *client);
@@ -212,35 +163,9 @@ void capture_add_blocker(struct capture *c, uint32_t session);
 /* ... and, before its reply, whether and how long it waited. */
 void capture_set_blocked(struct capture *c, bool blocked, uint64_t ns);
 
-/* What happened to a connection with a node: a cluster record. */
-void capture_connection_event(struct capture_worker *worker, const char *node, uint32_t session,
-	const char *what, const char *reason);
-
 static inline bool capture_in_txn(const struct capture *c)
 {
 	return c->txn.open;
 }
-
-/* capture/txn.c */
-void txn_set_levels(struct capture *c, const struct stmt_class *class);
-/* A text that is sent, behind its classes; runs: not only prepared. */
-void txn_see_text(struct capture *c, struct span text, bool runs);
-/* Of an answered statement, before all else: it may have set the level out of sight. */
-void txn_lose_level(struct capture *c, const struct stmt_class *class);
-/* What a new session has, as far as it is known. */
-uint8_t txn_default_level(const struct capture *c);
-/* The session began anew, at some time since new ones had the level `before`. */
-void txn_check_default(struct capture *c, uint8_t before);
-/* Before the statement's record: may begin a transaction; decides now.txn. */
-void txn_before(struct capture *c, const struct wire_command *command,
-	const struct stmt_class *class, const struct wire_reply *reply);
-/* Behind it: ends transactions. */
-void txn_after(struct capture *c, const struct wire_command *command,
-	const struct stmt_class *class, const struct wire_reply *reply);
-/* A statement that was a transaction of its own. */
-void txn_single(struct capture *c, const struct wire_command *command, enum txn_outcome outcome,
-	const char *reason);
-void txn_end(struct capture *c, uint32_t number, enum txn_outcome outcome, const char *reason);
-void txn_reset_session(struct capture *c);
 
 #endif

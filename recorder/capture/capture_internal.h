@@ -53,6 +53,28 @@ void capture_rows(void *ctx, struct wire_command *command, const struct wire_col
 	struct span packets, size_t count);
 void capture_result_end(struct capture *c, const struct wire_command *command);
 
+/* txn.c */
+void txn_set_levels(struct capture *c, const struct stmt_class *class);
+/* A text that is sent, behind its classes; runs: not only prepared. */
+void txn_see_text(struct capture *c, struct span text, bool runs);
+/* Of an answered statement, before all else: it may have set the level out of sight. */
+void txn_lose_level(struct capture *c, const struct stmt_class *class);
+/* What a new session has, as far as it is known. */
+uint8_t txn_default_level(const struct capture *c);
+/* The session began anew, at some time since new ones had the level `before`. */
+void txn_check_default(struct capture *c, uint8_t before);
+/* Before the statement's record: may begin a transaction; decides now.txn. */
+void txn_before(struct capture *c, const struct wire_command *command,
+	const struct stmt_class *class, const struct wire_reply *reply);
+/* Behind it: ends transactions. */
+void txn_after(struct capture *c, const struct wire_command *command,
+	const struct stmt_class *class, const struct wire_reply *reply);
+/* A statement that was a transaction of its own. */
+void txn_single(struct capture *c, const struct wire_command *command, enum txn_outcome outcome,
+	const char *reason);
+void txn_end(struct capture *c, uint32_t number, enum txn_outcome outcome, const char *reason);
+void txn_reset_session(struct capture *c);
+
 /* capture.c: a prepared statement, or with number 0 all, is no longer context of later segments. */
 void capture_forget_prepared(struct capture *c, uint32_t number);
 

@@ -13,7 +13,7 @@
  */
 #include <stdio.h>
 
-#include "capture/capture.h"
+#include "capture/capture_internal.h"
 #include "db/hidden_levels.h"
 #include "server/errors.h"
 #include "server/flavour.h"

@@ -14,9 +14,11 @@
 #include <stdatomic.h>
 
 #include "base/attr.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/pattern.h"
-#include "capture/capture.h"
+#include "capture/node.h"
+#include "trace/writer.h"
 
 enum {
 	LOGS_MAX = 64,

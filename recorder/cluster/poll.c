@@ -13,6 +13,7 @@
 #include "capture/cluster_event.h"
 #include "db/hidden_levels.h"
 #include "server/errors.h"
+#include "sql/text/stmt_classify.h"
 #include "trace/doubts.h"
 #include "trace/pack.h"
 

@@ -12,7 +12,7 @@
 
 #include <pthread.h>
 
-#include "capture/capture.h"
+#include "capture/node.h"
 #include "db/connect.h"
 
 /* Rows of the members' list that are looked at, and bytes of it. */

@@ -9,7 +9,8 @@
 #ifndef PROXY_SERVER_CONTEXT_H
 #define PROXY_SERVER_CONTEXT_H
 
-#include "capture/capture.h"
+#include "capture/node.h"
+#include "capture/worker.h"
 #include "db/connect.h"
 #include "instrument/tables.h"
 

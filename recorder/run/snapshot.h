@@ -9,7 +9,7 @@
 #include <mysql.h>
 
 #include "base/err.h"
-#include "capture/capture.h"
+#include "capture/worker.h"
 #include "instrument/tables.h"
 
 enum { SNAPSHOT_TABLES_MAX = 10000 };
