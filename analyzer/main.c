@@ -16,19 +16,20 @@ static const struct command *const commands[] = {
 	NULL,
 };
 
-static const struct program isotrace = {
+static const struct cli_program isotrace = {
 	.name = "isotrace",
 	.summary = "tells from a recording whether a database isolated its transactions",
 	.description = "Reads traces that isorec recorded from a MySQL-compatible database and "
 		       "tells, offline,\n"
 		       "what happened and whether transactions were isolated as promised.\n"
 		       "TRACE is a file, a directory of segments, or - for standard input.",
-	.exit_status = "  0  all is well and the evidence is complete\n"
-		       "  1  at least one violation was found\n"
-		       "  2  wrong usage\n"
-		       "  3  nothing violated, but incomplete evidence (something undecided or damaged)\n"
-		       "  4  the input cannot be read\n"
-		       "  5  a bug in isotrace; the message says what to report",
+	.exit_status =
+		"  0  all is well and the evidence is complete\n"
+		"  1  at least one violation was found\n"
+		"  2  wrong usage\n"
+		"  3  nothing violated, but incomplete evidence (something undecided or damaged)\n"
+		"  4  the input cannot be read\n"
+		"  5  a bug in isotrace; the message says what to report",
 	.commands = commands,
 };
 

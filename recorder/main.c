@@ -14,7 +14,7 @@ static const struct command *const commands[] = {
 	NULL,
 };
 
-static const struct program isorec = {
+static const struct cli_program isorec = {
 	.name = "isorec",
 	.summary = "records what a MySQL-compatible database really did",
 	.description = "Records the sessions of a MySQL-compatible database into a trace, which\n"

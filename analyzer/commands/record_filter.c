@@ -17,7 +17,7 @@ struct table_name {
 	struct span database, name; /* database: SPAN_NONE when not given; point into argv */
 };
 
-struct filter {
+struct record_filter {
 	struct map sessions, txns;
 	struct table_name tables[OPTION_STRINGS_MAX];
 	size_t table_count;
@@ -57,7 +57,7 @@ static bool add_numbers(struct map *map, const struct option_strings *strings, c
 	return true;
 }
 
-static void add_tables(struct filter *filter, const struct option_strings *strings)
+static void add_tables(struct record_filter *filter, const struct option_strings *strings)
 {
 	for (size_t i = 0; i < strings->count; i++) {
 		const char *text = strings->items[i], *dot = strchr(text, '.');
@@ -99,10 +99,10 @@ static bool parse_moment(const char *text, const char *what, uint64_t mono_ns, u
 	return true;
 }
 
-struct filter *filter_new(const struct filter_options *options, uint64_t anchor_mono_ns,
+struct record_filter *filter_new(const struct filter_options *options, uint64_t anchor_mono_ns,
 	uint64_t anchor_wall_ns, struct err *err)
 {
-	struct filter *filter = mem_zero(1, sizeof(*filter));
+	struct record_filter *filter = mem_zero(1, sizeof(*filter));
 
 	filter->arena = ARENA_INIT;
 	filter->to = UINT64_MAX;
@@ -125,7 +125,7 @@ struct filter *filter_new(const struct filter_options *options, uint64_t anchor_
 	return filter;
 }
 
-void filter_free(struct filter *filter)
+void filter_free(struct record_filter *filter)
 {
 	if (!filter)
 		return;
@@ -192,7 +192,8 @@ static void compare_table(void *ctx, const struct sql_table_name *table,
 
 /* The statement uses the table.  Where we cannot parse it, the word decides: showing too much is
  * better than too little. */
-static bool uses_table(struct filter *filter, struct span sql, const struct table_name *table)
+static bool uses_table(
+	struct record_filter *filter, struct span sql, const struct table_name *table)
 {
 	const struct sql_options options = sql_options_default();
 	struct wanted wanted = {table, false};
@@ -211,7 +212,7 @@ static bool uses_table(struct filter *filter, struct span sql, const struct tabl
 	return wanted.found;
 }
 
-static bool concerns_table(struct filter *filter, const struct filter_facts *facts)
+static bool concerns_table(struct record_filter *filter, const struct filter_facts *facts)
 {
 	for (size_t i = 0; i < filter->table_count; i++) {
 		const struct table_name *wanted = &filter->tables[i];
@@ -226,7 +227,7 @@ static bool concerns_table(struct filter *filter, const struct filter_facts *fac
 	return false;
 }
 
-bool filter_passes(struct filter *filter, const struct filter_facts *facts)
+bool filter_passes(struct record_filter *filter, const struct filter_facts *facts)
 {
 	if (facts->at < filter->from || (facts->begin ? facts->begin : facts->at) > filter->to)
 		return false;
@@ -251,7 +252,7 @@ bool filter_passes(struct filter *filter, const struct filter_facts *facts)
 	return true;
 }
 
-bool filter_needs_stmt(const struct filter *filter)
+bool filter_needs_stmt(const struct record_filter *filter)
 {
 	return filter->by_txn || filter->table_count || filter->match || filter->errors_only;
 }
@@ -262,7 +263,7 @@ bool filter_any(const struct filter_options *options)
 	       options->match || options->from || options->to || options->errors_only;
 }
 
-uint64_t filter_match_failures(const struct filter *filter)
+uint64_t filter_match_failures(const struct record_filter *filter)
 {
 	return filter->match ? pattern_failures(filter->match) : 0;
 }

@@ -32,20 +32,20 @@ struct filter_facts {
 	const struct names_table *table; /* for --table; NULL: none */
 };
 
-struct filter;
+struct record_filter;
 
 /* NULL and err when an option's value makes no sense.  The anchor of the trace turns moments of the
  * wall clock into those of the trace. */
-struct filter *filter_new(const struct filter_options *options, uint64_t anchor_mono_ns,
+struct record_filter *filter_new(const struct filter_options *options, uint64_t anchor_mono_ns,
 	uint64_t anchor_wall_ns, struct err *err) MUST_CHECK;
-void filter_free(struct filter *filter);
-bool filter_passes(struct filter *filter, const struct filter_facts *facts);
+void filter_free(struct record_filter *filter);
+bool filter_passes(struct record_filter *filter, const struct filter_facts *facts);
 /* A result's fate is decided by its statement: a condition looks at what only that has. */
-bool filter_needs_stmt(const struct filter *filter);
+bool filter_needs_stmt(const struct record_filter *filter);
 /* Whether anything is asked for at all. */
 bool filter_any(const struct filter_options *options);
 /* A pattern was too costly on this many texts; they count as not matching. */
-uint64_t filter_match_failures(const struct filter *filter);
+uint64_t filter_match_failures(const struct record_filter *filter);
 
 #define FILTER_OPTIONS(struct_type, member)                                                        \
 	{.name = "session",                                                                        \

@@ -52,9 +52,9 @@ struct show_session {
 
 struct show {
 	const struct show_options *options;
-	struct source source;
+	struct trace_source source;
 	struct names *names;
-	struct filter *filter;
+	struct record_filter *filter;
 	struct timeline *timeline; /* text only */
 	struct json json;
 	struct buf out, line, more;

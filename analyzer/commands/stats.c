@@ -50,7 +50,8 @@ static void add_clean(struct buf *out, struct span text)
 	text_add(out, text, 200, TEXT_FOLD);
 }
 
-static void trace_text(struct buf *out, const struct source *source, const struct stats *stats)
+static void trace_text(
+	struct buf *out, const struct trace_source *source, const struct stats *stats)
 {
 	const struct trace_header *header = trace_reader_header(source->reader);
 	struct trace_totals totals;
@@ -362,7 +363,7 @@ static void records_text(struct buf *out, const struct stats *stats)
 }
 
 static void report_text(struct buf *out, const struct stats_options *options,
-	const struct source *source, const struct stats *stats)
+	const struct trace_source *source, const struct stats *stats)
 {
 	trace_text(out, source, stats);
 	sessions_text(out, options, stats);
@@ -422,7 +423,8 @@ static void tally_json(struct json *json, const char *key, const struct stats_ta
 	json_end_array(json);
 }
 
-static void time_json(struct json *json, const struct source *source, const struct stats *stats)
+static void time_json(
+	struct json *json, const struct trace_source *source, const struct stats *stats)
 {
 	char text[CLOCK_RFC3339_SIZE];
 
@@ -586,7 +588,8 @@ static void probes_json(struct json *json, const struct stats *stats)
 	buf_release(&name);
 }
 
-static void report_json(struct buf *out, const struct source *source, const struct stats *stats)
+static void report_json(
+	struct buf *out, const struct trace_source *source, const struct stats *stats)
 {
 	struct json json;
 
@@ -678,7 +681,7 @@ static enum exit_status print_digests(
 static enum exit_status stats_run(const struct command *command, int argc, char **argv)
 {
 	struct stats_options options = {.top = 20};
-	struct source source;
+	struct trace_source source;
 	struct stats *stats;
 	struct trace_item item;
 	struct buf out = BUF_INIT;

@@ -10,13 +10,13 @@
 /* Damage is told line by line up to this many; then only counted. */
 enum { DAMAGE_LINES_MAX = 10 };
 
-bool source_open(struct source *source, const char *path, bool salvage, bool ordered, int progress,
-	bool result_scrolls, enum exit_status *status)
+bool source_open(struct trace_source *source, const char *path, bool salvage, bool ordered,
+	int progress, bool result_scrolls, enum exit_status *status)
 {
 	const struct trace_reader_options options = {.salvage = salvage, .ordered = ordered};
 	const struct trace_header *header;
 
-	*source = (struct source){.path = path, .salvage = salvage, .end = TRACE_NEXT_OK};
+	*source = (struct trace_source){.path = path, .salvage = salvage, .end = TRACE_NEXT_OK};
 	err_clear(&source->err);
 	source->reader = trace_reader_open(path, &options, &source->err);
 	if (!source->reader) {
@@ -31,7 +31,7 @@ bool source_open(struct source *source, const char *path, bool salvage, bool ord
 	return true;
 }
 
-bool source_next(struct source *source, struct trace_item *item)
+bool source_next(struct trace_source *source, struct trace_item *item)
 {
 	if (source->progress.on && source->items % 1024 == 0) {
 		uint64_t done, all;
@@ -46,7 +46,7 @@ bool source_next(struct source *source, struct trace_item *item)
 	return true;
 }
 
-static void report_damage(const struct source *source)
+static void report_damage(const struct trace_source *source)
 {
 	const struct trace_damage *damage;
 	size_t count = trace_reader_damage(source->reader, &damage);
@@ -65,7 +65,7 @@ static void report_damage(const struct source *source)
 			"%s: %zu more damaged places", source->path, count - DAMAGE_LINES_MAX);
 }
 
-enum exit_status source_finish(struct source *source)
+enum exit_status source_finish(struct trace_source *source)
 {
 	struct trace_totals totals;
 
@@ -95,19 +95,19 @@ enum exit_status source_finish(struct source *source)
 	return EXIT_STATUS_INCOMPLETE;
 }
 
-void source_close(struct source *source)
+void source_close(struct trace_source *source)
 {
 	trace_reader_close(source->reader);
 	source->reader = NULL;
 }
 
-uint64_t source_wall_ns(const struct source *source, uint64_t at)
+uint64_t source_wall_ns(const struct trace_source *source, uint64_t at)
 {
 	/* Unsigned arithmetic: also right for moments before the anchor. */
 	return source->wall_ns + (at - source->mono_ns);
 }
 
-void source_json(struct json *json, const struct source *source)
+void source_json(struct json *json, const struct trace_source *source)
 {
 	const struct trace_header *header = trace_reader_header(source->reader);
 	char text[CLOCK_RFC3339_SIZE];
@@ -133,7 +133,7 @@ void source_json(struct json *json, const struct source *source)
 	json_end_object(json);
 }
 
-static void damage_json(struct json *json, const struct source *source)
+static void damage_json(struct json *json, const struct trace_source *source)
 {
 	const struct trace_damage *damage;
 	size_t count = trace_reader_damage(source->reader, &damage);
@@ -156,7 +156,7 @@ static void damage_json(struct json *json, const struct source *source)
 	json_end_array(json);
 }
 
-void source_evidence_json(struct json *json, const struct source *source)
+void source_evidence_json(struct json *json, const struct trace_source *source)
 {
 	struct trace_totals totals;
 

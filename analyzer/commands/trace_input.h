@@ -10,7 +10,7 @@
 #include "base/output.h"
 #include "trace/reader.h"
 
-struct source {
+struct trace_source {
 	struct trace_reader *reader;
 	const char *path;
 	struct progress progress;
@@ -23,19 +23,19 @@ struct source {
 };
 
 /* False: it was said why, exit with *status. */
-bool source_open(struct source *source, const char *path, bool salvage, bool ordered, int progress,
-	bool result_scrolls, enum exit_status *status) MUST_CHECK;
+bool source_open(struct trace_source *source, const char *path, bool salvage, bool ordered,
+	int progress, bool result_scrolls, enum exit_status *status) MUST_CHECK;
 /* False at the end, or where the trace is damaged; source_finish knows. */
-bool source_next(struct source *source, struct trace_item *item) MUST_CHECK;
+bool source_next(struct trace_source *source, struct trace_item *item) MUST_CHECK;
 /* Says on standard error what is damaged, torn or lost; returns the exit status. */
-enum exit_status source_finish(struct source *source);
-void source_close(struct source *source);
+enum exit_status source_finish(struct trace_source *source);
+void source_close(struct trace_source *source);
 
 /* A moment of the trace on the wall clock. */
-uint64_t source_wall_ns(const struct source *source, uint64_t at);
+uint64_t source_wall_ns(const struct trace_source *source, uint64_t at);
 /* Keys of the object "input": which trace this is. */
-void source_json(struct json *json, const struct source *source);
+void source_json(struct json *json, const struct trace_source *source);
 /* Key "evidence": how complete the trace was. */
-void source_evidence_json(struct json *json, const struct source *source);
+void source_evidence_json(struct json *json, const struct trace_source *source);
 
 #endif

@@ -11,7 +11,7 @@
 
 const char *const output_when_words[] = {"auto", "always", "never", NULL};
 
-static const struct program *running; /* set once, by program_main */
+static const struct cli_program *running; /* set once, by program_main */
 
 static const struct command help_command, completion_command;
 static const struct command *const own_commands[] = {&help_command, &completion_command, NULL};
@@ -565,7 +565,7 @@ static enum exit_status dispatch(int argc, char **argv)
 	return command->run(command, argc - 1, argv + 1);
 }
 
-int program_main(const struct program *program, int argc, char **argv)
+int program_main(const struct cli_program *program, int argc, char **argv)
 {
 	enum exit_status status;
 

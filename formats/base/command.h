@@ -35,7 +35,7 @@ struct command {
 	size_t option_files_at;
 };
 
-struct program {
+struct cli_program {
 	const char *name;
 	const char *summary;
 	const char *description;
@@ -83,6 +83,6 @@ enum exit_status command_failed(const struct command *command, const struct err 
 extern const char *const client_option_groups[];
 
 /* The whole of main; returns what main returns. */
-int program_main(const struct program *program, int argc, char **argv);
+int program_main(const struct cli_program *program, int argc, char **argv);
 
 #endif

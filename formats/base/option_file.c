@@ -76,7 +76,7 @@ static void cut_comment(char *text)
 	}
 }
 
-static char *resolve(char *value)
+static char *unescape(char *value)
 {
 	static const char from[] = "btnrs\\'\"", to[] = "\b\t\n\r \\'\"";
 	size_t len = strlen(value);
@@ -215,7 +215,7 @@ static bool read_lines(struct reader *r, const char *path, char *text, struct er
 			*equals = '\0';
 		key = trim(line);
 		if (!set_option(r, path, number, kind, key,
-			    equals ? resolve(trim(equals + 1)) : NULL, err))
+			    equals ? unescape(trim(equals + 1)) : NULL, err))
 			return false;
 	}
 	return true;

@@ -30,10 +30,10 @@ static void note_gap(struct trace_reader *reader, const struct trace_item *item)
 		reader->totals.lost_records += gap.records;
 }
 
-static struct cursor cursor_of(
+static struct block_cursor cursor_of(
 	const struct trace_reader *reader, const struct trace_block *block, struct span records)
 {
-	return (struct cursor){
+	return (struct block_cursor){
 		.mp = mp_over(records),
 		.left = block->record_count,
 		.count = block->record_count,
@@ -45,7 +45,7 @@ static struct cursor cursor_of(
 }
 
 /* The next record.  False at the block's end, or with `bad` set when what follows is no record. */
-static bool cursor_next(struct cursor *cursor, struct trace_item *item, bool *bad)
+static bool cursor_next(struct block_cursor *cursor, struct trace_item *item, bool *bad)
 {
 	struct mp mp = cursor->mp;
 
@@ -70,7 +70,7 @@ static bool cursor_next(struct cursor *cursor, struct trace_item *item, bool *ba
 
 /* A bad record in a sound block: what follows it in the block is lost. */
 static enum trace_next bad_record(
-	struct trace_reader *reader, struct cursor *cursor, struct err *err)
+	struct trace_reader *reader, struct block_cursor *cursor, struct err *err)
 {
 	uint32_t left = cursor->left, number = cursor->count - left + 1;
 
@@ -89,7 +89,7 @@ static enum trace_next bad_record(
 /* Walks the records of a block that is given out whole; cuts it at the first bad one. */
 static void block_walk(struct trace_reader *reader, struct trace_block *block)
 {
-	struct cursor cursor = cursor_of(reader, block, block->records);
+	struct block_cursor cursor = cursor_of(reader, block, block->records);
 	struct trace_item item;
 	bool bad;
 
@@ -124,7 +124,7 @@ enum trace_next trace_next_block(
 enum trace_next trace_block_bad(struct trace_reader *reader, const struct trace_block *block,
 	uint32_t index, struct err *err)
 {
-	struct cursor cursor = cursor_of(reader, block, block->records);
+	struct block_cursor cursor = cursor_of(reader, block, block->records);
 
 	CHECK(index <= block->record_count);
 	cursor.left = block->record_count - index;
@@ -146,7 +146,7 @@ static uint64_t item_seq(const struct trace_item *item, uint64_t otherwise)
  * given out. */
 static void repeats_note(struct trace_reader *reader, const struct trace_block *block)
 {
-	struct cursor cursor = cursor_of(reader, block, block->records);
+	struct block_cursor cursor = cursor_of(reader, block, block->records);
 	struct trace_item item;
 	bool bad;
 
@@ -162,7 +162,8 @@ static void repeats_note(struct trace_reader *reader, const struct trace_block *
 }
 
 /* True when this record was given out before. */
-static bool item_repeats(struct trace_reader *reader, const struct cursor *cursor, uint64_t seq)
+static bool item_repeats(
+	struct trace_reader *reader, const struct block_cursor *cursor, uint64_t seq)
 {
 	if (cursor->context)
 		return false;
@@ -190,7 +191,7 @@ static void repeats_prune(struct trace_reader *reader, uint64_t watermark)
 static enum trace_next next_item_plain(
 	struct trace_reader *reader, struct trace_item *item, struct err *err)
 {
-	struct cursor *cursor = &reader->cursor;
+	struct block_cursor *cursor = &reader->cursor;
 
 	for (;;) {
 		enum trace_next next = TRACE_NEXT_OK;

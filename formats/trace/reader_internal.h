@@ -17,7 +17,7 @@ struct missing {
 };
 
 /* Records of one block, being given out. */
-struct cursor {
+struct block_cursor {
 	struct mp mp;
 	uint32_t left, count; /* records to come; in all */
 	uint64_t offset;      /* of the block */
@@ -30,7 +30,7 @@ struct cursor {
 struct held {
 	struct held *next; /* of the same producer, or free */
 	struct buf bytes;
-	struct cursor cursor;
+	struct block_cursor cursor;
 	struct trace_item item; /* the record the cursor stands at */
 	uint64_t seq;
 };
@@ -71,7 +71,7 @@ struct trace_reader {
 	struct trace_totals totals;
 	uint64_t removed_records; /* by the newest gap record of reason "rotated" */
 
-	struct cursor cursor; /* file order */
+	struct block_cursor cursor; /* file order */
 	uint64_t *repeated;   /* seqs of context records that may come again */
 	size_t repeated_count, repeated_capacity;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the sessions of one thread share: how much is recorded, and the thread's trace producer, which never
- * blocks on the disk unless the user chose that policy.
+ * What the sessions of one thread share: how much is recorded, and the thread's trace producer,
+ * which never blocks on the disk unless the user chose that policy.
  */
 #ifndef CAPTURE_WORKER_H
 #define CAPTURE_WORKER_H

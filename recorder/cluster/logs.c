@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "capture/capture.h"
 #include "capture/cluster_event.h"
 #include "server/flavour.h"
 

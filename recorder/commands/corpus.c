@@ -311,7 +311,7 @@ static enum exit_status corpus(const struct command *command, int argc, char **a
 	if (options.server)
 		runs_target_provided(&runs.run, &server);
 	for (size_t i = 0; i < options.nodes.count; i++) {
-		if (!runs_add_node(&runs.run, options.nodes.items[i]))
+		if (!runs_parse_node(&runs.run, options.nodes.items[i]))
 			return EXIT_STATUS_USAGE;
 	}
 	runs.run.target.database = options.database;

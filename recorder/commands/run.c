@@ -678,7 +678,7 @@ static enum exit_status run(const struct command *command, int argc, char **argv
 		return EXIT_STATUS_INPUT;
 	fill_run(&runs);
 	for (size_t i = 0; i < options.nodes.count; i++) {
-		if (!runs_add_node(&runs.run, options.nodes.items[i]))
+		if (!runs_parse_node(&runs.run, options.nodes.items[i]))
 			return EXIT_STATUS_USAGE;
 	}
 	if (!runs_begin())

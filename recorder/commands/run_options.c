@@ -92,7 +92,7 @@ bool runs_folder(const char *path)
 	return ok;
 }
 
-bool runs_add_node(struct run_options *run, const char *node)
+bool runs_parse_node(struct run_options *run, const char *node)
 {
 	const char *colon = strrchr(node, ':');
 	size_t len = colon ? (size_t)(colon - node) : 0;
@@ -130,7 +130,7 @@ void runs_target_provided(struct run_options *run, const struct provided *server
 		char node[300];
 
 		snprintf(node, sizeof(node), "%.*s", (int)strcspn(at + 1, ","), at + 1);
-		(void)!runs_add_node(run, node);
+		(void)!runs_parse_node(run, node);
 		at = strchr(at + 1, ',');
 	}
 }

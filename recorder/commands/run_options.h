@@ -97,7 +97,7 @@ struct run_options runs_defaults(
 /* The server that was started for the run, with the nodes it has.  Keeps pointers into it. */
 void runs_target_provided(struct run_options *run, const struct provided *server);
 /* Further nodes, HOST:PORT; false after a message. */
-bool runs_add_node(struct run_options *run, const char *node) MUST_CHECK;
+bool runs_parse_node(struct run_options *run, const char *node) MUST_CHECK;
 
 /* INT and TERM: the run ends, its database is dropped; a second one ends at once. */
 extern volatile sig_atomic_t runs_stop;

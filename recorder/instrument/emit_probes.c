@@ -3,7 +3,7 @@
 
 #include "trace/pack.h"
 
-uint8_t probed_read_kind(const struct capture *c, const struct plan *plan)
+uint8_t probed_read_kind(const struct capture *c, const struct stmt_plan *plan)
 {
 	if (plan->locking)
 		return PROBE_READ_CURRENT;
@@ -56,7 +56,7 @@ const struct table_probes *probed_rows(
 	return NULL;
 }
 
-static bool seen_before(const struct plan *plan, size_t index)
+static bool seen_before(const struct stmt_plan *plan, size_t index)
 {
 	for (size_t i = 0; i < index; i++)
 		if (plan->tables[i] == plan->tables[index])
@@ -87,7 +87,7 @@ static void emit_part(
 	buf_release(&text);
 }
 
-void probed_emit_blind(struct capture *c, const struct probed *stmt, const struct plan *plan)
+void probed_emit_blind(struct capture *c, const struct probed *stmt, const struct stmt_plan *plan)
 {
 	for (size_t i = 0; i < plan->blind_count; i++) {
 		const struct instrument_table *table = plan->blind[i];
@@ -101,14 +101,14 @@ void probed_emit_blind(struct capture *c, const struct probed *stmt, const struc
 }
 
 /* Can it have changed no rows but those that its condition gives? */
-static bool is_narrow(const struct probed *stmt, const struct plan *plan)
+static bool is_narrow(const struct probed *stmt, const struct stmt_plan *plan)
 {
 	return plan->narrow && !plan->vague && !plan->fires && !plan->limited &&
 	       plan->written_count == 1 && plan->predicate_of == plan->written[0] &&
 	       stmt->predicate.ptr && instrument_table_exact(plan->predicate_of);
 }
 
-void probed_emit_unseen(struct capture *c, const struct probed *stmt, const struct plan *plan,
+void probed_emit_unseen(struct capture *c, const struct probed *stmt, const struct stmt_plan *plan,
 	const struct instrument_tables *tables)
 {
 	struct record_probe probe = {.read_kind = PROBE_READ_CURRENT};
@@ -137,7 +137,7 @@ void probed_emit_fired(
 	}
 }
 
-void probed_emit_reads(struct capture *c, const struct probed *stmt, const struct plan *plan,
+void probed_emit_reads(struct capture *c, const struct probed *stmt, const struct stmt_plan *plan,
 	const struct statement_probes *probes)
 {
 	for (size_t i = 0; i < plan->table_count; i++) {
@@ -176,7 +176,7 @@ static void emit_matches(struct capture *c, const struct probed *stmt,
 		rows ? rows->match_count : 0);
 }
 
-void probed_emit_writes(struct capture *c, const struct probed *stmt, const struct plan *plan,
+void probed_emit_writes(struct capture *c, const struct probed *stmt, const struct stmt_plan *plan,
 	const struct statement_probes *probes)
 {
 	bool exact = !plan->vague && !stmt->lost;

@@ -17,7 +17,7 @@ struct probed {
 };
 
 /* What a plain SELECT sees, by the level it runs at; asked before it is sent. */
-uint8_t probed_read_kind(const struct capture *capture, const struct plan *plan);
+uint8_t probed_read_kind(const struct capture *capture, const struct stmt_plan *plan);
 
 /* One probe, of `count` rows. */
 void probed_emit(struct capture *capture, const struct probed *stmt, enum probe_kind kind,
@@ -31,23 +31,24 @@ void probed_emit(struct capture *capture, const struct probed *stmt, enum probe_
 void probed_emit_unknown(
 	struct capture *capture, const struct probed *stmt, const struct instrument_table *table);
 /* ... of all tables that were read without being seen. */
-void probed_emit_blind(struct capture *capture, const struct probed *stmt, const struct plan *plan);
+void probed_emit_blind(
+	struct capture *capture, const struct probed *stmt, const struct stmt_plan *plan);
 const struct table_probes *probed_rows(
 	const struct statement_probes *probes, const struct instrument_table *table);
 
 /* It wrote, or may have written, rows that nobody saw: a probe without rows for each table that
  * may be concerned, so that nobody takes the writes that were seen for all. */
-void probed_emit_unseen(struct capture *capture, const struct probed *stmt, const struct plan *plan,
-	const struct instrument_tables *tables);
+void probed_emit_unseen(struct capture *capture, const struct probed *stmt,
+	const struct stmt_plan *plan, const struct instrument_tables *tables);
 
 /* ... of tables that foreign keys may have changed with it. */
 void probed_emit_fired(struct capture *capture, const struct probed *stmt,
 	const struct instrument_tables *tables);
 
 /* Behind the statement's own record. */
-void probed_emit_reads(struct capture *capture, const struct probed *stmt, const struct plan *plan,
-	const struct statement_probes *probes);
-void probed_emit_writes(struct capture *capture, const struct probed *stmt, const struct plan *plan,
-	const struct statement_probes *probes);
+void probed_emit_reads(struct capture *capture, const struct probed *stmt,
+	const struct stmt_plan *plan, const struct statement_probes *probes);
+void probed_emit_writes(struct capture *capture, const struct probed *stmt,
+	const struct stmt_plan *plan, const struct statement_probes *probes);
 
 #endif

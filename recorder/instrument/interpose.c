@@ -73,7 +73,7 @@ static void turn_off(struct interpose *i)
 {
 	i->off = true;
 	i->broken |= i->appended != 0;
-	for (const struct prepared *p = i->prepared; p; p = p->next)
+	for (const struct interposed_stmt *p = i->prepared; p; p = p->next)
 		i->broken |= p->plan.rewritten;
 }
 
@@ -121,7 +121,7 @@ struct interpose *interpose_new(
 	return i;
 }
 
-void interpose_prepared_free(struct interpose *i, struct prepared *p)
+void interpose_prepared_free(struct interpose *i, struct interposed_stmt *p)
 {
 	if (p->prev)
 		p->prev->next = p->next;
@@ -134,9 +134,9 @@ void interpose_prepared_free(struct interpose *i, struct prepared *p)
 	free(p);
 }
 
-static struct prepared *prepared_new(struct interpose *i)
+static struct interposed_stmt *prepared_new(struct interpose *i)
 {
-	struct prepared *p = mem_zero(1, sizeof(*p));
+	struct interposed_stmt *p = mem_zero(1, sizeof(*p));
 
 	p->next = i->prepared;
 	if (p->next)
@@ -332,7 +332,7 @@ static void set_mode(struct interpose *i)
 /* A command that is neither a read nor a write of ours to follow. */
 static void plain_command(struct interpose *i)
 {
-	static const struct plan nothing;
+	static const struct stmt_plan nothing;
 
 	instrument_begin_planned(&i->session, i->capture, i->outer->numbers, &nothing, NULL, 0);
 }
@@ -374,7 +374,7 @@ static void send_prepare(
 	struct interpose *i, struct span payload, struct span raw, struct buf *to_server)
 {
 	struct span text = span_of(payload.ptr + 1, payload.len - 1);
-	struct prepared *p = prepared_new(i);
+	struct interposed_stmt *p = prepared_new(i);
 	struct plan_context context;
 
 	set_mode(i);
@@ -409,12 +409,12 @@ static uint32_t statement_id(const struct interpose *i, struct span payload)
 	return id == STMT_ID_LAST ? i->outer->stmts.last_id : id;
 }
 
-static struct prepared *prepared_of(struct interpose *i, struct span payload)
+static struct interposed_stmt *prepared_of(struct interpose *i, struct span payload)
 {
 	uint32_t id = statement_id(i, payload);
 	struct wire_stmt *stmt = id ? wire_stmts_find(&i->inner.stmts, id) : NULL;
 
-	return stmt ? (struct prepared *)(uintptr_t)stmt->tag : NULL;
+	return stmt ? (struct interposed_stmt *)(uintptr_t)stmt->tag : NULL;
 }
 
 /* Appends a command for a prepared statement, with the server's number of it. */
@@ -459,7 +459,7 @@ static void put_execute(
 
 /* Sends a command for a prepared statement under the number that the server has for it. */
 void interpose_send_for_statement(
-	struct interpose *i, struct prepared *p, struct span payload, struct buf *to_server)
+	struct interpose *i, struct interposed_stmt *p, struct span payload, struct buf *to_server)
 {
 	struct buf out = BUF_INIT;
 	uint32_t id = statement_id(i, payload);
@@ -479,7 +479,7 @@ void interpose_send_for_statement(
 }
 
 /* There may be no place for two (max_prepared_stmt_count).  The parser keeps it in its table. */
-static void close_refused(struct prepared *p, struct buf *to_server)
+static void close_refused(struct interposed_stmt *p, struct buf *to_server)
 {
 	struct buf payload = BUF_INIT;
 
@@ -493,7 +493,7 @@ static void close_refused(struct prepared *p, struct buf *to_server)
 
 /* Prepares a statement as the client has it; `original` goes out behind that.  Its number is kept
  * in the parser's table, for commands of the client. */
-void interpose_prepare_again(struct interpose *i, struct prepared *p, struct buf *to_server)
+void interpose_prepare_again(struct interpose *i, struct interposed_stmt *p, struct buf *to_server)
 {
 	const struct wire_stmt *known = wire_stmts_find(&i->inner.stmts, p->id);
 	struct buf payload = BUF_INIT;
@@ -529,7 +529,8 @@ static void read_literals(struct interpose *i, struct span body)
 }
 
 /* Does the server know the statement by another number than this? */
-static bool is_renumbered(const struct interpose *i, const struct prepared *p, struct span payload)
+static bool is_renumbered(
+	const struct interpose *i, const struct interposed_stmt *p, struct span payload)
 {
 	struct cursor c = cursor_over(payload);
 
@@ -539,7 +540,7 @@ static bool is_renumbered(const struct interpose *i, const struct prepared *p, s
 
 /* In select mode behind the queries before it. */
 static void send_renumbered(
-	struct interpose *i, struct prepared *p, struct span payload, struct buf *to_server)
+	struct interpose *i, struct interposed_stmt *p, struct span payload, struct buf *to_server)
 {
 	if (!interpose_send_before(i, to_server)) {
 		interpose_send_for_statement(i, p, payload, to_server);
@@ -554,7 +555,7 @@ static void send_renumbered(
 static void send_execute(
 	struct interpose *i, struct span payload, struct span raw, struct buf *to_server)
 {
-	struct prepared *p = prepared_of(i, payload);
+	struct interposed_stmt *p = prepared_of(i, payload);
 	bool whole = i->command == CMD_STMT_EXECUTE;
 
 	if (whole)
@@ -593,7 +594,7 @@ static void send_execute(
 static void send_long_data(
 	struct interpose *i, struct span payload, struct span raw, struct buf *to_server)
 {
-	struct prepared *p = prepared_of(i, payload);
+	struct interposed_stmt *p = prepared_of(i, payload);
 
 	if (p && p->plan.rewritten && !p->stays) {
 		keep_original(i, payload);
@@ -608,7 +609,7 @@ static void send_long_data(
 static void send_close(
 	struct interpose *i, struct span payload, struct span raw, struct buf *to_server)
 {
-	struct prepared *p = prepared_of(i, payload);
+	struct interposed_stmt *p = prepared_of(i, payload);
 
 	if (p && p->again)
 		interpose_send_for_statement(i, p, payload, to_server);
@@ -779,7 +780,7 @@ static void pass_long(struct interpose *i, struct buf *to_server)
 		span_of(i->held.data + PROTO_HEAD_SIZE, i->held.len - PROTO_HEAD_SIZE);
 	uint8_t byte = (uint8_t)payload.ptr[0];
 	bool executes = byte == CMD_STMT_EXECUTE || byte == CMD_STMT_BULK_EXECUTE;
-	struct prepared *p =
+	struct interposed_stmt *p =
 		executes || byte == CMD_STMT_SEND_LONG_DATA ? prepared_of(i, payload) : NULL;
 
 	if (p && p->plan.rewritten && !p->stays) {

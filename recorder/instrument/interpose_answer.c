@@ -186,7 +186,7 @@ static bool counts_some(struct span payload, const char *word)
  * for clients that want rows found counted, one also where it was there and stayed. */
 static bool misses_id(const struct interpose *i, struct span payload)
 {
-	const struct plan *plan = &i->session.plan;
+	const struct stmt_plan *plan = &i->session.plan;
 	struct cursor c = cursor_over(payload);
 	uint64_t affected;
 	unsigned status;
@@ -250,7 +250,7 @@ static void send_again(struct interpose *i, struct buf *to_server)
 static void again_done(
 	struct interpose *i, struct buf *to_client, struct buf *to_server, size_t *fed)
 {
-	struct prepared *p = i->executed;
+	struct interposed_stmt *p = i->executed;
 	struct span original = buf_span(&i->original);
 
 	/* The client's own error, if it was one. */

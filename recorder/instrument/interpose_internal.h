@@ -27,8 +27,8 @@ struct job {
 /* The plan of a prepared statement; all of a session are linked.  The server knows it by the number
  * that the client has; where it went out with columns appended that the server does not take any
  * more, it was prepared again without them, and goes by another one. */
-struct prepared {
-	struct plan plan;
+struct interposed_stmt {
+	struct stmt_plan plan;
 	uint32_t id;         /* the client's number of it */
 	struct buf text;     /* as the client sent it, of a rewritten one */
 	uint32_t again;      /* the server's number; 0: the client's */
@@ -37,7 +37,7 @@ struct prepared {
 	bool types_unknown;  /* ... which knows no parameter types from before */
 	bool columns_unsent; /* ... and whose columns the client was not told */
 	size_t columns;      /* how many the client was told of before */
-	struct prepared *prev, *next;
+	struct interposed_stmt *prev, *next;
 };
 
 /* A command longer than INTERPOSE_PACKET_MAX passes in pieces. */
@@ -66,7 +66,7 @@ struct interpose {
 
 	/* The client's command under way. */
 	uint8_t command;
-	struct prepared *preparing; /* of a PREPARE */
+	struct interposed_stmt *preparing; /* of a PREPARE */
 	uint32_t appended;          /* columns to take out of its answer */
 	uint32_t columns, column;   /* of its answer; how many definitions came */
 	uint8_t shift;              /* by how much its packets' numbers are too high */
@@ -74,7 +74,7 @@ struct interpose {
 	unsigned error;      /* the server's number */
 	struct buf original; /* its payload, where it goes out with columns appended */
 	bool again;          /* ... and without them, as the server does not take these */
-	struct prepared *executed;
+	struct interposed_stmt *executed;
 	bool columns_changed;   /* its result has others than the client was told of */
 	struct buf again_error; /* why a statement could not be prepared again; empty: it was */
 	uint64_t affected, insert_id; /* of its OK */
@@ -91,7 +91,7 @@ struct interpose {
 	bool careful; /* nothing goes out behind a query of ours before that is answered */
 	bool emptied; /* ... and the log is ready for this command */
 
-	struct prepared *prepared;
+	struct interposed_stmt *prepared;
 	struct buf scratch, raw, rewritten;
 	/* The parameters of an EXECUTE, as SQL literals one behind the other. */
 	struct buf literals;
@@ -114,14 +114,14 @@ void interpose_send_packet(
 bool interpose_send_before(struct interpose *i, struct buf *to_server);
 /* Sends a command for a prepared statement under the number that the server has for it. */
 void interpose_send_for_statement(
-	struct interpose *i, struct prepared *p, struct span payload, struct buf *to_server);
+	struct interpose *i, struct interposed_stmt *p, struct span payload, struct buf *to_server);
 /* Asks for the insert id that the client's OK is to tell. */
 void interpose_ask_id(struct interpose *i, struct buf *to_server);
 /* Prepares a statement as the client has it; `original` goes out behind that. */
-void interpose_prepare_again(struct interpose *i, struct prepared *p, struct buf *to_server);
+void interpose_prepare_again(struct interpose *i, struct interposed_stmt *p, struct buf *to_server);
 void interpose_begin_passing(struct interpose *i, struct buf *to_server);
 /* Sends what can be sent. */
 void interpose_send_held(struct interpose *i, struct buf *to_server);
-void interpose_prepared_free(struct interpose *i, struct prepared *p);
+void interpose_prepared_free(struct interpose *i, struct interposed_stmt *p);
 
 #endif

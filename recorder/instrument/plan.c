@@ -63,7 +63,7 @@ static bool is_shown(const struct planner *p, const struct sql_table_ref *ref)
 	return false;
 }
 
-void plan_add_blind(struct plan *plan, const struct instrument_table *table)
+void plan_add_blind(struct stmt_plan *plan, const struct instrument_table *table)
 {
 	for (size_t i = 0; i < plan->blind_count; i++)
 		if (plan->blind[i] == table)
@@ -96,7 +96,7 @@ static void note_table(void *ctx, const struct sql_table_name *name,
 		plan_add_blind(p->plan, table);
 }
 
-void plan_leave_alone(struct plan *plan)
+void plan_leave_alone(struct stmt_plan *plan)
 {
 	for (size_t i = 0; i < plan->table_count; i++)
 		plan_add_blind(plan, plan->tables[i]);
@@ -105,14 +105,14 @@ void plan_leave_alone(struct plan *plan)
 	plan_forget_predicate(plan);
 }
 
-void plan_forget_predicate(struct plan *plan)
+void plan_forget_predicate(struct stmt_plan *plan)
 {
 	plan->predicate_of = NULL;
 	plan->listed_count = 0;
 	plan->joint = plan->parts = false;
 }
 
-void plan_take_beside(struct plan *plan)
+void plan_take_beside(struct stmt_plan *plan)
 {
 	memcpy(plan->tables, plan->beside_tables, sizeof(plan->tables));
 	plan->table_count = plan->beside_count;
@@ -122,7 +122,7 @@ void plan_take_beside(struct plan *plan)
 	plan->reads = true;
 }
 
-bool plan_lists(const struct plan *plan, const struct instrument_table *table)
+bool plan_lists(const struct stmt_plan *plan, const struct instrument_table *table)
 {
 	for (size_t i = 0; i < plan->listed_count; i++)
 		if (plan->listed[i] == table)
@@ -262,7 +262,7 @@ static bool locks_all(const struct planner *p)
 static void plan_parsed(struct planner *p)
 {
 	const struct sql_stmt *stmt = p->stmt;
-	struct plan *plan = p->plan;
+	struct stmt_plan *plan = p->plan;
 
 	if (sql_kind_controls_transactions(stmt->kind)) {
 		plan->no_tables = true;
@@ -404,7 +404,7 @@ static void plan_parsed(struct planner *p)
 
 /* ---- all ---- */
 
-static struct buf *buffers_of(struct plan *plan, size_t index)
+static struct buf *buffers_of(struct stmt_plan *plan, size_t index)
 {
 	struct buf *const all[] = {&plan->text, &plan->predicate.text, &plan->first_rows.text,
 		&plan->columns, &plan->tail.text, &plan->source, &plan->row, &plan->keys.text,
@@ -415,9 +415,9 @@ static struct buf *buffers_of(struct plan *plan, size_t index)
 }
 
 /* Keeps the buffers' memory. */
-static void plan_clear(struct plan *plan)
+static void plan_clear(struct stmt_plan *plan)
 {
-	struct plan empty = {0};
+	struct stmt_plan empty = {0};
 
 	for (size_t i = 0; buffers_of(plan, i); i++) {
 		buf_clear(buffers_of(plan, i));
@@ -456,7 +456,7 @@ static int client_probe_of(struct span text)
 	return 0;
 }
 
-void plan_statement(struct plan *plan, const struct plan_context *context, struct span text)
+void plan_statement(struct stmt_plan *plan, const struct plan_context *context, struct span text)
 {
 	const struct instrument_tables *tables = context->tables;
 	struct arena arena = ARENA_INIT;
@@ -512,9 +512,9 @@ void plan_statement(struct plan *plan, const struct plan_context *context, struc
 	arena_release(&arena);
 }
 
-void plan_copy(struct plan *to, const struct plan *from)
+void plan_copy(struct stmt_plan *to, const struct stmt_plan *from)
 {
-	struct plan copy = *from;
+	struct stmt_plan copy = *from;
 
 	for (size_t i = 0; buffers_of(to, i); i++) {
 		struct buf kept = *buffers_of(to, i);
@@ -526,11 +526,11 @@ void plan_copy(struct plan *to, const struct plan *from)
 	*to = copy;
 }
 
-void plan_release(struct plan *plan)
+void plan_release(struct stmt_plan *plan)
 {
 	for (size_t i = 0; buffers_of(plan, i); i++)
 		buf_release(buffers_of(plan, i));
-	*plan = (struct plan){0};
+	*plan = (struct stmt_plan){0};
 }
 
 void plan_fill(const struct plan_template *template, const struct span *literals, size_t count,

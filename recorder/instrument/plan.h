@@ -48,7 +48,7 @@ enum plan_write {
 	PLAN_WRITE_DELETE,
 };
 
-struct plan {
+struct stmt_plan {
 	bool writes;      /* may fire triggers: its log is read behind it */
 	bool diagnostics; /* tells of the statement before it: nothing may come between them */
 	bool vague;       /* may be several statements, or end transactions: nothing is exact */
@@ -138,17 +138,17 @@ struct plan_context {
 
 /* Plans a statement, the only one of its text.  A text that cannot be read is a write: it may do
  * anything.  Tables that it alters are marked as disturbed. */
-void plan_statement(struct plan *plan, const struct plan_context *context, struct span text);
-void plan_copy(struct plan *to, const struct plan *from);
+void plan_statement(struct stmt_plan *plan, const struct plan_context *context, struct span text);
+void plan_copy(struct stmt_plan *to, const struct stmt_plan *from);
 /* A read goes to the server as the client sent it: what it reads is not seen. */
-void plan_leave_alone(struct plan *plan);
+void plan_leave_alone(struct stmt_plan *plan);
 /* Nothing is said of the rows that it passed over. */
-void plan_forget_predicate(struct plan *plan);
+void plan_forget_predicate(struct stmt_plan *plan);
 /* The query beside it was answered: its rows are what the statement read. */
-void plan_take_beside(struct plan *plan);
+void plan_take_beside(struct stmt_plan *plan);
 /* A write: are its rows of the table all that its condition gives? */
-bool plan_lists(const struct plan *plan, const struct instrument_table *table);
-void plan_release(struct plan *plan);
+bool plan_lists(const struct stmt_plan *plan, const struct instrument_table *table);
+void plan_release(struct stmt_plan *plan);
 
 /* A text with its parameters, whose SQL literals `literals` has one by one. */
 void plan_fill(const struct plan_template *template, const struct span *literals, size_t count,

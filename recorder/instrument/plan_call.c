@@ -5,7 +5,7 @@
 #include "instrument/plan_internal.h"
 #include "sql/text/raw_token.h"
 
-static void set_unknown(struct plan *plan)
+static void set_unknown(struct stmt_plan *plan)
 {
 	plan->writes = plan->vague = plan->anywhere = true;
 }
@@ -25,7 +25,7 @@ static struct span take_name(struct raw_scan *scan)
 /* Tables that the body names; all of them where it names a view, or more than there is room for. */
 static void add_named_tables(struct planner *p, const char *body)
 {
-	struct plan *plan = p->plan;
+	struct stmt_plan *plan = p->plan;
 
 	for (size_t i = 0; i < p->tables->view_count; i++)
 		plan->reads_anywhere |= strcasestr(body, p->tables->views[i].name) != NULL;

@@ -6,7 +6,7 @@
 #include "instrument/plan.h"
 
 struct planner {
-	struct plan *plan;
+	struct stmt_plan *plan;
 	const struct instrument_tables *tables;
 	struct span database;
 	struct span temporary; /* struct plan_context */
@@ -26,7 +26,7 @@ struct instrument_table *plan_find(const struct planner *p, const struct sql_tab
 
 /* Words that each end with a NUL. */
 bool plan_next_word(struct span *rest, struct span *word);
-void plan_add_blind(struct plan *plan, const struct instrument_table *table);
+void plan_add_blind(struct stmt_plan *plan, const struct instrument_table *table);
 
 /* ---- plan_call.c ---- */
 

@@ -121,7 +121,7 @@ void plan_set_predicate(
 	struct param_state state = {.indexes = indexes};
 	struct sql_visitor visitor = {.expr = plan_note_param, .ctx = &state};
 	struct sql_options print = p->options;
-	struct plan *plan = p->plan;
+	struct stmt_plan *plan = p->plan;
 
 	if (where && plan_depends_on_mode(p))
 		return;
@@ -156,7 +156,7 @@ static bool is_number(const struct sql_expr *e)
 }
 
 /* LIMIT with one number, which is small enough to be counted to. */
-static bool take_limit(struct plan *plan, const struct sql_limit *limit)
+static bool take_limit(struct stmt_plan *plan, const struct sql_limit *limit)
 {
 	const struct sql_expr *count = limit->count;
 	struct span digits;

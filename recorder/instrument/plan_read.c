@@ -79,7 +79,7 @@ static void add_named(const struct planner *p, struct buf *out,
 static void add_appended(
 	struct planner *p, const struct sql_table_ref *ref, const struct instrument_table *table)
 {
-	struct plan *plan = p->plan;
+	struct stmt_plan *plan = p->plan;
 	bool select = p->tables->mode == INSTRUMENT_SELECT;
 	struct buf *out = select && !plan->client_probe ? &plan->columns : &plan->text;
 	struct buf row = BUF_INIT;
@@ -215,7 +215,7 @@ static void set_tail(struct planner *p, struct span text, size_t at)
 void plan_read(struct planner *p, const struct sql_query *q)
 {
 	const struct sql_item *last = q->kind == SQL_QUERY_SELECT ? q->u.select.items : NULL;
-	struct plan *plan = p->plan;
+	struct stmt_plan *plan = p->plan;
 	struct span text = p->stmt->text;
 	size_t at;
 
@@ -358,7 +358,7 @@ static bool print_beside(struct planner *p, const struct sql_query *rows, struct
 void plan_read_beside(struct planner *p, const struct sql_query *query)
 {
 	struct mentions all = {.planner = p};
-	struct plan *plan = p->plan;
+	struct stmt_plan *plan = p->plan;
 	struct plan_template predicate;
 	struct sql_query rows = *query;
 	struct sql_expr literal_one = {

@@ -104,7 +104,7 @@ static void set_listed_condition(struct planner *p, const struct plan_clauses *c
 		p->stmt->kind == SQL_STMT_UPDATE ? p->stmt->u.update->set : NULL;
 	struct sql_query q = query_of(clauses);
 	struct naming naming = {.planner = p};
-	struct plan *plan = p->plan;
+	struct stmt_plan *plan = p->plan;
 
 	for (const struct sql_assign *s = set; s; s = s->next)
 		if (!s->target->u.column.table.ptr)
@@ -174,7 +174,7 @@ void plan_set_keyed(struct planner *p, const struct sql_insert *ins)
 
 void plan_set_target(struct planner *p, const struct sql_table_ref *ref, enum plan_write write)
 {
-	struct plan *plan = p->plan;
+	struct stmt_plan *plan = p->plan;
 	struct instrument_table *table = ref ? plan_find(p, &ref->u.name.table) : NULL;
 
 	if (!table || !plan->plain || p->tables->mode != INSTRUMENT_SELECT ||
@@ -268,7 +268,7 @@ static bool add_key_condition(struct planner *p, const struct sql_insert *ins,
 
 void plan_set_insert(struct planner *p, const struct sql_insert *ins, bool replaces)
 {
-	struct plan *plan = p->plan;
+	struct stmt_plan *plan = p->plan;
 	struct instrument_table *table = plan_find(p, &ins->table);
 	uint32_t indexes[PLAN_PARAMS_MAX];
 	struct param_state state = {.indexes = indexes};

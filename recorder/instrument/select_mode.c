@@ -75,7 +75,7 @@ static struct own_query *add_query(
 /* Rows of it may have changed in ways that were not seen. */
 static void disturb(struct instrument_session *s, struct capture *capture)
 {
-	struct plan *plan = &s->plan;
+	struct stmt_plan *plan = &s->plan;
 
 	probed_emit_unseen(capture, &s->stmt, plan, s->tables);
 	for (size_t i = 0; i < plan->written_count; i++)
@@ -411,7 +411,7 @@ static bool reads_lock(const struct instrument_session *s, bool in_txn)
 	return s->plan.locking || (s->select.now.level == LEVEL_SERIALIZABLE && in_txn);
 }
 
-static void add_vsr(struct select_state *select, const struct plan *plan)
+static void add_vsr(struct select_state *select, const struct stmt_plan *plan)
 {
 	for (size_t i = 0; i < plan->table_count; i++) {
 		const struct instrument_table *table = plan->tables[i];
@@ -472,7 +472,7 @@ static void begin_write(
 {
 	struct select_state *select = &s->select;
 	struct select_write *w = &select->now;
-	const struct plan *plan = &s->plan;
+	const struct stmt_plan *plan = &s->plan;
 	struct own_query *q = add_query(select, OWN_MARK, NULL);
 
 	/* Whatever writes unseen writes as a session that is not recorded. */
@@ -549,7 +549,7 @@ void select_begin(struct instrument_session *s, struct capture *capture,
 	const struct span *literals, size_t count)
 {
 	struct select_state *select = &s->select;
-	const struct plan *plan = &s->plan;
+	const struct stmt_plan *plan = &s->plan;
 	bool in_txn = capture->txn.open || !(capture->status & STATUS_AUTOCOMMIT);
 	bool once, cursor = (capture->status & (STATUS_CURSOR_EXISTS | STATUS_LAST_ROW_SENT)) ==
 			    STATUS_CURSOR_EXISTS;
@@ -713,7 +713,7 @@ void select_query_end(struct instrument_session *s, struct capture *capture,
 static void emit_read(struct instrument_session *s, struct capture *capture, bool alone)
 {
 	struct select_state *select = &s->select;
-	const struct plan *plan = &s->plan;
+	const struct stmt_plan *plan = &s->plan;
 	/* All reads of the transaction come from one snapshot. */
 	bool stable =
 		!plan->locking && select->now.in_txn && select->now.level == LEVEL_REPEATABLE_READ;

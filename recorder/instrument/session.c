@@ -46,14 +46,15 @@ struct plan_context instrument_context(
 }
 
 /* The rows that came are all that its condition gives only if nothing cut them off. */
-static void forget_predicate(struct plan *plan, struct probed *stmt)
+static void forget_predicate(struct stmt_plan *plan, struct probed *stmt)
 {
 	plan_forget_predicate(plan);
 	stmt->predicate = SPAN_NONE;
 }
 
 /* LIMIT cut rows off, perhaps: what came are the first ones. */
-static void take_first_rows(struct plan *plan, struct probed *stmt, const struct buf *first_rows)
+static void take_first_rows(
+	struct stmt_plan *plan, struct probed *stmt, const struct buf *first_rows)
 {
 	if (!first_rows->len || !plan->predicate_of) {
 		forget_predicate(plan, stmt);
@@ -78,7 +79,7 @@ static bool has_read_rows(const struct instrument_session *s)
 static void begin_beside(struct instrument_session *s, const struct capture *capture,
 	const struct span *literals, size_t count)
 {
-	const struct plan *plan = &s->plan;
+	const struct stmt_plan *plan = &s->plan;
 	bool view = capture->txn.consistent_snapshot || s->select.view_txn == capture->txn.id;
 
 	s->select.count = s->select.at = 0;
@@ -139,7 +140,7 @@ void instrument_begin(
 }
 
 void instrument_begin_planned(struct instrument_session *s, struct capture *capture,
-	uint32_t number, const struct plan *plan, const struct span *literals, size_t count)
+	uint32_t number, const struct stmt_plan *plan, const struct span *literals, size_t count)
 {
 	plan_copy(&s->plan, plan);
 	/* It was planned for views as they were. */

@@ -32,7 +32,7 @@
 struct instrument_session {
 	const struct instrument_tables *tables;
 	struct sql_options options;
-	struct plan plan; /* of the statement under way */
+	struct stmt_plan plan; /* of the statement under way */
 	struct probed stmt;
 	struct buf named;      /* struct plan_context */
 	struct buf predicate;  /* of stmt */
@@ -45,7 +45,7 @@ struct instrument_session {
 	struct statement_probes reads;
 	/* A write whose log was not read yet. */
 	bool pending;
-	struct plan pending_plan;
+	struct stmt_plan pending_plan;
 	struct probed pending_stmt;
 	struct buf pending_predicate, pending_first_rows;
 	struct statement_probes writes;
@@ -66,7 +66,7 @@ struct plan_context instrument_context(
 void instrument_begin(
 	struct instrument_session *s, struct capture *capture, uint32_t number, struct span text);
 void instrument_begin_planned(struct instrument_session *s, struct capture *capture,
-	uint32_t number, const struct plan *plan, const struct span *literals, size_t count);
+	uint32_t number, const struct stmt_plan *plan, const struct span *literals, size_t count);
 
 /* Nothing is asked beside it. */
 static inline void instrument_ask_nothing(struct instrument_session *s)

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "capture/capture.h"
 #include "db/answer.h"
 #include "db/hidden_levels.h"
 #include "db/own_objects.h"

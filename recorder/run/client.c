@@ -134,7 +134,7 @@ static void take_own_rows(struct client *c, MYSQL_RES *result)
  * can see them. */
 static void finish_select(struct client *c, MYSQL *mysql)
 {
-	static const struct plan nothing;
+	static const struct stmt_plan nothing;
 
 	if (!c->instrumented || !instrument_in_select_mode(&c->instrument) || c->dead)
 		return;

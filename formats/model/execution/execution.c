@@ -38,7 +38,7 @@ static uint64_t stmt_key(uint32_t session, uint32_t number)
 
 /* ---- sessions ---- */
 
-static uint32_t session_at(struct loader *l, uint32_t number)
+static uint32_t find_or_add_session(struct loader *l, uint32_t number)
 {
 	struct execution *e = l->e;
 	uint32_t *slot = map_at(&l->sessions, number);
@@ -72,7 +72,7 @@ static bool is_name(struct span s)
 
 static void take_session(struct loader *l, const struct record_session *r)
 {
-	uint32_t index = session_at(l, r->session);
+	uint32_t index = find_or_add_session(l, r->session);
 	struct execution_session *s = &l->e->sessions[index];
 
 	switch ((enum session_event)r->event) {
@@ -126,7 +126,7 @@ static void take_stmt(struct loader *l, const struct record_stmt *r)
 {
 	struct execution *e = l->e;
 	uint64_t key = stmt_key(r->session, r->number);
-	uint32_t session = session_at(l, r->session);
+	uint32_t session = find_or_add_session(l, r->session);
 
 	if (r->flags & STMT_INJECTED) {
 		e->injected++;
@@ -163,7 +163,7 @@ static void take_result(struct loader *l, const struct record_result *r)
 static void take_txn(struct loader *l, const struct record_txn *r)
 {
 	struct execution *e = l->e;
-	uint32_t session = session_at(l, r->session);
+	uint32_t session = find_or_add_session(l, r->session);
 
 	MEM_RESERVE(e->txns, e->txn_count + 1, e->txn_capacity);
 	e->txns[e->txn_count++] = (struct execution_txn){.record = *r, .session = session};
@@ -171,7 +171,7 @@ static void take_txn(struct loader *l, const struct record_txn *r)
 
 /* ---- tables ---- */
 
-static uint32_t table_at(struct loader *l, uint32_t number)
+static uint32_t find_or_add_table(struct loader *l, uint32_t number)
 {
 	struct execution *e = l->e;
 	uint32_t *slot = map_at(&l->tables, number);
@@ -202,7 +202,7 @@ static void add_rows(struct execution_rows *out, struct span rows)
 
 static void take_rows(struct loader *l, const struct record_rows *r)
 {
-	uint32_t index = table_at(l, r->table);
+	uint32_t index = find_or_add_table(l, r->table);
 	struct execution_table *t = &l->e->tables[index];
 	bool initial = span_eq_str(r->moment, "initial"), final = span_eq_str(r->moment, "final");
 	struct execution_rows *out = initial ? &t->initial : &t->final;
@@ -223,7 +223,7 @@ static void take_rows(struct loader *l, const struct record_rows *r)
 
 static void take_schema(struct loader *l, const struct record_schema *r)
 {
-	uint32_t index = table_at(l, r->table);
+	uint32_t index = find_or_add_table(l, r->table);
 
 	l->e->tables[index].schema = *r;
 }

@@ -114,9 +114,9 @@ static void add(struct verdict *verdict, struct finding *finding, const struct s
 	finding_add_known(verdict, finding, known, count);
 }
 
-/* `# affects: RELEASE [LEVEL,...]`: there the bug is, though the entry's own schedule does not show
- * it. */
-static void read_affects(struct scenario *entry)
+/* Adds `# affects: RELEASE [LEVEL,...]` to what is expected: there the bug is, though the entry's
+ * own schedule does not show it. */
+static void add_affected_to_expected(struct scenario *entry)
 {
 	struct buf line = BUF_INIT;
 
@@ -151,7 +151,7 @@ void known_attach(struct verdict *verdict, const struct execution *e)
 		bool parsed = scenario_parse(&entry, span_str(known_entries[n]), "entry", &err);
 
 		CHECK(parsed);
-		read_affects(&entry);
+		add_affected_to_expected(&entry);
 		for (size_t i = 0; i < verdict->finding_count; i++) {
 			struct finding *f = &verdict->findings[i];
 
