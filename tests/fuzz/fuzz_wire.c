@@ -9,6 +9,7 @@
 
 #include "base/bug.h"
 #include "sql/text/stmt_classify.h"
+#include "sql/text/raw_token.h"
 #include "wire/values.h"
 #include "wire/wire.h"
 
@@ -69,12 +70,13 @@ static void on_command(void *ctx, struct wire_command *c, const struct wire_requ
 	if (r->text.ptr) {
 		struct text_dialect dialect = {.no_backslash_escapes = c->number & 1,
 			.ansi_quotes = c->number & 2,
-			.set = (uint8_t)(c->number % (CLIENT_CHARSET_UNKNOWN + 1)),
+			.charset = (uint8_t)(c->number % (CLIENT_CHARSET_UNKNOWN + 1)),
 			.flavour = c->number & 4 ? SQL_MYSQL : SQL_MARIADB,
 			.version = c->number & 8 ? 80045 : 0};
 		struct span rest = r->text, name;
 		struct buf masked = BUF_INIT;
 		struct stmt_class class;
+		char keyword[TEXT_KEYWORD_SIZE];
 		bool secret;
 
 		while (rest.len) {
@@ -87,6 +89,10 @@ static void on_command(void *ctx, struct wire_command *c, const struct wire_requ
 		if (text_mask_passwords(r->text, dialect, &masked, &secret))
 			touch(s, buf_span(&masked));
 		s->sum += text_touches_tables(r->text, dialect);
+		s->sum += text_has_several(r->text, dialect);
+		text_keyword(r->text, keyword);
+		for (rest = r->text; raw_take_word(&rest, &name);)
+			touch(s, name);
 		buf_release(&masked);
 	}
 	if (r->login)
