@@ -223,7 +223,7 @@ static void answer_json(struct json *json, const struct finding_answer *answer)
 	json_end_object(json);
 }
 
-/* What a stranger needs: the statements in order, and the versions of the rows concerned. */
+/* What a reader needs: the statements in order, and the versions of the rows concerned. */
 static void witness_json(struct json *json, const struct finding *finding)
 {
 	json_key(json, "witness");

@@ -47,7 +47,7 @@ struct builder {
 	struct matcher *matcher;
 	struct chains chains;
 	struct multi_table *multi_table; /* NULL: no predicate over several tables was met yet */
-	bool is_multi_table;       /* ... and the one at hand is one */
+	bool is_multi_table;       /* ... and the current one is one */
 	uint64_t tests_left, multi_table_left;
 	bool inexact, unseen, others;
 	uint32_t *writer_of; /* by table: the only transaction that wrote it; NONE, SEVERAL */

@@ -72,7 +72,7 @@ struct multi_table {
 	uint64_t cost;
 	const char *known_names[SHAPE_MENTIONS_MAX];
 	uint32_t known_tables[SHAPE_MENTIONS_MAX], known_count;
-	/* What the evaluation at hand is given. */
+	/* What the current evaluation is given. */
 	struct eval_rows given[SHAPE_MENTIONS_MAX];
 };
 
@@ -155,7 +155,7 @@ void multi_table_free(struct multi_table *j)
 
 /* ---- queries ---- */
 
-/* Asked for at every column of a query: the names of the one at hand are remembered by where they
+/* Asked for at every column of a query: the names of the current one are remembered by where they
  * stand in its text. */
 static uint32_t find_table(struct multi_table *j, const struct sql_table_name *name)
 {

@@ -44,7 +44,7 @@ struct matcher {
 	struct arena arena;       /* of compiled predicates */
 	struct arena table_arena; /* of tables */
 	struct arena scratch;     /* of one evaluation */
-	struct operand *columns;  /* of the row at hand */
+	struct operand *columns;  /* of the current row */
 	size_t column_capacity;
 	struct eval_value *row;
 	size_t row_capacity;
@@ -190,7 +190,7 @@ static void take_range(struct compiled *out)
 	if (!int_is_range(&out->ints, &out->range_column, &low, &high) ||
 		out->range_column >= MATCH_COLUMNS)
 		return;
-	/* Rows at hand have values of 64 bits with a sign only. */
+	/* Rows that are known have values of 64 bits with a sign only. */
 	if (low > INT64_MAX || high < INT64_MIN)
 		return;
 	out->is_range = true;
@@ -397,7 +397,7 @@ enum match matcher_test(struct matcher *m, uint32_t version)
 	return value.type == OPERAND_INT && value.i != 0 ? MATCH_YES : MATCH_NO;
 }
 
-/* ---- rows at hand ---- */
+/* ---- rows that are known ---- */
 
 void matcher_row(struct matcher *m, uint32_t version, struct match_row *row)
 {

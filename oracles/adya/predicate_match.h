@@ -42,7 +42,7 @@ void matcher_free(struct matcher *matcher);
 void matcher_choose(struct matcher *matcher, const struct history_predicate *predicate);
 /* By evaluation alone. */
 enum match matcher_test(struct matcher *matcher, uint32_t version);
-/* The same of a version whose row is at hand. */
+/* The same of a version whose row is known. */
 enum match matcher_test_row(
 	struct matcher *matcher, uint32_t version, const struct match_row *row);
 /* Of a version of any table. */

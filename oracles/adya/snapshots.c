@@ -154,7 +154,7 @@ static uint32_t number_of(const struct history *h, uint32_t stmt)
 	return stmt == HISTORY_NONE ? 0 : h->stmts[stmt].number;
 }
 
-/* The transaction at hand, and what it took back of its own. */
+/* The current transaction, and what it took back of its own. */
 struct own_txn {
 	uint32_t txn;
 	const struct history_undo *undos;
@@ -181,7 +181,7 @@ static bool taken_back(const struct history *h, const struct own_txn *own,
 	return false;
 }
 
-/* Where something was taken back: the own version that the read at hand has to see; NONE: none.
+/* Where something was taken back: the own version that the current read has to see; NONE: none.
  * `last`: the transaction's last write of the object before it. */
 static uint32_t own_latest(
 	const struct history *h, const struct own_txn *own, uint32_t last, const struct history_op *read)
@@ -239,7 +239,7 @@ static void judge_own_undone(
 				SPAN_ARG(explain_stmt(arena, h, op->stmt))));
 }
 
-/* What an object looked like to the transaction at hand, without clearing between them. */
+/* What an object looked like to the current transaction, without clearing between them. */
 struct own_view {
 	uint32_t stamp;   /* transaction + 1 */
 	uint32_t written; /* its latest own version ... */

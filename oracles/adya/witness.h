@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a stranger needs to believe a finding: the statements whose reads and writes make it up, in
+ * What a reader needs to believe a finding: the statements whose reads and writes make it up, in
  * order, each with what it saw or did; and the rows concerned with all their versions.
  */
 #ifndef ADYA_WITNESS_H

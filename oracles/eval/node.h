@@ -96,7 +96,7 @@ static inline bool run_erred(const struct run *run)
 {
 	return run->failed && run->outcome->status == EVAL_ERROR;
 }
-/* The server may report another error than the one at hand, or none: it becomes unsupported. */
+/* The server may report another error than the current one, or none: it becomes unsupported. */
 struct eval_value run_open_error(struct run *run, enum eval_limit limit);
 /* Something was cut off in a conversion: an error in strict mode, else nothing. */
 void run_truncated(struct run *run);

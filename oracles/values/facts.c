@@ -547,7 +547,7 @@ static uint32_t common_items(
 	return n;
 }
 
-/* How often elements are in the list at hand, and may be: as often as they were appended, and not
+/* How often elements are in the current list, and may be: as often as they were appended, and not
  * taken back.  By item. */
 struct repeats {
 	uint32_t *times, *in; /* in: the read, or the key, that `times` counts for */

@@ -42,7 +42,7 @@ struct mark {
 
 struct key_marks {
 	uint32_t session;
-	struct mark wrote, writes, read; /* writes: of the transaction at hand */
+	struct mark wrote, writes, read; /* writes: of the current transaction */
 };
 
 static uint32_t above(uint32_t place)

@@ -11,7 +11,7 @@
 struct stream {
 	uint32_t at, end; /* in the list of transactions */
 	uint32_t next_waiter;
-	bool started; /* the transaction at hand has its snapshot */
+	bool started; /* the current transaction has its snapshot */
 	bool parked;  /* it waits for events that must come before */
 };
 

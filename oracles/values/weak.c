@@ -153,11 +153,11 @@ static void force(struct weak *w, uint32_t t2, uint32_t t1, uint32_t op)
 
 /* ------------------------------------------------------------------------------ be-RC */
 
-/* What the transaction at hand reads of a key. */
+/* What the current transaction reads of a key. */
 struct key_reads {
 	uint32_t txn;
 	uint32_t first, last; /* places in read_*; linked by next_same */
-	uint32_t at;          /* the first behind the place at hand */
+	uint32_t at;          /* the first behind the current place */
 };
 
 struct reader {

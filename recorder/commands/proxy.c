@@ -389,7 +389,7 @@ static void tell_unprepared(const struct proxy *proxy, const struct proxy_contex
 		first->name.data, count == 1 ? "" : " ...");
 }
 
-/* Likewise of rows that are not in the trace: who reads one of them cannot be judged. */
+/* The same for rows that are not in the trace: who reads one of them cannot be judged. */
 static void tell_cut(const struct proxy *proxy, const struct server_context *context)
 {
 	const struct context_table *first = &context->tables[context->first_cut];

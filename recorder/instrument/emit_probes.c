@@ -201,7 +201,7 @@ void probed_emit_writes(struct capture *c, const struct probed *stmt, const stru
 		if (!plan_lists(plan, plan->written[i]) && !(rows && rows->match_count))
 			probed_emit_unknown(c, stmt, plan->written[i]);
 	}
-	/* Which rows kept others out, and at which version, is not told. */
+	/* Nothing says which rows kept others out, and at which version. */
 	if (written < plan->insert_rows && plan->written_count)
 		probed_emit_unknown(c, stmt, plan->written[0]);
 	if (plan->predicate_of && stmt->predicate.ptr)

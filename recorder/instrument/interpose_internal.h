@@ -35,7 +35,7 @@ struct interposed_stmt {
 	bool closed;         /* the server has none under the client's number */
 	bool stays;          /* it could not be prepared again, and keeps its columns */
 	bool types_unknown;  /* ... which knows no parameter types from before */
-	bool columns_unsent; /* ... and whose columns the client was not told */
+	bool columns_unsent; /* ... and whose columns the client did not get */
 	size_t columns;      /* how many the client was told of before */
 	struct interposed_stmt *prev, *next;
 };

@@ -93,8 +93,8 @@ static bool note_name(void *ctx, const struct sql_table_ref *ref)
 	return true;
 }
 
-/* Has the select list subqueries of tables that the query reads anyway?  Of others the rows are not
- * told, and these are what its condition says. */
+/* Has the select list subqueries of tables that the query reads anyway?  Nothing shows the rows of
+ * others, and these are what its condition says. */
 static bool items_meet(const struct sql_query *q)
 {
 	struct names names = {.adds = true};

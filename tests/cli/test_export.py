@@ -127,7 +127,7 @@ def random_history(rng, kind, invocations, unknown):
         for _ in range(rng.randint(1, 4)):
             ops.append(random_op(rng, kind, after, states, numbers))
             states.append(dict(after))
-        if outcome != "ok":  # what they read is not told
+        if outcome != "ok":  # nothing says what they read
             ops = [op for op in ops if not op.startswith("[:r")]
         value = f":process {process} :f :txn :value [{' '.join(ops)}]}}"
         if invocations:

@@ -140,6 +140,21 @@ def test_no_private_words():
         assert not found, (name, found[0])
 
 
+def test_no_private_words_in_comments():
+    private = re.compile(r"\b(who left|(?:is|are|was|were) not told|what goes on|likewise|at hand|fog|backdrop|strangers?)\b", re.IGNORECASE)
+    seen = 0
+    for top in ("formats", "oracles", "analyzer", "recorder"):
+        for folder, _, names in os.walk(os.path.join(TOP, top)):
+            for name in names:
+                if not name.endswith((".c", ".h", ".re")):
+                    continue
+                for comment in re.findall(r"/\*.*?\*/", read(os.path.join(folder, name)), re.DOTALL):
+                    seen += 1
+                    found = private.search(re.sub(r"\s+(?:\* )?", " ", comment))
+                    assert not found, (os.path.join(folder, name), found[0], comment[:200])
+    assert seen > 5000, seen
+
+
 def test_paragraphs_are_short():
     """Five lines of up to 144 characters; lists, tables and examples are their own measure."""
     for path in pages():

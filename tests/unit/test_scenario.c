@@ -395,7 +395,7 @@ START_TEST(the_canonical_text)
 		out.data, "# isolation: RC, T2=SER\n# note: n\n[schedule]\nT1> a;\nT2> b;\n");
 	scenario_release(&s);
 
-	/* Nodes likewise. */
+	/* Nodes in the same way. */
 	s = parse("# node: T1=1,T2=3\n# note: n\n[schedule]\nT2> a;\nT1> b;\nT3> c;\n");
 	ck_assert_uint_eq(scenario_nodes(&s), 3);
 	s.sessions[2].node = 2;

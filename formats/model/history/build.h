@@ -126,7 +126,7 @@ void build_expect(struct history_build *build, uint64_t parts);
 /* Tells how far the arrays are filled. */
 void build_pages(const struct history_build *build, struct pages *pages);
 /* Completes the history and releases the build.  Asserts the invariants of history.h on the way:
- * those of a transaction's operations and of an object's versions while they are at hand, which
+ * those of a transaction's operations and of an object's versions while they are in use, which
  * costs less than to come back to them. */
 void build_finish(struct history_build *build);
 /* Gives up: releases both. */

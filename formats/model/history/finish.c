@@ -468,7 +468,7 @@ static void group_versions(struct finishing *all)
 
 /* ---- own writes: intermediate versions, own deletions, rows that were not there ---- */
 
-/* The latest write of each object by the transaction at hand; for large ones. */
+/* The latest write of each object by the current transaction; for large ones. */
 struct own {
 	uint32_t txn; /* whose; NONE: nobody's yet */
 	uint32_t op;
@@ -478,7 +478,7 @@ struct own_pass {
 	struct history *history;
 	const struct finishing *all;
 	struct own *own;            /* by object; NULL until a large transaction comes */
-	uint32_t writes[SMALL_TXN]; /* of the transaction at hand, if it is small */
+	uint32_t writes[SMALL_TXN]; /* of the current transaction, if it is small */
 	unsigned write_count;
 	uint64_t reads_undecided;
 };

@@ -36,7 +36,7 @@ struct cascades {
 	struct follow *follows;
 	size_t follow_count, follow_capacity;
 	struct history_undo *undos; /* by transaction */
-	/* For the object at hand: its versions that were there ... */
+	/* For the current object: its versions that were there ... */
 	uint32_t *there;
 	size_t there_count, there_capacity;
 	/* ... and by version a stamp: it is one of them, and one of them overwrote it. */

@@ -302,7 +302,7 @@ struct span history_bytes(const struct history *history, uint32_t reference);
 
 /* The first server record; false when there is none.  Bytes live in the history. */
 bool history_server(const struct history *history, struct record_server *out);
-/* A variable of it; false when it is not told. */
+/* A variable of it; false when the trace does not say. */
 bool history_variable(const struct history *history, const char *name, struct value *out);
 /* ... that is told, and ON. */
 bool history_is_on(const struct history *history, const char *name);

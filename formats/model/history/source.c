@@ -113,7 +113,7 @@ struct history_source *history_source_open(const char *path, bool salvage, struc
 
 /* ---- statements again ---- */
 
-/* A block of the source; the one that was asked for last is at hand, later ones are ahead. */
+/* A block of the source; the one that was asked for last is in memory, later ones are ahead. */
 static const struct trace_block *source_block(
 	struct history_source *source, uint32_t number, struct err *err)
 {

@@ -16,7 +16,7 @@
 #define BEFORE_UNKNOWN (UINT32_MAX - 1) /* not recorded, or not exactly */
 #define BEFORE_CYCLE   (UINT32_MAX - 2)
 #define BEFORE_UNSEEN  (UINT32_MAX - 3) /* not looked at */
-#define BEFORE_OPEN    (UINT32_MAX - 4) /* on the walk at hand */
+#define BEFORE_OPEN    (UINT32_MAX - 4) /* on the current walk */
 #define BEFORE_MAX     (UINT32_MAX - 5) /* the largest that is an index */
 
 /* A run of versions from one that had no row before it to one that nothing overwrote. */
@@ -29,7 +29,7 @@ struct life {
 struct order_pass {
 	struct history *history;
 	const uint64_t *committed; /* by transaction */
-	/* For the object at hand, by index among its versions. */
+	/* For the current object, by index among its versions. */
 	uint32_t *before, *next, *stack, *sorted;
 	bool *stands;
 	size_t capacity;

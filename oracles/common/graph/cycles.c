@@ -264,7 +264,7 @@ struct finder {
 	const struct graph *graph; /* all components, cut from the caller's graph */
 	struct search search;
 	uint8_t *accept;       /* by node, zero between searches */
-	const uint32_t *nodes; /* of the component at hand */
+	const uint32_t *nodes; /* of the current component */
 	uint32_t node_count;
 	enum cycle_order order;
 	uint32_t component;

@@ -703,7 +703,7 @@ static void describe_mismatch(struct buf *out, struct mvcc *m)
 		add_chains(out, m, m->now.plan, m->now.txn);
 }
 
-/* Did the statement surely lock, or change, the row that we think it did, whatever a stranger made of
+/* Did the statement surely lock, or change, the row that we think it did, whatever an unrecorded session made of
  * the rows before?  By its primary key, which it has in its text or in its answer. */
 static bool names_its_row(const struct mvcc *m, uint32_t stmt)
 {
@@ -761,7 +761,7 @@ static bool data_alone(const struct mvcc *m, enum finding_class class)
 }
 
 /* Was the end of who held the lock under way?  In another order nothing was held; that one failed
- * elsewhere, where a stranger may be the reason. */
+ * elsewhere, where an unrecorded session may be the reason. */
 static bool perhaps_released(const struct mvcc *m)
 {
 	for (size_t i = 0; m->search.mismatch.kind == MISMATCH_LOCK && i < m->search.in_flight_count; i++) {

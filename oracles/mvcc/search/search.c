@@ -993,7 +993,7 @@ void solver_search(struct mvcc *m)
 		}
 		if (m->search.settled && m->search.event == m->schedule->event_count)
 			break; /* no way leads to these final rows */
-		/* Of what cannot be in any order no other is tried.  (A stranger's rows are in none.) */
+		/* Of what cannot be in any order no other is tried.  (Rows of a session that was not recorded are in none.) */
 		if (!m->search.settled && !failure.any && !m->unrecorded_writers && m->search.event < m->schedule->event_count &&
 			answer_is_impossible(m))
 			m->search.settled = m->search.uncertain = true;
