@@ -4,6 +4,7 @@
 
 #include "eval/compile.h"
 #include "eval/function/time.h"
+#include "eval/limits/guards.h"
 #include "eval/limits/release.h"
 
 struct amount {
@@ -335,74 +336,89 @@ static struct node *null_string(struct compiler *c, const struct node *of, uint3
 	return n;
 }
 
+/* TIMESTAMPDIFF(unit, a, b) comes as left = a, date = b. */
+static struct node *compile_timestampdiff(struct compiler *c, const struct sql_expr *e, struct node *n)
+{
+	enum sql_unit unit = (enum sql_unit)e->u.interval.unit;
+	struct node *end = n->args[0];
+
+	if (!span_ieq_str(e->u.interval.name, "timestampdiff") || unit > SQL_UNIT_YEAR)
+		return compile_unsupported(c, LIMIT_TIMESTAMPADD_AND_KIN);
+	n->args[0] = n->args[1];
+	n->args[1] = end;
+	n->fn = run_timestampdiff;
+	n->op = (uint8_t)unit;
+	n->type = type_int(false);
+	return n;
+}
+
+bool interval_has_time(enum sql_unit unit)
+{
+	return unit_is_time(unit) || (unit >= SQL_UNIT_DAY_MICROSECOND && unit != SQL_UNIT_YEAR_MONTH);
+}
+
+/* How many decimals an amount adds to a time. */
+static uint32_t amount_decimals(enum sql_unit unit, const struct eval_type *amount)
+{
+	if (unit == SQL_UNIT_MICROSECOND || unit == SQL_UNIT_SECOND_MICROSECOND ||
+		unit == SQL_UNIT_MINUTE_MICROSECOND || unit == SQL_UNIT_HOUR_MICROSECOND ||
+		unit == SQL_UNIT_DAY_MICROSECOND)
+		return 6;
+	if (unit != SQL_UNIT_SECOND || amount->kind == EVAL_T_NULL || type_is_int(amount))
+		return 0;
+	return amount->kind == EVAL_T_STRING && amount->decimals < 6 ? amount->decimals
+								     : time_decimals(amount);
+}
+
+/* MariaDB: a TIME has none of them. */
+static bool is_beyond_time(enum sql_unit unit)
+{
+	return unit == SQL_UNIT_YEAR || unit == SQL_UNIT_MONTH || unit == SQL_UNIT_QUARTER ||
+	       unit == SQL_UNIT_WEEK || unit == SQL_UNIT_YEAR_MONTH;
+}
+
+static bool is_date_add(struct span name)
+{
+	return span_ieq_str(name, "date_add") || span_ieq_str(name, "adddate");
+}
+
+static bool is_date_sub(struct span name)
+{
+	return span_ieq_str(name, "date_sub") || span_ieq_str(name, "subdate");
+}
+
 struct node *compile_interval(struct compiler *c, const struct sql_expr *e)
 {
 	struct node *n = node_new(c, run_interval, e, 2);
-	const struct eval_type *d, *a;
 	enum sql_unit unit = e->u.interval.bare ? SQL_UNIT_DAY : (enum sql_unit)e->u.interval.unit;
-	bool time_unit = unit_is_time(unit) ||
-			 (unit >= SQL_UNIT_DAY_MICROSECOND && unit != SQL_UNIT_YEAR_MONTH);
-	uint32_t decimals = 0;
+	bool call = e->kind == SQL_EXPR_DATE_FUNC;
+	const struct eval_type *date;
+	uint32_t decimals;
 
 	n->args[0] = compile_value(c, e->u.interval.date);
 	n->args[1] = n->args[0] ? compile_value(c, e->u.interval.left) : NULL;
 	if (!n->args[1])
 		return NULL;
-	if (e->kind == SQL_EXPR_DATE_FUNC)
-		n->aux = span_ieq_str(e->u.interval.name, "date_sub") ||
-			 span_ieq_str(e->u.interval.name, "subdate");
-	else
-		n->aux = e->op == SQL_OP_SUB;
-	if (e->kind == SQL_EXPR_DATE_FUNC && !span_ieq_str(e->u.interval.name, "date_add") &&
-		!span_ieq_str(e->u.interval.name, "date_sub") &&
-		!span_ieq_str(e->u.interval.name, "adddate") &&
-		!span_ieq_str(e->u.interval.name, "subdate")) {
-		enum sql_unit diff = (enum sql_unit)e->u.interval.unit;
-		struct node *end = n->args[0];
-
-		if (!span_ieq_str(e->u.interval.name, "timestampdiff") || diff > SQL_UNIT_YEAR)
-			return compile_unsupported(c, LIMIT_TIMESTAMPADD_AND_KIN);
-		/* TIMESTAMPDIFF(unit, a, b) comes as left = a, date = b. */
-		n->args[0] = n->args[1];
-		n->args[1] = end;
-		n->fn = run_timestampdiff;
-		n->op = (uint8_t)diff;
-		n->type = type_int(false);
-		return n;
-	}
+	n->aux = call ? is_date_sub(e->u.interval.name) : e->op == SQL_OP_SUB;
+	if (call && !n->aux && !is_date_add(e->u.interval.name))
+		return compile_timestampdiff(c, e, n);
 	n->op = (uint8_t)unit;
-	d = &n->args[0]->type;
-	a = &n->args[1]->type;
-	if (unit == SQL_UNIT_SECOND && a->kind != EVAL_T_NULL && !type_is_int(a))
-		decimals = a->kind == EVAL_T_STRING && a->decimals < 6 ? a->decimals : time_decimals(a);
-	if (unit == SQL_UNIT_MICROSECOND || unit == SQL_UNIT_SECOND_MICROSECOND ||
-		unit == SQL_UNIT_MINUTE_MICROSECOND || unit == SQL_UNIT_HOUR_MICROSECOND ||
-		unit == SQL_UNIT_DAY_MICROSECOND)
-		decimals = 6;
-	if (d->kind == EVAL_T_NULL)
+	date = &n->args[0]->type;
+	decimals = amount_decimals(unit, &n->args[1]->type);
+	if (date->kind == EVAL_T_NULL)
 		return null_string(c, n, decimals);
-	if (!type_is_temporal(d))
-		return compile_unsupported(c, LIMIT_INTERVAL_ARITHMETIC_ON_OTHER_THAN_DATES);
-	if (d->kind == EVAL_T_TIME) {
-		/* With days or months a DATETIME, of today; before 8.0.28 a text. */
-		if (c->env->flavour == SQL_MYSQL &&
-			(!time_unit || unit >= SQL_UNIT_DAY_MICROSECOND || c->env->version < 80028))
-			return compile_unsupported(c, LIMIT_MYSQL_INTERVAL_ARITHMETIC_ON_TIME);
-		if (unit == SQL_UNIT_YEAR || unit == SQL_UNIT_MONTH || unit == SQL_UNIT_QUARTER ||
-			unit == SQL_UNIT_WEEK || unit == SQL_UNIT_YEAR_MONTH) {
-			n->fn = run_no_time; /* MariaDB: a TIME has none of them */
-			n->type = type_temporal(EVAL_T_DATETIME, d->decimals);
-			return n;
-		}
-		n->type =
-			type_temporal(EVAL_T_TIME, d->decimals > decimals ? d->decimals : decimals);
-		return n;
+	if (interval_refused(c, n, unit))
+		return NULL;
+	if (date->kind == EVAL_T_DATE) {
+		n->type = interval_has_time(unit) ? type_temporal(EVAL_T_DATETIME, decimals)
+						  : type_temporal(EVAL_T_DATE, 0);
+	} else if (date->kind == EVAL_T_TIME && is_beyond_time(unit)) {
+		n->fn = run_no_time;
+		n->type = type_temporal(EVAL_T_DATETIME, date->decimals);
+	} else {
+		n->type = type_temporal(date->kind == EVAL_T_TIME ? EVAL_T_TIME : EVAL_T_DATETIME,
+			date->decimals > decimals ? date->decimals : decimals);
 	}
-	if (d->kind == EVAL_T_DATE && !time_unit)
-		n->type = type_temporal(EVAL_T_DATE, 0);
-	else
-		n->type = type_temporal(EVAL_T_DATETIME,
-			d->kind != EVAL_T_DATE && d->decimals > decimals ? d->decimals : decimals);
 	return n;
 }
 

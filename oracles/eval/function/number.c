@@ -248,64 +248,69 @@ static struct eval_value run_round(const struct node *n, struct frame *f)
 	}
 }
 
+/* The digits to round to, a constant.  False: refused. */
+static bool round_places(struct compiler *c, struct node *digits, int64_t *places)
+{
+	struct eval_outcome outcome = {0};
+	struct run run = {.env = c->env, .arena = c->arena, .outcome = &outcome};
+	struct frame f = {.run = &run};
+	struct eval_value p = node_run(digits, &f);
+
+	if (p.kind == EVAL_NULL) {
+		compile_unsupported(c, LIMIT_ROUND_TO_NULL_DIGITS);
+		return false;
+	}
+	p = to_integer(&run, &digits->type, &p);
+	if (p.kind == EVAL_UINT && p.u > INT64_MAX && type_is_string(&digits->type)) {
+		compile_unsupported(c, LIMIT_ROUND_TO_DIGITS_OF_TEXT_BEYOND_BIGINT);
+		return false;
+	}
+	*places = p.kind == EVAL_UINT && p.u > INT64_MAX ? INT64_MAX : p.i;
+	return true;
+}
+
+static struct eval_type rounded_decimal(
+	const struct eval_env *env, const struct eval_type *t, int64_t places)
+{
+	bool mariadb = env->flavour == SQL_MARIADB;
+	uint32_t most = mariadb ? decimal_scale_max(env) : t->decimals;
+	uint32_t scale = places < 0 ? 0 : places < most ? (uint32_t)places : most;
+	struct eval_type rounded = type_decimal(type_int_digits(t) + 1 + scale, scale);
+
+	rounded.is_unsigned = t->is_unsigned && mariadb;
+	return rounded;
+}
+
+static uint8_t double_places(const struct eval_env *env, int64_t places)
+{
+	if (env->flavour == SQL_MYSQL || places > EVAL_NOT_FIXED)
+		return EVAL_NOT_FIXED;
+	return places < 0 ? 0 : (uint8_t)places;
+}
+
 static struct node *compile_round(
 	struct compiler *c, struct node *n, const struct function *function)
 {
 	struct eval_type t = arithmetic_type(&n->args[0]->type);
 	int64_t places = 0;
+	bool to_tens;
 
 	(void)function;
-	if (type_is_temporal(&n->args[0]->type))
-		return compile_unsupported(c, LIMIT_ROUND_OF_DATE_OR_TIME);
-	if (number_refused(c, n->args[0]))
+	if (round_refused(c, n) || (n->arg_count > 1 && !round_places(c, n->args[1], &places)) ||
+		round_to_places_refused(c, n))
 		return NULL;
-	if (n->args[0]->type.kind == EVAL_T_ENUM || n->args[0]->type.kind == EVAL_T_SET)
-		return compile_unsupported(c, LIMIT_ROUND_OF_ENUM_OR_SET);
-	if (is_unsigned_text(c->env, n->args[0]))
-		return compile_unsupported(c, LIMIT_ABS_OR_ROUND_OF_HEXADECIMAL_LITERAL);
-	if (n->arg_count > 1) {
-		struct eval_outcome outcome = {0};
-		struct run run = {.env = c->env, .arena = c->arena, .outcome = &outcome};
-		struct frame f = {.run = &run};
-		struct eval_value p;
-
-		if (!n->args[1]->constant)
-			return compile_unsupported(c, LIMIT_ROUND_TO_VARIABLE_NUMBER_OF_DIGITS);
-		p = node_run(n->args[1], &f);
-		if (p.kind == EVAL_NULL)
-			return compile_unsupported(c, LIMIT_ROUND_TO_NULL_DIGITS);
-		p = to_integer(&run, &n->args[1]->type, &p);
-		if (p.kind == EVAL_UINT && p.u > INT64_MAX && type_is_string(&n->args[1]->type))
-			return compile_unsupported(c, LIMIT_ROUND_TO_DIGITS_OF_TEXT_BEYOND_BIGINT);
-		places = p.kind == EVAL_UINT && p.u > INT64_MAX ? INT64_MAX : p.i;
-	}
+	to_tens = places < 0 && !n->op; /* ROUND alone */
+	if (to_tens && round_to_tens_refused(c, n))
+		return NULL;
 	n->type = t;
-	if (n->args[0]->type.kind == EVAL_T_BIT && n->args[0]->type.length > 56)
-		return compile_unsupported(c, LIMIT_ROUND_OF_BIT_OF_MORE_THAN_56_BITS);
-	if (t.kind == EVAL_T_INT && places < 0 && !n->op && c->env->flavour == SQL_MARIADB &&
-		!n->args[0]->column && (!n->args[0]->literal || type_int_digits(&t) > 9))
-		return compile_unsupported(c, LIMIT_ROUND_OF_INTEGER_TO_TENS);
-	if (t.kind == EVAL_T_INT && places < 0 && !n->op && c->env->flavour == SQL_MARIADB &&
+	if (to_tens && t.kind == EVAL_T_INT && c->env->flavour == SQL_MARIADB &&
 		n->args[0]->type.kind != EVAL_T_BIT && type_int_digits(&t) >= 18)
 		n->type = type_decimal(21, 0); /* it may grow */
 	n->type.is_unsigned = t.is_unsigned;
-	if (t.kind == EVAL_T_DOUBLE && c->env->flavour == SQL_MYSQL) {
-		n->type.decimals = EVAL_NOT_FIXED;
-	} else if (t.kind == EVAL_T_DOUBLE) {
-		if (n->arg_count > 1)
-			n->type.decimals = (uint8_t)(places < 0                ? 0
-						     : places > EVAL_NOT_FIXED ? EVAL_NOT_FIXED
-									       : places);
-		else
-			n->type.decimals = 0;
-	} else if (t.kind == EVAL_T_DECIMAL) {
-		uint32_t most =
-			c->env->flavour == SQL_MARIADB ? decimal_scale_max(c->env) : t.decimals;
-		uint32_t scale = places < 0 ? 0 : places < most ? (uint32_t)places : most;
-
-		n->type = type_decimal(type_int_digits(&t) + 1 + scale, scale);
-		n->type.is_unsigned = t.is_unsigned && c->env->flavour == SQL_MARIADB;
-	}
+	if (t.kind == EVAL_T_DOUBLE)
+		n->type.decimals = double_places(c->env, places);
+	else if (t.kind == EVAL_T_DECIMAL)
+		n->type = rounded_decimal(c->env, &t, places);
 	make_wide(c, &n->type);
 	return n;
 }

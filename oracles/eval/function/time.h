@@ -18,6 +18,8 @@ int64_t days_in(const struct eval_value *v);
 int64_t clock_micros(const struct eval_value *v);
 /* Smaller than a day. */
 bool unit_is_time(enum sql_unit unit);
+/* Do the amounts of INTERVAL in this unit change more than the date? */
+bool interval_has_time(enum sql_unit unit);
 /* Digits of the fraction of seconds that a value of this type may have. */
 uint32_t time_decimals(const struct eval_type *type);
 node_fn run_timestampdiff;

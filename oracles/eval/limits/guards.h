@@ -28,11 +28,14 @@ struct collation_mix {
 /* What the predicates of one list look at. */
 struct guarded {
 	const struct eval_env *env;
+	const struct compiler *compiler; /* its scope and depth; may be NULL */
 	const struct sql_expr *expr; /* the operation; may be NULL */
 	enum sql_op op;
+	enum sql_unit unit;
 	struct node *const *args; /* the operands, in order */
 	uint32_t count, at;       /* `at`: the operand that is looked at, where it is one by one */
 	const struct eval_query *query;
+	const struct aggregate *aggregate;
 	const struct comparison *how;
 	const struct collation_mix *mix;
 	const struct eval_type *merged;
@@ -55,11 +58,27 @@ bool arithmetic_refused(
 	struct compiler *c, enum sql_op op, struct node *const *operands) MUST_CHECK;
 bool number_refused(struct compiler *c, struct node *operand) MUST_CHECK;
 bool bit_not_refused(struct compiler *c, struct node *operand) MUST_CHECK;
+bool negative_refused(struct compiler *c, struct node *operand) MUST_CHECK;
+
+/* ROUND, TRUNCATE: before their digits are known; behind that; ROUND to tens, hundreds ... */
+bool round_refused(struct compiler *c, const struct node *round) MUST_CHECK;
+bool round_to_places_refused(struct compiler *c, const struct node *round) MUST_CHECK;
+bool round_to_tens_refused(struct compiler *c, const struct node *round) MUST_CHECK;
+
+/* A date and an amount, which is of that unit. */
+bool interval_refused(struct compiler *c, const struct node *interval, enum sql_unit unit) MUST_CHECK;
 
 /* The type in which two values are compared. */
 bool comparison_refused(struct compiler *c, struct node *const *pair) MUST_CHECK;
 bool time_comparison_refused(struct compiler *c, struct node *const *pair) MUST_CHECK;
 bool number_comparison_refused(struct compiler *c, struct node *const *pair) MUST_CHECK;
+
+/* x BETWEEN low AND high: before it is known how they are compared; as numbers; as dates or times, where
+ * `how` has three: x and low, x and high, low and high. */
+bool between_refused(struct compiler *c, struct node *const *args) MUST_CHECK;
+bool between_numbers_refused(
+	struct compiler *c, struct node *const *args, const struct comparison *how) MUST_CHECK;
+bool between_times_refused(struct compiler *c, const struct comparison *how) MUST_CHECK;
 
 /* x IN (list): args[0] is x; how[i] is how it is compared with args[i]. */
 bool in_list_refused(struct compiler *c, const struct node *in, const struct comparison *how) MUST_CHECK;
@@ -75,11 +94,30 @@ bool quantified_subquery_refused(struct compiler *c, const struct sql_expr *e,
 	const struct eval_query *query, struct node *const *pair,
 	const struct comparison *how) MUST_CHECK;
 
+/* COUNT(x) and kin: each argument; all of it. */
+bool aggregate_arguments_refused(struct compiler *c, const struct aggregate *a) MUST_CHECK;
+bool aggregate_refused(struct compiler *c, const struct aggregate *a) MUST_CHECK;
+
 /* SELECT: its clauses, before anything is compiled; its list; ORDER BY; what a temporary table keeps. */
 bool select_clauses_refused(struct compiler *c, const struct sql_query *query) MUST_CHECK;
 bool select_list_refused(struct compiler *c, const struct eval_query *q) MUST_CHECK;
 bool select_order_refused(struct compiler *c, const struct eval_query *q) MUST_CHECK;
 bool select_refused(struct compiler *c, const struct eval_query *q) MUST_CHECK;
+
+/* Keys of ORDER BY and GROUP BY: as it is written, where a number means an item; the item that a number
+ * means; compiled; of GROUP BY. */
+bool key_text_refused(struct compiler *c, const struct sql_expr *key) MUST_CHECK;
+bool key_ordinal_refused(struct compiler *c, struct node *item) MUST_CHECK;
+bool key_refused(struct compiler *c, struct node *key) MUST_CHECK;
+bool group_key_refused(struct compiler *c, const struct sql_expr *e, struct node *key) MUST_CHECK;
+
+/* UNION, INTERSECT, EXCEPT: their operands; a column before and behind the type that holds both. */
+bool set_operands_refused(struct compiler *c, const struct eval_query *q) MUST_CHECK;
+bool set_column_refused(struct compiler *c, const struct eval_query *q, uint32_t column) MUST_CHECK;
+bool set_merged_column_refused(
+	struct compiler *c, const struct eval_query *q, uint32_t column) MUST_CHECK;
+bool values_column_refused(
+	struct compiler *c, struct node *const *column, uint32_t row_count) MUST_CHECK;
 
 /* The collation of several operands: of an operand alone, of one whose collation is not that of those
  * before it, of all together. */

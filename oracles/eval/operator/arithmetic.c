@@ -343,6 +343,78 @@ static struct eval_value run_int_mod(const struct node *n, struct frame *f)
 	return check_integer(f->run, wide_of(&a) % y, n->type.is_unsigned);
 }
 
+/* a DIV b, computed as DECIMALs: what the servers do not agree upon, or LIMIT_NONE. */
+static enum eval_limit decimal_quotient_limit(const struct node *n, const struct eval_value *a,
+	const struct eval_value *b, const struct decimal *quotient)
+{
+	bool large = decimal_int_digits(quotient) > 18;
+	bool real = a->kind == EVAL_DOUBLE || b->kind == EVAL_DOUBLE;
+
+	/* A DOUBLE beyond BIGINT wraps around here and there. */
+	if ((a->kind == EVAL_DOUBLE && fabs(a->d) > 9e18) ||
+		(b->kind == EVAL_DOUBLE && fabs(b->d) > 9e18) || (real && large))
+		return LIMIT_DIV_OF_DOUBLES_BEYOND_BIGINT;
+	/* LEAST(DECIMAL UNSIGNED) is unsigned to some releases. */
+	if (n->args[0]->type.not_int && large)
+		return LIMIT_DIV_OF_LEAST_OR_GREATEST_BEYOND_BIGINT;
+	return LIMIT_NONE;
+}
+
+static struct eval_value integer_of_quotient(
+	struct run *run, const struct decimal *quotient, bool is_unsigned)
+{
+	bool overflow;
+	struct eval_value v = is_unsigned ? eval_uint(decimal_to_uint(quotient, &overflow))
+					  : eval_int(decimal_to_int(quotient, &overflow));
+
+	if (!overflow)
+		return v;
+	if (run->strict)
+		return run_unsupported(run, LIMIT_DIV_BEYOND_BIGINT_IN_STRICT_MODE);
+	return run_error(
+		run, 1690, is_unsigned ? "BIGINT UNSIGNED out of range" : "BIGINT out of range");
+}
+
+static struct eval_value divide_decimals(
+	const struct node *n, struct run *run, const struct eval_value *a, const struct eval_value *b)
+{
+	struct decimal x = to_decimal(run, &n->args[0]->type, a);
+	struct decimal y = to_decimal(run, &n->args[1]->type, b), r;
+	enum eval_limit limit;
+
+	/* 1292 or 1366, of the one or the other. */
+	if (run->strict && run_erred(run) && run->env->flavour == SQL_MYSQL)
+		return run_open_error(run, LIMIT_MYSQL_ERROR_IN_OPERAND_OF_DIV_IN_STRICT_MODE);
+	if (run->failed)
+		return EVAL_NULL_VALUE;
+	if (!y.count)
+		return division_by_zero(run);
+	if (!decimal_div(&x, &y, 0, &r))
+		return run_unsupported(run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
+	if (!r.count && x.count && x.neg != y.neg)
+		return run_unsupported(run, LIMIT_NEGATIVE_DECIMAL_QUOTIENT_ZERO);
+	limit = decimal_quotient_limit(n, a, b, &r);
+	return limit ? run_unsupported(run, limit)
+		     : integer_of_quotient(run, &r, n->type.is_unsigned);
+}
+
+static struct eval_value divide_integers(
+	const struct node *n, struct run *run, struct eval_value a, struct eval_value b)
+{
+	a = to_integer(run, &n->args[0]->type, &a);
+	b = to_integer(run, &n->args[1]->type, &b);
+	if (wide_of(&b) == 0)
+		return division_by_zero(run);
+	if (a.kind == EVAL_INT && a.i == INT64_MIN && run->env->flavour == SQL_MYSQL)
+		return run_unsupported(run, LIMIT_MYSQL_LEAST_BIGINT_DIV_ANOTHER);
+	/* Error 1916 then, and not 1690. */
+	if (run->strict && n->type.is_unsigned && wide_of(&a) / wide_of(&b) < 0 &&
+		(n->args[0]->type.hybrid || n->args[1]->type.hybrid))
+		return run_unsupported(run, LIMIT_DIV_BEYOND_BIGINT_IN_STRICT_MODE);
+	return check_integer(run, wide_of(&a) / wide_of(&b), n->type.is_unsigned);
+}
+
+/* aux: not two integers. */
 static struct eval_value run_int_div(const struct node *n, struct frame *f)
 {
 	struct eval_value a = node_run(n->args[0], f), b;
@@ -359,62 +431,7 @@ static struct eval_value run_int_div(const struct node *n, struct frame *f)
 	/* 0x03 is unsigned to some releases. */
 	if (n->args[1]->type.hybrid && a.kind == EVAL_INT && a.i < 0)
 		return run_unsupported(f->run, LIMIT_NEGATIVE_NUMBER_DIV_HEXADECIMAL_LITERAL);
-	if (n->aux) { /* not two integers: as DECIMALs */
-		struct decimal x = to_decimal(f->run, &n->args[0]->type, &a);
-		struct decimal y = to_decimal(f->run, &n->args[1]->type, &b), r;
-		bool overflow;
-
-		/* 1292 or 1366, of the one or the other. */
-		if (f->run->strict && run_erred(f->run) && f->run->env->flavour == SQL_MYSQL)
-			return run_open_error(
-				f->run, LIMIT_MYSQL_ERROR_IN_OPERAND_OF_DIV_IN_STRICT_MODE);
-		if (f->run->failed)
-			return EVAL_NULL_VALUE;
-		if (!y.count)
-			return division_by_zero(f->run);
-		if (!decimal_div(&x, &y, 0, &r))
-			return run_unsupported(f->run, LIMIT_DECIMAL_NEAR_LIMIT_OF_DIGITS);
-		if (!r.count && x.count && x.neg != y.neg)
-			return run_unsupported(f->run, LIMIT_NEGATIVE_DECIMAL_QUOTIENT_ZERO);
-		/* A DOUBLE beyond BIGINT wraps around here and there. */
-		if ((a.kind == EVAL_DOUBLE && fabs(a.d) > 9e18) ||
-			(b.kind == EVAL_DOUBLE && fabs(b.d) > 9e18) ||
-			((a.kind == EVAL_DOUBLE || b.kind == EVAL_DOUBLE) &&
-				decimal_int_digits(&r) > 18))
-			return run_unsupported(f->run, LIMIT_DIV_OF_DOUBLES_BEYOND_BIGINT);
-		/* LEAST(DECIMAL UNSIGNED) is unsigned to some releases. */
-		if (n->args[0]->type.not_int && decimal_int_digits(&r) > 18)
-			return run_unsupported(
-				f->run, LIMIT_DIV_OF_LEAST_OR_GREATEST_BEYOND_BIGINT);
-		if (n->type.is_unsigned) {
-			uint64_t u = decimal_to_uint(&r, &overflow);
-
-			if (overflow && f->run->strict)
-				return run_unsupported(
-					f->run, LIMIT_DIV_BEYOND_BIGINT_IN_STRICT_MODE);
-			return overflow ? run_error(f->run, 1690, "BIGINT UNSIGNED out of range")
-					: eval_uint(u);
-		} else {
-			int64_t i = decimal_to_int(&r, &overflow);
-
-			if (overflow && f->run->strict)
-				return run_unsupported(
-					f->run, LIMIT_DIV_BEYOND_BIGINT_IN_STRICT_MODE);
-			return overflow ? run_error(f->run, 1690, "BIGINT out of range")
-					: eval_int(i);
-		}
-	}
-	a = to_integer(f->run, &n->args[0]->type, &a);
-	b = to_integer(f->run, &n->args[1]->type, &b);
-	if (wide_of(&b) == 0)
-		return division_by_zero(f->run);
-	if (a.kind == EVAL_INT && a.i == INT64_MIN && f->run->env->flavour == SQL_MYSQL)
-		return run_unsupported(f->run, LIMIT_MYSQL_LEAST_BIGINT_DIV_ANOTHER);
-	/* Error 1916 then, and not 1690. */
-	if (f->run->strict && n->type.is_unsigned && wide_of(&a) / wide_of(&b) < 0 &&
-		(n->args[0]->type.hybrid || n->args[1]->type.hybrid))
-		return run_unsupported(f->run, LIMIT_DIV_BEYOND_BIGINT_IN_STRICT_MODE);
-	return check_integer(f->run, wide_of(&a) / wide_of(&b), n->type.is_unsigned);
+	return n->aux ? divide_decimals(n, f->run, &a, &b) : divide_integers(n, f->run, a, b);
 }
 
 /* ---- bits ---- */
@@ -744,67 +761,68 @@ void type_at_least_int(const struct compiler *c, struct eval_type *type)
 	type->bytes = 8;
 }
 
+bool node_is_negative(const struct node *n)
+{
+	return n->fn == run_negate;
+}
+
+/* Has the constant no negative in BIGINT?  MySQL counts more constants among them. */
+static bool negative_is_decimal(
+	const struct eval_env *env, const struct node *constant, const struct eval_value *v)
+{
+	uint64_t least = (uint64_t)INT64_MAX + 1;
+
+	if (v->kind == EVAL_UINT)
+		return v->u > least || (v->u == least && !constant->literal);
+	if (v->kind != EVAL_INT)
+		return false;
+	return v->i == INT64_MIN || (v->i < 0 && (!constant->literal || env->flavour == SQL_MYSQL));
+}
+
+/* The servers compute the constant when they prepare the statement. */
+static bool negate_constant(struct compiler *c, struct node *n)
+{
+	const struct node *arg = n->args[0];
+	struct eval_outcome outcome = {0};
+	struct run run = {.env = c->env, .arena = c->arena, .outcome = &outcome};
+	struct frame f = {.run = &run};
+	struct eval_value v = node_run(arg, &f);
+
+	if (run.failed) {
+		/* MySQL may report another error of the statement instead. */
+		if (outcome.status != EVAL_ERROR)
+			compile_unsupported(c, outcome.limit);
+		else if (c->env->flavour == SQL_MYSQL)
+			compile_unsupported(c, LIMIT_MYSQL_NEGATIVE_OF_CONSTANT_THAT_FAILS);
+		else
+			compile_error(c, outcome.error, outcome.reason);
+		return false;
+	}
+	if (v.kind == EVAL_NULL)
+		return true;
+	v = to_integer(&run, &arg->type, &v);
+	if (negative_is_decimal(c->env, arg, &v))
+		n->type = type_decimal(
+			c->env->flavour == SQL_MYSQL ? type_int_digits(&arg->type) : 20, 0);
+	return true;
+}
+
 struct node *compile_negate(struct compiler *c, const struct sql_expr *e, struct node *arg)
 {
 	struct node *n = node_new(c, run_negate, e, 1);
 
-	if (number_refused(c, arg))
+	if (negative_refused(c, arg))
 		return NULL;
-	/* Still a truth value: 1 where it is kept, as in FLOOR(-TRUE) stored. */
-	if (c->env->flavour == SQL_MARIADB && arg->literal && arg->expr &&
-		arg->expr->kind == SQL_EXPR_LITERAL && arg->expr->u.literal.kind == SQL_LIT_TRUE)
-		return compile_unsupported(c, LIMIT_TRUE);
 	n->args[0] = arg;
 	n->type = arithmetic_type(&arg->type);
 	type_at_least_int(c, &n->type);
-	if (type_is_temporal(&arg->type) && c->env->flavour == SQL_MYSQL)
-		return compile_unsupported(c, LIMIT_MYSQL_NEGATIVE_OF_DATE_OR_TIME);
-	if (type_is_string(&arg->type) && !arg->column &&
-		compile_mysql_5(c, LIMIT_MYSQL5_ARITHMETIC_ON_COMPUTED_TEXT))
-		return NULL;
 	if (type_is_temporal(&arg->type))
 		n->type = type_decimal(type_precision(&arg->type),
 			n->type.kind == EVAL_T_DECIMAL ? n->type.decimals : 0);
 	n->literal = arg->literal;
 	n->constant = arg->constant;
-	/* -(SELECT 18446744073709551615) is a DECIMAL. */
-	if (n->type.kind == EVAL_T_INT && n->type.is_unsigned && arg->expr &&
-		arg->expr->kind == SQL_EXPR_SUBQUERY)
-		return compile_unsupported(c, LIMIT_NEGATIVE_OF_UNSIGNED_SUBQUERY);
-	/* A DECIMAL, and of too few digits where a table keeps it: -(-0x2345) is 999 there. */
-	if (c->env->flavour == SQL_MARIADB && arg->fn == run_negate && arg->args[0]->type.hybrid)
-		return compile_unsupported(c, LIMIT_NEGATIVE_OF_HEXADECIMAL_LITERAL_NEGATIVE);
-	/* MariaDB makes it a DECIMAL where the constant has no negative in BIGINT. */
-	if (n->type.kind == EVAL_T_INT && arg->constant) {
-		struct eval_outcome outcome = {0};
-		struct run run = {.env = c->env, .arena = c->arena, .outcome = &outcome};
-		struct frame f = {.run = &run};
-		struct eval_value v = node_run(arg, &f);
-
-		/* It is asked for here; MySQL may have something else to say of the statement. */
-		if (run.failed && outcome.status == EVAL_ERROR && c->env->flavour == SQL_MYSQL)
-			return compile_unsupported(c, LIMIT_MYSQL_NEGATIVE_OF_CONSTANT_THAT_FAILS);
-		if (run.failed && outcome.status == EVAL_ERROR)
-			return compile_error(c, outcome.error, outcome.reason);
-		if (run.failed)
-			return compile_unsupported(c, outcome.limit);
-		if (v.kind != EVAL_NULL) {
-			v = to_integer(&run, &arg->type, &v);
-			uint64_t least = (uint64_t)INT64_MAX + 1;
-
-			if ((v.kind == EVAL_UINT && v.u > least) ||
-				(v.kind == EVAL_UINT && v.u == least && !arg->literal) ||
-				(v.kind == EVAL_INT &&
-					(v.i == INT64_MIN ||
-						(v.i < 0 && (!arg->literal ||
-								    c->env->flavour ==
-									    SQL_MYSQL)))))
-				n->type = type_decimal(c->env->flavour == SQL_MYSQL
-							       ? type_int_digits(&arg->type)
-							       : 20,
-					0);
-		}
-	}
+	if (n->type.kind == EVAL_T_INT && arg->constant && !negate_constant(c, n))
+		return NULL;
 	n->type.is_unsigned = false;
 	if (c->env->flavour == SQL_MYSQL && n->type.kind == EVAL_T_DECIMAL && arg->type.merged)
 		n->type.merged = true; /* printed with the scale of the inner expression */

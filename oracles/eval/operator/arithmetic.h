@@ -11,6 +11,7 @@ __extension__ typedef __int128 wide;
 struct node *compile_arithmetic(struct compiler *c, const struct sql_expr *e, enum sql_op op,
 	struct node *l, struct node *r);
 struct node *compile_negate(struct compiler *c, const struct sql_expr *e, struct node *arg);
+bool node_is_negative(const struct node *n); /* -x */
 struct node *compile_bit_not(struct compiler *c, const struct sql_expr *e, struct node *arg);
 /* MySQL 9.7 rounds what it computes from an AVG(), which has more digits than its type, before it goes on.
  * False: a limit is reached. */

@@ -3,7 +3,7 @@
 #include "eval/compile.h"
 #include "eval/operator/comparison.h"
 
-#include "eval/limits/release.h"
+#include "eval/limits/guards.h"
 
 /* MariaDB searches an index for one value where it takes both bounds for the same, which it asks in their own
  * collation: `c BETWEEN 'A' AND 'a'` of a column that tells them apart then finds only 'A' (seen on 10.11 and
@@ -112,86 +112,70 @@ static struct eval_type mariadb_between(struct node **args)
 				    : type_double();
 }
 
-/* The three are compared in one type. */
-static bool between_comparison(struct compiler *c, struct node **args, struct comparison *out)
+static bool all_numbers(struct node *const *args, bool decimals)
 {
-	bool strings = true, temporal = false, exact = true, ints = true, any_string = false;
-	struct comparison low, high, both;
-
 	for (int i = 0; i < 3; i++) {
 		const struct eval_type *t = &args[i]->type;
 		enum cmp_class class = class_of(t);
 
-		if (class == CMP_NULL)
-			continue;
-		strings &= class == CMP_STRING;
-		any_string |= class == CMP_STRING;
-		temporal |= class == CMP_TIME;
-		exact &= class == CMP_INT || class == CMP_DECIMAL || t->hybrid;
-		ints &= class == CMP_INT || t->hybrid;
-		if (t->kind == EVAL_T_YEAR && args[i]->column &&
-			(may_be_constant(args[0]) || may_be_constant(args[1]) ||
-				may_be_constant(args[2]))) {
-			compile_unsupported(c, LIMIT_BETWEEN_WITH_YEAR_AND_CONSTANTS);
+		if (class != CMP_NULL && class != CMP_INT && !t->hybrid &&
+			!(decimals && class == CMP_DECIMAL))
 			return false;
-		}
-		/* COALESCE('a', vc) IS NULL is a constant to MySQL. */
-		if (t->kind == EVAL_T_YEAR && args[i]->column && c->env->flavour == SQL_MYSQL &&
-			!(args[0]->column && args[1]->column && args[2]->column)) {
-			compile_unsupported(c, LIMIT_MYSQL_BETWEEN_WITH_YEAR_AND_COMPUTED);
-			return false;
-		}
-	}
-	*out = (struct comparison){.collation = COLLATION_BINARY};
-	if (!temporal && !strings) {
-		if (!exact && any_string && c->env->flavour == SQL_MYSQL) {
-			compile_unsupported(c, LIMIT_MYSQL_BETWEEN_WITH_STRINGS_AND_NUMBERS);
-			return false;
-		}
-		for (int i = 0; i < 3; i++) {
-			if (type_is_string(&args[i]->type) && args[i]->type.merged &&
-				args[i]->type.collation == COLLATION_BINARY) {
-				compile_unsupported(c, LIMIT_BETWEEN_WITH_BYTES_OF_IF_OR_CASE);
-				return false;
-			}
-		}
-		for (int i = 0; i < 3 && exact && !ints && c->env->flavour == SQL_MYSQL; i++) {
-			if (args[i]->type.hybrid) { /* or as DOUBLEs */
-				compile_unsupported(
-					c, LIMIT_MYSQL_BETWEEN_OF_DECIMALS_AND_HEXADECIMAL_LITERALS);
-				return false;
-			}
-		}
-		if (c->env->flavour == SQL_MARIADB)
-			out->as = mariadb_between(args);
-		else
-			out->as = ints    ? type_int(false)
-				  : exact ? type_decimal(65, 0)
-					  : type_double();
-		/* Then some are compared as DOUBLEs. */
-		for (int i = 0; i < 3 && out->as.kind == EVAL_T_DECIMAL; i++) {
-			if (args[i]->type.kind == EVAL_T_NULL) {
-				compile_unsupported(c, LIMIT_BETWEEN_LITERAL_NULL_AND_DECIMAL);
-				return false;
-			}
-		}
-		out->between = true;
-		return true;
-	}
-	if (!comparison_type_of(c, args[0], args[1], &low) ||
-		!comparison_type_of(c, args[0], args[2], &high))
-		return false;
-	*out = args[1]->type.kind == EVAL_T_NULL ? high : low;
-	if (strings)
-		return aggregate_collation(c, args, 3, OPERATION_COMPARES, &out->collation, NULL);
-	if (!comparison_type_of(c, args[1], args[2], &both))
-		return false;
-	if (low.as.kind != high.as.kind ||
-		(type_is_temporal(&both.as) && both.as.kind != low.as.kind)) {
-		compile_unsupported(c, LIMIT_BETWEEN_WITH_DIFFERENT_TEMPORAL_TYPES);
-		return false;
 	}
 	return true;
+}
+
+bool between_is_integer(struct node *const *args)
+{
+	return all_numbers(args, false);
+}
+
+bool between_is_exact(struct node *const *args)
+{
+	return all_numbers(args, true);
+}
+
+/* Numbers, or numbers and texts. */
+static bool compare_numbers(struct compiler *c, struct node **args, struct comparison *out)
+{
+	*out = (struct comparison){.collation = COLLATION_BINARY, .between = true};
+	if (c->env->flavour == SQL_MARIADB)
+		out->as = mariadb_between(args);
+	else
+		out->as = between_is_integer(args) ? type_int(false)
+			  : between_is_exact(args) ? type_decimal(65, 0)
+						   : type_double();
+	return !between_numbers_refused(c, args, out);
+}
+
+/* Dates and times, or texts. */
+static bool compare_pairs(
+	struct compiler *c, struct node **args, bool strings, struct comparison *out)
+{
+	struct comparison how[3]; /* x and low; x and high; low and high */
+
+	if (!comparison_type_of(c, args[0], args[1], &how[0]) ||
+		!comparison_type_of(c, args[0], args[2], &how[1]))
+		return false;
+	*out = args[1]->type.kind == EVAL_T_NULL ? how[1] : how[0];
+	if (strings)
+		return aggregate_collation(c, args, 3, OPERATION_COMPARES, &out->collation, NULL);
+	return comparison_type_of(c, args[1], args[2], &how[2]) && !between_times_refused(c, how);
+}
+
+/* The three are compared in one type. */
+static bool between_comparison(struct compiler *c, struct node **args, struct comparison *out)
+{
+	bool strings = true, temporal = false;
+
+	for (int i = 0; i < 3; i++) {
+		enum cmp_class class = class_of(&args[i]->type);
+
+		strings &= class == CMP_STRING || class == CMP_NULL;
+		temporal |= class == CMP_TIME;
+	}
+	return temporal || strings ? compare_pairs(c, args, strings, out)
+				   : compare_numbers(c, args, out);
 }
 
 struct node *compile_between(struct compiler *c, const struct sql_expr *e)
@@ -206,33 +190,8 @@ struct node *compile_between(struct compiler *c, const struct sql_expr *e)
 		return NULL;
 	if (node_is_row(n->args[0]) || node_is_row(n->args[1]) || node_is_row(n->args[2]))
 		return compile_error(c, 1241, "a row where a value is wanted");
-	for (uint32_t i = 1; i < 3; i++) {
-		if ((n->args[i]->type.kind != n->args[0]->type.kind || n->args[i]->type.is_unsigned ||
-			    n->args[0]->type.is_unsigned) &&
-			compile_mysql_5(
-				c, LIMIT_MYSQL5_BETWEEN_VALUES_UNSIGNED_OR_OF_SEVERAL_TYPES))
-			return NULL;
-	}
-	/* Whether the string is converted, and complained of, is up to the optimizer. */
-	if (n->args[1]->type.kind == EVAL_T_NULL || n->args[2]->type.kind == EVAL_T_NULL) {
-		const struct eval_type *bound =
-			&n->args[n->args[1]->type.kind == EVAL_T_NULL ? 2 : 1]->type;
-
-		if (bound->kind != EVAL_T_NULL &&
-			(bound->kind != n->args[0]->type.kind ||
-				bound->is_unsigned != n->args[0]->type.is_unsigned))
-			return compile_unsupported(c, LIMIT_BETWEEN_NULL_AND_VALUE_OF_ANOTHER_TYPE);
-		/* As DOUBLEs. */
-		if (c->env->flavour == SQL_MYSQL && n->args[0]->type.kind == EVAL_T_INT &&
-			n->args[0]->type.bytes == 8)
-			return compile_unsupported(c, LIMIT_MYSQL_BIGINT_BETWEEN_NULL_AND_ANOTHER);
-	}
-	/* What it compares with decides there too. */
-	if (c->env->flavour == SQL_MYSQL && n->args[0]->expr &&
-		n->args[0]->expr->kind == SQL_EXPR_CALL &&
-		span_ieq_str(n->args[0]->expr->u.call.name, "nullif"))
-		return compile_unsupported(c, LIMIT_MYSQL_NULLIF_BETWEEN);
-	if (!between_comparison(c, n->args, how) || !compile_beside_index(c, n->args[0], n->args[1], false) ||
+	if (between_refused(c, n->args) || !between_comparison(c, n->args, how) ||
+		!compile_beside_index(c, n->args[0], n->args[1], false) ||
 		!compile_beside_index(c, n->args[0], n->args[2], false))
 		return NULL;
 	how[1] = how[0];

@@ -76,6 +76,9 @@ struct node *compile_is(struct compiler *c, const struct sql_expr *e, struct nod
 /* Whether it IS NULL; v: its value. */
 bool run_asks_null(const struct node *arg, struct frame *f, const struct eval_value *v);
 struct node *compile_between(struct compiler *c, const struct sql_expr *e);
+/* Are all three, x and its bounds, integers (between_is_integer) or exact numbers, but for NULLs? */
+bool between_is_integer(struct node *const *args);
+bool between_is_exact(struct node *const *args);
 struct node *compile_in_list(struct compiler *c, const struct sql_expr *e);
 struct node *compile_like(struct compiler *c, const struct sql_expr *e);
 

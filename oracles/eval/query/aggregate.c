@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eval/limits/guards.h"
 #include "eval/limits/release.h"
 #include "eval/operator/arithmetic.h"
 #include "eval/operator/comparison.h"
@@ -105,163 +106,65 @@ bool counts_alone(const struct eval_query *q)
 	return true;
 }
 
-/* A text that was made one of another character set.  The temporary table that keeps the
- * least one may have the bytes of the one and the set of the other. */
-static bool changes_charset(const struct node *n)
+/* SUM and AVG. */
+static struct eval_type sum_type(const struct eval_env *env, const struct aggregate *a)
 {
-	const struct sql_expr *e = n->expr;
+	struct eval_type t = arithmetic_type(&a->args[0]->type), sum = type_double();
+	uint32_t more = a->kind == AGG_AVG ? env->div_precision_increment : 0;
+	uint32_t scale = t.kind == EVAL_T_DECIMAL ? t.decimals : 0;
 
-	return e && (e->kind == SQL_EXPR_CAST || e->kind == SQL_EXPR_CONVERT_USING) &&
-	       type_is_string(&n->type) && type_is_string(&n->args[0]->type) &&
-	       collation_charset(n->type.collation) !=
-		       collation_charset(n->args[0]->type.collation);
-}
-
-static bool is_merged_time(const struct node *n)
-{
-	return type_is_temporal(&n->type) && n->type.merged;
-}
-
-/* By an index the servers find the least number of ENUM and SET, else the least text. */
-static bool has_index(const struct compiler *c, const struct node *n)
-{
-	const struct eval_table *table = n->column && !n->u.at.depth ? c->scope->tables[n->u.at.table].base : NULL;
-
-	for (uint32_t i = 0; table && i < table->index_count; i++) {
-		for (uint32_t k = 0; k < table->indexes[i].count; k++) {
-			if (table->indexes[i].columns[k] == n->u.at.column)
-				return true;
-		}
+	if (t.kind == EVAL_T_DOUBLE) {
+		sum.decimals = a->args[0]->type.kind == EVAL_T_NULL ? EVAL_NOT_FIXED : t.decimals;
+		if (a->kind == AGG_AVG && t.decimals < EVAL_NOT_FIXED)
+			sum.decimals = (uint8_t)(t.decimals + more);
+		return sum;
 	}
-	return false;
+	if (a->kind == AGG_SUM)
+		return type_decimal(type_precision(&t) + 22, scale);
+	scale += more;
+	if (scale > decimal_scale_max(env))
+		scale = decimal_scale_max(env);
+	return type_decimal(type_precision(&t) + more, scale);
+}
+
+/* MIN and MAX. */
+static struct eval_type extreme_type(const struct aggregate *a)
+{
+	struct eval_type t = a->args[0]->type;
+
+	t.hybrid = t.own_scale = false;
+	if (t.kind == EVAL_T_ENUM || t.kind == EVAL_T_SET)
+		return type_string(t.collation, 2, 0); /* compared as text */
+	return t;
 }
 
 static bool aggregate_type(struct compiler *c, struct aggregate *a)
 {
-	struct eval_type t;
+	uint16_t collation;
 
-	if (a->kind == AGG_COUNT) {
-		a->type = type_int(false);
-		return true;
-	}
-	t = arithmetic_type(&a->args[0]->type);
 	switch (a->kind) {
 	case AGG_COUNT:
+		a->type = type_int(false);
 		break;
 	case AGG_SUM:
 	case AGG_AVG:
-		if (type_is_temporal(&a->args[0]->type) || a->args[0]->type.kind == EVAL_T_BIT ||
-			a->args[0]->type.hybrid) {
-			compile_unsupported(
-				c, LIMIT_SUM_OR_AVG_OF_DATES_BITS_OR_HEXADECIMAL_LITERALS);
-			return false;
-		}
-		if (type_is_string(&a->args[0]->type) && t.decimals < EVAL_NOT_FIXED) {
-			compile_unsupported(c, LIMIT_SUM_OR_AVG_OF_STRING_WITH_NO_DECIMALS);
-			return false;
-		}
-		if (t.kind == EVAL_T_DOUBLE) {
-			a->type = type_double();
-			a->type.decimals =
-				a->args[0]->type.kind == EVAL_T_NULL ? EVAL_NOT_FIXED : t.decimals;
-			if (a->kind == AGG_AVG && t.decimals < EVAL_NOT_FIXED)
-				a->type.decimals =
-					(uint8_t)(t.decimals + c->env->div_precision_increment);
-			return true;
-		}
-		if (a->kind == AGG_SUM) {
-			a->type = type_decimal(
-				type_precision(&t) + 22, t.kind == EVAL_T_DECIMAL ? t.decimals : 0);
-		} else {
-			uint32_t scale = (t.kind == EVAL_T_DECIMAL ? t.decimals : 0u) +
-					 c->env->div_precision_increment;
-
-			if (scale > decimal_scale_max(c->env))
-				scale = decimal_scale_max(c->env);
-			a->type = type_decimal(
-				type_precision(&t) + c->env->div_precision_increment, scale);
-		}
+		a->type = sum_type(c->env, a);
 		break;
 	case AGG_MIN:
 	case AGG_MAX:
-		a->type = a->args[0]->type;
-		a->type.hybrid = a->type.own_scale = false;
-		if (a->type.kind == EVAL_T_FLOAT && !a->args[0]->column) {
-			compile_unsupported(c, LIMIT_MIN_OR_MAX_OF_COMPUTED_FLOAT);
-			return false;
-		}
-		if (a->type.kind == EVAL_T_STRING && has_long_text(a->args[0])) {
-			compile_unsupported(
-				c, LIMIT_MIN_OR_MAX_OF_TEXT_OF_DOUBLE_OR_OF_DECIMAL_N_N);
-			return false;
-		}
-		if (a->type.zerofill) {
-			compile_unsupported(c, LIMIT_MIN_OR_MAX_OF_ZEROFILL);
-			return false;
-		}
-		if (a->type.kind == EVAL_T_FLOAT && compile_mysql_5(c, LIMIT_MYSQL5_COMPUTED_FLOAT))
-			return false;
-		if (a->type.kind == EVAL_T_STRING &&
-			(node_any(a->args[0], changes_charset) ||
-				a->type.coercibility == COERCIBLE_NONE)) {
-			compile_unsupported(
-				c, LIMIT_MIN_OR_MAX_OF_TEXT_OF_CHANGED_SET_OR_NO_COLLATION);
-			return false;
-		}
-		/* MySQL takes the bytes of the first for latin1. */
-		if (a->type.kind == EVAL_T_STRING && c->env->flavour == SQL_MYSQL &&
-			has_wide_text(a->args[0]) && node_any(a->args[0], is_merged_time)) {
-			compile_unsupported(
-				c, LIMIT_MYSQL_MIN_OR_MAX_OF_TEXT_WITH_DATE_OF_IF_OR_CASE);
-			return false;
-		}
-		/* It has room for as many bytes as the text has characters. */
-		if (a->type.kind == EVAL_T_STRING && a->type.collation == COLLATION_BINARY &&
-			!a->args[0]->column && has_wide_text(a->args[0])) {
-			compile_unsupported(c, LIMIT_MIN_OR_MAX_OF_BYTES_ONCE_TEXT);
-			return false;
-		}
-		if (a->type.kind == EVAL_T_BIT ||
-			(a->type.kind == EVAL_T_DOUBLE && a->type.decimals < EVAL_NOT_FIXED)) {
-			compile_unsupported(c, LIMIT_MIN_OR_MAX_OF_BIT_OR_OF_DOUBLE_WITH_DECIMALS);
-			return false;
-		}
-		if ((a->type.kind == EVAL_T_ENUM || a->type.kind == EVAL_T_SET) && has_index(c, a->args[0])) {
-			compile_unsupported(c, LIMIT_MIN_OR_MAX_OF_ENUM_OR_SET_WITH_INDEX);
-			return false;
-		}
-		if (a->type.kind == EVAL_T_ENUM || a->type.kind == EVAL_T_SET)
-			a->type = type_string(a->type.collation, 2, 0); /* compared as text */
-		if (a->type.kind == EVAL_T_JSON) {
-			compile_unsupported(c, LIMIT_MIN_OR_MAX_OF_JSON);
-			return false;
-		}
+		a->type = extreme_type(a);
 		break;
 	case AGG_BIT_AND:
 	case AGG_BIT_OR:
 	case AGG_BIT_XOR:
-		if (c->env->flavour == SQL_MYSQL && type_is_string(&a->args[0]->type) &&
-			a->args[0]->type.collation == COLLATION_BINARY) {
-			compile_unsupported(c, LIMIT_BIT_OPERATIONS_ON_BINARY_STRINGS);
-			return false;
-		}
 		a->type = type_int(true);
 		break;
-	case AGG_GROUP_CONCAT: {
-		uint16_t collation;
-
-		for (uint32_t i = 0; i < a->arg_count; i++) {
-			if (a->args[i]->type.kind == EVAL_T_BIT || a->args[i]->type.zerofill) {
-				compile_unsupported(c, LIMIT_GROUP_CONCAT_OF_BIT_OR_ZEROFILL);
-				return false;
-			}
-		}
+	case AGG_GROUP_CONCAT:
 		if (!aggregate_collation(
 			    c, a->args, a->arg_count, OPERATION_BUILDS, &collation, NULL))
 			return false;
 		a->type = type_string(collation, 2, 0);
 		break;
-	}
 	}
 	return true;
 }
@@ -340,30 +243,16 @@ struct aggregate *aggregate_new(
 	if (!compile_list(c, &e->u.call.args, a->args) ||
 		(a->kind == AGG_GROUP_CONCAT && !group_concat_clauses(c, a, extra)))
 		return NULL;
-	for (uint32_t k = 0; k < a->arg_count; k++) {
+	for (uint32_t k = 0; k < a->arg_count; k++)
 		a->args[k]->nested = true;
-		/* Its rows are put into a table. */
-		if (a->kind == AGG_GROUP_CONCAT && (a->distinct || a->order_count) &&
-			node_is_cut(c->env, a->args[k]))
-			return compile_unsupported(c, LIMIT_TEXT_OF_NUMBER_THAT_TMP_TABLE_MAY_CUT);
-		/* MariaDB takes it for never NULL, and the table has no room for NULL. */
-		if (c->env->flavour == SQL_MARIADB && a->distinct && compares_rows(a->args[k]))
-			return compile_unsupported(
-				c, LIMIT_DISTINCT_OF_COMPARISON_OF_ROWS);
-	}
+	if (aggregate_arguments_refused(c, a))
+		return NULL;
 	if (!belongs_here(c->scope, a))
 		return compile_unsupported(c, LIMIT_AGGREGATE_OF_OUTER_COLUMNS);
 	if (c->scope->outer_reach < reach)
 		c->scope->outer_reach = reach;
-	/* '1' and '1.0' are one number in newer releases, two texts in others. */
-	if (a->distinct && (a->kind == AGG_SUM || a->kind == AGG_AVG) &&
-		a->args[0]->type.kind == EVAL_T_STRING)
-		return compile_unsupported(
-			c, LIMIT_SUM_OR_AVG_DISTINCT_OF_TEXT);
-	for (uint32_t k = 0; k < a->arg_count && a->distinct; k++) {
-		if (a->args[k]->type.kind == EVAL_T_BIT)
-			return compile_unsupported(c, LIMIT_DISTINCT_OF_BIT);
-	}
+	if (aggregate_refused(c, a))
+		return NULL;
 	return aggregate_type(c, a) ? a : NULL;
 }
 

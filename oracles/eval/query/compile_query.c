@@ -140,18 +140,51 @@ static bool expand_star(struct expanded *x, const struct eval_query *q, const st
 
 /* ---- ORDER BY, GROUP BY, LIMIT ---- */
 
-static bool ordinal_of(const struct compiler *c, const struct sql_expr *e, uint64_t *out)
+bool key_is_ordinal(const struct eval_env *env, const struct sql_expr *e, uint64_t *out)
 {
 	if (e->kind != SQL_EXPR_LITERAL)
 		return false;
 	*out = e->u.literal.kind == SQL_LIT_TRUE;
 	if (e->u.literal.kind == SQL_LIT_TRUE || e->u.literal.kind == SQL_LIT_FALSE)
-		return c->env->flavour == SQL_MARIADB || mysql_5(c->env); /* to MySQL 8 they are values */
+		return env->flavour == SQL_MARIADB || mysql_5(env); /* to MySQL 8 they are values */
 	if (e->u.literal.kind != SQL_LIT_INT)
 		return false;
-	for (size_t i = 0; i < e->u.literal.text.len && *out < 100000; i++)
+	for (size_t i = 0; i < e->u.literal.text.len && *out < KEY_ORDINAL_MAX; i++)
 		*out = *out * 10 + (uint64_t)(e->u.literal.text.ptr[i] - '0');
 	return true;
+}
+
+/* ORDER BY 2: the second item. */
+static struct node *item_of_ordinal(
+	struct compiler *c, uint64_t ordinal, struct node **items, uint32_t item_count)
+{
+	struct node *item;
+
+	if (ordinal < 1 || ordinal > item_count)
+		return compile_error(c, 1054, "no such column");
+	item = items[ordinal - 1];
+	if (key_ordinal_refused(c, item))
+		return NULL;
+	if (c->scope->aggregate_count && !c->scope->aggregates_allowed && node_aggregates(item))
+		return compile_error(c, 1056, "grouping by an aggregate");
+	return item;
+}
+
+static struct node *compile_key(
+	struct compiler *c, const struct sql_expr *e, struct node **items, uint32_t item_count)
+{
+	bool groups = items && !c->scope->aggregates_allowed;
+	struct node *key;
+	uint64_t ordinal;
+
+	if (items && key_text_refused(c, e))
+		return NULL;
+	key = items && key_is_ordinal(c->env, e, &ordinal)
+		      ? item_of_ordinal(c, ordinal, items, item_count)
+		      : compile_value(c, e);
+	if (!key || key_refused(c, key) || (groups && group_key_refused(c, e, key)))
+		return NULL;
+	return key;
 }
 
 bool compile_keys(struct compiler *c, const struct sql_order *order, struct node **items,
@@ -165,71 +198,12 @@ bool compile_keys(struct compiler *c, const struct sql_order *order, struct node
 	*count = 0;
 	for (const struct sql_order *o = order; o; o = o->next) {
 		struct select_order *key = &(*out)[(*count)++];
-		uint64_t ordinal;
 
 		key->desc = o->desc;
 		key->item = UINT32_MAX;
-		if (items && o->expr->kind == SQL_EXPR_UNARY && o->expr->op == SQL_OP_NEG &&
-			ordinal_of(c, o->expr->u.binary.left, &ordinal)) {
-			compile_unsupported(c, LIMIT_CONSTANT_IN_GROUP_BY_OR_ORDER_BY);
-			return false;
-		}
-		if (items && ordinal_of(c, o->expr, &ordinal)) {
-			if (ordinal >= 100000) {
-				compile_unsupported(c, LIMIT_CONSTANT_IN_GROUP_BY_OR_ORDER_BY);
-				return false;
-			}
-			if (ordinal < 1 || ordinal > item_count) {
-				compile_error(c, 1054, "no such column");
-				return false;
-			}
-			key->node = items[ordinal - 1];
-			/* In a derived table it is taken for a column's name (error 1054). */
-			if (key->node->constant && c->env->flavour == SQL_MYSQL &&
-				!(c->depth == 1 && c->scope->aggregates_allowed)) {
-				compile_unsupported(c, LIMIT_CONSTANT_IN_GROUP_BY_OR_ORDER_BY);
-				return false;
-			}
-			if (c->scope->aggregate_count && !c->scope->aggregates_allowed &&
-				node_aggregates(key->node)) {
-				compile_error(c, 1056, "grouping by an aggregate");
-				return false;
-			}
-		} else if (items && o->expr->kind == SQL_EXPR_UNARY &&
-			   o->expr->u.binary.left->kind == SQL_EXPR_UNARY) {
-			compile_unsupported(c, LIMIT_CONSTANT_IN_GROUP_BY_OR_ORDER_BY);
-			return false;
-		} else {
-			key->node = compile_value(c, o->expr);
-		}
+		key->node = compile_key(c, o->expr, items, item_count);
 		if (!key->node)
 			return false;
-		/* As many bytes of it are compared as the text has characters. */
-		if (key->node->type.kind == EVAL_T_STRING && !key->node->column &&
-			key->node->type.collation == COLLATION_BINARY && has_wide_text(key->node)) {
-			compile_unsupported(c, LIMIT_ORDERING_BYTES_ONCE_TEXT);
-			return false;
-		}
-		if (items && !c->scope->aggregates_allowed && !key->node->column &&
-			key->node->type.kind == EVAL_T_DECIMAL &&
-			compile_mysql_5(c, LIMIT_MYSQL5_GROUP_BY_COMPUTED_DECIMAL))
-			return false;
-		/* The temporary table's column has the digits of the dividend. */
-		if (items && !c->scope->aggregates_allowed && key->node->expr &&
-			key->node->expr->kind == SQL_EXPR_BINARY &&
-			key->node->expr->op == SQL_OP_INT_DIV &&
-			!(type_is_int(&key->node->args[0]->type) &&
-				type_is_int(&key->node->args[1]->type)) &&
-			c->env->flavour == SQL_MARIADB) {
-			compile_unsupported(c, LIMIT_GROUP_BY_DIV_OF_OTHER_THAN_INTEGERS);
-			return false;
-		}
-		/* The servers may fold it into a number, and take that for a column's. */
-		if (items && !c->scope->aggregates_allowed && key->node->constant &&
-			!key->node->literal && !ordinal_of(c, o->expr, &ordinal)) { /* GROUP BY */
-			compile_unsupported(c, LIMIT_CONSTANT_IN_GROUP_BY_OR_ORDER_BY);
-			return false;
-		}
 		for (uint32_t i = 0; i < item_count && items; i++) {
 			if (items[i] == key->node)
 				key->item = i;

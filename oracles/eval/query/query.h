@@ -98,6 +98,10 @@ bool run_from(const struct eval_query *q, struct frame *frame, struct eval_rows 
 bool node_is_true(const struct node *n, struct frame *f);
 bool compile_order(struct compiler *c, const struct sql_order *order, struct select_order **out,
 	uint32_t *count) MUST_CHECK;
+/* Is a key of ORDER BY or GROUP BY the number of an item?  *out: the number, at most a digit beyond
+ * KEY_ORDINAL_MAX. */
+enum { KEY_ORDINAL_MAX = 100000 };
+bool key_is_ordinal(const struct eval_env *env, const struct sql_expr *e, uint64_t *out);
 /* Keys of ORDER BY or GROUP BY that may be numbers of items. */
 bool compile_keys(struct compiler *c, const struct sql_order *order, struct node **items,
 	uint32_t item_count, struct select_order **out, uint32_t *count) MUST_CHECK;

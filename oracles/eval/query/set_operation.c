@@ -2,6 +2,7 @@
 /* UNION, INTERSECT, EXCEPT and VALUES compiled. */
 #include "eval/query/query.h"
 
+#include "eval/limits/guards.h"
 #include "eval/limits/release.h"
 
 static struct eval_value run_nothing(const struct node *n, struct frame *f)
@@ -52,82 +53,15 @@ static bool compile_set_order(struct compiler *c, struct eval_query *q,
 	return compile_keys(c, query->order, items, q->column_count, &q->order, &q->order_count);
 }
 
-/* Through a temporary table BIT is a number or its text, ZEROFILL cuts, a FLOAT has the digits of a
- * DOUBLE in some, and the text of a number may be cut. */
-static bool unites(const struct eval_type *a, const struct eval_type *b)
+/* Its type is one that holds the values of both operands. */
+static bool compile_set_column(struct compiler *c, struct eval_query *q, uint32_t column)
 {
-	const struct eval_type *both[2] = {a, b};
+	struct node *pair[2] = {
+		node_of_column(c, q->left, column), node_of_column(c, q->right, column)};
 
-	for (int i = 0; i < 2; i++) {
-		const struct eval_type *t = both[i], *other = both[1 - i];
-
-		if (t->kind == EVAL_T_BIT || t->zerofill ||
-			((t->kind == EVAL_T_FLOAT || t->kind == EVAL_T_YEAR) && other->kind != t->kind) ||
-			(has_long_print(t) && !type_is_number(other) && other->kind != EVAL_T_NULL) ||
-			(t->kind == EVAL_T_STRING && t->collation == COLLATION_BINARY &&
-				other->kind != EVAL_T_NULL &&
-				(other->kind != EVAL_T_STRING || other->collation != COLLATION_BINARY)))
-			return false;
-	}
-	return true;
-}
-
-/* MariaDB finds the type of all operands at once: 1 UNION 1.5 UNION 'a' has '1', not '1.0'. */
-static bool mixes(const struct eval_query *q, const struct eval_type *type, uint32_t i)
-{
-	if (q->kind != QUERY_SET_OP || !type_is_string(type))
-		return false;
-	return (!type_is_string(&q->types[i]) &&
-		       (q->left->types[i].kind != q->right->types[i].kind ||
-			       q->left->types[i].decimals != q->right->types[i].decimals)) ||
-	       mixes(q->left, type, i) || mixes(q->right, type, i);
-}
-
-static bool operand_is_cut(
-	const struct compiler *c, const struct eval_query *q, const struct eval_type *type, uint32_t i)
-{
-	if (q->kind == QUERY_SET_OP)
-		return operand_is_cut(c, q->left, type, i) || operand_is_cut(c, q->right, type, i);
-	if (q->kind != QUERY_SELECT)
-		return false;
-	if (type_is_string(type) && c->env->flavour == SQL_MARIADB && outgrows(q->items[i], true))
-		return true;
-	return node_is_cut(c->env, q->items[i]) || (type->kind == EVAL_T_DECIMAL && node_is_narrow(c->env, q->items[i]));
-}
-
-static bool is_plain_item(const struct eval_query *q, uint32_t i)
-{
-	if (q->kind == QUERY_SET_OP)
-		return is_plain_item(q->left, i) && is_plain_item(q->right, i);
-	return q->kind == QUERY_SELECT && (q->items[i]->column || q->items[i]->literal);
-}
-
-/* As a text COALESCE(1, 2.50) has the digits of 1, and so has a sum of it: none. */
-static bool has_own_digits(const struct eval_query *q, uint32_t i)
-{
-	const struct node *n;
-
-	if (q->kind == QUERY_SET_OP)
-		return has_own_digits(q->left, i) || has_own_digits(q->right, i);
-	if (q->types[i].kind != EVAL_T_DECIMAL || !q->types[i].decimals)
-		return false;
-	if (q->kind != QUERY_SELECT)
-		return true;
-	n = q->items[i];
-	return !n->literal && !(n->column && !n->u.at.depth && q->tables[n->u.at.table].base);
-}
-
-/* MySQL: a text that is made of it has the collation of its arguments. */
-static bool has_related_texts(const struct eval_query *q, uint32_t i)
-{
-	if (q->kind == QUERY_SET_OP)
-		return has_related_texts(q->left, i) || has_related_texts(q->right, i);
-	return q->kind == QUERY_SELECT && !type_is_string(&q->types[i]) && relates_texts(&q->items[i], 1, 0);
-}
-
-static bool is_intersection(const struct eval_query *q)
-{
-	return q->kind == QUERY_SET_OP && q->op == SQL_INTERSECT;
+	return !set_column_refused(c, q, column) &&
+	       merge_types(c, pair, 2, OPERATION_UNION, &q->types[column]) &&
+	       !set_merged_column_refused(c, q, column);
 }
 
 struct eval_query *compile_set_op(struct compiler *c, struct eval_query *q,
@@ -142,16 +76,8 @@ struct eval_query *compile_set_op(struct compiler *c, struct eval_query *q,
 	if (!q->right)
 		return NULL;
 	c->scope = saved;
-	/* MySQL 9.7 lets the operand's LIMIT go. */
-	if (c->env->flavour == SQL_MYSQL && q->op != SQL_UNION &&
-		(q->left->limit || q->right->limit))
-		return compile_unsupported(
-			c, LIMIT_MYSQL_LIMIT_IN_OPERAND_OF_INTERSECT_OR_EXCEPT);
-	/* MariaDB makes it a derived table, where no two columns may have one name. */
-	if (c->env->flavour == SQL_MARIADB && q->op != SQL_INTERSECT && q->left->column_count > 1 &&
-		(is_intersection(q->left) || is_intersection(q->right)))
-		return compile_unsupported(
-			c, LIMIT_INTERSECT_WITHIN_UNION_OR_EXCEPT);
+	if (set_operands_refused(c, q))
+		return NULL;
 	if (q->left->column_count != q->right->column_count)
 		return (struct eval_query *)compile_error(
 			c, 1222, "queries with different numbers of columns");
@@ -159,43 +85,8 @@ struct eval_query *compile_set_op(struct compiler *c, struct eval_query *q,
 	q->names = q->left->names;
 	q->types = arena_zero(c->arena, (q->column_count + 1) * sizeof(*q->types));
 	for (uint32_t i = 0; i < q->column_count; i++) {
-		struct node *pair[2] = {
-			node_of_column(c, q->left, i), node_of_column(c, q->right, i)};
-
-		if (!unites(&pair[0]->type, &pair[1]->type))
-			return compile_unsupported(
-				c, LIMIT_UNION_OF_BIT_OR_OF_UNLIKE_TYPES);
-		/* MariaDB makes a DECIMAL of as many digits as it thinks the numbers have, and cuts. */
-		if (c->env->flavour == SQL_MARIADB && pair[0]->type.kind == EVAL_T_INT &&
-			pair[1]->type.kind == EVAL_T_INT &&
-			pair[0]->type.is_unsigned != pair[1]->type.is_unsigned &&
-			!(is_plain_item(q->left, i) && is_plain_item(q->right, i)))
-			return compile_unsupported(
-				c, LIMIT_UNION_OF_SIGNED_AND_UNSIGNED_INTEGERS_COMPUTED);
-		if ((pair[0]->type.kind != pair[1]->type.kind || pair[0]->type.bytes != pair[1]->type.bytes) &&
-			compile_mysql_5(c, LIMIT_MYSQL5_UNION_OF_SEVERAL_TYPES))
+		if (!compile_set_column(c, q, i))
 			return NULL;
-		/* MySQL 9.7: SELECT 1 EXCEPT SELECT v INTERSECT SELECT NULL is empty. */
-		if (c->env->flavour == SQL_MYSQL && q->op != SQL_UNION &&
-			(pair[0]->type.kind == EVAL_T_NULL || pair[1]->type.kind == EVAL_T_NULL))
-			return compile_unsupported(
-				c, LIMIT_MYSQL_NULL_AS_COLUMN_OF_INTERSECT_OR_EXCEPT);
-		if (!merge_types(c, pair, 2, OPERATION_UNION, &q->types[i]))
-			return NULL;
-		if (operand_is_cut(c, q->left, &q->types[i], i) ||
-			operand_is_cut(c, q->right, &q->types[i], i))
-			return compile_unsupported(c, LIMIT_TEXT_OF_NUMBER_THAT_TMP_TABLE_MAY_CUT);
-		if (c->env->flavour == SQL_MYSQL && type_is_string(&q->types[i]) &&
-			(has_related_texts(q->left, i) || has_related_texts(q->right, i)))
-			return compile_unsupported(
-				c, LIMIT_MYSQL_TEXT_OF_REGEXP_LIKE_INSTR_AND_KIN);
-		if (type_is_string(&q->types[i]) &&
-			(has_own_digits(q->left, i) || has_own_digits(q->right, i)))
-			return compile_unsupported(
-				c, LIMIT_UNION_OF_TEXT_AND_OF_COMPUTED_DECIMAL);
-		if (mixes(q->left, &q->types[i], i) || mixes(q->right, &q->types[i], i))
-			return compile_unsupported(
-				c, LIMIT_UNION_OF_TEXT_AND_SEVERAL_TYPES);
 	}
 	if (q->left->outer_reach > q->outer_reach)
 		q->outer_reach = q->left->outer_reach;
@@ -205,36 +96,6 @@ struct eval_query *compile_set_op(struct compiler *c, struct eval_query *q,
 	if (query->limit && !q->all && compile_mysql_5(c, LIMIT_MYSQL5_UNION_WITH_LIMIT))
 		return NULL;
 	return compile_set_order(c, q, query, scope) ? q : NULL;
-}
-
-/* Of one type, but for NULLs. */
-static bool all_alike(struct node *const *values, uint32_t count)
-{
-	const struct eval_type *first = NULL;
-
-	for (uint32_t i = 0; i < count; i++) {
-		const struct eval_type *t = &values[i]->type;
-
-		if (values[i]->literal && t->kind == EVAL_T_NULL)
-			continue;
-		if (first && (t->kind != first->kind || t->decimals != first->decimals))
-			return false;
-		first = t;
-	}
-	return true;
-}
-
-/* Literals that are integers, DECIMALs or NULL. */
-static bool all_exact(struct node *const *values, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		const struct eval_type *t = &values[i]->type;
-
-		if (!values[i]->literal ||
-			(t->kind != EVAL_T_INT && t->kind != EVAL_T_DECIMAL && t->kind != EVAL_T_NULL))
-			return false;
-	}
-	return true;
 }
 
 struct eval_query *compile_values_query(
@@ -261,11 +122,8 @@ struct eval_query *compile_values_query(
 
 		for (r = 0; r < q->row_count; r++)
 			column[r] = q->rows[r][i];
-		if (c->env->flavour == SQL_MYSQL && !all_alike(column, (uint32_t)q->row_count) &&
-			!all_exact(column, (uint32_t)q->row_count))
-			return compile_unsupported(
-				c, LIMIT_MYSQL_VALUES_OF_SEVERAL_TYPES_IN_ONE_COLUMN);
-		if (!merge_types(c, column, (uint32_t)q->row_count, OPERATION_COMPARES, &q->types[i]))
+		if (values_column_refused(c, column, (uint32_t)q->row_count) ||
+			!merge_types(c, column, (uint32_t)q->row_count, OPERATION_COMPARES, &q->types[i]))
 			return NULL;
 		/* Each row is printed as it is, there, but out of a derived table. */
 		q->types[i].own_scale = c->env->flavour == SQL_MYSQL && c->depth == 1 &&
