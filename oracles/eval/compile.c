@@ -267,7 +267,7 @@ static struct node *compile_literal(struct compiler *c, const struct sql_expr *e
 }
 
 /* A value from the session (a parameter, a variable) as a constant. */
-static struct node *from_value(struct compiler *c, const struct sql_expr *e, struct eval_value v)
+static struct node *node_from_value(struct compiler *c, const struct sql_expr *e, struct eval_value v)
 {
 	struct eval_type type = {.kind = EVAL_T_NULL, .coercibility = 6};
 
@@ -311,11 +311,11 @@ static struct node *compile_variable(struct compiler *c, const struct sql_expr *
 	if (e->kind == SQL_EXPR_PARAM) {
 		if (e->u.param >= c->env->param_count)
 			return compile_unsupported(c, LIMIT_PARAMETER_WHOSE_VALUE_IS_NOT_KNOWN);
-		return from_value(c, e, c->env->params[e->u.param]);
+		return node_from_value(c, e, c->env->params[e->u.param]);
 	}
 	if (!c->env->user_var || !c->env->user_var(c->env->ctx, e->u.var.name, &v))
 		return compile_unsupported(c, LIMIT_USER_VARIABLE_WHOSE_VALUE_IS_NOT_KNOWN);
-	n = from_value(c, e, v);
+	n = node_from_value(c, e, v);
 	n->literal = false;
 	if (n->type.kind == EVAL_T_STRING)
 		n->type.coercibility = 2; /* the manual: user variables are implicit */
@@ -963,7 +963,7 @@ static struct node *compile_recorded(struct compiler *c, const struct sql_expr *
 
 	if (!c->env->recorded || !c->env->recorded(c->env->ctx, e, &v))
 		return NULL;
-	n = from_value(c, e, v);
+	n = node_from_value(c, e, v);
 	n->fn = run_recorded;
 	n->literal = n->constant = false;
 	return n;

@@ -260,7 +260,7 @@ struct eval_insert {
 	bool computes; /* VALUES or SET with more than constants */
 };
 
-static struct scope *scope_of(struct compiler *c, const struct eval_table *table, struct span alias)
+static struct scope *scope_of_table(struct compiler *c, const struct eval_table *table, struct span alias)
 {
 	struct scope *scope = arena_zero(c->arena, sizeof(*scope));
 	struct scope_table *t = arena_zero(c->arena, 2 * sizeof(*t));
@@ -438,7 +438,7 @@ static bool insert_values(
 	for (const struct sql_values_row *r = insert->rows; r; r = r->next)
 		count++;
 	ins->rows = arena_zero(c->arena, count * sizeof(*ins->rows));
-	c->scope = scope_of(c, ins->table, SPAN_NONE);
+	c->scope = scope_of_table(c, ins->table, SPAN_NONE);
 	if (insert->set) {
 		struct assignment *set;
 		uint32_t n;
@@ -469,7 +469,7 @@ static bool insert_values(
 static bool insert_duplicate(
 	struct compiler *c, struct eval_insert *ins, const struct sql_insert *insert)
 {
-	struct scope *scope = scope_of(c, ins->table, SPAN_NONE);
+	struct scope *scope = scope_of_table(c, ins->table, SPAN_NONE);
 
 	if (!insert->on_duplicate)
 		return true;
@@ -721,7 +721,7 @@ static bool failed_assignment(struct run *run, const struct assignment *set, uin
 }
 
 /* The assignments to table `number`, from left to right. */
-static bool assign(struct run *run, const struct eval_table *table, uint32_t number,
+static bool assign_row(struct run *run, const struct eval_table *table, uint32_t number,
 	const struct assignment *set, uint32_t count, struct frame *f, bool sees_changes,
 	unsigned flags, const struct eval_value *old, const struct eval_value **out, bool *changed)
 {
@@ -786,7 +786,7 @@ bool eval_insert_duplicate(const struct eval_insert *ins, struct arena *arena,
 	struct frame f = {.run = &run, .rows = rows, .insert = attempt};
 	bool changed;
 
-	return assign(&run, ins->table, 0, ins->on_duplicate, ins->on_duplicate_count, &f, true,
+	return assign_row(&run, ins->table, 0, ins->on_duplicate, ins->on_duplicate_count, &f, true,
 		ins->flags, old, out, &changed);
 }
 
@@ -822,7 +822,7 @@ static struct eval_change *change_compile(struct compiler *c, const struct sql_t
 	if (!change->table)
 		return outcome_error(c->outcome, 1146, "no such table");
 	change->flags = EVAL_ASSIGN_UPDATE | (flags & SQL_DML_IGNORE ? EVAL_ASSIGN_IGNORE : 0);
-	c->scope = scope_of(c, change->table, ref->alias);
+	c->scope = scope_of_table(c, change->table, ref->alias);
 	if (where && !(change->where = compile_condition(c, where)))
 		return NULL;
 	if (!compile_assignments(c, set, &change->set, &change->set_count) ||
@@ -912,7 +912,7 @@ bool eval_change_apply(const struct eval_change *change, struct arena *arena,
 	const struct eval_value *rows = row;
 	struct frame f = {.run = &run, .rows = &rows};
 
-	return assign(&run, change->table, 0, change->set, change->set_count, &f, true,
+	return assign_row(&run, change->table, 0, change->set, change->set_count, &f, true,
 		change->flags, row, out, changed);
 }
 
@@ -1149,6 +1149,6 @@ bool eval_join_apply(const struct eval_join *join, struct arena *arena, const st
 
 	f.rows = arena_alloc(arena, (count + 1) * sizeof(*f.rows));
 	memcpy(f.rows, rows, count * sizeof(*f.rows));
-	return assign(&run, join->query->tables[table].base, table, join->set, join->set_count, &f,
+	return assign_row(&run, join->query->tables[table].base, table, join->set, join->set_count, &f,
 		false, join->flags, rows[table], out, changed);
 }

@@ -40,7 +40,7 @@ static struct eval_type type_json(const struct compiler *c)
 }
 
 /* A text that may be a document. */
-static bool is_document(struct compiler *c, const struct node *n)
+static bool is_json_document(struct compiler *c, const struct node *n)
 {
 	const struct eval_type *type = &n->type;
 
@@ -53,13 +53,13 @@ static bool is_document(struct compiler *c, const struct node *n)
 }
 
 /* Of a function whose name begins so. */
-static bool is_call(const struct node *n, const char *name)
+static bool calls_function(const struct node *n, const char *name)
 {
 	return n->expr && n->expr->kind == SQL_EXPR_CALL && span_istarts(n->expr->u.call.name, name);
 }
 
 /* What may become a value inside of a document. */
-static bool is_value(struct compiler *c, const struct node *n)
+static bool is_json_value(struct compiler *c, const struct node *n)
 {
 	const struct eval_type *type = &n->type;
 	bool maria = c->env->flavour == SQL_MARIADB;
@@ -69,7 +69,7 @@ static bool is_value(struct compiler *c, const struct node *n)
 		return true;
 	case EVAL_T_JSON:
 		/* JSON_KEYS is a text to it, and what came through a derived table may be. */
-		if (!maria || (is_call(n, "json_") && !is_call(n, "json_keys")))
+		if (!maria || (calls_function(n, "json_") && !calls_function(n, "json_keys")))
 			return true;
 		break;
 	case EVAL_T_INT:
@@ -172,7 +172,7 @@ static bool compile_paths(struct compiler *c, struct node *n, uint32_t from, uin
 	return true;
 }
 
-static const struct path *path_of(const struct node *n, uint32_t arg)
+static const struct path *json_path_of(const struct node *n, uint32_t arg)
 {
 	return &((const struct path *)n->u.data)[arg];
 }
@@ -186,7 +186,7 @@ static struct json_node *element(struct json_node *list, uint32_t index)
 	return v;
 }
 
-static struct json_node *member(struct json_node *object, struct span key)
+static struct json_node *json_member(struct json_node *object, struct span key)
 {
 	struct json_node *v = object->first;
 
@@ -199,13 +199,13 @@ static struct json_node *member(struct json_node *object, struct span key)
 static struct json_node *follow(struct json_node *v, const struct leg *leg)
 {
 	if (leg->key.ptr)
-		return v->kind == JSON_OBJECT ? member(v, leg->key) : NULL;
+		return v->kind == JSON_OBJECT ? json_member(v, leg->key) : NULL;
 	if (v->kind == JSON_ARRAY)
 		return element(v, leg->index);
 	return leg->index ? NULL : v;
 }
 
-static struct json_node *find(struct json_node *v, const struct path *path, uint32_t legs)
+static struct json_node *json_find(struct json_node *v, const struct path *path, uint32_t legs)
 {
 	for (uint32_t i = 0; v && i < legs; i++)
 		v = follow(v, &path->legs[i]);
@@ -227,7 +227,7 @@ static bool utf8_text(struct run *run, const struct eval_value *v)
 }
 
 /* Of argument `arg`.  NULL: SQL's NULL, or it failed. */
-static struct json_node *document(const struct node *n, uint32_t arg, struct frame *f)
+static struct json_node *json_document(const struct node *n, uint32_t arg, struct frame *f)
 {
 	struct run *run = f->run;
 	struct eval_value v = require_known(run, node_run(n->args[arg], f));
@@ -292,7 +292,7 @@ static struct json_node *new_string(struct run *run, struct span s)
 }
 
 /* An argument as a value inside of a document.  NULL: it failed. */
-static struct json_node *value_of(const struct node *n, uint32_t arg, struct frame *f)
+static struct json_node *json_value_of(const struct node *n, uint32_t arg, struct frame *f)
 {
 	struct run *run = f->run;
 	const struct node *from = n->args[arg];
@@ -302,7 +302,7 @@ static struct json_node *value_of(const struct node *n, uint32_t arg, struct fra
 	if (run->failed)
 		return NULL;
 	if (v.kind != EVAL_NULL && (from->type.kind == EVAL_T_JSON || from->type.json))
-		return document(n, arg, f);
+		return json_document(n, arg, f);
 	if (v.kind == EVAL_NULL)
 		return new_json(run, JSON_NULL, SPAN_LIT("null"));
 	if (from->type.is_bool)
@@ -322,7 +322,7 @@ static struct node *compile_json_extract(
 	/* In the order of the document, not of the paths. */
 	if (c->env->flavour == SQL_MARIADB && n->arg_count > 2)
 		return compile_unsupported(c, LIMIT_MARIADB_JSON_EXTRACT_OF_SEVERAL_PATHS);
-	if (!is_document(c, n->args[0]) || !compile_paths(c, n, 1, 1))
+	if (!is_json_document(c, n->args[0]) || !compile_paths(c, n, 1, 1))
 		return NULL;
 	n->type = type_json(c);
 	return n;
@@ -330,16 +330,16 @@ static struct node *compile_json_extract(
 
 static struct json_node *extract(const struct node *n, struct frame *f)
 {
-	struct json_node *doc = document(n, 0, f), *list, **tail, *found;
+	struct json_node *doc = json_document(n, 0, f), *list, **tail, *found;
 
 	if (!doc)
 		return NULL;
 	if (n->arg_count == 2)
-		return find(doc, path_of(n, 1), path_of(n, 1)->count);
+		return json_find(doc, json_path_of(n, 1), json_path_of(n, 1)->count);
 	list = new_json(f->run, JSON_ARRAY, SPAN_NONE);
 	tail = &list->first;
 	for (uint32_t i = 1; i < n->arg_count; i++) {
-		found = find(doc, path_of(n, i), path_of(n, i)->count);
+		found = json_find(doc, json_path_of(n, i), json_path_of(n, i)->count);
 		if (!found)
 			continue;
 		*tail = arena_zero(f->run->arena, sizeof(*found));
@@ -361,7 +361,7 @@ static struct node *compile_json_unquote(
 	struct compiler *c, struct node *n, const struct function *function)
 {
 	(void)function;
-	if (!is_document(c, n->args[0]))
+	if (!is_json_document(c, n->args[0]))
 		return NULL;
 	n->type = type_string(COLLATION_UTF8MB4_BIN, 4, JSON_LENGTH_MAX);
 	n->type.blob = true;
@@ -381,13 +381,13 @@ static struct eval_value run_json_unquote(const struct node *n, struct frame *f)
 			return run_unsupported(f->run, LIMIT_JSON_FUNCTIONS_OF_RARE_TEXT);
 		return eval_string(v.s, n->type.collation);
 	}
-	doc = document(n, 0, f);
+	doc = json_document(n, 0, f);
 	return doc ? eval_string(doc->value, n->type.collation) : EVAL_NULL_VALUE;
 }
 
 bool node_is_json_unquote(const struct node *n)
 {
-	return is_call(n, "json_unquote") || (n->expr && n->expr->kind == SQL_EXPR_BINARY &&
+	return calls_function(n, "json_unquote") || (n->expr && n->expr->kind == SQL_EXPR_BINARY &&
 						     n->expr->op == SQL_OP_JSON_UNQUOTE);
 }
 
@@ -423,7 +423,7 @@ static struct node *compile_json_made(
 		if (object && i % 2 == 0 &&
 			(n->args[i]->type.kind != EVAL_T_STRING || n->args[i]->type.json))
 			return compile_unsupported(c, LIMIT_NAMES_IN_JSON_NOT_TEXTS);
-		if (!is_value(c, n->args[i]))
+		if (!is_json_value(c, n->args[i]))
 			return NULL;
 	}
 	n->type = type_json(c);
@@ -433,7 +433,7 @@ static struct node *compile_json_made(
 /* MariaDB keeps the blanks here, too. */
 static struct json_node *member_of(const struct node *n, uint32_t arg, struct frame *f)
 {
-	struct json_node *v = value_of(n, arg, f);
+	struct json_node *v = json_value_of(n, arg, f);
 
 	if (v && f->run->env->flavour == SQL_MARIADB &&
 		(n->args[arg]->type.kind == EVAL_T_JSON || n->args[arg]->type.json)) {
@@ -495,10 +495,10 @@ static struct node *compile_json_change(
 	(void)function;
 	if (n->arg_count % 2 == 0)
 		return compile_error(c, 1582, "the wrong number of arguments");
-	if (!is_document(c, n->args[0]) || !compile_paths(c, n, 1, 2))
+	if (!is_json_document(c, n->args[0]) || !compile_paths(c, n, 1, 2))
 		return NULL;
 	for (uint32_t i = 1; i < n->arg_count; i += 2) {
-		if (!is_value(c, n->args[i + 1]))
+		if (!is_json_value(c, n->args[i + 1]))
 			return NULL;
 	}
 	n->type = type_json(c);
@@ -529,11 +529,11 @@ static void append(struct json_node *list, struct json_node *v)
 static void change(const struct node *n, uint32_t arg, struct frame *f, struct json_node *doc)
 {
 	struct run *run = f->run;
-	const struct path *path = path_of(n, arg);
+	const struct path *path = json_path_of(n, arg);
 	const struct leg *last = path->count ? &path->legs[path->count - 1] : NULL;
-	struct json_node *parent = find(doc, path, path->count ? path->count - 1 : 0);
+	struct json_node *parent = json_find(doc, path, path->count ? path->count - 1 : 0);
 	struct json_node *there = !last ? doc : parent ? follow(parent, last) : NULL;
-	struct json_node *v = value_of(n, arg + 1, f);
+	struct json_node *v = json_value_of(n, arg + 1, f);
 
 	if (!parent || !(n->op & (there ? CHANGE_REPLACES : CHANGE_ADDS)) ||
 		(!there && last->key.ptr && parent->kind != JSON_OBJECT)) {
@@ -574,7 +574,7 @@ static void change(const struct node *n, uint32_t arg, struct frame *f, struct j
 
 static struct eval_value run_json_change(const struct node *n, struct frame *f)
 {
-	struct json_node *doc = document(n, 0, f);
+	struct json_node *doc = json_document(n, 0, f);
 
 	if (!doc)
 		return EVAL_NULL_VALUE;
@@ -587,10 +587,10 @@ static struct node *compile_json_remove(
 	struct compiler *c, struct node *n, const struct function *function)
 {
 	(void)function;
-	if (!is_document(c, n->args[0]) || !compile_paths(c, n, 1, 1))
+	if (!is_json_document(c, n->args[0]) || !compile_paths(c, n, 1, 1))
 		return NULL;
 	for (uint32_t i = 1; i < n->arg_count; i++) {
-		if (!path_of(n, i)->count)
+		if (!json_path_of(n, i)->count)
 			return compile_unsupported(
 				c, LIMIT_JSON_REMOVE_OF_ALL); /* an error, MySQL's */
 	}
@@ -600,11 +600,11 @@ static struct node *compile_json_remove(
 
 static struct eval_value run_json_remove(const struct node *n, struct frame *f)
 {
-	struct json_node *doc = document(n, 0, f);
+	struct json_node *doc = json_document(n, 0, f);
 
 	for (uint32_t i = 1; doc && i < n->arg_count; i++) {
-		const struct path *path = path_of(n, i);
-		struct json_node *parent = find(doc, path, path->count - 1);
+		const struct path *path = json_path_of(n, i);
+		struct json_node *parent = json_find(doc, path, path->count - 1);
 		struct json_node *there = parent ? follow(parent, &path->legs[path->count - 1]) : NULL;
 
 		if (!there)
@@ -627,7 +627,7 @@ static struct node *compile_json_asked(
 	struct compiler *c, struct node *n, const struct function *function)
 {
 	(void)function;
-	if (!is_document(c, n->args[0]) || !compile_paths(c, n, 1, 1))
+	if (!is_json_document(c, n->args[0]) || !compile_paths(c, n, 1, 1))
 		return NULL;
 	n->type = type_int(false);
 	return n;
@@ -636,9 +636,9 @@ static struct node *compile_json_asked(
 /* Argument 0, at the path of argument 1 where there is one. */
 static struct json_node *part(const struct node *n, struct frame *f)
 {
-	struct json_node *doc = document(n, 0, f);
+	struct json_node *doc = json_document(n, 0, f);
 
-	return doc && n->arg_count > 1 ? find(doc, path_of(n, 1), path_of(n, 1)->count) : doc;
+	return doc && n->arg_count > 1 ? json_find(doc, json_path_of(n, 1), json_path_of(n, 1)->count) : doc;
 }
 
 static struct eval_value run_json_length(const struct node *n, struct frame *f)
@@ -670,7 +670,7 @@ static int64_t depth_of(const struct json_node *v)
 
 static struct eval_value run_json_depth(const struct node *n, struct frame *f)
 {
-	struct json_node *v = document(n, 0, f);
+	struct json_node *v = json_document(n, 0, f);
 
 	return v ? eval_int(depth_of(v)) : EVAL_NULL_VALUE;
 }
@@ -686,11 +686,11 @@ static struct node *compile_json_keys(
 
 static struct eval_value run_json_keys(const struct node *n, struct frame *f)
 {
-	struct json_node *v = document(n, 0, f), *list = new_json(f->run, JSON_ARRAY, SPAN_NONE);
+	struct json_node *v = json_document(n, 0, f), *list = new_json(f->run, JSON_ARRAY, SPAN_NONE);
 
 	/* MySQL: no $[0] of what is no array here. */
-	for (uint32_t i = 0; v && n->arg_count > 1 && i < path_of(n, 1)->count; i++) {
-		struct json_node *next = follow(v, &path_of(n, 1)->legs[i]);
+	for (uint32_t i = 0; v && n->arg_count > 1 && i < json_path_of(n, 1)->count; i++) {
+		struct json_node *next = follow(v, &json_path_of(n, 1)->legs[i]);
 
 		v = next == v && f->run->env->flavour == SQL_MYSQL ? NULL : next;
 	}
@@ -702,7 +702,7 @@ static struct eval_value run_json_keys(const struct node *n, struct frame *f)
 }
 
 /* A string of MySQL's JSON may be a date or bytes, which print alike. */
-static bool may_be_other(const struct json_node *v)
+static bool json_may_be_other(const struct json_node *v)
 {
 	struct span s = v->value;
 	size_t at = 0;
@@ -722,7 +722,7 @@ static struct node *compile_json_type(
 	struct compiler *c, struct node *n, const struct function *function)
 {
 	(void)function;
-	if (!is_document(c, n->args[0]))
+	if (!is_json_document(c, n->args[0]))
 		return NULL;
 	n->type = type_string(COLLATION_UTF8MB4_BIN,
 		c->env->flavour == SQL_MYSQL ? 4 : COERCIBLE_NONE, 51);
@@ -738,12 +738,12 @@ static struct eval_value run_json_type(const struct node *n, struct frame *f)
 		[JSON_STRING] = "STRING",
 		[JSON_ARRAY] = "ARRAY",
 		[JSON_OBJECT] = "OBJECT"};
-	struct json_node *v = document(n, 0, f);
+	struct json_node *v = json_document(n, 0, f);
 
 	if (!v)
 		return EVAL_NULL_VALUE;
 	if (f->run->env->flavour == SQL_MYSQL && n->args[0]->type.kind == EVAL_T_JSON &&
-		(may_be_other(v) || (v->kind == JSON_NUMBER && !v->whole)))
+		(json_may_be_other(v) || (v->kind == JSON_NUMBER && !v->whole)))
 		return run_unsupported(f->run, LIMIT_JSON_TYPE_OF_WHAT_MAY_BE_DECIMAL_OR_DATE);
 	/* Beyond 32 bits it depends on where the number comes from. */
 	if (f->run->env->flavour == SQL_MYSQL && v->kind == JSON_NUMBER && v->text.len > 9)
@@ -822,7 +822,7 @@ static bool contains(struct run *run, struct json_node *target, struct json_node
 	}
 	if (target->kind == JSON_OBJECT && candidate->kind == JSON_OBJECT) {
 		for (struct json_node *v = candidate->first; v; v = v->next) {
-			struct json_node *there = member(target, v->key);
+			struct json_node *there = json_member(target, v->key);
 
 			if (!there || !contains(run, there, v))
 				return false;
@@ -836,7 +836,7 @@ static struct node *compile_json_contains(
 	struct compiler *c, struct node *n, const struct function *function)
 {
 	(void)function;
-	if (!is_document(c, n->args[0]) || !is_document(c, n->args[1]) || !compile_paths(c, n, 2, 1))
+	if (!is_json_document(c, n->args[0]) || !is_json_document(c, n->args[1]) || !compile_paths(c, n, 2, 1))
 		return NULL;
 	n->type = c->env->flavour == SQL_MARIADB ? type_bool() : type_int(false);
 	return n;
@@ -844,14 +844,14 @@ static struct node *compile_json_contains(
 
 static struct eval_value run_json_contains(const struct node *n, struct frame *f)
 {
-	struct json_node *target = document(n, 0, f);
-	struct json_node *candidate = target ? document(n, 1, f) : NULL;
+	struct json_node *target = json_document(n, 0, f);
+	struct json_node *candidate = target ? json_document(n, 1, f) : NULL;
 	bool yes;
 
 	if (!candidate)
 		return EVAL_NULL_VALUE;
 	if (n->arg_count > 2)
-		target = find(target, path_of(n, 2), path_of(n, 2)->count);
+		target = json_find(target, json_path_of(n, 2), json_path_of(n, 2)->count);
 	if (!target)
 		return f->run->env->flavour == SQL_MARIADB ? eval_int(0) : EVAL_NULL_VALUE;
 	yes = contains(f->run, target, candidate);
@@ -867,7 +867,7 @@ static struct node *compile_json_contains_path(
 	if (!how->literal || how->type.kind != EVAL_T_STRING ||
 		(!span_ieq_str(how->u.value.s, "one") && !span_ieq_str(how->u.value.s, "all")))
 		return compile_unsupported(c, LIMIT_JSON_CONTAINS_PATH_BUT_OF_ONE_OR_ALL);
-	if (!is_document(c, n->args[0]) || !compile_paths(c, n, 2, 1))
+	if (!is_json_document(c, n->args[0]) || !compile_paths(c, n, 2, 1))
 		return NULL;
 	n->type = c->env->flavour == SQL_MARIADB ? type_bool() : type_int(false);
 	return n;
@@ -876,12 +876,12 @@ static struct node *compile_json_contains_path(
 static struct eval_value run_json_contains_path(const struct node *n, struct frame *f)
 {
 	bool all = span_ieq_str(n->args[1]->u.value.s, "all");
-	struct json_node *doc = document(n, 0, f);
+	struct json_node *doc = json_document(n, 0, f);
 
 	if (!doc)
 		return EVAL_NULL_VALUE;
 	for (uint32_t i = 2; i < n->arg_count; i++) {
-		if ((find(doc, path_of(n, i), path_of(n, i)->count) != NULL) != all)
+		if ((json_find(doc, json_path_of(n, i), json_path_of(n, i)->count) != NULL) != all)
 			return eval_int(!all);
 	}
 	return eval_int(all);
@@ -973,13 +973,13 @@ static struct eval_value run_json_compare(const struct node *n, struct frame *f)
 		const struct node *from = n->args[i];
 
 		if (from->type.kind == EVAL_T_JSON) {
-			sides[i] = document(n, i, f);
-			if (sides[i] && may_be_other(sides[i]))
+			sides[i] = json_document(n, i, f);
+			if (sides[i] && json_may_be_other(sides[i]))
 				return run_unsupported(run, LIMIT_COMPARING_JSON_THAT_MAY_BE_DATE);
 		} else {
 			struct eval_value v = require_known(run, node_run(from, f));
 
-			sides[i] = v.kind == EVAL_NULL || run->failed ? NULL : value_of(n, i, f);
+			sides[i] = v.kind == EVAL_NULL || run->failed ? NULL : json_value_of(n, i, f);
 		}
 		if (run->failed)
 			return EVAL_NULL_VALUE;
@@ -998,7 +998,7 @@ static struct eval_value run_json_text_compare(const struct node *n, struct fram
 	struct run *run = f->run;
 	uint32_t at = n->args[0]->type.kind == EVAL_T_JSON ? 0 : 1;
 	const struct node *other = n->args[1 - at];
-	struct json_node *doc = document(n, at, f);
+	struct json_node *doc = json_document(n, at, f);
 	struct eval_value v = doc || !run->failed ? require_known(run, node_run(other, f)) : EVAL_NULL_VALUE;
 	struct decimal x, y;
 	int order;
@@ -1048,9 +1048,9 @@ struct node *compile_json_compare(struct compiler *c, const struct sql_expr *e, 
 	if (c->env->flavour == SQL_MYSQL) {
 		if (other->type.kind == EVAL_T_DECIMAL && other->literal)
 			return n;
-		return is_value(c, other) ? n : NULL;
+		return is_json_value(c, other) ? n : NULL;
 	}
-	if (!is_call(json, "json_extract") || op == SQL_OP_NULL_EQ)
+	if (!calls_function(json, "json_extract") || op == SQL_OP_NULL_EQ)
 		return compile_unsupported(c, LIMIT_COMPARING_JSON_VALUES);
 	n->fn = run_json_text_compare;
 	if (other->type.kind == EVAL_T_INT && !other->type.is_bool && !other->type.merged)

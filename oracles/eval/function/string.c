@@ -162,14 +162,14 @@ static struct eval_value buf_result(const struct node *n, struct frame *f, struc
 	return v;
 }
 
-static enum charset set_of(const struct node *n)
+static enum charset charset_of(const struct node *n)
 {
 	return collation_charset(n->collation);
 }
 
 /* MariaDB evaluates all arguments of most functions, for their errors, and MySQL none behind a
  * NULL. */
-static bool sequential(const struct frame *f)
+static bool stops_at_null(const struct frame *f)
 {
 	return f->run->env->flavour == SQL_MYSQL;
 }
@@ -428,13 +428,13 @@ static struct eval_value run_length(const struct node *n, struct frame *f)
 	case LENGTH_BITS:
 		return eval_int((int64_t)s.len * 8);
 	case LENGTH_CHARS:
-		return eval_int((int64_t)text_chars(set_of(n), s));
+		return eval_int((int64_t)text_chars(charset_of(n), s));
 	case LENGTH_ASCII:
 		return eval_int(s.len ? (unsigned char)s.ptr[0] : 0);
 	default:
 		if (!s.len)
 			return eval_int(0);
-		bytes = char_bytes(set_of(n), s);
+		bytes = char_bytes(charset_of(n), s);
 		for (uint32_t i = 0; i < (bytes ? bytes : 1); i++)
 			code = code << 8 | (unsigned char)s.ptr[i];
 		return eval_int(code);
@@ -524,13 +524,13 @@ static struct eval_value run_left(const struct node *n, struct frame *f)
 
 	bool known = text_arg(n, f, 0, &s);
 
-	if (!known && sequential(f))
+	if (!known && stops_at_null(f))
 		return null_text(n, f);
 	if (!int_arg(n, f, 1, &count) || !known)
 		return EVAL_NULL_VALUE;
 	if (count <= 0)
 		return text_result(n, SPAN_LIT(""));
-	s.len = text_offset(set_of(n), s, (size_t)count);
+	s.len = text_offset(charset_of(n), s, (size_t)count);
 	return text_result(n, s);
 }
 
@@ -542,14 +542,14 @@ static struct eval_value run_right(const struct node *n, struct frame *f)
 
 	bool known = text_arg(n, f, 0, &s);
 
-	if (!known && sequential(f))
+	if (!known && stops_at_null(f))
 		return null_text(n, f);
 	if (!int_arg(n, f, 1, &count) || !known)
 		return EVAL_NULL_VALUE;
 	if (count <= 0)
 		return text_result(n, SPAN_LIT(""));
-	chars = text_chars(set_of(n), s);
-	from = (uint64_t)count >= chars ? 0 : text_offset(set_of(n), s, chars - (size_t)count);
+	chars = text_chars(charset_of(n), s);
+	from = (uint64_t)count >= chars ? 0 : text_offset(charset_of(n), s, chars - (size_t)count);
 	return text_result(n, span_of(s.ptr + from, s.len - from));
 }
 
@@ -561,14 +561,14 @@ static struct eval_value run_substring(const struct node *n, struct frame *f)
 	bool known;
 
 	known = text_arg(n, f, 0, &s);
-	if (!known && sequential(f))
+	if (!known && stops_at_null(f))
 		return null_text(n, f);
 	known = int_arg(n, f, 1, &position) && known;
-	if (!known && sequential(f))
+	if (!known && stops_at_null(f))
 		return EVAL_NULL_VALUE;
 	if ((n->arg_count > 2 && !int_arg(n, f, 2, &count)) || !known)
 		return EVAL_NULL_VALUE;
-	chars = text_chars(set_of(n), s);
+	chars = text_chars(charset_of(n), s);
 	if (count <= 0 || position == 0)
 		return text_result(n, SPAN_LIT(""));
 	if (position < 0) {
@@ -578,9 +578,9 @@ static struct eval_value run_substring(const struct node *n, struct frame *f)
 	}
 	if ((uint64_t)position > chars)
 		return text_result(n, SPAN_LIT(""));
-	from = text_offset(set_of(n), s, (size_t)position - 1);
+	from = text_offset(charset_of(n), s, (size_t)position - 1);
 	s = span_of(s.ptr + from, s.len - from);
-	s.len = text_offset(set_of(n), s, (size_t)count);
+	s.len = text_offset(charset_of(n), s, (size_t)count);
 	return text_result(n, s);
 }
 
@@ -606,17 +606,17 @@ static struct eval_value run_substring_index(const struct node *n, struct frame 
 	int64_t count;
 	int64_t hits;
 	size_t at;
-	bool known, many = charset_max_bytes(set_of(n)) > 1;
+	bool known, many = charset_max_bytes(charset_of(n)) > 1;
 
 	known = text_arg(n, f, 0, &s);
-	if (!known && sequential(f))
+	if (!known && stops_at_null(f))
 		return EVAL_NULL_VALUE;
 	known = text_arg(n, f, 1, &delimiter) && known;
 	if (!int_arg(n, f, 2, &count) || !known)
 		return EVAL_NULL_VALUE;
 	if (!delimiter.len || !count || !s.len)
 		return text_result(n, SPAN_LIT(""));
-	if (many && (!text_is_valid(set_of(n), s) || !text_is_valid(set_of(n), delimiter)))
+	if (many && (!text_is_valid(charset_of(n), s) || !text_is_valid(charset_of(n), delimiter)))
 		return run_unsupported(f->run, LIMIT_SUBSTRING_INDEX_OF_NOT_CHARACTERS);
 	if (has_number_text(n->args[0]) && !text_is_ascii(delimiter))
 		return run_unsupported(f->run, LIMIT_WIDE_TEXT_PUT_INTO_NUMBER);
@@ -671,7 +671,7 @@ static struct eval_value run_trim(const struct node *n, struct frame *f)
 
 	if (!text_arg(n, f, 0, &s) || (n->arg_count > 1 && !text_arg(n, f, 1, &what)))
 		return EVAL_NULL_VALUE;
-	if (charset_max_bytes(set_of(n)) > 1 && !text_is_ascii(what))
+	if (charset_max_bytes(charset_of(n)) > 1 && !text_is_ascii(what))
 		return run_unsupported(f->run, LIMIT_TRIM_OF_OTHER_THAN_ASCII_CHARACTERS);
 	return text_result(
 		n, trim_text(s, what, n->op != SQL_TRIM_TRAILING, n->op != SQL_TRIM_LEADING));
@@ -701,12 +701,12 @@ static struct eval_value run_pad(const struct node *n, struct frame *f)
 	bool known;
 
 	known = text_arg(n, f, 0, &s);
-	if (!known && sequential(f))
+	if (!known && stops_at_null(f))
 		return null_text(n, f);
-	if (sequential(f) && n->arg_count > 2 && !text_arg(n, f, 2, &pad))
+	if (stops_at_null(f) && n->arg_count > 2 && !text_arg(n, f, 2, &pad))
 		return EVAL_NULL_VALUE;
 	known = int_arg(n, f, 1, &length) && known;
-	if ((!sequential(f) && n->arg_count > 2 && !text_arg(n, f, 2, &pad)) || !known)
+	if ((!stops_at_null(f) && n->arg_count > 2 && !text_arg(n, f, 2, &pad)) || !known)
 		return EVAL_NULL_VALUE;
 	if (length < 0)
 		return EVAL_NULL_VALUE;
@@ -717,27 +717,27 @@ static struct eval_value run_pad(const struct node *n, struct frame *f)
 	if (f->run->env->flavour == SQL_MARIADB && f->run->env->version >= 110000 &&
 		!text_is_ascii(pad) && node_any(n->args[0], is_binary_literal))
 		return run_unsupported(f->run, LIMIT_BYTES_PADDED_WITH_CHARACTERS_BEYOND_ASCII);
-	chars = text_chars(set_of(n), s);
+	chars = text_chars(charset_of(n), s);
 	if ((uint64_t)length <= chars) {
 		/* The literal itself is shortened, and padded for the next row. */
 		if (f->run->env->flavour == SQL_MARIADB && mariadb_2026(f->run->env) != 1 &&
 			n->args[0]->arg_count)
 			return run_unsupported(
 				f->run, LIMIT_LPAD_THAT_CUTS_COMPUTED_TEXT_IN_OLDER_RELEASES);
-		s.len = text_offset(set_of(n), s, (size_t)length);
+		s.len = text_offset(charset_of(n), s, (size_t)length);
 		return text_result(n, s);
 	}
 	if (length > RESULT_MAX)
 		return run_unsupported(f->run, LIMIT_VERY_LONG_STRING);
 	if (!pad.len)
 		return run_unsupported(f->run, LIMIT_LPAD_OR_RPAD_WITH_EMPTY_STRING);
-	pad_chars = text_chars(set_of(n), pad);
+	pad_chars = text_chars(charset_of(n), pad);
 	missing = (size_t)length - chars;
 	if (n->op)
 		buf_add_span(&text, s);
 	for (; missing >= pad_chars; missing -= pad_chars)
 		buf_add_span(&text, pad);
-	buf_add(&text, pad.ptr, text_offset(set_of(n), pad, missing));
+	buf_add(&text, pad.ptr, text_offset(charset_of(n), pad, missing));
 	if (!n->op)
 		buf_add_span(&text, s);
 	return buf_result(n, f, &text);
@@ -758,7 +758,7 @@ static struct node *compile_pad(struct compiler *c, struct node *n, const struct
 
 static struct eval_value run_repeat(const struct node *n, struct frame *f)
 {
-	bool count_first = sequential(f) && !mysql_5(f->run->env) &&
+	bool count_first = stops_at_null(f) && !mysql_5(f->run->env) &&
 			   mysql_has(f->run->env, MYSQL_REPEAT_TEXT_FIRST) == 0;
 	struct buf text = BUF_INIT;
 	bool known, counted = true;
@@ -768,12 +768,12 @@ static struct eval_value run_repeat(const struct node *n, struct frame *f)
 	if (count_first && !int_arg(n, f, 1, &count))
 		return EVAL_NULL_VALUE;
 	/* MariaDB computes it first, and the text all the same. */
-	if (!sequential(f))
+	if (!stops_at_null(f))
 		counted = int_arg(n, f, 1, &count);
 	known = text_arg(n, f, 0, &s);
-	if (!known && sequential(f))
+	if (!known && stops_at_null(f))
 		return null_text(n, f);
-	if (!counted || (sequential(f) && !count_first && !int_arg(n, f, 1, &count)) || !known) {
+	if (!counted || (stops_at_null(f) && !count_first && !int_arg(n, f, 1, &count)) || !known) {
 		if (run_erred(f->run) &&
 			mysql_has(f->run->env, MYSQL_REPEAT_TEXT_FIRST) < 0) {
 			f->run->outcome->status = EVAL_OK;
@@ -826,12 +826,12 @@ static struct eval_value run_replace(const struct node *n, struct frame *f)
 		return text_result(n, s);
 	if (!from.len)
 		return EVAL_NULL_VALUE;
-	if (charset_max_bytes(set_of(n)) > 1 && !text_is_ascii(from))
+	if (charset_max_bytes(charset_of(n)) > 1 && !text_is_ascii(from))
 		return run_unsupported(f->run, LIMIT_REPLACE_OF_OTHER_THAN_ASCII_CHARACTERS);
 	if (f->run->env->flavour == SQL_MYSQL && !text_arg(n, f, 2, &to))
 		return EVAL_NULL_VALUE;
 	/* MariaDB asks for the third argument only when there is something to replace. */
-	if ((collation_is_bin(n->collation) || charset_max_bytes(set_of(n)) == 1) &&
+	if ((collation_is_bin(n->collation) || charset_max_bytes(charset_of(n)) == 1) &&
 		!memmem(s.ptr, s.len, from.ptr, from.len) && f->run->env->flavour == SQL_MARIADB)
 		return text_result(n, s);
 	if (!text_arg(n, f, 2, &to))
@@ -871,7 +871,7 @@ static struct eval_value run_reverse(const struct node *n, struct frame *f)
 		return EVAL_NULL_VALUE;
 	out = arena_alloc(f->run->arena, s.len + 1);
 	for (size_t i = 0; i < s.len;) {
-		uint32_t bytes = char_bytes(set_of(n), span_of(s.ptr + i, s.len - i));
+		uint32_t bytes = char_bytes(charset_of(n), span_of(s.ptr + i, s.len - i));
 
 		bytes = bytes ? bytes : 1;
 		memcpy(out + s.len - i - bytes, s.ptr + i, bytes);
@@ -889,9 +889,9 @@ static struct eval_value run_insert(const struct node *n, struct frame *f)
 	struct buf text = BUF_INIT;
 
 	known = text_arg(n, f, 0, &s);
-	if (!known && sequential(f))
+	if (!known && stops_at_null(f))
 		return EVAL_NULL_VALUE;
-	if (sequential(f)) {
+	if (stops_at_null(f)) {
 		known = text_arg(n, f, 3, &added) && int_arg(n, f, 1, &position) && int_arg(n, f, 2, &count);
 	} else {
 		known = int_arg(n, f, 1, &position) && known;
@@ -902,7 +902,7 @@ static struct eval_value run_insert(const struct node *n, struct frame *f)
 		return EVAL_NULL_VALUE;
 	if (has_number_text(n->args[0]) && !text_is_ascii(added))
 		return run_unsupported(f->run, LIMIT_WIDE_TEXT_PUT_INTO_NUMBER);
-	chars = text_chars(set_of(n), s);
+	chars = text_chars(charset_of(n), s);
 	if (position < 1 || (uint64_t)position > chars) {
 		/* Right behind the last character, where the bytes go on. */
 		if ((uint64_t)position != chars + 1 || (uint64_t)position > s.len ||
@@ -910,10 +910,10 @@ static struct eval_value run_insert(const struct node *n, struct frame *f)
 			run_mysql_has(f->run, MYSQL_INSERT_BY_CHAR))
 			return text_result(n, s);
 	}
-	from = text_offset(set_of(n), s, (size_t)position - 1);
+	from = text_offset(charset_of(n), s, (size_t)position - 1);
 	if (count < 0 || (uint64_t)count > chars - (size_t)position + 1)
 		count = (int64_t)(chars - (size_t)position + 1);
-	to = from + text_offset(set_of(n), span_of(s.ptr + from, s.len - from), (size_t)count);
+	to = from + text_offset(charset_of(n), span_of(s.ptr + from, s.len - from), (size_t)count);
 	buf_add(&text, s.ptr, from);
 	buf_add_span(&text, added);
 	buf_add(&text, s.ptr + to, s.len - to);
@@ -964,22 +964,22 @@ static struct eval_value run_locate(const struct node *n, struct frame *f)
 	size_t at, start;
 
 	known = text_arg(n, f, n->op, &text);
-	if (!known && sequential(f))
+	if (!known && stops_at_null(f))
 		return EVAL_NULL_VALUE;
 	known = text_arg(n, f, !n->op, &needle) && known;
 	if (!known || (n->arg_count > 2 && !int_arg(n, f, 2, &from)))
 		return EVAL_NULL_VALUE;
 	/* MySQL compares under the connection's collation then. */
-	if (sequential(f) && (is_number_text(n->args[0]) || is_number_text(n->args[1])) &&
+	if (stops_at_null(f) && (is_number_text(n->args[0]) || is_number_text(n->args[1])) &&
 		!(text_is_ascii(text) && text_is_ascii(needle)))
 		return run_unsupported(f->run, LIMIT_WIDE_TEXT_PUT_INTO_NUMBER);
-	if (from < 1 || (uint64_t)from > text_chars(set_of(n), text) + 1)
+	if (from < 1 || (uint64_t)from > text_chars(charset_of(n), text) + 1)
 		return eval_int(0);
 	/* MariaDB finds nothing behind the last character, not even '' behind ASCII. */
-	if (n->arg_count > 2 && (uint64_t)from > text_chars(set_of(n), text) && !sequential(f) &&
+	if (n->arg_count > 2 && (uint64_t)from > text_chars(charset_of(n), text) && !stops_at_null(f) &&
 		(needle.len || text_is_ascii(text)))
 		return eval_int(0);
-	start = text_offset(set_of(n), text, (size_t)from - 1);
+	start = text_offset(charset_of(n), text, (size_t)from - 1);
 	/* Where it is counted in bytes. */
 	if (!needle.len && from > 1 && !text_is_ascii(text))
 		return run_unsupported(f->run, LIMIT_LOCATE_OF_EMPTY_TEXT_BEHIND_WIDE_TEXT);
@@ -990,7 +990,7 @@ static struct eval_value run_locate(const struct node *n, struct frame *f)
 		return run_unsupported(f->run, LIMIT_CHARACTERS_WHOSE_WEIGHT_IS_NOT_KNOWN);
 	if (at == SIZE_MAX)
 		return eval_int(0);
-	return eval_int((int64_t)text_chars(set_of(n), span_of(text.ptr, at)) + 1);
+	return eval_int((int64_t)text_chars(charset_of(n), span_of(text.ptr, at)) + 1);
 }
 
 struct node *compile_position(struct compiler *c, const struct sql_expr *e)
@@ -1013,7 +1013,7 @@ static struct eval_value run_strcmp(const struct node *n, struct frame *f)
 	int order;
 
 	known = text_arg(n, f, 0, &a);
-	if (!known && sequential(f))
+	if (!known && stops_at_null(f))
 		return EVAL_NULL_VALUE;
 	if (!text_arg(n, f, 1, &b) || !known)
 		return EVAL_NULL_VALUE;
@@ -1030,7 +1030,7 @@ static struct eval_value run_find_in_set(const struct node *n, struct frame *f)
 	int64_t number = 1;
 
 	known = text_arg(n, f, 0, &needle);
-	if (!known && sequential(f))
+	if (!known && stops_at_null(f))
 		return EVAL_NULL_VALUE;
 	if (!text_arg(n, f, 1, &list) || !known)
 		return EVAL_NULL_VALUE;

@@ -146,7 +146,7 @@ static int compare_sorted(const void *pa, const void *pb, void *ctx)
 	return c ? c : (a > b) - (a < b);
 }
 
-static uint32_t *sorted(const struct sort *s, size_t count)
+static uint32_t *sort_rows(const struct sort *s, size_t count)
 {
 	uint32_t *index = arena_alloc(s->run->arena, (count + 1) * sizeof(*index));
 
@@ -168,7 +168,7 @@ static bool equal_keys(const struct sort *s, uint32_t a, uint32_t b)
 	return true;
 }
 
-static bool same_rows(const struct eval_value *a, const struct eval_value *b, uint32_t count)
+static bool rows_are_same(const struct eval_value *a, const struct eval_value *b, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		if (!eval_same(&a[i], &b[i]))
@@ -359,8 +359,8 @@ static bool select_group(const struct eval_query *q, struct frame *f, const stru
 		if (!first) {
 			first = columns;
 			first_keys = keys;
-		} else if (!same_rows(first, columns, width) ||
-			   (!w && !same_rows(first_keys, keys, q->order_count))) {
+		} else if (!rows_are_same(first, columns, width) ||
+			   (!w && !rows_are_same(first_keys, keys, q->order_count))) {
 			run_unsupported(f->run, LIMIT_COLUMN_THAT_GROUP_BY_LEAVES_OPEN);
 			break;
 		}
@@ -508,7 +508,7 @@ static bool select_groups(const struct eval_query *q, struct frame *f, const str
 	if (f->run->failed || loses_null_groups(q, f->run, keys, count))
 		return false;
 	sort.keys = keys;
-	index = sorted(&sort, count);
+	index = sort_rows(&sort, count);
 	if (!count && !q->group_count &&
 		!add_group(q, f, rows, matches, NULL, 0, &groups[group_count++]))
 		return false;
@@ -545,10 +545,10 @@ static bool make_distinct(const struct eval_query *q, struct run *run, struct ou
 			row[k] = materialized(run, &q->types[k], o->rows[i][k]);
 		o->rows[i] = row;
 	}
-	index = sorted(&sort, o->count);
+	index = sort_rows(&sort, o->count);
 	for (size_t i = 0; i < o->count; i++) {
 		if (i && equal_keys(&sort, index[i - 1], index[i])) {
-			if (!same_rows(o->rows[index[i - 1]], o->rows[index[i]], q->column_count))
+			if (!rows_are_same(o->rows[index[i - 1]], o->rows[index[i]], q->column_count))
 				run_unsupported(run, LIMIT_DISTINCT_AMONG_TEXTS_EQUAL_AND_DIFFER);
 			continue;
 		}
@@ -617,7 +617,7 @@ static bool run_set_op(
 		out->count = total;
 	} else {
 		sort.keys = all;
-		index = sorted(&sort, total);
+		index = sort_rows(&sort, total);
 		while (from < total && !run->failed) {
 			size_t to = from + 1, l = index[from] < left.row_count, r = !l, keep = 1;
 
@@ -626,7 +626,7 @@ static bool run_set_op(
 					l++;
 				else
 					r++;
-				if (!same_rows(all[index[from]], all[index[to]], q->column_count))
+				if (!rows_are_same(all[index[from]], all[index[to]], q->column_count))
 					run_unsupported(
 						run, LIMIT_DISTINCT_AMONG_TEXTS_EQUAL_AND_DIFFER);
 			}
@@ -673,7 +673,7 @@ static bool is_known(struct run *run, const struct eval_query *q, const struct o
 
 		for (uint32_t k = 0; k < q->column_count && equal; k++)
 			equal = order_values(run, &q->types[k], &out->rows[i][k], &row[k]) == 0;
-		if (equal && !same_rows(out->rows[i], row, q->column_count))
+		if (equal && !rows_are_same(out->rows[i], row, q->column_count))
 			run_unsupported(run, LIMIT_DISTINCT_AMONG_TEXTS_EQUAL_AND_DIFFER);
 		if (equal)
 			return true;
@@ -789,7 +789,7 @@ bool run_limit(struct run *run, const struct node *node, uint64_t *out)
 }
 
 /* Cuts to LIMIT; what is left open is said in the result. */
-static bool cut(const struct eval_query *q, struct run *run, struct eval_result *r,
+static bool cut_rows(const struct eval_query *q, struct run *run, struct eval_result *r,
 	uint32_t *groups, const struct eval_value **rows)
 {
 	uint64_t limit = UINT64_MAX, offset = 0;
@@ -811,7 +811,7 @@ static bool cut(const struct eval_query *q, struct run *run, struct eval_result 
 	for (end = to; end < count && (!groups || groups[end] == groups[to - 1]); end++)
 		;
 	for (size_t i = start; i < from; i++) {
-		if (!same_rows(rows[i], rows[from], q->column_count)) {
+		if (!rows_are_same(rows[i], rows[from], q->column_count)) {
 			run_unsupported(run, LIMIT_OFFSET_THAT_CUTS_BETWEEN_EQUAL_ROWS);
 			return false;
 		}
@@ -819,7 +819,7 @@ static bool cut(const struct eval_query *q, struct run *run, struct eval_result 
 	if (start < from) {
 		for (size_t i = from + 1; i < count && (!groups || groups[i] == groups[from]);
 			i++) {
-			if (!same_rows(rows[i], rows[from], q->column_count)) {
+			if (!rows_are_same(rows[i], rows[from], q->column_count)) {
 				run_unsupported(run, LIMIT_OFFSET_THAT_CUTS_BETWEEN_EQUAL_ROWS);
 				return false;
 			}
@@ -832,7 +832,7 @@ static bool cut(const struct eval_query *q, struct run *run, struct eval_result 
 		while (first > from && (!groups || groups[first - 1] == groups[to - 1]))
 			first--;
 		for (size_t i = first; i < end; i++)
-			differ |= !same_rows(rows[i], rows[first], q->column_count);
+			differ |= !rows_are_same(rows[i], rows[first], q->column_count);
 		if (differ) {
 			r->open_from = first - from;
 			r->open = rows + first;
@@ -885,7 +885,7 @@ static bool numbers_known(const struct eval_query *q, const struct run *run, con
 	return true;
 }
 
-static bool finish(
+static bool finish_rows(
 	const struct eval_query *q, struct run *run, struct output *out, struct eval_result *r)
 {
 	const struct eval_value **rows = out->rows;
@@ -907,7 +907,7 @@ static bool finish(
 	if (q->order_count) {
 		struct sort sort = {
 			.run = run, .order = q->order, .count = q->order_count, .keys = out->keys};
-		uint32_t *index = sorted(&sort, out->count);
+		uint32_t *index = sort_rows(&sort, out->count);
 
 		rows = arena_alloc(run->arena, (out->count + 1) * sizeof(*rows));
 		groups = arena_alloc(run->arena, (out->count + 1) * sizeof(*groups));
@@ -922,7 +922,7 @@ static bool finish(
 	r->order_group = groups;
 	if (run->failed)
 		return false;
-	return !(q->limit || q->offset) || cut(q, run, r, groups, rows);
+	return !(q->limit || q->offset) || cut_rows(q, run, r, groups, rows);
 }
 
 static bool all_constant_items(const struct eval_query *q)
@@ -1000,7 +1000,7 @@ static bool run_whole(const struct eval_query *q, struct run *run, const struct 
 			set_keys(q, &f, &out);
 		break;
 	}
-	return good && !run->failed && finish(q, run, &out, result) && !run->failed;
+	return good && !run->failed && finish_rows(q, run, &out, result) && !run->failed;
 }
 
 bool run_query(const struct eval_query *q, struct run *run, const struct frame *outer,
