@@ -83,8 +83,8 @@ struct function {
 };
 
 extern const struct function functions_control[], functions_number[], functions_string[],
-	functions_time[], functions_interval[], functions_regexp[], functions_json[], functions_digest[],
-	functions_encode[];
+	functions_time[], functions_interval[], functions_regexp[], functions_json[],
+	functions_digest[], functions_encode[];
 /* What only the server knows, where it was not recorded. */
 bool type_is_bytes(const struct eval_type *type);
 extern const struct function functions_opaque[];
@@ -132,5 +132,15 @@ struct node *node_column(struct compiler *c, const struct sql_expr *e, uint32_t 
 bool string_result(struct compiler *c, struct node *n, struct node **args, uint32_t count,
 	enum operation operation) MUST_CHECK;
 struct node *compile_value(struct compiler *c, const struct sql_expr *e); /* no row */
+
+/* compile_literal.c, compile_name.c */
+struct node *compile_literal(struct compiler *c, const struct sql_expr *e);
+/* A value from the session (a parameter, a variable) as a constant. */
+struct node *node_from_value(struct compiler *c, const struct sql_expr *e, struct eval_value v);
+struct node *compile_variable(struct compiler *c, const struct sql_expr *e);
+/* A variable is a constant to some servers and not to others, which matters where values of several kinds
+ * are compared. */
+bool compares_local(const struct node *n);
+struct node *compile_column(struct compiler *c, const struct sql_expr *e);
 
 #endif

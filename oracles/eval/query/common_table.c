@@ -122,7 +122,7 @@ static bool is_linear(const struct sql_cte *t)
 	       plain_mentions(right->u.select.from, t->name) == 1;
 }
 
-/* Columns are what the start makes them; what goes round must fit (run_query.c looks at its length). */
+/* Columns are what the start makes them; what goes round must fit (run_set_operation.c checks its length). */
 static bool same_shape(const struct eval_type *a, const struct eval_type *b)
 {
 	if (a->kind != b->kind || a->is_unsigned != b->is_unsigned || a->zerofill || a->hybrid)
